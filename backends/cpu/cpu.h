@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * What the files of the CPU plug-in share. Everything here computes on host memory, in the caller's thread or the OpenMP team. */
+#ifndef NDOCK_CPU_H
+#define NDOCK_CPU_H
+#include <ndock/plugin.h>
+
+/* A block of memory: ours, or foreign (map.wrap). */
+struct ndp_mem {
+    char *base;
+    uint64_t nbytes;
+    int foreign;
+};
+
+/* The one device. */
+struct ndp_dev {
+    int32_t index;
+};
+
+extern const ndp_host *cpu_host; /* set by the entry */
+
+/* plugin.c: an error with printf text; returns status. */
+#define cpu_error(status, ...) cpu_host->error(cpu_host->ctx, (status), 0, __VA_ARGS__)
+
+/* Address of the element at index zero of an operand (not for scalars). */
+static inline char *cpu_ptr(const ndp_view *v)
+{
+    return v->mem->base + v->offset_bytes;
+}
+static inline int64_t cpu_dtype_size(int32_t dtype)
+{
+    static const uint8_t nbytes[NDP_DTYPE_END] = {
+#define ND_DTYPE(NAME, id, size, KIND, name, standard, numpy, dlpack, doc) [id] = size,
+#include <ndock/dtype.def>
+    };
+    return nbytes[dtype];
+}
+static inline int64_t cpu_view_size(const ndp_view *v)
+{
+    int64_t n = 1;
+    for (int d = 0; d < v->ndim; d++)
+        n *= v->shape[d];
+    return n;
+}
+
+/* ---- scalar.c ---- */
+/* Store a scalar as an element of its own dtype; element has room for 16 bytes. */
+void cpu_store_scalar(const ndp_scalar *s, void *element);
+
+/* ---- threads.c ---- */
+/* Threads a parallel region may use; 1 in a forked child and without OpenMP. NDOCK_NUM_THREADS, else OMP_NUM_THREADS, else processors allowed. */
+int cpu_threads(void);
+/* fn(ctx, begin, end) over [0, n) cut into chunks of grain (the last may be shorter). Where chunks begin depends on n and grain alone, never on the number of threads, so that what a chunk
+ * computes has the same bits always. One chunk, or one thread: runs in the caller without waking anybody. Chunks run in any order. */
+void cpu_parallel(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end), void *ctx);
+
+/* ---- isa.c ---- */
+/* Code is built once per level from the same sources; the level is picked when the plug-in opens (NDOCK_CPU_ISA=baseline|avx2|avx512 lowers it). All levels give the same bits. */
+enum { CPU_ISA_BASELINE = 0, CPU_ISA_AVX2 = 1, CPU_ISA_AVX512 = 2, CPU_ISA_COUNT = 3 };
+int cpu_isa(void);
+const char *cpu_isa_name(void);
+/* In files built per level: CPU_ISA_FN(name) is name_baseline, name_avx2 or name_avx512. */
+#define CPU_CAT_(a, b) a##_##b
+#define CPU_CAT(a, b) CPU_CAT_(a, b)
+#ifdef CPU_ISA_SUFFIX
+#define CPU_ISA_FN(name) CPU_CAT(name, CPU_ISA_SUFFIX)
+#endif
+/* Declares a table or function of each level, and picks one: CPU_ISA_DECLARE(extern const cpu_x, cpu_x_table) then CPU_ISA_PICK(cpu_x_table). */
+#ifdef ND_HAVE_X86_VARIANTS
+#define CPU_ISA_DECLARE(type, name) type name##_baseline; type name##_avx2; type name##_avx512
+#define CPU_ISA_PICK(name) (cpu_isa() == CPU_ISA_AVX512 ? &name##_avx512 : cpu_isa() == CPU_ISA_AVX2 ? &name##_avx2 : &name##_baseline)
+#else
+#define CPU_ISA_DECLARE(type, name) type name##_baseline
+#define CPU_ISA_PICK(name) (&name##_baseline)
+#endif
+
+/* ---- op.c, and one entry per class ---- */
+typedef struct {
+    /* Mask of dtypes (of the first input; of the output for ops without inputs) the op runs in. */
+    uint64_t (*dtypes)(int32_t op);
+    /* The kernel for calls like this one, or NULL with the reason in why. */
+    const ndp_kernel *(*find)(const ndp_call *like, char *why, size_t n);
+} cpu_class;
+extern const cpu_class cpu_elementwise; /* UNARY BINARY TERNARY: elementwise.c */
+extern const cpu_class cpu_copy;        /* FILL COPY: copy.c */
+extern const cpu_class cpu_iota;        /* IOTA: iota.c */
+extern const cpu_class cpu_reduce;      /* REDUCE ARGREDUCE: reduce.c */
+extern const cpu_class cpu_scan;        /* SCAN: scan.c */
+extern const cpu_class cpu_norm;        /* NORM: norm.c */
+extern const cpu_class cpu_matmul;      /* MATMUL: matmul.c */
+extern const cpu_class cpu_index;       /* TAKE GATHER SCATTER COMPRESS NONZERO: index.c */
+extern const cpu_class cpu_sort;        /* SORT SEARCH: sort.c */
+extern const cpu_class cpu_random;      /* RANDOM: random.c */
+extern const ndp_op_1 cpu_op_group;
+
+/* Legal dtypes of an op by the op table: mask of its domain. */
+uint64_t cpu_domain_dtypes(int32_t op);
+int32_t cpu_op_class(int32_t op);
+const char *cpu_op_name(int32_t op);
+
+/* ---- matmul.c: which BLAS serves, for info ("libopenblas.so.0", "own kernels"); opens it if that was not done yet. */
+const char *cpu_blas_name(void);
+
+/* ---- memory.c ---- */
+int32_t cpu_alloc(ndp_dev *, uint64_t nbytes, ndp_mem **out);
+void cpu_free(ndp_dev *, ndp_mem *);
+extern const ndp_map_1 cpu_map_group;
+
+#endif

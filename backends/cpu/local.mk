@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The OpenMP CPU plug-in. Files of cpu_isa_sources are compiled once per SIMD level; the rest once.
+cpu_isa_sources = %reldir%/elementwise_isa.c %reldir%/copy_isa.c %reldir%/reduce_isa.c \
+  %reldir%/norm_isa.c %reldir%/matmul_isa.c
+cpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir%
+cpu_cflags = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(ND_KERNEL_CFLAGS)
+
+noinst_LTLIBRARIES += %reldir%/libcpu-baseline.la
+%canon_reldir%_libcpu_baseline_la_SOURCES = $(cpu_isa_sources)
+%canon_reldir%_libcpu_baseline_la_CPPFLAGS = $(cpu_cppflags) -DCPU_ISA_SUFFIX=baseline -DCPU_ISA_LEVEL=0
+%canon_reldir%_libcpu_baseline_la_CFLAGS = $(cpu_cflags)
+cpu_variants = %reldir%/libcpu-baseline.la
+
+if HAVE_X86_VARIANTS
+noinst_LTLIBRARIES += %reldir%/libcpu-avx2.la %reldir%/libcpu-avx512.la
+%canon_reldir%_libcpu_avx2_la_SOURCES = $(cpu_isa_sources)
+%canon_reldir%_libcpu_avx2_la_CPPFLAGS = $(cpu_cppflags) -DCPU_ISA_SUFFIX=avx2 -DCPU_ISA_LEVEL=1
+%canon_reldir%_libcpu_avx2_la_CFLAGS = $(cpu_cflags) $(ND_AVX2_CFLAGS)
+%canon_reldir%_libcpu_avx512_la_SOURCES = $(cpu_isa_sources)
+%canon_reldir%_libcpu_avx512_la_CPPFLAGS = $(cpu_cppflags) -DCPU_ISA_SUFFIX=avx512 -DCPU_ISA_LEVEL=2
+%canon_reldir%_libcpu_avx512_la_CFLAGS = $(cpu_cflags) $(ND_AVX512_CFLAGS)
+cpu_variants += %reldir%/libcpu-avx2.la %reldir%/libcpu-avx512.la
+endif
+
+plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
+%canon_reldir%_ndock_cpu_la_SOURCES = %reldir%/cpu.h %reldir%/plugin.c %reldir%/memory.c \
+  %reldir%/threads.c %reldir%/isa.c %reldir%/op.c %reldir%/scalar.c %reldir%/elementwise.c \
+  %reldir%/copy.c %reldir%/iota.c %reldir%/reduce.c %reldir%/scan.c %reldir%/norm.c \
+  %reldir%/matmul.c %reldir%/index.c %reldir%/sort.c %reldir%/random.c
+%canon_reldir%_ndock_cpu_la_CPPFLAGS = $(cpu_cppflags)
+%canon_reldir%_ndock_cpu_la_CFLAGS = $(cpu_cflags)
+%canon_reldir%_ndock_cpu_la_LIBADD = $(cpu_variants) -lm
+%canon_reldir%_ndock_cpu_la_LDFLAGS = -module -avoid-version -shared $(OPENMP_CFLAGS)
+if HAVE_VERSION_SCRIPT
+%canon_reldir%_ndock_cpu_la_LDFLAGS += -Wl,--version-script=$(srcdir)/%reldir%/plugin.map -Wl,-z,nodelete -Wl,-z,relro,-z,now
+if !HAVE_SANITIZER
+%canon_reldir%_ndock_cpu_la_LDFLAGS += -Wl,-z,defs
+endif
+endif
+EXTRA_DIST += %reldir%/plugin.map

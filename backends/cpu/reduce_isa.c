@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Loops of reduce, built once per SIMD level. */
+#include "cpu.h"

@@ -1,0 +1,66 @@
+dnl SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+dnl Compiler flags, CPU variants and sanitizers.
+
+dnl ND_TRY_CFLAG(FLAG, IF-ACCEPTED, [IF-NOT])
+AC_DEFUN([ND_TRY_CFLAG],
+[AS_VAR_PUSHDEF([nd_cache], [nd_cv_cflag_$1])
+AC_CACHE_CHECK([whether $CC accepts $1], [nd_cache],
+  [nd_save_CFLAGS=$CFLAGS
+   CFLAGS="$CFLAGS -Werror $1"
+   AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])], [AS_VAR_SET([nd_cache], [yes])], [AS_VAR_SET([nd_cache], [no])])
+   CFLAGS=$nd_save_CFLAGS])
+AS_VAR_IF([nd_cache], [yes], [$2], [$3])
+AS_VAR_POPDEF([nd_cache])])
+
+dnl ND_CFLAGS: warnings and hidden symbols for everything. ND_KERNEL_CFLAGS: what decides results and speed of kernels. Contraction is off, since a fused a*b+c would
+dnl change bits from one SIMD level to the next; -ffast-math is never used, since it deletes NaN tests.
+AC_DEFUN([ND_COMPILER_FLAGS],
+[ND_CFLAGS=
+for nd_flag in -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wundef -Wno-psabi -fvisibility=hidden; do
+  ND_TRY_CFLAG([$nd_flag], [ND_CFLAGS="$ND_CFLAGS $nd_flag"])
+done
+ND_KERNEL_CFLAGS=
+for nd_flag in -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math; do
+  ND_TRY_CFLAG([$nd_flag], [ND_KERNEL_CFLAGS="$ND_KERNEL_CFLAGS $nd_flag"])
+done
+AC_SUBST([ND_CFLAGS])
+AC_SUBST([ND_KERNEL_CFLAGS])
+nd_save_LDFLAGS=$LDFLAGS
+LDFLAGS="$LDFLAGS -Wl,--version-script=$srcdir/core/libndock.map"
+AC_CACHE_CHECK([whether the linker takes a version script], [nd_cv_version_script],
+  [AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])], [nd_cv_version_script=yes], [nd_cv_version_script=no])])
+LDFLAGS=$nd_save_LDFLAGS
+AM_CONDITIONAL([HAVE_VERSION_SCRIPT], [test "$nd_cv_version_script" = yes])])
+
+dnl The CPU variants that this compiler can build; which one runs is decided when the plug-in opens.
+AC_DEFUN([ND_CPU_ISA],
+[nd_isa_list=
+ND_AVX2_CFLAGS="-mavx2 -mfma -mf16c -mbmi2"
+ND_AVX512_CFLAGS="-mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mbmi2 -mprefer-vector-width=512"
+AC_CACHE_CHECK([whether $CC builds for x86-64 with AVX2 and AVX-512], [nd_cv_isa_x86],
+  [nd_save_CFLAGS=$CFLAGS
+   CFLAGS="$CFLAGS -Werror $ND_AVX512_CFLAGS"
+   AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
+#ifndef __x86_64__
+#error not x86-64
+#endif
+#include <immintrin.h>]], [[__builtin_cpu_init(); return __builtin_cpu_supports("avx2");]])], [nd_cv_isa_x86=yes], [nd_cv_isa_x86=no])
+   CFLAGS=$nd_save_CFLAGS])
+AS_IF([test "$nd_cv_isa_x86" = yes], [nd_isa_list=", AVX2, AVX-512"
+  AC_DEFINE([ND_HAVE_X86_VARIANTS], [1], [AVX2 and AVX-512 kernels are built])])
+AM_CONDITIONAL([HAVE_X86_VARIANTS], [test "$nd_cv_isa_x86" = yes])
+AC_SUBST([ND_AVX2_CFLAGS])
+AC_SUBST([ND_AVX512_CFLAGS])])
+
+dnl --enable-sanitizer=address|undefined|thread
+AC_DEFUN([ND_SANITIZER],
+[AC_ARG_ENABLE([sanitizer], [AS_HELP_STRING([--enable-sanitizer=KIND], [build with the address, undefined or thread sanitizer])])
+AS_CASE(["$enable_sanitizer"],
+  [''|no], [],
+  [address|undefined|thread], [ND_CFLAGS="$ND_CFLAGS -g -fno-omit-frame-pointer -fsanitize=$enable_sanitizer"
+    AS_IF([test "$enable_sanitizer" = undefined], [ND_CFLAGS="$ND_CFLAGS -fno-sanitize-recover=undefined"])
+    dnl libgomp is not built for the thread sanitizer, which would report its internals.
+    AS_IF([test "$enable_sanitizer" = thread], [OPENMP_CFLAGS=])
+    LDFLAGS="$LDFLAGS -fsanitize=$enable_sanitizer"],
+  [AC_MSG_ERROR([--enable-sanitizer takes address, undefined or thread, not $enable_sanitizer])])
+AM_CONDITIONAL([HAVE_SANITIZER], [test -n "$enable_sanitizer" && test "$enable_sanitizer" != no])])
