@@ -1,1 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# libndock. The archive libcore.la is what unit tests of internals link; the library is the same objects behind the symbol map.
+include core/io/local.mk
+core_sources = %reldir%/core.h %reldir%/status.c %reldir%/text.c %reldir%/dtype.c %reldir%/promote.c %reldir%/scalar.c \
+  %reldir%/shape.c %reldir%/overlap.c %reldir%/memory.c %reldir%/array.c %reldir%/view.c \
+  %reldir%/op.c %reldir%/loader.c %reldir%/registry.c %reldir%/host.c %reldir%/device.c \
+  %reldir%/dispatch.c %reldir%/stage.c %reldir%/copy.c %reldir%/elementwise.c %reldir%/reduce.c \
+  %reldir%/norm.c %reldir%/matmul.c %reldir%/create.c $(core_io_sources)
+
+noinst_LTLIBRARIES += %reldir%/libcore.la
+%canon_reldir%_libcore_la_SOURCES = $(core_sources)
+%canon_reldir%_libcore_la_CPPFLAGS = $(AM_CPPFLAGS) -DND_PLUGINDIR='"$(plugindir)"'
+%canon_reldir%_libcore_la_CFLAGS = $(AM_CFLAGS) -ftls-model=initial-exec
+
+# The rule for -version-info is in CONTRIBUTING.md.
+lib_LTLIBRARIES += libndock.la
+libndock_la_SOURCES =
+libndock_la_LIBADD = %reldir%/libcore.la -lm
+libndock_la_LDFLAGS = -version-info 0:0:0
+libndock_la_DEPENDENCIES = %reldir%/libcore.la
+if HAVE_VERSION_SCRIPT
+libndock_la_LDFLAGS += -Wl,--version-script=$(srcdir)/%reldir%/libndock.map
+libndock_la_DEPENDENCIES += %reldir%/libndock.map
+endif
+EXTRA_DIST += %reldir%/libndock.map

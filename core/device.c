@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Facts about devices, the thread's current one, and waiting. */
+#include "core/core.h"
+
+ND_TLS nd_device *current_device;
+
+const char *nd_version(void)
+{
+    return PACKAGE_VERSION;
+}
+
+const char *nd_device_name(const nd_device *device)
+{
+    return device ? device->name : "";
+}
+
+void nd_device_describe(const nd_device *device, nd_device_info *out)
+{
+    *out = (nd_device_info){
+        .name = device->name,
+        .plugin = device->slot->name,
+        .description = device->info.name,
+        .unique_id = device->info.unique_id,
+        .memory_bytes = device->info.memory_bytes,
+        .dtypes = device->info.dtypes,
+        .host_visible = device->host_visible,
+        .async = device->async,
+    };
+}
+
+nd_status nd_device_fact(nd_device *device, int32_t i, char *key, char *value, size_t n)
+{
+    if (i < 0 || !device->facts.item || device->facts.item(device->dev, (uint32_t)i, key, value, n) != NDP_OK)
+        return nd__fail(ND_ERR_INDEX, "device_fact", 1, "%s has no fact number %d", device->name, (int)i);
+    return ND_OK;
+}
+
+nd_status nd_device_current(nd_device **out)
+{
+    if (!current_device) {
+        const char *wanted = nd__getenv("NDOCK_DEVICE");
+        nd_device *device = NULL;
+        *out = NULL;
+        ND_RETURN_IF(nd_device_get(wanted ? wanted : "auto", &device));
+        current_device = device;
+    }
+    *out = current_device;
+    return ND_OK;
+}
+
+nd_status nd_device_set_current(nd_device *device)
+{
+    if (!device)
+        return nd__fail(ND_ERR_ARGUMENT, "device_set_current", 0, "the device is NULL");
+    current_device = device;
+    return ND_OK;
+}
+
+nd_device *nd__or_current(nd_device *device, nd_status *status)
+{
+    *status = device ? ND_OK : nd_device_current(&device);
+    return device;
+}
+
+nd_status nd_synchronize(nd_device *device)
+{
+    nd_status status;
+    device = nd__or_current(device, &status);
+    if (status != ND_OK)
+        return status;
+    if (nd__forked() && !device->host_visible)
+        return nd__fail(ND_ERR_FORKED, "synchronize", 0, "%s cannot be used after fork; spawn a new process instead", device->name);
+    status = device->p.sync(device->dev, NULL);
+    if (status != ND_OK)
+        nd__error_context("synchronize", device->name, device->slot->name);
+    return status;
+}
+
+uint64_t nd_device_op_dtypes(nd_device *device, nd_op op)
+{
+    if (nd__runtime_kernel(op, device))
+        return nd_op_dtypes(op);
+    return nd_op_get(op) && device->has_op ? device->op.dtypes(device->dev, op) : 0;
+}

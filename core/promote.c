@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Which dtype operands meet in, which an op computes and answers in, and weak scalars. Source: Python array API standard 2025.12, type promotion; DESIGN for the mixed kinds. */
+#include <math.h>
+#include "core/core.h"
+
+static nd_dtype signed_of_size(size_t nbytes)
+{
+    return nbytes == 1 ? ND_I8 : nbytes == 2 ? ND_I16 : nbytes == 4 ? ND_I32 : ND_I64;
+}
+
+/* Signed with unsigned: the smallest signed dtype that holds both; none holds u64. */
+static nd_status promote_mixed_sign(nd_dtype s, nd_dtype u, nd_dtype *out)
+{
+    size_t ns = nd_dtype_size(s), nu = nd_dtype_size(u);
+    if (nu == 8)
+        return nd__fail(ND_ERR_DTYPE, "promote", -1, "no integer dtype holds both %s and u64; convert one with nd_astype", nd_dtype_name(s));
+    *out = signed_of_size(ns > nu ? ns : 2 * nu);
+    return ND_OK;
+}
+
+static nd_dtype promote_complex(nd_dtype c, nd_dtype other)
+{
+    return c == ND_C128 || other == ND_C128 || other == ND_F64 ? ND_C128 : ND_C64;
+}
+
+static nd_dtype promote_floating(nd_dtype a, nd_dtype b)
+{
+    if (nd_dtype_size(a) == 2 && nd_dtype_size(b) == 2)
+        return ND_F32; /* f16 with bf16: neither holds the other */
+    return nd_dtype_size(a) > nd_dtype_size(b) ? a : b;
+}
+
+nd_status nd_promote(nd_dtype a, nd_dtype b, nd_dtype *out)
+{
+    *out = 0;
+    ND_RETURN_IF(nd__check_dtype("promote", a));
+    ND_RETURN_IF(nd__check_dtype("promote", b));
+    int ka = nd__kind(a), kb = nd__kind(b);
+    if (a == b || kb == ND_KIND_BOOL)
+        *out = a;
+    else if (ka == ND_KIND_BOOL)
+        *out = b;
+    else if (ka == ND_KIND_COMPLEX || kb == ND_KIND_COMPLEX)
+        *out = ka == ND_KIND_COMPLEX ? promote_complex(a, b) : promote_complex(b, a);
+    else if (ka == ND_KIND_FLOAT || kb == ND_KIND_FLOAT)
+        *out = ka != kb ? (ka == ND_KIND_FLOAT ? a : b) : promote_floating(a, b);
+    else if (ka == kb)
+        *out = nd_dtype_size(a) > nd_dtype_size(b) ? a : b;
+    else
+        return ka == ND_KIND_INT ? promote_mixed_sign(a, b, out) : promote_mixed_sign(b, a, out);
+    return ND_OK;
+}
+
+nd_status nd__promote_scalar(const char *op, nd_dtype arrays, nd_scalar s, nd_dtype *out)
+{
+    int scalar_kind = nd__kind(s.kind), kind = arrays ? nd__kind(arrays) : 0;
+    if (s.kind != ND_BOOL && s.kind != ND_I64 && s.kind != ND_U64 && s.kind != ND_F64 && s.kind != ND_C128)
+        return nd__fail(ND_ERR_ARGUMENT, op, -1, "a scalar's kind is ND_BOOL, ND_I64, ND_U64, ND_F64 or ND_C128, not %d", (int)s.kind);
+    *out = arrays;
+    if (!arrays)
+        *out = s.kind;
+    else if (scalar_kind == ND_KIND_BOOL || kind == ND_KIND_COMPLEX)
+        return ND_OK;
+    else if (scalar_kind == ND_KIND_COMPLEX)
+        *out = kind == ND_KIND_FLOAT && arrays != ND_F64 ? ND_C64 : ND_C128;
+    else if (scalar_kind == ND_KIND_FLOAT && kind != ND_KIND_FLOAT)
+        *out = nd_default_float();
+    else if (scalar_kind != ND_KIND_FLOAT && kind == ND_KIND_BOOL)
+        *out = ND_I64;
+    return ND_OK;
+}
+
+static nd_status overflow(const char *op, nd_scalar s, nd_dtype dtype, int32_t argument)
+{
+    const char *name = nd_dtype_name(dtype);
+    if (s.kind == ND_I64)
+        return nd__fail(ND_ERR_OVERFLOW, op, argument, "the scalar %lld does not fit into %s", (long long)s.v.i, name);
+    if (s.kind == ND_U64)
+        return nd__fail(ND_ERR_OVERFLOW, op, argument, "the scalar %llu does not fit into %s", (unsigned long long)s.v.u, name);
+    return nd__fail(ND_ERR_OVERFLOW, op, argument, "the scalar %g does not fit into %s", s.kind == ND_C128 ? s.v.c[0] : s.v.f, name);
+}
+
+/* f64 rounded to a smaller format with the given precision (bits of significand) and exponent range; false when a finite value overflows. */
+static bool round_to_format(double x, int precision, int min_exponent, double largest, double *out)
+{
+    *out = x;
+    if (!isfinite(x) || x == 0)
+        return true;
+    int e;
+    (void)frexp(x, &e);
+    int quantum = (e < min_exponent ? min_exponent : e) - precision;
+    *out = ldexp(rint(ldexp(x, -quantum)), quantum);
+    return fabs(*out) <= largest;
+}
+
+static bool round_float(nd_dtype dtype, double x, double *out)
+{
+    switch (dtype) {
+    case ND_F16: return round_to_format(x, 11, -13, 65504.0, out);
+    case ND_BF16: return round_to_format(x, 8, -125, 0x1.fep127, out);
+    case ND_F32: case ND_C64: return round_to_format(x, 24, -125, 0x1.fffffep127, out);
+    default: *out = x; return true;
+    }
+}
+
+static double scalar_as_double(nd_scalar s)
+{
+    switch (s.kind) {
+    case ND_I64: return (double)s.v.i;
+    case ND_F64: return s.v.f;
+    case ND_C128: return s.v.c[0];
+    default: return (double)s.v.u;
+    }
+}
+
+static nd_status scalar_to_integer(const char *op, nd_scalar s, nd_dtype dtype, int32_t argument, ndp_scalar *out)
+{
+    unsigned bits = 8 * (unsigned)nd_dtype_size(dtype);
+    bool is_signed = nd__kind(dtype) == ND_KIND_INT;
+    uint64_t max = is_signed ? ((uint64_t)1 << (bits - 1)) - 1 : UINT64_MAX >> (64 - bits);
+    if (s.kind == ND_F64 || s.kind == ND_C128) {
+        double x = scalar_as_double(s), t = trunc(x);
+        if (!(t >= (is_signed ? -(double)max - 1 : 0) && t < (double)max + 1) || (s.kind == ND_C128 && s.v.c[1] != 0))
+            return overflow(op, s, dtype, argument);
+        s = t < 0 ? nd_int((int64_t)t) : nd_uint((uint64_t)t);
+    }
+    bool negative = s.kind == ND_I64 && s.v.i < 0;
+    if (negative ? !is_signed || s.v.i < -(int64_t)max - 1 : s.v.u > max)
+        return overflow(op, s, dtype, argument);
+    out->v.u = s.v.u;
+    return ND_OK;
+}
+
+nd_status nd__scalar_to(const char *op, nd_scalar s, nd_dtype dtype, int32_t argument, ndp_scalar *out)
+{
+    memset(out, 0, sizeof *out);
+    out->dtype = dtype;
+    double re = scalar_as_double(s), im = s.kind == ND_C128 ? s.v.c[1] : 0;
+    switch (nd__kind(dtype)) {
+    case ND_KIND_BOOL:
+        out->v.u = s.kind == ND_C128 ? re != 0 || im != 0 : s.kind == ND_F64 ? re != 0 : s.v.u != 0;
+        return ND_OK;
+    case ND_KIND_INT:
+    case ND_KIND_UINT:
+        return scalar_to_integer(op, s, dtype, argument, out);
+    case ND_KIND_FLOAT:
+        if (im != 0)
+            return nd__fail(ND_ERR_DTYPE, op, argument, "a complex scalar does not fit into %s", nd_dtype_name(dtype));
+        return round_float(dtype, re, &out->v.f) ? ND_OK : overflow(op, s, dtype, argument);
+    default:
+        if (!round_float(dtype, re, &out->v.c[0]) || !round_float(dtype, im, &out->v.c[1]))
+            return overflow(op, s, dtype, argument);
+        return ND_OK;
+    }
+}
+
+nd_status nd__op_domain(const nd_op_info *op, nd_dtype in, nd_dtype *compute)
+{
+    int kind = nd__kind(in);
+    *compute = in;
+    if (kind & op->domain)
+        return ND_OK;
+    if ((op->domain & ND_KIND_FLOAT) && (kind & (ND_KIND_BOOL | ND_KIND_INT | ND_KIND_UINT)) && !(op->domain & (ND_KIND_INT | ND_KIND_UINT))) {
+        *compute = nd_default_float();
+        return ND_OK;
+    }
+    return nd__fail(ND_ERR_DTYPE, op->name, -1, "not defined for %s; it takes%s%s%s%s%s dtypes (convert with nd_astype)", nd_dtype_name(in),
+                    op->domain & ND_KIND_BOOL ? " bool" : "", op->domain & ND_KIND_INT ? " signed" : "", op->domain & ND_KIND_UINT ? " unsigned" : "",
+                    op->domain & ND_KIND_FLOAT ? " floating" : "", op->domain & ND_KIND_COMPLEX ? " complex" : "");
+}
+
+nd_dtype nd__op_result(const nd_op_info *op, nd_dtype compute)
+{
+    switch (op->result) {
+    case ND_RESULT_BOOL: return ND_BOOL;
+    case ND_RESULT_REAL: return nd__real_of(compute);
+    case ND_RESULT_INDEX: return ND_I64;
+    case ND_RESULT_SUM: return nd__kind(compute) & (ND_KIND_BOOL | ND_KIND_INT) ? ND_I64 : nd__kind(compute) == ND_KIND_UINT ? ND_U64 : compute;
+    default: return compute;
+    }
+}
+
+nd_status nd__check_castable(const char *op, nd_dtype from, nd_dtype to)
+{
+    static const int rank[] = {[ND_KIND_BOOL] = 0, [ND_KIND_INT] = 1, [ND_KIND_UINT] = 1, [ND_KIND_FLOAT] = 2, [ND_KIND_COMPLEX] = 3};
+    if (rank[nd__kind(from)] <= rank[nd__kind(to)])
+        return ND_OK;
+    return nd__fail(ND_ERR_DTYPE, op, -1, "a %s result does not go into a %s destination; convert explicitly with nd_astype", nd_dtype_name(from),
+                    nd_dtype_name(to));
+}

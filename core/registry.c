@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * All candidate plug-ins and opened devices of the process. Entries are never removed, so pointers to them stay good. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "core/core.h"
+
+static pthread_mutex_t registry_lock; /* recursive: a plug-in may ask for another one while it is being opened */
+static pthread_once_t registry_once = PTHREAD_ONCE_INIT;
+static nd_plugin_slot *slots;
+static bool scanned;
+static int device_ordinals;
+static _Atomic(nd_device *) cpu_device;
+static atomic_bool forked_child;
+
+static void lock_registry(void)
+{
+    pthread_mutex_lock(&registry_lock);
+}
+
+static void unlock_registry(void)
+{
+    pthread_mutex_unlock(&registry_lock);
+}
+
+/* A forked child must find every lock free, so the parent takes them all around fork. */
+static void before_fork(void)
+{
+    lock_registry();
+    for (nd_plugin_slot *s = slots; s; s = s->next)
+        for (nd_device *d = s->devices; d; d = d->next) {
+            pthread_mutex_lock(&d->kernel_lock);
+            pthread_mutex_lock(&d->memory_lock);
+        }
+}
+
+static void after_fork(void)
+{
+    for (nd_plugin_slot *s = slots; s; s = s->next)
+        for (nd_device *d = s->devices; d; d = d->next) {
+            pthread_mutex_unlock(&d->memory_lock);
+            pthread_mutex_unlock(&d->kernel_lock);
+        }
+    unlock_registry();
+}
+
+static void after_fork_in_child(void)
+{
+    after_fork();
+    atomic_store(&forked_child, true);
+}
+
+static void registry_init(void)
+{
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&registry_lock, &attr);
+    pthread_mutexattr_destroy(&attr);
+    (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+static void enter(void)
+{
+    pthread_once(&registry_once, registry_init);
+    lock_registry();
+    if (!scanned) {
+        scanned = true;
+        nd__loader_scan(&slots);
+    }
+}
+
+bool nd__forked(void)
+{
+    return atomic_load_explicit(&forked_child, memory_order_relaxed);
+}
+
+static nd_plugin_slot *loaded_by_name(const char *name)
+{
+    for (nd_plugin_slot *s = slots; s; s = s->next)
+        if (s->table && strcmp(s->name, name) == 0)
+            return s;
+    return NULL;
+}
+
+/* Loads the candidates whose file name promises this plug-in, then, if none of them held it, all others. */
+static nd_plugin_slot *load_by_name(const char *name)
+{
+    nd_plugin_slot *found = loaded_by_name(name);
+    for (nd_plugin_slot *s = slots; s && !found; s = s->next)
+        if (strcmp(s->name, name) == 0) {
+            nd__loader_load(s, slots);
+            found = loaded_by_name(name);
+        }
+    for (nd_plugin_slot *s = slots; s && !found; s = s->next) {
+        nd__loader_load(s, slots);
+        found = loaded_by_name(name);
+    }
+    return found;
+}
+
+nd_status nd__registry_slot(const char *name, nd_plugin_slot **out)
+{
+    enter();
+    *out = load_by_name(name);
+    unlock_registry();
+    return ND_OK;
+}
+
+static const void *group_of(nd_device *d, const char *id, size_t required)
+{
+    const void *g = d->p.group ? d->p.group(d->dev, id) : NULL;
+    return g && *(const uint32_t *)g >= required ? g : NULL;
+}
+
+/* Our own zero-extended copy of a group's table, so that a later call needs no size test. */
+static bool copy_group(nd_device *d, const char *id, size_t required, void *copy, size_t n)
+{
+    const void *g = group_of(d, id, required);
+    if (g)
+        memcpy(copy, g, *(const uint32_t *)g < n ? *(const uint32_t *)g : n);
+    return g != NULL;
+}
+
+static nd_status open_device(nd_plugin_slot *slot, uint32_t index, nd_device **out)
+{
+    nd_device *d = calloc(1, sizeof *d);
+    nd_status status = ND_OK;
+    if (!d)
+        return nd__fail(ND_ERR_MEMORY, "device", -1, "no %zu bytes for a device", sizeof *d);
+    d->slot = slot;
+    d->p = slot->p;
+    d->index = index;
+    snprintf(d->name, sizeof d->name, "%s:%u", slot->name, index);
+    d->info.size = sizeof d->info;
+    status = slot->p.info(index, &d->info);
+    if (status == ND_OK)
+        status = slot->p.open(index, &d->dev);
+    if (status != ND_OK) {
+        nd__error_context("device", d->name, slot->name);
+        free(d);
+        return status;
+    }
+    d->host_visible = d->info.flags & NDP_DEV_HOST_VISIBLE;
+    d->async = d->info.flags & NDP_DEV_ASYNC;
+    d->is_cpu = strcmp(slot->name, "cpu") == 0;
+    d->has_op = copy_group(d, "ndp.op/1", NDP_END(ndp_op_1, find), &d->op, sizeof d->op);
+    copy_group(d, "ndp.map/1", NDP_END(ndp_map_1, map), &d->map, sizeof d->map);
+    copy_group(d, "ndp.info/1", NDP_END(ndp_info_1, item), &d->facts, sizeof d->facts);
+    pthread_mutex_init(&d->kernel_lock, NULL);
+    pthread_mutex_init(&d->memory_lock, NULL);
+    d->cache_limit = d->info.memory_bytes / 4;
+    d->ordinal = device_ordinals++;
+    d->next = slot->devices;
+    slot->devices = d;
+    if (d->is_cpu && index == 0)
+        atomic_store_explicit(&cpu_device, d, memory_order_release);
+    *out = d;
+    return ND_OK;
+}
+
+nd_status nd__slot_device(nd_plugin_slot *slot, uint32_t index, nd_device **out)
+{
+    *out = NULL;
+    for (nd_device *d = slot->devices; d; d = d->next)
+        if (d->index == index) {
+            *out = d;
+            return ND_OK;
+        }
+    return open_device(slot, index, out);
+}
+
+/* What there is, and what was refused, for the error of a missing device. */
+static void describe_all(nd_text *t, const char *name)
+{
+    nd__text_add(t, "there are");
+    int n = 0;
+    for (nd_plugin_slot *s = slots; s; s = s->next) {
+        nd__loader_load(s, slots);
+        for (uint32_t i = 0; i < s->device_count; i++)
+            nd__text_add(t, "%s %s:%u", n++ ? "," : "", s->name, i);
+    }
+    if (n == 0)
+        nd__text_add(t, " no devices at all");
+    for (nd_plugin_slot *s = slots; s; s = s->next)
+        if (s->device_count == 0 && (n == 0 || strcmp(s->name, name) == 0))
+            nd__text_add(t, "; %s: %s (%s)", s->path, s->reason, s->state);
+    nd__text_add(t, "; `ndock info` shows more");
+}
+
+static nd_status no_such_device(const char *text, const char *plugin, const char *what)
+{
+    nd_text t = {0};
+    describe_all(&t, plugin);
+    nd_status status = nd__fail(ND_ERR_DEVICE, "device", 0, "%s \"%s\"; %s", what, text, t.data ? t.data : "");
+    free(t.data);
+    return status;
+}
+
+static nd_status best_device(nd_device **out)
+{
+    nd_plugin_slot *best = NULL;
+    int32_t best_priority = 0;
+    for (nd_plugin_slot *s = slots; s; s = s->next) {
+        ndp_device_info info = {.size = sizeof info};
+        nd__loader_load(s, slots);
+        if (s->device_count && s->p.info(0, &info) == NDP_OK && (!best || info.priority > best_priority)) {
+            best = s;
+            best_priority = info.priority;
+        }
+    }
+    return best ? nd__slot_device(best, 0, out) : no_such_device("auto", "", "nothing serves");
+}
+
+/* "cuda:1" into its parts; false if it has another form. */
+static bool parse_name(const char *name, char *plugin, size_t n, uint32_t *index)
+{
+    size_t len = strcspn(name, ":");
+    const char *digits = name[len] ? name + len + 1 : "0";
+    char *end;
+    if (len == 0 || len >= n || !digits[0] || strspn(digits, "0123456789") != strlen(digits) || strlen(digits) > 9)
+        return false;
+    memcpy(plugin, name, len);
+    plugin[len] = 0;
+    *index = (uint32_t)strtoul(digits, &end, 10);
+    return true;
+}
+
+static nd_status find_device(const char *name, nd_device **out)
+{
+    char plugin[64];
+    uint32_t index;
+    if (strcmp(name, "auto") == 0)
+        return best_device(out);
+    if (!parse_name(name, plugin, sizeof plugin, &index))
+        return no_such_device(name, "", "a device is named like \"cpu\", \"cuda:0\" or \"auto\", not");
+    nd_plugin_slot *slot = load_by_name(plugin);
+    if (!slot || slot->device_count == 0)
+        return no_such_device(name, plugin, "there is no device");
+    if (index >= slot->device_count)
+        return nd__fail(ND_ERR_DEVICE, "device", 0, "there is no device \"%s\"; %s has %u, %s:0 to %s:%u", name, plugin, slot->device_count, plugin, plugin,
+                        slot->device_count - 1);
+    return nd__slot_device(slot, index, out);
+}
+
+nd_status nd_device_get(const char *name, nd_device **out)
+{
+    *out = NULL;
+    if (!name)
+        return nd__fail(ND_ERR_ARGUMENT, "device", 0, "the device name is NULL");
+    enter();
+    nd_status status = find_device(name, out);
+    unlock_registry();
+    return status;
+}
+
+nd_status nd__cpu_device(nd_device **out)
+{
+    *out = atomic_load_explicit(&cpu_device, memory_order_acquire);
+    return *out ? ND_OK : nd_device_get("cpu", out);
+}
+
+nd_status nd_device_list(const char **out, int32_t n, int32_t *count)
+{
+    static struct name_node { struct name_node *next; char name[80]; } *names; /* interned, so that they are static */
+    *count = 0;
+    enter();
+    for (nd_plugin_slot *s = slots; s; s = s->next) {
+        nd__loader_load(s, slots);
+        for (uint32_t i = 0; i < s->device_count; i++, ++*count) {
+            char name[80];
+            if (*count >= n || !out)
+                continue;
+            snprintf(name, sizeof name, "%s:%u", s->name, i);
+            struct name_node *node = names;
+            while (node && strcmp(node->name, name) != 0)
+                node = node->next;
+            if (!node && (node = calloc(1, sizeof *node)) != NULL) {
+                memcpy(node->name, name, sizeof name);
+                node->next = names;
+                names = node;
+            }
+            out[*count] = node ? node->name : "";
+        }
+    }
+    unlock_registry();
+    return ND_OK;
+}
+
+nd_status nd_plugin_list(nd_plugin_report *out, int32_t n, int32_t *count)
+{
+    *count = 0;
+    enter();
+    for (nd_plugin_slot *s = slots; s; s = s->next, ++*count) {
+        nd__loader_load(s, slots);
+        if (*count < n && out)
+            out[*count] = (nd_plugin_report){s->path, s->name, s->version, s->state, s->reason, s->source, (int32_t)s->device_count};
+    }
+    unlock_registry();
+    return ND_OK;
+}
+
+nd_status nd_plugin_load(const char *path)
+{
+    nd_status status = ND_OK;
+    if (!path || path[0] != '/')
+        return nd__fail(ND_ERR_ARGUMENT, "plugin_load", 0, "\"%s\" is not an absolute path", path ? path : "(null)");
+    enter();
+    nd_plugin_slot *slot = nd__loader_candidate(&slots, path, "nd_plugin_load");
+    if (!slot) {
+        status = nd__fail(ND_ERR_MEMORY, "plugin_load", 0, "no memory for a plug-in entry");
+    } else {
+        nd__loader_load(slot, slots);
+        if (strcmp(slot->state, "LOADED") != 0)
+            status = nd__fail(ND_ERR_PLUGIN, "plugin_load", 0, "%s is not usable (%s): %s", path, slot->state, slot->reason);
+    }
+    unlock_registry();
+    return status;
+}

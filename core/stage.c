@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The fallback ladder's last rung: what a device cannot do, the CPU plug-in does on copies of the bytes the operands reach. Nothing is silent: calls and bytes are counted, each (op, device)
+ * is logged once, and NDOCK_FALLBACK=error refuses instead. */
+#include <stdlib.h>
+#include "core/core.h"
+
+static _Atomic uint64_t staged_calls, staged_bytes, derived_calls;
+static atomic_int policy = -1; /* -1: not read from the environment yet */
+
+void nd_fallback_get(nd_fallback_stats *out)
+{
+    out->staged_calls = atomic_load(&staged_calls);
+    out->staged_bytes = atomic_load(&staged_bytes);
+    out->derived_calls = atomic_load(&derived_calls);
+}
+
+void nd_fallback_reset(void)
+{
+    atomic_store(&staged_calls, 0);
+    atomic_store(&staged_bytes, 0);
+    atomic_store(&derived_calls, 0);
+}
+
+nd_status nd_fallback_set(int32_t value)
+{
+    if (value < ND_FALLBACK_ALLOW || value > ND_FALLBACK_ERROR)
+        return nd__fail(ND_ERR_ARGUMENT, "fallback_set", 0, "%d is not a policy; ND_FALLBACK_ALLOW, _WARN and _ERROR are 0 to 2", (int)value);
+    atomic_store(&policy, value);
+    return ND_OK;
+}
+
+int32_t nd__fallback_policy(void)
+{
+    static const char *const names[] = {"allow", "warn", "error"};
+    int now = atomic_load_explicit(&policy, memory_order_relaxed);
+    if (now >= 0)
+        return now;
+    const char *text = nd__getenv("NDOCK_FALLBACK");
+    now = ND_FALLBACK_WARN;
+    for (int i = 0; text && i < 3; i++)
+        if (strcmp(text, names[i]) == 0)
+            now = i;
+    atomic_store(&policy, now);
+    return now;
+}
+
+/* One log line per op and device. */
+static void note_once(nd_device *dev, nd_op op, const char *why)
+{
+    typedef struct seen { struct seen *next; nd_device *dev; nd_op op; } seen;
+    static seen *all;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    seen *s = all;
+    while (s && (s->dev != dev || s->op != op))
+        s = s->next;
+    bool first = s == NULL;
+    if (first && (s = malloc(sizeof *s)) != NULL) {
+        *s = (seen){all, dev, op};
+        all = s;
+    }
+    pthread_mutex_unlock(&lock);
+    if (first)
+        nd__log(nd__fallback_policy() == ND_FALLBACK_WARN ? ND_LOG_WARN : ND_LOG_DEBUG, "%s is staged through the CPU on %s: %s", nd_op_get(op)->name, dev->name, why);
+}
+
+typedef struct {
+    nd_storage *host; /* CPU storage with the bytes the view reaches */
+    int64_t first, nbytes;
+} mirror;
+
+/* The bytes that a view reaches, copied into CPU memory; the view is rebased onto them, strides unchanged. */
+static nd_status mirror_view(nd_device *dev, nd_device *cpu, const ndp_view *v, bool read, mirror *m, ndp_view *out)
+{
+    int64_t low, high, n = (int64_t)nd_dtype_size(v->dtype);
+    if (!nd__extent(v->ndim, v->shape, v->stride, &low, &high))
+        return nd__fail(ND_ERR_OVERFLOW, NULL, -1, "a view reaches beyond 2^63 elements");
+    m->first = v->offset_bytes + low * n;
+    m->nbytes = (high - low) * n;
+    ND_RETURN_IF(nd__storage_alloc(cpu, m->nbytes ? (uint64_t)m->nbytes : 1, &m->host));
+    *out = *v;
+    out->mem = m->host->mem;
+    out->offset_bytes = -low * n;
+    if (!read || m->nbytes == 0)
+        return ND_OK;
+    atomic_fetch_add(&staged_bytes, (uint64_t)m->nbytes);
+    return dev->p.read(dev->dev, NULL, v->mem, (uint64_t)m->first, m->host->host, (uint64_t)m->nbytes);
+}
+
+static nd_status run_on_mirrors(nd_device *dev, nd_device *cpu, ndp_call *call)
+{
+    ndp_view v[6];
+    mirror m[6] = {{0}};
+    ndp_call staged = *call;
+    nd_status status = ND_OK;
+    uint32_t n = call->n_in + call->n_out;
+    for (uint32_t i = 0; i < n; i++) {
+        const ndp_view *from = i < call->n_in ? &call->in[i] : &call->out[i - call->n_in];
+        v[i] = *from;
+        /* Outputs are read too unless dense: what lies between their elements must come back unchanged, and some ops update in place. */
+        bool read = i < call->n_in || !(from->flags & NDP_VIEW_CONTIGUOUS) || nd__updates_in_place(call);
+        if (from->mem)
+            ND_GOTO_IF(done, mirror_view(dev, cpu, from, read, &m[i], &v[i]));
+    }
+    staged.in = v;
+    staged.out = v + call->n_in;
+    staged.scratch = staged.status = (ndp_view){0};
+    ND_GOTO_IF(done, nd__run(cpu, &staged));
+    for (uint32_t i = call->n_in; i < n; i++) {
+        if (m[i].nbytes == 0)
+            continue;
+        atomic_fetch_add(&staged_bytes, (uint64_t)m[i].nbytes);
+        ND_GOTO_IF(done, dev->p.write(dev->dev, NULL, call->out[i - call->n_in].mem, (uint64_t)m[i].first, m[i].host->host, (uint64_t)m[i].nbytes));
+    }
+done:
+    for (uint32_t i = 0; i < n; i++)
+        nd__storage_release(m[i].host);
+    return status;
+}
+
+nd_status nd__stage(nd_device *dev, ndp_call *call, const char *why)
+{
+    nd_device *cpu;
+    const nd_op_info *info = nd_op_get(call->op);
+    const ndp_view *first = call->n_in ? &call->in[0] : &call->out[0];
+    if (dev->is_cpu || nd__fallback_policy() == ND_FALLBACK_ERROR) {
+        nd__fail(ND_ERR_UNSUPPORTED, info->name, -1, "%s does not support it for %s (%s)%s", dev->name, nd_dtype_name(first->dtype), why,
+                 dev->is_cpu ? "" : ", and NDOCK_FALLBACK=error forbids staging through the CPU");
+        nd__error_context(NULL, dev->name, dev->slot->name);
+        return ND_ERR_UNSUPPORTED;
+    }
+    ND_RETURN_IF(nd__cpu_device(&cpu));
+    note_once(dev, call->op, why);
+    atomic_fetch_add(&staged_calls, 1);
+    nd_status status = run_on_mirrors(dev, cpu, call);
+    if (status != ND_OK)
+        nd__error_context(info->name, dev->name, dev->slot->name);
+    return status;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Status codes, the calling thread's error detail, and the log. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "core/core.h"
+
+typedef struct {
+    nd_error e;
+    char message[1024], op[48], device[80], plugin[64];
+} error_record;
+
+ND_TLS error_record thread_error = {.e = {.argument = -1}};
+
+static const struct { const char *name, *text; } statuses[ND_STATUS_END] = {
+#define ND_STATUS(name, value, text, python) [value] = {"ND_ERR_" #name, text},
+#include <ndock/status.def>
+};
+
+const char *nd_status_name(nd_status status)
+{
+    if (status == ND_OK)
+        return "ND_OK";
+    return status > 0 && status < ND_STATUS_END ? statuses[status].name : "?";
+}
+
+const char *nd_status_text(nd_status status)
+{
+    return status >= 0 && status < ND_STATUS_END ? statuses[status].text : "?";
+}
+
+const nd_error *nd_last_error(void)
+{
+    error_record *r = &thread_error;
+    r->e.message = r->message;
+    r->e.op = r->op;
+    r->e.device = r->device;
+    r->e.plugin = r->plugin;
+    if (!r->e.file)
+        r->e.file = "";
+    return &r->e;
+}
+
+static void set_text(char *dst, size_t n, const char *src)
+{
+    snprintf(dst, n, "%s", src ? src : "");
+}
+
+/* Formats before the record is overwritten, since arguments may point into it. */
+static nd_status record_error(const char *file, int line, nd_status status, const char *op, int32_t argument, int64_t native, const char *fmt,
+                              va_list ap)
+{
+    error_record *r = &thread_error;
+    char text[sizeof r->message];
+    int n = op && op[0] ? snprintf(text, sizeof text, "%s: ", op) : 0;
+    vsnprintf(text + n, sizeof text - (size_t)n, fmt, ap);
+    set_text(r->op, sizeof r->op, op);
+    set_text(r->message, sizeof r->message, text);
+    r->device[0] = r->plugin[0] = 0;
+    r->e.status = status;
+    r->e.argument = argument;
+    r->e.native = native;
+    r->e.file = file;
+    r->e.line = line;
+    return status;
+}
+
+nd_status nd__fail_at(const char *file, int line, nd_status status, const char *op, int32_t argument, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    record_error(file, line, status, op, argument, 0, fmt, ap);
+    va_end(ap);
+    return status;
+}
+
+nd_status nd__fail_errno_at(const char *file, int line, nd_status status, const char *op, int err, const char *fmt, ...)
+{
+    va_list ap;
+    char reason[128] = "";
+    va_start(ap, fmt);
+    record_error(file, line, status, op, -1, err, fmt, ap);
+    va_end(ap);
+    const char *text = strerror_r(err, reason, sizeof reason);
+    size_t n = strlen(thread_error.message);
+    snprintf(thread_error.message + n, sizeof thread_error.message - n, ": %s", text);
+    return status;
+}
+
+void nd__error_context(const char *op, const char *device, const char *plugin)
+{
+    error_record *r = &thread_error;
+    if (!r->op[0])
+        set_text(r->op, sizeof r->op, op);
+    if (!r->device[0])
+        set_text(r->device, sizeof r->device, device);
+    if (!r->plugin[0])
+        set_text(r->plugin, sizeof r->plugin, plugin);
+}
+
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+static nd_log_sink log_sink;
+static void *log_ctx;
+static atomic_int log_level = ND_LOG_OFF;
+
+static int32_t level_from_environment(void)
+{
+    static const char *const names[] = {"off", "error", "warn", "info", "debug", "trace"};
+    const char *text = nd__getenv("NDOCK_LOG");
+    for (int32_t i = 0; text && i <= ND_LOG_TRACE; i++)
+        if (strcmp(text, names[i]) == 0)
+            return i;
+    return ND_LOG_WARN;
+}
+
+void nd_log_set(nd_log_sink sink, void *ctx, int32_t level)
+{
+    pthread_mutex_lock(&log_lock);
+    log_sink = sink;
+    log_ctx = ctx;
+    atomic_store(&log_level, !sink ? ND_LOG_OFF : level < 0 ? level_from_environment() : level);
+    pthread_mutex_unlock(&log_lock);
+}
+
+bool nd__log_wants(int32_t level)
+{
+    return level <= atomic_load_explicit(&log_level, memory_order_relaxed);
+}
+
+void nd__log(int32_t level, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    if (!nd__log_wants(level))
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    pthread_mutex_lock(&log_lock);
+    if (log_sink)
+        log_sink(log_ctx, level, text);
+    pthread_mutex_unlock(&log_lock);
+}
+
+void nd__error_native(int64_t native)
+{
+    thread_error.e.native = native;
+}
