@@ -99,3 +99,12 @@ nd_status nd__check_shape_is(const char *op, const nd_array *a, int ndim, const 
     return nd__fail(ND_ERR_SHAPE, op, i, "argument %d has shape %s where %s is needed", i, nd__shape_text(a->ndim, a->shape, have, sizeof have),
                     nd__shape_text(ndim, shape, want, sizeof want));
 }
+
+nd_status nd__hand_over(nd_status status, nd_array *result, nd_array **out)
+{
+    if (status == ND_OK)
+        *out = result;
+    else
+        nd_release(result);
+    return status;
+}

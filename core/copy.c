@@ -23,11 +23,7 @@ nd_status nd__cast(const nd_array *a, nd_dtype dtype, nd_array **out)
     *out = NULL;
     ND_RETURN_IF(nd__array_alloc("astype", a->storage->device, dtype, a->ndim, a->shape, &r));
     nd_status status = nd__copy_into(a, r);
-    if (status == ND_OK)
-        *out = r;
-    else
-        nd_release(r);
-    return status;
+    return nd__hand_over(status, r, out);
 }
 
 nd_status nd_astype(const nd_array *a, nd_dtype dtype, nd_array **out)
@@ -40,11 +36,7 @@ nd_status nd_astype(const nd_array *a, nd_dtype dtype, nd_array **out)
         return nd__fail(ND_ERR_DTYPE, "astype", 1, "%s to %s would drop the imaginary part; take nd_real first", nd_dtype_name(a->dtype), nd_dtype_name(dtype));
     ND_RETURN_IF(nd__array_alloc("astype", a->storage->device, dtype, a->ndim, a->shape, &r));
     nd_status status = nd__copy_into(a, r);
-    if (status == ND_OK)
-        *out = r;
-    else
-        nd_release(r);
-    return status;
+    return nd__hand_over(status, r, out);
 }
 
 static nd_status check_forked(nd_device *device, const char *op)

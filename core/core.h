@@ -141,6 +141,8 @@ struct nd_array {
 nd_status nd__array_new(nd_storage *s, nd_dtype dtype, int ndim, const int64_t *shape, const int64_t *stride, int64_t offset, bool readonly, nd_array **out);
 /* New dense array with storage of its own; checks sizes. */
 nd_status nd__array_alloc(const char *op, nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape, nd_array **out);
+/* The end of most functions: result becomes *out on success, and is released on failure. Returns status. */
+nd_status nd__hand_over(nd_status status, nd_array *result, nd_array **out);
 /* Refuses NULL (argument i). */
 nd_status nd__check_array(const char *op, const nd_array *a, int32_t i);
 /* dst may be written: not read-only, does not overlap itself. */

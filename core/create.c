@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * New arrays from nothing. */
-#include <math.h>
 #include "core/core.h"
 
 nd_status nd_empty(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape, nd_array **out)
@@ -17,11 +16,7 @@ nd_status nd_full(nd_device *device, nd_dtype dtype, int ndim, const int64_t *sh
     *out = NULL;
     ND_RETURN_IF(nd_empty(device, dtype, ndim, shape, &r));
     nd_status status = nd_fill(r, value);
-    if (status == ND_OK)
-        *out = r;
-    else
-        nd_release(r);
-    return status;
+    return nd__hand_over(status, r, out);
 }
 
 nd_status nd_zeros(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape, nd_array **out)

@@ -253,11 +253,7 @@ static nd_status scan(nd_op op, const nd_array *a, const nd_scan_opts *opts, nd_
     ND_RETURN_IF(scan_start(op, a, opts, &p));
     ND_RETURN_IF(nd__array_alloc(p.info->name, a->storage->device, p.result, a->ndim, p.shape, &r));
     nd_status status = scan_run(&p, a, r);
-    if (status == ND_OK)
-        *out = r;
-    else
-        nd_release(r);
-    return status;
+    return nd__hand_over(status, r, out);
 }
 
 static nd_status scan_into(nd_op op, const nd_array *a, const nd_scan_opts *opts, const nd_array *dst)

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Random arrays from an explicit key and counter; the numbers themselves are the kernel's. Source: Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC11. */
+#include <math.h>
+#include "core/core.h"
+
+void nd_philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+{
+    uint32_t c[4] = {counter[0], counter[1], counter[2], counter[3]}, k[2] = {key[0], key[1]};
+    for (int round = 0; round < 10; round++) {
+        uint64_t p0 = (uint64_t)0xD2511F53u * c[0], p1 = (uint64_t)0xCD9E8D57u * c[2];
+        const uint32_t next[4] = {(uint32_t)(p1 >> 32) ^ c[1] ^ k[0], (uint32_t)p1, (uint32_t)(p0 >> 32) ^ c[3] ^ k[1], (uint32_t)p0};
+        memcpy(c, next, sizeof c);
+        k[0] += 0x9E3779B9u;
+        k[1] += 0xBB67AE85u;
+    }
+    memcpy(out, c, sizeof c);
+}
+
+void nd_random_skip(nd_random_key *key, int64_t size, nd_dtype dtype)
+{
+    uint64_t per_block = nd_dtype_size(dtype) > 4 ? 2 : 4, blocks = size > 0 ? ((uint64_t)size - 1) / per_block + 1 : 0;
+    key->counter[0] += blocks;
+    key->counter[1] += key->counter[0] < blocks;
+}
+
+static nd_status check_random(const nd_op_info *info, const nd_random_key *key, const nd_array *dst)
+{
+    if (!key)
+        return nd__fail(ND_ERR_ARGUMENT, info->name, 0, "the key is NULL");
+    ND_RETURN_IF(nd__check_writable(info->name, dst, 3));
+    if (!(nd__kind(dst->dtype) & info->domain))
+        return nd__fail(ND_ERR_DTYPE, info->name, 3, "no random numbers of %s here; it makes %s", nd_dtype_name(dst->dtype),
+                        info->domain & ND_KIND_FLOAT ? "f16, bf16, f32, f64" : "integers");
+    return ND_OK;
+}
+
+/* Numbers follow the C order of dst, so its dimensions are merged but never exchanged. */
+static nd_status random_run(nd_op op, const nd_random_key *key, ndp_random *params, const nd_array *dst)
+{
+    const nd_op_info *info = nd_op_get(op);
+    int64_t shape[ND_MAX_NDIM], stride[1][ND_MAX_NDIM];
+    ND_RETURN_IF(check_random(info, key, dst));
+    if (dst->size == 0)
+        return ND_OK;
+    params->size = sizeof *params;
+    params->key = key->key;
+    params->counter[0] = key->counter[0];
+    params->counter[1] = key->counter[1];
+    ndp_view out = nd__view(dst);
+    memcpy(shape, dst->shape, (size_t)dst->ndim * sizeof *shape);
+    memcpy(stride[0], dst->stride, (size_t)dst->ndim * sizeof *shape);
+    out.ndim = nd__coalesce(dst->ndim, shape, 1, stride, true);
+    out.shape = shape;
+    out.stride = stride[0];
+    ndp_call call = {.size = sizeof call, .op = op, .n_out = 1, .out = &out, .params = params};
+    return nd__run(dst->storage->device, &call);
+}
+
+nd_status nd_random_uniform_into(const nd_random_key *key, double low, double high, const nd_array *dst)
+{
+    ndp_random params = {.a = low, .b = high};
+    if (!(low <= high) || !isfinite(low) || !isfinite(high))
+        return nd__fail(ND_ERR_ARGUMENT, "random_uniform", 1, "bounds %g and %g; they must be finite and in order", low, high);
+    return random_run(ND_OP_random_uniform, key, &params, dst);
+}
+
+nd_status nd_random_normal_into(const nd_random_key *key, double mean, double std, const nd_array *dst)
+{
+    ndp_random params = {.a = mean, .b = std};
+    if (!(std >= 0) || !isfinite(std) || !isfinite(mean))
+        return nd__fail(ND_ERR_ARGUMENT, "random_normal", 1, "mean %g and standard deviation %g; they must be finite, the latter not negative", mean, std);
+    return random_run(ND_OP_random_normal, key, &params, dst);
+}
+
+static nd_status check_bounds(nd_dtype dtype, int64_t low, int64_t high)
+{
+    ndp_scalar ignored;
+    bool is_u64 = dtype == ND_U64;
+    if (is_u64 ? (uint64_t)low >= (uint64_t)high : low >= high)
+        return nd__fail(ND_ERR_ARGUMENT, "random_integers", 1, "low %lld is not below high %lld", (long long)low, (long long)high);
+    if (is_u64)
+        return ND_OK;
+    ND_RETURN_IF(nd__scalar_to("random_integers", nd_int(low), dtype, 1, &ignored));
+    return nd__scalar_to("random_integers", nd_int(high - 1), dtype, 2, &ignored);
+}
+
+nd_status nd_random_integers_into(const nd_random_key *key, int64_t low, int64_t high, const nd_array *dst)
+{
+    ndp_random params = {.low = low, .high = high};
+    ND_RETURN_IF(check_random(nd_op_get(ND_OP_random_integers), key, dst));
+    ND_RETURN_IF(check_bounds(dst->dtype, low, high));
+    return random_run(ND_OP_random_integers, key, &params, dst);
+}
+
+nd_status nd_random_uniform(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape, const nd_random_key *key, double low, double high, nd_array **out)
+{
+    nd_array *r = NULL;
+    *out = NULL;
+    ND_RETURN_IF(nd_empty(device, dtype, ndim, shape, &r));
+    return nd__hand_over(nd_random_uniform_into(key, low, high, r), r, out);
+}
+
+nd_status nd_random_normal(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape, const nd_random_key *key, double mean, double std, nd_array **out)
+{
+    nd_array *r = NULL;
+    *out = NULL;
+    ND_RETURN_IF(nd_empty(device, dtype, ndim, shape, &r));
+    return nd__hand_over(nd_random_normal_into(key, mean, std, r), r, out);
+}
+
+nd_status nd_random_integers(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape, const nd_random_key *key, int64_t low, int64_t high, nd_array **out)
+{
+    nd_array *r = NULL;
+    *out = NULL;
+    ND_RETURN_IF(nd_empty(device, dtype, ndim, shape, &r));
+    return nd__hand_over(nd_random_integers_into(key, low, high, r), r, out);
+}
+
+nd_status nd_random_permutation(nd_device *device, int64_t n, const nd_random_key *key, nd_array **out)
+{
+    nd_array *words = NULL;
+    ndp_random params = {.low = 0, .high = 0}; /* equal bounds: all 64 bits */
+    *out = NULL;
+    ND_RETURN_IF(nd_empty(device, ND_U64, 1, &n, &words));
+    nd_status status = random_run(ND_OP_random_integers, key, &params, words);
+    if (status == ND_OK)
+        status = nd_argsort(words, NULL, out);
+    nd_release(words);
+    return status;
+}

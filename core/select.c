@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Boolean selection and nonzero: results whose length depends on data. The plain forms read one count, then size the result; the _into forms wait for nothing. */
+#include "core/core.h"
+
+/* a as (n, inner...) and mask as (n): the mask's axes flattened on both. */
+typedef struct { nd_array *a, *mask; } selection;
+
+static void selection_finish(selection *s)
+{
+    nd_release(s->a);
+    nd_release(s->mask);
+}
+
+static nd_status selection_start(const nd_array *a, const nd_array *mask, selection *s)
+{
+    int64_t shape[ND_MAX_NDIM];
+    *s = (selection){NULL, NULL};
+    ND_RETURN_IF(nd__check_array("select", a, 0));
+    ND_RETURN_IF(nd__check_array("select", mask, 1));
+    ND_RETURN_IF(nd__check_same_device("select", a, mask, 0, 1));
+    if (mask->dtype != ND_BOOL)
+        return nd__fail(ND_ERR_DTYPE, "select", 1, "the mask is %s, not bool; compare first, or index with nd_take", nd_dtype_name(mask->dtype));
+    if (mask->ndim > a->ndim || !nd__same_shape(mask->ndim, mask->shape, mask->ndim, a->shape)) {
+        char have[ND_SHAPE_TEXT], want[ND_SHAPE_TEXT];
+        return nd__fail(ND_ERR_SHAPE, "select", 1, "the mask's shape %s is not that of the leading axes of %s",
+                        nd__shape_text(mask->ndim, mask->shape, have, sizeof have), nd__shape_text(a->ndim, a->shape, want, sizeof want));
+    }
+    int inner = a->ndim - mask->ndim;
+    shape[0] = mask->size;
+    memcpy(shape + 1, a->shape + mask->ndim, (size_t)inner * sizeof *shape);
+    ND_RETURN_IF(nd_reshape_copy(a, inner + 1, shape, &s->a));
+    return nd_reshape_copy(mask, 1, shape, &s->mask);
+}
+
+static nd_status compress_run(const selection *s, const nd_array *dst, const nd_array *count)
+{
+    int64_t inner[ND_MAX_NDIM], stride[2][ND_MAX_NDIM], shape[2][ND_MAX_NDIM], full[2][ND_MAX_NDIM];
+    int n = s->a->ndim - 1;
+    memcpy(inner, s->a->shape + 1, (size_t)n * sizeof *inner);
+    memcpy(stride[0], dst->stride + 1, (size_t)n * sizeof *inner);
+    memcpy(stride[1], s->a->stride + 1, (size_t)n * sizeof *inner);
+    n = nd__coalesce(n, inner, 2, stride, false);
+    ndp_view v[2] = {nd__view(dst), nd__view(s->a)};
+    for (int i = 0; i < 2; i++) {
+        const nd_array *x = i ? s->a : dst;
+        shape[i][0] = x->shape[0];
+        full[i][0] = x->stride[0];
+        memcpy(shape[i] + 1, inner, (size_t)n * sizeof *inner);
+        memcpy(full[i] + 1, stride[i], (size_t)n * sizeof *inner);
+        v[i].shape = shape[i];
+        v[i].stride = full[i];
+        v[i].ndim = n + 1;
+        v[i].flags = nd__is_c_order(n + 1, shape[i], full[i]) ? NDP_VIEW_CONTIGUOUS : 0;
+    }
+    const ndp_view in[2] = {v[1], nd__view(s->mask)}, out[2] = {v[0], nd__view(count)};
+    ndp_call call = {.size = sizeof call, .op = ND_OP_compress, .n_in = 2, .n_out = 2, .in = in, .out = out};
+    return nd__run(dst->storage->device, &call);
+}
+
+static nd_status count_true(const nd_array *mask, nd_array **count, int64_t *n)
+{
+    nd_scalar value;
+    ND_RETURN_IF(nd_count_nonzero(mask, NULL, count));
+    ND_RETURN_IF(nd_item(*count, &value));
+    *n = value.v.i;
+    return ND_OK;
+}
+
+nd_status nd_select(const nd_array *a, const nd_array *mask, nd_array **out)
+{
+    selection s;
+    nd_array *count = NULL, *r = NULL;
+    int64_t shape[ND_MAX_NDIM];
+    nd_status status;
+    *out = NULL;
+    ND_GOTO_IF(done, selection_start(a, mask, &s));
+    ND_GOTO_IF(done, count_true(s.mask, &count, &shape[0]));
+    memcpy(shape + 1, s.a->shape + 1, (size_t)(s.a->ndim - 1) * sizeof *shape);
+    ND_GOTO_IF(done, nd__array_alloc("select", a->storage->device, a->dtype, s.a->ndim, shape, &r));
+    if (r->size)
+        ND_GOTO_IF(done, compress_run(&s, r, count));
+    *out = r;
+    r = NULL;
+done:
+    nd_release(r);
+    nd_release(count);
+    selection_finish(&s);
+    return status;
+}
+
+static nd_status check_count(const char *op, const nd_array *dst, const nd_array *count, int32_t argument)
+{
+    ND_RETURN_IF(nd__check_writable(op, count, argument));
+    ND_RETURN_IF(nd__check_same_device(op, dst, count, argument - 1, argument));
+    if (count->ndim != 0 || count->dtype != ND_I64)
+        return nd__fail(ND_ERR_SHAPE, op, argument, "the count is a rank-%d array of %s; it must be a 0-d i64", count->ndim, nd_dtype_name(count->dtype));
+    if (nd__may_overlap(dst, count))
+        return nd__fail(ND_ERR_OVERLAP, op, argument, "the count shares memory with the destination");
+    return ND_OK;
+}
+
+nd_status nd_select_into(const nd_array *a, const nd_array *mask, const nd_array *dst, const nd_array *count)
+{
+    selection s;
+    nd_array *own = NULL;
+    int64_t shape[ND_MAX_NDIM];
+    nd_status status;
+    ND_GOTO_IF(done, selection_start(a, mask, &s));
+    ND_GOTO_IF(done, nd__check_writable("select", dst, 2));
+    ND_GOTO_IF(done, nd__check_same_device("select", a, dst, 0, 2));
+    memcpy(shape, s.a->shape, (size_t)s.a->ndim * sizeof *shape);
+    shape[0] = dst->ndim ? dst->shape[0] : 0;
+    ND_GOTO_IF(done, nd__check_shape_is("select", dst, s.a->ndim, shape, 2));
+    if (dst->dtype != a->dtype)
+        ND_GOTO_IF(done, nd__fail(ND_ERR_DTYPE, "select", 2, "the destination is %s, the array %s", nd_dtype_name(dst->dtype), nd_dtype_name(a->dtype)));
+    ND_GOTO_IF(done, check_count("select", dst, count, 3));
+    if (nd__may_overlap(s.a, dst)) {
+        ND_GOTO_IF(done, nd_copy(s.a, NULL, &own));
+        nd_release(s.a);
+        s.a = own;
+    }
+    if (s.a->size == 0)
+        ND_GOTO_IF(done, nd_count_nonzero_into(s.mask, NULL, count));
+    else
+        ND_GOTO_IF(done, compress_run(&s, dst, count));
+done:
+    selection_finish(&s);
+    return status;
+}
+
+static nd_status nonzero_run(const nd_array *a, const nd_array *dst, const nd_array *count)
+{
+    const nd_array *in[1] = {a};
+    nd_array *out[2] = {(nd_array *)dst, (nd_array *)count};
+    return a->size ? nd__run_arrays(ND_OP_nonzero, 1, in, 2, out, NULL) : nd_fill(count, nd_int(0));
+}
+
+static nd_status check_rank(const nd_array *a)
+{
+    ND_RETURN_IF(nd__check_array("nonzero", a, 0));
+    return a->ndim ? ND_OK : nd__fail(ND_ERR_SHAPE, "nonzero", 0, "a 0-d array has no coordinates; reshape it to one element");
+}
+
+nd_status nd_nonzero(const nd_array *a, nd_array **out)
+{
+    nd_array *count = NULL, *r = NULL;
+    int64_t shape[2];
+    nd_status status;
+    *out = NULL;
+    ND_GOTO_IF(done, check_rank(a));
+    ND_GOTO_IF(done, count_true(a, &count, &shape[0]));
+    shape[1] = a->ndim;
+    ND_GOTO_IF(done, nd__array_alloc("nonzero", a->storage->device, ND_I64, 2, shape, &r));
+    ND_GOTO_IF(done, nonzero_run(a, r, count));
+    *out = r;
+    r = NULL;
+done:
+    nd_release(r);
+    nd_release(count);
+    return status;
+}
+
+nd_status nd_nonzero_into(const nd_array *a, const nd_array *dst, const nd_array *count)
+{
+    nd_array *own = NULL;
+    ND_RETURN_IF(check_rank(a));
+    ND_RETURN_IF(nd__check_writable("nonzero", dst, 1));
+    ND_RETURN_IF(nd__check_same_device("nonzero", a, dst, 0, 1));
+    const int64_t shape[2] = {dst->ndim ? dst->shape[0] : 0, a->ndim};
+    ND_RETURN_IF(nd__check_shape_is("nonzero", dst, 2, shape, 1));
+    if (dst->dtype != ND_I64)
+        return nd__fail(ND_ERR_DTYPE, "nonzero", 1, "the destination is %s, not i64", nd_dtype_name(dst->dtype));
+    ND_RETURN_IF(check_count("nonzero", dst, count, 2));
+    if (nd__may_overlap(a, dst))
+        ND_RETURN_IF(nd_copy(a, NULL, &own));
+    nd_status status = nonzero_run(own ? own : a, dst, count);
+    nd_release(own);
+    return status;
+}
