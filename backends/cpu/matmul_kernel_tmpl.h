@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Packing and the register-blocked kernel of one type of sums. The includer defines
+ *   MM_NAME    f32 f64 c64 c128 u32 u64: suffix of what is defined here
+ *   MM_SCALAR  the real type's name: f32 f64 u32 u64
+ *   MM_T       that type
+ *   MM_PARTS   1, or 2 for complex: a panel then holds, for each k, the real parts before the
+ *              imaginary ones */
+#define MM_FN(name) CPU_CAT(mm_##name, MM_NAME)
+#define MM_V CPU_CAT(mm_v, MM_SCALAR)
+#define MM_SET CPU_CAT(mm_set, MM_SCALAR)
+#define MM_FMA CPU_CAT(mm_fma, MM_SCALAR)
+#define MM_LANES ((int)(MM_BYTES / sizeof(MM_T)))
+#define MM_VECTORS (MM_ACROSS / MM_PARTS)
+#define MM_COLUMNS (MM_VECTORS * MM_LANES)
+
+static inline __attribute__((always_inline)) void
+MM_FN(pack)(const MM_T *src, int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc, MM_T *dst,
+            const int width)
+{
+    const int64_t sw = stride_w * MM_PARTS, sk = stride_k * MM_PARTS;
+    for (; w > 0; w -= width, src += width * sw, dst += width * kc * MM_PARTS) {
+        int lanes = w < width ? (int)w : width;
+        if (lanes < width)
+            memset(dst, 0, (size_t)(width * kc) * MM_PARTS * sizeof *dst);
+        if (stride_w == 1 && lanes == width) {
+            for (int64_t k = 0; k < kc; k++)
+                for (int p = 0; p < MM_PARTS; p++)
+                    for (int i = 0; i < width; i++)
+                        dst[(k * MM_PARTS + p) * width + i] = src[k * sk + i * MM_PARTS + p];
+            continue;
+        }
+        /* Lane by lane: the source may have a stride that maps all lanes to one set of the cache,
+         * the panel fits the cache in any order. */
+        for (int i = 0; i < lanes; i++)
+            for (int64_t k = 0; k < kc; k++)
+                for (int p = 0; p < MM_PARTS; p++)
+                    dst[(k * MM_PARTS + p) * width + i] = src[k * sk + i * sw + p];
+    }
+}
+
+static void MM_FN(pack_a)(const void *src, int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc,
+                          void *dst)
+{
+    MM_FN(pack)(src, stride_w, stride_k, w, kc, dst, MM_ROWS);
+}
+
+static void MM_FN(pack_b)(const void *src, int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc,
+                          void *dst)
+{
+    MM_FN(pack)(src, stride_w, stride_k, w, kc, dst, MM_COLUMNS);
+}
+
+/* sums[row][part][column] of one pair of panels */
+static inline __attribute__((always_inline)) void
+MM_FN(micro)(int64_t kc, const MM_T *restrict a, const MM_T *restrict b, MM_T *restrict sums)
+{
+    MM_V c[MM_ROWS][MM_PARTS][MM_VECTORS];
+#pragma GCC unroll 64
+    for (int i = 0; i < MM_ROWS * MM_PARTS * MM_VECTORS; i++)
+        c[i / (MM_PARTS * MM_VECTORS)][i / MM_VECTORS % MM_PARTS][i % MM_VECTORS] = MM_SET(0);
+    for (int64_t k = 0; k < kc; k++) {
+        MM_V bv[MM_PARTS][MM_VECTORS];
+#pragma GCC unroll 8
+        for (int j = 0; j < MM_PARTS * MM_VECTORS; j++)
+            memcpy(&bv[j / MM_VECTORS][j % MM_VECTORS], b + j * MM_LANES, MM_BYTES);
+#pragma GCC unroll 16
+        for (int i = 0; i < MM_ROWS; i++) {
+            MM_V ar = MM_SET(a[i]);
+#pragma GCC unroll 4
+            for (int j = 0; j < MM_VECTORS; j++)
+                c[i][0][j] = MM_FMA(ar, bv[0][j], c[i][0][j]);
+#if MM_PARTS == 2
+            MM_V ai = MM_SET(a[MM_ROWS + i]);
+#pragma GCC unroll 4
+            for (int j = 0; j < MM_VECTORS; j++) {
+                c[i][1][j] = MM_FMA(ar, bv[1][j], c[i][1][j]);
+                c[i][0][j] = MM_FMA(-ai, bv[1][j], c[i][0][j]);
+                c[i][1][j] = MM_FMA(ai, bv[0][j], c[i][1][j]);
+            }
+#endif
+        }
+        a += MM_ROWS * MM_PARTS;
+        b += MM_COLUMNS * MM_PARTS;
+    }
+#pragma GCC unroll 64
+    for (int i = 0; i < MM_ROWS * MM_PARTS * MM_VECTORS; i++)
+        memcpy(sums + i * MM_LANES,
+               &c[i / (MM_PARTS * MM_VECTORS)][i / MM_VECTORS % MM_PARTS][i % MM_VECTORS], MM_BYTES);
+}
+
+/* rows x columns of sums into c, or added to it. ldc counts scalars. */
+static inline __attribute__((always_inline)) void
+MM_FN(merge)(const MM_T *restrict sums, int rows, int columns, MM_T *restrict c, int64_t ldc, int add)
+{
+    for (int i = 0; i < rows; i++, c += ldc, sums += MM_COLUMNS * MM_PARTS)
+        for (int p = 0; p < MM_PARTS; p++)
+            for (int j = 0; j < columns; j++) {
+                MM_T x = sums[p * MM_COLUMNS + j];
+                MM_T *to = &c[j * MM_PARTS + p];
+                *to = add ? *to + x : x;
+            }
+}
+
+static void MM_FN(block)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b, void *c,
+                         int64_t ldc, int add)
+{
+    const MM_T *pa = a, *pb = b;
+    _Alignas(64) MM_T sums[MM_ROWS * MM_PARTS * MM_COLUMNS];
+    for (int64_t j = 0; j < n; j += MM_COLUMNS)
+        for (int64_t i = 0; i < m; i += MM_ROWS) {
+            int rows = m - i < MM_ROWS ? (int)(m - i) : MM_ROWS;
+            int columns = n - j < MM_COLUMNS ? (int)(n - j) : MM_COLUMNS;
+            MM_T *to = (MM_T *)c + (i * ldc + j) * MM_PARTS;
+            MM_FN(micro)(kc, pa + i * kc * MM_PARTS, pb + j * kc * MM_PARTS, sums);
+            if (rows == MM_ROWS && columns == MM_COLUMNS && add)
+                MM_FN(merge)(sums, MM_ROWS, MM_COLUMNS, to, ldc * MM_PARTS, 1);
+            else if (rows == MM_ROWS && columns == MM_COLUMNS)
+                MM_FN(merge)(sums, MM_ROWS, MM_COLUMNS, to, ldc * MM_PARTS, 0);
+            else
+                MM_FN(merge)(sums, rows, columns, to, ldc * MM_PARTS, add);
+        }
+}
+
+static void MM_FN(combine)(void *x_, int64_t n, const mm_scale *scale, const void *old_,
+                           const void *bias_)
+{
+    MM_T *x = x_;
+    const MM_T *old = old_, *bias = bias_;
+    const MM_T alpha = (MM_T)scale->MM_ALPHA, beta = (MM_T)scale->MM_BETA;
+    if (alpha != 1)
+        for (int64_t i = 0; i < n; i++)
+            x[i] = alpha * x[i];
+    for (int64_t i = 0; old && i < n; i++)
+        x[i] += beta * old[i];
+    for (int64_t i = 0; bias && i < n; i++)
+        x[i] += bias[i];
+}
+
+#undef MM_FN
+#undef MM_V
+#undef MM_SET
+#undef MM_FMA
+#undef MM_LANES
+#undef MM_VECTORS
+#undef MM_COLUMNS
+#undef MM_NAME
+#undef MM_PARTS

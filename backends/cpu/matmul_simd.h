@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Vectors of one SIMD level for matmul: types, broadcast, and a multiply-add that rounds once.
+ *
+ * Products are summed with fused multiply-adds at every level, so that all levels give the same
+ * bits; hardware without them emulates them exactly. */
+#ifndef NDOCK_CPU_MATMUL_SIMD_H
+#define NDOCK_CPU_MATMUL_SIMD_H
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+/* Bytes of a vector; rows and vectors across of the block of sums that fits the registers. */
+#if CPU_ISA_LEVEL == 2
+#define MM_BYTES 64
+#define MM_ROWS 12
+#define MM_ACROSS 2
+#elif CPU_ISA_LEVEL == 1
+#define MM_BYTES 32
+#define MM_ROWS 6
+#define MM_ACROSS 2
+#elif defined(__aarch64__)
+#define MM_BYTES 16
+#define MM_ROWS 6
+#define MM_ACROSS 4
+#else
+#define MM_BYTES 16
+#define MM_ROWS 4
+#define MM_ACROSS 2
+#endif
+
+typedef float mm_v_f32 __attribute__((vector_size(MM_BYTES)));
+typedef double mm_v_f64 __attribute__((vector_size(MM_BYTES)));
+typedef uint32_t mm_v_u32 __attribute__((vector_size(MM_BYTES)));
+typedef uint64_t mm_v_u64 __attribute__((vector_size(MM_BYTES)));
+
+#define MM_REP2(x) x, x
+#define MM_REP4(x) MM_REP2(x), MM_REP2(x)
+#define MM_REP8(x) MM_REP4(x), MM_REP4(x)
+#if MM_BYTES == 64
+#define MM_REP_32(x) MM_REP8(x), MM_REP8(x)
+#define MM_REP_64(x) MM_REP8(x)
+#elif MM_BYTES == 32
+#define MM_REP_32(x) MM_REP8(x)
+#define MM_REP_64(x) MM_REP4(x)
+#else
+#define MM_REP_32(x) MM_REP4(x)
+#define MM_REP_64(x) MM_REP2(x)
+#endif
+
+static inline mm_v_f32 mm_set_f32(float x) { return (mm_v_f32){MM_REP_32(x)}; }
+static inline mm_v_f64 mm_set_f64(double x) { return (mm_v_f64){MM_REP_64(x)}; }
+static inline mm_v_u32 mm_set_u32(uint32_t x) { return (mm_v_u32){MM_REP_32(x)}; }
+static inline mm_v_u64 mm_set_u64(uint64_t x) { return (mm_v_u64){MM_REP_64(x)}; }
+
+/* a*b + c */
+static inline mm_v_u32 mm_fma_u32(mm_v_u32 a, mm_v_u32 b, mm_v_u32 c) { return a * b + c; }
+static inline mm_v_u64 mm_fma_u64(mm_v_u64 a, mm_v_u64 b, mm_v_u64 c) { return a * b + c; }
+#if CPU_ISA_LEVEL == 2
+static inline mm_v_f32 mm_fma_f32(mm_v_f32 a, mm_v_f32 b, mm_v_f32 c)
+{
+    return (mm_v_f32)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+}
+static inline mm_v_f64 mm_fma_f64(mm_v_f64 a, mm_v_f64 b, mm_v_f64 c)
+{
+    return (mm_v_f64)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+}
+#elif CPU_ISA_LEVEL == 1
+static inline mm_v_f32 mm_fma_f32(mm_v_f32 a, mm_v_f32 b, mm_v_f32 c)
+{
+    return (mm_v_f32)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+}
+static inline mm_v_f64 mm_fma_f64(mm_v_f64 a, mm_v_f64 b, mm_v_f64 c)
+{
+    return (mm_v_f64)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+}
+#elif defined(__aarch64__)
+static inline mm_v_f32 mm_fma_f32(mm_v_f32 a, mm_v_f32 b, mm_v_f32 c)
+{
+    return (mm_v_f32)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+}
+static inline mm_v_f64 mm_fma_f64(mm_v_f64 a, mm_v_f64 b, mm_v_f64 c)
+{
+    return (mm_v_f64)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+}
+#else
+/* fmaf through double: the product is exact there; the sum is rounded to odd, which makes the
+ * second rounding, to float, harmless (Boldo and Melquiond, IEEE Trans. Computers 57(4), 2008). */
+static inline float mm_fma_1_f32(float a, float b, float c)
+{
+    double p = (double)a * b, s = p + c, t = s - p;
+    double error = (p - (s - t)) + (c - t);
+    uint64_t bits, error_bits;
+    memcpy(&bits, &s, 8);
+    memcpy(&error_bits, &error, 8);
+    uint64_t inexact = (uint64_t)(error > 0) | (uint64_t)(error < 0);
+    uint64_t step = 1 - 2 * ((bits ^ error_bits) >> 63);
+    bits += step & (0 - (inexact & ~bits & 1));
+    memcpy(&s, &bits, 8);
+    return (float)s;
+}
+static inline mm_v_f32 mm_fma_f32(mm_v_f32 a, mm_v_f32 b, mm_v_f32 c)
+{
+    for (int l = 0; l < MM_BYTES / 4; l++)
+        c[l] = mm_fma_1_f32(a[l], b[l], c[l]);
+    return c;
+}
+static inline mm_v_f64 mm_fma_f64(mm_v_f64 a, mm_v_f64 b, mm_v_f64 c)
+{
+    for (int l = 0; l < MM_BYTES / 8; l++)
+        c[l] = fma(a[l], b[l], c[l]);
+    return c;
+}
+#endif
+#endif
