@@ -23,12 +23,19 @@ cpu_variants += %reldir%/libcpu-avx2.la %reldir%/libcpu-avx512.la
 endif
 
 plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
-%canon_reldir%_ndock_cpu_la_SOURCES = %reldir%/cpu.h %reldir%/copy.h %reldir%/cast.h %reldir%/cast_tmpl.h %reldir%/move_tmpl.h \
-  %reldir%/plugin.c %reldir%/memory.c \
-  %reldir%/threads.c %reldir%/isa.c %reldir%/op.c %reldir%/scalar.c %reldir%/elementwise.c \
-  %reldir%/copy.c %reldir%/iota.c %reldir%/reduce.c %reldir%/scan.c %reldir%/norm.c \
+%canon_reldir%_ndock_cpu_la_SOURCES = \
+  %reldir%/cpu.h %reldir%/plugin.c %reldir%/memory.c %reldir%/threads.c %reldir%/isa.c \
+  %reldir%/op.c %reldir%/scalar.c \
+  %reldir%/copy.c %reldir%/copy.h %reldir%/cast.h %reldir%/cast_tmpl.h %reldir%/move_tmpl.h \
+  %reldir%/elementwise.c %reldir%/iota.c %reldir%/random.c \
+  %reldir%/reduce.c %reldir%/scan.c %reldir%/norm.c \
   %reldir%/matmul.c %reldir%/matmul_plan.c %reldir%/blas.c \
-  %reldir%/index.c %reldir%/sort.c %reldir%/random.c
+  %reldir%/index.h %reldir%/index.c %reldir%/take.c %reldir%/take_tmpl.h \
+  %reldir%/scatter.c %reldir%/scatter_tmpl.h %reldir%/scatter_loop_tmpl.h \
+  %reldir%/select.c %reldir%/select_tmpl.h %reldir%/walk.h \
+  %reldir%/sort.h %reldir%/sort.c %reldir%/sort_keys.c %reldir%/sort_keys_tmpl.h \
+  %reldir%/sort_elements.c %reldir%/sort_tmpl.h %reldir%/topk.c \
+  %reldir%/search.c %reldir%/search_tmpl.h
 %canon_reldir%_ndock_cpu_la_CPPFLAGS = $(cpu_cppflags)
 %canon_reldir%_ndock_cpu_la_CFLAGS = $(cpu_cflags)
 %canon_reldir%_ndock_cpu_la_LIBADD = $(cpu_variants) -lm

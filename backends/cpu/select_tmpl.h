@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Inner loops of compress and nonzero for one kind of element. The includer sets T, NONZERO(x), TYPE(name) and MOVES (compress wanted too). */
+
+static int64_t TYPE(count)(const char *a, int64_t stride, int64_t n)
+{
+    const T *x = (const T *)a;
+    int64_t count = 0;
+    if (stride == 1)
+        for (int64_t i = 0; i < n; i++)
+            count += NONZERO(x[i]);
+    else
+        for (int64_t i = 0; i < n; i++)
+            count += NONZERO(x[i * stride]);
+    return count;
+}
+
+/* Coordinates along the last dimension, from first on, of nonzero elements into out[position*step], up to position end. Returns the next position. Each is
+ * stored before it is known whether it counts: no branch to mispredict. */
+static int64_t TYPE(positions)(const char *a, int64_t stride, int64_t first, int64_t n,
+                               int64_t *out, int64_t step, int64_t position, int64_t end)
+{
+    const T *x = (const T *)a;
+    int64_t i = 0;
+    if (stride == 1 && step == 1) {
+        for (; i + 4 <= n && position + 4 <= end; i += 4) {
+            out[position] = first + i;
+            position += NONZERO(x[i]);
+            out[position] = first + i + 1;
+            position += NONZERO(x[i + 1]);
+            out[position] = first + i + 2;
+            position += NONZERO(x[i + 2]);
+            out[position] = first + i + 3;
+            position += NONZERO(x[i + 3]);
+        }
+    }
+    for (; i < n && position < end; i++) {
+        out[position * step] = first + i;
+        position += NONZERO(x[i * stride]);
+    }
+    return position;
+}
+
+#if MOVES
+/* Elements where the mask is true, from out[position*step] on, up to position end. */
+static void TYPE(compress)(const char *a, int64_t stride, const uint8_t *mask, int64_t mask_stride,
+                           int64_t n, char *to, int64_t step, int64_t position, int64_t end)
+{
+    const T *x = (const T *)a;
+    T *out = (T *)to;
+    int64_t i = 0;
+    if (stride == 1 && step == 1 && mask_stride == 1)
+        for (; i + 8 <= n && position + 8 <= end; i += 8) {
+            uint64_t eight;
+            memcpy(&eight, mask + i, 8);
+            if (eight == 0)
+                continue;
+            for (int j = 0; j < 8; j++) {
+                out[position] = x[i + j];
+                position += mask[i + j] != 0;
+            }
+        }
+    for (; i < n && position < end; i++) {
+        out[position * step] = x[i * stride];
+        position += mask[i * mask_stride] != 0;
+    }
+}
+#endif
+#undef T
+#undef NONZERO
+#undef TYPE
+#undef MOVES
