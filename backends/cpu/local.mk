@@ -27,8 +27,11 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/cpu.h %reldir%/plugin.c %reldir%/memory.c %reldir%/threads.c %reldir%/isa.c \
   %reldir%/op.c %reldir%/scalar.c \
   %reldir%/copy.c %reldir%/copy.h %reldir%/cast.h %reldir%/cast_tmpl.h %reldir%/move_tmpl.h \
-  %reldir%/elementwise.c %reldir%/iota.c %reldir%/random.c \
-  %reldir%/reduce.c %reldir%/scan.c %reldir%/norm.c \
+  %reldir%/elementwise.c %reldir%/elementwise.h %reldir%/half.h %reldir%/vmath.h \
+  %reldir%/loops_tmpl.h %reldir%/tile.h %reldir%/tile_tmpl.h %reldir%/tile.c \
+  %reldir%/iota.c %reldir%/random.c \
+  %reldir%/axes.h %reldir%/reduce.h %reldir%/reduce.c %reldir%/reduce_finish.c %reldir%/scan.c \
+  %reldir%/norm.c \
   %reldir%/matmul.c %reldir%/matmul_plan.c %reldir%/blas.c \
   %reldir%/index.h %reldir%/index.c %reldir%/take.c %reldir%/take_tmpl.h \
   %reldir%/scatter.c %reldir%/scatter_tmpl.h %reldir%/scatter_loop_tmpl.h \

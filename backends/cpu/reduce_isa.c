@@ -1,3 +1,292 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Loops of reduce, built once per SIMD level. */
-#include "cpu.h"
+ * Loops of the reductions, built once per SIMD level, and the table of which loop serves which op
+ * and dtype. */
+#include <math.h>
+#include <string.h>
+#include "norm_exp.h"
+#include "reduce.h"
+
+#define T float
+#define TNAME f32
+#define LANES 16
+#define WIDE double
+#define STATE double
+#define COMPENSATED 0
+#define IS_FLOAT 1
+#define BITS uint32_t
+#define HAS_PROD 1
+#define HAS_ARG 1
+#define KEY int32_t
+#include "reduce_type_tmpl.h"
+
+#define T double
+#define TNAME f64
+#define LANES 16
+#define WIDE double
+#define STATE double
+#define COMPENSATED (!IS_PROD)
+#define IS_FLOAT 1
+#define BITS uint64_t
+#define HAS_PROD 1
+#define HAS_ARG 1
+#define KEY int64_t
+#include "reduce_type_tmpl.h"
+
+#define T int8_t
+#define TNAME i8
+#define LANES 32
+#define WIDE int32_t
+#define STATE uint64_t
+#define COMPENSATED 0
+#define IS_SMALL 1
+#include "reduce_type_tmpl.h"
+
+#define T uint8_t
+#define TNAME u8
+#define LANES 32
+#define WIDE uint32_t
+#define STATE uint64_t
+#define COMPENSATED 0
+#define IS_SMALL 1
+#include "reduce_type_tmpl.h"
+
+#define T int16_t
+#define TNAME i16
+#define LANES 32
+#define WIDE int32_t
+#define STATE uint64_t
+#define COMPENSATED 0
+#define IS_SMALL 1
+#include "reduce_type_tmpl.h"
+
+#define T uint16_t
+#define TNAME u16
+#define LANES 32
+#define WIDE uint32_t
+#define STATE uint64_t
+#define COMPENSATED 0
+#define IS_SMALL 1
+#include "reduce_type_tmpl.h"
+
+#define T int32_t
+#define TNAME i32
+#define LANES 16
+#define WIDE int64_t
+#define STATE uint64_t
+#define COMPENSATED 0
+#define IS_SMALL 1
+#define HAS_ARG 1
+#define KEY int32_t
+#include "reduce_type_tmpl.h"
+
+#define T uint32_t
+#define TNAME u32
+#define LANES 16
+#define WIDE uint64_t
+#define STATE uint64_t
+#define COMPENSATED 0
+#define IS_SMALL 1
+#include "reduce_type_tmpl.h"
+
+#define T int64_t
+#define TNAME i64
+#define LANES 16
+#define WIDE uint64_t
+#define STATE uint64_t
+#define COMPENSATED 0
+#define HAS_ARG 1
+#define KEY int64_t
+#include "reduce_type_tmpl.h"
+
+#define T uint64_t
+#define TNAME u64
+#define LANES 16
+#define WIDE uint64_t
+#define STATE uint64_t
+#define COMPENSATED 0
+#define HAS_PROD 1
+#include "reduce_type_tmpl.h"
+
+typedef struct {
+    float re, im;
+} c64;
+typedef struct {
+    double re, im;
+} c128;
+
+/* ---- products of complex elements: every dtype passes through pairs of doubles ---- */
+typedef struct {
+    double v[8];
+} prod_c128_acc;
+
+static inline void complex_multiply(double *a, const double *b)
+{
+    double re = a[0] * b[0] - a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
+    a[0] = re;
+    a[1] = im;
+}
+
+static inline void prod_c128_zero(prod_c128_acc *a)
+{
+    for (int l = 0; l < 8; l++)
+        a->v[l] = l % 2 ? 0 : 1;
+}
+
+static inline void prod_c128_row(prod_c128_acc *a, const double *x)
+{
+    for (int l = 0; l < 8; l += 2)
+        complex_multiply(a->v + l, x + l);
+}
+
+static inline void prod_c128_halve(prod_c128_acc *a, int h)
+{
+    for (int l = 0; l < h; l += 2)
+        complex_multiply(a->v + l, a->v + l + h);
+}
+
+static inline void prod_c128_flush(const prod_c128_acc *a, const cpu_fold *f, int64_t j, int n)
+{
+    for (int l = 0; l < n; l += 2)
+        complex_multiply((double *)f->state + j + l, a->v + l);
+}
+
+static void prod_c128_init(const cpu_fold *f, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        ((double *)f->state)[j] = j % 2 ? 0 : 1;
+}
+
+static void prod_c128_merge(const cpu_fold *f, const cpu_fold *from, int64_t n)
+{
+    for (int64_t j = 0; j < n; j += 2)
+        complex_multiply((double *)f->state + j, (double *)from->state + j);
+}
+
+#define FN(name) prod_c128_##name
+#define T double
+#define OP prod
+#define LANES 8
+#define NEUTRAL (l % 2 ? 0.0 : 1.0)
+#define STATE_BYTES 8
+#include "reduce_lanes_tmpl.h"
+#undef FN
+#undef T
+#undef LANES
+
+/* ---- the other loads ---- */
+static void f16_to_f32(void *dst, const char *src, int64_t stride_bytes, int64_t n)
+{
+    float *to = dst;
+    int64_t i = 0;
+#if defined(__F16C__)
+    for (; stride_bytes == 2 && i + 8 <= n; i += 8)
+        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(src + 2 * i))));
+#endif
+    for (; i < n; i++)
+        to[i] = cpu_f16_to_f32(*(const uint16_t *)(src + i * stride_bytes));
+}
+
+#define LOAD_NAME bf16_to_f32
+#define LOAD_FROM uint16_t
+#define LOAD_TO float
+#define LOAD_EXPR cpu_bf16_to_f32(x)
+#include "load_tmpl.h"
+
+#define LOAD_NAME flag_f16
+#define LOAD_FROM uint16_t
+#define LOAD_TO uint8_t
+#define LOAD_EXPR (x & 0x7fffu) != 0
+#include "load_tmpl.h"
+
+#define LOAD_NAME copy_c64
+#define LOAD_FROM c64
+#define LOAD_TO c64
+#define LOAD_EXPR x
+#include "load_tmpl.h"
+
+#define LOAD_NAME copy_c128
+#define LOAD_FROM c128
+#define LOAD_TO c128
+#define LOAD_EXPR x
+#include "load_tmpl.h"
+
+#define LOAD_NAME c64_to_c128
+#define LOAD_FROM c64
+#define LOAD_TO c128
+#define LOAD_EXPR ((c128){(double)x.re, (double)x.im})
+#include "load_tmpl.h"
+
+#define LOAD_NAME flag_c64
+#define LOAD_FROM c64
+#define LOAD_TO uint8_t
+#define LOAD_EXPR (x.re != 0) | (x.im != 0)
+#include "load_tmpl.h"
+
+#define LOAD_NAME flag_c128
+#define LOAD_FROM c128
+#define LOAD_TO uint8_t
+#define LOAD_EXPR (x.re != 0) | (x.im != 0)
+#include "load_tmpl.h"
+
+#define LOAD_NAME key_u64
+#define LOAD_FROM uint64_t
+#define LOAD_TO int64_t
+#define LOAD_EXPR (int64_t)(x ^ ((uint64_t)1 << 63))
+#include "load_tmpl.h"
+
+/* ---- the table ---- */
+#define CELL(r, l, d, c, b, f, s) {.reducer = &r##_reducer, .load = l, .direct = d, .comps = c, .bytes = b, .finish = f, .stop = s}
+#define DIRECT(r, l, b, f) CELL(r, l, 1, 1, b, f, 0)
+#define LOADED(r, l, b, f) CELL(r, l, 0, 1, b, f, 0)
+
+#define FLOATS(op, f) [NDP_F16] = LOADED(op##_f32, f16_to_f32, 4, f), \
+    [NDP_BF16] = LOADED(op##_f32, bf16_to_f32, 4, f), [NDP_F32] = DIRECT(op##_f32, copy_f32, 4, f), \
+    [NDP_F64] = DIRECT(op##_f64, copy_f64, 8, f)
+#define COMPLEXES(op, f) [NDP_C64] = CELL(op##_f32, copy_c64, 1, 2, 4, f, 0), \
+    [NDP_C128] = CELL(op##_f64, copy_c128, 1, 2, 8, f, 0)
+#define INTEGERS(op, f) [NDP_BOOL] = DIRECT(op##_u8, copy_u8, 1, f), \
+    [NDP_I8] = DIRECT(op##_i8, copy_i8, 1, f), [NDP_I16] = DIRECT(op##_i16, copy_i16, 2, f), \
+    [NDP_I32] = DIRECT(op##_i32, copy_i32, 4, f), [NDP_I64] = DIRECT(op##_i64, copy_i64, 8, f), \
+    [NDP_U8] = DIRECT(op##_u8, copy_u8, 1, f), [NDP_U16] = DIRECT(op##_u16, copy_u16, 2, f), \
+    [NDP_U32] = DIRECT(op##_u32, copy_u32, 4, f), [NDP_U64] = DIRECT(op##_u64, copy_u64, 8, f)
+#define FLAG(r, l, d, f, s) CELL(r##_u8, l, d, 1, 1, f, s)
+#define FLAGS(r, f, s) [NDP_BOOL] = FLAG(r, copy_u8, 1, f, s), [NDP_I8] = FLAG(r, flag_i8, 0, f, s), \
+    [NDP_I16] = FLAG(r, flag_i16, 0, f, s), [NDP_I32] = FLAG(r, flag_i32, 0, f, s), \
+    [NDP_I64] = FLAG(r, flag_i64, 0, f, s), [NDP_U8] = FLAG(r, flag_u8, 0, f, s), \
+    [NDP_U16] = FLAG(r, flag_u16, 0, f, s), [NDP_U32] = FLAG(r, flag_u32, 0, f, s), \
+    [NDP_U64] = FLAG(r, flag_u64, 0, f, s), [NDP_F16] = FLAG(r, flag_f16, 0, f, s), \
+    [NDP_BF16] = FLAG(r, flag_f16, 0, f, s), [NDP_F32] = FLAG(r, flag_f32, 0, f, s), \
+    [NDP_F64] = FLAG(r, flag_f64, 0, f, s), [NDP_C64] = FLAG(r, flag_c64, 0, f, s), \
+    [NDP_C128] = FLAG(r, flag_c128, 0, f, s)
+#define PRODUCTS(f) [NDP_BOOL] = LOADED(prod_u64, wide_u8, 8, f), \
+    [NDP_I8] = LOADED(prod_u64, wide_i8, 8, f), [NDP_I16] = LOADED(prod_u64, wide_i16, 8, f), \
+    [NDP_I32] = LOADED(prod_u64, wide_i32, 8, f), [NDP_I64] = DIRECT(prod_u64, copy_u64, 8, f), \
+    [NDP_U8] = LOADED(prod_u64, wide_u8, 8, f), [NDP_U16] = LOADED(prod_u64, wide_u16, 8, f), \
+    [NDP_U32] = LOADED(prod_u64, wide_u32, 8, f), [NDP_U64] = DIRECT(prod_u64, copy_u64, 8, f)
+#define POSITIONS(op, f) [NDP_BOOL] = LOADED(op##_i32, key_u8, 4, f), \
+    [NDP_I8] = LOADED(op##_i32, key_i8, 4, f), [NDP_I16] = LOADED(op##_i32, key_i16, 4, f), \
+    [NDP_I32] = DIRECT(op##_i32, copy_i32, 4, f), [NDP_I64] = DIRECT(op##_i64, copy_i64, 8, f), \
+    [NDP_U8] = LOADED(op##_i32, key_u8, 4, f), [NDP_U16] = LOADED(op##_i32, key_u16, 4, f), \
+    [NDP_U32] = LOADED(op##_i32, key_u32, 4, f), [NDP_U64] = LOADED(op##_i64, key_u64, 8, f), \
+    FLOATS(op, f)
+
+/* Column of an op in the table. */
+#define OF(op) [NDP_OP_##op - NDP_OP_sum]
+const cpu_reduce_table CPU_ISA_FN(cpu_reduce_loops) = {.cell = {
+    OF(sum) = {INTEGERS(sum, CPU_FINISH_INT), FLOATS(sum, CPU_FINISH_FLOAT),
+               COMPLEXES(sum, CPU_FINISH_FLOAT)},
+    OF(prod) = {PRODUCTS(CPU_FINISH_INT), FLOATS(prod, CPU_FINISH_FLOAT),
+                [NDP_C64] = CELL(prod_c128, c64_to_c128, 0, 2, 8, CPU_FINISH_FLOAT, 0),
+                [NDP_C128] = CELL(prod_c128, copy_c128, 1, 2, 8, CPU_FINISH_FLOAT, 0)},
+    OF(min) = {INTEGERS(min, CPU_FINISH_VALUE), FLOATS(min, CPU_FINISH_VALUE)},
+    OF(max) = {INTEGERS(max, CPU_FINISH_VALUE), FLOATS(max, CPU_FINISH_VALUE)},
+    OF(mean) = {FLOATS(sum, CPU_FINISH_MEAN), COMPLEXES(sum, CPU_FINISH_MEAN)},
+    OF(var) = {FLOATS(var, CPU_FINISH_VAR), COMPLEXES(var, CPU_FINISH_VAR)},
+    OF(std) = {FLOATS(var, CPU_FINISH_STD), COMPLEXES(var, CPU_FINISH_STD)},
+    OF(any) = {FLAGS(max, CPU_FINISH_VALUE, 2)},
+    OF(all) = {FLAGS(min, CPU_FINISH_VALUE, 1)},
+    OF(count_nonzero) = {FLAGS(sum, CPU_FINISH_INT, 0)},
+    OF(logsumexp) = {FLOATS(lse, CPU_FINISH_LOGSUMEXP)},
+    OF(argmin) = {POSITIONS(argmin, CPU_FINISH_POSITION)},
+    OF(argmax) = {POSITIONS(argmax, CPU_FINISH_POSITION)},
+}};
