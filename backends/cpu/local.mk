@@ -23,7 +23,8 @@ cpu_variants += %reldir%/libcpu-avx2.la %reldir%/libcpu-avx512.la
 endif
 
 plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
-%canon_reldir%_ndock_cpu_la_SOURCES = %reldir%/cpu.h %reldir%/plugin.c %reldir%/memory.c \
+%canon_reldir%_ndock_cpu_la_SOURCES = %reldir%/cpu.h %reldir%/half.h %reldir%/vmath.h \
+  %reldir%/elementwise.h %reldir%/loops_tmpl.h %reldir%/tile.h %reldir%/tile_tmpl.h %reldir%/tile.c %reldir%/plugin.c %reldir%/memory.c \
   %reldir%/threads.c %reldir%/isa.c %reldir%/op.c %reldir%/scalar.c %reldir%/elementwise.c \
   %reldir%/copy.c %reldir%/iota.c %reldir%/reduce.c %reldir%/scan.c %reldir%/norm.c \
   %reldir%/matmul.c %reldir%/index.c %reldir%/sort.c %reldir%/random.c
