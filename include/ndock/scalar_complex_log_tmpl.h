@@ -88,7 +88,9 @@ ND_FN ND_R ND_NAME(sum_squares)(ND_R c, ND_R x, ND_R y)
     const ND_NAME(dd) p = ND_NAME(two_prod)(x, x), q = ND_NAME(two_prod)(y, y);
     const ND_NAME(dd) s = ND_NAME(two_sum)(c, x < y ? q.hi : p.hi);
     const ND_NAME(dd) t = ND_NAME(two_sum)(s.hi, x < y ? p.hi : q.hi);
-    return t.hi + (t.lo + (s.lo + (p.lo + q.lo)));
+    const ND_NAME(dd) u = ND_NAME(two_sum)(p.lo, q.lo);
+    const ND_NAME(dd) v = ND_NAME(two_sum)(s.lo, u.hi), w = ND_NAME(two_sum)(t.lo, v.hi);
+    return t.hi + (w.hi + (w.lo + (v.lo + u.lo)));
 }
 
 /* (log(x^2 + y^2)/2 near 1, else 0; whether it was near 1) for finite x, y >= 0. */
@@ -105,10 +107,9 @@ ND_FN ND_T ND_NAME(log_near_one)(ND_R x, ND_R y)
 /* The magnitude m and an exponent n, |a| = m 2^n, with m neither overflowed nor subnormal. */
 ND_FN ND_T ND_NAME(scaled_abs)(ND_T a)
 {
-    const ND_R m = ND_NAME(larger)(a);
-    const ND_R n = m > ND_R_MAX / 2 ? 2 : m < 4 * ND_R_MIN ? -60 : 0;
-    const ND_R s = n == 0 ? ND_Z_K(1) : ND_M(ldexp)(ND_Z_K(1), n > 0 ? -2 : 60);
-    return ND_Z(ND_M(hypot)(a.re * s, a.im * s), n);
+    const int n = ND_NAME(abs_shift)(a);
+    const ND_R s = n == 0 ? ND_Z_K(1) : ND_M(ldexp)(ND_Z_K(1), -n);
+    return ND_Z(ND_M(hypot)(a.re * s, a.im * s), (ND_R)n);
 }
 
 /* log|a| for any a, by Annex G where it is not finite. */
@@ -172,6 +173,10 @@ ND_FN ND_T ND_NAME(log1p)(ND_T a)
 ND_FN ND_T ND_NAME(arc_far)(ND_R x, ND_R y, int is_acos)
 {
     ND_R t;
+    if (x == 1 && y < ND_Z_SAFE_MIN) {
+        t = ND_M(sqrt)(y);
+        return ND_Z(is_acos ? t : ND_Z_PI / 2 - t, t);
+    }
     if (y <= ND_R_EPSILON * ND_M(fabs)(x - 1)) {
         if (x < 1)
             return ND_Z(is_acos ? ND_M(acos)(x) : ND_M(asin)(x), y / ND_M(sqrt)((1 - x) * (1 + x)));
@@ -181,10 +186,6 @@ ND_FN ND_T ND_NAME(arc_far)(ND_R x, ND_R y, int is_acos)
         }
         return ND_Z(is_acos ? y / x : ND_Z_PI / 2, ND_Z_LN2 + ND_M(log)(x));
     }
-    if (y < ND_Z_SAFE_MIN) { /* so x is 1 */
-        t = ND_M(sqrt)(y);
-        return ND_Z(is_acos ? t : ND_Z_PI / 2 - t, t);
-    }
     if (ND_R_EPSILON * y - 1 >= x)
         return ND_Z(is_acos ? ND_Z_PI / 2 : x / y, ND_Z_LN2 + ND_M(log)(y));
     if (x > 1) {
@@ -193,7 +194,7 @@ ND_FN ND_T ND_NAME(arc_far)(ND_R x, ND_R y, int is_acos)
                     ND_Z_LN2 + ND_M(log)(y) + ND_M(log1p)(t * t) / 2);
     }
     t = ND_M(sqrt)(1 + y * y);
-    return ND_Z(is_acos ? ND_Z_PI / 2 : x / t, ND_M(log1p)(2 * y * (y + t)) / 2);
+    return ND_Z(is_acos ? ND_Z_PI / 2 : x / t, ND_M(log1p)(y + y * (y / (1 + t))));
 }
 
 /* (asin_re or acos_re, |asin_im|) of x + iy for finite x, y >= 0. */
@@ -479,6 +480,6 @@ ND_FN ND_T ND_NAME(pow)(ND_T a, ND_T b)
 #undef ND_Z_SAFE_MAX
 #undef ND_Z_EXP_FAR
 #undef ND_Z_EXP_END
-#undef ND_Z_TANH_ONE
+#undef ND_Z_EXP_ONLY
 #undef ND_Z_DIV_FAR
 #undef ND_Z_DIV_SCALE

@@ -38,7 +38,7 @@
 #define ND_Z_LOG10E ND_Z_K(0.43429448190325182765)
 /* X_LO: the constant X minus its rounding to ND_R. SAFE_MIN, SAFE_MAX: 4*sqrt of the smallest
  * normal and sqrt(2^emax)/8. EXP_FAR: exp of less is normal and finite. EXP_END: exp of more is not
- * finite even times the smallest sine. TANH_ONE: sinh and cosh agree from here on. A quotient needs
+ * finite even times the smallest sine. EXP_ONLY: sinh and cosh agree from here on. A quotient needs
  * no care while its operands are within DIV_FAR of 1; DIV_SCALE brings any others there. */
 #if ND_R_MANT_DIG == 53
 #define ND_Z_PI_LO ND_Z_K(1.2246467991473532072e-16)
@@ -49,7 +49,7 @@
 #define ND_Z_SAFE_MAX ND_Z_K(1.6759759912428246e+153)
 #define ND_Z_EXP_FAR ND_Z_K(700)
 #define ND_Z_EXP_END ND_Z_K(3000)
-#define ND_Z_TANH_ONE ND_Z_K(22)
+#define ND_Z_EXP_ONLY ND_Z_K(22)
 #define ND_Z_DIV_FAR 500
 #define ND_Z_DIV_SCALE 600
 #else
@@ -61,7 +61,7 @@
 #define ND_Z_SAFE_MAX ND_Z_K(2.305843009213694e+18)
 #define ND_Z_EXP_FAR ND_Z_K(80)
 #define ND_Z_EXP_END ND_Z_K(400)
-#define ND_Z_TANH_ONE ND_Z_K(10)
+#define ND_Z_EXP_ONLY ND_Z_K(10)
 #define ND_Z_DIV_FAR 60
 #define ND_Z_DIV_SCALE 90
 #endif
@@ -177,6 +177,14 @@ ND_FN ND_R ND_NAME(larger)(ND_T a)
     return x < y || ND_Z_NAN(x) ? y : x;
 }
 
+/* Minus the exponent by which to scale a, so that its magnitude is neither infinite nor subnormal.
+ */
+ND_FN int ND_NAME(abs_shift)(ND_T a)
+{
+    const ND_R m = ND_NAME(larger)(a);
+    return m > ND_R_MAX / 2 ? 2 : m < 4 * ND_R_MIN ? -60 : 0;
+}
+
 /* The power of two that brings a number of magnitude m near enough to 1 for a quotient. */
 ND_FN ND_R ND_NAME(div_scale)(ND_R m)
 {
@@ -248,7 +256,7 @@ ND_FN ND_T ND_NAME(sign)(ND_T a)
                               : ND_Z(0, ND_M(copysign)(ND_Z_K(1), a.im));
     if (m == 0)
         return ND_Z(0, 0);
-    s = ND_NAME(div_scale)(m);
+    s = ND_M(ldexp)(ND_Z_K(1), -ND_NAME(abs_shift)(a));
     h = ND_M(hypot)(a.re * s, a.im * s);
     return ND_Z(a.re * s / h, a.im * s / h);
 }
@@ -322,18 +330,13 @@ ND_FN ND_T ND_NAME(exp)(ND_T a)
     return ND_NAME(exp_times)(a.re, 0, 1, ND_M(cos)(a.im), ND_M(sin)(a.im));
 }
 
-/* The real part is expm1(x) cos y - 2 sin(y/2)^2, since cos y = 1 - 2 sin(y/2)^2. */
+/* Where e^x cos y is near 1 the real part is expm1(x) cos y - 2 sin(y/2)^2. */
 ND_FN ND_T ND_NAME(expm1)(ND_T a)
 {
-    ND_T e;
+    const ND_T e = ND_NAME(exp)(a);
     ND_R h;
-    if (!ND_Z_BOTH_FINITE(a)) {
-        e = ND_NAME(exp_special)(a);
+    if (!(e.re > ND_Z_K(0.5) && e.re < 2 && ND_Z_FINITE(a.im)))
         return ND_Z(e.re - 1, e.im);
-    }
-    e = ND_NAME(exp_times)(a.re, 0, 1, ND_M(cos)(a.im), ND_M(sin)(a.im));
-    if (a.re > ND_Z_TANH_ONE * 4)
-        return e;
     h = ND_M(sin)(a.im / 2);
     return ND_Z(ND_M(expm1)(a.re) * ND_M(cos)(a.im) - 2 * h * h, e.im);
 }
@@ -372,7 +375,7 @@ ND_FN ND_T ND_NAME(sinh)(ND_T a)
     const ND_R x = a.re, y = a.im;
     ND_T h;
     if (ND_Z_BOTH_FINITE(a)) {
-        if (ND_M(fabs)(x) > ND_Z_TANH_ONE) {
+        if (ND_M(fabs)(x) > ND_Z_EXP_ONLY) {
             h = ND_NAME(exp_times)(ND_M(fabs)(x), 0, ND_Z_K(0.5), ND_M(cos)(y), ND_M(sin)(y));
             return ND_Z(x < 0 ? -h.re : h.re, h.im);
         }
@@ -392,7 +395,7 @@ ND_FN ND_T ND_NAME(cosh)(ND_T a)
     const ND_R x = a.re, y = a.im;
     ND_T h;
     if (ND_Z_BOTH_FINITE(a)) {
-        if (ND_M(fabs)(x) > ND_Z_TANH_ONE) {
+        if (ND_M(fabs)(x) > ND_Z_EXP_ONLY) {
             h = ND_NAME(exp_times)(ND_M(fabs)(x), 0, ND_Z_K(0.5), ND_M(cos)(y), ND_M(sin)(y));
             return ND_Z(h.re, x < 0 ? -h.im : h.im);
         }
@@ -409,11 +412,12 @@ ND_FN ND_T ND_NAME(cosh)(ND_T a)
     return ND_Z(ND_NAN_VALUE, ND_NAN_VALUE);
 }
 
-/* (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y): a sum without cancellation. */
+/* Up to 1: (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y), or 1 + sinh^2 x - sin^2 y.
+ * Beyond, with e = exp(-2|x|): 1 less what is small, over |1 + e exp(2iy)|^2. */
 ND_FN ND_T ND_NAME(tanh)(ND_T a)
 {
     const ND_R x = a.re, y = a.im;
-    ND_R s, c, d;
+    ND_R s, c, d, e, w;
     ND_T h;
     if (ND_Z_INF(x)) {
         s = ND_Z_FINITE(y) ? ND_M(sin)(y) * ND_M(cos)(y) : y;
@@ -423,13 +427,15 @@ ND_FN ND_T ND_NAME(tanh)(ND_T a)
         return ND_Z(x == 0 || y == 0 ? x : ND_NAN_VALUE, y == 0 ? y : ND_NAN_VALUE);
     s = ND_M(sin)(y);
     c = ND_M(cos)(y);
-    if (ND_M(fabs)(x) > ND_Z_TANH_ONE) {
-        h = ND_NAME(exp_times)(-2 * ND_M(fabs)(x), 0, 4, 1, s * c);
-        return ND_Z(ND_M(copysign)(ND_Z_K(1), x), h.im);
+    if (ND_M(fabs)(x) < 1) {
+        h = ND_NAME(sinh_cosh)(x);
+        d = s * s < ND_Z_K(0.5) ? 1 + (h.re - s) * (h.re + s) : h.re * h.re + c * c;
+        return ND_Z(h.re * h.im / d, s * c / d);
     }
-    h = ND_NAME(sinh_cosh)(x);
-    d = h.re * h.re + c * c;
-    return ND_Z(h.re * h.im / d, s * c / d);
+    e = ND_M(exp)(-2 * ND_M(fabs)(x));
+    w = e + (c - s) * (c + s);
+    d = 1 + e * (w + (c - s) * (c + s));
+    return ND_Z(ND_M(copysign)(1 - 2 * e * w / d, x), 4 * (e * s * c) / d);
 }
 
 ND_FN ND_T ND_NAME(sin)(ND_T a)
