@@ -90,7 +90,8 @@ ND_FN ND_R ND_NAME(sum_squares)(ND_R c, ND_R x, ND_R y)
     const ND_NAME(dd) t = ND_NAME(two_sum)(s.hi, x < y ? p.hi : q.hi);
     const ND_NAME(dd) u = ND_NAME(two_sum)(p.lo, q.lo);
     const ND_NAME(dd) v = ND_NAME(two_sum)(s.lo, u.hi), w = ND_NAME(two_sum)(t.lo, v.hi);
-    return t.hi + (w.hi + (w.lo + (v.lo + u.lo)));
+    const ND_NAME(dd) r = ND_NAME(two_sum)(t.hi, w.hi);
+    return r.hi + (r.lo + (w.lo + (v.lo + u.lo)));
 }
 
 /* (log(x^2 + y^2)/2 near 1, else 0; whether it was near 1) for finite x, y >= 0. */

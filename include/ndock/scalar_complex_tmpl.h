@@ -412,13 +412,27 @@ ND_FN ND_T ND_NAME(cosh)(ND_T a)
     return ND_Z(ND_NAN_VALUE, ND_NAN_VALUE);
 }
 
-/* Up to 1: (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y), or 1 + sinh^2 x - sin^2 y.
- * Beyond, with e = exp(-2|x|): 1 less what is small, over |1 + e exp(2iy)|^2. */
+/* (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y) for |x| < 1, by way of the larger square;
+ * where sin^2 y is small, the divisor is 1 + sinh^2 x - sin^2 y. */
+ND_FN ND_T ND_NAME(tanh_near)(ND_R x, ND_R s, ND_R c)
+{
+    const ND_T h = ND_NAME(sinh_cosh)(x);
+    const int by_cos = ND_M(fabs)(c) >= ND_M(fabs)(h.re);
+    const ND_R big = by_cos ? c : h.re, r = (by_cos ? h.re : c) / big;
+    ND_R d;
+    if (s * s < ND_Z_K(0.25)) {
+        d = 1 + (h.re - s) * (h.re + s);
+        return ND_Z(h.re * h.im / d, s * c / d);
+    }
+    d = 1 + r * r;
+    return ND_Z(h.im / big * (by_cos ? r : 1) / d, s / big * (by_cos ? 1 : r) / d);
+}
+
+/* For |x| >= 1, with e = exp(-2|x|): 1 less what is small, over |1 + e exp(2iy)|^2. */
 ND_FN ND_T ND_NAME(tanh)(ND_T a)
 {
     const ND_R x = a.re, y = a.im;
-    ND_R s, c, d, e, w;
-    ND_T h;
+    ND_R s, c, d, e;
     if (ND_Z_INF(x)) {
         s = ND_Z_FINITE(y) ? ND_M(sin)(y) * ND_M(cos)(y) : y;
         return ND_Z(ND_M(copysign)(ND_Z_K(1), x), ND_M(copysign)(ND_Z_K(0), s));
@@ -427,15 +441,11 @@ ND_FN ND_T ND_NAME(tanh)(ND_T a)
         return ND_Z(x == 0 || y == 0 ? x : ND_NAN_VALUE, y == 0 ? y : ND_NAN_VALUE);
     s = ND_M(sin)(y);
     c = ND_M(cos)(y);
-    if (ND_M(fabs)(x) < 1) {
-        h = ND_NAME(sinh_cosh)(x);
-        d = s * s < ND_Z_K(0.5) ? 1 + (h.re - s) * (h.re + s) : h.re * h.re + c * c;
-        return ND_Z(h.re * h.im / d, s * c / d);
-    }
+    if (ND_M(fabs)(x) < 1)
+        return ND_NAME(tanh_near)(x, s, c);
     e = ND_M(exp)(-2 * ND_M(fabs)(x));
-    w = e + (c - s) * (c + s);
-    d = 1 + e * (w + (c - s) * (c + s));
-    return ND_Z(ND_M(copysign)(1 - 2 * e * w / d, x), 4 * (e * s * c) / d);
+    d = 1 + e * (e + 2 * ((c - s) * (c + s)));
+    return ND_Z(ND_M(copysign)(1 - 2 * e * (e + (c - s) * (c + s)) / d, x), 4 * (e * s * c) / d);
 }
 
 ND_FN ND_T ND_NAME(sin)(ND_T a)
