@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The file formats; included by core/local.mk. %D% is not used, since the list goes into its sources.
-core_io_sources = core/io/file.h core/io/file.c core/io/elements.h core/io/elements.c \
-  core/io/json.h core/io/json.c core/io/npy_header.h core/io/npy_header.c core/io/npy.c \
-  core/io/zlib.h core/io/zlib.c core/io/idx.c \
-  core/io/safetensors.h core/io/safetensors.c core/io/safetensors_save.c
+# The file formats: part of core_sources in core/local.mk, which includes this.
+core_io_sources = %reldir%/file.h %reldir%/file.c %reldir%/elements.h %reldir%/elements.c \
+  %reldir%/json.h %reldir%/json.c %reldir%/npy_header.h %reldir%/npy_header.c %reldir%/npy.c \
+  %reldir%/zlib.h %reldir%/zlib.c %reldir%/idx.c \
+  %reldir%/safetensors.h %reldir%/safetensors.c %reldir%/safetensors_save.c

@@ -40,7 +40,8 @@ static void test_modes(void)
     if (geteuid() == 0) {
         skip(2, "root may write everything");
     } else {
-        io_fails(nd_npy_save(io_path("fixed"), a, NULL), ND_ERR_IO, "fixed", "a write-protected file");
+        io_fails(nd_npy_save(io_path("fixed"), a, NULL), ND_ERR_IO, "fixed",
+                 "a write-protected file");
         ok(io_same(io_path("fixed"), "old", 3), "stays as it is");
     }
     nd_save_opts opts = {.size = sizeof opts, .sync = 1};
@@ -186,5 +187,5 @@ static void test_shrunk(void)
 }
 
 TAP_MAIN({"modes", test_modes}, {"links", test_links}, {"special", test_special},
-         {"file_limit", test_file_limit}, {"full_disk", test_full_disk},
-         {"readers", test_readers}, {"shrunk", test_shrunk})
+         {"file_limit", test_file_limit}, {"full_disk", test_full_disk}, {"readers", test_readers},
+         {"shrunk", test_shrunk})

@@ -200,7 +200,8 @@ static void test_bomb(void)
     for (int i = 0; i < 4; i++)
         gzwrite(f, zeros, sizeof zeros);
     gzclose(f);
-    is_int(nd_idx_load(io_path("ratio"), NULL, &a), ND_OK, "4 MiB of zeros, the best ratio there is");
+    is_int(nd_idx_load(io_path("ratio"), NULL, &a), ND_OK,
+           "4 MiB of zeros, the best ratio there is");
     nd_release(a);
 }
 

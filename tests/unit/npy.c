@@ -99,7 +99,8 @@ static void test_byte_orders(void)
     const char *const f4[] = {"'>f4'", "'<f4'", "\"<f4\""};
     for (int i = 0; i < 3; i++) {
         char dict[120];
-        snprintf(dict, sizeof dict, "{'descr': %s, 'fortran_order': False, 'shape': (2,), }", f4[i]);
+        snprintf(dict, sizeof dict, "{'descr': %s, 'fortran_order': False, 'shape': (2,), }",
+                 f4[i]);
         io_put("o", file, file_of(file, 1, dict, i ? small : big, 8));
         a = NULL;
         is_int(nd_npy_load(io_path("o"), NULL, &a), ND_OK, f4[i]);
@@ -112,7 +113,8 @@ static void test_byte_orders(void)
     ok(io_is(a, ND_C64, 1, (int64_t[]){1}, want), "swaps each part");
     nd_release(a);
     io_put("o", file,
-           file_of(file, 1, "{'descr': '>i2', 'fortran_order': True, 'shape': (2,)}", "\1\2\377\376", 4));
+           file_of(file, 1, "{'descr': '>i2', 'fortran_order': True, 'shape': (2,)}",
+                   "\1\2\377\376", 4));
     is_int(nd_npy_load(io_path("o"), NULL, &a), ND_OK, "'>i2'");
     ok(io_is(a, ND_I16, 1, (int64_t[]){2}, want16), "has the values");
     nd_release(a);
@@ -176,9 +178,9 @@ static void test_truncated(void)
 {
     unsigned char file[256];
     for (int version = 1; version <= 3; version++) {
-        size_t n = file_of(file, version,
-                           "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 4), }",
-                           "0123456789ab0123456789ab0123456789ab0123456789ab", 48);
+        size_t n =
+            file_of(file, version, "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 4), }",
+                    "0123456789ab0123456789ab0123456789ab0123456789ab", 48);
         int refused = 0;
         for (size_t cut = 0; cut < n; cut++) {
             nd_array *a = (nd_array *)file;
@@ -247,7 +249,8 @@ static void test_malformed(void)
     }
     file_of(file, 1, HEAD "(1,)}", "abcd", 4);
     file[6] = 4;
-    io_fails(nd_npy_load(io_put("m", file, 132), NULL, &a), ND_ERR_FORMAT, "version 4.0", "version");
+    io_fails(nd_npy_load(io_put("m", file, 132), NULL, &a), ND_ERR_FORMAT, "version 4.0",
+             "version");
     file[6] = 2;
     file[11] = 0xFF;
     io_fails(nd_npy_load(io_put("m", file, 132), NULL, &a), ND_ERR_FORMAT, "cut short",
@@ -291,7 +294,8 @@ static void test_arguments(void)
     ok(nd_last_error()->native != 0, "has an errno");
     io_fails(nd_npy_load(io_folder, NULL, &a), ND_ERR_IO, io_folder, "a folder");
     mkfifo(io_path("pipe"), 0600);
-    io_fails(nd_npy_load(io_path("pipe"), NULL, &a), ND_ERR_IO, "regular", "a pipe, without a wait");
+    io_fails(nd_npy_load(io_path("pipe"), NULL, &a), ND_ERR_IO, "regular",
+             "a pipe, without a wait");
     io_fails(nd_npy_load(NULL, NULL, &a), ND_ERR_ARGUMENT, "path", "no path");
     io_fails(nd_npy_load("x", NULL, NULL), ND_ERR_ARGUMENT, "out", "no result");
     io_fails(nd_npy_save(NULL, b, NULL), ND_ERR_ARGUMENT, "path", "no path to save to");
