@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * gzip members (RFC 1952) through zlib, opened with dlopen so that nothing else depends on it. The
+ * declarations are those of zlib's stable ABI (libz.so.1). */
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include "core/core.h"
+#include "core/io/zlib.h"
+
+typedef struct {
+    const unsigned char *next_in;
+    unsigned avail_in;
+    unsigned long total_in;
+    unsigned char *next_out;
+    unsigned avail_out;
+    unsigned long total_out;
+    const char *msg;
+    void *state;
+    void *(*zalloc)(void *, unsigned, unsigned);
+    void (*zfree)(void *, void *);
+    void *opaque;
+    int data_type;
+    unsigned long adler, reserved;
+} z_stream;
+
+enum { Z_NO_FLUSH = 0, Z_OK = 0, Z_STREAM_END = 1, Z_MEM_ERROR = -4, Z_BUF_ERROR = -5 };
+enum { GZIP_WINDOW = 15 + 16 }; /* 32 KiB of history; 16: gzip's header and checksum */
+
+struct nd__inflate {
+    const char *op, *path;
+    z_stream s;
+    const unsigned char *begin, *end;
+    int started, between; /* between: a member has ended */
+    int (*init)(z_stream *, int, const char *, int);
+    int (*inflate)(z_stream *, int);
+    int (*reset)(z_stream *);
+    int (*finish)(z_stream *);
+};
+
+/* ISO C has no cast from an object pointer to a function pointer. */
+static int find(void *library, const char *name, void *function)
+{
+    void *symbol = dlsym(library, name);
+    memcpy(function, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+static nd_status open_zlib(nd__inflate *z)
+{
+    /* Never closed: it stays for the next file, and dlopen counts. */
+    void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return nd__fail(
+            ND_ERR_UNSUPPORTED, z->op, 0,
+            "%s is gzip-compressed and zlib (libz.so.1) cannot be opened: install the "
+            "package zlib1g (Debian, Ubuntu) or zlib (Fedora, Arch), or gunzip the file",
+            z->path);
+    if (!find(library, "inflateInit2_", &z->init) || !find(library, "inflate", &z->inflate) ||
+        !find(library, "inflateReset", &z->reset) || !find(library, "inflateEnd", &z->finish))
+        return nd__fail(ND_ERR_UNSUPPORTED, z->op, 0, "%s: libz.so.1 lacks inflate", z->path);
+    int rc = z->init(&z->s, GZIP_WINDOW, "1", (int)sizeof z->s);
+    if (rc != Z_OK)
+        return nd__fail(rc == Z_MEM_ERROR ? ND_ERR_MEMORY : ND_ERR_UNSUPPORTED, z->op, 0,
+                        "%s: zlib cannot start (%d)", z->path, rc);
+    z->started = 1;
+    return ND_OK;
+}
+
+nd_status nd__inflate_open(const char *op, const char *path, const unsigned char *data, size_t size,
+                           nd__inflate **out)
+{
+    nd__inflate *z = calloc(1, sizeof *z);
+    *out = NULL;
+    if (!z)
+        return nd__fail(ND_ERR_MEMORY, op, -1, "no memory to inflate");
+    z->op = op;
+    z->path = path;
+    z->begin = z->s.next_in = data;
+    z->end = data + size;
+    nd_status status = open_zlib(z);
+    if (status == ND_OK)
+        *out = z;
+    else
+        nd__inflate_close(z);
+    return status;
+}
+
+void nd__inflate_close(nd__inflate *z)
+{
+    if (z && z->started)
+        z->finish(&z->s);
+    free(z);
+}
+
+static nd_status bad(const nd__inflate *z, const char *what)
+{
+    return nd__fail(ND_ERR_FORMAT, z->op, 0, "%s: the gzip data is malformed at byte %zu: %s",
+                    z->path, (size_t)(z->s.next_in - z->begin), what);
+}
+
+/* After a member: another one, padding of zeros, or the end. *more: another one. */
+static nd_status next_member(nd__inflate *z, int *more)
+{
+    const unsigned char *p = z->s.next_in;
+    *more = z->end - p >= 2 && p[0] == 0x1F && p[1] == 0x8B;
+    if (*more) {
+        z->between = 0;
+        return z->reset(&z->s) == Z_OK ? ND_OK : bad(z, "zlib cannot go on");
+    }
+    while (p < z->end && *p == 0)
+        p++;
+    return p == z->end ? ND_OK : bad(z, "expected nothing more");
+}
+
+nd_status nd__inflate_read(nd__inflate *z, void *dst, size_t want, size_t *got)
+{
+    const size_t most = UINT_MAX / 2;
+    *got = 0;
+    while (*got < want) {
+        if (z->between) {
+            int more;
+            ND_RETURN_IF(next_member(z, &more));
+            if (!more)
+                break;
+        }
+        size_t in = (size_t)(z->end - z->s.next_in), out = want - *got;
+        z->s.avail_in = (unsigned)(in < most ? in : most);
+        z->s.avail_out = (unsigned)(out < most ? out : most);
+        z->s.next_out = (unsigned char *)dst + *got;
+        unsigned before = z->s.avail_out;
+        int rc = z->inflate(&z->s, Z_NO_FLUSH);
+        *got += before - z->s.avail_out;
+        if (rc == Z_STREAM_END)
+            z->between = 1;
+        else if (rc == Z_MEM_ERROR)
+            return nd__fail(ND_ERR_MEMORY, z->op, -1, "no memory to inflate %s", z->path);
+        else if (rc == Z_BUF_ERROR)
+            return bad(z, "it is cut short");
+        else if (rc != Z_OK)
+            return bad(z, z->s.msg ? z->s.msg : "zlib refuses it");
+    }
+    return ND_OK;
+}

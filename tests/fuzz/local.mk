@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Fuzzing of what reads files. In make check each target runs its seeds and a few thousand fixed
+# mutations; `make fuzz` (clang) runs each under libFuzzer for FUZZ_SECONDS, in _fuzz/.
+fuzz_programs = %reldir%/npy.t %reldir%/idx.t %reldir%/safetensors.t
+check_PROGRAMS += $(fuzz_programs)
+TESTS += $(fuzz_programs)
+fuzz_sources = %reldir%/fuzz.h %reldir%/replay.c tests/tap.h
+fuzz_seeds = $(AM_CPPFLAGS) -DFUZZ_SEEDS='"$(abs_srcdir)/%reldir%/seeds/
+
+%canon_reldir%_npy_t_SOURCES = %reldir%/fuzz_npy.c $(fuzz_sources)
+%canon_reldir%_npy_t_CPPFLAGS = $(fuzz_seeds)npy"'
+%canon_reldir%_npy_t_LDADD = $(test_ldadd)
+%canon_reldir%_idx_t_SOURCES = %reldir%/fuzz_idx.c $(fuzz_sources)
+%canon_reldir%_idx_t_CPPFLAGS = $(fuzz_seeds)idx"'
+%canon_reldir%_idx_t_LDADD = $(test_ldadd)
+%canon_reldir%_safetensors_t_SOURCES = %reldir%/fuzz_safetensors.c $(fuzz_sources)
+%canon_reldir%_safetensors_t_CPPFLAGS = $(fuzz_seeds)safetensors"'
+%canon_reldir%_safetensors_t_LDADD = $(test_ldadd)
+
+FUZZ_SECONDS = 600
+FUZZ_TARGETS = npy idx safetensors
+fuzz: all
+	$(AM_V_at)FUZZ_CC='$(FUZZ_CC)' FUZZ_FLAGS='$(AM_CPPFLAGS)' FUZZ_SECONDS='$(FUZZ_SECONDS)' \
+	  FUZZ_TARGETS='$(FUZZ_TARGETS)' $(test_environment) \
+	  $(SHELL) $(srcdir)/%reldir%/fuzz.sh $(srcdir) $(core_sources)
+.PHONY: fuzz
+
+EXTRA_DIST += %reldir%/fuzz.sh \
+  %reldir%/seeds/npy/big_endian %reldir%/seeds/npy/empty %reldir%/seeds/npy/fortran \
+  %reldir%/seeds/npy/matrix %reldir%/seeds/npy/opaque %reldir%/seeds/npy/scalar \
+  %reldir%/seeds/npy/structured %reldir%/seeds/npy/version2 %reldir%/seeds/npy/version3 \
+  %reldir%/seeds/idx/f32 %reldir%/seeds/idx/gzip %reldir%/seeds/idx/i16 \
+  %reldir%/seeds/idx/members %reldir%/seeds/idx/ratio %reldir%/seeds/idx/scalar \
+  %reldir%/seeds/idx/stored %reldir%/seeds/idx/u8 \
+  %reldir%/seeds/safetensors/empty %reldir%/seeds/safetensors/escapes \
+  %reldir%/seeds/safetensors/overlap %reldir%/seeds/safetensors/scalar \
+  %reldir%/seeds/safetensors/two %reldir%/seeds/safetensors/unknown

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Replacing files as a whole: modes, links, special files, full disks, and readers meanwhile. Every
+ * writer goes through core/io/file.c, so .npy stands for all. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include "tests/unit/io_files.h"
+
+static nd_array *bytes(int64_t n, int value)
+{
+    void *data = malloc((size_t)n);
+    memset(data, value, (size_t)n);
+    nd_array *a = io_array(ND_U8, 1, &n, data);
+    free(data);
+    return a;
+}
+
+static int mode_of(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? (int)(st.st_mode & 07777) : -1;
+}
+
+static void test_modes(void)
+{
+    nd_array *a = bytes(10, 1);
+    mode_t old = umask(027);
+    is_int(nd_npy_save(io_path("new"), a, NULL), ND_OK, "a new file");
+    is_int(mode_of(io_path("new")), 0640, "obeys the umask");
+    umask(old);
+    io_put("private", "old", 3);
+    chmod(io_path("private"), 0600);
+    is_int(nd_npy_save(io_path("private"), a, NULL), ND_OK, "a file that is replaced");
+    is_int(mode_of(io_path("private")), 0600, "keeps its mode");
+    io_put("fixed", "old", 3);
+    chmod(io_path("fixed"), 0444);
+    if (geteuid() == 0) {
+        skip(2, "root may write everything");
+    } else {
+        io_fails(nd_npy_save(io_path("fixed"), a, NULL), ND_ERR_IO, "fixed",
+                 "a write-protected file");
+        ok(io_same(io_path("fixed"), "old", 3), "stays as it is");
+    }
+    nd_save_opts opts = {.size = sizeof opts, .sync = 1};
+    is_int(nd_npy_save(io_path("new"), a, &opts), ND_OK, "synchronised");
+    is_int(io_entries(), 3, "no temporary files are left");
+    if (chdir(io_folder) == 0)
+        is_int(nd_npy_save("new", a, &opts), ND_OK, "a path without a folder");
+    is_int(io_entries(), 3, "is written in the current folder");
+    nd_release(a);
+}
+
+static void test_links(void)
+{
+    nd_array *a = bytes(10, 1), *b = NULL;
+    struct stat st;
+    io_put("target", "old", 3);
+    ok(symlink("target", io_path("link")) == 0, "a symbolic link");
+    is_int(nd_npy_save(io_path("link"), a, NULL), ND_OK, "is saved to");
+    ok(lstat(io_path("link"), &st) == 0 && S_ISLNK(st.st_mode), "and stays a link");
+    is_int(nd_npy_load(io_path("target"), NULL, &b), ND_OK, "to the new file");
+    nd_release(b);
+    ok(symlink("nowhere", io_path("dangling")) == 0, "a dangling link");
+    io_fails(nd_npy_save(io_path("dangling"), a, NULL), ND_ERR_IO, "symbolic link", "is refused");
+    nd_release(a);
+}
+
+static void test_special(void)
+{
+    nd_array *a = bytes(100, 1);
+    char got[256];
+    io_fails(nd_npy_save(io_folder, a, NULL), ND_ERR_IO, "directory", "a folder");
+    io_fails(nd_npy_save(io_path("no/file"), a, NULL), ND_ERR_IO, "No such file", "no folder");
+    if (access("/dev/full", W_OK) == 0) {
+        io_fails(nd_npy_save("/dev/full", a, NULL), ND_ERR_IO, strerror(ENOSPC), "/dev/full");
+        is_int(nd_last_error()->native, ENOSPC, "tells its errno");
+    } else {
+        skip(2, "no /dev/full");
+    }
+    is_int(nd_npy_save("/dev/null", a, NULL), ND_OK, "/dev/null");
+    struct stat st;
+    ok(stat("/dev/null", &st) == 0 && S_ISCHR(st.st_mode), "is not replaced");
+    mkfifo(io_path("fifo"), 0600);
+    int fd = open(io_path("fifo"), O_RDWR);
+    nd_save_opts opts = {.size = sizeof opts, .sync = 1};
+    is_int(nd_npy_save(io_path("fifo"), a, &opts), ND_OK, "a pipe");
+    is_int(read(fd, got, sizeof got), 228, "receives the bytes");
+    close(fd);
+    nd_release(a);
+}
+
+static void test_file_limit(void)
+{
+    nd_array *a = bytes(100000, 1);
+    struct rlimit old, low;
+    int entries;
+    io_put("kept", "the old content", 15);
+    entries = io_entries();
+    getrlimit(RLIMIT_FSIZE, &old);
+    low = old;
+    low.rlim_cur = 50000;
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &low);
+    nd_status got = nd_npy_save(io_path("kept"), a, NULL);
+    int err = (int)nd_last_error()->native;
+    nd_named_array one = {"a", a};
+    nd_status got_more = nd_safetensors_save(io_path("kept"), 1, &one, NULL, NULL);
+    setrlimit(RLIMIT_FSIZE, &old);
+    io_fails(got, ND_ERR_IO, strerror(EFBIG), "a file that grows too large");
+    is_int(err, EFBIG, "tells its errno");
+    is_int(got_more, ND_ERR_IO, "the other format, too");
+    ok(io_same(io_path("kept"), "the old content", 15), "the old file stays");
+    is_int(io_entries(), entries, "and no temporary file");
+    nd_release(a);
+}
+
+static void test_full_disk(void)
+{
+    nd_array *a = bytes(200000, 1), *small = bytes(10, 2);
+    char path[640], folder[600];
+    snprintf(folder, sizeof folder, "%s", io_path("disk"));
+    mkdir(folder, 0700);
+    if (mount("tmpfs", folder, "tmpfs", 0, "size=64k") != 0) {
+        skip(4, "tmpfs cannot be mounted");
+    } else {
+        snprintf(path, sizeof path, "%s/file", folder);
+        is_int(nd_npy_save(path, small, NULL), ND_OK, "a small file fits");
+        io_fails(nd_npy_save(path, a, NULL), ND_ERR_IO, strerror(ENOSPC), "a full disk");
+        nd_array *b = NULL;
+        nd_status loaded = nd_npy_load(path, NULL, &b);
+        ok(loaded == ND_OK && nd_size(b) == 10, "leaves the old file");
+        nd_release(b);
+        unlink(path);
+        ok(rmdir(folder) != 0 && umount(folder) == 0, "and nothing else to keep it mounted");
+    }
+    is_int(rmdir(folder), 0, "the folder is empty");
+    nd_release(small);
+    nd_release(a);
+}
+
+static void *save_often(void *path)
+{
+    nd_array *a = bytes(31000, 1);
+    intptr_t failures = 0;
+    for (int i = 0; i < 40; i++)
+        failures += nd_npy_save(path, a, NULL) != ND_OK;
+    nd_release(a);
+    return (void *)failures;
+}
+
+static void test_readers(void)
+{
+    int whole = 0, rounds = 60;
+    nd_array *a = bytes(30000, 0);
+    is_int(nd_npy_save(io_path("shared"), a, NULL), ND_OK, "a file");
+    nd_release(a);
+    pthread_t thread;
+    void *failures = NULL;
+    char path[600];
+    snprintf(path, sizeof path, "%s", io_path("shared"));
+    pthread_create(&thread, NULL, save_often, path);
+    for (int i = 0; i < rounds; i++) {
+        nd_array *b = NULL;
+        nd_status status = nd_npy_load(path, NULL, &b);
+        whole += status == ND_OK && (nd_size(b) == 30000 || nd_size(b) == 31000);
+        nd_release(b);
+    }
+    pthread_join(thread, &failures);
+    is_int(whole, rounds, "a reader always finds a whole file");
+    is_int((intptr_t)failures, 0, "while a thread replaces it");
+}
+
+static void test_shrunk(void)
+{
+    nd_safetensors *f = NULL;
+    nd_array *a = bytes(100000, 3), *b = NULL;
+    nd_named_array one = {"a", a};
+    is_int(nd_safetensors_save(io_path("cut"), 1, &one, NULL, NULL), ND_OK, "a file is written");
+    is_int(nd_safetensors_open(io_path("cut"), &f), ND_OK, "and opened");
+    is_int(truncate(io_path("cut"), 5000), 0, "and cut");
+    io_fails(nd_safetensors_load(f, "a", NULL, &b), ND_ERR_IO, "rewritten", "loading notices it");
+    nd_safetensors_close(f);
+    nd_release(a);
+}
+
+TAP_MAIN({"modes", test_modes}, {"links", test_links}, {"special", test_special},
+         {"file_limit", test_file_limit}, {"full_disk", test_full_disk}, {"readers", test_readers},
+         {"shrunk", test_shrunk})
