@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+dist_man_MANS += %reldir%/man/ndock.1 %reldir%/man/ndock.3 %reldir%/man/ndock.7

@@ -4,6 +4,7 @@ TEST_EXTENSIONS = .t .sh
 T_LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(T_LOG_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
+<<<<<<< HEAD
 
 # Programs of tests use the library as anybody does, and the plug-ins of this build tree.
 test_ldadd = libndock.la
@@ -26,3 +27,9 @@ io_test_sources = %reldir%/unit/io_files.h %reldir%/tap.h
 %canon_reldir%_python_io_copy_SOURCES = %reldir%/python/io_copy.c
 %canon_reldir%_python_io_copy_LDADD = $(test_ldadd)
 include tests/fuzz/local.mk
+=======
+# What the shell tests need to know; they find their sources by $srcdir and run at the top of the build tree.
+AM_TESTS_ENVIRONMENT = CC='$(CC)'; CFLAGS='$(AM_CFLAGS) $(CFLAGS)'; LDFLAGS='$(LDFLAGS)'; PYTHON='$(PYTHON)'; \
+  export CC CFLAGS LDFLAGS PYTHON;
+include tests/install/local.mk
+>>>>>>> w-j

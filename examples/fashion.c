@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Train a 784-128-10 network on Fashion-MNIST, save it, read it back and classify the test set. */
+#include <getopt.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <math.h>
+#include <ndock/ndock.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { HIDDEN = 128, CLASSES = 10, SIDE = 28, PIXELS = SIDE * SIDE };
+enum { W1, B1, W2, B2, PARAMS };
+static const double pixel_mean = 0.2860, pixel_std = 0.3530, momentum = 0.9;
+static const char *const param_names[PARAMS] = {"w1", "b1", "w2", "b2"};
+static const char *const label_names[CLASSES] = {"T-shirt/top", "Trouser",   "Pullover", "Dress",
+                                                 "Coat",        "Sandal",    "Shirt",    "Sneaker",
+                                                 "Bag",         "Ankle boot"};
+
+typedef struct {
+    const char *data, *device, *save;
+    long epochs, batch, seed;
+    double lr;
+} options;
+
+/* w2t is a view of p[W2], so it follows the updates. */
+typedef struct {
+    nd_array *p[PARAMS], *w2t;
+} network;
+
+typedef struct {
+    int64_t n;
+    nd_array *pixels, *labels; /* u8, as in the files */
+    nd_array *x;               /* f32 (n, 784), normalised */
+} dataset;
+
+/* Arrays of one batch size; made once, so that a step allocates nothing. xt and ht are views. */
+typedef struct {
+    int64_t n;
+    nd_array *x, *xt, *y, *h, *ht, *dh, *positive, *z, *logp, *dz;
+} batch;
+
+/* Velocities of the parameters, and room for the gradients of the biases. */
+typedef struct {
+    nd_array *v[PARAMS], *g[PARAMS];
+    double lr;
+} optimiser;
+
+/* Results stay on the device until the epoch's only read; loss and accuracy are views of both. */
+typedef struct {
+    nd_array *both, *loss, *accuracy, *batch_loss;
+} statistics;
+
+static void fail(void)
+{
+    fprintf(stderr, "fashion: %s\n", nd_last_error()->message);
+    exit(1);
+}
+#define CHECK(call) ((call) == ND_OK ? (void)0 : fail())
+
+/* Arrays that live until the end of main; their number does not depend on the input. */
+static nd_array *kept[64];
+static int n_kept;
+
+static nd_array *keep(nd_array *a)
+{
+    return kept[n_kept++] = a;
+}
+
+static nd_array *make(nd_dtype dtype, int ndim, int64_t rows, int64_t columns)
+{
+    nd_array *a;
+    CHECK(nd_zeros(NULL, dtype, ndim, (int64_t[]){rows, columns}, &a));
+    return keep(a);
+}
+
+static nd_array *transposed(const nd_array *a)
+{
+    nd_array *view;
+    CHECK(nd_transpose(a, &view));
+    return keep(view);
+}
+
+/* dst = op(a, value) */
+static void apply_scalar(nd_op op, const nd_array *a, double value, const nd_array *dst)
+{
+    nd_arg args[] = {nd_array_arg(a), nd_scalar_arg(nd_float(value))};
+    CHECK(nd_apply_into(op, args, 2, NULL, dst));
+}
+
+/* ---- data ---- */
+
+static nd_array *load_idx(const char *folder, const char *set, const char *what)
+{
+    char path[4096];
+    nd_array *a;
+    snprintf(path, sizeof path, "%s/%s-%s-ubyte.gz", folder, set, what);
+    if (access(path, F_OK) != 0)
+        path[strlen(path) - strlen(".gz")] = '\0';
+    CHECK(nd_idx_load(path, NULL, &a));
+    return keep(a);
+}
+
+static dataset load_set(const char *folder, const char *set)
+{
+    dataset d = {.pixels = load_idx(folder, set, "images-idx3")};
+    nd_array *flat;
+    d.labels = load_idx(folder, set, "labels-idx1");
+    d.n = nd_size(d.labels);
+    if (d.n == 0 || nd_size(d.pixels) != d.n * PIXELS) {
+        fprintf(stderr,
+                "fashion: %s: the %s set's images are not as many as its labels, or not 28x28\n",
+                folder, set);
+        exit(1);
+    }
+    CHECK(nd_reshape(d.pixels, 2, (int64_t[]){d.n, PIXELS}, &flat));
+    CHECK(nd_astype(flat, ND_F32, &d.x));
+    nd_release(flat);
+    keep(d.x);
+    apply_scalar(ND_OP_divide, d.x, 255, d.x);
+    apply_scalar(ND_OP_subtract, d.x, pixel_mean, d.x);
+    apply_scalar(ND_OP_divide, d.x, pixel_std, d.x);
+    return d;
+}
+
+/* (n, 10): 1 at the label's column, else 0 */
+static nd_array *one_hot(const nd_array *labels)
+{
+    nd_array *column, *classes, *y = make(ND_F32, 2, nd_size(labels), CLASSES);
+    CHECK(nd_expand_dims(labels, 1, (int32_t[]){1}, &column));
+    CHECK(nd_arange(NULL, ND_U8, nd_int(0), nd_int(CLASSES), nd_int(1), &classes));
+    CHECK(nd_equal_into(column, classes, y));
+    nd_release(column);
+    nd_release(classes);
+    return y;
+}
+
+/* ---- the network ---- */
+
+/* Numbers of the stream-th sequence of the seed: 0 and 1 make the weights, 2 + epoch the orders. */
+static nd_random_key random_key(const options *o, long stream)
+{
+    return (nd_random_key){(uint64_t)o->seed, {0, (uint64_t)stream}};
+}
+
+static nd_array *make_weights(const options *o, long stream, int64_t rows, int64_t columns)
+{
+    nd_random_key key = random_key(o, stream);
+    nd_array *w = make(ND_F32, 2, rows, columns);
+    double limit = 1 / sqrt((double)rows);
+    CHECK(nd_random_uniform_into(&key, -limit, limit, w));
+    return w;
+}
+
+static network make_network(const options *o)
+{
+    network net = {.p = {make_weights(o, 0, PIXELS, HIDDEN), make(ND_F32, 1, HIDDEN, 0),
+                         make_weights(o, 1, HIDDEN, CLASSES), make(ND_F32, 1, CLASSES, 0)}};
+    net.w2t = transposed(net.p[W2]);
+    return net;
+}
+
+static void forward(const network *net, const nd_array *x, const nd_array *h, const nd_array *z)
+{
+    nd_matmul_opts relu = {.size = sizeof relu, .bias = net->p[B1], .epilogue = ND_EPILOGUE_RELU};
+    nd_matmul_opts plain = {.size = sizeof plain, .bias = net->p[B2]};
+    CHECK(nd_matmul_into(x, net->p[W1], &relu, h));
+    CHECK(nd_matmul_into(h, net->p[W2], &plain, z));
+}
+
+/* Labels of a set as the network sees them; a new array. */
+static nd_array *classify(const network *net, const dataset *d)
+{
+    nd_reduce_opts columns = {.size = sizeof columns, .axes = (int32_t[]){1}, .naxes = 1};
+    nd_array *h, *z, *predicted;
+    CHECK(nd_empty(NULL, ND_F32, 2, (int64_t[]){d->n, HIDDEN}, &h));
+    CHECK(nd_empty(NULL, ND_F32, 2, (int64_t[]){d->n, CLASSES}, &z));
+    forward(net, d->x, h, z);
+    CHECK(nd_argmax(z, &columns, &predicted));
+    nd_release(h);
+    nd_release(z);
+    return predicted;
+}
+
+/* ---- training ---- */
+
+static batch make_batch(int64_t n)
+{
+    batch t = {.n = n, .x = make(ND_F32, 2, n, PIXELS), .y = make(ND_F32, 2, n, CLASSES)};
+    t.h = make(ND_F32, 2, n, HIDDEN);
+    t.dh = make(ND_F32, 2, n, HIDDEN);
+    t.positive = make(ND_BOOL, 2, n, HIDDEN);
+    t.z = make(ND_F32, 2, n, CLASSES);
+    t.logp = make(ND_F32, 2, n, CLASSES);
+    t.dz = make(ND_F32, 2, n, CLASSES);
+    t.xt = transposed(t.x);
+    t.ht = transposed(t.h);
+    return t;
+}
+
+static optimiser make_optimiser(const network *net)
+{
+    optimiser opt = {.lr = 0};
+    for (int i = 0; i < PARAMS; i++) {
+        CHECK(nd_zeros_like(net->p[i], 0, &opt.v[i]));
+        CHECK(nd_zeros_like(net->p[i], 0, &opt.g[i]));
+        keep(opt.v[i]);
+        keep(opt.g[i]);
+    }
+    return opt;
+}
+
+static statistics make_statistics(void)
+{
+    statistics s = {.both = make(ND_F32, 1, 2, 0), .batch_loss = make(ND_F32, 0, 0, 0)};
+    nd_index first = nd_at(0), second = nd_at(1);
+    CHECK(nd_slice(s.both, &first, 1, &s.loss));
+    CHECK(nd_slice(s.both, &second, 1, &s.accuracy));
+    keep(s.loss);
+    keep(s.accuracy);
+    return s;
+}
+
+static void add_loss(const batch *t, const statistics *s)
+{
+    CHECK(nd_log_softmax_into(t->z, NULL, t->logp));
+    CHECK(nd_multiply_into(t->logp, t->y, t->z));
+    CHECK(nd_sum_into(t->z, NULL, s->batch_loss));
+    CHECK(nd_subtract_into(s->loss, s->batch_loss, s->loss));
+}
+
+/* Gradients of the mean loss by what the softmax (dz) and the ReLU (dh) are given. */
+static void backward(const network *net, const batch *t)
+{
+    CHECK(nd_exp_into(t->logp, t->dz));
+    CHECK(nd_subtract_into(t->dz, t->y, t->dz));
+    apply_scalar(ND_OP_divide, t->dz, (double)t->n, t->dz);
+    CHECK(nd_matmul_into(t->dz, net->w2t, NULL, t->dh));
+    apply_scalar(ND_OP_greater, t->h, 0, t->positive);
+    nd_arg args[] = {nd_array_arg(t->positive), nd_array_arg(t->dh), nd_scalar_arg(nd_float(0))};
+    CHECK(nd_apply_into(ND_OP_where, args, 3, NULL, t->dh));
+}
+
+/* v = momentum*v - lr * inputs^T gradient, w += v: the product is added to the velocity in one
+ * call. */
+static void update_weights(const network *net, const optimiser *opt, int i,
+                           const nd_array *inputs_t, const nd_array *gradient)
+{
+    nd_matmul_opts step = {.size = sizeof step, .alpha = -opt->lr, .beta = momentum};
+    CHECK(nd_matmul_into(inputs_t, gradient, &step, opt->v[i]));
+    CHECK(nd_add_into(net->p[i], opt->v[i], net->p[i]));
+}
+
+static void update_bias(const network *net, const optimiser *opt, int i, const nd_array *gradient)
+{
+    nd_reduce_opts rows = {.size = sizeof rows, .axes = (int32_t[]){0}, .naxes = 1};
+    CHECK(nd_sum_into(gradient, &rows, opt->g[i]));
+    apply_scalar(ND_OP_multiply, opt->g[i], -opt->lr, opt->g[i]);
+    apply_scalar(ND_OP_multiply, opt->v[i], momentum, opt->v[i]);
+    CHECK(nd_add_into(opt->v[i], opt->g[i], opt->v[i]));
+    CHECK(nd_add_into(net->p[i], opt->v[i], net->p[i]));
+}
+
+static void train_batch(const network *net, const optimiser *opt, const batch *t,
+                        const statistics *s)
+{
+    forward(net, t->x, t->h, t->z);
+    add_loss(t, s);
+    backward(net, t);
+    update_weights(net, opt, W1, t->xt, t->dh);
+    update_bias(net, opt, B1, t->dh);
+    update_weights(net, opt, W2, t->ht, t->dz);
+    update_bias(net, opt, B2, t->dz);
+}
+
+static void show_progress(long epoch, int64_t done, int64_t n)
+{
+    static const char bar[] = "########################################";
+    static int last = -1;
+    int all = (int)sizeof bar - 1, width = (int)(done * all / n);
+    if (width == last || !isatty(STDERR_FILENO))
+        return;
+    last = width;
+    fprintf(stderr, "\repoch %ld [%.*s%*s]", epoch, width, bar, all - width, "");
+    if (done == n)
+        fputs("\r\033[K", stderr);
+}
+
+static void train_epoch(const options *o, long epoch, const network *net, const optimiser *opt,
+                        const dataset *d, const nd_array *y, const batch *sizes,
+                        const statistics *s)
+{
+    nd_random_key key = random_key(o, 2 + epoch);
+    nd_array *order, *index;
+    CHECK(nd_random_permutation(NULL, d->n, &key, &order));
+    CHECK(nd_fill(s->loss, nd_float(0)));
+    for (int64_t first = 0; first < d->n; first += o->batch) {
+        const batch *t = &sizes[d->n - first < o->batch];
+        nd_index range = nd_range(first, first + t->n, 1);
+        CHECK(nd_slice(order, &range, 1, &index));
+        CHECK(nd_take_into(d->x, index, 0, t->x));
+        CHECK(nd_take_into(y, index, 0, t->y));
+        nd_release(index);
+        train_batch(net, opt, t, s);
+        show_progress(epoch + 1, first + t->n, d->n);
+    }
+    nd_release(order);
+}
+
+static void test_epoch(const network *net, const dataset *test, const statistics *s)
+{
+    nd_reduce_opts mean = {.size = sizeof mean, .dtype = ND_F32};
+    nd_array *predicted = classify(net, test), *right;
+    CHECK(nd_equal(predicted, test->labels, &right));
+    CHECK(nd_mean_into(right, &mean, s->accuracy));
+    nd_release(predicted);
+    nd_release(right);
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void train(const options *o, const network *net, const dataset *d, const dataset *test)
+{
+    batch sizes[2] = {make_batch(o->batch), make_batch(d->n % o->batch)};
+    nd_array *y = one_hot(d->labels);
+    statistics s = make_statistics();
+    optimiser opt = make_optimiser(net);
+    puts("epoch    loss  accuracy  seconds");
+    for (long epoch = 0; epoch < o->epochs; epoch++) {
+        double start = seconds();
+        float result[2];
+        opt.lr = o->lr * (1 - (double)epoch / (double)o->epochs);
+        train_epoch(o, epoch, net, &opt, d, y, sizes, &s);
+        test_epoch(net, test, &s);
+        CHECK(nd_to_host(s.both, result, sizeof result));
+        printf("%5ld  %.5f   %5.2f %%  %7.3f\n", epoch + 1, (double)result[0] / (double)d->n,
+               100 * (double)result[1], seconds() - start);
+        fflush(stdout);
+    }
+}
+
+/* ---- the file, and what it knows ---- */
+
+static void save(const options *o, const network *net)
+{
+    char epochs[32], seed[32], scale[64];
+    const char *metadata[] = {
+        "model", "relu(x @ w1 + b1) @ w2 + b2", "epochs", epochs, "seed", seed, "x", scale, NULL};
+    nd_named_array arrays[PARAMS];
+    snprintf(epochs, sizeof epochs, "%ld", o->epochs);
+    snprintf(seed, sizeof seed, "%ld", o->seed);
+    snprintf(scale, sizeof scale, "(pixel/255 - %g)/%g", pixel_mean, pixel_std);
+    for (int i = 0; i < PARAMS; i++)
+        arrays[i] = (nd_named_array){param_names[i], net->p[i]};
+    CHECK(nd_safetensors_save(o->save, PARAMS, arrays, metadata, NULL));
+}
+
+static network load(const char *path)
+{
+    network net;
+    nd_safetensors *file;
+    CHECK(nd_safetensors_open(path, &file));
+    for (int i = 0; i < PARAMS; i++) {
+        CHECK(nd_safetensors_load(file, param_names[i], NULL, &net.p[i]));
+        keep(net.p[i]);
+    }
+    nd_safetensors_close(file);
+    net.w2t = transposed(net.p[W2]);
+    return net;
+}
+
+/* Two rows of pixels make one row of characters. */
+static void print_row(const uint8_t *top, int utf8)
+{
+    static const char *const blocks[] = {" ", "▀", "▄", "█"};
+    const uint8_t *bottom = top + SIDE;
+    for (int i = 0; i < SIDE; i++) {
+        if (utf8)
+            fputs(blocks[(top[i] > 90) | (bottom[i] > 90) << 1], stdout);
+        else
+            putchar(" .:-=+*#%@"[(top[i] + bottom[i]) * 10 / 511]);
+    }
+}
+
+/* Two images side by side, with their labels below. */
+static void print_pair(const uint8_t *pixels, const uint8_t *labels, const int64_t *predicted,
+                       const int64_t *which, int utf8)
+{
+    for (int row = 0; row < SIDE / 2; row++) {
+        for (int i = 0; i < 2; i++) {
+            print_row(pixels + which[i] * PIXELS + 2 * row * SIDE, utf8);
+            fputs(i ? "\n" : "        ", stdout);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        int64_t guess = predicted[which[i]], truth = labels[which[i]] % CLASSES;
+        printf("%-12s%-24s", label_names[guess], guess == truth ? "right" : label_names[truth]);
+    }
+    puts("\n");
+}
+
+static void *host_copy(const nd_array *a)
+{
+    size_t nbytes = (size_t)nd_size(a) * nd_dtype_size(nd_dtype_of(a));
+    void *data = malloc(nbytes);
+    if (!data) {
+        fputs("fashion: out of memory\n", stderr);
+        exit(1);
+    }
+    CHECK(nd_to_host(a, data, nbytes));
+    return data;
+}
+
+/* Classify the test set from the file alone; show three images and the first one that came out
+ * wrong. */
+static void check_file(const char *path, const dataset *test, int utf8)
+{
+    network net = load(path);
+    nd_array *result = keep(classify(&net, test));
+    uint8_t *labels = host_copy(test->labels), *pixels = host_copy(test->pixels);
+    int64_t *predicted = host_copy(result), right = 0, wrong = -1;
+    for (int64_t i = 0; i < test->n; i++) {
+        if (predicted[i] == labels[i])
+            right++;
+        else if (wrong < 0)
+            wrong = i;
+    }
+    printf("%s: %.2f %% of %lld test images right\n\n", path, 100 * (double)right / (double)test->n,
+           (long long)test->n);
+    int64_t which[] = {0, 1 % test->n, 2 % test->n, wrong < 0 ? test->n - 1 : wrong};
+    print_pair(pixels, labels, predicted, which, utf8);
+    print_pair(pixels, labels, predicted, which + 2, utf8);
+    free(predicted);
+    free(labels);
+    free(pixels);
+}
+
+/* ---- command line ---- */
+
+static const char usage[] =
+    "Usage: fashion [OPTION]...\n"
+    "Train a small network on Fashion-MNIST, save it, and classify the test set from the file.\n\n"
+    "  --data DIR     folder of the four IDX files, plain or gzip\n"
+    "                 (default /usr/share/datasets/fashion-mnist, Debian's dataset-fashion-mnist)\n"
+    "  --device NAME  cpu, cuda:0, ..., or auto, the best there is (default auto)\n"
+    "  --epochs N     passes over the training images (default 10)\n"
+    "  --batch N      images in a batch (default 128)\n"
+    "  --lr X         first learning rate; it falls linearly to zero (default 0.035)\n"
+    "  --seed N       of the weights and the order of images (default 1)\n"
+    "  --save FILE    where the weights go (default fashion.safetensors)\n"
+    "  --help         print this and exit\n"
+    "  --version      print the version and exit";
+
+static void bad_option(const char *name, const char *problem)
+{
+    fprintf(stderr, "fashion: %s%sTry 'fashion --help'.\n", name, problem);
+    exit(2);
+}
+
+static double number(const char *name, const char *text, double low, int whole)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end || !(value >= low && value <= 1e9) || (whole && value != floor(value)))
+        bad_option(name, ": not a number in range. ");
+    return value;
+}
+
+static options parse(int argc, char **argv)
+{
+    enum { DATA, DEVICE, SAVE, EPOCHS, BATCH, SEED, LR };
+    static const struct option known[] = {{"data", 1, NULL, 1},      {"device", 1, NULL, 1},
+                                          {"save", 1, NULL, 1},      {"epochs", 1, NULL, 1},
+                                          {"batch", 1, NULL, 1},     {"seed", 1, NULL, 1},
+                                          {"lr", 1, NULL, 1},        {"help", 0, NULL, 'h'},
+                                          {"version", 0, NULL, 'v'}, {NULL, 0, NULL, 0}};
+    const char *text[] = {"/usr/share/datasets/fashion-mnist",
+                          "auto",
+                          "fashion.safetensors",
+                          "10",
+                          "128",
+                          "1",
+                          "0.035"};
+    for (int c, i = 0; (c = getopt_long(argc, argv, "", known, &i)) != -1;) {
+        if (c == 'h' || c == 'v') {
+            printf("%s%s\n", c == 'h' ? usage : "fashion (ndock) ", c == 'h' ? "" : nd_version());
+            exit(0);
+        }
+        if (c != 1)
+            bad_option("", "");
+        text[i] = optarg;
+    }
+    if (optind < argc)
+        bad_option(argv[optind], ": not an option. ");
+    return (options){.data = text[DATA],
+                     .device = text[DEVICE],
+                     .save = text[SAVE],
+                     .epochs = (long)number("--epochs", text[EPOCHS], 1, 1),
+                     .batch = (long)number("--batch", text[BATCH], 1, 1),
+                     .seed = (long)number("--seed", text[SEED], 0, 1),
+                     .lr = number("--lr", text[LR], 1e-9, 0)};
+}
+
+int main(int argc, char **argv)
+{
+    options o = parse(argc, argv);
+    nd_device *device;
+    nd_device_info info;
+    setlocale(LC_CTYPE, "");
+    CHECK(nd_device_get(o.device, &device));
+    CHECK(nd_device_set_current(device));
+    nd_device_describe(device, &info);
+    printf("ndock %s on %s: %s\n", nd_version(), info.name, info.description);
+    dataset images = load_set(o.data, "train"), test = load_set(o.data, "t10k");
+    network net = make_network(&o);
+    o.batch = o.batch > images.n ? (long)images.n : o.batch;
+    train(&o, &net, &images, &test);
+    save(&o, &net);
+    check_file(o.save, &test, strcmp(nl_langinfo(CODESET), "UTF-8") == 0);
+    while (n_kept > 0)
+        nd_release(kept[--n_kept]);
+    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
+}

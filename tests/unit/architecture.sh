@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The pages name files that exist, and ARCHITECTURE.md fits on a page.
+. "$srcdir/tests/tap.sh"
+
+# Words in backquotes that hold a slash and no spaces, options, variables or absolute paths.
+named_paths() {
+    grep -o '`[^` ]*/[^` ]*`' "$srcdir/$1" | tr -d '`' | grep -v '^[./$]' | sort -u
+}
+all_exist() {
+    missing=0
+    for path in $(named_paths "$1"); do
+        [ -e "$srcdir/$path" ] || { echo "$1 names $path"; missing=1; }
+    done
+    return $missing
+}
+fits_on_a_page() { [ "$(wc -l <"$srcdir/ARCHITECTURE.md")" -le 66 ]; }
+for page in ARCHITECTURE.md README.md CONTRIBUTING.md; do
+    check "every path in $page exists" all_exist "$page"
+done
+check 'ARCHITECTURE.md fits on a page' fits_on_a_page
+finish

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The first real job: the same bits twice and with any number of threads, and the loss of its NumPy twin.
+. "$srcdir/tests/tap.sh"
+data=${NDOCK_FASHION_DATA:-/usr/share/datasets/fashion-mnist}
+NDOCK_PLUGIN_PATH=$PWD/backends/cpu/.libs
+export NDOCK_PLUGIN_PATH
+threads_used='1 2 3'
+
+# train NAME THREADS
+train() {
+    OPENBLAS_NUM_THREADS=$2 NDOCK_NUM_THREADS=$2 examples/fashion --data "$data" --epochs 1 --save "$tap_dir/$1" >"$tap_dir/$1.log"
+}
+same_bits() { cmp "$tap_dir/first" "$tap_dir/$1"; }
+learnt() { awk '/^ +1  / { print; exit !($3 > 80 && $2 < 0.6) }' "$tap_dir/first.log"; }
+# f32 sums in another order: over an epoch the difference grows to about 1e-4.
+agrees() {
+    "$PYTHON" "$srcdir/examples/fashion_numpy.py" --data "$data" --epochs 1 >"$tap_dir/twin.log" || return
+    awk '/^ +1  / { print; loss[n++] = $2 } END { d = loss[0] - loss[1]; exit !(n == 2 && d < 1e-3 && d > -1e-3) }' \
+        "$tap_dir/first.log" "$tap_dir/twin.log"
+}
+refuses() { examples/fashion "$@" >"$tap_dir/out" 2>&1; [ $? = 2 ]; }
+explains_missing_data() {
+    examples/fashion --data "$tap_dir/none" 2>"$tap_dir/err"
+    [ $? = 1 ] && grep "$tap_dir/none" "$tap_dir/err"
+}
+
+check 'an unknown option ends with status 2' refuses --bad
+check 'a malformed number ends with status 2' refuses --epochs ten
+check '--help' examples/fashion --help
+check 'missing data: status 1 and the path' explains_missing_data
+if [ ! -e "$data/train-images-idx3-ubyte.gz" ] && [ ! -e "$data/train-images-idx3-ubyte" ]; then
+    skip 'training' "no $data (Debian: dataset-fashion-mnist)"
+    finish
+fi
+check 'an epoch of training' train first 2
+check 'it has learnt' learnt
+check 'again' train again 2
+check 'the same bits again' same_bits again
+for n in $threads_used; do
+    check "$n threads" train "t$n" "$n"
+    check "the same bits with $n threads" same_bits "t$n"
+done
+if [ -n "$PYTHON" ]; then
+    check 'the loss of the NumPy twin' agrees
+else
+    skip 'the loss of the NumPy twin' 'no Python with NumPy'
+fi
+finish
