@@ -23,8 +23,9 @@ cpu_variants += %reldir%/libcpu-avx2.la %reldir%/libcpu-avx512.la
 endif
 
 plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
-%canon_reldir%_ndock_cpu_la_SOURCES = %reldir%/cpu.h %reldir%/copy.h %reldir%/cast.h %reldir%/cast_tmpl.h %reldir%/move_tmpl.h \
-  %reldir%/plugin.c %reldir%/memory.c \
+%canon_reldir%_ndock_cpu_la_SOURCES = %reldir%/cpu.h %reldir%/plugin.c %reldir%/memory.c \
+  %reldir%/half.h %reldir%/copy.h %reldir%/cast.h %reldir%/cast_tmpl.h %reldir%/move_tmpl.h \
+  %reldir%/philox.h %reldir%/copy_tiles.c \
   %reldir%/threads.c %reldir%/isa.c %reldir%/op.c %reldir%/scalar.c %reldir%/elementwise.c \
   %reldir%/copy.c %reldir%/iota.c %reldir%/reduce.c %reldir%/scan.c %reldir%/norm.c \
   %reldir%/matmul.c %reldir%/index.c %reldir%/sort.c %reldir%/random.c
