@@ -34,4 +34,18 @@ typedef struct {
 
 CPU_ISA_DECLARE(extern const cpu_copy_loops, cpu_copy_table);
 
+/* ---- copy_tiles.c ---- */
+#define CPU_COPY_STREAM_BYTES (8 << 20) /* destinations from here on are written around the cache */
+const cpu_copy_loops *cpu_copy_level(void);
+/* Copies a source of out's shape; src_stride NULL: one element for all. */
+void cpu_copy_strided(const ndp_view *out, int32_t src_dtype, const char *src,
+                      const int64_t *src_stride);
+
+/* ---- copy.c, for kernels that make values in batches ---- */
+#define CPU_COPY_PUT_BYTES 4096
+void cpu_copy_cast(int32_t src_dtype, int32_t dst_dtype, void *dst, const void *src, int64_t n);
+/* Converts n values and writes them to the elements first, first + 1 ... of out in C order. At most
+ * CPU_COPY_PUT_BYTES of destination. */
+void cpu_copy_put(const ndp_view *out, int64_t first, int64_t n, int32_t dtype, const void *values);
+
 #endif
