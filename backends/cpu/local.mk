@@ -26,7 +26,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
 %canon_reldir%_ndock_cpu_la_SOURCES = %reldir%/cpu.h %reldir%/plugin.c %reldir%/memory.c \
   %reldir%/threads.c %reldir%/isa.c %reldir%/op.c %reldir%/scalar.c %reldir%/elementwise.c \
   %reldir%/copy.c %reldir%/iota.c %reldir%/reduce.c %reldir%/scan.c %reldir%/norm.c \
-  %reldir%/matmul.c %reldir%/matmul_plan.c %reldir%/blas.c \
+  %reldir%/matmul.c %reldir%/matmul_plan.c %reldir%/matmul_skinny.c %reldir%/blas.c \
   %reldir%/index.c %reldir%/sort.c %reldir%/random.c
 %canon_reldir%_ndock_cpu_la_CPPFLAGS = $(cpu_cppflags)
 %canon_reldir%_ndock_cpu_la_CFLAGS = $(cpu_cflags)
