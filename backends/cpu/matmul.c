@@ -140,14 +140,25 @@ static void tile(const mm_run *r, int64_t item, int64_t i, int64_t j, char *slot
         mm_finish(p, item, r->i0 + i, r->j0 + j, m, n, sums, slot + p->slot_row);
 }
 
+static int take_slot(const mm_run *r)
+{
+    int s = 0;
+    while (atomic_exchange_explicit(&r->busy[s], 1, memory_order_acquire))
+        s = s + 1 < r->n_slots ? s + 1 : 0;
+    return s;
+}
+
+static void give_slot(const mm_run *r, int s)
+{
+    atomic_store_explicit(&r->busy[s], 0, memory_order_release);
+}
+
 /* Tasks count tiles of the part, product by product. */
 static void run_tiles(void *ctx, int64_t begin, int64_t end)
 {
     const mm_run *r = ctx;
     const mm_plan *p = r->p;
-    int s = 0;
-    while (atomic_exchange_explicit(&r->busy[s], 1, memory_order_acquire))
-        s = s + 1 < r->n_slots ? s + 1 : 0;
+    const int s = take_slot(r);
     for (int64_t t = begin; t < end; t++) {
         int64_t item = r->item + t / (r->tiles_m * r->tiles_n), in = t % (r->tiles_m * r->tiles_n);
         int64_t i = in / r->tiles_n * p->tile_m, j = in % r->tiles_n * p->tile_n;
@@ -159,7 +170,7 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
         else
             tile(r, item, i, j, slot);
     }
-    atomic_store_explicit(&r->busy[s], 0, memory_order_release);
+    give_slot(r, s);
 }
 
 static void run_shared(mm_run *r)
@@ -194,6 +205,39 @@ static void run_separate(mm_run *r)
     cpu_parallel(p->batch * r->tiles_m * r->tiles_n, (MM_TASK_WORK + work - 1) / work, run_tiles, r);
 }
 
+/* Bias and epilogue over tiles that BLAS has computed. */
+static void after_blas(void *ctx, int64_t begin, int64_t end)
+{
+    const mm_run *r = ctx;
+    mm_plan p = *r->p;
+    const int s = take_slot(r);
+    char *slot = r->slots + s * p.slot_bytes;
+    p.scale = (mm_scale){.f_alpha = 1};
+    for (int64_t t = begin; t < end; t++) {
+        int64_t i = t / r->tiles_n * p.tile_m, j = t % r->tiles_n * p.tile_n;
+        int64_t m = p.m - i < p.tile_m ? p.m - i : p.tile_m;
+        int64_t n = p.n - j < p.tile_n ? p.n - j : p.tile_n;
+        for (int64_t row = 0; row < m; row++)
+            memcpy(slot + p.slot_sums + row * p.tile_n * p.k->element,
+                   mm_at(&p, &p.out, r->item, i + row, j), (size_t)(n * p.k->element));
+        mm_finish(&p, r->item, i, j, m, n, slot + p.slot_sums, slot + p.slot_row);
+    }
+    give_slot(r, s);
+}
+
+static void run_blas(mm_run *r)
+{
+    const mm_plan *p = r->p;
+    r->tiles_m = (p->m + p->tile_m - 1) / p->tile_m;
+    r->tiles_n = (p->n + p->tile_n - 1) / p->tile_n;
+    for (r->item = 0; r->item < p->batch; r->item++) {
+        mm_blas_product(p, mm_at(p, &p->a, r->item, 0, 0), mm_at(p, &p->b, r->item, 0, 0),
+                        mm_at(p, &p->out, r->item, 0, 0));
+        if (p->has_bias || p->epilogue != NDP_EPILOGUE_NONE)
+            cpu_parallel(r->tiles_m * r->tiles_n, 1, after_blas, r);
+    }
+}
+
 static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
 {
     mm_plan p;
@@ -219,7 +263,9 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     r.busy = (atomic_uchar *)(r.shared + p.shared_bytes);
     r.slots = (char *)r.busy + mm_round_up(r.n_slots, 64);
     memset(r.busy, 0, (size_t)r.n_slots);
-    if (p.path == MM_SHARED)
+    if (mm_blas_serves(&p))
+        run_blas(&r);
+    else if (p.path == MM_SHARED)
         run_shared(&r);
     else
         run_separate(&r);
@@ -249,8 +295,3 @@ static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
 }
 
 const cpu_class cpu_matmul = {dtypes, find};
-
-const char *cpu_blas_name(void)
-{
-    return "own kernels";
-}

@@ -124,6 +124,12 @@ char *mm_at(const mm_plan *p, const mm_operand *x, int64_t item, int64_t row, in
 void mm_finish(const mm_plan *p, int64_t item, int64_t i, int64_t j, int64_t m, int64_t n, char *sums,
                char *row);
 
+/* ---- blas.c */
+/* A BLAS was asked for, and takes the plan's operands. */
+int mm_blas_serves(const mm_plan *p);
+/* out = alpha*a@b + beta*out, of one product of the plan. */
+void mm_blas_product(const mm_plan *p, const char *a, const char *b, char *out);
+
 /* ---- matmul_skinny.c: all rows, and columns j to j + n, of a product, in a slot. */
 void mm_sweep_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *slot);
 void mm_dot_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *slot);
