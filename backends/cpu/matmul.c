@@ -11,8 +11,7 @@
 
 #define MM_PACK_WORK (32 << 10) /* elements worth a task of packing */
 
-/* Address of element (row, column) of product item. */
-static char *at(const mm_plan *p, const mm_operand *x, int64_t item, int64_t row, int64_t column)
+char *mm_at(const mm_plan *p, const mm_operand *x, int64_t item, int64_t row, int64_t column)
 {
     int64_t offset = row * x->row + column * x->column;
     for (int d = p->n_batch - 1; d >= 0 && item > 0; d--) {
@@ -50,14 +49,14 @@ static void pack(const mm_kernels *k, pack_fn fn, int64_t width, const char *src
 static void pack_a(const mm_plan *p, int64_t item, int64_t i, int64_t w, int64_t k, int64_t kc,
                    char *dst)
 {
-    pack(p->k, p->k->pack_a, p->k->rows, at(p, &p->a, item, i, k), p->a.dtype, p->a.row, p->a.column,
+    pack(p->k, p->k->pack_a, p->k->rows, mm_at(p, &p->a, item, i, k), p->a.dtype, p->a.row, p->a.column,
          w, kc, dst);
 }
 
 static void pack_b(const mm_plan *p, int64_t item, int64_t j, int64_t w, int64_t k, int64_t kc,
                    char *dst)
 {
-    pack(p->k, p->k->pack_b, p->k->columns, at(p, &p->b, item, k, j), p->b.dtype, p->b.column,
+    pack(p->k, p->k->pack_b, p->k->columns, mm_at(p, &p->b, item, k, j), p->b.dtype, p->b.column,
          p->b.row, w, kc, dst);
 }
 
@@ -94,19 +93,18 @@ static void pack_shared(void *ctx, int64_t begin, int64_t end)
 }
 
 
-/* alpha, beta, bias and epilogue, row by row, into out. */
-static void finish(const mm_plan *p, int64_t item, int64_t i0, int64_t j0, int64_t m, int64_t n,
-                   char *sums, char *row)
+void mm_finish(const mm_plan *p, int64_t item, int64_t i0, int64_t j0, int64_t m, int64_t n, char *sums,
+               char *row)
 {
     const mm_kernels *k = p->k;
     char *old = p->scale.f_beta != 0 ? row : NULL;
     char *bias = p->has_bias ? row + p->tile_n * k->element : NULL;
     for (int64_t i = i0; i < i0 + m; i++, sums += p->tile_n * k->element) {
-        char *out = at(p, &p->out, item, i, j0);
+        char *out = mm_at(p, &p->out, item, i, j0);
         if (old)
             k->load[p->out.dtype](out, 0, p->out.column, 1, n, old);
         if (bias)
-            k->load[p->bias.dtype](at(p, &p->bias, item, i, j0), 0, p->bias.column, 1, n, bias);
+            k->load[p->bias.dtype](mm_at(p, &p->bias, item, i, j0), 0, p->bias.column, 1, n, bias);
         k->combine(sums, n * k->parts, &p->scale, old, bias);
         if (p->epilogue != NDP_EPILOGUE_NONE)
             k->epilogue(p->epilogue, sums, n);
@@ -122,12 +120,12 @@ static void tile(const mm_run *r, int64_t item, int64_t i, int64_t j, char *slot
     const int64_t m = r->m - i < p->tile_m ? r->m - i : p->tile_m;
     const int64_t n = r->n - j < p->tile_n ? r->n - j : p->tile_n;
     const int64_t all_a = mm_round_up(r->m, k->rows), all_b = mm_round_up(r->n, k->columns);
-    char *sums = p->direct ? at(p, &p->out, item, r->i0 + i, r->j0 + j) : slot + p->slot_sums;
+    char *sums = p->direct ? mm_at(p, &p->out, item, r->i0 + i, r->j0 + j) : slot + p->slot_sums;
     const int64_t ld = p->direct ? p->out.row : p->tile_n;
     for (int64_t d = 0; d < p->depth; d += p->kc) {
         int64_t kc = p->depth - d < p->kc ? p->depth - d : p->kc;
         char *a = slot + p->slot_a, *b = slot + p->slot_b;
-        if (p->share) {
+        if (p->path == MM_SHARED) {
             a = r->shared + p->shared_a + (all_a * d + i * kc) * k->element;
             b = r->shared + p->shared_b + (all_b * d + j * kc) * k->element;
         } else {
@@ -139,22 +137,40 @@ static void tile(const mm_run *r, int64_t item, int64_t i, int64_t j, char *slot
     for (int64_t row = 0; p->depth == 0 && row < m; row++)
         memset(sums + row * ld * k->element, 0, (size_t)(n * k->element));
     if (!p->direct)
-        finish(p, item, r->i0 + i, r->j0 + j, m, n, sums, slot + p->slot_row);
+        mm_finish(p, item, r->i0 + i, r->j0 + j, m, n, sums, slot + p->slot_row);
+}
+
+static int take_slot(const mm_run *r)
+{
+    int s = 0;
+    while (atomic_exchange_explicit(&r->busy[s], 1, memory_order_acquire))
+        s = s + 1 < r->n_slots ? s + 1 : 0;
+    return s;
+}
+
+static void give_slot(const mm_run *r, int s)
+{
+    atomic_store_explicit(&r->busy[s], 0, memory_order_release);
 }
 
 /* Tasks count tiles of the part, product by product. */
 static void run_tiles(void *ctx, int64_t begin, int64_t end)
 {
     const mm_run *r = ctx;
-    int s = 0;
-    while (atomic_exchange_explicit(&r->busy[s], 1, memory_order_acquire))
-        s = s + 1 < r->n_slots ? s + 1 : 0;
+    const mm_plan *p = r->p;
+    const int s = take_slot(r);
     for (int64_t t = begin; t < end; t++) {
-        int64_t item = t / (r->tiles_m * r->tiles_n), in = t % (r->tiles_m * r->tiles_n);
-        tile(r, r->item + item, in / r->tiles_n * r->p->tile_m, in % r->tiles_n * r->p->tile_n,
-             r->slots + s * r->p->slot_bytes);
+        int64_t item = r->item + t / (r->tiles_m * r->tiles_n), in = t % (r->tiles_m * r->tiles_n);
+        int64_t i = in / r->tiles_n * p->tile_m, j = in % r->tiles_n * p->tile_n;
+        char *slot = r->slots + s * p->slot_bytes;
+        if (p->path == MM_SWEEP)
+            mm_sweep_tile(p, item, j, p->n - j < p->tile_n ? p->n - j : p->tile_n, slot);
+        else if (p->path == MM_DOT)
+            mm_dot_tile(p, item, j, p->n - j < p->tile_n ? p->n - j : p->tile_n, slot);
+        else
+            tile(r, item, i, j, slot);
     }
-    atomic_store_explicit(&r->busy[s], 0, memory_order_release);
+    give_slot(r, s);
 }
 
 static void run_shared(mm_run *r)
@@ -179,12 +195,47 @@ static void run_shared(mm_run *r)
 static void run_separate(mm_run *r)
 {
     const mm_plan *p = r->p;
-    const int64_t work = p->tile_m * p->tile_n * (p->depth + 1);
+    /* Few rows: reading b takes the time of four. */
+    const int64_t rows = p->path == MM_SEPARATE ? p->tile_m : p->tile_m + 3;
+    const int64_t work = rows * p->tile_n * (p->depth + 1);
     r->m = p->m;
     r->n = p->n;
     r->tiles_m = (p->m + p->tile_m - 1) / p->tile_m;
     r->tiles_n = (p->n + p->tile_n - 1) / p->tile_n;
     cpu_parallel(p->batch * r->tiles_m * r->tiles_n, (MM_TASK_WORK + work - 1) / work, run_tiles, r);
+}
+
+/* Bias and epilogue over tiles that BLAS has computed. */
+static void after_blas(void *ctx, int64_t begin, int64_t end)
+{
+    const mm_run *r = ctx;
+    mm_plan p = *r->p;
+    const int s = take_slot(r);
+    char *slot = r->slots + s * p.slot_bytes;
+    p.scale = (mm_scale){.f_alpha = 1};
+    for (int64_t t = begin; t < end; t++) {
+        int64_t i = t / r->tiles_n * p.tile_m, j = t % r->tiles_n * p.tile_n;
+        int64_t m = p.m - i < p.tile_m ? p.m - i : p.tile_m;
+        int64_t n = p.n - j < p.tile_n ? p.n - j : p.tile_n;
+        for (int64_t row = 0; row < m; row++)
+            memcpy(slot + p.slot_sums + row * p.tile_n * p.k->element,
+                   mm_at(&p, &p.out, r->item, i + row, j), (size_t)(n * p.k->element));
+        mm_finish(&p, r->item, i, j, m, n, slot + p.slot_sums, slot + p.slot_row);
+    }
+    give_slot(r, s);
+}
+
+static void run_blas(mm_run *r)
+{
+    const mm_plan *p = r->p;
+    r->tiles_m = (p->m + p->tile_m - 1) / p->tile_m;
+    r->tiles_n = (p->n + p->tile_n - 1) / p->tile_n;
+    for (r->item = 0; r->item < p->batch; r->item++) {
+        mm_blas_product(p, mm_at(p, &p->a, r->item, 0, 0), mm_at(p, &p->b, r->item, 0, 0),
+                        mm_at(p, &p->out, r->item, 0, 0));
+        if (p->has_bias || p->epilogue != NDP_EPILOGUE_NONE)
+            cpu_parallel(r->tiles_m * r->tiles_n, 1, after_blas, r);
+    }
 }
 
 static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
@@ -202,7 +253,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     (void)kernel;
     (void)stream;
     mm_plan_call(&p, call);
-    if (p.m == 0 || p.n == 0 || p.batch == 0)
+    if (mm_is_empty(&p))
         return NDP_OK;
     mm_run r = {.p = &p, .n_slots = cpu_threads()};
     const int64_t need = p.shared_bytes + mm_round_up(r.n_slots, 64) + r.n_slots * p.slot_bytes;
@@ -212,7 +263,9 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     r.busy = (atomic_uchar *)(r.shared + p.shared_bytes);
     r.slots = (char *)r.busy + mm_round_up(r.n_slots, 64);
     memset(r.busy, 0, (size_t)r.n_slots);
-    if (p.share)
+    if (mm_blas_serves(&p))
+        run_blas(&r);
+    else if (p.path == MM_SHARED)
         run_shared(&r);
     else
         run_separate(&r);
@@ -242,8 +295,3 @@ static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
 }
 
 const cpu_class cpu_matmul = {dtypes, find};
-
-const char *cpu_blas_name(void)
-{
-    return "own kernels";
-}

@@ -39,6 +39,13 @@ typedef struct {
                   int64_t ldc, int add);
     /* x = alpha*x [+ beta*old] [+ bias], over n scalars */
     void (*combine)(void *x, int64_t n, const mm_scale *, const void *old, const void *bias);
+    /* For few rows; NULL for complex. sweep: c (m, n) continues, or starts, the chains of a (kc, m)
+     * dense and b (kc, n) of unit column stride; rows of c have room up to a multiple of 64 bytes.
+     * dot: sums (m, MM_DOT_LANES) of a's rows by one column of b go on; c not NULL: their totals. */
+    void (*sweep)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b, int64_t ldb, void *c,
+                  int64_t ldc, int first);
+    void (*dot)(int64_t m, int64_t kc, const void *a, int64_t lda, const void *b, void *sums, void *c,
+                int64_t ldc);
     /* In place; kind is NDP_EPILOGUE_*. NULL for integers and complex. */
     void (*epilogue)(int32_t kind, void *x, int64_t n);
     mm_load_fn load[NDP_DTYPE_END]; /* NULL: not an input of these kernels */
@@ -50,6 +57,9 @@ typedef mm_kernels mm_level[MM_KINDS];
 CPU_ISA_DECLARE(extern const mm_level, cpu_matmul_kernels);
 
 #define MM_MAX_DEPTH 256
+#define MM_DOT_LANES 32
+#define MM_DOT_DEPTH 1024 /* of a run of k */
+#define MM_SWEEP_ROWS 16  /* of b, converted at a time */
 #define MM_TASK_WORK (1 << 20) /* multiply-adds worth a task */
 #define MM_MAX_PANEL 128 /* bytes across a panel that conversion goes through */
 
@@ -72,6 +82,9 @@ typedef struct {
     int32_t dtype;
 } mm_operand;
 
+/* Tiles pack their operands; operands are packed beforehand, for all tiles; few rows: matmul_skinny.c. */
+enum { MM_SEPARATE, MM_SHARED, MM_SWEEP, MM_DOT };
+
 /* A call and how it is computed. */
 typedef struct {
     const mm_kernels *k;
@@ -81,13 +94,21 @@ typedef struct {
     const int64_t *batch_shape;
     int32_t n_batch, has_bias, epilogue;
     int32_t direct; /* sums go straight into out */
-    int32_t share;  /* operands are packed beforehand, for all tiles */
+    int32_t path;   /* MM_SEPARATE ... */
     mm_scale scale;
     int64_t tile_m, tile_n;
     int64_t super_m, super_n; /* part of a product whose packed operands exist at a time */
     int64_t shared_a, shared_b, shared_bytes;                       /* scratch: once */
-    int64_t slot_a, slot_b, slot_sums, slot_row, slot_bytes;        /* scratch: once a thread */
+    /* scratch, once a thread: panels or rows of a and of b, sums, sums of one block of k, rows of out
+     * and bias in the type of the sums */
+    int64_t slot_a, slot_b, slot_sums, slot_chain, slot_row, slot_bytes;
 } mm_plan;
+
+/* Nothing to compute: the plan ends with the shapes. */
+static inline int mm_is_empty(const mm_plan *p)
+{
+    return p->m == 0 || p->n == 0 || p->batch == 0;
+}
 
 /* ---- matmul_plan.c */
 /* Kernels for sums of products of dtype stored as out_dtype, or NULL. */
@@ -95,4 +116,21 @@ const mm_kernels *mm_kernels_for(int32_t dtype, int32_t out_dtype);
 /* dtype is stored as the sums are. */
 int mm_is_native(const mm_kernels *k, int32_t dtype);
 void mm_plan_call(mm_plan *p, const ndp_call *call);
+
+/* ---- matmul.c */
+/* Address of element (row, column) of product item. */
+char *mm_at(const mm_plan *p, const mm_operand *x, int64_t item, int64_t row, int64_t column);
+/* Sums (m, n), rows p->tile_n apart, into out at (i, j): alpha, beta, bias and epilogue. */
+void mm_finish(const mm_plan *p, int64_t item, int64_t i, int64_t j, int64_t m, int64_t n, char *sums,
+               char *row);
+
+/* ---- blas.c */
+/* A BLAS was asked for, and takes the plan's operands. */
+int mm_blas_serves(const mm_plan *p);
+/* out = alpha*a@b + beta*out, of one product of the plan. */
+void mm_blas_product(const mm_plan *p, const char *a, const char *b, char *out);
+
+/* ---- matmul_skinny.c: all rows, and columns j to j + n, of a product, in a slot. */
+void mm_sweep_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *slot);
+void mm_dot_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *slot);
 #endif

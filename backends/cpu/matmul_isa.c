@@ -14,6 +14,8 @@
 #define MM_NAME f32
 #define MM_PARTS 1
 #include "matmul_kernel_tmpl.h"
+#define MM_NAME f32
+#include "matmul_skinny_tmpl.h"
 #define MM_NAME c64
 #define MM_PARTS 2
 #include "matmul_kernel_tmpl.h"
@@ -24,6 +26,8 @@
 #define MM_NAME f64
 #define MM_PARTS 1
 #include "matmul_kernel_tmpl.h"
+#define MM_NAME f64
+#include "matmul_skinny_tmpl.h"
 #define MM_NAME c128
 #define MM_PARTS 2
 #include "matmul_kernel_tmpl.h"
@@ -38,6 +42,8 @@
 #define MM_NAME u32
 #define MM_PARTS 1
 #include "matmul_kernel_tmpl.h"
+#define MM_NAME u32
+#include "matmul_skinny_tmpl.h"
 #undef MM_SCALAR
 #undef MM_T
 #define MM_SCALAR u64
@@ -45,6 +51,8 @@
 #define MM_NAME u64
 #define MM_PARTS 1
 #include "matmul_kernel_tmpl.h"
+#define MM_NAME u64
+#include "matmul_skinny_tmpl.h"
 #undef MM_SCALAR
 #undef MM_T
 
@@ -218,6 +226,8 @@ static void mm_epilogue_f64(int32_t kind, void *x_, int64_t n)
 const mm_level CPU_ISA_FN(cpu_matmul_kernels) = {
     [MM_F32] = {
         MM_KERNELS(f32, F32),
+        .sweep = mm_sweep_f32,
+        .dot = mm_dot_f32,
         .epilogue = mm_epilogue_f32,
         .element = 4,
         .parts = 1,
@@ -228,6 +238,8 @@ const mm_level CPU_ISA_FN(cpu_matmul_kernels) = {
     },
     [MM_F64] = {
         MM_KERNELS(f64, F64),
+        .sweep = mm_sweep_f64,
+        .dot = mm_dot_f64,
         .epilogue = mm_epilogue_f64,
         .element = 8,
         .parts = 1,
@@ -253,6 +265,8 @@ const mm_level CPU_ISA_FN(cpu_matmul_kernels) = {
     },
     [MM_U32] = {
         MM_KERNELS(u32, U32),
+        .sweep = mm_sweep_u32,
+        .dot = mm_dot_u32,
         .element = 4,
         .parts = 1,
         .columns = MM_ACROSS / 1 * MM_BYTES / 4,
@@ -263,6 +277,8 @@ const mm_level CPU_ISA_FN(cpu_matmul_kernels) = {
     },
     [MM_U64] = {
         MM_KERNELS(u64, U64),
+        .sweep = mm_sweep_u64,
+        .dot = mm_dot_u64,
         .element = 8,
         .parts = 1,
         .columns = MM_ACROSS / 1 * MM_BYTES / 8,

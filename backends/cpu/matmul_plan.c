@@ -3,8 +3,11 @@
  * shapes, strides and dtypes alone, so that the same call computes the same way on any number of
  * threads. */
 #include <math.h>
+#include <string.h>
 #include "matmul.h"
 
+#define MM_FEW_ROWS 8
+#define MM_FEW_ROWS_FROM (32 << 10) /* elements of b */
 #define MM_SHARE_FROM (4 << 20)     /* multiply-adds of a product whose packed operands are shared */
 #define MM_SHARE_BYTES (64 << 20)   /* most memory for them */
 
@@ -76,37 +79,101 @@ static void plan_tiles(mm_plan *p)
     p->tile_n = tn;
 }
 
-/* Where the parts of a slot lie, and whether packed operands are shared. */
-static void plan_memory(mm_plan *p)
+/* Whether operands are packed for all tiles, and for how much of the product at a time. */
+static void plan_shared(mm_plan *p)
 {
     const int64_t size = p->k->element, depth = p->depth < 1 ? 1 : p->depth;
     const int64_t lanes = MM_SHARE_BYTES / size / depth;
-    p->share = p->m * p->n >= MM_SHARE_FROM / depth && lanes >= 1024 &&
-               (p->m > p->tile_m || p->n > p->tile_n);
+    if (p->m * p->n < MM_SHARE_FROM / depth || lanes < 1024 ||
+        (p->m <= p->tile_m && p->n <= p->tile_n))
+        return;
+    p->path = MM_SHARED;
     p->super_m = p->m < lanes / 2 ? p->m : lanes / 2 / p->tile_m * p->tile_m;
     p->super_n = lanes - p->super_m < p->n ? (lanes - p->super_m) / p->tile_n * p->tile_n : p->n;
-    if (p->super_n > p->n)
-        p->super_n = p->n;
     p->shared_a = 0;
     p->shared_b = mm_round_up(p->super_m, p->k->rows) * depth * size;
-    p->shared_bytes = p->share ? p->shared_b + mm_round_up(p->super_n, p->k->columns) * depth * size : 0;
+    p->shared_bytes = p->shared_b + mm_round_up(p->super_n, p->k->columns) * depth * size;
     p->shared_bytes = mm_round_up(p->shared_bytes, 64);
-    int64_t at = 0;
-    p->slot_a = at;
-    at += p->share ? 0 : mm_round_up(mm_round_up(p->tile_m, p->k->rows) * p->kc * size, 64);
-    p->slot_b = at;
-    at += p->share ? 0 : mm_round_up(mm_round_up(p->tile_n, p->k->columns) * p->kc * size, 64);
-    p->slot_sums = at;
-    at += p->direct ? 0 : mm_round_up(p->tile_m * p->tile_n * size, 64);
-    p->slot_row = at;
-    at += p->direct ? 0 : mm_round_up(2 * p->tile_n * size, 64);
-    p->slot_bytes = at;
+}
+
+/* The next bytes of a slot. */
+static int64_t take(mm_plan *p, int64_t nbytes)
+{
+    int64_t at = p->slot_bytes;
+    p->slot_bytes += mm_round_up(nbytes, 64);
+    return at;
+}
+
+static void plan_slots(mm_plan *p)
+{
+    const int64_t size = p->k->element;
+    if (p->path == MM_SEPARATE) {
+        p->slot_a = take(p, mm_round_up(p->tile_m, p->k->rows) * p->kc * size);
+        p->slot_b = take(p, mm_round_up(p->tile_n, p->k->columns) * p->kc * size);
+    } else if (p->path == MM_SWEEP) {
+        p->slot_a = take(p, p->m * p->kc * size);
+        p->slot_b = take(p, mm_is_native(p->k, p->b.dtype) ? 0 : MM_SWEEP_ROWS * p->tile_n * size);
+        p->slot_chain = take(p, p->m * p->tile_n * size);
+    } else if (p->path == MM_DOT) {
+        p->slot_a = take(p, p->m * MM_DOT_DEPTH * size);
+        p->slot_b = take(p, mm_is_native(p->k, p->b.dtype) ? 0 : MM_DOT_DEPTH * size);
+        p->slot_chain = take(p, p->m * p->tile_n * MM_DOT_LANES * size);
+    }
+    if (!p->direct) {
+        p->slot_sums = take(p, p->tile_m * p->tile_n * size);
+        p->slot_row = take(p, 2 * p->tile_n * size);
+    }
+}
+
+/* The path for few rows, or MM_SEPARATE. */
+static int32_t few_rows(const mm_plan *p)
+{
+    const int64_t b_elements = p->depth * p->n;
+    if (!p->k->sweep || p->m > MM_FEW_ROWS || p->depth == 0 ||
+        b_elements < (p->m == 1 ? 512 : MM_FEW_ROWS_FROM))
+        return MM_SEPARATE;
+    return p->b.column == 1 ? MM_SWEEP : p->b.row == 1 && p->depth >= MM_DOT_LANES ? MM_DOT : MM_SEPARATE;
+}
+
+/* out^T = b^T a^T */
+static void swap_operands(mm_plan *p)
+{
+    mm_operand a = p->a;
+    int64_t m = p->m;
+    p->a = transposed(p->b);
+    p->b = transposed(a);
+    p->out = transposed(p->out);
+    p->bias = transposed(p->bias);
+    p->m = p->n;
+    p->n = m;
+}
+
+static void plan_few_rows(mm_plan *p)
+{
+    mm_plan swapped = *p;
+    swap_operands(&swapped);
+    p->path = few_rows(p);
+    if (p->path == MM_SEPARATE && p->n < p->m && few_rows(&swapped) != MM_SEPARATE) {
+        swapped.path = few_rows(&swapped);
+        *p = swapped;
+    }
+    if (p->path == MM_SEPARATE)
+        return;
+    p->direct = 0;
+    p->tile_m = p->m;
+    p->tile_n = 4096 / p->k->element;
+    if (p->path == MM_DOT)
+        p->tile_n = 64;
+    else
+        while (p->n / p->tile_n * p->batch < 16 && p->tile_n * p->k->element > 1024)
+            p->tile_n /= 2;
 }
 
 void mm_plan_call(mm_plan *p, const ndp_call *call)
 {
     const ndp_matmul *params = call->params;
     const ndp_view *out = &call->out[0];
+    memset(p, 0, sizeof *p);
     p->k = mm_kernels_for(call->in[0].dtype, out->dtype);
     p->a = operand_of(&call->in[0]);
     p->b = operand_of(&call->in[1]);
@@ -127,18 +194,16 @@ void mm_plan_call(mm_plan *p, const ndp_call *call)
     p->scale.u_alpha = wrap_integer(params->alpha);
     p->scale.u_beta = wrap_integer(params->beta);
     p->epilogue = params->epilogue;
-    if (p->out.column != 1 && p->out.row == 1) { /* out^T = b^T a^T: rows of sums are stored in runs */
-        mm_operand a = p->a;
-        int64_t m = p->m;
-        p->a = transposed(p->b);
-        p->b = transposed(a);
-        p->out = transposed(p->out);
-        p->bias = transposed(p->bias);
-        p->m = p->n;
-        p->n = m;
-    }
+    if (p->out.column != 1 && p->out.row == 1)
+        swap_operands(p); /* rows of sums are then stored in runs */
+    if (mm_is_empty(p))
+        return;
     p->direct = mm_is_native(p->k, p->out.dtype) && p->out.column == 1 && params->alpha == 1 &&
                 params->beta == 0 && !p->has_bias && p->epilogue == NDP_EPILOGUE_NONE;
-    plan_tiles(p);
-    plan_memory(p);
+    plan_few_rows(p);
+    if (p->path == MM_SEPARATE) {
+        plan_tiles(p);
+        plan_shared(p);
+    }
+    plan_slots(p);
 }

@@ -57,7 +57,7 @@ static inline mm_v_f64 mm_set_f64(double x) { return (mm_v_f64){MM_REP_64(x)}; }
 static inline mm_v_u32 mm_set_u32(uint32_t x) { return (mm_v_u32){MM_REP_32(x)}; }
 static inline mm_v_u64 mm_set_u64(uint64_t x) { return (mm_v_u64){MM_REP_64(x)}; }
 
-/* a*b + c */
+/* a*b + c, and -a*b + c */
 static inline mm_v_u32 mm_fma_u32(mm_v_u32 a, mm_v_u32 b, mm_v_u32 c) { return a * b + c; }
 static inline mm_v_u64 mm_fma_u64(mm_v_u64 a, mm_v_u64 b, mm_v_u64 c) { return a * b + c; }
 #if CPU_ISA_LEVEL == 2
@@ -116,4 +116,6 @@ static inline mm_v_f64 mm_fma_f64(mm_v_f64 a, mm_v_f64 b, mm_v_f64 c)
     return c;
 }
 #endif
+static inline mm_v_f32 mm_fnma_f32(mm_v_f32 a, mm_v_f32 b, mm_v_f32 c) { return mm_fma_f32(-a, b, c); }
+static inline mm_v_f64 mm_fnma_f64(mm_v_f64 a, mm_v_f64 b, mm_v_f64 c) { return mm_fma_f64(-a, b, c); }
 #endif
