@@ -5,12 +5,19 @@
 #include <string.h>
 #include "norm_exp.h"
 #include "reduce.h"
+#include "vmath.h"
+
+enum { CPU_LANES = 64 }; /* of an inner fold */
+#if defined(__GNUC__) && !defined(__clang__)
+#define CPU_INDEPENDENT _Pragma("GCC ivdep") /* rows never overlap states */
+#else
+#define CPU_INDEPENDENT
+#endif
 
 #define T float
 #define TNAME f32
-#define LANES 16
 #define WIDE double
-#define STATE double
+#define TOTAL double
 #define COMPENSATED 0
 #define IS_FLOAT 1
 #define BITS uint32_t
@@ -21,9 +28,8 @@
 
 #define T double
 #define TNAME f64
-#define LANES 16
 #define WIDE double
-#define STATE double
+#define TOTAL double
 #define COMPENSATED (!IS_PROD)
 #define IS_FLOAT 1
 #define BITS uint64_t
@@ -34,45 +40,40 @@
 
 #define T int8_t
 #define TNAME i8
-#define LANES 32
 #define WIDE int32_t
-#define STATE uint64_t
+#define TOTAL uint64_t
 #define COMPENSATED 0
 #define IS_SMALL 1
 #include "reduce_type_tmpl.h"
 
 #define T uint8_t
 #define TNAME u8
-#define LANES 32
 #define WIDE uint32_t
-#define STATE uint64_t
+#define TOTAL uint64_t
 #define COMPENSATED 0
 #define IS_SMALL 1
 #include "reduce_type_tmpl.h"
 
 #define T int16_t
 #define TNAME i16
-#define LANES 32
 #define WIDE int32_t
-#define STATE uint64_t
+#define TOTAL uint64_t
 #define COMPENSATED 0
 #define IS_SMALL 1
 #include "reduce_type_tmpl.h"
 
 #define T uint16_t
 #define TNAME u16
-#define LANES 32
 #define WIDE uint32_t
-#define STATE uint64_t
+#define TOTAL uint64_t
 #define COMPENSATED 0
 #define IS_SMALL 1
 #include "reduce_type_tmpl.h"
 
 #define T int32_t
 #define TNAME i32
-#define LANES 16
 #define WIDE int64_t
-#define STATE uint64_t
+#define TOTAL uint64_t
 #define COMPENSATED 0
 #define IS_SMALL 1
 #define HAS_ARG 1
@@ -81,18 +82,16 @@
 
 #define T uint32_t
 #define TNAME u32
-#define LANES 16
 #define WIDE uint64_t
-#define STATE uint64_t
+#define TOTAL uint64_t
 #define COMPENSATED 0
 #define IS_SMALL 1
 #include "reduce_type_tmpl.h"
 
 #define T int64_t
 #define TNAME i64
-#define LANES 16
 #define WIDE uint64_t
-#define STATE uint64_t
+#define TOTAL uint64_t
 #define COMPENSATED 0
 #define HAS_ARG 1
 #define KEY int64_t
@@ -100,9 +99,8 @@
 
 #define T uint64_t
 #define TNAME u64
-#define LANES 16
 #define WIDE uint64_t
-#define STATE uint64_t
+#define TOTAL uint64_t
 #define COMPENSATED 0
 #define HAS_PROD 1
 #include "reduce_type_tmpl.h"
@@ -114,11 +112,7 @@ typedef struct {
     double re, im;
 } c128;
 
-/* ---- products of complex elements: every dtype passes through pairs of doubles ---- */
-typedef struct {
-    double v[8];
-} prod_c128_acc;
-
+/* ---- products of complex elements, as pairs of doubles. The lanes are four. ---- */
 static inline void complex_multiply(double *a, const double *b)
 {
     double re = a[0] * b[0] - a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
@@ -126,28 +120,22 @@ static inline void complex_multiply(double *a, const double *b)
     a[1] = im;
 }
 
-static inline void prod_c128_zero(prod_c128_acc *a)
+static void prod_c128_inner(const cpu_fold *f, const void *src, int64_t n)
 {
-    for (int l = 0; l < 8; l++)
-        a->v[l] = l % 2 ? 0 : 1;
+    double a[8] = {1, 0, 1, 0, 1, 0, 1, 0};
+    for (int64_t j = 0; j < n; j += 2)
+        complex_multiply(a + j % 8, (const double *)src + j);
+    complex_multiply(a, a + 4);
+    complex_multiply(a + 2, a + 6);
+    complex_multiply(a, a + 2);
+    complex_multiply(f->state, a);
 }
 
-static inline void prod_c128_row(prod_c128_acc *a, const double *x)
+static void prod_c128_sweep(const cpu_fold *f, const void *const *rows, int nrows, int64_t n)
 {
-    for (int l = 0; l < 8; l += 2)
-        complex_multiply(a->v + l, x + l);
-}
-
-static inline void prod_c128_halve(prod_c128_acc *a, int h)
-{
-    for (int l = 0; l < h; l += 2)
-        complex_multiply(a->v + l, a->v + l + h);
-}
-
-static inline void prod_c128_flush(const prod_c128_acc *a, const cpu_fold *f, int64_t j, int n)
-{
-    for (int l = 0; l < n; l += 2)
-        complex_multiply((double *)f->state + j + l, a->v + l);
+    for (int r = 0; r < nrows; r++)
+        for (int64_t j = 0; j < n; j += 2)
+            complex_multiply((double *)f->state + j, (const double *)rows[r] + j);
 }
 
 static void prod_c128_init(const cpu_fold *f, int64_t n)
@@ -162,16 +150,13 @@ static void prod_c128_merge(const cpu_fold *f, const cpu_fold *from, int64_t n)
         complex_multiply((double *)f->state + j, (double *)from->state + j);
 }
 
-#define FN(name) prod_c128_##name
-#define T double
-#define OP prod
-#define LANES 8
-#define NEUTRAL (l % 2 ? 0.0 : 1.0)
-#define STATE_BYTES 8
-#include "reduce_lanes_tmpl.h"
-#undef FN
-#undef T
-#undef LANES
+static const cpu_reducer prod_c128_reducer = {
+    .state_bytes = 8,
+    .init = prod_c128_init,
+    .inner = prod_c128_inner,
+    .sweep = prod_c128_sweep,
+    .merge = prod_c128_merge,
+};
 
 /* ---- the other loads ---- */
 static void f16_to_f32(void *dst, const char *src, int64_t stride_bytes, int64_t n)

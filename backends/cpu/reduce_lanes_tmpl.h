@@ -1,52 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The two folds over lane accumulators. The includer defines T, LANES, FN(name), the type FN(acc), and
- *   FN(zero)(acc)              nothing folded yet
- *   FN(row)(acc, x)            LANES elements, one to each lane
- *   FN(halve)(acc, h)          lanes h..2h-1 into lanes 0..h-1
- *   FN(flush)(acc, f, j, n)    lanes 0..n-1 into the states j..
+ * The two folds of a family whose lanes are plain accumulators. The includer defines T, the types
+ * FN(acc) of one accumulator and FN(lanes) of CPU_LANES, STATE and STATE_BYTES, and
+ *   FN(get)(lanes, j), FN(put)(lanes, j, acc)
+ *   FN(zero)()                 nothing folded yet
+ *   FN(step)(acc, x)           one more element
+ *   FN(both)(acc, acc)         two accumulators into one
+ *   FN(flush)(acc, s, cap)     into the state at s
  *   FN(init), FN(merge)        as in cpu_reducer
- *   NEUTRAL                    an element that changes nothing, STATE_BYTES */
-static inline void FN(part)(FN(acc) *a, const T *x, int64_t n)
+ * Every loop runs over neighbouring columns with nothing but scalars inside: any compiler that
+ * vectorises at all vectorises these, and no width changes what is added to what. */
+
+/* Four rows of n columns, from row 0 on apart elements from one to the next, into lanes. */
+static inline void FN(lanes4)(FN(lanes) *restrict a, const T *restrict x, int64_t n, int64_t apart)
 {
-    T padded[LANES];
-    for (int l = 0; l < LANES; l++)
-        padded[l] = NEUTRAL;
-    for (int64_t l = 0; l < n; l++)
-        padded[l] = x[l];
-    FN(row)(a, padded);
+    for (int64_t j = 0; j < n; j++) {
+        FN(acc) v = FN(get)(a, j);
+        v = FN(step)(FN(step)(v, x[j]), x[apart + j]);
+        v = FN(step)(FN(step)(v, x[2 * apart + j]), x[3 * apart + j]);
+        FN(put)(a, j, v);
+    }
 }
 
+static inline void FN(lanes1)(FN(lanes) *restrict a, const T *restrict x, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        FN(put)(a, j, FN(step)(FN(get)(a, j), x[j]));
+}
+
+/* A dense run as rows of LANES columns; a short one as one row of as many columns as it needs. */
 static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
 {
     const T *x = src;
-    int64_t rest = n % LANES, rows = n / LANES;
-    FN(acc) a;
-    FN(zero)(&a);
-    for (int64_t r = 0; r < rows; r++)
-        FN(row)(&a, x + r * LANES);
-    if (rest)
-        FN(part)(&a, x + rows * LANES, rest);
-    for (int h = LANES / 2; h >= f->comps; h /= 2)
-        FN(halve)(&a, h);
-    FN(flush)(&a, f, 0, (int)f->comps);
+    FN(lanes) a;
+    int64_t width = CPU_LANES;
+    while (width / 2 >= n && width > 2)
+        width /= 2;
+    for (int64_t j = 0; j < width; j++)
+        FN(put)(&a, j, FN(zero)());
+    for (; n >= 4 * CPU_LANES; n -= 4 * CPU_LANES, x += 4 * CPU_LANES)
+        FN(lanes4)(&a, x, CPU_LANES, CPU_LANES);
+    for (; n >= CPU_LANES; n -= CPU_LANES, x += CPU_LANES)
+        FN(lanes1)(&a, x, CPU_LANES);
+    FN(lanes1)(&a, x, n);
+    for (int64_t h = width / 2; h >= f->comps; h /= 2)
+        for (int64_t j = 0; j < h; j++)
+            FN(put)(&a, j, FN(both)(FN(get)(&a, j), FN(get)(&a, j + h)));
+    for (int64_t c = 0; c < f->comps; c++)
+        FN(flush)(FN(get)(&a, c), (STATE *)f->state + c, f->cap);
 }
 
 static void FN(sweep)(const cpu_fold *f, const void *const *rows, int nrows, int64_t n)
 {
-    int64_t j = 0;
-    for (; j + LANES <= n; j += LANES) {
-        FN(acc) a;
-        FN(zero)(&a);
-        for (int r = 0; r < nrows; r++)
-            FN(row)(&a, (const T *)rows[r] + j);
-        FN(flush)(&a, f, j, LANES);
+    STATE *restrict s = f->state;
+    int64_t cap = f->cap;
+    int r = 0;
+    for (; r + 4 <= nrows; r += 4) {
+        const T *restrict x0 = rows[r], *restrict x1 = rows[r + 1];
+        const T *restrict x2 = rows[r + 2], *restrict x3 = rows[r + 3];
+        CPU_INDEPENDENT
+        for (int64_t j = 0; j < n; j++) {
+            FN(acc) v = FN(step)(FN(step)(FN(zero)(), x0[j]), x1[j]);
+            FN(flush)(FN(step)(FN(step)(v, x2[j]), x3[j]), s + j, cap);
+        }
     }
-    if (j < n) {
-        FN(acc) a;
-        FN(zero)(&a);
-        for (int r = 0; r < nrows; r++)
-            FN(part)(&a, (const T *)rows[r] + j, n - j);
-        FN(flush)(&a, f, j, (int)(n - j));
+    for (; r < nrows; r++) {
+        const T *restrict x = rows[r];
+        CPU_INDEPENDENT
+        for (int64_t j = 0; j < n; j++)
+            FN(flush)(FN(step)(FN(zero)(), x[j]), s + j, cap);
     }
 }
 
@@ -57,6 +78,5 @@ static const cpu_reducer FN(reducer) = {
     .sweep = FN(sweep),
     .merge = FN(merge),
 };
-#undef NEUTRAL
 #undef STATE_BYTES
 #undef OP

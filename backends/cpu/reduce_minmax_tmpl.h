@@ -1,89 +1,92 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * min and max. The includer defines FN(name), T, LANES, IS_MAX, MIN and MAX (the ends of T's
- * range) and, for floating T, IS_FLOAT and BITS, the unsigned integer of its width.
+ * min and max. The includer defines T, OP, IS_MAX, MIN and MAX (the ends of T's range) and, for
+ * floating T, IS_FLOAT and BITS, the unsigned integer of its width.
  *
- * Floating lanes hold the extreme by plain comparison, which ignores NaN and the sign of zero, and
- * beside it whether a NaN was met and the "and" (max) or "or" (min) of all bits: when the extreme
- * is zero, all elements lie on one side of it, and only a zero has the other sign bit. */
-#define NEUTRAL LOWEST
+ * A floating accumulator holds the extreme by plain comparison, which ignores NaN and the sign of
+ * zero, and beside it whether a NaN was met and the "and" (max) or "or" (min) of all bits: when the
+ * extreme is zero, all elements lie on one side of it, and only a zero has the other sign bit. */
+#define STATE T
 #define LOWEST (IS_MAX ? MIN : MAX)
 #define STATE_BYTES ((int)sizeof(T))
 #define BEATS(x, y) (IS_MAX ? (x) > (y) : (x) < (y))
+#ifdef IS_FLOAT
 typedef struct {
-    T v[LANES];
-#ifdef IS_FLOAT
-    BITS bits[LANES], nan[LANES];
-#endif
+    T v;
+    BITS bits, nan;
 } FN(acc);
+typedef struct {
+    T v[CPU_LANES];
+    BITS bits[CPU_LANES], nan[CPU_LANES];
+} FN(lanes);
 
-static inline void FN(zero)(FN(acc) *a)
+static inline FN(acc) FN(get)(const FN(lanes) *a, int64_t j)
 {
-    for (int l = 0; l < LANES; l++)
-        a->v[l] = LOWEST;
-#ifdef IS_FLOAT
-    for (int l = 0; l < LANES; l++)
-        a->bits[l] = IS_MAX ? ~(BITS)0 : 0;
-    for (int l = 0; l < LANES; l++)
-        a->nan[l] = 0;
-#endif
+    return (FN(acc)){a->v[j], a->bits[j], a->nan[j]};
 }
 
-static inline void FN(row)(FN(acc) *a, const T *x)
+static inline void FN(put)(FN(lanes) *a, int64_t j, FN(acc) v)
 {
-    for (int l = 0; l < LANES; l++)
-        a->v[l] = BEATS(x[l], a->v[l]) ? x[l] : a->v[l];
-#ifdef IS_FLOAT
-    for (int l = 0; l < LANES; l++) {
-        BITS u;
-        memcpy(&u, x + l, sizeof u);
-        a->bits[l] = IS_MAX ? a->bits[l] & u : a->bits[l] | u;
-    }
-    for (int l = 0; l < LANES; l++)
-        a->nan[l] |= x[l] != x[l] ? ~(BITS)0 : 0;
-#endif
+    a->v[j] = v.v;
+    a->bits[j] = v.bits;
+    a->nan[j] = v.nan;
 }
 
-static inline void FN(halve)(FN(acc) *a, int h)
+static inline FN(acc) FN(zero)(void) { return (FN(acc)){LOWEST, IS_MAX ? ~(BITS)0 : 0, 0}; }
+
+static inline FN(acc) FN(both)(FN(acc) a, FN(acc) b)
 {
-    for (int l = 0; l < h; l++) {
-        a->v[l] = BEATS(a->v[l + h], a->v[l]) ? a->v[l + h] : a->v[l];
-#ifdef IS_FLOAT
-        a->bits[l] = IS_MAX ? a->bits[l] & a->bits[l + h] : a->bits[l] | a->bits[l + h];
-        a->nan[l] |= a->nan[l + h];
-#endif
-    }
+    a.v = BEATS(b.v, a.v) ? b.v : a.v;
+    a.bits = IS_MAX ? a.bits & b.bits : a.bits | b.bits;
+    a.nan |= b.nan;
+    return a;
+}
+
+static inline FN(acc) FN(step)(FN(acc) a, T x)
+{
+    FN(acc) b = {x, 0, x != x ? ~(BITS)0 : 0};
+    memcpy(&b.bits, &x, sizeof x);
+    return FN(both)(a, b);
 }
 
 /* The better of two finished values. */
 static inline T FN(better)(T s, T v)
 {
-    T r = BEATS(v, s) ? v : s;
-#ifdef IS_FLOAT
     BITS a, b, c;
-    T tie;
+    T tie, r = BEATS(v, s) ? v : s;
     memcpy(&a, &s, sizeof a);
     memcpy(&b, &v, sizeof b);
     c = IS_MAX ? a & b : a | b;
     memcpy(&tie, &c, sizeof tie);
     r = v == s ? tie : r;
-    r = v != v ? v : r;
-#endif
-    return r;
+    return v != v ? v : r;
 }
 
-static inline void FN(flush)(const FN(acc) *a, const cpu_fold *f, int64_t j, int n)
+static inline void FN(flush)(FN(acc) a, T *s, int64_t cap)
 {
-    T *s = (T *)f->state + j;
-    for (int l = 0; l < n; l++) {
-        T v = a->v[l];
-#ifdef IS_FLOAT
-        T zero = a->bits[l] >> (8 * sizeof(BITS) - 1) ? (T)-0.0 : (T)0.0;
-        v = v == 0 ? zero : v;
-        v = a->nan[l] ? (T)NAN : v;
-#endif
-        s[l] = FN(better)(s[l], v);
-    }
+    T zero = a.bits >> (8 * sizeof(BITS) - 1) ? (T)-0.0 : (T)0.0;
+    a.v = a.v == 0 ? zero : a.v;
+    s[0] = FN(better)(s[0], a.nan ? (T)NAN : a.v);
+    (void)cap;
 }
+#else
+typedef T FN(acc);
+typedef struct {
+    T v[CPU_LANES];
+} FN(lanes);
+
+static inline T FN(get)(const FN(lanes) *a, int64_t j) { return a->v[j]; }
+static inline void FN(put)(FN(lanes) *a, int64_t j, T v) { a->v[j] = v; }
+static inline T FN(zero)(void) { return LOWEST; }
+static inline T FN(both)(T a, T b) { return BEATS(b, a) ? b : a; }
+static inline T FN(step)(T a, T x) { return FN(both)(a, x); }
+static inline T FN(better)(T s, T v) { return FN(both)(s, v); }
+
+static inline void FN(flush)(T v, T *s, int64_t cap)
+{
+    s[0] = FN(both)(s[0], v);
+    (void)cap;
+}
+#endif
 
 static void FN(init)(const cpu_fold *f, int64_t n)
 {
@@ -101,5 +104,6 @@ static void FN(merge)(const cpu_fold *f, const cpu_fold *from, int64_t n)
 
 #include "reduce_lanes_tmpl.h"
 #undef BEATS
-#undef LOWEST
 #undef IS_MAX
+#undef LOWEST
+#undef STATE

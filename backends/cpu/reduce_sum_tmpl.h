@@ -1,38 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Sums and products. The includer defines FN(name), T, LANES and
+ * Sums and products. The includer defines T, OP and
  *   WIDE    what a lane accumulates in, wide enough for one fold
- *   STATE   what a state is: the same or wider; integers wrap in unsigned types
+ *   TOTAL   what a state is: the same or wider; integers wrap in unsigned types
  *   IS_PROD, and COMPENSATED for sums whose state carries the rounding errors in a second plane
  * The neutral element of floating sums is -0.0, so that a sum of negative zeros stays one. */
-#define INIT (IS_PROD ? (STATE)1 : (STATE) - 0.0)
-#define NEUTRAL (IS_PROD ? (T)1 : (T) - 0.0)
+#define STATE TOTAL
+#define INIT(type) (IS_PROD ? (type)1 : (type) - 0.0)
 #define STATE_BYTES ((COMPENSATED ? 2 : 1) * (int)sizeof(STATE))
+typedef WIDE FN(acc);
 typedef struct {
-    WIDE v[LANES];
-} FN(acc);
+    WIDE v[CPU_LANES];
+} FN(lanes);
 
-static inline void FN(zero)(FN(acc) *a)
-{
-    for (int l = 0; l < LANES; l++)
-        a->v[l] = (WIDE)INIT;
-}
+static inline WIDE FN(get)(const FN(lanes) *a, int64_t j) { return a->v[j]; }
+static inline void FN(put)(FN(lanes) *a, int64_t j, WIDE v) { a->v[j] = v; }
+static inline WIDE FN(zero)(void) { return INIT(WIDE); }
+static inline WIDE FN(both)(WIDE a, WIDE b) { return IS_PROD ? a * b : a + b; }
+static inline WIDE FN(step)(WIDE a, T x) { return FN(both)(a, (WIDE)x); }
 
-static inline void FN(row)(FN(acc) *a, const T *x)
+/* Knuth's two-sum: the error of the rounded sum is exact. */
+static inline void FN(flush)(WIDE wide, STATE *s, int64_t cap)
 {
-    for (int l = 0; l < LANES; l++)
-        a->v[l] = IS_PROD ? a->v[l] * (WIDE)x[l] : a->v[l] + (WIDE)x[l];
-}
-
-static inline void FN(halve)(FN(acc) *a, int h)
-{
-    for (int l = 0; l < h; l++)
-        a->v[l] = IS_PROD ? a->v[l] * a->v[l + h] : a->v[l] + a->v[l + h];
-}
-
-/* Add v to a state. Knuth's two-sum: the error of the rounded sum is exact. */
-static inline void FN(add)(STATE *s, int64_t cap, STATE v)
-{
-    STATE sum = IS_PROD ? s[0] * v : s[0] + v;
+    STATE v = (STATE)wide, sum = IS_PROD ? s[0] * v : s[0] + v;
     if (COMPENSATED) {
         STATE b = sum - s[0];
         s[cap] += (s[0] - (sum - b)) + (v - b);
@@ -40,18 +29,11 @@ static inline void FN(add)(STATE *s, int64_t cap, STATE v)
     s[0] = sum;
 }
 
-static inline void FN(flush)(const FN(acc) *a, const cpu_fold *f, int64_t j, int n)
-{
-    STATE *s = (STATE *)f->state + j;
-    for (int l = 0; l < n; l++)
-        FN(add)(s + l, f->cap, (STATE)a->v[l]);
-}
-
 static void FN(init)(const cpu_fold *f, int64_t n)
 {
     STATE *s = f->state;
     for (int64_t j = 0; j < n; j++)
-        s[j] = INIT;
+        s[j] = INIT(STATE);
     for (int64_t j = 0; COMPENSATED && j < n; j++)
         s[f->cap + j] = 0;
 }
@@ -60,7 +42,7 @@ static void FN(merge)(const cpu_fold *f, const cpu_fold *from, int64_t n)
 {
     STATE *s = f->state, *t = from->state;
     for (int64_t j = 0; j < n; j++) {
-        FN(add)(s + j, f->cap, t[j]);
+        FN(flush)((WIDE)t[j], s + j, f->cap);
         if (COMPENSATED)
             s[f->cap + j] += t[from->cap + j];
     }
@@ -68,4 +50,5 @@ static void FN(merge)(const cpu_fold *f, const cpu_fold *from, int64_t n)
 
 #include "reduce_lanes_tmpl.h"
 #undef INIT
+#undef STATE
 #undef IS_PROD

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * All loops of one element type. The includer defines T, TNAME, LANES and, as the templates say,
- * WIDE, STATE, COMPENSATED; IS_FLOAT with BITS, or for integers IS_SMALL (narrower than 64 bits); HAS_PROD;
+ * All loops of one element type. The includer defines T, TNAME and, as the templates say,
+ * WIDE, TOTAL, COMPENSATED; IS_FLOAT with BITS, or for integers IS_SMALL (narrower than 64 bits); HAS_PROD;
  * HAS_ARG with KEY (FN(key) then exists for argmin and argmax). */
 #define FN(name) CPU_CAT(CPU_CAT(OP, TNAME), name)
 
@@ -44,9 +44,13 @@
 
 #ifdef IS_FLOAT
 #define OP var
+#define SUM_INNER CPU_CAT(CPU_CAT(sum, TNAME), inner)
 #include "reduce_var_tmpl.h"
+#undef SUM_INNER
 #define OP lse
+#define MAX_INNER CPU_CAT(CPU_CAT(max, TNAME), inner)
 #include "reduce_logsumexp_tmpl.h"
+#undef MAX_INNER
 #endif
 
 #ifdef HAS_ARG
@@ -80,9 +84,8 @@
 #undef FN
 #undef T
 #undef TNAME
-#undef LANES
 #undef WIDE
-#undef STATE
+#undef TOTAL
 #undef COMPENSATED
 #undef IS_FLOAT
 #undef BITS

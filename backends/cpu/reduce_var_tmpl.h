@@ -3,90 +3,94 @@
  * distances from it, while its elements are in L1; states (mean as an unevaluated sum of two
  * doubles, sum of squares) are joined by the formula of Chan, Golub and LeVeque, Am. Stat. 37
  * (1983). Nothing cancels, whatever the offset of the data. Planes: mean, its error, squares. */
-enum { FN(lanes) = 16 };
 
-/* Join a fold of nb elements (mean + error, squares) into the state s of na elements. */
-static inline void FN(join)(double *s, int64_t cap, double na, double mean, double error,
-                            double squares, double nb)
+/* Join a fold of nb elements (mean + error, squares) into the state s of na elements;
+ * w = nb/(na + nb) and na_w = na*w. */
+static inline void FN(join)(double *s, int64_t cap, double mean, double error, double squares,
+                            double w, double na_w)
 {
-    double w = nb / (na + nb), delta = (mean - s[0]) + (error - s[cap]);
+    double delta = (mean - s[0]) + (error - s[cap]);
     double step = s[cap] + delta * w, sum = s[0] + step, b = sum - s[0];
     double join_error = (s[0] - (sum - b)) + (step - b);
-    double join_squares = s[2 * cap] + squares + delta * delta * (na * w);
-    s[0] = na == 0 ? mean : sum;
-    s[cap] = na == 0 ? error : join_error;
-    s[2 * cap] = na == 0 ? squares : join_squares;
+    double join_squares = s[2 * cap] + squares + delta * delta * na_w;
+    s[0] = na_w == 0 ? mean : sum;
+    s[cap] = na_w == 0 ? error : join_error;
+    s[2 * cap] = na_w == 0 ? squares : join_squares;
 }
 
-static inline void FN(sum_row)(double *sum, const T *x)
+static inline double FN(halve)(double *v, int64_t width, int64_t comps)
 {
-    for (int l = 0; l < FN(lanes); l++)
-        sum[l] += (double)x[l];
-}
-
-static inline void FN(square_row)(double *sum, double *squares, const double *mean, const T *x)
-{
-    for (int l = 0; l < FN(lanes); l++) {
-        double d = (double)x[l] - mean[l];
-        sum[l] += d;
-        squares[l] += d * d;
-    }
-}
-
-static inline void FN(halve)(double *v, int64_t comps)
-{
-    for (int h = FN(lanes) / 2; h >= comps; h /= 2)
-        for (int l = 0; l < h; l++)
+    for (int64_t h = width / 2; h >= comps; h /= 2)
+        for (int64_t l = 0; l < h; l++)
             v[l] += v[l + h];
+    return v[0];
+}
+
+static inline void FN(distances)(double *restrict sum, double *restrict squares,
+                                 const double *restrict mean, const T *restrict x, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++) {
+        double d = (double)x[j] - mean[j];
+        sum[j] += d;
+        squares[j] += d * d;
+    }
 }
 
 static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
 {
     const T *x = src;
-    int64_t rest = n % FN(lanes), full = n - rest, comps = f->comps;
-    double mean[FN(lanes)], sum[FN(lanes)] = {0}, squares[FN(lanes)] = {0};
-    for (int64_t i = 0; i < full; i += FN(lanes))
-        FN(sum_row)(sum, x + i);
-    for (int64_t l = 0; l < rest; l++)
-        sum[l] += (double)x[full + l];
-    FN(halve)(sum, comps);
-    double count = (double)(n / comps);
-    for (int l = 0; l < FN(lanes); l++)
-        mean[l] = sum[l % comps] / count;
-    for (int l = 0; l < FN(lanes); l++)
-        sum[l] = 0;
-    for (int64_t i = 0; i < full; i += FN(lanes))
-        FN(square_row)(sum, squares, mean, x + i);
-    for (int64_t l = 0; l < rest; l++) {
-        double d = (double)x[full + l] - mean[l];
-        sum[l] += d;
-        squares[l] += d * d;
+    int64_t comps = f->comps, width = CPU_LANES, left = n;
+    double count = (double)(n / comps), mean[CPU_LANES], sum[CPU_LANES], squares[CPU_LANES];
+    double total[4] = {0};
+    cpu_fold first = {.state = total, .cap = comps, .comps = comps};
+    SUM_INNER(&first, x, n);
+    while (width / 2 >= n && width > 2)
+        width /= 2;
+    for (int64_t l = 0; l < width; l++) {
+        mean[l] = total[l % comps] / count;
+        sum[l] = squares[l] = 0;
     }
-    FN(halve)(sum, comps);
-    FN(halve)(squares, comps);
+    for (; left >= CPU_LANES; left -= CPU_LANES, x += CPU_LANES)
+        FN(distances)(sum, squares, mean, x, CPU_LANES);
+    FN(distances)(sum, squares, mean, x, left);
+    FN(halve)(sum, width, comps);
+    FN(halve)(squares, width, comps);
+    double na = (double)f->done, w = count / (na + count);
     for (int64_t c = 0; c < comps; c++) {
         double error = sum[c] / count;
-        FN(join)((double *)f->state + c, f->cap, (double)f->done, mean[c], error,
-                 squares[c] - sum[c] * error, count);
+        FN(join)((double *)f->state + c, f->cap, mean[c], error, squares[c] - sum[c] * error, w,
+                 na * w);
     }
 }
 
-/* One block of columns; lanes beyond n hold nothing and are not kept. */
-static inline void FN(block)(const cpu_fold *f, const T *const *rows, int nrows, int64_t j, int n)
+static void FN(sweep)(const cpu_fold *f, const void *const *rows, int nrows, int64_t n)
 {
-    double mean[FN(lanes)], sum[FN(lanes)] = {0}, squares[FN(lanes)] = {0};
-    for (int r = 0; r < nrows; r++)
-        FN(sum_row)(sum, rows[r]);
-    for (int l = 0; l < FN(lanes); l++) {
-        mean[l] = sum[l] / nrows;
-        sum[l] = 0;
+    double na = (double)f->done, *restrict s = f->state;
+    int64_t cap = f->cap;
+    int r = 0;
+    for (; r + 4 <= nrows; r += 4, na += 4) {
+        const T *restrict x0 = rows[r], *restrict x1 = rows[r + 1];
+        const T *restrict x2 = rows[r + 2], *restrict x3 = rows[r + 3];
+        double w = 4 / (na + 4), na_w = na * w;
+        CPU_INDEPENDENT
+        for (int64_t j = 0; j < n; j++) {
+            double a = (double)x0[j], b = (double)x1[j], c = (double)x2[j], d = (double)x3[j];
+            double mean = ((a + b) + (c + d)) * 0.25;
+            a -= mean;
+            b -= mean;
+            c -= mean;
+            d -= mean;
+            double sum = (a + b) + (c + d), error = sum * 0.25;
+            double squares = ((a * a + b * b) + (c * c + d * d)) - sum * error;
+            FN(join)(s + j, cap, mean, error, squares, w, na_w);
+        }
     }
-    for (int r = 0; r < nrows; r++)
-        FN(square_row)(sum, squares, mean, rows[r]);
-    double *s = (double *)f->state + j, count = nrows, done = (double)f->done;
-    for (int l = 0; l < n; l++) {
-        double error = sum[l] / count;
-        FN(join)(s + l, f->cap, done, mean[l], error, squares[l] - sum[l] * error, count);
+    for (; r < nrows; r++, na += 1) {
+        const T *restrict x = rows[r];
+        double w = 1 / (na + 1), na_w = na * w;
+        CPU_INDEPENDENT
+        for (int64_t j = 0; j < n; j++)
+            FN(join)(s + j, cap, (double)x[j], 0 * (double)x[j], 0 * (double)x[j], w, na_w);
     }
 }
 
@@ -99,11 +103,17 @@ static void FN(init)(const cpu_fold *f, int64_t n)
 
 static void FN(merge)(const cpu_fold *f, const cpu_fold *from, int64_t n)
 {
-    double *s = f->state, *t = from->state;
+    double *s = f->state, *t = from->state, na = (double)f->done, nb = (double)from->done;
+    double w = nb / (na + nb), na_w = na * w;
     for (int64_t j = 0; j < n; j++)
-        FN(join)(s + j, f->cap, (double)f->done, t[j], t[from->cap + j], t[2 * from->cap + j],
-                 (double)from->done);
+        FN(join)(s + j, f->cap, t[j], t[from->cap + j], t[2 * from->cap + j], w, na_w);
 }
 
-#define STATE_BYTES 24
-#include "reduce_blocks_tmpl.h"
+static const cpu_reducer FN(reducer) = {
+    .state_bytes = 24,
+    .init = FN(init),
+    .inner = FN(inner),
+    .sweep = FN(sweep),
+    .merge = FN(merge),
+};
+#undef OP
