@@ -13,14 +13,14 @@ AS_VAR_IF([nd_cache], [yes], [$2], [$3])
 AS_VAR_POPDEF([nd_cache])])
 
 dnl ND_CFLAGS: warnings and hidden symbols for everything. ND_KERNEL_CFLAGS: what decides results and speed of kernels. Contraction is off, since a fused a*b+c would
-dnl change bits from one SIMD level to the next; -ffast-math is never used, since it deletes NaN tests.
+dnl change bits from one SIMD level to the next. The user's CFLAGS come last, so vectorising is asked for by name: -O2 there would undo that of -O3; -ffast-math is never used, since it deletes NaN tests.
 AC_DEFUN([ND_COMPILER_FLAGS],
 [ND_CFLAGS=
 for nd_flag in -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wundef -Wno-psabi -fvisibility=hidden; do
   ND_TRY_CFLAG([$nd_flag], [ND_CFLAGS="$ND_CFLAGS $nd_flag"])
 done
 ND_KERNEL_CFLAGS=
-for nd_flag in -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math; do
+for nd_flag in -O3 -ftree-vectorize -fvect-cost-model=dynamic -ffp-contract=off -fno-math-errno -fno-trapping-math; do
   ND_TRY_CFLAG([$nd_flag], [ND_KERNEL_CFLAGS="$ND_KERNEL_CFLAGS $nd_flag"])
 done
 AC_SUBST([ND_CFLAGS])
