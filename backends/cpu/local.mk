@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The OpenMP CPU plug-in. Files of cpu_isa_sources are compiled once per SIMD level; the rest once.
 cpu_isa_sources = %reldir%/elementwise_isa.c %reldir%/copy_isa.c %reldir%/reduce_isa.c \
-  %reldir%/norm_isa.c %reldir%/matmul_isa.c
+  %reldir%/norm_isa.c %reldir%/matmul_isa.c %reldir%/sort_isa.c
 cpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir%
 cpu_cflags = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(ND_KERNEL_CFLAGS)
 
@@ -28,8 +28,8 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/copy.c %reldir%/iota.c %reldir%/reduce.c %reldir%/scan.c %reldir%/norm.c \
   %reldir%/matmul.c %reldir%/walk.h %reldir%/index.h %reldir%/index.c %reldir%/take.c \
   %reldir%/take_tmpl.h %reldir%/scatter.c %reldir%/scatter_tmpl.h %reldir%/scatter_loop_tmpl.h \
-  %reldir%/select.c %reldir%/select_tmpl.h %reldir%/sort.h %reldir%/sort.c %reldir%/sort_keys.c \
-  %reldir%/sort_keys_tmpl.h %reldir%/sort_elements.c %reldir%/sort_tmpl.h %reldir%/topk.c \
+  %reldir%/select.c %reldir%/select_tmpl.h %reldir%/sort.h %reldir%/sort.c %reldir%/sort_lanes.c \
+  %reldir%/sort_keys_tmpl.h %reldir%/sort_network_tmpl.h %reldir%/sort_elements.c %reldir%/sort_tmpl.h %reldir%/topk.c \
   %reldir%/search.c %reldir%/search_tmpl.h %reldir%/random.c
 %canon_reldir%_ndock_cpu_la_CPPFLAGS = $(cpu_cppflags)
 %canon_reldir%_ndock_cpu_la_CFLAGS = $(cpu_cflags)
