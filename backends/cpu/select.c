@@ -23,46 +23,55 @@ typedef struct SELECTED {
 
 #define TYPE(name) name##_1
 #define T u8
+#define ACC uint8_t
 #define NONZERO ANY
 #define MOVES 1
 #include "select_tmpl.h"
 #define TYPE(name) name##_2
 #define T u16
+#define ACC uint16_t
 #define NONZERO ANY
 #define MOVES 1
 #include "select_tmpl.h"
 #define TYPE(name) name##_4
 #define T u32
+#define ACC uint32_t
 #define NONZERO ANY
 #define MOVES 1
 #include "select_tmpl.h"
 #define TYPE(name) name##_8
 #define T u64
+#define ACC uint64_t
 #define NONZERO ANY
 #define MOVES 1
 #include "select_tmpl.h"
 #define TYPE(name) name##_16
 #define T u128
+#define ACC uint64_t
 #define NONZERO ANY_C128
 #define MOVES 1
 #include "select_tmpl.h"
 #define TYPE(name) name##_f16
 #define T u16
+#define ACC uint16_t
 #define NONZERO ANY_F16
 #define MOVES 0
 #include "select_tmpl.h"
 #define TYPE(name) name##_f32
 #define T u32
+#define ACC uint32_t
 #define NONZERO ANY_F32
 #define MOVES 0
 #include "select_tmpl.h"
 #define TYPE(name) name##_f64
 #define T u64
+#define ACC uint64_t
 #define NONZERO ANY_F64
 #define MOVES 0
 #include "select_tmpl.h"
 #define TYPE(name) name##_c64
 #define T u64
+#define ACC uint64_t
 #define NONZERO ANY_C64
 #define MOVES 0
 #include "select_tmpl.h"

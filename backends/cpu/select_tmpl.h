@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Inner loops of compress and nonzero for one kind of element. The includer sets T, NONZERO(x), TYPE(name) and MOVES (compress wanted too). */
+ * Inner loops of compress and nonzero for one kind of element. The includer sets T, NONZERO(x), TYPE(name),
+ * ACC, an unsigned type of T's width if there is one, and MOVES (compress wanted too). */
 
 static int64_t TYPE(count)(const char *a, int64_t stride, int64_t n)
 {
     const T *x = (const T *)a;
     int64_t count = 0;
+    int64_t i = 0;
     if (stride == 1)
-        for (int64_t i = 0; i < n; i++)
-            count += NONZERO(x[i]);
-    else
-        for (int64_t i = 0; i < n; i++)
-            count += NONZERO(x[i * stride]);
+        for (; i + 128 <= n; i += 128) { /* short sums in T's own width vectorise without widening */
+            ACC few = 0;
+            for (int64_t j = 0; j < 128; j++)
+                few = (ACC)(few + NONZERO(x[i + j]));
+            count += (int64_t)few;
+        }
+    for (; i < n; i++)
+        count += NONZERO(x[i * stride]);
     return count;
 }
 
@@ -67,5 +72,6 @@ static void TYPE(compress)(const char *a, int64_t stride, const uint8_t *mask, i
 #endif
 #undef T
 #undef NONZERO
+#undef ACC
 #undef TYPE
 #undef MOVES

@@ -9,7 +9,7 @@
 
 static uint64_t row_flip(const sort_row *r)
 {
-    return sort_keys_of[r->dtype].bias ^ r->descending;
+    return sort_keys_of(r->dtype)->bias ^ r->descending;
 }
 
 static int bit_length(uint64_t x)
@@ -21,28 +21,15 @@ static int bit_length(uint64_t x)
 typedef struct {
     const sort_row *r;
     int64_t grain;
-    uint64_t min, max;
 } range_job;
 
 static void range_chunk(void *ctx, int64_t begin, int64_t end)
 {
     range_job *w = ctx;
     const sort_row *r = w->r;
-    int64_t nbytes = cpu_dtype_size(r->dtype);
-    uint64_t block[BLOCK], min = UINT64_MAX, max = 0;
-    int64_t chunk = begin / w->grain;
-    for (; begin < end; begin += BLOCK) {
-        int64_t n = end - begin < BLOCK ? end - begin : BLOCK;
-        sort_keys_of[r->dtype].keys(r->a + begin * r->stride * nbytes, r->stride, n, row_flip(r),
-                                    block);
-        for (int64_t i = 0; i < n; i++) {
-            min = block[i] < min ? block[i] : min;
-            max = block[i] > max ? block[i] : max;
-        }
-    }
-    uint64_t *result = (uint64_t *)r->counts + 2 * chunk;
-    result[0] = min;
-    result[1] = max;
+    uint64_t *result = (uint64_t *)r->counts + begin / w->grain * 2;
+    sort_keys_of(r->dtype)->range(r->a + begin * r->stride * cpu_dtype_size(r->dtype), r->stride,
+                                  end - begin, row_flip(r), &result[0], &result[1]);
 }
 
 /* The least key and the bits of the greatest less the least. */
@@ -75,7 +62,7 @@ static void load_chunk(void *ctx, int64_t begin, int64_t end)
 {
     values_job *w = ctx;
     const sort_row *r = w->r;
-    if (sort_keys_of[r->dtype].load(r->a + begin * r->stride * w->nbytes, r->stride, end - begin,
+    if (sort_keys_of(r->dtype)->load(r->a + begin * r->stride * w->nbytes, r->stride, end - begin,
                                     w->flip, w->min, w->keys + begin * w->nbytes))
         atomic_store_explicit(&w->special, 1, memory_order_relaxed);
 }
@@ -84,7 +71,7 @@ static void store_chunk(void *ctx, int64_t begin, int64_t end)
 {
     values_job *w = ctx;
     const sort_row *r = w->r;
-    sort_keys_of[r->dtype].store(w->keys + begin * w->nbytes, end - begin, w->flip, w->min,
+    sort_keys_of(r->dtype)->store(w->keys + begin * w->nbytes, end - begin, w->flip, w->min,
                                  r->out + begin * r->out_stride * w->nbytes, r->out_stride);
 }
 
@@ -92,7 +79,7 @@ static void sort_values(const sort_row *r)
 {
     static void *(*const sorts[9])(void *, void *, int64_t, int, int, int64_t *) = {
         [2] = sort_u16, [4] = sort_u32, [8] = sort_u64};
-    const sort_keys *k = &sort_keys_of[r->dtype];
+    const sort_keys *k = sort_keys_of(r->dtype);
     values_job w = {r, row_flip(r), 0, cpu_dtype_size(r->dtype), r->buffer[0], 0};
     int bits = key_range(r, &w.min);
     cpu_parallel(r->n, sort_grain(r->n), load_chunk, &w);
@@ -144,7 +131,7 @@ static void pair_chunk(void *ctx, int64_t begin, int64_t end)
         int64_t n = end - begin < BLOCK ? end - begin : BLOCK;
         uint64_t *packed = (uint64_t *)w->to + begin;
         sort_pair *pair = (sort_pair *)w->to + begin;
-        sort_keys_of[r->dtype].keys(r->a + begin * r->stride * nbytes, r->stride, n, row_flip(r),
+        sort_keys_of(r->dtype)->keys(r->a + begin * r->stride * nbytes, r->stride, n, row_flip(r),
                                     block);
         for (int64_t i = 0; i < n && w->index_bits; i++)
             packed[i] = (block[i] - w->min) << w->index_bits | (uint64_t)(begin + i);
@@ -207,7 +194,7 @@ static void sort_c64_values(const sort_row *r)
     int bits = key_range(r, &min);
     for (int64_t at = 0; at < r->n; at += BLOCK) {
         int64_t n = r->n - at < BLOCK ? r->n - at : BLOCK;
-        sort_keys_of[NDP_C64].keys(r->a + at * r->stride * 8, r->stride, n, row_flip(r), key);
+        sort_keys_of(NDP_C64)->keys(r->a + at * r->stride * 8, r->stride, n, row_flip(r), key);
         for (int64_t i = 0; i < n; i++) {
             x[at + i].key = key[i] - min;
             memcpy(&x[at + i].with, r->a + (at + i) * r->stride * 8, 8);
@@ -330,6 +317,29 @@ static void small_rows(void *ctx, int64_t begin, int64_t end)
     sort_rows_of(w, r, begin, end);
 }
 
+static void lanes_rows(void *ctx, int64_t begin, int64_t end)
+{
+    const job *w = ctx;
+    cpu_cursor c;
+    int positions = w->call->op == NDP_OP_argsort;
+    int64_t nbytes = cpu_dtype_size(w->row.dtype), out_nbytes = positions ? 8 : nbytes;
+    cpu_cursor_set(&c, &w->outer, begin);
+    while (begin < end) {
+        sort_row r[SORT_LANES];
+        int rows = 0;
+        for (; rows < SORT_LANES && begin < end; rows++, begin++) {
+            r[rows] = w->row;
+            r[rows].a += c.at[0] * nbytes;
+            r[rows].out += c.at[1] * out_nbytes;
+            cpu_cursor_next(&c, &w->outer);
+        }
+        if (positions)
+            sort_lanes_positions(r, rows);
+        else
+            sort_lanes_values(r, rows);
+    }
+}
+
 static void slot_rows(void *ctx, int64_t begin, int64_t end)
 {
     const job *w = ctx;
@@ -342,6 +352,13 @@ static void slot_rows(void *ctx, int64_t begin, int64_t end)
         r.buffer[1] = r.buffer[0] + w->buffer_nbytes;
         sort_rows_of(w, r, w->rows * slot / w->slots, w->rows * (slot + 1) / w->slots);
     }
+}
+
+static int uses_lanes(const ndp_call *call)
+{
+    const ndp_view *a = &call->in[0];
+    return sort_rows(call) >= SORT_LANES / 2 &&
+           sort_lanes_fit(a->dtype, a->shape[a->ndim - 1], call->op == NDP_OP_argsort);
 }
 
 static int32_t run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call)
@@ -359,6 +376,10 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call
     w.row.descending = ((const ndp_sort *)call->params)->descending ? UINT64_MAX : 0;
     w.counts_nbytes = sort_counts_nbytes(n);
     cpu_walk_views(&w.outer, 2, both, 0, last);
+    if (uses_lanes(call)) {
+        cpu_parallel(w.rows, SORT_LANES * (1 + 2048 / n), lanes_rows, &w);
+        return NDP_OK;
+    }
     if (n <= SORT_SMALL) {
         cpu_parallel(w.rows, 1 + 16384 / (n * bit_length((uint64_t)n)), small_rows, &w);
         return NDP_OK;
@@ -373,7 +394,7 @@ static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
     (void)kernel;
     const ndp_view *a = &call->in[0];
     int64_t n = a->shape[a->ndim - 1];
-    if (n <= SORT_SMALL || cpu_view_size(a) == 0)
+    if (n <= SORT_SMALL || cpu_view_size(a) == 0 || uses_lanes(call))
         return 0;
     return (uint64_t)(sort_slots(call) * (2 * buffer_nbytes(call) + sort_counts_nbytes(n)));
 }

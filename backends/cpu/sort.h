@@ -19,11 +19,14 @@ typedef struct {
     int64_t at;
 } sort_c128_at;
 
-/* ---- sort_keys.c: between elements in memory and keys; strides in elements ---- */
+/* ---- sort_isa.c: between elements in memory and keys; strides in elements ---- */
 typedef struct {
     uint64_t bias; /* of integers: the sign bit. Combined with all ones for descending order it is flip below */
     /* Keys, widened. */
     void (*keys)(const char *a, int64_t stride, int64_t n, uint64_t flip, uint64_t *out);
+    /* The least and the greatest key. */
+    void (*range)(const char *a, int64_t stride, int64_t n, uint64_t flip, uint64_t *least,
+                  uint64_t *most);
     /* Keys less min in their own width; nonzero if there is a -0 or a NaN, whose bits the key has lost. */
     int (*load)(const char *a, int64_t stride, int64_t n, uint64_t flip, uint64_t min, void *out);
     /* Puts the zeros and NaNs of a, in order, among the sorted keys. */
@@ -32,7 +35,16 @@ typedef struct {
     void (*store)(const void *sorted, int64_t n, uint64_t flip, uint64_t min, char *out,
                   int64_t stride);
 } sort_keys;
-extern const sort_keys sort_keys_of[NDP_DTYPE_END];
+#define SORT_LANES 8
+typedef struct {
+    sort_keys keys[NDP_DTYPE_END];
+    void (*network[9])(void *keys, int64_t n); /* by key width: sorts SORT_LANES interleaved rows */
+} sort_table;
+extern const sort_table sort_table_of_baseline, sort_table_of_avx2, sort_table_of_avx512;
+static inline const sort_keys *sort_keys_of(int32_t dtype)
+{
+    return &CPU_ISA_PICK(sort_table_of)->keys[dtype];
+}
 
 /* ---- sort_elements.c: stable sorts of elements in a, with b of the same size for use. Return where the result is ---- */
 #define SORT_SMALL 256       /* up to so many, counts may be NULL and nothing but a and b is used */
@@ -60,7 +72,7 @@ void *sort_c128s_at(void *a, void *b, int64_t n, int low, int bits, int64_t *cou
 void sort_merge_pairs(const sort_pair *x, int64_t nx, const sort_pair *y, int64_t ny,
                       sort_pair *out, int64_t n);
 
-/* ---- sort.c ---- */
+/* ---- sort.c, sort_lanes.c ---- */
 /* One row to sort, and memory for it. */
 typedef struct {
     const char *a;
@@ -73,6 +85,11 @@ typedef struct {
     int64_t *counts;
 } sort_row;
 void sort_row_positions(const sort_row *r); /* out is i64 */
+/* Up to SORT_LANES rows of one length at once, where sort_lanes_fit. Needs no buffers. */
+#define SORT_LANES_MAX 512
+int sort_lanes_fit(int32_t dtype, int64_t n, int positions);
+void sort_lanes_values(const sort_row *r, int rows);
+void sort_lanes_positions(const sort_row *r, int rows);
 /* Bytes of memory for sort_row_positions: each buffer's, and the counts'. */
 int64_t sort_positions_nbytes(int32_t dtype, int64_t n);
 int64_t sort_counts_nbytes(int64_t n);

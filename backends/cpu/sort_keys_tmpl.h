@@ -28,6 +28,27 @@ static void TYPE(keys)(const char *a, int64_t stride, int64_t n, uint64_t flip, 
         out[i] = TYPE(key)(x[i * stride], (U)flip);
 }
 
+static void TYPE(range)(const char *a, int64_t stride, int64_t n, uint64_t flip, uint64_t *least,
+                        uint64_t *most)
+{
+    const U *x = (const U *)a;
+    U min = ALL, max = 0;
+    if (stride == 1)
+        for (int64_t i = 0; i < n; i++) {
+            U key = TYPE(key)(x[i], (U)flip);
+            min = key < min ? key : min;
+            max = key > max ? key : max;
+        }
+    else
+        for (int64_t i = 0; i < n; i++) {
+            U key = TYPE(key)(x[i * stride], (U)flip);
+            min = key < min ? key : min;
+            max = key > max ? key : max;
+        }
+    *least = min;
+    *most = max;
+}
+
 static int TYPE(load)(const char *a, int64_t stride, int64_t n, uint64_t flip, uint64_t min,
                       void *out)
 {

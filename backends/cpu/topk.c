@@ -59,18 +59,18 @@ static void select_chunk(void *ctx, int64_t begin, int64_t end)
 {
     const select_job *w = ctx;
     const sort_row *r = w->r;
-    const sort_keys *keys = &sort_keys_of[r->dtype];
+    const sort_keys *keys = sort_keys_of(r->dtype);
     int64_t nbytes = cpu_dtype_size(r->dtype), c = begin / w->grain;
     selection *s = &w->chunk[c];
     uint64_t block[BLOCK], limit = UINT64_MAX, open = 1;
     for (; begin < end; begin += BLOCK) {
-        int64_t n = end - begin < BLOCK ? end - begin : BLOCK, any = 0;
-        keys->keys(r->a + begin * r->stride * nbytes, r->stride, n, keys->bias ^ r->descending,
-                   block);
-        for (int64_t i = 0; i < n; i++)
-            any |= block[i] < limit;
-        if (!(any | (int64_t)open))
+        int64_t n = end - begin < BLOCK ? end - begin : BLOCK;
+        const char *a = r->a + begin * r->stride * nbytes;
+        uint64_t least, most, flip = keys->bias ^ r->descending;
+        keys->range(a, r->stride, n, flip, &least, &most);
+        if (least >= limit && !open)
             continue;
+        keys->keys(a, r->stride, n, flip, block);
         for (int64_t i = 0; i < n; i++) {
             s->fresh[s->n_fresh] = (sort_pair){block[i], (uint64_t)(begin + i)};
             s->n_fresh += (block[i] < limit) | open;
