@@ -21,7 +21,7 @@ FUZZ_SECONDS = 600
 FUZZ_TARGETS = npy idx safetensors
 fuzz: all
 	$(AM_V_at)FUZZ_CC='$(FUZZ_CC)' FUZZ_FLAGS='$(AM_CPPFLAGS)' FUZZ_SECONDS='$(FUZZ_SECONDS)' \
-	  FUZZ_TARGETS='$(FUZZ_TARGETS)' $(test_environment) \
+	  FUZZ_TARGETS='$(FUZZ_TARGETS)' NDOCK_PLUGIN_PATH='$(test_plugin_path)' \
 	  $(SHELL) $(srcdir)/%reldir%/fuzz.sh $(srcdir) $(core_sources)
 .PHONY: fuzz
 
