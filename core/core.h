@@ -135,7 +135,7 @@ struct nd_array {
     int64_t offset, size;
     int64_t *shape, *stride; /* into dims */
     nd_array *next;          /* free list */
-    int64_t dims[2 * ND_SMALL_NDIM]; /* longer for higher ranks */
+    int64_t dims[]; /* 2 * max(ndim, ND_SMALL_NDIM) */
 };
 /* New array over storage (takes its own reference); fills size and flags from shape, stride (NULL: C order). The caller has checked bounds. */
 nd_status nd__array_new(nd_storage *s, nd_dtype dtype, int ndim, const int64_t *shape, const int64_t *stride, int64_t offset, bool readonly, nd_array **out);

@@ -229,15 +229,14 @@ nd_array *nd__header_alloc(int ndim)
 {
     thread_cache *c = ndim <= ND_SMALL_NDIM ? cache_get() : NULL;
     nd_array *a = c ? c->headers : NULL;
+    int room = ndim <= ND_SMALL_NDIM ? ND_SMALL_NDIM : ndim;
     if (a) {
         c->headers = a->next;
         c->header_count--;
     } else {
-        size_t extra = ndim <= ND_SMALL_NDIM ? 0 : 2 * sizeof(int64_t) * (size_t)(ndim - ND_SMALL_NDIM);
-        a = malloc(sizeof *a + extra);
+        a = malloc(sizeof *a + 2 * sizeof(int64_t) * (size_t)room);
     }
     if (a) {
-        int room = ndim <= ND_SMALL_NDIM ? ND_SMALL_NDIM : ndim;
         a->ndim = ndim;
         a->shape = a->dims;
         a->stride = a->dims + room;

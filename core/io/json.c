@@ -337,14 +337,18 @@ void nd__bytes_printf(nd__bytes *t, const char *fmt, ...)
 
 void nd__bytes_json(nd__bytes *t, const char *text)
 {
-    nd__bytes_add(t, "\"", 1);
+    static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+    nd__bytes_puts(t, "\"");
     for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            nd__bytes_add(t, "\\", 1);
-        if ((unsigned char)*text < 0x20)
+        const char *found = strchr(from, *text);
+        if (found) {
+            nd__bytes_puts(t, "\\");
+            nd__bytes_add(t, &to[found - from], 1);
+        } else if ((unsigned char)*text < 0x20) {
             nd__bytes_printf(t, "\\u%04x", (unsigned char)*text);
-        else
+        } else {
             nd__bytes_add(t, text, 1);
+        }
     }
-    nd__bytes_add(t, "\"", 1);
+    nd__bytes_puts(t, "\"");
 }

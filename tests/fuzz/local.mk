@@ -21,7 +21,7 @@ FUZZ_SECONDS = 600
 FUZZ_TARGETS = npy idx safetensors
 fuzz: all
 	$(AM_V_at)FUZZ_CC='$(FUZZ_CC)' FUZZ_FLAGS='$(AM_CPPFLAGS)' FUZZ_SECONDS='$(FUZZ_SECONDS)' \
-	  FUZZ_TARGETS='$(FUZZ_TARGETS)' $(test_environment) \
+	  FUZZ_TARGETS='$(FUZZ_TARGETS)' NDOCK_PLUGIN_PATH='$(test_plugin_path)' \
 	  $(SHELL) $(srcdir)/%reldir%/fuzz.sh $(srcdir) $(core_sources)
 .PHONY: fuzz
 
@@ -30,8 +30,8 @@ EXTRA_DIST += %reldir%/fuzz.sh \
   %reldir%/seeds/npy/matrix %reldir%/seeds/npy/opaque %reldir%/seeds/npy/scalar \
   %reldir%/seeds/npy/structured %reldir%/seeds/npy/version2 %reldir%/seeds/npy/version3 \
   %reldir%/seeds/idx/f32 %reldir%/seeds/idx/gzip %reldir%/seeds/idx/i16 \
-  %reldir%/seeds/idx/members %reldir%/seeds/idx/ratio %reldir%/seeds/idx/scalar \
-  %reldir%/seeds/idx/stored %reldir%/seeds/idx/u8 \
+  %reldir%/seeds/idx/members %reldir%/seeds/idx/rank10 %reldir%/seeds/idx/ratio \
+  %reldir%/seeds/idx/scalar %reldir%/seeds/idx/stored %reldir%/seeds/idx/u8 \
   %reldir%/seeds/safetensors/empty %reldir%/seeds/safetensors/escapes \
   %reldir%/seeds/safetensors/overlap %reldir%/seeds/safetensors/scalar \
   %reldir%/seeds/safetensors/two %reldir%/seeds/safetensors/unknown

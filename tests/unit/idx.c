@@ -6,7 +6,7 @@
 static int no_zlib;
 
 /* Stands before libc's, for the library as well: without zlib when asked. */
-void *dlopen(const char *name, int flags)
+__attribute__((visibility("default"))) void *dlopen(const char *name, int flags)
 {
     static void *(*real)(const char *, int);
     if (!real) {

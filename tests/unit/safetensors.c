@@ -232,7 +232,7 @@ static void test_malformed(void)
     nd_safetensors *f = NULL;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         io_fails(nd_safetensors_open(file_of(cases[i].header, 2), &f), ND_ERR_FORMAT, cases[i].word,
-                 cases[i].header);
+                 cases[i].word);
     strcpy(deep, "{\"a\":{\"x\":");
     memset(deep + strlen(deep), '[', 2000);
     io_fails(nd_safetensors_open(file_of(deep, 2), &f), ND_ERR_FORMAT, "deeply", "2000 brackets");
