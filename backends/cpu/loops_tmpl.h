@@ -20,6 +20,7 @@
 #else
 #define EW_REAL ND_R
 #include <ndock/scalar_complex_tmpl.h>
+#include <ndock/scalar_complex_log_tmpl.h>
 #endif
 
 /* Domains that hold the kind of this dtype expand to what EW_PICK looks for. */
