@@ -128,17 +128,23 @@ ND_FN ND_T ND_NAME(log)(ND_T a)
     return ND_Z(ND_NAME(log_abs)(a), ND_M(atan2)(a.im, a.re));
 }
 
+/* t * (hi + lo); a zero keeps its sign, whatever that of lo. */
+ND_FN ND_R ND_NAME(times)(ND_R t, ND_R hi, ND_R lo)
+{
+    return t == 0 ? t : ND_M(fma)(t, hi, t * lo);
+}
+
 ND_FN ND_T ND_NAME(log2)(ND_T a)
 {
     const ND_R t = ND_M(atan2)(a.im, a.re);
     ND_T h = ND_NAME(log_near_one)(ND_M(fabs)(a.re), ND_M(fabs)(a.im));
     if (h.im != 0) {
-        h.re = ND_M(fma)(h.re, ND_Z_LOG2E, h.re * ND_Z_LOG2E_LO);
+        h.re = ND_NAME(times)(h.re, ND_Z_LOG2E, ND_Z_LOG2E_LO);
     } else {
         h = ND_NAME(scaled_abs)(a);
         h.re = ND_M(log2)(h.re) + h.im;
     }
-    return ND_Z(h.re, ND_M(fma)(t, ND_Z_LOG2E, t * ND_Z_LOG2E_LO));
+    return ND_Z(h.re, ND_NAME(times)(t, ND_Z_LOG2E, ND_Z_LOG2E_LO));
 }
 
 ND_FN ND_T ND_NAME(log10)(ND_T a)
@@ -146,12 +152,12 @@ ND_FN ND_T ND_NAME(log10)(ND_T a)
     const ND_R t = ND_M(atan2)(a.im, a.re);
     ND_T h = ND_NAME(log_near_one)(ND_M(fabs)(a.re), ND_M(fabs)(a.im));
     if (h.im != 0) {
-        h.re = ND_M(fma)(h.re, ND_Z_LOG10E, h.re * ND_Z_LOG10E_LO);
+        h.re = ND_NAME(times)(h.re, ND_Z_LOG10E, ND_Z_LOG10E_LO);
     } else {
         h = ND_NAME(scaled_abs)(a);
         h.re = ND_M(log10)(h.re) + h.im * ND_Z_K(0.30102999566398119521);
     }
-    return ND_Z(h.re, ND_M(fma)(t, ND_Z_LOG10E, t * ND_Z_LOG10E_LO));
+    return ND_Z(h.re, ND_NAME(times)(t, ND_Z_LOG10E, ND_Z_LOG10E_LO));
 }
 
 /* |1 + a|^2 - 1 = 2x + x^2 + y^2, which log1p takes as it is. */

@@ -11,3 +11,11 @@ TESTS += $(io_tests)
 %canon_reldir%_safetensors_t_LDADD = $(test_ldadd)
 %canon_reldir%_file_t_SOURCES = %reldir%/file.c %reldir%/io_files.h
 %canon_reldir%_file_t_LDADD = $(test_ldadd)
+
+# Formulas of the public headers, on plain libm.
+check_PROGRAMS += %reldir%/complex_formulas.t
+TESTS += %reldir%/complex_formulas.t
+EXTRA_DIST += tests/data/complex_golden.inc tests/data/complex_golden.py
+%canon_reldir%_complex_formulas_t_SOURCES = %reldir%/complex_formulas.c
+%canon_reldir%_complex_formulas_t_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
+%canon_reldir%_complex_formulas_t_LDADD = -lm
