@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The OpenMP CPU plug-in. Files of cpu_isa_sources are compiled once per SIMD level; the rest once.
-cpu_isa_sources = %reldir%/elementwise_isa.c %reldir%/copy_isa.c %reldir%/reduce_isa.c \
-  %reldir%/norm_isa.c %reldir%/matmul_isa.c
+cpu_isa_sources = \
+  %reldir%/copy_isa.c %reldir%/elementwise_isa.c %reldir%/matmul_isa.c %reldir%/norm_isa.c \
+  %reldir%/reduce_isa.c %reldir%/sort_isa.c
 cpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir%
 cpu_cflags = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(ND_KERNEL_CFLAGS)
 
@@ -24,21 +25,23 @@ endif
 
 plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
 %canon_reldir%_ndock_cpu_la_SOURCES = \
-  %reldir%/cpu.h %reldir%/plugin.c %reldir%/memory.c %reldir%/threads.c %reldir%/isa.c \
-  %reldir%/op.c %reldir%/scalar.c \
-  %reldir%/copy.c %reldir%/copy.h %reldir%/cast.h %reldir%/cast_tmpl.h %reldir%/move_tmpl.h \
-  %reldir%/elementwise.c %reldir%/elementwise.h %reldir%/half.h %reldir%/vmath.h \
-  %reldir%/loops_tmpl.h %reldir%/tile.h %reldir%/tile_tmpl.h %reldir%/tile.c \
-  %reldir%/iota.c %reldir%/random.c \
-  %reldir%/axes.h %reldir%/reduce.h %reldir%/reduce.c %reldir%/reduce_finish.c %reldir%/scan.c \
-  %reldir%/norm.c \
-  %reldir%/matmul.c %reldir%/matmul_plan.c %reldir%/blas.c \
-  %reldir%/index.h %reldir%/index.c %reldir%/take.c %reldir%/take_tmpl.h \
-  %reldir%/scatter.c %reldir%/scatter_tmpl.h %reldir%/scatter_loop_tmpl.h \
-  %reldir%/select.c %reldir%/select_tmpl.h %reldir%/walk.h \
-  %reldir%/sort.h %reldir%/sort.c %reldir%/sort_keys.c %reldir%/sort_keys_tmpl.h \
-  %reldir%/sort_elements.c %reldir%/sort_tmpl.h %reldir%/topk.c \
-  %reldir%/search.c %reldir%/search_tmpl.h
+  %reldir%/axes.h %reldir%/blas.c %reldir%/cast.h %reldir%/cast_tmpl.h %reldir%/copy.c \
+  %reldir%/copy.h %reldir%/copy_tiles.c %reldir%/cpu.h %reldir%/elementwise.c \
+  %reldir%/elementwise.h %reldir%/half.h %reldir%/index.c %reldir%/index.h %reldir%/iota.c \
+  %reldir%/isa.c %reldir%/load_tmpl.h %reldir%/loops_tmpl.h %reldir%/matmul.c %reldir%/matmul.h \
+  %reldir%/matmul_convert_tmpl.h %reldir%/matmul_kernel_tmpl.h %reldir%/matmul_plan.c \
+  %reldir%/matmul_simd.h %reldir%/matmul_skinny.c %reldir%/matmul_skinny_tmpl.h %reldir%/memory.c \
+  %reldir%/move_tmpl.h %reldir%/norm.c %reldir%/norm_exp.h %reldir%/op.c %reldir%/philox.h \
+  %reldir%/plugin.c %reldir%/random.c %reldir%/reduce.c %reldir%/reduce.h \
+  %reldir%/reduce_arg_tmpl.h %reldir%/reduce_finish.c %reldir%/reduce_lanes_tmpl.h \
+  %reldir%/reduce_logsumexp_tmpl.h %reldir%/reduce_minmax_tmpl.h %reldir%/reduce_sum_tmpl.h \
+  %reldir%/reduce_type_tmpl.h %reldir%/reduce_var_tmpl.h %reldir%/scalar.c %reldir%/scan.c \
+  %reldir%/scatter.c %reldir%/scatter_loop_tmpl.h %reldir%/scatter_tmpl.h %reldir%/search.c \
+  %reldir%/search_tmpl.h %reldir%/select.c %reldir%/select_tmpl.h %reldir%/sort.c %reldir%/sort.h \
+  %reldir%/sort_elements.c %reldir%/sort_keys_tmpl.h %reldir%/sort_lanes.c \
+  %reldir%/sort_network_tmpl.h %reldir%/sort_tmpl.h %reldir%/take.c %reldir%/take_tmpl.h \
+  %reldir%/threads.c %reldir%/tile.c %reldir%/tile.h %reldir%/tile_tmpl.h %reldir%/topk.c \
+  %reldir%/vmath.h %reldir%/walk.h
 %canon_reldir%_ndock_cpu_la_CPPFLAGS = $(cpu_cppflags)
 %canon_reldir%_ndock_cpu_la_CFLAGS = $(cpu_cflags)
 %canon_reldir%_ndock_cpu_la_LIBADD = $(cpu_variants) -lm
