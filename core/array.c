@@ -68,6 +68,30 @@ nd_status nd__array_alloc(const char *op, nd_device *device, nd_dtype dtype, int
     return status;
 }
 
+nd_status nd__array_like(const nd_array *a, nd_dtype dtype, nd_array **out)
+{
+    nd_storage *s;
+    nd_array *r;
+    *out = NULL;
+    ND_RETURN_IF(nd__storage_alloc(a->storage->device, a->size ? (uint64_t)(a->size * nd__itemsize(dtype)) : 1, &s));
+    r = nd__header_alloc(a->ndim);
+    if (!r) {
+        nd__storage_release(s);
+        return nd__fail(ND_ERR_MEMORY, "array", -1, "no memory for an array header of rank %d", a->ndim);
+    }
+    atomic_init(&r->refs, 1);
+    r->dtype = dtype;
+    r->flags = ND_FLAG_CONTIGUOUS;
+    r->storage = s; /* the reference made above */
+    r->offset = 0;
+    r->size = a->size;
+    for (int d = 0; d < a->ndim; d++)
+        r->shape[d] = a->shape[d];
+    nd__c_strides(a->ndim, r->shape, r->stride);
+    *out = r;
+    return ND_OK;
+}
+
 nd_status nd__check_array(const char *op, const nd_array *a, int32_t i)
 {
     return a ? ND_OK : nd__fail(ND_ERR_ARGUMENT, op, i, "argument %d is NULL where an array is needed", i);

@@ -141,6 +141,8 @@ struct nd_array {
 nd_status nd__array_new(nd_storage *s, nd_dtype dtype, int ndim, const int64_t *shape, const int64_t *stride, int64_t offset, bool readonly, nd_array **out);
 /* New dense array with storage of its own; checks sizes. */
 nd_status nd__array_alloc(const char *op, nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape, nd_array **out);
+/* New dense array of a's shape and device; dtype no wider than a's, so that no size needs checking. */
+nd_status nd__array_like(const nd_array *a, nd_dtype dtype, nd_array **out);
 /* The end of most functions: result becomes *out on success, and is released on failure. Returns status. */
 nd_status nd__hand_over(nd_status status, nd_array *result, nd_array **out);
 /* Refuses NULL (argument i). */
@@ -175,7 +177,15 @@ bool nd__may_overlap(const nd_array *a, const nd_array *b); /* exact where cheap
 bool nd__same_view(const nd_array *a, const nd_array *b);
 
 /* ---- dtype.c, promote.c ---- */
-int nd__kind(nd_dtype dtype);
+extern const nd_dtype_info nd__dtypes[ND_DTYPE_END];
+static inline int nd__kind(nd_dtype dtype)
+{
+    return (uint32_t)dtype < ND_DTYPE_END ? nd__dtypes[dtype].kind : 0;
+}
+static inline int64_t nd__itemsize(nd_dtype dtype)
+{
+    return (uint32_t)dtype < ND_DTYPE_END ? nd__dtypes[dtype].nbytes : 0;
+}
 nd_status nd__check_dtype(const char *op, nd_dtype dtype);
 nd_dtype nd__real_of(nd_dtype dtype); /* c64 -> f32, c128 -> f64, else itself */
 /* The dtype in which arrays of `arrays` (0: none) and a weak scalar meet. */
@@ -206,6 +216,8 @@ bool nd__updates_in_place(const ndp_call *call);
 nd_status nd__copy_views(nd_device *dev, const ndp_view *from, const ndp_view *to);
 /* One op over whole arrays as they are (no broadcasting, no merging). in, out: up to 4 and 2. */
 nd_status nd__run_arrays(nd_op op, int n_in, const nd_array *const *in, int n_out, nd_array *const *out, const void *params);
+/* Elementwise call of arrays that are all dense and of dst's shape: one dimension, nothing to sort. */
+nd_status nd__run_dense(nd_op op, const nd_array *const *in, int n, const nd_array *dst);
 /* Elementwise call: operands broadcast to dst's shape, merged, run. dtypes are right already. args[i].array NULL: scalar. */
 nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, int n, const nd_array *dst);
 

@@ -15,7 +15,7 @@ ndp_view nd__view(const nd_array *a)
 {
     return (ndp_view){
         .mem = a->storage->mem,
-        .offset_bytes = a->offset * (int64_t)nd_dtype_size(a->dtype),
+        .offset_bytes = a->offset * nd__itemsize(a->dtype),
         .shape = a->shape,
         .stride = a->stride,
         .dtype = a->dtype,
@@ -221,17 +221,34 @@ nd_status nd__run_arrays(nd_op op, int n_in, const nd_array *const *in, int n_ou
     return nd__run(out[0]->storage->device, &call);
 }
 
-/* Every operand dense and of one shape, the common case of small arrays: one dimension, no sorting. */
+nd_status nd__run_dense(nd_op op, const nd_array *const *in, int n, const nd_array *dst)
+{
+    static const int64_t one = 1;
+    ndp_view v[4];
+    for (int i = 0; i <= n; i++) {
+        const nd_array *a = i ? in[i - 1] : dst;
+        v[i] = (ndp_view){
+            .mem = a->storage->mem,
+            .offset_bytes = a->offset * nd__itemsize(a->dtype),
+            .shape = &dst->size,
+            .stride = &one,
+            .dtype = a->dtype,
+            .ndim = 1,
+            .flags = NDP_VIEW_CONTIGUOUS,
+        };
+    }
+    ndp_call call = {.size = sizeof call, .op = op, .n_in = (uint32_t)n, .n_out = 1, .in = v + 1, .out = v};
+    return dst->size ? nd__run(dst->storage->device, &call) : ND_OK;
+}
+
 static bool all_dense(const nd_arg *args, int n, const nd_array *dst)
 {
-    if (!(dst->flags & ND_FLAG_CONTIGUOUS))
-        return false;
     for (int i = 0; i < n; i++) {
         const nd_array *a = args[i].array;
-        if (a && (!(a->flags & ND_FLAG_CONTIGUOUS) || !nd__same_shape(a->ndim, a->shape, dst->ndim, dst->shape)))
+        if (!a || !(a->flags & ND_FLAG_CONTIGUOUS) || !nd__same_shape(a->ndim, a->shape, dst->ndim, dst->shape))
             return false;
     }
-    return true;
+    return dst->flags & ND_FLAG_CONTIGUOUS;
 }
 
 nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, int n, const nd_array *dst)
@@ -239,35 +256,30 @@ nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, in
     ndp_view v[4];
     ndp_scalar scalars[3];
     int64_t shape[ND_MAX_NDIM], stride[4][ND_MAX_NDIM];
-    int rank = 1;
-    bool dense = all_dense(args, n, dst);
+    uint32_t n_scalar = 0;
     if (dst->size == 0)
         return ND_OK;
-    if (dense) {
-        shape[0] = dst->size;
-        for (int i = 0; i <= n; i++)
-            stride[i][0] = 1;
-    } else {
-        memcpy(shape, dst->shape, (size_t)dst->ndim * sizeof *shape);
-        memcpy(stride[0], dst->stride, (size_t)dst->ndim * sizeof *shape);
-        for (int i = 0; i < n; i++)
-            if (args[i].array)
-                nd__broadcast_strides(dst->ndim, shape, args[i].array->ndim, args[i].array->shape, args[i].array->stride, stride[i + 1]);
-            else
-                memset(stride[i + 1], 0, sizeof stride[0]);
-        rank = nd__coalesce(dst->ndim, shape, n + 1, stride, false);
+    if (all_dense(args, n, dst)) {
+        const nd_array *in[3] = {args[0].array, n > 1 ? args[1].array : NULL, n > 2 ? args[2].array : NULL};
+        return nd__run_dense(op, in, n, dst);
     }
+    memcpy(shape, dst->shape, (size_t)dst->ndim * sizeof *shape);
+    memcpy(stride[0], dst->stride, (size_t)dst->ndim * sizeof *shape);
+    for (int i = 0; i < n; i++)
+        if (args[i].array)
+            nd__broadcast_strides(dst->ndim, shape, args[i].array->ndim, args[i].array->shape, args[i].array->stride, stride[i + 1]);
+        else
+            memset(stride[i + 1], 0, (size_t)dst->ndim * sizeof *shape);
+    int rank = nd__coalesce(dst->ndim, shape, n + 1, stride, false);
     v[0] = nd__view(dst);
-    uint32_t n_scalar = 0;
     for (int i = 0; i < n; i++) {
-        const nd_array *a = args[i].array;
-        if (a) {
-            v[i + 1] = nd__view(a);
-        } else {
-            nd_dtype dtype = op == ND_OP_where && i == 0 ? ND_BOOL : compute;
-            ND_RETURN_IF(nd__scalar_to(nd_op_get(op)->name, args[i].scalar, dtype, i, &scalars[n_scalar]));
-            v[i + 1] = nd__scalar_view(scalars, (int)n_scalar++, rank, shape);
+        if (args[i].array) {
+            v[i + 1] = nd__view(args[i].array);
+            continue;
         }
+        nd_dtype dtype = op == ND_OP_where && i == 0 ? ND_BOOL : compute;
+        ND_RETURN_IF(nd__scalar_to(nd_op_get(op)->name, args[i].scalar, dtype, i, &scalars[n_scalar]));
+        v[i + 1] = nd__scalar_view(scalars, (int)n_scalar++, rank, shape);
     }
     for (int i = 0; i <= n; i++) {
         v[i].shape = shape;
@@ -275,7 +287,7 @@ nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, in
         if (!v[i].mem)
             continue;
         v[i].stride = stride[i];
-        v[i].flags = dense || nd__is_c_order(rank, shape, stride[i]) ? NDP_VIEW_CONTIGUOUS : 0;
+        v[i].flags = nd__is_c_order(rank, shape, stride[i]) ? NDP_VIEW_CONTIGUOUS : 0;
     }
     ndp_call call = {.size = sizeof call, .op = op, .n_in = (uint32_t)n, .n_out = 1, .n_scalar = n_scalar, .in = v + 1, .out = v, .scalar = scalars};
     return nd__run(dst->storage->device, &call);

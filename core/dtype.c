@@ -2,7 +2,7 @@
  * Facts about element types, from dtype.def. */
 #include "core/core.h"
 
-static const nd_dtype_info dtypes[ND_DTYPE_END] = {
+const nd_dtype_info nd__dtypes[ND_DTYPE_END] = {
     [0] = {0},
 #define ND_DTYPE(NAME, id, size, KIND, short_name, standard_name, numpy, dlpack, text) \
     [id] = {.dtype = id, .nbytes = size, .kind = ND_KIND_##KIND, .name = #short_name, .standard = standard_name, .doc = text},
@@ -11,7 +11,7 @@ static const nd_dtype_info dtypes[ND_DTYPE_END] = {
 
 const nd_dtype_info *nd_dtype_get(nd_dtype dtype)
 {
-    return dtype > 0 && dtype < ND_DTYPE_END ? &dtypes[dtype] : NULL;
+    return dtype > 0 && dtype < ND_DTYPE_END ? &nd__dtypes[dtype] : NULL;
 }
 
 const char *nd_dtype_name(nd_dtype dtype)
@@ -22,21 +22,14 @@ const char *nd_dtype_name(nd_dtype dtype)
 
 size_t nd_dtype_size(nd_dtype dtype)
 {
-    const nd_dtype_info *info = nd_dtype_get(dtype);
-    return info ? (size_t)info->nbytes : 0;
-}
-
-int nd__kind(nd_dtype dtype)
-{
-    const nd_dtype_info *info = nd_dtype_get(dtype);
-    return info ? info->kind : 0;
+    return (size_t)nd__itemsize(dtype);
 }
 
 nd_status nd_dtype_parse(const char *name, nd_dtype *out)
 {
     *out = 0;
     for (nd_dtype d = 1; name && d < ND_DTYPE_END; d++)
-        if (strcmp(name, dtypes[d].name) == 0 || strcmp(name, dtypes[d].standard) == 0) {
+        if (strcmp(name, nd__dtypes[d].name) == 0 || strcmp(name, nd__dtypes[d].standard) == 0) {
             *out = d;
             return ND_OK;
         }

@@ -178,19 +178,15 @@ done:
 static bool short_way(nd_op op, const nd_array *a, const nd_array *b, nd_array **out, nd_status *status)
 {
     const nd_op_info *info = nd_op_get(op);
+    const nd_array *const in[2] = {a, b};
     if (!a || !b || a->dtype != b->dtype || a->storage->device != b->storage->device || !(a->flags & b->flags & ND_FLAG_CONTIGUOUS) ||
         !(nd__kind(a->dtype) & info->domain) || !nd__same_shape(a->ndim, a->shape, b->ndim, b->shape))
         return false;
-    const nd_arg args[2] = {{.array = a}, {.array = b}};
     nd_array *r = NULL;
-    *status = nd__array_alloc(info->name, a->storage->device, nd__op_result(info, a->dtype), a->ndim, a->shape, &r);
+    *status = nd__array_like(a, nd__op_result(info, a->dtype), &r);
     if (*status == ND_OK)
-        *status = nd__run_elementwise(op, a->dtype, args, 2, r);
-    if (*status != ND_OK) {
-        nd_release(r);
-        r = NULL;
-    }
-    *out = r;
+        *status = nd__run_dense(op, in, 2, r);
+    *status = nd__hand_over(*status, r, out);
     return true;
 }
 

@@ -6,7 +6,8 @@ core_sources = %reldir%/core.h %reldir%/status.c %reldir%/text.c %reldir%/dtype.
   %reldir%/op.c %reldir%/loader.c %reldir%/registry.c %reldir%/host.c %reldir%/device.c \
   %reldir%/dispatch.c %reldir%/stage.c %reldir%/copy.c %reldir%/elementwise.c %reldir%/reduce.c \
   %reldir%/norm.c %reldir%/matmul.c %reldir%/create.c %reldir%/ramp.c %reldir%/indexing.c %reldir%/select.c \
-  %reldir%/sorting.c %reldir%/set.c %reldir%/random.c %reldir%/manip.c %reldir%/dlpack.c $(core_io_sources)
+  %reldir%/sorting.c %reldir%/set.c %reldir%/random.c %reldir%/manip.c %reldir%/dlpack.c %reldir%/print.h \
+  %reldir%/print.c %reldir%/print_number.c $(core_io_sources)
 
 noinst_LTLIBRARIES += %reldir%/libcore.la
 %canon_reldir%_libcore_la_SOURCES = $(core_sources)

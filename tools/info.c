@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * `ndock info`: what there is, what was refused and why. */
+#include <string.h>
+#include "tool.h"
+
+extern char **environ;
+
+enum { MOST = 256, TEXT = 256 };
+
+static void print_devices(const char *const *names, int n)
+{
+    nd_device *current = NULL;
+    puts("Devices");
+    if (nd_device_current(&current) != ND_OK)
+        current = NULL;
+    for (int i = 0; i < n; i++) {
+        nd_device *device;
+        nd_device_info info;
+        char key[TEXT], value[TEXT];
+        if (nd_device_get(names[i], &device) != ND_OK) {
+            printf("  %-10s cannot be opened: %s\n", names[i], nd_last_error()->message);
+            continue;
+        }
+        nd_device_describe(device, &info);
+        printf("%c %-10s %s", device == current ? '*' : ' ', info.name, info.description);
+        if (info.memory_bytes)
+            printf(", %.1f GiB", (double)info.memory_bytes / (1 << 30));
+        putchar('\n');
+        for (int32_t f = 0; nd_device_fact(device, f, key, value, TEXT) == ND_OK; f++)
+            printf("             %-9s %s\n", key, value);
+    }
+    if (n == 0)
+        puts("  none");
+}
+
+static void print_plugins(const nd_plugin_report *r, int n)
+{
+    puts("\nPlug-ins, in the order of search");
+    for (int i = 0; i < n; i++) {
+        printf("  %-10s %-11s %s", r[i].name, r[i].state, r[i].path);
+        if (r[i].version[0])
+            printf("  (version %s, %d device%s)", r[i].version, (int)r[i].devices, r[i].devices == 1 ? "" : "s");
+        printf("  [%s]\n", r[i].source);
+        if (r[i].reason[0])
+            printf("             %s\n", r[i].reason);
+    }
+    if (n == 0)
+        puts("  none found");
+}
+
+static bool relevant(const char *variable)
+{
+    static const char *const prefixes[] = {"NDOCK_", "OMP_", "OPENBLAS_", "CUDA_"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(variable, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+static void print_environment(void)
+{
+    int n = 0;
+    puts("\nEnvironment");
+    for (char **e = environ; *e; e++)
+        if (relevant(*e)) {
+            printf("  %s\n", *e);
+            n++;
+        }
+    if (n == 0)
+        puts("  no NDOCK_, OMP_, OPENBLAS_ or CUDA_ variable is set");
+}
+
+static void json_device(json_writer *w, const char *name)
+{
+    nd_device *device;
+    nd_device_info info;
+    char key[TEXT], value[TEXT];
+    json_open(w, NULL, '{');
+    json_text(w, "name", name);
+    if (nd_device_get(name, &device) != ND_OK) {
+        json_text(w, "error", nd_last_error()->message);
+    } else {
+        nd_device_describe(device, &info);
+        json_text(w, "plugin", info.plugin);
+        json_text(w, "description", info.description);
+        json_text(w, "unique_id", info.unique_id);
+        json_integer(w, "memory_bytes", info.memory_bytes);
+        json_bool(w, "host_visible", info.host_visible);
+        json_bool(w, "async", info.async);
+        json_open(w, "facts", '{');
+        for (int32_t f = 0; nd_device_fact(device, f, key, value, TEXT) == ND_OK; f++)
+            json_text(w, key, value);
+        json_close(w, '}');
+    }
+    json_close(w, '}');
+}
+
+static void json_plugin(json_writer *w, const nd_plugin_report *r)
+{
+    json_open(w, NULL, '{');
+    json_text(w, "name", r->name);
+    json_text(w, "path", r->path);
+    json_text(w, "state", r->state);
+    json_text(w, "reason", r->reason);
+    json_text(w, "version", r->version);
+    json_text(w, "source", r->source);
+    json_integer(w, "devices", (unsigned long long)r->devices);
+    json_close(w, '}');
+}
+
+static void print_json(const char *const *names, int devices, const nd_plugin_report *reports, int plugins)
+{
+    json_writer w = {.out = stdout};
+    nd_device *current;
+    json_open(&w, NULL, '{');
+    json_integer(&w, "schema", 1);
+    json_text(&w, "version", nd_version());
+    json_text(&w, "plugin_dir", nd_plugin_dir());
+    json_text(&w, "current_device", nd_device_current(&current) == ND_OK ? nd_device_name(current) : "");
+    json_open(&w, "devices", '[');
+    for (int i = 0; i < devices; i++)
+        json_device(&w, names[i]);
+    json_close(&w, ']');
+    json_open(&w, "plugins", '[');
+    for (int i = 0; i < plugins; i++)
+        json_plugin(&w, &reports[i]);
+    json_close(&w, ']');
+    json_open(&w, "environment", '{');
+    for (char **e = environ; *e; e++) {
+        char key[TEXT];
+        const char *equals = strchr(*e, '=');
+        if (!relevant(*e) || !equals)
+            continue;
+        snprintf(key, sizeof key, "%.*s", (int)(equals - *e), *e);
+        json_text(&w, key, equals + 1);
+    }
+    json_close(&w, '}');
+    json_close(&w, '}');
+}
+
+static int usage(FILE *out, int status)
+{
+    fputs("Usage: ndock info [--json] [--ops]\n\n"
+          "  --json  for programs\n"
+          "  --ops   the matrix of operations, dtypes and devices\n",
+          out);
+    return status;
+}
+
+int tool_info(int argc, char **argv)
+{
+    static const char *names[MOST];
+    static nd_plugin_report reports[MOST];
+    bool json = false, ops = false;
+    int32_t devices, plugins;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0)
+            return usage(stdout, 0);
+        json |= strcmp(argv[i], "--json") == 0;
+        ops |= strcmp(argv[i], "--ops") == 0;
+        if (strcmp(argv[i], "--json") != 0 && strcmp(argv[i], "--ops") != 0) {
+            fprintf(stderr, "ndock info: unknown option \"%s\"\n", argv[i]);
+            return usage(stderr, EXIT_USAGE);
+        }
+    }
+    if (ops)
+        return tool_info_ops(json);
+    if (nd_device_list(names, MOST, &devices) != ND_OK || nd_plugin_list(reports, MOST, &plugins) != ND_OK)
+        return tool_failed("info");
+    devices = devices < MOST ? devices : MOST;
+    plugins = plugins < MOST ? plugins : MOST;
+    if (json) {
+        print_json(names, devices, reports, plugins);
+        return 0;
+    }
+    printf("ndock %s, plug-in folder %s\n\n", nd_version(), nd_plugin_dir());
+    print_devices(names, devices);
+    print_plugins(reports, plugins);
+    print_environment();
+    return 0;
+}

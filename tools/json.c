@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Writing JSON. */
+#include <string.h>
+#include "tool.h"
+
+static void quoted(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        if (*p == '"' || *p == '\\')
+            fprintf(out, "\\%c", *p);
+        else if (*p < 0x20 || *p == 0x7f)
+            fprintf(out, "\\u%04x", *p);
+        else
+            fputc(*p, out);
+    }
+    fputc('"', out);
+}
+
+static void begin_value(json_writer *w, const char *key)
+{
+    if (w->depth > 0) {
+        fputs(w->first[w->depth] ? "\n" : ",\n", w->out);
+        fprintf(w->out, "%*s", 2 * w->depth, "");
+        w->first[w->depth] = false;
+    }
+    if (key) {
+        quoted(w->out, key);
+        fputs(": ", w->out);
+    }
+}
+
+void json_open(json_writer *w, const char *key, char bracket)
+{
+    begin_value(w, key);
+    fputc(bracket, w->out);
+    w->first[++w->depth] = true;
+}
+
+void json_close(json_writer *w, char bracket)
+{
+    bool empty = w->first[w->depth--];
+    if (!empty)
+        fprintf(w->out, "\n%*s", 2 * w->depth, "");
+    fputc(bracket, w->out);
+    if (w->depth == 0)
+        fputc('\n', w->out);
+}
+
+void json_text(json_writer *w, const char *key, const char *value)
+{
+    begin_value(w, key);
+    quoted(w->out, value);
+}
+
+void json_integer(json_writer *w, const char *key, unsigned long long value)
+{
+    begin_value(w, key);
+    fprintf(w->out, "%llu", value);
+}
+
+void json_bool(json_writer *w, const char *key, bool value)
+{
+    begin_value(w, key);
+    fputs(value ? "true" : "false", w->out);
+}
