@@ -78,6 +78,7 @@ static inline float vm_f32_trunc(float x)
 
 /* ---- functions in double, for single precision ---- */
 static inline double vm_fabs(double x) { return __builtin_fabs(x); }
+static inline double vm_fma(double a, double b, double c) { return fma(a, b, c); }
 
 /* Adding this leaves the nearest integer in the low bits, in two's complement. */
 #define VM_MAGIC 0x1.8p52

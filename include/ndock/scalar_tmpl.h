@@ -21,10 +21,11 @@
  *   ND_NEXTAFTER(a, b)  next value in the STORAGE format (so not that of ND_T for f16, bf16)
  *   ND_FMA(a, b, c)     a*b + c such that rounding it to the storage format rounds once
  *   ND_MANT_DIG        significand bits of ND_T, the hidden one included
- *   ND_W, ND_MW(fn)     type in which composite formulas are computed, its exp, expm1, fabs, and, where
- *                  ND_W_WIDER is 0, ND_M(fma). ND_W_WIDER is 1 where it has at least 12 bits and
- *                  some exponent range more than ND_T, 0 where it is ND_T
- *   ND_X, ND_MX(fn)     as ND_W, but with full accuracy: exp, log1p, erfc. ND_X_WIDER as above
+ *   ND_W, ND_MW(fn)  type in which composite formulas are computed, its exp, expm1, fabs and (exact)
+ *                  fma. ND_W_WIDER is 1 where it has at least 8 bits and some exponent range more
+ *                  than ND_T, 0 where it is ND_T; the functions need to be good for ND_T only
+ *   ND_X, ND_MX(fn)  the widest type at hand: exp and log1p good for all its bits, and erfc good for
+ *                  ND_T. ND_X_WIDER as above
  * Rules that are not the formula's own: no contraction of a*b + c, rounding to nearest, NaN kept. */
 
 /* ---- every kind ---- */
@@ -239,12 +240,42 @@ ND_FN ND_T ND_NAME(acosh)(ND_T a) { return ND_M(acosh)(a); }
 ND_FN ND_T ND_NAME(atanh)(ND_T a) { return ND_M(atanh)(a); }
 ND_FN ND_T ND_NAME(erf)(ND_T a) { return ND_M(erf)(a); }
 
-/* Near a zero of the result its two terms cancel, hence ND_X. Equal infinities have no difference. */
+/* exp(x) as a sum of two numbers, for |x| < 64: the series of exp(x/64), squared six times. */
+ND_FN ND_W ND_NAME(exp_parts)(ND_W x, ND_W *low)
+{
+    ND_W r = x / 64, high = 1, rest = 0, p, e, q;
+    int n;
+    for (n = 24; n > 0; n--) {
+        p = high * r;
+        e = ND_MW(fma)(high, r, -p) + rest * r;
+        q = p / (ND_W)n;
+        e = (ND_MW(fma)(-q, (ND_W)n, p) + e) / (ND_W)n;
+        p = 1 + q;
+        e += q - (p - 1);
+        high = p + e;
+        rest = e - (high - p);
+    }
+    for (n = 0; n < 6; n++) {
+        p = high * high;
+        e = ND_MW(fma)(high, high, -p) + 2 * high * rest;
+        high = p + e;
+        rest = e - (high - p);
+    }
+    *low = rest;
+    return high;
+}
+/* Equal infinities have no difference. Near a zero of the result its two terms cancel: there the sum
+ * of the exponentials, which is about 1, is formed with twice the bits. */
 ND_FN ND_T ND_NAME(logaddexp)(ND_T a, ND_T b)
 {
     ND_X high = a > b ? a : b, low = a > b ? b : a;
-    ND_X d = a == b ? (ND_X)0 : high - low;
-    return (ND_T)(high + ND_MX(log1p)(ND_MX(exp)(-d)));
+    ND_X r = high + ND_MX(log1p)(ND_MX(exp)(a == b ? (ND_X)0 : low - high));
+    if (r < (ND_X)(ND_X_WIDER ? 0.002 : 0.5) && r > (ND_X)(ND_X_WIDER ? -0.002 : -0.5) && low > -60) {
+        ND_W e_low, f_low, e = ND_NAME(exp_parts)((ND_W)high, &e_low);
+        ND_W f = ND_NAME(exp_parts)((ND_W)low, &f_low), s = e + f;
+        r = ND_MX(log1p)((ND_X)((s - 1) + ((f - (s - e)) + e_low + f_low)));
+    }
+    return (ND_T)r;
 }
 ND_FN ND_T ND_NAME(elu)(ND_T a, ND_T b)
 {
@@ -285,9 +316,9 @@ ND_FN ND_T ND_NAME(gelu_tanh)(ND_T a)
     if (ND_MW(fabs)(w) < 64) {
         const ND_W c1_low = (ND_W)(ND_MANT_DIG > 24 ? -9.96930880911092e-17 : -4.534068042105272e-08);
         const ND_W c2_low = (ND_W)(ND_MANT_DIG > 24 ? -6.175149918155315e-19 : 2.3988323959931355e-09);
-        ND_W t_low = ND_M(fma)(c2, s, -t) + (c2 * ND_M(fma)(w, w, -s) + c2_low * s);
+        ND_W t_low = ND_MW(fma)(c2, s, -t) + (c2 * ND_MW(fma)(w, w, -s) + c2_low * s);
         ND_W part = v - c1, v_low = (c1 - (v - part)) + (t - part) + (t_low + c1_low);
-        y_low = ND_M(fma)(w, v, -y) + w * v_low;
+        y_low = ND_MW(fma)(w, v, -y) + w * v_low;
     }
 #endif
     return ND_NAME(gated)(w, y, y_low);
