@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Groups of dimensions shared by up to four operands, and walks over their index space run by run. */
+ * Groups of dimensions shared by up to four operands, and places that move over their index space run by run. */
 #ifndef NDOCK_CPU_AXES_H
 #define NDOCK_CPU_AXES_H
 #include "cpu.h"
 
-enum { CPU_WALK_OPERANDS = 4 };
+enum { CPU_AXES_OPERANDS = 4 };
 
 /* Dimensions, outermost first, with the stride of each operand. Extents of 1 are left out, but there
  * is always at least one dimension. Strides are in whatever unit the user put in, mostly bytes. */
 typedef struct {
     int n, operands;
     int64_t size;
-    int64_t extent[NDP_MAX_NDIM], stride[CPU_WALK_OPERANDS][NDP_MAX_NDIM];
+    int64_t extent[NDP_MAX_NDIM], stride[CPU_AXES_OPERANDS][NDP_MAX_NDIM];
 } cpu_axes;
 
 /* A place in the index space of axes: the offset of each operand there. */
 typedef struct {
     const cpu_axes *axes;
-    int64_t offset[CPU_WALK_OPERANDS], index[NDP_MAX_NDIM];
-} cpu_walk;
+    int64_t offset[CPU_AXES_OPERANDS], index[NDP_MAX_NDIM];
+} cpu_place;
 
 static inline void cpu_axes_begin(cpu_axes *a, int operands)
 {
@@ -86,7 +86,7 @@ static inline void cpu_axes_end(cpu_axes *a)
 }
 
 /* Start at the linear-th index, counted with the innermost dimension fastest. */
-static inline void cpu_walk_seek(cpu_walk *w, const cpu_axes *a, int64_t linear)
+static inline void cpu_place_seek(cpu_place *w, const cpu_axes *a, int64_t linear)
 {
     w->axes = a;
     for (int o = 0; o < a->operands; o++)
@@ -104,14 +104,14 @@ static inline void cpu_walk_seek(cpu_walk *w, const cpu_axes *a, int64_t linear)
 }
 
 /* Elements left in the innermost dimension. */
-static inline int64_t cpu_walk_room(const cpu_walk *w)
+static inline int64_t cpu_place_room(const cpu_place *w)
 {
     int d = w->axes->n - 1;
     return w->axes->extent[d] - w->index[d];
 }
 
-/* Go n elements on, at most cpu_walk_room(). */
-static inline void cpu_walk_step(cpu_walk *w, int64_t n)
+/* Go n elements on, at most cpu_place_room(). */
+static inline void cpu_place_step(cpu_place *w, int64_t n)
 {
     const cpu_axes *a = w->axes;
     int d = a->n - 1;

@@ -1,3 +1,250 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Loops of norm, built once per SIMD level. */
-#include "cpu.h"
+ * Loops of the row normalisations, built once per SIMD level. */
+#include <math.h>
+#include "half.h"
+#include "norm.h"
+#include "norm_exp.h"
+#include "reduce.h"
+#include "vmath.h"
+
+enum { LANES = 64 };
+#if defined(__GNUC__) && !defined(__clang__)
+#define ELEMENTWISE _Pragma("GCC ivdep") /* operands are the same array or do not overlap */
+#else
+#define ELEMENTWISE
+#endif
+
+/* ---- loads and stores ---- */
+#define LOAD_NAME load_f64
+#define LOAD_FROM double
+#define LOAD_TO double
+#define LOAD_EXPR x
+#include "load_tmpl.h"
+
+#define LOAD_NAME load_f32
+#define LOAD_FROM float
+#define LOAD_TO double
+#define LOAD_EXPR (double)x
+#include "load_tmpl.h"
+
+#define LOAD_NAME load_bf16
+#define LOAD_FROM uint16_t
+#define LOAD_TO double
+#define LOAD_EXPR (double)cpu_bf16_to_f32(x)
+#include "load_tmpl.h"
+
+#define LOAD_NAME load_f16
+#define LOAD_FROM uint16_t
+#define LOAD_TO double
+#define LOAD_EXPR (double)cpu_f16_to_f32(x)
+#include "load_tmpl.h"
+
+static void store_f64(char *dst, int64_t stride_bytes, const double *src, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        *(double *)(dst + i * stride_bytes) = src[i];
+}
+
+static void store_f32(char *dst, int64_t stride_bytes, const double *src, int64_t n)
+{
+    float *restrict dense = (float *)dst;
+    for (int64_t i = 0; i < n && stride_bytes == 4; i++)
+        dense[i] = (float)src[i];
+    for (int64_t i = 0; i < n && stride_bytes != 4; i++)
+        *(float *)(dst + i * stride_bytes) = (float)src[i];
+}
+
+static void store_f16(char *dst, int64_t stride_bytes, const double *src, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        *(uint16_t *)(dst + i * stride_bytes) = cpu_f16_from_f32(cpu_f32_round_odd(src[i]));
+}
+
+static void store_bf16(char *dst, int64_t stride_bytes, const double *src, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        *(uint16_t *)(dst + i * stride_bytes) = cpu_bf16_from_f32(cpu_f32_round_odd(src[i]));
+}
+
+/* ---- of a row ---- */
+/* Lanes that n elements fill: as many as there are at most, a power of two. */
+static inline int64_t lanes_for(int64_t n)
+{
+    int64_t width = LANES;
+    while (width / 2 >= n && width > 1)
+        width /= 2;
+    return width;
+}
+
+static inline double joined(double *v, int64_t width)
+{
+    for (int64_t h = width / 2; h; h /= 2)
+        for (int64_t l = 0; l < h; l++)
+            v[l] += v[l + h];
+    return v[0];
+}
+
+static double row_max(const double *x, int64_t n)
+{
+    double v[LANES];
+    int64_t width = lanes_for(n), i = 0;
+    for (int64_t l = 0; l < width; l++)
+        v[l] = -INFINITY;
+    for (; i + LANES <= n; i += LANES)
+        for (int64_t l = 0; l < LANES; l++)
+            v[l] = x[i + l] > v[l] ? x[i + l] : v[l];
+    for (int64_t l = 0; l < n - i; l++)
+        v[l] = x[i + l] > v[l] ? x[i + l] : v[l];
+    for (int64_t h = width / 2; h; h /= 2)
+        for (int64_t l = 0; l < h; l++)
+            v[l] = v[l + h] > v[l] ? v[l + h] : v[l];
+    return v[0];
+}
+
+static double row_sum(const double *x, int64_t n)
+{
+    double v[LANES];
+    int64_t width = lanes_for(n), i = 0;
+    for (int64_t l = 0; l < width; l++)
+        v[l] = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int64_t l = 0; l < LANES; l++)
+            v[l] += x[i + l];
+    for (int64_t l = 0; l < n - i; l++)
+        v[l] += x[i + l];
+    return joined(v, width);
+}
+
+static inline void distances(double *restrict sum, double *restrict squares,
+                             const double *restrict x, double mean, int64_t n)
+{
+    for (int64_t l = 0; l < n; l++) {
+        double d = x[l] - mean;
+        sum[l] += d;
+        squares[l] += d * d;
+    }
+}
+
+static void row_squares(const double *x, int64_t n, double mean, double *sum, double *squares)
+{
+    double s[LANES], q[LANES];
+    int64_t width = lanes_for(n), i = 0;
+    for (int64_t l = 0; l < width; l++)
+        s[l] = q[l] = 0;
+    for (; i + LANES <= n; i += LANES)
+        distances(s, q, x + i, mean, LANES);
+    distances(s, q, x + i, mean, n - i);
+    *sum = joined(s, width);
+    *squares = joined(q, width);
+}
+
+static void row_affine(double *x, int64_t n, double mean, double error, double factor,
+                       const double *scale, const double *bias)
+{
+    ELEMENTWISE
+    for (int64_t i = 0; i < n; i++)
+        x[i] = ((x[i] - mean) - error) * factor;
+    ELEMENTWISE
+    for (int64_t i = 0; i < n && scale; i++)
+        x[i] *= scale[i];
+    ELEMENTWISE
+    for (int64_t i = 0; i < n && bias; i++)
+        x[i] += bias[i];
+}
+
+static void row_divide(double *x, int64_t n, double divisor)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] /= divisor;
+}
+
+static void row_subtract(double *x, int64_t n, double first, double second)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (x[i] - first) - second;
+}
+
+/* ---- elementwise ---- */
+static void exp_single(double *dst, const double *x, const double *shift, int64_t n)
+{
+    ELEMENTWISE
+    for (int64_t i = 0; i < n; i++)
+        dst[i] = vm_exp(x[i] - shift[i]);
+}
+
+/* What rounds off in x - shift is put back to first order: exp(d + e) = exp(d) + exp(d)*e. */
+static void exp_double(double *dst, const double *x, const double *shift, int64_t n)
+{
+    ELEMENTWISE
+    for (int64_t i = 0; i < n; i++) {
+        double a = x[i], s = shift[i], d = a - s, b = d - a;
+        double e = (a - (d - b)) - (s + b), p = cpu_exp_negative(d);
+        dst[i] = (p == 0) | (p != p) ? p : p + p * e;
+    }
+}
+
+/* ---- of columns ---- */
+static void add_columns(double *sum, const double *x, int64_t n)
+{
+    ELEMENTWISE
+    for (int64_t j = 0; j < n; j++)
+        sum[j] += x[j];
+}
+
+static void max_columns(double *max, const double *x, int64_t n)
+{
+    ELEMENTWISE
+    for (int64_t j = 0; j < n; j++)
+        max[j] = x[j] > max[j] ? x[j] : max[j];
+}
+
+static void divide_columns(double *x, const double *divisor, int64_t n)
+{
+    ELEMENTWISE
+    for (int64_t j = 0; j < n; j++)
+        x[j] /= divisor[j];
+}
+
+static void subtract_columns(double *x, const double *first, const double *second, int64_t n)
+{
+    ELEMENTWISE
+    for (int64_t j = 0; j < n; j++)
+        x[j] = (x[j] - first[j]) - second[j];
+}
+
+static void square_columns(double *sum, double *squares, const double *x, const double *mean,
+                           int64_t n)
+{
+    ELEMENTWISE
+    for (int64_t j = 0; j < n; j++) {
+        double d = x[j] - mean[j];
+        sum[j] += d;
+        squares[j] += d * d;
+    }
+}
+
+static void affine_columns(double *x, const double *mean, const double *error, const double *factor,
+                           double scale, double bias, int64_t n)
+{
+    ELEMENTWISE
+    for (int64_t j = 0; j < n; j++)
+        x[j] = ((x[j] - mean[j]) - error[j]) * factor[j] * scale + bias;
+}
+
+const cpu_norm_table CPU_ISA_FN(cpu_norm_loops) = {
+    .load = {load_f16, load_bf16, load_f32, load_f64},
+    .store = {store_f16, store_bf16, store_f32, store_f64},
+    .max = row_max,
+    .sum = row_sum,
+    .squares = row_squares,
+    .affine = row_affine,
+    .divide = row_divide,
+    .subtract = row_subtract,
+    .exp = {exp_single, exp_double},
+    .add_columns = add_columns,
+    .max_columns = max_columns,
+    .divide_columns = divide_columns,
+    .subtract_columns = subtract_columns,
+    .square_columns = square_columns,
+    .affine_columns = affine_columns,
+};

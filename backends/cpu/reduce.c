@@ -153,19 +153,19 @@ static void plan_make(plan *p, const ndp_call *call)
 }
 
 /* n elements from where the walk is, dense: in place if they lie so, else in buf. */
-static const void *take(const plan *p, cpu_walk *w, const char *base, int64_t n, char *buf)
+static const void *take(const plan *p, cpu_place *w, const char *base, int64_t n, char *buf)
 {
     const cpu_axes *a = w->axes;
-    if (p->unit && cpu_walk_room(w) >= n) {
+    if (p->unit && cpu_place_room(w) >= n) {
         const char *at = base + w->offset[0];
-        cpu_walk_step(w, n);
+        cpu_place_step(w, n);
         return at;
     }
     int64_t bytes = p->cell->bytes * p->cell->comps;
     for (char *to = buf; n > 0;) {
-        int64_t room = cpu_walk_room(w), m = room < n ? room : n;
+        int64_t room = cpu_place_room(w), m = room < n ? room : n;
         p->cell->load(to, base + w->offset[0], a->stride[0][a->n - 1], m);
-        cpu_walk_step(w, m);
+        cpu_place_step(w, m);
         to += m * bytes;
         n -= m;
     }
@@ -176,11 +176,11 @@ static void fold_range(const plan *p, const char *base, int64_t from, int64_t to
 {
     _Alignas(64) char buf[CPU_FOLD_BYTES];
     int64_t fold = CPU_FOLD_BYTES / (p->cell->bytes * p->cell->comps);
-    cpu_walk w;
-    cpu_walk_seek(&w, &p->reduced, from);
+    cpu_place w;
+    cpu_place_seek(&w, &p->reduced, from);
     f->weight = p->linear ? 1 : cpu_axes_inner(&p->reduced, 1);
     while (from < to) {
-        int64_t n = to - from < fold ? to - from : fold, room = cpu_walk_room(&w);
+        int64_t n = to - from < fold ? to - from : fold, room = cpu_place_room(&w);
         if (p->cut_runs && n > room)
             n = room;
         f->pos = p->linear ? from : w.offset[1];
@@ -197,8 +197,8 @@ static void inner_units(void *ctx, int64_t begin, int64_t end)
 {
     const plan *p = ctx;
     const cpu_reducer *r = p->cell->reducer;
-    cpu_walk k;
-    cpu_walk_seek(&k, &p->kept, begin / p->chunks);
+    cpu_place k;
+    cpu_place_seek(&k, &p->kept, begin / p->chunks);
     int64_t c = p->chunks == 1 ? 0 : begin % p->chunks, comps = p->cell->comps;
     for (int64_t u = begin; u < end; u++) {
         _Alignas(16) char state[2 * CPU_STATE_BYTES];
@@ -212,7 +212,7 @@ static void inner_units(void *ctx, int64_t begin, int64_t end)
             cpu_reduce_finish(&p->finish, state, comps, 1, p->out + k.offset[1], 0);
         if (++c == p->chunks) {
             c = 0;
-            cpu_walk_step(&k, 1);
+            cpu_place_step(&k, 1);
         }
     }
 }
@@ -220,9 +220,9 @@ static void inner_units(void *ctx, int64_t begin, int64_t end)
 static void inner_join(const plan *p)
 {
     int64_t comps = p->cell->comps;
-    cpu_walk k;
-    cpu_walk_seek(&k, &p->kept, 0);
-    for (int64_t i = 0; i < p->kept.size; i++, cpu_walk_step(&k, 1)) {
+    cpu_place k;
+    cpu_place_seek(&k, &p->kept, 0);
+    for (int64_t i = 0; i < p->kept.size; i++, cpu_place_step(&k, 1)) {
         char *state = p->scratch + i * p->chunks * comps * CPU_STATE_BYTES;
         cpu_fold f = {.state = state, .cap = comps, .comps = comps, .done = p->chunk};
         for (int64_t c = 1; c < p->chunks; c++, f.done += p->chunk) {
@@ -237,48 +237,48 @@ static void inner_join(const plan *p)
 }
 
 /* The results of a tile: where it begins and how many they are. */
-static int64_t tile_seek(const plan *p, int64_t t, cpu_walk *k, int64_t *first)
+static int64_t tile_seek(const plan *p, int64_t t, cpu_place *k, int64_t *first)
 {
     const cpu_axes *a = &p->kept;
     int64_t n = a->extent[a->n - 1];
     *first = p->per_run ? t / p->per_run * n + t % p->per_run * p->tile : t * p->tile;
-    cpu_walk_seek(k, a, *first);
-    int64_t left = p->per_run ? cpu_walk_room(k) : a->size - *first;
+    cpu_place_seek(k, a, *first);
+    int64_t left = p->per_run ? cpu_place_room(k) : a->size - *first;
     return left < p->tile ? left : p->tile;
 }
 
-static void tile_finish(const plan *p, const cpu_fold *f, cpu_walk *k, int64_t n)
+static void tile_finish(const plan *p, const cpu_fold *f, cpu_place *k, int64_t n)
 {
     const cpu_axes *a = &p->kept;
     for (int64_t done = 0, m; done < n; done += m) {
-        int64_t room = cpu_walk_room(k);
+        int64_t room = cpu_place_room(k);
         m = room < n - done ? room : n - done;
         /* States of one byte and of eight alike: the first plane's element size is the value's. */
         int64_t bytes = p->cell->reducer->state_bytes < 8 ? p->cell->reducer->state_bytes : 8;
         cpu_reduce_finish(&p->finish, (char *)f->state + done * p->cell->comps * bytes, f->cap, m,
                           p->out + k->offset[1], a->stride[1][a->n - 1]);
-        cpu_walk_step(k, m);
+        cpu_place_step(k, m);
     }
 }
 
 /* Fold rows from..to of the reduced range into the states of a tile of n results. */
-static void sweep_range(const plan *p, const cpu_walk *k, int64_t n, int64_t from, int64_t to,
+static void sweep_range(const plan *p, const cpu_place *k, int64_t n, int64_t from, int64_t to,
                         cpu_fold *f)
 {
     _Alignas(64) char buf[2 * CPU_FOLD_BYTES];
     const void *rows[CPU_SWEEP_ROWS];
     int64_t row_bytes = n * p->cell->bytes * p->cell->comps;
-    cpu_walk r;
-    cpu_walk_seek(&r, &p->reduced, from);
+    cpu_place r;
+    cpu_place_seek(&r, &p->reduced, from);
     f->weight = 1;
     while (from < to) {
         int m = to - from < CPU_SWEEP_ROWS ? (int)(to - from) : CPU_SWEEP_ROWS;
-        for (int i = 0; i < m; i++, cpu_walk_step(&r, 1)) {
+        for (int i = 0; i < m; i++, cpu_place_step(&r, 1)) {
             if (p->unit) {
                 rows[i] = p->in + k->offset[0] + r.offset[0];
                 continue;
             }
-            cpu_walk row = *k;
+            cpu_place row = *k;
             rows[i] = take(p, &row, p->in + r.offset[0], n, buf + i * row_bytes);
         }
         f->pos = from;
@@ -294,7 +294,7 @@ static void sweep_units(void *ctx, int64_t begin, int64_t end)
     const plan *p = ctx;
     _Alignas(64) char local[CPU_SWEEP_REALS * CPU_STATE_BYTES];
     for (int64_t u = begin; u < end; u++) {
-        cpu_walk k;
+        cpu_place k;
         int64_t c = u / p->tiles, first, n = tile_seek(p, u % p->tiles, &k, &first);
         int64_t from = c * p->chunk, to = from + p->chunk, comps = p->cell->comps;
         cpu_fold f = {.state = local, .cap = n * comps, .comps = comps};
@@ -312,7 +312,7 @@ static void sweep_join(void *ctx, int64_t begin, int64_t end)
     const plan *p = ctx;
     int64_t comps = p->cell->comps, apart = p->kept.size * comps * CPU_STATE_BYTES;
     for (int64_t t = begin; t < end; t++) {
-        cpu_walk k;
+        cpu_place k;
         int64_t first, n = tile_seek(p, t, &k, &first);
         cpu_fold f = {.cap = n * comps, .comps = comps, .done = p->chunk};
         f.state = p->scratch + first * comps * CPU_STATE_BYTES;

@@ -1,17 +1,342 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Scans. */
+ * Cumulative sums and products along the last dimension.
+ *
+ * Elements pass through blocks of what is computed in: double for floating dtypes, pairs of it for
+ * complex ones, u64 for integers (which wrap). Where another dimension is the densest in memory,
+ * neighbouring rows are scanned side by side. Either way a row is scanned from its first element to
+ * its last, so the bits depend on neither the layout nor the threads. */
 #include <stdio.h>
-#include "cpu.h"
+#include "axes.h"
+#include "reduce.h"
+
+enum {
+    BLOCK = 512,    /* elements in flight */
+    TILE = 128,     /* rows side by side */
+    GRAIN = 1 << 14 /* elements that are worth waking a thread */
+};
+
+#define AS_IS(x) (x)
+#define TO_U64(x) ((uint64_t)(x))
+#define TO_F64(x) ((double)(x))
+#define TO_F32(v) ((float)(v))
+#define TO_BOOL(v) ((v) != 0)
+#define F16_TO_F64(x) ((double)cpu_f16_to_f32(x))
+#define F64_TO_F16(v) (cpu_f16_from_f32(cpu_f32_round_odd(v)))
+#define BF16_TO_F64(x) ((double)cpu_bf16_to_f32(x))
+#define F64_TO_BF16(v) (cpu_bf16_from_f32(cpu_f32_round_odd(v)))
+
+#define TNAME bool
+#define T uint8_t
+#define COMPS 1
+#define ACC uint64_t
+#define LOAD TO_BOOL
+#define STORE TO_BOOL
+#include "scan_tmpl.h"
+
+#define TNAME i8
+#define T int8_t
+#define COMPS 1
+#define ACC uint64_t
+#define LOAD TO_U64
+#define STORE (T)
+#include "scan_tmpl.h"
+
+#define TNAME i16
+#define T int16_t
+#define COMPS 1
+#define ACC uint64_t
+#define LOAD TO_U64
+#define STORE (T)
+#include "scan_tmpl.h"
+
+#define TNAME i32
+#define T int32_t
+#define COMPS 1
+#define ACC uint64_t
+#define LOAD TO_U64
+#define STORE (T)
+#include "scan_tmpl.h"
+
+#define TNAME u8
+#define T uint8_t
+#define COMPS 1
+#define ACC uint64_t
+#define LOAD TO_U64
+#define STORE (T)
+#include "scan_tmpl.h"
+
+#define TNAME u16
+#define T uint16_t
+#define COMPS 1
+#define ACC uint64_t
+#define LOAD TO_U64
+#define STORE (T)
+#include "scan_tmpl.h"
+
+#define TNAME u32
+#define T uint32_t
+#define COMPS 1
+#define ACC uint64_t
+#define LOAD TO_U64
+#define STORE (T)
+#include "scan_tmpl.h"
+
+#define TNAME u64
+#define T uint64_t
+#define COMPS 1
+#define ACC uint64_t
+#define LOAD AS_IS
+#define STORE AS_IS
+#include "scan_tmpl.h"
+
+#define TNAME f16
+#define T uint16_t
+#define COMPS 1
+#define ACC double
+#define LOAD F16_TO_F64
+#define STORE F64_TO_F16
+#include "scan_tmpl.h"
+
+#define TNAME bf16
+#define T uint16_t
+#define COMPS 1
+#define ACC double
+#define LOAD BF16_TO_F64
+#define STORE F64_TO_BF16
+#include "scan_tmpl.h"
+
+#define TNAME f32
+#define T float
+#define COMPS 1
+#define ACC double
+#define LOAD TO_F64
+#define STORE TO_F32
+#include "scan_tmpl.h"
+
+#define TNAME f64
+#define T double
+#define COMPS 1
+#define ACC double
+#define LOAD AS_IS
+#define STORE AS_IS
+#include "scan_tmpl.h"
+
+#define TNAME c64
+#define T float
+#define COMPS 2
+#define ACC double
+#define LOAD TO_F64
+#define STORE TO_F32
+#include "scan_tmpl.h"
+
+#define TNAME c128
+#define T double
+#define COMPS 2
+#define ACC double
+#define LOAD AS_IS
+#define STORE AS_IS
+#include "scan_tmpl.h"
+
+typedef void (*scan_store)(char *dst, int64_t stride_bytes, const void *src, int64_t n);
+static const struct {
+    cpu_load load;
+    scan_store store;
+} io[NDP_DTYPE_END] = {
+    [NDP_BOOL] = {load_bool, store_bool}, [NDP_I8] = {load_i8, store_i8},
+    [NDP_I16] = {load_i16, store_i16},    [NDP_I32] = {load_i32, store_i32},
+    [NDP_I64] = {load_u64, store_u64},    [NDP_U8] = {load_u8, store_u8},
+    [NDP_U16] = {load_u16, store_u16},    [NDP_U32] = {load_u32, store_u32},
+    [NDP_U64] = {load_u64, store_u64},    [NDP_F16] = {load_f16, store_f16},
+    [NDP_BF16] = {load_bf16, store_bf16}, [NDP_F32] = {load_f32, store_f32},
+    [NDP_F64] = {load_f64, store_f64},    [NDP_C64] = {load_c64, store_c64},
+    [NDP_C128] = {load_c128, store_c128},
+};
+
+/* What one row carries from block to block; error is the part that sum has lost to rounding. */
+typedef struct {
+    double sum[2], error[2];
+    uint64_t bits;
+} carry;
+
+/* Knuth's two-sum. An infinite sum has a meaningless error, and a zero one must not touch -0.0. */
+static inline double add(double *sum, double *error, double x)
+{
+    double s = *sum + x, b = s - *sum;
+    *error += (*sum - (s - b)) + (x - b);
+    *sum = s;
+    return *error != 0 && s - s == 0 ? s + *error : s;
+}
+
+static inline void multiply(double *a, const double *b)
+{
+    double re = a[0] * b[0] - a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
+    a[0] = re;
+    a[1] = im;
+}
+
+/* One element more: carry and element both become the result. */
+static inline void sum_int(carry *c, uint64_t *x) { x[0] = c->bits += x[0]; }
+static inline void prod_int(carry *c, uint64_t *x) { x[0] = c->bits *= x[0]; }
+static inline void sum_real(carry *c, double *x) { x[0] = add(&c->sum[0], &c->error[0], x[0]); }
+static inline void prod_real(carry *c, double *x) { x[0] = c->sum[0] *= x[0]; }
+
+static inline void sum_complex(carry *c, double *x)
+{
+    x[0] = add(&c->sum[0], &c->error[0], x[0]);
+    x[1] = add(&c->sum[1], &c->error[1], x[1]);
+}
+
+static inline void prod_complex(carry *c, double *x)
+{
+    double re = c->sum[0] * x[0] - c->sum[1] * x[1], im = c->sum[0] * x[1] + c->sum[1] * x[0];
+    x[0] = c->sum[0] = re;
+    x[1] = c->sum[1] = im;
+}
+
+/* n elements of one row with its carry, or one of each of n rows with theirs. */
+typedef void (*scan_loop)(carry *c, void *v, int64_t n);
+#define ALONG(name, type, comps) static void name##_along(carry *c, void *v, int64_t n) \
+    { carry k = *c; for (int64_t i = 0; i < n; i++) name(&k, (type *)v + i * comps); *c = k; }
+#define ACROSS(name, type, comps) static void name##_across(carry *c, void *v, int64_t n) \
+    { for (int64_t i = 0; i < n; i++) name(&c[i], (type *)v + i * comps); }
+ALONG(sum_int, uint64_t, 1)
+ALONG(prod_int, uint64_t, 1)
+ALONG(sum_real, double, 1)
+ALONG(prod_real, double, 1)
+ALONG(sum_complex, double, 2)
+ALONG(prod_complex, double, 2)
+ACROSS(sum_int, uint64_t, 1)
+ACROSS(prod_int, uint64_t, 1)
+ACROSS(sum_real, double, 1)
+ACROSS(prod_real, double, 1)
+ACROSS(sum_complex, double, 2)
+ACROSS(prod_complex, double, 2)
+
+/* By integer, real, complex; sum, product. */
+static const scan_loop along_loops[3][2] = {
+    {sum_int_along, prod_int_along},
+    {sum_real_along, prod_real_along},
+    {sum_complex_along, prod_complex_along},
+};
+static const scan_loop across_loops[3][2] = {
+    {sum_int_across, prod_int_across},
+    {sum_real_across, prod_real_across},
+    {sum_complex_across, prod_complex_across},
+};
+
+typedef struct {
+    cpu_axes rows; /* operands: in, out, in bytes */
+    const char *in;
+    char *out;
+    int64_t n, step[2]; /* along the scanned dimension, bytes */
+    int64_t beside, tiles; /* whether rows go side by side, and in how many tiles a run */
+    cpu_load load;
+    scan_store store;
+    scan_loop along, across;
+    carry start;
+} plan;
+
+static void plan_make(plan *p, const ndp_call *call)
+{
+    const ndp_view *in = &call->in[0], *out = &call->out[0];
+    int64_t in_bytes = cpu_dtype_size(in->dtype), out_bytes = cpu_dtype_size(out->dtype);
+    int last = in->ndim - 1, prod = call->op == NDP_OP_cumulative_prod;
+    p->in = cpu_ptr(in);
+    p->out = cpu_ptr(out);
+    p->load = io[in->dtype].load;
+    p->store = io[out->dtype].store;
+    cpu_axes_begin(&p->rows, 2);
+    for (int d = 0; d < last; d++) {
+        int64_t step[2] = {in->stride[d] * in_bytes, out->stride[d] * out_bytes};
+        cpu_axes_add(&p->rows, in->shape[d], step);
+    }
+    cpu_axes_sort(&p->rows);
+    cpu_axes_end(&p->rows);
+    p->n = last < 0 ? 1 : in->shape[last];
+    p->step[0] = last < 0 ? 0 : in->stride[last] * in_bytes;
+    p->step[1] = last < 0 ? 0 : out->stride[last] * out_bytes;
+    int kind = in->dtype >= NDP_C64 ? 2 : in->dtype >= NDP_F16 ? 1 : 0;
+    p->along = along_loops[kind][prod];
+    p->across = across_loops[kind][prod];
+    p->start = prod ? (carry){{1, 0}, {0, 0}, 1} : (carry){{-0.0, -0.0}, {0, 0}, 0};
+    /* Rows side by side where they are closer to each other than their own elements are. */
+    int64_t next = cpu_axes_inner(&p->rows, 0), own = p->step[0];
+    int64_t inner = p->rows.extent[p->rows.n - 1];
+    p->beside = inner >= 8 && p->n > 1 && (own < 0 ? -own : own) > (next < 0 ? -next : next);
+    p->tiles = (inner + TILE - 1) / TILE;
+}
+
+static void scan_rows(void *ctx, int64_t begin, int64_t end)
+{
+    const plan *p = ctx;
+    double block[2 * BLOCK];
+    cpu_place row;
+    cpu_place_seek(&row, &p->rows, begin);
+    for (int64_t u = begin; u < end; u++, cpu_place_step(&row, 1)) {
+        carry c = p->start;
+        for (int64_t i = 0; i < p->n; i += BLOCK) {
+            int64_t m = p->n - i < BLOCK ? p->n - i : BLOCK;
+            p->load(block, p->in + row.offset[0] + i * p->step[0], p->step[0], m);
+            p->along(&c, block, m);
+            p->store(p->out + row.offset[1] + i * p->step[1], p->step[1], block, m);
+        }
+    }
+}
+
+static void scan_tiles(void *ctx, int64_t begin, int64_t end)
+{
+    const plan *p = ctx;
+    const cpu_axes *a = &p->rows;
+    double line[2 * TILE];
+    carry c[TILE];
+    int64_t inner = a->extent[a->n - 1];
+    for (int64_t u = begin; u < end; u++) {
+        cpu_place row;
+        cpu_place_seek(&row, a, u / p->tiles * inner + u % p->tiles * TILE);
+        int64_t room = cpu_place_room(&row), m = room < TILE ? room : TILE;
+        for (int64_t j = 0; j < m; j++)
+            c[j] = p->start;
+        for (int64_t i = 0; i < p->n; i++) {
+            p->load(line, p->in + row.offset[0] + i * p->step[0], a->stride[0][a->n - 1], m);
+            p->across(c, line, m);
+            p->store(p->out + row.offset[1] + i * p->step[1], a->stride[1][a->n - 1], line, m);
+        }
+    }
+}
+
+static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
+{
+    (void)kernel;
+    (void)stream;
+    plan p;
+    plan_make(&p, call);
+    if (p.rows.size == 0 || p.n == 0)
+        return NDP_OK;
+    int64_t width = p.beside ? TILE : 1, grain = GRAIN / (p.n * width);
+    int64_t units = p.beside ? p.rows.size / p.rows.extent[p.rows.n - 1] * p.tiles : p.rows.size;
+    cpu_parallel(units, grain > 1 ? grain : 1, p.beside ? scan_tiles : scan_rows, &p);
+    return NDP_OK;
+}
+
+static const ndp_kernel the_kernel = {
+    .size = sizeof(ndp_kernel),
+    .max_ndim = NDP_MAX_NDIM,
+    .run = run,
+};
 
 static uint64_t dtypes(int32_t op)
 {
-    (void)op;
-    return 0;
+    return cpu_domain_dtypes(op);
 }
 
 static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
 {
-    snprintf(why, n, "%s has no kernel yet", cpu_op_name(like->op));
+    int32_t in = like->in[0].dtype, out = like->out[0].dtype;
+    int32_t wide = in >= NDP_F16 ? in : in >= NDP_U8 ? NDP_U64 : NDP_I64;
+    if (in > 0 && in < NDP_DTYPE_END && (out == in || out == wide))
+        return &the_kernel;
+    snprintf(why, n, "the CPU plug-in has no %s from dtype %d to dtype %d", cpu_op_name(like->op),
+             (int)in, (int)out);
     return NULL;
 }
 
