@@ -30,8 +30,8 @@ void index_plan_make(index_plan *p, int axis, const ndp_view *table, const ndp_v
     const ndp_view *shape = at->ndim == table->ndim ? at : value; /* take: indices are 1-d */
     int one_for_all = at->ndim != table->ndim || (at->ndim == 1 && table->ndim == 1);
     int lane[NDP_MAX_NDIM];
-    int n = sort_lanes(lane, table->ndim, axis,
-                       written == INDEX_TABLE ? table->stride : value->stride);
+    int n =
+        sort_lanes(lane, table->ndim, axis, written == INDEX_TABLE ? table->stride : value->stride);
     p->nbytes = cpu_dtype_size(table->dtype);
     p->table = cpu_ptr(table);
     p->at = (const int64_t *)cpu_ptr(at);
@@ -66,7 +66,8 @@ typedef struct {
     atomic_int bad;
 } check;
 
-/* Rows begin to end. Adding the extent maps what is allowed to 0 .. 2*extent-1 in unsigned arithmetic. */
+/* Rows begin to end. Adding the extent maps what is allowed to 0 .. 2*extent-1 in unsigned
+ * arithmetic. */
 static void check_rows(void *ctx, int64_t begin, int64_t end)
 {
     check *c = ctx;
@@ -127,8 +128,12 @@ int32_t index_check(const ndp_call *call, const ndp_view *at, int axis, int64_t 
     int64_t row = cpu_walk_pop(&outer, stride);
     if (row > split && outer.ndim == 0) { /* one long row: pieces of it, then the rest */
         int64_t pieces = row / split, step[CPU_WALK_MAX] = {stride[0] * split};
-        check tail = {(const int64_t *)cpu_ptr(at) + pieces * step[0], (uint64_t)extent,
-                      row - pieces * split, stride[0], &outer, 0};
+        check tail = {(const int64_t *)cpu_ptr(at) + pieces * step[0],
+                      (uint64_t)extent,
+                      row - pieces * split,
+                      stride[0],
+                      &outer,
+                      0};
         check_rows(&tail, 0, 1);
         if (atomic_load(&tail.bad))
             return report_first(call, at, axis, extent);
@@ -147,11 +152,16 @@ static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
     (void)why;
     (void)n;
     switch (cpu_op_class(like->op)) {
-    case NDP_CLASS_TAKE: return &index_take_kernel;
-    case NDP_CLASS_GATHER: return &index_gather_kernel;
-    case NDP_CLASS_SCATTER: return &index_scatter_kernel;
-    case NDP_CLASS_COMPRESS: return &select_compress_kernel;
-    default: return &select_nonzero_kernel;
+    case NDP_CLASS_TAKE:
+        return &index_take_kernel;
+    case NDP_CLASS_GATHER:
+        return &index_gather_kernel;
+    case NDP_CLASS_SCATTER:
+        return &index_scatter_kernel;
+    case NDP_CLASS_COMPRESS:
+        return &select_compress_kernel;
+    default:
+        return &select_nonzero_kernel;
     }
 }
 

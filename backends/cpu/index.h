@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * What take, gather and scatter share: three operands walked together, one of them at positions read from another.
+ * What take, gather and scatter share: three operands walked together, one of them at positions
+ * read from another.
  *
- * All dimensions but the axis are alike (lanes): value[o, j, i] belongs to table[o, index[o, j, i], i]. take is the case where index has stride 0 on every
- * lane dimension. The innermost loop runs along one lane dimension (a row) or, where memory order makes that better, along the axis. */
+ * All dimensions but the axis are alike (lanes): value[o, j, i] belongs to table[o, index[o, j, i],
+ * i]. take is the case where index has stride 0 on every lane dimension. The innermost loop runs
+ * along one lane dimension (a row) or, where memory order makes that better, along the axis. */
 #ifndef NDOCK_CPU_INDEX_H
 #define NDOCK_CPU_INDEX_H
 #include "walk.h"
@@ -21,7 +23,8 @@ typedef struct {
     int64_t nbytes; /* of an element */
 } index_plan;
 
-/* written: which operand's memory order decides the loop order. value NULL: a scalar, plan->value is the caller's to set. */
+/* written: which operand's memory order decides the loop order. value NULL: a scalar, plan->value
+ * is the caller's to set. */
 void index_plan_make(index_plan *p, int axis, const ndp_view *table, const ndp_view *at,
                      const ndp_view *value, int written);
 /* NDP_ERR_INDEX, naming the first bad one, unless every index lies in -extent .. extent-1. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * scatter: a destination updated in place at positions read from an array.
  *
- * Elements that meet lie in one lane (the same place in all dimensions but the axis), and a lane is walked in order by one thread; so the result has the same bits for any number of threads. */
+ * Elements that meet lie in one lane (the same place in all dimensions but the axis), and a lane is
+ * walked in order by one thread; so the result has the same bits for any number of threads. */
 #include "half.h"
 #include "index.h"
 
@@ -161,12 +162,15 @@ static inline complex_f64 add_c128(complex_f64 a, complex_f64 b)
 #define FLOATING 1
 #include "scatter_tmpl.h"
 
-#define UPDATER(kind) {scatter_##kind, row_##kind}
-#define UPDATER_REALS(kind) \
-    [NDP_I8] = UPDATER(kind##_i8), [NDP_I16] = UPDATER(kind##_i16), \
-    [NDP_I32] = UPDATER(kind##_i32), [NDP_I64] = UPDATER(kind##_i64), \
-    [NDP_U8] = UPDATER(kind##_u8), [NDP_U16] = UPDATER(kind##_u16), \
-    [NDP_U32] = UPDATER(kind##_u32), [NDP_U64] = UPDATER(kind##_u64), \
+#define UPDATER(kind)              \
+    {                              \
+        scatter_##kind, row_##kind \
+    }
+#define UPDATER_REALS(kind)                                             \
+    [NDP_I8] = UPDATER(kind##_i8), [NDP_I16] = UPDATER(kind##_i16),     \
+    [NDP_I32] = UPDATER(kind##_i32), [NDP_I64] = UPDATER(kind##_i64),   \
+    [NDP_U8] = UPDATER(kind##_u8), [NDP_U16] = UPDATER(kind##_u16),     \
+    [NDP_U32] = UPDATER(kind##_u32), [NDP_U64] = UPDATER(kind##_u64),   \
     [NDP_F16] = UPDATER(kind##_f16), [NDP_BF16] = UPDATER(kind##_bf16), \
     [NDP_F32] = UPDATER(kind##_f32), [NDP_F64] = UPDATER(kind##_f64)
 static const updater sets[17] = {[1] = UPDATER(set_1),
@@ -174,8 +178,8 @@ static const updater sets[17] = {[1] = UPDATER(set_1),
                                  [4] = UPDATER(set_4),
                                  [8] = UPDATER(set_8),
                                  [16] = UPDATER(set_16)};
-static const updater adds[NDP_DTYPE_END] = {UPDATER_REALS(add), [NDP_C64] = UPDATER(add_c64),
-                                            [NDP_C128] = UPDATER(add_c128)};
+static const updater adds[NDP_DTYPE_END] = {
+    UPDATER_REALS(add), [NDP_C64] = UPDATER(add_c64), [NDP_C128] = UPDATER(add_c128)};
 static const updater mins[NDP_DTYPE_END] = {UPDATER_REALS(min), [NDP_BOOL] = UPDATER(min_u8)};
 static const updater maxs[NDP_DTYPE_END] = {UPDATER_REALS(max), [NDP_BOOL] = UPDATER(max_u8)};
 
@@ -232,10 +236,14 @@ static void update(void *ctx, int64_t begin, int64_t end)
 static updater pick(int32_t op, int32_t dtype)
 {
     switch (op) {
-    case NDP_OP_scatter_add: return adds[dtype];
-    case NDP_OP_scatter_min: return mins[dtype];
-    case NDP_OP_scatter_max: return maxs[dtype];
-    default: return sets[cpu_dtype_size(dtype)];
+    case NDP_OP_scatter_add:
+        return adds[dtype];
+    case NDP_OP_scatter_min:
+        return mins[dtype];
+    case NDP_OP_scatter_max:
+        return maxs[dtype];
+    default:
+        return sets[cpu_dtype_size(dtype)];
     }
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Inner loops of one kind of scatter for one dtype. The includer sets T, the element's type, UPDATE(old, new)
- * and FN(name); T stays defined. */
+ * Inner loops of one kind of scatter for one dtype. The includer sets T, the element's type,
+ * UPDATE(old, new) and FN(name); T stays defined. */
 
-/* table[at[i], i] = UPDATE(it, value[i]) in order of i: along the axis the same element may come again. */
+/* table[at[i], i] = UPDATE(it, value[i]) in order of i: along the axis the same element may come
+ * again. */
 static void FN(scatter)(char *table, const char *value, const int64_t *at, const index_run *r)
 {
     T *to = (T *)table;

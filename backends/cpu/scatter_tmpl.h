@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Adding, min and max scatters of one real dtype. The includer sets T (stored), C (computed in), LOAD and STORE between them, FLOATING and TYPE(name). */
+ * Adding, min and max scatters of one real dtype. The includer sets T (stored), C (computed in),
+ * LOAD and STORE between them, FLOATING and TYPE(name). */
 
 static inline T TYPE(add)(T old, T new)
 {
 #if FLOATING
     return STORE(LOAD(old) + LOAD(new));
 #else
-    return (T)((uint64_t)old + (uint64_t)new); /* wraps */
+    return (T)((uint64_t)old + (uint64_t) new); /* wraps */
 #endif
 }
 

@@ -93,10 +93,11 @@ struct search_job {
 #include "search_tmpl.h"
 
 static search_fn *const searches[NDP_DTYPE_END] = {
-    [NDP_BOOL] = search_u8, [NDP_I8] = search_i8,   [NDP_I16] = search_i16, [NDP_I32] = search_i32,
-    [NDP_I64] = search_i64, [NDP_U8] = search_u8,   [NDP_U16] = search_u16, [NDP_U32] = search_u32,
-    [NDP_U64] = search_u64, [NDP_F16] = search_f16, [NDP_BF16] = search_bf16,
-    [NDP_F32] = search_f32, [NDP_F64] = search_f64,
+    [NDP_BOOL] = search_u8, [NDP_I8] = search_i8,     [NDP_I16] = search_i16,
+    [NDP_I32] = search_i32, [NDP_I64] = search_i64,   [NDP_U8] = search_u8,
+    [NDP_U16] = search_u16, [NDP_U32] = search_u32,   [NDP_U64] = search_u64,
+    [NDP_F16] = search_f16, [NDP_BF16] = search_bf16, [NDP_F32] = search_f32,
+    [NDP_F64] = search_f64,
 };
 
 /* Positions begin to end-1 of values in C order. */
@@ -144,5 +145,4 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call
     return NDP_OK;
 }
 
-const ndp_kernel search_kernel = {
-    .size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .run = run};
+const ndp_kernel search_kernel = {.size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .run = run};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Binary search of one kind of element. The includer sets T (stored), VALUE(x), what is compared, of type C, FLOATING and FN(name). */
+ * Binary search of one kind of element. The includer sets T (stored), VALUE(x), what is compared,
+ * of type C, FLOATING and FN(name). */
 
 /* Whether the sorted element a lies before the place of v. NaN sorts last, and equals NaN. */
 static inline int FN(before)(C a, C v, int right)
@@ -24,8 +25,8 @@ static inline void FN(batch)(const char *sorted, int64_t stride, int64_t n, cons
     for (int64_t left = n; left > 1;) {
         int64_t half = left / 2;
         for (int64_t i = 0; i < m; i++)
-            base[i] += -(int64_t)FN(before)(VALUE(a[(base[i] + half - 1) * stride]), v[i], right) &
-                       half;
+            base[i] +=
+                -(int64_t)FN(before)(VALUE(a[(base[i] + half - 1) * stride]), v[i], right) & half;
         left -= half;
     }
     for (int64_t i = 0; i < m; i++)
@@ -40,11 +41,13 @@ static void FN(search)(const search_job *w, const char *values, int64_t value_st
         int64_t n = m - i < SEARCH_BATCH ? m - i : SEARCH_BATCH;
         const char *from = values + i * value_stride * (int64_t)sizeof(T);
         if (w->right)
-            FN(batch)(w->sorted, w->stride, w->n, from, value_stride, n, out + i * out_stride,
-                      out_stride, 1);
+            FN(batch)
+            (w->sorted, w->stride, w->n, from, value_stride, n, out + i * out_stride, out_stride,
+             1);
         else
-            FN(batch)(w->sorted, w->stride, w->n, from, value_stride, n, out + i * out_stride,
-                      out_stride, 0);
+            FN(batch)
+            (w->sorted, w->stride, w->n, from, value_stride, n, out + i * out_stride, out_stride,
+             0);
     }
 }
 #undef T

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * compress and nonzero: what is selected depends on the data. Two passes over blocks whose size does not depend on the threads: count, then write each
- * block's part where the counts before it say. */
+ * compress and nonzero: what is selected depends on the data. Two passes over blocks whose size
+ * does not depend on the threads: count, then write each block's part where the counts before it
+ * say. */
 #include <string.h>
 #include "index.h"
 
@@ -15,10 +16,10 @@ typedef struct SELECTED {
 
 /* Floating elements are nonzero when a bit other than the sign is set: NaN is, -0 is not. */
 #define ANY(x) ((x) != 0)
-#define ANY_F16(x) (((x) & 0x7fffu) != 0)
-#define ANY_F32(x) (((x) & 0x7fffffffu) != 0)
-#define ANY_F64(x) (((x) & INT64_MAX) != 0)
-#define ANY_C64(x) (((x) & 0x7fffffff7fffffffu) != 0)
+#define ANY_F16(x) (((x)&0x7fffu) != 0)
+#define ANY_F32(x) (((x)&0x7fffffffu) != 0)
+#define ANY_F64(x) (((x)&INT64_MAX) != 0)
+#define ANY_C64(x) (((x)&0x7fffffff7fffffffu) != 0)
 #define ANY_C128(x) ((((x).re | (x).im) & INT64_MAX) != 0)
 
 #define TYPE(name) name##_1
@@ -84,13 +85,16 @@ typedef struct {
 typedef void compress_fn(const char *a, int64_t stride, const uint8_t *mask, int64_t mask_stride,
                          int64_t n, char *to, int64_t step, int64_t position, int64_t end);
 
-#define TESTER(kind) {count_##kind, positions_##kind}
+#define TESTER(kind)                   \
+    {                                  \
+        count_##kind, positions_##kind \
+    }
 static const tester testers[NDP_DTYPE_END] = {
-    [NDP_BOOL] = TESTER(1),   [NDP_I8] = TESTER(1),    [NDP_U8] = TESTER(1),
-    [NDP_I16] = TESTER(2),    [NDP_U16] = TESTER(2),   [NDP_I32] = TESTER(4),
-    [NDP_U32] = TESTER(4),    [NDP_I64] = TESTER(8),   [NDP_U64] = TESTER(8),
-    [NDP_F16] = TESTER(f16),  [NDP_BF16] = TESTER(f16), [NDP_F32] = TESTER(f32),
-    [NDP_F64] = TESTER(f64),  [NDP_C64] = TESTER(c64), [NDP_C128] = TESTER(16),
+    [NDP_BOOL] = TESTER(1),  [NDP_I8] = TESTER(1),     [NDP_U8] = TESTER(1),
+    [NDP_I16] = TESTER(2),   [NDP_U16] = TESTER(2),    [NDP_I32] = TESTER(4),
+    [NDP_U32] = TESTER(4),   [NDP_I64] = TESTER(8),    [NDP_U64] = TESTER(8),
+    [NDP_F16] = TESTER(f16), [NDP_BF16] = TESTER(f16), [NDP_F32] = TESTER(f32),
+    [NDP_F64] = TESTER(f64), [NDP_C64] = TESTER(c64),  [NDP_C128] = TESTER(16),
 };
 static compress_fn *const compresses[17] = {
     [1] = compress_1, [2] = compress_2, [4] = compress_4, [8] = compress_8, [16] = compress_16};
@@ -120,7 +124,8 @@ typedef struct {
     const char *a;
     const uint8_t *mask;
     char *out;
-    int64_t n, block, nbytes, mask_stride, stride, step; /* stride, step: from row to row, in elements */
+    int64_t n, block, nbytes, mask_stride, stride,
+        step; /* stride, step: from row to row, in elements */
     int64_t capacity, total, *starts, blocks;
     cpu_walk inner; /* one row, its last dimension taken off */
     int64_t row, row_stride, row_step;
@@ -262,9 +267,9 @@ static void nonzero_write(void *ctx, int64_t begin, int64_t end)
         cpu_cursor_set(&c, &w->outer, at / w->row);
         for (int64_t i = at % w->row; at < stop && position < limit; i = 0) {
             int64_t n = w->row - i < stop - at ? w->row - i : stop - at;
-            int64_t next = w->with.positions(w->a + (c.at[0] + i * w->stride) * w->nbytes,
-                                             w->stride, i, n, w->out + outer * w->coordinate,
-                                             w->step, position, limit);
+            int64_t next =
+                w->with.positions(w->a + (c.at[0] + i * w->stride) * w->nbytes, w->stride, i, n,
+                                  w->out + outer * w->coordinate, w->step, position, limit);
             for (; position < next; position++)
                 for (int d = 0; d < outer; d++)
                     w->out[position * w->step + d * w->coordinate] = c.index[d];

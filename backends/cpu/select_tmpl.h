@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Inner loops of compress and nonzero for one kind of element. The includer sets T, NONZERO(x), TYPE(name),
- * ACC, an unsigned type of T's width if there is one, and MOVES (compress wanted too). */
+ * Inner loops of compress and nonzero for one kind of element. The includer sets T, NONZERO(x),
+ * TYPE(name), ACC, an unsigned type of T's width if there is one, and MOVES (compress wanted too).
+ */
 
 static int64_t TYPE(count)(const char *a, int64_t stride, int64_t n)
 {
@@ -8,7 +9,8 @@ static int64_t TYPE(count)(const char *a, int64_t stride, int64_t n)
     int64_t count = 0;
     int64_t i = 0;
     if (stride == 1)
-        for (; i + 128 <= n; i += 128) { /* short sums in T's own width vectorise without widening */
+        for (; i + 128 <= n;
+             i += 128) { /* short sums in T's own width vectorise without widening */
             ACC few = 0;
             for (int64_t j = 0; j < 128; j++)
                 few = (ACC)(few + NONZERO(x[i + j]));
@@ -19,8 +21,9 @@ static int64_t TYPE(count)(const char *a, int64_t stride, int64_t n)
     return count;
 }
 
-/* Coordinates along the last dimension, from first on, of nonzero elements into out[position*step], up to position end. Returns the next position. Each is
- * stored before it is known whether it counts: no branch to mispredict. */
+/* Coordinates along the last dimension, from first on, of nonzero elements into out[position*step],
+ * up to position end. Returns the next position. Each is stored before it is known whether it
+ * counts: no branch to mispredict. */
 static int64_t TYPE(positions)(const char *a, int64_t stride, int64_t first, int64_t n,
                                int64_t *out, int64_t step, int64_t position, int64_t end)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * sort and argsort along the last dimension: rows in parallel, or the whole team on one long row. */
+ * sort and argsort along the last dimension: rows in parallel, or the whole team on one long row.
+ */
 #include <stdatomic.h>
 #include <string.h>
 #include "sort.h"
@@ -63,7 +64,7 @@ static void load_chunk(void *ctx, int64_t begin, int64_t end)
     values_job *w = ctx;
     const sort_row *r = w->r;
     if (sort_keys_of(r->dtype)->load(r->a + begin * r->stride * w->nbytes, r->stride, end - begin,
-                                    w->flip, w->min, w->keys + begin * w->nbytes))
+                                     w->flip, w->min, w->keys + begin * w->nbytes))
         atomic_store_explicit(&w->special, 1, memory_order_relaxed);
 }
 
@@ -72,13 +73,13 @@ static void store_chunk(void *ctx, int64_t begin, int64_t end)
     values_job *w = ctx;
     const sort_row *r = w->r;
     sort_keys_of(r->dtype)->store(w->keys + begin * w->nbytes, end - begin, w->flip, w->min,
-                                 r->out + begin * r->out_stride * w->nbytes, r->out_stride);
+                                  r->out + begin * r->out_stride * w->nbytes, r->out_stride);
 }
 
 static void sort_values(const sort_row *r)
 {
-    static void *(*const sorts[9])(void *, void *, int64_t, int, int, int64_t *) = {
-        [2] = sort_u16, [4] = sort_u32, [8] = sort_u64};
+    static void *(*const sorts[9])(void *, void *, int64_t, int, int,
+                                   int64_t *) = {[2] = sort_u16, [4] = sort_u32, [8] = sort_u64};
     const sort_keys *k = sort_keys_of(r->dtype);
     values_job w = {r, row_flip(r), 0, cpu_dtype_size(r->dtype), r->buffer[0], 0};
     int bits = key_range(r, &w.min);
@@ -132,7 +133,7 @@ static void pair_chunk(void *ctx, int64_t begin, int64_t end)
         uint64_t *packed = (uint64_t *)w->to + begin;
         sort_pair *pair = (sort_pair *)w->to + begin;
         sort_keys_of(r->dtype)->keys(r->a + begin * r->stride * nbytes, r->stride, n, row_flip(r),
-                                    block);
+                                     block);
         for (int64_t i = 0; i < n && w->index_bits; i++)
             packed[i] = (block[i] - w->min) << w->index_bits | (uint64_t)(begin + i);
         for (int64_t i = 0; i < n && !w->index_bits; i++)
@@ -220,8 +221,12 @@ static void sort_c128_values(const sort_row *r)
 static void sort_row_values(const sort_row *r)
 {
     switch (cpu_dtype_size(r->dtype)) {
-    case 1: sort_bytes(r); break;
-    case 16: sort_c128_values(r); break;
+    case 1:
+        sort_bytes(r);
+        break;
+    case 16:
+        sort_c128_values(r);
+        break;
     default:
         if (r->dtype == NDP_C64)
             sort_c64_values(r);
@@ -239,7 +244,7 @@ static int64_t round_up(int64_t nbytes)
 int64_t sort_positions_nbytes(int32_t dtype, int64_t n)
 {
     int64_t nbytes = cpu_dtype_size(dtype);
-    int64_t element = nbytes == 16 ? (int64_t)sizeof(sort_c128_at)
+    int64_t element = nbytes == 16                          ? (int64_t)sizeof(sort_c128_at)
                       : nbytes == 8 || n > (int64_t)1 << 32 ? (int64_t)sizeof(sort_pair)
                                                             : 8;
     return round_up(n * element);
@@ -260,7 +265,8 @@ static int64_t buffer_nbytes(const ndp_call *call)
 {
     const ndp_view *a = &call->in[0];
     int64_t n = a->shape[a->ndim - 1];
-    return call->op == NDP_OP_sort ? values_nbytes(a->dtype, n) : sort_positions_nbytes(a->dtype, n);
+    return call->op == NDP_OP_sort ? values_nbytes(a->dtype, n)
+                                   : sort_positions_nbytes(a->dtype, n);
 }
 
 int64_t sort_rows(const ndp_call *call)
@@ -345,8 +351,8 @@ static void slot_rows(void *ctx, int64_t begin, int64_t end)
     const job *w = ctx;
     for (int64_t slot = begin; slot < end; slot++) {
         sort_row r = w->row;
-        char *memory = cpu_ptr(&w->call->scratch) +
-                       slot * (2 * w->buffer_nbytes + w->counts_nbytes);
+        char *memory =
+            cpu_ptr(&w->call->scratch) + slot * (2 * w->buffer_nbytes + w->counts_nbytes);
         r.counts = (int64_t *)memory;
         r.buffer[0] = memory + w->counts_nbytes;
         r.buffer[1] = r.buffer[0] + w->buffer_nbytes;
@@ -371,8 +377,13 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call
     int last = a->ndim - 1;
     int64_t n = a->shape[last];
     job w = {.call = call, .rows = sort_rows(call), .buffer_nbytes = buffer_nbytes(call)};
-    w.row = (sort_row){.a = cpu_ptr(a), .stride = a->stride[last], .n = n, .dtype = a->dtype,
-                       .out = cpu_ptr(out), .out_stride = out->stride[last], .n_out = n};
+    w.row = (sort_row){.a = cpu_ptr(a),
+                       .stride = a->stride[last],
+                       .n = n,
+                       .dtype = a->dtype,
+                       .out = cpu_ptr(out),
+                       .out_stride = out->stride[last],
+                       .n_out = n};
     w.row.descending = ((const ndp_sort *)call->params)->descending ? UINT64_MAX : 0;
     w.counts_nbytes = sort_counts_nbytes(n);
     cpu_walk_views(&w.outer, 2, both, 0, last);

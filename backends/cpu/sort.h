@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * What the files of sorting share.
  *
- * Every dtype but c128 is sorted as unsigned keys: integers with the sign bit turned, floats with all bits turned below zero. Keys of -0 and +0 are one, as are
- * those of all NaNs, which is the largest. Descending order turns all bits of the key, so a stable sort keeps equal elements in order both ways. Since a stable
- * sort has one right answer, the algorithm may depend on size and threads. */
+ * Every dtype but c128 is sorted as unsigned keys: integers with the sign bit turned, floats with
+ * all bits turned below zero. Keys of -0 and +0 are one, as are those of all NaNs, which is the
+ * largest. Descending order turns all bits of the key, so a stable sort keeps equal elements in
+ * order both ways. Since a stable sort has one right answer, the algorithm may depend on size and
+ * threads. */
 #ifndef NDOCK_CPU_SORT_H
 #define NDOCK_CPU_SORT_H
 #include "cpu.h"
@@ -21,13 +23,15 @@ typedef struct {
 
 /* ---- sort_isa.c: between elements in memory and keys; strides in elements ---- */
 typedef struct {
-    uint64_t bias; /* of integers: the sign bit. Combined with all ones for descending order it is flip below */
+    uint64_t bias; /* of integers: the sign bit. Combined with all ones for descending order it is
+                      flip below */
     /* Keys, widened. */
     void (*keys)(const char *a, int64_t stride, int64_t n, uint64_t flip, uint64_t *out);
     /* The least and the greatest key. */
     void (*range)(const char *a, int64_t stride, int64_t n, uint64_t flip, uint64_t *least,
                   uint64_t *most);
-    /* Keys less min in their own width; nonzero if there is a -0 or a NaN, whose bits the key has lost. */
+    /* Keys less min in their own width; nonzero if there is a -0 or a NaN, whose bits the key has
+     * lost. */
     int (*load)(const char *a, int64_t stride, int64_t n, uint64_t flip, uint64_t min, void *out);
     /* Puts the zeros and NaNs of a, in order, among the sorted keys. */
     void (*restore)(const char *a, int64_t stride, int64_t n, uint64_t flip, uint64_t min,
@@ -46,7 +50,8 @@ static inline const sort_keys *sort_keys_of(int32_t dtype)
     return &CPU_ISA_PICK(sort_table_of)->keys[dtype];
 }
 
-/* ---- sort_elements.c: stable sorts of elements in a, with b of the same size for use. Return where the result is ---- */
+/* ---- sort_elements.c: stable sorts of elements in a, with b of the same size for use. Return
+ * where the result is ---- */
 #define SORT_SMALL 256       /* up to so many, counts may be NULL and nothing but a and b is used */
 #define SORT_DIGITS 2048     /* values of a radix digit */
 #define SORT_PARALLEL 262144 /* from here on the team shares one row */
@@ -86,7 +91,7 @@ typedef struct {
 } sort_row;
 void sort_row_positions(const sort_row *r); /* out is i64 */
 /* Up to SORT_LANES rows of one length at once, where sort_lanes_fit. Needs no buffers. */
-#define SORT_LANES_MAX 512
+#define SORT_LANES_MAX 1024
 int sort_lanes_fit(int32_t dtype, int64_t n, int positions);
 void sort_lanes_values(const sort_row *r, int rows);
 void sort_lanes_positions(const sort_row *r, int rows);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Sorting algorithms, once for each kind of element: radix for many keys, merging for few and for c128. */
+ * Sorting algorithms, once for each kind of element: radix for many keys, merging for few and for
+ * c128. */
 #include <string.h>
 #include "sort.h"
 
-/* counts[chunk][digit] become places: digits in order, within a digit chunks in order. 0: all have the same digit, nothing is to move. */
+/* counts[chunk][digit] become places: digits in order, within a digit chunks in order. 0: all have
+ * the same digit, nothing is to move. */
 static int sort_counts_to_starts(int64_t *counts, int64_t chunks, int64_t digits, int64_t n)
 {
     int64_t sum = 0;

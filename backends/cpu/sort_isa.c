@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Sort keys of every dtype that has them, and sorting networks over lanes: what gains from wide registers. Built once per SIMD level. */
+ * Sort keys of every dtype that has them, and sorting networks over lanes: what gains from wide
+ * registers. Built once per SIMD level. */
 #include "sort.h"
 
 #define KEYED __attribute__((may_alias))
@@ -41,8 +42,9 @@ typedef uint64_t KEYED u64;
 #define INFINITE 0x7ff0000000000000u
 #include "sort_keys_tmpl.h"
 
-/* c64 by real, then imaginary part. As NumPy has it, NaN in the imaginary part alone comes after all numbers, then NaN in the real part alone, then in both; within
- * these the other part decides. The keys of infinities leave room above them for the first of the three. */
+/* c64 by real, then imaginary part. As NumPy has it, NaN in the imaginary part alone comes after
+ * all numbers, then NaN in the real part alone, then in both; within these the other part decides.
+ * The keys of infinities leave room above them for the first of the three. */
 static void keys_c64(const char *a, int64_t stride, int64_t n, uint64_t flip, uint64_t *out)
 {
     const u32 *x = (const u32 *)a;
@@ -81,20 +83,21 @@ static void range_c64(const char *a, int64_t stride, int64_t n, uint64_t flip, u
 #define KEYS_FLOAT(kind) KEYS_INT(kind), .restore = restore_##kind
 const sort_table CPU_ISA_FN(sort_table_of) = {
     .network = {[2] = network_16, [4] = network_32, [8] = network_64},
-    .keys = {
-        [NDP_BOOL] = {KEYS_INT(8)},
-        [NDP_U8] = {KEYS_INT(8)},
-        [NDP_U16] = {KEYS_INT(16)},
-        [NDP_U32] = {KEYS_INT(32)},
-        [NDP_U64] = {KEYS_INT(64)},
-        [NDP_I8] = {KEYS_INT(8), .bias = 0x80},
-        [NDP_I16] = {KEYS_INT(16), .bias = 0x8000},
-        [NDP_I32] = {KEYS_INT(32), .bias = 0x80000000u},
-        [NDP_I64] = {KEYS_INT(64), .bias = (uint64_t)1 << 63},
-        [NDP_F16] = {KEYS_FLOAT(f16)},
-        [NDP_BF16] = {KEYS_FLOAT(bf16)},
-        [NDP_F32] = {KEYS_FLOAT(f32)},
-        [NDP_F64] = {KEYS_FLOAT(f64)},
-        [NDP_C64] = {KEYS(c64)},
-    },
+    .keys =
+        {
+            [NDP_BOOL] = {KEYS_INT(8)},
+            [NDP_U8] = {KEYS_INT(8)},
+            [NDP_U16] = {KEYS_INT(16)},
+            [NDP_U32] = {KEYS_INT(32)},
+            [NDP_U64] = {KEYS_INT(64)},
+            [NDP_I8] = {KEYS_INT(8), .bias = 0x80},
+            [NDP_I16] = {KEYS_INT(16), .bias = 0x8000},
+            [NDP_I32] = {KEYS_INT(32), .bias = 0x80000000u},
+            [NDP_I64] = {KEYS_INT(64), .bias = (uint64_t)1 << 63},
+            [NDP_F16] = {KEYS_FLOAT(f16)},
+            [NDP_BF16] = {KEYS_FLOAT(bf16)},
+            [NDP_F32] = {KEYS_FLOAT(f32)},
+            [NDP_F64] = {KEYS_FLOAT(f64)},
+            [NDP_C64] = {KEYS(c64)},
+        },
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Elements of one kind as sort keys. The includer sets U, an unsigned type of the element's width that may alias it, TYPE(name), and INFINITE, the bits of
- * +infinity, or 0 for integers. */
-#define ALL ((U)~(U)0)
+ * Elements of one kind as sort keys. The includer sets U, an unsigned type of the element's width
+ * that may alias it, TYPE(name), and INFINITE, the bits of +infinity, or 0 for integers. */
+#define ALL ((U) ~(U)0)
 #define SIGN ((U)(ALL / 2 + 1))
 
 /* Order of bits without regard to zeros and NaNs. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Sorting many short rows: SORT_LANES of them at once through a network, interleaved in a buffer on the stack. */
+ * Sorting many short rows: SORT_LANES of them at once through a network, interleaved in a buffer on
+ * the stack. */
 #include <string.h>
 #include "sort.h"
 
@@ -59,7 +60,8 @@ void sort_lanes_values(const sort_row *r, int rows)
     }
 }
 
-/* A key and its position in one word are unique, so the network, which is not stable, gives the stable answer. */
+/* A key and its position in one word are unique, so the network, which is not stable, gives the
+ * stable answer. */
 void sort_lanes_positions(const sort_row *r, int rows)
 {
     uint64_t lanes[SORT_LANES_MAX * SORT_LANES], row[SORT_LANES_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Stable sorts of one kind of element. The includer sets E, ELEMENT(name), BEFORE(x, y) (x must come before y), and KEY(x), the unsigned key, for elements that
- * can be sorted by radix. */
+ * Stable sorts of one kind of element. The includer sets E, ELEMENT(name), BEFORE(x, y) (x must
+ * come before y), and KEY(x), the unsigned key, for elements that can be sorted by radix. */
 
 static void ELEMENT(insertion)(E *a, int64_t n)
 {
@@ -13,7 +13,8 @@ static void ELEMENT(insertion)(E *a, int64_t n)
     }
 }
 
-/* Which side gives the next element is chosen without a branch: for random data it cannot be predicted. */
+/* Which side gives the next element is chosen without a branch: for random data it cannot be
+ * predicted. */
 static void ELEMENT(merge)(const E *x, int64_t nx, const E *y, int64_t ny, E *out, int64_t n)
 {
     const E *x_end = x + nx, *y_end = y + ny, *out_end = out + n;
@@ -87,28 +88,31 @@ typedef struct {
 
 static void ELEMENT(histogram)(void *ctx, int64_t begin, int64_t end)
 {
-    const ELEMENT(radix_job) *w = ctx;
-    int64_t *count = w->counts + begin / w->grain * SORT_DIGITS;
-    memset(count, 0, ((size_t)w->mask + 1) * sizeof *count);
+    const ELEMENT(radix_job) w = *(const ELEMENT(radix_job) *)ctx;
+    int64_t *count = w.counts + begin / w.grain * SORT_DIGITS;
+    memset(count, 0, ((size_t)w.mask + 1) * sizeof *count);
     for (int64_t i = begin; i < end; i++)
-        count[(uint32_t)(KEY(w->from[i]) >> w->shift) & w->mask]++;
+        count[(uint32_t)(KEY(w.from[i]) >> w.shift) & w.mask]++;
 }
 
 static void ELEMENT(deal)(void *ctx, int64_t begin, int64_t end)
 {
-    const ELEMENT(radix_job) *w = ctx;
-    int64_t *next = w->counts + begin / w->grain * SORT_DIGITS;
-    E *to = w->to;
+    const ELEMENT(radix_job) w =
+        *(const ELEMENT(radix_job) *)ctx; /* not reloaded after each store */
+    int64_t *restrict next = w.counts + begin / w.grain * SORT_DIGITS;
+    const E *from = w.from;
+    E *restrict to = w.to;
     for (int64_t i = begin; i < end; i++) {
-        E x = w->from[i];
-        to[next[(uint32_t)(KEY(x) >> w->shift) & w->mask]++] = x;
+        E x = from[i];
+        to[next[(uint32_t)(KEY(x) >> w.shift) & w.mask]++] = x;
     }
 }
 
-/* Least significant digit first; each pass counts a digit by chunk, and deals the chunks out in parallel. */
+/* Least significant digit first; each pass counts a digit by chunk, and deals the chunks out in
+ * parallel. */
 static E *ELEMENT(radix_sort)(E *a, E *b, int64_t n, int low, int bits, int64_t *counts)
 {
-    int widest = n < 16384 ? 8 : 11, passes = (bits + widest - 1) / widest;
+    int widest = n < 4096 ? 8 : 11, passes = (bits + widest - 1) / widest;
     int width = passes ? (bits + passes - 1) / passes : 0;
     ELEMENT(radix_job) w = {a, b, n, sort_grain(n), counts, low, (1u << width) - 1};
     for (; passes > 0; passes--, w.shift += width) {
@@ -123,11 +127,11 @@ static E *ELEMENT(radix_sort)(E *a, E *b, int64_t n, int low, int bits, int64_t 
     return (E *)w.from;
 }
 #undef KEY
-#define RADIX_OR_MERGE(a, b, n, low, bits, counts)                                                 \
-    ((n) <= SORT_SMALL ? ELEMENT(merge_sort)(a, b, n)                                              \
+#define RADIX_OR_MERGE(a, b, n, low, bits, counts)    \
+    ((n) <= SORT_SMALL ? ELEMENT(merge_sort)(a, b, n) \
                        : ELEMENT(radix_sort)(a, b, n, low, bits, counts))
 #else
-#define RADIX_OR_MERGE(a, b, n, low, bits, counts)                                                 \
+#define RADIX_OR_MERGE(a, b, n, low, bits, counts) \
     ((void)(low), (void)(bits), (void)(counts), ELEMENT(merge_sort)(a, b, n))
 #endif
 

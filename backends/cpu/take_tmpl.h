@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Inner loops of take and gather for elements of one size. The includer sets T, an unaliasing type of that size, and FN(name). */
+ * Inner loops of take and gather for elements of one size. The includer sets T, an unaliasing type
+ * of that size, and FN(name). */
 
 /* value[i] = table[at[i], i]: a lane of either, as strides say. */
 static void FN(gather)(char *value, const char *table, const int64_t *at, const index_run *r)

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * topk along the last dimension. Where k is small a row is read once, and only elements better than the k-th best so far are looked at; else it is sorted.
+ * topk along the last dimension. Where k is small a row is read once, and only elements better than
+ * the k-th best so far are looked at; else it is sorted.
  *
- * Keys ascend from the best. Candidates are collected in order of position and sorted stably, so of equal ones the first stay. */
+ * Keys ascend from the best. Candidates are collected in order of position and sorted stably, so of
+ * equal ones the first stay. */
 #include <string.h>
 #include "sort.h"
 #include "walk.h"
 
-#define BLOCK 256
+#define BLOCK 64
+#define SAMPLE 1024
 
 #define CHUNKS_MAX 16
 
-/* Pairs that selection from one chunk needs: the best, their successors, candidates and room to sort them. */
+/* Pairs that selection from one chunk needs: the best, their successors, candidates and room to
+ * sort them. */
 static int64_t chunk_pairs(int64_t k)
 {
     return 4 * k + 2 * BLOCK;
@@ -44,8 +48,7 @@ static void selection_merge(selection *s, const sort_pair *more, int64_t n)
 
 static void selection_settle(selection *s, int bits, int64_t *counts)
 {
-    selection_merge(s, sort_pairs(s->fresh, s->room, s->n_fresh, 0, bits, counts),
-                    s->n_fresh);
+    selection_merge(s, sort_pairs(s->fresh, s->room, s->n_fresh, 0, bits, counts), s->n_fresh);
     s->n_fresh = 0;
 }
 
@@ -55,18 +58,18 @@ typedef struct {
     selection *chunk;
 } select_job;
 
-static void select_chunk(void *ctx, int64_t begin, int64_t end)
+/* Elements from begin to end-1 with keys below limit, or all while there are fewer than k. */
+static void select_scan(const select_job *w, int64_t c, int64_t begin, int64_t end, uint64_t limit,
+                        uint64_t open)
 {
-    const select_job *w = ctx;
     const sort_row *r = w->r;
     const sort_keys *keys = sort_keys_of(r->dtype);
-    int64_t nbytes = cpu_dtype_size(r->dtype), c = begin / w->grain;
+    int64_t nbytes = cpu_dtype_size(r->dtype);
     selection *s = &w->chunk[c];
-    uint64_t block[BLOCK], limit = UINT64_MAX, open = 1;
+    uint64_t block[BLOCK], least, most, flip = keys->bias ^ r->descending;
     for (; begin < end; begin += BLOCK) {
         int64_t n = end - begin < BLOCK ? end - begin : BLOCK;
         const char *a = r->a + begin * r->stride * nbytes;
-        uint64_t least, most, flip = keys->bias ^ r->descending;
         keys->range(a, r->stride, n, flip, &least, &most);
         if (least >= limit && !open)
             continue;
@@ -78,14 +81,44 @@ static void select_chunk(void *ctx, int64_t begin, int64_t end)
         if (s->n_fresh >= s->k) {
             selection_settle(s, 8 * (int)nbytes, r->counts + c * SORT_DIGITS);
             limit = s->best[s->n_best - 1].key;
-            open = s->n_best < s->k;
+            open = 0;
         }
     }
     if (s->n_fresh > 0)
         selection_settle(s, 8 * (int)nbytes, r->counts + c * SORT_DIGITS);
 }
 
-/* How many chunks a row is selected from in parallel; 0: it is better sorted. Depends on shapes alone. */
+/* A key that about twice k and some more elements of the range are below, judged by a sample;
+ * without it, data that get ever better would be sorted as a whole. */
+static uint64_t sampled_limit(const select_job *w, int64_t c, int64_t begin, int64_t end)
+{
+    const sort_row *r = w->r;
+    const sort_keys *keys = sort_keys_of(r->dtype);
+    uint64_t sample[2][SAMPLE], *sorted;
+    int64_t n = end - begin, step = n / SAMPLE, nbytes = cpu_dtype_size(r->dtype);
+    int64_t rank = w->k * SAMPLE / n * 2 + 16;
+    keys->keys(r->a + begin * r->stride * nbytes, r->stride * step, SAMPLE,
+               keys->bias ^ r->descending, sample[0]);
+    sorted =
+        sort_u64(sample[0], sample[1], SAMPLE, 0, 8 * (int)nbytes, r->counts + c * SORT_DIGITS);
+    return sorted[rank] < UINT64_MAX ? sorted[rank] + 1 : UINT64_MAX;
+}
+
+static void select_chunk(void *ctx, int64_t begin, int64_t end)
+{
+    const select_job *w = ctx;
+    int64_t c = begin / w->grain, n = end - begin;
+    selection *s = &w->chunk[c];
+    if (n >= 64 * SAMPLE)
+        select_scan(w, c, begin, end, sampled_limit(w, c, begin, end), 0);
+    if (s->n_best < s->k && s->n_best < n) { /* no sample, or it misled */
+        s->n_best = 0;
+        select_scan(w, c, begin, end, UINT64_MAX, 1);
+    }
+}
+
+/* How many chunks a row is selected from in parallel; 0: it is better sorted. Depends on shapes
+ * alone. */
 static int64_t select_chunks(int64_t n, int64_t k)
 {
     if (n <= SORT_SMALL || k > n / 16 || k + BLOCK >= SORT_PARALLEL)
@@ -184,10 +217,18 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call
         return NDP_OK;
     int last = a->ndim - 1;
     int64_t n = a->shape[last], k = values->shape[last];
-    job w = {.call = call, .values = cpu_ptr(values), .value_stride = values->stride[last],
-             .rows = sort_rows(call), .chunks = select_chunks(n, k)};
-    w.row = (sort_row){.a = cpu_ptr(a), .stride = a->stride[last], .n = n, .dtype = a->dtype,
-                       .out = cpu_ptr(at), .out_stride = at->stride[last], .n_out = k};
+    job w = {.call = call,
+             .values = cpu_ptr(values),
+             .value_stride = values->stride[last],
+             .rows = sort_rows(call),
+             .chunks = select_chunks(n, k)};
+    w.row = (sort_row){.a = cpu_ptr(a),
+                       .stride = a->stride[last],
+                       .n = n,
+                       .dtype = a->dtype,
+                       .out = cpu_ptr(at),
+                       .out_stride = at->stride[last],
+                       .n_out = k};
     w.row.descending = ((const ndp_sort *)call->params)->descending ? UINT64_MAX : 0;
     cpu_walk_views(&w.outer, 3, all, 0, last);
     if (n <= SORT_SMALL) {

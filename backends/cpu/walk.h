@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Walking up to three operands of one shape in C order, with dimensions merged where all of them allow it. */
+ * Walking up to three operands of one shape in C order, with dimensions merged where all of them
+ * allow it. */
 #ifndef NDOCK_CPU_WALK_H
 #define NDOCK_CPU_WALK_H
 #include "cpu.h"
@@ -16,7 +17,8 @@ typedef struct {
     int64_t index[NDP_MAX_NDIM], at[CPU_WALK_MAX];
 } cpu_cursor;
 
-/* Append an innermost dimension; extents of 1 vanish, and one that continues the last is merged with it. */
+/* Append an innermost dimension; extents of 1 vanish, and one that continues the last is merged
+ * with it. */
 static inline void cpu_walk_add(cpu_walk *w, int64_t extent, const int64_t stride[CPU_WALK_MAX])
 {
     int last = w->ndim - 1, merge = last >= 0;
@@ -31,7 +33,8 @@ static inline void cpu_walk_add(cpu_walk *w, int64_t extent, const int64_t strid
 }
 
 /* Dimensions from to to-1 of views of one shape; a NULL view has strides 0. */
-static inline void cpu_walk_views(cpu_walk *w, int n_op, const ndp_view *const *view, int from, int to)
+static inline void cpu_walk_views(cpu_walk *w, int n_op, const ndp_view *const *view, int from,
+                                  int to)
 {
     w->ndim = 0;
     w->n_op = n_op;
