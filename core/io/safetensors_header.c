@@ -214,7 +214,8 @@ static nd_status check_data(const nd_safetensors *f)
         expected = t->end;
         if (!t->dtype)
             continue;
-        if (!nd__elements_nbytes(t->ndim, f->extents + t->shape, nd_dtype_size(t->dtype), &nbytes))
+        const int64_t *shape = t->ndim ? f->extents + t->shape : NULL;
+        if (!nd__elements_nbytes(t->ndim, shape, nd_dtype_size(t->dtype), &nbytes))
             return bad_tensor(f, t, "the shape's size does not fit 63 bits");
         if (nbytes != t->end - t->begin)
             return bad_tensor(f, t, "their number is not that of the shape and dtype");
