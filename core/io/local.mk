@@ -3,4 +3,5 @@
 core_io_sources = %reldir%/file.h %reldir%/file.c %reldir%/elements.h %reldir%/elements.c \
   %reldir%/json.h %reldir%/json.c %reldir%/npy_header.h %reldir%/npy_header.c %reldir%/npy.c \
   %reldir%/zlib.h %reldir%/zlib.c %reldir%/idx.c \
-  %reldir%/safetensors.h %reldir%/safetensors.c %reldir%/safetensors_save.c
+  %reldir%/safetensors.h %reldir%/safetensors_header.c %reldir%/safetensors.c \
+  %reldir%/safetensors_save.c

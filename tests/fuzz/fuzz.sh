@@ -7,7 +7,10 @@ set -eu
 srcdir=$1
 shift
 cc=${FUZZ_CC:-clang}
-command -v "$cc" >/dev/null || { echo "fuzz: $cc not found; name one with make fuzz FUZZ_CC=..." >&2; exit 1; }
+command -v "$cc" >/dev/null || {
+  echo "fuzz: $cc not found; install clang, or name one with make fuzz FUZZ_CC=..." >&2
+  exit 1
+}
 mkdir -p _fuzz
 compile() { # OBJECT SOURCE SANITIZER
   "$cc" -std=gnu11 -g -O1 -fsanitize="$3,address,undefined" -fno-sanitize-recover=undefined \
@@ -22,7 +25,8 @@ for source; do
 done
 for name in $FUZZ_TARGETS; do
   compile "_fuzz/$name.o" "$srcdir/tests/fuzz/fuzz_$name.c" fuzzer-no-link
-  "$cc" -fsanitize=fuzzer,address,undefined "_fuzz/$name.o" $objects -o "_fuzz/$name" -ldl -lm -lpthread
+  "$cc" -fsanitize=fuzzer,address,undefined "_fuzz/$name.o" $objects -o "_fuzz/$name" \
+    -ldl -lm -lpthread
 done
 for name in $FUZZ_TARGETS; do
   mkdir -p "_fuzz/corpus-$name"
