@@ -1,1 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The conformance suite: one program, a device by name; run on cpu here. NDOCK_CONFORM_COUNT cases an operation.
+conform_sources = %reldir%/conform.h %reldir%/conform.c %reldir%/cell.c %reldir%/view.c \
+  %reldir%/oracle.c %reldir%/elementwise.c %reldir%/copy.c %reldir%/reduce.c %reldir%/norm.c \
+  %reldir%/matmul.c %reldir%/indexing.c %reldir%/sorting.c %reldir%/random.c %reldir%/manip.c \
+  %reldir%/views.c %reldir%/errors.c
+check_PROGRAMS += %reldir%/conform.t
+TESTS += %reldir%/conform.t
+%canon_reldir%_conform_t_SOURCES = $(conform_sources)
+%canon_reldir%_conform_t_LDADD = $(test_ldadd) -lm
+
+# 10,000 random views a function, as long as that takes.
+check-long: %reldir%/conform.t
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(test_plugin_path)' ./%reldir%/conform.t --count 10000
+.PHONY: check-long

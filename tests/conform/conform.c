@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * conform [DEVICE] [--count N] [--seed S] [--only NAME]: the conformance suite on a device (default cpu). NDOCK_CONFORM_DEVICE, _COUNT and _SEED say the same. */
+#include "tests/conform/conform.h"
+
+conform_run run = {.count = 300, .seed = 1};
+
+enum { MOST_FAILURES = 5 };
+static int failures;
+static const char *op_name;
+
+bool wanted(const char *name)
+{
+    return !run.only || strcmp(run.only, name) == 0;
+}
+
+static uint64_t mix(uint64_t x)
+{
+    x += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+void begin_case(const char *name, int i)
+{
+    uint64_t h = run.seed;
+    for (const char *p = name; *p; p++)
+        h = mix(h ^ (uint64_t)*p);
+    run.state = mix(h + (uint64_t)i);
+}
+
+uint64_t random_bits(void)
+{
+    run.state += UINT64_C(0x9e3779b97f4a7c15);
+    return mix(run.state);
+}
+
+int64_t random_below(int64_t n)
+{
+    return n > 0 ? (int64_t)(random_bits() % (uint64_t)n) : 0;
+}
+
+bool good(nd_status status, const char *what)
+{
+    if (status != ND_OK)
+        fail_case("%s gave %s: %s", what, nd_status_name(status), nd_last_error()->message);
+    return status == ND_OK;
+}
+
+void begin_op(const char *name)
+{
+    op_name = name;
+    failures = 0;
+}
+
+void fail_case(const char *fmt, ...)
+{
+    va_list ap;
+    if (failures++ < MOST_FAILURES) {
+        va_start(ap, fmt);
+        printf("# %s (seed %llu): ", op_name, (unsigned long long)run.seed);
+        vprintf(fmt, ap);
+        putchar('\n');
+        va_end(ap);
+    }
+}
+
+bool failing(void)
+{
+    return failures >= MOST_FAILURES;
+}
+
+void end_op(void)
+{
+    ok(failures == 0, "%s on %s", op_name, nd_device_name(run.device));
+}
+
+static const char *setting(const char *name, const char *fallback)
+{
+    const char *value = getenv(name);
+    return value && value[0] ? value : fallback;
+}
+
+int main(int argc, char **argv)
+{
+    const char *device = setting("NDOCK_CONFORM_DEVICE", "cpu");
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    run.count = atoi(setting("NDOCK_CONFORM_COUNT", "300"));
+    run.seed = strtoull(setting("NDOCK_CONFORM_SEED", "1"), NULL, 10);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--count") == 0 && i + 1 < argc)
+            run.count = atoi(argv[++i]);
+        else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
+            run.seed = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+            run.only = argv[++i];
+        else
+            device = argv[i];
+    }
+    if (nd_device_get(device, &run.device) != ND_OK) {
+        printf("1..0 # SKIP %s\n", nd_last_error()->message);
+        return 0;
+    }
+    if (nd_device_set_current(run.device) != ND_OK || nd_fallback_set(ND_FALLBACK_ERROR) != ND_OK)
+        bail(nd_last_error()->message);
+    conform_elementwise();
+    conform_copy();
+    conform_reduce();
+    conform_norm();
+    conform_matmul();
+    conform_indexing();
+    conform_sorting();
+    conform_random();
+    conform_manip();
+    conform_views();
+    conform_errors();
+    printf("1..%d\n", tap_count);
+    return tap_failures != 0;
+}

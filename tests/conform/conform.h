@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The conformance suite: every operation of the op table on one device, over random views, against an oracle of its own (long double, 128-bit integers), which shares no code with any
+ * device. Plain C over the public API. */
+#ifndef NDOCK_CONFORM_H
+#define NDOCK_CONFORM_H
+#include <stdbool.h>
+#include <ndock/ndock.h>
+#include "tests/tap.h"
+
+/* ---- what runs ---- */
+typedef struct {
+    nd_device *device;
+    int count;          /* random cases of each operation */
+    uint64_t seed, state; /* of this case; printed on failure */
+    const char *only;   /* run one operation alone; NULL: all */
+} conform_run;
+extern conform_run run;
+bool wanted(const char *name); /* by --only */
+void begin_case(const char *name, int i); /* seeds the generator for case i of an operation, so that it can be replayed alone */
+uint64_t random_bits(void);
+int64_t random_below(int64_t n); /* 0 ... n-1 */
+/* Checks a status; on failure says what the library said. */
+bool good(nd_status status, const char *what);
+/* One TAP line for an operation: fails are counted by fail_case. */
+void begin_op(const char *name);
+void fail_case(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void end_op(void);
+bool failing(void); /* enough failures were printed: give up on this operation */
+
+/* ---- cell.c: one element, exactly ---- */
+typedef struct {
+    int kind;           /* ND_KIND_* */
+    __int128 i;         /* bool and integers */
+    long double re, im; /* floating and complex */
+} cell;
+cell cell_read(nd_dtype dtype, const void *element);
+/* An element of random bits, of random magnitude, or a special value. tame: moderate finite values only. */
+void cell_random(nd_dtype dtype, bool tame, void *element);
+/* want, rounded to dtype, is what got is, up to ulp units in the last place; exact for integers and bool. zeros: signs of zeros count. */
+bool cell_close(nd_dtype dtype, cell got, cell want, double ulp, bool zeros);
+/* Spacing of dtype's (real) format at |x|. */
+long double cell_ulp(nd_dtype dtype, long double x);
+long double cell_max(nd_dtype dtype);
+const char *cell_text(cell c, char *buf); /* buf of 128 */
+cell cell_int(__int128 value);
+cell cell_real(long double re);
+cell cell_complex(long double re, long double im);
+cell cell_bool(bool value);
+/* Wrapped to an integer dtype. */
+cell cell_wrap(nd_dtype dtype, __int128 value);
+
+/* ---- view.c: an array and what it should hold ---- */
+enum { CASE_NDIM = 6 };
+typedef struct {
+    nd_array *array;
+    char *base;        /* the host's copy of the whole storage */
+    nd_dtype dtype;
+    int ndim;
+    int64_t shape[CASE_NDIM], stride[CASE_NDIM], offset, size; /* in elements of base */
+} mirror;
+typedef struct {
+    bool tame, writable, no_empty;
+    int least_ndim, most_ndim;
+    int64_t most_extent;
+} view_wish;
+extern const view_wish any_view;
+/* A random view (steps, negative steps, permutations, broadcasts unless writable, offsets, empty, 0-d) of random values. */
+bool mirror_random(mirror *m, nd_dtype dtype, const view_wish *wish);
+/* Another view whose shape is m's, with some extents cut to one and leading axes dropped if broadcasting. */
+bool mirror_like(mirror *m, const mirror *other, nd_dtype dtype, const view_wish *wish, bool broadcasting);
+bool mirror_shaped(mirror *m, nd_dtype dtype, int ndim, const int64_t *shape, const view_wish *wish);
+void mirror_release(mirror *m);
+/* Element at a C-order position of a shape that m broadcasts to. */
+const void *mirror_at(const mirror *m, int ndim, const int64_t *shape, int64_t position);
+cell mirror_cell(const mirror *m, int ndim, const int64_t *shape, int64_t position);
+/* Fetch an array's elements, dense; free() them. NULL after fail_case. */
+char *fetch(const nd_array *a);
+/* What lies in the storage outside the view is as it was. */
+bool mirror_untouched(const mirror *m);
+
+/* ---- oracle.c ---- */
+/* What an elementwise op gives; false if the oracle leaves this case out (said in the comment there). */
+bool oracle(nd_op op, nd_dtype dtype, const cell *in, cell *out);
+
+/* ---- groups ---- */
+void conform_elementwise(void);
+void conform_copy(void);
+void conform_reduce(void);
+void conform_norm(void);
+void conform_matmul(void);
+void conform_indexing(void);
+void conform_sorting(void);
+void conform_random(void);
+void conform_manip(void);
+void conform_views(void);
+void conform_errors(void);
+#endif
