@@ -168,8 +168,8 @@ ND_FN ND_T ND_NAME(floor_divide)(ND_T a, ND_T b)
     int below = (a != 0) & ((a < 0) != (b < 0)), rounded_up = b < 0 ? rest > 0 : rest < 0;
     int large = ND_M(fabs)(q) >= (ND_T)(ND_MANT_DIG > 24 ? 9007199254740992.0 : 16777216.0);
     ND_T r = f == 0 ? (below ? (ND_T)-1 : ND_M(copysign)((ND_T)0, q))
-                    : (f == q) & rounded_up & !large ? f - 1 : f;
-    return (b != 0) & (a - a != 0) ? a - a : r;
+                    : ((f == q) & rounded_up & !large) ? f - 1 : f;
+    return ((b != 0) & (a - a != 0)) ? a - a : r;
 }
 ND_FN ND_T ND_NAME(remainder)(ND_T a, ND_T b)
 {
@@ -182,11 +182,11 @@ ND_FN ND_T ND_NAME(remainder)(ND_T a, ND_T b)
 /* Equal operands differ at most in the sign of zero, where the sign decides. */
 ND_FN ND_T ND_NAME(maximum)(ND_T a, ND_T b)
 {
-    return (b > a) | (b != b) | ((a == b) & (ND_M(signbit)(a) != 0)) ? b : a;
+    return ((b > a) | (b != b) | ((a == b) & (ND_M(signbit)(a) != 0))) ? b : a;
 }
 ND_FN ND_T ND_NAME(minimum)(ND_T a, ND_T b)
 {
-    return (b < a) | (b != b) | ((a == b) & (ND_M(signbit)(b) != 0)) ? b : a;
+    return ((b < a) | (b != b) | ((a == b) & (ND_M(signbit)(b) != 0))) ? b : a;
 }
 ND_FN ND_T ND_NAME(clip)(ND_T a, ND_T b, ND_T c)
 {
