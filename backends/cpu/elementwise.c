@@ -12,9 +12,12 @@
 
 #define EW_OPERANDS 4      /* inputs and the output */
 #define EW_BLOCK 1024      /* elements of a block that needs buffers */
-#define EW_BUFFER_BYTES 8192
-#define EW_TILE 64         /* extent of a block where an operand is transposed */
+#define EW_ARENA_BYTES 65536 /* the buffers of all operands */
+#define EW_SHARE_BYTES 32768 /* at most, of one */
+#define EW_STREAM_BLOCK_BYTES 16384
+#define EW_RUN_BYTES 256   /* of a transposed operand, read in one go */
 #define EW_SHORT 32        /* shorter rows are gathered to one loop call for several rows */
+#define EW_SMALL 64        /* elements served without a plan even if an operand is a scalar */
 #define EW_CHEAP_GRAIN 65536
 #define EW_COSTLY_GRAIN 4096
 #define EW_STREAM_BYTES ((int64_t)16 << 20) /* results beyond most caches are not read back soon */
@@ -35,7 +38,7 @@ static pthread_once_t kernels_once = PTHREAD_ONCE_INIT;
 typedef struct {
     char *base;
     const int64_t *stride; /* the view's, in elements */
-    int64_t nbytes, row, col;
+    int64_t nbytes, row, col, buffer; /* buffer: offset in the arena */
     int32_t dtype, widen;
 } ew_operand;
 
@@ -44,7 +47,7 @@ typedef struct {
     const int64_t *shape;
     ew_operand operand[EW_OPERANDS];
     int n; /* operands; the last is the output */
-    int stream;
+    int stream, tiled;
     int n_outer, outer[NDP_MAX_NDIM]; /* dimensions besides rows and columns, innermost first */
     int64_t rows, cols, block_rows, block_cols, row_blocks, col_blocks;
 } ew_plan;
@@ -56,7 +59,8 @@ typedef struct {
     int64_t index[NDP_MAX_NDIM];
     const char *repeated[EW_OPERANDS]; /* the element that fills the buffer, so far filled_n times */
     int64_t repeated_n[EW_OPERANDS];
-    _Alignas(64) char buffer[EW_OPERANDS][EW_BUFFER_BYTES];
+    char *buffer[EW_OPERANDS];
+    _Alignas(64) char arena[EW_ARENA_BYTES];
     _Alignas(64) float wide[EW_OPERANDS][EW_BLOCK];
 } ew_worker;
 
@@ -71,20 +75,27 @@ static void narrow(int32_t dtype, char *to, const float *from, int64_t n)
     (dtype == NDP_F16 ? isa->store_f16 : isa->store_bf16)((uint16_t *)(void *)to, from, n);
 }
 
+/* Whether the loop is called row by row; else once, for which all rows lie in one. */
+static int by_rows(const ew_plan *plan, int64_t cols)
+{
+    return plan->tiled || cols >= EW_SHORT;
+}
+
 /* Where input k's rows x cols elements lie dense in each row, with the distance of rows. */
 static char *input_rows(ew_worker *w, int k, char *from, int64_t rows, int64_t cols, int64_t *pitch)
 {
+    int separate = by_rows(w->plan, cols);
     const ew_operand *o = &w->plan->operand[k];
     *pitch = o->row;
-    if (o->col == o->nbytes && (rows == 1 || cols >= EW_SHORT || o->row == cols * o->nbytes))
+    if (o->col == o->nbytes && (rows == 1 || separate || o->row == cols * o->nbytes))
         return from;
     if (o->col == 0 && (rows == 1 || o->row == 0)) {
-        int64_t n = cols >= EW_SHORT ? cols : rows * cols;
+        int64_t n = separate ? cols : rows * cols;
         if (w->repeated[k] != from || w->repeated_n[k] < n)
             cpu_tile_pack(w->buffer[k], from, 1, n, 0, 0, o->nbytes);
         w->repeated[k] = from;
         w->repeated_n[k] = n;
-        *pitch = cols >= EW_SHORT ? 0 : cols * o->nbytes;
+        *pitch = separate ? 0 : cols * o->nbytes;
         return w->buffer[k];
     }
     cpu_tile_pack(w->buffer[k], from, rows, cols, o->row, o->col, o->nbytes);
@@ -122,7 +133,7 @@ static void block(ew_worker *w, int64_t row, int64_t col, int64_t rows, int64_t 
     const int last = plan->n - 1;
     const ew_operand *out = &plan->operand[last];
     char *p[EW_OPERANDS], *to = w->at[last] + row * out->row + col * out->col;
-    int64_t pitch[EW_OPERANDS], calls = cols >= EW_SHORT ? rows : 1;
+    int64_t pitch[EW_OPERANDS], calls = by_rows(plan, cols) ? rows : 1;
     int direct = out->col == out->nbytes && (calls == rows || out->row == cols * out->nbytes);
     for (int k = 0; k < last; k++) {
         const ew_operand *o = &plan->operand[k];
@@ -176,6 +187,7 @@ static void chunk(void *ctx, int64_t begin, int64_t end)
     for (int k = 0; k < plan->n; k++) {
         w.repeated[k] = NULL;
         w.repeated_n[k] = 0;
+        w.buffer[k] = w.arena + plan->operand[k].buffer;
     }
     int64_t per_outer = plan->row_blocks * plan->col_blocks;
     int64_t r = begin % per_outer / plan->col_blocks, c = begin % plan->col_blocks;
@@ -257,22 +269,40 @@ static int64_t grain(const ew_plan *plan)
     return plan->kernel->costly ? EW_COSTLY_GRAIN : EW_CHEAP_GRAIN;
 }
 
-/* Extents of a block. Where every operand is dense no buffer is used, and a block is a whole chunk. */
-static void choose_blocks(ew_plan *plan, int tiled)
+/* Parts the arena among the operands that may need a buffer; returns the bytes of each. */
+static int64_t share_arena(ew_plan *plan)
 {
-    int64_t widest = 1, limit = EW_BLOCK;
-    int dense_cols = !plan->stream;
+    int64_t sharers = 0, share;
+    for (int k = 0; k < plan->n; k++)
+        sharers += !plan->tiled || plan->operand[k].col != plan->operand[k].nbytes;
+    share = sharers > 3 ? EW_ARENA_BYTES / 4 : sharers > 2 ? EW_ARENA_BYTES / 3 & ~63 : EW_SHARE_BYTES;
+    for (int64_t k = 0, at = 0; k < plan->n; k++) {
+        plan->operand[k].buffer = at;
+        at += !plan->tiled || plan->operand[k].col != plan->operand[k].nbytes ? share : 0;
+    }
+    return share;
+}
+
+/* Extents of a block. Where every operand is dense no buffer is used, and a block is a whole chunk. */
+static void choose_blocks(ew_plan *plan)
+{
+    int64_t widest = 1, share = share_arena(plan), limit = EW_BLOCK, rows_limit;
+    int buffers = plan->stream, widening = 0;
     for (int k = 0; k < plan->n; k++) {
         const ew_operand *o = &plan->operand[k];
         widest = o->nbytes > widest ? o->nbytes : widest;
-        dense_cols &= o->col == o->nbytes && !o->widen;
+        widening |= o->widen;
+        buffers |= o->col != o->nbytes;
     }
-    if (limit * widest > EW_BUFFER_BYTES)
-        limit = EW_BUFFER_BYTES / widest;
-    int64_t cols_limit = tiled ? EW_TILE : dense_cols ? grain(plan) : limit;
-    plan->block_cols = plan->cols < cols_limit ? plan->cols : cols_limit;
-    int64_t rows_limit = tiled || plan->cols < limit ? limit / plan->block_cols : 1;
-    plan->block_rows = plan->rows < rows_limit ? plan->rows : rows_limit;
+    if (plan->tiled)
+        limit = share / EW_RUN_BYTES;
+    else if (!buffers && !widening)
+        limit = grain(plan);
+    else if (plan->stream && !widening)
+        limit = EW_STREAM_BLOCK_BYTES / widest;
+    plan->block_cols = plan->cols < limit ? plan->cols : limit;
+    rows_limit = plan->tiled ? EW_RUN_BYTES / widest : EW_BLOCK / plan->block_cols;
+    plan->block_rows = plan->rows < rows_limit ? plan->rows : rows_limit > 0 ? rows_limit : 1;
     plan->row_blocks = (plan->rows + plan->block_rows - 1) / plan->block_rows;
     plan->col_blocks = (plan->cols + plan->block_cols - 1) / plan->block_cols;
 }
@@ -308,9 +338,9 @@ static void run_blocks(const ew_kernel *kernel, const ndp_call *call, int flat)
         if (flat)
             plan.operand[k].stride = v->mem ? &one : &zero;
     }
-    int tiled = choose_dims(&plan, flat ? 1 : out->ndim);
-    plan.stream = !tiled && streams(&plan, size);
-    choose_blocks(&plan, tiled);
+    plan.tiled = choose_dims(&plan, flat ? 1 : out->ndim);
+    plan.stream = !plan.tiled && streams(&plan, size);
+    choose_blocks(&plan);
     for (int i = 0; i < plan.n_outer; i++)
         blocks *= plan.shape[plan.outer[i]];
     int64_t per_chunk = grain(&plan) / (plan.block_rows * plan.block_cols);
@@ -318,27 +348,43 @@ static void run_blocks(const ew_kernel *kernel, const ndp_call *call, int flat)
                  &plan);
 }
 
+/* Few dense elements: the loop at once, scalars repeated beside. */
+static void run_small(const ew_kernel *kernel, const ndp_call *call, int64_t n)
+{
+    _Alignas(64) char repeated[EW_OPERANDS][EW_SMALL * 16];
+    char *p[EW_OPERANDS];
+    int n_in = (int)call->n_in;
+    for (int k = 0; k < n_in; k++) {
+        const ndp_view *v = &call->in[k];
+        char element[16];
+        p[k] = repeated[k];
+        if (v->mem) {
+            p[k] = cpu_ptr(v);
+        } else {
+            cpu_store_scalar(&call->scalar[v->offset_bytes], element);
+            cpu_tile_pack(repeated[k], element, 1, n, 0, 0, cpu_dtype_size(v->dtype));
+        }
+    }
+    p[n_in] = cpu_ptr(&call->out[0]);
+    kernel->loop(p, n);
+}
+
 static int32_t run(const ndp_kernel *base, ndp_stream *stream, const ndp_call *call)
 {
     const ew_kernel *kernel = (const ew_kernel *)base;
     const ndp_view *out = &call->out[0];
-    int n_in = (int)call->n_in, views = 1, flat = (out->flags & NDP_VIEW_CONTIGUOUS) != 0;
-    char *p[EW_OPERANDS];
+    int views = 1, flat = out->ndim == 0 || (out->flags & NDP_VIEW_CONTIGUOUS) != 0;
     (void)stream;
-    for (int k = 0; k < n_in; k++) {
+    for (uint32_t k = 0; k < call->n_in; k++) {
         const ndp_view *v = &call->in[k];
         views &= v->mem != NULL;
-        flat &= !v->mem || (v->flags & NDP_VIEW_CONTIGUOUS);
+        flat &= !v->mem || v->ndim == 0 || (v->flags & NDP_VIEW_CONTIGUOUS) != 0;
     }
-    int64_t n = out->ndim == 0 ? 1 : out->ndim == 1 ? out->shape[0] : EW_CHEAP_GRAIN;
-    if (!(views && flat && n < EW_COSTLY_GRAIN && !kernel->widen)) {
+    int64_t n = out->ndim == 0 ? 1 : out->ndim == 1 ? out->shape[0] : EW_COSTLY_GRAIN;
+    if (flat && n < (views ? EW_COSTLY_GRAIN : EW_SMALL) && !kernel->widen)
+        run_small(kernel, call, n);
+    else
         run_blocks(kernel, call, flat);
-        return NDP_OK;
-    }
-    for (int k = 0; k < n_in; k++)
-        p[k] = cpu_ptr(&call->in[k]);
-    p[n_in] = cpu_ptr(out);
-    kernel->loop(p, n);
     return NDP_OK;
 }
 

@@ -1,52 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The elementwise loops of every dtype and their table, built once per SIMD level. */
-#include "elementwise.h"
-#include "half.h"
-#include "vmath.h"
+ * The elementwise loops of the real dtypes and the table of all, built once per SIMD level. */
+#include "elementwise_loops.h"
 #ifdef __SSE2__
 #include <immintrin.h>
 #endif
-
-#define EW_INLINE static inline __attribute__((always_inline, unused))
-#if defined(__clang__)
-#define EW_IVDEP _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define EW_IVDEP _Pragma("GCC ivdep")
-#else
-#define EW_IVDEP
-#endif
-
-#define EW_KIND_BOOL 1
-#define EW_KIND_INT 2
-#define EW_KIND_UINT 3
-#define EW_KIND_FLOAT 4
-#define EW_KIND_COMPLEX 5
-#define EW_KIND_HALF 6
-
-/* EW_PICK(probe, yes) is yes where the macro probe exists (as "~,"), else EW_NOTHING. So a row of
- * op.def expands only where its class is elementwise and its domain holds the dtype's kind. */
-#define EW_SECOND_(a, b, ...) b
-#define EW_SECOND(...) EW_SECOND_(__VA_ARGS__)
-#define EW_PICK(probe, yes) EW_SECOND(probe yes, EW_NOTHING, ~)
-#define EW_NOTHING(name, RESULT)
-#define EW_IS_UNARY ~,
-#define EW_IS_BINARY ~,
-#define EW_IS_TERNARY ~,
-#define EW_MASKED_where ~, masked, /* the one with a bool operand */
-
-#define EW_OP_LOOP(name, CLASS, DOMAIN, RESULT, ulp, doc) \
-    EW_PICK(EW_HAS_##DOMAIN, EW_PICK(EW_IS_##CLASS, EW_##CLASS))(name, RESULT)
-#define EW_WRAP(name, loop) \
-    static void EW_LOOP(name)(char *const *p, int64_t n) { EW_FN(loop)(ND_NAME(name), p, n); }
-#define EW_UNARY(name, RESULT) EW_WRAP(name, unary_##RESULT)
-#define EW_BINARY(name, RESULT) EW_WRAP(name, binary_##RESULT)
-#define EW_TERNARY(name, RESULT) EW_WRAP(name, EW_SECOND(EW_MASKED_##name, ternary, ~))
-
-#define EW_OP_CELL(name, CLASS, DOMAIN, RESULT, ulp, doc) \
-    EW_PICK(EW_HAS_##DOMAIN, EW_PICK(EW_IS_##CLASS, EW_CELL))(name, RESULT)
-#define EW_CELL(name, RESULT) \
-    [NDP_OP_##name] = EW_SECOND(EW_OVERRIDE_##name, CPU_CAT(loop, CPU_CAT(name, EW_LOOPS_OF)), ~),
-#define EW_LOOPS_OF EW_DTYPE
 
 #define EW_DTYPE bool
 #define EW_KIND EW_KIND_BOOL
@@ -191,59 +148,6 @@ static void near_or_far_tan(char *const *p, int64_t n) { near_or_far(near_tan, l
 #define ND_T float
 #include "loops_tmpl.h"
 
-#undef EW_OVERRIDE_sin
-#undef EW_OVERRIDE_cos
-#undef EW_OVERRIDE_tan
-#undef EW_OVERRIDE_where
-#undef EW_OVERRIDE_fma
-#undef EW_OVERRIDE_nextafter
-#undef EW_LOOPS_OF
-#define EW_LOOPS_OF EW_DTYPE
-
-#if __has_include(<ndock/scalar_complex_tmpl.h>)
-/* ---- complex ---- */
-typedef struct {
-    float re, im;
-} ew_c64;
-typedef struct {
-    double re, im;
-} ew_c128;
-#define ND_R float
-#define ND_R_MANT_DIG FLT_MANT_DIG
-#define ND_R_MAX FLT_MAX
-#define ND_R_MIN FLT_MIN
-#define ND_R_EPSILON FLT_EPSILON
-#define ND_INFINITY ((float)INFINITY)
-#define ND_NAN_VALUE ((float)NAN)
-#define EW_DTYPE c64
-#define EW_KIND EW_KIND_COMPLEX
-#define ND_T ew_c64
-#include "loops_tmpl.h"
-#undef ND_M
-#undef ND_R
-#undef ND_R_MANT_DIG
-#undef ND_R_MAX
-#undef ND_R_MIN
-#undef ND_R_EPSILON
-#undef ND_INFINITY
-#undef ND_NAN_VALUE
-#define ND_M(fn) vm_f64_##fn
-#define ND_R double
-#define ND_R_MANT_DIG DBL_MANT_DIG
-#define ND_R_MAX DBL_MAX
-#define ND_R_MIN DBL_MIN
-#define ND_R_EPSILON DBL_EPSILON
-#define ND_INFINITY ((double)INFINITY)
-#define ND_NAN_VALUE ((double)NAN)
-#define EW_DTYPE c128
-#define EW_KIND EW_KIND_COMPLEX
-#define ND_T ew_c128
-#include "loops_tmpl.h"
-#define EW_COMPLEX_ROWS [NDP_C64] = row_c64, [NDP_C128] = row_c128,
-#else
-#define EW_COMPLEX_ROWS
-#endif
-
 /* ---- conversions and stores ---- */
 static void load_f16(float *to, const uint16_t *from, int64_t n)
 {
@@ -304,15 +208,10 @@ static void stream(char *to, const char *from, int64_t nbytes)
 #endif
 }
 
-#define EW_REAL_BOOL(NAME, name) [NDP_##NAME] = row_##name,
-#define EW_REAL_INT(NAME, name) [NDP_##NAME] = row_##name,
-#define EW_REAL_UINT(NAME, name) [NDP_##NAME] = row_##name,
-#define EW_REAL_FLOAT(NAME, name) [NDP_##NAME] = row_##name,
-#define EW_REAL_COMPLEX(NAME, name)
-#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) EW_REAL_##KIND(NAME, name)
-
+#define EW_ROW(name) CPU_ISA_FN(ew_row_##name)
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [NDP_##NAME] = EW_ROW(name),
 const ew_isa CPU_ISA_FN(elementwise_isa) = {
-    .loops = {EW_COMPLEX_ROWS
+    .loops = {
 #include <ndock/dtype.def>
     },
     .load_f16 = load_f16,

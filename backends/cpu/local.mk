@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The OpenMP CPU plug-in. Files of cpu_isa_sources are compiled once per SIMD level; the rest once.
 cpu_isa_sources = \
-  %reldir%/copy_isa.c %reldir%/elementwise_isa.c %reldir%/matmul_isa.c %reldir%/norm_isa.c \
-  %reldir%/reduce_isa.c %reldir%/sort_isa.c
+  %reldir%/copy_isa.c %reldir%/elementwise_complex_isa.c %reldir%/elementwise_isa.c \
+  %reldir%/matmul_isa.c %reldir%/norm_isa.c %reldir%/reduce_isa.c %reldir%/sort_isa.c
 cpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir%
 cpu_cflags = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(ND_KERNEL_CFLAGS)
 
@@ -27,7 +27,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
 %canon_reldir%_ndock_cpu_la_SOURCES = \
   %reldir%/axes.h %reldir%/blas.c %reldir%/cast.h %reldir%/cast_tmpl.h %reldir%/copy.c \
   %reldir%/copy.h %reldir%/copy_tiles.c %reldir%/cpu.h %reldir%/elementwise.c \
-  %reldir%/elementwise.h %reldir%/half.h %reldir%/index.c %reldir%/index.h %reldir%/iota.c \
+  %reldir%/elementwise.h %reldir%/elementwise_loops.h %reldir%/half.h %reldir%/index.c %reldir%/index.h %reldir%/iota.c \
   %reldir%/isa.c %reldir%/load_tmpl.h %reldir%/loops_tmpl.h %reldir%/matmul.c %reldir%/matmul.h \
   %reldir%/matmul_convert_tmpl.h %reldir%/matmul_kernel_tmpl.h %reldir%/matmul_plan.c \
   %reldir%/matmul_simd.h %reldir%/matmul_skinny.c %reldir%/matmul_skinny_tmpl.h %reldir%/memory.c \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The loops of one dtype: includes the formulas for it and wraps each in a loop over dense operands;
- * the table row is row_<dtype>. Text included once per dtype by elementwise_isa.c, which defines
- * EW_DTYPE, EW_KIND, ND_T and, for integers, ND_U and ND_BITS, undefined here at the end; what the
+ * the table row is ew_row_<dtype>. Text included once per dtype after elementwise_loops.h, with
+ * EW_DTYPE, EW_KIND, ND_T and, for integers, ND_U and ND_BITS defined, which end here; what the
  * formulas ask for besides belongs to the floating type and stays. f16 and bf16 have the loops of
  * f32 but for what depends on the storage format. EW_OVERRIDE_<op> names another loop for the row. */
 #define ND_FN static inline
@@ -119,7 +119,7 @@ static void EW_LOOP(nextafter)(char *const *p, int64_t n)
     EW_FN(binary_SAME)(ND_NAME(nextafter), p, n);
 }
 #endif
-static const ew_loop CPU_CAT(row, EW_DTYPE)[NDP_OP_END] = {
+const ew_loop CPU_ISA_FN(CPU_CAT(ew_row, EW_DTYPE))[NDP_OP_END] = {
 #define ND_OP EW_OP_CELL
 #include <ndock/op.def>
 };

@@ -2,19 +2,25 @@
  * Tile copies of one element size. The includer defines TILE_T and TILE_FN(name); both are undefined
  * at the end. */
 
-/* Four by four blocks, so that either side's cache line serves several elements at once. */
+/* Four by four blocks, running along the source: its lines are far apart, often a power of two, so
+ * that a cache keeps few of them and prefetches none by itself; each is used up before the next. */
 static void TILE_FN(transpose)(char *to, const char *from, int64_t rows, int64_t cols, int64_t to_row,
                                int64_t from_col)
 {
-    for (int64_t r = 0; r < rows; r += 4)
-        for (int64_t c = 0; c < cols; c += 4)
+    const int64_t step = to_row / (int64_t)sizeof(TILE_T), line = 64 / (int64_t)sizeof(TILE_T);
+    for (int64_t c = 0; c < cols; c += 4) {
+        if (c + 8 < cols)
+            for (int64_t j = 8; j < 12; j++)
+                for (int64_t r = 0; r < rows; r += line)
+                    __builtin_prefetch(from + (c + j) * from_col + r * (int64_t)sizeof(TILE_T));
+        for (int64_t r = 0; r < rows; r += 4)
             for (int64_t j = 0; j < 4; j++) {
                 const TILE_T *s = (const TILE_T *)(from + (c + j) * from_col) + r;
                 TILE_T *d = (TILE_T *)(to + r * to_row) + c + j;
-                int64_t step = to_row / (int64_t)sizeof(TILE_T);
                 TILE_T e0 = s[0], e1 = s[1], e2 = s[2], e3 = s[3];
                 d[0] = e0, d[step] = e1, d[2 * step] = e2, d[3 * step] = e3;
             }
+    }
 }
 
 static void TILE_FN(line)(char *to, const char *from, int64_t n, int64_t to_step, int64_t from_step)

@@ -159,25 +159,17 @@ ND_FN ND_T ND_NAME(hypot)(ND_T a, ND_T b) { return ND_M(hypot)(a, b); }
 ND_FN ND_T ND_NAME(atan2)(ND_T a, ND_T b) { return ND_M(atan2)(a, b); }
 ND_FN ND_T ND_NAME(pow)(ND_T a, ND_T b) { return ND_M(pow)(a, b); }
 
-/* fmod is exact, so that (a - m)/b is an integer but for rounding. Quotients without fraction bits
- * need no floor. Infinite a has no remainder: NaN, as in NumPy; division by zero as a / b. */
+/* Only where the quotient rounds to an integer can its floor be wrong, by one: the remainder a - f*b
+ * tells, whose sign fma gets right. Quotients too large for a fraction need no floor. Infinite a has
+ * no floor: NaN, as in NumPy; division by zero is as a / b. */
 ND_FN ND_T ND_NAME(floor_divide)(ND_T a, ND_T b)
 {
-    ND_T q = a / b, m, d, f;
-    if (b == 0)
-        return q;
-    if (a - a != 0)
-        return a - a;
-    if (ND_M(fabs)(q) >= (ND_T)(ND_MANT_DIG > 24 ? 9007199254740992.0 : 16777216.0))
-        return q;
-    m = ND_M(fmod)(a, b);
-    d = (a - m) / b;
-    if (m != 0 && (b < 0) != (m < 0))
-        d -= 1;
-    if (d == 0)
-        return ND_M(copysign)((ND_T)0, q);
-    f = ND_M(floor)(d);
-    return d - f > (ND_T)0.5 ? f + 1 : f;
+    ND_T q = a / b, f = ND_M(floor)(q), rest = ND_M(fma)(-f, b, a);
+    int below = (a != 0) & ((a < 0) != (b < 0)), rounded_up = b < 0 ? rest > 0 : rest < 0;
+    int large = ND_M(fabs)(q) >= (ND_T)(ND_MANT_DIG > 24 ? 9007199254740992.0 : 16777216.0);
+    ND_T r = f == 0 ? (below ? (ND_T)-1 : ND_M(copysign)((ND_T)0, q))
+                    : ((f == q) & rounded_up & !large) ? f - 1 : f;
+    return ((b != 0) & (a - a != 0)) ? a - a : r;
 }
 ND_FN ND_T ND_NAME(remainder)(ND_T a, ND_T b)
 {
@@ -190,11 +182,11 @@ ND_FN ND_T ND_NAME(remainder)(ND_T a, ND_T b)
 /* Equal operands differ at most in the sign of zero, where the sign decides. */
 ND_FN ND_T ND_NAME(maximum)(ND_T a, ND_T b)
 {
-    return (b > a) | (b != b) | ((a == b) & (ND_M(signbit)(a) != 0)) ? b : a;
+    return ((b > a) | (b != b) | ((a == b) & (ND_M(signbit)(a) != 0))) ? b : a;
 }
 ND_FN ND_T ND_NAME(minimum)(ND_T a, ND_T b)
 {
-    return (b < a) | (b != b) | ((a == b) & (ND_M(signbit)(b) != 0)) ? b : a;
+    return ((b < a) | (b != b) | ((a == b) & (ND_M(signbit)(b) != 0))) ? b : a;
 }
 ND_FN ND_T ND_NAME(clip)(ND_T a, ND_T b, ND_T c)
 {

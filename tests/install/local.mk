@@ -16,3 +16,13 @@ installcheck-local:
 
 TESTS += %reldir%/readme.sh tests/unit/architecture.sh tests/unit/fashion.sh
 EXTRA_DIST += tests/unit/architecture.sh tests/unit/fashion.sh
+
+# The formulas of the public header alone, in the oldest languages they are promised for.
+check_PROGRAMS += %reldir%/scalar_tmpl_c.t %reldir%/scalar_tmpl_cxx.t
+TESTS += %reldir%/scalar_tmpl_c.t %reldir%/scalar_tmpl_cxx.t
+%canon_reldir%_scalar_tmpl_c_t_SOURCES = %reldir%/scalar_tmpl_c.c %reldir%/scalar_tmpl_cases.h
+%canon_reldir%_scalar_tmpl_c_t_CFLAGS = $(AM_CFLAGS) -std=c99 -pedantic -ffp-contract=off
+%canon_reldir%_scalar_tmpl_c_t_LDADD = -lm
+%canon_reldir%_scalar_tmpl_cxx_t_SOURCES = %reldir%/scalar_tmpl_cxx.cc %reldir%/scalar_tmpl_cases.h
+%canon_reldir%_scalar_tmpl_cxx_t_CXXFLAGS = -std=c++17 -pedantic -Wall -Wextra -ffp-contract=off
+%canon_reldir%_scalar_tmpl_cxx_t_LDADD = -lm
