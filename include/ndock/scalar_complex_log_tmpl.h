@@ -94,15 +94,15 @@ ND_FN ND_R ND_NAME(sum_squares)(ND_R c, ND_R x, ND_R y)
     return r.hi + (r.lo + (w.lo + (v.lo + u.lo)));
 }
 
-/* (log(x^2 + y^2)/2 near 1, else 0; whether it was near 1) for finite x, y >= 0. */
+/* (log(x^2 + y^2)/2 within a factor 2 of 1, else 0; whether it was so near) for x, y >= 0. */
 ND_FN ND_T ND_NAME(log_near_one)(ND_R x, ND_R y)
 {
     const ND_R m = x < y ? y : x;
     ND_R t;
-    if (!(m > ND_Z_K(0.5) && m < ND_Z_K(1.75)))
+    if (!(m > ND_Z_K(0.35) && m < 2))
         return ND_Z(0, 0);
     t = ND_NAME(sum_squares)(-1, x, y);
-    return t < ND_Z_K(-0.5) || t > 2 ? ND_Z(0, 0) : ND_Z(ND_M(log1p)(t) / 2, 1);
+    return t < ND_Z_K(-0.75) || t > 3 ? ND_Z(0, 0) : ND_Z(ND_M(log1p)(t) / 2, 1);
 }
 
 /* The magnitude m and an exponent n, |a| = m 2^n, with m neither overflowed nor subnormal. */
@@ -167,7 +167,7 @@ ND_FN ND_T ND_NAME(log1p)(ND_T a)
     ND_R t;
     if (ND_NAME(larger)(a) < 3) {
         t = ND_NAME(sum_squares)(2 * a.re, ND_M(fabs)(a.re), ND_M(fabs)(a.im));
-        if (t > ND_Z_K(-0.5) && t < 2 && a.re == a.re)
+        if (t > ND_Z_K(-0.75) && t < 3 && a.re == a.re)
             return ND_Z(ND_M(log1p)(t) / 2, ND_M(atan2)(a.im, x));
     }
     return ND_Z(ND_NAME(log_abs)(ND_Z(x, a.im)), ND_M(atan2)(a.im, x));

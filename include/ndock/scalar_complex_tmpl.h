@@ -157,9 +157,11 @@ ND_FN ND_T ND_NAME(subtract)(ND_T a, ND_T b)
 {
     return ND_Z(a.re - b.re, a.im - b.im);
 }
+/* A sum in both parts: gcc 12 makes a pair of a*b - c*d and a*d + c*b one fused vfmaddsub, even
+ * with -ffp-contract=off, and then the bits would depend on the SIMD level. */
 ND_FN ND_T ND_NAME(multiply)(ND_T a, ND_T b)
 {
-    return ND_Z(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
+    return ND_Z(a.re * b.re + (-a.im) * b.im, a.re * b.im + a.im * b.re);
 }
 ND_FN ND_T ND_NAME(square)(ND_T a)
 {
@@ -207,14 +209,13 @@ ND_FN ND_T ND_NAME(divide_special)(ND_T a, ND_T b)
     ND_R ratio, scale;
     if (x == 0 && y == 0)
         return ND_Z(a.re / x, a.im / x);
-    if (x >= y) {
-        ratio = b.im / b.re;
-        scale = 1 / (b.re + b.im * ratio);
-        return ND_Z((a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale);
+    if (!(x >= y)) { /* both by i */
+        a = ND_Z(a.im, -a.re);
+        b = ND_Z(b.im, -b.re);
     }
-    ratio = b.re / b.im;
-    scale = 1 / (b.im + b.re * ratio);
-    return ND_Z((a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale);
+    ratio = b.im / b.re;
+    scale = 1 / (b.re + b.im * ratio);
+    return ND_Z((a.re + a.im * ratio) * scale, (a.im + (-a.re) * ratio) * scale);
 }
 
 ND_FN ND_T ND_NAME(divide)(ND_T a, ND_T b)
@@ -225,7 +226,7 @@ ND_FN ND_T ND_NAME(divide)(ND_T a, ND_T b)
     const ND_R d = q.re * q.re + q.im * q.im;
     if (!(m > 0 && ND_Z_BOTH_FINITE(a) && ND_Z_BOTH_FINITE(b)))
         return ND_NAME(divide_special)(a, b);
-    return ND_NAME(unscale)((p.re * q.re + p.im * q.im) / d, (p.im * q.re - p.re * q.im) / d, sa,
+    return ND_NAME(unscale)((p.re * q.re + p.im * q.im) / d, (p.im * q.re + (-p.re) * q.im) / d, sa,
                             sb);
 }
 

@@ -54,19 +54,12 @@ enum { /* the complex bound of each row of op.def, in hundredths of an ulp */
 };
 
 /* The functions of the golden file. */
-#define UNARY_OPS(X) \
-    X(sqrt) X(exp) X(expm1) X(log) X(log1p) X(log2) X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) \
-    X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(sign) X(square) X(reciprocal)
+#define UNARY_OPS(X)                                                                               \
+    X(sqrt)                                                                                        \
+    X(exp)                                                                                         \
+    X(expm1) X(log) X(log1p) X(log2) X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) \
+        X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(sign) X(square) X(reciprocal)
 #define BINARY_OPS(X) X(multiply) X(divide) X(pow)
-
-#define UNARY_CALL(op) \
-    static z64 op##_run64(z64 a, z64 b) { return (void)b, op##_c64(a); } \
-    static z128 op##_run128(z128 a, z128 b) { return (void)b, op##_c128(a); }
-#define BINARY_CALL(op) \
-    static z64 op##_run64(z64 a, z64 b) { return op##_c64(a, b); } \
-    static z128 op##_run128(z128 a, z128 b) { return op##_c128(a, b); }
-UNARY_OPS(UNARY_CALL)
-BINARY_OPS(BINARY_CALL)
 
 enum {
 #define OP_ID(op) OP_##op,
@@ -75,12 +68,39 @@ enum {
 static const struct {
     const char *name;
     double ulp;
-    z64 (*run64)(z64, z64);
-    z128 (*run128)(z128, z128);
 } ops[N_OPS] = {
-#define OP_ROW(op) [OP_##op] = {#op, ULP_##op / 100.0, op##_run64, op##_run128},
-    UNARY_OPS(OP_ROW) BINARY_OPS(OP_ROW)
-};
+#define OP_ROW(op) [OP_##op] = {#op, ULP_##op / 100.0},
+    UNARY_OPS(OP_ROW) BINARY_OPS(OP_ROW)};
+
+static z64 apply64(int op, z64 a, z64 b)
+{
+    switch (op) {
+#define CASE_UNARY(op) \
+    case OP_##op:      \
+        return op##_c64(a);
+#define CASE_BINARY(op) \
+    case OP_##op:       \
+        return op##_c64(a, b);
+        UNARY_OPS(CASE_UNARY) BINARY_OPS(CASE_BINARY)
+    }
+    return a;
+}
+
+static z128 apply128(int op, z128 a, z128 b)
+{
+    switch (op) {
+#undef CASE_UNARY
+#undef CASE_BINARY
+#define CASE_UNARY(op) \
+    case OP_##op:      \
+        return op##_c128(a);
+#define CASE_BINARY(op) \
+    case OP_##op:       \
+        return op##_c128(a, b);
+        UNARY_OPS(CASE_UNARY) BINARY_OPS(CASE_BINARY)
+    }
+    return a;
+}
 
 typedef struct {
     int op, bits; /* of the dtype; 0: both */
@@ -136,12 +156,12 @@ static void run(const golden_row *row, int bits, long double got[2])
 {
     const double *a = row->a;
     if (bits == 64) {
-        const z64 r = ops[row->op].run64(make_c64((float)a[0], (float)a[1]),
-                                         make_c64((float)a[2], (float)a[3]));
+        const z64 r = apply64(row->op, make_c64((float)a[0], (float)a[1]),
+                              make_c64((float)a[2], (float)a[3]));
         got[0] = r.re;
         got[1] = r.im;
     } else {
-        const z128 r = ops[row->op].run128(make_c128(a[0], a[1]), make_c128(a[2], a[3]));
+        const z128 r = apply128(row->op, make_c128(a[0], a[1]), make_c128(a[2], a[3]));
         got[0] = r.re;
         got[1] = r.im;
     }
