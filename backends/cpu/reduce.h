@@ -19,7 +19,7 @@ enum {
     CPU_FOLD_BYTES = 16384, /* an inner fold is given at most this much: it stays in L1 */
     CPU_SWEEP_ROWS = 16,    /* a sweep is given at most this many rows */
     CPU_SWEEP_REALS = 1024, /* and this many columns */
-    CPU_STATE_BYTES = 24    /* largest state of one real: three planes of 8 bytes */
+    CPU_STATE_BYTES = 32    /* largest state of one real: four planes of 8 bytes */
 };
 
 /* States lie in planes: component p of the state of real j is element p*cap + j. */

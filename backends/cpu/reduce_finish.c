@@ -59,9 +59,9 @@ static void finish_float(const cpu_finish *o, const double *s, int64_t cap, char
 
 static void finish_var(const cpu_finish *o, const double *s, int64_t cap, char *out)
 {
-    double squares = s[2 * cap], divisor = (double)o->count - o->correction;
-    if (o->comps == 2)
-        squares += s[2 * cap + 1];
+    double squares = 0, divisor = (double)o->count - o->correction;
+    for (int64_t c = 0; c < o->comps; c++)
+        squares += s[2 * cap + c] + s[3 * cap + c];
     double v = divisor > 0 ? squares / divisor : NAN;
     store_real(o->dtype, out, o->finish == CPU_FINISH_STD ? sqrt(v) : v);
 }
