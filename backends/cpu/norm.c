@@ -29,9 +29,10 @@ typedef struct {
 } plan;
 
 /* What a row's statistics make of its elements: (x - mean - error)*factor, or for the softmax family
- * the maximum and the sum of exponentials. */
+ * the maximum, the sum of exponentials below 1, and how many are 1: with the ones apart, log1p loses
+ * nothing where one element outweighs the rest. */
 typedef struct {
-    double max, sum, mean, error, factor;
+    double max, sum, ones, mean, error, factor;
 } statistics;
 
 static int dtype_index(int32_t dtype)
@@ -146,12 +147,12 @@ static void softmax_block(const plan *p, double *x, double *other, int64_t rows)
     int log_of = p->op == NDP_OP_log_softmax;
     for (int64_t r = 0; r < rows; r++)
         fill(other + r * n, n, l->max(x + r * n, n));
-    double first[1];
     for (int64_t r = 0; r < rows && log_of; r++) {
-        /* The exponentials replace the maxima, but for one that is kept aside. */
-        first[0] = other[r * n];
+        /* The exponentials replace the maxima. */
+        double max = other[r * n], ones = 0, sum;
         l->exp[p->precise](other + r * n, x + r * n, other + r * n, n);
-        l->subtract(x + r * n, n, first[0], log(l->sum(other + r * n, n)));
+        sum = l->sum_but_ones(other + r * n, n, &ones);
+        l->subtract(x + r * n, n, max, log1p((ones - 1) + sum));
     }
     if (log_of)
         return;
@@ -206,19 +207,19 @@ static void short_rows(const plan *p, int64_t begin, int64_t end)
 static void long_softmax(const plan *p, const char *in, double *x, double *other, statistics *s)
 {
     s->max = -INFINITY;
-    s->sum = 0;
     for (int64_t i = 0; i < p->n; i += BLOCK) {
         int64_t m = p->n - i < BLOCK ? p->n - i : BLOCK;
         read_row(p, IN, in, i, m, x);
         double most = p->loops->max(x, m);
         if (most > s->max) {
-            s->sum *= exp(s->max - most);
+            s->sum = (s->sum + s->ones) * exp(s->max - most);
+            s->ones = 0;
             s->max = most;
         }
         /* Before the first element above -inf nothing has weight, but a NaN must come through. */
         fill(other, m, s->max > -INFINITY ? s->max : 0);
         p->loops->exp[p->precise](other, x, other, m);
-        s->sum += p->loops->sum(other, m);
+        s->sum += p->loops->sum_but_ones(other, m, &s->ones);
     }
 }
 
@@ -262,9 +263,9 @@ static void long_row(const plan *p, const char *in, char *out)
         if (p->op == NDP_OP_softmax) {
             fill(other, m, s.max);
             p->loops->exp[p->precise](x, x, other, m);
-            p->loops->divide(x, m, s.sum);
+            p->loops->divide(x, m, s.sum + s.ones);
         } else if (p->op == NDP_OP_log_softmax) {
-            p->loops->subtract(x, m, s.max, log(s.sum));
+            p->loops->subtract(x, m, s.max, log1p((s.ones - 1) + s.sum));
         } else {
             p->loops->affine(x, m, s.mean, s.error, s.factor, p->base[SCALE] ? other : NULL,
                              p->base[BIAS] ? bias : NULL);
@@ -293,7 +294,7 @@ typedef struct {
     char *out;
     int64_t m, step[2]; /* rows, and bytes from one to the next in and out */
     double x[TILE], other[TILE];
-    double max[TILE], sum[TILE], squares[TILE], mean[TILE], error[TILE], factor[TILE];
+    double max[TILE], sum[TILE], ones[TILE], squares[TILE], mean[TILE], error[TILE], factor[TILE];
 } tile;
 
 /* Line i of the tile: element i of each row. */
@@ -314,6 +315,7 @@ static void tile_softmax(tile *t)
     cpu_place at;
     fill(t->max, t->m, -INFINITY);
     fill(t->sum, t->m, 0);
+    fill(t->ones, t->m, 0);
     cpu_place_seek(&at, &p->row, 0);
     for (int64_t i = 0; i < p->n; i++, cpu_place_step(&at, 1)) {
         tile_read(t, &at);
@@ -323,14 +325,15 @@ static void tile_softmax(tile *t)
     for (int64_t i = 0; i < p->n; i++, cpu_place_step(&at, 1)) {
         tile_read(t, &at);
         l->exp[p->precise](t->other, t->x, t->max, t->m);
-        l->add_columns(t->sum, t->other, t->m);
+        l->add_but_ones(t->sum, t->ones, t->other, t->m);
     }
-    for (int64_t j = 0; j < t->m && p->op == NDP_OP_log_softmax; j++)
-        t->sum[j] = log(t->sum[j]);
+    int log_of = p->op == NDP_OP_log_softmax;
+    for (int64_t j = 0; j < t->m; j++)
+        t->sum[j] = log_of ? log1p((t->ones[j] - 1) + t->sum[j]) : t->ones[j] + t->sum[j];
     cpu_place_seek(&at, &p->row, 0);
     for (int64_t i = 0; i < p->n; i++, cpu_place_step(&at, 1)) {
         tile_read(t, &at);
-        if (p->op == NDP_OP_log_softmax) {
+        if (log_of) {
             l->subtract_columns(t->x, t->max, t->sum, t->m);
         } else {
             l->exp[p->precise](t->x, t->x, t->max, t->m);

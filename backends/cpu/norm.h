@@ -15,6 +15,8 @@ typedef struct {
     /* Of a row. NaN is never the maximum: it comes back with the sum. */
     double (*max)(const double *x, int64_t n);
     double (*sum)(const double *x, int64_t n);
+    /* Sum of the elements that are not 1; adds to *ones how many are. */
+    double (*sum_but_ones)(const double *x, int64_t n, double *ones);
     /* Sum of x - mean, and of its squares. */
     void (*squares)(const double *x, int64_t n, double mean, double *sum, double *squares);
     /* (x - mean - error)*factor [*scale] [+ bias], in place. */
@@ -27,6 +29,7 @@ typedef struct {
     void (*exp[2])(double *dst, const double *x, const double *shift, int64_t n);
     /* Of columns. */
     void (*add_columns)(double *sum, const double *x, int64_t n);
+    void (*add_but_ones)(double *sum, double *ones, const double *x, int64_t n);
     void (*max_columns)(double *max, const double *x, int64_t n);
     void (*divide_columns)(double *x, const double *divisor, int64_t n);
     void (*subtract_columns)(double *x, const double *first, const double *second, int64_t n);

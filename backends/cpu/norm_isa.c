@@ -115,6 +115,28 @@ static double row_sum(const double *x, int64_t n)
     return joined(v, width);
 }
 
+static inline void apart(double *restrict sum, double *restrict ones, const double *restrict x,
+                         int64_t n)
+{
+    for (int64_t l = 0; l < n; l++) {
+        sum[l] += x[l] == 1 ? 0 : x[l];
+        ones[l] += x[l] == 1 ? 1 : 0;
+    }
+}
+
+static double row_sum_but_ones(const double *x, int64_t n, double *ones)
+{
+    double s[LANES], c[LANES];
+    int64_t width = lanes_for(n), i = 0;
+    for (int64_t l = 0; l < width; l++)
+        s[l] = c[l] = 0;
+    for (; i + LANES <= n; i += LANES)
+        apart(s, c, x + i, LANES);
+    apart(s, c, x + i, n - i);
+    *ones += joined(c, width);
+    return joined(s, width);
+}
+
 static inline void distances(double *restrict sum, double *restrict squares,
                              const double *restrict x, double mean, int64_t n)
 {
@@ -191,6 +213,11 @@ static void add_columns(double *sum, const double *x, int64_t n)
         sum[j] += x[j];
 }
 
+static void add_but_ones(double *sum, double *ones, const double *x, int64_t n)
+{
+    apart(sum, ones, x, n);
+}
+
 static void max_columns(double *max, const double *x, int64_t n)
 {
     ELEMENTWISE
@@ -236,12 +263,14 @@ const cpu_norm_table CPU_ISA_FN(cpu_norm_loops) = {
     .store = {store_f16, store_bf16, store_f32, store_f64},
     .max = row_max,
     .sum = row_sum,
+    .sum_but_ones = row_sum_but_ones,
     .squares = row_squares,
     .affine = row_affine,
     .divide = row_divide,
     .subtract = row_subtract,
     .exp = {exp_single, exp_double},
     .add_columns = add_columns,
+    .add_but_ones = add_but_ones,
     .max_columns = max_columns,
     .divide_columns = divide_columns,
     .subtract_columns = subtract_columns,

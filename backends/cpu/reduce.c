@@ -22,7 +22,7 @@ typedef struct {
     const char *in;
     char *out, *scratch;
     int64_t in_bytes, out_bytes; /* of an element */
-    int64_t chunks, chunk;       /* of the reduced range */
+    int64_t chunks, chunk, fold; /* of the reduced range, of a chunk */
     int64_t tile, tiles;         /* sweep: results of a tile */
     int64_t per_run;             /* sweep: tiles of one innermost run, 0 when tiles cross runs */
     int sweep, unit, cut_runs, linear;
@@ -62,11 +62,12 @@ static void plan_axes(plan *p, const ndp_view *in, const ndp_view *out, int n_re
     cpu_axes_sort(&p->kept);
     cpu_axes_end(&p->kept);
     int64_t position = 1;
-    for (int d = kept; d < in->ndim; d++)
+    for (int d = kept; arg && d < in->ndim; d++)
         position *= in->shape[d];
     cpu_axes_begin(&p->reduced, arg ? 2 : 1);
     for (int d = kept; d < in->ndim; d++) {
-        position = in->shape[d] ? position / in->shape[d] : 0;
+        if (arg)
+            position = in->shape[d] ? position / in->shape[d] : 0;
         int64_t step[2] = {in->stride[d] * p->in_bytes, position};
         if (step[0] < 0 && !arg) {
             p->in += step[0] * (in->shape[d] - 1);
@@ -96,7 +97,6 @@ static void plan_inner(plan *p)
 {
     const cpu_axes *r = &p->reduced;
     int last = r->n - 1;
-    int64_t fold = CPU_FOLD_BYTES / (p->cell->bytes * p->cell->comps);
     p->unit = p->cell->direct && r->stride[0][last] == p->in_bytes;
     p->linear = r->operands == 1 || (r->n == 1 && (r->stride[1][0] == 1 || r->size <= 1));
     p->cut_runs = !p->linear || (p->unit && r->extent[last] >= 256);
@@ -104,7 +104,7 @@ static void plan_inner(plan *p)
     p->chunks = 1;
     if (r->size > CHUNK && p->kept.size < MAX_PARTIALS) {
         int64_t least = ceil_div(r->size, MAX_PARTIALS / p->kept.size);
-        p->chunk = ceil_div(least > CHUNK ? least : CHUNK, fold) * fold;
+        p->chunk = ceil_div(least > CHUNK ? least : CHUNK, p->fold) * p->fold;
         p->chunks = ceil_div(r->size, p->chunk);
     }
 }
@@ -127,6 +127,17 @@ static void plan_sweep(plan *p)
     p->chunks = p->chunk ? ceil_div(n, p->chunk) : 1;
 }
 
+static cpu_finish finish_of(const cpu_reduce_cell *cell, const ndp_call *call, int64_t count)
+{
+    const ndp_reduce *params = call->params;
+    return (cpu_finish){.finish = cell->finish,
+                        .dtype = call->out[0].dtype,
+                        .comps = cell->comps,
+                        .planes = cell->reducer->state_bytes / 8,
+                        .count = count,
+                        .correction = params->correction};
+}
+
 static void plan_make(plan *p, const ndp_call *call)
 {
     const ndp_reduce *params = call->params;
@@ -136,6 +147,7 @@ static void plan_make(plan *p, const ndp_call *call)
     p->out = cpu_ptr(out);
     p->in_bytes = cpu_dtype_size(in->dtype);
     p->out_bytes = cpu_dtype_size(out->dtype);
+    p->fold = p->cell->fold;
     plan_axes(p, in, out, params->n_reduced);
     plan_mode(p);
     if (p->kept.size == 0)
@@ -144,12 +156,7 @@ static void plan_make(plan *p, const ndp_call *call)
         plan_sweep(p);
     else
         plan_inner(p);
-    p->finish = (cpu_finish){.finish = p->cell->finish,
-                             .dtype = out->dtype,
-                             .comps = p->cell->comps,
-                             .planes = p->cell->reducer->state_bytes / 8,
-                             .count = p->reduced.size,
-                             .correction = params->correction};
+    p->finish = finish_of(p->cell, call, p->reduced.size);
 }
 
 /* n elements from where the walk is, dense: in place if they lie so, else in buf. */
@@ -175,7 +182,7 @@ static const void *take(const plan *p, cpu_place *w, const char *base, int64_t n
 static void fold_range(const plan *p, const char *base, int64_t from, int64_t to, cpu_fold *f)
 {
     _Alignas(64) char buf[CPU_FOLD_BYTES];
-    int64_t fold = CPU_FOLD_BYTES / (p->cell->bytes * p->cell->comps);
+    int64_t fold = p->fold;
     cpu_place w;
     cpu_place_seek(&w, &p->reduced, from);
     f->weight = p->linear ? 1 : cpu_axes_inner(&p->reduced, 1);
@@ -198,7 +205,7 @@ static void inner_units(void *ctx, int64_t begin, int64_t end)
     const plan *p = ctx;
     const cpu_reducer *r = p->cell->reducer;
     cpu_place k;
-    cpu_place_seek(&k, &p->kept, begin / p->chunks);
+    cpu_place_seek(&k, &p->kept, p->chunks == 1 ? begin : begin / p->chunks);
     int64_t c = p->chunks == 1 ? 0 : begin % p->chunks, comps = p->cell->comps;
     for (int64_t u = begin; u < end; u++) {
         _Alignas(16) char state[2 * CPU_STATE_BYTES];
@@ -332,15 +339,42 @@ static int64_t at_least_one(int64_t n)
     return n > 1 ? n : 1;
 }
 
+/* A small dense array reduced whole is one fold: what a plan would come to, without the plan. */
+static int run_small(const ndp_call *call)
+{
+    const ndp_reduce *params = call->params;
+    const ndp_view *in = &call->in[0];
+    const cpu_reduce_cell *cell = cell_of(call->op, in->dtype);
+    if (!(in->flags & NDP_VIEW_CONTIGUOUS) || params->n_reduced != in->ndim || !cell->direct)
+        return 0;
+    int64_t n = cpu_view_size(in);
+    if (n == 0 || n > cell->fold)
+        return 0;
+    _Alignas(16) char state[2 * CPU_STATE_BYTES];
+    cpu_fold f = {.state = state, .cap = cell->comps, .comps = cell->comps, .weight = 1};
+    cell->reducer->init(&f, cell->comps);
+    cell->reducer->inner(&f, cpu_ptr(in), n * cell->comps);
+    cpu_finish finish = finish_of(cell, call, n);
+    cpu_reduce_finish(&finish, state, cell->comps, 1, cpu_ptr(&call->out[0]), 0);
+    return 1;
+}
+
 static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
 {
     (void)kernel;
     (void)stream;
+    if (run_small(call))
+        return NDP_OK;
     plan p;
     plan_make(&p, call);
     if (p.kept.size == 0)
         return NDP_OK;
     p.scratch = p.chunks > 1 ? cpu_ptr(&call->scratch) : NULL;
+    if (p.kept.size * p.reduced.size <= GRAIN) {
+        /* Too little to share, and the divisions below would take longer than a small sum. */
+        (p.sweep ? sweep_units : inner_units)(&p, 0, p.sweep ? p.tiles : p.kept.size);
+        return NDP_OK;
+    }
     if (!p.sweep) {
         int64_t grain = at_least_one(GRAIN / at_least_one(p.chunk));
         cpu_parallel(p.kept.size * p.chunks, grain, inner_units, &p);

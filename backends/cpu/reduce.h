@@ -19,7 +19,7 @@ enum {
     CPU_FOLD_BYTES = 16384, /* an inner fold is given at most this much: it stays in L1 */
     CPU_SWEEP_ROWS = 16,    /* a sweep is given at most this many rows */
     CPU_SWEEP_REALS = 1024, /* and this many columns */
-    CPU_STATE_BYTES = 24    /* largest state of one real: three planes of 8 bytes */
+    CPU_STATE_BYTES = 32    /* largest state of one real: four planes of 8 bytes */
 };
 
 /* States lie in planes: component p of the state of real j is element p*cap + j. */
@@ -43,12 +43,13 @@ typedef struct {
 /* Strided elements to dense ones, converted to what the loops take. */
 typedef void (*cpu_load)(void *dst, const char *src, int64_t stride_bytes, int64_t n);
 
-enum { CPU_FINISH_INT = 1, CPU_FINISH_FLOAT, CPU_FINISH_MEAN, CPU_FINISH_VAR, CPU_FINISH_STD,
+enum { CPU_FINISH_INT = 1, CPU_FINISH_FLOAT, CPU_FINISH_PRODUCT, CPU_FINISH_MEAN, CPU_FINISH_VAR, CPU_FINISH_STD,
        CPU_FINISH_VALUE, CPU_FINISH_LOGSUMEXP, CPU_FINISH_POSITION };
 
 typedef struct {
     const cpu_reducer *reducer; /* NULL: the op is not defined for the dtype */
     cpu_load load;
+    uint16_t fold;  /* elements of an inner fold */
     uint8_t direct; /* dense elements need no load */
     uint8_t comps;
     uint8_t bytes;  /* of a real, after the load */

@@ -59,16 +59,22 @@ static void finish_float(const cpu_finish *o, const double *s, int64_t cap, char
 
 static void finish_var(const cpu_finish *o, const double *s, int64_t cap, char *out)
 {
-    double squares = s[2 * cap], divisor = (double)o->count - o->correction;
-    if (o->comps == 2)
-        squares += s[2 * cap + 1];
+    double squares = 0, divisor = (double)o->count - o->correction;
+    for (int64_t c = 0; c < o->comps; c++)
+        squares += s[2 * cap + c] + s[3 * cap + c];
     double v = divisor > 0 ? squares / divisor : NAN;
     store_real(o->dtype, out, o->finish == CPU_FINISH_STD ? sqrt(v) : v);
 }
 
 static double finish_logsumexp(const double *s, int64_t cap)
 {
-    return s[0] - s[0] == 0 ? s[0] + log(s[cap]) : s[0];
+    return s[0] - s[0] == 0 ? s[0] + log1p((s[2 * cap] - 1) + s[cap]) : s[0];
+}
+
+static double finish_product(const double *s, int64_t cap)
+{
+    double e = s[cap] > 4000 ? 4000 : s[cap] < -4000 ? -4000 : s[cap];
+    return ldexp(s[0], (int)e);
 }
 
 void cpu_reduce_finish(const cpu_finish *o, const void *state, int64_t cap, int64_t n, char *out,
@@ -80,6 +86,7 @@ void cpu_reduce_finish(const cpu_finish *o, const void *state, int64_t cap, int6
         case CPU_FINISH_INT: store_int(o->dtype, out, ((const uint64_t *)state)[i]); break;
         case CPU_FINISH_FLOAT:
         case CPU_FINISH_MEAN: finish_float(o, s, cap, out); break;
+        case CPU_FINISH_PRODUCT: store_real(o->dtype, out, finish_product(s, cap)); break;
         case CPU_FINISH_VAR:
         case CPU_FINISH_STD: finish_var(o, s, cap, out); break;
         case CPU_FINISH_VALUE: store_value(o->dtype, out, state, i); break;

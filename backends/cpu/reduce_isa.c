@@ -21,7 +21,6 @@ enum { CPU_LANES = 64 }; /* of an inner fold */
 #define COMPENSATED 0
 #define IS_FLOAT 1
 #define BITS uint32_t
-#define HAS_PROD 1
 #define HAS_ARG 1
 #define KEY int32_t
 #include "reduce_type_tmpl.h"
@@ -30,10 +29,9 @@ enum { CPU_LANES = 64 }; /* of an inner fold */
 #define TNAME f64
 #define WIDE double
 #define TOTAL double
-#define COMPENSATED (!IS_PROD)
+#define COMPENSATED 1
 #define IS_FLOAT 1
 #define BITS uint64_t
-#define HAS_PROD 1
 #define HAS_ARG 1
 #define KEY int64_t
 #include "reduce_type_tmpl.h"
@@ -220,7 +218,7 @@ static void f16_to_f32(void *dst, const char *src, int64_t stride_bytes, int64_t
 #include "load_tmpl.h"
 
 /* ---- the table ---- */
-#define CELL(r, l, d, c, b, f, s) {.reducer = &r##_reducer, .load = l, .direct = d, .comps = c, .bytes = b, .finish = f, .stop = s}
+#define CELL(r, l, d, c, b, f, s) {.reducer = &r##_reducer, .load = l, .fold = CPU_FOLD_BYTES / ((b) * (c)), .direct = d, .comps = c, .bytes = b, .finish = f, .stop = s}
 #define DIRECT(r, l, b, f) CELL(r, l, 1, 1, b, f, 0)
 #define LOADED(r, l, b, f) CELL(r, l, 0, 1, b, f, 0)
 
@@ -260,7 +258,7 @@ static void f16_to_f32(void *dst, const char *src, int64_t stride_bytes, int64_t
 const cpu_reduce_table CPU_ISA_FN(cpu_reduce_loops) = {.cell = {
     OF(sum) = {INTEGERS(sum, CPU_FINISH_INT), FLOATS(sum, CPU_FINISH_FLOAT),
                COMPLEXES(sum, CPU_FINISH_FLOAT)},
-    OF(prod) = {PRODUCTS(CPU_FINISH_INT), FLOATS(prod, CPU_FINISH_FLOAT),
+    OF(prod) = {PRODUCTS(CPU_FINISH_INT), FLOATS(prod, CPU_FINISH_PRODUCT),
                 [NDP_C64] = CELL(prod_c128, c64_to_c128, 0, 2, 8, CPU_FINISH_FLOAT, 0),
                 [NDP_C128] = CELL(prod_c128, copy_c128, 1, 2, 8, CPU_FINISH_FLOAT, 0)},
     OF(min) = {INTEGERS(min, CPU_FINISH_VALUE), FLOATS(min, CPU_FINISH_VALUE)},

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * log of the sum of exp for T (f32 or f64). A state is the maximum m so far and the sum of
- * exp(x - m) in double. When m is infinite or NaN it alone is the result. Planes: m, sum. */
+ * log of the sum of exp for T (f32 or f64). A state is the maximum m so far, the sum of exp(x - m)
+ * over those below 1, and the number of those that are 1: with the ones apart, log1p at the end
+ * loses nothing where one element outweighs the rest. When m is infinite or NaN it alone is the
+ * result. Planes: m, sum, ones. */
 
 /* exp(x - m), to be called with x <= m. For infinite m the difference means nothing, so 0 is taken. */
 static inline double FN(term)(double x, double m)
@@ -16,38 +18,57 @@ static inline double FN(larger)(double m, double x)
     return x != x ? x : r;
 }
 
-static inline void FN(terms)(double *restrict s, const T *restrict x, double m, int64_t n)
+static inline void FN(count)(double *sum, double *ones, double t)
+{
+    *sum += t < 1 ? t : 0;
+    *ones += t < 1 ? 0 : 1;
+}
+
+/* Bring a state to the maximum max. */
+static inline void FN(raise)(double *m, double *sum, double *ones, double max)
+{
+    double t = FN(term)(*m, max);
+    *sum = t < 1 ? (*sum + *ones) * t : *sum;
+    *ones = t < 1 ? 0 : *ones;
+    *m = max;
+}
+
+static inline void FN(terms)(double *restrict sum, double *restrict ones, const T *restrict x,
+                             double m, int64_t n)
 {
     for (int64_t j = 0; j < n; j++)
-        s[j] += FN(term)((double)x[j], m);
+        FN(count)(&sum[j], &ones[j], FN(term)((double)x[j], m));
 }
 
 static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
 {
     const T *x = src;
-    double *state = f->state, sum[CPU_LANES];
+    double *s = f->state, sum[CPU_LANES], ones[CPU_LANES];
     T most = (T)-INFINITY;
-    int64_t width = CPU_LANES;
+    int64_t width = CPU_LANES, cap = f->cap;
     cpu_fold first = {.state = &most, .cap = 1, .comps = 1};
     MAX_INNER(&first, x, n);
-    double max = FN(larger)(state[0], (double)most);
+    double max = FN(larger)(s[0], (double)most);
     while (width / 2 >= n && width > 2)
         width /= 2;
     for (int64_t l = 0; l < width; l++)
-        sum[l] = 0;
+        sum[l] = ones[l] = 0;
     for (; n >= CPU_LANES; n -= CPU_LANES, x += CPU_LANES)
-        FN(terms)(sum, x, max, CPU_LANES);
-    FN(terms)(sum, x, max, n);
+        FN(terms)(sum, ones, x, max, CPU_LANES);
+    FN(terms)(sum, ones, x, max, n);
     for (int64_t h = width / 2; h; h /= 2)
-        for (int64_t l = 0; l < h; l++)
+        for (int64_t l = 0; l < h; l++) {
             sum[l] += sum[l + h];
-    state[f->cap] = state[f->cap] * FN(term)(state[0], max) + sum[0];
-    state[0] = max;
+            ones[l] += ones[l + h];
+        }
+    FN(raise)(s, s + cap, s + 2 * cap, max);
+    s[cap] += sum[0];
+    s[2 * cap] += ones[0];
 }
 
 static void FN(sweep)(const cpu_fold *f, const void *const *rows, int nrows, int64_t n)
 {
-    double *restrict m = f->state, *restrict s = (double *)f->state + f->cap;
+    double *restrict m = f->state, *restrict sum = m + f->cap, *restrict ones = sum + f->cap;
     int r = 0;
     for (; r + 4 <= nrows; r += 4) {
         const T *restrict x0 = rows[r], *restrict x1 = rows[r + 1];
@@ -56,18 +77,19 @@ static void FN(sweep)(const cpu_fold *f, const void *const *rows, int nrows, int
         for (int64_t j = 0; j < n; j++) {
             double a = (double)x0[j], b = (double)x1[j], c = (double)x2[j], d = (double)x3[j];
             double max = FN(larger)(FN(larger)(FN(larger)(FN(larger)(m[j], a), b), c), d);
-            double sum = s[j] * FN(term)(m[j], max) + FN(term)(a, max) + FN(term)(b, max);
-            s[j] = sum + FN(term)(c, max) + FN(term)(d, max);
-            m[j] = max;
+            FN(raise)(&m[j], &sum[j], &ones[j], max);
+            FN(count)(&sum[j], &ones[j], FN(term)(a, max));
+            FN(count)(&sum[j], &ones[j], FN(term)(b, max));
+            FN(count)(&sum[j], &ones[j], FN(term)(c, max));
+            FN(count)(&sum[j], &ones[j], FN(term)(d, max));
         }
     }
     for (; r < nrows; r++) {
         const T *restrict x = rows[r];
         CPU_INDEPENDENT
         for (int64_t j = 0; j < n; j++) {
-            double max = FN(larger)(m[j], (double)x[j]);
-            s[j] = s[j] * FN(term)(m[j], max) + FN(term)((double)x[j], max);
-            m[j] = max;
+            FN(raise)(&m[j], &sum[j], &ones[j], FN(larger)(m[j], (double)x[j]));
+            FN(count)(&sum[j], &ones[j], FN(term)((double)x[j], m[j]));
         }
     }
 }
@@ -78,21 +100,25 @@ static void FN(init)(const cpu_fold *f, int64_t n)
     for (int64_t j = 0; j < n; j++) {
         s[j] = -INFINITY;
         s[f->cap + j] = 0;
+        s[2 * f->cap + j] = 0;
     }
 }
 
 static void FN(merge)(const cpu_fold *f, const cpu_fold *from, int64_t n)
 {
     double *s = f->state, *t = from->state;
+    int64_t a = f->cap, b = from->cap;
     for (int64_t j = 0; j < n; j++) {
-        double max = FN(larger)(s[j], t[j]), *sum = s + f->cap + j;
-        sum[0] = sum[0] * FN(term)(s[j], max) + t[from->cap + j] * FN(term)(t[j], max);
-        s[j] = max;
+        double max = FN(larger)(s[j], t[j]);
+        FN(raise)(s + j, s + a + j, s + 2 * a + j, max);
+        FN(raise)(t + j, t + b + j, t + 2 * b + j, max);
+        s[a + j] += t[b + j];
+        s[2 * a + j] += t[2 * b + j];
     }
 }
 
 static const cpu_reducer FN(reducer) = {
-    .state_bytes = 16,
+    .state_bytes = 24,
     .init = FN(init),
     .inner = FN(inner),
     .sweep = FN(sweep),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Sums and products. The includer defines T, OP and
+ * Sums, and products of integers. The includer defines T, OP and
  *   WIDE    what a lane accumulates in, wide enough for one fold
  *   TOTAL   what a state is: the same or wider; integers wrap in unsigned types
  *   IS_PROD, and COMPENSATED for sums whose state carries the rounding errors in a second plane

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * All loops of one element type. The includer defines T, TNAME and, as the templates say,
- * WIDE, TOTAL, COMPENSATED; IS_FLOAT with BITS, or for integers IS_SMALL (narrower than 64 bits); HAS_PROD;
+ * WIDE, TOTAL, COMPENSATED; IS_FLOAT with BITS, or for integers IS_SMALL (narrower than 64 bits); HAS_PROD for integers;
  * HAS_ARG with KEY (FN(key) then exists for argmin and argmax). */
 #define FN(name) CPU_CAT(CPU_CAT(OP, TNAME), name)
 
@@ -32,6 +32,9 @@
 #define OP prod
 #define IS_PROD 1
 #include "reduce_sum_tmpl.h"
+#elif defined(IS_FLOAT)
+#define OP prod
+#include "reduce_prod_tmpl.h"
 #endif
 
 #define OP max

@@ -2,7 +2,7 @@
  * Variance of T (f32 or f64) in double. Each fold finds its own mean, then the squares of the
  * distances from it, while its elements are in L1; states (mean as an unevaluated sum of two
  * doubles, sum of squares) are joined by the formula of Chan, Golub and LeVeque, Am. Stat. 37
- * (1983). Nothing cancels, whatever the offset of the data. Planes: mean, its error, squares. */
+ * (1983). Nothing cancels, whatever the offset of the data. Planes: mean, its error, squares, their error. */
 
 /* Join a fold of nb elements (mean + error, squares) into the state s of na elements;
  * w = nb/(na + nb) and na_w = na*w. */
@@ -12,10 +12,14 @@ static inline void FN(join)(double *s, int64_t cap, double mean, double error, d
     double delta = (mean - s[0]) + (error - s[cap]);
     double step = s[cap] + delta * w, sum = s[0] + step, b = sum - s[0];
     double join_error = (s[0] - (sum - b)) + (step - b);
-    double join_squares = s[2 * cap] + squares + delta * delta * na_w;
+    double more = squares + delta * delta * na_w;
     s[0] = na_w == 0 ? mean : sum;
     s[cap] = na_w == 0 ? error : join_error;
-    s[2 * cap] = na_w == 0 ? squares : join_squares;
+    more = na_w == 0 ? squares : more;
+    sum = s[2 * cap] + more;
+    b = sum - s[2 * cap];
+    s[3 * cap] += (s[2 * cap] - (sum - b)) + (more - b);
+    s[2 * cap] = sum;
 }
 
 static inline double FN(halve)(double *v, int64_t width, int64_t comps)
@@ -96,7 +100,7 @@ static void FN(sweep)(const cpu_fold *f, const void *const *rows, int nrows, int
 
 static void FN(init)(const cpu_fold *f, int64_t n)
 {
-    for (int64_t p = 0; p < 3; p++)
+    for (int64_t p = 0; p < 4; p++)
         for (int64_t j = 0; j < n; j++)
             ((double *)f->state)[p * f->cap + j] = 0;
 }
@@ -106,11 +110,12 @@ static void FN(merge)(const cpu_fold *f, const cpu_fold *from, int64_t n)
     double *s = f->state, *t = from->state, na = (double)f->done, nb = (double)from->done;
     double w = nb / (na + nb), na_w = na * w;
     for (int64_t j = 0; j < n; j++)
-        FN(join)(s + j, f->cap, t[j], t[from->cap + j], t[2 * from->cap + j], w, na_w);
+        FN(join)(s + j, f->cap, t[j], t[from->cap + j],
+                 t[2 * from->cap + j] + t[3 * from->cap + j], w, na_w);
 }
 
 static const cpu_reducer FN(reducer) = {
-    .state_bytes = 24,
+    .state_bytes = 32,
     .init = FN(init),
     .inner = FN(inner),
     .sweep = FN(sweep),
