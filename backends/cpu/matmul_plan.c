@@ -169,7 +169,7 @@ static void plan_few_rows(mm_plan *p)
         p->tile_n = 64;
         p->kc = 16384 / p->k->element / p->m / MM_DOT_BYTES * MM_DOT_BYTES;
     } else
-        while (p->n / p->tile_n * p->batch < 16 && p->tile_n * p->k->element > 4096)
+        while (p->n / p->tile_n * p->batch < 16 && p->tile_n * p->k->element > (p->m == 1 ? 8192 : 4096))
             p->tile_n /= 2;
 }
 

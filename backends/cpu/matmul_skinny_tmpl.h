@@ -85,7 +85,6 @@ MM_FN(sweep_one)(int64_t n, const int deep, const MM_T *a, const MM_T *b, int64_
             memcpy(&s[w], c + j + w * MM_LANES, MM_BYTES);
 #pragma GCC unroll 8
         for (int d = 0; d < deep; d++) {
-            __builtin_prefetch(b + (d + deep) * ldb + j);
 #pragma GCC unroll 2
             for (int w = 0; w < MM_WIDE; w++) {
                 memcpy(&x, b + d * ldb + j + w * MM_LANES, MM_BYTES);
