@@ -99,7 +99,7 @@ void mm_finish(const mm_plan *p, int64_t item, int64_t i0, int64_t j0, int64_t m
     const mm_kernels *k = p->k;
     char *old = p->scale.f_beta != 0 ? row : NULL;
     char *bias = p->has_bias ? row + p->tile_n * k->element : NULL;
-    for (int64_t i = i0; i < i0 + m; i++, sums += p->tile_n * k->element) {
+    for (int64_t i = i0; i < i0 + m; i++, sums += p->pitch * k->element) {
         char *out = mm_at(p, &p->out, item, i, j0);
         if (old)
             k->load[p->out.dtype](out, 0, p->out.column, 1, n, old);
@@ -121,7 +121,7 @@ static void tile(const mm_run *r, int64_t item, int64_t i, int64_t j, char *slot
     const int64_t n = r->n - j < p->tile_n ? r->n - j : p->tile_n;
     const int64_t all_a = mm_round_up(r->m, k->rows), all_b = mm_round_up(r->n, k->columns);
     char *sums = p->direct ? mm_at(p, &p->out, item, r->i0 + i, r->j0 + j) : slot + p->slot_sums;
-    const int64_t ld = p->direct ? p->out.row : p->tile_n;
+    const int64_t ld = p->direct ? p->out.row : p->pitch;
     for (int64_t d = 0; d < p->depth; d += p->kc) {
         int64_t kc = p->depth - d < p->kc ? p->depth - d : p->kc;
         char *a = slot + p->slot_a, *b = slot + p->slot_b;
@@ -218,7 +218,7 @@ static void after_blas(void *ctx, int64_t begin, int64_t end)
         int64_t m = p.m - i < p.tile_m ? p.m - i : p.tile_m;
         int64_t n = p.n - j < p.tile_n ? p.n - j : p.tile_n;
         for (int64_t row = 0; row < m; row++)
-            memcpy(slot + p.slot_sums + row * p.tile_n * p.k->element,
+            memcpy(slot + p.slot_sums + row * p.pitch * p.k->element,
                    mm_at(&p, &p.out, r->item, i + row, j), (size_t)(n * p.k->element));
         mm_finish(&p, r->item, i, j, m, n, slot + p.slot_sums, slot + p.slot_row);
     }

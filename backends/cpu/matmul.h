@@ -41,11 +41,12 @@ typedef struct {
     void (*combine)(void *x, int64_t n, const mm_scale *, const void *old, const void *bias);
     /* For few rows; NULL for complex. sweep: c (m, n) continues, or starts, the chains of a (kc, m)
      * dense and b (kc, n) of unit column stride; rows of c have room up to a multiple of 64 bytes.
-     * dot: sums (m, MM_DOT_LANES) of a's rows by one column of b go on; c not NULL: their totals. */
+     * dot: sums (n, m, MM_DOT_BYTES) of the rows of a (m, kc) dense by columns of b (kc, n), ldb apart
+     * and of unit stride along k, go on or start; c (m, n) not NULL: their totals. */
     void (*sweep)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b, int64_t ldb, void *c,
                   int64_t ldc, int first);
-    void (*dot)(int64_t m, int64_t kc, const void *a, int64_t lda, const void *b, void *sums, void *c,
-                int64_t ldc);
+    void (*dot)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b, int64_t ldb, void *sums,
+                int first, void *c, int64_t ldc);
     /* In place; kind is NDP_EPILOGUE_*. NULL for integers and complex. */
     void (*epilogue)(int32_t kind, void *x, int64_t n);
     mm_load_fn load[NDP_DTYPE_END]; /* NULL: not an input of these kernels */
@@ -57,9 +58,9 @@ typedef mm_kernels mm_level[MM_KINDS];
 CPU_ISA_DECLARE(extern const mm_level, cpu_matmul_kernels);
 
 #define MM_MAX_DEPTH 256
-#define MM_DOT_LANES 32
-#define MM_DOT_DEPTH 1024 /* of a run of k */
-#define MM_SWEEP_ROWS 16  /* of b, converted at a time */
+#define MM_DOT_BYTES 64 /* of the partial sums of an inner product */
+#define MM_SWEEP_ROWS 16 /* of b, converted at a time */
+#define MM_DOT_COLUMNS 4 /* of b, converted at a time */
 #define MM_TASK_WORK (1 << 20) /* multiply-adds worth a task */
 #define MM_MAX_PANEL 128 /* bytes across a panel that conversion goes through */
 
@@ -97,6 +98,7 @@ typedef struct {
     int32_t path;   /* MM_SEPARATE ... */
     mm_scale scale;
     int64_t tile_m, tile_n;
+    int64_t pitch; /* of rows of sums, such that not all rows compete for one set of the cache */
     int64_t super_m, super_n; /* part of a product whose packed operands exist at a time */
     int64_t shared_a, shared_b, shared_bytes;                       /* scratch: once */
     /* scratch, once a thread: panels or rows of a and of b, sums, sums of one block of k, rows of out
@@ -120,7 +122,7 @@ void mm_plan_call(mm_plan *p, const ndp_call *call);
 /* ---- matmul.c */
 /* Address of element (row, column) of product item. */
 char *mm_at(const mm_plan *p, const mm_operand *x, int64_t item, int64_t row, int64_t column);
-/* Sums (m, n), rows p->tile_n apart, into out at (i, j): alpha, beta, bias and epilogue. */
+/* Sums (m, n), rows p->pitch apart, into out at (i, j): alpha, beta, bias and epilogue. */
 void mm_finish(const mm_plan *p, int64_t item, int64_t i, int64_t j, int64_t m, int64_t n, char *sums,
                char *row);
 

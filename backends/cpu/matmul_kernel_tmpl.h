@@ -9,9 +9,29 @@
 #define MM_V CPU_CAT(mm_v, MM_SCALAR)
 #define MM_SET CPU_CAT(mm_set, MM_SCALAR)
 #define MM_FMA CPU_CAT(mm_fma, MM_SCALAR)
+#define MM_FNMA CPU_CAT(mm_fnma, MM_SCALAR)
 #define MM_LANES ((int)(MM_BYTES / sizeof(MM_T)))
 #define MM_VECTORS (MM_ACROSS / MM_PARTS)
 #define MM_COLUMNS (MM_VECTORS * MM_LANES)
+#define MM_SQUARE ((int)(16 / sizeof(MM_T)))
+#define MM_TRANSPOSE(square) (sizeof(MM_T) == 4 ? mm_transpose_4(square) : mm_transpose_2(square))
+
+/* MM_SQUARE lanes, stride apart, of kc scalars side by side, to kc groups of lanes, width apart. */
+static inline void MM_FN(transpose)(const MM_T *src, int64_t stride, int64_t kc, MM_T *dst, int width)
+{
+    int64_t k = 0;
+    for (; k + MM_SQUARE <= kc; k += MM_SQUARE) {
+        MM_T square[MM_SQUARE][MM_SQUARE];
+        for (int i = 0; i < MM_SQUARE; i++)
+            memcpy(square[i], src + i * stride + k, 16);
+        MM_TRANSPOSE(square);
+        for (int i = 0; i < MM_SQUARE; i++)
+            memcpy(dst + (k + i) * width, square[i], 16);
+    }
+    for (; k < kc; k++)
+        for (int i = 0; i < MM_SQUARE; i++)
+            dst[k * width + i] = src[i * stride + k];
+}
 
 static inline __attribute__((always_inline)) void
 MM_FN(pack)(const MM_T *src, int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc, MM_T *dst,
@@ -22,19 +42,26 @@ MM_FN(pack)(const MM_T *src, int64_t stride_w, int64_t stride_k, int64_t w, int6
         int lanes = w < width ? (int)w : width;
         if (lanes < width)
             memset(dst, 0, (size_t)(width * kc) * MM_PARTS * sizeof *dst);
-        if (stride_w == 1 && lanes == width) {
+        if (stride_w == 1 && lanes == width && MM_PARTS == 1)
+            for (int64_t k = 0; k < kc; k++)
+                memcpy(dst + k * width, src + k * sk, (size_t)width * sizeof *dst);
+        else if (stride_w == 1)
             for (int64_t k = 0; k < kc; k++)
                 for (int p = 0; p < MM_PARTS; p++)
-                    for (int i = 0; i < width; i++)
+                    for (int i = 0; i < lanes; i++)
                         dst[(k * MM_PARTS + p) * width + i] = src[k * sk + i * MM_PARTS + p];
-            continue;
-        }
-        /* Lane by lane: the source may have a stride that maps all lanes to one set of the cache,
-         * the panel fits the cache in any order. */
-        for (int i = 0; i < lanes; i++)
-            for (int64_t k = 0; k < kc; k++)
-                for (int p = 0; p < MM_PARTS; p++)
-                    dst[(k * MM_PARTS + p) * width + i] = src[k * sk + i * sw + p];
+        else if (stride_k == 1 && lanes == width && MM_PARTS == 1)
+            for (int i = 0; i < width; i += MM_SQUARE) { /* the last block may overlap one before */
+                int at = i + MM_SQUARE < width ? i : width - MM_SQUARE;
+                MM_FN(transpose)(src + at * sw, sw, kc, dst + at, width);
+            }
+        else
+            /* Lane by lane: the source may have a stride that maps all lanes to one set of the
+             * cache, the panel fits the cache in any order. */
+            for (int i = 0; i < lanes; i++)
+                for (int64_t k = 0; k < kc; k++)
+                    for (int p = 0; p < MM_PARTS; p++)
+                        dst[(k * MM_PARTS + p) * width + i] = src[k * sk + i * sw + p];
     }
 }
 
@@ -74,7 +101,7 @@ MM_FN(micro)(int64_t kc, const MM_T *restrict a, const MM_T *restrict b, MM_T *r
 #pragma GCC unroll 4
             for (int j = 0; j < MM_VECTORS; j++) {
                 c[i][1][j] = MM_FMA(ar, bv[1][j], c[i][1][j]);
-                c[i][0][j] = MM_FMA(-ai, bv[1][j], c[i][0][j]);
+                c[i][0][j] = MM_FNMA(ai, bv[1][j], c[i][0][j]);
                 c[i][1][j] = MM_FMA(ai, bv[0][j], c[i][1][j]);
             }
 #endif
@@ -140,8 +167,11 @@ static void MM_FN(combine)(void *x_, int64_t n, const mm_scale *scale, const voi
 #undef MM_V
 #undef MM_SET
 #undef MM_FMA
+#undef MM_FNMA
 #undef MM_LANES
 #undef MM_VECTORS
 #undef MM_COLUMNS
+#undef MM_SQUARE
+#undef MM_TRANSPOSE
 #undef MM_NAME
 #undef MM_PARTS

@@ -107,20 +107,21 @@ static int64_t take(mm_plan *p, int64_t nbytes)
 static void plan_slots(mm_plan *p)
 {
     const int64_t size = p->k->element;
+    p->pitch = mm_round_up(p->tile_n, 64 / size) + 64 / size;
     if (p->path == MM_SEPARATE) {
         p->slot_a = take(p, mm_round_up(p->tile_m, p->k->rows) * p->kc * size);
         p->slot_b = take(p, mm_round_up(p->tile_n, p->k->columns) * p->kc * size);
     } else if (p->path == MM_SWEEP) {
         p->slot_a = take(p, p->m * p->kc * size);
         p->slot_b = take(p, mm_is_native(p->k, p->b.dtype) ? 0 : MM_SWEEP_ROWS * p->tile_n * size);
-        p->slot_chain = take(p, p->m * p->tile_n * size);
+        p->slot_chain = take(p, p->m * p->pitch * size);
     } else if (p->path == MM_DOT) {
-        p->slot_a = take(p, p->m * MM_DOT_DEPTH * size);
-        p->slot_b = take(p, mm_is_native(p->k, p->b.dtype) ? 0 : MM_DOT_DEPTH * size);
-        p->slot_chain = take(p, p->m * p->tile_n * MM_DOT_LANES * size);
+        p->slot_a = take(p, p->m * p->kc * size);
+        p->slot_b = take(p, mm_is_native(p->k, p->b.dtype) ? 0 : MM_DOT_COLUMNS * p->kc * size);
+        p->slot_chain = take(p, p->m * p->tile_n * MM_DOT_BYTES);
     }
     if (!p->direct) {
-        p->slot_sums = take(p, p->tile_m * p->tile_n * size);
+        p->slot_sums = take(p, p->tile_m * p->pitch * size);
         p->slot_row = take(p, 2 * p->tile_n * size);
     }
 }
@@ -132,7 +133,9 @@ static int32_t few_rows(const mm_plan *p)
     if (!p->k->sweep || p->m > MM_FEW_ROWS || p->depth == 0 ||
         b_elements < (p->m == 1 ? 512 : MM_FEW_ROWS_FROM))
         return MM_SEPARATE;
-    return p->b.column == 1 ? MM_SWEEP : p->b.row == 1 && p->depth >= MM_DOT_LANES ? MM_DOT : MM_SEPARATE;
+    if (p->b.column == 1)
+        return MM_SWEEP;
+    return p->b.row == 1 && p->depth * p->k->element >= MM_DOT_BYTES ? MM_DOT : MM_SEPARATE;
 }
 
 /* out^T = b^T a^T */
@@ -161,11 +164,12 @@ static void plan_few_rows(mm_plan *p)
         return;
     p->direct = 0;
     p->tile_m = p->m;
-    p->tile_n = 4096 / p->k->element;
-    if (p->path == MM_DOT)
+    p->tile_n = 16384 / p->k->element;
+    if (p->path == MM_DOT) {
         p->tile_n = 64;
-    else
-        while (p->n / p->tile_n * p->batch < 16 && p->tile_n * p->k->element > 1024)
+        p->kc = 16384 / p->k->element / p->m / MM_DOT_BYTES * MM_DOT_BYTES;
+    } else
+        while (p->n / p->tile_n * p->batch < 16 && p->tile_n * p->k->element > (p->m == 1 ? 8192 : 4096))
             p->tile_n /= 2;
 }
 

@@ -65,27 +65,51 @@ static inline mm_v_f32 mm_fma_f32(mm_v_f32 a, mm_v_f32 b, mm_v_f32 c)
 {
     return (mm_v_f32)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 }
+static inline mm_v_f32 mm_fnma_f32(mm_v_f32 a, mm_v_f32 b, mm_v_f32 c)
+{
+    return (mm_v_f32)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c);
+}
 static inline mm_v_f64 mm_fma_f64(mm_v_f64 a, mm_v_f64 b, mm_v_f64 c)
 {
     return (mm_v_f64)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+}
+static inline mm_v_f64 mm_fnma_f64(mm_v_f64 a, mm_v_f64 b, mm_v_f64 c)
+{
+    return (mm_v_f64)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
 }
 #elif CPU_ISA_LEVEL == 1
 static inline mm_v_f32 mm_fma_f32(mm_v_f32 a, mm_v_f32 b, mm_v_f32 c)
 {
     return (mm_v_f32)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
 }
+static inline mm_v_f32 mm_fnma_f32(mm_v_f32 a, mm_v_f32 b, mm_v_f32 c)
+{
+    return (mm_v_f32)_mm256_fnmadd_ps((__m256)a, (__m256)b, (__m256)c);
+}
 static inline mm_v_f64 mm_fma_f64(mm_v_f64 a, mm_v_f64 b, mm_v_f64 c)
 {
     return (mm_v_f64)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+}
+static inline mm_v_f64 mm_fnma_f64(mm_v_f64 a, mm_v_f64 b, mm_v_f64 c)
+{
+    return (mm_v_f64)_mm256_fnmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
 }
 #elif defined(__aarch64__)
 static inline mm_v_f32 mm_fma_f32(mm_v_f32 a, mm_v_f32 b, mm_v_f32 c)
 {
     return (mm_v_f32)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 }
+static inline mm_v_f32 mm_fnma_f32(mm_v_f32 a, mm_v_f32 b, mm_v_f32 c)
+{
+    return (mm_v_f32)vfmsq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+}
 static inline mm_v_f64 mm_fma_f64(mm_v_f64 a, mm_v_f64 b, mm_v_f64 c)
 {
     return (mm_v_f64)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+}
+static inline mm_v_f64 mm_fnma_f64(mm_v_f64 a, mm_v_f64 b, mm_v_f64 c)
+{
+    return (mm_v_f64)vfmsq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
 }
 #else
 /* fmaf through double: the product is exact there; the sum is rounded to odd, which makes the
@@ -115,7 +139,45 @@ static inline mm_v_f64 mm_fma_f64(mm_v_f64 a, mm_v_f64 b, mm_v_f64 c)
         c[l] = fma(a[l], b[l], c[l]);
     return c;
 }
+static inline mm_v_f32 mm_fnma_f32(mm_v_f32 a, mm_v_f32 b, mm_v_f32 c)
+{
+    return mm_fma_f32(-a, b, c);
+}
+static inline mm_v_f64 mm_fnma_f64(mm_v_f64 a, mm_v_f64 b, mm_v_f64 c)
+{
+    return mm_fma_f64(-a, b, c);
+}
 #endif
-static inline mm_v_f32 mm_fnma_f32(mm_v_f32 a, mm_v_f32 b, mm_v_f32 c) { return mm_fma_f32(-a, b, c); }
-static inline mm_v_f64 mm_fnma_f64(mm_v_f64 a, mm_v_f64 b, mm_v_f64 c) { return mm_fma_f64(-a, b, c); }
+
+/* A square of 4x4 words of 4 bytes or 2x2 words of 8 bytes, transposed in place. */
+typedef uint32_t mm_v4 __attribute__((vector_size(16)));
+typedef uint64_t mm_v2 __attribute__((vector_size(16)));
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define MM_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#endif
+#endif
+#ifndef MM_SHUFFLE
+#define MM_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (__typeof__(a)){__VA_ARGS__})
+#endif
+static inline __attribute__((always_inline)) void mm_transpose_4(void *square)
+{
+    mm_v4 r[4];
+    memcpy(r, square, sizeof r);
+    mm_v4 a = MM_SHUFFLE(r[0], r[1], 0, 4, 1, 5), b = MM_SHUFFLE(r[0], r[1], 2, 6, 3, 7);
+    mm_v4 c = MM_SHUFFLE(r[2], r[3], 0, 4, 1, 5), d = MM_SHUFFLE(r[2], r[3], 2, 6, 3, 7);
+    r[0] = MM_SHUFFLE(a, c, 0, 1, 4, 5);
+    r[1] = MM_SHUFFLE(a, c, 2, 3, 6, 7);
+    r[2] = MM_SHUFFLE(b, d, 0, 1, 4, 5);
+    r[3] = MM_SHUFFLE(b, d, 2, 3, 6, 7);
+    memcpy(square, r, sizeof r);
+}
+static inline __attribute__((always_inline)) void mm_transpose_2(void *square)
+{
+    mm_v2 r[2];
+    memcpy(r, square, sizeof r);
+    mm_v2 a = MM_SHUFFLE(r[0], r[1], 0, 2), b = MM_SHUFFLE(r[0], r[1], 1, 3);
+    memcpy(square, &a, 16);
+    memcpy((char *)square + 16, &b, 16);
+}
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Products with few rows: bound by reading b, so b is read once, in place, and never packed. */
-#include <string.h>
 #include "matmul.h"
 
 /* Columns of b have unit stride: rows of b are swept, a few at a time, over sums that stay in the
@@ -24,11 +23,11 @@ void mm_sweep_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *s
                 b = slot + p->slot_b;
                 ldb = n;
             }
-            k->sweep(p->m, n, rows, a + e * p->m * k->element, b, ldb, chain, p->tile_n, e == 0);
+            k->sweep(p->m, n, rows, a + e * p->m * k->element, b, ldb, chain, p->pitch, e == 0);
         }
         for (int64_t i = 0; d > 0 && i < p->m; i++)
-            k->combine(sums + i * p->tile_n * k->element, n, &one, NULL,
-                       chain + i * p->tile_n * k->element);
+            k->combine(sums + i * p->pitch * k->element, n, &one, NULL,
+                       chain + i * p->pitch * k->element);
     }
     mm_finish(p, item, 0, j, p->m, n, sums, slot + p->slot_row);
 }
@@ -38,21 +37,22 @@ void mm_dot_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *slo
 {
     const mm_kernels *k = p->k;
     const int native = mm_is_native(k, p->b.dtype);
-    const int64_t lanes_bytes = p->m * MM_DOT_LANES * k->element;
-    memset(slot + p->slot_chain, 0, (size_t)(n * lanes_bytes));
-    for (int64_t d = 0; d < p->depth; d += MM_DOT_DEPTH) {
-        int64_t kc = p->depth - d < MM_DOT_DEPTH ? p->depth - d : MM_DOT_DEPTH;
-        int last = d + kc == p->depth;
+    const int64_t step = native ? n : MM_DOT_COLUMNS, sums_bytes = p->m * MM_DOT_BYTES;
+    for (int64_t d = 0; d < p->depth; d += p->kc) {
+        int64_t kc = p->depth - d < p->kc ? p->depth - d : p->kc;
         k->load[p->a.dtype](mm_at(p, &p->a, item, 0, d), p->a.row, p->a.column, p->m, kc,
                             slot + p->slot_a);
-        for (int64_t i = 0; i < n; i++) {
-            char *b = mm_at(p, &p->b, item, d, j + i), *total = slot + p->slot_sums + i * k->element;
+        for (int64_t i = 0; i < n; i += step) {
+            int64_t columns = n - i < step ? n - i : step, ldb = p->b.column;
+            char *b = mm_at(p, &p->b, item, d, j + i);
+            char *totals = slot + p->slot_sums + i * k->element;
             if (!native) {
-                k->load[p->b.dtype](b, 0, 1, 1, kc, slot + p->slot_b);
+                k->load[p->b.dtype](b, ldb, 1, columns, kc, slot + p->slot_b);
                 b = slot + p->slot_b;
+                ldb = kc;
             }
-            k->dot(p->m, kc, slot + p->slot_a, kc, b, slot + p->slot_chain + i * lanes_bytes,
-                   last ? total : NULL, p->tile_n);
+            k->dot(p->m, columns, kc, slot + p->slot_a, b, ldb, slot + p->slot_chain + i * sums_bytes,
+                   d == 0, d + kc == p->depth ? totals : NULL, p->pitch);
         }
     }
     mm_finish(p, item, 0, j, p->m, n, slot + p->slot_sums, slot + p->slot_row);
