@@ -27,21 +27,23 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
 %canon_reldir%_ndock_cpu_la_SOURCES = \
   %reldir%/axes.h %reldir%/blas.c %reldir%/cast.h %reldir%/cast_tmpl.h %reldir%/copy.c \
   %reldir%/copy.h %reldir%/copy_tiles.c %reldir%/cpu.h %reldir%/elementwise.c \
-  %reldir%/elementwise.h %reldir%/elementwise_loops.h %reldir%/half.h %reldir%/index.c %reldir%/index.h %reldir%/iota.c \
-  %reldir%/isa.c %reldir%/load_tmpl.h %reldir%/loops_tmpl.h %reldir%/matmul.c %reldir%/matmul.h \
-  %reldir%/matmul_convert_tmpl.h %reldir%/matmul_kernel_tmpl.h %reldir%/matmul_plan.c \
-  %reldir%/matmul_simd.h %reldir%/matmul_skinny.c %reldir%/matmul_skinny_tmpl.h %reldir%/memory.c \
-  %reldir%/move_tmpl.h %reldir%/norm.c %reldir%/norm.h %reldir%/norm_exp.h %reldir%/op.c \
-  %reldir%/philox.h %reldir%/plugin.c %reldir%/random.c %reldir%/reduce.c %reldir%/reduce.h \
+  %reldir%/elementwise.h %reldir%/elementwise_loops.h %reldir%/half.h %reldir%/index.c \
+  %reldir%/index.h %reldir%/iota.c %reldir%/isa.c %reldir%/load_tmpl.h %reldir%/loops_tmpl.h \
+  %reldir%/matmul.c %reldir%/matmul.h %reldir%/matmul_convert_tmpl.h \
+  %reldir%/matmul_kernel_tmpl.h %reldir%/matmul_plan.c %reldir%/matmul_simd.h \
+  %reldir%/matmul_skinny.c %reldir%/matmul_skinny_tmpl.h %reldir%/memory.c %reldir%/move_tmpl.h \
+  %reldir%/norm.c %reldir%/norm.h %reldir%/norm_exp.h %reldir%/op.c %reldir%/philox.h \
+  %reldir%/plugin.c %reldir%/random.c %reldir%/reduce.c %reldir%/reduce.h \
   %reldir%/reduce_arg_tmpl.h %reldir%/reduce_finish.c %reldir%/reduce_lanes_tmpl.h \
-  %reldir%/reduce_logsumexp_tmpl.h %reldir%/reduce_minmax_tmpl.h %reldir%/reduce_sum_tmpl.h \
-  %reldir%/reduce_type_tmpl.h %reldir%/reduce_var_tmpl.h %reldir%/scalar.c %reldir%/scan.c \
-  %reldir%/scan_tmpl.h %reldir%/scatter.c %reldir%/scatter_loop_tmpl.h %reldir%/scatter_tmpl.h \
-  %reldir%/search.c %reldir%/search_tmpl.h %reldir%/select.c %reldir%/select_tmpl.h \
-  %reldir%/sort.c %reldir%/sort.h %reldir%/sort_elements.c %reldir%/sort_keys_tmpl.h \
-  %reldir%/sort_lanes.c %reldir%/sort_network_tmpl.h %reldir%/sort_tmpl.h %reldir%/take.c \
-  %reldir%/take_tmpl.h %reldir%/threads.c %reldir%/tile.c %reldir%/tile.h %reldir%/tile_tmpl.h \
-  %reldir%/topk.c %reldir%/vmath.h %reldir%/walk.h
+  %reldir%/reduce_logsumexp_tmpl.h %reldir%/reduce_minmax_tmpl.h %reldir%/reduce_prod_tmpl.h \
+  %reldir%/reduce_sum_tmpl.h %reldir%/reduce_type_tmpl.h %reldir%/reduce_var_tmpl.h \
+  %reldir%/scalar.c %reldir%/scan.c %reldir%/scan_tmpl.h %reldir%/scatter.c \
+  %reldir%/scatter_loop_tmpl.h %reldir%/scatter_tmpl.h %reldir%/search.c %reldir%/search_tmpl.h \
+  %reldir%/select.c %reldir%/select_tmpl.h %reldir%/sort.c %reldir%/sort.h \
+  %reldir%/sort_elements.c %reldir%/sort_keys_tmpl.h %reldir%/sort_lanes.c \
+  %reldir%/sort_network_tmpl.h %reldir%/sort_tmpl.h %reldir%/take.c %reldir%/take_tmpl.h \
+  %reldir%/threads.c %reldir%/tile.c %reldir%/tile.h %reldir%/tile_tmpl.h %reldir%/topk.c \
+  %reldir%/vmath.h %reldir%/walk.h
 %canon_reldir%_ndock_cpu_la_CPPFLAGS = $(cpu_cppflags)
 %canon_reldir%_ndock_cpu_la_CFLAGS = $(cpu_cflags)
 %canon_reldir%_ndock_cpu_la_LIBADD = $(cpu_variants) -lm
