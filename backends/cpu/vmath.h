@@ -243,12 +243,12 @@ static inline double vm_acos(double x)
     double a = __builtin_fabs(x), r = vm_atan_positive(__builtin_sqrt((1 - a) * (1 + a)), a);
     return x < 0 ? 0x1.921fb54442d18p+1 - r : r;
 }
-/* Infinities and zeros are brought to ratios that the quotient can form. */
+/* For x, y of f32's range: infinities and zeros are brought to ratios that the quotient can form. */
 static inline double vm_atan2(double y, double x)
 {
     double ay = __builtin_fabs(y), ax = __builtin_fabs(x), r;
-    int both = (ay > 0x1p200) & (ax > 0x1p200), none = (ay == 0) & (ax == 0);
-    r = vm_atan_positive(both ? 1 : ay > 0x1p200 ? 0x1p200 : ay, both | none ? 1 : ax > 0x1p200 ? 0x1p200 : ax);
+    int far_x = ax > 0x1p200, far_y = ay > 0x1p200, none = (ay == 0) & (ax == 0);
+    r = vm_atan_positive(far_x ? (double)far_y : far_y ? 0x1p200 : ay, far_x | none ? 1 : ax);
     r = vm_bits(x) >> 63 != 0 ? 0x1.921fb54442d18p+1 - r : r;
     r = ax != ax ? x : r;
     return __builtin_copysign(ay != ay ? y : r, y);
