@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The loader: every way in which a candidate can be unusable ends in a state with a reason, and the others go on working. The plug-ins come from tests/loader/.libs; each case copies one into a
+ * folder of its own and looks at it from a fresh process, since a process scans once. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <ndock/ndock.h>
+#include "tests/tap.h"
+
+static char folder[256];
+
+static void path_in(char *out, size_t n, const char *name)
+{
+    snprintf(out, n, "%s/%s", folder, name);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    char buf[65536];
+    int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0755);
+    ssize_t n;
+    while (in >= 0 && out >= 0 && (n = read(in, buf, sizeof buf)) > 0)
+        if (write(out, buf, (size_t)n) != n)
+            bail("cannot copy a plug-in");
+    if (in < 0 || out < 0)
+        bail(from);
+    close(in);
+    close(out);
+}
+
+/* ndock-NAME.so of the build tree, as ndock-AS.so in the folder. */
+static void install(const char *name, const char *as)
+{
+    char from[512], to[512];
+    snprintf(from, sizeof from, "tests/loader/.libs/ndock-%s.so", name);
+    snprintf(to, sizeof to, "%s/ndock-%s.so", folder, as);
+    copy_file(from, to);
+}
+
+static void fresh_folder(void)
+{
+    snprintf(folder, sizeof folder, "%s/tests/loader/tmp.XXXXXX", getcwd((char[128]){0}, 128));
+    if (!mkdtemp(folder))
+        bail(strerror(errno));
+}
+
+static void remove_folder(void)
+{
+    char command[300];
+    chmod(folder, 0755);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (system(command) != 0)
+        diag("%s stays", folder);
+}
+
+/* Runs look() in a child with the folder as the only place to search besides the CPU plug-in's; its exit status is the verdict. */
+static int in_child(int (*look)(void), const char *path)
+{
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        char cpu[512], both[1024];
+        snprintf(cpu, sizeof cpu, "%s/backends/cpu/.libs", getcwd((char[256]){0}, 256));
+        snprintf(both, sizeof both, "%s:%s", path, cpu);
+        setenv("NDOCK_PLUGIN_PATH", both, 1);
+        fflush(NULL);
+        _exit(look());
+    }
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 100;
+}
+
+static const char *want_state, *want_word, *want_path;
+
+/* 0: the candidate is in the wanted state and its reason has the word, and the CPU still works. */
+static int look_at_state(void)
+{
+    nd_plugin_report r[32];
+    int32_t n = 0;
+    nd_device *cpu;
+    if (nd_plugin_list(r, 32, &n) != ND_OK)
+        return 1;
+    for (int32_t i = 0; i < n && i < 32; i++) {
+        if (!strstr(r[i].path, want_path))
+            continue;
+        if (strcmp(r[i].state, want_state) != 0 || !strstr(r[i].reason, want_word)) {
+            fprintf(stderr, "# %s: %s: %s\n", r[i].path, r[i].state, r[i].reason);
+            return 2;
+        }
+        return nd_device_get("cpu", &cpu) == ND_OK ? 0 : 3;
+    }
+    fprintf(stderr, "# no candidate %s among %d\n", want_path, (int)n);
+    return 4;
+}
+
+static void state_of(const char *plugin, const char *state, const char *word)
+{
+    char what[128], file[64];
+    fresh_folder();
+    install(plugin, plugin);
+    snprintf(file, sizeof file, "ndock-%s.so", plugin);
+    want_state = state;
+    want_word = word;
+    want_path = file;
+    snprintf(what, sizeof what, "%s ends as %s, saying \"%s\"", plugin, state, word);
+    is_int(in_child(look_at_state, folder), 0, what);
+    remove_folder();
+}
+
+static void broken(void)
+{
+    state_of("tier0", "LOADED", "");
+    state_of("noentry", "NO_ENTRY", "ndock_plugin_entry_0");
+    state_of("abi", "ABI", "0.99");
+    state_of("short", "SHORT", "bytes");
+    state_of("noread", "SHORT", "read");
+    state_of("refuses", "ENTRY", "newer host");
+    state_of("nodevice", "NO_DEVICE", "install mock-driver");
+}
+
+static void not_plugins(void)
+{
+    char path[512];
+    fresh_folder();
+    path_in(path, sizeof path, "ndock-text.so");
+    FILE *f = fopen(path, "w");
+    fputs("this is no shared object\n", f);
+    fclose(f);
+    want_state = "DLOPEN";
+    want_word = "ndock-text.so";
+    want_path = "ndock-text.so";
+    is_int(in_child(look_at_state, folder), 0, "a text file is DLOPEN with the linker's words");
+    path_in(path, sizeof path, "ndock-empty.so");
+    f = fopen(path, "w");
+    fclose(f);
+    want_word = want_path = "ndock-empty.so";
+    is_int(in_child(look_at_state, folder), 0, "an empty file is DLOPEN");
+    path_in(path, sizeof path, "ndock-folder.so");
+    mkdir(path, 0755);
+    want_state = "PERMISSION";
+    want_word = "not a regular file";
+    want_path = "ndock-folder.so";
+    is_int(in_child(look_at_state, folder), 0, "a folder is no plug-in");
+    remove_folder();
+    want_state = "MISSING";
+    want_word = "No such file";
+    want_path = "/nowhere/at/all";
+    is_int(in_child(look_at_state, "/nowhere/at/all"), 0, "a missing folder is MISSING");
+    want_word = "not an absolute path";
+    want_path = "relative/folder";
+    is_int(in_child(look_at_state, "relative/folder"), 0, "a relative path is not searched");
+}
+
+static void permissions(void)
+{
+    char path[512];
+    fresh_folder();
+    install("tier0", "tier0");
+    want_state = "PERMISSION";
+    want_path = "ndock-tier0.so";
+    chmod(folder, 0777);
+    want_word = "chmod o-w";
+    is_int(in_child(look_at_state, folder), 0, "a plug-in in a folder that everyone can write is refused, with the cure");
+    chmod(folder, 01777);
+    is_int(in_child(look_at_state, folder), 0, "the sticky bit does not help the plug-in's own folder");
+    chmod(folder, 0755);
+    path_in(path, sizeof path, "ndock-tier0.so");
+    chmod(path, 0666);
+    is_int(in_child(look_at_state, folder), 0, "a plug-in that everyone can write is refused");
+    chmod(path, 0775);
+    want_state = "LOADED";
+    want_word = "";
+    is_int(in_child(look_at_state, folder), 0, "one that the caller's own group can write is accepted");
+    if (geteuid() == 0) {
+        want_state = "PERMISSION";
+        want_word = "belongs to user";
+        if (chown(path, 12345, 0) != 0)
+            bail("chown");
+        is_int(in_child(look_at_state, folder), 0, "one of another user is refused");
+    } else {
+        skip(1, "only root can give a file away");
+    }
+    remove_folder();
+}
+
+static int look_at_names(void)
+{
+    nd_device *d;
+    if (nd_device_get("tier0:7", &d) != ND_ERR_DEVICE || d || !strstr(nd_last_error()->message, "tier0:0 to tier0:1"))
+        return 1;
+    if (nd_device_get("nonsense", &d) != ND_ERR_DEVICE || !strstr(nd_last_error()->message, "cpu:0") || !strstr(nd_last_error()->message, "tier0:1"))
+        return 2;
+    if (nd_device_get("cpu:", &d) != ND_ERR_DEVICE || nd_device_get("", &d) != ND_ERR_DEVICE || nd_device_get(":0", &d) != ND_ERR_DEVICE ||
+        nd_device_get("cpu:-1", &d) != ND_ERR_DEVICE || nd_device_get("cpu:99999999999", &d) != ND_ERR_DEVICE)
+        return 3;
+    if (nd_device_get(NULL, &d) != ND_ERR_ARGUMENT)
+        return 4;
+    if (nd_device_get("auto", &d) != ND_OK || strcmp(nd_device_name(d), "cpu:0") != 0)
+        return 5; /* tier0 has a lower priority */
+    return nd_device_get("tier0:1", &d) == ND_OK && strcmp(nd_device_name(d), "tier0:1") == 0 ? 0 : 6;
+}
+
+static int look_at_open(void)
+{
+    nd_device *d;
+    if (nd_device_get("openfails", &d) != ND_ERR_DEVICE || d)
+        return 1;
+    const nd_error *e = nd_last_error();
+    return strstr(e->message, "busy") && e->native == 77 && strcmp(e->plugin, "openfails") == 0 && strcmp(e->device, "openfails:0") == 0 ? 0 : 2;
+}
+
+static int look_at_shadow(void)
+{
+    nd_plugin_report r[16];
+    int32_t n;
+    int loaded = 0, shadowed = 0;
+    if (nd_plugin_list(r, 16, &n) != ND_OK)
+        return 1;
+    for (int i = 0; i < n; i++)
+        if (strcmp(r[i].name, "tier0") == 0 || strstr(r[i].path, "tier0")) {
+            loaded += strcmp(r[i].state, "LOADED") == 0;
+            shadowed += strcmp(r[i].state, "SHADOWED") == 0 && r[i].reason[0];
+        }
+    return loaded == 1 && shadowed == 2 ? 0 : 2;
+}
+
+static int look_at_filter(void)
+{
+    nd_device *d;
+    setenv("NDOCK_PLUGINS", "^tier0", 1);
+    return nd_device_get("tier0", &d) == ND_ERR_DEVICE && strstr(nd_last_error()->message, "FILTERED") && nd_device_get("cpu", &d) == ND_OK ? 0 : 1;
+}
+
+static int look_at_explicit(void)
+{
+    char path[512];
+    nd_device *d;
+    path_in(path, sizeof path, "ndock-tier0.so");
+    if (nd_plugin_load("ndock-tier0.so") != ND_ERR_ARGUMENT || nd_plugin_load("/nowhere/x.so") != ND_ERR_PLUGIN || nd_plugin_load(NULL) != ND_ERR_ARGUMENT)
+        return 1;
+    return nd_plugin_load(path) == ND_OK && nd_plugin_load(path) == ND_OK && nd_device_get("tier0", &d) == ND_OK ? 0 : 2;
+}
+
+static void names(void)
+{
+    char from[512], to[512];
+    fresh_folder();
+    install("tier0", "tier0");
+    is_int(in_child(look_at_names, folder), 0, "device names: errors list what there is");
+    is_int(in_child(look_at_filter, folder), 0, "NDOCK_PLUGINS=^tier0 leaves it out and says so");
+    is_int(in_child(look_at_explicit, "/nowhere"), 0, "nd_plugin_load loads by absolute path, twice if asked");
+    path_in(from, sizeof from, "ndock-tier0.so");
+    path_in(to, sizeof to, "ndock-zlink.so");
+    if (symlink(from, to) != 0)
+        bail("symlink");
+    install("tier0", "zcopy");
+    is_int(in_child(look_at_shadow, folder), 0, "the same file by symlink, and a copy of the same name, are SHADOWED");
+    remove_folder();
+    fresh_folder();
+    install("openfails", "openfails");
+    is_int(in_child(look_at_open, folder), 0, "a device that does not open gives the plug-in's words, native code, name and device");
+    remove_folder();
+}
+
+static int no_cpu(void)
+{
+    nd_device *d;
+    setenv("NDOCK_PLUGINS", "^cpu", 1);
+    return nd_device_get("auto", &d) == ND_ERR_DEVICE && strstr(nd_last_error()->message, "ndock-cpu.so") ? 0 : 1;
+}
+
+static void without_cpu(void)
+{
+    is_int(in_child(no_cpu, "/nowhere"), 0, "without any plug-in the error names the paths tried");
+}
+
+TAP_MAIN({"broken", broken}, {"not_plugins", not_plugins}, {"permissions", permissions}, {"names", names}, {"without_cpu", without_cpu})

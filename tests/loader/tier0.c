@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * A plug-in with the required functions alone: memory that the host cannot see, and nothing else. With MOCK_* defined it is broken in one way each, for the loader's tests. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ndock/plugin.h>
+
+static const ndp_host *host;
+
+struct ndp_mem { uint64_t nbytes; unsigned char bytes[]; };
+struct ndp_dev { uint32_t index; };
+static struct ndp_dev devices[2] = {{0}, {1}};
+
+static int32_t probe(uint32_t *count, char *why, size_t n)
+{
+#ifdef MOCK_NO_DEVICE
+    *count = 0;
+    snprintf(why, n, "its driver is not installed: install mock-driver");
+#else
+    (void)why;
+    (void)n;
+    *count = 2;
+#endif
+    return NDP_OK;
+}
+
+static int32_t info(uint32_t index, ndp_device_info *out)
+{
+    snprintf(out->name, sizeof out->name, "storage %u", index);
+    out->memory_bytes = UINT64_C(1) << 30;
+    out->align_bytes = 16;
+    out->dtypes = (UINT64_C(1) << NDP_DTYPE_END) - 2;
+    out->priority = -1;
+    return NDP_OK;
+}
+
+static int32_t dev_open(uint32_t index, ndp_dev **out)
+{
+#ifdef MOCK_OPEN_FAILS
+    (void)out;
+    return host->error(host->ctx, NDP_ERR_DEVICE, 77, "device %u is busy", index);
+#else
+    *out = &devices[index];
+    return NDP_OK;
+#endif
+}
+
+static void dev_close(ndp_dev *dev)
+{
+    (void)dev;
+}
+
+static int32_t mem_alloc(ndp_dev *dev, uint64_t nbytes, ndp_mem **out)
+{
+    (void)dev;
+    *out = nbytes > UINT64_C(1) << 30 ? NULL : malloc(sizeof **out + nbytes);
+    if (!*out)
+        return host->error(host->ctx, NDP_ERR_MEMORY, 2, "no %llu bytes on the storage device", (unsigned long long)nbytes);
+    (*out)->nbytes = nbytes;
+    memset((*out)->bytes, 0xa5, (size_t)nbytes);
+    return NDP_OK;
+}
+
+static void mem_free(ndp_dev *dev, ndp_mem *mem)
+{
+    (void)dev;
+    free(mem);
+}
+
+static int32_t in_bounds(const ndp_mem *mem, uint64_t offset, uint64_t n)
+{
+    if (offset <= mem->nbytes && n <= mem->nbytes - offset)
+        return NDP_OK;
+    return host->error(host->ctx, NDP_ERR_INTERNAL, 0, "bytes %llu to %llu of a block of %llu", (unsigned long long)offset, (unsigned long long)(offset + n),
+                       (unsigned long long)mem->nbytes);
+}
+
+static int32_t write_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, const void *src, uint64_t n)
+{
+    (void)dev;
+    (void)s;
+    int32_t status = in_bounds(mem, offset, n);
+    if (status == NDP_OK)
+        memcpy(mem->bytes + offset, src, (size_t)n);
+    return status;
+}
+
+static int32_t read_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, void *dst, uint64_t n)
+{
+    (void)dev;
+    (void)s;
+    int32_t status = in_bounds(mem, offset, n);
+    if (status == NDP_OK)
+        memcpy(dst, mem->bytes + offset, (size_t)n);
+    return status;
+}
+
+static int32_t sync_nothing(ndp_dev *dev, ndp_stream *s)
+{
+    (void)dev;
+    (void)s;
+    return NDP_OK;
+}
+
+static void shutdown_nothing(void)
+{
+}
+
+#ifndef MOCK_NAME
+#define MOCK_NAME "tier0"
+#endif
+#ifndef MOCK_MINOR
+#define MOCK_MINOR NDP_ABI_MINOR
+#endif
+#ifndef MOCK_SIZE
+#define MOCK_SIZE NDP_PLUGIN_REQUIRED_END
+#endif
+
+static const ndp_plugin table = {
+    .size = MOCK_SIZE,
+    .major = NDP_ABI_MAJOR,
+    .minor = MOCK_MINOR,
+    .name = MOCK_NAME,
+    .version = "1.2",
+    .vendor = "tests",
+    .probe = probe,
+    .info = info,
+    .open = dev_open,
+    .close = dev_close,
+    .alloc = mem_alloc,
+    .free = mem_free,
+    .write = write_bytes,
+#ifndef MOCK_NO_READ
+    .read = read_bytes,
+#endif
+    .sync = sync_nothing,
+    .shutdown = shutdown_nothing,
+};
+
+#ifdef MOCK_NO_ENTRY
+NDP_EXPORT const ndp_plugin *another_entry(const ndp_host *h);
+NDP_EXPORT const ndp_plugin *another_entry(const ndp_host *h)
+#else
+NDP_EXPORT const ndp_plugin *ndock_plugin_entry_0(const ndp_host *h)
+#endif
+{
+    host = h;
+#ifdef MOCK_NO_READ
+    (void)read_bytes;
+#endif
+#ifdef MOCK_ENTRY_REFUSES
+    host->error(host->ctx, NDP_ERR_PLUGIN, 0, "it needs a newer host");
+    (void)table;
+    return NULL;
+#else
+    return &table;
+#endif
+}
