@@ -218,11 +218,10 @@ static int look_at_shadow(void)
     int loaded = 0, shadowed = 0;
     if (nd_plugin_list(r, 16, &n) != ND_OK)
         return 1;
-    for (int i = 0; i < n; i++)
-        if (strcmp(r[i].name, "tier0") == 0 || strstr(r[i].path, "tier0")) {
-            loaded += strcmp(r[i].state, "LOADED") == 0;
-            shadowed += strcmp(r[i].state, "SHADOWED") == 0 && r[i].reason[0];
-        }
+    for (int i = 0; i < n; i++) {
+        loaded += strcmp(r[i].name, "tier0") == 0 && strcmp(r[i].state, "LOADED") == 0;
+        shadowed += strcmp(r[i].state, "SHADOWED") == 0 && r[i].reason[0];
+    }
     return loaded == 1 && shadowed == 2 ? 0 : 2;
 }
 

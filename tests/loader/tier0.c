@@ -9,8 +9,6 @@ static const ndp_host *host;
 
 struct ndp_mem { uint64_t nbytes; unsigned char bytes[]; };
 struct ndp_dev { uint32_t index; };
-static struct ndp_dev devices[2] = {{0}, {1}};
-
 static int32_t probe(uint32_t *count, char *why, size_t n)
 {
 #ifdef MOCK_NO_DEVICE
@@ -40,6 +38,7 @@ static int32_t dev_open(uint32_t index, ndp_dev **out)
     (void)out;
     return host->error(host->ctx, NDP_ERR_DEVICE, 77, "device %u is busy", index);
 #else
+    static struct ndp_dev devices[2] = {{0}, {1}};
     *out = &devices[index];
     return NDP_OK;
 #endif
