@@ -39,31 +39,34 @@ enum { LANES = 64 };
 #define LOAD_EXPR (double)cpu_f16_to_f32(x)
 #include "load_tmpl.h"
 
+/* Which of two NaN an instruction passes on depends on the order of its operands: there is but one. */
+static inline double one_nan(double v) { return v != v ? (double)NAN : v; }
+
 static void store_f64(char *dst, int64_t stride_bytes, const double *src, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
-        *(double *)(dst + i * stride_bytes) = src[i];
+        *(double *)(dst + i * stride_bytes) = one_nan(src[i]);
 }
 
 static void store_f32(char *dst, int64_t stride_bytes, const double *src, int64_t n)
 {
     float *restrict dense = (float *)dst;
     for (int64_t i = 0; i < n && stride_bytes == 4; i++)
-        dense[i] = (float)src[i];
+        dense[i] = (float)one_nan(src[i]);
     for (int64_t i = 0; i < n && stride_bytes != 4; i++)
-        *(float *)(dst + i * stride_bytes) = (float)src[i];
+        *(float *)(dst + i * stride_bytes) = (float)one_nan(src[i]);
 }
 
 static void store_f16(char *dst, int64_t stride_bytes, const double *src, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
-        *(uint16_t *)(dst + i * stride_bytes) = cpu_f16_from_f32(cpu_f32_round_odd(src[i]));
+    for (int64_t i = 0; i < n; i++, dst += stride_bytes)
+        *(uint16_t *)dst = cpu_f16_from_f32(cpu_f32_round_odd(one_nan(src[i])));
 }
 
 static void store_bf16(char *dst, int64_t stride_bytes, const double *src, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
-        *(uint16_t *)(dst + i * stride_bytes) = cpu_bf16_from_f32(cpu_f32_round_odd(src[i]));
+    for (int64_t i = 0; i < n; i++, dst += stride_bytes)
+        *(uint16_t *)dst = cpu_bf16_from_f32(cpu_f32_round_odd(one_nan(src[i])));
 }
 
 /* ---- of a row ---- */

@@ -13,9 +13,11 @@ static void store_int(int32_t dtype, char *out, uint64_t v)
     }
 }
 
-/* A real, or one part of a complex number. */
+/* A real, or one part of a complex number. Which of two NaN an instruction passes on depends on the
+ * order of its operands, so there is but one NaN here. */
 static void store_real(int32_t dtype, char *out, double v)
 {
+    v = v != v ? NAN : v;
     switch (dtype) {
     case NDP_F16: *(uint16_t *)out = cpu_f16_from_f32(cpu_f32_round_odd(v)); break;
     case NDP_BF16: *(uint16_t *)out = cpu_bf16_from_f32(cpu_f32_round_odd(v)); break;
