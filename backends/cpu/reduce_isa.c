@@ -113,7 +113,8 @@ typedef struct {
 /* ---- products of complex elements, as pairs of doubles. The lanes are four. ---- */
 static inline void complex_multiply(double *a, const double *b)
 {
-    double re = a[0] * b[0] - a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
+    /* Written as two sums: gcc 12 fuses a difference beside a sum into vfmaddsub, even without contraction, and bits would depend on the SIMD level. */
+    double re = a[0] * b[0] + -a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
     a[0] = re;
     a[1] = im;
 }
