@@ -221,7 +221,12 @@ nd_status nd__run_dense(nd_op op, const nd_array *const *in, int n, const nd_arr
 /* Elementwise call: operands broadcast to dst's shape, merged, run. dtypes are right already. args[i].array NULL: scalar. */
 nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, int n, const nd_array *dst);
 
-/* ---- stage.c: the fallback ladder's last rung ---- */
+/* Whether the device itself has a kernel for calls like this one. */
+bool nd__has_kernel(nd_device *dev, const ndp_call *call);
+
+/* ---- derive.c, stage.c: the fallback ladder ---- */
+nd_status nd__derive(nd_device *dev, const ndp_call *call, bool *done);
+void nd__count_derived(void);
 nd_status nd__stage(nd_device *dev, ndp_call *call, const char *why);
 
 /* ---- copy.c ---- */

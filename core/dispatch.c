@@ -176,13 +176,26 @@ done:
     return status;
 }
 
+bool nd__has_kernel(nd_device *dev, const ndp_call *call)
+{
+    nd_kernel_node *node;
+    return find_kernel(dev, call, &node) == ND_OK && node->kernel;
+}
+
+static nd_status fall_back(nd_device *dev, ndp_call *call, const char *why)
+{
+    bool derived;
+    ND_RETURN_IF(nd__derive(dev, call, &derived));
+    return derived ? ND_OK : nd__stage(dev, call, why);
+}
+
 nd_status nd__run(nd_device *dev, ndp_call *call)
 {
     nd_kernel_node *node;
     ND_RETURN_IF(find_kernel(dev, call, &node));
     const ndp_kernel *k = node->kernel;
     if (!k)
-        return nd__stage(dev, call, node->why);
+        return fall_back(dev, call, node->why);
     if (k->needs == 0 && k->max_ndim >= ND_MAX_NDIM)
         return run_kernel(dev, k, call);
     for (uint32_t i = 0; i < call->n_in + call->n_out; i++)

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * A plug-in with a few kernels, borrowed from the CPU plug-in through the host's table: everything else must be derived from them, or staged. Its kernels want dense operands, so the core packs. */
+#include <stdio.h>
+#include <string.h>
+#include <ndock/plugin.h>
+
+static const ndp_host *host;
+static const ndp_plugin *cpu;
+static ndp_dev *cpu_dev;
+static const ndp_op_1 *cpu_op;
+
+static int32_t probe(uint32_t *count, char *why, size_t n)
+{
+    cpu = host->plugin(host->ctx, "cpu");
+    *count = cpu ? 1 : 0;
+    if (!cpu)
+        snprintf(why, n, "it borrows its kernels from the cpu plug-in, which is not there");
+    return NDP_OK;
+}
+
+static int32_t info(uint32_t index, ndp_device_info *out)
+{
+    int32_t status = cpu->info(index, out);
+    out->flags = 0; /* the host does not see its memory */
+    out->priority = -2;
+    return status;
+}
+
+static int32_t dev_open(uint32_t index, ndp_dev **out)
+{
+    int32_t status = cpu->open(index, &cpu_dev);
+    *out = cpu_dev;
+    cpu_op = cpu->group(cpu_dev, "ndp.op/1");
+    return status;
+}
+
+static void dev_close(ndp_dev *dev) { cpu->close(dev); }
+static int32_t mem_alloc(ndp_dev *dev, uint64_t n, ndp_mem **out) { return cpu->alloc(dev, n, out); }
+static void mem_free(ndp_dev *dev, ndp_mem *mem) { cpu->free(dev, mem); }
+
+static int32_t write_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, const void *src, uint64_t n)
+{
+    return cpu->write(dev, s, mem, offset, src, n);
+}
+
+static int32_t read_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, void *dst, uint64_t n)
+{
+    return cpu->read(dev, s, mem, offset, dst, n);
+}
+
+static int32_t sync_it(ndp_dev *dev, ndp_stream *s) { return cpu->sync(dev, s); }
+static void shutdown_nothing(void) {}
+
+static int has(int32_t op)
+{
+    static const int32_t ops[] = {NDP_OP_copy, NDP_OP_fill, NDP_OP_multiply, NDP_OP_subtract, NDP_OP_divide, NDP_OP_maximum, NDP_OP_minimum,
+                                  NDP_OP_equal, NDP_OP_less, NDP_OP_less_equal};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (ops[i] == op)
+            return 1;
+    return 0;
+}
+
+static uint64_t op_dtypes(ndp_dev *dev, int32_t op)
+{
+    return has(op) ? cpu_op->dtypes(dev, op) : 0;
+}
+
+/* A dense-only wrapper around each borrowed kernel. */
+typedef struct { ndp_kernel base; const ndp_kernel *inner; } dense_kernel;
+
+static int32_t run_inner(const ndp_kernel *k, ndp_stream *s, const ndp_call *call)
+{
+    const ndp_kernel *inner = ((const dense_kernel *)k)->inner;
+    for (uint32_t i = 0; i < call->n_in + call->n_out; i++) {
+        const ndp_view *v = i < call->n_in ? &call->in[i] : &call->out[i - call->n_in];
+        int64_t step = 1;
+        for (int d = v->ndim - 1; v->mem && d >= 0; d--) {
+            if (v->shape[d] > 1 && v->stride[d] != step)
+                return host->error(host->ctx, NDP_ERR_INTERNAL, 0, "operand %u is not dense though the kernel asked for that", i);
+            step *= v->shape[d];
+        }
+    }
+    return inner->run(inner, s, call);
+}
+
+static int32_t op_find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
+{
+    const ndp_kernel *inner;
+    *out = NULL;
+    if (!has(like->op)) {
+        snprintf(why, n, "op %d is not among its ten", (int)like->op);
+        return NDP_ERR_UNSUPPORTED;
+    }
+    int32_t status = cpu_op->find(dev, like, &inner, why, n);
+    if (status != NDP_OK)
+        return status;
+    if (like->op == NDP_OP_copy) { /* packing itself needs a copy of any strides */
+        *out = inner;
+        return NDP_OK;
+    }
+    dense_kernel *k = host->alloc(host->ctx, sizeof *k, 16);
+    if (!k)
+        return host->error(host->ctx, NDP_ERR_MEMORY, 0, "no memory for a kernel");
+    memset(k, 0, sizeof *k);
+    k->base.size = sizeof k->base;
+    k->base.needs = NDP_NEEDS_CONTIGUOUS;
+    k->base.max_ndim = NDP_MAX_NDIM;
+    k->base.run = run_inner;
+    k->inner = inner;
+    *out = &k->base;
+    return NDP_OK;
+}
+
+static const ndp_op_1 op_group = {.size = sizeof(ndp_op_1), .dtypes = op_dtypes, .find = op_find};
+
+static const void *group(ndp_dev *dev, const char *id)
+{
+    (void)dev;
+    return strcmp(id, "ndp.op/1") == 0 ? &op_group : NULL;
+}
+
+static const ndp_plugin table = {
+    .size = sizeof(ndp_plugin),
+    .major = NDP_ABI_MAJOR,
+    .minor = NDP_ABI_MINOR,
+    .name = "tier1",
+    .version = "1.2",
+    .vendor = "tests",
+    .probe = probe,
+    .info = info,
+    .open = dev_open,
+    .close = dev_close,
+    .alloc = mem_alloc,
+    .free = mem_free,
+    .write = write_bytes,
+    .read = read_bytes,
+    .sync = sync_it,
+    .shutdown = shutdown_nothing,
+    .group = group,
+};
+
+NDP_EXPORT const ndp_plugin *ndock_plugin_entry_0(const ndp_host *h)
+{
+    host = h;
+    return &table;
+}
