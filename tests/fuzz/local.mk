@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Fuzzing of what reads files. In make check each target runs its seeds and a few thousand fixed
 # mutations; `make fuzz` (clang) runs each under libFuzzer for FUZZ_SECONDS, in _fuzz/.
-fuzz_programs = %reldir%/npy.t %reldir%/idx.t %reldir%/safetensors.t
+fuzz_programs = %reldir%/npy.t %reldir%/idx.t %reldir%/safetensors.t \
+  %reldir%/view.t %reldir%/name.t
 check_PROGRAMS += $(fuzz_programs)
 TESTS += $(fuzz_programs)
 fuzz_sources = %reldir%/fuzz.h %reldir%/replay.c tests/tap.h
@@ -16,9 +17,15 @@ fuzz_seeds = $(AM_CPPFLAGS) -DFUZZ_SEEDS='"$(abs_srcdir)/%reldir%/seeds/
 %canon_reldir%_safetensors_t_SOURCES = %reldir%/fuzz_safetensors.c $(fuzz_sources)
 %canon_reldir%_safetensors_t_CPPFLAGS = $(fuzz_seeds)safetensors"'
 %canon_reldir%_safetensors_t_LDADD = $(test_ldadd)
+%canon_reldir%_view_t_SOURCES = %reldir%/fuzz_view.c $(fuzz_sources)
+%canon_reldir%_view_t_CPPFLAGS = $(fuzz_seeds)view"'
+%canon_reldir%_view_t_LDADD = $(test_ldadd)
+%canon_reldir%_name_t_SOURCES = %reldir%/fuzz_name.c $(fuzz_sources)
+%canon_reldir%_name_t_CPPFLAGS = $(fuzz_seeds)name"'
+%canon_reldir%_name_t_LDADD = $(test_ldadd)
 
 FUZZ_SECONDS = 600
-FUZZ_TARGETS = npy idx safetensors
+FUZZ_TARGETS = npy idx safetensors view name
 fuzz: all
 	$(AM_V_at)FUZZ_CC='$(FUZZ_CC)' FUZZ_FLAGS='$(AM_CPPFLAGS)' FUZZ_SECONDS='$(FUZZ_SECONDS)' \
 	  FUZZ_TARGETS='$(FUZZ_TARGETS)' NDOCK_PLUGIN_PATH='$(test_plugin_path)' \
@@ -34,4 +41,8 @@ EXTRA_DIST += %reldir%/fuzz.sh \
   %reldir%/seeds/idx/scalar %reldir%/seeds/idx/stored %reldir%/seeds/idx/u8 \
   %reldir%/seeds/safetensors/empty %reldir%/seeds/safetensors/escapes \
   %reldir%/seeds/safetensors/overlap %reldir%/seeds/safetensors/scalar \
-  %reldir%/seeds/safetensors/two %reldir%/seeds/safetensors/unknown
+  %reldir%/seeds/safetensors/two %reldir%/seeds/safetensors/unknown \
+  %reldir%/seeds/view/broadcast %reldir%/seeds/view/diagonal %reldir%/seeds/view/reshape \
+  %reldir%/seeds/view/slice %reldir%/seeds/view/strided %reldir%/seeds/view/wild \
+  %reldir%/seeds/name/auto %reldir%/seeds/name/bf16 %reldir%/seeds/name/cpu \
+  %reldir%/seeds/name/cpu0 %reldir%/seeds/name/dtype %reldir%/seeds/name/far %reldir%/seeds/name/op
