@@ -10,17 +10,18 @@
 #include "elementwise.h"
 #include "tile.h"
 
-#define EW_OPERANDS 4      /* inputs and the output */
-#define EW_BLOCK 1024      /* elements of a block that needs buffers */
+#define EW_OPERANDS 4        /* inputs and the output */
+#define EW_BLOCK 1024        /* elements of a block that needs buffers */
 #define EW_ARENA_BYTES 65536 /* the buffers of all operands */
 #define EW_SHARE_BYTES 32768 /* at most, of one */
 #define EW_STREAM_BLOCK_BYTES 16384
-#define EW_RUN_BYTES 256   /* of a transposed operand, read in one go */
-#define EW_SHORT 32        /* shorter rows are gathered to one loop call for several rows */
-#define EW_SMALL 64        /* elements served without a plan even if an operand is a scalar */
+#define EW_RUN_BYTES 256 /* of a transposed operand, read in one go */
+#define EW_SHORT 32      /* shorter rows are gathered to one loop call for several rows */
+#define EW_SMALL 64      /* elements served without a plan even if an operand is a scalar */
 #define EW_CHEAP_GRAIN 65536
 #define EW_COSTLY_GRAIN 4096
-#define EW_STREAM_BYTES ((int64_t)16 << 20) /* results beyond most caches are not read back soon */
+#define EW_STREAM_BYTES ((int64_t)16 << 20) /* results beyond most caches are not read back soon \
+                                             */
 
 typedef struct {
     ndp_kernel base;
@@ -37,7 +38,7 @@ static pthread_once_t kernels_once = PTHREAD_ONCE_INIT;
 /* One operand; strides in bytes. */
 typedef struct {
     char *base;
-    const int64_t *stride; /* the view's, in elements */
+    const int64_t *stride;            /* the view's, in elements */
     int64_t nbytes, row, col, buffer; /* buffer: offset in the arena */
     int32_t dtype, widen;
 } ew_operand;
@@ -57,7 +58,8 @@ typedef struct {
     const ew_plan *plan;
     char *at[EW_OPERANDS]; /* at row and column zero of the present outer index */
     int64_t index[NDP_MAX_NDIM];
-    const char *repeated[EW_OPERANDS]; /* the element that fills the buffer, so far filled_n times */
+    const char
+        *repeated[EW_OPERANDS]; /* the element that fills the buffer, so far filled_n times */
     int64_t repeated_n[EW_OPERANDS];
     char *buffer[EW_OPERANDS];
     _Alignas(64) char arena[EW_ARENA_BYTES];
@@ -67,7 +69,8 @@ typedef struct {
 /* ---- one block ---- */
 static void widen(int32_t dtype, float *to, const char *from, int64_t n)
 {
-    (dtype == NDP_F16 ? isa->load_f16 : isa->load_bf16)(to, (const uint16_t *)(const void *)from, n);
+    (dtype == NDP_F16 ? isa->load_f16 : isa->load_bf16)(to, (const uint16_t *)(const void *)from,
+                                                        n);
 }
 
 static void narrow(int32_t dtype, char *to, const float *from, int64_t n)
@@ -223,7 +226,8 @@ static int transposed_dim(const ew_operand *o, const int64_t *shape, int ndim)
         return -1;
     for (int d = ndim - 2; d >= 0; d--) {
         int64_t s = magnitude(o->stride[d]);
-        if (s != 0 && s * 8 <= last && shape[d] >= 8 && (found < 0 || s < magnitude(o->stride[found])))
+        if (s != 0 && s * 8 <= last && shape[d] >= 8 &&
+            (found < 0 || s < magnitude(o->stride[found])))
             found = d;
     }
     return found;
@@ -275,7 +279,9 @@ static int64_t share_arena(ew_plan *plan)
     int64_t sharers = 0, share;
     for (int k = 0; k < plan->n; k++)
         sharers += !plan->tiled || plan->operand[k].col != plan->operand[k].nbytes;
-    share = sharers > 3 ? EW_ARENA_BYTES / 4 : sharers > 2 ? EW_ARENA_BYTES / 3 & ~63 : EW_SHARE_BYTES;
+    share = sharers > 3   ? EW_ARENA_BYTES / 4
+            : sharers > 2 ? EW_ARENA_BYTES / 3 & ~63
+                          : EW_SHARE_BYTES;
     for (int64_t k = 0, at = 0; k < plan->n; k++) {
         plan->operand[k].buffer = at;
         at += !plan->tiled || plan->operand[k].col != plan->operand[k].nbytes ? share : 0;
@@ -283,7 +289,8 @@ static int64_t share_arena(ew_plan *plan)
     return share;
 }
 
-/* Extents of a block. Where every operand is dense no buffer is used, and a block is a whole chunk. */
+/* Extents of a block. Where every operand is dense no buffer is used, and a block is a whole chunk.
+ */
 static void choose_blocks(ew_plan *plan)
 {
     int64_t widest = 1, share = share_arena(plan), limit = EW_BLOCK, rows_limit;
@@ -420,7 +427,8 @@ static void kernels_init(void)
             ew_kernel *k = &kernels[op][dtype];
             int half = dtype == NDP_F16 || dtype == NDP_BF16;
             k->loop = isa->loops[dtype] ? isa->loops[dtype][op] : NULL;
-            k->base = (ndp_kernel){.size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .run = run};
+            k->base =
+                (ndp_kernel){.size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .run = run};
             k->op = op;
             k->dtype = dtype;
             k->out_dtype = result_dtype(op, dtype);

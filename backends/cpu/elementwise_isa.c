@@ -121,12 +121,30 @@ EW_INLINE void near_or_far(ew_loop near, ew_loop far, char *const *p, int64_t n)
         (large ? far : near)(q, m);
     }
 }
-static void near_sin(char *const *p, int64_t n) { ew_unary_SAME_f32(vm_f32_near_sin, p, n); }
-static void near_cos(char *const *p, int64_t n) { ew_unary_SAME_f32(vm_f32_near_cos, p, n); }
-static void near_tan(char *const *p, int64_t n) { ew_unary_SAME_f32(vm_f32_near_tan, p, n); }
-static void near_or_far_sin(char *const *p, int64_t n) { near_or_far(near_sin, loop_sin_f32, p, n); }
-static void near_or_far_cos(char *const *p, int64_t n) { near_or_far(near_cos, loop_cos_f32, p, n); }
-static void near_or_far_tan(char *const *p, int64_t n) { near_or_far(near_tan, loop_tan_f32, p, n); }
+static void near_sin(char *const *p, int64_t n)
+{
+    ew_unary_SAME_f32(vm_f32_near_sin, p, n);
+}
+static void near_cos(char *const *p, int64_t n)
+{
+    ew_unary_SAME_f32(vm_f32_near_cos, p, n);
+}
+static void near_tan(char *const *p, int64_t n)
+{
+    ew_unary_SAME_f32(vm_f32_near_tan, p, n);
+}
+static void near_or_far_sin(char *const *p, int64_t n)
+{
+    near_or_far(near_sin, loop_sin_f32, p, n);
+}
+static void near_or_far_cos(char *const *p, int64_t n)
+{
+    near_or_far(near_cos, loop_cos_f32, p, n);
+}
+static void near_or_far_tan(char *const *p, int64_t n)
+{
+    near_or_far(near_tan, loop_tan_f32, p, n);
+}
 
 #undef ND_NEXTAFTER
 #undef ND_FMA
@@ -202,18 +220,21 @@ static void stream(char *to, const char *from, int64_t nbytes)
 #endif
     }
     memcpy(to + i, from + i, (size_t)(nbytes - i));
-    _mm_sfence(); /* streaming stores are otherwise not ordered before what other threads see next */
+    _mm_sfence(); /* streaming stores are otherwise not ordered before what other threads see next
+                   */
 #else
     memcpy(to, from, (size_t)nbytes);
 #endif
 }
 
 #define EW_ROW(name) CPU_ISA_FN(ew_row_##name)
-#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [NDP_##NAME] = EW_ROW(name),
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
+    [NDP_##NAME] = EW_ROW(name),
 const ew_isa CPU_ISA_FN(elementwise_isa) = {
-    .loops = {
+    .loops =
+        {
 #include <ndock/dtype.def>
-    },
+        },
     .load_f16 = load_f16,
     .load_bf16 = load_bf16,
     .store_f16 = store_f16,

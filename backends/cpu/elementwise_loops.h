@@ -7,9 +7,8 @@
 #include "vmath.h"
 
 #define EW_INLINE static inline __attribute__((always_inline, unused))
-#if defined(__clang__)
-#define EW_IVDEP _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
+/* clang tests for overlap at run time, and warns where it is told not to and cannot vectorise. */
+#if defined(__GNUC__) && !defined(__clang__)
 #define EW_IVDEP _Pragma("GCC ivdep")
 #else
 #define EW_IVDEP
@@ -35,8 +34,11 @@
 
 #define EW_OP_LOOP(name, CLASS, DOMAIN, RESULT, ulp, doc) \
     EW_PICK(EW_HAS_##DOMAIN, EW_PICK(EW_IS_##CLASS, EW_##CLASS))(name, RESULT)
-#define EW_WRAP(name, loop) \
-    static void EW_LOOP(name)(char *const *p, int64_t n) { EW_FN(loop)(ND_NAME(name), p, n); }
+#define EW_WRAP(name, loop)                              \
+    static void EW_LOOP(name)(char *const *p, int64_t n) \
+    {                                                    \
+        EW_FN(loop)(ND_NAME(name), p, n);                \
+    }
 #define EW_UNARY(name, RESULT) EW_WRAP(name, unary_##RESULT)
 #define EW_BINARY(name, RESULT) EW_WRAP(name, binary_##RESULT)
 #define EW_TERNARY(name, RESULT) EW_WRAP(name, EW_SECOND(EW_MASKED_##name, ternary, ~))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The loops of one dtype: includes the formulas for it and wraps each in a loop over dense operands;
- * the table row is ew_row_<dtype>. Text included once per dtype after elementwise_loops.h, with
- * EW_DTYPE, EW_KIND, ND_T and, for integers, ND_U and ND_BITS defined, which end here; what the
- * formulas ask for besides belongs to the floating type and stays. f16 and bf16 have the loops of
- * f32 but for what depends on the storage format. EW_OVERRIDE_<op> names another loop for the row. */
+ * The loops of one dtype: includes the formulas for it and wraps each in a loop over dense
+ * operands; the table row is ew_row_<dtype>. Text included once per dtype after
+ * elementwise_loops.h, with EW_DTYPE, EW_KIND, ND_T and, for integers, ND_U and ND_BITS defined,
+ * which end here; what the formulas ask for besides belongs to the floating type and stays. f16 and
+ * bf16 have the loops of f32 but for what depends on the storage format. EW_OVERRIDE_<op> names
+ * another loop for the row. */
 #define ND_FN static inline
 #define ND_BOOL_T uint8_t
 #define ND_NAME(op) CPU_CAT(op, EW_DTYPE)
@@ -113,7 +114,10 @@ EW_INLINE void EW_FN(ternary)(ND_T (*f)(ND_T, ND_T, ND_T), char *const *p, int64
 #define ND_OP EW_OP_LOOP
 #include <ndock/op.def>
 #else
-static void EW_LOOP(fma)(char *const *p, int64_t n) { EW_FN(ternary)(ND_NAME(fma), p, n); }
+static void EW_LOOP(fma)(char *const *p, int64_t n)
+{
+    EW_FN(ternary)(ND_NAME(fma), p, n);
+}
 static void EW_LOOP(nextafter)(char *const *p, int64_t n)
 {
     EW_FN(binary_SAME)(ND_NAME(nextafter), p, n);

@@ -27,11 +27,21 @@ static void copy(char *to, const char *from, int64_t rows, int64_t cols, const i
                  const int64_t *from_step, int64_t nbytes)
 {
     switch (nbytes) {
-    case 1: copy_1(to, from, rows, cols, to_step, from_step); break;
-    case 2: copy_2(to, from, rows, cols, to_step, from_step); break;
-    case 4: copy_4(to, from, rows, cols, to_step, from_step); break;
-    case 8: copy_8(to, from, rows, cols, to_step, from_step); break;
-    default: copy_16(to, from, rows, cols, to_step, from_step); break;
+    case 1:
+        copy_1(to, from, rows, cols, to_step, from_step);
+        break;
+    case 2:
+        copy_2(to, from, rows, cols, to_step, from_step);
+        break;
+    case 4:
+        copy_4(to, from, rows, cols, to_step, from_step);
+        break;
+    case 8:
+        copy_8(to, from, rows, cols, to_step, from_step);
+        break;
+    default:
+        copy_16(to, from, rows, cols, to_step, from_step);
+        break;
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Copies between strided and dense two-dimensional tiles, for operands that a dense loop cannot take
- * as they lie. */
+ * Copies between strided and dense two-dimensional tiles, for operands that a dense loop cannot
+ * take as they lie. */
 #ifndef NDOCK_CPU_TILE_H
 #define NDOCK_CPU_TILE_H
 #include <stdint.h>

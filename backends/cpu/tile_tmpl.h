@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Tile copies of one element size. The includer defines TILE_T and TILE_FN(name); both are undefined
- * at the end. */
+ * Tile copies of one element size. The includer defines TILE_T and TILE_FN(name); both are
+ * undefined at the end. */
 
 /* Four by four blocks, running along the source: its lines are far apart, often a power of two, so
  * that a cache keeps few of them and prefetches none by itself; each is used up before the next. */
-static void TILE_FN(transpose)(char *to, const char *from, int64_t rows, int64_t cols, int64_t to_row,
-                               int64_t from_col)
+static void TILE_FN(transpose)(char *to, const char *from, int64_t rows, int64_t cols,
+                               int64_t to_row, int64_t from_col)
 {
     const int64_t step = to_row / (int64_t)sizeof(TILE_T), line = 64 / (int64_t)sizeof(TILE_T);
     for (int64_t c = 0; c < cols; c += 4) {
@@ -42,8 +42,8 @@ static void TILE_FN(line)(char *to, const char *from, int64_t n, int64_t to_step
 }
 
 /* to[r][c] = from[r][c] by strides in bytes. */
-static void TILE_FN(copy)(char *to, const char *from, int64_t rows, int64_t cols, const int64_t *to_step,
-                          const int64_t *from_step)
+static void TILE_FN(copy)(char *to, const char *from, int64_t rows, int64_t cols,
+                          const int64_t *to_step, const int64_t *from_step)
 {
     const int64_t unit = (int64_t)sizeof(TILE_T);
     int64_t r = 0;
@@ -51,8 +51,9 @@ static void TILE_FN(copy)(char *to, const char *from, int64_t rows, int64_t cols
         int64_t rows4 = rows & ~(int64_t)3, cols4 = cols & ~(int64_t)3;
         TILE_FN(transpose)(to, from, rows4, cols4, to_step[0], from_step[1]);
         for (; cols4 < cols && r < rows4; r++)
-            TILE_FN(line)(to + r * to_step[0] + cols4 * unit, from + r * unit + cols4 * from_step[1],
-                          cols - cols4, unit, from_step[1]);
+            TILE_FN(line)
+            (to + r * to_step[0] + cols4 * unit, from + r * unit + cols4 * from_step[1],
+             cols - cols4, unit, from_step[1]);
         r = rows4;
     }
     for (; r < rows; r++)

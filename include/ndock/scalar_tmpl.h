@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Every elementwise formula of the real dtypes, once: one function per row of op.def that is legal
- * for the kind, with the row's result type. Text to be included once per dtype, in the common subset
- * of C11, C++, CUDA C++ (NVRTC) and OpenCL C 1.2. Deliberately no include guard and no #include.
- * The complex formulas are in scalar_complex_tmpl.h.
+ * for the kind, with the row's result type. Text to be included once per dtype, in the common
+ * subset of C11, C++, CUDA C++ (NVRTC) and OpenCL C 1.2. Deliberately no include guard and no
+ * #include. The complex formulas are in scalar_complex_tmpl.h.
  *
  * The includer defines, and this file leaves defined:
  *   ND_FN          function qualifiers (static inline ...)
@@ -11,76 +11,190 @@
  *   ND_BOOL_T      result of comparisons and mask of where (uint8_t)
  *   ND_IS_BOOL ND_IS_INT ND_IS_UINT ND_IS_FLOAT   one is 1, the others 0
  * for integers:
- *   ND_U           unsigned type at least as wide as ND_T and as unsigned int: what wraps is computed
- *                  in it, since narrower types promote to int, whose overflow is undefined
- *   ND_BITS        width of ND_T
- * for floating types:
- *   ND_M(fn)       math functions of ND_T: fabs floor ceil trunc rint (halves to even) sqrt copysign
- *                  signbit (nonzero if set) fmod hypot atan2 pow exp expm1 log log1p log2 log10 sin
- *                  cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf fma
- *   ND_NEXTAFTER(a, b)  next value in the STORAGE format (so not that of ND_T for f16, bf16)
- *   ND_FMA(a, b, c)     a*b + c such that rounding it to the storage format rounds once
- *   ND_MANT_DIG        significand bits of ND_T, the hidden one included
- *   ND_W, ND_MW(fn)  type in which composite formulas are computed, its exp, expm1, fabs and (exact)
- *                  fma. ND_W_WIDER is 1 where it has at least 8 bits and some exponent range more
- *                  than ND_T, 0 where it is ND_T; the functions need to be good for ND_T only
- *   ND_X, ND_MX(fn)  the widest type at hand: exp and log1p good for all its bits, and erfc good for
- *                  ND_T. ND_X_WIDER as above
- * Rules that are not the formula's own: no contraction of a*b + c, rounding to nearest, NaN kept. */
+ *   ND_U           unsigned type at least as wide as ND_T and as unsigned int: what wraps is
+ * computed in it, since narrower types promote to int, whose overflow is undefined ND_BITS width of
+ * ND_T for floating types: ND_M(fn)       math functions of ND_T: fabs floor ceil trunc rint
+ * (halves to even) sqrt copysign signbit (nonzero if set) fmod hypot atan2 pow exp expm1 log log1p
+ * log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf fma ND_NEXTAFTER(a, b)
+ * next value in the STORAGE format (so not that of ND_T for f16, bf16) ND_FMA(a, b, c)     a*b + c
+ * such that rounding it to the storage format rounds once ND_MANT_DIG        significand bits of
+ * ND_T, the hidden one included ND_W, ND_MW(fn)  type in which composite formulas are computed, its
+ * exp, expm1, fabs and (exact) fma. ND_W_WIDER is 1 where it has at least 8 bits and some exponent
+ * range more than ND_T, 0 where it is ND_T; the functions need to be good for ND_T only ND_X,
+ * ND_MX(fn)  the widest type at hand: exp and log1p good for all its bits, and erfc good for ND_T.
+ * ND_X_WIDER as above Rules that are not the formula's own: no contraction of a*b + c, rounding to
+ * nearest, NaN kept. */
 
 /* ---- every kind ---- */
-ND_FN ND_BOOL_T ND_NAME(equal)(ND_T a, ND_T b) { return (ND_BOOL_T)(a == b); }
-ND_FN ND_BOOL_T ND_NAME(not_equal)(ND_T a, ND_T b) { return (ND_BOOL_T)(a != b); }
-ND_FN ND_BOOL_T ND_NAME(less)(ND_T a, ND_T b) { return (ND_BOOL_T)(a < b); }
-ND_FN ND_BOOL_T ND_NAME(less_equal)(ND_T a, ND_T b) { return (ND_BOOL_T)(a <= b); }
-ND_FN ND_BOOL_T ND_NAME(greater)(ND_T a, ND_T b) { return (ND_BOOL_T)(a > b); }
-ND_FN ND_BOOL_T ND_NAME(greater_equal)(ND_T a, ND_T b) { return (ND_BOOL_T)(a >= b); }
-ND_FN ND_BOOL_T ND_NAME(logical_and)(ND_T a, ND_T b) { return (ND_BOOL_T)((a != 0) & (b != 0)); }
-ND_FN ND_BOOL_T ND_NAME(logical_or)(ND_T a, ND_T b) { return (ND_BOOL_T)((a != 0) | (b != 0)); }
-ND_FN ND_BOOL_T ND_NAME(logical_xor)(ND_T a, ND_T b) { return (ND_BOOL_T)((a != 0) != (b != 0)); }
-ND_FN ND_BOOL_T ND_NAME(logical_not)(ND_T a) { return (ND_BOOL_T)(a == 0); }
-ND_FN ND_T ND_NAME(where)(ND_BOOL_T c, ND_T a, ND_T b) { return c ? a : b; }
+ND_FN ND_BOOL_T ND_NAME(equal)(ND_T a, ND_T b)
+{
+    return (ND_BOOL_T)(a == b);
+}
+ND_FN ND_BOOL_T ND_NAME(not_equal)(ND_T a, ND_T b)
+{
+    return (ND_BOOL_T)(a != b);
+}
+ND_FN ND_BOOL_T ND_NAME(less)(ND_T a, ND_T b)
+{
+    return (ND_BOOL_T)(a < b);
+}
+ND_FN ND_BOOL_T ND_NAME(less_equal)(ND_T a, ND_T b)
+{
+    return (ND_BOOL_T)(a <= b);
+}
+ND_FN ND_BOOL_T ND_NAME(greater)(ND_T a, ND_T b)
+{
+    return (ND_BOOL_T)(a > b);
+}
+ND_FN ND_BOOL_T ND_NAME(greater_equal)(ND_T a, ND_T b)
+{
+    return (ND_BOOL_T)(a >= b);
+}
+ND_FN ND_BOOL_T ND_NAME(logical_and)(ND_T a, ND_T b)
+{
+    return (ND_BOOL_T)((a != 0) & (b != 0));
+}
+ND_FN ND_BOOL_T ND_NAME(logical_or)(ND_T a, ND_T b)
+{
+    return (ND_BOOL_T)((a != 0) | (b != 0));
+}
+ND_FN ND_BOOL_T ND_NAME(logical_xor)(ND_T a, ND_T b)
+{
+    return (ND_BOOL_T)((a != 0) != (b != 0));
+}
+ND_FN ND_BOOL_T ND_NAME(logical_not)(ND_T a)
+{
+    return (ND_BOOL_T)(a == 0);
+}
+ND_FN ND_T ND_NAME(where)(ND_BOOL_T c, ND_T a, ND_T b)
+{
+    return c ? a : b;
+}
 
 #if !ND_IS_BOOL
-ND_FN ND_T ND_NAME(positive)(ND_T a) { return a; }
-ND_FN ND_T ND_NAME(real)(ND_T a) { return a; }
-ND_FN ND_T ND_NAME(imag)(ND_T a) { return (void)a, (ND_T)0; }
-ND_FN ND_T ND_NAME(conj)(ND_T a) { return a; }
+ND_FN ND_T ND_NAME(positive)(ND_T a)
+{
+    return a;
+}
+ND_FN ND_T ND_NAME(real)(ND_T a)
+{
+    return a;
+}
+ND_FN ND_T ND_NAME(imag)(ND_T a)
+{
+    return (void)a, (ND_T)0;
+}
+ND_FN ND_T ND_NAME(conj)(ND_T a)
+{
+    return a;
+}
 #endif
 
 #if ND_IS_BOOL || ND_IS_INT || ND_IS_UINT
-ND_FN ND_T ND_NAME(bitwise_and)(ND_T a, ND_T b) { return (ND_T)(a & b); }
-ND_FN ND_T ND_NAME(bitwise_or)(ND_T a, ND_T b) { return (ND_T)(a | b); }
-ND_FN ND_T ND_NAME(bitwise_xor)(ND_T a, ND_T b) { return (ND_T)(a ^ b); }
-ND_FN ND_T ND_NAME(maximum)(ND_T a, ND_T b) { return a > b ? a : b; }
-ND_FN ND_T ND_NAME(minimum)(ND_T a, ND_T b) { return a < b ? a : b; }
-ND_FN ND_BOOL_T ND_NAME(isfinite)(ND_T a) { return (void)a, (ND_BOOL_T)1; }
-ND_FN ND_BOOL_T ND_NAME(isinf)(ND_T a) { return (void)a, (ND_BOOL_T)0; }
-ND_FN ND_BOOL_T ND_NAME(isnan)(ND_T a) { return (void)a, (ND_BOOL_T)0; }
+ND_FN ND_T ND_NAME(bitwise_and)(ND_T a, ND_T b)
+{
+    return (ND_T)(a & b);
+}
+ND_FN ND_T ND_NAME(bitwise_or)(ND_T a, ND_T b)
+{
+    return (ND_T)(a | b);
+}
+ND_FN ND_T ND_NAME(bitwise_xor)(ND_T a, ND_T b)
+{
+    return (ND_T)(a ^ b);
+}
+ND_FN ND_T ND_NAME(maximum)(ND_T a, ND_T b)
+{
+    return a > b ? a : b;
+}
+ND_FN ND_T ND_NAME(minimum)(ND_T a, ND_T b)
+{
+    return a < b ? a : b;
+}
+ND_FN ND_BOOL_T ND_NAME(isfinite)(ND_T a)
+{
+    return (void)a, (ND_BOOL_T)1;
+}
+ND_FN ND_BOOL_T ND_NAME(isinf)(ND_T a)
+{
+    return (void)a, (ND_BOOL_T)0;
+}
+ND_FN ND_BOOL_T ND_NAME(isnan)(ND_T a)
+{
+    return (void)a, (ND_BOOL_T)0;
+}
 #endif
 
 /* ---- bool ---- */
 #if ND_IS_BOOL
-ND_FN ND_T ND_NAME(add)(ND_T a, ND_T b) { return (ND_T)(a | b); }
-ND_FN ND_T ND_NAME(multiply)(ND_T a, ND_T b) { return (ND_T)(a & b); }
-ND_FN ND_T ND_NAME(bitwise_invert)(ND_T a) { return (ND_T)(a == 0); }
-ND_FN ND_T ND_NAME(abs)(ND_T a) { return a; }
+ND_FN ND_T ND_NAME(add)(ND_T a, ND_T b)
+{
+    return (ND_T)(a | b);
+}
+ND_FN ND_T ND_NAME(multiply)(ND_T a, ND_T b)
+{
+    return (ND_T)(a & b);
+}
+ND_FN ND_T ND_NAME(bitwise_invert)(ND_T a)
+{
+    return (ND_T)(a == 0);
+}
+ND_FN ND_T ND_NAME(abs)(ND_T a)
+{
+    return a;
+}
 #endif
 
 /* ---- integers ---- */
 #if ND_IS_INT || ND_IS_UINT
-ND_FN ND_T ND_NAME(add)(ND_T a, ND_T b) { return (ND_T)((ND_U)a + (ND_U)b); }
-ND_FN ND_T ND_NAME(subtract)(ND_T a, ND_T b) { return (ND_T)((ND_U)a - (ND_U)b); }
-ND_FN ND_T ND_NAME(multiply)(ND_T a, ND_T b) { return (ND_T)((ND_U)a * (ND_U)b); }
-ND_FN ND_T ND_NAME(fma)(ND_T a, ND_T b, ND_T c) { return (ND_T)((ND_U)a * (ND_U)b + (ND_U)c); }
-ND_FN ND_T ND_NAME(negative)(ND_T a) { return (ND_T)((ND_U)0 - (ND_U)a); }
-ND_FN ND_T ND_NAME(square)(ND_T a) { return (ND_T)((ND_U)a * (ND_U)a); }
-ND_FN ND_T ND_NAME(bitwise_invert)(ND_T a) { return (ND_T)~a; }
-ND_FN ND_T ND_NAME(floor)(ND_T a) { return a; }
-ND_FN ND_T ND_NAME(ceil)(ND_T a) { return a; }
-ND_FN ND_T ND_NAME(trunc)(ND_T a) { return a; }
-ND_FN ND_T ND_NAME(round)(ND_T a) { return a; }
-ND_FN ND_T ND_NAME(relu)(ND_T a) { return a > 0 ? a : (ND_T)0; }
+ND_FN ND_T ND_NAME(add)(ND_T a, ND_T b)
+{
+    return (ND_T)((ND_U)a + (ND_U)b);
+}
+ND_FN ND_T ND_NAME(subtract)(ND_T a, ND_T b)
+{
+    return (ND_T)((ND_U)a - (ND_U)b);
+}
+ND_FN ND_T ND_NAME(multiply)(ND_T a, ND_T b)
+{
+    return (ND_T)((ND_U)a * (ND_U)b);
+}
+ND_FN ND_T ND_NAME(fma)(ND_T a, ND_T b, ND_T c)
+{
+    return (ND_T)((ND_U)a * (ND_U)b + (ND_U)c);
+}
+ND_FN ND_T ND_NAME(negative)(ND_T a)
+{
+    return (ND_T)((ND_U)0 - (ND_U)a);
+}
+ND_FN ND_T ND_NAME(square)(ND_T a)
+{
+    return (ND_T)((ND_U)a * (ND_U)a);
+}
+ND_FN ND_T ND_NAME(bitwise_invert)(ND_T a)
+{
+    return (ND_T)~a;
+}
+ND_FN ND_T ND_NAME(floor)(ND_T a)
+{
+    return a;
+}
+ND_FN ND_T ND_NAME(ceil)(ND_T a)
+{
+    return a;
+}
+ND_FN ND_T ND_NAME(trunc)(ND_T a)
+{
+    return a;
+}
+ND_FN ND_T ND_NAME(round)(ND_T a)
+{
+    return a;
+}
+ND_FN ND_T ND_NAME(relu)(ND_T a)
+{
+    return a > 0 ? a : (ND_T)0;
+}
 
 /* A negative count becomes a large one by the conversion to ND_U. */
 ND_FN ND_T ND_NAME(bitwise_left_shift)(ND_T a, ND_T b)
@@ -103,8 +217,14 @@ ND_FN ND_T ND_NAME(bitwise_right_shift)(ND_T a, ND_T b)
 {
     return (ND_T)(a >> ((ND_U)b < ND_BITS ? (ND_U)b & (ND_BITS - 1) : (ND_U)(ND_BITS - 1)));
 }
-ND_FN ND_T ND_NAME(abs)(ND_T a) { return a < 0 ? (ND_T)((ND_U)0 - (ND_U)a) : a; }
-ND_FN ND_T ND_NAME(sign)(ND_T a) { return (ND_T)((a > 0) - (a < 0)); }
+ND_FN ND_T ND_NAME(abs)(ND_T a)
+{
+    return a < 0 ? (ND_T)((ND_U)0 - (ND_U)a) : a;
+}
+ND_FN ND_T ND_NAME(sign)(ND_T a)
+{
+    return (ND_T)((a > 0) - (a < 0));
+}
 /* Division by -1 is a negation: MIN / -1 would trap. */
 ND_FN ND_T ND_NAME(floor_divide)(ND_T a, ND_T b)
 {
@@ -124,8 +244,8 @@ ND_FN ND_T ND_NAME(remainder)(ND_T a, ND_T b)
     r = (ND_T)(a % b);
     return (ND_T)(r != 0 && (r < 0) != (b < 0) ? r + b : r);
 }
-/* The exact value of a negative power lies strictly between -1 and 1 unless a is 1, -1 or 0; of 0 it
- * is infinite, and 0 is given as for other divisions by zero. */
+/* The exact value of a negative power lies strictly between -1 and 1 unless a is 1, -1 or 0; of 0
+ * it is infinite, and 0 is given as for other divisions by zero. */
 ND_FN ND_T ND_NAME(pow)(ND_T a, ND_T b)
 {
     if (b < 0)
@@ -139,36 +259,82 @@ ND_FN ND_T ND_NAME(bitwise_right_shift)(ND_T a, ND_T b)
 {
     return (ND_T)((ND_U)b < ND_BITS ? (ND_U)a >> ((ND_U)b & (ND_BITS - 1)) : (ND_U)0);
 }
-ND_FN ND_T ND_NAME(abs)(ND_T a) { return a; }
-ND_FN ND_T ND_NAME(sign)(ND_T a) { return (ND_T)(a != 0); }
-ND_FN ND_T ND_NAME(floor_divide)(ND_T a, ND_T b) { return b == 0 ? (ND_T)0 : (ND_T)(a / b); }
-ND_FN ND_T ND_NAME(remainder)(ND_T a, ND_T b) { return b == 0 ? (ND_T)0 : (ND_T)(a % b); }
-ND_FN ND_T ND_NAME(pow)(ND_T a, ND_T b) { return ND_NAME(pow_wrap)(a, b); }
+ND_FN ND_T ND_NAME(abs)(ND_T a)
+{
+    return a;
+}
+ND_FN ND_T ND_NAME(sign)(ND_T a)
+{
+    return (ND_T)(a != 0);
+}
+ND_FN ND_T ND_NAME(floor_divide)(ND_T a, ND_T b)
+{
+    return b == 0 ? (ND_T)0 : (ND_T)(a / b);
+}
+ND_FN ND_T ND_NAME(remainder)(ND_T a, ND_T b)
+{
+    return b == 0 ? (ND_T)0 : (ND_T)(a % b);
+}
+ND_FN ND_T ND_NAME(pow)(ND_T a, ND_T b)
+{
+    return ND_NAME(pow_wrap)(a, b);
+}
 #endif
 
 /* ---- floating point ---- */
 #if ND_IS_FLOAT
-ND_FN ND_T ND_NAME(add)(ND_T a, ND_T b) { return a + b; }
-ND_FN ND_T ND_NAME(subtract)(ND_T a, ND_T b) { return a - b; }
-ND_FN ND_T ND_NAME(multiply)(ND_T a, ND_T b) { return a * b; }
-ND_FN ND_T ND_NAME(divide)(ND_T a, ND_T b) { return a / b; }
-ND_FN ND_T ND_NAME(fma)(ND_T a, ND_T b, ND_T c) { return ND_FMA(a, b, c); }
-ND_FN ND_T ND_NAME(nextafter)(ND_T a, ND_T b) { return ND_NEXTAFTER(a, b); }
-ND_FN ND_T ND_NAME(copysign)(ND_T a, ND_T b) { return ND_M(copysign)(a, b); }
-ND_FN ND_T ND_NAME(hypot)(ND_T a, ND_T b) { return ND_M(hypot)(a, b); }
-ND_FN ND_T ND_NAME(atan2)(ND_T a, ND_T b) { return ND_M(atan2)(a, b); }
-ND_FN ND_T ND_NAME(pow)(ND_T a, ND_T b) { return ND_M(pow)(a, b); }
+ND_FN ND_T ND_NAME(add)(ND_T a, ND_T b)
+{
+    return a + b;
+}
+ND_FN ND_T ND_NAME(subtract)(ND_T a, ND_T b)
+{
+    return a - b;
+}
+ND_FN ND_T ND_NAME(multiply)(ND_T a, ND_T b)
+{
+    return a * b;
+}
+ND_FN ND_T ND_NAME(divide)(ND_T a, ND_T b)
+{
+    return a / b;
+}
+ND_FN ND_T ND_NAME(fma)(ND_T a, ND_T b, ND_T c)
+{
+    return ND_FMA(a, b, c);
+}
+ND_FN ND_T ND_NAME(nextafter)(ND_T a, ND_T b)
+{
+    return ND_NEXTAFTER(a, b);
+}
+ND_FN ND_T ND_NAME(copysign)(ND_T a, ND_T b)
+{
+    return ND_M(copysign)(a, b);
+}
+ND_FN ND_T ND_NAME(hypot)(ND_T a, ND_T b)
+{
+    return ND_M(hypot)(a, b);
+}
+ND_FN ND_T ND_NAME(atan2)(ND_T a, ND_T b)
+{
+    return ND_M(atan2)(a, b);
+}
+ND_FN ND_T ND_NAME(pow)(ND_T a, ND_T b)
+{
+    return ND_M(pow)(a, b);
+}
 
-/* Only where the quotient rounds to an integer can its floor be wrong, by one: the remainder a - f*b
- * tells, whose sign fma gets right. Quotients too large for a fraction need no floor. Infinite a has
- * no floor: NaN, as in NumPy; division by zero is as a / b. */
+/* Only where the quotient rounds to an integer can its floor be wrong, by one: the remainder a -
+ * f*b tells, whose sign fma gets right. Quotients too large for a fraction need no floor. Infinite
+ * a has no floor: NaN, as in NumPy; division by zero is as a / b. */
 ND_FN ND_T ND_NAME(floor_divide)(ND_T a, ND_T b)
 {
     ND_T q = a / b, f = ND_M(floor)(q), rest = ND_M(fma)(-f, b, a);
     int below = (a != 0) & ((a < 0) != (b < 0)), rounded_up = b < 0 ? rest > 0 : rest < 0;
     int large = ND_M(fabs)(q) >= (ND_T)(ND_MANT_DIG > 24 ? 9007199254740992.0 : 16777216.0);
-    ND_T r = f == 0 ? (below ? (ND_T)-1 : ND_M(copysign)((ND_T)0, q))
-                    : ((f == q) & rounded_up & !large) ? f - 1 : f;
+    ND_T r = f == 0                             ? (below ? (ND_T)-1 : ND_M(copysign)((ND_T)0, q))
+             : ((f == q) & rounded_up & !large) ? f - 1
+                                                : f;
     return ((b != 0) & (a - a != 0)) ? a - a : r;
 }
 ND_FN ND_T ND_NAME(remainder)(ND_T a, ND_T b)
@@ -192,45 +358,144 @@ ND_FN ND_T ND_NAME(clip)(ND_T a, ND_T b, ND_T c)
 {
     return ND_NAME(minimum)(ND_NAME(maximum)(a, b), c);
 }
-ND_FN ND_T ND_NAME(relu)(ND_T a) { return a > 0 ? a : a != a ? a : (ND_T)0; }
+ND_FN ND_T ND_NAME(relu)(ND_T a)
+{
+    return a > 0 ? a : a != a ? a : (ND_T)0;
+}
 
-ND_FN ND_T ND_NAME(negative)(ND_T a) { return -a; }
-ND_FN ND_T ND_NAME(abs)(ND_T a) { return ND_M(fabs)(a); }
+ND_FN ND_T ND_NAME(negative)(ND_T a)
+{
+    return -a;
+}
+ND_FN ND_T ND_NAME(abs)(ND_T a)
+{
+    return ND_M(fabs)(a);
+}
 ND_FN ND_T ND_NAME(sign)(ND_T a)
 {
     return a > 0 ? (ND_T)1 : a < 0 ? (ND_T)-1 : a == 0 ? (ND_T)0 : a;
 }
-ND_FN ND_BOOL_T ND_NAME(signbit)(ND_T a) { return (ND_BOOL_T)(ND_M(signbit)(a) != 0); }
-ND_FN ND_BOOL_T ND_NAME(isfinite)(ND_T a) { return (ND_BOOL_T)(a - a == 0); }
-ND_FN ND_BOOL_T ND_NAME(isinf)(ND_T a) { return (ND_BOOL_T)((a == a) & (a - a != 0)); }
-ND_FN ND_BOOL_T ND_NAME(isnan)(ND_T a) { return (ND_BOOL_T)(a != a); }
-ND_FN ND_T ND_NAME(square)(ND_T a) { return a * a; }
-ND_FN ND_T ND_NAME(reciprocal)(ND_T a) { return (ND_T)1 / a; }
-ND_FN ND_T ND_NAME(floor)(ND_T a) { return ND_M(floor)(a); }
-ND_FN ND_T ND_NAME(ceil)(ND_T a) { return ND_M(ceil)(a); }
-ND_FN ND_T ND_NAME(trunc)(ND_T a) { return ND_M(trunc)(a); }
-ND_FN ND_T ND_NAME(round)(ND_T a) { return ND_M(rint)(a); }
+ND_FN ND_BOOL_T ND_NAME(signbit)(ND_T a)
+{
+    return (ND_BOOL_T)(ND_M(signbit)(a) != 0);
+}
+ND_FN ND_BOOL_T ND_NAME(isfinite)(ND_T a)
+{
+    return (ND_BOOL_T)(a - a == 0);
+}
+ND_FN ND_BOOL_T ND_NAME(isinf)(ND_T a)
+{
+    return (ND_BOOL_T)((a == a) & (a - a != 0));
+}
+ND_FN ND_BOOL_T ND_NAME(isnan)(ND_T a)
+{
+    return (ND_BOOL_T)(a != a);
+}
+ND_FN ND_T ND_NAME(square)(ND_T a)
+{
+    return a * a;
+}
+ND_FN ND_T ND_NAME(reciprocal)(ND_T a)
+{
+    return (ND_T)1 / a;
+}
+ND_FN ND_T ND_NAME(floor)(ND_T a)
+{
+    return ND_M(floor)(a);
+}
+ND_FN ND_T ND_NAME(ceil)(ND_T a)
+{
+    return ND_M(ceil)(a);
+}
+ND_FN ND_T ND_NAME(trunc)(ND_T a)
+{
+    return ND_M(trunc)(a);
+}
+ND_FN ND_T ND_NAME(round)(ND_T a)
+{
+    return ND_M(rint)(a);
+}
 
-ND_FN ND_T ND_NAME(sqrt)(ND_T a) { return ND_M(sqrt)(a); }
-ND_FN ND_T ND_NAME(exp)(ND_T a) { return ND_M(exp)(a); }
-ND_FN ND_T ND_NAME(expm1)(ND_T a) { return ND_M(expm1)(a); }
-ND_FN ND_T ND_NAME(log)(ND_T a) { return ND_M(log)(a); }
-ND_FN ND_T ND_NAME(log1p)(ND_T a) { return ND_M(log1p)(a); }
-ND_FN ND_T ND_NAME(log2)(ND_T a) { return ND_M(log2)(a); }
-ND_FN ND_T ND_NAME(log10)(ND_T a) { return ND_M(log10)(a); }
-ND_FN ND_T ND_NAME(sin)(ND_T a) { return ND_M(sin)(a); }
-ND_FN ND_T ND_NAME(cos)(ND_T a) { return ND_M(cos)(a); }
-ND_FN ND_T ND_NAME(tan)(ND_T a) { return ND_M(tan)(a); }
-ND_FN ND_T ND_NAME(asin)(ND_T a) { return ND_M(asin)(a); }
-ND_FN ND_T ND_NAME(acos)(ND_T a) { return ND_M(acos)(a); }
-ND_FN ND_T ND_NAME(atan)(ND_T a) { return ND_M(atan)(a); }
-ND_FN ND_T ND_NAME(sinh)(ND_T a) { return ND_M(sinh)(a); }
-ND_FN ND_T ND_NAME(cosh)(ND_T a) { return ND_M(cosh)(a); }
-ND_FN ND_T ND_NAME(tanh)(ND_T a) { return ND_M(tanh)(a); }
-ND_FN ND_T ND_NAME(asinh)(ND_T a) { return ND_M(asinh)(a); }
-ND_FN ND_T ND_NAME(acosh)(ND_T a) { return ND_M(acosh)(a); }
-ND_FN ND_T ND_NAME(atanh)(ND_T a) { return ND_M(atanh)(a); }
-ND_FN ND_T ND_NAME(erf)(ND_T a) { return ND_M(erf)(a); }
+ND_FN ND_T ND_NAME(sqrt)(ND_T a)
+{
+    return ND_M(sqrt)(a);
+}
+ND_FN ND_T ND_NAME(exp)(ND_T a)
+{
+    return ND_M(exp)(a);
+}
+ND_FN ND_T ND_NAME(expm1)(ND_T a)
+{
+    return ND_M(expm1)(a);
+}
+ND_FN ND_T ND_NAME(log)(ND_T a)
+{
+    return ND_M(log)(a);
+}
+ND_FN ND_T ND_NAME(log1p)(ND_T a)
+{
+    return ND_M(log1p)(a);
+}
+ND_FN ND_T ND_NAME(log2)(ND_T a)
+{
+    return ND_M(log2)(a);
+}
+ND_FN ND_T ND_NAME(log10)(ND_T a)
+{
+    return ND_M(log10)(a);
+}
+ND_FN ND_T ND_NAME(sin)(ND_T a)
+{
+    return ND_M(sin)(a);
+}
+ND_FN ND_T ND_NAME(cos)(ND_T a)
+{
+    return ND_M(cos)(a);
+}
+ND_FN ND_T ND_NAME(tan)(ND_T a)
+{
+    return ND_M(tan)(a);
+}
+ND_FN ND_T ND_NAME(asin)(ND_T a)
+{
+    return ND_M(asin)(a);
+}
+ND_FN ND_T ND_NAME(acos)(ND_T a)
+{
+    return ND_M(acos)(a);
+}
+ND_FN ND_T ND_NAME(atan)(ND_T a)
+{
+    return ND_M(atan)(a);
+}
+ND_FN ND_T ND_NAME(sinh)(ND_T a)
+{
+    return ND_M(sinh)(a);
+}
+ND_FN ND_T ND_NAME(cosh)(ND_T a)
+{
+    return ND_M(cosh)(a);
+}
+ND_FN ND_T ND_NAME(tanh)(ND_T a)
+{
+    return ND_M(tanh)(a);
+}
+ND_FN ND_T ND_NAME(asinh)(ND_T a)
+{
+    return ND_M(asinh)(a);
+}
+ND_FN ND_T ND_NAME(acosh)(ND_T a)
+{
+    return ND_M(acosh)(a);
+}
+ND_FN ND_T ND_NAME(atanh)(ND_T a)
+{
+    return ND_M(atanh)(a);
+}
+ND_FN ND_T ND_NAME(erf)(ND_T a)
+{
+    return ND_M(erf)(a);
+}
 
 /* exp(x) as a sum of two numbers, for |x| < 64: the series of exp(x/64), squared six times. */
 ND_FN ND_W ND_NAME(exp_parts)(ND_W x, ND_W *low)
@@ -256,13 +521,14 @@ ND_FN ND_W ND_NAME(exp_parts)(ND_W x, ND_W *low)
     *low = rest;
     return high;
 }
-/* Equal infinities have no difference. Near a zero of the result its two terms cancel: there the sum
- * of the exponentials, which is about 1, is formed with twice the bits. */
+/* Equal infinities have no difference. Near a zero of the result its two terms cancel: there the
+ * sum of the exponentials, which is about 1, is formed with twice the bits. */
 ND_FN ND_T ND_NAME(logaddexp)(ND_T a, ND_T b)
 {
     ND_X high = a > b ? a : b, low = a > b ? b : a;
     ND_X r = high + ND_MX(log1p)(ND_MX(exp)(a == b ? (ND_X)0 : low - high));
-    if (r < (ND_X)(ND_X_WIDER ? 0.002 : 0.5) && r > (ND_X)(ND_X_WIDER ? -0.002 : -0.5) && low > -60) {
+    if (r < (ND_X)(ND_X_WIDER ? 0.002 : 0.5) && r > (ND_X)(ND_X_WIDER ? -0.002 : -0.5) &&
+        low > -60) {
         ND_W e_low, f_low, e = ND_NAME(exp_parts)((ND_W)high, &e_low);
         ND_W f = ND_NAME(exp_parts)((ND_W)low, &f_low), s = e + f;
         r = ND_MX(log1p)((ND_X)((s - 1) + ((f - (s - e)) + e_low + f_low)));
@@ -295,7 +561,10 @@ ND_FN ND_T ND_NAME(gated)(ND_W a, ND_W y, ND_W y_low)
 #endif
     return (ND_T)(a * (y < 0 ? e : (ND_W)1) / (e + 1));
 }
-ND_FN ND_T ND_NAME(silu)(ND_T a) { return ND_NAME(gated)((ND_W)a, (ND_W)a, (ND_W)0); }
+ND_FN ND_T ND_NAME(silu)(ND_T a)
+{
+    return ND_NAME(gated)((ND_W)a, (ND_W)a, (ND_W)0);
+}
 
 /* (1 + tanh(u))/2 is sigmoid(2u), without cancellation; 2u = a*(c1 + c2*a*a), c1 = 2*sqrt(2/pi),
  * c2 = 0.044715*c1. Where ND_W is not wider, 2u is carried in two parts. */
@@ -306,8 +575,10 @@ ND_FN ND_T ND_NAME(gelu_tanh)(ND_T a)
     ND_W s = w * w, t = c2 * s, v = c1 + t, y = w * v;
 #if !ND_W_WIDER
     if (ND_MW(fabs)(w) < 64) {
-        const ND_W c1_low = (ND_W)(ND_MANT_DIG > 24 ? -9.96930880911092e-17 : -4.534068042105272e-08);
-        const ND_W c2_low = (ND_W)(ND_MANT_DIG > 24 ? -6.175149918155315e-19 : 2.3988323959931355e-09);
+        const ND_W c1_low =
+            (ND_W)(ND_MANT_DIG > 24 ? -9.96930880911092e-17 : -4.534068042105272e-08);
+        const ND_W c2_low =
+            (ND_W)(ND_MANT_DIG > 24 ? -6.175149918155315e-19 : 2.3988323959931355e-09);
         ND_W t_low = ND_MW(fma)(c2, s, -t) + (c2 * ND_MW(fma)(w, w, -s) + c2_low * s);
         ND_W part = v - c1, v_low = (c1 - (v - part)) + (t - part) + (t_low + c1_low);
         y_low = ND_MW(fma)(w, v, -y) + w * v_low;
