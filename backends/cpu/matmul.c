@@ -106,8 +106,8 @@ void mm_finish(const mm_plan *p, int64_t item, int64_t i0, int64_t j0, int64_t m
         if (bias)
             k->load[p->bias.dtype](mm_at(p, &p->bias, item, i, j0), 0, p->bias.column, 1, n, bias);
         k->combine(sums, n * k->parts, &p->scale, old, bias);
-        if (p->epilogue != NDP_EPILOGUE_NONE)
-            k->epilogue(p->epilogue, sums, n);
+        if (p->epilogue_loop)
+            p->epilogue_loop((char *const[]){sums, sums}, n);
         k->save[p->out.dtype](sums, n, out, p->out.column);
     }
 }
@@ -233,7 +233,7 @@ static void run_blas(mm_run *r)
     for (r->item = 0; r->item < p->batch; r->item++) {
         mm_blas_product(p, mm_at(p, &p->a, r->item, 0, 0), mm_at(p, &p->b, r->item, 0, 0),
                         mm_at(p, &p->out, r->item, 0, 0));
-        if (p->has_bias || p->epilogue != NDP_EPILOGUE_NONE)
+        if (p->has_bias || p->epilogue_loop)
             cpu_parallel(r->tiles_m * r->tiles_n, 1, after_blas, r);
     }
 }
@@ -253,6 +253,9 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     (void)kernel;
     (void)stream;
     mm_plan_call(&p, call);
+    if (p.epilogue != NDP_EPILOGUE_NONE && !p.epilogue_loop)
+        return cpu_error(NDP_ERR_DTYPE, "matmul has no epilogue %d for dtype %d", (int)p.epilogue,
+                         (int)p.out.dtype);
     if (mm_is_empty(&p))
         return NDP_OK;
     mm_run r = {.p = &p, .n_slots = cpu_threads()};

@@ -10,7 +10,7 @@
  * from zero, k ascending; block sums are added in ascending order. */
 #ifndef NDOCK_CPU_MATMUL_H
 #define NDOCK_CPU_MATMUL_H
-#include "cpu.h"
+#include "elementwise.h"
 
 /* alpha and beta in the type of the sums. */
 typedef struct {
@@ -47,8 +47,6 @@ typedef struct {
                   int64_t ldc, int first);
     void (*dot)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b, int64_t ldb, void *sums,
                 int first, void *c, int64_t ldc);
-    /* In place; kind is NDP_EPILOGUE_*. NULL for integers and complex. */
-    void (*epilogue)(int32_t kind, void *x, int64_t n);
     mm_load_fn load[NDP_DTYPE_END]; /* NULL: not an input of these kernels */
     mm_save_fn save[NDP_DTYPE_END];
 } mm_kernels;
@@ -94,6 +92,7 @@ typedef struct {
     int64_t batch;
     const int64_t *batch_shape;
     int32_t n_batch, has_bias, epilogue;
+    ew_loop epilogue_loop; /* NULL without one, and where the dtype has none */
     int32_t direct; /* sums go straight into out */
     int32_t path;   /* MM_SEPARATE ... */
     mm_scale scale;

@@ -191,33 +191,6 @@ static inline void mm_to_f16_run(const float *src, uint16_t *dst)
 #include "matmul_convert_tmpl.h"
 #undef MM_T
 
-/* ---- epilogues */
-static double mm_epilogue_1(int32_t kind, double x)
-{
-    switch (kind) {
-    case NDP_EPILOGUE_RELU: return x < 0 ? 0 : x;
-    case NDP_EPILOGUE_GELU: return 0.5 * x * (1 + erf(x * M_SQRT1_2));
-    case NDP_EPILOGUE_GELU_TANH:
-        return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
-    case NDP_EPILOGUE_SIGMOID: return 1 / (1 + exp(-x));
-    case NDP_EPILOGUE_SILU: return x / (1 + exp(-x));
-    case NDP_EPILOGUE_TANH: return tanh(x);
-    default: return x;
-    }
-}
-static void mm_epilogue_f32(int32_t kind, void *x_, int64_t n)
-{
-    float *x = x_;
-    for (int64_t i = 0; i < n; i++)
-        x[i] = (float)mm_epilogue_1(kind, x[i]);
-}
-static void mm_epilogue_f64(int32_t kind, void *x_, int64_t n)
-{
-    double *x = x_;
-    for (int64_t i = 0; i < n; i++)
-        x[i] = mm_epilogue_1(kind, x[i]);
-}
-
 #define MM_KERNELS(name, NAME) \
     .rows = MM_ROWS, .dtype = NDP_##NAME, .pack_a = mm_pack_a_##name, .pack_b = mm_pack_b_##name, \
     .block = mm_block_##name, .combine = mm_combine_##name
@@ -228,7 +201,6 @@ const mm_level CPU_ISA_FN(cpu_matmul_kernels) = {
         MM_KERNELS(f32, F32),
         .sweep = mm_sweep_f32,
         .dot = mm_dot_f32,
-        .epilogue = mm_epilogue_f32,
         .element = 4,
         .parts = 1,
         .columns = MM_ACROSS / 1 * MM_BYTES / 4,
@@ -240,7 +212,6 @@ const mm_level CPU_ISA_FN(cpu_matmul_kernels) = {
         MM_KERNELS(f64, F64),
         .sweep = mm_sweep_f64,
         .dot = mm_dot_f64,
-        .epilogue = mm_epilogue_f64,
         .element = 8,
         .parts = 1,
         .columns = MM_ACROSS / 1 * MM_BYTES / 8,

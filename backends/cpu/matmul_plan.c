@@ -173,6 +173,21 @@ static void plan_few_rows(mm_plan *p)
             p->tile_n /= 2;
 }
 
+/* Epilogues are ops of the table, applied to sums in their own type. */
+static ew_loop epilogue_loop(const mm_kernels *k, int32_t epilogue)
+{
+    static const int32_t ops[] = {
+        [NDP_EPILOGUE_NONE] = NDP_OP_NONE,           [NDP_EPILOGUE_RELU] = NDP_OP_relu,
+        [NDP_EPILOGUE_GELU] = NDP_OP_gelu,           [NDP_EPILOGUE_GELU_TANH] = NDP_OP_gelu_tanh,
+        [NDP_EPILOGUE_SIGMOID] = NDP_OP_sigmoid,     [NDP_EPILOGUE_SILU] = NDP_OP_silu,
+        [NDP_EPILOGUE_TANH] = NDP_OP_tanh,
+    };
+    if (epilogue <= NDP_EPILOGUE_NONE || epilogue >= (int32_t)(sizeof ops / sizeof *ops) ||
+        (k->dtype != NDP_F32 && k->dtype != NDP_F64))
+        return NULL;
+    return CPU_ISA_PICK(elementwise_isa)->loops[k->dtype][ops[epilogue]];
+}
+
 void mm_plan_call(mm_plan *p, const ndp_call *call)
 {
     const ndp_matmul *params = call->params;
@@ -198,6 +213,7 @@ void mm_plan_call(mm_plan *p, const ndp_call *call)
     p->scale.u_alpha = wrap_integer(params->alpha);
     p->scale.u_beta = wrap_integer(params->beta);
     p->epilogue = params->epilogue;
+    p->epilogue_loop = epilogue_loop(p->k, params->epilogue);
     if (p->out.column != 1 && p->out.row == 1)
         swap_operands(p); /* rows of sums are then stored in runs */
     if (mm_is_empty(p))
