@@ -13,7 +13,7 @@ check() {
         echo "ok $tap_count - $tap_text"
     else
         echo "not ok $tap_count - $tap_text"
-        printf '%s\n' "$tap_output" | sed 's/^/# /'
+        printf '%s\n' "$tap_output" | sed 's/^/# /; 40q'
         tap_failures=$((tap_failures + 1))
     fi
 }

@@ -16,7 +16,8 @@ else
     LD_LIBRARY_PATH=$PWD/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} NDOCK_PLUGIN_PATH=$PWD/backends/cpu/.libs
     export NDOCK_PLUGIN_PATH
 fi
-export LD_LIBRARY_PATH
+NDOCK_DEVICE=cpu
+export LD_LIBRARY_PATH NDOCK_DEVICE
 
 block c >"$tap_dir/example.c"
 block text >"$tap_dir/expected"
