@@ -35,7 +35,7 @@ static void store_value(int32_t dtype, char *out, const void *state, int64_t i)
         return;
     }
     switch (cpu_dtype_size(dtype)) {
-    case 1: *(uint8_t *)out = ((const uint8_t *)state)[i]; break;
+    case 1: store_int(dtype, out, ((const uint8_t *)state)[i]); break; /* all of nothing is 255 */
     case 2: *(uint16_t *)out = ((const uint16_t *)state)[i]; break;
     case 4: *(uint32_t *)out = ((const uint32_t *)state)[i]; break;
     default: *(uint64_t *)out = ((const uint64_t *)state)[i]; break;

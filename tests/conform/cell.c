@@ -168,6 +168,37 @@ bool cell_close(nd_dtype dtype, cell got, cell want, double ulp, bool zeros)
     return hypotl(got.re - want.re, got.im - want.im) <= (ulp + 0.01L) * cell_ulp(dtype, modulus) * 1.5L;
 }
 
+static bool real_within(nd_dtype dtype, long double got, long double want, long double tolerance)
+{
+    if (isnan(want) || isnan(got))
+        return isnan(want) && isnan(got);
+    if (isinf(want))
+        return got == want;
+    if (isinf(got))
+        return (got > 0) == (want > 0) && fabsl(want) + tolerance >= cell_max(dtype);
+    return fabsl(got - want) <= tolerance;
+}
+
+bool cell_within(nd_dtype dtype, cell got, cell want, long double tolerance)
+{
+    int kind = nd_dtype_get(dtype)->kind;
+    if (kind & (ND_KIND_BOOL | ND_KIND_INT | ND_KIND_UINT))
+        return got.i == want.i;
+    return real_within(dtype, got.re, want.re, tolerance) &&
+           (kind == ND_KIND_FLOAT || real_within(dtype, got.im, want.im, tolerance));
+}
+
+double op_ulp(nd_op op, nd_dtype dtype)
+{
+    const float *ulp = nd_op_get(op)->ulp;
+    switch (dtype) {
+    case ND_F16: case ND_BF16: return ulp[0];
+    case ND_F32: return ulp[1];
+    case ND_F64: return ulp[2];
+    default: return ulp[3];
+    }
+}
+
 const char *cell_text(cell c, char *buf)
 {
     if (c.kind == ND_KIND_FLOAT)

@@ -38,6 +38,10 @@ cell cell_read(nd_dtype dtype, const void *element);
 void cell_random(nd_dtype dtype, bool tame, void *element);
 /* want, rounded to dtype, is what got is, up to ulp units in the last place; exact for integers and bool. zeros: signs of zeros count. */
 bool cell_close(nd_dtype dtype, cell got, cell want, double ulp, bool zeros);
+/* got, of dtype (real or complex, each part), lies within tolerance of want; NaN is NaN, infinities agree, or want is about to overflow. Integers and bool are exact. */
+bool cell_within(nd_dtype dtype, cell got, cell want, long double tolerance);
+/* op.def's bound for results computed in dtype. */
+double op_ulp(nd_op op, nd_dtype dtype);
 /* Spacing of dtype's (real) format at |x|. */
 long double cell_ulp(nd_dtype dtype, long double x);
 long double cell_max(nd_dtype dtype);
