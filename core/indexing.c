@@ -26,7 +26,8 @@ typedef struct {
     int64_t shape[3][ND_MAX_NDIM], stride[3][ND_MAX_NDIM];
 } around_axis;
 
-/* Merges the dimensions before and after the axis, jointly for the n arrays; each keeps its own extent at the axis. */
+/* Merges the dimensions before and after the axis, jointly for the n arrays; each keeps its own extent at the axis. The order stays, so that a kernel can say at which
+ * position in C order an index is bad; it may exchange dimensions itself. */
 static void merge_around_axis(int n, const nd_array *const *arrays, int axis, around_axis *m, ndp_view *v)
 {
     int ndim = arrays[0]->ndim, after = ndim - axis - 1;
@@ -36,8 +37,8 @@ static void merge_around_axis(int n, const nd_array *const *arrays, int axis, ar
         memcpy(m->outer[i], arrays[i]->stride, (size_t)axis * sizeof(int64_t));
         memcpy(m->inner[i], arrays[i]->stride + axis + 1, (size_t)after * sizeof(int64_t));
     }
-    m->outer_rank = nd__coalesce(axis, m->outer_shape, n, m->outer, false);
-    m->inner_rank = nd__coalesce(after, m->inner_shape, n, m->inner, false);
+    m->outer_rank = nd__coalesce(axis, m->outer_shape, n, m->outer, true);
+    m->inner_rank = nd__coalesce(after, m->inner_shape, n, m->inner, true);
     int at = m->outer_rank, rank = at + 1 + m->inner_rank;
     for (int i = 0; i < n; i++) {
         memcpy(m->shape[i], m->outer_shape, (size_t)at * sizeof(int64_t));
@@ -341,7 +342,7 @@ static const nd_op scatter_ops[] = {ND_OP_scatter, ND_OP_scatter_add, ND_OP_scat
 
 nd_status nd_scatter_into(const nd_array *indices, const nd_array *src, int axis, int mode, const nd_array *dst)
 {
-    nd_array *idx = NULL, *wide = NULL, *cut = NULL;
+    nd_array *idx = NULL, *own = NULL, *wide = NULL, *cut = NULL;
     nd_dtype compute;
     nd_status status;
     int at;
@@ -354,6 +355,11 @@ nd_status nd_scatter_into(const nd_array *indices, const nd_array *src, int axis
     ND_GOTO_IF(done, as_indices(info->name, indices, 0, &idx));
     ND_GOTO_IF(done, nd__check_same_device(info->name, dst, idx, 4, 0));
     ND_GOTO_IF(done, check_index_shape(info->name, dst, idx, at, 0));
+    if (nd__may_overlap(idx, dst)) { /* writing must not change indices that were checked */
+        ND_GOTO_IF(done, nd_copy(idx, NULL, &own));
+        nd_release(idx);
+        idx = own;
+    }
     ND_GOTO_IF(done, scatter_source(info->name, src, idx, dst, &wide));
     ND_GOTO_IF(done, cut_to(dst, idx->shape, at, &cut));
     ND_GOTO_IF(done, scatter_run(scatter_ops[mode], idx, wide, at, cut));

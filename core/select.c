@@ -99,10 +99,21 @@ static nd_status check_count(const char *op, const nd_array *dst, const nd_array
     return ND_OK;
 }
 
+/* A copy in place of *a if a result may lie in it. */
+static nd_status part_from_results(nd_array **a, const nd_array *dst, const nd_array *count)
+{
+    nd_array *own;
+    if (!nd__may_overlap(*a, dst) && !nd__may_overlap(*a, count))
+        return ND_OK;
+    ND_RETURN_IF(nd_copy(*a, NULL, &own));
+    nd_release(*a);
+    *a = own;
+    return ND_OK;
+}
+
 nd_status nd_select_into(const nd_array *a, const nd_array *mask, const nd_array *dst, const nd_array *count)
 {
     selection s;
-    nd_array *own = NULL;
     int64_t shape[ND_MAX_NDIM];
     nd_status status;
     ND_GOTO_IF(done, selection_start(a, mask, &s));
@@ -114,11 +125,8 @@ nd_status nd_select_into(const nd_array *a, const nd_array *mask, const nd_array
     if (dst->dtype != a->dtype)
         ND_GOTO_IF(done, nd__fail(ND_ERR_DTYPE, "select", 2, "the destination is %s, the array %s", nd_dtype_name(dst->dtype), nd_dtype_name(a->dtype)));
     ND_GOTO_IF(done, check_count("select", dst, count, 3));
-    if (nd__may_overlap(s.a, dst)) {
-        ND_GOTO_IF(done, nd_copy(s.a, NULL, &own));
-        nd_release(s.a);
-        s.a = own;
-    }
+    ND_GOTO_IF(done, part_from_results(&s.a, dst, count));
+    ND_GOTO_IF(done, part_from_results(&s.mask, dst, count));
     if (s.a->size == 0)
         ND_GOTO_IF(done, nd_count_nonzero_into(s.mask, NULL, count));
     else
@@ -162,7 +170,7 @@ done:
 
 nd_status nd_nonzero_into(const nd_array *a, const nd_array *dst, const nd_array *count)
 {
-    nd_array *own = NULL;
+    nd_array *own;
     ND_RETURN_IF(check_rank(a));
     ND_RETURN_IF(nd__check_writable("nonzero", dst, 1));
     ND_RETURN_IF(nd__check_same_device("nonzero", a, dst, 0, 1));
@@ -171,9 +179,10 @@ nd_status nd_nonzero_into(const nd_array *a, const nd_array *dst, const nd_array
     if (dst->dtype != ND_I64)
         return nd__fail(ND_ERR_DTYPE, "nonzero", 1, "the destination is %s, not i64", nd_dtype_name(dst->dtype));
     ND_RETURN_IF(check_count("nonzero", dst, count, 2));
-    if (nd__may_overlap(a, dst))
-        ND_RETURN_IF(nd_copy(a, NULL, &own));
-    nd_status status = nonzero_run(own ? own : a, dst, count);
+    own = nd_retain((nd_array *)a);
+    nd_status status = part_from_results(&own, dst, count);
+    if (status == ND_OK)
+        status = nonzero_run(own, dst, count);
     nd_release(own);
     return status;
 }

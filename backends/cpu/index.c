@@ -88,11 +88,17 @@ static void check_rows(void *ctx, int64_t begin, int64_t end)
         atomic_store_explicit(&c->bad, 1, memory_order_relaxed);
 }
 
-static int32_t report_first(const ndp_call *call, const ndp_view *at, int axis, int64_t extent)
+/* The position counts the indices that were given: dimensions that repeat them are left out. The
+ * core has merged dimensions, so that the axis has another number here than for the caller. */
+static int32_t report_first(const ndp_call *call, const ndp_view *at, int64_t extent)
 {
-    cpu_walk all;
+    cpu_walk all = {.n_op = 1};
     cpu_cursor cursor;
-    cpu_walk_views(&all, 1, &at, 0, at->ndim);
+    for (int d = 0; d < at->ndim; d++) {
+        int64_t stride[CPU_WALK_MAX] = {at->stride[d]};
+        if (stride[0] != 0)
+            cpu_walk_add(&all, at->shape[d], stride);
+    }
     cpu_cursor_set(&cursor, &all, 0);
     const int64_t *from = (const int64_t *)cpu_ptr(at);
     int64_t position = 0, value = from[cursor.at[0]];
@@ -104,17 +110,17 @@ static int32_t report_first(const ndp_call *call, const ndp_view *at, int axis, 
     const char *op = cpu_op_name(call->op);
     if (extent == 0)
         return cpu_error(NDP_ERR_INDEX,
-                         "%s: index %lld at position %lld is out of range for axis %d of extent 0, "
+                         "%s: index %lld at position %lld is out of range: the axis has extent 0, "
                          "where no index is allowed",
-                         op, (long long)value, (long long)position, axis);
+                         op, (long long)value, (long long)position);
     return cpu_error(NDP_ERR_INDEX,
-                     "%s: index %lld at position %lld is out of range for axis %d of extent %lld; "
+                     "%s: index %lld at position %lld is out of range for an axis of extent %lld; "
                      "allowed are %lld to %lld",
-                     op, (long long)value, (long long)position, axis, (long long)extent,
+                     op, (long long)value, (long long)position, (long long)extent,
                      (long long)-extent, (long long)extent - 1);
 }
 
-int32_t index_check(const ndp_call *call, const ndp_view *at, int axis, int64_t extent)
+int32_t index_check(const ndp_call *call, const ndp_view *at, int64_t extent)
 {
     cpu_walk outer = {.n_op = 1};
     for (int d = 0; d < at->ndim; d++) {
@@ -136,7 +142,7 @@ int32_t index_check(const ndp_call *call, const ndp_view *at, int axis, int64_t 
                       0};
         check_rows(&tail, 0, 1);
         if (atomic_load(&tail.bad))
-            return report_first(call, at, axis, extent);
+            return report_first(call, at, extent);
         cpu_walk pieces_walk = {.n_op = 1};
         cpu_walk_add(&pieces_walk, pieces, step);
         outer = pieces_walk;
@@ -144,7 +150,7 @@ int32_t index_check(const ndp_call *call, const ndp_view *at, int axis, int64_t 
     }
     check c = {(const int64_t *)cpu_ptr(at), (uint64_t)extent, row, stride[0], &outer, 0};
     cpu_parallel(cpu_walk_size(&outer), 1 + 65536 / row, check_rows, &c);
-    return atomic_load(&c.bad) ? report_first(call, at, axis, extent) : NDP_OK;
+    return atomic_load(&c.bad) ? report_first(call, at, extent) : NDP_OK;
 }
 
 static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)

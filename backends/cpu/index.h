@@ -28,7 +28,7 @@ typedef struct {
 void index_plan_make(index_plan *p, int axis, const ndp_view *table, const ndp_view *at,
                      const ndp_view *value, int written);
 /* NDP_ERR_INDEX, naming the first bad one, unless every index lies in -extent .. extent-1. */
-int32_t index_check(const ndp_call *call, const ndp_view *at, int axis, int64_t extent);
+int32_t index_check(const ndp_call *call, const ndp_view *at, int64_t extent);
 
 static inline int64_t index_wrap(int64_t i, int64_t extent)
 {

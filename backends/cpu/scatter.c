@@ -255,7 +255,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call
     const ndp_view *source = call->in[1].mem ? &call->in[1] : NULL;
     int64_t element[2];
     index_plan p;
-    int32_t status = index_check(call, &call->in[0], axis, call->out[0].shape[axis]);
+    int32_t status = index_check(call, &call->in[0], call->out[0].shape[axis]);
     if (status != NDP_OK || cpu_view_size(&call->in[0]) == 0)
         return status;
     index_plan_make(&p, axis, &call->out[0], &call->in[0], source, INDEX_TABLE);

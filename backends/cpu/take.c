@@ -136,7 +136,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call
     (void)s;
     int axis = ((const ndp_index *)call->params)->axis;
     index_plan p;
-    int32_t status = index_check(call, &call->in[1], axis, call->in[0].shape[axis]);
+    int32_t status = index_check(call, &call->in[1], call->in[0].shape[axis]);
     if (status != NDP_OK || cpu_view_size(&call->out[0]) == 0)
         return status;
     index_plan_make(&p, axis, &call->in[0], &call->in[1], &call->out[0], INDEX_VALUE);

@@ -6,7 +6,7 @@
 conform_run run = {.count = 300, .seed = 1};
 
 enum { MOST_FAILURES = 5 };
-static int failures;
+static int failures, case_number;
 static const char *op_name;
 
 bool wanted(const char *name)
@@ -25,6 +25,7 @@ static uint64_t mix(uint64_t x)
 void begin_case(const char *name, int i)
 {
     uint64_t h = run.seed;
+    case_number = i;
     for (const char *p = name; *p; p++)
         h = mix(h ^ (uint64_t)*p);
     run.state = mix(h + (uint64_t)i);
@@ -59,7 +60,7 @@ void fail_case(const char *fmt, ...)
     va_list ap;
     if (failures++ < MOST_FAILURES) {
         va_start(ap, fmt);
-        printf("# %s (seed %llu): ", op_name, (unsigned long long)run.seed);
+        printf("# %s (seed %llu, case %d): ", op_name, (unsigned long long)run.seed, case_number);
         vprintf(fmt, ap);
         putchar('\n');
         va_end(ap);
@@ -110,10 +111,15 @@ int main(int argc, char **argv)
     conform_norm();
     conform_matmul();
     conform_indexing();
+    conform_scatter();
+    conform_select();
     conform_sorting();
+    conform_sets();
     conform_random();
     conform_manip();
+    conform_create();
     conform_views();
+    conform_assign();
     conform_errors();
     printf("1..%d\n", tap_count);
     return tap_failures != 0;

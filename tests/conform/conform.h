@@ -93,9 +93,14 @@ void conform_reduce(void);
 void conform_norm(void);
 void conform_matmul(void);
 void conform_indexing(void);
+void conform_scatter(void);
+void conform_select(void);
 void conform_sorting(void);
+void conform_sets(void);
 void conform_random(void);
 void conform_manip(void);
+void conform_create(void);
 void conform_views(void);
+void conform_assign(void);
 void conform_errors(void);
 #endif
