@@ -294,7 +294,7 @@ ND_FN ND_T ND_NAME(sqrt)(ND_T a)
 ND_FN ND_T ND_NAME(exp_times)(ND_R x, ND_R d, ND_R scale, ND_R c, ND_R s)
 {
     ND_R k = 0, e;
-    int n, n_first;
+    int n, up;
     if (ND_M(fabs)(x) > ND_Z_EXP_FAR) {
         x = x > ND_Z_EXP_END ? ND_Z_EXP_END : x < -ND_Z_EXP_END ? -ND_Z_EXP_END : x;
         k = ND_M(rint)(x * ND_Z_LOG2E);
@@ -305,9 +305,10 @@ ND_FN ND_T ND_NAME(exp_times)(ND_R x, ND_R d, ND_R scale, ND_R c, ND_R s)
     if (k == 0)
         return ND_Z(e * c, e * s);
     n = (int)k;
-    n_first = n / 2;
-    e = ND_M(ldexp)(e, n_first);
-    return ND_Z(ND_M(ldexp)(e * c, n - n_first), ND_M(ldexp)(e * s, n - n_first));
+    up = n > 0 ? 64 : 0; /* first a little, so that a subnormal c or s loses nothing in the product */
+    c = ND_M(ldexp)(c, up);
+    s = ND_M(ldexp)(s, up);
+    return ND_Z(ND_M(ldexp)(e * c, n - up), ND_M(ldexp)(e * s, n - up));
 }
 
 /* exp where a part is infinite or NaN. */
