@@ -10,10 +10,26 @@ typedef struct {
     char *dst;
     const char *src;
     int64_t rows, cols, dst_row, dst_col, src_row, src_col;
+    const char *next; /* source of the block that comes after this one, to fetch ahead, or NULL */
 } cpu_block;
 
 /* n dense elements. */
 typedef void cpu_cast_fn(void *dst, const void *src, int64_t n);
+
+/* What a transposition beyond the caches takes at a time: runs of the source, of so many bytes at most,
+ * in a strip whose pitch is an odd number of cache lines. */
+#define CPU_COPY_STRIP_RUN 512
+#define CPU_COPY_STRIP_COLS 256
+#define CPU_COPY_STRIP_BYTES (72 << 10)
+static inline int64_t cpu_copy_strip_pitch(int64_t run)
+{
+    return (((run < CPU_COPY_STRIP_RUN ? run : CPU_COPY_STRIP_RUN) + 63) / 64 | 1) * 64;
+}
+static inline int64_t cpu_copy_strip_cols(int64_t run)
+{
+    int64_t cols = CPU_COPY_STRIP_BYTES / cpu_copy_strip_pitch(run) / 64 * 64;
+    return cols < CPU_COPY_STRIP_COLS ? cols : CPU_COPY_STRIP_COLS;
+}
 
 #define CPU_MOVE_SIZES 5 /* element sizes 1, 2, 4, 8, 16, by their base-2 logarithm */
 
@@ -22,6 +38,8 @@ typedef struct {
     void (*rows[CPU_MOVE_SIZES])(const cpu_block *);
     /* For src_row and dst_col of one element: tiles are transposed in registers. */
     void (*transpose[CPU_MOVE_SIZES])(const cpu_block *);
+    /* The same for what exceeds the caches, written around them. */
+    void (*transpose_stream[CPU_MOVE_SIZES])(const cpu_block *);
     /* Dense bytes around the cache, ordered before later stores of the same thread only by a fence,
      * which the caller sets once at its end. */
     void (*stream)(char *dst, const char *src, int64_t nbytes);

@@ -9,7 +9,7 @@
 #include "copy.h"
 #include "cast.h"
 
-#define LINE 64 /* bytes that one non-temporal store sequence should complete */
+#define LINE 64 /* bytes of a cache line */
 
 typedef uint8_t move_1 __attribute__((may_alias));
 typedef uint16_t move_2 __attribute__((may_alias, aligned(1)));
@@ -134,6 +134,33 @@ static void fill(char *dst, int64_t nbytes, const char *pattern, int nontemporal
     memcpy(dst + i, line, (size_t)(nbytes - i));
 }
 
+/* For transpositions beyond the caches: source runs come into a strip whose pitch no two runs share a
+ * cache set with. Their own is often a power of two, and then a few of them evict each other. Runs are
+ * fetched ahead, since no hardware follows that many streams. */
+static inline void fill_strip(char *strip, int64_t pitch, const cpu_block *b, int64_t run)
+{
+    int64_t ahead = run < CPU_COPY_STRIP_RUN ? 4 * CPU_COPY_STRIP_RUN / run : 4;
+    for (int64_t c = 0; c < b->cols; c++) {
+        const char *src = b->src + c * b->src_col;
+        if (c + ahead < b->cols)
+            for (int64_t i = 0; i < run; i += LINE)
+                __builtin_prefetch(src + ahead * b->src_col + i);
+        move_run(strip + c * pitch, src, run);
+    }
+}
+
+/* Writes staged row k of a block out, and meanwhile fetches that share of the next block: reading and
+ * writing memory by turns would leave one of the two idle. */
+static inline void stream_row(const cpu_block *b, int64_t k, const char *staged, int64_t row_bytes,
+                              int64_t run)
+{
+    int64_t end = (k + 1) * b->cols / b->rows;
+    for (int64_t c = k * b->cols / b->rows; b->next && c < end; c++)
+        for (int64_t i = 0; i < run; i += LINE)
+            __builtin_prefetch(b->next + c * b->src_col + i, 0, 2);
+    stream(b->dst + k * b->dst_row, staged, row_bytes);
+}
+
 #define MOVE_T move_1
 #define MOVE_SIZE 1
 #define MOVE_BITS 8
@@ -204,6 +231,8 @@ static void fill(char *dst, int64_t nbytes, const char *pattern, int nontemporal
 const cpu_copy_loops CPU_ISA_FN(cpu_copy_table) = {
     .rows = {move_rows_1, move_rows_2, move_rows_4, move_rows_8, move_rows_16},
     .transpose = {transpose_1, transpose_2, transpose_4, transpose_8, transpose_16},
+    .transpose_stream = {transpose_stream_1, transpose_stream_2, transpose_stream_4,
+                         transpose_stream_8, transpose_stream_16},
     .stream = stream,
     .fill = fill,
     .fence = fence,

@@ -7,8 +7,8 @@ enum {
     CHUNK_BYTES = 128 << 10,  /* bytes of destination that a thread takes at a time */
     TILE_BYTES = 64 << 10,    /* a tile whose rows are runs on both sides */
     SMALL_TILE = 8 << 10,     /* below this, choosing the next tile takes longer than copying it */
-    SRC_RUN = 2 << 10,        /* wanted length of runs, for the memory pages and the prefetcher */
-    DST_RUN = 1 << 10,
+    SRC_RUN = 8 << 10,        /* wanted length of runs, for the memory pages and the prefetcher */
+    DST_RUN = 2 << 10,
     TRANSPOSE_ROWS = 64,      /* bytes of a transposed tile along source and destination */
     TRANSPOSE_COLS = 1 << 10,
     DIRECT_COLS = 64,         /* rows from here on are converted in place, shorter ones together */
@@ -23,9 +23,10 @@ typedef struct {
     int transposed, streamed, src_size, dst_size;
     int64_t shape[NDP_MAX_NDIM], src_step[NDP_MAX_NDIM], dst_step[NDP_MAX_NDIM];
     int64_t tile[NDP_MAX_NDIM]; /* extent of a tile, 1 in most dimensions */
-    int64_t tiles, tile_size;
+    int64_t size, tiles, tile_size;
     char *dst;
     const char *src;
+    void (*whole)(const cpu_block *);   /* NULL, or does all there is to do for a block */
     void (*move)(const cpu_block *);    /* source elements into a block of their own size */
     void (*scatter)(const cpu_block *); /* staged elements into the destination */
     cpu_cast_fn *cast;                  /* NULL: same dtype */
@@ -59,11 +60,13 @@ static int64_t magnitude(int64_t a)
 static int plan_dimensions(copy_plan *p, const ndp_view *out, const int64_t *src_stride)
 {
     p->ndim = 0;
+    p->size = 1;
     for (int d = 0; d < out->ndim; d++) {
         int64_t n = out->shape[d], dst = out->stride[d] * p->dst_size;
         int64_t src = src_stride ? src_stride[d] * p->src_size : 0;
         if (n == 0)
             return 0;
+        p->size *= n;
         if (n == 1)
             continue;
         if (dst < 0) { /* walk it from the other end */
@@ -141,14 +144,16 @@ static void plan_block(copy_plan *p)
         p->tile[d] = 1;
     p->tile_size = 1;
     p->n_outer = 0;
+    int large = p->size * p->dst_size >= CPU_COPY_STREAM_BYTES;
     int64_t wide = p->src_size > p->dst_size ? p->src_size : p->dst_size;
     int near = plan_nearest(p, p->src_step);
     p->transposed = p->src_step[p->col] != 0 && near != p->col &&
                     magnitude(p->src_step[near]) < magnitude(p->src_step[p->col]);
     if (p->transposed) {
         p->row = near;
-        plan_extend(p, p->col, TRANSPOSE_COLS / wide);
-        plan_extend(p, p->row, TRANSPOSE_ROWS / wide);
+        plan_extend(p, p->row, (large ? CPU_COPY_STRIP_RUN : TRANSPOSE_ROWS) / wide);
+        plan_extend(p, p->col,
+                    large ? cpu_copy_strip_cols(p->tile[p->row] * wide) : TRANSPOSE_COLS / wide);
         if (p->src_step[near] < 0) {
             p->src += (p->shape[near] - 1) * p->src_step[near];
             p->dst += (p->shape[near] - 1) * p->dst_step[near];
@@ -184,13 +189,10 @@ static void plan_tiles(copy_plan *p)
         plan_extend_outer(p, next, SMALL_TILE / wide / p->tile_size + 1);
     }
     p->tiles = 1;
-    int64_t size = 1;
-    for (int d = 0; d < p->ndim; d++) {
+    for (int d = 0; d < p->ndim; d++)
         p->tiles *= (p->shape[d] + p->tile[d] - 1) / p->tile[d];
-        size *= p->shape[d];
-    }
     int dense_rows = p->row >= 0 && p->dst_step[p->row] == p->tile[p->col] * p->dst_size;
-    p->streamed = size * p->dst_size >= CPU_COPY_STREAM_BYTES && p->dst_step[p->col] == p->dst_size &&
+    p->streamed = p->size * p->dst_size >= CPU_COPY_STREAM_BYTES && p->dst_step[p->col] == p->dst_size &&
                   (dst_run >= STREAM_RUN || dense_rows);
 }
 
@@ -245,8 +247,8 @@ static void run_staged(const copy_plan *p, const cpu_block *b)
 
 static void run_block(const copy_plan *p, const cpu_block *b)
 {
-    if (!p->cast && !p->streamed) {
-        p->move(b);
+    if (p->whole) {
+        p->whole(b);
         return;
     }
     int direct = b->src_col == p->src_size && b->dst_col == p->dst_size;
@@ -271,7 +273,23 @@ static void run_block(const copy_plan *p, const cpu_block *b)
         }
 }
 
-static void run_tile(const copy_plan *p, int64_t t)
+/* Blocks wait here for one turn, so that each knows where the next one reads. */
+typedef struct {
+    cpu_block held;
+    int full;
+} block_queue;
+
+static void push_block(const copy_plan *p, block_queue *q, const cpu_block *b)
+{
+    if (q->full) {
+        q->held.next = b->src;
+        run_block(p, &q->held);
+    }
+    q->held = *b;
+    q->full = 1;
+}
+
+static void run_tile(const copy_plan *p, block_queue *q, int64_t t)
 {
     int64_t extent[NDP_MAX_NDIM], index[NDP_MAX_NDIM];
     cpu_block b = {.dst = p->dst, .src = p->src};
@@ -289,9 +307,10 @@ static void run_tile(const copy_plan *p, int64_t t)
     b.dst_row = p->row < 0 ? 0 : p->dst_step[p->row];
     b.src_row = p->row < 0 ? 0 : p->src_step[p->row];
     memset(index, 0, sizeof index[0] * (size_t)p->n_outer);
-    for (int k = 0; k < p->n_outer || k == 0;) {
-        run_block(p, &b);
-        for (k = 0; k < p->n_outer; k++) {
+    for (;;) {
+        int k = 0;
+        push_block(p, q, &b);
+        for (; k < p->n_outer; k++) {
             int d = p->outer[k];
             b.dst += p->dst_step[d];
             b.src += p->src_step[d];
@@ -309,10 +328,28 @@ static void run_tile(const copy_plan *p, int64_t t)
 static void run_tiles(void *ctx, int64_t begin, int64_t end)
 {
     const copy_plan *p = ctx;
+    block_queue queue = {.full = 0};
     for (int64_t t = begin; t < end; t++)
-        run_tile(p, t);
+        run_tile(p, &queue, t);
+    if (queue.full)
+        run_block(p, &queue.held);
     if (p->streamed)
         p->loops->fence();
+}
+
+static void plan_kernels(copy_plan *p)
+{
+    int src = log2_size(p->src_size), dst = log2_size(p->dst_size);
+    int staged = p->cast || p->streamed;
+    int tiles = p->transposed && p->src_step[p->row] == p->src_size;
+    p->move = tiles && (staged || p->dst_step[p->col] == p->dst_size) ? p->loops->transpose[src]
+                                                                    : p->loops->rows[src];
+    p->scatter = p->loops->rows[dst];
+    p->whole = NULL;
+    if (!staged)
+        p->whole = p->move;
+    else if (!p->cast && tiles)
+        p->whole = p->loops->transpose_stream[src];
 }
 
 void cpu_copy_strided(const ndp_view *out, int32_t src_dtype, const char *src,
@@ -329,10 +366,7 @@ void cpu_copy_strided(const ndp_view *out, int32_t src_dtype, const char *src,
         return;
     plan_merge(&p);
     plan_tiles(&p);
-    int gathers = p.cast || p.streamed || p.dst_step[p.col] == p.dst_size;
-    int tiles = p.transposed && p.src_step[p.row] == p.src_size && gathers;
-    p.move = tiles ? p.loops->transpose[log2_size(p.src_size)] : p.loops->rows[log2_size(p.src_size)];
-    p.scatter = p.loops->rows[log2_size(p.dst_size)];
+    plan_kernels(&p);
     int64_t wide = p.src_size > p.dst_size ? p.src_size : p.dst_size;
     cpu_parallel(p.tiles, CHUNK_BYTES / (p.tile_size * wide) + 1, run_tiles, &p);
 }

@@ -85,6 +85,62 @@ static void MOVE_FN(transpose)(const cpu_block *b)
     MOVE_FN(transpose_rest)(b, 0, b->rows, 0, b->cols);
 }
 #endif
+
+/* Transposes a source that is one stream of short runs, fetched ahead, and writes the result out. */
+static void MOVE_FN(stream_dense)(const cpu_block *b, char *staged)
+{
+    enum { SLAB = 16 };
+    int64_t row_bytes = b->cols * MOVE_SIZE;
+    for (int64_t c = 0; c < b->cols; c += SLAB) {
+        cpu_block part = {.dst = staged + c * MOVE_SIZE, .src = b->src + c * b->src_col};
+        part.rows = b->rows;
+        part.cols = b->cols - c < SLAB ? b->cols - c : SLAB;
+        part.dst_row = row_bytes;
+        part.src_col = b->src_col;
+        for (int64_t i = 0; i < SLAB * b->src_col; i += LINE)
+            __builtin_prefetch(part.src + 2 * SLAB * b->src_col + i);
+        MOVE_FN(transpose)(&part);
+    }
+    for (int64_t r = 0; r < b->rows; r++)
+        stream_row(b, r, staged + r * row_bytes, row_bytes, b->rows * MOVE_SIZE);
+}
+
+static void MOVE_FN(stream_strip)(const cpu_block *b)
+{
+    _Alignas(LINE) char strip[CPU_COPY_STRIP_BYTES], staged[CPU_COPY_STRIP_COLS * LINE];
+    int64_t group = LINE / MOVE_SIZE, row_bytes = b->cols * MOVE_SIZE, run = b->rows * MOVE_SIZE;
+    int64_t pitch = cpu_copy_strip_pitch(run);
+    if (run <= 2 * LINE && b->src_col >= run && b->src_col <= 2 * run) {
+        MOVE_FN(stream_dense)(b, strip);
+        return;
+    }
+    fill_strip(strip, pitch, b, run);
+    for (int64_t r = 0; r < b->rows; r += group) {
+        int64_t rows = b->rows - r < group ? b->rows - r : group;
+        cpu_block part = {.dst = staged, .src = strip + r * MOVE_SIZE, .rows = rows};
+        part.cols = b->cols;
+        part.dst_row = row_bytes;
+        part.src_col = pitch;
+        MOVE_FN(transpose)(&part);
+        for (int64_t k = 0; k < rows; k++)
+            stream_row(b, r + k, staged + k * row_bytes, row_bytes, run);
+    }
+}
+
+static void MOVE_FN(transpose_stream)(const cpu_block *b)
+{
+    int64_t strip_rows = CPU_COPY_STRIP_RUN / MOVE_SIZE;
+    int64_t strip_cols = cpu_copy_strip_cols(b->rows * MOVE_SIZE);
+    for (int64_t r = 0; r < b->rows; r += strip_rows)
+        for (int64_t c = 0; c < b->cols; c += strip_cols) {
+            cpu_block part = *b;
+            part.dst += r * b->dst_row + c * MOVE_SIZE;
+            part.src += r * MOVE_SIZE + c * b->src_col;
+            part.rows = b->rows - r < strip_rows ? b->rows - r : strip_rows;
+            part.cols = b->cols - c < strip_cols ? b->cols - c : strip_cols;
+            MOVE_FN(stream_strip)(&part);
+        }
+}
 #undef MOVE_FN
 #undef MOVE_T
 #undef MOVE_SIZE
