@@ -12,8 +12,10 @@
 enum {
     BLOCK = 4096,   /* elements in flight */
     TILE = 64,      /* rows side by side */
+    SHORT = 32,     /* rows too short for a loop over exponentials of their own */
     GRAIN = 1 << 14 /* elements that are worth waking a thread */
 };
+enum { KEEP = 16384 }; /* elements of a tile that are kept from pass to pass */
 enum { IN, OUT, SCALE, BIAS };
 
 typedef struct {
@@ -25,6 +27,7 @@ typedef struct {
     int64_t batch;  /* rows that fit a block, 0 when one does not */
     int64_t dense;  /* bytes of a row when all lie one after the other, in and out, else 0 */
     int64_t tiles;  /* of rows side by side in an innermost run, 0 when rows are taken one by one */
+    int64_t across; /* rows of a tile */
     double eps;
 } plan;
 
@@ -94,8 +97,9 @@ static void plan_make(plan *p, const ndp_call *call)
     }
     int64_t beside = magnitude(cpu_axes_inner(&p->rows, IN));
     p->tiles = 0;
+    p->across = p->n <= KEEP / TILE ? TILE : p->n <= KEEP / 32 ? 32 : p->n <= KEEP / 16 ? 16 : TILE;
     if (inner >= 8 && p->n > 1 && magnitude(cpu_axes_inner(&p->row, IN)) > beside)
-        p->tiles = (inner + TILE - 1) / TILE;
+        p->tiles = (inner + p->across - 1) / p->across;
 }
 
 /* Elements from..from+n of a row of operand o, dense. */
@@ -139,26 +143,44 @@ static void finish_moments(const plan *p, double mean, double sum, double square
     s->factor = 1 / sqrt((squares - sum * s->error) / n + p->eps);
 }
 
+/* By the sum of the exponentials. Single precision has bits to spare for a reciprocal. */
+static void divide(const plan *p, double *x, int64_t n, double sum)
+{
+    if (p->precise)
+        p->loops->divide(x, n, sum);
+    else
+        p->loops->scale(x, n, 1 / sum);
+}
+
 /* ---- rows that fit a block ---- */
 static void softmax_block(const plan *p, double *x, double *other, int64_t rows)
 {
     const cpu_norm_table *l = p->loops;
     int64_t n = p->n;
-    int log_of = p->op == NDP_OP_log_softmax;
+    for (int64_t r = 0; r < rows && n > SHORT; r++, x += n)
+        divide(p, x, n, l->exp_sum[p->precise](x, n, l->max(x, n)));
+    if (n > SHORT)
+        return;
+    /* Short rows share the loop over their exponentials. */
     for (int64_t r = 0; r < rows; r++)
         fill(other + r * n, n, l->max(x + r * n, n));
-    for (int64_t r = 0; r < rows && log_of; r++) {
-        /* The exponentials replace the maxima. */
-        double max = other[r * n], ones = 0, sum;
-        l->exp[p->precise](other + r * n, x + r * n, other + r * n, n);
-        sum = l->sum_but_ones(other + r * n, n, &ones);
-        l->subtract(x + r * n, n, max, log1p((ones - 1) + sum));
-    }
-    if (log_of)
-        return;
     l->exp[p->precise](x, x, other, rows * n);
     for (int64_t r = 0; r < rows; r++)
-        l->divide(x + r * n, n, l->sum(x + r * n, n));
+        divide(p, x + r * n, n, l->sum(x + r * n, n));
+}
+
+static void log_softmax_block(const plan *p, double *x, double *other, int64_t rows)
+{
+    const cpu_norm_table *l = p->loops;
+    int64_t n = p->n;
+    for (int64_t r = 0; r < rows; r++)
+        fill(other + r * n, n, l->max(x + r * n, n));
+    for (int64_t r = 0; r < rows; r++, x += n, other += n) {
+        double max = other[0], ones = 0, sum;
+        l->exp[p->precise](other, x, other, n); /* the exponentials replace the maxima */
+        sum = l->sum_but_ones(other, n, &ones);
+        l->subtract(x, n, max, log1p((ones - 1) + sum));
+    }
 }
 
 static void moments_block(const plan *p, double *x, int64_t rows, const double *scale,
@@ -178,7 +200,6 @@ static void moments_block(const plan *p, double *x, int64_t rows, const double *
 static void short_rows(const plan *p, int64_t begin, int64_t end)
 {
     double x[BLOCK], other[BLOCK], bias[BLOCK];
-    int softmax = p->op == NDP_OP_softmax || p->op == NDP_OP_log_softmax;
     if (p->base[SCALE])
         read_row(p, SCALE, p->base[SCALE], 0, p->n, other);
     if (p->base[BIAS])
@@ -192,8 +213,10 @@ static void short_rows(const plan *p, int64_t begin, int64_t end)
             p->loops->load[p->dtype](x, p->base[IN] + u * p->dense, p->dense / p->n, m * p->n);
         for (int64_t r = 0; r < m && !p->dense; r++, cpu_place_step(&from, 1))
             read_row(p, IN, p->base[IN] + from.offset[IN], 0, p->n, x + r * p->n);
-        if (softmax)
+        if (p->op == NDP_OP_softmax)
             softmax_block(p, x, other, m);
+        else if (p->op == NDP_OP_log_softmax)
+            log_softmax_block(p, x, other, m);
         else
             moments_block(p, x, m, p->base[SCALE] ? other : NULL, p->base[BIAS] ? bias : NULL);
         if (p->dense)
@@ -263,7 +286,7 @@ static void long_row(const plan *p, const char *in, char *out)
         if (p->op == NDP_OP_softmax) {
             fill(other, m, s.max);
             p->loops->exp[p->precise](x, x, other, m);
-            p->loops->divide(x, m, s.sum + s.ones);
+            divide(p, x, m, s.sum + s.ones);
         } else if (p->op == NDP_OP_log_softmax) {
             p->loops->subtract(x, m, s.max, log1p((s.ones - 1) + s.sum));
         } else {
@@ -293,94 +316,134 @@ typedef struct {
     const char *in;
     char *out;
     int64_t m, step[2]; /* rows, and bytes from one to the next in and out */
-    double x[TILE], other[TILE];
+    int kept;           /* all lines fit in x */
     double max[TILE], sum[TILE], ones[TILE], squares[TILE], mean[TILE], error[TILE], factor[TILE];
+    double x[KEEP];
 } tile;
 
 /* Line i of the tile: element i of each row. */
-static void tile_read(tile *t, const cpu_place *at)
+static double *tile_line(tile *t, int64_t i)
 {
-    t->p->loops->load[t->p->dtype](t->x, t->in + at->offset[IN], t->step[IN], t->m);
+    return t->x + (t->kept ? i * t->m : 0);
 }
 
-static void tile_write(const tile *t, const cpu_place *at)
+/* A pass over all lines; what is kept need not be read again. */
+typedef void (*tile_pass)(tile *t, const cpu_place *at, double *line);
+static void tile_each(tile *t, tile_pass pass, int first)
 {
-    t->p->loops->store[t->p->dtype](t->out + at->offset[OUT], t->step[OUT], t->x, t->m);
+    const plan *p = t->p;
+    cpu_place at;
+    cpu_place_seek(&at, &p->row, 0);
+    for (int64_t i = 0; i < p->n; i++, cpu_place_step(&at, 1)) {
+        double *line = tile_line(t, i);
+        if (first || !t->kept)
+            p->loops->load[p->dtype](line, t->in + at.offset[IN], t->step[IN], t->m);
+        pass(t, &at, line);
+    }
+}
+
+static void tile_write(const tile *t, const cpu_place *at, const double *line)
+{
+    t->p->loops->store[t->p->dtype](t->out + at->offset[OUT], t->step[OUT], line, t->m);
+}
+
+static void pass_max(tile *t, const cpu_place *at, double *line)
+{
+    (void)at;
+    t->p->loops->max_columns(t->max, line, t->m);
+}
+
+/* A kept line is replaced by its exponentials, but for log_softmax, which needs it. */
+static void pass_exp(tile *t, const cpu_place *at, double *line)
+{
+    double aside[TILE], *e = t->p->op == NDP_OP_log_softmax ? aside : line;
+    (void)at;
+    t->p->loops->exp[t->p->precise](e, line, t->max, t->m);
+    t->p->loops->add_but_ones(t->sum, t->error, t->ones, e, t->m);
+}
+
+static void pass_softmax(tile *t, const cpu_place *at, double *line)
+{
+    if (!t->kept)
+        t->p->loops->exp[t->p->precise](line, line, t->max, t->m);
+    t->p->loops->divide_columns(line, t->sum, t->m);
+    tile_write(t, at, line);
+}
+
+static void pass_log_softmax(tile *t, const cpu_place *at, double *line)
+{
+    t->p->loops->subtract_columns(line, t->max, t->sum, t->m);
+    tile_write(t, at, line);
+}
+
+/* A sum with what it lost to rounding, which means nothing beside an infinity. */
+static double whole(double sum, double error)
+{
+    return sum - sum == 0 ? sum + error : sum;
 }
 
 static void tile_softmax(tile *t)
 {
-    const plan *p = t->p;
-    const cpu_norm_table *l = p->loops;
-    cpu_place at;
+    int log_of = t->p->op == NDP_OP_log_softmax;
     fill(t->max, t->m, -INFINITY);
     fill(t->sum, t->m, 0);
+    fill(t->error, t->m, 0);
     fill(t->ones, t->m, 0);
-    cpu_place_seek(&at, &p->row, 0);
-    for (int64_t i = 0; i < p->n; i++, cpu_place_step(&at, 1)) {
-        tile_read(t, &at);
-        l->max_columns(t->max, t->x, t->m);
-    }
-    cpu_place_seek(&at, &p->row, 0);
-    for (int64_t i = 0; i < p->n; i++, cpu_place_step(&at, 1)) {
-        tile_read(t, &at);
-        l->exp[p->precise](t->other, t->x, t->max, t->m);
-        l->add_but_ones(t->sum, t->ones, t->other, t->m);
-    }
-    int log_of = p->op == NDP_OP_log_softmax;
-    for (int64_t j = 0; j < t->m; j++)
+    tile_each(t, pass_max, 1);
+    tile_each(t, pass_exp, 0);
+    for (int64_t j = 0; j < t->m; j++) {
+        t->sum[j] = whole(t->sum[j], t->error[j]);
         t->sum[j] = log_of ? log1p((t->ones[j] - 1) + t->sum[j]) : t->ones[j] + t->sum[j];
-    cpu_place_seek(&at, &p->row, 0);
-    for (int64_t i = 0; i < p->n; i++, cpu_place_step(&at, 1)) {
-        tile_read(t, &at);
-        if (log_of) {
-            l->subtract_columns(t->x, t->max, t->sum, t->m);
-        } else {
-            l->exp[p->precise](t->x, t->x, t->max, t->m);
-            l->divide_columns(t->x, t->sum, t->m);
-        }
-        tile_write(t, &at);
     }
+    tile_each(t, log_of ? pass_log_softmax : pass_softmax, 0);
+}
+
+static void pass_mean(tile *t, const cpu_place *at, double *line)
+{
+    (void)at;
+    t->p->loops->add_columns(t->mean, t->error, line, t->m);
+}
+
+static void pass_squares(tile *t, const cpu_place *at, double *line)
+{
+    (void)at;
+    t->p->loops->square_columns(t->sum, t->squares, t->error, line, t->mean, t->m);
+}
+
+static void pass_affine(tile *t, const cpu_place *at, double *line)
+{
+    const plan *p = t->p;
+    double scale = 1, bias = -0.0; /* neutral in every bit */
+    if (p->base[SCALE])
+        p->loops->load[p->dtype](&scale, p->base[SCALE] + at->offset[SCALE], 0, 1);
+    if (p->base[BIAS])
+        p->loops->load[p->dtype](&bias, p->base[BIAS] + at->offset[BIAS], 0, 1);
+    p->loops->affine_columns(line, t->mean, t->error, t->factor, scale, bias, t->m);
+    tile_write(t, at, line);
 }
 
 static void tile_moments(tile *t)
 {
     const plan *p = t->p;
-    const cpu_norm_table *l = p->loops;
     int centred = p->op == NDP_OP_layer_norm;
-    cpu_place at;
     fill(t->mean, t->m, 0);
     fill(t->sum, t->m, 0);
     fill(t->squares, t->m, 0);
-    cpu_place_seek(&at, &p->row, 0);
-    for (int64_t i = 0; i < p->n && centred; i++, cpu_place_step(&at, 1)) {
-        tile_read(t, &at);
-        l->add_columns(t->mean, t->x, t->m);
-    }
+    fill(t->error, t->m, 0);
+    if (centred)
+        tile_each(t, pass_mean, 1);
     for (int64_t j = 0; j < t->m; j++)
-        t->mean[j] /= (double)p->n;
-    cpu_place_seek(&at, &p->row, 0);
-    for (int64_t i = 0; i < p->n; i++, cpu_place_step(&at, 1)) {
-        tile_read(t, &at);
-        l->square_columns(t->sum, t->squares, t->x, t->mean, t->m);
-    }
+        t->mean[j] = whole(t->mean[j], t->error[j]) / (double)p->n;
+    fill(t->error, t->m, 0);
+    tile_each(t, pass_squares, !centred);
     for (int64_t j = 0; j < t->m; j++) {
         statistics s;
-        finish_moments(p, t->mean[j], centred ? t->sum[j] : 0, t->squares[j], &s);
+        double squares = whole(t->squares[j], t->error[j]);
+        finish_moments(p, t->mean[j], centred ? t->sum[j] : 0, squares, &s);
         t->error[j] = s.error;
         t->factor[j] = s.factor;
     }
-    cpu_place_seek(&at, &p->row, 0);
-    for (int64_t i = 0; i < p->n; i++, cpu_place_step(&at, 1)) {
-        double scale = 1, bias = -0.0; /* neutral in every bit */
-        tile_read(t, &at);
-        if (p->base[SCALE])
-            l->load[p->dtype](&scale, p->base[SCALE] + at.offset[SCALE], 0, 1);
-        if (p->base[BIAS])
-            l->load[p->dtype](&bias, p->base[BIAS] + at.offset[BIAS], 0, 1);
-        l->affine_columns(t->x, t->mean, t->error, t->factor, scale, bias, t->m);
-        tile_write(t, &at);
-    }
+    tile_each(t, pass_affine, 0);
 }
 
 static void norm_tiles(void *ctx, int64_t begin, int64_t end)
@@ -388,12 +451,16 @@ static void norm_tiles(void *ctx, int64_t begin, int64_t end)
     const plan *p = ctx;
     const cpu_axes *a = &p->rows;
     int64_t inner = a->extent[a->n - 1];
+    tile t;
+    t.p = p;
+    t.step[IN] = a->stride[IN][a->n - 1];
+    t.step[OUT] = a->stride[OUT][a->n - 1];
+    t.kept = p->across * p->n <= KEEP;
     for (int64_t u = begin; u < end; u++) {
-        tile t = {.p = p, .step = {a->stride[IN][a->n - 1], a->stride[OUT][a->n - 1]}};
         cpu_place row;
-        cpu_place_seek(&row, a, u / p->tiles * inner + u % p->tiles * TILE);
+        cpu_place_seek(&row, a, u / p->tiles * inner + u % p->tiles * p->across);
         int64_t room = cpu_place_room(&row);
-        t.m = room < TILE ? room : TILE;
+        t.m = room < p->across ? room : p->across;
         t.in = p->base[IN] + row.offset[IN];
         t.out = p->base[OUT] + row.offset[OUT];
         if (p->op == NDP_OP_softmax || p->op == NDP_OP_log_softmax)
@@ -414,7 +481,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     int64_t units = p.rows.size, grain = GRAIN / p.n;
     if (p.tiles) {
         units = units / p.rows.extent[p.rows.n - 1] * p.tiles;
-        grain = GRAIN / (p.n * TILE);
+        grain = GRAIN / (p.n * p.across);
     }
     cpu_parallel(units, grain > 1 ? grain : 1, p.tiles ? norm_tiles : norm_rows, &p);
     return NDP_OK;

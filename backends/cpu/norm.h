@@ -22,19 +22,23 @@ typedef struct {
     /* (x - mean - error)*factor [*scale] [+ bias], in place. */
     void (*affine)(double *x, int64_t n, double mean, double error, double factor,
                    const double *scale, const double *bias);
+    void (*scale)(double *x, int64_t n, double factor);
     void (*divide)(double *x, int64_t n, double divisor);
     void (*subtract)(double *x, int64_t n, double first, double second);
     /* Elementwise: dst = exp(x - shift), [0] for single precision, [1] for double. dst may be x or
      * shift. */
     void (*exp[2])(double *dst, const double *x, const double *shift, int64_t n);
+    /* The same along a row, in place, and its sum. */
+    double (*exp_sum[2])(double *x, int64_t n, double shift);
     /* Of columns. */
-    void (*add_columns)(double *sum, const double *x, int64_t n);
-    void (*add_but_ones)(double *sum, double *ones, const double *x, int64_t n);
+    /* Sums go on for as many lines as there are, so they carry their rounding errors. */
+    void (*add_columns)(double *sum, double *error, const double *x, int64_t n);
+    void (*add_but_ones)(double *sum, double *error, double *ones, const double *x, int64_t n);
     void (*max_columns)(double *max, const double *x, int64_t n);
     void (*divide_columns)(double *x, const double *divisor, int64_t n);
     void (*subtract_columns)(double *x, const double *first, const double *second, int64_t n);
-    void (*square_columns)(double *sum, double *squares, const double *x, const double *mean,
-                           int64_t n);
+    void (*square_columns)(double *sum, double *squares, double *error, const double *x,
+                           const double *mean, int64_t n);
     void (*affine_columns)(double *x, const double *mean, const double *error, const double *factor,
                            double scale, double bias, int64_t n);
 } cpu_norm_table;

@@ -7,7 +7,7 @@
 #include "reduce.h"
 #include "vmath.h"
 
-enum { LANES = 64 };
+enum { LANES = 32 }; /* of a reduction along a row; those past a short row hold what changes nothing */
 #if defined(__GNUC__) && !defined(__clang__)
 #define ELEMENTWISE _Pragma("GCC ivdep") /* operands are the same array or do not overlap */
 #else
@@ -70,52 +70,49 @@ static void store_bf16(char *dst, int64_t stride_bytes, const double *src, int64
 }
 
 /* ---- of a row ---- */
-/* Lanes that n elements fill: as many as there are at most, a power of two. */
-static inline int64_t lanes_for(int64_t n)
+static inline double joined(double *v)
 {
-    int64_t width = LANES;
-    while (width / 2 >= n && width > 1)
-        width /= 2;
-    return width;
-}
-
-static inline double joined(double *v, int64_t width)
-{
-    for (int64_t h = width / 2; h; h /= 2)
-        for (int64_t l = 0; l < h; l++)
-            v[l] += v[l + h];
-    return v[0];
+    for (int l = 0; l < 16; l++)
+        v[l] += v[l + 16];
+    for (int l = 0; l < 8; l++)
+        v[l] += v[l + 8];
+    for (int l = 0; l < 4; l++)
+        v[l] += v[l + 4];
+    return (v[0] + v[2]) + (v[1] + v[3]);
 }
 
 static double row_max(const double *x, int64_t n)
 {
     double v[LANES];
-    int64_t width = lanes_for(n), i = 0;
-    for (int64_t l = 0; l < width; l++)
+    int64_t i = 0;
+    for (int l = 0; l < LANES; l++)
         v[l] = -INFINITY;
     for (; i + LANES <= n; i += LANES)
-        for (int64_t l = 0; l < LANES; l++)
+        for (int l = 0; l < LANES; l++)
             v[l] = x[i + l] > v[l] ? x[i + l] : v[l];
     for (int64_t l = 0; l < n - i; l++)
         v[l] = x[i + l] > v[l] ? x[i + l] : v[l];
-    for (int64_t h = width / 2; h; h /= 2)
-        for (int64_t l = 0; l < h; l++)
+    for (int h = LANES / 2; h >= 4; h /= 2)
+        for (int l = 0; l < h; l++)
             v[l] = v[l + h] > v[l] ? v[l + h] : v[l];
-    return v[0];
+    double a = v[0] > v[1] ? v[0] : v[1], b = v[2] > v[3] ? v[2] : v[3];
+    return a > b ? a : b;
+}
+
+static inline void add(double *restrict sum, const double *restrict x, int64_t n)
+{
+    for (int64_t l = 0; l < n; l++)
+        sum[l] += x[l];
 }
 
 static double row_sum(const double *x, int64_t n)
 {
-    double v[LANES];
-    int64_t width = lanes_for(n), i = 0;
-    for (int64_t l = 0; l < width; l++)
-        v[l] = 0;
+    double v[LANES] = {0};
+    int64_t i = 0;
     for (; i + LANES <= n; i += LANES)
-        for (int64_t l = 0; l < LANES; l++)
-            v[l] += x[i + l];
-    for (int64_t l = 0; l < n - i; l++)
-        v[l] += x[i + l];
-    return joined(v, width);
+        add(v, x + i, LANES);
+    add(v, x + i, n - i);
+    return joined(v);
 }
 
 static inline void apart(double *restrict sum, double *restrict ones, const double *restrict x,
@@ -129,15 +126,13 @@ static inline void apart(double *restrict sum, double *restrict ones, const doub
 
 static double row_sum_but_ones(const double *x, int64_t n, double *ones)
 {
-    double s[LANES], c[LANES];
-    int64_t width = lanes_for(n), i = 0;
-    for (int64_t l = 0; l < width; l++)
-        s[l] = c[l] = 0;
+    double s[LANES] = {0}, c[LANES] = {0};
+    int64_t i = 0;
     for (; i + LANES <= n; i += LANES)
         apart(s, c, x + i, LANES);
     apart(s, c, x + i, n - i);
-    *ones += joined(c, width);
-    return joined(s, width);
+    *ones += joined(c);
+    return joined(s);
 }
 
 static inline void distances(double *restrict sum, double *restrict squares,
@@ -152,20 +147,24 @@ static inline void distances(double *restrict sum, double *restrict squares,
 
 static void row_squares(const double *x, int64_t n, double mean, double *sum, double *squares)
 {
-    double s[LANES], q[LANES];
-    int64_t width = lanes_for(n), i = 0;
-    for (int64_t l = 0; l < width; l++)
-        s[l] = q[l] = 0;
+    double s[LANES] = {0}, q[LANES] = {0};
+    int64_t i = 0;
     for (; i + LANES <= n; i += LANES)
         distances(s, q, x + i, mean, LANES);
     distances(s, q, x + i, mean, n - i);
-    *sum = joined(s, width);
-    *squares = joined(q, width);
+    *sum = joined(s);
+    *squares = joined(q);
 }
 
 static void row_affine(double *x, int64_t n, double mean, double error, double factor,
                        const double *scale, const double *bias)
 {
+    if (scale && bias) {
+        ELEMENTWISE
+        for (int64_t i = 0; i < n; i++)
+            x[i] = ((x[i] - mean) - error) * factor * scale[i] + bias[i];
+        return;
+    }
     ELEMENTWISE
     for (int64_t i = 0; i < n; i++)
         x[i] = ((x[i] - mean) - error) * factor;
@@ -175,6 +174,12 @@ static void row_affine(double *x, int64_t n, double mean, double error, double f
     ELEMENTWISE
     for (int64_t i = 0; i < n && bias; i++)
         x[i] += bias[i];
+}
+
+static void row_scale(double *x, int64_t n, double factor)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] *= factor;
 }
 
 static void row_divide(double *x, int64_t n, double divisor)
@@ -189,7 +194,15 @@ static void row_subtract(double *x, int64_t n, double first, double second)
         x[i] = (x[i] - first) - second;
 }
 
-/* ---- elementwise ---- */
+/* ---- exponentials ---- */
+/* What rounds off in a - s is put back to first order: exp(d + e) = exp(d) + exp(d)*e. */
+static inline double double_term(double a, double s)
+{
+    double d = a - s, b = d - a;
+    double e = (a - (d - b)) - (s + b), p = cpu_exp_negative(d);
+    return (p == 0) | (p != p) ? p : p + p * e;
+}
+
 static void exp_single(double *dst, const double *x, const double *shift, int64_t n)
 {
     ELEMENTWISE
@@ -197,28 +210,66 @@ static void exp_single(double *dst, const double *x, const double *shift, int64_
         dst[i] = vm_exp(x[i] - shift[i]);
 }
 
-/* What rounds off in x - shift is put back to first order: exp(d + e) = exp(d) + exp(d)*e. */
 static void exp_double(double *dst, const double *x, const double *shift, int64_t n)
 {
     ELEMENTWISE
-    for (int64_t i = 0; i < n; i++) {
-        double a = x[i], s = shift[i], d = a - s, b = d - a;
-        double e = (a - (d - b)) - (s + b), p = cpu_exp_negative(d);
-        dst[i] = (p == 0) | (p != p) ? p : p + p * e;
+    for (int64_t i = 0; i < n; i++)
+        dst[i] = double_term(x[i], shift[i]);
+}
+
+static inline void exp_step(double *x, double *sum, double shift, int64_t n, int precise)
+{
+    ELEMENTWISE
+    for (int64_t l = 0; l < n; l++) {
+        double t = precise ? double_term(x[l], shift) : vm_exp(x[l] - shift);
+        x[l] = t;
+        sum[l] += t;
     }
 }
 
+static inline double exp_sum(double *x, int64_t n, double shift, int precise)
+{
+    double v[LANES] = {0};
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        exp_step(x + i, v, shift, LANES, precise);
+    exp_step(x + i, v, shift, n - i, precise);
+    return joined(v);
+}
+
+static double exp_sum_single(double *x, int64_t n, double shift)
+{
+    return exp_sum(x, n, shift, 0);
+}
+
+static double exp_sum_double(double *x, int64_t n, double shift)
+{
+    return exp_sum(x, n, shift, 1);
+}
+
 /* ---- of columns ---- */
-static void add_columns(double *sum, const double *x, int64_t n)
+/* Knuth's two-sum. */
+static inline void carry(double *sum, double *error, double x)
+{
+    double s = *sum + x, b = s - *sum;
+    *error += (*sum - (s - b)) + (x - b);
+    *sum = s;
+}
+
+static void add_columns(double *sum, double *error, const double *x, int64_t n)
 {
     ELEMENTWISE
     for (int64_t j = 0; j < n; j++)
-        sum[j] += x[j];
+        carry(&sum[j], &error[j], x[j]);
 }
 
-static void add_but_ones(double *sum, double *ones, const double *x, int64_t n)
+static void add_but_ones(double *sum, double *error, double *ones, const double *x, int64_t n)
 {
-    apart(sum, ones, x, n);
+    ELEMENTWISE
+    for (int64_t j = 0; j < n; j++) {
+        carry(&sum[j], &error[j], x[j] == 1 ? 0 : x[j]);
+        ones[j] += x[j] == 1 ? 1 : 0;
+    }
 }
 
 static void max_columns(double *max, const double *x, int64_t n)
@@ -242,14 +293,14 @@ static void subtract_columns(double *x, const double *first, const double *secon
         x[j] = (x[j] - first[j]) - second[j];
 }
 
-static void square_columns(double *sum, double *squares, const double *x, const double *mean,
-                           int64_t n)
+static void square_columns(double *sum, double *squares, double *error, const double *x,
+                           const double *mean, int64_t n)
 {
     ELEMENTWISE
     for (int64_t j = 0; j < n; j++) {
         double d = x[j] - mean[j];
         sum[j] += d;
-        squares[j] += d * d;
+        carry(&squares[j], &error[j], d * d);
     }
 }
 
@@ -269,9 +320,11 @@ const cpu_norm_table CPU_ISA_FN(cpu_norm_loops) = {
     .sum_but_ones = row_sum_but_ones,
     .squares = row_squares,
     .affine = row_affine,
+    .scale = row_scale,
     .divide = row_divide,
     .subtract = row_subtract,
     .exp = {exp_single, exp_double},
+    .exp_sum = {exp_sum_single, exp_sum_double},
     .add_columns = add_columns,
     .add_but_ones = add_but_ones,
     .max_columns = max_columns,

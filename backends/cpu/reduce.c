@@ -25,6 +25,7 @@ typedef struct {
     int64_t chunks, chunk, fold; /* of the reduced range, of a chunk */
     int64_t tile, tiles;         /* sweep: results of a tile */
     int64_t per_run;             /* sweep: tiles of one innermost run, 0 when tiles cross runs */
+    int64_t wide;                /* sweep: short rows, one right after the other, taken as one */
     int sweep, unit, cut_runs, linear;
     cpu_finish finish;
 } plan;
@@ -77,18 +78,41 @@ static void plan_axes(plan *p, const ndp_view *in, const ndp_view *out, int n_re
     }
 }
 
+/* How many rows of the innermost kept run make one worth sweeping, when they are short and follow
+ * each other in memory without a gap; else 1. */
+static int64_t rows_in_one(const plan *p)
+{
+    const cpu_axes *k = &p->kept, *r = &p->reduced;
+    int64_t run = k->extent[k->n - 1], width = run * p->in_bytes;
+    if (!p->cell->direct || run < 2 || run > 128)
+        return 1;
+    if (k->stride[0][k->n - 1] != p->in_bytes || r->n != 1 || r->stride[0][0] != width)
+        return 1;
+    return CPU_SWEEP_REALS / 2 / (run * p->cell->comps);
+}
+
 /* Inner or sweep. With few elements per result the calls cost more than the strides do. */
 static void plan_mode(plan *p)
 {
-    int64_t densest = INT64_MAX;
+    int64_t densest = INT64_MAX, results = p->kept.size, n = p->reduced.size;
+    int arg = p->cell->finish == CPU_FINISH_POSITION;
+    int narrow = p->kept.extent[p->kept.n - 1] < 8;
+    if (!arg) {
+        cpu_axes_sort(&p->reduced);
+        cpu_axes_end(&p->reduced);
+    }
     for (int d = 0; d < p->reduced.n; d++)
         if (magnitude(p->reduced.stride[0][d]) < densest)
             densest = magnitude(p->reduced.stride[0][d]);
-    int64_t results = p->kept.size, n = p->reduced.size;
-    int narrow = p->kept.extent[p->kept.n - 1] < 8;
-    p->sweep = results > 1 && (n < SHORT || (densest > cpu_axes_inner(&p->kept, 0) && !narrow));
+    p->wide = results > 1 && !arg ? rows_in_one(p) : 1;
+    if (n < 4 * p->wide)
+        p->wide = 1;
+    p->sweep = results > 1 && (p->wide > 1 || n < SHORT ||
+                               (densest > cpu_axes_inner(&p->kept, 0) && !narrow));
+    if (!arg)
+        return;
     /* A sweep keeps positions in order, so that the first of equal elements is met first. */
-    if (!(p->sweep && p->cell->finish == CPU_FINISH_POSITION))
+    if (!p->sweep)
         cpu_axes_sort(&p->reduced);
     cpu_axes_end(&p->reduced);
 }
@@ -114,13 +138,15 @@ static void plan_sweep(plan *p)
     const cpu_axes *k = &p->kept;
     int last = k->n - 1;
     int64_t reals = CPU_SWEEP_REALS / p->cell->comps;
-    p->unit = p->cell->direct && k->stride[0][last] == p->in_bytes && k->extent[last] >= SHORT;
+    p->unit = p->cell->direct && k->stride[0][last] == p->in_bytes &&
+              (k->extent[last] >= SHORT || p->wide > 1);
     p->per_run = p->unit ? ceil_div(k->extent[last], reals) : 0;
     /* Rows that must be gathered share one buffer. */
     int64_t gathered = CPU_FOLD_BYTES / (CPU_SWEEP_ROWS / 2) / (p->cell->bytes * p->cell->comps);
     p->tile = p->unit || gathered > reals ? reals : gathered;
     p->tiles = p->unit ? k->size / k->extent[last] * p->per_run : ceil_div(k->size, p->tile);
-    int64_t width = p->tile < k->size ? p->tile : k->size, n = p->reduced.size;
+    int64_t most_wide = p->unit ? k->extent[last] : k->size, n = p->reduced.size;
+    int64_t width = p->tile < most_wide ? p->tile : most_wide;
     int64_t wanted = ceil_div(64, p->tiles), most = n * width / CHUNK;
     p->chunks = most < 2 || wanted < 2 ? 1 : most < wanted ? most : wanted;
     p->chunk = p->chunks == 1 ? n : ceil_div(ceil_div(n, p->chunks), CPU_SWEEP_ROWS) * CPU_SWEEP_ROWS;
@@ -268,6 +294,35 @@ static void tile_finish(const plan *p, const cpu_fold *f, cpu_place *k, int64_t 
     }
 }
 
+/* Fold rows from.. by p->wide at a time; returns how many. Columns of the wide rows have states of
+ * their own, which are joined into those of the results at the end. */
+static int64_t sweep_wide(const plan *p, const cpu_place *k, int64_t n, int64_t from, int64_t to,
+                          cpu_fold *f)
+{
+    _Alignas(64) char local[CPU_SWEEP_REALS / 2 * CPU_STATE_BYTES];
+    const cpu_reducer *r = p->cell->reducer;
+    const void *rows[CPU_SWEEP_ROWS];
+    int64_t reals = n * f->comps, row_bytes = n * p->in_bytes, count = (to - from) / p->wide;
+    int64_t element = r->state_bytes < 8 ? r->state_bytes : 8;
+    const char *at = p->in + k->offset[0] + from * row_bytes;
+    cpu_fold wide = {.state = local, .cap = p->wide * reals, .comps = f->comps};
+    r->init(&wide, wide.cap);
+    while (wide.done < count) {
+        int64_t left = count - wide.done;
+        int m = left < CPU_SWEEP_ROWS ? (int)left : CPU_SWEEP_ROWS;
+        for (int i = 0; i < m; i++, at += p->wide * row_bytes)
+            rows[i] = at;
+        r->sweep(&wide, rows, m, wide.cap);
+        wide.done += m;
+    }
+    for (int64_t i = 0; i < p->wide && count; i++, f->done += count) {
+        cpu_fold part = wide;
+        part.state = local + i * reals * element;
+        r->merge(f, &part, reals);
+    }
+    return count * p->wide;
+}
+
 /* Fold rows from..to of the reduced range into the states of a tile of n results. */
 static void sweep_range(const plan *p, const cpu_place *k, int64_t n, int64_t from, int64_t to,
                         cpu_fold *f)
@@ -275,6 +330,8 @@ static void sweep_range(const plan *p, const cpu_place *k, int64_t n, int64_t fr
     _Alignas(64) char buf[2 * CPU_FOLD_BYTES];
     const void *rows[CPU_SWEEP_ROWS];
     int64_t row_bytes = n * p->cell->bytes * p->cell->comps;
+    if (p->wide > 1)
+        from += sweep_wide(p, k, n, from, to, f);
     cpu_place r;
     cpu_place_seek(&r, &p->reduced, from);
     f->weight = 1;

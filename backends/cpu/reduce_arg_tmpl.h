@@ -2,7 +2,7 @@
  * argmin and argmax. Elements are mapped to integer keys whose order is the wanted one (the largest
  * key wins, NaN has the largest, both zeros the same), so that one comparison decides. The includer
  * defines T, OP, IS_MAX, KEY (the key type, i32 or i64) and for floating T IS_FLOAT and BITS.
- * Planes: best key, position. */
+ * Planes: best key (a KEY), position. */
 static inline KEY FN(key)(T x)
 {
 #ifdef IS_FLOAT
@@ -20,74 +20,114 @@ static inline KEY FN(key)(T x)
 }
 
 /* Of equal keys the lower position wins. */
-static inline void FN(join)(int64_t *s, int64_t cap, int64_t key, int64_t pos)
+static inline void FN(join)(KEY *best, int64_t *at, KEY key, int64_t pos)
 {
-    int better = (key > s[0]) | ((key == s[0]) & (pos < s[cap]));
-    s[cap] = better ? pos : s[cap];
-    s[0] = better ? key : s[0];
+    int better = (key > *best) | ((key == *best) & (pos < *at));
+    *at = better ? pos : *at;
+    *best = better ? key : *best;
 }
 
-/* Where key is met first. Found by blocks, since a loop that may stop early does not vectorise. */
-static inline int64_t FN(position)(const T *x, KEY key)
+/* The largest key of a run. */
+static inline KEY FN(largest)(const T *x, int64_t n)
 {
-    for (int64_t i = 0;; i++)
-        if (FN(key)(x[i]) == key)
-            return i;
+    KEY most = FN(key)(x[0]);
+    for (int64_t j = 1; j < n; j++) {
+        KEY k = FN(key)(x[j]);
+        most = k > most ? k : most;
+    }
+    return most;
+}
+
+/* Where key is met first; it is there. Whole steps first, since a loop that may stop early does not
+ * vectorise. */
+static inline int64_t FN(position)(const T *x, int64_t n, KEY key)
+{
+    enum { STEP = 32 };
+    int64_t i = 0;
+    for (; i + STEP <= n; i += STEP) {
+        KEY met = 0;
+        for (int64_t j = 0; j < STEP; j++)
+            met |= FN(key)(x[i + j]) == key;
+        if (met)
+            break;
+    }
+    while (FN(key)(x[i]) != key)
+        i++;
+    return i;
 }
 
 static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
 {
-    enum { BLOCK = 256 };
+    enum { BLOCK = 512 };
     const T *x = src;
-    KEY best = FN(key)(x[0]);
-    int64_t *s = f->state, at = 0;
+    KEY *best = f->state, most = 0;
+    int64_t *at = (int64_t *)f->state + f->cap, where = 0;
     for (int64_t i = 0; i < n; i += BLOCK) {
-        KEY most = FN(key)(x[i]);
-        int64_t m = n - i < BLOCK ? n - i : BLOCK;
-        for (int64_t j = 0; j < m; j++) {
-            KEY k = FN(key)(x[i + j]);
-            most = k > most ? k : most;
-        }
-        at = most > best ? i : at;
-        best = most > best ? most : best;
+        KEY k = FN(largest)(x + i, n - i < BLOCK ? n - i : BLOCK);
+        where = i == 0 || k > most ? i : where;
+        most = i == 0 || k > most ? k : most;
     }
-    if (best < s[0])
+    if (most < *best)
         return;
-    at += FN(position)(x + at, best);
-    FN(join)(s, f->cap, best, f->pos + at * f->weight);
+    where += FN(position)(x + where, n - where, most);
+    FN(join)(best, at, most, f->pos + where * f->weight);
+}
+
+/* The largest keys of a block of columns; only where they beat the states are rows looked at. Rows
+ * come in order of position, so a later one wins by a larger key alone. */
+static inline void FN(block)(const cpu_fold *f, const void *const *rows, int nrows, int64_t j, int n)
+{
+    KEY most[CPU_LANES], *best = (KEY *)f->state + j, improved = 0;
+    int64_t *at = (int64_t *)f->state + f->cap + j;
+    for (int l = 0; l < n; l++)
+        most[l] = FN(key)(((const T *)rows[0])[j + l]);
+    for (int r = 1; r < nrows; r++) {
+        const T *x = (const T *)rows[r] + j;
+        for (int l = 0; l < n; l++) {
+            KEY k = FN(key)(x[l]);
+            most[l] = k > most[l] ? k : most[l];
+        }
+    }
+    for (int l = 0; l < n; l++)
+        improved |= most[l] > best[l];
+    for (int l = 0; l < n && improved; l++) {
+        int r = 0;
+        if (most[l] <= best[l])
+            continue;
+        while (FN(key)(((const T *)rows[r])[j + l]) != most[l])
+            r++;
+        best[l] = most[l];
+        at[l] = f->pos + r * f->weight;
+    }
 }
 
 static void FN(sweep)(const cpu_fold *f, const void *const *rows, int nrows, int64_t n)
 {
-    int64_t *restrict best = f->state, *restrict at = (int64_t *)f->state + f->cap;
-    for (int r = 0; r < nrows; r++) {
-        /* Rows come in order of position: a later one wins by a larger key alone. */
-        const T *restrict x = rows[r];
-        int64_t pos = f->pos + r * f->weight;
-        CPU_INDEPENDENT
-        for (int64_t j = 0; j < n; j++) {
-            int64_t k = FN(key)(x[j]);
-            int better = (k > best[j]) | (at[j] > pos);
-            at[j] = better ? pos : at[j];
-            best[j] = better ? k : best[j];
-        }
+    int64_t j = 0;
+    for (; j < n && f->done == 0; j++) {
+        ((KEY *)f->state)[j] = FN(key)(((const T *)rows[0])[j]);
+        ((int64_t *)f->state)[f->cap + j] = f->pos;
     }
+    for (j = 0; j + CPU_LANES <= n; j += CPU_LANES)
+        FN(block)(f, rows, nrows, j, CPU_LANES);
+    if (j < n)
+        FN(block)(f, rows, nrows, j, (int)(n - j));
 }
 
 static void FN(init)(const cpu_fold *f, int64_t n)
 {
-    int64_t *s = f->state;
     for (int64_t j = 0; j < n; j++) {
-        s[j] = INT64_MIN;
-        s[f->cap + j] = INT64_MAX;
+        ((KEY *)f->state)[j] = (KEY)((uint64_t)1 << (8 * sizeof(KEY) - 1));
+        ((int64_t *)f->state)[f->cap + j] = INT64_MAX;
     }
 }
 
 static void FN(merge)(const cpu_fold *f, const cpu_fold *from, int64_t n)
 {
-    int64_t *s = f->state, *t = from->state;
+    KEY *s = f->state, *t = from->state;
+    int64_t *at = (int64_t *)f->state + f->cap, *other = (int64_t *)from->state + from->cap;
     for (int64_t j = 0; j < n; j++)
-        FN(join)(s + j, f->cap, t[j], t[from->cap + j]);
+        FN(join)(s + j, at + j, t[j], other[j]);
 }
 
 static const cpu_reducer FN(reducer) = {

@@ -5,6 +5,7 @@
  *   FN(zero)()                 nothing folded yet
  *   FN(step)(acc, x)           one more element
  *   FN(both)(acc, acc)         two accumulators into one
+ *   FN(settle)(acc)            after every four steps at most
  *   FN(flush)(acc, s, cap)     into the state at s
  *   FN(init), FN(merge)        as in cpu_reducer
  * Every loop runs over neighbouring columns with nothing but scalars inside: any compiler that
@@ -17,14 +18,20 @@ static inline void FN(lanes4)(FN(lanes) *restrict a, const T *restrict x, int64_
         FN(acc) v = FN(get)(a, j);
         v = FN(step)(FN(step)(v, x[j]), x[apart + j]);
         v = FN(step)(FN(step)(v, x[2 * apart + j]), x[3 * apart + j]);
-        FN(put)(a, j, v);
+        FN(put)(a, j, FN(settle)(v));
     }
 }
 
 static inline void FN(lanes1)(FN(lanes) *restrict a, const T *restrict x, int64_t n)
 {
     for (int64_t j = 0; j < n; j++)
-        FN(put)(a, j, FN(step)(FN(get)(a, j), x[j]));
+        FN(put)(a, j, FN(settle)(FN(step)(FN(get)(a, j), x[j])));
+}
+
+static inline void FN(halve)(FN(lanes) *a, int64_t h)
+{
+    for (int64_t j = 0; j < h; j++)
+        FN(put)(a, j, FN(both)(FN(get)(a, j), FN(get)(a, j + h)));
 }
 
 /* A dense run as rows of LANES columns; a short one as one row of as many columns as it needs. */
@@ -42,9 +49,13 @@ static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
     for (; n >= CPU_LANES; n -= CPU_LANES, x += CPU_LANES)
         FN(lanes1)(&a, x, CPU_LANES);
     FN(lanes1)(&a, x, n);
+    if (width == CPU_LANES) {
+        FN(halve)(&a, CPU_LANES / 2); /* constants make vectors of these */
+        FN(halve)(&a, CPU_LANES / 4);
+        width = CPU_LANES / 4;
+    }
     for (int64_t h = width / 2; h >= f->comps; h /= 2)
-        for (int64_t j = 0; j < h; j++)
-            FN(put)(&a, j, FN(both)(FN(get)(&a, j), FN(get)(&a, j + h)));
+        FN(halve)(&a, h);
     for (int64_t c = 0; c < f->comps; c++)
         FN(flush)(FN(get)(&a, c), (STATE *)f->state + c, f->cap);
 }
@@ -60,14 +71,14 @@ static void FN(sweep)(const cpu_fold *f, const void *const *rows, int nrows, int
         CPU_INDEPENDENT
         for (int64_t j = 0; j < n; j++) {
             FN(acc) v = FN(step)(FN(step)(FN(zero)(), x0[j]), x1[j]);
-            FN(flush)(FN(step)(FN(step)(v, x2[j]), x3[j]), s + j, cap);
+            FN(flush)(FN(settle)(FN(step)(FN(step)(v, x2[j]), x3[j])), s + j, cap);
         }
     }
     for (; r < nrows; r++) {
         const T *restrict x = rows[r];
         CPU_INDEPENDENT
         for (int64_t j = 0; j < n; j++)
-            FN(flush)(FN(step)(FN(zero)(), x[j]), s + j, cap);
+            FN(flush)(FN(settle)(FN(step)(FN(zero)(), x[j])), s + j, cap);
     }
 }
 

@@ -48,6 +48,8 @@ static inline FN(acc) FN(step)(FN(acc) a, T x)
     return FN(both)(a, b);
 }
 
+static inline FN(acc) FN(settle)(FN(acc) a) { return a; }
+
 /* The better of two finished values. */
 static inline T FN(better)(T s, T v)
 {
@@ -79,6 +81,7 @@ static inline void FN(put)(FN(lanes) *a, int64_t j, T v) { a->v[j] = v; }
 static inline T FN(zero)(void) { return LOWEST; }
 static inline T FN(both)(T a, T b) { return BEATS(b, a) ? b : a; }
 static inline T FN(step)(T a, T x) { return FN(both)(a, x); }
+static inline T FN(settle)(T a) { return a; }
 static inline T FN(better)(T s, T v) { return FN(both)(s, v); }
 
 static inline void FN(flush)(T v, T *s, int64_t cap)

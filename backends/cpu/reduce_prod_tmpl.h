@@ -50,11 +50,20 @@ static inline FN(acc) FN(both)(FN(acc) a, FN(acc) b)
     return p;
 }
 
-/* Significands below 2 may be multiplied some hundred times before they must be split again. */
+/* Four floats and a significand are far from what overflows a double; doubles are split at once. */
 static inline FN(acc) FN(step)(FN(acc) a, T x)
 {
-    FN(acc) b = FN(split)((double)x);
+    FN(acc) b = {(double)x, 0};
+    if (sizeof(T) == 8)
+        b = FN(split)((double)x);
     return (FN(acc)){a.significand * b.significand, a.exponent + b.exponent};
+}
+
+static inline FN(acc) FN(settle)(FN(acc) a)
+{
+    FN(acc) b = FN(split)(a.significand);
+    b.exponent += a.exponent;
+    return b;
 }
 
 static inline void FN(flush)(FN(acc) v, double *s, int64_t cap)

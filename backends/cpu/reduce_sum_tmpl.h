@@ -17,17 +17,20 @@ static inline void FN(put)(FN(lanes) *a, int64_t j, WIDE v) { a->v[j] = v; }
 static inline WIDE FN(zero)(void) { return INIT(WIDE); }
 static inline WIDE FN(both)(WIDE a, WIDE b) { return IS_PROD ? a * b : a + b; }
 static inline WIDE FN(step)(WIDE a, T x) { return FN(both)(a, (WIDE)x); }
+static inline WIDE FN(settle)(WIDE a) { return a; }
 
 /* Knuth's two-sum: the error of the rounded sum is exact. */
-static inline void FN(flush)(WIDE wide, STATE *s, int64_t cap)
+static inline void FN(add)(STATE v, STATE *s, int64_t cap)
 {
-    STATE v = (STATE)wide, sum = IS_PROD ? s[0] * v : s[0] + v;
+    STATE sum = IS_PROD ? s[0] * v : s[0] + v;
     if (COMPENSATED) {
         STATE b = sum - s[0];
         s[cap] += (s[0] - (sum - b)) + (v - b);
     }
     s[0] = sum;
 }
+
+static inline void FN(flush)(WIDE v, STATE *s, int64_t cap) { FN(add)((STATE)v, s, cap); }
 
 static void FN(init)(const cpu_fold *f, int64_t n)
 {
@@ -42,7 +45,7 @@ static void FN(merge)(const cpu_fold *f, const cpu_fold *from, int64_t n)
 {
     STATE *s = f->state, *t = from->state;
     for (int64_t j = 0; j < n; j++) {
-        FN(flush)((WIDE)t[j], s + j, f->cap);
+        FN(add)(t[j], s + j, f->cap);
         if (COMPENSATED)
             s[f->cap + j] += t[from->cap + j];
     }

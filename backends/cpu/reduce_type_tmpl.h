@@ -8,6 +8,7 @@
 #define LOAD_FROM T
 #define LOAD_TO T
 #define LOAD_EXPR x
+#define LOAD_EVERY_OTHER 1
 #include "load_tmpl.h"
 
 #define LOAD_NAME CPU_CAT(flag, TNAME)

@@ -11,7 +11,7 @@
 
 enum {
     BLOCK = 512,    /* elements in flight */
-    TILE = 128,     /* rows side by side */
+    TILE = 512,     /* rows side by side */
     GRAIN = 1 << 14 /* elements that are worth waking a thread */
 };
 
@@ -152,10 +152,11 @@ static const struct {
     [NDP_C128] = {load_c128, store_c128},
 };
 
-/* What one row carries from block to block; error is the part that sum has lost to rounding. */
+/* What rows carry from element to element, of one row or of a tile of them: sums or products (two for
+ * complex) and what the sums have lost to rounding. */
 typedef struct {
-    double sum[2], error[2];
-    uint64_t bits;
+    double v[2 * TILE], error[2 * TILE];
+    uint64_t bits[TILE];
 } carry;
 
 /* Knuth's two-sum. An infinite sum has a meaningless error, and a zero one must not touch -0.0. */
@@ -164,65 +165,156 @@ static inline double add(double *sum, double *error, double x)
     double s = *sum + x, b = s - *sum;
     *error += (*sum - (s - b)) + (x - b);
     *sum = s;
-    return *error != 0 && s - s == 0 ? s + *error : s;
+    return (*error != 0) & (s - s == 0) ? s + *error : s;
 }
 
-static inline void multiply(double *a, const double *b)
+/* One element more: carry c and element x both become the result. What fits a float with room to
+ * spare in double needs no care for rounding. */
+static inline double sum_single(carry *c, int64_t j, double x) { return c->v[j] += x; }
+static inline double sum_double(carry *c, int64_t j, double x)
 {
-    double re = a[0] * b[0] - a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
-    a[0] = re;
-    a[1] = im;
+    return add(&c->v[j], &c->error[j], x);
 }
+static inline double prod_real(carry *c, int64_t j, double x) { return c->v[j] *= x; }
 
-/* One element more: carry and element both become the result. */
-static inline void sum_int(carry *c, uint64_t *x) { x[0] = c->bits += x[0]; }
-static inline void prod_int(carry *c, uint64_t *x) { x[0] = c->bits *= x[0]; }
-static inline void sum_real(carry *c, double *x) { x[0] = add(&c->sum[0], &c->error[0], x[0]); }
-static inline void prod_real(carry *c, double *x) { x[0] = c->sum[0] *= x[0]; }
-
-static inline void sum_complex(carry *c, double *x)
-{
-    x[0] = add(&c->sum[0], &c->error[0], x[0]);
-    x[1] = add(&c->sum[1], &c->error[1], x[1]);
-}
-
-static inline void prod_complex(carry *c, double *x)
-{
-    double re = c->sum[0] * x[0] - c->sum[1] * x[1], im = c->sum[0] * x[1] + c->sum[1] * x[0];
-    x[0] = c->sum[0] = re;
-    x[1] = c->sum[1] = im;
-}
-
-/* n elements of one row with its carry, or one of each of n rows with theirs. */
+/* n elements of one row, and one element of each of n rows. n counts reals in rows side by side. */
 typedef void (*scan_loop)(carry *c, void *v, int64_t n);
-#define ALONG(name, type, comps) static void name##_along(carry *c, void *v, int64_t n) \
-    { carry k = *c; for (int64_t i = 0; i < n; i++) name(&k, (type *)v + i * comps); *c = k; }
-#define ACROSS(name, type, comps) static void name##_across(carry *c, void *v, int64_t n) \
-    { for (int64_t i = 0; i < n; i++) name(&c[i], (type *)v + i * comps); }
-ALONG(sum_int, uint64_t, 1)
-ALONG(prod_int, uint64_t, 1)
-ALONG(sum_real, double, 1)
-ALONG(prod_real, double, 1)
-ALONG(sum_complex, double, 2)
-ALONG(prod_complex, double, 2)
-ACROSS(sum_int, uint64_t, 1)
-ACROSS(prod_int, uint64_t, 1)
-ACROSS(sum_real, double, 1)
-ACROSS(prod_real, double, 1)
-ACROSS(sum_complex, double, 2)
-ACROSS(prod_complex, double, 2)
 
-/* By integer, real, complex; sum, product. */
-static const scan_loop along_loops[3][2] = {
-    {sum_int_along, prod_int_along},
-    {sum_real_along, prod_real_along},
-    {sum_complex_along, prod_complex_along},
+static void sum_int_along(carry *c, void *v, int64_t n)
+{
+    uint64_t *x = v, sum = c->bits[0];
+    for (int64_t i = 0; i < n; i++)
+        x[i] = sum += x[i];
+    c->bits[0] = sum;
+}
+
+static void sum_int_across(carry *c, void *v, int64_t n)
+{
+    uint64_t *x = v;
+    for (int64_t j = 0; j < n; j++)
+        x[j] = c->bits[j] += x[j];
+}
+
+static void prod_int_along(carry *c, void *v, int64_t n)
+{
+    uint64_t *x = v, product = c->bits[0];
+    for (int64_t i = 0; i < n; i++)
+        x[i] = product *= x[i];
+    c->bits[0] = product;
+}
+
+static void prod_int_across(carry *c, void *v, int64_t n)
+{
+    uint64_t *x = v;
+    for (int64_t j = 0; j < n; j++)
+        x[j] = c->bits[j] *= x[j];
+}
+
+static void sum_single_along(carry *c, void *v, int64_t n)
+{
+    double *x = v, sum = c->v[0];
+    for (int64_t i = 0; i < n; i++)
+        x[i] = sum += x[i];
+    c->v[0] = sum;
+}
+
+static void sum_double_along(carry *c, void *v, int64_t n)
+{
+    double *x = v, sum = c->v[0], error = c->error[0];
+    for (int64_t i = 0; i < n; i++)
+        x[i] = add(&sum, &error, x[i]);
+    c->v[0] = sum;
+    c->error[0] = error;
+}
+
+static void prod_real_along(carry *c, void *v, int64_t n)
+{
+    double *x = v, product = c->v[0];
+    for (int64_t i = 0; i < n; i++)
+        x[i] = product *= x[i];
+    c->v[0] = product;
+}
+
+static void sum_complex_along(carry *c, void *v, int64_t n)
+{
+    double *x = v;
+    for (int64_t i = 0; i < 2 * n; i++)
+        x[i] = sum_double(c, i % 2, x[i]);
+}
+
+static void sum_single_across(carry *c, void *v, int64_t n)
+{
+    double *x = v;
+    for (int64_t j = 0; j < n; j++)
+        x[j] = sum_single(c, j, x[j]);
+}
+
+static void sum_double_across(carry *c, void *v, int64_t n)
+{
+    double *x = v;
+    for (int64_t j = 0; j < n; j++)
+        x[j] = sum_double(c, j, x[j]);
+}
+
+static void sum_complex_across(carry *c, void *v, int64_t n)
+{
+    sum_double_across(c, v, 2 * n);
+}
+
+static void prod_real_across(carry *c, void *v, int64_t n)
+{
+    double *x = v;
+    for (int64_t j = 0; j < n; j++)
+        x[j] = prod_real(c, j, x[j]);
+}
+
+static void prod_complex(double *c, double *x)
+{
+    double re = c[0] * x[0] - c[1] * x[1], im = c[0] * x[1] + c[1] * x[0];
+    x[0] = c[0] = re;
+    x[1] = c[1] = im;
+}
+
+static void prod_complex_along(carry *c, void *v, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        prod_complex(c->v, (double *)v + 2 * i);
+}
+
+static void prod_complex_across(carry *c, void *v, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        prod_complex(c->v + 2 * j, (double *)v + 2 * j);
+}
+
+/* By what is computed in; sum, product. */
+enum { INTEGER, SINGLE, DOUBLE, COMPLEX };
+static const struct {
+    scan_loop along, across;
+} loops[4][2] = {
+    [INTEGER] = {{sum_int_along, sum_int_across}, {prod_int_along, prod_int_across}},
+    [SINGLE] = {{sum_single_along, sum_single_across}, {prod_real_along, prod_real_across}},
+    [DOUBLE] = {{sum_double_along, sum_double_across}, {prod_real_along, prod_real_across}},
+    [COMPLEX] = {{sum_complex_along, sum_complex_across}, {prod_complex_along, prod_complex_across}},
 };
-static const scan_loop across_loops[3][2] = {
-    {sum_int_across, prod_int_across},
-    {sum_real_across, prod_real_across},
-    {sum_complex_across, prod_complex_across},
-};
+
+static int kind_of(int32_t dtype)
+{
+    if (dtype >= NDP_C64)
+        return COMPLEX;
+    return dtype == NDP_F64 ? DOUBLE : dtype >= NDP_F16 ? SINGLE : INTEGER;
+}
+
+/* Nothing scanned yet, in the first n rows. */
+static void start(carry *c, int prod, int complex, int64_t n)
+{
+    for (int64_t j = 0; j < n * (complex + 1); j++) {
+        c->v[j] = !prod ? -0.0 : complex ? (double)(1 - j % 2) : 1;
+        c->error[j] = 0;
+    }
+    for (int64_t j = 0; j < n; j++)
+        c->bits[j] = (uint64_t)prod;
+}
 
 typedef struct {
     cpu_axes rows; /* operands: in, out, in bytes */
@@ -233,7 +325,7 @@ typedef struct {
     cpu_load load;
     scan_store store;
     scan_loop along, across;
-    carry start;
+    int prod, complex;
 } plan;
 
 static void plan_make(plan *p, const ndp_call *call)
@@ -255,10 +347,11 @@ static void plan_make(plan *p, const ndp_call *call)
     p->n = last < 0 ? 1 : in->shape[last];
     p->step[0] = last < 0 ? 0 : in->stride[last] * in_bytes;
     p->step[1] = last < 0 ? 0 : out->stride[last] * out_bytes;
-    int kind = in->dtype >= NDP_C64 ? 2 : in->dtype >= NDP_F16 ? 1 : 0;
-    p->along = along_loops[kind][prod];
-    p->across = across_loops[kind][prod];
-    p->start = prod ? (carry){{1, 0}, {0, 0}, 1} : (carry){{-0.0, -0.0}, {0, 0}, 0};
+    int kind = kind_of(in->dtype);
+    p->prod = prod;
+    p->complex = kind == COMPLEX;
+    p->along = loops[kind][prod].along;
+    p->across = loops[kind][prod].across;
     /* Rows side by side where they are closer to each other than their own elements are. */
     int64_t next = cpu_axes_inner(&p->rows, 0), own = p->step[0];
     int64_t inner = p->rows.extent[p->rows.n - 1];
@@ -270,10 +363,11 @@ static void scan_rows(void *ctx, int64_t begin, int64_t end)
 {
     const plan *p = ctx;
     double block[2 * BLOCK];
+    carry c;
     cpu_place row;
     cpu_place_seek(&row, &p->rows, begin);
     for (int64_t u = begin; u < end; u++, cpu_place_step(&row, 1)) {
-        carry c = p->start;
+        start(&c, p->prod, p->complex, 1);
         for (int64_t i = 0; i < p->n; i += BLOCK) {
             int64_t m = p->n - i < BLOCK ? p->n - i : BLOCK;
             p->load(block, p->in + row.offset[0] + i * p->step[0], p->step[0], m);
@@ -288,17 +382,16 @@ static void scan_tiles(void *ctx, int64_t begin, int64_t end)
     const plan *p = ctx;
     const cpu_axes *a = &p->rows;
     double line[2 * TILE];
-    carry c[TILE];
+    carry c;
     int64_t inner = a->extent[a->n - 1];
     for (int64_t u = begin; u < end; u++) {
         cpu_place row;
         cpu_place_seek(&row, a, u / p->tiles * inner + u % p->tiles * TILE);
         int64_t room = cpu_place_room(&row), m = room < TILE ? room : TILE;
-        for (int64_t j = 0; j < m; j++)
-            c[j] = p->start;
+        start(&c, p->prod, p->complex, m);
         for (int64_t i = 0; i < p->n; i++) {
             p->load(line, p->in + row.offset[0] + i * p->step[0], a->stride[0][a->n - 1], m);
-            p->across(c, line, m);
+            p->across(&c, line, m);
             p->store(p->out + row.offset[1] + i * p->step[1], a->stride[1][a->n - 1], line, m);
         }
     }
