@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * A CBLAS opened at run time, when NDOCK_CPU_BLAS asks for one.
  *
- * By default the own kernels serve: they are as fast, and give the same bits on any number of threads.
- * OpenBLAS does not (0.3.21: five shapes of six differ between one and two threads), and its thread
- * count is a setting of the whole process, which a plug-in must not change. So a BLAS keeps its own
- * threads and its own rounding, and is left alone where one thread was asked for, and in a forked
- * child. */
+ * By default the own kernels serve: they are as fast, and give the same bits on any number of
+ * threads. OpenBLAS does not (0.3.21: five shapes of six differ between one and two threads), and
+ * its thread count is a setting of the whole process, which a plug-in must not change. So a BLAS
+ * keeps its own threads and its own rounding, and is left alone where one thread was asked for, and
+ * in a forked child. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
@@ -16,8 +16,8 @@ typedef void (*sgemm_fn)(int, int, int, int, int, int, float, const void *, int,
                          float, void *, int);
 typedef void (*dgemm_fn)(int, int, int, int, int, int, double, const void *, int, const void *, int,
                          double, void *, int);
-typedef void (*zgemm_fn)(int, int, int, int, int, int, const void *, const void *, int, const void *,
-                         int, const void *, void *, int);
+typedef void (*zgemm_fn)(int, int, int, int, int, int, const void *, const void *, int,
+                         const void *, int, const void *, void *, int);
 static struct {
     const char *name;
     sgemm_fn s;
@@ -53,15 +53,17 @@ static void blas_init(void)
                                              "libmkl_rt.so.2",   "libmkl_rt.so", "libcblas.so.3",
                                              "libblas.so.3"};
     const char *wanted = "auto";
-    cpu_host->param(cpu_host->ctx, "BLAS", NDP_PARAM_TEXT,
-                    "matrix products by: auto or own (own kernels), any (the first BLAS found), or a "
-                    "CBLAS library's path or soname",
-                    &wanted);
+    cpu_host->param(
+        cpu_host->ctx, "BLAS", NDP_PARAM_TEXT,
+        "matrix products by: auto or own (own kernels), any (the first BLAS found), or a "
+        "CBLAS library's path or soname",
+        &wanted);
     if (!wanted || strcmp(wanted, "auto") == 0 || strcmp(wanted, "own") == 0)
         return;
     if (strcmp(wanted, "any") != 0)
         (void)blas_open(wanted);
-    for (size_t i = 0; strcmp(wanted, "any") == 0 && i < sizeof candidates / sizeof *candidates; i++)
+    for (size_t i = 0; strcmp(wanted, "any") == 0 && i < sizeof candidates / sizeof *candidates;
+         i++)
         if (blas_open(candidates[i]))
             break;
     if (!blas.name)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Matrix products: the kernel the core finds, and the run of a plan.
  *
- * Tiles of one large product share operands packed beforehand; tiles of small products pack their own.
- * Threads take tiles; a tile computes in a slot of the call's scratch memory, of which there are as
- * many as threads. */
+ * Tiles of one large product share operands packed beforehand; tiles of small products pack their
+ * own. Threads take tiles; a tile computes in a slot of the call's scratch memory, of which there
+ * are as many as threads. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,8 +23,8 @@ char *mm_at(const mm_plan *p, const mm_operand *x, int64_t item, int64_t row, in
 
 typedef void (*pack_fn)(const void *, int64_t, int64_t, int64_t, int64_t, void *);
 
-/* Pack w lanes by kc; strides lead to the next lane and along k. Another dtype is converted first, a
- * panel at a time. */
+/* Pack w lanes by kc; strides lead to the next lane and along k. Another dtype is converted first,
+ * a panel at a time. */
 static void pack(const mm_kernels *k, pack_fn fn, int64_t width, const char *src, int32_t dtype,
                  int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc, char *dst)
 {
@@ -49,8 +49,8 @@ static void pack(const mm_kernels *k, pack_fn fn, int64_t width, const char *src
 static void pack_a(const mm_plan *p, int64_t item, int64_t i, int64_t w, int64_t k, int64_t kc,
                    char *dst)
 {
-    pack(p->k, p->k->pack_a, p->k->rows, mm_at(p, &p->a, item, i, k), p->a.dtype, p->a.row, p->a.column,
-         w, kc, dst);
+    pack(p->k, p->k->pack_a, p->k->rows, mm_at(p, &p->a, item, i, k), p->a.dtype, p->a.row,
+         p->a.column, w, kc, dst);
 }
 
 static void pack_b(const mm_plan *p, int64_t item, int64_t j, int64_t w, int64_t k, int64_t kc,
@@ -66,8 +66,8 @@ typedef struct {
     char *shared, *slots;
     atomic_uchar *busy; /* a slot each */
     int32_t n_slots;
-    int64_t item, i0, j0, m, n;       /* shared operands: of this part */
-    int64_t tiles_m, tiles_n;         /* in it */
+    int64_t item, i0, j0, m, n;         /* shared operands: of this part */
+    int64_t tiles_m, tiles_n;           /* in it */
     int64_t lanes_a, lanes_b, groups_a; /* of a task of packing */
 } mm_run;
 
@@ -92,9 +92,8 @@ static void pack_shared(void *ctx, int64_t begin, int64_t end)
     }
 }
 
-
-void mm_finish(const mm_plan *p, int64_t item, int64_t i0, int64_t j0, int64_t m, int64_t n, char *sums,
-               char *row)
+void mm_finish(const mm_plan *p, int64_t item, int64_t i0, int64_t j0, int64_t m, int64_t n,
+               char *sums, char *row)
 {
     const mm_kernels *k = p->k;
     char *old = p->scale.f_beta != 0 ? row : NULL;
@@ -112,7 +111,8 @@ void mm_finish(const mm_plan *p, int64_t item, int64_t i0, int64_t j0, int64_t m
     }
 }
 
-/* One tile of the run's part: sums over all of k, in out itself where nothing else is to be done. */
+/* One tile of the run's part: sums over all of k, in out itself where nothing else is to be done.
+ */
 static void tile(const mm_run *r, int64_t item, int64_t i, int64_t j, char *slot)
 {
     const mm_plan *p = r->p;
@@ -202,7 +202,8 @@ static void run_separate(mm_run *r)
     r->n = p->n;
     r->tiles_m = (p->m + p->tile_m - 1) / p->tile_m;
     r->tiles_n = (p->n + p->tile_n - 1) / p->tile_n;
-    cpu_parallel(p->batch * r->tiles_m * r->tiles_n, (MM_TASK_WORK + work - 1) / work, run_tiles, r);
+    cpu_parallel(p->batch * r->tiles_m * r->tiles_n, (MM_TASK_WORK + work - 1) / work, run_tiles,
+                 r);
 }
 
 /* Bias and epilogue over tiles that BLAS has computed. */
@@ -291,7 +292,8 @@ static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
         if (!like->in[i].mem || !k->load[like->in[i].dtype])
             k = NULL;
     if (!k || cpu_dtype_size(out) < cpu_dtype_size(like->in[0].dtype)) {
-        snprintf(why, n, "matmul of dtype %d cannot store dtype %d", (int)like->in[0].dtype, (int)out);
+        snprintf(why, n, "matmul of dtype %d cannot store dtype %d", (int)like->in[0].dtype,
+                 (int)out);
         return NULL;
     }
     return &the_kernel;

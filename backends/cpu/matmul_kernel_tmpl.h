@@ -17,7 +17,8 @@
 #define MM_TRANSPOSE(square) (sizeof(MM_T) == 4 ? mm_transpose_4(square) : mm_transpose_2(square))
 
 /* MM_SQUARE lanes, stride apart, of kc scalars side by side, to kc groups of lanes, width apart. */
-static inline void MM_FN(transpose)(const MM_T *src, int64_t stride, int64_t kc, MM_T *dst, int width)
+static inline void MM_FN(transpose)(const MM_T *src, int64_t stride, int64_t kc, MM_T *dst,
+                                    int width)
 {
     int64_t k = 0;
     for (; k + MM_SQUARE <= kc; k += MM_SQUARE) {
@@ -33,9 +34,10 @@ static inline void MM_FN(transpose)(const MM_T *src, int64_t stride, int64_t kc,
             dst[k * width + i] = src[i * stride + k];
 }
 
-static inline __attribute__((always_inline)) void
-MM_FN(pack)(const MM_T *src, int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc, MM_T *dst,
-            const int width)
+static inline __attribute__((always_inline)) void MM_FN(pack)(const MM_T *src, int64_t stride_w,
+                                                              int64_t stride_k, int64_t w,
+                                                              int64_t kc, MM_T *dst,
+                                                              const int width)
 {
     const int64_t sw = stride_w * MM_PARTS, sk = stride_k * MM_PARTS;
     for (; w > 0; w -= width, src += width * sw, dst += width * kc * MM_PARTS) {
@@ -65,21 +67,22 @@ MM_FN(pack)(const MM_T *src, int64_t stride_w, int64_t stride_k, int64_t w, int6
     }
 }
 
-static void MM_FN(pack_a)(const void *src, int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc,
-                          void *dst)
+static void MM_FN(pack_a)(const void *src, int64_t stride_w, int64_t stride_k, int64_t w,
+                          int64_t kc, void *dst)
 {
     MM_FN(pack)(src, stride_w, stride_k, w, kc, dst, MM_ROWS);
 }
 
-static void MM_FN(pack_b)(const void *src, int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc,
-                          void *dst)
+static void MM_FN(pack_b)(const void *src, int64_t stride_w, int64_t stride_k, int64_t w,
+                          int64_t kc, void *dst)
 {
     MM_FN(pack)(src, stride_w, stride_k, w, kc, dst, MM_COLUMNS);
 }
 
 /* sums[row][part][column] of one pair of panels */
-static inline __attribute__((always_inline)) void
-MM_FN(micro)(int64_t kc, const MM_T *restrict a, const MM_T *restrict b, MM_T *restrict sums)
+static inline __attribute__((always_inline)) void MM_FN(micro)(int64_t kc, const MM_T *restrict a,
+                                                               const MM_T *restrict b,
+                                                               MM_T *restrict sums)
 {
     MM_V c[MM_ROWS][MM_PARTS][MM_VECTORS];
 #pragma GCC unroll 64
@@ -112,12 +115,14 @@ MM_FN(micro)(int64_t kc, const MM_T *restrict a, const MM_T *restrict b, MM_T *r
 #pragma GCC unroll 64
     for (int i = 0; i < MM_ROWS * MM_PARTS * MM_VECTORS; i++)
         memcpy(sums + i * MM_LANES,
-               &c[i / (MM_PARTS * MM_VECTORS)][i / MM_VECTORS % MM_PARTS][i % MM_VECTORS], MM_BYTES);
+               &c[i / (MM_PARTS * MM_VECTORS)][i / MM_VECTORS % MM_PARTS][i % MM_VECTORS],
+               MM_BYTES);
 }
 
 /* rows x columns of sums into c, or added to it. ldc counts scalars. */
-static inline __attribute__((always_inline)) void
-MM_FN(merge)(const MM_T *restrict sums, int rows, int columns, MM_T *restrict c, int64_t ldc, int add)
+static inline __attribute__((always_inline)) void MM_FN(merge)(const MM_T *restrict sums, int rows,
+                                                               int columns, MM_T *restrict c,
+                                                               int64_t ldc, int add)
 {
     for (int i = 0; i < rows; i++, c += ldc, sums += MM_COLUMNS * MM_PARTS)
         for (int p = 0; p < MM_PARTS; p++)

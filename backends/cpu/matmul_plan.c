@@ -8,8 +8,8 @@
 
 #define MM_FEW_ROWS 8
 #define MM_FEW_ROWS_FROM (32 << 10) /* elements of b */
-#define MM_SHARE_FROM (4 << 20)     /* multiply-adds of a product whose packed operands are shared */
-#define MM_SHARE_BYTES (64 << 20)   /* most memory for them */
+#define MM_SHARE_FROM (4 << 20)   /* multiply-adds of a product whose packed operands are shared */
+#define MM_SHARE_BYTES (64 << 20) /* most memory for them */
 
 /* Kernels for sums of a's products stored in out's dtype, or NULL. */
 const mm_kernels *mm_kernels_for(int32_t dtype, int32_t out_dtype)
@@ -169,7 +169,8 @@ static void plan_few_rows(mm_plan *p)
         p->tile_n = 64;
         p->kc = 16384 / p->k->element / p->m / MM_DOT_BYTES * MM_DOT_BYTES;
     } else
-        while (p->n / p->tile_n * p->batch < 16 && p->tile_n * p->k->element > (p->m == 1 ? 8192 : 4096))
+        while (p->n / p->tile_n * p->batch < 16 &&
+               p->tile_n * p->k->element > (p->m == 1 ? 8192 : 4096))
             p->tile_n /= 2;
 }
 
@@ -177,9 +178,9 @@ static void plan_few_rows(mm_plan *p)
 static ew_loop epilogue_loop(const mm_kernels *k, int32_t epilogue)
 {
     static const int32_t ops[] = {
-        [NDP_EPILOGUE_NONE] = NDP_OP_NONE,           [NDP_EPILOGUE_RELU] = NDP_OP_relu,
-        [NDP_EPILOGUE_GELU] = NDP_OP_gelu,           [NDP_EPILOGUE_GELU_TANH] = NDP_OP_gelu_tanh,
-        [NDP_EPILOGUE_SIGMOID] = NDP_OP_sigmoid,     [NDP_EPILOGUE_SILU] = NDP_OP_silu,
+        [NDP_EPILOGUE_NONE] = NDP_OP_NONE,       [NDP_EPILOGUE_RELU] = NDP_OP_relu,
+        [NDP_EPILOGUE_GELU] = NDP_OP_gelu,       [NDP_EPILOGUE_GELU_TANH] = NDP_OP_gelu_tanh,
+        [NDP_EPILOGUE_SIGMOID] = NDP_OP_sigmoid, [NDP_EPILOGUE_SILU] = NDP_OP_silu,
         [NDP_EPILOGUE_TANH] = NDP_OP_tanh,
     };
     if (epilogue <= NDP_EPILOGUE_NONE || epilogue >= (int32_t)(sizeof ops / sizeof *ops) ||

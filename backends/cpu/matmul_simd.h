@@ -52,14 +52,32 @@ typedef uint64_t mm_v_u64 __attribute__((vector_size(MM_BYTES)));
 #define MM_REP_64(x) MM_REP2(x)
 #endif
 
-static inline mm_v_f32 mm_set_f32(float x) { return (mm_v_f32){MM_REP_32(x)}; }
-static inline mm_v_f64 mm_set_f64(double x) { return (mm_v_f64){MM_REP_64(x)}; }
-static inline mm_v_u32 mm_set_u32(uint32_t x) { return (mm_v_u32){MM_REP_32(x)}; }
-static inline mm_v_u64 mm_set_u64(uint64_t x) { return (mm_v_u64){MM_REP_64(x)}; }
+static inline mm_v_f32 mm_set_f32(float x)
+{
+    return (mm_v_f32){MM_REP_32(x)};
+}
+static inline mm_v_f64 mm_set_f64(double x)
+{
+    return (mm_v_f64){MM_REP_64(x)};
+}
+static inline mm_v_u32 mm_set_u32(uint32_t x)
+{
+    return (mm_v_u32){MM_REP_32(x)};
+}
+static inline mm_v_u64 mm_set_u64(uint64_t x)
+{
+    return (mm_v_u64){MM_REP_64(x)};
+}
 
 /* a*b + c, and -a*b + c */
-static inline mm_v_u32 mm_fma_u32(mm_v_u32 a, mm_v_u32 b, mm_v_u32 c) { return a * b + c; }
-static inline mm_v_u64 mm_fma_u64(mm_v_u64 a, mm_v_u64 b, mm_v_u64 c) { return a * b + c; }
+static inline mm_v_u32 mm_fma_u32(mm_v_u32 a, mm_v_u32 b, mm_v_u32 c)
+{
+    return a * b + c;
+}
+static inline mm_v_u64 mm_fma_u64(mm_v_u64 a, mm_v_u64 b, mm_v_u64 c)
+{
+    return a * b + c;
+}
 #if CPU_ISA_LEVEL == 2
 static inline mm_v_f32 mm_fma_f32(mm_v_f32 a, mm_v_f32 b, mm_v_f32 c)
 {

@@ -51,8 +51,9 @@ void mm_dot_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *slo
                 b = slot + p->slot_b;
                 ldb = kc;
             }
-            k->dot(p->m, columns, kc, slot + p->slot_a, b, ldb, slot + p->slot_chain + i * sums_bytes,
-                   d == 0, d + kc == p->depth ? totals : NULL, p->pitch);
+            k->dot(p->m, columns, kc, slot + p->slot_a, b, ldb,
+                   slot + p->slot_chain + i * sums_bytes, d == 0,
+                   d + kc == p->depth ? totals : NULL, p->pitch);
         }
     }
     mm_finish(p, item, 0, j, p->m, n, slot + p->slot_sums, slot + p->slot_row);

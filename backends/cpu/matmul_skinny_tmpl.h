@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Kernels for products with few rows, which read b once and in place: packing it would cost more than
- * the product. The includer defines MM_NAME, MM_SCALAR and MM_T as for
- * matmul_kernel_tmpl.h; complex products do without these kernels. */
+ * Kernels for products with few rows, which read b once and in place: packing it would cost more
+ * than the product. The includer defines MM_NAME, MM_SCALAR and MM_T as for matmul_kernel_tmpl.h;
+ * complex products do without these kernels. */
 #define MM_FN(name) CPU_CAT(mm_##name, MM_NAME)
 #define MM_V CPU_CAT(mm_v, MM_SCALAR)
 #define MM_SET CPU_CAT(mm_set, MM_SCALAR)
@@ -9,14 +9,16 @@
 #define MM_LANES ((int)(MM_BYTES / sizeof(MM_T)))
 #define MM_DOT_LANES ((int)(MM_DOT_BYTES / sizeof(MM_T)))
 #define MM_DOT_VECTORS (MM_DOT_BYTES / MM_BYTES)
-#define MM_DEEP 4 /* rows of b at a time */
+#define MM_DEEP 4   /* rows of b at a time */
 #define MM_DEEPER 8 /* for one row */
-#define MM_WIDE 2 /* vectors across at a time */
+#define MM_WIDE 2   /* vectors across at a time */
 
 /* wide vectors of each of m rows, over deep rows of b. */
-static inline __attribute__((always_inline)) void
-MM_FN(sweep_step)(int64_t m, int deep, const MM_T *a, int64_t lda, const MM_T *b, int64_t ldb, MM_T *c,
-                  int64_t ldc, int first, const int wide)
+static inline __attribute__((always_inline)) void MM_FN(sweep_step)(int64_t m, int deep,
+                                                                    const MM_T *a, int64_t lda,
+                                                                    const MM_T *b, int64_t ldb,
+                                                                    MM_T *c, int64_t ldc, int first,
+                                                                    const int wide)
 {
     MM_V x[MM_DEEP][MM_WIDE];
 #pragma GCC unroll 4
@@ -45,10 +47,12 @@ MM_FN(sweep_step)(int64_t m, int deep, const MM_T *a, int64_t lda, const MM_T *b
     }
 }
 
-/* Rows of b from k on, deep of them, over all n columns. The last columns go through a padded copy. */
-static inline __attribute__((always_inline)) void
-MM_FN(sweep_rows)(int64_t m, int64_t n, int deep, const MM_T *a, const MM_T *b, int64_t ldb, MM_T *c,
-                  int64_t ldc, int first)
+/* Rows of b from k on, deep of them, over all n columns. The last columns go through a padded copy.
+ */
+static inline __attribute__((always_inline)) void MM_FN(sweep_rows)(int64_t m, int64_t n, int deep,
+                                                                    const MM_T *a, const MM_T *b,
+                                                                    int64_t ldb, MM_T *c,
+                                                                    int64_t ldc, int first)
 {
     int64_t j = 0;
     for (; j + MM_WIDE * MM_LANES <= n; j += MM_WIDE * MM_LANES) {
@@ -67,8 +71,10 @@ MM_FN(sweep_rows)(int64_t m, int64_t n, int deep, const MM_T *a, const MM_T *b, 
 }
 
 /* As sweep_rows for one row of c, with the factors kept in registers. */
-static inline __attribute__((always_inline)) int64_t
-MM_FN(sweep_one)(int64_t n, const int deep, const MM_T *a, const MM_T *b, int64_t ldb, MM_T *c, int first)
+static inline __attribute__((always_inline)) int64_t MM_FN(sweep_one)(int64_t n, const int deep,
+                                                                      const MM_T *a, const MM_T *b,
+                                                                      int64_t ldb, MM_T *c,
+                                                                      int first)
 {
     MM_V f[MM_DEEPER];
     int64_t j = 0;
@@ -100,16 +106,17 @@ MM_FN(sweep_one)(int64_t n, const int deep, const MM_T *a, const MM_T *b, int64_
 
 /* c (m, n) continues, or starts, the chains of a (kc, m) dense and b (kc, n) of unit column stride.
  * Rows of c have room up to a whole vector. */
-static void MM_FN(sweep)(int64_t m, int64_t n, int64_t kc, const void *a_, const void *b_, int64_t ldb,
-                         void *c, int64_t ldc, int first)
+static void MM_FN(sweep)(int64_t m, int64_t n, int64_t kc, const void *a_, const void *b_,
+                         int64_t ldb, void *c, int64_t ldc, int first)
 {
     const MM_T *a = a_, *b = b_;
     int64_t k = 0;
     for (; m == 1 && k + MM_DEEPER <= kc; k += MM_DEEPER) {
         int64_t j = MM_FN(sweep_one)(n, MM_DEEPER, a + k, b + k * ldb, ldb, c, first && k == 0);
         for (int d = 0; j < n && d < MM_DEEPER; d++)
-            MM_FN(sweep_rows)(1, n - j, 1, a + k + d, b + (k + d) * ldb + j, ldb, (MM_T *)c + j, ldc,
-                              first && k + d == 0);
+            MM_FN(sweep_rows)
+            (1, n - j, 1, a + k + d, b + (k + d) * ldb + j, ldb, (MM_T *)c + j, ldc,
+             first && k + d == 0);
     }
     for (; k + MM_DEEP <= kc; k += MM_DEEP)
         MM_FN(sweep_rows)(m, n, MM_DEEP, a + k * m, b + k * ldb, ldb, c, ldc, first && k == 0);
@@ -117,11 +124,12 @@ static void MM_FN(sweep)(int64_t m, int64_t n, int64_t kc, const void *a_, const
         MM_FN(sweep_rows)(m, n, 1, a + k * m, b + k * ldb, ldb, c, ldc, first && k == 0);
 }
 
-/* The inner products of rows rows of a and columns columns of b, over kc; all of unit stride along k.
- * Lane l of a sum is the chain over k = l, l + MM_DOT_LANES, ... whatever the width of vectors. */
-static inline __attribute__((always_inline)) void
-MM_FN(dot_block)(const int rows, const int columns, int64_t kc, const MM_T *a, int64_t lda,
-                 const MM_T *b, int64_t ldb, MM_T *sums, int64_t column_sums, int first)
+/* The inner products of rows rows of a and columns columns of b, over kc; all of unit stride along
+ * k. Lane l of a sum is the chain over k = l, l + MM_DOT_LANES, ... whatever the width of vectors.
+ */
+static inline __attribute__((always_inline)) void MM_FN(dot_block)(
+    const int rows, const int columns, int64_t kc, const MM_T *a, int64_t lda, const MM_T *b,
+    int64_t ldb, MM_T *sums, int64_t column_sums, int first)
 {
     MM_V s[2][4][MM_DOT_VECTORS], x[MM_DOT_VECTORS], y;
 #pragma GCC unroll 8
@@ -160,15 +168,16 @@ MM_FN(dot_block)(const int rows, const int columns, int64_t kc, const MM_T *a, i
 }
 
 /* The rest of k, fewer than MM_DOT_LANES, through a padded copy. */
-static void MM_FN(dot_rest)(int64_t m, int64_t n, int64_t kc, const MM_T *a, int64_t lda, const MM_T *b,
-                            int64_t ldb, MM_T *sums)
+static void MM_FN(dot_rest)(int64_t m, int64_t n, int64_t kc, const MM_T *a, int64_t lda,
+                            const MM_T *b, int64_t ldb, MM_T *sums)
 {
     MM_T x[MM_DOT_LANES] = {0}, y[MM_DOT_LANES] = {0};
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < m; i++) {
             memcpy(x, a + i * lda, (size_t)kc * sizeof *x);
             memcpy(y, b + j * ldb, (size_t)kc * sizeof *y);
-            MM_FN(dot_block)(1, 1, MM_DOT_LANES, x, 0, y, 0, sums + (j * m + i) * MM_DOT_LANES, 0, 0);
+            MM_FN(dot_block)
+            (1, 1, MM_DOT_LANES, x, 0, y, 0, sums + (j * m + i) * MM_DOT_LANES, 0, 0);
         }
 }
 
@@ -183,8 +192,8 @@ static inline MM_T MM_FN(dot_total)(const MM_T *sums)
     return lanes[0];
 }
 
-static void MM_FN(dot)(int64_t m, int64_t n, int64_t kc, const void *a_, const void *b_, int64_t ldb,
-                       void *sums_, int first, void *c_, int64_t ldc)
+static void MM_FN(dot)(int64_t m, int64_t n, int64_t kc, const void *a_, const void *b_,
+                       int64_t ldb, void *sums_, int first, void *c_, int64_t ldc)
 {
     const MM_T *a = a_, *b = b_;
     MM_T *sums = sums_, *c = c_;
@@ -195,16 +204,18 @@ static void MM_FN(dot)(int64_t m, int64_t n, int64_t kc, const void *a_, const v
         int64_t i = 0;
         for (; i + 2 <= m; i += 2)
             for (int h = 0; h < 4; h += 2)
-                MM_FN(dot_block)(2, 2, whole, a + i * kc, kc, bj + h * ldb, ldb,
-                                 sums + (j + h) * step + i * MM_DOT_LANES, step, first);
+                MM_FN(dot_block)
+                (2, 2, whole, a + i * kc, kc, bj + h * ldb, ldb,
+                 sums + (j + h) * step + i * MM_DOT_LANES, step, first);
         if (i < m)
-            MM_FN(dot_block)(1, 4, whole, a + i * kc, kc, bj, ldb, sums + j * step + i * MM_DOT_LANES,
-                             step, first);
+            MM_FN(dot_block)
+            (1, 4, whole, a + i * kc, kc, bj, ldb, sums + j * step + i * MM_DOT_LANES, step, first);
     }
     for (; j < n; j++)
         for (int64_t i = 0; i < m; i++)
-            MM_FN(dot_block)(1, 1, whole, a + i * kc, kc, b + j * ldb, ldb,
-                             sums + j * step + i * MM_DOT_LANES, step, first);
+            MM_FN(dot_block)
+            (1, 1, whole, a + i * kc, kc, b + j * ldb, ldb, sums + j * step + i * MM_DOT_LANES,
+             step, first);
     if (whole < kc)
         MM_FN(dot_rest)(m, n, kc - whole, a + whole, kc, b + whole, ldb, sums);
     for (int64_t i = 0; c && i < m; i++)
