@@ -14,3 +14,10 @@ TESTS += %reldir%/conform.t
 check-long: %reldir%/conform.t
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(test_plugin_path)' ./%reldir%/conform.t --count 10000
 .PHONY: check-long
+
+# The same bits for every thread count and SIMD level.
+check_PROGRAMS += %reldir%/bits
+TESTS += %reldir%/bits.sh
+EXTRA_DIST += %reldir%/bits.sh
+%canon_reldir%_bits_SOURCES = %reldir%/bits.c
+%canon_reldir%_bits_LDADD = $(test_ldadd)

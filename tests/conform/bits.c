@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Prints a hash of the bits of one result per line; bits.sh compares runs with other threads and
+ * SIMD levels. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <ndock/ndock.h>
+
+static int failed;
+
+static void need(nd_status status, const char *what)
+{
+    if (status != ND_OK) {
+        printf("%s failed: %s\n", what, nd_last_error()->message);
+        failed = 1;
+    }
+}
+
+/* FNV-1a, 64 bits. Gives r back. */
+static void print_hash(const char *name, nd_array *r)
+{
+    size_t n = r ? (size_t)nd_size(r) * nd_dtype_size(nd_dtype_of(r)) : 0;
+    unsigned char *data = malloc(n + 1);
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    if (r && data) {
+        need(nd_to_host(r, data, n), name);
+        for (size_t i = 0; i < n; i++)
+            h = (h ^ data[i]) * UINT64_C(0x100000001b3);
+        printf("%s %016llx\n", name, (unsigned long long)h);
+    }
+    free(data);
+    nd_release(r);
+}
+
+/* Values in (-scale, scale), the same everywhere. */
+static nd_array *values(nd_dtype dtype, int ndim, const int64_t *shape, double scale, uint64_t seed)
+{
+    int64_t n = 1;
+    nd_layout layout = {.size = sizeof layout, .dtype = ND_F64, .ndim = ndim, .shape = shape};
+    nd_array *wide = NULL, *a = NULL;
+    for (int d = 0; d < ndim; d++)
+        n *= shape[d];
+    double *v = malloc((size_t)n * sizeof *v);
+    for (int64_t i = 0; v && i < n; i++) {
+        uint64_t x = (seed << 40) + (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15);
+        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+        v[i] = scale * ((double)(x >> 11) * 0x1p-52 - 1);
+    }
+    need(nd_from_host(&layout, v, NULL, &wide), "from_host");
+    need(nd_astype(wide, dtype, &a), "astype");
+    nd_release(wide);
+    free(v);
+    return a;
+}
+
+static void elementwise(nd_dtype dtype)
+{
+    const int64_t shape[1] = {1000000};
+    nd_array *a = values(dtype, 1, shape, 9, 1), *b = values(dtype, 1, shape, 9, 2);
+    nd_array *r = NULL, *positive = NULL;
+    char name[64];
+    need(nd_abs(a, &positive), "abs");
+    static const struct { const char *name; nd_status (*run)(const nd_array *, nd_array **); } ops[] = {
+        {"exp", nd_exp}, {"tanh", nd_tanh}, {"sin", nd_sin}, {"erf", nd_erf}, {"gelu", nd_gelu}};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        snprintf(name, sizeof name, "%s:%s", ops[i].name, nd_dtype_name(dtype));
+        need(ops[i].run(a, &r), name);
+        print_hash(name, r);
+    }
+    snprintf(name, sizeof name, "pow:%s", nd_dtype_name(dtype));
+    need(nd_pow(positive, b, &r), name);
+    print_hash(name, r);
+    snprintf(name, sizeof name, "add:%s", nd_dtype_name(dtype));
+    need(nd_add(a, b, &r), name);
+    print_hash(name, r);
+    nd_release(a);
+    nd_release(b);
+    nd_release(positive);
+}
+
+static void reductions(nd_dtype dtype)
+{
+    static const struct {
+        const char *name;
+        nd_status (*run)(const nd_array *, const nd_reduce_opts *, nd_array **);
+    } ops[] = {{"sum", nd_sum}, {"mean", nd_mean}, {"var", nd_var}, {"logsumexp", nd_logsumexp},
+               {"prod", nd_prod}};
+    const int64_t shape[2] = {1000, 1003};
+    nd_array *a = values(dtype, 2, shape, 2, 3), *r = NULL;
+    char name[64];
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        for (int32_t axis = 0; axis < 3; axis++) {
+            nd_reduce_opts o = {.size = sizeof o, .axes = axis < 2 ? &axis : NULL, .naxes = 1};
+            snprintf(name, sizeof name, "%s:%s:axis%d", ops[i].name, nd_dtype_name(dtype), axis);
+            need(ops[i].run(a, &o, &r), name);
+            print_hash(name, r);
+        }
+    for (int32_t axis = 0; axis < 2; axis++) {
+        nd_scan_opts o = {.size = sizeof o, .axis = axis};
+        snprintf(name, sizeof name, "cumulative_sum:%s:axis%d", nd_dtype_name(dtype), axis);
+        need(nd_cumulative_sum(a, &o, &r), name);
+        print_hash(name, r);
+        nd_norm_opts n = {.size = sizeof n, .axes = &axis, .naxes = 1, .eps = -1};
+        snprintf(name, sizeof name, "softmax:%s:axis%d", nd_dtype_name(dtype), axis);
+        need(nd_softmax(a, &n, &r), name);
+        print_hash(name, r);
+        snprintf(name, sizeof name, "layer_norm:%s:axis%d", nd_dtype_name(dtype), axis);
+        need(nd_layer_norm(a, NULL, NULL, &n, &r), name);
+        print_hash(name, r);
+    }
+    snprintf(name, sizeof name, "sort:%s", nd_dtype_name(dtype));
+    need(nd_sort(a, NULL, &r), name);
+    print_hash(name, r);
+    nd_release(a);
+}
+
+/* m x k by k x n; turned: of transposed views. */
+static void product(nd_dtype dtype, int64_t m, int64_t k, int64_t n, int turned)
+{
+    const int64_t left[2] = {turned ? k : m, turned ? m : k}, right[2] = {k, n};
+    nd_array *a = values(dtype, 2, left, 5, 4), *b = values(dtype, 2, right, 5, 5), *t = NULL, *r = NULL;
+    char name[64];
+    snprintf(name, sizeof name, "matmul:%s:%s%dx%dx%d", nd_dtype_name(dtype), turned ? "turned:" : "",
+             (int)m, (int)k, (int)n);
+    if (turned)
+        need(nd_matrix_transpose(a, &t), "transpose");
+    need(nd_matmul(turned ? t : a, b, NULL, &r), name);
+    print_hash(name, r);
+    nd_release(a);
+    nd_release(b);
+    nd_release(t);
+}
+
+int main(void)
+{
+    static const nd_dtype products[] = {ND_F32, ND_F64, ND_F16, ND_I32, ND_C64};
+    const int64_t shape[2] = {1000, 1003};
+    const nd_random_key key = {.key = 7};
+    nd_array *r = NULL;
+    elementwise(ND_F32);
+    elementwise(ND_F64);
+    reductions(ND_F32);
+    reductions(ND_F64);
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+        product(products[i], 130, 257, 65, 0);
+        product(products[i], 170, 160, 160, 0);
+    }
+    product(ND_F32, 128, 784, 128, 0); /* a training step on images of 28 x 28 */
+    product(ND_F32, 128, 128, 10, 0);
+    product(ND_F32, 784, 128, 128, 1);
+    product(ND_F32, 1, 784, 512, 0);
+    need(nd_random_normal(NULL, ND_F32, 2, shape, &key, 0, 1, &r), "random_normal");
+    print_hash("random_normal:f32", r);
+    need(nd_random_normal(NULL, ND_F64, 2, shape, &key, 0, 1, &r), "random_normal");
+    print_hash("random_normal:f64", r);
+    return failed;
+}
