@@ -381,7 +381,7 @@ nd_status nd_scatter(const nd_array *a, const nd_array *indices, const nd_array 
 
 nd_status nd_index_add_into(const nd_array *indices, const nd_array *src, int axis, const nd_array *dst)
 {
-    nd_array *wide = NULL, *column = NULL;
+    nd_array *idx = NULL, *wide = NULL, *column = NULL;
     int64_t shape[ND_MAX_NDIM], column_shape[ND_MAX_NDIM];
     nd_status status;
     int at;
@@ -394,10 +394,12 @@ nd_status nd_index_add_into(const nd_array *indices, const nd_array *src, int ax
         shape[d] = d == at ? indices->shape[0] : dst->shape[d];
         column_shape[d] = d == at ? indices->shape[0] : 1;
     }
-    ND_GOTO_IF(done, nd_reshape_copy(indices, dst->ndim, column_shape, &column));
+    ND_GOTO_IF(done, as_indices("index_add", indices, 0, &idx)); /* before they are stretched */
+    ND_GOTO_IF(done, nd_reshape_copy(idx, dst->ndim, column_shape, &column));
     ND_GOTO_IF(done, nd_broadcast_to(column, dst->ndim, shape, &wide));
     ND_GOTO_IF(done, nd_scatter_into(wide, src, at, ND_SCATTER_ADD, dst));
 done:
+    nd_release(idx);
     nd_release(wide);
     nd_release(column);
     return status;

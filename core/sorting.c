@@ -134,6 +134,8 @@ nd_status nd_searchsorted(const nd_array *sorted, const nd_array *values, int ri
     ND_RETURN_IF(nd_promote(sorted->dtype, values->dtype, &common));
     ND_RETURN_IF(nd__op_domain(info, common, &common));
     if (sorter)
+        ND_RETURN_IF(nd__check_shape_is(info->name, sorter, 1, sorted->shape, 3));
+    if (sorter)
         ND_GOTO_IF(done, nd_take(sorted, sorter, 0, &ordered));
     ND_GOTO_IF(done, nd__cast(ordered ? ordered : sorted, common, &haystack));
     ND_GOTO_IF(done, nd__cast(values, common, &needles));
