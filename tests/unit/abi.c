@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The ABI lock: offsets and sizes of every public struct and values of every constant, compared
+ * with tests/data/abi-0.lst. `abi.t --print` prints the list; new lines go to the end of that file.
+ */
+#include <ndock/ndock.h>
+#include <ndock/plugin.h>
+#include "tests/tap.h"
+
+typedef struct {
+    const char *owner, *field; /* field NULL: a constant */
+    int64_t value, size;
+} row;
+
+#define CONSTANT(name) {#name, NULL, name, 0},
+#define FIELD(type, field) {#type, #field, offsetof(type, field), sizeof(((type *)0)->field)},
+/* Of structs without a size field: they can never grow. */
+#define FROZEN(type) {#type, "sizeof", sizeof(type), 0},
+
+static const row rows[] = {
+#include "tests/unit/abi_rows.inc"
+};
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+static void row_key(const row *r, char *buf, size_t n)
+{
+    snprintf(buf, n, "%s%s%s", r->owner, r->field ? "." : "", r->field ? r->field : "");
+}
+
+static void row_text(const row *r, char *buf, size_t n)
+{
+    char key[128];
+    row_key(r, key, sizeof key);
+    if (r->field && r->size)
+        snprintf(buf, n, "%s %lld %lld", key, (long long)r->value, (long long)r->size);
+    else
+        snprintf(buf, n, "%s %lld", key, (long long)r->value);
+}
+
+static int find_row(const char *line)
+{
+    char key[128];
+    for (int i = 0; i < ROWS; i++) {
+        row_key(&rows[i], key, sizeof key);
+        size_t n = strlen(key);
+        if (strncmp(line, key, n) == 0 && line[n] == ' ')
+            return i;
+    }
+    return -1;
+}
+
+static int compare(FILE *list, char *seen)
+{
+    char line[256], now[256];
+    int lines = 0;
+    while (fgets(line, sizeof line, list)) {
+        line[strcspn(line, "\n")] = 0;
+        if (line[0] == '#')
+            continue;
+        int i = find_row(line);
+        if (i < 0) {
+            ok(0, "\"%s\" is still there", line);
+            continue;
+        }
+        row_text(&rows[i], now, sizeof now);
+        if (seen[i]++)
+            ok(0, "\"%s\" is listed once", line);
+        if (strcmp(line, now) != 0)
+            ok(0, "frozen \"%s\" is now \"%s\"", line, now);
+        lines++;
+    }
+    return lines;
+}
+
+static void locked(void)
+{
+    static char seen[ROWS];
+    char path[1024], now[256];
+    const char *srcdir = getenv("srcdir");
+    snprintf(path, sizeof path, "%s/tests/data/abi-0.lst", srcdir ? srcdir : ".");
+    FILE *list = fopen(path, "r");
+    int before = tap_failures;
+    if (!ok(list != NULL, "%s is readable", path))
+        return;
+    int lines = compare(list, seen);
+    fclose(list);
+    for (int i = 0; i < ROWS; i++) {
+        row_text(&rows[i], now, sizeof now);
+        if (!seen[i])
+            ok(0, "new \"%s\" is listed (append it to tests/data/abi-0.lst)", now);
+    }
+    ok(tap_failures == before, "%d lines of the list hold", lines);
+}
+
+/* The two headers number alike, or a plug-in would answer for the wrong op. */
+static void agrees(void)
+{
+    int same = 1;
+#define ND_STATUS(name, value, text, python) same &= (int)ND_ERR_##name == (int)NDP_ERR_##name;
+#include <ndock/status.def>
+    ok(same, "status codes of ndock.h and plugin.h are the same");
+    same = (int)ND_DTYPE_END == (int)NDP_DTYPE_END;
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
+    same &= (int)ND_##NAME == (int)NDP_##NAME;
+#include <ndock/dtype.def>
+    ok(same, "dtypes of ndock.h and plugin.h are the same");
+    same = (int)ND_OP_RUNTIME == (int)NDP_OP_RUNTIME && (int)ND_OP_END == (int)NDP_OP_END;
+#define ND_OP(name, CLASS, DOMAIN, RESULT, ulp, doc) \
+    same &= (int)ND_OP_##name == (int)NDP_OP_##name;
+#include <ndock/op.def>
+    ok(same, "ops of ndock.h and plugin.h are the same");
+    same = (int)ND_CLASS_END == (int)NDP_CLASS_END;
+#define ND_OP_CLASS(NAME, id, doc) same &= (int)ND_CLASS_##NAME == (int)NDP_CLASS_##NAME;
+#include <ndock/opclass.def>
+    ok(same, "op classes of ndock.h and plugin.h are the same");
+    is_int(sizeof(nd_scalar), sizeof(ndp_scalar), "scalars of both are of one size");
+}
+
+int main(int argc, char **argv)
+{
+    static const tap_case cases[] = {{"locked", locked}, {"agrees", agrees}};
+    char text[256];
+    if (argc > 1 && strcmp(argv[1], "--print") == 0) {
+        for (int i = 0; i < ROWS; i++) {
+            row_text(&rows[i], text, sizeof text);
+            puts(text);
+        }
+        return 0;
+    }
+    if (sizeof(void *) != 8) {
+        puts("1..0 # SKIP the list is for 64-bit pointers");
+        return 0;
+    }
+    return tap_main(argc, argv, cases, 2);
+}
