@@ -183,7 +183,8 @@ static bool expect_var(nd_op op, expectation *e, const cell *in, int64_t n)
     e->tolerance = op_ulp(op, e->compute) * 1.01L * cell_ulp(e->result, want) +
                    (op == ND_OP_std ? noise : noise * noise);
     bool finite = isfinite(largest), tiny = largest < sqrtl(cell_ulp(range_of(e->compute), 0)) * 1e20L;
-    return !finite || ((largest == 0 || !tiny) && squares < cell_max(range_of(e->compute)) / 4);
+    long double most = cell_max(range_of(e->compute)) / 4;
+    return !finite || ((largest == 0 || !tiny) && squares < most && largest * n < most);
 }
 
 static bool expect_logsumexp(nd_op op, expectation *e, const cell *in, int64_t n)
