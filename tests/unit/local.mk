@@ -19,3 +19,11 @@ EXTRA_DIST += tests/data/complex_golden.inc tests/data/complex_golden.py
 %canon_reldir%_complex_formulas_t_SOURCES = %reldir%/complex_formulas.c
 %canon_reldir%_complex_formulas_t_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
 %canon_reldir%_complex_formulas_t_LDADD = -lm
+
+# Threads and forks.
+check_PROGRAMS += %reldir%/fork.t %reldir%/threads.t
+TESTS += %reldir%/fork.t %reldir%/threads.t
+%canon_reldir%_fork_t_SOURCES = %reldir%/fork.c
+%canon_reldir%_fork_t_LDADD = $(test_ldadd)
+%canon_reldir%_threads_t_SOURCES = %reldir%/threads.c
+%canon_reldir%_threads_t_LDADD = $(test_ldadd) -lpthread
