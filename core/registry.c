@@ -33,29 +33,41 @@ static void before_fork(void)
         }
 }
 
-static void after_fork(void)
-{
-    for (nd_plugin_slot *s = slots; s; s = s->next)
-        for (nd_device *d = s->devices; d; d = d->next) {
-            pthread_mutex_unlock(&d->memory_lock);
-            pthread_mutex_unlock(&d->kernel_lock);
-        }
-    unlock_registry();
-}
-
-static void after_fork_in_child(void)
-{
-    after_fork();
-    atomic_store(&forked_child, true);
-}
-
-static void registry_init(void)
+static void init_lock(void)
 {
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);
     pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&registry_lock, &attr);
     pthread_mutexattr_destroy(&attr);
+}
+
+static void unlock_devices(void)
+{
+    for (nd_plugin_slot *s = slots; s; s = s->next)
+        for (nd_device *d = s->devices; d; d = d->next) {
+            pthread_mutex_unlock(&d->memory_lock);
+            pthread_mutex_unlock(&d->kernel_lock);
+        }
+}
+
+static void after_fork(void)
+{
+    unlock_devices();
+    unlock_registry();
+}
+
+/* A recursive lock belongs to a thread of the parent, so that the child cannot give it back: it gets a new one. */
+static void after_fork_in_child(void)
+{
+    unlock_devices();
+    init_lock();
+    atomic_store(&forked_child, true);
+}
+
+static void registry_init(void)
+{
+    init_lock();
     (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
