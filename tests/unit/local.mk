@@ -20,13 +20,12 @@ EXTRA_DIST += tests/data/complex_golden.inc tests/data/complex_golden.py
 %canon_reldir%_complex_formulas_t_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
 %canon_reldir%_complex_formulas_t_LDADD = -lm
 
-<<<<<<< HEAD
 # The promises to programs and plug-ins: the binary interface, and the symbols.
 check_PROGRAMS += %reldir%/abi.t
 TESTS += %reldir%/abi.t %reldir%/symbols.sh
 EXTRA_DIST += %reldir%/symbols.sh tests/data/abi-0.lst
 %canon_reldir%_abi_t_SOURCES = %reldir%/abi.c %reldir%/abi_rows.inc
-=======
+
 # Threads and forks.
 check_PROGRAMS += %reldir%/fork.t %reldir%/threads.t
 TESTS += %reldir%/fork.t %reldir%/threads.t
@@ -34,4 +33,3 @@ TESTS += %reldir%/fork.t %reldir%/threads.t
 %canon_reldir%_fork_t_LDADD = $(test_ldadd)
 %canon_reldir%_threads_t_SOURCES = %reldir%/threads.c
 %canon_reldir%_threads_t_LDADD = $(test_ldadd) -lpthread
->>>>>>> w-h1
