@@ -60,7 +60,10 @@ static void elementwise(nd_dtype dtype)
     nd_array *r = NULL, *positive = NULL;
     char name[64];
     need(nd_abs(a, &positive), "abs");
-    static const struct { const char *name; nd_status (*run)(const nd_array *, nd_array **); } ops[] = {
+    static const struct {
+        const char *name;
+        nd_status (*run)(const nd_array *, nd_array **);
+    } ops[] = {
         {"exp", nd_exp}, {"tanh", nd_tanh}, {"sin", nd_sin}, {"erf", nd_erf}, {"gelu", nd_gelu}};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         snprintf(name, sizeof name, "%s:%s", ops[i].name, nd_dtype_name(dtype));
@@ -83,7 +86,10 @@ static void reductions(nd_dtype dtype)
     static const struct {
         const char *name;
         nd_status (*run)(const nd_array *, const nd_reduce_opts *, nd_array **);
-    } ops[] = {{"sum", nd_sum}, {"mean", nd_mean}, {"var", nd_var}, {"logsumexp", nd_logsumexp},
+    } ops[] = {{"sum", nd_sum},
+               {"mean", nd_mean},
+               {"var", nd_var},
+               {"logsumexp", nd_logsumexp},
                {"prod", nd_prod}};
     const int64_t shape[2] = {1000, 1003};
     nd_array *a = values(dtype, 2, shape, 2, 3), *r = NULL;
@@ -118,10 +124,11 @@ static void reductions(nd_dtype dtype)
 static void product(nd_dtype dtype, int64_t m, int64_t k, int64_t n, int turned)
 {
     const int64_t left[2] = {turned ? k : m, turned ? m : k}, right[2] = {k, n};
-    nd_array *a = values(dtype, 2, left, 5, 4), *b = values(dtype, 2, right, 5, 5), *t = NULL, *r = NULL;
+    nd_array *a = values(dtype, 2, left, 5, 4), *b = values(dtype, 2, right, 5, 5), *t = NULL,
+             *r = NULL;
     char name[64];
-    snprintf(name, sizeof name, "matmul:%s:%s%dx%dx%d", nd_dtype_name(dtype), turned ? "turned:" : "",
-             (int)m, (int)k, (int)n);
+    snprintf(name, sizeof name, "matmul:%s:%s%dx%dx%d", nd_dtype_name(dtype),
+             turned ? "turned:" : "", (int)m, (int)k, (int)n);
     if (turned)
         need(nd_matrix_transpose(a, &t), "transpose");
     need(nd_matmul(turned ? t : a, b, NULL, &r), name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Conformance: matrix products. Expected values are plain loops over the operands' elements, in long
- * double or modulo 2^64. */
+ * Conformance: matrix products. Expected values are plain loops over the operands' elements, in
+ * long double or modulo 2^64. */
 #include <math.h>
 #include "tests/conform/conform.h"
 
@@ -11,9 +11,9 @@ typedef struct {
     mirror a, b, bias;
     nd_matmul_opts opts;
     int64_t batch[CASE_NDIM], m, n, k;
-    int n_batch, ndim;         /* of the result */
-    int64_t shape[CASE_NDIM];  /* of the result */
-    cell *left, *right;        /* a as (batch, m, k), b as (batch, n, k) */
+    int n_batch, ndim;        /* of the result */
+    int64_t shape[CASE_NDIM]; /* of the result */
+    cell *left, *right;       /* a as (batch, m, k), b as (batch, n, k) */
     int64_t items;
 } trial;
 
@@ -95,19 +95,25 @@ static cell *spread(const trial *t, const mirror *x, bool is_b)
 static long double apply_epilogue(int epilogue, long double x)
 {
     switch (epilogue) {
-    case ND_EPILOGUE_RELU: return isnan(x) || x > 0 ? x : 0;
-    case ND_EPILOGUE_GELU: return x / 2 * erfcl(-x * sqrtl(0.5L));
+    case ND_EPILOGUE_RELU:
+        return isnan(x) || x > 0 ? x : 0;
+    case ND_EPILOGUE_GELU:
+        return x / 2 * erfcl(-x * sqrtl(0.5L));
     case ND_EPILOGUE_GELU_TANH:
         return x / 2 * (1 + tanhl(sqrtl(2 / acosl(-1)) * (x + 0.044715L * x * x * x)));
-    case ND_EPILOGUE_SIGMOID: return 1 / (1 + expl(-x));
-    case ND_EPILOGUE_SILU: return x / (1 + expl(-x));
-    case ND_EPILOGUE_TANH: return tanhl(x);
-    default: return x;
+    case ND_EPILOGUE_SIGMOID:
+        return 1 / (1 + expl(-x));
+    case ND_EPILOGUE_SILU:
+        return x / (1 + expl(-x));
+    case ND_EPILOGUE_TANH:
+        return tanhl(x);
+    default:
+        return x;
     }
 }
 
-/* op.def's bound in units of the sum of magnitudes, times the root of k; the last rounding of halves
- * is in theirs. */
+/* op.def's bound in units of the sum of magnitudes, times the root of k; the last rounding of
+ * halves is in theirs. */
 static long double bound(const trial *t, long double sizes, long double want)
 {
     nd_dtype wide = is_half(t->compute) ? ND_F32 : t->compute;
@@ -132,7 +138,8 @@ static cell exact_integer(const trial *t, const cell *a, const cell *b, cell old
 static bool expect(const trial *t, const cell *a, const cell *b, cell old, cell bias, cell *want,
                    long double *tolerance)
 {
-    bool complex = kind_of(t->result) == ND_KIND_COMPLEX, plain = t->opts.alpha == 0 && t->opts.beta == 0;
+    bool complex = kind_of(t->result) == ND_KIND_COMPLEX,
+         plain = t->opts.alpha == 0 && t->opts.beta == 0;
     long double re = 0, im = 0, sizes = 0, alpha = plain ? 1 : t->opts.alpha, beta = t->opts.beta;
     *tolerance = 0;
     if (kind_of(t->result) & INTEGERS) {
@@ -171,16 +178,17 @@ static void check_result(const trial *t, const nd_array *r, const mirror *old)
         cell before = old ? mirror_cell(old, t->ndim, t->shape, i) : zero;
         cell bias = t->bias.array ? mirror_cell(&t->bias, t->ndim, t->shape, i) : zero;
         long double tolerance;
-        if (!expect(t, t->left + (item * t->m + row) * t->k, t->right + (item * t->n + column) * t->k,
-                    before, bias, &want, &tolerance) ||
+        if (!expect(t, t->left + (item * t->m + row) * t->k,
+                    t->right + (item * t->n + column) * t->k, before, bias, &want, &tolerance) ||
             cell_within(t->result, got, want, tolerance))
             continue;
-        fail_case("%s @ %s -> %s, %lldx%lldx%lld, batch %lld, alpha %g beta %g bias %d epilogue %d: "
-                  "%s, not %s (+- %.3Lg) at %lld", nd_dtype_name(t->dtype[0]),
-                  nd_dtype_name(t->dtype[1]), nd_dtype_name(t->result), (long long)t->m,
-                  (long long)t->k, (long long)t->n, (long long)t->items, t->opts.alpha, t->opts.beta,
-                  t->bias.array != NULL, (int)t->opts.epilogue, cell_text(got, text[0]),
-                  cell_text(want, text[1]), tolerance, (long long)i);
+        fail_case(
+            "%s @ %s -> %s, %lldx%lldx%lld, batch %lld, alpha %g beta %g bias %d epilogue %d: "
+            "%s, not %s (+- %.3Lg) at %lld",
+            nd_dtype_name(t->dtype[0]), nd_dtype_name(t->dtype[1]), nd_dtype_name(t->result),
+            (long long)t->m, (long long)t->k, (long long)t->n, (long long)t->items, t->opts.alpha,
+            t->opts.beta, t->bias.array != NULL, (int)t->opts.epilogue, cell_text(got, text[0]),
+            cell_text(want, text[1]), tolerance, (long long)i);
     }
     free(data);
 }
@@ -263,8 +271,13 @@ static void run_case(trial *t, nd_dtype dtype, bool row, bool column, bool tame)
     t->left = spread(t, &t->a, false);
     t->right = spread(t, &t->b, true);
     random_options(t);
-    if (good(nd_matmul(t->a.array, t->b.array, random_below(2) || t->opts.dtype || t->opts.bias ||
-                       t->opts.epilogue || t->opts.alpha != 0 ? &t->opts : NULL, &r), "matmul")) {
+    if (good(nd_matmul(t->a.array, t->b.array,
+                       random_below(2) || t->opts.dtype || t->opts.bias || t->opts.epilogue ||
+                               t->opts.alpha != 0
+                           ? &t->opts
+                           : NULL,
+                       &r),
+             "matmul")) {
         if (nd_dtype_of(r) != t->result || nd_ndim(r) != t->ndim)
             fail_case("%s @ %s gives rank %d of %s", nd_dtype_name(t->dtype[0]),
                       nd_dtype_name(t->dtype[1]), nd_ndim(r), nd_dtype_name(nd_dtype_of(r)));
@@ -312,7 +325,8 @@ static void large_case(nd_dtype dtype, const int64_t *size)
     finish_case(&t);
 }
 
-/* The sum over k of nothing is 0; beta 0 does not read dst; NaN and infinities go where they must. */
+/* The sum over k of nothing is 0; beta 0 does not read dst; NaN and infinities go where they must.
+ */
 static void special_cases(void)
 {
     const float x[4] = {1, INFINITY, NAN, 0}, y[4] = {1, 2, 0, 3};
@@ -323,7 +337,8 @@ static void special_cases(void)
     float got[4];
     if (good(nd_from_host(&layout, x, run.device, &a), "from_host") &&
         good(nd_from_host(&layout, y, run.device, &b), "from_host") &&
-        good(nd_matmul(a, b, NULL, &r), "matmul") && good(nd_to_host(r, got, sizeof got), "to_host") &&
+        good(nd_matmul(a, b, NULL, &r), "matmul") &&
+        good(nd_to_host(r, got, sizeof got), "to_host") &&
         (!isnan(got[0]) || got[1] != INFINITY || !isnan(got[2]) || !isnan(got[3])))
         fail_case("[[1, inf], [nan, 0]] @ [[1, 2], [0, 3]] is %g %g %g %g", got[0], got[1], got[2],
                   got[3]);

@@ -33,11 +33,15 @@ static nd_status call(const trial *t, nd_array **out, const nd_array *dst)
     const nd_array *a = t->in.array, *scale = t->scale.array, *bias = t->bias.array;
     const nd_norm_opts *o = &t->opts;
     switch (t->info->op) {
-    case ND_OP_softmax: return dst ? nd_softmax_into(a, o, dst) : nd_softmax(a, o, out);
-    case ND_OP_log_softmax: return dst ? nd_log_softmax_into(a, o, dst) : nd_log_softmax(a, o, out);
+    case ND_OP_softmax:
+        return dst ? nd_softmax_into(a, o, dst) : nd_softmax(a, o, out);
+    case ND_OP_log_softmax:
+        return dst ? nd_log_softmax_into(a, o, dst) : nd_log_softmax(a, o, out);
     case ND_OP_layer_norm:
-        return dst ? nd_layer_norm_into(a, scale, bias, o, dst) : nd_layer_norm(a, scale, bias, o, out);
-    default: return dst ? nd_rms_norm_into(a, scale, o, dst) : nd_rms_norm(a, scale, o, out);
+        return dst ? nd_layer_norm_into(a, scale, bias, o, dst)
+                   : nd_layer_norm(a, scale, bias, o, out);
+    default:
+        return dst ? nd_rms_norm_into(a, scale, o, dst) : nd_rms_norm(a, scale, o, out);
     }
 }
 
@@ -106,8 +110,8 @@ static void expect_softmax(const trial *t, const long double *x, long double *wa
     for (int64_t j = 0; j < t->count; j++) {
         bool soft = t->info->op == ND_OP_softmax;
         want[j] = soft ? expl(x[j] - max) / (1 + sum) : x[j] - max - log1pl(sum);
-        scale[j] = soft ? want[j] * (1 + fabsl(x[j] - max) / 4)
-                        : fmaxl(fabsl(want[j]), fabsl(x[j] - max));
+        scale[j] =
+            soft ? want[j] * (1 + fabsl(x[j] - max) / 4) : fmaxl(fabsl(want[j]), fabsl(x[j] - max));
     }
 }
 
@@ -168,12 +172,13 @@ static void check_row(const trial *t, int64_t row, const char *data, nd_dtype dt
         const char *element = data + (size_t)t->where[row * t->count + j] * nd_dtype_size(dtype);
         cell got = cell_read(dtype, element), w = cell_real(want[j]);
         double ulp = op_ulp(t->info->op, t->compute) * 1.01;
-        /* The factors are applied one after the other: a subnormal product between them is coarse. */
+        /* The factors are applied one after the other: a subnormal product between them is coarse.
+         */
         long double coarse = soft ? 0 : fabsl(weight(t, &t->scale, j, 1)) * cell_ulp(t->compute, 0);
         if (!cell_within(t->compute, got, w, ulp * cell_ulp(t->compute, scale[j]) + coarse))
             fail_case("%s in %s of %.9Lg in a row of %lld is %s, not %s (eps %g)", t->info->name,
-                      nd_dtype_name(t->compute), x[j], (long long)t->count,
-                      cell_text(got, text[0]), cell_text(w, text[1]), t->opts.eps);
+                      nd_dtype_name(t->compute), x[j], (long long)t->count, cell_text(got, text[0]),
+                      cell_text(w, text[1]), t->opts.eps);
     }
     free(want);
 }
@@ -257,8 +262,12 @@ static void minus_infinity(nd_op op, int64_t n)
     for (int64_t i = 0; i < 3 * n; i++)
         x[i] = i >= 2 * n || (i >= n && i % 3) ? -INFINITY : (float)random_below(2000) / 100 - 10;
     x[n] = 1;
-    t.in = (mirror){.base = malloc((size_t)(3 * n) * sizeof *x), .dtype = ND_F32, .ndim = 2,
-                    .shape = {3, n}, .stride = {n, 1}, .size = 3 * n};
+    t.in = (mirror){.base = malloc((size_t)(3 * n) * sizeof *x),
+                    .dtype = ND_F32,
+                    .ndim = 2,
+                    .shape = {3, n},
+                    .stride = {n, 1},
+                    .size = 3 * n};
     memcpy(t.in.base, x, (size_t)(3 * n) * sizeof *x);
     t.normed[1] = true;
     group_rows(&t);

@@ -61,21 +61,25 @@ static nd_dtype computed_in(const nd_op_info *info, nd_dtype dtype)
 static nd_dtype result_of(const nd_op_info *info, nd_dtype compute, bool asked)
 {
     switch (info->result) {
-    case ND_RESULT_BOOL: return ND_BOOL;
-    case ND_RESULT_INDEX: return ND_I64;
-    case ND_RESULT_REAL: return compute == ND_C64 ? ND_F32 : compute == ND_C128 ? ND_F64 : compute;
+    case ND_RESULT_BOOL:
+        return ND_BOOL;
+    case ND_RESULT_INDEX:
+        return ND_I64;
+    case ND_RESULT_REAL:
+        return compute == ND_C64 ? ND_F32 : compute == ND_C128 ? ND_F64 : compute;
     case ND_RESULT_SUM:
         if (asked || !(kind_of(compute) & INTEGRAL))
             return compute;
         return kind_of(compute) == ND_KIND_UINT ? ND_U64 : ND_I64;
-    default: return compute;
+    default:
+        return compute;
     }
 }
 
 /* A dtype to ask for: the same or one that holds the input's values; 0: none. */
 static nd_dtype random_wish(const nd_op_info *info, nd_dtype in)
 {
-    nd_dtype wide = kind_of(in) & INTEGRAL ? (random_below(2) ? ND_I64 : ND_F64)
+    nd_dtype wide = kind_of(in) & INTEGRAL         ? (random_below(2) ? ND_I64 : ND_F64)
                     : kind_of(in) == ND_KIND_FLOAT ? (nd_dtype_size(in) == 2 ? ND_F32 : ND_F64)
                                                    : ND_C128;
     nd_dtype wish = random_below(3) ? wide : in;
@@ -130,7 +134,8 @@ static bool expect_sum(nd_op op, expectation *e, const cell *in, int64_t n)
 {
     bool safe = sum_of(op, e, in, n, &e->want);
     if (kind_of(e->compute) & INTEGRAL)
-        e->want = e->result == ND_BOOL ? cell_bool(e->want.i != 0) : cell_wrap(e->result, e->want.i);
+        e->want =
+            e->result == ND_BOOL ? cell_bool(e->want.i != 0) : cell_wrap(e->result, e->want.i);
     return safe;
 }
 
@@ -161,8 +166,8 @@ static bool expect_prod(nd_op op, expectation *e, const cell *in, int64_t n)
     e->tolerance = op_ulp(op, e->compute) * (long double)(n + 1) * cell_ulp(e->compute, size);
     if (kind_of(e->compute) == ND_KIND_COMPLEX && !(up < 1e15L && down > 1e-15L))
         return false;
-    return kind_of(e->compute) & INTEGRAL || (up < cell_max(range_of(e->compute)) / 2 &&
-                                              down > floor * 1e17L);
+    return kind_of(e->compute) & INTEGRAL ||
+           (up < cell_max(range_of(e->compute)) / 2 && down > floor * 1e17L);
 }
 
 static bool expect_var(nd_op op, expectation *e, const cell *in, int64_t n)
@@ -182,7 +187,8 @@ static bool expect_var(nd_op op, expectation *e, const cell *in, int64_t n)
     e->want = cell_real(want);
     e->tolerance = op_ulp(op, e->compute) * 1.01L * cell_ulp(e->result, want) +
                    (op == ND_OP_std ? noise : noise * noise);
-    bool finite = isfinite(largest), tiny = largest < sqrtl(cell_ulp(range_of(e->compute), 0)) * 1e20L;
+    bool finite = isfinite(largest),
+         tiny = largest < sqrtl(cell_ulp(range_of(e->compute), 0)) * 1e20L;
     long double most = cell_max(range_of(e->compute)) / 4;
     return !finite || ((largest == 0 || !tiny) && squares < most && largest * n < most);
 }
@@ -204,7 +210,8 @@ static bool expect_logsumexp(nd_op op, expectation *e, const cell *in, int64_t n
     return true;
 }
 
-/* a is to be preferred to b; NaN before everything, the first of equals. zeros: of either sign differ. */
+/* a is to be preferred to b; NaN before everything, the first of equals. zeros: of either sign
+ * differ. */
 static bool better(cell a, cell b, bool most, bool zeros)
 {
     if (a.kind & INTEGRAL)
@@ -242,13 +249,25 @@ static bool expect_count(nd_op op, expectation *e, const cell *in, int64_t n)
 static bool expect(nd_op op, expectation *e, const cell *in, int64_t n)
 {
     switch (op) {
-    case ND_OP_sum: case ND_OP_cumulative_sum: return expect_sum(op, e, in, n);
-    case ND_OP_prod: case ND_OP_cumulative_prod: return expect_prod(op, e, in, n);
-    case ND_OP_mean: return expect_mean(op, e, in, n);
-    case ND_OP_var: case ND_OP_std: return expect_var(op, e, in, n);
-    case ND_OP_logsumexp: return expect_logsumexp(op, e, in, n);
-    case ND_OP_any: case ND_OP_all: case ND_OP_count_nonzero: return expect_count(op, e, in, n);
-    default: return expect_extreme(op, e, in, n);
+    case ND_OP_sum:
+    case ND_OP_cumulative_sum:
+        return expect_sum(op, e, in, n);
+    case ND_OP_prod:
+    case ND_OP_cumulative_prod:
+        return expect_prod(op, e, in, n);
+    case ND_OP_mean:
+        return expect_mean(op, e, in, n);
+    case ND_OP_var:
+    case ND_OP_std:
+        return expect_var(op, e, in, n);
+    case ND_OP_logsumexp:
+        return expect_logsumexp(op, e, in, n);
+    case ND_OP_any:
+    case ND_OP_all:
+    case ND_OP_count_nonzero:
+        return expect_count(op, e, in, n);
+    default:
+        return expect_extreme(op, e, in, n);
     }
 }
 
@@ -321,7 +340,8 @@ static void check_result(const trial *t, const nd_array *r)
             continue;
         bool value = t->info->op == ND_OP_min || t->info->op == ND_OP_max;
         if (!cell_within(t->result, got, e.want, e.tolerance) ||
-            (value && kind_of(t->result) == ND_KIND_FLOAT && !cell_close(t->result, got, e.want, 0, true)))
+            (value && kind_of(t->result) == ND_KIND_FLOAT &&
+             !cell_close(t->result, got, e.want, 0, true)))
             fail_case("%s of %lld %s (in %s) is %s, not %s, at %lld", t->info->name,
                       (long long)t->count, nd_dtype_name(t->in.dtype), nd_dtype_name(t->compute),
                       cell_text(got, text[0]), cell_text(e.want, text[1]), (long long)i);
@@ -334,7 +354,7 @@ static nd_dtype random_destination(nd_dtype result)
 {
     if (random_below(4))
         return result;
-    return kind_of(result) & INTEGRAL ? (result == ND_U64 ? ND_U64 : ND_I64)
+    return kind_of(result) & INTEGRAL         ? (result == ND_U64 ? ND_U64 : ND_I64)
            : kind_of(result) == ND_KIND_FLOAT ? ND_F64
                                               : ND_C128;
 }
@@ -398,13 +418,14 @@ static void reduce_case(const nd_op_info *info, nd_dtype dtype, reduce_fn fn, re
         t.opts.correction = random_below(2) ? (double)random_below(3) : 0;
         random_axes(&t);
         group_cells(&t);
-        bool choice = info->op == ND_OP_min || info->op == ND_OP_max ||
-                      info->op_class == ND_CLASS_ARGREDUCE;
+        bool choice =
+            info->op == ND_OP_min || info->op == ND_OP_max || info->op_class == ND_CLASS_ARGREDUCE;
         nd_status status = fn(t.in.array, &t.opts, &r);
         if (choice && t.count == 0 && t.n_out > 0) {
             if (status != ND_ERR_SHAPE || r)
                 fail_case("%s of nothing gave %s", info->name, nd_status_name(status));
-        } else if (good(status, info->name) && right_type(info->name, r, t.result, t.ndim, t.shape)) {
+        } else if (good(status, info->name) &&
+                   right_type(info->name, r, t.result, t.ndim, t.shape)) {
             check_result(&t, r);
             check_into(&t, into);
             check_overlap(&t, into);
@@ -435,8 +456,8 @@ static int64_t line_before(const scan_trial *t, int64_t i, cell *line)
     int64_t along = i / inner % extent, n = along + !t->opts.include_initial;
     int64_t start = i / inner / extent * t->in.shape[t->axis] * inner + i % inner;
     for (int64_t j = 0; j < n; j++)
-        line[j] = convert(t->compute,
-                          mirror_cell(&t->in, t->in.ndim, t->in.shape, start + j * inner));
+        line[j] =
+            convert(t->compute, mirror_cell(&t->in, t->in.ndim, t->in.shape, start + j * inner));
     return n;
 }
 
@@ -578,8 +599,8 @@ static void var_accuracy(nd_dtype dtype, double offset, double bound)
         squares += (v[i] - mean) * (v[i] - mean);
     if (a && good(nd_var(a, NULL, &r), "var") && good(nd_item(r, &got), "item") &&
         !(fabsl(got.v.f - squares / n) <= bound * (squares / n)))
-        fail_case("var of %s around %g is %.17g, not %.17Lg", nd_dtype_name(dtype), offset,
-                  got.v.f, squares / n);
+        fail_case("var of %s around %g is %.17g, not %.17Lg", nd_dtype_name(dtype), offset, got.v.f,
+                  squares / n);
     nd_release(r);
     nd_release(a);
     free(v);

@@ -9,7 +9,7 @@
 
 enum { THREADS = 16, ROUNDS = 2000, ROWS = 7, COLUMNS = 9, N = ROWS * COLUMNS, PATIENCE_S = 120 };
 
-static double values[2][N]; /* small integers: every result is exact */
+static double values[2][N];          /* small integers: every result is exact */
 static nd_array *shared[2], *turned; /* turned: a view of the first */
 
 typedef struct {
@@ -32,8 +32,9 @@ static int operate(worker *w, nd_array **out, double *want)
     nd_status status = ND_OK;
     int n = N, axis = axes[0], op = random_below(w, 5);
     for (int i = 0; i < N; i++)
-        want[i] = op == 2 || op == 4 ? 0 : op == 1 ? values[0][i] * values[1][i]
-                                                   : values[0][i] + values[1][i];
+        want[i] = op == 2 || op == 4 ? 0
+                  : op == 1          ? values[0][i] * values[1][i]
+                                     : values[0][i] + values[1][i];
     if (op == 0)
         status = nd_add(shared[0], shared[1], out);
     else if (op == 1)
