@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Random arrays from an explicit key and counter; the numbers themselves are the kernel's. Source: Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC11. */
+#include <float.h>
 #include <math.h>
 #include "core/core.h"
 
@@ -56,19 +57,29 @@ static nd_status random_run(nd_op op, const nd_random_key *key, ndp_random *para
     return nd__run(dst->storage->device, &call);
 }
 
+/* Whether the kernel can compute with x, which it does in f64, or in f32 for all smaller dtypes. */
+static bool computable(const nd_array *dst, double x)
+{
+    return fabs(x) <= (nd_dtype_size(dst->dtype) > 4 ? DBL_MAX : FLT_MAX); /* false for NaN */
+}
+
 nd_status nd_random_uniform_into(const nd_random_key *key, double low, double high, const nd_array *dst)
 {
     ndp_random params = {.a = low, .b = high};
-    if (!(low <= high) || !isfinite(low) || !isfinite(high))
-        return nd__fail(ND_ERR_ARGUMENT, "random_uniform", 1, "bounds %g and %g; they must be finite and in order", low, high);
+    ND_RETURN_IF(check_random(nd_op_get(ND_OP_random_uniform), key, dst));
+    if (!(low <= high) || !computable(dst, low) || !computable(dst, high) || !computable(dst, high - low))
+        return nd__fail(ND_ERR_ARGUMENT, "random_uniform", 1, "bounds %g and %g; they must be in order, finite, and no further apart than %s can hold", low, high,
+                        nd_dtype_size(dst->dtype) > 4 ? "f64" : "f32");
     return random_run(ND_OP_random_uniform, key, &params, dst);
 }
 
 nd_status nd_random_normal_into(const nd_random_key *key, double mean, double std, const nd_array *dst)
 {
     ndp_random params = {.a = mean, .b = std};
-    if (!(std >= 0) || !isfinite(std) || !isfinite(mean))
-        return nd__fail(ND_ERR_ARGUMENT, "random_normal", 1, "mean %g and standard deviation %g; they must be finite, the latter not negative", mean, std);
+    ND_RETURN_IF(check_random(nd_op_get(ND_OP_random_normal), key, dst));
+    if (!(std >= 0) || !computable(dst, std) || !computable(dst, mean))
+        return nd__fail(ND_ERR_ARGUMENT, "random_normal", 1, "mean %g and standard deviation %g; they must be finite in %s, the latter not negative", mean, std,
+                        nd_dtype_size(dst->dtype) > 4 ? "f64" : "f32");
     return random_run(ND_OP_random_normal, key, &params, dst);
 }
 
