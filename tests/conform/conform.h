@@ -94,4 +94,5 @@ void conform_random(void);
 void conform_manip(void);
 void conform_views(void);
 void conform_errors(void);
+void conform_runtime_ops(void);
 #endif
