@@ -25,3 +25,8 @@ check_PROGRAMS += %reldir%/abi.t
 TESTS += %reldir%/abi.t %reldir%/symbols.sh
 EXTRA_DIST += %reldir%/symbols.sh tests/data/abi-0.lst
 %canon_reldir%_abi_t_SOURCES = %reldir%/abi.c %reldir%/abi_rows.inc
+
+check_PROGRAMS += %reldir%/promote.t
+TESTS += %reldir%/promote.t
+%canon_reldir%_promote_t_SOURCES = %reldir%/promote.c
+%canon_reldir%_promote_t_LDADD = $(test_ldadd)
