@@ -214,6 +214,11 @@ static void float_text(const nd_number_format *f, double x, bool sign, char *buf
     limit(x, f->precision, f->scientific, &d);
     bool zero = d.digits[0] == '0';
     if (f->scientific) {
+        if (d.n - 1 < f->right && !zero) { /* what others need is filled with true digits, not with zeros */
+            char text[64];
+            snprintf(text, sizeof text, "%.*e", f->right, fabs(x));
+            parse_e(text, &d);
+        }
         int at = sign_and_pad(f, negative, sign, 1, buf);
         at = put(buf, at, d.digits, 1);
         at = put(buf, at, ".", 1);
