@@ -108,6 +108,8 @@ static nd_status cast_args(plan *p)
 static nd_status prepare(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts, plan *p)
 {
     ND_RETURN_IF(check_args(op, args, n, p));
+    if (opts && opts->size < NDP_END(nd_apply_opts, stream))
+        return nd__fail(ND_ERR_ARGUMENT, p->info->name, -1, "the options' size field is %u; set it to sizeof", opts->size);
     ND_RETURN_IF(choose_dtypes(p, opts));
     ND_RETURN_IF(broadcast_args(p));
     return cast_args(p);

@@ -68,6 +68,8 @@ static nd_status fetch(printer *p, const nd_array *a)
         for (int i = 0; i < 2; i++) {
             p->format[i] = nd__number_format(a->dtype, i && nd__kind(a->dtype) == ND_KIND_COMPLEX, p->data, part->size, p->o.precision, p->o.suppress);
             p->format[i].scalar = a->ndim == 0 && p->o.style == ND_PRINT_STR;
+            if (a->dtype == ND_BOOL && a->ndim > 0)
+                p->format[i].left = 5; /* as if there were always a False */
         }
     nd_release(part);
     return status;

@@ -111,18 +111,19 @@ static void fit_integer(nd_number_format *f, int part, const void *element)
     widen(&f->left, (int)strlen(buf));
 }
 
-static void fit_float(nd_number_format *f, double x)
+/* signed_always: an imaginary part, which shows its '+' */
+static void fit_float(nd_number_format *f, double x, bool signed_always)
 {
     decimal d;
     int left, right;
     shortest(x, f->dtype, &d);
     limit(x, f->precision, f->scientific, &d);
     if (f->scientific) {
-        left = 1 + (signbit(x) != 0);
+        left = 1 + (signed_always || signbit(x));
         right = d.n - 1;
         widen(&f->exponent_width, exponent_digits(x == 0 ? 0 : d.exponent - 1));
     } else {
-        positional_widths(&d, signbit(x), &left, &right);
+        positional_widths(&d, signed_always || signbit(x), &left, &right);
     }
     widen(&f->left, left);
     widen(&f->right, right);
@@ -149,9 +150,9 @@ nd_number_format nd__number_format(nd_dtype dtype, int part, const void *element
         if (!floating)
             fit_integer(&f, part, p + i * item);
         else if (isfinite(x))
-            fit_float(&f, x);
+            fit_float(&f, x, part);
         else
-            widen(&special, isnan(x) || !signbit(x) ? 3 : 4);
+            widen(&special, !part && (isnan(x) || !signbit(x)) ? 3 : 4);
     }
     /* nan and inf stand flush right over point, fraction and exponent; the part before the point grows if they need more. */
     int tail = f.right + 1 + (f.scientific ? 2 + f.exponent_width : 0);
@@ -188,7 +189,7 @@ static int repeat(char *buf, int at, char c, int n)
 
 static int sign_and_pad(const nd_number_format *f, bool negative, bool sign, int own, char *buf)
 {
-    int at = repeat(buf, 0, ' ', f->left - own - (negative || sign ? 1 : 0) + (sign && !negative ? 1 : 0));
+    int at = repeat(buf, 0, ' ', f->left - own - (negative || sign ? 1 : 0));
     return negative ? put(buf, at, "-", 1) : sign ? put(buf, at, "+", 1) : at;
 }
 
@@ -197,9 +198,7 @@ static void special_text(const nd_number_format *f, double x, bool sign, char *b
     const char *text = isnan(x) ? "nan" : signbit(x) ? "-inf" : "inf";
     int width = f->scalar ? 0 : f->left + 1 + f->right + (f->scientific ? 2 + f->exponent_width : 0);
     bool plus = sign && text[0] != '-';
-    int at = repeat(buf, 0, ' ', width - (int)strlen(text) - (plus && f->scalar));
-    if (plus && at > 0 && buf[at - 1] == ' ')
-        at--;
+    int at = repeat(buf, 0, ' ', width - (int)strlen(text) - plus);
     if (plus)
         at = put(buf, at, "+", 1);
     put(buf, at, text, (int)strlen(text));
@@ -214,6 +213,11 @@ static void float_text(const nd_number_format *f, double x, bool sign, char *buf
     limit(x, f->precision, f->scientific, &d);
     bool zero = d.digits[0] == '0';
     if (f->scientific) {
+        if (d.n - 1 < f->right && !zero) { /* what others need is filled with true digits, not with zeros */
+            char text[64];
+            snprintf(text, sizeof text, "%.*e", f->right, fabs(x));
+            parse_e(text, &d);
+        }
         int at = sign_and_pad(f, negative, sign, 1, buf);
         at = put(buf, at, d.digits, 1);
         at = put(buf, at, ".", 1);

@@ -103,4 +103,5 @@ void conform_create(void);
 void conform_views(void);
 void conform_assign(void);
 void conform_errors(void);
+void conform_runtime_ops(void);
 #endif

@@ -33,3 +33,8 @@ TESTS += %reldir%/fork.t %reldir%/threads.t
 %canon_reldir%_fork_t_LDADD = $(test_ldadd)
 %canon_reldir%_threads_t_SOURCES = %reldir%/threads.c
 %canon_reldir%_threads_t_LDADD = $(test_ldadd) -lpthread
+
+check_PROGRAMS += %reldir%/promote.t
+TESTS += %reldir%/promote.t
+%canon_reldir%_promote_t_SOURCES = %reldir%/promote.c
+%canon_reldir%_promote_t_LDADD = $(test_ldadd)

@@ -1,0 +1,8 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# nd_format writes arrays as NumPy does, character for character.
+if test -z "${PYTHON-}" || ! $PYTHON -c 'import numpy' 2>/dev/null; then
+  echo '1..0 # SKIP no Python with NumPy (set PYTHON)'
+  exit 0
+fi
+exec $PYTHON "${srcdir:-.}/tests/python/print_numpy.py" .libs/libndock.so

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Promotion: the whole table, written out; weak scalars; dtypes and ops by name.
+ * Source: Python array API standard 2025.12, type promotion; the mixed kinds as dtype.h says. */
+#include <ndock/ndock.h>
+#include "tests/tap.h"
+
+enum { N = ND_DTYPE_END - 1 };
+static const char *const names[N] = {"bool", "i8",  "i16",  "i32", "i64", "u8",  "u16", "u32",
+                                     "u64",  "f16", "bf16", "f32", "f64", "c64", "c128"};
+/* Rows and columns in the order of names; "-" is ND_ERR_DTYPE. */
+static const char *const table[N][N] = {
+    {"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64",
+     "c64", "c128"},
+    {"i8", "i8", "i16", "i32", "i64", "i16", "i32", "i64", "-", "f16", "bf16", "f32", "f64", "c64",
+     "c128"},
+    {"i16", "i16", "i16", "i32", "i64", "i16", "i32", "i64", "-", "f16", "bf16", "f32", "f64",
+     "c64", "c128"},
+    {"i32", "i32", "i32", "i32", "i64", "i32", "i32", "i64", "-", "f16", "bf16", "f32", "f64",
+     "c64", "c128"},
+    {"i64", "i64", "i64", "i64", "i64", "i64", "i64", "i64", "-", "f16", "bf16", "f32", "f64",
+     "c64", "c128"},
+    {"u8", "i16", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64",
+     "c64", "c128"},
+    {"u16", "i32", "i32", "i32", "i64", "u16", "u16", "u32", "u64", "f16", "bf16", "f32", "f64",
+     "c64", "c128"},
+    {"u32", "i64", "i64", "i64", "i64", "u32", "u32", "u32", "u64", "f16", "bf16", "f32", "f64",
+     "c64", "c128"},
+    {"u64", "-", "-", "-", "-", "u64", "u64", "u64", "u64", "f16", "bf16", "f32", "f64", "c64",
+     "c128"},
+    {"f16", "f16", "f16", "f16", "f16", "f16", "f16", "f16", "f16", "f16", "f32", "f32", "f64",
+     "c64", "c128"},
+    {"bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "bf16", "f32", "bf16", "f32",
+     "f64", "c64", "c128"},
+    {"f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f32", "f64",
+     "c64", "c128"},
+    {"f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64", "f64",
+     "c128", "c128"},
+    {"c64", "c64", "c64", "c64", "c64", "c64", "c64", "c64", "c64", "c64", "c64", "c64", "c128",
+     "c64", "c128"},
+    {"c128", "c128", "c128", "c128", "c128", "c128", "c128", "c128", "c128", "c128", "c128", "c128",
+     "c128", "c128", "c128"},
+};
+
+static void pairs(void)
+{
+    nd_dtype got;
+    for (int a = 1; a <= N; a++)
+        for (int b = 1; b <= N; b++) {
+            const char *want = table[a - 1][b - 1];
+            nd_status status = nd_promote(a, b, &got);
+            const char *have = status == ND_OK ? nd_dtype_name(got) : "-";
+            ok(strcmp(have, want) == 0 && (status == ND_OK || status == ND_ERR_DTYPE),
+               "%s with %s is %s (%s)", names[a - 1], names[b - 1], want, have);
+        }
+    is_int(nd_promote(0, ND_F32, &got), ND_ERR_DTYPE, "0 is no dtype");
+    is_int(nd_promote(ND_F32, 16, &got), ND_ERR_DTYPE, "16 is no dtype");
+    is_str(nd_dtype_name(nd_default_float()), "f64", "the default float");
+}
+
+static void scalar_gives(nd_dtype array, nd_scalar s, nd_dtype want, const char *what)
+{
+    nd_array *a = NULL, *r = NULL;
+    nd_status status = nd_zeros(NULL, array, 0, NULL, &a);
+    if (status == ND_OK)
+        status = nd_multiply_scalar(a, s, &r);
+    ok(status == ND_OK && nd_dtype_of(r) == want, "%s array with %s gives %s (%s)",
+       nd_dtype_name(array), what, nd_dtype_name(want),
+       status == ND_OK ? nd_dtype_name(nd_dtype_of(r)) : nd_last_error()->message);
+    nd_release(a);
+    nd_release(r);
+}
+
+static void weak_scalars(void)
+{
+    for (nd_dtype d = ND_I8; d <= N; d++) {
+        int kind = nd_dtype_get(d)->kind;
+        nd_dtype with_float = kind & (ND_KIND_INT | ND_KIND_UINT) ? ND_F64 : d;
+        nd_dtype with_complex = kind == ND_KIND_COMPLEX                              ? d
+                                : d == ND_F64 || kind & (ND_KIND_INT | ND_KIND_UINT) ? ND_C128
+                                                                                     : ND_C64;
+        scalar_gives(d, nd_bool(1), d, "a bool");
+        scalar_gives(d, nd_int(3), d, "an int");
+        scalar_gives(d, nd_uint(3), d, "an unsigned");
+        scalar_gives(d, nd_float(0.5), with_float, "a float");
+        scalar_gives(d, nd_complex(0, 1), with_complex, "a complex");
+    }
+    scalar_gives(ND_BOOL, nd_bool(1), ND_BOOL, "a bool");
+    scalar_gives(ND_BOOL, nd_int(3), ND_I64, "an int");
+    scalar_gives(ND_BOOL, nd_float(3), ND_F64, "a float");
+    scalar_gives(ND_BOOL, nd_complex(3, 1), ND_C128, "a complex");
+}
+
+static void by_name(void)
+{
+    static const nd_op listed[] = {
+#define ND_OP(name, CLASS, DOMAIN, RESULT, ulp, doc) ND_OP_##name,
+#include <ndock/op.def>
+    };
+    nd_dtype d;
+    int wrong = 0;
+    for (nd_dtype i = 1; i <= N; i++) {
+        const nd_dtype_info *info = nd_dtype_get(i);
+        is_str(info->name, names[i - 1], "the name of a dtype");
+        ok(nd_dtype_parse(info->name, &d) == ND_OK && d == i, "%s is parsed", info->name);
+        ok(nd_dtype_parse(info->standard, &d) == ND_OK && d == i, "%s is parsed", info->standard);
+        is_int(nd_dtype_size(i), info->nbytes, "its size");
+    }
+    is_int(nd_dtype_parse("f31", &d), ND_ERR_DTYPE, "f31 is no dtype");
+    has_text(nd_last_error()->message, "f31", "and the message says so");
+    has_text(nd_last_error()->message, "bf16", "and lists what there is");
+    ok(!nd_dtype_get(0) && !nd_dtype_get(16) && !nd_dtype_get(-1),
+       "no information beyond the ends");
+    is_str(nd_dtype_name(77), "?", "the name of none");
+    is_int(nd_dtype_size(77), 0, "the size of none");
+    for (size_t i = 0; i < sizeof listed / sizeof *listed; i++) {
+        const nd_op_info *info = nd_op_get(listed[i]);
+        wrong += !info || info->op != listed[i] || nd_op_find(info->name) != listed[i];
+    }
+    is_int(wrong, 0, "every op is found by id and by name");
+    ok(!nd_op_get(0) && !nd_op_get(-1) && !nd_op_get(ND_OP_END) && !nd_op_get(ND_OP_RUNTIME + 4095),
+       "no op beyond the ends");
+    is_int(nd_op_find("no_such_op"), ND_OP_NONE, "no op of another name");
+}
+
+TAP_MAIN({"pairs", pairs}, {"weak_scalars", weak_scalars}, {"by_name", by_name})
