@@ -67,7 +67,6 @@ static nd_status fetch(printer *p, const nd_array *a)
     if (status == ND_OK)
         for (int i = 0; i < 2; i++) {
             p->format[i] = nd__number_format(a->dtype, i && nd__kind(a->dtype) == ND_KIND_COMPLEX, p->data, part->size, p->o.precision, p->o.suppress);
-            p->format[i].scalar = a->ndim == 0 && p->o.style == ND_PRINT_STR;
             if (a->dtype == ND_BOOL && a->ndim > 0)
                 p->format[i].left = 5; /* as if there were always a False */
         }
@@ -87,6 +86,10 @@ static void add_spaces(nd_text *b, int n)
 
 static void element_text(const printer *p, const char *element, char *buf)
 {
+    if (p->ndim == 0 && p->o.style == ND_PRINT_STR) {
+        nd__lone_text(p->dtype, element, buf);
+        return;
+    }
     nd__number_text(&p->format[0], 0, element, false, buf);
     if (nd__kind(p->dtype) != ND_KIND_COMPLEX)
         return;

@@ -7,7 +7,7 @@
 /* How the numbers of one array line up. */
 typedef struct {
     nd_dtype dtype;
-    bool scientific, scalar; /* scalar: a lone number, written with at least one digit after the point */
+    bool scientific;
     int precision;           /* most digits after the point */
     int left, right;         /* widths before and after the point */
     int exponent_width;
@@ -19,4 +19,6 @@ enum { ND_NUMBER_TEXT = 96 }; /* the longest text of one real number */
 nd_number_format nd__number_format(nd_dtype dtype, int part, const void *elements, int64_t n, int precision, bool suppress);
 /* One element (or part) as text in buf of ND_NUMBER_TEXT. sign: write a '+' before positive numbers. */
 void nd__number_text(const nd_number_format *f, int part, const void *element, bool sign, char *buf);
+/* A 0-d array's element as Python writes a number, in buf of ND_NUMBER_TEXT. */
+void nd__lone_text(nd_dtype dtype, const void *element, char *buf);
 #endif

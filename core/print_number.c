@@ -96,12 +96,22 @@ static void widen(int *width, int needed)
         *width = needed;
 }
 
-/* Scientific where the largest magnitude is too long, the smallest too small, or both too far apart, as NumPy decides. */
-static bool wants_scientific(double smallest, double largest, bool suppress)
+/* A double rounded to the (part's) format. */
+static double rounded_to(nd_dtype dtype, double x)
 {
+    ndp_scalar r;
+    return nd__scalar_to("format", nd_float(x), dtype == ND_C64 ? ND_F32 : dtype == ND_C128 ? ND_F64 : dtype, 0, &r) == ND_OK ? r.v.f : INFINITY;
+}
+
+/* Scientific where the largest magnitude has more digits than the format (or 8) holds, the smallest is too small, or both are too far apart, as NumPy
+ * decides, in the format's own arithmetic. */
+static bool wants_scientific(nd_dtype dtype, double smallest, double largest, bool suppress)
+{
+    int digits = (int)((significand_bits(dtype) - 1) * 0.30103);
     if (largest == 0)
         return false;
-    return largest >= 1e8 || (!suppress && (smallest < 1e-4 || largest / smallest > 1e3));
+    return largest >= pow(10, digits < 8 ? digits : 8) ||
+           (!suppress && (smallest < rounded_to(dtype, 1e-4) || rounded_to(dtype, largest / smallest) > 1e3));
 }
 
 static void fit_integer(nd_number_format *f, int part, const void *element)
@@ -144,7 +154,7 @@ nd_number_format nd__number_format(nd_dtype dtype, int part, const void *element
             largest = x > largest ? x : largest;
         }
     }
-    f.scientific = floating && wants_scientific(smallest, largest, suppress);
+    f.scientific = floating && wants_scientific(dtype, smallest, largest, suppress);
     for (int64_t i = 0; i < n; i++) {
         double x = floating ? real_value(dtype, part, p + i * item) : 0;
         if (!floating)
@@ -196,7 +206,7 @@ static int sign_and_pad(const nd_number_format *f, bool negative, bool sign, int
 static void special_text(const nd_number_format *f, double x, bool sign, char *buf)
 {
     const char *text = isnan(x) ? "nan" : signbit(x) ? "-inf" : "inf";
-    int width = f->scalar ? 0 : f->left + 1 + f->right + (f->scientific ? 2 + f->exponent_width : 0);
+    int width = f->left + 1 + f->right + (f->scientific ? 2 + f->exponent_width : 0);
     bool plus = sign && text[0] != '-';
     int at = repeat(buf, 0, ' ', width - (int)strlen(text) - plus);
     if (plus)
@@ -235,10 +245,7 @@ static void float_text(const nd_number_format *f, double x, bool sign, char *buf
     at = put(buf, at, ".", 1);
     for (int i = d.exponent; i < d.n && !zero; i++, fraction++)
         at = put(buf, at, i < 0 ? "0" : &d.digits[i], 1);
-    if (f->scalar)
-        repeat(buf, at, '0', fraction ? 0 : 1);
-    else
-        repeat(buf, at, ' ', f->right - fraction);
+    repeat(buf, at, ' ', f->right - fraction);
 }
 
 void nd__number_text(const nd_number_format *f, int part, const void *element, bool sign, char *buf)
@@ -256,4 +263,51 @@ void nd__number_text(const nd_number_format *f, int part, const void *element, b
         float_text(f, x, sign, buf);
     else
         special_text(f, x, sign, buf);
+}
+
+/* A real number on its own: the fewest digits, scientific where Python's repr would be (for f64; sooner for shorter formats). whole: 3 and not 3.0. */
+static int lone_text(nd_dtype dtype, double x, bool sign, bool whole, char *buf, int at)
+{
+    decimal d;
+    char text[32];
+    int precision = significand_bits(dtype) == 53 ? 16 : (int)((significand_bits(dtype) - 1) * 0.30103);
+    at = put(buf, at, signbit(x) && !isnan(x) ? "-" : "+", signbit(x) && !isnan(x) ? 1 : sign);
+    if (!isfinite(x))
+        return put(buf, at, isnan(x) ? "nan" : "inf", 3);
+    shortest(x, dtype, &d);
+    bool zero = x == 0, scientific = !zero && (fabs(x) >= pow(10, precision) || fabs(x) < 1e-4);
+    if (scientific) {
+        at = put(buf, at, d.digits, 1);
+        at = put(buf, at, ".", d.n > 1);
+        at = put(buf, at, d.digits + 1, d.n - 1);
+        snprintf(text, sizeof text, "e%+03d", d.exponent - 1);
+        return put(buf, at, text, (int)strlen(text));
+    }
+    int integer = d.exponent > 0 && !zero ? d.exponent : 1;
+    for (int i = 0; i < integer; i++)
+        at = put(buf, at, d.exponent > 0 && i < d.n && !zero ? &d.digits[i] : "0", 1);
+    bool fraction = !zero && d.n > d.exponent;
+    at = put(buf, at, ".0", fraction ? 1 : whole ? 0 : 2);
+    for (int i = d.exponent; fraction && i < d.n; i++)
+        at = put(buf, at, i < 0 ? "0" : &d.digits[i], 1);
+    return at;
+}
+
+void nd__lone_text(nd_dtype dtype, const void *element, char *buf)
+{
+    int kind = nd__kind(dtype);
+    if (kind & (ND_KIND_BOOL | ND_KIND_INT | ND_KIND_UINT)) {
+        integer_text(dtype, element, buf);
+        return;
+    }
+    double re = real_value(dtype, 0, element);
+    if (kind == ND_KIND_FLOAT) {
+        lone_text(dtype, re, false, false, buf, 0);
+        return;
+    }
+    double im = real_value(dtype, 1, element);
+    bool imaginary = re == 0 && !signbit(re);
+    int at = imaginary ? 0 : lone_text(dtype, re, false, true, buf, put(buf, 0, "(", 1));
+    at = lone_text(dtype, im, !imaginary, true, buf, at);
+    put(buf, at, "j)", imaginary ? 1 : 2);
 }
