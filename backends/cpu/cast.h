@@ -158,11 +158,15 @@ static inline uint16_t cast_u64_bf16(uint64_t x)
     return cast_f64_bf16((double)(x <= UINT64_C(1) << 53 ? x : odd));
 }
 
+/* Not the one-element instruction: loops over these vectorise. */
+static inline uint16_t cast_f32_f16(float x) { return cpu_f16_from_f32_plain(x); }
+static inline uint16_t cast_f32_bf16(float x) { return cpu_bf16_from_f32(x); }
+
 /* ---- by type of the source value: integers, float (f16, bf16, f32) or double ---- */
 #define CAST_INTEGER(x, name) \
     _Generic((x), float: cast_f32_##name, double: cast_f64_##name, default: cast_int_##name)(x)
 #define CAST_HALF(x, name) \
-    _Generic((x), float: cpu_##name##_from_f32, int64_t: cast_i64_##name, \
+    _Generic((x), float: cast_f32_##name, int64_t: cast_i64_##name, \
         uint64_t: cast_u64_##name, default: cast_f64_##name)(x)
 #define CAST_TO_i8(x) CAST_INTEGER(x, i8)
 #define CAST_TO_i16(x) CAST_INTEGER(x, i16)

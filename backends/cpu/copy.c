@@ -67,7 +67,7 @@ static void run_dense(void *ctx, int64_t begin, int64_t end)
 
 typedef struct {
     char *dst;
-    char pattern[32];
+    uint64_t pattern[4];
     int streamed;
 } dense_fill;
 
@@ -75,9 +75,26 @@ static void run_dense_fill(void *ctx, int64_t begin, int64_t end)
 {
     const dense_fill *f = ctx;
     const cpu_copy_loops *loops = cpu_copy_level();
-    loops->fill(f->dst + begin, end - begin, f->pattern, f->streamed);
+    loops->fill(f->dst + begin, end - begin, (const char *)f->pattern, f->streamed);
     if (f->streamed)
         loops->fence();
+}
+
+/* Repeats an element of 1, 2, 4, 8 or 16 bytes over 32. */
+static void fill_pattern(const uint64_t element[2], int64_t size, uint64_t pattern[4])
+{
+    uint8_t u8;
+    uint16_t u16;
+    uint32_t u32;
+    memcpy(&u8, element, 1);
+    memcpy(&u16, element, 2);
+    memcpy(&u32, element, 4);
+    uint64_t word = size == 1   ? u8 * UINT64_C(0x0101010101010101)
+                    : size == 2 ? u16 * UINT64_C(0x0001000100010001)
+                    : size == 4 ? u32 * UINT64_C(0x0000000100000001)
+                                : element[0];
+    pattern[0] = pattern[2] = word;
+    pattern[1] = pattern[3] = size == 16 ? element[1] : word;
 }
 
 static int32_t fill_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
@@ -87,18 +104,18 @@ static int32_t fill_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_
     const ndp_view *out = &call->out[0];
     dense_fill f;
     int64_t size = cpu_dtype_size(out->dtype);
-    cpu_store_scalar(&call->scalar[call->in[0].offset_bytes], f.pattern);
+    uint64_t element[2];
+    cpu_store_scalar(&call->scalar[call->in[0].offset_bytes], element);
     if (!(out->flags & NDP_VIEW_CONTIGUOUS)) {
-        cpu_copy_strided(out, out->dtype, f.pattern, NULL);
+        cpu_copy_strided(out, out->dtype, (const char *)element, NULL);
         return NDP_OK;
     }
-    for (int64_t i = size; i < 32; i++)
-        f.pattern[i] = f.pattern[i - size];
+    fill_pattern(element, size, f.pattern);
     int64_t nbytes = cpu_view_size(out) * size;
     f.dst = cpu_ptr(out);
     f.streamed = nbytes >= CPU_COPY_STREAM_BYTES;
     if (nbytes <= DENSE_CHUNK)
-        cpu_copy_level()->fill(f.dst, nbytes, f.pattern, 0);
+        cpu_copy_level()->fill(f.dst, nbytes, (const char *)f.pattern, 0);
     else
         cpu_parallel(nbytes, DENSE_CHUNK, run_dense_fill, &f);
     return NDP_OK;

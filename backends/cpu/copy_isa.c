@@ -210,7 +210,7 @@ static inline void stream_row(const cpu_block *b, int64_t k, const char *staged,
 #define CAST_GET(i) s[i]
 #include "cast_tmpl.h"
 #define CAST_SRC f16
-#define CAST_GET(i) cpu_f16_to_f32(s[i])
+#define CAST_GET(i) cpu_f16_to_f32_plain(s[i])
 #include "cast_tmpl.h"
 #define CAST_SRC bf16
 #define CAST_GET(i) cpu_bf16_to_f32(s[i])

@@ -31,12 +31,8 @@ static inline uint16_t cpu_bf16_from_f32(float f)
     return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
 }
 
-#if defined(__F16C__)
-#include <immintrin.h>
-static inline float cpu_f16_to_f32(uint16_t h) { return _cvtsh_ss(h); }
-static inline uint16_t cpu_f16_from_f32(float f) { return (uint16_t)_cvtss_sh(f, _MM_FROUND_TO_NEAREST_INT); }
-#else
-static inline float cpu_f16_to_f32(uint16_t h)
+/* In plain operations, which also vectorise where there is no F16C or the compiler keeps to one element of it. */
+static inline float cpu_f16_to_f32_plain(uint16_t h)
 {
     uint32_t sign = (uint32_t)(h & 0x8000u) << 16, rest = (uint32_t)(h & 0x7fffu) << 13;
     uint32_t special = (rest & 0x0f800000u) == 0x0f800000u ? 0x70000000u : 0;
@@ -45,7 +41,7 @@ static inline float cpu_f16_to_f32(uint16_t h)
     uint32_t magnitude = special ? (rest | special | ((rest & 0x7fffffu) ? 0x400000u : 0)) : cpu_bits_of_f32(scaled);
     return cpu_f32_of_bits(sign | magnitude);
 }
-static inline uint16_t cpu_f16_from_f32(float f)
+static inline uint16_t cpu_f16_from_f32_plain(float f)
 {
     uint32_t u = cpu_bits_of_f32(f), sign = (u >> 16) & 0x8000u, a = u & 0x7fffffffu;
     /* Normal results: rebias and round to nearest even by an integer addition that may carry into the exponent. */
@@ -58,5 +54,13 @@ static inline uint16_t cpu_f16_from_f32(float f)
     r = a > 0x7f800000u ? nan : r;
     return (uint16_t)(sign | r);
 }
+
+#if defined(__F16C__)
+#include <immintrin.h>
+static inline float cpu_f16_to_f32(uint16_t h) { return _cvtsh_ss(h); }
+static inline uint16_t cpu_f16_from_f32(float f) { return (uint16_t)_cvtss_sh(f, _MM_FROUND_TO_NEAREST_INT); }
+#else
+static inline float cpu_f16_to_f32(uint16_t h) { return cpu_f16_to_f32_plain(h); }
+static inline uint16_t cpu_f16_from_f32(float f) { return cpu_f16_from_f32_plain(f); }
 #endif
 #endif

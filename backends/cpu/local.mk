@@ -2,7 +2,7 @@
 # The OpenMP CPU plug-in. Files of cpu_isa_sources are compiled once per SIMD level; the rest once.
 cpu_isa_sources = \
   %reldir%/copy_isa.c %reldir%/elementwise_complex_isa.c %reldir%/elementwise_isa.c \
-  %reldir%/matmul_isa.c %reldir%/norm_isa.c %reldir%/reduce_isa.c %reldir%/sort_isa.c
+  %reldir%/matmul_isa.c %reldir%/norm_isa.c %reldir%/random_isa.c %reldir%/reduce_isa.c %reldir%/sort_isa.c
 cpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir%
 cpu_cflags = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(ND_KERNEL_CFLAGS)
 
@@ -33,7 +33,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/matmul_kernel_tmpl.h %reldir%/matmul_plan.c %reldir%/matmul_simd.h \
   %reldir%/matmul_skinny.c %reldir%/matmul_skinny_tmpl.h %reldir%/memory.c %reldir%/move_tmpl.h \
   %reldir%/norm.c %reldir%/norm.h %reldir%/norm_exp.h %reldir%/op.c %reldir%/philox.h \
-  %reldir%/plugin.c %reldir%/random.c %reldir%/reduce.c %reldir%/reduce.h \
+  %reldir%/plugin.c %reldir%/random.c %reldir%/random.h %reldir%/reduce.c %reldir%/reduce.h \
   %reldir%/reduce_arg_tmpl.h %reldir%/reduce_finish.c %reldir%/reduce_lanes_tmpl.h \
   %reldir%/reduce_logsumexp_tmpl.h %reldir%/reduce_minmax_tmpl.h %reldir%/reduce_prod_tmpl.h \
   %reldir%/reduce_sum_tmpl.h %reldir%/reduce_type_tmpl.h %reldir%/reduce_var_tmpl.h \

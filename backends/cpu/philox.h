@@ -5,7 +5,7 @@
 #define NDOCK_CPU_PHILOX_H
 #include <stdint.h>
 
-enum { PHILOX_LANES = 16 }; /* blocks computed side by side, for the vectoriser */
+#define PHILOX_LANES 16 /* blocks computed side by side, for the vectoriser */
 
 /* One round for each lane: x[word][lane]. */
 static inline void philox_round(uint32_t x[4][PHILOX_LANES], uint32_t key0, uint32_t key1)
