@@ -135,6 +135,12 @@ static void fill(double *dst, int64_t n, double v)
         dst[i] = v;
 }
 
+/* A sum with what it lost to rounding, which means nothing beside an infinity. */
+static double whole(double sum, double error)
+{
+    return sum - sum == 0 ? sum + error : sum;
+}
+
 static void finish_moments(const plan *p, double mean, double sum, double squares, statistics *s)
 {
     double n = (double)p->n;
@@ -235,15 +241,21 @@ static void long_softmax(const plan *p, const char *in, double *x, double *other
         read_row(p, IN, in, i, m, x);
         double most = p->loops->max(x, m);
         if (most > s->max) {
-            s->sum = (s->sum + s->ones) * exp(s->max - most);
+            double down = exp(s->max - most);
+            s->sum = (s->sum + s->ones) * down;
+            s->error *= down;
             s->ones = 0;
             s->max = most;
         }
         /* Before the first element above -inf nothing has weight, but a NaN must come through. */
         fill(other, m, s->max > -INFINITY ? s->max : 0);
         p->loops->exp[p->precise](other, x, other, m);
-        s->sum += p->loops->sum_but_ones(other, m, &s->ones);
+        double more = p->loops->sum_but_ones(other, m, &s->ones);
+        double sum = s->sum + more, b = sum - s->sum; /* Knuth's two-sum */
+        s->error += (s->sum - (sum - b)) + (more - b);
+        s->sum = sum;
     }
+    s->sum = whole(s->sum, s->error);
 }
 
 static void long_moments(const plan *p, const char *in, double *x, statistics *s)
@@ -374,12 +386,6 @@ static void pass_log_softmax(tile *t, const cpu_place *at, double *line)
 {
     t->p->loops->subtract_columns(line, t->max, t->sum, t->m);
     tile_write(t, at, line);
-}
-
-/* A sum with what it lost to rounding, which means nothing beside an infinity. */
-static double whole(double sum, double error)
-{
-    return sum - sum == 0 ? sum + error : sum;
 }
 
 static void tile_softmax(tile *t)

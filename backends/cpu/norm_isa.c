@@ -99,6 +99,14 @@ static double row_max(const double *x, int64_t n)
     return a > b ? a : b;
 }
 
+/* Knuth's two-sum. */
+static inline void carry(double *sum, double *error, double x)
+{
+    double s = *sum + x, b = s - *sum;
+    *error += (*sum - (s - b)) + (x - b);
+    *sum = s;
+}
+
 static inline void add(double *restrict sum, const double *restrict x, int64_t n)
 {
     for (int64_t l = 0; l < n; l++)
@@ -115,24 +123,27 @@ static double row_sum(const double *x, int64_t n)
     return joined(v);
 }
 
-static inline void apart(double *restrict sum, double *restrict ones, const double *restrict x,
-                         int64_t n)
+static inline void apart(double *restrict sum, double *restrict error, double *restrict ones,
+                         const double *restrict x, int64_t n)
 {
     for (int64_t l = 0; l < n; l++) {
-        sum[l] += x[l] == 1 ? 0 : x[l];
+        carry(&sum[l], &error[l], x[l] == 1 ? 0 : x[l]);
         ones[l] += x[l] == 1 ? 1 : 0;
     }
 }
 
+/* A sum with what it lost to rounding, which means nothing beside an infinity. */
+static inline double whole(double sum, double error) { return sum - sum == 0 ? sum + error : sum; }
+
 static double row_sum_but_ones(const double *x, int64_t n, double *ones)
 {
-    double s[LANES] = {0}, c[LANES] = {0};
+    double s[LANES] = {0}, e[LANES] = {0}, c[LANES] = {0};
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES)
-        apart(s, c, x + i, LANES);
-    apart(s, c, x + i, n - i);
+        apart(s, e, c, x + i, LANES);
+    apart(s, e, c, x + i, n - i);
     *ones += joined(c);
-    return joined(s);
+    return whole(joined(s), joined(e));
 }
 
 static inline void distances(double *restrict sum, double *restrict squares,
@@ -217,24 +228,28 @@ static void exp_double(double *dst, const double *x, const double *shift, int64_
         dst[i] = double_term(x[i], shift[i]);
 }
 
-static inline void exp_step(double *x, double *sum, double shift, int64_t n, int precise)
+static inline void exp_step(double *x, double *sum, double *error, double shift, int64_t n,
+                            int precise)
 {
     ELEMENTWISE
     for (int64_t l = 0; l < n; l++) {
         double t = precise ? double_term(x[l], shift) : vm_exp(x[l] - shift);
         x[l] = t;
-        sum[l] += t;
+        if (precise)
+            carry(&sum[l], &error[l], t);
+        else
+            sum[l] += t;
     }
 }
 
 static inline double exp_sum(double *x, int64_t n, double shift, int precise)
 {
-    double v[LANES] = {0};
+    double v[LANES] = {0}, e[LANES] = {0};
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES)
-        exp_step(x + i, v, shift, LANES, precise);
-    exp_step(x + i, v, shift, n - i, precise);
-    return joined(v);
+        exp_step(x + i, v, e, shift, LANES, precise);
+    exp_step(x + i, v, e, shift, n - i, precise);
+    return precise ? whole(joined(v), joined(e)) : joined(v);
 }
 
 static double exp_sum_single(double *x, int64_t n, double shift)
@@ -248,14 +263,6 @@ static double exp_sum_double(double *x, int64_t n, double shift)
 }
 
 /* ---- of columns ---- */
-/* Knuth's two-sum. */
-static inline void carry(double *sum, double *error, double x)
-{
-    double s = *sum + x, b = s - *sum;
-    *error += (*sum - (s - b)) + (x - b);
-    *sum = s;
-}
-
 static void add_columns(double *sum, double *error, const double *x, int64_t n)
 {
     ELEMENTWISE
@@ -265,11 +272,7 @@ static void add_columns(double *sum, double *error, const double *x, int64_t n)
 
 static void add_but_ones(double *sum, double *error, double *ones, const double *x, int64_t n)
 {
-    ELEMENTWISE
-    for (int64_t j = 0; j < n; j++) {
-        carry(&sum[j], &error[j], x[j] == 1 ? 0 : x[j]);
-        ones[j] += x[j] == 1 ? 1 : 0;
-    }
+    apart(sum, error, ones, x, n);
 }
 
 static void max_columns(double *max, const double *x, int64_t n)
