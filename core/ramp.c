@@ -144,6 +144,8 @@ nd_status nd_meshgrid(int n, const nd_array *const *arrays, int ij, nd_array **o
         nd_status status = nd_reshape(arrays[i], n, column, &shaped);
         if (status == ND_OK)
             status = nd_broadcast_to(shaped, n, shape, &out[i]);
+        if (status == ND_OK)
+            out[i]->flags |= ND_FLAG_READONLY; /* also where nothing is stretched */
         nd_release(shaped);
         while (status != ND_OK && i-- > 0) {
             nd_release(out[i]);
