@@ -2,7 +2,8 @@
 # The OpenMP CPU plug-in. Files of cpu_isa_sources are compiled once per SIMD level; the rest once.
 cpu_isa_sources = \
   %reldir%/copy_isa.c %reldir%/elementwise_complex_isa.c %reldir%/elementwise_isa.c \
-  %reldir%/matmul_isa.c %reldir%/norm_isa.c %reldir%/random_isa.c %reldir%/reduce_isa.c %reldir%/sort_isa.c
+  %reldir%/matmul_isa.c %reldir%/norm_isa.c %reldir%/random_isa.c %reldir%/reduce_isa.c \
+  %reldir%/sort_isa.c
 cpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir%
 cpu_cflags = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(ND_KERNEL_CFLAGS)
 
