@@ -12,6 +12,7 @@ IDS = {np.dtype(name).name: i + 1 for i, name in enumerate(
     ['bool', 'i1', 'i2', 'i4', 'i8', 'u1', 'u2', 'u4', 'u8', 'f2', 'V2', 'f4', 'f8', 'c8', 'c16'])
     if name != 'V2'}
 MOST_SHOWN = 5
+OLD = tuple(map(int, np.__version__.split('.')[:2])) < (2, 3)
 
 
 class Layout(ctypes.Structure):
@@ -121,6 +122,11 @@ def main():
     cases = [(name, style) for name in IDS for style in (1, 0)]
     for n, (name, style) in enumerate(cases, 1):
         bad = 0
+        what = 'str()' if style else "the brackets of repr()"
+        if OLD and name in ('float16', 'float32', 'complex64'):
+            print(f'ok {n} - {name}: {what} # SKIP NumPy {np.__version__} turns to scientific '
+                  'notation later than 2.3 does')
+            continue
         for _ in range(count):
             a = random_array(rng, np.dtype(name))
             if style == 0 and a.size == 0:
@@ -132,7 +138,6 @@ def main():
                 if bad <= MOST_SHOWN:
                     shown = f'shape {a.shape}\nNumPy:\n{want[:700]}\nndock:\n{got[:700]}'
                     print('# ' + shown.replace('\n', '\n# '))
-        what = 'str()' if style else "the brackets of repr()"
         print(f"{'not ok' if bad else 'ok'} {n} - {name}: {what} of {count} arrays"
               + (f' ({bad} differ)' if bad else ''))
         failed += bad > 0
