@@ -18,23 +18,55 @@ void nd_release(nd_array *a)
     nd__header_free(a);
 }
 
-int nd_ndim(const nd_array *a) { return a->ndim; }
-const int64_t *nd_shape(const nd_array *a) { return a->shape; }
-const int64_t *nd_strides(const nd_array *a) { return a->stride; }
-int64_t nd_offset(const nd_array *a) { return a->offset; }
-int64_t nd_size(const nd_array *a) { return a->size; }
-nd_dtype nd_dtype_of(const nd_array *a) { return a->dtype; }
-nd_device *nd_device_of(const nd_array *a) { return a->storage->device; }
-int nd_is_contiguous(const nd_array *a) { return (a->flags & ND_FLAG_CONTIGUOUS) != 0; }
-int nd_is_readonly(const nd_array *a) { return (a->flags & ND_FLAG_READONLY) != 0; }
-int nd_shares_storage(const nd_array *a, const nd_array *b) { return a->storage == b->storage; }
+int nd_ndim(const nd_array *a)
+{
+    return a->ndim;
+}
+const int64_t *nd_shape(const nd_array *a)
+{
+    return a->shape;
+}
+const int64_t *nd_strides(const nd_array *a)
+{
+    return a->stride;
+}
+int64_t nd_offset(const nd_array *a)
+{
+    return a->offset;
+}
+int64_t nd_size(const nd_array *a)
+{
+    return a->size;
+}
+nd_dtype nd_dtype_of(const nd_array *a)
+{
+    return a->dtype;
+}
+nd_device *nd_device_of(const nd_array *a)
+{
+    return a->storage->device;
+}
+int nd_is_contiguous(const nd_array *a)
+{
+    return (a->flags & ND_FLAG_CONTIGUOUS) != 0;
+}
+int nd_is_readonly(const nd_array *a)
+{
+    return (a->flags & ND_FLAG_READONLY) != 0;
+}
+int nd_shares_storage(const nd_array *a, const nd_array *b)
+{
+    return a->storage == b->storage;
+}
 
-nd_status nd__array_new(nd_storage *s, nd_dtype dtype, int ndim, const int64_t *shape, const int64_t *stride, int64_t offset, bool readonly, nd_array **out)
+nd_status nd__array_new(nd_storage *s, nd_dtype dtype, int ndim, const int64_t *shape,
+                        const int64_t *stride, int64_t offset, bool readonly, nd_array **out)
 {
     nd_array *a = nd__header_alloc(ndim);
     *out = a;
     if (!a)
-        return nd__fail(ND_ERR_MEMORY, "array", -1, "no memory for an array header of rank %d", ndim);
+        return nd__fail(ND_ERR_MEMORY, "array", -1, "no memory for an array header of rank %d",
+                        ndim);
     atomic_init(&a->refs, 1);
     a->dtype = dtype;
     a->offset = offset;
@@ -47,13 +79,15 @@ nd_status nd__array_new(nd_storage *s, nd_dtype dtype, int ndim, const int64_t *
         memcpy(a->stride, stride, (size_t)ndim * sizeof *stride);
     else
         nd__c_strides(ndim, shape, a->stride);
-    a->flags = (readonly ? ND_FLAG_READONLY : 0) | (!stride || nd__is_c_order(ndim, a->shape, a->stride) ? ND_FLAG_CONTIGUOUS : 0);
+    a->flags = (readonly ? ND_FLAG_READONLY : 0) |
+               (!stride || nd__is_c_order(ndim, a->shape, a->stride) ? ND_FLAG_CONTIGUOUS : 0);
     a->storage = s;
     atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
     return ND_OK;
 }
 
-nd_status nd__array_alloc(const char *op, nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape, nd_array **out)
+nd_status nd__array_alloc(const char *op, nd_device *device, nd_dtype dtype, int ndim,
+                          const int64_t *shape, nd_array **out)
 {
     nd_storage *s = NULL;
     int64_t size;
@@ -61,7 +95,8 @@ nd_status nd__array_alloc(const char *op, nd_device *device, nd_dtype dtype, int
     ND_RETURN_IF(nd__check_dtype(op, dtype));
     ND_RETURN_IF(nd__check_shape(op, dtype, ndim, shape, &size));
     if (!(device->info.dtypes >> dtype & 1))
-        return nd__fail(ND_ERR_DTYPE, op, -1, "arrays of %s cannot live on %s", nd_dtype_name(dtype), device->name);
+        return nd__fail(ND_ERR_DTYPE, op, -1, "arrays of %s cannot live on %s",
+                        nd_dtype_name(dtype), device->name);
     ND_RETURN_IF(nd__storage_alloc(device, size ? (uint64_t)size * nd_dtype_size(dtype) : 1, &s));
     nd_status status = nd__array_new(s, dtype, ndim, shape, NULL, 0, false, out);
     nd__storage_release(s);
@@ -73,11 +108,13 @@ nd_status nd__array_like(const nd_array *a, nd_dtype dtype, nd_array **out)
     nd_storage *s;
     nd_array *r;
     *out = NULL;
-    ND_RETURN_IF(nd__storage_alloc(a->storage->device, a->size ? (uint64_t)(a->size * nd__itemsize(dtype)) : 1, &s));
+    ND_RETURN_IF(nd__storage_alloc(a->storage->device,
+                                   a->size ? (uint64_t)(a->size * nd__itemsize(dtype)) : 1, &s));
     r = nd__header_alloc(a->ndim);
     if (!r) {
         nd__storage_release(s);
-        return nd__fail(ND_ERR_MEMORY, "array", -1, "no memory for an array header of rank %d", a->ndim);
+        return nd__fail(ND_ERR_MEMORY, "array", -1, "no memory for an array header of rank %d",
+                        a->ndim);
     }
     atomic_init(&r->refs, 1);
     r->dtype = dtype;
@@ -94,33 +131,41 @@ nd_status nd__array_like(const nd_array *a, nd_dtype dtype, nd_array **out)
 
 nd_status nd__check_array(const char *op, const nd_array *a, int32_t i)
 {
-    return a ? ND_OK : nd__fail(ND_ERR_ARGUMENT, op, i, "argument %d is NULL where an array is needed", i);
+    return a ? ND_OK
+             : nd__fail(ND_ERR_ARGUMENT, op, i, "argument %d is NULL where an array is needed", i);
 }
 
 nd_status nd__check_writable(const char *op, const nd_array *dst, int32_t i)
 {
     ND_RETURN_IF(nd__check_array(op, dst, i));
     if (dst->flags & ND_FLAG_READONLY)
-        return nd__fail(ND_ERR_READONLY, op, i, "the destination is read-only; write to a copy (nd_copy)");
+        return nd__fail(ND_ERR_READONLY, op, i,
+                        "the destination is read-only; write to a copy (nd_copy)");
     if (nd__overlaps_itself(dst))
-        return nd__fail(ND_ERR_OVERLAP, op, i, "the destination overlaps itself: several of its elements share memory");
+        return nd__fail(ND_ERR_OVERLAP, op, i,
+                        "the destination overlaps itself: several of its elements share memory");
     return ND_OK;
 }
 
-nd_status nd__check_same_device(const char *op, const nd_array *a, const nd_array *b, int32_t i, int32_t j)
+nd_status nd__check_same_device(const char *op, const nd_array *a, const nd_array *b, int32_t i,
+                                int32_t j)
 {
     const nd_device *da = a->storage->device, *db = b->storage->device;
     if (da == db)
         return ND_OK;
-    return nd__fail(ND_ERR_DEVICE, op, j, "argument %d is on %s, argument %d on %s; move one with nd_to_device", i, da->name, j, db->name);
+    return nd__fail(ND_ERR_DEVICE, op, j,
+                    "argument %d is on %s, argument %d on %s; move one with nd_to_device", i,
+                    da->name, j, db->name);
 }
 
-nd_status nd__check_shape_is(const char *op, const nd_array *a, int ndim, const int64_t *shape, int32_t i)
+nd_status nd__check_shape_is(const char *op, const nd_array *a, int ndim, const int64_t *shape,
+                             int32_t i)
 {
     char have[ND_SHAPE_TEXT], want[ND_SHAPE_TEXT];
     if (nd__same_shape(a->ndim, a->shape, ndim, shape))
         return ND_OK;
-    return nd__fail(ND_ERR_SHAPE, op, i, "argument %d has shape %s where %s is needed", i, nd__shape_text(a->ndim, a->shape, have, sizeof have),
+    return nd__fail(ND_ERR_SHAPE, op, i, "argument %d has shape %s where %s is needed", i,
+                    nd__shape_text(a->ndim, a->shape, have, sizeof have),
                     nd__shape_text(ndim, shape, want, sizeof want));
 }
 

@@ -32,8 +32,11 @@ nd_status nd_astype(const nd_array *a, nd_dtype dtype, nd_array **out)
     *out = NULL;
     ND_RETURN_IF(nd__check_array("astype", a, 0));
     ND_RETURN_IF(nd__check_dtype("astype", dtype));
-    if (nd__kind(a->dtype) == ND_KIND_COMPLEX && nd__kind(dtype) != ND_KIND_COMPLEX && dtype != ND_BOOL)
-        return nd__fail(ND_ERR_DTYPE, "astype", 1, "%s to %s would drop the imaginary part; take nd_real first", nd_dtype_name(a->dtype), nd_dtype_name(dtype));
+    if (nd__kind(a->dtype) == ND_KIND_COMPLEX && nd__kind(dtype) != ND_KIND_COMPLEX &&
+        dtype != ND_BOOL)
+        return nd__fail(ND_ERR_DTYPE, "astype", 1,
+                        "%s to %s would drop the imaginary part; take nd_real first",
+                        nd_dtype_name(a->dtype), nd_dtype_name(dtype));
     ND_RETURN_IF(nd__array_alloc("astype", a->storage->device, dtype, a->ndim, a->shape, &r));
     nd_status status = nd__copy_into(a, r);
     return nd__hand_over(status, r, out);
@@ -43,7 +46,8 @@ static nd_status check_forked(nd_device *device, const char *op)
 {
     if (!nd__forked() || device->host_visible)
         return ND_OK;
-    return nd__fail(ND_ERR_FORKED, op, -1, "%s cannot be used after fork; spawn a new process instead", device->name);
+    return nd__fail(ND_ERR_FORKED, op, -1,
+                    "%s cannot be used after fork; spawn a new process instead", device->name);
 }
 
 /* Dense arrays of one size, whatever the devices: bytes through host memory. */
@@ -51,7 +55,8 @@ static nd_status transfer(const nd_array *src, const nd_array *dst)
 {
     nd_device *from = src->storage->device, *to = dst->storage->device;
     size_t item = nd_dtype_size(src->dtype);
-    uint64_t n = (uint64_t)src->size * item, src_at = (uint64_t)src->offset * item, dst_at = (uint64_t)dst->offset * item;
+    uint64_t n = (uint64_t)src->size * item, src_at = (uint64_t)src->offset * item,
+             dst_at = (uint64_t)dst->offset * item;
     nd_storage *bounce = NULL;
     nd_device *cpu;
     if (n == 0)
@@ -59,9 +64,11 @@ static nd_status transfer(const nd_array *src, const nd_array *dst)
     ND_RETURN_IF(check_forked(from, "copy"));
     ND_RETURN_IF(check_forked(to, "copy"));
     if (dst->storage->host)
-        return from->p.read(from->dev, NULL, src->storage->mem, src_at, dst->storage->host + dst_at, n);
+        return from->p.read(from->dev, NULL, src->storage->mem, src_at, dst->storage->host + dst_at,
+                            n);
     if (src->storage->host)
-        return to->p.write(to->dev, NULL, dst->storage->mem, dst_at, src->storage->host + src_at, n);
+        return to->p.write(to->dev, NULL, dst->storage->mem, dst_at, src->storage->host + src_at,
+                           n);
     ND_RETURN_IF(nd__cpu_device(&cpu));
     ND_RETURN_IF(nd__storage_alloc(cpu, n, &bounce));
     nd_status status = from->p.read(from->dev, NULL, src->storage->mem, src_at, bounce->host, n);
@@ -118,11 +125,13 @@ nd_status nd_compact(const nd_array *a, nd_array **out)
 }
 
 /* The layout's strides (or C order), checked; low and high are the elements it reaches. */
-static nd_status check_layout(const char *op, const nd_layout *l, int64_t *stride, int64_t *low, int64_t *high)
+static nd_status check_layout(const char *op, const nd_layout *l, int64_t *stride, int64_t *low,
+                              int64_t *high)
 {
     int64_t size;
     if (!l || l->size < offsetof(nd_layout, stride) + sizeof l->stride)
-        return nd__fail(ND_ERR_ARGUMENT, op, 0, "the layout is NULL, or its size field is not sizeof(nd_layout)");
+        return nd__fail(ND_ERR_ARGUMENT, op, 0,
+                        "the layout is NULL, or its size field is not sizeof(nd_layout)");
     ND_RETURN_IF(nd__check_dtype(op, l->dtype));
     ND_RETURN_IF(nd__check_shape(op, l->dtype, l->ndim, l->shape, &size));
     if (l->stride && l->ndim)
@@ -130,28 +139,36 @@ static nd_status check_layout(const char *op, const nd_layout *l, int64_t *strid
     else
         nd__c_strides(l->ndim, l->shape, stride);
     int64_t nbytes, n = (int64_t)nd_dtype_size(l->dtype);
-    if (!nd__extent(l->ndim, l->shape, stride, low, high) || __builtin_mul_overflow(*high, n, &nbytes) || __builtin_mul_overflow(*low, n, &nbytes))
+    if (!nd__extent(l->ndim, l->shape, stride, low, high) ||
+        __builtin_mul_overflow(*high, n, &nbytes) || __builtin_mul_overflow(*low, n, &nbytes))
         return nd__fail(ND_ERR_OVERFLOW, op, 0, "the strides reach beyond 2^63 bytes");
     return ND_OK;
 }
 
-/* An array over host memory on the CPU device. Elements may be unaligned only where they are copied bytewise. */
-static nd_status wrap_memory(const char *op, const nd_layout *l, void *ptr, nd_device *device, void (*release)(void *), void *ctx, nd_array **out)
+/* An array over host memory on the CPU device. Elements may be unaligned only where they are copied
+ * bytewise. */
+static nd_status wrap_memory(const char *op, const nd_layout *l, void *ptr, nd_device *device,
+                             void (*release)(void *), void *ctx, nd_array **out)
 {
     int64_t stride[ND_MAX_NDIM], low, high, size = 1;
     nd_storage *s = NULL;
     ND_RETURN_IF(check_layout(op, l, stride, &low, &high));
     for (int d = 0; d < l->ndim; d++)
         size *= l->shape[d];
-    int64_t n = (int64_t)nd_dtype_size(l->dtype), align = nd__kind(l->dtype) == ND_KIND_COMPLEX ? n / 2 : n;
+    int64_t n = (int64_t)nd_dtype_size(l->dtype),
+            align = nd__kind(l->dtype) == ND_KIND_COMPLEX ? n / 2 : n;
     if (!ptr && size > 0)
-        return nd__fail(ND_ERR_ARGUMENT, op, 1, "the pointer is NULL for an array of %lld elements", (long long)size);
+        return nd__fail(ND_ERR_ARGUMENT, op, 1, "the pointer is NULL for an array of %lld elements",
+                        (long long)size);
     if ((uintptr_t)ptr % (uintptr_t)align)
-        return nd__fail(ND_ERR_ARGUMENT, op, 1, "the memory at %p is not aligned to %lld bytes as %s needs; copy it with nd_from_host", ptr, (long long)align,
-                        nd_dtype_name(l->dtype));
+        return nd__fail(
+            ND_ERR_ARGUMENT, op, 1,
+            "the memory at %p is not aligned to %lld bytes as %s needs; copy it with nd_from_host",
+            ptr, (long long)align, nd_dtype_name(l->dtype));
     char *base = ptr ? (char *)ptr + low * n : ptr;
     ND_RETURN_IF(nd__storage_wrap(device, base, (uint64_t)((high - low) * n), NULL, NULL, &s));
-    nd_status status = nd__array_new(s, l->dtype, l->ndim, l->shape, stride, -low, l->flags & ND_LAYOUT_READONLY, out);
+    nd_status status = nd__array_new(s, l->dtype, l->ndim, l->shape, stride, -low,
+                                     l->flags & ND_LAYOUT_READONLY, out);
     if (status == ND_OK) {
         s->release = release; /* only now: on failure the caller keeps its memory */
         s->ctx = ctx;
@@ -160,7 +177,8 @@ static nd_status wrap_memory(const char *op, const nd_layout *l, void *ptr, nd_d
     return status;
 }
 
-nd_status nd_wrap(const nd_layout *layout, void *ptr, nd_device *device, void (*release)(void *ctx), void *ctx, nd_array **out)
+nd_status nd_wrap(const nd_layout *layout, void *ptr, nd_device *device, void (*release)(void *ctx),
+                  void *ctx, nd_array **out)
 {
     nd_status status;
     *out = NULL;
@@ -168,8 +186,10 @@ nd_status nd_wrap(const nd_layout *layout, void *ptr, nd_device *device, void (*
     return status == ND_OK ? wrap_memory("wrap", layout, ptr, device, release, ctx, out) : status;
 }
 
-/* Unaligned host memory cannot be viewed: copy it byte by byte. Only dense layouts; others go through an aligned copy of the range they reach. */
-static nd_status from_unaligned(const nd_layout *layout, const void *data, nd_device *cpu, nd_array **aligned)
+/* Unaligned host memory cannot be viewed: copy it byte by byte. Only dense layouts; others go
+ * through an aligned copy of the range they reach. */
+static nd_status from_unaligned(const nd_layout *layout, const void *data, nd_device *cpu,
+                                nd_array **aligned)
 {
     int64_t stride[ND_MAX_NDIM], low, high, n = (int64_t)nd_dtype_size(layout->dtype);
     nd_storage *s = NULL;
@@ -177,9 +197,11 @@ static nd_status from_unaligned(const nd_layout *layout, const void *data, nd_de
     ND_RETURN_IF(nd__storage_alloc(cpu, high > low ? (uint64_t)((high - low) * n) : 1, &s));
     nd_status status = ND_OK;
     if (high > low)
-        status = cpu->p.write(cpu->dev, NULL, s->mem, 0, (const char *)data + low * n, (uint64_t)((high - low) * n));
+        status = cpu->p.write(cpu->dev, NULL, s->mem, 0, (const char *)data + low * n,
+                              (uint64_t)((high - low) * n));
     if (status == ND_OK)
-        status = nd__array_new(s, layout->dtype, layout->ndim, layout->shape, stride, -low, true, aligned);
+        status = nd__array_new(s, layout->dtype, layout->ndim, layout->shape, stride, -low, true,
+                               aligned);
     nd__storage_release(s);
     return status;
 }
@@ -200,7 +222,8 @@ nd_status nd_from_host(const nd_layout *layout, const void *data, nd_device *dev
     if (data && (uintptr_t)data % item && high > low)
         ND_RETURN_IF(from_unaligned(layout, data, cpu, &view));
     else
-        ND_RETURN_IF(wrap_memory("from_host", layout, (void *)(uintptr_t)data, cpu, NULL, NULL, &view));
+        ND_RETURN_IF(
+            wrap_memory("from_host", layout, (void *)(uintptr_t)data, cpu, NULL, NULL, &view));
     status = nd_copy(view, device, out);
     nd_release(view);
     return status;
@@ -212,7 +235,8 @@ nd_status nd_to_host(const nd_array *a, void *data, size_t nbytes)
     ND_RETURN_IF(nd__check_array("to_host", a, 0));
     size_t item = nd_dtype_size(a->dtype), need = (size_t)a->size * item;
     if (nbytes != need)
-        return nd__fail(ND_ERR_SHAPE, "to_host", 2, "room for %zu bytes, the array has %zu", nbytes, need);
+        return nd__fail(ND_ERR_SHAPE, "to_host", 2, "room for %zu bytes, the array has %zu", nbytes,
+                        need);
     if (need == 0)
         return ND_OK;
     if (!data)
@@ -221,7 +245,8 @@ nd_status nd_to_host(const nd_array *a, void *data, size_t nbytes)
     nd_device *device = dense->storage->device;
     nd_status status = check_forked(device, "to_host");
     if (status == ND_OK)
-        status = device->p.read(device->dev, NULL, dense->storage->mem, (uint64_t)dense->offset * item, data, need);
+        status = device->p.read(device->dev, NULL, dense->storage->mem,
+                                (uint64_t)dense->offset * item, data, need);
     if (status == ND_OK)
         status = device->p.sync(device->dev, NULL);
     nd_release(dense);
@@ -234,11 +259,13 @@ nd_status nd_item(const nd_array *a, nd_scalar *out)
     char text[ND_SHAPE_TEXT];
     ND_RETURN_IF(nd__check_array("item", a, 0));
     if (a->size != 1)
-        return nd__fail(ND_ERR_SHAPE, "item", 0, "shape %s has %lld elements, not one", nd__shape_text(a->ndim, a->shape, text, sizeof text), (long long)a->size);
+        return nd__fail(ND_ERR_SHAPE, "item", 0, "shape %s has %lld elements, not one",
+                        nd__shape_text(a->ndim, a->shape, text, sizeof text), (long long)a->size);
     nd_device *device = a->storage->device;
     size_t item = nd_dtype_size(a->dtype);
     ND_RETURN_IF(check_forked(device, "item"));
-    ND_RETURN_IF(device->p.read(device->dev, NULL, a->storage->mem, (uint64_t)a->offset * item, element, item));
+    ND_RETURN_IF(device->p.read(device->dev, NULL, a->storage->mem, (uint64_t)a->offset * item,
+                                element, item));
     ND_RETURN_IF(device->p.sync(device->dev, NULL));
     *out = nd__scalar_load(a->dtype, element);
     return ND_OK;
@@ -251,11 +278,13 @@ nd_status nd_data(const nd_array *a, void **out)
     ND_RETURN_IF(nd__check_array("data", a, 0));
     nd_device *device = a->storage->device;
     if (!device->map.address)
-        return nd__fail(ND_ERR_UNSUPPORTED, "data", 0, "%s has no addresses; copy with nd_to_host", device->name);
+        return nd__fail(ND_ERR_UNSUPPORTED, "data", 0, "%s has no addresses; copy with nd_to_host",
+                        device->name);
     ND_RETURN_IF(nd_synchronize(device));
     ND_RETURN_IF(device->map.address(device->dev, a->storage->mem, &address));
     if (a->size)
-        *out = (void *)(uintptr_t)(address + (uint64_t)(a->offset * (int64_t)nd_dtype_size(a->dtype)));
+        *out =
+            (void *)(uintptr_t)(address + (uint64_t)(a->offset * (int64_t)nd_dtype_size(a->dtype)));
     return ND_OK;
 }
 
@@ -269,12 +298,15 @@ nd_status nd_assign(const nd_array *src, const nd_array *dst)
     for (int d = 1; d <= src->ndim; d++) {
         int64_t extent = src->shape[src->ndim - d];
         if (d > dst->ndim ? extent != 1 : extent != 1 && extent != dst->shape[dst->ndim - d])
-            return nd__fail(ND_ERR_SHAPE, "assign", 0, "shape %s does not broadcast to the destination's %s",
-                            nd__shape_text(src->ndim, src->shape, have, sizeof have), nd__shape_text(dst->ndim, dst->shape, want, sizeof want));
+            return nd__fail(ND_ERR_SHAPE, "assign", 0,
+                            "shape %s does not broadcast to the destination's %s",
+                            nd__shape_text(src->ndim, src->shape, have, sizeof have),
+                            nd__shape_text(dst->ndim, dst->shape, want, sizeof want));
     }
     if (nd__kind(src->dtype) == ND_KIND_COMPLEX && nd__kind(dst->dtype) != ND_KIND_COMPLEX)
-        return nd__fail(ND_ERR_DTYPE, "assign", 0, "%s into %s would drop the imaginary part; take nd_real first", nd_dtype_name(src->dtype),
-                        nd_dtype_name(dst->dtype));
+        return nd__fail(ND_ERR_DTYPE, "assign", 0,
+                        "%s into %s would drop the imaginary part; take nd_real first",
+                        nd_dtype_name(src->dtype), nd_dtype_name(dst->dtype));
     if (nd__same_view(src, dst))
         return ND_OK;
     if (src->storage->device != dst->storage->device || nd__may_overlap(src, dst))
@@ -283,7 +315,8 @@ nd_status nd_assign(const nd_array *src, const nd_array *dst)
     int drop = src->ndim > dst->ndim ? src->ndim - dst->ndim : 0; /* leading extents of one */
     if (drop) {
         nd_array *lower = NULL;
-        ND_GOTO_IF(done, nd__array_new(src->storage, src->dtype, dst->ndim, src->shape + drop, src->stride + drop, src->offset, true, &lower));
+        ND_GOTO_IF(done, nd__array_new(src->storage, src->dtype, dst->ndim, src->shape + drop,
+                                       src->stride + drop, src->offset, true, &lower));
         status = nd__copy_into(lower, dst);
         nd_release(lower);
     } else {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The one internal header of libndock: what its files share. The core knows shapes, types, views, ordering and memory; it never touches an element. */
+ * The one internal header of libndock: what its files share. The core knows shapes, types, views,
+ * ordering and memory; it never touches an element. */
 #ifndef NDOCK_CORE_H
 #define NDOCK_CORE_H
 #include <pthread.h>
@@ -9,36 +10,46 @@
 #include <ndock/ndock.h>
 #include <ndock/plugin.h>
 
-/* Thread-local variables are few and small, so they may live in the static TLS block: no call to reach them. */
+/* Thread-local variables are few and small, so they may live in the static TLS block: no call to
+ * reach them. */
 #define ND_TLS static _Thread_local __attribute__((tls_model("initial-exec")))
 
-/* ---- status.c: errors. Whoever decides that it is an error writes the message, once; callers pass the code up untouched. ---- */
-nd_status nd__fail_at(const char *file, int line, nd_status status, const char *op, int32_t argument, const char *fmt, ...) ND_PRINTF(6, 7);
+/* ---- status.c: errors. Whoever decides that it is an error writes the message, once; callers pass
+ * the code up untouched. ---- */
+nd_status nd__fail_at(const char *file, int line, nd_status status, const char *op,
+                      int32_t argument, const char *fmt, ...) ND_PRINTF(6, 7);
 /* As above with native = err and ": what errno means" appended. */
-nd_status nd__fail_errno_at(const char *file, int line, nd_status status, const char *op, int err, const char *fmt, ...) ND_PRINTF(6, 7);
-#define nd__fail(status, op, argument, ...) nd__fail_at(__FILE__, __LINE__, status, op, argument, __VA_ARGS__)
-#define nd__fail_errno(status, op, err, ...) nd__fail_errno_at(__FILE__, __LINE__, status, op, err, __VA_ARGS__)
+nd_status nd__fail_errno_at(const char *file, int line, nd_status status, const char *op, int err,
+                            const char *fmt, ...) ND_PRINTF(6, 7);
+#define nd__fail(status, op, argument, ...) \
+    nd__fail_at(__FILE__, __LINE__, status, op, argument, __VA_ARGS__)
+#define nd__fail_errno(status, op, err, ...) \
+    nd__fail_errno_at(__FILE__, __LINE__, status, op, err, __VA_ARGS__)
 /* Fill in what the decider could not know, where it is still empty. */
 void nd__error_native(int64_t native);
 void nd__error_context(const char *op, const char *device, const char *plugin);
 void nd__log(int32_t level, const char *fmt, ...) ND_PRINTF(2, 3);
 bool nd__log_wants(int32_t level);
 
-#define ND_RETURN_IF(expr) \
-    do { \
+#define ND_RETURN_IF(expr)          \
+    do {                            \
         nd_status status_ = (expr); \
-        if (status_ != ND_OK) \
-            return status_; \
+        if (status_ != ND_OK)       \
+            return status_;         \
     } while (0)
 #define ND_GOTO_IF(label, expr) \
-    do { \
-        status = (expr); \
-        if (status != ND_OK) \
-            goto label; \
+    do {                        \
+        status = (expr);        \
+        if (status != ND_OK)    \
+            goto label;         \
     } while (0)
 
 /* ---- text.c: bounded text building for messages and reports ---- */
-typedef struct { char *data; size_t len, cap; bool failed; } nd_text; /* {0} is empty */
+typedef struct {
+    char *data;
+    size_t len, cap;
+    bool failed;
+} nd_text; /* {0} is empty */
 void nd__text_add(nd_text *t, const char *fmt, ...) ND_PRINTF(2, 3);
 /* "(3, 4)" into a caller's buffer; returns it. */
 const char *nd__shape_text(int ndim, const int64_t *shape, char *buf, size_t n);
@@ -86,13 +97,18 @@ struct nd_plugin_slot {
 };
 
 /* The registry's lock is held while plug-ins are loaded and probed and devices opened. */
-nd_status nd__registry_slot(const char *name, nd_plugin_slot **out); /* loaded slot by plug-in name, NULL if there is none */
+nd_status nd__registry_slot(
+    const char *name,
+    nd_plugin_slot **out); /* loaded slot by plug-in name, NULL if there is none */
 nd_status nd__slot_device(nd_plugin_slot *slot, uint32_t index, nd_device **out);
-nd_status nd__cpu_device(nd_device **out); /* the CPU plug-in's device; the error names the paths tried */
+nd_status nd__cpu_device(
+    nd_device **out); /* the CPU plug-in's device; the error names the paths tried */
 void nd__loader_scan(nd_plugin_slot **list);
 void nd__loader_load(nd_plugin_slot *slot, const nd_plugin_slot *list);
 nd_plugin_slot *nd__loader_candidate(nd_plugin_slot **list, const char *path, const char *source);
-const char *nd__path_refusal(const char *path, nd_text *note); /* NULL if the file may be loaded, else why not (note holds the text) */
+const char *nd__path_refusal(
+    const char *path,
+    nd_text *note); /* NULL if the file may be loaded, else why not (note holds the text) */
 void nd__host_init(nd_plugin_slot *slot);
 const char *nd__getenv(const char *name); /* NULL under AT_SECURE */
 nd_device *nd__or_current(nd_device *device, nd_status *status);
@@ -100,7 +116,11 @@ int32_t nd__fallback_policy(void);
 bool nd__forked(void); /* this process is a forked child of the one that loaded plug-ins */
 
 /* Parameters that plug-ins asked for, for `ndock info`. */
-typedef struct nd_param { char *name, *help, *value; int32_t type; struct nd_param *next; } nd_param;
+typedef struct nd_param {
+    char *name, *help, *value;
+    int32_t type;
+    struct nd_param *next;
+} nd_param;
 
 /* ---- memory.c: storage, counted, cached per thread (small) and per device (large) ---- */
 struct nd_storage {
@@ -115,7 +135,8 @@ struct nd_storage {
     nd_storage *next;
 };
 nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out);
-nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (*release)(void *), void *ctx, nd_storage **out);
+nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (*release)(void *),
+                           void *ctx, nd_storage **out);
 void nd__storage_release(nd_storage *s);
 /* Give cached blocks of the device back to it; true if there were any. */
 bool nd__memory_trim(nd_device *device);
@@ -135,40 +156,53 @@ struct nd_array {
     int64_t offset, size;
     int64_t *shape, *stride; /* into dims */
     nd_array *next;          /* free list */
-    int64_t dims[]; /* 2 * max(ndim, ND_SMALL_NDIM) */
+    int64_t dims[];          /* 2 * max(ndim, ND_SMALL_NDIM) */
 };
-/* New array over storage (takes its own reference); fills size and flags from shape, stride (NULL: C order). The caller has checked bounds. */
-nd_status nd__array_new(nd_storage *s, nd_dtype dtype, int ndim, const int64_t *shape, const int64_t *stride, int64_t offset, bool readonly, nd_array **out);
+/* New array over storage (takes its own reference); fills size and flags from shape, stride (NULL:
+ * C order). The caller has checked bounds. */
+nd_status nd__array_new(nd_storage *s, nd_dtype dtype, int ndim, const int64_t *shape,
+                        const int64_t *stride, int64_t offset, bool readonly, nd_array **out);
 /* New dense array with storage of its own; checks sizes. */
-nd_status nd__array_alloc(const char *op, nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape, nd_array **out);
-/* New dense array of a's shape and device; dtype no wider than a's, so that no size needs checking. */
+nd_status nd__array_alloc(const char *op, nd_device *device, nd_dtype dtype, int ndim,
+                          const int64_t *shape, nd_array **out);
+/* New dense array of a's shape and device; dtype no wider than a's, so that no size needs checking.
+ */
 nd_status nd__array_like(const nd_array *a, nd_dtype dtype, nd_array **out);
-/* The end of most functions: result becomes *out on success, and is released on failure. Returns status. */
+/* The end of most functions: result becomes *out on success, and is released on failure. Returns
+ * status. */
 nd_status nd__hand_over(nd_status status, nd_array *result, nd_array **out);
 /* Refuses NULL (argument i). */
 nd_status nd__check_array(const char *op, const nd_array *a, int32_t i);
 /* dst may be written: not read-only, does not overlap itself. */
 nd_status nd__check_writable(const char *op, const nd_array *dst, int32_t i);
-nd_status nd__check_same_device(const char *op, const nd_array *a, const nd_array *b, int32_t i, int32_t j);
-nd_status nd__check_shape_is(const char *op, const nd_array *a, int ndim, const int64_t *shape, int32_t i);
+nd_status nd__check_same_device(const char *op, const nd_array *a, const nd_array *b, int32_t i,
+                                int32_t j);
+nd_status nd__check_shape_is(const char *op, const nd_array *a, int ndim, const int64_t *shape,
+                             int32_t i);
 
 /* ---- shape.c: pure arithmetic, no allocation ---- */
 bool nd__mul_size(int64_t a, int64_t b, int64_t *out); /* false on overflow or a negative operand */
 bool nd__add_size(int64_t a, int64_t b, int64_t *out);
-nd_status nd__check_shape(const char *op, nd_dtype dtype, int ndim, const int64_t *shape, int64_t *size); /* rank, signs, bytes < 2^63 */
+nd_status nd__check_shape(const char *op, nd_dtype dtype, int ndim, const int64_t *shape,
+                          int64_t *size); /* rank, signs, bytes < 2^63 */
 void nd__c_strides(int ndim, const int64_t *shape, int64_t *stride);
 bool nd__is_c_order(int ndim, const int64_t *shape, const int64_t *stride);
 bool nd__same_shape(int ndim_a, const int64_t *a, int ndim_b, const int64_t *b);
-/* Lowest and one past the highest element that the strides reach from 0; false on overflow. Empty: 0, 0. */
+/* Lowest and one past the highest element that the strides reach from 0; false on overflow. Empty:
+ * 0, 0. */
 bool nd__extent(int ndim, const int64_t *shape, const int64_t *stride, int64_t *low, int64_t *high);
 nd_status nd__axis(const char *op, int axis, int ndim, int *out);
 /* Mask of axes (NULL: all), each in range and named once. */
 nd_status nd__axes_mask(const char *op, int naxes, const int32_t *axes, int ndim, uint64_t *mask);
-nd_status nd__broadcast(const char *op, int n, const int *ndims, const int64_t *const *shapes, int *ndim, int64_t *out);
+nd_status nd__broadcast(const char *op, int n, const int *ndims, const int64_t *const *shapes,
+                        int *ndim, int64_t *out);
 /* Strides of an operand stretched to ndim, shape (it is known to fit). */
-void nd__broadcast_strides(int ndim, const int64_t *shape, int own_ndim, const int64_t *own_shape, const int64_t *own_stride, int64_t *stride);
-/* Joint simplification of n operands over one shape: drops extents of one, orders dimensions by the first operand's strides (then the others'), merges what merges.
- * stride[i] are rows of ND_MAX_NDIM. keep_order: only merges. Returns the new rank. Shapes with a zero extent become rank 1, extent 0. */
+void nd__broadcast_strides(int ndim, const int64_t *shape, int own_ndim, const int64_t *own_shape,
+                           const int64_t *own_stride, int64_t *stride);
+/* Joint simplification of n operands over one shape: drops extents of one, orders dimensions by the
+ * first operand's strides (then the others'), merges what merges. stride[i] are rows of
+ * ND_MAX_NDIM. keep_order: only merges. Returns the new rank. Shapes with a zero extent become rank
+ * 1, extent 0. */
 int nd__coalesce(int ndim, int64_t *shape, int n, int64_t (*stride)[ND_MAX_NDIM], bool keep_order);
 
 /* ---- overlap.c ---- */
@@ -191,7 +225,8 @@ nd_dtype nd__real_of(nd_dtype dtype); /* c64 -> f32, c128 -> f64, else itself */
 /* The dtype in which arrays of `arrays` (0: none) and a weak scalar meet. */
 nd_status nd__promote_scalar(const char *op, nd_dtype arrays, nd_scalar s, nd_dtype *out);
 /* A scalar rounded to dtype; ND_ERR_OVERFLOW if it does not fit. */
-nd_status nd__scalar_to(const char *op, nd_scalar s, nd_dtype dtype, int32_t argument, ndp_scalar *out);
+nd_status nd__scalar_to(const char *op, nd_scalar s, nd_dtype dtype, int32_t argument,
+                        ndp_scalar *out);
 /* dtype as an op computes it: in the op's domain, or the default float; ND_ERR_DTYPE else. */
 nd_status nd__op_domain(const nd_op_info *op, nd_dtype in, nd_dtype *compute);
 nd_dtype nd__op_result(const nd_op_info *op, nd_dtype compute);
@@ -208,18 +243,23 @@ const ndp_kernel *nd__runtime_kernel(nd_op op, nd_device *device);
 /* An ndp_view of the whole array; shape and strides are the array's own. */
 ndp_view nd__view(const nd_array *a);
 ndp_view nd__scalar_view(const ndp_scalar *scalars, int index, int ndim, const int64_t *shape);
-/* Runs a canonical call on the device: finds the kernel, packs what it needs packed, stages through the CPU what the device lacks. call->out[0] names no device: dev does. */
+/* Runs a canonical call on the device: finds the kernel, packs what it needs packed, stages through
+ * the CPU what the device lacks. call->out[0] names no device: dev does. */
 nd_status nd__run(nd_device *dev, ndp_call *call);
 /* Whether the call reads what is in its outputs. */
 bool nd__updates_in_place(const ndp_call *call);
 /* Copy (and convert) between two views of one shape on the device. */
 nd_status nd__copy_views(nd_device *dev, const ndp_view *from, const ndp_view *to);
 /* One op over whole arrays as they are (no broadcasting, no merging). in, out: up to 4 and 2. */
-nd_status nd__run_arrays(nd_op op, int n_in, const nd_array *const *in, int n_out, nd_array *const *out, const void *params);
-/* Elementwise call of arrays that are all dense and of dst's shape: one dimension, nothing to sort. */
+nd_status nd__run_arrays(nd_op op, int n_in, const nd_array *const *in, int n_out,
+                         nd_array *const *out, const void *params);
+/* Elementwise call of arrays that are all dense and of dst's shape: one dimension, nothing to sort.
+ */
 nd_status nd__run_dense(nd_op op, const nd_array *const *in, int n, const nd_array *dst);
-/* Elementwise call: operands broadcast to dst's shape, merged, run. dtypes are right already. args[i].array NULL: scalar. */
-nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, int n, const nd_array *dst);
+/* Elementwise call: operands broadcast to dst's shape, merged, run. dtypes are right already.
+ * args[i].array NULL: scalar. */
+nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, int n,
+                              const nd_array *dst);
 
 /* Whether the device itself has a kernel for calls like this one. */
 bool nd__has_kernel(nd_device *dev, const ndp_call *call);
@@ -232,6 +272,7 @@ nd_status nd__stage(nd_device *dev, ndp_call *call, const char *why);
 /* ---- copy.c ---- */
 /* src (any dtype) broadcast into dst (any dtype, same device), no checks of writability. */
 nd_status nd__copy_into(const nd_array *src, const nd_array *dst);
-nd_status nd__cast(const nd_array *a, nd_dtype dtype, nd_array **out); /* retained a if it has the dtype already */
+nd_status nd__cast(const nd_array *a, nd_dtype dtype,
+                   nd_array **out); /* retained a if it has the dtype already */
 
 #endif

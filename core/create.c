@@ -2,7 +2,8 @@
  * New arrays from nothing. */
 #include "core/core.h"
 
-nd_status nd_empty(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape, nd_array **out)
+nd_status nd_empty(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape,
+                   nd_array **out)
 {
     nd_status status;
     *out = NULL;
@@ -10,7 +11,8 @@ nd_status nd_empty(nd_device *device, nd_dtype dtype, int ndim, const int64_t *s
     return status == ND_OK ? nd__array_alloc("empty", device, dtype, ndim, shape, out) : status;
 }
 
-nd_status nd_full(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape, nd_scalar value, nd_array **out)
+nd_status nd_full(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape,
+                  nd_scalar value, nd_array **out)
 {
     nd_array *r = NULL;
     *out = NULL;
@@ -19,7 +21,8 @@ nd_status nd_full(nd_device *device, nd_dtype dtype, int ndim, const int64_t *sh
     return nd__hand_over(status, r, out);
 }
 
-nd_status nd_zeros(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape, nd_array **out)
+nd_status nd_zeros(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape,
+                   nd_array **out)
 {
     return nd_full(device, dtype, ndim, shape, nd_int(0), out);
 }

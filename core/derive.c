@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The fallback ladder's middle rung: an elementwise operation that a device lacks, made of ones that it has, on the device. Only exact derivations are here, so a derived result has the same
+ * The fallback ladder's middle rung: an elementwise operation that a device lacks, made of ones
+ * that it has, on the device. Only exact derivations are here, so a derived result has the same
  * bits as a kernel's; what would round differently is staged. */
 #include <math.h>
 #include "core/core.h"
@@ -9,12 +10,12 @@ enum { SAME_ARGS, SWAPPED, TWICE, BEFORE_SCALAR, AFTER_SCALAR, FIRST_TWO };
 
 typedef struct {
     nd_op op;
-    int kinds;       /* ND_KIND_* for which it is exact */
+    int kinds; /* ND_KIND_* for which it is exact */
     nd_op first;
     int form;
-    double scalar;   /* for BEFORE_SCALAR (op(scalar, a)) and AFTER_SCALAR (op(a, scalar)) */
-    nd_op then;      /* second step, in place on the result; ND_OP_NONE: none */
-    double with;     /* its second operand; NaN: the operation's own last one */
+    double scalar; /* for BEFORE_SCALAR (op(scalar, a)) and AFTER_SCALAR (op(a, scalar)) */
+    nd_op then;    /* second step, in place on the result; ND_OP_NONE: none */
+    double with;   /* its second operand; NaN: the operation's own last one */
 } rule;
 
 #define REALS (ND_KIND_INT | ND_KIND_UINT | ND_KIND_FLOAT)
@@ -46,7 +47,8 @@ static ndp_scalar scalar_of(nd_dtype dtype, double value)
 }
 
 /* The first step's call: operands picked from the original's. */
-static void first_step(const rule *r, const ndp_call *call, ndp_call *step, ndp_view *in, ndp_scalar *scalar)
+static void first_step(const rule *r, const ndp_call *call, ndp_call *step, ndp_view *in,
+                       ndp_scalar *scalar)
 {
     *step = *call;
     step->op = r->first;
@@ -65,7 +67,8 @@ static void first_step(const rule *r, const ndp_call *call, ndp_call *step, ndp_
     }
 }
 
-static void second_step(const rule *r, const ndp_call *call, ndp_call *step, ndp_view *in, ndp_scalar *scalar)
+static void second_step(const rule *r, const ndp_call *call, ndp_call *step, ndp_view *in,
+                        ndp_scalar *scalar)
 {
     *step = *call;
     step->op = r->then;

@@ -30,8 +30,10 @@ void nd_device_describe(const nd_device *device, nd_device_info *out)
 
 nd_status nd_device_fact(nd_device *device, int32_t i, char *key, char *value, size_t n)
 {
-    if (i < 0 || !device->facts.item || device->facts.item(device->dev, (uint32_t)i, key, value, n) != NDP_OK)
-        return nd__fail(ND_ERR_INDEX, "device_fact", 1, "%s has no fact number %d", device->name, (int)i);
+    if (i < 0 || !device->facts.item ||
+        device->facts.item(device->dev, (uint32_t)i, key, value, n) != NDP_OK)
+        return nd__fail(ND_ERR_INDEX, "device_fact", 1, "%s has no fact number %d", device->name,
+                        (int)i);
     return ND_OK;
 }
 
@@ -69,7 +71,8 @@ nd_status nd_synchronize(nd_device *device)
     if (status != ND_OK)
         return status;
     if (nd__forked() && !device->host_visible)
-        return nd__fail(ND_ERR_FORKED, "synchronize", 0, "%s cannot be used after fork; spawn a new process instead", device->name);
+        return nd__fail(ND_ERR_FORKED, "synchronize", 0,
+                        "%s cannot be used after fork; spawn a new process instead", device->name);
     status = device->p.sync(device->dev, NULL);
     if (status != ND_OK)
         nd__error_context("synchronize", device->name, device->slot->name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * From a checked, canonical call to a plug-in's kernel: look-up, packing of operands a kernel cannot take, scratch, and the fallback ladder. */
+ * From a checked, canonical call to a plug-in's kernel: look-up, packing of operands a kernel
+ * cannot take, scratch, and the fallback ladder. */
 #include <stdlib.h>
 #include "core/core.h"
 
@@ -28,18 +29,27 @@ static const int64_t zero_strides[ND_MAX_NDIM];
 
 ndp_view nd__scalar_view(const ndp_scalar *scalars, int index, int ndim, const int64_t *shape)
 {
-    return (ndp_view){.offset_bytes = index, .shape = shape, .stride = zero_strides, .dtype = scalars[index].dtype, .ndim = ndim};
+    return (ndp_view){.offset_bytes = index,
+                      .shape = shape,
+                      .stride = zero_strides,
+                      .dtype = scalars[index].dtype,
+                      .ndim = ndim};
 }
 
-/* What find() may depend on: op (kept beside), dtypes, rank, scalars, contiguity, mode. 4 + 2 operands of 6 bits, rank 3, counts 5, mode 8. */
+/* What find() may depend on: op (kept beside), dtypes, rank, scalars, contiguity, mode. 4 + 2
+ * operands of 6 bits, rank 3, counts 5, mode 8. */
 static uint64_t call_key(const ndp_call *call)
 {
     uint64_t key = call->n_in | call->n_out << 3 | (uint64_t)(call->mode & 0xff) << 5;
     int shift = 13, ndim = call->n_out ? call->out[0].ndim : 0;
     for (uint32_t i = 0; i < call->n_in && i < 4; i++, shift += 6)
-        key |= ((uint64_t)call->in[i].dtype | (call->in[i].mem ? 0u : 16u) | (call->in[i].flags & NDP_VIEW_CONTIGUOUS ? 32u : 0u)) << shift;
+        key |= ((uint64_t)call->in[i].dtype | (call->in[i].mem ? 0u : 16u) |
+                (call->in[i].flags & NDP_VIEW_CONTIGUOUS ? 32u : 0u))
+               << shift;
     for (uint32_t i = 0; i < call->n_out && i < 2; i++, shift += 6)
-        key |= ((uint64_t)call->out[i].dtype | (call->out[i].flags & NDP_VIEW_CONTIGUOUS ? 32u : 0u)) << shift;
+        key |=
+            ((uint64_t)call->out[i].dtype | (call->out[i].flags & NDP_VIEW_CONTIGUOUS ? 32u : 0u))
+            << shift;
     return key | (uint64_t)(ndim < 7 ? ndim : 7) << 49;
 }
 
@@ -56,25 +66,31 @@ static nd_status ask_plugin(nd_device *dev, const ndp_call *call, nd_kernel_node
     node->kernel = nd__runtime_kernel(call->op, dev);
     if (node->kernel)
         return ND_OK;
-    nd_status status = dev->has_op ? dev->op.find(dev->dev, call, &node->kernel, why, sizeof why) : ND_ERR_UNSUPPORTED;
+    nd_status status = dev->has_op ? dev->op.find(dev->dev, call, &node->kernel, why, sizeof why)
+                                   : ND_ERR_UNSUPPORTED;
     why[sizeof why - 1] = 0;
     if (status == ND_OK && node->kernel)
         return ND_OK;
     node->kernel = NULL;
-    node->why = strdup(why[0] ? why : dev->has_op ? "the plug-in gave no reason" : "the plug-in has no kernels");
+    node->why = strdup(why[0]        ? why
+                       : dev->has_op ? "the plug-in gave no reason"
+                                     : "the plug-in has no kernels");
     return status == ND_ERR_UNSUPPORTED || status == ND_OK ? ND_OK : status;
 }
 
 static nd_status find_kernel(nd_device *dev, const ndp_call *call, nd_kernel_node **out)
 {
-    uint64_t key = call_key(call), hash = (key ^ (uint64_t)call->op << 53) * UINT64_C(0x9e3779b97f4a7c15);
-    _Atomic(nd_kernel_node *) *bucket = &dev->kernels[(hash ^ (uint64_t)call->op * UINT64_C(0xd6e8feb86659fd93)) >> 54];
+    uint64_t key = call_key(call),
+             hash = (key ^ (uint64_t)call->op << 53) * UINT64_C(0x9e3779b97f4a7c15);
+    _Atomic(nd_kernel_node *) *bucket =
+        &dev->kernels[(hash ^ (uint64_t)call->op * UINT64_C(0xd6e8feb86659fd93)) >> 54];
     *out = find_node(atomic_load_explicit(bucket, memory_order_acquire), call->op, key);
     if (*out)
         return ND_OK;
     nd_status status = ND_OK;
     pthread_mutex_lock(&dev->kernel_lock); /* one find per key, however many threads race */
-    nd_kernel_node *head = atomic_load_explicit(bucket, memory_order_acquire), *node = find_node(head, call->op, key);
+    nd_kernel_node *head = atomic_load_explicit(bucket, memory_order_acquire),
+                   *node = find_node(head, call->op, key);
     if (!node && (node = calloc(1, sizeof *node)) == NULL)
         status = nd__fail(ND_ERR_MEMORY, NULL, -1, "no memory for a kernel entry");
     if (status == ND_OK && !node->key && !node->op) {
@@ -98,10 +114,12 @@ static bool needs_packing(const ndp_kernel *k, const ndp_view *v)
 {
     if (!v->mem)
         return false;
-    if (v->ndim > k->max_ndim || ((k->needs & NDP_NEEDS_CONTIGUOUS) && !nd__is_c_order(v->ndim, v->shape, v->stride)))
+    if (v->ndim > k->max_ndim ||
+        ((k->needs & NDP_NEEDS_CONTIGUOUS) && !nd__is_c_order(v->ndim, v->shape, v->stride)))
         return true;
     for (int d = 0; d < v->ndim && k->needs; d++)
-        if (v->shape[d] > 1 && (((k->needs & NDP_NEEDS_NO_NEGATIVE) && v->stride[d] < 0) || ((k->needs & NDP_NEEDS_NO_BROADCAST) && v->stride[d] == 0)))
+        if (v->shape[d] > 1 && (((k->needs & NDP_NEEDS_NO_NEGATIVE) && v->stride[d] < 0) ||
+                                ((k->needs & NDP_NEEDS_NO_BROADCAST) && v->stride[d] == 0)))
             return true;
     return false;
 }
@@ -113,7 +131,12 @@ static nd_status run_kernel(nd_device *dev, const ndp_kernel *k, ndp_call *call)
     static const int64_t one = 1;
     if (k->scratch && (nbytes = (int64_t)k->scratch(k, call)) > 0) {
         ND_RETURN_IF(nd__storage_alloc(dev, (uint64_t)nbytes, &scratch));
-        call->scratch = (ndp_view){.mem = scratch->mem, .shape = &nbytes, .stride = &one, .dtype = ND_U8, .ndim = 1, .flags = NDP_VIEW_CONTIGUOUS};
+        call->scratch = (ndp_view){.mem = scratch->mem,
+                                   .shape = &nbytes,
+                                   .stride = &one,
+                                   .dtype = ND_U8,
+                                   .ndim = 1,
+                                   .flags = NDP_VIEW_CONTIGUOUS};
     }
     nd_status status = k->run(k, NULL, call);
     nd__storage_release(scratch);
@@ -124,8 +147,10 @@ static nd_status run_kernel(nd_device *dev, const ndp_kernel *k, ndp_call *call)
     return status;
 }
 
-/* An operand as an array of its own, dense: a packed copy of an input, or room for an output (filled first where it is updated in place). */
-static nd_status pack(nd_device *dev, const ndp_view *v, bool copy_in, nd_storage **s, ndp_view *packed, int64_t *stride)
+/* An operand as an array of its own, dense: a packed copy of an input, or room for an output
+ * (filled first where it is updated in place). */
+static nd_status pack(nd_device *dev, const ndp_view *v, bool copy_in, nd_storage **s,
+                      ndp_view *packed, int64_t *stride)
 {
     int64_t size = 1;
     for (int d = 0; d < v->ndim; d++)
@@ -145,7 +170,8 @@ bool nd__updates_in_place(const ndp_call *call)
     const nd_op_info *info = nd_op_get(call->op);
     if (info && info->op_class == ND_CLASS_MATMUL && call->params)
         return ((const ndp_matmul *)call->params)->beta != 0;
-    return info && (info->op_class == ND_CLASS_SCATTER || info->op_class == ND_CLASS_COMPRESS || info->op_class == ND_CLASS_NONZERO);
+    return info && (info->op_class == ND_CLASS_SCATTER || info->op_class == ND_CLASS_COMPRESS ||
+                    info->op_class == ND_CLASS_NONZERO);
 }
 
 static nd_status pack_and_run(nd_device *dev, const ndp_kernel *k, ndp_call *call)
@@ -156,13 +182,17 @@ static nd_status pack_and_run(nd_device *dev, const ndp_kernel *k, ndp_call *cal
     nd_status status = ND_OK;
     uint32_t n = call->n_in + call->n_out;
     ndp_call packed = *call;
-    if (call->out[0].ndim > k->max_ndim) /* the look-up asked with this rank: an honest kernel takes it */
-        return nd__fail(ND_ERR_PLUGIN, NULL, -1, "the kernel takes rank %d at most, the call has %d", (int)k->max_ndim, (int)call->out[0].ndim);
+    if (call->out[0].ndim >
+        k->max_ndim) /* the look-up asked with this rank: an honest kernel takes it */
+        return nd__fail(ND_ERR_PLUGIN, NULL, -1,
+                        "the kernel takes rank %d at most, the call has %d", (int)k->max_ndim,
+                        (int)call->out[0].ndim);
     for (uint32_t i = 0; i < n; i++) {
         const ndp_view *from = i < call->n_in ? &call->in[i] : &call->out[i - call->n_in];
         v[i] = *from;
         if (needs_packing(k, from))
-            ND_GOTO_IF(done, pack(dev, from, i < call->n_in || nd__updates_in_place(call), &storage[i], &v[i], stride[i]));
+            ND_GOTO_IF(done, pack(dev, from, i < call->n_in || nd__updates_in_place(call),
+                                  &storage[i], &v[i], stride[i]));
     }
     packed.in = v;
     packed.out = v + call->n_in;
@@ -219,18 +249,26 @@ nd_status nd__copy_views(nd_device *dev, const ndp_view *from, const ndp_view *t
     in.flags = nd__is_c_order(in.ndim, shape, stride[1]) ? NDP_VIEW_CONTIGUOUS : 0;
     if (out.ndim && shape[0] == 0)
         return ND_OK;
-    ndp_call call = {.size = sizeof call, .op = NDP_OP_copy, .n_in = 1, .n_out = 1, .in = &in, .out = &out};
+    ndp_call call = {
+        .size = sizeof call, .op = NDP_OP_copy, .n_in = 1, .n_out = 1, .in = &in, .out = &out};
     return nd__run(dev, &call);
 }
 
-nd_status nd__run_arrays(nd_op op, int n_in, const nd_array *const *in, int n_out, nd_array *const *out, const void *params)
+nd_status nd__run_arrays(nd_op op, int n_in, const nd_array *const *in, int n_out,
+                         nd_array *const *out, const void *params)
 {
     ndp_view v[6];
     for (int i = 0; i < n_in; i++)
         v[i] = nd__view(in[i]);
     for (int i = 0; i < n_out; i++)
         v[n_in + i] = nd__view(out[i]);
-    ndp_call call = {.size = sizeof call, .op = op, .n_in = (uint32_t)n_in, .n_out = (uint32_t)n_out, .in = v, .out = v + n_in, .params = params};
+    ndp_call call = {.size = sizeof call,
+                     .op = op,
+                     .n_in = (uint32_t)n_in,
+                     .n_out = (uint32_t)n_out,
+                     .in = v,
+                     .out = v + n_in,
+                     .params = params};
     return nd__run(out[0]->storage->device, &call);
 }
 
@@ -250,7 +288,8 @@ nd_status nd__run_dense(nd_op op, const nd_array *const *in, int n, const nd_arr
             .flags = NDP_VIEW_CONTIGUOUS,
         };
     }
-    ndp_call call = {.size = sizeof call, .op = op, .n_in = (uint32_t)n, .n_out = 1, .in = v + 1, .out = v};
+    ndp_call call = {
+        .size = sizeof call, .op = op, .n_in = (uint32_t)n, .n_out = 1, .in = v + 1, .out = v};
     return dst->size ? nd__run(dst->storage->device, &call) : ND_OK;
 }
 
@@ -258,13 +297,15 @@ static bool all_dense(const nd_arg *args, int n, const nd_array *dst)
 {
     for (int i = 0; i < n; i++) {
         const nd_array *a = args[i].array;
-        if (!a || !(a->flags & ND_FLAG_CONTIGUOUS) || !nd__same_shape(a->ndim, a->shape, dst->ndim, dst->shape))
+        if (!a || !(a->flags & ND_FLAG_CONTIGUOUS) ||
+            !nd__same_shape(a->ndim, a->shape, dst->ndim, dst->shape))
             return false;
     }
     return dst->flags & ND_FLAG_CONTIGUOUS;
 }
 
-nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, int n, const nd_array *dst)
+nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, int n,
+                              const nd_array *dst)
 {
     ndp_view v[4];
     ndp_scalar scalars[3];
@@ -273,14 +314,16 @@ nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, in
     if (dst->size == 0)
         return ND_OK;
     if (all_dense(args, n, dst)) {
-        const nd_array *in[3] = {args[0].array, n > 1 ? args[1].array : NULL, n > 2 ? args[2].array : NULL};
+        const nd_array *in[3] = {args[0].array, n > 1 ? args[1].array : NULL,
+                                 n > 2 ? args[2].array : NULL};
         return nd__run_dense(op, in, n, dst);
     }
     memcpy(shape, dst->shape, (size_t)dst->ndim * sizeof *shape);
     memcpy(stride[0], dst->stride, (size_t)dst->ndim * sizeof *shape);
     for (int i = 0; i < n; i++)
         if (args[i].array)
-            nd__broadcast_strides(dst->ndim, shape, args[i].array->ndim, args[i].array->shape, args[i].array->stride, stride[i + 1]);
+            nd__broadcast_strides(dst->ndim, shape, args[i].array->ndim, args[i].array->shape,
+                                  args[i].array->stride, stride[i + 1]);
         else
             memset(stride[i + 1], 0, (size_t)dst->ndim * sizeof *shape);
     int rank = nd__coalesce(dst->ndim, shape, n + 1, stride, false);
@@ -291,7 +334,8 @@ nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, in
             continue;
         }
         nd_dtype dtype = op == ND_OP_where && i == 0 ? ND_BOOL : compute;
-        ND_RETURN_IF(nd__scalar_to(nd_op_get(op)->name, args[i].scalar, dtype, i, &scalars[n_scalar]));
+        ND_RETURN_IF(
+            nd__scalar_to(nd_op_get(op)->name, args[i].scalar, dtype, i, &scalars[n_scalar]));
         v[i + 1] = nd__scalar_view(scalars, (int)n_scalar++, rank, shape);
     }
     for (int i = 0; i <= n; i++) {
@@ -302,6 +346,13 @@ nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, in
         v[i].stride = stride[i];
         v[i].flags = nd__is_c_order(rank, shape, stride[i]) ? NDP_VIEW_CONTIGUOUS : 0;
     }
-    ndp_call call = {.size = sizeof call, .op = op, .n_in = (uint32_t)n, .n_out = 1, .n_scalar = n_scalar, .in = v + 1, .out = v, .scalar = scalars};
+    ndp_call call = {.size = sizeof call,
+                     .op = op,
+                     .n_in = (uint32_t)n,
+                     .n_out = 1,
+                     .n_scalar = n_scalar,
+                     .in = v + 1,
+                     .out = v,
+                     .scalar = scalars};
     return nd__run(dst->storage->device, &call);
 }

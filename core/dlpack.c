@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include "core/core.h"
 
-typedef struct { nd_dl_managed managed; nd_array *array; int64_t dims[]; } export_record;
+typedef struct {
+    nd_dl_managed managed;
+    nd_array *array;
+    int64_t dims[];
+} export_record;
 
 static void export_delete(nd_dl_managed *m)
 {
@@ -15,20 +19,27 @@ static void export_delete(nd_dl_managed *m)
     free(r);
 }
 
-static const struct { uint8_t code, bits; } dl_types[ND_DTYPE_END] = {
-#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [id] = {dlpack, 8 * nbytes},
+static const struct {
+    uint8_t code, bits;
+} dl_types[ND_DTYPE_END] = {
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
+    [id] = {dlpack, 8 * nbytes},
 #include <ndock/dtype.def>
 };
 
 static nd_status dl_device_of(const nd_device *device, nd_dl_device *out)
 {
-    static const struct { const char *plugin; int32_t type; } known[] = {{"cpu", ND_DL_CPU}, {"cuda", ND_DL_CUDA}, {"opencl", ND_DL_OPENCL}};
+    static const struct {
+        const char *plugin;
+        int32_t type;
+    } known[] = {{"cpu", ND_DL_CPU}, {"cuda", ND_DL_CUDA}, {"opencl", ND_DL_OPENCL}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(device->slot->name, known[i].plugin) == 0) {
             *out = (nd_dl_device){known[i].type, (int32_t)device->index};
             return ND_OK;
         }
-    *out = (nd_dl_device){device->host_visible ? ND_DL_CPU : ND_DL_EXT, device->host_visible ? 0 : (int32_t)device->index};
+    *out = (nd_dl_device){device->host_visible ? ND_DL_CPU : ND_DL_EXT,
+                          device->host_visible ? 0 : (int32_t)device->index};
     return ND_OK;
 }
 
@@ -41,7 +52,8 @@ nd_status nd_to_dlpack(const nd_array *a, nd_dl_managed **out)
     size_t n = (size_t)a->ndim;
     export_record *r = calloc(1, sizeof *r + 2 * n * sizeof(int64_t));
     if (!r)
-        return nd__fail(ND_ERR_MEMORY, "to_dlpack", -1, "no memory for a tensor of rank %d", a->ndim);
+        return nd__fail(ND_ERR_MEMORY, "to_dlpack", -1, "no memory for a tensor of rank %d",
+                        a->ndim);
     memcpy(r->dims, a->shape, n * sizeof(int64_t));
     memcpy(r->dims + n, a->stride, n * sizeof(int64_t));
     r->array = nd_retain((nd_array *)a);
@@ -51,7 +63,11 @@ nd_status nd_to_dlpack(const nd_array *a, nd_dl_managed **out)
     m->manager_ctx = r;
     m->deleter = export_delete;
     m->flags = a->flags & ND_FLAG_READONLY ? ND_DL_READ_ONLY : 0;
-    m->tensor = (nd_dl_tensor){.data = data, .ndim = a->ndim, .dtype = {dl_types[a->dtype].code, dl_types[a->dtype].bits, 1}, .shape = r->dims, .strides = r->dims + n};
+    m->tensor = (nd_dl_tensor){.data = data,
+                               .ndim = a->ndim,
+                               .dtype = {dl_types[a->dtype].code, dl_types[a->dtype].bits, 1},
+                               .shape = r->dims,
+                               .strides = r->dims + n};
     ND_RETURN_IF(dl_device_of(a->storage->device, &m->tensor.device));
     *out = m;
     return ND_OK;
@@ -64,7 +80,9 @@ static nd_status dl_dtype_to(nd_dl_dtype t, nd_dtype *out)
             *out = d;
             return ND_OK;
         }
-    return nd__fail(ND_ERR_DTYPE, "from_dlpack", 0, "no dtype for DLPack code %u with %u bits and %u lanes", t.code, t.bits, t.lanes);
+    return nd__fail(ND_ERR_DTYPE, "from_dlpack", 0,
+                    "no dtype for DLPack code %u with %u bits and %u lanes", t.code, t.bits,
+                    t.lanes);
 }
 
 static nd_status device_for(nd_dl_device d, nd_device **out)
@@ -75,7 +93,8 @@ static nd_status device_for(nd_dl_device d, nd_device **out)
     else if (d.device_type == ND_DL_OPENCL)
         snprintf(name, sizeof name, "opencl:%d", (int)d.device_id);
     else if (d.device_type != ND_DL_CPU && d.device_type != ND_DL_CUDA_HOST)
-        return nd__fail(ND_ERR_DEVICE, "from_dlpack", 0, "no device for DLPack device type %d", (int)d.device_type);
+        return nd__fail(ND_ERR_DEVICE, "from_dlpack", 0, "no device for DLPack device type %d",
+                        (int)d.device_type);
     return nd_device_get(name, out);
 }
 
@@ -84,10 +103,14 @@ static nd_status check_tensor(const nd_dl_managed *m)
     if (!m)
         return nd__fail(ND_ERR_ARGUMENT, "from_dlpack", 0, "the tensor is NULL");
     if (m->version.major != ND_DLPACK_MAJOR)
-        return nd__fail(ND_ERR_UNSUPPORTED, "from_dlpack", 0, "the tensor is of DLPack %u.%u; this library speaks %d.x", m->version.major, m->version.minor, ND_DLPACK_MAJOR);
+        return nd__fail(ND_ERR_UNSUPPORTED, "from_dlpack", 0,
+                        "the tensor is of DLPack %u.%u; this library speaks %d.x", m->version.major,
+                        m->version.minor, ND_DLPACK_MAJOR);
     const nd_dl_tensor *t = &m->tensor;
     if (t->ndim < 0 || t->ndim > ND_MAX_NDIM || (t->ndim && !t->shape))
-        return nd__fail(ND_ERR_SHAPE, "from_dlpack", 0, "rank %d is not between 0 and %d, or the shape is NULL", (int)t->ndim, ND_MAX_NDIM);
+        return nd__fail(ND_ERR_SHAPE, "from_dlpack", 0,
+                        "rank %d is not between 0 and %d, or the shape is NULL", (int)t->ndim,
+                        ND_MAX_NDIM);
     return ND_OK;
 }
 
@@ -111,11 +134,13 @@ nd_status nd_from_dlpack(nd_dl_managed *m, nd_array **out)
     layout.shape = m->tensor.shape;
     layout.stride = m->tensor.strides;
     char *data = m->tensor.data ? (char *)m->tensor.data + m->tensor.byte_offset : NULL;
-    size_t item = nd_dtype_size(layout.dtype), align = nd__kind(layout.dtype) == ND_KIND_COMPLEX ? item / 2 : item;
+    size_t item = nd_dtype_size(layout.dtype),
+           align = nd__kind(layout.dtype) == ND_KIND_COMPLEX ? item / 2 : item;
     if ((uintptr_t)data % align == 0)
         return nd_wrap(&layout, data, device, import_release, m, out);
     if (!device->host_visible)
-        return nd__fail(ND_ERR_UNSUPPORTED, "from_dlpack", 0, "the data on %s are not aligned to %zu bytes", device->name, align);
+        return nd__fail(ND_ERR_UNSUPPORTED, "from_dlpack", 0,
+                        "the data on %s are not aligned to %zu bytes", device->name, align);
     ND_RETURN_IF(nd_from_host(&layout, data, device, out));
     import_release(m);
     return ND_OK;

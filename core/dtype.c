@@ -5,7 +5,12 @@
 const nd_dtype_info nd__dtypes[ND_DTYPE_END] = {
     [0] = {0},
 #define ND_DTYPE(NAME, id, size, KIND, short_name, standard_name, numpy, dlpack, text) \
-    [id] = {.dtype = id, .nbytes = size, .kind = ND_KIND_##KIND, .name = #short_name, .standard = standard_name, .doc = text},
+    [id] = {.dtype = id,                                                               \
+            .nbytes = size,                                                            \
+            .kind = ND_KIND_##KIND,                                                    \
+            .name = #short_name,                                                       \
+            .standard = standard_name,                                                 \
+            .doc = text},
 #include <ndock/dtype.def>
 };
 
@@ -34,7 +39,8 @@ nd_status nd_dtype_parse(const char *name, nd_dtype *out)
             return ND_OK;
         }
     return nd__fail(ND_ERR_DTYPE, "dtype_parse", 0,
-                    "there is no dtype \"%s\"; there are bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128",
+                    "there is no dtype \"%s\"; there are bool, i8, i16, i32, i64, u8, u16, u32, "
+                    "u64, f16, bf16, f32, f64, c64, c128",
                     name ? name : "(null)");
 }
 
@@ -42,7 +48,8 @@ nd_status nd__check_dtype(const char *op, nd_dtype dtype)
 {
     if (nd_dtype_get(dtype))
         return ND_OK;
-    return nd__fail(ND_ERR_DTYPE, op, -1, "%d is not a dtype; ND_BOOL to ND_C128 are 1 to %d", (int)dtype, ND_DTYPE_END - 1);
+    return nd__fail(ND_ERR_DTYPE, op, -1, "%d is not a dtype; ND_BOOL to ND_C128 are 1 to %d",
+                    (int)dtype, ND_DTYPE_END - 1);
 }
 
 nd_dtype nd__real_of(nd_dtype dtype)

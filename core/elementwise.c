@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Elementwise operations: from arguments of any dtypes and shapes to a call in one compute dtype. */
+ * Elementwise operations: from arguments of any dtypes and shapes to a call in one compute dtype.
+ */
 #include "core/core.h"
 
 #define MAX_ARGS 3
@@ -18,10 +19,14 @@ typedef struct {
 static int arity(const nd_op_info *info)
 {
     switch (info->op_class) {
-    case ND_CLASS_UNARY: return 1;
-    case ND_CLASS_BINARY: return 2;
-    case ND_CLASS_TERNARY: return 3;
-    default: return 0;
+    case ND_CLASS_UNARY:
+        return 1;
+    case ND_CLASS_BINARY:
+        return 2;
+    case ND_CLASS_TERNARY:
+        return 3;
+    default:
+        return 0;
     }
 }
 
@@ -35,9 +40,11 @@ static nd_status check_args(nd_op op, const nd_arg *args, int n, plan *p)
     memset(p, 0, offsetof(plan, shape));
     p->info = nd_op_get(op);
     if (!p->info || arity(p->info) == 0)
-        return nd__fail(ND_ERR_ARGUMENT, "apply", 0, "op %d is not an elementwise operation", (int)op);
+        return nd__fail(ND_ERR_ARGUMENT, "apply", 0, "op %d is not an elementwise operation",
+                        (int)op);
     if (n != arity(p->info) || !args)
-        return nd__fail(ND_ERR_ARGUMENT, p->info->name, -1, "%d operands given, %d needed", n, arity(p->info));
+        return nd__fail(ND_ERR_ARGUMENT, p->info->name, -1, "%d operands given, %d needed", n,
+                        arity(p->info));
     p->n = n;
     int first = -1;
     for (int i = 0; i < n; i++) {
@@ -45,11 +52,13 @@ static nd_status check_args(nd_op op, const nd_arg *args, int n, plan *p)
         if (!args[i].array)
             continue;
         if (first >= 0)
-            ND_RETURN_IF(nd__check_same_device(p->info->name, args[first].array, args[i].array, first, i));
+            ND_RETURN_IF(
+                nd__check_same_device(p->info->name, args[first].array, args[i].array, first, i));
         first = first < 0 ? i : first;
     }
     if (first < 0)
-        return nd__fail(ND_ERR_ARGUMENT, p->info->name, 0, "every operand is NULL or a scalar; at least one must be an array");
+        return nd__fail(ND_ERR_ARGUMENT, p->info->name, 0,
+                        "every operand is NULL or a scalar; at least one must be an array");
     p->device = args[first].array->storage->device;
     return ND_OK;
 }
@@ -98,7 +107,9 @@ static nd_status cast_args(plan *p)
         if (!a || a->dtype == want)
             continue;
         if (is_condition(p, i))
-            return nd__fail(ND_ERR_DTYPE, p->info->name, i, "the condition is %s, not bool; compare it, or convert with nd_astype", nd_dtype_name(a->dtype));
+            return nd__fail(ND_ERR_DTYPE, p->info->name, i,
+                            "the condition is %s, not bool; compare it, or convert with nd_astype",
+                            nd_dtype_name(a->dtype));
         ND_RETURN_IF(nd__cast(a, want, &p->owned[i]));
         p->args[i].array = p->owned[i];
     }
@@ -109,7 +120,8 @@ static nd_status prepare(nd_op op, const nd_arg *args, int n, const nd_apply_opt
 {
     ND_RETURN_IF(check_args(op, args, n, p));
     if (opts && opts->size < NDP_END(nd_apply_opts, stream))
-        return nd__fail(ND_ERR_ARGUMENT, p->info->name, -1, "the options' size field is %u; set it to sizeof", opts->size);
+        return nd__fail(ND_ERR_ARGUMENT, p->info->name, -1,
+                        "the options' size field is %u; set it to sizeof", opts->size);
     ND_RETURN_IF(choose_dtypes(p, opts));
     ND_RETURN_IF(broadcast_args(p));
     return cast_args(p);
@@ -138,7 +150,8 @@ done:
     return status;
 }
 
-/* Inputs that share elements with the destination, other than element by element, are copied first. */
+/* Inputs that share elements with the destination, other than element by element, are copied first.
+ */
 static nd_status separate_from(plan *p, const nd_array *dst)
 {
     for (int i = 0; i < p->n; i++) {
@@ -151,7 +164,8 @@ static nd_status separate_from(plan *p, const nd_array *dst)
     return ND_OK;
 }
 
-nd_status nd_apply_into(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts, const nd_array *dst)
+nd_status nd_apply_into(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts,
+                        const nd_array *dst)
 {
     plan p;
     nd_array *temporary = NULL;
@@ -159,14 +173,17 @@ nd_status nd_apply_into(nd_op op, const nd_arg *args, int n, const nd_apply_opts
     ND_GOTO_IF(done, prepare(op, args, n, opts, &p));
     ND_GOTO_IF(done, nd__check_writable(p.info->name, dst, n));
     if (dst->storage->device != p.device)
-        ND_GOTO_IF(done, nd__fail(ND_ERR_DEVICE, p.info->name, n, "the operands are on %s, the destination on %s", p.device->name, dst->storage->device->name));
+        ND_GOTO_IF(done, nd__fail(ND_ERR_DEVICE, p.info->name, n,
+                                  "the operands are on %s, the destination on %s", p.device->name,
+                                  dst->storage->device->name));
     ND_GOTO_IF(done, nd__check_shape_is(p.info->name, dst, p.ndim, p.shape, n));
     if (dst->dtype == p.result) {
         ND_GOTO_IF(done, separate_from(&p, dst));
         ND_GOTO_IF(done, nd__run_elementwise(op, p.compute, p.args, p.n, dst));
     } else {
         ND_GOTO_IF(done, nd__check_castable(p.info->name, p.result, dst->dtype));
-        ND_GOTO_IF(done, nd__array_alloc(p.info->name, p.device, p.result, p.ndim, p.shape, &temporary));
+        ND_GOTO_IF(done,
+                   nd__array_alloc(p.info->name, p.device, p.result, p.ndim, p.shape, &temporary));
         ND_GOTO_IF(done, nd__run_elementwise(op, p.compute, p.args, p.n, temporary));
         ND_GOTO_IF(done, nd__copy_into(temporary, dst));
     }
@@ -176,13 +193,16 @@ done:
     return status;
 }
 
-/* The short way for small arrays: same dtype in the op's domain, same shape, dense, one device. False: take the long way. */
-static bool short_way(nd_op op, const nd_array *a, const nd_array *b, nd_array **out, nd_status *status)
+/* The short way for small arrays: same dtype in the op's domain, same shape, dense, one device.
+ * False: take the long way. */
+static bool short_way(nd_op op, const nd_array *a, const nd_array *b, nd_array **out,
+                      nd_status *status)
 {
     const nd_op_info *info = nd_op_get(op);
     const nd_array *const in[2] = {a, b};
-    if (!a || !b || a->dtype != b->dtype || a->storage->device != b->storage->device || !(a->flags & b->flags & ND_FLAG_CONTIGUOUS) ||
-        !(nd__kind(a->dtype) & info->domain) || !nd__same_shape(a->ndim, a->shape, b->ndim, b->shape))
+    if (!a || !b || a->dtype != b->dtype || a->storage->device != b->storage->device ||
+        !(a->flags & b->flags & ND_FLAG_CONTIGUOUS) || !(nd__kind(a->dtype) & info->domain) ||
+        !nd__same_shape(a->ndim, a->shape, b->ndim, b->shape))
         return false;
     nd_array *r = NULL;
     *status = nd__array_like(a, nd__op_result(info, a->dtype), &r);
@@ -234,30 +254,55 @@ static nd_status check_three(nd_op op, const nd_array *a, const nd_array *b, con
     return nd__check_array(nd_op_get(op)->name, c, 2);
 }
 
-static nd_status ternary(nd_op op, const nd_array *a, const nd_array *b, const nd_array *c, nd_array **out)
+static nd_status ternary(nd_op op, const nd_array *a, const nd_array *b, const nd_array *c,
+                         nd_array **out)
 {
     *out = NULL;
     ND_RETURN_IF(check_three(op, a, b, c));
     return nd_apply(op, (const nd_arg[]){{.array = a}, {.array = b}, {.array = c}}, 3, NULL, out);
 }
 
-static nd_status ternary_into(nd_op op, const nd_array *a, const nd_array *b, const nd_array *c, const nd_array *dst)
+static nd_status ternary_into(nd_op op, const nd_array *a, const nd_array *b, const nd_array *c,
+                              const nd_array *dst)
 {
     ND_RETURN_IF(check_three(op, a, b, c));
-    return nd_apply_into(op, (const nd_arg[]){{.array = a}, {.array = b}, {.array = c}}, 3, NULL, dst);
+    return nd_apply_into(op, (const nd_arg[]){{.array = a}, {.array = b}, {.array = c}}, 3, NULL,
+                         dst);
 }
 
 /* The public functions, from the op table. */
-#define WRAP_UNARY(name) \
-    nd_status nd_##name(const nd_array *a, nd_array **out) { return unary(ND_OP_##name, a, out); } \
-    nd_status nd_##name##_into(const nd_array *a, const nd_array *dst) { return unary_into(ND_OP_##name, a, dst); }
-#define WRAP_BINARY(name) \
-    nd_status nd_##name(const nd_array *a, const nd_array *b, nd_array **out) { return binary(ND_OP_##name, a, b, out); } \
-    nd_status nd_##name##_into(const nd_array *a, const nd_array *b, const nd_array *dst) { return binary_into(ND_OP_##name, a, b, dst); } \
-    nd_status nd_##name##_scalar(const nd_array *a, nd_scalar b, nd_array **out) { return binary_scalar(ND_OP_##name, a, b, out); }
-#define WRAP_TERNARY(name) \
-    nd_status nd_##name(const nd_array *a, const nd_array *b, const nd_array *c, nd_array **out) { return ternary(ND_OP_##name, a, b, c, out); } \
-    nd_status nd_##name##_into(const nd_array *a, const nd_array *b, const nd_array *c, const nd_array *dst) { return ternary_into(ND_OP_##name, a, b, c, dst); }
+#define WRAP_UNARY(name)                                               \
+    nd_status nd_##name(const nd_array *a, nd_array **out)             \
+    {                                                                  \
+        return unary(ND_OP_##name, a, out);                            \
+    }                                                                  \
+    nd_status nd_##name##_into(const nd_array *a, const nd_array *dst) \
+    {                                                                  \
+        return unary_into(ND_OP_##name, a, dst);                       \
+    }
+#define WRAP_BINARY(name)                                                                 \
+    nd_status nd_##name(const nd_array *a, const nd_array *b, nd_array **out)             \
+    {                                                                                     \
+        return binary(ND_OP_##name, a, b, out);                                           \
+    }                                                                                     \
+    nd_status nd_##name##_into(const nd_array *a, const nd_array *b, const nd_array *dst) \
+    {                                                                                     \
+        return binary_into(ND_OP_##name, a, b, dst);                                      \
+    }                                                                                     \
+    nd_status nd_##name##_scalar(const nd_array *a, nd_scalar b, nd_array **out)          \
+    {                                                                                     \
+        return binary_scalar(ND_OP_##name, a, b, out);                                    \
+    }
+#define WRAP_TERNARY(name)                                                                       \
+    nd_status nd_##name(const nd_array *a, const nd_array *b, const nd_array *c, nd_array **out) \
+    {                                                                                            \
+        return ternary(ND_OP_##name, a, b, c, out);                                              \
+    }                                                                                            \
+    nd_status nd_##name##_into(const nd_array *a, const nd_array *b, const nd_array *c,          \
+                               const nd_array *dst)                                              \
+    {                                                                                            \
+        return ternary_into(ND_OP_##name, a, b, c, dst);                                         \
+    }
 #define WRAP_FILL(name)
 #define WRAP_COPY(name)
 #define WRAP_IOTA(name)

@@ -44,7 +44,10 @@ static void *host_alloc(void *ctx, size_t nbytes, size_t align)
 {
     void *p = NULL;
     (void)ctx;
-    return posix_memalign(&p, align < sizeof(void *) ? sizeof(void *) : align, nbytes ? nbytes : 1) == 0 ? p : NULL;
+    return posix_memalign(&p, align < sizeof(void *) ? sizeof(void *) : align,
+                          nbytes ? nbytes : 1) == 0
+               ? p
+               : NULL;
 }
 
 static void host_free(void *ctx, void *p)
@@ -116,7 +119,8 @@ static int32_t host_param(void *ctx, const char *name, int32_t type, const char 
         if (variable[i] >= 'a' && variable[i] <= 'z')
             variable[i] = (char)(variable[i] - 'a' + 'A');
     const char *text = nd__getenv(variable);
-    /* The team's size is everybody's affair, so the CPU plug-in's parameter may be given without its name. */
+    /* The team's size is everybody's affair, so the CPU plug-in's parameter may be given without
+     * its name. */
     if (!text && strcmp(slot->name, "cpu") == 0 && strcmp(name, "NUM_THREADS") == 0) {
         snprintf(variable, sizeof variable, "NDOCK_NUM_THREADS");
         text = nd__getenv(variable);
@@ -124,7 +128,8 @@ static int32_t host_param(void *ctx, const char *name, int32_t type, const char 
     remember_param(variable, type, help, text);
     if (!text || parse_param(type, text, out))
         return NDP_OK;
-    nd__log(ND_LOG_WARN, "%s=%s is ignored: it is not of the right form (%s)", variable, text, help ? help : "");
+    nd__log(ND_LOG_WARN, "%s=%s is ignored: it is not of the right form (%s)", variable, text,
+            help ? help : "");
     return NDP_ERR_ARGUMENT;
 }
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Indexing by arrays: shapes, broadcasting and dtypes; validation of the indices themselves is the kernel's. */
+ * Indexing by arrays: shapes, broadcasting and dtypes; validation of the indices themselves is the
+ * kernel's. */
 #include "core/core.h"
 
-/* Indices as i64. A u64 beyond i64 would come out negative and count from the end, so it is capped first. */
+/* Indices as i64. A u64 beyond i64 would come out negative and count from the end, so it is capped
+ * first. */
 static nd_status as_indices(const char *op, const nd_array *idx, int32_t argument, nd_array **out)
 {
     *out = NULL;
     ND_RETURN_IF(nd__check_array(op, idx, argument));
     if (!(nd__kind(idx->dtype) & (ND_KIND_INT | ND_KIND_UINT)))
-        return nd__fail(ND_ERR_DTYPE, op, argument, "indices are %s, not integers%s", nd_dtype_name(idx->dtype),
+        return nd__fail(ND_ERR_DTYPE, op, argument, "indices are %s, not integers%s",
+                        nd_dtype_name(idx->dtype),
                         idx->dtype == ND_BOOL ? "; select with nd_select" : "");
     if (idx->dtype != ND_U64)
         return nd__cast(idx, ND_I64, out);
@@ -26,9 +29,11 @@ typedef struct {
     int64_t shape[3][ND_MAX_NDIM], stride[3][ND_MAX_NDIM];
 } around_axis;
 
-/* Merges the dimensions before and after the axis, jointly for the n arrays; each keeps its own extent at the axis. The order stays, so that a kernel can say at which
- * position in C order an index is bad; it may exchange dimensions itself. */
-static void merge_around_axis(int n, const nd_array *const *arrays, int axis, around_axis *m, ndp_view *v)
+/* Merges the dimensions before and after the axis, jointly for the n arrays; each keeps its own
+ * extent at the axis. The order stays, so that a kernel can say at which position in C order an
+ * index is bad; it may exchange dimensions itself. */
+static void merge_around_axis(int n, const nd_array *const *arrays, int axis, around_axis *m,
+                              ndp_view *v)
 {
     int ndim = arrays[0]->ndim, after = ndim - axis - 1;
     memcpy(m->outer_shape, arrays[0]->shape, (size_t)axis * sizeof(int64_t));
@@ -64,7 +69,13 @@ static nd_status take_run(const nd_array *a, const nd_array *flat, int axis, con
     merge_around_axis(2, pair, axis, &m, v);
     ndp_view in[2] = {v[1], nd__view(flat)};
     ndp_index params = {.size = sizeof params, .axis = m.outer_rank};
-    ndp_call call = {.size = sizeof call, .op = ND_OP_take, .n_in = 2, .n_out = 1, .in = in, .out = v, .params = &params};
+    ndp_call call = {.size = sizeof call,
+                     .op = ND_OP_take,
+                     .n_in = 2,
+                     .n_out = 1,
+                     .in = in,
+                     .out = v,
+                     .params = &params};
     return nd__run(a->storage->device, &call);
 }
 
@@ -92,15 +103,18 @@ static nd_status take_start(const nd_array *a, const nd_array *indices, int axis
     ND_RETURN_IF(nd__check_same_device("take", a, p->idx, 0, 1));
     p->ndim = a->ndim - 1 + p->idx->ndim;
     if (p->ndim > ND_MAX_NDIM)
-        return nd__fail(ND_ERR_SHAPE, "take", 1, "the result would have rank %d; the highest is %d", p->ndim, ND_MAX_NDIM);
+        return nd__fail(ND_ERR_SHAPE, "take", 1, "the result would have rank %d; the highest is %d",
+                        p->ndim, ND_MAX_NDIM);
     memcpy(p->shape, a->shape, (size_t)p->axis * sizeof(int64_t));
     memcpy(p->shape + p->axis, p->idx->shape, (size_t)p->idx->ndim * sizeof(int64_t));
-    memcpy(p->shape + p->axis + p->idx->ndim, a->shape + p->axis + 1, (size_t)(a->ndim - p->axis - 1) * sizeof(int64_t));
+    memcpy(p->shape + p->axis + p->idx->ndim, a->shape + p->axis + 1,
+           (size_t)(a->ndim - p->axis - 1) * sizeof(int64_t));
     memcpy(p->flat_shape, a->shape, (size_t)a->ndim * sizeof(int64_t));
     p->flat_shape[p->axis] = p->idx->size;
     ND_RETURN_IF(nd__check_shape("take", a->dtype, p->ndim, p->shape, &size));
     if (a->shape[p->axis] == 0 && p->idx->size > 0 && size > 0)
-        return nd__fail(ND_ERR_INDEX, "take", 1, "%lld indices into axis %d, which is empty", (long long)p->idx->size, p->axis);
+        return nd__fail(ND_ERR_INDEX, "take", 1, "%lld indices into axis %d, which is empty",
+                        (long long)p->idx->size, p->axis);
     return p->idx->size ? nd_reshape_copy(p->idx, 1, flat, &p->flat) : ND_OK;
 }
 
@@ -134,7 +148,8 @@ done:
 }
 
 /* Common checks of a destination. */
-static nd_status check_dst(const char *op, const nd_array *a, const nd_array *dst, nd_dtype dtype, int ndim, const int64_t *shape, int32_t argument)
+static nd_status check_dst(const char *op, const nd_array *a, const nd_array *dst, nd_dtype dtype,
+                           int ndim, const int64_t *shape, int32_t argument)
 {
     ND_RETURN_IF(nd__check_writable(op, dst, argument));
     ND_RETURN_IF(nd__check_same_device(op, a, dst, 0, argument));
@@ -149,13 +164,15 @@ nd_status nd_take_into(const nd_array *a, const nd_array *indices, int axis, con
     nd_status status;
     ND_GOTO_IF(done, take_start(a, indices, axis, &p));
     ND_GOTO_IF(done, check_dst("take", a, dst, a->dtype, p.ndim, p.shape, 3));
-    bool direct = dst->dtype == a->dtype && !nd__may_overlap(a, dst) && !nd__may_overlap(p.idx, dst);
+    bool direct =
+        dst->dtype == a->dtype && !nd__may_overlap(a, dst) && !nd__may_overlap(p.idx, dst);
     if (direct && (dst->flags & ND_FLAG_CONTIGUOUS)) {
         ND_GOTO_IF(done, take_dense(a, &p, dst));
     } else if (direct && p.idx->ndim == 1 && dst->size) {
         ND_GOTO_IF(done, take_run(a, p.flat, p.axis, dst));
     } else {
-        ND_GOTO_IF(done, nd__array_alloc("take", a->storage->device, a->dtype, p.ndim, p.shape, &r));
+        ND_GOTO_IF(done,
+                   nd__array_alloc("take", a->storage->device, a->dtype, p.ndim, p.shape, &r));
         ND_GOTO_IF(done, take_dense(a, &p, r));
         ND_GOTO_IF(done, nd__copy_into(r, dst));
     }
@@ -173,19 +190,24 @@ static nd_status cut_to(const nd_array *a, const int64_t *shape, int axis, nd_ar
     int64_t cut[ND_MAX_NDIM];
     memcpy(cut, shape, (size_t)a->ndim * sizeof(int64_t));
     cut[axis] = a->shape[axis];
-    return nd__array_new(a->storage, a->dtype, a->ndim, cut, a->stride, a->offset, a->flags & ND_FLAG_READONLY, view);
+    return nd__array_new(a->storage, a->dtype, a->ndim, cut, a->stride, a->offset,
+                         a->flags & ND_FLAG_READONLY, view);
 }
 
-static nd_status check_index_shape(const char *op, const nd_array *a, const nd_array *idx, int axis, int32_t argument)
+static nd_status check_index_shape(const char *op, const nd_array *a, const nd_array *idx, int axis,
+                                   int32_t argument)
 {
     if (idx->ndim != a->ndim)
-        return nd__fail(ND_ERR_SHAPE, op, argument, "the indices have rank %d, the array %d", idx->ndim, a->ndim);
+        return nd__fail(ND_ERR_SHAPE, op, argument, "the indices have rank %d, the array %d",
+                        idx->ndim, a->ndim);
     for (int d = 0; d < a->ndim; d++)
         if (d != axis && idx->shape[d] > a->shape[d])
-            return nd__fail(ND_ERR_SHAPE, op, argument, "the indices have extent %lld along axis %d, the array only %lld", (long long)idx->shape[d], d,
-                            (long long)a->shape[d]);
+            return nd__fail(ND_ERR_SHAPE, op, argument,
+                            "the indices have extent %lld along axis %d, the array only %lld",
+                            (long long)idx->shape[d], d, (long long)a->shape[d]);
     if (a->shape[axis] == 0 && idx->size > 0)
-        return nd__fail(ND_ERR_INDEX, op, argument, "%lld indices into axis %d, which is empty", (long long)idx->size, axis);
+        return nd__fail(ND_ERR_INDEX, op, argument, "%lld indices into axis %d, which is empty",
+                        (long long)idx->size, axis);
     return ND_OK;
 }
 
@@ -199,12 +221,19 @@ static nd_status gather_run(const nd_array *a, const nd_array *idx, int axis, co
         return ND_OK;
     merge_around_axis(3, three, axis, &m, v);
     ndp_index params = {.size = sizeof params, .axis = m.outer_rank};
-    ndp_call call = {.size = sizeof call, .op = ND_OP_gather, .n_in = 2, .n_out = 1, .in = v + 1, .out = v, .params = &params};
+    ndp_call call = {.size = sizeof call,
+                     .op = ND_OP_gather,
+                     .n_in = 2,
+                     .n_out = 1,
+                     .in = v + 1,
+                     .out = v,
+                     .params = &params};
     return nd__run(a->storage->device, &call);
 }
 
 /* dst NULL: a new array into *out. a and idx have the same extents but for the axis. */
-static nd_status gather_finish(const char *op, const nd_array *a, const nd_array *idx, int axis, const nd_array *dst, nd_array **out)
+static nd_status gather_finish(const char *op, const nd_array *a, const nd_array *idx, int axis,
+                               const nd_array *dst, nd_array **out)
 {
     nd_array *r = NULL;
     nd_status status = ND_OK;
@@ -225,7 +254,8 @@ done:
     return status;
 }
 
-static nd_status gather(const nd_array *a, const nd_array *indices, int axis, const nd_array *dst, nd_array **out)
+static nd_status gather(const nd_array *a, const nd_array *indices, int axis, const nd_array *dst,
+                        nd_array **out)
 {
     nd_array *idx = NULL, *cut = NULL;
     nd_status status;
@@ -256,14 +286,16 @@ nd_status nd_gather_into(const nd_array *a, const nd_array *indices, int axis, c
 }
 
 /* Both stretched to their common shape, the axis left out of the broadcasting. */
-static nd_status stretch_around(const nd_array *a, const nd_array *idx, int axis, nd_array **wide_a, nd_array **wide_idx)
+static nd_status stretch_around(const nd_array *a, const nd_array *idx, int axis, nd_array **wide_a,
+                                nd_array **wide_idx)
 {
     int64_t sa[ND_MAX_NDIM], si[ND_MAX_NDIM], common[ND_MAX_NDIM];
     const int ndims[2] = {a->ndim, a->ndim};
     const int64_t *const shapes[2] = {sa, si};
     int ndim;
     if (idx->ndim != a->ndim)
-        return nd__fail(ND_ERR_SHAPE, "take_along_axis", 1, "the indices have rank %d, the array %d", idx->ndim, a->ndim);
+        return nd__fail(ND_ERR_SHAPE, "take_along_axis", 1,
+                        "the indices have rank %d, the array %d", idx->ndim, a->ndim);
     memcpy(sa, a->shape, (size_t)a->ndim * sizeof(int64_t));
     memcpy(si, idx->shape, (size_t)a->ndim * sizeof(int64_t));
     sa[axis] = si[axis] = 1;
@@ -274,7 +306,8 @@ static nd_status stretch_around(const nd_array *a, const nd_array *idx, int axis
     return nd_broadcast_to(idx, ndim, common, wide_idx);
 }
 
-static nd_status take_along(const nd_array *a, const nd_array *indices, int axis, const nd_array *dst, nd_array **out)
+static nd_status take_along(const nd_array *a, const nd_array *indices, int axis,
+                            const nd_array *dst, nd_array **out)
 {
     nd_array *idx = NULL, *wide_a = NULL, *wide_idx = NULL;
     nd_status status;
@@ -299,7 +332,8 @@ nd_status nd_take_along_axis(const nd_array *a, const nd_array *indices, int axi
     return take_along(a, indices, axis, NULL, out);
 }
 
-nd_status nd_take_along_axis_into(const nd_array *a, const nd_array *indices, int axis, const nd_array *dst)
+nd_status nd_take_along_axis_into(const nd_array *a, const nd_array *indices, int axis,
+                                  const nd_array *dst)
 {
     ND_RETURN_IF(nd__check_array("take_along_axis", dst, 3));
     return take_along(a, indices, axis, dst, NULL);
@@ -307,7 +341,8 @@ nd_status nd_take_along_axis_into(const nd_array *a, const nd_array *indices, in
 
 /* ---- scatter ---- */
 
-static nd_status scatter_run(nd_op op, const nd_array *idx, const nd_array *src, int axis, const nd_array *dst)
+static nd_status scatter_run(nd_op op, const nd_array *idx, const nd_array *src, int axis,
+                             const nd_array *dst)
 {
     around_axis m;
     ndp_view v[3];
@@ -316,12 +351,19 @@ static nd_status scatter_run(nd_op op, const nd_array *idx, const nd_array *src,
         return ND_OK;
     merge_around_axis(3, three, axis, &m, v);
     ndp_index params = {.size = sizeof params, .axis = m.outer_rank};
-    ndp_call call = {.size = sizeof call, .op = op, .n_in = 2, .n_out = 1, .in = v + 1, .out = v, .params = &params};
+    ndp_call call = {.size = sizeof call,
+                     .op = op,
+                     .n_in = 2,
+                     .n_out = 1,
+                     .in = v + 1,
+                     .out = v,
+                     .params = &params};
     return nd__run(dst->storage->device, &call);
 }
 
 /* src in dst's dtype, of the indices' shape, sharing nothing with dst. */
-static nd_status scatter_source(const char *op, const nd_array *src, const nd_array *idx, const nd_array *dst, nd_array **out)
+static nd_status scatter_source(const char *op, const nd_array *src, const nd_array *idx,
+                                const nd_array *dst, nd_array **out)
 {
     nd_array *cast = NULL, *own = NULL;
     nd_status status;
@@ -338,16 +380,19 @@ done:
     return status;
 }
 
-static const nd_op scatter_ops[] = {ND_OP_scatter, ND_OP_scatter_add, ND_OP_scatter_min, ND_OP_scatter_max};
+static const nd_op scatter_ops[] = {ND_OP_scatter, ND_OP_scatter_add, ND_OP_scatter_min,
+                                    ND_OP_scatter_max};
 
-nd_status nd_scatter_into(const nd_array *indices, const nd_array *src, int axis, int mode, const nd_array *dst)
+nd_status nd_scatter_into(const nd_array *indices, const nd_array *src, int axis, int mode,
+                          const nd_array *dst)
 {
     nd_array *idx = NULL, *own = NULL, *wide = NULL, *cut = NULL;
     nd_dtype compute;
     nd_status status;
     int at;
     if (mode < ND_SCATTER_SET || mode > ND_SCATTER_MAX)
-        return nd__fail(ND_ERR_ARGUMENT, "scatter", 3, "%d is not a mode; ND_SCATTER_SET to _MAX are 0 to 3", mode);
+        return nd__fail(ND_ERR_ARGUMENT, "scatter", 3,
+                        "%d is not a mode; ND_SCATTER_SET to _MAX are 0 to 3", mode);
     const nd_op_info *info = nd_op_get(scatter_ops[mode]);
     ND_GOTO_IF(done, nd__check_writable(info->name, dst, 4));
     ND_GOTO_IF(done, nd__axis(info->name, axis, dst->ndim, &at));
@@ -370,7 +415,8 @@ done:
     return status;
 }
 
-nd_status nd_scatter(const nd_array *a, const nd_array *indices, const nd_array *src, int axis, int mode, nd_array **out)
+nd_status nd_scatter(const nd_array *a, const nd_array *indices, const nd_array *src, int axis,
+                     int mode, nd_array **out)
 {
     nd_array *r = NULL;
     *out = NULL;
@@ -379,7 +425,8 @@ nd_status nd_scatter(const nd_array *a, const nd_array *indices, const nd_array 
     return nd__hand_over(status, r, out);
 }
 
-nd_status nd_index_add_into(const nd_array *indices, const nd_array *src, int axis, const nd_array *dst)
+nd_status nd_index_add_into(const nd_array *indices, const nd_array *src, int axis,
+                            const nd_array *dst)
 {
     nd_array *idx = NULL, *wide = NULL, *column = NULL;
     int64_t shape[ND_MAX_NDIM], column_shape[ND_MAX_NDIM];
@@ -389,7 +436,8 @@ nd_status nd_index_add_into(const nd_array *indices, const nd_array *src, int ax
     ND_RETURN_IF(nd__check_array("index_add", indices, 0));
     ND_RETURN_IF(nd__axis("index_add", axis, dst->ndim, &at));
     if (indices->ndim != 1)
-        return nd__fail(ND_ERR_SHAPE, "index_add", 0, "the indices have rank %d, not 1", indices->ndim);
+        return nd__fail(ND_ERR_SHAPE, "index_add", 0, "the indices have rank %d, not 1",
+                        indices->ndim);
     for (int d = 0; d < dst->ndim; d++) {
         shape[d] = d == at ? indices->shape[0] : dst->shape[d];
         column_shape[d] = d == at ? indices->shape[0] : 1;
@@ -405,7 +453,8 @@ done:
     return status;
 }
 
-nd_status nd_index_add(const nd_array *a, const nd_array *indices, const nd_array *src, int axis, nd_array **out)
+nd_status nd_index_add(const nd_array *a, const nd_array *indices, const nd_array *src, int axis,
+                       nd_array **out)
 {
     nd_array *r = NULL;
     *out = NULL;

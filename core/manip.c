@@ -28,7 +28,8 @@ static nd_status part(const nd_array *dst, int axis, int64_t at, int64_t extent,
     memcpy(shape, dst->shape, (size_t)dst->ndim * sizeof *shape);
     shape[axis] = extent;
     int64_t offset = dst->offset + (dst->size && extent ? at * dst->stride[axis] : 0);
-    return nd__array_new(dst->storage, dst->dtype, dst->ndim, shape, dst->stride, offset, dst->flags & ND_FLAG_READONLY, view);
+    return nd__array_new(dst->storage, dst->dtype, dst->ndim, shape, dst->stride, offset,
+                         dst->flags & ND_FLAG_READONLY, view);
 }
 
 static nd_status copy_part(const nd_array *src, const nd_array *dst, int axis, int64_t at)
@@ -51,10 +52,13 @@ static nd_status concat_shape(int n, const nd_array *const *arrays, int axis, in
         for (int d = 0; fits && d < a->ndim; d++)
             fits = d == axis || a->shape[d] == b->shape[d];
         if (!fits)
-            return nd__fail(ND_ERR_SHAPE, "concat", i, "shapes %s and %s differ elsewhere than along axis %d",
-                            nd__shape_text(a->ndim, a->shape, first, sizeof first), nd__shape_text(b->ndim, b->shape, other, sizeof other), axis);
+            return nd__fail(ND_ERR_SHAPE, "concat", i,
+                            "shapes %s and %s differ elsewhere than along axis %d",
+                            nd__shape_text(a->ndim, a->shape, first, sizeof first),
+                            nd__shape_text(b->ndim, b->shape, other, sizeof other), axis);
         if (!nd__add_size(shape[axis], b->shape[axis], &shape[axis]))
-            return nd__fail(ND_ERR_OVERFLOW, "concat", i, "the extents along axis %d add up to more than 2^63", axis);
+            return nd__fail(ND_ERR_OVERFLOW, "concat", i,
+                            "the extents along axis %d add up to more than 2^63", axis);
     }
     return ND_OK;
 }
@@ -71,7 +75,8 @@ nd_status nd_concat(int n, const nd_array *const *arrays, int axis, nd_array **o
     ND_RETURN_IF(nd__axis("concat", axis, arrays[0]->ndim, &where));
     ND_RETURN_IF(concat_shape(n, arrays, where, shape));
     ND_RETURN_IF(common_dtype(n, arrays, &dtype));
-    ND_RETURN_IF(nd__array_alloc("concat", arrays[0]->storage->device, dtype, arrays[0]->ndim, shape, &r));
+    ND_RETURN_IF(
+        nd__array_alloc("concat", arrays[0]->storage->device, dtype, arrays[0]->ndim, shape, &r));
     for (int i = 0; i < n; i++) {
         ND_GOTO_IF(done, copy_part(arrays[i], r, where, at));
         at += arrays[i]->shape[where];
@@ -122,7 +127,9 @@ nd_status nd_stack(int n, const nd_array *const *arrays, int axis, nd_array **ou
     ND_RETURN_IF(check_list("stack", n, arrays));
     const nd_array *a = arrays[0];
     if (a->ndim == ND_MAX_NDIM)
-        return nd__fail(ND_ERR_SHAPE, "stack", 0, "the result would have rank %d; the highest is %d", ND_MAX_NDIM + 1, ND_MAX_NDIM);
+        return nd__fail(ND_ERR_SHAPE, "stack", 0,
+                        "the result would have rank %d; the highest is %d", ND_MAX_NDIM + 1,
+                        ND_MAX_NDIM);
     ND_RETURN_IF(nd__axis("stack", axis, a->ndim + 1, &where));
     for (int i = 1; i < n; i++)
         ND_RETURN_IF(nd__check_shape_is("stack", arrays[i], a->ndim, a->shape, i));
@@ -154,7 +161,8 @@ nd_status nd_unstack(const nd_array *a, int axis, nd_array **out)
         }
     for (int64_t i = 0; i < a->shape[where]; i++) {
         int64_t offset = a->offset + (a->size ? i * a->stride[where] : 0);
-        nd_status status = nd__array_new(a->storage, a->dtype, n, shape, stride, offset, a->flags & ND_FLAG_READONLY, &out[i]);
+        nd_status status = nd__array_new(a->storage, a->dtype, n, shape, stride, offset,
+                                         a->flags & ND_FLAG_READONLY, &out[i]);
         if (status == ND_OK)
             continue;
         while (i-- > 0) {
@@ -167,17 +175,22 @@ nd_status nd_unstack(const nd_array *a, int axis, nd_array **out)
 }
 
 /* `count` copies along axis: of the whole axis one after the other, or of each element (each). */
-static nd_status multiply_axis(const char *op, const nd_array *a, int axis, int64_t count, bool each, nd_array **out)
+static nd_status multiply_axis(const char *op, const nd_array *a, int axis, int64_t count,
+                               bool each, nd_array **out)
 {
     int64_t shape[ND_MAX_NDIM], split[ND_MAX_NDIM + 1];
     nd_array *r = NULL, *cells = NULL, *wide = NULL;
-    int rank = a->ndim + 1, outer = each ? axis + 1 : axis; /* where the new dimension of copies goes */
+    int rank = a->ndim + 1,
+        outer = each ? axis + 1 : axis; /* where the new dimension of copies goes */
     nd_status status;
     memcpy(shape, a->shape, (size_t)a->ndim * sizeof *shape);
     if (count < 0 || !nd__mul_size(shape[axis], count, &shape[axis]))
-        return nd__fail(count < 0 ? ND_ERR_ARGUMENT : ND_ERR_OVERFLOW, op, 1, "%lld copies of extent %lld", (long long)count, (long long)a->shape[axis]);
+        return nd__fail(count < 0 ? ND_ERR_ARGUMENT : ND_ERR_OVERFLOW, op, 1,
+                        "%lld copies of extent %lld", (long long)count, (long long)a->shape[axis]);
     if (rank > ND_MAX_NDIM)
-        return nd__fail(ND_ERR_UNSUPPORTED, op, 0, "rank %d leaves no room for the copies; the highest rank here is %d", a->ndim, ND_MAX_NDIM - 1);
+        return nd__fail(ND_ERR_UNSUPPORTED, op, 0,
+                        "rank %d leaves no room for the copies; the highest rank here is %d",
+                        a->ndim, ND_MAX_NDIM - 1);
     ND_RETURN_IF(nd__array_alloc(op, a->storage->device, a->dtype, a->ndim, shape, &r));
     for (int d = 0; d < rank; d++)
         split[d] = d == outer ? count : a->shape[d - (d > outer)];
@@ -243,7 +256,9 @@ nd_status nd_repeat(const nd_array *a, int64_t count, int axis, nd_array **out)
     return multiply_axis("repeat", a, where, count, true, out);
 }
 
-static nd_status integer_item(nd_status (*reduce)(const nd_array *, const nd_reduce_opts *, nd_array **), const nd_array *a, int64_t *value)
+static nd_status integer_item(nd_status (*reduce)(const nd_array *, const nd_reduce_opts *,
+                                                  nd_array **),
+                              const nd_array *a, int64_t *value)
 {
     nd_array *r = NULL;
     nd_scalar s;
@@ -260,12 +275,16 @@ static nd_status check_counts(const nd_array *a, const nd_array *counts, int axi
     ND_RETURN_IF(nd__check_array("repeat", counts, 1));
     ND_RETURN_IF(nd__check_same_device("repeat", a, counts, 0, 1));
     if (!(nd__kind(counts->dtype) & (ND_KIND_INT | ND_KIND_UINT)))
-        return nd__fail(ND_ERR_DTYPE, "repeat", 1, "the counts are %s, not integers", nd_dtype_name(counts->dtype));
+        return nd__fail(ND_ERR_DTYPE, "repeat", 1, "the counts are %s, not integers",
+                        nd_dtype_name(counts->dtype));
     if (counts->ndim != 1 || (counts->shape[0] != 1 && counts->shape[0] != a->shape[axis]))
-        return nd__fail(ND_ERR_SHAPE, "repeat", 1, "the counts must be 1-d, of length 1 or %lld", (long long)a->shape[axis]);
+        return nd__fail(ND_ERR_SHAPE, "repeat", 1, "the counts must be 1-d, of length 1 or %lld",
+                        (long long)a->shape[axis]);
     if (counts->size && nd__kind(counts->dtype) == ND_KIND_INT)
         ND_RETURN_IF(integer_item(nd_min, counts, &lowest));
-    return lowest < 0 ? nd__fail(ND_ERR_ARGUMENT, "repeat", 1, "a count is %lld; counts are not negative", (long long)lowest) : ND_OK;
+    return lowest < 0 ? nd__fail(ND_ERR_ARGUMENT, "repeat", 1,
+                                 "a count is %lld; counts are not negative", (long long)lowest)
+                      : ND_OK;
 }
 
 /* Element j of the result comes from the position whose running total of counts first exceeds j. */
@@ -284,7 +303,8 @@ nd_status nd_repeat_each(const nd_array *a, const nd_array *counts, int axis, nd
     if (wide->size)
         ND_GOTO_IF(done, integer_item(nd_sum, wide, &total));
     ND_GOTO_IF(done, nd_cumulative_sum(wide, NULL, &ends));
-    ND_GOTO_IF(done, nd_arange(a->storage->device, ND_I64, nd_int(0), nd_int(total), nd_int(1), &ordinals));
+    ND_GOTO_IF(done, nd_arange(a->storage->device, ND_I64, nd_int(0), nd_int(total), nd_int(1),
+                               &ordinals));
     ND_GOTO_IF(done, nd_searchsorted(ends, ordinals, 1, NULL, &from));
     ND_GOTO_IF(done, nd_take(a, from, where, out));
 done:
@@ -329,13 +349,16 @@ done:
     return status;
 }
 
-nd_status nd_roll(const nd_array *a, int n, const int64_t *shifts, const int32_t *axes, nd_array **out)
+nd_status nd_roll(const nd_array *a, int n, const int64_t *shifts, const int32_t *axes,
+                  nd_array **out)
 {
     nd_array *now = NULL;
     *out = NULL;
     ND_RETURN_IF(nd__check_array("roll", a, 0));
     if (n < 0 || (n && !shifts) || (!axes && n != 1))
-        return nd__fail(ND_ERR_ARGUMENT, "roll", 1, "%d shifts%s; without axes there is exactly one", n, axes ? "" : " and no axes");
+        return nd__fail(ND_ERR_ARGUMENT, "roll", 1,
+                        "%d shifts%s; without axes there is exactly one", n,
+                        axes ? "" : " and no axes");
     if (!axes)
         return roll_flat(a, shifts[0], out);
     if (n == 0)
@@ -356,19 +379,23 @@ nd_status nd_roll(const nd_array *a, int n, const int64_t *shifts, const int32_t
     return ND_OK;
 }
 
-static nd_status padded_shape(const nd_array *a, const int64_t *before, const int64_t *after, int64_t *shape)
+static nd_status padded_shape(const nd_array *a, const int64_t *before, const int64_t *after,
+                              int64_t *shape)
 {
     for (int d = 0; d < a->ndim; d++) {
         if (before[d] < 0 || after[d] < 0)
-            return nd__fail(ND_ERR_ARGUMENT, "pad", before[d] < 0 ? 1 : 2, "padding of %lld at axis %d; it must not be negative",
+            return nd__fail(ND_ERR_ARGUMENT, "pad", before[d] < 0 ? 1 : 2,
+                            "padding of %lld at axis %d; it must not be negative",
                             (long long)(before[d] < 0 ? before[d] : after[d]), d);
-        if (!nd__add_size(a->shape[d], before[d], &shape[d]) || !nd__add_size(shape[d], after[d], &shape[d]))
+        if (!nd__add_size(a->shape[d], before[d], &shape[d]) ||
+            !nd__add_size(shape[d], after[d], &shape[d]))
             return nd__fail(ND_ERR_OVERFLOW, "pad", 1, "axis %d would be longer than 2^63", d);
     }
     return ND_OK;
 }
 
-static nd_status pad_constant(const nd_array *a, const int64_t *before, const int64_t *shape, nd_scalar value, nd_array **out)
+static nd_status pad_constant(const nd_array *a, const int64_t *before, const int64_t *shape,
+                              nd_scalar value, nd_array **out)
 {
     nd_array *r = NULL, *middle = NULL;
     nd_status status;
@@ -376,7 +403,8 @@ static nd_status pad_constant(const nd_array *a, const int64_t *before, const in
     int64_t offset = 0;
     for (int d = 0; d < a->ndim; d++)
         offset += before[d] * r->stride[d];
-    ND_GOTO_IF(done, nd__array_new(r->storage, r->dtype, a->ndim, a->shape, r->stride, a->size ? offset : 0, false, &middle));
+    ND_GOTO_IF(done, nd__array_new(r->storage, r->dtype, a->ndim, a->shape, r->stride,
+                                   a->size ? offset : 0, false, &middle));
     ND_GOTO_IF(done, nd__copy_into(a, middle));
     *out = r;
     r = NULL;
@@ -386,15 +414,19 @@ done:
     return status;
 }
 
-/* Which element of an axis of extent n stands i places after its beginning (i may be negative or too large). */
-static nd_status source_positions(nd_device *device, int64_t n, int64_t before, int64_t length, int mode, nd_array **out)
+/* Which element of an axis of extent n stands i places after its beginning (i may be negative or
+ * too large). */
+static nd_status source_positions(nd_device *device, int64_t n, int64_t before, int64_t length,
+                                  int mode, nd_array **out)
 {
     nd_array *i = NULL, *m = NULL, *mirrored = NULL;
     nd_status status;
     int64_t period = mode == ND_PAD_REFLECT ? (n > 1 ? 2 * n - 2 : 1) : n;
-    ND_GOTO_IF(done, nd_arange(device, ND_I64, nd_int(-before), nd_int(length - before), nd_int(1), &i));
+    ND_GOTO_IF(done,
+               nd_arange(device, ND_I64, nd_int(-before), nd_int(length - before), nd_int(1), &i));
     if (mode == ND_PAD_EDGE) {
-        const nd_arg args[3] = {nd_array_arg(i), nd_scalar_arg(nd_int(0)), nd_scalar_arg(nd_int(n - 1))};
+        const nd_arg args[3] = {nd_array_arg(i), nd_scalar_arg(nd_int(0)),
+                                nd_scalar_arg(nd_int(n - 1))};
         ND_GOTO_IF(done, nd_apply(ND_OP_clip, args, 3, NULL, out));
     } else {
         ND_GOTO_IF(done, nd_remainder_scalar(i, nd_int(period), &m));
@@ -413,24 +445,29 @@ done:
     return status;
 }
 
-static nd_status pad_axis(const nd_array *a, int axis, int64_t before, int64_t length, int mode, nd_array **out)
+static nd_status pad_axis(const nd_array *a, int axis, int64_t before, int64_t length, int mode,
+                          nd_array **out)
 {
     nd_array *positions = NULL;
     if (a->shape[axis] == 0)
-        return nd__fail(ND_ERR_SHAPE, "pad", 0, "axis %d is empty: there is nothing to continue", axis);
-    ND_RETURN_IF(source_positions(a->storage->device, a->shape[axis], before, length, mode, &positions));
+        return nd__fail(ND_ERR_SHAPE, "pad", 0, "axis %d is empty: there is nothing to continue",
+                        axis);
+    ND_RETURN_IF(
+        source_positions(a->storage->device, a->shape[axis], before, length, mode, &positions));
     nd_status status = nd_take(a, positions, axis, out);
     nd_release(positions);
     return status;
 }
 
-nd_status nd_pad(const nd_array *a, const int64_t *before, const int64_t *after, int mode, nd_scalar value, nd_array **out)
+nd_status nd_pad(const nd_array *a, const int64_t *before, const int64_t *after, int mode,
+                 nd_scalar value, nd_array **out)
 {
     int64_t shape[ND_MAX_NDIM], size;
     *out = NULL;
     ND_RETURN_IF(nd__check_array("pad", a, 0));
     if (mode < ND_PAD_CONSTANT || mode > ND_PAD_WRAP || (a->ndim && (!before || !after)))
-        return nd__fail(ND_ERR_ARGUMENT, "pad", 3, "mode %d is unknown, or the widths are NULL", mode);
+        return nd__fail(ND_ERR_ARGUMENT, "pad", 3, "mode %d is unknown, or the widths are NULL",
+                        mode);
     ND_RETURN_IF(padded_shape(a, before, after, shape));
     ND_RETURN_IF(nd__check_shape("pad", a->dtype, a->ndim, shape, &size));
     if (mode == ND_PAD_CONSTANT)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Matrix products: broadcasting of leading axes, 1-d operands, dtypes; the batch dimensions are merged for the kernel. */
+ * Matrix products: broadcasting of leading axes, 1-d operands, dtypes; the batch dimensions are
+ * merged for the kernel. */
 #include "core/core.h"
 
 typedef struct {
@@ -19,8 +20,10 @@ static void product_finish(product *p)
     nd_release(p->bias);
 }
 
-/* The operands' dtype and the result's. Wider results are for exact integer sums and for keeping f32 of halves. */
-static nd_status choose_dtypes(const nd_array *a, const nd_array *b, nd_dtype wanted, nd_dtype *compute, nd_dtype *result)
+/* The operands' dtype and the result's. Wider results are for exact integer sums and for keeping
+ * f32 of halves. */
+static nd_status choose_dtypes(const nd_array *a, const nd_array *b, nd_dtype wanted,
+                               nd_dtype *compute, nd_dtype *result)
 {
     ND_RETURN_IF(nd_promote(a->dtype, b->dtype, compute));
     ND_RETURN_IF(nd__op_domain(nd_op_get(ND_OP_matmul), *compute, compute));
@@ -29,14 +32,18 @@ static nd_status choose_dtypes(const nd_array *a, const nd_array *b, nd_dtype wa
         return ND_OK;
     ND_RETURN_IF(nd__check_dtype("matmul", wanted));
     ND_RETURN_IF(nd__check_castable("matmul", *compute, wanted));
-    bool integers = (nd__kind(*compute) | nd__kind(wanted)) & (ND_KIND_INT | ND_KIND_UINT) && nd__kind(wanted) & (ND_KIND_INT | ND_KIND_UINT);
-    bool halves = nd_dtype_size(*compute) == 2 && nd__kind(*compute) == ND_KIND_FLOAT && wanted == ND_F32;
+    bool integers = (nd__kind(*compute) | nd__kind(wanted)) & (ND_KIND_INT | ND_KIND_UINT) &&
+                    nd__kind(wanted) & (ND_KIND_INT | ND_KIND_UINT);
+    bool halves =
+        nd_dtype_size(*compute) == 2 && nd__kind(*compute) == ND_KIND_FLOAT && wanted == ND_F32;
     if ((integers && nd_dtype_size(wanted) > nd_dtype_size(*compute)) || halves)
         *result = wanted;
     else if (nd_dtype_size(wanted) >= nd_dtype_size(*compute))
         *compute = *result = wanted;
     else
-        return nd__fail(ND_ERR_DTYPE, "matmul", -1, "operands of %s give no result of %s; convert them first", nd_dtype_name(*compute), nd_dtype_name(wanted));
+        return nd__fail(ND_ERR_DTYPE, "matmul", -1,
+                        "operands of %s give no result of %s; convert them first",
+                        nd_dtype_name(*compute), nd_dtype_name(wanted));
     return ND_OK;
 }
 
@@ -58,8 +65,10 @@ static nd_status product_shape(product *p)
     const nd_array *a = p->a, *b = p->b;
     char text_a[ND_SHAPE_TEXT], text_b[ND_SHAPE_TEXT];
     if (a->shape[a->ndim - 1] != b->shape[b->ndim - 2])
-        return nd__fail(ND_ERR_SHAPE, "matmul", 1, "inner extents differ: %s @ %s (%lld and %lld)", nd__shape_text(a->ndim, a->shape, text_a, sizeof text_a),
-                        nd__shape_text(b->ndim, b->shape, text_b, sizeof text_b), (long long)a->shape[a->ndim - 1], (long long)b->shape[b->ndim - 2]);
+        return nd__fail(ND_ERR_SHAPE, "matmul", 1, "inner extents differ: %s @ %s (%lld and %lld)",
+                        nd__shape_text(a->ndim, a->shape, text_a, sizeof text_a),
+                        nd__shape_text(b->ndim, b->shape, text_b, sizeof text_b),
+                        (long long)a->shape[a->ndim - 1], (long long)b->shape[b->ndim - 2]);
     const int ndims[2] = {a->ndim - 2, b->ndim - 2};
     const int64_t *const shapes[2] = {a->shape, b->shape};
     ND_RETURN_IF(nd__broadcast("matmul", 2, ndims, shapes, &p->ndim, p->shape));
@@ -68,24 +77,30 @@ static nd_status product_shape(product *p)
     return ND_OK;
 }
 
-static nd_status product_start(const nd_array *a, const nd_array *b, const nd_matmul_opts *opts, product *p)
+static nd_status product_start(const nd_array *a, const nd_array *b, const nd_matmul_opts *opts,
+                               product *p)
 {
     nd_dtype compute;
     memset(p, 0, sizeof *p);
     ND_RETURN_IF(nd__check_array("matmul", a, 0));
     ND_RETURN_IF(nd__check_array("matmul", b, 1));
     if (opts && opts->size < NDP_END(nd_matmul_opts, dtype))
-        return nd__fail(ND_ERR_ARGUMENT, "matmul", 2, "the options' size field is %u; set it to sizeof", opts->size);
+        return nd__fail(ND_ERR_ARGUMENT, "matmul", 2,
+                        "the options' size field is %u; set it to sizeof", opts->size);
     if (opts)
         memcpy(&p->o, opts, opts->size < sizeof p->o ? opts->size : sizeof p->o);
     if (p->o.alpha == 0 && p->o.beta == 0)
         p->o.alpha = 1;
     if (a->ndim == 0 || b->ndim == 0)
-        return nd__fail(ND_ERR_SHAPE, "matmul", a->ndim != 0, "argument %d is 0-d; use nd_multiply", a->ndim != 0);
+        return nd__fail(ND_ERR_SHAPE, "matmul", a->ndim != 0, "argument %d is 0-d; use nd_multiply",
+                        a->ndim != 0);
     ND_RETURN_IF(nd__check_same_device("matmul", a, b, 0, 1));
     ND_RETURN_IF(choose_dtypes(a, b, p->o.dtype, &compute, &p->result));
-    if (p->o.epilogue < ND_EPILOGUE_NONE || p->o.epilogue > ND_EPILOGUE_TANH || (p->o.epilogue && nd__kind(p->result) != ND_KIND_FLOAT))
-        return nd__fail(ND_ERR_ARGUMENT, "matmul", 2, "epilogue %d is unknown, or the result (%s) is not floating", (int)p->o.epilogue, nd_dtype_name(p->result));
+    if (p->o.epilogue < ND_EPILOGUE_NONE || p->o.epilogue > ND_EPILOGUE_TANH ||
+        (p->o.epilogue && nd__kind(p->result) != ND_KIND_FLOAT))
+        return nd__fail(ND_ERR_ARGUMENT, "matmul", 2,
+                        "epilogue %d is unknown, or the result (%s) is not floating",
+                        (int)p->o.epilogue, nd_dtype_name(p->result));
     p->device = a->storage->device;
     p->drop_row = a->ndim == 1;
     p->drop_col = b->ndim == 1;
@@ -175,12 +190,23 @@ static nd_status product_run(product *p, const nd_array *dst)
         v[i].ndim = rank + 2;
         v[i].flags = nd__is_c_order(rank + 2, shape[i], stride[i]) ? NDP_VIEW_CONTIGUOUS : 0;
     }
-    ndp_matmul params = {.size = sizeof params, .epilogue = p->o.epilogue, .has_bias = p->bias != NULL, .alpha = p->o.alpha, .beta = p->o.beta};
-    ndp_call call = {.size = sizeof call, .op = ND_OP_matmul, .n_in = p->bias ? 3 : 2, .n_out = 1, .in = v + 1, .out = v, .params = &params};
+    ndp_matmul params = {.size = sizeof params,
+                         .epilogue = p->o.epilogue,
+                         .has_bias = p->bias != NULL,
+                         .alpha = p->o.alpha,
+                         .beta = p->o.beta};
+    ndp_call call = {.size = sizeof call,
+                     .op = ND_OP_matmul,
+                     .n_in = p->bias ? 3 : 2,
+                     .n_out = 1,
+                     .in = v + 1,
+                     .out = v,
+                     .params = &params};
     return nd__run(p->device, &call);
 }
 
-nd_status nd_matmul(const nd_array *a, const nd_array *b, const nd_matmul_opts *opts, nd_array **out)
+nd_status nd_matmul(const nd_array *a, const nd_array *b, const nd_matmul_opts *opts,
+                    nd_array **out)
 {
     product p;
     nd_array *r = NULL;
@@ -189,9 +215,11 @@ nd_status nd_matmul(const nd_array *a, const nd_array *b, const nd_matmul_opts *
     *out = NULL;
     ND_GOTO_IF(done, product_start(a, b, opts, &p));
     if (p.o.beta != 0)
-        ND_GOTO_IF(done, nd__fail(ND_ERR_ARGUMENT, "matmul", 2, "beta needs a destination; use nd_matmul_into"));
+        ND_GOTO_IF(done, nd__fail(ND_ERR_ARGUMENT, "matmul", 2,
+                                  "beta needs a destination; use nd_matmul_into"));
     ND_GOTO_IF(done, prepare_bias(&p));
-    ND_GOTO_IF(done, nd__array_alloc("matmul", p.device, p.result, visible_shape(&p, shape), shape, &r));
+    ND_GOTO_IF(done,
+               nd__array_alloc("matmul", p.device, p.result, visible_shape(&p, shape), shape, &r));
     ND_GOTO_IF(done, product_run(&p, r));
     *out = r;
     r = NULL;
@@ -203,10 +231,12 @@ done:
 
 static bool needs_temporary(const product *p, const nd_array *dst)
 {
-    return dst->dtype != p->result || nd__may_overlap(p->a, dst) || nd__may_overlap(p->b, dst) || (p->bias && nd__may_overlap(p->bias, dst));
+    return dst->dtype != p->result || nd__may_overlap(p->a, dst) || nd__may_overlap(p->b, dst) ||
+           (p->bias && nd__may_overlap(p->bias, dst));
 }
 
-nd_status nd_matmul_into(const nd_array *a, const nd_array *b, const nd_matmul_opts *opts, const nd_array *dst)
+nd_status nd_matmul_into(const nd_array *a, const nd_array *b, const nd_matmul_opts *opts,
+                         const nd_array *dst)
 {
     product p;
     nd_array *temporary = NULL;

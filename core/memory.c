@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Storage: counted handles to device memory. Freed blocks are kept for the next allocation, small ones per thread without a lock, large ones per device, since a fresh page costs more
- * than most operations. Blocks are reused in stream order, so pending work needs no waiting for. */
+ * Storage: counted handles to device memory. Freed blocks are kept for the next allocation, small
+ * ones per thread without a lock, large ones per device, since a fresh page costs more than most
+ * operations. Blocks are reused in stream order, so pending work needs no waiting for. */
 #include <stdlib.h>
 #include "core/core.h"
 
-#define SMALL_CLASSES 9      /* 64, 128, ... 16384 bytes */
+#define SMALL_CLASSES 9 /* 64, 128, ... 16384 bytes */
 #define SMALL_PER_CLASS 32
-#define SMALL_DEVICES 4      /* devices with per-thread caches */
+#define SMALL_DEVICES 4 /* devices with per-thread caches */
 #define HEADERS_PER_THREAD 128
 
 typedef struct {
@@ -75,11 +76,13 @@ static int small_class(uint64_t nbytes)
     return nbytes <= 64 ? 0 : 64 - 6 - __builtin_clzll(nbytes - 1);
 }
 
-/* Larger blocks: four classes per power of two, so at most a quarter is wasted. Class 0 is 16 KiB. */
+/* Larger blocks: four classes per power of two, so at most a quarter is wasted. Class 0 is 16 KiB.
+ */
 static int large_class(uint64_t nbytes, uint64_t *rounded)
 {
     int e = 63 - __builtin_clzll(nbytes - 1); /* 2^e < nbytes <= 2^(e+1) */
-    uint64_t quarter = (uint64_t)1 << (e - 2), steps = (nbytes - ((uint64_t)1 << e) + quarter - 1) / quarter;
+    uint64_t quarter = (uint64_t)1 << (e - 2),
+             steps = (nbytes - ((uint64_t)1 << e) + quarter - 1) / quarter;
     *rounded = ((uint64_t)1 << e) + steps * quarter;
     return (e - 13) * 4 + (int)steps;
 }
@@ -146,7 +149,9 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
     bool small = nbytes <= 64u << (SMALL_CLASSES - 1);
     uint64_t rounded = nbytes;
     int k = small ? small_class(nbytes) : large_class(nbytes, &rounded);
-    nd_storage *s = small ? small_pop(device, k) : k < ND_LARGE_CLASSES ? large_pop(device, k) : NULL;
+    nd_storage *s = small                  ? small_pop(device, k)
+                    : k < ND_LARGE_CLASSES ? large_pop(device, k)
+                                           : NULL;
     *out = s;
     if (s) {
         atomic_store_explicit(&s->refs, 1, memory_order_relaxed);
@@ -156,9 +161,11 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
     s = calloc(1, sizeof *s);
     if (!s)
         return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no %zu bytes for a storage handle", sizeof *s);
-    nd_status status = nd__forked() && !device->host_visible
-                           ? nd__fail(ND_ERR_FORKED, "alloc", -1, "%s cannot be used after fork; spawn a new process instead", device->name)
-                           : device_alloc(device, rounded, &s->mem);
+    nd_status status =
+        nd__forked() && !device->host_visible
+            ? nd__fail(ND_ERR_FORKED, "alloc", -1,
+                       "%s cannot be used after fork; spawn a new process instead", device->name)
+            : device_alloc(device, rounded, &s->mem);
     void *host = NULL;
     if (status == ND_OK && device->host_visible && device->map.map)
         status = device->map.map(device->dev, s->mem, &host);
@@ -177,11 +184,13 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
     return ND_OK;
 }
 
-nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (*release)(void *), void *ctx, nd_storage **out)
+nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (*release)(void *),
+                           void *ctx, nd_storage **out)
 {
     *out = NULL;
     if (!device->map.wrap)
-        return nd__fail(ND_ERR_UNSUPPORTED, "wrap", -1, "%s has no addresses; copy with nd_from_host", device->name);
+        return nd__fail(ND_ERR_UNSUPPORTED, "wrap", -1,
+                        "%s has no addresses; copy with nd_from_host", device->name);
     nd_storage *s = calloc(1, sizeof *s);
     if (!s)
         return nd__fail(ND_ERR_MEMORY, "wrap", -1, "no %zu bytes for a storage handle", sizeof *s);
@@ -219,8 +228,9 @@ void nd__storage_release(nd_storage *s)
     if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
         return;
     bool kept = s->size_class < 0 ? false
-                : s->size_class < SMALL_CLASSES ? small_push(s)
-                : s->size_class - SMALL_CLASSES < ND_LARGE_CLASSES && large_push(s);
+                : s->size_class < SMALL_CLASSES
+                    ? small_push(s)
+                    : s->size_class - SMALL_CLASSES < ND_LARGE_CLASSES && large_push(s);
     if (!kept)
         destroy_storage(s);
 }

@@ -17,7 +17,8 @@ static nd_status read_norm_opts(const char *op, const nd_norm_opts *opts, nd_nor
     memset(o, 0, sizeof *o);
     o->eps = -1;
     if (opts && opts->size < NDP_END(nd_norm_opts, dtype))
-        return nd__fail(ND_ERR_ARGUMENT, op, -1, "the options' size field is %u; set it to sizeof", opts->size);
+        return nd__fail(ND_ERR_ARGUMENT, op, -1, "the options' size field is %u; set it to sizeof",
+                        opts->size);
     if (opts)
         memcpy(o, opts, opts->size < sizeof *o ? opts->size : sizeof *o);
     return ND_OK;
@@ -32,7 +33,8 @@ static nd_status choose_axes(norm_plan *p, const nd_norm_opts *o, int ndim)
         n = o->naxes;
     } else {
         if (n > ndim)
-            return nd__fail(ND_ERR_SHAPE, p->info->name, 0, "rank %d has no %d trailing axes", ndim, n);
+            return nd__fail(ND_ERR_SHAPE, p->info->name, 0, "rank %d has no %d trailing axes", ndim,
+                            n);
         mask = (n >= 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1) << (ndim - n);
     }
     p->naxes = n;
@@ -58,7 +60,8 @@ static nd_status check_weight(const norm_plan *p, int i)
     return nd__check_shape_is(p->info->name, p->operand[i], p->naxes, shape, i);
 }
 
-static nd_status norm_start(nd_op op, const nd_array *a, const nd_array *scale, const nd_array *bias, const nd_norm_opts *opts, norm_plan *p)
+static nd_status norm_start(nd_op op, const nd_array *a, const nd_array *scale,
+                            const nd_array *bias, const nd_norm_opts *opts, norm_plan *p)
 {
     nd_norm_opts o;
     memset(p, 0, sizeof *p);
@@ -96,11 +99,13 @@ static void norm_finish(norm_plan *p)
         nd_release(p->cast[i]);
 }
 
-/* Views of a, dst and the weights with the normalised axes last; kept and normalised dimensions merge within their groups, in order. */
+/* Views of a, dst and the weights with the normalised axes last; kept and normalised dimensions
+ * merge within their groups, in order. */
 static nd_status norm_run(const norm_plan *p, const nd_array *dst)
 {
     const nd_array *a = p->operand[0];
-    int64_t shape[2][ND_MAX_NDIM], stride[2][4][ND_MAX_NDIM], full_shape[ND_MAX_NDIM], full[4][ND_MAX_NDIM];
+    int64_t shape[2][ND_MAX_NDIM], stride[2][4][ND_MAX_NDIM], full_shape[ND_MAX_NDIM],
+        full[4][ND_MAX_NDIM];
     int kept = a->ndim - p->naxes, rank[2];
     if (a->size == 0)
         return ND_OK;
@@ -136,19 +141,31 @@ static nd_status norm_run(const norm_plan *p, const nd_array *dst)
         v[i].ndim = rank[0] + rank[1];
         v[i].flags = nd__is_c_order(v[i].ndim, full_shape, v[i].stride) ? NDP_VIEW_CONTIGUOUS : 0;
     }
-    ndp_norm params = {.size = sizeof params, .n_reduced = rank[1], .eps = p->eps, .has_scale = p->operand[1] != NULL, .has_bias = p->operand[2] != NULL};
-    ndp_call call = {.size = sizeof call, .op = p->info->op, .n_in = n_in, .n_out = 1, .in = v + 1, .out = v, .params = &params};
+    ndp_norm params = {.size = sizeof params,
+                       .n_reduced = rank[1],
+                       .eps = p->eps,
+                       .has_scale = p->operand[1] != NULL,
+                       .has_bias = p->operand[2] != NULL};
+    ndp_call call = {.size = sizeof call,
+                     .op = p->info->op,
+                     .n_in = n_in,
+                     .n_out = 1,
+                     .in = v + 1,
+                     .out = v,
+                     .params = &params};
     return nd__run(dst->storage->device, &call);
 }
 
-static nd_status norm(nd_op op, const nd_array *a, const nd_array *scale, const nd_array *bias, const nd_norm_opts *opts, nd_array **out)
+static nd_status norm(nd_op op, const nd_array *a, const nd_array *scale, const nd_array *bias,
+                      const nd_norm_opts *opts, nd_array **out)
 {
     norm_plan p;
     nd_array *r = NULL;
     nd_status status;
     *out = NULL;
     ND_GOTO_IF(done, norm_start(op, a, scale, bias, opts, &p));
-    ND_GOTO_IF(done, nd__array_alloc(p.info->name, a->storage->device, p.compute, a->ndim, a->shape, &r));
+    ND_GOTO_IF(done,
+               nd__array_alloc(p.info->name, a->storage->device, p.compute, a->ndim, a->shape, &r));
     ND_GOTO_IF(done, norm_run(&p, r));
     *out = r;
     r = NULL;
@@ -158,7 +175,8 @@ done:
     return status;
 }
 
-static nd_status norm_into(nd_op op, const nd_array *a, const nd_array *scale, const nd_array *bias, const nd_norm_opts *opts, const nd_array *dst)
+static nd_status norm_into(nd_op op, const nd_array *a, const nd_array *scale, const nd_array *bias,
+                           const nd_norm_opts *opts, const nd_array *dst)
 {
     norm_plan p;
     nd_array *r = NULL;
@@ -169,12 +187,14 @@ static nd_status norm_into(nd_op op, const nd_array *a, const nd_array *scale, c
     ND_GOTO_IF(done, nd__check_shape_is(p.info->name, dst, a->ndim, a->shape, 4));
     bool direct = dst->dtype == p.compute;
     for (int i = 0; i < 3; i++)
-        direct = direct && (!p.operand[i] || nd__same_view(p.operand[i], dst) || !nd__may_overlap(p.operand[i], dst));
+        direct = direct && (!p.operand[i] || nd__same_view(p.operand[i], dst) ||
+                            !nd__may_overlap(p.operand[i], dst));
     if (direct) {
         ND_GOTO_IF(done, norm_run(&p, dst));
     } else {
         ND_GOTO_IF(done, nd__check_castable(p.info->name, p.compute, dst->dtype));
-        ND_GOTO_IF(done, nd__array_alloc(p.info->name, a->storage->device, p.compute, a->ndim, a->shape, &r));
+        ND_GOTO_IF(done, nd__array_alloc(p.info->name, a->storage->device, p.compute, a->ndim,
+                                         a->shape, &r));
         ND_GOTO_IF(done, norm_run(&p, r));
         ND_GOTO_IF(done, nd__copy_into(r, dst));
     }
@@ -184,27 +204,43 @@ done:
     return status;
 }
 
-nd_status nd_softmax(const nd_array *a, const nd_norm_opts *opts, nd_array **out) { return norm(ND_OP_softmax, a, NULL, NULL, opts, out); }
-nd_status nd_softmax_into(const nd_array *a, const nd_norm_opts *opts, const nd_array *dst) { return norm_into(ND_OP_softmax, a, NULL, NULL, opts, dst); }
-nd_status nd_log_softmax(const nd_array *a, const nd_norm_opts *opts, nd_array **out) { return norm(ND_OP_log_softmax, a, NULL, NULL, opts, out); }
-nd_status nd_log_softmax_into(const nd_array *a, const nd_norm_opts *opts, const nd_array *dst) { return norm_into(ND_OP_log_softmax, a, NULL, NULL, opts, dst); }
+nd_status nd_softmax(const nd_array *a, const nd_norm_opts *opts, nd_array **out)
+{
+    return norm(ND_OP_softmax, a, NULL, NULL, opts, out);
+}
+nd_status nd_softmax_into(const nd_array *a, const nd_norm_opts *opts, const nd_array *dst)
+{
+    return norm_into(ND_OP_softmax, a, NULL, NULL, opts, dst);
+}
+nd_status nd_log_softmax(const nd_array *a, const nd_norm_opts *opts, nd_array **out)
+{
+    return norm(ND_OP_log_softmax, a, NULL, NULL, opts, out);
+}
+nd_status nd_log_softmax_into(const nd_array *a, const nd_norm_opts *opts, const nd_array *dst)
+{
+    return norm_into(ND_OP_log_softmax, a, NULL, NULL, opts, dst);
+}
 
-nd_status nd_layer_norm(const nd_array *a, const nd_array *scale, const nd_array *bias, const nd_norm_opts *opts, nd_array **out)
+nd_status nd_layer_norm(const nd_array *a, const nd_array *scale, const nd_array *bias,
+                        const nd_norm_opts *opts, nd_array **out)
 {
     return norm(ND_OP_layer_norm, a, scale, bias, opts, out);
 }
 
-nd_status nd_layer_norm_into(const nd_array *a, const nd_array *scale, const nd_array *bias, const nd_norm_opts *opts, const nd_array *dst)
+nd_status nd_layer_norm_into(const nd_array *a, const nd_array *scale, const nd_array *bias,
+                             const nd_norm_opts *opts, const nd_array *dst)
 {
     return norm_into(ND_OP_layer_norm, a, scale, bias, opts, dst);
 }
 
-nd_status nd_rms_norm(const nd_array *a, const nd_array *scale, const nd_norm_opts *opts, nd_array **out)
+nd_status nd_rms_norm(const nd_array *a, const nd_array *scale, const nd_norm_opts *opts,
+                      nd_array **out)
 {
     return norm(ND_OP_rms_norm, a, scale, NULL, opts, out);
 }
 
-nd_status nd_rms_norm_into(const nd_array *a, const nd_array *scale, const nd_norm_opts *opts, const nd_array *dst)
+nd_status nd_rms_norm_into(const nd_array *a, const nd_array *scale, const nd_norm_opts *opts,
+                           const nd_array *dst)
 {
     return norm_into(ND_OP_rms_norm, a, scale, NULL, opts, dst);
 }

@@ -11,17 +11,31 @@
 #define DOMAIN_BIUF (DOMAIN_IUF | ND_KIND_BOOL)
 #define DOMAIN_IUFC (DOMAIN_IUF | ND_KIND_COMPLEX)
 #define DOMAIN_BIUFC (DOMAIN_BIUF | ND_KIND_COMPLEX)
-#define ULP(half, single, dbl, complex_) {half, single, dbl, complex_}
+#define ULP(half, single, dbl, complex_) \
+    {                                    \
+        half, single, dbl, complex_      \
+    }
 
 static const nd_op_info ops[ND_OP_END] = {
 #define ND_OP(op_name, CLASS, DOMAIN, RESULT, ulps, text) \
-    [ND_OP_##op_name] = {.op = ND_OP_##op_name, .op_class = ND_CLASS_##CLASS, .domain = DOMAIN_##DOMAIN, .result = ND_RESULT_##RESULT, .ulp = ulps, .name = #op_name, .doc = text},
+    [ND_OP_##op_name] = {.op = ND_OP_##op_name,           \
+                         .op_class = ND_CLASS_##CLASS,    \
+                         .domain = DOMAIN_##DOMAIN,       \
+                         .result = ND_RESULT_##RESULT,    \
+                         .ulp = ulps,                     \
+                         .name = #op_name,                \
+                         .doc = text},
 #include <ndock/op.def>
 };
 
 /* Ops registered at run time: never removed, so readers need no lock once they see the count. */
 #define RUNTIME_MAX 4096
-typedef struct { ndp_kernel kernel; nd_op_info info; nd_op_cpu_fn cpu; void *ctx; } runtime_op;
+typedef struct {
+    ndp_kernel kernel;
+    nd_op_info info;
+    nd_op_cpu_fn cpu;
+    void *ctx;
+} runtime_op;
 static runtime_op *runtime_ops[RUNTIME_MAX];
 static atomic_int runtime_count;
 static pthread_mutex_t runtime_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -29,7 +43,8 @@ static pthread_mutex_t runtime_lock = PTHREAD_MUTEX_INITIALIZER;
 static const runtime_op *runtime_get(nd_op op)
 {
     int i = op - ND_OP_RUNTIME;
-    return i >= 0 && i < atomic_load_explicit(&runtime_count, memory_order_acquire) ? runtime_ops[i] : NULL;
+    return i >= 0 && i < atomic_load_explicit(&runtime_count, memory_order_acquire) ? runtime_ops[i]
+                                                                                    : NULL;
 }
 
 const nd_op_info *nd_op_get(nd_op op)
@@ -61,7 +76,8 @@ uint64_t nd_op_dtypes(nd_op op)
     return mask;
 }
 
-/* Calls the program's function on runs of the last dimension. Host memory only: the caller made sure of that. */
+/* Calls the program's function on runs of the last dimension. Host memory only: the caller made
+ * sure of that. */
 static int32_t run_registered(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
 {
     const runtime_op *op = (const runtime_op *)kernel;
@@ -91,7 +107,8 @@ static int32_t run_registered(const ndp_kernel *kernel, ndp_stream *stream, cons
                 offset += at[d] * v[i]->stride[d];
             p[i] = base[i] + offset * (int64_t)nd_dtype_size(v[i]->dtype);
         }
-        op->cpu(op->ctx, n > 1 ? v[1]->dtype : v[0]->dtype, ndim ? v[0]->shape[ndim - 1] : 1, p, step);
+        op->cpu(op->ctx, n > 1 ? v[1]->dtype : v[0]->dtype, ndim ? v[0]->shape[ndim - 1] : 1, p,
+                step);
         int d = ndim - 2;
         while (d >= 0 && ++at[d] == v[0]->shape[d])
             at[d--] = 0;
@@ -103,11 +120,17 @@ static int32_t run_registered(const ndp_kernel *kernel, ndp_stream *stream, cons
 static nd_status check_info(const nd_op_info *info, nd_op_cpu_fn cpu, nd_op *out)
 {
     if (!info || !info->name || !info->name[0] || !cpu || !out)
-        return nd__fail(ND_ERR_ARGUMENT, "op_register", 0, "an op needs a name, a CPU function and a place for its id");
-    if (info->op_class != ND_CLASS_UNARY && info->op_class != ND_CLASS_BINARY && info->op_class != ND_CLASS_TERNARY)
-        return nd__fail(ND_ERR_ARGUMENT, "op_register", 0, "op \"%s\" has class %d; run-time ops are UNARY, BINARY or TERNARY", info->name, (int)info->op_class);
+        return nd__fail(ND_ERR_ARGUMENT, "op_register", 0,
+                        "an op needs a name, a CPU function and a place for its id");
+    if (info->op_class != ND_CLASS_UNARY && info->op_class != ND_CLASS_BINARY &&
+        info->op_class != ND_CLASS_TERNARY)
+        return nd__fail(ND_ERR_ARGUMENT, "op_register", 0,
+                        "op \"%s\" has class %d; run-time ops are UNARY, BINARY or TERNARY",
+                        info->name, (int)info->op_class);
     if (info->result < ND_RESULT_SAME || info->result > ND_RESULT_SUM || !(info->domain & 31))
-        return nd__fail(ND_ERR_ARGUMENT, "op_register", 0, "op \"%s\" has no domain, or the unknown result rule %d", info->name, (int)info->result);
+        return nd__fail(ND_ERR_ARGUMENT, "op_register", 0,
+                        "op \"%s\" has no domain, or the unknown result rule %d", info->name,
+                        (int)info->result);
     return ND_OK;
 }
 
@@ -120,7 +143,8 @@ nd_status nd_op_register(const nd_op_info *info, nd_op_cpu_fn cpu, void *ctx, nd
     pthread_mutex_lock(&runtime_lock);
     int i = atomic_load(&runtime_count);
     if (nd_op_find(info->name) != ND_OP_NONE)
-        ND_GOTO_IF(done, nd__fail(ND_ERR_ARGUMENT, "op_register", 0, "there is an op named \"%s\" already", info->name));
+        ND_GOTO_IF(done, nd__fail(ND_ERR_ARGUMENT, "op_register", 0,
+                                  "there is an op named \"%s\" already", info->name));
     if (i < RUNTIME_MAX)
         r = calloc(1, sizeof *r);
     if (r) {
@@ -129,11 +153,14 @@ nd_status nd_op_register(const nd_op_info *info, nd_op_cpu_fn cpu, void *ctx, nd
         r->info.doc = strdup(info->doc ? info->doc : "");
     }
     if (!r || !r->info.name || !r->info.doc)
-        ND_GOTO_IF(done, nd__fail(ND_ERR_MEMORY, "op_register", 0, "no room for op \"%s\"; at most %d can be registered", info->name, RUNTIME_MAX));
+        ND_GOTO_IF(done, nd__fail(ND_ERR_MEMORY, "op_register", 0,
+                                  "no room for op \"%s\"; at most %d can be registered", info->name,
+                                  RUNTIME_MAX));
     r->info.op = ND_OP_RUNTIME + i;
     r->cpu = cpu;
     r->ctx = ctx;
-    r->kernel = (ndp_kernel){.size = sizeof(ndp_kernel), .max_ndim = ND_MAX_NDIM, .run = run_registered};
+    r->kernel =
+        (ndp_kernel){.size = sizeof(ndp_kernel), .max_ndim = ND_MAX_NDIM, .run = run_registered};
     runtime_ops[i] = r;
     atomic_store_explicit(&runtime_count, i + 1, memory_order_release);
     *out = r->info.op;

@@ -7,7 +7,8 @@ static int64_t magnitude(int64_t x)
     return x < 0 ? -x : x;
 }
 
-/* Sorted by stride, each step must leap over everything below it. That is sufficient for "no"; views made by slicing always pass. */
+/* Sorted by stride, each step must leap over everything below it. That is sufficient for "no";
+ * views made by slicing always pass. */
 bool nd__overlaps_itself(const nd_array *a)
 {
     bool used[ND_MAX_NDIM] = {false};
@@ -31,7 +32,8 @@ bool nd__overlaps_itself(const nd_array *a)
 
 bool nd__same_view(const nd_array *a, const nd_array *b)
 {
-    if (a->storage != b->storage || a->offset != b->offset || a->dtype != b->dtype || !nd__same_shape(a->ndim, a->shape, b->ndim, b->shape))
+    if (a->storage != b->storage || a->offset != b->offset || a->dtype != b->dtype ||
+        !nd__same_shape(a->ndim, a->shape, b->ndim, b->shape))
         return false;
     for (int d = 0; d < a->ndim; d++)
         if (a->shape[d] != 1 && a->stride[d] != b->stride[d])
@@ -49,7 +51,8 @@ static int64_t gcd(int64_t a, int64_t b)
     return a;
 }
 
-/* Addresses of elements, in bytes from the start of the storage (or as host addresses where two storages may wrap the same memory). */
+/* Addresses of elements, in bytes from the start of the storage (or as host addresses where two
+ * storages may wrap the same memory). */
 static void byte_range(const nd_array *a, uintptr_t base, uintptr_t *low, uintptr_t *high)
 {
     int64_t lo, hi, n = (int64_t)nd_dtype_size(a->dtype);
@@ -70,7 +73,8 @@ bool nd__may_overlap(const nd_array *a, const nd_array *b)
         return false;
     if (a->storage != b->storage || a->dtype != b->dtype)
         return true;
-    /* Interleaved views, such as a[::2] and a[1::2]: every element of both lies at its offset modulo the greatest common divisor of all strides. */
+    /* Interleaved views, such as a[::2] and a[1::2]: every element of both lies at its offset
+     * modulo the greatest common divisor of all strides. */
     int64_t g = 0;
     for (int d = 0; d < a->ndim; d++)
         g = a->shape[d] != 1 ? gcd(g, magnitude(a->stride[d])) : g;

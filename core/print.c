@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Arrays as text, laid out like NumPy's: nested brackets, wrapped lines, the middle of long axes left out. Only what is shown is brought to the host. */
+ * Arrays as text, laid out like NumPy's: nested brackets, wrapped lines, the middle of long axes
+ * left out. Only what is shown is brought to the host. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/print.h"
@@ -9,11 +10,11 @@ typedef struct {
     nd_dtype dtype;
     int ndim;
     bool summarise;
-    const int64_t *shape;           /* of the whole array */
-    int64_t shown[ND_MAX_NDIM];     /* extents of the part shown */
-    int64_t step[ND_MAX_NDIM];      /* bytes between its elements */
-    char *data;                     /* the part shown, dense */
-    nd_number_format format[2];     /* real (or only), imaginary */
+    const int64_t *shape;       /* of the whole array */
+    int64_t shown[ND_MAX_NDIM]; /* extents of the part shown */
+    int64_t step[ND_MAX_NDIM];  /* bytes between its elements */
+    char *data;                 /* the part shown, dense */
+    nd_number_format format[2]; /* real (or only), imaginary */
     const char *separator;
 } printer;
 
@@ -63,10 +64,13 @@ static nd_status fetch(printer *p, const nd_array *a)
     for (int d = 0; d < part->ndim; d++)
         p->step[d] *= nd__itemsize(a->dtype);
     p->data = malloc(nbytes ? nbytes : 1);
-    nd_status status = p->data ? nd_to_host(part, p->data, nbytes) : nd__fail(ND_ERR_MEMORY, "format", -1, "no %zu bytes for the elements shown", nbytes);
+    nd_status status = p->data ? nd_to_host(part, p->data, nbytes)
+                               : nd__fail(ND_ERR_MEMORY, "format", -1,
+                                          "no %zu bytes for the elements shown", nbytes);
     if (status == ND_OK)
         for (int i = 0; i < 2; i++) {
-            p->format[i] = nd__number_format(a->dtype, i && nd__kind(a->dtype) == ND_KIND_COMPLEX, p->data, part->size, p->o.precision, p->o.suppress);
+            p->format[i] = nd__number_format(a->dtype, i && nd__kind(a->dtype) == ND_KIND_COMPLEX,
+                                             p->data, part->size, p->o.precision, p->o.suppress);
             if (a->dtype == ND_BOOL && a->ndim > 0)
                 p->format[i].left = 5; /* as if there were always a False */
         }
@@ -99,7 +103,8 @@ static void element_text(const printer *p, const char *element, char *buf)
     size_t n = strlen(imaginary), end = n;
     while (end > 0 && imaginary[end - 1] == ' ')
         end--;
-    snprintf(buf + strlen(buf), ND_NUMBER_TEXT + 2, "%.*sj%s", (int)end, imaginary, imaginary + end);
+    snprintf(buf + strlen(buf), ND_NUMBER_TEXT + 2, "%.*sj%s", (int)end, imaginary,
+             imaginary + end);
 }
 
 static int width_of_line(const nd_text *b)
@@ -179,7 +184,8 @@ static void nested(const printer *p, nd_text *b, int axis, const char *data, int
 
 static void read_opts(const nd_print_opts *opts, nd_print_opts *o)
 {
-    *o = (nd_print_opts){.size = sizeof *o, .precision = 8, .edge_items = 3, .line_width = 75, .threshold = 1000};
+    *o = (nd_print_opts){
+        .size = sizeof *o, .precision = 8, .edge_items = 3, .line_width = 75, .threshold = 1000};
     if (opts)
         memcpy(o, opts, opts->size < sizeof *o ? opts->size : sizeof *o);
     o->precision = o->precision < 0 ? 0 : o->precision > 17 ? 17 : o->precision;
@@ -193,8 +199,10 @@ static void add_tail(nd_text *b, const nd_array *a, const nd_print_opts *o)
     char tail[256], shape[ND_SHAPE_TEXT];
     int n = 0;
     if (a->size == 0 && !(a->ndim == 1))
-        n = snprintf(tail, sizeof tail, "shape=%s, ", nd__shape_text(a->ndim, a->shape, shape, sizeof shape));
-    snprintf(tail + n, sizeof tail - (size_t)n, "dtype=%s, device='%s')", nd_dtype_name(a->dtype), a->storage->device->name);
+        n = snprintf(tail, sizeof tail, "shape=%s, ",
+                     nd__shape_text(a->ndim, a->shape, shape, sizeof shape));
+    snprintf(tail + n, sizeof tail - (size_t)n, "dtype=%s, device='%s')", nd_dtype_name(a->dtype),
+             a->storage->device->name);
     add_text(b, ",");
     if (width_of_line(b) + 1 + (int)strlen(tail) > o->line_width) {
         add_text(b, "\n");
@@ -213,7 +221,8 @@ nd_status nd_format(const nd_array *a, const nd_print_opts *opts, char **out)
     *out = NULL;
     ND_RETURN_IF(nd__check_array("format", a, 0));
     if (opts && opts->size < NDP_END(nd_print_opts, style))
-        return nd__fail(ND_ERR_ARGUMENT, "format", 1, "the options' size field is %u; set it to sizeof", opts->size);
+        return nd__fail(ND_ERR_ARGUMENT, "format", 1,
+                        "the options' size field is %u; set it to sizeof", opts->size);
     read_opts(opts, &p.o);
     bool repr = p.o.style == ND_PRINT_REPR;
     p.dtype = a->dtype;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Numbers as text. Digits come from printf and are checked by reading them back, so they follow the C library's correct rounding; the locale's decimal point never shows. */
+ * Numbers as text. Digits come from printf and are checked by reading them back, so they follow the
+ * C library's correct rounding; the locale's decimal point never shows. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,17 +11,25 @@
 static double real_value(nd_dtype dtype, int part, const void *element)
 {
     nd_scalar s = nd__scalar_load(dtype, element);
-    return s.kind == ND_C128 ? s.v.c[part] : s.kind == ND_F64 ? s.v.f : s.kind == ND_I64 ? (double)s.v.i : (double)s.v.u;
+    return s.kind == ND_C128  ? s.v.c[part]
+           : s.kind == ND_F64 ? s.v.f
+           : s.kind == ND_I64 ? (double)s.v.i
+                              : (double)s.v.u;
 }
 
 /* Significand bits of the (part's) format. */
 static int significand_bits(nd_dtype dtype)
 {
     switch (dtype) {
-    case ND_F16: return 11;
-    case ND_BF16: return 8;
-    case ND_F32: case ND_C64: return 24;
-    default: return 53;
+    case ND_F16:
+        return 11;
+    case ND_BF16:
+        return 8;
+    case ND_F32:
+    case ND_C64:
+        return 24;
+    default:
+        return 53;
     }
 }
 
@@ -34,7 +43,10 @@ static bool reads_back(double x, double y, nd_dtype dtype)
     return nd__scalar_to("format", nd_float(y), real, 0, &rounded) == ND_OK && rounded.v.f == x;
 }
 
-typedef struct { char digits[64]; int n, exponent; } decimal; /* 0.d1d2d3... * 10^exponent */
+typedef struct {
+    char digits[64];
+    int n, exponent;
+} decimal; /* 0.d1d2d3... * 10^exponent */
 
 /* Digits of "%.*e" text, whatever its decimal point is. */
 static void parse_e(const char *text, decimal *d)
@@ -59,7 +71,8 @@ static void shortest(double x, nd_dtype dtype, decimal *d)
     parse_e(text, d);
 }
 
-/* At most `precision` digits after the point (positional) or after the first digit (scientific), correctly rounded. */
+/* At most `precision` digits after the point (positional) or after the first digit (scientific),
+ * correctly rounded. */
 static void limit(double x, int precision, bool scientific, decimal *d)
 {
     char text[ND_NUMBER_TEXT + 320];
@@ -100,18 +113,25 @@ static void widen(int *width, int needed)
 static double rounded_to(nd_dtype dtype, double x)
 {
     ndp_scalar r;
-    return nd__scalar_to("format", nd_float(x), dtype == ND_C64 ? ND_F32 : dtype == ND_C128 ? ND_F64 : dtype, 0, &r) == ND_OK ? r.v.f : INFINITY;
+    return nd__scalar_to("format", nd_float(x),
+                         dtype == ND_C64    ? ND_F32
+                         : dtype == ND_C128 ? ND_F64
+                                            : dtype,
+                         0, &r) == ND_OK
+               ? r.v.f
+               : INFINITY;
 }
 
-/* Scientific where the largest magnitude has more digits than the format (or 8) holds, the smallest is too small, or both are too far apart, as NumPy
- * decides, in the format's own arithmetic. */
+/* Scientific where the largest magnitude has more digits than the format (or 8) holds, the smallest
+ * is too small, or both are too far apart, as NumPy decides, in the format's own arithmetic. */
 static bool wants_scientific(nd_dtype dtype, double smallest, double largest, bool suppress)
 {
     int digits = (int)((significand_bits(dtype) - 1) * 0.30103);
     if (largest == 0)
         return false;
     return largest >= pow(10, digits < 8 ? digits : 8) ||
-           (!suppress && (smallest < rounded_to(dtype, 1e-4) || rounded_to(dtype, largest / smallest) > 1e3));
+           (!suppress &&
+            (smallest < rounded_to(dtype, 1e-4) || rounded_to(dtype, largest / smallest) > 1e3));
 }
 
 static void fit_integer(nd_number_format *f, int part, const void *element)
@@ -139,7 +159,8 @@ static void fit_float(nd_number_format *f, double x, bool signed_always)
     widen(&f->right, right);
 }
 
-nd_number_format nd__number_format(nd_dtype dtype, int part, const void *elements, int64_t n, int precision, bool suppress)
+nd_number_format nd__number_format(nd_dtype dtype, int part, const void *elements, int64_t n,
+                                   int precision, bool suppress)
 {
     nd_number_format f = {.dtype = dtype, .precision = precision};
     const char *p = elements;
@@ -164,7 +185,8 @@ nd_number_format nd__number_format(nd_dtype dtype, int part, const void *element
         else
             widen(&special, !part && (isnan(x) || !signbit(x)) ? 3 : 4);
     }
-    /* nan and inf stand flush right over point, fraction and exponent; the part before the point grows if they need more. */
+    /* nan and inf stand flush right over point, fraction and exponent; the part before the point
+     * grows if they need more. */
     int tail = f.right + 1 + (f.scientific ? 2 + f.exponent_width : 0);
     if (special)
         widen(&f.left, special - tail);
@@ -223,7 +245,8 @@ static void float_text(const nd_number_format *f, double x, bool sign, char *buf
     limit(x, f->precision, f->scientific, &d);
     bool zero = d.digits[0] == '0';
     if (f->scientific) {
-        if (d.n - 1 < f->right && !zero) { /* what others need is filled with true digits, not with zeros */
+        if (d.n - 1 < f->right &&
+            !zero) { /* what others need is filled with true digits, not with zeros */
             char text[64];
             snprintf(text, sizeof text, "%.*e", f->right, fabs(x));
             parse_e(text, &d);
@@ -234,7 +257,8 @@ static void float_text(const nd_number_format *f, double x, bool sign, char *buf
         at = put(buf, at, d.digits + 1, d.n - 1);
         at = repeat(buf, at, '0', f->right - (d.n - 1));
         int e = zero ? 0 : d.exponent - 1;
-        snprintf(exponent, sizeof exponent, "e%c%0*d", e < 0 ? '-' : '+', f->exponent_width, e < 0 ? -e : e);
+        snprintf(exponent, sizeof exponent, "e%c%0*d", e < 0 ? '-' : '+', f->exponent_width,
+                 e < 0 ? -e : e);
         put(buf, at, exponent, (int)strlen(exponent));
         return;
     }
@@ -265,12 +289,14 @@ void nd__number_text(const nd_number_format *f, int part, const void *element, b
         special_text(f, x, sign, buf);
 }
 
-/* A real number on its own: the fewest digits, scientific where Python's repr would be (for f64; sooner for shorter formats). whole: 3 and not 3.0. */
+/* A real number on its own: the fewest digits, scientific where Python's repr would be (for f64;
+ * sooner for shorter formats). whole: 3 and not 3.0. */
 static int lone_text(nd_dtype dtype, double x, bool sign, bool whole, char *buf, int at)
 {
     decimal d;
     char text[32];
-    int precision = significand_bits(dtype) == 53 ? 16 : (int)((significand_bits(dtype) - 1) * 0.30103);
+    int precision =
+        significand_bits(dtype) == 53 ? 16 : (int)((significand_bits(dtype) - 1) * 0.30103);
     at = put(buf, at, signbit(x) && !isnan(x) ? "-" : "+", signbit(x) && !isnan(x) ? 1 : sign);
     if (!isfinite(x))
         return put(buf, at, isnan(x) ? "nan" : "inf", 3);

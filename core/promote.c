@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Which dtype operands meet in, which an op computes and answers in, and weak scalars. Source: Python array API standard 2025.12, type promotion; DESIGN for the mixed kinds. */
+ * Which dtype operands meet in, which an op computes and answers in, and weak scalars. Source:
+ * Python array API standard 2025.12, type promotion; DESIGN for the mixed kinds. */
 #include <math.h>
 #include "core/core.h"
 
@@ -13,7 +14,9 @@ static nd_status promote_mixed_sign(nd_dtype s, nd_dtype u, nd_dtype *out)
 {
     size_t ns = nd_dtype_size(s), nu = nd_dtype_size(u);
     if (nu == 8)
-        return nd__fail(ND_ERR_DTYPE, "promote", -1, "no integer dtype holds both %s and u64; convert one with nd_astype", nd_dtype_name(s));
+        return nd__fail(ND_ERR_DTYPE, "promote", -1,
+                        "no integer dtype holds both %s and u64; convert one with nd_astype",
+                        nd_dtype_name(s));
     *out = signed_of_size(ns > nu ? ns : 2 * nu);
     return ND_OK;
 }
@@ -54,8 +57,11 @@ nd_status nd_promote(nd_dtype a, nd_dtype b, nd_dtype *out)
 nd_status nd__promote_scalar(const char *op, nd_dtype arrays, nd_scalar s, nd_dtype *out)
 {
     int scalar_kind = nd__kind(s.kind), kind = arrays ? nd__kind(arrays) : 0;
-    if (s.kind != ND_BOOL && s.kind != ND_I64 && s.kind != ND_U64 && s.kind != ND_F64 && s.kind != ND_C128)
-        return nd__fail(ND_ERR_ARGUMENT, op, -1, "a scalar's kind is ND_BOOL, ND_I64, ND_U64, ND_F64 or ND_C128, not %d", (int)s.kind);
+    if (s.kind != ND_BOOL && s.kind != ND_I64 && s.kind != ND_U64 && s.kind != ND_F64 &&
+        s.kind != ND_C128)
+        return nd__fail(ND_ERR_ARGUMENT, op, -1,
+                        "a scalar's kind is ND_BOOL, ND_I64, ND_U64, ND_F64 or ND_C128, not %d",
+                        (int)s.kind);
     *out = arrays;
     if (!arrays)
         *out = s.kind;
@@ -74,13 +80,17 @@ static nd_status overflow(const char *op, nd_scalar s, nd_dtype dtype, int32_t a
 {
     const char *name = nd_dtype_name(dtype);
     if (s.kind == ND_I64)
-        return nd__fail(ND_ERR_OVERFLOW, op, argument, "the scalar %lld does not fit into %s", (long long)s.v.i, name);
+        return nd__fail(ND_ERR_OVERFLOW, op, argument, "the scalar %lld does not fit into %s",
+                        (long long)s.v.i, name);
     if (s.kind == ND_U64)
-        return nd__fail(ND_ERR_OVERFLOW, op, argument, "the scalar %llu does not fit into %s", (unsigned long long)s.v.u, name);
-    return nd__fail(ND_ERR_OVERFLOW, op, argument, "the scalar %g does not fit into %s", s.kind == ND_C128 ? s.v.c[0] : s.v.f, name);
+        return nd__fail(ND_ERR_OVERFLOW, op, argument, "the scalar %llu does not fit into %s",
+                        (unsigned long long)s.v.u, name);
+    return nd__fail(ND_ERR_OVERFLOW, op, argument, "the scalar %g does not fit into %s",
+                    s.kind == ND_C128 ? s.v.c[0] : s.v.f, name);
 }
 
-/* f64 rounded to a smaller format with the given precision (bits of significand) and exponent range; false when a finite value overflows. */
+/* f64 rounded to a smaller format with the given precision (bits of significand) and exponent
+ * range; false when a finite value overflows. */
 static bool round_to_format(double x, int precision, int min_exponent, double largest, double *out)
 {
     *out = x;
@@ -96,31 +106,43 @@ static bool round_to_format(double x, int precision, int min_exponent, double la
 static bool round_float(nd_dtype dtype, double x, double *out)
 {
     switch (dtype) {
-    case ND_F16: return round_to_format(x, 11, -13, 65504.0, out);
-    case ND_BF16: return round_to_format(x, 8, -125, 0x1.fep127, out);
-    case ND_F32: case ND_C64: return round_to_format(x, 24, -125, 0x1.fffffep127, out);
-    default: *out = x; return true;
+    case ND_F16:
+        return round_to_format(x, 11, -13, 65504.0, out);
+    case ND_BF16:
+        return round_to_format(x, 8, -125, 0x1.fep127, out);
+    case ND_F32:
+    case ND_C64:
+        return round_to_format(x, 24, -125, 0x1.fffffep127, out);
+    default:
+        *out = x;
+        return true;
     }
 }
 
 static double scalar_as_double(nd_scalar s)
 {
     switch (s.kind) {
-    case ND_I64: return (double)s.v.i;
-    case ND_F64: return s.v.f;
-    case ND_C128: return s.v.c[0];
-    default: return (double)s.v.u;
+    case ND_I64:
+        return (double)s.v.i;
+    case ND_F64:
+        return s.v.f;
+    case ND_C128:
+        return s.v.c[0];
+    default:
+        return (double)s.v.u;
     }
 }
 
-static nd_status scalar_to_integer(const char *op, nd_scalar s, nd_dtype dtype, int32_t argument, ndp_scalar *out)
+static nd_status scalar_to_integer(const char *op, nd_scalar s, nd_dtype dtype, int32_t argument,
+                                   ndp_scalar *out)
 {
     unsigned bits = 8 * (unsigned)nd_dtype_size(dtype);
     bool is_signed = nd__kind(dtype) == ND_KIND_INT;
     uint64_t max = is_signed ? ((uint64_t)1 << (bits - 1)) - 1 : UINT64_MAX >> (64 - bits);
     if (s.kind == ND_F64 || s.kind == ND_C128) {
         double x = scalar_as_double(s), t = trunc(x);
-        if (!(t >= (is_signed ? -(double)max - 1 : 0) && t < (double)max + 1) || (s.kind == ND_C128 && s.v.c[1] != 0))
+        if (!(t >= (is_signed ? -(double)max - 1 : 0) && t < (double)max + 1) ||
+            (s.kind == ND_C128 && s.v.c[1] != 0))
             return overflow(op, s, dtype, argument);
         s = t < 0 ? nd_int((int64_t)t) : nd_uint((uint64_t)t);
     }
@@ -131,7 +153,8 @@ static nd_status scalar_to_integer(const char *op, nd_scalar s, nd_dtype dtype, 
     return ND_OK;
 }
 
-nd_status nd__scalar_to(const char *op, nd_scalar s, nd_dtype dtype, int32_t argument, ndp_scalar *out)
+nd_status nd__scalar_to(const char *op, nd_scalar s, nd_dtype dtype, int32_t argument,
+                        ndp_scalar *out)
 {
     memset(out, 0, sizeof *out);
     out->dtype = dtype;
@@ -145,7 +168,8 @@ nd_status nd__scalar_to(const char *op, nd_scalar s, nd_dtype dtype, int32_t arg
         return scalar_to_integer(op, s, dtype, argument, out);
     case ND_KIND_FLOAT:
         if (im != 0)
-            return nd__fail(ND_ERR_DTYPE, op, argument, "a complex scalar does not fit into %s", nd_dtype_name(dtype));
+            return nd__fail(ND_ERR_DTYPE, op, argument, "a complex scalar does not fit into %s",
+                            nd_dtype_name(dtype));
         return round_float(dtype, re, &out->v.f) ? ND_OK : overflow(op, s, dtype, argument);
     default:
         if (!round_float(dtype, re, &out->v.c[0]) || !round_float(dtype, im, &out->v.c[1]))
@@ -160,31 +184,48 @@ nd_status nd__op_domain(const nd_op_info *op, nd_dtype in, nd_dtype *compute)
     *compute = in;
     if (kind & op->domain)
         return ND_OK;
-    if ((op->domain & ND_KIND_FLOAT) && (kind & (ND_KIND_BOOL | ND_KIND_INT | ND_KIND_UINT)) && !(op->domain & (ND_KIND_INT | ND_KIND_UINT))) {
+    if ((op->domain & ND_KIND_FLOAT) && (kind & (ND_KIND_BOOL | ND_KIND_INT | ND_KIND_UINT)) &&
+        !(op->domain & (ND_KIND_INT | ND_KIND_UINT))) {
         *compute = nd_default_float();
         return ND_OK;
     }
-    return nd__fail(ND_ERR_DTYPE, op->name, -1, "not defined for %s; it takes%s%s%s%s%s dtypes (convert with nd_astype)", nd_dtype_name(in),
-                    op->domain & ND_KIND_BOOL ? " bool" : "", op->domain & ND_KIND_INT ? " signed" : "", op->domain & ND_KIND_UINT ? " unsigned" : "",
-                    op->domain & ND_KIND_FLOAT ? " floating" : "", op->domain & ND_KIND_COMPLEX ? " complex" : "");
+    return nd__fail(
+        ND_ERR_DTYPE, op->name, -1,
+        "not defined for %s; it takes%s%s%s%s%s dtypes (convert with nd_astype)", nd_dtype_name(in),
+        op->domain & ND_KIND_BOOL ? " bool" : "", op->domain & ND_KIND_INT ? " signed" : "",
+        op->domain & ND_KIND_UINT ? " unsigned" : "", op->domain & ND_KIND_FLOAT ? " floating" : "",
+        op->domain & ND_KIND_COMPLEX ? " complex" : "");
 }
 
 nd_dtype nd__op_result(const nd_op_info *op, nd_dtype compute)
 {
     switch (op->result) {
-    case ND_RESULT_BOOL: return ND_BOOL;
-    case ND_RESULT_REAL: return nd__real_of(compute);
-    case ND_RESULT_INDEX: return ND_I64;
-    case ND_RESULT_SUM: return nd__kind(compute) & (ND_KIND_BOOL | ND_KIND_INT) ? ND_I64 : nd__kind(compute) == ND_KIND_UINT ? ND_U64 : compute;
-    default: return compute;
+    case ND_RESULT_BOOL:
+        return ND_BOOL;
+    case ND_RESULT_REAL:
+        return nd__real_of(compute);
+    case ND_RESULT_INDEX:
+        return ND_I64;
+    case ND_RESULT_SUM:
+        return nd__kind(compute) & (ND_KIND_BOOL | ND_KIND_INT) ? ND_I64
+               : nd__kind(compute) == ND_KIND_UINT              ? ND_U64
+                                                                : compute;
+    default:
+        return compute;
     }
 }
 
 nd_status nd__check_castable(const char *op, nd_dtype from, nd_dtype to)
 {
-    static const int rank[] = {[ND_KIND_BOOL] = 0, [ND_KIND_INT] = 1, [ND_KIND_UINT] = 1, [ND_KIND_FLOAT] = 2, [ND_KIND_COMPLEX] = 3};
+    static const int rank[] = {[ND_KIND_BOOL] = 0,
+                               [ND_KIND_INT] = 1,
+                               [ND_KIND_UINT] = 1,
+                               [ND_KIND_FLOAT] = 2,
+                               [ND_KIND_COMPLEX] = 3};
     if (rank[nd__kind(from)] <= rank[nd__kind(to)])
         return ND_OK;
-    return nd__fail(ND_ERR_DTYPE, op, -1, "a %s result does not go into a %s destination; convert explicitly with nd_astype", nd_dtype_name(from),
-                    nd_dtype_name(to));
+    return nd__fail(
+        ND_ERR_DTYPE, op, -1,
+        "a %s result does not go into a %s destination; convert explicitly with nd_astype",
+        nd_dtype_name(from), nd_dtype_name(to));
 }

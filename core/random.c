@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Random arrays from an explicit key and counter; the numbers themselves are the kernel's. Source: Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC11. */
+ * Random arrays from an explicit key and counter; the numbers themselves are the kernel's. Source:
+ * Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC11. */
 #include <float.h>
 #include <math.h>
 #include "core/core.h"
@@ -9,7 +10,8 @@ void nd_philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t ou
     uint32_t c[4] = {counter[0], counter[1], counter[2], counter[3]}, k[2] = {key[0], key[1]};
     for (int round = 0; round < 10; round++) {
         uint64_t p0 = (uint64_t)0xD2511F53u * c[0], p1 = (uint64_t)0xCD9E8D57u * c[2];
-        const uint32_t next[4] = {(uint32_t)(p1 >> 32) ^ c[1] ^ k[0], (uint32_t)p1, (uint32_t)(p0 >> 32) ^ c[3] ^ k[1], (uint32_t)p0};
+        const uint32_t next[4] = {(uint32_t)(p1 >> 32) ^ c[1] ^ k[0], (uint32_t)p1,
+                                  (uint32_t)(p0 >> 32) ^ c[3] ^ k[1], (uint32_t)p0};
         memcpy(c, next, sizeof c);
         k[0] += 0x9E3779B9u;
         k[1] += 0xBB67AE85u;
@@ -19,7 +21,8 @@ void nd_philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t ou
 
 void nd_random_skip(nd_random_key *key, int64_t size, nd_dtype dtype)
 {
-    uint64_t per_block = nd_dtype_size(dtype) > 4 ? 2 : 4, blocks = size > 0 ? ((uint64_t)size - 1) / per_block + 1 : 0;
+    uint64_t per_block = nd_dtype_size(dtype) > 4 ? 2 : 4,
+             blocks = size > 0 ? ((uint64_t)size - 1) / per_block + 1 : 0;
     key->counter[0] += blocks;
     key->counter[1] += key->counter[0] < blocks;
 }
@@ -30,13 +33,15 @@ static nd_status check_random(const nd_op_info *info, const nd_random_key *key, 
         return nd__fail(ND_ERR_ARGUMENT, info->name, 0, "the key is NULL");
     ND_RETURN_IF(nd__check_writable(info->name, dst, 3));
     if (!(nd__kind(dst->dtype) & info->domain))
-        return nd__fail(ND_ERR_DTYPE, info->name, 3, "no random numbers of %s here; it makes %s", nd_dtype_name(dst->dtype),
+        return nd__fail(ND_ERR_DTYPE, info->name, 3, "no random numbers of %s here; it makes %s",
+                        nd_dtype_name(dst->dtype),
                         info->domain & ND_KIND_FLOAT ? "f16, bf16, f32, f64" : "integers");
     return ND_OK;
 }
 
 /* Numbers follow the C order of dst, so its dimensions are merged but never exchanged. */
-static nd_status random_run(nd_op op, const nd_random_key *key, ndp_random *params, const nd_array *dst)
+static nd_status random_run(nd_op op, const nd_random_key *key, ndp_random *params,
+                            const nd_array *dst)
 {
     const nd_op_info *info = nd_op_get(op);
     int64_t shape[ND_MAX_NDIM], stride[1][ND_MAX_NDIM];
@@ -63,23 +68,30 @@ static bool computable(const nd_array *dst, double x)
     return fabs(x) <= (nd_dtype_size(dst->dtype) > 4 ? DBL_MAX : FLT_MAX); /* false for NaN */
 }
 
-nd_status nd_random_uniform_into(const nd_random_key *key, double low, double high, const nd_array *dst)
+nd_status nd_random_uniform_into(const nd_random_key *key, double low, double high,
+                                 const nd_array *dst)
 {
     ndp_random params = {.a = low, .b = high};
     ND_RETURN_IF(check_random(nd_op_get(ND_OP_random_uniform), key, dst));
-    if (!(low <= high) || !computable(dst, low) || !computable(dst, high) || !computable(dst, high - low))
-        return nd__fail(ND_ERR_ARGUMENT, "random_uniform", 1, "bounds %g and %g; they must be in order, finite, and no further apart than %s can hold", low, high,
-                        nd_dtype_size(dst->dtype) > 4 ? "f64" : "f32");
+    if (!(low <= high) || !computable(dst, low) || !computable(dst, high) ||
+        !computable(dst, high - low))
+        return nd__fail(ND_ERR_ARGUMENT, "random_uniform", 1,
+                        "bounds %g and %g; they must be in order, finite, and no further apart "
+                        "than %s can hold",
+                        low, high, nd_dtype_size(dst->dtype) > 4 ? "f64" : "f32");
     return random_run(ND_OP_random_uniform, key, &params, dst);
 }
 
-nd_status nd_random_normal_into(const nd_random_key *key, double mean, double std, const nd_array *dst)
+nd_status nd_random_normal_into(const nd_random_key *key, double mean, double std,
+                                const nd_array *dst)
 {
     ndp_random params = {.a = mean, .b = std};
     ND_RETURN_IF(check_random(nd_op_get(ND_OP_random_normal), key, dst));
     if (!(std >= 0) || !computable(dst, std) || !computable(dst, mean))
-        return nd__fail(ND_ERR_ARGUMENT, "random_normal", 1, "mean %g and standard deviation %g; they must be finite in %s, the latter not negative", mean, std,
-                        nd_dtype_size(dst->dtype) > 4 ? "f64" : "f32");
+        return nd__fail(
+            ND_ERR_ARGUMENT, "random_normal", 1,
+            "mean %g and standard deviation %g; they must be finite in %s, the latter not negative",
+            mean, std, nd_dtype_size(dst->dtype) > 4 ? "f64" : "f32");
     return random_run(ND_OP_random_normal, key, &params, dst);
 }
 
@@ -88,14 +100,16 @@ static nd_status check_bounds(nd_dtype dtype, int64_t low, int64_t high)
     ndp_scalar ignored;
     bool is_u64 = dtype == ND_U64;
     if (is_u64 ? (uint64_t)low >= (uint64_t)high : low >= high)
-        return nd__fail(ND_ERR_ARGUMENT, "random_integers", 1, "low %lld is not below high %lld", (long long)low, (long long)high);
+        return nd__fail(ND_ERR_ARGUMENT, "random_integers", 1, "low %lld is not below high %lld",
+                        (long long)low, (long long)high);
     if (is_u64)
         return ND_OK;
     ND_RETURN_IF(nd__scalar_to("random_integers", nd_int(low), dtype, 1, &ignored));
     return nd__scalar_to("random_integers", nd_int(high - 1), dtype, 2, &ignored);
 }
 
-nd_status nd_random_integers_into(const nd_random_key *key, int64_t low, int64_t high, const nd_array *dst)
+nd_status nd_random_integers_into(const nd_random_key *key, int64_t low, int64_t high,
+                                  const nd_array *dst)
 {
     ndp_random params = {.low = low, .high = high};
     ND_RETURN_IF(check_random(nd_op_get(ND_OP_random_integers), key, dst));
@@ -103,7 +117,8 @@ nd_status nd_random_integers_into(const nd_random_key *key, int64_t low, int64_t
     return random_run(ND_OP_random_integers, key, &params, dst);
 }
 
-nd_status nd_random_uniform(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape, const nd_random_key *key, double low, double high, nd_array **out)
+nd_status nd_random_uniform(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape,
+                            const nd_random_key *key, double low, double high, nd_array **out)
 {
     nd_array *r = NULL;
     *out = NULL;
@@ -111,7 +126,8 @@ nd_status nd_random_uniform(nd_device *device, nd_dtype dtype, int ndim, const i
     return nd__hand_over(nd_random_uniform_into(key, low, high, r), r, out);
 }
 
-nd_status nd_random_normal(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape, const nd_random_key *key, double mean, double std, nd_array **out)
+nd_status nd_random_normal(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape,
+                           const nd_random_key *key, double mean, double std, nd_array **out)
 {
     nd_array *r = NULL;
     *out = NULL;
@@ -119,7 +135,8 @@ nd_status nd_random_normal(nd_device *device, nd_dtype dtype, int ndim, const in
     return nd__hand_over(nd_random_normal_into(key, mean, std, r), r, out);
 }
 
-nd_status nd_random_integers(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape, const nd_random_key *key, int64_t low, int64_t high, nd_array **out)
+nd_status nd_random_integers(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape,
+                             const nd_random_key *key, int64_t low, int64_t high, nd_array **out)
 {
     nd_array *r = NULL;
     *out = NULL;
@@ -127,7 +144,8 @@ nd_status nd_random_integers(nd_device *device, nd_dtype dtype, int ndim, const 
     return nd__hand_over(nd_random_integers_into(key, low, high, r), r, out);
 }
 
-nd_status nd_random_permutation(nd_device *device, int64_t n, const nd_random_key *key, nd_array **out)
+nd_status nd_random_permutation(nd_device *device, int64_t n, const nd_random_key *key,
+                                nd_array **out)
 {
     nd_array *words = NULL;
     ndp_random params = {.low = 0, .high = 0}; /* equal bounds: all 64 bits */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Reductions, scans and row normalisations: from any axes to views whose last dimensions are the reduced ones. */
+ * Reductions, scans and row normalisations: from any axes to views whose last dimensions are the
+ * reduced ones. */
 #include "core/core.h"
 
 typedef struct {
     const nd_op_info *info;
     const nd_array *in;
-    nd_array *cast;             /* owned, or NULL */
+    nd_array *cast; /* owned, or NULL */
     nd_dtype compute, result;
     uint64_t mask;              /* reduced axes */
     int ndim;                   /* of the result */
@@ -19,14 +20,16 @@ static nd_status read_opts(const char *op, const void *opts, void *copy, size_t 
     uint32_t size = opts ? *(const uint32_t *)opts : 0;
     memset(copy, 0, n);
     if (opts && size < least)
-        return nd__fail(ND_ERR_ARGUMENT, op, -1, "the options' size field is %u; set it to sizeof", size);
+        return nd__fail(ND_ERR_ARGUMENT, op, -1, "the options' size field is %u; set it to sizeof",
+                        size);
     if (opts)
         memcpy(copy, opts, size < n ? size : n);
     return ND_OK;
 }
 
 /* Compute dtype by the op's domain, or as asked for. */
-static nd_status choose_dtype(const nd_op_info *info, nd_dtype in, nd_dtype wanted, nd_dtype *compute, nd_dtype *result)
+static nd_status choose_dtype(const nd_op_info *info, nd_dtype in, nd_dtype wanted,
+                              nd_dtype *compute, nd_dtype *result)
 {
     if (!wanted) {
         ND_RETURN_IF(nd__op_domain(info, in, compute));
@@ -37,7 +40,8 @@ static nd_status choose_dtype(const nd_op_info *info, nd_dtype in, nd_dtype want
     ND_RETURN_IF(nd__check_castable(info->name, in, wanted));
     ND_RETURN_IF(nd__op_domain(info, wanted, compute));
     if (*compute != wanted)
-        return nd__fail(ND_ERR_DTYPE, info->name, -1, "it cannot be computed in %s", nd_dtype_name(wanted));
+        return nd__fail(ND_ERR_DTYPE, info->name, -1, "it cannot be computed in %s",
+                        nd_dtype_name(wanted));
     *result = info->result == ND_RESULT_SUM ? wanted : nd__op_result(info, wanted);
     return ND_OK;
 }
@@ -57,13 +61,16 @@ static nd_status result_shape(reduction *r, bool keepdims)
     int64_t size = 1;
     for (int d = 0; d < r->ndim; d++)
         size *= r->shape[d];
-    bool has_no_empty = r->info->op == ND_OP_min || r->info->op == ND_OP_max || r->info->op_class == ND_CLASS_ARGREDUCE;
+    bool has_no_empty = r->info->op == ND_OP_min || r->info->op == ND_OP_max ||
+                        r->info->op_class == ND_CLASS_ARGREDUCE;
     if (has_no_empty && r->count == 0 && size > 0)
-        return nd__fail(ND_ERR_SHAPE, r->info->name, 0, "nothing to choose from: the reduced axes have no elements");
+        return nd__fail(ND_ERR_SHAPE, r->info->name, 0,
+                        "nothing to choose from: the reduced axes have no elements");
     return ND_OK;
 }
 
-static nd_status start(nd_op op, const nd_array *a, const nd_reduce_opts *opts, nd_reduce_opts *o, reduction *r)
+static nd_status start(nd_op op, const nd_array *a, const nd_reduce_opts *opts, nd_reduce_opts *o,
+                       reduction *r)
 {
     const nd_op_info *info = nd_op_get(op);
     memset(r, 0, offsetof(reduction, shape));
@@ -73,8 +80,11 @@ static nd_status start(nd_op op, const nd_array *a, const nd_reduce_opts *opts, 
     r->in = a;
     ND_RETURN_IF(nd__axes_mask(info->name, o->naxes, o->axes, a->ndim, &r->mask));
     if (info->op_class == ND_CLASS_ARGREDUCE && o->axes && o->naxes != 1)
-        return nd__fail(ND_ERR_ARGUMENT, info->name, 1, "%d axes given; it takes one, or NULL for the flattened array", (int)o->naxes);
-    ND_RETURN_IF(choose_dtype(info, a->dtype, info->op_class == ND_CLASS_ARGREDUCE ? 0 : o->dtype, &r->compute, &r->result));
+        return nd__fail(ND_ERR_ARGUMENT, info->name, 1,
+                        "%d axes given; it takes one, or NULL for the flattened array",
+                        (int)o->naxes);
+    ND_RETURN_IF(choose_dtype(info, a->dtype, info->op_class == ND_CLASS_ARGREDUCE ? 0 : o->dtype,
+                              &r->compute, &r->result));
     ND_RETURN_IF(result_shape(r, o->keepdims));
     bool widening_sum = info->result == ND_RESULT_SUM && !o->dtype;
     if (widening_sum || a->dtype == r->compute)
@@ -84,10 +94,12 @@ static nd_status start(nd_op op, const nd_array *a, const nd_reduce_opts *opts, 
     return ND_OK;
 }
 
-/* Splits the input's dimensions into kept ones (with dst's strides) and reduced ones, merges each group, and lays them out one after the other. */
+/* Splits the input's dimensions into kept ones (with dst's strides) and reduced ones, merges each
+ * group, and lays them out one after the other. */
 static nd_status run(const reduction *r, double correction, const nd_array *dst)
 {
-    int64_t kept[ND_MAX_NDIM], reduced[ND_MAX_NDIM], kept_stride[2][ND_MAX_NDIM], reduced_stride[1][ND_MAX_NDIM];
+    int64_t kept[ND_MAX_NDIM], reduced[ND_MAX_NDIM], kept_stride[2][ND_MAX_NDIM],
+        reduced_stride[1][ND_MAX_NDIM];
     int n_kept = 0, n_reduced = 0, at = 0;
     const nd_array *a = r->in;
     bool keepdims = dst->ndim == a->ndim;
@@ -105,7 +117,8 @@ static nd_status run(const reduction *r, double correction, const nd_array *dst)
         }
     }
     n_kept = nd__coalesce(n_kept, kept, 2, kept_stride, false);
-    n_reduced = nd__coalesce(n_reduced, reduced, 1, reduced_stride, r->info->op_class == ND_CLASS_ARGREDUCE);
+    n_reduced = nd__coalesce(n_reduced, reduced, 1, reduced_stride,
+                             r->info->op_class == ND_CLASS_ARGREDUCE);
     int64_t shape[ND_MAX_NDIM], stride[ND_MAX_NDIM];
     memcpy(shape, kept, (size_t)n_kept * sizeof *shape);
     memcpy(stride, kept_stride[0], (size_t)n_kept * sizeof *shape);
@@ -121,7 +134,13 @@ static nd_status run(const reduction *r, double correction, const nd_array *dst)
     out.ndim = n_kept;
     out.flags = nd__is_c_order(n_kept, kept, kept_stride[1]) ? NDP_VIEW_CONTIGUOUS : 0;
     ndp_reduce params = {.size = sizeof params, .n_reduced = n_reduced, .correction = correction};
-    ndp_call call = {.size = sizeof call, .op = r->info->op, .n_in = 1, .n_out = 1, .in = &in, .out = &out, .params = &params};
+    ndp_call call = {.size = sizeof call,
+                     .op = r->info->op,
+                     .n_in = 1,
+                     .n_out = 1,
+                     .in = &in,
+                     .out = &out,
+                     .params = &params};
     return nd__run(dst->storage->device, &call);
 }
 
@@ -133,7 +152,8 @@ static nd_status reduce(nd_op op, const nd_array *a, const nd_reduce_opts *opts,
     nd_status status;
     *out = NULL;
     ND_GOTO_IF(done, start(op, a, opts, &o, &r));
-    ND_GOTO_IF(done, nd__array_alloc(r.info->name, a->storage->device, r.result, r.ndim, r.shape, &result));
+    ND_GOTO_IF(done, nd__array_alloc(r.info->name, a->storage->device, r.result, r.ndim, r.shape,
+                                     &result));
     ND_GOTO_IF(done, run(&r, o.correction, result));
     *out = result;
     result = NULL;
@@ -143,15 +163,18 @@ done:
     return status;
 }
 
-/* Results go through a temporary where the destination has another dtype or shares memory with the input. */
-static nd_status deliver(const char *op, const nd_array *result, const nd_array *dst, int32_t argument)
+/* Results go through a temporary where the destination has another dtype or shares memory with the
+ * input. */
+static nd_status deliver(const char *op, const nd_array *result, const nd_array *dst,
+                         int32_t argument)
 {
     ND_RETURN_IF(nd__check_castable(op, result->dtype, dst->dtype));
     ND_RETURN_IF(nd__check_same_device(op, result, dst, 0, argument));
     return nd__copy_into(result, dst);
 }
 
-static nd_status reduce_into(nd_op op, const nd_array *a, const nd_reduce_opts *opts, const nd_array *dst)
+static nd_status reduce_into(nd_op op, const nd_array *a, const nd_reduce_opts *opts,
+                             const nd_array *dst)
 {
     nd_reduce_opts o;
     reduction r;
@@ -164,7 +187,8 @@ static nd_status reduce_into(nd_op op, const nd_array *a, const nd_reduce_opts *
     if (dst->dtype == r.result && !nd__may_overlap(r.in, dst)) {
         ND_GOTO_IF(done, run(&r, o.correction, dst));
     } else {
-        ND_GOTO_IF(done, nd__array_alloc(r.info->name, a->storage->device, r.result, r.ndim, r.shape, &temporary));
+        ND_GOTO_IF(done, nd__array_alloc(r.info->name, a->storage->device, r.result, r.ndim,
+                                         r.shape, &temporary));
         ND_GOTO_IF(done, run(&r, o.correction, temporary));
         ND_GOTO_IF(done, deliver(r.info->name, temporary, dst, 2));
     }
@@ -174,9 +198,15 @@ done:
     return status;
 }
 
-#define WRAP(name) \
-    nd_status nd_##name(const nd_array *a, const nd_reduce_opts *opts, nd_array **out) { return reduce(ND_OP_##name, a, opts, out); } \
-    nd_status nd_##name##_into(const nd_array *a, const nd_reduce_opts *opts, const nd_array *dst) { return reduce_into(ND_OP_##name, a, opts, dst); }
+#define WRAP(name)                                                                                 \
+    nd_status nd_##name(const nd_array *a, const nd_reduce_opts *opts, nd_array **out)             \
+    {                                                                                              \
+        return reduce(ND_OP_##name, a, opts, out);                                                 \
+    }                                                                                              \
+    nd_status nd_##name##_into(const nd_array *a, const nd_reduce_opts *opts, const nd_array *dst) \
+    {                                                                                              \
+        return reduce_into(ND_OP_##name, a, opts, dst);                                            \
+    }
 WRAP(sum)
 WRAP(prod)
 WRAP(min)
@@ -208,7 +238,8 @@ static nd_status scan_start(nd_op op, const nd_array *a, const nd_scan_opts *opt
     ND_RETURN_IF(nd__check_array(p->info->name, a, 0));
     ND_RETURN_IF(read_opts(p->info->name, opts, &p->o, sizeof p->o, NDP_END(nd_scan_opts, dtype)));
     if (!opts && a->ndim != 1)
-        return nd__fail(ND_ERR_ARGUMENT, p->info->name, 1, "rank %d needs options that name the axis", a->ndim);
+        return nd__fail(ND_ERR_ARGUMENT, p->info->name, 1,
+                        "rank %d needs options that name the axis", a->ndim);
     ND_RETURN_IF(nd__axis(p->info->name, p->o.axis, a->ndim, &p->axis));
     ND_RETURN_IF(choose_dtype(p->info, a->dtype, p->o.dtype, &p->compute, &p->result));
     memcpy(p->shape, a->shape, (size_t)a->ndim * sizeof *p->shape);
@@ -227,7 +258,8 @@ static nd_status scan_run(const scan_plan *p, const nd_array *a, const nd_array 
     ND_GOTO_IF(done, nd_moveaxis(cast ? cast : a, 1, from, to, &in));
     ND_GOTO_IF(done, nd_moveaxis(dst, 1, from, to, &out));
     if (p->o.include_initial) {
-        const nd_index first[2] = {nd_ellipsis(), nd_range(0, 1, 1)}, others[2] = {nd_ellipsis(), nd_range(1, ND_END_OPEN, 1)};
+        const nd_index first[2] = {nd_ellipsis(), nd_range(0, 1, 1)},
+                       others[2] = {nd_ellipsis(), nd_range(1, ND_END_OPEN, 1)};
         ND_GOTO_IF(done, nd_slice(out, first, 2, &initial));
         ND_GOTO_IF(done, nd_fill(initial, nd_int(p->info->op == ND_OP_cumulative_prod)));
         ND_GOTO_IF(done, nd_slice(out, others, 2, &rest));
@@ -256,7 +288,8 @@ static nd_status scan(nd_op op, const nd_array *a, const nd_scan_opts *opts, nd_
     return nd__hand_over(status, r, out);
 }
 
-static nd_status scan_into(nd_op op, const nd_array *a, const nd_scan_opts *opts, const nd_array *dst)
+static nd_status scan_into(nd_op op, const nd_array *a, const nd_scan_opts *opts,
+                           const nd_array *dst)
 {
     scan_plan p;
     nd_array *r = NULL;
@@ -272,7 +305,19 @@ static nd_status scan_into(nd_op op, const nd_array *a, const nd_scan_opts *opts
     return status;
 }
 
-nd_status nd_cumulative_sum(const nd_array *a, const nd_scan_opts *opts, nd_array **out) { return scan(ND_OP_cumulative_sum, a, opts, out); }
-nd_status nd_cumulative_prod(const nd_array *a, const nd_scan_opts *opts, nd_array **out) { return scan(ND_OP_cumulative_prod, a, opts, out); }
-nd_status nd_cumulative_sum_into(const nd_array *a, const nd_scan_opts *opts, const nd_array *dst) { return scan_into(ND_OP_cumulative_sum, a, opts, dst); }
-nd_status nd_cumulative_prod_into(const nd_array *a, const nd_scan_opts *opts, const nd_array *dst) { return scan_into(ND_OP_cumulative_prod, a, opts, dst); }
+nd_status nd_cumulative_sum(const nd_array *a, const nd_scan_opts *opts, nd_array **out)
+{
+    return scan(ND_OP_cumulative_sum, a, opts, out);
+}
+nd_status nd_cumulative_prod(const nd_array *a, const nd_scan_opts *opts, nd_array **out)
+{
+    return scan(ND_OP_cumulative_prod, a, opts, out);
+}
+nd_status nd_cumulative_sum_into(const nd_array *a, const nd_scan_opts *opts, const nd_array *dst)
+{
+    return scan_into(ND_OP_cumulative_sum, a, opts, dst);
+}
+nd_status nd_cumulative_prod_into(const nd_array *a, const nd_scan_opts *opts, const nd_array *dst)
+{
+    return scan_into(ND_OP_cumulative_prod, a, opts, dst);
+}

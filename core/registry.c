@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * All candidate plug-ins and opened devices of the process. Entries are never removed, so pointers to them stay good. */
+ * All candidate plug-ins and opened devices of the process. Entries are never removed, so pointers
+ * to them stay good. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/core.h"
 
-static pthread_mutex_t registry_lock; /* recursive: a plug-in may ask for another one while it is being opened */
+static pthread_mutex_t
+    registry_lock; /* recursive: a plug-in may ask for another one while it is being opened */
 static pthread_once_t registry_once = PTHREAD_ONCE_INIT;
 static nd_plugin_slot *slots;
 static bool scanned;
@@ -57,7 +59,8 @@ static void after_fork(void)
     unlock_registry();
 }
 
-/* A recursive lock belongs to a thread of the parent, so that the child cannot give it back: it gets a new one. */
+/* A recursive lock belongs to a thread of the parent, so that the child cannot give it back: it
+ * gets a new one. */
 static void after_fork_in_child(void)
 {
     unlock_devices();
@@ -94,7 +97,8 @@ static nd_plugin_slot *loaded_by_name(const char *name)
     return NULL;
 }
 
-/* Loads the candidates whose file name promises this plug-in, then, if none of them held it, all others. */
+/* Loads the candidates whose file name promises this plug-in, then, if none of them held it, all
+ * others. */
 static nd_plugin_slot *load_by_name(const char *name)
 {
     nd_plugin_slot *found = loaded_by_name(name);
@@ -203,7 +207,8 @@ static nd_status no_such_device(const char *text, const char *plugin, const char
 {
     nd_text t = {0};
     describe_all(&t, plugin);
-    nd_status status = nd__fail(ND_ERR_DEVICE, "device", 0, "%s \"%s\"; %s", what, text, t.data ? t.data : "");
+    nd_status status =
+        nd__fail(ND_ERR_DEVICE, "device", 0, "%s \"%s\"; %s", what, text, t.data ? t.data : "");
     free(t.data);
     return status;
 }
@@ -215,7 +220,8 @@ static nd_status best_device(nd_device **out)
     for (nd_plugin_slot *s = slots; s; s = s->next) {
         ndp_device_info info = {.size = sizeof info};
         nd__loader_load(s, slots);
-        if (s->device_count && s->p.info(0, &info) == NDP_OK && (!best || info.priority > best_priority)) {
+        if (s->device_count && s->p.info(0, &info) == NDP_OK &&
+            (!best || info.priority > best_priority)) {
             best = s;
             best_priority = info.priority;
         }
@@ -229,7 +235,8 @@ static bool parse_name(const char *name, char *plugin, size_t n, uint32_t *index
     size_t len = strcspn(name, ":");
     const char *digits = name[len] ? name + len + 1 : "0";
     char *end;
-    if (len == 0 || len >= n || !digits[0] || strspn(digits, "0123456789") != strlen(digits) || strlen(digits) > 9)
+    if (len == 0 || len >= n || !digits[0] || strspn(digits, "0123456789") != strlen(digits) ||
+        strlen(digits) > 9)
         return false;
     memcpy(plugin, name, len);
     plugin[len] = 0;
@@ -244,13 +251,15 @@ static nd_status find_device(const char *name, nd_device **out)
     if (strcmp(name, "auto") == 0)
         return best_device(out);
     if (!parse_name(name, plugin, sizeof plugin, &index))
-        return no_such_device(name, "", "a device is named like \"cpu\", \"cuda:0\" or \"auto\", not");
+        return no_such_device(name, "",
+                              "a device is named like \"cpu\", \"cuda:0\" or \"auto\", not");
     nd_plugin_slot *slot = load_by_name(plugin);
     if (!slot || slot->device_count == 0)
         return no_such_device(name, plugin, "there is no device");
     if (index >= slot->device_count)
-        return nd__fail(ND_ERR_DEVICE, "device", 0, "there is no device \"%s\"; %s has %u, %s:0 to %s:%u", name, plugin, slot->device_count, plugin, plugin,
-                        slot->device_count - 1);
+        return nd__fail(ND_ERR_DEVICE, "device", 0,
+                        "there is no device \"%s\"; %s has %u, %s:0 to %s:%u", name, plugin,
+                        slot->device_count, plugin, plugin, slot->device_count - 1);
     return nd__slot_device(slot, index, out);
 }
 
@@ -273,7 +282,10 @@ nd_status nd__cpu_device(nd_device **out)
 
 nd_status nd_device_list(const char **out, int32_t n, int32_t *count)
 {
-    static struct name_node { struct name_node *next; char name[80]; } *names; /* interned, so that they are static */
+    static struct name_node {
+        struct name_node *next;
+        char name[80];
+    } * names; /* interned, so that they are static */
     *count = 0;
     enter();
     for (nd_plugin_slot *s = slots; s; s = s->next) {
@@ -305,7 +317,13 @@ nd_status nd_plugin_list(nd_plugin_report *out, int32_t n, int32_t *count)
     for (nd_plugin_slot *s = slots; s; s = s->next, ++*count) {
         nd__loader_load(s, slots);
         if (*count < n && out)
-            out[*count] = (nd_plugin_report){s->path, s->name, s->version, s->state, s->reason, s->source, (int32_t)s->device_count};
+            out[*count] = (nd_plugin_report){s->path,
+                                             s->name,
+                                             s->version,
+                                             s->state,
+                                             s->reason,
+                                             s->source,
+                                             (int32_t)s->device_count};
     }
     unlock_registry();
     return ND_OK;
@@ -315,7 +333,8 @@ nd_status nd_plugin_load(const char *path)
 {
     nd_status status = ND_OK;
     if (!path || path[0] != '/')
-        return nd__fail(ND_ERR_ARGUMENT, "plugin_load", 0, "\"%s\" is not an absolute path", path ? path : "(null)");
+        return nd__fail(ND_ERR_ARGUMENT, "plugin_load", 0, "\"%s\" is not an absolute path",
+                        path ? path : "(null)");
     enter();
     nd_plugin_slot *slot = nd__loader_candidate(&slots, path, "nd_plugin_load");
     if (!slot) {
@@ -323,7 +342,8 @@ nd_status nd_plugin_load(const char *path)
     } else {
         nd__loader_load(slot, slots);
         if (strcmp(slot->state, "LOADED") != 0)
-            status = nd__fail(ND_ERR_PLUGIN, "plugin_load", 0, "%s is not usable (%s): %s", path, slot->state, slot->reason);
+            status = nd__fail(ND_ERR_PLUGIN, "plugin_load", 0, "%s is not usable (%s): %s", path,
+                              slot->state, slot->reason);
     }
     unlock_registry();
     return status;

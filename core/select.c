@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Boolean selection and nonzero: results whose length depends on data. The plain forms read one count, then size the result; the _into forms wait for nothing. */
+ * Boolean selection and nonzero: results whose length depends on data. The plain forms read one
+ * count, then size the result; the _into forms wait for nothing. */
 #include "core/core.h"
 
 /* a as (n, inner...) and mask as (n): the mask's axes flattened on both. */
-typedef struct { nd_array *a, *mask; } selection;
+typedef struct {
+    nd_array *a, *mask;
+} selection;
 
 static void selection_finish(selection *s)
 {
@@ -19,11 +22,15 @@ static nd_status selection_start(const nd_array *a, const nd_array *mask, select
     ND_RETURN_IF(nd__check_array("select", mask, 1));
     ND_RETURN_IF(nd__check_same_device("select", a, mask, 0, 1));
     if (mask->dtype != ND_BOOL)
-        return nd__fail(ND_ERR_DTYPE, "select", 1, "the mask is %s, not bool; compare first, or index with nd_take", nd_dtype_name(mask->dtype));
+        return nd__fail(ND_ERR_DTYPE, "select", 1,
+                        "the mask is %s, not bool; compare first, or index with nd_take",
+                        nd_dtype_name(mask->dtype));
     if (mask->ndim > a->ndim || !nd__same_shape(mask->ndim, mask->shape, mask->ndim, a->shape)) {
         char have[ND_SHAPE_TEXT], want[ND_SHAPE_TEXT];
-        return nd__fail(ND_ERR_SHAPE, "select", 1, "the mask's shape %s is not that of the leading axes of %s",
-                        nd__shape_text(mask->ndim, mask->shape, have, sizeof have), nd__shape_text(a->ndim, a->shape, want, sizeof want));
+        return nd__fail(ND_ERR_SHAPE, "select", 1,
+                        "the mask's shape %s is not that of the leading axes of %s",
+                        nd__shape_text(mask->ndim, mask->shape, have, sizeof have),
+                        nd__shape_text(a->ndim, a->shape, want, sizeof want));
     }
     int inner = a->ndim - mask->ndim;
     shape[0] = mask->size;
@@ -53,7 +60,8 @@ static nd_status compress_run(const selection *s, const nd_array *dst, const nd_
         v[i].flags = nd__is_c_order(n + 1, shape[i], full[i]) ? NDP_VIEW_CONTIGUOUS : 0;
     }
     const ndp_view in[2] = {v[1], nd__view(s->mask)}, out[2] = {v[0], nd__view(count)};
-    ndp_call call = {.size = sizeof call, .op = ND_OP_compress, .n_in = 2, .n_out = 2, .in = in, .out = out};
+    ndp_call call = {
+        .size = sizeof call, .op = ND_OP_compress, .n_in = 2, .n_out = 2, .in = in, .out = out};
     return nd__run(dst->storage->device, &call);
 }
 
@@ -88,14 +96,18 @@ done:
     return status;
 }
 
-static nd_status check_count(const char *op, const nd_array *dst, const nd_array *count, int32_t argument)
+static nd_status check_count(const char *op, const nd_array *dst, const nd_array *count,
+                             int32_t argument)
 {
     ND_RETURN_IF(nd__check_writable(op, count, argument));
     ND_RETURN_IF(nd__check_same_device(op, dst, count, argument - 1, argument));
     if (count->ndim != 0 || count->dtype != ND_I64)
-        return nd__fail(ND_ERR_SHAPE, op, argument, "the count is a rank-%d array of %s; it must be a 0-d i64", count->ndim, nd_dtype_name(count->dtype));
+        return nd__fail(ND_ERR_SHAPE, op, argument,
+                        "the count is a rank-%d array of %s; it must be a 0-d i64", count->ndim,
+                        nd_dtype_name(count->dtype));
     if (nd__may_overlap(dst, count))
-        return nd__fail(ND_ERR_OVERLAP, op, argument, "the count shares memory with the destination");
+        return nd__fail(ND_ERR_OVERLAP, op, argument,
+                        "the count shares memory with the destination");
     return ND_OK;
 }
 
@@ -111,7 +123,8 @@ static nd_status part_from_results(nd_array **a, const nd_array *dst, const nd_a
     return ND_OK;
 }
 
-nd_status nd_select_into(const nd_array *a, const nd_array *mask, const nd_array *dst, const nd_array *count)
+nd_status nd_select_into(const nd_array *a, const nd_array *mask, const nd_array *dst,
+                         const nd_array *count)
 {
     selection s;
     int64_t shape[ND_MAX_NDIM];
@@ -123,7 +136,8 @@ nd_status nd_select_into(const nd_array *a, const nd_array *mask, const nd_array
     shape[0] = dst->ndim ? dst->shape[0] : 0;
     ND_GOTO_IF(done, nd__check_shape_is("select", dst, s.a->ndim, shape, 2));
     if (dst->dtype != a->dtype)
-        ND_GOTO_IF(done, nd__fail(ND_ERR_DTYPE, "select", 2, "the destination is %s, the array %s", nd_dtype_name(dst->dtype), nd_dtype_name(a->dtype)));
+        ND_GOTO_IF(done, nd__fail(ND_ERR_DTYPE, "select", 2, "the destination is %s, the array %s",
+                                  nd_dtype_name(dst->dtype), nd_dtype_name(a->dtype)));
     ND_GOTO_IF(done, check_count("select", dst, count, 3));
     ND_GOTO_IF(done, part_from_results(&s.a, dst, count));
     ND_GOTO_IF(done, part_from_results(&s.mask, dst, count));
@@ -146,7 +160,9 @@ static nd_status nonzero_run(const nd_array *a, const nd_array *dst, const nd_ar
 static nd_status check_rank(const nd_array *a)
 {
     ND_RETURN_IF(nd__check_array("nonzero", a, 0));
-    return a->ndim ? ND_OK : nd__fail(ND_ERR_SHAPE, "nonzero", 0, "a 0-d array has no coordinates; reshape it to one element");
+    return a->ndim ? ND_OK
+                   : nd__fail(ND_ERR_SHAPE, "nonzero", 0,
+                              "a 0-d array has no coordinates; reshape it to one element");
 }
 
 nd_status nd_nonzero(const nd_array *a, nd_array **out)
@@ -177,7 +193,8 @@ nd_status nd_nonzero_into(const nd_array *a, const nd_array *dst, const nd_array
     const int64_t shape[2] = {dst->ndim ? dst->shape[0] : 0, a->ndim};
     ND_RETURN_IF(nd__check_shape_is("nonzero", dst, 2, shape, 1));
     if (dst->dtype != ND_I64)
-        return nd__fail(ND_ERR_DTYPE, "nonzero", 1, "the destination is %s, not i64", nd_dtype_name(dst->dtype));
+        return nd__fail(ND_ERR_DTYPE, "nonzero", 1, "the destination is %s, not i64",
+                        nd_dtype_name(dst->dtype));
     ND_RETURN_IF(check_count("nonzero", dst, count, 2));
     own = nd_retain((nd_array *)a);
     nd_status status = part_from_results(&own, dst, count);

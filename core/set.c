@@ -55,7 +55,8 @@ done:
 }
 
 /* Number of the value at each sorted place, carried back to where the element came from. */
-static nd_status number_values(const nd_array *mask, const nd_array *order, const nd_array *like, nd_array **inverse)
+static nd_status number_values(const nd_array *mask, const nd_array *order, const nd_array *like,
+                               nd_array **inverse)
 {
     nd_array *ordinal = NULL, *number = NULL, *flat = NULL;
     nd_status status;
@@ -71,7 +72,8 @@ done:
     return status;
 }
 
-static nd_status unique(const nd_array *a, nd_array **values, nd_array **indices, nd_array **inverse, nd_array **counts)
+static nd_status unique(const nd_array *a, nd_array **values, nd_array **indices,
+                        nd_array **inverse, nd_array **counts)
 {
     nd_array *flat = NULL, *order = NULL, *sorted = NULL, *mask = NULL;
     const int64_t all[1] = {a ? a->size : 0};
@@ -102,7 +104,8 @@ done:
     return status;
 }
 
-nd_status nd_unique_all(const nd_array *a, nd_array **values, nd_array **indices, nd_array **inverse, nd_array **counts)
+nd_status nd_unique_all(const nd_array *a, nd_array **values, nd_array **indices,
+                        nd_array **inverse, nd_array **counts)
 {
     nd_array **const outs[4] = {values, indices, inverse, counts};
     for (int i = 0; i < 4; i++)

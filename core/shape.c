@@ -12,7 +12,8 @@ bool nd__add_size(int64_t a, int64_t b, int64_t *out)
     return !__builtin_add_overflow(a, b, out);
 }
 
-nd_status nd__check_shape(const char *op, nd_dtype dtype, int ndim, const int64_t *shape, int64_t *size)
+nd_status nd__check_shape(const char *op, nd_dtype dtype, int ndim, const int64_t *shape,
+                          int64_t *size)
 {
     int64_t n = 1, nonzero = 1, nbytes = 0;
     bool empty = false, fits = true;
@@ -23,15 +24,16 @@ nd_status nd__check_shape(const char *op, nd_dtype dtype, int ndim, const int64_
         return nd__fail(ND_ERR_ARGUMENT, op, -1, "shape is NULL with rank %d", ndim);
     for (int d = 0; d < ndim; d++) {
         if (shape[d] < 0)
-            return nd__fail(ND_ERR_SHAPE, op, -1, "extent %lld of axis %d is negative", (long long)shape[d], d);
+            return nd__fail(ND_ERR_SHAPE, op, -1, "extent %lld of axis %d is negative",
+                            (long long)shape[d], d);
         empty |= shape[d] == 0;
         /* The product without zero extents must fit too, so that strides do. */
         fits = fits && nd__mul_size(nonzero, shape[d] ? shape[d] : 1, &nonzero);
     }
     n = empty ? 0 : nonzero;
     if (!fits || !nd__mul_size(nonzero, (int64_t)nd_dtype_size(dtype), &nbytes))
-        return nd__fail(ND_ERR_OVERFLOW, op, -1, "shape %s of %s has more than 2^63 bytes", nd__shape_text(ndim, shape, text, sizeof text),
-                        nd_dtype_name(dtype));
+        return nd__fail(ND_ERR_OVERFLOW, op, -1, "shape %s of %s has more than 2^63 bytes",
+                        nd__shape_text(ndim, shape, text, sizeof text), nd_dtype_name(dtype));
     *size = n;
     return ND_OK;
 }
@@ -91,7 +93,9 @@ nd_status nd__axis(const char *op, int axis, int ndim, int *out)
         return ND_OK;
     if (ndim == 0)
         return nd__fail(ND_ERR_INDEX, op, -1, "axis %d of a 0-d array, which has none", axis);
-    return nd__fail(ND_ERR_INDEX, op, -1, "axis %d is out of range for rank %d; allowed are %d to %d", axis, ndim, -ndim, ndim - 1);
+    return nd__fail(ND_ERR_INDEX, op, -1,
+                    "axis %d is out of range for rank %d; allowed are %d to %d", axis, ndim, -ndim,
+                    ndim - 1);
 }
 
 nd_status nd__axes_mask(const char *op, int naxes, const int32_t *axes, int ndim, uint64_t *mask)
@@ -101,7 +105,8 @@ nd_status nd__axes_mask(const char *op, int naxes, const int32_t *axes, int ndim
         return ND_OK;
     *mask = 0;
     if (naxes < 0 || naxes > ND_MAX_NDIM)
-        return nd__fail(ND_ERR_ARGUMENT, op, -1, "%d axes given; allowed are 0 to %d", naxes, ND_MAX_NDIM);
+        return nd__fail(ND_ERR_ARGUMENT, op, -1, "%d axes given; allowed are 0 to %d", naxes,
+                        ND_MAX_NDIM);
     for (int i = 0; i < naxes; i++) {
         int axis;
         ND_RETURN_IF(nd__axis(op, axes[i], ndim, &axis));
@@ -112,7 +117,8 @@ nd_status nd__axes_mask(const char *op, int naxes, const int32_t *axes, int ndim
     return ND_OK;
 }
 
-nd_status nd__broadcast(const char *op, int n, const int *ndims, const int64_t *const *shapes, int *ndim, int64_t *out)
+nd_status nd__broadcast(const char *op, int n, const int *ndims, const int64_t *const *shapes,
+                        int *ndim, int64_t *out)
 {
     char text_a[ND_SHAPE_TEXT], text_b[ND_SHAPE_TEXT];
     int rank = 0;
@@ -127,9 +133,11 @@ nd_status nd__broadcast(const char *op, int n, const int *ndims, const int64_t *
             if (extent == 1 || extent == out[d])
                 continue;
             if (first >= 0)
-                return nd__fail(ND_ERR_SHAPE, op, i, "shapes %s and %s do not broadcast at axis %d (%lld and %lld)",
+                return nd__fail(ND_ERR_SHAPE, op, i,
+                                "shapes %s and %s do not broadcast at axis %d (%lld and %lld)",
                                 nd__shape_text(ndims[first], shapes[first], text_a, sizeof text_a),
-                                nd__shape_text(ndims[i], shapes[i], text_b, sizeof text_b), d, (long long)out[d], (long long)extent);
+                                nd__shape_text(ndims[i], shapes[i], text_b, sizeof text_b), d,
+                                (long long)out[d], (long long)extent);
             out[d] = extent;
             first = i;
         }
@@ -138,7 +146,8 @@ nd_status nd__broadcast(const char *op, int n, const int *ndims, const int64_t *
     return ND_OK;
 }
 
-void nd__broadcast_strides(int ndim, const int64_t *shape, int own_ndim, const int64_t *own_shape, const int64_t *own_stride, int64_t *stride)
+void nd__broadcast_strides(int ndim, const int64_t *shape, int own_ndim, const int64_t *own_shape,
+                           const int64_t *own_stride, int64_t *stride)
 {
     for (int d = 0; d < ndim; d++) {
         int own = d - (ndim - own_ndim);
@@ -151,7 +160,8 @@ static int64_t magnitude(int64_t x)
     return x < 0 ? -x : x;
 }
 
-/* Whether dimension d should lie outside dimension e: by the first operand whose strides differ; stride 0 says nothing. */
+/* Whether dimension d should lie outside dimension e: by the first operand whose strides differ;
+ * stride 0 says nothing. */
 static bool belongs_outside(int d, int e, int n, int64_t (*stride)[ND_MAX_NDIM])
 {
     for (int i = 0; i < n; i++) {
@@ -198,7 +208,8 @@ int nd__coalesce(int ndim, int64_t *shape, int n, int64_t (*stride)[ND_MAX_NDIM]
             swap_dims(rank, d, shape, n, stride);
         rank++;
     }
-    for (int d = 1; !keep_order && d < rank; d++) /* insertion sort: ranks are small and mostly in order */
+    for (int d = 1; !keep_order && d < rank;
+         d++) /* insertion sort: ranks are small and mostly in order */
         for (int e = d; e > 0 && belongs_outside(e, e - 1, n, stride); e--)
             swap_dims(e, e - 1, shape, n, stride);
     int last = 0;

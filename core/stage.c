@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The fallback ladder's last rung: what a device cannot do, the CPU plug-in does on copies of the bytes the operands reach. Nothing is silent: calls and bytes are counted, each (op, device)
- * is logged once, and NDOCK_FALLBACK=error refuses instead. */
+ * The fallback ladder's last rung: what a device cannot do, the CPU plug-in does on copies of the
+ * bytes the operands reach. Nothing is silent: calls and bytes are counted, each (op, device) is
+ * logged once, and NDOCK_FALLBACK=error refuses instead. */
 #include <stdlib.h>
 #include "core/core.h"
 
@@ -29,7 +30,9 @@ void nd__count_derived(void)
 nd_status nd_fallback_set(int32_t value)
 {
     if (value < ND_FALLBACK_ALLOW || value > ND_FALLBACK_ERROR)
-        return nd__fail(ND_ERR_ARGUMENT, "fallback_set", 0, "%d is not a policy; ND_FALLBACK_ALLOW, _WARN and _ERROR are 0 to 2", (int)value);
+        return nd__fail(ND_ERR_ARGUMENT, "fallback_set", 0,
+                        "%d is not a policy; ND_FALLBACK_ALLOW, _WARN and _ERROR are 0 to 2",
+                        (int)value);
     atomic_store(&policy, value);
     return ND_OK;
 }
@@ -52,7 +55,11 @@ int32_t nd__fallback_policy(void)
 /* One log line per op and device. */
 static void note_once(nd_device *dev, nd_op op, const char *why)
 {
-    typedef struct seen { struct seen *next; nd_device *dev; nd_op op; } seen;
+    typedef struct seen {
+        struct seen *next;
+        nd_device *dev;
+        nd_op op;
+    } seen;
     static seen *all;
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
@@ -66,7 +73,8 @@ static void note_once(nd_device *dev, nd_op op, const char *why)
     }
     pthread_mutex_unlock(&lock);
     if (first)
-        nd__log(nd__fallback_policy() == ND_FALLBACK_WARN ? ND_LOG_WARN : ND_LOG_DEBUG, "%s is staged through the CPU on %s: %s", nd_op_get(op)->name, dev->name, why);
+        nd__log(nd__fallback_policy() == ND_FALLBACK_WARN ? ND_LOG_WARN : ND_LOG_DEBUG,
+                "%s is staged through the CPU on %s: %s", nd_op_get(op)->name, dev->name, why);
 }
 
 typedef struct {
@@ -74,8 +82,10 @@ typedef struct {
     int64_t first, nbytes;
 } mirror;
 
-/* The bytes that a view reaches, copied into CPU memory; the view is rebased onto them, strides unchanged. */
-static nd_status mirror_view(nd_device *dev, nd_device *cpu, const ndp_view *v, bool read, mirror *m, ndp_view *out)
+/* The bytes that a view reaches, copied into CPU memory; the view is rebased onto them, strides
+ * unchanged. */
+static nd_status mirror_view(nd_device *dev, nd_device *cpu, const ndp_view *v, bool read,
+                             mirror *m, ndp_view *out)
 {
     int64_t low, high, n = (int64_t)nd_dtype_size(v->dtype);
     if (!nd__extent(v->ndim, v->shape, v->stride, &low, &high))
@@ -89,7 +99,8 @@ static nd_status mirror_view(nd_device *dev, nd_device *cpu, const ndp_view *v, 
     if (!read || m->nbytes == 0)
         return ND_OK;
     atomic_fetch_add(&staged_bytes, (uint64_t)m->nbytes);
-    return dev->p.read(dev->dev, NULL, v->mem, (uint64_t)m->first, m->host->host, (uint64_t)m->nbytes);
+    return dev->p.read(dev->dev, NULL, v->mem, (uint64_t)m->first, m->host->host,
+                       (uint64_t)m->nbytes);
 }
 
 static nd_status run_on_mirrors(nd_device *dev, nd_device *cpu, ndp_call *call)
@@ -102,8 +113,10 @@ static nd_status run_on_mirrors(nd_device *dev, nd_device *cpu, ndp_call *call)
     for (uint32_t i = 0; i < n; i++) {
         const ndp_view *from = i < call->n_in ? &call->in[i] : &call->out[i - call->n_in];
         v[i] = *from;
-        /* Outputs are read too unless dense: what lies between their elements must come back unchanged, and some ops update in place. */
-        bool read = i < call->n_in || !(from->flags & NDP_VIEW_CONTIGUOUS) || nd__updates_in_place(call);
+        /* Outputs are read too unless dense: what lies between their elements must come back
+         * unchanged, and some ops update in place. */
+        bool read =
+            i < call->n_in || !(from->flags & NDP_VIEW_CONTIGUOUS) || nd__updates_in_place(call);
         if (from->mem)
             ND_GOTO_IF(done, mirror_view(dev, cpu, from, read, &m[i], &v[i]));
     }
@@ -115,7 +128,9 @@ static nd_status run_on_mirrors(nd_device *dev, nd_device *cpu, ndp_call *call)
         if (m[i].nbytes == 0)
             continue;
         atomic_fetch_add(&staged_bytes, (uint64_t)m[i].nbytes);
-        ND_GOTO_IF(done, dev->p.write(dev->dev, NULL, call->out[i - call->n_in].mem, (uint64_t)m[i].first, m[i].host->host, (uint64_t)m[i].nbytes));
+        ND_GOTO_IF(done,
+                   dev->p.write(dev->dev, NULL, call->out[i - call->n_in].mem, (uint64_t)m[i].first,
+                                m[i].host->host, (uint64_t)m[i].nbytes));
     }
 done:
     for (uint32_t i = 0; i < n; i++)
@@ -129,7 +144,8 @@ nd_status nd__stage(nd_device *dev, ndp_call *call, const char *why)
     const nd_op_info *info = nd_op_get(call->op);
     const ndp_view *first = call->n_in ? &call->in[0] : &call->out[0];
     if (dev->is_cpu || nd__fallback_policy() == ND_FALLBACK_ERROR) {
-        nd__fail(ND_ERR_UNSUPPORTED, info->name, -1, "%s does not support it for %s (%s)%s", dev->name, nd_dtype_name(first->dtype), why,
+        nd__fail(ND_ERR_UNSUPPORTED, info->name, -1, "%s does not support it for %s (%s)%s",
+                 dev->name, nd_dtype_name(first->dtype), why,
                  dev->is_cpu ? "" : ", and NDOCK_FALLBACK=error forbids staging through the CPU");
         nd__error_context(NULL, dev->name, dev->slot->name);
         return ND_ERR_UNSUPPORTED;

@@ -13,7 +13,9 @@ typedef struct {
 
 ND_TLS error_record thread_error = {.e = {.argument = -1}};
 
-static const struct { const char *name, *text; } statuses[ND_STATUS_END] = {
+static const struct {
+    const char *name, *text;
+} statuses[ND_STATUS_END] = {
 #define ND_STATUS(name, value, text, python) [value] = {"ND_ERR_" #name, text},
 #include <ndock/status.def>
 };
@@ -48,8 +50,8 @@ static void set_text(char *dst, size_t n, const char *src)
 }
 
 /* Formats before the record is overwritten, since arguments may point into it. */
-static nd_status record_error(const char *file, int line, nd_status status, const char *op, int32_t argument, int64_t native, const char *fmt,
-                              va_list ap)
+static nd_status record_error(const char *file, int line, nd_status status, const char *op,
+                              int32_t argument, int64_t native, const char *fmt, va_list ap)
 {
     error_record *r = &thread_error;
     char text[sizeof r->message];
@@ -66,7 +68,8 @@ static nd_status record_error(const char *file, int line, nd_status status, cons
     return status;
 }
 
-nd_status nd__fail_at(const char *file, int line, nd_status status, const char *op, int32_t argument, const char *fmt, ...)
+nd_status nd__fail_at(const char *file, int line, nd_status status, const char *op,
+                      int32_t argument, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -75,7 +78,8 @@ nd_status nd__fail_at(const char *file, int line, nd_status status, const char *
     return status;
 }
 
-nd_status nd__fail_errno_at(const char *file, int line, nd_status status, const char *op, int err, const char *fmt, ...)
+nd_status nd__fail_errno_at(const char *file, int line, nd_status status, const char *op, int err,
+                            const char *fmt, ...)
 {
     va_list ap;
     char reason[128] = "";

@@ -2,9 +2,11 @@
  * Views: metadata arithmetic over shared storage. */
 #include "core/core.h"
 
-static nd_status make_view(const nd_array *a, int ndim, const int64_t *shape, const int64_t *stride, int64_t offset, nd_array **view)
+static nd_status make_view(const nd_array *a, int ndim, const int64_t *shape, const int64_t *stride,
+                           int64_t offset, nd_array **view)
 {
-    return nd__array_new(a->storage, a->dtype, ndim, shape, stride, offset, a->flags & ND_FLAG_READONLY, view);
+    return nd__array_new(a->storage, a->dtype, ndim, shape, stride, offset,
+                         a->flags & ND_FLAG_READONLY, view);
 }
 
 static nd_status start(const char *op, const nd_array *a, nd_array **view)
@@ -20,24 +22,28 @@ static nd_status complete_shape(const nd_array *a, int ndim, const int64_t *shap
     int64_t known = 1, size;
     char have[ND_SHAPE_TEXT], want[ND_SHAPE_TEXT];
     if (ndim < 0 || ndim > ND_MAX_NDIM || (ndim && !shape))
-        return nd__fail(ND_ERR_SHAPE, "reshape", 1, "rank %d is not between 0 and %d, or the shape is NULL", ndim, ND_MAX_NDIM);
+        return nd__fail(ND_ERR_SHAPE, "reshape", 1,
+                        "rank %d is not between 0 and %d, or the shape is NULL", ndim, ND_MAX_NDIM);
     for (int d = 0; d < ndim; d++) {
         out[d] = shape[d];
         if (shape[d] == -1 && unknown < 0)
             unknown = d;
         else if (!nd__mul_size(known, shape[d], &known))
-            return nd__fail(ND_ERR_SHAPE, "reshape", 2, "shape %s has a negative extent, more than one -1, or overflows",
+            return nd__fail(ND_ERR_SHAPE, "reshape", 2,
+                            "shape %s has a negative extent, more than one -1, or overflows",
                             nd__shape_text(ndim, shape, want, sizeof want));
     }
     if (unknown >= 0 && known > 0 && a->size % known == 0)
         out[unknown] = a->size / known;
     else if (unknown >= 0 || known != a->size)
-        return nd__fail(ND_ERR_SHAPE, "reshape", 2, "%lld elements of shape %s do not fit shape %s", (long long)a->size,
-                        nd__shape_text(a->ndim, a->shape, have, sizeof have), nd__shape_text(ndim, shape, want, sizeof want));
+        return nd__fail(ND_ERR_SHAPE, "reshape", 2, "%lld elements of shape %s do not fit shape %s",
+                        (long long)a->size, nd__shape_text(a->ndim, a->shape, have, sizeof have),
+                        nd__shape_text(ndim, shape, want, sizeof want));
     return nd__check_shape("reshape", a->dtype, ndim, out, &size);
 }
 
-/* Strides of the new shape over the old elements, if there are such. Groups of old dimensions that are dense among themselves can be cut anew. */
+/* Strides of the new shape over the old elements, if there are such. Groups of old dimensions that
+ * are dense among themselves can be cut anew. */
 static bool reshape_strides(const nd_array *a, int ndim, const int64_t *shape, int64_t *stride)
 {
     int64_t old_shape[ND_MAX_NDIM], old_stride[1][ND_MAX_NDIM];
@@ -69,8 +75,10 @@ nd_status nd_reshape(const nd_array *a, int ndim, const int64_t *shape, nd_array
     if (a->size == 0 || (a->flags & ND_FLAG_CONTIGUOUS))
         return make_view(a, ndim, full, NULL, a->offset, view);
     if (!reshape_strides(a, ndim, full, stride))
-        return nd__fail(ND_ERR_SHAPE, "reshape", 2, "the strides of shape %s allow no view of shape %s; nd_reshape_copy copies",
-                        nd__shape_text(a->ndim, a->shape, have, sizeof have), nd__shape_text(ndim, full, want, sizeof want));
+        return nd__fail(ND_ERR_SHAPE, "reshape", 2,
+                        "the strides of shape %s allow no view of shape %s; nd_reshape_copy copies",
+                        nd__shape_text(a->ndim, a->shape, have, sizeof have),
+                        nd__shape_text(ndim, full, want, sizeof want));
     return make_view(a, ndim, full, stride, a->offset, view);
 }
 
@@ -104,7 +112,8 @@ nd_status nd_permute(const nd_array *a, int naxes, const int32_t *axes, nd_array
     uint64_t mask;
     ND_RETURN_IF(start("permute", a, view));
     if (naxes != a->ndim || (naxes && !axes))
-        return nd__fail(ND_ERR_ARGUMENT, "permute", 1, "%d axes given for rank %d; each axis must be named once", naxes, a->ndim);
+        return nd__fail(ND_ERR_ARGUMENT, "permute", 1,
+                        "%d axes given for rank %d; each axis must be named once", naxes, a->ndim);
     ND_RETURN_IF(nd__axes_mask("permute", naxes, axes, a->ndim, &mask));
     for (int d = 0; d < naxes; d++)
         order[d] = axes[d] < 0 ? axes[d] + a->ndim : axes[d];
@@ -125,7 +134,8 @@ nd_status nd_matrix_transpose(const nd_array *a, nd_array **view)
     int order[ND_MAX_NDIM];
     ND_RETURN_IF(start("matrix_transpose", a, view));
     if (a->ndim < 2)
-        return nd__fail(ND_ERR_SHAPE, "matrix_transpose", 0, "rank %d where at least 2 is needed", a->ndim);
+        return nd__fail(ND_ERR_SHAPE, "matrix_transpose", 0, "rank %d where at least 2 is needed",
+                        a->ndim);
     for (int d = 0; d < a->ndim; d++)
         order[d] = d;
     order[a->ndim - 2] = a->ndim - 1;
@@ -133,15 +143,18 @@ nd_status nd_matrix_transpose(const nd_array *a, nd_array **view)
     return permuted(a, order, view);
 }
 
-nd_status nd_moveaxis(const nd_array *a, int naxes, const int32_t *source, const int32_t *destination, nd_array **view)
+nd_status nd_moveaxis(const nd_array *a, int naxes, const int32_t *source,
+                      const int32_t *destination, nd_array **view)
 {
     int order[ND_MAX_NDIM], next = 0;
     uint64_t from, to;
     ND_RETURN_IF(start("moveaxis", a, view));
     if (naxes && (!source || !destination))
         return nd__fail(ND_ERR_ARGUMENT, "moveaxis", source ? 3 : 2, "the list of axes is NULL");
-    ND_RETURN_IF(nd__axes_mask("moveaxis", naxes, source ? source : (const int32_t[]){0}, a->ndim, &from));
-    ND_RETURN_IF(nd__axes_mask("moveaxis", naxes, destination ? destination : (const int32_t[]){0}, a->ndim, &to));
+    ND_RETURN_IF(
+        nd__axes_mask("moveaxis", naxes, source ? source : (const int32_t[]){0}, a->ndim, &from));
+    ND_RETURN_IF(nd__axes_mask("moveaxis", naxes, destination ? destination : (const int32_t[]){0},
+                               a->ndim, &to));
     for (int d = 0; d < a->ndim; d++) {
         if (to >> d & 1)
             continue;
@@ -150,7 +163,8 @@ nd_status nd_moveaxis(const nd_array *a, int naxes, const int32_t *source, const
         order[d] = next++;
     }
     for (int i = 0; i < naxes; i++)
-        order[destination[i] < 0 ? destination[i] + a->ndim : destination[i]] = source[i] < 0 ? source[i] + a->ndim : source[i];
+        order[destination[i] < 0 ? destination[i] + a->ndim : destination[i]] =
+            source[i] < 0 ? source[i] + a->ndim : source[i];
     return permuted(a, order, view);
 }
 
@@ -163,7 +177,8 @@ nd_status nd_broadcast_to(const nd_array *a, int ndim, const int64_t *shape, nd_
     for (int d = 0; d < a->ndim; d++) {
         int at = d + ndim - a->ndim;
         if (at < 0 || (a->shape[d] != 1 && a->shape[d] != shape[at]))
-            return nd__fail(ND_ERR_SHAPE, "broadcast_to", 2, "shape %s does not broadcast to %s", nd__shape_text(a->ndim, a->shape, have, sizeof have),
+            return nd__fail(ND_ERR_SHAPE, "broadcast_to", 2, "shape %s does not broadcast to %s",
+                            nd__shape_text(a->ndim, a->shape, have, sizeof have),
                             nd__shape_text(ndim, shape, want, sizeof want));
     }
     nd__broadcast_strides(ndim, shape, a->ndim, a->shape, a->stride, stride);
@@ -177,8 +192,11 @@ nd_status nd_expand_dims(const nd_array *a, int naxes, const int32_t *axes, nd_a
     uint64_t mask;
     ND_RETURN_IF(start("expand_dims", a, view));
     if (naxes < 0 || a->ndim + naxes > ND_MAX_NDIM || (naxes && !axes))
-        return nd__fail(ND_ERR_SHAPE, "expand_dims", 1, "%d new axes on rank %d; the highest rank is %d", naxes, a->ndim, ND_MAX_NDIM);
-    ND_RETURN_IF(nd__axes_mask("expand_dims", naxes, axes ? axes : (const int32_t[]){0}, a->ndim + naxes, &mask));
+        return nd__fail(ND_ERR_SHAPE, "expand_dims", 1,
+                        "%d new axes on rank %d; the highest rank is %d", naxes, a->ndim,
+                        ND_MAX_NDIM);
+    ND_RETURN_IF(nd__axes_mask("expand_dims", naxes, axes ? axes : (const int32_t[]){0},
+                               a->ndim + naxes, &mask));
     for (int d = 0, own = 0; d < a->ndim + naxes; d++) {
         bool added = mask >> d & 1;
         shape[d] = added ? 1 : a->shape[own];
@@ -198,7 +216,8 @@ nd_status nd_squeeze(const nd_array *a, int naxes, const int32_t *axes, nd_array
     for (int d = 0; d < a->ndim; d++) {
         bool dropped = (mask >> d & 1) && a->shape[d] == 1;
         if (axes && (mask >> d & 1) && !dropped)
-            return nd__fail(ND_ERR_SHAPE, "squeeze", 2, "axis %d has extent %lld, not 1", d, (long long)a->shape[d]);
+            return nd__fail(ND_ERR_SHAPE, "squeeze", 2, "axis %d has extent %lld, not 1", d,
+                            (long long)a->shape[d]);
         if (dropped)
             continue;
         shape[rank] = a->shape[d];
@@ -231,7 +250,8 @@ nd_status nd_diagonal(const nd_array *a, int64_t offset, int axis1, int axis2, n
     ND_RETURN_IF(nd__axis("diagonal", axis2, a->ndim, &j));
     if (i == j)
         return nd__fail(ND_ERR_INDEX, "diagonal", 3, "axis1 and axis2 are both %d", i);
-    int64_t rows = a->shape[i], cols = a->shape[j], down = offset < 0 ? (offset < -rows ? rows : -offset) : 0,
+    int64_t rows = a->shape[i], cols = a->shape[j],
+            down = offset < 0 ? (offset < -rows ? rows : -offset) : 0,
             right = offset > 0 ? (offset > cols ? cols : offset) : 0;
     int64_t length = rows - down < cols - right ? rows - down : cols - right;
     for (int d = 0; d < a->ndim; d++) {
@@ -242,11 +262,13 @@ nd_status nd_diagonal(const nd_array *a, int64_t offset, int axis1, int axis2, n
     }
     shape[rank] = length;
     stride[rank++] = a->stride[i] + a->stride[j];
-    int64_t start_at = length && a->size ? a->offset + down * a->stride[i] + right * a->stride[j] : a->offset;
+    int64_t start_at =
+        length && a->size ? a->offset + down * a->stride[i] + right * a->stride[j] : a->offset;
     return make_view(a, rank, shape, stride, start_at, view);
 }
 
-nd_status nd_as_strided(const nd_array *a, int ndim, const int64_t *shape, const int64_t *stride, int64_t offset, nd_array **view)
+nd_status nd_as_strided(const nd_array *a, int ndim, const int64_t *shape, const int64_t *stride,
+                        int64_t offset, nd_array **view)
 {
     int64_t size, low, high, room;
     ND_RETURN_IF(start("as_strided", a, view));
@@ -254,11 +276,13 @@ nd_status nd_as_strided(const nd_array *a, int ndim, const int64_t *shape, const
     if (ndim && !stride)
         return nd__fail(ND_ERR_ARGUMENT, "as_strided", 3, "strides are NULL");
     room = (int64_t)(a->storage->nbytes / nd_dtype_size(a->dtype));
-    if (!nd__extent(ndim, shape, stride, &low, &high) || !nd__add_size(low, offset, &low) || !nd__add_size(high, offset, &high))
+    if (!nd__extent(ndim, shape, stride, &low, &high) || !nd__add_size(low, offset, &low) ||
+        !nd__add_size(high, offset, &high))
         return nd__fail(ND_ERR_OVERFLOW, "as_strided", 3, "the strides reach beyond 2^63 elements");
     if (low < 0 || high > room || offset < 0 || offset > room)
-        return nd__fail(ND_ERR_INDEX, "as_strided", 3, "the view reaches elements %lld to %lld of a storage of %lld", (long long)low, (long long)high - 1,
-                        (long long)room);
+        return nd__fail(ND_ERR_INDEX, "as_strided", 3,
+                        "the view reaches elements %lld to %lld of a storage of %lld",
+                        (long long)low, (long long)high - 1, (long long)room);
     return make_view(a, ndim, shape, stride, offset, view);
 }
 
@@ -269,12 +293,14 @@ nd_status nd_readonly(const nd_array *a, nd_array **view)
 }
 
 /* Python's slice arithmetic: first position and count of a range over an extent. */
-static nd_status resolve_range(const nd_index *x, int64_t extent, int position, int64_t *first, int64_t *count)
+static nd_status resolve_range(const nd_index *x, int64_t extent, int position, int64_t *first,
+                               int64_t *count)
 {
     int64_t step = x->step, begin = x->start, end = x->stop;
     int64_t lowest = step > 0 ? 0 : -1, highest = step > 0 ? extent : extent - 1;
     if (step == 0 || step == INT64_MIN)
-        return nd__fail(ND_ERR_ARGUMENT, "slice", 1, "entry %d has a step of %lld", position, (long long)step);
+        return nd__fail(ND_ERR_ARGUMENT, "slice", 1, "entry %d has a step of %lld", position,
+                        (long long)step);
     if (begin == ND_END_OPEN)
         begin = step > 0 ? lowest : highest;
     else
@@ -291,12 +317,16 @@ static nd_status resolve_range(const nd_index *x, int64_t extent, int position, 
     return ND_OK;
 }
 
-typedef struct { int64_t shape[ND_MAX_NDIM], stride[ND_MAX_NDIM], offset; int rank, axis; } slice_state;
+typedef struct {
+    int64_t shape[ND_MAX_NDIM], stride[ND_MAX_NDIM], offset;
+    int rank, axis;
+} slice_state;
 
 static nd_status put_dim(slice_state *s, int64_t extent, int64_t stride)
 {
     if (s->rank == ND_MAX_NDIM)
-        return nd__fail(ND_ERR_SHAPE, "slice", 1, "the result has more than %d dimensions", ND_MAX_NDIM);
+        return nd__fail(ND_ERR_SHAPE, "slice", 1, "the result has more than %d dimensions",
+                        ND_MAX_NDIM);
     s->shape[s->rank] = extent;
     s->stride[s->rank++] = stride;
     return ND_OK;
@@ -306,8 +336,9 @@ static nd_status apply_integer(slice_state *s, const nd_array *a, const nd_index
 {
     int64_t extent = a->shape[s->axis], i = x->start < 0 ? x->start + extent : x->start;
     if (i < 0 || i >= extent)
-        return nd__fail(ND_ERR_INDEX, "slice", 1, "index %lld (entry %d) is out of range for axis %d of extent %lld", (long long)x->start, position, s->axis,
-                        (long long)extent);
+        return nd__fail(ND_ERR_INDEX, "slice", 1,
+                        "index %lld (entry %d) is out of range for axis %d of extent %lld",
+                        (long long)x->start, position, s->axis, (long long)extent);
     s->offset += a->size ? i * a->stride[s->axis] : 0;
     s->axis++;
     return ND_OK;
@@ -319,7 +350,9 @@ static nd_status apply_range(slice_state *s, const nd_array *a, const nd_index *
     ND_RETURN_IF(resolve_range(x, a->shape[s->axis], position, &first, &count));
     s->offset += a->size ? first * stride : 0;
     s->axis++;
-    return put_dim(s, count, count > 1 ? stride * x->step : stride); /* a huge step over one element must not overflow */
+    return put_dim(s, count,
+                   count > 1 ? stride * x->step
+                             : stride); /* a huge step over one element must not overflow */
 }
 
 static nd_status apply_whole_axes(slice_state *s, const nd_array *a, int count)
@@ -340,22 +373,36 @@ nd_status nd_slice(const nd_array *a, const nd_index *idx, int n, nd_array **vie
         ellipses += idx[i].kind == ND_INDEX_ELLIPSIS;
     }
     if (ellipses > 1 || used > a->ndim)
-        return nd__fail(ND_ERR_INDEX, "slice", 1, "%d entries and %d ellipses for rank %d; at most one ellipsis, one entry per axis", used, ellipses, a->ndim);
+        return nd__fail(
+            ND_ERR_INDEX, "slice", 1,
+            "%d entries and %d ellipses for rank %d; at most one ellipsis, one entry per axis",
+            used, ellipses, a->ndim);
     slice_state s = {.offset = a->offset};
     for (int i = 0; i < n; i++) {
         switch (idx[i].kind) {
-        case ND_INDEX_INT: ND_RETURN_IF(apply_integer(&s, a, &idx[i], i)); break;
-        case ND_INDEX_RANGE: ND_RETURN_IF(apply_range(&s, a, &idx[i], i)); break;
-        case ND_INDEX_NEWAXIS: ND_RETURN_IF(put_dim(&s, 1, 1)); break;
-        case ND_INDEX_ELLIPSIS: ND_RETURN_IF(apply_whole_axes(&s, a, a->ndim - used)); break;
-        default: return nd__fail(ND_ERR_ARGUMENT, "slice", 1, "entry %d has the unknown kind %d", i, (int)idx[i].kind);
+        case ND_INDEX_INT:
+            ND_RETURN_IF(apply_integer(&s, a, &idx[i], i));
+            break;
+        case ND_INDEX_RANGE:
+            ND_RETURN_IF(apply_range(&s, a, &idx[i], i));
+            break;
+        case ND_INDEX_NEWAXIS:
+            ND_RETURN_IF(put_dim(&s, 1, 1));
+            break;
+        case ND_INDEX_ELLIPSIS:
+            ND_RETURN_IF(apply_whole_axes(&s, a, a->ndim - used));
+            break;
+        default:
+            return nd__fail(ND_ERR_ARGUMENT, "slice", 1, "entry %d has the unknown kind %d", i,
+                            (int)idx[i].kind);
         }
     }
     ND_RETURN_IF(apply_whole_axes(&s, a, a->ndim - s.axis));
     return make_view(a, s.rank, s.shape, s.stride, s.offset, view);
 }
 
-nd_status nd_broadcast_shapes(int n, const int *ndims, const int64_t *const *shapes, int *ndim, int64_t *out)
+nd_status nd_broadcast_shapes(int n, const int *ndims, const int64_t *const *shapes, int *ndim,
+                              int64_t *out)
 {
     int64_t size;
     for (int i = 0; i < n; i++)

@@ -39,7 +39,8 @@ static void print_plugins(const nd_plugin_report *r, int n)
     for (int i = 0; i < n; i++) {
         printf("  %-10s %-11s %s", r[i].name, r[i].state, r[i].path);
         if (r[i].version[0])
-            printf("  (version %s, %d device%s)", r[i].version, (int)r[i].devices, r[i].devices == 1 ? "" : "s");
+            printf("  (version %s, %d device%s)", r[i].version, (int)r[i].devices,
+                   r[i].devices == 1 ? "" : "s");
         printf("  [%s]\n", r[i].source);
         if (r[i].reason[0])
             printf("             %s\n", r[i].reason);
@@ -108,7 +109,8 @@ static void json_plugin(json_writer *w, const nd_plugin_report *r)
     json_close(w, '}');
 }
 
-static void print_json(const char *const *names, int devices, const nd_plugin_report *reports, int plugins)
+static void print_json(const char *const *names, int devices, const nd_plugin_report *reports,
+                       int plugins)
 {
     json_writer w = {.out = stdout};
     nd_device *current;
@@ -116,7 +118,8 @@ static void print_json(const char *const *names, int devices, const nd_plugin_re
     json_integer(&w, "schema", 1);
     json_text(&w, "version", nd_version());
     json_text(&w, "plugin_dir", nd_plugin_dir());
-    json_text(&w, "current_device", nd_device_current(&current) == ND_OK ? nd_device_name(current) : "");
+    json_text(&w, "current_device",
+              nd_device_current(&current) == ND_OK ? nd_device_name(current) : "");
     json_open(&w, "devices", '[');
     for (int i = 0; i < devices; i++)
         json_device(&w, names[i]);
@@ -165,7 +168,8 @@ int tool_info(int argc, char **argv)
     }
     if (ops)
         return tool_info_ops(json);
-    if (nd_device_list(names, MOST, &devices) != ND_OK || nd_plugin_list(reports, MOST, &plugins) != ND_OK)
+    if (nd_device_list(names, MOST, &devices) != ND_OK ||
+        nd_plugin_list(reports, MOST, &plugins) != ND_OK)
         return tool_failed("info");
     devices = devices < MOST ? devices : MOST;
     plugins = plugins < MOST ? plugins : MOST;

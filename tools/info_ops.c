@@ -19,7 +19,9 @@ static int open_devices(nd_device **devices)
 
 static void print_table(nd_device *device)
 {
-    printf("%s   (x: runs there, -: legal, but staged through the CPU, blank: not defined)\n\n%-20s", nd_device_name(device), "");
+    printf(
+        "%s   (x: runs there, -: legal, but staged through the CPU, blank: not defined)\n\n%-20s",
+        nd_device_name(device), "");
     for (nd_dtype d = 1; d < ND_DTYPE_END; d++)
         printf(" %4s", nd_dtype_name(d));
     putchar('\n');

@@ -8,14 +8,16 @@ static const struct {
     int (*run)(int argc, char **argv);
     const char *help;
 } commands[] = {
-    {"info", tool_info, "devices, plug-ins and why some were refused, SIMD, threads, BLAS, environment"},
+    {"info", tool_info,
+     "devices, plug-ins and why some were refused, SIMD, threads, BLAS, environment"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 int tool_failed(const char *what)
 {
     const nd_error *e = nd_last_error();
-    fprintf(stderr, "ndock: %s: %s\n", what, e->message[0] ? e->message : nd_status_text(e->status));
+    fprintf(stderr, "ndock: %s: %s\n", what,
+            e->message[0] ? e->message : nd_status_text(e->status));
     return 1;
 }
 
@@ -23,7 +25,8 @@ static void log_line(void *ctx, int32_t level, const char *message)
 {
     static const char *const names[] = {"", "error", "warning", "note", "debug", "trace"};
     (void)ctx;
-    fprintf(stderr, "ndock: %s: %s\n", level > 0 && level <= ND_LOG_TRACE ? names[level] : "", message);
+    fprintf(stderr, "ndock: %s: %s\n", level > 0 && level <= ND_LOG_TRACE ? names[level] : "",
+            message);
 }
 
 static void help(FILE *out)
@@ -31,7 +34,9 @@ static void help(FILE *out)
     fputs("Usage: ndock COMMAND [OPTION]...\n\nCommands:\n", out);
     for (int i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
-    fputs("\nOptions:\n  --help     this text (also after a command)\n  --version  the version\n\nSee ndock(1), and ndock(7) for device names and the environment.\n", out);
+    fputs("\nOptions:\n  --help     this text (also after a command)\n  --version  the "
+          "version\n\nSee ndock(1), and ndock(7) for device names and the environment.\n",
+          out);
 }
 
 int main(int argc, char **argv)

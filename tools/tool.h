@@ -15,9 +15,15 @@ int tool_info_ops(bool json);
 /* "ndock: ..." with the library's own words on stderr; returns 1, an exit status. */
 int tool_failed(const char *what);
 
-/* ---- json.c: a writer; commas are put where they belong. Text is escaped, and invalid UTF-8 replaced. ---- */
-typedef struct { FILE *out; int depth; bool first[16]; } json_writer;
-void json_open(json_writer *w, const char *key, char bracket); /* '{' or '['; key NULL inside lists and at the top */
+/* ---- json.c: a writer; commas are put where they belong. Text is escaped, and invalid UTF-8
+ * replaced. ---- */
+typedef struct {
+    FILE *out;
+    int depth;
+    bool first[16];
+} json_writer;
+void json_open(json_writer *w, const char *key,
+               char bracket); /* '{' or '['; key NULL inside lists and at the top */
 void json_close(json_writer *w, char bracket);
 void json_text(json_writer *w, const char *key, const char *value);
 void json_integer(json_writer *w, const char *key, unsigned long long value);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Groups of dimensions shared by up to four operands, and places that move over their index space run by run. */
+ * Groups of dimensions shared by up to four operands, and places that move over their index space
+ * run by run. */
 #ifndef NDOCK_CPU_AXES_H
 #define NDOCK_CPU_AXES_H
 #include "cpu.h"
 
 enum { CPU_AXES_OPERANDS = 4 };
 
-/* Dimensions, outermost first, with the stride of each operand. Extents of 1 are left out, but there
- * is always at least one dimension. Strides are in whatever unit the user put in, mostly bytes. */
+/* Dimensions, outermost first, with the stride of each operand. Extents of 1 are left out, but
+ * there is always at least one dimension. Strides are in whatever unit the user put in, mostly
+ * bytes. */
 typedef struct {
     int n, operands;
     int64_t size;
@@ -44,7 +46,8 @@ static inline int64_t cpu_axes_inner(const cpu_axes *a, int operand)
     return a->n ? a->stride[operand][a->n - 1] : 0;
 }
 
-/* Order by falling distance in operand 0, so that the innermost dimension is the densest. Stable. */
+/* Order by falling distance in operand 0, so that the innermost dimension is the densest. Stable.
+ */
 static inline void cpu_axes_sort(cpu_axes *a)
 {
     for (int i = 1; i < a->n; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Conversions of one value between dtypes. Written without branches that depend on the value, so that
- * loops over them vectorise, and never converting a value out of range, which C leaves undefined. */
+ * Conversions of one value between dtypes. Written without branches that depend on the value, so
+ * that loops over them vectorise, and never converting a value out of range, which C leaves
+ * undefined. */
 #ifndef NDOCK_CPU_CAST_H
 #define NDOCK_CPU_CAST_H
 #include "half.h"
@@ -22,8 +23,14 @@ static inline double cast_clamp_f64(double x, double lo, double hi)
 }
 
 /* Bounds fit: 8 and 16 bits go through i32, for which every SIMD level has an instruction. */
-static inline int8_t cast_f32_i8(float x) { return (int8_t)(int32_t)cast_clamp_f32(x, -128, 127); }
-static inline uint8_t cast_f32_u8(float x) { return (uint8_t)(int32_t)cast_clamp_f32(x, 0, 255); }
+static inline int8_t cast_f32_i8(float x)
+{
+    return (int8_t)(int32_t)cast_clamp_f32(x, -128, 127);
+}
+static inline uint8_t cast_f32_u8(float x)
+{
+    return (uint8_t)(int32_t)cast_clamp_f32(x, 0, 255);
+}
 static inline int16_t cast_f32_i16(float x)
 {
     return (int16_t)(int32_t)cast_clamp_f32(x, INT16_MIN, INT16_MAX);
@@ -32,8 +39,14 @@ static inline uint16_t cast_f32_u16(float x)
 {
     return (uint16_t)(int32_t)cast_clamp_f32(x, 0, UINT16_MAX);
 }
-static inline int8_t cast_f64_i8(double x) { return (int8_t)(int32_t)cast_clamp_f64(x, -128, 127); }
-static inline uint8_t cast_f64_u8(double x) { return (uint8_t)(int32_t)cast_clamp_f64(x, 0, 255); }
+static inline int8_t cast_f64_i8(double x)
+{
+    return (int8_t)(int32_t)cast_clamp_f64(x, -128, 127);
+}
+static inline uint8_t cast_f64_u8(double x)
+{
+    return (uint8_t)(int32_t)cast_clamp_f64(x, 0, 255);
+}
 static inline int16_t cast_f64_i16(double x)
 {
     return (int16_t)(int32_t)cast_clamp_f64(x, INT16_MIN, INT16_MAX);
@@ -85,14 +98,38 @@ static inline uint64_t cast_f64_u64(double x)
 }
 
 /* ---- integer to integer: the low bits ---- */
-static inline int8_t cast_int_i8(uint64_t x) { return (int8_t)x; }
-static inline int16_t cast_int_i16(uint64_t x) { return (int16_t)x; }
-static inline int32_t cast_int_i32(uint64_t x) { return (int32_t)x; }
-static inline int64_t cast_int_i64(uint64_t x) { return (int64_t)x; }
-static inline uint8_t cast_int_u8(uint64_t x) { return (uint8_t)x; }
-static inline uint16_t cast_int_u16(uint64_t x) { return (uint16_t)x; }
-static inline uint32_t cast_int_u32(uint64_t x) { return (uint32_t)x; }
-static inline uint64_t cast_int_u64(uint64_t x) { return x; }
+static inline int8_t cast_int_i8(uint64_t x)
+{
+    return (int8_t)x;
+}
+static inline int16_t cast_int_i16(uint64_t x)
+{
+    return (int16_t)x;
+}
+static inline int32_t cast_int_i32(uint64_t x)
+{
+    return (int32_t)x;
+}
+static inline int64_t cast_int_i64(uint64_t x)
+{
+    return (int64_t)x;
+}
+static inline uint8_t cast_int_u8(uint64_t x)
+{
+    return (uint8_t)x;
+}
+static inline uint16_t cast_int_u16(uint64_t x)
+{
+    return (uint16_t)x;
+}
+static inline uint32_t cast_int_u32(uint64_t x)
+{
+    return (uint32_t)x;
+}
+static inline uint64_t cast_int_u64(uint64_t x)
+{
+    return x;
+}
 
 /* ---- f64 and integers to the 16-bit formats, rounded once ---- */
 
@@ -131,8 +168,14 @@ static inline uint16_t cast_f64_16(double x, int fraction, uint64_t bias)
     r = a > UINT64_C(0x7ff0000000000000) ? infinity | quiet | ((a >> shift) & (quiet - 1)) : r;
     return (uint16_t)(((u >> 48) & 0x8000u) | r);
 }
-static inline uint16_t cast_f64_f16(double x) { return cast_f64_16(x, 10, 15); }
-static inline uint16_t cast_f64_bf16(double x) { return cast_f64_16(x, 7, 127); }
+static inline uint16_t cast_f64_f16(double x)
+{
+    return cast_f64_16(x, 10, 15);
+}
+static inline uint16_t cast_f64_bf16(double x)
+{
+    return cast_f64_16(x, 7, 127);
+}
 
 /* f16 ends at 65504: anything from 2^17 on is infinity, whatever its low bits. */
 static inline uint16_t cast_i64_f16(int64_t x)
@@ -144,8 +187,9 @@ static inline uint16_t cast_u64_f16(uint64_t x)
 {
     return cast_f64_f16((double)(int32_t)(x > 131072 ? 131072 : x));
 }
-/* Rounding to odd first: of the two f64 around a large integer the one with an odd last bit, so that
- * the second rounding sees on which side of a tie the integer was (Boldo and Melquiond, 2008). */
+/* Rounding to odd first: of the two f64 around a large integer the one with an odd last bit, so
+ * that the second rounding sees on which side of a tie the integer was (Boldo and Melquiond, 2008).
+ */
 static inline uint16_t cast_i64_bf16(int64_t x)
 {
     int64_t odd = (x & ~INT64_C(0x7ff)) | ((x & 0x7ff) ? 0x800 : 0);
@@ -159,15 +203,24 @@ static inline uint16_t cast_u64_bf16(uint64_t x)
 }
 
 /* Not the one-element instruction: loops over these vectorise. */
-static inline uint16_t cast_f32_f16(float x) { return cpu_f16_from_f32_plain(x); }
-static inline uint16_t cast_f32_bf16(float x) { return cpu_bf16_from_f32(x); }
+static inline uint16_t cast_f32_f16(float x)
+{
+    return cpu_f16_from_f32_plain(x);
+}
+static inline uint16_t cast_f32_bf16(float x)
+{
+    return cpu_bf16_from_f32(x);
+}
 
 /* ---- by type of the source value: integers, float (f16, bf16, f32) or double ---- */
 #define CAST_INTEGER(x, name) \
-    _Generic((x), float: cast_f32_##name, double: cast_f64_##name, default: cast_int_##name)(x)
-#define CAST_HALF(x, name) \
-    _Generic((x), float: cast_f32_##name, int64_t: cast_i64_##name, \
-        uint64_t: cast_u64_##name, default: cast_f64_##name)(x)
+    _Generic((x), float : cast_f32_##name, double : cast_f64_##name, default : cast_int_##name)(x)
+#define CAST_HALF(x, name)               \
+    _Generic((x), float                  \
+             : cast_f32_##name, int64_t  \
+             : cast_i64_##name, uint64_t \
+             : cast_u64_##name, default  \
+             : cast_f64_##name)(x)
 #define CAST_TO_i8(x) CAST_INTEGER(x, i8)
 #define CAST_TO_i16(x) CAST_INTEGER(x, i16)
 #define CAST_TO_i32(x) CAST_INTEGER(x, i32)

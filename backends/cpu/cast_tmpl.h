@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The dense cast loops from one dtype to all. Included with CAST_SRC its name, and either CAST_GET(i),
- * the value of element i, or CAST_PAIR for a complex dtype. Deliberately no include guard. */
+ * The dense cast loops from one dtype to all. Included with CAST_SRC its name, and either
+ * CAST_GET(i), the value of element i, or CAST_PAIR for a complex dtype. Deliberately no include
+ * guard. */
 #ifdef CAST_PAIR
 #define CAST_GET(i) s[2 * (i)]
 #define CAST_IMAGINARY(i) s[2 * (i) + 1]
@@ -18,11 +19,15 @@
     d[2 * i] = CAST_TO_##name(CAST_GET(i)), d[2 * i + 1] = CAST_TO_##name(CAST_IMAGINARY(i))
 #define CAST_LOOP(KIND, name, s, d) \
     for (int64_t i = 0; i < n; i++) \
-        CAST_STORE_##KIND(name)
+    CAST_STORE_##KIND(name)
 
-#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc)           \
     static void CAST_FN(name)(void *restrict dst, const void *restrict src, int64_t n) \
-    { const CPU_CAT(cast, CAST_SRC) *s = src; cast_##name *d = dst; CAST_LOOP(KIND, name, s, d); }
+    {                                                                                  \
+        const CPU_CAT(cast, CAST_SRC) *s = src;                                        \
+        cast_##name *d = dst;                                                          \
+        CAST_LOOP(KIND, name, s, d);                                                   \
+    }
 #include <ndock/dtype.def>
 
 static cpu_cast_fn *const CPU_CAT(cast_from, CAST_SRC)[NDP_DTYPE_END] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Fill and copy, any strides and any pair of dtypes; dense ones here, the others in copy_tiles.c. A fill
- * is a copy whose source never advances. */
+ * Fill and copy, any strides and any pair of dtypes; dense ones here, the others in copy_tiles.c. A
+ * fill is a copy whose source never advances. */
 #include <stdio.h>
 #include <string.h>
 #include "copy.h"
@@ -139,7 +139,8 @@ static int32_t copy_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_
     }
     int64_t n = cpu_view_size(out), nbytes = n * cpu_dtype_size(out->dtype);
     if (in->dtype == out->dtype) {
-        dense_copy c = {.dst = cpu_ptr(out), .src = cpu_ptr(in), .streamed = nbytes >= CPU_COPY_STREAM_BYTES};
+        dense_copy c = {
+            .dst = cpu_ptr(out), .src = cpu_ptr(in), .streamed = nbytes >= CPU_COPY_STREAM_BYTES};
         if (nbytes <= DENSE_CHUNK)
             memmove(c.dst, c.src, (size_t)nbytes);
         else

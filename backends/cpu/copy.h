@@ -16,8 +16,8 @@ typedef struct {
 /* n dense elements. */
 typedef void cpu_cast_fn(void *dst, const void *src, int64_t n);
 
-/* What a transposition beyond the caches takes at a time: runs of the source, of so many bytes at most,
- * in a strip whose pitch is an odd number of cache lines. */
+/* What a transposition beyond the caches takes at a time: runs of the source, of so many bytes at
+ * most, in a strip whose pitch is an odd number of cache lines. */
 #define CPU_COPY_STRIP_RUN 512
 #define CPU_COPY_STRIP_COLS 256
 #define CPU_COPY_STRIP_BYTES (72 << 10)
@@ -53,7 +53,8 @@ typedef struct {
 CPU_ISA_DECLARE(extern const cpu_copy_loops, cpu_copy_table);
 
 /* ---- copy_tiles.c ---- */
-#define CPU_COPY_STREAM_BYTES (8 << 20) /* destinations from here on are written around the cache */
+#define CPU_COPY_STREAM_BYTES (8 << 20) /* destinations from here on are written around the cache \
+                                         */
 const cpu_copy_loops *cpu_copy_level(void);
 /* Copies a source of out's shape; src_stride NULL: one element for all. */
 void cpu_copy_strided(const ndp_view *out, int32_t src_dtype, const char *src,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Loops of fill and copy, built once per SIMD level: moves by element size, casts by pair of dtypes. */
+ * Loops of fill and copy, built once per SIMD level: moves by element size, casts by pair of
+ * dtypes. */
 #include <string.h>
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -19,7 +20,8 @@ typedef struct {
     uint64_t low, high;
 } __attribute__((may_alias, packed)) move_16;
 
-/* ---- registers: two lanes of 16 bytes with AVX2 (AVX-512 gains nothing in a copy), else one ---- */
+/* ---- registers: two lanes of 16 bytes with AVX2 (AVX-512 gains nothing in a copy), else one ----
+ */
 #if defined(__AVX2__)
 #define MOVE_LANES 2
 #define MOVE_ZIP_LOW_(bits, a, b) _mm256_unpacklo_epi##bits(a, b)
@@ -31,8 +33,14 @@ static inline move_vector move_load(const char *lane0, int64_t lane_step)
     __m128i high = _mm_loadu_si128((const __m128i *)(lane0 + lane_step));
     return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 }
-static inline void move_store(char *p, move_vector v) { _mm256_storeu_si256((__m256i *)p, v); }
-static inline void move_stream(char *p, move_vector v) { _mm256_stream_si256((__m256i *)p, v); }
+static inline void move_store(char *p, move_vector v)
+{
+    _mm256_storeu_si256((__m256i *)p, v);
+}
+static inline void move_stream(char *p, move_vector v)
+{
+    _mm256_stream_si256((__m256i *)p, v);
+}
 #elif defined(__SSE2__)
 #define MOVE_LANES 1
 #define MOVE_ZIP_LOW_(bits, a, b) _mm_unpacklo_epi##bits(a, b)
@@ -43,14 +51,22 @@ static inline move_vector move_load(const char *lane0, int64_t lane_step)
     (void)lane_step;
     return _mm_loadu_si128((const __m128i *)lane0);
 }
-static inline void move_store(char *p, move_vector v) { _mm_storeu_si128((__m128i *)p, v); }
-static inline void move_stream(char *p, move_vector v) { _mm_stream_si128((__m128i *)p, v); }
+static inline void move_store(char *p, move_vector v)
+{
+    _mm_storeu_si128((__m128i *)p, v);
+}
+static inline void move_stream(char *p, move_vector v)
+{
+    _mm_stream_si128((__m128i *)p, v);
+}
 #elif defined(__ARM_NEON) && defined(__aarch64__)
 #define MOVE_LANES 1
 #define MOVE_ZIP_LOW_(bits, a, b) \
-    vreinterpretq_u8_u##bits(vzip1q_u##bits(vreinterpretq_u##bits##_u8(a), vreinterpretq_u##bits##_u8(b)))
+    vreinterpretq_u8_u##bits(     \
+        vzip1q_u##bits(vreinterpretq_u##bits##_u8(a), vreinterpretq_u##bits##_u8(b)))
 #define MOVE_ZIP_HIGH_(bits, a, b) \
-    vreinterpretq_u8_u##bits(vzip2q_u##bits(vreinterpretq_u##bits##_u8(a), vreinterpretq_u##bits##_u8(b)))
+    vreinterpretq_u8_u##bits(      \
+        vzip2q_u##bits(vreinterpretq_u##bits##_u8(a), vreinterpretq_u##bits##_u8(b)))
 #define vreinterpretq_u8_u8(v) (v)
 typedef uint8x16_t move_vector;
 static inline move_vector move_load(const char *lane0, int64_t lane_step)
@@ -58,7 +74,10 @@ static inline move_vector move_load(const char *lane0, int64_t lane_step)
     (void)lane_step;
     return vld1q_u8((const uint8_t *)lane0);
 }
-static inline void move_store(char *p, move_vector v) { vst1q_u8((uint8_t *)p, v); }
+static inline void move_store(char *p, move_vector v)
+{
+    vst1q_u8((uint8_t *)p, v);
+}
 #endif
 #define MOVE_ZIP_LOW(bits, a, b) MOVE_ZIP_LOW_(bits, a, b)
 #define MOVE_ZIP_HIGH(bits, a, b) MOVE_ZIP_HIGH_(bits, a, b)
@@ -109,9 +128,7 @@ static void stream(char *dst, const char *src, int64_t nbytes)
     memcpy(dst, src, (size_t)nbytes);
 }
 
-static void fence(void)
-{
-}
+static void fence(void) {}
 #endif
 
 static void fill(char *dst, int64_t nbytes, const char *pattern, int nontemporal)
@@ -134,9 +151,9 @@ static void fill(char *dst, int64_t nbytes, const char *pattern, int nontemporal
     memcpy(dst + i, line, (size_t)(nbytes - i));
 }
 
-/* For transpositions beyond the caches: source runs come into a strip whose pitch no two runs share a
- * cache set with. Their own is often a power of two, and then a few of them evict each other. Runs are
- * fetched ahead, since no hardware follows that many streams. */
+/* For transpositions beyond the caches: source runs come into a strip whose pitch no two runs share
+ * a cache set with. Their own is often a power of two, and then a few of them evict each other.
+ * Runs are fetched ahead, since no hardware follows that many streams. */
 static inline void fill_strip(char *strip, int64_t pitch, const cpu_block *b, int64_t run)
 {
     int64_t ahead = run < CPU_COPY_STRIP_RUN ? 4 * CPU_COPY_STRIP_RUN / run : 4;
@@ -149,8 +166,8 @@ static inline void fill_strip(char *strip, int64_t pitch, const cpu_block *b, in
     }
 }
 
-/* Writes staged row k of a block out, and meanwhile fetches that share of the next block: reading and
- * writing memory by turns would leave one of the two idle. */
+/* Writes staged row k of a block out, and meanwhile fetches that share of the next block: reading
+ * and writing memory by turns would leave one of the two idle. */
 static inline void stream_row(const cpu_block *b, int64_t k, const char *staged, int64_t row_bytes,
                               int64_t run)
 {
@@ -236,9 +253,10 @@ const cpu_copy_loops CPU_ISA_FN(cpu_copy_table) = {
     .stream = stream,
     .fill = fill,
     .fence = fence,
-    .cast = {
+    .cast =
+        {
 #define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
     [id] = cast_from_##name,
 #include <ndock/dtype.def>
-    },
+        },
 };

@@ -4,22 +4,23 @@
 #include "copy.h"
 
 enum {
-    CHUNK_BYTES = 128 << 10,  /* bytes of destination that a thread takes at a time */
-    TILE_BYTES = 64 << 10,    /* a tile whose rows are runs on both sides */
-    SMALL_TILE = 8 << 10,     /* below this, choosing the next tile takes longer than copying it */
-    SRC_RUN = 8 << 10,        /* wanted length of runs, for the memory pages and the prefetcher */
+    CHUNK_BYTES = 128 << 10, /* bytes of destination that a thread takes at a time */
+    TILE_BYTES = 64 << 10,   /* a tile whose rows are runs on both sides */
+    SMALL_TILE = 8 << 10,    /* below this, choosing the next tile takes longer than copying it */
+    SRC_RUN = 8 << 10,       /* wanted length of runs, for the memory pages and the prefetcher */
     DST_RUN = 2 << 10,
-    TRANSPOSE_ROWS = 64,      /* bytes of a transposed tile along source and destination */
+    TRANSPOSE_ROWS = 64, /* bytes of a transposed tile along source and destination */
     TRANSPOSE_COLS = 1 << 10,
-    DIRECT_COLS = 64,         /* rows from here on are converted in place, shorter ones together */
-    BUFFER_BYTES = 16 << 10,  /* staging of a block within the first cache */
-    STREAM_RUN = 256,         /* shortest run for which that pays */
+    DIRECT_COLS = 64,        /* rows from here on are converted in place, shorter ones together */
+    BUFFER_BYTES = 16 << 10, /* staging of a block within the first cache */
+    STREAM_RUN = 256,        /* shortest run for which that pays */
 };
 
 /* A copy cut into tiles. Steps are in bytes. */
 typedef struct {
     int ndim, row, col; /* a block lies in the dimensions row and col; row is -1 in one dimension */
-    int n_outer, outer[NDP_MAX_NDIM]; /* further dimensions that extend within a tile, fastest first */
+    int n_outer,
+        outer[NDP_MAX_NDIM]; /* further dimensions that extend within a tile, fastest first */
     int transposed, streamed, src_size, dst_size;
     int64_t shape[NDP_MAX_NDIM], src_step[NDP_MAX_NDIM], dst_step[NDP_MAX_NDIM];
     int64_t tile[NDP_MAX_NDIM]; /* extent of a tile, 1 in most dimensions */
@@ -55,8 +56,8 @@ static int64_t magnitude(int64_t a)
 
 /* ---- the plan ---- */
 
-/* Takes the dimensions over in order of falling destination step, without those of extent 1. Returns
- * 0 when there is no element. */
+/* Takes the dimensions over in order of falling destination step, without those of extent 1.
+ * Returns 0 when there is no element. */
 static int plan_dimensions(copy_plan *p, const ndp_view *out, const int64_t *src_stride)
 {
     p->ndim = 0;
@@ -136,7 +137,8 @@ static void plan_extend_outer(copy_plan *p, int d, int64_t extent)
     p->outer[p->n_outer++] = d;
 }
 
-/* Blocks: col is the destination's fastest dimension, row the source's where that is another one. */
+/* Blocks: col is the destination's fastest dimension, row the source's where that is another one.
+ */
 static void plan_block(copy_plan *p)
 {
     p->col = p->ndim - 1;
@@ -192,8 +194,8 @@ static void plan_tiles(copy_plan *p)
     for (int d = 0; d < p->ndim; d++)
         p->tiles *= (p->shape[d] + p->tile[d] - 1) / p->tile[d];
     int dense_rows = p->row >= 0 && p->dst_step[p->row] == p->tile[p->col] * p->dst_size;
-    p->streamed = p->size * p->dst_size >= CPU_COPY_STREAM_BYTES && p->dst_step[p->col] == p->dst_size &&
-                  (dst_run >= STREAM_RUN || dense_rows);
+    p->streamed = p->size * p->dst_size >= CPU_COPY_STREAM_BYTES &&
+                  p->dst_step[p->col] == p->dst_size && (dst_run >= STREAM_RUN || dense_rows);
 }
 
 /* ---- running it ---- */
@@ -221,7 +223,8 @@ static int rows_dense(int64_t row, int64_t col, const cpu_block *b, int size)
     return col == size && (b->rows == 1 || row == b->cols * size);
 }
 
-/* A block that fits the staging buffers: gathered, converted, put in place; steps not needed drop out. */
+/* A block that fits the staging buffers: gathered, converted, put in place; steps not needed drop
+ * out. */
 static void run_staged(const copy_plan *p, const cpu_block *b)
 {
     _Alignas(64) char gathered[BUFFER_BYTES], converted[BUFFER_BYTES];
@@ -252,11 +255,13 @@ static void run_block(const copy_plan *p, const cpu_block *b)
         return;
     }
     int direct = b->src_col == p->src_size && b->dst_col == p->dst_size;
-    if (direct && (p->cast ? !p->streamed && b->cols >= DIRECT_COLS : b->cols * p->dst_size >= STREAM_RUN)) {
+    if (direct &&
+        (p->cast ? !p->streamed && b->cols >= DIRECT_COLS : b->cols * p->dst_size >= STREAM_RUN)) {
         for (int64_t r = 0; r < b->rows; r++) {
             char *dst = b->dst + r * b->dst_row;
             const char *src = b->src + r * b->src_row;
-            p->cast ? p->cast(dst, src, b->cols) : p->loops->stream(dst, src, b->cols * p->dst_size);
+            p->cast ? p->cast(dst, src, b->cols)
+                    : p->loops->stream(dst, src, b->cols * p->dst_size);
         }
         return;
     }
@@ -343,7 +348,7 @@ static void plan_kernels(copy_plan *p)
     int staged = p->cast || p->streamed;
     int tiles = p->transposed && p->src_step[p->row] == p->src_size;
     p->move = tiles && (staged || p->dst_step[p->col] == p->dst_size) ? p->loops->transpose[src]
-                                                                    : p->loops->rows[src];
+                                                                      : p->loops->rows[src];
     p->scatter = p->loops->rows[dst];
     p->whole = NULL;
     if (!staged)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * What the files of the CPU plug-in share. Everything here computes on host memory, in the caller's thread or the OpenMP team. */
+ * What the files of the CPU plug-in share. Everything here computes on host memory, in the caller's
+ * thread or the OpenMP team. */
 #ifndef NDOCK_CPU_H
 #define NDOCK_CPU_H
 #include <ndock/plugin.h>
@@ -47,14 +48,19 @@ static inline int64_t cpu_view_size(const ndp_view *v)
 void cpu_store_scalar(const ndp_scalar *s, void *element);
 
 /* ---- threads.c ---- */
-/* Threads a parallel region may use; 1 in a forked child and without OpenMP. NDOCK_NUM_THREADS, else OMP_NUM_THREADS, else processors allowed. */
+/* Threads a parallel region may use; 1 in a forked child and without OpenMP. NDOCK_NUM_THREADS,
+ * else OMP_NUM_THREADS, else processors allowed. */
 int cpu_threads(void);
-/* fn(ctx, begin, end) over [0, n) cut into chunks of grain (the last may be shorter). Where chunks begin depends on n and grain alone, never on the number of threads, so that what a chunk
- * computes has the same bits always. One chunk, or one thread: runs in the caller without waking anybody. Chunks run in any order. */
-void cpu_parallel(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end), void *ctx);
+/* fn(ctx, begin, end) over [0, n) cut into chunks of grain (the last may be shorter). Where chunks
+ * begin depends on n and grain alone, never on the number of threads, so that what a chunk computes
+ * has the same bits always. One chunk, or one thread: runs in the caller without waking anybody.
+ * Chunks run in any order. */
+void cpu_parallel(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
+                  void *ctx);
 
 /* ---- isa.c ---- */
-/* Code is built once per level from the same sources; the level is picked when the plug-in opens (NDOCK_CPU_ISA=baseline|avx2|avx512 lowers it). All levels give the same bits. */
+/* Code is built once per level from the same sources; the level is picked when the plug-in opens
+ * (NDOCK_CPU_ISA=baseline|avx2|avx512 lowers it). All levels give the same bits. */
 enum { CPU_ISA_BASELINE = 0, CPU_ISA_AVX2 = 1, CPU_ISA_AVX512 = 2, CPU_ISA_COUNT = 3 };
 int cpu_isa(void);
 const char *cpu_isa_name(void);
@@ -64,10 +70,17 @@ const char *cpu_isa_name(void);
 #ifdef CPU_ISA_SUFFIX
 #define CPU_ISA_FN(name) CPU_CAT(name, CPU_ISA_SUFFIX)
 #endif
-/* Declares a table or function of each level, and picks one: CPU_ISA_DECLARE(extern const cpu_x, cpu_x_table) then CPU_ISA_PICK(cpu_x_table). */
+/* Declares a table or function of each level, and picks one: CPU_ISA_DECLARE(extern const cpu_x,
+ * cpu_x_table) then CPU_ISA_PICK(cpu_x_table). */
 #ifdef ND_HAVE_X86_VARIANTS
-#define CPU_ISA_DECLARE(type, name) type name##_baseline; type name##_avx2; type name##_avx512
-#define CPU_ISA_PICK(name) (cpu_isa() == CPU_ISA_AVX512 ? &name##_avx512 : cpu_isa() == CPU_ISA_AVX2 ? &name##_avx2 : &name##_baseline)
+#define CPU_ISA_DECLARE(type, name) \
+    type name##_baseline;           \
+    type name##_avx2;               \
+    type name##_avx512
+#define CPU_ISA_PICK(name)                        \
+    (cpu_isa() == CPU_ISA_AVX512 ? &name##_avx512 \
+     : cpu_isa() == CPU_ISA_AVX2 ? &name##_avx2   \
+                                 : &name##_baseline)
 #else
 #define CPU_ISA_DECLARE(type, name) type name##_baseline
 #define CPU_ISA_PICK(name) (&name##_baseline)
@@ -97,7 +110,8 @@ uint64_t cpu_domain_dtypes(int32_t op);
 int32_t cpu_op_class(int32_t op);
 const char *cpu_op_name(int32_t op);
 
-/* ---- matmul.c: which BLAS serves, for info ("libopenblas.so.0", "own kernels"); opens it if that was not done yet. */
+/* ---- matmul.c: which BLAS serves, for info ("libopenblas.so.0", "own kernels"); opens it if that
+ * was not done yet. */
 const char *cpu_blas_name(void);
 
 /* ---- memory.c ---- */

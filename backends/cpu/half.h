@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * f16 and bf16: stored as 16 bits, computed as float. Conversions round to nearest even, keep NaN a (quiet) NaN, and give the same bits as F16C hardware. Branch-light, so that loops over
- * them vectorise; with F16C the compiler's own instructions are used. */
+ * f16 and bf16: stored as 16 bits, computed as float. Conversions round to nearest even, keep NaN a
+ * (quiet) NaN, and give the same bits as F16C hardware. Branch-light, so that loops over them
+ * vectorise; with F16C the compiler's own instructions are used. */
 #ifndef NDOCK_CPU_HALF_H
 #define NDOCK_CPU_HALF_H
 #include <stdint.h>
@@ -31,22 +32,27 @@ static inline uint16_t cpu_bf16_from_f32(float f)
     return (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
 }
 
-/* In plain operations, which also vectorise where there is no F16C or the compiler keeps to one element of it. */
+/* In plain operations, which also vectorise where there is no F16C or the compiler keeps to one
+ * element of it. */
 static inline float cpu_f16_to_f32_plain(uint16_t h)
 {
     uint32_t sign = (uint32_t)(h & 0x8000u) << 16, rest = (uint32_t)(h & 0x7fffu) << 13;
     uint32_t special = (rest & 0x0f800000u) == 0x0f800000u ? 0x70000000u : 0;
-    /* The exponent is rebiased by 112 through a multiplication, which also normalises subnormals. Infinity and NaN get the largest exponent, NaN its quiet bit. */
+    /* The exponent is rebiased by 112 through a multiplication, which also normalises subnormals.
+     * Infinity and NaN get the largest exponent, NaN its quiet bit. */
     float scaled = cpu_f32_of_bits(rest) * 0x1p112f;
-    uint32_t magnitude = special ? (rest | special | ((rest & 0x7fffffu) ? 0x400000u : 0)) : cpu_bits_of_f32(scaled);
+    uint32_t magnitude =
+        special ? (rest | special | ((rest & 0x7fffffu) ? 0x400000u : 0)) : cpu_bits_of_f32(scaled);
     return cpu_f32_of_bits(sign | magnitude);
 }
 static inline uint16_t cpu_f16_from_f32_plain(float f)
 {
     uint32_t u = cpu_bits_of_f32(f), sign = (u >> 16) & 0x8000u, a = u & 0x7fffffffu;
-    /* Normal results: rebias and round to nearest even by an integer addition that may carry into the exponent. */
+    /* Normal results: rebias and round to nearest even by an integer addition that may carry into
+     * the exponent. */
     uint32_t normal = (a - 0x38000000u + 0xfffu + ((a >> 13) & 1)) >> 13;
-    /* Subnormal results: adding 0.5 aligns the value so that the unit in the last place is 2^-24; the addition rounds. */
+    /* Subnormal results: adding 0.5 aligns the value so that the unit in the last place is 2^-24;
+     * the addition rounds. */
     uint32_t subnormal = cpu_bits_of_f32(cpu_f32_of_bits(a) + 0.5f) - 0x3f000000u;
     uint32_t nan = 0x7e00u | ((a >> 13) & 0x3ffu);
     uint32_t r = a < 0x38800000u ? subnormal : normal;
@@ -57,10 +63,22 @@ static inline uint16_t cpu_f16_from_f32_plain(float f)
 
 #if defined(__F16C__)
 #include <immintrin.h>
-static inline float cpu_f16_to_f32(uint16_t h) { return _cvtsh_ss(h); }
-static inline uint16_t cpu_f16_from_f32(float f) { return (uint16_t)_cvtss_sh(f, _MM_FROUND_TO_NEAREST_INT); }
+static inline float cpu_f16_to_f32(uint16_t h)
+{
+    return _cvtsh_ss(h);
+}
+static inline uint16_t cpu_f16_from_f32(float f)
+{
+    return (uint16_t)_cvtss_sh(f, _MM_FROUND_TO_NEAREST_INT);
+}
 #else
-static inline float cpu_f16_to_f32(uint16_t h) { return cpu_f16_to_f32_plain(h); }
-static inline uint16_t cpu_f16_from_f32(float f) { return cpu_f16_from_f32_plain(f); }
+static inline float cpu_f16_to_f32(uint16_t h)
+{
+    return cpu_f16_to_f32_plain(h);
+}
+static inline uint16_t cpu_f16_from_f32(float f)
+{
+    return cpu_f16_from_f32_plain(f);
+}
 #endif
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Ramps: start + i*step, exact modulo 2^width for integers, in f64 and rounded once for the rest. */
+ * Ramps: start + i*step, exact modulo 2^width for integers, in f64 and rounded once for the rest.
+ */
 #include <stdio.h>
 #include "copy.h"
 
@@ -69,7 +70,8 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     return NDP_OK;
 }
 
-static const ndp_kernel iota_kernel = {.size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .run = run};
+static const ndp_kernel iota_kernel = {
+    .size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .run = run};
 
 static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Which SIMD level runs. __builtin_cpu_supports also asks whether the operating system saves the registers. */
+ * Which SIMD level runs. __builtin_cpu_supports also asks whether the operating system saves the
+ * registers. */
 #include <pthread.h>
 #include <string.h>
 #include "cpu.h"
@@ -12,9 +13,11 @@ static int isa_supported(void)
 {
 #ifdef ND_HAVE_X86_VARIANTS
     __builtin_cpu_init();
-    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2")))
+    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+          __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2")))
         return CPU_ISA_BASELINE;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         return CPU_ISA_AVX512;
     return CPU_ISA_AVX2;
 #else
@@ -26,7 +29,8 @@ static void isa_init(void)
 {
     const char *wanted = NULL;
     isa_level = isa_supported();
-    cpu_host->param(cpu_host->ctx, "ISA", NDP_PARAM_TEXT, "highest SIMD level used: baseline, avx2 or avx512", &wanted);
+    cpu_host->param(cpu_host->ctx, "ISA", NDP_PARAM_TEXT,
+                    "highest SIMD level used: baseline, avx2 or avx512", &wanted);
     for (int level = 0; wanted && level < isa_level; level++)
         if (strcmp(wanted, isa_names[level]) == 0)
             isa_level = level;

@@ -115,8 +115,8 @@ static void MM_FN(sweep)(int64_t m, int64_t n, int64_t kc, const void *a_, const
         int64_t j = MM_FN(sweep_one)(n, MM_DEEPER, a + k, b + k * ldb, ldb, c, first && k == 0);
         for (int d = 0; j < n && d < MM_DEEPER; d++)
             MM_FN(sweep_rows)
-            (1, n - j, 1, a + k + d, b + (k + d) * ldb + j, ldb, (MM_T *)c + j, ldc,
-             first && k + d == 0);
+        (1, n - j, 1, a + k + d, b + (k + d) * ldb + j, ldb, (MM_T *)c + j, ldc,
+         first && k + d == 0);
     }
     for (; k + MM_DEEP <= kc; k += MM_DEEP)
         MM_FN(sweep_rows)(m, n, MM_DEEP, a + k * m, b + k * ldb, ldb, c, ldc, first && k == 0);
@@ -205,17 +205,17 @@ static void MM_FN(dot)(int64_t m, int64_t n, int64_t kc, const void *a_, const v
         for (; i + 2 <= m; i += 2)
             for (int h = 0; h < 4; h += 2)
                 MM_FN(dot_block)
-                (2, 2, whole, a + i * kc, kc, bj + h * ldb, ldb,
-                 sums + (j + h) * step + i * MM_DOT_LANES, step, first);
+        (2, 2, whole, a + i * kc, kc, bj + h * ldb, ldb, sums + (j + h) * step + i * MM_DOT_LANES,
+         step, first);
         if (i < m)
             MM_FN(dot_block)
-            (1, 4, whole, a + i * kc, kc, bj, ldb, sums + j * step + i * MM_DOT_LANES, step, first);
+        (1, 4, whole, a + i * kc, kc, bj, ldb, sums + j * step + i * MM_DOT_LANES, step, first);
     }
     for (; j < n; j++)
         for (int64_t i = 0; i < m; i++)
             MM_FN(dot_block)
-            (1, 1, whole, a + i * kc, kc, b + j * ldb, ldb, sums + j * step + i * MM_DOT_LANES,
-             step, first);
+    (1, 1, whole, a + i * kc, kc, b + j * ldb, ldb, sums + j * step + i * MM_DOT_LANES, step,
+     first);
     if (whole < kc)
         MM_FN(dot_rest)(m, n, kc - whole, a + whole, kc, b + whole, ldb, sums);
     for (int64_t i = 0; c && i < m; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Host memory for arrays: aligned to cache lines, in huge pages where a block is large, since faulting in small pages costs more than most operations do. Caching is the core's affair. */
+ * Host memory for arrays: aligned to cache lines, in huge pages where a block is large, since
+ * faulting in small pages costs more than most operations do. Caching is the core's affair. */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include "cpu.h"
@@ -16,7 +17,8 @@ int32_t cpu_alloc(ndp_dev *dev, uint64_t nbytes, ndp_mem **out)
     ndp_mem *mem = malloc(sizeof *mem);
     if (nbytes > SIZE_MAX - align || !mem || posix_memalign(&base, align, (size_t)nbytes) != 0) {
         free(mem);
-        return cpu_error(NDP_ERR_MEMORY, "no %llu bytes of host memory", (unsigned long long)nbytes);
+        return cpu_error(NDP_ERR_MEMORY, "no %llu bytes of host memory",
+                         (unsigned long long)nbytes);
     }
 #ifdef MADV_HUGEPAGE
     if (align == CPU_HUGE)
@@ -75,7 +77,8 @@ static int32_t map_unmap(ndp_dev *dev, ndp_mem *mem)
 
 static int32_t map_pin(ndp_dev *dev, uint64_t nbytes, ndp_mem **out, void **host)
 {
-    int32_t status = cpu_alloc(dev, nbytes, out); /* host memory needs no pinning for a host device */
+    int32_t status =
+        cpu_alloc(dev, nbytes, out); /* host memory needs no pinning for a host device */
     *host = status == NDP_OK ? (*out)->base : NULL;
     return status;
 }

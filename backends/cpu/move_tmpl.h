@@ -31,8 +31,8 @@ static inline void MOVE_FN(move_row)(char *restrict dst, int64_t dst_step, const
 static void MOVE_FN(move_rows)(const cpu_block *b)
 {
     for (int64_t r = 0; b->cols > 0 && r < b->rows; r++)
-        MOVE_FN(move_row)(b->dst + r * b->dst_row, b->dst_col, b->src + r * b->src_row, b->src_col,
-                          b->cols);
+        MOVE_FN(move_row)
+        (b->dst + r * b->dst_row, b->dst_col, b->src + r * b->src_row, b->src_col, b->cols);
 }
 
 /* The part [row, rows) x [col, cols) of a transposition, element by element. */
@@ -46,9 +46,9 @@ static void MOVE_FN(transpose_rest)(const cpu_block *b, int64_t row, int64_t row
 }
 
 #if defined(MOVE_BITS) && defined(MOVE_LANES)
-/* One lane of 16 bytes holds MOVE_TILE elements. A register takes the same lane of MOVE_LANES source
- * runs, MOVE_TILE apart, so that after log2(MOVE_TILE) rounds of interleaving within lanes each
- * register is MOVE_LANES*MOVE_TILE neighbours of one destination row. */
+/* One lane of 16 bytes holds MOVE_TILE elements. A register takes the same lane of MOVE_LANES
+ * source runs, MOVE_TILE apart, so that after log2(MOVE_TILE) rounds of interleaving within lanes
+ * each register is MOVE_LANES*MOVE_TILE neighbours of one destination row. */
 #define MOVE_TILE (16 / MOVE_SIZE)
 static inline void MOVE_FN(transpose_tile)(char *dst, int64_t dst_row, const char *src,
                                            int64_t src_col)
@@ -73,8 +73,9 @@ static void MOVE_FN(transpose)(const cpu_block *b)
     int64_t rows = b->rows - b->rows % MOVE_TILE, cols = b->cols - b->cols % wide;
     for (int64_t c = 0; c < cols; c += wide)
         for (int64_t r = 0; r < rows; r += MOVE_TILE)
-            MOVE_FN(transpose_tile)(b->dst + r * b->dst_row + c * MOVE_SIZE, b->dst_row,
-                                    b->src + r * MOVE_SIZE + c * b->src_col, b->src_col);
+            MOVE_FN(transpose_tile)
+            (b->dst + r * b->dst_row + c * MOVE_SIZE, b->dst_row,
+             b->src + r * MOVE_SIZE + c * b->src_col, b->src_col);
     MOVE_FN(transpose_rest)(b, 0, rows, cols, b->cols);
     MOVE_FN(transpose_rest)(b, rows, b->rows, 0, b->cols);
 }
@@ -86,7 +87,8 @@ static void MOVE_FN(transpose)(const cpu_block *b)
 }
 #endif
 
-/* Transposes a source that is one stream of short runs, fetched ahead, and writes the result out. */
+/* Transposes a source that is one stream of short runs, fetched ahead, and writes the result out.
+ */
 static void MOVE_FN(stream_dense)(const cpu_block *b, char *staged)
 {
     enum { SLAB = 16 };

@@ -31,9 +31,9 @@ typedef struct {
     double eps;
 } plan;
 
-/* What a row's statistics make of its elements: (x - mean - error)*factor, or for the softmax family
- * the maximum, the sum of exponentials below 1, and how many are 1: with the ones apart, log1p loses
- * nothing where one element outweighs the rest. */
+/* What a row's statistics make of its elements: (x - mean - error)*factor, or for the softmax
+ * family the maximum, the sum of exponentials below 1, and how many are 1: with the ones apart,
+ * log1p loses nothing where one element outweighs the rest. */
 typedef struct {
     double max, sum, ones, mean, error, factor;
 } statistics;
@@ -41,10 +41,14 @@ typedef struct {
 static int dtype_index(int32_t dtype)
 {
     switch (dtype) {
-    case NDP_F16: return CPU_NORM_F16;
-    case NDP_BF16: return CPU_NORM_BF16;
-    case NDP_F32: return CPU_NORM_F32;
-    default: return CPU_NORM_F64;
+    case NDP_F16:
+        return CPU_NORM_F16;
+    case NDP_BF16:
+        return CPU_NORM_BF16;
+    case NDP_F32:
+        return CPU_NORM_F32;
+    default:
+        return CPU_NORM_F64;
     }
 }
 

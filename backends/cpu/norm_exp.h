@@ -26,9 +26,10 @@ static inline double cpu_exp_negative(double d)
     double r = d - n * 0x1.62e42fee00000p-1;
     double low = n * 0x1.a39ef35793c76p-33;
     double s = r - low, error = (r - s) - low, s2 = s * s, s4 = s2 * s2;
-    double tail = (1 / 24. + s * (1 / 120.)) + s2 * (1 / 720. + s * (1 / 5040.)) +
-                  s4 * ((1 / 40320. + s * (1 / 362880.)) + s2 * (1 / 3628800. + s * (1 / 39916800.)) +
-                        s4 * (1 / 479001600. + s * (1 / 6227020800.)));
+    double tail =
+        (1 / 24. + s * (1 / 120.)) + s2 * (1 / 720. + s * (1 / 5040.)) +
+        s4 * ((1 / 40320. + s * (1 / 362880.)) + s2 * (1 / 3628800. + s * (1 / 39916800.)) +
+              s4 * (1 / 479001600. + s * (1 / 6227020800.)));
     double p = 1 + (s + (error + s2 * (1 / 2. + (s * (1 / 6.) + s2 * tail))));
     double half = n * 0.5 + magic, rest = (n - (half - magic)) + magic;
     return p * cpu_exp2_of_magic(half) * cpu_exp2_of_magic(rest);

@@ -7,7 +7,9 @@
 #include "reduce.h"
 #include "vmath.h"
 
-enum { LANES = 32 }; /* of a reduction along a row; those past a short row hold what changes nothing */
+enum {
+    LANES = 32
+}; /* of a reduction along a row; those past a short row hold what changes nothing */
 #if defined(__GNUC__) && !defined(__clang__)
 #define ELEMENTWISE _Pragma("GCC ivdep") /* operands are the same array or do not overlap */
 #else
@@ -39,8 +41,12 @@ enum { LANES = 32 }; /* of a reduction along a row; those past a short row hold 
 #define LOAD_EXPR (double)cpu_f16_to_f32(x)
 #include "load_tmpl.h"
 
-/* Which of two NaN an instruction passes on depends on the order of its operands: there is but one. */
-static inline double one_nan(double v) { return v != v ? (double)NAN : v; }
+/* Which of two NaN an instruction passes on depends on the order of its operands: there is but one.
+ */
+static inline double one_nan(double v)
+{
+    return v != v ? (double)NAN : v;
+}
 
 static void store_f64(char *dst, int64_t stride_bytes, const double *src, int64_t n)
 {
@@ -133,7 +139,10 @@ static inline void apart(double *restrict sum, double *restrict error, double *r
 }
 
 /* A sum with what it lost to rounding, which means nothing beside an infinity. */
-static inline double whole(double sum, double error) { return sum - sum == 0 ? sum + error : sum; }
+static inline double whole(double sum, double error)
+{
+    return sum - sum == 0 ? sum + error : sum;
+}
 
 static double row_sum_but_ones(const double *x, int64_t n, double *ones)
 {

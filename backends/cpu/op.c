@@ -21,17 +21,21 @@ static const struct {
 #define CPU_DOMAIN_BIUF (CPU_DOMAIN_IUF | CPU_KIND_BOOL)
 #define CPU_DOMAIN_IUFC (CPU_DOMAIN_IUF | CPU_KIND_COMPLEX)
 #define CPU_DOMAIN_BIUFC (CPU_DOMAIN_BIUF | CPU_KIND_COMPLEX)
-#define ND_OP(name, CLASS, DOMAIN, RESULT, ulp, doc) [NDP_OP_##name] = {#name, NDP_CLASS_##CLASS, CPU_DOMAIN_##DOMAIN},
+#define ND_OP(name, CLASS, DOMAIN, RESULT, ulp, doc) \
+    [NDP_OP_##name] = {#name, NDP_CLASS_##CLASS, CPU_DOMAIN_##DOMAIN},
 #include <ndock/op.def>
 };
 
 static const cpu_class *const classes[NDP_CLASS_END] = {
-    [NDP_CLASS_UNARY] = &cpu_elementwise, [NDP_CLASS_BINARY] = &cpu_elementwise, [NDP_CLASS_TERNARY] = &cpu_elementwise,
-    [NDP_CLASS_FILL] = &cpu_copy,         [NDP_CLASS_COPY] = &cpu_copy,          [NDP_CLASS_IOTA] = &cpu_iota,
-    [NDP_CLASS_REDUCE] = &cpu_reduce,     [NDP_CLASS_ARGREDUCE] = &cpu_reduce,   [NDP_CLASS_SCAN] = &cpu_scan,
-    [NDP_CLASS_NORM] = &cpu_norm,         [NDP_CLASS_MATMUL] = &cpu_matmul,      [NDP_CLASS_TAKE] = &cpu_index,
-    [NDP_CLASS_GATHER] = &cpu_index,      [NDP_CLASS_SCATTER] = &cpu_index,      [NDP_CLASS_COMPRESS] = &cpu_index,
-    [NDP_CLASS_NONZERO] = &cpu_index,     [NDP_CLASS_SORT] = &cpu_sort,          [NDP_CLASS_SEARCH] = &cpu_sort,
+    [NDP_CLASS_UNARY] = &cpu_elementwise,   [NDP_CLASS_BINARY] = &cpu_elementwise,
+    [NDP_CLASS_TERNARY] = &cpu_elementwise, [NDP_CLASS_FILL] = &cpu_copy,
+    [NDP_CLASS_COPY] = &cpu_copy,           [NDP_CLASS_IOTA] = &cpu_iota,
+    [NDP_CLASS_REDUCE] = &cpu_reduce,       [NDP_CLASS_ARGREDUCE] = &cpu_reduce,
+    [NDP_CLASS_SCAN] = &cpu_scan,           [NDP_CLASS_NORM] = &cpu_norm,
+    [NDP_CLASS_MATMUL] = &cpu_matmul,       [NDP_CLASS_TAKE] = &cpu_index,
+    [NDP_CLASS_GATHER] = &cpu_index,        [NDP_CLASS_SCATTER] = &cpu_index,
+    [NDP_CLASS_COMPRESS] = &cpu_index,      [NDP_CLASS_NONZERO] = &cpu_index,
+    [NDP_CLASS_SORT] = &cpu_sort,           [NDP_CLASS_SEARCH] = &cpu_sort,
     [NDP_CLASS_RANDOM] = &cpu_random,
 };
 
@@ -69,7 +73,8 @@ static uint64_t op_dtypes(ndp_dev *dev, int32_t op)
     return known(op) ? classes[ops[op].op_class]->dtypes(op) : 0;
 }
 
-static int32_t op_find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
+static int32_t op_find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why,
+                       size_t n)
 {
     (void)dev;
     *out = NULL;

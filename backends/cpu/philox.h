@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The Philox 4x32-10 counter-based generator. Source: Salmon, Moraes, Dror and Shaw, Parallel random
- * numbers: as easy as 1, 2, 3, SC11. */
+ * The Philox 4x32-10 counter-based generator. Source: Salmon, Moraes, Dror and Shaw, Parallel
+ * random numbers: as easy as 1, 2, 3, SC11. */
 #ifndef NDOCK_CPU_PHILOX_H
 #define NDOCK_CPU_PHILOX_H
 #include <stdint.h>
@@ -20,8 +20,8 @@ static inline void philox_round(uint32_t x[4][PHILOX_LANES], uint32_t key0, uint
     }
 }
 
-/* The blocks of the 128-bit counters from counter + first on (carry included), PHILOX_LANES of them, four
- * words each, in order. */
+/* The blocks of the 128-bit counters from counter + first on (carry included), PHILOX_LANES of
+ * them, four words each, in order. */
 static inline void philox_blocks(uint64_t key, const uint64_t counter[2], uint64_t first,
                                  uint32_t out[4 * PHILOX_LANES])
 {
@@ -36,7 +36,8 @@ static inline void philox_blocks(uint64_t key, const uint64_t counter[2], uint64
     }
     for (int round = 0; round < 10; round++) {
         philox_round(x, key0, key1);
-        key0 += UINT32_C(0x9E3779B9); /* the golden ratio, and sqrt(3) - 1: Weyl sequences of keys */
+        key0 +=
+            UINT32_C(0x9E3779B9); /* the golden ratio, and sqrt(3) - 1: Weyl sequences of keys */
         key1 += UINT32_C(0xBB67AE85);
     }
     for (int j = 0; j < PHILOX_LANES; j++)

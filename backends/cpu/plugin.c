@@ -64,7 +64,8 @@ static void dev_close(ndp_dev *dev)
     (void)dev;
 }
 
-static int32_t write_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, const void *src, uint64_t n)
+static int32_t write_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset,
+                           const void *src, uint64_t n)
 {
     (void)dev;
     (void)s;
@@ -72,7 +73,8 @@ static int32_t write_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t o
     return NDP_OK;
 }
 
-static int32_t read_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, void *dst, uint64_t n)
+static int32_t read_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, void *dst,
+                          uint64_t n)
 {
     (void)dev;
     (void)s;
@@ -80,7 +82,8 @@ static int32_t read_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t of
     return NDP_OK;
 }
 
-static int32_t copy_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *dst, uint64_t dst_offset, ndp_mem *src, uint64_t src_offset, uint64_t n)
+static int32_t copy_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *dst, uint64_t dst_offset,
+                          ndp_mem *src, uint64_t src_offset, uint64_t n)
 {
     (void)dev;
     (void)s;
@@ -95,18 +98,26 @@ static int32_t sync_nothing(ndp_dev *dev, ndp_stream *s)
     return NDP_OK; /* every call is complete when it returns */
 }
 
-static void shutdown_nothing(void)
-{
-}
+static void shutdown_nothing(void) {}
 
 static int32_t info_item(ndp_dev *dev, uint32_t i, char *key, char *value, size_t n)
 {
     (void)dev;
     switch (i) {
-    case 0: snprintf(key, n, "simd"); snprintf(value, n, "%s", cpu_isa_name()); return NDP_OK;
-    case 1: snprintf(key, n, "threads"); snprintf(value, n, "%d", cpu_threads()); return NDP_OK;
-    case 2: snprintf(key, n, "blas"); snprintf(value, n, "%s", cpu_blas_name()); return NDP_OK;
-    default: return NDP_ERR_INDEX;
+    case 0:
+        snprintf(key, n, "simd");
+        snprintf(value, n, "%s", cpu_isa_name());
+        return NDP_OK;
+    case 1:
+        snprintf(key, n, "threads");
+        snprintf(value, n, "%d", cpu_threads());
+        return NDP_OK;
+    case 2:
+        snprintf(key, n, "blas");
+        snprintf(value, n, "%s", cpu_blas_name());
+        return NDP_OK;
+    default:
+        return NDP_ERR_INDEX;
     }
 }
 

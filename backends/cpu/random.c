@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Random numbers from Philox by explicit key and counter; plugin.h, ndp_random, has the formulas. Each
- * element depends on its position alone, so any cut into threads gives the same bits. */
+ * Random numbers from Philox by explicit key and counter; plugin.h, ndp_random, has the formulas.
+ * Each element depends on its position alone, so any cut into threads gives the same bits. */
 #include <stdio.h>
 #include "copy.h"
 #include "half.h"
@@ -56,7 +56,8 @@ static void run_batches(void *ctx, int64_t begin, int64_t end)
             cpu_copy_cast(job->dtype, job->out->dtype, halves, values, n);
             limit_half(job, (uint16_t *)(void *)halves, n);
         }
-        cpu_copy_put(job->out, i, n, limits ? job->out->dtype : job->dtype, limits ? halves : values);
+        cpu_copy_put(job->out, i, n, limits ? job->out->dtype : job->dtype,
+                     limits ? halves : values);
     }
 }
 

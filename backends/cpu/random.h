@@ -14,7 +14,8 @@ typedef struct {
     /* The batch of blocks at counter + first. */
     void (*words)(uint64_t key, const uint64_t counter[2], uint64_t first,
                   uint32_t out[CPU_RANDOM_WORDS]);
-    cpu_random_fn *uniform_f32, *uniform_f64, *normal_f32, *normal_f64, *integers_u32, *integers_u64;
+    cpu_random_fn *uniform_f32, *uniform_f64, *normal_f32, *normal_f64, *integers_u32,
+        *integers_u64;
 } cpu_random_loops;
 
 CPU_ISA_DECLARE(extern const cpu_random_loops, cpu_random_table);

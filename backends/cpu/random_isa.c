@@ -36,12 +36,14 @@ static void uniform_f64(const ndp_random *p, const uint32_t *words, void *values
  * The f32 path computes in f64 with polynomials of its own, of basic operations only, and rounds z
  * once: fast, within one unit in the last place, and the same bits wherever f64 is IEEE 754's. */
 
-/* log of x in (0, 1]: x = m * 2^e with m in [sqrt(1/2), sqrt(2)), and log m = 2 atanh((m-1)/(m+1)). */
+/* log of x in (0, 1]: x = m * 2^e with m in [sqrt(1/2), sqrt(2)), and log m = 2 atanh((m-1)/(m+1)).
+ */
 static inline double log_poly(double x)
 {
     uint64_t u;
     memcpy(&u, &x, 8);
-    int64_t biased = (int64_t)(u + 0x00095f619980c433) >> 52; /* carries from the mantissa of sqrt(2) */
+    int64_t biased =
+        (int64_t)(u + 0x00095f619980c433) >> 52; /* carries from the mantissa of sqrt(2) */
     u -= (uint64_t)(biased - 1023) << 52;
     double m, e = (double)(int32_t)(biased - 1023);
     memcpy(&m, &u, 8);

@@ -107,8 +107,8 @@ static void plan_mode(plan *p)
     p->wide = results > 1 && !arg ? rows_in_one(p) : 1;
     if (n < 4 * p->wide)
         p->wide = 1;
-    p->sweep = results > 1 && (p->wide > 1 || n < SHORT ||
-                               (densest > cpu_axes_inner(&p->kept, 0) && !narrow));
+    p->sweep = results > 1 &&
+               (p->wide > 1 || n < SHORT || (densest > cpu_axes_inner(&p->kept, 0) && !narrow));
     if (!arg)
         return;
     /* A sweep keeps positions in order, so that the first of equal elements is met first. */
@@ -149,7 +149,8 @@ static void plan_sweep(plan *p)
     int64_t width = p->tile < most_wide ? p->tile : most_wide;
     int64_t wanted = ceil_div(64, p->tiles), most = n * width / CHUNK;
     p->chunks = most < 2 || wanted < 2 ? 1 : most < wanted ? most : wanted;
-    p->chunk = p->chunks == 1 ? n : ceil_div(ceil_div(n, p->chunks), CPU_SWEEP_ROWS) * CPU_SWEEP_ROWS;
+    p->chunk =
+        p->chunks == 1 ? n : ceil_div(ceil_div(n, p->chunks), CPU_SWEEP_ROWS) * CPU_SWEEP_ROWS;
     p->chunks = p->chunk ? ceil_div(n, p->chunk) : 1;
 }
 

@@ -43,8 +43,17 @@ typedef struct {
 /* Strided elements to dense ones, converted to what the loops take. */
 typedef void (*cpu_load)(void *dst, const char *src, int64_t stride_bytes, int64_t n);
 
-enum { CPU_FINISH_INT = 1, CPU_FINISH_FLOAT, CPU_FINISH_PRODUCT, CPU_FINISH_MEAN, CPU_FINISH_VAR, CPU_FINISH_STD,
-       CPU_FINISH_VALUE, CPU_FINISH_LOGSUMEXP, CPU_FINISH_POSITION };
+enum {
+    CPU_FINISH_INT = 1,
+    CPU_FINISH_FLOAT,
+    CPU_FINISH_PRODUCT,
+    CPU_FINISH_MEAN,
+    CPU_FINISH_VAR,
+    CPU_FINISH_STD,
+    CPU_FINISH_VALUE,
+    CPU_FINISH_LOGSUMEXP,
+    CPU_FINISH_POSITION
+};
 
 typedef struct {
     const cpu_reducer *reducer; /* NULL: the op is not defined for the dtype */
@@ -54,7 +63,7 @@ typedef struct {
     uint8_t comps;
     uint8_t bytes;  /* of a real, after the load */
     uint8_t finish; /* CPU_FINISH_* */
-    uint8_t stop;   /* any: 1 + 1, all: 1 + 0: no further element changes a first byte of stop - 1 */
+    uint8_t stop; /* any: 1 + 1, all: 1 + 0: no further element changes a first byte of stop - 1 */
 } cpu_reduce_cell;
 
 #define CPU_REDUCE_OPS (NDP_OP_argmax - NDP_OP_sum + 1)

@@ -75,7 +75,8 @@ static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
 
 /* The largest keys of a block of columns; only where they beat the states are rows looked at. Rows
  * come in order of position, so a later one wins by a larger key alone. */
-static inline void FN(block)(const cpu_fold *f, const void *const *rows, int nrows, int64_t j, int n)
+static inline void FN(block)(const cpu_fold *f, const void *const *rows, int nrows, int64_t j,
+                             int n)
 {
     KEY most[CPU_LANES], *best = (KEY *)f->state + j, improved = 0;
     int64_t *at = (int64_t *)f->state + f->cap + j;

@@ -6,10 +6,18 @@
 static void store_int(int32_t dtype, char *out, uint64_t v)
 {
     switch (cpu_dtype_size(dtype)) {
-    case 1: *(uint8_t *)out = (uint8_t)(dtype == NDP_BOOL ? v != 0 : v); break;
-    case 2: *(uint16_t *)out = (uint16_t)v; break;
-    case 4: *(uint32_t *)out = (uint32_t)v; break;
-    default: *(uint64_t *)out = v; break;
+    case 1:
+        *(uint8_t *)out = (uint8_t)(dtype == NDP_BOOL ? v != 0 : v);
+        break;
+    case 2:
+        *(uint16_t *)out = (uint16_t)v;
+        break;
+    case 4:
+        *(uint32_t *)out = (uint32_t)v;
+        break;
+    default:
+        *(uint64_t *)out = v;
+        break;
     }
 }
 
@@ -19,11 +27,19 @@ static void store_real(int32_t dtype, char *out, double v)
 {
     v = v != v ? NAN : v;
     switch (dtype) {
-    case NDP_F16: *(uint16_t *)out = cpu_f16_from_f32(cpu_f32_round_odd(v)); break;
-    case NDP_BF16: *(uint16_t *)out = cpu_bf16_from_f32(cpu_f32_round_odd(v)); break;
+    case NDP_F16:
+        *(uint16_t *)out = cpu_f16_from_f32(cpu_f32_round_odd(v));
+        break;
+    case NDP_BF16:
+        *(uint16_t *)out = cpu_bf16_from_f32(cpu_f32_round_odd(v));
+        break;
     case NDP_F32:
-    case NDP_C64: *(float *)out = (float)v; break;
-    default: *(double *)out = v; break;
+    case NDP_C64:
+        *(float *)out = (float)v;
+        break;
+    default:
+        *(double *)out = v;
+        break;
     }
 }
 
@@ -35,10 +51,18 @@ static void store_value(int32_t dtype, char *out, const void *state, int64_t i)
         return;
     }
     switch (cpu_dtype_size(dtype)) {
-    case 1: store_int(dtype, out, ((const uint8_t *)state)[i]); break; /* all of nothing is 255 */
-    case 2: *(uint16_t *)out = ((const uint16_t *)state)[i]; break;
-    case 4: *(uint32_t *)out = ((const uint32_t *)state)[i]; break;
-    default: *(uint64_t *)out = ((const uint64_t *)state)[i]; break;
+    case 1:
+        store_int(dtype, out, ((const uint8_t *)state)[i]);
+        break; /* all of nothing is 255 */
+    case 2:
+        *(uint16_t *)out = ((const uint16_t *)state)[i];
+        break;
+    case 4:
+        *(uint32_t *)out = ((const uint32_t *)state)[i];
+        break;
+    default:
+        *(uint64_t *)out = ((const uint64_t *)state)[i];
+        break;
     }
 }
 
@@ -85,15 +109,29 @@ void cpu_reduce_finish(const cpu_finish *o, const void *state, int64_t cap, int6
     for (int64_t i = 0; i < n; i++, out += stride_bytes) {
         const double *s = (const double *)state + i * o->comps;
         switch (o->finish) {
-        case CPU_FINISH_INT: store_int(o->dtype, out, ((const uint64_t *)state)[i]); break;
+        case CPU_FINISH_INT:
+            store_int(o->dtype, out, ((const uint64_t *)state)[i]);
+            break;
         case CPU_FINISH_FLOAT:
-        case CPU_FINISH_MEAN: finish_float(o, s, cap, out); break;
-        case CPU_FINISH_PRODUCT: store_real(o->dtype, out, finish_product(s, cap)); break;
+        case CPU_FINISH_MEAN:
+            finish_float(o, s, cap, out);
+            break;
+        case CPU_FINISH_PRODUCT:
+            store_real(o->dtype, out, finish_product(s, cap));
+            break;
         case CPU_FINISH_VAR:
-        case CPU_FINISH_STD: finish_var(o, s, cap, out); break;
-        case CPU_FINISH_VALUE: store_value(o->dtype, out, state, i); break;
-        case CPU_FINISH_LOGSUMEXP: store_real(o->dtype, out, finish_logsumexp(s, cap)); break;
-        default: *(int64_t *)out = ((const int64_t *)state)[i + cap]; break;
+        case CPU_FINISH_STD:
+            finish_var(o, s, cap, out);
+            break;
+        case CPU_FINISH_VALUE:
+            store_value(o->dtype, out, state, i);
+            break;
+        case CPU_FINISH_LOGSUMEXP:
+            store_real(o->dtype, out, finish_logsumexp(s, cap));
+            break;
+        default:
+            *(int64_t *)out = ((const int64_t *)state)[i + cap];
+            break;
         }
     }
 }

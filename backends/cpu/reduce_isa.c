@@ -113,7 +113,8 @@ typedef struct {
 /* ---- products of complex elements, as pairs of doubles. The lanes are four. ---- */
 static inline void complex_multiply(double *a, const double *b)
 {
-    /* Written as two sums: gcc 12 fuses a difference beside a sum into vfmaddsub, even without contraction, and bits would depend on the SIMD level. */
+    /* Written as two sums: gcc 12 fuses a difference beside a sum into vfmaddsub, even without
+     * contraction, and bits would depend on the SIMD level. */
     double re = a[0] * b[0] + -a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
     a[0] = re;
     a[1] = im;
@@ -219,58 +220,68 @@ static void f16_to_f32(void *dst, const char *src, int64_t stride_bytes, int64_t
 #include "load_tmpl.h"
 
 /* ---- the table ---- */
-#define CELL(r, l, d, c, b, f, s) {.reducer = &r##_reducer, .load = l, .fold = CPU_FOLD_BYTES / ((b) * (c)), .direct = d, .comps = c, .bytes = b, .finish = f, .stop = s}
+#define CELL(r, l, d, c, b, f, s)                                                              \
+    {                                                                                          \
+        .reducer = &r##_reducer, .load = l, .fold = CPU_FOLD_BYTES / ((b) * (c)), .direct = d, \
+        .comps = c, .bytes = b, .finish = f, .stop = s                                         \
+    }
 #define DIRECT(r, l, b, f) CELL(r, l, 1, 1, b, f, 0)
 #define LOADED(r, l, b, f) CELL(r, l, 0, 1, b, f, 0)
 
-#define FLOATS(op, f) [NDP_F16] = LOADED(op##_f32, f16_to_f32, 4, f), \
-    [NDP_BF16] = LOADED(op##_f32, bf16_to_f32, 4, f), [NDP_F32] = DIRECT(op##_f32, copy_f32, 4, f), \
-    [NDP_F64] = DIRECT(op##_f64, copy_f64, 8, f)
-#define COMPLEXES(op, f) [NDP_C64] = CELL(op##_f32, copy_c64, 1, 2, 4, f, 0), \
-    [NDP_C128] = CELL(op##_f64, copy_c128, 1, 2, 8, f, 0)
-#define INTEGERS(op, f) [NDP_BOOL] = DIRECT(op##_u8, copy_u8, 1, f), \
-    [NDP_I8] = DIRECT(op##_i8, copy_i8, 1, f), [NDP_I16] = DIRECT(op##_i16, copy_i16, 2, f), \
-    [NDP_I32] = DIRECT(op##_i32, copy_i32, 4, f), [NDP_I64] = DIRECT(op##_i64, copy_i64, 8, f), \
-    [NDP_U8] = DIRECT(op##_u8, copy_u8, 1, f), [NDP_U16] = DIRECT(op##_u16, copy_u16, 2, f), \
-    [NDP_U32] = DIRECT(op##_u32, copy_u32, 4, f), [NDP_U64] = DIRECT(op##_u64, copy_u64, 8, f)
+#define FLOATS(op, f)                                 \
+    [NDP_F16] = LOADED(op##_f32, f16_to_f32, 4, f),   \
+    [NDP_BF16] = LOADED(op##_f32, bf16_to_f32, 4, f), \
+    [NDP_F32] = DIRECT(op##_f32, copy_f32, 4, f), [NDP_F64] = DIRECT(op##_f64, copy_f64, 8, f)
+#define COMPLEXES(op, f)                                                                           \
+    [NDP_C64] = CELL(op##_f32, copy_c64, 1, 2, 4, f, 0), [NDP_C128] = CELL(op##_f64, copy_c128, 1, \
+                                                                           2, 8, f, 0)
+#define INTEGERS(op, f)                                                                         \
+    [NDP_BOOL] = DIRECT(op##_u8, copy_u8, 1, f), [NDP_I8] = DIRECT(op##_i8, copy_i8, 1, f),     \
+    [NDP_I16] = DIRECT(op##_i16, copy_i16, 2, f), [NDP_I32] = DIRECT(op##_i32, copy_i32, 4, f), \
+    [NDP_I64] = DIRECT(op##_i64, copy_i64, 8, f), [NDP_U8] = DIRECT(op##_u8, copy_u8, 1, f),    \
+    [NDP_U16] = DIRECT(op##_u16, copy_u16, 2, f), [NDP_U32] = DIRECT(op##_u32, copy_u32, 4, f), \
+    [NDP_U64] = DIRECT(op##_u64, copy_u64, 8, f)
 #define FLAG(r, l, d, f, s) CELL(r##_u8, l, d, 1, 1, f, s)
-#define FLAGS(r, f, s) [NDP_BOOL] = FLAG(r, copy_u8, 1, f, s), [NDP_I8] = FLAG(r, flag_i8, 0, f, s), \
-    [NDP_I16] = FLAG(r, flag_i16, 0, f, s), [NDP_I32] = FLAG(r, flag_i32, 0, f, s), \
-    [NDP_I64] = FLAG(r, flag_i64, 0, f, s), [NDP_U8] = FLAG(r, flag_u8, 0, f, s), \
-    [NDP_U16] = FLAG(r, flag_u16, 0, f, s), [NDP_U32] = FLAG(r, flag_u32, 0, f, s), \
-    [NDP_U64] = FLAG(r, flag_u64, 0, f, s), [NDP_F16] = FLAG(r, flag_f16, 0, f, s), \
+#define FLAGS(r, f, s)                                                               \
+    [NDP_BOOL] = FLAG(r, copy_u8, 1, f, s), [NDP_I8] = FLAG(r, flag_i8, 0, f, s),    \
+    [NDP_I16] = FLAG(r, flag_i16, 0, f, s), [NDP_I32] = FLAG(r, flag_i32, 0, f, s),  \
+    [NDP_I64] = FLAG(r, flag_i64, 0, f, s), [NDP_U8] = FLAG(r, flag_u8, 0, f, s),    \
+    [NDP_U16] = FLAG(r, flag_u16, 0, f, s), [NDP_U32] = FLAG(r, flag_u32, 0, f, s),  \
+    [NDP_U64] = FLAG(r, flag_u64, 0, f, s), [NDP_F16] = FLAG(r, flag_f16, 0, f, s),  \
     [NDP_BF16] = FLAG(r, flag_f16, 0, f, s), [NDP_F32] = FLAG(r, flag_f32, 0, f, s), \
-    [NDP_F64] = FLAG(r, flag_f64, 0, f, s), [NDP_C64] = FLAG(r, flag_c64, 0, f, s), \
+    [NDP_F64] = FLAG(r, flag_f64, 0, f, s), [NDP_C64] = FLAG(r, flag_c64, 0, f, s),  \
     [NDP_C128] = FLAG(r, flag_c128, 0, f, s)
-#define PRODUCTS(f) [NDP_BOOL] = LOADED(prod_u64, wide_u8, 8, f), \
-    [NDP_I8] = LOADED(prod_u64, wide_i8, 8, f), [NDP_I16] = LOADED(prod_u64, wide_i16, 8, f), \
-    [NDP_I32] = LOADED(prod_u64, wide_i32, 8, f), [NDP_I64] = DIRECT(prod_u64, copy_u64, 8, f), \
-    [NDP_U8] = LOADED(prod_u64, wide_u8, 8, f), [NDP_U16] = LOADED(prod_u64, wide_u16, 8, f), \
-    [NDP_U32] = LOADED(prod_u64, wide_u32, 8, f), [NDP_U64] = DIRECT(prod_u64, copy_u64, 8, f)
-#define POSITIONS(op, f) [NDP_BOOL] = LOADED(op##_i32, key_u8, 4, f), \
-    [NDP_I8] = LOADED(op##_i32, key_i8, 4, f), [NDP_I16] = LOADED(op##_i32, key_i16, 4, f), \
-    [NDP_I32] = DIRECT(op##_i32, copy_i32, 4, f), [NDP_I64] = DIRECT(op##_i64, copy_i64, 8, f), \
-    [NDP_U8] = LOADED(op##_i32, key_u8, 4, f), [NDP_U16] = LOADED(op##_i32, key_u16, 4, f), \
-    [NDP_U32] = LOADED(op##_i32, key_u32, 4, f), [NDP_U64] = LOADED(op##_i64, key_u64, 8, f), \
-    FLOATS(op, f)
+#define PRODUCTS(f)                                                                             \
+    [NDP_BOOL] = LOADED(prod_u64, wide_u8, 8, f), [NDP_I8] = LOADED(prod_u64, wide_i8, 8, f),   \
+    [NDP_I16] = LOADED(prod_u64, wide_i16, 8, f), [NDP_I32] = LOADED(prod_u64, wide_i32, 8, f), \
+    [NDP_I64] = DIRECT(prod_u64, copy_u64, 8, f), [NDP_U8] = LOADED(prod_u64, wide_u8, 8, f),   \
+    [NDP_U16] = LOADED(prod_u64, wide_u16, 8, f), [NDP_U32] = LOADED(prod_u64, wide_u32, 8, f), \
+    [NDP_U64] = DIRECT(prod_u64, copy_u64, 8, f)
+#define POSITIONS(op, f)                                                                       \
+    [NDP_BOOL] = LOADED(op##_i32, key_u8, 4, f), [NDP_I8] = LOADED(op##_i32, key_i8, 4, f),    \
+    [NDP_I16] = LOADED(op##_i32, key_i16, 4, f), [NDP_I32] = DIRECT(op##_i32, copy_i32, 4, f), \
+    [NDP_I64] = DIRECT(op##_i64, copy_i64, 8, f), [NDP_U8] = LOADED(op##_i32, key_u8, 4, f),   \
+    [NDP_U16] = LOADED(op##_i32, key_u16, 4, f), [NDP_U32] = LOADED(op##_i32, key_u32, 4, f),  \
+    [NDP_U64] = LOADED(op##_i64, key_u64, 8, f), FLOATS(op, f)
 
 /* Column of an op in the table. */
 #define OF(op) [NDP_OP_##op - NDP_OP_sum]
-const cpu_reduce_table CPU_ISA_FN(cpu_reduce_loops) = {.cell = {
-    OF(sum) = {INTEGERS(sum, CPU_FINISH_INT), FLOATS(sum, CPU_FINISH_FLOAT),
-               COMPLEXES(sum, CPU_FINISH_FLOAT)},
-    OF(prod) = {PRODUCTS(CPU_FINISH_INT), FLOATS(prod, CPU_FINISH_PRODUCT),
-                [NDP_C64] = CELL(prod_c128, c64_to_c128, 0, 2, 8, CPU_FINISH_FLOAT, 0),
-                [NDP_C128] = CELL(prod_c128, copy_c128, 1, 2, 8, CPU_FINISH_FLOAT, 0)},
-    OF(min) = {INTEGERS(min, CPU_FINISH_VALUE), FLOATS(min, CPU_FINISH_VALUE)},
-    OF(max) = {INTEGERS(max, CPU_FINISH_VALUE), FLOATS(max, CPU_FINISH_VALUE)},
-    OF(mean) = {FLOATS(sum, CPU_FINISH_MEAN), COMPLEXES(sum, CPU_FINISH_MEAN)},
-    OF(var) = {FLOATS(var, CPU_FINISH_VAR), COMPLEXES(var, CPU_FINISH_VAR)},
-    OF(std) = {FLOATS(var, CPU_FINISH_STD), COMPLEXES(var, CPU_FINISH_STD)},
-    OF(any) = {FLAGS(max, CPU_FINISH_VALUE, 2)},
-    OF(all) = {FLAGS(min, CPU_FINISH_VALUE, 1)},
-    OF(count_nonzero) = {FLAGS(sum, CPU_FINISH_INT, 0)},
-    OF(logsumexp) = {FLOATS(lse, CPU_FINISH_LOGSUMEXP)},
-    OF(argmin) = {POSITIONS(argmin, CPU_FINISH_POSITION)},
-    OF(argmax) = {POSITIONS(argmax, CPU_FINISH_POSITION)},
-}};
+const cpu_reduce_table CPU_ISA_FN(cpu_reduce_loops) = {
+    .cell = {
+        OF(sum) = {INTEGERS(sum, CPU_FINISH_INT), FLOATS(sum, CPU_FINISH_FLOAT),
+                   COMPLEXES(sum, CPU_FINISH_FLOAT)},
+        OF(prod) = {PRODUCTS(CPU_FINISH_INT), FLOATS(prod, CPU_FINISH_PRODUCT),
+                    [NDP_C64] = CELL(prod_c128, c64_to_c128, 0, 2, 8, CPU_FINISH_FLOAT, 0),
+                    [NDP_C128] = CELL(prod_c128, copy_c128, 1, 2, 8, CPU_FINISH_FLOAT, 0)},
+        OF(min) = {INTEGERS(min, CPU_FINISH_VALUE), FLOATS(min, CPU_FINISH_VALUE)},
+        OF(max) = {INTEGERS(max, CPU_FINISH_VALUE), FLOATS(max, CPU_FINISH_VALUE)},
+        OF(mean) = {FLOATS(sum, CPU_FINISH_MEAN), COMPLEXES(sum, CPU_FINISH_MEAN)},
+        OF(var) = {FLOATS(var, CPU_FINISH_VAR), COMPLEXES(var, CPU_FINISH_VAR)},
+        OF(std) = {FLOATS(var, CPU_FINISH_STD), COMPLEXES(var, CPU_FINISH_STD)},
+        OF(any) = {FLAGS(max, CPU_FINISH_VALUE, 2)},
+        OF(all) = {FLAGS(min, CPU_FINISH_VALUE, 1)},
+        OF(count_nonzero) = {FLAGS(sum, CPU_FINISH_INT, 0)},
+        OF(logsumexp) = {FLOATS(lse, CPU_FINISH_LOGSUMEXP)},
+        OF(argmin) = {POSITIONS(argmin, CPU_FINISH_POSITION)},
+        OF(argmax) = {POSITIONS(argmax, CPU_FINISH_POSITION)},
+    }};

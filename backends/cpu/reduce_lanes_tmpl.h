@@ -28,7 +28,7 @@ static inline void FN(lanes1)(FN(lanes) *restrict a, const T *restrict x, int64_
         FN(put)(a, j, FN(settle)(FN(step)(FN(get)(a, j), x[j])));
 }
 
-static inline void FN(halve)(FN(lanes) *a, int64_t h)
+static inline void FN(halve)(FN(lanes) * a, int64_t h)
 {
     for (int64_t j = 0; j < h; j++)
         FN(put)(a, j, FN(both)(FN(get)(a, j), FN(get)(a, j + h)));

@@ -4,7 +4,8 @@
  * loses nothing where one element outweighs the rest. When m is infinite or NaN it alone is the
  * result. Planes: m, sum, ones. */
 
-/* exp(x - m), to be called with x <= m. For infinite m the difference means nothing, so 0 is taken. */
+/* exp(x - m), to be called with x <= m. For infinite m the difference means nothing, so 0 is taken.
+ */
 static inline double FN(term)(double x, double m)
 {
     double d = x - (m - m == 0 ? m : 0);

@@ -19,19 +19,22 @@ typedef struct {
     BITS bits[CPU_LANES], nan[CPU_LANES];
 } FN(lanes);
 
-static inline FN(acc) FN(get)(const FN(lanes) *a, int64_t j)
+static inline FN(acc) FN(get)(const FN(lanes) * a, int64_t j)
 {
     return (FN(acc)){a->v[j], a->bits[j], a->nan[j]};
 }
 
-static inline void FN(put)(FN(lanes) *a, int64_t j, FN(acc) v)
+static inline void FN(put)(FN(lanes) * a, int64_t j, FN(acc) v)
 {
     a->v[j] = v.v;
     a->bits[j] = v.bits;
     a->nan[j] = v.nan;
 }
 
-static inline FN(acc) FN(zero)(void) { return (FN(acc)){LOWEST, IS_MAX ? ~(BITS)0 : 0, 0}; }
+static inline FN(acc) FN(zero)(void)
+{
+    return (FN(acc)){LOWEST, IS_MAX ? ~(BITS)0 : 0, 0};
+}
 
 static inline FN(acc) FN(both)(FN(acc) a, FN(acc) b)
 {
@@ -48,7 +51,10 @@ static inline FN(acc) FN(step)(FN(acc) a, T x)
     return FN(both)(a, b);
 }
 
-static inline FN(acc) FN(settle)(FN(acc) a) { return a; }
+static inline FN(acc) FN(settle)(FN(acc) a)
+{
+    return a;
+}
 
 /* The better of two finished values. */
 static inline T FN(better)(T s, T v)
@@ -76,13 +82,34 @@ typedef struct {
     T v[CPU_LANES];
 } FN(lanes);
 
-static inline T FN(get)(const FN(lanes) *a, int64_t j) { return a->v[j]; }
-static inline void FN(put)(FN(lanes) *a, int64_t j, T v) { a->v[j] = v; }
-static inline T FN(zero)(void) { return LOWEST; }
-static inline T FN(both)(T a, T b) { return BEATS(b, a) ? b : a; }
-static inline T FN(step)(T a, T x) { return FN(both)(a, x); }
-static inline T FN(settle)(T a) { return a; }
-static inline T FN(better)(T s, T v) { return FN(both)(s, v); }
+static inline T FN(get)(const FN(lanes) * a, int64_t j)
+{
+    return a->v[j];
+}
+static inline void FN(put)(FN(lanes) * a, int64_t j, T v)
+{
+    a->v[j] = v;
+}
+static inline T FN(zero)(void)
+{
+    return LOWEST;
+}
+static inline T FN(both)(T a, T b)
+{
+    return BEATS(b, a) ? b : a;
+}
+static inline T FN(step)(T a, T x)
+{
+    return FN(both)(a, x);
+}
+static inline T FN(settle)(T a)
+{
+    return a;
+}
+static inline T FN(better)(T s, T v)
+{
+    return FN(both)(s, v);
+}
 
 static inline void FN(flush)(T v, T *s, int64_t cap)
 {

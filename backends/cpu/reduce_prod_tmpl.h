@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Products of floating T. Significands and exponents are kept apart, so that no order of the factors
- * overflows or underflows on the way: lanes and chunks would otherwise make NaN of infinity times
- * zero where no factor is either. Planes: significand, exponent. */
+ * Products of floating T. Significands and exponents are kept apart, so that no order of the
+ * factors overflows or underflows on the way: lanes and chunks would otherwise make NaN of infinity
+ * times zero where no factor is either. Planes: significand, exponent. */
 #define STATE double
 #define STATE_BYTES 16
 typedef struct {
@@ -11,18 +11,21 @@ typedef struct {
     double significand[CPU_LANES], exponent[CPU_LANES];
 } FN(lanes);
 
-static inline FN(acc) FN(get)(const FN(lanes) *a, int64_t j)
+static inline FN(acc) FN(get)(const FN(lanes) * a, int64_t j)
 {
     return (FN(acc)){a->significand[j], a->exponent[j]};
 }
 
-static inline void FN(put)(FN(lanes) *a, int64_t j, FN(acc) v)
+static inline void FN(put)(FN(lanes) * a, int64_t j, FN(acc) v)
 {
     a->significand[j] = v.significand;
     a->exponent[j] = v.exponent;
 }
 
-static inline FN(acc) FN(zero)(void) { return (FN(acc)){1, 0}; }
+static inline FN(acc) FN(zero)(void)
+{
+    return (FN(acc)){1, 0};
+}
 
 /* x as a significand in [1, 2) and a power of two; zeros, infinities and NaN keep their value. */
 static inline FN(acc) FN(split)(double x)

@@ -5,19 +5,37 @@
  *   IS_PROD, and COMPENSATED for sums whose state carries the rounding errors in a second plane
  * The neutral element of floating sums is -0.0, so that a sum of negative zeros stays one. */
 #define STATE TOTAL
-#define INIT(type) (IS_PROD ? (type)1 : (type) - 0.0)
+#define INIT(type) (IS_PROD ? (type)1 : (type)-0.0)
 #define STATE_BYTES ((COMPENSATED ? 2 : 1) * (int)sizeof(STATE))
 typedef WIDE FN(acc);
 typedef struct {
     WIDE v[CPU_LANES];
 } FN(lanes);
 
-static inline WIDE FN(get)(const FN(lanes) *a, int64_t j) { return a->v[j]; }
-static inline void FN(put)(FN(lanes) *a, int64_t j, WIDE v) { a->v[j] = v; }
-static inline WIDE FN(zero)(void) { return INIT(WIDE); }
-static inline WIDE FN(both)(WIDE a, WIDE b) { return IS_PROD ? a * b : a + b; }
-static inline WIDE FN(step)(WIDE a, T x) { return FN(both)(a, (WIDE)x); }
-static inline WIDE FN(settle)(WIDE a) { return a; }
+static inline WIDE FN(get)(const FN(lanes) * a, int64_t j)
+{
+    return a->v[j];
+}
+static inline void FN(put)(FN(lanes) * a, int64_t j, WIDE v)
+{
+    a->v[j] = v;
+}
+static inline WIDE FN(zero)(void)
+{
+    return INIT(WIDE);
+}
+static inline WIDE FN(both)(WIDE a, WIDE b)
+{
+    return IS_PROD ? a * b : a + b;
+}
+static inline WIDE FN(step)(WIDE a, T x)
+{
+    return FN(both)(a, (WIDE)x);
+}
+static inline WIDE FN(settle)(WIDE a)
+{
+    return a;
+}
 
 /* Knuth's two-sum: the error of the rounded sum is exact. */
 static inline void FN(add)(STATE v, STATE *s, int64_t cap)
@@ -30,7 +48,10 @@ static inline void FN(add)(STATE v, STATE *s, int64_t cap)
     s[0] = sum;
 }
 
-static inline void FN(flush)(WIDE v, STATE *s, int64_t cap) { FN(add)((STATE)v, s, cap); }
+static inline void FN(flush)(WIDE v, STATE *s, int64_t cap)
+{
+    FN(add)((STATE)v, s, cap);
+}
 
 static void FN(init)(const cpu_fold *f, int64_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * All loops of one element type. The includer defines T, TNAME and, as the templates say,
- * WIDE, TOTAL, COMPENSATED; IS_FLOAT with BITS, or for integers IS_SMALL (narrower than 64 bits); HAS_PROD for integers;
- * HAS_ARG with KEY (FN(key) then exists for argmin and argmax). */
+ * WIDE, TOTAL, COMPENSATED; IS_FLOAT with BITS, or for integers IS_SMALL (narrower than 64 bits);
+ * HAS_PROD for integers; HAS_ARG with KEY (FN(key) then exists for argmin and argmax). */
 #define FN(name) CPU_CAT(CPU_CAT(OP, TNAME), name)
 
 #define LOAD_NAME CPU_CAT(copy, TNAME)
@@ -70,7 +70,7 @@
 #define LOAD_NAME CPU_CAT(wide, TNAME)
 #define LOAD_FROM T
 #define LOAD_TO uint64_t
-#define LOAD_EXPR (uint64_t)x
+#define LOAD_EXPR (uint64_t) x
 #include "load_tmpl.h"
 
 #ifndef HAS_ARG

@@ -2,7 +2,8 @@
  * Variance of T (f32 or f64) in double. Each fold finds its own mean, then the squares of the
  * distances from it, while its elements are in L1; states (mean as an unevaluated sum of two
  * doubles, sum of squares) are joined by the formula of Chan, Golub and LeVeque, Am. Stat. 37
- * (1983). Nothing cancels, whatever the offset of the data. Planes: mean, its error, squares, their error. */
+ * (1983). Nothing cancels, whatever the offset of the data. Planes: mean, its error, squares, their
+ * error. */
 
 /* Join a fold of nb elements (mean + error, squares) into the state s of na elements;
  * w = nb/(na + nb) and na_w = na*w. */
@@ -62,8 +63,8 @@ static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
     double na = (double)f->done, w = count / (na + count);
     for (int64_t c = 0; c < comps; c++) {
         double error = sum[c] / count;
-        FN(join)((double *)f->state + c, f->cap, mean[c], error, squares[c] - sum[c] * error, w,
-                 na * w);
+        FN(join)
+        ((double *)f->state + c, f->cap, mean[c], error, squares[c] - sum[c] * error, w, na * w);
     }
 }
 
@@ -110,8 +111,9 @@ static void FN(merge)(const cpu_fold *f, const cpu_fold *from, int64_t n)
     double *s = f->state, *t = from->state, na = (double)f->done, nb = (double)from->done;
     double w = nb / (na + nb), na_w = na * w;
     for (int64_t j = 0; j < n; j++)
-        FN(join)(s + j, f->cap, t[j], t[from->cap + j],
-                 t[2 * from->cap + j] + t[3 * from->cap + j], w, na_w);
+        FN(join)
+        (s + j, f->cap, t[j], t[from->cap + j], t[2 * from->cap + j] + t[3 * from->cap + j], w,
+         na_w);
 }
 
 static const cpu_reducer FN(reducer) = {

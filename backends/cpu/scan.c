@@ -152,8 +152,8 @@ static const struct {
     [NDP_C128] = {load_c128, store_c128},
 };
 
-/* What rows carry from element to element, of one row or of a tile of them: sums or products (two for
- * complex) and what the sums have lost to rounding. */
+/* What rows carry from element to element, of one row or of a tile of them: sums or products (two
+ * for complex) and what the sums have lost to rounding. */
 typedef struct {
     double v[2 * TILE], error[2 * TILE];
     uint64_t bits[TILE];
@@ -170,12 +170,18 @@ static inline double add(double *sum, double *error, double x)
 
 /* One element more: carry c and element x both become the result. What fits a float with room to
  * spare in double needs no care for rounding. */
-static inline double sum_single(carry *c, int64_t j, double x) { return c->v[j] += x; }
+static inline double sum_single(carry *c, int64_t j, double x)
+{
+    return c->v[j] += x;
+}
 static inline double sum_double(carry *c, int64_t j, double x)
 {
     return add(&c->v[j], &c->error[j], x);
 }
-static inline double prod_real(carry *c, int64_t j, double x) { return c->v[j] *= x; }
+static inline double prod_real(carry *c, int64_t j, double x)
+{
+    return c->v[j] *= x;
+}
 
 /* n elements of one row, and one element of each of n rows. n counts reals in rows side by side. */
 typedef void (*scan_loop)(carry *c, void *v, int64_t n);
@@ -295,7 +301,8 @@ static const struct {
     [INTEGER] = {{sum_int_along, sum_int_across}, {prod_int_along, prod_int_across}},
     [SINGLE] = {{sum_single_along, sum_single_across}, {prod_real_along, prod_real_across}},
     [DOUBLE] = {{sum_double_along, sum_double_across}, {prod_real_along, prod_real_across}},
-    [COMPLEX] = {{sum_complex_along, sum_complex_across}, {prod_complex_along, prod_complex_across}},
+    [COMPLEX] = {{sum_complex_along, sum_complex_across},
+                 {prod_complex_along, prod_complex_across}},
 };
 
 static int kind_of(int32_t dtype)
@@ -320,7 +327,7 @@ typedef struct {
     cpu_axes rows; /* operands: in, out, in bytes */
     const char *in;
     char *out;
-    int64_t n, step[2]; /* along the scanned dimension, bytes */
+    int64_t n, step[2];    /* along the scanned dimension, bytes */
     int64_t beside, tiles; /* whether rows go side by side, and in how many tiles a run */
     cpu_load load;
     scan_store store;

@@ -42,12 +42,9 @@ static void FN(search)(const search_job *w, const char *values, int64_t value_st
         const char *from = values + i * value_stride * (int64_t)sizeof(T);
         if (w->right)
             FN(batch)
-            (w->sorted, w->stride, w->n, from, value_stride, n, out + i * out_stride, out_stride,
-             1);
-        else
-            FN(batch)
-            (w->sorted, w->stride, w->n, from, value_stride, n, out + i * out_stride, out_stride,
-             0);
+        (w->sorted, w->stride, w->n, from, value_stride, n, out + i * out_stride, out_stride, 1);
+        else FN(batch)(w->sorted, w->stride, w->n, from, value_stride, n, out + i * out_stride,
+                       out_stride, 0);
     }
 }
 #undef T

@@ -14,7 +14,8 @@ static pthread_once_t threads_once = PTHREAD_ONCE_INIT;
 
 static void child_after_fork(void)
 {
-    /* GCC's OpenMP team does not exist in a forked child, and using it there hangs: a child works serially. */
+    /* GCC's OpenMP team does not exist in a forked child, and using it there hangs: a child works
+     * serially. */
     atomic_store(&forked_child, 1);
 }
 
@@ -22,7 +23,9 @@ static void threads_init(void)
 {
 #ifdef _OPENMP
     int64_t wanted = 0;
-    cpu_host->param(cpu_host->ctx, "NUM_THREADS", NDP_PARAM_I64, "threads of a parallel region; 0: OMP_NUM_THREADS, else the processors allowed", &wanted);
+    cpu_host->param(cpu_host->ctx, "NUM_THREADS", NDP_PARAM_I64,
+                    "threads of a parallel region; 0: OMP_NUM_THREADS, else the processors allowed",
+                    &wanted);
     thread_limit = wanted > 0 && wanted < 4096 ? (int)wanted : omp_get_max_threads();
 #endif
     (void)pthread_atfork(NULL, NULL, child_after_fork);
@@ -34,7 +37,8 @@ int cpu_threads(void)
     return atomic_load_explicit(&forked_child, memory_order_relaxed) ? 1 : thread_limit;
 }
 
-void cpu_parallel(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end), void *ctx)
+void cpu_parallel(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
+                  void *ctx)
 {
     int64_t chunks = grain > 0 ? (n + grain - 1) / grain : 1;
     int threads = chunks > 1 ? cpu_threads() : 1;

@@ -52,8 +52,8 @@ static void TILE_FN(copy)(char *to, const char *from, int64_t rows, int64_t cols
         TILE_FN(transpose)(to, from, rows4, cols4, to_step[0], from_step[1]);
         for (; cols4 < cols && r < rows4; r++)
             TILE_FN(line)
-            (to + r * to_step[0] + cols4 * unit, from + r * unit + cols4 * from_step[1],
-             cols - cols4, unit, from_step[1]);
+        (to + r * to_step[0] + cols4 * unit, from + r * unit + cols4 * from_step[1], cols - cols4,
+         unit, from_step[1]);
         r = rows4;
     }
     for (; r < rows; r++)

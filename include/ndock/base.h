@@ -31,6 +31,7 @@ typedef int32_t nd_op;     /* ND_OP_add ... of op.h */
 
 typedef struct nd_array nd_array;   /* counted: nd_retain, nd_release */
 typedef struct nd_device nd_device; /* immortal, compare pointers */
-typedef struct nd_stream nd_stream; /* counted; NULL: the current stream of the operation's device */
+typedef struct nd_stream
+    nd_stream; /* counted; NULL: the current stream of the operation's device */
 
 #endif

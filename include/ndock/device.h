@@ -6,8 +6,9 @@
 
 ND_BEGIN_DECLS
 
-/* The device named "cpu", "cuda:0", "sim:3" (":0" may be left out) or "auto" (the best there is), opened on first use. ND_ERR_DEVICE lists the
- * devices there are, and why a plug-in of that name was refused. Any thread. */
+/* The device named "cpu", "cuda:0", "sim:3" (":0" may be left out) or "auto" (the best there is),
+ * opened on first use. ND_ERR_DEVICE lists the devices there are, and why a plug-in of that name
+ * was refused. Any thread. */
 ND_API ND_MUST_USE nd_status nd_device_get(const char *name, nd_device **out);
 /* "cuda:0". Static. */
 ND_API const char *nd_device_name(const nd_device *device);
@@ -19,43 +20,54 @@ typedef struct {
 } nd_device_info;
 ND_API void nd_device_describe(const nd_device *device, nd_device_info *out);
 /* i-th pair of facts for people ("simd", "avx2"), cut to n bytes; ND_ERR_INDEX past the last. */
-ND_API ND_MUST_USE nd_status nd_device_fact(nd_device *device, int32_t i, char *key, char *value, size_t n);
+ND_API ND_MUST_USE nd_status nd_device_fact(nd_device *device, int32_t i, char *key, char *value,
+                                            size_t n);
 
-/* Every device of every usable plug-in: *count of them; out, of n entries, receives up to n names (static). Loads plug-ins, opens no device. */
+/* Every device of every usable plug-in: *count of them; out, of n entries, receives up to n names
+ * (static). Loads plug-ins, opens no device. */
 ND_API ND_MUST_USE nd_status nd_device_list(const char **out, int32_t n, int32_t *count);
 
-/* The calling thread's current device: where arrays are made when no device is given. First "auto", or NDOCK_DEVICE. */
+/* The calling thread's current device: where arrays are made when no device is given. First "auto",
+ * or NDOCK_DEVICE. */
 ND_API ND_MUST_USE nd_status nd_device_current(nd_device **out);
 ND_API ND_MUST_USE nd_status nd_device_set_current(nd_device *device);
 
-/* Returns when all work queued on the device is done, with its pending error. NULL: the current device. */
+/* Returns when all work queued on the device is done, with its pending error. NULL: the current
+ * device. */
 ND_API ND_MUST_USE nd_status nd_synchronize(nd_device *device);
 
-/* What became of every candidate plug-in: one per file looked at. Texts live as long as the process. */
+/* What became of every candidate plug-in: one per file looked at. Texts live as long as the
+ * process. */
 typedef struct {
     const char *path, *name, *version; /* name, version "" where unknown */
-    const char *state;                 /* LOADED NO_DEVICE PERMISSION DLOPEN NO_ENTRY ABI SHORT ENTRY SHADOWED FILTERED MISSING */
-    const char *reason;                /* what was wrong and what to do; "" when loaded */
-    const char *source;                /* "NDOCK_PLUGIN_PATH", "plugindir", "nd_plugin_load" */
+    const char *state;  /* LOADED NO_DEVICE PERMISSION DLOPEN NO_ENTRY ABI SHORT ENTRY SHADOWED
+                           FILTERED MISSING */
+    const char *reason; /* what was wrong and what to do; "" when loaded */
+    const char *source; /* "NDOCK_PLUGIN_PATH", "plugindir", "nd_plugin_load" */
     int32_t devices;
 } nd_plugin_report;
 /* *count candidates; out, of n entries, receives up to n. Loads plug-ins. Any thread. */
 ND_API ND_MUST_USE nd_status nd_plugin_list(nd_plugin_report *out, int32_t n, int32_t *count);
-/* Load one plug-in by absolute path. ND_ERR_PLUGIN says why it was refused. Loading it again is no error. */
+/* Load one plug-in by absolute path. ND_ERR_PLUGIN says why it was refused. Loading it again is no
+ * error. */
 ND_API ND_MUST_USE nd_status nd_plugin_load(const char *path);
 /* Where plug-ins are looked for when NDOCK_PLUGIN_PATH does not say. Static. */
 ND_API const char *nd_plugin_dir(void);
 
-/* The fallback ladder: an operation that a device lacks is computed by the CPU plug-in on copies, counted here and logged once per op; with
- * NDOCK_FALLBACK=error (allow, warn, error; default warn) it is ND_ERR_UNSUPPORTED instead. */
-typedef struct { uint64_t staged_calls, staged_bytes, derived_calls; } nd_fallback_stats;
+/* The fallback ladder: an operation that a device lacks is computed by the CPU plug-in on copies,
+ * counted here and logged once per op; with NDOCK_FALLBACK=error (allow, warn, error; default warn)
+ * it is ND_ERR_UNSUPPORTED instead. */
+typedef struct {
+    uint64_t staged_calls, staged_bytes, derived_calls;
+} nd_fallback_stats;
 ND_API void nd_fallback_get(nd_fallback_stats *out);
 ND_API void nd_fallback_reset(void);
 enum { ND_FALLBACK_ALLOW = 0, ND_FALLBACK_WARN = 1, ND_FALLBACK_ERROR = 2 };
 /* Process-wide; overrides the environment. ND_ERR_ARGUMENT for an unknown policy. */
 ND_API ND_MUST_USE nd_status nd_fallback_set(int32_t policy);
 
-/* Bit d set: op runs natively on the device when its first array operand has dtype d (0 for an unknown op). */
+/* Bit d set: op runs natively on the device when its first array operand has dtype d (0 for an
+ * unknown op). */
 ND_API uint64_t nd_device_op_dtypes(nd_device *device, nd_op op);
 
 ND_END_DECLS

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * ndock: N-dimensional arrays whose devices are plug-ins. This includes every public header but plugin.h.
+ * ndock: N-dimensional arrays whose devices are plug-ins. This includes every public header but
+ * plugin.h.
  *
- * Every call returns a status. Inputs are const and borrowed. Options come last but one, NULL for the defaults. Results come last: *out is NULL on failure, else the caller's, to be given
- * back with nd_release. X_into writes an existing view and allocates no result. const speaks of the metadata; writes are checked against the read-only flag. There is no init call and no
- * context object: the current device and stream belong to the thread. Every function may be called from any thread; arrays are shared for reading. */
+ * Every call returns a status. Inputs are const and borrowed. Options come last but one, NULL for
+ * the defaults. Results come last: *out is NULL on failure, else the caller's, to be given back
+ * with nd_release. X_into writes an existing view and allocates no result. const speaks of the
+ * metadata; writes are checked against the read-only flag. There is no init call and no context
+ * object: the current device and stream belong to the thread. Every function may be called from any
+ * thread; arrays are shared for reading. */
 #ifndef NDOCK_NDOCK_H
 #define NDOCK_NDOCK_H
 #include <ndock/base.h>

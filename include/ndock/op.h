@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The op table as C, and every elementwise operation.
  *
- * For each UNARY row of op.def: nd_X(a, &out), nd_X_into(a, dst). For each BINARY row also nd_X(a, b, &out), nd_X_into(a, b, dst), nd_X_scalar(a, scalar,
- * &out). For each TERNARY row nd_X(a, b, c, &out), nd_X_into. Anything else, such as 2 - a: nd_apply.
+ * For each UNARY row of op.def: nd_X(a, &out), nd_X_into(a, dst). For each BINARY row also nd_X(a,
+ * b, &out), nd_X_into(a, b, dst), nd_X_scalar(a, scalar, &out). For each TERNARY row nd_X(a, b, c,
+ * &out), nd_X_into. Anything else, such as 2 - a: nd_apply.
  *
- *   a, b, c  on one device; shapes broadcast; dtypes are promoted, then brought into the op's domain; borrowed, may alias
- *   out      a new array owned by the caller, dense; dtype by the op's result rule; NULL on failure
- *   dst      an existing writable view that has exactly the broadcast shape; the result is converted to its dtype (same kind or wider:
- *            bool < integer < floating < complex, else DTYPE). Identical views run in place; other overlap is as if inputs were copied first
+ *   a, b, c  on one device; shapes broadcast; dtypes are promoted, then brought into the op's
+ * domain; borrowed, may alias out      a new array owned by the caller, dense; dtype by the op's
+ * result rule; NULL on failure dst      an existing writable view that has exactly the broadcast
+ * shape; the result is converted to its dtype (same kind or wider: bool < integer < floating <
+ * complex, else DTYPE). Identical views run in place; other overlap is as if inputs were copied
+ * first
  *
  * Order:   queued on the device's current stream; returns before it has run.
- * Errors:  SHAPE, DTYPE, DEVICE, READONLY, OVERLAP (dst overlaps itself), OVERFLOW (a scalar), MEMORY, UNSUPPORTED; ASYNC for earlier work.
- * Threads: any thread; arrays may be read by many.
+ * Errors:  SHAPE, DTYPE, DEVICE, READONLY, OVERLAP (dst overlaps itself), OVERFLOW (a scalar),
+ * MEMORY, UNSUPPORTED; ASYNC for earlier work. Threads: any thread; arrays may be read by many.
  * Source:  Python array API standard 2025.12, special cases included. */
 #ifndef NDOCK_OP_H
 #define NDOCK_OP_H
@@ -33,7 +36,14 @@ enum {
 #include <ndock/opclass.def>
     ND_CLASS_END
 };
-enum { ND_RESULT_SAME = 1, ND_RESULT_BOOL = 2, ND_RESULT_REAL = 3, ND_RESULT_INDEX = 4, ND_RESULT_SUM = 5, ND_RESULT_GIVEN = 6 };
+enum {
+    ND_RESULT_SAME = 1,
+    ND_RESULT_BOOL = 2,
+    ND_RESULT_REAL = 3,
+    ND_RESULT_INDEX = 4,
+    ND_RESULT_SUM = 5,
+    ND_RESULT_GIVEN = 6
+};
 
 typedef struct {
     nd_op op;
@@ -48,41 +58,66 @@ typedef struct {
 ND_API const nd_op_info *nd_op_get(nd_op op);
 /* By name; ND_OP_NONE if there is none. */
 ND_API nd_op nd_op_find(const char *name);
-/* Legal dtypes of an op as a mask; one that computes integers as the default float counts as legal for floats only. */
+/* Legal dtypes of an op as a mask; one that computes integers as the default float counts as legal
+ * for floats only. */
 ND_API uint64_t nd_op_dtypes(nd_op op);
 
 /* An operand: an array, or (array NULL) a scalar. */
-typedef struct { const nd_array *array; nd_scalar scalar; } nd_arg;
-static inline nd_arg nd_array_arg(const nd_array *a) { nd_arg x; x.array = a; x.scalar = nd_int(0); return x; }
-static inline nd_arg nd_scalar_arg(nd_scalar s) { nd_arg x; x.array = NULL; x.scalar = s; return x; }
+typedef struct {
+    const nd_array *array;
+    nd_scalar scalar;
+} nd_arg;
+static inline nd_arg nd_array_arg(const nd_array *a)
+{
+    nd_arg x;
+    x.array = a;
+    x.scalar = nd_int(0);
+    return x;
+}
+static inline nd_arg nd_scalar_arg(nd_scalar s)
+{
+    nd_arg x;
+    x.array = NULL;
+    x.scalar = s;
+    return x;
+}
 
 typedef struct {
-    uint32_t size;     /* sizeof(nd_apply_opts) */
-    nd_dtype dtype;    /* compute in this dtype instead of the promoted one */
+    uint32_t size;  /* sizeof(nd_apply_opts) */
+    nd_dtype dtype; /* compute in this dtype instead of the promoted one */
     nd_stream *stream;
 } nd_apply_opts;
 
 /* Any op of class UNARY, BINARY, TERNARY, or registered; at least one operand is an array. */
-ND_API ND_MUST_USE nd_status nd_apply(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts, nd_array **out);
-ND_API ND_MUST_USE nd_status nd_apply_into(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts, const nd_array *dst);
+ND_API ND_MUST_USE nd_status nd_apply(nd_op op, const nd_arg *args, int n,
+                                      const nd_apply_opts *opts, nd_array **out);
+ND_API ND_MUST_USE nd_status nd_apply_into(nd_op op, const nd_arg *args, int n,
+                                           const nd_apply_opts *opts, const nd_array *dst);
 
-/* Register an elementwise op at run time; *out receives its id, from ND_OP_RUNTIME on. info->op is ignored, texts are copied; op_class UNARY, BINARY or TERNARY.
- * cpu, which must stay valid, computes n elements: p[0] is the result, p[1...] the operands, each stride_bytes apart (0: the same element);
- * all operands have the dtype given, the result its dtype by the rule. It is called from several threads at once. A name in use is ND_ERR_ARGUMENT.
- * Other devices run it through the fallback ladder unless their plug-in answers for the id. */
-typedef void (*nd_op_cpu_fn)(void *ctx, nd_dtype dtype, int64_t n, char *const *p, const int64_t *stride_bytes);
-ND_API ND_MUST_USE nd_status nd_op_register(const nd_op_info *info, nd_op_cpu_fn cpu, void *ctx, nd_op *out);
+/* Register an elementwise op at run time; *out receives its id, from ND_OP_RUNTIME on. info->op is
+ * ignored, texts are copied; op_class UNARY, BINARY or TERNARY. cpu, which must stay valid,
+ * computes n elements: p[0] is the result, p[1...] the operands, each stride_bytes apart (0: the
+ * same element); all operands have the dtype given, the result its dtype by the rule. It is called
+ * from several threads at once. A name in use is ND_ERR_ARGUMENT. Other devices run it through the
+ * fallback ladder unless their plug-in answers for the id. */
+typedef void (*nd_op_cpu_fn)(void *ctx, nd_dtype dtype, int64_t n, char *const *p,
+                             const int64_t *stride_bytes);
+ND_API ND_MUST_USE nd_status nd_op_register(const nd_op_info *info, nd_op_cpu_fn cpu, void *ctx,
+                                            nd_op *out);
 
-#define ND_DECLARE_UNARY(name) \
+#define ND_DECLARE_UNARY(name)                                                 \
     ND_API ND_MUST_USE nd_status nd_##name(const nd_array *a, nd_array **out); \
     ND_API ND_MUST_USE nd_status nd_##name##_into(const nd_array *a, const nd_array *dst);
-#define ND_DECLARE_BINARY(name) \
+#define ND_DECLARE_BINARY(name)                                                                   \
     ND_API ND_MUST_USE nd_status nd_##name(const nd_array *a, const nd_array *b, nd_array **out); \
-    ND_API ND_MUST_USE nd_status nd_##name##_into(const nd_array *a, const nd_array *b, const nd_array *dst); \
+    ND_API ND_MUST_USE nd_status nd_##name##_into(const nd_array *a, const nd_array *b,           \
+                                                  const nd_array *dst);                           \
     ND_API ND_MUST_USE nd_status nd_##name##_scalar(const nd_array *a, nd_scalar b, nd_array **out);
-#define ND_DECLARE_TERNARY(name) \
-    ND_API ND_MUST_USE nd_status nd_##name(const nd_array *a, const nd_array *b, const nd_array *c, nd_array **out); \
-    ND_API ND_MUST_USE nd_status nd_##name##_into(const nd_array *a, const nd_array *b, const nd_array *c, const nd_array *dst);
+#define ND_DECLARE_TERNARY(name)                                                        \
+    ND_API ND_MUST_USE nd_status nd_##name(const nd_array *a, const nd_array *b,        \
+                                           const nd_array *c, nd_array **out);          \
+    ND_API ND_MUST_USE nd_status nd_##name##_into(const nd_array *a, const nd_array *b, \
+                                                  const nd_array *c, const nd_array *dst);
 #define ND_DECLARE_FILL(name)
 #define ND_DECLARE_COPY(name)
 #define ND_DECLARE_IOTA(name)

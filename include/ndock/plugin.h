@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The one header a plug-in author reads: the C table a device exposes to ndock, and the services it gets back.
+ * The one header a plug-in author reads: the C table a device exposes to ndock, and the services it
+ * gets back.
  *
- * A plug-in is a shared object that exports one function, ndock_plugin_entry_0, and links nothing of ndock. It fills an ndp_plugin. About
- * ten functions are required; with those alone the whole public API works, since the core stages what is missing through the CPU.
- * Everything else is an optional group, asked for by name through ndp_plugin.group.
+ * A plug-in is a shared object that exports one function, ndock_plugin_entry_0, and links nothing
+ * of ndock. It fills an ndp_plugin. About ten functions are required; with those alone the whole
+ * public API works, since the core stages what is missing through the CPU. Everything else is an
+ * optional group, asked for by name through ndp_plugin.group.
  *
- * Tables are owned by their filler, begin with their size, and only ever grow at the end; the reader copies min(own, given) bytes once at
- * load. Until 1.0 the minor must match exactly. Integers have fixed widths; no C enum, bool or long crosses the boundary.
+ * Tables are owned by their filler, begin with their size, and only ever grow at the end; the
+ * reader copies min(own, given) bytes once at load. Until 1.0 the minor must match exactly.
+ * Integers have fixed widths; no C enum, bool or long crosses the boundary.
  *
- * A plug-in never prints, exits, aborts, installs signal handlers, changes the environment, locale or floating-point mode, throws across
- * the boundary, or leaves the caller's own device context changed. It starts no thread before open().
+ * A plug-in never prints, exits, aborts, installs signal handlers, changes the environment, locale
+ * or floating-point mode, throws across the boundary, or leaves the caller's own device context
+ * changed. It starts no thread before open().
  *
- * Threads: entry, probe, info and shutdown run one at a time under the loader's lock. Everything else may be called from any thread at
- * once, except that the core never uses one stream from two threads at the same time. */
+ * Threads: entry, probe, info and shutdown run one at a time under the loader's lock. Everything
+ * else may be called from any thread at once, except that the core never uses one stream from two
+ * threads at the same time. */
 #ifndef NDOCK_PLUGIN_H
 #define NDOCK_PLUGIN_H
 #include <stddef.h>
@@ -26,7 +31,8 @@ extern "C" {
 #define NDP_ABI_MINOR 1
 #define NDP_ENTRY "ndock_plugin_entry_0"
 #define NDP_MAX_NDIM 64
-/* End of a field: sizes are compared with it, never with sizeof, so that tail padding is never a field. */
+/* End of a field: sizes are compared with it, never with sizeof, so that tail padding is never a
+ * field. */
 #define NDP_END(type, field) (offsetof(type, field) + sizeof(((type *)0)->field))
 #if defined(__GNUC__)
 #define NDP_EXPORT __attribute__((visibility("default")))
@@ -39,24 +45,24 @@ extern "C" {
 enum { /* status codes, the core's own (status.def); 0 is success */
 #define ND_STATUS(name, value, text, python) NDP_ERR_##name = value,
 #include "status.def"
-    NDP_OK = 0
+       NDP_OK = 0
 };
 enum { /* element types; NDP_F32 ... */
 #define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) NDP_##NAME = id,
 #include "dtype.def"
-    NDP_DTYPE_END /* one above the highest */
+       NDP_DTYPE_END /* one above the highest */
 };
 enum { /* op classes; NDP_CLASS_UNARY ... */
 #define ND_OP_CLASS(NAME, id, doc) NDP_CLASS_##NAME = id,
 #include "opclass.def"
-    NDP_CLASS_END
+       NDP_CLASS_END
 };
 enum { /* ops; NDP_OP_add ... Ids from NDP_OP_RUNTIME are registered by programs at run time. */
-    NDP_OP_NONE = 0,
+       NDP_OP_NONE = 0,
 #define ND_OP(name, CLASS, DOMAIN, RESULT, ulp, doc) NDP_OP_##name,
 #include "op.def"
-    NDP_OP_END,
-    NDP_OP_RUNTIME = 0x10000
+       NDP_OP_END,
+       NDP_OP_RUNTIME = 0x10000
 };
 
 typedef struct ndp_dev ndp_dev;       /* an opened device; the plug-in's own */
@@ -64,16 +70,21 @@ typedef struct ndp_mem ndp_mem;       /* a block of device memory; the plug-in's
 typedef struct ndp_stream ndp_stream; /* NULL: the device's default stream */
 typedef struct ndp_event ndp_event;
 
-/* One value. v.u for bool and unsigned, v.i for signed, v.f for every real floating dtype, v.c for complex (real, imaginary).
- * Values in a call are already rounded to dtype. */
+/* One value. v.u for bool and unsigned, v.i for signed, v.f for every real floating dtype, v.c for
+ * complex (real, imaginary). Values in a call are already rounded to dtype. */
 typedef struct {
     int32_t dtype, zero;
-    union { int64_t i; uint64_t u; double f, c[2]; } v;
+    union {
+        int64_t i;
+        uint64_t u;
+        double f, c[2];
+    } v;
 } ndp_scalar;
 
-/* One operand. Frozen: it is passed in arrays. The element at index x lies offset_bytes + nbytes*sum(x[d]*stride[d]) into mem; strides count
- * elements and may be zero (inputs) or negative. mem NULL: the operand is ndp_call.scalar[offset_bytes]; shape and stride still have the
- * call's rank, strides zero. Bounds have been checked. */
+/* One operand. Frozen: it is passed in arrays. The element at index x lies offset_bytes +
+ * nbytes*sum(x[d]*stride[d]) into mem; strides count elements and may be zero (inputs) or negative.
+ * mem NULL: the operand is ndp_call.scalar[offset_bytes]; shape and stride still have the call's
+ * rank, strides zero. Bounds have been checked. */
 typedef struct {
     ndp_mem *mem;
     int64_t offset_bytes;
@@ -83,8 +94,9 @@ typedef struct {
 } ndp_view;
 #define NDP_VIEW_CONTIGUOUS 1u /* dense in C order */
 
-/* One operation. Pointees live for the call only: an asynchronous plug-in copies what it needs. The core guarantees: shapes broadcast,
- * dimensions merged and ordered, dtypes cast to the op's, overlap cured, destination writable and not overlapping itself. */
+/* One operation. Pointees live for the call only: an asynchronous plug-in copies what it needs. The
+ * core guarantees: shapes broadcast, dimensions merged and ordered, dtypes cast to the op's,
+ * overlap cured, destination writable and not overlapping itself. */
 typedef struct {
     uint32_t size; /* of this struct */
     int32_t op;    /* NDP_OP_* */
@@ -92,14 +104,18 @@ typedef struct {
     uint32_t mode; /* NDP_MODE_* */
     const ndp_view *in, *out;
     const ndp_scalar *scalar;
-    const void *params; /* by class, below; NULL for UNARY, BINARY, TERNARY, FILL, COPY, COMPRESS, NONZERO */
-    ndp_view scratch;   /* u8, as many bytes as the kernel's scratch() asked for; mem NULL if none */
-    ndp_view status;    /* i64[4]: status, op, position, value of a bad index, for asynchronous devices; mem NULL if none */
+    const void *params; /* by class, below; NULL for UNARY, BINARY, TERNARY, FILL, COPY, COMPRESS,
+                           NONZERO */
+    ndp_view scratch; /* u8, as many bytes as the kernel's scratch() asked for; mem NULL if none */
+    ndp_view status;  /* i64[4]: status, op, position, value of a bad index, for asynchronous
+                         devices; mem NULL if none */
 } ndp_call;
-#define NDP_MODE_FAST_MATH 1u /* reduced-precision matrix units are allowed (later issues add bits) */
+#define NDP_MODE_FAST_MATH \
+    1u /* reduced-precision matrix units are allowed (later issues add bits) */
 
 /* Parameter structs, by class; size first, append-only. */
-typedef struct { /* REDUCE, ARGREDUCE: the last n_reduced dimensions of in[0] are reduced, in C order for positions */
+typedef struct { /* REDUCE, ARGREDUCE: the last n_reduced dimensions of in[0] are reduced, in C
+                    order for positions */
     uint32_t size;
     int32_t n_reduced;
     double correction; /* var, std: divisor is count - correction */
@@ -107,26 +123,38 @@ typedef struct { /* REDUCE, ARGREDUCE: the last n_reduced dimensions of in[0] ar
 typedef struct { /* SCAN along the last dimension of in[0] */
     uint32_t size, zero;
 } ndp_scan;
-typedef struct { /* NORM over the last n_reduced dimensions; scale is in[1], bias in[n_in - 1], each broadcast to in[0]'s shape by stride 0 */
+typedef struct { /* NORM over the last n_reduced dimensions; scale is in[1], bias in[n_in - 1], each
+                    broadcast to in[0]'s shape by stride 0 */
     uint32_t size;
     int32_t n_reduced;
     double eps;
     int32_t has_scale, has_bias;
 } ndp_norm;
-enum { NDP_EPILOGUE_NONE = 0, NDP_EPILOGUE_RELU = 1, NDP_EPILOGUE_GELU = 2, NDP_EPILOGUE_GELU_TANH = 3, NDP_EPILOGUE_SIGMOID = 4,
-       NDP_EPILOGUE_SILU = 5, NDP_EPILOGUE_TANH = 6 };
-typedef struct { /* MATMUL: out = epilogue(alpha * in[0]@in[1] + beta * out + bias); in[2] is the bias if has_bias. beta 0: out is not read.
-                  * All are in a compute of f32 for f16/bf16, of the dtype itself else; integer out may be wider (i8 -> i32), exact, wrapping. */
+enum {
+    NDP_EPILOGUE_NONE = 0,
+    NDP_EPILOGUE_RELU = 1,
+    NDP_EPILOGUE_GELU = 2,
+    NDP_EPILOGUE_GELU_TANH = 3,
+    NDP_EPILOGUE_SIGMOID = 4,
+    NDP_EPILOGUE_SILU = 5,
+    NDP_EPILOGUE_TANH = 6
+};
+typedef struct { /* MATMUL: out = epilogue(alpha * in[0]@in[1] + beta * out + bias); in[2] is the
+                  * bias if has_bias. beta 0: out is not read. All are in a compute of f32 for
+                  * f16/bf16, of the dtype itself else; integer out may be wider (i8 -> i32), exact,
+                  * wrapping. */
     uint32_t size;
     int32_t epilogue, has_bias, zero;
     double alpha, beta;
 } ndp_matmul;
-typedef struct { /* TAKE, GATHER, SCATTER: the axis of in[0] (of out[0] for SCATTER). Negative indices count from the end. An index out of
-                  * range is NDP_ERR_INDEX with nothing written; an asynchronous plug-in uses call->status. */
+typedef struct { /* TAKE, GATHER, SCATTER: the axis of in[0] (of out[0] for SCATTER). Negative
+                  * indices count from the end. An index out of range is NDP_ERR_INDEX with nothing
+                  * written; an asynchronous plug-in uses call->status. */
     uint32_t size;
     int32_t axis;
 } ndp_index;
-typedef struct { /* SORT along the last dimension. topk: out[0] values, out[1] i64 positions, k = out's last extent */
+typedef struct { /* SORT along the last dimension. topk: out[0] values, out[1] i64 positions, k =
+                    out's last extent */
     uint32_t size;
     int32_t descending, stable, zero;
 } ndp_sort;
@@ -138,20 +166,22 @@ typedef struct { /* IOTA: out[i] = start + i*step */
     uint32_t size, zero;
     ndp_scalar start, step; /* i64/u64, f64 or c128 by the kind of out */
 } ndp_iota;
-/* RANDOM. Element i (C order) of out comes from Philox 4x32-10 block counter + i/L, word i mod L, where L is 4 for results up to 32 bits and
- * 2 for 64-bit ones (words 2l, 2l+1 form one u64, low first). key[0], key[1] are the low and high halves of key; the 128-bit counter is
- * counter[0] (low), counter[1]. Source: Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC11.
- *   uniform  f16/bf16/f32: (w >> 8) * 2^-24, f64: (w >> 11) * 2^-53, then low + u*(high - low) in f32 or f64, rounded once more for f16/bf16;
- *            a result that rounds up to high becomes the largest value below it
- *   normal   Box-Muller on the pair (2p, 2p+1): u1 = ((w >> 8) + 1) * 2^-24 or ((w >> 11) + 1) * 2^-53, u2 as uniform,
- *            r = sqrt(-2 log u1), angle = 2 pi u2; even elements r cos, odd r sin; then mean + std*z, all in f32 or f64
- *   integers range = high - low (0: the full width); result low + floor(w * range / 2^W) with W 32 for dtypes up to 32 bits, 64 for 64-bit
- *            ones (multiply-shift) */
+/* RANDOM. Element i (C order) of out comes from Philox 4x32-10 block counter + i/L, word i mod L,
+ * where L is 4 for results up to 32 bits and 2 for 64-bit ones (words 2l, 2l+1 form one u64, low
+ * first). key[0], key[1] are the low and high halves of key; the 128-bit counter is counter[0]
+ * (low), counter[1]. Source: Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC11.
+ *   uniform  f16/bf16/f32: (w >> 8) * 2^-24, f64: (w >> 11) * 2^-53, then low + u*(high - low) in
+ * f32 or f64, rounded once more for f16/bf16; a result that rounds up to high becomes the largest
+ * value below it normal   Box-Muller on the pair (2p, 2p+1): u1 = ((w >> 8) + 1) * 2^-24 or ((w >>
+ * 11) + 1) * 2^-53, u2 as uniform, r = sqrt(-2 log u1), angle = 2 pi u2; even elements r cos, odd r
+ * sin; then mean + std*z, all in f32 or f64 integers range = high - low (0: the full width); result
+ * low + floor(w * range / 2^W) with W 32 for dtypes up to 32 bits, 64 for 64-bit ones
+ * (multiply-shift) */
 typedef struct {
     uint32_t size, zero;
     uint64_t key, counter[2];
-    double a, b;          /* uniform: low, high; normal: mean, standard deviation */
-    int64_t low, high;    /* integers; the bit patterns of u64 for unsigned; high exclusive */
+    double a, b;       /* uniform: low, high; normal: mean, standard deviation */
+    int64_t low, high; /* integers; the bit patterns of u64 for unsigned; high exclusive */
 } ndp_random;
 
 /* A kernel that find() returned. The plug-in owns it, for the life of the process. */
@@ -160,8 +190,10 @@ struct ndp_kernel {
     uint32_t size;
     uint32_t needs;   /* NDP_NEEDS_*: the core packs operands until they hold */
     uint32_t flags;   /* reserved, 0 */
-    int32_t max_ndim; /* largest rank it takes after merging; at least 1. The core loops or packs above it */
-    uint64_t (*scratch)(const ndp_kernel *, const ndp_call *); /* bytes of scratch this call wants; NULL: none */
+    int32_t max_ndim; /* largest rank it takes after merging; at least 1. The core loops or packs
+                         above it */
+    uint64_t (*scratch)(const ndp_kernel *,
+                        const ndp_call *); /* bytes of scratch this call wants; NULL: none */
     int32_t (*run)(const ndp_kernel *, ndp_stream *, const ndp_call *);
 };
 #define NDP_NEEDS_CONTIGUOUS 1u /* every operand dense in C order (scalars stay scalars) */
@@ -171,15 +203,19 @@ struct ndp_kernel {
 /* Group "ndp.op/1": kernels. */
 typedef struct {
     uint32_t size, zero;
-    /* Bit d set: the op runs on this device when its first array input (its destination, for ops without inputs) has dtype d. Touches no device. */
+    /* Bit d set: the op runs on this device when its first array input (its destination, for ops
+     * without inputs) has dtype d. Touches no device. */
     uint64_t (*dtypes)(ndp_dev *, int32_t op);
-    /* Kernel for calls like this one: capability query, warm-up and look-up in one. The answer may depend only on the op, the dtypes, the rank,
-     * which operands are scalars or contiguous, and the mode; never on pointers or values. A found kernel serves every call with that key,
-     * never answers UNSUPPORTED, allocates nothing and blocks nothing. NDP_ERR_UNSUPPORTED: write the reason to why. */
+    /* Kernel for calls like this one: capability query, warm-up and look-up in one. The answer may
+     * depend only on the op, the dtypes, the rank, which operands are scalars or contiguous, and
+     * the mode; never on pointers or values. A found kernel serves every call with that key, never
+     * answers UNSUPPORTED, allocates nothing and blocks nothing. NDP_ERR_UNSUPPORTED: write the
+     * reason to why. */
     int32_t (*find)(ndp_dev *, const ndp_call *like, const ndp_kernel **out, char *why, size_t n);
 } ndp_op_1;
 
-/* Group "ndp.stream/1": in-order queues and events. Absent: every call completes before it returns, and the core's shim stands in. */
+/* Group "ndp.stream/1": in-order queues and events. Absent: every call completes before it returns,
+ * and the core's shim stands in. */
 typedef struct {
     uint32_t size, zero;
     int32_t (*create)(ndp_dev *, int32_t priority, uint64_t flags, ndp_stream **out);
@@ -210,9 +246,13 @@ typedef struct {
 /* Group "ndp.map/1": addresses. */
 typedef struct {
     uint32_t size, zero;
-    int32_t (*address)(ndp_dev *, ndp_mem *, uint64_t *address); /* where the block begins in the device's address space */
-    int32_t (*wrap)(ndp_dev *, uint64_t address, uint64_t nbytes, ndp_mem **out); /* foreign memory; free() then frees the handle alone */
-    int32_t (*map)(ndp_dev *, ndp_mem *, void **host);           /* host address of the whole block, or UNSUPPORTED */
+    int32_t (*address)(
+        ndp_dev *, ndp_mem *,
+        uint64_t *address); /* where the block begins in the device's address space */
+    int32_t (*wrap)(ndp_dev *, uint64_t address, uint64_t nbytes,
+                    ndp_mem **out); /* foreign memory; free() then frees the handle alone */
+    int32_t (*map)(ndp_dev *, ndp_mem *,
+                   void **host); /* host address of the whole block, or UNSUPPORTED */
     int32_t (*unmap)(ndp_dev *, ndp_mem *);
     int32_t (*pin)(ndp_dev *, uint64_t nbytes, ndp_mem **out, void **host);
 } ndp_map_1;
@@ -227,8 +267,8 @@ typedef struct {
 typedef struct {
     uint32_t size, flags; /* NDP_DEV_* */
     uint64_t memory_bytes, align_bytes, max_alloc_bytes;
-    uint64_t dtypes;      /* bit d set: arrays of dtype d can live here */
-    int32_t priority, zero; /* higher is preferred for "auto"; the CPU has 0 */
+    uint64_t dtypes;              /* bit d set: arrays of dtype d can live here */
+    int32_t priority, zero;       /* higher is preferred for "auto"; the CPU has 0 */
     char name[64], unique_id[64]; /* model; PCI bus id or UUID, "" if it has none */
 } ndp_device_info;
 #define NDP_DEV_HOST_VISIBLE 1u /* its memory is ordinary host memory: map() costs nothing */
@@ -237,20 +277,30 @@ typedef struct {
 typedef struct ndp_plugin ndp_plugin;
 
 enum { NDP_PARAM_I64 = 1, NDP_PARAM_F64 = 2, NDP_PARAM_BOOL = 3, NDP_PARAM_TEXT = 4 };
-enum { NDP_LOG_ERROR = 1, NDP_LOG_WARN = 2, NDP_LOG_INFO = 3, NDP_LOG_DEBUG = 4, NDP_LOG_TRACE = 5 };
+enum {
+    NDP_LOG_ERROR = 1,
+    NDP_LOG_WARN = 2,
+    NDP_LOG_INFO = 3,
+    NDP_LOG_DEBUG = 4,
+    NDP_LOG_TRACE = 5
+};
 
-/* Services of the core; owned by it, valid for the life of the process. Callable from any thread. ctx is passed back as given. */
+/* Services of the core; owned by it, valid for the life of the process. Callable from any thread.
+ * ctx is passed back as given. */
 typedef struct {
     uint32_t size;
     uint16_t major, minor;
     void *ctx;
-    /* Sets the calling thread's error detail and returns its code: `return host->error(host->ctx, NDP_ERR_MEMORY, rc, "...")`. */
-    int32_t (*error)(void *ctx, int32_t status, int64_t native, const char *fmt, ...) NDP_PRINTF(4, 5);
+    /* Sets the calling thread's error detail and returns its code: `return host->error(host->ctx,
+     * NDP_ERR_MEMORY, rc, "...")`. */
+    int32_t (*error)(void *ctx, int32_t status, int64_t native, const char *fmt, ...)
+        NDP_PRINTF(4, 5);
     void (*log)(void *ctx, int32_t level, const char *fmt, ...) NDP_PRINTF(3, 4);
     void *(*alloc)(void *ctx, size_t nbytes, size_t align);
     void (*free)(void *ctx, void *p);
-    /* Environment NDOCK_<PLUGIN>_<NAME>, parsed by type, listed by `ndock info`. *out keeps its value when the variable is unset. TEXT: out is
-     * const char **, owned by the core. A malformed value is reported and ignored. */
+    /* Environment NDOCK_<PLUGIN>_<NAME>, parsed by type, listed by `ndock info`. *out keeps its
+     * value when the variable is unset. TEXT: out is const char **, owned by the core. A malformed
+     * value is reported and ignored. */
     int32_t (*param)(void *ctx, const char *name, int32_t type, const char *help, void *out);
     /* The core drops its caches of the device; nonzero: something was freed, try again. */
     int32_t (*reclaim)(void *ctx, ndp_dev *dev, uint64_t need_bytes);
@@ -265,24 +315,35 @@ struct ndp_plugin {
     const char *name, *version, *vendor; /* name: [a-z][a-z0-9_]*, the device string's first part */
     /* How many devices there are now; cheap. When 0, why is required. */
     int32_t (*probe)(uint32_t *count, char *why, size_t n);
-    int32_t (*info)(uint32_t index, ndp_device_info *out); /* out->size is set by the caller: write only within it */
+    int32_t (*info)(
+        uint32_t index,
+        ndp_device_info *out); /* out->size is set by the caller: write only within it */
     int32_t (*open)(uint32_t index, ndp_dev **out);
     void (*close)(ndp_dev *);
-    /* At least nbytes (> 0), aligned to align_bytes of info(). NDP_ERR_MEMORY when there is no room. */
+    /* At least nbytes (> 0), aligned to align_bytes of info(). NDP_ERR_MEMORY when there is no
+     * room. */
     int32_t (*alloc)(ndp_dev *, uint64_t nbytes, ndp_mem **out);
     void (*free)(ndp_dev *, ndp_mem *);
     /* Host memory to and from a block; the host memory is the caller's again on return. */
-    int32_t (*write)(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset_bytes, const void *src, uint64_t nbytes);
-    int32_t (*read)(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset_bytes, void *dst, uint64_t nbytes);
-    int32_t (*sync)(ndp_dev *, ndp_stream *); /* returns when the stream's work is done, with its pending error */
-    void (*shutdown)(void);                   /* every device is closed; stop own threads. May be called twice */
+    int32_t (*write)(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset_bytes, const void *src,
+                     uint64_t nbytes);
+    int32_t (*read)(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset_bytes, void *dst,
+                    uint64_t nbytes);
+    int32_t (*sync)(
+        ndp_dev *,
+        ndp_stream *);      /* returns when the stream's work is done, with its pending error */
+    void (*shutdown)(void); /* every device is closed; stop own threads. May be called twice */
     /* ---- end of the required set ---- */
-    int32_t (*copy)(ndp_dev *, ndp_stream *, ndp_mem *dst, uint64_t dst_offset_bytes, ndp_mem *src, uint64_t src_offset_bytes, uint64_t nbytes);
-    const void *(*group)(ndp_dev *, const char *id); /* "ndp.op/1" ...; vendor groups in reverse-DNS form; NULL if absent */
+    int32_t (*copy)(ndp_dev *, ndp_stream *, ndp_mem *dst, uint64_t dst_offset_bytes, ndp_mem *src,
+                    uint64_t src_offset_bytes, uint64_t nbytes);
+    const void *(*group)(
+        ndp_dev *,
+        const char *id); /* "ndp.op/1" ...; vendor groups in reverse-DNS form; NULL if absent */
 };
 #define NDP_PLUGIN_REQUIRED_END NDP_END(ndp_plugin, shutdown)
 
-/* The export: pure (no device, thread, lock or file), may be called twice. NULL, after host->error, if it cannot serve this host. */
+/* The export: pure (no device, thread, lock or file), may be called twice. NULL, after host->error,
+ * if it cannot serve this host. */
 typedef const ndp_plugin *(*ndp_entry_fn)(const ndp_host *host);
 NDP_EXPORT const ndp_plugin *ndock_plugin_entry_0(const ndp_host *host);
 

@@ -305,7 +305,8 @@ ND_FN ND_T ND_NAME(exp_times)(ND_R x, ND_R d, ND_R scale, ND_R c, ND_R s)
     if (k == 0)
         return ND_Z(e * c, e * s);
     n = (int)k;
-    up = n > 0 ? 64 : 0; /* first a little, so that a subnormal c or s loses nothing in the product */
+    up = n > 0 ? 64
+               : 0; /* first a little, so that a subnormal c or s loses nothing in the product */
     c = ND_M(ldexp)(c, up);
     s = ND_M(ldexp)(s, up);
     return ND_Z(ND_M(ldexp)(e * c, n - up), ND_M(ldexp)(e * s, n - up));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Sorting, searching and sets. NaN sorts last (first when descending); complex by real part, then imaginary. */
+ * Sorting, searching and sets. NaN sorts last (first when descending); complex by real part, then
+ * imaginary. */
 #ifndef NDOCK_SORTING_H
 #define NDOCK_SORTING_H
 #include <ndock/base.h>
@@ -10,27 +11,39 @@ typedef struct {
     uint32_t size;
     nd_dtype zero_dtype; /* 0 */
     nd_stream *stream;
-    int32_t axis;        /* may be negative; NULL options: the last */
-    int32_t descending;  /* equal elements keep their order in both directions */
+    int32_t axis;       /* may be negative; NULL options: the last */
+    int32_t descending; /* equal elements keep their order in both directions */
 } nd_sort_opts;
 ND_API ND_MUST_USE nd_status nd_sort(const nd_array *a, const nd_sort_opts *opts, nd_array **out);
-ND_API ND_MUST_USE nd_status nd_sort_into(const nd_array *a, const nd_sort_opts *opts, const nd_array *dst);
+ND_API ND_MUST_USE nd_status nd_sort_into(const nd_array *a, const nd_sort_opts *opts,
+                                          const nd_array *dst);
 /* i64 positions; always stable. */
-ND_API ND_MUST_USE nd_status nd_argsort(const nd_array *a, const nd_sort_opts *opts, nd_array **out);
-ND_API ND_MUST_USE nd_status nd_argsort_into(const nd_array *a, const nd_sort_opts *opts, const nd_array *dst);
-/* The k largest (smallest: nonzero smallest) along axis, in order, and their i64 positions; of equal ones the first. NaN counts as largest. indices may be NULL. */
-ND_API ND_MUST_USE nd_status nd_topk(const nd_array *a, int64_t k, int axis, int smallest, nd_array **values, nd_array **indices);
-/* Positions (i64, shape of values) at which values would be inserted into the ascending 1-d sorted; right: after equal ones. sorter (or NULL): indices that sort it. */
-ND_API ND_MUST_USE nd_status nd_searchsorted(const nd_array *sorted, const nd_array *values, int right, const nd_array *sorter, nd_array **out);
+ND_API ND_MUST_USE nd_status nd_argsort(const nd_array *a, const nd_sort_opts *opts,
+                                        nd_array **out);
+ND_API ND_MUST_USE nd_status nd_argsort_into(const nd_array *a, const nd_sort_opts *opts,
+                                             const nd_array *dst);
+/* The k largest (smallest: nonzero smallest) along axis, in order, and their i64 positions; of
+ * equal ones the first. NaN counts as largest. indices may be NULL. */
+ND_API ND_MUST_USE nd_status nd_topk(const nd_array *a, int64_t k, int axis, int smallest,
+                                     nd_array **values, nd_array **indices);
+/* Positions (i64, shape of values) at which values would be inserted into the ascending 1-d sorted;
+ * right: after equal ones. sorter (or NULL): indices that sort it. */
+ND_API ND_MUST_USE nd_status nd_searchsorted(const nd_array *sorted, const nd_array *values,
+                                             int right, const nd_array *sorter, nd_array **out);
 
-/* Distinct values of the flattened array, ascending, NaNs each distinct. Any of the outputs may be NULL. indices: first position of each; inverse, of a's shape: where each
- * element is in values; counts. i64 each. Wait for one count. */
-ND_API ND_MUST_USE nd_status nd_unique_all(const nd_array *a, nd_array **values, nd_array **indices, nd_array **inverse, nd_array **counts);
-ND_API ND_MUST_USE nd_status nd_unique_counts(const nd_array *a, nd_array **values, nd_array **counts);
-ND_API ND_MUST_USE nd_status nd_unique_inverse(const nd_array *a, nd_array **values, nd_array **inverse);
+/* Distinct values of the flattened array, ascending, NaNs each distinct. Any of the outputs may be
+ * NULL. indices: first position of each; inverse, of a's shape: where each element is in values;
+ * counts. i64 each. Wait for one count. */
+ND_API ND_MUST_USE nd_status nd_unique_all(const nd_array *a, nd_array **values, nd_array **indices,
+                                           nd_array **inverse, nd_array **counts);
+ND_API ND_MUST_USE nd_status nd_unique_counts(const nd_array *a, nd_array **values,
+                                              nd_array **counts);
+ND_API ND_MUST_USE nd_status nd_unique_inverse(const nd_array *a, nd_array **values,
+                                               nd_array **inverse);
 ND_API ND_MUST_USE nd_status nd_unique_values(const nd_array *a, nd_array **values);
 /* bool, of a's shape: whether each element is in test (invert: is not). NaN is in nothing. */
-ND_API ND_MUST_USE nd_status nd_isin(const nd_array *a, const nd_array *test, int invert, nd_array **out);
+ND_API ND_MUST_USE nd_status nd_isin(const nd_array *a, const nd_array *test, int invert,
+                                     nd_array **out);
 
 ND_END_DECLS
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * conform [DEVICE] [--count N] [--seed S] [--only NAME]: the conformance suite on a device (default cpu). NDOCK_CONFORM_DEVICE, _COUNT and _SEED
- * say the same. Operations that the device lacks fail, unless NDOCK_CONFORM_FALLBACK=allow. */
+ * conform [DEVICE] [--count N] [--seed S] [--only NAME]: the conformance suite on a device (default
+ * cpu). NDOCK_CONFORM_DEVICE, _COUNT and _SEED say the same. Operations that the device lacks fail,
+ * unless NDOCK_CONFORM_FALLBACK=allow. */
 #include "tests/conform/conform.h"
 
 conform_run run = {.count = 300, .seed = 1};
@@ -103,7 +104,10 @@ int main(int argc, char **argv)
         printf("1..0 # SKIP %s\n", nd_last_error()->message);
         return 0;
     }
-    if (nd_device_set_current(run.device) != ND_OK || nd_fallback_set(strcmp(setting("NDOCK_CONFORM_FALLBACK", "error"), "allow") ? ND_FALLBACK_ERROR : ND_FALLBACK_ALLOW) != ND_OK)
+    if (nd_device_set_current(run.device) != ND_OK ||
+        nd_fallback_set(strcmp(setting("NDOCK_CONFORM_FALLBACK", "error"), "allow")
+                            ? ND_FALLBACK_ERROR
+                            : ND_FALLBACK_ALLOW) != ND_OK)
         bail(nd_last_error()->message);
     conform_elementwise();
     conform_copy();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The conformance suite: every operation of the op table on one device, over random views, against an oracle of its own (long double, 128-bit integers), which shares no code with any
- * device. Plain C over the public API. */
+ * The conformance suite: every operation of the op table on one device, over random views, against
+ * an oracle of its own (long double, 128-bit integers), which shares no code with any device. Plain
+ * C over the public API. */
 #ifndef NDOCK_CONFORM_H
 #define NDOCK_CONFORM_H
 #include <stdbool.h>
@@ -10,13 +11,15 @@
 /* ---- what runs ---- */
 typedef struct {
     nd_device *device;
-    int count;          /* random cases of each operation */
+    int count;            /* random cases of each operation */
     uint64_t seed, state; /* of this case; printed on failure */
-    const char *only;   /* run one operation alone; NULL: all */
+    const char *only;     /* run one operation alone; NULL: all */
 } conform_run;
 extern conform_run run;
 bool wanted(const char *name); /* by --only */
-void begin_case(const char *name, int i); /* seeds the generator for case i of an operation, so that it can be replayed alone */
+void begin_case(
+    const char *name,
+    int i); /* seeds the generator for case i of an operation, so that it can be replayed alone */
 uint64_t random_bits(void);
 int64_t random_below(int64_t n); /* 0 ... n-1 */
 /* Checks a status; on failure says what the library said. */
@@ -34,11 +37,14 @@ typedef struct {
     long double re, im; /* floating and complex */
 } cell;
 cell cell_read(nd_dtype dtype, const void *element);
-/* An element of random bits, of random magnitude, or a special value. tame: moderate finite values only. */
+/* An element of random bits, of random magnitude, or a special value. tame: moderate finite values
+ * only. */
 void cell_random(nd_dtype dtype, bool tame, void *element);
-/* want, rounded to dtype, is what got is, up to ulp units in the last place; exact for integers and bool. zeros: signs of zeros count. */
+/* want, rounded to dtype, is what got is, up to ulp units in the last place; exact for integers and
+ * bool. zeros: signs of zeros count. */
 bool cell_close(nd_dtype dtype, cell got, cell want, double ulp, bool zeros);
-/* got, of dtype (real or complex, each part), lies within tolerance of want; NaN is NaN, infinities agree, or want is about to overflow. Integers and bool are exact. */
+/* got, of dtype (real or complex, each part), lies within tolerance of want; NaN is NaN, infinities
+ * agree, or want is about to overflow. Integers and bool are exact. */
 bool cell_within(nd_dtype dtype, cell got, cell want, long double tolerance);
 /* op.def's bound for results computed in dtype. */
 double op_ulp(nd_op op, nd_dtype dtype);
@@ -57,7 +63,7 @@ cell cell_wrap(nd_dtype dtype, __int128 value);
 enum { CASE_NDIM = 6 };
 typedef struct {
     nd_array *array;
-    char *base;        /* the host's copy of the whole storage */
+    char *base; /* the host's copy of the whole storage */
     nd_dtype dtype;
     int ndim;
     int64_t shape[CASE_NDIM], stride[CASE_NDIM], offset, size; /* in elements of base */
@@ -68,11 +74,15 @@ typedef struct {
     int64_t most_extent;
 } view_wish;
 extern const view_wish any_view;
-/* A random view (steps, negative steps, permutations, broadcasts unless writable, offsets, empty, 0-d) of random values. */
+/* A random view (steps, negative steps, permutations, broadcasts unless writable, offsets, empty,
+ * 0-d) of random values. */
 bool mirror_random(mirror *m, nd_dtype dtype, const view_wish *wish);
-/* Another view whose shape is m's, with some extents cut to one and leading axes dropped if broadcasting. */
-bool mirror_like(mirror *m, const mirror *other, nd_dtype dtype, const view_wish *wish, bool broadcasting);
-bool mirror_shaped(mirror *m, nd_dtype dtype, int ndim, const int64_t *shape, const view_wish *wish);
+/* Another view whose shape is m's, with some extents cut to one and leading axes dropped if
+ * broadcasting. */
+bool mirror_like(mirror *m, const mirror *other, nd_dtype dtype, const view_wish *wish,
+                 bool broadcasting);
+bool mirror_shaped(mirror *m, nd_dtype dtype, int ndim, const int64_t *shape,
+                   const view_wish *wish);
 void mirror_release(mirror *m);
 /* Element at a C-order position of a shape that m broadcasts to. */
 const void *mirror_at(const mirror *m, int ndim, const int64_t *shape, int64_t position);
@@ -83,7 +93,8 @@ char *fetch(const nd_array *a);
 bool mirror_untouched(const mirror *m);
 
 /* ---- oracle.c ---- */
-/* What an elementwise op gives; false if the oracle leaves this case out (said in the comment there). */
+/* What an elementwise op gives; false if the oracle leaves this case out (said in the comment
+ * there). */
 bool oracle(nd_op op, nd_dtype dtype, const cell *in, cell *out);
 
 /* ---- groups ---- */

@@ -34,18 +34,23 @@ static void check_converted(const mirror *m, const nd_array *r)
     bool same = to == m->dtype;
     for (int64_t i = 0; data && i < nd_size(r) && !failing(); i++) {
         const char *element = data + (size_t)i * nd_dtype_size(to);
-        cell from = mirror_cell(m, nd_ndim(r), nd_shape(r), i), got = cell_read(to, element), want = converted(to, from);
-        bool fits = same ? memcmp(element, mirror_at(m, nd_ndim(r), nd_shape(r), i), nd_dtype_size(to)) == 0
-                         : cell_close(to, got, want, 0.5, true);
+        cell from = mirror_cell(m, nd_ndim(r), nd_shape(r), i), got = cell_read(to, element),
+             want = converted(to, from);
+        bool fits =
+            same ? memcmp(element, mirror_at(m, nd_ndim(r), nd_shape(r), i), nd_dtype_size(to)) == 0
+                 : cell_close(to, got, want, 0.5, true);
         if (!fits)
-            fail_case("%s of %s to %s is %s, not %s", cell_text(from, text[0]), nd_dtype_name(m->dtype), nd_dtype_name(to), cell_text(got, text[1]), cell_text(want, text[2]));
+            fail_case("%s of %s to %s is %s, not %s", cell_text(from, text[0]),
+                      nd_dtype_name(m->dtype), nd_dtype_name(to), cell_text(got, text[1]),
+                      cell_text(want, text[2]));
     }
     free(data);
 }
 
 static bool allowed(nd_dtype from, nd_dtype to)
 {
-    return nd_dtype_get(from)->kind != ND_KIND_COMPLEX || nd_dtype_get(to)->kind == ND_KIND_COMPLEX || to == ND_BOOL;
+    return nd_dtype_get(from)->kind != ND_KIND_COMPLEX ||
+           nd_dtype_get(to)->kind == ND_KIND_COMPLEX || to == ND_BOOL;
 }
 
 static void cast_case(nd_dtype from, nd_dtype to)
@@ -55,11 +60,13 @@ static void cast_case(nd_dtype from, nd_dtype to)
     view_wish writable = {.writable = true};
     if (mirror_random(&m, from, &any_view) && good(nd_astype(m.array, to, &r), "astype")) {
         check_converted(&m, r);
-        if (mirror_shaped(&dst, to, m.ndim, m.shape, &writable) && (to != ND_BOOL || nd_dtype_get(from)->kind != ND_KIND_COMPLEX) &&
+        if (mirror_shaped(&dst, to, m.ndim, m.shape, &writable) &&
+            (to != ND_BOOL || nd_dtype_get(from)->kind != ND_KIND_COMPLEX) &&
             good(nd_assign(m.array, dst.array), "assign")) {
             check_converted(&m, dst.array);
             if (!mirror_untouched(&dst))
-                fail_case("assigning %s to %s wrote beside the destination", nd_dtype_name(from), nd_dtype_name(to));
+                fail_case("assigning %s to %s wrote beside the destination", nd_dtype_name(from),
+                          nd_dtype_name(to));
         }
     }
     nd_release(r);
@@ -71,15 +78,19 @@ static void fill_case(nd_dtype dtype)
 {
     mirror m;
     view_wish writable = any_view;
-    nd_scalar value = nd_dtype_get(dtype)->kind == ND_KIND_BOOL ? nd_bool(1) : nd_int(random_below(100));
+    nd_scalar value =
+        nd_dtype_get(dtype)->kind == ND_KIND_BOOL ? nd_bool(1) : nd_int(random_below(100));
     writable.writable = true;
     if (mirror_random(&m, dtype, &writable) && good(nd_fill(m.array, value), "fill")) {
         char *data = fetch(m.array);
         for (int64_t i = 0; data && i < m.size && !failing(); i++) {
             cell got = cell_read(dtype, data + (size_t)i * nd_dtype_size(dtype));
-            long double number = got.kind == ND_KIND_FLOAT || got.kind == ND_KIND_COMPLEX ? got.re : (long double)got.i;
+            long double number = got.kind == ND_KIND_FLOAT || got.kind == ND_KIND_COMPLEX
+                                     ? got.re
+                                     : (long double)got.i;
             if (number != (long double)value.v.i || got.im != 0)
-                fail_case("fill of %s with %lld gives %Lg", nd_dtype_name(dtype), (long long)value.v.i, number);
+                fail_case("fill of %s with %lld gives %Lg", nd_dtype_name(dtype),
+                          (long long)value.v.i, number);
         }
         free(data);
         if (!mirror_untouched(&m))

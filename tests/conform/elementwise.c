@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Conformance: every elementwise operation, over every legal dtype: new results, scalars, and destinations that are views. */
+ * Conformance: every elementwise operation, over every legal dtype: new results, scalars, and
+ * destinations that are views. */
 #include <math.h>
 #include "tests/conform/conform.h"
 
@@ -24,16 +25,23 @@ static nd_dtype result_dtype(const nd_op_info *info, nd_dtype dtype)
 {
     if (info->result == ND_RESULT_BOOL)
         return ND_BOOL;
-    return info->result == ND_RESULT_REAL && dtype == ND_C64 ? ND_F32 : info->result == ND_RESULT_REAL && dtype == ND_C128 ? ND_F64 : dtype;
+    return info->result == ND_RESULT_REAL && dtype == ND_C64    ? ND_F32
+           : info->result == ND_RESULT_REAL && dtype == ND_C128 ? ND_F64
+                                                                : dtype;
 }
 
 static double ulp_of(const nd_op_info *info, nd_dtype dtype)
 {
     switch (dtype) {
-    case ND_F16: case ND_BF16: return info->ulp[0];
-    case ND_F32: return info->ulp[1];
-    case ND_F64: return info->ulp[2];
-    default: return info->ulp[3];
+    case ND_F16:
+    case ND_BF16:
+        return info->ulp[0];
+    case ND_F32:
+        return info->ulp[1];
+    case ND_F64:
+        return info->ulp[2];
+    default:
+        return info->ulp[3];
     }
 }
 
@@ -41,11 +49,16 @@ static nd_scalar as_scalar(nd_dtype dtype, const void *element)
 {
     cell c = cell_read(dtype, element);
     switch (nd_dtype_get(dtype)->kind) {
-    case ND_KIND_BOOL: return nd_bool((int)c.i);
-    case ND_KIND_INT: return nd_int((int64_t)c.i);
-    case ND_KIND_UINT: return nd_uint((uint64_t)c.i);
-    case ND_KIND_FLOAT: return nd_float((double)c.re);
-    default: return nd_complex((double)c.re, (double)c.im);
+    case ND_KIND_BOOL:
+        return nd_bool((int)c.i);
+    case ND_KIND_INT:
+        return nd_int((int64_t)c.i);
+    case ND_KIND_UINT:
+        return nd_uint((uint64_t)c.i);
+    case ND_KIND_FLOAT:
+        return nd_float((double)c.re);
+    default:
+        return nd_complex((double)c.re, (double)c.im);
     }
 }
 
@@ -80,16 +93,19 @@ static bool make_operands(trial *t)
 
 static cell operand(const trial *t, int i, int ndim, const int64_t *shape, int64_t at)
 {
-    return t->is_scalar[i] ? cell_read(operand_dtype(t, i), t->scalar[i]) : mirror_cell(&t->in[i], ndim, shape, at);
+    return t->is_scalar[i] ? cell_read(operand_dtype(t, i), t->scalar[i])
+                           : mirror_cell(&t->in[i], ndim, shape, at);
 }
 
 /* Where formula and limit disagree at an infinity, either is right. */
 static bool undetermined(nd_op op, cell a)
 {
-    return (op == ND_OP_gelu || op == ND_OP_gelu_tanh || op == ND_OP_silu) && a.kind == ND_KIND_FLOAT && isinf(a.re) && a.re < 0;
+    return (op == ND_OP_gelu || op == ND_OP_gelu_tanh || op == ND_OP_silu) &&
+           a.kind == ND_KIND_FLOAT && isinf(a.re) && a.re < 0;
 }
 
-static void check_element(const trial *t, int ndim, const int64_t *shape, int64_t at, const void *got_bytes)
+static void check_element(const trial *t, int ndim, const int64_t *shape, int64_t at,
+                          const void *got_bytes)
 {
     cell in[MOST_ARGS] = {{0}}, want, got = cell_read(t->result, got_bytes);
     char text[5][128];
@@ -100,8 +116,10 @@ static void check_element(const trial *t, int ndim, const int64_t *shape, int64_
     bool zeros = nd_dtype_get(t->dtype)->kind == ND_KIND_FLOAT;
     if (cell_close(t->result, got, want, ulp_of(t->info, t->dtype), zeros))
         return;
-    fail_case("%s(%s%s%s%s%s) in %s is %s, not %s", t->info->name, cell_text(in[0], text[0]), t->n > 1 ? ", " : "", t->n > 1 ? cell_text(in[1], text[1]) : "",
-              t->n > 2 ? ", " : "", t->n > 2 ? cell_text(in[2], text[2]) : "", nd_dtype_name(t->dtype), cell_text(got, text[3]), cell_text(want, text[4]));
+    fail_case("%s(%s%s%s%s%s) in %s is %s, not %s", t->info->name, cell_text(in[0], text[0]),
+              t->n > 1 ? ", " : "", t->n > 1 ? cell_text(in[1], text[1]) : "", t->n > 2 ? ", " : "",
+              t->n > 2 ? cell_text(in[2], text[2]) : "", nd_dtype_name(t->dtype),
+              cell_text(got, text[3]), cell_text(want, text[4]));
 }
 
 static void check_result(const trial *t, const nd_array *r)
@@ -118,15 +136,19 @@ static void check_into(trial *t, const nd_array *r)
 {
     view_wish wish = {.writable = true};
     mirror dst;
-    if (mirror_shaped(&dst, t->result, nd_ndim(r), nd_shape(r), &wish) && good(nd_apply_into(t->info->op, t->args, t->n, NULL, dst.array), "apply_into")) {
+    if (mirror_shaped(&dst, t->result, nd_ndim(r), nd_shape(r), &wish) &&
+        good(nd_apply_into(t->info->op, t->args, t->n, NULL, dst.array), "apply_into")) {
         check_result(t, dst.array);
         if (!mirror_untouched(&dst))
-            fail_case("%s in %s wrote beside its destination", t->info->name, nd_dtype_name(t->dtype));
+            fail_case("%s in %s wrote beside its destination", t->info->name,
+                      nd_dtype_name(t->dtype));
     }
     mirror_release(&dst);
     mirror *first = &t->in[t->info->op == ND_OP_where];
-    if (first->dtype == t->result && first->array && !nd_is_readonly(first->array) && first->ndim == nd_ndim(r) &&
-        memcmp(first->shape, nd_shape(r), (size_t)first->ndim * sizeof(int64_t)) == 0 && good(nd_apply_into(t->info->op, t->args, t->n, NULL, first->array), "in place"))
+    if (first->dtype == t->result && first->array && !nd_is_readonly(first->array) &&
+        first->ndim == nd_ndim(r) &&
+        memcmp(first->shape, nd_shape(r), (size_t)first->ndim * sizeof(int64_t)) == 0 &&
+        good(nd_apply_into(t->info->op, t->args, t->n, NULL, first->array), "in place"))
         check_result(t, first->array);
 }
 
@@ -137,7 +159,8 @@ static void one_case(const nd_op_info *info, nd_dtype dtype)
     nd_array *r = NULL;
     if (make_operands(&t) && good(nd_apply(info->op, t.args, t.n, &opts, &r), info->name)) {
         if (nd_dtype_of(r) != t.result)
-            fail_case("%s of %s gives %s, not %s", info->name, nd_dtype_name(dtype), nd_dtype_name(nd_dtype_of(r)), nd_dtype_name(t.result));
+            fail_case("%s of %s gives %s, not %s", info->name, nd_dtype_name(dtype),
+                      nd_dtype_name(nd_dtype_of(r)), nd_dtype_name(t.result));
         else
             check_result(&t, r);
         if (nd_dtype_of(r) == t.result && random_below(2))

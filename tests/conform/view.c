@@ -13,7 +13,10 @@ static int64_t product(int ndim, const int64_t *shape)
 }
 
 /* How one axis of the view lies in its base: the base's extent, the first index, the step. */
-typedef struct { int64_t extent, first, step; bool stretched; } lie;
+typedef struct {
+    int64_t extent, first, step;
+    bool stretched;
+} lie;
 
 static lie random_lie(int64_t extent, const view_wish *wish)
 {
@@ -21,11 +24,17 @@ static lie random_lie(int64_t extent, const view_wish *wish)
     if (!wish->writable && extent != 1 && random_below(8) == 0)
         return (lie){1, 0, 0, true};
     switch (random_below(4)) {
-    case 0: l.step = 1 + random_below(3); break;
-    case 1: l.step = -1 - random_below(2); break;
-    default: break;
+    case 0:
+        l.step = 1 + random_below(3);
+        break;
+    case 1:
+        l.step = -1 - random_below(2);
+        break;
+    default:
+        break;
     }
-    int64_t span = extent ? (extent - 1) * (l.step < 0 ? -l.step : l.step) + 1 : 0, before = random_below(3), after = random_below(3);
+    int64_t span = extent ? (extent - 1) * (l.step < 0 ? -l.step : l.step) + 1 : 0,
+            before = random_below(3), after = random_below(3);
     l.extent = span + before + after;
     l.first = l.step < 0 && extent ? before + span - 1 : before;
     return l;
@@ -41,12 +50,14 @@ static bool make_view(mirror *m, nd_array *base, const lie *lies, const int *ord
         const lie *l = &lies[d];
         int64_t count = l->stretched ? 1 : m->shape[d], stop = l->first + count * l->step;
         bool open_end = l->step < 0 && stop < 0; /* -1 would count from the end */
-        idx[order[d]] = l->stretched ? nd_all_of() : nd_range(l->first, open_end ? ND_END_OPEN : stop, l->step);
+        idx[order[d]] =
+            l->stretched ? nd_all_of() : nd_range(l->first, open_end ? ND_END_OPEN : stop, l->step);
         if (count == 0)
             idx[order[d]] = nd_range(l->first, l->first, 1);
         axes[d] = order[d];
     }
-    bool fine = good(nd_slice(base, idx, m->ndim, &sliced), "slice") && good(nd_permute(sliced, m->ndim, axes, &permuted), "permute");
+    bool fine = good(nd_slice(base, idx, m->ndim, &sliced), "slice") &&
+                good(nd_permute(sliced, m->ndim, axes, &permuted), "permute");
     if (fine)
         fine = good(nd_broadcast_to(permuted, m->ndim, m->shape, &m->array), "broadcast_to");
     nd_release(sliced);
@@ -97,7 +108,8 @@ bool mirror_shaped(mirror *m, nd_dtype dtype, int ndim, const int64_t *shape, co
         cell_random(dtype, wish->tame, m->base + (size_t)i * item);
     nd_layout layout = {.size = sizeof layout, .dtype = dtype, .ndim = ndim, .shape = base_shape};
     nd_array *base = NULL;
-    bool fine = good(nd_from_host(&layout, m->base, run.device, &base), "from_host") && make_view(m, base, lies, order);
+    bool fine = good(nd_from_host(&layout, m->base, run.device, &base), "from_host") &&
+                make_view(m, base, lies, order);
     nd_release(base);
     return fine;
 }
@@ -107,16 +119,21 @@ bool mirror_random(mirror *m, nd_dtype dtype, const view_wish *wish)
     int64_t shape[CASE_NDIM];
     int ndim = wish->least_ndim + (int)random_below(wish->most_ndim - wish->least_ndim + 1);
     for (int d = 0; d < ndim; d++)
-        shape[d] = random_below(12) == 0 && !wish->no_empty ? 0 : 1 + random_below(wish->most_extent);
-    if (ndim > 0 && random_below(40) == 0) /* now and then long enough for vectors, tails and threads */
+        shape[d] =
+            random_below(12) == 0 && !wish->no_empty ? 0 : 1 + random_below(wish->most_extent);
+    if (ndim > 0 &&
+        random_below(40) == 0) /* now and then long enough for vectors, tails and threads */
         shape[ndim - 1] = 60 + random_below(300);
     return mirror_shaped(m, dtype, ndim, shape, wish);
 }
 
-bool mirror_like(mirror *m, const mirror *other, nd_dtype dtype, const view_wish *wish, bool broadcasting)
+bool mirror_like(mirror *m, const mirror *other, nd_dtype dtype, const view_wish *wish,
+                 bool broadcasting)
 {
     int64_t shape[CASE_NDIM];
-    int dropped = broadcasting && other->ndim ? (int)(random_below(3) == 0 ? random_below(other->ndim + 1) : 0) : 0;
+    int dropped = broadcasting && other->ndim
+                      ? (int)(random_below(3) == 0 ? random_below(other->ndim + 1) : 0)
+                      : 0;
     for (int d = dropped; d < other->ndim; d++)
         shape[d - dropped] = broadcasting && random_below(5) == 0 ? 1 : other->shape[d];
     return mirror_shaped(m, dtype, other->ndim - dropped, shape, wish);
@@ -176,12 +193,14 @@ bool mirror_untouched(const mirror *m)
         return false;
     char *now = fetch(flat), *reached = calloc((size_t)n, 1);
     for (int64_t i = 0; i < m->size; i++) {
-        int64_t at = ((const char *)mirror_at(m, m->ndim, m->shape, i) - m->base) / (int64_t)item - low;
+        int64_t at =
+            ((const char *)mirror_at(m, m->ndim, m->shape, i) - m->base) / (int64_t)item - low;
         reached[at] = 1;
     }
     bool same = now != NULL;
     for (int64_t i = 0; i < n && same; i++)
-        same = reached[i] || memcmp(now + (size_t)i * item, m->base + (size_t)(low + i) * item, item) == 0;
+        same = reached[i] ||
+               memcmp(now + (size_t)i * item, m->base + (size_t)(low + i) * item, item) == 0;
     free(now);
     free(reached);
     nd_release(flat);

@@ -2,6 +2,4 @@
  * Conformance: views. */
 #include "tests/conform/conform.h"
 
-void conform_views(void)
-{
-}
+void conform_views(void) {}

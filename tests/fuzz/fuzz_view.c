@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Fuzz target: chains of views, broadcasting and reductions of shapes. The input is a program of one-byte operations whose operands are the numbers that follow, small or wild. Every
- * view that comes out must lie inside its storage and be readable; every refusal must have a message. */
+ * Fuzz target: chains of views, broadcasting and reductions of shapes. The input is a program of
+ * one-byte operations whose operands are the numbers that follow, small or wild. Every view that
+ * comes out must lie inside its storage and be readable; every refusal must have a message. */
 #include "tests/fuzz/fuzz.h"
 
-typedef struct { const uint8_t *data; size_t left; } reader;
+typedef struct {
+    const uint8_t *data;
+    size_t left;
+} reader;
 
 static uint8_t byte(reader *r)
 {
@@ -45,7 +49,8 @@ static int entries(reader *r, nd_index *out)
 {
     int n = byte(r) % 6;
     for (int i = 0; i < n; i++) {
-        out[i] = (nd_index){.kind = byte(r) % 6, .start = number(r), .stop = number(r), .step = number(r)};
+        out[i] = (nd_index){
+            .kind = byte(r) % 6, .start = number(r), .stop = number(r), .step = number(r)};
         if (byte(r) % 4 == 0)
             out[i].start = ND_END_OPEN;
         if (byte(r) % 4 == 0)
@@ -77,22 +82,58 @@ static nd_status step(reader *r, const nd_array *a, nd_array **out)
     nd_array *parts[1] = {NULL};
     int n;
     switch (byte(r) % 16) {
-    case 0: n = numbers(r, x); return nd_reshape(a, n, x, out);
-    case 1: n = axes(r, p); return nd_permute(a, n, p, out);
-    case 2: n = axes(r, p); axes(r, q); return nd_moveaxis(a, n, p, q, out);
-    case 3: n = numbers(r, x); return nd_broadcast_to(a, n, x, out);
-    case 4: n = axes(r, p); return nd_expand_dims(a, n, p, out);
-    case 5: n = axes(r, p); return nd_squeeze(a, n, byte(r) % 2 ? p : NULL, out);
-    case 6: n = axes(r, p); return nd_flip(a, n, byte(r) % 2 ? p : NULL, out);
-    case 7: x[0] = number(r); x[1] = number(r); return nd_diagonal(a, x[0], (int)x[1], (int)number(r), out);
-    case 8: n = numbers(r, x); for (int i = 0; i < n; i++) y[i] = number(r); return nd_as_strided(a, n, x, y, number(r), out);
-    case 9: n = entries(r, idx); return nd_slice(a, idx, n, out);
-    case 10: return nd_transpose(a, out);
-    case 11: return nd_matrix_transpose(a, out);
-    case 12: return nd_sum(a, &(nd_reduce_opts){.size = sizeof(nd_reduce_opts), .axes = p, .naxes = axes(r, p), .keepdims = byte(r) % 2}, out);
-    case 13: return nd_repeat(a, number(r) % 8, (int)number(r), out);
-    case 14: parts[0] = (nd_array *)a; return nd_concat(1, (const nd_array *const *)parts, (int)number(r), out);
-    default: return nd_reshape_copy(a, numbers(r, x), x, out);
+    case 0:
+        n = numbers(r, x);
+        return nd_reshape(a, n, x, out);
+    case 1:
+        n = axes(r, p);
+        return nd_permute(a, n, p, out);
+    case 2:
+        n = axes(r, p);
+        axes(r, q);
+        return nd_moveaxis(a, n, p, q, out);
+    case 3:
+        n = numbers(r, x);
+        return nd_broadcast_to(a, n, x, out);
+    case 4:
+        n = axes(r, p);
+        return nd_expand_dims(a, n, p, out);
+    case 5:
+        n = axes(r, p);
+        return nd_squeeze(a, n, byte(r) % 2 ? p : NULL, out);
+    case 6:
+        n = axes(r, p);
+        return nd_flip(a, n, byte(r) % 2 ? p : NULL, out);
+    case 7:
+        x[0] = number(r);
+        x[1] = number(r);
+        return nd_diagonal(a, x[0], (int)x[1], (int)number(r), out);
+    case 8:
+        n = numbers(r, x);
+        for (int i = 0; i < n; i++)
+            y[i] = number(r);
+        return nd_as_strided(a, n, x, y, number(r), out);
+    case 9:
+        n = entries(r, idx);
+        return nd_slice(a, idx, n, out);
+    case 10:
+        return nd_transpose(a, out);
+    case 11:
+        return nd_matrix_transpose(a, out);
+    case 12:
+        return nd_sum(a,
+                      &(nd_reduce_opts){.size = sizeof(nd_reduce_opts),
+                                        .axes = p,
+                                        .naxes = axes(r, p),
+                                        .keepdims = byte(r) % 2},
+                      out);
+    case 13:
+        return nd_repeat(a, number(r) % 8, (int)number(r), out);
+    case 14:
+        parts[0] = (nd_array *)a;
+        return nd_concat(1, (const nd_array *const *)parts, (int)number(r), out);
+    default:
+        return nd_reshape_copy(a, numbers(r, x), x, out);
     }
 }
 

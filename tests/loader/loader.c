@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The loader: every way in which a candidate can be unusable ends in a state with a reason, and the others go on working. The plug-ins come from tests/loader/.libs; each case copies one into a
+ * The loader: every way in which a candidate can be unusable ends in a state with a reason, and the
+ * others go on working. The plug-ins come from tests/loader/.libs; each case copies one into a
  * folder of its own and looks at it from a fresh process, since a process scans once. */
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +56,8 @@ static void remove_folder(void)
         diag("%s stays", folder);
 }
 
-/* Runs look() in a child with the folder as the only place to search besides the CPU plug-in's; its exit status is the verdict. */
+/* Runs look() in a child with the folder as the only place to search besides the CPU plug-in's; its
+ * exit status is the verdict. */
 static int in_child(int (*look)(void), const char *path)
 {
     int status = -1;
@@ -162,9 +164,11 @@ static void permissions(void)
     want_path = "ndock-tier0.so";
     chmod(folder, 0777);
     want_word = "chmod o-w";
-    is_int(in_child(look_at_state, folder), 0, "a plug-in in a folder that everyone can write is refused, with the cure");
+    is_int(in_child(look_at_state, folder), 0,
+           "a plug-in in a folder that everyone can write is refused, with the cure");
     chmod(folder, 01777);
-    is_int(in_child(look_at_state, folder), 0, "the sticky bit does not help the plug-in's own folder");
+    is_int(in_child(look_at_state, folder), 0,
+           "the sticky bit does not help the plug-in's own folder");
     chmod(folder, 0755);
     path_in(path, sizeof path, "ndock-tier0.so");
     chmod(path, 0666);
@@ -172,7 +176,8 @@ static void permissions(void)
     chmod(path, 0775);
     want_state = "LOADED";
     want_word = "";
-    is_int(in_child(look_at_state, folder), 0, "one that the caller's own group can write is accepted");
+    is_int(in_child(look_at_state, folder), 0,
+           "one that the caller's own group can write is accepted");
     if (geteuid() == 0) {
         want_state = "PERMISSION";
         want_word = "belongs to user";
@@ -188,18 +193,22 @@ static void permissions(void)
 static int look_at_names(void)
 {
     nd_device *d;
-    if (nd_device_get("tier0:7", &d) != ND_ERR_DEVICE || d || !strstr(nd_last_error()->message, "tier0:0 to tier0:1"))
+    if (nd_device_get("tier0:7", &d) != ND_ERR_DEVICE || d ||
+        !strstr(nd_last_error()->message, "tier0:0 to tier0:1"))
         return 1;
-    if (nd_device_get("nonsense", &d) != ND_ERR_DEVICE || !strstr(nd_last_error()->message, "cpu:0") || !strstr(nd_last_error()->message, "tier0:1"))
+    if (nd_device_get("nonsense", &d) != ND_ERR_DEVICE ||
+        !strstr(nd_last_error()->message, "cpu:0") || !strstr(nd_last_error()->message, "tier0:1"))
         return 2;
-    if (nd_device_get("cpu:", &d) != ND_ERR_DEVICE || nd_device_get("", &d) != ND_ERR_DEVICE || nd_device_get(":0", &d) != ND_ERR_DEVICE ||
-        nd_device_get("cpu:-1", &d) != ND_ERR_DEVICE || nd_device_get("cpu:99999999999", &d) != ND_ERR_DEVICE)
+    if (nd_device_get("cpu:", &d) != ND_ERR_DEVICE || nd_device_get("", &d) != ND_ERR_DEVICE ||
+        nd_device_get(":0", &d) != ND_ERR_DEVICE || nd_device_get("cpu:-1", &d) != ND_ERR_DEVICE ||
+        nd_device_get("cpu:99999999999", &d) != ND_ERR_DEVICE)
         return 3;
     if (nd_device_get(NULL, &d) != ND_ERR_ARGUMENT)
         return 4;
     if (nd_device_get("auto", &d) != ND_OK || strcmp(nd_device_name(d), "cpu:0") != 0)
         return 5; /* tier0 has a lower priority */
-    return nd_device_get("tier0:1", &d) == ND_OK && strcmp(nd_device_name(d), "tier0:1") == 0 ? 0 : 6;
+    return nd_device_get("tier0:1", &d) == ND_OK && strcmp(nd_device_name(d), "tier0:1") == 0 ? 0
+                                                                                              : 6;
 }
 
 static int look_at_open(void)
@@ -208,7 +217,10 @@ static int look_at_open(void)
     if (nd_device_get("openfails", &d) != ND_ERR_DEVICE || d)
         return 1;
     const nd_error *e = nd_last_error();
-    return strstr(e->message, "busy") && e->native == 77 && strcmp(e->plugin, "openfails") == 0 && strcmp(e->device, "openfails:0") == 0 ? 0 : 2;
+    return strstr(e->message, "busy") && e->native == 77 && strcmp(e->plugin, "openfails") == 0 &&
+                   strcmp(e->device, "openfails:0") == 0
+               ? 0
+               : 2;
 }
 
 static int look_at_shadow(void)
@@ -229,7 +241,10 @@ static int look_at_filter(void)
 {
     nd_device *d;
     setenv("NDOCK_PLUGINS", "^tier0", 1);
-    return nd_device_get("tier0", &d) == ND_ERR_DEVICE && strstr(nd_last_error()->message, "FILTERED") && nd_device_get("cpu", &d) == ND_OK ? 0 : 1;
+    return nd_device_get("tier0", &d) == ND_ERR_DEVICE &&
+                   strstr(nd_last_error()->message, "FILTERED") && nd_device_get("cpu", &d) == ND_OK
+               ? 0
+               : 1;
 }
 
 static int look_at_explicit(void)
@@ -237,9 +252,13 @@ static int look_at_explicit(void)
     char path[512];
     nd_device *d;
     path_in(path, sizeof path, "ndock-tier0.so");
-    if (nd_plugin_load("ndock-tier0.so") != ND_ERR_ARGUMENT || nd_plugin_load("/nowhere/x.so") != ND_ERR_PLUGIN || nd_plugin_load(NULL) != ND_ERR_ARGUMENT)
+    if (nd_plugin_load("ndock-tier0.so") != ND_ERR_ARGUMENT ||
+        nd_plugin_load("/nowhere/x.so") != ND_ERR_PLUGIN || nd_plugin_load(NULL) != ND_ERR_ARGUMENT)
         return 1;
-    return nd_plugin_load(path) == ND_OK && nd_plugin_load(path) == ND_OK && nd_device_get("tier0", &d) == ND_OK ? 0 : 2;
+    return nd_plugin_load(path) == ND_OK && nd_plugin_load(path) == ND_OK &&
+                   nd_device_get("tier0", &d) == ND_OK
+               ? 0
+               : 2;
 }
 
 static void names(void)
@@ -249,17 +268,20 @@ static void names(void)
     install("tier0", "tier0");
     is_int(in_child(look_at_names, folder), 0, "device names: errors list what there is");
     is_int(in_child(look_at_filter, folder), 0, "NDOCK_PLUGINS=^tier0 leaves it out and says so");
-    is_int(in_child(look_at_explicit, "/nowhere"), 0, "nd_plugin_load loads by absolute path, twice if asked");
+    is_int(in_child(look_at_explicit, "/nowhere"), 0,
+           "nd_plugin_load loads by absolute path, twice if asked");
     path_in(from, sizeof from, "ndock-tier0.so");
     path_in(to, sizeof to, "ndock-zlink.so");
     if (symlink(from, to) != 0)
         bail("symlink");
     install("tier0", "zcopy");
-    is_int(in_child(look_at_shadow, folder), 0, "the same file by symlink, and a copy of the same name, are SHADOWED");
+    is_int(in_child(look_at_shadow, folder), 0,
+           "the same file by symlink, and a copy of the same name, are SHADOWED");
     remove_folder();
     fresh_folder();
     install("openfails", "openfails");
-    is_int(in_child(look_at_open, folder), 0, "a device that does not open gives the plug-in's words, native code, name and device");
+    is_int(in_child(look_at_open, folder), 0,
+           "a device that does not open gives the plug-in's words, native code, name and device");
     remove_folder();
 }
 
@@ -267,7 +289,10 @@ static int no_cpu(void)
 {
     nd_device *d;
     setenv("NDOCK_PLUGINS", "^cpu", 1);
-    return nd_device_get("auto", &d) == ND_ERR_DEVICE && strstr(nd_last_error()->message, "ndock-cpu.so") ? 0 : 1;
+    return nd_device_get("auto", &d) == ND_ERR_DEVICE &&
+                   strstr(nd_last_error()->message, "ndock-cpu.so")
+               ? 0
+               : 1;
 }
 
 static void without_cpu(void)
@@ -275,4 +300,5 @@ static void without_cpu(void)
     is_int(in_child(no_cpu, "/nowhere"), 0, "without any plug-in the error names the paths tried");
 }
 
-TAP_MAIN({"broken", broken}, {"not_plugins", not_plugins}, {"permissions", permissions}, {"names", names}, {"without_cpu", without_cpu})
+TAP_MAIN({"broken", broken}, {"not_plugins", not_plugins}, {"permissions", permissions},
+         {"names", names}, {"without_cpu", without_cpu})

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * A plug-in with the required functions alone: memory that the host cannot see, and nothing else. With MOCK_* defined it is broken in one way each, for the loader's tests. */
+ * A plug-in with the required functions alone: memory that the host cannot see, and nothing else.
+ * With MOCK_* defined it is broken in one way each, for the loader's tests. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +8,13 @@
 
 static const ndp_host *host;
 
-struct ndp_mem { uint64_t nbytes; unsigned char bytes[]; };
-struct ndp_dev { uint32_t index; };
+struct ndp_mem {
+    uint64_t nbytes;
+    unsigned char bytes[];
+};
+struct ndp_dev {
+    uint32_t index;
+};
 static int32_t probe(uint32_t *count, char *why, size_t n)
 {
 #ifdef MOCK_NO_DEVICE
@@ -54,7 +60,8 @@ static int32_t mem_alloc(ndp_dev *dev, uint64_t nbytes, ndp_mem **out)
     (void)dev;
     *out = nbytes > UINT64_C(1) << 30 ? NULL : malloc(sizeof **out + nbytes);
     if (!*out)
-        return host->error(host->ctx, NDP_ERR_MEMORY, 2, "no %llu bytes on the storage device", (unsigned long long)nbytes);
+        return host->error(host->ctx, NDP_ERR_MEMORY, 2, "no %llu bytes on the storage device",
+                           (unsigned long long)nbytes);
     (*out)->nbytes = nbytes;
     memset((*out)->bytes, 0xa5, (size_t)nbytes);
     return NDP_OK;
@@ -70,11 +77,13 @@ static int32_t in_bounds(const ndp_mem *mem, uint64_t offset, uint64_t n)
 {
     if (offset <= mem->nbytes && n <= mem->nbytes - offset)
         return NDP_OK;
-    return host->error(host->ctx, NDP_ERR_INTERNAL, 0, "bytes %llu to %llu of a block of %llu", (unsigned long long)offset, (unsigned long long)(offset + n),
+    return host->error(host->ctx, NDP_ERR_INTERNAL, 0, "bytes %llu to %llu of a block of %llu",
+                       (unsigned long long)offset, (unsigned long long)(offset + n),
                        (unsigned long long)mem->nbytes);
 }
 
-static int32_t write_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, const void *src, uint64_t n)
+static int32_t write_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset,
+                           const void *src, uint64_t n)
 {
     (void)dev;
     (void)s;
@@ -84,7 +93,8 @@ static int32_t write_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t o
     return status;
 }
 
-static int32_t read_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, void *dst, uint64_t n)
+static int32_t read_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, void *dst,
+                          uint64_t n)
 {
     (void)dev;
     (void)s;
@@ -101,9 +111,7 @@ static int32_t sync_nothing(ndp_dev *dev, ndp_stream *s)
     return NDP_OK;
 }
 
-static void shutdown_nothing(void)
-{
-}
+static void shutdown_nothing(void) {}
 
 #ifndef MOCK_NAME
 #define MOCK_NAME "tier0"

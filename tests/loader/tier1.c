@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * A plug-in with a few kernels, borrowed from the CPU plug-in through the host's table: everything else must be derived from them, or staged. Its kernels want dense operands, so the core packs. */
+ * A plug-in with a few kernels, borrowed from the CPU plug-in through the host's table: everything
+ * else must be derived from them, or staged. Its kernels want dense operands, so the core packs. */
 #include <stdio.h>
 #include <string.h>
 #include <ndock/plugin.h>
@@ -34,27 +35,42 @@ static int32_t dev_open(uint32_t index, ndp_dev **out)
     return status;
 }
 
-static void dev_close(ndp_dev *dev) { cpu->close(dev); }
-static int32_t mem_alloc(ndp_dev *dev, uint64_t n, ndp_mem **out) { return cpu->alloc(dev, n, out); }
-static void mem_free(ndp_dev *dev, ndp_mem *mem) { cpu->free(dev, mem); }
+static void dev_close(ndp_dev *dev)
+{
+    cpu->close(dev);
+}
+static int32_t mem_alloc(ndp_dev *dev, uint64_t n, ndp_mem **out)
+{
+    return cpu->alloc(dev, n, out);
+}
+static void mem_free(ndp_dev *dev, ndp_mem *mem)
+{
+    cpu->free(dev, mem);
+}
 
-static int32_t write_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, const void *src, uint64_t n)
+static int32_t write_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset,
+                           const void *src, uint64_t n)
 {
     return cpu->write(dev, s, mem, offset, src, n);
 }
 
-static int32_t read_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, void *dst, uint64_t n)
+static int32_t read_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, void *dst,
+                          uint64_t n)
 {
     return cpu->read(dev, s, mem, offset, dst, n);
 }
 
-static int32_t sync_it(ndp_dev *dev, ndp_stream *s) { return cpu->sync(dev, s); }
+static int32_t sync_it(ndp_dev *dev, ndp_stream *s)
+{
+    return cpu->sync(dev, s);
+}
 static void shutdown_nothing(void) {}
 
 static int has(int32_t op)
 {
-    static const int32_t ops[] = {NDP_OP_copy, NDP_OP_fill, NDP_OP_multiply, NDP_OP_subtract, NDP_OP_divide, NDP_OP_maximum, NDP_OP_minimum,
-                                  NDP_OP_equal, NDP_OP_less, NDP_OP_less_equal};
+    static const int32_t ops[] = {NDP_OP_copy,   NDP_OP_fill,      NDP_OP_multiply, NDP_OP_subtract,
+                                  NDP_OP_divide, NDP_OP_maximum,   NDP_OP_minimum,  NDP_OP_equal,
+                                  NDP_OP_less,   NDP_OP_less_equal};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (ops[i] == op)
             return 1;
@@ -67,7 +83,10 @@ static uint64_t op_dtypes(ndp_dev *dev, int32_t op)
 }
 
 /* A dense-only wrapper around each borrowed kernel. */
-typedef struct { ndp_kernel base; const ndp_kernel *inner; } dense_kernel;
+typedef struct {
+    ndp_kernel base;
+    const ndp_kernel *inner;
+} dense_kernel;
 
 static int32_t run_inner(const ndp_kernel *k, ndp_stream *s, const ndp_call *call)
 {
@@ -77,14 +96,16 @@ static int32_t run_inner(const ndp_kernel *k, ndp_stream *s, const ndp_call *cal
         int64_t step = 1;
         for (int d = v->ndim - 1; v->mem && d >= 0; d--) {
             if (v->shape[d] > 1 && v->stride[d] != step)
-                return host->error(host->ctx, NDP_ERR_INTERNAL, 0, "operand %u is not dense though the kernel asked for that", i);
+                return host->error(host->ctx, NDP_ERR_INTERNAL, 0,
+                                   "operand %u is not dense though the kernel asked for that", i);
             step *= v->shape[d];
         }
     }
     return inner->run(inner, s, call);
 }
 
-static int32_t op_find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
+static int32_t op_find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why,
+                       size_t n)
 {
     const ndp_kernel *inner;
     *out = NULL;
