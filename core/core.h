@@ -128,8 +128,9 @@ struct nd_storage {
     int32_t size_class; /* of the caches; -1: not cached */
     nd_device *device;
     ndp_mem *mem;
-    char *host; /* address of the block on a host-visible device, else NULL */
-    uint64_t nbytes;
+    char *host;      /* address of the block on a host-visible device, else NULL */
+    uint64_t nbytes; /* of the block */
+    uint64_t used;   /* asked for; what views may reach */
     void (*release)(void *ctx);
     void *ctx;
     nd_storage *next;
@@ -165,6 +166,9 @@ nd_status nd__array_new(nd_storage *s, nd_dtype dtype, int ndim, const int64_t *
 /* New dense array with storage of its own; checks sizes. */
 nd_status nd__array_alloc(const char *op, nd_device *device, nd_dtype dtype, int ndim,
                           const int64_t *shape, nd_array **out);
+/* The same on a device that may be NULL (the current one). */
+nd_status nd__empty(const char *op, nd_device *device, nd_dtype dtype, int ndim,
+                    const int64_t *shape, nd_array **out);
 /* New dense array of a's shape and device; dtype no wider than a's, so that no size needs checking.
  */
 nd_status nd__array_like(const nd_array *a, nd_dtype dtype, nd_array **out);
@@ -222,6 +226,8 @@ static inline int64_t nd__itemsize(nd_dtype dtype)
 }
 nd_status nd__check_dtype(const char *op, nd_dtype dtype);
 nd_dtype nd__real_of(nd_dtype dtype); /* c64 -> f32, c128 -> f64, else itself */
+/* nd_promote on behalf of an operation, which its errors name. */
+nd_status nd__promote(const char *op, nd_dtype a, nd_dtype b, nd_dtype *out);
 /* The dtype in which arrays of `arrays` (0: none) and a weak scalar meet. */
 nd_status nd__promote_scalar(const char *op, nd_dtype arrays, nd_scalar s, nd_dtype *out);
 /* A scalar rounded to dtype; ND_ERR_OVERFLOW if it does not fit. */

@@ -2,56 +2,78 @@
  * New arrays from nothing. */
 #include "core/core.h"
 
-nd_status nd_empty(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape,
-                   nd_array **out)
+nd_status nd__empty(const char *op, nd_device *device, nd_dtype dtype, int ndim,
+                    const int64_t *shape, nd_array **out)
 {
     nd_status status;
     *out = NULL;
     device = nd__or_current(device, &status);
-    return status == ND_OK ? nd__array_alloc("empty", device, dtype, ndim, shape, out) : status;
+    return status == ND_OK ? nd__array_alloc(op, device, dtype, ndim, shape, out) : status;
+}
+
+static nd_status full(const char *op, nd_device *device, nd_dtype dtype, int ndim,
+                      const int64_t *shape, nd_scalar value, nd_array **out)
+{
+    nd_array *r = NULL;
+    ndp_scalar ignored;
+    *out = NULL;
+    ND_RETURN_IF(nd__check_dtype(op, dtype));
+    ND_RETURN_IF(
+        nd__scalar_to(op, value, dtype, 4, &ignored)); /* so that the error names this op */
+    ND_RETURN_IF(nd__empty(op, device, dtype, ndim, shape, &r));
+    return nd__hand_over(nd_fill(r, value), r, out);
+}
+
+static nd_status full_like(const char *op, const nd_array *a, nd_dtype dtype, nd_scalar value,
+                           nd_array **out)
+{
+    *out = NULL;
+    ND_RETURN_IF(nd__check_array(op, a, 0));
+    return full(op, a->storage->device, dtype ? dtype : a->dtype, a->ndim, a->shape, value, out);
+}
+
+nd_status nd_empty(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape,
+                   nd_array **out)
+{
+    return nd__empty("empty", device, dtype, ndim, shape, out);
 }
 
 nd_status nd_full(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape,
                   nd_scalar value, nd_array **out)
 {
-    nd_array *r = NULL;
-    *out = NULL;
-    ND_RETURN_IF(nd_empty(device, dtype, ndim, shape, &r));
-    nd_status status = nd_fill(r, value);
-    return nd__hand_over(status, r, out);
+    return full("full", device, dtype, ndim, shape, value, out);
 }
 
 nd_status nd_zeros(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape,
                    nd_array **out)
 {
-    return nd_full(device, dtype, ndim, shape, nd_int(0), out);
+    return full("zeros", device, dtype, ndim, shape, nd_int(0), out);
 }
 
 nd_status nd_ones(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape, nd_array **out)
 {
-    return nd_full(device, dtype, ndim, shape, nd_int(1), out);
+    return full("ones", device, dtype, ndim, shape, nd_int(1), out);
 }
 
 nd_status nd_empty_like(const nd_array *a, nd_dtype dtype, nd_array **out)
 {
     *out = NULL;
     ND_RETURN_IF(nd__check_array("empty_like", a, 0));
-    return nd_empty(a->storage->device, dtype ? dtype : a->dtype, a->ndim, a->shape, out);
+    return nd__empty("empty_like", a->storage->device, dtype ? dtype : a->dtype, a->ndim, a->shape,
+                     out);
 }
 
 nd_status nd_full_like(const nd_array *a, nd_dtype dtype, nd_scalar value, nd_array **out)
 {
-    *out = NULL;
-    ND_RETURN_IF(nd__check_array("full_like", a, 0));
-    return nd_full(a->storage->device, dtype ? dtype : a->dtype, a->ndim, a->shape, value, out);
+    return full_like("full_like", a, dtype, value, out);
 }
 
 nd_status nd_zeros_like(const nd_array *a, nd_dtype dtype, nd_array **out)
 {
-    return nd_full_like(a, dtype, nd_int(0), out);
+    return full_like("zeros_like", a, dtype, nd_int(0), out);
 }
 
 nd_status nd_ones_like(const nd_array *a, nd_dtype dtype, nd_array **out)
 {
-    return nd_full_like(a, dtype, nd_int(1), out);
+    return full_like("ones_like", a, dtype, nd_int(1), out);
 }

@@ -70,7 +70,7 @@ static nd_status choose_dtypes(plan *p, const nd_apply_opts *opts)
     for (int i = 0; i < p->n; i++)
         if (p->args[i].array && !is_condition(p, i)) {
             if (common)
-                ND_RETURN_IF(nd_promote(common, p->args[i].array->dtype, &common));
+                ND_RETURN_IF(nd__promote(p->info->name, common, p->args[i].array->dtype, &common));
             else
                 common = p->args[i].array->dtype;
         }

@@ -13,11 +13,11 @@ static nd_status check_list(const char *op, int n, const nd_array *const *arrays
     return ND_OK;
 }
 
-static nd_status common_dtype(int n, const nd_array *const *arrays, nd_dtype *dtype)
+static nd_status common_dtype(const char *op, int n, const nd_array *const *arrays, nd_dtype *dtype)
 {
     *dtype = arrays[0]->dtype;
     for (int i = 1; i < n; i++)
-        ND_RETURN_IF(nd_promote(*dtype, arrays[i]->dtype, dtype));
+        ND_RETURN_IF(nd__promote(op, *dtype, arrays[i]->dtype, dtype));
     return ND_OK;
 }
 
@@ -74,7 +74,7 @@ nd_status nd_concat(int n, const nd_array *const *arrays, int axis, nd_array **o
     ND_RETURN_IF(check_list("concat", n, arrays));
     ND_RETURN_IF(nd__axis("concat", axis, arrays[0]->ndim, &where));
     ND_RETURN_IF(concat_shape(n, arrays, where, shape));
-    ND_RETURN_IF(common_dtype(n, arrays, &dtype));
+    ND_RETURN_IF(common_dtype("concat", n, arrays, &dtype));
     ND_RETURN_IF(
         nd__array_alloc("concat", arrays[0]->storage->device, dtype, arrays[0]->ndim, shape, &r));
     for (int i = 0; i < n; i++) {
@@ -97,7 +97,7 @@ nd_status nd_concat_flat(int n, const nd_array *const *arrays, nd_array **out)
     nd_status status = ND_OK;
     *out = NULL;
     ND_RETURN_IF(check_list("concat", n, arrays));
-    ND_RETURN_IF(common_dtype(n, arrays, &dtype));
+    ND_RETURN_IF(common_dtype("concat", n, arrays, &dtype));
     for (int i = 0; i < n; i++)
         if (!nd__add_size(total, arrays[i]->size, &total))
             return nd__fail(ND_ERR_OVERFLOW, "concat", i, "the sizes add up to more than 2^63");
@@ -133,7 +133,7 @@ nd_status nd_stack(int n, const nd_array *const *arrays, int axis, nd_array **ou
     ND_RETURN_IF(nd__axis("stack", axis, a->ndim + 1, &where));
     for (int i = 1; i < n; i++)
         ND_RETURN_IF(nd__check_shape_is("stack", arrays[i], a->ndim, a->shape, i));
-    ND_RETURN_IF(common_dtype(n, arrays, &dtype));
+    ND_RETURN_IF(common_dtype("stack", n, arrays, &dtype));
     for (int d = 0; d <= a->ndim; d++)
         shape[d] = d == where ? n : a->shape[d - (d > where)];
     ND_RETURN_IF(nd__array_alloc("stack", a->storage->device, dtype, a->ndim + 1, shape, &r));

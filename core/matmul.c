@@ -25,7 +25,7 @@ static void product_finish(product *p)
 static nd_status choose_dtypes(const nd_array *a, const nd_array *b, nd_dtype wanted,
                                nd_dtype *compute, nd_dtype *result)
 {
-    ND_RETURN_IF(nd_promote(a->dtype, b->dtype, compute));
+    ND_RETURN_IF(nd__promote("matmul", a->dtype, b->dtype, compute));
     ND_RETURN_IF(nd__op_domain(nd_op_get(ND_OP_matmul), *compute, compute));
     *result = *compute;
     if (!wanted || wanted == *compute)

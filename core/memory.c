@@ -154,6 +154,7 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
                                            : NULL;
     *out = s;
     if (s) {
+        s->used = nbytes;
         atomic_store_explicit(&s->refs, 1, memory_order_relaxed);
         return ND_OK;
     }
@@ -180,6 +181,7 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
     s->device = device;
     s->host = host;
     s->nbytes = rounded;
+    s->used = nbytes;
     *out = s;
     return ND_OK;
 }
@@ -204,7 +206,7 @@ nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (
     s->size_class = -1;
     s->device = device;
     s->host = device->host_visible ? ptr : NULL;
-    s->nbytes = nbytes;
+    s->nbytes = s->used = nbytes;
     s->release = release;
     s->ctx = ctx;
     *out = s;

@@ -76,7 +76,7 @@ static nd_status norm_start(nd_op op, const nd_array *a, const nd_array *scale,
     for (int i = 1; i < 3; i++) {
         ND_RETURN_IF(check_weight(p, i));
         if (p->operand[i])
-            ND_RETURN_IF(nd_promote(common, p->operand[i]->dtype, &common));
+            ND_RETURN_IF(nd__promote(p->info->name, common, p->operand[i]->dtype, &common));
     }
     if (o.dtype) {
         ND_RETURN_IF(nd__check_dtype(p->info->name, o.dtype));

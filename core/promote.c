@@ -10,11 +10,11 @@ static nd_dtype signed_of_size(size_t nbytes)
 }
 
 /* Signed with unsigned: the smallest signed dtype that holds both; none holds u64. */
-static nd_status promote_mixed_sign(nd_dtype s, nd_dtype u, nd_dtype *out)
+static nd_status promote_mixed_sign(const char *op, nd_dtype s, nd_dtype u, nd_dtype *out)
 {
     size_t ns = nd_dtype_size(s), nu = nd_dtype_size(u);
     if (nu == 8)
-        return nd__fail(ND_ERR_DTYPE, "promote", -1,
+        return nd__fail(ND_ERR_DTYPE, op, -1,
                         "no integer dtype holds both %s and u64; convert one with nd_astype",
                         nd_dtype_name(s));
     *out = signed_of_size(ns > nu ? ns : 2 * nu);
@@ -33,11 +33,11 @@ static nd_dtype promote_floating(nd_dtype a, nd_dtype b)
     return nd_dtype_size(a) > nd_dtype_size(b) ? a : b;
 }
 
-nd_status nd_promote(nd_dtype a, nd_dtype b, nd_dtype *out)
+nd_status nd__promote(const char *op, nd_dtype a, nd_dtype b, nd_dtype *out)
 {
     *out = 0;
-    ND_RETURN_IF(nd__check_dtype("promote", a));
-    ND_RETURN_IF(nd__check_dtype("promote", b));
+    ND_RETURN_IF(nd__check_dtype(op, a));
+    ND_RETURN_IF(nd__check_dtype(op, b));
     int ka = nd__kind(a), kb = nd__kind(b);
     if (a == b || kb == ND_KIND_BOOL)
         *out = a;
@@ -50,8 +50,14 @@ nd_status nd_promote(nd_dtype a, nd_dtype b, nd_dtype *out)
     else if (ka == kb)
         *out = nd_dtype_size(a) > nd_dtype_size(b) ? a : b;
     else
-        return ka == ND_KIND_INT ? promote_mixed_sign(a, b, out) : promote_mixed_sign(b, a, out);
+        return ka == ND_KIND_INT ? promote_mixed_sign(op, a, b, out)
+                                 : promote_mixed_sign(op, b, a, out);
     return ND_OK;
+}
+
+nd_status nd_promote(nd_dtype a, nd_dtype b, nd_dtype *out)
+{
+    return nd__promote("promote", a, b, out);
 }
 
 nd_status nd__promote_scalar(const char *op, nd_dtype arrays, nd_scalar s, nd_dtype *out)

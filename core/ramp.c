@@ -90,7 +90,7 @@ nd_status nd_arange(nd_device *device, nd_dtype dtype, nd_scalar start, nd_scala
                                    last < 0 ? nd_int((int64_t)last) : nd_uint((uint64_t)last),
                                    dtype, 3, &ignored));
     }
-    ND_RETURN_IF(nd_empty(device, dtype, 1, &n, &r));
+    ND_RETURN_IF(nd__empty("arange", device, dtype, 1, &n, &r));
     return nd__hand_over(iota(r, start, step), r, out);
 }
 
@@ -119,7 +119,7 @@ nd_status nd_linspace(nd_device *device, nd_dtype dtype, nd_scalar start, nd_sca
     if (num < 0)
         return nd__fail(ND_ERR_ARGUMENT, "linspace", 4,
                         "%lld values; the number must not be negative", (long long)num);
-    ND_RETURN_IF(nd_empty(device, dtype, 1, &num, &r));
+    ND_RETURN_IF(nd__empty("linspace", device, dtype, 1, &num, &r));
     int64_t parts = endpoint ? num - 1 : num;
     ND_GOTO_IF(done,
                iota(r, start, parts > 0 ? scalar_step(start, stop, (double)parts) : nd_float(0)));

@@ -122,7 +122,7 @@ nd_status nd_random_uniform(nd_device *device, nd_dtype dtype, int ndim, const i
 {
     nd_array *r = NULL;
     *out = NULL;
-    ND_RETURN_IF(nd_empty(device, dtype, ndim, shape, &r));
+    ND_RETURN_IF(nd__empty("random_uniform", device, dtype, ndim, shape, &r));
     return nd__hand_over(nd_random_uniform_into(key, low, high, r), r, out);
 }
 
@@ -131,7 +131,7 @@ nd_status nd_random_normal(nd_device *device, nd_dtype dtype, int ndim, const in
 {
     nd_array *r = NULL;
     *out = NULL;
-    ND_RETURN_IF(nd_empty(device, dtype, ndim, shape, &r));
+    ND_RETURN_IF(nd__empty("random_normal", device, dtype, ndim, shape, &r));
     return nd__hand_over(nd_random_normal_into(key, mean, std, r), r, out);
 }
 
@@ -140,7 +140,7 @@ nd_status nd_random_integers(nd_device *device, nd_dtype dtype, int ndim, const 
 {
     nd_array *r = NULL;
     *out = NULL;
-    ND_RETURN_IF(nd_empty(device, dtype, ndim, shape, &r));
+    ND_RETURN_IF(nd__empty("random_integers", device, dtype, ndim, shape, &r));
     return nd__hand_over(nd_random_integers_into(key, low, high, r), r, out);
 }
 
@@ -150,7 +150,7 @@ nd_status nd_random_permutation(nd_device *device, int64_t n, const nd_random_ke
     nd_array *words = NULL;
     ndp_random params = {.low = 0, .high = 0}; /* equal bounds: all 64 bits */
     *out = NULL;
-    ND_RETURN_IF(nd_empty(device, ND_U64, 1, &n, &words));
+    ND_RETURN_IF(nd__empty("random_permutation", device, ND_U64, 1, &n, &words));
     nd_status status = random_run(ND_OP_random_integers, key, &params, words);
     if (status == ND_OK)
         status = nd_argsort(words, NULL, out);

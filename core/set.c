@@ -182,7 +182,7 @@ nd_status nd_isin(const nd_array *a, const nd_array *test, int invert, nd_array 
     ND_RETURN_IF(nd__check_array("isin", a, 0));
     ND_RETURN_IF(nd__check_array("isin", test, 1));
     ND_RETURN_IF(nd__check_same_device("isin", a, test, 0, 1));
-    ND_RETURN_IF(nd_promote(a->dtype, test->dtype, &common));
+    ND_RETURN_IF(nd__promote("isin", a->dtype, test->dtype, &common));
     const int64_t all[1] = {test->size};
     ND_GOTO_IF(done, nd__cast(a, common, &wide));
     ND_GOTO_IF(done, nd__cast(test, common, &cast));

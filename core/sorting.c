@@ -162,7 +162,7 @@ nd_status nd_searchsorted(const nd_array *sorted, const nd_array *values, int ri
     if (sorted->ndim != 1)
         return nd__fail(ND_ERR_SHAPE, info->name, 0, "the sorted array has rank %d, not 1",
                         sorted->ndim);
-    ND_RETURN_IF(nd_promote(sorted->dtype, values->dtype, &common));
+    ND_RETURN_IF(nd__promote(info->name, sorted->dtype, values->dtype, &common));
     ND_RETURN_IF(nd__op_domain(info, common, &common));
     if (sorter)
         ND_RETURN_IF(nd__check_shape_is(info->name, sorter, 1, sorted->shape, 3));

@@ -275,7 +275,7 @@ nd_status nd_as_strided(const nd_array *a, int ndim, const int64_t *shape, const
     ND_RETURN_IF(nd__check_shape("as_strided", a->dtype, ndim, shape, &size));
     if (ndim && !stride)
         return nd__fail(ND_ERR_ARGUMENT, "as_strided", 3, "strides are NULL");
-    room = (int64_t)(a->storage->nbytes / nd_dtype_size(a->dtype));
+    room = (int64_t)(a->storage->used / nd_dtype_size(a->dtype));
     if (!nd__extent(ndim, shape, stride, &low, &high) || !nd__add_size(low, offset, &low) ||
         !nd__add_size(high, offset, &high))
         return nd__fail(ND_ERR_OVERFLOW, "as_strided", 3, "the strides reach beyond 2^63 elements");

@@ -67,18 +67,18 @@ static void bad_shapes(void)
     NO(ND_ERR_SHAPE, "reshape", "(-1, -1)", "-1", nd_reshape(a, 2, DIMS(-1, -1), &out));
     NO(ND_ERR_SHAPE, "reshape", "12", "(7, -1)", nd_reshape(a, 2, DIMS(7, -1), &out));
     NO(ND_ERR_SHAPE, "reshape", "-2", "", nd_reshape(a, 2, DIMS(-2, 6), &out));
-    NO(ND_ERR_SHAPE, "empty", "-4", "1", nd_zeros(run.device, ND_F32, 2, DIMS(3, -4), &out));
-    NO(ND_ERR_SHAPE, "empty", "65", "64", nd_zeros(run.device, ND_F32, 65, big, &out));
+    NO(ND_ERR_SHAPE, "zeros", "-4", "1", nd_zeros(run.device, ND_F32, 2, DIMS(3, -4), &out));
+    NO(ND_ERR_SHAPE, "zeros", "65", "64", nd_zeros(run.device, ND_F32, 65, big, &out));
     NO(ND_ERR_SHAPE, "reshape", "65", "64", nd_reshape(b, 65, big, &out));
     NO(ND_ERR_SHAPE, "broadcast_to", "(5,)", "(2, 4)", nd_broadcast_to(b, 2, DIMS(2, 4), &out));
-    NO(ND_ERR_OVERFLOW, "empty", "2^63", "f32",
+    NO(ND_ERR_OVERFLOW, "zeros", "2^63", "f32",
        nd_zeros(run.device, ND_F32, 2, DIMS(HUGE_EXTENT, 4), &out));
     NO(ND_ERR_OVERFLOW, "empty", "2^63", "f64",
        nd_empty(run.device, ND_F64, 1, DIMS(HUGE_EXTENT), &out));
     NO(ND_ERR_OVERFLOW, "as_strided", "2^63", "",
        nd_as_strided(a, 2, DIMS(3, 4), DIMS(INT64_MAX, 1), 0, &out));
     NO(ND_ERR_INDEX, "as_strided", "storage", "",
-       nd_as_strided(a, 2, DIMS(3, 5), DIMS(5000, 1), 0, &out));
+       nd_as_strided(a, 2, DIMS(3, 5), DIMS(4, 1), 0, &out));
     NO(ND_ERR_INDEX, "as_strided", "-1", "", nd_as_strided(a, 1, DIMS(2), DIMS(-1), 0, &out));
     NO(ND_ERR_SHAPE, "concat", "", "", nd_concat(2, (const nd_array *[]){a, b}, 0, &out));
     NO(ND_ERR_SHAPE, "stack", "(3, 4)", "(5,)", nd_stack(2, (const nd_array *[]){a, b}, 0, &out));
@@ -94,7 +94,7 @@ static void bad_dtypes(void)
     nd_array *u = ramp(ND_U64, 1, DIMS(3)), *i = ramp(ND_I32, 1, DIMS(3));
     nd_array *b = ramp(ND_BOOL, 1, DIMS(3)), *c = ramp(ND_C64, 1, DIMS(3));
     nd_array *f = ramp(ND_F32, 1, DIMS(3)), *out = (nd_array *)(uintptr_t)8;
-    NO(ND_ERR_DTYPE, "promote", "u64", "i32", nd_add(u, i, &out));
+    NO(ND_ERR_DTYPE, "add", "u64", "i32", nd_add(u, i, &out));
     NO(ND_ERR_DTYPE, "subtract", "bool", "", nd_subtract(b, b, &out));
     NO(ND_ERR_DTYPE, "less", "c64", "", nd_less(c, c, &out));
     NO(ND_ERR_DTYPE, "maximum", "c64", "", nd_maximum(c, f, &out));
@@ -104,7 +104,7 @@ static void bad_dtypes(void)
     NO(ND_ERR_DTYPE, "where", "f32", "bool", nd_where(f, f, f, &out));
     NO(ND_ERR_DTYPE, "astype", "c64", "f32", nd_astype(c, ND_F32, &out));
     NO(ND_ERR_DTYPE, "astype", "99", "", nd_astype(f, 99, &out));
-    NO(ND_ERR_DTYPE, "empty", "-1", "", nd_zeros(run.device, -1, 1, DIMS(3), &out));
+    NO(ND_ERR_DTYPE, "zeros", "-1", "", nd_zeros(run.device, -1, 1, DIMS(3), &out));
     NO(ND_ERR_DTYPE, "max", "c64", "", nd_max(c, NULL, &out));
     NO(ND_ERR_DTYPE, "take", "f32", "", nd_take(f, f, 0, &out));
     refused(nd_add_into(f, f, i), ND_ERR_DTYPE, "add", "f32", "i32");
@@ -198,7 +198,7 @@ static void bad_scalars(void)
     NO(ND_ERR_OVERFLOW, "add", "18446744073709551615", "i64",
        nd_add_scalar(i, nd_uint(UINT64_MAX), &out));
     NO(ND_ERR_ARGUMENT, "add", "10", "", nd_add_scalar(i, odd, &out));
-    NO(ND_ERR_OVERFLOW, "fill", "256", "u8",
+    NO(ND_ERR_OVERFLOW, "full", "256", "u8",
        nd_full(run.device, ND_U8, 1, DIMS(3), nd_int(256), &out));
     refused(nd_fill(u, nd_int(-5)), ND_ERR_OVERFLOW, "fill", "-5", "u8");
     refused(nd_fill(h, nd_complex(1, 2)), ND_ERR_DTYPE, "fill", "complex", "f16");
