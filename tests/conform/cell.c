@@ -42,6 +42,8 @@ cell cell_bool(bool value)
 cell cell_wrap(nd_dtype dtype, __int128 value)
 {
     int bits = 8 * (int)nd_dtype_size(dtype);
+    if (bits > 64) /* no integer dtype: there is nothing to wrap */
+        return cell_int(value);
     unsigned __int128 mask = ((unsigned __int128)1 << bits) - 1,
                       low = (unsigned __int128)value & mask;
     bool negative = nd_dtype_get(dtype)->kind == ND_KIND_INT && (low >> (bits - 1) & 1);

@@ -33,7 +33,7 @@ static void refused_out(nd_status got, nd_array **out, nd_status want, const cha
 {
     refused(got, want, op, a, b);
     if (*out)
-        fail_case("%s failed and left *out set", op);
+        fail_case("%s failed and left *out set", op ? op : "a call");
     nd_release(*out);
     *out = (nd_array *)(uintptr_t)8; /* so that the next call must clear it */
 }

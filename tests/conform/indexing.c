@@ -155,7 +155,8 @@ static int64_t take_source(const lookup_case *c, const int64_t *index)
     int64_t own[CASE_NDIM];
     int64_t at = ravel(c->idx.ndim, c->idx.shape, index + c->axis);
     for (int d = 0; d < c->a.ndim; d++)
-        own[d] = d < c->axis ? index[d] : index[d + c->idx.ndim - 1];
+        if (d != c->axis)
+            own[d] = index[d < c->axis ? d : d + c->idx.ndim - 1];
     own[c->axis] = positions_get(&c->idx, at, c->n);
     return ravel(c->a.ndim, c->a.shape, own);
 }
