@@ -123,6 +123,7 @@ int main(int argc, char **argv)
     conform_manip();
     conform_create();
     conform_views();
+    conform_slice();
     conform_assign();
     conform_errors();
     printf("1..%d\n", tap_count);

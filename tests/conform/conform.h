@@ -112,6 +112,7 @@ void conform_random(void);
 void conform_manip(void);
 void conform_create(void);
 void conform_views(void);
+void conform_slice(void);
 void conform_assign(void);
 void conform_errors(void);
 void conform_runtime_ops(void);

@@ -70,7 +70,7 @@ static cell constant(nd_dtype dtype, nd_scalar *s)
         return cell_real(-0.5L * i);
     default:
         *s = nd_complex(0.5 * (double)i, -(double)i);
-        return cell_complex(0.5L * i, -i);
+        return cell_complex(0.5L * i, -(long double)i);
     }
 }
 
