@@ -400,7 +400,10 @@ static void flip_case(int i)
     close_case(&c);
 }
 
-typedef struct { int i, j; int64_t offset; } diagonal;
+typedef struct {
+    int i, j;
+    int64_t offset;
+} diagonal;
 
 static int64_t diagonal_source(const view_case *c, const void *ctx, const int64_t *index)
 {
