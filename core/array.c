@@ -131,7 +131,7 @@ nd_status nd__array_like(const nd_array *a, nd_dtype dtype, nd_array **out)
 
 nd_status nd__check_array(const char *op, const nd_array *a, int32_t i)
 {
-    return a ? ND_OK
+    return a ? nd__settle(op, a->storage)
              : nd__fail(ND_ERR_ARGUMENT, op, i, "argument %d is NULL where an array is needed", i);
 }
 

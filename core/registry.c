@@ -30,6 +30,7 @@ static void before_fork(void)
     lock_registry();
     for (nd_plugin_slot *s = slots; s; s = s->next)
         for (nd_device *d = s->devices; d; d = d->next) {
+            pthread_mutex_lock(&d->stream_lock);
             pthread_mutex_lock(&d->kernel_lock);
             pthread_mutex_lock(&d->memory_lock);
         }
@@ -50,6 +51,7 @@ static void unlock_devices(void)
         for (nd_device *d = s->devices; d; d = d->next) {
             pthread_mutex_unlock(&d->memory_lock);
             pthread_mutex_unlock(&d->kernel_lock);
+            pthread_mutex_unlock(&d->stream_lock);
         }
 }
 
@@ -137,6 +139,19 @@ static bool copy_group(nd_device *d, const char *id, size_t required, void *copy
     return g != NULL;
 }
 
+static void copy_groups(nd_device *d)
+{
+    d->has_op = copy_group(d, "ndp.op/1", NDP_END(ndp_op_1, find), &d->op, sizeof d->op);
+    d->has_stream = d->async && copy_group(d, "ndp.stream/1", NDP_END(ndp_stream_1, event_elapsed),
+                                           &d->stream, sizeof d->stream);
+    d->has_graph = d->async && copy_group(d, "ndp.graph/1", NDP_END(ndp_graph_1, destroy),
+                                          &d->graph, sizeof d->graph);
+    d->has_peer = copy_group(d, "ndp.peer/1", NDP_END(ndp_peer_1, copy), &d->peer, sizeof d->peer);
+    copy_group(d, "ndp.memory/1", NDP_END(ndp_memory_1, usage), &d->memory, sizeof d->memory);
+    copy_group(d, "ndp.map/1", NDP_END(ndp_map_1, map), &d->map, sizeof d->map);
+    copy_group(d, "ndp.info/1", NDP_END(ndp_info_1, item), &d->facts, sizeof d->facts);
+}
+
 static nd_status open_device(nd_plugin_slot *slot, uint32_t index, nd_device **out)
 {
     nd_device *d = calloc(1, sizeof *d);
@@ -159,13 +174,21 @@ static nd_status open_device(nd_plugin_slot *slot, uint32_t index, nd_device **o
     d->host_visible = d->info.flags & NDP_DEV_HOST_VISIBLE;
     d->async = d->info.flags & NDP_DEV_ASYNC;
     d->is_cpu = strcmp(slot->name, "cpu") == 0;
-    d->has_op = copy_group(d, "ndp.op/1", NDP_END(ndp_op_1, find), &d->op, sizeof d->op);
-    copy_group(d, "ndp.map/1", NDP_END(ndp_map_1, map), &d->map, sizeof d->map);
-    copy_group(d, "ndp.info/1", NDP_END(ndp_info_1, item), &d->facts, sizeof d->facts);
+    copy_groups(d);
     pthread_mutex_init(&d->kernel_lock, NULL);
     pthread_mutex_init(&d->memory_lock, NULL);
-    d->cache_limit = d->info.memory_bytes / 4;
+    pthread_mutex_init(&d->stream_lock, NULL);
     d->ordinal = device_ordinals++;
+    status = nd__streams_open(d);
+    if (status == ND_OK)
+        status = nd__events_open(d);
+    if (status == ND_OK)
+        status = nd__memory_open(d);
+    if (status != ND_OK) { /* no memory for a few structs: the device stays closed, they leak */
+        slot->p.close(d->dev);
+        free(d);
+        return status;
+    }
     d->next = slot->devices;
     slot->devices = d;
     if (d->is_cpu && index == 0)
@@ -233,7 +256,7 @@ static nd_status best_device(nd_device **out)
 static bool parse_name(const char *name, char *plugin, size_t n, uint32_t *index)
 {
     size_t len = strcspn(name, ":");
-    const char *digits = name[len] ? name + len + 1 : "0";
+    const char *digits = name[len] ? name + len + 1 : "0"; /* without index: see find_device */
     char *end;
     if (len == 0 || len >= n || !digits[0] || strspn(digits, "0123456789") != strlen(digits) ||
         strlen(digits) > 9)
@@ -256,6 +279,8 @@ static nd_status find_device(const char *name, nd_device **out)
     nd_plugin_slot *slot = load_by_name(plugin);
     if (!slot || slot->device_count == 0)
         return no_such_device(name, plugin, "there is no device");
+    if (!strchr(name, ':'))
+        index = nd__current_index(slot);
     if (index >= slot->device_count)
         return nd__fail(ND_ERR_DEVICE, "device", 0,
                         "there is no device \"%s\"; %s has %u, %s:0 to %s:%u", name, plugin,

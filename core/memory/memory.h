@@ -73,8 +73,18 @@ nd_status nd__single_create(nd_device *device, const nd_hooks *hooks, nd_maker *
 nd_status nd__debug_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
 void nd__maker_release(nd_maker *m);
 
+/* pinned.c: page-locked host memory of a device, in blocks whose mem is the device's handle. A
+ * freed block is not given out again before every copy recorded on it is done. */
+nd_status nd__pinned_alloc(nd_device *device, uint64_t nbytes, nd_block **out);
+void nd__pinned_free(nd_block *block);
+nd_status nd__pinned_record(nd_block *block, nd_stream *s);
+
 /* hooks.c: the hooks over a device's own plug-in. */
 void nd__device_hooks(nd_device *device, nd_hooks *out);
+/* Bytes of device memory from and to the host, on the thread's stream; both wait. */
+nd_status nd__mem_read(nd_device *device, ndp_mem *mem, uint64_t offset, void *dst, uint64_t n);
+nd_status nd__mem_write(nd_device *device, ndp_mem *mem, uint64_t offset, const void *src,
+                        uint64_t n);
 
 /* trace.c: the ring of the last events of all devices. Cheap when off (one relaxed load). */
 enum {

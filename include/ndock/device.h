@@ -6,9 +6,9 @@
 
 ND_BEGIN_DECLS
 
-/* The device named "cpu", "cuda:0", "sim:3" (":0" may be left out) or "auto" (the best there is),
- * opened on first use. ND_ERR_DEVICE lists the devices there are, and why a plug-in of that name
- * was refused. Any thread. */
+/* The device named "cpu", "cuda:0", "sim:3" or "auto" (the best there is), opened on first use.
+ * Without an index it is the thread's current device of that plug-in, else the first. ND_ERR_DEVICE
+ * lists the devices there are, and why a plug-in of that name was refused. Any thread. */
 ND_API ND_MUST_USE nd_status nd_device_get(const char *name, nd_device **out);
 /* "cuda:0". Static. */
 ND_API const char *nd_device_name(const nd_device *device);
