@@ -7,6 +7,7 @@ typedef struct {
     nd_matmul_opts o;
     nd_array *a, *b, *bias; /* owned: cast, with the 1-d operands made matrices */
     nd_device *device;
+    nd_scope scope;
     nd_dtype result;
     int ndim; /* of the full product, before 1-d axes are dropped */
     int64_t shape[ND_MAX_NDIM];
@@ -18,6 +19,7 @@ static void product_finish(product *p)
     nd_release(p->a);
     nd_release(p->b);
     nd_release(p->bias);
+    nd__scope_leave(&p->scope);
 }
 
 /* The operands' dtype and the result's. Wider results are for exact integer sums and for keeping
@@ -89,6 +91,7 @@ static nd_status product_start(const nd_array *a, const nd_array *b, const nd_ma
                         "the options' size field is %u; set it to sizeof", opts->size);
     if (opts)
         memcpy(&p->o, opts, opts->size < sizeof p->o ? opts->size : sizeof p->o);
+    ND_RETURN_IF(nd__scope_of("matmul", a, opts, &p->scope));
     if (p->o.alpha == 0 && p->o.beta == 0)
         p->o.alpha = 1;
     if (a->ndim == 0 || b->ndim == 0)

@@ -302,27 +302,35 @@ nd_status nd_stream_set_current(nd_stream *stream)
     return make_current(stream->device, nd_stream_retain(stream));
 }
 
-nd_status nd__stream_enter(const char *op, nd_device *device, nd_stream *stream, nd_stream **before)
+nd_status nd__scope_enter(const char *op, nd_device *device, nd_stream *stream, nd_scope *scope)
 {
-    *before = NULL;
+    *scope = (nd_scope){NULL, NULL};
     if (!stream || stream == current_of(device))
         return ND_OK;
     if (stream->device != device)
         return nd__fail(ND_ERR_DEVICE, op, -1, "the stream is of %s, the arrays are on %s",
                         stream->device->name, device->name);
-    nd_stream *now = nd_stream_retain(current_of(device));
+    nd_stream *before = nd_stream_retain(current_of(device));
     nd_status status = make_current(device, nd_stream_retain(stream));
     if (status == ND_OK)
-        *before = now;
+        *scope = (nd_scope){device, before};
     else
-        nd_stream_release(now);
+        nd_stream_release(before);
     return status;
 }
 
-void nd__stream_leave(nd_device *device, nd_stream *before)
+nd_status nd__scope_of(const char *op, const nd_array *a, const void *opts, nd_scope *scope)
 {
-    if (before)
-        (void)make_current(device, before); /* room for it was made on entering */
+    const nd_apply_opts *o = opts;
+    nd_stream *stream = o && o->size >= NDP_END(nd_apply_opts, stream) ? o->stream : NULL;
+    *scope = (nd_scope){NULL, NULL};
+    return a && stream ? nd__scope_enter(op, a->storage->device, stream, scope) : (nd_status)ND_OK;
+}
+
+void nd__scope_leave(nd_scope *scope)
+{
+    if (scope->device)
+        (void)make_current(scope->device, scope->before); /* room for it was made on entering */
 }
 
 /* ---- guards ---- */

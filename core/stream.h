@@ -47,10 +47,15 @@ void nd__stream_unhold(nd_stream *s);
 nd_status nd__streams_open(nd_device *device); /* the default stream of a new device */
 /* The calling thread's stream for work on the device; NULL where the device queues nothing. */
 nd_stream *nd__stream(nd_device *device);
-/* Queue work of this call on stream (NULL: no change) until nd__stream_leave(what it returned). */
-nd_status nd__stream_enter(const char *op, nd_device *device, nd_stream *stream,
-                           nd_stream **before);
-void nd__stream_leave(nd_device *device, nd_stream *before);
+/* The stretch of a call whose work goes to another stream than the current one. {0} is none. */
+typedef struct {
+    nd_device *device;
+    nd_stream *before;
+} nd_scope;
+nd_status nd__scope_enter(const char *op, nd_device *device, nd_stream *stream, nd_scope *scope);
+/* The same for the stream of an options struct, which all begin alike. a, opts may be NULL. */
+nd_status nd__scope_of(const char *op, const nd_array *a, const void *opts, nd_scope *scope);
+void nd__scope_leave(nd_scope *scope);
 
 /* ---- thread.c: what a thread has of its own ---- */
 typedef struct {

@@ -277,7 +277,7 @@ static nd_status copy_to(const nd_array *src, const nd_array *dst, bool non_bloc
 
 nd_status nd_copy_to(const nd_array *src, const nd_array *dst, const nd_copy_opts *opts)
 {
-    nd_stream *before = NULL;
+    nd_scope scope;
     ND_RETURN_IF(nd__check_array("copy_to", src, 0));
     ND_RETURN_IF(nd__check_writable("copy_to", dst, 1));
     if (opts && opts->size < NDP_END(nd_copy_opts, stream))
@@ -287,8 +287,8 @@ nd_status nd_copy_to(const nd_array *src, const nd_array *dst, const nd_copy_opt
     ND_RETURN_IF(nd__check_assignable("copy_to", src, dst));
     nd_stream *stream = opts ? opts->stream : NULL;
     nd_device *queues = src->storage->device->async ? src->storage->device : dst->storage->device;
-    ND_RETURN_IF(nd__stream_enter("copy_to", queues, stream, &before));
+    ND_RETURN_IF(nd__scope_enter("copy_to", queues, stream, &scope));
     nd_status status = copy_to(src, dst, opts && opts->non_blocking);
-    nd__stream_leave(queues, before);
+    nd__scope_leave(&scope);
     return status;
 }
