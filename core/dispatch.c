@@ -158,6 +158,8 @@ static nd_status queue_kernel(nd_stream *s, const ndp_kernel *k, ndp_call *call)
     const nd_op_info *info = nd_op_get(call->op);
     const char *name = info ? info->name : "operation";
     ND_RETURN_IF(lend_status_word(s, call));
+    if (nd__hazards_now())
+        ND_RETURN_IF(nd__hazard_call(s, call, name));
     ND_RETURN_IF(nd__queue_begin(s, name, &call->out[0]));
     s->status_pending |= call->status.mem != NULL;
     return nd__queue_end(s, name, k->run(k, s->handle, call));

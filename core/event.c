@@ -156,6 +156,8 @@ nd_status nd_stream_wait_stream(nd_stream *stream, nd_stream *other)
                    : nd__wait(other, ND_WAIT_EVENT, "stream_wait_stream");
     ND_RETURN_IF(nd__mark(other, &mark));
     nd_status status = wait_handle(stream, other->device, mark, "stream_wait_stream");
+    if (status == ND_OK && nd__hazards_now())
+        nd__hazard_wait_stream(stream, other);
     nd__event_give(other->device, 0, mark); /* the wait keeps the record it was issued on */
     return status;
 }
@@ -216,6 +218,7 @@ void nd_event_release(nd_event *e)
         return;
     nd__event_give(e->device, e->flags, e->handle);
     nd__stream_unhold(e->stream);
+    nd__hazard_clock_free(e->clock);
     pthread_mutex_destroy(&e->lock);
     free(e);
 }
@@ -244,6 +247,8 @@ nd_status nd_event_record(nd_event *e, nd_stream *stream)
         e->seq = e->handle ? seq : s->seq;
         e->when_ms = host_ms();
         e->recorded = true;
+        if (nd__hazards_now())
+            nd__hazard_record(e, s);
     }
     pthread_mutex_unlock(&e->lock);
     return status;
@@ -314,6 +319,8 @@ nd_status nd_event_synchronize(nd_event *e)
             ND_GOTO_IF(done, nd__may_wait(ND_WAIT_EVENT, d, "event_synchronize"));
             status = d->stream.event_sync(d->dev, e->handle);
             status = event_result(&now, "event_synchronize", status, true);
+            if (status == ND_OK && nd__hazards_now())
+                nd__hazard_wait_event(NULL, e);
         } else {
             status = nd__wait(now.stream, ND_WAIT_EVENT, "event_synchronize");
         }
@@ -369,6 +376,8 @@ nd_status nd_stream_wait_event(nd_stream *stream, nd_event *e)
         status = wait_handle(stream, e->device, e->handle, "stream_wait_event");
     else if (e->recorded && e->device->async && stream->device != e->device)
         status = nd__wait(e->stream, ND_WAIT_EVENT, "stream_wait_event");
+    if (status == ND_OK && nd__hazards_now())
+        nd__hazard_wait_event(stream, e);
     pthread_mutex_unlock(&e->lock);
     return status;
 }

@@ -104,6 +104,8 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
         header_give(s);
         return status;
     }
+    if (device->async && nd__hazards_now())
+        nd__hazard_forget(device, block->mem, block->offset, block->nbytes);
     fill_in(s, device, block, nbytes);
     *out = s;
     return ND_OK;

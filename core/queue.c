@@ -201,6 +201,10 @@ nd_status nd__queue_copy(nd_stream *s, const char *op, ndp_mem *dst, uint64_t ds
                          ndp_mem *src, uint64_t src_offset, uint64_t nbytes)
 {
     nd_device *d = s->device;
+    if (nd__hazards_now()) {
+        ND_RETURN_IF(nd__hazard_bytes(s, src, src_offset, nbytes, false, op));
+        ND_RETURN_IF(nd__hazard_bytes(s, dst, dst_offset, nbytes, true, op));
+    }
     ND_RETURN_IF(nd__queue_begin(s, op, NULL));
     return nd__queue_end(s, op,
                          d->p.copy(d->dev, s->handle, dst, dst_offset, src, src_offset, nbytes));
@@ -234,6 +238,8 @@ static nd_status check_status_word(nd_stream *s, const char *op)
 static nd_status settle_accounts(nd_stream *s, const char *op)
 {
     nd__progress(s, s->seq);
+    if (nd__hazards_now())
+        nd__hazard_wait_stream(NULL, s);
     ND_RETURN_IF(check_status_word(s, op));
     int modified = atomic_exchange(&s->sources_modified, 0);
     return modified ? nd__fail(ND_ERR_ASYNC, op, -1,
@@ -356,6 +362,8 @@ nd_status nd__read(nd_device *d, const char *op, int32_t reason, ndp_mem *mem, u
     ND_RETURN_IF(nd__refuse_capture(s, op, PINNED_ADVICE));
     ND_RETURN_IF(nd__usable(d, op));
     ND_RETURN_IF(nd__may_wait(reason, d, op));
+    if (nd__hazards_now())
+        ND_RETURN_IF(nd__hazard_bytes(s, mem, offset, nbytes, false, op));
     pthread_mutex_lock(&s->lock);
     nd_status status = nd__fault(s, op, d->p.read(d->dev, s->handle, mem, offset, dst, nbytes));
     if (status == ND_OK)
@@ -376,6 +384,8 @@ nd_status nd__write(nd_device *d, const char *op, int32_t reason, ndp_mem *mem, 
     }
     ND_RETURN_IF(nd__refuse_capture(s, op, PINNED_ADVICE));
     ND_RETURN_IF(nd__may_wait(reason, d, op));
+    if (nd__hazards_now())
+        ND_RETURN_IF(nd__hazard_bytes(s, mem, offset, nbytes, true, op));
     ND_RETURN_IF(nd__queue_begin(s, op, NULL));
     return nd__queue_end(s, op, d->p.write(d->dev, s->handle, mem, offset, src, nbytes));
 }

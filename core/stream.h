@@ -126,9 +126,10 @@ struct nd_event {
     ndp_event *handle; /* NULL on devices that have none */
     pthread_mutex_t lock;
     bool recorded;
-    nd_stream *stream; /* of the latest record; held */
-    uint64_t seq;      /* what it covers on that stream */
-    double when_ms;    /* of the record, where the device has no events */
+    nd_stream *stream;      /* of the latest record; held */
+    uint64_t seq;           /* what it covers on that stream */
+    struct nd_clock *clock; /* hazard.c: what the record is behind; NULL: not kept */
+    double when_ms;         /* of the record, where the device has no events */
 };
 /* Handles from the device's pool (flags ND_EVENT_*), which keeps what is given back. */
 nd_status nd__event_take(nd_device *device, int32_t flags, ndp_event **out);
@@ -138,5 +139,26 @@ nd_status nd__events_open(nd_device *device);
 nd_status nd__mark(nd_stream *s, ndp_event **out);
 /* s waits for it. of: the device the event belongs to. */
 nd_status nd__wait_mark(nd_stream *s, nd_device *of, ndp_event *event);
+
+/* ---- hazard.c: order of accesses, for hazard mode and the stream check ---- */
+typedef struct nd_clock nd_clock;
+extern atomic_int nd__hazards;
+int nd__hazards_from_environment(void);
+static inline int nd__hazards_now(void) /* 0: neither is on */
+{
+    int now = atomic_load_explicit(&nd__hazards, memory_order_relaxed);
+    return now >= 0 ? now : nd__hazards_from_environment();
+}
+/* Before the call, or a move of bytes, is queued on s: waits as needed, or reports. */
+nd_status nd__hazard_call(nd_stream *s, const ndp_call *call, const char *name);
+nd_status nd__hazard_bytes(nd_stream *s, ndp_mem *mem, uint64_t offset, uint64_t nbytes, bool write,
+                           const char *name);
+/* An order that came about; s NULL: the host waited. */
+void nd__hazard_wait_event(nd_stream *s, const nd_event *e);
+void nd__hazard_wait_stream(nd_stream *s, const nd_stream *other);
+void nd__hazard_record(nd_event *e, nd_stream *s);
+void nd__hazard_clock_free(nd_clock *c);
+/* The bytes were given out anew. */
+void nd__hazard_forget(nd_device *device, ndp_mem *mem, uint64_t offset, uint64_t nbytes);
 
 #endif

@@ -146,6 +146,9 @@ static nd_status peer_copy(const char *op, const nd_array *src, const nd_array *
     nd_stream *s = nd__stream(from), *d = nd__stream(to);
     ND_RETURN_IF(nd_stream_wait_stream(s, d)); /* what still uses the destination comes first */
     ND_RETURN_IF(nd__usable(to, op));
+    if (nd__hazards_now()) /* both memories on the one stream that the copy runs on */
+        ND_RETURN_IF(
+            nd__hazard_bytes(s, src->storage->mem, (uint64_t)nd__byte_offset(src), n, false, op));
     ND_RETURN_IF(nd__queue_begin(s, op, NULL));
     ND_RETURN_IF(nd__queue_end(
         s, op,

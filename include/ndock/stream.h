@@ -106,6 +106,13 @@ ND_API ND_MUST_USE nd_status nd_record_use(const nd_array *a, nd_stream *stream)
 ND_API void nd_hazard_mode_set(int32_t on);
 ND_API int32_t nd_hazard_mode(void);
 
+/* The stream check (NDOCK_STREAM_CHECK=1, or set here): every access to device memory is compared
+ * with earlier ones on other streams; two that nothing orders are a race, logged as an error and
+ * kept for the report, which names both operations and their tags, one race a line. The report
+ * empties it; *out is malloc'ed: free() it. Slow; works on every device. */
+ND_API void nd_stream_check_set(int32_t on);
+ND_API ND_MUST_USE nd_status nd_stream_check_report(char **out, int64_t *count);
+
 /* The backward rule of a tape: a node's backward runs on its forward stream (nd_stream_push); at
  * entry each used stream waits for the caller's current one, at exit the other way round. */
 ND_API ND_MUST_USE nd_status nd_backward_enter(nd_stream *const *used, int32_t n);
