@@ -79,6 +79,7 @@ struct nd_device {
     pthread_mutex_t kernel_lock, memory_lock;
     nd_storage *large[ND_LARGE_CLASSES]; /* cached blocks by size class; under memory_lock */
     uint64_t cached_bytes, cache_limit;
+    _Atomic(struct nd_maker *) maker; /* of new blocks; read it through nd__device_maker */
     nd_device *next;
 };
 
