@@ -9,6 +9,9 @@ core_memory_sources = \
   %reldir%/stat.c \
   %reldir%/uses.c \
   %reldir%/single.c \
+  %reldir%/debug.h \
+  %reldir%/debug_fill.c \
+  %reldir%/debug.c \
   %reldir%/pickle.h \
   %reldir%/pickle.c \
   %reldir%/snapshot.c \

@@ -4,9 +4,10 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #define WEAK __attribute__((weak))
 
+static _Thread_local char tag[64];
 WEAK const char *nd__tag(void)
 {
-    return "";
+    return tag;
 }
 WEAK void nd__stream_hold(nd_stream *s)
 {
@@ -77,7 +78,13 @@ WEAK nd_status nd_memory_usage(nd_device *device, uint64_t *free_bytes, uint64_t
     return not_here();
 }
 WEAK void nd__snapshot_from_environment(void) {}
-WEAK nd_status nd__debug_create(nd_device *device, const nd_hooks *hooks, nd_maker **out)
+WEAK nd_status nd_tag_push(const char *text)
 {
-    return nd__single_create(device, hooks, out);
+    strncpy(tag, text, sizeof tag - 1);
+    return ND_OK;
+}
+WEAK nd_status nd_tag_pop(void)
+{
+    tag[0] = 0;
+    return ND_OK;
 }

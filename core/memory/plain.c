@@ -213,7 +213,7 @@ nd_plain_block *nd__plain_done(nd_plain *p, bool wait)
     return done;
 }
 
-void nd__plain_give(nd_plain *p, nd_plain_block *b)
+void nd__plain_give_segment(nd_plain *p, nd_plain_block *b)
 {
     const nd_hooks *h = &p->base.hooks;
     bool large = b->segment > LARGE;
@@ -225,6 +225,11 @@ void nd__plain_give(nd_plain *p, nd_plain_block *b)
     nd__stat3_add(&p->stats.reserved_bytes, large, -(int64_t)b->segment);
     pthread_mutex_unlock(&p->lock);
     nd__uses_end(&b->uses, h);
+}
+
+void nd__plain_give(nd_plain *p, nd_plain_block *b)
+{
+    nd__plain_give_segment(p, b);
     free(b);
     nd__maker_release(&p->base);
 }
@@ -270,21 +275,22 @@ void nd__plain_reset(nd_maker *m, bool peak, bool accumulated)
     pthread_mutex_unlock(&p->lock);
 }
 
-static void snapshot_one(nd_text *t, const nd_plain *p, const nd_plain_block *b, bool live)
+void nd__plain_snapshot_block(const nd_plain *p, const nd_plain_block *b, int32_t state, nd_text *t)
 {
+    const bool live = state == ND_BLOCK_ALLOCATED;
     const uint64_t head = b->base.offset, tail = b->segment - head - b->base.nbytes;
-    nd__snapshot_segment_begin(t, &(nd_snapshot_segment){.device = p->base.device,
-                                                         .address = b->address,
-                                                         .total = b->segment,
-                                                         .allocated = live ? b->base.nbytes : 0,
-                                                         .active = b->base.nbytes,
-                                                         .requested = live ? b->base.requested : 0,
-                                                         .stream = nd__stream_id(b->uses.home),
-                                                         .large = b->segment > LARGE});
+    nd__snapshot_segment_begin(
+        t, &(nd_snapshot_segment){.device = p->base.device,
+                                  .address = b->address,
+                                  .total = b->segment,
+                                  .allocated = live ? b->base.nbytes : 0,
+                                  .active = state == ND_BLOCK_INACTIVE ? 0 : b->base.nbytes,
+                                  .requested = live ? b->base.requested : 0,
+                                  .stream = nd__stream_id(b->uses.home),
+                                  .large = b->segment > LARGE});
     if (head)
         nd__snapshot_block(t, b->address, head, 0, ND_BLOCK_INACTIVE, NULL);
-    nd__snapshot_block(t, b->address + head, b->base.nbytes, b->base.requested,
-                       live ? ND_BLOCK_ALLOCATED : ND_BLOCK_PENDING_FREE, b->tag);
+    nd__snapshot_block(t, b->address + head, b->base.nbytes, b->base.requested, state, b->tag);
     if (tail)
         nd__snapshot_block(t, b->address + head + b->base.nbytes, tail, 0, ND_BLOCK_INACTIVE, NULL);
     nd__snapshot_segment_end(t);
@@ -295,9 +301,9 @@ void nd__plain_snapshot(nd_maker *m, nd_text *segments)
     nd_plain *p = (nd_plain *)m;
     pthread_mutex_lock(&p->lock);
     for (const nd_plain_block *b = p->live; b; b = b->next)
-        snapshot_one(segments, p, b, true);
+        nd__plain_snapshot_block(p, b, ND_BLOCK_ALLOCATED, segments);
     for (const nd_plain_block *b = p->pending; b; b = b->next)
-        snapshot_one(segments, p, b, false);
+        nd__plain_snapshot_block(p, b, ND_BLOCK_PENDING_FREE, segments);
     pthread_mutex_unlock(&p->lock);
 }
 

@@ -50,6 +50,7 @@ nd_status nd__plain_segment(nd_plain *p, nd_stream *stream, uint64_t nbytes,
                             bool (*reclaim)(nd_plain *, bool wait), ndp_mem **mem, char **host);
 /* Gives the segment back, the block's own memory too, and drops the maker's reference. */
 void nd__plain_give(nd_plain *p, nd_plain_block *b);
+void nd__plain_give_segment(nd_plain *p, nd_plain_block *b); /* the segment alone */
 /* The block, with mem, host and sizes set, becomes a live one: lists, statistics, trace, tag. */
 void nd__plain_enter(nd_plain *p, nd_plain_block *b, nd_stream *stream);
 /* It is freed. True: nothing uses it any more, and it is in no list; else it is pending. */
@@ -67,6 +68,8 @@ void nd__plain_stats(nd_maker *m, nd_memory_stats *out);
 void nd__plain_reset(nd_maker *m, bool peak, bool accumulated);
 void nd__plain_snapshot(nd_maker *m, nd_text *segments);
 void nd__plain_destroy(nd_maker *m);
+void nd__plain_snapshot_block(const nd_plain *p, const nd_plain_block *b, int32_t state,
+                              nd_text *segments);
 
 /* ---- stat.c ---- */
 void nd__stat_add(nd_memory_stat *s, int64_t amount); /* negative: freed */
