@@ -89,7 +89,7 @@ struct nd_device {
     pthread_mutex_t stream_lock;
     _Atomic(nd_kernel_node *) kernels[ND_KERNEL_BUCKETS];
     pthread_mutex_t kernel_lock, memory_lock;
-    _Atomic(struct nd_maker *) maker; /* of new blocks; changed under memory_lock */
+    _Atomic(struct nd_maker *) maker; /* of new blocks; read it through nd__device_maker */
     nd_device *next;
 };
 
@@ -153,7 +153,6 @@ struct nd_storage {
     void *ctx;
     nd_storage *next;
 };
-nd_status nd__memory_open(nd_device *device);
 /* nbytes > 0. Ordered by the thread's stream of the device. */
 nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out);
 /* The storage of a block that somebody made; takes it over, also on failure. */

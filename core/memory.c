@@ -93,8 +93,9 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
 {
     nd_block *block = NULL;
     nd_storage *s = NULL;
-    nd_maker *maker = atomic_load_explicit(&device->maker, memory_order_acquire);
+    nd_maker *maker;
     *out = NULL;
+    ND_RETURN_IF(nd__device_maker(device, &maker));
     if (device->async)
         ND_RETURN_IF(nd__usable(device, "alloc"));
     ND_RETURN_IF(header_take("alloc", &s));
@@ -215,30 +216,12 @@ nd_status nd_record_use(const nd_array *a, nd_stream *stream)
     return record("record_use", a, stream, true);
 }
 
-/* ---- the device's maker ---- */
-static bool cache_forbidden(void)
-{
-    const char *text = nd__getenv("NDOCK_NO_CACHE");
-    return text && strcmp(text, "0") != 0;
-}
-
-nd_status nd__memory_open(nd_device *d)
-{
-    nd_hooks hooks;
-    nd_maker *maker = NULL;
-    nd__device_hooks(d, &hooks);
-    int backend = cache_forbidden() ? 2 : nd__conf()->backend;
-    ND_RETURN_IF(backend == 2   ? nd__single_create(d, &hooks, &maker)
-                 : backend == 1 ? nd__debug_create(d, &hooks, &maker)
-                                : nd__caching_create(d, &hooks, &maker));
-    atomic_store_explicit(&d->maker, maker, memory_order_release);
-    return ND_OK;
-}
-
 bool nd__memory_trim(nd_device *d)
 {
     nd_memory_stats before = {.size = sizeof before}, after = before;
     nd_maker *maker = atomic_load(&d->maker);
+    if (!maker)
+        return false;
     maker->type->stats(maker, &before);
     (void)maker->type->empty_cache(maker);
     maker->type->stats(maker, &after);

@@ -182,8 +182,6 @@ static nd_status open_device(nd_plugin_slot *slot, uint32_t index, nd_device **o
     status = nd__streams_open(d);
     if (status == ND_OK)
         status = nd__events_open(d);
-    if (status == ND_OK)
-        status = nd__memory_open(d);
     if (status != ND_OK) { /* no memory for a few structs: the device stays closed, they leak */
         slot->p.close(d->dev);
         free(d);

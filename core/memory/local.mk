@@ -1,4 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The memory of devices: part of core_sources in core/local.mk, which includes this.
 core_memory_sources = \
   %reldir%/memory.h \
-  %reldir%/hooks.c
+  %reldir%/hooks.c \
+  %reldir%/maker.c \
+  %reldir%/trace.c \
+  %reldir%/plain.h \
+  %reldir%/plain.c \
+  %reldir%/stat.c \
+  %reldir%/uses.c \
+  %reldir%/single.c \
+  %reldir%/debug.h \
+  %reldir%/debug_fill.c \
+  %reldir%/debug.c \
+  %reldir%/pickle.h \
+  %reldir%/pickle.c \
+  %reldir%/snapshot.c \
+  %reldir%/pending.c

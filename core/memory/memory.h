@@ -47,7 +47,9 @@ struct nd_maker {
     const struct nd_maker_class *type;
     nd_device *device; /* NULL in tests of a maker alone */
     nd_hooks hooks;
-    atomic_int refs; /* one of whoever uses it for new blocks, one a live block */
+    atomic_int refs;         /* one of whoever uses it for new blocks, one a live block */
+    nd_allocator *allocator; /* whose it is; NULL: the device's own */
+    nd_maker *next;          /* of all registered ones; see nd__makers */
 };
 typedef struct nd_maker_class {
     const char *name;
@@ -71,20 +73,36 @@ nd_status nd__single_create(nd_device *device, const nd_hooks *hooks, nd_maker *
 /* debug.c: red zones, poison, quarantine. Keeps what it needs over any hooks: red zones are written
  * and read through fill and read of the device, or directly where host is given. */
 nd_status nd__debug_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
-void nd__maker_release(nd_maker *m);
 
-/* pinned.c: page-locked host memory of a device, in blocks whose mem is the device's handle. A
- * freed block is not given out again before every copy recorded on it is done. */
-nd_status nd__pinned_alloc(nd_device *device, uint64_t nbytes, nd_block **out);
-void nd__pinned_free(nd_block *block);
-nd_status nd__pinned_record(nd_block *block, nd_stream *s);
+/* maker.c: which makers there are. A registered maker stays until the process ends, so that a
+ * thread may use what it has just read from device->maker while another puts a new one there. */
+void nd__maker_release(nd_maker *m);  /* drops a reference; the last one destroys */
+void nd__maker_register(nd_maker *m); /* takes over a reference */
+nd_maker *nd__makers(void);           /* the latest one; go on with ->next */
+/* Chooses and registers the device's first maker: NDOCK_NO_CACHE, then backend of the settings. */
+nd_status nd__device_maker_start(nd_device *device, nd_maker **out);
+/* The device's maker for new blocks. One load once there is one. */
+static inline nd_status nd__device_maker(nd_device *device, nd_maker **out)
+{
+    *out = atomic_load_explicit(&device->maker, memory_order_acquire);
+    return *out ? ND_OK : nd__device_maker_start(device, out);
+}
 
-/* hooks.c: the hooks over a device's own plug-in. */
+/* hooks.c: the hooks over a device's own plug-in, and its memory by bytes. The latter wait for the
+ * device where it is asynchronous. */
 void nd__device_hooks(nd_device *device, nd_hooks *out);
-/* Bytes of device memory from and to the host, on the thread's stream; both wait. */
-nd_status nd__mem_read(nd_device *device, ndp_mem *mem, uint64_t offset, void *dst, uint64_t n);
 nd_status nd__mem_write(nd_device *device, ndp_mem *mem, uint64_t offset, const void *src,
                         uint64_t n);
+nd_status nd__mem_read(nd_device *device, ndp_mem *mem, uint64_t offset, void *dst, uint64_t n);
+
+/* pluggable.c: hooks whose segments come from the allocator; everything else is the device's. A
+ * pool holds the allocator by them: give them back when the last segment is. */
+nd_status nd__allocator_hooks(nd_allocator *allocator, nd_device *device, nd_hooks *out);
+void nd__allocator_hooks_release(nd_hooks *hooks);
+
+/* The caching allocator's file of callbacks. True: something was freed, try again. */
+bool nd__run_free_callbacks(nd_device *device, uint64_t nbytes);
+void nd__run_oom_observers(nd_device *device, uint64_t nbytes);
 
 /* trace.c: the ring of the last events of all devices. Cheap when off (one relaxed load). */
 enum {
@@ -100,15 +118,53 @@ enum {
     ND_TRACE_USER
 };
 extern atomic_bool nd__trace_on;
-/* address: segment base plus offset; see nd__block_address. */
+#define ND_TRACE_TEXT 64
+typedef struct {
+    int64_t time_us; /* since 1970; goes on evenly when the clock is set */
+    uint64_t address, nbytes, stream;
+    int32_t action;
+    char tag[ND_TRACE_TEXT], text[ND_TRACE_TEXT]; /* cut where longer */
+} nd_trace_entry;
+/* address: segment base plus offset, see nd__mem_address; for ND_TRACE_OOM the bytes that the
+ * device has free. text: NULL but for a user's notes. The thread's tag is added. Any thread; may be
+ * called with an allocator's lock held: it calls nothing but malloc. */
 void nd__trace_add(int32_t action, nd_device *device, uint64_t address, uint64_t nbytes,
                    const nd_stream *stream, const char *text);
 #define nd__trace(...)                                                                      \
     (atomic_load_explicit(&nd__trace_on, memory_order_relaxed) ? nd__trace_add(__VA_ARGS__) \
                                                                : (void)0)
+const char *nd__trace_action(int32_t action); /* "alloc" ...; static */
+/* A copy of the device's events, oldest first; malloc'ed, NULL if there are none. */
+nd_trace_entry *nd__trace_copy(nd_device *device, int64_t *n);
+int64_t nd__trace_time_us(void);
 /* A number that tells blocks apart in traces and snapshots: the device address where there is one,
  * else made up of the handle. */
 uint64_t nd__mem_address(nd_device *device, ndp_mem *mem, const char *host);
+
+/* snapshot.c: the form of segments in snapshots. A maker's snapshot function appends each of its
+ * segments by begin, a block call for each piece (they tile the segment, in order), and end. */
+enum { ND_BLOCK_ALLOCATED, ND_BLOCK_PENDING_FREE, ND_BLOCK_INACTIVE };
+typedef struct {
+    const nd_device *device;
+    uint64_t address, total, allocated, active, requested; /* bytes; active has pending ones */
+    uint64_t stream, pool;                                 /* ids; pool 0: none */
+    bool large, expandable;
+} nd_snapshot_segment;
+void nd__snapshot_segment_begin(nd_text *t, const nd_snapshot_segment *segment);
+void nd__snapshot_block(nd_text *t, uint64_t address, uint64_t nbytes, uint64_t requested,
+                        int32_t state, const char *tag); /* tag: NULL or "" if not known */
+void nd__snapshot_segment_end(nd_text *t);
+void nd__text_json(nd_text *t, const char *text); /* with its quotes */
+/* Starts what NDOCK_MEMORY_SNAPSHOT asks for, once; called before a device's first block. */
+void nd__snapshot_from_environment(void);
+
+/* pinned.c: page-locked host memory of a device. block->host is its address. */
+nd_status nd__pinned_alloc(nd_device *device, uint64_t nbytes, nd_block **out);
+void nd__pinned_free(nd_block *block); /* used again when what was recorded is done; never waits */
+/* A copy was queued on stream: the block is not used again before that is done. */
+nd_status nd__pinned_record(nd_block *block, nd_stream *stream);
+void nd__pinned_stats(nd_device *device, nd_memory_stats *out); /* fills its own fields */
+void nd__pinned_reset(nd_device *device, bool peak, bool accumulated);
 
 /* conf.c: NDOCK_ALLOC_CONF. One record for the process; read through nd__conf(). */
 typedef struct {

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * What the makers without a cache share: a block is a segment of its own, which goes back when the
+ * streams that use it are done with it. */
+#ifndef NDOCK_CORE_PLAIN_H
+#define NDOCK_CORE_PLAIN_H
+#include "core/memory/memory.h"
+
+/* ---- uses.c: the streams of a block. The caller serialises calls for one nd_uses. ---- */
+typedef struct {
+    nd_stream *stream; /* held */
+    ndp_event *event;  /* NULL: passed, or not recorded yet */
+    bool closed;       /* later work on the stream does not count */
+} nd_use;
+typedef struct {
+    nd_stream *home; /* held; the one it was allocated on */
+    ndp_event *home_event;
+    nd_use *list;
+    int n, room;
+    bool home_closed;
+} nd_uses;
+void nd__uses_start(nd_uses *u, nd_stream *home);
+/* Work queued until the block is freed, or until now. */
+nd_status nd__uses_stream(nd_uses *u, nd_stream *stream);
+nd_status nd__uses_record(nd_uses *u, const nd_hooks *hooks, nd_stream *stream);
+/* The block is freed: marks where each stream is. False while one is captured; ask again later. */
+bool nd__uses_close(nd_uses *u, const nd_hooks *hooks);
+bool nd__uses_done(nd_uses *u, const nd_hooks *hooks); /* never waits */
+bool nd__uses_wait(nd_uses *u, const nd_hooks *hooks); /* false: captured, so it cannot end */
+void nd__uses_end(nd_uses *u, const nd_hooks *hooks);
+
+/* ---- plain.c ---- */
+typedef struct nd_plain_block {
+    nd_block base;
+    nd_uses uses;
+    uint64_t address, segment; /* of the segment; its bytes */
+    struct nd_plain_block *prev, *next;
+    char tag[ND_TRACE_TEXT];
+} nd_plain_block;
+typedef struct nd_plain {
+    nd_maker base;
+    pthread_mutex_t lock; /* of what follows; never held while the device allocates or frees */
+    nd_memory_stats stats;
+    nd_plain_block *live, *pending; /* pending: freed, still used by a stream */
+} nd_plain;
+void nd__plain_init(nd_plain *p, const nd_maker_class *type, nd_device *device,
+                    const nd_hooks *hooks);
+/* A segment, by the whole ladder: pending blocks polled, then waited for; free callbacks; the
+ * device's other makers emptied; then ND_ERR_MEMORY. reclaim(p, wait) frees what the maker can. */
+nd_status nd__plain_segment(nd_plain *p, nd_stream *stream, uint64_t nbytes,
+                            bool (*reclaim)(nd_plain *, bool wait), ndp_mem **mem, char **host);
+/* Gives the segment back, the block's own memory too, and drops the maker's reference. */
+void nd__plain_give(nd_plain *p, nd_plain_block *b);
+void nd__plain_give_segment(nd_plain *p, nd_plain_block *b); /* the segment alone */
+/* The block, with mem, host and sizes set, becomes a live one: lists, statistics, trace, tag. */
+void nd__plain_enter(nd_plain *p, nd_plain_block *b, nd_stream *stream);
+/* It is freed. True: nothing uses it any more, and it is in no list; else it is pending. */
+bool nd__plain_leave(nd_plain *p, nd_plain_block *b);
+/* Takes the pending blocks that are done (wait: waits for them first) off the list; linked by next.
+ */
+nd_plain_block *nd__plain_done(nd_plain *p, bool wait);
+void nd__plain_completed(nd_plain *p, nd_plain_block *b); /* statistics and trace of its end */
+nd_status nd__plain_refuse_capture(nd_plain *p, nd_stream *stream, const char *advice);
+/* Slots of the class, as they are. */
+nd_status nd__plain_record_stream(nd_block *block, nd_stream *stream);
+nd_status nd__plain_record_use(nd_block *block, nd_stream *stream);
+void nd__plain_stream_gone(nd_maker *m, nd_stream *stream);
+void nd__plain_stats(nd_maker *m, nd_memory_stats *out);
+void nd__plain_reset(nd_maker *m, bool peak, bool accumulated);
+void nd__plain_snapshot(nd_maker *m, nd_text *segments);
+void nd__plain_destroy(nd_maker *m);
+void nd__plain_snapshot_block(const nd_plain *p, const nd_plain_block *b, int32_t state,
+                              nd_text *segments);
+
+/* ---- stat.c ---- */
+void nd__stat_add(nd_memory_stat *s, int64_t amount); /* negative: freed */
+void nd__stat3_add(nd_memory_stat3 *s, bool large, int64_t amount);
+void nd__stats_reset(nd_memory_stats *s, bool peak, bool accumulated);
+/* Adds what one maker has to the sum of all; peaks add up too, so the sum's is an upper bound. */
+void nd__stats_sum(nd_memory_stats *sum, const nd_memory_stats *s);
+#endif

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Device memory beside the caching allocator. The makers stand on a mock instead of a device: what
+# the library asks of nd__device_hooks and nd__mem_* comes from tests/memory2/mock.h.
+memory2_wrap = -Wl,--wrap=nd__device_hooks,--wrap=nd__mem_write,--wrap=nd__mem_read
+memory2_tests = %reldir%/single.t %reldir%/debug.t
+check_PROGRAMS += $(memory2_tests)
+TESTS += $(memory2_tests)
+%canon_reldir%_single_t_SOURCES = %reldir%/single.c %reldir%/mock.h
+%canon_reldir%_single_t_LDADD = $(core_ldadd) -lpthread
+%canon_reldir%_single_t_LDFLAGS = $(memory2_wrap)
+%canon_reldir%_debug_t_SOURCES = %reldir%/debug.c %reldir%/mock.h
+%canon_reldir%_debug_t_LDADD = $(core_ldadd) -lpthread
+%canon_reldir%_debug_t_LDFLAGS = $(memory2_wrap)
