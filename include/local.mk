@@ -8,6 +8,6 @@ dist_ndockinclude_DATA = \
   %reldir%/ndock/ndock.h \
   %reldir%/ndock/op.def %reldir%/ndock/op.h %reldir%/ndock/opclass.def %reldir%/ndock/plugin.h \
   %reldir%/ndock/random.h %reldir%/ndock/reduce.h %reldir%/ndock/scalar_complex_log_tmpl.h \
-  %reldir%/ndock/scalar_complex_tmpl.h %reldir%/ndock/scalar_tmpl.h %reldir%/ndock/sorting.h \
+  %reldir%/ndock/scalar_complex_tmpl.h %reldir%/ndock/scalar_tmpl.h %reldir%/ndock/sim.h %reldir%/ndock/sorting.h \
   %reldir%/ndock/status.def %reldir%/ndock/status.h %reldir%/ndock/stream.h %reldir%/ndock/view.h
 nodist_ndockinclude_DATA = %reldir%/ndock/version.h
