@@ -2,7 +2,7 @@
 # The memory of devices: part of core_sources in core/local.mk, which includes this.
 core_memory_sources = \
   %reldir%/memory.h \
-  %reldir%/hooks.c \
+  %reldir%/hooks.c %reldir%/stub_tmp.c \
   %reldir%/maker.c \
   %reldir%/trace.c \
   %reldir%/plain.h \
