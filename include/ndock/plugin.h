@@ -107,8 +107,8 @@ typedef struct {
     const void *params; /* by class, below; NULL for UNARY, BINARY, TERNARY, FILL, COPY, COMPRESS,
                            NONZERO */
     ndp_view scratch; /* u8, as many bytes as the kernel's scratch() asked for; mem NULL if none */
-    ndp_view status;  /* i64[4]: status, op, position, value of a bad index, for asynchronous
-                         devices; mem NULL if none */
+    ndp_view status;  /* i64[5]: status, op, position, value of a bad index and the extent it
+                         exceeds, for asynchronous  devices; mem NULL if none */
 } ndp_call;
 #define NDP_MODE_FAST_MATH \
     1u /* reduced-precision matrix units are allowed (later issues add bits) */

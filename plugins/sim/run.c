@@ -280,7 +280,7 @@ static void find_bad_index(const sim_body *b, int64_t *position, int64_t *value,
 
 static void note_bad_index(const sim_body *b, sim_error *error)
 {
-    int64_t position, value, extent, word[4];
+    int64_t position, value, extent, word[5];
     find_bad_index(b, &position, &value, &extent);
     if (!b->dst) {
         error->status = NDP_ERR_INDEX;
@@ -297,6 +297,7 @@ static void note_bad_index(const sim_body *b, sim_error *error)
     word[1] = b->call.op;
     word[2] = position;
     word[3] = value;
+    word[4] = extent;
     memcpy(b->dst, word, sizeof word);
 }
 

@@ -104,6 +104,9 @@ int main(int argc, char **argv)
         printf("1..0 # SKIP %s\n", nd_last_error()->message);
         return 0;
     }
+    nd_device_info info;
+    nd_device_describe(run.device, &info);
+    run.async = info.async;
     if (nd_device_set_current(run.device) != ND_OK ||
         nd_fallback_set(strcmp(setting("NDOCK_CONFORM_FALLBACK", "error"), "allow")
                             ? ND_FALLBACK_ERROR
