@@ -12,6 +12,7 @@ core_memory_sources = \
   %reldir%/debug.h \
   %reldir%/debug_fill.c \
   %reldir%/debug.c \
+  %reldir%/pluggable.c \
   %reldir%/pickle.h \
   %reldir%/pickle.c \
   %reldir%/snapshot.c \
