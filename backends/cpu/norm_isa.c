@@ -41,12 +41,8 @@ enum {
 #define LOAD_EXPR (double)cpu_f16_to_f32(x)
 #include "load_tmpl.h"
 
-/* Which of two NaN an instruction passes on depends on the order of its operands: there is but one.
- */
-static inline double one_nan(double v)
-{
-    return v != v ? (double)NAN : v;
-}
+/* Which of two NaN an instruction passes on depends on the order of its operands: there is but one. */
+CPU_INLINE double one_nan(double v) { return v != v ? (double)NAN : v; }
 
 static void store_f64(char *dst, int64_t stride_bytes, const double *src, int64_t n)
 {
@@ -76,7 +72,7 @@ static void store_bf16(char *dst, int64_t stride_bytes, const double *src, int64
 }
 
 /* ---- of a row ---- */
-static inline double joined(double *v)
+CPU_INLINE double joined(double *v)
 {
     for (int l = 0; l < 16; l++)
         v[l] += v[l + 16];
@@ -106,14 +102,14 @@ static double row_max(const double *x, int64_t n)
 }
 
 /* Knuth's two-sum. */
-static inline void carry(double *sum, double *error, double x)
+CPU_INLINE void carry(double *sum, double *error, double x)
 {
     double s = *sum + x, b = s - *sum;
     *error += (*sum - (s - b)) + (x - b);
     *sum = s;
 }
 
-static inline void add(double *restrict sum, const double *restrict x, int64_t n)
+CPU_INLINE void add(double *restrict sum, const double *restrict x, int64_t n)
 {
     for (int64_t l = 0; l < n; l++)
         sum[l] += x[l];
@@ -129,7 +125,7 @@ static double row_sum(const double *x, int64_t n)
     return joined(v);
 }
 
-static inline void apart(double *restrict sum, double *restrict error, double *restrict ones,
+CPU_INLINE void apart(double *restrict sum, double *restrict error, double *restrict ones,
                          const double *restrict x, int64_t n)
 {
     for (int64_t l = 0; l < n; l++) {
@@ -139,10 +135,7 @@ static inline void apart(double *restrict sum, double *restrict error, double *r
 }
 
 /* A sum with what it lost to rounding, which means nothing beside an infinity. */
-static inline double whole(double sum, double error)
-{
-    return sum - sum == 0 ? sum + error : sum;
-}
+CPU_INLINE double whole(double sum, double error) { return sum - sum == 0 ? sum + error : sum; }
 
 static double row_sum_but_ones(const double *x, int64_t n, double *ones)
 {
@@ -155,7 +148,7 @@ static double row_sum_but_ones(const double *x, int64_t n, double *ones)
     return whole(joined(s), joined(e));
 }
 
-static inline void distances(double *restrict sum, double *restrict squares,
+CPU_INLINE void distances(double *restrict sum, double *restrict squares,
                              const double *restrict x, double mean, int64_t n)
 {
     for (int64_t l = 0; l < n; l++) {
@@ -216,11 +209,11 @@ static void row_subtract(double *x, int64_t n, double first, double second)
 
 /* ---- exponentials ---- */
 /* What rounds off in a - s is put back to first order: exp(d + e) = exp(d) + exp(d)*e. */
-static inline double double_term(double a, double s)
+CPU_INLINE double double_term(double a, double s)
 {
     double d = a - s, b = d - a;
-    double e = (a - (d - b)) - (s + b), p = cpu_exp_negative(d);
-    return (p == 0) | (p != p) ? p : p + p * e;
+    double e = (a - (d - b)) - (s + b), p = cpu_exp_negative(d), r = p + p * e;
+    return p == 0 ? p : r;
 }
 
 static void exp_single(double *dst, const double *x, const double *shift, int64_t n)
@@ -237,7 +230,7 @@ static void exp_double(double *dst, const double *x, const double *shift, int64_
         dst[i] = double_term(x[i], shift[i]);
 }
 
-static inline void exp_step(double *x, double *sum, double *error, double shift, int64_t n,
+CPU_INLINE void exp_step(double *x, double *sum, double *error, double shift, int64_t n,
                             int precise)
 {
     ELEMENTWISE
@@ -251,7 +244,7 @@ static inline void exp_step(double *x, double *sum, double *error, double shift,
     }
 }
 
-static inline double exp_sum(double *x, int64_t n, double shift, int precise)
+CPU_INLINE double exp_sum(double *x, int64_t n, double shift, int precise)
 {
     double v[LANES] = {0}, e[LANES] = {0};
     int64_t i = 0;
