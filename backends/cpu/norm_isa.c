@@ -59,16 +59,41 @@ static void store_f32(char *dst, int64_t stride_bytes, const double *src, int64_
         *(float *)(dst + i * stride_bytes) = (float)one_nan(src[i]);
 }
 
+enum { STEP = 64 };
+
+/* Up to STEP doubles as floats that still round to 16 bits as the doubles would. */
+CPU_INLINE void to_floats(float *restrict to, const double *restrict src, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = cpu_f32_round_odd(one_nan(src[i]));
+}
+
 static void store_f16(char *dst, int64_t stride_bytes, const double *src, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++, dst += stride_bytes)
-        *(uint16_t *)dst = cpu_f16_from_f32(cpu_f32_round_odd(one_nan(src[i])));
+    float f[STEP];
+    for (int64_t i = 0; i < n; i += STEP, src += STEP) {
+        int64_t m = n - i < STEP ? n - i : STEP, j = 0;
+        to_floats(f, src, m);
+#if defined(__F16C__)
+        for (; stride_bytes == 2 && j + 8 <= m; j += 8, dst += 16) {
+            __m128i h = _mm256_cvtps_ph(_mm256_loadu_ps(f + j), _MM_FROUND_TO_NEAREST_INT);
+            _mm_storeu_si128((__m128i *)dst, h);
+        }
+#endif
+        for (; j < m; j++, dst += stride_bytes)
+            *(uint16_t *)dst = cpu_f16_from_f32(f[j]);
+    }
 }
 
 static void store_bf16(char *dst, int64_t stride_bytes, const double *src, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++, dst += stride_bytes)
-        *(uint16_t *)dst = cpu_bf16_from_f32(cpu_f32_round_odd(one_nan(src[i])));
+    float f[STEP];
+    for (int64_t i = 0; i < n; i += STEP, src += STEP) {
+        int64_t m = n - i < STEP ? n - i : STEP;
+        to_floats(f, src, m);
+        for (int64_t j = 0; j < m; j++, dst += stride_bytes)
+            *(uint16_t *)dst = cpu_bf16_from_f32(f[j]);
+    }
 }
 
 /* ---- of a row ---- */
@@ -129,8 +154,9 @@ CPU_INLINE void apart(double *restrict sum, double *restrict error, double *rest
                          const double *restrict x, int64_t n)
 {
     for (int64_t l = 0; l < n; l++) {
-        carry(&sum[l], &error[l], x[l] == 1 ? 0 : x[l]);
-        ones[l] += x[l] == 1 ? 1 : 0;
+        double one = x[l] == 1 ? 1 : 0;
+        carry(&sum[l], &error[l], x[l] - one);
+        ones[l] += one;
     }
 }
 
