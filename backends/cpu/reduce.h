@@ -94,8 +94,9 @@ CPU_INLINE float cpu_f32_round_odd(double v)
 {
     float f = (float)v;
     uint32_t u = cpu_bits_of_f32(f);
-    double back = (double)f, size = v < 0 ? -v : v, size_back = back < 0 ? -back : back;
-    uint32_t odd = (u - (size_back > size)) | 1u;
-    return back == v || v != v ? f : cpu_f32_of_bits(odd);
+    double back = (double)f, size = __builtin_fabs(v), size_back = __builtin_fabs(back);
+    u -= size_back > size ? 1 : 0;
+    u |= size_back != size ? 1 : 0; /* NaN gets the bit too, and stays NaN */
+    return cpu_f32_of_bits(u);
 }
 #endif
