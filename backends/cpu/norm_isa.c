@@ -41,8 +41,12 @@ enum {
 #define LOAD_EXPR (double)cpu_f16_to_f32(x)
 #include "load_tmpl.h"
 
-/* Which of two NaN an instruction passes on depends on the order of its operands: there is but one. */
-CPU_INLINE double one_nan(double v) { return v != v ? (double)NAN : v; }
+/* Which of two NaN an instruction passes on depends on the order of its operands: there is but one.
+ */
+CPU_INLINE double one_nan(double v)
+{
+    return v != v ? (double)NAN : v;
+}
 
 static void store_f64(char *dst, int64_t stride_bytes, const double *src, int64_t n)
 {
@@ -151,7 +155,7 @@ static double row_sum(const double *x, int64_t n)
 }
 
 CPU_INLINE void apart(double *restrict sum, double *restrict error, double *restrict ones,
-                         const double *restrict x, int64_t n)
+                      const double *restrict x, int64_t n)
 {
     for (int64_t l = 0; l < n; l++) {
         double one = x[l] == 1 ? 1 : 0;
@@ -161,7 +165,10 @@ CPU_INLINE void apart(double *restrict sum, double *restrict error, double *rest
 }
 
 /* A sum with what it lost to rounding, which means nothing beside an infinity. */
-CPU_INLINE double whole(double sum, double error) { return sum - sum == 0 ? sum + error : sum; }
+CPU_INLINE double whole(double sum, double error)
+{
+    return sum - sum == 0 ? sum + error : sum;
+}
 
 static double row_sum_but_ones(const double *x, int64_t n, double *ones)
 {
@@ -174,8 +181,8 @@ static double row_sum_but_ones(const double *x, int64_t n, double *ones)
     return whole(joined(s), joined(e));
 }
 
-CPU_INLINE void distances(double *restrict sum, double *restrict squares,
-                             const double *restrict x, double mean, int64_t n)
+CPU_INLINE void distances(double *restrict sum, double *restrict squares, const double *restrict x,
+                          double mean, int64_t n)
 {
     for (int64_t l = 0; l < n; l++) {
         double d = x[l] - mean;
@@ -257,7 +264,7 @@ static void exp_double(double *dst, const double *x, const double *shift, int64_
 }
 
 CPU_INLINE void exp_step(double *x, double *sum, double *error, double shift, int64_t n,
-                            int precise)
+                         int precise)
 {
     ELEMENTWISE
     for (int64_t l = 0; l < n; l++) {

@@ -81,7 +81,8 @@ typedef struct {
 void cpu_reduce_finish(const cpu_finish *, const void *state, int64_t cap, int64_t n, char *out,
                        int64_t stride_bytes);
 
-/* What loops are made of must be inlined for them to vectorise, whatever the optimiser thinks of it. */
+/* What loops are made of must be inlined for them to vectorise, whatever the optimiser thinks of
+ * it. */
 #if defined(__GNUC__)
 #define CPU_INLINE static inline __attribute__((always_inline))
 #else

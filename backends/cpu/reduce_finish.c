@@ -115,8 +115,12 @@ void cpu_reduce_finish(const cpu_finish *o, const void *state, int64_t cap, int6
             store_int(o->dtype, out, ((const uint64_t *)state)[i]);
             break;
         case CPU_FINISH_FLOAT:
-        case CPU_FINISH_MEAN: finish_float(o, s, cap, out); break;
-        case CPU_FINISH_PRODUCT: finish_product(o, s, cap, out); break;
+        case CPU_FINISH_MEAN:
+            finish_float(o, s, cap, out);
+            break;
+        case CPU_FINISH_PRODUCT:
+            finish_product(o, s, cap, out);
+            break;
         case CPU_FINISH_VAR:
         case CPU_FINISH_STD:
             finish_var(o, s, cap, out);

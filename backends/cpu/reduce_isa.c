@@ -260,16 +260,9 @@ static void f16_to_f32(void *dst, const char *src, int64_t stride_bytes, int64_t
     [NDP_I64] = DIRECT(op##_i64, copy_i64, 8, f), [NDP_U8] = DIRECT(op##_u8, copy_u8, 1, f),    \
     [NDP_U16] = DIRECT(op##_u16, copy_u16, 2, f), [NDP_U32] = DIRECT(op##_u32, copy_u32, 4, f), \
     [NDP_U64] = DIRECT(op##_u64, copy_u64, 8, f)
-#define FLAG(r, l, d, f, s) CELL(r##_u8, l, d, 1, 1, f, s)
-#define FLAGS(r, f, s)                                                               \
-    [NDP_BOOL] = FLAG(r, copy_u8, 1, f, s), [NDP_I8] = FLAG(r, flag_i8, 0, f, s),    \
-    [NDP_I16] = FLAG(r, flag_i16, 0, f, s), [NDP_I32] = FLAG(r, flag_i32, 0, f, s),  \
-    [NDP_I64] = FLAG(r, flag_i64, 0, f, s), [NDP_U8] = FLAG(r, flag_u8, 0, f, s),    \
-    [NDP_U16] = FLAG(r, flag_u16, 0, f, s), [NDP_U32] = FLAG(r, flag_u32, 0, f, s),  \
-    [NDP_U64] = FLAG(r, flag_u64, 0, f, s), [NDP_F16] = FLAG(r, flag_f16, 0, f, s),  \
-    [NDP_BF16] = FLAG(r, flag_f16, 0, f, s), [NDP_F32] = FLAG(r, flag_f32, 0, f, s), \
-    [NDP_F64] = FLAG(r, flag_f64, 0, f, s), [NDP_C64] = FLAG(r, flag_c64, 0, f, s),  \
-    [NDP_C128] = FLAG(r, flag_c128, 0, f, s)
+#define FLAG(r, l, id, f, s) CELL(r##_u8, l, (id) == NDP_BOOL, 1, 1, f, s)
+#define flag_bool copy_u8
+#define flag_bf16 flag_f16
 #define PRODUCTS(f)                                                                             \
     [NDP_BOOL] = LOADED(prod_u64, wide_u8, 8, f), [NDP_I8] = LOADED(prod_u64, wide_i8, 8, f),   \
     [NDP_I16] = LOADED(prod_u64, wide_i16, 8, f), [NDP_I32] = LOADED(prod_u64, wide_i32, 8, f), \
@@ -285,21 +278,38 @@ static void f16_to_f32(void *dst, const char *src, int64_t stride_bytes, int64_t
 
 /* Column of an op in the table. */
 #define OF(op) [NDP_OP_##op - NDP_OP_sum]
-const cpu_reduce_table CPU_ISA_FN(cpu_reduce_loops) = {.cell = {
-    OF(sum) = {INTEGERS(sum, CPU_FINISH_INT), FLOATS(sum, CPU_FINISH_FLOAT),
-               COMPLEXES(sum, CPU_FINISH_FLOAT)},
-    OF(prod) = {PRODUCTS(CPU_FINISH_INT), FLOATS(prod, CPU_FINISH_PRODUCT),
-                [NDP_C64] = CELL(prod_c128, c64_to_c128, 0, 2, 8, CPU_FINISH_PRODUCT, 0),
-                [NDP_C128] = CELL(prod_c128, copy_c128, 1, 2, 8, CPU_FINISH_PRODUCT, 0)},
-    OF(min) = {INTEGERS(min, CPU_FINISH_VALUE), FLOATS(min, CPU_FINISH_VALUE)},
-    OF(max) = {INTEGERS(max, CPU_FINISH_VALUE), FLOATS(max, CPU_FINISH_VALUE)},
-    OF(mean) = {FLOATS(sum, CPU_FINISH_MEAN), COMPLEXES(sum, CPU_FINISH_MEAN)},
-    OF(var) = {FLOATS(var, CPU_FINISH_VAR), COMPLEXES(var, CPU_FINISH_VAR)},
-    OF(std) = {FLOATS(var, CPU_FINISH_STD), COMPLEXES(var, CPU_FINISH_STD)},
-    OF(any) = {FLAGS(max, CPU_FINISH_VALUE, 2)},
-    OF(all) = {FLAGS(min, CPU_FINISH_VALUE, 1)},
-    OF(count_nonzero) = {FLAGS(sum, CPU_FINISH_INT, 0)},
-    OF(logsumexp) = {FLOATS(lse, CPU_FINISH_LOGSUMEXP)},
-    OF(argmin) = {POSITIONS(argmin, CPU_FINISH_POSITION)},
-    OF(argmax) = {POSITIONS(argmax, CPU_FINISH_POSITION)},
-}};
+const cpu_reduce_table CPU_ISA_FN(cpu_reduce_loops) =
+    {
+        .cell = {
+            OF(sum) = {INTEGERS(sum, CPU_FINISH_INT), FLOATS(sum, CPU_FINISH_FLOAT),
+                       COMPLEXES(sum, CPU_FINISH_FLOAT)},
+            OF(prod) = {PRODUCTS(CPU_FINISH_INT), FLOATS(prod, CPU_FINISH_PRODUCT),
+                        [NDP_C64] = CELL(prod_c128, c64_to_c128, 0, 2, 8, CPU_FINISH_PRODUCT, 0),
+                        [NDP_C128] = CELL(prod_c128, copy_c128, 1, 2, 8, CPU_FINISH_PRODUCT, 0)},
+            OF(min) = {INTEGERS(min, CPU_FINISH_VALUE), FLOATS(min, CPU_FINISH_VALUE)},
+            OF(max) = {INTEGERS(max, CPU_FINISH_VALUE), FLOATS(max, CPU_FINISH_VALUE)},
+            OF(mean) = {FLOATS(sum, CPU_FINISH_MEAN), COMPLEXES(sum, CPU_FINISH_MEAN)},
+            OF(var) = {FLOATS(var, CPU_FINISH_VAR), COMPLEXES(var, CPU_FINISH_VAR)},
+            OF(std) = {FLOATS(var, CPU_FINISH_STD), COMPLEXES(var, CPU_FINISH_STD)},
+            OF(any) =
+                {
+#define ND_DTYPE(NAME, id, size, KIND, name, standard, numpy, dlpack, doc) \
+    [id] = FLAG(max, flag_##name, id, CPU_FINISH_VALUE, 2),
+#include <ndock/dtype.def>
+                },
+            OF(all) =
+                {
+#define ND_DTYPE(NAME, id, size, KIND, name, standard, numpy, dlpack, doc) \
+    [id] = FLAG(min, flag_##name, id, CPU_FINISH_VALUE, 1),
+#include <ndock/dtype.def>
+                },
+            OF(count_nonzero) =
+                {
+#define ND_DTYPE(NAME, id, size, KIND, name, standard, numpy, dlpack, doc) \
+    [id] = FLAG(sum, flag_##name, id, CPU_FINISH_INT, 0),
+#include <ndock/dtype.def>
+                },
+            OF(logsumexp) = {FLOATS(lse, CPU_FINISH_LOGSUMEXP)},
+            OF(argmin) = {POSITIONS(argmin, CPU_FINISH_POSITION)},
+            OF(argmax) = {POSITIONS(argmax, CPU_FINISH_POSITION)},
+        }};

@@ -28,7 +28,7 @@ CPU_INLINE void FN(lanes1)(FN(lanes) *restrict a, const T *restrict x, int64_t n
         FN(put)(a, j, FN(settle)(FN(step)(FN(get)(a, j), x[j])));
 }
 
-CPU_INLINE void FN(halve)(FN(lanes) *a, int64_t h)
+CPU_INLINE void FN(halve)(FN(lanes) * a, int64_t h)
 {
     for (int64_t j = 0; j < h; j++)
         FN(put)(a, j, FN(both)(FN(get)(a, j), FN(get)(a, j + h)));

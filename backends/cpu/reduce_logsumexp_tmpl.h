@@ -4,7 +4,8 @@
  * loses nothing where one element outweighs the rest. When m is infinite or NaN it alone is the
  * result. Planes: m, sum, ones. */
 
-/* exp(x - m), to be called with x <= m. For infinite m the difference means nothing, so 0 is taken. */
+/* exp(x - m), to be called with x <= m. For infinite m the difference means nothing, so 0 is taken.
+ */
 CPU_INLINE double FN(term)(double x, double m)
 {
     double d = x - (m - m == 0 ? m : 0);
@@ -34,7 +35,7 @@ CPU_INLINE void FN(raise)(double *m, double *sum, double *ones, double max)
 }
 
 CPU_INLINE void FN(terms)(double *restrict sum, double *restrict ones, const T *restrict x,
-                             double m, int64_t n)
+                          double m, int64_t n)
 {
     for (int64_t j = 0; j < n; j++)
         FN(count)(&sum[j], &ones[j], FN(term)((double)x[j], m));

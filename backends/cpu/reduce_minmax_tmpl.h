@@ -19,19 +19,22 @@ typedef struct {
     BITS bits[CPU_LANES], nan[CPU_LANES];
 } FN(lanes);
 
-CPU_INLINE FN(acc) FN(get)(const FN(lanes) *a, int64_t j)
+CPU_INLINE FN(acc) FN(get)(const FN(lanes) * a, int64_t j)
 {
     return (FN(acc)){a->v[j], a->bits[j], a->nan[j]};
 }
 
-CPU_INLINE void FN(put)(FN(lanes) *a, int64_t j, FN(acc) v)
+CPU_INLINE void FN(put)(FN(lanes) * a, int64_t j, FN(acc) v)
 {
     a->v[j] = v.v;
     a->bits[j] = v.bits;
     a->nan[j] = v.nan;
 }
 
-CPU_INLINE FN(acc) FN(zero)(void) { return (FN(acc)){LOWEST, IS_MAX ? ~(BITS)0 : 0, 0}; }
+CPU_INLINE FN(acc) FN(zero)(void)
+{
+    return (FN(acc)){LOWEST, IS_MAX ? ~(BITS)0 : 0, 0};
+}
 
 CPU_INLINE FN(acc) FN(both)(FN(acc) a, FN(acc) b)
 {
@@ -48,7 +51,10 @@ CPU_INLINE FN(acc) FN(step)(FN(acc) a, T x)
     return FN(both)(a, b);
 }
 
-CPU_INLINE FN(acc) FN(settle)(FN(acc) a) { return a; }
+CPU_INLINE FN(acc) FN(settle)(FN(acc) a)
+{
+    return a;
+}
 
 /* The better of two finished values. */
 CPU_INLINE T FN(better)(T s, T v)
@@ -76,13 +82,34 @@ typedef struct {
     T v[CPU_LANES];
 } FN(lanes);
 
-CPU_INLINE T FN(get)(const FN(lanes) *a, int64_t j) { return a->v[j]; }
-CPU_INLINE void FN(put)(FN(lanes) *a, int64_t j, T v) { a->v[j] = v; }
-CPU_INLINE T FN(zero)(void) { return LOWEST; }
-CPU_INLINE T FN(both)(T a, T b) { return BEATS(b, a) ? b : a; }
-CPU_INLINE T FN(step)(T a, T x) { return FN(both)(a, x); }
-CPU_INLINE T FN(settle)(T a) { return a; }
-CPU_INLINE T FN(better)(T s, T v) { return FN(both)(s, v); }
+CPU_INLINE T FN(get)(const FN(lanes) * a, int64_t j)
+{
+    return a->v[j];
+}
+CPU_INLINE void FN(put)(FN(lanes) * a, int64_t j, T v)
+{
+    a->v[j] = v;
+}
+CPU_INLINE T FN(zero)(void)
+{
+    return LOWEST;
+}
+CPU_INLINE T FN(both)(T a, T b)
+{
+    return BEATS(b, a) ? b : a;
+}
+CPU_INLINE T FN(step)(T a, T x)
+{
+    return FN(both)(a, x);
+}
+CPU_INLINE T FN(settle)(T a)
+{
+    return a;
+}
+CPU_INLINE T FN(better)(T s, T v)
+{
+    return FN(both)(s, v);
+}
 
 CPU_INLINE void FN(flush)(T v, T *s, int64_t cap)
 {

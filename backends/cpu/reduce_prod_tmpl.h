@@ -11,18 +11,21 @@ typedef struct {
     double significand[CPU_LANES], exponent[CPU_LANES];
 } FN(lanes);
 
-CPU_INLINE FN(acc) FN(get)(const FN(lanes) *a, int64_t j)
+CPU_INLINE FN(acc) FN(get)(const FN(lanes) * a, int64_t j)
 {
     return (FN(acc)){a->significand[j], a->exponent[j]};
 }
 
-CPU_INLINE void FN(put)(FN(lanes) *a, int64_t j, FN(acc) v)
+CPU_INLINE void FN(put)(FN(lanes) * a, int64_t j, FN(acc) v)
 {
     a->significand[j] = v.significand;
     a->exponent[j] = v.exponent;
 }
 
-CPU_INLINE FN(acc) FN(zero)(void) { return (FN(acc)){1, 0}; }
+CPU_INLINE FN(acc) FN(zero)(void)
+{
+    return (FN(acc)){1, 0};
+}
 
 /* x as a significand in [1, 2) and a power of two; zeros, infinities and NaN keep their value. */
 CPU_INLINE FN(acc) FN(split)(double x)

@@ -12,12 +12,30 @@ typedef struct {
     WIDE v[CPU_LANES];
 } FN(lanes);
 
-CPU_INLINE WIDE FN(get)(const FN(lanes) *a, int64_t j) { return a->v[j]; }
-CPU_INLINE void FN(put)(FN(lanes) *a, int64_t j, WIDE v) { a->v[j] = v; }
-CPU_INLINE WIDE FN(zero)(void) { return INIT(WIDE); }
-CPU_INLINE WIDE FN(both)(WIDE a, WIDE b) { return IS_PROD ? a * b : a + b; }
-CPU_INLINE WIDE FN(step)(WIDE a, T x) { return FN(both)(a, (WIDE)x); }
-CPU_INLINE WIDE FN(settle)(WIDE a) { return a; }
+CPU_INLINE WIDE FN(get)(const FN(lanes) * a, int64_t j)
+{
+    return a->v[j];
+}
+CPU_INLINE void FN(put)(FN(lanes) * a, int64_t j, WIDE v)
+{
+    a->v[j] = v;
+}
+CPU_INLINE WIDE FN(zero)(void)
+{
+    return INIT(WIDE);
+}
+CPU_INLINE WIDE FN(both)(WIDE a, WIDE b)
+{
+    return IS_PROD ? a * b : a + b;
+}
+CPU_INLINE WIDE FN(step)(WIDE a, T x)
+{
+    return FN(both)(a, (WIDE)x);
+}
+CPU_INLINE WIDE FN(settle)(WIDE a)
+{
+    return a;
+}
 
 /* Knuth's two-sum: the error of the rounded sum is exact. */
 CPU_INLINE void FN(add)(STATE v, STATE *s, int64_t cap)
@@ -30,7 +48,10 @@ CPU_INLINE void FN(add)(STATE v, STATE *s, int64_t cap)
     s[0] = sum;
 }
 
-CPU_INLINE void FN(flush)(WIDE v, STATE *s, int64_t cap) { FN(add)((STATE)v, s, cap); }
+CPU_INLINE void FN(flush)(WIDE v, STATE *s, int64_t cap)
+{
+    FN(add)((STATE)v, s, cap);
+}
 
 static void FN(init)(const cpu_fold *f, int64_t n)
 {

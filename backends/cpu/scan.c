@@ -170,12 +170,18 @@ CPU_INLINE double add(double *sum, double *error, double x)
 
 /* One element more: carry c and element x both become the result. What fits a float with room to
  * spare in double needs no care for rounding. */
-CPU_INLINE double sum_single(carry *c, int64_t j, double x) { return c->v[j] += x; }
+CPU_INLINE double sum_single(carry *c, int64_t j, double x)
+{
+    return c->v[j] += x;
+}
 CPU_INLINE double sum_double(carry *c, int64_t j, double x)
 {
     return add(&c->v[j], &c->error[j], x);
 }
-CPU_INLINE double prod_real(carry *c, int64_t j, double x) { return c->v[j] *= x; }
+CPU_INLINE double prod_real(carry *c, int64_t j, double x)
+{
+    return c->v[j] *= x;
+}
 
 /* n elements of one row, and one element of each of n rows. n counts reals in rows side by side. */
 typedef void (*scan_loop)(carry *c, void *v, int64_t n);
