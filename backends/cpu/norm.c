@@ -179,17 +179,18 @@ static void softmax_block(const plan *p, double *x, double *other, int64_t rows)
         divide(p, x + r * n, n, l->sum(x + r * n, n));
 }
 
-static void log_softmax_block(const plan *p, double *x, double *other, int64_t rows)
+static void log_softmax_block(const plan *p, double *x, double *other, double *max, int64_t rows)
 {
     const cpu_norm_table *l = p->loops;
     int64_t n = p->n;
-    for (int64_t r = 0; r < rows; r++)
-        fill(other + r * n, n, l->max(x + r * n, n));
-    for (int64_t r = 0; r < rows; r++, x += n, other += n) {
-        double max = other[0], ones = 0, sum;
-        l->exp[p->precise](other, x, other, n); /* the exponentials replace the maxima */
-        sum = l->sum_but_ones(other, n, &ones);
-        l->subtract(x, n, max, log1p((ones - 1) + sum));
+    for (int64_t r = 0; r < rows; r++) {
+        max[r] = l->max(x + r * n, n);
+        fill(other + r * n, n, max[r]);
+    }
+    l->exp[p->precise](other, x, other, rows * n);
+    for (int64_t r = 0; r < rows; r++) {
+        double ones = 0, sum = l->sum_but_ones(other + r * n, n, &ones);
+        l->subtract(x + r * n, n, max[r], log1p((ones - 1) + sum));
     }
 }
 
@@ -226,7 +227,7 @@ static void short_rows(const plan *p, int64_t begin, int64_t end)
         if (p->op == NDP_OP_softmax)
             softmax_block(p, x, other, m);
         else if (p->op == NDP_OP_log_softmax)
-            log_softmax_block(p, x, other, m);
+            log_softmax_block(p, x, other, bias, m);
         else
             moments_block(p, x, m, p->base[SCALE] ? other : NULL, p->base[BIAS] ? bias : NULL);
         if (p->dense)

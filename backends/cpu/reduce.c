@@ -11,7 +11,7 @@
 
 enum {
     CHUNK = 1 << 17,    /* elements of one chunk of a long reduction, about 50 us of work */
-    GRAIN = 1 << 16,    /* elements that are worth waking a thread */
+    GRAIN = 1 << 17,    /* elements that are worth waking a thread */
     MAX_PARTIALS = 256, /* chunks times results of an inner reduction */
     SHORT = 32          /* fewer elements per result than this do not pay for a fold each */
 };

@@ -160,7 +160,7 @@ typedef struct {
 } carry;
 
 /* Knuth's two-sum. An infinite sum has a meaningless error, and a zero one must not touch -0.0. */
-static inline double add(double *sum, double *error, double x)
+CPU_INLINE double add(double *sum, double *error, double x)
 {
     double s = *sum + x, b = s - *sum;
     *error += (*sum - (s - b)) + (x - b);
@@ -170,15 +170,15 @@ static inline double add(double *sum, double *error, double x)
 
 /* One element more: carry c and element x both become the result. What fits a float with room to
  * spare in double needs no care for rounding. */
-static inline double sum_single(carry *c, int64_t j, double x)
+CPU_INLINE double sum_single(carry *c, int64_t j, double x)
 {
     return c->v[j] += x;
 }
-static inline double sum_double(carry *c, int64_t j, double x)
+CPU_INLINE double sum_double(carry *c, int64_t j, double x)
 {
     return add(&c->v[j], &c->error[j], x);
 }
-static inline double prod_real(carry *c, int64_t j, double x)
+CPU_INLINE double prod_real(carry *c, int64_t j, double x)
 {
     return c->v[j] *= x;
 }
