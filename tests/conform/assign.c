@@ -159,10 +159,12 @@ static void large_case(int i)
             dense_put(&want, p, &storage, p % n * n + p / n);
         else if (p + shift < size)
             dense_put(&want, kind == 1 ? p + shift : p, &storage, kind == 1 ? p : p + shift);
-    bool made = a && (kind == 0 ? good(nd_as_strided(a, 2, square, turned, 0, &src), "src") &&
-                                      good(nd_as_strided(a, 2, square, stride, 0, &dst), "dst")
-                                : good(nd_as_strided(a, 1, flat, one, kind == 1 ? 0 : shift, &src), "src") &&
-                                      good(nd_as_strided(a, 1, flat, one, kind == 1 ? shift : 0, &dst), "dst"));
+    bool made =
+        a &&
+        (kind == 0 ? good(nd_as_strided(a, 2, square, turned, 0, &src), "src") &&
+                         good(nd_as_strided(a, 2, square, stride, 0, &dst), "dst")
+                   : good(nd_as_strided(a, 1, flat, one, kind == 1 ? 0 : shift, &src), "src") &&
+                         good(nd_as_strided(a, 1, flat, one, kind == 1 ? shift : 0, &dst), "dst"));
     if (made && good(nd_assign(src, dst), "assign"))
         (void)dense_is(&want, a, kind == 0 ? "a transposition in place" : "a shift in place");
     nd_release(src);
@@ -178,7 +180,8 @@ static void refused_case(int i)
     mirror m = {0};
     nd_array *zeros = NULL, *readonly = NULL;
     int64_t shape[CASE_NDIM + 1] = {0};
-    view_wish wish = {.writable = true, .no_empty = true, .least_ndim = 1, .most_ndim = 3, .most_extent = 5};
+    view_wish wish = {
+        .writable = true, .no_empty = true, .least_ndim = 1, .most_ndim = 3, .most_extent = 5};
     if (!mirror_random(&m, dtype, &wish))
         return;
     dense before = dense_of(&m);

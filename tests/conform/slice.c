@@ -35,7 +35,7 @@ enum { MOST_POSITIONS = 400, MOST_ENTRIES = 12 };
 typedef struct {
     int64_t count[CASE_NDIM], position[CASE_NDIM][MOST_POSITIONS];
     nd_index idx[MOST_ENTRIES];
-    int n, ndim; /* entries; rank of the result */
+    int n, ndim;                        /* entries; rank of the result */
     int axis[CASE_NDIM + MOST_ENTRIES]; /* of the array, for each axis of the result; -1: new */
     int64_t shape[CASE_NDIM + MOST_ENTRIES];
     bool out_of_range;
