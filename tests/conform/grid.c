@@ -31,7 +31,8 @@ int64_t ravel(int ndim, const int64_t *shape, const int64_t *index)
 dense dense_new(nd_dtype dtype, int ndim, const int64_t *shape)
 {
     dense d = {.dtype = dtype, .ndim = ndim, .size = shape_size(ndim, shape)};
-    memcpy(d.shape, shape, (size_t)ndim * sizeof *shape);
+    for (int i = 0; i < ndim; i++) /* shape may be NULL for rank 0 */
+        d.shape[i] = shape[i];
     d.data = calloc((size_t)d.size + 1, nd_dtype_size(dtype));
     if (!d.data)
         bail("out of memory");
