@@ -135,6 +135,7 @@ struct nd_storage {
     void *ctx;
     nd_storage *next;
 };
+/* nbytes may be 0. */
 nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out);
 nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (*release)(void *),
                            void *ctx, nd_storage **out);
