@@ -128,7 +128,9 @@ CPU_INLINE void complex_multiply(double *a, double *power, const double *b)
 {
     double x[2] = {b[0], b[1]};
     complex_settle(x, power);
-    double re = a[0] * x[0] - a[1] * x[1], im = a[0] * x[1] + a[1] * x[0];
+    /* Written as two sums: gcc 12 fuses a difference beside a sum into vfmaddsub, even without
+     * contraction, and bits would depend on the SIMD level. */
+    double re = a[0] * x[0] + -a[1] * x[1], im = a[0] * x[1] + a[1] * x[0];
     a[0] = re;
     a[1] = im;
     complex_settle(a, power);
