@@ -26,8 +26,8 @@ endif
 
 plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
 %canon_reldir%_ndock_cpu_la_SOURCES = \
-  %reldir%/axes.h %reldir%/blas.c %reldir%/cast.h %reldir%/cast_loop_tmpl.h %reldir%/cast_tmpl.h \
-  %reldir%/copy.c %reldir%/copy.h %reldir%/copy_tiles.c %reldir%/cpu.h %reldir%/elementwise.c \
+  %reldir%/blas.c %reldir%/cast.h %reldir%/cast_loop_tmpl.h %reldir%/cast_tmpl.h %reldir%/copy.c \
+  %reldir%/copy.h %reldir%/copy_tiles.c %reldir%/cpu.h %reldir%/elementwise.c \
   %reldir%/elementwise.h %reldir%/elementwise_loops.h %reldir%/half.h %reldir%/index.c \
   %reldir%/index.h %reldir%/iota.c %reldir%/isa.c %reldir%/load_tmpl.h %reldir%/loops_tmpl.h \
   %reldir%/matmul.c %reldir%/matmul.h %reldir%/matmul_convert_tmpl.h %reldir%/matmul_kernel_tmpl.h \
