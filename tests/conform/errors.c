@@ -338,5 +338,4 @@ void conform_errors(void)
     group("errors: memory", bad_memory);
     group("errors: wrapped memory", bad_wraps);
     group("errors: detail", details);
-    conform_runtime_ops();
 }
