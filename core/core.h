@@ -122,6 +122,26 @@ typedef struct nd_param {
     struct nd_param *next;
 } nd_param;
 
+/* ---- stream.c, event.c: order. id is never used twice; 0 is "no stream" (devices without). ---- */
+struct nd_stream {
+    atomic_int refs;  /* users; with the last the handle is destroyed */
+    atomic_int holds; /* one for all users, one for each block that remembers it; with the last the
+                         struct is freed, and a foreign stream's owner told */
+    int32_t priority;
+    uint64_t id;
+    nd_device *device;
+    ndp_stream *handle; /* NULL: the device's default stream */
+    bool foreign;
+    void (*release)(void *ctx);
+    void *ctx;
+};
+static inline uint64_t nd__stream_id(const nd_stream *s)
+{
+    return s ? s->id : 0;
+}
+void nd__stream_hold(nd_stream *s); /* NULL is fine */
+void nd__stream_unhold(nd_stream *s);
+
 /* ---- memory.c: storage, counted, cached per thread (small) and per device (large) ---- */
 struct nd_storage {
     atomic_int refs;

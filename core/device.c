@@ -85,3 +85,14 @@ uint64_t nd_device_op_dtypes(nd_device *device, nd_op op)
         return nd_op_dtypes(op);
     return nd_op_get(op) && device->has_op ? device->op.dtypes(device->dev, op) : 0;
 }
+
+nd_status nd_device_group(nd_device *device, const char *id, const void **table,
+                          struct ndp_dev **dev)
+{
+    if (!device || !id)
+        return nd__fail(ND_ERR_ARGUMENT, "device_group", !device ? 0 : 1, "%s is NULL",
+                        !device ? "the device" : "the group's id");
+    *table = device->p.group ? device->p.group(device->dev, id) : NULL;
+    *dev = device->dev;
+    return ND_OK;
+}

@@ -15,6 +15,8 @@
 #include <ndock/status.h>
 #include <ndock/dtype.h>
 #include <ndock/device.h>
+#include <ndock/stream.h>
+#include <ndock/memory.h>
 #include <ndock/array.h>
 #include <ndock/view.h>
 #include <ndock/create.h>

@@ -215,13 +215,23 @@ typedef struct {
 } ndp_op_1;
 
 /* Group "ndp.stream/1": in-order queues and events. Absent: every call completes before it returns,
- * and the core's shim stands in. */
+ * and the core's shim stands in. Work on one stream runs in the order of the calls; work on two
+ * streams is ordered by events alone. Nothing here blocks the host but sync and event_sync.
+ *
+ * Handles may be used again by the plug-in as soon as they are destroyed: the core never keys
+ * anything by them. stream NULL is the device's default stream throughout. */
+#define NDP_EVENT_TIMING 1u   /* event_elapsed is wanted */
+#define NDP_EVENT_BLOCKING 2u /* event_sync sleeps rather than spins */
+#define NDP_EVENT_INTERPROCESS 4u
 typedef struct {
     uint32_t size, zero;
+    /* priority lies within priority_range(); lower numbers are more urgent. flags: 0. */
     int32_t (*create)(ndp_dev *, int32_t priority, uint64_t flags, ndp_stream **out);
-    void (*destroy)(ndp_dev *, ndp_stream *);
+    void (*destroy)(ndp_dev *, ndp_stream *); /* returns at once; queued work still runs */
     int32_t (*query)(ndp_dev *, ndp_stream *, int32_t *done);
-    int32_t (*sync)(ndp_dev *, ndp_stream *);
+    int32_t (*sync)(ndp_dev *, ndp_stream *); /* as ndp_plugin.sync */
+    /* Later work on the stream waits for the event's latest record before this call; an event that
+     * was never recorded orders nothing. The event may be of another device of this plug-in. */
     int32_t (*wait)(ndp_dev *, ndp_stream *, ndp_event *);
     int32_t (*event_create)(ndp_dev *, uint64_t flags, ndp_event **out);
     void (*event_destroy)(ndp_dev *, ndp_event *);
@@ -231,7 +241,11 @@ typedef struct {
     int32_t (*event_elapsed)(ndp_dev *, ndp_event *start, ndp_event *stop, double *ms);
     int32_t (*priority_range)(ndp_dev *, int32_t *lowest, int32_t *highest);
     int32_t (*native)(ndp_dev *, ndp_stream *, uint64_t *handle);
+    /* A stream of somebody else as ours; destroy() then drops the wrapper alone. Refuses a handle
+     * of another device. */
     int32_t (*wrap)(ndp_dev *, uint64_t handle, ndp_stream **out);
+    /* fn(arg) runs on a thread of the plug-in, in stream order; it may not call the plug-in. */
+    int32_t (*launch_host)(ndp_dev *, ndp_stream *, void (*fn)(void *arg), void *arg);
 } ndp_stream_1;
 
 /* Group "ndp.pool/1": stream-ordered allocation by the plug-in itself. */
@@ -242,6 +256,48 @@ typedef struct {
     int32_t (*trim)(ndp_dev *, uint64_t keep_bytes);
     int32_t (*usage)(ndp_dev *, uint64_t *used_bytes, uint64_t *reserved_bytes);
 } ndp_pool_1;
+
+/* Group "ndp.memory/1": what the core's caching allocator can use beyond alloc and free. reserve()
+ * makes a block of addresses without memory; commit() puts memory behind [offset, offset + nbytes),
+ * set_access() makes it usable, decommit() takes the memory away again; alloc's free() gives the
+ * addresses back (all must be decommitted). offset and nbytes are multiples of granularity().
+ * Slots but usage may be NULL together. */
+typedef struct {
+    uint32_t size, zero;
+    int32_t (*usage)(ndp_dev *, uint64_t *free_bytes, uint64_t *total_bytes);
+    int32_t (*granularity)(ndp_dev *, uint64_t *nbytes);
+    int32_t (*reserve)(ndp_dev *, uint64_t nbytes, ndp_mem **out);
+    int32_t (*commit)(ndp_dev *, ndp_mem *, uint64_t offset, uint64_t nbytes);
+    int32_t (*set_access)(ndp_dev *, ndp_mem *, uint64_t offset, uint64_t nbytes);
+    int32_t (*decommit)(ndp_dev *, ndp_mem *, uint64_t offset, uint64_t nbytes);
+} ndp_memory_1;
+
+/* Group "ndp.peer/1": copies between two devices of this plug-in without the host. */
+typedef struct {
+    uint32_t size, zero;
+    /* Queued on the stream of the source's device. Never needs peer access. */
+    int32_t (*copy)(ndp_dev *from, ndp_stream *, ndp_mem *src, uint64_t src_offset, ndp_dev *to,
+                    ndp_mem *dst, uint64_t dst_offset, uint64_t nbytes);
+    int32_t (*can_access)(ndp_dev *, ndp_dev *peer, int32_t *yes);
+    int32_t (*enable)(ndp_dev *, ndp_dev *peer); /* kernels of dev may use peer's memory */
+} ndp_peer_1;
+
+/* Group "ndp.graph/1": capture of a stream's work instead of running it. Errors have the native
+ * codes of CUDA: 900 unsupported, 901 invalidated, 902 merge, 903 unmatched, 904 unjoined, 905
+ * isolation, 906 implicit, 907 captured event, 908 wrong thread. (Instantiation and launch are
+ * appended with the graph API.) */
+typedef struct ndp_graph ndp_graph;
+enum { NDP_CAPTURE_GLOBAL = 0, NDP_CAPTURE_THREAD_LOCAL = 1, NDP_CAPTURE_RELAXED = 2 };
+enum { NDP_CAPTURE_NONE = 0, NDP_CAPTURE_ACTIVE = 1, NDP_CAPTURE_INVALIDATED = 2 };
+typedef struct {
+    uint32_t size, zero;
+    int32_t (*begin)(ndp_dev *, ndp_stream *, int32_t mode);
+    int32_t (*end)(ndp_dev *, ndp_stream *, ndp_graph **out); /* *out NULL on failure */
+    /* status NDP_CAPTURE_*, id unique in the process and never 0 while capturing. Streams that
+     * joined by waiting for a captured event report the id of the capture they joined. */
+    int32_t (*info)(ndp_dev *, ndp_stream *, int32_t *status, uint64_t *id);
+    void (*destroy)(ndp_dev *, ndp_graph *);
+} ndp_graph_1;
 
 /* Group "ndp.map/1": addresses. */
 typedef struct {
@@ -254,6 +310,8 @@ typedef struct {
     int32_t (*map)(ndp_dev *, ndp_mem *,
                    void **host); /* host address of the whole block, or UNSUPPORTED */
     int32_t (*unmap)(ndp_dev *, ndp_mem *);
+    /* Page-locked host memory that the device reaches: ndp_plugin.copy between it and device memory
+     * is queued and returns at once. Freed by free(). */
     int32_t (*pin)(ndp_dev *, uint64_t nbytes, ndp_mem **out, void **host);
 } ndp_map_1;
 
@@ -306,6 +364,10 @@ typedef struct {
     int32_t (*reclaim)(void *ctx, ndp_dev *dev, uint64_t need_bytes);
     /* Another plug-in's table by name ("cpu"), loaded if need be; NULL if there is none. */
     const ndp_plugin *(*plugin)(void *ctx, const char *name);
+    /* Optional services, as groups the other way round: a table that begins with its size, NULL for
+     * an unknown id. "ndh.plan/1" cached plans, "ndh.kernel/1" kernels on disk, "ndh.workspace/1"
+     * memory that belongs to a stream. */
+    const void *(*service)(void *ctx, const char *id);
 } ndp_host;
 
 /* The plug-in's table; static, owned by the plug-in. */
@@ -324,16 +386,18 @@ struct ndp_plugin {
      * room. */
     int32_t (*alloc)(ndp_dev *, uint64_t nbytes, ndp_mem **out);
     void (*free)(ndp_dev *, ndp_mem *);
-    /* Host memory to and from a block; the host memory is the caller's again on return. */
+    /* Host memory to and from a block, in stream order; the host memory is the caller's again on
+     * return (so read waits for the stream). */
     int32_t (*write)(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset_bytes, const void *src,
                      uint64_t nbytes);
     int32_t (*read)(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset_bytes, void *dst,
                     uint64_t nbytes);
-    int32_t (*sync)(
-        ndp_dev *,
-        ndp_stream *);      /* returns when the stream's work is done, with its pending error */
+    int32_t (*sync)(ndp_dev *, ndp_stream *); /* returns when the stream's work is done, with its
+                                                 pending error: NDP_ERR_LOST for one that the device
+                                                 cannot recover from, NDP_ERR_ASYNC else */
     void (*shutdown)(void); /* every device is closed; stop own threads. May be called twice */
     /* ---- end of the required set ---- */
+    /* Queued, like a kernel; either side may be pinned host memory of this device. */
     int32_t (*copy)(ndp_dev *, ndp_stream *, ndp_mem *dst, uint64_t dst_offset_bytes, ndp_mem *src,
                     uint64_t src_offset_bytes, uint64_t nbytes);
     const void *(*group)(

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Inside the memory of devices: blocks, who makes them, and what they are made with. Storage
+ * (core/memory.c) asks a device's nd_maker for blocks; the caching allocator is one maker, and
+ * stands on nd_hooks alone, so that it is tested without a device. */
+#ifndef NDOCK_CORE_MEMORY_H
+#define NDOCK_CORE_MEMORY_H
+#include "core/core.h"
+
+/* The primitives under an allocator, for one device (hooks.c) or a test. stream is NULL only where
+ * a device has none. An event is a point on a stream: NULL is a point already passed. Slots from
+ * usage on may be NULL. Functions return a status with its detail set; none is called with a lock
+ * held but record, query, wait and give_back, which never block. */
+typedef struct {
+    void *ctx;
+    nd_status (*segment_alloc)(
+        void *ctx, nd_stream *, uint64_t nbytes, ndp_mem **mem,
+        char **host); /* host: its address if the host may touch it, else NULL */
+    void (*segment_free)(void *ctx, nd_stream *, ndp_mem *, uint64_t nbytes);
+    nd_status (*record)(void *ctx, nd_stream *, ndp_event **out);
+    nd_status (*query)(void *ctx, ndp_event *, int32_t *done);
+    nd_status (*wait)(void *ctx, nd_stream *, ndp_event *); /* the stream waits */
+    nd_status (*synchronize)(void *ctx, ndp_event *);       /* the host waits */
+    void (*give_back)(void *ctx, ndp_event *);
+    uint64_t (*capture_id)(void *ctx, nd_stream *); /* of the capture the stream is in; 0: none */
+    nd_status (*usage)(void *ctx, uint64_t *free_bytes, uint64_t *total_bytes);
+    nd_status (*granularity)(void *ctx, uint64_t *nbytes);
+    nd_status (*reserve)(void *ctx, uint64_t nbytes, ndp_mem **out);
+    nd_status (*commit)(void *ctx, ndp_mem *, uint64_t offset, uint64_t nbytes);
+    nd_status (*set_access)(void *ctx, ndp_mem *, uint64_t offset, uint64_t nbytes);
+    nd_status (*decommit)(void *ctx, ndp_mem *, uint64_t offset, uint64_t nbytes);
+    void (*release)(void *ctx, ndp_mem *, uint64_t nbytes); /* reserved addresses */
+} nd_hooks;
+
+/* A piece of device memory that somebody has. Makers embed it at the start of their own. */
+typedef struct nd_maker nd_maker;
+typedef struct nd_block {
+    nd_maker *maker; /* who frees it; counted by the maker itself */
+    ndp_mem *mem;
+    uint64_t offset; /* in mem, bytes */
+    uint64_t nbytes; /* of the block, rounded */
+    uint64_t requested;
+    char *host; /* address of the block, NULL where the host may not touch it */
+} nd_block;
+
+/* One way of making blocks for one device. Any thread may call any of it. */
+struct nd_maker {
+    const struct nd_maker_class *type;
+    nd_device *device; /* NULL in tests of a maker alone */
+    nd_hooks hooks;
+    atomic_int refs; /* one of whoever uses it for new blocks, one a live block */
+};
+typedef struct nd_maker_class {
+    const char *name;
+    nd_status (*alloc)(nd_maker *, nd_stream *, uint64_t nbytes, nd_block **out); /* nbytes > 0 */
+    void (*free)(nd_block *); /* waits for nothing, never fails */
+    nd_status (*record_stream)(nd_block *, nd_stream *);
+    nd_status (*record_use)(nd_block *, nd_stream *);
+    nd_status (*empty_cache)(nd_maker *);
+    void (*stream_gone)(nd_maker *, nd_stream *); /* it gets no more work; its handle still works */
+    void (*stats)(nd_maker *, nd_memory_stats *);
+    void (*reset)(nd_maker *, bool peak, bool accumulated);
+    /* Appends to the JSON array of segments; see snapshot.c for the form. */
+    void (*snapshot)(nd_maker *, nd_text *segments);
+    void (*destroy)(nd_maker *); /* refs reached 0 */
+} nd_maker_class;
+
+/* caching.c: the caching allocator. */
+nd_status nd__caching_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
+/* single.c: every block an allocation of its own; no rounding. */
+nd_status nd__single_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
+/* debug.c: red zones, poison, quarantine. Keeps what it needs over any hooks: red zones are written
+ * and read through fill and read of the device, or directly where host is given. */
+nd_status nd__debug_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
+void nd__maker_release(nd_maker *m);
+
+/* hooks.c: the hooks over a device's own plug-in. */
+void nd__device_hooks(nd_device *device, nd_hooks *out);
+
+/* trace.c: the ring of the last events of all devices. Cheap when off (one relaxed load). */
+enum {
+    ND_TRACE_ALLOC,
+    ND_TRACE_FREE_REQUESTED,
+    ND_TRACE_FREE_COMPLETED,
+    ND_TRACE_SEGMENT_ALLOC,
+    ND_TRACE_SEGMENT_FREE,
+    ND_TRACE_SEGMENT_MAP,
+    ND_TRACE_SEGMENT_UNMAP,
+    ND_TRACE_OOM,
+    ND_TRACE_SNAPSHOT,
+    ND_TRACE_USER
+};
+extern atomic_bool nd__trace_on;
+/* address: segment base plus offset; see nd__block_address. */
+void nd__trace_add(int32_t action, nd_device *device, uint64_t address, uint64_t nbytes,
+                   const nd_stream *stream, const char *text);
+#define nd__trace(...)                                                                      \
+    (atomic_load_explicit(&nd__trace_on, memory_order_relaxed) ? nd__trace_add(__VA_ARGS__) \
+                                                               : (void)0)
+/* A number that tells blocks apart in traces and snapshots: the device address where there is one,
+ * else made up of the handle. */
+uint64_t nd__mem_address(nd_device *device, ndp_mem *mem, const char *host);
+
+/* conf.c: NDOCK_ALLOC_CONF. One record for the process; read through nd__conf(). */
+typedef struct {
+    uint64_t max_split_size;                  /* max_split_size_mb; UINT64_MAX: no limit */
+    uint64_t max_non_split_rounding;          /* max_non_split_rounding_mb, 20 MiB */
+    uint64_t large_segment_size;              /* large_segment_size_mb, 20 MiB */
+    uint32_t roundup_power2_divisions[64];    /* by the request's power of two; 0, 1: none */
+    double garbage_collection_threshold;      /* 0: off */
+    double per_process_memory_fraction;       /* 0: no cap */
+    double expandable_segments_reserve;       /* of the device's memory, 9/8; above 64: bytes */
+    int32_t expandable_segments, throw_early; /* throw_on_device_alloc_oom */
+    int32_t steal;             /* cross_stream: never 0, before_oom 1, before_grow 2 */
+    int32_t backend;           /* caching 0, debug 1, none 2, async 3 */
+    int32_t thread_cache;      /* small blocks of host-visible devices per thread */
+    int64_t quarantine_blocks; /* debug: freed blocks kept poisoned, 256 */
+    uint64_t pinned_reserve, pinned_exact_above, pinned_cap; /* bytes; 0: none */
+    int32_t pinned_background; /* a thread polls the events of freed pinned blocks */
+} nd_conf;
+const nd_conf *nd__conf(void);
+
+#endif
