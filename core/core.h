@@ -153,7 +153,7 @@ struct nd_storage {
     void *ctx;
     nd_storage *next;
 };
-/* nbytes > 0. Ordered by the thread's stream of the device. */
+/* nbytes may be 0. Ordered by the thread's stream of the device. */
 nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out);
 /* The storage of a block that somebody made; takes it over, also on failure. */
 nd_status nd__storage_of_block(nd_device *device, struct nd_block *block, uint64_t used,
@@ -324,5 +324,11 @@ nd_status nd__item(const char *op, const nd_array *a, int32_t reason, nd_scalar 
 nd_status nd__copy_into(const nd_array *src, const nd_array *dst);
 nd_status nd__cast(const nd_array *a, nd_dtype dtype,
                    nd_array **out); /* retained a if it has the dtype already */
+/* nd_wrap and nd_from_host on behalf of an operation, which their errors name; device is not NULL.
+ */
+nd_status nd__wrap(const char *op, const nd_layout *layout, void *ptr, nd_device *device,
+                   void (*release)(void *), void *ctx, nd_array **out);
+nd_status nd__from_host(const char *op, const nd_layout *layout, const void *data,
+                        nd_device *device, nd_array **out);
 
 #endif
