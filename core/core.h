@@ -92,7 +92,7 @@ struct nd_plugin_slot {
     const ndp_plugin *table; /* the plug-in's own; NULL until loaded */
     ndp_plugin p;            /* our copy, zero-extended */
     uint32_t device_count;
-    nd_device *devices; /* opened ones */
+    _Atomic(nd_device *) devices; /* opened ones; added to under the registry's lock */
     nd_plugin_slot *next;
 };
 
@@ -105,6 +105,9 @@ nd_status nd__cpu_device(
     nd_device **out); /* the CPU plug-in's device; the error names the paths tried */
 void nd__loader_scan(nd_plugin_slot **list);
 void nd__loader_load(nd_plugin_slot *slot, const nd_plugin_slot *list);
+/* Counts the devices of a loaded plug-in again, as long as none of them is open: what the
+ * environment shows may change until then. */
+void nd__loader_recount(nd_plugin_slot *slot);
 nd_plugin_slot *nd__loader_candidate(nd_plugin_slot **list, const char *path, const char *source);
 const char *nd__path_refusal(
     const char *path,
@@ -122,7 +125,8 @@ typedef struct nd_param {
     struct nd_param *next;
 } nd_param;
 
-/* ---- stream.c, event.c: order. id is never used twice; 0 is "no stream" (devices without). ---- */
+/* ---- stream.c, event.c: order. id is never used twice; 0 is "no stream" (devices without). ----
+ */
 struct nd_stream {
     atomic_int refs;  /* users; with the last the handle is destroyed */
     atomic_int holds; /* one for all users, one for each block that remembers it; with the last the

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # libndock. The archive libcore.la is what unit tests of internals link; the library is the same objects behind the symbol map.
 include core/io/local.mk
+include core/cache/local.mk
 core_sources = %reldir%/core.h %reldir%/status.c %reldir%/text.c %reldir%/dtype.c %reldir%/promote.c %reldir%/scalar.c \
   %reldir%/shape.c %reldir%/overlap.c %reldir%/memory.c %reldir%/array.c %reldir%/view.c \
   %reldir%/op.c %reldir%/loader.c %reldir%/registry.c %reldir%/host.c %reldir%/device.c \
   %reldir%/dispatch.c %reldir%/derive.c %reldir%/stage.c %reldir%/copy.c %reldir%/elementwise.c %reldir%/reduce.c \
   %reldir%/norm.c %reldir%/matmul.c %reldir%/create.c %reldir%/ramp.c %reldir%/indexing.c %reldir%/select.c \
   %reldir%/sorting.c %reldir%/set.c %reldir%/random.c %reldir%/manip.c %reldir%/dlpack.c %reldir%/print.h \
-  %reldir%/print.c %reldir%/print_number.c $(core_io_sources)
+  %reldir%/print.c %reldir%/print_number.c %reldir%/visible.c $(core_io_sources) $(core_cache_sources)
 
 noinst_LTLIBRARIES += %reldir%/libcore.la
 %canon_reldir%_libcore_la_SOURCES = $(core_sources)
