@@ -103,7 +103,7 @@ struct nd_plugin_slot {
     const ndp_plugin *table; /* the plug-in's own; NULL until loaded */
     ndp_plugin p;            /* our copy, zero-extended */
     uint32_t device_count;
-    nd_device *devices; /* opened ones */
+    _Atomic(nd_device *) devices; /* opened ones; added to under the registry's lock */
     nd_plugin_slot *next;
 };
 
@@ -116,6 +116,9 @@ nd_status nd__cpu_device(
     nd_device **out); /* the CPU plug-in's device; the error names the paths tried */
 void nd__loader_scan(nd_plugin_slot **list);
 void nd__loader_load(nd_plugin_slot *slot, const nd_plugin_slot *list);
+/* Counts the devices of a loaded plug-in again, as long as none of them is open: what the
+ * environment shows may change until then. */
+void nd__loader_recount(nd_plugin_slot *slot);
 nd_plugin_slot *nd__loader_candidate(nd_plugin_slot **list, const char *path, const char *source);
 const char *nd__path_refusal(
     const char *path,
