@@ -137,7 +137,7 @@ static void drop(const selection *s)
         }
         *at = w->next;
         w->listed = false;
-        count(w->device, -(int64_t)w->storage->nbytes);
+        count(w->device, -(int64_t)w->storage->used);
         w->next = w->users ? NULL : gone;
         gone = w->users ? gone : w;
     }
@@ -217,7 +217,7 @@ nd_status nd__workspace_acquire(nd_device *device, const void *handle, uint64_t 
         w = made;
         w->next = workspaces;
         workspaces = w;
-        count(device, (int64_t)w->storage->nbytes);
+        count(device, (int64_t)w->storage->used);
     }
     w->users++;
     w->thread = thread;
