@@ -2,7 +2,7 @@
 # libndock. The archive libcore.la is what unit tests of internals link; the library is the same objects behind the symbol map.
 include core/io/local.mk
 include core/memory/local.mk
-core_sources = %reldir%/core.h %reldir%/stream.h %reldir%/thread.c %reldir%/watch.c %reldir%/stream.c \
+core_sources = %reldir%/core.h %reldir%/lock.h %reldir%/stream.h %reldir%/thread.c %reldir%/watch.c %reldir%/stream.c \
   %reldir%/event.c %reldir%/queue.c %reldir%/hazard.c %reldir%/transfer.c %reldir%/status.c %reldir%/text.c %reldir%/dtype.c %reldir%/promote.c %reldir%/scalar.c \
   %reldir%/shape.c %reldir%/overlap.c %reldir%/memory.c %reldir%/array.c %reldir%/view.c \
   %reldir%/op.c %reldir%/loader.c %reldir%/registry.c %reldir%/host.c %reldir%/device.c \
