@@ -13,6 +13,9 @@ core_memory_sources = \
   %reldir%/debug.h \
   %reldir%/debug_fill.c \
   %reldir%/debug.c \
+  %reldir%/pluggable.c \
+  %reldir%/pinned.h \
+  %reldir%/pinned.c \
   %reldir%/pickle.h \
   %reldir%/pickle.c \
   %reldir%/snapshot.c \

@@ -116,6 +116,9 @@ nd_status nd__mem_read(nd_device *device, ndp_mem *mem, uint64_t offset, void *d
  * pool holds the allocator by them: give them back when the last segment is. */
 nd_status nd__allocator_hooks(nd_allocator *allocator, nd_device *device, nd_hooks *out);
 void nd__allocator_hooks_release(nd_hooks *hooks);
+/* Tells the allocator that its memory is asked for on behalf of a pool, or no longer; a no-op where
+ * it does not want to know. */
+nd_status nd__allocator_pool(nd_allocator *allocator, nd_device *device, uint64_t pool, bool begin);
 
 /* The caching allocator's file of callbacks. True: something was freed, try again. */
 bool nd__run_free_callbacks(nd_device *device, uint64_t nbytes);

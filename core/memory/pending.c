@@ -88,3 +88,9 @@ WEAK nd_status nd_tag_pop(void)
     tag[0] = 0;
     return ND_OK;
 }
+WEAK nd_status nd_stream_current(nd_device *device, nd_stream **out)
+{
+    (void)device;
+    *out = NULL;
+    return ND_OK;
+}

@@ -71,6 +71,13 @@ void nd__plain_destroy(nd_maker *m);
 void nd__plain_snapshot_block(const nd_plain *p, const nd_plain_block *b, int32_t state,
                               nd_text *segments);
 
+/* ---- single.c, over hooks of pluggable.c, which it owns from then on ---- */
+nd_status nd__foreign_create(nd_device *device, const nd_hooks *hooks, nd_allocator *allocator,
+                             nd_maker **out);
+/* False where the allocator has no function for it. */
+bool nd__allocator_record_stream(nd_block *block, nd_stream *stream);
+bool nd__allocator_reserved(nd_maker *m, uint64_t *reserved);
+
 /* ---- stat.c ---- */
 void nd__stat_add(nd_memory_stat *s, int64_t amount); /* negative: freed */
 void nd__stat3_add(nd_memory_stat3 *s, bool large, int64_t amount);

@@ -19,7 +19,10 @@ static nd_status single_alloc(nd_maker *m, nd_stream *stream, uint64_t nbytes, n
 {
     nd_plain *p = (nd_plain *)m;
     *out = NULL;
-    ND_RETURN_IF(nd__plain_refuse_capture(p, stream, "unset NDOCK_NO_CACHE, or allocate before"));
+    ND_RETURN_IF(nd__plain_refuse_capture(p, stream,
+                                          m->allocator
+                                              ? "allocate before the capture"
+                                              : "allocate before it, or unset NDOCK_NO_CACHE"));
     (void)reclaim(p, false);
     nd_plain_block *b = calloc(1, sizeof *b);
     if (!b)
@@ -63,13 +66,62 @@ static const nd_maker_class single = {
     .destroy = nd__plain_destroy,
 };
 
-nd_status nd__single_create(nd_device *device, const nd_hooks *hooks, nd_maker **out)
+/* ---- the same over an allocator of somebody else (C21) ---- */
+static nd_status foreign_record_stream(nd_block *block, nd_stream *stream)
+{
+    if (nd__allocator_record_stream(block, stream))
+        return ND_OK; /* it keeps the memory for that stream by itself */
+    return nd__plain_record_stream(block, stream);
+}
+
+static void foreign_stats(nd_maker *m, nd_memory_stats *out)
+{
+    uint64_t reserved;
+    nd__plain_stats(m, out);
+    if (nd__allocator_reserved(m, &reserved))
+        out->reserved_bytes.all.current = (int64_t)reserved;
+}
+
+static void foreign_destroy(nd_maker *m)
+{
+    nd__allocator_hooks_release(&m->hooks);
+    nd__plain_destroy(m);
+}
+
+static const nd_maker_class foreign = {
+    .name = "pluggable",
+    .alloc = single_alloc,
+    .free = single_free,
+    .record_stream = foreign_record_stream,
+    .record_use = nd__plain_record_use,
+    .empty_cache = single_empty_cache,
+    .stream_gone = nd__plain_stream_gone,
+    .stats = foreign_stats,
+    .reset = nd__plain_reset,
+    .snapshot = nd__plain_snapshot,
+    .destroy = foreign_destroy,
+};
+
+static nd_status create(const nd_maker_class *type, nd_device *device, const nd_hooks *hooks,
+                        nd_allocator *allocator, nd_maker **out)
 {
     nd_plain *p = malloc(sizeof *p);
     *out = NULL;
     if (!p)
         return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no %zu bytes for an allocator", sizeof *p);
-    nd__plain_init(p, &single, device, hooks);
+    nd__plain_init(p, type, device, hooks);
+    p->base.allocator = allocator;
     *out = &p->base;
     return ND_OK;
+}
+
+nd_status nd__foreign_create(nd_device *device, const nd_hooks *hooks, nd_allocator *allocator,
+                             nd_maker **out)
+{
+    return create(&foreign, device, hooks, allocator, out);
+}
+
+nd_status nd__single_create(nd_device *device, const nd_hooks *hooks, nd_maker **out)
+{
+    return create(&single, device, hooks, NULL, out);
 }

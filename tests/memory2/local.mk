@@ -2,7 +2,7 @@
 # Device memory beside the caching allocator. The makers stand on a mock instead of a device: what
 # the library asks of nd__device_hooks and nd__mem_* comes from tests/memory2/mock.h.
 memory2_wrap = -Wl,--wrap=nd__device_hooks,--wrap=nd__mem_write,--wrap=nd__mem_read
-memory2_tests = %reldir%/single.t %reldir%/debug.t
+memory2_tests = %reldir%/single.t %reldir%/debug.t %reldir%/pluggable.t
 check_PROGRAMS += $(memory2_tests)
 TESTS += $(memory2_tests)
 %canon_reldir%_single_t_SOURCES = %reldir%/single.c %reldir%/mock.h
@@ -11,3 +11,10 @@ TESTS += $(memory2_tests)
 %canon_reldir%_debug_t_SOURCES = %reldir%/debug.c %reldir%/mock.h
 %canon_reldir%_debug_t_LDADD = $(core_ldadd) -lpthread
 %canon_reldir%_debug_t_LDFLAGS = $(memory2_wrap)
+%canon_reldir%_pluggable_t_SOURCES = %reldir%/pluggable.c %reldir%/mock.h
+%canon_reldir%_pluggable_t_LDADD = $(core_ldadd) -lpthread
+%canon_reldir%_pluggable_t_LDFLAGS = $(memory2_wrap)
+# An allocator written for PyTorch, as a shared object of its own.
+check_LTLIBRARIES += %reldir%/pair.la
+%canon_reldir%_pair_la_SOURCES = %reldir%/pair.c
+%canon_reldir%_pair_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere

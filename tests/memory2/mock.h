@@ -13,7 +13,9 @@ struct ndp_mem {
 };
 typedef struct {
     nd_stream s;
-    uint64_t queued, done, capture;
+    uint64_t queued;
+    atomic_ullong done;
+    uint64_t capture;
 } mock_stream;
 struct ndp_event {
     mock_stream *s;
