@@ -108,8 +108,8 @@ nd_status nd__array_like(const nd_array *a, nd_dtype dtype, nd_array **out)
     nd_storage *s;
     nd_array *r;
     *out = NULL;
-    ND_RETURN_IF(nd__storage_alloc(a->storage->device,
-                                   (uint64_t)(a->size * nd__itemsize(dtype)), &s));
+    ND_RETURN_IF(
+        nd__storage_alloc(a->storage->device, (uint64_t)(a->size * nd__itemsize(dtype)), &s));
     r = nd__header_alloc(a->ndim);
     if (!r) {
         nd__storage_release(s);
