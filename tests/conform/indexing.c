@@ -53,6 +53,8 @@ bool positions_refused(nd_status got, const dense *p, int64_t at, int64_t value,
              (long long)n - 1);
     if (!fails(got, ND_ERR_INDEX, op))
         return false;
+    if (run.async) /* the position is the kernel's, perhaps in stretched indices */
+        return error_names(value) && error_names(-n) && error_names(n - 1);
     if (strcmp(e->op, op) != 0 || strcmp(e->message, want) != 0)
         fail_case("%s says \"%s\", not \"%s\"", e->op, e->message, want);
     return strcmp(e->message, want) == 0;
