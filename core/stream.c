@@ -247,7 +247,7 @@ int32_t nd_stream_priority(const nd_stream *stream)
 nd_status nd_stream_native(const nd_stream *stream, uint64_t *out)
 {
     nd_device *d = stream->device;
-    *out = 0;
+    *out = (uint64_t)(uintptr_t)stream->handle;
     return d->has_stream && d->stream.native ? d->stream.native(d->dev, stream->handle, out)
                                              : (nd_status)ND_OK;
 }
