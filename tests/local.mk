@@ -18,6 +18,7 @@ AM_TESTS_ENVIRONMENT = NDOCK_PLUGIN_PATH='$(test_plugin_path)'; CC='$(CC)'; CFLA
 include tests/unit/local.mk
 include tests/python/local.mk
 include tests/loader/local.mk
+include tests/sim/local.mk
 include tests/conform/local.mk
 include tests/fuzz/local.mk
 include tests/install/local.mk
