@@ -225,6 +225,7 @@ static const void *group(ndp_dev *dev, const char *id)
     } groups[] = {
         {"ndp.op/1", &sim_op_group},         {"ndp.stream/1", &sim_stream_group},
         {"ndp.memory/1", &sim_memory_group}, {"ndp.map/1", &sim_map_group},
+        {"ndp.peer/1", &sim_peer_group},     {"ndp.graph/1", &sim_graph_group},
         {"ndp.info/1", &info_group},         {NDSIM_GROUP, &sim_control_group},
     };
     (void)dev;

@@ -378,4 +378,5 @@ TAP_MAIN({"setup", setup}, {"graph", f7_graph}, {"join", f7_fork_and_join},
          {"904", f7_904_unjoined}, {"900", f7_900_unsupported}, {"pinned", f7_p8_pinned},
          {"902", f7_902_merge}, {"903", f7_903_unmatched}, {"905", f7_905_isolation},
          {"906", f7_906_implicit}, {"907", f7_907_captured_event}, {"908", f7_908_wrong_thread},
-         {"modes", f7_modes}, {"abandoned", f7_abandoned}, {"host", g23_host_functions})
+         {"modes", f7_modes}, {"abandoned", f7_abandoned}, {"host", g23_host_functions},
+         {"finish", finish})

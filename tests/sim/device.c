@@ -304,4 +304,4 @@ TAP_MAIN({"settings", f1_settings}, {"start", start_here}, {"devices", f1_device
          {"streams", f1_streams_and_peers}, {"poison", f6_poison}, {"zones", f6_red_zones},
          {"handles", f6_handles_are_reused}, {"touch", f6_host_cannot_touch}, {"wrap", f6_wrap},
          {"reserved", memory_of_reserved}, {"first_fit", first_fit}, {"cpu", computes_as_the_cpu},
-         {"refused", refuses_what_does_not_fit})
+         {"refused", refuses_what_does_not_fit}, {"finish", finish})

@@ -272,4 +272,4 @@ static void a6_illegal_address(void)
 
 TAP_MAIN({"setup", setup}, {"calls", f3_calls_that_fail}, {"async", f3_asynchronous},
          {"memory", f3_memory}, {"slow", f3_slow}, {"index", bad_indices}, {"log", f4_log},
-         {"sticky", f3_sticky}, {"illegal", a6_illegal_address})
+         {"sticky", f3_sticky}, {"illegal", a6_illegal_address}, {"finish", finish})

@@ -158,6 +158,15 @@ __attribute__((unused)) static void start(void)
     control = sim->group(dev, NDSIM_GROUP);
 }
 
+/* The last case: threads stop. */
+__attribute__((unused)) static void finish(void)
+{
+    sim->close(dev);
+    sim->shutdown();
+    sim->shutdown();
+    ok(1, "shutdown, twice");
+}
+
 __attribute__((unused)) static ndp_mem *block(ndp_dev *d, uint64_t nbytes)
 {
     ndp_mem *mem = NULL;

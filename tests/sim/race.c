@@ -349,6 +349,8 @@ static void d15_two_devices(void)
     binary(d1, t, NDP_OP_add, VEC(far, 100), VEC(far, 100), VEC(far, 100));
     no_race("D15: none with both");
     streams->sync(d1, t);
+    streams->destroy(d1, t);
+    streams->event_destroy(d1, f);
 }
 
 static void f5_new_stream_knows_nothing(void)
@@ -368,4 +370,4 @@ TAP_MAIN({"setup", setup}, {"raw", f5_write_then_read}, {"war", f5_read_then_wri
          {"waw", f5_write_then_write}, {"early", f5_event_too_early}, {"chains", f5_chains},
          {"host", f5_host}, {"free", f5_free}, {"ranges", f5_ranges}, {"pairs", f5_two_in_one},
          {"long", f5_long}, {"readers", f5_long_setup_race}, {"s12", s12_examples},
-         {"d15", d15_two_devices}, {"handles", f5_new_stream_knows_nothing})
+         {"d15", d15_two_devices}, {"handles", f5_new_stream_knows_nothing}, {"finish", finish})
