@@ -137,7 +137,9 @@ static int32_t dev_open(uint32_t index, ndp_dev **out)
                         (long long)sim_set.devices);
     ndp_dev *dev = &sim_devices[index];
     pthread_mutex_lock(&sim_mutex);
-    int32_t status = dev->opened ? NDP_OK : open_device(dev, index);
+    int32_t status = dev->lost     ? sim_fail_lost(dev)
+                     : dev->opened ? NDP_OK
+                                   : open_device(dev, index);
     if (status == NDP_OK) {
         sim_log(&(sim_call){.entry = SIM_open, .dev = dev}, status);
         *out = dev;

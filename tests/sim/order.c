@@ -204,6 +204,24 @@ static void f2_host_functions(void)
     is_int(calls, 1, "F2: and runs there, once");
 }
 
+static void call_back(void *arg)
+{
+    *(int32_t *)arg = sim->sync(dev, NULL);
+}
+
+static void s16_host_functions_may_not_call(void)
+{
+    int32_t status[2] = {NDP_OK, NDP_OK};
+    streams->launch_host(dev, s1, call_back, &status[0]);
+    streams->sync(dev, s1);
+    is_int(status[0], NDP_ERR_STATE, "S16: a host function's call is refused, stepped");
+    control->set_mode(dev, NDSIM_AUTO);
+    streams->launch_host(dev, s1, call_back, &status[1]);
+    streams->sync(dev, s1);
+    is_int(status[1], NDP_ERR_STATE, "S16: and by itself");
+    control->set_mode(dev, NDSIM_STEPPED);
+}
+
 static void s11_destroyed_with_work(void)
 {
     ndp_stream *s = new_stream(dev), *again;
@@ -388,7 +406,8 @@ TAP_MAIN({"start", stepped_start}, {"stepped", f2_nothing_runs_unless_stepped},
          {"sync", f2_sync_runs_what_it_needs}, {"wait", f2_waits},
          {"bind", f2_waits_bind_to_the_latest_record}, {"across", f2_sync_across_streams},
          {"clock", f2_clock}, {"clocks", f2_clock_of_two_streams}, {"events", a10_events},
-         {"host", f2_host_functions}, {"destroy", s11_destroyed_with_work},
-         {"foreign", s9_foreign_streams}, {"pinned", p9_pinned_copies},
-         {"freed", freed_blocks_stay_until_used}, {"devices", f2_two_devices},
-         {"automatic", f2_automatic}, {"threads", many_threads}, {"finish", finish})
+         {"host", f2_host_functions}, {"s16", s16_host_functions_may_not_call},
+         {"destroy", s11_destroyed_with_work}, {"foreign", s9_foreign_streams},
+         {"pinned", p9_pinned_copies}, {"freed", freed_blocks_stay_until_used},
+         {"devices", f2_two_devices}, {"automatic", f2_automatic}, {"threads", many_threads},
+         {"finish", finish})
