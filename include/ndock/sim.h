@@ -63,7 +63,8 @@ typedef struct {
     /* The k-th next call (from 1) of an entry by its name in the log fails with status and native
      * code, before it does anything. Several may be planted. */
     int32_t (*fail_call)(ndp_dev *, const char *entry, uint64_t k, int32_t status, int64_t native);
-    /* The k-th operation (from 1) queued from now on in the stream faults when it runs. Sticky:
+    /* The k-th operation (from 1; events' records and waits do not count) queued from now on in the
+     * stream faults when it runs. Sticky:
      * the device is lost with the native code until the process ends, and every later call returns
      * NDP_ERR_LOST. Else the next call that waits for the stream returns NDP_ERR_ASYNC, once. */
     int32_t (*fault)(ndp_dev *, ndp_stream *, uint64_t k, int64_t native, int32_t sticky);
@@ -82,7 +83,8 @@ typedef struct {
     int32_t (*peek)(ndp_dev *, ndp_mem *, uint64_t offset, uint64_t nbytes, void **host);
     /* ---- the call log (F4) ---- */
     int32_t (*log_count)(ndp_dev *, const char *entry, uint64_t *count); /* NULL: all entries */
-    /* The i-th of the latest calls kept (at least 4096), oldest first; NDP_ERR_INDEX past the end.
+    /* Calls that only ask for a constant (info, granularity, address ...) are not logged. The i-th
+     * of the latest calls kept (at least 4096), oldest first; NDP_ERR_INDEX past the end.
      */
     int32_t (*log_get)(ndp_dev *, uint64_t i, ndsim_call *out);
     int32_t (*log_clear)(ndp_dev *);

@@ -18,7 +18,7 @@
 #include <string.h>
 #include "simulator.h"
 
-enum { KEPT_RACES = 64, RACE_TEXT = 512 };
+enum { KEPT_RACES = 64 };
 
 struct sim_access {
     sim_access *next;
@@ -42,7 +42,8 @@ int32_t sim_checking;
 static sim_clock host;
 static uint32_t slots; /* given out so far; 0 is the host's */
 static uint64_t races;
-static char texts[KEPT_RACES][RACE_TEXT];
+static uint64_t logged;
+static char texts[KEPT_RACES][SIM_RACE_TEXT];
 /* Operations that the present one was already found to race with. */
 static uint64_t present, partners[KEPT_RACES];
 static uint32_t n_partners;
@@ -133,7 +134,7 @@ static void report(const ndp_mem *mem, const sim_access *a, const accessor *who,
     if (who->stream)
         snprintf(second, sizeof second, "in stream %llu of sim:%d, operation %llu",
                  (unsigned long long)who->stream, who->device, (unsigned long long)who->position);
-    snprintf(texts[races - 1], RACE_TEXT,
+    snprintf(texts[races - 1], SIM_RACE_TEXT,
              "%s (%s, in stream %llu of sim:%d, operation %llu) and %s (%s, %s) use bytes %lld to "
              "%lld of the block at %p and are not ordered; let the second wait for an event "
              "recorded after the first",
@@ -275,7 +276,12 @@ const char *sim_race_text(uint64_t i)
     return i < races && i < KEPT_RACES ? texts[i] : NULL;
 }
 
+const char *sim_race_unlogged(void)
+{
+    return logged < races && logged < KEPT_RACES ? texts[logged++] : NULL;
+}
+
 void sim_race_clear(void)
 {
-    races = 0;
+    races = logged = 0;
 }

@@ -64,9 +64,9 @@ static int32_t queue_read(sim_queue *q, ndp_mem *mem, uint64_t offset, void *dst
     if (status == NDP_OK) {
         sim_host_saw(&q->clock);
         q->refs++;
-        status = sim_need(q, position);
-        if (status == NDP_OK)
-            status = sim_take_error(q);
+        sim_need(q, position);
+        sim_host_waited(q->time);
+        status = sim_take_error(q);
         sim_queue_unref(q);
     }
     return status;

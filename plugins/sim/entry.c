@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The frame of every call of the plug-in's tables: lock, lost device, planted failure, log. */
 #include <stdlib.h>
+#include <string.h>
 #include "simulator.h"
 
 pthread_mutex_t sim_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -27,6 +28,10 @@ int32_t sim_fail_lost(const ndp_dev *dev)
 int32_t sim_enter(const sim_call *c)
 {
     pthread_mutex_lock(&sim_mutex);
+    if (sim_in_host_function())
+        return sim_fail(NDP_ERR_STATE, 0,
+                        "%s on sim:%d: a host function on a stream may not call the device",
+                        entry_names[c->entry], c->dev->index);
     if (c->dev->lost)
         return sim_fail_lost(c->dev);
     return sim_planned_failure(c->dev, c->entry);
@@ -34,8 +39,14 @@ int32_t sim_enter(const sim_call *c)
 
 int32_t sim_leave(const sim_call *c, int32_t status)
 {
+    char text[SIM_RACE_TEXT];
     sim_log(c, status);
+    const char *race = sim_checking ? sim_race_unlogged() : NULL;
+    if (race)
+        memcpy(text, race, sizeof text);
     pthread_mutex_unlock(&sim_mutex);
+    if (race) /* outside the lock: whoever gets it may wait for others */
+        sim_host->log(sim_host->ctx, NDP_LOG_WARN, "race: %s", text);
     return status;
 }
 

@@ -127,9 +127,9 @@ int32_t sim_event_sync(ndp_dev *dev, ndp_event *e)
     if (status == NDP_OK && r) {
         r->refs++;
         sim_host_saw(&r->clock);
-        status = sim_need(r->queue, r->position);
-        if (status == NDP_OK)
-            status = sim_take_error(r->queue);
+        sim_need(r->queue, r->position);
+        sim_host_waited(r->time);
+        status = sim_take_error(r->queue);
         sim_record_unref(r);
     }
     return sim_leave(&c, status);

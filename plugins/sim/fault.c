@@ -59,7 +59,7 @@ void sim_plan_op(sim_queue *q, sim_op *op)
 {
     for (sim_plan **at = &q->dev->plans; *at;) {
         sim_plan *p = *at;
-        if (!is_due(p, p->what != SIM_PLAN_CALL && (!p->queue || p->queue == q))) {
+        if (!is_due(p, p->what != SIM_PLAN_CALL && (!p->stream || p->stream == q->id))) {
             at = &p->next;
             continue;
         }

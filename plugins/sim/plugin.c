@@ -137,7 +137,9 @@ static int32_t dev_open(uint32_t index, ndp_dev **out)
                         (long long)sim_set.devices);
     ndp_dev *dev = &sim_devices[index];
     pthread_mutex_lock(&sim_mutex);
-    int32_t status = dev->opened ? NDP_OK : open_device(dev, index);
+    int32_t status = dev->lost     ? sim_fail_lost(dev)
+                     : dev->opened ? NDP_OK
+                                   : open_device(dev, index);
     if (status == NDP_OK) {
         sim_log(&(sim_call){.entry = SIM_open, .dev = dev}, status);
         *out = dev;
@@ -225,6 +227,7 @@ static const void *group(ndp_dev *dev, const char *id)
     } groups[] = {
         {"ndp.op/1", &sim_op_group},         {"ndp.stream/1", &sim_stream_group},
         {"ndp.memory/1", &sim_memory_group}, {"ndp.map/1", &sim_map_group},
+        {"ndp.peer/1", &sim_peer_group},     {"ndp.graph/1", &sim_graph_group},
         {"ndp.info/1", &info_group},         {NDSIM_GROUP, &sim_control_group},
     };
     (void)dev;

@@ -7,8 +7,7 @@
 #include "simulator.h"
 
 uint64_t sim_now;
-static uint64_t sequence;               /* of operations, over all queues */
-static _Thread_local int32_t is_worker; /* this thread runs operations: it never waits for them */
+static uint64_t sequence; /* of operations, over all queues */
 
 sim_body *sim_body_new(int32_t kind, const char *name, ndp_dev *dev, size_t extra_bytes,
                        void **extra)
@@ -236,7 +235,6 @@ static sim_queue *pick_random(ndp_dev *dev)
 static void *worker_main(void *arg)
 {
     ndp_dev *dev = arg;
-    is_worker = 1;
     pthread_mutex_lock(&sim_mutex);
     while (!dev->stopping) {
         sim_queue *q = dev->mode == NDSIM_AUTO ? pick_random(dev) : NULL;
@@ -261,11 +259,8 @@ void sim_worker_stop(ndp_dev *dev)
     pthread_mutex_lock(&sim_mutex);
 }
 
-int32_t sim_need(sim_queue *q, uint64_t position)
+void sim_need(sim_queue *q, uint64_t position)
 {
-    if (is_worker)
-        return sim_fail(NDP_ERR_STATE, 0,
-                        "a host function on a stream may not wait for the device it runs for");
     q->refs++;
     while (q->done < position) {
         sim_op *op = q->head;
@@ -277,15 +272,18 @@ int32_t sim_need(sim_queue *q, uint64_t position)
         else
             run_one(q);
     }
-    if (q->time > sim_now)
-        sim_now = q->time;
     sim_queue_unref(q);
-    return NDP_OK;
+}
+
+void sim_host_waited(uint64_t until)
+{
+    if (until > sim_now)
+        sim_now = until;
 }
 
 void sim_drain(ndp_dev *dev)
 {
-    int32_t again = !is_worker;
+    int32_t again = 1;
     while (again) {
         again = 0;
         for (sim_queue *q = dev->queues; q && !again; q = q->next)

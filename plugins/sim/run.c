@@ -336,6 +336,13 @@ static void execute_kernel(const sim_body *b, sim_error *error)
         set_error(error, b, NDP_ERR_ASYNC, status, "the kernel failed");
 }
 
+static _Thread_local int32_t in_host_function;
+
+int32_t sim_in_host_function(void)
+{
+    return in_host_function;
+}
+
 void sim_execute(const sim_body *b, sim_error *error)
 {
     switch (b->kind) {
@@ -343,7 +350,9 @@ void sim_execute(const sim_body *b, sim_error *error)
         execute_kernel(b, error);
         break;
     case SIM_OP_HOST:
+        in_host_function = 1;
         b->fn(b->arg);
+        in_host_function = 0;
         break;
     default:
         if ((b->mem[0] && !sim_is_backed(b->mem[0], b->dst_offset, b->nbytes)) ||

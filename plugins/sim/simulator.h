@@ -13,6 +13,7 @@ enum {
     SIM_MAX_DEVICES = 64,
     SIM_RED_ZONE = 512, /* bytes on either side of a block, and its alignment */
     SIM_LOG_ENTRIES = 8192,
+    SIM_RACE_TEXT = 512,
     SIM_MAX_MEMS = 9, /* blocks one operation can name: 4 + 2 operands, scratch, status, spare */
     SIM_POISON_ALLOC = 0xA5,
     SIM_POISON_FREE = 0x5A,
@@ -23,15 +24,16 @@ enum {
 };
 
 /* Names of the calls, as the log and fault injection know them. */
-#define SIM_ENTRIES(X)                                                                      \
-    X(open)                                                                                 \
-    X(close)                                                                                \
-    X(alloc) X(free) X(write) X(read) X(sync) X(copy) X(find) X(run) X(stream_create)       \
-        X(stream_destroy) X(stream_query) X(stream_sync) X(stream_wait) X(stream_native)    \
-            X(stream_wrap) X(launch_host) X(event_create) X(event_destroy) X(event_record)  \
-                X(event_query) X(event_sync) X(event_elapsed) X(usage) X(reserve) X(commit) \
-                    X(set_access) X(decommit) X(pin) X(wrap) X(peer_copy) X(peer_enable)    \
-                        X(capture_begin) X(capture_end) X(capture_info) X(graph_destroy)
+#define SIM_ENTRIES(X)                                                                         \
+    X(open)                                                                                    \
+    X(close)                                                                                   \
+    X(alloc)                                                                                   \
+    X(free) X(write) X(read) X(sync) X(copy) X(find) X(run) X(stream_create) X(stream_destroy) \
+        X(stream_query) X(stream_sync) X(stream_wait) X(stream_native) X(stream_wrap)          \
+            X(launch_host) X(event_create) X(event_destroy) X(event_record) X(event_query)     \
+                X(event_sync) X(event_elapsed) X(usage) X(reserve) X(commit) X(set_access)     \
+                    X(decommit) X(pin) X(wrap) X(peer_copy) X(peer_enable) X(capture_begin)    \
+                        X(capture_end) X(capture_info) X(graph_destroy)
 enum {
 #define SIM_ENTRY(name) SIM_##name,
     SIM_ENTRIES(SIM_ENTRY)
@@ -152,7 +154,7 @@ struct sim_plan {
     sim_plan *next;
     int32_t what; /* SIM_PLAN_* */
     int32_t entry, status, sticky;
-    sim_queue *queue; /* NULL: any; never followed, only compared */
+    uint64_t stream; /* id; 0: any */
     uint64_t k, ticks, real_us;
     int64_t native;
 };
@@ -275,7 +277,9 @@ void sim_body_unref(sim_body *b);
 int32_t sim_push(sim_queue *q, sim_body *body, uint64_t *position);
 int32_t sim_push_mark(sim_queue *q, int32_t kind, sim_record *r);
 /* Waits until the queue has done `position` operations; steps what that needs in stepped mode. */
-int32_t sim_need(sim_queue *q, uint64_t position);
+void sim_need(sim_queue *q, uint64_t position);
+/* The host's clock is at least there. */
+void sim_host_waited(uint64_t until);
 void sim_drain(ndp_dev *dev);
 uint64_t sim_step(ndp_dev *dev, sim_queue *only, uint64_t n);
 /* The pending error of a queue, once; OK if there is none. */
@@ -288,6 +292,7 @@ extern const ndp_op_1 sim_op_group;
 extern const ndp_peer_1 sim_peer_group;
 /* Does it, without the lock; an error is written to *error. */
 void sim_execute(const sim_body *b, sim_error *error);
+int32_t sim_in_host_function(void); /* on this thread */
 const char *sim_op_name(int32_t op);
 int32_t sim_write(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset, const void *src, uint64_t n);
 int32_t sim_read(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset, void *dst, uint64_t n);
@@ -317,6 +322,8 @@ void sim_checker_reset(int32_t on);
 void sim_accesses_free(ndp_mem *mem);
 uint64_t sim_race_count(void);
 const char *sim_race_text(uint64_t i);
+/* The next race that was not logged yet; NULL if there is none. */
+const char *sim_race_unlogged(void);
 void sim_race_clear(void);
 
 /* ---- overlap.c ---- */

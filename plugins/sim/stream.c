@@ -141,9 +141,11 @@ static int32_t sync_entry(ndp_dev *dev, ndp_stream *s, int32_t entry)
     if (status == NDP_OK) {
         sim_queue *q = sim_queue_of(dev, s);
         sim_host_saw(&q->clock);
-        status = sim_need(q, q->queued);
-        if (status == NDP_OK)
-            status = sim_take_error(q);
+        q->refs++;
+        sim_need(q, q->queued);
+        sim_host_waited(q->time);
+        status = sim_take_error(q);
+        sim_queue_unref(q);
     }
     return sim_leave(&c, status);
 }
