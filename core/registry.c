@@ -332,7 +332,8 @@ static nd_status find_available(const char *name, bool open, int32_t *state)
     if (!parse_name(name, plugin, sizeof plugin, &index))
         return no_such_device(name, "", "a device is named like \"cpu\" or \"cuda:0\", not");
     nd_plugin_slot *slot = load_by_name(plugin);
-    if (!slot || index >= slot->device_count)
+    const nd_device *first = slot ? slot->devices : NULL;
+    if (!slot || index >= slot->device_count || (nd__forked() && first && !first->host_visible))
         return ND_OK;
     if (open)
         *state =
