@@ -140,3 +140,8 @@ static int32_t service_open(void *ctx, const ndh_library *library, void *table)
 }
 
 const ndh_library_1 nd__library_service = {.size = sizeof(ndh_library_1), .open = service_open};
+
+void nd__libraries_lock(bool take)
+{
+    (void)(take ? pthread_mutex_lock(&lock) : pthread_mutex_unlock(&lock));
+}

@@ -279,3 +279,8 @@ void nd__workspace_reset(const nd_device *device, bool peak, bool accumulated)
         a->bytes.allocated = a->bytes.freed = 0;
     pthread_mutex_unlock(&lock);
 }
+
+void nd__workspaces_lock(bool take)
+{
+    (void)(take ? pthread_mutex_lock(&lock) : pthread_mutex_unlock(&lock));
+}

@@ -104,6 +104,49 @@ static void many_threads(void)
     remove_folder();
 }
 
+/* ---- a fork while others compile: the child compiles for itself, nobody hangs ---- */
+static void *ask_slowly(void *arg)
+{
+    (void)arg;
+    wrong += !get_is_right(cache, &kernels[0]);
+    return NULL;
+}
+
+static int child_compiles(void)
+{
+    alarm(20);
+    prepare(1, 100, 0);
+    return get_is_right(cache, &kernels[0]) && kernels[0].runs == 1 ? 0 : 1;
+}
+
+static void forked(void)
+{
+    pthread_t t[2];
+    int status = -1;
+    prepare(1, 100, 300000);
+    wrong = 0;
+    cache = open_cache(NULL, 1 << 20);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&t[i], NULL, ask_slowly, NULL);
+    while (!kernels[0].runs)
+        usleep(1000);
+    nd__kernel_cache_lock(cache, true);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        nd__kernel_cache_forked(cache);
+    nd__kernel_cache_lock(cache, false);
+    if (pid == 0)
+        _exit(child_compiles());
+    waitpid(pid, &status, 0);
+    is_int(status, 0, "W11 forked while a thread compiles: the child compiles for itself");
+    for (int i = 0; i < 2; i++)
+        pthread_join(t[i], NULL);
+    is_int(wrong, 0, "W11 and the parent goes on");
+    is_int(kernels[0].runs, 1, "W11 with one compile");
+    nd__kernel_cache_destroy(cache);
+}
+
 /* 0: every kernel was right each time, and no file was damaged. */
 static int one_process(int me)
 {
@@ -157,4 +200,4 @@ static void many_processes(void)
 }
 
 TAP_MAIN({"one_compile", one_compile}, {"many_threads", many_threads},
-         {"many_processes", many_processes})
+         {"many_processes", many_processes}, {"forked", forked})
