@@ -117,14 +117,17 @@ const ndh_kernel_1 nd__kernel_service = {
     .log = service_log,
 };
 
+static nd_kernel_cache *locked; /* the one there was when the lock was taken */
+
 void nd__kernels_lock(bool take)
 {
-    if (cache)
-        nd__kernel_cache_lock(cache, take);
+    locked = take ? cache : locked;
+    if (locked)
+        nd__kernel_cache_lock(locked, take);
 }
 
 void nd__kernels_forked(void)
 {
-    if (cache)
-        nd__kernel_cache_forked(cache);
+    if (locked)
+        nd__kernel_cache_forked(locked);
 }
