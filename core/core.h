@@ -51,6 +51,8 @@ typedef struct {
     bool failed;
 } nd_text; /* {0} is empty */
 void nd__text_add(nd_text *t, const char *fmt, ...) ND_PRINTF(2, 3);
+/* The text for as long as the process lives; equal texts are one. "" when there is no memory. */
+const char *nd__text_keep(const char *text);
 /* "(3, 4)" into a caller's buffer; returns it. */
 const char *nd__shape_text(int ndim, const int64_t *shape, char *buf, size_t n);
 #define ND_SHAPE_TEXT 160
@@ -94,8 +96,8 @@ struct nd_device {
 };
 
 struct nd_plugin_slot {
-    char *path, *name, *version, *reason;
-    const char *state, *source;
+    char *path, *name, *version;
+    const char *reason, *state, *source;
     void *handle;
     bool tried;
     uint64_t st_dev, st_ino;

@@ -107,9 +107,8 @@ static void set_state(nd_plugin_slot *slot, const char *state, const char *fmt, 
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    free(slot->reason);
     slot->state = state;
-    slot->reason = strdup(text);
+    slot->reason = nd__text_keep(text); /* reports may have the earlier one */
     if (text[0])
         nd__log(ND_LOG_DEBUG, "plug-in %s: %s: %s", slot->path, state, text);
 }
@@ -126,7 +125,7 @@ nd_plugin_slot *nd__loader_candidate(nd_plugin_slot **list, const char *path, co
     slot->path = strdup(path);
     slot->name = name_from_path(path);
     slot->version = strdup("");
-    slot->reason = strdup("");
+    slot->reason = "";
     slot->state = "FOUND";
     slot->source = source;
     nd__host_init(slot);
@@ -313,25 +312,9 @@ static void probe(nd_plugin_slot *slot)
 
 void nd__loader_recount(nd_plugin_slot *slot)
 {
-    static struct kept {
-        struct kept *next;
-        char *text;
-    } * kept; /* reasons that reports were given before they changed */
     if (!slot->table || slot->devices)
         return;
-    char *before = slot->reason;
-    slot->reason = NULL;
     probe(slot);
-    if (slot->reason && strcmp(slot->reason, before) == 0) {
-        free(slot->reason);
-        slot->reason = before;
-        return;
-    }
-    struct kept *node = malloc(sizeof *node);
-    if (node) {
-        *node = (struct kept){kept, before};
-        kept = node;
-    }
 }
 
 static bool open_file(nd_plugin_slot *slot, const nd_plugin_slot *list)

@@ -3,7 +3,7 @@
  * to them stay good. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/cache/cache.h"
 
 static pthread_mutex_t
     registry_lock; /* recursive: a plug-in may ask for another one while it is being opened */
@@ -34,6 +34,7 @@ static void before_fork(void)
             pthread_mutex_lock(&d->kernel_lock);
             pthread_mutex_lock(&d->memory_lock);
         }
+    nd__caches_before_fork();
 }
 
 static void init_lock(void)
@@ -57,6 +58,7 @@ static void unlock_devices(void)
 
 static void after_fork(void)
 {
+    nd__caches_after_fork(false);
     unlock_devices();
     unlock_registry();
 }
@@ -76,6 +78,7 @@ static bool has_device_of_driver(void)
  * gets a new one. */
 static void after_fork_in_child(void)
 {
+    nd__caches_after_fork(true);
     unlock_devices();
     init_lock();
     atomic_store(&forked_child, forked_child || has_device_of_driver());
@@ -332,7 +335,8 @@ static nd_status find_available(const char *name, bool open, int32_t *state)
     if (!parse_name(name, plugin, sizeof plugin, &index))
         return no_such_device(name, "", "a device is named like \"cpu\" or \"cuda:0\", not");
     nd_plugin_slot *slot = load_by_name(plugin);
-    if (!slot || index >= slot->device_count)
+    const nd_device *first = slot ? slot->devices : NULL;
+    if (!slot || index >= slot->device_count || (nd__forked() && first && !first->host_visible))
         return ND_OK;
     if (open)
         *state =

@@ -55,7 +55,8 @@ typedef struct {
 typedef struct {
     uint64_t entries, nbytes;
 } nd_store_usage;
-/* dir NULL: stores nothing. Makes the folder if it can; if not, reads what there is. */
+/* dir NULL: stores nothing. The folder is made with the first entry; where it cannot be written,
+ * what there is is read. */
 void nd__store_open(nd_kernel_store *s, const char *dir, uint64_t max_bytes);
 void nd__store_close(nd_kernel_store *s);
 /* The code stored under hash for exactly this key; malloc'ed. A damaged entry is removed. */
@@ -108,6 +109,22 @@ extern const ndh_workspace_1 nd__workspace_service;
 /* ---- library.c ---- */
 nd_status nd__library_open(const ndh_library *library, void *table);
 extern const ndh_library_1 nd__library_service;
+
+/* ---- fork.c: a forked child must find every lock free. Called by the registry's handlers, after
+ * its own locks are taken; nothing here calls out of the caches with a lock held that these take.
+ * ---- */
+void nd__caches_before_fork(void);
+void nd__caches_after_fork(bool in_child);
+void nd__plan_cache_lock(nd_plan_cache *c, bool take);
+void nd__plans_lock(bool take);
+void nd__kernels_lock(bool take);
+void nd__kernel_cache_lock(nd_kernel_cache *c, bool take);
+void nd__kernels_forked(void);
+/* In a child, with the lock held: what other threads compiled or waited for there is nobody's now.
+ */
+void nd__kernel_cache_forked(nd_kernel_cache *c);
+void nd__workspaces_lock(bool take);
+void nd__libraries_lock(bool take);
 
 /* ---- visible.c ---- */
 nd_status nd__visible_devices(const char *text, int32_t count, const char *const *uuids,

@@ -375,3 +375,19 @@ const char *nd__kernel_cache_folder(const nd_kernel_cache *c)
 {
     return c->store.dir ? c->store.dir : "";
 }
+
+void nd__kernel_cache_lock(nd_kernel_cache *c, bool take)
+{
+    (void)(take ? pthread_mutex_lock(&c->lock) : pthread_mutex_unlock(&c->lock));
+}
+
+void nd__kernel_cache_forked(nd_kernel_cache *c)
+{
+    pthread_cond_init(&c->changed, NULL);
+    for (int i = 0; i < BUCKETS; i++)
+        for (ndh_code *e = c->bucket[i], *next; e; e = next) {
+            next = e->next;
+            if (e->state == COMPILING)
+                unlist(c, e); /* its user frees it, if that is the thread that forked */
+        }
+}

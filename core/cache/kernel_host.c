@@ -8,7 +8,7 @@
 enum { DEFAULT_MAX_MB = 512 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static nd_kernel_cache *cache; /* NULL: no memory for it */
+static nd_kernel_cache *_Atomic cache; /* NULL: not used yet, or no memory for it */
 
 static bool switched_off(void)
 {
@@ -44,8 +44,9 @@ static void set_up(void)
                                      nd__getenv("XDG_CACHE_HOME"), nd__getenv("HOME"), &why);
     if (why)
         nd__log(ND_LOG_WARN, "kernel cache: %s; compiled kernels are kept in memory alone", why);
-    if (nd__kernel_cache_create(dir, max_bytes(), &cache) != ND_OK)
-        cache = NULL;
+    nd_kernel_cache *made;
+    if (nd__kernel_cache_create(dir, max_bytes(), &made) == ND_OK)
+        cache = made;
     free(dir);
 }
 
@@ -53,8 +54,8 @@ static nd_status the_cache(nd_kernel_cache **out)
 {
     pthread_once(&once, set_up);
     *out = cache;
-    return cache ? ND_OK
-                 : nd__fail(ND_ERR_MEMORY, "kernel_cache", -1, "no memory for the kernel cache");
+    return *out ? ND_OK
+                : nd__fail(ND_ERR_MEMORY, "kernel_cache", -1, "no memory for the kernel cache");
 }
 
 const char *nd_kernel_cache_dir(void)
@@ -115,3 +116,18 @@ const ndh_kernel_1 nd__kernel_service = {
     .release = service_release,
     .log = service_log,
 };
+
+static nd_kernel_cache *locked; /* the one there was when the lock was taken */
+
+void nd__kernels_lock(bool take)
+{
+    locked = take ? cache : locked;
+    if (locked)
+        nd__kernel_cache_lock(locked, take);
+}
+
+void nd__kernels_forked(void)
+{
+    if (locked)
+        nd__kernel_cache_forked(locked);
+}

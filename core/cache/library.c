@@ -9,35 +9,25 @@
 
 typedef struct record {
     struct record *next;
-    char *name, *soname, *path, *version, *reason;
+    nd_library_report is;
 } record;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static record *records; /* in the order of first need; never removed */
-
-/* Texts that were handed out stay, so a text that changes is a new one. */
-static void set(char **field, const char *text)
-{
-    if (!*field || strcmp(*field, text) != 0)
-        *field = strdup(text);
-}
 
 static void remember(const char *name, const char *soname, const char *path, const char *version,
                      const char *reason)
 {
     pthread_mutex_lock(&lock);
     record **at = &records;
-    while (*at && strcmp((*at)->name, name) != 0)
+    while (*at && strcmp((*at)->is.name, name) != 0)
         at = &(*at)->next;
-    record *r = *at ? *at : calloc(1, sizeof *r);
-    if (r) {
-        set(&r->name, name);
-        set(&r->soname, soname);
-        set(&r->path, path);
-        set(&r->version, version);
-        set(&r->reason, reason);
-        *at = r;
-    }
+    if (!*at)
+        *at = calloc(1, sizeof **at);
+    if (*at)
+        (*at)->is =
+            (nd_library_report){nd__text_keep(name), nd__text_keep(soname), nd__text_keep(path),
+                                nd__text_keep(version), nd__text_keep(reason)};
     pthread_mutex_unlock(&lock);
 }
 
@@ -128,7 +118,7 @@ nd_status nd_library_list(nd_library_report *out, int32_t n, int32_t *count)
     pthread_mutex_lock(&lock);
     for (const record *r = records; r; r = r->next, ++*count)
         if (*count < n && out)
-            out[*count] = (nd_library_report){r->name, r->soname, r->path, r->version, r->reason};
+            out[*count] = r->is;
     pthread_mutex_unlock(&lock);
     return ND_OK;
 }
@@ -140,3 +130,8 @@ static int32_t service_open(void *ctx, const ndh_library *library, void *table)
 }
 
 const ndh_library_1 nd__library_service = {.size = sizeof(ndh_library_1), .open = service_open};
+
+void nd__libraries_lock(bool take)
+{
+    (void)(take ? pthread_mutex_lock(&lock) : pthread_mutex_unlock(&lock));
+}

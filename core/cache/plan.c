@@ -373,3 +373,8 @@ void nd__plan_cache_stats(nd_plan_cache *c, nd_plan_stats *out)
     out->in_flight = c->in_flight;
     pthread_mutex_unlock(&c->lock);
 }
+
+void nd__plan_cache_lock(nd_plan_cache *c, bool take)
+{
+    (void)(take ? pthread_mutex_lock(&c->lock) : pthread_mutex_unlock(&c->lock));
+}

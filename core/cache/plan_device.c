@@ -207,3 +207,13 @@ const ndh_plan_1 nd__plan_service = {
     .release = service_release,
     .clear = service_clear,
 };
+
+void nd__plans_lock(bool take)
+{
+    if (take)
+        pthread_mutex_lock(&nodes_lock);
+    for (node *n = atomic_load(&nodes); n; n = n->next)
+        nd__plan_cache_lock(n->cache, take);
+    if (!take)
+        pthread_mutex_unlock(&nodes_lock);
+}

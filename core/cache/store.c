@@ -73,18 +73,11 @@ void nd__store_open(nd_kernel_store *s, const char *dir, uint64_t max_bytes)
     struct stat st;
     memset(s, 0, sizeof *s);
     s->max_bytes = max_bytes;
-    if (!dir)
-        return;
-    if (!make_folders(dir)) {
-        nd__log(ND_LOG_WARN,
-                "kernel cache: %s cannot be made (%s); compiled kernels are kept in memory alone",
-                dir, strerror(errno));
-        return;
-    }
-    if (stat(dir, &st) != 0 || !is_trusted(dir, &st))
+    if (!dir || (stat(dir, &st) == 0 && !is_trusted(dir, &st)))
         return;
     s->dir = strdup(dir);
-    atomic_store(&s->writable, s->dir && access(dir, W_OK | X_OK) == 0);
+    bool there = access(dir, F_OK) == 0;
+    atomic_store(&s->writable, s->dir && (!there || access(dir, W_OK | X_OK) == 0));
 }
 
 void nd__store_close(nd_kernel_store *s)
@@ -230,7 +223,7 @@ static int make_temporary(const char *path, char temporary[ND_STORE_PATH])
             return fd;
         char dir[ND_STORE_PATH];
         snprintf(dir, sizeof dir, "%.*s", folder, path);
-        if (errno == ENOENT && mkdir(dir, 0700) != 0 && errno != EEXIST)
+        if (errno == ENOENT && !make_folders(dir))
             return -1;
     }
     return -1;
@@ -255,6 +248,19 @@ static bool write_entry(const char *path, const uint8_t header[ND_STORE_HEADER],
     return false;
 }
 
+/* A full disk may be emptied; a folder that is not ours to write stays so. */
+static void give_up_writing(nd_kernel_store *s, const char *path, int err)
+{
+    bool there = access(s->dir, F_OK) == 0;
+    if (there)
+        nd__log(ND_LOG_INFO, "kernel cache: %s cannot be written: %s", path, strerror(err));
+    if (err != ENOSPC && err != EDQUOT && err != EINTR && atomic_exchange(&s->writable, false) &&
+        !there)
+        nd__log(ND_LOG_WARN,
+                "kernel cache: %s cannot be made (%s); compiled kernels are kept in memory alone",
+                s->dir, strerror(err));
+}
+
 bool nd__store_save(nd_kernel_store *s, const uint8_t hash[32], const void *key, size_t key_nbytes,
                     const void *code, size_t nbytes)
 {
@@ -271,10 +277,7 @@ bool nd__store_save(nd_kernel_store *s, const uint8_t hash[32], const void *key,
     checksum(header, key, key_nbytes, code, nbytes, header + 32);
     nd__store_path(s, hash, path);
     if (!write_entry(path, header, key, key_nbytes, code, nbytes)) {
-        const int err = errno;
-        nd__log(ND_LOG_INFO, "kernel cache: %s cannot be written: %s", path, strerror(err));
-        if (err == EACCES || err == EROFS || err == EPERM)
-            atomic_store(&s->writable, false);
+        give_up_writing(s, path, errno);
         return false;
     }
     s->stored++;

@@ -74,13 +74,13 @@ typedef struct {
     nd_storage *storage;
 } subject;
 
-/* The operands of one side; scalars are given values[0]. */
-static uint32_t make_views(const subject *s, const char *text, bool is_dense, ndp_view *v)
+/* The operands of one side. Bit i of dense_mask: operand i is dense. */
+static uint32_t make_views(const subject *s, const char *text, unsigned dense_mask, ndp_view *v)
 {
     uint32_t n = 0;
     for (; *text; text += 2, n++) {
         const int rank = text[1] - '0';
-        const bool scalar = text[0] == 's';
+        const bool scalar = text[0] == 's', is_dense = rank == 0 || dense_mask >> n & 1;
         v[n] = (ndp_view){.mem = scalar ? NULL : s->storage->mem,
                           .shape = extents,
                           .stride = scalar     ? zero
@@ -91,12 +91,12 @@ static uint32_t make_views(const subject *s, const char *text, bool is_dense, nd
                                    : text[0] == 'b' ? ND_BOOL
                                                     : s->compute,
                           .ndim = rank,
-                          .flags = !scalar && (is_dense || rank == 0) ? NDP_VIEW_CONTIGUOUS : 0};
+                          .flags = !scalar && is_dense ? NDP_VIEW_CONTIGUOUS : 0};
     }
     return n;
 }
 
-static bool look_up(const subject *s, const form *f, bool is_dense)
+static bool look_up(const subject *s, const form *f, unsigned dense_mask)
 {
     const union {
         ndp_reduce reduce;
@@ -127,8 +127,8 @@ static bool look_up(const subject *s, const form *f, bool is_dense)
     ndp_view in[4], out[2];
     ndp_call call = {
         .size = sizeof call, .op = s->info->op, .in = in, .out = out, .scalar = &value};
-    call.n_in = make_views(s, f->in, is_dense, in);
-    call.n_out = make_views(s, f->out, is_dense, out);
+    call.n_in = make_views(s, f->in, dense_mask, in);
+    call.n_out = make_views(s, f->out, dense_mask >> call.n_in, out);
     call.n_scalar = strchr(f->in, 's') != NULL;
     if (by_class[f->op_class].reduce.size != none.reduce.size)
         call.params = &by_class[f->op_class];
@@ -148,16 +148,23 @@ static bool has_own_row(const nd_op_info *info)
     return false;
 }
 
+static bool look_up_layouts(const subject *s, const form *f)
+{
+    const unsigned layouts = 1u << (strlen(f->in) + strlen(f->out)) / 2;
+    bool all = true;
+    for (unsigned mask = 0; mask < layouts && all; mask++)
+        all = look_up(s, f, mask);
+    return all;
+}
+
 static nd_status look_up_all(const subject *s)
 {
     const bool own_row = has_own_row(s->info);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        for (int is_dense = 0; is_dense < 2; is_dense++)
-            if (applies(&forms[i], s->info, own_row) && !look_up(s, &forms[i], is_dense))
-                return nd__fail(ND_ERR_UNSUPPORTED, "warmup", 0,
-                                "%s has no kernel of its own for %s on %s (operands %s, %s)",
-                                s->device->name, s->info->name, nd_dtype_name(s->compute),
-                                forms[i].in, is_dense ? "dense" : "strided");
+        if (applies(&forms[i], s->info, own_row) && !look_up_layouts(s, &forms[i]))
+            return nd__fail(ND_ERR_UNSUPPORTED, "warmup", 0,
+                            "%s has no kernel of its own for %s on %s (operands %s)",
+                            s->device->name, s->info->name, nd_dtype_name(s->compute), forms[i].in);
     return ND_OK;
 }
 
@@ -166,8 +173,8 @@ static nd_status look_up_conversion(const subject *s, nd_dtype from)
 {
     const subject conversion = {s->device, nd_op_get(ND_OP_copy), from, s->compute, s->storage};
     const form copies[2] = {{ND_CLASS_COPY, 0, "a1", "r1"}, {ND_CLASS_COPY, 0, "a2", "r2"}};
-    for (int i = 0; i < 4 && from != s->compute; i++)
-        if (!look_up(&conversion, &copies[i / 2], i % 2))
+    for (int i = 0; i < 2 && from != s->compute; i++)
+        if (!look_up_layouts(&conversion, &copies[i]))
             return nd__fail(ND_ERR_UNSUPPORTED, "warmup", 0,
                             "%s has no kernel of its own to convert %s to %s", s->device->name,
                             nd_dtype_name(from), nd_dtype_name(s->compute));

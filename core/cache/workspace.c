@@ -34,13 +34,13 @@ nd_status nd__workspace_parse(const char *text, uint64_t *nbytes)
     bool good = *p != 0;
     while (good && *p)
         good = parse_pair(&p, &kib);
+    good = good && kib <= UINT64_MAX / 1024;
     *nbytes = good ? kib * 1024 : 0;
-    return good && kib <= UINT64_MAX / 1024
-               ? ND_OK
-               : nd__fail(ND_ERR_ARGUMENT, "workspace", 0,
-                          "\"%s\" is no workspace size: pairs of KiB and count such as "
-                          "\":4096:2:16:8\" are expected, or \":0:0\" for none",
-                          text ? text : "(null)");
+    return good ? ND_OK
+                : nd__fail(ND_ERR_ARGUMENT, "workspace", 0,
+                           "\"%s\" is no workspace size: pairs of KiB and count such as "
+                           "\":4096:2:16:8\" are expected, or \":0:0\" for none",
+                           text ? text : "(null)");
 }
 
 uint64_t nd__workspace_default(int32_t major)
@@ -278,4 +278,9 @@ void nd__workspace_reset(const nd_device *device, bool peak, bool accumulated)
     if (a && accumulated)
         a->bytes.allocated = a->bytes.freed = 0;
     pthread_mutex_unlock(&lock);
+}
+
+void nd__workspaces_lock(bool take)
+{
+    (void)(take ? pthread_mutex_lock(&lock) : pthread_mutex_unlock(&lock));
 }
