@@ -97,7 +97,7 @@ nd_status nd__array_alloc(const char *op, nd_device *device, nd_dtype dtype, int
     if (!(device->info.dtypes >> dtype & 1))
         return nd__fail(ND_ERR_DTYPE, op, -1, "arrays of %s cannot live on %s",
                         nd_dtype_name(dtype), device->name);
-    ND_RETURN_IF(nd__storage_alloc(device, size ? (uint64_t)size * nd_dtype_size(dtype) : 1, &s));
+    ND_RETURN_IF(nd__storage_alloc(device, (uint64_t)size * nd_dtype_size(dtype), &s));
     nd_status status = nd__array_new(s, dtype, ndim, shape, NULL, 0, false, out);
     nd__storage_release(s);
     return status;
@@ -109,7 +109,7 @@ nd_status nd__array_like(const nd_array *a, nd_dtype dtype, nd_array **out)
     nd_array *r;
     *out = NULL;
     ND_RETURN_IF(nd__storage_alloc(a->storage->device,
-                                   a->size ? (uint64_t)(a->size * nd__itemsize(dtype)) : 1, &s));
+                                   (uint64_t)(a->size * nd__itemsize(dtype)), &s));
     r = nd__header_alloc(a->ndim);
     if (!r) {
         nd__storage_release(s);

@@ -99,10 +99,8 @@ static nd_status check_layout(const char *op, const nd_layout *l, int64_t *strid
     return ND_OK;
 }
 
-/* An array over host memory on the CPU device. Elements may be unaligned only where they are copied
- * bytewise. */
-static nd_status wrap_memory(const char *op, const nd_layout *l, void *ptr, nd_device *device,
-                             void (*release)(void *), void *ctx, nd_array **out)
+nd_status nd__wrap(const char *op, const nd_layout *l, void *ptr, nd_device *device,
+                   void (*release)(void *), void *ctx, nd_array **out)
 {
     int64_t stride[ND_MAX_NDIM], low, high, size = 1;
     nd_storage *s = NULL;
@@ -114,7 +112,7 @@ static nd_status wrap_memory(const char *op, const nd_layout *l, void *ptr, nd_d
     if (!ptr && size > 0)
         return nd__fail(ND_ERR_ARGUMENT, op, 1, "the pointer is NULL for an array of %lld elements",
                         (long long)size);
-    if ((uintptr_t)ptr % (uintptr_t)align)
+    if (size > 0 && (uintptr_t)ptr % (uintptr_t)align)
         return nd__fail(
             ND_ERR_ARGUMENT, op, 1,
             "the memory at %p is not aligned to %lld bytes as %s needs; copy it with nd_from_host",
@@ -137,17 +135,17 @@ nd_status nd_wrap(const nd_layout *layout, void *ptr, nd_device *device, void (*
     nd_status status;
     *out = NULL;
     device = nd__or_current(device, &status);
-    return status == ND_OK ? wrap_memory("wrap", layout, ptr, device, release, ctx, out) : status;
+    return status == ND_OK ? nd__wrap("wrap", layout, ptr, device, release, ctx, out) : status;
 }
 
 /* Unaligned host memory cannot be viewed: copy it byte by byte. Only dense layouts; others go
  * through an aligned copy of the range they reach. */
-static nd_status from_unaligned(const nd_layout *layout, const void *data, nd_device *cpu,
-                                nd_array **aligned)
+static nd_status from_unaligned(const char *op, const nd_layout *layout, const void *data,
+                                nd_device *cpu, nd_array **aligned)
 {
     int64_t stride[ND_MAX_NDIM], low, high, n = (int64_t)nd_dtype_size(layout->dtype);
     nd_storage *s = NULL;
-    ND_RETURN_IF(check_layout("from_host", layout, stride, &low, &high));
+    ND_RETURN_IF(check_layout(op, layout, stride, &low, &high));
     ND_RETURN_IF(nd__storage_alloc(cpu, high > low ? (uint64_t)((high - low) * n) : 1, &s));
     nd_status status = ND_OK;
     if (high > low)
@@ -160,27 +158,30 @@ static nd_status from_unaligned(const nd_layout *layout, const void *data, nd_de
     return status;
 }
 
-nd_status nd_from_host(const nd_layout *layout, const void *data, nd_device *device, nd_array **out)
+nd_status nd__from_host(const char *op, const nd_layout *layout, const void *data,
+                        nd_device *device, nd_array **out)
 {
-    nd_status status;
     nd_device *cpu;
     nd_array *view = NULL;
-    *out = NULL;
-    device = nd__or_current(device, &status);
-    if (status != ND_OK)
-        return status;
     int64_t stride[ND_MAX_NDIM], low, high;
-    ND_RETURN_IF(check_layout("from_host", layout, stride, &low, &high));
+    ND_RETURN_IF(check_layout(op, layout, stride, &low, &high));
     ND_RETURN_IF(nd__cpu_device(&cpu));
     size_t item = nd_dtype_size(layout->dtype);
     if (data && (uintptr_t)data % item && high > low)
-        ND_RETURN_IF(from_unaligned(layout, data, cpu, &view));
+        ND_RETURN_IF(from_unaligned(op, layout, data, cpu, &view));
     else
-        ND_RETURN_IF(
-            wrap_memory("from_host", layout, (void *)(uintptr_t)data, cpu, NULL, NULL, &view));
-    status = nd_copy(view, device, out);
+        ND_RETURN_IF(nd__wrap(op, layout, (void *)(uintptr_t)data, cpu, NULL, NULL, &view));
+    nd_status status = nd_copy(view, device, out);
     nd_release(view);
     return status;
+}
+
+nd_status nd_from_host(const nd_layout *layout, const void *data, nd_device *device, nd_array **out)
+{
+    nd_status status;
+    *out = NULL;
+    device = nd__or_current(device, &status);
+    return status == ND_OK ? nd__from_host("from_host", layout, data, device, out) : status;
 }
 
 nd_status nd_to_host(const nd_array *a, void *data, size_t nbytes)

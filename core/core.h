@@ -103,7 +103,7 @@ struct nd_plugin_slot {
     const ndp_plugin *table; /* the plug-in's own; NULL until loaded */
     ndp_plugin p;            /* our copy, zero-extended */
     uint32_t device_count;
-    nd_device *devices; /* opened ones */
+    _Atomic(nd_device *) devices; /* opened ones; added to under the registry's lock */
     nd_plugin_slot *next;
 };
 
@@ -116,6 +116,9 @@ nd_status nd__cpu_device(
     nd_device **out); /* the CPU plug-in's device; the error names the paths tried */
 void nd__loader_scan(nd_plugin_slot **list);
 void nd__loader_load(nd_plugin_slot *slot, const nd_plugin_slot *list);
+/* Counts the devices of a loaded plug-in again, as long as none of them is open: what the
+ * environment shows may change until then. */
+void nd__loader_recount(nd_plugin_slot *slot);
 nd_plugin_slot *nd__loader_candidate(nd_plugin_slot **list, const char *path, const char *source);
 const char *nd__path_refusal(
     const char *path,
@@ -153,7 +156,7 @@ struct nd_storage {
     void *ctx;
     nd_storage *next;
 };
-/* nbytes > 0. Ordered by the thread's stream of the device. */
+/* nbytes may be 0. Ordered by the thread's stream of the device. */
 nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out);
 /* The storage of a block that somebody made; takes it over, also on failure. */
 nd_status nd__storage_of_block(nd_device *device, struct nd_block *block, uint64_t used,
@@ -324,5 +327,11 @@ nd_status nd__item(const char *op, const nd_array *a, int32_t reason, nd_scalar 
 nd_status nd__copy_into(const nd_array *src, const nd_array *dst);
 nd_status nd__cast(const nd_array *a, nd_dtype dtype,
                    nd_array **out); /* retained a if it has the dtype already */
+/* nd_wrap and nd_from_host on behalf of an operation, which their errors name; device is not NULL.
+ */
+nd_status nd__wrap(const char *op, const nd_layout *layout, void *ptr, nd_device *device,
+                   void (*release)(void *), void *ctx, nd_array **out);
+nd_status nd__from_host(const char *op, const nd_layout *layout, const void *data,
+                        nd_device *device, nd_array **out);
 
 #endif

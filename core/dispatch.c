@@ -127,7 +127,7 @@ static bool needs_packing(const ndp_kernel *k, const ndp_view *v)
 /* Where an operation on the device leaves a bad index, since its caller will be gone by then. */
 static nd_status lend_status_word(nd_stream *s, ndp_call *call)
 {
-    static const int64_t four = 4, one = 1, none[4];
+    static const int64_t five = 5, one = 1, none[5];
     const nd_op_info *info = nd_op_get(call->op);
     if (!info || (info->op_class != ND_CLASS_TAKE && info->op_class != ND_CLASS_GATHER &&
                   info->op_class != ND_CLASS_SCATTER))
@@ -145,7 +145,7 @@ static nd_status lend_status_word(nd_stream *s, ndp_call *call)
     }
     call->status = (ndp_view){.mem = s->status->mem,
                               .offset_bytes = (int64_t)s->status->base,
-                              .shape = &four,
+                              .shape = &five,
                               .stride = &one,
                               .dtype = ND_I64,
                               .ndim = 1,

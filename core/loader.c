@@ -300,10 +300,37 @@ static void probe(nd_plugin_slot *slot)
         set_state(slot, "LOADED", "%s", "");
     } else {
         slot->device_count = 0;
-        set_state(slot, "NO_DEVICE", "%s",
+        set_state(slot,
+                  status == NDP_ERR_UNSUPPORTED ? "NO_LIBRARY"
+                  : status == NDP_ERR_PLUGIN    ? "OLD_DRIVER"
+                                                : "NO_DEVICE",
+                  "%s",
                   why[0]             ? why
                   : status != NDP_OK ? nd_last_error()->message
                                      : "it found no device and gave no reason");
+    }
+}
+
+void nd__loader_recount(nd_plugin_slot *slot)
+{
+    static struct kept {
+        struct kept *next;
+        char *text;
+    } * kept; /* reasons that reports were given before they changed */
+    if (!slot->table || slot->devices)
+        return;
+    char *before = slot->reason;
+    slot->reason = NULL;
+    probe(slot);
+    if (slot->reason && strcmp(slot->reason, before) == 0) {
+        free(slot->reason);
+        slot->reason = before;
+        return;
+    }
+    struct kept *node = malloc(sizeof *node);
+    if (node) {
+        *node = (struct kept){kept, before};
+        kept = node;
     }
 }
 

@@ -99,7 +99,7 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
     if (device->async)
         ND_RETURN_IF(nd__usable(device, "alloc"));
     ND_RETURN_IF(header_take("alloc", &s));
-    nd_status status = maker->type->alloc(maker, nd__stream(device), nbytes, &block);
+    nd_status status = maker->type->alloc(maker, nd__stream(device), nbytes ? nbytes : 1, &block);
     if (status != ND_OK) {
         nd__error_context("alloc", device->name, device->slot->name);
         header_give(s);

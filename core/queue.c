@@ -215,8 +215,8 @@ nd_status nd__queue_copy(nd_stream *s, const char *op, ndp_mem *dst, uint64_t ds
  * has waited. */
 static nd_status check_status_word(nd_stream *s, const char *op)
 {
-    static const int64_t none[4];
-    int64_t word[4];
+    static const int64_t none[5];
+    int64_t word[5];
     nd_device *d = s->device;
     if (!s->status_pending)
         return ND_OK;
@@ -227,9 +227,11 @@ static nd_status check_status_word(nd_stream *s, const char *op)
         return ND_OK;
     ND_RETURN_IF(d->p.write(d->dev, s->handle, at->mem, at->base, none, sizeof none));
     const nd_op_info *info = nd_op_get((nd_op)word[1]);
-    nd__fail((nd_status)word[0], info ? info->name : op, -1,
-             "index %lld at position %lld is out of range (noticed by %s)", (long long)word[3],
-             (long long)word[2], op ? op : "a later call");
+    nd__fail(
+        (nd_status)word[0], info ? info->name : op, -1,
+        "index %lld at position %lld is out of range: %lld to %lld are allowed (noticed by %s)",
+        (long long)word[3], (long long)word[2], (long long)-word[4], (long long)word[4] - 1,
+        op ? op : "a later call");
     nd__error_context(NULL, d->name, d->slot->name);
     return (nd_status)word[0];
 }

@@ -61,13 +61,24 @@ static void after_fork(void)
     unlock_registry();
 }
 
+/* Whether a device that does not survive a fork is open: only asking what there is harms nothing.
+ */
+static bool has_device_of_driver(void)
+{
+    for (nd_plugin_slot *s = slots; s; s = s->next)
+        for (nd_device *d = s->devices; d; d = d->next)
+            if (!d->host_visible)
+                return true;
+    return false;
+}
+
 /* A recursive lock belongs to a thread of the parent, so that the child cannot give it back: it
  * gets a new one. */
 static void after_fork_in_child(void)
 {
     unlock_devices();
     init_lock();
-    atomic_store(&forked_child, true);
+    atomic_store(&forked_child, forked_child || has_device_of_driver());
 }
 
 static void registry_init(void)
@@ -99,6 +110,12 @@ static nd_plugin_slot *loaded_by_name(const char *name)
     return NULL;
 }
 
+static void load(nd_plugin_slot *slot)
+{
+    nd__loader_load(slot, slots);
+    nd__loader_recount(slot);
+}
+
 /* Loads the candidates whose file name promises this plug-in, then, if none of them held it, all
  * others. */
 static nd_plugin_slot *load_by_name(const char *name)
@@ -113,6 +130,8 @@ static nd_plugin_slot *load_by_name(const char *name)
         nd__loader_load(s, slots);
         found = loaded_by_name(name);
     }
+    if (found)
+        nd__loader_recount(found);
     return found;
 }
 
@@ -240,7 +259,7 @@ static nd_status best_device(nd_device **out)
     int32_t best_priority = 0;
     for (nd_plugin_slot *s = slots; s; s = s->next) {
         ndp_device_info info = {.size = sizeof info};
-        nd__loader_load(s, slots);
+        load(s);
         if (s->device_count && s->p.info(0, &info) == NDP_OK &&
             (!best || info.priority > best_priority)) {
             best = s;
@@ -297,6 +316,46 @@ nd_status nd_device_get(const char *name, nd_device **out)
     return status;
 }
 
+static bool is_open(const nd_plugin_slot *slot, uint32_t index)
+{
+    const nd_device *d = slot->devices;
+    while (d && d->index != index)
+        d = d->next;
+    return d != NULL;
+}
+
+static nd_status find_available(const char *name, bool open, int32_t *state)
+{
+    char plugin[64];
+    uint32_t index;
+    nd_device *device;
+    if (!parse_name(name, plugin, sizeof plugin, &index))
+        return no_such_device(name, "", "a device is named like \"cpu\" or \"cuda:0\", not");
+    nd_plugin_slot *slot = load_by_name(plugin);
+    if (!slot || index >= slot->device_count)
+        return ND_OK;
+    if (open)
+        *state =
+            nd__slot_device(slot, index, &device) == ND_OK ? ND_AVAILABLE_YES : ND_AVAILABLE_NO;
+    else
+        *state = is_open(slot, index) ? ND_AVAILABLE_YES : ND_AVAILABLE_LIKELY;
+    return ND_OK;
+}
+
+nd_status nd_device_available(const char *name, int32_t probe, int32_t *state)
+{
+    *state = ND_AVAILABLE_NO;
+    if (!name || (probe != ND_PROBE_COUNT && probe != ND_PROBE_OPEN))
+        return nd__fail(ND_ERR_ARGUMENT, "device_available", name != NULL,
+                        name ? "%d is no probe: it is ND_PROBE_COUNT or ND_PROBE_OPEN"
+                             : "the device name is NULL",
+                        (int)probe);
+    enter();
+    nd_status status = find_available(name, probe == ND_PROBE_OPEN, state);
+    unlock_registry();
+    return status;
+}
+
 nd_status nd__cpu_device(nd_device **out)
 {
     *out = atomic_load_explicit(&cpu_device, memory_order_acquire);
@@ -312,7 +371,7 @@ nd_status nd_device_list(const char **out, int32_t n, int32_t *count)
     *count = 0;
     enter();
     for (nd_plugin_slot *s = slots; s; s = s->next) {
-        nd__loader_load(s, slots);
+        load(s);
         for (uint32_t i = 0; i < s->device_count; i++, ++*count) {
             char name[80];
             if (*count >= n || !out)
@@ -338,7 +397,7 @@ nd_status nd_plugin_list(nd_plugin_report *out, int32_t n, int32_t *count)
     *count = 0;
     enter();
     for (nd_plugin_slot *s = slots; s; s = s->next, ++*count) {
-        nd__loader_load(s, slots);
+        load(s);
         if (*count < n && out)
             out[*count] = (nd_plugin_report){s->path,
                                              s->name,

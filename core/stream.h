@@ -34,7 +34,7 @@ struct nd_stream {
     pthread_mutex_t lock;
     uint64_t seq, good;          /* of the latest op; of the latest known to have ended well */
     nd_op_record *ring;          /* ND_RING of them; NULL on devices that queue nothing */
-    nd_storage *status;          /* i64[4] for bad indices, made with the first op that wants it */
+    nd_storage *status;          /* i64[5] for bad indices, made with the first op that wants it */
     atomic_int sources_modified; /* copies whose pinned source was written to meanwhile */
     bool status_pending;         /* such an op was queued since status was last read */
 };

@@ -14,7 +14,7 @@ void sim_record_unref(sim_record *r)
     if (r->capture)
         sim_capture_unref(r->capture);
     sim_clock_free(&r->clock);
-    sim_clock_free(&r->captured);
+    free(r->seen);
     free(r);
 }
 
@@ -74,7 +74,7 @@ static int32_t record(ndp_dev *dev, ndp_event *e, ndp_stream *s)
     r->queue = q;
     q->refs++;
     if (q->capture)
-        sim_capture_record(q, r);
+        status = sim_capture_record(q, r);
     else
         status = sim_push_mark(q, SIM_OP_RECORD, r);
     if (status != NDP_OK) {
@@ -103,6 +103,8 @@ int32_t sim_event_query(ndp_dev *dev, ndp_event *e, int32_t *done)
     *done = 0;
     if (status == NDP_OK)
         status = sim_capture_event(e, "event_query");
+    if (status == NDP_OK)
+        status = sim_capture_forbids("event_query", NULL);
     if (status == NDP_OK) {
         *done = !e->latest || e->latest->done; /* an event never recorded has nothing to wait for */
         if (e->latest && *done) {
@@ -119,6 +121,8 @@ int32_t sim_event_sync(ndp_dev *dev, ndp_event *e)
     int32_t status = sim_enter(&c);
     if (status == NDP_OK)
         status = sim_capture_event(e, "event_sync");
+    if (status == NDP_OK)
+        status = sim_capture_forbids("event_sync", NULL);
     sim_record *r = e->latest;
     if (status == NDP_OK && r) {
         r->refs++;

@@ -77,6 +77,8 @@ static int32_t mem_reserve(ndp_dev *dev, uint64_t nbytes, ndp_mem **out)
     int32_t status = sim_enter(&c);
     *out = NULL;
     if (status == NDP_OK)
+        status = sim_capture_forbids("reserve", NULL);
+    if (status == NDP_OK)
         status = reserve_range(dev, nbytes, out);
     c.mem = *out;
     return sim_leave(&c, status);
@@ -136,6 +138,8 @@ static int32_t mem_commit(ndp_dev *dev, ndp_mem *mem, uint64_t offset, uint64_t 
     sim_call c = {.entry = SIM_commit, .dev = dev, .mem = mem, .offset = offset, .nbytes = nbytes};
     int32_t status = sim_enter(&c);
     if (status == NDP_OK)
+        status = sim_capture_forbids("commit", NULL);
+    if (status == NDP_OK)
         status = check_granules(dev, mem, offset, nbytes, SIM_PAGE_COMMITTED, 0, "commit");
     if (status == NDP_OK)
         status = sim_may_allocate(dev, nbytes);
@@ -169,6 +173,7 @@ static int32_t mem_decommit(ndp_dev *dev, ndp_mem *mem, uint64_t offset, uint64_
         status = check_granules(dev, mem, offset, nbytes, SIM_PAGE_COMMITTED, SIM_PAGE_COMMITTED,
                                 "decommit");
     if (status == NDP_OK) {
+        sim_check_host(mem, offset, nbytes, "decommit");
         set_pages(mem, offset, nbytes, 0);
         (void)madvise(mem->alias + offset, nbytes, MADV_REMOVE); /* to the system; a hint */
         dev->used -= nbytes;

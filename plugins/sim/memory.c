@@ -36,11 +36,6 @@ int32_t sim_range_create(ndp_dev *dev)
 
 void sim_range_destroy(ndp_dev *dev)
 {
-    while (dev->blocks) {
-        ndp_mem *mem = dev->blocks;
-        dev->blocks = mem->next;
-        sim_mem_delete(mem);
-    }
     if (dev->address)
         munmap(dev->address, dev->range);
     if (dev->alias)
@@ -49,7 +44,24 @@ void sim_range_destroy(ndp_dev *dev)
         close(dev->fd);
     dev->address = dev->alias = NULL;
     dev->fd = 0;
-    dev->used = 0;
+}
+
+/* Puts mem behind `before`, or at the list's head. */
+static void link_mem(ndp_mem *mem, ndp_mem *before, ndp_mem **head)
+{
+    ndp_mem **at = before ? &before->next : head;
+    mem->prev = before;
+    mem->next = *at;
+    *at = mem;
+    if (mem->next)
+        mem->next->prev = mem;
+}
+
+static void unlink_mem(ndp_mem *mem, ndp_mem **head)
+{
+    *(mem->prev ? &mem->prev->next : head) = mem->next;
+    if (mem->next)
+        mem->next->prev = mem->prev;
 }
 
 ndp_mem *sim_mem_new(ndp_dev *dev, int32_t kind, uint64_t nbytes, char *alias, char *address)
@@ -61,11 +73,14 @@ ndp_mem *sim_mem_new(ndp_dev *dev, int32_t kind, uint64_t nbytes, char *alias, c
         return NULL;
     *mem =
         (ndp_mem){.dev = dev, .kind = kind, .nbytes = nbytes, .alias = alias, .address = address};
-    if (sim_cpu_map->wrap(sim_cpu_dev, (uint64_t)(uintptr_t)alias, nbytes, &mem->cpu) == NDP_OK)
-        return mem;
-    mem->next = free_mems;
-    free_mems = mem;
-    return NULL;
+    if (sim_cpu_map->wrap(sim_cpu_dev, (uint64_t)(uintptr_t)alias, nbytes, &mem->cpu) != NDP_OK) {
+        mem->next = free_mems;
+        free_mems = mem;
+        return NULL;
+    }
+    if (kind == SIM_PINNED || kind == SIM_RESERVED)
+        link_mem(mem, NULL, &dev->others);
+    return mem;
 }
 
 void sim_mem_delete(ndp_mem *mem)
@@ -140,14 +155,9 @@ int32_t sim_mem_alloc(ndp_dev *dev, uint64_t nbytes, ndp_mem **out)
         return sim_fail(NDP_ERR_MEMORY, 0, "no host memory for a block's handle");
     mem->start = start;
     mem->room = room;
-    mem->prev = before;
-    mem->next = before ? before->next : dev->blocks;
-    *(before ? &before->next : &dev->blocks) = mem;
-    if (mem->next)
-        mem->next->prev = mem;
+    link_mem(mem, before, &dev->blocks);
     dev->used += nbytes;
     paint(mem);
-    sim_check_host(mem, "alloc");
     *out = mem;
     return NDP_OK;
 }
@@ -197,13 +207,12 @@ static void release_block(ndp_mem *mem)
         describe_damage(mem, where, dev->damage, sizeof dev->damage);
     memset(mem->alias, SIM_POISON_FREE, mem->room);
     dev->used -= mem->nbytes;
-    *(mem->prev ? &mem->prev->next : &dev->blocks) = mem->next;
-    if (mem->next)
-        mem->next->prev = mem->prev;
 }
 
 static void release(ndp_mem *mem)
 {
+    if (mem->kind != SIM_WRAPPED)
+        unlink_mem(mem, mem->kind == SIM_BLOCK ? &mem->dev->blocks : &mem->dev->others);
     if (mem->kind == SIM_BLOCK)
         release_block(mem);
     else if (mem->kind == SIM_RESERVED)
@@ -216,7 +225,7 @@ static void release(ndp_mem *mem)
 void sim_mem_free(ndp_mem *mem)
 {
     if (mem->kind != SIM_WRAPPED)
-        sim_check_host(mem, "free");
+        sim_check_host(mem, 0, mem->nbytes, "free");
     mem->dead = 1;
     if (mem->uses == 0)
         release(mem);

@@ -117,12 +117,12 @@ static int32_t open_device(ndp_dev *dev, uint32_t index)
     dev->random = ((uint64_t)sim_set.seed + index + 1) * UINT64_C(0x9e3779b97f4a7c15) | 1;
     dev->enabled_peers[index] = 1;
     int32_t status = open_cpu();
-    if (status == NDP_OK)
-        status = sim_range_create(dev);
-    if (status == NDP_OK && (dev->legacy = sim_queue_new(dev, SIM_LOWEST_PRIORITY)) == NULL)
-        status = sim_fail(NDP_ERR_MEMORY, 0, "no host memory for a stream");
-    if (status != NDP_OK)
+    /* Memory and the default stream outlive close(): blocks may be freed after it. */
+    if (status == NDP_OK && !dev->address && (status = sim_range_create(dev)) != NDP_OK)
         sim_range_destroy(dev);
+    if (status == NDP_OK && !dev->legacy &&
+        (dev->legacy = sim_queue_new(dev, SIM_LOWEST_PRIORITY)) == NULL)
+        status = sim_fail(NDP_ERR_MEMORY, 0, "no host memory for a stream");
     dev->opened = status == NDP_OK;
     if (sim_set.check && !sim_checking)
         sim_checker_reset(1);

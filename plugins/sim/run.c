@@ -13,8 +13,6 @@ typedef struct sim_kernel {
     struct sim_kernel *next;
 } sim_kernel;
 
-enum { VIEW_SCRATCH = 6, VIEW_STATUS = 7, MAX_OPERANDS = 6 };
-
 static const struct {
     const char *name;
     int32_t op_class;
@@ -86,9 +84,9 @@ static int32_t check_view(ndp_dev *dev, const ndp_view *v, const char *what)
 static int32_t check_call(ndp_dev *dev, const ndp_call *call)
 {
     const char *what = sim_op_name(call->op);
-    if (call->n_in + call->n_out > MAX_OPERANDS)
+    if (call->n_in + call->n_out > SIM_MAX_OPERANDS)
         return sim_fail(NDP_ERR_UNSUPPORTED, 0, "%s on sim:%d: %u operands; at most %d are taken",
-                        what, dev->index, call->n_in + call->n_out, MAX_OPERANDS);
+                        what, dev->index, call->n_in + call->n_out, SIM_MAX_OPERANDS);
     for (uint32_t i = 0; i < call->n_in + call->n_out; i++) {
         const ndp_view *v = call_view(call, i);
         int32_t status = v->mem ? check_view(dev, v, what) : NDP_OK;
@@ -125,7 +123,7 @@ static size_t class_params(const ndp_call *call)
 
 static size_t call_bytes(const ndp_call *call)
 {
-    size_t n = (MAX_OPERANDS + 1) * sizeof(ndp_view) + 16 + class_params(call) + 16 +
+    size_t n = (SIM_MAX_OPERANDS + 1) * sizeof(ndp_view) + 16 + class_params(call) + 16 +
                call->n_scalar * sizeof(ndp_scalar) + 16;
     for (uint32_t i = 0; i < call->n_in + call->n_out; i++)
         n += view_bytes(call_view(call, i));
@@ -155,20 +153,20 @@ static sim_body *copy_call(const sim_kernel *k, const ndp_call *call)
     b->kernel = k->inner;
     b->call = *call;
     b->views = (ndp_view *)a.at;
-    memset(b->views, 0, (MAX_OPERANDS + 1) * sizeof(ndp_view));
-    a.at += ((MAX_OPERANDS + 1) * sizeof(ndp_view) + 15) / 16 * 16;
+    memset(b->views, 0, (SIM_MAX_OPERANDS + 1) * sizeof(ndp_view));
+    a.at += ((SIM_MAX_OPERANDS + 1) * sizeof(ndp_view) + 15) / 16 * 16;
     for (uint32_t i = 0; i < call->n_in + call->n_out; i++)
         copy_view(b, (int32_t)i, &a, call_view(call, i));
     if (call->scratch.mem)
-        copy_view(b, VIEW_SCRATCH, &a, &call->scratch);
+        copy_view(b, SIM_VIEW_SCRATCH, &a, &call->scratch);
     b->call.in = b->views;
     b->call.out = b->views + call->n_in;
-    b->call.scratch = b->views[VIEW_SCRATCH];
+    b->call.scratch = b->views[SIM_VIEW_SCRATCH];
     b->call.scalar = take_bytes(&a, call->scalar, call->n_scalar * sizeof *call->scalar);
     b->call.params = call->params ? take_bytes(&a, call->params, class_params(call)) : NULL;
     b->call.status = (ndp_view){.mem = NULL};
     if (call->status.mem) {
-        sim_body_use(b, VIEW_STATUS, call->status.mem);
+        sim_body_use(b, SIM_VIEW_STATUS, call->status.mem);
         b->dst = call->status.mem->alias + call->status.offset_bytes;
     }
     return b;
@@ -280,14 +278,15 @@ static void find_bad_index(const sim_body *b, int64_t *position, int64_t *value,
 
 static void note_bad_index(const sim_body *b, sim_error *error)
 {
-    int64_t position, value, extent, word[4];
+    int64_t position, value, extent, word[5];
     find_bad_index(b, &position, &value, &extent);
     if (!b->dst) {
         error->status = NDP_ERR_INDEX;
         snprintf(error->text, sizeof error->text,
-                 "%s on sim:%d: index %lld at position %lld lies outside %lld to %lld", b->name,
-                 b->dev->index, (long long)value, (long long)position, (long long)-extent,
-                 (long long)extent - 1);
+                 "%s on sim:%d: index %lld at position %lld is out of range for an axis of extent "
+                 "%lld; allowed are %lld to %lld",
+                 b->name, b->dev->index, (long long)value, (long long)position, (long long)extent,
+                 (long long)-extent, (long long)extent - 1);
         return;
     }
     memcpy(word, b->dst, sizeof word);
@@ -297,13 +296,14 @@ static void note_bad_index(const sim_body *b, sim_error *error)
     word[1] = b->call.op;
     word[2] = position;
     word[3] = value;
+    word[4] = extent;
     memcpy(b->dst, word, sizeof word);
 }
 
 /* Every operand has memory behind it. A device would stop with CUDA's 700, illegal address. */
 static int32_t is_reachable(const sim_body *b)
 {
-    for (int i = 0; i <= VIEW_SCRATCH; i++) {
+    for (int i = 0; i <= SIM_VIEW_SCRATCH; i++) {
         int64_t low, high;
         if (!b->mem[i] || b->mem[i]->kind != SIM_RESERVED)
             continue;

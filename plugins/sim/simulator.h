@@ -23,13 +23,14 @@ enum {
 };
 
 /* Names of the calls, as the log and fault injection know them. */
-#define SIM_ENTRIES(X)                                                                         \
-    X(open)                                                                                    \
-    X(close) X(alloc) X(free) X(write) X(read) X(sync) X(copy) X(find) X(run) X(stream_create) \
-        X(stream_destroy) X(stream_query) X(stream_sync) X(stream_wait) X(stream_native)       \
-            X(stream_wrap) X(launch_host) X(event_create) X(event_destroy) X(event_record)     \
-                X(event_query) X(event_sync) X(event_elapsed) X(usage) X(reserve) X(commit)    \
-                    X(set_access) X(decommit) X(pin) X(wrap) X(peer_copy) X(peer_enable)       \
+#define SIM_ENTRIES(X)                                                                      \
+    X(open)                                                                                 \
+    X(close)                                                                                \
+    X(alloc) X(free) X(write) X(read) X(sync) X(copy) X(find) X(run) X(stream_create)       \
+        X(stream_destroy) X(stream_query) X(stream_sync) X(stream_wait) X(stream_native)    \
+            X(stream_wrap) X(launch_host) X(event_create) X(event_destroy) X(event_record)  \
+                X(event_query) X(event_sync) X(event_elapsed) X(usage) X(reserve) X(commit) \
+                    X(set_access) X(decommit) X(pin) X(wrap) X(peer_copy) X(peer_enable)    \
                         X(capture_begin) X(capture_end) X(capture_info) X(graph_destroy)
 enum {
 #define SIM_ENTRY(name) SIM_##name,
@@ -110,8 +111,7 @@ struct sim_record {
     uint64_t position, time;
     sim_clock clock;
     sim_capture *capture; /* held; NULL: recorded outside any */
-    uint32_t member[2];   /* of a capture: the stream's number and tick there */
-    sim_clock captured;   /* what the stream had seen of the capture */
+    uint32_t *seen;       /* of the capture's members, what the record comes after */
 };
 
 typedef struct {
@@ -166,6 +166,7 @@ struct ndp_dev {
     uint64_t range; /* bytes of the address range */
     char *address, *alias;
     ndp_mem *blocks;      /* by offset */
+    ndp_mem *others;      /* pinned and reserved */
     uint64_t used;        /* bytes allocated and committed */
     uint64_t alloc_limit; /* bytes until allocations fail */
     uint64_t failing_allocs;
@@ -263,6 +264,8 @@ int32_t sim_event_elapsed(ndp_dev *, ndp_event *start, ndp_event *stop, double *
 int32_t sim_stream_wait(ndp_dev *, ndp_stream *, ndp_event *);
 
 /* ---- queue.c ---- */
+/* Where views[] and mem[] of a kernel's body keep these; the operands come first. */
+enum { SIM_VIEW_SCRATCH = 6, SIM_VIEW_STATUS = 7, SIM_MAX_OPERANDS = 6 };
 sim_body *sim_body_new(int32_t kind, const char *name, ndp_dev *dev, size_t extra_bytes,
                        void **extra);
 void sim_body_use(sim_body *b, int32_t i, ndp_mem *mem);
@@ -308,26 +311,44 @@ void sim_clock_free(sim_clock *c);
 void sim_host_saw(const sim_clock *c);
 /* The operation's accesses, ordered after everything its queue and the host know of. */
 void sim_check_op(sim_queue *q, const sim_op *op);
-/* The host itself touches the block: alloc and free. */
-void sim_check_host(const ndp_mem *mem, const char *what);
+/* The host takes bytes of the block away: free and decommit. */
+void sim_check_host(ndp_mem *mem, uint64_t offset, uint64_t nbytes, const char *what);
 void sim_checker_reset(int32_t on);
 void sim_accesses_free(ndp_mem *mem);
 uint64_t sim_race_count(void);
 const char *sim_race_text(uint64_t i);
 void sim_race_clear(void);
 
+/* ---- overlap.c ---- */
+/* Bytes [low, high) of a block, of which runs are touched: repeated along dim, outermost first. */
+enum { SIM_SPAN_NDIM = 4 };
+typedef struct {
+    int64_t count, stride;
+} sim_span_dim;
+typedef struct {
+    int64_t low, high, run;
+    int32_t ndim;
+    sim_span_dim dim[SIM_SPAN_NDIM];
+} sim_span;
+sim_span sim_span_of(const ndp_view *v);
+sim_span sim_span_bytes(uint64_t offset, uint64_t nbytes);
+int32_t sim_spans_meet(const sim_span *a, const sim_span *b);
+/* Every byte of b is one of a's; may say no where that would be hard to tell. */
+int32_t sim_span_covers(const sim_span *a, const sim_span *b);
+
 /* ---- capture.c ---- */
 extern const ndp_graph_1 sim_graph_group;
 /* A call that a capture underway may forbid: sync, query, alloc. queue: the one it is about, or
  * NULL. */
 int32_t sim_capture_forbids(const char *what, const sim_queue *q);
-/* Work is being queued: refused on an invalidated capture, and on the legacy stream beside a
- * blocking one. */
+/* Work is being queued: refused in an invalidated capture, and on the legacy stream beside a
+ * blocking stream's. */
 int32_t sim_capture_check_push(sim_queue *q);
 int32_t sim_capture_add(sim_queue *q, sim_body *body);
-void sim_capture_record(sim_queue *q, sim_record *r);
+int32_t sim_capture_record(sim_queue *q, sim_record *r);
 /* q is to wait for r. *queue_it: an ordinary wait must be queued. */
 int32_t sim_capture_wait(sim_queue *q, sim_record *r, int32_t *queue_it);
+/* The event is asked about: refused if it was last recorded in a capture. */
 int32_t sim_capture_event(const ndp_event *e, const char *what);
 void sim_capture_unref(sim_capture *c);
 void sim_capture_abandon(sim_queue *q);
