@@ -19,7 +19,6 @@ core_memory_sources = \
   %reldir%/pickle.h \
   %reldir%/pickle.c \
   %reldir%/snapshot.c \
-  %reldir%/pending.c \
   %reldir%/caching.h \
   %reldir%/tree.h \
   %reldir%/tree.c \
