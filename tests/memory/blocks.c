@@ -33,8 +33,9 @@ static void rounding_table(void)
         bool split = rounding[i].request <= MIB(1) ? rest >= 512 : rest > MIB(1);
         ok(b && active == (int64_t)(split ? rounding[i].block : rounding[i].segment) &&
                m->used == rounding[i].segment && b->requested == rounding[i].request,
-           "C2 %llu bytes: block %llu of a segment of %llu", (unsigned long long)rounding[i].request,
-           (unsigned long long)active, (unsigned long long)m->used);
+           "C2 %llu bytes: block %llu of a segment of %llu",
+           (unsigned long long)rounding[i].request, (unsigned long long)active,
+           (unsigned long long)m->used);
         give(k, m, b);
         nd__maker_release(k);
         mock_end(m, "C2");
@@ -116,7 +117,8 @@ static void best_fit(void)
     b[0] = take(k, m, 1, 1800);
     b[2] = take(k, m, 1, 1800);
     b[4] = take(k, m, 1, 1800);
-    ok(place(b[0]) == low && place(b[4]) == high, "the smallest fitting block, the lowest of equals");
+    ok(place(b[0]) == low && place(b[4]) == high,
+       "the smallest fitting block, the lowest of equals");
     for (int i = 0; i < 6; i++)
         give(k, m, b[i]);
     nd__maker_release(k);
@@ -131,9 +133,9 @@ typedef struct {
 static void expect(nd_maker *k, const char *step, figures want)
 {
     nd_memory_stats s = stats_of(k);
-    figures got = {s.allocation.all.current,         s.allocated_bytes.all.current,
-                   s.requested_bytes.all.current,    s.segment.all.current,
-                   s.reserved_bytes.all.current,     s.inactive_split.all.current,
+    figures got = {s.allocation.all.current,          s.allocated_bytes.all.current,
+                   s.requested_bytes.all.current,     s.segment.all.current,
+                   s.reserved_bytes.all.current,      s.inactive_split.all.current,
                    s.inactive_split_bytes.all.current};
     ok(memcmp(&got, &want, sizeof got) == 0, "C24 %s", step);
     if (memcmp(&got, &want, sizeof got) != 0)
@@ -172,8 +174,8 @@ static void statistics(void)
     give(k, m, c);
     expect(k, "joined with it", (figures){3, 36701696, 36176473, 3, 56623104, 4, 19921408});
     give(k, m, e);
-    expect(k, "a whole segment is not split", (figures){2, 31458816, 31457881, 3, 56623104, 3,
-                                                        4192768});
+    expect(k, "a whole segment is not split",
+           (figures){2, 31458816, 31457881, 3, 56623104, 3, 4192768});
     give(k, m, f);
     give(k, m, b);
     expect(k, "all freed", (figures){0, 0, 0, 3, 56623104, 0, 0});

@@ -135,7 +135,8 @@ static void options(void)
 {
     mock *m = mock_new(MIB(64));
     nd_maker *k = mock_maker(m);
-    nd_pool *p = pool(k, (nd_pool_opts){.use_on_oom = 1}), *q = pool(k, (nd_pool_opts){.no_split = 1});
+    nd_pool *p = pool(k, (nd_pool_opts){.use_on_oom = 1}),
+            *q = pool(k, (nd_pool_opts){.no_split = 1});
     push(p);
     nd_block *b = take(k, m, 1, MIB(40));
     uint64_t at = place(b);
@@ -227,7 +228,8 @@ static void deferring(void)
     mock_forget(m);
     give(k, m, b);
     c = take(k, m, 1, 1000);
-    is_str(m->log, "", "G6 a free that needs events waits for the capture's end, and so do queries");
+    is_str(m->log, "",
+           "G6 a free that needs events waits for the capture's end, and so do queries");
     ok(place(c) != at, "G6 the block is not used meanwhile");
     give(k, m, c);
     give(k, m, plain);

@@ -55,7 +55,8 @@ static void one_free(world *w)
     w->live[i] = w->live[--w->n];
 }
 
-/* A use recorded only when it can be told to the allocator; without that the program would be wrong. */
+/* A use recorded only when it can be told to the allocator; without that the program would be
+ * wrong. */
 static void one_use(world *w, bool exact)
 {
     if (w->n == 0)

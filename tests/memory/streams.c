@@ -183,7 +183,8 @@ static void wait_fails(void)
     give(k, m, b);
     m->fail_in = 1;
     m->fail_with = ND_ERR_LOST;
-    is_int(k->type->alloc(k, &m->stream[1], 1000, &c), ND_ERR_LOST, "C8 a failing wait is reported");
+    is_int(k->type->alloc(k, &m->stream[1], 1000, &c), ND_ERR_LOST,
+           "C8 a failing wait is reported");
     b = take(k, m, 1, 1000);
     ok(!c && b, "C8 and nothing is lost");
     give(k, m, b);
@@ -245,7 +246,8 @@ static void steal_part(void)
     give(k, m, a);
     is_str(m->log, "record 2;", "C9 given home with an event");
     c = take(k, m, 1, MIB(4));
-    ok(c && place(c) == at && strstr(m->log, "wait 1 on 2;"), "C9 whose owner waits for the lender");
+    ok(c && place(c) == at && strstr(m->log, "wait 1 on 2;"),
+       "C9 whose owner waits for the lender");
     give(k, m, b);
     give(k, m, c);
     done(k, m, "C9 before_grow");
