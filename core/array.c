@@ -97,7 +97,7 @@ nd_status nd__array_alloc(const char *op, nd_device *device, nd_dtype dtype, int
     if (!(device->info.dtypes >> dtype & 1))
         return nd__fail(ND_ERR_DTYPE, op, -1, "arrays of %s cannot live on %s",
                         nd_dtype_name(dtype), device->name);
-    ND_RETURN_IF(nd__storage_alloc(device, size ? (uint64_t)size * nd_dtype_size(dtype) : 1, &s));
+    ND_RETURN_IF(nd__storage_alloc(device, (uint64_t)size * nd_dtype_size(dtype), &s));
     nd_status status = nd__array_new(s, dtype, ndim, shape, NULL, 0, false, out);
     nd__storage_release(s);
     return status;
@@ -108,8 +108,8 @@ nd_status nd__array_like(const nd_array *a, nd_dtype dtype, nd_array **out)
     nd_storage *s;
     nd_array *r;
     *out = NULL;
-    ND_RETURN_IF(nd__storage_alloc(a->storage->device,
-                                   a->size ? (uint64_t)(a->size * nd__itemsize(dtype)) : 1, &s));
+    ND_RETURN_IF(
+        nd__storage_alloc(a->storage->device, (uint64_t)(a->size * nd__itemsize(dtype)), &s));
     r = nd__header_alloc(a->ndim);
     if (!r) {
         nd__storage_release(s);
@@ -131,7 +131,7 @@ nd_status nd__array_like(const nd_array *a, nd_dtype dtype, nd_array **out)
 
 nd_status nd__check_array(const char *op, const nd_array *a, int32_t i)
 {
-    return a ? ND_OK
+    return a ? nd__settle(op, a->storage)
              : nd__fail(ND_ERR_ARGUMENT, op, i, "argument %d is NULL where an array is needed", i);
 }
 

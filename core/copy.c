@@ -42,62 +42,16 @@ nd_status nd_astype(const nd_array *a, nd_dtype dtype, nd_array **out)
     return nd__hand_over(status, r, out);
 }
 
-static nd_status check_forked(nd_device *device, const char *op)
-{
-    if (!nd__forked() || device->host_visible)
-        return ND_OK;
-    return nd__fail(ND_ERR_FORKED, op, -1,
-                    "%s cannot be used after fork; spawn a new process instead", device->name);
-}
-
-/* Dense arrays of one size, whatever the devices: bytes through host memory. */
-static nd_status transfer(const nd_array *src, const nd_array *dst)
-{
-    nd_device *from = src->storage->device, *to = dst->storage->device;
-    size_t item = nd_dtype_size(src->dtype);
-    uint64_t n = (uint64_t)src->size * item, src_at = (uint64_t)src->offset * item,
-             dst_at = (uint64_t)dst->offset * item;
-    nd_storage *bounce = NULL;
-    nd_device *cpu;
-    if (n == 0)
-        return ND_OK;
-    ND_RETURN_IF(check_forked(from, "copy"));
-    ND_RETURN_IF(check_forked(to, "copy"));
-    if (dst->storage->host)
-        return from->p.read(from->dev, NULL, src->storage->mem, src_at, dst->storage->host + dst_at,
-                            n);
-    if (src->storage->host)
-        return to->p.write(to->dev, NULL, dst->storage->mem, dst_at, src->storage->host + src_at,
-                           n);
-    ND_RETURN_IF(nd__cpu_device(&cpu));
-    ND_RETURN_IF(nd__storage_alloc(cpu, n, &bounce));
-    nd_status status = from->p.read(from->dev, NULL, src->storage->mem, src_at, bounce->host, n);
-    if (status == ND_OK)
-        status = to->p.write(to->dev, NULL, dst->storage->mem, dst_at, bounce->host, n);
-    nd__storage_release(bounce);
-    return status;
-}
-
 nd_status nd_copy(const nd_array *a, nd_device *device, nd_array **out)
 {
-    nd_array *dense = NULL, *r = NULL;
-    nd_status status;
+    nd_array *r = NULL;
     *out = NULL;
     ND_RETURN_IF(nd__check_array("copy", a, 0));
     device = device ? device : a->storage->device;
     ND_RETURN_IF(nd__array_alloc("copy", device, a->dtype, a->ndim, a->shape, &r));
-    if (device == a->storage->device) {
-        ND_GOTO_IF(done, nd__copy_into(a, r));
-    } else {
-        ND_GOTO_IF(done, nd_compact(a, &dense));
-        ND_GOTO_IF(done, transfer(dense, r));
-    }
-    *out = r;
-    r = NULL;
-done:
-    nd_release(dense);
-    nd_release(r);
-    return status;
+    nd_status status =
+        device == a->storage->device ? nd__copy_into(a, r) : nd__transfer("copy", a, r, false);
+    return nd__hand_over(status, r, out);
 }
 
 nd_status nd_to_device(const nd_array *a, nd_device *device, nd_array **out)
@@ -145,10 +99,8 @@ static nd_status check_layout(const char *op, const nd_layout *l, int64_t *strid
     return ND_OK;
 }
 
-/* An array over host memory on the CPU device. Elements may be unaligned only where they are copied
- * bytewise. */
-static nd_status wrap_memory(const char *op, const nd_layout *l, void *ptr, nd_device *device,
-                             void (*release)(void *), void *ctx, nd_array **out)
+nd_status nd__wrap(const char *op, const nd_layout *l, void *ptr, nd_device *device,
+                   void (*release)(void *), void *ctx, nd_array **out)
 {
     int64_t stride[ND_MAX_NDIM], low, high, size = 1;
     nd_storage *s = NULL;
@@ -160,7 +112,7 @@ static nd_status wrap_memory(const char *op, const nd_layout *l, void *ptr, nd_d
     if (!ptr && size > 0)
         return nd__fail(ND_ERR_ARGUMENT, op, 1, "the pointer is NULL for an array of %lld elements",
                         (long long)size);
-    if ((uintptr_t)ptr % (uintptr_t)align)
+    if (size > 0 && (uintptr_t)ptr % (uintptr_t)align)
         return nd__fail(
             ND_ERR_ARGUMENT, op, 1,
             "the memory at %p is not aligned to %lld bytes as %s needs; copy it with nd_from_host",
@@ -183,21 +135,21 @@ nd_status nd_wrap(const nd_layout *layout, void *ptr, nd_device *device, void (*
     nd_status status;
     *out = NULL;
     device = nd__or_current(device, &status);
-    return status == ND_OK ? wrap_memory("wrap", layout, ptr, device, release, ctx, out) : status;
+    return status == ND_OK ? nd__wrap("wrap", layout, ptr, device, release, ctx, out) : status;
 }
 
 /* Unaligned host memory cannot be viewed: copy it byte by byte. Only dense layouts; others go
  * through an aligned copy of the range they reach. */
-static nd_status from_unaligned(const nd_layout *layout, const void *data, nd_device *cpu,
-                                nd_array **aligned)
+static nd_status from_unaligned(const char *op, const nd_layout *layout, const void *data,
+                                nd_device *cpu, nd_array **aligned)
 {
     int64_t stride[ND_MAX_NDIM], low, high, n = (int64_t)nd_dtype_size(layout->dtype);
     nd_storage *s = NULL;
-    ND_RETURN_IF(check_layout("from_host", layout, stride, &low, &high));
+    ND_RETURN_IF(check_layout(op, layout, stride, &low, &high));
     ND_RETURN_IF(nd__storage_alloc(cpu, high > low ? (uint64_t)((high - low) * n) : 1, &s));
     nd_status status = ND_OK;
     if (high > low)
-        status = cpu->p.write(cpu->dev, NULL, s->mem, 0, (const char *)data + low * n,
+        status = cpu->p.write(cpu->dev, NULL, s->mem, s->base, (const char *)data + low * n,
                               (uint64_t)((high - low) * n));
     if (status == ND_OK)
         status = nd__array_new(s, layout->dtype, layout->ndim, layout->shape, stride, -low, true,
@@ -206,27 +158,30 @@ static nd_status from_unaligned(const nd_layout *layout, const void *data, nd_de
     return status;
 }
 
-nd_status nd_from_host(const nd_layout *layout, const void *data, nd_device *device, nd_array **out)
+nd_status nd__from_host(const char *op, const nd_layout *layout, const void *data,
+                        nd_device *device, nd_array **out)
 {
-    nd_status status;
     nd_device *cpu;
     nd_array *view = NULL;
-    *out = NULL;
-    device = nd__or_current(device, &status);
-    if (status != ND_OK)
-        return status;
     int64_t stride[ND_MAX_NDIM], low, high;
-    ND_RETURN_IF(check_layout("from_host", layout, stride, &low, &high));
+    ND_RETURN_IF(check_layout(op, layout, stride, &low, &high));
     ND_RETURN_IF(nd__cpu_device(&cpu));
     size_t item = nd_dtype_size(layout->dtype);
     if (data && (uintptr_t)data % item && high > low)
-        ND_RETURN_IF(from_unaligned(layout, data, cpu, &view));
+        ND_RETURN_IF(from_unaligned(op, layout, data, cpu, &view));
     else
-        ND_RETURN_IF(
-            wrap_memory("from_host", layout, (void *)(uintptr_t)data, cpu, NULL, NULL, &view));
-    status = nd_copy(view, device, out);
+        ND_RETURN_IF(nd__wrap(op, layout, (void *)(uintptr_t)data, cpu, NULL, NULL, &view));
+    nd_status status = nd_copy(view, device, out);
     nd_release(view);
     return status;
+}
+
+nd_status nd_from_host(const nd_layout *layout, const void *data, nd_device *device, nd_array **out)
+{
+    nd_status status;
+    *out = NULL;
+    device = nd__or_current(device, &status);
+    return status == ND_OK ? nd__from_host("from_host", layout, data, device, out) : status;
 }
 
 nd_status nd_to_host(const nd_array *a, void *data, size_t nbytes)
@@ -242,33 +197,29 @@ nd_status nd_to_host(const nd_array *a, void *data, size_t nbytes)
     if (!data)
         return nd__fail(ND_ERR_ARGUMENT, "to_host", 1, "the destination is NULL");
     ND_RETURN_IF(nd_compact(a, &dense));
-    nd_device *device = dense->storage->device;
-    nd_status status = check_forked(device, "to_host");
-    if (status == ND_OK)
-        status = device->p.read(device->dev, NULL, dense->storage->mem,
-                                (uint64_t)dense->offset * item, data, need);
-    if (status == ND_OK)
-        status = device->p.sync(device->dev, NULL);
+    nd_status status = nd__read(dense->storage->device, "to_host", ND_WAIT_ITEM,
+                                dense->storage->mem, (uint64_t)nd__byte_offset(dense), data, need);
     nd_release(dense);
     return status;
 }
 
-nd_status nd_item(const nd_array *a, nd_scalar *out)
+nd_status nd__item(const char *op, const nd_array *a, int32_t reason, nd_scalar *out)
 {
     char element[16];
     char text[ND_SHAPE_TEXT];
-    ND_RETURN_IF(nd__check_array("item", a, 0));
+    ND_RETURN_IF(nd__check_array(op, a, 0));
     if (a->size != 1)
-        return nd__fail(ND_ERR_SHAPE, "item", 0, "shape %s has %lld elements, not one",
+        return nd__fail(ND_ERR_SHAPE, op, 0, "shape %s has %lld elements, not one",
                         nd__shape_text(a->ndim, a->shape, text, sizeof text), (long long)a->size);
-    nd_device *device = a->storage->device;
-    size_t item = nd_dtype_size(a->dtype);
-    ND_RETURN_IF(check_forked(device, "item"));
-    ND_RETURN_IF(device->p.read(device->dev, NULL, a->storage->mem, (uint64_t)a->offset * item,
-                                element, item));
-    ND_RETURN_IF(device->p.sync(device->dev, NULL));
+    ND_RETURN_IF(nd__read(a->storage->device, op, reason, a->storage->mem,
+                          (uint64_t)nd__byte_offset(a), element, nd_dtype_size(a->dtype)));
     *out = nd__scalar_load(a->dtype, element);
     return ND_OK;
+}
+
+nd_status nd_item(const nd_array *a, nd_scalar *out)
+{
+    return nd__item("item", a, ND_WAIT_ITEM, out);
 }
 
 nd_status nd_data(const nd_array *a, void **out)
@@ -280,11 +231,28 @@ nd_status nd_data(const nd_array *a, void **out)
     if (!device->map.address)
         return nd__fail(ND_ERR_UNSUPPORTED, "data", 0, "%s has no addresses; copy with nd_to_host",
                         device->name);
-    ND_RETURN_IF(nd_synchronize(device));
+    ND_RETURN_IF(nd__wait_device(device, ND_WAIT_DATA, "data"));
     ND_RETURN_IF(device->map.address(device->dev, a->storage->mem, &address));
     if (a->size)
-        *out =
-            (void *)(uintptr_t)(address + (uint64_t)(a->offset * (int64_t)nd_dtype_size(a->dtype)));
+        *out = (void *)(uintptr_t)(address + (uint64_t)nd__byte_offset(a));
+    return ND_OK;
+}
+
+nd_status nd__check_assignable(const char *op, const nd_array *src, const nd_array *dst)
+{
+    char have[ND_SHAPE_TEXT], want[ND_SHAPE_TEXT];
+    for (int d = 1; d <= src->ndim; d++) {
+        int64_t extent = src->shape[src->ndim - d];
+        if (d > dst->ndim ? extent != 1 : extent != 1 && extent != dst->shape[dst->ndim - d])
+            return nd__fail(ND_ERR_SHAPE, op, 0,
+                            "shape %s does not broadcast to the destination's %s",
+                            nd__shape_text(src->ndim, src->shape, have, sizeof have),
+                            nd__shape_text(dst->ndim, dst->shape, want, sizeof want));
+    }
+    if (nd__kind(src->dtype) == ND_KIND_COMPLEX && nd__kind(dst->dtype) != ND_KIND_COMPLEX)
+        return nd__fail(ND_ERR_DTYPE, op, 0,
+                        "%s into %s would drop the imaginary part; take nd_real first",
+                        nd_dtype_name(src->dtype), nd_dtype_name(dst->dtype));
     return ND_OK;
 }
 
@@ -292,21 +260,9 @@ nd_status nd_assign(const nd_array *src, const nd_array *dst)
 {
     nd_array *moved = NULL;
     nd_status status;
-    char have[ND_SHAPE_TEXT], want[ND_SHAPE_TEXT];
     ND_RETURN_IF(nd__check_array("assign", src, 0));
     ND_RETURN_IF(nd__check_writable("assign", dst, 1));
-    for (int d = 1; d <= src->ndim; d++) {
-        int64_t extent = src->shape[src->ndim - d];
-        if (d > dst->ndim ? extent != 1 : extent != 1 && extent != dst->shape[dst->ndim - d])
-            return nd__fail(ND_ERR_SHAPE, "assign", 0,
-                            "shape %s does not broadcast to the destination's %s",
-                            nd__shape_text(src->ndim, src->shape, have, sizeof have),
-                            nd__shape_text(dst->ndim, dst->shape, want, sizeof want));
-    }
-    if (nd__kind(src->dtype) == ND_KIND_COMPLEX && nd__kind(dst->dtype) != ND_KIND_COMPLEX)
-        return nd__fail(ND_ERR_DTYPE, "assign", 0,
-                        "%s into %s would drop the imaginary part; take nd_real first",
-                        nd_dtype_name(src->dtype), nd_dtype_name(dst->dtype));
+    ND_RETURN_IF(nd__check_assignable("assign", src, dst));
     if (nd__same_view(src, dst))
         return ND_OK;
     if (src->storage->device != dst->storage->device || nd__may_overlap(src, dst))

@@ -51,6 +51,8 @@ typedef struct {
     bool failed;
 } nd_text; /* {0} is empty */
 void nd__text_add(nd_text *t, const char *fmt, ...) ND_PRINTF(2, 3);
+/* The text for as long as the process lives; equal texts are one. "" when there is no memory. */
+const char *nd__text_keep(const char *text);
 /* "(3, 4)" into a caller's buffer; returns it. */
 const char *nd__shape_text(int ndim, const int64_t *shape, char *buf, size_t n);
 #define ND_SHAPE_TEXT 160
@@ -59,8 +61,8 @@ const char *nd__shape_text(int ndim, const int64_t *shape, char *buf, size_t n);
 typedef struct nd_plugin_slot nd_plugin_slot;
 typedef struct nd_kernel_node nd_kernel_node;
 typedef struct nd_storage nd_storage;
+typedef struct nd_event_pool nd_event_pool;
 #define ND_KERNEL_BUCKETS 1024
-#define ND_LARGE_CLASSES 160
 
 struct nd_device {
     nd_plugin_slot *slot;
@@ -71,21 +73,31 @@ struct nd_device {
     char name[80];
     ndp_device_info info;
     bool host_visible, async, is_cpu;
-    bool has_op;
+    bool has_op, has_stream, has_graph, has_peer;
     ndp_op_1 op;
     ndp_map_1 map;
     ndp_info_1 facts;
+    ndp_stream_1 stream; /* all absent slots NULL; has_stream: the group is whole */
+    ndp_memory_1 memory;
+    ndp_peer_1 peer;
+    ndp_graph_1 graph;
+    nd_stream *stream0; /* the default stream */
+    nd_stream *streams; /* all live ones; under stream_lock */
+    nd_event_pool *events;
+    atomic_int captures; /* begun and not ended */
+    atomic_int lost;     /* ND_ERR_LOST once the device is; lost_text then never changes */
+    char lost_text[512];
+    int64_t lost_native;
+    pthread_mutex_t stream_lock;
     _Atomic(nd_kernel_node *) kernels[ND_KERNEL_BUCKETS];
     pthread_mutex_t kernel_lock, memory_lock;
-    nd_storage *large[ND_LARGE_CLASSES]; /* cached blocks by size class; under memory_lock */
-    uint64_t cached_bytes, cache_limit;
     _Atomic(struct nd_maker *) maker; /* of new blocks; read it through nd__device_maker */
     nd_device *next;
 };
 
 struct nd_plugin_slot {
-    char *path, *name, *version, *reason;
-    const char *state, *source;
+    char *path, *name, *version;
+    const char *reason, *state, *source;
     void *handle;
     bool tried;
     uint64_t st_dev, st_ino;
@@ -93,7 +105,7 @@ struct nd_plugin_slot {
     const ndp_plugin *table; /* the plug-in's own; NULL until loaded */
     ndp_plugin p;            /* our copy, zero-extended */
     uint32_t device_count;
-    nd_device *devices; /* opened ones */
+    _Atomic(nd_device *) devices; /* opened ones; added to under the registry's lock */
     nd_plugin_slot *next;
 };
 
@@ -106,6 +118,9 @@ nd_status nd__cpu_device(
     nd_device **out); /* the CPU plug-in's device; the error names the paths tried */
 void nd__loader_scan(nd_plugin_slot **list);
 void nd__loader_load(nd_plugin_slot *slot, const nd_plugin_slot *list);
+/* Counts the devices of a loaded plug-in again, as long as none of them is open: what the
+ * environment shows may change until then. */
+void nd__loader_recount(nd_plugin_slot *slot);
 nd_plugin_slot *nd__loader_candidate(nd_plugin_slot **list, const char *path, const char *source);
 const char *nd__path_refusal(
     const char *path,
@@ -113,8 +128,12 @@ const char *nd__path_refusal(
 void nd__host_init(nd_plugin_slot *slot);
 const char *nd__getenv(const char *name); /* NULL under AT_SECURE */
 nd_device *nd__or_current(nd_device *device, nd_status *status);
+/* Of the thread's current device if it is this plug-in's, else 0. */
+uint32_t nd__current_index(const nd_plugin_slot *slot);
 int32_t nd__fallback_policy(void);
 bool nd__forked(void); /* this process is a forked child of the one that loaded plug-ins */
+
+#include "core/stream.h"
 
 /* Parameters that plug-ins asked for, for `ndock info`. */
 typedef struct nd_param {
@@ -123,45 +142,41 @@ typedef struct nd_param {
     struct nd_param *next;
 } nd_param;
 
-/* ---- stream.c, event.c: order. id is never used twice; 0 is "no stream" (devices without). ---- */
-struct nd_stream {
-    atomic_int refs;  /* users; with the last the handle is destroyed */
-    atomic_int holds; /* one for all users, one for each block that remembers it; with the last the
-                         struct is freed, and a foreign stream's owner told */
-    int32_t priority;
-    uint64_t id;
-    nd_device *device;
-    ndp_stream *handle; /* NULL: the device's default stream */
-    bool foreign;
-    void (*release)(void *ctx);
-    void *ctx;
-};
-static inline uint64_t nd__stream_id(const nd_stream *s)
-{
-    return s ? s->id : 0;
-}
-void nd__stream_hold(nd_stream *s); /* NULL is fine */
-void nd__stream_unhold(nd_stream *s);
-
-/* ---- memory.c: storage, counted, cached per thread (small) and per device (large) ---- */
+/* ---- memory.c: storage, counted handles to blocks of device memory ---- */
 struct nd_storage {
     atomic_int refs;
-    int32_t size_class; /* of the caches; -1: not cached */
     nd_device *device;
     ndp_mem *mem;
-    char *host;      /* address of the block on a host-visible device, else NULL */
-    uint64_t nbytes; /* of the block */
-    uint64_t used;   /* asked for; what views may reach */
+    uint64_t base;           /* where the storage begins in mem, bytes */
+    char *host;              /* address of the storage on a host-visible device, else NULL */
+    uint64_t used;           /* asked for; what views may reach */
+    struct nd_block *block;  /* NULL: foreign memory */
+    struct nd_block *pinned; /* on the CPU: page-locked memory of pinned_for; else NULL */
+    nd_device *pinned_for;
+    _Atomic(nd_event *) pending; /* host memory that a device is still writing to; NULL: none */
     void (*release)(void *ctx);
     void *ctx;
     nd_storage *next;
 };
+/* nbytes may be 0. Ordered by the thread's stream of the device. */
 nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out);
+/* The storage of a block that somebody made; takes it over, also on failure. */
+nd_status nd__storage_of_block(nd_device *device, struct nd_block *block, uint64_t used,
+                               nd_storage **out);
 nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (*release)(void *),
                            void *ctx, nd_storage **out);
 void nd__storage_release(nd_storage *s);
+/* Waits for the device that still writes to host memory, if one does. */
+nd_status nd__settle_slow(const char *op, nd_storage *s);
+static inline nd_status nd__settle(const char *op, nd_storage *s)
+{
+    return atomic_load_explicit(&s->pending, memory_order_acquire) ? nd__settle_slow(op, s)
+                                                                   : (nd_status)ND_OK;
+}
 /* Give cached blocks of the device back to it; true if there were any. */
 bool nd__memory_trim(nd_device *device);
+/* A stream gets no more work, its handle still works. */
+void nd__memory_stream_gone(nd_stream *s);
 /* Array headers of at most ND_SMALL_NDIM dimensions come from the same per-thread cache. */
 nd_array *nd__header_alloc(int ndim);
 void nd__header_free(nd_array *a);
@@ -196,7 +211,7 @@ nd_status nd__array_like(const nd_array *a, nd_dtype dtype, nd_array **out);
 /* The end of most functions: result becomes *out on success, and is released on failure. Returns
  * status. */
 nd_status nd__hand_over(nd_status status, nd_array *result, nd_array **out);
-/* Refuses NULL (argument i). */
+/* Refuses NULL (argument i), and waits for a device that still writes to host memory. */
 nd_status nd__check_array(const char *op, const nd_array *a, int32_t i);
 /* dst may be written: not read-only, does not overlap itself. */
 nd_status nd__check_writable(const char *op, const nd_array *dst, int32_t i);
@@ -269,6 +284,10 @@ const ndp_kernel *nd__runtime_kernel(nd_op op, nd_device *device);
 /* ---- dispatch.c ---- */
 /* An ndp_view of the whole array; shape and strides are the array's own. */
 ndp_view nd__view(const nd_array *a);
+static inline int64_t nd__byte_offset(const nd_array *a)
+{
+    return (int64_t)a->storage->base + a->offset * nd__itemsize(a->dtype);
+}
 ndp_view nd__scalar_view(const ndp_scalar *scalars, int index, int ndim, const int64_t *shape);
 /* Runs a canonical call on the device: finds the kernel, packs what it needs packed, stages through
  * the CPU what the device lacks. call->out[0] names no device: dev does. */
@@ -296,10 +315,25 @@ nd_status nd__derive(nd_device *dev, const ndp_call *call, bool *done);
 void nd__count_derived(void);
 nd_status nd__stage(nd_device *dev, ndp_call *call, const char *why);
 
+/* ---- transfer.c ---- */
+/* src into dst: same dtype and shape, other devices. non_blocking: from or to pinned memory the
+ * host does not wait. */
+nd_status nd__transfer(const char *op, const nd_array *src, const nd_array *dst, bool non_blocking);
+
 /* ---- copy.c ---- */
+/* src's shape broadcasts to dst's, and no imaginary part would be lost. */
+nd_status nd__check_assignable(const char *op, const nd_array *src, const nd_array *dst);
+/* nd_item on behalf of an operation. */
+nd_status nd__item(const char *op, const nd_array *a, int32_t reason, nd_scalar *out);
 /* src (any dtype) broadcast into dst (any dtype, same device), no checks of writability. */
 nd_status nd__copy_into(const nd_array *src, const nd_array *dst);
 nd_status nd__cast(const nd_array *a, nd_dtype dtype,
                    nd_array **out); /* retained a if it has the dtype already */
+/* nd_wrap and nd_from_host on behalf of an operation, which their errors name; device is not NULL.
+ */
+nd_status nd__wrap(const char *op, const nd_layout *layout, void *ptr, nd_device *device,
+                   void (*release)(void *), void *ctx, nd_array **out);
+nd_status nd__from_host(const char *op, const nd_layout *layout, const void *data,
+                        nd_device *device, nd_array **out);
 
 #endif

@@ -2,8 +2,6 @@
  * Facts about devices, the thread's current one, and waiting. */
 #include "core/core.h"
 
-ND_TLS nd_device *current_device;
-
 const char *nd_version(void)
 {
     return PACKAGE_VERSION;
@@ -39,23 +37,35 @@ nd_status nd_device_fact(nd_device *device, int32_t i, char *key, char *value, s
 
 nd_status nd_device_current(nd_device **out)
 {
-    if (!current_device) {
+    nd_thread *t = nd__thread();
+    *out = NULL;
+    if (!t)
+        return ND_ERR_MEMORY;
+    if (!t->device) {
         const char *wanted = nd__getenv("NDOCK_DEVICE");
         nd_device *device = NULL;
-        *out = NULL;
         ND_RETURN_IF(nd_device_get(wanted ? wanted : "auto", &device));
-        current_device = device;
+        t->device = device;
     }
-    *out = current_device;
+    *out = t->device;
     return ND_OK;
 }
 
 nd_status nd_device_set_current(nd_device *device)
 {
+    nd_thread *t = nd__thread();
     if (!device)
         return nd__fail(ND_ERR_ARGUMENT, "device_set_current", 0, "the device is NULL");
-    current_device = device;
+    if (!t)
+        return ND_ERR_MEMORY;
+    t->device = device;
     return ND_OK;
+}
+
+uint32_t nd__current_index(const nd_plugin_slot *slot)
+{
+    const nd_device *device = nd__self ? nd__self->device : NULL;
+    return device && device->slot == slot ? device->index : 0;
 }
 
 nd_device *nd__or_current(nd_device *device, nd_status *status)
@@ -70,13 +80,7 @@ nd_status nd_synchronize(nd_device *device)
     device = nd__or_current(device, &status);
     if (status != ND_OK)
         return status;
-    if (nd__forked() && !device->host_visible)
-        return nd__fail(ND_ERR_FORKED, "synchronize", 0,
-                        "%s cannot be used after fork; spawn a new process instead", device->name);
-    status = device->p.sync(device->dev, NULL);
-    if (status != ND_OK)
-        nd__error_context("synchronize", device->name, device->slot->name);
-    return status;
+    return nd__wait_device(device, ND_WAIT_SYNCHRONIZE, "synchronize");
 }
 
 uint64_t nd_device_op_dtypes(nd_device *device, nd_op op)

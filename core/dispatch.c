@@ -16,7 +16,7 @@ ndp_view nd__view(const nd_array *a)
 {
     return (ndp_view){
         .mem = a->storage->mem,
-        .offset_bytes = a->offset * nd__itemsize(a->dtype),
+        .offset_bytes = nd__byte_offset(a),
         .shape = a->shape,
         .stride = a->stride,
         .dtype = a->dtype,
@@ -124,6 +124,47 @@ static bool needs_packing(const ndp_kernel *k, const ndp_view *v)
     return false;
 }
 
+/* Where an operation on the device leaves a bad index, since its caller will be gone by then. */
+static nd_status lend_status_word(nd_stream *s, ndp_call *call)
+{
+    static const int64_t five = 5, one = 1, none[5];
+    const nd_op_info *info = nd_op_get(call->op);
+    if (!info || (info->op_class != ND_CLASS_TAKE && info->op_class != ND_CLASS_GATHER &&
+                  info->op_class != ND_CLASS_SCATTER))
+        return ND_OK;
+    if (!s->status) {
+        nd_storage *word = NULL;
+        ND_RETURN_IF(nd__storage_alloc(s->device, sizeof none, &word));
+        nd_status status = nd__write(s->device, info->name, ND_WAIT_FIRST_USE, word->mem,
+                                     word->base, none, sizeof none);
+        if (status != ND_OK) {
+            nd__storage_release(word);
+            return status;
+        }
+        s->status = word;
+    }
+    call->status = (ndp_view){.mem = s->status->mem,
+                              .offset_bytes = (int64_t)s->status->base,
+                              .shape = &five,
+                              .stride = &one,
+                              .dtype = ND_I64,
+                              .ndim = 1,
+                              .flags = NDP_VIEW_CONTIGUOUS};
+    return ND_OK;
+}
+
+static nd_status queue_kernel(nd_stream *s, const ndp_kernel *k, ndp_call *call)
+{
+    const nd_op_info *info = nd_op_get(call->op);
+    const char *name = info ? info->name : "operation";
+    ND_RETURN_IF(lend_status_word(s, call));
+    if (nd__hazards_now())
+        ND_RETURN_IF(nd__hazard_call(s, call, name));
+    ND_RETURN_IF(nd__queue_begin(s, name, &call->out[0]));
+    s->status_pending |= call->status.mem != NULL;
+    return nd__queue_end(s, name, k->run(k, s->handle, call));
+}
+
 static nd_status run_kernel(nd_device *dev, const ndp_kernel *k, ndp_call *call)
 {
     nd_storage *scratch = NULL;
@@ -132,15 +173,17 @@ static nd_status run_kernel(nd_device *dev, const ndp_kernel *k, ndp_call *call)
     if (k->scratch && (nbytes = (int64_t)k->scratch(k, call)) > 0) {
         ND_RETURN_IF(nd__storage_alloc(dev, (uint64_t)nbytes, &scratch));
         call->scratch = (ndp_view){.mem = scratch->mem,
+                                   .offset_bytes = (int64_t)scratch->base,
                                    .shape = &nbytes,
                                    .stride = &one,
                                    .dtype = ND_U8,
                                    .ndim = 1,
                                    .flags = NDP_VIEW_CONTIGUOUS};
     }
-    nd_status status = k->run(k, NULL, call);
+    nd_stream *s = nd__stream(dev);
+    nd_status status = s ? queue_kernel(s, k, call) : k->run(k, NULL, call);
     nd__storage_release(scratch);
-    if (status != ND_OK) {
+    if (status != ND_OK && !s) {
         const nd_op_info *info = nd_op_get(call->op);
         nd__error_context(info ? info->name : NULL, dev->name, dev->slot->name);
     }
@@ -159,7 +202,7 @@ static nd_status pack(nd_device *dev, const ndp_view *v, bool copy_in, nd_storag
     nd__c_strides(v->ndim, v->shape, stride);
     *packed = *v;
     packed->mem = (*s)->mem;
-    packed->offset_bytes = 0;
+    packed->offset_bytes = (int64_t)(*s)->base;
     packed->stride = stride;
     packed->flags = NDP_VIEW_CONTIGUOUS;
     return copy_in ? nd__copy_views(dev, v, packed) : ND_OK;
@@ -280,7 +323,7 @@ nd_status nd__run_dense(nd_op op, const nd_array *const *in, int n, const nd_arr
         const nd_array *a = i ? in[i - 1] : dst;
         v[i] = (ndp_view){
             .mem = a->storage->mem,
-            .offset_bytes = a->offset * nd__itemsize(a->dtype),
+            .offset_bytes = nd__byte_offset(a),
             .shape = &dst->size,
             .stride = &one,
             .dtype = a->dtype,

@@ -27,20 +27,17 @@ static const struct {
 #include <ndock/dtype.def>
 };
 
-static nd_status dl_device_of(const nd_device *device, nd_dl_device *out)
+static nd_dl_device dl_device_of(const nd_device *device)
 {
     static const struct {
         const char *plugin;
         int32_t type;
     } known[] = {{"cpu", ND_DL_CPU}, {"cuda", ND_DL_CUDA}, {"opencl", ND_DL_OPENCL}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(device->slot->name, known[i].plugin) == 0) {
-            *out = (nd_dl_device){known[i].type, (int32_t)device->index};
-            return ND_OK;
-        }
-    *out = (nd_dl_device){device->host_visible ? ND_DL_CPU : ND_DL_EXT,
+        if (strcmp(device->slot->name, known[i].plugin) == 0)
+            return (nd_dl_device){known[i].type, (int32_t)device->index};
+    return (nd_dl_device){device->host_visible ? ND_DL_CPU : ND_DL_EXT,
                           device->host_visible ? 0 : (int32_t)device->index};
-    return ND_OK;
 }
 
 nd_status nd_to_dlpack(const nd_array *a, nd_dl_managed **out)
@@ -64,11 +61,11 @@ nd_status nd_to_dlpack(const nd_array *a, nd_dl_managed **out)
     m->deleter = export_delete;
     m->flags = a->flags & ND_FLAG_READONLY ? ND_DL_READ_ONLY : 0;
     m->tensor = (nd_dl_tensor){.data = data,
+                               .device = dl_device_of(a->storage->device),
                                .ndim = a->ndim,
                                .dtype = {dl_types[a->dtype].code, dl_types[a->dtype].bits, 1},
                                .shape = r->dims,
                                .strides = r->dims + n};
-    ND_RETURN_IF(dl_device_of(a->storage->device, &m->tensor.device));
     *out = m;
     return ND_OK;
 }
@@ -107,10 +104,16 @@ static nd_status check_tensor(const nd_dl_managed *m)
                         "the tensor is of DLPack %u.%u; this library speaks %d.x", m->version.major,
                         m->version.minor, ND_DLPACK_MAJOR);
     const nd_dl_tensor *t = &m->tensor;
-    if (t->ndim < 0 || t->ndim > ND_MAX_NDIM || (t->ndim && !t->shape))
-        return nd__fail(ND_ERR_SHAPE, "from_dlpack", 0,
-                        "rank %d is not between 0 and %d, or the shape is NULL", (int)t->ndim,
-                        ND_MAX_NDIM);
+    if (t->ndim < 0 || t->ndim > ND_MAX_NDIM)
+        return nd__fail(ND_ERR_SHAPE, "from_dlpack", 0, "rank %d is not between 0 and %d",
+                        (int)t->ndim, ND_MAX_NDIM);
+    if (t->ndim && !t->shape)
+        return nd__fail(ND_ERR_SHAPE, "from_dlpack", 0, "the shape of a tensor of rank %d is NULL",
+                        (int)t->ndim);
+    if (t->byte_offset > UINTPTR_MAX - (uintptr_t)t->data)
+        return nd__fail(ND_ERR_OVERFLOW, "from_dlpack", 0,
+                        "byte offset %llu from %p lies beyond the last address",
+                        (unsigned long long)t->byte_offset, t->data);
     return ND_OK;
 }
 
@@ -137,11 +140,11 @@ nd_status nd_from_dlpack(nd_dl_managed *m, nd_array **out)
     size_t item = nd_dtype_size(layout.dtype),
            align = nd__kind(layout.dtype) == ND_KIND_COMPLEX ? item / 2 : item;
     if ((uintptr_t)data % align == 0)
-        return nd_wrap(&layout, data, device, import_release, m, out);
+        return nd__wrap("from_dlpack", &layout, data, device, import_release, m, out);
     if (!device->host_visible)
         return nd__fail(ND_ERR_UNSUPPORTED, "from_dlpack", 0,
                         "the data on %s are not aligned to %zu bytes", device->name, align);
-    ND_RETURN_IF(nd_from_host(&layout, data, device, out));
+    ND_RETURN_IF(nd__from_host("from_dlpack", &layout, data, device, out));
     import_release(m);
     return ND_OK;
 }

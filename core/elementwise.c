@@ -12,6 +12,7 @@ typedef struct {
     nd_array *owned[MAX_ARGS]; /* casts and copies made on the way */
     nd_dtype compute, result;
     nd_device *device;
+    nd_scope scope;
     int ndim;
     int64_t shape[ND_MAX_NDIM];
 } plan;
@@ -122,6 +123,7 @@ static nd_status prepare(nd_op op, const nd_arg *args, int n, const nd_apply_opt
     if (opts && opts->size < NDP_END(nd_apply_opts, stream))
         return nd__fail(ND_ERR_ARGUMENT, p->info->name, -1,
                         "the options' size field is %u; set it to sizeof", opts->size);
+    ND_RETURN_IF(nd__scope_enter(p->info->name, p->device, opts ? opts->stream : NULL, &p->scope));
     ND_RETURN_IF(choose_dtypes(p, opts));
     ND_RETURN_IF(broadcast_args(p));
     return cast_args(p);
@@ -131,6 +133,7 @@ static void finish(plan *p)
 {
     for (int i = 0; i < p->n; i++)
         nd_release(p->owned[i]);
+    nd__scope_leave(&p->scope);
 }
 
 nd_status nd_apply(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts, nd_array **out)

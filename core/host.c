@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "core/core.h"
+#include "core/cache/cache.h"
 
 const char *nd__getenv(const char *name)
 {
@@ -150,6 +150,33 @@ static const ndp_plugin *host_plugin(void *ctx, const char *name)
     return nd__registry_slot(name, &slot) == ND_OK && slot ? slot->table : NULL;
 }
 
+nd_status nd__host_device(const nd_plugin_slot *slot, const ndp_dev *dev, nd_device **out)
+{
+    *out = slot->devices;
+    while (*out && (*out)->dev != dev)
+        *out = (*out)->next;
+    return *out ? ND_OK
+                : nd__fail(ND_ERR_DEVICE, NULL, -1, "%p is no open device of plug-in %s",
+                           (const void *)dev, slot->name);
+}
+
+static const void *host_service(void *ctx, const char *id)
+{
+    static const struct {
+        const char *id;
+        const void *table;
+    } services[] = {{"ndh.plan/1", &nd__plan_service},
+                    {"ndh.kernel/1", &nd__kernel_service},
+                    {"ndh.workspace/1", &nd__workspace_service},
+                    {"ndh.library/1", &nd__library_service},
+                    {"ndh.visible/1", &nd__visible_service}};
+    (void)ctx;
+    for (size_t i = 0; id && i < sizeof services / sizeof *services; i++)
+        if (strcmp(services[i].id, id) == 0)
+            return services[i].table;
+    return NULL;
+}
+
 void nd__host_init(nd_plugin_slot *slot)
 {
     slot->host = (ndp_host){
@@ -164,5 +191,6 @@ void nd__host_init(nd_plugin_slot *slot)
         .param = host_param,
         .reclaim = host_reclaim,
         .plugin = host_plugin,
+        .service = host_service,
     };
 }

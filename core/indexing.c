@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Indexing by arrays: shapes, broadcasting and dtypes; validation of the indices themselves is the
  * kernel's. */
+#include <stdlib.h>
 #include "core/core.h"
 
 /* Indices as i64. A u64 beyond i64 would come out negative and count from the end, so it is capped
@@ -19,6 +20,51 @@ static nd_status as_indices(const char *op, const nd_array *idx, int32_t argumen
     ND_RETURN_IF(nd_minimum_scalar(idx, nd_int(INT64_MAX), &capped));
     nd_status status = nd__cast(capped, ND_I64, out);
     nd_release(capped);
+    return status;
+}
+
+/* Indices as the caller gave them, for errors: the operation called, and which argument they are.
+ */
+typedef struct {
+    const char *op;
+    const nd_array *array;
+    int32_t argument;
+} given_indices;
+
+/* The first one out of range, at its position in the array that was given. */
+static nd_status find_bad(const given_indices *g, int64_t extent, const int64_t *value)
+{
+    char text[ND_SHAPE_TEXT];
+    for (int64_t i = 0; i < g->array->size; i++)
+        if (value[i] < -extent || value[i] >= extent)
+            return nd__fail(ND_ERR_INDEX, g->op, g->argument,
+                            "index %lld at position %lld of %s is out of range for an axis of "
+                            "extent %lld; allowed are %lld to %lld",
+                            (long long)value[i], (long long)i,
+                            nd__shape_text(g->array->ndim, g->array->shape, text, sizeof text),
+                            (long long)extent, (long long)-extent, (long long)extent - 1);
+    return ND_ERR_INDEX; /* the kernel's own message stands */
+}
+
+/* What a kernel says, which saw the indices stretched or merged, in terms of those that were given.
+ */
+static nd_status explain(nd_status status, const given_indices *g, int64_t extent)
+{
+    nd_array *idx = NULL;
+    if (status != ND_ERR_INDEX)
+        return status;
+    size_t nbytes = (size_t)g->array->size * sizeof(int64_t);
+    int64_t *value = malloc(nbytes);
+    if (!value)
+        return status; /* the kernel's own message stands */
+    ND_GOTO_IF(done, as_indices(g->op, g->array, g->argument, &idx));
+    ND_GOTO_IF(done, nd_to_host(idx, value, nbytes));
+    status = find_bad(g, extent, value);
+    const nd_device *device = g->array->storage->device;
+    nd__error_context(g->op, device->name, device->slot->name);
+done:
+    nd_release(idx);
+    free(value);
     return status;
 }
 
@@ -61,8 +107,10 @@ static void merge_around_axis(int n, const nd_array *const *arrays, int axis, ar
 }
 
 /* dst has a's rank here: the indices are flat. */
-static nd_status take_run(const nd_array *a, const nd_array *flat, int axis, const nd_array *dst)
+static nd_status take_run(const nd_array *a, const nd_array *flat, int axis, const nd_array *dst,
+                          const nd_array *indices)
 {
+    const given_indices given = {"take", indices, 1};
     around_axis m;
     ndp_view v[3];
     const nd_array *const pair[2] = {dst, a};
@@ -76,7 +124,7 @@ static nd_status take_run(const nd_array *a, const nd_array *flat, int axis, con
                      .in = in,
                      .out = v,
                      .params = &params};
-    return nd__run(a->storage->device, &call);
+    return explain(nd__run(a->storage->device, &call), &given, a->shape[axis]);
 }
 
 typedef struct {
@@ -125,7 +173,7 @@ static nd_status take_dense(const nd_array *a, const take_plan *p, const nd_arra
     if (r->size == 0)
         return ND_OK;
     ND_RETURN_IF(nd_reshape(r, a->ndim, p->flat_shape, &view));
-    nd_status status = take_run(a, p->flat, p->axis, view);
+    nd_status status = take_run(a, p->flat, p->axis, view, p->idx);
     nd_release(view);
     return status;
 }
@@ -169,7 +217,7 @@ nd_status nd_take_into(const nd_array *a, const nd_array *indices, int axis, con
     if (direct && (dst->flags & ND_FLAG_CONTIGUOUS)) {
         ND_GOTO_IF(done, take_dense(a, &p, dst));
     } else if (direct && p.idx->ndim == 1 && dst->size) {
-        ND_GOTO_IF(done, take_run(a, p.flat, p.axis, dst));
+        ND_GOTO_IF(done, take_run(a, p.flat, p.axis, dst, p.idx));
     } else {
         ND_GOTO_IF(done,
                    nd__array_alloc("take", a->storage->device, a->dtype, p.ndim, p.shape, &r));
@@ -194,25 +242,27 @@ static nd_status cut_to(const nd_array *a, const int64_t *shape, int axis, nd_ar
                          a->flags & ND_FLAG_READONLY, view);
 }
 
-static nd_status check_index_shape(const char *op, const nd_array *a, const nd_array *idx, int axis,
-                                   int32_t argument)
+static nd_status check_index_shape(const given_indices *g, const nd_array *a, const nd_array *idx,
+                                   int axis)
 {
     if (idx->ndim != a->ndim)
-        return nd__fail(ND_ERR_SHAPE, op, argument, "the indices have rank %d, the array %d",
+        return nd__fail(ND_ERR_SHAPE, g->op, g->argument, "the indices have rank %d, the array %d",
                         idx->ndim, a->ndim);
     for (int d = 0; d < a->ndim; d++)
         if (d != axis && idx->shape[d] > a->shape[d])
-            return nd__fail(ND_ERR_SHAPE, op, argument,
+            return nd__fail(ND_ERR_SHAPE, g->op, g->argument,
                             "the indices have extent %lld along axis %d, the array only %lld",
                             (long long)idx->shape[d], d, (long long)a->shape[d]);
     if (a->shape[axis] == 0 && idx->size > 0)
-        return nd__fail(ND_ERR_INDEX, op, argument, "%lld indices into axis %d, which is empty",
-                        (long long)idx->size, axis);
+        return nd__fail(ND_ERR_INDEX, g->op, g->argument,
+                        "%lld indices into axis %d, which is empty", (long long)g->array->size,
+                        axis);
     return ND_OK;
 }
 
 /* a is cut to the indices' extents; dst has their shape. */
-static nd_status gather_run(const nd_array *a, const nd_array *idx, int axis, const nd_array *dst)
+static nd_status gather_run(const given_indices *g, const nd_array *a, const nd_array *idx,
+                            int axis, const nd_array *dst)
 {
     around_axis m;
     ndp_view v[3];
@@ -228,21 +278,21 @@ static nd_status gather_run(const nd_array *a, const nd_array *idx, int axis, co
                      .in = v + 1,
                      .out = v,
                      .params = &params};
-    return nd__run(a->storage->device, &call);
+    return explain(nd__run(a->storage->device, &call), g, a->shape[axis]);
 }
 
 /* dst NULL: a new array into *out. a and idx have the same extents but for the axis. */
-static nd_status gather_finish(const char *op, const nd_array *a, const nd_array *idx, int axis,
-                               const nd_array *dst, nd_array **out)
+static nd_status gather_finish(const given_indices *g, const nd_array *a, const nd_array *idx,
+                               int axis, const nd_array *dst, nd_array **out)
 {
     nd_array *r = NULL;
     nd_status status = ND_OK;
     if (dst)
-        ND_RETURN_IF(check_dst(op, a, dst, a->dtype, idx->ndim, idx->shape, 3));
+        ND_RETURN_IF(check_dst(g->op, a, dst, a->dtype, idx->ndim, idx->shape, 3));
     if (dst && dst->dtype == a->dtype && !nd__may_overlap(a, dst) && !nd__may_overlap(idx, dst))
-        return gather_run(a, idx, axis, dst);
-    ND_RETURN_IF(nd__array_alloc(op, a->storage->device, a->dtype, idx->ndim, idx->shape, &r));
-    ND_GOTO_IF(done, gather_run(a, idx, axis, r));
+        return gather_run(g, a, idx, axis, dst);
+    ND_RETURN_IF(nd__array_alloc(g->op, a->storage->device, a->dtype, idx->ndim, idx->shape, &r));
+    ND_GOTO_IF(done, gather_run(g, a, idx, axis, r));
     if (dst) {
         ND_GOTO_IF(done, nd__copy_into(r, dst));
     } else {
@@ -257,6 +307,7 @@ done:
 static nd_status gather(const nd_array *a, const nd_array *indices, int axis, const nd_array *dst,
                         nd_array **out)
 {
+    const given_indices given = {"gather", indices, 1};
     nd_array *idx = NULL, *cut = NULL;
     nd_status status;
     int at;
@@ -264,9 +315,9 @@ static nd_status gather(const nd_array *a, const nd_array *indices, int axis, co
     ND_GOTO_IF(done, nd__axis("gather", axis, a->ndim, &at));
     ND_GOTO_IF(done, as_indices("gather", indices, 1, &idx));
     ND_GOTO_IF(done, nd__check_same_device("gather", a, idx, 0, 1));
-    ND_GOTO_IF(done, check_index_shape("gather", a, idx, at, 1));
+    ND_GOTO_IF(done, check_index_shape(&given, a, idx, at));
     ND_GOTO_IF(done, cut_to(a, idx->shape, at, &cut));
-    ND_GOTO_IF(done, gather_finish("gather", cut, idx, at, dst, out));
+    ND_GOTO_IF(done, gather_finish(&given, cut, idx, at, dst, out));
 done:
     nd_release(idx);
     nd_release(cut);
@@ -309,6 +360,7 @@ static nd_status stretch_around(const nd_array *a, const nd_array *idx, int axis
 static nd_status take_along(const nd_array *a, const nd_array *indices, int axis,
                             const nd_array *dst, nd_array **out)
 {
+    const given_indices given = {"take_along_axis", indices, 1};
     nd_array *idx = NULL, *wide_a = NULL, *wide_idx = NULL;
     nd_status status;
     int at;
@@ -317,8 +369,8 @@ static nd_status take_along(const nd_array *a, const nd_array *indices, int axis
     ND_GOTO_IF(done, as_indices("take_along_axis", indices, 1, &idx));
     ND_GOTO_IF(done, nd__check_same_device("take_along_axis", a, idx, 0, 1));
     ND_GOTO_IF(done, stretch_around(a, idx, at, &wide_a, &wide_idx));
-    ND_GOTO_IF(done, check_index_shape("take_along_axis", wide_a, wide_idx, at, 1));
-    ND_GOTO_IF(done, gather_finish("take_along_axis", wide_a, wide_idx, at, dst, out));
+    ND_GOTO_IF(done, check_index_shape(&given, wide_a, wide_idx, at));
+    ND_GOTO_IF(done, gather_finish(&given, wide_a, wide_idx, at, dst, out));
 done:
     nd_release(idx);
     nd_release(wide_a);
@@ -341,8 +393,8 @@ nd_status nd_take_along_axis_into(const nd_array *a, const nd_array *indices, in
 
 /* ---- scatter ---- */
 
-static nd_status scatter_run(nd_op op, const nd_array *idx, const nd_array *src, int axis,
-                             const nd_array *dst)
+static nd_status scatter_run(nd_op op, const given_indices *g, const nd_array *idx,
+                             const nd_array *src, int axis, const nd_array *dst)
 {
     around_axis m;
     ndp_view v[3];
@@ -358,7 +410,7 @@ static nd_status scatter_run(nd_op op, const nd_array *idx, const nd_array *src,
                      .in = v + 1,
                      .out = v,
                      .params = &params};
-    return nd__run(dst->storage->device, &call);
+    return explain(nd__run(dst->storage->device, &call), g, dst->shape[axis]);
 }
 
 /* src in dst's dtype, of the indices' shape, sharing nothing with dst. */
@@ -383,36 +435,43 @@ done:
 static const nd_op scatter_ops[] = {ND_OP_scatter, ND_OP_scatter_add, ND_OP_scatter_min,
                                     ND_OP_scatter_max};
 
-nd_status nd_scatter_into(const nd_array *indices, const nd_array *src, int axis, int mode,
-                          const nd_array *dst)
+/* indices: those given, perhaps stretched. dst is argument dst_argument. */
+static nd_status scatter(const given_indices *g, const nd_array *indices, const nd_array *src,
+                         int axis, int mode, const nd_array *dst, int32_t dst_argument)
 {
     nd_array *idx = NULL, *own = NULL, *wide = NULL, *cut = NULL;
     nd_dtype compute;
     nd_status status;
     int at;
-    if (mode < ND_SCATTER_SET || mode > ND_SCATTER_MAX)
-        return nd__fail(ND_ERR_ARGUMENT, "scatter", 3,
-                        "%d is not a mode; ND_SCATTER_SET to _MAX are 0 to 3", mode);
-    const nd_op_info *info = nd_op_get(scatter_ops[mode]);
-    ND_GOTO_IF(done, nd__check_writable(info->name, dst, 4));
-    ND_GOTO_IF(done, nd__axis(info->name, axis, dst->ndim, &at));
-    ND_GOTO_IF(done, nd__op_domain(info, dst->dtype, &compute));
-    ND_GOTO_IF(done, as_indices(info->name, indices, 0, &idx));
-    ND_GOTO_IF(done, nd__check_same_device(info->name, dst, idx, 4, 0));
-    ND_GOTO_IF(done, check_index_shape(info->name, dst, idx, at, 0));
+    ND_GOTO_IF(done, nd__check_writable(g->op, dst, dst_argument));
+    ND_GOTO_IF(done, nd__axis(g->op, axis, dst->ndim, &at));
+    ND_GOTO_IF(done, nd__op_domain(nd_op_get(scatter_ops[mode]), dst->dtype, &compute));
+    ND_GOTO_IF(done, as_indices(g->op, indices, g->argument, &idx));
+    ND_GOTO_IF(done, nd__check_same_device(g->op, dst, idx, dst_argument, g->argument));
+    ND_GOTO_IF(done, check_index_shape(g, dst, idx, at));
     if (nd__may_overlap(idx, dst)) { /* writing must not change indices that were checked */
         ND_GOTO_IF(done, nd_copy(idx, NULL, &own));
         nd_release(idx);
         idx = own;
     }
-    ND_GOTO_IF(done, scatter_source(info->name, src, idx, dst, &wide));
+    ND_GOTO_IF(done, scatter_source(g->op, src, idx, dst, &wide));
     ND_GOTO_IF(done, cut_to(dst, idx->shape, at, &cut));
-    ND_GOTO_IF(done, scatter_run(scatter_ops[mode], idx, wide, at, cut));
+    ND_GOTO_IF(done, scatter_run(scatter_ops[mode], g, idx, wide, at, cut));
 done:
     nd_release(idx);
     nd_release(wide);
     nd_release(cut);
     return status;
+}
+
+nd_status nd_scatter_into(const nd_array *indices, const nd_array *src, int axis, int mode,
+                          const nd_array *dst)
+{
+    if (mode < ND_SCATTER_SET || mode > ND_SCATTER_MAX)
+        return nd__fail(ND_ERR_ARGUMENT, "scatter", 3,
+                        "%d is not a mode; ND_SCATTER_SET to _MAX are 0 to 3", mode);
+    const given_indices given = {nd_op_get(scatter_ops[mode])->name, indices, 0};
+    return scatter(&given, indices, src, axis, mode, dst, 4);
 }
 
 nd_status nd_scatter(const nd_array *a, const nd_array *indices, const nd_array *src, int axis,
@@ -428,6 +487,7 @@ nd_status nd_scatter(const nd_array *a, const nd_array *indices, const nd_array 
 nd_status nd_index_add_into(const nd_array *indices, const nd_array *src, int axis,
                             const nd_array *dst)
 {
+    const given_indices given = {"index_add", indices, 0};
     nd_array *idx = NULL, *wide = NULL, *column = NULL;
     int64_t shape[ND_MAX_NDIM], column_shape[ND_MAX_NDIM];
     nd_status status;
@@ -445,7 +505,7 @@ nd_status nd_index_add_into(const nd_array *indices, const nd_array *src, int ax
     ND_GOTO_IF(done, as_indices("index_add", indices, 0, &idx)); /* before they are stretched */
     ND_GOTO_IF(done, nd_reshape_copy(idx, dst->ndim, column_shape, &column));
     ND_GOTO_IF(done, nd_broadcast_to(column, dst->ndim, shape, &wide));
-    ND_GOTO_IF(done, nd_scatter_into(wide, src, at, ND_SCATTER_ADD, dst));
+    ND_GOTO_IF(done, scatter(&given, wide, src, at, ND_SCATTER_ADD, dst, 3));
 done:
     nd_release(idx);
     nd_release(wide);

@@ -107,9 +107,8 @@ static void set_state(nd_plugin_slot *slot, const char *state, const char *fmt, 
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    free(slot->reason);
     slot->state = state;
-    slot->reason = strdup(text);
+    slot->reason = nd__text_keep(text); /* reports may have the earlier one */
     if (text[0])
         nd__log(ND_LOG_DEBUG, "plug-in %s: %s: %s", slot->path, state, text);
 }
@@ -126,7 +125,7 @@ nd_plugin_slot *nd__loader_candidate(nd_plugin_slot **list, const char *path, co
     slot->path = strdup(path);
     slot->name = name_from_path(path);
     slot->version = strdup("");
-    slot->reason = strdup("");
+    slot->reason = "";
     slot->state = "FOUND";
     slot->source = source;
     nd__host_init(slot);
@@ -300,11 +299,22 @@ static void probe(nd_plugin_slot *slot)
         set_state(slot, "LOADED", "%s", "");
     } else {
         slot->device_count = 0;
-        set_state(slot, "NO_DEVICE", "%s",
+        set_state(slot,
+                  status == NDP_ERR_UNSUPPORTED ? "NO_LIBRARY"
+                  : status == NDP_ERR_PLUGIN    ? "OLD_DRIVER"
+                                                : "NO_DEVICE",
+                  "%s",
                   why[0]             ? why
                   : status != NDP_OK ? nd_last_error()->message
                                      : "it found no device and gave no reason");
     }
+}
+
+void nd__loader_recount(nd_plugin_slot *slot)
+{
+    if (!slot->table || slot->devices)
+        return;
+    probe(slot);
 }
 
 static bool open_file(nd_plugin_slot *slot, const nd_plugin_slot *list)

@@ -2,13 +2,17 @@
 # libndock. The archive libcore.la is what unit tests of internals link; the library is the same objects behind the symbol map.
 include core/io/local.mk
 include core/memory/local.mk
-core_sources = %reldir%/core.h %reldir%/status.c %reldir%/text.c %reldir%/dtype.c %reldir%/promote.c %reldir%/scalar.c \
+include core/cache/local.mk
+core_sources = %reldir%/core.h %reldir%/lock.h %reldir%/stream.h %reldir%/thread.c %reldir%/watch.c %reldir%/stream.c \
+  %reldir%/event.c %reldir%/queue.c %reldir%/hazard.c %reldir%/transfer.c \
+  %reldir%/status.c %reldir%/text.c %reldir%/dtype.c %reldir%/promote.c %reldir%/scalar.c \
   %reldir%/shape.c %reldir%/overlap.c %reldir%/memory.c %reldir%/array.c %reldir%/view.c \
   %reldir%/op.c %reldir%/loader.c %reldir%/registry.c %reldir%/host.c %reldir%/device.c \
   %reldir%/dispatch.c %reldir%/derive.c %reldir%/stage.c %reldir%/copy.c %reldir%/elementwise.c %reldir%/reduce.c \
   %reldir%/norm.c %reldir%/matmul.c %reldir%/create.c %reldir%/ramp.c %reldir%/indexing.c %reldir%/select.c \
   %reldir%/sorting.c %reldir%/set.c %reldir%/random.c %reldir%/manip.c %reldir%/dlpack.c %reldir%/print.h \
-  %reldir%/print.c %reldir%/print_number.c $(core_io_sources) $(core_memory_sources)
+  %reldir%/print.c %reldir%/print_number.c %reldir%/visible.c $(core_memory_sources) \
+  $(core_cache_sources) $(core_io_sources)
 
 noinst_LTLIBRARIES += %reldir%/libcore.la
 %canon_reldir%_libcore_la_SOURCES = $(core_sources)

@@ -263,7 +263,7 @@ static nd_status integer_item(nd_status (*reduce)(const nd_array *, const nd_red
     nd_array *r = NULL;
     nd_scalar s;
     ND_RETURN_IF(reduce(a, NULL, &r));
-    nd_status status = nd_item(r, &s);
+    nd_status status = nd__item("repeat", r, ND_WAIT_SHAPE, &s);
     *value = s.v.i;
     nd_release(r);
     return status;

@@ -7,6 +7,7 @@ typedef struct {
     nd_matmul_opts o;
     nd_array *a, *b, *bias; /* owned: cast, with the 1-d operands made matrices */
     nd_device *device;
+    nd_scope scope;
     nd_dtype result;
     int ndim; /* of the full product, before 1-d axes are dropped */
     int64_t shape[ND_MAX_NDIM];
@@ -18,6 +19,7 @@ static void product_finish(product *p)
     nd_release(p->a);
     nd_release(p->b);
     nd_release(p->bias);
+    nd__scope_leave(&p->scope);
 }
 
 /* The operands' dtype and the result's. Wider results are for exact integer sums and for keeping
@@ -60,18 +62,28 @@ static nd_status as_matrix(const nd_array *a, nd_dtype dtype, int32_t new_axis, 
     return status;
 }
 
-static nd_status product_shape(product *p)
+/* a, b: as they were given, not as matrices. */
+static nd_status refuse_shapes(const nd_array *a, const nd_array *b)
+{
+    char text_a[ND_SHAPE_TEXT], text_b[ND_SHAPE_TEXT];
+    int64_t inner_a = a->shape[a->ndim - 1], inner_b = b->shape[b->ndim > 1 ? b->ndim - 2 : 0];
+    nd__shape_text(a->ndim, a->shape, text_a, sizeof text_a);
+    nd__shape_text(b->ndim, b->shape, text_b, sizeof text_b);
+    if (inner_a != inner_b)
+        return nd__fail(ND_ERR_SHAPE, "matmul", 1, "inner extents differ: %s @ %s (%lld and %lld)",
+                        text_a, text_b, (long long)inner_a, (long long)inner_b);
+    return nd__fail(ND_ERR_SHAPE, "matmul", 1, "%s @ %s: the leading axes do not broadcast", text_a,
+                    text_b);
+}
+
+static nd_status product_shape(product *p, const nd_array *given_a, const nd_array *given_b)
 {
     const nd_array *a = p->a, *b = p->b;
-    char text_a[ND_SHAPE_TEXT], text_b[ND_SHAPE_TEXT];
-    if (a->shape[a->ndim - 1] != b->shape[b->ndim - 2])
-        return nd__fail(ND_ERR_SHAPE, "matmul", 1, "inner extents differ: %s @ %s (%lld and %lld)",
-                        nd__shape_text(a->ndim, a->shape, text_a, sizeof text_a),
-                        nd__shape_text(b->ndim, b->shape, text_b, sizeof text_b),
-                        (long long)a->shape[a->ndim - 1], (long long)b->shape[b->ndim - 2]);
     const int ndims[2] = {a->ndim - 2, b->ndim - 2};
     const int64_t *const shapes[2] = {a->shape, b->shape};
-    ND_RETURN_IF(nd__broadcast("matmul", 2, ndims, shapes, &p->ndim, p->shape));
+    if (a->shape[a->ndim - 1] != b->shape[b->ndim - 2] ||
+        nd__broadcast("matmul", 2, ndims, shapes, &p->ndim, p->shape) != ND_OK)
+        return refuse_shapes(given_a, given_b);
     p->shape[p->ndim++] = a->shape[a->ndim - 2];
     p->shape[p->ndim++] = b->shape[b->ndim - 1];
     return ND_OK;
@@ -89,6 +101,7 @@ static nd_status product_start(const nd_array *a, const nd_array *b, const nd_ma
                         "the options' size field is %u; set it to sizeof", opts->size);
     if (opts)
         memcpy(&p->o, opts, opts->size < sizeof p->o ? opts->size : sizeof p->o);
+    ND_RETURN_IF(nd__scope_of("matmul", a, opts, &p->scope));
     if (p->o.alpha == 0 && p->o.beta == 0)
         p->o.alpha = 1;
     if (a->ndim == 0 || b->ndim == 0)
@@ -106,7 +119,7 @@ static nd_status product_start(const nd_array *a, const nd_array *b, const nd_ma
     p->drop_col = b->ndim == 1;
     ND_RETURN_IF(as_matrix(a, compute, 0, &p->a));
     ND_RETURN_IF(as_matrix(b, compute, 1, &p->b));
-    return product_shape(p);
+    return product_shape(p, a, b);
 }
 
 /* The shape of the result as the caller sees it. */

@@ -1,56 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Storage: counted handles to device memory. Freed blocks are kept for the next allocation, small
- * ones per thread without a lock, large ones per device, since a fresh page costs more than most
- * operations. Blocks are reused in stream order, so pending work needs no waiting for. */
+ * Storage: counted handles to blocks of device memory, which the device's maker of blocks provides;
+ * and the free lists of their headers and those of arrays. */
 #include <stdlib.h>
 #include "core/core.h"
+#include "core/memory/memory.h"
 
-#define SMALL_CLASSES 9 /* 64, 128, ... 16384 bytes */
-#define SMALL_PER_CLASS 32
-#define SMALL_DEVICES 4 /* devices with per-thread caches */
 #define HEADERS_PER_THREAD 128
 
 typedef struct {
-    nd_storage *blocks[SMALL_DEVICES][SMALL_CLASSES];
-    int count[SMALL_DEVICES][SMALL_CLASSES];
-    nd_array *headers;
-    int header_count;
-} thread_cache;
+    nd_array *arrays;
+    nd_storage *storages;
+    int n_arrays, n_storages;
+} header_cache;
 
-ND_TLS thread_cache *cache;
+ND_TLS header_cache *cache;
 static pthread_key_t cache_key;
 static pthread_once_t cache_once = PTHREAD_ONCE_INIT;
 
-static void destroy_storage(nd_storage *s)
-{
-    if (s->mem && !nd__forked()) {
-        if (s->device->async)
-            (void)s->device->p.sync(s->device->dev, NULL);
-        s->device->p.free(s->device->dev, s->mem);
-    } else if (s->mem && s->device->host_visible) {
-        s->device->p.free(s->device->dev, s->mem); /* host memory stays usable in a forked child */
-    }
-    if (s->release)
-        s->release(s->ctx);
-    free(s);
-}
-
 static void cache_destroy(void *arg)
 {
-    thread_cache *c = arg;
+    header_cache *c = arg;
     cache = NULL;
-    for (int d = 0; d < SMALL_DEVICES; d++)
-        for (int k = 0; k < SMALL_CLASSES; k++)
-            while (c->blocks[d][k]) {
-                nd_storage *s = c->blocks[d][k];
-                c->blocks[d][k] = s->next;
-                destroy_storage(s);
-            }
-    while (c->headers) {
-        nd_array *a = c->headers;
-        c->headers = a->next;
-        free(a);
-    }
+    for (nd_storage *s; (s = c->storages) != NULL; free(s))
+        c->storages = s->next;
+    for (nd_array *a; (a = c->arrays) != NULL; free(a))
+        c->arrays = a->next;
     free(c);
 }
 
@@ -59,10 +33,8 @@ static void cache_key_create(void)
     (void)pthread_key_create(&cache_key, cache_destroy);
 }
 
-static thread_cache *cache_get(void)
+static header_cache *cache_make(void)
 {
-    if (cache)
-        return cache;
     pthread_once(&cache_once, cache_key_create);
     cache = calloc(1, sizeof *cache);
     if (cache)
@@ -70,181 +42,208 @@ static thread_cache *cache_get(void)
     return cache;
 }
 
-/* Class k of blocks up to 16 KiB: 64 << k bytes. */
-static int small_class(uint64_t nbytes)
+static inline header_cache *cache_get(void)
 {
-    return nbytes <= 64 ? 0 : 64 - 6 - __builtin_clzll(nbytes - 1);
+    return cache ? cache : cache_make();
 }
 
-/* Larger blocks: four classes per power of two, so at most a quarter is wasted. Class 0 is 16 KiB.
- */
-static int large_class(uint64_t nbytes, uint64_t *rounded)
+/* ---- storage ---- */
+static nd_status header_take(const char *op, nd_storage **out)
 {
-    int e = 63 - __builtin_clzll(nbytes - 1); /* 2^e < nbytes <= 2^(e+1) */
-    uint64_t quarter = (uint64_t)1 << (e - 2),
-             steps = (nbytes - ((uint64_t)1 << e) + quarter - 1) / quarter;
-    *rounded = ((uint64_t)1 << e) + steps * quarter;
-    return (e - 13) * 4 + (int)steps;
-}
-
-static nd_storage *large_pop(nd_device *device, int k)
-{
-    pthread_mutex_lock(&device->memory_lock);
-    nd_storage *s = device->large[k];
+    header_cache *c = cache_get();
+    nd_storage *s = c ? c->storages : NULL;
     if (s) {
-        device->large[k] = s->next;
-        device->cached_bytes -= s->nbytes;
+        c->storages = s->next;
+        c->n_storages--;
+    } else {
+        s = malloc(sizeof *s);
     }
-    pthread_mutex_unlock(&device->memory_lock);
-    return s;
+    *out = s;
+    return s ? (nd_status)ND_OK
+             : nd__fail(ND_ERR_MEMORY, op, -1, "no %zu bytes for a storage handle", sizeof *s);
 }
 
-static bool large_push(nd_storage *s)
+static void header_give(nd_storage *s)
 {
-    nd_device *device = s->device;
-    int k = s->size_class - SMALL_CLASSES;
-    pthread_mutex_lock(&device->memory_lock);
-    bool fits = device->cached_bytes + s->nbytes <= device->cache_limit;
-    if (fits) {
-        s->next = device->large[k];
-        device->large[k] = s;
-        device->cached_bytes += s->nbytes;
+    header_cache *c = cache_get();
+    if (!c || c->n_storages >= HEADERS_PER_THREAD) {
+        free(s);
+        return;
     }
-    pthread_mutex_unlock(&device->memory_lock);
-    return fits;
+    s->next = c->storages;
+    c->storages = s;
+    c->n_storages++;
 }
 
-bool nd__memory_trim(nd_device *device)
+static void fill_in(nd_storage *s, nd_device *device, nd_block *block, uint64_t used)
 {
-    bool any = false;
-    for (int k = 0; k < ND_LARGE_CLASSES; k++)
-        for (nd_storage *s; (s = large_pop(device, k)) != NULL; any = true)
-            destroy_storage(s);
-    return any;
-}
-
-static nd_status device_alloc(nd_device *device, uint64_t nbytes, ndp_mem **mem)
-{
-    nd_status status = device->p.alloc(device->dev, nbytes, mem);
-    if (status == ND_ERR_MEMORY && nd__memory_trim(device))
-        status = device->p.alloc(device->dev, nbytes, mem);
-    if (status != ND_OK)
-        nd__error_context("alloc", device->name, device->slot->name);
-    return status;
-}
-
-static nd_storage *small_pop(nd_device *device, int k)
-{
-    thread_cache *c = device->ordinal < SMALL_DEVICES ? cache_get() : NULL;
-    nd_storage *s = c ? c->blocks[device->ordinal][k] : NULL;
-    if (s) {
-        c->blocks[device->ordinal][k] = s->next;
-        c->count[device->ordinal][k]--;
-    }
-    return s;
+    atomic_init(&s->refs, 1);
+    atomic_init(&s->pending, NULL);
+    s->device = device;
+    s->mem = block->mem;
+    s->base = block->offset;
+    s->host = block->host;
+    s->used = used;
+    s->block = block;
+    s->pinned = NULL;
+    s->release = NULL;
 }
 
 nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out)
 {
-    bool small = nbytes <= 64u << (SMALL_CLASSES - 1);
-    uint64_t rounded = nbytes;
-    int k = small ? small_class(nbytes) : large_class(nbytes, &rounded);
-    nd_storage *s = small                  ? small_pop(device, k)
-                    : k < ND_LARGE_CLASSES ? large_pop(device, k)
-                                           : NULL;
-    *out = s;
-    if (s) {
-        s->used = nbytes;
-        atomic_store_explicit(&s->refs, 1, memory_order_relaxed);
-        return ND_OK;
-    }
-    rounded = small ? (uint64_t)64 << k : rounded;
-    s = calloc(1, sizeof *s);
-    if (!s)
-        return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no %zu bytes for a storage handle", sizeof *s);
-    nd_status status =
-        nd__forked() && !device->host_visible
-            ? nd__fail(ND_ERR_FORKED, "alloc", -1,
-                       "%s cannot be used after fork; spawn a new process instead", device->name)
-            : device_alloc(device, rounded, &s->mem);
-    void *host = NULL;
-    if (status == ND_OK && device->host_visible && device->map.map)
-        status = device->map.map(device->dev, s->mem, &host);
+    nd_block *block = NULL;
+    nd_storage *s = NULL;
+    nd_maker *maker;
+    *out = NULL;
+    ND_RETURN_IF(nd__device_maker(device, &maker));
+    if (device->async)
+        ND_RETURN_IF(nd__usable(device, "alloc"));
+    ND_RETURN_IF(header_take("alloc", &s));
+    nd_status status = maker->type->alloc(maker, nd__stream(device), nbytes ? nbytes : 1, &block);
     if (status != ND_OK) {
-        if (s->mem)
-            device->p.free(device->dev, s->mem);
-        free(s);
+        nd__error_context("alloc", device->name, device->slot->name);
+        header_give(s);
         return status;
     }
-    atomic_init(&s->refs, 1);
-    s->size_class = small ? k : SMALL_CLASSES + k;
-    s->device = device;
-    s->host = host;
-    s->nbytes = rounded;
-    s->used = nbytes;
+    if (device->async && nd__hazards_now())
+        nd__hazard_forget(device, block->mem, block->offset, block->nbytes);
+    fill_in(s, device, block, nbytes);
     *out = s;
     return ND_OK;
+}
+
+nd_status nd__storage_of_block(nd_device *device, nd_block *block, uint64_t used, nd_storage **out)
+{
+    nd_status status = header_take("alloc", out);
+    if (status == ND_OK)
+        fill_in(*out, device, block, used);
+    else
+        block->maker->type->free(block);
+    return status;
 }
 
 nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (*release)(void *),
                            void *ctx, nd_storage **out)
 {
+    nd_storage *s = NULL;
+    nd_block foreign = {.host = device->host_visible ? ptr : NULL};
     *out = NULL;
     if (!device->map.wrap)
         return nd__fail(ND_ERR_UNSUPPORTED, "wrap", -1,
                         "%s has no addresses; copy with nd_from_host", device->name);
-    nd_storage *s = calloc(1, sizeof *s);
-    if (!s)
-        return nd__fail(ND_ERR_MEMORY, "wrap", -1, "no %zu bytes for a storage handle", sizeof *s);
-    nd_status status = device->map.wrap(device->dev, (uint64_t)(uintptr_t)ptr, nbytes, &s->mem);
+    ND_RETURN_IF(nd__usable(device, "wrap"));
+    ND_RETURN_IF(header_take("wrap", &s));
+    nd_status status =
+        device->map.wrap(device->dev, (uint64_t)(uintptr_t)ptr, nbytes, &foreign.mem);
     if (status != ND_OK) {
         nd__error_context("wrap", device->name, device->slot->name);
-        free(s);
+        header_give(s);
         return status;
     }
-    atomic_init(&s->refs, 1);
-    s->size_class = -1;
-    s->device = device;
-    s->host = device->host_visible ? ptr : NULL;
-    s->nbytes = s->used = nbytes;
+    fill_in(s, device, &foreign, nbytes);
+    s->block = NULL;
     s->release = release;
     s->ctx = ctx;
     *out = s;
     return ND_OK;
 }
 
-static bool small_push(nd_storage *s)
+nd_status nd__settle_slow(const char *op, nd_storage *s)
 {
-    int d = s->device->ordinal, k = s->size_class;
-    thread_cache *c = d < SMALL_DEVICES ? cache_get() : NULL;
-    if (!c || c->count[d][k] >= SMALL_PER_CLASS)
-        return false;
-    s->next = c->blocks[d][k];
-    c->blocks[d][k] = s;
-    c->count[d][k]++;
-    return true;
+    nd_event *event = atomic_load(&s->pending);
+    nd_status status = nd_event_synchronize(event);
+    if (status != ND_OK)
+        nd__error_context(op, NULL, NULL);
+    else if (atomic_compare_exchange_strong(&s->pending, &event, NULL))
+        nd_event_release(event);
+    return status;
+}
+
+/* Foreign memory is its owner's again once nothing that is queued uses it. */
+static void let_go(nd_storage *s)
+{
+    nd_device *d = s->device;
+    bool reachable = !atomic_load(&d->lost) && (!nd__forked() || d->host_visible);
+    if (d->async && reachable)
+        (void)nd__wait_device(d, ND_WAIT_MEMORY, "release");
+    if (reachable)
+        d->p.free(d->dev, s->mem);
+    if (s->pinned)
+        nd__pinned_free(s->pinned);
+    if (s->release)
+        s->release(s->ctx);
 }
 
 void nd__storage_release(nd_storage *s)
 {
     if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
         return;
-    bool kept = s->size_class < 0 ? false
-                : s->size_class < SMALL_CLASSES
-                    ? small_push(s)
-                    : s->size_class - SMALL_CLASSES < ND_LARGE_CLASSES && large_push(s);
-    if (!kept)
-        destroy_storage(s);
+    nd_event *pending = atomic_load_explicit(&s->pending, memory_order_acquire);
+    if (pending)
+        nd_event_release(pending);
+    if (s->block)
+        s->block->maker->type->free(s->block);
+    else
+        let_go(s);
+    header_give(s);
 }
 
+static nd_status record(const char *op, const nd_array *a, nd_stream *stream, bool exactly)
+{
+    ND_RETURN_IF(nd__check_array(op, a, 0));
+    nd_block *block = a->storage->block;
+    if (!stream)
+        return nd__fail(ND_ERR_ARGUMENT, op, 1, "the stream is NULL");
+    if (stream->device != a->storage->device)
+        return nd__fail(ND_ERR_DEVICE, op, 1, "the stream is of %s, the array is on %s",
+                        stream->device->name, a->storage->device->name);
+    if (!block)
+        return nd__fail(ND_ERR_ARGUMENT, op, 0,
+                        "the array is over foreign memory, whose owner decides when it is reused");
+    if (!a->storage->device->async)
+        return ND_OK;
+    return exactly ? block->maker->type->record_use(block, stream)
+                   : block->maker->type->record_stream(block, stream);
+}
+
+nd_status nd_record_stream(const nd_array *a, nd_stream *stream)
+{
+    return record("record_stream", a, stream, false);
+}
+
+nd_status nd_record_use(const nd_array *a, nd_stream *stream)
+{
+    return record("record_use", a, stream, true);
+}
+
+bool nd__memory_trim(nd_device *d)
+{
+    nd_memory_stats before = {.size = sizeof before}, after = before;
+    nd_maker *maker = atomic_load(&d->maker);
+    if (!maker)
+        return false;
+    maker->type->stats(maker, &before);
+    (void)maker->type->empty_cache(maker);
+    maker->type->stats(maker, &after);
+    return after.reserved_bytes.all.current < before.reserved_bytes.all.current;
+}
+
+void nd__memory_stream_gone(nd_stream *s)
+{
+    nd_maker *maker = atomic_load(&s->device->maker);
+    if (maker && s->device->async && maker->type->stream_gone)
+        maker->type->stream_gone(maker, s);
+}
+
+/* ---- array headers ---- */
 nd_array *nd__header_alloc(int ndim)
 {
-    thread_cache *c = ndim <= ND_SMALL_NDIM ? cache_get() : NULL;
-    nd_array *a = c ? c->headers : NULL;
+    header_cache *c = ndim <= ND_SMALL_NDIM ? cache_get() : NULL;
+    nd_array *a = c ? c->arrays : NULL;
     int room = ndim <= ND_SMALL_NDIM ? ND_SMALL_NDIM : ndim;
     if (a) {
-        c->headers = a->next;
-        c->header_count--;
+        c->arrays = a->next;
+        c->n_arrays--;
     } else {
         a = malloc(sizeof *a + 2 * sizeof(int64_t) * (size_t)room);
     }
@@ -258,12 +257,12 @@ nd_array *nd__header_alloc(int ndim)
 
 void nd__header_free(nd_array *a)
 {
-    thread_cache *c = a->ndim <= ND_SMALL_NDIM ? cache_get() : NULL;
-    if (!c || c->header_count >= HEADERS_PER_THREAD) {
+    header_cache *c = a->ndim <= ND_SMALL_NDIM ? cache_get() : NULL;
+    if (!c || c->n_arrays >= HEADERS_PER_THREAD) {
         free(a);
         return;
     }
-    a->next = c->headers;
-    c->headers = a;
-    c->header_count++;
+    a->next = c->arrays;
+    c->arrays = a;
+    c->n_arrays++;
 }

@@ -6,6 +6,7 @@ typedef struct {
     const nd_op_info *info;
     const nd_array *operand[3]; /* a, scale, bias; NULL where absent */
     nd_array *cast[3];          /* owned, or NULL */
+    nd_scope scope;
     nd_dtype compute;
     double eps;
     int naxes;
@@ -71,6 +72,7 @@ static nd_status norm_start(nd_op op, const nd_array *a, const nd_array *scale,
     p->operand[2] = bias;
     ND_RETURN_IF(nd__check_array(p->info->name, a, 0));
     ND_RETURN_IF(read_norm_opts(p->info->name, opts, &o));
+    ND_RETURN_IF(nd__scope_of(p->info->name, a, opts, &p->scope));
     ND_RETURN_IF(choose_axes(p, &o, a->ndim));
     nd_dtype common = a->dtype;
     for (int i = 1; i < 3; i++) {
@@ -97,6 +99,7 @@ static void norm_finish(norm_plan *p)
 {
     for (int i = 0; i < 3; i++)
         nd_release(p->cast[i]);
+    nd__scope_leave(&p->scope);
 }
 
 /* Views of a, dst and the weights with the normalised axes last; kept and normalised dimensions

@@ -7,6 +7,7 @@ typedef struct {
     const nd_op_info *info;
     const nd_array *in;
     nd_array *cast; /* owned, or NULL */
+    nd_scope scope;
     nd_dtype compute, result;
     uint64_t mask;              /* reduced axes */
     int ndim;                   /* of the result */
@@ -78,6 +79,7 @@ static nd_status start(nd_op op, const nd_array *a, const nd_reduce_opts *opts, 
     ND_RETURN_IF(read_opts(info->name, opts, o, sizeof *o, NDP_END(nd_reduce_opts, dtype)));
     r->info = info;
     r->in = a;
+    ND_RETURN_IF(nd__scope_of(info->name, a, opts, &r->scope));
     ND_RETURN_IF(nd__axes_mask(info->name, o->naxes, o->axes, a->ndim, &r->mask));
     if (info->op_class == ND_CLASS_ARGREDUCE && o->axes && o->naxes != 1)
         return nd__fail(ND_ERR_ARGUMENT, info->name, 1,
@@ -92,6 +94,12 @@ static nd_status start(nd_op op, const nd_array *a, const nd_reduce_opts *opts, 
     ND_RETURN_IF(nd__cast(a, r->compute, &r->cast));
     r->in = r->cast;
     return ND_OK;
+}
+
+static void finish(reduction *r)
+{
+    nd_release(r->cast);
+    nd__scope_leave(&r->scope);
 }
 
 /* Splits the input's dimensions into kept ones (with dst's strides) and reduced ones, merges each
@@ -159,7 +167,7 @@ static nd_status reduce(nd_op op, const nd_array *a, const nd_reduce_opts *opts,
     result = NULL;
 done:
     nd_release(result);
-    nd_release(r.cast);
+    finish(&r);
     return status;
 }
 
@@ -194,7 +202,7 @@ static nd_status reduce_into(nd_op op, const nd_array *a, const nd_reduce_opts *
     }
 done:
     nd_release(temporary);
-    nd_release(r.cast);
+    finish(&r);
     return status;
 }
 
@@ -277,19 +285,28 @@ done:
     return status;
 }
 
-static nd_status scan(nd_op op, const nd_array *a, const nd_scan_opts *opts, nd_array **out)
+static nd_status scan_here(nd_op op, const nd_array *a, const nd_scan_opts *opts, nd_array **out)
 {
     scan_plan p;
     nd_array *r = NULL;
-    *out = NULL;
     ND_RETURN_IF(scan_start(op, a, opts, &p));
     ND_RETURN_IF(nd__array_alloc(p.info->name, a->storage->device, p.result, a->ndim, p.shape, &r));
     nd_status status = scan_run(&p, a, r);
     return nd__hand_over(status, r, out);
 }
 
-static nd_status scan_into(nd_op op, const nd_array *a, const nd_scan_opts *opts,
-                           const nd_array *dst)
+static nd_status scan(nd_op op, const nd_array *a, const nd_scan_opts *opts, nd_array **out)
+{
+    nd_scope scope;
+    *out = NULL;
+    ND_RETURN_IF(nd__scope_of(nd_op_get(op)->name, a, opts, &scope));
+    nd_status status = scan_here(op, a, opts, out);
+    nd__scope_leave(&scope);
+    return status;
+}
+
+static nd_status scan_into_here(nd_op op, const nd_array *a, const nd_scan_opts *opts,
+                                const nd_array *dst)
 {
     scan_plan p;
     nd_array *r = NULL;
@@ -299,9 +316,19 @@ static nd_status scan_into(nd_op op, const nd_array *a, const nd_scan_opts *opts
     ND_RETURN_IF(nd__check_shape_is(p.info->name, dst, a->ndim, p.shape, 2));
     if (dst->dtype == p.result && !nd__may_overlap(a, dst))
         return scan_run(&p, a, dst);
-    ND_RETURN_IF(scan(op, a, opts, &r));
+    ND_RETURN_IF(scan_here(op, a, opts, &r));
     nd_status status = deliver(p.info->name, r, dst, 2);
     nd_release(r);
+    return status;
+}
+
+static nd_status scan_into(nd_op op, const nd_array *a, const nd_scan_opts *opts,
+                           const nd_array *dst)
+{
+    nd_scope scope;
+    ND_RETURN_IF(nd__scope_of(nd_op_get(op)->name, a, opts, &scope));
+    nd_status status = scan_into_here(op, a, opts, dst);
+    nd__scope_leave(&scope);
     return status;
 }
 

@@ -3,7 +3,7 @@
  * to them stay good. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/cache/cache.h"
 
 static pthread_mutex_t
     registry_lock; /* recursive: a plug-in may ask for another one while it is being opened */
@@ -30,9 +30,11 @@ static void before_fork(void)
     lock_registry();
     for (nd_plugin_slot *s = slots; s; s = s->next)
         for (nd_device *d = s->devices; d; d = d->next) {
+            pthread_mutex_lock(&d->stream_lock);
             pthread_mutex_lock(&d->kernel_lock);
             pthread_mutex_lock(&d->memory_lock);
         }
+    nd__caches_before_fork();
 }
 
 static void init_lock(void)
@@ -50,22 +52,36 @@ static void unlock_devices(void)
         for (nd_device *d = s->devices; d; d = d->next) {
             pthread_mutex_unlock(&d->memory_lock);
             pthread_mutex_unlock(&d->kernel_lock);
+            pthread_mutex_unlock(&d->stream_lock);
         }
 }
 
 static void after_fork(void)
 {
+    nd__caches_after_fork(false);
     unlock_devices();
     unlock_registry();
+}
+
+/* Whether a device that does not survive a fork is open: only asking what there is harms nothing.
+ */
+static bool has_device_of_driver(void)
+{
+    for (nd_plugin_slot *s = slots; s; s = s->next)
+        for (nd_device *d = s->devices; d; d = d->next)
+            if (!d->host_visible)
+                return true;
+    return false;
 }
 
 /* A recursive lock belongs to a thread of the parent, so that the child cannot give it back: it
  * gets a new one. */
 static void after_fork_in_child(void)
 {
+    nd__caches_after_fork(true);
     unlock_devices();
     init_lock();
-    atomic_store(&forked_child, true);
+    atomic_store(&forked_child, forked_child || has_device_of_driver());
 }
 
 static void registry_init(void)
@@ -97,6 +113,12 @@ static nd_plugin_slot *loaded_by_name(const char *name)
     return NULL;
 }
 
+static void load(nd_plugin_slot *slot)
+{
+    nd__loader_load(slot, slots);
+    nd__loader_recount(slot);
+}
+
 /* Loads the candidates whose file name promises this plug-in, then, if none of them held it, all
  * others. */
 static nd_plugin_slot *load_by_name(const char *name)
@@ -111,6 +133,8 @@ static nd_plugin_slot *load_by_name(const char *name)
         nd__loader_load(s, slots);
         found = loaded_by_name(name);
     }
+    if (found)
+        nd__loader_recount(found);
     return found;
 }
 
@@ -137,6 +161,19 @@ static bool copy_group(nd_device *d, const char *id, size_t required, void *copy
     return g != NULL;
 }
 
+static void copy_groups(nd_device *d)
+{
+    d->has_op = copy_group(d, "ndp.op/1", NDP_END(ndp_op_1, find), &d->op, sizeof d->op);
+    d->has_stream = d->async && copy_group(d, "ndp.stream/1", NDP_END(ndp_stream_1, event_elapsed),
+                                           &d->stream, sizeof d->stream);
+    d->has_graph = d->async && copy_group(d, "ndp.graph/1", NDP_END(ndp_graph_1, destroy),
+                                          &d->graph, sizeof d->graph);
+    d->has_peer = copy_group(d, "ndp.peer/1", NDP_END(ndp_peer_1, copy), &d->peer, sizeof d->peer);
+    copy_group(d, "ndp.memory/1", NDP_END(ndp_memory_1, usage), &d->memory, sizeof d->memory);
+    copy_group(d, "ndp.map/1", NDP_END(ndp_map_1, map), &d->map, sizeof d->map);
+    copy_group(d, "ndp.info/1", NDP_END(ndp_info_1, item), &d->facts, sizeof d->facts);
+}
+
 static nd_status open_device(nd_plugin_slot *slot, uint32_t index, nd_device **out)
 {
     nd_device *d = calloc(1, sizeof *d);
@@ -159,13 +196,19 @@ static nd_status open_device(nd_plugin_slot *slot, uint32_t index, nd_device **o
     d->host_visible = d->info.flags & NDP_DEV_HOST_VISIBLE;
     d->async = d->info.flags & NDP_DEV_ASYNC;
     d->is_cpu = strcmp(slot->name, "cpu") == 0;
-    d->has_op = copy_group(d, "ndp.op/1", NDP_END(ndp_op_1, find), &d->op, sizeof d->op);
-    copy_group(d, "ndp.map/1", NDP_END(ndp_map_1, map), &d->map, sizeof d->map);
-    copy_group(d, "ndp.info/1", NDP_END(ndp_info_1, item), &d->facts, sizeof d->facts);
+    copy_groups(d);
     pthread_mutex_init(&d->kernel_lock, NULL);
     pthread_mutex_init(&d->memory_lock, NULL);
-    d->cache_limit = d->info.memory_bytes / 4;
+    pthread_mutex_init(&d->stream_lock, NULL);
     d->ordinal = device_ordinals++;
+    status = nd__streams_open(d);
+    if (status == ND_OK)
+        status = nd__events_open(d);
+    if (status != ND_OK) { /* no memory for a few structs: the device stays closed, they leak */
+        slot->p.close(d->dev);
+        free(d);
+        return status;
+    }
     d->next = slot->devices;
     slot->devices = d;
     if (d->is_cpu && index == 0)
@@ -219,7 +262,7 @@ static nd_status best_device(nd_device **out)
     int32_t best_priority = 0;
     for (nd_plugin_slot *s = slots; s; s = s->next) {
         ndp_device_info info = {.size = sizeof info};
-        nd__loader_load(s, slots);
+        load(s);
         if (s->device_count && s->p.info(0, &info) == NDP_OK &&
             (!best || info.priority > best_priority)) {
             best = s;
@@ -233,7 +276,7 @@ static nd_status best_device(nd_device **out)
 static bool parse_name(const char *name, char *plugin, size_t n, uint32_t *index)
 {
     size_t len = strcspn(name, ":");
-    const char *digits = name[len] ? name + len + 1 : "0";
+    const char *digits = name[len] ? name + len + 1 : "0"; /* without index: see find_device */
     char *end;
     if (len == 0 || len >= n || !digits[0] || strspn(digits, "0123456789") != strlen(digits) ||
         strlen(digits) > 9)
@@ -256,6 +299,8 @@ static nd_status find_device(const char *name, nd_device **out)
     nd_plugin_slot *slot = load_by_name(plugin);
     if (!slot || slot->device_count == 0)
         return no_such_device(name, plugin, "there is no device");
+    if (!strchr(name, ':'))
+        index = nd__current_index(slot);
     if (index >= slot->device_count)
         return nd__fail(ND_ERR_DEVICE, "device", 0,
                         "there is no device \"%s\"; %s has %u, %s:0 to %s:%u", name, plugin,
@@ -270,6 +315,47 @@ nd_status nd_device_get(const char *name, nd_device **out)
         return nd__fail(ND_ERR_ARGUMENT, "device", 0, "the device name is NULL");
     enter();
     nd_status status = find_device(name, out);
+    unlock_registry();
+    return status;
+}
+
+static bool is_open(const nd_plugin_slot *slot, uint32_t index)
+{
+    const nd_device *d = slot->devices;
+    while (d && d->index != index)
+        d = d->next;
+    return d != NULL;
+}
+
+static nd_status find_available(const char *name, bool open, int32_t *state)
+{
+    char plugin[64];
+    uint32_t index;
+    nd_device *device;
+    if (!parse_name(name, plugin, sizeof plugin, &index))
+        return no_such_device(name, "", "a device is named like \"cpu\" or \"cuda:0\", not");
+    nd_plugin_slot *slot = load_by_name(plugin);
+    const nd_device *first = slot ? slot->devices : NULL;
+    if (!slot || index >= slot->device_count || (nd__forked() && first && !first->host_visible))
+        return ND_OK;
+    if (open)
+        *state =
+            nd__slot_device(slot, index, &device) == ND_OK ? ND_AVAILABLE_YES : ND_AVAILABLE_NO;
+    else
+        *state = is_open(slot, index) ? ND_AVAILABLE_YES : ND_AVAILABLE_LIKELY;
+    return ND_OK;
+}
+
+nd_status nd_device_available(const char *name, int32_t probe, int32_t *state)
+{
+    *state = ND_AVAILABLE_NO;
+    if (!name || (probe != ND_PROBE_COUNT && probe != ND_PROBE_OPEN))
+        return nd__fail(ND_ERR_ARGUMENT, "device_available", name != NULL,
+                        name ? "%d is no probe: it is ND_PROBE_COUNT or ND_PROBE_OPEN"
+                             : "the device name is NULL",
+                        (int)probe);
+    enter();
+    nd_status status = find_available(name, probe == ND_PROBE_OPEN, state);
     unlock_registry();
     return status;
 }
@@ -289,7 +375,7 @@ nd_status nd_device_list(const char **out, int32_t n, int32_t *count)
     *count = 0;
     enter();
     for (nd_plugin_slot *s = slots; s; s = s->next) {
-        nd__loader_load(s, slots);
+        load(s);
         for (uint32_t i = 0; i < s->device_count; i++, ++*count) {
             char name[80];
             if (*count >= n || !out)
@@ -315,7 +401,7 @@ nd_status nd_plugin_list(nd_plugin_report *out, int32_t n, int32_t *count)
     *count = 0;
     enter();
     for (nd_plugin_slot *s = slots; s; s = s->next, ++*count) {
-        nd__loader_load(s, slots);
+        load(s);
         if (*count < n && out)
             out[*count] = (nd_plugin_report){s->path,
                                              s->name,

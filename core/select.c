@@ -69,7 +69,7 @@ static nd_status count_true(const nd_array *mask, nd_array **count, int64_t *n)
 {
     nd_scalar value;
     ND_RETURN_IF(nd_count_nonzero(mask, NULL, count));
-    ND_RETURN_IF(nd_item(*count, &value));
+    ND_RETURN_IF(nd__item("select", *count, ND_WAIT_SHAPE, &value));
     *n = value.v.i;
     return ND_OK;
 }

@@ -61,12 +61,11 @@ static nd_status sort_run(const nd_op_info *info, const nd_array *a, sort_choice
     return nd__run(a->storage->device, &call);
 }
 
-static nd_status sort(nd_op op, const nd_array *a, const nd_sort_opts *opts, nd_array **out)
+static nd_status sort_here(nd_op op, const nd_array *a, const nd_sort_opts *opts, nd_array **out)
 {
     const nd_op_info *info = nd_op_get(op);
     sort_choice c;
     nd_array *r = NULL;
-    *out = NULL;
     ND_RETURN_IF(sort_start(info, a, opts, &c));
     ND_RETURN_IF(nd__array_alloc(info->name, a->storage->device, nd__op_result(info, a->dtype),
                                  a->ndim, a->shape, &r));
@@ -75,8 +74,8 @@ static nd_status sort(nd_op op, const nd_array *a, const nd_sort_opts *opts, nd_
     return nd__hand_over(status, r, out);
 }
 
-static nd_status sort_into(nd_op op, const nd_array *a, const nd_sort_opts *opts,
-                           const nd_array *dst)
+static nd_status sort_into_here(nd_op op, const nd_array *a, const nd_sort_opts *opts,
+                                const nd_array *dst)
 {
     const nd_op_info *info = nd_op_get(op);
     sort_choice c;
@@ -88,9 +87,29 @@ static nd_status sort_into(nd_op op, const nd_array *a, const nd_sort_opts *opts
     ND_RETURN_IF(nd__check_castable(info->name, nd__op_result(info, a->dtype), dst->dtype));
     if (dst->dtype == nd__op_result(info, a->dtype) && !nd__may_overlap(a, dst))
         return sort_run(info, a, c, 1, &dst);
-    ND_RETURN_IF(sort(op, a, opts, &r));
+    ND_RETURN_IF(sort_here(op, a, opts, &r));
     nd_status status = nd__copy_into(r, dst);
     nd_release(r);
+    return status;
+}
+
+static nd_status sort(nd_op op, const nd_array *a, const nd_sort_opts *opts, nd_array **out)
+{
+    nd_scope scope;
+    *out = NULL;
+    ND_RETURN_IF(nd__scope_of(nd_op_get(op)->name, a, opts, &scope));
+    nd_status status = sort_here(op, a, opts, out);
+    nd__scope_leave(&scope);
+    return status;
+}
+
+static nd_status sort_into(nd_op op, const nd_array *a, const nd_sort_opts *opts,
+                           const nd_array *dst)
+{
+    nd_scope scope;
+    ND_RETURN_IF(nd__scope_of(nd_op_get(op)->name, a, opts, &scope));
+    nd_status status = sort_into_here(op, a, opts, dst);
+    nd__scope_leave(&scope);
     return status;
 }
 

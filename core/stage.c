@@ -95,12 +95,12 @@ static nd_status mirror_view(nd_device *dev, nd_device *cpu, const ndp_view *v, 
     ND_RETURN_IF(nd__storage_alloc(cpu, m->nbytes ? (uint64_t)m->nbytes : 1, &m->host));
     *out = *v;
     out->mem = m->host->mem;
-    out->offset_bytes = -low * n;
+    out->offset_bytes = (int64_t)m->host->base - low * n;
     if (!read || m->nbytes == 0)
         return ND_OK;
     atomic_fetch_add(&staged_bytes, (uint64_t)m->nbytes);
-    return dev->p.read(dev->dev, NULL, v->mem, (uint64_t)m->first, m->host->host,
-                       (uint64_t)m->nbytes);
+    return nd__read(dev, "staging", ND_WAIT_STAGING, v->mem, (uint64_t)m->first, m->host->host,
+                    (uint64_t)m->nbytes);
 }
 
 static nd_status run_on_mirrors(nd_device *dev, nd_device *cpu, ndp_call *call)
@@ -128,9 +128,8 @@ static nd_status run_on_mirrors(nd_device *dev, nd_device *cpu, ndp_call *call)
         if (m[i].nbytes == 0)
             continue;
         atomic_fetch_add(&staged_bytes, (uint64_t)m[i].nbytes);
-        ND_GOTO_IF(done,
-                   dev->p.write(dev->dev, NULL, call->out[i - call->n_in].mem, (uint64_t)m[i].first,
-                                m[i].host->host, (uint64_t)m[i].nbytes));
+        ND_GOTO_IF(done, nd__write(dev, "staging", ND_WAIT_STAGING, call->out[i - call->n_in].mem,
+                                   (uint64_t)m[i].first, m[i].host->host, (uint64_t)m[i].nbytes));
     }
 done:
     for (uint32_t i = 0; i < n; i++)

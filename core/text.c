@@ -27,6 +27,27 @@ void nd__text_add(nd_text *t, const char *fmt, ...)
     va_end(ap);
 }
 
+const char *nd__text_keep(const char *text)
+{
+    static struct kept {
+        struct kept *next;
+        char text[];
+    } * kept;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    const size_t n = strlen(text) + 1;
+    pthread_mutex_lock(&lock);
+    struct kept *k = kept;
+    while (k && strcmp(k->text, text) != 0)
+        k = k->next;
+    if (!k && (k = malloc(sizeof *k + n)) != NULL) {
+        memcpy(k->text, text, n);
+        k->next = kept;
+        kept = k;
+    }
+    pthread_mutex_unlock(&lock);
+    return k ? k->text : "";
+}
+
 const char *nd__shape_text(int ndim, const int64_t *shape, char *buf, size_t n)
 {
     size_t len = (size_t)snprintf(buf, n, "(");

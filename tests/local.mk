@@ -11,7 +11,7 @@ noinst_HEADERS = %reldir%/tap.h
 # sources by $srcdir and run at the top of the build tree.
 test_ldadd = libndock.la
 core_ldadd = core/libcore.la -lm
-test_plugin_path = $(abs_top_builddir)/backends/cpu/.libs
+test_plugin_path = $(abs_top_builddir)/backends/cpu/.libs:$(abs_top_builddir)/plugins/sim/.libs
 AM_TESTS_ENVIRONMENT = NDOCK_PLUGIN_PATH='$(test_plugin_path)'; CC='$(CC)'; CFLAGS='$(AM_CFLAGS) $(CFLAGS)'; \
   LDFLAGS='$(LDFLAGS)'; PYTHON='$(PYTHON)'; export NDOCK_PLUGIN_PATH CC CFLAGS LDFLAGS PYTHON;
 
@@ -19,6 +19,8 @@ include tests/unit/local.mk
 include tests/memory2/local.mk
 include tests/python/local.mk
 include tests/loader/local.mk
+include tests/sim/local.mk
+include tests/cache/local.mk
 include tests/conform/local.mk
 include tests/fuzz/local.mk
 include tests/install/local.mk

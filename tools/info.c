@@ -49,6 +49,34 @@ static void print_plugins(const nd_plugin_report *r, int n)
         puts("  none found");
 }
 
+static int libraries(nd_library_report *r)
+{
+    int32_t n = 0;
+    if (nd_library_list(r, MOST, &n) != ND_OK)
+        n = 0;
+    return n < MOST ? n : MOST;
+}
+
+static void print_caches(void)
+{
+    nd_library_report r[MOST];
+    nd_kernel_stats s = {.size = sizeof s};
+    const char *dir = nd_kernel_cache_dir();
+    const int n = libraries(r);
+    if (n)
+        puts("\nLibraries opened on first need");
+    for (int i = 0; i < n; i++)
+        printf("  %-10s %s %s\n", r[i].name, r[i].version,
+               r[i].reason[0] ? r[i].reason : r[i].path);
+    puts("\nKernel cache");
+    if (dir[0] && nd_kernel_cache_stats(&s) == ND_OK)
+        printf("  %s%s\n  %llu entries, %.1f of %.0f MiB\n", dir,
+               s.writable ? "" : " (cannot be written)", (unsigned long long)s.disk_entries,
+               (double)s.disk_bytes / (1 << 20), (double)s.max_disk_bytes / (1 << 20));
+    else
+        puts("  in memory alone");
+}
+
 static bool relevant(const char *variable)
 {
     static const char *const prefixes[] = {"NDOCK_", "OMP_", "OPENBLAS_", "CUDA_"};
@@ -111,6 +139,17 @@ static void json_plugin(json_writer *w, const nd_plugin_report *r)
     json_close(w, '}');
 }
 
+static void json_library(json_writer *w, const nd_library_report *r)
+{
+    json_open(w, NULL, '{');
+    json_text(w, "name", r->name);
+    json_text(w, "soname", r->soname);
+    json_text(w, "path", r->path);
+    json_text(w, "version", r->version);
+    json_text(w, "reason", r->reason);
+    json_close(w, '}');
+}
+
 static void print_json(const char *const *names, int devices, const nd_plugin_report *reports,
                        int plugins, bool memory)
 {
@@ -129,6 +168,13 @@ static void print_json(const char *const *names, int devices, const nd_plugin_re
     json_open(&w, "plugins", '[');
     for (int i = 0; i < plugins; i++)
         json_plugin(&w, &reports[i]);
+    json_close(&w, ']');
+    json_text(&w, "kernel_cache_dir", nd_kernel_cache_dir());
+    json_open(&w, "libraries", '[');
+    nd_library_report library[MOST];
+    const int n = libraries(library);
+    for (int i = 0; i < n; i++)
+        json_library(&w, &library[i]);
     json_close(&w, ']');
     json_open(&w, "environment", '{');
     for (char **e = environ; *e; e++) {
@@ -187,6 +233,7 @@ int tool_info(int argc, char **argv)
     if (memory)
         tool_info_memory(names, devices);
     print_plugins(reports, plugins);
+    print_caches();
     print_environment();
     return 0;
 }

@@ -215,12 +215,17 @@ static inline uint16_t cast_f32_bf16(float x)
 /* ---- by type of the source value: integers, float (f16, bf16, f32) or double ---- */
 #define CAST_INTEGER(x, name) \
     _Generic((x), float : cast_f32_##name, double : cast_f64_##name, default : cast_int_##name)(x)
+/* Integers up to 16 bits are exact in f32, those of 32 in f64. */
 #define CAST_HALF(x, name)               \
-    _Generic((x), float                  \
-             : cast_f32_##name, int64_t  \
+    _Generic((x), double                 \
+             : cast_f64_##name, int32_t  \
+             : cast_f64_##name, uint32_t \
+             : cast_f64_##name, int64_t  \
              : cast_i64_##name, uint64_t \
              : cast_u64_##name, default  \
-             : cast_f64_##name)(x)
+             : cast_f32_##name)(x)
+#define CAST_TO_(dst, x) CAST_TO_##dst(x)
+#define CAST_TO(dst, x) CAST_TO_(dst, x)
 #define CAST_TO_i8(x) CAST_INTEGER(x, i8)
 #define CAST_TO_i16(x) CAST_INTEGER(x, i16)
 #define CAST_TO_i32(x) CAST_INTEGER(x, i32)

@@ -11,24 +11,47 @@
 #define CAST_NONZERO(i) (CAST_GET(i) != 0)
 #endif
 #define CAST_FN(name) CPU_CAT(CPU_CAT(cast_loop, CAST_SRC), name)
-#define CAST_STORE_BOOL(name) d[i] = CAST_NONZERO(i)
-#define CAST_STORE_INT(name) d[i] = CAST_TO_##name(CAST_GET(i))
-#define CAST_STORE_UINT(name) CAST_STORE_INT(name)
-#define CAST_STORE_FLOAT(name) CAST_STORE_INT(name)
-#define CAST_STORE_COMPLEX(name) \
-    d[2 * i] = CAST_TO_##name(CAST_GET(i)), d[2 * i + 1] = CAST_TO_##name(CAST_IMAGINARY(i))
-#define CAST_LOOP(KIND, name, s, d) \
-    for (int64_t i = 0; i < n; i++) \
-    CAST_STORE_##KIND(name)
 
-#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc)           \
-    static void CAST_FN(name)(void *restrict dst, const void *restrict src, int64_t n) \
-    {                                                                                  \
-        const CPU_CAT(cast, CAST_SRC) *s = src;                                        \
-        cast_##name *d = dst;                                                          \
-        CAST_LOOP(KIND, name, s, d);                                                   \
-    }
-#include <ndock/dtype.def>
+#define CAST_STORE d[i] = CAST_NONZERO(i)
+#define CAST_DST bool
+#include "cast_loop_tmpl.h"
+#undef CAST_STORE
+
+#define CAST_STORE d[i] = CAST_TO(CAST_DST, CAST_GET(i))
+#define CAST_DST i8
+#include "cast_loop_tmpl.h"
+#define CAST_DST i16
+#include "cast_loop_tmpl.h"
+#define CAST_DST i32
+#include "cast_loop_tmpl.h"
+#define CAST_DST i64
+#include "cast_loop_tmpl.h"
+#define CAST_DST u8
+#include "cast_loop_tmpl.h"
+#define CAST_DST u16
+#include "cast_loop_tmpl.h"
+#define CAST_DST u32
+#include "cast_loop_tmpl.h"
+#define CAST_DST u64
+#include "cast_loop_tmpl.h"
+#define CAST_DST f16
+#include "cast_loop_tmpl.h"
+#define CAST_DST bf16
+#include "cast_loop_tmpl.h"
+#define CAST_DST f32
+#include "cast_loop_tmpl.h"
+#define CAST_DST f64
+#include "cast_loop_tmpl.h"
+#undef CAST_STORE
+
+#define CAST_PART(k, x) d[2 * i + k] = CAST_TO(CAST_DST, x)
+#define CAST_STORE CAST_PART(0, CAST_GET(i)), CAST_PART(1, CAST_IMAGINARY(i))
+#define CAST_DST c64
+#include "cast_loop_tmpl.h"
+#define CAST_DST c128
+#include "cast_loop_tmpl.h"
+#undef CAST_STORE
+#undef CAST_PART
 
 static cpu_cast_fn *const CPU_CAT(cast_from, CAST_SRC)[NDP_DTYPE_END] = {
 #define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [id] = CAST_FN(name),
@@ -40,9 +63,3 @@ static cpu_cast_fn *const CPU_CAT(cast_from, CAST_SRC)[NDP_DTYPE_END] = {
 #undef CAST_IMAGINARY
 #undef CAST_NONZERO
 #undef CAST_FN
-#undef CAST_STORE_BOOL
-#undef CAST_STORE_INT
-#undef CAST_STORE_UINT
-#undef CAST_STORE_FLOAT
-#undef CAST_STORE_COMPLEX
-#undef CAST_LOOP

@@ -53,8 +53,9 @@ typedef struct {
 CPU_ISA_DECLARE(extern const cpu_copy_loops, cpu_copy_table);
 
 /* ---- copy_tiles.c ---- */
-#define CPU_COPY_STREAM_BYTES (8 << 20) /* destinations from here on are written around the cache \
-                                         */
+#define CPU_COPY_STREAM_BYTES                                           \
+    (8 << 20) /* destinations from here on are written around the cache \
+               */
 const cpu_copy_loops *cpu_copy_level(void);
 /* Copies a source of out's shape; src_stride NULL: one element for all. */
 void cpu_copy_strided(const ndp_view *out, int32_t src_dtype, const char *src,

@@ -200,7 +200,7 @@ static inline void stream_row(const cpu_block *b, int64_t k, const char *staged,
 
 /* ---- casts ---- */
 #define CAST_SRC bool
-#define CAST_GET(i) (s[i] != 0)
+#define CAST_GET(i) (uint8_t)(s[i] != 0)
 #include "cast_tmpl.h"
 #define CAST_SRC i8
 #define CAST_GET(i) s[i]

@@ -9,18 +9,18 @@ enum {
     SMALL_TILE = 8 << 10,    /* below this, choosing the next tile takes longer than copying it */
     SRC_RUN = 8 << 10,       /* wanted length of runs, for the memory pages and the prefetcher */
     DST_RUN = 2 << 10,
-    TRANSPOSE_ROWS = 64, /* bytes of a transposed tile along source and destination */
-    TRANSPOSE_COLS = 1 << 10,
-    DIRECT_COLS = 64,        /* rows from here on are converted in place, shorter ones together */
-    BUFFER_BYTES = 16 << 10, /* staging of a block within the first cache */
-    STREAM_RUN = 256,        /* shortest run for which that pays */
+    TRANSPOSE_ROWS = 64,      /* bytes of a transposed tile along the source */
+    TRANSPOSE_COLS = 1 << 10, /* and along the destination */
+    DIRECT_COLS = 64,         /* rows from here on are converted in place, shorter ones together */
+    BUFFER_BYTES = 16 << 10,  /* staging of a block within the first cache */
+    STREAM_RUN = 256,         /* shortest run for which that pays */
 };
 
 /* A copy cut into tiles. Steps are in bytes. */
 typedef struct {
     int ndim, row, col; /* a block lies in the dimensions row and col; row is -1 in one dimension */
-    int n_outer,
-        outer[NDP_MAX_NDIM]; /* further dimensions that extend within a tile, fastest first */
+    int n_outer;        /* further dimensions that extend within a tile, fastest first: */
+    int outer[NDP_MAX_NDIM];
     int transposed, streamed, src_size, dst_size;
     int64_t shape[NDP_MAX_NDIM], src_step[NDP_MAX_NDIM], dst_step[NDP_MAX_NDIM];
     int64_t tile[NDP_MAX_NDIM]; /* extent of a tile, 1 in most dimensions */

@@ -41,20 +41,19 @@ void index_plan_make(index_plan *p, int axis, const ndp_view *table, const ndp_v
     p->axis_stride[INDEX_TABLE] = table->stride[axis];
     p->axis_stride[INDEX_AT] = at->stride[one_for_all ? 0 : axis];
     p->axis_stride[INDEX_VALUE] = value ? value->stride[axis] : 0;
-    p->outer.ndim = 0;
-    p->outer.n_op = 3;
+    cpu_walk_begin(&p->outer, 3);
     for (int i = 0; i < n; i++) {
         int d = lane[i];
         int64_t stride[3] = {table->stride[d], one_for_all ? 0 : at->stride[d],
                              value ? value->stride[d] : 0};
         cpu_walk_add(&p->outer, shape->shape[d], stride);
     }
-    int last = p->outer.ndim - 1;
+    cpu_walk_end(&p->outer);
     p->row = 1;
     for (int o = 0; o < 3; o++)
         p->row_stride[o] = 0;
-    if (last >= 0 && (p->k == 1 || magnitude(p->outer.stride[written][last]) <=
-                                       magnitude(p->axis_stride[written])))
+    if (p->k == 1 ||
+        magnitude(cpu_walk_inner(&p->outer, written)) <= magnitude(p->axis_stride[written]))
         p->row = cpu_walk_pop(&p->outer, p->row_stride);
 }
 
@@ -71,18 +70,18 @@ typedef struct {
 static void check_rows(void *ctx, int64_t begin, int64_t end)
 {
     check *c = ctx;
-    cpu_cursor cursor;
-    cpu_cursor_set(&cursor, c->outer, begin);
+    cpu_place place;
+    cpu_place_seek(&place, c->outer, begin);
     uint64_t bad = 0, extent = c->extent;
     for (int64_t r = begin; r < end; r++) {
-        const int64_t *at = c->at + cursor.at[0];
+        const int64_t *at = c->at + place.offset[0];
         if (c->stride == 1)
             for (int64_t i = 0; i < c->row; i++)
                 bad |= (uint64_t)at[i] + extent >= 2 * extent;
         else
             for (int64_t i = 0; i < c->row; i++)
                 bad |= (uint64_t)at[i * c->stride] + extent >= 2 * extent;
-        cpu_cursor_next(&cursor, c->outer);
+        cpu_place_step(&place, 1);
     }
     if (bad)
         atomic_store_explicit(&c->bad, 1, memory_order_relaxed);
@@ -92,20 +91,20 @@ static void check_rows(void *ctx, int64_t begin, int64_t end)
  * core has merged dimensions, so that the axis has another number here than for the caller. */
 static int32_t report_first(const ndp_call *call, const ndp_view *at, int64_t extent)
 {
-    cpu_walk all = {.n_op = 1};
-    cpu_cursor cursor;
-    for (int d = 0; d < at->ndim; d++) {
-        int64_t stride[CPU_WALK_MAX] = {at->stride[d]};
-        if (stride[0] != 0)
-            cpu_walk_add(&all, at->shape[d], stride);
-    }
-    cpu_cursor_set(&cursor, &all, 0);
+    cpu_walk all;
+    cpu_place place;
+    cpu_walk_begin(&all, 1);
+    for (int d = 0; d < at->ndim; d++)
+        if (at->stride[d] != 0)
+            cpu_walk_add(&all, at->shape[d], &at->stride[d]);
+    cpu_walk_end(&all);
+    cpu_place_seek(&place, &all, 0);
     const int64_t *from = (const int64_t *)cpu_ptr(at);
-    int64_t position = 0, value = from[cursor.at[0]];
+    int64_t position = 0, value = from[place.offset[0]];
     while (value >= -extent && value < extent) {
         position++;
-        cpu_cursor_next(&cursor, &all);
-        value = from[cursor.at[0]];
+        cpu_place_step(&place, 1);
+        value = from[place.offset[0]];
     }
     const char *op = cpu_op_name(call->op);
     if (extent == 0)
@@ -122,34 +121,34 @@ static int32_t report_first(const ndp_call *call, const ndp_view *at, int64_t ex
 
 int32_t index_check(const ndp_call *call, const ndp_view *at, int64_t extent)
 {
-    cpu_walk outer = {.n_op = 1};
+    cpu_walk outer;
+    cpu_walk_begin(&outer, 1);
     for (int d = 0; d < at->ndim; d++) {
-        int64_t stride[CPU_WALK_MAX] = {at->stride[d]};
         if (at->shape[d] == 0)
             return NDP_OK;
-        if (stride[0] != 0) /* repetitions need one look */
-            cpu_walk_add(&outer, at->shape[d], stride);
+        if (at->stride[d] != 0) /* repetitions need one look */
+            cpu_walk_add(&outer, at->shape[d], &at->stride[d]);
     }
-    int64_t stride[CPU_WALK_MAX], split = 16384;
-    int64_t row = cpu_walk_pop(&outer, stride);
-    if (row > split && outer.ndim == 0) { /* one long row: pieces of it, then the rest */
-        int64_t pieces = row / split, step[CPU_WALK_MAX] = {stride[0] * split};
-        check tail = {(const int64_t *)cpu_ptr(at) + pieces * step[0],
+    cpu_walk_end(&outer);
+    int64_t stride, split = 16384, row = cpu_walk_pop(&outer, &stride);
+    if (row > split && outer.size == 1) { /* one long row: pieces of it, then the rest */
+        int64_t pieces = row / split, step = stride * split;
+        check tail = {(const int64_t *)cpu_ptr(at) + pieces * step,
                       (uint64_t)extent,
                       row - pieces * split,
-                      stride[0],
+                      stride,
                       &outer,
                       0};
         check_rows(&tail, 0, 1);
         if (atomic_load(&tail.bad))
             return report_first(call, at, extent);
-        cpu_walk pieces_walk = {.n_op = 1};
-        cpu_walk_add(&pieces_walk, pieces, step);
-        outer = pieces_walk;
+        cpu_walk_begin(&outer, 1);
+        cpu_walk_add(&outer, pieces, &step);
+        cpu_walk_end(&outer);
         row = split;
     }
-    check c = {(const int64_t *)cpu_ptr(at), (uint64_t)extent, row, stride[0], &outer, 0};
-    cpu_parallel(cpu_walk_size(&outer), 1 + 65536 / row, check_rows, &c);
+    check c = {(const int64_t *)cpu_ptr(at), (uint64_t)extent, row, stride, &outer, 0};
+    cpu_parallel(outer.size, 1 + 65536 / row, check_rows, &c);
     return atomic_load(&c.bad) ? report_first(call, at, extent) : NDP_OK;
 }
 

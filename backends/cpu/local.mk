@@ -26,15 +26,15 @@ endif
 
 plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
 %canon_reldir%_ndock_cpu_la_SOURCES = \
-  %reldir%/axes.h %reldir%/blas.c %reldir%/cast.h %reldir%/cast_tmpl.h %reldir%/copy.c \
+  %reldir%/blas.c %reldir%/cast.h %reldir%/cast_loop_tmpl.h %reldir%/cast_tmpl.h %reldir%/copy.c \
   %reldir%/copy.h %reldir%/copy_tiles.c %reldir%/cpu.h %reldir%/elementwise.c \
   %reldir%/elementwise.h %reldir%/elementwise_loops.h %reldir%/half.h %reldir%/index.c \
   %reldir%/index.h %reldir%/iota.c %reldir%/isa.c %reldir%/load_tmpl.h %reldir%/loops_tmpl.h \
-  %reldir%/matmul.c %reldir%/matmul.h %reldir%/matmul_convert_tmpl.h \
-  %reldir%/matmul_kernel_tmpl.h %reldir%/matmul_plan.c %reldir%/matmul_simd.h \
-  %reldir%/matmul_skinny.c %reldir%/matmul_skinny_tmpl.h %reldir%/memory.c %reldir%/move_tmpl.h \
-  %reldir%/norm.c %reldir%/norm.h %reldir%/norm_exp.h %reldir%/op.c %reldir%/philox.h \
-  %reldir%/plugin.c %reldir%/random.c %reldir%/random.h %reldir%/reduce.c %reldir%/reduce.h \
+  %reldir%/matmul.c %reldir%/matmul.h %reldir%/matmul_convert_tmpl.h %reldir%/matmul_kernel_tmpl.h \
+  %reldir%/matmul_plan.c %reldir%/matmul_simd.h %reldir%/matmul_skinny.c \
+  %reldir%/matmul_skinny_tmpl.h %reldir%/memory.c %reldir%/move_tmpl.h %reldir%/norm.c \
+  %reldir%/norm.h %reldir%/norm_exp.h %reldir%/op.c %reldir%/philox.h %reldir%/plugin.c \
+  %reldir%/random.c %reldir%/random.h %reldir%/reduce.c %reldir%/reduce.h \
   %reldir%/reduce_arg_tmpl.h %reldir%/reduce_finish.c %reldir%/reduce_lanes_tmpl.h \
   %reldir%/reduce_logsumexp_tmpl.h %reldir%/reduce_minmax_tmpl.h %reldir%/reduce_prod_tmpl.h \
   %reldir%/reduce_sum_tmpl.h %reldir%/reduce_type_tmpl.h %reldir%/reduce_var_tmpl.h \

@@ -32,7 +32,7 @@ static void MOVE_FN(move_rows)(const cpu_block *b)
 {
     for (int64_t r = 0; b->cols > 0 && r < b->rows; r++)
         MOVE_FN(move_row)
-        (b->dst + r * b->dst_row, b->dst_col, b->src + r * b->src_row, b->src_col, b->cols);
+    (b->dst + r * b->dst_row, b->dst_col, b->src + r * b->src_row, b->src_col, b->cols);
 }
 
 /* The part [row, rows) x [col, cols) of a transposition, element by element. */
@@ -74,8 +74,8 @@ static void MOVE_FN(transpose)(const cpu_block *b)
     for (int64_t c = 0; c < cols; c += wide)
         for (int64_t r = 0; r < rows; r += MOVE_TILE)
             MOVE_FN(transpose_tile)
-            (b->dst + r * b->dst_row + c * MOVE_SIZE, b->dst_row,
-             b->src + r * MOVE_SIZE + c * b->src_col, b->src_col);
+    (b->dst + r * b->dst_row + c * MOVE_SIZE, b->dst_row, b->src + r * MOVE_SIZE + c * b->src_col,
+     b->src_col);
     MOVE_FN(transpose_rest)(b, 0, rows, cols, b->cols);
     MOVE_FN(transpose_rest)(b, rows, b->rows, 0, b->cols);
 }

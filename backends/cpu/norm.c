@@ -6,7 +6,7 @@
  * lie side by side in memory, tiles of them are worked on a line of elements at a time. */
 #include <math.h>
 #include <stdio.h>
-#include "axes.h"
+#include "walk.h"
 #include "norm.h"
 
 enum {
@@ -20,7 +20,7 @@ enum { IN, OUT, SCALE, BIAS };
 
 typedef struct {
     const cpu_norm_table *loops;
-    cpu_axes rows, row; /* operands: in, out; in, out, scale, bias; bytes */
+    cpu_walk rows, row; /* operands: in, out; in, out, scale, bias; bytes */
     char *base[4];      /* scale and bias NULL where there is none */
     int op, dtype, precise;
     int64_t n;      /* elements of a row */
@@ -61,18 +61,18 @@ static void plan_axes(plan *p, const ndp_view *view[4], int n_reduced, int64_t b
 {
     const ndp_view *in = view[IN];
     int kept = in->ndim - n_reduced;
-    cpu_axes_begin(&p->rows, 2);
-    cpu_axes_begin(&p->row, 4);
+    cpu_walk_begin(&p->rows, 2);
+    cpu_walk_begin(&p->row, 4);
     for (int d = 0; d < in->ndim; d++) {
         int64_t step[4];
         for (int o = 0; o < 4; o++)
             step[o] = view[o] ? view[o]->stride[d] * bytes : 0;
-        cpu_axes_add(d < kept ? &p->rows : &p->row, in->shape[d], step);
+        cpu_walk_add(d < kept ? &p->rows : &p->row, in->shape[d], step);
     }
-    cpu_axes_sort(&p->rows);
-    cpu_axes_end(&p->rows);
-    cpu_axes_sort(&p->row);
-    cpu_axes_end(&p->row);
+    cpu_walk_sort(&p->rows);
+    cpu_walk_end(&p->rows);
+    cpu_walk_sort(&p->row);
+    cpu_walk_end(&p->row);
 }
 
 static void plan_make(plan *p, const ndp_call *call)
@@ -92,43 +92,44 @@ static void plan_make(plan *p, const ndp_call *call)
     plan_axes(p, view, params->n_reduced, bytes);
     p->n = p->row.size;
     p->batch = p->n && p->n <= BLOCK ? BLOCK / p->n : 0;
-    int64_t width = p->n * bytes, inner = p->rows.extent[p->rows.n - 1];
+    int64_t width = p->n * bytes, inner = p->rows.shape[p->rows.ndim - 1];
     p->dense = 0;
-    if (p->row.n == 1 && p->rows.n == 1) {
+    if (p->row.ndim == 1 && p->rows.ndim == 1) {
         int one = p->n == 1 || (p->row.stride[IN][0] == bytes && p->row.stride[OUT][0] == bytes);
         int after = p->rows.stride[IN][0] == width && p->rows.stride[OUT][0] == width;
         p->dense = one && after ? width : 0;
     }
-    int64_t beside = magnitude(cpu_axes_inner(&p->rows, IN));
+    int64_t beside = magnitude(cpu_walk_inner(&p->rows, IN));
     p->tiles = 0;
     p->across = p->n <= KEEP / TILE ? TILE : p->n <= KEEP / 32 ? 32 : p->n <= KEEP / 16 ? 16 : TILE;
-    if (inner >= 8 && p->n > 1 && magnitude(cpu_axes_inner(&p->row, IN)) > beside)
+    if (inner >= 8 && p->n > 1 && magnitude(cpu_walk_inner(&p->row, IN)) > beside)
         p->tiles = (inner + p->across - 1) / p->across;
 }
 
 /* Elements from..from+n of a row of operand o, dense. */
 static void read_row(const plan *p, int o, const char *base, int64_t from, int64_t n, double *dst)
 {
-    const cpu_axes *a = &p->row;
+    const cpu_walk *a = &p->row;
     cpu_place at;
     cpu_place_seek(&at, a, from);
     for (int64_t done = 0, m; done < n; done += m) {
         int64_t room = cpu_place_room(&at);
         m = room < n - done ? room : n - done;
-        p->loops->load[p->dtype](dst + done, base + at.offset[o], a->stride[o][a->n - 1], m);
+        p->loops->load[p->dtype](dst + done, base + at.offset[o], a->stride[o][a->ndim - 1], m);
         cpu_place_step(&at, m);
     }
 }
 
 static void write_row(const plan *p, char *base, int64_t from, int64_t n, const double *src)
 {
-    const cpu_axes *a = &p->row;
+    const cpu_walk *a = &p->row;
     cpu_place at;
     cpu_place_seek(&at, a, from);
     for (int64_t done = 0, m; done < n; done += m) {
         int64_t room = cpu_place_room(&at);
         m = room < n - done ? room : n - done;
-        p->loops->store[p->dtype](base + at.offset[OUT], a->stride[OUT][a->n - 1], src + done, m);
+        p->loops->store[p->dtype](base + at.offset[OUT], a->stride[OUT][a->ndim - 1], src + done,
+                                  m);
         cpu_place_step(&at, m);
     }
 }
@@ -179,17 +180,18 @@ static void softmax_block(const plan *p, double *x, double *other, int64_t rows)
         divide(p, x + r * n, n, l->sum(x + r * n, n));
 }
 
-static void log_softmax_block(const plan *p, double *x, double *other, int64_t rows)
+static void log_softmax_block(const plan *p, double *x, double *other, double *max, int64_t rows)
 {
     const cpu_norm_table *l = p->loops;
     int64_t n = p->n;
-    for (int64_t r = 0; r < rows; r++)
-        fill(other + r * n, n, l->max(x + r * n, n));
-    for (int64_t r = 0; r < rows; r++, x += n, other += n) {
-        double max = other[0], ones = 0, sum;
-        l->exp[p->precise](other, x, other, n); /* the exponentials replace the maxima */
-        sum = l->sum_but_ones(other, n, &ones);
-        l->subtract(x, n, max, log1p((ones - 1) + sum));
+    for (int64_t r = 0; r < rows; r++) {
+        max[r] = l->max(x + r * n, n);
+        fill(other + r * n, n, max[r]);
+    }
+    l->exp[p->precise](other, x, other, rows * n);
+    for (int64_t r = 0; r < rows; r++) {
+        double ones = 0, sum = l->sum_but_ones(other + r * n, n, &ones);
+        l->subtract(x + r * n, n, max[r], log1p((ones - 1) + sum));
     }
 }
 
@@ -226,7 +228,7 @@ static void short_rows(const plan *p, int64_t begin, int64_t end)
         if (p->op == NDP_OP_softmax)
             softmax_block(p, x, other, m);
         else if (p->op == NDP_OP_log_softmax)
-            log_softmax_block(p, x, other, m);
+            log_softmax_block(p, x, other, bias, m);
         else
             moments_block(p, x, m, p->base[SCALE] ? other : NULL, p->base[BIAS] ? bias : NULL);
         if (p->dense)
@@ -459,12 +461,12 @@ static void tile_moments(tile *t)
 static void norm_tiles(void *ctx, int64_t begin, int64_t end)
 {
     const plan *p = ctx;
-    const cpu_axes *a = &p->rows;
-    int64_t inner = a->extent[a->n - 1];
+    const cpu_walk *a = &p->rows;
+    int64_t inner = a->shape[a->ndim - 1];
     tile t;
     t.p = p;
-    t.step[IN] = a->stride[IN][a->n - 1];
-    t.step[OUT] = a->stride[OUT][a->n - 1];
+    t.step[IN] = a->stride[IN][a->ndim - 1];
+    t.step[OUT] = a->stride[OUT][a->ndim - 1];
     t.kept = p->across * p->n <= KEEP;
     for (int64_t u = begin; u < end; u++) {
         cpu_place row;
@@ -490,7 +492,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
         return NDP_OK;
     int64_t units = p.rows.size, grain = GRAIN / p.n;
     if (p.tiles) {
-        units = units / p.rows.extent[p.rows.n - 1] * p.tiles;
+        units = units / p.rows.shape[p.rows.ndim - 1] * p.tiles;
         grain = GRAIN / (p.n * p.across);
     }
     cpu_parallel(units, grain > 1 ? grain : 1, p.tiles ? norm_tiles : norm_rows, &p);

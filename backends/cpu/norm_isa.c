@@ -43,7 +43,7 @@ enum {
 
 /* Which of two NaN an instruction passes on depends on the order of its operands: there is but one.
  */
-static inline double one_nan(double v)
+CPU_INLINE double one_nan(double v)
 {
     return v != v ? (double)NAN : v;
 }
@@ -63,20 +63,45 @@ static void store_f32(char *dst, int64_t stride_bytes, const double *src, int64_
         *(float *)(dst + i * stride_bytes) = (float)one_nan(src[i]);
 }
 
+enum { STEP = 64 };
+
+/* Up to STEP doubles as floats that still round to 16 bits as the doubles would. */
+CPU_INLINE void to_floats(float *restrict to, const double *restrict src, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = cpu_f32_round_odd(one_nan(src[i]));
+}
+
 static void store_f16(char *dst, int64_t stride_bytes, const double *src, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++, dst += stride_bytes)
-        *(uint16_t *)dst = cpu_f16_from_f32(cpu_f32_round_odd(one_nan(src[i])));
+    float f[STEP];
+    for (int64_t i = 0; i < n; i += STEP, src += STEP) {
+        int64_t m = n - i < STEP ? n - i : STEP, j = 0;
+        to_floats(f, src, m);
+#if defined(__F16C__)
+        for (; stride_bytes == 2 && j + 8 <= m; j += 8, dst += 16) {
+            __m128i h = _mm256_cvtps_ph(_mm256_loadu_ps(f + j), _MM_FROUND_TO_NEAREST_INT);
+            _mm_storeu_si128((__m128i *)dst, h);
+        }
+#endif
+        for (; j < m; j++, dst += stride_bytes)
+            *(uint16_t *)dst = cpu_f16_from_f32(f[j]);
+    }
 }
 
 static void store_bf16(char *dst, int64_t stride_bytes, const double *src, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++, dst += stride_bytes)
-        *(uint16_t *)dst = cpu_bf16_from_f32(cpu_f32_round_odd(one_nan(src[i])));
+    float f[STEP];
+    for (int64_t i = 0; i < n; i += STEP, src += STEP) {
+        int64_t m = n - i < STEP ? n - i : STEP;
+        to_floats(f, src, m);
+        for (int64_t j = 0; j < m; j++, dst += stride_bytes)
+            *(uint16_t *)dst = cpu_bf16_from_f32(f[j]);
+    }
 }
 
 /* ---- of a row ---- */
-static inline double joined(double *v)
+CPU_INLINE double joined(double *v)
 {
     for (int l = 0; l < 16; l++)
         v[l] += v[l + 16];
@@ -106,14 +131,14 @@ static double row_max(const double *x, int64_t n)
 }
 
 /* Knuth's two-sum. */
-static inline void carry(double *sum, double *error, double x)
+CPU_INLINE void carry(double *sum, double *error, double x)
 {
     double s = *sum + x, b = s - *sum;
     *error += (*sum - (s - b)) + (x - b);
     *sum = s;
 }
 
-static inline void add(double *restrict sum, const double *restrict x, int64_t n)
+CPU_INLINE void add(double *restrict sum, const double *restrict x, int64_t n)
 {
     for (int64_t l = 0; l < n; l++)
         sum[l] += x[l];
@@ -129,17 +154,18 @@ static double row_sum(const double *x, int64_t n)
     return joined(v);
 }
 
-static inline void apart(double *restrict sum, double *restrict error, double *restrict ones,
-                         const double *restrict x, int64_t n)
+CPU_INLINE void apart(double *restrict sum, double *restrict error, double *restrict ones,
+                      const double *restrict x, int64_t n)
 {
     for (int64_t l = 0; l < n; l++) {
-        carry(&sum[l], &error[l], x[l] == 1 ? 0 : x[l]);
-        ones[l] += x[l] == 1 ? 1 : 0;
+        double one = x[l] == 1 ? 1 : 0;
+        carry(&sum[l], &error[l], x[l] - one);
+        ones[l] += one;
     }
 }
 
 /* A sum with what it lost to rounding, which means nothing beside an infinity. */
-static inline double whole(double sum, double error)
+CPU_INLINE double whole(double sum, double error)
 {
     return sum - sum == 0 ? sum + error : sum;
 }
@@ -155,8 +181,8 @@ static double row_sum_but_ones(const double *x, int64_t n, double *ones)
     return whole(joined(s), joined(e));
 }
 
-static inline void distances(double *restrict sum, double *restrict squares,
-                             const double *restrict x, double mean, int64_t n)
+CPU_INLINE void distances(double *restrict sum, double *restrict squares, const double *restrict x,
+                          double mean, int64_t n)
 {
     for (int64_t l = 0; l < n; l++) {
         double d = x[l] - mean;
@@ -216,11 +242,11 @@ static void row_subtract(double *x, int64_t n, double first, double second)
 
 /* ---- exponentials ---- */
 /* What rounds off in a - s is put back to first order: exp(d + e) = exp(d) + exp(d)*e. */
-static inline double double_term(double a, double s)
+CPU_INLINE double double_term(double a, double s)
 {
     double d = a - s, b = d - a;
-    double e = (a - (d - b)) - (s + b), p = cpu_exp_negative(d);
-    return (p == 0) | (p != p) ? p : p + p * e;
+    double e = (a - (d - b)) - (s + b), p = cpu_exp_negative(d), r = p + p * e;
+    return p == 0 ? p : r;
 }
 
 static void exp_single(double *dst, const double *x, const double *shift, int64_t n)
@@ -237,8 +263,8 @@ static void exp_double(double *dst, const double *x, const double *shift, int64_
         dst[i] = double_term(x[i], shift[i]);
 }
 
-static inline void exp_step(double *x, double *sum, double *error, double shift, int64_t n,
-                            int precise)
+CPU_INLINE void exp_step(double *x, double *sum, double *error, double shift, int64_t n,
+                         int precise)
 {
     ELEMENTWISE
     for (int64_t l = 0; l < n; l++) {
@@ -251,7 +277,7 @@ static inline void exp_step(double *x, double *sum, double *error, double shift,
     }
 }
 
-static inline double exp_sum(double *x, int64_t n, double shift, int precise)
+CPU_INLINE double exp_sum(double *x, int64_t n, double shift, int precise)
 {
     double v[LANES] = {0}, e[LANES] = {0};
     int64_t i = 0;

@@ -7,18 +7,18 @@
  * whose states are joined in order. All of it follows from shape and strides alone. */
 #include <stdio.h>
 #include "reduce.h"
-#include "axes.h"
+#include "walk.h"
 
 enum {
     CHUNK = 1 << 17,    /* elements of one chunk of a long reduction, about 50 us of work */
-    GRAIN = 1 << 16,    /* elements that are worth waking a thread */
+    GRAIN = 1 << 17,    /* elements that are worth waking a thread */
     MAX_PARTIALS = 256, /* chunks times results of an inner reduction */
     SHORT = 32          /* fewer elements per result than this do not pay for a fold each */
 };
 
 typedef struct {
     const cpu_reduce_cell *cell;
-    cpu_axes kept, reduced; /* operands: in, out bytes; in bytes, C-order position */
+    cpu_walk kept, reduced; /* operands: in, out bytes; in bytes, C-order position */
     const char *in;
     char *out, *scratch;
     int64_t in_bytes, out_bytes; /* of an element */
@@ -49,7 +49,7 @@ static const cpu_reduce_cell *cell_of(int32_t op, int32_t dtype)
 static void plan_axes(plan *p, const ndp_view *in, const ndp_view *out, int n_reduced)
 {
     int kept = in->ndim - n_reduced, arg = p->cell->finish == CPU_FINISH_POSITION;
-    cpu_axes_begin(&p->kept, 2);
+    cpu_walk_begin(&p->kept, 2);
     for (int d = 0; d < kept; d++) {
         int64_t step[2] = {in->stride[d] * p->in_bytes, out->stride[d] * p->out_bytes};
         if (step[0] < 0) {
@@ -58,14 +58,14 @@ static void plan_axes(plan *p, const ndp_view *in, const ndp_view *out, int n_re
             step[0] = -step[0];
             step[1] = -step[1];
         }
-        cpu_axes_add(&p->kept, in->shape[d], step);
+        cpu_walk_add(&p->kept, in->shape[d], step);
     }
-    cpu_axes_sort(&p->kept);
-    cpu_axes_end(&p->kept);
+    cpu_walk_sort(&p->kept);
+    cpu_walk_end(&p->kept);
     int64_t position = 1;
     for (int d = kept; arg && d < in->ndim; d++)
         position *= in->shape[d];
-    cpu_axes_begin(&p->reduced, arg ? 2 : 1);
+    cpu_walk_begin(&p->reduced, arg ? 2 : 1);
     for (int d = kept; d < in->ndim; d++) {
         if (arg)
             position = in->shape[d] ? position / in->shape[d] : 0;
@@ -74,7 +74,7 @@ static void plan_axes(plan *p, const ndp_view *in, const ndp_view *out, int n_re
             p->in += step[0] * (in->shape[d] - 1);
             step[0] = -step[0];
         }
-        cpu_axes_add(&p->reduced, in->shape[d], step);
+        cpu_walk_add(&p->reduced, in->shape[d], step);
     }
 }
 
@@ -82,11 +82,11 @@ static void plan_axes(plan *p, const ndp_view *in, const ndp_view *out, int n_re
  * each other in memory without a gap; else 1. */
 static int64_t rows_in_one(const plan *p)
 {
-    const cpu_axes *k = &p->kept, *r = &p->reduced;
-    int64_t run = k->extent[k->n - 1], width = run * p->in_bytes;
+    const cpu_walk *k = &p->kept, *r = &p->reduced;
+    int64_t run = k->shape[k->ndim - 1], width = run * p->in_bytes;
     if (!p->cell->direct || run < 2 || run > 128)
         return 1;
-    if (k->stride[0][k->n - 1] != p->in_bytes || r->n != 1 || r->stride[0][0] != width)
+    if (k->stride[0][k->ndim - 1] != p->in_bytes || r->ndim != 1 || r->stride[0][0] != width)
         return 1;
     return CPU_SWEEP_REALS / 2 / (run * p->cell->comps);
 }
@@ -96,34 +96,34 @@ static void plan_mode(plan *p)
 {
     int64_t densest = INT64_MAX, results = p->kept.size, n = p->reduced.size;
     int arg = p->cell->finish == CPU_FINISH_POSITION;
-    int narrow = p->kept.extent[p->kept.n - 1] < 8;
+    int narrow = p->kept.shape[p->kept.ndim - 1] < 8;
     if (!arg) {
-        cpu_axes_sort(&p->reduced);
-        cpu_axes_end(&p->reduced);
+        cpu_walk_sort(&p->reduced);
+        cpu_walk_end(&p->reduced);
     }
-    for (int d = 0; d < p->reduced.n; d++)
+    for (int d = 0; d < p->reduced.ndim; d++)
         if (magnitude(p->reduced.stride[0][d]) < densest)
             densest = magnitude(p->reduced.stride[0][d]);
     p->wide = results > 1 && !arg ? rows_in_one(p) : 1;
     if (n < 4 * p->wide)
         p->wide = 1;
     p->sweep = results > 1 &&
-               (p->wide > 1 || n < SHORT || (densest > cpu_axes_inner(&p->kept, 0) && !narrow));
+               (p->wide > 1 || n < SHORT || (densest > cpu_walk_inner(&p->kept, 0) && !narrow));
     if (!arg)
         return;
     /* A sweep keeps positions in order, so that the first of equal elements is met first. */
     if (!p->sweep)
-        cpu_axes_sort(&p->reduced);
-    cpu_axes_end(&p->reduced);
+        cpu_walk_sort(&p->reduced);
+    cpu_walk_end(&p->reduced);
 }
 
 static void plan_inner(plan *p)
 {
-    const cpu_axes *r = &p->reduced;
-    int last = r->n - 1;
+    const cpu_walk *r = &p->reduced;
+    int last = r->ndim - 1;
     p->unit = p->cell->direct && r->stride[0][last] == p->in_bytes;
-    p->linear = r->operands == 1 || (r->n == 1 && (r->stride[1][0] == 1 || r->size <= 1));
-    p->cut_runs = !p->linear || (p->unit && r->extent[last] >= 256);
+    p->linear = r->operands == 1 || (r->ndim == 1 && (r->stride[1][0] == 1 || r->size <= 1));
+    p->cut_runs = !p->linear || (p->unit && r->shape[last] >= 256);
     p->chunk = r->size;
     p->chunks = 1;
     if (r->size > CHUNK && p->kept.size < MAX_PARTIALS) {
@@ -135,17 +135,17 @@ static void plan_inner(plan *p)
 
 static void plan_sweep(plan *p)
 {
-    const cpu_axes *k = &p->kept;
-    int last = k->n - 1;
+    const cpu_walk *k = &p->kept;
+    int last = k->ndim - 1;
     int64_t reals = CPU_SWEEP_REALS / p->cell->comps;
     p->unit = p->cell->direct && k->stride[0][last] == p->in_bytes &&
-              (k->extent[last] >= SHORT || p->wide > 1);
-    p->per_run = p->unit ? ceil_div(k->extent[last], reals) : 0;
+              (k->shape[last] >= SHORT || p->wide > 1);
+    p->per_run = p->unit ? ceil_div(k->shape[last], reals) : 0;
     /* Rows that must be gathered share one buffer. */
     int64_t gathered = CPU_FOLD_BYTES / (CPU_SWEEP_ROWS / 2) / (p->cell->bytes * p->cell->comps);
     p->tile = p->unit || gathered > reals ? reals : gathered;
-    p->tiles = p->unit ? k->size / k->extent[last] * p->per_run : ceil_div(k->size, p->tile);
-    int64_t most_wide = p->unit ? k->extent[last] : k->size, n = p->reduced.size;
+    p->tiles = p->unit ? k->size / k->shape[last] * p->per_run : ceil_div(k->size, p->tile);
+    int64_t most_wide = p->unit ? k->shape[last] : k->size, n = p->reduced.size;
     int64_t width = p->tile < most_wide ? p->tile : most_wide;
     int64_t wanted = ceil_div(64, p->tiles), most = n * width / CHUNK;
     p->chunks = most < 2 || wanted < 2 ? 1 : most < wanted ? most : wanted;
@@ -189,7 +189,7 @@ static void plan_make(plan *p, const ndp_call *call)
 /* n elements from where the walk is, dense: in place if they lie so, else in buf. */
 static const void *take(const plan *p, cpu_place *w, const char *base, int64_t n, char *buf)
 {
-    const cpu_axes *a = w->axes;
+    const cpu_walk *a = w->walk;
     if (p->unit && cpu_place_room(w) >= n) {
         const char *at = base + w->offset[0];
         cpu_place_step(w, n);
@@ -198,7 +198,7 @@ static const void *take(const plan *p, cpu_place *w, const char *base, int64_t n
     int64_t bytes = p->cell->bytes * p->cell->comps;
     for (char *to = buf; n > 0;) {
         int64_t room = cpu_place_room(w), m = room < n ? room : n;
-        p->cell->load(to, base + w->offset[0], a->stride[0][a->n - 1], m);
+        p->cell->load(to, base + w->offset[0], a->stride[0][a->ndim - 1], m);
         cpu_place_step(w, m);
         to += m * bytes;
         n -= m;
@@ -212,7 +212,7 @@ static void fold_range(const plan *p, const char *base, int64_t from, int64_t to
     int64_t fold = p->fold;
     cpu_place w;
     cpu_place_seek(&w, &p->reduced, from);
-    f->weight = p->linear ? 1 : cpu_axes_inner(&p->reduced, 1);
+    f->weight = p->linear ? 1 : cpu_walk_inner(&p->reduced, 1);
     while (from < to) {
         int64_t n = to - from < fold ? to - from : fold, room = cpu_place_room(&w);
         if (p->cut_runs && n > room)
@@ -273,8 +273,8 @@ static void inner_join(const plan *p)
 /* The results of a tile: where it begins and how many they are. */
 static int64_t tile_seek(const plan *p, int64_t t, cpu_place *k, int64_t *first)
 {
-    const cpu_axes *a = &p->kept;
-    int64_t n = a->extent[a->n - 1];
+    const cpu_walk *a = &p->kept;
+    int64_t n = a->shape[a->ndim - 1];
     *first = p->per_run ? t / p->per_run * n + t % p->per_run * p->tile : t * p->tile;
     cpu_place_seek(k, a, *first);
     int64_t left = p->per_run ? cpu_place_room(k) : a->size - *first;
@@ -283,14 +283,14 @@ static int64_t tile_seek(const plan *p, int64_t t, cpu_place *k, int64_t *first)
 
 static void tile_finish(const plan *p, const cpu_fold *f, cpu_place *k, int64_t n)
 {
-    const cpu_axes *a = &p->kept;
+    const cpu_walk *a = &p->kept;
     for (int64_t done = 0, m; done < n; done += m) {
         int64_t room = cpu_place_room(k);
         m = room < n - done ? room : n - done;
         /* States of one byte and of eight alike: the first plane's element size is the value's. */
         int64_t bytes = p->cell->reducer->state_bytes < 8 ? p->cell->reducer->state_bytes : 8;
         cpu_reduce_finish(&p->finish, (char *)f->state + done * p->cell->comps * bytes, f->cap, m,
-                          p->out + k->offset[1], a->stride[1][a->n - 1]);
+                          p->out + k->offset[1], a->stride[1][a->ndim - 1]);
         cpu_place_step(k, m);
     }
 }

@@ -81,14 +81,23 @@ typedef struct {
 void cpu_reduce_finish(const cpu_finish *, const void *state, int64_t cap, int64_t n, char *out,
                        int64_t stride_bytes);
 
+/* What loops are made of must be inlined for them to vectorise, whatever the optimiser thinks of
+ * it. */
+#if defined(__GNUC__)
+#define CPU_INLINE static inline __attribute__((always_inline))
+#else
+#define CPU_INLINE static inline
+#endif
+
 /* Round to odd: the last bit of an inexact float is set, so that rounding it once more, to 16 bits,
  * gives what rounding the double directly would (Boldo and Melquiond, IEEE Trans. Comput. 2008). */
-static inline float cpu_f32_round_odd(double v)
+CPU_INLINE float cpu_f32_round_odd(double v)
 {
     float f = (float)v;
     uint32_t u = cpu_bits_of_f32(f);
-    double back = (double)f, size = v < 0 ? -v : v, size_back = back < 0 ? -back : back;
-    uint32_t odd = (u - (size_back > size)) | 1u;
-    return back == v || v != v ? f : cpu_f32_of_bits(odd);
+    double back = (double)f, size = __builtin_fabs(v), size_back = __builtin_fabs(back);
+    u -= size_back > size ? 1 : 0;
+    u |= size_back != size ? 1 : 0; /* NaN gets the bit too, and stays NaN */
+    return cpu_f32_of_bits(u);
 }
 #endif

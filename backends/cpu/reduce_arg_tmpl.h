@@ -3,7 +3,7 @@
  * key wins, NaN has the largest, both zeros the same), so that one comparison decides. The includer
  * defines T, OP, IS_MAX, KEY (the key type, i32 or i64) and for floating T IS_FLOAT and BITS.
  * Planes: best key (a KEY), position. */
-static inline KEY FN(key)(T x)
+CPU_INLINE KEY FN(key)(T x)
 {
 #ifdef IS_FLOAT
     /* Masks, since with branches the compiler would thread the cases apart and not vectorise. */
@@ -20,7 +20,7 @@ static inline KEY FN(key)(T x)
 }
 
 /* Of equal keys the lower position wins. */
-static inline void FN(join)(KEY *best, int64_t *at, KEY key, int64_t pos)
+CPU_INLINE void FN(join)(KEY *best, int64_t *at, KEY key, int64_t pos)
 {
     int better = (key > *best) | ((key == *best) & (pos < *at));
     *at = better ? pos : *at;
@@ -28,7 +28,7 @@ static inline void FN(join)(KEY *best, int64_t *at, KEY key, int64_t pos)
 }
 
 /* The largest key of a run. */
-static inline KEY FN(largest)(const T *x, int64_t n)
+CPU_INLINE KEY FN(largest)(const T *x, int64_t n)
 {
     KEY most = FN(key)(x[0]);
     for (int64_t j = 1; j < n; j++) {
@@ -40,7 +40,7 @@ static inline KEY FN(largest)(const T *x, int64_t n)
 
 /* Where key is met first; it is there. Whole steps first, since a loop that may stop early does not
  * vectorise. */
-static inline int64_t FN(position)(const T *x, int64_t n, KEY key)
+CPU_INLINE int64_t FN(position)(const T *x, int64_t n, KEY key)
 {
     enum { STEP = 32 };
     int64_t i = 0;
@@ -75,8 +75,7 @@ static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
 
 /* The largest keys of a block of columns; only where they beat the states are rows looked at. Rows
  * come in order of position, so a later one wins by a larger key alone. */
-static inline void FN(block)(const cpu_fold *f, const void *const *rows, int nrows, int64_t j,
-                             int n)
+CPU_INLINE void FN(block)(const cpu_fold *f, const void *const *rows, int nrows, int64_t j, int n)
 {
     KEY most[CPU_LANES], *best = (KEY *)f->state + j, improved = 0;
     int64_t *at = (int64_t *)f->state + f->cap + j;

@@ -97,10 +97,12 @@ static double finish_logsumexp(const double *s, int64_t cap)
     return s[0] - s[0] == 0 ? s[0] + log1p((s[2 * cap] - 1) + s[cap]) : s[0];
 }
 
-static double finish_product(const double *s, int64_t cap)
+static void finish_product(const cpu_finish *o, const double *s, int64_t cap, char *out)
 {
-    double e = s[cap] > 4000 ? 4000 : s[cap] < -4000 ? -4000 : s[cap];
-    return ldexp(s[0], (int)e);
+    int64_t part = o->comps == 2 ? cpu_dtype_size(o->dtype) / 2 : 0;
+    double power = s[cap] > 4000 ? 4000 : s[cap] < -4000 ? -4000 : s[cap];
+    for (int64_t c = 0; c < o->comps; c++)
+        store_real(o->dtype, out + c * part, ldexp(s[c], (int)power));
 }
 
 void cpu_reduce_finish(const cpu_finish *o, const void *state, int64_t cap, int64_t n, char *out,
@@ -117,7 +119,7 @@ void cpu_reduce_finish(const cpu_finish *o, const void *state, int64_t cap, int6
             finish_float(o, s, cap, out);
             break;
         case CPU_FINISH_PRODUCT:
-            store_real(o->dtype, out, finish_product(s, cap));
+            finish_product(o, s, cap, out);
             break;
         case CPU_FINISH_VAR:
         case CPU_FINISH_STD:

@@ -110,48 +110,69 @@ typedef struct {
     double re, im;
 } c128;
 
-/* ---- products of complex elements, as pairs of doubles. The lanes are four. ---- */
-static inline void complex_multiply(double *a, const double *b)
+/* ---- products of complex elements, as pairs of doubles, with a power of two beside them so that
+ * nothing overflows on the way. Planes: the pair, the power (in the place of the real part) ---- */
+CPU_INLINE void complex_settle(double *v, double *power)
 {
+    double a = fabs(v[0]), b = fabs(v[1]), most = a > b ? a : b;
+    int k;
+    if (!(most > 0x1p300 || most < 0x1p-300) || most == 0 || most - most != 0)
+        return;
+    (void)frexp(most, &k);
+    v[0] = ldexp(v[0], -k);
+    v[1] = ldexp(v[1], -k);
+    *power += k;
+}
+
+CPU_INLINE void complex_multiply(double *a, double *power, const double *b)
+{
+    double x[2] = {b[0], b[1]};
+    complex_settle(x, power);
     /* Written as two sums: gcc 12 fuses a difference beside a sum into vfmaddsub, even without
      * contraction, and bits would depend on the SIMD level. */
-    double re = a[0] * b[0] + -a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
+    double re = a[0] * x[0] + -a[1] * x[1], im = a[0] * x[1] + a[1] * x[0];
     a[0] = re;
     a[1] = im;
+    complex_settle(a, power);
 }
 
 static void prod_c128_inner(const cpu_fold *f, const void *src, int64_t n)
 {
-    double a[8] = {1, 0, 1, 0, 1, 0, 1, 0};
+    double a[8] = {1, 0, 1, 0, 1, 0, 1, 0}, *s = f->state; /* four lanes */
     for (int64_t j = 0; j < n; j += 2)
-        complex_multiply(a + j % 8, (const double *)src + j);
-    complex_multiply(a, a + 4);
-    complex_multiply(a + 2, a + 6);
-    complex_multiply(a, a + 2);
-    complex_multiply(f->state, a);
+        complex_multiply(a + j % 8, s + f->cap, (const double *)src + j);
+    for (int l = 0; l < 8; l += 2)
+        complex_multiply(s, s + f->cap, a + l);
 }
 
 static void prod_c128_sweep(const cpu_fold *f, const void *const *rows, int nrows, int64_t n)
 {
+    double *s = f->state;
     for (int r = 0; r < nrows; r++)
         for (int64_t j = 0; j < n; j += 2)
-            complex_multiply((double *)f->state + j, (const double *)rows[r] + j);
+            complex_multiply(s + j, s + f->cap + j, (const double *)rows[r] + j);
 }
 
 static void prod_c128_init(const cpu_fold *f, int64_t n)
 {
-    for (int64_t j = 0; j < n; j++)
-        ((double *)f->state)[j] = j % 2 ? 0 : 1;
+    double *s = f->state;
+    for (int64_t j = 0; j < n; j++) {
+        s[j] = j % 2 ? 0 : 1;
+        s[f->cap + j] = 0;
+    }
 }
 
 static void prod_c128_merge(const cpu_fold *f, const cpu_fold *from, int64_t n)
 {
-    for (int64_t j = 0; j < n; j += 2)
-        complex_multiply((double *)f->state + j, (double *)from->state + j);
+    double *s = f->state, *t = from->state;
+    for (int64_t j = 0; j < n; j += 2) {
+        complex_multiply(s + j, s + f->cap + j, t + j);
+        s[f->cap + j] += t[from->cap + j];
+    }
 }
 
 static const cpu_reducer prod_c128_reducer = {
-    .state_bytes = 8,
+    .state_bytes = 16,
     .init = prod_c128_init,
     .inner = prod_c128_inner,
     .sweep = prod_c128_sweep,
@@ -241,16 +262,9 @@ static void f16_to_f32(void *dst, const char *src, int64_t stride_bytes, int64_t
     [NDP_I64] = DIRECT(op##_i64, copy_i64, 8, f), [NDP_U8] = DIRECT(op##_u8, copy_u8, 1, f),    \
     [NDP_U16] = DIRECT(op##_u16, copy_u16, 2, f), [NDP_U32] = DIRECT(op##_u32, copy_u32, 4, f), \
     [NDP_U64] = DIRECT(op##_u64, copy_u64, 8, f)
-#define FLAG(r, l, d, f, s) CELL(r##_u8, l, d, 1, 1, f, s)
-#define FLAGS(r, f, s)                                                               \
-    [NDP_BOOL] = FLAG(r, copy_u8, 1, f, s), [NDP_I8] = FLAG(r, flag_i8, 0, f, s),    \
-    [NDP_I16] = FLAG(r, flag_i16, 0, f, s), [NDP_I32] = FLAG(r, flag_i32, 0, f, s),  \
-    [NDP_I64] = FLAG(r, flag_i64, 0, f, s), [NDP_U8] = FLAG(r, flag_u8, 0, f, s),    \
-    [NDP_U16] = FLAG(r, flag_u16, 0, f, s), [NDP_U32] = FLAG(r, flag_u32, 0, f, s),  \
-    [NDP_U64] = FLAG(r, flag_u64, 0, f, s), [NDP_F16] = FLAG(r, flag_f16, 0, f, s),  \
-    [NDP_BF16] = FLAG(r, flag_f16, 0, f, s), [NDP_F32] = FLAG(r, flag_f32, 0, f, s), \
-    [NDP_F64] = FLAG(r, flag_f64, 0, f, s), [NDP_C64] = FLAG(r, flag_c64, 0, f, s),  \
-    [NDP_C128] = FLAG(r, flag_c128, 0, f, s)
+#define FLAG(r, l, id, f, s) CELL(r##_u8, l, (id) == NDP_BOOL, 1, 1, f, s)
+#define flag_bool copy_u8
+#define flag_bf16 flag_f16
 #define PRODUCTS(f)                                                                             \
     [NDP_BOOL] = LOADED(prod_u64, wide_u8, 8, f), [NDP_I8] = LOADED(prod_u64, wide_i8, 8, f),   \
     [NDP_I16] = LOADED(prod_u64, wide_i16, 8, f), [NDP_I32] = LOADED(prod_u64, wide_i32, 8, f), \
@@ -266,22 +280,38 @@ static void f16_to_f32(void *dst, const char *src, int64_t stride_bytes, int64_t
 
 /* Column of an op in the table. */
 #define OF(op) [NDP_OP_##op - NDP_OP_sum]
-const cpu_reduce_table CPU_ISA_FN(cpu_reduce_loops) = {
-    .cell = {
-        OF(sum) = {INTEGERS(sum, CPU_FINISH_INT), FLOATS(sum, CPU_FINISH_FLOAT),
-                   COMPLEXES(sum, CPU_FINISH_FLOAT)},
-        OF(prod) = {PRODUCTS(CPU_FINISH_INT), FLOATS(prod, CPU_FINISH_PRODUCT),
-                    [NDP_C64] = CELL(prod_c128, c64_to_c128, 0, 2, 8, CPU_FINISH_FLOAT, 0),
-                    [NDP_C128] = CELL(prod_c128, copy_c128, 1, 2, 8, CPU_FINISH_FLOAT, 0)},
-        OF(min) = {INTEGERS(min, CPU_FINISH_VALUE), FLOATS(min, CPU_FINISH_VALUE)},
-        OF(max) = {INTEGERS(max, CPU_FINISH_VALUE), FLOATS(max, CPU_FINISH_VALUE)},
-        OF(mean) = {FLOATS(sum, CPU_FINISH_MEAN), COMPLEXES(sum, CPU_FINISH_MEAN)},
-        OF(var) = {FLOATS(var, CPU_FINISH_VAR), COMPLEXES(var, CPU_FINISH_VAR)},
-        OF(std) = {FLOATS(var, CPU_FINISH_STD), COMPLEXES(var, CPU_FINISH_STD)},
-        OF(any) = {FLAGS(max, CPU_FINISH_VALUE, 2)},
-        OF(all) = {FLAGS(min, CPU_FINISH_VALUE, 1)},
-        OF(count_nonzero) = {FLAGS(sum, CPU_FINISH_INT, 0)},
-        OF(logsumexp) = {FLOATS(lse, CPU_FINISH_LOGSUMEXP)},
-        OF(argmin) = {POSITIONS(argmin, CPU_FINISH_POSITION)},
-        OF(argmax) = {POSITIONS(argmax, CPU_FINISH_POSITION)},
-    }};
+const cpu_reduce_table CPU_ISA_FN(cpu_reduce_loops) =
+    {
+        .cell = {
+            OF(sum) = {INTEGERS(sum, CPU_FINISH_INT), FLOATS(sum, CPU_FINISH_FLOAT),
+                       COMPLEXES(sum, CPU_FINISH_FLOAT)},
+            OF(prod) = {PRODUCTS(CPU_FINISH_INT), FLOATS(prod, CPU_FINISH_PRODUCT),
+                        [NDP_C64] = CELL(prod_c128, c64_to_c128, 0, 2, 8, CPU_FINISH_PRODUCT, 0),
+                        [NDP_C128] = CELL(prod_c128, copy_c128, 1, 2, 8, CPU_FINISH_PRODUCT, 0)},
+            OF(min) = {INTEGERS(min, CPU_FINISH_VALUE), FLOATS(min, CPU_FINISH_VALUE)},
+            OF(max) = {INTEGERS(max, CPU_FINISH_VALUE), FLOATS(max, CPU_FINISH_VALUE)},
+            OF(mean) = {FLOATS(sum, CPU_FINISH_MEAN), COMPLEXES(sum, CPU_FINISH_MEAN)},
+            OF(var) = {FLOATS(var, CPU_FINISH_VAR), COMPLEXES(var, CPU_FINISH_VAR)},
+            OF(std) = {FLOATS(var, CPU_FINISH_STD), COMPLEXES(var, CPU_FINISH_STD)},
+            OF(any) =
+                {
+#define ND_DTYPE(NAME, id, size, KIND, name, standard, numpy, dlpack, doc) \
+    [id] = FLAG(max, flag_##name, id, CPU_FINISH_VALUE, 2),
+#include <ndock/dtype.def>
+                },
+            OF(all) =
+                {
+#define ND_DTYPE(NAME, id, size, KIND, name, standard, numpy, dlpack, doc) \
+    [id] = FLAG(min, flag_##name, id, CPU_FINISH_VALUE, 1),
+#include <ndock/dtype.def>
+                },
+            OF(count_nonzero) =
+                {
+#define ND_DTYPE(NAME, id, size, KIND, name, standard, numpy, dlpack, doc) \
+    [id] = FLAG(sum, flag_##name, id, CPU_FINISH_INT, 0),
+#include <ndock/dtype.def>
+                },
+            OF(logsumexp) = {FLOATS(lse, CPU_FINISH_LOGSUMEXP)},
+            OF(argmin) = {POSITIONS(argmin, CPU_FINISH_POSITION)},
+            OF(argmax) = {POSITIONS(argmax, CPU_FINISH_POSITION)},
+        }};

@@ -12,7 +12,7 @@
  * vectorises at all vectorises these, and no width changes what is added to what. */
 
 /* Four rows of n columns, from row 0 on apart elements from one to the next, into lanes. */
-static inline void FN(lanes4)(FN(lanes) *restrict a, const T *restrict x, int64_t n, int64_t apart)
+CPU_INLINE void FN(lanes4)(FN(lanes) *restrict a, const T *restrict x, int64_t n, int64_t apart)
 {
     for (int64_t j = 0; j < n; j++) {
         FN(acc) v = FN(get)(a, j);
@@ -22,13 +22,13 @@ static inline void FN(lanes4)(FN(lanes) *restrict a, const T *restrict x, int64_
     }
 }
 
-static inline void FN(lanes1)(FN(lanes) *restrict a, const T *restrict x, int64_t n)
+CPU_INLINE void FN(lanes1)(FN(lanes) *restrict a, const T *restrict x, int64_t n)
 {
     for (int64_t j = 0; j < n; j++)
         FN(put)(a, j, FN(settle)(FN(step)(FN(get)(a, j), x[j])));
 }
 
-static inline void FN(halve)(FN(lanes) * a, int64_t h)
+CPU_INLINE void FN(halve)(FN(lanes) * a, int64_t h)
 {
     for (int64_t j = 0; j < h; j++)
         FN(put)(a, j, FN(both)(FN(get)(a, j), FN(get)(a, j + h)));

@@ -6,27 +6,27 @@
 
 /* exp(x - m), to be called with x <= m. For infinite m the difference means nothing, so 0 is taken.
  */
-static inline double FN(term)(double x, double m)
+CPU_INLINE double FN(term)(double x, double m)
 {
     double d = x - (m - m == 0 ? m : 0);
     d = d > 0 ? 0 : d;
     return sizeof(T) == 8 ? cpu_exp_negative(d) : vm_exp(d);
 }
 
-static inline double FN(larger)(double m, double x)
+CPU_INLINE double FN(larger)(double m, double x)
 {
     double r = x > m ? x : m;
     return x != x ? x : r;
 }
 
-static inline void FN(count)(double *sum, double *ones, double t)
+CPU_INLINE void FN(count)(double *sum, double *ones, double t)
 {
     *sum += t < 1 ? t : 0;
     *ones += t < 1 ? 0 : 1;
 }
 
 /* Bring a state to the maximum max. */
-static inline void FN(raise)(double *m, double *sum, double *ones, double max)
+CPU_INLINE void FN(raise)(double *m, double *sum, double *ones, double max)
 {
     double t = FN(term)(*m, max);
     *sum = t < 1 ? (*sum + *ones) * t : *sum;
@@ -34,8 +34,8 @@ static inline void FN(raise)(double *m, double *sum, double *ones, double max)
     *m = max;
 }
 
-static inline void FN(terms)(double *restrict sum, double *restrict ones, const T *restrict x,
-                             double m, int64_t n)
+CPU_INLINE void FN(terms)(double *restrict sum, double *restrict ones, const T *restrict x,
+                          double m, int64_t n)
 {
     for (int64_t j = 0; j < n; j++)
         FN(count)(&sum[j], &ones[j], FN(term)((double)x[j], m));

@@ -19,24 +19,24 @@ typedef struct {
     BITS bits[CPU_LANES], nan[CPU_LANES];
 } FN(lanes);
 
-static inline FN(acc) FN(get)(const FN(lanes) * a, int64_t j)
+CPU_INLINE FN(acc) FN(get)(const FN(lanes) * a, int64_t j)
 {
     return (FN(acc)){a->v[j], a->bits[j], a->nan[j]};
 }
 
-static inline void FN(put)(FN(lanes) * a, int64_t j, FN(acc) v)
+CPU_INLINE void FN(put)(FN(lanes) * a, int64_t j, FN(acc) v)
 {
     a->v[j] = v.v;
     a->bits[j] = v.bits;
     a->nan[j] = v.nan;
 }
 
-static inline FN(acc) FN(zero)(void)
+CPU_INLINE FN(acc) FN(zero)(void)
 {
     return (FN(acc)){LOWEST, IS_MAX ? ~(BITS)0 : 0, 0};
 }
 
-static inline FN(acc) FN(both)(FN(acc) a, FN(acc) b)
+CPU_INLINE FN(acc) FN(both)(FN(acc) a, FN(acc) b)
 {
     a.v = BEATS(b.v, a.v) ? b.v : a.v;
     a.bits = IS_MAX ? a.bits & b.bits : a.bits | b.bits;
@@ -44,20 +44,20 @@ static inline FN(acc) FN(both)(FN(acc) a, FN(acc) b)
     return a;
 }
 
-static inline FN(acc) FN(step)(FN(acc) a, T x)
+CPU_INLINE FN(acc) FN(step)(FN(acc) a, T x)
 {
     FN(acc) b = {x, 0, x != x ? ~(BITS)0 : 0};
     memcpy(&b.bits, &x, sizeof x);
     return FN(both)(a, b);
 }
 
-static inline FN(acc) FN(settle)(FN(acc) a)
+CPU_INLINE FN(acc) FN(settle)(FN(acc) a)
 {
     return a;
 }
 
 /* The better of two finished values. */
-static inline T FN(better)(T s, T v)
+CPU_INLINE T FN(better)(T s, T v)
 {
     BITS a, b, c;
     T tie, r = BEATS(v, s) ? v : s;
@@ -69,7 +69,7 @@ static inline T FN(better)(T s, T v)
     return v != v ? v : r;
 }
 
-static inline void FN(flush)(FN(acc) a, T *s, int64_t cap)
+CPU_INLINE void FN(flush)(FN(acc) a, T *s, int64_t cap)
 {
     T zero = a.bits >> (8 * sizeof(BITS) - 1) ? (T)-0.0 : (T)0.0;
     a.v = a.v == 0 ? zero : a.v;
@@ -82,36 +82,36 @@ typedef struct {
     T v[CPU_LANES];
 } FN(lanes);
 
-static inline T FN(get)(const FN(lanes) * a, int64_t j)
+CPU_INLINE T FN(get)(const FN(lanes) * a, int64_t j)
 {
     return a->v[j];
 }
-static inline void FN(put)(FN(lanes) * a, int64_t j, T v)
+CPU_INLINE void FN(put)(FN(lanes) * a, int64_t j, T v)
 {
     a->v[j] = v;
 }
-static inline T FN(zero)(void)
+CPU_INLINE T FN(zero)(void)
 {
     return LOWEST;
 }
-static inline T FN(both)(T a, T b)
+CPU_INLINE T FN(both)(T a, T b)
 {
     return BEATS(b, a) ? b : a;
 }
-static inline T FN(step)(T a, T x)
+CPU_INLINE T FN(step)(T a, T x)
 {
     return FN(both)(a, x);
 }
-static inline T FN(settle)(T a)
+CPU_INLINE T FN(settle)(T a)
 {
     return a;
 }
-static inline T FN(better)(T s, T v)
+CPU_INLINE T FN(better)(T s, T v)
 {
     return FN(both)(s, v);
 }
 
-static inline void FN(flush)(T v, T *s, int64_t cap)
+CPU_INLINE void FN(flush)(T v, T *s, int64_t cap)
 {
     s[0] = FN(both)(s[0], v);
     (void)cap;

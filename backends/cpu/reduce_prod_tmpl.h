@@ -11,24 +11,24 @@ typedef struct {
     double significand[CPU_LANES], exponent[CPU_LANES];
 } FN(lanes);
 
-static inline FN(acc) FN(get)(const FN(lanes) * a, int64_t j)
+CPU_INLINE FN(acc) FN(get)(const FN(lanes) * a, int64_t j)
 {
     return (FN(acc)){a->significand[j], a->exponent[j]};
 }
 
-static inline void FN(put)(FN(lanes) * a, int64_t j, FN(acc) v)
+CPU_INLINE void FN(put)(FN(lanes) * a, int64_t j, FN(acc) v)
 {
     a->significand[j] = v.significand;
     a->exponent[j] = v.exponent;
 }
 
-static inline FN(acc) FN(zero)(void)
+CPU_INLINE FN(acc) FN(zero)(void)
 {
     return (FN(acc)){1, 0};
 }
 
 /* x as a significand in [1, 2) and a power of two; zeros, infinities and NaN keep their value. */
-static inline FN(acc) FN(split)(double x)
+CPU_INLINE FN(acc) FN(split)(double x)
 {
     const uint64_t exponent_bits = (uint64_t)0x7ff << 52;
     int tiny = (x < 0x1p-1022) & (x > -0x1p-1022);
@@ -46,7 +46,7 @@ static inline FN(acc) FN(split)(double x)
     return (FN(acc)){significand, normal ? exponent : 0};
 }
 
-static inline FN(acc) FN(both)(FN(acc) a, FN(acc) b)
+CPU_INLINE FN(acc) FN(both)(FN(acc) a, FN(acc) b)
 {
     FN(acc) p = FN(split)(a.significand * b.significand);
     p.exponent += a.exponent + b.exponent;
@@ -54,7 +54,7 @@ static inline FN(acc) FN(both)(FN(acc) a, FN(acc) b)
 }
 
 /* Four floats and a significand are far from what overflows a double; doubles are split at once. */
-static inline FN(acc) FN(step)(FN(acc) a, T x)
+CPU_INLINE FN(acc) FN(step)(FN(acc) a, T x)
 {
     FN(acc) b = {(double)x, 0};
     if (sizeof(T) == 8)
@@ -62,14 +62,14 @@ static inline FN(acc) FN(step)(FN(acc) a, T x)
     return (FN(acc)){a.significand * b.significand, a.exponent + b.exponent};
 }
 
-static inline FN(acc) FN(settle)(FN(acc) a)
+CPU_INLINE FN(acc) FN(settle)(FN(acc) a)
 {
     FN(acc) b = FN(split)(a.significand);
     b.exponent += a.exponent;
     return b;
 }
 
-static inline void FN(flush)(FN(acc) v, double *s, int64_t cap)
+CPU_INLINE void FN(flush)(FN(acc) v, double *s, int64_t cap)
 {
     FN(acc) p = FN(both)((FN(acc)){s[0], s[cap]}, v);
     s[0] = p.significand;

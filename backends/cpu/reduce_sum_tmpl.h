@@ -12,33 +12,33 @@ typedef struct {
     WIDE v[CPU_LANES];
 } FN(lanes);
 
-static inline WIDE FN(get)(const FN(lanes) * a, int64_t j)
+CPU_INLINE WIDE FN(get)(const FN(lanes) * a, int64_t j)
 {
     return a->v[j];
 }
-static inline void FN(put)(FN(lanes) * a, int64_t j, WIDE v)
+CPU_INLINE void FN(put)(FN(lanes) * a, int64_t j, WIDE v)
 {
     a->v[j] = v;
 }
-static inline WIDE FN(zero)(void)
+CPU_INLINE WIDE FN(zero)(void)
 {
     return INIT(WIDE);
 }
-static inline WIDE FN(both)(WIDE a, WIDE b)
+CPU_INLINE WIDE FN(both)(WIDE a, WIDE b)
 {
     return IS_PROD ? a * b : a + b;
 }
-static inline WIDE FN(step)(WIDE a, T x)
+CPU_INLINE WIDE FN(step)(WIDE a, T x)
 {
     return FN(both)(a, (WIDE)x);
 }
-static inline WIDE FN(settle)(WIDE a)
+CPU_INLINE WIDE FN(settle)(WIDE a)
 {
     return a;
 }
 
 /* Knuth's two-sum: the error of the rounded sum is exact. */
-static inline void FN(add)(STATE v, STATE *s, int64_t cap)
+CPU_INLINE void FN(add)(STATE v, STATE *s, int64_t cap)
 {
     STATE sum = IS_PROD ? s[0] * v : s[0] + v;
     if (COMPENSATED) {
@@ -48,7 +48,7 @@ static inline void FN(add)(STATE v, STATE *s, int64_t cap)
     s[0] = sum;
 }
 
-static inline void FN(flush)(WIDE v, STATE *s, int64_t cap)
+CPU_INLINE void FN(flush)(WIDE v, STATE *s, int64_t cap)
 {
     FN(add)((STATE)v, s, cap);
 }

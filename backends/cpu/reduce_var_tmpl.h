@@ -7,8 +7,8 @@
 
 /* Join a fold of nb elements (mean + error, squares) into the state s of na elements;
  * w = nb/(na + nb) and na_w = na*w. */
-static inline void FN(join)(double *s, int64_t cap, double mean, double error, double squares,
-                            double w, double na_w)
+CPU_INLINE void FN(join)(double *s, int64_t cap, double mean, double error, double squares,
+                         double w, double na_w)
 {
     double delta = (mean - s[0]) + (error - s[cap]);
     double step = s[cap] + delta * w, sum = s[0] + step, b = sum - s[0];
@@ -23,7 +23,7 @@ static inline void FN(join)(double *s, int64_t cap, double mean, double error, d
     s[2 * cap] = sum;
 }
 
-static inline double FN(halve)(double *v, int64_t width, int64_t comps)
+CPU_INLINE double FN(halve)(double *v, int64_t width, int64_t comps)
 {
     for (int64_t h = width / 2; h >= comps; h /= 2)
         for (int64_t l = 0; l < h; l++)
@@ -31,8 +31,8 @@ static inline double FN(halve)(double *v, int64_t width, int64_t comps)
     return v[0];
 }
 
-static inline void FN(distances)(double *restrict sum, double *restrict squares,
-                                 const double *restrict mean, const T *restrict x, int64_t n)
+CPU_INLINE void FN(distances)(double *restrict sum, double *restrict squares,
+                              const double *restrict mean, const T *restrict x, int64_t n)
 {
     for (int64_t j = 0; j < n; j++) {
         double d = (double)x[j] - mean[j];
@@ -112,8 +112,7 @@ static void FN(merge)(const cpu_fold *f, const cpu_fold *from, int64_t n)
     double w = nb / (na + nb), na_w = na * w;
     for (int64_t j = 0; j < n; j++)
         FN(join)
-        (s + j, f->cap, t[j], t[from->cap + j], t[2 * from->cap + j] + t[3 * from->cap + j], w,
-         na_w);
+    (s + j, f->cap, t[j], t[from->cap + j], t[2 * from->cap + j] + t[3 * from->cap + j], w, na_w);
 }
 
 static const cpu_reducer FN(reducer) = {

@@ -6,7 +6,7 @@
  * neighbouring rows are scanned side by side. Either way a row is scanned from its first element to
  * its last, so the bits depend on neither the layout nor the threads. */
 #include <stdio.h>
-#include "axes.h"
+#include "walk.h"
 #include "reduce.h"
 
 enum {
@@ -160,7 +160,7 @@ typedef struct {
 } carry;
 
 /* Knuth's two-sum. An infinite sum has a meaningless error, and a zero one must not touch -0.0. */
-static inline double add(double *sum, double *error, double x)
+CPU_INLINE double add(double *sum, double *error, double x)
 {
     double s = *sum + x, b = s - *sum;
     *error += (*sum - (s - b)) + (x - b);
@@ -170,15 +170,15 @@ static inline double add(double *sum, double *error, double x)
 
 /* One element more: carry c and element x both become the result. What fits a float with room to
  * spare in double needs no care for rounding. */
-static inline double sum_single(carry *c, int64_t j, double x)
+CPU_INLINE double sum_single(carry *c, int64_t j, double x)
 {
     return c->v[j] += x;
 }
-static inline double sum_double(carry *c, int64_t j, double x)
+CPU_INLINE double sum_double(carry *c, int64_t j, double x)
 {
     return add(&c->v[j], &c->error[j], x);
 }
-static inline double prod_real(carry *c, int64_t j, double x)
+CPU_INLINE double prod_real(carry *c, int64_t j, double x)
 {
     return c->v[j] *= x;
 }
@@ -324,7 +324,7 @@ static void start(carry *c, int prod, int complex, int64_t n)
 }
 
 typedef struct {
-    cpu_axes rows; /* operands: in, out, in bytes */
+    cpu_walk rows; /* operands: in, out, in bytes */
     const char *in;
     char *out;
     int64_t n, step[2];    /* along the scanned dimension, bytes */
@@ -344,13 +344,13 @@ static void plan_make(plan *p, const ndp_call *call)
     p->out = cpu_ptr(out);
     p->load = io[in->dtype].load;
     p->store = io[out->dtype].store;
-    cpu_axes_begin(&p->rows, 2);
+    cpu_walk_begin(&p->rows, 2);
     for (int d = 0; d < last; d++) {
         int64_t step[2] = {in->stride[d] * in_bytes, out->stride[d] * out_bytes};
-        cpu_axes_add(&p->rows, in->shape[d], step);
+        cpu_walk_add(&p->rows, in->shape[d], step);
     }
-    cpu_axes_sort(&p->rows);
-    cpu_axes_end(&p->rows);
+    cpu_walk_sort(&p->rows);
+    cpu_walk_end(&p->rows);
     p->n = last < 0 ? 1 : in->shape[last];
     p->step[0] = last < 0 ? 0 : in->stride[last] * in_bytes;
     p->step[1] = last < 0 ? 0 : out->stride[last] * out_bytes;
@@ -360,8 +360,8 @@ static void plan_make(plan *p, const ndp_call *call)
     p->along = loops[kind][prod].along;
     p->across = loops[kind][prod].across;
     /* Rows side by side where they are closer to each other than their own elements are. */
-    int64_t next = cpu_axes_inner(&p->rows, 0), own = p->step[0];
-    int64_t inner = p->rows.extent[p->rows.n - 1];
+    int64_t next = cpu_walk_inner(&p->rows, 0), own = p->step[0];
+    int64_t inner = p->rows.shape[p->rows.ndim - 1];
     p->beside = inner >= 8 && p->n > 1 && (own < 0 ? -own : own) > (next < 0 ? -next : next);
     p->tiles = (inner + TILE - 1) / TILE;
 }
@@ -387,19 +387,19 @@ static void scan_rows(void *ctx, int64_t begin, int64_t end)
 static void scan_tiles(void *ctx, int64_t begin, int64_t end)
 {
     const plan *p = ctx;
-    const cpu_axes *a = &p->rows;
+    const cpu_walk *a = &p->rows;
     double line[2 * TILE];
     carry c;
-    int64_t inner = a->extent[a->n - 1];
+    int64_t inner = a->shape[a->ndim - 1];
     for (int64_t u = begin; u < end; u++) {
         cpu_place row;
         cpu_place_seek(&row, a, u / p->tiles * inner + u % p->tiles * TILE);
         int64_t room = cpu_place_room(&row), m = room < TILE ? room : TILE;
         start(&c, p->prod, p->complex, m);
         for (int64_t i = 0; i < p->n; i++) {
-            p->load(line, p->in + row.offset[0] + i * p->step[0], a->stride[0][a->n - 1], m);
+            p->load(line, p->in + row.offset[0] + i * p->step[0], a->stride[0][a->ndim - 1], m);
             p->across(&c, line, m);
-            p->store(p->out + row.offset[1] + i * p->step[1], a->stride[1][a->n - 1], line, m);
+            p->store(p->out + row.offset[1] + i * p->step[1], a->stride[1][a->ndim - 1], line, m);
         }
     }
 }
@@ -413,7 +413,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     if (p.rows.size == 0 || p.n == 0)
         return NDP_OK;
     int64_t width = p.beside ? TILE : 1, grain = GRAIN / (p.n * width);
-    int64_t units = p.beside ? p.rows.size / p.rows.extent[p.rows.n - 1] * p.tiles : p.rows.size;
+    int64_t units = p.beside ? p.rows.size / p.rows.shape[p.rows.ndim - 1] * p.tiles : p.rows.size;
     cpu_parallel(units, grain > 1 ? grain : 1, p.beside ? scan_tiles : scan_rows, &p);
     return NDP_OK;
 }

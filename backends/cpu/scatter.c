@@ -217,18 +217,18 @@ static void update(void *ctx, int64_t begin, int64_t end)
 {
     const job *w = ctx;
     const index_plan *p = w->p;
-    cpu_cursor cursor;
+    cpu_place place;
     int64_t piece = begin % w->pieces;
-    cpu_cursor_set(&cursor, &p->outer, begin / w->pieces);
+    cpu_place_seek(&place, &p->outer, begin / w->pieces);
     for (; begin < end; begin++) {
         int64_t first = piece * w->piece, offset[3];
         int64_t n = p->row - first < w->piece ? p->row - first : w->piece;
         for (int o = 0; o < 3; o++)
-            offset[o] = cursor.at[o] + first * p->row_stride[o];
+            offset[o] = place.offset[o] + first * p->row_stride[o];
         update_lanes(w, offset, n);
         if (++piece == w->pieces) {
             piece = 0;
-            cpu_cursor_next(&cursor, &p->outer);
+            cpu_place_step(&place, 1);
         }
     }
 }
@@ -268,7 +268,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call
     int64_t piece = 32768 / p.k > 64 ? 32768 / p.k : 64;
     w.piece = piece < p.row ? piece : p.row;
     w.pieces = (p.row + w.piece - 1) / w.piece;
-    int64_t lanes = cpu_walk_size(&p.outer) * w.pieces;
+    int64_t lanes = p.outer.size * w.pieces;
     cpu_parallel(lanes, 1 + 32768 / (p.k * w.piece), update, &w);
     return NDP_OK;
 }

@@ -104,14 +104,14 @@ static search_fn *const searches[NDP_DTYPE_END] = {
 static void search_chunk(void *ctx, int64_t begin, int64_t end)
 {
     const search_job *w = ctx;
-    cpu_cursor c;
+    cpu_place c;
     int64_t i = begin % w->row;
-    cpu_cursor_set(&c, &w->outer, begin / w->row);
+    cpu_place_seek(&c, &w->outer, begin / w->row);
     for (; begin < end; i = 0) {
         int64_t n = w->row - i < end - begin ? w->row - i : end - begin;
-        w->search(w, w->values + (c.at[0] + i * w->value_stride) * w->nbytes, w->value_stride, n,
-                  w->out + c.at[1] + i * w->out_stride, w->out_stride);
-        cpu_cursor_next(&c, &w->outer);
+        w->search(w, w->values + (c.offset[0] + i * w->value_stride) * w->nbytes, w->value_stride,
+                  n, w->out + c.offset[1] + i * w->out_stride, w->out_stride);
+        cpu_place_step(&c, 1);
         begin += n;
     }
 }
@@ -122,7 +122,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call
     (void)s;
     const ndp_view *sorted = &call->in[0], *values = &call->in[1], *out = &call->out[0];
     const ndp_view *both[2] = {values, out};
-    int64_t size = cpu_view_size(out), element[2], row_stride[CPU_WALK_MAX];
+    int64_t size = cpu_view_size(out), element[2], row_stride[CPU_WALK_OPERANDS];
     if (size == 0)
         return NDP_OK;
     search_job w = {.n = sorted->shape[0], .stride = sorted->stride[0]};

@@ -143,18 +143,18 @@ static void compress_count(void *ctx, int64_t begin, int64_t end)
 
 static void copy_row(const compress_job *w, int64_t from, int64_t to)
 {
-    int64_t rows = cpu_walk_size(&w->inner), size = w->nbytes;
-    cpu_cursor c;
-    cpu_cursor_set(&c, &w->inner, 0);
+    int64_t rows = w->inner.size, size = w->nbytes;
+    cpu_place c;
+    cpu_place_seek(&c, &w->inner, 0);
     for (int64_t r = 0; r < rows; r++) {
-        const char *a = w->a + (from * w->stride + c.at[0]) * size;
-        char *out = w->out + (to * w->step + c.at[1]) * size;
+        const char *a = w->a + (from * w->stride + c.offset[0]) * size;
+        char *out = w->out + (to * w->step + c.offset[1]) * size;
         if (w->row_stride == 1 && w->row_step == 1)
             memcpy(out, a, (size_t)(w->row * size));
         else /* every element of the row: an always true mask of stride 0 */
             w->compress(a, w->row_stride, (const uint8_t *)"\1", 0, w->row, out, w->row_step, 0,
                         w->row);
-        cpu_cursor_next(&c, &w->inner);
+        cpu_place_step(&c, 1);
     }
 }
 
@@ -166,7 +166,7 @@ static void compress_write(void *ctx, int64_t begin, int64_t end)
         int64_t position = w->starts[b], stop = b + 1 < w->blocks ? w->starts[b + 1] : w->total;
         stop = stop < w->capacity ? stop : w->capacity;
         const uint8_t *mask = w->mask + first * w->mask_stride;
-        if (w->row == 1 && w->inner.ndim == 0)
+        if (w->row == 1 && w->inner.size == 1)
             w->compress(w->a + first * w->stride * w->nbytes, w->stride, mask, w->mask_stride, n,
                         w->out, w->step, position, stop);
         else
@@ -193,7 +193,7 @@ static int32_t compress_run(const ndp_kernel *kernel, ndp_stream *s, const ndp_c
     (void)s;
     const ndp_view *a = &call->in[0], *mask = &call->in[1], *out = &call->out[0];
     const ndp_view *both[2] = {a, out};
-    int64_t one, row_stride[CPU_WALK_MAX];
+    int64_t one, row_stride[CPU_WALK_OPERANDS];
     compress_job w = {.n = a->shape[0], .block = compress_block(call)};
     w.blocks = (w.n + w.block - 1) / w.block;
     w.starts = w.blocks > 1 ? (int64_t *)cpu_ptr(&call->scratch) : &one;
@@ -205,7 +205,7 @@ static int32_t compress_run(const ndp_kernel *kernel, ndp_stream *s, const ndp_c
     w.total = prefix(w.starts, w.blocks);
     set_count(call, w.total);
     cpu_walk_views(&w.inner, 2, both, 1, a->ndim);
-    if (w.total == 0 || out->shape[0] == 0 || cpu_walk_size(&w.inner) == 0)
+    if (w.total == 0 || out->shape[0] == 0 || w.inner.size == 0)
         return NDP_OK;
     w.a = cpu_ptr(a);
     w.out = cpu_ptr(out);
@@ -234,7 +234,8 @@ typedef struct {
     int64_t *out;
     int64_t n, row, nbytes, stride, step, coordinate; /* step: from row to row of out */
     int64_t capacity, total, *starts, blocks;
-    cpu_walk outer; /* all dimensions but the last, unmerged: their indices are the result */
+    cpu_walk outer;  /* all dimensions but the last, as they are: their indices are the result */
+    int coordinates; /* so many */
     tester with;
 } nonzero_job;
 
@@ -243,12 +244,12 @@ static void nonzero_count(void *ctx, int64_t begin, int64_t end)
     nonzero_job *w = ctx;
     for (int64_t b = begin; b < end; b++) {
         int64_t at = b * BLOCK, stop = w->n - at < BLOCK ? w->n : at + BLOCK, count = 0;
-        cpu_cursor c;
-        cpu_cursor_set(&c, &w->outer, at / w->row);
+        cpu_place c;
+        cpu_place_seek(&c, &w->outer, at / w->row);
         for (int64_t i = at % w->row; at < stop; i = 0) {
             int64_t n = w->row - i < stop - at ? w->row - i : stop - at;
-            count += w->with.count(w->a + (c.at[0] + i * w->stride) * w->nbytes, w->stride, n);
-            cpu_cursor_next(&c, &w->outer);
+            count += w->with.count(w->a + (c.offset[0] + i * w->stride) * w->nbytes, w->stride, n);
+            cpu_place_step(&c, 1);
             at += n;
         }
         w->starts[b] = count;
@@ -258,22 +259,22 @@ static void nonzero_count(void *ctx, int64_t begin, int64_t end)
 static void nonzero_write(void *ctx, int64_t begin, int64_t end)
 {
     nonzero_job *w = ctx;
-    int outer = w->outer.ndim;
+    int outer = w->coordinates;
     for (int64_t b = begin; b < end; b++) {
         int64_t at = b * BLOCK, stop = w->n - at < BLOCK ? w->n : at + BLOCK;
         int64_t position = w->starts[b], limit = b + 1 < w->blocks ? w->starts[b + 1] : w->total;
         limit = limit < w->capacity ? limit : w->capacity;
-        cpu_cursor c;
-        cpu_cursor_set(&c, &w->outer, at / w->row);
+        cpu_place c;
+        cpu_place_seek(&c, &w->outer, at / w->row);
         for (int64_t i = at % w->row; at < stop && position < limit; i = 0) {
             int64_t n = w->row - i < stop - at ? w->row - i : stop - at;
             int64_t next =
-                w->with.positions(w->a + (c.at[0] + i * w->stride) * w->nbytes, w->stride, i, n,
+                w->with.positions(w->a + (c.offset[0] + i * w->stride) * w->nbytes, w->stride, i, n,
                                   w->out + outer * w->coordinate, w->step, position, limit);
             for (; position < next; position++)
                 for (int d = 0; d < outer; d++)
                     w->out[position * w->step + d * w->coordinate] = c.index[d];
-            cpu_cursor_next(&c, &w->outer);
+            cpu_place_step(&c, 1);
             at += n;
         }
     }
@@ -295,12 +296,11 @@ static int32_t nonzero_run(const ndp_kernel *kernel, ndp_stream *s, const ndp_ca
     w.stride = a->stride[last];
     w.nbytes = cpu_dtype_size(a->dtype);
     w.with = testers[a->dtype];
-    w.outer.n_op = 1;
-    w.outer.ndim = last;
-    for (int d = 0; d < last; d++) {
-        w.outer.shape[d] = a->shape[d];
-        w.outer.stride[0][d] = a->stride[d];
-    }
+    w.coordinates = last;
+    cpu_walk_begin(&w.outer, 1);
+    for (int d = 0; d < last; d++)
+        cpu_walk_append(&w.outer, a->shape[d], &a->stride[d]);
+    cpu_walk_fill(&w.outer);
     w.blocks = (w.n + BLOCK - 1) / BLOCK;
     w.starts = w.blocks > 1 ? (int64_t *)cpu_ptr(&call->scratch) : &one;
     cpu_parallel(w.blocks, 2, nonzero_count, &w);

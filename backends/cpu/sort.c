@@ -296,20 +296,20 @@ typedef struct {
 
 static void sort_rows_of(const job *w, sort_row r, int64_t begin, int64_t end)
 {
-    cpu_cursor c;
+    cpu_place c;
     const char *a = r.a;
     char *out = r.out;
     int positions = w->call->op == NDP_OP_argsort;
     int64_t nbytes = cpu_dtype_size(r.dtype), out_nbytes = positions ? 8 : nbytes;
-    cpu_cursor_set(&c, &w->outer, begin);
+    cpu_place_seek(&c, &w->outer, begin);
     for (; begin < end; begin++) {
-        r.a = a + c.at[0] * nbytes;
-        r.out = out + c.at[1] * out_nbytes;
+        r.a = a + c.offset[0] * nbytes;
+        r.out = out + c.offset[1] * out_nbytes;
         if (positions)
             sort_row_positions(&r);
         else
             sort_row_values(&r);
-        cpu_cursor_next(&c, &w->outer);
+        cpu_place_step(&c, 1);
     }
 }
 
@@ -326,18 +326,18 @@ static void small_rows(void *ctx, int64_t begin, int64_t end)
 static void lanes_rows(void *ctx, int64_t begin, int64_t end)
 {
     const job *w = ctx;
-    cpu_cursor c;
+    cpu_place c;
     int positions = w->call->op == NDP_OP_argsort;
     int64_t nbytes = cpu_dtype_size(w->row.dtype), out_nbytes = positions ? 8 : nbytes;
-    cpu_cursor_set(&c, &w->outer, begin);
+    cpu_place_seek(&c, &w->outer, begin);
     while (begin < end) {
         sort_row r[SORT_LANES];
         int rows = 0;
         for (; rows < SORT_LANES && begin < end; rows++, begin++) {
             r[rows] = w->row;
-            r[rows].a += c.at[0] * nbytes;
-            r[rows].out += c.at[1] * out_nbytes;
-            cpu_cursor_next(&c, &w->outer);
+            r[rows].a += c.offset[0] * nbytes;
+            r[rows].out += c.offset[1] * out_nbytes;
+            cpu_place_step(&c, 1);
         }
         if (positions)
             sort_lanes_positions(r, rows);

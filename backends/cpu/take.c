@@ -106,15 +106,15 @@ static void move(void *ctx, int64_t begin, int64_t end)
 {
     const job *w = ctx;
     const index_plan *p = w->p;
-    cpu_cursor cursor;
+    cpu_place place;
     int64_t lane = begin / p->k, j = begin % p->k, piece = lane % w->pieces;
-    cpu_cursor_set(&cursor, &p->outer, lane / w->pieces);
+    cpu_place_seek(&place, &p->outer, lane / w->pieces);
     while (begin < end) {
         int64_t stop = p->k - j < end - begin ? p->k : j + end - begin;
         int64_t first = piece * w->piece;
         int64_t n = p->row - first < w->piece ? p->row - first : w->piece, offset[3];
         for (int o = 0; o < 3; o++)
-            offset[o] = cursor.at[o] + first * p->row_stride[o];
+            offset[o] = place.offset[o] + first * p->row_stride[o];
         if (w->along_axis)
             gather_along_axis(w, offset, j, stop);
         else if (p->row_stride[INDEX_AT] == 0)
@@ -125,7 +125,7 @@ static void move(void *ctx, int64_t begin, int64_t end)
         j = 0;
         if (++piece == w->pieces) {
             piece = 0;
-            cpu_cursor_next(&cursor, &p->outer);
+            cpu_place_step(&place, 1);
         }
     }
 }
@@ -146,7 +146,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call
     w.piece = p.row * p.nbytes > 2 * CHUNK_NBYTES ? CHUNK_NBYTES / p.nbytes : p.row;
     w.pieces = (p.row + w.piece - 1) / w.piece;
     int64_t grain = 1 + CHUNK_NBYTES / (w.piece * (p.nbytes + 8));
-    cpu_parallel(cpu_walk_size(&p.outer) * w.pieces * p.k, grain, move, &w);
+    cpu_parallel(p.outer.size * w.pieces * p.k, grain, move, &w);
     return NDP_OK;
 }
 

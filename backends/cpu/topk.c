@@ -154,15 +154,15 @@ typedef struct {
 
 static void topk_rows(const job *w, sort_row r, int64_t begin, int64_t end)
 {
-    cpu_cursor c;
+    cpu_place c;
     const char *a = r.a;
     char *out = r.out;
     size_t nbytes = (size_t)cpu_dtype_size(r.dtype);
-    cpu_cursor_set(&c, &w->outer, begin);
+    cpu_place_seek(&c, &w->outer, begin);
     for (; begin < end; begin++) {
-        char *values = w->values + c.at[1] * (int64_t)nbytes;
-        r.a = a + c.at[0] * (int64_t)nbytes;
-        r.out = out + c.at[2] * 8;
+        char *values = w->values + c.offset[1] * (int64_t)nbytes;
+        r.a = a + c.offset[0] * (int64_t)nbytes;
+        r.out = out + c.offset[2] * 8;
         if (w->chunks > 0)
             select_row(&r, w->chunks);
         else
@@ -170,7 +170,7 @@ static void topk_rows(const job *w, sort_row r, int64_t begin, int64_t end)
         for (int64_t i = 0; i < r.n_out; i++)
             memcpy(values + i * w->value_stride * (int64_t)nbytes,
                    r.a + ((int64_t *)r.out)[i * r.out_stride] * r.stride * (int64_t)nbytes, nbytes);
-        cpu_cursor_next(&c, &w->outer);
+        cpu_place_step(&c, 1);
     }
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * gzip members (RFC 1952) through zlib, opened with dlopen so that nothing else depends on it. The
  * declarations are those of zlib's stable ABI (libz.so.1). */
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include "core/core.h"
+#include "core/cache/cache.h"
 #include "core/io/zlib.h"
 
 typedef struct {
@@ -27,39 +26,54 @@ typedef struct {
 enum { Z_NO_FLUSH = 0, Z_OK = 0, Z_STREAM_END = 1, Z_MEM_ERROR = -4, Z_BUF_ERROR = -5 };
 enum { GZIP_WINDOW = 15 + 16 }; /* 32 KiB of history; 16: gzip's header and checksum */
 
+typedef struct {
+    const char *(*version)(void);
+    int (*init)(z_stream *, int, const char *, int);
+    int (*inflate)(z_stream *, int);
+    int (*reset)(z_stream *);
+    int (*finish)(z_stream *);
+} functions;
 struct nd__inflate {
     const char *op, *path;
     z_stream s;
     const unsigned char *begin, *end;
     int started, between; /* between: a member has ended */
-    int (*init)(z_stream *, int, const char *, int);
-    int (*inflate)(z_stream *, int);
-    int (*reset)(z_stream *);
-    int (*finish)(z_stream *);
+    functions zlib;
 };
 
-/* ISO C has no cast from an object pointer to a function pointer. */
-static int find(void *library, const char *name, void *function)
+static int32_t version_of(const void *table, char *text, size_t n)
 {
-    void *symbol = dlsym(library, name);
-    memcpy(function, &symbol, sizeof symbol);
-    return symbol != NULL;
+    const char *version = ((const functions *)table)->version();
+    size_t length = strnlen(version, n - 1);
+    memcpy(text, version, length);
+    text[length] = 0;
+    return ND_OK;
 }
+
+static const char *const sonames[] = {"libz.so.1"};
+static const ndh_symbol symbols[] = {{"zlibVersion", offsetof(functions, version), 1},
+                                     {"inflateInit2_", offsetof(functions, init), 1},
+                                     {"inflate", offsetof(functions, inflate), 1},
+                                     {"inflateReset", offsetof(functions, reset), 1},
+                                     {"inflateEnd", offsetof(functions, finish), 1}};
+static const ndh_library library = {
+    .size = sizeof library,
+    .n_sonames = 1,
+    .n_symbols = sizeof symbols / sizeof *symbols,
+    .name = "zlib",
+    .install = "install the package zlib1g (Debian, Ubuntu) or zlib (Fedora, Arch)",
+    .sonames = sonames,
+    .symbols = symbols,
+    .version = version_of,
+};
 
 static nd_status open_zlib(nd__inflate *z)
 {
-    /* Never closed: it stays for the next file, and dlopen counts. */
-    void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return nd__fail(
-            ND_ERR_UNSUPPORTED, z->op, 0,
-            "%s is gzip-compressed and zlib (libz.so.1) cannot be opened: install the "
-            "package zlib1g (Debian, Ubuntu) or zlib (Fedora, Arch), or gunzip the file",
-            z->path);
-    if (!find(library, "inflateInit2_", &z->init) || !find(library, "inflate", &z->inflate) ||
-        !find(library, "inflateReset", &z->reset) || !find(library, "inflateEnd", &z->finish))
-        return nd__fail(ND_ERR_UNSUPPORTED, z->op, 0, "%s: libz.so.1 lacks inflate", z->path);
-    int rc = z->init(&z->s, GZIP_WINDOW, "1", (int)sizeof z->s);
+    if (nd__library_open(&library, &z->zlib) != ND_OK)
+        return nd__fail(ND_ERR_UNSUPPORTED, z->op, 0,
+                        "%s is gzip-compressed: %s, or gunzip the file", z->path,
+                        nd_last_error()->message);
+    int rc = z->zlib.init(&z->s, GZIP_WINDOW, "1", (int)sizeof z->s);
     if (rc != Z_OK)
         return nd__fail(rc == Z_MEM_ERROR ? ND_ERR_MEMORY : ND_ERR_UNSUPPORTED, z->op, 0,
                         "%s: zlib cannot start (%d)", z->path, rc);
@@ -89,7 +103,7 @@ nd_status nd__inflate_open(const char *op, const char *path, const unsigned char
 void nd__inflate_close(nd__inflate *z)
 {
     if (z && z->started)
-        z->finish(&z->s);
+        z->zlib.finish(&z->s);
     free(z);
 }
 
@@ -106,7 +120,7 @@ static nd_status next_member(nd__inflate *z, int *more)
     *more = z->end - p >= 2 && p[0] == 0x1F && p[1] == 0x8B;
     if (*more) {
         z->between = 0;
-        return z->reset(&z->s) == Z_OK ? ND_OK : bad(z, "zlib cannot go on");
+        return z->zlib.reset(&z->s) == Z_OK ? ND_OK : bad(z, "zlib cannot go on");
     }
     while (p < z->end && *p == 0)
         p++;
@@ -129,7 +143,7 @@ nd_status nd__inflate_read(nd__inflate *z, void *dst, size_t want, size_t *got)
         z->s.avail_out = (unsigned)(out < most ? out : most);
         z->s.next_out = (unsigned char *)dst + *got;
         unsigned before = z->s.avail_out;
-        int rc = z->inflate(&z->s, Z_NO_FLUSH);
+        int rc = z->zlib.inflate(&z->s, Z_NO_FLUSH);
         *got += before - z->s.avail_out;
         if (rc == Z_STREAM_END)
             z->between = 1;

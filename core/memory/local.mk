@@ -2,6 +2,7 @@
 # The memory of devices: part of core_sources in core/local.mk, which includes this.
 core_memory_sources = \
   %reldir%/memory.h \
+  %reldir%/hooks.c \
   %reldir%/maker.c \
   %reldir%/trace.c \
   %reldir%/plain.h \
@@ -18,4 +19,20 @@ core_memory_sources = \
   %reldir%/pickle.h \
   %reldir%/pickle.c \
   %reldir%/snapshot.c \
-  %reldir%/pending.c
+  %reldir%/caching.h \
+  %reldir%/tree.h \
+  %reldir%/tree.c \
+  %reldir%/block.c \
+  %reldir%/caching.c \
+  %reldir%/callback.c \
+  %reldir%/conf.c \
+  %reldir%/expandable.c \
+  %reldir%/ladder.c \
+  %reldir%/lane.c \
+  %reldir%/layout.c \
+  %reldir%/magazine.c \
+  %reldir%/order.c \
+  %reldir%/pool.c \
+  %reldir%/release.c \
+  %reldir%/segment.c \
+  %reldir%/stats.c

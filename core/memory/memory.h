@@ -47,7 +47,7 @@ struct nd_maker {
     const struct nd_maker_class *type;
     nd_device *device; /* NULL in tests of a maker alone */
     nd_hooks hooks;
-    atomic_int refs;         /* one of whoever uses it for new blocks, one a live block */
+    atomic_int refs; /* one of whoever uses it for new blocks; live blocks as the maker likes */
     nd_allocator *allocator; /* whose it is; NULL: the device's own */
     nd_maker *next;          /* of all registered ones; see nd__makers */
 };
@@ -63,11 +63,28 @@ typedef struct nd_maker_class {
     void (*reset)(nd_maker *, bool peak, bool accumulated);
     /* Appends to the JSON array of segments; see snapshot.c for the form. */
     void (*snapshot)(nd_maker *, nd_text *segments);
-    void (*destroy)(nd_maker *); /* refs reached 0 */
+    void (*destroy)(nd_maker *); /* refs reached 0; blocks may still be live (caching) */
 } nd_maker_class;
 
-/* caching.c: the caching allocator. */
+/* caching.c: the caching allocator. It outlives its last user while blocks are live. segment_free
+ * is called when nothing queued can touch the memory any more. */
 nd_status nd__caching_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
+bool nd__is_caching(const nd_maker *m);
+/* For makers that nd__is_caching: the cap in bytes (0: none); the device's memory (0: unknown); the
+ * lock around fork. */
+void nd__caching_cap(nd_maker *m, uint64_t nbytes);
+uint64_t nd__caching_total(const nd_maker *m);
+void nd__caching_lock(nd_maker *m);
+void nd__caching_unlock(nd_maker *m);
+
+/* pool.c: private pools. The pool that the calling thread has pushed on the device; NULL: none. */
+nd_pool *nd__pool_current(nd_device *device);
+nd_status nd__caching_pool(nd_maker *m, const nd_pool_opts *opts, nd_pool **out);
+/* From begin on, allocations on streams of the capture come from pool (NULL: a new one, *out);
+ * freed blocks that need events wait for the end. Each begin keeps the pool until
+ * nd_pool_release(*out). */
+nd_status nd__caching_capture_begin(nd_maker *m, uint64_t id, nd_pool *pool, nd_pool **out);
+nd_status nd__caching_capture_end(nd_maker *m, uint64_t id);
 /* single.c: every block an allocation of its own; no rounding. */
 nd_status nd__single_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
 /* debug.c: red zones, poison, quarantine. Keeps what it needs over any hooks: red zones are written
@@ -182,10 +199,13 @@ typedef struct {
     int32_t steal;             /* cross_stream: never 0, before_oom 1, before_grow 2 */
     int32_t backend;           /* caching 0, debug 1, none 2, async 3 */
     int32_t thread_cache;      /* small blocks of host-visible devices per thread */
+    int64_t max_cached;        /* max_cached_mb: bytes; 0: no limit; -1: by the device */
     int64_t quarantine_blocks; /* debug: freed blocks kept poisoned, 256 */
     uint64_t pinned_reserve, pinned_exact_above, pinned_cap; /* bytes; 0: none */
     int32_t pinned_background; /* a thread polls the events of freed pinned blocks */
 } nd_conf;
 const nd_conf *nd__conf(void);
+nd_status nd__conf_check(
+    void); /* the error in NDOCK_ALLOC_CONF, which is then ignored as a whole */
 
 #endif

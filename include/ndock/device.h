@@ -6,9 +6,9 @@
 
 ND_BEGIN_DECLS
 
-/* The device named "cpu", "cuda:0", "sim:3" (":0" may be left out) or "auto" (the best there is),
- * opened on first use. ND_ERR_DEVICE lists the devices there are, and why a plug-in of that name
- * was refused. Any thread. */
+/* The device named "cpu", "cuda:0", "sim:3" or "auto" (the best there is), opened on first use.
+ * Without an index it is the thread's current device of that plug-in, else the first. ND_ERR_DEVICE
+ * lists the devices there are, and why a plug-in of that name was refused. Any thread. */
 ND_API ND_MUST_USE nd_status nd_device_get(const char *name, nd_device **out);
 /* "cuda:0". Static. */
 ND_API const char *nd_device_name(const nd_device *device);
@@ -27,6 +27,16 @@ ND_API ND_MUST_USE nd_status nd_device_fact(nd_device *device, int32_t i, char *
  * (static). Loads plug-ins, opens no device. */
 ND_API ND_MUST_USE nd_status nd_device_list(const char **out, int32_t n, int32_t *count);
 
+/* Whether the device of that name can be used: NO; LIKELY, as its plug-in counts it without
+ * touching the driver; YES, it has been opened. probe: ND_PROBE_COUNT opens nothing, so that a
+ * child forked afterwards may use the device; ND_PROBE_OPEN opens it to be sure (NO if that fails,
+ * nd_last_error says why). How many devices there are is asked anew, with the environment as it is
+ * then, until one of the plug-in's is opened, and is constant afterwards. ND_ERR_DEVICE for a name
+ * of another form. nd_plugin_list says why a plug-in has none. Any thread. */
+enum { ND_AVAILABLE_NO = 0, ND_AVAILABLE_LIKELY = 1, ND_AVAILABLE_YES = 2 };
+enum { ND_PROBE_COUNT = 0, ND_PROBE_OPEN = 1 };
+ND_API ND_MUST_USE nd_status nd_device_available(const char *name, int32_t probe, int32_t *state);
+
 /* The calling thread's current device: where arrays are made when no device is given. First "auto",
  * or NDOCK_DEVICE. */
 ND_API ND_MUST_USE nd_status nd_device_current(nd_device **out);
@@ -40,8 +50,8 @@ ND_API ND_MUST_USE nd_status nd_synchronize(nd_device *device);
  * process. */
 typedef struct {
     const char *path, *name, *version; /* name, version "" where unknown */
-    const char *state;  /* LOADED NO_DEVICE PERMISSION DLOPEN NO_ENTRY ABI SHORT ENTRY SHADOWED
-                           FILTERED MISSING */
+    const char *state;  /* LOADED NO_DEVICE NO_LIBRARY OLD_DRIVER PERMISSION DLOPEN NO_ENTRY ABI
+                           SHORT ENTRY SHADOWED FILTERED MISSING */
     const char *reason; /* what was wrong and what to do; "" when loaded */
     const char *source; /* "NDOCK_PLUGIN_PATH", "plugindir", "nd_plugin_load" */
     int32_t devices;

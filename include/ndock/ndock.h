@@ -17,6 +17,7 @@
 #include <ndock/device.h>
 #include <ndock/stream.h>
 #include <ndock/memory.h>
+#include <ndock/cache.h>
 #include <ndock/array.h>
 #include <ndock/view.h>
 #include <ndock/create.h>

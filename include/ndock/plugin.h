@@ -107,8 +107,8 @@ typedef struct {
     const void *params; /* by class, below; NULL for UNARY, BINARY, TERNARY, FILL, COPY, COMPRESS,
                            NONZERO */
     ndp_view scratch; /* u8, as many bytes as the kernel's scratch() asked for; mem NULL if none */
-    ndp_view status;  /* i64[4]: status, op, position, value of a bad index, for asynchronous
-                         devices; mem NULL if none */
+    ndp_view status;  /* i64[5]: status, op, position, value of a bad index and the extent it
+                         exceeds, for asynchronous  devices; mem NULL if none */
 } ndp_call;
 #define NDP_MODE_FAST_MATH \
     1u /* reduced-precision matrix units are allowed (later issues add bits) */
@@ -365,8 +365,8 @@ typedef struct {
     /* Another plug-in's table by name ("cpu"), loaded if need be; NULL if there is none. */
     const ndp_plugin *(*plugin)(void *ctx, const char *name);
     /* Optional services, as groups the other way round: a table that begins with its size, NULL for
-     * an unknown id. "ndh.plan/1" cached plans, "ndh.kernel/1" kernels on disk, "ndh.workspace/1"
-     * memory that belongs to a stream. */
+     * an unknown id. Below: "ndh.plan/1", "ndh.kernel/1", "ndh.workspace/1", "ndh.library/1",
+     * "ndh.visible/1". */
     const void *(*service)(void *ctx, const char *id);
 } ndp_host;
 
@@ -375,7 +375,10 @@ struct ndp_plugin {
     uint32_t size;
     uint16_t major, minor;
     const char *name, *version, *vendor; /* name: [a-z][a-z0-9_]*, the device string's first part */
-    /* How many devices there are now; cheap. When 0, why is required. */
+    /* How many devices there are now; cheap, without opening one, and asked again until one is open
+     * (so that variables of the environment count until then). When 0, why is required.
+     * NDP_ERR_UNSUPPORTED: a library it needs is missing (named in why); NDP_ERR_PLUGIN: the driver
+     * is too old (why has both versions). */
     int32_t (*probe)(uint32_t *count, char *why, size_t n);
     int32_t (*info)(
         uint32_t index,
@@ -405,6 +408,116 @@ struct ndp_plugin {
         const char *id); /* "ndp.op/1" ...; vendor groups in reverse-DNS form; NULL if absent */
 };
 #define NDP_PLUGIN_REQUIRED_END NDP_END(ndp_plugin, shutdown)
+
+/* ---- services: tables of ndp_host.service(host->ctx, id), owned by the core, valid for the life
+ * of the process. ctx is host->ctx throughout. Every function may be called from any thread, inside
+ * run() too; each returns a status with the thread's error detail set. No lock of the core is held
+ * while a callback runs. ---- */
+
+/* Service "ndh.plan/1": plans that are costly to make, kept per device, least recently used first
+ * to go (the user sets how many and how many bytes). */
+typedef struct ndh_plan ndh_plan; /* the core's: one use of a plan, from acquire to release */
+typedef struct {
+    uint32_t size, zero;
+    /* The plan of key (key_nbytes bytes, copied, compared as a whole: begin with what tells kinds
+     * of plans apart). When it is not kept, make(arg, &value, &nbytes) makes it: the core owns
+     * value then, and calls destroy(value), on any thread, when it is no longer kept and no work
+     * uses it. nbytes: device or host memory that it takes. A failure of make is returned as it is.
+     * Workspace is no part of a plan, but of the stream: one plan may run on two streams at once.
+     */
+    int32_t (*acquire)(void *ctx, ndp_dev *, const void *key, size_t key_nbytes,
+                       int32_t (*make)(void *arg, void **value, uint64_t *nbytes),
+                       void (*destroy)(void *value), void *arg, ndh_plan **out, void **value);
+    /* The caller has queued its work with the plan on the stream (NULL: the default one), or has
+     * given up. The plan outlives what is queued there until now; one used in a capture outlives
+     * the process, since the graph may be replayed. NULL plan: nothing. */
+    void (*release)(void *ctx, ndh_plan *, ndp_stream *);
+    void (*clear)(void *ctx, ndp_dev *); /* forgets all plans of the device */
+} ndh_plan_1;
+
+/* Service "ndh.kernel/1": compiled code, kept in memory while it is used and in files for the next
+ * process. Texts end in 0; NULL counts as "". All five together are the key. */
+typedef struct {
+    uint32_t size, zero;
+    const char *source, *options, *arch; /* arch: what the code runs on, "sm_90" */
+    const char *compiler;                /* with its version: "nvrtc 13.0.88" */
+    const char *library;                 /* the plug-in and its version */
+} ndh_kernel_key;
+typedef struct { /* what compile leaves; both from host->alloc, the core's from then on */
+    uint32_t size, zero;
+    void *code;
+    uint64_t nbytes;
+    char *log; /* the compiler's words, or NULL */
+} ndh_compiled;
+typedef struct ndh_code ndh_code; /* the core's: code in use, from get to release */
+#define NDH_KERNEL_RETRY 1u       /* compile again even if that failed before */
+typedef struct {
+    uint32_t size, zero;
+    /* The code for key: of this process, from a file, or by compile(arg, out), which runs once
+     * however many threads ask; the others wait. A failure is remembered with its log, and returned
+     * to everyone who asks without NDH_KERNEL_RETRY. compile may ask for other kernels, not for its
+     * own (NDP_ERR_STATE). code and nbytes stay valid until release. */
+    int32_t (*get)(void *ctx, const ndh_kernel_key *key, uint32_t flags,
+                   int32_t (*compile)(void *arg, ndh_compiled *out), void *arg, ndh_code **out,
+                   const void **code, uint64_t *nbytes);
+    void (*release)(void *ctx, ndh_code *); /* NULL is fine */
+    /* The remembered log of a failed compile, cut to n bytes; NDP_ERR_ARGUMENT if none failed. */
+    int32_t (*log)(void *ctx, const ndh_kernel_key *key, char *text, size_t n);
+} ndh_kernel_1;
+
+/* Service "ndh.workspace/1": scratch memory that vendor libraries want to keep between calls. */
+typedef struct ndh_workspace ndh_workspace; /* the core's: one use, from acquire to release */
+typedef struct {
+    uint32_t size, zero;
+    /* The workspace of (handle, stream), of at least nbytes (> 0), from the device's allocator;
+     * made or enlarged when needed. Work that uses it must be queued on that stream before release.
+     * handle: any address of the plug-in's. It goes with the stream, with the last thread that
+     * asked for it, by handle_gone, or when the user clears. In a capture NDP_ERR_CAPTURE: a
+     * graph's workspace must be its own. */
+    int32_t (*acquire)(void *ctx, ndp_dev *, const void *handle, ndp_stream *, uint64_t nbytes,
+                       ndh_workspace **out, ndp_mem **mem, uint64_t *offset_bytes);
+    void (*release)(void *ctx, ndh_workspace *); /* NULL is fine */
+    void (*handle_gone)(void *ctx, ndp_dev *, const void *handle);
+    /* Bytes of a text such as ":4096:2:16:8", pairs of KiB and count, summed (the form of
+     * CUBLAS_WORKSPACE_CONFIG); ":0:0" is none. NDP_ERR_ARGUMENT quotes a malformed one. */
+    int32_t (*parse)(void *ctx, const char *text, uint64_t *nbytes);
+    /* What a device of that compute capability wants by default: 32 MiB for 9, 10 and 12, else
+     * 8,519,680 bytes. */
+    uint64_t (*default_nbytes)(void *ctx, int32_t major);
+} ndh_workspace_1;
+
+/* Service "ndh.library/1": libraries that not every machine has. */
+typedef struct {
+    const char *name;
+    uint32_t offset; /* of the function pointer in the table */
+    int32_t required;
+} ndh_symbol;
+typedef struct {
+    uint32_t size, n_sonames, n_symbols, zero;
+    const char *name;           /* for people: "cuBLASLt" */
+    const char *install;        /* what to do when it is missing */
+    const char *const *sonames; /* tried in this order */
+    const ndh_symbol *symbols;  /* NULL in the table if optional, absent */
+    int32_t (*version)(const void *table, char *text, size_t n); /* or NULL */
+} ndh_library;
+typedef struct {
+    uint32_t size, zero;
+    /* Opens the first of the names that loads and has all required symbols, and fills the table.
+     * NDP_ERR_UNSUPPORTED names the library, what was tried and what to install; it may be asked
+     * for again. Never closed. The description and its texts live as long as the process. */
+    int32_t (*open)(void *ctx, const ndh_library *, void *table);
+} ndh_library_1;
+
+/* Service "ndh.visible/1": which devices CUDA_VISIBLE_DEVICES, or a variable of its form, shows. */
+#define NDH_VISIBLE_UNKNOWN (-1)
+typedef struct {
+    uint32_t size, zero;
+    /* text NULL: the variable is unset. There are count devices, uuids[i] (NULL: unknown) like
+     * "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6". out, of count entries, receives *n indices in the
+     * order given. *n NDH_VISIBLE_UNKNOWN: only the driver can tell (MIG, or no uuids). */
+    int32_t (*parse)(void *ctx, const char *text, int32_t count, const char *const *uuids,
+                     int32_t *out, int32_t *n);
+} ndh_visible_1;
 
 /* The export: pure (no device, thread, lock or file), may be called twice. NULL, after host->error,
  * if it cannot serve this host. */

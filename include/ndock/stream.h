@@ -63,8 +63,7 @@ ND_API ND_MUST_USE nd_status nd_stream_query(nd_stream *stream, int32_t *done);
 /* Waits for it; returns the pending fault, if there is one. NULL: the current stream. */
 ND_API ND_MUST_USE nd_status nd_stream_synchronize(nd_stream *stream);
 /* Later work on stream waits for the event, or for all work queued on other so far and no more. The
- * host never waits. The event may be of another device; across plug-ins that cannot share events
- * the wait is a task of the stream's device where it has host functions, else the host waits. */
+ * host never waits, unless the two are of different plug-ins, which share no events. */
 ND_API ND_MUST_USE nd_status nd_stream_wait_event(nd_stream *stream, nd_event *event);
 ND_API ND_MUST_USE nd_status nd_stream_wait_stream(nd_stream *stream, nd_stream *other);
 /* fn(ctx) runs on another thread in stream order. It may not call ndock (every call there is
@@ -107,6 +106,13 @@ ND_API ND_MUST_USE nd_status nd_record_use(const nd_array *a, nd_stream *stream)
 ND_API void nd_hazard_mode_set(int32_t on);
 ND_API int32_t nd_hazard_mode(void);
 
+/* The stream check (NDOCK_STREAM_CHECK=1, or set here): every access to device memory is compared
+ * with earlier ones on other streams; two that nothing orders are a race, logged as an error and
+ * kept for the report, which names both operations and their tags, one race a line. The report
+ * empties it; *out is malloc'ed: free() it. Slow; works on every device. */
+ND_API void nd_stream_check_set(int32_t on);
+ND_API ND_MUST_USE nd_status nd_stream_check_report(char **out, int64_t *count);
+
 /* The backward rule of a tape: a node's backward runs on its forward stream (nd_stream_push); at
  * entry each used stream waits for the caller's current one, at exit the other way round. */
 ND_API ND_MUST_USE nd_status nd_backward_enter(nd_stream *const *used, int32_t n);
@@ -148,6 +154,20 @@ ND_API ND_MUST_USE nd_status nd_sync_watch_pop(void);
  * so that a fault is reported by the call that caused it. */
 ND_API void nd_launch_blocking_set(int32_t on);
 ND_API int32_t nd_launch_blocking(void);
+
+/* What queued work failed: ND_ERR_ASYNC, or ND_ERR_LOST where the device cannot go on, comes once
+ * from the first call that sees it (waiting or not), after which the stream may be used again. The
+ * suspects of this thread's latest such error are the operations queued since the last point known
+ * to be good, at most the latest 64, oldest first: *count of them; out, of n, receives up to n. */
+typedef struct {
+    uint64_t seq;   /* number on its stream, from 1 */
+    char name[32];  /* of the operation */
+    char tag[64];   /* nd_tag_push's label, "" if none */
+    nd_dtype dtype; /* and shape of its first result; ndim -1 where there is none */
+    int32_t ndim;
+    int64_t shape[4]; /* the leading extents */
+} nd_op_note;
+ND_API ND_MUST_USE nd_status nd_fault_window(nd_op_note *out, int32_t n, int32_t *count);
 
 /* Labels, nested, of the calling thread's operations in fault reports and memory traces. The text
  * is copied (to 63 bytes). pop without push is ND_ERR_STATE. */

@@ -120,6 +120,30 @@ static void reductions(nd_dtype dtype)
     nd_release(a);
 }
 
+/* Moduli whose logarithms add up to about 0, so that long products stay in range. */
+static void complex_reductions(nd_dtype dtype)
+{
+    const int64_t shape[2] = {1000, 1003};
+    nd_array *re = values(dtype, 2, shape, 2.5, 8), *im = values(dtype, 2, shape, 1, 9);
+    nd_array *turned = NULL, *a = NULL, *r = NULL;
+    char name[64];
+    need(nd_multiply_scalar(im, nd_complex(0, 1), &turned), "multiply");
+    need(nd_add(re, turned, &a), "add");
+    for (int32_t axis = 0; axis < 2; axis++) {
+        nd_reduce_opts o = {.size = sizeof o, .axes = &axis, .naxes = 1};
+        snprintf(name, sizeof name, "prod:%s:axis%d", nd_dtype_name(dtype), axis);
+        need(nd_prod(a, &o, &r), name);
+        print_hash(name, r);
+        snprintf(name, sizeof name, "sum:%s:axis%d", nd_dtype_name(dtype), axis);
+        need(nd_sum(a, &o, &r), name);
+        print_hash(name, r);
+    }
+    nd_release(re);
+    nd_release(im);
+    nd_release(turned);
+    nd_release(a);
+}
+
 /* m x k by k x n; turned: of transposed views. */
 static void product(nd_dtype dtype, int64_t m, int64_t k, int64_t n, int turned)
 {
@@ -148,6 +172,8 @@ int main(void)
     elementwise(ND_F64);
     reductions(ND_F32);
     reductions(ND_F64);
+    complex_reductions(ND_C64);
+    complex_reductions(ND_C128);
     for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
         product(products[i], 130, 257, 65, 0);
         product(products[i], 170, 160, 160, 0);

@@ -104,10 +104,12 @@ int main(int argc, char **argv)
         printf("1..0 # SKIP %s\n", nd_last_error()->message);
         return 0;
     }
-    if (nd_device_set_current(run.device) != ND_OK ||
-        nd_fallback_set(strcmp(setting("NDOCK_CONFORM_FALLBACK", "error"), "allow")
-                            ? ND_FALLBACK_ERROR
-                            : ND_FALLBACK_ALLOW) != ND_OK)
+    nd_device_info info;
+    nd_device_describe(run.device, &info);
+    run.async = info.async;
+    run.fallback = strcmp(setting("NDOCK_CONFORM_FALLBACK", "error"), "allow") ? ND_FALLBACK_ERROR
+                                                                               : ND_FALLBACK_ALLOW;
+    if (nd_device_set_current(run.device) != ND_OK || nd_fallback_set(run.fallback) != ND_OK)
         bail(nd_last_error()->message);
     conform_elementwise();
     conform_copy();
@@ -126,6 +128,7 @@ int main(int argc, char **argv)
     conform_slice();
     conform_assign();
     conform_errors();
+    conform_runtime_ops();
     printf("1..%d\n", tap_count);
     return tap_failures != 0;
 }

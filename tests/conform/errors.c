@@ -15,7 +15,12 @@
 static void refused(nd_status got, nd_status want, const char *op, const char *a, const char *b)
 {
     const nd_error *e = nd_last_error();
-    op = op ? op : e->op;
+    bool later = got == ND_OK && want == ND_ERR_INDEX && run.async;
+    if (later) /* the device notices, and its words are fewer */
+        got = nd_synchronize(run.device);
+    op = op && !later ? op : e->op;
+    a = later ? "out of range" : a;
+    b = later ? "" : b;
     if (got != want)
         fail_case("%s gave %s where %s is due: %s", op, nd_status_name(got), nd_status_name(want),
                   got == ND_OK ? "(accepted)" : e->message);
@@ -32,6 +37,10 @@ static void refused_out(nd_status got, nd_array **out, nd_status want, const cha
                         const char *a, const char *b)
 {
     refused(got, want, op, a, b);
+    if (*out && got == ND_OK && run.async) { /* it holds zeros where the index was bad */
+        nd_release(*out);
+        *out = NULL;
+    }
     if (*out)
         fail_case("%s failed and left *out set", op ? op : "a call");
     nd_release(*out);
@@ -87,6 +96,57 @@ static void bad_shapes(void)
     nd_release(a);
     nd_release(b);
     nd_release(z);
+}
+
+/* Errors of products show the shapes that were given, not those of the matrices made of them. */
+static void bad_products(void)
+{
+    nd_array *v = ramp(ND_F32, 1, DIMS(3)), *w = ramp(ND_F32, 1, DIMS(4));
+    nd_array *m = ramp(ND_F32, 2, DIMS(4, 5)), *out = (nd_array *)(uintptr_t)8;
+    nd_array *s = ramp(ND_F32, 3, DIMS(2, 3, 4)), *t = ramp(ND_F32, 3, DIMS(5, 4, 3));
+    NO(ND_ERR_SHAPE, "matmul", "(3,) @ (4,)", "3 and 4", nd_matmul(v, w, NULL, &out));
+    NO(ND_ERR_SHAPE, "matmul", "(3,) @ (4, 5)", "3 and 4", nd_matmul(v, m, NULL, &out));
+    NO(ND_ERR_SHAPE, "matmul", "(4, 5) @ (3,)", "5 and 3", nd_matmul(m, v, NULL, &out));
+    NO(ND_ERR_SHAPE, "matmul", "(2, 3, 4) @ (3,)", "4 and 3", nd_matmul(s, v, NULL, &out));
+    NO(ND_ERR_SHAPE, "matmul", "(2, 3, 4) @ (5, 4, 3)", "broadcast", nd_matmul(s, t, NULL, &out));
+    nd_release(v);
+    nd_release(w);
+    nd_release(m);
+    nd_release(s);
+    nd_release(t);
+}
+
+/* Errors of indices count in the array that was given, even where it was stretched: by the caller,
+ * here a column of i64 to (3, 4), whose first bad element is number 4; or by the operation. */
+static void bad_indices(void)
+{
+    static const int64_t good_bad_good[3] = {0, 9, 1};
+    nd_layout layout = {.size = sizeof layout, .dtype = ND_I64, .ndim = 2, .shape = DIMS(3, 1)};
+    nd_array *a = ramp(ND_F32, 2, DIMS(3, 4)), *out = (nd_array *)(uintptr_t)8;
+    nd_array *column = NULL, *wide = NULL, *flat = NULL;
+    const char *own = "index 9 at position 1 of (3, 1) is",
+               *four = "index 9 at position 4 of (3, 4) is";
+    const char *one = "index 9 at position 1 of (3,) is";
+    if (good(nd_from_host(&layout, good_bad_good, run.device, &column), "from_host") &&
+        good(nd_broadcast_to(column, 2, DIMS(3, 4), &wide), "broadcast_to") &&
+        good(nd_reshape(column, 1, DIMS(3), &flat), "reshape")) {
+        NO(ND_ERR_INDEX, "take", four, "-4 to 3", nd_take(a, wide, 1, &out));
+        NO(ND_ERR_INDEX, "take", one, "-3 to 2", nd_take(a, flat, 0, &out));
+        NO(ND_ERR_INDEX, "gather", four, "-4 to 3", nd_gather(a, wide, 1, &out));
+        NO(ND_ERR_INDEX, "gather", four, "-3 to 2", nd_gather(a, wide, 0, &out));
+        NO(ND_ERR_INDEX, "take_along_axis", four, "-4 to 3", nd_take_along_axis(a, wide, 1, &out));
+        NO(ND_ERR_INDEX, "take_along_axis", own, "-3 to 2", nd_take_along_axis(a, column, 0, &out));
+        NO(ND_ERR_INDEX, "scatter", four, "-4 to 3",
+           nd_scatter(a, wide, a, 1, ND_SCATTER_SET, &out));
+        NO(ND_ERR_INDEX, "scatter_add", own, "-4 to 3",
+           nd_scatter(a, column, column, 1, ND_SCATTER_ADD, &out));
+        NO(ND_ERR_INDEX, "index_add", one, "-3 to 2", nd_index_add(a, flat, a, 0, &out));
+        NO(ND_ERR_INDEX, "index_add", one, "-4 to 3", nd_index_add(a, flat, column, 1, &out));
+    }
+    nd_release(a);
+    nd_release(column);
+    nd_release(wide);
+    nd_release(flat);
 }
 
 static void bad_dtypes(void)
@@ -230,7 +290,7 @@ static void bad_arguments(void)
     NO(ND_ERR_ARGUMENT, "add", "1", "size", nd_apply(ND_OP_add, two, 2, &p, &out));
     NO(ND_ERR_SHAPE, "matmul", "0", "0-d", nd_matmul(s, a, NULL, &out));
     NO(ND_ERR_SHAPE, "matmul", "(3, 4)", "4 and 3", nd_matmul(a, a, NULL, &out));
-    NO(ND_ERR_SHAPE, "matmul", "(3, 4)", "4 and 3", nd_matmul(a, v, NULL, &out));
+    NO(ND_ERR_SHAPE, "matmul", "(3, 4) @ (3,)", "4 and 3", nd_matmul(a, v, NULL, &out));
     NO(ND_ERR_ARGUMENT, "apply", "65000", "", nd_apply(65000, two, 2, NULL, &out));
     NO(ND_ERR_ARGUMENT, "apply", "", "", nd_apply(ND_OP_RUNTIME + 4000, two, 2, NULL, &out));
     NO(ND_ERR_ARGUMENT, "apply", "", "", nd_apply(-3, two, 2, NULL, &out));
@@ -330,6 +390,8 @@ static void details(void)
 void conform_errors(void)
 {
     group("errors: shapes", bad_shapes);
+    group("errors: products", bad_products);
+    group("errors: indices", bad_indices);
     group("errors: dtypes", bad_dtypes);
     group("errors: axes", bad_axes);
     group("errors: destinations", bad_destinations);
@@ -338,5 +400,4 @@ void conform_errors(void)
     group("errors: memory", bad_memory);
     group("errors: wrapped memory", bad_wraps);
     group("errors: detail", details);
-    conform_runtime_ops();
 }

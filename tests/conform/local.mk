@@ -18,7 +18,7 @@ check-long: %reldir%/conform.t
 
 # The same bits for every thread count and SIMD level.
 check_PROGRAMS += %reldir%/bits
-TESTS += %reldir%/bits.sh
-EXTRA_DIST += %reldir%/bits.sh
+TESTS += %reldir%/bits.sh %reldir%/sim.sh
+EXTRA_DIST += %reldir%/bits.sh %reldir%/sim.sh
 %canon_reldir%_bits_SOURCES = %reldir%/bits.c
 %canon_reldir%_bits_LDADD = $(test_ldadd)

@@ -10,8 +10,10 @@ dense positions_random(int ndim, const int64_t *shape, int64_t n);
 int64_t positions_get(const dense *p, int64_t at, int64_t n);
 /* Puts a position out of range somewhere and returns where; *value is what an error names. */
 int64_t positions_spoil(dense *p, int64_t n, int64_t *value);
-/* The call failed for that position, and its message names it, where it is, and what is allowed. */
-bool positions_refused(nd_status got, int64_t at, int64_t value, int64_t n, const char *what);
+/* The call of op failed for element at of the indices p, and its message says so: the value, where
+ * it is in p's own shape, and what is allowed. */
+bool positions_refused(nd_status got, const dense *p, int64_t at, int64_t value, int64_t n,
+                       const char *op);
 /* For gather and its like: a's shape with another extent (0 to 6) at axis. cut: others shorter. */
 void positions_shape(int ndim, const int64_t *a, int axis, bool cut, int64_t *shape);
 #endif

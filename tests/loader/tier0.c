@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * A plug-in with the required functions alone: memory that the host cannot see, and nothing else.
- * With MOCK_* defined it is broken in one way each, for the loader's tests. */
+ * With MOCK_* defined it is broken in one way each, for the loader's tests; MOCK_COUNT and
+ * MOCK_GROUP are functions for probe and group, of a file that includes this one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,17 +16,43 @@ struct ndp_mem {
 struct ndp_dev {
     uint32_t index;
 };
+#ifdef MOCK_NO_LIBRARY
+static int32_t open_driver(void)
+{
+    static const char *const sonames[] = {"libndock-mock.so.2", "libndock-mock.so.1"};
+    static const ndh_library driver = {.size = sizeof driver,
+                                       .n_sonames = 2,
+                                       .name = "mock driver",
+                                       .install = "install the package mock-driver",
+                                       .sonames = sonames};
+    const ndh_library_1 *libraries = host->service(host->ctx, "ndh.library/1");
+    return libraries->open(host->ctx, &driver, NULL);
+}
+#endif
+
 static int32_t probe(uint32_t *count, char *why, size_t n)
 {
-#ifdef MOCK_NO_DEVICE
+#if defined(MOCK_COUNT)
+    return MOCK_COUNT(count, why, n);
+#elif defined(MOCK_NO_LIBRARY)
+    (void)why;
+    (void)n;
+    *count = 0;
+    return open_driver();
+#elif defined(MOCK_OLD_DRIVER)
+    (void)count;
+    snprintf(why, n, "its driver is 12.1, and 12.4 or newer is needed: update it");
+    return NDP_ERR_PLUGIN;
+#elif defined(MOCK_NO_DEVICE)
     *count = 0;
     snprintf(why, n, "its driver is not installed: install mock-driver");
+    return NDP_OK;
 #else
     (void)why;
     (void)n;
     *count = 2;
-#endif
     return NDP_OK;
+#endif
 }
 
 static int32_t info(uint32_t index, ndp_device_info *out)
@@ -142,6 +169,9 @@ static const ndp_plugin table = {
 #endif
     .sync = sync_nothing,
     .shutdown = shutdown_nothing,
+#ifdef MOCK_GROUP
+    .group = MOCK_GROUP,
+#endif
 };
 
 #ifdef MOCK_NO_ENTRY

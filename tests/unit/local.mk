@@ -34,6 +34,13 @@ TESTS += %reldir%/fork.t %reldir%/threads.t
 %canon_reldir%_threads_t_SOURCES = %reldir%/threads.c
 %canon_reldir%_threads_t_LDADD = $(test_ldadd) -lpthread
 
+check_PROGRAMS += %reldir%/dlpack.t %reldir%/dlpack_views.t
+TESTS += %reldir%/dlpack.t %reldir%/dlpack_views.t
+%canon_reldir%_dlpack_t_SOURCES = %reldir%/dlpack.c
+%canon_reldir%_dlpack_t_LDADD = $(test_ldadd)
+%canon_reldir%_dlpack_views_t_SOURCES = %reldir%/dlpack_views.c
+%canon_reldir%_dlpack_views_t_LDADD = $(test_ldadd)
+
 check_PROGRAMS += %reldir%/promote.t
 TESTS += %reldir%/promote.t
 %canon_reldir%_promote_t_SOURCES = %reldir%/promote.c

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Events: points on streams that others wait for; the pool their handles come from; and what
+ * orders streams with them. */
+#include <stdlib.h>
+#include <time.h>
+#include "core/core.h"
+
+/* Free handles by flags. */
+#define EVENT_KINDS 8
+#define EVENTS_AT_FIRST 8
+struct nd_event_pool {
+    pthread_mutex_t lock;
+    struct {
+        ndp_event **free;
+        int count, room;
+        bool filled;
+    } kinds[EVENT_KINDS];
+};
+
+nd_status nd__events_open(nd_device *d)
+{
+    if (!d->has_stream)
+        return ND_OK;
+    d->events = calloc(1, sizeof *d->events);
+    if (!d->events)
+        return nd__fail(ND_ERR_MEMORY, "device", -1, "no memory for a pool of events");
+    pthread_mutex_init(&d->events->lock, NULL);
+    return ND_OK;
+}
+
+static nd_status make_event(nd_device *d, int32_t flags, ndp_event **out)
+{
+    nd_status status = d->stream.event_create(d->dev, (uint64_t)flags, out);
+    if (status != ND_OK)
+        nd__error_context("event_create", d->name, d->slot->name);
+    return status;
+}
+
+/* The first asker of a kind leaves some for the next ones, so that a steady state makes none. */
+static void fill(nd_device *d, int32_t flags)
+{
+    ndp_event *made[EVENTS_AT_FIRST];
+    int n = 0;
+    while (n < EVENTS_AT_FIRST && make_event(d, flags, &made[n]) == ND_OK)
+        n++;
+    while (n > 0)
+        nd__event_give(d, flags, made[--n]);
+}
+
+nd_status nd__event_take(nd_device *d, int32_t flags, ndp_event **out)
+{
+    nd_event_pool *pool = d->events;
+    *out = NULL;
+    pthread_mutex_lock(&pool->lock);
+    bool first = !pool->kinds[flags].filled;
+    pool->kinds[flags].filled = true;
+    pthread_mutex_unlock(&pool->lock);
+    if (first)
+        fill(d, flags);
+    pthread_mutex_lock(&pool->lock);
+    if (pool->kinds[flags].count)
+        *out = pool->kinds[flags].free[--pool->kinds[flags].count];
+    pthread_mutex_unlock(&pool->lock);
+    return *out ? (nd_status)ND_OK : make_event(d, flags, out);
+}
+
+void nd__event_give(nd_device *d, int32_t flags, ndp_event *handle)
+{
+    nd_event_pool *pool = d->events;
+    if (!handle)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    int count = pool->kinds[flags].count, room = pool->kinds[flags].room;
+    if (count == room) {
+        ndp_event **grown = realloc(pool->kinds[flags].free, (size_t)(room + 16) * sizeof *grown);
+        if (grown) {
+            pool->kinds[flags].free = grown;
+            pool->kinds[flags].room = room += 16;
+        }
+    }
+    bool kept = count < room;
+    if (kept)
+        pool->kinds[flags].free[pool->kinds[flags].count++] = handle;
+    pthread_mutex_unlock(&pool->lock);
+    if (!kept && !nd__forked())
+        d->stream.event_destroy(d->dev, handle);
+}
+
+/* ---- ordering by handles ---- */
+static nd_status record_handle(nd_stream *s, ndp_event *event, const char *op, uint64_t *seq)
+{
+    nd_device *d = s->device;
+    ND_RETURN_IF(nd__usable(d, op));
+    pthread_mutex_lock(&s->lock);
+    nd_status status = nd__fault(s, op, d->stream.event_record(d->dev, event, s->handle));
+    *seq = s->seq;
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+nd_status nd__mark(nd_stream *s, ndp_event **out)
+{
+    uint64_t seq;
+    *out = NULL;
+    if (!s->device->has_stream)
+        return ND_OK;
+    ND_RETURN_IF(nd__event_take(s->device, 0, out));
+    nd_status status = record_handle(s, *out, "event_record", &seq);
+    if (status != ND_OK) {
+        nd__event_give(s->device, 0, *out);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* Plug-ins share no events, so between two of them the host waits. */
+static nd_status wait_on_host(nd_device *of, ndp_event *event, const char *op)
+{
+    ND_RETURN_IF(nd__may_wait(ND_WAIT_EVENT, of, op));
+    nd_status status = of->stream.event_sync(of->dev, event);
+    if (status != ND_OK)
+        nd__error_context(op, of->name, of->slot->name);
+    return status;
+}
+
+static nd_status wait_handle(nd_stream *s, nd_device *of, ndp_event *event, const char *op)
+{
+    nd_device *d = s->device;
+    if (!event)
+        return ND_OK;
+    ND_RETURN_IF(nd__usable(d, op));
+    if (d->slot != of->slot)
+        return wait_on_host(of, event, op);
+    pthread_mutex_lock(&s->lock);
+    nd_status status = nd__fault(s, op, d->stream.wait(d->dev, s->handle, event));
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+nd_status nd__wait_mark(nd_stream *s, nd_device *of, ndp_event *event)
+{
+    return wait_handle(s, of, event, "stream_wait_event");
+}
+
+nd_status nd_stream_wait_stream(nd_stream *stream, nd_stream *other)
+{
+    ndp_event *mark;
+    if (!stream || !other)
+        return nd__fail(ND_ERR_ARGUMENT, "stream_wait_stream", !stream ? 0 : 1,
+                        "the stream is NULL");
+    if (stream == other)
+        return ND_OK;
+    if (!other->device->has_stream) /* one queue, or none: nothing to order but the host */
+        return stream->device == other->device || !other->device->async
+                   ? (nd_status)ND_OK
+                   : nd__wait(other, ND_WAIT_EVENT, "stream_wait_stream");
+    ND_RETURN_IF(nd__mark(other, &mark));
+    nd_status status = wait_handle(stream, other->device, mark, "stream_wait_stream");
+    if (status == ND_OK && nd__hazards_now())
+        nd__hazard_wait_stream(stream, other);
+    nd__event_give(other->device, 0, mark); /* the wait keeps the record it was issued on */
+    return status;
+}
+
+/* ---- events of programs ---- */
+static double host_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+nd_status nd_event_create(nd_device *device, const nd_event_opts *opts, nd_event **out)
+{
+    nd_status status;
+    int32_t flags = opts ? opts->flags : 0;
+    *out = NULL;
+    if (opts && opts->size < NDP_END(nd_event_opts, flags))
+        return nd__fail(ND_ERR_ARGUMENT, "event_create", 1,
+                        "the options' size field is %u, not sizeof(nd_event_opts)",
+                        (unsigned)opts->size);
+    if (flags & ~(EVENT_KINDS - 1))
+        return nd__fail(ND_ERR_ARGUMENT, "event_create", 1,
+                        "unknown flags %#x; ND_EVENT_TIMING, _BLOCKING, _INTERPROCESS are 1, 2, 4",
+                        (unsigned)flags);
+    device = nd__or_current(device, &status);
+    if (status != ND_OK)
+        return status;
+    nd_event *e = calloc(1, sizeof *e);
+    if (!e)
+        return nd__fail(ND_ERR_MEMORY, "event_create", -1, "no memory for an event");
+    if (device->has_stream) {
+        status = nd__usable(device, "event_create");
+        status = status == ND_OK ? nd__event_take(device, flags, &e->handle) : status;
+    }
+    if (status != ND_OK) {
+        free(e);
+        return status;
+    }
+    atomic_init(&e->refs, 1);
+    e->flags = flags;
+    e->device = device;
+    pthread_mutex_init(&e->lock, NULL);
+    *out = e;
+    return ND_OK;
+}
+
+nd_event *nd_event_retain(nd_event *e)
+{
+    if (e)
+        atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
+    return e;
+}
+
+void nd_event_release(nd_event *e)
+{
+    if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    nd__event_give(e->device, e->flags, e->handle);
+    nd__stream_unhold(e->stream);
+    nd__hazard_clock_free(e->clock);
+    pthread_mutex_destroy(&e->lock);
+    free(e);
+}
+
+nd_status nd_event_record(nd_event *e, nd_stream *stream)
+{
+    uint64_t seq = 0;
+    if (!e)
+        return nd__fail(ND_ERR_ARGUMENT, "event_record", 0, "the event is NULL");
+    nd_stream *s = NULL;
+    ND_RETURN_IF(nd_stream_current(e->device, &s));
+    nd_stream_release(s); /* the thread keeps its current stream */
+    s = stream ? stream : s;
+    if (s->device != e->device)
+        return nd__fail(ND_ERR_DEVICE, "event_record", 1,
+                        "the event is of %s, the stream of %s: an event is recorded on its own "
+                        "device and may be waited for on any",
+                        e->device->name, s->device->name);
+    pthread_mutex_lock(&e->lock);
+    nd_status status =
+        e->handle ? record_handle(s, e->handle, "event_record", &seq) : (nd_status)ND_OK;
+    if (status == ND_OK) {
+        nd__stream_hold(s);
+        nd__stream_unhold(e->stream);
+        e->stream = s;
+        e->seq = e->handle ? seq : s->seq;
+        e->when_ms = host_ms();
+        e->recorded = true;
+        if (nd__hazards_now())
+            nd__hazard_record(e, s);
+    }
+    pthread_mutex_unlock(&e->lock);
+    return status;
+}
+
+/* The latest record of an event, as its waiters see it. */
+static nd_event snapshot_of(nd_event *e)
+{
+    nd_event now = {.flags = 0};
+    pthread_mutex_lock(&e->lock);
+    now.recorded = e->recorded;
+    now.stream = e->stream;
+    now.seq = e->seq;
+    now.when_ms = e->when_ms;
+    nd__stream_hold(now.stream);
+    pthread_mutex_unlock(&e->lock);
+    return now;
+}
+
+/* A fault seen through an event is its stream's. */
+static nd_status event_result(const nd_event *now, const char *op, nd_status status, bool done)
+{
+    nd_stream *s = now->stream;
+    pthread_mutex_lock(&s->lock);
+    status = nd__fault(s, op, status);
+    if (status == ND_OK && done)
+        nd__progress(s, now->seq);
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+nd_status nd_event_query(nd_event *e, int32_t *done)
+{
+    *done = 1;
+    if (!e)
+        return nd__fail(ND_ERR_ARGUMENT, "event_query", 0, "the event is NULL");
+    nd_event now = snapshot_of(e);
+    nd_device *d = e->device;
+    nd_status status = ND_OK;
+    if (now.recorded && d->async) {
+        ND_GOTO_IF(done, nd__usable(d, "event_query"));
+        ND_GOTO_IF(done, nd__refuse_capture(now.stream, "event_query",
+                                            "query after the capture has ended"));
+        if (e->handle) {
+            status = d->stream.event_query(d->dev, e->handle, done);
+            status = event_result(&now, "event_query", status, *done);
+        } else {
+            status = nd_stream_query(now.stream, done);
+        }
+    }
+done:
+    nd__stream_unhold(now.stream);
+    return status;
+}
+
+nd_status nd_event_synchronize(nd_event *e)
+{
+    if (!e)
+        return nd__fail(ND_ERR_ARGUMENT, "event_synchronize", 0, "the event is NULL");
+    nd_event now = snapshot_of(e);
+    nd_device *d = e->device;
+    nd_status status = ND_OK;
+    if (now.recorded && d->async) {
+        ND_GOTO_IF(done, nd__usable(d, "event_synchronize"));
+        ND_GOTO_IF(done, nd__refuse_capture(now.stream, "event_synchronize",
+                                            "wait after the capture has ended"));
+        if (e->handle) {
+            ND_GOTO_IF(done, nd__may_wait(ND_WAIT_EVENT, d, "event_synchronize"));
+            status = d->stream.event_sync(d->dev, e->handle);
+            status = event_result(&now, "event_synchronize", status, true);
+            if (status == ND_OK && nd__hazards_now())
+                nd__hazard_wait_event(NULL, e);
+        } else {
+            status = nd__wait(now.stream, ND_WAIT_EVENT, "event_synchronize");
+        }
+    }
+done:
+    nd__stream_unhold(now.stream);
+    return status;
+}
+
+nd_status nd_event_elapsed(nd_event *start, nd_event *stop, double *ms)
+{
+    int32_t done[2];
+    *ms = 0;
+    for (int i = 0; i < 2; i++) {
+        nd_event *e = i ? stop : start;
+        if (!e)
+            return nd__fail(ND_ERR_ARGUMENT, "event_elapsed", i, "the event is NULL");
+        if (!(e->flags & ND_EVENT_TIMING))
+            return nd__fail(ND_ERR_NOT_TIMED, "event_elapsed", i,
+                            "the event was made without ND_EVENT_TIMING");
+        if (e->device != start->device)
+            return nd__fail(ND_ERR_DEVICE, "event_elapsed", 1, "the events are of %s and %s",
+                            start->device->name, e->device->name);
+        nd_event now = snapshot_of(e);
+        nd__stream_unhold(now.stream);
+        if (!now.recorded)
+            return nd__fail(ND_ERR_NOT_RECORDED, "event_elapsed", i,
+                            "the event has not been recorded");
+        ND_RETURN_IF(nd_event_query(e, &done[i]));
+        if (!done[i])
+            return nd__fail(ND_ERR_NOT_READY, "event_elapsed", i,
+                            "the work before the event is not done; nd_event_synchronize waits");
+    }
+    if (!start->handle) {
+        *ms = stop->when_ms - start->when_ms;
+        return ND_OK;
+    }
+    nd_device *d = start->device;
+    nd_status status = d->stream.event_elapsed(d->dev, start->handle, stop->handle, ms);
+    if (status != ND_OK)
+        nd__error_context("event_elapsed", d->name, d->slot->name);
+    return status;
+}
+
+nd_status nd_stream_wait_event(nd_stream *stream, nd_event *e)
+{
+    if (!stream || !e)
+        return nd__fail(ND_ERR_ARGUMENT, "stream_wait_event", !stream ? 0 : 1, "%s is NULL",
+                        !stream ? "the stream" : "the event");
+    pthread_mutex_lock(&e->lock); /* no new record in between */
+    nd_status status = ND_OK;
+    if (e->recorded && e->handle)
+        status = wait_handle(stream, e->device, e->handle, "stream_wait_event");
+    else if (e->recorded && e->device->async && stream->device != e->device)
+        status = nd__wait(e->stream, ND_WAIT_EVENT, "stream_wait_event");
+    if (status == ND_OK && nd__hazards_now())
+        nd__hazard_wait_event(stream, e);
+    pthread_mutex_unlock(&e->lock);
+    return status;
+}
+
+/* ---- the backward rule ---- */
+static nd_status order_all(const char *op, nd_stream *const *used, int32_t n, bool caller_waits)
+{
+    for (int32_t i = 0; i < n; i++) {
+        nd_stream *current = NULL;
+        if (!used || !used[i])
+            return nd__fail(ND_ERR_ARGUMENT, op, 0, "stream %d is NULL", (int)i);
+        ND_RETURN_IF(nd_stream_current(used[i]->device, &current));
+        nd_status status = caller_waits ? nd_stream_wait_stream(current, used[i])
+                                        : nd_stream_wait_stream(used[i], current);
+        nd_stream_release(current);
+        ND_RETURN_IF(status);
+    }
+    return ND_OK;
+}
+
+nd_status nd_backward_enter(nd_stream *const *used, int32_t n)
+{
+    return order_all("backward_enter", used, n, false);
+}
+
+nd_status nd_backward_exit(nd_stream *const *used, int32_t n)
+{
+    return order_all("backward_exit", used, n, true);
+}

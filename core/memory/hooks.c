@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * What an allocator stands on, over a device's plug-in. Devices that finish their work before a
+ * call returns have no events, so record stays NULL there. */
+#include "core/memory/memory.h"
+
+static nd_status said(nd_device *d, const char *op, nd_status status)
+{
+    if (status != ND_OK)
+        nd__error_context(op, d->name, d->slot->name);
+    return status;
+}
+
+static nd_status segment_alloc(void *ctx, nd_stream *s, uint64_t nbytes, ndp_mem **mem, char **host)
+{
+    nd_device *d = ctx;
+    void *at = NULL;
+    (void)s;
+    *mem = NULL;
+    *host = NULL;
+    ND_RETURN_IF(nd__usable(d, "alloc"));
+    nd__note_wait(ND_WAIT_DEVICE_ALLOC, d, "alloc");
+    ND_RETURN_IF(said(d, "alloc", d->p.alloc(d->dev, nbytes, mem)));
+    if (!d->host_visible || !d->map.map)
+        return ND_OK;
+    nd_status status = said(d, "map", d->map.map(d->dev, *mem, &at));
+    if (status != ND_OK)
+        d->p.free(d->dev, *mem);
+    *host = at;
+    return status;
+}
+
+/* A lost device is left alone, and so is one of the process that forked this one. */
+static bool out_of_reach(nd_device *d)
+{
+    return atomic_load(&d->lost) || (nd__forked() && !d->host_visible);
+}
+
+static void segment_free(void *ctx, nd_stream *s, ndp_mem *mem, uint64_t nbytes)
+{
+    nd_device *d = ctx;
+    (void)s;
+    (void)nbytes;
+    if (out_of_reach(d))
+        return;
+    nd__note_wait(ND_WAIT_DEVICE_ALLOC, d, "free");
+    d->p.free(d->dev, mem);
+}
+
+static nd_status record(void *ctx, nd_stream *s, ndp_event **out)
+{
+    (void)ctx;
+    return nd__mark(s, out);
+}
+
+static nd_status query(void *ctx, ndp_event *event, int32_t *done)
+{
+    nd_device *d = ctx;
+    *done = 1;
+    return event ? said(d, "event_query", d->stream.event_query(d->dev, event, done))
+                 : (nd_status)ND_OK;
+}
+
+static nd_status wait(void *ctx, nd_stream *s, ndp_event *event)
+{
+    return nd__wait_mark(s, ctx, event);
+}
+
+static nd_status synchronize(void *ctx, ndp_event *event)
+{
+    nd_device *d = ctx;
+    if (!event)
+        return ND_OK;
+    ND_RETURN_IF(nd__may_wait(ND_WAIT_MEMORY, d, "alloc"));
+    return said(d, "event_sync", d->stream.event_sync(d->dev, event));
+}
+
+static void give_back(void *ctx, ndp_event *event)
+{
+    nd__event_give(ctx, 0, event);
+}
+
+static uint64_t capture_id(void *ctx, nd_stream *s)
+{
+    (void)ctx;
+    return nd__capture_id(s);
+}
+
+static nd_status usage(void *ctx, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+    nd_device *d = ctx;
+    return said(d, "usage", d->memory.usage(d->dev, free_bytes, total_bytes));
+}
+
+static nd_status granularity(void *ctx, uint64_t *nbytes)
+{
+    nd_device *d = ctx;
+    return said(d, "granularity", d->memory.granularity(d->dev, nbytes));
+}
+
+static nd_status reserve(void *ctx, uint64_t nbytes, ndp_mem **out)
+{
+    nd_device *d = ctx;
+    ND_RETURN_IF(nd__usable(d, "reserve"));
+    return said(d, "reserve", d->memory.reserve(d->dev, nbytes, out));
+}
+
+static nd_status commit(void *ctx, ndp_mem *mem, uint64_t offset, uint64_t nbytes)
+{
+    nd_device *d = ctx;
+    ND_RETURN_IF(nd__usable(d, "commit"));
+    nd__note_wait(ND_WAIT_DEVICE_ALLOC, d, "commit");
+    return said(d, "commit", d->memory.commit(d->dev, mem, offset, nbytes));
+}
+
+static nd_status set_access(void *ctx, ndp_mem *mem, uint64_t offset, uint64_t nbytes)
+{
+    nd_device *d = ctx;
+    return said(d, "set_access", d->memory.set_access(d->dev, mem, offset, nbytes));
+}
+
+static nd_status decommit(void *ctx, ndp_mem *mem, uint64_t offset, uint64_t nbytes)
+{
+    nd_device *d = ctx;
+    if (out_of_reach(d))
+        return ND_OK;
+    nd__note_wait(ND_WAIT_DEVICE_ALLOC, d, "decommit");
+    return said(d, "decommit", d->memory.decommit(d->dev, mem, offset, nbytes));
+}
+
+static void release(void *ctx, ndp_mem *mem, uint64_t nbytes)
+{
+    segment_free(ctx, NULL, mem, nbytes);
+}
+
+void nd__device_hooks(nd_device *d, nd_hooks *out)
+{
+    *out = (nd_hooks){.ctx = d, .segment_alloc = segment_alloc, .segment_free = segment_free};
+    if (d->has_stream) {
+        out->record = record;
+        out->query = query;
+        out->wait = wait;
+        out->synchronize = synchronize;
+        out->give_back = give_back;
+    }
+    if (d->has_graph)
+        out->capture_id = capture_id;
+    if (d->memory.usage)
+        out->usage = usage;
+    if (d->memory.reserve && d->memory.commit && d->memory.set_access && d->memory.decommit &&
+        d->memory.granularity) {
+        out->granularity = granularity;
+        out->reserve = reserve;
+        out->commit = commit;
+        out->set_access = set_access;
+        out->decommit = decommit;
+        out->release = release;
+    }
+}
+
+nd_status nd__mem_read(nd_device *d, ndp_mem *mem, uint64_t offset, void *dst, uint64_t n)
+{
+    return nd__read(d, "memory", ND_WAIT_MEMORY, mem, offset, dst, n);
+}
+
+nd_status nd__mem_write(nd_device *d, ndp_mem *mem, uint64_t offset, const void *src, uint64_t n)
+{
+    return nd__write(d, "memory", ND_WAIT_MEMORY, mem, offset, src, n);
+}

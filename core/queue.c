@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Every use of a stream by the core: queueing work, waiting for it, moving bytes; and what becomes
+ * of faults that show up later than the call that caused them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "core/core.h"
+
+nd_status nd__usable(nd_device *d, const char *op)
+{
+    nd_status status = ND_OK;
+    if (atomic_load_explicit(&d->lost, memory_order_acquire)) {
+        status = nd__fail(ND_ERR_LOST, op, -1, "%s", d->lost_text);
+        nd__error_native(d->lost_native);
+    } else if (nd__forked() && !d->host_visible) {
+        status = nd__fail(ND_ERR_FORKED, op, -1,
+                          "%s cannot be used after fork; spawn a new process instead", d->name);
+    } else if (nd__self && nd__self->in_host_function) {
+        status = nd__fail(ND_ERR_STATE, op, -1,
+                          "a function launched on a stream may not use devices; record an event "
+                          "after it and wait for that");
+    }
+    if (status != ND_OK)
+        nd__error_context(NULL, d->name, NULL);
+    return status;
+}
+
+/* ---- notes of what was queued, and faults ---- */
+static void note(nd_stream *s, const char *name, const ndp_view *like)
+{
+    nd_op_record *r = &s->ring[++s->seq % ND_RING];
+    r->seq = s->seq;
+    r->name = name;
+    r->dtype = like ? like->dtype : 0;
+    r->ndim = like ? like->ndim : -1;
+    for (int d = 0; d < 4 && d < r->ndim; d++)
+        r->shape[d] = like->shape[d];
+    const nd_thread *t = nd__self;
+    if (t && t->n_tags)
+        memcpy(r->tag, t->tags[t->n_tags - 1], ND_TAG_SIZE);
+    else
+        r->tag[0] = 0;
+}
+
+/* The suspects: what was queued since the last point known to be good. */
+static int window(const nd_stream *s, nd_op_note *out)
+{
+    uint64_t first = s->seq > ND_RING ? s->seq - ND_RING + 1 : 1;
+    int n = 0;
+    for (uint64_t q = s->good + 1 > first ? s->good + 1 : first; q <= s->seq; q++, n++) {
+        const nd_op_record *r = &s->ring[q % ND_RING];
+        out[n] = (nd_op_note){.seq = r->seq, .dtype = r->dtype, .ndim = r->ndim};
+        memcpy(out[n].shape, r->shape, sizeof r->shape);
+        snprintf(out[n].name, sizeof out[n].name, "%s", r->name);
+        memcpy(out[n].tag, r->tag, sizeof out[n].tag);
+    }
+    return n;
+}
+
+static void describe(nd_text *t, const nd_op_note *n)
+{
+    char shape[ND_SHAPE_TEXT];
+    nd__text_add(t, " %llu %s", (unsigned long long)n->seq, n->name);
+    if (n->ndim >= 0)
+        nd__text_add(t, " %s%s %s",
+                     nd__shape_text(n->ndim < 4 ? n->ndim : 4, n->shape, shape, sizeof shape),
+                     n->ndim > 4 ? "..." : "", nd_dtype_name(n->dtype));
+    if (n->tag[0])
+        nd__text_add(t, " \"%s\"", n->tag);
+}
+
+/* The message: what the plug-in said, and the latest suspects, as many as fit. */
+#define SUSPECTS_SHOWN 6
+static char *fault_text(const nd_stream *s, const char *said, const nd_op_note *notes, int n)
+{
+    nd_text t = {0};
+    nd__text_add(&t, "work queued on stream %llu of %s failed: %s", (unsigned long long)s->id,
+                 s->device->name, said);
+    if (n) {
+        int from = n > SUSPECTS_SHOWN ? n - SUSPECTS_SHOWN : 0;
+        nd__text_add(&t, "; one of these %d did it (nd_fault_window has all):", n);
+        for (int i = from; i < n; i++) {
+            describe(&t, &notes[i]);
+            nd__text_add(&t, "%s", i + 1 < n ? "," : "");
+        }
+    }
+    return t.data;
+}
+
+static bool is_lost(nd_status status, int64_t native)
+{
+    return status == ND_ERR_LOST ||
+           (status == ND_ERR_ASYNC &&
+            (native == 700 || native == 702 || native == 710 || (native >= 714 && native <= 719)));
+}
+
+/* First one to see it tells all later callers. */
+static void lose(nd_device *d, const char *text, int64_t native)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (!atomic_load(&d->lost)) {
+        snprintf(d->lost_text, sizeof d->lost_text, "%s is lost until this process ends: %s",
+                 d->name, text ? text : "");
+        d->lost_native = native;
+        atomic_store_explicit(&d->lost, ND_ERR_LOST, memory_order_release);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+nd_status nd__fault(nd_stream *s, const char *op, nd_status status)
+{
+    nd_device *d = s->device;
+    if (status == ND_OK)
+        return ND_OK;
+    const nd_error *e = nd_last_error();
+    int64_t native = e->native;
+    if (status == ND_ERR_ASYNC || status == ND_ERR_LOST) {
+        nd_thread *t = nd__thread();
+        nd_op_note *notes = t ? t->suspects : NULL;
+        if (t && !notes)
+            notes = t->suspects = calloc(ND_RING, sizeof *notes);
+        int n = notes && s->ring ? window(s, notes) : 0;
+        char *text =
+            fault_text(s, e->status == status ? e->message : nd_status_text(status), notes, n);
+        if (t)
+            t->n_suspects = n;
+        status = is_lost(status, native) ? ND_ERR_LOST : ND_ERR_ASYNC;
+        if (status == ND_ERR_LOST)
+            lose(d, text, native);
+        nd__fail(status, op, -1, "%s", text ? text : nd_status_text(status));
+        nd__error_native(native);
+        free(text);
+        s->good = s->seq;
+    }
+    nd__error_context(op, d->name, d->slot->name);
+    return status;
+}
+
+nd_status nd_fault_window(nd_op_note *out, int32_t n, int32_t *count)
+{
+    const nd_thread *t = nd__self;
+    *count = t ? t->n_suspects : 0;
+    for (int32_t i = 0; i < n && i < *count; i++)
+        out[i] = t->suspects[i];
+    return ND_OK;
+}
+
+void nd__progress(nd_stream *s, uint64_t seq)
+{
+    if (seq > s->good)
+        s->good = seq;
+}
+
+/* ---- launch blocking ---- */
+static atomic_int launch_blocking = -1;
+
+int32_t nd_launch_blocking(void)
+{
+    int now = atomic_load_explicit(&launch_blocking, memory_order_relaxed);
+    if (now >= 0)
+        return now;
+    const char *text = nd__getenv("NDOCK_LAUNCH_BLOCKING");
+    text = text ? text : nd__getenv("CUDA_LAUNCH_BLOCKING");
+    now = text && strcmp(text, "0") != 0;
+    atomic_store(&launch_blocking, now);
+    return now;
+}
+
+void nd_launch_blocking_set(int32_t on)
+{
+    atomic_store(&launch_blocking, on != 0);
+}
+
+static nd_status wait_for_launch(nd_stream *s, const char *name)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    if (!nd__capture_id(s))
+        return nd__wait(s, ND_WAIT_LAUNCH_BLOCKING, name);
+    if (!atomic_flag_test_and_set(&told))
+        nd__log(ND_LOG_WARN, "NDOCK_LAUNCH_BLOCKING is ignored while a stream is being captured");
+    return ND_OK;
+}
+
+/* ---- queueing ---- */
+nd_status nd__queue_begin(nd_stream *s, const char *name, const ndp_view *like)
+{
+    ND_RETURN_IF(nd__usable(s->device, name));
+    pthread_mutex_lock(&s->lock);
+    note(s, name, like);
+    return ND_OK;
+}
+
+nd_status nd__queue_end(nd_stream *s, const char *name, nd_status status)
+{
+    status = nd__fault(s, name, status);
+    pthread_mutex_unlock(&s->lock);
+    return status == ND_OK && nd_launch_blocking() ? wait_for_launch(s, name) : status;
+}
+
+nd_status nd__queue_copy(nd_stream *s, const char *op, ndp_mem *dst, uint64_t dst_offset,
+                         ndp_mem *src, uint64_t src_offset, uint64_t nbytes)
+{
+    nd_device *d = s->device;
+    if (nd__hazards_now()) {
+        ND_RETURN_IF(nd__hazard_bytes(s, src, src_offset, nbytes, false, op));
+        ND_RETURN_IF(nd__hazard_bytes(s, dst, dst_offset, nbytes, true, op));
+    }
+    ND_RETURN_IF(nd__queue_begin(s, op, NULL));
+    return nd__queue_end(s, op,
+                         d->p.copy(d->dev, s->handle, dst, dst_offset, src, src_offset, nbytes));
+}
+
+/* ---- waiting ---- */
+/* A bad index that an operation met on the device since the last look. Caller holds s->lock and
+ * has waited. */
+static nd_status check_status_word(nd_stream *s, const char *op)
+{
+    static const int64_t none[5];
+    int64_t word[5];
+    nd_device *d = s->device;
+    if (!s->status_pending)
+        return ND_OK;
+    nd_storage *at = s->status;
+    ND_RETURN_IF(d->p.read(d->dev, s->handle, at->mem, at->base, word, sizeof word));
+    s->status_pending = false;
+    if (word[0] == ND_OK)
+        return ND_OK;
+    ND_RETURN_IF(d->p.write(d->dev, s->handle, at->mem, at->base, none, sizeof none));
+    const nd_op_info *info = nd_op_get((nd_op)word[1]);
+    nd__fail(
+        (nd_status)word[0], info ? info->name : op, -1,
+        "index %lld at position %lld is out of range: %lld to %lld are allowed (noticed by %s)",
+        (long long)word[3], (long long)word[2], (long long)-word[4], (long long)word[4] - 1,
+        op ? op : "a later call");
+    nd__error_context(NULL, d->name, d->slot->name);
+    return (nd_status)word[0];
+}
+
+/* All that was queued is done: what did it leave to report? Caller holds s->lock. */
+static nd_status settle_accounts(nd_stream *s, const char *op)
+{
+    nd__progress(s, s->seq);
+    if (nd__hazards_now())
+        nd__hazard_wait_stream(NULL, s);
+    ND_RETURN_IF(check_status_word(s, op));
+    int modified = atomic_exchange(&s->sources_modified, 0);
+    return modified ? nd__fail(ND_ERR_ASYNC, op, -1,
+                               "the pinned source of %d non-blocking %s written to before the copy "
+                               "was done; wait for an event first",
+                               modified, modified == 1 ? "copy was" : "copies was")
+                    : (nd_status)ND_OK;
+}
+
+static nd_status wait_now(nd_stream *s, const char *op)
+{
+    nd_device *d = s->device;
+    pthread_mutex_lock(&s->lock);
+    nd_status status = nd__fault(s, op, d->p.sync(d->dev, s->handle));
+    if (status == ND_OK)
+        status = settle_accounts(s, op);
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+nd_status nd__wait(nd_stream *s, int32_t reason, const char *op)
+{
+    if (!s->device->async)
+        return ND_OK;
+    ND_RETURN_IF(nd__usable(s->device, op));
+    ND_RETURN_IF(nd__refuse_capture(s, op, "wait after the capture has ended"));
+    ND_RETURN_IF(nd__may_wait(reason, s->device, op));
+    return wait_now(s, op);
+}
+
+/* The device's live streams, each with a reference; *n of them. */
+static nd_stream **all_streams(nd_device *d, int *n)
+{
+    *n = 0;
+    pthread_mutex_lock(&d->stream_lock);
+    int count = 0;
+    for (nd_stream *s = d->streams; s; s = s->next)
+        count++;
+    nd_stream **all = malloc((size_t)count * sizeof *all + 1);
+    for (nd_stream *s = d->streams; all && s; s = s->next) {
+        int refs = atomic_load(&s->refs); /* one at zero is on its way out: leave it */
+        while (refs && !atomic_compare_exchange_weak(&s->refs, &refs, refs + 1))
+            ;
+        if (refs)
+            all[(*n)++] = s;
+    }
+    pthread_mutex_unlock(&d->stream_lock);
+    return all;
+}
+
+nd_status nd__wait_device(nd_device *d, int32_t reason, const char *op)
+{
+    int n;
+    nd_status first = ND_OK;
+    if (!d->async)
+        return d->p.sync(d->dev, NULL);
+    ND_RETURN_IF(nd__usable(d, op));
+    ND_RETURN_IF(nd__may_wait(reason, d, op));
+    nd_stream **all = all_streams(d, &n);
+    if (!all)
+        return nd__fail(ND_ERR_MEMORY, op, -1, "no memory for a list of streams");
+    for (int i = 0; i < n; i++) {
+        if (first == ND_OK) /* what other streams did wrong is left for the next call */
+            first = nd__refuse_capture(all[i], op, "wait after the capture has ended");
+        if (first == ND_OK)
+            first = wait_now(all[i], op);
+        if (all[i]->immortal)
+            atomic_fetch_sub(&all[i]->refs, 1);
+        else
+            nd_stream_release(all[i]);
+    }
+    free(all);
+    return first;
+}
+
+nd_status nd_stream_synchronize(nd_stream *stream)
+{
+    nd_stream *current = NULL;
+    if (!stream)
+        ND_RETURN_IF(nd_stream_current(NULL, &current));
+    nd_status status =
+        nd__wait(stream ? stream : current, ND_WAIT_SYNCHRONIZE, "stream_synchronize");
+    nd_stream_release(current);
+    return status;
+}
+
+nd_status nd_stream_query(nd_stream *s, int32_t *done)
+{
+    *done = 1;
+    if (!s)
+        return nd__fail(ND_ERR_ARGUMENT, "stream_query", 0, "the stream is NULL");
+    nd_device *d = s->device;
+    if (!d->async)
+        return ND_OK;
+    ND_RETURN_IF(nd__usable(d, "stream_query"));
+    ND_RETURN_IF(nd__refuse_capture(s, "stream_query", "query after the capture has ended"));
+    if (!d->has_stream) /* no way to ask */
+        return nd__wait(s, ND_WAIT_SYNCHRONIZE, "stream_query");
+    pthread_mutex_lock(&s->lock);
+    nd_status status = nd__fault(s, "stream_query", d->stream.query(d->dev, s->handle, done));
+    if (status == ND_OK && *done)
+        nd__progress(s, s->seq);
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+/* ---- bytes ---- */
+#define PINNED_ADVICE "copy from pinned memory (nd_empty_pinned), or before the capture"
+
+nd_status nd__read(nd_device *d, const char *op, int32_t reason, ndp_mem *mem, uint64_t offset,
+                   void *dst, uint64_t nbytes)
+{
+    nd_stream *s = nd__stream(d);
+    if (!s) {
+        nd_status status = d->p.read(d->dev, NULL, mem, offset, dst, nbytes);
+        if (status != ND_OK)
+            nd__error_context(op, d->name, d->slot->name);
+        return status;
+    }
+    ND_RETURN_IF(nd__refuse_capture(s, op, PINNED_ADVICE));
+    ND_RETURN_IF(nd__usable(d, op));
+    ND_RETURN_IF(nd__may_wait(reason, d, op));
+    if (nd__hazards_now())
+        ND_RETURN_IF(nd__hazard_bytes(s, mem, offset, nbytes, false, op));
+    pthread_mutex_lock(&s->lock);
+    nd_status status = nd__fault(s, op, d->p.read(d->dev, s->handle, mem, offset, dst, nbytes));
+    if (status == ND_OK)
+        status = settle_accounts(s, op);
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+nd_status nd__write(nd_device *d, const char *op, int32_t reason, ndp_mem *mem, uint64_t offset,
+                    const void *src, uint64_t nbytes)
+{
+    nd_stream *s = nd__stream(d);
+    if (!s) {
+        nd_status status = d->p.write(d->dev, NULL, mem, offset, src, nbytes);
+        if (status != ND_OK)
+            nd__error_context(op, d->name, d->slot->name);
+        return status;
+    }
+    ND_RETURN_IF(nd__refuse_capture(s, op, PINNED_ADVICE));
+    ND_RETURN_IF(nd__may_wait(reason, d, op));
+    if (nd__hazards_now())
+        ND_RETURN_IF(nd__hazard_bytes(s, mem, offset, nbytes, true, op));
+    ND_RETURN_IF(nd__queue_begin(s, op, NULL));
+    return nd__queue_end(s, op, d->p.write(d->dev, s->handle, mem, offset, src, nbytes));
+}
+
+/* ---- host functions ---- */
+typedef struct {
+    void (*fn)(void *ctx);
+    void *ctx;
+} host_task;
+
+static void run_host_task(void *arg)
+{
+    host_task *task = arg;
+    nd_thread *t = nd__thread();
+    bool before = t && t->in_host_function;
+    if (t)
+        t->in_host_function = true;
+    task->fn(task->ctx);
+    if (t)
+        t->in_host_function = before;
+    free(task);
+}
+
+nd_status nd_stream_launch_host(nd_stream *s, void (*fn)(void *ctx), void *ctx)
+{
+    static const char op[] = "stream_launch_host";
+    if (!s || !fn)
+        return nd__fail(ND_ERR_ARGUMENT, op, !s ? 0 : 1, "%s is NULL",
+                        !s ? "the stream" : "the function");
+    nd_device *d = s->device;
+    host_task *task = malloc(sizeof *task);
+    if (!task)
+        return nd__fail(ND_ERR_MEMORY, op, -1, "no memory for a host function");
+    *task = (host_task){fn, ctx};
+    nd_status status = ND_OK;
+    if (d->async && d->has_stream && d->stream.launch_host) {
+        status = nd__queue_begin(s, op, NULL);
+        if (status == ND_OK)
+            status =
+                nd__queue_end(s, op, d->stream.launch_host(d->dev, s->handle, run_host_task, task));
+    } else {
+        status = nd__wait(s, ND_WAIT_STAGING, op);
+        if (status == ND_OK) {
+            run_host_task(task);
+            return ND_OK;
+        }
+    }
+    if (status != ND_OK && status != ND_ERR_ASYNC && status != ND_ERR_LOST)
+        free(task);
+    return status;
+}
+
+/* ---- capture ---- */
+uint64_t nd__capture_id(nd_stream *s)
+{
+    int32_t status = NDP_CAPTURE_NONE;
+    uint64_t id = 0;
+    nd_device *d = s ? s->device : NULL;
+    if (!d || !d->has_graph || !atomic_load_explicit(&d->captures, memory_order_acquire))
+        return 0;
+    if (d->graph.info(d->dev, s->handle, &status, &id) != NDP_OK)
+        return 0;
+    return status == NDP_CAPTURE_NONE ? 0 : id;
+}
+
+nd_status nd__refuse_capture(nd_stream *s, const char *op, const char *advice)
+{
+    if (!nd__capture_id(s))
+        return ND_OK;
+    nd__fail(ND_ERR_CAPTURE, op, -1, "stream %llu is being captured, which this cannot be; %s",
+             (unsigned long long)s->id, advice);
+    nd__error_context(NULL, s->device->name, NULL);
+    return ND_ERR_CAPTURE;
+}
+
+nd_status nd__capture_begin(nd_stream *s, int32_t mode)
+{
+    nd_device *d = s->device;
+    if (!d->has_graph)
+        return nd__fail(ND_ERR_UNSUPPORTED, "capture_begin", 0, "%s captures no streams", d->name);
+    ND_RETURN_IF(nd__usable(d, "capture_begin"));
+    if (!s->handle)
+        return nd__fail(ND_ERR_CAPTURE, "capture_begin", 0,
+                        "the default stream cannot be captured; make one with nd_stream_create");
+    ND_RETURN_IF(nd__refuse_capture(s, "capture_begin", "end that capture first"));
+    pthread_mutex_lock(&s->lock);
+    nd_status status = nd__fault(s, "capture_begin", d->graph.begin(d->dev, s->handle, mode));
+    pthread_mutex_unlock(&s->lock);
+    if (status == ND_OK)
+        atomic_fetch_add(&d->captures, 1);
+    return status;
+}
+
+nd_status nd__capture_end(nd_stream *s, ndp_graph **out)
+{
+    nd_device *d = s->device;
+    *out = NULL;
+    if (!d->has_graph || !nd__capture_id(s))
+        return nd__fail(ND_ERR_CAPTURE, "capture_end", 0, "the stream is not being captured");
+    pthread_mutex_lock(&s->lock);
+    nd_status status = nd__fault(s, "capture_end", d->graph.end(d->dev, s->handle, out));
+    pthread_mutex_unlock(&s->lock);
+    atomic_fetch_sub(&d->captures, 1);
+    return status;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Inside streams, events and faults: how the core queues work on a device, remembers what it
+ * queued, and waits. Part of core.h. */
+#ifndef NDOCK_CORE_STREAM_H
+#define NDOCK_CORE_STREAM_H
+
+#define ND_TAG_SIZE 64
+#define ND_RING 64
+
+/* One queued operation, for fault reports. */
+typedef struct {
+    uint64_t seq;
+    const char *name; /* immortal */
+    nd_dtype dtype;
+    int32_t ndim;
+    int64_t shape[4]; /* the leading extents */
+    char tag[ND_TAG_SIZE];
+} nd_op_record;
+
+/* id is never used twice, unlike handles, so everything is keyed by it; 0 is "no stream". */
+struct nd_stream {
+    atomic_int refs;  /* users; with the last the handle is destroyed */
+    atomic_int holds; /* one for all users, one for each block that remembers it; with the last the
+                         struct is freed, and a foreign stream's owner told */
+    int32_t priority;
+    uint64_t id;
+    nd_device *device;
+    ndp_stream *handle; /* NULL: the device's default stream */
+    bool foreign, immortal;
+    void (*release)(void *ctx);
+    void *ctx;
+    nd_stream *next; /* of the device's live ones */
+    /* What was queued. Under lock, which is held around every use of the handle. */
+    pthread_mutex_t lock;
+    uint64_t seq, good;          /* of the latest op; of the latest known to have ended well */
+    nd_op_record *ring;          /* ND_RING of them; NULL on devices that queue nothing */
+    nd_storage *status;          /* i64[5] for bad indices, made with the first op that wants it */
+    atomic_int sources_modified; /* copies whose pinned source was written to meanwhile */
+    bool status_pending;         /* such an op was queued since status was last read */
+};
+static inline uint64_t nd__stream_id(const nd_stream *s)
+{
+    return s ? s->id : 0;
+}
+void nd__stream_hold(nd_stream *s); /* NULL is fine */
+void nd__stream_unhold(nd_stream *s);
+nd_status nd__streams_open(nd_device *device); /* the default stream of a new device */
+/* The calling thread's stream for work on the device; NULL where the device queues nothing. */
+nd_stream *nd__stream(nd_device *device);
+/* The stretch of a call whose work goes to another stream than the current one. {0} is none. */
+typedef struct {
+    nd_device *device;
+    nd_stream *before;
+} nd_scope;
+nd_status nd__scope_enter(const char *op, nd_device *device, nd_stream *stream, nd_scope *scope);
+/* The same for the stream of an options struct, which all begin alike. a, opts may be NULL. */
+nd_status nd__scope_of(const char *op, const nd_array *a, const void *opts, nd_scope *scope);
+void nd__scope_leave(nd_scope *scope);
+
+/* ---- thread.c: what a thread has of its own ---- */
+typedef struct {
+    nd_device *device; /* current before the push */
+    nd_stream *stream; /* of pushed's device before the push; NULL for a device guard */
+    const void *pushed;
+} nd_guard;
+typedef struct {
+    nd_device *device;   /* current; NULL: not asked for yet */
+    nd_stream **current; /* by device ordinal; NULL: the default stream */
+    int n_current;
+    nd_guard *guards;
+    int n_guards, guard_room;
+    char (*tags)[ND_TAG_SIZE];
+    int n_tags, tag_room;
+    int32_t watch, watch_before[16], n_watch;
+    uint64_t waits[ND_WAIT_REASONS];
+    nd_op_note *suspects; /* of the latest fault; ND_RING of them, made with the first */
+    int32_t n_suspects;
+    bool in_host_function;
+} nd_thread;
+nd_thread *nd__thread(void); /* NULL: out of memory */
+extern _Thread_local nd_thread *nd__self __attribute__((tls_model("initial-exec")));
+/* The innermost label, "" if there is none. */
+const char *nd__tag(void);
+
+/* ---- watch.c ---- */
+/* Called before anything blocks: counts, warns, or refuses by the thread's sync watch. */
+nd_status nd__may_wait(int32_t reason, nd_device *device, const char *op);
+/* Something slow that is not a wait happened (device memory, module load): counted and warned of,
+ * never refused. */
+void nd__note_wait(int32_t reason, nd_device *device, const char *op);
+
+/* ---- queue.c: every use of a stream by the core ---- */
+/* Refuses a lost device, a forked child and a call from a host function. */
+nd_status nd__usable(nd_device *device, const char *op);
+/* Around queueing one operation on the thread's stream: lock, note; unlock, faults, and the wait
+ * that launch blocking asks for. like: shape and dtype for the record, may be NULL. */
+nd_status nd__queue_begin(nd_stream *s, const char *name, const ndp_view *like);
+nd_status nd__queue_end(nd_stream *s, const char *name, nd_status status);
+/* Waits for everything queued on s so far; returns its fault or bad index. */
+nd_status nd__wait(nd_stream *s, int32_t reason, const char *op);
+nd_status nd__wait_device(nd_device *device, int32_t reason, const char *op);
+/* status came from the plug-in on behalf of s: a fault gets the window of suspects into its text,
+ * and a lost device is remembered. Caller holds s->lock. Returns status. */
+nd_status nd__fault(nd_stream *s, const char *op, nd_status status);
+/* Everything up to seq is known to have ended well. */
+void nd__progress(nd_stream *s, uint64_t seq);
+/* Bytes between host memory and the device, on the thread's stream; both wait (reason). */
+nd_status nd__read(nd_device *device, const char *op, int32_t reason, ndp_mem *mem, uint64_t offset,
+                   void *dst, uint64_t nbytes);
+nd_status nd__write(nd_device *device, const char *op, int32_t reason, ndp_mem *mem,
+                    uint64_t offset, const void *src, uint64_t nbytes);
+/* Bytes between two blocks of the device (or its pinned memory), queued on s. */
+nd_status nd__queue_copy(nd_stream *s, const char *op, ndp_mem *dst, uint64_t dst_offset,
+                         ndp_mem *src, uint64_t src_offset, uint64_t nbytes);
+uint64_t nd__capture_id(nd_stream *s); /* 0: not capturing */
+nd_status nd__refuse_capture(nd_stream *s, const char *op, const char *advice);
+/* Capture begun and ended on a stream; the graph API's first half. */
+nd_status nd__capture_begin(nd_stream *s, int32_t mode);
+nd_status nd__capture_end(nd_stream *s, ndp_graph **out);
+
+/* ---- event.c ---- */
+struct nd_event {
+    atomic_int refs;
+    int32_t flags;
+    nd_device *device;
+    ndp_event *handle; /* NULL on devices that have none */
+    pthread_mutex_t lock;
+    bool recorded;
+    nd_stream *stream;      /* of the latest record; held */
+    uint64_t seq;           /* what it covers on that stream */
+    struct nd_clock *clock; /* hazard.c: what the record is behind; NULL: not kept */
+    double when_ms;         /* of the record, where the device has no events */
+};
+/* Handles from the device's pool (flags ND_EVENT_*), which keeps what is given back. */
+nd_status nd__event_take(nd_device *device, int32_t flags, ndp_event **out);
+void nd__event_give(nd_device *device, int32_t flags, ndp_event *handle);
+nd_status nd__events_open(nd_device *device);
+/* An event of the pool recorded at the end of s; NULL where everything is done already. */
+nd_status nd__mark(nd_stream *s, ndp_event **out);
+/* s waits for it. of: the device the event belongs to. */
+nd_status nd__wait_mark(nd_stream *s, nd_device *of, ndp_event *event);
+
+/* ---- hazard.c: order of accesses, for hazard mode and the stream check ---- */
+typedef struct nd_clock nd_clock;
+extern atomic_int nd__hazards;
+int nd__hazards_from_environment(void);
+static inline int nd__hazards_now(void) /* 0: neither is on */
+{
+    int now = atomic_load_explicit(&nd__hazards, memory_order_relaxed);
+    return now >= 0 ? now : nd__hazards_from_environment();
+}
+/* Before the call, or a move of bytes, is queued on s: waits as needed, or reports. */
+nd_status nd__hazard_call(nd_stream *s, const ndp_call *call, const char *name);
+nd_status nd__hazard_bytes(nd_stream *s, ndp_mem *mem, uint64_t offset, uint64_t nbytes, bool write,
+                           const char *name);
+/* An order that came about; s NULL: the host waited. */
+void nd__hazard_wait_event(nd_stream *s, const nd_event *e);
+void nd__hazard_wait_stream(nd_stream *s, const nd_stream *other);
+void nd__hazard_record(nd_event *e, nd_stream *s);
+void nd__hazard_clock_free(nd_clock *c);
+/* The bytes were given out anew. */
+void nd__hazard_forget(nd_device *device, ndp_mem *mem, uint64_t offset, uint64_t nbytes);
+
+#endif

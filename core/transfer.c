@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Moving bytes between devices, and to and from pinned host memory without waiting. */
+#include <stdlib.h>
+#include "core/core.h"
+#include "core/memory/memory.h"
+
+/* ---- pinned arrays: CPU arrays over page-locked memory of another device ---- */
+static nd_status pinned_storage(nd_device *device, uint64_t nbytes, nd_storage **out)
+{
+    nd_device *cpu;
+    nd_block *block = NULL;
+    *out = NULL;
+    ND_RETURN_IF(nd__cpu_device(&cpu));
+    ND_RETURN_IF(nd__pinned_alloc(device, nbytes, &block));
+    nd_status status = nd__storage_wrap(cpu, block->host, nbytes, NULL, NULL, out);
+    if (status != ND_OK) {
+        nd__pinned_free(block);
+        return status;
+    }
+    (*out)->pinned = block;
+    (*out)->pinned_for = device;
+    return ND_OK;
+}
+
+nd_status nd_empty_pinned(nd_device *device, nd_dtype dtype, int32_t ndim, const int64_t *shape,
+                          nd_array **out)
+{
+    nd_status status;
+    nd_device *cpu;
+    nd_storage *s = NULL;
+    int64_t size;
+    *out = NULL;
+    device = nd__or_current(device, &status);
+    if (status != ND_OK)
+        return status;
+    ND_RETURN_IF(nd__cpu_device(&cpu));
+    if (!device->async || !device->map.pin || !device->p.copy)
+        return nd__array_alloc("empty_pinned", cpu, dtype, ndim, shape, out);
+    ND_RETURN_IF(nd__check_dtype("empty_pinned", dtype));
+    ND_RETURN_IF(nd__check_shape("empty_pinned", dtype, ndim, shape, &size));
+    ND_RETURN_IF(pinned_storage(device, size ? (uint64_t)(size * nd__itemsize(dtype)) : 1, &s));
+    status = nd__array_new(s, dtype, ndim, shape, NULL, 0, false, out);
+    nd__storage_release(s);
+    return status;
+}
+
+int32_t nd_is_pinned(const nd_array *a)
+{
+    return a && a->storage->pinned != NULL;
+}
+
+/* Whether copies between a (on the CPU) and the device need not wait. */
+static bool pinned_on(const nd_array *a, const nd_device *device)
+{
+    return a->storage->pinned && a->storage->pinned_for == device;
+}
+
+/* ---- has the program written to a pinned source before its copy ran? NDOCK_COPY_CHECK=1 ---- */
+typedef struct {
+    const unsigned char *data;
+    uint64_t nbytes, sum;
+    nd_stream *stream;
+} copy_check;
+
+static uint64_t checksum(const unsigned char *p, uint64_t n) /* FNV-1a, 64 bits */
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (uint64_t i = 0; i < n; i++)
+        h = (h ^ p[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+static void compare_checksum(void *arg)
+{
+    copy_check *c = arg;
+    if (checksum(c->data, c->nbytes) != c->sum)
+        atomic_fetch_add(&c->stream->sources_modified, 1);
+    nd__stream_unhold(c->stream);
+    free(c);
+}
+
+static bool check_wanted(void)
+{
+    const char *text = nd__getenv("NDOCK_COPY_CHECK");
+    return text && strcmp(text, "0") != 0;
+}
+
+static nd_status queue_check(nd_stream *s, copy_check *c)
+{
+    if (!c)
+        return ND_OK;
+    c->stream = s;
+    nd__stream_hold(s);
+    return nd_stream_launch_host(s, compare_checksum, c);
+}
+
+/* ---- without the host waiting ---- */
+static nd_status from_pinned(const char *op, const nd_array *src, ndp_mem *to, uint64_t at,
+                             nd_device *device, const char *first, uint64_t n)
+{
+    nd_stream *s = nd__stream(device);
+    nd_block *block = src->storage->pinned;
+    copy_check *check = NULL;
+    if (check_wanted() && (check = malloc(sizeof *check)) != NULL)
+        *check = (copy_check){(const unsigned char *)first, n,
+                              checksum((const unsigned char *)first, n), NULL};
+    nd_status status = nd__queue_copy(s, op, to, at, block->mem,
+                                      block->offset + (uint64_t)(first - src->storage->host), n);
+    if (status != ND_OK) {
+        free(check);
+        return status;
+    }
+    ND_RETURN_IF(nd__pinned_record(block, s));
+    return queue_check(s, check);
+}
+
+static nd_status into_pinned(const char *op, const nd_array *src, const nd_array *dst, uint64_t n)
+{
+    nd_event *event = NULL, *before;
+    nd_device *device = src->storage->device;
+    nd_stream *s = nd__stream(device);
+    nd_block *block = dst->storage->pinned;
+    uint64_t at = block->offset + (uint64_t)(dst->offset * nd__itemsize(dst->dtype));
+    ND_RETURN_IF(nd_event_create(device, NULL, &event));
+    nd_status status =
+        nd__queue_copy(s, op, block->mem, at, src->storage->mem, (uint64_t)nd__byte_offset(src), n);
+    if (status == ND_OK)
+        status = nd__pinned_record(block, s);
+    if (status == ND_OK)
+        status = nd_event_record(event, s);
+    if (status != ND_OK) {
+        nd_event_release(event);
+        return status;
+    }
+    before = atomic_exchange(&dst->storage->pending, event);
+    if (before) { /* an earlier copy, perhaps on another stream: the later event must cover it */
+        status = nd_event_synchronize(before);
+        nd_event_release(before);
+    }
+    return status;
+}
+
+static nd_status peer_copy(const char *op, const nd_array *src, const nd_array *dst, uint64_t n)
+{
+    nd_device *from = src->storage->device, *to = dst->storage->device;
+    nd_stream *s = nd__stream(from), *d = nd__stream(to);
+    ND_RETURN_IF(nd_stream_wait_stream(s, d)); /* what still uses the destination comes first */
+    ND_RETURN_IF(nd__usable(to, op));
+    if (nd__hazards_now()) /* both memories on the one stream that the copy runs on */
+        ND_RETURN_IF(
+            nd__hazard_bytes(s, src->storage->mem, (uint64_t)nd__byte_offset(src), n, false, op));
+    ND_RETURN_IF(nd__queue_begin(s, op, NULL));
+    ND_RETURN_IF(nd__queue_end(
+        s, op,
+        from->peer.copy(from->dev, s->handle, src->storage->mem, (uint64_t)nd__byte_offset(src),
+                        to->dev, dst->storage->mem, (uint64_t)nd__byte_offset(dst), n)));
+    return nd_stream_wait_stream(d, s);
+}
+
+/* ---- dense arrays of one size ---- */
+static nd_status through_host(const char *op, const nd_array *src, const nd_array *dst, uint64_t n)
+{
+    nd_device *cpu;
+    nd_storage *bounce = NULL;
+    ND_RETURN_IF(nd__cpu_device(&cpu));
+    ND_RETURN_IF(nd__storage_alloc(cpu, n, &bounce));
+    nd_status status = nd__read(src->storage->device, op, ND_WAIT_COPY, src->storage->mem,
+                                (uint64_t)nd__byte_offset(src), bounce->host, n);
+    if (status == ND_OK)
+        status = nd__write(dst->storage->device, op, ND_WAIT_COPY, dst->storage->mem,
+                           (uint64_t)nd__byte_offset(dst), bounce->host, n);
+    nd__storage_release(bounce);
+    return status;
+}
+
+static char *host_address(const nd_array *a)
+{
+    return a->storage->host + a->offset * nd__itemsize(a->dtype);
+}
+
+static nd_status move(const char *op, const nd_array *src, const nd_array *dst, bool non_blocking)
+{
+    nd_device *from = src->storage->device, *to = dst->storage->device;
+    uint64_t n = (uint64_t)(src->size * nd__itemsize(src->dtype));
+    int32_t reason = non_blocking ? ND_WAIT_PAGEABLE : ND_WAIT_COPY;
+    if (n == 0)
+        return ND_OK;
+    if (from->slot == to->slot && from->has_peer && from->has_stream)
+        return peer_copy(op, src, dst, n);
+    if (dst->storage->host && non_blocking && pinned_on(dst, from))
+        return into_pinned(op, src, dst, n);
+    if (dst->storage->host)
+        return nd__read(from, op, reason, src->storage->mem, (uint64_t)nd__byte_offset(src),
+                        host_address(dst), n);
+    if (src->storage->host && non_blocking && pinned_on(src, to))
+        return from_pinned(op, src, dst->storage->mem, (uint64_t)nd__byte_offset(dst), to,
+                           host_address(src), n);
+    if (src->storage->host)
+        return nd__write(to, op, reason, dst->storage->mem, (uint64_t)nd__byte_offset(dst),
+                         host_address(src), n);
+    return through_host(op, src, dst, n);
+}
+
+nd_status nd__transfer(const char *op, const nd_array *src, const nd_array *dst, bool non_blocking)
+{
+    nd_array *dense = NULL, *target = (nd_array *)dst;
+    nd_status status;
+    ND_RETURN_IF(nd_compact(src, &dense));
+    bool direct = dst->flags & ND_FLAG_CONTIGUOUS;
+    if (!direct)
+        ND_GOTO_IF(done, nd__array_alloc(op, dst->storage->device, dst->dtype, dst->ndim,
+                                         dst->shape, &target));
+    ND_GOTO_IF(done, move(op, dense, target, non_blocking && direct));
+    if (!direct)
+        status = nd__copy_into(target, dst);
+done:
+    if (target != dst)
+        nd_release(target);
+    nd_release(dense);
+    return status;
+}
+
+/* ---- nd_copy_to ---- */
+/* The bytes that a pinned view reaches, as they lie, on the device; packing and conversion follow
+ * there. */
+static nd_status upload(const char *op, const nd_array *src, nd_device *device, nd_array **out)
+{
+    int64_t low, high, n = nd__itemsize(src->dtype);
+    nd_storage *s = NULL;
+    *out = NULL;
+    if (!nd__extent(src->ndim, src->shape, src->stride, &low, &high))
+        return nd__fail(ND_ERR_OVERFLOW, op, 0, "a view reaches beyond 2^63 elements");
+    uint64_t nbytes = (uint64_t)((high - low) * n);
+    ND_RETURN_IF(nd__storage_alloc(device, nbytes ? nbytes : 1, &s));
+    nd_status status = ND_OK;
+    if (nbytes)
+        status = from_pinned(op, src, s->mem, s->base, device, host_address(src) + low * n, nbytes);
+    if (status == ND_OK)
+        status = nd__array_new(s, src->dtype, src->ndim, src->shape, src->stride, -low, true, out);
+    nd__storage_release(s);
+    return status;
+}
+
+/* src as dst's dtype and shape, dense, on src's device. */
+static nd_status prepare(const char *op, const nd_array *src, const nd_array *dst, nd_array **out)
+{
+    nd_array *wide = NULL;
+    *out = NULL;
+    ND_RETURN_IF(nd_broadcast_to(src, dst->ndim, dst->shape, &wide));
+    nd_array *r = NULL;
+    nd_status status =
+        nd__array_alloc(op, src->storage->device, dst->dtype, dst->ndim, dst->shape, &r);
+    if (status == ND_OK)
+        status = nd__copy_into(wide, r);
+    nd_release(wide);
+    return nd__hand_over(status, r, out);
+}
+
+static nd_status copy_to(const nd_array *src, const nd_array *dst, bool non_blocking)
+{
+    static const char op[] = "copy_to";
+    nd_device *from = src->storage->device, *to = dst->storage->device;
+    nd_array *moved = NULL;
+    nd_status status;
+    if (from == to || !non_blocking)
+        return nd_assign(src, dst);
+    if (src->storage->host && pinned_on(src, to)) {
+        ND_RETURN_IF(upload(op, src, to, &moved));
+        status = nd_assign(moved, dst);
+    } else if (from->async) {
+        ND_RETURN_IF(prepare(op, src, dst, &moved));
+        status = nd__transfer(op, moved, dst, true);
+    } else { /* pageable: the copy waits, and says so */
+        ND_RETURN_IF(nd__may_wait(ND_WAIT_PAGEABLE, to, op));
+        return nd_assign(src, dst);
+    }
+    nd_release(moved);
+    return status;
+}
+
+nd_status nd_copy_to(const nd_array *src, const nd_array *dst, const nd_copy_opts *opts)
+{
+    nd_scope scope;
+    ND_RETURN_IF(nd__check_array("copy_to", src, 0));
+    ND_RETURN_IF(nd__check_writable("copy_to", dst, 1));
+    if (opts && opts->size < NDP_END(nd_copy_opts, stream))
+        return nd__fail(ND_ERR_ARGUMENT, "copy_to", 2,
+                        "the options' size field is %u, not sizeof(nd_copy_opts)",
+                        (unsigned)opts->size);
+    ND_RETURN_IF(nd__check_assignable("copy_to", src, dst));
+    nd_stream *stream = opts ? opts->stream : NULL;
+    nd_device *queues = src->storage->device->async ? src->storage->device : dst->storage->device;
+    ND_RETURN_IF(nd__scope_enter("copy_to", queues, stream, &scope));
+    nd_status status = copy_to(src, dst, opts && opts->non_blocking);
+    nd__scope_leave(&scope);
+    return status;
+}

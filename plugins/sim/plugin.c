@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The simulated device's table: settings, opening and closing, groups. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "simulator.h"
+
+const ndp_host *sim_host;
+const ndp_plugin *sim_cpu;
+ndp_dev *sim_cpu_dev;
+const ndp_op_1 *sim_cpu_op;
+const ndp_map_1 *sim_cpu_map;
+ndp_dev sim_devices[SIM_MAX_DEVICES];
+sim_settings sim_set = {.devices = 4,
+                        .memory = 1 << 30,
+                        .granularity = 64 << 10,
+                        .seed = 1,
+                        .capability = "9.0",
+                        .peers = "all"};
+
+static void read_settings(void)
+{
+    static int32_t done;
+    const char *mode = "auto";
+    if (done)
+        return;
+    done = 1;
+    const ndp_host *h = sim_host;
+    h->param(h->ctx, "DEVICES", NDP_PARAM_I64, "how many devices there are, 1 to 64",
+             &sim_set.devices);
+    h->param(h->ctx, "MEMORY", NDP_PARAM_I64, "bytes of memory of each device", &sim_set.memory);
+    h->param(h->ctx, "GRANULARITY", NDP_PARAM_I64, "bytes that memory is committed in",
+             &sim_set.granularity);
+    h->param(h->ctx, "CAPABILITY", NDP_PARAM_TEXT, "what `ndock info` shows as capability",
+             &sim_set.capability);
+    h->param(h->ctx, "PEERS", NDP_PARAM_TEXT,
+             "all, none, or who reaches whom: rows of 0 and 1 separated by commas", &sim_set.peers);
+    h->param(h->ctx, "MODE", NDP_PARAM_TEXT, "auto: work runs; stepped: a test steps it", &mode);
+    h->param(h->ctx, "SEED", NDP_PARAM_I64, "of the choice among streams", &sim_set.seed);
+    h->param(h->ctx, "LATENCY_US", NDP_PARAM_I64, "longest random delay of an operation",
+             &sim_set.latency_us);
+    h->param(h->ctx, "CHECK", NDP_PARAM_BOOL, "compare unordered accesses from the start",
+             &sim_set.check);
+    sim_set.mode = strcmp(mode, "stepped") == 0 ? NDSIM_STEPPED : NDSIM_AUTO;
+}
+
+static int32_t settings_fit(char *why, size_t n)
+{
+    if (sim_set.devices < 1 || sim_set.devices > SIM_MAX_DEVICES)
+        snprintf(why, n, "NDOCK_SIM_DEVICES is %lld, not 1 to %d", (long long)sim_set.devices,
+                 SIM_MAX_DEVICES);
+    else if (sim_set.memory < 1 || sim_set.memory > INT64_C(1) << 44)
+        snprintf(why, n, "NDOCK_SIM_MEMORY is %lld, not 1 to 2^44 bytes",
+                 (long long)sim_set.memory);
+    else if (sim_set.granularity < 4096 || sim_set.granularity & (sim_set.granularity - 1))
+        snprintf(why, n, "NDOCK_SIM_GRANULARITY is %lld, not a power of two from 4096",
+                 (long long)sim_set.granularity);
+    else
+        return 1;
+    return 0;
+}
+
+static int32_t probe(uint32_t *count, char *why, size_t n)
+{
+    *count = 0;
+    read_settings();
+    if (!settings_fit(why, n))
+        return NDP_OK;
+    sim_cpu = sim_host->plugin(sim_host->ctx, "cpu");
+    if (sim_cpu)
+        *count = (uint32_t)sim_set.devices;
+    else
+        snprintf(why, n, "it computes with the cpu plug-in, which is not there");
+    return NDP_OK;
+}
+
+static int32_t info(uint32_t index, ndp_device_info *out)
+{
+    if (index >= (uint32_t)sim_set.devices)
+        return sim_fail(NDP_ERR_DEVICE, 101, "there is no sim:%u; NDOCK_SIM_DEVICES is %lld", index,
+                        (long long)sim_set.devices);
+    if (out->size < NDP_END(ndp_device_info, unique_id))
+        return sim_fail(NDP_ERR_PLUGIN, 0, "ndp_device_info of %u bytes is too short", out->size);
+    out->flags = NDP_DEV_ASYNC;
+    out->memory_bytes = (uint64_t)sim_set.memory;
+    out->align_bytes = SIM_RED_ZONE;
+    out->max_alloc_bytes = (uint64_t)sim_set.memory;
+    out->dtypes = ((uint64_t)1 << NDP_DTYPE_END) - 2;
+    out->priority = -100; /* a tool for tests: never what "auto" means while there is a CPU */
+    snprintf(out->name, sizeof out->name, "simulated device");
+    snprintf(out->unique_id, sizeof out->unique_id, "SIM-%04u", index);
+    return NDP_OK;
+}
+
+static int32_t open_cpu(void)
+{
+    if (sim_cpu_dev)
+        return NDP_OK;
+    int32_t status = sim_cpu->open(0, &sim_cpu_dev);
+    if (status != NDP_OK)
+        return status;
+    sim_cpu_op = sim_cpu->group(sim_cpu_dev, "ndp.op/1");
+    sim_cpu_map = sim_cpu->group(sim_cpu_dev, "ndp.map/1");
+    return sim_cpu_op && sim_cpu_map
+               ? NDP_OK
+               : sim_fail(NDP_ERR_PLUGIN, 0, "the cpu plug-in lacks ndp.op/1 or ndp.map/1");
+}
+
+static int32_t open_device(ndp_dev *dev, uint32_t index)
+{
+    dev->index = (int32_t)index;
+    dev->mode = sim_set.mode;
+    dev->memory_bytes = (uint64_t)sim_set.memory;
+    dev->granularity = (uint64_t)sim_set.granularity;
+    dev->alloc_limit = UINT64_MAX;
+    dev->cost = SIM_DEFAULT_COST;
+    dev->random = ((uint64_t)sim_set.seed + index + 1) * UINT64_C(0x9e3779b97f4a7c15) | 1;
+    dev->enabled_peers[index] = 1;
+    int32_t status = open_cpu();
+    /* Memory and the default stream outlive close(): blocks may be freed after it. */
+    if (status == NDP_OK && !dev->address && (status = sim_range_create(dev)) != NDP_OK)
+        sim_range_destroy(dev);
+    if (status == NDP_OK && !dev->legacy &&
+        (dev->legacy = sim_queue_new(dev, SIM_LOWEST_PRIORITY)) == NULL)
+        status = sim_fail(NDP_ERR_MEMORY, 0, "no host memory for a stream");
+    dev->opened = status == NDP_OK;
+    if (sim_set.check && !sim_checking)
+        sim_checker_reset(1);
+    return status;
+}
+
+static int32_t dev_open(uint32_t index, ndp_dev **out)
+{
+    *out = NULL;
+    if (index >= (uint32_t)sim_set.devices)
+        return sim_fail(NDP_ERR_DEVICE, 101, "there is no sim:%u; NDOCK_SIM_DEVICES is %lld", index,
+                        (long long)sim_set.devices);
+    ndp_dev *dev = &sim_devices[index];
+    pthread_mutex_lock(&sim_mutex);
+    int32_t status = dev->lost     ? sim_fail_lost(dev)
+                     : dev->opened ? NDP_OK
+                                   : open_device(dev, index);
+    if (status == NDP_OK) {
+        sim_log(&(sim_call){.entry = SIM_open, .dev = dev}, status);
+        *out = dev;
+    }
+    pthread_mutex_unlock(&sim_mutex);
+    return status;
+}
+
+/* What was queued is done first, unless a test left it waiting for a step. */
+static void close_device(ndp_dev *dev)
+{
+    if (!dev->opened)
+        return;
+    if (dev->mode == NDSIM_AUTO)
+        sim_drain(dev);
+    sim_worker_stop(dev);
+    sim_plans_clear(dev);
+    dev->opened = 0;
+}
+
+static void dev_close(ndp_dev *dev)
+{
+    pthread_mutex_lock(&sim_mutex);
+    sim_log(&(sim_call){.entry = SIM_close, .dev = dev}, NDP_OK);
+    close_device(dev);
+    pthread_mutex_unlock(&sim_mutex);
+}
+
+static void shut_down(void)
+{
+    pthread_mutex_lock(&sim_mutex);
+    for (int i = 0; i < SIM_MAX_DEVICES; i++) {
+        ndp_dev *dev = &sim_devices[i];
+        close_device(dev);
+        free(dev->log);
+        dev->log = NULL;
+    }
+    pthread_mutex_unlock(&sim_mutex);
+}
+
+static int32_t dev_alloc(ndp_dev *dev, uint64_t nbytes, ndp_mem **out)
+{
+    sim_call c = {.entry = SIM_alloc, .dev = dev, .nbytes = nbytes};
+    int32_t status = sim_enter(&c);
+    *out = NULL;
+    if (status == NDP_OK)
+        status = sim_capture_forbids("alloc", NULL);
+    if (status == NDP_OK)
+        status = sim_mem_alloc(dev, nbytes ? nbytes : 1, out);
+    c.mem = *out;
+    return sim_leave(&c, status);
+}
+
+static void dev_free(ndp_dev *dev, ndp_mem *mem)
+{
+    sim_call c = {.entry = SIM_free, .dev = dev, .mem = mem, .nbytes = mem ? mem->nbytes : 0};
+    int32_t status = sim_enter(&c);
+    if (status == NDP_OK)
+        status = sim_capture_forbids("free", NULL);
+    sim_log(&c, status);
+    if (mem && !mem->dead)
+        sim_mem_free(mem);
+    pthread_mutex_unlock(&sim_mutex);
+}
+
+static int32_t info_item(ndp_dev *dev, uint32_t i, char *key, char *value, size_t n)
+{
+    static const char *const keys[] = {"capability", "mode", "peers", "computes with"};
+    const char *const values[] = {
+        sim_set.capability, dev->mode == NDSIM_STEPPED ? "stepped" : "auto", sim_set.peers, "cpu"};
+    if (i >= sizeof keys / sizeof *keys)
+        return NDP_ERR_INDEX;
+    snprintf(key, n, "%s", keys[i]);
+    snprintf(value, n, "%s", values[i]);
+    return NDP_OK;
+}
+
+static const ndp_info_1 info_group = {.size = sizeof(ndp_info_1), .item = info_item};
+
+static const void *group(ndp_dev *dev, const char *id)
+{
+    const struct {
+        const char *id;
+        const void *table;
+    } groups[] = {
+        {"ndp.op/1", &sim_op_group},         {"ndp.stream/1", &sim_stream_group},
+        {"ndp.memory/1", &sim_memory_group}, {"ndp.map/1", &sim_map_group},
+        {"ndp.peer/1", &sim_peer_group},     {"ndp.graph/1", &sim_graph_group},
+        {"ndp.info/1", &info_group},         {NDSIM_GROUP, &sim_control_group},
+    };
+    (void)dev;
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (strcmp(id, groups[i].id) == 0)
+            return groups[i].table;
+    return NULL;
+}
+
+static const ndp_plugin table = {
+    .size = sizeof(ndp_plugin),
+    .major = NDP_ABI_MAJOR,
+    .minor = NDP_ABI_MINOR,
+    .name = "sim",
+    .version = PACKAGE_VERSION,
+    .vendor = "ndock",
+    .probe = probe,
+    .info = info,
+    .open = dev_open,
+    .close = dev_close,
+    .alloc = dev_alloc,
+    .free = dev_free,
+    .write = sim_write,
+    .read = sim_read,
+    .sync = sim_stream_sync,
+    .shutdown = shut_down,
+    .copy = sim_copy,
+    .group = group,
+};
+
+NDP_EXPORT const ndp_plugin *ndock_plugin_entry_0(const ndp_host *host)
+{
+    sim_host = host;
+    return &table;
+}
