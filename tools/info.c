@@ -99,7 +99,7 @@ static void print_environment(void)
         puts("  no NDOCK_, OMP_, OPENBLAS_ or CUDA_ variable is set");
 }
 
-static void json_device(json_writer *w, const char *name)
+static void json_device(json_writer *w, const char *name, bool memory)
 {
     nd_device *device;
     nd_device_info info;
@@ -120,6 +120,8 @@ static void json_device(json_writer *w, const char *name)
         for (int32_t f = 0; nd_device_fact(device, f, key, value, TEXT) == ND_OK; f++)
             json_text(w, key, value);
         json_close(w, '}');
+        if (memory)
+            tool_json_memory(w, device);
     }
     json_close(w, '}');
 }
@@ -149,7 +151,7 @@ static void json_library(json_writer *w, const nd_library_report *r)
 }
 
 static void print_json(const char *const *names, int devices, const nd_plugin_report *reports,
-                       int plugins)
+                       int plugins, bool memory)
 {
     json_writer w = {.out = stdout};
     nd_device *current;
@@ -161,7 +163,7 @@ static void print_json(const char *const *names, int devices, const nd_plugin_re
               nd_device_current(&current) == ND_OK ? nd_device_name(current) : "");
     json_open(&w, "devices", '[');
     for (int i = 0; i < devices; i++)
-        json_device(&w, names[i]);
+        json_device(&w, names[i], memory);
     json_close(&w, ']');
     json_open(&w, "plugins", '[');
     for (int i = 0; i < plugins; i++)
@@ -189,9 +191,10 @@ static void print_json(const char *const *names, int devices, const nd_plugin_re
 
 static int usage(FILE *out, int status)
 {
-    fputs("Usage: ndock info [--json] [--ops]\n\n"
-          "  --json  for programs\n"
-          "  --ops   the matrix of operations, dtypes and devices\n",
+    fputs("Usage: ndock info [--json] [--memory] [--ops]\n\n"
+          "  --json    for programs\n"
+          "  --memory  also what each device's allocator has, and its settings\n"
+          "  --ops     the matrix of operations, dtypes and devices\n",
           out);
     return status;
 }
@@ -200,14 +203,16 @@ int tool_info(int argc, char **argv)
 {
     static const char *names[MOST];
     static nd_plugin_report reports[MOST];
-    bool json = false, ops = false;
+    bool json = false, ops = false, memory = false;
     int32_t devices, plugins;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0)
             return usage(stdout, 0);
         json |= strcmp(argv[i], "--json") == 0;
         ops |= strcmp(argv[i], "--ops") == 0;
-        if (strcmp(argv[i], "--json") != 0 && strcmp(argv[i], "--ops") != 0) {
+        memory |= strcmp(argv[i], "--memory") == 0;
+        if (strcmp(argv[i], "--json") != 0 && strcmp(argv[i], "--ops") != 0 &&
+            strcmp(argv[i], "--memory") != 0) {
             fprintf(stderr, "ndock info: unknown option \"%s\"\n", argv[i]);
             return usage(stderr, EXIT_USAGE);
         }
@@ -220,11 +225,13 @@ int tool_info(int argc, char **argv)
     devices = devices < MOST ? devices : MOST;
     plugins = plugins < MOST ? plugins : MOST;
     if (json) {
-        print_json(names, devices, reports, plugins);
+        print_json(names, devices, reports, plugins, memory);
         return 0;
     }
     printf("ndock %s, plug-in folder %s\n\n", nd_version(), nd_plugin_dir());
     print_devices(names, devices);
+    if (memory)
+        tool_info_memory(names, devices);
     print_plugins(reports, plugins);
     print_caches();
     print_environment();

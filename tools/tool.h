@@ -9,8 +9,13 @@
 enum { EXIT_USAGE = 2 };
 
 int tool_info(int argc, char **argv);
+int tool_mem(int argc, char **argv);
 /* The op x dtype matrix of every device. */
 int tool_info_ops(bool json);
+
+/* file.c: path gets the bytes whole, or stays as it was (temporary file, rename). 0, or -1 with
+ * errno. */
+int tool_replace_file(const char *path, const void *data, size_t nbytes);
 
 /* "ndock: ..." with the library's own words on stderr; returns 1, an exit status. */
 int tool_failed(const char *what);
@@ -28,4 +33,8 @@ void json_close(json_writer *w, char bracket);
 void json_text(json_writer *w, const char *key, const char *value);
 void json_integer(json_writer *w, const char *key, unsigned long long value);
 void json_bool(json_writer *w, const char *key, bool value);
+
+/* ---- info_memory.c: what each device's allocator has ---- */
+void tool_info_memory(const char *const *names, int n);
+void tool_json_memory(json_writer *w, nd_device *device); /* as the key "memory" */
 #endif

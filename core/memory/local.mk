@@ -19,6 +19,7 @@ core_memory_sources = \
   %reldir%/pickle.h \
   %reldir%/pickle.c \
   %reldir%/snapshot.c \
+  %reldir%/usage.c \
   %reldir%/caching.h \
   %reldir%/tree.h \
   %reldir%/tree.c \

@@ -135,10 +135,13 @@ static nd_pinned_block *take_free(nd_pinned_pool *p, uint64_t n)
     return b;
 }
 
-/* Every pending block is asked, so that a slow stream delays none but its own. */
+/* Every pending block is asked, so that a slow stream delays none but its own. Nothing is asked of
+ * events while a stream is captured: on some devices that alone would break the capture (N5). */
 static bool poll_pending(nd_pinned_pool *p)
 {
     bool any = false;
+    if (atomic_load(&p->device->captures) > 0)
+        return false;
     for (nd_pinned_block **at = &p->pending, *b; (b = *at) != NULL;) {
         if (!nd__uses_done(&b->uses, &p->hooks)) {
             at = &b->next;
@@ -309,7 +312,7 @@ void nd__pinned_free(nd_block *block)
     pthread_mutex_lock(&p->lock);
     nd__stat_add(&p->bytes, -(int64_t)b->base.nbytes);
     nd__stat_add(&p->blocks, -1);
-    if (nd__uses_done(&b->uses, &p->hooks)) {
+    if (atomic_load(&p->device->captures) == 0 && nd__uses_done(&b->uses, &p->hooks)) {
         nd__uses_end(&b->uses, &p->hooks);
         put_free(p, b);
     } else {

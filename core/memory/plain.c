@@ -171,6 +171,12 @@ void nd__plain_completed(nd_plain *p, nd_plain_block *b)
     pthread_mutex_unlock(&p->lock);
 }
 
+/* Then nothing is asked of events: on some devices that alone would break the capture. */
+static bool capturing(const nd_plain *p)
+{
+    return p->base.device && atomic_load(&p->base.device->captures) > 0;
+}
+
 bool nd__plain_leave(nd_plain *p, nd_plain_block *b)
 {
     pthread_mutex_lock(&p->lock);
@@ -178,7 +184,7 @@ bool nd__plain_leave(nd_plain *p, nd_plain_block *b)
     count_live(p, b, -1);
     nd__trace(ND_TRACE_FREE_REQUESTED, p->base.device, b->address + b->base.offset, b->base.nbytes,
               b->uses.home, NULL);
-    bool done = nd__uses_done(&b->uses, &p->base.hooks);
+    bool done = !capturing(p) && nd__uses_done(&b->uses, &p->base.hooks);
     if (!done)
         link_block(&p->pending, b);
     pthread_mutex_unlock(&p->lock);
@@ -192,6 +198,8 @@ nd_plain_block *nd__plain_done(nd_plain *p, bool wait)
 {
     const nd_hooks *h = &p->base.hooks;
     nd_plain_block *done = NULL, *later = NULL, *b, *next;
+    if (capturing(p))
+        return NULL;
     pthread_mutex_lock(&p->lock);
     b = p->pending;
     p->pending = NULL;

@@ -321,6 +321,8 @@ nd_status nd__allocator_hooks(nd_allocator *a, nd_device *device, nd_hooks *out)
     out->ctx = f;
     if (!f->device.usage)
         out->usage = NULL;
+    if (!f->device.record) /* a device without events */
+        out->record = NULL;
     return ND_OK;
 }
 
@@ -411,14 +413,11 @@ static nd_status make(nd_device *device, nd_allocator *a, nd_maker **out)
 
 static nd_status refuse_capture(nd_device *device)
 {
-    nd_hooks h;
-    nd_stream *stream = NULL;
-    nd__device_hooks(device, &h);
-    if (!h.capture_id || nd_stream_current(device, &stream) != ND_OK || !stream ||
-        h.capture_id(h.ctx, stream) == 0)
+    if (atomic_load(&device->captures) == 0)
         return ND_OK;
     return nd__fail(ND_ERR_CAPTURE, "allocator_set", 0,
-                    "%s is being captured: set the allocator before or after", device->name);
+                    "a stream of %s is being captured: set the allocator before or after",
+                    device->name);
 }
 
 nd_status nd_allocator_set(nd_device *device, nd_allocator *allocator)

@@ -37,7 +37,7 @@ nd_status nd__uses_stream(nd_uses *u, nd_stream *stream)
 nd_status nd__uses_record(nd_uses *u, const nd_hooks *hooks, nd_stream *stream)
 {
     ndp_event *event = NULL;
-    if (stream == u->home)
+    if (stream == u->home || !hooks->record)
         return ND_OK;
     ND_RETURN_IF(hooks->record(hooks->ctx, stream, &event));
     if (!event)

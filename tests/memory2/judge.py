@@ -9,6 +9,7 @@ import html.parser
 import json
 import os
 import pickle
+import pickletools
 import random
 import re
 import signal
@@ -19,6 +20,13 @@ import xml.etree.ElementTree as ET
 
 ACTIONS = """segment_alloc alloc segment_alloc alloc free_requested free_completed segment_free
 segment_alloc alloc user oom segment_alloc alloc free_requested snapshot""".split()
+
+
+# Of MemoryViz.js in PyTorch, whose reader knows no others.
+VIEWER = """PROTO STOP MARK EMPTY_LIST EMPTY_DICT APPEND APPENDS SETITEM SETITEMS BININT BININT1 BININT2
+LONG1 BINFLOAT BINUNICODE SHORT_BINUNICODE NEWTRUE NEWFALSE NONE TUPLE EMPTY_TUPLE TUPLE1 TUPLE2 TUPLE3
+BINGET LONG_BINGET BINPUT LONG_BINPUT MEMOIZE FRAME""".split()
+VIEWER = set(VIEWER)
 
 
 def same(what, got, want):
@@ -70,6 +78,9 @@ def snapshot(folder):
     same("an address of a block", trace[1]["addr"] in [s["address"] for s in one["segments"]], True)
     with open(os.path.join(folder, "all.pickle"), "rb") as f:
         pickled = pickle.load(f)
+        f.seek(0)
+        opcodes = {op.name for op, _, _ in pickletools.genops(f)}
+    same("opcodes that PyTorch's viewer does not read", opcodes - VIEWER, set())
     for key in ("segments", "devices", "allocator_settings", "schema", "version"):
         same(f"the pickle's {key}", pickled[key], whole[key])
     for p, w in zip(pickled["device_traces"], whole["device_traces"]):
@@ -132,9 +143,9 @@ def picture(snapshot_path, path):
 def kills(n, path, command):
     whole = absent = 0
     for i in range(int(n)):
-        p = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        p = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
         time.sleep(random.uniform(0.001, 0.12))
-        p.send_signal(signal.SIGKILL)
+        os.killpg(p.pid, signal.SIGKILL)
         p.wait()
         if not os.path.exists(path):
             absent += 1

@@ -45,7 +45,10 @@ static void loaded(void)
     nd_allocator *a;
     m->device.index = 1;
     reset();
+    nd_allocator *own;
     must(nd_allocator_load(library(), "my_malloc", "my_free", &a));
+    must(nd_allocator_named("none", &own));
+    must(nd_allocator_set(&m->device, own));
     nd_block *before = take(m, NULL, 100);
     must(nd_allocator_set(&m->device, a));
     nd_block *b = take(m, s, 1001);
@@ -71,8 +74,6 @@ static void loaded(void)
     is_int(record->in_use, 0, "C21: with its size");
     b = take(m, s, 16);
     nd_allocator_release(a);
-    nd_allocator *own;
-    must(nd_allocator_named("caching", &own));
     must(nd_allocator_set(&m->device, own));
     nd_block *c = take(m, s, 16);
     is_int(record->allocs, 3, "C22: back to the device's own");
@@ -80,6 +81,7 @@ static void loaded(void)
     is_int(record->frees, 3, "C22: after the swap the pair still frees its own block");
     give(c);
     is_int(m->in_use, 0, "and the device its own");
+    nd_allocator_release(own);
     must(nd_allocator_named("debug", &own));
     must(nd_allocator_set(&m->device, own));
     give(take(m, s, 16));
@@ -87,6 +89,13 @@ static void loaded(void)
     nd_maker *maker;
     must(nd__device_maker(&m->device, &maker));
     must(maker->type->empty_cache(maker));
+    must(nd_allocator_named("caching", &own));
+    must(nd_allocator_set(&m->device, own));
+    must(nd__device_maker(&m->device, &maker));
+    is_str(maker->type->name, "caching", "C22: and the caching one by name");
+    atomic_store(&m->device.captures, 1);
+    is_int(nd_allocator_set(&m->device, own), ND_ERR_CAPTURE, "C22: not during a capture");
+    atomic_store(&m->device.captures, 0);
     free(t);
     free(s);
 }
@@ -157,6 +166,62 @@ static void tabled(void)
     free(t);
 }
 
+static atomic_int stop;
+static void *swap(void *arg)
+{
+    static const char *const names[] = {"none", "debug", "caching"};
+    mock *m = arg;
+    for (int i = 0; i < 300; i++) {
+        nd_allocator *a;
+        must(nd_allocator_named(names[i % 3], &a));
+        must(nd_allocator_set(&m->device, a));
+        nd_allocator_release(a);
+    }
+    atomic_store(&stop, 1);
+    return NULL;
+}
+
+static void *use(void *arg)
+{
+    nd_block *held[8] = {0};
+    for (int i = 0; !atomic_load(&stop) || i < 2000; i++) {
+        if (held[i % 8])
+            give(held[i % 8]);
+        held[i % 8] = take(arg, NULL, (uint64_t)(i % 700 + 1));
+        memset(held[i % 8]->host, i, (size_t)(i % 700 + 1));
+    }
+    for (int i = 0; i < 8; i++)
+        if (held[i])
+            give(held[i]);
+    return NULL;
+}
+
+/* Blocks made and freed by three threads while a fourth swaps the allocator under them. */
+static void swapped(void)
+{
+    mock *m = mock_device(1);
+    pthread_t t[4];
+    char *text;
+    int64_t mistakes, live = 0;
+    for (int i = 0; i < 4; i++)
+        pthread_create(&t[i], NULL, i ? use : swap, m);
+    for (int i = 0; i < 4; i++)
+        pthread_join(t[i], NULL);
+    must(nd_memory_debug_report(&m->device, &text, &mistakes));
+    is_int(mistakes, 0, "C22: no block met another maker");
+    free(text);
+    for (nd_maker *k = nd__makers(); k; k = k->next) {
+        nd_memory_stats st = {.size = sizeof st};
+        if (k->device != &m->device)
+            continue;
+        k->type->stats(k, &st);
+        live += st.allocation.all.current;
+        must(k->type->empty_cache(k));
+    }
+    is_int(live, 0, "C22: none is left");
+    is_int(m->in_use, 0, "C22: the device has everything back");
+}
+
 static void refused(void)
 {
     mock *m = mock_device(0);
@@ -179,4 +244,5 @@ static void refused(void)
     nd_allocator_release(a);
 }
 
-TAP_MAIN({"loaded", loaded}, {"ladder", ladder}, {"tabled", tabled}, {"refused", refused})
+TAP_MAIN({"loaded", loaded}, {"ladder", ladder}, {"tabled", tabled}, {"swapped", swapped},
+         {"refused", refused})
