@@ -90,7 +90,11 @@ typedef struct {
     int32_t (*log_clear)(ndp_dev *);
     /* ---- the happens-before checker (F5), one for all devices ---- */
     /* While on, every operation's byte ranges are compared with those of operations it is not
-     * ordered with. Turning it on forgets what was before. */
+     * ordered with, when it is queued: what is found does not depend on when things run. All
+     * threads of the host are taken for one. What the host does to pinned memory through its
+     * pointer is not seen. free() counts as a write of the whole block. Each pair of operations is
+     * one race, which is also logged as a warning. Strides are compared exactly up to four
+     * dimensions (after merging) and 2^20 runs of bytes. Turning it on forgets what was before. */
     int32_t (*set_checker)(ndp_dev *, int32_t on);
     int32_t (*race_count)(ndp_dev *, uint64_t *count);
     int32_t (*race_text)(ndp_dev *, uint64_t i, char *text, size_t n); /* the first 64 races */

@@ -41,7 +41,9 @@ static void read_settings(void)
              &sim_set.latency_us);
     h->param(h->ctx, "CHECK", NDP_PARAM_BOOL, "compare unordered accesses from the start",
              &sim_set.check);
-    sim_set.mode = strcmp(mode, "stepped") == 0 ? NDSIM_STEPPED : NDSIM_AUTO;
+    sim_set.mode = strcmp(mode, "stepped") == 0 ? NDSIM_STEPPED
+                   : strcmp(mode, "auto") == 0  ? NDSIM_AUTO
+                                                : -1;
 }
 
 static int32_t settings_fit(char *why, size_t n)
@@ -55,6 +57,8 @@ static int32_t settings_fit(char *why, size_t n)
     else if (sim_set.granularity < 4096 || sim_set.granularity & (sim_set.granularity - 1))
         snprintf(why, n, "NDOCK_SIM_GRANULARITY is %lld, not a power of two from 4096",
                  (long long)sim_set.granularity);
+    else if (sim_set.mode < 0)
+        snprintf(why, n, "NDOCK_SIM_MODE is neither auto nor stepped");
     else
         return 1;
     return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The happens-before checker (F5): every kind of planted race is found, once, with both operations
  * named, and ordered programs have none. In stepped mode, so that nothing depends on luck. */
+#include <pthread.h>
 #include "harness.h"
 
 static ndp_mem *a, *b, *c, *d;
@@ -353,6 +354,32 @@ static void d15_two_devices(void)
     streams->event_destroy(d1, f);
 }
 
+static void *on_own_stream(void *arg)
+{
+    ndp_stream *s = NULL;
+    int32_t status = streams->wrap(dev, 2, &s);
+    if (status == NDP_OK)
+        status = fill(dev, s, VEC(a, 100), 1);
+    streams->destroy(dev, s);
+    *(int32_t *)arg = status;
+    return NULL;
+}
+
+static void s17_per_thread_streams(void)
+{
+    pthread_t t;
+    int32_t status = -1;
+    fresh();
+    on_own_stream(&status);
+    on_own_stream(&status);
+    is_int(status, NDP_OK, "S17: handle 2 is the thread's own stream");
+    no_race("S17: the same one each time");
+    pthread_create(&t, NULL, on_own_stream, &status);
+    pthread_join(t, NULL);
+    is_int(status, NDP_OK, "S17: another thread has one too");
+    one_race("fill (writes", "fill (writes", "S17: and they are not ordered");
+}
+
 static void f5_new_stream_knows_nothing(void)
 {
     fresh();
@@ -370,4 +397,5 @@ TAP_MAIN({"setup", setup}, {"raw", f5_write_then_read}, {"war", f5_read_then_wri
          {"waw", f5_write_then_write}, {"early", f5_event_too_early}, {"chains", f5_chains},
          {"host", f5_host}, {"free", f5_free}, {"ranges", f5_ranges}, {"pairs", f5_two_in_one},
          {"long", f5_long}, {"readers", f5_long_setup_race}, {"s12", s12_examples},
-         {"d15", d15_two_devices}, {"handles", f5_new_stream_knows_nothing}, {"finish", finish})
+         {"d15", d15_two_devices}, {"s17", s17_per_thread_streams},
+         {"handles", f5_new_stream_knows_nothing}, {"finish", finish})
