@@ -68,9 +68,10 @@ static int32_t create_stream(ndp_dev *dev, int32_t priority, uint64_t flags, ndp
     if (flags)
         return sim_fail(NDP_ERR_ARGUMENT, 1, "stream flags %llu are not known; 0 is right",
                         (unsigned long long)flags);
-    if (priority < SIM_HIGHEST_PRIORITY || priority > SIM_LOWEST_PRIORITY)
+    int32_t highest = SIM_LOWEST_PRIORITY - (int32_t)sim_set.priorities + 1;
+    if (priority < highest || priority > SIM_LOWEST_PRIORITY)
         return sim_fail(NDP_ERR_ARGUMENT, 1, "stream priority %d lies outside %d to %d",
-                        (int)priority, SIM_HIGHEST_PRIORITY, SIM_LOWEST_PRIORITY);
+                        (int)priority, highest, SIM_LOWEST_PRIORITY);
     sim_queue *q = sim_queue_new(dev, priority);
     if (!q)
         return sim_fail(NDP_ERR_MEMORY, 0, "no host memory for a stream");
@@ -180,7 +181,7 @@ static int32_t priority_range(ndp_dev *dev, int32_t *lowest, int32_t *highest)
 {
     (void)dev;
     *lowest = SIM_LOWEST_PRIORITY;
-    *highest = SIM_HIGHEST_PRIORITY;
+    *highest = SIM_LOWEST_PRIORITY - (int32_t)sim_set.priorities + 1;
     return NDP_OK;
 }
 
