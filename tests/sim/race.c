@@ -258,9 +258,9 @@ static uint32_t next_number(uint32_t n)
 static random_view make_view(int negative)
 {
     random_view v = {.first = 500 + next_number(60)};
-    for (int d = 0; d < 3; d++) {
-        v.shape[d] = 2 + (int64_t)next_number(3);
-        v.stride[d] = (int64_t)next_number(24) - (negative ? 12 : 0);
+    for (int axis = 0; axis < 3; axis++) {
+        v.shape[axis] = 2 + (int64_t)next_number(3);
+        v.stride[axis] = (int64_t)next_number(24) - (negative ? 12 : 0);
     }
     return v;
 }
