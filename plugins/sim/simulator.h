@@ -29,7 +29,8 @@ enum {
     X(alloc)                                                                                    \
     X(free)                                                                                     \
     X(write)                                                                                    \
-    X(read) X(sync) X(copy) X(find) X(run) X(stream_create) X(stream_destroy) X(stream_query)   \
+    X(read)                                                                                     \
+    X(sync) X(copy) X(find) X(run) X(stream_create) X(stream_destroy) X(stream_query)           \
         X(stream_sync) X(stream_wait) X(stream_native) X(stream_wrap) X(launch_host)            \
             X(event_create) X(event_destroy) X(event_record) X(event_query) X(event_sync)       \
                 X(event_elapsed) X(usage) X(reserve) X(commit) X(set_access) X(decommit) X(pin) \
@@ -128,7 +129,7 @@ struct sim_queue {
     sim_queue *next;
     ndp_dev *dev;
     uint64_t id;
-    int32_t refs, running, orphan, blocking, priority;
+    int32_t refs, running, blocking, priority;
     sim_op *head, *tail;
     uint64_t queued, done; /* positions */
     uint64_t time;         /* virtual end of what ran */
