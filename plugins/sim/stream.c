@@ -36,6 +36,7 @@ void sim_queue_unref(sim_queue *q)
     if (*at)
         *at = q->next;
     sim_capture_abandon(q);
+    sim_slot_release(q);
     sim_clock_free(&q->clock);
     free(q);
 }
