@@ -83,12 +83,12 @@ static int32_t service_acquire(void *ctx, ndp_dev *dev, const void *handle, ndp_
     *mem = NULL;
     *offset_bytes = 0;
     ND_RETURN_IF(nd__host_device(ctx, dev, &device));
+    ND_RETURN_IF(stream_id_of(device, stream, &id));
     if (captures(device, stream))
         return nd__fail(ND_ERR_CAPTURE, "workspace", 2,
                         "a stream of %s is being captured: a graph's workspace must be its own, so "
                         "ask for it as the kernel's scratch",
                         device->name);
-    ND_RETURN_IF(stream_id_of(device, stream, &id));
     ND_RETURN_IF(acquire(device, handle, id, nbytes, out));
     *mem = nd__workspace_storage(*out)->mem;
     *offset_bytes = nd__workspace_storage(*out)->base;
