@@ -211,5 +211,86 @@ static void inside_run(void)
     nd_release(a);
 }
 
+/* A kernel with a plan that both streams share. Its scratch is a workspace of the stream, or (to
+ * see that the checker would notice) one block for both, as if it belonged to the plan. */
+static nd_storage *of_the_plan;
+static int32_t planned_run(const ndp_kernel *k, ndp_stream *s, const ndp_call *call)
+{
+    ndh_workspace *w = NULL;
+    ndh_plan *p;
+    ndp_mem *mem;
+    uint64_t offset;
+    void *value;
+    (void)k;
+    int32_t status = workspaces->acquire(ctx, device->dev, &handle, s, 64, &w, &mem, &offset);
+    if (status != ND_OK)
+        return status;
+    if (of_the_plan) {
+        mem = of_the_plan->mem;
+        offset = of_the_plan->base;
+    }
+    status = plans->acquire(ctx, device->dev, "shared", 6, make, destroy, NULL, &p, &value);
+    if (status == ND_OK) {
+        status = device->p.copy(device->dev, s, mem, offset, call->in[0].mem,
+                                (uint64_t)call->in[0].offset_bytes, 32);
+        status = status == ND_OK ? inner->run(inner, s, call) : status;
+        plans->release(ctx, p, s);
+    }
+    workspaces->release(ctx, w);
+    return status;
+}
+
+static uint64_t races_of_two_streams(nd_array *a)
+{
+    nd_stream *s[2] = {new_stream(), new_stream()};
+    nd_array *r[2] = {NULL};
+    uint64_t races = 99;
+    if (sim->set_checker(device->dev, 1) != ND_OK)
+        bail("no checker");
+    for (int i = 0; i < 2; i++)
+        if (nd_stream_push(s[i]) != ND_OK || nd_positive(a, &r[i]) != ND_OK ||
+            nd_stream_pop(s[i]) != ND_OK)
+            bail(nd_last_error()->message);
+    if (nd_synchronize(device) != ND_OK || sim->race_count(device->dev, &races) != ND_OK ||
+        sim->set_checker(device->dev, 0) != ND_OK)
+        bail(nd_last_error()->message);
+    for (int i = 0; i < 2; i++) {
+        nd_release(r[i]);
+        nd_stream_release(s[i]);
+    }
+    return races;
+}
+
+static int32_t planning_find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why,
+                             size_t n)
+{
+    int32_t status = own_find(dev, like, out, why, n);
+    if (status == ND_OK && like->op == NDP_OP_positive) {
+        inner = *out;
+        wrapped = *inner;
+        wrapped.run = planned_run;
+        *out = &wrapped;
+    }
+    return status;
+}
+
+static void two_streams(void)
+{
+    set_up();
+    nd_array *a = zeros();
+    const int before = made;
+    own_find = device->op.find;
+    device->op.find = planning_find;
+    is_int(races_of_two_streams(a), 0, "W7 F5 one plan on two streams: no race");
+    is_int(made, before + 1, "W7 it was one plan");
+    if (nd__storage_alloc(device, 64, &of_the_plan) != ND_OK || nd_synchronize(device) != ND_OK)
+        bail(nd_last_error()->message);
+    ok(races_of_two_streams(a) > 0, "W7 F5 were the workspace the plan's, there would be one");
+    nd__storage_release(of_the_plan);
+    of_the_plan = NULL;
+    device->op.find = own_find;
+    nd_release(a);
+}
+
 TAP_MAIN({"plans_in_flight", plans_in_flight}, {"streams_end", streams_end},
-         {"inside_run", inside_run})
+         {"inside_run", inside_run}, {"two_streams", two_streams})
