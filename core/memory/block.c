@@ -17,7 +17,7 @@ uint64_t nd__round_divisions(uint64_t nbytes, uint32_t divisions)
     return (nbytes + step - 1) & ~(step - 1);
 }
 
-uint64_t nd__round_size(const nd_conf *conf, uint64_t nbytes)
+uint64_t nd__round_large(const nd_conf *conf, uint64_t nbytes)
 {
     if (nbytes <= ND_MIN_BLOCK)
         return ND_MIN_BLOCK;
