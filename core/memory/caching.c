@@ -93,7 +93,7 @@ static void free_to_bins(nd_caching *c, nd_piece *p)
     nd__lock_take(&c->lock);
     nd__stat_out(c, ND_STAT_ALLOCATION, small, 1);
     nd__stat_out(c, ND_STAT_ALLOCATED_BYTES, small, p->b.nbytes);
-    if (p->b.nbytes >= nd__conf()->max_split_size)
+    if (p->oversize)
         nd__tally_out(&c->oversize_allocations, 1);
     if (p->uses || p->lane != p->segment->lane) {
         nd__retire(c, p);

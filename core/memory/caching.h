@@ -114,6 +114,7 @@ struct nd_piece {
     uint64_t born;   /* count of searches when it was freed, for its age */
     int32_t state;
     int32_t events; /* PENDING: entries in queues of lanes */
+    bool oversize;  /* LIVE: counted as such */
     bool unmapped;  /* BUSY: has no memory yet */
     bool deferred;  /* PENDING: in the list of those with more events to record */
 };

@@ -297,5 +297,6 @@ nd_status nd__caching_capture_end(nd_maker *m, uint64_t id)
                         (unsigned long long)id);
     nd_pool_release(k->pool);
     free(k);
+    (void)nd__release(c, &(nd_giving){.unused_pools = true}); /* put off until now */
     return ND_OK;
 }

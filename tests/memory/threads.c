@@ -176,6 +176,30 @@ static void exact_figures(void)
     mock_end(w.m, "magazines");
 }
 
+/* The highest point lies between two looks of the bins. */
+static void peak_in_a_magazine(void)
+{
+    world w = {.m = mock_new(MIB(1))};
+    nd_block *b[10], *other = NULL;
+    hosted(&w);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 10; i++)
+            if (w.k->type->alloc(w.k, NULL, 1000, &b[i]) != ND_OK)
+                bail("alloc");
+        for (int i = 0; i < 10; i++)
+            w.k->type->free(b[i]);
+        if (round == 0 && w.k->type->alloc(w.k, NULL, 100000, &other) != ND_OK)
+            bail("alloc");
+    }
+    nd_memory_stats s = stats_of(w.k);
+    ok(s.allocation.all.peak == 11 && s.allocated_bytes.all.peak == 10240 + 100352 &&
+           s.requested_bytes.all.peak == 110000 && s.allocation.all.current == 1,
+       "C24 C28 magazines: a peak of blocks that never left one");
+    w.k->type->free(other);
+    nd__maker_release(w.k);
+    mock_end(w.m, "peak");
+}
+
 static void *leave_some(void *arg)
 {
     world *w = arg;
@@ -222,4 +246,5 @@ static void outliving(void)
 }
 
 TAP_MAIN({"with_streams", with_streams}, {"with_magazines", with_magazines},
-         {"exact_figures", exact_figures}, {"ended_thread", ended_thread}, {"outliving", outliving})
+         {"exact_figures", exact_figures}, {"peak_in_a_magazine", peak_in_a_magazine},
+         {"ended_thread", ended_thread}, {"outliving", outliving})
