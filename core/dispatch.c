@@ -2,7 +2,7 @@
  * From a checked, canonical call to a plug-in's kernel: look-up, packing of operands a kernel
  * cannot take, scratch, and the fallback ladder. */
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/cache/cache.h"
 
 struct nd_kernel_node {
     uint64_t key;
@@ -160,9 +160,18 @@ static nd_status queue_kernel(nd_stream *s, const ndp_kernel *k, ndp_call *call)
     ND_RETURN_IF(lend_status_word(s, call));
     if (nd__hazards_now())
         ND_RETURN_IF(nd__hazard_call(s, call, name));
-    ND_RETURN_IF(nd__queue_begin(s, name, &call->out[0]));
-    s->status_pending |= call->status.mem != NULL;
-    return nd__queue_end(s, name, k->run(k, s->handle, call));
+    for (bool again = true; again;) {
+        ND_RETURN_IF(nd__queue_begin(s, name, &call->out[0]));
+        s->status_pending |= call->status.mem != NULL;
+        nd__in_run = true;
+        nd_status status = k->run(k, s->handle, call);
+        nd__in_run = false;
+        status = nd__queue_end(s, name, status);
+        if (status != ND_ERR_NOT_READY)
+            return status;
+        ND_RETURN_IF(nd__workspace_make_wanted(&again)); /* the one workspace that run() lacked */
+    }
+    return ND_ERR_NOT_READY;
 }
 
 static nd_status run_kernel(nd_device *dev, const ndp_kernel *k, ndp_call *call)
