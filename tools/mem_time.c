@@ -267,7 +267,7 @@ static int choose_singles(mem_life *l)
 
 static void add_times(const mem_snapshot *s, const mem_device *d, mem_life *l)
 {
-    const int64_t longest = (int64_t)1 << 52; /* 142 years; the file may say anything */
+    const int64_t longest = (int64_t)1 << 46; /* two years; a file may say anything */
     l->begin_us = d->n_events ? d->events[0].time_us : s->time_us;
     l->begin_us = l->begin_us > INT64_MAX - 2 * longest ? 0 : l->begin_us;
     l->time_us[0] = l->begin_us;

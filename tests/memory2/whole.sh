@@ -19,6 +19,11 @@ trains() {
 }
 has() { grep "$1" "$tap_dir/stats" || { cat "$tap_dir/stats"; return 1; }; }
 draws() { $tool mem snapshot "$tap_dir/$1" "$tap_dir/p.svg" && judge picture "$tap_dir/$1" "$tap_dir/p.svg"; }
+stray() {
+    env NDOCK_ALLOC_CONF=backend:debug $program stray >"$tap_dir/report" && head -1 "$tap_dir/report" | grep -x 2 &&
+        grep 'cpu:0: written past the end: byte 400 is 0x01, block of 400 bytes at 0x[0-9a-f]*, tag "the victim"' "$tap_dir/report" &&
+        grep 'cpu:0: live, block of 400 bytes' "$tap_dir/report"
+}
 info_prints() { $tool info --memory >"$tap_dir/info" && grep 'reserved' "$tap_dir/info" && grep 'settings.*backend' "$tap_dir/info"; }
 info_json() { $tool info --json --memory | judge info; }
 warns() { NDOCK_MEMORY_SNAPSHOT=/nowhere/x.json $program cpu:0 1 >"$tap_dir/stats" 2>"$tap_dir/err" && [ ! -s "$tap_dir/err" ]; }
@@ -43,6 +48,7 @@ for device in cpu:0 sim:0; do
     check "$device: C20: by the snapshot" judge whole "$tap_dir/debug.json" $device debug $weights
     check "$device: drawn too" draws debug.json
 done
+check 'C20: a write past the end of an array is told, with its tag' stray
 check 'a snapshot that cannot be written says nothing on the terminal' warns
 check 'ndock info --memory' info_prints
 check 'ndock info --json --memory adds up' info_json
