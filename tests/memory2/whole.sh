@@ -15,6 +15,7 @@ judge() { "$PYTHON" "$srcdir/tests/memory2/judge.py" "$@"; }
 trains() {
     device=$1 file=$2
     shift 2
+    rm -f "$tap_dir/$file"
     env "$@" NDOCK_MEMORY_SNAPSHOT="$tap_dir/$file" $program "$device" 4 >"$tap_dir/stats"
 }
 has() { grep "$1" "$tap_dir/stats" || { cat "$tap_dir/stats"; return 1; }; }
