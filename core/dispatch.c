@@ -2,7 +2,7 @@
  * From a checked, canonical call to a plug-in's kernel: look-up, packing of operands a kernel
  * cannot take, scratch, and the fallback ladder. */
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/cache/cache.h"
 
 struct nd_kernel_node {
     uint64_t key;
@@ -160,9 +160,18 @@ static nd_status queue_kernel(nd_stream *s, const ndp_kernel *k, ndp_call *call)
     ND_RETURN_IF(lend_status_word(s, call));
     if (nd__hazards_now())
         ND_RETURN_IF(nd__hazard_call(s, call, name));
-    ND_RETURN_IF(nd__queue_begin(s, name, &call->out[0]));
-    s->status_pending |= call->status.mem != NULL;
-    return nd__queue_end(s, name, k->run(k, s->handle, call));
+    for (bool again = true; again;) {
+        ND_RETURN_IF(nd__queue_begin(s, name, &call->out[0]));
+        s->status_pending |= call->status.mem != NULL;
+        nd__in_run = true;
+        nd_status status = k->run(k, s->handle, call);
+        nd__in_run = false;
+        status = nd__queue_end(s, name, status);
+        if (status != ND_ERR_NOT_READY)
+            return status;
+        ND_RETURN_IF(nd__workspace_make_wanted(&again)); /* the one workspace that run() lacked */
+    }
+    return ND_ERR_NOT_READY;
 }
 
 static nd_status run_kernel(nd_device *dev, const ndp_kernel *k, ndp_call *call)
@@ -262,10 +271,8 @@ static nd_status fall_back(nd_device *dev, ndp_call *call, const char *why)
     return derived ? ND_OK : nd__stage(dev, call, why);
 }
 
-nd_status nd__run(nd_device *dev, ndp_call *call)
+static nd_status run_node(nd_device *dev, const nd_kernel_node *node, ndp_call *call)
 {
-    nd_kernel_node *node;
-    ND_RETURN_IF(find_kernel(dev, call, &node));
     const ndp_kernel *k = node->kernel;
     if (!k)
         return fall_back(dev, call, node->why);
@@ -275,6 +282,29 @@ nd_status nd__run(nd_device *dev, ndp_call *call)
         if (needs_packing(k, i < call->n_in ? &call->in[i] : &call->out[i - call->n_in]))
             return pack_and_run(dev, k, call);
     return run_kernel(dev, k, call);
+}
+
+nd_status nd__run(nd_device *dev, ndp_call *call)
+{
+    nd_kernel_node *node;
+    ND_RETURN_IF(find_kernel(dev, call, &node));
+    return run_node(dev, node, call);
+}
+
+/* The last operand's dtype, with the op, tells all of the key of a dense call. */
+static nd_status run_dense_call(nd_device *dev, ndp_call *call)
+{
+    nd_kernel_node *node = NULL;
+    nd_dtype dtype = call->in[call->n_in - 1].dtype;
+    _Atomic(nd_kernel_node *) *slot = call->op < NDP_OP_END ? &dev->dense[call->op][dtype] : NULL;
+    if (slot)
+        node = atomic_load_explicit(slot, memory_order_acquire);
+    if (!node) {
+        ND_RETURN_IF(find_kernel(dev, call, &node));
+        if (slot)
+            atomic_store_explicit(slot, node, memory_order_release);
+    }
+    return run_node(dev, node, call);
 }
 
 nd_status nd__copy_views(nd_device *dev, const ndp_view *from, const ndp_view *to)
@@ -333,7 +363,7 @@ nd_status nd__run_dense(nd_op op, const nd_array *const *in, int n, const nd_arr
     }
     ndp_call call = {
         .size = sizeof call, .op = op, .n_in = (uint32_t)n, .n_out = 1, .in = v + 1, .out = v};
-    return dst->size ? nd__run(dst->storage->device, &call) : ND_OK;
+    return dst->size ? run_dense_call(dst->storage->device, &call) : ND_OK;
 }
 
 static bool all_dense(const nd_arg *args, int n, const nd_array *dst)

@@ -48,7 +48,7 @@ static inline header_cache *cache_get(void)
 }
 
 /* ---- storage ---- */
-static nd_status header_take(const char *op, nd_storage **out)
+static inline nd_status header_take(const char *op, nd_storage **out)
 {
     header_cache *c = cache_get();
     nd_storage *s = c ? c->storages : NULL;
@@ -63,7 +63,7 @@ static nd_status header_take(const char *op, nd_storage **out)
              : nd__fail(ND_ERR_MEMORY, op, -1, "no %zu bytes for a storage handle", sizeof *s);
 }
 
-static void header_give(nd_storage *s)
+static inline void header_give(nd_storage *s)
 {
     header_cache *c = cache_get();
     if (!c || c->n_storages >= HEADERS_PER_THREAD) {
@@ -99,7 +99,8 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
     if (device->async)
         ND_RETURN_IF(nd__usable(device, "alloc"));
     ND_RETURN_IF(header_take("alloc", &s));
-    nd_status status = maker->type->alloc(maker, nd__stream(device), nbytes ? nbytes : 1, &block);
+    nd_status status = maker->type->alloc(maker, device->async ? nd__stream(device) : NULL,
+                                          nbytes ? nbytes : 1, &block);
     if (status != ND_OK) {
         nd__error_context("alloc", device->name, device->slot->name);
         header_give(s);

@@ -296,9 +296,9 @@ nd_status nd__wait_device(nd_device *d, int32_t reason, const char *op)
 {
     int n;
     nd_status first = ND_OK;
+    ND_RETURN_IF(nd__usable(d, op));
     if (!d->async)
         return d->p.sync(d->dev, NULL);
-    ND_RETURN_IF(nd__usable(d, op));
     ND_RETURN_IF(nd__may_wait(reason, d, op));
     nd_stream **all = all_streams(d, &n);
     if (!all)

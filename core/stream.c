@@ -2,6 +2,7 @@
  * Streams: their life, the pools of shared ones, and which one is current. */
 #include <stdlib.h>
 #include "core/core.h"
+#include "core/cache/cache.h"
 #include "core/memory/memory.h"
 
 static _Atomic uint64_t last_id;
@@ -77,6 +78,7 @@ static void retire(nd_stream *s)
     nd_device *d = s->device;
     nd__storage_release(s->status);
     s->status = NULL;
+    nd__workspace_stream_gone(d, s->id);
     nd__memory_stream_gone(s);
     strike_off(s);
     if (s->handle && !nd__forked())

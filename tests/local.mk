@@ -16,6 +16,7 @@ AM_TESTS_ENVIRONMENT = NDOCK_PLUGIN_PATH='$(test_plugin_path)'; CC='$(CC)'; CFLA
   LDFLAGS='$(LDFLAGS)'; PYTHON='$(PYTHON)'; export NDOCK_PLUGIN_PATH CC CFLAGS LDFLAGS PYTHON;
 
 include tests/unit/local.mk
+include tests/memory/local.mk
 include tests/memory2/local.mk
 include tests/python/local.mk
 include tests/loader/local.mk

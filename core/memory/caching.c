@@ -27,6 +27,8 @@ static nd_status caching_alloc(nd_maker *m, nd_stream *stream, uint64_t nbytes, 
     const nd_conf *conf = nd__conf();
     nd_request r = {.stream = c->streams ? stream : NULL, .requested = nbytes, .conf = conf};
     *out = NULL;
+    if (nbytes == 0)
+        return ND_OK;
     if (nbytes <= ND_MAGAZINE_SIZE && (r.piece = nd__magazine_pop(c, conf, nbytes))) {
         *out = &r.piece->b;
         nd__trace(ND_TRACE_ALLOC, m->device, r.piece->segment->address + r.piece->b.offset,
@@ -78,6 +80,8 @@ static void finish(nd_caching *c);
 static void caching_free(nd_block *b)
 {
     nd_piece *p = (nd_piece *)b, *whole = NULL;
+    if (!b)
+        return;
     nd_caching *c = nd__caching_of(p);
     nd_arena *arena = p->segment->bin->arena;
     int small = p->segment->bin->small;

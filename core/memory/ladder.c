@@ -23,8 +23,10 @@ static void collect_garbage(nd_caching *c, const nd_request *r)
     double above = (double)c->reserved - threshold;
     c->garbage_collections += above > 0;
     nd__caching_leave(c);
-    if (above > 0)
-        (void)nd__release(c, &(nd_giving){.collect = (uint64_t)above + 1});
+    uint64_t target = above > 0 ? (uint64_t)above : 0;
+    target += (double)target < above;
+    if (target)
+        (void)nd__release(c, &(nd_giving){.collect = target});
 }
 
 static bool release_oversize(nd_caching *c, nd_request *r)

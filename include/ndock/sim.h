@@ -9,8 +9,8 @@
  * Streams are named by the plug-in's handles (nd_stream's native handle is the same pointer): NULL
  * is the device's default stream, NDSIM_ANY all of them.
  *
- * Environment: NDOCK_SIM_DEVICES, _MEMORY, _GRANULARITY, _CAPABILITY, _PEERS, _MODE (auto,
- * stepped), _SEED, _LATENCY_US, _CHECK; `ndock info sim:0` says what each means. */
+ * Environment: NDOCK_SIM_DEVICES, _MEMORY, _GRANULARITY, _PRIORITIES, _CAPABILITY, _PEERS, _MODE
+ * (auto, stepped), _SEED, _LATENCY_US, _CHECK; `ndock info sim:0` says what each means. */
 #ifndef NDOCK_SIM_H
 #define NDOCK_SIM_H
 #include <ndock/plugin.h>
@@ -41,7 +41,8 @@ typedef struct {
     /* ---- order and time ---- */
     /* NDSIM_AUTO: a thread of the device runs what is queued, choosing among streams at random by
      * NDOCK_SIM_SEED. NDSIM_STEPPED: nothing runs but by step(), run_until(), and what a call that
-     * waits (sync, event_sync, read) needs; it runs on the thread that asks. */
+     * waits (sync, event_sync, read; alloc, when only freed blocks that queued work still names
+     * would make room) needs; it runs on the thread that asks. */
     int32_t (*set_mode)(ndp_dev *, int32_t mode);
     /* Runs up to n queued operations that can run, those of NDSIM_ANY in the order they were
      * queued; *ran says how many. A wait for work that has not run yet stops its stream. */
@@ -90,7 +91,11 @@ typedef struct {
     int32_t (*log_clear)(ndp_dev *);
     /* ---- the happens-before checker (F5), one for all devices ---- */
     /* While on, every operation's byte ranges are compared with those of operations it is not
-     * ordered with. Turning it on forgets what was before. */
+     * ordered with, when it is queued: what is found does not depend on when things run. All
+     * threads of the host are taken for one. What the host does to pinned memory through its
+     * pointer is not seen. free() counts as a write of the whole block. Each pair of operations is
+     * one race, which is also logged as a warning. Strides are compared exactly up to four
+     * dimensions (after merging) and 2^20 runs of bytes. Turning it on forgets what was before. */
     int32_t (*set_checker)(ndp_dev *, int32_t on);
     int32_t (*race_count)(ndp_dev *, uint64_t *count);
     int32_t (*race_text)(ndp_dev *, uint64_t i, char *text, size_t n); /* the first 64 races */

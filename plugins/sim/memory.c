@@ -127,7 +127,7 @@ int32_t sim_may_allocate(ndp_dev *dev, uint64_t nbytes)
                         "sim:%d: %llu bytes exceed the planted limit, of which %llu are left",
                         dev->index, (unsigned long long)nbytes,
                         (unsigned long long)dev->alloc_limit);
-    if (nbytes > dev->memory_bytes - dev->used)
+    if (nbytes > dev->memory_bytes - dev->used && dev->dying)
         sim_drain(dev); /* freed blocks come back when the work that names them is done */
     if (nbytes > dev->memory_bytes - dev->used)
         return sim_fail(NDP_ERR_MEMORY, 2, "sim:%d: no %llu bytes; %llu of %llu are in use",
@@ -211,6 +211,8 @@ static void release_block(ndp_mem *mem)
 
 static void release(ndp_mem *mem)
 {
+    if (mem->dying)
+        mem->dev->dying--;
     if (mem->kind != SIM_WRAPPED)
         unlink_mem(mem, mem->kind == SIM_BLOCK ? &mem->dev->blocks : &mem->dev->others);
     if (mem->kind == SIM_BLOCK)
@@ -227,7 +229,9 @@ void sim_mem_free(ndp_mem *mem)
     if (mem->kind != SIM_WRAPPED)
         sim_check_host(mem, 0, mem->nbytes, "free");
     mem->dead = 1;
-    if (mem->uses == 0)
+    mem->dying = mem->uses > 0;
+    mem->dev->dying += (uint32_t)mem->dying;
+    if (!mem->dying)
         release(mem);
 }
 

@@ -14,6 +14,7 @@ ndp_dev sim_devices[SIM_MAX_DEVICES];
 sim_settings sim_set = {.devices = 4,
                         .memory = 1 << 30,
                         .granularity = 64 << 10,
+                        .priorities = 3,
                         .seed = 1,
                         .capability = "9.0",
                         .peers = "all"};
@@ -31,6 +32,9 @@ static void read_settings(void)
     h->param(h->ctx, "MEMORY", NDP_PARAM_I64, "bytes of memory of each device", &sim_set.memory);
     h->param(h->ctx, "GRANULARITY", NDP_PARAM_I64, "bytes that memory is committed in",
              &sim_set.granularity);
+    h->param(h->ctx, "PRIORITIES", NDP_PARAM_I64,
+             "how many priorities streams have: from 0, the least urgent, downwards",
+             &sim_set.priorities);
     h->param(h->ctx, "CAPABILITY", NDP_PARAM_TEXT, "what `ndock info` shows as capability",
              &sim_set.capability);
     h->param(h->ctx, "PEERS", NDP_PARAM_TEXT,
@@ -41,7 +45,9 @@ static void read_settings(void)
              &sim_set.latency_us);
     h->param(h->ctx, "CHECK", NDP_PARAM_BOOL, "compare unordered accesses from the start",
              &sim_set.check);
-    sim_set.mode = strcmp(mode, "stepped") == 0 ? NDSIM_STEPPED : NDSIM_AUTO;
+    sim_set.mode = strcmp(mode, "stepped") == 0 ? NDSIM_STEPPED
+                   : strcmp(mode, "auto") == 0  ? NDSIM_AUTO
+                                                : -1;
 }
 
 static int32_t settings_fit(char *why, size_t n)
@@ -55,6 +61,11 @@ static int32_t settings_fit(char *why, size_t n)
     else if (sim_set.granularity < 4096 || sim_set.granularity & (sim_set.granularity - 1))
         snprintf(why, n, "NDOCK_SIM_GRANULARITY is %lld, not a power of two from 4096",
                  (long long)sim_set.granularity);
+    else if (sim_set.priorities < 1 || sim_set.priorities > 100)
+        snprintf(why, n, "NDOCK_SIM_PRIORITIES is %lld, not 1 to 100",
+                 (long long)sim_set.priorities);
+    else if (sim_set.mode < 0)
+        snprintf(why, n, "NDOCK_SIM_MODE is neither auto nor stepped");
     else
         return 1;
     return 0;
@@ -260,6 +271,12 @@ static const ndp_plugin table = {
 
 NDP_EXPORT const ndp_plugin *ndock_plugin_entry_0(const ndp_host *host)
 {
+    if (host->size < NDP_END(ndp_host, plugin)) {
+        host->error(host->ctx, NDP_ERR_PLUGIN, 0,
+                    "sim needs a host that lends the cpu plug-in's table; this one's has %u bytes",
+                    host->size);
+        return NULL;
+    }
     sim_host = host;
     return &table;
 }

@@ -61,11 +61,23 @@ static void free_op(sim_op *op)
 
 static void *worker_main(void *arg);
 
+/* A forked child has none of the threads and is no user of the devices: there, shutdown() finds
+ * nothing to do. */
+static void forget_workers(void)
+{
+    pthread_mutex_init(&sim_mutex, NULL);
+    for (int i = 0; i < SIM_MAX_DEVICES; i++)
+        sim_devices[i].opened = sim_devices[i].worker_runs = 0;
+}
+
 /* Workers begin with the first work queued after open. */
 int32_t sim_worker_start(ndp_dev *dev)
 {
     if (dev->worker_runs || dev->mode == NDSIM_STEPPED)
         return NDP_OK;
+    static int32_t watching_forks;
+    if (!watching_forks)
+        watching_forks = pthread_atfork(NULL, NULL, forget_workers) == 0;
     dev->stopping = 0;
     int rc = pthread_create(&dev->worker, NULL, worker_main, dev);
     if (rc != 0)
@@ -88,6 +100,8 @@ static int32_t append(sim_queue *q, sim_op *op)
         sim_plan_op(q, op);
     if (sim_checking)
         sim_check_op(q, op);
+    if (!q->head)
+        q->refs++; /* for all that is queued */
     *(q->tail ? &q->tail->next : &q->head) = op;
     q->tail = op;
     pthread_cond_broadcast(&sim_changed);
@@ -216,10 +230,8 @@ static void run_one(sim_queue *q)
     q->running = 0;
     free_op(op);
     pthread_cond_broadcast(&sim_changed);
-    if (q->orphan && !q->head) { /* the handle is gone; so is the last work */
-        q->orphan = 0;
+    if (!q->head)
         sim_queue_unref(q);
-    }
 }
 
 static sim_queue *pick_random(ndp_dev *dev)
@@ -264,7 +276,7 @@ void sim_need(sim_queue *q, uint64_t position)
     q->refs++;
     while (q->done < position) {
         sim_op *op = q->head;
-        if (q->dev->mode == NDSIM_AUTO || q->running)
+        if ((q->dev->mode == NDSIM_AUTO && q->dev->worker_runs) || q->running)
             pthread_cond_wait(&sim_changed, &sim_mutex);
         else if (op->kind == SIM_OP_WAIT && !op->record->done)
             /* Work can only wait for what was queued before it, so this ends. */

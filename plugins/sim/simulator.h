@@ -19,21 +19,24 @@ enum {
     SIM_POISON_FREE = 0x5A,
     SIM_POISON_ZONE = 0xFD,
     SIM_DEFAULT_COST = 1000,
-    SIM_LOWEST_PRIORITY = 0,
-    SIM_HIGHEST_PRIORITY = -2
+    SIM_LOWEST_PRIORITY = 0
 };
 
 /* Names of the calls, as the log and fault injection know them. */
-#define SIM_ENTRIES(X)                                                                         \
-    X(open)                                                                                    \
-    X(close)                                                                                   \
-    X(alloc)                                                                                   \
-    X(free) X(write) X(read) X(sync) X(copy) X(find) X(run) X(stream_create) X(stream_destroy) \
-        X(stream_query) X(stream_sync) X(stream_wait) X(stream_native) X(stream_wrap)          \
-            X(launch_host) X(event_create) X(event_destroy) X(event_record) X(event_query)     \
-                X(event_sync) X(event_elapsed) X(usage) X(reserve) X(commit) X(set_access)     \
-                    X(decommit) X(pin) X(wrap) X(peer_copy) X(peer_enable) X(capture_begin)    \
-                        X(capture_end) X(capture_info) X(graph_destroy)
+#define SIM_ENTRIES(X)                                                                          \
+    X(open)                                                                                     \
+    X(close)                                                                                    \
+    X(alloc)                                                                                    \
+    X(free)                                                                                     \
+    X(write)                                                                                    \
+    X(read)                                                                                     \
+    X(sync)                                                                                     \
+    X(copy) X(find) X(run) X(stream_create) X(stream_destroy) X(stream_query) X(stream_sync)    \
+        X(stream_wait) X(stream_native) X(stream_wrap) X(launch_host) X(event_create)           \
+            X(event_destroy) X(event_record) X(event_query) X(event_sync) X(event_elapsed)      \
+                X(usage) X(reserve) X(commit) X(set_access) X(decommit) X(pin) X(wrap)          \
+                    X(peer_copy) X(peer_enable) X(capture_begin) X(capture_end) X(capture_info) \
+                        X(graph_destroy)
 enum {
 #define SIM_ENTRY(name) SIM_##name,
     SIM_ENTRIES(SIM_ENTRY)
@@ -60,7 +63,7 @@ enum { SIM_BLOCK, SIM_RESERVED, SIM_PINNED, SIM_WRAPPED };
 struct ndp_mem {
     ndp_dev *dev;
     ndp_mem *next, *prev;         /* blocks of the device's range by offset; or the free list */
-    int32_t kind, dead;           /* dead: freed, but queued work still names it */
+    int32_t kind, dead, dying;    /* dead: freed, but queued work still names it */
     uint64_t start, nbytes, room; /* room: nbytes rounded up to SIM_RED_ZONE */
     char *alias;                  /* the plug-in's own view of its first byte */
     char *address;        /* what the host is told; touching it faults, but for pinned memory */
@@ -127,7 +130,7 @@ struct sim_queue {
     sim_queue *next;
     ndp_dev *dev;
     uint64_t id;
-    int32_t refs, running, orphan, blocking, priority;
+    int32_t refs, running, blocking, priority;
     sim_op *head, *tail;
     uint64_t queued, done; /* positions */
     uint64_t time;         /* virtual end of what ran */
@@ -172,6 +175,7 @@ struct ndp_dev {
     uint64_t used;        /* bytes allocated and committed */
     uint64_t alloc_limit; /* bytes until allocations fail */
     uint64_t failing_allocs;
+    uint32_t dying; /* blocks freed while queued work names them */
     uint64_t damaged;
     char damage[160];
     /* streams */
@@ -192,7 +196,7 @@ struct ndp_dev {
 };
 
 typedef struct {
-    int64_t devices, memory, granularity, seed, latency_us;
+    int64_t devices, memory, granularity, priorities, seed, latency_us;
     int32_t mode, check;
     const char *capability, *peers;
 } sim_settings;
@@ -313,6 +317,7 @@ void sim_plans_clear(ndp_dev *dev);
 extern int32_t sim_checking;
 void sim_clock_join(sim_clock *into, const sim_clock *from);
 void sim_clock_free(sim_clock *c);
+void sim_slot_release(sim_queue *q);
 void sim_host_saw(const sim_clock *c);
 /* The operation's accesses, ordered after everything its queue and the host know of. */
 void sim_check_op(sim_queue *q, const sim_op *op);

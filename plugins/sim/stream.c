@@ -35,8 +35,8 @@ void sim_queue_unref(sim_queue *q)
         at = &(*at)->next;
     if (*at)
         *at = q->next;
-    if (q->capture)
-        sim_capture_unref(q->capture);
+    sim_capture_abandon(q);
+    sim_slot_release(q);
     sim_clock_free(&q->clock);
     free(q);
 }
@@ -68,9 +68,10 @@ static int32_t create_stream(ndp_dev *dev, int32_t priority, uint64_t flags, ndp
     if (flags)
         return sim_fail(NDP_ERR_ARGUMENT, 1, "stream flags %llu are not known; 0 is right",
                         (unsigned long long)flags);
-    if (priority < SIM_HIGHEST_PRIORITY || priority > SIM_LOWEST_PRIORITY)
+    int32_t highest = SIM_LOWEST_PRIORITY - (int32_t)sim_set.priorities + 1;
+    if (priority < highest || priority > SIM_LOWEST_PRIORITY)
         return sim_fail(NDP_ERR_ARGUMENT, 1, "stream priority %d lies outside %d to %d",
-                        (int)priority, SIM_HIGHEST_PRIORITY, SIM_LOWEST_PRIORITY);
+                        (int)priority, highest, SIM_LOWEST_PRIORITY);
     sim_queue *q = sim_queue_new(dev, priority);
     if (!q)
         return sim_fail(NDP_ERR_MEMORY, 0, "no host memory for a stream");
@@ -103,10 +104,7 @@ static void stream_destroy(ndp_dev *dev, ndp_stream *s)
         free_streams = s;
         if (!s->wrapper)
             sim_capture_abandon(q);
-        if (!s->wrapper && (q->head || q->running))
-            q->orphan = 1; /* the last operation drops the reference */
-        else
-            sim_queue_unref(q);
+        sim_queue_unref(q); /* queued work holds it until that is done */
     }
     pthread_mutex_unlock(&sim_mutex);
 }
@@ -180,7 +178,7 @@ static int32_t priority_range(ndp_dev *dev, int32_t *lowest, int32_t *highest)
 {
     (void)dev;
     *lowest = SIM_LOWEST_PRIORITY;
-    *highest = SIM_HIGHEST_PRIORITY;
+    *highest = SIM_LOWEST_PRIORITY - (int32_t)sim_set.priorities + 1;
     return NDP_OK;
 }
 
@@ -193,17 +191,32 @@ static int32_t stream_native(ndp_dev *dev, ndp_stream *s, uint64_t *handle)
     return sim_leave(&c, status);
 }
 
-static int32_t wrap_stream(ndp_dev *dev, uint64_t handle, ndp_stream **out)
+/* The queue of a foreign handle. As with CUDA, 1 is the default stream, and 2 one that each thread
+ * has to itself, made at its first use and kept. */
+static int32_t find_foreign(ndp_dev *dev, uint64_t handle, sim_queue **out)
 {
-    if (handle == 0)
-        return sim_fail(NDP_ERR_ARGUMENT, 400,
-                        "stream handle 0 is ambiguous; 1 is the default stream");
+    static _Thread_local sim_queue *own[SIM_MAX_DEVICES];
     ndp_stream *s = handle <= 2 ? NULL : (ndp_stream *)(uintptr_t)handle;
     int32_t status = check_stream(dev, s, "stream_wrap");
     if (status != NDP_OK)
         return status;
-    sim_queue *q = sim_queue_of(dev, s);
-    status = new_handle(q, out);
+    sim_queue **mine = &own[dev->index];
+    if (handle == 2 && !*mine && (*mine = sim_queue_new(dev, SIM_LOWEST_PRIORITY)) == NULL)
+        return sim_fail(NDP_ERR_MEMORY, 0, "no host memory for a stream");
+    *out = handle == 2 ? *mine : sim_queue_of(dev, s);
+    return NDP_OK;
+}
+
+static int32_t wrap_stream(ndp_dev *dev, uint64_t handle, ndp_stream **out)
+{
+    sim_queue *q = NULL;
+    if (handle == 0)
+        return sim_fail(
+            NDP_ERR_ARGUMENT, 400,
+            "stream handle 0 is ambiguous; 1 is the default stream, 2 the thread's own");
+    int32_t status = find_foreign(dev, handle, &q);
+    if (status == NDP_OK)
+        status = new_handle(q, out);
     if (status == NDP_OK) {
         (*out)->wrapper = 1;
         q->refs++;

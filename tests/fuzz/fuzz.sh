@@ -28,6 +28,8 @@ for name in $FUZZ_TARGETS; do
   "$cc" -fsanitize=fuzzer,address,undefined "_fuzz/$name.o" $objects -o "_fuzz/$name" \
     -ldl -lm -lpthread
 done
+# A request for more memory than there is is refused, as everywhere else.
+export ASAN_OPTIONS=allocator_may_return_null=1
 for name in $FUZZ_TARGETS; do
   mkdir -p "_fuzz/corpus-$name"
   echo "fuzz: $name, $FUZZ_SECONDS s"

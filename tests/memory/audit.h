@@ -83,9 +83,9 @@ static void audit_bins(audit *a, const nd_arena *arena)
 /* NULL, or what is wrong. */
 __attribute__((unused)) static const char *audit_all(nd_maker *k)
 {
-    static const char *const names[] = {"allocation",     "allocated_bytes", "requested_bytes",
-                                        "segment",        "reserved_bytes",  "active",
-                                        "active_bytes",   "inactive_split",  "inactive_split_bytes"};
+    static const char *const names[] = {"allocation",   "allocated_bytes", "requested_bytes",
+                                        "segment",      "reserved_bytes",  "active",
+                                        "active_bytes", "inactive_split",  "inactive_split_bytes"};
     nd_caching *c = (nd_caching *)k;
     audit a = {0};
     for (const nd_segment *s = c->segments; s; s = s->next)

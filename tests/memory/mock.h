@@ -36,7 +36,7 @@ typedef struct {
     ndp_mem *segments;
     uint64_t used, memory, next_base, granule;
     int64_t live_segments, live_events, ranges, committed;
-    int fail_in;        /* the n-th fallible call from now fails; 0: none */
+    int fail_in; /* the n-th fallible call from now fails; 0: none */
     nd_status fail_with;
     bool quiet, checks; /* no log; no tracking of units */
     char log[8192];
@@ -106,7 +106,8 @@ UNUSED static void mock_unmem(mock *m, ndp_mem *mem)
 }
 
 /* Nobody may be using what goes back. */
-UNUSED static void mock_check_unused(const mock *m, const ndp_mem *mem, uint64_t offset, uint64_t nbytes)
+UNUSED static void mock_check_unused(const mock *m, const ndp_mem *mem, uint64_t offset,
+                                     uint64_t nbytes)
 {
     for (uint64_t u = offset / UNIT; m->checks && u < (offset + nbytes) / UNIT; u++) {
         if (mem->owned[u])
@@ -118,7 +119,7 @@ UNUSED static void mock_check_unused(const mock *m, const ndp_mem *mem, uint64_t
 }
 
 UNUSED static nd_status mock_segment_alloc(void *ctx, nd_stream *s, uint64_t nbytes, ndp_mem **mem,
-                                    char **host)
+                                           char **host)
 {
     mock *m = ctx;
     (void)s;
@@ -272,7 +273,8 @@ UNUSED static nd_status mock_reserve(void *ctx, uint64_t nbytes, ndp_mem **out)
     return status;
 }
 
-UNUSED static void mock_pages(mock *m, ndp_mem *mem, uint64_t offset, uint64_t nbytes, int from, int to)
+UNUSED static void mock_pages(mock *m, ndp_mem *mem, uint64_t offset, uint64_t nbytes, int from,
+                              int to)
 {
     if (offset % m->granule || nbytes % m->granule || offset + nbytes > mem->nbytes)
         bail("not whole pages of the range");

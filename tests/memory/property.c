@@ -34,7 +34,7 @@ typedef struct {
     mock *m;
     nd_maker *k;
     nd_block *live[LIVE];
-    int n, failed, done;
+    int n, failed, faults;
 } world;
 
 static void one_alloc(world *w)
@@ -55,7 +55,8 @@ static void one_free(world *w)
     w->live[i] = w->live[--w->n];
 }
 
-/* A use recorded only when it can be told to the allocator; without that the program would be wrong. */
+/* A use recorded only when it can be told to the allocator; without that the program would be
+ * wrong. */
 static void one_use(world *w, bool exact)
 {
     if (w->n == 0)
@@ -78,8 +79,11 @@ static void one_use(world *w, bool exact)
 static void one_step(world *w, bool faults)
 {
     uint32_t what = draw(100);
-    if (faults && w->m->fail_in == 0 && draw(50) == 0)
+    if (faults && w->m->fail_in == 0 && draw(4) == 0) {
         w->m->fail_in = 1 + (int)draw(6);
+        w->m->fail_with = draw(2) ? ND_ERR_MEMORY : ND_ERR_LOST;
+        w->faults++;
+    }
     if (what < 42)
         one_alloc(w);
     else if (what < 82)
@@ -112,7 +116,9 @@ static void run(const char *name, const char *conf, uint64_t memory, int64_t ops
        name, (long long)ops);
     if (wrong)
         diag("%s", wrong);
-    diag("%d requests found no memory", w.failed);
+    diag("%d requests failed; %d faults were injected", w.failed, w.faults);
+    if (faults && ops >= 10000)
+        ok(w.faults >= 1000, "C10 a thousand faults");
     nd_memory_stats s = stats_of(w.k);
     is_int(s.allocation.all.current, w.n, "C4 as many live blocks as the test has");
     while (w.n)

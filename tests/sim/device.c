@@ -62,6 +62,21 @@ static int has_a_mebibyte(void)
     return sim->alloc(dev, 1 << 20, &a) == NDP_OK && sim->alloc(dev, 1, &b) == NDP_ERR_MEMORY;
 }
 
+static int freed_block_makes_room(void)
+{
+    ndp_mem *first = block(dev, 600000), *second = NULL;
+    uint64_t pending = 9;
+    control->set_mode(dev, NDSIM_STEPPED);
+    fill(dev, NULL, VEC(first, 4), 1);
+    int refused_while_alive = sim->alloc(dev, 600000, &second) == NDP_ERR_MEMORY;
+    control->pending(dev, NULL, &pending);
+    int waited_for_nothing = pending == 1;
+    sim->free(dev, first);
+    int given = sim->alloc(dev, 600000, &second) == NDP_OK;
+    control->pending(dev, NULL, &pending);
+    return refused_while_alive && waited_for_nothing && given && pending == 0;
+}
+
 static int reaches_only_2_from_0(void)
 {
     int32_t yes[4] = {9, 9, 9, 9};
@@ -72,10 +87,38 @@ static int reaches_only_2_from_0(void)
            peer->enable(dev, open_sim(2)) == NDP_OK;
 }
 
+static int has_one_priority(void)
+{
+    int32_t low = 9, high = 9;
+    streams->priority_range(dev, &low, &high);
+    return low == 0 && high == 0;
+}
+
+/* A process forks while a device's thread runs; the child leaves as any program does. */
+static int child_of_a_user_ends(void)
+{
+    int status = 1;
+    ndp_mem *m = block(dev, 64);
+    fill(dev, NULL, VEC(m, 4), 1);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        sim->close(dev);
+        sim->shutdown();
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    return status == 0 && element(dev, m, 3) == 1;
+}
+
 static void f1_settings(void)
 {
+    ok(in_child("NDOCK_SIM_PRIORITIES", "1", has_one_priority), "F1: NDOCK_SIM_PRIORITIES");
+    ok(in_child("NDOCK_SIM_SEED", "5", child_of_a_user_ends), "D11: shutdown in a forked child");
     ok(in_child("NDOCK_SIM_DEVICES", "2", has_two_devices), "F1: NDOCK_SIM_DEVICES");
     ok(in_child("NDOCK_SIM_MEMORY", "1048576", has_a_mebibyte), "F1: NDOCK_SIM_MEMORY");
+    ok(in_child("NDOCK_SIM_MEMORY", "1048576", freed_block_makes_room),
+       "F1: out of memory, alloc waits for freed blocks that queued work names, and only then");
     ok(in_child("NDOCK_SIM_PEERS", "0010,0000,1000,0000", reaches_only_2_from_0),
        "F1: NDOCK_SIM_PEERS");
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The simulated device's streams, events and clock (F2), stepped and by themselves. */
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "harness.h"
 
 static ndp_stream *s1, *s2;
@@ -19,6 +21,65 @@ static uint64_t step(ndp_stream *s, uint64_t n)
     uint64_t ran = 0;
     control->step(dev, s, n, &ran);
     return ran;
+}
+
+/* 395 operations on 8 streams joined by events: doubling and taking one away, in turn, from 3 anew
+ * now and then. Any other order gives another value. */
+static void chain(ndp_stream **s, ndp_event **e, ndp_mem *x, ndp_mem *one)
+{
+    fill(dev, s[0], VEC(one, 256), 1);
+    for (int i = 0; i < 395; i++) {
+        ndp_stream *from = s[(i * 5) % 8], *to = s[(i * 5 + 5) % 8];
+        streams->event_record(dev, e[i % 16], from);
+        streams->wait(dev, to, e[i % 16]);
+        if (i % 20 == 0)
+            fill(dev, to, VEC(x, 256), 3);
+        else if (i % 2)
+            binary(dev, to, NDP_OP_add, VEC(x, 256), VEC(x, 256), VEC(x, 256));
+        else
+            binary(dev, to, NDP_OP_subtract, VEC(x, 256), VEC(one, 256), VEC(x, 256));
+    }
+    for (int i = 0; i < 8; i++)
+        streams->sync(dev, s[i]);
+}
+
+/* 3, then 7 times doubled and less one: 3*2^7 - (2^7 - 1). The last operation is number 394, the
+ * last fill 380. */
+#define CHAIN_RESULT 257.0f
+
+/* In a new process with delays: the same result, whatever the seed. */
+static int result_with(const char *seed)
+{
+    int status = 0;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        ndp_stream *s[8];
+        ndp_event *e[16];
+        setenv("NDOCK_SIM_SEED", seed, 1);
+        setenv("NDOCK_SIM_LATENCY_US", "100", 1);
+        setenv("NDOCK_SIM_CHECK", "1", 1);
+        start();
+        for (int i = 0; i < 8; i++)
+            s[i] = new_stream(dev);
+        for (int i = 0; i < 16; i++)
+            e[i] = new_event(dev);
+        ndp_mem *x = block(dev, 4096);
+        uint64_t races = 9;
+        chain(s, e, x, block(dev, 4096));
+        control->race_count(dev, &races);
+        int good = races == 0 && element(dev, x, 255) == CHAIN_RESULT;
+        sim->shutdown();
+        _exit(good ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void f2_delays(void)
+{
+    ok(result_with("1"), "F2: random delays, seed 1: the result of one stream, and no race");
+    ok(result_with("77"), "F2: seed 77");
 }
 
 static void stepped_start(void)
@@ -253,6 +314,15 @@ static void s9_foreign_streams(void)
     streams->destroy(dev, w);
     is_int(fill(dev, s1, VEC(a, 4), 3), NDP_OK, "S9: dropping it leaves the stream");
     streams->sync(dev, s1);
+    ndp_stream *owner = new_stream(dev);
+    uint64_t owners = 0;
+    streams->native(dev, owner, &owners);
+    streams->wrap(dev, owners, &w);
+    streams->destroy(dev, owner);
+    fill(dev, w, VEC(a, 4), 4);
+    streams->destroy(dev, w);
+    is_int(step(NDSIM_ANY, 9), 1,
+           "S9: work queued through a wrapper runs when all handles are gone");
     refused(streams->wrap(dev, 0, &w), NDP_ERR_ARGUMENT, 400, "0 is ambiguous");
     refused(streams->wrap(d1, handle, &w), NDP_ERR_DEVICE, 400, "of sim:0, not of sim:1");
 }
@@ -323,23 +393,6 @@ static void f2_two_devices(void)
     streams->destroy(d1, t);
 }
 
-/* 400 operations on 8 streams joined by events: the result is that of one stream. */
-static void chain(ndp_stream **s, ndp_event **e, ndp_mem *x)
-{
-    fill(dev, s[0], VEC(x, 256), 1);
-    for (int i = 0; i < 400; i++) {
-        ndp_stream *from = s[(i * 5) % 8], *to = s[(i * 5 + 5) % 8];
-        streams->event_record(dev, e[i % 16], from);
-        streams->wait(dev, to, e[i % 16]);
-        if (i % 20 == 19)
-            fill(dev, to, VEC(x, 256), i);
-        else
-            binary(dev, to, NDP_OP_add, VEC(x, 256), VEC(x, 256), VEC(x, 256));
-    }
-    for (int i = 0; i < 8; i++)
-        streams->sync(dev, s[i]);
-}
-
 static void f2_automatic(void)
 {
     ndp_stream *s[8];
@@ -349,8 +402,8 @@ static void f2_automatic(void)
         s[i] = new_stream(dev);
     for (int i = 0; i < 16; i++)
         e[i] = new_event(dev);
-    chain(s, e, c);
-    ok(element(dev, c, 255) == 399, "F2: by itself, events order eight streams");
+    chain(s, e, c, b);
+    ok(element(dev, c, 255) == CHAIN_RESULT, "F2: by itself, events order eight streams");
     fill(dev, s[0], VEC(c, 256), 1);
     for (int i = 0; i < 20; i++)
         binary(dev, s[0], NDP_OP_add, VEC(c, 256), VEC(c, 256), VEC(c, 256));
@@ -402,12 +455,12 @@ static void many_threads(void)
     ok(good, "eight threads on eight streams");
 }
 
-TAP_MAIN({"start", stepped_start}, {"stepped", f2_nothing_runs_unless_stepped},
-         {"sync", f2_sync_runs_what_it_needs}, {"wait", f2_waits},
-         {"bind", f2_waits_bind_to_the_latest_record}, {"across", f2_sync_across_streams},
-         {"clock", f2_clock}, {"clocks", f2_clock_of_two_streams}, {"events", a10_events},
-         {"host", f2_host_functions}, {"s16", s16_host_functions_may_not_call},
-         {"destroy", s11_destroyed_with_work}, {"foreign", s9_foreign_streams},
-         {"pinned", p9_pinned_copies}, {"freed", freed_blocks_stay_until_used},
-         {"devices", f2_two_devices}, {"automatic", f2_automatic}, {"threads", many_threads},
-         {"finish", finish})
+TAP_MAIN({"delays", f2_delays}, {"start", stepped_start},
+         {"stepped", f2_nothing_runs_unless_stepped}, {"sync", f2_sync_runs_what_it_needs},
+         {"wait", f2_waits}, {"bind", f2_waits_bind_to_the_latest_record},
+         {"across", f2_sync_across_streams}, {"clock", f2_clock},
+         {"clocks", f2_clock_of_two_streams}, {"events", a10_events}, {"host", f2_host_functions},
+         {"s16", s16_host_functions_may_not_call}, {"destroy", s11_destroyed_with_work},
+         {"foreign", s9_foreign_streams}, {"pinned", p9_pinned_copies},
+         {"freed", freed_blocks_stay_until_used}, {"devices", f2_two_devices},
+         {"automatic", f2_automatic}, {"threads", many_threads}, {"finish", finish})

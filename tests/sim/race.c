@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The happens-before checker (F5): every kind of planted race is found, once, with both operations
  * named, and ordered programs have none. In stepped mode, so that nothing depends on luck. */
+#include <pthread.h>
 #include "harness.h"
 
 static ndp_mem *a, *b, *c, *d;
@@ -242,6 +243,107 @@ static void f5_ranges(void)
     is_int(n, 2, "F5: strides of 9 meet both");
 }
 
+/* A view of up to three dimensions in block a, of 8-bit elements. */
+typedef struct {
+    int64_t shape[3], stride[3], first;
+} random_view;
+
+static uint32_t next_number(uint32_t n)
+{
+    static uint32_t state = 2026;
+    state = state * 1664525u + 1013904223u;
+    return (state >> 8) % n;
+}
+
+static random_view make_view(int negative)
+{
+    random_view v = {.first = 500 + next_number(60)};
+    for (int axis = 0; axis < 3; axis++) {
+        v.shape[axis] = 2 + (int64_t)next_number(3);
+        v.stride[axis] = (int64_t)next_number(24) - (negative ? 12 : 0);
+    }
+    return v;
+}
+
+static void touch_all(const random_view *v, char *bytes)
+{
+    for (int64_t i = 0; i < v->shape[0]; i++)
+        for (int64_t j = 0; j < v->shape[1]; j++)
+            for (int64_t k = 0; k < v->shape[2]; k++)
+                bytes[v->first + i * v->stride[0] + j * v->stride[1] + k * v->stride[2]] = 1;
+}
+
+static int meet(const random_view *x, const random_view *y)
+{
+    char in_x[1000] = {0}, in_y[1000] = {0};
+    touch_all(x, in_x);
+    touch_all(y, in_y);
+    for (int i = 0; i < 1000; i++)
+        if (in_x[i] && in_y[i])
+            return 1;
+    return 0;
+}
+
+/* x is copied to a block of the stream's own; y is filled. */
+static void copy_out(ndp_stream *s, const random_view *x, ndp_mem *to)
+{
+    int64_t dense[3] = {x->shape[1] * x->shape[2], x->shape[2], 1};
+    ndp_view v[2] = {{.mem = a,
+                      .offset_bytes = x->first,
+                      .shape = x->shape,
+                      .stride = x->stride,
+                      .dtype = NDP_I8,
+                      .ndim = 3},
+                     {.mem = to,
+                      .shape = x->shape,
+                      .stride = dense,
+                      .dtype = NDP_I8,
+                      .ndim = 3,
+                      .flags = NDP_VIEW_CONTIGUOUS}};
+    ndp_call call = {
+        .size = sizeof call, .op = NDP_OP_copy, .n_in = 1, .n_out = 1, .in = v, .out = v + 1};
+    find_and_run(dev, s, &call);
+}
+
+static void fill_in(ndp_stream *s, const random_view *y)
+{
+    static const int64_t zero[3];
+    ndp_scalar value = {.dtype = NDP_I8, .v.i = 1};
+    ndp_view v[2] = {{.shape = y->shape, .stride = zero, .dtype = NDP_I8, .ndim = 3},
+                     {.mem = a,
+                      .offset_bytes = y->first,
+                      .shape = y->shape,
+                      .stride = y->stride,
+                      .dtype = NDP_I8,
+                      .ndim = 3}};
+    ndp_call call = {.size = sizeof call,
+                     .op = NDP_OP_fill,
+                     .n_in = 1,
+                     .n_out = 1,
+                     .n_scalar = 1,
+                     .in = v,
+                     .out = v + 1,
+                     .scalar = &value};
+    find_and_run(dev, s, &call);
+}
+
+static void f5_random_views(void)
+{
+    int wrong = 0, races = 0;
+    for (int i = 0; i < 2000; i++) {
+        uint64_t n = 0;
+        random_view x = make_view(1), y = make_view(i % 2);
+        fresh();
+        copy_out(s1, &x, b);
+        fill_in(s2, &y);
+        control->race_count(dev, &n);
+        races += n == 1;
+        wrong += n != (uint64_t)meet(&x, &y);
+    }
+    is_int(wrong, 0, "F5: 2000 pairs of random views: a race exactly where they share a byte");
+    ok(races > 200 && races < 1800, "F5: of which some do and some do not (%d)", races);
+}
+
 static void f5_two_in_one(void)
 {
     fresh();
@@ -353,6 +455,32 @@ static void d15_two_devices(void)
     streams->event_destroy(d1, f);
 }
 
+static void *on_own_stream(void *arg)
+{
+    ndp_stream *s = NULL;
+    int32_t status = streams->wrap(dev, 2, &s);
+    if (status == NDP_OK)
+        status = fill(dev, s, VEC(a, 100), 1);
+    streams->destroy(dev, s);
+    *(int32_t *)arg = status;
+    return NULL;
+}
+
+static void s17_per_thread_streams(void)
+{
+    pthread_t t;
+    int32_t status = -1;
+    fresh();
+    on_own_stream(&status);
+    on_own_stream(&status);
+    is_int(status, NDP_OK, "S17: handle 2 is the thread's own stream");
+    no_race("S17: the same one each time");
+    pthread_create(&t, NULL, on_own_stream, &status);
+    pthread_join(t, NULL);
+    is_int(status, NDP_OK, "S17: another thread has one too");
+    one_race("fill (writes", "fill (writes", "S17: and they are not ordered");
+}
+
 static void f5_new_stream_knows_nothing(void)
 {
     fresh();
@@ -363,11 +491,26 @@ static void f5_new_stream_knows_nothing(void)
     ok(s == again, "F6: the handle is used again");
     add(again, a, b);
     one_race("fill (writes", "add (reads", "F5: but it is another stream");
+    streams->sync(dev, again);
     streams->destroy(dev, again);
+    fresh();
+    for (int i = 0; i < 1000; i++) { /* and so with many, whether or not the host waited for them */
+        s = new_stream(dev);
+        fill(dev, s, VEC(a, 100), 1);
+        streams->sync(dev, s);
+        streams->destroy(dev, s);
+    }
+    no_race("F5: a thousand streams, each waited for");
+    fill(dev, s1, VEC(a, 100), 1);
+    s = new_stream(dev);
+    add(s, a, b);
+    one_race("fill (writes", "add (reads", "F5: the next one is not ordered with another's work");
+    streams->destroy(dev, s);
 }
 
 TAP_MAIN({"setup", setup}, {"raw", f5_write_then_read}, {"war", f5_read_then_write},
          {"waw", f5_write_then_write}, {"early", f5_event_too_early}, {"chains", f5_chains},
-         {"host", f5_host}, {"free", f5_free}, {"ranges", f5_ranges}, {"pairs", f5_two_in_one},
-         {"long", f5_long}, {"readers", f5_long_setup_race}, {"s12", s12_examples},
-         {"d15", d15_two_devices}, {"handles", f5_new_stream_knows_nothing}, {"finish", finish})
+         {"host", f5_host}, {"free", f5_free}, {"ranges", f5_ranges}, {"views", f5_random_views},
+         {"pairs", f5_two_in_one}, {"long", f5_long}, {"readers", f5_long_setup_race},
+         {"s12", s12_examples}, {"d15", d15_two_devices}, {"s17", s17_per_thread_streams},
+         {"handles", f5_new_stream_knows_nothing}, {"finish", finish})

@@ -45,3 +45,13 @@ check_PROGRAMS += %reldir%/promote.t
 TESTS += %reldir%/promote.t
 %canon_reldir%_promote_t_SOURCES = %reldir%/promote.c
 %canon_reldir%_promote_t_LDADD = $(test_ldadd)
+
+# kill -9 while saving.
+check_PROGRAMS += %reldir%/kill_save
+TESTS += %reldir%/kill_save.sh
+EXTRA_DIST += %reldir%/kill_save.sh
+%canon_reldir%_kill_save_SOURCES = %reldir%/kill_save.c
+%canon_reldir%_kill_save_LDADD = $(test_ldadd)
+check-kill: %reldir%/kill_save
+	$(AM_V_at)NDOCK_KILLS=200 NDOCK_PLUGIN_PATH='$(test_plugin_path)' srcdir='$(srcdir)' $(SHELL) $(srcdir)/%reldir%/kill_save.sh
+.PHONY: check-kill
