@@ -112,22 +112,22 @@ static void draw_single(chart *c, const mem_span *s, double *size, int shade)
 static void draw_rest(chart *c, int group, double *size)
 {
     const mem_life *l = c->life;
-    int64_t *change = calloc(l->n_events + 1, sizeof *change);
+    uint64_t *change = calloc(l->n_events + 1, sizeof *change);
     size_t n = 0, event = 0, from = 0;
-    double live = 0;
+    uint64_t live = 0; /* wraps and comes back */
     for (size_t i = 0; change && i < l->n_spans; i++) {
         const mem_span *s = &l->spans[i];
         if (s->single || s->group != group)
             continue;
-        change[s->birth] += (int64_t)s->size;
+        change[s->birth] += s->size;
         if (s->death < l->n_events)
-            change[s->death] -= (int64_t)s->size;
+            change[s->death] -= s->size;
         n++;
     }
     for (size_t i = 0; n && i < c->n; i++) {
         for (; event <= c->columns[i].event; event++)
-            live += (double)change[event];
-        size[i] = live;
+            live += change[event];
+        size[i] = (double)live;
     }
     free(change);
     if (!n)

@@ -267,10 +267,13 @@ static int choose_singles(mem_life *l)
 
 static void add_times(const mem_snapshot *s, const mem_device *d, mem_life *l)
 {
+    const int64_t longest = (int64_t)1 << 46; /* two years; a file may say anything */
     l->begin_us = d->n_events ? d->events[0].time_us : s->time_us;
+    l->begin_us = l->begin_us > INT64_MAX - 2 * longest ? 0 : l->begin_us;
     l->time_us[0] = l->begin_us;
     for (size_t i = 0; i < d->n_events; i++) {
         int64_t t = d->events[i].time_us;
+        t = t > l->begin_us + longest ? l->begin_us + longest : t;
         l->time_us[i + 1] = t > l->time_us[i] ? t : l->time_us[i];
     }
     l->end_us = l->time_us[d->n_events];

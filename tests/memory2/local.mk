@@ -22,6 +22,13 @@ check_LTLIBRARIES += %reldir%/pair.la
 %canon_reldir%_pinned_t_LDADD = $(core_ldadd) -lpthread
 %canon_reldir%_pinned_t_LDFLAGS = $(memory2_wrap),--wrap=nd__conf
 
+# The same through the library alone, on the plug-ins of this build tree.
+check_PROGRAMS += %reldir%/whole
+TESTS += %reldir%/whole.sh
+EXTRA_DIST += %reldir%/whole.sh
+%canon_reldir%_whole_SOURCES = %reldir%/whole.c
+%canon_reldir%_whole_LDADD = $(test_ldadd)
+
 # Snapshots and pictures, judged by Python. check-kills: 200 times kill -9.
 check_PROGRAMS += %reldir%/snapshot
 TESTS += %reldir%/snapshot.sh

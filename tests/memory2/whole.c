@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The memory API on real plug-ins, through the library alone: whole.t DEVICE ROUNDS trains a toy
- * network with tags, for tests/memory2/whole.sh. Exit status 3: there is no such device. */
+ * network with tags, for tests/memory2/whole.sh; whole.t stray plants a write past the end of a CPU
+ * array and prints what the debug allocator says. Exit status 3: there is no such device. */
 #include <ndock/ndock.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { LAYERS = 5, WIDTH = 256, BATCH = 192 };
 
@@ -46,13 +49,24 @@ static void step(nd_device *device, nd_array *const *weights)
     nd_release(x[0]);
 }
 
-int main(int argc, char **argv)
+/* The file of NDOCK_MEMORY_SNAPSHOT is this process's: a forked child leaves it alone. */
+static int child_writes(void)
+{
+    const char *path = getenv("NDOCK_MEMORY_SNAPSHOT");
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0)
+        exit(0);
+    waitpid(child, NULL, 0);
+    return path && access(path, F_OK) == 0;
+}
+
+static int train(const char *name, int rounds)
 {
     nd_device *device;
     nd_array *weights[LAYERS];
     nd_memory_stats st = {.size = sizeof st};
-    int rounds = argc > 2 ? atoi(argv[2]) : 4;
-    if (argc < 2 || nd_device_get(argv[1], &device) != ND_OK)
+    if (nd_device_get(name, &device) != ND_OK)
         return 3;
     for (int i = 0; i < LAYERS; i++)
         weights[i] = tagged(device, "weights", WIDTH, WIDTH);
@@ -67,8 +81,30 @@ int main(int argc, char **argv)
     printf("allocated %lld requested %lld reserved %lld peak %lld\n",
            (long long)st.allocated_bytes.all.current, (long long)st.requested_bytes.all.current,
            (long long)st.reserved_bytes.all.current, (long long)st.allocated_bytes.all.peak);
-    if (argc > 3)
-        for (int i = 0; i < LAYERS; i++)
-            nd_release(weights[i]);
+    return child_writes() ? 4 : 0;
+}
+
+static int stray(void)
+{
+    nd_device *device;
+    nd_array *a;
+    void *p;
+    char *text;
+    int64_t count;
+    must(nd_device_get("cpu:0", &device));
+    a = tagged(device, "the victim", 10, 10);
+    must(nd_data(a, &p));
+    ((char *)p)[400] = 1;
+    must(nd_memory_debug_report(device, &text, &count));
+    printf("%d\n%s", (int)count, text);
+    free(text);
+    nd_release(a);
     return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "stray") == 0)
+        return stray();
+    return argc > 1 ? train(argv[1], argc > 2 ? atoi(argv[2]) : 4) : 2;
 }
