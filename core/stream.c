@@ -75,11 +75,13 @@ void nd__stream_unhold(nd_stream *s)
 static void retire(nd_stream *s)
 {
     nd_device *d = s->device;
+    if (nd__forked() && !d->host_visible)
+        return; /* the parent's */
     nd__storage_release(s->status);
     s->status = NULL;
     nd__memory_stream_gone(s);
     strike_off(s);
-    if (s->handle && !nd__forked())
+    if (s->handle && !nd__out_of_reach(d))
         d->stream.destroy(d->dev, s->handle);
     s->handle = NULL;
     nd__stream_unhold(s);

@@ -33,13 +33,16 @@ static nd_status record(void *ctx, ndp_stream *s, ndp_event **out)
 static nd_status query(void *ctx, ndp_event *event, int32_t *done)
 {
     node *n = ctx;
-    return n->stream.event_query(n->device->dev, event, done);
+    nd_status status = n->stream.event_query(n->device->dev, event, done);
+    return nd__fault_later(n->device, event, status);
 }
 
 static nd_status synchronize(void *ctx, ndp_event *event)
 {
     node *n = ctx;
-    return n->stream.event_sync(n->device->dev, event);
+    nd__note_wait(ND_WAIT_MEMORY, n->device, "plan_cache");
+    nd_status status = n->stream.event_sync(n->device->dev, event);
+    return nd__fault_later(n->device, event, status);
 }
 
 static void give_back(void *ctx, ndp_event *event)
