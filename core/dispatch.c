@@ -66,6 +66,9 @@ static nd_status ask_plugin(nd_device *dev, const ndp_call *call, nd_kernel_node
     node->kernel = nd__runtime_kernel(call->op, dev);
     if (node->kernel)
         return ND_OK;
+    const nd_op_info *info = nd_op_get(call->op);
+    if (dev->async && dev->has_op) /* the plug-in may load or compile code now */
+        nd__note_wait(ND_WAIT_MODULE_LOAD, dev, info ? info->name : NULL);
     nd_status status = dev->has_op ? dev->op.find(dev->dev, call, &node->kernel, why, sizeof why)
                                    : ND_ERR_UNSUPPORTED;
     why[sizeof why - 1] = 0;
@@ -190,7 +193,9 @@ static nd_status run_kernel(nd_device *dev, const ndp_kernel *k, ndp_call *call)
                                    .flags = NDP_VIEW_CONTIGUOUS};
     }
     nd_stream *s = nd__stream(dev);
-    nd_status status = s ? queue_kernel(s, k, call) : k->run(k, NULL, call);
+    nd_status status = s ? ND_OK : nd__usable(dev, NULL);
+    if (status == ND_OK)
+        status = s ? queue_kernel(s, k, call) : k->run(k, NULL, call);
     nd__storage_release(scratch);
     if (status != ND_OK && !s) {
         const nd_op_info *info = nd_op_get(call->op);

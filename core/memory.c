@@ -96,8 +96,7 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
     nd_maker *maker;
     *out = NULL;
     ND_RETURN_IF(nd__device_maker(device, &maker));
-    if (device->async)
-        ND_RETURN_IF(nd__usable(device, "alloc"));
+    ND_RETURN_IF(nd__usable(device, "alloc"));
     ND_RETURN_IF(header_take("alloc", &s));
     nd_status status = maker->type->alloc(maker, device->async ? nd__stream(device) : NULL,
                                           nbytes ? nbytes : 1, &block);
@@ -164,9 +163,9 @@ nd_status nd__settle_slow(const char *op, nd_storage *s)
 static void let_go(nd_storage *s)
 {
     nd_device *d = s->device;
-    bool reachable = !atomic_load(&d->lost) && (!nd__forked() || d->host_visible);
-    if (d->async && reachable)
-        (void)nd__wait_device(d, ND_WAIT_MEMORY, "release");
+    bool reachable = !nd__out_of_reach(d);
+    if (reachable)
+        nd__drain(d, "release");
     if (reachable)
         d->p.free(d->dev, s->mem);
     if (s->pinned)
@@ -182,10 +181,10 @@ void nd__storage_release(nd_storage *s)
     nd_event *pending = atomic_load_explicit(&s->pending, memory_order_acquire);
     if (pending)
         nd_event_release(pending);
-    if (s->block)
-        s->block->maker->type->free(s->block);
-    else
+    if (!s->block)
         let_go(s);
+    else if (s->device->host_visible || !nd__forked()) /* a child leaves the parent's devices alone */
+        s->block->maker->type->free(s->block);
     header_give(s);
 }
 

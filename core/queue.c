@@ -107,14 +107,71 @@ static void lose(nd_device *d, const char *text, int64_t native)
     pthread_mutex_unlock(&lock);
 }
 
+/* ---- faults that somebody saw who could not report them ---- */
+static pthread_mutex_t keep_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool is_fault(nd_status status)
+{
+    return status == ND_ERR_ASYNC || status == ND_ERR_LOST;
+}
+
+/* The first one is kept, as plug-ins keep the first. */
+static nd_status keep(nd_stream *s, nd_status status)
+{
+    const nd_error *e = nd_last_error();
+    bool told = e->status == status;
+    int64_t native = told ? e->native : 0;
+    if (is_lost(status, native)) {
+        lose(s->device, told ? e->message : nd_status_text(status), native);
+        return ND_ERR_LOST;
+    }
+    pthread_mutex_lock(&keep_lock);
+    if (!atomic_load(&s->kept)) {
+        snprintf(s->kept_text, sizeof s->kept_text, "%s",
+                 told ? e->message : nd_status_text(status));
+        s->kept_native = native;
+        atomic_store(&s->kept, status);
+    }
+    pthread_mutex_unlock(&keep_lock);
+    return ND_OK;
+}
+
+static nd_status take_kept(nd_stream *s)
+{
+    pthread_mutex_lock(&keep_lock);
+    nd_status status = atomic_exchange(&s->kept, ND_OK);
+    if (status != ND_OK) {
+        nd__fail(status, NULL, -1, "%s", s->kept_text);
+        nd__error_native(s->kept_native);
+    }
+    pthread_mutex_unlock(&keep_lock);
+    return status;
+}
+
+nd_status nd__fault_later(nd_device *d, ndp_event *event, nd_status status)
+{
+    if (!is_fault(status))
+        return status;
+    uint64_t id = nd__mark_stream(d, event);
+    pthread_mutex_lock(&d->stream_lock);
+    nd_stream *s = d->streams;
+    while (s && s->id != id)
+        s = s->next;
+    status = keep(s ? s : d->stream0, status);
+    pthread_mutex_unlock(&d->stream_lock);
+    return status;
+}
+
 nd_status nd__fault(nd_stream *s, const char *op, nd_status status)
 {
     nd_device *d = s->device;
+    if (status == ND_OK && atomic_load_explicit(&s->kept, memory_order_relaxed))
+        status = take_kept(s);
     if (status == ND_OK)
         return ND_OK;
     const nd_error *e = nd_last_error();
-    int64_t native = e->native;
-    if (status == ND_ERR_ASYNC || status == ND_ERR_LOST) {
+    int64_t native = e->status == status ? e->native : 0;
+    if (is_fault(status)) {
         nd_thread *t = nd__thread();
         nd_op_note *notes = t ? t->suspects : NULL;
         if (t && !notes)
@@ -130,7 +187,6 @@ nd_status nd__fault(nd_stream *s, const char *op, nd_status status)
         nd__fail(status, op, -1, "%s", text ? text : nd_status_text(status));
         nd__error_native(native);
         free(text);
-        s->good = s->seq;
     }
     nd__error_context(op, d->name, d->slot->name);
     return status;
@@ -171,11 +227,13 @@ void nd_launch_blocking_set(int32_t on)
     atomic_store(&launch_blocking, on != 0);
 }
 
+static nd_status wait_now(nd_stream *s, const char *op, bool keep_faults);
+
 static nd_status wait_for_launch(nd_stream *s, const char *name)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
     if (!nd__capture_id(s))
-        return nd__wait(s, ND_WAIT_LAUNCH_BLOCKING, name);
+        return wait_now(s, name, false);
     if (!atomic_flag_test_and_set(&told))
         nd__log(ND_LOG_WARN, "NDOCK_LAUNCH_BLOCKING is ignored while a stream is being captured");
     return ND_OK;
@@ -185,6 +243,8 @@ static nd_status wait_for_launch(nd_stream *s, const char *name)
 nd_status nd__queue_begin(nd_stream *s, const char *name, const ndp_view *like)
 {
     ND_RETURN_IF(nd__usable(s->device, name));
+    if (nd_launch_blocking() && !nd__capture_id(s)) /* refused before there is anything to wait for */
+        ND_RETURN_IF(nd__may_wait(ND_WAIT_LAUNCH_BLOCKING, s->device, name));
     pthread_mutex_lock(&s->lock);
     note(s, name, like);
     return ND_OK;
@@ -239,7 +299,6 @@ static nd_status check_status_word(nd_stream *s, const char *op)
 /* All that was queued is done: what did it leave to report? Caller holds s->lock. */
 static nd_status settle_accounts(nd_stream *s, const char *op)
 {
-    nd__progress(s, s->seq);
     if (nd__hazards_now())
         nd__hazard_wait_stream(NULL, s);
     ND_RETURN_IF(check_status_word(s, op));
@@ -251,25 +310,45 @@ static nd_status settle_accounts(nd_stream *s, const char *op)
                     : (nd_status)ND_OK;
 }
 
-static nd_status wait_now(nd_stream *s, const char *op)
+static uint64_t end_of(nd_stream *s)
 {
-    nd_device *d = s->device;
     pthread_mutex_lock(&s->lock);
-    nd_status status = nd__fault(s, op, d->p.sync(d->dev, s->handle));
+    uint64_t seq = s->seq;
+    pthread_mutex_unlock(&s->lock);
+    return seq;
+}
+
+/* What was queued up to seq is done, well or not, as status of the plug-in says. */
+static nd_status waited(nd_stream *s, const char *op, uint64_t seq, nd_status status)
+{
+    pthread_mutex_lock(&s->lock);
+    status = nd__fault(s, op, status);
+    nd__progress(s, seq); /* or its fault is told */
     if (status == ND_OK)
         status = settle_accounts(s, op);
     pthread_mutex_unlock(&s->lock);
     return status;
 }
 
+/* Without the lock, so that others can queue work meanwhile. */
+static nd_status wait_now(nd_stream *s, const char *op, bool keep_faults)
+{
+    nd_device *d = s->device;
+    uint64_t seq = end_of(s);
+    nd_status status = d->p.sync(d->dev, s->handle);
+    if (!keep_faults)
+        return waited(s, op, seq, status);
+    return is_fault(status) ? keep(s, status) : status;
+}
+
 nd_status nd__wait(nd_stream *s, int32_t reason, const char *op)
 {
+    ND_RETURN_IF(nd__usable(s->device, op));
     if (!s->device->async)
         return ND_OK;
-    ND_RETURN_IF(nd__usable(s->device, op));
     ND_RETURN_IF(nd__refuse_capture(s, op, "wait after the capture has ended"));
     ND_RETURN_IF(nd__may_wait(reason, s->device, op));
-    return wait_now(s, op);
+    return wait_now(s, op, false);
 }
 
 /* The device's live streams, each with a reference; *n of them. */
@@ -292,10 +371,20 @@ static nd_stream **all_streams(nd_device *d, int *n)
     return all;
 }
 
+static void drop_streams(nd_stream **all, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (all[i]->immortal)
+            atomic_fetch_sub(&all[i]->refs, 1);
+        else
+            nd_stream_release(all[i]);
+    free(all);
+}
+
 nd_status nd__wait_device(nd_device *d, int32_t reason, const char *op)
 {
     int n;
-    nd_status first = ND_OK;
+    nd_status status = ND_OK;
     ND_RETURN_IF(nd__usable(d, op));
     if (!d->async)
         return d->p.sync(d->dev, NULL);
@@ -303,18 +392,28 @@ nd_status nd__wait_device(nd_device *d, int32_t reason, const char *op)
     nd_stream **all = all_streams(d, &n);
     if (!all)
         return nd__fail(ND_ERR_MEMORY, op, -1, "no memory for a list of streams");
-    for (int i = 0; i < n; i++) {
-        if (first == ND_OK) /* what other streams did wrong is left for the next call */
-            first = nd__refuse_capture(all[i], op, "wait after the capture has ended");
-        if (first == ND_OK)
-            first = wait_now(all[i], op);
-        if (all[i]->immortal)
-            atomic_fetch_sub(&all[i]->refs, 1);
-        else
-            nd_stream_release(all[i]);
+    for (int i = 0; i < n; i++)
+        ND_GOTO_IF(done, nd__refuse_capture(all[i], op, "wait after the capture has ended"));
+    for (int i = 0; i < n; i++) { /* the first fault is returned, others wait for the next call */
+        nd_status now = wait_now(all[i], op, status != ND_OK);
+        status = status == ND_OK ? now : status;
     }
-    free(all);
-    return first;
+done:
+    drop_streams(all, n);
+    return status;
+}
+
+void nd__drain(nd_device *d, const char *op)
+{
+    int n;
+    if (!d->async || nd__usable(d, op) != ND_OK)
+        return;
+    nd__note_wait(ND_WAIT_MEMORY, d, op);
+    nd_stream **all = all_streams(d, &n);
+    for (int i = 0; all && i < n; i++)
+        if (!nd__capture_id(all[i]))
+            (void)wait_now(all[i], op, true);
+    drop_streams(all, n);
 }
 
 nd_status nd_stream_synchronize(nd_stream *stream)
@@ -334,16 +433,19 @@ nd_status nd_stream_query(nd_stream *s, int32_t *done)
     if (!s)
         return nd__fail(ND_ERR_ARGUMENT, "stream_query", 0, "the stream is NULL");
     nd_device *d = s->device;
+    ND_RETURN_IF(nd__usable(d, "stream_query"));
     if (!d->async)
         return ND_OK;
-    ND_RETURN_IF(nd__usable(d, "stream_query"));
     ND_RETURN_IF(nd__refuse_capture(s, "stream_query", "query after the capture has ended"));
     if (!d->has_stream) /* no way to ask */
         return nd__wait(s, ND_WAIT_SYNCHRONIZE, "stream_query");
     pthread_mutex_lock(&s->lock);
     nd_status status = nd__fault(s, "stream_query", d->stream.query(d->dev, s->handle, done));
-    if (status == ND_OK && *done)
+    if (status == ND_OK && *done) {
         nd__progress(s, s->seq);
+        if (nd__hazards_now())
+            nd__hazard_wait_stream(NULL, s);
+    }
     pthread_mutex_unlock(&s->lock);
     return status;
 }
@@ -355,6 +457,7 @@ nd_status nd__read(nd_device *d, const char *op, int32_t reason, ndp_mem *mem, u
                    void *dst, uint64_t nbytes)
 {
     nd_stream *s = nd__stream(d);
+    ND_RETURN_IF(nd__usable(d, op));
     if (!s) {
         nd_status status = d->p.read(d->dev, NULL, mem, offset, dst, nbytes);
         if (status != ND_OK)
@@ -362,22 +465,18 @@ nd_status nd__read(nd_device *d, const char *op, int32_t reason, ndp_mem *mem, u
         return status;
     }
     ND_RETURN_IF(nd__refuse_capture(s, op, PINNED_ADVICE));
-    ND_RETURN_IF(nd__usable(d, op));
     ND_RETURN_IF(nd__may_wait(reason, d, op));
     if (nd__hazards_now())
         ND_RETURN_IF(nd__hazard_bytes(s, mem, offset, nbytes, false, op));
-    pthread_mutex_lock(&s->lock);
-    nd_status status = nd__fault(s, op, d->p.read(d->dev, s->handle, mem, offset, dst, nbytes));
-    if (status == ND_OK)
-        status = settle_accounts(s, op);
-    pthread_mutex_unlock(&s->lock);
-    return status;
+    uint64_t seq = end_of(s);
+    return waited(s, op, seq, d->p.read(d->dev, s->handle, mem, offset, dst, nbytes));
 }
 
 nd_status nd__write(nd_device *d, const char *op, int32_t reason, ndp_mem *mem, uint64_t offset,
                     const void *src, uint64_t nbytes)
 {
     nd_stream *s = nd__stream(d);
+    ND_RETURN_IF(nd__usable(d, op));
     if (!s) {
         nd_status status = d->p.write(d->dev, NULL, mem, offset, src, nbytes);
         if (status != ND_OK)
@@ -411,6 +510,21 @@ static void run_host_task(void *arg)
     free(task);
 }
 
+/* Queued, the task frees itself, whatever else the call returns. */
+static nd_status queue_host_task(nd_stream *s, const char *op, host_task *task)
+{
+    nd_device *d = s->device;
+    nd_status status = nd__queue_begin(s, op, NULL);
+    if (status == ND_OK) {
+        nd_status queued = d->stream.launch_host(d->dev, s->handle, run_host_task, task);
+        status = nd__queue_end(s, op, queued);
+        if (queued == ND_OK)
+            return status;
+    }
+    free(task);
+    return status;
+}
+
 nd_status nd_stream_launch_host(nd_stream *s, void (*fn)(void *ctx), void *ctx)
 {
     static const char op[] = "stream_launch_host";
@@ -422,20 +536,12 @@ nd_status nd_stream_launch_host(nd_stream *s, void (*fn)(void *ctx), void *ctx)
     if (!task)
         return nd__fail(ND_ERR_MEMORY, op, -1, "no memory for a host function");
     *task = (host_task){fn, ctx};
-    nd_status status = ND_OK;
-    if (d->async && d->has_stream && d->stream.launch_host) {
-        status = nd__queue_begin(s, op, NULL);
-        if (status == ND_OK)
-            status =
-                nd__queue_end(s, op, d->stream.launch_host(d->dev, s->handle, run_host_task, task));
-    } else {
-        status = nd__wait(s, ND_WAIT_STAGING, op);
-        if (status == ND_OK) {
-            run_host_task(task);
-            return ND_OK;
-        }
-    }
-    if (status != ND_OK && status != ND_ERR_ASYNC && status != ND_ERR_LOST)
+    if (d->async && d->has_stream && d->stream.launch_host)
+        return queue_host_task(s, op, task);
+    nd_status status = nd__wait(s, ND_WAIT_STAGING, op);
+    if (status == ND_OK)
+        run_host_task(task);
+    else
         free(task);
     return status;
 }

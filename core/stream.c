@@ -76,12 +76,14 @@ void nd__stream_unhold(nd_stream *s)
 static void retire(nd_stream *s)
 {
     nd_device *d = s->device;
+    if (nd__forked() && !d->host_visible)
+        return; /* the parent's */
     nd__storage_release(s->status);
     s->status = NULL;
     nd__workspace_stream_gone(d, s->id);
     nd__memory_stream_gone(s);
     strike_off(s);
-    if (s->handle && !nd__forked())
+    if (s->handle && !nd__out_of_reach(d))
         d->stream.destroy(d->dev, s->handle);
     s->handle = NULL;
     nd__stream_unhold(s);

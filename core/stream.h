@@ -30,13 +30,16 @@ struct nd_stream {
     void (*release)(void *ctx);
     void *ctx;
     nd_stream *next; /* of the device's live ones */
-    /* What was queued. Under lock, which is held around every use of the handle. */
+    /* What was queued. Under lock, which is held around every use of the handle but waits. */
     pthread_mutex_t lock;
     uint64_t seq, good;          /* of the latest op; of the latest known to have ended well */
     nd_op_record *ring;          /* ND_RING of them; NULL on devices that queue nothing */
     nd_storage *status;          /* i64[5] for bad indices, made with the first op that wants it */
     atomic_int sources_modified; /* copies whose pinned source was written to meanwhile */
     bool status_pending;         /* such an op was queued since status was last read */
+    atomic_int kept; /* a fault for the next call to report: ND_ERR_ASYNC; 0: none */
+    int64_t kept_native;
+    char kept_text[200];
 };
 static inline uint64_t nd__stream_id(const nd_stream *s)
 {
@@ -99,9 +102,15 @@ nd_status nd__queue_end(nd_stream *s, const char *name, nd_status status);
 /* Waits for everything queued on s so far; returns its fault or bad index. */
 nd_status nd__wait(nd_stream *s, int32_t reason, const char *op);
 nd_status nd__wait_device(nd_device *device, int32_t reason, const char *op);
+/* The same where nobody can be told: counted, never refused; faults are kept for the next call. */
+void nd__drain(nd_device *device, const char *op);
 /* status came from the plug-in on behalf of s: a fault gets the window of suspects into its text,
  * and a lost device is remembered. Caller holds s->lock. Returns status. */
 nd_status nd__fault(nd_stream *s, const char *op, nd_status status);
+/* The plug-in said so about an event (nd__mark's or any), to somebody who cannot report it: a fault
+ * is kept for the event's stream, whose next call returns it. Returns what is left of status. Takes
+ * no lock that is held around a call of the plug-in. */
+nd_status nd__fault_later(nd_device *device, ndp_event *event, nd_status status);
 /* Everything up to seq is known to have ended well. */
 void nd__progress(nd_stream *s, uint64_t seq);
 /* Bytes between host memory and the device, on the thread's stream; both wait (reason). */
@@ -137,8 +146,10 @@ void nd__event_give(nd_device *device, int32_t flags, ndp_event *handle);
 nd_status nd__events_open(nd_device *device);
 /* An event of the pool recorded at the end of s; NULL where everything is done already. */
 nd_status nd__mark(nd_stream *s, ndp_event **out);
-/* s waits for it. of: the device the event belongs to. */
-nd_status nd__wait_mark(nd_stream *s, nd_device *of, ndp_event *event);
+/* s waits for it; both are of one device. */
+nd_status nd__wait_mark(nd_stream *s, ndp_event *event);
+/* The stream that nd__mark last recorded the event on; 0: unknown. */
+uint64_t nd__mark_stream(nd_device *device, ndp_event *event);
 
 /* ---- hazard.c: order of accesses, for hazard mode and the stream check ---- */
 typedef struct nd_clock nd_clock;

@@ -30,13 +30,16 @@ static nd_status record(void *ctx, ndp_stream *s, ndp_event **out)
 static nd_status query(void *ctx, ndp_event *event, int32_t *done)
 {
     nd_device *d = ctx;
-    return d->stream.event_query(d->dev, event, done);
+    nd_status status = d->stream.event_query(d->dev, event, done);
+    return nd__fault_later(d, event, status);
 }
 
 static nd_status synchronize(void *ctx, ndp_event *event)
 {
     nd_device *d = ctx;
-    return d->stream.event_sync(d->dev, event);
+    nd__note_wait(ND_WAIT_MEMORY, d, "plan_cache");
+    nd_status status = d->stream.event_sync(d->dev, event);
+    return nd__fault_later(d, event, status);
 }
 
 static void give_back(void *ctx, ndp_event *event)

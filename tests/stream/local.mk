@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Streams, events, faults and the sync watch, on the simulated device, through the public API.
+stream_tests =
+stream_tests += %reldir%/devices.t
+check_PROGRAMS += $(stream_tests)
+TESTS += $(stream_tests)
+noinst_HEADERS += %reldir%/lab.h
+%canon_reldir%_devices_t_SOURCES = %reldir%/devices.c
+%canon_reldir%_devices_t_LDADD = $(test_ldadd) -lpthread
