@@ -115,16 +115,15 @@ static bool is_fault(nd_status status)
     return status == ND_ERR_ASYNC || status == ND_ERR_LOST;
 }
 
-/* The first one is kept, as plug-ins keep the first. */
+/* The first one is kept, as plug-ins keep the first; a lost device needs no keeping. Returns what
+ * is left of status. */
 static nd_status keep(nd_stream *s, nd_status status)
 {
     const nd_error *e = nd_last_error();
     bool told = e->status == status;
     int64_t native = told ? e->native : 0;
-    if (is_lost(status, native)) {
-        lose(s->device, told ? e->message : nd_status_text(status), native);
-        return ND_ERR_LOST;
-    }
+    if (!is_fault(status) || is_lost(status, native))
+        return status;
     pthread_mutex_lock(&keep_lock);
     if (!atomic_load(&s->kept)) {
         snprintf(s->kept_text, sizeof s->kept_text, "%s",
@@ -152,6 +151,11 @@ nd_status nd__fault_later(nd_device *d, ndp_event *event, nd_status status)
 {
     if (!is_fault(status))
         return status;
+    const nd_error *e = nd_last_error();
+    if (is_lost(status, e->status == status ? e->native : 0)) {
+        lose(d, e->message, e->native);
+        return ND_ERR_LOST;
+    }
     uint64_t id = nd__mark_stream(d, event);
     pthread_mutex_lock(&d->stream_lock);
     nd_stream *s = d->streams;
@@ -227,13 +231,13 @@ void nd_launch_blocking_set(int32_t on)
     atomic_store(&launch_blocking, on != 0);
 }
 
-static nd_status wait_now(nd_stream *s, const char *op, bool keep_faults);
+static nd_status wait_now(nd_stream *s, const char *op);
 
 static nd_status wait_for_launch(nd_stream *s, const char *name)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
     if (!nd__capture_id(s))
-        return wait_now(s, name, false);
+        return wait_now(s, name);
     if (!atomic_flag_test_and_set(&told))
         nd__log(ND_LOG_WARN, "NDOCK_LAUNCH_BLOCKING is ignored while a stream is being captured");
     return ND_OK;
@@ -331,14 +335,11 @@ static nd_status waited(nd_stream *s, const char *op, uint64_t seq, nd_status st
 }
 
 /* Without the lock, so that others can queue work meanwhile. */
-static nd_status wait_now(nd_stream *s, const char *op, bool keep_faults)
+static nd_status wait_now(nd_stream *s, const char *op)
 {
     nd_device *d = s->device;
     uint64_t seq = end_of(s);
-    nd_status status = d->p.sync(d->dev, s->handle);
-    if (!keep_faults)
-        return waited(s, op, seq, status);
-    return is_fault(status) ? keep(s, status) : status;
+    return waited(s, op, seq, d->p.sync(d->dev, s->handle));
 }
 
 nd_status nd__wait(nd_stream *s, int32_t reason, const char *op)
@@ -348,37 +349,50 @@ nd_status nd__wait(nd_stream *s, int32_t reason, const char *op)
         return ND_OK;
     ND_RETURN_IF(nd__refuse_capture(s, op, "wait after the capture has ended"));
     ND_RETURN_IF(nd__may_wait(reason, s->device, op));
-    return wait_now(s, op, false);
+    return wait_now(s, op);
 }
 
-/* The device's live streams, each with a reference; *n of them. */
-static nd_stream **all_streams(nd_device *d, int *n)
+/* The device's live streams, each with a reference and where it ended; *n of them. */
+typedef struct {
+    nd_stream *s;
+    uint64_t seq;
+} stream_end;
+
+static stream_end *all_streams(nd_device *d, int *n)
 {
     *n = 0;
     pthread_mutex_lock(&d->stream_lock);
     int count = 0;
     for (nd_stream *s = d->streams; s; s = s->next)
         count++;
-    nd_stream **all = malloc((size_t)count * sizeof *all + 1);
+    stream_end *all = malloc((size_t)count * sizeof *all + 1);
     for (nd_stream *s = d->streams; all && s; s = s->next) {
         int refs = atomic_load(&s->refs); /* one at zero is on its way out: leave it */
         while (refs && !atomic_compare_exchange_weak(&s->refs, &refs, refs + 1))
             ;
         if (refs)
-            all[(*n)++] = s;
+            all[(*n)++].s = s;
     }
     pthread_mutex_unlock(&d->stream_lock);
     return all;
 }
 
-static void drop_streams(nd_stream **all, int n)
+static void drop_streams(stream_end *all, int n)
 {
     for (int i = 0; i < n; i++)
-        if (all[i]->immortal)
-            atomic_fetch_sub(&all[i]->refs, 1);
+        if (all[i].s->immortal)
+            atomic_fetch_sub(&all[i].s->refs, 1);
         else
-            nd_stream_release(all[i]);
+            nd_stream_release(all[i].s);
     free(all);
+}
+
+/* Waits, and keeps what failed for whoever reports it. */
+static nd_status wait_quietly(stream_end *at)
+{
+    nd_device *d = at->s->device;
+    at->seq = end_of(at->s);
+    return keep(at->s, d->p.sync(d->dev, at->s->handle));
 }
 
 nd_status nd__wait_device(nd_device *d, int32_t reason, const char *op)
@@ -389,15 +403,16 @@ nd_status nd__wait_device(nd_device *d, int32_t reason, const char *op)
     if (!d->async)
         return d->p.sync(d->dev, NULL);
     ND_RETURN_IF(nd__may_wait(reason, d, op));
-    nd_stream **all = all_streams(d, &n);
+    stream_end *all = all_streams(d, &n);
     if (!all)
         return nd__fail(ND_ERR_MEMORY, op, -1, "no memory for a list of streams");
     for (int i = 0; i < n; i++)
-        ND_GOTO_IF(done, nd__refuse_capture(all[i], op, "wait after the capture has ended"));
-    for (int i = 0; i < n; i++) { /* the first fault is returned, others wait for the next call */
-        nd_status now = wait_now(all[i], op, status != ND_OK);
-        status = status == ND_OK ? now : status;
-    }
+        ND_GOTO_IF(done, nd__refuse_capture(all[i].s, op, "wait after the capture has ended"));
+    for (int i = 0; i < n; i++)
+        if ((status = wait_quietly(&all[i])) != ND_OK)
+            ND_GOTO_IF(done, waited(all[i].s, op, all[i].seq, status));
+    for (int i = 0; i < n; i++) /* one fault is returned, others by the next calls */
+        ND_GOTO_IF(done, waited(all[i].s, op, all[i].seq, ND_OK));
 done:
     drop_streams(all, n);
     return status;
@@ -409,10 +424,12 @@ void nd__drain(nd_device *d, const char *op)
     if (!d->async || nd__usable(d, op) != ND_OK)
         return;
     nd__note_wait(ND_WAIT_MEMORY, d, op);
-    nd_stream **all = all_streams(d, &n);
-    for (int i = 0; all && i < n; i++)
-        if (!nd__capture_id(all[i]))
-            (void)wait_now(all[i], op, true);
+    stream_end *all = all_streams(d, &n);
+    for (int i = 0; all && i < n; i++) {
+        nd_status status = nd__capture_id(all[i].s) ? ND_OK : wait_quietly(&all[i]);
+        if (status != ND_OK) /* nothing to keep: later calls fail the same way */
+            (void)waited(all[i].s, op, all[i].seq, status);
+    }
     drop_streams(all, n);
 }
 

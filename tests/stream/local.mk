@@ -2,8 +2,11 @@
 # Streams, events, faults and the sync watch, on the simulated device, through the public API.
 stream_tests =
 stream_tests += %reldir%/devices.t
+stream_tests += %reldir%/faults.t
 check_PROGRAMS += $(stream_tests)
 TESTS += $(stream_tests)
 noinst_HEADERS += %reldir%/lab.h
 %canon_reldir%_devices_t_SOURCES = %reldir%/devices.c
 %canon_reldir%_devices_t_LDADD = $(test_ldadd) -lpthread
+%canon_reldir%_faults_t_SOURCES = %reldir%/faults.c
+%canon_reldir%_faults_t_LDADD = $(core_ldadd) -lpthread
