@@ -264,7 +264,8 @@ static void absorb(nd_caching *c, nd_piece *a, nd_piece *b)
     a->next = b->next;
     if (b->next)
         b->next->prev = a;
-    nd__gates_join(c, &a->gates, b->gates);
+    if (b->gates)
+        nd__gates_join(c, &a->gates, b->gates);
     b->gates = NULL;
     nd__piece_drop(c, b);
 }
@@ -279,7 +280,8 @@ static void absorb_front(nd_caching *c, nd_piece *a, nd_piece *b)
         a->prev->next = b;
     else
         b->segment->first = b;
-    nd__gates_join(c, &b->gates, a->gates);
+    if (a->gates)
+        nd__gates_join(c, &b->gates, a->gates);
     a->gates = NULL;
     nd__piece_drop(c, a);
 }
@@ -288,7 +290,7 @@ static void count_joined(nd_caching *c, int small, int64_t blocks, int64_t nbyte
 {
     if (blocks > 0)
         nd__stat_in(c, ND_STAT_INACTIVE_SPLIT, small, (uint64_t)blocks);
-    else
+    else if (blocks < 0)
         nd__stat_out(c, ND_STAT_INACTIVE_SPLIT, small, (uint64_t)-blocks);
     if (nbytes > 0)
         nd__stat_in(c, ND_STAT_INACTIVE_SPLIT_BYTES, small, (uint64_t)nbytes);
