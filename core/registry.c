@@ -332,6 +332,7 @@ nd_status nd_device_get(const char *name, nd_device **out)
     *out = NULL;
     if (!name)
         return nd__fail(ND_ERR_ARGUMENT, "device", 0, "the device name is NULL");
+    ND_RETURN_IF(nd__refuse_inside("device"));
     enter();
     nd_status status = find_device(name, out);
     unlock_registry();
