@@ -133,8 +133,7 @@ nd_status nd__check_array(const char *op, const nd_array *a, int32_t i)
 {
     if (!a)
         return nd__fail(ND_ERR_ARGUMENT, op, i, "argument %d is NULL where an array is needed", i);
-    if (nd__self && nd__self->in_host_function)
-        return nd__usable(a->storage->device, op);
+    ND_RETURN_IF(nd__refuse_inside(op));
     return nd__settle(op, a->storage);
 }
 

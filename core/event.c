@@ -384,16 +384,16 @@ done:
     return status;
 }
 
-/* Both events have a record that is done. Their locks are held. */
+/* Under the locks of both. */
 static nd_status elapsed(nd_event *start, nd_event *stop, double *ms)
 {
     nd_device *d = start->device;
+    if (!start->recorded || !stop->recorded)
+        return nd__fail(ND_ERR_NOT_RECORDED, "event_elapsed", start->recorded,
+                        "the event has not been recorded");
     for (int i = 0; i < 2; i++) {
         nd_event *e = i ? stop : start;
         int32_t done = 1;
-        if (!e->recorded)
-            return nd__fail(ND_ERR_NOT_RECORDED, "event_elapsed", i,
-                            "the event has not been recorded");
         if (e->handle) {
             nd_status status = d->stream.event_query(d->dev, e->handle, &done);
             ND_RETURN_IF(event_result(e, "event_elapsed", status, done));

@@ -5,6 +5,15 @@
 #include <stdlib.h>
 #include "core/core.h"
 
+nd_status nd__refuse_inside(const char *op)
+{
+    if (!nd__self || !nd__self->in_host_function)
+        return ND_OK;
+    return nd__fail(ND_ERR_STATE, op, -1,
+                    "a function launched on a stream may not use devices; record an event after "
+                    "it and wait for that");
+}
+
 nd_status nd__usable(nd_device *d, const char *op)
 {
     nd_status status = ND_OK;
@@ -14,10 +23,8 @@ nd_status nd__usable(nd_device *d, const char *op)
     } else if (nd__forked() && !d->host_visible) {
         status = nd__fail(ND_ERR_FORKED, op, -1,
                           "%s cannot be used after fork; spawn a new process instead", d->name);
-    } else if (nd__self && nd__self->in_host_function) {
-        status = nd__fail(ND_ERR_STATE, op, -1,
-                          "a function launched on a stream may not use devices; record an event "
-                          "after it and wait for that");
+    } else {
+        status = nd__refuse_inside(op);
     }
     if (status != ND_OK)
         nd__error_context(NULL, d->name, NULL);

@@ -203,6 +203,8 @@ static nd_status open_device(nd_plugin_slot *slot, uint32_t index, nd_device **o
     snprintf(d->name, sizeof d->name, "%s:%u", slot->name, index);
     d->info.size = sizeof d->info;
     status = slot->p.info(index, &d->info);
+    if (status == ND_OK && (d->info.flags & NDP_DEV_ASYNC))
+        status = nd__may_wait(ND_WAIT_FIRST_USE, d, "device");
     if (status == ND_OK)
         status = slot->p.open(index, &d->dev);
     if (status != ND_OK) {
@@ -330,6 +332,7 @@ nd_status nd_device_get(const char *name, nd_device **out)
     *out = NULL;
     if (!name)
         return nd__fail(ND_ERR_ARGUMENT, "device", 0, "the device name is NULL");
+    ND_RETURN_IF(nd__refuse_inside("device"));
     enter();
     nd_status status = find_device(name, out);
     unlock_registry();

@@ -95,6 +95,8 @@ void nd__note_wait(int32_t reason, nd_device *device, const char *op);
 /* ---- queue.c: every use of a stream by the core ---- */
 /* Refuses a lost device, a forked child and a call from a host function. */
 nd_status nd__usable(nd_device *device, const char *op);
+/* The last of the three alone. */
+nd_status nd__refuse_inside(const char *op);
 /* Around queueing one operation on the thread's stream: lock, note; unlock, faults, and the wait
  * that launch blocking asks for. like: shape and dtype for the record, may be NULL. */
 nd_status nd__queue_begin(nd_stream *s, const char *name, const ndp_view *like);
