@@ -106,8 +106,6 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
         header_give(s);
         return status;
     }
-    if (device->async && nd__hazards_now())
-        nd__hazard_forget(device, block->mem, block->offset, block->nbytes);
     fill_in(s, device, block, nbytes);
     *out = s;
     return ND_OK;
@@ -167,6 +165,8 @@ static void let_go(nd_storage *s)
     bool reachable = !atomic_load(&d->lost) && (!nd__forked() || d->host_visible);
     if (d->async && reachable)
         (void)nd__wait_device(d, ND_WAIT_MEMORY, "release");
+    if (nd__hazards_now())
+        nd__hazard_forget(s->mem);
     if (reachable)
         d->p.free(d->dev, s->mem);
     if (s->pinned)
