@@ -296,7 +296,9 @@ bool nd__after_capture(const nd_device *d, void (*run)(void *ctx), void *ctx)
         return false;
     task *t = malloc(sizeof *t);
     pthread_mutex_lock(&lock);
-    capture *c = t ? forbidding(d) : NULL;
+    capture *c = t ? underway : NULL;
+    while (c && c->stream->device->slot != d->slot)
+        c = c->next;
     if (c) {
         *t = (task){c->after, run, ctx};
         c->after = t;

@@ -52,6 +52,7 @@ static nd_status check_args(nd_op op, const nd_arg *args, int n, plan *p)
         p->args[i] = args[i];
         if (!args[i].array)
             continue;
+        ND_RETURN_IF(nd__settle(p->info->name, args[i].array->storage));
         if (first >= 0)
             ND_RETURN_IF(
                 nd__check_same_device(p->info->name, args[first].array, args[i].array, first, i));
@@ -196,6 +197,11 @@ done:
     return status;
 }
 
+static bool pending(const nd_array *a)
+{
+    return atomic_load_explicit(&a->storage->pending, memory_order_relaxed) != NULL;
+}
+
 /* The short way for small arrays: same dtype in the op's domain, same shape, dense, one device.
  * False: take the long way. */
 static bool short_way(nd_op op, const nd_array *a, const nd_array *b, nd_array **out,
@@ -205,7 +211,7 @@ static bool short_way(nd_op op, const nd_array *a, const nd_array *b, nd_array *
     const nd_array *const in[2] = {a, b};
     if (!a || !b || a->dtype != b->dtype || a->storage->device != b->storage->device ||
         !(a->flags & b->flags & ND_FLAG_CONTIGUOUS) || !(nd__kind(a->dtype) & info->domain) ||
-        !nd__same_shape(a->ndim, a->shape, b->ndim, b->shape))
+        !nd__same_shape(a->ndim, a->shape, b->ndim, b->shape) || pending(a) || pending(b))
         return false;
     nd_array *r = NULL;
     *status = nd__array_like(a, nd__op_result(info, a->dtype), &r);

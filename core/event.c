@@ -284,8 +284,10 @@ static nd_status event_result(const nd_event *now, const char *op, nd_status sta
     nd_stream *s = now->stream;
     pthread_mutex_lock(&s->lock);
     status = nd__fault(s, op, status);
-    if (status == ND_OK && done)
+    if (status == ND_OK && done) {
         nd__progress(s, now->seq);
+        status = nd__sources_kept(s, op);
+    }
     pthread_mutex_unlock(&s->lock);
     return status;
 }

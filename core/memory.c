@@ -159,12 +159,15 @@ nd_status nd__settle_slow(const char *op, nd_storage *s)
 }
 
 /* Foreign memory is its owner's again once nothing that is queued uses it. */
-static void let_go(nd_storage *s)
+static void let_go(void *storage)
 {
+    nd_storage *s = storage;
     nd_device *d = s->device;
     bool reachable = !atomic_load(&d->lost) && (!nd__forked() || d->host_visible);
-    if (d->async && reachable)
-        (void)nd__wait_device(d, ND_WAIT_MEMORY, "release");
+    if (d->async && reachable) { /* it cannot be refused: its owner would take it away */
+        nd__note_wait(ND_WAIT_MEMORY, d, "release");
+        (void)nd__wait_device(d, ND_WAIT_ALWAYS, "release");
+    }
     if (nd__hazards_now())
         nd__hazard_forget(s->mem);
     if (reachable)
@@ -173,6 +176,7 @@ static void let_go(nd_storage *s)
         nd__pinned_free(s->pinned);
     if (s->release)
         s->release(s->ctx);
+    header_give(s);
 }
 
 void nd__storage_release(nd_storage *s)
@@ -182,11 +186,12 @@ void nd__storage_release(nd_storage *s)
     nd_event *pending = atomic_load_explicit(&s->pending, memory_order_acquire);
     if (pending)
         nd_event_release(pending);
-    if (s->block)
+    if (s->block) {
         s->block->maker->type->free(s->block);
-    else
+        header_give(s);
+    } else if (!s->device->async || !nd__after_capture(s->device, let_go, s)) {
         let_go(s);
-    header_give(s);
+    }
 }
 
 static nd_status record(const char *op, const nd_array *a, nd_stream *stream, bool exactly)

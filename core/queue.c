@@ -243,6 +243,11 @@ static nd_status settle_accounts(nd_stream *s, const char *op)
     if (nd__hazards_now())
         nd__hazard_settled(s);
     ND_RETURN_IF(check_status_word(s, op));
+    return nd__sources_kept(s, op);
+}
+
+nd_status nd__sources_kept(nd_stream *s, const char *op)
+{
     int modified = atomic_exchange(&s->sources_modified, 0);
     return modified ? nd__fail(ND_ERR_ASYNC, op, -1,
                                "the pinned source of %d non-blocking %s written to before the copy "

@@ -88,6 +88,7 @@ const char *nd__tag(void);
 /* ---- watch.c ---- */
 /* Called before anything blocks: counts, warns, or refuses by the thread's sync watch. */
 nd_status nd__may_wait(int32_t reason, nd_device *device, const char *op);
+#define ND_WAIT_ALWAYS (-1) /* noted already, and not to be refused */
 /* Something slow that is not a wait happened (device memory, module load): counted and warned of,
  * never refused. */
 void nd__note_wait(int32_t reason, nd_device *device, const char *op);
@@ -99,6 +100,8 @@ nd_status nd__usable(nd_device *device, const char *op);
  * that launch blocking asks for. like: shape and dtype for the record, may be NULL. */
 nd_status nd__queue_begin(nd_stream *s, const char *name, const ndp_view *like);
 nd_status nd__queue_end(nd_stream *s, const char *name, nd_status status);
+/* Whether the pinned sources of the copies that were done were left alone meanwhile. */
+nd_status nd__sources_kept(nd_stream *s, const char *op);
 /* Waits for everything queued on s so far; returns its fault or bad index. */
 nd_status nd__wait(nd_stream *s, int32_t reason, const char *op);
 nd_status nd__wait_device(nd_device *device, int32_t reason, const char *op);
@@ -137,8 +140,8 @@ ndp_graph *nd__captured_graph(const nd_captured *c);
 void nd__captured_free(nd_captured *c);
 /* s is being captured: release(ctx) is called when the graph is gone. */
 nd_status nd__capture_keep(nd_stream *s, const char *op, void (*release)(void *ctx), void *ctx);
-/* run(ctx) is called when the capture has ended that forbids this thread to do it now; false: there
- * is none. */
+/* run(ctx) is called when a capture of the plug-in that is underway has ended; false: there is none.
+ */
 bool nd__after_capture(const nd_device *device, void (*run)(void *ctx), void *ctx);
 
 /* ---- event.c ---- */

@@ -3,7 +3,8 @@
 # test looks inside.
 stream_tests = \
   %reldir%/streams.t \
-  %reldir%/hazards.t
+  %reldir%/hazards.t \
+  %reldir%/copies.t
 check_PROGRAMS += $(stream_tests)
 TESTS += $(stream_tests)
 noinst_HEADERS += %reldir%/harness.h
@@ -11,3 +12,5 @@ noinst_HEADERS += %reldir%/harness.h
 %canon_reldir%_streams_t_LDADD = $(test_ldadd) -lpthread
 %canon_reldir%_hazards_t_SOURCES = %reldir%/hazards.c
 %canon_reldir%_hazards_t_LDADD = $(test_ldadd)
+%canon_reldir%_copies_t_SOURCES = %reldir%/copies.c
+%canon_reldir%_copies_t_LDADD = $(test_ldadd)
