@@ -298,6 +298,9 @@ static nd_status copy_to(const nd_array *src, const nd_array *dst, bool non_bloc
     nd_status status;
     if (from == to || !non_blocking)
         return nd_assign(src, dst);
+    if (src->dtype == dst->dtype && (src->flags & dst->flags & ND_FLAG_CONTIGUOUS) &&
+        nd__same_shape(src->ndim, src->shape, dst->ndim, dst->shape))
+        return nd__transfer(op, src, dst, true);
     if (dst->storage->host) {
         ND_RETURN_IF(prepare(op, src, dst, &moved));
         status = nd__transfer(op, moved, dst, true);

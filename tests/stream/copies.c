@@ -468,6 +468,9 @@ static void test_on_device(void)
     control->log_clear(dev[0]);
     DO(nd_copy_to(d, h, &no_wait));
     is_int(calls(0, "run"), 0, "P5: where nothing is to be converted, nothing is run");
+    control->log_clear(dev[0]);
+    DO(nd_copy_to(h, d, &no_wait));
+    is_int(calls(0, "run") + calls(0, "alloc"), 0, "P5: in either direction");
     nd_array *other = base_on(sim[1], 0, ND_F64, 0);
     control->log_clear(dev[0]);
     control->log_clear(dev[1]);

@@ -4,7 +4,8 @@
 stream_tests = \
   %reldir%/streams.t \
   %reldir%/hazards.t \
-  %reldir%/copies.t
+  %reldir%/copies.t \
+  %reldir%/edges.t
 check_PROGRAMS += $(stream_tests)
 TESTS += $(stream_tests)
 noinst_HEADERS += %reldir%/harness.h
@@ -14,3 +15,5 @@ noinst_HEADERS += %reldir%/harness.h
 %canon_reldir%_hazards_t_LDADD = $(test_ldadd)
 %canon_reldir%_copies_t_SOURCES = %reldir%/copies.c
 %canon_reldir%_copies_t_LDADD = $(test_ldadd)
+%canon_reldir%_edges_t_SOURCES = %reldir%/edges.c
+%canon_reldir%_edges_t_LDADD = $(test_ldadd)
