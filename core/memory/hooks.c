@@ -92,6 +92,18 @@ static nd_status wait(void *ctx, nd_stream *s, ndp_event *event)
     return nd__wait_mark(s, ctx, event);
 }
 
+static bool idle(void *ctx, nd_stream *s)
+{
+    nd_device *d = ctx;
+    int32_t done = 0;
+    if (nd__capture_forbids(d) || nd__capture_id(s) ||
+        d->stream.query(d->dev, s->handle, &done) != NDP_OK || !done)
+        return false;
+    if (nd__hazards_now())
+        nd__hazard_settled(s);
+    return true;
+}
+
 static nd_status synchronize(void *ctx, ndp_event *event)
 {
     nd_device *d = ctx;
@@ -171,6 +183,7 @@ void nd__device_hooks(nd_device *d, nd_hooks *out)
     if (d->has_stream) {
         out->record = record;
         out->query = query;
+        out->idle = idle;
         out->wait = wait;
         out->synchronize = synchronize;
         out->give_back = give_back;

@@ -380,6 +380,7 @@ nd_status nd_memory_empty_host_cache(nd_device *device)
     if (status != ND_OK)
         return status;
     ND_RETURN_IF(pool_of(device, &p));
+    ND_RETURN_IF(nd__refuse_unsafe(device, "memory_empty_host_cache", "end the capture first"));
     drop_kept(p);
     drop_slab(p);
     return ND_OK;

@@ -5,7 +5,8 @@ stream_tests = \
   %reldir%/streams.t \
   %reldir%/hazards.t \
   %reldir%/copies.t \
-  %reldir%/edges.t
+  %reldir%/edges.t \
+  %reldir%/capture.t
 check_PROGRAMS += $(stream_tests)
 TESTS += $(stream_tests)
 noinst_HEADERS += %reldir%/harness.h
@@ -17,3 +18,5 @@ noinst_HEADERS += %reldir%/harness.h
 %canon_reldir%_copies_t_LDADD = $(test_ldadd)
 %canon_reldir%_edges_t_SOURCES = %reldir%/edges.c
 %canon_reldir%_edges_t_LDADD = $(test_ldadd)
+%canon_reldir%_capture_t_SOURCES = %reldir%/capture.c
+%canon_reldir%_capture_t_LDADD = $(core_ldadd) -lpthread
