@@ -131,8 +131,10 @@ nd_status nd__array_like(const nd_array *a, nd_dtype dtype, nd_array **out)
 
 nd_status nd__check_array(const char *op, const nd_array *a, int32_t i)
 {
-    return a ? nd__settle(op, a->storage)
-             : nd__fail(ND_ERR_ARGUMENT, op, i, "argument %d is NULL where an array is needed", i);
+    if (!a)
+        return nd__fail(ND_ERR_ARGUMENT, op, i, "argument %d is NULL where an array is needed", i);
+    ND_RETURN_IF(nd__refuse_inside(op));
+    return nd__settle(op, a->storage);
 }
 
 nd_status nd__check_writable(const char *op, const nd_array *dst, int32_t i)

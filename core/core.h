@@ -136,6 +136,13 @@ nd_device *nd__or_current(nd_device *device, nd_status *status);
 uint32_t nd__current_index(const nd_plugin_slot *slot);
 int32_t nd__fallback_policy(void);
 bool nd__forked(void); /* this process is a forked child of the one that loaded plug-ins */
+/* The device is lost, or the parent's of this forked child: nothing is asked of it, frees are
+ * silent. */
+static inline bool nd__out_of_reach(nd_device *d)
+{
+    return atomic_load_explicit(&d->lost, memory_order_acquire) ||
+           (nd__forked() && !d->host_visible);
+}
 
 #include "core/stream.h"
 

@@ -41,6 +41,7 @@ nd_status nd_device_current(nd_device **out)
     *out = NULL;
     if (!t)
         return ND_ERR_MEMORY;
+    ND_RETURN_IF(nd__refuse_inside("device_current"));
     if (!t->device) {
         const char *wanted = nd__getenv("NDOCK_DEVICE");
         nd_device *device = NULL;

@@ -2,7 +2,7 @@
  * From a checked, canonical call to a plug-in's kernel: look-up, packing of operands a kernel
  * cannot take, scratch, and the fallback ladder. */
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/cache/cache.h"
 
 struct nd_kernel_node {
     uint64_t key;
@@ -66,6 +66,9 @@ static nd_status ask_plugin(nd_device *dev, const ndp_call *call, nd_kernel_node
     node->kernel = nd__runtime_kernel(call->op, dev);
     if (node->kernel)
         return ND_OK;
+    const nd_op_info *info = nd_op_get(call->op);
+    if (dev->async && dev->has_op) /* the plug-in may load or compile code now */
+        nd__note_wait(ND_WAIT_MODULE_LOAD, dev, info ? info->name : NULL);
     nd_status status = dev->has_op ? dev->op.find(dev->dev, call, &node->kernel, why, sizeof why)
                                    : ND_ERR_UNSUPPORTED;
     why[sizeof why - 1] = 0;
@@ -160,9 +163,18 @@ static nd_status queue_kernel(nd_stream *s, const ndp_kernel *k, ndp_call *call)
     ND_RETURN_IF(lend_status_word(s, call));
     if (nd__hazards_now())
         ND_RETURN_IF(nd__hazard_call(s, call, name));
-    ND_RETURN_IF(nd__queue_begin(s, name, &call->out[0]));
-    s->status_pending |= call->status.mem != NULL;
-    return nd__queue_end(s, name, k->run(k, s->handle, call));
+    for (bool again = true; again;) {
+        ND_RETURN_IF(nd__queue_begin(s, name, &call->out[0]));
+        s->status_pending |= call->status.mem != NULL;
+        nd__in_run = true;
+        nd_status status = k->run(k, s->handle, call);
+        nd__in_run = false;
+        status = nd__queue_end(s, name, status);
+        if (status != ND_ERR_NOT_READY)
+            return status;
+        ND_RETURN_IF(nd__workspace_make_wanted(&again)); /* the one workspace that run() lacked */
+    }
+    return ND_ERR_NOT_READY;
 }
 
 static nd_status run_kernel(nd_device *dev, const ndp_kernel *k, ndp_call *call)
@@ -181,7 +193,9 @@ static nd_status run_kernel(nd_device *dev, const ndp_kernel *k, ndp_call *call)
                                    .flags = NDP_VIEW_CONTIGUOUS};
     }
     nd_stream *s = nd__stream(dev);
-    nd_status status = s ? queue_kernel(s, k, call) : k->run(k, NULL, call);
+    nd_status status = s ? ND_OK : nd__usable(dev, NULL);
+    if (status == ND_OK)
+        status = s ? queue_kernel(s, k, call) : k->run(k, NULL, call);
     nd__storage_release(scratch);
     if (status != ND_OK && !s) {
         const nd_op_info *info = nd_op_get(call->op);

@@ -36,6 +36,32 @@ static bool is_condition(const plan *p, int i)
     return p->info->op == ND_OP_where && i == 0;
 }
 
+/* One number in the host's memory goes with arrays of any device. */
+static bool is_host_number(const nd_array *a)
+{
+    return a->ndim == 0 && a->storage->device->host_visible;
+}
+
+static nd_status choose_device(plan *p)
+{
+    int first = -1, number = -1;
+    for (int i = 0; i < p->n; i++) {
+        const nd_array *a = p->args[i].array;
+        if (a && is_host_number(a))
+            number = number < 0 ? i : number;
+        else if (a && first < 0)
+            first = i;
+        else if (a)
+            ND_RETURN_IF(nd__check_same_device(p->info->name, p->args[first].array, a, first, i));
+    }
+    first = first < 0 ? number : first;
+    if (first < 0)
+        return nd__fail(ND_ERR_ARGUMENT, p->info->name, 0,
+                        "every operand is NULL or a scalar; at least one must be an array");
+    p->device = p->args[first].array->storage->device;
+    return ND_OK;
+}
+
 static nd_status check_args(nd_op op, const nd_arg *args, int n, plan *p)
 {
     memset(p, 0, offsetof(plan, shape));
@@ -47,22 +73,12 @@ static nd_status check_args(nd_op op, const nd_arg *args, int n, plan *p)
         return nd__fail(ND_ERR_ARGUMENT, p->info->name, -1, "%d operands given, %d needed", n,
                         arity(p->info));
     p->n = n;
-    int first = -1;
     for (int i = 0; i < n; i++) {
         p->args[i] = args[i];
-        if (!args[i].array)
-            continue;
-        ND_RETURN_IF(nd__settle(p->info->name, args[i].array->storage));
-        if (first >= 0)
-            ND_RETURN_IF(
-                nd__check_same_device(p->info->name, args[first].array, args[i].array, first, i));
-        first = first < 0 ? i : first;
+        if (args[i].array)
+            ND_RETURN_IF(nd__check_array(p->info->name, args[i].array, i));
     }
-    if (first < 0)
-        return nd__fail(ND_ERR_ARGUMENT, p->info->name, 0,
-                        "every operand is NULL or a scalar; at least one must be an array");
-    p->device = args[first].array->storage->device;
-    return ND_OK;
+    return choose_device(p);
 }
 
 /* The dtype all operands meet in, arrays first, then weak scalars; then the op's domain. */
@@ -106,12 +122,17 @@ static nd_status cast_args(plan *p)
     for (int i = 0; i < p->n; i++) {
         const nd_array *a = p->args[i].array;
         nd_dtype want = is_condition(p, i) ? ND_BOOL : p->compute;
-        if (!a || a->dtype == want)
+        if (!a || (a->dtype == want && a->storage->device == p->device))
             continue;
-        if (is_condition(p, i))
+        if (a->dtype != want && is_condition(p, i))
             return nd__fail(ND_ERR_DTYPE, p->info->name, i,
                             "the condition is %s, not bool; compare it, or convert with nd_astype",
                             nd_dtype_name(a->dtype));
+        if (a->storage->device != p->device) {
+            p->args[i].array = NULL;
+            ND_RETURN_IF(nd__item(p->info->name, a, ND_WAIT_ITEM, &p->args[i].scalar));
+            continue;
+        }
         ND_RETURN_IF(nd__cast(a, want, &p->owned[i]));
         p->args[i].array = p->owned[i];
     }
@@ -197,9 +218,10 @@ done:
     return status;
 }
 
-static bool pending(const nd_array *a)
+/* A device still writes to it: the long way waits. */
+static bool is_pending(const nd_array *a)
 {
-    return atomic_load_explicit(&a->storage->pending, memory_order_relaxed) != NULL;
+    return atomic_load_explicit(&a->storage->pending, memory_order_acquire) != NULL;
 }
 
 /* The short way for small arrays: same dtype in the op's domain, same shape, dense, one device.
@@ -210,8 +232,9 @@ static bool short_way(nd_op op, const nd_array *a, const nd_array *b, nd_array *
     const nd_op_info *info = nd_op_get(op);
     const nd_array *const in[2] = {a, b};
     if (!a || !b || a->dtype != b->dtype || a->storage->device != b->storage->device ||
-        !(a->flags & b->flags & ND_FLAG_CONTIGUOUS) || !(nd__kind(a->dtype) & info->domain) ||
-        !nd__same_shape(a->ndim, a->shape, b->ndim, b->shape) || pending(a) || pending(b))
+        is_pending(a) || is_pending(b) || !(a->flags & b->flags & ND_FLAG_CONTIGUOUS) ||
+        !(nd__kind(a->dtype) & info->domain) ||
+        !nd__same_shape(a->ndim, a->shape, b->ndim, b->shape))
         return false;
     nd_array *r = NULL;
     *status = nd__array_like(a, nd__op_result(info, a->dtype), &r);

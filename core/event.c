@@ -8,6 +8,11 @@
 /* Free handles by flags. */
 #define EVENT_KINDS 8
 #define EVENTS_AT_FIRST 8
+/* Where a mark was last recorded: a fault may show up when the mark is all that is known. */
+typedef struct {
+    ndp_event *event;
+    uint64_t stream;
+} mark_origin;
 struct nd_event_pool {
     pthread_mutex_t lock;
     struct {
@@ -15,6 +20,8 @@ struct nd_event_pool {
         int count, room;
         bool filled;
     } kinds[EVENT_KINDS];
+    mark_origin *origins; /* open addressing; origin_room is a power of two, or 0 */
+    size_t n_origins, origin_room;
 };
 
 nd_status nd__events_open(nd_device *d)
@@ -67,7 +74,7 @@ nd_status nd__event_take(nd_device *d, int32_t flags, ndp_event **out)
 void nd__event_give(nd_device *d, int32_t flags, ndp_event *handle)
 {
     nd_event_pool *pool = d->events;
-    if (!handle)
+    if (!handle || nd__out_of_reach(d))
         return;
     pthread_mutex_lock(&pool->lock);
     int count = pool->kinds[flags].count, room = pool->kinds[flags].room;
@@ -82,8 +89,55 @@ void nd__event_give(nd_device *d, int32_t flags, ndp_event *handle)
     if (kept)
         pool->kinds[flags].free[pool->kinds[flags].count++] = handle;
     pthread_mutex_unlock(&pool->lock);
-    if (!kept && !nd__forked())
+    if (!kept)
         d->stream.event_destroy(d->dev, handle);
+}
+
+/* ---- where marks are ---- */
+static mark_origin *origin_at(mark_origin *all, size_t room, const ndp_event *event)
+{
+    size_t i = (size_t)((uint64_t)(uintptr_t)event * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+    for (i &= room - 1; all[i].event && all[i].event != event; i = (i + 1) & (room - 1))
+        ;
+    return &all[i];
+}
+
+static bool grow_origins(nd_event_pool *pool)
+{
+    size_t room = pool->origin_room ? 2 * pool->origin_room : 64;
+    mark_origin *all = calloc(room, sizeof *all);
+    if (!all)
+        return false;
+    for (size_t i = 0; i < pool->origin_room; i++)
+        if (pool->origins[i].event)
+            *origin_at(all, room, pool->origins[i].event) = pool->origins[i];
+    free(pool->origins);
+    pool->origins = all;
+    pool->origin_room = room;
+    return true;
+}
+
+static void remember_mark(nd_device *d, ndp_event *event, uint64_t stream)
+{
+    nd_event_pool *pool = d->events;
+    pthread_mutex_lock(&pool->lock);
+    if (2 * pool->n_origins < pool->origin_room || grow_origins(pool)) {
+        mark_origin *at = origin_at(pool->origins, pool->origin_room, event);
+        pool->n_origins += !at->event;
+        *at = (mark_origin){event, stream};
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+uint64_t nd__mark_stream(nd_device *d, ndp_event *event)
+{
+    nd_event_pool *pool = d->events;
+    uint64_t id = 0;
+    pthread_mutex_lock(&pool->lock);
+    if (pool->origin_room)
+        id = origin_at(pool->origins, pool->origin_room, event)->stream;
+    pthread_mutex_unlock(&pool->lock);
+    return id;
 }
 
 /* ---- ordering by handles ---- */
@@ -108,7 +162,9 @@ nd_status nd__mark(nd_stream *s, ndp_event **out)
         return ND_OK;
     ND_RETURN_IF(nd__event_take(s->device, 0, out));
     nd_status status = record_handle(s, *out, "event_record", &seq);
-    if (status != ND_OK) {
+    if (status == ND_OK) {
+        remember_mark(s->device, *out, s->id);
+    } else {
         nd__event_give(s->device, 0, *out);
         *out = NULL;
     }
@@ -116,28 +172,18 @@ nd_status nd__mark(nd_stream *s, ndp_event **out)
 }
 
 /* Plug-ins share no events, so between two of them the host waits. */
-static nd_status wait_on_host(nd_device *of, ndp_event *event, const char *op)
+static bool share_events(const nd_device *a, const nd_device *b)
 {
-    ND_RETURN_IF(nd__refuse_unsafe(of, op, "wait after the capture has ended"));
-    ND_RETURN_IF(nd__may_wait(ND_WAIT_EVENT, of, op));
-    nd_status status = of->stream.event_sync(of->dev, event);
-    if (status != ND_OK)
-        nd__error_context(op, of->name, of->slot->name);
-    else if (nd__hazards_now())
-        nd__hazard_wait(NULL, event);
-    return status;
+    return a->slot == b->slot && a->has_stream && b->has_stream;
 }
 
 /* recorded_in: the capture that the event is of; 0: none. */
-static nd_status wait_handle(nd_stream *s, nd_device *of, ndp_event *event, uint64_t recorded_in,
-                             const char *op)
+static nd_status wait_handle(nd_stream *s, ndp_event *event, uint64_t recorded_in, const char *op)
 {
     nd_device *d = s->device;
     if (!event)
         return ND_OK;
     ND_RETURN_IF(nd__usable(d, op));
-    if (d->slot != of->slot)
-        return wait_on_host(of, event, op);
     ND_RETURN_IF(nd__refuse_join(s, recorded_in, op));
     pthread_mutex_lock(&s->lock);
     nd_status status = nd__fault(s, op, d->stream.wait(d->dev, s->handle, event));
@@ -147,9 +193,9 @@ static nd_status wait_handle(nd_stream *s, nd_device *of, ndp_event *event, uint
     return status;
 }
 
-nd_status nd__wait_mark(nd_stream *s, nd_device *of, ndp_event *event)
+nd_status nd__wait_mark(nd_stream *s, ndp_event *event)
 {
-    return wait_handle(s, of, event, 0, "stream_wait_event");
+    return wait_handle(s, event, 0, "stream_wait_event");
 }
 
 nd_status nd_stream_wait_stream(nd_stream *stream, nd_stream *other)
@@ -158,17 +204,18 @@ nd_status nd_stream_wait_stream(nd_stream *stream, nd_stream *other)
     if (!stream || !other)
         return nd__fail(ND_ERR_ARGUMENT, "stream_wait_stream", !stream ? 0 : 1,
                         "the stream is NULL");
+    ND_RETURN_IF(nd__usable(stream->device, "stream_wait_stream"));
     if (stream == other)
         return ND_OK;
-    if (!other->device->has_stream) /* one queue, or none: nothing to order but the host */
-        return stream->device == other->device || !other->device->async
+    if (!share_events(stream->device, other->device)) /* one queue, or none, or the host waits */
+        return stream->device == other->device
                    ? (nd_status)ND_OK
                    : nd__wait(other, ND_WAIT_EVENT, "stream_wait_stream");
     uint64_t recorded_in = nd__capture_id(other);
     if (stream->device->slot == other->device->slot)
         ND_RETURN_IF(nd__refuse_join(stream, recorded_in, "stream_wait_stream"));
     ND_RETURN_IF(nd__mark(other, &mark));
-    nd_status status = wait_handle(stream, other->device, mark, recorded_in, "stream_wait_stream");
+    nd_status status = wait_handle(stream, mark, recorded_in, "stream_wait_stream");
     nd__event_give(other->device, 0, mark); /* the wait keeps the record it was issued on */
     return status;
 }
@@ -239,6 +286,7 @@ nd_status nd_event_record(nd_event *e, nd_stream *stream)
     if (!e)
         return nd__fail(ND_ERR_ARGUMENT, "event_record", 0, "the event is NULL");
     nd_stream *s = NULL;
+    ND_RETURN_IF(nd__usable(e->device, "event_record"));
     ND_RETURN_IF(nd_stream_current(e->device, &s));
     nd_stream_release(s); /* the thread keeps its current stream */
     s = stream ? stream : s;
@@ -308,9 +356,10 @@ nd_status nd_event_query(nd_event *e, int32_t *done)
     *done = 1;
     if (!e)
         return nd__fail(ND_ERR_ARGUMENT, "event_query", 0, "the event is NULL");
-    nd_event now = snapshot_of(e);
     nd_device *d = e->device;
     nd_status status = ND_OK;
+    ND_RETURN_IF(nd__usable(d, "event_query"));
+    nd_event now = snapshot_of(e);
     if (now.recorded && d->async) {
         ND_GOTO_IF(done, check_askable(&now, d, "event_query"));
         if (e->handle) {
@@ -331,9 +380,10 @@ nd_status nd_event_synchronize(nd_event *e)
 {
     if (!e)
         return nd__fail(ND_ERR_ARGUMENT, "event_synchronize", 0, "the event is NULL");
-    nd_event now = snapshot_of(e);
     nd_device *d = e->device;
     nd_status status = ND_OK;
+    ND_RETURN_IF(nd__usable(d, "event_synchronize"));
+    nd_event now = snapshot_of(e);
     if (now.recorded && d->async) {
         ND_GOTO_IF(done, check_askable(&now, d, "event_synchronize"));
         if (e->handle) {
@@ -351,9 +401,36 @@ done:
     return status;
 }
 
+/* Under the locks of both. */
+static nd_status elapsed(nd_event *start, nd_event *stop, double *ms)
+{
+    nd_device *d = start->device;
+    if (!start->recorded || !stop->recorded)
+        return nd__fail(ND_ERR_NOT_RECORDED, "event_elapsed", start->recorded,
+                        "the event has not been recorded");
+    for (int i = 0; i < 2; i++) {
+        nd_event *e = i ? stop : start;
+        int32_t done = 1;
+        if (e->handle) {
+            nd_status status = d->stream.event_query(d->dev, e->handle, &done);
+            ND_RETURN_IF(event_result(e, "event_elapsed", status, done));
+        }
+        if (!done)
+            return nd__fail(ND_ERR_NOT_READY, "event_elapsed", i,
+                            "the work before the event is not done; nd_event_synchronize waits");
+    }
+    if (!start->handle) {
+        *ms = stop->when_ms - start->when_ms;
+        return ND_OK;
+    }
+    nd_status status = d->stream.event_elapsed(d->dev, start->handle, stop->handle, ms);
+    if (status != ND_OK)
+        nd__error_context("event_elapsed", d->name, d->slot->name);
+    return status;
+}
+
 nd_status nd_event_elapsed(nd_event *start, nd_event *stop, double *ms)
 {
-    int32_t done[2];
     *ms = 0;
     for (int i = 0; i < 2; i++) {
         nd_event *e = i ? stop : start;
@@ -362,41 +439,45 @@ nd_status nd_event_elapsed(nd_event *start, nd_event *stop, double *ms)
         if (!(e->flags & ND_EVENT_TIMING))
             return nd__fail(ND_ERR_NOT_TIMED, "event_elapsed", i,
                             "the event was made without ND_EVENT_TIMING");
-        if (e->device != start->device)
-            return nd__fail(ND_ERR_DEVICE, "event_elapsed", 1, "the events are of %s and %s",
-                            start->device->name, e->device->name);
-        nd_event now = snapshot_of(e);
-        nd__stream_unhold(now.stream);
-        if (!now.recorded)
-            return nd__fail(ND_ERR_NOT_RECORDED, "event_elapsed", i,
-                            "the event has not been recorded");
-        ND_RETURN_IF(nd_event_query(e, &done[i]));
-        if (!done[i])
-            return nd__fail(ND_ERR_NOT_READY, "event_elapsed", i,
-                            "the work before the event is not done; nd_event_synchronize waits");
     }
-    if (!start->handle) {
-        *ms = stop->when_ms - start->when_ms;
-        return ND_OK;
-    }
-    nd_device *d = start->device;
-    nd_status status = d->stream.event_elapsed(d->dev, start->handle, stop->handle, ms);
-    if (status != ND_OK)
-        nd__error_context("event_elapsed", d->name, d->slot->name);
+    if (start->device != stop->device)
+        return nd__fail(ND_ERR_DEVICE, "event_elapsed", 1, "the events are of %s and %s",
+                        start->device->name, stop->device->name);
+    ND_RETURN_IF(nd__usable(start->device, "event_elapsed"));
+    /* Both, so that no new record comes between the questions; in one order for all threads. */
+    nd_event *first = start < stop ? start : stop, *second = start < stop ? stop : start;
+    pthread_mutex_lock(&first->lock);
+    if (first != second)
+        pthread_mutex_lock(&second->lock);
+    nd_status status = elapsed(start, stop, ms);
+    if (first != second)
+        pthread_mutex_unlock(&second->lock);
+    pthread_mutex_unlock(&first->lock);
+    return status;
+}
+
+/* The stream's device shares no events with the event's: the host waits. */
+static nd_status wait_on_host(nd_stream *stream, nd_event *e)
+{
+    nd_event now = snapshot_of(e);
+    bool ordered = !now.recorded || stream->device == e->device;
+    nd_status status = ordered ? (nd_status)ND_OK : nd_event_synchronize(e);
+    nd__stream_unhold(now.stream);
     return status;
 }
 
 nd_status nd_stream_wait_event(nd_stream *stream, nd_event *e)
 {
+    nd_status status = ND_OK;
     if (!stream || !e)
         return nd__fail(ND_ERR_ARGUMENT, "stream_wait_event", !stream ? 0 : 1, "%s is NULL",
                         !stream ? "the stream" : "the event");
+    ND_RETURN_IF(nd__usable(stream->device, "stream_wait_event"));
+    if (!share_events(stream->device, e->device))
+        return wait_on_host(stream, e);
     pthread_mutex_lock(&e->lock); /* no new record in between */
-    nd_status status = ND_OK;
-    if (e->recorded && e->handle)
-        status = wait_handle(stream, e->device, e->handle, e->capture, "stream_wait_event");
-    else if (e->recorded && e->device->async && stream->device != e->device)
-        status = nd__wait(e->stream, ND_WAIT_EVENT, "stream_wait_event");
+    if (e->recorded)
+        status = wait_handle(stream, e->handle, e->capture, "stream_wait_event");
     pthread_mutex_unlock(&e->lock);
     return status;
 }

@@ -96,8 +96,7 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
     nd_maker *maker;
     *out = NULL;
     ND_RETURN_IF(nd__device_maker(device, &maker));
-    if (device->async)
-        ND_RETURN_IF(nd__usable(device, "alloc"));
+    ND_RETURN_IF(nd__usable(device, "alloc"));
     ND_RETURN_IF(header_take("alloc", &s));
     nd_status status = maker->type->alloc(maker, device->async ? nd__stream(device) : NULL,
                                           nbytes ? nbytes : 1, &block);
@@ -163,11 +162,9 @@ static void let_go(void *storage)
 {
     nd_storage *s = storage;
     nd_device *d = s->device;
-    bool reachable = !atomic_load(&d->lost) && (!nd__forked() || d->host_visible);
-    if (d->async && reachable) { /* it cannot be refused: its owner would take it away */
-        nd__note_wait(ND_WAIT_MEMORY, d, "release");
-        (void)nd__wait_device(d, ND_WAIT_ALWAYS, "release");
-    }
+    bool reachable = !nd__out_of_reach(d);
+    if (reachable)
+        nd__drain(d, "release");
     if (nd__hazards_now())
         nd__hazard_forget(s->mem);
     if (reachable)
@@ -187,7 +184,8 @@ void nd__storage_release(nd_storage *s)
     if (pending)
         nd_event_release(pending);
     if (s->block) {
-        s->block->maker->type->free(s->block);
+        if (s->device->host_visible || !nd__forked()) /* a child leaves the parent's alone */
+            s->block->maker->type->free(s->block);
         header_give(s);
     } else if (!s->device->async || !nd__after_capture(s->device, let_go, s)) {
         let_go(s);

@@ -5,6 +5,15 @@
 #include <stdlib.h>
 #include "core/core.h"
 
+nd_status nd__refuse_inside(const char *op)
+{
+    if (!nd__self || !nd__self->in_host_function)
+        return ND_OK;
+    return nd__fail(ND_ERR_STATE, op, -1,
+                    "a function launched on a stream may not use devices; record an event after "
+                    "it and wait for that");
+}
+
 nd_status nd__usable(nd_device *d, const char *op)
 {
     nd_status status = ND_OK;
@@ -14,10 +23,8 @@ nd_status nd__usable(nd_device *d, const char *op)
     } else if (nd__forked() && !d->host_visible) {
         status = nd__fail(ND_ERR_FORKED, op, -1,
                           "%s cannot be used after fork; spawn a new process instead", d->name);
-    } else if (nd__self && nd__self->in_host_function) {
-        status = nd__fail(ND_ERR_STATE, op, -1,
-                          "a function launched on a stream may not use devices; record an event "
-                          "after it and wait for that");
+    } else {
+        status = nd__refuse_inside(op);
     }
     if (status != ND_OK)
         nd__error_context(NULL, d->name, NULL);
@@ -107,14 +114,75 @@ static void lose(nd_device *d, const char *text, int64_t native)
     pthread_mutex_unlock(&lock);
 }
 
+/* ---- faults that somebody saw who could not report them ---- */
+static pthread_mutex_t keep_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool is_fault(nd_status status)
+{
+    return status == ND_ERR_ASYNC || status == ND_ERR_LOST;
+}
+
+/* The first one is kept, as plug-ins keep the first; a lost device needs no keeping. Returns what
+ * is left of status. */
+static nd_status keep(nd_stream *s, nd_status status)
+{
+    const nd_error *e = nd_last_error();
+    bool told = e->status == status;
+    int64_t native = told ? e->native : 0;
+    if (!is_fault(status) || is_lost(status, native))
+        return status;
+    pthread_mutex_lock(&keep_lock);
+    if (!atomic_load(&s->kept)) {
+        snprintf(s->kept_text, sizeof s->kept_text, "%s",
+                 told ? e->message : nd_status_text(status));
+        s->kept_native = native;
+        atomic_store(&s->kept, status);
+    }
+    pthread_mutex_unlock(&keep_lock);
+    return ND_OK;
+}
+
+static nd_status take_kept(nd_stream *s)
+{
+    pthread_mutex_lock(&keep_lock);
+    nd_status status = atomic_exchange(&s->kept, ND_OK);
+    if (status != ND_OK) {
+        nd__fail(status, NULL, -1, "%s", s->kept_text);
+        nd__error_native(s->kept_native);
+    }
+    pthread_mutex_unlock(&keep_lock);
+    return status;
+}
+
+nd_status nd__fault_later(nd_device *d, ndp_event *event, nd_status status)
+{
+    if (!is_fault(status))
+        return status;
+    const nd_error *e = nd_last_error();
+    if (is_lost(status, e->status == status ? e->native : 0)) {
+        lose(d, e->message, e->native);
+        return ND_ERR_LOST;
+    }
+    uint64_t id = nd__mark_stream(d, event);
+    pthread_mutex_lock(&d->stream_lock);
+    nd_stream *s = d->streams;
+    while (s && s->id != id)
+        s = s->next;
+    status = keep(s ? s : d->stream0, status);
+    pthread_mutex_unlock(&d->stream_lock);
+    return status;
+}
+
 nd_status nd__fault(nd_stream *s, const char *op, nd_status status)
 {
     nd_device *d = s->device;
+    if (status == ND_OK && atomic_load_explicit(&s->kept, memory_order_relaxed))
+        status = take_kept(s);
     if (status == ND_OK)
         return ND_OK;
     const nd_error *e = nd_last_error();
-    int64_t native = e->native;
-    if (status == ND_ERR_ASYNC || status == ND_ERR_LOST) {
+    int64_t native = e->status == status ? e->native : 0;
+    if (is_fault(status)) {
         nd_thread *t = nd__thread();
         nd_op_note *notes = t ? t->suspects : NULL;
         if (t && !notes)
@@ -130,7 +198,6 @@ nd_status nd__fault(nd_stream *s, const char *op, nd_status status)
         nd__fail(status, op, -1, "%s", text ? text : nd_status_text(status));
         nd__error_native(native);
         free(text);
-        s->good = s->seq;
     }
     nd__error_context(op, d->name, d->slot->name);
     return status;
@@ -171,11 +238,13 @@ void nd_launch_blocking_set(int32_t on)
     atomic_store(&launch_blocking, on != 0);
 }
 
+static nd_status wait_now(nd_stream *s, const char *op);
+
 static nd_status wait_for_launch(nd_stream *s, const char *name)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
     if (!nd__capture_id(s) && !nd__capture_forbids(s->device))
-        return nd__wait(s, ND_WAIT_LAUNCH_BLOCKING, name);
+        return wait_now(s, name);
     if (!atomic_flag_test_and_set(&told))
         nd__log(ND_LOG_WARN, "NDOCK_LAUNCH_BLOCKING is ignored while a stream is being captured");
     return ND_OK;
@@ -185,6 +254,9 @@ static nd_status wait_for_launch(nd_stream *s, const char *name)
 nd_status nd__queue_begin(nd_stream *s, const char *name, const ndp_view *like)
 {
     ND_RETURN_IF(nd__usable(s->device, name));
+    if (nd_launch_blocking() && !nd__capture_id(s) &&
+        !nd__capture_forbids(s->device)) /* refused before there is anything to wait for */
+        ND_RETURN_IF(nd__may_wait(ND_WAIT_LAUNCH_BLOCKING, s->device, name));
     pthread_mutex_lock(&s->lock);
     note(s, name, like);
     return ND_OK;
@@ -239,7 +311,6 @@ static nd_status check_status_word(nd_stream *s, const char *op)
 /* All that was queued is done: what did it leave to report? Caller holds s->lock. */
 static nd_status settle_accounts(nd_stream *s, const char *op)
 {
-    nd__progress(s, s->seq);
     if (nd__hazards_now())
         nd__hazard_settled(s);
     ND_RETURN_IF(check_status_word(s, op));
@@ -256,11 +327,20 @@ nd_status nd__sources_kept(nd_stream *s, const char *op)
                     : (nd_status)ND_OK;
 }
 
-static nd_status wait_now(nd_stream *s, const char *op)
+static uint64_t end_of(nd_stream *s)
 {
-    nd_device *d = s->device;
     pthread_mutex_lock(&s->lock);
-    nd_status status = nd__fault(s, op, d->p.sync(d->dev, s->handle));
+    uint64_t seq = s->seq;
+    pthread_mutex_unlock(&s->lock);
+    return seq;
+}
+
+/* What was queued up to seq is done, well or not, as status of the plug-in says. */
+static nd_status waited(nd_stream *s, const char *op, uint64_t seq, nd_status status)
+{
+    pthread_mutex_lock(&s->lock);
+    status = nd__fault(s, op, status);
+    nd__progress(s, seq); /* or its fault is told */
     if (status == ND_OK)
         status = settle_accounts(s, op);
     pthread_mutex_unlock(&s->lock);
@@ -268,62 +348,107 @@ static nd_status wait_now(nd_stream *s, const char *op)
 }
 
 #define AFTER "wait after the capture has ended"
+/* Without the lock, so that others can queue work meanwhile. */
+static nd_status wait_now(nd_stream *s, const char *op)
+{
+    nd_device *d = s->device;
+    uint64_t seq = end_of(s);
+    return waited(s, op, seq, d->p.sync(d->dev, s->handle));
+}
+
 nd_status nd__wait(nd_stream *s, int32_t reason, const char *op)
 {
+    ND_RETURN_IF(nd__usable(s->device, op));
     if (!s->device->async)
         return ND_OK;
-    ND_RETURN_IF(nd__usable(s->device, op));
     ND_RETURN_IF(nd__refuse_capture(s, op, AFTER));
     ND_RETURN_IF(nd__refuse_unsafe(s->device, op, AFTER));
     ND_RETURN_IF(nd__may_wait(reason, s->device, op));
     return wait_now(s, op);
 }
 
-/* The device's live streams, each with a reference; *n of them. */
-static nd_stream **all_streams(nd_device *d, int *n)
+/* The device's live streams, each with a reference and where it ended; *n of them. */
+typedef struct {
+    nd_stream *s;
+    uint64_t seq;
+} stream_end;
+
+static stream_end *all_streams(nd_device *d, int *n)
 {
     *n = 0;
     pthread_mutex_lock(&d->stream_lock);
     int count = 0;
     for (nd_stream *s = d->streams; s; s = s->next)
         count++;
-    nd_stream **all = malloc((size_t)count * sizeof *all + 1);
+    stream_end *all = malloc((size_t)count * sizeof *all + 1);
     for (nd_stream *s = d->streams; all && s; s = s->next) {
         int refs = atomic_load(&s->refs); /* one at zero is on its way out: leave it */
         while (refs && !atomic_compare_exchange_weak(&s->refs, &refs, refs + 1))
             ;
         if (refs)
-            all[(*n)++] = s;
+            all[(*n)++].s = s;
     }
     pthread_mutex_unlock(&d->stream_lock);
     return all;
 }
 
+static void drop_streams(stream_end *all, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (all[i].s->immortal)
+            atomic_fetch_sub(&all[i].s->refs, 1);
+        else
+            nd_stream_release(all[i].s);
+    free(all);
+}
+
+/* Waits, and keeps what failed for whoever reports it. */
+static nd_status wait_quietly(stream_end *at)
+{
+    nd_device *d = at->s->device;
+    at->seq = end_of(at->s);
+    return keep(at->s, d->p.sync(d->dev, at->s->handle));
+}
+
 nd_status nd__wait_device(nd_device *d, int32_t reason, const char *op)
 {
     int n;
-    nd_status first = ND_OK;
+    nd_status status = ND_OK;
+    ND_RETURN_IF(nd__usable(d, op));
     if (!d->async)
         return d->p.sync(d->dev, NULL);
-    ND_RETURN_IF(nd__usable(d, op));
     ND_RETURN_IF(nd__refuse_unsafe(d, op, AFTER));
-    nd_stream **all = all_streams(d, &n);
+    stream_end *all = all_streams(d, &n);
     if (!all)
         return nd__fail(ND_ERR_MEMORY, op, -1, "no memory for a list of streams");
-    for (int i = 0; i < n && first == ND_OK; i++)
-        first = nd__refuse_capture(all[i], op, AFTER);
-    if (first == ND_OK)
-        first = nd__may_wait(reason, d, op);
-    for (int i = 0; i < n; i++) {
-        if (first == ND_OK) /* what other streams did wrong is left for the next call */
-            first = wait_now(all[i], op);
-        if (all[i]->immortal)
-            atomic_fetch_sub(&all[i]->refs, 1);
-        else
-            nd_stream_release(all[i]);
+    for (int i = 0; i < n; i++)
+        ND_GOTO_IF(done, nd__refuse_capture(all[i].s, op, AFTER));
+    ND_GOTO_IF(done, nd__may_wait(reason, d, op));
+    for (int i = 0; i < n; i++)
+        if ((status = wait_quietly(&all[i])) != ND_OK)
+            ND_GOTO_IF(done, waited(all[i].s, op, all[i].seq, status));
+    for (int i = 0; i < n; i++) /* one fault is returned, others by the next calls */
+        ND_GOTO_IF(done, waited(all[i].s, op, all[i].seq, ND_OK));
+    status = nd__wait_ends(d, op);
+done:
+    drop_streams(all, n);
+    return status;
+}
+
+void nd__drain(nd_device *d, const char *op)
+{
+    int n;
+    if (!d->async || nd__usable(d, op) != ND_OK)
+        return;
+    nd__note_wait(ND_WAIT_MEMORY, d, op);
+    stream_end *all = all_streams(d, &n);
+    for (int i = 0; all && i < n; i++) {
+        nd_status status = nd__capture_id(all[i].s) ? ND_OK : wait_quietly(&all[i]);
+        if (status != ND_OK) /* nothing to keep: later calls fail the same way */
+            (void)waited(all[i].s, op, all[i].seq, status);
     }
-    free(all);
-    return first == ND_OK && d->has_stream ? nd__wait_ends(d, op) : first;
+    drop_streams(all, n);
+    (void)nd__wait_ends(d, op);
 }
 
 nd_status nd_stream_synchronize(nd_stream *stream)
@@ -343,9 +468,9 @@ nd_status nd_stream_query(nd_stream *s, int32_t *done)
     if (!s)
         return nd__fail(ND_ERR_ARGUMENT, "stream_query", 0, "the stream is NULL");
     nd_device *d = s->device;
+    ND_RETURN_IF(nd__usable(d, "stream_query"));
     if (!d->async)
         return ND_OK;
-    ND_RETURN_IF(nd__usable(d, "stream_query"));
     ND_RETURN_IF(nd__refuse_capture(s, "stream_query", "query after the capture has ended"));
     ND_RETURN_IF(nd__refuse_unsafe(d, "stream_query", "query after the capture has ended"));
     if (!d->has_stream) /* no way to ask */
@@ -368,6 +493,7 @@ nd_status nd__read(nd_device *d, const char *op, int32_t reason, ndp_mem *mem, u
                    void *dst, uint64_t nbytes)
 {
     nd_stream *s = nd__stream(d);
+    ND_RETURN_IF(nd__usable(d, op));
     if (!s) {
         nd_status status = d->p.read(d->dev, NULL, mem, offset, dst, nbytes);
         if (status != ND_OK)
@@ -376,22 +502,18 @@ nd_status nd__read(nd_device *d, const char *op, int32_t reason, ndp_mem *mem, u
     }
     ND_RETURN_IF(nd__refuse_capture(s, op, PINNED_ADVICE));
     ND_RETURN_IF(nd__refuse_unsafe(d, op, PINNED_ADVICE));
-    ND_RETURN_IF(nd__usable(d, op));
     ND_RETURN_IF(nd__may_wait(reason, d, op));
     if (nd__hazards_now())
         ND_RETURN_IF(nd__hazard_read(s, mem, offset, nbytes, op));
-    pthread_mutex_lock(&s->lock);
-    nd_status status = nd__fault(s, op, d->p.read(d->dev, s->handle, mem, offset, dst, nbytes));
-    if (status == ND_OK)
-        status = settle_accounts(s, op);
-    pthread_mutex_unlock(&s->lock);
-    return status;
+    uint64_t seq = end_of(s);
+    return waited(s, op, seq, d->p.read(d->dev, s->handle, mem, offset, dst, nbytes));
 }
 
 nd_status nd__write(nd_device *d, const char *op, int32_t reason, ndp_mem *mem, uint64_t offset,
                     const void *src, uint64_t nbytes)
 {
     nd_stream *s = nd__stream(d);
+    ND_RETURN_IF(nd__usable(d, op));
     if (!s) {
         nd_status status = d->p.write(d->dev, NULL, mem, offset, src, nbytes);
         if (status != ND_OK)
@@ -427,6 +549,22 @@ static void run_host_task(void *arg)
         free(task);
 }
 
+/* Queued, the task frees itself, whatever else the call returns. */
+static nd_status queue_host_task(nd_stream *s, const char *op, host_task *task)
+{
+    nd_device *d = s->device;
+    nd_status status = nd__queue_begin(s, op, NULL);
+    if (status == ND_OK) {
+        nd_status queued = d->stream.launch_host(d->dev, s->handle, run_host_task, task);
+        status = nd__queue_end(s, op, queued);
+        if (queued == ND_OK)
+            return status;
+    }
+    if (!task->captured)
+        free(task);
+    return status;
+}
+
 nd_status nd_stream_launch_host(nd_stream *s, void (*fn)(void *ctx), void *ctx)
 {
     static const char op[] = "stream_launch_host";
@@ -438,24 +576,14 @@ nd_status nd_stream_launch_host(nd_stream *s, void (*fn)(void *ctx), void *ctx)
     if (!task)
         return nd__fail(ND_ERR_MEMORY, op, -1, "no memory for a host function");
     *task = (host_task){fn, ctx, nd__capture_id(s) != 0};
-    nd_status status = ND_OK;
-    if (d->async && d->has_stream && d->stream.launch_host) {
-        if (task->captured && (status = nd__capture_keep(s, op, free, task)) != ND_OK) {
-            free(task);
-            return status;
-        }
-        status = nd__queue_begin(s, op, NULL);
-        if (status == ND_OK)
-            status =
-                nd__queue_end(s, op, d->stream.launch_host(d->dev, s->handle, run_host_task, task));
-    } else {
+    nd_status status = task->captured ? nd__capture_keep(s, op, free, task) : (nd_status)ND_OK;
+    if (status == ND_OK && d->async && d->has_stream && d->stream.launch_host)
+        return queue_host_task(s, op, task);
+    if (status == ND_OK)
         status = nd__wait(s, ND_WAIT_STAGING, op);
-        if (status == ND_OK) {
-            run_host_task(task);
-            return ND_OK;
-        }
-    }
-    if (status != ND_OK && status != ND_ERR_ASYNC && status != ND_ERR_LOST && !task->captured)
+    if (status == ND_OK)
+        run_host_task(task);
+    else
         free(task);
     return status;
 }

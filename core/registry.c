@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/cache/cache.h"
+#include "core/memory/memory.h"
 
 static pthread_mutex_t
     registry_lock; /* recursive: a plug-in may ask for another one while it is being opened */
@@ -24,17 +25,36 @@ static void unlock_registry(void)
     pthread_mutex_unlock(&registry_lock);
 }
 
-/* A forked child must find every lock free, so the parent takes them all around fork. */
+static nd_maker *makers_at_fork; /* allocators that others make meanwhile are none of ours */
+
+static void lock_makers(bool take)
+{
+    if (take)
+        makers_at_fork = nd__makers();
+    for (nd_maker *m = makers_at_fork; m; m = m->next)
+        if (nd__is_caching(m))
+            (take ? nd__caching_lock : nd__caching_unlock)(m);
+}
+
+typedef int (*lock_call)(pthread_mutex_t *);
+
+static void each_device(lock_call call, size_t lock)
+{
+    for (nd_plugin_slot *s = slots; s; s = s->next)
+        for (nd_device *d = s->devices; d; d = d->next)
+            (void)call((pthread_mutex_t *)((char *)d + lock));
+}
+
+/* A forked child must find every lock free, so the parent takes them all around fork, in the order
+ * in which one is taken under another. */
 static void before_fork(void)
 {
     lock_registry();
-    for (nd_plugin_slot *s = slots; s; s = s->next)
-        for (nd_device *d = s->devices; d; d = d->next) {
-            pthread_mutex_lock(&d->stream_lock);
-            pthread_mutex_lock(&d->kernel_lock);
-            pthread_mutex_lock(&d->memory_lock);
-        }
+    each_device(pthread_mutex_lock, offsetof(nd_device, kernel_lock));
+    each_device(pthread_mutex_lock, offsetof(nd_device, memory_lock));
     nd__caches_before_fork();
+    lock_makers(true);
+    each_device(pthread_mutex_lock, offsetof(nd_device, stream_lock));
 }
 
 static void init_lock(void)
@@ -46,20 +66,18 @@ static void init_lock(void)
     pthread_mutexattr_destroy(&attr);
 }
 
-static void unlock_devices(void)
+static void unlock_all(bool in_child)
 {
-    for (nd_plugin_slot *s = slots; s; s = s->next)
-        for (nd_device *d = s->devices; d; d = d->next) {
-            pthread_mutex_unlock(&d->memory_lock);
-            pthread_mutex_unlock(&d->kernel_lock);
-            pthread_mutex_unlock(&d->stream_lock);
-        }
+    each_device(pthread_mutex_unlock, offsetof(nd_device, stream_lock));
+    lock_makers(false);
+    nd__caches_after_fork(in_child);
+    each_device(pthread_mutex_unlock, offsetof(nd_device, memory_lock));
+    each_device(pthread_mutex_unlock, offsetof(nd_device, kernel_lock));
 }
 
 static void after_fork(void)
 {
-    nd__caches_after_fork(false);
-    unlock_devices();
+    unlock_all(false);
     unlock_registry();
 }
 
@@ -78,8 +96,7 @@ static bool has_device_of_driver(void)
  * gets a new one. */
 static void after_fork_in_child(void)
 {
-    nd__caches_after_fork(true);
-    unlock_devices();
+    unlock_all(true);
     init_lock();
     atomic_store(&forked_child, forked_child || has_device_of_driver());
 }
@@ -186,6 +203,8 @@ static nd_status open_device(nd_plugin_slot *slot, uint32_t index, nd_device **o
     snprintf(d->name, sizeof d->name, "%s:%u", slot->name, index);
     d->info.size = sizeof d->info;
     status = slot->p.info(index, &d->info);
+    if (status == ND_OK && (d->info.flags & NDP_DEV_ASYNC))
+        status = nd__may_wait(ND_WAIT_FIRST_USE, d, "device");
     if (status == ND_OK)
         status = slot->p.open(index, &d->dev);
     if (status != ND_OK) {
@@ -313,6 +332,7 @@ nd_status nd_device_get(const char *name, nd_device **out)
     *out = NULL;
     if (!name)
         return nd__fail(ND_ERR_ARGUMENT, "device", 0, "the device name is NULL");
+    ND_RETURN_IF(nd__refuse_inside("device"));
     enter();
     nd_status status = find_device(name, out);
     unlock_registry();

@@ -110,7 +110,7 @@ static void end_of(nd_stream *s)
 {
     nd_device *d = s->device;
     nd_stream_end *end = NULL;
-    bool reachable = d->has_stream && !atomic_load(&d->lost) && !nd__forked();
+    bool reachable = d->has_stream && !nd__out_of_reach(d);
     if (reachable && s->seq && !nd__capture_id(s) && (end = calloc(1, sizeof *end)) != NULL) {
         end->stream = s->id;
         if (nd__mark(s, &end->event) != ND_OK || !end->event) {
@@ -169,7 +169,7 @@ nd_status nd__wait_stream_id(nd_stream *s, nd_device *of, uint64_t id)
     nd_stream *other = live_stream(of, id);
     for (const nd_stream_end *e = other ? NULL : of->ends; e; e = e->next)
         if (e->stream == id)
-            status = nd__wait_mark(s, of, e->event);
+            status = nd__wait_mark(s, e->event);
     pthread_mutex_unlock(&of->stream_lock);
     if (other)
         status = nd_stream_wait_stream(s, other);
@@ -181,13 +181,15 @@ nd_status nd__wait_stream_id(nd_stream *s, nd_device *of, uint64_t id)
 static void retire(nd_stream *s)
 {
     nd_device *d = s->device;
+    if (nd__forked() && !d->host_visible)
+        return; /* the parent's */
     nd__capture_abandon(s);
     nd__storage_release(s->status);
     s->status = NULL;
     nd__workspace_stream_gone(d, s->id);
     nd__memory_stream_gone(s);
     end_of(s);
-    if (s->handle && !nd__forked())
+    if (s->handle && !nd__out_of_reach(d))
         d->stream.destroy(d->dev, s->handle);
     s->handle = NULL;
     nd__stream_unhold(s);

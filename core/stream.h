@@ -30,7 +30,7 @@ struct nd_stream {
     void (*release)(void *ctx);
     void *ctx;
     nd_stream *next; /* of the device's live ones */
-    /* What was queued. Under lock, which is held around every use of the handle. */
+    /* What was queued. Under lock, which is held around every use of the handle but waits. */
     pthread_mutex_t lock;
     uint64_t seq, good;          /* of the latest op; of the latest known to have ended well */
     nd_op_record *ring;          /* ND_RING of them; NULL on devices that queue nothing */
@@ -40,6 +40,9 @@ struct nd_stream {
     struct nd_clock *clock;      /* hazard.c: what is behind the stream's end; under its lock */
     uint64_t clock_since;
     uint64_t capture; /* of the capture that began here and has not ended; 0: none */
+    atomic_int kept;  /* a fault for the next call to report: ND_ERR_ASYNC; 0: none */
+    int64_t kept_native;
+    char kept_text[200];
 };
 static inline uint64_t nd__stream_id(const nd_stream *s)
 {
@@ -88,7 +91,6 @@ const char *nd__tag(void);
 /* ---- watch.c ---- */
 /* Called before anything blocks: counts, warns, or refuses by the thread's sync watch. */
 nd_status nd__may_wait(int32_t reason, nd_device *device, const char *op);
-#define ND_WAIT_ALWAYS (-1) /* noted already, and not to be refused */
 /* Something slow that is not a wait happened (device memory, module load): counted and warned of,
  * never refused. */
 void nd__note_wait(int32_t reason, nd_device *device, const char *op);
@@ -96,6 +98,8 @@ void nd__note_wait(int32_t reason, nd_device *device, const char *op);
 /* ---- queue.c: every use of a stream by the core ---- */
 /* Refuses a lost device, a forked child and a call from a host function. */
 nd_status nd__usable(nd_device *device, const char *op);
+/* The last of the three alone. */
+nd_status nd__refuse_inside(const char *op);
 /* Around queueing one operation on the thread's stream: lock, note; unlock, faults, and the wait
  * that launch blocking asks for. like: shape and dtype for the record, may be NULL. */
 nd_status nd__queue_begin(nd_stream *s, const char *name, const ndp_view *like);
@@ -105,9 +109,15 @@ nd_status nd__sources_kept(nd_stream *s, const char *op);
 /* Waits for everything queued on s so far; returns its fault or bad index. */
 nd_status nd__wait(nd_stream *s, int32_t reason, const char *op);
 nd_status nd__wait_device(nd_device *device, int32_t reason, const char *op);
+/* The same where nobody can be told: counted, never refused; faults are kept for the next call. */
+void nd__drain(nd_device *device, const char *op);
 /* status came from the plug-in on behalf of s: a fault gets the window of suspects into its text,
  * and a lost device is remembered. Caller holds s->lock. Returns status. */
 nd_status nd__fault(nd_stream *s, const char *op, nd_status status);
+/* The plug-in said so about an event (nd__mark's or any), to somebody who cannot report it: a fault
+ * is kept for the event's stream, whose next call returns it. Returns what is left of status. Takes
+ * no lock that is held around a call of the plug-in. */
+nd_status nd__fault_later(nd_device *device, ndp_event *event, nd_status status);
 /* Everything up to seq is known to have ended well. */
 void nd__progress(nd_stream *s, uint64_t seq);
 /* Bytes between host memory and the device, on the thread's stream; both wait (reason). */
@@ -140,7 +150,8 @@ ndp_graph *nd__captured_graph(const nd_captured *c);
 void nd__captured_free(nd_captured *c);
 /* s is being captured: release(ctx) is called when the graph is gone. */
 nd_status nd__capture_keep(nd_stream *s, const char *op, void (*release)(void *ctx), void *ctx);
-/* run(ctx) is called when a capture of the plug-in that is underway has ended; false: there is none.
+/* run(ctx) is called when a capture of the plug-in that is underway has ended; false: there is
+ * none.
  */
 bool nd__after_capture(const nd_device *device, void (*run)(void *ctx), void *ctx);
 
@@ -163,8 +174,10 @@ void nd__event_give(nd_device *device, int32_t flags, ndp_event *handle);
 nd_status nd__events_open(nd_device *device);
 /* An event of the pool recorded at the end of s; NULL where everything is done already. */
 nd_status nd__mark(nd_stream *s, ndp_event **out);
-/* s waits for it. of: the device the event belongs to. */
-nd_status nd__wait_mark(nd_stream *s, nd_device *of, ndp_event *event);
+/* s waits for it; both are of one device. */
+nd_status nd__wait_mark(nd_stream *s, ndp_event *event);
+/* The stream that nd__mark last recorded the event on; 0: unknown. */
+uint64_t nd__mark_stream(nd_device *device, ndp_event *event);
 /* s waits for what is queued on the stream of that id, which may be gone; then for its end. */
 nd_status nd__wait_stream_id(nd_stream *s, nd_device *of, uint64_t id);
 

@@ -81,8 +81,6 @@ void nd__note_wait(int32_t reason, nd_device *device, const char *op)
 
 nd_status nd__may_wait(int32_t reason, nd_device *device, const char *op)
 {
-    if (reason == ND_WAIT_ALWAYS)
-        return ND_OK;
     if (!nd__self || nd__self->watch != ND_SYNC_ERROR) {
         nd__note_wait(reason, device, op);
         return ND_OK;

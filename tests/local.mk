@@ -21,8 +21,8 @@ include tests/memory2/local.mk
 include tests/python/local.mk
 include tests/loader/local.mk
 include tests/sim/local.mk
-include tests/cache/local.mk
 include tests/stream/local.mk
+include tests/cache/local.mk
 include tests/conform/local.mk
 include tests/fuzz/local.mk
 include tests/install/local.mk

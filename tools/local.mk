@@ -3,5 +3,5 @@
 bin_PROGRAMS += %reldir%/ndock
 %canon_reldir%_ndock_SOURCES = %reldir%/ndock.c %reldir%/info.c %reldir%/info_ops.c %reldir%/json.c %reldir%/tool.h \
   %reldir%/info_memory.c %reldir%/file.c %reldir%/mem.h %reldir%/mem.c %reldir%/mem_read.c %reldir%/mem_sum.c \
-  %reldir%/mem_time.c %reldir%/mem_chart.c %reldir%/mem_draw.c core/io/json.h core/io/json.c
+  %reldir%/mem_time.c %reldir%/mem_axis.c %reldir%/mem_chart.c %reldir%/mem_draw.c core/io/json.h core/io/json.c
 %canon_reldir%_ndock_LDADD = libndock.la -lm

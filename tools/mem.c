@@ -37,26 +37,31 @@ static char *picture_name(const char *snapshot)
     return name;
 }
 
+static int write_page(const char *to, nd__bytes *page)
+{
+    if (page->failed)
+        errno = ENOMEM;
+    if (!page->failed && tool_replace_file(to, page->data, page->size) == 0) {
+        printf("%s\n", to);
+        return 0;
+    }
+    fprintf(stderr, "ndock: mem: cannot write %s: %s\n", to, strerror(errno));
+    return 1;
+}
+
 static int draw(const char *from, const char *given)
 {
     mem_snapshot s;
     nd__bytes page = {0};
-    char *to = given ? strdup(given) : picture_name(from);
-    int failed = !to || mem_read(from, &s) != 0;
-    if (failed) {
-        free(to);
-        return 1;
+    char *made = given ? NULL : picture_name(from);
+    const char *to = given ? given : made ? made : "snapshot.html";
+    int failed = mem_read(from, &s);
+    if (!failed) {
+        mem_draw(&s, !ends_in(to, ".svg"), &page);
+        failed = write_page(to, &page);
     }
-    mem_draw(&s, !ends_in(to, ".svg"), &page);
-    if (page.failed)
-        errno = ENOMEM;
-    failed = page.failed || tool_replace_file(to, page.data, page.size) < 0;
-    if (failed)
-        fprintf(stderr, "ndock: mem: cannot write %s: %s\n", to, strerror(errno));
-    else
-        printf("%s\n", to);
     free(page.data);
-    free(to);
+    free(made);
     mem_free(&s);
     return failed;
 }

@@ -79,6 +79,7 @@ typedef struct {
     uint64_t address, size, stream;
     const char *tag;
     size_t birth, death; /* alive after event i if birth <= i < death */
+    size_t requested;    /* event of its free_requested; 0: none */
     int group;
     bool single; /* drawn by itself */
 } mem_span;
@@ -103,6 +104,19 @@ typedef struct {
 } mem_life;
 int mem_life_of(const mem_snapshot *s, const mem_device *d, mem_life *out); /* 1: no memory */
 void mem_life_free(mem_life *life);
+
+/* mem_axis.c: from times to 0 ... 1. */
+enum { MEM_PAUSES = 12 };
+typedef struct {
+    int64_t from_us, to_us, shown_us; /* nothing happened; shortened to shown_us */
+} mem_pause;
+typedef struct {
+    int64_t begin_us, end_us, shown_us;
+    mem_pause pauses[MEM_PAUSES]; /* in order */
+    int n;
+} mem_axis;
+void mem_axis_of(const mem_life *life, mem_axis *out);
+double mem_axis_at(const mem_axis *axis, int64_t time_us);
 
 /* mem_draw.c, mem_chart.c: SVG. */
 #define MEM_WIDTH 1200

@@ -19,6 +19,7 @@ typedef struct {
 typedef struct {
     const mem_device *device;
     const mem_life *life;
+    mem_axis axis;
     nd__bytes *out;
     double left, right, top, bottom, limit; /* limit: bytes at the top */
     column *columns;
@@ -29,9 +30,7 @@ typedef struct {
 
 static double x_of(const chart *c, int64_t t)
 {
-    const mem_life *l = c->life;
-    return c->left +
-           (c->right - c->left) * (double)(t - l->begin_us) / (double)(l->end_us - l->begin_us);
+    return c->left + (c->right - c->left) * mem_axis_at(&c->axis, t);
 }
 
 static double y_of(const chart *c, double bytes)
@@ -113,22 +112,22 @@ static void draw_single(chart *c, const mem_span *s, double *size, int shade)
 static void draw_rest(chart *c, int group, double *size)
 {
     const mem_life *l = c->life;
-    int64_t *change = calloc(l->n_events + 1, sizeof *change);
+    uint64_t *change = calloc(l->n_events + 1, sizeof *change);
     size_t n = 0, event = 0, from = 0;
-    double live = 0;
+    uint64_t live = 0; /* wraps and comes back */
     for (size_t i = 0; change && i < l->n_spans; i++) {
         const mem_span *s = &l->spans[i];
         if (s->single || s->group != group)
             continue;
-        change[s->birth] += (int64_t)s->size;
+        change[s->birth] += s->size;
         if (s->death < l->n_events)
-            change[s->death] -= (int64_t)s->size;
+            change[s->death] -= s->size;
         n++;
     }
     for (size_t i = 0; n && i < c->n; i++) {
         for (; event <= c->columns[i].event; event++)
-            live += (double)change[event];
-        size[i] = live;
+            live += change[event];
+        size[i] = (double)live;
     }
     free(change);
     if (!n)
@@ -185,26 +184,69 @@ static void draw_line(const chart *c, const char *class, const uint64_t *value)
 }
 
 /* ---- axes ---- */
-static void draw_axes(const chart *c)
+static void draw_byte_axis(const chart *c)
 {
-    const mem_life *l = c->life;
-    double bytes = mem_byte_step(c->limit, 6), ms = (double)(l->end_us - l->begin_us) / 1000;
-    double step = mem_step(ms, 10);
-    int digits = step >= 1 ? 0 : (int)ceil(-log10(step) - 1e-9);
+    double bytes = mem_byte_step(c->limit, 6);
     for (double v = 0; v <= c->limit * 1.0001; v += bytes)
         mem_put(c->out,
-                "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/><text class=\"tick end\" "
-                "x=\"%.1f\" y=\"%.1f\">%s</text>\n",
+                "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/><text class=\"tick end\" x=\"%.1f\" "
+                "y=\"%.1f\">%s</text>\n",
                 c->left, y_of(c, v), c->right, c->left - 10, y_of(c, v) + 4, mem_size(v));
-    for (double v = 0; v <= ms * 1.0001; v += step) {
-        double x = x_of(c, l->begin_us + (int64_t)(v * 1000 + 0.5));
+}
+
+/* Hatching over a pause, and how long it was. */
+static void draw_pause(const chart *c, const mem_pause *p)
+{
+    double x = x_of(c, p->from_us), width = x_of(c, p->to_us) - x;
+    double ms = (double)(p->to_us - p->from_us) / 1000;
+    mem_put(c->out,
+            "<g><title>nothing happened for %s ms: drawn shorter than it was</title><rect "
+            "class=\"pause\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>",
+            mem_number(ms, 3), x, c->top, width, c->bottom - c->top);
+    for (double at = x + 5; at < x + width - 2; at += 10)
+        mem_put(c->out, "<path class=\"axis\" d=\"M%.1f %.1fl5 -10\"/>", at, c->bottom + 5);
+    if (width > 44)
+        mem_put(c->out, "<text class=\"small mid\" x=\"%.1f\" y=\"%.1f\">%s ms</text>",
+                x + width / 2, c->bottom - 8, mem_number(ms, ms < 10 ? 2 : 0));
+    nd__bytes_puts(c->out, "</g>\n");
+}
+
+/* Ticks of a stretch between two pauses, at round times of the whole axis. */
+static double draw_ticks(const chart *c, int64_t from_us, int64_t to_us, double step, double room)
+{
+    const int64_t begin = c->axis.begin_us;
+    int digits = step >= 1 ? 0 : (int)ceil(-log10(step) - 1e-9);
+    double to = (double)(to_us - begin) / 1000;
+    for (double k = ceil((double)(from_us - begin) / 1000 / step - 1e-9); k * step <= to + 1e-9;
+         k++) {
+        double x = x_of(c, begin + (int64_t)(k * step * 1000 + 0.5));
+        if (x < room)
+            continue;
         mem_put(c->out,
-                "<path class=\"axis\" d=\"M%.1f %.1fv5\"/><text class=\"tick mid\" "
-                "x=\"%.1f\" y=\"%.1f\">%s%s</text>\n",
-                x, c->bottom, x, c->bottom + 20, mem_number(v, digits),
-                v + step > ms * 1.0001 ? " ms" : "");
+                "<path class=\"axis\" d=\"M%.1f %.1fv5\"/><text class=\"tick mid\" x=\"%.1f\" "
+                "y=\"%.1f\">%s</text>\n",
+                x, c->bottom, x, c->bottom + 20, mem_number(fabs(k * step), digits));
+        room = x + 44;
     }
-    mem_put(c->out, "<path class=\"axis\" d=\"M%.1f %.1fH%.1f\"/>\n", c->left, c->bottom, c->right);
+    return room;
+}
+
+static void draw_time_axis(const chart *c)
+{
+    const mem_axis *a = &c->axis;
+    double step = mem_step((double)a->shown_us / 1000, 10), room = 0;
+    int64_t from = a->begin_us;
+    for (int i = 0; i < a->n; i++) {
+        room = draw_ticks(c, from, a->pauses[i].from_us, step, room);
+        from = a->pauses[i].to_us;
+    }
+    (void)draw_ticks(c, from, a->end_us, step, room);
+    mem_put(c->out,
+            "<path class=\"axis\" d=\"M%.1f %.1fH%.1f\"/><text class=\"tick\" x=\"%.1f\" "
+            "y=\"%.1f\">ms</text>\n",
+            c->left, c->bottom, c->right, c->right + 6, c->bottom + 4);
+    for (int i = 0; i < a->n; i++)
+        draw_pause(c, &a->pauses[i]);
 }
 
 /* ---- marks ---- */
@@ -323,6 +365,7 @@ double mem_draw_chart(const mem_device *d, const mem_life *l, double y, nd__byte
 {
     chart c = {.device = d, .life = l, .out = out};
     uint64_t highest = l->total[l->peak];
+    mem_axis_of(l, &c.axis);
     for (size_t i = 0; i < l->n_events; i++)
         highest = l->reserved[i] > highest ? l->reserved[i] : highest;
     c.left = MEM_MARGIN + AXIS;
@@ -342,8 +385,9 @@ double mem_draw_chart(const mem_device *d, const mem_life *l, double y, nd__byte
     c.floor = calloc(c.n + 1, sizeof *c.floor);
     mem_put(out, "<g data-events=\"%zu\">\n", d->n_events);
     if (c.floor && c.n) {
-        draw_axes(&c);
+        draw_byte_axis(&c);
         draw_bands(&c);
+        draw_time_axis(&c);
         draw_line(&c, "reserved", l->reserved);
         draw_line(&c, c.fine ? "live thin" : "live", l->total);
         draw_peak(&c);

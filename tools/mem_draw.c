@@ -25,7 +25,8 @@ static const char style[] =
     ".peakline{stroke:#d1242f;stroke-dasharray:2 3;fill:none}.peak{fill:#d1242f;stroke:#fff}"
     ".peaktext{font-size:12.5px;font-weight:650;fill:#d1242f}.oom{fill:#d1242f}"
     ".note{stroke:#8250df;stroke-dasharray:1 3;fill:none}.notetext{fill:#8250df}"
-    ".row{fill:#f1f2f5;stroke:#c9ced6}.free{fill:#f1f2f5;stroke:#c9ced6;stroke-width:.8}"
+    ".pause{fill:#fff;fill-opacity:.55}.row{fill:#f1f2f5;stroke:#c9ced6}.free{fill:#f1f2f5;stroke:#"
+    "c9ced6;stroke-width:.8}"
     ".used{fill:#3568c9;stroke:#fff;stroke-width:.8}"
     ".wait{fill:#e8a317;stroke:#fff;stroke-width:.8}"
     ".onused{fill:#fff}.onwait{fill:#1b1f24}.onfree{fill:#667085}.in{font-size:11px}"
@@ -35,7 +36,8 @@ static const char style[] =
     "@media (prefers-color-scheme: dark){text{fill:#e6e9ee}.bg{fill:#14171b}"
     ".sub,.name,.small,.tick,.onfree{fill:#98a1ae}.tile{fill:#1e232a}.grid{stroke:#2a3038}"
     ".b,.used,.wait,.peak{stroke:#14171b}.live{stroke:#e6e9ee}.reserved{stroke:#98a1ae}"
-    ".axis{stroke:#667085}.row,.free{fill:#1e232a;stroke:#3a424d}.onused{fill:#fff}.onwait{fill:#"
+    ".axis{stroke:#667085}.pause{fill:#14171b}.row,.free{fill:#1e232a;stroke:#3a424d}.onused{fill:#"
+    "fff}.onwait{fill:#"
     "1b1f24}"
     ".peakline{stroke:#ff6b6b}.peak,.peaktext,.oom{fill:#ff6b6b}.note{stroke:#b794f6}"
     ".notetext{fill:#b794f6}}";
@@ -203,9 +205,9 @@ static void draw_piece(const rows *r, const mem_segment *s, size_t from, size_t 
         return;
     mem_put(r->out, "<text class=\"in %s\" pointer-events=\"none\" x=\"%.1f\" y=\"%.1f\">%s",
             in_class[b->state], x + 6, r->y + r->height / 2 + 4, mem_size((double)bytes));
-    if (b->tag[0] && b->state != MEM_INACTIVE && width > 130) {
+    if (b->tag[0] && b->state != MEM_INACTIVE && width > 90) {
         nd__bytes_puts(r->out, "  ");
-        mem_text(r->out, mem_cut(b->tag, width - 80, 11));
+        mem_text(r->out, mem_cut(b->tag, width - 66, 11));
     }
     nd__bytes_puts(r->out, "</text>\n");
 }

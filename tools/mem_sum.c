@@ -49,7 +49,7 @@ const char *mem_size(double bytes)
 
 const char *mem_number(double value, int digits)
 {
-    static char texts[8][64];
+    static char texts[8][128];
     static int next;
     char plain[40], *text = texts[next++ % 8], *to = text;
     int n = snprintf(plain, sizeof plain, "%.*f", digits, value);

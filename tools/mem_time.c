@@ -47,7 +47,7 @@ static void follow(const mem_device *d, mem_life *l, open_map *m)
         mem_span *s;
         if (e->action == MEM_ALLOC) {
             if ((s = opened(l, m, e->address)) != NULL)
-                s->death = now; /* its free is not in the trace */
+                s->death = s->requested ? s->requested : now; /* its end is not in the trace */
             open_span(l, m,
                       &(mem_span){.address = e->address,
                                   .size = e->size,
@@ -63,27 +63,40 @@ static void follow(const mem_device *d, mem_life *l, open_map *m)
                                       .stream = e->stream,
                                       .tag = "",
                                       .death = SIZE_MAX});
+            s = opened(l, m, e->address);
+            s->requested = s->requested ? s->requested : now;
             if (e->action == MEM_FREE_COMPLETED) {
-                opened(l, m, e->address)->death = now;
+                s->death = now;
                 *slot(m, e->address) = SIZE_MAX;
             }
         }
     }
 }
 
-static void add_older_blocks(const mem_device *d, mem_life *l, open_map *m)
+/* Blocks of the snapshot that the trace does not know were there before it; those that it knows
+ * have their tags from it. What was to be freed and is in no segment any more has been. */
+static void add_blocks(const mem_device *d, mem_life *l, open_map *m)
 {
+    size_t traced = l->n_spans;
     for (size_t i = 0; i < d->n_segments; i++)
         for (size_t k = 0; k < d->segments[i].n; k++) {
-            const mem_block *b = &d->segments[i].blocks[k];
-            if (b->state != MEM_INACTIVE && !opened(l, m, b->address))
+            mem_block *b = &d->segments[i].blocks[k];
+            mem_span *s = b->state == MEM_INACTIVE ? NULL : opened(l, m, b->address);
+            if (s) {
+                b->tag = b->tag[0] ? b->tag : s->tag;
+                s->requested = b->state == MEM_PENDING ? 0 : s->requested;
+            } else if (b->state != MEM_INACTIVE) {
                 open_span(l, m,
                           &(mem_span){.address = b->address,
                                       .size = b->size,
                                       .stream = d->segments[i].stream,
                                       .tag = b->tag,
                                       .death = SIZE_MAX});
+            }
         }
+    for (size_t i = 0; i < traced; i++)
+        if (l->spans[i].death == SIZE_MAX && l->spans[i].requested)
+            l->spans[i].death = l->spans[i].requested;
 }
 
 static int by_birth(const void *a, const void *b)
@@ -254,10 +267,13 @@ static int choose_singles(mem_life *l)
 
 static void add_times(const mem_snapshot *s, const mem_device *d, mem_life *l)
 {
+    const int64_t longest = (int64_t)1 << 46; /* two years; a file may say anything */
     l->begin_us = d->n_events ? d->events[0].time_us : s->time_us;
+    l->begin_us = l->begin_us > INT64_MAX - 2 * longest ? 0 : l->begin_us;
     l->time_us[0] = l->begin_us;
     for (size_t i = 0; i < d->n_events; i++) {
         int64_t t = d->events[i].time_us;
+        t = t > l->begin_us + longest ? l->begin_us + longest : t;
         l->time_us[i + 1] = t > l->time_us[i] ? t : l->time_us[i];
     }
     l->end_us = l->time_us[d->n_events];
@@ -284,7 +300,7 @@ int mem_life_of(const mem_snapshot *s, const mem_device *d, mem_life *l)
     if (!failed) {
         add_times(s, d, l);
         follow(d, l, &m);
-        add_older_blocks(d, l, &m);
+        add_blocks(d, l, &m);
         qsort(l->spans, l->n_spans, sizeof *l->spans, by_birth);
         add_totals(l);
         add_reserved(d, l);

@@ -96,7 +96,14 @@ nd_status nd__workspace_parse(const char *text, uint64_t *nbytes);
 uint64_t nd__workspace_default(int32_t major);
 nd_status nd__workspace_acquire(nd_device *device, const void *handle, uint64_t stream_id,
                                 uint64_t nbytes, ndh_workspace **out);
+/* The one there is, in use by the caller then; NULL: none of that size. Allocates nothing. */
+ndh_workspace *nd__workspace_find(nd_device *device, const void *handle, uint64_t stream_id,
+                                  uint64_t nbytes);
 void nd__workspace_release(ndh_workspace *w);
+/* True while the calling thread is inside a kernel's run(). After run() has returned
+ * ND_ERR_NOT_READY: makes the workspace that it lacked. *made false: it lacked none. */
+extern _Thread_local bool nd__in_run __attribute__((tls_model("initial-exec")));
+nd_status nd__workspace_make_wanted(bool *made);
 nd_storage *nd__workspace_storage(const ndh_workspace *w);
 void nd__workspace_handle_gone(nd_device *device, const void *handle);
 /* To be called when a stream gets no more work, while its handle still works. */

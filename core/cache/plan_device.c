@@ -6,25 +6,22 @@
 typedef struct node {
     nd_device *device;
     nd_plan_cache *cache;
-    bool has_stream, has_graph;
-    ndp_stream_1 stream;
-    ndp_graph_1 graph;
     struct node *next;
 } node;
 static _Atomic(node *) nodes; /* never removed, as devices are not */
 static pthread_mutex_t nodes_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* The stream's lock is not taken: a plan is released inside run(), where the core holds it. */
 static nd_status record(void *ctx, ndp_stream *s, ndp_event **out)
 {
-    node *n = ctx;
-    ndp_dev *dev = n->device->dev;
+    nd_device *d = ctx;
     *out = NULL;
-    if (!n->has_stream)
+    if (!d->has_stream)
         return ND_OK; /* every call of such a device ends with its work done */
-    ND_RETURN_IF(n->stream.event_create(dev, 0, out));
-    nd_status status = n->stream.event_record(dev, *out, s);
+    ND_RETURN_IF(nd__event_take(d, 0, out));
+    nd_status status = d->stream.event_record(d->dev, *out, s);
     if (status != ND_OK) {
-        n->stream.event_destroy(dev, *out);
+        nd__event_give(d, 0, *out);
         *out = NULL;
     }
     return status;
@@ -32,39 +29,31 @@ static nd_status record(void *ctx, ndp_stream *s, ndp_event **out)
 
 static nd_status query(void *ctx, ndp_event *event, int32_t *done)
 {
-    node *n = ctx;
-    return n->stream.event_query(n->device->dev, event, done);
+    nd_device *d = ctx;
+    nd_status status = d->stream.event_query(d->dev, event, done);
+    return nd__fault_later(d, event, status);
 }
 
 static nd_status synchronize(void *ctx, ndp_event *event)
 {
-    node *n = ctx;
-    return n->stream.event_sync(n->device->dev, event);
+    nd_device *d = ctx;
+    nd__note_wait(ND_WAIT_MEMORY, d, "plan_cache");
+    nd_status status = d->stream.event_sync(d->dev, event);
+    return nd__fault_later(d, event, status);
 }
 
 static void give_back(void *ctx, ndp_event *event)
 {
-    node *n = ctx;
-    n->stream.event_destroy(n->device->dev, event);
+    nd__event_give(ctx, 0, event);
 }
 
 static bool captures(void *ctx, ndp_stream *s)
 {
-    node *n = ctx;
+    nd_device *d = ctx;
     int32_t status = NDP_CAPTURE_NONE;
     uint64_t id = 0;
-    return n->has_graph && n->graph.info(n->device->dev, s, &status, &id) == ND_OK &&
+    return d->has_graph && d->graph.info(d->dev, s, &status, &id) == ND_OK &&
            status != NDP_CAPTURE_NONE;
-}
-
-/* Our own zero-extended copy of a group that reaches at least to required. */
-static bool copy_group(nd_device *d, const char *id, size_t required, void *copy, size_t n)
-{
-    const void *g = d->p.group ? d->p.group(d->dev, id) : NULL;
-    size_t have = g ? *(const uint32_t *)g : 0;
-    if (have >= required)
-        memcpy(copy, g, have < n ? have : n);
-    return have >= required;
 }
 
 static node *find_node(const nd_device *device)
@@ -82,11 +71,7 @@ static nd_status add_node(nd_device *device)
         return nd__fail(ND_ERR_MEMORY, "plan_cache", -1, "no memory for the plan cache of %s",
                         device->name);
     n->device = device;
-    n->has_stream = copy_group(device, "ndp.stream/1", NDP_END(ndp_stream_1, event_sync),
-                               &n->stream, sizeof n->stream);
-    n->has_graph =
-        copy_group(device, "ndp.graph/1", NDP_END(ndp_graph_1, info), &n->graph, sizeof n->graph);
-    const nd_plan_hooks hooks = {.ctx = n,
+    const nd_plan_hooks hooks = {.ctx = device,
                                  .record = record,
                                  .query = query,
                                  .synchronize = synchronize,

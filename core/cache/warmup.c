@@ -82,6 +82,7 @@ static uint32_t make_views(const subject *s, const char *text, unsigned dense_ma
         const int rank = text[1] - '0';
         const bool scalar = text[0] == 's', is_dense = rank == 0 || dense_mask >> n & 1;
         v[n] = (ndp_view){.mem = scalar ? NULL : s->storage->mem,
+                          .offset_bytes = scalar ? 0 : (int64_t)s->storage->base,
                           .shape = extents,
                           .stride = scalar     ? zero
                                     : is_dense ? dense[rank]

@@ -195,6 +195,27 @@ static nd_status make(nd_device *device, const void *handle, uint64_t stream_id,
     return ND_OK;
 }
 
+/* In use by a call now; under the lock. */
+static ndh_workspace *taken(ndh_workspace *w, uint64_t thread)
+{
+    w->users++;
+    w->thread = thread;
+    return w;
+}
+
+ndh_workspace *nd__workspace_find(nd_device *device, const void *handle, uint64_t stream_id,
+                                  uint64_t nbytes)
+{
+    const selection s = {
+        .device = device, .handle = handle, .by_stream = true, .stream_id = stream_id};
+    const uint64_t thread = thread_number();
+    pthread_mutex_lock(&lock);
+    ndh_workspace *w = handle ? find(&s, nbytes) : NULL;
+    w = w ? taken(w, thread) : NULL;
+    pthread_mutex_unlock(&lock);
+    return w;
+}
+
 nd_status nd__workspace_acquire(nd_device *device, const void *handle, uint64_t stream_id,
                                 uint64_t nbytes, ndh_workspace **out)
 {
@@ -219,10 +240,8 @@ nd_status nd__workspace_acquire(nd_device *device, const void *handle, uint64_t 
         workspaces = w;
         count(device, (int64_t)w->storage->used);
     }
-    w->users++;
-    w->thread = thread;
+    *out = taken(w, thread);
     pthread_mutex_unlock(&lock);
-    *out = w;
     return ND_OK;
 }
 

@@ -17,7 +17,7 @@ uint64_t nd__round_divisions(uint64_t nbytes, uint32_t divisions)
     return (nbytes + step - 1) & ~(step - 1);
 }
 
-uint64_t nd__round_size(const nd_conf *conf, uint64_t nbytes)
+uint64_t nd__round_large(const nd_conf *conf, uint64_t nbytes)
 {
     if (nbytes <= ND_MIN_BLOCK)
         return ND_MIN_BLOCK;
@@ -165,7 +165,7 @@ static bool should_split(const nd_request *r, const nd_piece *p)
     return r->size < r->conf->max_split_size && rest > ND_SMALL_SIZE;
 }
 
-static void count_taken(nd_caching *c, const nd_request *r, const nd_piece *p)
+static void count_taken(nd_caching *c, const nd_request *r, nd_piece *p)
 {
     int small = p->segment->bin->small;
     nd__stat_in(c, ND_STAT_ALLOCATION, small, 1);
@@ -173,7 +173,8 @@ static void count_taken(nd_caching *c, const nd_request *r, const nd_piece *p)
     nd__stat_in(c, ND_STAT_ACTIVE, small, 1);
     nd__stat_in(c, ND_STAT_ACTIVE_BYTES, small, p->b.nbytes);
     nd__stat_in(c, ND_STAT_REQUESTED_BYTES, small, r->requested);
-    if (p->b.nbytes >= r->conf->max_split_size)
+    p->oversize = p->b.nbytes >= r->conf->max_split_size;
+    if (p->oversize)
         nd__tally_in(&c->oversize_allocations, 1);
 }
 
@@ -263,7 +264,8 @@ static void absorb(nd_caching *c, nd_piece *a, nd_piece *b)
     a->next = b->next;
     if (b->next)
         b->next->prev = a;
-    nd__gates_join(c, &a->gates, b->gates);
+    if (b->gates)
+        nd__gates_join(c, &a->gates, b->gates);
     b->gates = NULL;
     nd__piece_drop(c, b);
 }
@@ -278,7 +280,8 @@ static void absorb_front(nd_caching *c, nd_piece *a, nd_piece *b)
         a->prev->next = b;
     else
         b->segment->first = b;
-    nd__gates_join(c, &b->gates, a->gates);
+    if (a->gates)
+        nd__gates_join(c, &b->gates, a->gates);
     a->gates = NULL;
     nd__piece_drop(c, a);
 }
@@ -287,7 +290,7 @@ static void count_joined(nd_caching *c, int small, int64_t blocks, int64_t nbyte
 {
     if (blocks > 0)
         nd__stat_in(c, ND_STAT_INACTIVE_SPLIT, small, (uint64_t)blocks);
-    else
+    else if (blocks < 0)
         nd__stat_out(c, ND_STAT_INACTIVE_SPLIT, small, (uint64_t)-blocks);
     if (nbytes > 0)
         nd__stat_in(c, ND_STAT_INACTIVE_SPLIT_BYTES, small, (uint64_t)nbytes);

@@ -14,42 +14,48 @@ static uint64_t segment_size(const nd_conf *conf, uint64_t size)
     return (size + ND_ROUND_LARGE - 1) / ND_ROUND_LARGE * ND_ROUND_LARGE;
 }
 
-static nd_status alloc_slow(nd_caching *c, nd_request *r, bool found)
+static void trace(int32_t action, const nd_piece *p, const nd_stream *stream)
 {
-    if (!found && r->status == ND_OK)
-        return nd__ladder(c, r);
-    return r->status;
+    nd__trace(action, p->b.maker->device, p->segment->address + p->b.offset, p->b.nbytes, stream,
+              NULL);
+}
+
+static nd_status alloc_from_bins(nd_caching *c, const nd_conf *conf, nd_stream *stream,
+                                 uint64_t nbytes, nd_block **out)
+{
+    nd_request r = {.stream = c->streams ? stream : NULL, .requested = nbytes, .conf = conf};
+    r.id = nd__stream_id(r.stream);
+    r.size = nd__round_size(conf, nbytes);
+    ND_RETURN_IF(nd__route(c, &r));
+    if (c->per_thread)
+        nd__magazine_settle(c);
+    nd__lock_take(&c->lock);
+    if (c->pending || c->deferred)
+        nd__process_events(c);
+    bool found = r.size && nd__find(c, &r);
+    nd__caching_leave(c);
+    if (!found) {
+        r.segment_size = segment_size(conf, r.size);
+        ND_RETURN_IF(r.status != ND_OK ? r.status : nd__ladder(c, &r));
+    }
+    *out = &r.piece->b;
+    trace(ND_TRACE_ALLOC, r.piece, stream);
+    return ND_OK;
 }
 
 static nd_status caching_alloc(nd_maker *m, nd_stream *stream, uint64_t nbytes, nd_block **out)
 {
     nd_caching *c = (nd_caching *)m;
     const nd_conf *conf = nd__conf();
-    nd_request r = {.stream = c->streams ? stream : NULL, .requested = nbytes, .conf = conf};
     *out = NULL;
     if (nbytes == 0)
         return ND_OK;
-    if (nbytes <= ND_MAGAZINE_SIZE && (r.piece = nd__magazine_pop(c, conf, nbytes))) {
-        *out = &r.piece->b;
-        nd__trace(ND_TRACE_ALLOC, m->device, r.piece->segment->address + r.piece->b.offset,
-                  r.piece->b.nbytes, stream, NULL);
-        return ND_OK;
-    }
-    r.id = nd__stream_id(r.stream);
-    r.size = nd__round_size(conf, nbytes);
-    r.segment_size = segment_size(conf, r.size);
-    ND_RETURN_IF(nd__route(c, &r));
-    nd__magazine_settle(c);
-    nd__lock_take(&c->lock);
-    if (c->pending || c->deferred)
-        nd__process_events(c);
-    bool found = r.size && nd__find(c, &r);
-    nd__caching_leave(c);
-    if (!found)
-        ND_RETURN_IF(alloc_slow(c, &r, found));
-    *out = &r.piece->b;
-    nd__trace(ND_TRACE_ALLOC, m->device, r.piece->segment->address + r.piece->b.offset,
-              r.piece->b.nbytes, stream, NULL);
+    nd_piece *p =
+        c->per_thread && nbytes <= ND_MAGAZINE_SIZE ? nd__magazine_pop(c, conf, nbytes) : NULL;
+    if (!p)
+        return alloc_from_bins(c, conf, stream, nbytes, out);
+    *out = &p->b;
+    trace(ND_TRACE_ALLOC, p, stream);
     return ND_OK;
 }
 
@@ -77,28 +83,24 @@ static bool last_one(nd_caching *c)
 
 static void finish(nd_caching *c);
 
-static void caching_free(nd_block *b)
+static void free_to_bins(nd_caching *c, nd_piece *p)
 {
-    nd_piece *p = (nd_piece *)b, *whole = NULL;
-    if (!b)
-        return;
-    nd_caching *c = nd__caching_of(p);
     nd_arena *arena = p->segment->bin->arena;
+    nd_piece *whole = NULL;
     int small = p->segment->bin->small;
-    nd__trace(ND_TRACE_FREE_REQUESTED, c->maker.device, p->segment->address + b->offset, b->nbytes,
-              p->lane->stream, NULL);
-    if (b->nbytes <= ND_MAGAZINE_SIZE && nd__magazine_push(c, p))
-        return;
-    nd__magazine_settle(c);
+    if (c->per_thread)
+        nd__magazine_settle(c);
     nd__lock_take(&c->lock);
     nd__stat_out(c, ND_STAT_ALLOCATION, small, 1);
-    nd__stat_out(c, ND_STAT_ALLOCATED_BYTES, small, b->nbytes);
-    if (b->nbytes >= nd__conf()->max_split_size)
+    nd__stat_out(c, ND_STAT_ALLOCATED_BYTES, small, p->b.nbytes);
+    if (p->oversize)
         nd__tally_out(&c->oversize_allocations, 1);
-    if (p->uses || p->lane != p->segment->lane)
+    if (p->uses || p->lane != p->segment->lane) {
         nd__retire(c, p);
-    else
+    } else {
+        trace(ND_TRACE_FREE_COMPLETED, p, p->lane->stream);
         whole = over_limit(c, nd__give(c, p));
+    }
     bool last = last_one(c), unused = arena != &c->everybody && arena->users == 0;
     nd__caching_leave(c);
     if (whole)
@@ -107,6 +109,17 @@ static void caching_free(nd_block *b)
         (void)nd__release(c, &(nd_giving){.unused_pools = true});
     if (last)
         finish(c);
+}
+
+static void caching_free(nd_block *b)
+{
+    nd_piece *p = (nd_piece *)b;
+    if (!b)
+        return;
+    nd_caching *c = nd__caching_of(p);
+    trace(ND_TRACE_FREE_REQUESTED, p, p->lane->stream);
+    if (!c->per_thread || b->nbytes > ND_MAGAZINE_SIZE || !nd__magazine_push(c, p))
+        free_to_bins(c, p);
 }
 
 static nd_status caching_empty(nd_maker *m)

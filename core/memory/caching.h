@@ -114,6 +114,7 @@ struct nd_piece {
     uint64_t born;   /* count of searches when it was freed, for its age */
     int32_t state;
     int32_t events; /* PENDING: entries in queues of lanes */
+    bool oversize;  /* LIVE: counted as such */
     bool unmapped;  /* BUSY: has no memory yet */
     bool deferred;  /* PENDING: in the list of those with more events to record */
 };
@@ -208,11 +209,27 @@ typedef struct {
     bool in_capture, capped;
 } nd_request;
 
-/* Leaves the lock, then drops the streams that nobody needs any more. */
-void nd__caching_leave(nd_caching *c);
+/* Leaves the lock, then drops the streams and pools that nobody needs any more. */
+void nd__caching_bury(nd_caching *c);
+static inline void nd__caching_leave(nd_caching *c)
+{
+    if (c->dead || c->dead_arenas)
+        nd__caching_bury(c);
+    else
+        nd__lock_drop(&c->lock);
+}
 
 /* ---- block.c ---- */
-uint64_t nd__round_size(const nd_conf *conf, uint64_t nbytes); /* 0: too large */
+uint64_t nd__round_large(const nd_conf *conf, uint64_t nbytes);
+/* To the size of a block; 0: too large. All sizes below 1 MiB have the first interval's divisions.
+ */
+static inline uint64_t nd__round_size(const nd_conf *conf, uint64_t nbytes)
+{
+    if (nbytes < ND_SMALL_SIZE && conf->roundup_power2_divisions[0] <= 1)
+        return nbytes <= ND_MIN_BLOCK ? ND_MIN_BLOCK
+                                      : (nbytes + ND_MIN_BLOCK - 1) & ~(ND_MIN_BLOCK - 1);
+    return nd__round_large(conf, nbytes);
+}
 uint64_t nd__round_divisions(uint64_t nbytes, uint32_t divisions);
 nd_piece *nd__piece_new(nd_caching *c); /* NULL: no host memory */
 void nd__piece_drop(nd_caching *c, nd_piece *p);
@@ -302,9 +319,19 @@ bool nd__expand(nd_caching *c, nd_request *r);
 uint64_t nd__shrink(nd_caching *c, nd_piece *p);
 
 /* ---- pool.c ---- */
-extern atomic_int nd__pool_scopes;                 /* open in the process */
-nd_arena *nd__pushed_arena(const nd_caching *c);   /* by the calling thread; NULL: none */
-nd_status nd__route(nd_caching *c, nd_request *r); /* without the lock: sets arena and bin */
+extern atomic_int nd__pool_scopes;               /* open in the process */
+nd_arena *nd__pushed_arena(const nd_caching *c); /* by the calling thread; NULL: none */
+nd_status nd__route_apart(nd_caching *c, nd_request *r);
+/* Without the lock: sets arena and bin. */
+static inline nd_status nd__route(nd_caching *c, nd_request *r)
+{
+    if (atomic_load_explicit(&c->capturing, memory_order_acquire) ||
+        atomic_load_explicit(&nd__pool_scopes, memory_order_relaxed))
+        return nd__route_apart(c, r);
+    r->arena = &c->everybody;
+    r->bin = &r->arena->bin[r->size <= ND_SMALL_SIZE];
+    return ND_OK;
+}
 void nd__arena_init(nd_arena *a, nd_caching *c);
 void nd__arena_forget(nd_caching *c, nd_arena *a); /* if it is private, unused and empty */
 

@@ -259,7 +259,8 @@ static const setting settings[] = {
 };
 #define SETTINGS (int)(sizeof settings / sizeof settings[0])
 
-/* Records are never freed: readers hold none of them. A new one points to those before. */
+/* Records are never freed: readers hold none of them. A new one points to those before.
+ * current: under change_lock. */
 typedef struct record {
     nd_conf conf;
     struct record *before;
@@ -272,7 +273,8 @@ static record defaults = {.conf = {.max_split_size = UINT64_MAX,
                                    .thread_cache = 1,
                                    .max_cached = -1,
                                    .quarantine_blocks = 256}};
-static _Atomic(record *) current;
+static record *current;
+_Atomic(const nd_conf *) nd__conf_now;
 static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t first_use = PTHREAD_ONCE_INIT;
 static char environment_error[512];
@@ -345,36 +347,34 @@ static nd_status in_c_locale(nd_status (*fn)(void *arg), void *arg)
 
 static nd_status set_text(void *arg)
 {
-    const record *old = atomic_load(&current);
     record *next = malloc(sizeof *next);
     if (!next)
         return nd__fail(ND_ERR_MEMORY, "memory_conf_set", 0, "no host memory");
-    next->conf = old->conf;
-    next->before = atomic_load(&current);
+    next->conf = current->conf;
+    next->before = current;
     nd_status status = parse_all(arg, &next->conf);
-    if (status == ND_OK)
-        atomic_store(&current, next);
-    else
+    if (status == ND_OK) {
+        current = next;
+        atomic_store_explicit(&nd__conf_now, &next->conf, memory_order_release);
+    } else {
         free(next);
+    }
     return status;
 }
 
 static void read_environment(void)
 {
     const char *text = nd__getenv("NDOCK_ALLOC_CONF");
-    atomic_store(&current, &defaults);
+    current = &defaults;
     if (text && in_c_locale(set_text, (void *)(uintptr_t)text) != ND_OK)
         snprintf(environment_error, sizeof environment_error, "%s", nd_last_error()->message);
+    atomic_store_explicit(&nd__conf_now, &current->conf, memory_order_release);
 }
 
-const nd_conf *nd__conf(void)
+const nd_conf *nd__conf_first(void)
 {
-    const record *r = atomic_load_explicit(&current, memory_order_acquire);
-    if (!r) {
-        pthread_once(&first_use, read_environment);
-        r = atomic_load(&current);
-    }
-    return &r->conf;
+    pthread_once(&first_use, read_environment);
+    return atomic_load(&nd__conf_now);
 }
 
 nd_status nd__conf_check(void)

@@ -248,6 +248,12 @@ static nd_status debug_empty_cache(nd_maker *m)
     return ND_OK;
 }
 
+static void debug_stats(nd_maker *m, nd_memory_stats *out)
+{
+    (void)reclaim((nd_plain *)m, false);
+    nd__plain_stats(m, out);
+}
+
 static void debug_snapshot(nd_maker *m, nd_text *segments)
 {
     nd_debug *d = (nd_debug *)m;
@@ -276,7 +282,7 @@ static const nd_maker_class debug_class = {
     .record_use = nd__plain_record_use,
     .empty_cache = debug_empty_cache,
     .stream_gone = nd__plain_stream_gone,
-    .stats = nd__plain_stats,
+    .stats = debug_stats,
     .reset = nd__plain_reset,
     .snapshot = debug_snapshot,
     .destroy = debug_destroy,

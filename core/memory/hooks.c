@@ -32,12 +32,6 @@ static nd_status segment_alloc(void *ctx, nd_stream *s, uint64_t nbytes, ndp_mem
     return status;
 }
 
-/* A lost device is left alone, and so is one of the process that forked this one. */
-static bool out_of_reach(nd_device *d)
-{
-    return atomic_load(&d->lost) || (nd__forked() && !d->host_visible);
-}
-
 typedef struct {
     nd_device *device;
     ndp_mem *mem;
@@ -57,7 +51,7 @@ static void segment_free(void *ctx, nd_stream *s, ndp_mem *mem, uint64_t nbytes)
     (void)nbytes;
     if (nd__hazards_now())
         nd__hazard_forget(mem);
-    if (out_of_reach(d))
+    if (nd__out_of_reach(d))
         return;
     nd__note_wait(ND_WAIT_DEVICE_ALLOC, d, "free");
     later *l = malloc(sizeof *l);
@@ -81,15 +75,16 @@ static nd_status query(void *ctx, ndp_event *event, int32_t *done)
     *done = event == NULL;
     if (!event || nd__capture_forbids(d)) /* not to be asked now: not done as far as we know */
         return ND_OK;
-    nd_status status = said(d, "event_query", d->stream.event_query(d->dev, event, done));
+    nd_status status = d->stream.event_query(d->dev, event, done);
     if (status == ND_OK && *done && nd__hazards_now())
         nd__hazard_wait(NULL, event);
-    return status;
+    return said(d, "event_query", nd__fault_later(d, event, status));
 }
 
 static nd_status wait(void *ctx, nd_stream *s, ndp_event *event)
 {
-    return nd__wait_mark(s, ctx, event);
+    (void)ctx;
+    return nd__wait_mark(s, event);
 }
 
 static bool idle(void *ctx, nd_stream *s)
@@ -111,10 +106,10 @@ static nd_status synchronize(void *ctx, ndp_event *event)
         return ND_OK;
     ND_RETURN_IF(nd__refuse_unsafe(d, "alloc", WARM_UP));
     ND_RETURN_IF(nd__may_wait(ND_WAIT_MEMORY, d, "alloc"));
-    nd_status status = said(d, "event_sync", d->stream.event_sync(d->dev, event));
+    nd_status status = d->stream.event_sync(d->dev, event);
     if (status == ND_OK && nd__hazards_now())
         nd__hazard_wait(NULL, event);
-    return status;
+    return said(d, "event_sync", nd__fault_later(d, event, status));
 }
 
 static void give_back(void *ctx, ndp_event *event)
@@ -166,7 +161,7 @@ static nd_status set_access(void *ctx, ndp_mem *mem, uint64_t offset, uint64_t n
 static nd_status decommit(void *ctx, ndp_mem *mem, uint64_t offset, uint64_t nbytes)
 {
     nd_device *d = ctx;
-    if (out_of_reach(d))
+    if (nd__out_of_reach(d))
         return ND_OK;
     nd__note_wait(ND_WAIT_DEVICE_ALLOC, d, "decommit");
     return said(d, "decommit", d->memory.decommit(d->dev, mem, offset, nbytes));

@@ -29,6 +29,18 @@ static void collect_garbage(nd_caching *c, const nd_request *r)
         (void)nd__release(c, &(nd_giving){.collect = target});
 }
 
+/* Of pools whose streams were busy when their last user left. */
+static void release_unused_pools(nd_caching *c)
+{
+    nd__lock_take(&c->lock);
+    const nd_arena *a = c->arenas;
+    while (a && a->users)
+        a = a->next;
+    nd__caching_leave(c);
+    if (a)
+        (void)nd__release(c, &(nd_giving){.unused_pools = true});
+}
+
 static bool release_oversize(nd_caching *c, nd_request *r)
 {
     uint64_t limit = r->conf->max_split_size;
@@ -164,6 +176,7 @@ nd_status nd__ladder(nd_caching *c, nd_request *r)
         return ND_OK;
     if (r->status != ND_OK)
         return r->status;
+    release_unused_pools(c);
     collect_garbage(c, r);
     if (r->conf->steal == 2 && steal(c, r))
         return ND_OK;

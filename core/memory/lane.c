@@ -51,7 +51,7 @@ void nd__lane_put(nd_caching *c, nd_lane *lane)
     c->dead = lane;
 }
 
-void nd__caching_leave(nd_caching *c)
+void nd__caching_bury(nd_caching *c)
 {
     nd_lane *dead = c->dead;
     c->dead = NULL;

@@ -10,7 +10,7 @@
 #define CLASS_BYTES 65536 /* kept of one size, at most */
 
 typedef struct {
-    int64_t now, peak, in, out; /* since settled */
+    int64_t now, peak, in; /* since settled; out is in less now */
 } difference;
 struct nd_magazine {
     nd_lock lock;
@@ -39,7 +39,6 @@ static void add(difference *d, int64_t n)
 static void subtract(difference *d, int64_t n)
 {
     d->now -= n;
-    d->out += n;
 }
 
 static void settle(nd_caching *c, int stat, const difference *d)
@@ -49,7 +48,7 @@ static void settle(nd_caching *c, int stat, const difference *d)
         int64_t high = t->in - t->out + d->peak;
         t->peak = high > t->peak ? high : t->peak;
         t->in += d->in;
-        t->out += d->out;
+        t->out += d->in - d->now;
     }
 }
 
@@ -126,12 +125,26 @@ static void key_create(void)
     (void)pthread_key_create(&exit_key, thread_exit);
 }
 
+/* Its thread's magazine of the allocator comes to the front. */
+static __attribute__((noinline)) nd_magazine *search(const nd_caching *c)
+{
+    nd_magazine **at = &magazines;
+    while (*at && atomic_load_explicit(&(*at)->number, memory_order_relaxed) != c->number)
+        at = &(*at)->next_of_thread;
+    nd_magazine *m = *at;
+    if (m) {
+        *at = m->next_of_thread;
+        m->next_of_thread = magazines;
+        magazines = m;
+        (void)pthread_setspecific(exit_key, m);
+    }
+    return m;
+}
+
 static inline nd_magazine *find(const nd_caching *c)
 {
     nd_magazine *m = magazines;
-    while (m && atomic_load_explicit(&m->number, memory_order_relaxed) != c->number)
-        m = m->next_of_thread;
-    return m;
+    return m && atomic_load_explicit(&m->number, memory_order_relaxed) == c->number ? m : search(c);
 }
 
 static nd_magazine *make(nd_caching *c)
@@ -162,9 +175,7 @@ static inline bool elsewhere(const nd_caching *c)
 
 nd_piece *nd__magazine_pop(nd_caching *c, const nd_conf *conf, uint64_t nbytes)
 {
-    if (!c->per_thread || elsewhere(c))
-        return NULL;
-    nd_magazine *m = find(c);
+    nd_magazine *m = elsewhere(c) ? NULL : find(c);
     if (!m)
         return NULL;
     uint64_t k = (nd__round_size(conf, nbytes) - 1) / ND_MIN_BLOCK;
@@ -187,7 +198,7 @@ nd_piece *nd__magazine_pop(nd_caching *c, const nd_conf *conf, uint64_t nbytes)
 
 bool nd__magazine_push(nd_caching *c, nd_piece *p)
 {
-    if (!c->per_thread || p->segment->bin->arena != &c->everybody || !nd__conf()->thread_cache)
+    if (p->segment->bin->arena != &c->everybody || !nd__conf()->thread_cache)
         return false;
     nd_magazine *m = find(c);
     if (!m && !(m = make(c)))
@@ -197,6 +208,8 @@ bool nd__magazine_push(nd_caching *c, nd_piece *p)
     nd__lock_take(&m->lock);
     bool open = m->owner != NULL;
     if (open) {
+        nd__trace(ND_TRACE_FREE_COMPLETED, c->maker.device, p->segment->address + p->b.offset,
+                  p->b.nbytes, p->lane->stream, NULL);
         subtract(&m->blocks, 1);
         subtract(&m->bytes, (int64_t)p->b.nbytes);
         subtract(&m->requested, (int64_t)p->b.requested);
@@ -215,11 +228,11 @@ bool nd__magazine_push(nd_caching *c, nd_piece *p)
 
 void nd__magazine_settle(nd_caching *c)
 {
-    nd_magazine *m = c->per_thread ? find(c) : NULL;
+    nd_magazine *m = find(c);
     if (!m)
         return;
     nd__lock_take(&m->lock);
-    if (m->owner && (m->blocks.in || m->blocks.out)) {
+    if (m->owner && (m->blocks.in || m->blocks.now)) {
         nd__lock_take(&c->lock);
         settle_all(c, m);
         nd__caching_leave(c);

@@ -206,7 +206,13 @@ typedef struct {
     uint64_t pinned_reserve, pinned_exact_above, pinned_cap; /* bytes; 0: none */
     int32_t pinned_background; /* a thread polls the events of freed pinned blocks */
 } nd_conf;
-const nd_conf *nd__conf(void);
+extern _Atomic(const nd_conf *) nd__conf_now; /* NULL until it is first looked at */
+const nd_conf *nd__conf_first(void);
+static inline const nd_conf *nd__conf(void)
+{
+    const nd_conf *conf = atomic_load_explicit(&nd__conf_now, memory_order_acquire);
+    return conf ? conf : nd__conf_first();
+}
 nd_status nd__conf_check(
     void); /* the error in NDOCK_ALLOC_CONF, which is then ignored as a whole */
 

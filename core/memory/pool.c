@@ -78,7 +78,7 @@ static nd_status route_capture(nd_caching *c, nd_request *r)
                     (unsigned long long)id);
 }
 
-nd_status nd__route(nd_caching *c, nd_request *r)
+nd_status nd__route_apart(nd_caching *c, nd_request *r)
 {
     if (atomic_load_explicit(&c->capturing, memory_order_acquire))
         ND_RETURN_IF(route_capture(c, r));
@@ -297,5 +297,6 @@ nd_status nd__caching_capture_end(nd_maker *m, uint64_t id)
                         (unsigned long long)id);
     nd_pool_release(k->pool);
     free(k);
+    (void)nd__release(c, &(nd_giving){.unused_pools = true}); /* put off until now */
     return ND_OK;
 }

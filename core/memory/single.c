@@ -52,6 +52,13 @@ static nd_status single_empty_cache(nd_maker *m)
     return ND_OK;
 }
 
+/* Blocks whose streams have ended meanwhile count no longer. */
+static void single_stats(nd_maker *m, nd_memory_stats *out)
+{
+    (void)reclaim((nd_plain *)m, false);
+    nd__plain_stats(m, out);
+}
+
 static const nd_maker_class single = {
     .name = "none",
     .alloc = single_alloc,
@@ -60,7 +67,7 @@ static const nd_maker_class single = {
     .record_use = nd__plain_record_use,
     .empty_cache = single_empty_cache,
     .stream_gone = nd__plain_stream_gone,
-    .stats = nd__plain_stats,
+    .stats = single_stats,
     .reset = nd__plain_reset,
     .snapshot = nd__plain_snapshot,
     .destroy = nd__plain_destroy,
@@ -77,7 +84,7 @@ static nd_status foreign_record_stream(nd_block *block, nd_stream *stream)
 static void foreign_stats(nd_maker *m, nd_memory_stats *out)
 {
     uint64_t reserved;
-    nd__plain_stats(m, out);
+    single_stats(m, out);
     if (nd__allocator_reserved(m, &reserved))
         out->reserved_bytes.all.current = (int64_t)reserved;
 }

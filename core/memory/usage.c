@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * A device's memory as a whole: sums over its makers, its own word, caps, giving back. */
+#include "core/cache/cache.h"
 #include "core/memory/plain.h"
 
 /* Every maker the device has had counts: blocks live on after a swap of allocators (C22). */
@@ -30,6 +31,7 @@ nd_status nd_memory_stats_get(nd_device *device, nd_memory_stats *out)
             nd__stats_sum(&sum, &one);
             sum.max_split_size = one.max_split_size;
         }
+    nd__workspace_stats(device, &sum.workspace_bytes);
     nd__pinned_stats(device, &sum);
     sum.size = out->size < sizeof sum ? out->size : (uint32_t)sizeof sum;
     memcpy(out, &sum, sum.size);
@@ -42,6 +44,7 @@ static nd_status reset(const char *op, nd_device *device, bool peak, bool accumu
     for (nd_maker *m = nd__makers(); m; m = m->next)
         if (m->device == device)
             m->type->reset(m, peak, accumulated);
+    nd__workspace_reset(device, peak, accumulated);
     nd__pinned_reset(device, peak, accumulated);
     return ND_OK;
 }

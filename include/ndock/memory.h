@@ -53,7 +53,27 @@ ND_API ND_MUST_USE nd_status nd_memory_cap_set(nd_device *device, uint64_t nbyte
 /* As a fraction of the device's memory, 0 to 1. */
 ND_API ND_MUST_USE nd_status nd_memory_cap_set_fraction(nd_device *device, double fraction);
 /* "key:value,key:[a,b]" as in NDOCK_ALLOC_CONF, for all devices; blanks are ignored. Keys not named
- * keep their value. ND_ERR_ARGUMENT lists the valid keys. Nothing changes on failure. */
+ * keep their value. ND_ERR_ARGUMENT lists the valid keys. Nothing changes on failure.
+ *
+ *   max_split_size_mb            blocks from this size on are never split (none)
+ *   max_non_split_rounding_mb    such a block may exceed its request by less than this (20)
+ *   large_segment_size_mb        segments for requests above 1 MiB and below half of it (20)
+ *   roundup_power2_divisions     round requests up to so many steps between powers of two: n, or
+ *                                [MiB:n,...,>:n] by the request's size (0)
+ *   garbage_collection_threshold of the cap or the device's memory, above which segments unused for
+ *                                longer than the mean go back before more is taken (0: off)
+ *   per_process_memory_fraction  the cap of allocators made later (0: none)
+ *   expandable_segments          one range of addresses a stream, filled page by page (false)
+ *   expandable_segments_reserve  its size: times the device's memory, or bytes above 64 (1.125)
+ *   throw_on_device_alloc_oom    fail at once when the device refuses (false)
+ *   cross_stream                 take free memory of other streams: never, before_oom, before_grow
+ *   backend                      caching, debug, none, async
+ *   thread_cache                 small blocks of host memory are kept per thread (true)
+ *   max_cached_mb                unused memory kept; 0: all; auto: a quarter of host memory, all of
+ *                                other devices'. For allocators made later
+ *   quarantine_blocks            debug: freed blocks kept poisoned (256)
+ *   pinned_reserve_mb, pinned_exact_above_mb, pinned_cap_mb, pinned_background: of pinned memory
+ */
 ND_API ND_MUST_USE nd_status nd_memory_conf_set(const char *text);
 /* The effective settings in the same form; malloc'ed: free() it. */
 ND_API ND_MUST_USE nd_status nd_memory_conf_get(char **out);

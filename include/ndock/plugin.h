@@ -470,10 +470,12 @@ typedef struct ndh_workspace ndh_workspace; /* the core's: one use, from acquire
 typedef struct {
     uint32_t size, zero;
     /* The workspace of (handle, stream), of at least nbytes (> 0), from the device's allocator;
-     * made or enlarged when needed. Work that uses it must be queued on that stream before release.
-     * handle: any address of the plug-in's. It goes with the stream, with the last thread that
-     * asked for it, by handle_gone, or when the user clears. In a capture NDP_ERR_CAPTURE: a
-     * graph's workspace must be its own. */
+     * made or enlarged when needed. Inside run() that cannot be: ask there before anything is
+     * queued, and return NDP_ERR_NOT_READY as it is; the core makes it and calls run() again. Work
+     * that uses it must be queued on that stream before release. handle: any address of the
+     * plug-in's. It goes with the stream, with the last thread that asked for it, by handle_gone,
+     * or when the user clears. In a capture NDP_ERR_CAPTURE: a graph's workspace must be its own.
+     */
     int32_t (*acquire)(void *ctx, ndp_dev *, const void *handle, ndp_stream *, uint64_t nbytes,
                        ndh_workspace **out, ndp_mem **mem, uint64_t *offset_bytes);
     void (*release)(void *ctx, ndh_workspace *); /* NULL is fine */

@@ -19,7 +19,7 @@
 #include <string.h>
 #include "simulator.h"
 
-enum { KEPT_RACES = 64 };
+enum { KEPT_RACES = 64, KEPT_SLOTS = 256 };
 
 struct sim_access {
     sim_access *next;
@@ -43,6 +43,7 @@ int32_t sim_checking;
 uint64_t sim_drop_sight;
 static sim_clock host;
 static uint32_t slots; /* given out so far; 0 is the host's */
+static uint32_t free_slots[KEPT_SLOTS], n_free_slots;
 static uint64_t races;
 static uint64_t logged;
 static char texts[KEPT_RACES][SIM_RACE_TEXT];
@@ -101,11 +102,21 @@ void sim_host_saw(const sim_clock *c)
 static void tick(sim_queue *q)
 {
     if (q->slot == 0)
-        q->slot = ++slots;
+        q->slot = n_free_slots ? free_slots[--n_free_slots] : ++slots;
     if (clock_reserve(&q->clock, q->slot + 1))
         q->clock.t[q->slot]++;
     else
         give_up();
+}
+
+/* A slot may have another owner once the host knows all of the last one's work: then everybody
+ * does, and the next owner counts on from there. */
+void sim_slot_release(sim_queue *q)
+{
+    if (sim_checking && q->slot && n_free_slots < KEPT_SLOTS &&
+        clock_at(&q->clock, q->slot) <= clock_at(&host, q->slot))
+        free_slots[n_free_slots++] = q->slot;
+    q->slot = 0;
 }
 
 static int32_t comes_before(const sim_access *a, const sim_clock *clock)
@@ -266,6 +277,7 @@ void sim_checker_reset(int32_t on)
         }
     }
     sim_clock_free(&host);
+    n_free_slots = 0;
     sim_checking = on != 0;
 }
 

@@ -100,6 +100,8 @@ static int32_t append(sim_queue *q, sim_op *op)
         sim_plan_op(q, op);
     if (sim_checking)
         sim_check_op(q, op);
+    if (!q->head)
+        q->refs++; /* for all that is queued */
     *(q->tail ? &q->tail->next : &q->head) = op;
     q->tail = op;
     pthread_cond_broadcast(&sim_changed);
@@ -228,10 +230,8 @@ static void run_one(sim_queue *q)
     q->running = 0;
     free_op(op);
     pthread_cond_broadcast(&sim_changed);
-    if (q->orphan && !q->head) { /* the handle is gone; so is the last work */
-        q->orphan = 0;
+    if (!q->head)
         sim_queue_unref(q);
-    }
 }
 
 static sim_queue *pick_random(ndp_dev *dev)

@@ -30,12 +30,14 @@ enum {
     X(free)                                                                                     \
     X(write)                                                                                    \
     X(read)                                                                                     \
-    X(sync) X(copy) X(find) X(run) X(stream_create) X(stream_destroy) X(stream_query)           \
-        X(stream_sync) X(stream_wait) X(stream_native) X(stream_wrap) X(launch_host)            \
-            X(event_create) X(event_destroy) X(event_record) X(event_query) X(event_sync)       \
-                X(event_elapsed) X(usage) X(reserve) X(commit) X(set_access) X(decommit) X(pin) \
-                    X(wrap) X(peer_copy) X(peer_enable) X(capture_begin) X(capture_end)         \
-                        X(capture_info) X(graph_destroy)
+    X(sync)                                                                                     \
+    X(copy)                                                                                     \
+    X(find) X(run) X(stream_create) X(stream_destroy) X(stream_query) X(stream_sync)            \
+        X(stream_wait) X(stream_native) X(stream_wrap) X(launch_host) X(event_create)           \
+            X(event_destroy) X(event_record) X(event_query) X(event_sync) X(event_elapsed)      \
+                X(usage) X(reserve) X(commit) X(set_access) X(decommit) X(pin) X(wrap)          \
+                    X(peer_copy) X(peer_enable) X(capture_begin) X(capture_end) X(capture_info) \
+                        X(graph_destroy)
 enum {
 #define SIM_ENTRY(name) SIM_##name,
     SIM_ENTRIES(SIM_ENTRY)
@@ -129,7 +131,7 @@ struct sim_queue {
     sim_queue *next;
     ndp_dev *dev;
     uint64_t id;
-    int32_t refs, running, orphan, blocking, priority;
+    int32_t refs, running, blocking, priority;
     sim_op *head, *tail;
     uint64_t queued, done; /* positions */
     uint64_t time;         /* virtual end of what ran */
@@ -317,6 +319,7 @@ void sim_plans_clear(ndp_dev *dev);
 extern int32_t sim_checking;
 void sim_clock_join(sim_clock *into, const sim_clock *from);
 void sim_clock_free(sim_clock *c);
+void sim_slot_release(sim_queue *q);
 void sim_host_saw(const sim_clock *c);
 extern uint64_t sim_drop_sight; /* so many times until the host learns nothing; 0: none */
 /* The operation's accesses, ordered after everything its queue and the host know of. */

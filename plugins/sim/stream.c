@@ -35,8 +35,8 @@ void sim_queue_unref(sim_queue *q)
         at = &(*at)->next;
     if (*at)
         *at = q->next;
-    if (q->capture)
-        sim_capture_unref(q->capture);
+    sim_capture_abandon(q);
+    sim_slot_release(q);
     sim_clock_free(&q->clock);
     free(q);
 }
@@ -104,10 +104,7 @@ static void stream_destroy(ndp_dev *dev, ndp_stream *s)
         free_streams = s;
         if (!s->wrapper)
             sim_capture_abandon(q);
-        if (!s->wrapper && (q->head || q->running))
-            q->orphan = 1; /* the last operation drops the reference */
-        else
-            sim_queue_unref(q);
+        sim_queue_unref(q); /* queued work holds it until that is done */
     }
     pthread_mutex_unlock(&sim_mutex);
 }

@@ -210,6 +210,10 @@ static int frozen(void)
                 (before[i].count ? ND_AVAILABLE_LIKELY : ND_AVAILABLE_NO))
             return (int)i + 1;
     }
+    setenv("MOCK_VISIBLE_DEVICES", "0", 1);
+    if (served_count() != 1)
+        return 19;
+    setenv("MOCK_VISIBLE_DEVICES", "0,1", 1); /* nobody has counted since */
     if (nd_device_get("cpu", &d) != ND_OK || nd_device_get("served:1", &d) != ND_OK)
         return 20;
     setenv("MOCK_VISIBLE_DEVICES", "", 1);

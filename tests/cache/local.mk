@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The caches. Programs look inside, so they link core/libcore.la; stub libraries and mock plug-ins are built here.
 cache_tests = %reldir%/sha256.t %reldir%/plan.t %reldir%/kernel.t %reldir%/kernel_race.t %reldir%/workspace.t \
-  %reldir%/library.t %reldir%/visible.t %reldir%/warmup.t %reldir%/available.t
+  %reldir%/library.t %reldir%/visible.t %reldir%/streams.t %reldir%/warmup.t %reldir%/available.t
 check_PROGRAMS += $(cache_tests)
 TESTS += $(cache_tests)
 %canon_reldir%_sha256_t_SOURCES = %reldir%/sha256.c
@@ -18,6 +18,8 @@ TESTS += $(cache_tests)
 %canon_reldir%_library_t_LDADD = $(core_ldadd)
 %canon_reldir%_visible_t_SOURCES = %reldir%/visible.c
 %canon_reldir%_visible_t_LDADD = $(core_ldadd)
+%canon_reldir%_streams_t_SOURCES = %reldir%/streams.c
+%canon_reldir%_streams_t_LDADD = $(core_ldadd)
 %canon_reldir%_warmup_t_SOURCES = %reldir%/warmup.c
 %canon_reldir%_warmup_t_LDADD = $(core_ldadd)
 %canon_reldir%_available_t_SOURCES = %reldir%/available.c %reldir%/served.h

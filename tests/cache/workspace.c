@@ -87,6 +87,9 @@ static void keyed(void)
     ok(get(&handles[0], 2, 1 << 20) != first, "W2 another stream: another one");
     ok(get(&handles[1], 1, 1 << 20) != first, "W2 another handle: another one");
     ok(in_use() >= 3 << 20, "W2 their bytes are counted apart");
+    nd_memory_stats all = {.size = sizeof all};
+    is_int(nd_memory_stats_get(cpu(), &all), ND_OK, "W2 in the device's statistics");
+    is_int(all.workspace_bytes.current, in_use(), "W2 as workspace bytes");
     ok(get(&handles[0], 1, 1 << 21)->used >= 1 << 21, "W2 a larger one replaces the smaller");
     ok(in_use() >= 4 << 20 && in_use() < 5 << 20, "W2 which is gone");
     nd_clear_workspaces();
@@ -96,7 +99,8 @@ static void keyed(void)
     ok(s.peak >= 4 << 20 && s.allocated == s.freed && s.allocated >= 5 << 20,
        "W2 peak %lld, sums %lld and %lld", (long long)s.peak, (long long)s.allocated,
        (long long)s.freed);
-    nd__workspace_reset(cpu(), true, true);
+    if (nd_memory_reset_peak(cpu()) != ND_OK || nd_memory_reset_accumulated(cpu()) != ND_OK)
+        bail(nd_last_error()->message);
     nd__workspace_stats(cpu(), &s);
     ok(s.peak == 0 && s.allocated == 0 && s.freed == 0, "W2 statistics are reset");
 }

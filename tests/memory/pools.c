@@ -303,6 +303,34 @@ static void abandoned(void)
     finish(k, m, "G17");
 }
 
+/* A pool whose streams are busy when it is released goes with a later look. */
+static void released_late(void)
+{
+    mock *m = mock_new(MIB(1000));
+    nd_maker *k = mock_maker(m);
+    nd_pool *p = pool(k, (nd_pool_opts){0}), *q = NULL;
+    push(p);
+    give(k, m, take(k, m, 1, MIB(3)));
+    pop(p);
+    nd_pool_release(p);
+    is_int(m->used, MIB(20), "C23 queued work keeps a released pool's memory");
+    finish_work(m, 1);
+    give(k, m, take(k, m, 2, MIB(30)));
+    is_int(m->used, MIB(30), "C23 until the next request that needs the device");
+    p = pool(k, (nd_pool_opts){0});
+    push(p);
+    give(k, m, take(k, m, 1, MIB(3)));
+    pop(p);
+    finish_work(m, 1);
+    q = begin(k, m, 3, 4, NULL);
+    nd_pool_release(p);
+    is_int(m->used, MIB(50), "G2 nothing is asked of streams during a capture");
+    end(k, m, 3, 4);
+    is_int(m->used, MIB(30), "C23 the end of it releases what was put off");
+    nd_pool_release(q);
+    finish(k, m, "C23 late");
+}
+
 static void shared(void)
 {
     mock *m = mock_new(MIB(1000));
@@ -329,4 +357,4 @@ static void shared(void)
 TAP_MAIN({"example", example}, {"scopes", scopes}, {"of_one_thread", of_one_thread},
          {"options", options}, {"routing", routing}, {"deferring", deferring},
          {"use_in_capture", use_in_capture}, {"unknown_capture", unknown_capture},
-         {"abandoned", abandoned}, {"shared", shared})
+         {"abandoned", abandoned}, {"released_late", released_late}, {"shared", shared})

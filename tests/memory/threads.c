@@ -2,7 +2,8 @@
  * C27: many threads at once, with and without magazines; blocks freed by other threads than those
  * that took them; threads that end. To be run under -fsanitize=thread as well. */
 #include <pthread.h>
-#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "tests/memory/audit.h"
 #include "tests/memory/mock.h"
 
@@ -176,6 +177,30 @@ static void exact_figures(void)
     mock_end(w.m, "magazines");
 }
 
+/* The highest point lies between two looks of the bins. */
+static void peak_in_a_magazine(void)
+{
+    world w = {.m = mock_new(MIB(1))};
+    nd_block *b[10], *other = NULL;
+    hosted(&w);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 10; i++)
+            if (w.k->type->alloc(w.k, NULL, 1000, &b[i]) != ND_OK)
+                bail("alloc");
+        for (int i = 0; i < 10; i++)
+            w.k->type->free(b[i]);
+        if (round == 0 && w.k->type->alloc(w.k, NULL, 100000, &other) != ND_OK)
+            bail("alloc");
+    }
+    nd_memory_stats s = stats_of(w.k);
+    ok(s.allocation.all.peak == 11 && s.allocated_bytes.all.peak == 10240 + 100352 &&
+           s.requested_bytes.all.peak == 110000 && s.allocation.all.current == 1,
+       "C24 C28 magazines: a peak of blocks that never left one");
+    w.k->type->free(other);
+    nd__maker_release(w.k);
+    mock_end(w.m, "peak");
+}
+
 static void *leave_some(void *arg)
 {
     world *w = arg;
@@ -204,6 +229,52 @@ static void ended_thread(void)
     mock_end(w.m, "ended");
 }
 
+typedef struct {
+    world *w;
+    atomic_bool stop;
+} churn;
+static void *churning(void *arg)
+{
+    churn *x = arg;
+    nd_block *b = NULL;
+    for (uint64_t i = 0; !atomic_load(&x->stop); i++) {
+        if (x->w->k->type->alloc(x->w->k, NULL, 1 + i * 700 % 60000, &b) != ND_OK)
+            return NULL;
+        x->w->k->type->free(b);
+    }
+    return NULL;
+}
+
+/* A child that was forked in the middle of everything can allocate, and so can its parent. */
+static void forking(void)
+{
+    world w = {.m = mock_new(MIB(1))};
+    churn x = {.w = &w};
+    pthread_t t;
+    int good = 0;
+    hosted(&w);
+    if (pthread_create(&t, NULL, churning, &x) != 0)
+        bail("no thread");
+    for (int i = 0; i < 30; i++) {
+        nd_block *b = NULL;
+        int status = 0;
+        nd__caching_lock(w.k);
+        pid_t child = fork();
+        nd__caching_unlock(w.k);
+        bool fine = w.k->type->alloc(w.k, NULL, 1000, &b) == ND_OK;
+        w.k->type->free(b);
+        fine = fine && w.k->type->empty_cache(w.k) == ND_OK;
+        if (child == 0)
+            _exit(fine ? 0 : 1);
+        good += child > 0 && waitpid(child, &status, 0) == child && status == 0 && fine;
+    }
+    atomic_store(&x.stop, true);
+    pthread_join(t, NULL);
+    is_int(good, 30, "C27 forks between nd__caching_lock and nd__caching_unlock");
+    nd__maker_release(w.k);
+    mock_end(w.m, "fork");
+}
+
 /* C22: the allocator outlives its last user while blocks are live. */
 static void outliving(void)
 {
@@ -222,4 +293,5 @@ static void outliving(void)
 }
 
 TAP_MAIN({"with_streams", with_streams}, {"with_magazines", with_magazines},
-         {"exact_figures", exact_figures}, {"ended_thread", ended_thread}, {"outliving", outliving})
+         {"exact_figures", exact_figures}, {"peak_in_a_magazine", peak_in_a_magazine},
+         {"ended_thread", ended_thread}, {"forking", forking}, {"outliving", outliving})

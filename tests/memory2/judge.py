@@ -3,6 +3,9 @@
 
 judge.py snapshot FOLDER            what tests/memory2/snapshot.c wrote there
 judge.py picture SNAPSHOT PICTURE   well-formed, self-contained, and of the snapshot's sizes
+judge.py whole FILE DEVICE ALLOCATOR NBYTES
+                                    what tests/memory2/whole.c left: NBYTES of weights, and a trace
+judge.py info                       the JSON of `ndock info --json --memory` on standard input
 judge.py kills N FILE COMMAND...    kill -9 at random moments leaves FILE absent or whole
 """
 import html.parser
@@ -140,6 +143,40 @@ def picture(snapshot_path, path):
     same("for light and dark", "prefers-color-scheme: dark" in text, True)
 
 
+def whole(path, device, allocator, nbytes):
+    with open(path, "rb") as f:
+        snap = (pickle if path.endswith(".pickle") else json).load(f)
+    by_name = {d["name"]: d for d in snap["devices"]}
+    same("the allocator", by_name[device]["allocator"], allocator)
+    number = by_name[device]["device"]
+    segments = [s for s in snap["segments"] if s["device"] == number]
+    for s in segments:
+        check_segment(s)
+    same("bytes of the live blocks", sum(s["requested_size"] for s in segments), int(nbytes))
+    trace = snap["device_traces"][number]
+    live = {}
+    for e in trace:
+        if e["action"] == "alloc":
+            same("no block where one is", e["addr"] in live, False)
+            live[e["addr"]] = (e["size"], e["tag"])
+        elif e["action"] == "free_requested":
+            same("a free of a live block, whole", live.pop(e["addr"])[0], e["size"])
+    same("the trace's live blocks", sorted(live),
+         sorted(b["address"] for s in segments for b in s["blocks"] if b["state"] == "active_allocated"))
+    same("their tags", {tag for _, tag in live.values()}, {"weights"})
+    same("the notes", [e["text"] for e in trace if e["action"] == "user"], [f"step {k}" for k in range(4)])
+
+
+def info():
+    for d in json.load(sys.stdin)["devices"]:
+        m = d["memory"]
+        same(f"settings of {d['name']}", "backend" in m["settings"], True)
+        for key in ("allocated_bytes", "reserved_bytes", "active_bytes", "inactive_split_bytes"):
+            parts = [m[key][k]["current"] for k in ("all", "small_pool", "large_pool")]
+            same(key, parts[0], parts[1] + parts[2])
+        same("a count", type(m["num_device_alloc"]), int)
+
+
 def kills(n, path, command):
     whole = absent = 0
     for i in range(int(n)):
@@ -166,4 +203,4 @@ if __name__ == "__main__":
     if mode == "kills":
         kills(args[0], args[1], args[2:])
     else:
-        {"snapshot": snapshot, "picture": picture}[mode](*args)
+        {"snapshot": snapshot, "picture": picture, "whole": whole, "info": info}[mode](*args)

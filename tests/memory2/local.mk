@@ -20,7 +20,14 @@ check_LTLIBRARIES += %reldir%/pair.la
 %canon_reldir%_pair_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 %canon_reldir%_pinned_t_SOURCES = %reldir%/pinned.c %reldir%/mock.h
 %canon_reldir%_pinned_t_LDADD = $(core_ldadd) -lpthread
-%canon_reldir%_pinned_t_LDFLAGS = $(memory2_wrap),--wrap=nd__conf
+%canon_reldir%_pinned_t_LDFLAGS = $(memory2_wrap)
+
+# The same through the library alone, on the plug-ins of this build tree.
+check_PROGRAMS += %reldir%/whole
+TESTS += %reldir%/whole.sh
+EXTRA_DIST += %reldir%/whole.sh
+%canon_reldir%_whole_SOURCES = %reldir%/whole.c
+%canon_reldir%_whole_LDADD = $(test_ldadd)
 
 # Snapshots and pictures, judged by Python. check-kills: 200 times kill -9.
 check_PROGRAMS += %reldir%/snapshot

@@ -3,13 +3,6 @@
 #include <time.h>
 #include "tests/memory2/mock.h"
 
-static nd_conf conf;
-const nd_conf *__wrap_nd__conf(void);
-const nd_conf *__wrap_nd__conf(void)
-{
-    return &conf;
-}
-
 static nd_block *take(mock *m, uint64_t n)
 {
     nd_block *b;
@@ -27,7 +20,8 @@ static nd_memory_stats stats(mock *m)
 static mock *start(void)
 {
     mock *m = mock_device(0);
-    conf = (nd_conf){0};
+    must(nd_memory_conf_set("pinned_reserve_mb:0,pinned_exact_above_mb:0,pinned_cap_mb:0,"
+                            "pinned_background:false"));
     must(nd_memory_empty_host_cache(&m->device));
     must(nd_memory_pinned_cap_set(&m->device, 0));
     nd__pinned_reset(&m->device, true, true);
@@ -55,7 +49,7 @@ static void waste(void)
     is_int(short_of, 0, "C29: and none is too short");
     must(nd_memory_empty_host_cache(&m->device));
     is_int(m->in_use, 0, "C26: empty_host_cache gives everything back");
-    conf.pinned_exact_above = 1 << 20;
+    must(nd_memory_conf_set("pinned_exact_above_mb:1"));
     b = take(m, ((uint64_t)1 << 20) + 1);
     is_int(b->nbytes, (1 << 20) + 64, "C29: exact above the threshold, but for alignment");
     nd__pinned_free(b);
@@ -126,9 +120,9 @@ static void cap(void)
     nd__pinned_free(b);
     must(nd_memory_empty_host_cache(&m->device));
     must(nd_memory_pinned_cap_set(&m->device, 0));
-    conf.pinned_cap = 100;
+    must(nd_memory_conf_set("pinned_cap_mb:0.001"));
     is_int(nd__pinned_alloc(&m->device, 4000, &none), ND_ERR_MEMORY, "P10: the settings' cap");
-    conf.pinned_cap = 0;
+    must(nd_memory_conf_set("pinned_cap_mb:0"));
     is_int(nd__pinned_alloc(&m->device, (uint64_t)1 << 60, &none), ND_ERR_MEMORY,
            "P10: the default cap");
     is_int(nd__pinned_alloc(&m->device, UINT64_MAX, &none), ND_ERR_MEMORY, "no wrap-around");
@@ -139,7 +133,7 @@ static void cap(void)
 static void slab(void)
 {
     mock *m = start();
-    conf.pinned_reserve = 1 << 20;
+    must(nd_memory_conf_set("pinned_reserve_mb:1"));
     nd_block *b = take(m, 1000), *c = take(m, 2000);
     is_int(m->pins, 1, "C29: the reserve is taken at once");
     is_int(m->in_use, 1 << 20, "C29: all of it");
@@ -164,7 +158,7 @@ static void background(void)
     const struct timespec pause = {0, 2000000};
     mock *m = start();
     mock_stream *s = mock_stream_new(m, 1);
-    conf.pinned_background = 1;
+    must(nd_memory_conf_set("pinned_background:true"));
     nd_block *b = take(m, 4096);
     mock_work(s);
     must(nd__pinned_record(b, &s->s));
@@ -175,7 +169,7 @@ static void background(void)
     for (int i = 0; i < 1000 && m->events; i++)
         nanosleep(&pause, NULL);
     is_int(m->events, 0, "C29: the poller found it done, with no call of ours");
-    conf.pinned_background = 0;
+    must(nd_memory_conf_set("pinned_background:false"));
     must(nd_memory_empty_host_cache(&m->device));
     free(s);
 }

@@ -30,6 +30,7 @@ static mock *script(void)
     nd_maker *maker;
     must(nd_allocator_named("none", &none));
     must(nd_allocator_set(&m->device, none));
+    must(nd_allocator_set(&other->device, none));
     (void)take(m, s, 1000, "weights");
     give(take(m, s, 77, "scratch \"quoted\" \\ \n line"));
     (void)take(m, NULL, 2 << 20, "activations \xc3\xa4");

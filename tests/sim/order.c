@@ -314,6 +314,15 @@ static void s9_foreign_streams(void)
     streams->destroy(dev, w);
     is_int(fill(dev, s1, VEC(a, 4), 3), NDP_OK, "S9: dropping it leaves the stream");
     streams->sync(dev, s1);
+    ndp_stream *owner = new_stream(dev);
+    uint64_t owners = 0;
+    streams->native(dev, owner, &owners);
+    streams->wrap(dev, owners, &w);
+    streams->destroy(dev, owner);
+    fill(dev, w, VEC(a, 4), 4);
+    streams->destroy(dev, w);
+    is_int(step(NDSIM_ANY, 9), 1,
+           "S9: work queued through a wrapper runs when all handles are gone");
     refused(streams->wrap(dev, 0, &w), NDP_ERR_ARGUMENT, 400, "0 is ambiguous");
     refused(streams->wrap(d1, handle, &w), NDP_ERR_DEVICE, 400, "of sim:0, not of sim:1");
 }

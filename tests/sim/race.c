@@ -491,7 +491,21 @@ static void f5_new_stream_knows_nothing(void)
     ok(s == again, "F6: the handle is used again");
     add(again, a, b);
     one_race("fill (writes", "add (reads", "F5: but it is another stream");
+    streams->sync(dev, again);
     streams->destroy(dev, again);
+    fresh();
+    for (int i = 0; i < 1000; i++) { /* and so with many, whether or not the host waited for them */
+        s = new_stream(dev);
+        fill(dev, s, VEC(a, 100), 1);
+        streams->sync(dev, s);
+        streams->destroy(dev, s);
+    }
+    no_race("F5: a thousand streams, each waited for");
+    fill(dev, s1, VEC(a, 100), 1);
+    s = new_stream(dev);
+    add(s, a, b);
+    one_race("fill (writes", "add (reads", "F5: the next one is not ordered with another's work");
+    streams->destroy(dev, s);
 }
 
 TAP_MAIN({"setup", setup}, {"raw", f5_write_then_read}, {"war", f5_read_then_write},

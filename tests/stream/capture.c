@@ -121,13 +121,23 @@ typedef struct {
 } things;
 
 enum { CALLS = 17 };
-static const char *const call_names[CALLS] = {
-    "nd_stream_synchronize",   "nd_synchronize",         "nd_stream_query",
-    "nd_event_query",          "nd_event_synchronize",   "nd_event_query of a captured event",
-    "nd_item",                 "nd_to_host",             "nd_data",
-    "nd_assign from pageable", "nd_copy_to to pageable", "nd_memory_empty_cache",
-    "synchronizing another",   "querying another",       "an allocation that needs the device",
-    "nd_allocator_set",        "nd_memory_empty_host_cache"};
+static const char *const call_names[CALLS] = {"nd_stream_synchronize",
+                                              "nd_synchronize",
+                                              "nd_stream_query",
+                                              "nd_event_query",
+                                              "nd_event_synchronize",
+                                              "nd_event_query of a captured event",
+                                              "nd_item",
+                                              "nd_to_host",
+                                              "nd_data",
+                                              "nd_assign from pageable",
+                                              "nd_copy_to to pageable",
+                                              "nd_memory_empty_cache",
+                                              "synchronizing another",
+                                              "querying another",
+                                              "an allocation that needs the device",
+                                              "nd_allocator_set",
+                                              "nd_memory_empty_host_cache"};
 
 static nd_status call(int which, const things *x)
 {
@@ -404,8 +414,7 @@ static void test_deferred(void)
 {
     nd_stream *s = new_stream(0), *t = new_stream(0);
     nd_array *a = filled(sim[0], N, 1), *foreign = NULL, *owner = filled(sim[0], N, 1);
-    nd_layout layout = {
-        .size = sizeof layout, .dtype = ND_F32, .ndim = 1, .shape = (int64_t[]){N}};
+    nd_layout layout = {.size = sizeof layout, .dtype = ND_F32, .ndim = 1, .shape = (int64_t[]){N}};
     void *address;
     DO(nd_data(owner, &address));
     DO(nd_wrap(&layout, address, sim[0], count_release, NULL, &foreign));
@@ -580,5 +589,5 @@ static void test_rest(void)
 
 TAP_MAIN({"rules", test_rules}, {"refusals", test_refusals}, {"other_threads", test_other_threads},
          {"forks", test_forks}, {"routing", test_routing}, {"warm_pool", test_warm_pool},
-         {"deferred", test_deferred}, {"memory_rules", test_memory_rules},
-         {"pinned", test_pinned}, {"rest", test_rest})
+         {"deferred", test_deferred}, {"memory_rules", test_memory_rules}, {"pinned", test_pinned},
+         {"rest", test_rest})

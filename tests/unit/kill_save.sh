@@ -5,6 +5,19 @@
 . "$srcdir/tests/tap.sh"
 file=$tap_dir/weights.st kills=${NDOCK_KILLS:-20}
 
+# The first one is left alone until it has saved once: a busy machine starts it late.
+first_save() {
+    ./tests/unit/kill_save "$file" &
+    pid=$! tries=0
+    while [ ! -e "$file" ] && [ $tries -lt 300 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    ./tests/unit/kill_save --check "$file"
+}
+
 kill_often() {
     i=0
     while [ $i -lt "$kills" ]; do
@@ -14,13 +27,13 @@ kill_often() {
         sleep "0.$(awk -v seed="$i$$" 'BEGIN { srand(seed); printf "%03d", 5 + rand() * 150 }')"
         kill -9 $pid
         wait $pid 2>/dev/null
-        [ ! -e "$file" ] || ./tests/unit/kill_save --check "$file" || return
+        ./tests/unit/kill_save --check "$file" || return
     done
-    [ -e "$file" ]
 }
 
 left_over() { find "$tap_dir" -type f ! -name weights.st ! -name log | wc -l; }
 
+check 'a first version' first_save
 check "$kills kills leave a whole file" kill_often
-check "at most one temporary file a kill" test "$(left_over)" -le "$kills"
+check "at most one temporary file a kill" test "$(left_over)" -le $((kills + 1))
 finish
