@@ -52,8 +52,7 @@ static nd_status choose_device(plan *p)
         else if (a && first < 0)
             first = i;
         else if (a)
-            ND_RETURN_IF(
-                nd__check_same_device(p->info->name, p->args[first].array, a, first, i));
+            ND_RETURN_IF(nd__check_same_device(p->info->name, p->args[first].array, a, first, i));
     }
     first = first < 0 ? number : first;
     if (first < 0)
@@ -233,8 +232,8 @@ static bool short_way(nd_op op, const nd_array *a, const nd_array *b, nd_array *
     const nd_op_info *info = nd_op_get(op);
     const nd_array *const in[2] = {a, b};
     if (!a || !b || a->dtype != b->dtype || a->storage->device != b->storage->device ||
-        is_pending(a) || is_pending(b) ||
-        !(a->flags & b->flags & ND_FLAG_CONTIGUOUS) || !(nd__kind(a->dtype) & info->domain) ||
+        is_pending(a) || is_pending(b) || !(a->flags & b->flags & ND_FLAG_CONTIGUOUS) ||
+        !(nd__kind(a->dtype) & info->domain) ||
         !nd__same_shape(a->ndim, a->shape, b->ndim, b->shape))
         return false;
     nd_array *r = NULL;

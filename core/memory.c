@@ -183,7 +183,8 @@ void nd__storage_release(nd_storage *s)
         nd_event_release(pending);
     if (!s->block)
         let_go(s);
-    else if (s->device->host_visible || !nd__forked()) /* a child leaves the parent's devices alone */
+    else if (s->device->host_visible ||
+             !nd__forked()) /* a child leaves the parent's devices alone */
         s->block->maker->type->free(s->block);
     header_give(s);
 }

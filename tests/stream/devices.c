@@ -229,16 +229,21 @@ static int child_is_refused(const inherited *had)
     nd_scalar v;
     int32_t done;
     const int64_t n = 4;
-    const nd_status all[] = {
-        nd_add(had->on_device, had->on_device, &r),  nd_add_into(had->on_device, had->on_device,
-                                                                 had->on_device),
-        nd_item(had->on_device, &v) == ND_ERR_SHAPE ? ND_ERR_FORKED : ND_OK,
-        nd_synchronize(at[0].d),                     nd_stream_synchronize(had->stream),
-        nd_stream_query(had->stream, &done),         nd_event_query(had->event, &done),
-        nd_event_synchronize(had->event),            nd_event_record(had->event, had->stream),
-        nd_stream_wait_event(had->stream, had->event), nd_stream_create(at[0].d, NULL, &s),
-        nd_event_create(at[0].d, NULL, &e),          nd_full(at[0].d, ND_F32, 1, &n, nd_float(0), &r),
-        nd_copy(had->on_device, NULL, &r),           nd_assign(had->on_host, had->on_device)};
+    const nd_status all[] = {nd_add(had->on_device, had->on_device, &r),
+                             nd_add_into(had->on_device, had->on_device, had->on_device),
+                             nd_item(had->on_device, &v) == ND_ERR_SHAPE ? ND_ERR_FORKED : ND_OK,
+                             nd_synchronize(at[0].d),
+                             nd_stream_synchronize(had->stream),
+                             nd_stream_query(had->stream, &done),
+                             nd_event_query(had->event, &done),
+                             nd_event_synchronize(had->event),
+                             nd_event_record(had->event, had->stream),
+                             nd_stream_wait_event(had->stream, had->event),
+                             nd_stream_create(at[0].d, NULL, &s),
+                             nd_event_create(at[0].d, NULL, &e),
+                             nd_full(at[0].d, ND_F32, 1, &n, nd_float(0), &r),
+                             nd_copy(had->on_device, NULL, &r),
+                             nd_assign(had->on_host, had->on_device)};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i] != ND_ERR_FORKED) {
             fprintf(stderr, "# call %zu in the child: %s\n", i, nd_status_name(all[i]));
@@ -356,7 +361,8 @@ typedef struct {
 static void cross(const crossing *how)
 {
     nd_stream *s = new_stream(at[0].d), *d = new_stream(at[1].d);
-    nd_array *src = matrix(at[0], ND_F32, 1), *dst = matrix(at[1], how->converted ? ND_F64 : ND_F32, 2);
+    nd_array *src = matrix(at[0], ND_F32, 1),
+             *dst = matrix(at[1], how->converted ? ND_F64 : ND_F32, 2);
     nd_array *from = NULL, *to = NULL, *before = NULL, *after = NULL;
     double was[6] = {0}, is[6] = {0};
     float was4[6] = {0}, is4[6] = {0};
@@ -369,8 +375,8 @@ static void cross(const crossing *how)
         must(at[i].c->set_mode(at[i].dev, NDSIM_STEPPED));
     must(nd_stream_push(s));
     must(nd_stream_push(d));
-    must(nd_fill(src, nd_float(10)));      /* the copy must see it */
-    must(nd_copy(dst, NULL, &before));     /* the copy must not be seen by it */
+    must(nd_fill(src, nd_float(10)));  /* the copy must see it */
+    must(nd_copy(dst, NULL, &before)); /* the copy must not be seen by it */
     must(nd_assign(from, to));
     must(nd_copy(dst, NULL, &after));
     uint64_t first = step(at[0]);
@@ -414,12 +420,15 @@ static void crossings(void)
 
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {
-        {"per_thread", per_thread},     {"guards", guards},
-        {"guards_on_errors", guards_on_errors}, {"where", where_arrays_live},
-        {"mixed", mixed},               {"exempt", exempt},
-        {"out_of_range", out_of_range}, {"crossings", crossings},
-        {"forks", forks}};
+    static const tap_case cases[] = {{"per_thread", per_thread},
+                                     {"guards", guards},
+                                     {"guards_on_errors", guards_on_errors},
+                                     {"where", where_arrays_live},
+                                     {"mixed", mixed},
+                                     {"exempt", exempt},
+                                     {"out_of_range", out_of_range},
+                                     {"crossings", crossings},
+                                     {"forks", forks}};
     setenv("NDOCK_DEVICE", "cpu", 1);
     setenv("NDOCK_SIM_DEVICES", "4", 1);
     for (int i = 0; i < 3; i++)

@@ -74,7 +74,8 @@ static void refusals(void)
     must(nd_event_record(timed, s1));
     is_int(nd_event_elapsed(timed, second, &ms), ND_ERR_NOT_RECORDED, "A10 on either side");
     is_int(nd_last_error()->argument, 1, "A10 which of them is told");
-    ok(nd_event_record(NULL, s1) == ND_ERR_ARGUMENT && nd_event_synchronize(NULL) == ND_ERR_ARGUMENT,
+    ok(nd_event_record(NULL, s1) == ND_ERR_ARGUMENT &&
+           nd_event_synchronize(NULL) == ND_ERR_ARGUMENT,
        "A10 no event is refused");
     nd_event *all[4] = {elsewhere, timed, plain, second};
     for (int i = 0; i < 4; i++)
@@ -98,7 +99,8 @@ static void times(void)
     must(nd_event_elapsed(start, stop, &ms));
     ok(ms == 15e3 * 1e-6, "A10 three operations of 5000 ns took %g ms", ms);
     ok(nd_event_elapsed(stop, start, &ms) == ND_OK && ms == -15e3 * 1e-6, "A10 backwards as well");
-    ok(nd_event_elapsed(stop, stop, &ms) == ND_OK && ms == 0, "A10 none between an event and itself");
+    ok(nd_event_elapsed(stop, stop, &ms) == ND_OK && ms == 0,
+       "A10 none between an event and itself");
     /* A new record of one of them. */
     work(s1);
     must(nd_event_record(stop, s1));
@@ -161,7 +163,8 @@ static void never_recorded(void)
     must(at[0].c->log_clear(at[0].dev));
     must(nd_stream_wait_event(s2, e));
     is_int(calls(at[0], NULL), 0, "A11 waiting on an event never recorded is a no-op");
-    ok(is_done(e) == 1 && nd_event_synchronize(e) == ND_OK, "A11 it is done, and waits for nothing");
+    ok(is_done(e) == 1 && nd_event_synchronize(e) == ND_OK,
+       "A11 it is done, and waits for nothing");
     must(nd_event_record(e, s1));
     nd_event_release(e);
     e = event(0); /* an old handle, but a new event */
@@ -303,10 +306,11 @@ static void on_the_host(void)
 
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {
-        {"refusals", refusals},     {"times", times},   {"waits_bind", waits_bind},
-        {"released", released_early}, {"never", never_recorded}, {"steady", steady},
-        {"prefilled", prefilled},   {"others", while_others_wait}, {"host", on_the_host}};
+    static const tap_case cases[] = {{"refusals", refusals},     {"times", times},
+                                     {"waits_bind", waits_bind}, {"released", released_early},
+                                     {"never", never_recorded},  {"steady", steady},
+                                     {"prefilled", prefilled},   {"others", while_others_wait},
+                                     {"host", on_the_host}};
     setenv("NDOCK_DEVICE", "cpu", 1);
     for (int i = 0; i < 2; i++)
         at[i] = open_sim(i);

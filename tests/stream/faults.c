@@ -573,11 +573,17 @@ static int poisoned(void *arg)
 
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {
-        {"seen_once", seen_once}, {"good", window_begins_at_good}, {"two", two_faults},
-        {"ring", ring},           {"at_launch", at_launch},        {"cost", cost},
-        {"launch_blocking", launch_blocking}, {"tags", tags},      {"all_streams", all_streams},
-        {"in_destructors", in_destructors},   {"threads", threads}};
+    static const tap_case cases[] = {{"seen_once", seen_once},
+                                     {"good", window_begins_at_good},
+                                     {"two", two_faults},
+                                     {"ring", ring},
+                                     {"at_launch", at_launch},
+                                     {"cost", cost},
+                                     {"launch_blocking", launch_blocking},
+                                     {"tags", tags},
+                                     {"all_streams", all_streams},
+                                     {"in_destructors", in_destructors},
+                                     {"threads", threads}};
     int sticky = 1;
     setenv("NDOCK_DEVICE", "cpu", 1);
     is_int(in_child(poisoned, &sticky), 0,

@@ -364,7 +364,8 @@ static void nested(void)
 static void *elsewhere(void *arg)
 {
     int *good = arg;
-    *good = nd_sync_watch() == ND_SYNC_OFF && do_device() == ND_OK && count(ND_WAIT_SYNCHRONIZE) == 0;
+    *good =
+        nd_sync_watch() == ND_SYNC_OFF && do_device() == ND_OK && count(ND_WAIT_SYNCHRONIZE) == 0;
     return NULL;
 }
 
@@ -414,33 +415,32 @@ static void come_back(void *ctx)
     int32_t done;
     const int64_t n = 4;
     (void)ctx;
-    const nd_status all[] = {
-        nd_add(a, a, &r),
-        nd_add_into(a, a, a),
-        nd_add(host, host, &r),
-        nd_negative(host, &r),
-        nd_fill(host, nd_float(1)),
-        nd_item(a, &v),
-        do_to_host(),
-        nd_synchronize(at[0].d),
-        nd_synchronize(cpu),
-        nd_stream_synchronize(stream),
-        nd_stream_query(stream, &done),
-        nd_stream_wait_event(stream, behind),
-        nd_stream_wait_stream(stream, stream),
-        nd_stream_launch_host(stream, come_back, NULL),
-        nd_event_record(behind, stream),
-        nd_event_query(behind, &done),
-        nd_event_synchronize(behind),
-        nd_stream_create(at[0].d, NULL, &s),
-        nd_event_create(at[0].d, NULL, &e),
-        nd_full(at[0].d, ND_F32, 1, &n, nd_float(0), &r),
-        nd_full(cpu, ND_F32, 1, &n, nd_float(0), &r),
-        nd_copy(a, cpu, &r),
-        nd_assign(host, a),
-        nd_device_get("sim:1", &d),
-        nd_device_current(&d),
-        do_data()};
+    const nd_status all[] = {nd_add(a, a, &r),
+                             nd_add_into(a, a, a),
+                             nd_add(host, host, &r),
+                             nd_negative(host, &r),
+                             nd_fill(host, nd_float(1)),
+                             nd_item(a, &v),
+                             do_to_host(),
+                             nd_synchronize(at[0].d),
+                             nd_synchronize(cpu),
+                             nd_stream_synchronize(stream),
+                             nd_stream_query(stream, &done),
+                             nd_stream_wait_event(stream, behind),
+                             nd_stream_wait_stream(stream, stream),
+                             nd_stream_launch_host(stream, come_back, NULL),
+                             nd_event_record(behind, stream),
+                             nd_event_query(behind, &done),
+                             nd_event_synchronize(behind),
+                             nd_stream_create(at[0].d, NULL, &s),
+                             nd_event_create(at[0].d, NULL, &e),
+                             nd_full(at[0].d, ND_F32, 1, &n, nd_float(0), &r),
+                             nd_full(cpu, ND_F32, 1, &n, nd_float(0), &r),
+                             nd_copy(a, cpu, &r),
+                             nd_assign(host, a),
+                             nd_device_get("sim:1", &d),
+                             nd_device_current(&d),
+                             do_data()};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i] != ND_ERR_STATE) {
             diag("S16 call %zu inside: %s", i, nd_status_name(all[i]));
@@ -460,9 +460,12 @@ static void host_functions(void)
     static const struct {
         const char *name;
         nd_status (*wait)(void);
-    } calls_around[] = {{"nd_stream_synchronize", do_stream}, {"nd_synchronize", do_device},
-                        {"nd_event_synchronize", do_event},   {"nd_to_host", do_to_host},
-                        {"an event of another plug-in", do_other_event}, {"nothing", do_nothing}};
+    } calls_around[] = {{"nd_stream_synchronize", do_stream},
+                        {"nd_synchronize", do_device},
+                        {"nd_event_synchronize", do_event},
+                        {"nd_to_host", do_to_host},
+                        {"an event of another plug-in", do_other_event},
+                        {"nothing", do_nothing}};
     for (int mode = NDSIM_AUTO; mode <= NDSIM_STEPPED; mode++) {
         must(at[0].c->set_mode(at[0].dev, mode));
         for (size_t i = 0; i < sizeof calls_around / sizeof *calls_around; i++) {
@@ -490,10 +493,15 @@ static void host_functions(void)
 
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {
-        {"closed_list", closed_list}, {"others", others_do_not_wait}, {"memory", memory},
-        {"modes", modes},             {"warns", warns},               {"nested", nested},
-        {"per_thread", per_thread},   {"slow", slow_things},          {"host", host_functions}};
+    static const tap_case cases[] = {{"closed_list", closed_list},
+                                     {"others", others_do_not_wait},
+                                     {"memory", memory},
+                                     {"modes", modes},
+                                     {"warns", warns},
+                                     {"nested", nested},
+                                     {"per_thread", per_thread},
+                                     {"slow", slow_things},
+                                     {"host", host_functions}};
     const int64_t four = 4;
     const nd_op_info info = {.op_class = ND_CLASS_UNARY,
                              .domain = ND_KIND_FLOAT,
