@@ -95,7 +95,7 @@ nd_status nd__may_wait(int32_t reason, nd_device *device, const char *op);
  * never refused. */
 void nd__note_wait(int32_t reason, nd_device *device, const char *op);
 
-/* ---- queue.c: every use of a stream by the core ---- */
+/* ---- queue.c, fault.c: every use of a stream by the core, and its faults ---- */
 /* Refuses a lost device, a forked child and a call from a host function. */
 nd_status nd__usable(nd_device *device, const char *op);
 /* The last of the three alone. */
@@ -114,6 +114,9 @@ void nd__drain(nd_device *device, const char *op);
 /* status came from the plug-in on behalf of s: a fault gets the window of suspects into its text,
  * and a lost device is remembered. Caller holds s->lock. Returns status. */
 nd_status nd__fault(nd_stream *s, const char *op, nd_status status);
+/* An asynchronous fault waits for the stream's next call; what is left of status is returned. A
+ * lost device needs no keeping. */
+nd_status nd__fault_keep(nd_stream *s, nd_status status);
 /* The plug-in said so about an event (nd__mark's or any), to somebody who cannot report it: a fault
  * is kept for the event's stream, whose next call returns it. Returns what is left of status. Takes
  * no lock that is held around a call of the plug-in. */
