@@ -265,6 +265,9 @@ nd_status nd_assign(const nd_array *src, const nd_array *dst)
     ND_RETURN_IF(nd__check_assignable("assign", src, dst));
     if (nd__same_view(src, dst))
         return ND_OK;
+    if (src->storage->device != dst->storage->device && src->dtype == dst->dtype &&
+        nd__same_shape(src->ndim, src->shape, dst->ndim, dst->shape))
+        return nd__transfer("assign", src, dst, false);
     if (src->storage->device != dst->storage->device || nd__may_overlap(src, dst))
         ND_RETURN_IF(nd_copy(src, dst->storage->device, &moved));
     src = moved ? moved : src;

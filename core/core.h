@@ -62,6 +62,7 @@ typedef struct nd_plugin_slot nd_plugin_slot;
 typedef struct nd_kernel_node nd_kernel_node;
 typedef struct nd_storage nd_storage;
 typedef struct nd_event_pool nd_event_pool;
+typedef struct nd_stream_end nd_stream_end;
 #define ND_KERNEL_BUCKETS 1024
 
 struct nd_device {
@@ -81,10 +82,11 @@ struct nd_device {
     ndp_memory_1 memory;
     ndp_peer_1 peer;
     ndp_graph_1 graph;
-    nd_stream *stream0; /* the default stream */
-    nd_stream *streams; /* all live ones; under stream_lock */
+    nd_stream *stream0;  /* the default stream */
+    nd_stream *streams;  /* all live ones; under stream_lock */
+    nd_stream_end *ends; /* of those that went with work queued; under stream_lock */
     nd_event_pool *events;
-    atomic_int captures; /* begun and not ended */
+    atomic_int captures; /* begun on its streams and not ended */
     atomic_int lost;     /* ND_ERR_LOST once the device is; lost_text then never changes */
     char lost_text[512];
     int64_t lost_native;

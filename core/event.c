@@ -148,6 +148,8 @@ static nd_status record_handle(nd_stream *s, ndp_event *event, const char *op, u
     pthread_mutex_lock(&s->lock);
     nd_status status = nd__fault(s, op, d->stream.event_record(d->dev, event, s->handle));
     *seq = s->seq;
+    if (status == ND_OK && nd__hazards_now() && !nd__capture_id(s))
+        nd__hazard_record(s, event);
     pthread_mutex_unlock(&s->lock);
     return status;
 }
@@ -175,21 +177,25 @@ static bool share_events(const nd_device *a, const nd_device *b)
     return a->slot == b->slot && a->has_stream && b->has_stream;
 }
 
-static nd_status wait_handle(nd_stream *s, ndp_event *event, const char *op)
+/* recorded_in: the capture that the event is of; 0: none. */
+static nd_status wait_handle(nd_stream *s, ndp_event *event, uint64_t recorded_in, const char *op)
 {
     nd_device *d = s->device;
     if (!event)
         return ND_OK;
     ND_RETURN_IF(nd__usable(d, op));
+    ND_RETURN_IF(nd__refuse_join(s, recorded_in, op));
     pthread_mutex_lock(&s->lock);
     nd_status status = nd__fault(s, op, d->stream.wait(d->dev, s->handle, event));
+    if (status == ND_OK && nd__hazards_now() && !nd__capture_id(s))
+        nd__hazard_wait(s, event);
     pthread_mutex_unlock(&s->lock);
     return status;
 }
 
 nd_status nd__wait_mark(nd_stream *s, ndp_event *event)
 {
-    return wait_handle(s, event, "stream_wait_event");
+    return wait_handle(s, event, 0, "stream_wait_event");
 }
 
 nd_status nd_stream_wait_stream(nd_stream *stream, nd_stream *other)
@@ -205,10 +211,11 @@ nd_status nd_stream_wait_stream(nd_stream *stream, nd_stream *other)
         return stream->device == other->device
                    ? (nd_status)ND_OK
                    : nd__wait(other, ND_WAIT_EVENT, "stream_wait_stream");
+    uint64_t recorded_in = nd__capture_id(other);
+    if (stream->device->slot == other->device->slot)
+        ND_RETURN_IF(nd__refuse_join(stream, recorded_in, "stream_wait_stream"));
     ND_RETURN_IF(nd__mark(other, &mark));
-    nd_status status = wait_handle(stream, mark, "stream_wait_stream");
-    if (status == ND_OK && nd__hazards_now())
-        nd__hazard_wait_stream(stream, other);
+    nd_status status = wait_handle(stream, mark, recorded_in, "stream_wait_stream");
     nd__event_give(other->device, 0, mark); /* the wait keeps the record it was issued on */
     return status;
 }
@@ -269,7 +276,6 @@ void nd_event_release(nd_event *e)
         return;
     nd__event_give(e->device, e->flags, e->handle);
     nd__stream_unhold(e->stream);
-    nd__hazard_clock_free(e->clock);
     pthread_mutex_destroy(&e->lock);
     free(e);
 }
@@ -297,10 +303,9 @@ nd_status nd_event_record(nd_event *e, nd_stream *stream)
         nd__stream_unhold(e->stream);
         e->stream = s;
         e->seq = e->handle ? seq : s->seq;
+        e->capture = nd__capture_id(s);
         e->when_ms = host_ms();
         e->recorded = true;
-        if (nd__hazards_now())
-            nd__hazard_record(e, s);
     }
     pthread_mutex_unlock(&e->lock);
     return status;
@@ -314,6 +319,7 @@ static nd_event snapshot_of(nd_event *e)
     now.recorded = e->recorded;
     now.stream = e->stream;
     now.seq = e->seq;
+    now.capture = e->capture;
     now.when_ms = e->when_ms;
     nd__stream_hold(now.stream);
     pthread_mutex_unlock(&e->lock);
@@ -326,10 +332,23 @@ static nd_status event_result(const nd_event *now, const char *op, nd_status sta
     nd_stream *s = now->stream;
     pthread_mutex_lock(&s->lock);
     status = nd__fault(s, op, status);
-    if (status == ND_OK && done)
+    if (status == ND_OK && done) {
         nd__progress(s, now->seq);
+        status = nd__sources_kept(s, op);
+    }
     pthread_mutex_unlock(&s->lock);
     return status;
+}
+
+/* An event of a capture happens when the graph runs, if ever. */
+static nd_status check_askable(const nd_event *now, nd_device *d, const char *op)
+{
+    ND_RETURN_IF(nd__usable(d, op));
+    if (now->capture)
+        return nd__fail(ND_ERR_CAPTURE, op, 0,
+                        "the event was recorded in a capture, where nothing ran; record it again "
+                        "outside");
+    return nd__refuse_unsafe(d, op, "ask after the capture has ended");
 }
 
 nd_status nd_event_query(nd_event *e, int32_t *done)
@@ -342,13 +361,12 @@ nd_status nd_event_query(nd_event *e, int32_t *done)
     ND_RETURN_IF(nd__usable(d, "event_query"));
     nd_event now = snapshot_of(e);
     if (now.recorded && d->async) {
-        ND_GOTO_IF(done, nd__refuse_capture(now.stream, "event_query",
-                                            "query after the capture has ended"));
+        ND_GOTO_IF(done, check_askable(&now, d, "event_query"));
         if (e->handle) {
             status = d->stream.event_query(d->dev, e->handle, done);
             status = event_result(&now, "event_query", status, *done);
             if (status == ND_OK && *done && nd__hazards_now())
-                nd__hazard_wait_event(NULL, e);
+                nd__hazard_wait(NULL, e->handle);
         } else {
             status = nd_stream_query(now.stream, done);
         }
@@ -367,14 +385,13 @@ nd_status nd_event_synchronize(nd_event *e)
     ND_RETURN_IF(nd__usable(d, "event_synchronize"));
     nd_event now = snapshot_of(e);
     if (now.recorded && d->async) {
-        ND_GOTO_IF(done, nd__refuse_capture(now.stream, "event_synchronize",
-                                            "wait after the capture has ended"));
+        ND_GOTO_IF(done, check_askable(&now, d, "event_synchronize"));
         if (e->handle) {
             ND_GOTO_IF(done, nd__may_wait(ND_WAIT_EVENT, d, "event_synchronize"));
             status = d->stream.event_sync(d->dev, e->handle);
             status = event_result(&now, "event_synchronize", status, true);
             if (status == ND_OK && nd__hazards_now())
-                nd__hazard_wait_event(NULL, e);
+                nd__hazard_wait(NULL, e->handle);
         } else {
             status = nd__wait(now.stream, ND_WAIT_EVENT, "event_synchronize");
         }
@@ -460,9 +477,7 @@ nd_status nd_stream_wait_event(nd_stream *stream, nd_event *e)
         return wait_on_host(stream, e);
     pthread_mutex_lock(&e->lock); /* no new record in between */
     if (e->recorded)
-        status = wait_handle(stream, e->handle, "stream_wait_event");
-    if (status == ND_OK && nd__hazards_now())
-        nd__hazard_wait_event(stream, e);
+        status = wait_handle(stream, e->handle, e->capture, "stream_wait_event");
     pthread_mutex_unlock(&e->lock);
     return status;
 }

@@ -2,8 +2,9 @@
  * Who used which bytes of a device last, and whether the next user is ordered after that: hazard
  * mode puts in the missing wait, the stream check reports it as a race. Vector clocks: an access is
  * (stream, number on it); a stream's clock says up to which number of every other stream it is
- * ordered. Memory that the allocator gives out again is ordered by the allocator, so its history is
- * dropped. Nothing here runs unless one of the two is on. */
+ * ordered, an event's what a wait for it brings. The allocator's own events count like a program's,
+ * so that memory which is used again before its last user is done is a race too. Nothing here runs
+ * unless one of the two is on. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/core.h"
@@ -24,33 +25,35 @@ typedef struct {
     int64_t low, high, period, phase, item;
     bool write;
 } span;
+/* Streams are remembered by id: they may be gone by the time somebody asks. */
 typedef struct {
     span at;
-    nd_stream *stream; /* held */
-    uint64_t seq;
+    nd_device *device; /* of the stream */
+    uint64_t stream, seq;
     char name[32], tag[ND_TAG_SIZE];
 } access;
 
-/* One for each device that has been used since the switch was turned on. */
+/* Of one block of device memory. */
 typedef struct history {
     struct history *next;
-    nd_device *device;
+    ndp_mem *mem;
     access *accesses;
     int n, room;
 } history;
-/* A stream's clock. */
-typedef struct stream_clock {
-    struct stream_clock *next;
-    uint64_t stream;
+/* What the latest record of an event is behind. */
+typedef struct event_clock {
+    struct event_clock *next;
+    const ndp_event *event;
     nd_clock clock;
-} stream_clock;
+} event_clock;
 
-enum { HAZARD_MODE = 1, STREAM_CHECK = 2 };
+enum { HAZARD_MODE = 1, STREAM_CHECK = 2, BUCKETS = 256 };
 atomic_int nd__hazards = -1; /* HAZARD_MODE | STREAM_CHECK; -1: the environment was not read yet */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static history *histories;
-static stream_clock *clocks;
-static nd_clock host; /* what the host has waited for */
+static history *histories[BUCKETS];
+static event_clock *event_clocks[BUCKETS];
+static nd_clock host;  /* what the host has waited for */
+static uint64_t since; /* streams' clocks of an earlier time are void */
 static int64_t races;
 static nd_text report;
 
@@ -63,12 +66,33 @@ int nd__hazards_from_environment(void)
     return atomic_load(&nd__hazards);
 }
 
+static int bucket_of(const void *p)
+{
+    return (int)(((uint64_t)(uintptr_t)p * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
+}
+
+/* What was queued while both were off is not known, so what was known before is of no use. */
+static void forget_all(void)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < BUCKETS; i++) {
+        for (history *h = histories[i]; h; h = h->next)
+            h->n = 0;
+        for (event_clock *e = event_clocks[i]; e; e = e->next)
+            e->clock.n = 0;
+    }
+    host.n = 0;
+    since++;
+    pthread_mutex_unlock(&lock);
+}
+
 static void turn(int bit, int32_t on)
 {
-    (void)nd__hazards_now();
+    if (on && nd__hazards_now() == 0)
+        forget_all();
     if (on)
         atomic_fetch_or(&nd__hazards, bit);
-    else
+    else if (nd__hazards_now())
         atomic_fetch_and(&nd__hazards, ~bit);
 }
 
@@ -117,36 +141,16 @@ static void join(nd_clock *to, const nd_clock *from)
         advance(to, from->ticks[i].stream, from->ticks[i].seq);
 }
 
-static nd_clock *clock_of(uint64_t stream)
+static nd_clock *clock_of(nd_stream *s)
 {
     static nd_clock spare;
-    stream_clock *c = clocks;
-    while (c && c->stream != stream)
-        c = c->next;
-    if (!c && (c = calloc(1, sizeof *c)) != NULL) {
-        *c = (stream_clock){.next = clocks, .stream = stream};
-        clocks = c;
-    }
-    return c ? &c->clock : &spare;
-}
-
-/* Everything queued on s so far, as seen from behind it. */
-static void join_stream(nd_clock *to, const nd_stream *s)
-{
-    join(to, clock_of(s->id));
-    advance(to, s->id, s->seq);
-}
-
-void nd__hazard_record(nd_event *e, nd_stream *s)
-{
-    pthread_mutex_lock(&lock);
-    if (!e->clock)
-        e->clock = calloc(1, sizeof *e->clock);
-    if (e->clock) {
-        e->clock->n = 0;
-        join_stream(e->clock, s);
-    }
-    pthread_mutex_unlock(&lock);
+    if (!s->clock)
+        s->clock = calloc(1, sizeof *s->clock);
+    nd_clock *c = s->clock ? s->clock : &spare;
+    if (s->clock_since != since)
+        c->n = 0;
+    s->clock_since = since;
+    return c;
 }
 
 void nd__hazard_clock_free(nd_clock *c)
@@ -156,18 +160,49 @@ void nd__hazard_clock_free(nd_clock *c)
     free(c);
 }
 
-void nd__hazard_wait_event(nd_stream *s, const nd_event *e)
+/* Everything queued on s so far, as seen from behind it. */
+static void join_stream(nd_clock *to, nd_stream *s)
+{
+    join(to, clock_of(s));
+    advance(to, s->id, s->seq);
+}
+
+static event_clock *find_event(const ndp_event *event)
+{
+    event_clock *e = event_clocks[bucket_of(event)];
+    while (e && e->event != event)
+        e = e->next;
+    return e;
+}
+
+void nd__hazard_record(nd_stream *s, const ndp_event *event)
 {
     pthread_mutex_lock(&lock);
-    if (e->clock)
-        join(s ? clock_of(s->id) : &host, e->clock);
+    event_clock *e = find_event(event);
+    if (!e && (e = calloc(1, sizeof *e)) != NULL) {
+        *e = (event_clock){.next = event_clocks[bucket_of(event)], .event = event};
+        event_clocks[bucket_of(event)] = e;
+    }
+    if (e) {
+        e->clock.n = 0;
+        join_stream(&e->clock, s);
+    }
     pthread_mutex_unlock(&lock);
 }
 
-void nd__hazard_wait_stream(nd_stream *s, const nd_stream *other)
+void nd__hazard_wait(nd_stream *s, const ndp_event *event)
 {
     pthread_mutex_lock(&lock);
-    join_stream(s ? clock_of(s->id) : &host, other);
+    const event_clock *e = find_event(event);
+    if (e)
+        join(s ? clock_of(s) : &host, &e->clock);
+    pthread_mutex_unlock(&lock);
+}
+
+void nd__hazard_settled(nd_stream *s)
+{
+    pthread_mutex_lock(&lock);
+    join_stream(&host, s);
     pthread_mutex_unlock(&lock);
 }
 
@@ -220,30 +255,30 @@ static bool covers(const span *a, const span *b)
 }
 
 /* ---- history ---- */
-static history *history_of(nd_device *device)
+static history *history_of(ndp_mem *mem)
 {
-    history *h = histories;
-    while (h && h->device != device)
+    history **bucket = &histories[bucket_of(mem)], *h = *bucket;
+    while (h && h->mem != mem)
         h = h->next;
     if (!h && (h = calloc(1, sizeof *h)) != NULL) {
-        *h = (history){.next = histories, .device = device};
-        histories = h;
+        *h = (history){.next = *bucket, .mem = mem};
+        *bucket = h;
     }
     return h;
 }
 
 static void drop(history *h, int i)
 {
-    nd__stream_unhold(h->accesses[i].stream);
     h->accesses[i] = h->accesses[--h->n];
 }
 
 /* A write behind everything it covers makes that history; so does a stream's next read. */
-static void append(history *h, const span *at, nd_stream *s, uint64_t seq, const char *name)
+static void append(history *h, const access *now)
 {
     for (int i = h->n - 1; i >= 0; i--) {
         const access *old = &h->accesses[i];
-        if (covers(at, &old->at) && (at->write || (!old->at.write && old->stream == s)))
+        if (covers(&now->at, &old->at) &&
+            (now->at.write || (!old->at.write && old->stream == now->stream)))
             drop(h, i);
     }
     if (h->n == h->room) {
@@ -253,25 +288,21 @@ static void append(history *h, const span *at, nd_stream *s, uint64_t seq, const
         h->accesses = grown;
         h->room += 64;
     }
-    access *a = &h->accesses[h->n++];
-    *a = (access){.at = *at, .stream = s, .seq = seq};
-    snprintf(a->name, sizeof a->name, "%s", name);
-    snprintf(a->tag, sizeof a->tag, "%s", nd__tag());
-    nd__stream_hold(s);
+    h->accesses[h->n++] = *now;
 }
 
-static void tell(const access *old, nd_stream *s, const span *now, const char *name)
+static void tell(const access *old, const access *now)
 {
-    const char *tag = nd__tag();
     races++;
     nd_text t = {0};
     nd__text_add(&t,
                  "%s: %s%s%s%s on stream %llu %s what %s%s%s%s on stream %llu %s, and nothing "
                  "orders them; make one stream wait (nd_stream_wait_stream, nd_stream_wait_event)",
-                 s->device->name, name, tag[0] ? " \"" : "", tag, tag[0] ? "\"" : "",
-                 (unsigned long long)s->id, now->write ? "writes" : "reads", old->name,
-                 old->tag[0] ? " \"" : "", old->tag, old->tag[0] ? "\"" : "",
-                 (unsigned long long)old->stream->id, old->at.write ? "wrote" : "reads");
+                 now->device->name, now->name, now->tag[0] ? " \"" : "", now->tag,
+                 now->tag[0] ? "\"" : "", (unsigned long long)now->stream,
+                 now->at.write ? "writes" : "reads", old->name, old->tag[0] ? " \"" : "", old->tag,
+                 old->tag[0] ? "\"" : "", (unsigned long long)old->stream,
+                 old->at.write ? "wrote" : "reads");
     if (t.data) {
         nd__text_add(&report, "%s%s", report.len ? "\n" : "", t.data);
         nd__log(ND_LOG_ERROR, "race on %s", t.data);
@@ -279,82 +310,109 @@ static void tell(const access *old, nd_stream *s, const span *now, const char *n
     free(t.data);
 }
 
-/* The first access not ordered before s; its stream is held for the caller. */
-static nd_stream *find_unordered(history *h, nd_stream *s, const span *at, const char *name,
-                                 bool check)
+/* The first access not ordered before now, copied; what the host has waited for is dropped, since
+ * all later work comes after it. */
+static bool find_unordered(history *h, const nd_clock *mine, const access *now, access *out)
 {
-    const nd_clock *mine = clock_of(s->id);
-    for (int i = 0; i < h->n; i++) {
+    for (int i = h->n - 1; i >= 0; i--) {
         const access *old = &h->accesses[i];
-        if (old->stream == s || !conflict(&old->at, at) || seen(mine, old->stream->id) >= old->seq)
-            continue;
-        if (check)
-            tell(old, s, at, name);
-        nd__stream_hold(old->stream);
-        return old->stream;
+        if (seen(&host, old->stream) >= old->seq) {
+            drop(h, i);
+        } else if (old->stream != now->stream && conflict(&old->at, &now->at) &&
+                   seen(mine, old->stream) < old->seq) {
+            *out = *old;
+            return true;
+        }
     }
-    return NULL;
+    return false;
 }
 
-static nd_status use(nd_stream *s, const span *at, const char *name, uint64_t seq)
+static nd_status use(nd_stream *s, access *now)
 {
     int modes = nd__hazards_now();
-    nd_stream *other;
+    nd_status status = ND_OK;
+    access old;
     pthread_mutex_lock(&lock);
-    join(clock_of(s->id), &host);
-    history *h = history_of(s->device);
-    while (h && (other = find_unordered(h, s, at, name, modes & STREAM_CHECK)) != NULL) {
-        nd_status status = ND_OK;
+    join(clock_of(s), &host);
+    history *h = history_of(now->at.mem);
+    while (status == ND_OK && h && find_unordered(h, clock_of(s), now, &old)) {
         if (modes & HAZARD_MODE) {
             pthread_mutex_unlock(&lock);
-            status = nd_stream_wait_stream(s, other);
+            status = nd__wait_stream_id(s, old.device, old.stream);
             pthread_mutex_lock(&lock);
+            h = history_of(now->at.mem);
         } else {
-            join_stream(clock_of(s->id), other); /* reported once, not with every later access */
+            tell(&old, now);
         }
-        nd__stream_unhold(other);
-        if (status != ND_OK) {
-            pthread_mutex_unlock(&lock);
-            return status;
-        }
+        advance(clock_of(s), old.stream, old.seq); /* reported once */
     }
-    if (h)
-        append(h, at, s, seq, name);
+    if (status == ND_OK && h)
+        append(h, now);
     pthread_mutex_unlock(&lock);
+    return status;
+}
+
+static access access_of(const nd_stream *s, const char *name, uint64_t seq)
+{
+    access now = {.device = s->device, .stream = s->id, .seq = seq};
+    snprintf(now.name, sizeof now.name, "%s", name);
+    snprintf(now.tag, sizeof now.tag, "%s", nd__tag());
+    return now;
+}
+
+/* What is captured does not run now. */
+nd_status nd__hazard_call(nd_stream *s, const ndp_call *call, const char *name)
+{
+    if (nd__capture_id(s))
+        return ND_OK;
+    access now = access_of(s, name, s->seq + 1);
+    for (uint32_t i = 0; i < call->n_in; i++)
+        if (call->in[i].mem) {
+            now.at = span_of(&call->in[i], false);
+            ND_RETURN_IF(use(s, &now));
+        }
+    for (uint32_t i = 0; i < call->n_out; i++) {
+        now.at = span_of(&call->out[i], true);
+        ND_RETURN_IF(use(s, &now));
+    }
     return ND_OK;
 }
 
-nd_status nd__hazard_call(nd_stream *s, const ndp_call *call, const char *name)
+static nd_status use_bytes(nd_stream *s, ndp_mem *mem, uint64_t offset, uint64_t nbytes, bool write,
+                           const char *name, uint64_t seq)
 {
-    uint64_t seq = s->seq + 1;
-    for (uint32_t i = 0; i < call->n_in; i++)
-        if (call->in[i].mem) {
-            span at = span_of(&call->in[i], false);
-            ND_RETURN_IF(use(s, &at, name, seq));
-        }
-    for (uint32_t i = 0; i < call->n_out; i++) {
-        span at = span_of(&call->out[i], true);
-        ND_RETURN_IF(use(s, &at, name, seq));
-    }
-    return ND_OK;
+    if (nd__capture_id(s))
+        return ND_OK;
+    access now = access_of(s, name, seq);
+    now.at = (span){
+        .mem = mem, .low = (int64_t)offset, .high = (int64_t)(offset + nbytes), .write = write};
+    return use(s, &now);
 }
 
 nd_status nd__hazard_bytes(nd_stream *s, ndp_mem *mem, uint64_t offset, uint64_t nbytes, bool write,
                            const char *name)
 {
-    span at = {
-        .mem = mem, .low = (int64_t)offset, .high = (int64_t)(offset + nbytes), .write = write};
-    return use(s, &at, name, s->seq + 1);
+    return use_bytes(s, mem, offset, nbytes, write, name, s->seq + 1);
 }
 
-void nd__hazard_forget(nd_device *device, ndp_mem *mem, uint64_t offset, uint64_t nbytes)
+/* The host waits, so that what is behind the stream's end is behind the read. */
+nd_status nd__hazard_read(nd_stream *s, ndp_mem *mem, uint64_t offset, uint64_t nbytes,
+                          const char *name)
 {
-    const span block = {.mem = mem, .low = (int64_t)offset, .high = (int64_t)(offset + nbytes)};
+    return use_bytes(s, mem, offset, nbytes, false, name, s->seq);
+}
+
+void nd__hazard_forget(ndp_mem *mem)
+{
     pthread_mutex_lock(&lock);
-    history *h = history_of(device);
-    for (int i = h ? h->n - 1 : -1; i >= 0; i--)
-        if (covers(&block, &h->accesses[i].at))
-            drop(h, i);
+    history **at = &histories[bucket_of(mem)], *h;
+    while (*at && (*at)->mem != mem)
+        at = &(*at)->next;
+    if ((h = *at) != NULL) {
+        *at = h->next;
+        free(h->accesses);
+        free(h);
+    }
     pthread_mutex_unlock(&lock);
 }
 

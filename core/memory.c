@@ -105,8 +105,6 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
         header_give(s);
         return status;
     }
-    if (device->async && nd__hazards_now())
-        nd__hazard_forget(device, block->mem, block->offset, block->nbytes);
     fill_in(s, device, block, nbytes);
     *out = s;
     return ND_OK;
@@ -160,18 +158,22 @@ nd_status nd__settle_slow(const char *op, nd_storage *s)
 }
 
 /* Foreign memory is its owner's again once nothing that is queued uses it. */
-static void let_go(nd_storage *s)
+static void let_go(void *storage)
 {
+    nd_storage *s = storage;
     nd_device *d = s->device;
     bool reachable = !nd__out_of_reach(d);
     if (reachable)
         nd__drain(d, "release");
+    if (nd__hazards_now())
+        nd__hazard_forget(s->mem);
     if (reachable)
         d->p.free(d->dev, s->mem);
     if (s->pinned)
         nd__pinned_free(s->pinned);
     if (s->release)
         s->release(s->ctx);
+    header_give(s);
 }
 
 void nd__storage_release(nd_storage *s)
@@ -181,12 +183,13 @@ void nd__storage_release(nd_storage *s)
     nd_event *pending = atomic_load_explicit(&s->pending, memory_order_acquire);
     if (pending)
         nd_event_release(pending);
-    if (!s->block)
+    if (s->block) {
+        if (s->device->host_visible || !nd__forked()) /* a child leaves the parent's alone */
+            s->block->maker->type->free(s->block);
+        header_give(s);
+    } else if (!s->device->async || !nd__after_capture(s->device, let_go, s)) {
         let_go(s);
-    else if (s->device->host_visible ||
-             !nd__forked()) /* a child leaves the parent's devices alone */
-        s->block->maker->type->free(s->block);
-    header_give(s);
+    }
 }
 
 static nd_status record(const char *op, const nd_array *a, nd_stream *stream, bool exactly)

@@ -77,7 +77,7 @@ static nd_status wait_now(nd_stream *s, const char *op);
 static nd_status wait_for_launch(nd_stream *s, const char *name)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
-    if (!nd__capture_id(s))
+    if (!nd__capture_id(s) && !nd__capture_forbids(s->device))
         return wait_now(s, name);
     if (!atomic_flag_test_and_set(&told))
         nd__log(ND_LOG_WARN, "NDOCK_LAUNCH_BLOCKING is ignored while a stream is being captured");
@@ -88,8 +88,8 @@ static nd_status wait_for_launch(nd_stream *s, const char *name)
 nd_status nd__queue_begin(nd_stream *s, const char *name, const ndp_view *like)
 {
     ND_RETURN_IF(nd__usable(s->device, name));
-    if (nd_launch_blocking() &&
-        !nd__capture_id(s)) /* refused before there is anything to wait for */
+    if (nd_launch_blocking() && !nd__capture_id(s) &&
+        !nd__capture_forbids(s->device)) /* refused before there is anything to wait for */
         ND_RETURN_IF(nd__may_wait(ND_WAIT_LAUNCH_BLOCKING, s->device, name));
     pthread_mutex_lock(&s->lock);
     note(s, name, like);
@@ -148,8 +148,13 @@ static nd_status check_status_word(nd_stream *s, const char *op)
 static nd_status settle_accounts(nd_stream *s, const char *op)
 {
     if (nd__hazards_now())
-        nd__hazard_wait_stream(NULL, s);
+        nd__hazard_settled(s);
     ND_RETURN_IF(check_status_word(s, op));
+    return nd__sources_kept(s, op);
+}
+
+nd_status nd__sources_kept(nd_stream *s, const char *op)
+{
     int modified = atomic_exchange(&s->sources_modified, 0);
     return modified ? nd__fail(ND_ERR_ASYNC, op, -1,
                                "the pinned source of %d non-blocking %s written to before the copy "
@@ -178,6 +183,7 @@ static nd_status waited(nd_stream *s, const char *op, uint64_t seq, nd_status st
     return status;
 }
 
+#define AFTER "wait after the capture has ended"
 /* Without the lock, so that others can queue work meanwhile. */
 static nd_status wait_now(nd_stream *s, const char *op)
 {
@@ -191,7 +197,8 @@ nd_status nd__wait(nd_stream *s, int32_t reason, const char *op)
     ND_RETURN_IF(nd__usable(s->device, op));
     if (!s->device->async)
         return ND_OK;
-    ND_RETURN_IF(nd__refuse_capture(s, op, "wait after the capture has ended"));
+    ND_RETURN_IF(nd__refuse_capture(s, op, AFTER));
+    ND_RETURN_IF(nd__refuse_unsafe(s->device, op, AFTER));
     ND_RETURN_IF(nd__may_wait(reason, s->device, op));
     return wait_now(s, op);
 }
@@ -246,17 +253,19 @@ nd_status nd__wait_device(nd_device *d, int32_t reason, const char *op)
     ND_RETURN_IF(nd__usable(d, op));
     if (!d->async)
         return d->p.sync(d->dev, NULL);
-    ND_RETURN_IF(nd__may_wait(reason, d, op));
+    ND_RETURN_IF(nd__refuse_unsafe(d, op, AFTER));
     stream_end *all = all_streams(d, &n);
     if (!all)
         return nd__fail(ND_ERR_MEMORY, op, -1, "no memory for a list of streams");
     for (int i = 0; i < n; i++)
-        ND_GOTO_IF(done, nd__refuse_capture(all[i].s, op, "wait after the capture has ended"));
+        ND_GOTO_IF(done, nd__refuse_capture(all[i].s, op, AFTER));
+    ND_GOTO_IF(done, nd__may_wait(reason, d, op));
     for (int i = 0; i < n; i++)
         if ((status = wait_quietly(&all[i])) != ND_OK)
             ND_GOTO_IF(done, waited(all[i].s, op, all[i].seq, status));
     for (int i = 0; i < n; i++) /* one fault is returned, others by the next calls */
         ND_GOTO_IF(done, waited(all[i].s, op, all[i].seq, ND_OK));
+    status = nd__wait_ends(d, op);
 done:
     drop_streams(all, n);
     return status;
@@ -275,6 +284,7 @@ void nd__drain(nd_device *d, const char *op)
             (void)waited(all[i].s, op, all[i].seq, status);
     }
     drop_streams(all, n);
+    (void)nd__wait_ends(d, op);
 }
 
 nd_status nd_stream_synchronize(nd_stream *stream)
@@ -298,6 +308,7 @@ nd_status nd_stream_query(nd_stream *s, int32_t *done)
     if (!d->async)
         return ND_OK;
     ND_RETURN_IF(nd__refuse_capture(s, "stream_query", "query after the capture has ended"));
+    ND_RETURN_IF(nd__refuse_unsafe(d, "stream_query", "query after the capture has ended"));
     if (!d->has_stream) /* no way to ask */
         return nd__wait(s, ND_WAIT_SYNCHRONIZE, "stream_query");
     pthread_mutex_lock(&s->lock);
@@ -305,7 +316,7 @@ nd_status nd_stream_query(nd_stream *s, int32_t *done)
     if (status == ND_OK && *done) {
         nd__progress(s, s->seq);
         if (nd__hazards_now())
-            nd__hazard_wait_stream(NULL, s);
+            nd__hazard_settled(s);
     }
     pthread_mutex_unlock(&s->lock);
     return status;
@@ -326,9 +337,10 @@ nd_status nd__read(nd_device *d, const char *op, int32_t reason, ndp_mem *mem, u
         return status;
     }
     ND_RETURN_IF(nd__refuse_capture(s, op, PINNED_ADVICE));
+    ND_RETURN_IF(nd__refuse_unsafe(d, op, PINNED_ADVICE));
     ND_RETURN_IF(nd__may_wait(reason, d, op));
     if (nd__hazards_now())
-        ND_RETURN_IF(nd__hazard_bytes(s, mem, offset, nbytes, false, op));
+        ND_RETURN_IF(nd__hazard_read(s, mem, offset, nbytes, op));
     uint64_t seq = end_of(s);
     return waited(s, op, seq, d->p.read(d->dev, s->handle, mem, offset, dst, nbytes));
 }
@@ -356,6 +368,7 @@ nd_status nd__write(nd_device *d, const char *op, int32_t reason, ndp_mem *mem, 
 typedef struct {
     void (*fn)(void *ctx);
     void *ctx;
+    bool captured; /* the graph's, which may run it again */
 } host_task;
 
 static void run_host_task(void *arg)
@@ -368,7 +381,8 @@ static void run_host_task(void *arg)
     task->fn(task->ctx);
     if (t)
         t->in_host_function = before;
-    free(task);
+    if (!task->captured)
+        free(task);
 }
 
 /* Queued, the task frees itself, whatever else the call returns. */
@@ -382,7 +396,8 @@ static nd_status queue_host_task(nd_stream *s, const char *op, host_task *task)
         if (queued == ND_OK)
             return status;
     }
-    free(task);
+    if (!task->captured)
+        free(task);
     return status;
 }
 
@@ -396,67 +411,15 @@ nd_status nd_stream_launch_host(nd_stream *s, void (*fn)(void *ctx), void *ctx)
     host_task *task = malloc(sizeof *task);
     if (!task)
         return nd__fail(ND_ERR_MEMORY, op, -1, "no memory for a host function");
-    *task = (host_task){fn, ctx};
-    if (d->async && d->has_stream && d->stream.launch_host)
+    *task = (host_task){fn, ctx, nd__capture_id(s) != 0};
+    nd_status status = task->captured ? nd__capture_keep(s, op, free, task) : (nd_status)ND_OK;
+    if (status == ND_OK && d->async && d->has_stream && d->stream.launch_host)
         return queue_host_task(s, op, task);
-    nd_status status = nd__wait(s, ND_WAIT_STAGING, op);
+    if (status == ND_OK)
+        status = nd__wait(s, ND_WAIT_STAGING, op);
     if (status == ND_OK)
         run_host_task(task);
     else
         free(task);
-    return status;
-}
-
-/* ---- capture ---- */
-uint64_t nd__capture_id(nd_stream *s)
-{
-    int32_t status = NDP_CAPTURE_NONE;
-    uint64_t id = 0;
-    nd_device *d = s ? s->device : NULL;
-    if (!d || !d->has_graph || !atomic_load_explicit(&d->captures, memory_order_acquire))
-        return 0;
-    if (d->graph.info(d->dev, s->handle, &status, &id) != NDP_OK)
-        return 0;
-    return status == NDP_CAPTURE_NONE ? 0 : id;
-}
-
-nd_status nd__refuse_capture(nd_stream *s, const char *op, const char *advice)
-{
-    if (!nd__capture_id(s))
-        return ND_OK;
-    nd__fail(ND_ERR_CAPTURE, op, -1, "stream %llu is being captured, which this cannot be; %s",
-             (unsigned long long)s->id, advice);
-    nd__error_context(NULL, s->device->name, NULL);
-    return ND_ERR_CAPTURE;
-}
-
-nd_status nd__capture_begin(nd_stream *s, int32_t mode)
-{
-    nd_device *d = s->device;
-    if (!d->has_graph)
-        return nd__fail(ND_ERR_UNSUPPORTED, "capture_begin", 0, "%s captures no streams", d->name);
-    ND_RETURN_IF(nd__usable(d, "capture_begin"));
-    if (!s->handle)
-        return nd__fail(ND_ERR_CAPTURE, "capture_begin", 0,
-                        "the default stream cannot be captured; make one with nd_stream_create");
-    ND_RETURN_IF(nd__refuse_capture(s, "capture_begin", "end that capture first"));
-    pthread_mutex_lock(&s->lock);
-    nd_status status = nd__fault(s, "capture_begin", d->graph.begin(d->dev, s->handle, mode));
-    pthread_mutex_unlock(&s->lock);
-    if (status == ND_OK)
-        atomic_fetch_add(&d->captures, 1);
-    return status;
-}
-
-nd_status nd__capture_end(nd_stream *s, ndp_graph **out)
-{
-    nd_device *d = s->device;
-    *out = NULL;
-    if (!d->has_graph || !nd__capture_id(s))
-        return nd__fail(ND_ERR_CAPTURE, "capture_end", 0, "the stream is not being captured");
-    pthread_mutex_lock(&s->lock);
-    nd_status status = nd__fault(s, "capture_end", d->graph.end(d->dev, s->handle, out));
-    pthread_mutex_unlock(&s->lock);
-    atomic_fetch_sub(&d->captures, 1);
     return status;
 }

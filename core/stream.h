@@ -37,7 +37,10 @@ struct nd_stream {
     nd_storage *status;          /* i64[5] for bad indices, made with the first op that wants it */
     atomic_int sources_modified; /* copies whose pinned source was written to meanwhile */
     bool status_pending;         /* such an op was queued since status was last read */
-    atomic_int kept;             /* a fault for the next call to report: ND_ERR_ASYNC; 0: none */
+    struct nd_clock *clock;      /* hazard.c: what is behind the stream's end; under its lock */
+    uint64_t clock_since;
+    uint64_t capture; /* of the capture that began here and has not ended; 0: none */
+    atomic_int kept;  /* a fault for the next call to report: ND_ERR_ASYNC; 0: none */
     int64_t kept_native;
     char kept_text[200];
 };
@@ -101,6 +104,8 @@ nd_status nd__refuse_inside(const char *op);
  * that launch blocking asks for. like: shape and dtype for the record, may be NULL. */
 nd_status nd__queue_begin(nd_stream *s, const char *name, const ndp_view *like);
 nd_status nd__queue_end(nd_stream *s, const char *name, nd_status status);
+/* Whether the pinned sources of the copies that were done were left alone meanwhile. */
+nd_status nd__sources_kept(nd_stream *s, const char *op);
 /* Waits for everything queued on s so far; returns its fault or bad index. */
 nd_status nd__wait(nd_stream *s, int32_t reason, const char *op);
 nd_status nd__wait_device(nd_device *device, int32_t reason, const char *op);
@@ -126,11 +131,32 @@ nd_status nd__write(nd_device *device, const char *op, int32_t reason, ndp_mem *
 /* Bytes between two blocks of the device (or its pinned memory), queued on s. */
 nd_status nd__queue_copy(nd_stream *s, const char *op, ndp_mem *dst, uint64_t dst_offset,
                          ndp_mem *src, uint64_t src_offset, uint64_t nbytes);
+/* s waits for streams that are gone, of the device. */
+nd_status nd__wait_ends(nd_device *device, const char *op);
+
+/* ---- capture.c ---- */
 uint64_t nd__capture_id(nd_stream *s); /* 0: not capturing */
+/* What a stream that is being captured cannot do; what no stream of the device's plug-in can do
+ * while a capture is underway that forbids it to this thread (global ones to every thread,
+ * thread-local ones to their own); and waiting on s for an event recorded in that capture (0: in
+ * none), which would break one. The driver is not asked: the capture stays valid. */
 nd_status nd__refuse_capture(nd_stream *s, const char *op, const char *advice);
+nd_status nd__refuse_unsafe(nd_device *device, const char *op, const char *advice);
+nd_status nd__refuse_join(nd_stream *s, uint64_t recorded_in, const char *op);
+bool nd__capture_forbids(const nd_device *device);
 /* Capture begun and ended on a stream; the graph API's first half. */
+typedef struct nd_captured nd_captured;
 nd_status nd__capture_begin(nd_stream *s, int32_t mode);
-nd_status nd__capture_end(nd_stream *s, ndp_graph **out);
+nd_status nd__capture_end(nd_stream *s, nd_captured **out);
+void nd__capture_abandon(nd_stream *s); /* the stream goes: so does a capture that began on it */
+ndp_graph *nd__captured_graph(const nd_captured *c);
+void nd__captured_free(nd_captured *c);
+/* s is being captured: release(ctx) is called when the graph is gone. */
+nd_status nd__capture_keep(nd_stream *s, const char *op, void (*release)(void *ctx), void *ctx);
+/* run(ctx) is called when a capture of the plug-in that is underway has ended; false: there is
+ * none.
+ */
+bool nd__after_capture(const nd_device *device, void (*run)(void *ctx), void *ctx);
 
 /* ---- event.c ---- */
 struct nd_event {
@@ -140,10 +166,10 @@ struct nd_event {
     ndp_event *handle; /* NULL on devices that have none */
     pthread_mutex_t lock;
     bool recorded;
-    nd_stream *stream;      /* of the latest record; held */
-    uint64_t seq;           /* what it covers on that stream */
-    struct nd_clock *clock; /* hazard.c: what the record is behind; NULL: not kept */
-    double when_ms;         /* of the record, where the device has no events */
+    nd_stream *stream; /* of the latest record; held */
+    uint64_t seq;      /* what it covers on that stream */
+    uint64_t capture;  /* in which it was recorded; 0: none */
+    double when_ms;    /* of the record, where the device has no events */
 };
 /* Handles from the device's pool (flags ND_EVENT_*), which keeps what is given back. */
 nd_status nd__event_take(nd_device *device, int32_t flags, ndp_event **out);
@@ -155,6 +181,8 @@ nd_status nd__mark(nd_stream *s, ndp_event **out);
 nd_status nd__wait_mark(nd_stream *s, ndp_event *event);
 /* The stream that nd__mark last recorded the event on; 0: unknown. */
 uint64_t nd__mark_stream(nd_device *device, ndp_event *event);
+/* s waits for what is queued on the stream of that id, which may be gone; then for its end. */
+nd_status nd__wait_stream_id(nd_stream *s, nd_device *of, uint64_t id);
 
 /* ---- hazard.c: order of accesses, for hazard mode and the stream check ---- */
 typedef struct nd_clock nd_clock;
@@ -169,12 +197,16 @@ static inline int nd__hazards_now(void) /* 0: neither is on */
 nd_status nd__hazard_call(nd_stream *s, const ndp_call *call, const char *name);
 nd_status nd__hazard_bytes(nd_stream *s, ndp_mem *mem, uint64_t offset, uint64_t nbytes, bool write,
                            const char *name);
-/* An order that came about; s NULL: the host waited. */
-void nd__hazard_wait_event(nd_stream *s, const nd_event *e);
-void nd__hazard_wait_stream(nd_stream *s, const nd_stream *other);
-void nd__hazard_record(nd_event *e, nd_stream *s);
+/* The same for a read that the host waits for. */
+nd_status nd__hazard_read(nd_stream *s, ndp_mem *mem, uint64_t offset, uint64_t nbytes,
+                          const char *name);
+/* Orders that came about, whoever asked for them: s, or the host if NULL, waited for the event, or
+ * has seen it done; the host has seen all of s done. */
+void nd__hazard_record(nd_stream *s, const ndp_event *event);
+void nd__hazard_wait(nd_stream *s, const ndp_event *event);
+void nd__hazard_settled(nd_stream *s);
 void nd__hazard_clock_free(nd_clock *c);
-/* The bytes were given out anew. */
-void nd__hazard_forget(nd_device *device, ndp_mem *mem, uint64_t offset, uint64_t nbytes);
+/* The block goes back to the device. */
+void nd__hazard_forget(ndp_mem *mem);
 
 #endif

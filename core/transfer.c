@@ -91,7 +91,30 @@ static nd_status queue_check(nd_stream *s, copy_check *c)
         return ND_OK;
     c->stream = s;
     nd__stream_hold(s);
-    return nd_stream_launch_host(s, compare_checksum, c);
+    nd_status status = nd_stream_launch_host(s, compare_checksum, c);
+    if (status != ND_OK && status != ND_ERR_ASYNC && status != ND_ERR_LOST) { /* not queued */
+        nd__stream_unhold(s);
+        free(c);
+    }
+    return status;
+}
+
+/* The block is not used again before the copy is done; in a capture, not while there is the graph.
+ */
+static void let_go(void *storage)
+{
+    nd__storage_release(storage);
+}
+
+static nd_status remember_copy(nd_stream *s, const char *op, nd_storage *pinned)
+{
+    if (!nd__capture_id(s))
+        return nd__pinned_record(pinned->pinned, s);
+    atomic_fetch_add(&pinned->refs, 1);
+    nd_status status = nd__capture_keep(s, op, let_go, pinned);
+    if (status != ND_OK)
+        nd__storage_release(pinned);
+    return status;
 }
 
 /* ---- without the host waiting ---- */
@@ -101,16 +124,17 @@ static nd_status from_pinned(const char *op, const nd_array *src, ndp_mem *to, u
     nd_stream *s = nd__stream(device);
     nd_block *block = src->storage->pinned;
     copy_check *check = NULL;
-    if (check_wanted() && (check = malloc(sizeof *check)) != NULL)
+    if (check_wanted() && !nd__capture_id(s) && (check = malloc(sizeof *check)) != NULL)
         *check = (copy_check){(const unsigned char *)first, n,
                               checksum((const unsigned char *)first, n), NULL};
     nd_status status = nd__queue_copy(s, op, to, at, block->mem,
                                       block->offset + (uint64_t)(first - src->storage->host), n);
+    if (status == ND_OK)
+        status = remember_copy(s, op, src->storage);
     if (status != ND_OK) {
         free(check);
         return status;
     }
-    ND_RETURN_IF(nd__pinned_record(block, s));
     return queue_check(s, check);
 }
 
@@ -125,10 +149,10 @@ static nd_status into_pinned(const char *op, const nd_array *src, const nd_array
     nd_status status =
         nd__queue_copy(s, op, block->mem, at, src->storage->mem, (uint64_t)nd__byte_offset(src), n);
     if (status == ND_OK)
-        status = nd__pinned_record(block, s);
-    if (status == ND_OK)
+        status = remember_copy(s, op, dst->storage);
+    if (status == ND_OK && !nd__capture_id(s))
         status = nd_event_record(event, s);
-    if (status != ND_OK) {
+    if (status != ND_OK || !event->recorded) { /* captured: it is written when the graph runs */
         nd_event_release(event);
         return status;
     }
@@ -144,11 +168,14 @@ static nd_status peer_copy(const char *op, const nd_array *src, const nd_array *
 {
     nd_device *from = src->storage->device, *to = dst->storage->device;
     nd_stream *s = nd__stream(from), *d = nd__stream(to);
-    ND_RETURN_IF(nd_stream_wait_stream(s, d)); /* what still uses the destination comes first */
     ND_RETURN_IF(nd__usable(to, op));
-    if (nd__hazards_now()) /* both memories on the one stream that the copy runs on */
+    ND_RETURN_IF(nd_stream_wait_stream(s, d)); /* what still uses the destination comes first */
+    if (nd__hazards_now()) { /* both memories on the one stream that the copy runs on */
         ND_RETURN_IF(
             nd__hazard_bytes(s, src->storage->mem, (uint64_t)nd__byte_offset(src), n, false, op));
+        ND_RETURN_IF(
+            nd__hazard_bytes(s, dst->storage->mem, (uint64_t)nd__byte_offset(dst), n, true, op));
+    }
     ND_RETURN_IF(nd__queue_begin(s, op, NULL));
     ND_RETURN_IF(nd__queue_end(
         s, op,
@@ -158,16 +185,17 @@ static nd_status peer_copy(const char *op, const nd_array *src, const nd_array *
 }
 
 /* ---- dense arrays of one size ---- */
-static nd_status through_host(const char *op, const nd_array *src, const nd_array *dst, uint64_t n)
+static nd_status through_host(const char *op, int32_t reason, const nd_array *src,
+                              const nd_array *dst, uint64_t n)
 {
     nd_device *cpu;
     nd_storage *bounce = NULL;
     ND_RETURN_IF(nd__cpu_device(&cpu));
     ND_RETURN_IF(nd__storage_alloc(cpu, n, &bounce));
-    nd_status status = nd__read(src->storage->device, op, ND_WAIT_COPY, src->storage->mem,
+    nd_status status = nd__read(src->storage->device, op, reason, src->storage->mem,
                                 (uint64_t)nd__byte_offset(src), bounce->host, n);
     if (status == ND_OK)
-        status = nd__write(dst->storage->device, op, ND_WAIT_COPY, dst->storage->mem,
+        status = nd__write(dst->storage->device, op, reason, dst->storage->mem,
                            (uint64_t)nd__byte_offset(dst), bounce->host, n);
     nd__storage_release(bounce);
     return status;
@@ -178,11 +206,12 @@ static char *host_address(const nd_array *a)
     return a->storage->host + a->offset * nd__itemsize(a->dtype);
 }
 
-static nd_status move(const char *op, const nd_array *src, const nd_array *dst, bool non_blocking)
+/* reason: for waiting, if it comes to that. */
+static nd_status move(const char *op, int32_t reason, const nd_array *src, const nd_array *dst,
+                      bool non_blocking)
 {
     nd_device *from = src->storage->device, *to = dst->storage->device;
     uint64_t n = (uint64_t)(src->size * nd__itemsize(src->dtype));
-    int32_t reason = non_blocking ? ND_WAIT_PAGEABLE : ND_WAIT_COPY;
     if (n == 0)
         return ND_OK;
     if (from->slot == to->slot && from->has_peer && from->has_stream)
@@ -198,7 +227,7 @@ static nd_status move(const char *op, const nd_array *src, const nd_array *dst, 
     if (src->storage->host)
         return nd__write(to, op, reason, dst->storage->mem, (uint64_t)nd__byte_offset(dst),
                          host_address(src), n);
-    return through_host(op, src, dst, n);
+    return through_host(op, reason, src, dst, n);
 }
 
 nd_status nd__transfer(const char *op, const nd_array *src, const nd_array *dst, bool non_blocking)
@@ -210,7 +239,8 @@ nd_status nd__transfer(const char *op, const nd_array *src, const nd_array *dst,
     if (!direct)
         ND_GOTO_IF(done, nd__array_alloc(op, dst->storage->device, dst->dtype, dst->ndim,
                                          dst->shape, &target));
-    ND_GOTO_IF(done, move(op, dense, target, non_blocking && direct));
+    ND_GOTO_IF(done, move(op, non_blocking ? ND_WAIT_PAGEABLE : ND_WAIT_COPY, dense, target,
+                          non_blocking && direct));
     if (!direct)
         status = nd__copy_into(target, dst);
 done:
@@ -241,15 +271,19 @@ static nd_status upload(const char *op, const nd_array *src, nd_device *device, 
     return status;
 }
 
-/* src as dst's dtype and shape, dense, on src's device. */
+/* src as dst's dtype and shape, on src's device. */
 static nd_status prepare(const char *op, const nd_array *src, const nd_array *dst, nd_array **out)
 {
-    nd_array *wide = NULL;
+    nd_array *lower = NULL, *wide = NULL, *r = NULL;
+    int drop = src->ndim > dst->ndim ? src->ndim - dst->ndim : 0; /* leading extents of one */
     *out = NULL;
-    ND_RETURN_IF(nd_broadcast_to(src, dst->ndim, dst->shape, &wide));
-    nd_array *r = NULL;
-    nd_status status =
-        nd__array_alloc(op, src->storage->device, dst->dtype, dst->ndim, dst->shape, &r);
+    if (drop)
+        ND_RETURN_IF(nd_reshape(src, dst->ndim, src->shape + drop, &lower));
+    nd_status status = nd_broadcast_to(lower ? lower : src, dst->ndim, dst->shape, &wide);
+    nd_release(lower);
+    if (status != ND_OK || src->dtype == dst->dtype)
+        return nd__hand_over(status, wide, out);
+    status = nd__array_alloc(op, src->storage->device, dst->dtype, dst->ndim, dst->shape, &r);
     if (status == ND_OK)
         status = nd__copy_into(wide, r);
     nd_release(wide);
@@ -264,15 +298,20 @@ static nd_status copy_to(const nd_array *src, const nd_array *dst, bool non_bloc
     nd_status status;
     if (from == to || !non_blocking)
         return nd_assign(src, dst);
-    if (src->storage->host && pinned_on(src, to)) {
-        ND_RETURN_IF(upload(op, src, to, &moved));
-        status = nd_assign(moved, dst);
-    } else if (from->async) {
+    if (src->dtype == dst->dtype && (src->flags & dst->flags & ND_FLAG_CONTIGUOUS) &&
+        nd__same_shape(src->ndim, src->shape, dst->ndim, dst->shape))
+        return nd__transfer(op, src, dst, true);
+    if (dst->storage->host) {
         ND_RETURN_IF(prepare(op, src, dst, &moved));
         status = nd__transfer(op, moved, dst, true);
-    } else { /* pageable: the copy waits, and says so */
-        ND_RETURN_IF(nd__may_wait(ND_WAIT_PAGEABLE, to, op));
-        return nd_assign(src, dst);
+    } else {
+        if (pinned_on(src, to))
+            ND_RETURN_IF(upload(op, src, to, &moved));
+        else
+            ND_RETURN_IF(nd__array_alloc(op, to, src->dtype, src->ndim, src->shape, &moved));
+        status = pinned_on(src, to) ? (nd_status)ND_OK : nd__transfer(op, src, moved, true);
+        if (status == ND_OK)
+            status = nd_assign(moved, dst);
     }
     nd_release(moved);
     return status;

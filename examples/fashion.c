@@ -21,7 +21,7 @@ static const char *const label_names[CLASSES] = {"T-shirt/top", "Trouser",   "Pu
 
 typedef struct {
     const char *data, *device, *save;
-    long epochs, batch, seed;
+    long epochs, batch, seed, streams;
     double lr;
 } options;
 
@@ -60,8 +60,10 @@ static void fail(void)
 }
 #define CHECK(call) ((call) == ND_OK ? (void)0 : fail())
 
+#include "fashion_streams.h"
+
 /* Arrays that live until the end of main; their number does not depend on the input. */
-static nd_array *kept[64];
+static nd_array *kept[64 + 20 * MOST_STREAMS];
 static int n_kept;
 
 static nd_array *keep(nd_array *a)
@@ -288,24 +290,44 @@ static void show_progress(long epoch, int64_t done, int64_t n)
         fputs("\r\033[K", stderr);
 }
 
+static void gather_batch(const dataset *d, const nd_array *y, const nd_array *order, int64_t first,
+                         const batch *t)
+{
+    nd_index range = nd_range(first, first + t->n, 1);
+    nd_array *index;
+    CHECK(nd_slice(order, &range, 1, &index));
+    CHECK(nd_take_into(d->x, index, 0, t->x));
+    CHECK(nd_take_into(y, index, 0, t->y));
+    nd_release(index);
+}
+
+/* sizes: whole batches and the last one, for each that is on its way. */
 static void train_epoch(const options *o, long epoch, const network *net, const optimiser *opt,
-                        const dataset *d, const nd_array *y, const batch *sizes,
+                        const dataset *d, const nd_array *y, batch (*sizes)[2], const pipeline *p,
                         const statistics *s)
 {
     nd_random_key key = random_key(o, 2 + epoch);
-    nd_array *order, *index;
+    nd_array *order;
+    int slot = 0, before = 0;
     CHECK(nd_random_permutation(NULL, d->n, &key, &order));
     CHECK(nd_fill(s->loss, nd_float(0)));
-    for (int64_t first = 0; first < d->n; first += o->batch) {
-        const batch *t = &sizes[d->n - first < o->batch];
-        nd_index range = nd_range(first, first + t->n, 1);
-        CHECK(nd_slice(order, &range, 1, &index));
-        CHECK(nd_take_into(d->x, index, 0, t->x));
-        CHECK(nd_take_into(y, index, 0, t->y));
-        nd_release(index);
+    fork_streams(p);
+    for (int64_t first = 0, step = 0; first < d->n; first += o->batch, step++) {
+        nd_stream *compute = p->n > 1 ? p->compute[step % (p->n - 1)] : NULL;
+        before = slot;
+        slot = (int)(step % p->n);
+        const batch *t = &sizes[slot][d->n - first < o->batch];
+        enter(p->gather, p->used[slot]);
+        gather_batch(d, y, order, first, t);
+        leave(p->gather, p->ready[slot]);
+        enter(compute, p->ready[slot]);
+        if (compute) /* the weights of the step before */
+            CHECK(nd_stream_wait_event(compute, p->used[before]));
         train_batch(net, opt, t, s);
+        leave(compute, p->used[slot]);
         show_progress(epoch + 1, first + t->n, d->n);
     }
+    join_streams(p);
     nd_release(order);
 }
 
@@ -328,7 +350,12 @@ static double seconds(void)
 
 static void train(const options *o, const network *net, const dataset *d, const dataset *test)
 {
-    batch sizes[2] = {make_batch(o->batch), make_batch(d->n % o->batch)};
+    pipeline p = make_pipeline((int)o->streams);
+    batch sizes[MOST_STREAMS][2];
+    for (int i = 0; i < p.n; i++) {
+        sizes[i][0] = make_batch(o->batch);
+        sizes[i][1] = make_batch(d->n % o->batch);
+    }
     nd_array *y = one_hot(d->labels);
     statistics s = make_statistics();
     optimiser opt = make_optimiser(net);
@@ -337,13 +364,14 @@ static void train(const options *o, const network *net, const dataset *d, const 
         double start = seconds();
         float result[2];
         opt.lr = o->lr * (1 - (double)epoch / (double)o->epochs);
-        train_epoch(o, epoch, net, &opt, d, y, sizes, &s);
+        train_epoch(o, epoch, net, &opt, d, y, sizes, &p, &s);
         test_epoch(net, test, &s);
         CHECK(nd_to_host(s.both, result, sizeof result));
         printf("%5ld  %.5f   %5.2f %%  %7.3f\n", epoch + 1, (double)result[0] / (double)d->n,
                100 * (double)result[1], seconds() - start);
         fflush(stdout);
     }
+    drop_pipeline(&p);
 }
 
 /* ---- the file, and what it knows ---- */
@@ -454,6 +482,8 @@ static const char usage[] =
     "  --batch N      images in a batch (default 128)\n"
     "  --lr X         first learning rate; it falls linearly to zero (default 0.035)\n"
     "  --seed N       of the weights and the order of images (default 1)\n"
+    "  --streams N    gather batches on one stream and compute on N - 1 others, 1 to 8 (default "
+    "1)\n"
     "  --save FILE    where the weights go (default fashion.safetensors)\n"
     "  --help         print this and exit\n"
     "  --version      print the version and exit";
@@ -475,19 +505,20 @@ static double number(const char *name, const char *text, double low, int whole)
 
 static options parse(int argc, char **argv)
 {
-    enum { DATA, DEVICE, SAVE, EPOCHS, BATCH, SEED, LR };
-    static const struct option known[] = {{"data", 1, NULL, 1},      {"device", 1, NULL, 1},
-                                          {"save", 1, NULL, 1},      {"epochs", 1, NULL, 1},
-                                          {"batch", 1, NULL, 1},     {"seed", 1, NULL, 1},
-                                          {"lr", 1, NULL, 1},        {"help", 0, NULL, 'h'},
-                                          {"version", 0, NULL, 'v'}, {NULL, 0, NULL, 0}};
+    enum { DATA, DEVICE, SAVE, EPOCHS, BATCH, SEED, LR, STREAMS };
+    static const struct option known[] = {
+        {"data", 1, NULL, 1},      {"device", 1, NULL, 1},  {"save", 1, NULL, 1},
+        {"epochs", 1, NULL, 1},    {"batch", 1, NULL, 1},   {"seed", 1, NULL, 1},
+        {"lr", 1, NULL, 1},        {"streams", 1, NULL, 1}, {"help", 0, NULL, 'h'},
+        {"version", 0, NULL, 'v'}, {NULL, 0, NULL, 0}};
     const char *text[] = {"/usr/share/datasets/fashion-mnist",
                           "auto",
                           "fashion.safetensors",
                           "10",
                           "128",
                           "1",
-                          "0.035"};
+                          "0.035",
+                          "1"};
     for (int c, i = 0; (c = getopt_long(argc, argv, "", known, &i)) != -1;) {
         if (c == 'h' || c == 'v') {
             printf("%s%s\n", c == 'h' ? usage : "fashion (ndock) ", c == 'h' ? "" : nd_version());
@@ -499,13 +530,17 @@ static options parse(int argc, char **argv)
     }
     if (optind < argc)
         bad_option(argv[optind], ": not an option. ");
+    long streams = (long)number("--streams", text[STREAMS], 1, 1);
+    if (streams > MOST_STREAMS)
+        bad_option("--streams", ": not a number in range. ");
     return (options){.data = text[DATA],
                      .device = text[DEVICE],
                      .save = text[SAVE],
                      .epochs = (long)number("--epochs", text[EPOCHS], 1, 1),
                      .batch = (long)number("--batch", text[BATCH], 1, 1),
                      .seed = (long)number("--seed", text[SEED], 0, 1),
-                     .lr = number("--lr", text[LR], 1e-9, 0)};
+                     .lr = number("--lr", text[LR], 1e-9, 0),
+                     .streams = streams};
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Real jobs, through the public headers alone.
 noinst_PROGRAMS += %reldir%/fashion
-%canon_reldir%_fashion_SOURCES = %reldir%/fashion.c
+%canon_reldir%_fashion_SOURCES = %reldir%/fashion.c %reldir%/fashion_streams.h
 %canon_reldir%_fashion_LDADD = libndock.la -lm
 EXTRA_DIST += %reldir%/fashion_numpy.py

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * What an allocator stands on, over a device's plug-in. Devices that finish their work before a
  * call returns have no events, so record stays NULL there. */
+#include <stdlib.h>
 #include "core/memory/memory.h"
 
 static nd_status said(nd_device *d, const char *op, nd_status status)
@@ -10,6 +11,7 @@ static nd_status said(nd_device *d, const char *op, nd_status status)
     return status;
 }
 
+#define WARM_UP "run once before it, so that the memory is there, or capture relaxed"
 static nd_status segment_alloc(void *ctx, nd_stream *s, uint64_t nbytes, ndp_mem **mem, char **host)
 {
     nd_device *d = ctx;
@@ -18,6 +20,7 @@ static nd_status segment_alloc(void *ctx, nd_stream *s, uint64_t nbytes, ndp_mem
     *mem = NULL;
     *host = NULL;
     ND_RETURN_IF(nd__usable(d, "alloc"));
+    ND_RETURN_IF(nd__refuse_unsafe(d, "alloc", WARM_UP));
     nd__note_wait(ND_WAIT_DEVICE_ALLOC, d, "alloc");
     ND_RETURN_IF(said(d, "alloc", d->p.alloc(d->dev, nbytes, mem)));
     if (!d->host_visible || !d->map.map)
@@ -29,14 +32,34 @@ static nd_status segment_alloc(void *ctx, nd_stream *s, uint64_t nbytes, ndp_mem
     return status;
 }
 
+typedef struct {
+    nd_device *device;
+    ndp_mem *mem;
+} later;
+
+static void free_later(void *arg)
+{
+    later *l = arg;
+    l->device->p.free(l->device->dev, l->mem);
+    free(l);
+}
+
 static void segment_free(void *ctx, nd_stream *s, ndp_mem *mem, uint64_t nbytes)
 {
     nd_device *d = ctx;
     (void)s;
     (void)nbytes;
+    if (nd__hazards_now())
+        nd__hazard_forget(mem);
     if (nd__out_of_reach(d))
         return;
     nd__note_wait(ND_WAIT_DEVICE_ALLOC, d, "free");
+    later *l = malloc(sizeof *l);
+    if (l)
+        *l = (later){d, mem};
+    if (l && nd__after_capture(d, free_later, l))
+        return;
+    free(l);
     d->p.free(d->dev, mem);
 }
 
@@ -49,10 +72,12 @@ static nd_status record(void *ctx, nd_stream *s, ndp_event **out)
 static nd_status query(void *ctx, ndp_event *event, int32_t *done)
 {
     nd_device *d = ctx;
-    *done = 1;
-    if (!event)
+    *done = event == NULL;
+    if (!event || nd__capture_forbids(d)) /* not to be asked now: not done as far as we know */
         return ND_OK;
     nd_status status = d->stream.event_query(d->dev, event, done);
+    if (status == ND_OK && *done && nd__hazards_now())
+        nd__hazard_wait(NULL, event);
     return said(d, "event_query", nd__fault_later(d, event, status));
 }
 
@@ -62,13 +87,28 @@ static nd_status wait(void *ctx, nd_stream *s, ndp_event *event)
     return nd__wait_mark(s, event);
 }
 
+static bool idle(void *ctx, nd_stream *s)
+{
+    nd_device *d = ctx;
+    int32_t done = 0;
+    if (nd__capture_forbids(d) || nd__capture_id(s) ||
+        d->stream.query(d->dev, s->handle, &done) != NDP_OK || !done)
+        return false;
+    if (nd__hazards_now())
+        nd__hazard_settled(s);
+    return true;
+}
+
 static nd_status synchronize(void *ctx, ndp_event *event)
 {
     nd_device *d = ctx;
     if (!event)
         return ND_OK;
+    ND_RETURN_IF(nd__refuse_unsafe(d, "alloc", WARM_UP));
     ND_RETURN_IF(nd__may_wait(ND_WAIT_MEMORY, d, "alloc"));
     nd_status status = d->stream.event_sync(d->dev, event);
+    if (status == ND_OK && nd__hazards_now())
+        nd__hazard_wait(NULL, event);
     return said(d, "event_sync", nd__fault_later(d, event, status));
 }
 
@@ -99,6 +139,7 @@ static nd_status reserve(void *ctx, uint64_t nbytes, ndp_mem **out)
 {
     nd_device *d = ctx;
     ND_RETURN_IF(nd__usable(d, "reserve"));
+    ND_RETURN_IF(nd__refuse_unsafe(d, "reserve", WARM_UP));
     return said(d, "reserve", d->memory.reserve(d->dev, nbytes, out));
 }
 
@@ -106,6 +147,7 @@ static nd_status commit(void *ctx, ndp_mem *mem, uint64_t offset, uint64_t nbyte
 {
     nd_device *d = ctx;
     ND_RETURN_IF(nd__usable(d, "commit"));
+    ND_RETURN_IF(nd__refuse_unsafe(d, "commit", WARM_UP));
     nd__note_wait(ND_WAIT_DEVICE_ALLOC, d, "commit");
     return said(d, "commit", d->memory.commit(d->dev, mem, offset, nbytes));
 }
@@ -136,6 +178,7 @@ void nd__device_hooks(nd_device *d, nd_hooks *out)
     if (d->has_stream) {
         out->record = record;
         out->query = query;
+        out->idle = idle;
         out->wait = wait;
         out->synchronize = synchronize;
         out->give_back = give_back;

@@ -8,8 +8,8 @@
 
 /* The primitives under an allocator, for one device (hooks.c) or a test. stream is NULL only where
  * a device has none. An event is a point on a stream: NULL is a point already passed. Slots from
- * usage on may be NULL. Functions return a status with its detail set; none is called with a lock
- * held but record, query, wait and give_back, which never block. */
+ * idle on may be NULL. Functions return a status with its detail set; none is called with a lock
+ * held but record, query, wait, idle and give_back, which never block. */
 typedef struct {
     void *ctx;
     nd_status (*segment_alloc)(
@@ -22,6 +22,8 @@ typedef struct {
     nd_status (*synchronize)(void *ctx, ndp_event *);       /* the host waits */
     void (*give_back)(void *ctx, ndp_event *);
     uint64_t (*capture_id)(void *ctx, nd_stream *); /* of the capture the stream is in; 0: none */
+    /* Whether everything queued on the stream is done; false if that cannot be asked now. */
+    bool (*idle)(void *ctx, nd_stream *);
     nd_status (*usage)(void *ctx, uint64_t *free_bytes, uint64_t *total_bytes);
     nd_status (*granularity)(void *ctx, uint64_t *nbytes);
     nd_status (*reserve)(void *ctx, uint64_t nbytes, ndp_mem **out);

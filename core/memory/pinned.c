@@ -97,6 +97,8 @@ static nd_status pin(nd_pinned_pool *p, uint64_t nbytes, ndp_mem **mem, void **h
 static void unpin(nd_pinned_pool *p, ndp_mem *mem, uint64_t nbytes)
 {
     int64_t begin = now_us();
+    if (nd__hazards_now())
+        nd__hazard_forget(mem);
     p->device->p.free(p->device->dev, mem);
     pthread_mutex_lock(&p->lock);
     p->num_free++;
@@ -378,6 +380,7 @@ nd_status nd_memory_empty_host_cache(nd_device *device)
     if (status != ND_OK)
         return status;
     ND_RETURN_IF(pool_of(device, &p));
+    ND_RETURN_IF(nd__refuse_unsafe(device, "memory_empty_host_cache", "end the capture first"));
     drop_kept(p);
     drop_slab(p);
     return ND_OK;

@@ -135,7 +135,10 @@ static bool lane_idle(nd_caching *c, const nd_giving *which, const nd_piece *p, 
     uint64_t id = lane->id;
     bool known = lane == c->orphan || (last->known && last->id == id);
     bool idle = lane == c->orphan || last->idle;
-    if (!known)
+    const nd_hooks *h = &c->maker.hooks;
+    if (!known && !lane->gone && h->idle && h->idle(h->ctx, lane->stream))
+        idle = true;
+    else if (!known)
         idle = nd__gate_new(c, lane, &gate) == ND_OK || which->force;
     nd__caching_leave(c);
     if (gate) {

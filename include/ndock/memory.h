@@ -166,8 +166,10 @@ ND_API int32_t nd_is_pinned(const nd_array *a);
 ND_API ND_MUST_USE nd_status nd_memory_pinned_cap_set(nd_device *device, uint64_t nbytes);
 typedef struct {
     uint32_t size;
-    int32_t non_blocking; /* to or from pinned memory: return at once. A host result is "pending":
-                             every access through ndock waits for it */
+    int32_t non_blocking; /* to or from pinned memory of the device: return at once. A host result
+                             is "pending": every access through ndock waits for it. Other host
+                             memory, and views of pinned memory with gaps as a destination, are
+                             copied while the caller waits (ND_WAIT_PAGEABLE) */
     nd_stream *stream;    /* of the source's device; NULL: current */
 } nd_copy_opts;
 /* Copy src, broadcast and converted, into dst, between any two devices. Between devices the

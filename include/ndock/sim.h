@@ -106,6 +106,15 @@ typedef struct {
     /* Operations a graph holds, and queueing them again on a stream of the graph's device. */
     int32_t (*graph_size)(ndp_dev *, ndp_graph *, uint64_t *count);
     int32_t (*graph_launch)(ndp_dev *, ndp_graph *, ndp_stream *);
+    /* ---- taking order away, so that the checker has something to find ---- */
+    /* The k-th next wait (from 1) of a stream of the device for an event orders nothing; 0: none.
+     */
+    int32_t (*drop_wait)(ndp_dev *, uint64_t k);
+    /* To the checker, the k-th next time that the host learns that work of any device is done, by
+     * waiting or by asking, it learns nothing; 0: none. */
+    int32_t (*drop_sight)(ndp_dev *, uint64_t k);
+    /* How many of the two are still to come. */
+    int32_t (*drops_left)(ndp_dev *, uint64_t *count);
 } ndsim_control_1;
 
 #ifdef __cplusplus

@@ -277,6 +277,28 @@ static int32_t graph_launch(ndp_dev *dev, ndp_graph *g, ndp_stream *s)
     return end(dev->lost ? sim_fail_lost(dev) : sim_graph_launch(dev, g, s));
 }
 
+static int32_t drop_wait(ndp_dev *dev, uint64_t k)
+{
+    pthread_mutex_lock(&sim_mutex);
+    dev->drop_wait = k;
+    return end(NDP_OK);
+}
+
+static int32_t drop_sight(ndp_dev *dev, uint64_t k)
+{
+    (void)dev;
+    pthread_mutex_lock(&sim_mutex);
+    sim_drop_sight = k;
+    return end(NDP_OK);
+}
+
+static int32_t drops_left(ndp_dev *dev, uint64_t *count)
+{
+    pthread_mutex_lock(&sim_mutex);
+    *count = (dev->drop_wait != 0) + (sim_drop_sight != 0);
+    return end(NDP_OK);
+}
+
 const ndsim_control_1 sim_control_group = {
     .size = sizeof(ndsim_control_1),
     .set_mode = set_mode,
@@ -305,4 +327,7 @@ const ndsim_control_1 sim_control_group = {
     .set_blocking = set_blocking,
     .graph_size = graph_size,
     .graph_launch = graph_launch,
+    .drop_wait = drop_wait,
+    .drop_sight = drop_sight,
+    .drops_left = drops_left,
 };

@@ -31,7 +31,8 @@ enum {
     X(write)                                                                                    \
     X(read)                                                                                     \
     X(sync)                                                                                     \
-    X(copy) X(find) X(run) X(stream_create) X(stream_destroy) X(stream_query) X(stream_sync)    \
+    X(copy)                                                                                     \
+    X(find) X(run) X(stream_create) X(stream_destroy) X(stream_query) X(stream_sync)            \
         X(stream_wait) X(stream_native) X(stream_wrap) X(launch_host) X(event_create)           \
             X(event_destroy) X(event_record) X(event_query) X(event_sync) X(event_elapsed)      \
                 X(usage) X(reserve) X(commit) X(set_access) X(decommit) X(pin) X(wrap)          \
@@ -172,6 +173,7 @@ struct ndp_dev {
     char *address, *alias;
     ndp_mem *blocks;      /* by offset */
     ndp_mem *others;      /* pinned and reserved */
+    uint64_t drop_wait;   /* so many waits until one is dropped; 0: none is */
     uint64_t used;        /* bytes allocated and committed */
     uint64_t alloc_limit; /* bytes until allocations fail */
     uint64_t failing_allocs;
@@ -319,6 +321,7 @@ void sim_clock_join(sim_clock *into, const sim_clock *from);
 void sim_clock_free(sim_clock *c);
 void sim_slot_release(sim_queue *q);
 void sim_host_saw(const sim_clock *c);
+extern uint64_t sim_drop_sight; /* so many times until the host learns nothing; 0: none */
 /* The operation's accesses, ordered after everything its queue and the host know of. */
 void sim_check_op(sim_queue *q, const sim_op *op);
 /* The host takes bytes of the block away: free and decommit. */

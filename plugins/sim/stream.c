@@ -166,6 +166,8 @@ int32_t sim_stream_wait(ndp_dev *dev, ndp_stream *s, ndp_event *e)
         status = check_stream(dev, s, "stream_wait");
     sim_queue *q = sim_queue_of(dev, s);
     sim_record *r = e->latest;
+    if (status == NDP_OK && dev->drop_wait && --dev->drop_wait == 0)
+        r = NULL;
     if (status == NDP_OK && r)
         status = sim_capture_wait(q, r, &queue_it);
     /* A wait in the stream that made the record is always met. */

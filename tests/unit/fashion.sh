@@ -18,6 +18,12 @@ agrees() {
     awk '/^ +1  / { print; loss[n++] = $2 } END { d = loss[0] - loss[1]; exit !(n == 2 && d < 1e-3 && d > -1e-3) }' \
         "$tap_dir/first.log" "$tap_dir/twin.log"
 }
+# Uploads and steps on four streams of a device that runs them in any order.
+on_streams() {
+    NDOCK_SIM_LATENCY_US=50 NDOCK_SIM_SEED=$1 NDOCK_FALLBACK=error NDOCK_PLUGIN_PATH=$NDOCK_PLUGIN_PATH:$PWD/plugins/sim/.libs \
+        examples/fashion --device sim:0 --streams 4 --data "$data" --epochs 1 --save "$tap_dir/streams" >"$tap_dir/streams.log" &&
+        same_bits streams
+}
 refuses() { examples/fashion "$@" >"$tap_dir/out" 2>&1; [ $? = 2 ]; }
 explains_missing_data() {
     examples/fashion --data "$tap_dir/none" 2>"$tap_dir/err"
@@ -40,6 +46,8 @@ for n in $threads_used; do
     check "$n threads" train "t$n" "$n"
     check "the same bits with $n threads" same_bits "t$n"
 done
+check 'too many streams: status 2' refuses --streams 9
+check 'the same bits on sim:0 with four streams' on_streams 1
 if [ -n "$PYTHON" ]; then
     check 'the loss of the NumPy twin' agrees
 else

@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Copies that do not wait: pinned memory, pending host arrays, and the same bits as copies that
+ * do. */
+#include <unistd.h>
+#include "tests/stream/harness.h"
+
+static nd_array *pinned(nd_dtype dtype, int64_t n)
+{
+    nd_array *a = NULL;
+    DO(nd_empty_pinned(sim[0], dtype, 1, &n, &a));
+    return a;
+}
+static const nd_copy_opts no_wait = {.size = sizeof no_wait, .non_blocking = 1};
+
+static uint64_t waits_for(int32_t reason)
+{
+    uint64_t counts[ND_WAIT_REASONS];
+    nd_sync_watch_counts(counts);
+    return counts[reason];
+}
+static uint64_t host_waits(void)
+{
+    return calls(0, "sync") + calls(0, "stream_sync") + calls(0, "event_sync") + calls(0, "read") +
+           calls(0, "write");
+}
+static uint64_t pinned_in_use(void)
+{
+    nd_memory_stats m = {.size = sizeof m};
+    DO(nd_memory_stats_get(sim[0], &m));
+    return (uint64_t)m.pinned_blocks.current;
+}
+
+/* ---- P1 ---- */
+static void test_upload(void)
+{
+    enum { N = 1000 };
+    void *first, *second;
+    nd_array *h = pinned(ND_F32, N), *d = vector(sim[0], N);
+    ok(nd_is_pinned(h), "P1: a pinned array");
+    ok(nd_device_of(h) == cpu, "P1: is the cpu's");
+    DO(nd_fill(h, nd_float(7)));
+    DO(nd_data(h, &first));
+    DO(nd_synchronize(sim[0]));
+    check_on();
+    control->log_clear(dev[0]);
+    DO(nd_copy_to(h, d, &no_wait));
+    is_int(host_waits(), 0, "P1: pinned to device returns without waiting");
+    ok(pending(0, NULL) > 0, "P1: the copy is only queued");
+    nd_release(h);
+    h = pinned(ND_F32, N);
+    DO(nd_data(h, &second));
+    ok(first != second,
+       "P1: the block, dropped at once, is not used again before the copy is done");
+    is_int(pinned_in_use(), 1, "P1: it counts as free all the same");
+    DO(nd_fill(h, nd_float(9)));
+    step(0, NULL, 1000);
+    nd_array *again = pinned(ND_F32, N);
+    DO(nd_data(again, &second));
+    ok(first == second, "P1: it is when the event has passed");
+    ok(value_of(d) == 7, "P1: what arrived is what was sent");
+    is_int(races(), 0, "P1: no race");
+    nd_release(again);
+    nd_release(h);
+    nd_release(d);
+    settle();
+}
+
+/* The second user's copy may come before the first one's end, or not: the order is an event's. */
+static void test_reuse(void)
+{
+    enum { N = 500 };
+    nd_stream *s = new_stream(0);
+    nd_array *d = vector(sim[0], N), *e = vector(sim[0], N);
+    DO(nd_stream_wait_stream(s, default_stream(0)));
+    check_on();
+    for (int i = 0; i < 20; i++) {
+        nd_copy_opts o = {.size = sizeof o, .non_blocking = 1, .stream = i % 2 ? s : NULL};
+        nd_array *h = pinned(ND_F32, N);
+        DO(nd_fill(h, nd_float(i)));
+        DO(nd_copy_to(h, i % 2 ? d : e, &o));
+        nd_release(h);
+        step(0, i % 3 ? s : default_stream(0), (uint64_t)(i % 5));
+    }
+    DO(nd_synchronize(sim[0]));
+    ok(value_of(d) == 19 && value_of(e) == 18, "P1: blocks that go round carry the right values");
+    is_int(races(), 0, "P1: without a race");
+    show_races();
+    nd_release(d);
+    nd_release(e);
+    nd_stream_release(s);
+    settle();
+}
+
+/* ---- P3 ---- */
+enum { ITEM, OPERATION, ADDRESS, PRINT, NPY, SAFETENSORS, UPLOAD, VIEW, INTO, WAYS };
+static const char *const ways[] = {"nd_item",  "an operation", "nd_data",
+                                   "printing", "npy_save",     "safetensors",
+                                   "upload",   "a view of it", "being written to"};
+
+static double look(int way, nd_array *h, const char *path)
+{
+    void *p;
+    char *text;
+    nd_array *r = NULL;
+    nd_index first = nd_at(0);
+    double value = -1;
+    switch (way) {
+    case ITEM:
+        return value_of(h);
+    case OPERATION:
+        DO(nd_add(h, h, &r));
+        value = value_of(r) / 2;
+        break;
+    case ADDRESS:
+        DO(nd_data(h, &p));
+        return *(float *)p;
+    case PRINT:
+        DO(nd_format(h, NULL, &text));
+        value = strstr(text, "[3.") ? 3 : -1;
+        free(text);
+        return value;
+    case NPY:
+        DO(nd_npy_save(path, h, NULL));
+        DO(nd_npy_load(path, cpu, &r));
+        value = value_of(r);
+        break;
+    case SAFETENSORS: {
+        nd_named_array named = {"a", h};
+        nd_safetensors *file;
+        DO(nd_safetensors_save(path, 1, &named, NULL, NULL));
+        DO(nd_safetensors_open(path, &file));
+        DO(nd_safetensors_load(file, "a", cpu, &r));
+        nd_safetensors_close(file);
+        value = value_of(r);
+        break;
+    }
+    case UPLOAD:
+        DO(nd_copy(h, sim[1], &r));
+        value = value_of(r);
+        break;
+    case VIEW:
+        DO(nd_slice(h, &first, 1, &r));
+        value = value_of(r);
+        break;
+    case INTO:
+        DO(nd_add_into(h, h, h));
+        return value_of(h) / 2;
+    }
+    nd_release(r);
+    return value;
+}
+
+static void test_pending(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/ndock-copies-%ld", (long)getpid());
+    DO(nd_sync_watch_set(ND_SYNC_COUNT));
+    for (int way = 0; way < WAYS; way++) {
+        nd_array *d = filled(sim[0], 6, 3), *h = pinned(ND_F32, 6);
+        DO(nd_fill(h, nd_float(0)));
+        control->log_clear(dev[0]);
+        nd_sync_watch_reset();
+        DO(nd_copy_to(d, h, &no_wait));
+        ok(host_waits() == 0 && pending(0, NULL) > 0, "P3: device to pinned returns at once");
+        ok(look(way, h, path) == 3, "P3: %s waits for the copy", ways[way]);
+        is_int(waits_for(ND_WAIT_EVENT), 1, "P3: once, for the copy's event");
+        nd_release(h);
+        nd_release(d);
+    }
+    unlink(path);
+    nd_array *d = filled(sim[0], 6, 3), *h = pinned(ND_F32, 6);
+    DO(nd_copy_to(d, h, &no_wait));
+    DO(nd_sync_watch_set(ND_SYNC_ERROR));
+    void *p = NULL;
+    is_int(nd_data(h, &p), ND_ERR_STATE, "P3: where waiting is forbidden, so is a pending array");
+    DO(nd_sync_watch_set(ND_SYNC_OFF));
+    DO(nd_data(h, &p));
+    ok(*(float *)p == 3, "P3: and it is whole later");
+    DO(nd_fill(d, nd_float(4)));
+    DO(nd_copy_to(d, h, &no_wait));
+    nd_release(h); /* pending */
+    nd_release(d);
+    DO(nd_synchronize(sim[0]));
+    ok(1, "P3: a pending array may be dropped");
+    settle();
+}
+
+/* Every family of operations; each is given a pending matrix (3, 3), and h's values are all 1. */
+enum { FAMILIES = 22 };
+static nd_status operate(int which, const nd_array *h, const nd_array *ready, nd_array **r)
+{
+    nd_array *dst = (nd_array *)ready;
+    nd_matmul_opts bias = {.size = sizeof bias, .bias = h};
+    nd_random_key key = {1, {0, 0}};
+    nd_scalar one = nd_float(1);
+    switch (which) {
+    case 0:
+        return nd_exp(h, r);
+    case 1:
+        return nd_add(ready, h, r);
+    case 2:
+        return nd_add_into(ready, h, dst);
+    case 3:
+        return nd_add_scalar(h, one, r);
+    case 4:
+        return nd_sum(h, NULL, r);
+    case 5:
+        return nd_argmax(h, NULL, r);
+    case 6:
+        return nd_softmax(h, NULL, r);
+    case 7:
+        return nd_matmul(ready, h, NULL, r);
+    case 8:
+        return nd_matmul(ready, ready, &bias, r);
+    case 9:
+        return nd_take(h, ready, 0, r);
+    case 10:
+        return nd_sort(h, NULL, r);
+    case 11:
+        return nd_concat(2, (const nd_array *[]){ready, h}, 0, r);
+    case 12:
+        return nd_stack(2, (const nd_array *[]){ready, h}, 0, r);
+    case 13:
+        return nd_assign(h, dst);
+    case 14:
+        return nd_fill(h, one);
+    case 15:
+        return nd_random_uniform_into(&key, 0, 1, (nd_array *)h);
+    case 16:
+        return nd_copy(h, NULL, r);
+    case 17:
+        return nd_astype(h, ND_F64, r);
+    case 18:
+        return nd_tril(h, 0, r);
+    case 19:
+        return nd_unique_values(h, r);
+    case 20:
+        return nd_sum_into(ready, NULL, h);
+    default:
+        return nd_matmul_into(ready, ready, NULL, h);
+    }
+}
+
+static void test_pending_everywhere(void)
+{
+    const int64_t shape[] = {3, 3};
+    int waited = 0;
+    DO(nd_sync_watch_set(ND_SYNC_COUNT));
+    for (int i = 0; i < FAMILIES; i++) {
+        nd_array *d = NULL, *h = NULL, *ready = NULL, *r = NULL, *view = NULL;
+        DO(nd_ones(sim[0], ND_F32, 2, shape, &d));
+        DO(nd_empty_pinned(sim[0], ND_F32, 2, shape, &h));
+        DO(nd_permute(h, 2, (int32_t[]){1, 0}, &view));
+        DO(nd_ones(cpu, ND_F32, 2, shape, &ready));
+        DO(nd_copy_to(d, h, &no_wait));
+        nd_sync_watch_reset();
+        (void)!operate(i, i % 2 ? view : h, ready, &r);
+        uint64_t n = waits_for(ND_WAIT_EVENT);
+        waited += n == 1;
+        if (n != 1)
+            diag("operation %d waited %d times for its operand", i, (int)n);
+        nd_release(r);
+        nd_release(view);
+        nd_release(ready);
+        nd_release(h);
+        nd_release(d);
+    }
+    DO(nd_sync_watch_set(ND_SYNC_OFF));
+    is_int(waited, FAMILIES, "P3: operations of every family wait for a pending operand");
+    settle();
+}
+
+/* ---- P4 ---- */
+static void test_pageable(void)
+{
+    int64_t n = 6, half = 3;
+    nd_array *d = filled(sim[0], n, 3), *h = NULL, *p = pinned(ND_F32, n), *gaps = NULL;
+    nd_index every_other = nd_range(0, n, 2);
+    DO(nd_zeros(cpu, ND_F32, 1, &n, &h));
+    DO(nd_sync_watch_set(ND_SYNC_COUNT));
+    nd_sync_watch_reset();
+    DO(nd_copy_to(d, h, &no_wait));
+    is_int(waits_for(ND_WAIT_PAGEABLE), 1, "P4: device to pageable waits, and the watch says why");
+    is_int(waits_for(ND_WAIT_COPY) + waits_for(ND_WAIT_ITEM), 0, "P4: and for nothing else");
+    is_int(pending(0, NULL), 0, "P4: it is done on return");
+    ok(value_of(h) == 3, "P4: with the right values");
+    nd_sync_watch_reset();
+    DO(nd_copy_to(h, d, &no_wait));
+    is_int(waits_for(ND_WAIT_PAGEABLE), 1, "P4: pageable to device counts as one, too");
+    is_int(waits_for(ND_WAIT_COPY), 0, "P4: and as nothing else");
+    nd_sync_watch_reset();
+    DO(nd_copy_to(d, h, NULL));
+    is_int(waits_for(ND_WAIT_PAGEABLE), 0, "P4: a blocking copy is no pageable one");
+    is_int(waits_for(ND_WAIT_COPY), 1, "P4: but a copy");
+    DO(nd_slice(p, &every_other, 1, &gaps));
+    nd_release(d);
+    d = filled(sim[0], half, 5);
+    nd_sync_watch_reset();
+    DO(nd_copy_to(d, gaps, &no_wait));
+    is_int(waits_for(ND_WAIT_PAGEABLE), 1, "P4: a pinned view with gaps waits, and says so");
+    ok(value_of(gaps) == 5, "P4: with the right values");
+    DO(nd_sync_watch_push(ND_SYNC_ERROR));
+    is_int(nd_copy_to(h, d, &no_wait), ND_ERR_SHAPE, "P4: other errors come first");
+    nd_release(d);
+    d = vector(sim[0], n);
+    is_int(nd_copy_to(h, d, &no_wait), ND_ERR_STATE,
+           "P4: where waiting is forbidden it is refused");
+    DO(nd_sync_watch_pop());
+    DO(nd_sync_watch_set(ND_SYNC_OFF));
+    nd_release(gaps);
+    nd_release(p);
+    nd_release(h);
+    nd_release(d);
+    settle();
+}
+
+/* ---- P5 ---- */
+static uint64_t seed = 12345;
+static int64_t draw(int64_t below)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return (int64_t)((seed >> 11) % (uint64_t)below);
+}
+
+enum { ROWS = 4, COLUMNS = 6, ALL = ROWS * COLUMNS };
+
+/* (4, 6), numbers that every dtype has. */
+static nd_array *base_on(nd_device *device, int is_pinned, nd_dtype dtype, double factor)
+{
+    const int64_t shape[] = {ROWS, COLUMNS};
+    nd_array *numbers = NULL, *a = NULL, *flat = NULL;
+    if (is_pinned)
+        DO(nd_empty_pinned(sim[0], dtype, 2, shape, &a));
+    else
+        DO(nd_empty(device, dtype, 2, shape, &a));
+    DO(nd_linspace(cpu, ND_F64, nd_float(0), nd_float(ALL * factor), ALL, 0, &flat));
+    DO(nd_reshape(flat, 2, shape, &numbers));
+    nd_array *converted = NULL;
+    DO(nd_astype(numbers, dtype, &converted));
+    DO(nd_assign(converted, a));
+    nd_release(converted);
+    nd_release(numbers);
+    nd_release(flat);
+    return a;
+}
+
+typedef struct {
+    nd_index row, column;
+    int transpose;
+} look_at;
+
+/* Of rows x columns elements: a part, backwards or with gaps. */
+static look_at random_view(int64_t rows, int64_t columns, int dense)
+{
+    look_at v = {.row = nd_range(0, rows, 1), .column = nd_range(0, columns, 1)};
+    int64_t r = draw(ROWS - rows + 1), c = draw(COLUMNS - columns + 1);
+    if (dense)
+        return v;
+    v.row = nd_range(r, r + rows, 1);
+    v.column = nd_range(c, c + columns, 1);
+    if (2 * columns <= COLUMNS && draw(2))
+        v.column = nd_range(0, 2 * columns, 2);
+    return v;
+}
+
+static nd_array *take_view(const nd_array *base, look_at v, int flip)
+{
+    nd_array *a = NULL, *b = NULL;
+    nd_index i[] = {v.row, v.column};
+    DO(nd_slice(base, i, 2, &a));
+    if (!flip)
+        return a;
+    DO(nd_flip(a, 1, (int32_t[]){flip - 1}, &b));
+    nd_release(a);
+    return b;
+}
+
+static int same_bytes(const nd_array *a, const nd_array *b)
+{
+    char x[ALL * 16], y[ALL * 16];
+    size_t n = ALL * nd_dtype_size(nd_dtype_of(a));
+    DO(nd_to_host(a, x, n));
+    DO(nd_to_host(b, y, n));
+    return memcmp(x, y, n) == 0;
+}
+
+typedef struct {
+    nd_device **from, **to;
+    int from_pinned, to_pinned, dense;
+    const char *name;
+} route;
+
+static const route routes[] = {{&cpu, &sim[0], 1, 0, 0, "pinned to device"},
+                               {&sim[0], &cpu, 0, 1, 1, "device to pinned"},
+                               {&sim[0], &cpu, 0, 1, 0, "device to a view of pinned"},
+                               {&sim[0], &sim[1], 0, 0, 0, "device to device"},
+                               {&sim[1], &cpu, 0, 1, 0, "device to another's pinned"}};
+
+static int copy_twice(const route *r, nd_dtype from, nd_dtype to)
+{
+    nd_array *src = base_on(*r->from, r->from_pinned, from, 1.25);
+    nd_array *a = base_on(*r->to, r->to_pinned, to, 0), *b = base_on(*r->to, r->to_pinned, to, 0);
+    int64_t rows = 1 + draw(ROWS), columns = r->dense ? COLUMNS : 1 + draw(COLUMNS);
+    look_at at = random_view(rows, columns, r->dense);
+    int64_t wide = draw(2); /* the source broadcasts over rows */
+    nd_array *s = take_view(src, random_view(wide ? 1 : rows, columns, 0), (int)draw(3));
+    int flip = r->dense ? 0 : (int)draw(3);
+    nd_array *x = take_view(a, at, flip), *y = take_view(b, at, flip);
+    DO(nd_copy_to(s, x, NULL));
+    DO(nd_copy_to(s, y, &no_wait));
+    int same = same_bytes(a, b);
+    nd_release(x);
+    nd_release(y);
+    nd_release(s);
+    nd_release(src);
+    nd_release(a);
+    nd_release(b);
+    return same;
+}
+
+static int is_complex(nd_dtype t)
+{
+    return t == ND_C64 || t == ND_C128;
+}
+
+static void test_same_bits(void)
+{
+    control->set_mode(dev[0], NDSIM_AUTO);
+    control->set_mode(dev[1], NDSIM_AUTO);
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+        int tried = 0, same = 0;
+        for (nd_dtype from = 1; from < ND_DTYPE_END; from++)
+            for (nd_dtype to = 1; to < ND_DTYPE_END; to++) {
+                if (is_complex(from) && !is_complex(to))
+                    continue;
+                int equal = copy_twice(&routes[i], from, to);
+                tried++;
+                same += equal;
+                if (!equal)
+                    diag("%s: %s to %s", routes[i].name, nd_dtype_name(from), nd_dtype_name(to));
+            }
+        ok(tried > 150 && same == tried, "P5: %s, the bits of the blocking copy for %d dtype pairs",
+           routes[i].name, tried);
+    }
+    control->set_mode(dev[0], NDSIM_STEPPED);
+    control->set_mode(dev[1], NDSIM_STEPPED);
+    settle();
+}
+
+/* Conversion and packing are the device's: the host moves the bytes as they are. */
+static void test_on_device(void)
+{
+    nd_array *h = base_on(cpu, 1, ND_U8, 1), *d = base_on(sim[0], 0, ND_F32, 0);
+    control->log_clear(dev[0]);
+    DO(nd_copy_to(h, d, &no_wait));
+    is_int(calls(0, "copy"), 1, "P5: one copy of bytes");
+    is_int(calls(0, "run"), 1, "P5: and the device converts");
+    nd_release(h);
+    h = base_on(cpu, 1, ND_F64, 1);
+    control->log_clear(dev[0]);
+    DO(nd_copy_to(d, h, &no_wait));
+    is_int(calls(0, "run"), 1, "P5: on the way back, too");
+    is_int(calls(0, "copy"), 1, "P5: before the bytes move");
+    nd_release(h);
+    h = base_on(cpu, 1, ND_F32, 1);
+    control->log_clear(dev[0]);
+    DO(nd_copy_to(d, h, &no_wait));
+    is_int(calls(0, "run"), 0, "P5: where nothing is to be converted, nothing is run");
+    control->log_clear(dev[0]);
+    DO(nd_copy_to(h, d, &no_wait));
+    is_int(calls(0, "run") + calls(0, "alloc"), 0, "P5: in either direction");
+    nd_array *other = base_on(sim[1], 0, ND_F64, 0);
+    control->log_clear(dev[0]);
+    control->log_clear(dev[1]);
+    DO(nd_copy_to(d, other, NULL));
+    is_int(calls(0, "peer_copy"), 1, "P5: device to device, one copy of bytes");
+    is_int(host_waits(), 0, "P5: the host waits for nothing");
+    is_int(calls(1, "read") + calls(1, "write"), 0, "P5: nor has it the bytes");
+    nd_release(other);
+    nd_release(h);
+    nd_release(d);
+    nd_array *row = NULL, *tall = NULL;
+    h = pinned(ND_F32, 3);
+    DO(nd_full(sim[0], ND_F32, 3, (int64_t[]){1, 1, 3}, nd_float(2), &tall));
+    DO(nd_copy_to(tall, h, &no_wait));
+    ok(value_of(h) == 2, "P5: leading extents of one are dropped, as nd_assign does");
+    nd_release(row);
+    nd_release(tall);
+    nd_release(h);
+    settle();
+}
+
+/* ---- P9 ---- */
+static nd_status copy_and_change(int change, int by_event)
+{
+    float *p;
+    nd_event *e = NULL;
+    nd_array *h = pinned(ND_F32, 100), *d = vector(sim[0], 100);
+    DO(nd_fill(h, nd_float(1)));
+    DO(nd_event_create(sim[0], NULL, &e));
+    DO(nd_data(h, (void **)&p));
+    DO(nd_copy_to(h, d, &no_wait));
+    if (change)
+        p[50] = 2;
+    DO(nd_event_record(e, NULL));
+    nd_status status = by_event ? nd_event_synchronize(e) : nd_synchronize(sim[0]);
+    nd_event_release(e);
+    nd_release(h);
+    nd_release(d);
+    return status;
+}
+
+static void test_modified(void)
+{
+    is_int(copy_and_change(1, 0), ND_OK, "P9: off, nobody notices a source that was modified");
+    setenv("NDOCK_COPY_CHECK", "1", 1);
+    is_int(copy_and_change(0, 0), ND_OK, "P9: on, a source left alone is fine");
+    is_int(copy_and_change(1, 0), ND_ERR_ASYNC, "P9: one that was modified is reported");
+    has_text(nd_last_error()->message, "pinned source", "P9: by its name");
+    is_int(copy_and_change(1, 1), ND_ERR_ASYNC, "P9: to who waits for an event after it, too");
+    is_int(nd_synchronize(sim[0]), ND_OK, "P9: once");
+    setenv("NDOCK_COPY_CHECK", "0", 1);
+    is_int(copy_and_change(1, 0), ND_OK, "P9: 0 is off");
+    unsetenv("NDOCK_COPY_CHECK");
+    settle();
+}
+
+/* ---- P10 ---- */
+static void test_cap(void)
+{
+    nd_array *a = NULL, *b = NULL;
+    int64_t n = 1 << 16;
+    DO(nd_memory_empty_host_cache(sim[0]));
+    DO(nd_memory_pinned_cap_set(sim[0], 1 << 16));
+    DO(nd_empty_pinned(sim[0], ND_U8, 1, &n, &a));
+    is_int(nd_empty_pinned(sim[0], ND_U8, 1, &n, &b), ND_ERR_MEMORY, "P10: beyond the cap");
+    ok(b == NULL, "P10: there is no array");
+    has_text(nd_last_error()->message, "cap of 65536", "P10: the error names the cap");
+    nd_release(a);
+    DO(nd_empty_pinned(sim[0], ND_U8, 1, &n, &b));
+    ok(b != NULL, "P10: what was given back may be had again");
+    nd_release(b);
+    DO(nd_memory_pinned_cap_set(sim[0], 0));
+    n *= 2;
+    DO(nd_empty_pinned(sim[0], ND_U8, 1, &n, &b));
+    ok(b != NULL, "P10: 0 is the default cap");
+    nd_release(b);
+    settle();
+}
+
+/* ---- D15 ---- */
+static void test_peers(void)
+{
+    nd_stream *from = new_stream(0), *to = new_stream(1);
+    enum { N = 200 };
+    DO(nd_stream_push(to));
+    nd_array *b = filled(sim[1], N, 1), *c = NULL;
+    DO(nd_stream_pop(to));
+    DO(nd_stream_push(from));
+    nd_array *a = filled(sim[0], N, 5);
+    DO(nd_stream_pop(from));
+    DO(nd_synchronize(sim[0]));
+    check_on();
+    nd_stream_check_set(1);
+    DO(nd_stream_push(to));
+    DO(nd_stream_push(from));
+    DO(nd_fill(a, nd_float(6)));
+    DO(nd_fill(b, nd_float(2)));
+    DO(nd_copy_to(a, b, NULL));
+    DO(nd_exp(b, &c));
+    DO(nd_stream_pop(from));
+    DO(nd_stream_pop(to));
+    char *text;
+    int64_t n;
+    DO(nd_stream_check_report(&text, &n));
+    nd_stream_check_set(0);
+    is_int(races(), 0, "D15: a copy between devices is ordered on both sides");
+    is_int(n, 0, "D15: and the stream check agrees");
+    free(text);
+    DO(nd_synchronize(sim[1]));
+    ok(value_of(b) == 6, "D15: with the right values");
+    /* The destination was used on a stream that is not current: nothing orders that. */
+    check_on();
+    nd_stream_check_set(1);
+    DO(nd_stream_push(to));
+    DO(nd_fill(b, nd_float(2)));
+    DO(nd_stream_pop(to));
+    DO(nd_stream_push(from));
+    DO(nd_copy_to(a, b, NULL));
+    DO(nd_stream_pop(from));
+    DO(nd_stream_check_report(&text, &n));
+    nd_stream_check_set(0);
+    ok(races() > 0, "D15: another stream's use of the destination is a race");
+    ok(n > 0, "D15: that the stream check finds across devices");
+    free(text);
+    nd_release(a);
+    nd_release(b);
+    nd_release(c);
+    nd_stream_release(from);
+    nd_stream_release(to);
+    settle();
+}
+
+TAP_MAIN({"upload", test_upload}, {"reuse", test_reuse}, {"pending", test_pending},
+         {"pending_everywhere", test_pending_everywhere}, {"pageable", test_pageable},
+         {"same_bits", test_same_bits}, {"on_device", test_on_device}, {"modified", test_modified},
+         {"cap", test_cap}, {"peers", test_peers})
