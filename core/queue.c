@@ -48,7 +48,7 @@ static void note(nd_stream *s, const char *name, const ndp_view *like)
 
 void nd__progress(nd_stream *s, uint64_t seq)
 {
-    if (seq > s->good)
+    if (seq > s->good && !atomic_load(&s->kept)) /* that fault's suspects are still wanted */
         s->good = seq;
 }
 
@@ -127,11 +127,13 @@ static nd_status check_status_word(nd_stream *s, const char *op)
     if (!s->status_pending)
         return ND_OK;
     nd_storage *at = s->status;
-    ND_RETURN_IF(d->p.read(d->dev, s->handle, at->mem, at->base, word, sizeof word));
+    ND_RETURN_IF(
+        nd__fault(s, op, d->p.read(d->dev, s->handle, at->mem, at->base, word, sizeof word)));
     s->status_pending = false;
     if (word[0] == ND_OK)
         return ND_OK;
-    ND_RETURN_IF(d->p.write(d->dev, s->handle, at->mem, at->base, none, sizeof none));
+    ND_RETURN_IF(
+        nd__fault(s, op, d->p.write(d->dev, s->handle, at->mem, at->base, none, sizeof none)));
     const nd_op_info *info = nd_op_get((nd_op)word[1]);
     nd__fail(
         (nd_status)word[0], info ? info->name : op, -1,
