@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Order between streams: the simulator's checker, the library's own stream check, and hazard mode,
  * over the examples of PyTorch's CUDA note and over random programs. */
+#include <unistd.h>
 #include "tests/stream/harness.h"
 
 /* ---- what both checkers say of a program ---- */
@@ -446,6 +447,40 @@ static void test_backward(void)
     settle();
 }
 
-TAP_MAIN({"examples", test_examples}, {"hazard_mode", test_hazard_mode}, {"no_cost", test_no_cost},
-         {"gone", test_gone}, {"report", test_report}, {"random", test_random},
-         {"random_hazards", test_random_hazards}, {"backward", test_backward})
+/* NDOCK_STREAM_CHECK is read once, so another process tries it: this program with two variables. */
+static int count_with(const char *value)
+{
+    char command[300], path[200] = {0};
+    if (readlink("/proc/self/exe", path, sizeof path - 1) < 0)
+        return -1;
+    snprintf(command, sizeof command, "NDOCK_TEST_COUNT=1 NDOCK_STREAM_CHECK=%s '%s' environment",
+             value, path);
+    FILE *f = popen(command, "r");
+    int n = -1;
+    if (!f || fscanf(f, "races %d", &n) != 1)
+        n = -1;
+    if (f)
+        pclose(f);
+    return n;
+}
+
+static void test_environment(void)
+{
+    int none = 0;
+    char *text;
+    int64_t n;
+    if (getenv("NDOCK_TEST_COUNT")) {
+        read_elsewhere(&none);
+        DO(nd_stream_check_report(&text, &n));
+        printf("races %d\n", (int)n);
+        free(text);
+        exit(0);
+    }
+    ok(count_with("1") > 0, "S14: NDOCK_STREAM_CHECK=1 turns the check on");
+    is_int(count_with("0"), 0, "S14: 0 does not");
+}
+
+TAP_MAIN({"environment", test_environment}, {"examples", test_examples},
+         {"hazard_mode", test_hazard_mode}, {"no_cost", test_no_cost}, {"gone", test_gone},
+         {"report", test_report}, {"random", test_random}, {"random_hazards", test_random_hazards},
+         {"backward", test_backward})
