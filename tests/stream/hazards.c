@@ -355,17 +355,25 @@ static void test_random(void)
 /* The same with hazard mode: no program races. */
 static void test_random_hazards(void)
 {
-    int clean = 0, programs = 100;
-    nd_hazard_mode_set(1);
+    int clean = 0, programs = 200;
     for (int i = 0; i < programs; i++) {
         plan p = {.random = UINT64_C(0xd6e8feb86659fd93) * (uint64_t)(i + 1), .steps = 15};
-        verdict v = judge(random_program, &p);
+        verdict v = {0};
+        nd_hazard_mode_set(1);
+        if (i % 2) { /* with the stream check beside it, and alone */
+            v = judge(random_program, &p);
+        } else {
+            check_on();
+            random_program(&p);
+            v.sim = (int64_t)races();
+            DO(nd_synchronize(sim[0]));
+        }
+        nd_hazard_mode_set(0);
         clean += v.sim == 0 && v.core == 0;
         if (v.sim || v.core)
             show_races();
         free(v.text);
     }
-    nd_hazard_mode_set(0);
     is_int(clean, programs, "S13: with hazard mode no random program races");
     settle();
 }
