@@ -12,7 +12,7 @@ nd_array *nd_retain(nd_array *a)
 
 void nd_release(nd_array *a)
 {
-    if (!a || atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) != 1)
+    if (!a || !nd__last(&a->refs))
         return;
     nd__storage_release(a->storage);
     nd__header_free(a);

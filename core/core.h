@@ -167,13 +167,16 @@ struct nd_storage {
     _Atomic(nd_event *) pending; /* host memory that a device is still writing to; NULL: none */
     void (*release)(void *ctx);
     void *ctx;
-    nd_storage *next;
 };
+/* Counts down; true for the last one. Who holds the only reference needs no atomic subtraction,
+ * since nobody else can count up. */
+static inline bool nd__last(atomic_int *refs)
+{
+    return atomic_load_explicit(refs, memory_order_acquire) == 1 ||
+           atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
+}
 /* nbytes may be 0. Ordered by the thread's stream of the device. */
 nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out);
-/* The storage of a block that somebody made; takes it over, also on failure. */
-nd_status nd__storage_of_block(nd_device *device, struct nd_block *block, uint64_t used,
-                               nd_storage **out);
 nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (*release)(void *),
                            void *ctx, nd_storage **out);
 void nd__storage_release(nd_storage *s);

@@ -366,8 +366,19 @@ nd_status nd__run_dense(nd_op op, const nd_array *const *in, int n, const nd_arr
             .flags = NDP_VIEW_CONTIGUOUS,
         };
     }
-    ndp_call call = {
-        .size = sizeof call, .op = op, .n_in = (uint32_t)n, .n_out = 1, .in = v + 1, .out = v};
+    /* Field by field: compilers clear a whole record with an instruction that takes longer to start
+     * than all of this takes to run. */
+    ndp_call call;
+    call.size = sizeof call;
+    call.op = op;
+    call.n_in = (uint32_t)n;
+    call.n_out = 1;
+    call.n_scalar = call.mode = 0;
+    call.in = v + 1;
+    call.out = v;
+    call.scalar = NULL;
+    call.params = NULL;
+    call.scratch = call.status = (ndp_view){.mem = NULL};
     return dst->size ? run_dense_call(dst->storage->device, &call) : ND_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Storage: counted handles to blocks of device memory, which the device's maker of blocks provides;
- * and the free lists of their headers and those of arrays. */
+ * and the free list of array headers. */
 #include <stdlib.h>
 #include "core/core.h"
 #include "core/memory/memory.h"
@@ -9,8 +9,7 @@
 
 typedef struct {
     nd_array *arrays;
-    nd_storage *storages;
-    int n_arrays, n_storages;
+    int n_arrays;
 } header_cache;
 
 ND_TLS header_cache *cache;
@@ -21,8 +20,6 @@ static void cache_destroy(void *arg)
 {
     header_cache *c = arg;
     cache = NULL;
-    for (nd_storage *s; (s = c->storages) != NULL; free(s))
-        c->storages = s->next;
     for (nd_array *a; (a = c->arrays) != NULL; free(a))
         c->arrays = a->next;
     free(c);
@@ -48,33 +45,6 @@ static inline header_cache *cache_get(void)
 }
 
 /* ---- storage ---- */
-static inline nd_status header_take(const char *op, nd_storage **out)
-{
-    header_cache *c = cache_get();
-    nd_storage *s = c ? c->storages : NULL;
-    if (s) {
-        c->storages = s->next;
-        c->n_storages--;
-    } else {
-        s = malloc(sizeof *s);
-    }
-    *out = s;
-    return s ? (nd_status)ND_OK
-             : nd__fail(ND_ERR_MEMORY, op, -1, "no %zu bytes for a storage handle", sizeof *s);
-}
-
-static inline void header_give(nd_storage *s)
-{
-    header_cache *c = cache_get();
-    if (!c || c->n_storages >= HEADERS_PER_THREAD) {
-        free(s);
-        return;
-    }
-    s->next = c->storages;
-    c->storages = s;
-    c->n_storages++;
-}
-
 static void fill_in(nd_storage *s, nd_device *device, nd_block *block, uint64_t used)
 {
     atomic_init(&s->refs, 1);
@@ -92,50 +62,38 @@ static void fill_in(nd_storage *s, nd_device *device, nd_block *block, uint64_t 
 nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out)
 {
     nd_block *block = NULL;
-    nd_storage *s = NULL;
     nd_maker *maker;
     *out = NULL;
     ND_RETURN_IF(nd__device_maker(device, &maker));
     ND_RETURN_IF(nd__usable(device, "alloc"));
-    ND_RETURN_IF(header_take("alloc", &s));
     nd_status status = maker->type->alloc(maker, device->async ? nd__stream(device) : NULL,
                                           nbytes ? nbytes : 1, &block);
     if (status != ND_OK) {
         nd__error_context("alloc", device->name, device->slot->name);
-        header_give(s);
         return status;
     }
-    fill_in(s, device, block, nbytes);
-    *out = s;
+    fill_in(&block->storage, device, block, nbytes);
+    *out = &block->storage;
     return ND_OK;
-}
-
-nd_status nd__storage_of_block(nd_device *device, nd_block *block, uint64_t used, nd_storage **out)
-{
-    nd_status status = header_take("alloc", out);
-    if (status == ND_OK)
-        fill_in(*out, device, block, used);
-    else
-        block->maker->type->free(block);
-    return status;
 }
 
 nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (*release)(void *),
                            void *ctx, nd_storage **out)
 {
-    nd_storage *s = NULL;
     nd_block foreign = {.host = device->host_visible ? ptr : NULL};
     *out = NULL;
     if (!device->map.wrap)
         return nd__fail(ND_ERR_UNSUPPORTED, "wrap", -1,
                         "%s has no addresses; copy with nd_from_host", device->name);
     ND_RETURN_IF(nd__usable(device, "wrap"));
-    ND_RETURN_IF(header_take("wrap", &s));
+    nd_storage *s = malloc(sizeof *s);
+    if (!s)
+        return nd__fail(ND_ERR_MEMORY, "wrap", -1, "no %zu bytes for a storage handle", sizeof *s);
     nd_status status =
         device->map.wrap(device->dev, (uint64_t)(uintptr_t)ptr, nbytes, &foreign.mem);
     if (status != ND_OK) {
         nd__error_context("wrap", device->name, device->slot->name);
-        header_give(s);
+        free(s);
         return status;
     }
     fill_in(s, device, &foreign, nbytes);
@@ -173,12 +131,12 @@ static void let_go(void *storage)
         nd__pinned_free(s->pinned);
     if (s->release)
         s->release(s->ctx);
-    header_give(s);
+    free(s);
 }
 
 void nd__storage_release(nd_storage *s)
 {
-    if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
+    if (!s || !nd__last(&s->refs))
         return;
     nd_event *pending = atomic_load_explicit(&s->pending, memory_order_acquire);
     if (pending)
@@ -186,7 +144,6 @@ void nd__storage_release(nd_storage *s)
     if (s->block) {
         if (s->device->host_visible || !nd__forked()) /* a child leaves the parent's alone */
             s->block->maker->type->free(s->block);
-        header_give(s);
     } else if (!s->device->async || !nd__after_capture(s->device, let_go, s)) {
         let_go(s);
     }

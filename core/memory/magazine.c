@@ -204,7 +204,6 @@ bool nd__magazine_push(nd_caching *c, nd_piece *p)
     if (!m && !(m = make(c)))
         return false;
     int k = (int)((p->b.nbytes - 1) / ND_MIN_BLOCK);
-    int32_t room = CLASS_BYTES / (int32_t)p->b.nbytes;
     nd__lock_take(&m->lock);
     bool open = m->owner != NULL;
     if (open) {
@@ -215,10 +214,10 @@ bool nd__magazine_push(nd_caching *c, nd_piece *p)
         subtract(&m->requested, (int64_t)p->b.requested);
         p->chain = m->list[k];
         m->list[k] = p;
-        if (++m->count[k] > room) {
+        if (++m->count[k] * (int64_t)p->b.nbytes > CLASS_BYTES) {
             nd__lock_take(&c->lock);
             settle_all(c, m);
-            empty_class(c, m, k, room / 2);
+            empty_class(c, m, k, m->count[k] / 2);
             nd__caching_leave(c);
         }
     }

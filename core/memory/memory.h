@@ -41,7 +41,8 @@ typedef struct nd_block {
     uint64_t offset; /* in mem, bytes */
     uint64_t nbytes; /* of the block, rounded */
     uint64_t requested;
-    char *host; /* address of the block, NULL where the host may not touch it */
+    char *host;         /* address of the block, NULL where the host may not touch it */
+    nd_storage storage; /* of whoever has the block; makers leave it alone */
 } nd_block;
 
 /* One way of making blocks for one device. Any thread may call any of it. */
