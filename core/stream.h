@@ -95,9 +95,15 @@ nd_status nd__may_wait(int32_t reason, nd_device *device, const char *op);
  * never refused. */
 void nd__note_wait(int32_t reason, nd_device *device, const char *op);
 
-/* ---- queue.c: every use of a stream by the core ---- */
+/* ---- queue.c, fault.c: every use of a stream by the core, and its faults ---- */
 /* Refuses a lost device, a forked child and a call from a host function. */
-nd_status nd__usable(nd_device *device, const char *op);
+nd_status nd__not_usable(nd_device *device, const char *op); /* says why, if so */
+static inline nd_status nd__usable(nd_device *d, const char *op)
+{
+    bool fine = !atomic_load_explicit(&d->lost, memory_order_acquire) &&
+                !(nd__self && nd__self->in_host_function) && (d->host_visible || !nd__forked());
+    return fine ? (nd_status)ND_OK : nd__not_usable(d, op);
+}
 /* The last of the three alone. */
 nd_status nd__refuse_inside(const char *op);
 /* Around queueing one operation on the thread's stream: lock, note; unlock, faults, and the wait
@@ -114,6 +120,9 @@ void nd__drain(nd_device *device, const char *op);
 /* status came from the plug-in on behalf of s: a fault gets the window of suspects into its text,
  * and a lost device is remembered. Caller holds s->lock. Returns status. */
 nd_status nd__fault(nd_stream *s, const char *op, nd_status status);
+/* An asynchronous fault waits for the stream's next call; what is left of status is returned. A
+ * lost device needs no keeping. */
+nd_status nd__fault_keep(nd_stream *s, nd_status status);
 /* The plug-in said so about an event (nd__mark's or any), to somebody who cannot report it: a fault
  * is kept for the event's stream, whose next call returns it. Returns what is left of status. Takes
  * no lock that is held around a call of the plug-in. */

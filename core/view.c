@@ -348,7 +348,7 @@ static nd_status apply_range(slice_state *s, const nd_array *a, const nd_index *
 {
     int64_t first = 0, count = 0, stride = a->stride[s->axis];
     ND_RETURN_IF(resolve_range(x, a->shape[s->axis], position, &first, &count));
-    s->offset += a->size ? first * stride : 0;
+    s->offset += a->size && count ? first * stride : 0; /* first may be -1 where nothing is left */
     s->axis++;
     return put_dim(s, count,
                    count > 1 ? stride * x->step

@@ -281,7 +281,7 @@ bool nd__store_save(nd_kernel_store *s, const uint8_t hash[32], const void *key,
         return false;
     }
     s->stored++;
-    if ((s->estimate += size) > s->max_bytes || !atomic_load(&s->scanned) ||
+    if (atomic_fetch_add(&s->estimate, size) + size > s->max_bytes || !atomic_load(&s->scanned) ||
         ++s->since_scan >= SCAN_EVERY)
         (void)nd__store_scan(s, true);
     return true;

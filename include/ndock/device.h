@@ -42,8 +42,8 @@ ND_API ND_MUST_USE nd_status nd_device_available(const char *name, int32_t probe
 ND_API ND_MUST_USE nd_status nd_device_current(nd_device **out);
 ND_API ND_MUST_USE nd_status nd_device_set_current(nd_device *device);
 
-/* Returns when all work queued on the device is done, with its pending error. NULL: the current
- * device. */
+/* Returns when all work queued on the device is done, on every stream, foreign ones included. Where
+ * work of several streams failed, each call returns the fault of one. NULL: the current device. */
 ND_API ND_MUST_USE nd_status nd_synchronize(nd_device *device);
 
 /* What became of every candidate plug-in: one per file looked at. Texts live as long as the

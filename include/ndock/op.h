@@ -5,12 +5,12 @@
  * b, &out), nd_X_into(a, b, dst), nd_X_scalar(a, scalar, &out). For each TERNARY row nd_X(a, b, c,
  * &out), nd_X_into. Anything else, such as 2 - a: nd_apply.
  *
- *   a, b, c  on one device; shapes broadcast; dtypes are promoted, then brought into the op's
- * domain; borrowed, may alias out      a new array owned by the caller, dense; dtype by the op's
- * result rule; NULL on failure dst      an existing writable view that has exactly the broadcast
- * shape; the result is converted to its dtype (same kind or wider: bool < integer < floating <
- * complex, else DTYPE). Identical views run in place; other overlap is as if inputs were copied
- * first
+ *   a, b, c  on one device (a CPU array without dimensions goes with any); shapes broadcast; dtypes
+ * are promoted, then brought into the op's domain; borrowed, may alias out      a new array owned
+ * by the caller, dense; dtype by the op's result rule; NULL on failure dst      an existing
+ * writable view that has exactly the broadcast shape; the result is converted to its dtype (same
+ * kind or wider: bool < integer < floating < complex, else DTYPE). Identical views run in place;
+ * other overlap is as if inputs were copied first
  *
  * Order:   queued on the device's current stream; returns before it has run.
  * Errors:  SHAPE, DTYPE, DEVICE, READONLY, OVERLAP (dst overlaps itself), OVERFLOW (a scalar),

@@ -16,8 +16,8 @@
  * changed. It starts no thread before open().
  *
  * Threads: entry, probe, info and shutdown run one at a time under the loader's lock. Everything
- * else may be called from any thread at once, except that the core never uses one stream from two
- * threads at the same time. */
+ * else may be called from any thread at once, except that the core never queues work on one stream
+ * from two threads at the same time; a third may wait for the stream meanwhile (sync, read). */
 #ifndef NDOCK_PLUGIN_H
 #define NDOCK_PLUGIN_H
 #include <stddef.h>

@@ -66,8 +66,8 @@ ND_API ND_MUST_USE nd_status nd_stream_synchronize(nd_stream *stream);
  * host never waits, unless the two are of different plug-ins, which share no events. */
 ND_API ND_MUST_USE nd_status nd_stream_wait_event(nd_stream *stream, nd_event *event);
 ND_API ND_MUST_USE nd_status nd_stream_wait_stream(nd_stream *stream, nd_stream *other);
-/* fn(ctx) runs on another thread in stream order. It may not call ndock (every call there is
- * ND_ERR_STATE). */
+/* fn(ctx) runs in stream order, on another thread or on one that waits. It may not call ndock:
+ * whatever uses a device, stream, event or array there is ND_ERR_STATE. */
 ND_API ND_MUST_USE nd_status nd_stream_launch_host(nd_stream *stream, void (*fn)(void *ctx),
                                                    void *ctx);
 
@@ -156,9 +156,12 @@ ND_API void nd_launch_blocking_set(int32_t on);
 ND_API int32_t nd_launch_blocking(void);
 
 /* What queued work failed: ND_ERR_ASYNC, or ND_ERR_LOST where the device cannot go on, comes once
- * from the first call that sees it (waiting or not), after which the stream may be used again. The
- * suspects of this thread's latest such error are the operations queued since the last point known
- * to be good, at most the latest 64, oldest first: *count of them; out, of n, receives up to n. */
+ * from the first call that sees it (waiting or not), after which the stream may be used again; one
+ * that a release or the allocator sees is kept for the stream's next call. A lost device returns
+ * the same error to every later call without being asked; frees are silent, other devices go on.
+ * The suspects of this thread's latest such error are the operations queued since the last point
+ * known to be good, at most the latest 64, oldest first: *count of them; out, of n, receives up to
+ * n. */
 typedef struct {
     uint64_t seq;   /* number on its stream, from 1 */
     char name[32];  /* of the operation */

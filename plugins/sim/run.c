@@ -55,8 +55,8 @@ void sim_extent(const ndp_view *v, int64_t *low, int64_t *high)
     *low = v->offset_bytes;
     *high = v->offset_bytes + n;
     for (int d = 0; d < v->ndim; d++) {
-        if (v->shape[d] == 0) {
-            *high = *low;
+        if (v->shape[d] == 0) { /* whatever other dimensions have added */
+            *low = *high = v->offset_bytes;
             return;
         }
         int64_t reach = n * (v->shape[d] - 1) * v->stride[d];

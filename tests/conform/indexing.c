@@ -127,7 +127,8 @@ static void try_both(const lookup *op, lookup_case *c, const dense *want, int64_
             fail_case("%s with a bad index left an array", op->name);
         (void)positions_refused(op->into(c->m.array, c->idx_m.array, axis, dst.array), &c->idx, bad,
                                 value, c->n, op->name);
-        (void)dense_is(&before, dst.array, "the destination after a bad index");
+        if (!run.async) /* there the rest may have been written before anyone noticed */
+            (void)dense_is(&before, dst.array, "the destination after a bad index");
         dense_release(&before);
     } else if (good(fresh, op->name) && dense_is(want, r, op->name) &&
                good(op->into(c->m.array, c->idx_m.array, axis, dst.array), "into") &&

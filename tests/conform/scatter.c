@@ -101,7 +101,8 @@ static void refuse(scatter_case *c, int64_t bad, int64_t value)
     (void)positions_refused(
         nd_scatter_into(c->idx_m.array, c->src.array, c->axis, c->mode, c->dst.array), &c->idx, bad,
         value, c->n, mode_names[c->mode]);
-    (void)dense_is(&before, c->dst.array, "the destination after a bad index");
+    if (!run.async) /* there the rest may have been written before anyone noticed */
+        (void)dense_is(&before, c->dst.array, "the destination after a bad index");
     if (fails(nd_scatter(c->dst.array, c->idx_m.array, c->src.array, c->axis, c->mode, &r),
               ND_ERR_INDEX, "scatter") &&
         r && !run.async)
@@ -227,7 +228,8 @@ static void try_rows(scatter_case *c, int64_t bad, int64_t value)
         (void)positions_refused(fresh, &c->idx, bad, value, c->n, "index_add");
         into = nd_index_add_into(c->idx_m.array, c->src.array, axis, c->dst.array);
         (void)positions_refused(into, &c->idx, bad, value, c->n, "index_add");
-        (void)dense_is(&before, c->dst.array, "the destination after a bad index");
+        if (!run.async) /* there the rest may have been written before anyone noticed */
+            (void)dense_is(&before, c->dst.array, "the destination after a bad index");
         dense_release(&before);
     } else if (good(fresh, "index_add") && matches(c, r)) {
         into = nd_index_add_into(c->idx_m.array, c->src.array, axis, c->dst.array);

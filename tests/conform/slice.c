@@ -162,6 +162,11 @@ static void bad_slice_case(int i)
     idx[0] = nd_at(m.shape[0]);
     if (fails(nd_slice(m.array, idx, 1, &view), ND_ERR_INDEX, "the extent as an index"))
         (void)error_names(m.shape[0]);
+    idx[0] = nd_range(-m.shape[0] - 5, ND_END_OPEN, -1); /* nothing, "before" the first */
+    if (good(nd_slice(m.array, idx, 1, &view), "an empty slice") && nd_offset(view) < 0)
+        fail_case("an empty slice begins before its storage");
+    nd_release(view);
+    view = NULL;
     idx[0] = nd_at(INT64_MIN);
     (void)fails(nd_slice(m.array, idx, 1, &view), ND_ERR_INDEX, "-2^63 as an index");
     if (view)

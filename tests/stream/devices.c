@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The current device, guards, mixed devices, copies between devices, and what a forked child may
  * do. */
+#include <stdatomic.h>
 #include <stdbool.h>
 #include "tests/stream/lab.h"
 
@@ -283,7 +284,7 @@ static int fork_child(void *arg)
     return 0;
 }
 
-static volatile int churning;
+static atomic_int churning;
 static void *churn(void *arg)
 {
     nd_device *d = arg;

@@ -265,6 +265,94 @@ static void while_others_wait(void)
     nd_event_release(e);
 }
 
+/* ---- sixteen threads on two streams and four events ---- */
+enum { THREADS = 16, ROUNDS = 60 };
+static nd_event *shared[4];
+
+typedef struct {
+    uint32_t state;
+    int failed, wrong;
+} worker;
+
+static uint32_t random_below(worker *w, uint32_t n)
+{
+    w->state = w->state * 1664525u + 1013904223u;
+    return (w->state >> 16) % n;
+}
+
+static nd_status something(worker *w)
+{
+    nd_event *e = shared[random_below(w, 4)], *f = shared[random_below(w, 4)];
+    nd_stream *s = random_below(w, 2) ? s1 : s2;
+    double ms;
+    int32_t done;
+    nd_status status;
+    switch (random_below(w, 8)) {
+    case 0:
+        return nd_event_record(e, s);
+    case 1:
+        return nd_stream_wait_event(s, e);
+    case 2:
+        return nd_event_synchronize(e);
+    case 3:
+        return nd_event_query(e, &done);
+    case 4:
+        status = nd_event_elapsed(e, f, &ms);
+        return status == ND_ERR_NOT_READY || status == ND_ERR_NOT_RECORDED ? ND_OK : status;
+    case 5:
+        return nd_stream_synchronize(s);
+    case 6:
+        return nd_stream_wait_stream(s, s == s1 ? s2 : s1);
+    default:
+        return random_below(w, 8) ? nd_stream_query(s, &done) : nd_synchronize(at[0].d);
+    }
+}
+
+/* Its own array, always on one of the streams; memory of one that the other uses. */
+static void *crowd(void *arg)
+{
+    worker *w = arg;
+    nd_stream *mine = w->state % 2 ? s1 : s2, *other = w->state % 2 ? s2 : s1;
+    must(nd_stream_set_current(mine));
+    nd_array *a = vector(at[0].d, 4, 0), *one = vector(at[0].d, 4, 1);
+    for (int i = 0; i < ROUNDS; i++) {
+        nd_array *lent = NULL;
+        w->failed += something(w) != ND_OK;
+        w->failed += nd_add_into(a, one, a) != ND_OK;
+        w->failed += nd_copy(a, NULL, &lent) != ND_OK;
+        w->failed += nd_record_use(lent, other) != ND_OK;
+        nd_release(lent);
+    }
+    w->wrong += first_of(a) != ROUNDS;
+    nd_release(a);
+    nd_release(one);
+    return NULL;
+}
+
+static void crowded(void)
+{
+    pthread_t t[THREADS];
+    worker w[THREADS];
+    int failed = 0, wrong = 0;
+    alarm(100);
+    for (int i = 0; i < 4; i++)
+        shared[i] = event(ND_EVENT_TIMING);
+    for (int i = 0; i < THREADS; i++) {
+        w[i] = (worker){(uint32_t)i, 0, 0};
+        pthread_create(&t[i], NULL, crowd, &w[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(t[i], NULL);
+        failed += w[i].failed;
+        wrong += w[i].wrong;
+    }
+    alarm(0);
+    is_int(failed, 0, "A10 sixteen threads share streams and events: every call succeeds");
+    is_int(wrong, 0, "A10 and every sum is right");
+    for (int i = 0; i < 4; i++)
+        nd_event_release(shared[i]);
+}
+
 /* ---- a device without queues ---- */
 static void on_the_host(void)
 {
@@ -306,11 +394,11 @@ static void on_the_host(void)
 
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {{"refusals", refusals},     {"times", times},
-                                     {"waits_bind", waits_bind}, {"released", released_early},
-                                     {"never", never_recorded},  {"steady", steady},
-                                     {"prefilled", prefilled},   {"others", while_others_wait},
-                                     {"host", on_the_host}};
+    static const tap_case cases[] = {{"refusals", refusals},        {"times", times},
+                                     {"waits_bind", waits_bind},    {"released", released_early},
+                                     {"never", never_recorded},     {"steady", steady},
+                                     {"prefilled", prefilled},      {"crowded", crowded},
+                                     {"others", while_others_wait}, {"host", on_the_host}};
     setenv("NDOCK_DEVICE", "cpu", 1);
     for (int i = 0; i < 2; i++)
         at[i] = open_sim(i);

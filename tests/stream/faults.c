@@ -549,6 +549,7 @@ static int poisoned(void *arg)
     at[1] = open_sim(1);
     nd_array *other = vector(at[1].d, 4, 1);
     scene s = new_scene();
+    set_modes(NDSIM_STEPPED); /* else it may be lost while work is still being queued */
     must(at[0].c->fault(at[0].dev, native(s.stream), 2, ILLEGAL_ADDRESS, sticky));
     queue_steps(&s, 1, 3);
     must(nd_event_record(s.event, s.stream));
