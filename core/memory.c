@@ -123,7 +123,7 @@ static void let_go(void *storage)
     bool reachable = !nd__out_of_reach(d);
     if (reachable)
         nd__drain(d, "release");
-    if (nd__hazards_now())
+    if (reachable && d->async && nd__hazards_now())
         nd__hazard_forget(s->mem);
     if (reachable)
         d->p.free(d->dev, s->mem);

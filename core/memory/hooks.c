@@ -44,23 +44,30 @@ static void free_later(void *arg)
     free(l);
 }
 
+/* Freeing would break a capture that is underway. */
+static bool put_off(nd_device *d, ndp_mem *mem)
+{
+    later *l = malloc(sizeof *l);
+    if (l)
+        *l = (later){d, mem};
+    bool done = l && nd__after_capture(d, free_later, l);
+    if (!done)
+        free(l);
+    return done;
+}
+
 static void segment_free(void *ctx, nd_stream *s, ndp_mem *mem, uint64_t nbytes)
 {
     nd_device *d = ctx;
     (void)s;
     (void)nbytes;
-    if (nd__hazards_now())
-        nd__hazard_forget(mem);
     if (nd__out_of_reach(d))
         return;
+    if (d->async && nd__hazards_now())
+        nd__hazard_forget(mem);
     nd__note_wait(ND_WAIT_DEVICE_ALLOC, d, "free");
-    later *l = malloc(sizeof *l);
-    if (l)
-        *l = (later){d, mem};
-    if (l && nd__after_capture(d, free_later, l))
-        return;
-    free(l);
-    d->p.free(d->dev, mem);
+    if (!d->has_graph || !put_off(d, mem))
+        d->p.free(d->dev, mem);
 }
 
 static nd_status record(void *ctx, nd_stream *s, ndp_event **out)

@@ -170,7 +170,8 @@ typedef struct {
                              is "pending": every access through ndock waits for it. Other host
                              memory, and views of pinned memory with gaps as a destination, are
                              copied while the caller waits (ND_WAIT_PAGEABLE) */
-    nd_stream *stream;    /* of the source's device; NULL: current */
+    nd_stream *stream;    /* of the source's device, from the host of the destination's; NULL:
+                             current */
 } nd_copy_opts;
 /* Copy src, broadcast and converted, into dst, between any two devices. Between devices the
  * destination's current stream waits for the copy, and the copy for it. Conversion and packing

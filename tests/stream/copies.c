@@ -550,60 +550,7 @@ static void test_cap(void)
     settle();
 }
 
-/* ---- D15 ---- */
-static void test_peers(void)
-{
-    nd_stream *from = new_stream(0), *to = new_stream(1);
-    enum { N = 200 };
-    DO(nd_stream_push(to));
-    nd_array *b = filled(sim[1], N, 1), *c = NULL;
-    DO(nd_stream_pop(to));
-    DO(nd_stream_push(from));
-    nd_array *a = filled(sim[0], N, 5);
-    DO(nd_stream_pop(from));
-    DO(nd_synchronize(sim[0]));
-    check_on();
-    nd_stream_check_set(1);
-    DO(nd_stream_push(to));
-    DO(nd_stream_push(from));
-    DO(nd_fill(a, nd_float(6)));
-    DO(nd_fill(b, nd_float(2)));
-    DO(nd_copy_to(a, b, NULL));
-    DO(nd_exp(b, &c));
-    DO(nd_stream_pop(from));
-    DO(nd_stream_pop(to));
-    char *text;
-    int64_t n;
-    DO(nd_stream_check_report(&text, &n));
-    nd_stream_check_set(0);
-    is_int(races(), 0, "D15: a copy between devices is ordered on both sides");
-    is_int(n, 0, "D15: and the stream check agrees");
-    free(text);
-    DO(nd_synchronize(sim[1]));
-    ok(value_of(b) == 6, "D15: with the right values");
-    /* The destination was used on a stream that is not current: nothing orders that. */
-    check_on();
-    nd_stream_check_set(1);
-    DO(nd_stream_push(to));
-    DO(nd_fill(b, nd_float(2)));
-    DO(nd_stream_pop(to));
-    DO(nd_stream_push(from));
-    DO(nd_copy_to(a, b, NULL));
-    DO(nd_stream_pop(from));
-    DO(nd_stream_check_report(&text, &n));
-    nd_stream_check_set(0);
-    ok(races() > 0, "D15: another stream's use of the destination is a race");
-    ok(n > 0, "D15: that the stream check finds across devices");
-    free(text);
-    nd_release(a);
-    nd_release(b);
-    nd_release(c);
-    nd_stream_release(from);
-    nd_stream_release(to);
-    settle();
-}
-
 TAP_MAIN({"upload", test_upload}, {"reuse", test_reuse}, {"pending", test_pending},
          {"pending_everywhere", test_pending_everywhere}, {"pageable", test_pageable},
          {"same_bits", test_same_bits}, {"on_device", test_on_device}, {"modified", test_modified},
-         {"cap", test_cap}, {"peers", test_peers})
+         {"cap", test_cap})

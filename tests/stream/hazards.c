@@ -455,6 +455,58 @@ static void test_backward(void)
     settle();
 }
 
+/* ---- D15 ---- */
+static void test_peers(void)
+{
+    nd_stream *from = new_stream(0), *to = new_stream(1);
+    DO(nd_stream_push(to));
+    nd_array *b = filled(sim[1], N, 1), *c = NULL;
+    DO(nd_stream_pop(to));
+    DO(nd_stream_push(from));
+    nd_array *a = filled(sim[0], N, 5);
+    DO(nd_stream_pop(from));
+    DO(nd_synchronize(sim[0]));
+    check_on();
+    nd_stream_check_set(1);
+    DO(nd_stream_push(to));
+    DO(nd_stream_push(from));
+    DO(nd_fill(a, nd_float(6)));
+    DO(nd_fill(b, nd_float(2)));
+    DO(nd_copy_to(a, b, NULL));
+    DO(nd_exp(b, &c));
+    DO(nd_stream_pop(from));
+    DO(nd_stream_pop(to));
+    char *text;
+    int64_t n;
+    DO(nd_stream_check_report(&text, &n));
+    nd_stream_check_set(0);
+    is_int(races(), 0, "D15: a copy between devices is ordered on both sides");
+    is_int(n, 0, "D15: and the stream check agrees");
+    free(text);
+    DO(nd_synchronize(sim[1]));
+    ok(value_of(b) == 6, "D15: with the right values");
+    /* The destination was used on a stream that is not current: nothing orders that. */
+    check_on();
+    nd_stream_check_set(1);
+    DO(nd_stream_push(to));
+    DO(nd_fill(b, nd_float(2)));
+    DO(nd_stream_pop(to));
+    DO(nd_stream_push(from));
+    DO(nd_copy_to(a, b, NULL));
+    DO(nd_stream_pop(from));
+    DO(nd_stream_check_report(&text, &n));
+    nd_stream_check_set(0);
+    ok(races() > 0, "D15: another stream's use of the destination is a race");
+    ok(n > 0, "D15: that the stream check finds across devices");
+    free(text);
+    nd_release(a);
+    nd_release(b);
+    nd_release(c);
+    nd_stream_release(from);
+    nd_stream_release(to);
+    settle();
+}
+
 /* NDOCK_STREAM_CHECK is read once, so another process tries it: this program with two variables. */
 static int count_with(const char *value)
 {
@@ -491,4 +543,4 @@ static void test_environment(void)
 TAP_MAIN({"environment", test_environment}, {"examples", test_examples},
          {"hazard_mode", test_hazard_mode}, {"no_cost", test_no_cost}, {"gone", test_gone},
          {"report", test_report}, {"random", test_random}, {"random_hazards", test_random_hazards},
-         {"backward", test_backward})
+         {"backward", test_backward}, {"peers", test_peers})

@@ -342,7 +342,89 @@ static void test_threads(void)
     settle();
 }
 
-TAP_MAIN({"current", test_current}, {"guards", test_guards}, {"distinct", test_distinct},
-         {"stale", test_stale_keys}, {"pools", test_pools}, {"priorities", test_priorities},
-         {"waiting", test_waiting}, {"foreign", test_foreign}, {"end", test_end},
-         {"threads", test_threads})
+/* Streams come and go on four threads while a fifth waits for the device. */
+enum { WORKERS = 4, ROUNDS = 60 };
+static nd_array *shared;
+
+static void *come_and_go(void *arg)
+{
+    int *good = arg;
+    for (int i = 0; i < ROUNDS; i++) {
+        nd_stream *s = NULL, *t = NULL;
+        nd_array *a = NULL, *b = NULL;
+        nd_event *e = NULL;
+        nd_scalar v = {0};
+        int32_t is_done;
+        nd_status st[] = {nd_stream_create(sim[0], NULL, &s),
+                          nd_stream_create(sim[0], NULL, &t),
+                          nd_event_create(sim[0], NULL, &e),
+                          nd_stream_push(s),
+                          nd_add_scalar(shared, nd_float(i), &a),
+                          nd_record_stream(shared, s),
+                          nd_event_record(e, s),
+                          nd_stream_wait_event(t, e),
+                          nd_stream_push(t),
+                          nd_sum(a, NULL, &b),
+                          nd_record_use(a, t),
+                          nd_stream_query(s, &is_done),
+                          nd_item(b, &v),
+                          nd_stream_pop(t),
+                          nd_stream_pop(s)};
+        int all = v.v.f == 64.0 * (i + 1);
+        for (size_t k = 0; k < sizeof st / sizeof *st; k++)
+            all &= st[k] == ND_OK;
+        *good += all;
+        nd_stream_release(s); /* before the array that lives on it */
+        nd_release(a);
+        nd_release(b);
+        nd_stream_release(t);
+        nd_event_release(e);
+    }
+    return NULL;
+}
+
+static void many_threads(int hazards, int check)
+{
+    pthread_t t[WORKERS];
+    int good[WORKERS] = {0}, sum = 0, waited = 0;
+    char *text = NULL;
+    int64_t n = 0;
+    control->set_mode(dev[0], NDSIM_AUTO);
+    shared = filled(sim[0], 64, 1);
+    DO(nd_synchronize(sim[0]));
+    check_on();
+    nd_hazard_mode_set(hazards);
+    nd_stream_check_set(check);
+    for (int i = 0; i < WORKERS; i++)
+        pthread_create(&t[i], NULL, come_and_go, &good[i]);
+    for (int i = 0; i < 50; i++)
+        waited += nd_synchronize(sim[0]) == ND_OK;
+    for (int i = 0; i < WORKERS; i++) {
+        pthread_join(t[i], NULL);
+        sum += good[i];
+    }
+    DO(nd_stream_check_report(&text, &n));
+    nd_stream_check_set(0);
+    nd_hazard_mode_set(0);
+    is_int(sum, WORKERS * ROUNDS, "S7, S11: four threads' streams come and go, with right values");
+    is_int(waited, 50, "A16: while another thread waits for the device");
+    if (!ok(races() == 0, "C6: without a race"))
+        show_races();
+    if (!ok(n == 0, "S14: for the stream check, too"))
+        diag("%s", text);
+    free(text);
+    nd_release(shared);
+    settle();
+    control->set_mode(dev[0], NDSIM_STEPPED);
+}
+
+static void test_many_threads(void)
+{
+    many_threads(0, 0);
+    many_threads(1, 1);
+}
+
+TAP_MAIN({"many_threads", test_many_threads}, {"current", test_current}, {"guards", test_guards},
+         {"distinct", test_distinct}, {"stale", test_stale_keys}, {"pools", test_pools},
+         {"priorities", test_priorities}, {"waiting", test_waiting}, {"foreign", test_foreign},
+         {"end", test_end}, {"threads", test_threads})
