@@ -57,6 +57,16 @@ static uint64_t since; /* streams' clocks of an earlier time are void */
 static int64_t races;
 static nd_text report;
 
+/* Hazard mode keeps no history while one stream alone has been used. The first op of another stream
+ * waits for all of that: `first` stands for the history that there is not. */
+#define SEVERAL UINT64_MAX
+static atomic_uint_fast64_t only, only_seq; /* id, 0: none was used yet; the latest op there */
+static nd_device *only_device;
+static struct {
+    nd_device *device;
+    uint64_t stream, seq;
+} first;
+
 int nd__hazards_from_environment(void)
 {
     const char *text = nd__getenv("NDOCK_STREAM_CHECK");
@@ -82,6 +92,8 @@ static void forget_all(void)
             e->clock.n = 0;
     }
     host.n = 0;
+    first.stream = 0;
+    atomic_store(&only, 0);
     since++;
     pthread_mutex_unlock(&lock);
 }
@@ -327,6 +339,45 @@ static bool find_unordered(history *h, const nd_clock *mine, const access *now, 
     return false;
 }
 
+static bool alone(nd_stream *s)
+{
+    uint64_t id = atomic_load_explicit(&only, memory_order_relaxed);
+    if (id == SEVERAL || nd__hazards_now() != HAZARD_MODE)
+        return false;
+    if (id == 0) {
+        pthread_mutex_lock(&lock);
+        if ((id = atomic_load(&only)) == 0) {
+            only_device = s->device;
+            atomic_store(&only, id = s->id);
+        }
+        pthread_mutex_unlock(&lock);
+    }
+    if (id == s->id)
+        atomic_store_explicit(&only_seq, s->seq + 1, memory_order_relaxed);
+    return id == s->id;
+}
+
+/* Behind what the first stream did while it was alone. The lock is held, but while s waits. */
+static nd_status follow_first(nd_stream *s)
+{
+    nd_status status = ND_OK;
+    uint64_t id = atomic_load(&only);
+    if (id != 0 && id != SEVERAL) {
+        first.device = only_device;
+        first.stream = id;
+        first.seq = atomic_load(&only_seq);
+    }
+    atomic_store(&only, SEVERAL);
+    if (!first.stream || first.stream == s->id || first.device->slot != s->device->slot ||
+        seen(clock_of(s), first.stream) >= first.seq)
+        return ND_OK;
+    pthread_mutex_unlock(&lock);
+    status = nd__wait_stream_id(s, first.device, first.stream);
+    pthread_mutex_lock(&lock);
+    advance(clock_of(s), first.stream, first.seq);
+    return status;
+}
+
 static nd_status use(nd_stream *s, access *now)
 {
     int modes = nd__hazards_now();
@@ -334,6 +385,8 @@ static nd_status use(nd_stream *s, access *now)
     access old;
     pthread_mutex_lock(&lock);
     join(clock_of(s), &host);
+    if (modes & HAZARD_MODE)
+        status = follow_first(s);
     history *h = history_of(now->at.mem);
     while (status == ND_OK && h && find_unordered(h, clock_of(s), now, &old)) {
         if (modes & HAZARD_MODE) {
@@ -363,7 +416,7 @@ static access access_of(const nd_stream *s, const char *name, uint64_t seq)
 /* What is captured does not run now. */
 nd_status nd__hazard_call(nd_stream *s, const ndp_call *call, const char *name)
 {
-    if (nd__capture_id(s))
+    if (alone(s) || nd__capture_id(s))
         return ND_OK;
     access now = access_of(s, name, s->seq + 1);
     for (uint32_t i = 0; i < call->n_in; i++)
@@ -381,7 +434,7 @@ nd_status nd__hazard_call(nd_stream *s, const ndp_call *call, const char *name)
 static nd_status use_bytes(nd_stream *s, ndp_mem *mem, uint64_t offset, uint64_t nbytes, bool write,
                            const char *name, uint64_t seq)
 {
-    if (nd__capture_id(s))
+    if (alone(s) || nd__capture_id(s))
         return ND_OK;
     access now = access_of(s, name, seq);
     now.at = (span){

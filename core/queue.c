@@ -12,7 +12,7 @@ nd_status nd__refuse_inside(const char *op)
                     "it and wait for that");
 }
 
-nd_status nd__usable(nd_device *d, const char *op)
+nd_status nd__not_usable(nd_device *d, const char *op)
 {
     nd_status status = ND_OK;
     if (atomic_load_explicit(&d->lost, memory_order_acquire)) {

@@ -97,7 +97,13 @@ void nd__note_wait(int32_t reason, nd_device *device, const char *op);
 
 /* ---- queue.c, fault.c: every use of a stream by the core, and its faults ---- */
 /* Refuses a lost device, a forked child and a call from a host function. */
-nd_status nd__usable(nd_device *device, const char *op);
+nd_status nd__not_usable(nd_device *device, const char *op); /* says why, if so */
+static inline nd_status nd__usable(nd_device *d, const char *op)
+{
+    bool fine = !atomic_load_explicit(&d->lost, memory_order_acquire) &&
+                !(nd__self && nd__self->in_host_function) && (d->host_visible || !nd__forked());
+    return fine ? (nd_status)ND_OK : nd__not_usable(d, op);
+}
 /* The last of the three alone. */
 nd_status nd__refuse_inside(const char *op);
 /* Around queueing one operation on the thread's stream: lock, note; unlock, faults, and the wait

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Order between streams: the simulator's checker, the library's own stream check, and hazard mode,
  * over the examples of PyTorch's CUDA note and over random programs. */
+#include <unistd.h>
 #include "tests/stream/harness.h"
 
 /* ---- what both checkers say of a program ---- */
@@ -354,17 +355,25 @@ static void test_random(void)
 /* The same with hazard mode: no program races. */
 static void test_random_hazards(void)
 {
-    int clean = 0, programs = 100;
-    nd_hazard_mode_set(1);
+    int clean = 0, programs = 200;
     for (int i = 0; i < programs; i++) {
         plan p = {.random = UINT64_C(0xd6e8feb86659fd93) * (uint64_t)(i + 1), .steps = 15};
-        verdict v = judge(random_program, &p);
+        verdict v = {0};
+        nd_hazard_mode_set(1);
+        if (i % 2) { /* with the stream check beside it, and alone */
+            v = judge(random_program, &p);
+        } else {
+            check_on();
+            random_program(&p);
+            v.sim = (int64_t)races();
+            DO(nd_synchronize(sim[0]));
+        }
+        nd_hazard_mode_set(0);
         clean += v.sim == 0 && v.core == 0;
         if (v.sim || v.core)
             show_races();
         free(v.text);
     }
-    nd_hazard_mode_set(0);
     is_int(clean, programs, "S13: with hazard mode no random program races");
     settle();
 }
@@ -446,6 +455,40 @@ static void test_backward(void)
     settle();
 }
 
-TAP_MAIN({"examples", test_examples}, {"hazard_mode", test_hazard_mode}, {"no_cost", test_no_cost},
-         {"gone", test_gone}, {"report", test_report}, {"random", test_random},
-         {"random_hazards", test_random_hazards}, {"backward", test_backward})
+/* NDOCK_STREAM_CHECK is read once, so another process tries it: this program with two variables. */
+static int count_with(const char *value)
+{
+    char command[300], path[200] = {0};
+    if (readlink("/proc/self/exe", path, sizeof path - 1) < 0)
+        return -1;
+    snprintf(command, sizeof command, "NDOCK_TEST_COUNT=1 NDOCK_STREAM_CHECK=%s '%s' environment",
+             value, path);
+    FILE *f = popen(command, "r");
+    int n = -1;
+    if (!f || fscanf(f, "races %d", &n) != 1)
+        n = -1;
+    if (f)
+        pclose(f);
+    return n;
+}
+
+static void test_environment(void)
+{
+    int none = 0;
+    char *text;
+    int64_t n;
+    if (getenv("NDOCK_TEST_COUNT")) {
+        read_elsewhere(&none);
+        DO(nd_stream_check_report(&text, &n));
+        printf("races %d\n", (int)n);
+        free(text);
+        exit(0);
+    }
+    ok(count_with("1") > 0, "S14: NDOCK_STREAM_CHECK=1 turns the check on");
+    is_int(count_with("0"), 0, "S14: 0 does not");
+}
+
+TAP_MAIN({"environment", test_environment}, {"examples", test_examples},
+         {"hazard_mode", test_hazard_mode}, {"no_cost", test_no_cost}, {"gone", test_gone},
+         {"report", test_report}, {"random", test_random}, {"random_hazards", test_random_hazards},
+         {"backward", test_backward})
