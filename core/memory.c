@@ -127,7 +127,7 @@ static void let_go(void *storage)
         nd__hazard_forget(s->mem);
     if (reachable)
         d->p.free(d->dev, s->mem);
-    if (s->pinned)
+    if (s->pinned && (s->pinned_for->host_visible || !nd__forked()))
         nd__pinned_free(s->pinned);
     if (s->release)
         s->release(s->ctx);

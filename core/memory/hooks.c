@@ -133,6 +133,7 @@ static uint64_t capture_id(void *ctx, nd_stream *s)
 static nd_status usage(void *ctx, uint64_t *free_bytes, uint64_t *total_bytes)
 {
     nd_device *d = ctx;
+    ND_RETURN_IF(nd__usable(d, "usage"));
     return said(d, "usage", d->memory.usage(d->dev, free_bytes, total_bytes));
 }
 

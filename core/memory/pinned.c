@@ -82,7 +82,10 @@ static nd_status pin(nd_pinned_pool *p, uint64_t nbytes, ndp_mem **mem, void **h
                         (unsigned long long)nbytes, d->name, (unsigned long long)cap,
                         (unsigned long long)owned);
     int64_t begin = now_us();
-    nd_status status = d->map.pin(d->dev, nbytes, mem, host);
+    nd__note_wait(ND_WAIT_DEVICE_ALLOC, d, "pinned");
+    nd_status status = nd__usable(d, "pinned");
+    if (status == ND_OK)
+        status = d->map.pin(d->dev, nbytes, mem, host);
     if (status != ND_OK)
         nd__error_context("pinned", d->name, d->slot ? d->slot->name : "");
     pthread_mutex_lock(&p->lock);
@@ -99,7 +102,8 @@ static void unpin(nd_pinned_pool *p, ndp_mem *mem, uint64_t nbytes)
     int64_t begin = now_us();
     if (nd__hazards_now())
         nd__hazard_forget(mem);
-    p->device->p.free(p->device->dev, mem);
+    if (!nd__out_of_reach(p->device))
+        p->device->p.free(p->device->dev, mem);
     pthread_mutex_lock(&p->lock);
     p->num_free++;
     p->free_us += now_us() - begin;

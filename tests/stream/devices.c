@@ -257,7 +257,10 @@ static int child_is_refused(const inherited *had)
 static int host_arrays_work(const nd_array *a)
 {
     nd_array *r = NULL;
-    int good = 1;
+    const int64_t large = 300000;
+    int good = nd_empty(nd_device_of(a), ND_F32, 1, &large, &r) == ND_OK;
+    nd_release(r);
+    r = NULL;
     for (int i = 0; i < 100 && good; i++) {
         good = nd_add(a, a, &r) == ND_OK && first_of(r) == 14;
         nd_release(r);
@@ -288,9 +291,11 @@ static atomic_int churning;
 static void *churn(void *arg)
 {
     nd_device *d = arg;
-    const int64_t n = 100;
+    const int64_t n = 100, large = 300000; /* beyond what a thread keeps for itself */
     while (churning) {
-        nd_array *a = NULL, *b = NULL;
+        nd_array *a = NULL, *b = NULL, *c = NULL;
+        for (int i = 0; i < 50 && nd_empty(d, ND_F32, 1, &large, &c) == ND_OK; i++)
+            nd_release(c);
         if (nd_full(d, ND_F32, 1, &n, nd_float(1), &a) == ND_OK && nd_add(a, a, &b) == ND_OK)
             nd_release(b);
         nd_release(a);

@@ -5,7 +5,7 @@
 #include "core/core.h"
 #include "tests/stream/lab.h"
 
-enum { OPS = 12, SOFT = 9999, ILLEGAL_ADDRESS = 700 };
+enum { OPS = 12, SOFT = 9999 };
 
 static sim at[2];
 
@@ -356,6 +356,29 @@ static void launch_blocking(void)
     end_scene(&s);
 }
 
+static int warnings;
+static void count_warnings(void *ctx, int32_t level, const char *text)
+{
+    (void)ctx;
+    warnings += level == ND_LOG_WARN && strstr(text, "NDOCK_LAUNCH_BLOCKING");
+}
+
+static void launch_blocking_in_capture(void)
+{
+    scene s = new_scene();
+    nd_captured *graph = NULL;
+    must(nd__capture_begin(s.stream, NDP_CAPTURE_RELAXED));
+    nd_launch_blocking_set(1);
+    nd_log_set(count_warnings, NULL, ND_LOG_WARN);
+    queue_steps(&s, 1, 4);
+    nd_log_set(NULL, NULL, 0);
+    nd_launch_blocking_set(0);
+    must(nd__capture_end(s.stream, &graph));
+    is_int(warnings, 1, "A3 inside a capture it is ignored, with one warning");
+    nd__captured_free(graph);
+    end_scene(&s);
+}
+
 /* ---- A14 ---- */
 static void tags(void)
 {
@@ -501,77 +524,6 @@ static void threads(void)
     is_int(wrong, 0, "A9 sixteen threads have sixteen errors");
 }
 
-/* ---- A6: in children, before this process opens a device ---- */
-static nd_status again(int i, scene *s, nd_array **r)
-{
-    nd_scalar v;
-    int32_t done;
-    nd_stream *stream = NULL;
-    nd_event *event = NULL;
-    const int64_t n = 4;
-    switch (i) {
-    case 0:
-        return nd_synchronize(at[0].d);
-    case 1:
-        return nd_add(s->a, s->a, r);
-    case 2:
-        return nd_item(s->a, &v);
-    case 3:
-        return nd_stream_synchronize(s->stream);
-    case 4:
-        return nd_stream_query(s->stream, &done);
-    case 5:
-        return nd_event_query(s->event, &done);
-    case 6:
-        return nd_event_synchronize(s->event);
-    case 7:
-        return nd_event_record(s->event, s->stream);
-    case 8:
-        return nd_stream_create(at[0].d, NULL, &stream);
-    case 9:
-        return nd_event_create(at[0].d, NULL, &event);
-    case 10:
-        return nd_full(at[0].d, ND_F32, 1, &n, nd_float(1), r);
-    case 11:
-        return nd_stream_wait_event(s->stream, s->event);
-    case 12:
-        return nd_to_device(s->a, at[1].d, r);
-    default:
-        return nd_fill(s->a, nd_float(1));
-    }
-}
-
-static int poisoned(void *arg)
-{
-    int sticky = *(int *)arg;
-    nd_array *r = NULL;
-    at[0] = open_sim(0);
-    at[1] = open_sim(1);
-    nd_array *other = vector(at[1].d, 4, 1);
-    scene s = new_scene();
-    set_modes(NDSIM_STEPPED); /* else it may be lost while work is still being queued */
-    must(at[0].c->fault(at[0].dev, native(s.stream), 2, ILLEGAL_ADDRESS, sticky));
-    queue_steps(&s, 1, 3);
-    must(nd_event_record(s.event, s.stream));
-    if (nd_stream_synchronize(s.stream) != ND_ERR_LOST ||
-        nd_last_error()->native != ILLEGAL_ADDRESS || position(2) < 0)
-        return 1;
-    uint64_t before = calls(at[0], NULL);
-    for (int i = 0; i <= 13; i++)
-        if (again(i, &s, &r) != ND_ERR_LOST || nd_last_error()->native != ILLEGAL_ADDRESS ||
-            strcmp(nd_last_error()->device, "sim:0") != 0)
-            return 10 + i;
-    end_scene(&s);
-    if (calls(at[0], NULL) != before)
-        return 2; /* the plug-in was asked, or told to free something */
-    if (nd_add_into(other, other, other) != ND_OK || first_of(other) != 2)
-        return 3;
-    nd_device *cpu = NULL;
-    must(nd_device_get("cpu", &cpu));
-    nd_array *host = vector(cpu, 4, 3);
-    return first_of(host) == 3 ? 0 : 4;
-}
-
 int main(int argc, char **argv)
 {
     static const tap_case cases[] = {{"seen_once", seen_once},
@@ -581,18 +533,12 @@ int main(int argc, char **argv)
                                      {"at_launch", at_launch},
                                      {"cost", cost},
                                      {"launch_blocking", launch_blocking},
+                                     {"in_capture", launch_blocking_in_capture},
                                      {"tags", tags},
                                      {"all_streams", all_streams},
                                      {"in_destructors", in_destructors},
                                      {"threads", threads}};
-    int sticky = 1;
     setenv("NDOCK_DEVICE", "cpu", 1);
-    is_int(in_child(poisoned, &sticky), 0,
-           "A6 a sticky fault poisons its device alone: the same error without asking it, silent "
-           "frees");
-    sticky = 0;
-    is_int(in_child(poisoned, &sticky), 0,
-           "A6 so does a sticky code of a plug-in that calls it recoverable");
     for (int i = 0; i < 2; i++)
         at[i] = open_sim(i);
     return tap_main(argc, argv, cases, (int)(sizeof cases / sizeof *cases));

@@ -4,6 +4,7 @@
 stream_tests =
 stream_tests += %reldir%/devices.t
 stream_tests += %reldir%/faults.t
+stream_tests += %reldir%/lost.t
 stream_tests += %reldir%/events.t
 stream_tests += %reldir%/watch.t
 stream_tests += %reldir%/streams.t
@@ -32,3 +33,5 @@ noinst_HEADERS += %reldir%/lab.h %reldir%/harness.h
 %canon_reldir%_edges_t_LDADD = $(test_ldadd)
 %canon_reldir%_capture_t_SOURCES = %reldir%/capture.c
 %canon_reldir%_capture_t_LDADD = $(core_ldadd) -lpthread
+%canon_reldir%_lost_t_SOURCES = %reldir%/lost.c
+%canon_reldir%_lost_t_LDADD = $(test_ldadd) -lpthread

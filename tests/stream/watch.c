@@ -491,6 +491,41 @@ static void host_functions(void)
     ok(1, "S16 afterwards the thread may");
 }
 
+static void let_go(void *ctx)
+{
+    nd_release(ctx);
+    ran_inside++;
+}
+
+static int64_t live_bytes(void)
+{
+    nd_memory_stats stats = {.size = sizeof stats};
+    must(nd_memory_stats_get(at[0].d, &stats));
+    return stats.allocated_bytes.all.current;
+}
+
+/* Giving up a reference is no use of the device. */
+static void releases_inside(void)
+{
+    nd_stream *other = new_stream(at[0].d);
+    int64_t before = live_bytes();
+    for (int mode = NDSIM_AUTO; mode <= NDSIM_STEPPED; mode++) {
+        nd_array *lent = vector(at[0].d, 1000, 1);
+        ran_inside = 0;
+        must(at[0].c->set_mode(at[0].dev, mode));
+        must(nd_record_stream(lent, other));
+        alarm(20);
+        must(nd_stream_launch_host(stream, let_go, lent));
+        must(nd_synchronize(at[0].d));
+        alarm(0);
+        ok(ran_inside == 1 && live_bytes() == before, "S16 a host function may release arrays, %s",
+           mode == NDSIM_AUTO ? "on a thread" : "stepped");
+    }
+    must(nd_add_into(a, a, a));
+    must(nd_synchronize(at[0].d));
+    nd_stream_release(other);
+}
+
 int main(int argc, char **argv)
 {
     static const tap_case cases[] = {{"closed_list", closed_list},
@@ -501,7 +536,8 @@ int main(int argc, char **argv)
                                      {"nested", nested},
                                      {"per_thread", per_thread},
                                      {"slow", slow_things},
-                                     {"host", host_functions}};
+                                     {"host", host_functions},
+                                     {"releases", releases_inside}};
     const int64_t four = 4;
     const nd_op_info info = {.op_class = ND_CLASS_UNARY,
                              .domain = ND_KIND_FLOAT,
