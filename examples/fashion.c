@@ -334,11 +334,14 @@ static void train_epoch(const options *o, long epoch, const network *net, const 
 static void test_epoch(const network *net, const dataset *test, const statistics *s)
 {
     nd_reduce_opts mean = {.size = sizeof mean, .dtype = ND_F32};
-    nd_array *predicted = classify(net, test), *right;
+    nd_array *right;
+    CHECK(nd_tag_push("test"));
+    nd_array *predicted = classify(net, test);
     CHECK(nd_equal(predicted, test->labels, &right));
     CHECK(nd_mean_into(right, &mean, s->accuracy));
     nd_release(predicted);
     nd_release(right);
+    CHECK(nd_tag_pop());
 }
 
 static double seconds(void)
@@ -351,6 +354,8 @@ static double seconds(void)
 static void train(const options *o, const network *net, const dataset *d, const dataset *test)
 {
     pipeline p = make_pipeline((int)o->streams);
+    CHECK(
+        nd_tag_push("batches")); /* labels, as pictures of the memory and reports of faults have */
     batch sizes[MOST_STREAMS][2];
     for (int i = 0; i < p.n; i++) {
         sizes[i][0] = make_batch(o->batch);
@@ -358,7 +363,10 @@ static void train(const options *o, const network *net, const dataset *d, const 
     }
     nd_array *y = one_hot(d->labels);
     statistics s = make_statistics();
+    CHECK(nd_tag_pop());
+    CHECK(nd_tag_push("optimiser"));
     optimiser opt = make_optimiser(net);
+    CHECK(nd_tag_pop());
     puts("epoch    loss  accuracy  seconds");
     for (long epoch = 0; epoch < o->epochs; epoch++) {
         double start = seconds();
@@ -553,8 +561,12 @@ int main(int argc, char **argv)
     CHECK(nd_device_set_current(device));
     nd_device_describe(device, &info);
     printf("ndock %s on %s: %s\n", nd_version(), info.name, info.description);
+    CHECK(nd_tag_push("images"));
     dataset images = load_set(o.data, "train"), test = load_set(o.data, "t10k");
+    CHECK(nd_tag_pop());
+    CHECK(nd_tag_push("network"));
     network net = make_network(&o);
+    CHECK(nd_tag_pop());
     o.batch = o.batch > images.n ? (long)images.n : o.batch;
     train(&o, &net, &images, &test);
     save(&o, &net);
