@@ -17,7 +17,7 @@ AM_TESTS_ENVIRONMENT = NDOCK_PLUGIN_PATH='$(test_plugin_path)'; CC='$(CC)'; CFLA
 
 include tests/unit/local.mk
 include tests/memory/local.mk
-include tests/memory2/local.mk
+include tests/makers/local.mk
 include tests/python/local.mk
 include tests/loader/local.mk
 include tests/sim/local.mk

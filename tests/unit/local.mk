@@ -52,6 +52,6 @@ TESTS += %reldir%/kill_save.sh
 EXTRA_DIST += %reldir%/kill_save.sh
 %canon_reldir%_kill_save_SOURCES = %reldir%/kill_save.c
 %canon_reldir%_kill_save_LDADD = $(test_ldadd)
-check-kill: %reldir%/kill_save
+check-kill-save: %reldir%/kill_save
 	$(AM_V_at)NDOCK_KILLS=200 NDOCK_PLUGIN_PATH='$(test_plugin_path)' srcdir='$(srcdir)' $(SHELL) $(srcdir)/%reldir%/kill_save.sh
-.PHONY: check-kill
+.PHONY: check-kill-save

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Snapshots (C25): files for tests/memory2/snapshot.sh, which has Python judge them. Modes:
+ * Snapshots (C25): files for tests/makers/snapshot.sh, which has Python judge them. Modes:
  *   write FOLDER    a scripted life of memory, saved as JSON, pickle and by the environment
  *   loop FILE       saves again and again until it is killed */
-#include "tests/memory2/mock.h"
+#include "tests/makers/mock.h"
 
 static nd_block *take(mock *m, mock_stream *s, uint64_t n, const char *tag)
 {

@@ -6,11 +6,11 @@ if ! command -v "$PYTHON" >/dev/null; then
     echo '1..0 # SKIP needs Python'
     exit 0
 fi
-program=tests/memory2/whole
+program=tests/makers/whole
 tool=tools/ndock
 weights=$((5 * 256 * 256 * 4)) # five matrices of f32
 
-judge() { "$PYTHON" "$srcdir/tests/memory2/judge.py" "$@"; }
+judge() { "$PYTHON" "$srcdir/tests/makers/judge.py" "$@"; }
 # trains DEVICE FILE VARIABLE=VALUE...
 trains() {
     device=$1 file=$2

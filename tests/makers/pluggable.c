@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Allocators from a .so (C21), and swapping a device's allocator at any time (C22). */
 #include <dlfcn.h>
-#include "tests/memory2/mock.h"
+#include "tests/makers/mock.h"
 
 static struct {
     int allocs, frees, device, inits, records, pools;
@@ -12,7 +12,7 @@ static struct {
 static const char *library(void)
 {
     const char *path = getenv("NDOCK_TEST_PAIR");
-    return path ? path : "tests/memory2/.libs/pair.so";
+    return path ? path : "tests/makers/.libs/pair.so";
 }
 
 static void reset(void)

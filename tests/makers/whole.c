@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The memory API on real plug-ins, through the library alone: whole.t DEVICE ROUNDS trains a toy
- * network with tags, for tests/memory2/whole.sh; whole.t stray plants a write past the end of a CPU
+ * network with tags, for tests/makers/whole.sh; whole.t stray plants a write past the end of a CPU
  * array and prints what the debug allocator says. Exit status 3: there is no such device. */
 #include <ndock/ndock.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The debug allocator (C20): planted mistakes are found and told with the block's tag. */
-#include "tests/memory2/mock.h"
+#include "tests/makers/mock.h"
 
 static nd_maker *new_debug(mock *m)
 {

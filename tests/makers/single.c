@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The maker without a cache (C19), and the trace of events (C25). */
 #include <pthread.h>
-#include "tests/memory2/mock.h"
+#include "tests/makers/mock.h"
 
 static nd_maker *new_single(mock *m)
 {

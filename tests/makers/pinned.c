@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Pinned host memory (C29, C31, P10) over a mock device. */
 #include <time.h>
-#include "tests/memory2/mock.h"
+#include "tests/makers/mock.h"
 
 static nd_block *take(mock *m, uint64_t n)
 {
