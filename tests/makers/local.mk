@@ -39,3 +39,8 @@ EXTRA_DIST += %reldir%/snapshot.sh %reldir%/judge.py %reldir%/training.py
 check-kills: check-kill-save $(check_PROGRAMS) tools/ndock
 	$(AM_V_at)$(AM_TESTS_ENVIRONMENT) srcdir=$(srcdir) NDOCK_KILLS=200 $(SHELL) $(srcdir)/%reldir%/snapshot.sh
 .PHONY: check-kills
+
+check_PROGRAMS += %reldir%/upstream.t
+TESTS += %reldir%/upstream.t
+%canon_reldir%_upstream_t_SOURCES = %reldir%/upstream.c
+%canon_reldir%_upstream_t_LDADD = $(test_ldadd)
