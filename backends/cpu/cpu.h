@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * What the files of the CPU plug-in share. Everything here computes on host memory, in the caller's
- * thread or the OpenMP team. */
+ * thread or the team of threads. */
 #ifndef NDOCK_CPU_H
 #define NDOCK_CPU_H
 #include <ndock/plugin.h>
@@ -51,6 +51,7 @@ void cpu_store_scalar(const ndp_scalar *s, void *element);
 /* Threads a parallel region may use; 1 in a forked child and without OpenMP. NDOCK_NUM_THREADS,
  * else OMP_NUM_THREADS, else processors allowed. */
 int cpu_threads(void);
+void cpu_threads_stop(void); /* the next region starts them again */
 /* fn(ctx, begin, end) over [0, n) cut into chunks of grain (the last may be shorter). Where chunks
  * begin depends on n and grain alone, never on the number of threads, so that what a chunk computes
  * has the same bits always. One chunk, or one thread: runs in the caller without waking anybody.

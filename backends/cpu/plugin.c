@@ -98,8 +98,6 @@ static int32_t sync_nothing(ndp_dev *dev, ndp_stream *s)
     return NDP_OK; /* every call is complete when it returns */
 }
 
-static void shutdown_nothing(void) {}
-
 static int32_t info_item(ndp_dev *dev, uint32_t i, char *key, char *value, size_t n)
 {
     (void)dev;
@@ -151,7 +149,7 @@ static const ndp_plugin table = {
     .write = write_bytes,
     .read = read_bytes,
     .sync = sync_nothing,
-    .shutdown = shutdown_nothing,
+    .shutdown = cpu_threads_stop,
     .copy = copy_bytes,
     .group = group,
 };

@@ -55,3 +55,10 @@ EXTRA_DIST += %reldir%/kill_save.sh
 check-kill-save: %reldir%/kill_save
 	$(AM_V_at)NDOCK_KILLS=200 NDOCK_PLUGIN_PATH='$(test_plugin_path)' srcdir='$(srcdir)' $(SHELL) $(srcdir)/%reldir%/kill_save.sh
 .PHONY: check-kill-save
+
+# The CPU plug-in's threads.
+check_PROGRAMS += %reldir%/team.t
+TESTS += %reldir%/team.t
+%canon_reldir%_team_t_SOURCES = %reldir%/team.c
+%canon_reldir%_team_t_CPPFLAGS = $(cpu_cppflags)
+%canon_reldir%_team_t_LDADD = -lpthread

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The CPU plug-in's team of threads alone: every element once, whoever claims it; several callers;
+ * stopping; forks. */
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "backends/cpu/threads.c"
+#include "tests/tap.h"
+
+static int32_t four_threads(void *ctx, const char *name, int32_t type, const char *help, void *out)
+{
+    (void)ctx;
+    (void)name;
+    (void)type;
+    (void)help;
+    *(int64_t *)out = 4;
+    return NDP_OK;
+}
+static ndp_host host = {.size = sizeof host, .param = four_threads};
+const ndp_host *cpu_host = &host;
+
+enum { N = 10000, ROUNDS = 600 };
+
+static void add_index(void *ctx, int64_t begin, int64_t end)
+{
+    int64_t *x = ctx;
+    for (int64_t i = begin; i < end; i++)
+        x[i] += i;
+}
+
+static int64_t wrong(const int64_t *x, int64_t n, int64_t times)
+{
+    int64_t bad = 0;
+    for (int64_t i = 0; i < n; i++)
+        bad += x[i] != i * times;
+    return bad;
+}
+
+/* Many sizes of chunk, and pauses in which the team falls asleep. */
+static void *caller(void *bad)
+{
+    int64_t *x = calloc(N, sizeof *x);
+    const struct timespec pause = {0, 300000};
+    for (int r = 0; x && r < ROUNDS; r++) {
+        cpu_parallel(N, 100 + r % 300, add_index, x);
+        if (r % 100 == 99)
+            nanosleep(&pause, NULL);
+    }
+    *(int64_t *)bad = x ? wrong(x, N, ROUNDS) : N;
+    free(x);
+    return NULL;
+}
+
+static void callers(void)
+{
+    pthread_t threads[4];
+    int64_t bad[4] = {1, 1, 1, 1};
+    for (int i = 0; i < 4; i++)
+        if (pthread_create(&threads[i], NULL, caller, &bad[i]) != 0)
+            bail("no thread");
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        is_int(bad[i], 0, "every element once, with four callers");
+    }
+}
+
+static void nested(void *ctx, int64_t begin, int64_t end)
+{
+    for (int64_t row = begin; row < end; row++)
+        cpu_parallel(100, 10, add_index, (int64_t *)ctx + 100 * row);
+}
+
+static void inside(void)
+{
+    static int64_t x[20 * 100];
+    int64_t bad = 0;
+    cpu_parallel(20, 1, nested, x);
+    for (int row = 0; row < 20; row++)
+        bad += wrong(x + 100 * row, 100, 1);
+    is_int(bad, 0, "a chunk that asks for threads itself");
+}
+
+static void ends(void)
+{
+    static int64_t x[1000];
+    cpu_threads_stop();
+    cpu_threads_stop();
+    cpu_parallel(1000, 10, add_index, x);
+    is_int(wrong(x, 1000, 1), 0, "a stopped team starts again");
+    cpu_parallel(0, 10, add_index, x);
+    cpu_parallel(1000, 0, add_index, x);
+    is_int(wrong(x, 1000, 2), 0, "no grain: one chunk; nothing to do: none");
+    pid_t child = fork();
+    if (child == 0) {
+        cpu_parallel(1000, 10, add_index, x);
+        cpu_threads_stop();
+        _exit(wrong(x, 1000, 3) == 0 ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    is_int(status, 0, "a forked child works, alone");
+    cpu_threads_stop();
+}
+
+TAP_MAIN({"callers", callers}, {"inside", inside}, {"ends", ends})
