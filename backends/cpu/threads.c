@@ -25,8 +25,8 @@ static atomic_int forked_child;
 static pthread_once_t threads_once = PTHREAD_ONCE_INIT;
 static _Thread_local int inside_team;
 
-/* The job, and the word that opens it: generation << 32 | open << 31 | threads at work on it. A
- * thread may join only while the word says the generation that it saw, open; the caller closes it
+/* The job, and the gate that opens it: generation << 32 | open << 31 | threads at work on it. A
+ * thread may join only while the gate says the generation that it saw, open; the caller closes it
  * before it looks whether everybody has left. */
 static struct {
     void (*fn)(void *ctx, int64_t begin, int64_t end);
@@ -35,7 +35,7 @@ static struct {
     _Atomic int64_t next;
 } job;
 #define OPEN ((uint64_t)1 << 31)
-static _Atomic uint64_t word;
+static _Atomic uint64_t gate;
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
 static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -106,14 +106,14 @@ static uint64_t wait_for_job(uint64_t last)
 {
     int64_t until = now_ns() + SPIN_NS;
     uint64_t w;
-    while (generation(w = atomic_load_explicit(&word, memory_order_acquire)) == last) {
+    while (generation(w = atomic_load_explicit(&gate, memory_order_acquire)) == last) {
         for (int i = 0; i < 32; i++)
             relax();
         if (now_ns() < until && !atomic_load(&stopping))
             continue;
         pthread_mutex_lock(&sleep_lock);
         atomic_fetch_add(&sleepers, 1);
-        while (generation(atomic_load(&word)) == last && !atomic_load(&stopping))
+        while (generation(atomic_load(&gate)) == last && !atomic_load(&stopping))
             pthread_cond_wait(&sleep_end, &sleep_lock);
         atomic_fetch_sub(&sleepers, 1);
         pthread_mutex_unlock(&sleep_lock);
@@ -130,13 +130,13 @@ static void *work(void *arg)
     while ((w = wait_for_job(last)) != 0) {
         last = generation(w);
         while ((w & OPEN) && generation(w) == last &&
-               !atomic_compare_exchange_weak_explicit(&word, &w, w + 1, memory_order_acq_rel,
+               !atomic_compare_exchange_weak_explicit(&gate, &w, w + 1, memory_order_acq_rel,
                                                       memory_order_acquire))
             ;
         if (!(w & OPEN) || generation(w) != last)
             continue;
         claim_chunks();
-        atomic_fetch_sub_explicit(&word, 1, memory_order_release);
+        atomic_fetch_sub_explicit(&gate, 1, memory_order_release);
     }
     return NULL;
 }
@@ -150,7 +150,7 @@ static void start_team(int threads)
         return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    void *seen = (void *)(uintptr_t)generation(atomic_load(&word));
+    void *seen = (void *)(uintptr_t)generation(atomic_load(&gate));
     while (team_size < threads - 1 && pthread_create(&team[team_size], NULL, work, seen) == 0)
         team_size++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -177,8 +177,8 @@ void cpu_threads_stop(void)
 static void open_job(void)
 {
     uint64_t next =
-        (generation(atomic_load_explicit(&word, memory_order_relaxed)) + 1) & 0xffffffff;
-    atomic_store(&word, (next ? next : 1) << 32 | OPEN);
+        (generation(atomic_load_explicit(&gate, memory_order_relaxed)) + 1) & 0xffffffff;
+    atomic_store(&gate, (next ? next : 1) << 32 | OPEN);
     if (atomic_load(&sleepers) == 0)
         return;
     pthread_mutex_lock(&sleep_lock);
@@ -189,13 +189,13 @@ static void open_job(void)
 /* Those at work finish their chunk; the processor is theirs if they have lost their own. */
 static void close_job(void)
 {
-    uint64_t w = atomic_fetch_and_explicit(&word, ~OPEN, memory_order_acq_rel);
+    uint64_t w = atomic_fetch_and_explicit(&gate, ~OPEN, memory_order_acq_rel);
     for (int turns = 0; w & (OPEN - 1); turns++) {
         if (turns < 1000)
             relax();
         else
             sched_yield();
-        w = atomic_load_explicit(&word, memory_order_acquire);
+        w = atomic_load_explicit(&gate, memory_order_acquire);
     }
 }
 
