@@ -212,9 +212,11 @@ static nd_scalar random_end(bool complex_end, cell *c)
     return complex_end ? nd_complex(re, im) : nd_float(re);
 }
 
+/* stop - start may be twice the largest, and is rounded itself, divided, and multiplied again:
+ * three times half a unit of that. Then the sum is rounded. */
 static bool part_close(nd_dtype dtype, long double got, long double want, long double largest)
 {
-    return fabsl(got - want) <= cell_ulp(dtype, want) + 2 * cell_ulp(ND_F64, largest);
+    return fabsl(got - want) <= cell_ulp(dtype, want) + 3 * cell_ulp(ND_F64, largest);
 }
 
 /* start + i (stop - start) / parts, to the rounding of the dtype and of f64 at the larger end. */
