@@ -11,7 +11,7 @@ check-tsan: ; $(AM_V_at)$(sanitizer_check) $@ thread
 sanitizer_check = MAKE='$(MAKE)' $(SHELL) $(srcdir)/build-aux/sanitizer-check.sh $(abs_srcdir)
 EXTRA_DIST += %reldir%/sanitizer-check.sh
 
-FORMAT_FILES = git -C $(srcdir) ls-files '*.c' '*.h' '*.cu' '*.cuh'
+FORMAT_FILES = git ls-files '*.c' '*.h' '*.cu' '*.cuh'
 format: ; cd $(srcdir) && clang-format -i $$($(FORMAT_FILES))
 format-check: ; cd $(srcdir) && clang-format --dry-run -Werror $$($(FORMAT_FILES))
 lint: ; cd $(srcdir) && cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --language=c \

@@ -11,7 +11,7 @@
 /* ---- what runs ---- */
 typedef struct {
     nd_device *device;
-    bool async; /* what is wrong on the device shows when somebody waits */
+    bool async;           /* what is wrong on the device shows when somebody waits */
     int count;            /* random cases of each operation */
     uint64_t seed, state; /* of this case; printed on failure */
     const char *only;     /* run one operation alone; NULL: all */
