@@ -44,18 +44,7 @@ bool nd__log_wants(int32_t level);
             goto label;         \
     } while (0)
 
-/* ---- text.c: bounded text building for messages and reports ---- */
-typedef struct {
-    char *data;
-    size_t len, cap;
-    bool failed;
-} nd_text; /* {0} is empty */
-void nd__text_add(nd_text *t, const char *fmt, ...) ND_PRINTF(2, 3);
-/* The text for as long as the process lives; equal texts are one. "" when there is no memory. */
-const char *nd__text_keep(const char *text);
-/* "(3, 4)" into a caller's buffer; returns it. */
-const char *nd__shape_text(int ndim, const int64_t *shape, char *buf, size_t n);
-#define ND_SHAPE_TEXT 160
+#include "core/text.h"
 
 /* ---- devices and plug-ins: registry.c loader.c device.c host.c ---- */
 typedef struct nd_plugin_slot nd_plugin_slot;

@@ -127,27 +127,38 @@ static bool needs_packing(const ndp_kernel *k, const ndp_view *v)
     return false;
 }
 
+/* The stream's status word, made once, whoever of several threads comes first. */
+static nd_status status_word(nd_stream *s, const char *op, nd_storage **out)
+{
+    static const int64_t none[5];
+    nd_storage *made = NULL, *first = NULL;
+    *out = atomic_load_explicit(&s->status, memory_order_acquire);
+    if (*out)
+        return ND_OK;
+    ND_RETURN_IF(nd__storage_alloc(s->device, sizeof none, &made));
+    nd_status status =
+        nd__write(s->device, op, ND_WAIT_FIRST_USE, made->mem, made->base, none, sizeof none);
+    if (status == ND_OK && atomic_compare_exchange_strong(&s->status, &first, made)) {
+        *out = made;
+        return ND_OK;
+    }
+    nd__storage_release(made);
+    *out = first;
+    return status;
+}
+
 /* Where an operation on the device leaves a bad index, since its caller will be gone by then. */
 static nd_status lend_status_word(nd_stream *s, ndp_call *call)
 {
-    static const int64_t five = 5, one = 1, none[5];
+    static const int64_t five = 5, one = 1;
     const nd_op_info *info = nd_op_get(call->op);
+    nd_storage *word;
     if (!info || (info->op_class != ND_CLASS_TAKE && info->op_class != ND_CLASS_GATHER &&
                   info->op_class != ND_CLASS_SCATTER))
         return ND_OK;
-    if (!s->status) {
-        nd_storage *word = NULL;
-        ND_RETURN_IF(nd__storage_alloc(s->device, sizeof none, &word));
-        nd_status status = nd__write(s->device, info->name, ND_WAIT_FIRST_USE, word->mem,
-                                     word->base, none, sizeof none);
-        if (status != ND_OK) {
-            nd__storage_release(word);
-            return status;
-        }
-        s->status = word;
-    }
-    call->status = (ndp_view){.mem = s->status->mem,
-                              .offset_bytes = (int64_t)s->status->base,
+    ND_RETURN_IF(status_word(s, info->name, &word));
+    call->status = (ndp_view){.mem = word->mem,
+                              .offset_bytes = (int64_t)word->base,
                               .shape = &five,
                               .stride = &one,
                               .dtype = ND_I64,

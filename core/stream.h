@@ -32,12 +32,12 @@ struct nd_stream {
     nd_stream *next; /* of the device's live ones */
     /* What was queued. Under lock, which is held around every use of the handle but waits. */
     pthread_mutex_t lock;
-    uint64_t seq, good;          /* of the latest op; of the latest known to have ended well */
-    nd_op_record *ring;          /* ND_RING of them; NULL on devices that queue nothing */
-    nd_storage *status;          /* i64[5] for bad indices, made with the first op that wants it */
-    atomic_int sources_modified; /* copies whose pinned source was written to meanwhile */
-    bool status_pending;         /* such an op was queued since status was last read */
-    struct nd_clock *clock;      /* hazard.c: what is behind the stream's end; under its lock */
+    uint64_t seq, good;           /* of the latest op; of the latest known to have ended well */
+    nd_op_record *ring;           /* ND_RING of them; NULL on devices that queue nothing */
+    _Atomic(nd_storage *) status; /* i64[5] for bad indices, made with the first op that wants it */
+    atomic_int sources_modified;  /* copies whose pinned source was written to meanwhile */
+    bool status_pending;          /* such an op was queued since status was last read */
+    struct nd_clock *clock;       /* hazard.c: what is behind the stream's end; under its lock */
     uint64_t clock_since;
     uint64_t capture; /* of the capture that began here and has not ended; 0: none */
     atomic_int kept;  /* a fault for the next call to report: ND_ERR_ASYNC; 0: none */

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Writing JSON. */
-#include <string.h>
+#include <stdlib.h>
+#include "core/text.h"
 #include "tool.h"
 
 static void quoted(FILE *out, const char *text)
 {
-    fputc('"', out);
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p == '"' || *p == '\\')
-            fprintf(out, "\\%c", *p);
-        else if (*p < 0x20 || *p == 0x7f)
-            fprintf(out, "\\u%04x", *p);
-        else
-            fputc(*p, out);
-    }
-    fputc('"', out);
+    nd_text t = {0};
+    nd__text_json(&t, text);
+    fputs(t.data ? t.data : "\"\"", out);
+    free(t.data);
 }
 
 static void begin_value(json_writer *w, const char *key)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The command: public API only, and the library's JSON reader, which is a file of its own.
+# The command: public API only, and the library's JSON reader and its growing text, which stand alone.
 bin_PROGRAMS += %reldir%/ndock
 %canon_reldir%_ndock_SOURCES = %reldir%/ndock.c %reldir%/info.c %reldir%/info_ops.c %reldir%/json.c %reldir%/tool.h \
   %reldir%/info_memory.c %reldir%/file.c %reldir%/mem.h %reldir%/mem.c %reldir%/mem_read.c %reldir%/mem_sum.c \
-  %reldir%/mem_time.c %reldir%/mem_axis.c %reldir%/mem_chart.c %reldir%/mem_draw.c core/io/json.h core/io/json.c
+  %reldir%/mem_time.c %reldir%/mem_axis.c %reldir%/mem_chart.c %reldir%/mem_draw.c core/io/json.h core/io/json.c \
+  core/text.h core/text.c
 %canon_reldir%_ndock_LDADD = libndock.la -lm

@@ -37,11 +37,11 @@ static char *picture_name(const char *snapshot)
     return name;
 }
 
-static int write_page(const char *to, nd__bytes *page)
+static int write_page(const char *to, nd_text *page)
 {
     if (page->failed)
         errno = ENOMEM;
-    if (!page->failed && tool_replace_file(to, page->data, page->size) == 0) {
+    if (!page->failed && tool_replace_file(to, page->data, page->len) == 0) {
         printf("%s\n", to);
         return 0;
     }
@@ -52,7 +52,7 @@ static int write_page(const char *to, nd__bytes *page)
 static int draw(const char *from, const char *given)
 {
     mem_snapshot s;
-    nd__bytes page = {0};
+    nd_text page = {0};
     char *made = given ? NULL : picture_name(from);
     const char *to = given ? given : made ? made : "snapshot.html";
     int failed = mem_read(from, &s);

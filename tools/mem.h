@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "core/io/json.h"
+#include "core/text.h"
 
 enum { MEM_ALLOCATED, MEM_PENDING, MEM_INACTIVE, MEM_STATES };
 enum {
@@ -121,10 +122,9 @@ double mem_axis_at(const mem_axis *axis, int64_t time_us);
 /* mem_draw.c, mem_chart.c: SVG. */
 #define MEM_WIDTH 1200
 #define MEM_MARGIN 36
-void mem_draw(const mem_snapshot *s, bool html, nd__bytes *out);
+void mem_draw(const mem_snapshot *s, bool html, nd_text *out);
 /* From y down; returns the y where it ends. */
-double mem_draw_chart(const mem_device *d, const mem_life *life, double y, nd__bytes *out);
-void mem_put(nd__bytes *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void mem_text(nd__bytes *out, const char *text);                  /* escaped */
+double mem_draw_chart(const mem_device *d, const mem_life *life, double y, nd_text *out);
+void mem_text(nd_text *out, const char *text);                    /* escaped */
 const char *mem_cut(const char *text, double width, double size); /* ends in "…" where too wide */
 #endif

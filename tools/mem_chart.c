@@ -20,7 +20,7 @@ typedef struct {
     const mem_device *device;
     const mem_life *life;
     mem_axis axis;
-    nd__bytes *out;
+    nd_text *out;
     double left, right, top, bottom, limit; /* limit: bytes at the top */
     column *columns;
     size_t n;
@@ -67,16 +67,16 @@ static void even_columns(chart *c)
 /* ---- bands ---- */
 static void outline(const chart *c, const double *base, const double *size, size_t from, size_t to)
 {
-    mem_put(c->out, "M%.1f %.1f", c->columns[from].x0, y_of(c, base[from] + size[from]));
+    nd__text_add(c->out, "M%.1f %.1f", c->columns[from].x0, y_of(c, base[from] + size[from]));
     for (size_t i = from; i < to; i++) {
         if (i > from && base[i] + size[i] != base[i - 1] + size[i - 1])
-            mem_put(c->out, "H%.1fV%.1f", c->columns[i].x0, y_of(c, base[i] + size[i]));
+            nd__text_add(c->out, "H%.1fV%.1f", c->columns[i].x0, y_of(c, base[i] + size[i]));
     }
-    mem_put(c->out, "H%.1fV%.1f", c->columns[to - 1].x1, y_of(c, base[to - 1]));
+    nd__text_add(c->out, "H%.1fV%.1f", c->columns[to - 1].x1, y_of(c, base[to - 1]));
     for (size_t i = to - 1; i-- > from;)
         if (base[i] != base[i + 1])
-            mem_put(c->out, "H%.1fV%.1f", c->columns[i].x1, y_of(c, base[i]));
-    mem_put(c->out, "H%.1fZ", c->columns[from].x0);
+            nd__text_add(c->out, "H%.1fV%.1f", c->columns[i].x1, y_of(c, base[i]));
+    nd__text_add(c->out, "H%.1fZ", c->columns[from].x0);
 }
 
 static void draw_single(chart *c, const mem_span *s, double *size, int shade)
@@ -89,21 +89,21 @@ static void draw_single(chart *c, const mem_span *s, double *size, int shade)
         size[to] = (double)s->size;
     if (from == to)
         return;
-    mem_put(c->out, "<path class=\"%s g%d%s\" d=\"", c->fine ? "f" : "b",
-            l->groups[s->group].colour, shade ? " s" : "");
+    nd__text_add(c->out, "<path class=\"%s g%d%s\" d=\"", c->fine ? "f" : "b",
+                 l->groups[s->group].colour, shade ? " s" : "");
     outline(c, c->floor, size, from, to);
-    nd__bytes_puts(c->out, "\"><title>");
+    nd__text_puts(c->out, "\"><title>");
     mem_text(c->out, s->tag[0] ? s->tag : "no tag");
-    mem_put(c->out, ", %s (%llu bytes) at 0x%llx, stream %llu, ", mem_size((double)s->size),
-            (unsigned long long)s->size, (unsigned long long)s->address,
-            (unsigned long long)s->stream);
+    nd__text_add(c->out, ", %s (%llu bytes) at 0x%llx, stream %llu, ", mem_size((double)s->size),
+                 (unsigned long long)s->size, (unsigned long long)s->address,
+                 (unsigned long long)s->stream);
     if (s->birth)
-        mem_put(c->out, "from %.3f ms ", (double)(l->time_us[s->birth] - l->begin_us) / 1000);
+        nd__text_add(c->out, "from %.3f ms ", (double)(l->time_us[s->birth] - l->begin_us) / 1000);
     if (s->death < l->n_events)
-        mem_put(c->out, "to %.3f ms", (double)(l->time_us[s->death] - l->begin_us) / 1000);
+        nd__text_add(c->out, "to %.3f ms", (double)(l->time_us[s->death] - l->begin_us) / 1000);
     else
-        nd__bytes_puts(c->out, "still live");
-    nd__bytes_puts(c->out, "</title></path>\n");
+        nd__text_puts(c->out, "still live");
+    nd__text_puts(c->out, "</title></path>\n");
     for (size_t i = from; i < to; i++)
         c->floor[i] += size[i];
 }
@@ -135,12 +135,12 @@ static void draw_rest(chart *c, int group, double *size)
     while (from < c->n && size[from] == 0)
         from++;
     if (from < c->n) {
-        mem_put(c->out, "<path class=\"%s g%d\" d=\"", c->fine ? "f" : "b",
-                l->groups[group].colour);
+        nd__text_add(c->out, "<path class=\"%s g%d\" d=\"", c->fine ? "f" : "b",
+                     l->groups[group].colour);
         outline(c, c->floor, size, from, c->n);
-        mem_put(c->out, "\"><title>%zu smaller blocks, ", n);
+        nd__text_add(c->out, "\"><title>%zu smaller blocks, ", n);
         mem_text(c->out, l->groups[group].text);
-        nd__bytes_puts(c->out, "</title></path>\n");
+        nd__text_puts(c->out, "</title></path>\n");
     }
     for (size_t i = from; i < c->n; i++)
         c->floor[i] += size[i];
@@ -171,16 +171,16 @@ static void draw_bands(chart *c)
 static void draw_line(const chart *c, const char *class, const uint64_t *value)
 {
     double last = -1;
-    mem_put(c->out, "<path class=\"%s\" d=\"", class);
+    nd__text_add(c->out, "<path class=\"%s\" d=\"", class);
     for (size_t i = 0; i < c->n; i++) {
         double y = y_of(c, (double)value[c->columns[i].event]);
         if (i == 0)
-            mem_put(c->out, "M%.1f %.1f", c->columns[i].x0, y);
+            nd__text_add(c->out, "M%.1f %.1f", c->columns[i].x0, y);
         else if (y != last)
-            mem_put(c->out, "H%.1fV%.1f", c->columns[i].x0, y);
+            nd__text_add(c->out, "H%.1fV%.1f", c->columns[i].x0, y);
         last = y;
     }
-    mem_put(c->out, "H%.1f\"/>\n", c->n ? c->columns[c->n - 1].x1 : c->right);
+    nd__text_add(c->out, "H%.1f\"/>\n", c->n ? c->columns[c->n - 1].x1 : c->right);
 }
 
 /* ---- axes ---- */
@@ -188,10 +188,11 @@ static void draw_byte_axis(const chart *c)
 {
     double bytes = mem_byte_step(c->limit, 6);
     for (double v = 0; v <= c->limit * 1.0001; v += bytes)
-        mem_put(c->out,
-                "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/><text class=\"tick end\" x=\"%.1f\" "
-                "y=\"%.1f\">%s</text>\n",
-                c->left, y_of(c, v), c->right, c->left - 10, y_of(c, v) + 4, mem_size(v));
+        nd__text_add(
+            c->out,
+            "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/><text class=\"tick end\" x=\"%.1f\" "
+            "y=\"%.1f\">%s</text>\n",
+            c->left, y_of(c, v), c->right, c->left - 10, y_of(c, v) + 4, mem_size(v));
 }
 
 /* Hatching over a pause, and how long it was. */
@@ -199,16 +200,16 @@ static void draw_pause(const chart *c, const mem_pause *p)
 {
     double x = x_of(c, p->from_us), width = x_of(c, p->to_us) - x;
     double ms = (double)(p->to_us - p->from_us) / 1000;
-    mem_put(c->out,
-            "<g><title>nothing happened for %s ms: drawn shorter than it was</title><rect "
-            "class=\"pause\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>",
-            mem_number(ms, 3), x, c->top, width, c->bottom - c->top);
+    nd__text_add(c->out,
+                 "<g><title>nothing happened for %s ms: drawn shorter than it was</title><rect "
+                 "class=\"pause\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>",
+                 mem_number(ms, 3), x, c->top, width, c->bottom - c->top);
     for (double at = x + 5; at < x + width - 2; at += 10)
-        mem_put(c->out, "<path class=\"axis\" d=\"M%.1f %.1fl5 -10\"/>", at, c->bottom + 5);
+        nd__text_add(c->out, "<path class=\"axis\" d=\"M%.1f %.1fl5 -10\"/>", at, c->bottom + 5);
     if (width > 44)
-        mem_put(c->out, "<text class=\"small mid\" x=\"%.1f\" y=\"%.1f\">%s ms</text>",
-                x + width / 2, c->bottom - 8, mem_number(ms, ms < 10 ? 2 : 0));
-    nd__bytes_puts(c->out, "</g>\n");
+        nd__text_add(c->out, "<text class=\"small mid\" x=\"%.1f\" y=\"%.1f\">%s ms</text>",
+                     x + width / 2, c->bottom - 8, mem_number(ms, ms < 10 ? 2 : 0));
+    nd__text_puts(c->out, "</g>\n");
 }
 
 /* Ticks of a stretch between two pauses, at round times of the whole axis. */
@@ -222,10 +223,10 @@ static double draw_ticks(const chart *c, int64_t from_us, int64_t to_us, double 
         double x = x_of(c, begin + (int64_t)(k * step * 1000 + 0.5));
         if (x < room)
             continue;
-        mem_put(c->out,
-                "<path class=\"axis\" d=\"M%.1f %.1fv5\"/><text class=\"tick mid\" x=\"%.1f\" "
-                "y=\"%.1f\">%s</text>\n",
-                x, c->bottom, x, c->bottom + 20, mem_number(fabs(k * step), digits));
+        nd__text_add(c->out,
+                     "<path class=\"axis\" d=\"M%.1f %.1fv5\"/><text class=\"tick mid\" x=\"%.1f\" "
+                     "y=\"%.1f\">%s</text>\n",
+                     x, c->bottom, x, c->bottom + 20, mem_number(fabs(k * step), digits));
         room = x + 44;
     }
     return room;
@@ -241,10 +242,10 @@ static void draw_time_axis(const chart *c)
         from = a->pauses[i].to_us;
     }
     (void)draw_ticks(c, from, a->end_us, step, room);
-    mem_put(c->out,
-            "<path class=\"axis\" d=\"M%.1f %.1fH%.1f\"/><text class=\"tick\" x=\"%.1f\" "
-            "y=\"%.1f\">ms</text>\n",
-            c->left, c->bottom, c->right, c->right + 6, c->bottom + 4);
+    nd__text_add(c->out,
+                 "<path class=\"axis\" d=\"M%.1f %.1fH%.1f\"/><text class=\"tick\" x=\"%.1f\" "
+                 "y=\"%.1f\">ms</text>\n",
+                 c->left, c->bottom, c->right, c->right + 6, c->bottom + 4);
     for (int i = 0; i < a->n; i++)
         draw_pause(c, &a->pauses[i]);
 }
@@ -256,16 +257,16 @@ static void draw_peak(const chart *c)
     double x = x_of(c, l->time_us[l->peak]), y = y_of(c, (double)l->total[l->peak]);
     double ms = (double)(l->time_us[l->peak] - l->begin_us) / 1000;
     bool late = x > (c->left + c->right) / 2;
-    mem_put(c->out,
-            "<path class=\"peakline\" d=\"M%.1f %.1fV%.1f\"/><circle class=\"peak\" "
-            "cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"/>\n",
-            x, c->top - 8, c->bottom, x, y);
-    mem_put(c->out, "<text class=\"peaktext%s\" x=\"%.1f\" y=\"%.1f\">peak %s at %s ms</text>\n",
-            late ? " end" : "", late ? x - 8 : x + 8, c->top - 12,
-            mem_size((double)l->total[l->peak]),
-            mem_number(ms, ms < 10    ? 2
-                           : ms < 100 ? 1
-                                      : 0));
+    nd__text_add(c->out,
+                 "<path class=\"peakline\" d=\"M%.1f %.1fV%.1f\"/><circle class=\"peak\" "
+                 "cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"/>\n",
+                 x, c->top - 8, c->bottom, x, y);
+    nd__text_add(
+        c->out, "<text class=\"peaktext%s\" x=\"%.1f\" y=\"%.1f\">peak %s at %s ms</text>\n",
+        late ? " end" : "", late ? x - 8 : x + 8, c->top - 12, mem_size((double)l->total[l->peak]),
+        mem_number(ms, ms < 10    ? 2
+                       : ms < 100 ? 1
+                                  : 0));
 }
 
 /* Notes of the program below the axis where there is room, failures above the plot. */
@@ -276,23 +277,23 @@ static void draw_events(const chart *c)
         const mem_event *e = &c->device->events[i];
         double x = x_of(c, c->life->time_us[i + 1]);
         if (e->action == MEM_OOM) {
-            mem_put(c->out,
-                    "<path class=\"oom\" d=\"M%.1f %.1fl-6 -11h12z\"><title>out of memory: "
-                    "%s asked for</title></path>\n",
-                    x, c->top, mem_size((double)e->size));
+            nd__text_add(c->out,
+                         "<path class=\"oom\" d=\"M%.1f %.1fl-6 -11h12z\"><title>out of memory: "
+                         "%s asked for</title></path>\n",
+                         x, c->top, mem_size((double)e->size));
         } else if (e->action == MEM_NOTE) {
             bool room = x >= free_from && x < c->right - 20;
-            mem_put(c->out, "<path class=\"note\" d=\"M%.1f %.1fV%.1f\"><title>", x, c->top,
-                    c->bottom + (room ? 32 : 6));
+            nd__text_add(c->out, "<path class=\"note\" d=\"M%.1f %.1fV%.1f\"><title>", x, c->top,
+                         c->bottom + (room ? 32 : 6));
             mem_text(c->out, e->text);
-            nd__bytes_puts(c->out, "</title></path>\n");
+            nd__text_puts(c->out, "</title></path>\n");
             if (!room)
                 continue;
             const char *shown = mem_cut(e->text, 150, 11);
-            mem_put(c->out, "<text class=\"notetext\" x=\"%.1f\" y=\"%.1f\">", x + 4,
-                    c->bottom + 38);
+            nd__text_add(c->out, "<text class=\"notetext\" x=\"%.1f\" y=\"%.1f\">", x + 4,
+                         c->bottom + 38);
             mem_text(c->out, shown);
-            nd__bytes_puts(c->out, "</text>\n");
+            nd__text_puts(c->out, "</text>\n");
             free_from = x + 14 + 6.4 * (double)strlen(shown);
         }
     }
@@ -302,28 +303,29 @@ static void draw_events(const chart *c)
 static double draw_legend(const chart *c, double x, double y)
 {
     const mem_life *l = c->life;
-    mem_put(c->out,
-            "<text class=\"head\" x=\"%.1f\" y=\"%.1f\">%s</text><text class=\"small end\" "
-            "x=\"%d\" y=\"%.1f\">at the peak</text>\n",
-            x, y, l->by_tag ? "By tag" : "By size of block", MEM_WIDTH - MEM_MARGIN, y);
+    nd__text_add(c->out,
+                 "<text class=\"head\" x=\"%.1f\" y=\"%.1f\">%s</text><text class=\"small end\" "
+                 "x=\"%d\" y=\"%.1f\">at the peak</text>\n",
+                 x, y, l->by_tag ? "By tag" : "By size of block", MEM_WIDTH - MEM_MARGIN, y);
     for (int k = 0; k < l->n_groups; k++) {
         if (!l->groups[k].highest)
             continue;
         y += 20;
-        mem_put(c->out,
-                "<rect class=\"b g%d\" x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"12\" "
-                "rx=\"2\"/><text class=\"item\" x=\"%.1f\" y=\"%.1f\">",
-                l->groups[k].colour, x, y - 10, x + 20, y);
+        nd__text_add(c->out,
+                     "<rect class=\"b g%d\" x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"12\" "
+                     "rx=\"2\"/><text class=\"item\" x=\"%.1f\" y=\"%.1f\">",
+                     l->groups[k].colour, x, y - 10, x + 20, y);
         mem_text(c->out, mem_cut(l->groups[k].text, SIDE - 130, 12.5));
-        mem_put(c->out, "</text><text class=\"item end\" x=\"%d\" y=\"%.1f\">%s</text>\n",
-                MEM_WIDTH - MEM_MARGIN, y, mem_size((double)l->groups[k].at_peak));
+        nd__text_add(c->out, "</text><text class=\"item end\" x=\"%d\" y=\"%.1f\">%s</text>\n",
+                     MEM_WIDTH - MEM_MARGIN, y, mem_size((double)l->groups[k].at_peak));
     }
     y += 20;
-    mem_put(c->out,
-            "<path class=\"reserved\" d=\"M%.1f %.1fh12\"/><text class=\"item\" x=\"%.1f\" "
-            "y=\"%.1f\">reserved</text><text class=\"item end\" x=\"%d\" "
-            "y=\"%.1f\">%s</text>\n",
-            x, y - 4, x + 20, y, MEM_WIDTH - MEM_MARGIN, y, mem_size((double)l->reserved[l->peak]));
+    nd__text_add(c->out,
+                 "<path class=\"reserved\" d=\"M%.1f %.1fh12\"/><text class=\"item\" x=\"%.1f\" "
+                 "y=\"%.1f\">reserved</text><text class=\"item end\" x=\"%d\" "
+                 "y=\"%.1f\">%s</text>\n",
+                 x, y - 4, x + 20, y, MEM_WIDTH - MEM_MARGIN, y,
+                 mem_size((double)l->reserved[l->peak]));
     return y;
 }
 
@@ -343,25 +345,25 @@ static double draw_top_blocks(const chart *c, double x, double y)
                 break;
             }
     }
-    mem_put(c->out, "<text class=\"head\" x=\"%.1f\" y=\"%.1f\">Largest at the peak</text>\n", x,
-            y);
+    nd__text_add(c->out, "<text class=\"head\" x=\"%.1f\" y=\"%.1f\">Largest at the peak</text>\n",
+                 x, y);
     for (int k = 0; k < TOPS && top[k]; k++) {
         y += 20;
-        mem_put(c->out,
-                "<g><title>at 0x%llx, stream %llu, %llu bytes</title><rect class=\"b g%d\" "
-                "x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"12\" rx=\"2\"/>"
-                "<text class=\"item\" x=\"%.1f\" y=\"%.1f\">",
-                (unsigned long long)top[k]->address, (unsigned long long)top[k]->stream,
-                (unsigned long long)top[k]->size, l->groups[top[k]->group].colour, x, y - 10,
-                x + 20, y);
+        nd__text_add(c->out,
+                     "<g><title>at 0x%llx, stream %llu, %llu bytes</title><rect class=\"b g%d\" "
+                     "x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"12\" rx=\"2\"/>"
+                     "<text class=\"item\" x=\"%.1f\" y=\"%.1f\">",
+                     (unsigned long long)top[k]->address, (unsigned long long)top[k]->stream,
+                     (unsigned long long)top[k]->size, l->groups[top[k]->group].colour, x, y - 10,
+                     x + 20, y);
         mem_text(c->out, mem_cut(top[k]->tag[0] ? top[k]->tag : "no tag", SIDE - 130, 12.5));
-        mem_put(c->out, "</text><text class=\"item end\" x=\"%d\" y=\"%.1f\">%s</text></g>\n",
-                MEM_WIDTH - MEM_MARGIN, y, mem_size((double)top[k]->size));
+        nd__text_add(c->out, "</text><text class=\"item end\" x=\"%d\" y=\"%.1f\">%s</text></g>\n",
+                     MEM_WIDTH - MEM_MARGIN, y, mem_size((double)top[k]->size));
     }
     return y;
 }
 
-double mem_draw_chart(const mem_device *d, const mem_life *l, double y, nd__bytes *out)
+double mem_draw_chart(const mem_device *d, const mem_life *l, double y, nd_text *out)
 {
     chart c = {.device = d, .life = l, .out = out};
     uint64_t highest = l->total[l->peak];
@@ -383,7 +385,7 @@ double mem_draw_chart(const mem_device *d, const mem_life *l, double y, nd__byte
     else
         even_columns(&c);
     c.floor = calloc(c.n + 1, sizeof *c.floor);
-    mem_put(out, "<g data-events=\"%zu\">\n", d->n_events);
+    nd__text_add(out, "<g data-events=\"%zu\">\n", d->n_events);
     if (c.floor && c.n) {
         draw_byte_axis(&c);
         draw_bands(&c);
@@ -395,7 +397,7 @@ double mem_draw_chart(const mem_device *d, const mem_life *l, double y, nd__byte
     }
     double x = c.right + 36, end = draw_legend(&c, x, c.top + 4);
     end = draw_top_blocks(&c, x, end + 34);
-    nd__bytes_puts(out, "</g>\n");
+    nd__text_puts(out, "</g>\n");
     free(c.columns);
     free(c.floor);
     return end > c.bottom + 44 ? end : c.bottom + 44;

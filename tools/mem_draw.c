@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The picture of a snapshot: one SVG, by itself or in a page. Only classes and plain attributes, so
  * that every renderer shows it. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,34 +41,16 @@ static const char style[] =
     ".peakline{stroke:#ff6b6b}.peak,.peaktext,.oom{fill:#ff6b6b}.note{stroke:#b794f6}"
     ".notetext{fill:#b794f6}}";
 
-void mem_put(nd__bytes *out, const char *fmt, ...)
-{
-    va_list ap, again;
-    va_start(ap, fmt);
-    va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
-    char *text = n < 0 ? NULL : malloc((size_t)n + 1);
-    if (text) {
-        vsnprintf(text, (size_t)n + 1, fmt, again);
-        nd__bytes_add(out, text, (size_t)n);
-    } else {
-        out->failed = 1;
-    }
-    free(text);
-    va_end(again);
-    va_end(ap);
-}
-
-void mem_text(nd__bytes *out, const char *text)
+void mem_text(nd_text *out, const char *text)
 {
     for (const char *p = text; *p; p++) {
         const char *name = *p == '<' ? "&lt;" : *p == '>' ? "&gt;" : *p == '&' ? "&amp;" : NULL;
         if (name)
-            nd__bytes_puts(out, name);
+            nd__text_puts(out, name);
         else if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            nd__bytes_puts(out, " "); /* XML has no such characters */
+            nd__text_puts(out, " "); /* XML has no such characters */
         else
-            nd__bytes_add(out, p, 1);
+            nd__text_bytes(out, p, 1);
     }
 }
 
@@ -92,20 +73,20 @@ const char *mem_cut(const char *text, double width, double size)
 }
 
 /* ---- the heading ---- */
-static void draw_tile(nd__bytes *out, int i, double y, const char *name, const char *value,
+static void draw_tile(nd_text *out, int i, double y, const char *name, const char *value,
                       const char *more)
 {
     const double gap = 12, width = (MEM_WIDTH - 2 * MEM_MARGIN - 6 * gap) / 7.0;
     double x = MEM_MARGIN + i * (width + gap);
-    mem_put(out,
-            "<rect class=\"tile\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"76\" "
-            "rx=\"8\"/><text class=\"name\" x=\"%.1f\" y=\"%.1f\">%s</text>"
-            "<text class=\"value\" x=\"%.1f\" y=\"%.1f\">%s</text>"
-            "<text class=\"small\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
-            x, y, width, x + 12, y + 20, name, x + 12, y + 46, value, x + 12, y + 65, more);
+    nd__text_add(out,
+                 "<rect class=\"tile\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"76\" "
+                 "rx=\"8\"/><text class=\"name\" x=\"%.1f\" y=\"%.1f\">%s</text>"
+                 "<text class=\"value\" x=\"%.1f\" y=\"%.1f\">%s</text>"
+                 "<text class=\"small\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
+                 x, y, width, x + 12, y + 20, name, x + 12, y + 46, value, x + 12, y + 65, more);
 }
 
-static double draw_tiles(const mem_device *d, const mem_life *l, double y, nd__bytes *out)
+static double draw_tiles(const mem_device *d, const mem_life *l, double y, nd_text *out)
 {
     mem_sums s;
     char more[7][64], percent[32];
@@ -131,42 +112,43 @@ static double draw_tiles(const mem_device *d, const mem_life *l, double y, nd__b
     return y + 76;
 }
 
-static double draw_heading(const mem_snapshot *s, const mem_device *d, double y, nd__bytes *out)
+static double draw_heading(const mem_snapshot *s, const mem_device *d, double y, nd_text *out)
 {
     char when[64] = "";
     time_t t = (time_t)(s->time_us / 1000000);
     struct tm utc;
     if (s->time_us && gmtime_r(&t, &utc))
         strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &utc);
-    mem_put(out, "<text class=\"title\" x=\"%d\" y=\"%.1f\">Memory of ", MEM_MARGIN, y + 24);
+    nd__text_add(out, "<text class=\"title\" x=\"%d\" y=\"%.1f\">Memory of ", MEM_MARGIN, y + 24);
     if (d->name[0])
         mem_text(out, d->name);
     else
-        mem_put(out, "device %d", d->number);
-    mem_put(out, "</text><text class=\"sub\" x=\"%d\" y=\"%.1f\">%s", MEM_MARGIN, y + 46, when);
+        nd__text_add(out, "device %d", d->number);
+    nd__text_add(out, "</text><text class=\"sub\" x=\"%d\" y=\"%.1f\">%s", MEM_MARGIN, y + 46,
+                 when);
     if (d->allocator[0]) {
-        nd__bytes_puts(out, " \xc2\xb7 allocator ");
+        nd__text_puts(out, " \xc2\xb7 allocator ");
         mem_text(out, d->allocator);
     }
     if (d->memory)
-        mem_put(out, " \xc2\xb7 device of %s", mem_size((double)d->memory));
+        nd__text_add(out, " \xc2\xb7 device of %s", mem_size((double)d->memory));
     if (s->version[0]) {
-        nd__bytes_puts(out, " \xc2\xb7 ndock ");
+        nd__text_puts(out, " \xc2\xb7 ndock ");
         mem_text(out, s->version);
     }
     if (s->settings[0]) {
-        nd__bytes_puts(out, "<title>");
+        nd__text_puts(out, "<title>");
         mem_text(out, s->settings);
-        nd__bytes_puts(out, "</title>");
+        nd__text_puts(out, "</title>");
     }
-    nd__bytes_puts(out, "</text>\n");
+    nd__text_puts(out, "</text>\n");
     return y + 64;
 }
 
 /* ---- segments ---- */
 typedef struct {
     const mem_device *device;
-    nd__bytes *out;
+    nd_text *out;
     double left, scale, y, height; /* scale: of a byte */
 } rows;
 
@@ -184,32 +166,33 @@ static void draw_piece(const rows *r, const mem_segment *s, size_t from, size_t 
         bytes += s->blocks[i].size;
     double x = r->left + (double)(b->address - s->address) * r->scale,
            width = (double)bytes * r->scale;
-    mem_put(r->out,
-            "<rect class=\"%s\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" "
-            "data-device=\"%d\" data-state=\"%s\" data-bytes=\"%llu\"><title>",
-            classes[b->state], x, r->y, width, r->height, r->device->number, state_names[b->state],
-            (unsigned long long)bytes);
+    nd__text_add(r->out,
+                 "<rect class=\"%s\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" "
+                 "data-device=\"%d\" data-state=\"%s\" data-bytes=\"%llu\"><title>",
+                 classes[b->state], x, r->y, width, r->height, r->device->number,
+                 state_names[b->state], (unsigned long long)bytes);
     if (to - from > 1)
-        mem_put(r->out, "%zu blocks, %s, %s", to - from, said[b->state], mem_size((double)bytes));
+        nd__text_add(r->out, "%zu blocks, %s, %s", to - from, said[b->state],
+                     mem_size((double)bytes));
     else
-        mem_put(r->out, "%s (%llu bytes), %s, at 0x%llx", mem_size((double)bytes),
-                (unsigned long long)bytes, said[b->state], (unsigned long long)b->address);
+        nd__text_add(r->out, "%s (%llu bytes), %s, at 0x%llx", mem_size((double)bytes),
+                     (unsigned long long)bytes, said[b->state], (unsigned long long)b->address);
     if (to - from == 1 && b->state != MEM_INACTIVE && b->requested)
-        mem_put(r->out, ", %llu asked for", (unsigned long long)b->requested);
+        nd__text_add(r->out, ", %llu asked for", (unsigned long long)b->requested);
     if (b->tag[0] && to - from == 1 && b->state != MEM_INACTIVE) {
-        nd__bytes_puts(r->out, ", ");
+        nd__text_puts(r->out, ", ");
         mem_text(r->out, b->tag);
     }
-    nd__bytes_puts(r->out, "</title></rect>\n");
+    nd__text_puts(r->out, "</title></rect>\n");
     if (width < 50 || r->height < 18)
         return;
-    mem_put(r->out, "<text class=\"in %s\" pointer-events=\"none\" x=\"%.1f\" y=\"%.1f\">%s",
-            in_class[b->state], x + 6, r->y + r->height / 2 + 4, mem_size((double)bytes));
+    nd__text_add(r->out, "<text class=\"in %s\" pointer-events=\"none\" x=\"%.1f\" y=\"%.1f\">%s",
+                 in_class[b->state], x + 6, r->y + r->height / 2 + 4, mem_size((double)bytes));
     if (b->tag[0] && b->state != MEM_INACTIVE && width > 90) {
-        nd__bytes_puts(r->out, "  ");
+        nd__text_puts(r->out, "  ");
         mem_text(r->out, mem_cut(b->tag, width - 66, 11));
     }
-    nd__bytes_puts(r->out, "</text>\n");
+    nd__text_puts(r->out, "</text>\n");
 }
 
 static void draw_blocks(const rows *r, const mem_segment *s)
@@ -229,36 +212,36 @@ static void draw_label(const rows *r, const mem_segment *s)
     double middle = r->y + r->height / 2;
     if (r->height < LOW)
         return;
-    mem_put(r->out, "<text class=\"item\" x=\"%d\" y=\"%.1f\">%s</text>", MEM_MARGIN,
-            r->height < TALL ? middle + 4 : middle - 2, mem_size((double)s->total));
-    mem_put(r->out, "<text class=\"small\" x=\"%d\" y=\"%.1f\">%s%s%s",
-            MEM_MARGIN + (r->height < TALL ? 72 : 0), r->height < TALL ? middle + 4 : middle + 13,
-            s->large ? "large" : "small", s->expandable ? ", expandable" : "",
-            s->stream ? "" : ", default stream");
+    nd__text_add(r->out, "<text class=\"item\" x=\"%d\" y=\"%.1f\">%s</text>", MEM_MARGIN,
+                 r->height < TALL ? middle + 4 : middle - 2, mem_size((double)s->total));
+    nd__text_add(r->out, "<text class=\"small\" x=\"%d\" y=\"%.1f\">%s%s%s",
+                 MEM_MARGIN + (r->height < TALL ? 72 : 0),
+                 r->height < TALL ? middle + 4 : middle + 13, s->large ? "large" : "small",
+                 s->expandable ? ", expandable" : "", s->stream ? "" : ", default stream");
     if (s->stream)
-        mem_put(r->out, ", stream %llu", (unsigned long long)s->stream);
+        nd__text_add(r->out, ", stream %llu", (unsigned long long)s->stream);
     if (s->pool)
-        mem_put(r->out, ", pool %llu", (unsigned long long)s->pool);
-    nd__bytes_puts(r->out, "</text>\n");
+        nd__text_add(r->out, ", pool %llu", (unsigned long long)s->pool);
+    nd__text_puts(r->out, "</text>\n");
 }
 
 static double draw_ruler(const rows *r, double most, double y)
 {
     double step = mem_byte_step(most, 8);
     for (double v = 0; v <= most * 1.0001; v += step)
-        mem_put(r->out,
-                "<path class=\"axis\" d=\"M%.1f %.1fv5\"/><text class=\"tick%s\" x=\"%.1f\" "
-                "y=\"%.1f\">%s</text>\n",
-                r->left + v * r->scale, y + 18,
-                v == 0            ? ""
-                : v + step > most ? " end"
-                                  : " mid",
-                r->left + v * r->scale, y + 12, mem_size(v));
+        nd__text_add(r->out,
+                     "<path class=\"axis\" d=\"M%.1f %.1fv5\"/><text class=\"tick%s\" x=\"%.1f\" "
+                     "y=\"%.1f\">%s</text>\n",
+                     r->left + v * r->scale, y + 18,
+                     v == 0            ? ""
+                     : v + step > most ? " end"
+                                       : " mid",
+                     r->left + v * r->scale, y + 12, mem_size(v));
     return y + 26;
 }
 
 /* What has no row, in words; the sums are in the picture all the same. */
-static double draw_remainder(const mem_device *d, size_t from, double y, nd__bytes *out)
+static double draw_remainder(const mem_device *d, size_t from, double y, nd_text *out)
 {
     uint64_t bytes[MEM_STATES] = {0}, total = 0;
     for (size_t i = from; i < d->n_segments; i++) {
@@ -266,43 +249,42 @@ static double draw_remainder(const mem_device *d, size_t from, double y, nd__byt
         for (int k = 0; k < MEM_STATES; k++)
             bytes[k] += d->segments[i].bytes[k];
     }
-    mem_put(out,
-            "<text class=\"small\" x=\"%d\" y=\"%.1f\">and %zu smaller segments, %s:", MEM_MARGIN,
-            y + 18, d->n_segments - from, mem_size((double)total));
+    nd__text_add(out, "<text class=\"small\" x=\"%d\" y=\"%.1f\">and %zu smaller segments, %s:",
+                 MEM_MARGIN, y + 18, d->n_segments - from, mem_size((double)total));
     for (int k = 0; k < MEM_STATES; k++)
-        mem_put(out,
-                "<tspan data-device=\"%d\" data-state=\"%s\" data-bytes=\"%llu\"> %s %s%s"
-                "</tspan>",
-                d->number, state_names[k], (unsigned long long)bytes[k], mem_size((double)bytes[k]),
-                said[k], k + 1 < MEM_STATES ? ";" : "");
-    nd__bytes_puts(out, "</text>\n");
+        nd__text_add(out,
+                     "<tspan data-device=\"%d\" data-state=\"%s\" data-bytes=\"%llu\"> %s %s%s"
+                     "</tspan>",
+                     d->number, state_names[k], (unsigned long long)bytes[k],
+                     mem_size((double)bytes[k]), said[k], k + 1 < MEM_STATES ? ";" : "");
+    nd__text_puts(out, "</text>\n");
     return y + 26;
 }
 
-static void draw_key(double y, nd__bytes *out)
+static void draw_key(double y, nd_text *out)
 {
     static const int widths[] = {100, 200, 60};
     double x = MEM_WIDTH - MEM_MARGIN;
     for (int k = MEM_STATES - 1; k >= 0; k--) {
         x -= widths[k];
-        mem_put(out,
-                "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"12\" "
-                "rx=\"2\"/><text class=\"item\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
-                classes[k], x, y - 10, x + 18, y, said[k]);
+        nd__text_add(out,
+                     "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"12\" "
+                     "rx=\"2\"/><text class=\"item\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
+                     classes[k], x, y - 10, x + 18, y, said[k]);
     }
 }
 
-static double draw_segments(const mem_device *d, double y, nd__bytes *out)
+static double draw_segments(const mem_device *d, double y, nd_text *out)
 {
     size_t shown = d->n_segments < MOST_ROWS ? d->n_segments : MOST_ROWS;
     rows r = {.device = d, .out = out, .left = MEM_MARGIN + LABELS};
-    mem_put(out, "<text class=\"h2\" x=\"%d\" y=\"%.1f\">Segments, to scale</text>\n", MEM_MARGIN,
-            y + 16);
+    nd__text_add(out, "<text class=\"h2\" x=\"%d\" y=\"%.1f\">Segments, to scale</text>\n",
+                 MEM_MARGIN, y + 16);
     if (!d->n_segments) {
-        mem_put(out,
-                "<text class=\"sub\" x=\"%d\" y=\"%.1f\">None: nothing is taken from the "
-                "device.</text>\n",
-                MEM_MARGIN, y + 42);
+        nd__text_add(out,
+                     "<text class=\"sub\" x=\"%d\" y=\"%.1f\">None: nothing is taken from the "
+                     "device.</text>\n",
+                     MEM_MARGIN, y + 42);
         return y + 54;
     }
     draw_key(y + 16, out);
@@ -313,10 +295,10 @@ static double draw_segments(const mem_device *d, double y, nd__bytes *out)
     for (size_t i = 0; i < shown; i++) {
         const mem_segment *s = &d->segments[i];
         draw_label(&r, s);
-        mem_put(out,
-                "<rect class=\"row\" x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\"/>"
-                "\n",
-                r.left, r.y, (double)s->total * r.scale, r.height);
+        nd__text_add(out,
+                     "<rect class=\"row\" x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\"/>"
+                     "\n",
+                     r.left, r.y, (double)s->total * r.scale, r.height);
         draw_blocks(&r, s);
         r.y += r.height + (r.height < LOW ? 3 : 6);
     }
@@ -324,7 +306,7 @@ static double draw_segments(const mem_device *d, double y, nd__bytes *out)
 }
 
 /* ---- the whole ---- */
-static double draw_device(const mem_snapshot *s, const mem_device *d, double y, nd__bytes *out)
+static double draw_device(const mem_snapshot *s, const mem_device *d, double y, nd_text *out)
 {
     mem_life life;
     y = draw_heading(s, d, y, out);
@@ -334,53 +316,53 @@ static double draw_device(const mem_snapshot *s, const mem_device *d, double y, 
         return y;
     }
     y = draw_tiles(d, &life, y, out) + 34;
-    mem_put(out, "<text class=\"h2\" x=\"%d\" y=\"%.1f\">Live blocks over time</text>\n",
-            MEM_MARGIN, y + 16);
+    nd__text_add(out, "<text class=\"h2\" x=\"%d\" y=\"%.1f\">Live blocks over time</text>\n",
+                 MEM_MARGIN, y + 16);
     bool any = false;
     for (size_t i = 0; i < d->n_events; i++)
         any |= d->events[i].action == MEM_ALLOC;
     if (any) {
         y = mem_draw_chart(d, &life, y + 24, out) + 30;
     } else {
-        mem_put(out,
-                "<text class=\"sub\" x=\"%d\" y=\"%.1f\">No trace was kept: "
-                "nd_memory_trace_set(n) or NDOCK_MEMORY_SNAPSHOT=FILE keeps one.</text>\n",
-                MEM_MARGIN, y + 42);
+        nd__text_add(out,
+                     "<text class=\"sub\" x=\"%d\" y=\"%.1f\">No trace was kept: "
+                     "nd_memory_trace_set(n) or NDOCK_MEMORY_SNAPSHOT=FILE keeps one.</text>\n",
+                     MEM_MARGIN, y + 42);
         y += 76;
     }
     mem_life_free(&life);
     return draw_segments(d, y, out) + 30;
 }
 
-void mem_draw(const mem_snapshot *s, bool html, nd__bytes *out)
+void mem_draw(const mem_snapshot *s, bool html, nd_text *out)
 {
-    nd__bytes body = {0};
+    nd_text body = {0};
     double y = MEM_MARGIN;
     for (size_t i = 0; i < s->n_devices; i++)
         y = draw_device(s, &s->devices[i], y, &body) + 24;
     if (!s->n_devices) {
-        mem_put(&body,
-                "<text class=\"title\" x=\"%d\" y=\"60\">No device has been used"
-                "</text>\n",
-                MEM_MARGIN);
+        nd__text_add(&body,
+                     "<text class=\"title\" x=\"%d\" y=\"60\">No device has been used"
+                     "</text>\n",
+                     MEM_MARGIN);
         y = 100;
     }
     if (html)
-        mem_put(out,
-                "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                "<meta name=\"viewport\" content=\"width=device-width\">\n"
-                "<title>Memory of devices</title>\n<style>body{margin:0;background:#fff}"
-                "svg{display:block;max-width:%dpx;width:100%%;height:auto;margin:0 auto}"
-                "@media (prefers-color-scheme: dark){body{background:#14171b}}</style>\n"
-                "</head>\n<body>\n",
-                MEM_WIDTH * 4 / 3);
-    mem_put(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" "
-            "width=\"%d\" height=\"%.0f\" role=\"img\">\n<title>Memory of devices</title>\n"
-            "<style>%s</style>\n<rect class=\"bg\" width=\"100%%\" height=\"100%%\"/>\n",
-            MEM_WIDTH, y, MEM_WIDTH, y, style);
-    nd__bytes_add(out, body.data ? body.data : "", body.size);
-    nd__bytes_puts(out, html ? "</svg>\n</body>\n</html>\n" : "</svg>\n");
+        nd__text_add(out,
+                     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                     "<meta name=\"viewport\" content=\"width=device-width\">\n"
+                     "<title>Memory of devices</title>\n<style>body{margin:0;background:#fff}"
+                     "svg{display:block;max-width:%dpx;width:100%%;height:auto;margin:0 auto}"
+                     "@media (prefers-color-scheme: dark){body{background:#14171b}}</style>\n"
+                     "</head>\n<body>\n",
+                     MEM_WIDTH * 4 / 3);
+    nd__text_add(out,
+                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" "
+                 "width=\"%d\" height=\"%.0f\" role=\"img\">\n<title>Memory of devices</title>\n"
+                 "<style>%s</style>\n<rect class=\"bg\" width=\"100%%\" height=\"100%%\"/>\n",
+                 MEM_WIDTH, y, MEM_WIDTH, y, style);
+    nd__text_bytes(out, body.data ? body.data : "", body.len);
+    nd__text_puts(out, html ? "</svg>\n</body>\n</html>\n" : "</svg>\n");
     out->failed |= body.failed;
     free(body.data);
 }

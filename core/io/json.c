@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * A small strict JSON reader (RFC 8259), UTF-8, and JSON texts out. */
-#include <stdarg.h>
+ * A small strict JSON reader (RFC 8259). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "core/io/json.h"
+#include "core/text.h"
 
 enum { MAX_DEPTH = 32 };
 
@@ -262,33 +262,6 @@ int nd__json_end(nd__json *j)
     return j->error || j->at == j->end ? !j->error : nd__json_fail(j, "expected nothing more");
 }
 
-/* Bytes of the UTF-8 sequence that starts with c, and the range of its second byte (Unicode 15,
- * table 3-7); 0 if nothing does. */
-static int sequence_length(unsigned char c, unsigned char *low, unsigned char *high)
-{
-    *low = c == 0xE0 ? 0xA0 : c == 0xF0 ? 0x90 : 0x80;
-    *high = c == 0xED ? 0x9F : c == 0xF4 ? 0x8F : 0xBF;
-    return c < 0x80 ? 1 : c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
-}
-
-int nd__utf8_valid(const char *text, size_t n)
-{
-    const unsigned char *p = (const unsigned char *)text, *end = p + n;
-    while (p < end) {
-        unsigned char low, high;
-        int length = sequence_length(*p, &low, &high);
-        if (length == 0 || end - p < length)
-            return 0;
-        if (length > 1 && (p[1] < low || p[1] > high))
-            return 0;
-        for (int i = 2; i < length; i++)
-            if ((p[i] & 0xC0) != 0x80)
-                return 0;
-        p += length;
-    }
-    return 1;
-}
-
 char *nd__quote(char *out, size_t room, const char *text, size_t n)
 {
     size_t keep = n < room ? n : room - 4;
@@ -296,59 +269,4 @@ char *nd__quote(char *out, size_t room, const char *text, size_t n)
         out[i] = (char)(text[i] >= 0x20 && text[i] < 0x7F ? text[i] : '?');
     strcpy(out + keep, n < room ? "" : "...");
     return out;
-}
-
-void nd__bytes_add(nd__bytes *t, const char *data, size_t n)
-{
-    if (t->failed)
-        return;
-    if (n >= t->room - t->size) {
-        size_t room = 2 * t->room + n + 256;
-        char *p = realloc(t->data, room);
-        if (!p) {
-            t->failed = 1;
-            return;
-        }
-        t->data = p;
-        t->room = room;
-    }
-    memcpy(t->data + t->size, data, n);
-    t->size += n;
-    t->data[t->size] = 0;
-}
-
-void nd__bytes_puts(nd__bytes *t, const char *text)
-{
-    nd__bytes_add(t, text, strlen(text));
-}
-
-void nd__bytes_printf(nd__bytes *t, const char *fmt, ...)
-{
-    char line[256];
-    va_list ap;
-    va_start(ap, fmt);
-    int n = vsnprintf(line, sizeof line, fmt, ap);
-    va_end(ap);
-    if (n < 0 || (size_t)n >= sizeof line)
-        t->failed = 1;
-    else
-        nd__bytes_add(t, line, (size_t)n);
-}
-
-void nd__bytes_json(nd__bytes *t, const char *text)
-{
-    static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
-    nd__bytes_puts(t, "\"");
-    for (; *text; text++) {
-        const char *found = strchr(from, *text);
-        if (found) {
-            nd__bytes_puts(t, "\\");
-            nd__bytes_add(t, &to[found - from], 1);
-        } else if ((unsigned char)*text < 0x20) {
-            nd__bytes_printf(t, "\\u%04x", (unsigned char)*text);
-        } else {
-            nd__bytes_add(t, text, 1);
-        }
-    }
-    nd__bytes_puts(t, "\"");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * A small strict JSON reader (RFC 8259) that hands out one value after the other, and its text out.
+ * A small strict JSON reader (RFC 8259) that hands out one value after the other.
  * Calls return 0 on failure; the first failure stays, with its place, and all later calls fail. */
 #ifndef NDOCK_CORE_IO_JSON_H
 #define NDOCK_CORE_IO_JSON_H
@@ -35,22 +35,7 @@ int nd__json_skip(nd__json *j);
 /* Nothing but white space is left. */
 int nd__json_end(nd__json *j);
 
-/* Whether n bytes are UTF-8 without surrogates and over-long forms. */
-int nd__utf8_valid(const char *text, size_t n);
-
 /* For messages about texts out of files: at most room - 1 bytes, others than printable ASCII as
  * '?', cut with "..." where too long. Returns out. */
 char *nd__quote(char *out, size_t room, const char *text, size_t n);
-
-/* Bytes that grow; after a failed allocation it stays failed. */
-typedef struct {
-    char *data;
-    size_t size, room;
-    int failed;
-} nd__bytes;
-void nd__bytes_add(nd__bytes *t, const char *data, size_t n);
-void nd__bytes_puts(nd__bytes *t, const char *text);
-void nd__bytes_printf(nd__bytes *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* A JSON text with its quotes. */
-void nd__bytes_json(nd__bytes *t, const char *text);
 #endif

@@ -105,7 +105,7 @@ nd_status nd_npy_save(const char *path, const nd_array *a, const nd_save_opts *o
     nd_status status;
     nd_array *reversed = NULL;
     nd__host_copy copy = {0};
-    nd__bytes header = {0};
+    nd_text header = {0};
     nd__writer file = {.fd = -1};
     int fortran;
 
@@ -120,7 +120,7 @@ nd_status nd_npy_save(const char *path, const nd_array *a, const nd_save_opts *o
         goto done;
     }
     ND_GOTO_IF(done, nd__writer_open(op, path, &file));
-    ND_GOTO_IF(done, nd__writer_put(&file, header.data, header.size));
+    ND_GOTO_IF(done, nd__writer_put(&file, header.data, header.len));
     ND_GOTO_IF(done, nd__writer_put(&file, copy.data, copy.nbytes));
     ND_GOTO_IF(done, nd__writer_commit(&file, opts));
 done:

@@ -3,6 +3,7 @@
  * strict reader of just that dict and never evaluated. */
 #include <string.h>
 #include "core/core.h"
+#include "core/io/json.h"
 #include "core/io/npy_header.h"
 
 static const char magic[6] = "\x93NUMPY";
@@ -259,46 +260,45 @@ nd_status nd__npy_header_read(const char *op, const char *path, const unsigned c
     return read_dict(&r, out);
 }
 
-static void add_descr(nd__bytes *out, nd_dtype dtype)
+static void add_descr(nd_text *out, nd_dtype dtype)
 {
     static const char kinds[] = {
 #define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [id] = numpy,
 #include <ndock/dtype.def>
     };
     int nbytes = (int)nd_dtype_size(dtype);
-    nd__bytes_printf(out, "{'descr': '%c%c%d', ",
-                     nbytes == 1       ? '|'
-                     : ND__HOST_IS_BIG ? '>'
-                                       : '<',
-                     kinds[dtype], nbytes);
+    nd__text_add(out, "{'descr': '%c%c%d', ",
+                 nbytes == 1       ? '|'
+                 : ND__HOST_IS_BIG ? '>'
+                                   : '<',
+                 kinds[dtype], nbytes);
 }
 
-void nd__npy_header_write(nd__bytes *out, nd_dtype dtype, int fortran, int ndim,
-                          const int64_t *shape)
+void nd__npy_header_write(nd_text *out, nd_dtype dtype, int fortran, int ndim, const int64_t *shape)
 {
-    size_t before = out->size, grow = 0;
-    nd__bytes_add(out, magic, sizeof magic);
-    nd__bytes_add(out, "\1\0\0\0", 4); /* 64 extents of 20 digits fit the 64 KiB of version 1.0 */
+    size_t before = out->len, grow = 0;
+    nd__text_bytes(out, magic, sizeof magic);
+    nd__text_bytes(out, "\1\0\0\0", 4); /* 64 extents of 20 digits fit the 64 KiB of version 1.0 */
     add_descr(out, dtype);
-    nd__bytes_printf(out, "'fortran_order': %s, 'shape': (", fortran ? "True" : "False");
+    nd__text_add(out, "'fortran_order': %s, 'shape': (", fortran ? "True" : "False");
     for (int i = 0; i < ndim; i++) {
-        size_t start = out->size;
-        nd__bytes_printf(out, "%lld", (long long)shape[i]);
+        size_t start = out->len;
+        nd__text_add(out, "%lld", (long long)shape[i]);
         /* NumPy leaves room for the slowest extent to grow in place to 21 digits. */
         if (i == (fortran ? ndim - 1 : 0))
-            grow = GROWTH_DIGITS - (out->size - start);
-        nd__bytes_puts(out, ndim == 1 ? "," : i < ndim - 1 ? ", " : "");
+            grow = GROWTH_DIGITS - (out->len - start);
+        nd__text_puts(out, ndim == 1 ? "," : i < ndim - 1 ? ", " : "");
     }
-    nd__bytes_puts(out, "), }");
+    nd__text_puts(out, "), }");
     /* With the newline, and so that the elements start at a multiple of 64. */
-    size_t filled = out->size - before + grow + 1;
+    size_t filled = out->len - before + grow + 1;
     grow += ALIGN - filled % ALIGN;
     while (grow-- > 0)
-        nd__bytes_add(out, " ", 1);
-    nd__bytes_add(out, "\n", 1);
+        nd__text_bytes(out, " ", 1);
+    nd__text_bytes(out, "\n", 1);
     if (out->failed)
         return;
-    size_t length = out->size - before - 10;
+    size_t length = out->len - before - 10;
     out->data[before + 8] = (char)(length & 0xFF);
     out->data[before + 9] = (char)(length >> 8);
 }

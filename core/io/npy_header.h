@@ -3,7 +3,7 @@
 #ifndef NDOCK_CORE_IO_NPY_HEADER_H
 #define NDOCK_CORE_IO_NPY_HEADER_H
 #include "core/io/elements.h"
-#include "core/io/json.h"
+#include "core/text.h"
 
 typedef struct {
     nd__elements elements; /* shape as in the header; dtype 0 if opaque */
@@ -16,6 +16,6 @@ typedef struct {
 nd_status nd__npy_header_read(const char *op, const char *path, const unsigned char *data,
                               size_t size, nd__npy_header *out);
 /* Everything before the elements, byte for byte as numpy.save (2.x) writes it. */
-void nd__npy_header_write(nd__bytes *out, nd_dtype dtype, int fortran, int ndim,
+void nd__npy_header_write(nd_text *out, nd_dtype dtype, int fortran, int ndim,
                           const int64_t *shape);
 #endif

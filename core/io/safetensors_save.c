@@ -116,46 +116,45 @@ static nd_status lay_out(size_t n, const nd_named_array *arrays, entry *entries,
     return ND_OK;
 }
 
-static void add_tensor(nd__bytes *h, const entry *e)
+static void add_tensor(nd_text *h, const entry *e)
 {
     const nd_array *a = e->from->array;
-    nd__bytes_json(h, e->from->name);
-    nd__bytes_printf(h, ":{\"dtype\":\"%s\",\"shape\":[",
-                     nd__safetensors_dtype_name(nd_dtype_of(a)));
+    nd__text_json(h, e->from->name);
+    nd__text_add(h, ":{\"dtype\":\"%s\",\"shape\":[", nd__safetensors_dtype_name(nd_dtype_of(a)));
     for (int i = 0; i < nd_ndim(a); i++)
-        nd__bytes_printf(h, "%s%" PRId64, i ? "," : "", nd_shape(a)[i]);
-    nd__bytes_printf(h, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", e->begin,
-                     e->begin + e->nbytes);
+        nd__text_add(h, "%s%" PRId64, i ? "," : "", nd_shape(a)[i]);
+    nd__text_add(h, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", e->begin,
+                 e->begin + e->nbytes);
 }
 
 /* Length and JSON, padded so that the data are aligned. */
-static nd_status build_header(nd__bytes *h, size_t n, const entry *entries,
+static nd_status build_header(nd_text *h, size_t n, const entry *entries,
                               const char *const *metadata, size_t pairs)
 {
-    nd__bytes_add(h, "\0\0\0\0\0\0\0\0{", 9);
+    nd__text_bytes(h, "\0\0\0\0\0\0\0\0{", 9);
     if (metadata) {
-        nd__bytes_puts(h, "\"" ND__SAFETENSORS_METADATA "\":{");
+        nd__text_puts(h, "\"" ND__SAFETENSORS_METADATA "\":{");
         for (size_t i = 0; i < 2 * pairs; i++) {
-            nd__bytes_puts(h, i == 0 ? "" : i % 2 ? ":" : ",");
-            nd__bytes_json(h, metadata[i]);
+            nd__text_puts(h, i == 0 ? "" : i % 2 ? ":" : ",");
+            nd__text_json(h, metadata[i]);
         }
-        nd__bytes_puts(h, n ? "}," : "}");
+        nd__text_puts(h, n ? "}," : "}");
     }
     for (size_t i = 0; i < n; i++) {
-        nd__bytes_puts(h, i ? "," : "");
+        nd__text_puts(h, i ? "," : "");
         add_tensor(h, &entries[i]);
     }
-    nd__bytes_puts(h, "}");
-    while (!h->failed && h->size % HEADER_ALIGN)
-        nd__bytes_puts(h, " ");
+    nd__text_puts(h, "}");
+    while (!h->failed && h->len % HEADER_ALIGN)
+        nd__text_puts(h, " ");
     if (h->failed)
         return nd__fail(ND_ERR_MEMORY, op_save, -1, "no memory for the header");
-    if (h->size - 8 > ND__SAFETENSORS_HEADER_MAX)
+    if (h->len - 8 > ND__SAFETENSORS_HEADER_MAX)
         return nd__fail(ND_ERR_OVERFLOW, op_save, -1,
-                        "the header takes %zu bytes; safetensors allows %d", h->size - 8,
+                        "the header takes %zu bytes; safetensors allows %d", h->len - 8,
                         ND__SAFETENSORS_HEADER_MAX);
     for (int i = 0; i < 8; i++)
-        h->data[i] = (char)((uint64_t)(h->size - 8) >> 8 * i & 0xFF);
+        h->data[i] = (char)((uint64_t)(h->len - 8) >> 8 * i & 0xFF);
     return ND_OK;
 }
 
@@ -169,12 +168,12 @@ static nd_status put_array(nd__writer *file, const nd_array *a)
 }
 
 static nd_status write_file(const char *path, size_t n, const entry *entries, const size_t *order,
-                            const nd__bytes *header, const nd_save_opts *opts)
+                            const nd_text *header, const nd_save_opts *opts)
 {
     nd__writer file;
     nd_status status;
     ND_RETURN_IF(nd__writer_open(op_save, path, &file));
-    ND_GOTO_IF(done, nd__writer_put(&file, header->data, header->size));
+    ND_GOTO_IF(done, nd__writer_put(&file, header->data, header->len));
     for (size_t i = 0; i < n; i++)
         ND_GOTO_IF(done, put_array(&file, entries[order[i]].from->array));
     ND_GOTO_IF(done, nd__writer_commit(&file, opts));
@@ -188,7 +187,7 @@ nd_status nd_safetensors_save(const char *path, int n, const nd_named_array *arr
 {
     nd_status status;
     size_t count = (size_t)n, pairs = 0;
-    nd__bytes header = {0};
+    nd_text header = {0};
     entry *entries = NULL;
     const char **names = NULL;
     size_t *order = NULL;

@@ -80,8 +80,7 @@ uint64_t nd__caching_total(const nd_maker *m);
 void nd__caching_lock(nd_maker *m);
 void nd__caching_unlock(nd_maker *m);
 
-/* pool.c: private pools. The pool that the calling thread has pushed on the device; NULL: none. */
-nd_pool *nd__pool_current(nd_device *device);
+/* pool.c: private pools. */
 nd_status nd__caching_pool(nd_maker *m, const nd_pool_opts *opts, nd_pool **out);
 /* From begin on, allocations on streams of the capture come from pool (NULL: a new one, *out);
  * freed blocks that need events wait for the end. Each begin keeps the pool until
@@ -177,7 +176,6 @@ void nd__snapshot_segment_begin(nd_text *t, const nd_snapshot_segment *segment);
 void nd__snapshot_block(nd_text *t, uint64_t address, uint64_t nbytes, uint64_t requested,
                         int32_t state, const char *tag); /* tag: NULL or "" if not known */
 void nd__snapshot_segment_end(nd_text *t);
-void nd__text_json(nd_text *t, const char *text); /* with its quotes */
 /* Starts what NDOCK_MEMORY_SNAPSHOT asks for, once; called before a device's first block. */
 void nd__snapshot_from_environment(void);
 

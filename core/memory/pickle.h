@@ -7,5 +7,5 @@
 
 /* Appends the pickle (protocol 2, of the opcodes that PyTorch's memory viewer reads) of the value
  * that the JSON text holds. Integers, texts, true, false, null, lists and objects. */
-nd_status nd__pickle(const char *json, size_t n, nd__bytes *out);
+nd_status nd__pickle(const char *json, size_t n, nd_text *out);
 #endif

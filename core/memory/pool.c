@@ -43,14 +43,6 @@ void nd__arena_forget(nd_caching *c, nd_arena *a)
     c->dead_arenas = a;
 }
 
-nd_pool *nd__pool_current(nd_device *device)
-{
-    const pool_scope *s = scopes;
-    while (s && s->pool->device != device)
-        s = s->outer;
-    return s ? s->pool : NULL;
-}
-
 nd_arena *nd__pushed_arena(const nd_caching *c)
 {
     const pool_scope *s = scopes;

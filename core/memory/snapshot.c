@@ -11,35 +11,6 @@
 enum { DEFAULT_TRACE = 100000 }; /* events, with NDOCK_MEMORY_SNAPSHOT */
 
 /* ---- the form ---- */
-void nd__text_json(nd_text *t, const char *text)
-{
-    static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
-    const bool valid = nd__utf8_valid(text, strlen(text));
-    nd__text_add(t, "\"");
-    for (const char *p = text; *p;) {
-        size_t plain = 0;
-        while ((unsigned char)p[plain] >= 0x20 && p[plain] != '"' && p[plain] != '\\' &&
-               (valid || (unsigned char)p[plain] < 0x80))
-            plain++;
-        if (plain) {
-            nd__text_add(t, "%.*s", (int)plain, p);
-            p += plain;
-            continue;
-        }
-        const char *found = strchr(from, *p);
-        if (!*p)
-            break;
-        if (found)
-            nd__text_add(t, "\\%c", to[found - from]);
-        else if ((unsigned char)*p >= 0x80)
-            nd__text_add(t, "?"); /* the text is not UTF-8 */
-        else
-            nd__text_add(t, "\\u%04x", (unsigned char)*p);
-        p++;
-    }
-    nd__text_add(t, "\"");
-}
-
 static void comma(nd_text *t)
 {
     if (t->len && t->data[t->len - 1] != '[')
@@ -228,7 +199,7 @@ static nd_status write_file(const char *path, const void *data, size_t n)
 nd_status nd_memory_snapshot_save(nd_device *device, const char *path, int32_t format)
 {
     nd_text t = {0};
-    nd__bytes pickle = {0};
+    nd_text pickle = {0};
     nd_status status;
     if (!path || (format != ND_SNAPSHOT_JSON && format != ND_SNAPSHOT_PICKLE))
         return nd__fail(ND_ERR_ARGUMENT, "memory_snapshot_save", path ? 2 : 1,
@@ -238,7 +209,7 @@ nd_status nd_memory_snapshot_save(nd_device *device, const char *path, int32_t f
     if (format == ND_SNAPSHOT_JSON)
         status = write_file(path, t.data, t.len);
     else if ((status = nd__pickle(t.data, t.len, &pickle)) == ND_OK)
-        status = write_file(path, pickle.data, pickle.size);
+        status = write_file(path, pickle.data, pickle.len);
 done:
     free(t.data);
     free(pickle.data);
