@@ -23,7 +23,8 @@
 static int thread_limit = 1;
 static atomic_int forked_child;
 static pthread_once_t threads_once = PTHREAD_ONCE_INIT;
-static _Thread_local int inside_team;
+/* Read at every operation; also, LeakSanitizer takes garbage for the bounds of dynamic TLS. */
+static _Thread_local int inside_team __attribute__((tls_model("initial-exec")));
 
 /* The job, and the gate that opens it: generation << 32 | open << 31 | threads at work on it. A
  * thread may join only while the gate says the generation that it saw, open; the caller closes it

@@ -197,7 +197,7 @@ static int32_t stream_native(ndp_dev *dev, ndp_stream *s, uint64_t *handle)
  * has to itself, made at its first use and kept. */
 static int32_t find_foreign(ndp_dev *dev, uint64_t handle, sim_queue **out)
 {
-    static _Thread_local sim_queue *own[SIM_MAX_DEVICES];
+    static _Thread_local sim_queue *own[SIM_MAX_DEVICES] __attribute__((tls_model("initial-exec")));
     ndp_stream *s = handle <= 2 ? NULL : (ndp_stream *)(uintptr_t)handle;
     int32_t status = check_stream(dev, s, "stream_wrap");
     if (status != NDP_OK)
