@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The CUDA plug-in: the host side in C, kernels as fat binaries inside it. configure writes a rule for each row of modules.def.
+cuda_host_sources = \
+  %reldir%/backend.h %reldir%/classes.def %reldir%/copy.c %reldir%/device.c %reldir%/driver.c \
+  %reldir%/driver.def %reldir%/driver.h %reldir%/elementwise.c %reldir%/elementwise.h \
+  %reldir%/index.h %reldir%/kernel.c %reldir%/memory.c %reldir%/module.c %reldir%/modules.def %reldir%/op.c \
+  %reldir%/plugin.c %reldir%/scalar.c %reldir%/stream.c
+cuda_kernel_sources = %reldir%/elementwise.cu
+cuda_kernel_headers = %reldir%/elementwise.h %reldir%/index.cuh %reldir%/index.h %reldir%/math.cuh %reldir%/scalar.cuh \
+  %reldir%/types.cuh
+EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/plugin.map
+
+AM_V_NVCC = $(AM_V_NVCC_@AM_V@)
+AM_V_NVCC_ = $(AM_V_NVCC_@AM_DEFAULT_V@)
+AM_V_NVCC_0 = @echo "  NVCC    " $@;
+nvcc_flags = -std=c++17 -O3 --fmad=false -I$(top_builddir)/include -I$(top_srcdir)/include -I$(top_srcdir) -I$(srcdir)/%reldir%
+nvcc_fatbin = $(AM_V_NVCC)$(MKDIR_P) %reldir% && $(NVCC) $(NVCCFLAGS) $(nvcc_flags) $(ND_CUDA_GENCODE) -fatbin
+
+if HAVE_CUDA
+plugin_LTLIBRARIES += %reldir%/ndock-cuda.la
+%canon_reldir%_ndock_cuda_la_SOURCES = $(cuda_host_sources)
+%canon_reldir%_ndock_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% $(ND_CUDA_CPPFLAGS) \
+  -DCUDA_FATBIN_DIR='"$(abs_top_builddir)/%reldir%"' -DCUDA_ARCH_LIST='"$(ND_CUDA_ARCH_LIST)"'
+%canon_reldir%_ndock_cuda_la_CFLAGS = $(AM_CFLAGS)
+%canon_reldir%_ndock_cuda_la_LIBADD = -lpthread
+%canon_reldir%_ndock_cuda_la_LDFLAGS = -module -avoid-version -shared
+if HAVE_VERSION_SCRIPT
+%canon_reldir%_ndock_cuda_la_LDFLAGS += -Wl,--version-script=$(srcdir)/%reldir%/plugin.map -Wl,-z,nodelete -Wl,-z,relro,-z,now
+if !HAVE_SANITIZER
+%canon_reldir%_ndock_cuda_la_LDFLAGS += -Wl,-z,defs
+endif
+endif
+CLEANFILES += @ND_CUDA_FATBINS@
+endif
+@ND_CUDA_RULES@

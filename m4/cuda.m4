@@ -1,0 +1,51 @@
+dnl SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+dnl The CUDA plug-in: whether it is built, for which architectures, and one rule for each row of backends/cuda/modules.def.
+
+dnl ND_CUDA: NVCC, ND_CUDA_CPPFLAGS, ND_CUDA_GENCODE, ND_CUDA_ARCH_LIST, and the file that ND_CUDA_RULES names.
+AC_DEFUN([ND_CUDA],
+[AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [build the CUDA plug-in with the toolkit in DIR; default: where nvcc is found])], [], [with_cuda=auto])
+AC_ARG_WITH([cuda-arch], [AS_HELP_STRING([--with-cuda-arch=LIST], [compute capabilities to compile kernels for, such as "80 90" (the lowest as PTX too); default: those the toolkit knows of 75 80 86 89 90 100 120])])
+AC_ARG_VAR([NVCC], [CUDA compiler])
+AS_CASE(["$with_cuda"],
+  [no], [NVCC=],
+  [auto|yes], [test -n "$NVCC" || AC_PATH_PROG([NVCC], [nvcc], [], [$PATH:/usr/local/cuda/bin])],
+  [NVCC=$with_cuda/bin/nvcc])
+AS_IF([test -n "$NVCC" && ! "$NVCC" --version >/dev/null 2>&1], [AC_MSG_ERROR([$NVCC does not run])])
+AS_IF([test -z "$NVCC" && test "$with_cuda" != no && test "$with_cuda" != auto], [AC_MSG_ERROR([--with-cuda needs nvcc; none was found in PATH and /usr/local/cuda/bin])])
+ND_CUDA_CPPFLAGS= ND_CUDA_GENCODE= ND_CUDA_ARCH_LIST= ND_CUDA_FATBINS=
+ND_CUDA_RULES=/dev/null
+AS_IF([test -n "$NVCC"], [
+  nd_cuda_home=`dirname "\`dirname "$NVCC"\`"`
+  AS_IF([test -f "$nd_cuda_home/include/cuda.h"], [ND_CUDA_CPPFLAGS="-isystem $nd_cuda_home/include"],
+        [nd_real_nvcc=`readlink -f "$NVCC"`; nd_cuda_home=`dirname "\`dirname "$nd_real_nvcc"\`"`
+         AS_IF([test -f "$nd_cuda_home/include/cuda.h"], [ND_CUDA_CPPFLAGS="-isystem $nd_cuda_home/include"])])
+  nd_known=`"$NVCC" --list-gpu-arch 2>/dev/null | sed 's/compute_//'`
+  AS_IF([test -z "$with_cuda_arch"],
+    [for nd_a in 75 80 86 89 90 100 120; do AS_CASE([" "`echo $nd_known`" "], [*" $nd_a "*], [with_cuda_arch="$with_cuda_arch $nd_a"]); done])
+  nd_lowest=
+  for nd_a in `echo $with_cuda_arch | tr , ' '`; do
+    AS_CASE([" "`echo $nd_known`" "], [*" $nd_a "*], [], [AC_MSG_ERROR([--with-cuda-arch: $NVCC does not know $nd_a; it knows `echo $nd_known`])])
+    ND_CUDA_GENCODE="$ND_CUDA_GENCODE -gencode arch=compute_$nd_a,code=sm_$nd_a"
+    ND_CUDA_ARCH_LIST="$ND_CUDA_ARCH_LIST${ND_CUDA_ARCH_LIST:+ }sm_$nd_a"
+    AS_IF([test -z "$nd_lowest" || test "$nd_a" -lt "$nd_lowest"], [nd_lowest=$nd_a])
+  done
+  ND_CUDA_GENCODE="$ND_CUDA_GENCODE -gencode arch=compute_$nd_lowest,code=compute_$nd_lowest"
+  ND_CUDA_RULES=cuda-rules.mk
+  : >$ND_CUDA_RULES
+  for nd_row in `sed -n 's/^CUDA_MODULE(\(.*\), *\(.*\))$/\1,\2/p' "$srcdir/backends/cuda/modules.def"`; do
+    nd_file=${nd_row%,*} nd_dtype=${nd_row#*,}
+    ND_CUDA_FATBINS="$ND_CUDA_FATBINS backends/cuda/$nd_file-$nd_dtype.fatbin"
+    nd_define=; test $nd_dtype = ANY || nd_define=" -DCUDA_DTYPE=$nd_dtype"
+    AS_ECHO(["backends/cuda/$nd_file-$nd_dtype.fatbin: backends/cuda/$nd_file.cu \$(cuda_kernel_headers)
+	\$(nvcc_fatbin)$nd_define -o \$[@] \$(srcdir)/backends/cuda/$nd_file.cu"]) >>$ND_CUDA_RULES
+  done
+  dnl Not in local.mk: automake would take it for a rule that replaces its own.
+  AS_ECHO(["backends/cuda/ndock_cuda_la-module.lo: $ND_CUDA_FATBINS"]) >>$ND_CUDA_RULES])
+nd_cuda_summary="no: nvcc was not found"
+test -z "$NVCC" || nd_cuda_summary="$ND_CUDA_ARCH_LIST, by $NVCC"
+AM_CONDITIONAL([HAVE_CUDA], [test -n "$NVCC"])
+AC_SUBST([ND_CUDA_CPPFLAGS])
+AC_SUBST([ND_CUDA_GENCODE])
+AC_SUBST([ND_CUDA_ARCH_LIST])
+AC_SUBST([ND_CUDA_FATBINS])
+AC_SUBST_FILE([ND_CUDA_RULES])])
