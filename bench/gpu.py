@@ -1,0 +1,351 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""ndock beside PyTorch, CuPy and JAX on one GPU, in one run: a table of ratios, and JSON.
+
+    bench/gpu.py [--lib PATH] [--device cuda:0] [--only WORD] [--rounds 20] [--json FILE] [--quick]
+
+Contenders of a row take turns; a figure is the median of --rounds after five warm-up turns, by the
+contender's own events on the device. Bytes count each input read once and each output written
+once, so that a figure divides by the copy ceiling, measured first in the same run. The rows and
+their aims are those of gpu-anchors.md. A peer that is not installed is left out, and said so.
+"""
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import ndock_ctypes  # noqa: E402
+
+WARM_UP = 5
+
+
+def peer(name):
+    try:
+        return __import__(name)
+    except Exception as error:  # a broken installation counts as none
+        print("# without %s: %s" % (name, error))
+        return None
+
+
+class Timer:
+    """Milliseconds of one turn by events of the contender's own library."""
+
+    def __init__(self, nd, torch, cupy):
+        self.nd, self.torch, self.cupy = nd, torch, cupy
+
+    def ndock(self, fn):
+        start, stop = self.nd.event(), self.nd.event()
+        self.nd.record(start)
+        keep = fn()
+        self.nd.record(stop)
+        ms = self.nd.elapsed_ms(start, stop)
+        self.nd.c.nd_event_release(start)
+        self.nd.c.nd_event_release(stop)
+        del keep
+        return ms
+
+    def torch_(self, fn):
+        start, stop = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        keep = fn()
+        stop.record()
+        stop.synchronize()
+        del keep
+        return start.elapsed_time(stop)
+
+    def cupy_(self, fn):
+        start, stop = self.cupy.cuda.Event(), self.cupy.cuda.Event()
+        start.record()
+        keep = fn()
+        stop.record()
+        stop.synchronize()
+        del keep
+        return self.cupy.cuda.get_elapsed_time(start, stop)
+
+    def jax(self, fn):
+        begin = time.perf_counter()
+        fn().block_until_ready()
+        return (time.perf_counter() - begin) * 1e3
+
+
+def measure(turns, timer, rounds):
+    """{contender: median ms} of turns {contender: fn}, the contenders in turn."""
+    clock = {"ndock": timer.ndock, "torch": timer.torch_, "cupy": timer.cupy_, "jax": timer.jax}
+    times, failed = {name: [] for name in turns}, {}
+    for i in range(WARM_UP + rounds):
+        for name, fn in turns.items():
+            if name in failed:
+                continue
+            try:
+                ms = clock[name](fn)
+            except Exception as error:
+                failed[name] = str(error).splitlines()[0] if str(error) else repr(error)
+                continue
+            if i >= WARM_UP:
+                times[name].append(ms)
+    return {n: statistics.median(t) for n, t in times.items() if n not in failed and t}, failed
+
+
+# ---- rows: (name, unit, amount, aim, turns) where turns() makes {contender: fn} ----
+def elementwise_rows(nd, torch, cupy, jnp, jit, n):
+    for dtype, nbytes in (("f32", 4), ("bf16", 2)):
+        tt = {"f32": "float32", "bf16": "bfloat16"}[dtype]
+        binary = {"add": "add", "maximum": "maximum", "greater_equal": "ge"}
+        for op, name in list(binary.items()) + [("tanh", "tanh"), ("exp", "exp"),
+                                                ("pow", "pow 2.5"), ("where", "where")]:
+            def turns(op=op, dtype=dtype, tt=tt):
+                a, b = nd.uniform((n,), dtype, 0.1, 2), nd.uniform((n,), dtype, 0.1, 2, 2)
+                mask = nd.apply("greater", a, b) if op == "where" else None
+                ours = {"pow": lambda: nd.apply("pow", a, 2.5),
+                        "where": lambda: nd.apply("where", mask, a, b)}.get(op)
+                if ours is None:
+                    ours = (lambda: nd.apply(op, a, b)) if op in binary else (
+                        lambda: nd.apply(op, a))
+                out = {"ndock": ours}
+                if torch:
+                    x = torch.rand(n, device="cuda").mul_(1.9).add_(0.1).to(getattr(torch, tt))
+                    y = torch.rand(n, device="cuda").mul_(1.9).add_(0.1).to(getattr(torch, tt))
+                    m = x > y if op == "where" else None
+                    out["torch"] = {"add": lambda: x + y, "maximum": lambda: torch.maximum(x, y),
+                                    "greater_equal": lambda: x >= y, "tanh": lambda: x.tanh(),
+                                    "exp": lambda: x.exp(), "pow": lambda: x.pow(2.5),
+                                    "where": lambda: torch.where(m, x, y)}[op]
+                if cupy and dtype == "f32" and op in ("add", "tanh", "pow"):
+                    u, v = cupy.random.rand(n, dtype="f"), cupy.random.rand(n, dtype="f")
+                    out["cupy"] = {"add": lambda: u + v, "tanh": lambda: cupy.tanh(u),
+                                   "pow": lambda: u**cupy.float32(2.5)}[op]
+                if jnp and dtype == "f32" and op in ("add", "tanh"):
+                    p, q = jnp.ones(n, "float32"), jnp.ones(n, "float32")
+                    f = jit({"add": lambda s, t: s + t, "tanh": lambda s, t: jnp.tanh(s)}[op])
+                    out["jax"] = lambda: f(p, q)
+                return out
+            amount = {"greater_equal": 2 * nbytes + 1, "where": 3 * nbytes + 1,
+                      "add": 3 * nbytes, "maximum": 3 * nbytes}.get(op, 2 * nbytes) * n
+            yield "%s %s" % (name, dtype), amount, turns
+
+
+def strided_rows(nd, torch, cupy, m, box):
+    f32 = 4 * m * m
+
+    def pair(ours, theirs, cupys=None, shape=(m, m)):
+        def turns():
+            a, b = nd.uniform(shape), nd.uniform(shape, seed=2)
+            out = {"ndock": lambda: ours(a, b)}
+            if torch:
+                x, y = torch.rand(shape, device="cuda"), torch.rand(shape, device="cuda")
+                out["torch"] = lambda: theirs(x, y)
+            if cupy and cupys:
+                u, v = cupy.random.rand(*shape, dtype="f"), cupy.random.rand(*shape, dtype="f")
+                out["cupy"] = lambda: cupys(u, v)
+            return out
+        return turns
+    yield "transpose copy", 2 * f32, pair(
+        lambda a, b: nd.compact(nd.permute(a, (1, 0))), lambda x, y: x.t().contiguous(),
+        lambda u, v: u.T.copy())
+    yield "a.T + b", 3 * f32, pair(
+        lambda a, b: nd.apply("add", nd.permute(a, (1, 0)), b), lambda x, y: x.t() + y,
+        lambda u, v: u.T + v)
+    yield "slice ::2,::2 compact", f32 // 2, pair(
+        lambda a, b: nd.compact(nd.slice(a, (0, m, 2), (0, m, 2))),
+        lambda x, y: x[::2, ::2].contiguous(), lambda u, v: u[::2, ::2].copy())
+    yield "row broadcast add", 2 * f32, pair(
+        lambda a, b: nd.apply("add", a, nd.slice(b, (0, 1, 1), (0, m, 1))),
+        lambda x, y: x + y[0:1], lambda u, v: u + v[0:1])
+    yield "col broadcast add", 2 * f32, pair(
+        lambda a, b: nd.apply("add", a, nd.slice(b, (0, m, 1), (0, 1, 1))),
+        lambda x, y: x + y[:, 0:1], lambda u, v: u + v[:, 0:1])
+    yield "flip copy", 2 * f32, pair(
+        lambda a, b: nd.compact(nd.flip(a)), lambda x, y: x.flip((0, 1)),
+        lambda u, v: cupy.ascontiguousarray(u[::-1, ::-1]))
+    size = 4 * box[0] * box[1] * box[2] * box[3]
+    for axes in ((0, 3, 1, 2), (3, 2, 1, 0), (2, 0, 3, 1), (0, 2, 1, 3)):
+        yield "permute %s" % (axes,), 2 * size, pair(
+            lambda a, b, axes=axes: nd.compact(nd.permute(a, axes)),
+            lambda x, y, axes=axes: x.permute(axes).contiguous(),
+            lambda u, v, axes=axes: cupy.ascontiguousarray(u.transpose(axes)), box)
+
+
+def reduce_rows(nd, torch, cupy, m):
+    f32 = 4 * m * m
+    rows = [("sum all", "sum", None, 1), ("sum axis 0", "sum", 0, 1), ("sum axis 1", "sum", 1, 1),
+            ("max axis 0", "max", 0, 1), ("max axis 1", "max", 1, 1),
+            ("argmax axis 1", "argmax", 1, 1), ("var all", "var", None, 1),
+            ("softmax axis 1", "softmax", 1, 2), ("layer_norm axis 1", "layer_norm", 1, 2),
+            ("cumulative_sum axis 1", "cumulative_sum", 1, 2)]
+    for name, op, axis, passes in rows:
+        def turns(op=op, axis=axis):
+            a = nd.uniform((m, m))
+            ours = {"softmax": lambda: nd.norm("softmax", a),
+                    "layer_norm": lambda: nd.norm("layer_norm", a, None, None),
+                    "cumulative_sum": lambda: nd.scan("cumulative_sum", a, 1)}.get(
+                        op, lambda: nd.reduce(op, a, axis))
+            out = {"ndock": ours}
+            if torch:
+                x = torch.rand((m, m), device="cuda")
+                out["torch"] = {
+                    "sum": lambda: x.sum() if axis is None else x.sum(axis),
+                    "max": lambda: x.amax(axis), "argmax": lambda: x.argmax(axis),
+                    "var": lambda: x.var(), "softmax": lambda: x.softmax(1),
+                    "layer_norm": lambda: torch.nn.functional.layer_norm(x, (m,)),
+                    "cumulative_sum": lambda: x.cumsum(1)}[op]
+            if cupy and op in ("sum", "max", "argmax"):
+                u = cupy.random.rand(m, m, dtype="f")
+                out["cupy"] = lambda: getattr(u, op)(axis)
+            return out
+        yield name, passes * f32, turns
+
+    def middle():
+        a = nd.uniform((1024, 512, 512))
+        out = {"ndock": lambda: nd.reduce("sum", a, 1)}
+        if torch:
+            x = torch.rand((1024, 512, 512), device="cuda")
+            out["torch"] = lambda: x.sum(1)
+        return out
+    yield "sum middle axis", 4 << 28, middle
+
+
+def index_rows(nd, torch, cupy, m, n):
+    def take():
+        a = nd.uniform((m, m))
+        indices = nd.flip(nd.arange(m))
+        out = {"ndock": lambda: nd.take(a, indices, 0)}
+        if torch:
+            x = torch.rand((m, m), device="cuda")
+            i = torch.arange(m, device="cuda").flip(0)
+            out["torch"] = lambda: x.index_select(0, i)
+        return out
+    yield "take rows", 8 * m * m, take
+
+    def mask():
+        a = nd.uniform((n,))
+        chosen = nd.apply("greater", a, 0.5)
+        out = {"ndock": lambda: nd.select(a, chosen)}
+        if torch:
+            x = torch.rand(n, device="cuda")
+            y = x > 0.5
+            out["torch"] = lambda: x[y]
+        return out
+    yield "boolean mask", 4 * n + n + 2 * n, mask
+
+
+def random_rows(nd, torch, n):
+    for kind, a, b in (("uniform", 0.0, 1.0), ("normal", 0.0, 1.0)):
+        def turns(kind=kind, a=a, b=b):
+            into = nd.empty((n,))
+            out = {"ndock": lambda: nd.random(kind, into, a, b)}
+            if torch:
+                x = torch.empty(n, device="cuda")
+                out["torch"] = {"uniform": lambda: x.uniform_(), "normal": lambda: x.normal_()}[kind]
+            return out
+        yield kind, 4 * n, turns
+
+
+def matmul_rows(nd, torch, sizes):
+    for dtype, tt in (("f32", "float32"), ("bf16", "bfloat16"), ("f16", "float16"),
+                      ("f64", "float64")):
+        for k in sizes:
+            def turns(k=k, dtype=dtype, tt=tt):
+                a, b = nd.uniform((k, k), dtype, -1, 1), nd.uniform((k, k), dtype, -1, 1, 2)
+                out = {"ndock": lambda: nd.matmul(a, b)}
+                if torch:
+                    x, y = (torch.rand((k, k), device="cuda").mul_(2).sub_(1).to(
+                        getattr(torch, tt)) for _ in range(2))
+                    out["torch"] = lambda: x @ y
+                return out
+            yield "matmul %s %d" % (dtype, k), 2 * k**3, turns
+
+
+def sort_rows(nd, torch, cupy, n):
+    def turns():
+        a = nd.uniform((n,))
+        out = {"ndock": lambda: nd.sort(a)}
+        if torch:
+            x = torch.rand(n, device="cuda")
+            out["torch"] = lambda: x.sort()
+        if cupy:
+            u = cupy.random.rand(n, dtype="f")
+            out["cupy"] = lambda: cupy.sort(u)
+        return out
+    yield "sort f32", n, turns
+
+
+def ceiling(nd, torch, timer, rounds, quick):
+    n = 1 << (28 if quick else 30)
+    a = nd.empty((n,))
+    nd.random("uniform", a, 0, 1)
+    turns = {"ndock": lambda: nd.copy(a)}
+    if torch:
+        x, y = torch.empty(n, device="cuda"), torch.empty(n, device="cuda")
+        turns["torch"] = lambda: y.copy_(x)
+    return {k: 8 * n / ms * 1e-6 for k, ms in measure(turns, timer, rounds)[0].items()}
+
+
+def print_row(name, unit, scale, amount, got, failed, best_copy):
+    ours = got.get("ndock")
+    peers = {k: v for k, v in got.items() if k != "ndock"}
+    best = min(peers, key=peers.get) if peers else None
+    figures = " ".join("%s %8.1f" % (k, amount / v * scale) for k, v in got.items())
+    ratio = "%5.2f x %s" % (peers[best] / ours, best) if ours and best else "-"
+    share = "%5.2f of copy" % (amount / ours * scale / best_copy) if ours and unit == "GB/s" else ""
+    print("%-24s %-8s %-40s %-14s %s" % (name, unit, figures, ratio, share))
+    for who, why in failed.items():
+        print("#   %s: %s" % (who, why[:200]))
+    sys.stdout.flush()
+
+
+def main():
+    parse = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parse.add_argument("--lib", default="libndock.so")
+    parse.add_argument("--device", default="cuda:0")
+    parse.add_argument("--only", default="")
+    parse.add_argument("--rounds", type=int, default=20)
+    parse.add_argument("--json")
+    parse.add_argument("--quick", action="store_true", help="smaller arrays, for a first look")
+    args = parse.parse_args()
+    nd = ndock_ctypes.Library(args.lib, args.device)
+    torch, cupy, jax = peer("torch"), peer("cupy"), peer("jax")
+    jnp, jit = (jax.numpy, jax.jit) if jax else (None, None)
+    timer = Timer(nd, torch, cupy)
+    n, m = (1 << 26, 8192) if args.quick else (1 << 28, 16384)
+    box = (16, 128, 256, 128) if args.quick else (64, 128, 256, 128)
+    copies = ceiling(nd, torch, timer, args.rounds, args.quick)
+    best_copy = max(copies.values())
+    print("copy ceiling: " + ", ".join("%s %.0f GB/s" % kv for kv in copies.items()))
+    groups = [
+        ("GB/s", 1e-6, lambda: elementwise_rows(nd, torch, cupy, jnp, jit, n)),
+        ("GB/s", 1e-6, lambda: strided_rows(nd, torch, cupy, m, box)),
+        ("GB/s", 1e-6, lambda: reduce_rows(nd, torch, cupy, m)),
+        ("GB/s", 1e-6, lambda: index_rows(nd, torch, cupy, m, n)),
+        ("GB/s", 1e-6, lambda: random_rows(nd, torch, n)),
+        ("TFLOP/s", 1e-9, lambda: matmul_rows(nd, torch, (64, 256, 1024, 4096))),
+        ("Gkey/s", 1e-6, lambda: sort_rows(nd, torch, cupy, n // 2)),
+    ]
+    report = {"copy": copies, "rows": []}
+    for unit, scale, rows in groups:
+        for name, amount, turns in rows():
+            if args.only not in name:
+                continue
+            try:
+                contenders = turns()
+            except ndock_ctypes.Error as error:
+                print("%-24s not measured: %s" % (name, error))
+                continue
+            got, failed = measure(contenders, timer, args.rounds)
+            print_row(name, unit, scale, amount, got, failed, best_copy)
+            report["rows"].append({"row": name, "unit": unit, "failed": failed,
+                                   **{k: amount / v * scale for k, v in got.items()}})
+            del contenders
+            if torch:
+                torch.cuda.empty_cache()
+            if cupy:
+                cupy.get_default_memory_pool().free_all_blocks()
+    if args.json:
+        with open(args.json, "w") as f:
+            json.dump(report, f, indent=1)
+
+
+if __name__ == "__main__":
+    main()
