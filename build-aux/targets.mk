@@ -2,11 +2,12 @@
 # Targets for developers: sanitizers, format, lint, and what distcheck configures with.
 EXTRA_DIST += %reldir%/tap-driver.sh quickstart .clang-format .clang-tidy .editorconfig
 
-AM_DISTCHECK_CONFIGURE_FLAGS = --enable-werror
+AM_DISTCHECK_CONFIGURE_FLAGS = --enable-werror --without-cuda
 
 # Each sanitizer gets a build tree of its own, so that the normal one stays as it is.
 check-asan: ; $(AM_V_at)$(sanitizer_check) $@ address
 check-ubsan: ; $(AM_V_at)$(sanitizer_check) $@ undefined
+check-asan-ubsan: ; $(AM_V_at)$(sanitizer_check) $@ address,undefined
 check-tsan: ; $(AM_V_at)$(sanitizer_check) $@ thread
 sanitizer_check = MAKE='$(MAKE)' $(SHELL) $(srcdir)/build-aux/sanitizer-check.sh $(abs_srcdir)
 EXTRA_DIST += %reldir%/sanitizer-check.sh
@@ -17,4 +18,4 @@ format-check: ; cd $(srcdir) && clang-format --dry-run -Werror $$($(FORMAT_FILES
 lint: ; cd $(srcdir) && cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --language=c \
   --enable=warning,portability --suppress=missingInclude -Iinclude -I. -I$(abs_builddir)/include core backends/cpu tools
 
-.PHONY: check-asan check-ubsan check-tsan format format-check lint
+.PHONY: check-asan check-ubsan check-asan-ubsan check-tsan format format-check lint

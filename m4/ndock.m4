@@ -52,13 +52,13 @@ AM_CONDITIONAL([HAVE_X86_VARIANTS], [test "$nd_cv_isa_x86" = yes])
 AC_SUBST([ND_AVX2_CFLAGS])
 AC_SUBST([ND_AVX512_CFLAGS])])
 
-dnl --enable-sanitizer=address|undefined|thread
+dnl --enable-sanitizer=address|undefined|address,undefined|thread
 AC_DEFUN([ND_SANITIZER],
-[AC_ARG_ENABLE([sanitizer], [AS_HELP_STRING([--enable-sanitizer=KIND], [build with the address, undefined or thread sanitizer])])
+[AC_ARG_ENABLE([sanitizer], [AS_HELP_STRING([--enable-sanitizer=KIND], [build with the address, undefined ("address,undefined": both) or thread sanitizer])])
 AS_CASE(["$enable_sanitizer"],
   [''|no], [],
-  [address|undefined|thread], [ND_CFLAGS="$ND_CFLAGS -g -fno-omit-frame-pointer -fsanitize=$enable_sanitizer"
-    AS_IF([test "$enable_sanitizer" = undefined], [ND_CFLAGS="$ND_CFLAGS -fno-sanitize-recover=undefined"])
+  [address|undefined|address,undefined|thread], [ND_CFLAGS="$ND_CFLAGS -g -fno-omit-frame-pointer -fsanitize=$enable_sanitizer"
+    AS_CASE(["$enable_sanitizer"], [*undefined], [ND_CFLAGS="$ND_CFLAGS -fno-sanitize-recover=undefined"])
     dnl libgomp is not built for the thread sanitizer, which would report its internals.
     AS_IF([test "$enable_sanitizer" = thread], [OPENMP_CFLAGS=])
     LDFLAGS="$LDFLAGS -fsanitize=$enable_sanitizer"],
