@@ -6,7 +6,9 @@ cuda_host_sources = \
   %reldir%/index.h %reldir%/kernel.c %reldir%/memory.c %reldir%/module.c %reldir%/modules.def %reldir%/op.c \
   %reldir%/plugin.c %reldir%/scalar.c %reldir%/stream.c
 cuda_kernel_sources = %reldir%/elementwise.cu
-cuda_kernel_headers = %reldir%/elementwise.h %reldir%/index.cuh %reldir%/index.h %reldir%/math.cuh %reldir%/scalar.cuh \
+cuda_kernel_headers = %reldir%/elementwise.h %reldir%/index.cuh %reldir%/index.h %reldir%/math.cuh %reldir%/math_angle.cuh %reldir%/math_core.cuh \
+  %reldir%/math_f64.cuh %reldir%/math_half.cuh %reldir%/math_hw.cuh %reldir%/math_parts.cuh %reldir%/math_random.cuh \
+  %reldir%/scalar.cuh %reldir%/scalar_complex.cuh %reldir%/scalar_float.cuh \
   %reldir%/types.cuh
 EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/plugin.map
 

@@ -3,7 +3,6 @@
  * that is computed in. */
 #ifndef NDOCK_CUDA_SCALAR_CUH
 #define NDOCK_CUDA_SCALAR_CUH
-#include <float.h>
 #include "types.cuh"
 
 #define CUDA_CAT_(a, b) a##b
@@ -61,60 +60,21 @@ typedef cuda_dtype<CUDA_DTYPE_ID>::computed cuda_computed;
 #define ND_IS_UINT (CUDA_KIND == CUDA_KIND_UINT)
 #define ND_IS_FLOAT (CUDA_KIND == CUDA_KIND_FLOAT)
 
-#if CUDA_KIND == CUDA_KIND_FLOAT || CUDA_KIND == CUDA_KIND_COMPLEX
-#include "math.cuh"
-#if CUDA_BITS == 64
-#define ND_M(fn) cuda_f64_##fn
-#define ND_W double
-#define ND_MW(fn) cuda_f64_##fn
-#define ND_W_WIDER 0
-#define ND_X double
-#define ND_MX(fn) cuda_f64_##fn
-#define ND_X_WIDER 0
-#define ND_MANT_DIG 53
-#else
-#define ND_M(fn) cuda_f32_##fn
-#define ND_W double
-#define ND_MW(fn) cuda_f64_##fn
-#define ND_W_WIDER 1
-#define ND_X double
-#define ND_MX(fn) cuda_f64_##fn
-#define ND_X_WIDER 1
-#define ND_MANT_DIG 24
-#endif
-#endif
+/* 1 for f16, 2 for bf16, else 0. */
+#define CUDA_HALF_F16 1
+#define CUDA_HALF_BF16 2
+#define CUDA_HALF CUDA_CAT(CUDA_HALF_, CUDA_DTYPE)
 
 #if CUDA_KIND == CUDA_KIND_COMPLEX
-#if CUDA_BITS == 64
-#define ND_R double
-#define ND_R_MANT_DIG 53
-#define ND_R_MAX DBL_MAX
-#define ND_R_MIN DBL_MIN
-#define ND_R_EPSILON DBL_EPSILON
-#define ND_INFINITY __longlong_as_double(0x7ff0000000000000ll)
-#define ND_NAN_VALUE __longlong_as_double(0x7ff8000000000000ll)
+#include "scalar_complex.cuh"
+#elif CUDA_KIND == CUDA_KIND_FLOAT
+#include "scalar_float.cuh"
 #else
-#define ND_R float
-#define ND_R_MANT_DIG 24
-#define ND_R_MAX FLT_MAX
-#define ND_R_MIN FLT_MIN
-#define ND_R_EPSILON FLT_EPSILON
-#define ND_INFINITY __int_as_float(0x7f800000)
-#define ND_NAN_VALUE __int_as_float(0x7fc00000)
-#endif
-#include <ndock/scalar_complex_tmpl.h>
-#include <ndock/scalar_complex_log_tmpl.h>
-#else
-#if CUDA_KIND == CUDA_KIND_INT || CUDA_KIND == CUDA_KIND_UINT
 #define ND_BITS CUDA_BITS
 #if CUDA_BITS == 64
 #define ND_U uint64_t
 #else
 #define ND_U uint32_t
-#endif
-#elif CUDA_KIND == CUDA_KIND_FLOAT
-#define ND_NEXTAFTER(a, b) cuda_nextafter_stored<cuda_stored>((a), (b))
-#define ND_FMA(a, b, c) cuda_fma_stored<cuda_stored>((a), (b), (c))
 #endif
 #include <ndock/scalar_tmpl.h>
 #endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The instructions and bit casts that the math functions are made of. Tests on a host without a GPU
+ * define NDOCK_CUDA_MATH_HW_CUH and give functions of the same names. */
+#ifndef NDOCK_CUDA_MATH_HW_CUH
+#define NDOCK_CUDA_MATH_HW_CUH
+#include <stdint.h>
+
+#define CM_FN static __device__ __forceinline__
+#define CM_SLOW static __device__ __noinline__
+#define CM_UNROLL _Pragma("unroll")
+
+CM_FN uint32_t cm_bits(float x)
+{
+    return __float_as_uint(x);
+}
+CM_FN uint64_t cm_bits(double x)
+{
+    return (uint64_t)__double_as_longlong(x);
+}
+CM_FN float cm_of_bits(uint32_t u)
+{
+    return __uint_as_float(u);
+}
+CM_FN double cm_of_bits(uint64_t u)
+{
+    return __longlong_as_double((long long)u);
+}
+CM_FN uint64_t cm_mul_high(uint64_t a, uint64_t b)
+{
+    return __umul64hi(a, b);
+}
+CM_FN int cm_leading_zeros(uint64_t u)
+{
+    return __clzll((long long)u);
+}
+
+/* Approximations with relative errors of about 2^-23; operands and results must be normal. */
+CM_FN float cm_rcp(float x)
+{
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+CM_FN float cm_rsqrt(float x)
+{
+    float r;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+/* Of any operand: 2^x within 2 ulp; log2 x within 2^-22, absolute in [1/2, 2], relative outside. */
+CM_FN float cm_exp2(float x)
+{
+    float r;
+    asm("ex2.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+CM_FN float cm_log2(float x)
+{
+    float r;
+    asm("lg2.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+/* The instruction gives 20 bits. Two steps of Newton's method make it full precision. */
+CM_FN double cm_rcp(double x)
+{
+    double r;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+    r = fma(fma(-x, r, 1.0), r, r);
+    return fma(fma(-x, r, 1.0), r, r);
+}
+CM_FN double cm_rsqrt(double x)
+{
+    double r;
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+    r = fma(fma(-x * r, r, 1.0), 0.5 * r, r);
+    return fma(fma(-x * r, r, 1.0), 0.5 * r, r);
+}
+#endif
