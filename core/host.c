@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "core/cache/cache.h"
+#include "core/memory/memory.h"
 
 const char *nd__getenv(const char *name)
 {
@@ -165,11 +166,10 @@ static const void *host_service(void *ctx, const char *id)
     static const struct {
         const char *id;
         const void *table;
-    } services[] = {{"ndh.plan/1", &nd__plan_service},
-                    {"ndh.kernel/1", &nd__kernel_service},
-                    {"ndh.workspace/1", &nd__workspace_service},
-                    {"ndh.library/1", &nd__library_service},
-                    {"ndh.visible/1", &nd__visible_service}};
+    } services[] = {
+        {"ndh.plan/1", &nd__plan_service},           {"ndh.kernel/1", &nd__kernel_service},
+        {"ndh.workspace/1", &nd__workspace_service}, {"ndh.library/1", &nd__library_service},
+        {"ndh.visible/1", &nd__visible_service},     {"ndh.conf/1", &nd__conf_service}};
     (void)ctx;
     for (size_t i = 0; id && i < sizeof services / sizeof *services; i++)
         if (strcmp(services[i].id, id) == 0)

@@ -5,7 +5,7 @@
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "core/memory/memory.h"
+#include "core/memory/conf.h"
 
 #define MIB 1048576.0
 
@@ -260,7 +260,7 @@ static const setting settings[] = {
 #define SETTINGS (int)(sizeof settings / sizeof settings[0])
 
 /* Records are never freed: readers hold none of them. A new one points to those before.
- * current: under change_lock. */
+ * current: under nd__conf_lock, or of the thread that makes a change. */
 typedef struct record {
     nd_conf conf;
     struct record *before;
@@ -275,28 +275,74 @@ static record defaults = {.conf = {.max_split_size = UINT64_MAX,
                                    .quarantine_blocks = 256}};
 static record *current;
 _Atomic(const nd_conf *) nd__conf_now;
-static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t nd__conf_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t first_use = PTHREAD_ONCE_INIT;
-static char environment_error[512];
+static char environment_error[512]; /* under nd__conf_lock */
 
-static nd_status refuse(const char *what, const char *at, size_t n, const setting *s)
+/* One change at a time, without the lock, since plug-ins are asked. Under nd__conf_lock. */
+static bool changing;
+static pthread_t changer;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+static nd_status change_begin(void)
+{
+    nd_status status = ND_OK;
+    pthread_mutex_lock(&nd__conf_lock);
+    if (changing && pthread_equal(changer, pthread_self()))
+        status = nd__fail(ND_ERR_STATE, "memory_conf_set", -1,
+                          "this is called by a plug-in that is just told of a setting");
+    while (status == ND_OK && changing)
+        pthread_cond_wait(&changed, &nd__conf_lock);
+    if (status == ND_OK) {
+        changing = true;
+        changer = pthread_self();
+    }
+    pthread_mutex_unlock(&nd__conf_lock);
+    return status;
+}
+
+static void change_end(void)
+{
+    pthread_mutex_lock(&nd__conf_lock);
+    changing = false;
+    pthread_cond_signal(&changed);
+    pthread_mutex_unlock(&nd__conf_lock);
+}
+
+nd_status nd__conf_refuse(const char *what, const char *at, size_t n, const char *key,
+                          const char *values)
 {
     nd_text t = {0};
     nd__text_add(&t, "%s \"%.*s\"", what, (int)(n > 60 ? 60 : n), at);
-    if (s)
-        nd__text_add(&t, "; %s takes %s", s->name, s->values);
+    if (key)
+        nd__text_add(&t, "; %s takes %s", key, values);
     for (int i = 0; i < SETTINGS; i++)
         nd__text_add(&t, "%s%s", i ? ", " : "; valid keys: ", settings[i].name);
+    nd__conf_extra_names(&t);
     nd_status status =
         nd__fail(ND_ERR_ARGUMENT, "memory_conf_set", 0, "%s", t.data ? t.data : what);
     free(t.data);
     return status;
 }
 
-static nd_status parse_pair(const char **at, nd_conf *conf)
+static nd_status refuse(const char *what, const char *at, size_t n, const setting *s)
+{
+    return nd__conf_refuse(what, at, n, s ? s->name : NULL, s ? s->values : NULL);
+}
+
+/* What a text asks for, before any of it is done. */
+typedef struct {
+    bool environment;
+    nd_conf *conf;
+    nd_conf_change *extras;
+} wanted;
+
+static nd_status parse_pair(const char **at, wanted *w)
 {
     size_t n = strcspn(*at, ":,");
     const setting *s = NULL;
+    if (memchr(*at, '.', n))
+        return nd__conf_parse_extra(at, n, w->environment, &w->extras);
     for (int i = 0; i < SETTINGS && !s; i++)
         if (strlen(settings[i].name) == n && strncmp(settings[i].name, *at, n) == 0)
             s = &settings[i];
@@ -306,14 +352,14 @@ static nd_status parse_pair(const char **at, nd_conf *conf)
         return refuse("no value for", *at, n, s);
     const char *value = *at + n + 1;
     *at = value;
-    if (!s->parse(s, at, conf))
+    if (!s->parse(s, at, w->conf))
         return refuse("bad value", value, strcspn(value, *value == '[' ? "]" : ","), s);
     if (**at && **at != ',')
         return refuse("unexpected text", *at, strlen(*at), s);
     return ND_OK;
 }
 
-static nd_status parse_all(const char *text, nd_conf *conf)
+static nd_status parse_all(const char *text, wanted *w)
 {
     char *dense = malloc(strlen(text) + 1), *to = dense;
     if (!dense)
@@ -324,7 +370,7 @@ static nd_status parse_all(const char *text, nd_conf *conf)
     *to = 0;
     nd_status status = ND_OK;
     for (const char *at = dense; *at && status == ND_OK;) {
-        status = parse_pair(&at, conf);
+        status = parse_pair(&at, w);
         if (status == ND_OK && *at == ',' && !*++at)
             status = refuse("a key is missing after", ",", 1, NULL);
     }
@@ -332,8 +378,7 @@ static nd_status parse_all(const char *text, nd_conf *conf)
     return status;
 }
 
-/* Numbers have a point in every language. */
-static nd_status in_c_locale(nd_status (*fn)(void *arg), void *arg)
+nd_status nd__in_c_locale(nd_status (*fn)(void *arg), void *arg)
 {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!c)
@@ -345,29 +390,52 @@ static nd_status in_c_locale(nd_status (*fn)(void *arg), void *arg)
     return status;
 }
 
+typedef struct {
+    const char *text;
+    bool environment;
+} change;
+
 static nd_status set_text(void *arg)
 {
+    const change *c = arg;
     record *next = malloc(sizeof *next);
     if (!next)
         return nd__fail(ND_ERR_MEMORY, "memory_conf_set", 0, "no host memory");
     next->conf = current->conf;
     next->before = current;
-    nd_status status = parse_all(arg, &next->conf);
+    wanted w = {.environment = c->environment, .conf = &next->conf};
+    nd_status status = parse_all(c->text, &w);
+    if (status == ND_OK)
+        status = nd__conf_make(w.extras);
     if (status == ND_OK) {
+        pthread_mutex_lock(&nd__conf_lock);
+        nd__conf_keep(w.extras);
         current = next;
         atomic_store_explicit(&nd__conf_now, &next->conf, memory_order_release);
+        pthread_mutex_unlock(&nd__conf_lock);
     } else {
         free(next);
     }
+    nd__conf_drop(w.extras);
     return status;
+}
+
+void nd__conf_environment_failed(const char *message)
+{
+    pthread_mutex_lock(&nd__conf_lock);
+    if (!environment_error[0])
+        snprintf(environment_error, sizeof environment_error, "%s", message);
+    pthread_mutex_unlock(&nd__conf_lock);
 }
 
 static void read_environment(void)
 {
-    const char *text = nd__getenv("NDOCK_ALLOC_CONF");
+    change c = {nd__getenv("NDOCK_ALLOC_CONF"), true};
     current = &defaults;
-    if (text && in_c_locale(set_text, (void *)(uintptr_t)text) != ND_OK)
-        snprintf(environment_error, sizeof environment_error, "%s", nd_last_error()->message);
+    if (c.text && nd__in_c_locale(set_text, &c) != ND_OK) {
+        nd__conf_drop_environment();
+        nd__conf_environment_failed(nd_last_error()->message);
+    }
     atomic_store_explicit(&nd__conf_now, &current->conf, memory_order_release);
 }
 
@@ -379,31 +447,36 @@ const nd_conf *nd__conf_first(void)
 
 nd_status nd__conf_check(void)
 {
+    char message[sizeof environment_error];
     (void)nd__conf();
-    return environment_error[0]
-               ? nd__fail(ND_ERR_ARGUMENT, "alloc", -1, "NDOCK_ALLOC_CONF: %s", environment_error)
-               : ND_OK;
+    pthread_mutex_lock(&nd__conf_lock);
+    memcpy(message, environment_error, sizeof message);
+    pthread_mutex_unlock(&nd__conf_lock);
+    return message[0] ? nd__fail(ND_ERR_ARGUMENT, "alloc", -1, "NDOCK_ALLOC_CONF: %s", message)
+                      : ND_OK;
 }
 
 nd_status nd_memory_conf_set(const char *text)
 {
+    change c = {text, false};
     if (!text)
         return nd__fail(ND_ERR_ARGUMENT, "memory_conf_set", 0, "text is NULL");
     (void)nd__conf();
-    pthread_mutex_lock(&change_lock);
-    nd_status status = in_c_locale(set_text, (void *)(uintptr_t)text);
-    pthread_mutex_unlock(&change_lock);
+    ND_RETURN_IF(change_begin());
+    nd_status status = nd__in_c_locale(set_text, &c);
+    change_end();
     return status;
 }
 
+/* Under nd__conf_lock, so that all values are of one moment. */
 static nd_status get_text(void *arg)
 {
-    const nd_conf *conf = nd__conf();
     nd_text *t = arg;
     for (int i = 0; i < SETTINGS; i++) {
         nd__text_add(t, "%s%s:", i ? "," : "", settings[i].name);
-        settings[i].print(&settings[i], conf, t);
+        settings[i].print(&settings[i], &current->conf, t);
     }
+    nd__conf_extra_values(t);
     return t->failed ? nd__fail(ND_ERR_MEMORY, "memory_conf_get", -1, "no host memory") : ND_OK;
 }
 
@@ -411,7 +484,10 @@ nd_status nd_memory_conf_get(char **out)
 {
     nd_text t = {0};
     *out = NULL;
-    nd_status status = in_c_locale(get_text, &t);
+    (void)nd__conf();
+    pthread_mutex_lock(&nd__conf_lock);
+    nd_status status = nd__in_c_locale(get_text, &t);
+    pthread_mutex_unlock(&nd__conf_lock);
     if (status == ND_OK)
         *out = t.data;
     else

@@ -201,6 +201,7 @@ typedef struct {
     int64_t devices, memory, granularity, priorities, seed, latency_us;
     int32_t mode, check;
     const char *capability, *peers;
+    uint64_t usable; /* bytes of a device's memory, by NDOCK_ALLOC_CONF; under sim_mutex */
 } sim_settings;
 
 extern const ndp_host *sim_host;
@@ -244,6 +245,7 @@ void sim_mem_free(ndp_mem *mem);  /* now, or when the last operation that names 
 void sim_mem_unuse(ndp_mem *mem); /* one operation less */
 ndp_mem *sim_mem_new(ndp_dev *dev, int32_t kind, uint64_t nbytes, char *alias, char *address);
 void sim_mem_delete(ndp_mem *mem);
+uint64_t sim_free_bytes(const ndp_dev *dev);
 /* What planted limits say about an allocation of nbytes. */
 int32_t sim_may_allocate(ndp_dev *dev, uint64_t nbytes);
 /* [offset, offset + nbytes) lies in the block, which the device can reach; text in the error. */
