@@ -61,6 +61,11 @@ static void host_free(void *ctx, void *p)
 static nd_param *params;
 static pthread_mutex_t params_lock = PTHREAD_MUTEX_INITIALIZER;
 
+void nd__fork_params(nd_fork now)
+{
+    nd__fork_mutex(&params_lock, now);
+}
+
 static void remember_param(const char *name, int32_t type, const char *help, const char *value)
 {
     pthread_mutex_lock(&params_lock);

@@ -2,6 +2,7 @@
  * Streams: their life, the pools of shared ones, and which one is current. */
 #include <stdlib.h>
 #include "core/core.h"
+#include "core/fork.h"
 #include "core/cache/cache.h"
 #include "core/memory/memory.h"
 
@@ -178,11 +179,16 @@ nd_status nd__wait_stream_id(nd_stream *s, nd_device *of, uint64_t id)
 }
 
 /* What is cached for the stream is told while its handle still works. */
-static void retire(nd_stream *s)
+static void retire(void *arg)
 {
+    nd_stream *s = arg;
     nd_device *d = s->device;
     if (nd__forked() && !d->host_visible)
         return; /* the parent's */
+    /* A stream that joined a capture belongs to it until its end: before, no event could tell when
+     * the work is done that it was given outside. */
+    if (!s->capture && nd__capture_id(s) && nd__after_capture(d, retire, s))
+        return;
     nd__capture_abandon(s);
     nd__storage_release(s->status);
     s->status = NULL;
@@ -265,6 +271,11 @@ typedef struct pool {
 } pool;
 static pool *pools;
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void nd__fork_stream_pools(nd_fork now)
+{
+    nd__fork_mutex(&pools_lock, now);
+}
 
 static pool *find_pool(nd_device *device, int32_t priority)
 {

@@ -309,6 +309,16 @@ static void change_end(void)
     pthread_mutex_unlock(&nd__conf_lock);
 }
 
+/* A change that another thread of the parent was making is not made in the child. */
+void nd__fork_conf(nd_fork now)
+{
+    if (now == ND_FORK_CHILD && changing && !pthread_equal(changer, pthread_self()))
+        changing = false;
+    if (now == ND_FORK_CHILD)
+        pthread_cond_init(&changed, NULL);
+    nd__fork_mutex(&nd__conf_lock, now);
+}
+
 nd_status nd__conf_refuse(const char *what, const char *at, size_t n, const char *key,
                           const char *values)
 {
