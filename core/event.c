@@ -295,12 +295,13 @@ nd_status nd_event_record(nd_event *e, nd_stream *stream)
                         "the event is of %s, the stream of %s: an event is recorded on its own "
                         "device and may be waited for on any",
                         e->device->name, s->device->name);
+    nd_stream *before = NULL;
     pthread_mutex_lock(&e->lock);
     nd_status status =
         e->handle ? record_handle(s, e->handle, "event_record", &seq) : (nd_status)ND_OK;
     if (status == ND_OK) {
         nd__stream_hold(s);
-        nd__stream_unhold(e->stream);
+        before = e->stream;
         e->stream = s;
         e->seq = e->handle ? seq : s->seq;
         e->capture = nd__capture_id(s);
@@ -308,6 +309,7 @@ nd_status nd_event_record(nd_event *e, nd_stream *stream)
         e->recorded = true;
     }
     pthread_mutex_unlock(&e->lock);
+    nd__stream_unhold(before); /* may call its owner: under no lock */
     return status;
 }
 
