@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Inside the settings: what conf.c (the core's own keys, the grammar, changes as a whole) and
- * conf_plugin.c (keys that plug-ins add) share. */
+ * Inside the settings: what conf.c (the record, changes as a whole), conf_keys.c (the core's own
+ * keys) and conf_plugin.c (keys that plug-ins add) share. */
 #ifndef NDOCK_CORE_CONF_H
 #define NDOCK_CORE_CONF_H
 #include "core/memory/memory.h"
@@ -18,6 +18,12 @@ nd_status nd__conf_refuse(const char *what, const char *at, size_t n, const char
 nd_status nd__in_c_locale(nd_status (*fn)(void *arg), void *arg);
 /* What nd__conf_check refuses from now on, unless it does already. */
 void nd__conf_environment_failed(const char *message);
+
+/* ---- conf_keys.c ---- */
+/* A pair "key:value" of n bytes up to its colon. *at: what follows it. */
+nd_status nd__conf_parse_own(const char **at, size_t n, nd_conf *conf);
+void nd__conf_own_names(nd_text *t);
+void nd__conf_own_values(const nd_conf *conf, nd_text *t);
 
 /* ---- conf_plugin.c ---- */
 typedef struct nd_conf_key nd_conf_key;

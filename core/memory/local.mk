@@ -28,6 +28,7 @@ core_memory_sources = \
   %reldir%/callback.c \
   %reldir%/conf.h \
   %reldir%/conf.c \
+  %reldir%/conf_keys.c \
   %reldir%/conf_plugin.c \
   %reldir%/expandable.c \
   %reldir%/ladder.c \

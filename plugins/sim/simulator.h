@@ -23,21 +23,44 @@ enum {
 };
 
 /* Names of the calls, as the log and fault injection know them. */
-#define SIM_ENTRIES(X)                                                                          \
-    X(open)                                                                                     \
-    X(close)                                                                                    \
-    X(alloc)                                                                                    \
-    X(free)                                                                                     \
-    X(write)                                                                                    \
-    X(read)                                                                                     \
-    X(sync)                                                                                     \
-    X(copy)                                                                                     \
-    X(find) X(run) X(stream_create) X(stream_destroy) X(stream_query) X(stream_sync)            \
-        X(stream_wait) X(stream_native) X(stream_wrap) X(launch_host) X(event_create)           \
-            X(event_destroy) X(event_record) X(event_query) X(event_sync) X(event_elapsed)      \
-                X(usage) X(reserve) X(commit) X(set_access) X(decommit) X(pin) X(wrap)          \
-                    X(peer_copy) X(peer_enable) X(capture_begin) X(capture_end) X(capture_info) \
-                        X(graph_destroy)
+#define SIM_ENTRIES(X) \
+    X(open)            \
+    X(close)           \
+    X(alloc)           \
+    X(free)            \
+    X(write)           \
+    X(read)            \
+    X(sync)            \
+    X(copy)            \
+    X(find)            \
+    X(run)             \
+    X(stream_create)   \
+    X(stream_destroy)  \
+    X(stream_query)    \
+    X(stream_sync)     \
+    X(stream_wait)     \
+    X(stream_native)   \
+    X(stream_wrap)     \
+    X(launch_host)     \
+    X(event_create)    \
+    X(event_destroy)   \
+    X(event_record)    \
+    X(event_query)     \
+    X(event_sync)      \
+    X(event_elapsed)   \
+    X(usage)           \
+    X(reserve)         \
+    X(commit)          \
+    X(set_access)      \
+    X(decommit)        \
+    X(pin)             \
+    X(wrap)            \
+    X(peer_copy)       \
+    X(peer_enable)     \
+    X(capture_begin)   \
+    X(capture_end)     \
+    X(capture_info)    \
+    X(graph_destroy)
 enum {
 #define SIM_ENTRY(name) SIM_##name,
     SIM_ENTRIES(SIM_ENTRY)
