@@ -4,6 +4,7 @@
  * wait for the end. */
 #include <stdlib.h>
 #include "core/core.h"
+#include "core/fork.h"
 
 /* Something to be done later: a release, or a free. */
 typedef struct task {
@@ -31,6 +32,11 @@ struct nd_captured {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static capture *underway;
 static atomic_int count; /* of those underway */
+
+void nd__fork_captures(nd_fork now)
+{
+    nd__fork_mutex(&lock, now);
+}
 
 static void run_all(task *t)
 {

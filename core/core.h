@@ -83,7 +83,7 @@ struct nd_device {
     _Atomic(nd_kernel_node *) kernels[ND_KERNEL_BUCKETS];
     /* The same nodes again, of dense elementwise calls, by op and dtype: no key to compute. */
     _Atomic(nd_kernel_node *) dense[NDP_OP_END][ND_DTYPE_END];
-    pthread_mutex_t kernel_lock, memory_lock;
+    pthread_mutex_t kernel_lock;
     _Atomic(struct nd_maker *) maker; /* of new blocks; read it through nd__device_maker */
     nd_device *next;
 };

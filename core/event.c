@@ -1,144 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Events: points on streams that others wait for; the pool their handles come from; and what
- * orders streams with them. */
+ * Events: points on streams that others wait for, and what orders streams with them. */
 #include <stdlib.h>
 #include <time.h>
 #include "core/core.h"
-
-/* Free handles by flags. */
-#define EVENT_KINDS 8
-#define EVENTS_AT_FIRST 8
-/* Where a mark was last recorded: a fault may show up when the mark is all that is known. */
-typedef struct {
-    ndp_event *event;
-    uint64_t stream;
-} mark_origin;
-struct nd_event_pool {
-    pthread_mutex_t lock;
-    struct {
-        ndp_event **free;
-        int count, room;
-        bool filled;
-    } kinds[EVENT_KINDS];
-    mark_origin *origins; /* open addressing; origin_room is a power of two, or 0 */
-    size_t n_origins, origin_room;
-};
-
-nd_status nd__events_open(nd_device *d)
-{
-    if (!d->has_stream)
-        return ND_OK;
-    d->events = calloc(1, sizeof *d->events);
-    if (!d->events)
-        return nd__fail(ND_ERR_MEMORY, "device", -1, "no memory for a pool of events");
-    pthread_mutex_init(&d->events->lock, NULL);
-    return ND_OK;
-}
-
-static nd_status make_event(nd_device *d, int32_t flags, ndp_event **out)
-{
-    nd_status status = d->stream.event_create(d->dev, (uint64_t)flags, out);
-    if (status != ND_OK)
-        nd__error_context("event_create", d->name, d->slot->name);
-    return status;
-}
-
-/* The first asker of a kind leaves some for the next ones, so that a steady state makes none. */
-static void fill(nd_device *d, int32_t flags)
-{
-    ndp_event *made[EVENTS_AT_FIRST];
-    int n = 0;
-    while (n < EVENTS_AT_FIRST && make_event(d, flags, &made[n]) == ND_OK)
-        n++;
-    while (n > 0)
-        nd__event_give(d, flags, made[--n]);
-}
-
-nd_status nd__event_take(nd_device *d, int32_t flags, ndp_event **out)
-{
-    nd_event_pool *pool = d->events;
-    *out = NULL;
-    pthread_mutex_lock(&pool->lock);
-    bool first = !pool->kinds[flags].filled;
-    pool->kinds[flags].filled = true;
-    pthread_mutex_unlock(&pool->lock);
-    if (first)
-        fill(d, flags);
-    pthread_mutex_lock(&pool->lock);
-    if (pool->kinds[flags].count)
-        *out = pool->kinds[flags].free[--pool->kinds[flags].count];
-    pthread_mutex_unlock(&pool->lock);
-    return *out ? (nd_status)ND_OK : make_event(d, flags, out);
-}
-
-void nd__event_give(nd_device *d, int32_t flags, ndp_event *handle)
-{
-    nd_event_pool *pool = d->events;
-    if (!handle || nd__out_of_reach(d))
-        return;
-    pthread_mutex_lock(&pool->lock);
-    int count = pool->kinds[flags].count, room = pool->kinds[flags].room;
-    if (count == room) {
-        ndp_event **grown = realloc(pool->kinds[flags].free, (size_t)(room + 16) * sizeof *grown);
-        if (grown) {
-            pool->kinds[flags].free = grown;
-            pool->kinds[flags].room = room += 16;
-        }
-    }
-    bool kept = count < room;
-    if (kept)
-        pool->kinds[flags].free[pool->kinds[flags].count++] = handle;
-    pthread_mutex_unlock(&pool->lock);
-    if (!kept)
-        d->stream.event_destroy(d->dev, handle);
-}
-
-/* ---- where marks are ---- */
-static mark_origin *origin_at(mark_origin *all, size_t room, const ndp_event *event)
-{
-    size_t i = (size_t)((uint64_t)(uintptr_t)event * UINT64_C(0x9e3779b97f4a7c15) >> 32);
-    for (i &= room - 1; all[i].event && all[i].event != event; i = (i + 1) & (room - 1))
-        ;
-    return &all[i];
-}
-
-static bool grow_origins(nd_event_pool *pool)
-{
-    size_t room = pool->origin_room ? 2 * pool->origin_room : 64;
-    mark_origin *all = calloc(room, sizeof *all);
-    if (!all)
-        return false;
-    for (size_t i = 0; i < pool->origin_room; i++)
-        if (pool->origins[i].event)
-            *origin_at(all, room, pool->origins[i].event) = pool->origins[i];
-    free(pool->origins);
-    pool->origins = all;
-    pool->origin_room = room;
-    return true;
-}
-
-static void remember_mark(nd_device *d, ndp_event *event, uint64_t stream)
-{
-    nd_event_pool *pool = d->events;
-    pthread_mutex_lock(&pool->lock);
-    if (2 * pool->n_origins < pool->origin_room || grow_origins(pool)) {
-        mark_origin *at = origin_at(pool->origins, pool->origin_room, event);
-        pool->n_origins += !at->event;
-        *at = (mark_origin){event, stream};
-    }
-    pthread_mutex_unlock(&pool->lock);
-}
-
-uint64_t nd__mark_stream(nd_device *d, ndp_event *event)
-{
-    nd_event_pool *pool = d->events;
-    uint64_t id = 0;
-    pthread_mutex_lock(&pool->lock);
-    if (pool->origin_room)
-        id = origin_at(pool->origins, pool->origin_room, event)->stream;
-    pthread_mutex_unlock(&pool->lock);
-    return id;
-}
 
 /* ---- ordering by handles ---- */
 static nd_status record_handle(nd_stream *s, ndp_event *event, const char *op, uint64_t *seq)
@@ -163,7 +27,7 @@ nd_status nd__mark(nd_stream *s, ndp_event **out)
     ND_RETURN_IF(nd__event_take(s->device, 0, out));
     nd_status status = record_handle(s, *out, "event_record", &seq);
     if (status == ND_OK) {
-        remember_mark(s->device, *out, s->id);
+        nd__mark_remember(s->device, *out, s->id);
     } else {
         nd__event_give(s->device, 0, *out);
         *out = NULL;
@@ -237,7 +101,7 @@ nd_status nd_event_create(nd_device *device, const nd_event_opts *opts, nd_event
         return nd__fail(ND_ERR_ARGUMENT, "event_create", 1,
                         "the options' size field is %u, not sizeof(nd_event_opts)",
                         (unsigned)opts->size);
-    if (flags & ~(EVENT_KINDS - 1))
+    if (flags & ~(ND_EVENT_KINDS - 1))
         return nd__fail(ND_ERR_ARGUMENT, "event_create", 1,
                         "unknown flags %#x; ND_EVENT_TIMING, _BLOCKING, _INTERPROCESS are 1, 2, 4",
                         (unsigned)flags);
@@ -295,12 +159,13 @@ nd_status nd_event_record(nd_event *e, nd_stream *stream)
                         "the event is of %s, the stream of %s: an event is recorded on its own "
                         "device and may be waited for on any",
                         e->device->name, s->device->name);
+    nd_stream *before = NULL;
     pthread_mutex_lock(&e->lock);
     nd_status status =
         e->handle ? record_handle(s, e->handle, "event_record", &seq) : (nd_status)ND_OK;
     if (status == ND_OK) {
         nd__stream_hold(s);
-        nd__stream_unhold(e->stream);
+        before = e->stream;
         e->stream = s;
         e->seq = e->handle ? seq : s->seq;
         e->capture = nd__capture_id(s);
@@ -308,6 +173,7 @@ nd_status nd_event_record(nd_event *e, nd_stream *stream)
         e->recorded = true;
     }
     pthread_mutex_unlock(&e->lock);
+    nd__stream_unhold(before); /* may call its owner: under no lock */
     return status;
 }
 

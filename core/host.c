@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "core/cache/cache.h"
+#include "core/memory/memory.h"
 
 const char *nd__getenv(const char *name)
 {
@@ -59,6 +60,11 @@ static void host_free(void *ctx, void *p)
 /* Parameters asked for so far; rows are never removed. */
 static nd_param *params;
 static pthread_mutex_t params_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void nd__fork_params(nd_fork now)
+{
+    nd__fork_mutex(&params_lock, now);
+}
 
 static void remember_param(const char *name, int32_t type, const char *help, const char *value)
 {
@@ -165,11 +171,10 @@ static const void *host_service(void *ctx, const char *id)
     static const struct {
         const char *id;
         const void *table;
-    } services[] = {{"ndh.plan/1", &nd__plan_service},
-                    {"ndh.kernel/1", &nd__kernel_service},
-                    {"ndh.workspace/1", &nd__workspace_service},
-                    {"ndh.library/1", &nd__library_service},
-                    {"ndh.visible/1", &nd__visible_service}};
+    } services[] = {
+        {"ndh.plan/1", &nd__plan_service},           {"ndh.kernel/1", &nd__kernel_service},
+        {"ndh.workspace/1", &nd__workspace_service}, {"ndh.library/1", &nd__library_service},
+        {"ndh.visible/1", &nd__visible_service},     {"ndh.conf/1", &nd__conf_service}};
     (void)ctx;
     for (size_t i = 0; id && i < sizeof services / sizeof *services; i++)
         if (strcmp(services[i].id, id) == 0)

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "core/core.h"
+#include "core/memory/memory.h"
 
 #define PREFIX "ndock-"
 #define SUFFIX ".so"
@@ -368,4 +368,5 @@ void nd__loader_load(nd_plugin_slot *slot, const nd_plugin_slot *list)
     slot->table = table;
     memcpy(&slot->p, table, table->size < sizeof slot->p ? table->size : sizeof slot->p);
     probe(slot);
+    nd__conf_plugin_loaded(slot->name);
 }

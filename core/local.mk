@@ -3,8 +3,9 @@
 include core/io/local.mk
 include core/memory/local.mk
 include core/cache/local.mk
-core_sources = %reldir%/core.h %reldir%/lock.h %reldir%/stream.h %reldir%/thread.c %reldir%/watch.c %reldir%/stream.c \
-  %reldir%/event.c %reldir%/fault.c %reldir%/queue.c %reldir%/capture.c %reldir%/hazard.c %reldir%/transfer.c \
+core_sources = %reldir%/core.h %reldir%/lock.h %reldir%/fork.h %reldir%/fork.c %reldir%/stream.h %reldir%/thread.c \
+  %reldir%/watch.c %reldir%/stream.c %reldir%/stream_end.c %reldir%/event.c %reldir%/event_pool.c %reldir%/fault.c \
+  %reldir%/queue.c %reldir%/capture.c %reldir%/hazard.c %reldir%/transfer.c \
   %reldir%/status.c %reldir%/text.h %reldir%/text.c %reldir%/dtype.c %reldir%/promote.c %reldir%/scalar.c \
   %reldir%/shape.c %reldir%/overlap.c %reldir%/memory.c %reldir%/array.c %reldir%/view.c \
   %reldir%/op.c %reldir%/loader.c %reldir%/registry.c %reldir%/host.c %reldir%/device.c \

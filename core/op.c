@@ -2,6 +2,7 @@
  * The op table as data, and ops registered at run time. */
 #include <stdlib.h>
 #include "core/core.h"
+#include "core/fork.h"
 
 #define DOMAIN_F ND_KIND_FLOAT
 #define DOMAIN_FC (DOMAIN_F | ND_KIND_COMPLEX)
@@ -132,6 +133,11 @@ static nd_status check_info(const nd_op_info *info, nd_op_cpu_fn cpu, nd_op *out
                         "op \"%s\" has no domain, or the unknown result rule %d", info->name,
                         (int)info->result);
     return ND_OK;
+}
+
+void nd__fork_ops(nd_fork now)
+{
+    nd__fork_mutex(&runtime_lock, now);
 }
 
 nd_status nd_op_register(const nd_op_info *info, nd_op_cpu_fn cpu, void *ctx, nd_op *out)

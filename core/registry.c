@@ -3,7 +3,7 @@
  * to them stay good. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "core/cache/cache.h"
+#include "core/fork.h"
 #include "core/memory/memory.h"
 
 static pthread_mutex_t
@@ -25,38 +25,6 @@ static void unlock_registry(void)
     pthread_mutex_unlock(&registry_lock);
 }
 
-static nd_maker *makers_at_fork; /* allocators that others make meanwhile are none of ours */
-
-static void lock_makers(bool take)
-{
-    if (take)
-        makers_at_fork = nd__makers();
-    for (nd_maker *m = makers_at_fork; m; m = m->next)
-        if (nd__is_caching(m))
-            (take ? nd__caching_lock : nd__caching_unlock)(m);
-}
-
-typedef int (*lock_call)(pthread_mutex_t *);
-
-static void each_device(lock_call call, size_t lock)
-{
-    for (nd_plugin_slot *s = slots; s; s = s->next)
-        for (nd_device *d = s->devices; d; d = d->next)
-            (void)call((pthread_mutex_t *)((char *)d + lock));
-}
-
-/* A forked child must find every lock free, so the parent takes them all around fork, in the order
- * in which one is taken under another. */
-static void before_fork(void)
-{
-    lock_registry();
-    each_device(pthread_mutex_lock, offsetof(nd_device, kernel_lock));
-    each_device(pthread_mutex_lock, offsetof(nd_device, memory_lock));
-    nd__caches_before_fork();
-    lock_makers(true);
-    each_device(pthread_mutex_lock, offsetof(nd_device, stream_lock));
-}
-
 static void init_lock(void)
 {
     pthread_mutexattr_t attr;
@@ -66,19 +34,22 @@ static void init_lock(void)
     pthread_mutexattr_destroy(&attr);
 }
 
-static void unlock_all(bool in_child)
+/* ---- around a fork ---- */
+static void each_device(nd_fork now, size_t lock)
 {
-    each_device(pthread_mutex_unlock, offsetof(nd_device, stream_lock));
-    lock_makers(false);
-    nd__caches_after_fork(in_child);
-    each_device(pthread_mutex_unlock, offsetof(nd_device, memory_lock));
-    each_device(pthread_mutex_unlock, offsetof(nd_device, kernel_lock));
+    for (nd_plugin_slot *s = slots; s; s = s->next)
+        for (nd_device *d = s->devices; d; d = d->next)
+            nd__fork_mutex((pthread_mutex_t *)((char *)d + lock), now);
 }
 
-static void after_fork(void)
+void nd__fork_kernels(nd_fork now)
 {
-    unlock_all(false);
-    unlock_registry();
+    each_device(now, offsetof(nd_device, kernel_lock));
+}
+
+void nd__fork_streams(nd_fork now)
+{
+    each_device(now, offsetof(nd_device, stream_lock));
 }
 
 /* Whether a device that does not survive a fork is open: only asking what there is harms nothing.
@@ -94,17 +65,22 @@ static bool has_device_of_driver(void)
 
 /* A recursive lock belongs to a thread of the parent, so that the child cannot give it back: it
  * gets a new one. */
-static void after_fork_in_child(void)
+void nd__fork_registry(nd_fork now)
 {
-    unlock_all(true);
-    init_lock();
-    atomic_store(&forked_child, forked_child || has_device_of_driver());
+    if (now == ND_FORK_TAKE) {
+        lock_registry();
+    } else if (now == ND_FORK_DROP) {
+        unlock_registry();
+    } else {
+        init_lock();
+        atomic_store(&forked_child, forked_child || has_device_of_driver());
+    }
 }
 
 static void registry_init(void)
 {
     init_lock();
-    (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
+    nd__fork_watch();
 }
 
 static void enter(void)
@@ -217,7 +193,6 @@ static nd_status open_device(nd_plugin_slot *slot, uint32_t index, nd_device **o
     d->is_cpu = strcmp(slot->name, "cpu") == 0;
     copy_groups(d);
     pthread_mutex_init(&d->kernel_lock, NULL);
-    pthread_mutex_init(&d->memory_lock, NULL);
     pthread_mutex_init(&d->stream_lock, NULL);
     d->ordinal = device_ordinals++;
     status = nd__streams_open(d);

@@ -4,6 +4,7 @@
  * logged once, and NDOCK_FALLBACK=error refuses instead. */
 #include <stdlib.h>
 #include "core/core.h"
+#include "core/fork.h"
 
 static _Atomic uint64_t staged_calls, staged_bytes, derived_calls;
 static atomic_int policy = -1; /* -1: not read from the environment yet */
@@ -52,6 +53,13 @@ int32_t nd__fallback_policy(void)
     return now;
 }
 
+static pthread_mutex_t note_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void nd__fork_stage(nd_fork now)
+{
+    nd__fork_mutex(&note_lock, now);
+}
+
 /* One log line per op and device. */
 static void note_once(nd_device *dev, nd_op op, const char *why)
 {
@@ -61,8 +69,7 @@ static void note_once(nd_device *dev, nd_op op, const char *why)
         nd_op op;
     } seen;
     static seen *all;
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&note_lock);
     seen *s = all;
     while (s && (s->dev != dev || s->op != op))
         s = s->next;
@@ -71,7 +78,7 @@ static void note_once(nd_device *dev, nd_op op, const char *why)
         *s = (seen){all, dev, op};
         all = s;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&note_lock);
     if (first)
         nd__log(nd__fallback_policy() == ND_FALLBACK_WARN ? ND_LOG_WARN : ND_LOG_DEBUG,
                 "%s is staged through the CPU on %s: %s", nd_op_get(op)->name, dev->name, why);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/core.h"
+#include "core/fork.h"
 
 typedef struct {
     nd_error e;
@@ -107,6 +108,11 @@ static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static nd_log_sink log_sink;
 static void *log_ctx;
 static atomic_int log_level = ND_LOG_OFF;
+
+void nd__fork_log(nd_fork now)
+{
+    nd__fork_mutex(&log_lock, now);
+}
 
 static int32_t level_from_environment(void)
 {

@@ -137,8 +137,6 @@ nd_status nd__write(nd_device *device, const char *op, int32_t reason, ndp_mem *
 /* Bytes between two blocks of the device (or its pinned memory), queued on s. */
 nd_status nd__queue_copy(nd_stream *s, const char *op, ndp_mem *dst, uint64_t dst_offset,
                          ndp_mem *src, uint64_t src_offset, uint64_t nbytes);
-/* s waits for streams that are gone, of the device. */
-nd_status nd__wait_ends(nd_device *device, const char *op);
 
 /* ---- capture.c ---- */
 uint64_t nd__capture_id(nd_stream *s); /* 0: not capturing */
@@ -164,6 +162,25 @@ nd_status nd__capture_keep(nd_stream *s, const char *op, void (*release)(void *c
  */
 bool nd__after_capture(const nd_device *device, void (*run)(void *ctx), void *ctx);
 
+/* ---- event_pool.c ---- */
+#define ND_EVENT_KINDS 8 /* of handles, by their flags */
+/* Handles from the device's pool (flags ND_EVENT_*), which keeps what is given back. */
+nd_status nd__event_take(nd_device *device, int32_t flags, ndp_event **out);
+void nd__event_give(nd_device *device, int32_t flags, ndp_event *handle);
+nd_status nd__events_open(nd_device *device);
+/* The stream that nd__mark last recorded the event on; 0: unknown. */
+uint64_t nd__mark_stream(nd_device *device, ndp_event *event);
+void nd__mark_remember(nd_device *device, ndp_event *event, uint64_t stream);
+
+/* ---- stream_end.c: what is waited for in the place of streams that are gone ---- */
+/* The stream, which nobody uses any more, leaves the list of live ones. While its work is not done,
+ * its end takes its place: somebody may still wait for the device. */
+void nd__stream_leave(nd_stream *s);
+/* The host waits for them; the first fault. */
+nd_status nd__wait_ends(nd_device *device, const char *op);
+/* s waits for what is queued on the stream of that id, which may be gone; then for its end. */
+nd_status nd__wait_stream_id(nd_stream *s, nd_device *of, uint64_t id);
+
 /* ---- event.c ---- */
 struct nd_event {
     atomic_int refs;
@@ -177,18 +194,10 @@ struct nd_event {
     uint64_t capture;  /* in which it was recorded; 0: none */
     double when_ms;    /* of the record, where the device has no events */
 };
-/* Handles from the device's pool (flags ND_EVENT_*), which keeps what is given back. */
-nd_status nd__event_take(nd_device *device, int32_t flags, ndp_event **out);
-void nd__event_give(nd_device *device, int32_t flags, ndp_event *handle);
-nd_status nd__events_open(nd_device *device);
 /* An event of the pool recorded at the end of s; NULL where everything is done already. */
 nd_status nd__mark(nd_stream *s, ndp_event **out);
 /* s waits for it; both are of one device. */
 nd_status nd__wait_mark(nd_stream *s, ndp_event *event);
-/* The stream that nd__mark last recorded the event on; 0: unknown. */
-uint64_t nd__mark_stream(nd_device *device, ndp_event *event);
-/* s waits for what is queued on the stream of that id, which may be gone; then for its end. */
-nd_status nd__wait_stream_id(nd_stream *s, nd_device *of, uint64_t id);
 
 /* ---- hazard.c: order of accesses, for hazard mode and the stream check ---- */
 typedef struct nd_clock nd_clock;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "core/fork.h"
 #include "core/text.h"
 
 /* Room for n more and a 0. */
@@ -92,15 +93,21 @@ void nd__text_json(nd_text *t, const char *text)
     nd__text_puts(t, "\"");
 }
 
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void nd__fork_texts(nd_fork now)
+{
+    nd__fork_mutex(&kept_lock, now);
+}
+
 const char *nd__text_keep(const char *text)
 {
     static struct kept {
         struct kept *next;
         char text[];
     } * kept;
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     const size_t n = strlen(text) + 1;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&kept_lock);
     struct kept *k = kept;
     while (k && strcmp(k->text, text) != 0)
         k = k->next;
@@ -109,7 +116,7 @@ const char *nd__text_keep(const char *text)
         k->next = kept;
         kept = k;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&kept_lock);
     return k ? k->text : "";
 }
 

@@ -120,8 +120,6 @@ extern const ndh_library_1 nd__library_service;
 /* ---- fork.c: a forked child must find every lock free. Called by the registry's handlers, after
  * its own locks are taken; nothing here calls out of the caches with a lock held that these take.
  * ---- */
-void nd__caches_before_fork(void);
-void nd__caches_after_fork(bool in_child);
 void nd__plan_cache_lock(nd_plan_cache *c, bool take);
 void nd__plans_lock(bool take);
 void nd__kernels_lock(bool take);

@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The locks of the caches around a fork. */
 #include "core/cache/cache.h"
+#include "core/fork.h"
 
-static void lock_all(bool take)
+void nd__fork_caches(nd_fork now)
 {
+    const bool take = now == ND_FORK_TAKE;
+    if (now == ND_FORK_CHILD)
+        nd__kernels_forked();
     nd__plans_lock(take);
     nd__kernels_lock(take);
     nd__workspaces_lock(take);
     nd__libraries_lock(take);
-}
-
-void nd__caches_before_fork(void)
-{
-    lock_all(true);
-}
-
-void nd__caches_after_fork(bool in_child)
-{
-    if (in_child)
-        nd__kernels_forked();
-    lock_all(false);
 }

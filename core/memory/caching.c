@@ -184,7 +184,8 @@ static const nd_maker_class caching_class = {.name = "caching",
                                              .stats = nd__caching_stats,
                                              .reset = nd__caching_reset,
                                              .snapshot = nd__caching_snapshot,
-                                             .destroy = caching_destroy};
+                                             .destroy = caching_destroy,
+                                             .fork = nd__caching_fork};
 
 static uint64_t device_memory(const nd_caching *c)
 {

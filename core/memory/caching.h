@@ -347,5 +347,6 @@ void nd__magazines_flush(nd_caching *c, bool close);
 void nd__caching_stats(nd_maker *m, nd_memory_stats *out);
 void nd__caching_snapshot(nd_maker *m, nd_text *segments);
 void nd__caching_reset(nd_maker *m, bool peak, bool accumulated);
+void nd__caching_fork(nd_maker *m, nd_fork now); /* magazine.c */
 
 #endif

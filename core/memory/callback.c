@@ -17,6 +17,11 @@ static callback_list callbacks, observers;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int listed; /* how many there are in both: none is the common case */
 
+void nd__fork_callbacks(nd_fork now)
+{
+    nd__fork_mutex(&list_lock, now);
+}
+
 static nd_status add(callback_list *list, const char *op, nd_memory_callback fn, void *ctx)
 {
     if (!fn)

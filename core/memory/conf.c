@@ -1,266 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Settings of memory: NDOCK_ALLOC_CONF, parsed and printed. One table of keys serves both. */
+ * Settings of memory: NDOCK_ALLOC_CONF and its calls. A text's changes are made as a whole. */
 #include <ctype.h>
-#include <errno.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "core/memory/memory.h"
-
-#define MIB 1048576.0
-
-typedef struct setting setting;
-struct setting {
-    const char *name, *values; /* what is allowed, for messages */
-    bool (*parse)(const setting *, const char **at, nd_conf *conf);
-    void (*print)(const setting *, const nd_conf *conf, nd_text *out);
-    size_t offset;
-    double low, high;
-    const char *const *words; /* of a choice, NULL at the end */
-};
-#define FIELD(type, s, conf) ((type *)((char *)(conf) + (s)->offset))
-#define FIELD_CONST(type, s, conf) ((const type *)((const char *)(conf) + (s)->offset))
-
-static bool number(const char **at, double low, double high, double *out)
-{
-    char *end;
-    if (!isdigit((unsigned char)**at) && **at != '.')
-        return false;
-    errno = 0;
-    *out = strtod(*at, &end);
-    if (end == *at || errno || !(*out >= low && *out <= high))
-        return false;
-    *at = end;
-    return true;
-}
-
-static bool word(const char **at, const char *text)
-{
-    size_t n = strlen(text);
-    if (strncmp(*at, text, n) != 0 || isalnum((unsigned char)(*at)[n]) || (*at)[n] == '_')
-        return false;
-    *at += n;
-    return true;
-}
-
-static bool parse_mib(const setting *s, const char **at, nd_conf *conf)
-{
-    double value;
-    if (!number(at, s->low, s->high, &value))
-        return false;
-    *FIELD(uint64_t, s, conf) = (uint64_t)(value * MIB + 0.5);
-    return true;
-}
-
-static void print_mib(const setting *s, const nd_conf *conf, nd_text *out)
-{
-    nd__text_add(out, "%.17g", (double)*FIELD_CONST(uint64_t, s, conf) / MIB);
-}
-
-/* The word stands for a value that is no number of bytes. */
-static bool parse_split(const setting *s, const char **at, nd_conf *conf)
-{
-    if (!word(at, "none"))
-        return parse_mib(s, at, conf);
-    *FIELD(uint64_t, s, conf) = UINT64_MAX;
-    return true;
-}
-
-static void print_split(const setting *s, const nd_conf *conf, nd_text *out)
-{
-    if (*FIELD_CONST(uint64_t, s, conf) == UINT64_MAX)
-        nd__text_add(out, "none");
-    else
-        print_mib(s, conf, out);
-}
-
-static bool parse_cached(const setting *s, const char **at, nd_conf *conf)
-{
-    if (!word(at, "auto"))
-        return parse_mib(s, at, conf);
-    *FIELD(int64_t, s, conf) = -1;
-    return true;
-}
-
-static void print_cached(const setting *s, const nd_conf *conf, nd_text *out)
-{
-    if (*FIELD_CONST(int64_t, s, conf) < 0)
-        nd__text_add(out, "auto");
-    else
-        print_mib(s, conf, out);
-}
-
-static bool parse_real(const setting *s, const char **at, nd_conf *conf)
-{
-    return number(at, s->low, s->high, FIELD(double, s, conf));
-}
-
-static void print_real(const setting *s, const nd_conf *conf, nd_text *out)
-{
-    nd__text_add(out, "%.17g", *FIELD_CONST(double, s, conf));
-}
-
-static bool parse_integer(const setting *s, const char **at, nd_conf *conf)
-{
-    double value;
-    if (!number(at, s->low, s->high, &value) || value != (double)(int64_t)value)
-        return false;
-    *FIELD(int64_t, s, conf) = (int64_t)value;
-    return true;
-}
-
-static void print_integer(const setting *s, const nd_conf *conf, nd_text *out)
-{
-    nd__text_add(out, "%lld", (long long)*FIELD_CONST(int64_t, s, conf));
-}
-
-static bool parse_bool(const setting *s, const char **at, nd_conf *conf)
-{
-    static const char *const yes[] = {"True", "true", "on", "1"};
-    static const char *const no[] = {"False", "false", "off", "0"};
-    for (int i = 0; i < 4; i++)
-        for (int value = 0; value < 2; value++)
-            if (word(at, (value ? yes : no)[i])) {
-                *FIELD(int32_t, s, conf) = value;
-                return true;
-            }
-    return false;
-}
-
-static void print_bool(const setting *s, const nd_conf *conf, nd_text *out)
-{
-    nd__text_add(out, *FIELD_CONST(int32_t, s, conf) ? "true" : "false");
-}
-
-static bool parse_choice(const setting *s, const char **at, nd_conf *conf)
-{
-    for (int32_t i = 0; s->words[i]; i++)
-        if (word(at, s->words[i])) {
-            *FIELD(int32_t, s, conf) = i;
-            return true;
-        }
-    return false;
-}
-
-static void print_choice(const setting *s, const nd_conf *conf, nd_text *out)
-{
-    nd__text_add(out, "%s", s->words[*FIELD_CONST(int32_t, s, conf)]);
-}
-
-/* ---- roundup_power2_divisions: one number, or [MiB:number,...,>:number] ---- */
-#define FIRST_POWER 20 /* the smallest interval begins at 1 MiB; lower ones follow it */
-
-static bool power_of_two(const char **at, double high, uint32_t *out)
-{
-    double value;
-    if (!number(at, 0, high, &value) || value != (double)(uint64_t)value)
-        return false;
-    *out = (uint32_t)value;
-    return (*out & (*out - 1)) == 0;
-}
-
-static bool colon(const char **at)
-{
-    return **at == ':' && ++*at;
-}
-
-static bool parse_interval(const char **at, uint32_t *table, int *last)
-{
-    uint32_t mib = 0, value;
-    bool rest = **at == '>' && ++*at;
-    if ((!rest && (!power_of_two(at, 2147483648.0, &mib) || mib == 0)) || !colon(at) ||
-        !power_of_two(at, 64, &value))
-        return false;
-    int power = rest ? *last + 1 : FIRST_POWER + 31 - __builtin_clz(mib);
-    if (power <= *last)
-        return false; /* in ascending order */
-    for (int i = *last < 0 ? 0 : power; i <= (rest ? 63 : power); i++)
-        table[i] = value;
-    *last = rest ? 63 : power;
-    return true;
-}
-
-static bool parse_divisions(const setting *s, const char **at, nd_conf *conf)
-{
-    uint32_t *table = FIELD(uint32_t, s, conf), value = 0;
-    int last = -1;
-    if (**at != '[') {
-        if (!power_of_two(at, 64, &value))
-            return false;
-        for (int i = 0; i < 64; i++)
-            table[i] = value;
-        return true;
-    }
-    memset(table, 0, 64 * sizeof *table);
-    do {
-        ++*at;
-        if (!parse_interval(at, table, &last))
-            return false;
-    } while (**at == ',');
-    return **at == ']' && ++*at;
-}
-
-static void print_divisions(const setting *s, const nd_conf *conf, nd_text *out)
-{
-    const uint32_t *table = FIELD_CONST(uint32_t, s, conf);
-    int end = 63;
-    while (end >= FIRST_POWER && table[end] == table[63])
-        end--;
-    if (end < FIRST_POWER) {
-        nd__text_add(out, "%u", table[63]);
-        return;
-    }
-    for (int i = FIRST_POWER; i <= end; i++)
-        nd__text_add(out, "%c%llu:%u", i == FIRST_POWER ? '[' : ',', 1ull << (i - FIRST_POWER),
-                     table[i]);
-    nd__text_add(out, ",>:%u]", table[63]);
-}
-
-static const char *const steal_words[] = {"never", "before_oom", "before_grow", NULL};
-static const char *const backend_words[] = {"caching", "debug", "none", "async", NULL};
-
-#define ROW(field, kind, allowed, ...)                                                    \
-    {                                                                                     \
-        .parse = parse_##kind, .print = print_##kind, .offset = offsetof(nd_conf, field), \
-        .values = allowed, __VA_ARGS__                                                    \
-    }
-#define MIB_TEXT "a number of MiB"
-static const setting settings[] = {
-    ROW(max_split_size, split, "none or at least 20 MiB", .name = "max_split_size_mb", .low = 20,
-        .high = 1e12),
-    ROW(max_non_split_rounding, mib, "at least 20 MiB", .name = "max_non_split_rounding_mb",
-        .low = 20, .high = 1e12),
-    ROW(large_segment_size, mib, "4 to 1024 MiB", .name = "large_segment_size_mb", .low = 4,
-        .high = 1024),
-    ROW(roundup_power2_divisions, divisions,
-        "a power of two up to 64, or [MiB:divisions,...,>:divisions] in ascending order",
-        .name = "roundup_power2_divisions"),
-    ROW(garbage_collection_threshold, real, "0 (off) to 1", .name = "garbage_collection_threshold",
-        .low = 0, .high = 1),
-    ROW(per_process_memory_fraction, real, "0 (no cap) to 1", .name = "per_process_memory_fraction",
-        .low = 0, .high = 1),
-    ROW(expandable_segments, bool, "true or false", .name = "expandable_segments"),
-    ROW(expandable_segments_reserve, real, "a multiple of the device's memory, or bytes above 64",
-        .name = "expandable_segments_reserve", .low = 0.001, .high = 1e18),
-    ROW(throw_early, bool, "true or false", .name = "throw_on_device_alloc_oom"),
-    ROW(steal, choice, "never, before_oom or before_grow", .name = "cross_stream",
-        .words = steal_words),
-    ROW(backend, choice, "caching, debug, none or async", .name = "backend",
-        .words = backend_words),
-    ROW(thread_cache, bool, "true or false", .name = "thread_cache"),
-    ROW(max_cached, cached, "auto, or a number of MiB (0: no limit)", .name = "max_cached_mb",
-        .low = 0, .high = 1e12),
-    ROW(quarantine_blocks, integer, "a whole number", .name = "quarantine_blocks", .low = 0,
-        .high = 1e9),
-    ROW(pinned_reserve, mib, MIB_TEXT, .name = "pinned_reserve_mb", .low = 0, .high = 1e12),
-    ROW(pinned_exact_above, mib, MIB_TEXT, .name = "pinned_exact_above_mb", .low = 0, .high = 1e12),
-    ROW(pinned_cap, mib, MIB_TEXT, .name = "pinned_cap_mb", .low = 0, .high = 1e12),
-    ROW(pinned_background, bool, "true or false", .name = "pinned_background"),
-};
-#define SETTINGS (int)(sizeof settings / sizeof settings[0])
+#include "core/memory/conf.h"
 
 /* Records are never freed: readers hold none of them. A new one points to those before.
- * current: under change_lock. */
+ * current: under nd__conf_lock, or of the thread that makes a change. */
 typedef struct record {
     nd_conf conf;
     struct record *before;
@@ -275,45 +22,81 @@ static record defaults = {.conf = {.max_split_size = UINT64_MAX,
                                    .quarantine_blocks = 256}};
 static record *current;
 _Atomic(const nd_conf *) nd__conf_now;
-static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t nd__conf_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t first_use = PTHREAD_ONCE_INIT;
-static char environment_error[512];
+static char environment_error[512]; /* under nd__conf_lock */
 
-static nd_status refuse(const char *what, const char *at, size_t n, const setting *s)
+/* One change at a time, without the lock, since plug-ins are asked. Under nd__conf_lock. */
+static bool changing;
+static pthread_t changer;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+static nd_status change_begin(void)
+{
+    nd_status status = ND_OK;
+    pthread_mutex_lock(&nd__conf_lock);
+    if (changing && pthread_equal(changer, pthread_self()))
+        status = nd__fail(ND_ERR_STATE, "memory_conf_set", -1,
+                          "this is called by a plug-in that is just told of a setting");
+    while (status == ND_OK && changing)
+        pthread_cond_wait(&changed, &nd__conf_lock);
+    if (status == ND_OK) {
+        changing = true;
+        changer = pthread_self();
+    }
+    pthread_mutex_unlock(&nd__conf_lock);
+    return status;
+}
+
+static void change_end(void)
+{
+    pthread_mutex_lock(&nd__conf_lock);
+    changing = false;
+    pthread_cond_signal(&changed);
+    pthread_mutex_unlock(&nd__conf_lock);
+}
+
+/* A change that another thread of the parent was making is not made in the child. */
+void nd__fork_conf(nd_fork now)
+{
+    if (now == ND_FORK_CHILD && changing && !pthread_equal(changer, pthread_self()))
+        changing = false;
+    if (now == ND_FORK_CHILD)
+        pthread_cond_init(&changed, NULL);
+    nd__fork_mutex(&nd__conf_lock, now);
+}
+
+nd_status nd__conf_refuse(const char *what, const char *at, size_t n, const char *key,
+                          const char *values)
 {
     nd_text t = {0};
     nd__text_add(&t, "%s \"%.*s\"", what, (int)(n > 60 ? 60 : n), at);
-    if (s)
-        nd__text_add(&t, "; %s takes %s", s->name, s->values);
-    for (int i = 0; i < SETTINGS; i++)
-        nd__text_add(&t, "%s%s", i ? ", " : "; valid keys: ", settings[i].name);
+    if (key)
+        nd__text_add(&t, "; %s takes %s", key, values);
+    nd__text_puts(&t, "; valid keys: ");
+    nd__conf_own_names(&t);
+    nd__conf_extra_names(&t);
     nd_status status =
         nd__fail(ND_ERR_ARGUMENT, "memory_conf_set", 0, "%s", t.data ? t.data : what);
     free(t.data);
     return status;
 }
 
-static nd_status parse_pair(const char **at, nd_conf *conf)
+/* What a text asks for, before any of it is done. */
+typedef struct {
+    bool environment;
+    nd_conf *conf;
+    nd_conf_change *extras;
+} wanted;
+
+static nd_status parse_pair(const char **at, wanted *w)
 {
     size_t n = strcspn(*at, ":,");
-    const setting *s = NULL;
-    for (int i = 0; i < SETTINGS && !s; i++)
-        if (strlen(settings[i].name) == n && strncmp(settings[i].name, *at, n) == 0)
-            s = &settings[i];
-    if (!s)
-        return refuse("unknown key", *at, n, NULL);
-    if ((*at)[n] != ':')
-        return refuse("no value for", *at, n, s);
-    const char *value = *at + n + 1;
-    *at = value;
-    if (!s->parse(s, at, conf))
-        return refuse("bad value", value, strcspn(value, *value == '[' ? "]" : ","), s);
-    if (**at && **at != ',')
-        return refuse("unexpected text", *at, strlen(*at), s);
-    return ND_OK;
+    return memchr(*at, '.', n) ? nd__conf_parse_extra(at, n, w->environment, &w->extras)
+                               : nd__conf_parse_own(at, n, w->conf);
 }
 
-static nd_status parse_all(const char *text, nd_conf *conf)
+static nd_status parse_all(const char *text, wanted *w)
 {
     char *dense = malloc(strlen(text) + 1), *to = dense;
     if (!dense)
@@ -324,16 +107,15 @@ static nd_status parse_all(const char *text, nd_conf *conf)
     *to = 0;
     nd_status status = ND_OK;
     for (const char *at = dense; *at && status == ND_OK;) {
-        status = parse_pair(&at, conf);
+        status = parse_pair(&at, w);
         if (status == ND_OK && *at == ',' && !*++at)
-            status = refuse("a key is missing after", ",", 1, NULL);
+            status = nd__conf_refuse("a key is missing after", ",", 1, NULL, NULL);
     }
     free(dense);
     return status;
 }
 
-/* Numbers have a point in every language. */
-static nd_status in_c_locale(nd_status (*fn)(void *arg), void *arg)
+nd_status nd__in_c_locale(nd_status (*fn)(void *arg), void *arg)
 {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!c)
@@ -345,29 +127,52 @@ static nd_status in_c_locale(nd_status (*fn)(void *arg), void *arg)
     return status;
 }
 
+typedef struct {
+    const char *text;
+    bool environment;
+} change;
+
 static nd_status set_text(void *arg)
 {
+    const change *c = arg;
     record *next = malloc(sizeof *next);
     if (!next)
         return nd__fail(ND_ERR_MEMORY, "memory_conf_set", 0, "no host memory");
     next->conf = current->conf;
     next->before = current;
-    nd_status status = parse_all(arg, &next->conf);
+    wanted w = {.environment = c->environment, .conf = &next->conf};
+    nd_status status = parse_all(c->text, &w);
+    if (status == ND_OK)
+        status = nd__conf_make(w.extras);
     if (status == ND_OK) {
+        pthread_mutex_lock(&nd__conf_lock);
+        nd__conf_keep(w.extras);
         current = next;
         atomic_store_explicit(&nd__conf_now, &next->conf, memory_order_release);
+        pthread_mutex_unlock(&nd__conf_lock);
     } else {
         free(next);
     }
+    nd__conf_drop(w.extras);
     return status;
+}
+
+void nd__conf_environment_failed(const char *message)
+{
+    pthread_mutex_lock(&nd__conf_lock);
+    if (!environment_error[0])
+        snprintf(environment_error, sizeof environment_error, "%s", message);
+    pthread_mutex_unlock(&nd__conf_lock);
 }
 
 static void read_environment(void)
 {
-    const char *text = nd__getenv("NDOCK_ALLOC_CONF");
+    change c = {nd__getenv("NDOCK_ALLOC_CONF"), true};
     current = &defaults;
-    if (text && in_c_locale(set_text, (void *)(uintptr_t)text) != ND_OK)
-        snprintf(environment_error, sizeof environment_error, "%s", nd_last_error()->message);
+    if (c.text && nd__in_c_locale(set_text, &c) != ND_OK) {
+        nd__conf_drop_environment();
+        nd__conf_environment_failed(nd_last_error()->message);
+    }
     atomic_store_explicit(&nd__conf_now, &current->conf, memory_order_release);
 }
 
@@ -379,31 +184,33 @@ const nd_conf *nd__conf_first(void)
 
 nd_status nd__conf_check(void)
 {
+    char message[sizeof environment_error];
     (void)nd__conf();
-    return environment_error[0]
-               ? nd__fail(ND_ERR_ARGUMENT, "alloc", -1, "NDOCK_ALLOC_CONF: %s", environment_error)
-               : ND_OK;
+    pthread_mutex_lock(&nd__conf_lock);
+    memcpy(message, environment_error, sizeof message);
+    pthread_mutex_unlock(&nd__conf_lock);
+    return message[0] ? nd__fail(ND_ERR_ARGUMENT, "alloc", -1, "NDOCK_ALLOC_CONF: %s", message)
+                      : ND_OK;
 }
 
 nd_status nd_memory_conf_set(const char *text)
 {
+    change c = {text, false};
     if (!text)
         return nd__fail(ND_ERR_ARGUMENT, "memory_conf_set", 0, "text is NULL");
     (void)nd__conf();
-    pthread_mutex_lock(&change_lock);
-    nd_status status = in_c_locale(set_text, (void *)(uintptr_t)text);
-    pthread_mutex_unlock(&change_lock);
+    ND_RETURN_IF(change_begin());
+    nd_status status = nd__in_c_locale(set_text, &c);
+    change_end();
     return status;
 }
 
+/* Under nd__conf_lock, so that all values are of one moment. */
 static nd_status get_text(void *arg)
 {
-    const nd_conf *conf = nd__conf();
     nd_text *t = arg;
-    for (int i = 0; i < SETTINGS; i++) {
-        nd__text_add(t, "%s%s:", i ? "," : "", settings[i].name);
-        settings[i].print(&settings[i], conf, t);
-    }
+    nd__conf_own_values(&current->conf, t);
+    nd__conf_extra_values(t);
     return t->failed ? nd__fail(ND_ERR_MEMORY, "memory_conf_get", -1, "no host memory") : ND_OK;
 }
 
@@ -411,7 +218,10 @@ nd_status nd_memory_conf_get(char **out)
 {
     nd_text t = {0};
     *out = NULL;
-    nd_status status = in_c_locale(get_text, &t);
+    (void)nd__conf();
+    pthread_mutex_lock(&nd__conf_lock);
+    nd_status status = nd__in_c_locale(get_text, &t);
+    pthread_mutex_unlock(&nd__conf_lock);
     if (status == ND_OK)
         *out = t.data;
     else

@@ -286,6 +286,7 @@ static const nd_maker_class debug_class = {
     .reset = nd__plain_reset,
     .snapshot = debug_snapshot,
     .destroy = debug_destroy,
+    .fork = nd__plain_fork,
 };
 
 nd_status nd__debug_create(nd_device *device, const nd_hooks *hooks, nd_maker **out)

@@ -26,7 +26,10 @@ core_memory_sources = \
   %reldir%/block.c \
   %reldir%/caching.c \
   %reldir%/callback.c \
+  %reldir%/conf.h \
   %reldir%/conf.c \
+  %reldir%/conf_keys.c \
+  %reldir%/conf_plugin.c \
   %reldir%/expandable.c \
   %reldir%/ladder.c \
   %reldir%/lane.c \

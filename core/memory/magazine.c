@@ -261,20 +261,15 @@ void nd__magazines_flush(nd_caching *c, bool close)
     registry_drop();
 }
 
-void nd__caching_lock(nd_maker *maker)
+void nd__caching_fork(nd_maker *maker, nd_fork now)
 {
     nd_caching *c = (nd_caching *)maker;
-    registry_take();
+    const bool take = now == ND_FORK_TAKE;
+    if (take)
+        registry_take();
     for (nd_magazine *m = c->magazines; m; m = m->next)
-        nd__lock_take(&m->lock);
-    nd__lock_take(&c->lock);
-}
-
-void nd__caching_unlock(nd_maker *maker)
-{
-    nd_caching *c = (nd_caching *)maker;
-    nd__lock_drop(&c->lock);
-    for (nd_magazine *m = c->magazines; m; m = m->next)
-        nd__lock_drop(&m->lock);
-    registry_drop();
+        (take ? nd__lock_take : nd__lock_drop)(&m->lock);
+    (take ? nd__lock_take : nd__lock_drop)(&c->lock);
+    if (!take)
+        registry_drop();
 }

@@ -24,6 +24,20 @@ nd_maker *nd__makers(void)
     return atomic_load_explicit(&makers, memory_order_acquire);
 }
 
+void nd__fork_makers_start(nd_fork now)
+{
+    nd__fork_mutex(&start_lock, now);
+}
+
+void nd__fork_makers(nd_fork now)
+{
+    static nd_maker *held; /* those that others make meanwhile are none of ours */
+    if (now == ND_FORK_TAKE)
+        held = nd__makers();
+    for (nd_maker *m = held; m; m = m->next)
+        m->type->fork(m, now);
+}
+
 /* "0", "off", "no", "false" and "" mean off, whatever else the variable holds means on (C19). */
 static bool no_cache(void)
 {

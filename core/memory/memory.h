@@ -5,6 +5,7 @@
 #ifndef NDOCK_CORE_MEMORY_H
 #define NDOCK_CORE_MEMORY_H
 #include "core/core.h"
+#include "core/fork.h"
 
 /* The primitives under an allocator, for one device (hooks.c) or a test. stream is NULL only where
  * a device has none. An event is a point on a stream: NULL is a point already passed. Slots from
@@ -66,19 +67,17 @@ typedef struct nd_maker_class {
     void (*reset)(nd_maker *, bool peak, bool accumulated);
     /* Appends to the JSON array of segments; see snapshot.c for the form. */
     void (*snapshot)(nd_maker *, nd_text *segments);
-    void (*destroy)(nd_maker *); /* refs reached 0; blocks may still be live (caching) */
+    void (*destroy)(nd_maker *);           /* refs reached 0; blocks may still be live (caching) */
+    void (*fork)(nd_maker *, nd_fork now); /* its locks; not of one that others still make */
 } nd_maker_class;
 
 /* caching.c: the caching allocator. It outlives its last user while blocks are live. segment_free
  * is called when nothing queued can touch the memory any more. */
 nd_status nd__caching_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
 bool nd__is_caching(const nd_maker *m);
-/* For makers that nd__is_caching: the cap in bytes (0: none); the device's memory (0: unknown); the
- * lock around fork. */
+/* For makers that nd__is_caching: the cap in bytes (0: none); the device's memory (0: unknown). */
 void nd__caching_cap(nd_maker *m, uint64_t nbytes);
 uint64_t nd__caching_total(const nd_maker *m);
-void nd__caching_lock(nd_maker *m);
-void nd__caching_unlock(nd_maker *m);
 
 /* pool.c: private pools. */
 nd_status nd__caching_pool(nd_maker *m, const nd_pool_opts *opts, nd_pool **out);
@@ -214,5 +213,8 @@ static inline const nd_conf *nd__conf(void)
 }
 nd_status nd__conf_check(
     void); /* the error in NDOCK_ALLOC_CONF, which is then ignored as a whole */
+/* conf_plugin.c: the keys that plug-ins add; what the environment says of others is an error. */
+extern const ndh_conf_1 nd__conf_service;
+void nd__conf_plugin_loaded(const char *plugin);
 
 #endif

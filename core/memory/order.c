@@ -20,6 +20,9 @@ nd_status nd__gate_new(nd_caching *c, nd_lane *lane, nd_gate **out)
             lane->last->refs++;
         return ND_OK;
     }
+    if (h->capture_id && h->capture_id(h->ctx, lane->stream))
+        return nd__fail(ND_ERR_CAPTURE, "alloc", -1,
+                        "an event of a stream that is being captured belongs to the graph");
     nd_gate *gate = calloc(1, sizeof *gate);
     if (!gate)
         return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no host memory to remember an event");
@@ -288,7 +291,7 @@ nd_status nd__record_use(nd_block *b, nd_stream *stream)
     if (!c->streams)
         return ND_OK;
     /* In a capture, events mean something else: as a stream recorded until its end. */
-    if (atomic_load(&c->capturing) && h->capture_id && h->capture_id(h->ctx, stream))
+    if (h->capture_id && h->capture_id(h->ctx, stream))
         return nd__record_stream(b, stream);
     nd__lock_take(&c->lock);
     nd_status status = ND_OK;

@@ -142,23 +142,48 @@ static nd_pinned_block *take_free(nd_pinned_pool *p, uint64_t n)
 }
 
 /* Every pending block is asked, so that a slow stream delays none but its own. Nothing is asked of
- * events while a stream is captured: on some devices that alone would break the capture (N5). */
-static bool poll_pending(nd_pinned_pool *p)
+ * events while a stream is captured: on some devices that alone would break the capture (N5). Those
+ * that are done leave the list; linked by next. */
+static nd_pinned_block *take_done(nd_pinned_pool *p)
 {
-    bool any = false;
+    nd_pinned_block *done = NULL;
     if (atomic_load(&p->device->captures) > 0)
-        return false;
+        return NULL;
     for (nd_pinned_block **at = &p->pending, *b; (b = *at) != NULL;) {
         if (!nd__uses_done(&b->uses, &p->hooks)) {
             at = &b->next;
             continue;
         }
         *at = b->next;
-        nd__uses_end(&b->uses, &p->hooks);
-        put_free(p, b);
-        any = true;
+        b->next = done;
+        done = b;
     }
-    return any;
+    return done;
+}
+
+/* Not under the lock: the last use of a foreign stream calls the stream's owner, who may want
+ * pinned memory. Leaves the lock taken. */
+static void settle_and_lock(nd_pinned_pool *p, nd_pinned_block *done)
+{
+    nd_pinned_block *b, *next;
+    for (b = done; b; b = b->next)
+        nd__uses_end(&b->uses, &p->hooks);
+    pthread_mutex_lock(&p->lock);
+    for (b = done; b; b = next) {
+        next = b->next;
+        put_free(p, b);
+    }
+}
+
+/* Takes the lock, with what is done among the free blocks. */
+static void lock_polled(nd_pinned_pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    nd_pinned_block *done = take_done(p);
+    if (!done)
+        return;
+    pthread_mutex_unlock(&p->lock);
+    settle_and_lock(p, done);
 }
 
 /* ---- the reserve: one slab, cut from its beginning; what was cut stays cut ---- */
@@ -211,7 +236,8 @@ static void *poller(void *arg)
         pthread_mutex_lock(&p->lock);
         while (!p->pending)
             pthread_cond_wait(&p->freed, &p->lock);
-        (void)poll_pending(p);
+        pthread_mutex_unlock(&p->lock);
+        lock_polled(p);
         pthread_mutex_unlock(&p->lock);
         nanosleep(&pause, NULL);
     }
@@ -260,8 +286,7 @@ static nd_status fresh(nd_pinned_pool *p, uint64_t n, nd_pinned_block **out)
 static void drop_kept(nd_pinned_pool *p)
 {
     nd_pinned_block *drop = NULL, *next;
-    pthread_mutex_lock(&p->lock);
-    (void)poll_pending(p);
+    lock_polled(p);
     for (int k = 0; k < ND_PINNED_BINS; k++)
         for (nd_pinned_block **at = &p->bins[k], *b; (b = *at) != NULL;) {
             if (b->in_slab) {
@@ -293,8 +318,7 @@ nd_status nd__pinned_alloc(nd_device *device, uint64_t nbytes, nd_block **out)
     reserve(p);
     uint64_t n = rounded(nbytes ? nbytes : 1);
     nd_status status = ND_OK;
-    pthread_mutex_lock(&p->lock);
-    (void)poll_pending(p);
+    lock_polled(p);
     nd_pinned_block *b = take_free(p, n);
     b = b ? b : cut(p, n);
     pthread_mutex_unlock(&p->lock);
@@ -319,8 +343,9 @@ void nd__pinned_free(nd_block *block)
     nd__stat_add(&p->bytes, -(int64_t)b->base.nbytes);
     nd__stat_add(&p->blocks, -1);
     if (atomic_load(&p->device->captures) == 0 && nd__uses_done(&b->uses, &p->hooks)) {
-        nd__uses_end(&b->uses, &p->hooks);
-        put_free(p, b);
+        pthread_mutex_unlock(&p->lock);
+        b->next = NULL;
+        settle_and_lock(p, b);
     } else {
         b->next = p->pending;
         p->pending = b;
@@ -400,6 +425,22 @@ nd_status nd_memory_pinned_cap_set(nd_device *device, uint64_t nbytes)
     ND_RETURN_IF(pool_of(device, &p));
     atomic_store(&p->cap, nbytes);
     return ND_OK;
+}
+
+/* The child has no poller, and nobody waits in it. */
+void nd__fork_pinned(nd_fork now)
+{
+    if (now == ND_FORK_TAKE)
+        pthread_mutex_lock(&pools_lock);
+    for (nd_pinned_pool *p = pools; p; p = p->next) {
+        nd__fork_mutex(&p->lock, now);
+        if (now == ND_FORK_CHILD) {
+            p->polled = false;
+            pthread_cond_init(&p->freed, NULL);
+        }
+    }
+    if (now != ND_FORK_TAKE)
+        pthread_mutex_unlock(&pools_lock);
 }
 
 void nd__pinned_stats(nd_device *device, nd_memory_stats *out)

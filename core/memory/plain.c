@@ -315,6 +315,11 @@ void nd__plain_snapshot(nd_maker *m, nd_text *segments)
     pthread_mutex_unlock(&p->lock);
 }
 
+void nd__plain_fork(nd_maker *m, nd_fork now)
+{
+    nd__fork_mutex(&((nd_plain *)m)->lock, now);
+}
+
 void nd__plain_destroy(nd_maker *m)
 {
     nd_plain *p = (nd_plain *)m;

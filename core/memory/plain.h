@@ -26,6 +26,7 @@ nd_status nd__uses_record(nd_uses *u, const nd_hooks *hooks, nd_stream *stream);
 bool nd__uses_close(nd_uses *u, const nd_hooks *hooks);
 bool nd__uses_done(nd_uses *u, const nd_hooks *hooks); /* never waits */
 bool nd__uses_wait(nd_uses *u, const nd_hooks *hooks); /* false: captured, so it cannot end */
+/* May call the owner of a foreign stream: under no lock. */
 void nd__uses_end(nd_uses *u, const nd_hooks *hooks);
 
 /* ---- plain.c ---- */
@@ -68,6 +69,7 @@ void nd__plain_stats(nd_maker *m, nd_memory_stats *out);
 void nd__plain_reset(nd_maker *m, bool peak, bool accumulated);
 void nd__plain_snapshot(nd_maker *m, nd_text *segments);
 void nd__plain_destroy(nd_maker *m);
+void nd__plain_fork(nd_maker *m, nd_fork now);
 void nd__plain_snapshot_block(const nd_plain *p, const nd_plain_block *b, int32_t state,
                               nd_text *segments);
 
@@ -77,6 +79,7 @@ nd_status nd__foreign_create(nd_device *device, const nd_hooks *hooks, nd_alloca
 /* False where the allocator has no function for it. */
 bool nd__allocator_record_stream(nd_block *block, nd_stream *stream);
 bool nd__allocator_reserved(nd_maker *m, uint64_t *reserved);
+void nd__allocator_fork(nd_maker *m, nd_fork now);
 
 /* ---- stat.c ---- */
 void nd__stat_add(nd_memory_stat *s, int64_t amount); /* negative: freed */

@@ -361,6 +361,11 @@ bool nd__allocator_record_stream(nd_block *block, nd_stream *stream)
     return true;
 }
 
+void nd__allocator_fork(nd_maker *m, nd_fork now)
+{
+    nd__fork_mutex(&((foreign *)m->hooks.ctx)->lock, now);
+}
+
 bool nd__allocator_reserved(nd_maker *m, uint64_t *reserved)
 {
     foreign *f = m->hooks.ctx;

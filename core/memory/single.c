@@ -71,6 +71,7 @@ static const nd_maker_class single = {
     .reset = nd__plain_reset,
     .snapshot = nd__plain_snapshot,
     .destroy = nd__plain_destroy,
+    .fork = nd__plain_fork,
 };
 
 /* ---- the same over an allocator of somebody else (C21) ---- */
@@ -95,6 +96,12 @@ static void foreign_destroy(nd_maker *m)
     nd__plain_destroy(m);
 }
 
+static void foreign_fork(nd_maker *m, nd_fork now)
+{
+    nd__plain_fork(m, now);
+    nd__allocator_fork(m, now);
+}
+
 static const nd_maker_class foreign = {
     .name = "pluggable",
     .alloc = single_alloc,
@@ -107,6 +114,7 @@ static const nd_maker_class foreign = {
     .reset = nd__plain_reset,
     .snapshot = nd__plain_snapshot,
     .destroy = foreign_destroy,
+    .fork = foreign_fork,
 };
 
 static nd_status create(const nd_maker_class *type, nd_device *device, const nd_hooks *hooks,

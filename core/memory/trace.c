@@ -20,6 +20,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static ring *rings;
 static int64_t wanted; /* entries of each ring */
 
+void nd__fork_trace(nd_fork now)
+{
+    nd__fork_mutex(&lock, now);
+}
+
 static const char *const actions[] = {
     [ND_TRACE_ALLOC] = "alloc",
     [ND_TRACE_FREE_REQUESTED] = "free_requested",

@@ -73,6 +73,9 @@ ND_API ND_MUST_USE nd_status nd_memory_cap_set_fraction(nd_device *device, doubl
  *                                other devices'. For allocators made later
  *   quarantine_blocks            debug: freed blocks kept poisoned (256)
  *   pinned_reserve_mb, pinned_exact_above_mb, pinned_cap_mb, pinned_background: of pinned memory
+ *   PLUGIN.key                   what a plug-in adds ("ndh.conf/1" in plugin.h); here it has to be
+ *                                loaded, while the environment's value waits for it
+ *   sim.memory_mb                how much of a simulated device's memory may be used (all)
  */
 ND_API ND_MUST_USE nd_status nd_memory_conf_set(const char *text);
 /* The effective settings in the same form; malloc'ed: free() it. */

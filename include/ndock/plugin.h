@@ -366,7 +366,7 @@ typedef struct {
     const ndp_plugin *(*plugin)(void *ctx, const char *name);
     /* Optional services, as groups the other way round: a table that begins with its size, NULL for
      * an unknown id. Below: "ndh.plan/1", "ndh.kernel/1", "ndh.workspace/1", "ndh.library/1",
-     * "ndh.visible/1". */
+     * "ndh.visible/1", "ndh.conf/1". */
     const void *(*service)(void *ctx, const char *id);
 } ndp_host;
 
@@ -520,6 +520,25 @@ typedef struct {
     int32_t (*parse)(void *ctx, const char *text, int32_t count, const char *const *uuids,
                      int32_t *out, int32_t *n);
 } ndh_visible_1;
+
+/* Service "ndh.conf/1": keys of NDOCK_ALLOC_CONF beside the core's own. */
+typedef struct {
+    uint32_t size, zero;
+    /* Adds the key "PLUGIN.key"; to be called by probe(), once a key, so that all are known when
+     * the plug-in is loaded. key: of a-z, 0-9 and _. help: what values there are, for errors ("all,
+     * or a number of MiB"). initial: the value that holds already, as text without blanks; it may
+     * have commas inside []. Both are copied.
+     *
+     * set(arg, value) makes another value hold, for the life of the process: from any thread, one
+     * call at a time, with numbers in the C locale. It returns a status, with host->error's detail
+     * for a value it refuses, and must be able to go back to a value that held before: when a later
+     * part of the same text is refused, it is told the former value again. It may not change
+     * settings itself. When the environment has a value for the key, add calls set, under the
+     * loader's lock; what set refuses then is returned, and is the error of a device's first
+     * allocation. */
+    int32_t (*add)(void *ctx, const char *key, const char *help, const char *initial,
+                   int32_t (*set)(void *arg, const char *value), void *arg);
+} ndh_conf_1;
 
 /* The export: pure (no device, thread, lock or file), may be called twice. NULL, after host->error,
  * if it cannot serve this host. */

@@ -12,7 +12,7 @@ static int32_t usage(ndp_dev *dev, uint64_t *free_bytes, uint64_t *total_bytes)
 {
     sim_call c = {.entry = SIM_usage, .dev = dev};
     int32_t status = sim_enter(&c);
-    *free_bytes = dev->memory_bytes - dev->used;
+    *free_bytes = sim_free_bytes(dev);
     *total_bytes = dev->memory_bytes;
     return sim_leave(&c, status);
 }

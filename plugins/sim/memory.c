@@ -115,6 +115,12 @@ static void paint(const ndp_mem *mem)
     memset(mem->alias + mem->nbytes, SIM_POISON_ZONE, mem->room - mem->nbytes + SIM_RED_ZONE);
 }
 
+uint64_t sim_free_bytes(const ndp_dev *dev)
+{
+    uint64_t room = dev->memory_bytes < sim_set.usable ? dev->memory_bytes : sim_set.usable;
+    return room > dev->used ? room - dev->used : 0;
+}
+
 int32_t sim_may_allocate(ndp_dev *dev, uint64_t nbytes)
 {
     if (dev->failing_allocs) {
@@ -127,12 +133,13 @@ int32_t sim_may_allocate(ndp_dev *dev, uint64_t nbytes)
                         "sim:%d: %llu bytes exceed the planted limit, of which %llu are left",
                         dev->index, (unsigned long long)nbytes,
                         (unsigned long long)dev->alloc_limit);
-    if (nbytes > dev->memory_bytes - dev->used && dev->dying)
+    if (nbytes > sim_free_bytes(dev) && dev->dying)
         sim_drain(dev); /* freed blocks come back when the work that names them is done */
-    if (nbytes > dev->memory_bytes - dev->used)
-        return sim_fail(NDP_ERR_MEMORY, 2, "sim:%d: no %llu bytes; %llu of %llu are in use",
+    if (nbytes > sim_free_bytes(dev))
+        return sim_fail(NDP_ERR_MEMORY, 2, "sim:%d: no %llu bytes; %llu of %llu are in use%s",
                         dev->index, (unsigned long long)nbytes, (unsigned long long)dev->used,
-                        (unsigned long long)dev->memory_bytes);
+                        (unsigned long long)dev->memory_bytes,
+                        sim_set.usable < dev->memory_bytes ? ", and sim.memory_mb hides some" : "");
     if (dev->alloc_limit != UINT64_MAX)
         dev->alloc_limit -= nbytes;
     return NDP_OK;

@@ -17,7 +17,34 @@ sim_settings sim_set = {.devices = 4,
                         .priorities = 3,
                         .seed = 1,
                         .capability = "9.0",
-                        .peers = "all"};
+                        .peers = "all",
+                        .usable = UINT64_MAX};
+
+/* NDOCK_ALLOC_CONF=sim.memory_mb. What is allocated beyond it stays. */
+static int32_t set_usable(void *arg, const char *value)
+{
+    char *end = NULL;
+    double mib = strtod(value, &end);
+    int32_t all = strcmp(value, "all") == 0;
+    (void)arg;
+    if (!all && (end == value || *end || !(mib >= 0 && mib <= 1 << 24)))
+        return sim_fail(NDP_ERR_ARGUMENT, 0, "neither all nor a number of MiB up to 2^24");
+    pthread_mutex_lock(&sim_mutex);
+    sim_set.usable = all ? UINT64_MAX : (uint64_t)(mib * 1048576.0);
+    pthread_mutex_unlock(&sim_mutex);
+    return NDP_OK;
+}
+
+/* A value of the environment that is refused is the first allocation's error. */
+static void add_keys(const ndp_host *h)
+{
+    const ndh_conf_1 *conf = h->size >= NDP_END(ndp_host, service) && h->service
+                                 ? h->service(h->ctx, "ndh.conf/1")
+                                 : NULL;
+    if (conf && conf->size >= NDP_END(ndh_conf_1, add))
+        (void)conf->add(h->ctx, "memory_mb", "all, or MiB of a device's memory that may be used",
+                        "all", set_usable, NULL);
+}
 
 static void read_settings(void)
 {
@@ -48,6 +75,7 @@ static void read_settings(void)
     sim_set.mode = strcmp(mode, "stepped") == 0 ? NDSIM_STEPPED
                    : strcmp(mode, "auto") == 0  ? NDSIM_AUTO
                                                 : -1;
+    add_keys(h);
 }
 
 static int32_t settings_fit(char *why, size_t n)

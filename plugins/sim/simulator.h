@@ -23,21 +23,44 @@ enum {
 };
 
 /* Names of the calls, as the log and fault injection know them. */
-#define SIM_ENTRIES(X)                                                                          \
-    X(open)                                                                                     \
-    X(close)                                                                                    \
-    X(alloc)                                                                                    \
-    X(free)                                                                                     \
-    X(write)                                                                                    \
-    X(read)                                                                                     \
-    X(sync)                                                                                     \
-    X(copy)                                                                                     \
-    X(find) X(run) X(stream_create) X(stream_destroy) X(stream_query) X(stream_sync)            \
-        X(stream_wait) X(stream_native) X(stream_wrap) X(launch_host) X(event_create)           \
-            X(event_destroy) X(event_record) X(event_query) X(event_sync) X(event_elapsed)      \
-                X(usage) X(reserve) X(commit) X(set_access) X(decommit) X(pin) X(wrap)          \
-                    X(peer_copy) X(peer_enable) X(capture_begin) X(capture_end) X(capture_info) \
-                        X(graph_destroy)
+#define SIM_ENTRIES(X) \
+    X(open)            \
+    X(close)           \
+    X(alloc)           \
+    X(free)            \
+    X(write)           \
+    X(read)            \
+    X(sync)            \
+    X(copy)            \
+    X(find)            \
+    X(run)             \
+    X(stream_create)   \
+    X(stream_destroy)  \
+    X(stream_query)    \
+    X(stream_sync)     \
+    X(stream_wait)     \
+    X(stream_native)   \
+    X(stream_wrap)     \
+    X(launch_host)     \
+    X(event_create)    \
+    X(event_destroy)   \
+    X(event_record)    \
+    X(event_query)     \
+    X(event_sync)      \
+    X(event_elapsed)   \
+    X(usage)           \
+    X(reserve)         \
+    X(commit)          \
+    X(set_access)      \
+    X(decommit)        \
+    X(pin)             \
+    X(wrap)            \
+    X(peer_copy)       \
+    X(peer_enable)     \
+    X(capture_begin)   \
+    X(capture_end)     \
+    X(capture_info)    \
+    X(graph_destroy)
 enum {
 #define SIM_ENTRY(name) SIM_##name,
     SIM_ENTRIES(SIM_ENTRY)
@@ -201,6 +224,7 @@ typedef struct {
     int64_t devices, memory, granularity, priorities, seed, latency_us;
     int32_t mode, check;
     const char *capability, *peers;
+    uint64_t usable; /* bytes of a device's memory, by NDOCK_ALLOC_CONF; under sim_mutex */
 } sim_settings;
 
 extern const ndp_host *sim_host;
@@ -244,6 +268,7 @@ void sim_mem_free(ndp_mem *mem);  /* now, or when the last operation that names 
 void sim_mem_unuse(ndp_mem *mem); /* one operation less */
 ndp_mem *sim_mem_new(ndp_dev *dev, int32_t kind, uint64_t nbytes, char *alias, char *address);
 void sim_mem_delete(ndp_mem *mem);
+uint64_t sim_free_bytes(const ndp_dev *dev);
 /* What planted limits say about an allocation of nbytes. */
 int32_t sim_may_allocate(ndp_dev *dev, uint64_t nbytes);
 /* [offset, offset + nbytes) lies in the block, which the device can reach; text in the error. */

@@ -206,7 +206,6 @@ __attribute__((unused)) static mock *mock_device(int i)
     m->device.map.wrap = mock_map_wrap;
     m->device.map.pin = mock_pin;
     m->device.p.free = mock_free;
-    pthread_mutex_init(&m->device.memory_lock, NULL);
     m->hide = false;
     m->limit = m->in_use = 0;
     m->allocs = m->frees = m->waits = m->events = m->pins = 0;

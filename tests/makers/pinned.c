@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Pinned host memory (C29, C31, P10) over a mock device. */
 #include <time.h>
+#include <unistd.h>
 #include "tests/makers/mock.h"
 
 static nd_block *take(mock *m, uint64_t n)
@@ -174,5 +175,59 @@ static void background(void)
     free(s);
 }
 
+/* ---- a foreign stream's owner is told when the last block that remembers the stream lets go ----
+ */
+static int owners_told;
+static void owner_wants_memory(void *ctx)
+{
+    mock *m = ctx;
+    nd_block *b = take(m, 3000);
+    memset(b->host, 3, 3000);
+    nd__pinned_free(b);
+    must(nd_memory_empty_host_cache(&m->device));
+    owners_told++;
+}
+
+/* Block and event of a stream that only they remember. */
+static nd_block *used_by_foreign(mock *m, mock_stream **s)
+{
+    nd_block *b = take(m, 5000);
+    *s = mock_stream_new(m, 7);
+    (*s)->s.release = owner_wants_memory;
+    (*s)->s.ctx = m;
+    mock_work(*s);
+    must(nd__pinned_record(b, &(*s)->s));
+    nd__stream_unhold(&(*s)->s);
+    return b;
+}
+
+static void owners(void)
+{
+    mock *m = start();
+    mock_stream *s;
+    owners_told = 0;
+    alarm(60); /* a lock that is held around the owner's function hangs */
+    nd_block *b = used_by_foreign(m, &s);
+    s->done = s->queued;
+    nd__pinned_free(b);
+    is_int(owners_told, 1, "C29: free tells the owner, who takes and frees pinned memory itself");
+    b = used_by_foreign(m, &s);
+    nd__pinned_free(b);
+    is_int(owners_told, 1, "C29: not before the work is done");
+    s->done = s->queued;
+    b = take(m, 100);
+    is_int(owners_told, 2, "C29: a later request does");
+    nd__pinned_free(b);
+    b = used_by_foreign(m, &s);
+    nd__pinned_free(b);
+    s->done = s->queued;
+    must(nd_memory_empty_host_cache(&m->device));
+    is_int(owners_told, 3, "C29: so does empty_host_cache");
+    alarm(0);
+    must(nd_memory_empty_host_cache(&m->device));
+    is_int(m->in_use, 0, "C29: nothing is lost");
+    is_int(m->events, 0, "C29: nor an event");
+}
+
 TAP_MAIN({"waste", waste}, {"reuse", reuse}, {"cap", cap}, {"slab", slab},
-         {"background", background})
+         {"background", background}, {"owners", owners})

@@ -3,6 +3,7 @@
 memory_tests = \
   %reldir%/blocks.t \
   %reldir%/conf.t \
+  %reldir%/conf_plugin.t \
   %reldir%/expandable.t \
   %reldir%/ladder.t \
   %reldir%/pools.t \
@@ -15,6 +16,8 @@ TESTS += $(memory_tests)
 %canon_reldir%_blocks_t_LDADD = $(core_ldadd) -lpthread
 %canon_reldir%_conf_t_SOURCES = %reldir%/conf.c %reldir%/mock.h %reldir%/audit.h
 %canon_reldir%_conf_t_LDADD = $(core_ldadd) -lpthread
+%canon_reldir%_conf_plugin_t_SOURCES = %reldir%/conf_plugin.c
+%canon_reldir%_conf_plugin_t_LDADD = $(core_ldadd) -lpthread
 %canon_reldir%_expandable_t_SOURCES = %reldir%/expandable.c %reldir%/mock.h %reldir%/audit.h
 %canon_reldir%_expandable_t_LDADD = $(core_ldadd) -lpthread
 %canon_reldir%_ladder_t_SOURCES = %reldir%/ladder.c %reldir%/mock.h %reldir%/audit.h

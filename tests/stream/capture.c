@@ -587,7 +587,77 @@ static void test_rest(void)
     is_int(reserved(0), 0, "G17: and nothing stays reserved");
 }
 
+/* ---- a stream that joined a capture and is released before its end ---- */
+static void lend(nd_stream *s, double value)
+{
+    DO(nd_stream_push(s));
+    nd_array *a = filled(sim[0], 1 << 20, value);
+    nd_release(a); /* its memory stays the stream's, and its work is still queued */
+    DO(nd_stream_pop(s));
+}
+
+static void test_released_inside(void)
+{
+    for (int32_t mode = NDP_CAPTURE_GLOBAL; mode <= NDP_CAPTURE_RELAXED; mode++) {
+        nd_stream *s = new_stream(0), *t = new_stream(0);
+        settle();
+        DO(nd_memory_empty_cache(sim[0]));
+        check_on();
+        control->set_mode(dev[0], NDSIM_STEPPED);
+        lend(t, 1);
+        int64_t kept = reserved(0);
+        session c = begin(s, mode, NULL);
+        DO(nd_stream_wait_stream(t, s));
+        DO(nd_stream_wait_stream(s, t));
+        control->log_clear(dev[0]);
+        nd_stream_release(t);
+        is_int(calls(0, "event_record") + calls(0, "stream_destroy"), 0,
+               "G17: a stream that is released inside a capture is asked nothing");
+        end(&c, "G17: released inside");
+        is_int(calls(0, "stream_destroy"), 1, "G17: it goes when the capture has ended");
+        nd_array *b = filled(sim[0], 1 << 20, 2);
+        is_int(reserved(0), kept, "G17: then its memory is used again");
+        control->set_mode(dev[0], NDSIM_AUTO);
+        ok(value_of(b) == 2, "G17: after the work of before");
+        is_int(races(), 0, "G17: and not before its end");
+        nd_release(b);
+        drop(&c);
+        nd_stream_release(s);
+    }
+}
+
+/* Two captures; the released stream is of the one that ends later. */
+static void test_released_in_the_other(void)
+{
+    nd_stream *s = new_stream(0), *other = new_stream(0), *t = new_stream(0);
+    for (int first = 0; first < 2; first++) {
+        session a = begin(first ? other : s, NDP_CAPTURE_RELAXED, NULL);
+        session b = begin(first ? s : other, NDP_CAPTURE_RELAXED, NULL);
+        DO(nd_stream_wait_stream(t, s));
+        DO(nd_stream_wait_stream(s, t));
+        control->log_clear(dev[0]);
+        nd_stream_release(t);
+        end(first ? &a : &b, "G17: the other one ends");
+        is_int(calls(0, "stream_destroy"), 0, "G17: the stream stays for its own");
+        end(first ? &b : &a, "G17: its own ends");
+        is_int(calls(0, "stream_destroy"), 1, "G17: and it goes");
+        drop(&a);
+        drop(&b);
+        t = new_stream(0);
+    }
+    /* The capture goes with the stream it began on: what was put off is done. */
+    DO(nd__capture_begin(s, NDP_CAPTURE_RELAXED));
+    DO(nd_stream_wait_stream(t, s));
+    nd_stream_release(t);
+    control->log_clear(dev[0]);
+    nd_stream_release(s);
+    is_int(calls(0, "stream_destroy"), 2, "G17: both go");
+    nd_stream_release(other);
+    settle();
+}
+
 TAP_MAIN({"rules", test_rules}, {"refusals", test_refusals}, {"other_threads", test_other_threads},
          {"forks", test_forks}, {"routing", test_routing}, {"warm_pool", test_warm_pool},
          {"deferred", test_deferred}, {"memory_rules", test_memory_rules}, {"pinned", test_pinned},
-         {"rest", test_rest})
+         {"rest", test_rest}, {"released_inside", test_released_inside},
+         {"released_in_the_other", test_released_in_the_other})

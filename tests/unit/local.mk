@@ -27,10 +27,12 @@ EXTRA_DIST += %reldir%/symbols.sh tests/data/abi-0.lst
 %canon_reldir%_abi_t_SOURCES = %reldir%/abi.c %reldir%/abi_rows.inc
 
 # Threads and forks.
-check_PROGRAMS += %reldir%/fork.t %reldir%/threads.t
-TESTS += %reldir%/fork.t %reldir%/threads.t
+check_PROGRAMS += %reldir%/fork.t %reldir%/fork_locks.t %reldir%/threads.t
+TESTS += %reldir%/fork.t %reldir%/fork_locks.t %reldir%/threads.t
 %canon_reldir%_fork_t_SOURCES = %reldir%/fork.c
 %canon_reldir%_fork_t_LDADD = $(test_ldadd)
+%canon_reldir%_fork_locks_t_SOURCES = %reldir%/fork_locks.c
+%canon_reldir%_fork_locks_t_LDADD = $(core_ldadd) -lpthread
 %canon_reldir%_threads_t_SOURCES = %reldir%/threads.c
 %canon_reldir%_threads_t_LDADD = $(test_ldadd) -lpthread
 

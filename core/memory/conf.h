@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Inside the settings: what conf.c (the record, changes as a whole), conf_keys.c (the core's own
+ * keys) and conf_plugin.c (keys that plug-ins add) share. */
+#ifndef NDOCK_CORE_CONF_H
+#define NDOCK_CORE_CONF_H
+#include "core/memory/memory.h"
+
+/* The names of plug-ins and of their keys consist of these. */
+#define ND_CONF_NAME "abcdefghijklmnopqrstuvwxyz0123456789_"
+
+/* ---- conf.c ---- */
+extern pthread_mutex_t nd__conf_lock; /* of the record that holds now and of all plug-ins' keys */
+/* "what "at"; key takes values; valid keys: ...": ND_ERR_ARGUMENT. at is cut to n bytes; key NULL:
+ * none in particular. Not under the lock. */
+nd_status nd__conf_refuse(const char *what, const char *at, size_t n, const char *key,
+                          const char *values);
+/* Numbers have a point in every language. */
+nd_status nd__in_c_locale(nd_status (*fn)(void *arg), void *arg);
+/* What nd__conf_check refuses from now on, unless it does already. */
+void nd__conf_environment_failed(const char *message);
+
+/* ---- conf_keys.c ---- */
+/* A pair "key:value" of n bytes up to its colon. *at: what follows it. */
+nd_status nd__conf_parse_own(const char **at, size_t n, nd_conf *conf);
+void nd__conf_own_names(nd_text *t);
+void nd__conf_own_values(const nd_conf *conf, nd_text *t);
+
+/* ---- conf_plugin.c ---- */
+typedef struct nd_conf_key nd_conf_key;
+typedef struct nd_conf_change { /* of one key, in the order of the text */
+    nd_conf_key *key;
+    char *value; /* malloc'ed; once kept, the value before */
+    struct nd_conf_change *next, *before;
+} nd_conf_change;
+/* A pair "plugin.key:value" of n bytes up to its colon. Of the environment, which is read before
+ * any plug-in is there, it is put away; else it is added to the list. *at: what follows it. */
+nd_status nd__conf_parse_extra(const char **at, size_t n, bool environment, nd_conf_change **list);
+/* Tells the plug-ins: all of them or none. Under no lock, one caller at a time. */
+nd_status nd__conf_make(nd_conf_change *list);
+void nd__conf_keep(nd_conf_change *list); /* what was made holds now; under the lock */
+void nd__conf_drop(nd_conf_change *list);
+void nd__conf_drop_environment(void);
+void nd__conf_extra_names(nd_text *t);  /* ", sim.memory_mb" ... */
+void nd__conf_extra_values(nd_text *t); /* ",sim.memory_mb:all" ...; under the lock */
+
+#endif

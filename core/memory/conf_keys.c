@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The core's own keys of NDOCK_ALLOC_CONF: one table says how each is parsed and printed. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include "core/memory/conf.h"
+
+#define MIB 1048576.0
+
+typedef struct setting setting;
+struct setting {
+    const char *name, *values; /* what is allowed, for messages */
+    bool (*parse)(const setting *, const char **at, nd_conf *conf);
+    void (*print)(const setting *, const nd_conf *conf, nd_text *out);
+    size_t offset;
+    double low, high;
+    const char *const *words; /* of a choice, NULL at the end */
+};
+#define FIELD(type, s, conf) ((type *)((char *)(conf) + (s)->offset))
+#define FIELD_CONST(type, s, conf) ((const type *)((const char *)(conf) + (s)->offset))
+
+static bool number(const char **at, double low, double high, double *out)
+{
+    char *end;
+    if (!isdigit((unsigned char)**at) && **at != '.')
+        return false;
+    errno = 0;
+    *out = strtod(*at, &end);
+    if (end == *at || errno || !(*out >= low && *out <= high))
+        return false;
+    *at = end;
+    return true;
+}
+
+static bool word(const char **at, const char *text)
+{
+    size_t n = strlen(text);
+    if (strncmp(*at, text, n) != 0 || isalnum((unsigned char)(*at)[n]) || (*at)[n] == '_')
+        return false;
+    *at += n;
+    return true;
+}
+
+static bool parse_mib(const setting *s, const char **at, nd_conf *conf)
+{
+    double value;
+    if (!number(at, s->low, s->high, &value))
+        return false;
+    *FIELD(uint64_t, s, conf) = (uint64_t)(value * MIB + 0.5);
+    return true;
+}
+
+static void print_mib(const setting *s, const nd_conf *conf, nd_text *out)
+{
+    nd__text_add(out, "%.17g", (double)*FIELD_CONST(uint64_t, s, conf) / MIB);
+}
+
+/* The word stands for a value that is no number of bytes. */
+static bool parse_split(const setting *s, const char **at, nd_conf *conf)
+{
+    if (!word(at, "none"))
+        return parse_mib(s, at, conf);
+    *FIELD(uint64_t, s, conf) = UINT64_MAX;
+    return true;
+}
+
+static void print_split(const setting *s, const nd_conf *conf, nd_text *out)
+{
+    if (*FIELD_CONST(uint64_t, s, conf) == UINT64_MAX)
+        nd__text_add(out, "none");
+    else
+        print_mib(s, conf, out);
+}
+
+static bool parse_cached(const setting *s, const char **at, nd_conf *conf)
+{
+    if (!word(at, "auto"))
+        return parse_mib(s, at, conf);
+    *FIELD(int64_t, s, conf) = -1;
+    return true;
+}
+
+static void print_cached(const setting *s, const nd_conf *conf, nd_text *out)
+{
+    if (*FIELD_CONST(int64_t, s, conf) < 0)
+        nd__text_add(out, "auto");
+    else
+        print_mib(s, conf, out);
+}
+
+static bool parse_real(const setting *s, const char **at, nd_conf *conf)
+{
+    return number(at, s->low, s->high, FIELD(double, s, conf));
+}
+
+static void print_real(const setting *s, const nd_conf *conf, nd_text *out)
+{
+    nd__text_add(out, "%.17g", *FIELD_CONST(double, s, conf));
+}
+
+static bool parse_integer(const setting *s, const char **at, nd_conf *conf)
+{
+    double value;
+    if (!number(at, s->low, s->high, &value) || value != (double)(int64_t)value)
+        return false;
+    *FIELD(int64_t, s, conf) = (int64_t)value;
+    return true;
+}
+
+static void print_integer(const setting *s, const nd_conf *conf, nd_text *out)
+{
+    nd__text_add(out, "%lld", (long long)*FIELD_CONST(int64_t, s, conf));
+}
+
+static bool parse_bool(const setting *s, const char **at, nd_conf *conf)
+{
+    static const char *const yes[] = {"True", "true", "on", "1"};
+    static const char *const no[] = {"False", "false", "off", "0"};
+    for (int i = 0; i < 4; i++)
+        for (int value = 0; value < 2; value++)
+            if (word(at, (value ? yes : no)[i])) {
+                *FIELD(int32_t, s, conf) = value;
+                return true;
+            }
+    return false;
+}
+
+static void print_bool(const setting *s, const nd_conf *conf, nd_text *out)
+{
+    nd__text_add(out, *FIELD_CONST(int32_t, s, conf) ? "true" : "false");
+}
+
+static bool parse_choice(const setting *s, const char **at, nd_conf *conf)
+{
+    for (int32_t i = 0; s->words[i]; i++)
+        if (word(at, s->words[i])) {
+            *FIELD(int32_t, s, conf) = i;
+            return true;
+        }
+    return false;
+}
+
+static void print_choice(const setting *s, const nd_conf *conf, nd_text *out)
+{
+    nd__text_add(out, "%s", s->words[*FIELD_CONST(int32_t, s, conf)]);
+}
+
+/* ---- roundup_power2_divisions: one number, or [MiB:number,...,>:number] ---- */
+#define FIRST_POWER 20 /* the smallest interval begins at 1 MiB; lower ones follow it */
+
+static bool power_of_two(const char **at, double high, uint32_t *out)
+{
+    double value;
+    if (!number(at, 0, high, &value) || value != (double)(uint64_t)value)
+        return false;
+    *out = (uint32_t)value;
+    return (*out & (*out - 1)) == 0;
+}
+
+static bool colon(const char **at)
+{
+    return **at == ':' && ++*at;
+}
+
+static bool parse_interval(const char **at, uint32_t *table, int *last)
+{
+    uint32_t mib = 0, value;
+    bool rest = **at == '>' && ++*at;
+    if ((!rest && (!power_of_two(at, 2147483648.0, &mib) || mib == 0)) || !colon(at) ||
+        !power_of_two(at, 64, &value))
+        return false;
+    int power = rest ? *last + 1 : FIRST_POWER + 31 - __builtin_clz(mib);
+    if (power <= *last)
+        return false; /* in ascending order */
+    for (int i = *last < 0 ? 0 : power; i <= (rest ? 63 : power); i++)
+        table[i] = value;
+    *last = rest ? 63 : power;
+    return true;
+}
+
+static bool parse_divisions(const setting *s, const char **at, nd_conf *conf)
+{
+    uint32_t *table = FIELD(uint32_t, s, conf), value = 0;
+    int last = -1;
+    if (**at != '[') {
+        if (!power_of_two(at, 64, &value))
+            return false;
+        for (int i = 0; i < 64; i++)
+            table[i] = value;
+        return true;
+    }
+    memset(table, 0, 64 * sizeof *table);
+    do {
+        ++*at;
+        if (!parse_interval(at, table, &last))
+            return false;
+    } while (**at == ',');
+    return **at == ']' && ++*at;
+}
+
+static void print_divisions(const setting *s, const nd_conf *conf, nd_text *out)
+{
+    const uint32_t *table = FIELD_CONST(uint32_t, s, conf);
+    int end = 63;
+    while (end >= FIRST_POWER && table[end] == table[63])
+        end--;
+    if (end < FIRST_POWER) {
+        nd__text_add(out, "%u", table[63]);
+        return;
+    }
+    for (int i = FIRST_POWER; i <= end; i++)
+        nd__text_add(out, "%c%llu:%u", i == FIRST_POWER ? '[' : ',', 1ull << (i - FIRST_POWER),
+                     table[i]);
+    nd__text_add(out, ",>:%u]", table[63]);
+}
+
+static const char *const steal_words[] = {"never", "before_oom", "before_grow", NULL};
+static const char *const backend_words[] = {"caching", "debug", "none", "async", NULL};
+
+#define ROW(field, kind, allowed, ...)                                                    \
+    {                                                                                     \
+        .parse = parse_##kind, .print = print_##kind, .offset = offsetof(nd_conf, field), \
+        .values = allowed, __VA_ARGS__                                                    \
+    }
+#define MIB_TEXT "a number of MiB"
+static const setting settings[] = {
+    ROW(max_split_size, split, "none or at least 20 MiB", .name = "max_split_size_mb", .low = 20,
+        .high = 1e12),
+    ROW(max_non_split_rounding, mib, "at least 20 MiB", .name = "max_non_split_rounding_mb",
+        .low = 20, .high = 1e12),
+    ROW(large_segment_size, mib, "4 to 1024 MiB", .name = "large_segment_size_mb", .low = 4,
+        .high = 1024),
+    ROW(roundup_power2_divisions, divisions,
+        "a power of two up to 64, or [MiB:divisions,...,>:divisions] in ascending order",
+        .name = "roundup_power2_divisions"),
+    ROW(garbage_collection_threshold, real, "0 (off) to 1", .name = "garbage_collection_threshold",
+        .low = 0, .high = 1),
+    ROW(per_process_memory_fraction, real, "0 (no cap) to 1", .name = "per_process_memory_fraction",
+        .low = 0, .high = 1),
+    ROW(expandable_segments, bool, "true or false", .name = "expandable_segments"),
+    ROW(expandable_segments_reserve, real, "a multiple of the device's memory, or bytes above 64",
+        .name = "expandable_segments_reserve", .low = 0.001, .high = 1e18),
+    ROW(throw_early, bool, "true or false", .name = "throw_on_device_alloc_oom"),
+    ROW(steal, choice, "never, before_oom or before_grow", .name = "cross_stream",
+        .words = steal_words),
+    ROW(backend, choice, "caching, debug, none or async", .name = "backend",
+        .words = backend_words),
+    ROW(thread_cache, bool, "true or false", .name = "thread_cache"),
+    ROW(max_cached, cached, "auto, or a number of MiB (0: no limit)", .name = "max_cached_mb",
+        .low = 0, .high = 1e12),
+    ROW(quarantine_blocks, integer, "a whole number", .name = "quarantine_blocks", .low = 0,
+        .high = 1e9),
+    ROW(pinned_reserve, mib, MIB_TEXT, .name = "pinned_reserve_mb", .low = 0, .high = 1e12),
+    ROW(pinned_exact_above, mib, MIB_TEXT, .name = "pinned_exact_above_mb", .low = 0, .high = 1e12),
+    ROW(pinned_cap, mib, MIB_TEXT, .name = "pinned_cap_mb", .low = 0, .high = 1e12),
+    ROW(pinned_background, bool, "true or false", .name = "pinned_background"),
+};
+#define SETTINGS (int)(sizeof settings / sizeof settings[0])
+
+static nd_status refuse(const char *what, const char *at, size_t n, const setting *s)
+{
+    return nd__conf_refuse(what, at, n, s ? s->name : NULL, s ? s->values : NULL);
+}
+
+nd_status nd__conf_parse_own(const char **at, size_t n, nd_conf *conf)
+{
+    const setting *s = NULL;
+    for (int i = 0; i < SETTINGS && !s; i++)
+        if (strlen(settings[i].name) == n && strncmp(settings[i].name, *at, n) == 0)
+            s = &settings[i];
+    if (!s)
+        return refuse("unknown key", *at, n, NULL);
+    if ((*at)[n] != ':')
+        return refuse("no value for", *at, n, s);
+    const char *value = *at + n + 1;
+    *at = value;
+    if (!s->parse(s, at, conf))
+        return refuse("bad value", value, strcspn(value, *value == '[' ? "]" : ","), s);
+    if (**at && **at != ',')
+        return refuse("unexpected text", *at, strlen(*at), s);
+    return ND_OK;
+}
+
+void nd__conf_own_names(nd_text *t)
+{
+    for (int i = 0; i < SETTINGS; i++)
+        nd__text_add(t, "%s%s", i ? ", " : "", settings[i].name);
+}
+
+void nd__conf_own_values(const nd_conf *conf, nd_text *t)
+{
+    for (int i = 0; i < SETTINGS; i++) {
+        nd__text_add(t, "%s%s:", i ? "," : "", settings[i].name);
+        settings[i].print(&settings[i], conf, t);
+    }
+}
