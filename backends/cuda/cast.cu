@@ -9,20 +9,21 @@
 template <class CONVERT, class S, class D>
 static __device__ __forceinline__ void dense(const cast_dense &p)
 {
-    const int SIZE = sizeof(S) > sizeof(D) ? sizeof(S) : sizeof(D), N = 16 / SIZE;
+    const int SIZE = sizeof(S) > sizeof(D) ? sizeof(S) : sizeof(D);
+    const int N = SIZE == 1 ? CAST_MOST : 16 / SIZE;
     typedef cuda_vector<S, N> sources;
     typedef cuda_vector<D, N> targets;
-    uint64_t vectors = p.n / N, span = (uint64_t)STRIDED_THREADS * CAST_ITEMS;
+    uint64_t vectors = p.n / N, span = (uint64_t)STRIDED_THREADS * CAST_VECTORS;
     for (uint64_t at = blockIdx.x * span; at < vectors; at += gridDim.x * span) {
-        sources v[CAST_ITEMS];
+        sources v[CAST_VECTORS];
 #pragma unroll
-        for (int k = 0; k < CAST_ITEMS; k++) {
+        for (int k = 0; k < CAST_VECTORS; k++) {
             uint64_t i = at + k * STRIDED_THREADS + threadIdx.x;
             if (i < vectors)
                 v[k] = ((const sources *)p.src)[i];
         }
 #pragma unroll
-        for (int k = 0; k < CAST_ITEMS; k++) {
+        for (int k = 0; k < CAST_VECTORS; k++) {
             uint64_t i = at + k * STRIDED_THREADS + threadIdx.x;
             targets r;
             for (int j = 0; j < N; j++)

@@ -4,7 +4,8 @@
 #define NDOCK_CUDA_CAST_H
 #include "strided.h"
 
-enum { CAST_ITEMS = 4 };
+/* Of a thread: elements, or of dense casts vectors of at most so many elements. */
+enum { CAST_ITEMS = 4, CAST_VECTORS = 2, CAST_MOST = 8 };
 
 /* Both dense. */
 typedef struct {
