@@ -30,7 +30,8 @@ static int32_t run_dense(const cuda_kernel *k, ndp_stream *s, const ndp_call *ca
 {
     cast_dense p = {cuda_ptr(call->out), cuda_ptr(call->in), (uint64_t)n, call->in->dtype};
     int64_t from = cuda_dtype_size(call->in->dtype), to = cuda_dtype_size(call->out->dtype);
-    uint64_t wider = (uint64_t)(from > to ? from : to), vector = wider == 1 ? CAST_MOST : 16 / wider;
+    uint64_t wider = (uint64_t)(from > to ? from : to),
+             vector = wider == 1 ? CAST_MOST : 16 / wider;
     uint64_t blocks = p.n / vector / (STRIDED_THREADS * CAST_VECTORS) + 1;
     return cuda_launch(k, k->function[CAST_DENSE], s,
                        (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX), STRIDED_THREADS, 0, &p);

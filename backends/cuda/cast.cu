@@ -55,19 +55,14 @@ template <int FROM, int TO> struct cast_pair {
     typedef typename cuda_dtype<FROM>::stored S;
     typedef typename cuda_dtype<TO>::stored D;
     typedef convert<FROM, TO> converter;
-    static __device__ __forceinline__ void run(const cast_dense &p)
-    {
-        dense<converter, S, D>(p);
-    }
+    static __device__ __forceinline__ void run(const cast_dense &p) { dense<converter, S, D>(p); }
     static __device__ __forceinline__ void run(const strided_walk &p)
     {
         strided_items<cast_walk<converter, S, D>, CAST_ITEMS>(p);
     }
 };
 template <int SAME> struct cast_pair<SAME, SAME> {
-    template <class P> static __device__ __forceinline__ void run(const P &)
-    {
-    }
+    template <class P> static __device__ __forceinline__ void run(const P &) {}
 };
 
 template <int TO, class P> static __device__ __forceinline__ void cast_from(int from, const P &p)

@@ -5,7 +5,7 @@
 #include "strided.h"
 
 /* Of a thread: elements, or of dense casts vectors of at most so many elements. */
-enum { CAST_ITEMS = 4, CAST_VECTORS = 2, CAST_MOST = 8 };
+enum { CAST_ITEMS = 2, CAST_VECTORS = 2, CAST_MOST = 8 };
 
 /* Both dense. */
 typedef struct {

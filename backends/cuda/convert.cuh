@@ -189,66 +189,56 @@ template <class T> CONVERT_FN void convert_real(T x, __nv_bfloat16 *r)
 /* ---- by dtype ---- */
 template <class C> struct convert_parts {
     typedef C part;
-    CONVERT_FN C re(C x)
-    {
-        return x;
-    }
-    CONVERT_FN C im(C)
-    {
-        return 0;
-    }
+    CONVERT_FN C re(C x) { return x; }
+    CONVERT_FN C im(C) { return 0; }
 };
 template <> struct convert_parts<cuda_c64> {
     typedef float part;
-    CONVERT_FN float re(cuda_c64 x)
-    {
-        return x.re;
-    }
-    CONVERT_FN float im(cuda_c64 x)
-    {
-        return x.im;
-    }
+    CONVERT_FN float re(cuda_c64 x) { return x.re; }
+    CONVERT_FN float im(cuda_c64 x) { return x.im; }
 };
 template <> struct convert_parts<cuda_c128> {
     typedef double part;
-    CONVERT_FN double re(cuda_c128 x)
+    CONVERT_FN double re(cuda_c128 x) { return x.re; }
+    CONVERT_FN double im(cuda_c128 x) { return x.im; }
+};
+
+/* Stored to computed; any byte but 0 is true. */
+template <int FROM> struct convert_source {
+    typedef typename cuda_dtype<FROM>::stored source;
+    typedef convert_parts<typename cuda_dtype<FROM>::computed> parts;
+    CONVERT_FN typename parts::part re(source s)
     {
-        return x.re;
+        return FROM == NDP_BOOL ? parts::re(cuda_widen(s)) != 0 : parts::re(cuda_widen(s));
     }
-    CONVERT_FN double im(cuda_c128 x)
-    {
-        return x.im;
-    }
+    CONVERT_FN typename parts::part im(source s) { return parts::im(cuda_widen(s)); }
 };
 
 /* A stored element of dtype FROM as one of dtype TO. */
 template <int FROM, int TO> struct convert {
     typedef typename cuda_dtype<FROM>::stored source;
     typedef typename cuda_dtype<TO>::stored target;
-    typedef convert_parts<typename cuda_dtype<FROM>::computed> parts;
     CONVERT_FN target of(source s)
     {
         target r;
-        convert_real(parts::re(cuda_widen(s)), &r);
+        convert_real(convert_source<FROM>::re(s), &r);
         return r;
     }
 };
 template <int FROM> struct convert<FROM, NDP_BOOL> {
     typedef typename cuda_dtype<FROM>::stored source;
-    typedef convert_parts<typename cuda_dtype<FROM>::computed> parts;
     CONVERT_FN uint8_t of(source s)
     {
-        return parts::re(cuda_widen(s)) != 0 || parts::im(cuda_widen(s)) != 0;
+        return convert_source<FROM>::re(s) != 0 || convert_source<FROM>::im(s) != 0;
     }
 };
 template <int FROM, class D> struct convert_complex {
     typedef typename cuda_dtype<FROM>::stored source;
-    typedef convert_parts<typename cuda_dtype<FROM>::computed> parts;
     CONVERT_FN D of(source s)
     {
         D r;
-        convert_real(parts::re(cuda_widen(s)), &r.re);
-        convert_real(parts::im(cuda_widen(s)), &r.im);
+        convert_real(convert_source<FROM>::re(s), &r.re);
+        convert_real(convert_source<FROM>::im(s), &r.im);
         return r;
     }
 };

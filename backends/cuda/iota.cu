@@ -11,7 +11,8 @@ static __device__ __forceinline__ double floating(double start, double step, uin
     return start + (double)(int64_t)i * step;
 }
 
-template <class T> static __device__ __forceinline__ void value(const iota_params &p, uint64_t i, T *r)
+template <class T>
+static __device__ __forceinline__ void value(const iota_params &p, uint64_t i, T *r)
 {
     *r = (T)(p.start + i * p.step);
 }

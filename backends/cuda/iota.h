@@ -6,10 +6,10 @@
 
 typedef struct {
     uint64_t dst, n;
-    int64_t stride;          /* in elements */
-    int32_t dense;           /* stride 1, and the address suits vectors of 16 bytes */
-    uint64_t start, step;    /* integers */
-    double start_f, step_f;  /* floating, and the real parts */
+    int64_t stride;         /* in elements */
+    int32_t dense;          /* stride 1, and the address suits vectors of 16 bytes */
+    uint64_t start, step;   /* integers */
+    double start_f, step_f; /* floating, and the real parts */
     double start_im, step_im;
 } iota_params;
 

@@ -186,12 +186,13 @@ static int32_t run_fill_dense(const cuda_kernel *k, ndp_stream *s, const ndp_cal
                               const unsigned char element[16])
 {
     int64_t size = cuda_dtype_size(call->out->dtype);
-    move_fill p = {.dst = cuda_ptr(call->out), .nbytes = (uint64_t)(cuda_view_size(call->out) * size)};
+    move_fill p = {.dst = cuda_ptr(call->out),
+                   .nbytes = (uint64_t)(cuda_view_size(call->out) * size)};
     repeat_pattern(element, size, 0, p.pattern);
     repeat_pattern(element, size, (0 - p.dst) % 16, p.vector);
     uint64_t blocks = p.nbytes / 16 / CUDA_THREADS + 1, most = (uint64_t)k->dev->sm_count * 32;
-    return cuda_launch(k, k->function[MOVE_FILL_DENSE], s, (uint32_t)(blocks < most ? blocks : most),
-                       CUDA_THREADS, 0, &p);
+    return cuda_launch(k, k->function[MOVE_FILL_DENSE], s,
+                       (uint32_t)(blocks < most ? blocks : most), CUDA_THREADS, 0, &p);
 }
 
 /* The scalar has the dtype of the destination. */

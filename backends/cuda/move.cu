@@ -68,8 +68,8 @@ template <class T, class W, int WORDS> struct move_tile {
             uint32_t x = x0 + warp + i / ACROSS * WARPS, k = lane + i % ACROSS * WARP;
             uint32_t y = y0 + k * PER;
             if (x < p.nx && y < p.ny)
-                word[i] =
-                    load(src + (uint64_t)(x * p.src_x + y * p.src_y), p.src_y, p.ny - y, p.src_words);
+                word[i] = load(src + (uint64_t)(x * p.src_x + y * p.src_y), p.src_y, p.ny - y,
+                               p.src_words);
         }
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
@@ -113,8 +113,7 @@ template <class T, class W, int WORDS> struct move_tile {
         uint32_t y0 = (blockIdx.x - row * p.tiles_y.value) * SIDE;
         uint32_t batch = cuda_quotient(row, p.tiles_x);
         uint32_t x0 = (row - batch * p.tiles_x.value) * SIDE;
-        strided_offsets at =
-            strided_row(batch, p.outer, p.extent, p.dst_stride, p.src_stride);
+        strided_offsets at = strided_row(batch, p.outer, p.extent, p.dst_stride, p.src_stride);
         read(p, p.src + (uint64_t)at.src, x0, y0, tile);
         __syncthreads();
         write(p, p.dst + (uint64_t)at.dst, x0, y0, tile);
@@ -122,23 +121,23 @@ template <class T, class W, int WORDS> struct move_tile {
 };
 
 /* ---- the kernels ---- */
-#define MOVE_KERNELS(N, T, ITEMS, W, WORDS)                             \
-    extern "C" __global__ void __launch_bounds__(STRIDED_THREADS)       \
-        walk_##N(const __grid_constant__ strided_walk p)                \
-    {                                                                   \
-        strided_items<move_walk<T>, ITEMS>(p);                          \
-    }                                                                   \
-    extern "C" __global__ void __launch_bounds__(STRIDED_THREADS)       \
-        fill_walk_##N(const __grid_constant__ strided_walk p)           \
-    {                                                                   \
-        strided_items<fill_walk<T>, ITEMS>(p);                          \
-    }                                                                   \
-    extern "C" __global__ void __launch_bounds__(STRIDED_THREADS)       \
-        tiles_##N(const __grid_constant__ strided_tiles p)              \
-    {                                                                   \
-        typedef move_tile<T, W, WORDS> tiles;                           \
-        __shared__ W tile[tiles::SIDE * tiles::PITCH];                  \
-        tiles::run(p, tile);                                            \
+#define MOVE_KERNELS(N, T, ITEMS, W, WORDS)                       \
+    extern "C" __global__ void __launch_bounds__(STRIDED_THREADS) \
+        walk_##N(const __grid_constant__ strided_walk p)          \
+    {                                                             \
+        strided_items<move_walk<T>, ITEMS>(p);                    \
+    }                                                             \
+    extern "C" __global__ void __launch_bounds__(STRIDED_THREADS) \
+        fill_walk_##N(const __grid_constant__ strided_walk p)     \
+    {                                                             \
+        strided_items<fill_walk<T>, ITEMS>(p);                    \
+    }                                                             \
+    extern "C" __global__ void __launch_bounds__(STRIDED_THREADS) \
+        tiles_##N(const __grid_constant__ strided_tiles p)        \
+    {                                                             \
+        typedef move_tile<T, W, WORDS> tiles;                     \
+        __shared__ W tile[tiles::SIDE * tiles::PITCH];            \
+        tiles::run(p, tile);                                      \
     }
 MOVE_KERNELS(1, uint8_t, 8, uint32_t, 32)
 MOVE_KERNELS(2, uint16_t, 8, uint32_t, 32)

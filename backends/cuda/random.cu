@@ -10,7 +10,8 @@ static __device__ __forceinline__ void finish(const random_params &, V computed,
     *stored = (T)computed;
 }
 /* Rounding to 16 bits may reach high again. */
-static __device__ __forceinline__ void finish(const random_params &p, float computed, __half *stored)
+static __device__ __forceinline__ void finish(const random_params &p, float computed,
+                                              __half *stored)
 {
     convert_half(computed, stored);
     if (p.half_below && cuda_widen(*stored) >= p.high)

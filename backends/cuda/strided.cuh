@@ -10,9 +10,10 @@ struct strided_offsets {
 };
 
 /* Of row `row` in the dimensions that extent[] names. */
-static __device__ __forceinline__ strided_offsets
-strided_row(uint32_t row, int outer, const cuda_divisor *extent, const int64_t *dst_stride,
-            const int64_t *src_stride)
+static __device__ __forceinline__ strided_offsets strided_row(uint32_t row, int outer,
+                                                              const cuda_divisor *extent,
+                                                              const int64_t *dst_stride,
+                                                              const int64_t *src_stride)
 {
     strided_offsets at = {0, 0};
 #pragma unroll
