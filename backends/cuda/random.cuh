@@ -4,6 +4,7 @@
 #ifndef NDOCK_CUDA_RANDOM_CUH
 #define NDOCK_CUDA_RANDOM_CUH
 #include "convert.cuh"
+#include "math_random.cuh"
 #include "random.h"
 
 #define RANDOM_FN static __device__ __forceinline__
@@ -63,43 +64,6 @@ RANDOM_FN double random_log_parts(int32_t k, int32_t *e)
     *e = power - 24;
     return __longlong_as_double((long long)(u - ((uint64_t)(int64_t)power << 52)));
 }
-RANDOM_FN double random_log(int32_t k)
-{
-    int32_t power;
-    double m = random_log_parts(k, &power), e = (double)power;
-    double s = (m - 1) / (m + 1), t = s * s, p = 1.0 / 17;
-    p = p * t + 1.0 / 15;
-    p = p * t + 1.0 / 13;
-    p = p * t + 1.0 / 11;
-    p = p * t + 1.0 / 9;
-    p = p * t + 1.0 / 7;
-    p = p * t + 1.0 / 5;
-    p = p * t + 1.0 / 3;
-    return e * 0.69314718055994530942 + 2 * (s + s * t * p);
-}
-RANDOM_FN double random_sin(double x)
-{
-    double t = x * x, p = -1.0 / 1307674368000;
-    p = p * t + 1.0 / 6227020800;
-    p = p * t - 1.0 / 39916800;
-    p = p * t + 1.0 / 362880;
-    p = p * t - 1.0 / 5040;
-    p = p * t + 1.0 / 120;
-    p = p * t - 1.0 / 6;
-    return x + x * t * p;
-}
-RANDOM_FN double random_cos(double x)
-{
-    double t = x * x, p = 1.0 / 20922789888000;
-    p = p * t - 1.0 / 87178291200;
-    p = p * t + 1.0 / 479001600;
-    p = p * t - 1.0 / 3628800;
-    p = p * t + 1.0 / 40320;
-    p = p * t - 1.0 / 720;
-    p = p * t + 1.0 / 24;
-    p = p * t - 0.5;
-    return 1 + t * p;
-}
 
 /* sqrt(-2 log), within a few units of the sequence above; k below 2^24. */
 RANDOM_FN double random_radius_near(int32_t k)
@@ -150,14 +114,6 @@ RANDOM_FN bool random_doubtful(double x)
     return rest - (0x10000000u - 128) < 256;
 }
 
-/* Cosine and sine of the angle that was reduced by quarters of a turn. */
-RANDOM_FN void random_unreduce(int quarter, double *cosine, double *sine)
-{
-    double c = quarter & 1 ? *sine : *cosine, s = quarter & 1 ? *cosine : *sine;
-    *cosine = (quarter + 1) & 2 ? -c : c;
-    *sine = quarter & 2 ? -s : s;
-}
-
 RANDOM_FN void random_normal_pair(uint32_t w1, uint32_t w2, float *z1, float *z2)
 {
     /* Exactly u2 = quarter/4 + t, |t| <= 1/8, in units of 2^-24. */
@@ -167,26 +123,16 @@ RANDOM_FN void random_normal_pair(uint32_t w1, uint32_t w2, float *z1, float *z2
     double c, s, r = k < 1 << 24 ? random_radius_near(k) : 0;
     random_turn_near(x, &c, &s);
     if (k == 1 << 24 || random_doubtful(r * c) || random_doubtful(r * s)) {
-        r = sqrt(-2 * random_log(k));
-        c = random_cos(x);
-        s = random_sin(x);
+        cuda_random_normal_f32(w1, w2, z1, z2);
+        return;
     }
-    random_unreduce(quarter, &c, &s);
+    cuda_random_turn(quarter, &c, &s);
     *z1 = (float)(r * c);
     *z2 = (float)(r * s);
 }
-
-/* ---- normal, f64: by the libraries' own functions, here as on the CPU ---- */
 RANDOM_FN void random_normal_pair(uint64_t w1, uint64_t w2, double *z1, double *z2)
 {
-    double u1 = (double)((int64_t)(w1 >> 11) + 1) * 0x1p-53;
-    double u2 = (double)(int64_t)(w2 >> 11) * 0x1p-53;
-    int quarter = (int32_t)(u2 * 4 + 0.5);
-    double x = 6.283185307179586476925 * (u2 - quarter * 0.25), c, s, r = sqrt(-2 * log(u1));
-    sincos(x, &s, &c);
-    random_unreduce(quarter, &c, &s);
-    *z1 = r * c;
-    *z2 = r * s;
+    cuda_random_normal_f64(w1, w2, z1, z2);
 }
 
 /* ---- integers ---- */
