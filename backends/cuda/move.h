@@ -8,7 +8,7 @@
  * 16 divides. */
 typedef struct {
     uint64_t dst, nbytes;
-    unsigned char pattern[16], vector[16];
+    alignas(16) unsigned char pattern[16], vector[16];
 } move_fill;
 
 #endif

@@ -3,6 +3,7 @@
  * host's way of ordering, merging and cutting dimensions. Strides count bytes throughout. */
 #ifndef NDOCK_CUDA_STRIDED_H
 #define NDOCK_CUDA_STRIDED_H
+#include <stdalign.h>
 #include "index.h"
 
 enum { STRIDED_OUTER = 6, STRIDED_THREADS = 256, STRIDED_MAX_DIMS = 65 };
@@ -20,7 +21,7 @@ typedef struct {
     int64_t dst_step, src_step;
     cuda_divisor extent[STRIDED_OUTER];
     int64_t dst_stride[STRIDED_OUTER], src_stride[STRIDED_OUTER];
-    unsigned char pattern[16]; /* fill: the element, repeated */
+    alignas(16) unsigned char pattern[16]; /* fill: the element, repeated */
 } strided_walk;
 
 /* A plane of two dimensions is cut into tiles that go through shared memory: x is innermost in the
