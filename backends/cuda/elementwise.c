@@ -6,9 +6,9 @@
 #include "backend.h"
 
 enum { EW_DENSE, EW_ROWS, EW_TILED, EW_VARIANTS };
-enum { EW_OPERANDS = EW_INPUTS + 1 };         /* the output first */
-enum { EW_MAX_ELEMENTS = 1 << 30 };           /* of a launch of op_rows or op_tiled */
-enum { EW_MIN_TILE = 8 };                     /* shorter dimensions are not worth a tile */
+enum { EW_OPERANDS = EW_INPUTS + 1 }; /* the output first */
+enum { EW_MAX_ELEMENTS = 1 << 30 };   /* of a launch of op_rows or op_tiled */
+enum { EW_MIN_TILE = 8 };             /* shorter dimensions are not worth a tile */
 
 static uint64_t dtypes(int32_t op)
 {
@@ -208,7 +208,8 @@ static int32_t launch_tiled(const ew_work *w, ew_strided *p)
         p->transposed |= (uint32_t)(y != 0 && y < x) << i;
     }
     p->n = (uint32_t)tiles;
-    return cuda_launch(w->kernel, w->kernel->function[EW_TILED], w->stream, p->n, EW_THREADS, 0, p);
+    return cuda_launch(w->kernel, w->kernel->function[EW_TILED], w->stream, p->n, EW_THREADS,
+                       w->call->n_in * EW_TILE_BYTES(side, element_size(w->call)), p);
 }
 
 /* Vectors of a row; 0: they would be mostly empty, or cannot be stored as such. Rows that do not
@@ -227,14 +228,13 @@ static uint32_t vectors_of_row(const ew_work *w, const ew_strided *p)
 static int32_t launch_rows(const ew_work *w, ew_strided *p)
 {
     uint32_t vectors = vectors_of_row(w, p);
-    uint32_t block = EW_THREADS * (vectors ? EW_ROW_VECTORS : EW_ELEMENTS);
     p->by_element = vectors == 0;
     p->columns = vectors ? cuda_divisor_of(vectors) : p->extent[0];
     p->n = p->columns.value;
     for (int d = 1; d < p->ndim; d++)
         p->n *= p->extent[d].value;
     return cuda_launch(w->kernel, w->kernel->function[EW_ROWS], w->stream,
-                       quotient_up(p->n, block), EW_THREADS, 0, p);
+                       quotient_up(p->n, EW_THREADS * EW_ROW_VECTORS), EW_THREADS, 0, p);
 }
 
 /* What lies below the dimensions before `first`, in as many launches as it takes. */

@@ -55,35 +55,45 @@ static __device__ __forceinline__ cuda_vector<typename OP::out, N> apply(operand
     return r;
 }
 
-/* ---- dense: a thread takes V vectors, EW_THREADS vectors apart; no loop ---- */
-
-/* N elements from at[i] on, of which those below n exist. */
+/* Elements low to high - 1 of a vector, one by one, element k at at[k * stride]. These two are
+ * functions of their own since they are long, seldom used, and the same for all ops. */
 template <class T, int N>
-static __device__ __forceinline__ cuda_vector<T, N> load_below(const T *at, uint32_t i, uint64_t n)
+static __device__ __noinline__ cuda_vector<T, N> load_elements(const T *at, int64_t stride, int low,
+                                                               int high)
 {
     cuda_vector<T, N> v = {};
-    if (i + N <= n)
-        return *(const cuda_vector<T, N> *)(at + i);
 #pragma unroll
     for (int k = 0; k < N; k++)
-        if (i + k < n)
-            v.at[k] = at[i + k];
+        if (k >= low && k < high)
+            v.at[k] = at[k * stride];
     return v;
 }
 
 template <class T, int N>
-static __device__ __forceinline__ void store_below(T *at, uint32_t i, uint64_t n,
-                                                   const cuda_vector<T, N> &v)
+static __device__ __noinline__ void store_elements(T *at, cuda_vector<T, N> v, int low, int high)
 {
-    if (i + N <= n) {
-        *(cuda_vector<T, N> *)(at + i) = v;
-        return;
-    }
 #pragma unroll
     for (int k = 0; k < N; k++)
-        if (i + k < n)
-            at[i + k] = v.at[k];
+        if (k >= low && k < high)
+            at[k] = v.at[k];
 }
+
+template <class T, int N>
+static __device__ __forceinline__ void store(T *at, const cuda_vector<T, N> &v, int low, int high)
+{
+    if (high - low == N)
+        *(cuda_vector<T, N> *)at = v;
+    else
+        store_elements<T, N>(at, v, low, high);
+}
+
+/* How many of the N elements from the i-th on there are, of n. */
+template <int N> static __device__ __forceinline__ int count_of(uint32_t i, uint64_t n)
+{
+    return i + N <= n ? N : i < n ? (int)(n - i) : 0;
+}
+
+/* ---- dense: a thread takes V vectors, EW_THREADS vectors apart; no loop ---- */
 
 /* The block's elements begin at base, and n of them are left. */
 template <class T, int N, int V>
@@ -102,8 +112,13 @@ static __device__ __forceinline__ void load_dense(cuda_vector<T, N> (&v)[V], con
             v[j] = *(const cuda_vector<T, N> *)(at + i + j * EW_THREADS * N);
     } else {
 #pragma unroll
-        for (int j = 0; j < V; j++)
-            v[j] = load_below<T, N>(at, i + j * EW_THREADS * N, n);
+        for (int j = 0; j < V; j++, i += EW_THREADS * N) {
+            int count = count_of<N>(i, n);
+            if (count == N)
+                v[j] = *(const cuda_vector<T, N> *)(at + i);
+            else
+                v[j] = load_elements<T, N>(at + i, 1, 0, count);
+        }
     }
 }
 
@@ -123,8 +138,9 @@ template <class OP> static __device__ __forceinline__ void dense(const ew_dense 
 #pragma unroll(OP::heavy ? 1 : V)
     for (int j = 0; j < V; j++) {
         operands<OP, N> x = {a[0], b[0], c[0]};
-        store_below((typename OP::out *)p.out + base, (threadIdx.x + j * EW_THREADS) * N, n,
-                    apply<OP, N, copies>(x));
+        uint32_t i = (threadIdx.x + j * EW_THREADS) * N;
+        store<typename OP::out, N>((typename OP::out *)p.out + base + i, apply<OP, N, copies>(x), 0,
+                                   count_of<N>(i, n));
         shift_down(a);
         shift_down(b);
         shift_down(c);
@@ -175,11 +191,7 @@ static __device__ __forceinline__ cuda_vector<T, N> load_row(const T *at, int64_
             v.at[k] = back.at[N - 1 - k];
         return v;
     }
-#pragma unroll
-    for (int k = 0; k < N; k++)
-        if (k >= low && k < high)
-            v.at[k] = at[k * stride];
-    return v;
+    return load_elements<T, N>(at, stride, low, high);
 }
 
 /* Where a vector of a row is: its first element is column first of the row, and its elements low
@@ -224,10 +236,10 @@ static __device__ __forceinline__ void load_rows(cuda_vector<T, N> (&v)[V], cons
             v[j] = {};
 }
 
-template <class OP> static __device__ __forceinline__ void rows_of_vectors(const ew_strided &p)
+template <class OP, int V>
+static __device__ __forceinline__ void rows_of_vectors(const ew_strided &p, uint32_t vector)
 {
-    const int N = EW_N, V = EW_ROW_VECTORS;
-    uint32_t vector = blockIdx.x * (EW_THREADS * V) + threadIdx.x;
+    const int N = EW_N;
     ew_place place[V];
     cuda_vector<typename OP::in1, N> a[V];
     cuda_vector<typename OP::in2, N> b[V];
@@ -240,109 +252,126 @@ template <class OP> static __device__ __forceinline__ void rows_of_vectors(const
         load_rows(b, p, 1, place);
     if (OP::inputs > 2)
         load_rows(c, p, 2, place);
-#pragma unroll(OP::heavy ? 1 : V)
-    for (int j = 0; j < V; j++) {
-        operands<OP, N> x = {a[0], b[0], c[0]};
-        cuda_vector<typename OP::out, N> r = apply<OP, N, OP::heavy ? 1 : N>(x);
-        typename OP::out *to = (typename OP::out *)p.out + place[0].row.out + place[0].first;
-        if (place[0].high - place[0].low == N)
-            *(cuda_vector<typename OP::out, N> *)to = r;
-        else
 #pragma unroll
-            for (int k = 0; k < N; k++)
-                if (k >= place[0].low && k < place[0].high)
-                    to[k] = r.at[k];
-        shift_down(a);
-        shift_down(b);
-        shift_down(c);
-        shift_down(place);
+    for (int j = 0; j < V; j++) {
+        operands<OP, N> x = {a[j], b[j], c[j]};
+        store<typename OP::out, N>((typename OP::out *)p.out + place[j].row.out + place[j].first,
+                                   apply < OP, N, OP::heavy ? 1 : N > (x), place[j].low,
+                                   place[j].high);
     }
 }
 
 template <class T>
 static __device__ __forceinline__ T load_element(const ew_strided &p, int input, int64_t offset)
 {
-    return p.scalars >> input & 1 ? scalar_of<T>(p.in[input])
-                                  : ((const T *)p.in[input].at)[offset];
+    return p.scalars >> input & 1 ? scalar_of<T>(p.in[input]) : ((const T *)p.in[input].at)[offset];
 }
 
-/* Short rows, and outputs whose innermost stride is not 1. */
-template <class OP> static __device__ __forceinline__ void rows_of_elements(const ew_strided &p)
+/* Short rows, and outputs whose innermost stride is not 1: E elements, EW_THREADS apart. */
+template <class OP, int E>
+static __device__ __forceinline__ void rows_of_elements(const ew_strided &p, uint32_t first)
 {
-    uint32_t first = blockIdx.x * (EW_THREADS * EW_ELEMENTS) + threadIdx.x;
-#pragma unroll(OP::heavy ? 1 : EW_ELEMENTS)
-    for (int j = 0; j < EW_ELEMENTS; j++) {
-        uint32_t i = first + j * EW_THREADS;
-        if (i >= p.n)
-            break;
-        ew_offsets at = {};
-        typename OP::in2 b = {};
-        typename OP::in3 c = {};
-        add_outer<OP::inputs>(p, 0, i, at);
-        typename OP::in1 a = load_element<typename OP::in1>(p, 0, at.in[0]);
-        if (OP::inputs > 1)
-            b = load_element<typename OP::in2>(p, 1, at.in[1]);
-        if (OP::inputs > 2)
-            c = load_element<typename OP::in3>(p, 2, at.in[2]);
-        ((typename OP::out *)p.out)[at.out] = OP::f(a, b, c);
-    }
+    ew_offsets at[E] = {};
+    typename OP::in1 a[E] = {};
+    typename OP::in2 b[E] = {};
+    typename OP::in3 c[E] = {};
+#pragma unroll
+    for (int j = 0; j < E; j++)
+        add_outer<OP::inputs>(p, 0, first + j * EW_THREADS, at[j]);
+#pragma unroll
+    for (int j = 0; j < E; j++)
+        if (first + j * EW_THREADS < p.n) {
+            a[j] = load_element<typename OP::in1>(p, 0, at[j].in[0]);
+            if (OP::inputs > 1)
+                b[j] = load_element<typename OP::in2>(p, 1, at[j].in[1]);
+            if (OP::inputs > 2)
+                c[j] = load_element<typename OP::in3>(p, 2, at[j].in[2]);
+        }
+#pragma unroll
+    for (int j = 0; j < E; j++)
+        if (first + j * EW_THREADS < p.n)
+            ((typename OP::out *)p.out)[at[j].out] = OP::f(a[j], b[j], c[j]);
 }
 
+/* A thread's vectors or elements: at once where the formula is short, so that all its loads are in
+ * flight; one after the other where it is long. */
 template <class OP> static __device__ __forceinline__ void rows(const ew_strided &p)
 {
-    if (p.by_element)
-        rows_of_elements<OP>(p);
-    else
-        rows_of_vectors<OP>(p);
+    const int V = EW_ROW_VECTORS, AT_ONCE = OP::heavy ? 1 : V;
+    uint32_t first = blockIdx.x * (EW_THREADS * V) + threadIdx.x;
+#pragma unroll 1
+    for (int j = 0; j < V / AT_ONCE; j++, first += EW_THREADS)
+        if (p.by_element)
+            rows_of_elements<OP, AT_ONCE>(p, first);
+        else
+            rows_of_vectors<OP, AT_ONCE>(p, first);
 }
 
 /* ---- tiled: inputs go through shared memory, loaded by 32 lanes along the dimension in which they
  * lie together, and are read along the output's ---- */
 
+extern __shared__ unsigned char ew_tiles[];
+
 /* Element (x, y) of a tile is at[y * PITCH + x]; lanes along y meet no bank twice since rows are an
  * odd number of words (of elements, when these are larger) apart. */
 template <class T, int SIDE> struct ew_tile {
-    enum { PITCH = SIDE + (sizeof(T) < 4 ? 4 / sizeof(T) : 1) };
-    T at[SIDE * PITCH];
+    enum { PITCH = EW_TILE_PITCH(SIDE, sizeof(T)) };
 };
 
-/* The tile whose first element is at, width (x) by height (y) elements of it. */
+/* Fills the tile at byte `tile` of shared memory. A lane takes elements `along` apart of lines
+ * `across` apart, which lie to_along and to_across apart in the tile: `length` by `count` of them
+ * exist. In parts, so that there are registers for the loads in flight. */
 template <class T, int SIDE>
-static __device__ __forceinline__ void load_tile(ew_tile<T, SIDE> &tile, const ew_strided &p,
-                                                 int input, int64_t offset, uint32_t width,
-                                                 uint32_t height)
+static __device__ __noinline__ void load_tile(uint32_t tile, const T *at, int64_t along,
+                                              int64_t across, uint32_t length, uint32_t count,
+                                              int to_along, int to_across)
 {
-    enum { LANES = 32, WARPS = EW_THREADS / LANES, ALONG = SIDE / LANES, ACROSS = SIDE / WARPS };
+    enum { LANES = 32, WARPS = EW_THREADS / LANES, ALONG = SIDE / LANES, ACROSS = 4 };
     uint32_t lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
-    bool by_y = p.transposed >> input & 1;
-    int64_t along = p.in_stride[input][by_y], across = p.in_stride[input][!by_y];
-    uint32_t length = by_y ? height : width, count = by_y ? width : height;
-    int to_along = by_y ? ew_tile<T, SIDE>::PITCH : 1, to_across = by_y ? 1 : ew_tile<T, SIDE>::PITCH;
-    const T *at = (const T *)p.in[input].at + offset + lane * along + warp * across;
-    T *to = tile.at + lane * to_along + warp * to_across;
-    T v[ACROSS][ALONG];
+    T *to = (T *)(ew_tiles + tile) + lane * to_along + warp * to_across;
+    at += lane * along + warp * across;
+#pragma unroll 1
+    for (int part = 0; part < SIDE / WARPS / ACROSS; part++) {
+        T v[ACROSS][ALONG];
+#pragma unroll
+        for (int i = 0; i < ACROSS; i++)
+#pragma unroll
+            for (int j = 0; j < ALONG; j++)
+                if (lane + j * LANES < length && warp + i * WARPS < count)
+                    v[i][j] = at[j * LANES * along + i * WARPS * across];
+#pragma unroll
+        for (int i = 0; i < ACROSS; i++)
+#pragma unroll
+            for (int j = 0; j < ALONG; j++)
+                if (lane + j * LANES < length && warp + i * WARPS < count)
+                    to[j * LANES * to_along + i * WARPS * to_across] = v[i][j];
+        at += ACROSS * WARPS * across;
+        to += ACROSS * WARPS * to_across;
+        warp += ACROSS * WARPS;
+    }
+}
+
+/* The tile of an input whose first element is at `offset`: width (x) by height (y) elements. */
+template <class T, int SIDE>
+static __device__ __forceinline__ void load_input(uint32_t tile, const ew_strided &p, int input,
+                                                  int64_t offset, uint32_t width, uint32_t height)
+{
+    const int PITCH = ew_tile<T, SIDE>::PITCH;
+    const T *at = (const T *)p.in[input].at + offset;
     if (p.scalars >> input & 1)
         return;
-#pragma unroll
-    for (int i = 0; i < ACROSS; i++)
-#pragma unroll
-        for (int j = 0; j < ALONG; j++)
-            if (lane + j * LANES < length && warp + i * WARPS < count)
-                v[i][j] = at[j * LANES * along + i * WARPS * across];
-#pragma unroll
-    for (int i = 0; i < ACROSS; i++)
-#pragma unroll
-        for (int j = 0; j < ALONG; j++)
-            if (lane + j * LANES < length && warp + i * WARPS < count)
-                to[j * LANES * to_along + i * WARPS * to_across] = v[i][j];
+    bool by_y = p.transposed >> input & 1;
+    load_tile<T, SIDE>(tile, at, p.in_stride[input][by_y], p.in_stride[input][!by_y],
+                       by_y ? height : width, by_y ? width : height, by_y ? PITCH : 1,
+                       by_y ? 1 : PITCH);
 }
 
 template <class T, int SIDE>
-static __device__ __forceinline__ T tile_element(const ew_tile<T, SIDE> &tile, const ew_strided &p,
-                                                 int input, uint32_t x, uint32_t y)
+static __device__ __forceinline__ T tile_element(uint32_t tile, const ew_strided &p, int input,
+                                                 uint32_t x, uint32_t y)
 {
     return p.scalars >> input & 1 ? scalar_of<T>(p.in[input])
-                                  : tile.at[y * ew_tile<T, SIDE>::PITCH + x];
+                                  : ((const T *)(ew_tiles + tile))[y * ew_tile<T, SIDE>::PITCH + x];
 }
 
 static __device__ __forceinline__ uint32_t at_most(uint32_t n, uint32_t most)
@@ -354,9 +383,7 @@ template <class OP> static __device__ __forceinline__ void tiled(const ew_stride
 {
     const int SIDE = EW_TILE_SIDE(OP::inputs, sizeof(cuda_stored)), WARPS = EW_THREADS / 32;
     __shared__ ew_tile<typename OP::in1, SIDE> a;
-    const int SIDE_B = OP::inputs > 1 ? SIDE : 1, SIDE_C = OP::inputs > 2 ? SIDE : 1;
-    __shared__ ew_tile<typename OP::in2, SIDE_B> b;
-    __shared__ ew_tile<typename OP::in3, SIDE_C> c;
+    const uint32_t TILE = EW_TILE_BYTES(SIDE, sizeof(cuda_stored));
     uint32_t above = cuda_quotient(blockIdx.x, p.columns), outer = cuda_quotient(above, p.lines);
     uint32_t x0 = (blockIdx.x - above * p.columns.value) * SIDE;
     uint32_t y0 = (above - outer * p.lines.value) * SIDE;
@@ -368,27 +395,27 @@ template <class OP> static __device__ __forceinline__ void tiled(const ew_stride
 #pragma unroll
     for (int i = 0; i < OP::inputs; i++)
         at.in[i] += x0 * p.in_stride[i][0] + y0 * p.in_stride[i][1];
-    load_tile(a, p, 0, at.in[0], width, height);
-    if constexpr (OP::inputs > 1)
-        load_tile(b, p, 1, at.in[1], width, height);
-    if constexpr (OP::inputs > 2)
-        load_tile(c, p, 2, at.in[2], width, height);
+    load_input<typename OP::in1, SIDE>(0, p, 0, at.in[0], width, height);
+    if (OP::inputs > 1)
+        load_input<typename OP::in2, SIDE>(TILE, p, 1, at.in[1], width, height);
+    if (OP::inputs > 2)
+        load_input<typename OP::in3, SIDE>(2 * TILE, p, 2, at.in[2], width, height);
     __syncthreads();
     typename OP::out *out = (typename OP::out *)p.out + at.out;
-#pragma unroll(OP::heavy ? 1 : 4)
+#pragma unroll(OP::heavy ? 1 : 2)
     for (int e = 0; e < SIDE * SIDE / EW_THREADS; e++) {
         uint32_t x = threadIdx.x % 32 + e % (SIDE / 32) * 32;
         uint32_t y = threadIdx.x / 32 + e / (SIDE / 32) * WARPS;
         if (x >= width || y >= height)
             continue;
-        typename OP::in2 second = {};
-        typename OP::in3 third = {};
-        if constexpr (OP::inputs > 1)
-            second = tile_element(b, p, 1, x, y);
-        if constexpr (OP::inputs > 2)
-            third = tile_element(c, p, 2, x, y);
-        out[x * p.out_stride[0] + y * p.out_stride[1]] =
-            OP::f(tile_element(a, p, 0, x, y), second, third);
+        typename OP::in2 b = {};
+        typename OP::in3 c = {};
+        typename OP::in1 a = tile_element<typename OP::in1, SIDE>(0, p, 0, x, y);
+        if (OP::inputs > 1)
+            b = tile_element<typename OP::in2, SIDE>(TILE, p, 1, x, y);
+        if (OP::inputs > 2)
+            c = tile_element<typename OP::in3, SIDE>(2 * TILE, p, 2, x, y);
+        out[x * p.out_stride[0] + y * p.out_stride[1]] = OP::f(a, b, c);
     }
 }
 

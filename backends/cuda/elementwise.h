@@ -7,16 +7,17 @@
 enum {
     EW_THREADS = 256,
     EW_INPUTS = 3,
-    EW_MAX_NDIM = 6,     /* of a launch; the host loops over the dimensions beyond */
-    EW_VECTOR_BYTES = 16,/* of operands of the op's own dtype; others have as many elements */
-    EW_ROW_VECTORS = 2,  /* vectors of a thread of op_rows */
-    EW_ELEMENTS = 4      /* elements of a thread of op_rows where it takes no vectors */
+    EW_MAX_NDIM = 6,      /* of a launch; the host loops over the dimensions beyond */
+    EW_VECTOR_BYTES = 16, /* of operands of the op's own dtype; others have as many elements */
+    EW_ROW_VECTORS = 2    /* vectors, or single elements, of a thread of op_rows */
 };
 
 /* Vectors of a thread of op_dense: four loads in flight. */
 #define EW_DENSE_VECTORS(inputs) ((inputs) == 1 ? 4 : 2)
-/* Sides of a tile in elements: rows of 128 bytes and more, and all inputs in 48 KiB. */
+/* A tile of an input in shared memory: SIDE rows, PITCH elements apart; 48 KiB hold three. */
 #define EW_TILE_SIDE(inputs, nbytes) ((inputs) == EW_INPUTS || (nbytes) >= 8 ? 32 : 64)
+#define EW_TILE_PITCH(side, nbytes) ((side) + ((nbytes) < 4 ? 4 / (nbytes) : 1))
+#define EW_TILE_BYTES(side, nbytes) (((side)*EW_TILE_PITCH(side, nbytes) * (nbytes) + 15) / 16 * 16)
 
 /* An input: the address of its first element, or its value (bit i of scalars is set). */
 typedef union {
