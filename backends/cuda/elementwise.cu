@@ -55,6 +55,42 @@ static __device__ __forceinline__ cuda_vector<typename OP::out, N> apply(operand
     return r;
 }
 
+/* What moves a vector of so many bytes at once. Compilers split copies of 2-byte classes. */
+template <int NBYTES> struct ew_words;
+template <> struct ew_words<1> {
+    typedef uint8_t type;
+};
+template <> struct ew_words<2> {
+    typedef uint16_t type;
+};
+template <> struct ew_words<4> {
+    typedef uint32_t type;
+};
+template <> struct ew_words<8> {
+    typedef uint2 type;
+};
+template <> struct ew_words<16> {
+    typedef uint4 type;
+};
+
+template <class T, int N>
+static __device__ __forceinline__ cuda_vector<T, N> load_vector(const T *at)
+{
+    typename ew_words<sizeof(T) *N>::type words =
+        *(const typename ew_words<sizeof(T) * N>::type *)at;
+    cuda_vector<T, N> v;
+    memcpy(&v, &words, sizeof words);
+    return v;
+}
+
+template <class T, int N>
+static __device__ __forceinline__ void store_vector(T *at, const cuda_vector<T, N> &v)
+{
+    typename ew_words<sizeof(T) * N>::type words;
+    memcpy(&words, &v, sizeof words);
+    __stwb((typename ew_words<sizeof(T) * N>::type *)at, words);
+}
+
 /* Elements low to high - 1 of a vector, one by one, element k at at[k * stride]. These two are
  * functions of their own since they are long, seldom used, and the same for all ops. */
 template <class T, int N>
@@ -82,7 +118,7 @@ template <class T, int N>
 static __device__ __forceinline__ void store(T *at, const cuda_vector<T, N> &v, int low, int high)
 {
     if (high - low == N)
-        *(cuda_vector<T, N> *)at = v;
+        store_vector<T, N>(at, v);
     else
         store_elements<T, N>(at, v, low, high);
 }
@@ -109,13 +145,13 @@ static __device__ __forceinline__ void load_dense(cuda_vector<T, N> (&v)[V], con
     } else if (n >= EW_THREADS * N * V) {
 #pragma unroll
         for (int j = 0; j < V; j++)
-            v[j] = *(const cuda_vector<T, N> *)(at + i + j * EW_THREADS * N);
+            v[j] = load_vector<T, N>(at + i + j * EW_THREADS * N);
     } else {
 #pragma unroll
         for (int j = 0; j < V; j++, i += EW_THREADS * N) {
             int count = count_of<N>(i, n);
             if (count == N)
-                v[j] = *(const cuda_vector<T, N> *)(at + i);
+                v[j] = load_vector<T, N>(at + i);
             else
                 v[j] = load_elements<T, N>(at + i, 1, 0, count);
         }
@@ -183,9 +219,9 @@ static __device__ __forceinline__ cuda_vector<T, N> load_row(const T *at, int64_
     if (stride == 0)
         return splat<T, N>(*at);
     if (high - low == N && stride == 1 && is_aligned<T, N>(at))
-        return *(const cuda_vector<T, N> *)at;
+        return load_vector<T, N>(at);
     if (high - low == N && stride == -1 && is_aligned<T, N>(at - (N - 1))) {
-        cuda_vector<T, N> back = *(const cuda_vector<T, N> *)(at - (N - 1));
+        cuda_vector<T, N> back = load_vector<T, N>(at - (N - 1));
 #pragma unroll
         for (int k = 0; k < N; k++)
             v.at[k] = back.at[N - 1 - k];
