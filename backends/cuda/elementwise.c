@@ -248,7 +248,7 @@ static int32_t run_part(ew_work *w, int first)
         chunk = rest < EW_MAX_ELEMENTS ? EW_MAX_ELEMENTS / rest : 1;
         if (extent <= chunk && rest <= EW_MAX_ELEMENTS) {
             set_strided(&p, w, first);
-            return w->tiled ? launch_tiled(w, &p) : launch_rows(w, &p);
+            return w->tiled && p.ndim > 1 ? launch_tiled(w, &p) : launch_rows(w, &p);
         }
     }
     uint64_t at[EW_OPERANDS];
