@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The CUDA plug-in: the host side in C, kernels as fat binaries inside it. configure writes a rule for each row of modules.def.
 cuda_host_sources = \
-  %reldir%/backend.h %reldir%/classes.def %reldir%/copy.c %reldir%/device.c %reldir%/driver.c \
+  %reldir%/backend.h %reldir%/blaslt.c %reldir%/blaslt.def %reldir%/blaslt.h %reldir%/classes.def %reldir%/copy.c %reldir%/device.c %reldir%/driver.c \
   %reldir%/driver.def %reldir%/driver.h %reldir%/elementwise.c %reldir%/elementwise.h \
-  %reldir%/index.h %reldir%/kernel.c %reldir%/memory.c %reldir%/module.c %reldir%/modules.def %reldir%/op.c \
+  %reldir%/index.h %reldir%/kernel.c %reldir%/matmul.c %reldir%/matmul.h %reldir%/memory.c %reldir%/module.c %reldir%/modules.def %reldir%/op.c \
   %reldir%/plugin.c %reldir%/scalar.c %reldir%/stream.c
-cuda_kernel_sources = %reldir%/elementwise.cu
-cuda_kernel_headers = %reldir%/elementwise.h %reldir%/index.cuh %reldir%/index.h %reldir%/math.cuh %reldir%/math_angle.cuh %reldir%/math_core.cuh \
+cuda_kernel_sources = %reldir%/elementwise.cu %reldir%/matmul.cu
+cuda_kernel_headers = %reldir%/elementwise.h %reldir%/index.cuh %reldir%/index.h %reldir%/matmul.h %reldir%/math.cuh %reldir%/math_angle.cuh %reldir%/math_core.cuh \
   %reldir%/math_f64.cuh %reldir%/math_half.cuh %reldir%/math_hw.cuh %reldir%/math_parts.cuh %reldir%/math_random.cuh \
   %reldir%/scalar.cuh %reldir%/scalar_complex.cuh %reldir%/scalar_float.cuh \
   %reldir%/types.cuh
