@@ -205,7 +205,7 @@ static void plan_pack(mm_plan *plan, int i)
     int64_t rows = i == A ? plan->p.m : plan->p.k, columns = i == A ? plan->p.k : plan->p.n;
     int64_t step = x->row < 0 ? -x->row : x->row, along = x->column < 0 ? -x->column : x->column;
     int64_t unit = 16 / x->size;
-    int turn = step < along;
+    int turn = columns == 1 || (rows > 1 && step < along);
     int64_t length = turn ? rows : columns, lines = turn ? columns : rows;
     int64_t line = (length + unit - 1) / unit * unit, items = x->batch ? plan->p.batch : 1;
     plan->from[i] = *x;
