@@ -3,7 +3,7 @@
 cuda_host_sources = \
   %reldir%/backend.h %reldir%/blaslt.c %reldir%/blaslt.def %reldir%/blaslt.h %reldir%/classes.def %reldir%/copy.c %reldir%/device.c %reldir%/driver.c \
   %reldir%/driver.def %reldir%/driver.h %reldir%/elementwise.c %reldir%/elementwise.h \
-  %reldir%/index.h %reldir%/kernel.c %reldir%/matmul.c %reldir%/matmul.h %reldir%/memory.c %reldir%/module.c %reldir%/modules.def %reldir%/op.c \
+  %reldir%/index.h %reldir%/kernel.c %reldir%/matmul.c %reldir%/matmul.h %reldir%/matmul_plan.c %reldir%/matmul_plan.h %reldir%/memory.c %reldir%/module.c %reldir%/modules.def %reldir%/op.c \
   %reldir%/plugin.c %reldir%/scalar.c %reldir%/stream.c
 cuda_kernel_sources = %reldir%/elementwise.cu %reldir%/matmul.cu
 cuda_kernel_headers = %reldir%/elementwise.h %reldir%/index.cuh %reldir%/index.h %reldir%/matmul.h %reldir%/math.cuh %reldir%/math_angle.cuh %reldir%/math_core.cuh \
