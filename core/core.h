@@ -295,6 +295,10 @@ ndp_view nd__scalar_view(const ndp_scalar *scalars, int index, int ndim, const i
 /* Runs a canonical call on the device: finds the kernel, packs what it needs packed, stages through
  * the CPU what the device lacks. call->out[0] names no device: dev does. */
 nd_status nd__run(nd_device *dev, ndp_call *call);
+/* The mode bits that the settings of arithmetic give the op; an error where strict forbids it. mnk
+ * as for nd_effective_precision. */
+nd_status nd__math_mode(nd_device *dev, nd_op op, nd_dtype dtype, const int64_t *mnk,
+                        uint32_t *mode);
 /* Whether the call reads what is in its outputs. */
 bool nd__updates_in_place(const ndp_call *call);
 /* Copy (and convert) between two views of one shape on the device. */

@@ -10,7 +10,7 @@ core_sources = %reldir%/core.h %reldir%/lock.h %reldir%/fork.h %reldir%/fork.c %
   %reldir%/shape.c %reldir%/overlap.c %reldir%/memory.c %reldir%/array.c %reldir%/view.c \
   %reldir%/op.c %reldir%/loader.c %reldir%/registry.c %reldir%/host.c %reldir%/device.c \
   %reldir%/dispatch.c %reldir%/derive.c %reldir%/stage.c %reldir%/copy.c %reldir%/elementwise.c %reldir%/reduce.c \
-  %reldir%/norm.c %reldir%/matmul.c %reldir%/create.c %reldir%/ramp.c %reldir%/indexing.c %reldir%/select.c \
+  %reldir%/norm.c %reldir%/math.c %reldir%/matmul.c %reldir%/create.c %reldir%/ramp.c %reldir%/indexing.c %reldir%/select.c \
   %reldir%/sorting.c %reldir%/set.c %reldir%/random.c %reldir%/manip.c %reldir%/dlpack.c %reldir%/print.h \
   %reldir%/print.c %reldir%/print_number.c %reldir%/visible.c $(core_memory_sources) \
   $(core_cache_sources) $(core_io_sources)

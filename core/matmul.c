@@ -215,6 +215,9 @@ static nd_status product_run(product *p, const nd_array *dst)
                      .in = v + 1,
                      .out = v,
                      .params = &params};
+    const int64_t mnk[3] = {p->shape[p->ndim - 2], p->shape[p->ndim - 1],
+                            p->a->shape[p->a->ndim - 1]};
+    ND_RETURN_IF(nd__math_mode(p->device, ND_OP_matmul, p->a->dtype, mnk, &call.mode));
     return nd__run(p->device, &call);
 }
 

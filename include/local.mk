@@ -4,7 +4,7 @@ ndockincludedir = $(includedir)/ndock
 dist_ndockinclude_DATA = \
   %reldir%/ndock/array.h %reldir%/ndock/base.h %reldir%/ndock/cache.h %reldir%/ndock/create.h %reldir%/ndock/device.h \
   %reldir%/ndock/dlpack.h %reldir%/ndock/dtype.def %reldir%/ndock/dtype.h %reldir%/ndock/indexing.h \
-  %reldir%/ndock/io.h %reldir%/ndock/linalg.h %reldir%/ndock/manip.h %reldir%/ndock/memory.h \
+  %reldir%/ndock/io.h %reldir%/ndock/linalg.h %reldir%/ndock/manip.h %reldir%/ndock/math.h %reldir%/ndock/memory.h \
   %reldir%/ndock/ndock.h \
   %reldir%/ndock/op.def %reldir%/ndock/op.h %reldir%/ndock/opclass.def %reldir%/ndock/plugin.h \
   %reldir%/ndock/random.h %reldir%/ndock/reduce.h %reldir%/ndock/scalar_complex_log_tmpl.h \

@@ -24,6 +24,8 @@ struct ndp_dev {
     pthread_mutex_t lock;     /* of what follows: modules and kernels */
     struct cuda_module *modules;
     struct cuda_kernel *kernels;
+    struct cuda_blaslt *blaslt; /* NULL: not there, or not asked for yet */
+    int blaslt_tried;
 };
 int32_t cuda_probe(uint32_t *count, char *why, size_t n);
 int32_t cuda_info(uint32_t index, ndp_device_info *out);
@@ -118,6 +120,7 @@ typedef struct {
 #define CUDA_CLASS(CLASS, table) extern const cuda_class table;
 #include "classes.def"
 extern const ndp_op_1 cuda_op_group;
+extern const ndp_math_1 cuda_math_group; /* matmul.c */
 /* Legal dtypes of an op by the op table: mask of its domain. */
 uint64_t cuda_domain_dtypes(int32_t op);
 int32_t cuda_op_class(int32_t op);

@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The CUDA plug-in: the host side in C, kernels as fat binaries inside it. configure writes a rule for each row of modules.def.
 cuda_host_sources = \
-  %reldir%/backend.h %reldir%/classes.def %reldir%/copy.c %reldir%/device.c %reldir%/driver.c \
+  %reldir%/backend.h %reldir%/blaslt.c %reldir%/blaslt.def %reldir%/blaslt.h %reldir%/cast.c \
+  %reldir%/cast.h %reldir%/classes.def %reldir%/copy.c %reldir%/device.c %reldir%/driver.c \
   %reldir%/driver.def %reldir%/driver.h %reldir%/elementwise.c %reldir%/elementwise.h \
-  %reldir%/index.h %reldir%/kernel.c %reldir%/memory.c %reldir%/module.c %reldir%/modules.def %reldir%/op.c \
-  %reldir%/plugin.c %reldir%/scalar.c %reldir%/stream.c \
-  %reldir%/cast.c %reldir%/cast.h %reldir%/iota.c %reldir%/iota.h %reldir%/move.c %reldir%/move.h \
-  %reldir%/random.c %reldir%/random.h %reldir%/strided.c %reldir%/strided.h
-cuda_kernel_sources = %reldir%/elementwise.cu %reldir%/cast.cu %reldir%/iota.cu %reldir%/move.cu %reldir%/random.cu
-cuda_kernel_headers = %reldir%/elementwise.h %reldir%/index.cuh %reldir%/index.h %reldir%/math.cuh %reldir%/math_angle.cuh %reldir%/math_core.cuh \
-  %reldir%/math_f64.cuh %reldir%/math_half.cuh %reldir%/math_hw.cuh %reldir%/math_parts.cuh %reldir%/math_random.cuh \
-  %reldir%/scalar.cuh %reldir%/scalar_complex.cuh %reldir%/scalar_float.cuh \
-  %reldir%/types.cuh \
-  %reldir%/cast.h %reldir%/convert.cuh %reldir%/iota.h %reldir%/move.h %reldir%/random.cuh %reldir%/random.h \
-  %reldir%/strided.cuh %reldir%/strided.h
+  %reldir%/index.h %reldir%/iota.c %reldir%/iota.h %reldir%/kernel.c %reldir%/matmul.c \
+  %reldir%/matmul.h %reldir%/matmul_plan.c %reldir%/matmul_plan.h %reldir%/memory.c \
+  %reldir%/module.c %reldir%/modules.def %reldir%/move.c %reldir%/move.h %reldir%/op.c \
+  %reldir%/plugin.c %reldir%/random.c %reldir%/random.h %reldir%/scalar.c %reldir%/stream.c \
+  %reldir%/strided.c %reldir%/strided.h
+cuda_kernel_sources = \
+  %reldir%/cast.cu %reldir%/elementwise.cu %reldir%/iota.cu %reldir%/matmul.cu %reldir%/move.cu \
+  %reldir%/random.cu
+cuda_kernel_headers = \
+  %reldir%/cast.h %reldir%/convert.cuh %reldir%/elementwise.h %reldir%/index.cuh %reldir%/index.h \
+  %reldir%/iota.h %reldir%/math.cuh %reldir%/math_angle.cuh %reldir%/math_core.cuh \
+  %reldir%/math_f64.cuh %reldir%/math_half.cuh %reldir%/math_hw.cuh %reldir%/math_parts.cuh \
+  %reldir%/math_random.cuh %reldir%/matmul.h %reldir%/move.h %reldir%/random.cuh %reldir%/random.h \
+  %reldir%/scalar.cuh %reldir%/scalar_complex.cuh %reldir%/scalar_float.cuh %reldir%/strided.cuh \
+  %reldir%/strided.h %reldir%/types.cuh
 EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/plugin.map
 
 AM_V_NVCC = $(AM_V_NVCC_@AM_V@)

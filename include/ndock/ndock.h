@@ -18,6 +18,7 @@
 #include <ndock/stream.h>
 #include <ndock/memory.h>
 #include <ndock/cache.h>
+#include <ndock/math.h>
 #include <ndock/array.h>
 #include <ndock/view.h>
 #include <ndock/create.h>

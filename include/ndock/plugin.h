@@ -110,8 +110,16 @@ typedef struct {
     ndp_view status;  /* i64[5]: status, op, position, value of a bad index and the extent it
                          exceeds, for asynchronous  devices; mem NULL if none */
 } ndp_call;
-#define NDP_MODE_FAST_MATH \
-    1u /* reduced-precision matrix units are allowed (later issues add bits) */
+/* What arithmetic may be, of matrix products so far; fixed when the call is made. A device without
+ * a way to do it takes it for a hint; group "ndp.math/1" says which it honours. */
+#define NDP_MODE_FAST_MATH 1u       /* f32: operands rounded to tf32's 10 bits of fraction */
+#define NDP_MODE_BF16X9 2u          /* f32: by nine products of bf16 parts, with f32's accuracy */
+#define NDP_MODE_REDUCED_SUMS 4u    /* f16, bf16: partial sums of a split k in the result's dtype */
+#define NDP_MODE_NO_SPLIT_K 8u      /* f16, bf16: k is not split */
+#define NDP_MODE_F16_SUMS 16u       /* f16: summed in f16 */
+#define NDP_MODE_F64_EMULATED 32u   /* f64: by integer or reduced-precision units */
+#define NDP_MODE_FP8_FAST 64u       /* fp8: sums may lose bits */
+#define NDP_MODE_DETERMINISTIC 128u /* the same bits run to run */
 
 /* Parameter structs, by class; size first, append-only. */
 typedef struct { /* REDUCE, ARGREDUCE: the last n_reduced dimensions of in[0] are reduced, in C
@@ -314,6 +322,14 @@ typedef struct {
      * is queued and returns at once. Freed by free(). */
     int32_t (*pin)(ndp_dev *, uint64_t nbytes, ndp_mem **out, void **host);
 } ndp_map_1;
+
+/* Group "ndp.math/1": which arithmetic really runs. Absent: mode changes nothing. */
+typedef struct {
+    uint32_t size, zero;
+    /* The bits of mode that the op honours on this device in that dtype. mnk: extents m, n, k of a
+     * matrix product; NULL: of any. Touches no device. */
+    uint32_t (*effective)(ndp_dev *, int32_t op, int32_t dtype, const int64_t *mnk, uint32_t mode);
+} ndp_math_1;
 
 /* Group "ndp.info/1": facts for people, as `ndock info` prints them. */
 typedef struct {

@@ -64,3 +64,9 @@ TESTS += %reldir%/team.t
 %canon_reldir%_team_t_SOURCES = %reldir%/team.c
 %canon_reldir%_team_t_CPPFLAGS = $(cpu_cppflags)
 %canon_reldir%_team_t_LDADD = -lpthread
+
+# Settings of arithmetic.
+check_PROGRAMS += %reldir%/math.t
+TESTS += %reldir%/math.t
+%canon_reldir%_math_t_SOURCES = %reldir%/math.c
+%canon_reldir%_math_t_LDADD = $(test_ldadd) -lpthread

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Parameters of the matrix product's own kernels, the same for host C and device C++. */
+#ifndef NDOCK_CUDA_MATMUL_H
+#define NDOCK_CUDA_MATMUL_H
+#include <stdint.h>
+
+enum { MM_TILE = 64, MM_DEPTH = 16, MM_THREADS = 256 };
+
+/* Matrices, one of each product of a batch; strides count elements. at 0: there is none. */
+typedef struct {
+    uint64_t at;
+    int64_t row, column, batch;
+    int32_t dtype, size; /* bytes of an element */
+} mm_matrix;
+
+/* matmul_tiles: out = epilogue(alpha * a@b + beta * out + bias), for the products from first on.
+ * matmul_finish: the same with a the sums already. matmul_pack: out = a. */
+typedef struct {
+    mm_matrix a, b, out, bias;
+    int64_t m, n, k, batch, first; /* pack: a has m lines of n */
+    double alpha, beta;
+    int32_t epilogue, zero;
+} mm_params;
+
+#endif
