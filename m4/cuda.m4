@@ -32,11 +32,18 @@ AS_IF([test -n "$NVCC"], [
   ND_CUDA_GENCODE="$ND_CUDA_GENCODE -gencode arch=compute_$nd_lowest,code=compute_$nd_lowest"
   ND_CUDA_RULES=cuda-rules.mk
   : >$ND_CUDA_RULES
+  dnl The headers of backends/cuda/ that a file includes, and theirs, in nd_seen.
+  nd_includes () {
+    for nd_h in `sed -n 's/^#include "\(.*\)"/\1/p' "$srcdir/backends/cuda/$[1]"`; do
+      AS_CASE([" $nd_seen "], [*" $nd_h "*], [], [AS_IF([test -f "$srcdir/backends/cuda/$nd_h"], [nd_seen="$nd_seen $nd_h"; nd_includes $nd_h])])
+    done
+  }
   for nd_row in `sed -n 's/^CUDA_MODULE(\(.*\), *\(.*\))$/\1,\2/p' "$srcdir/backends/cuda/modules.def"`; do
     nd_file=${nd_row%,*} nd_dtype=${nd_row#*,}
     ND_CUDA_FATBINS="$ND_CUDA_FATBINS backends/cuda/$nd_file-$nd_dtype.fatbin"
     nd_define=; test $nd_dtype = ANY || nd_define=" -DCUDA_DTYPE=$nd_dtype"
-    AS_ECHO(["backends/cuda/$nd_file-$nd_dtype.fatbin: backends/cuda/$nd_file.cu \$(cuda_kernel_headers)
+    nd_seen=; nd_includes $nd_file.cu
+    AS_ECHO(["backends/cuda/$nd_file-$nd_dtype.fatbin: `for nd_h in $nd_file.cu $nd_seen; do AS_ECHO_N(["backends/cuda/$nd_h "]); done`
 	\$(nvcc_fatbin)$nd_define -o \$[@] \$(srcdir)/backends/cuda/$nd_file.cu"]) >>$ND_CUDA_RULES
   done
   dnl Not in local.mk: automake would take it for a rule that replaces its own.
