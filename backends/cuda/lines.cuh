@@ -8,17 +8,23 @@
 #define LINE_FN static __device__ __forceinline__
 #define LINE_MEMBER __device__ __forceinline__
 
+/* Out of line: it is large and seldom wanted. */
+static __device__ __noinline__ uint64_t line_quotient_wide(uint64_t n, uint64_t d)
+{
+    return n / d;
+}
 LINE_FN uint64_t line_quotient(uint64_t n, const line_dim &d)
 {
     if (n >> 31 == 0 && d.shift != LINE_WIDE)
         return (__umulhi((uint32_t)n, d.magic) + (uint32_t)n) >> d.shift;
-    return n / (uint64_t)d.extent;
+    return line_quotient_wide(n, (uint64_t)d.extent);
 }
 
 /* Offsets of position n among the dimensions, the innermost first. */
 LINE_FN void line_offsets(const line_dim *dim, int ndim, uint64_t n, int64_t *in, int64_t *out)
 {
     int64_t from = 0, to = 0;
+#pragma unroll 1
     for (int d = 0; d < ndim; d++) {
         uint64_t above = d + 1 < ndim ? line_quotient(n, dim[d]) : 0;
         int64_t x = (int64_t)(n - above * (uint64_t)dim[d].extent);

@@ -6,11 +6,30 @@
 
 enum { VEC, ANY };
 enum {
-    STAGE = 48 << 10,      /* bytes of shared memory that every kernel may have */
-    MOST_STAGE = 160 << 10, /* and that one can be given; some blocks of devices have less */
+    ACROSS_STAGE = 32 << 10, /* bytes of shared memory for rows side by side */
     GRID_X = 1 << 20
 };
 static const char *const suffixes[] = {"vec", "any"};
+
+/* Bytes of shared memory for the rows of a block: what a block can be given, less what the kernels
+ * have anyway (about 9 KiB). */
+static uint32_t most_stage(const ndp_dev *dev)
+{
+    switch (dev->capability) {
+    case 75:
+        return 52 << 10;
+    case 80:
+    case 87:
+        return 148 << 10;
+    case 86:
+    case 89:
+    case 120:
+    case 121:
+        return 84 << 10;
+    default:
+        return dev->capability < 75 ? 36 << 10 : 212 << 10;
+    }
+}
 
 typedef struct {
     norm_params p;
@@ -106,12 +125,12 @@ static void share(norm_plan *r)
 }
 
 /* Rows are staged where the block's fit. */
-static void stage(norm_plan *r, int64_t V, int64_t bytes)
+static void stage(norm_plan *r, const ndp_dev *dev, int64_t V, int64_t bytes)
 {
     norm_params *p = &r->p;
     uint64_t row = p->items * (uint64_t)(V * bytes), all = row * (uint64_t)p->width;
-    uint64_t most = p->across ? STAGE : MOST_STAGE;
-    if (p->items > MOST_STAGE || all > most)
+    uint64_t most = p->across ? ACROSS_STAGE : most_stage(dev);
+    if (p->items > most || all > most)
         return;
     p->staged = 1;
     p->stage_row = p->across ? 1 : (int32_t)(p->items * (uint64_t)V);
@@ -135,7 +154,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
         V = 1;
     }
     share(&r);
-    stage(&r, V, wide ? 8 : 4);
+    stage(&r, k->dev, V, wide ? 8 : 4);
     uint64_t width = (uint64_t)p->width, blocks = (p->rows + width - 1) / width;
     r.blocks = (uint32_t)(blocks < GRID_X ? blocks : GRID_X);
     return cuda_launch(k, k->function[r.how], s, r.blocks, r.threads, r.shared, p);
@@ -143,17 +162,18 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    static const char *const dtype_names[NDP_DTYPE_END] = {
-#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [id] = #NAME,
-#include <ndock/dtype.def>
-    };
     char name[32];
+    int module = cuda_module_of("norm", like->in[0].dtype);
     int32_t status = NDP_OK;
     k->base.run = run;
     for (int how = VEC; how <= ANY && status == NDP_OK; how++) {
-        snprintf(name, sizeof name, "%s_%s_%s", cuda_op_name(like->op),
-                 dtype_names[like->in[0].dtype], suffixes[how]);
-        status = cuda_function(k->dev, CUDA_MODULE_norm_ANY, name, &k->function[how]);
+        snprintf(name, sizeof name, "%s_%s", cuda_op_name(like->op), suffixes[how]);
+        status = cuda_function(k->dev, module, name, &k->function[how]);
+        if (status == NDP_OK)
+            status = cuda_fail(cu.cuFuncSetAttribute(k->function[how],
+                                                     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                     (int)most_stage(k->dev)),
+                               "shared memory for %s", name);
     }
     return status;
 }

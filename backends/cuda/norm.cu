@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Row normalisations. A group of lanes, from a part of a warp to a block, serves a row; a block may
+ * Row normalisations of one dtype, CUDA_DTYPE. A group of lanes, from a part of a warp to a block, serves a row; a block may
  * also serve neighbouring rows, a thread of each side by side. Rows that fit are read once, the
  * others once per pass. Statistics are in double. */
 #include "norm.h"
@@ -176,6 +176,7 @@ template <class T, int V> struct norm_row {
     LINE_MEMBER void weights(uint64_t j, computed *scale, computed *bias) const
     {
         int64_t s = 0, b = 0;
+#pragma unroll 1
         for (int d = 0; d < p.n_reduced; d++) {
             const line_dim &dim = p.dim[p.n_kept + d];
             uint64_t above = d + 1 < p.n_reduced ? line_quotient(j, dim) : 0;
@@ -447,16 +448,14 @@ template <int OP, class T, int V> LINE_FN void norm_rows(const norm_params &p)
     {                                                          \
         norm_rows<OP, T, V>(p);                                \
     }
-#define NORM(dtype, T, V)                                        \
-    NORM_KERNEL(softmax_##dtype##_vec, SOFTMAX, T, V)            \
-    NORM_KERNEL(softmax_##dtype##_any, SOFTMAX, T, 1)            \
-    NORM_KERNEL(log_softmax_##dtype##_vec, LOG_SOFTMAX, T, V)    \
-    NORM_KERNEL(log_softmax_##dtype##_any, LOG_SOFTMAX, T, 1)    \
-    NORM_KERNEL(layer_norm_##dtype##_vec, LAYER_NORM, T, V)      \
-    NORM_KERNEL(layer_norm_##dtype##_any, LAYER_NORM, T, 1)      \
-    NORM_KERNEL(rms_norm_##dtype##_vec, RMS_NORM, T, V)          \
-    NORM_KERNEL(rms_norm_##dtype##_any, RMS_NORM, T, 1)
-NORM(F16, __half, 4)
-NORM(BF16, __nv_bfloat16, 4)
-NORM(F32, float, 4)
-NORM(F64, double, 2)
+#define NORM(name, OP)                            \
+    NORM_KERNEL(name##_vec, OP, norm_element, NORM_V) \
+    NORM_KERNEL(name##_any, OP, norm_element, 1)
+#define NORM_DTYPE_(dtype) cuda_dtype<NDP_##dtype>::stored
+#define NORM_DTYPE(dtype) NORM_DTYPE_(dtype)
+typedef NORM_DTYPE(CUDA_DTYPE) norm_element;
+enum { NORM_V = sizeof(norm_element) == 8 ? 2 : 4 };
+NORM(softmax, SOFTMAX)
+NORM(log_softmax, LOG_SOFTMAX)
+NORM(layer_norm, LAYER_NORM)
+NORM(rms_norm, RMS_NORM)
