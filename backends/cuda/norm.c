@@ -12,7 +12,7 @@ enum {
 static const char *const suffixes[] = {"vec", "any"};
 
 /* Bytes of shared memory for the rows of a block: what a block can be given, less what the kernels
- * have anyway (about 9 KiB). */
+ * have anyway (about 5 KiB). */
 static uint32_t most_stage(const ndp_dev *dev)
 {
     switch (dev->capability) {
@@ -108,7 +108,7 @@ static void share(norm_plan *r)
     int64_t beside = p->n_kept ? magnitude(p->dim[0].in) : INT64_MAX;
     int64_t along = p->n_reduced ? magnitude(p->dim[p->n_kept].in) : 0;
     p->across = r->how == ANY && p->rows >= 16 && (beside < along || p->items <= 2);
-    r->threads = 256;
+    r->threads = NORM_THREADS;
     if (p->across) {
         p->width = p->items <= 2 ? 256 : 32;
     } else {
@@ -116,9 +116,7 @@ static void share(norm_plan *r)
         while (p->lanes < 32 && (uint64_t)p->lanes * 4 < p->items)
             p->lanes *= 2;
         if (p->items > 256)
-            p->lanes = 256;
-        if (p->items > 2048)
-            p->lanes = (int32_t)(r->threads = NORM_THREADS);
+            p->lanes = NORM_THREADS;
         p->width = (int32_t)r->threads / p->lanes;
     }
     p->lanes = (int32_t)r->threads / p->width;

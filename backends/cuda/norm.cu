@@ -443,7 +443,7 @@ template <int OP, class T, int V> LINE_FN void norm_rows(const norm_params &p)
 
 /* ---- the kernels: "vec" where elements of rows lie dense, "any" for all strides ---- */
 #define NORM_KERNEL(name, OP, T, V)                            \
-    extern "C" __global__ void __launch_bounds__(NORM_THREADS) \
+    extern "C" __global__ void __launch_bounds__(NORM_THREADS, 3) \
         name(const __grid_constant__ norm_params p)            \
     {                                                          \
         norm_rows<OP, T, V>(p);                                \

@@ -4,7 +4,7 @@
 #define NDOCK_CUDA_NORM_H
 #include "lines.h"
 
-enum { NORM_THREADS = 512 }; /* of a block at most */
+enum { NORM_THREADS = 256 }; /* of a block at most */
 
 typedef struct {
     int64_t scale, bias;
