@@ -168,10 +168,11 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
         snprintf(name, sizeof name, "%s_%s", cuda_op_name(like->op), suffixes[how]);
         status = cuda_function(k->dev, module, name, &k->function[how]);
         if (status == NDP_OK)
-            status = cuda_fail(cu.cuFuncSetAttribute(k->function[how],
-                                                     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                     (int)most_stage(k->dev)),
-                               "shared memory for %s", name);
+            status =
+                cuda_fail(cu.cuFuncSetAttribute(k->function[how],
+                                                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                (int)most_stage(k->dev)),
+                          "shared memory for %s", name);
     }
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Row normalisations of one dtype, CUDA_DTYPE. A group of lanes, from a part of a warp to a block, serves a row; a block may
- * also serve neighbouring rows, a thread of each side by side. Rows that fit are read once, the
- * others once per pass. Statistics are in double. */
+ * Row normalisations of one dtype, CUDA_DTYPE. A group of lanes, from a part of a warp to a block,
+ * serves a row; a block may also serve neighbouring rows, a thread of each side by side. Rows that
+ * fit are read once, the others once per pass. Statistics are in double. */
 #include "norm.h"
 #include "lines.cuh"
 
@@ -55,24 +55,15 @@ template <class C> struct norm_sum {
         }
         sum = s;
     }
-    LINE_MEMBER double value() const
-    {
-        return sum - sum == 0 ? sum + error : sum;
-    }
+    LINE_MEMBER double value() const { return sum - sum == 0 ? sum + error : sum; }
 };
 
 /* ---- of all lanes of a row, in every one of them ---- */
 struct norm_add {
-    LINE_FN double of(double a, double b)
-    {
-        return a + b;
-    }
+    LINE_FN double of(double a, double b) { return a + b; }
 };
 struct norm_larger {
-    LINE_FN double of(double a, double b)
-    {
-        return b > a ? b : a;
-    }
+    LINE_FN double of(double a, double b) { return b > a ? b : a; }
 };
 /* Neighbouring rows: lane l of row r is thread l*width + r. */
 template <class F> LINE_FN double norm_across(const norm_params &p, double v)
@@ -200,10 +191,9 @@ template <class T, int V> struct norm_row {
 };
 #define NORM_ITEMS(row, j) \
     for (uint64_t j = (row).lane; j < (row).items; j += UNROLL * (uint64_t)(row).p.lanes)
-#define NORM_EACH(row, j, u, k)                                         \
-    _Pragma("unroll") for (int u = 0; u < UNROLL; u++)                  \
-        _Pragma("unroll") for (int k = 0; k < V; k++)                   \
-            if (j + u * (row).p.lanes < (row).items)
+#define NORM_EACH(row, j, u, k)                        \
+    _Pragma("unroll") for (int u = 0; u < UNROLL; u++) \
+        _Pragma("unroll") for (int k = 0; k < V; k++) if (j + u * (row).p.lanes < (row).items)
 
 /* ---- softmax, log_softmax ---- */
 LINE_FN float norm_exp_of(float d)
@@ -223,7 +213,8 @@ template <class C> LINE_FN C norm_exp(C x, C m)
 }
 
 /* The sum of all exponentials that are not 1, and the number of those that are: with the ones
- * apart, log1p loses nothing where one element outweighs the rest. A NaN comes back with the sum. */
+ * apart, log1p loses nothing where one element outweighs the rest. A NaN comes back with the sum.
+ */
 template <class T, int V, bool KEEP>
 LINE_FN void norm_exponentials(const norm_row<T, V> &row, typename norm_row<T, V>::C m, double *sum,
                                double *ones)
@@ -271,7 +262,7 @@ template <class T, int V, bool LOG> LINE_FN void norm_softmax(const norm_row<T, 
     {
         row.first(j, x);
         NORM_EACH(row, j, u, k)
-            most = x[u].at[k] > most ? x[u].at[k] : most;
+        most = x[u].at[k] > most ? x[u].at[k] : most;
     }
     largest = norm_all<norm_larger>(row.p, (double)most);
     most = (C)largest;
@@ -314,10 +305,7 @@ struct norm_affine {
         factor_low = (float)(f - (double)factor_high);
         wide = !(f > 1e-30 && f < 1e30);
     }
-    LINE_MEMBER double of(double x) const
-    {
-        return ((x - mean) - error) * factor;
-    }
+    LINE_MEMBER double of(double x) const { return ((x - mean) - error) * factor; }
     LINE_MEMBER float of(float x) const
     {
         if (wide)
@@ -335,8 +323,7 @@ LINE_FN double norm_fma(double a, double b, double c)
     return __fma_rn(a, b, c);
 }
 
-template <class T, int V>
-LINE_FN void norm_write(const norm_row<T, V> &row, const norm_affine &f)
+template <class T, int V> LINE_FN void norm_write(const norm_row<T, V> &row, const norm_affine &f)
 {
     typedef typename norm_row<T, V>::computed computed;
     NORM_ITEMS(row, j)
@@ -376,7 +363,7 @@ template <class T, int V> LINE_FN void norm_layer(const norm_row<T, V> &row)
     {
         row.first(j, x);
         NORM_EACH(row, j, u, k)
-            sum.add((double)x[u].at[k]);
+        sum.add((double)x[u].at[k]);
     }
     double mean = norm_all<norm_add>(row.p, sum.value()) / row.p.count;
     NORM_ITEMS(row, j)
@@ -405,7 +392,7 @@ template <class T, int V> LINE_FN void norm_rms(const norm_row<T, V> &row)
     {
         row.first(j, x);
         NORM_EACH(row, j, u, k)
-            squares.add((double)x[u].at[k] * (double)x[u].at[k]);
+        squares.add((double)x[u].at[k] * (double)x[u].at[k]);
     }
     double q = norm_all<norm_add>(row.p, squares.value());
     f.set(0.0, 0.0, 1.0 / sqrt(q / row.p.count + row.p.eps));
@@ -442,13 +429,13 @@ template <int OP, class T, int V> LINE_FN void norm_rows(const norm_params &p)
 }
 
 /* ---- the kernels: "vec" where elements of rows lie dense, "any" for all strides ---- */
-#define NORM_KERNEL(name, OP, T, V)                            \
+#define NORM_KERNEL(name, OP, T, V)                               \
     extern "C" __global__ void __launch_bounds__(NORM_THREADS, 3) \
-        name(const __grid_constant__ norm_params p)            \
-    {                                                          \
-        norm_rows<OP, T, V>(p);                                \
+        name(const __grid_constant__ norm_params p)               \
+    {                                                             \
+        norm_rows<OP, T, V>(p);                                   \
     }
-#define NORM(name, OP)                            \
+#define NORM(name, OP)                                \
     NORM_KERNEL(name##_vec, OP, norm_element, NORM_V) \
     NORM_KERNEL(name##_any, OP, norm_element, 1)
 #define NORM_DTYPE_(dtype) cuda_dtype<NDP_##dtype>::stored

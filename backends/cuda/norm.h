@@ -19,8 +19,8 @@ typedef struct {
     int32_t lanes, width, across, staged;
     int32_t stage_row, stage_step;
     int32_t n_kept, n_reduced;
-    line_dim dim[LINE_MAX_NDIM];         /* kept, then reduced, each innermost first */
-    norm_strides weight[LINE_MAX_NDIM];  /* along the reduced ones */
+    line_dim dim[LINE_MAX_NDIM];        /* kept, then reduced, each innermost first */
+    norm_strides weight[LINE_MAX_NDIM]; /* along the reduced ones */
 } norm_params;
 
 #endif

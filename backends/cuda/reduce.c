@@ -15,8 +15,8 @@ enum {
     GRID_X = 1 << 20 /* blocks; each takes several results where that is not enough */
 };
 
-static const char *const names[] = {"sum", "prod", "extreme", "position", "count", "var",
-                                    "logsumexp"};
+static const char *const names[] = {"sum",   "prod", "extreme",  "position",
+                                    "count", "var",  "logsumexp"};
 static const char *const suffixes[] = {"row", "col", "any", "join"};
 
 static int kind_of(int32_t op)
@@ -44,7 +44,8 @@ static int kind_of(int32_t op)
     }
 }
 
-/* The dtype in whose module the kernel lies: ops that look at bits alone are there once per size. */
+/* The dtype in whose module the kernel lies: ops that look at bits alone are there once per size.
+ */
 static int32_t module_dtype(int kind, int32_t dtype)
 {
     static const int32_t by_size[17] = {
@@ -197,7 +198,8 @@ static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call
     const ndp_reduce *params = call->params;
     const ndp_view *in = &call->in[0];
     reduce_params *p = &r->p;
-    int64_t bytes = cuda_dtype_size(in->dtype), V = 16 / bytes, across = bytes <= 4 ? 4 : 16 / bytes;
+    int64_t bytes = cuda_dtype_size(in->dtype), V = 16 / bytes,
+            across = bytes <= 4 ? 4 : 16 / bytes;
     int sm_count = k->dev->sm_count;
     r->results = (uint64_t)cuda_view_size(&call->out[0]);
     p->n_reduced = params->n_reduced;
@@ -209,8 +211,7 @@ static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call
     p->results = r->results;
     p->items = (uint64_t)p->count;
     r->how = ANY;
-    if (p->n_reduced > 0 && p->count >= 32 * V &&
-        is_whole(in, in->ndim - 1, V, p->n_reduced == 1))
+    if (p->n_reduced > 0 && p->count >= 32 * V && is_whole(in, in->ndim - 1, V, p->n_reduced == 1))
         r->how = ROW;
     else if (p->n_kept > 0 && p->count >= 8 && in->shape[p->n_kept - 1] >= 32 &&
              is_whole(in, p->n_kept - 1, across, 0))
@@ -260,9 +261,9 @@ static void set_op(reduce_params *p, const ndp_call *call)
                 : call->op == NDP_OP_std ? REDUCE_SQRT
                                          : REDUCE_VALUE;
     /* Either zero of a floating dtype has but the sign bit. */
-    p->nonzero = in == NDP_F16 || in == NDP_BF16 ? 0x7fff
-                 : in == NDP_F32                 ? 0x7fffffff
-                 : in == NDP_C64                 ? 0x7fffffff7fffffff
+    p->nonzero = in == NDP_F16 || in == NDP_BF16   ? 0x7fff
+                 : in == NDP_F32                   ? 0x7fffffff
+                 : in == NDP_C64                   ? 0x7fffffff7fffffff
                  : in == NDP_F64 || in == NDP_C128 ? INT64_MAX
                                                    : -1;
     if (kind_of(call->op) == EXTREME || kind_of(call->op) == POSITION)

@@ -254,21 +254,21 @@ template <class OP> LINE_FN void reduce_col(const reduce_params &p)
     REDUCE_KERNEL(name, col, __VA_ARGS__) \
     REDUCE_KERNEL(name, any, __VA_ARGS__) \
     REDUCE_KERNEL(name, join, __VA_ARGS__)
-#define REDUCE_INTEGER(T)                \
-    REDUCE(sum, reduce_int<sum_int<T>>)  \
+#define REDUCE_INTEGER(T)               \
+    REDUCE(sum, reduce_int<sum_int<T>>) \
     REDUCE(prod, reduce_int<prod_int<T>>)
-#define REDUCE_ORDER(T, KEY, FLOAT)                  \
-    REDUCE(extreme, reduce_extreme<T, KEY, FLOAT>)   \
+#define REDUCE_ORDER(T, KEY, FLOAT)                \
+    REDUCE(extreme, reduce_extreme<T, KEY, FLOAT>) \
     REDUCE(position, reduce_position<T, KEY, FLOAT>)
 #define REDUCE_COUNT(T) REDUCE(count, reduce_count<T>)
-#define REDUCE_FLOAT(T, SUM, VAR, C)              \
-    REDUCE(sum, reduce_float<SUM>)                \
-    REDUCE(prod, reduce_float<prod_float<T>>)     \
-    REDUCE(var, reduce_var<VAR>)                  \
+#define REDUCE_FLOAT(T, SUM, VAR, C)          \
+    REDUCE(sum, reduce_float<SUM>)            \
+    REDUCE(prod, reduce_float<prod_float<T>>) \
+    REDUCE(var, reduce_var<VAR>)              \
     REDUCE(logsumexp, reduce_logsumexp<T, C>)
-#define REDUCE_COMPLEX(T, SUM, VAR)                     \
-    REDUCE(sum, reduce_float<sum_complex<T, SUM>>)      \
-    REDUCE(prod, reduce_float<prod_complex<T>>)         \
+#define REDUCE_COMPLEX(T, SUM, VAR)                \
+    REDUCE(sum, reduce_float<sum_complex<T, SUM>>) \
+    REDUCE(prod, reduce_float<prod_complex<T>>)    \
     REDUCE(var, reduce_var_complex<T, VAR>)
 
 /* Ops that look at bits alone are made once per size. */
@@ -282,13 +282,13 @@ template <class OP> LINE_FN void reduce_col(const reduce_params &p)
 #define REDUCE_U8 REDUCE_INTEGER(uint8_t)
 #define REDUCE_U16 REDUCE_INTEGER(uint16_t)
 #define REDUCE_U32 REDUCE_INTEGER(uint32_t)
-#define REDUCE_F16                                                        \
-    REDUCE_FLOAT(__half, sum_float<__half>, var_single<__half>, float)    \
+#define REDUCE_F16                                                     \
+    REDUCE_FLOAT(__half, sum_float<__half>, var_single<__half>, float) \
     REDUCE_ORDER(int16_t, int32_t, true)
 #define REDUCE_BF16 \
     REDUCE_FLOAT(__nv_bfloat16, sum_float<__nv_bfloat16>, var_single<__nv_bfloat16>, float)
-#define REDUCE_F32                                                    \
-    REDUCE_FLOAT(float, sum_float<float>, var_single<float>, float)   \
+#define REDUCE_F32                                                  \
+    REDUCE_FLOAT(float, sum_float<float>, var_single<float>, float) \
     REDUCE_ORDER(int32_t, int32_t, true)
 #define REDUCE_F64                                    \
     REDUCE_FLOAT(double, sum_f64, var_double, double) \

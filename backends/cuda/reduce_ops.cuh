@@ -21,10 +21,7 @@ template <class A> struct reduce_int {
     typedef typename A::element element;
     typedef typename A::state state;
     static constexpr bool small = sizeof(element) <= 2 && A::is_sum;
-    LINE_FN state zero()
-    {
-        return A::zero();
-    }
+    LINE_FN state zero() { return A::zero(); }
     template <int N, int V>
     LINE_FN void add(state &s, const element *x, int64_t, int64_t, const reduce_params &)
     {
@@ -49,10 +46,7 @@ template <class A> struct reduce_int {
 template <class A> struct reduce_float {
     typedef typename A::element element;
     typedef typename A::state state;
-    LINE_FN state zero()
-    {
-        return A::zero();
-    }
+    LINE_FN state zero() { return A::zero(); }
     /* Pairs, pairs of pairs: short chains of additions. */
     template <int N, int V>
     LINE_FN void add(state &s, const element *x, int64_t, int64_t, const reduce_params &)
@@ -110,10 +104,7 @@ template <class T, class KEY, bool FLOAT> struct reduce_extreme {
     typedef T element;
     typedef KEY state;
     typedef reduce_key<T, KEY, FLOAT> key;
-    LINE_FN state zero()
-    {
-        return (KEY)~key::top;
-    }
+    LINE_FN state zero() { return (KEY)~key::top; }
     template <int N, int V>
     LINE_FN void add(state &s, const T *x, int64_t, int64_t, const reduce_params &p)
     {
@@ -140,10 +131,7 @@ template <class T, class KEY, bool FLOAT> struct reduce_position {
         KEY unused;
     };
     typedef reduce_key<T, KEY, FLOAT> key;
-    LINE_FN state zero()
-    {
-        return {INT64_MAX, (KEY)~key::top, 0};
-    }
+    LINE_FN state zero() { return {INT64_MAX, (KEY)~key::top, 0}; }
     LINE_FN state merge(state a, state b, const reduce_params &)
     {
         return b.key > a.key || (b.key == a.key && b.at < a.at) ? b : a;
@@ -183,10 +171,7 @@ template <class T> LINE_FN bool reduce_is_nonzero(T x, const reduce_params &p)
 template <class T> struct reduce_count {
     typedef T element;
     typedef uint64_t state;
-    LINE_FN state zero()
-    {
-        return 0;
-    }
+    LINE_FN state zero() { return 0; }
     template <int N, int V>
     LINE_FN void add(state &s, const T *x, int64_t, int64_t, const reduce_params &p)
     {
@@ -219,10 +204,7 @@ template <class T> struct var_single {
     typedef T element;
     typedef T result;
     typedef var_shifted state;
-    LINE_FN state zero()
-    {
-        return {0.0, 0.0, 0.0, 0.0};
-    }
+    LINE_FN state zero() { return {0.0, 0.0, 0.0, 0.0}; }
     template <int N> LINE_FN void add(state &s, const double *x)
     {
         if (s.n == 0)
@@ -266,10 +248,7 @@ struct var_exact {
 struct var_double {
     typedef double element, result;
     typedef var_exact state;
-    LINE_FN state zero()
-    {
-        return {0.0, 0.0, 0.0, 0.0, 0.0};
-    }
+    LINE_FN state zero() { return {0.0, 0.0, 0.0, 0.0, 0.0}; }
     LINE_FN state merge(state a, state b)
     {
         if (b.n == 0)
@@ -279,7 +258,8 @@ struct var_double {
         double n = a.n + b.n, w = b.n / n;
         double delta = (b.mean - a.mean) + (b.error - a.error), step = a.error + delta * w;
         sum_pair mean = sum_pair_merge({a.mean, 0.0}, {step, 0.0});
-        sum_pair squares = sum_pair_merge({a.squares, a.squares_error}, {b.squares, b.squares_error});
+        sum_pair squares =
+            sum_pair_merge({a.squares, a.squares_error}, {b.squares, b.squares_error});
         squares = sum_pair_merge(squares, {delta * delta * (a.n * w), 0.0});
         return {n, mean.sum, mean.error, squares.sum, squares.error};
     }
@@ -314,10 +294,7 @@ template <class R> LINE_FN void reduce_store_var(const reduce_params &p, R *to, 
 template <class A> struct reduce_var {
     typedef typename A::element element;
     typedef typename A::state state;
-    LINE_FN state zero()
-    {
-        return A::zero();
-    }
+    LINE_FN state zero() { return A::zero(); }
     template <int N, int V>
     LINE_FN void add(state &s, const element *x, int64_t, int64_t, const reduce_params &)
     {
@@ -341,10 +318,7 @@ template <class T, class A> struct reduce_var_complex {
     struct state {
         typename A::state re, im;
     };
-    LINE_FN state zero()
-    {
-        return {A::zero(), A::zero()};
-    }
+    LINE_FN state zero() { return {A::zero(), A::zero()}; }
     template <int N, int V>
     LINE_FN void add(state &s, const T *x, int64_t, int64_t, const reduce_params &)
     {
@@ -388,14 +362,8 @@ template <class T, class C> struct reduce_logsumexp {
     {
         return {__longlong_as_double((long long)0xfff0000000000000ull), 0.0, 0.0, 0.0};
     }
-    LINE_FN double larger(double a, double b)
-    {
-        return b != b ? b : b > a ? b : a;
-    }
-    LINE_FN bool finite(double x)
-    {
-        return x - x == 0;
-    }
+    LINE_FN double larger(double a, double b) { return b != b ? b : b > a ? b : a; }
+    LINE_FN bool finite(double x) { return x - x == 0; }
     LINE_FN void raise(state &s, double largest)
     {
         if (largest == s.largest)

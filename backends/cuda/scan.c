@@ -7,8 +7,8 @@
 enum { VEC, ROW, COL };
 enum {
     BLOCKS_PER_SM = 4,
-    TILE = 4096,  /* elements below which a line is not worth cutting */
-    SHORT = 64,   /* below that a thread takes a line by itself, where there are many */
+    TILE = 4096, /* elements below which a line is not worth cutting */
+    SHORT = 64,  /* below that a thread takes a line by itself, where there are many */
     GRID_X = 1 << 20
 };
 

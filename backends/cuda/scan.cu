@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Cumulative sums and products, for all dtypes. A block goes along a line tile by tile ("vec" by
  * vectors, "row" by elements), each warp over a dense part of the tile; or each thread goes along a
- * line of its own ("col"). The order in which states are merged follows from the parameters alone. */
+ * line of its own ("col"). The order in which states are merged follows from the parameters alone.
+ */
 #include "scan.h"
 #include "sums.cuh"
 
@@ -12,42 +13,21 @@ template <class A> struct scan_int {
     typedef typename A::element element;
     typedef typename A::state state;
     typedef uint64_t result;
-    LINE_FN state zero()
-    {
-        return A::zero();
-    }
-    LINE_FN state one(element x)
-    {
-        return A::one(x);
-    }
-    LINE_FN state merge(state a, state b)
-    {
-        return A::merge(a, b);
-    }
+    LINE_FN state zero() { return A::zero(); }
+    LINE_FN state one(element x) { return A::one(x); }
+    LINE_FN state merge(state a, state b) { return A::merge(a, b); }
     LINE_FN void put(const scan_params &p, int64_t at, state s)
     {
         line_store_int((void *)p.out, at, p.out_nbytes, p.out_is_bool, s);
     }
-    LINE_FN result value(state s)
-    {
-        return s;
-    }
+    LINE_FN result value(state s) { return s; }
 };
 template <class A> struct scan_float {
     typedef typename A::element element, result;
     typedef typename A::state state;
-    LINE_FN state zero()
-    {
-        return A::zero();
-    }
-    LINE_FN state one(element x)
-    {
-        return A::one(x);
-    }
-    LINE_FN state merge(state a, state b)
-    {
-        return A::merge(a, b);
-    }
+    LINE_FN state zero() { return A::zero(); }
+    LINE_FN state one(element x) { return A::one(x); }
+    LINE_FN state merge(state a, state b) { return A::merge(a, b); }
     LINE_FN result value(state s)
     {
         result r;
@@ -84,8 +64,7 @@ LINE_FN typename OP::state scan_before(const scan_params &p, uint64_t line, uint
 
 /* Running states within the warp: x becomes what lies in front of this lane, sum the warp's whole.
  */
-template <class OP>
-LINE_FN void scan_warp(typename OP::state *x, typename OP::state *sum)
+template <class OP> LINE_FN void scan_warp(typename OP::state *x, typename OP::state *sum)
 {
     typedef typename OP::state S;
     int lane = threadIdx.x % 32;
@@ -169,8 +148,8 @@ LINE_FN void scan_chunk(const scan_params &p, uint64_t line, uint64_t chunk,
     int warp = threadIdx.x / 32, turn = 0;
     end = end < p.n ? end : p.n;
     line_offsets(p.dim, p.ndim, line, &from, &to);
-    S carry = p.chunks > 1 && !p.totals_only ? scan_before<OP>(p, line, chunk, shared[0])
-                                             : OP::zero();
+    S carry =
+        p.chunks > 1 && !p.totals_only ? scan_before<OP>(p, line, chunk, shared[0]) : OP::zero();
     for (uint64_t tile = begin; tile < end; tile += SCAN_THREADS * UNROLL * V, turn ^= 1) {
         S s[UNROLL][V], front[UNROLL], whole = OP::zero();
         scan_load<OP, V, DENSE>(p, (const typename OP::element *)p.in + from, tile, end, s);
@@ -263,11 +242,11 @@ template <class OP> LINE_FN void scan_col(const scan_params &p)
         scan_##how<__VA_ARGS__>(p);                            \
     }
 /* Products have no vectors: their arithmetic outweighs the loads. */
-#define SCAN(dtype, SUM, PROD)             \
-    SCAN_KERNEL(sum_##dtype, vec, SUM)     \
-    SCAN_KERNEL(sum_##dtype, row, SUM)     \
-    SCAN_KERNEL(sum_##dtype, col, SUM)     \
-    SCAN_KERNEL(prod_##dtype, row, PROD)   \
+#define SCAN(dtype, SUM, PROD)           \
+    SCAN_KERNEL(sum_##dtype, vec, SUM)   \
+    SCAN_KERNEL(sum_##dtype, row, SUM)   \
+    SCAN_KERNEL(sum_##dtype, col, SUM)   \
+    SCAN_KERNEL(prod_##dtype, row, PROD) \
     SCAN_KERNEL(prod_##dtype, col, PROD)
 #define SCAN_INT(dtype, T) SCAN(dtype, scan_int<sum_int<T>>, scan_int<prod_int<T>>)
 #define SCAN_FLOAT(dtype, SUM, PROD) SCAN(dtype, scan_float<SUM>, scan_float<PROD>)

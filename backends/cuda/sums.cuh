@@ -33,57 +33,27 @@ template <class T> struct sum_int {
     static constexpr bool is_sum = true;
     typedef T element;
     typedef uint64_t state;
-    LINE_FN state zero()
-    {
-        return 0;
-    }
-    LINE_FN state one(T x)
-    {
-        return (uint64_t)x;
-    }
-    LINE_FN state merge(state a, state b)
-    {
-        return a + b;
-    }
+    LINE_FN state zero() { return 0; }
+    LINE_FN state one(T x) { return (uint64_t)x; }
+    LINE_FN state merge(state a, state b) { return a + b; }
 };
 template <class T> struct prod_int {
     static constexpr bool is_sum = false;
     typedef T element;
     typedef uint64_t state;
-    LINE_FN state zero()
-    {
-        return 1;
-    }
-    LINE_FN state one(T x)
-    {
-        return (uint64_t)x;
-    }
-    LINE_FN state merge(state a, state b)
-    {
-        return a * b;
-    }
+    LINE_FN state zero() { return 1; }
+    LINE_FN state one(T x) { return (uint64_t)x; }
+    LINE_FN state merge(state a, state b) { return a * b; }
 };
 
 /* ---- sums of floating elements ---- */
 template <class T> struct sum_float {
     typedef T element, result;
     typedef double state;
-    LINE_FN state zero()
-    {
-        return -0.0;
-    }
-    LINE_FN state one(T x)
-    {
-        return sums_double(x);
-    }
-    LINE_FN state merge(state a, state b)
-    {
-        return a + b;
-    }
-    LINE_FN state nothing()
-    {
-        return 0.0;
-    }
+    LINE_FN state zero() { return -0.0; }
+    LINE_FN state one(T x) { return sums_double(x); }
+    LINE_FN state merge(state a, state b) { return a + b; }
+    LINE_FN state nothing() { return 0.0; }
     LINE_FN void value(T *to, state s, double divisor)
     {
         line_store(to, divisor == 1 ? s : s / divisor);
@@ -108,22 +78,10 @@ LINE_FN double sum_pair_value(sum_pair s)
 struct sum_f64 {
     typedef double element, result;
     typedef sum_pair state;
-    LINE_FN state zero()
-    {
-        return {-0.0, 0.0};
-    }
-    LINE_FN state one(double x)
-    {
-        return {x, 0.0};
-    }
-    LINE_FN state merge(state a, state b)
-    {
-        return sum_pair_merge(a, b);
-    }
-    LINE_FN state nothing()
-    {
-        return {0.0, 0.0};
-    }
+    LINE_FN state zero() { return {-0.0, 0.0}; }
+    LINE_FN state one(double x) { return {x, 0.0}; }
+    LINE_FN state merge(state a, state b) { return sum_pair_merge(a, b); }
+    LINE_FN state nothing() { return {0.0, 0.0}; }
     LINE_FN void value(double *to, state s, double divisor)
     {
         line_store(to, sum_pair_value(s) / divisor);
@@ -136,22 +94,13 @@ template <class T, class REAL> struct sum_complex {
     struct state {
         typename REAL::state re, im;
     };
-    LINE_FN state zero()
-    {
-        return {REAL::zero(), REAL::zero()};
-    }
-    LINE_FN state one(T x)
-    {
-        return {REAL::one(x.re), REAL::one(x.im)};
-    }
+    LINE_FN state zero() { return {REAL::zero(), REAL::zero()}; }
+    LINE_FN state one(T x) { return {REAL::one(x.re), REAL::one(x.im)}; }
     LINE_FN state merge(state a, state b)
     {
         return {REAL::merge(a.re, b.re), REAL::merge(a.im, b.im)};
     }
-    LINE_FN state nothing()
-    {
-        return {REAL::nothing(), REAL::nothing()};
-    }
+    LINE_FN state nothing() { return {REAL::nothing(), REAL::nothing()}; }
     LINE_FN void value(T *to, state s, double divisor)
     {
         REAL::value(&to->re, s.re, divisor);
@@ -195,22 +144,13 @@ LINE_FN int prod_power(double exponent)
 template <class T> struct prod_float {
     typedef T element, result;
     typedef prod_parts state;
-    LINE_FN state zero()
-    {
-        return {1.0, 0.0};
-    }
-    LINE_FN state one(T x)
-    {
-        return prod_settle(sums_double(x), 0.0);
-    }
+    LINE_FN state zero() { return {1.0, 0.0}; }
+    LINE_FN state one(T x) { return prod_settle(sums_double(x), 0.0); }
     LINE_FN state merge(state a, state b)
     {
         return prod_settle(a.significand * b.significand, a.exponent + b.exponent);
     }
-    LINE_FN state nothing()
-    {
-        return zero();
-    }
+    LINE_FN state nothing() { return zero(); }
     LINE_FN void value(T *to, state s, double)
     {
         line_store(to, ldexp(s.significand, prod_power(s.exponent)));
@@ -228,23 +168,14 @@ template <class T> struct prod_complex {
         e = e == -5000 ? 0 : e;
         return {prod_scale(re, -e), prod_scale(im, -e), exponent + e};
     }
-    LINE_FN state zero()
-    {
-        return {1.0, 0.0, 0.0};
-    }
-    LINE_FN state one(T x)
-    {
-        return settle((double)x.re, (double)x.im, 0.0);
-    }
+    LINE_FN state zero() { return {1.0, 0.0, 0.0}; }
+    LINE_FN state one(T x) { return settle((double)x.re, (double)x.im, 0.0); }
     LINE_FN state merge(state a, state b)
     {
         return settle(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re,
                       a.exponent + b.exponent);
     }
-    LINE_FN state nothing()
-    {
-        return zero();
-    }
+    LINE_FN state nothing() { return zero(); }
     LINE_FN void value(T *to, state s, double)
     {
         int e = prod_power(s.exponent);
