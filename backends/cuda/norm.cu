@@ -4,6 +4,7 @@
  * fit are read once, the others once per pass. Statistics are in double. */
 #include "norm.h"
 #include "lines.cuh"
+#pragma nv_diag_suppress 177 /* of overloads, a dtype uses its own alone */
 
 enum { SOFTMAX, LOG_SOFTMAX, LAYER_NORM, RMS_NORM, UNROLL = 4 };
 
