@@ -4,6 +4,7 @@ cuda_host_sources = \
   %reldir%/backend.h %reldir%/blaslt.c %reldir%/blaslt.def %reldir%/blaslt.h %reldir%/cast.c \
   %reldir%/cast.h %reldir%/classes.def %reldir%/copy.c %reldir%/device.c %reldir%/driver.c \
   %reldir%/driver.def %reldir%/driver.h %reldir%/elementwise.c %reldir%/elementwise.h \
+<<<<<<< HEAD
   %reldir%/index.h %reldir%/iota.c %reldir%/iota.h %reldir%/kernel.c %reldir%/matmul.c \
   %reldir%/matmul.h %reldir%/matmul_plan.c %reldir%/matmul_plan.h %reldir%/memory.c \
   %reldir%/module.c %reldir%/modules.def %reldir%/move.c %reldir%/move.h %reldir%/op.c \
@@ -19,6 +20,22 @@ cuda_kernel_headers = \
   %reldir%/math_random.cuh %reldir%/matmul.h %reldir%/move.h %reldir%/random.cuh %reldir%/random.h \
   %reldir%/scalar.cuh %reldir%/scalar_complex.cuh %reldir%/scalar_float.cuh %reldir%/strided.cuh \
   %reldir%/strided.h %reldir%/types.cuh
+=======
+  %reldir%/index.h %reldir%/kernel.c %reldir%/memory.c %reldir%/module.c %reldir%/modules.def %reldir%/op.c \
+  %reldir%/plugin.c %reldir%/scalar.c %reldir%/stream.c \
+  %reldir%/cast.c %reldir%/cast.h %reldir%/iota.c %reldir%/iota.h %reldir%/move.c %reldir%/move.h \
+  %reldir%/random.c %reldir%/random.h %reldir%/strided.c %reldir%/strided.h \
+  %reldir%/lines.h %reldir%/norm.c %reldir%/norm.h %reldir%/reduce.c %reldir%/reduce.h %reldir%/scan.c %reldir%/scan.h
+cuda_kernel_sources = %reldir%/elementwise.cu %reldir%/cast.cu %reldir%/iota.cu %reldir%/move.cu %reldir%/random.cu \
+  %reldir%/norm.cu %reldir%/reduce.cu %reldir%/scan.cu
+cuda_kernel_headers = %reldir%/elementwise.h %reldir%/index.cuh %reldir%/index.h %reldir%/math.cuh %reldir%/math_angle.cuh %reldir%/math_core.cuh \
+  %reldir%/math_f64.cuh %reldir%/math_half.cuh %reldir%/math_hw.cuh %reldir%/math_parts.cuh %reldir%/math_random.cuh \
+  %reldir%/scalar.cuh %reldir%/scalar_complex.cuh %reldir%/scalar_float.cuh \
+  %reldir%/types.cuh \
+  %reldir%/cast.h %reldir%/convert.cuh %reldir%/iota.h %reldir%/move.h %reldir%/random.cuh %reldir%/random.h \
+  %reldir%/strided.cuh %reldir%/strided.h \
+  %reldir%/lines.cuh %reldir%/lines.h %reldir%/norm.h %reldir%/reduce.h %reldir%/reduce_ops.cuh %reldir%/scan.h %reldir%/sums.cuh
+>>>>>>> w-k3
 EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/plugin.map
 
 AM_V_NVCC = $(AM_V_NVCC_@AM_V@)
