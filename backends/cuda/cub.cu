@@ -2,6 +2,11 @@
  * Radix sorts of the CUB library. Compiled as an object with its own kernels, since CUB launches
  * them through the runtime library. */
 #include "cub.h"
+#include <ostream>
+#include <pthread.h>
+/* CUB includes <iostream> for nothing that is used here; before GCC 13 every file that does wants
+ * the C++ library at run time. */
+#define _GLIBCXX_IOSTREAM 1
 #include <cub/device/device_radix_sort.cuh>
 
 template <class K, class N>
@@ -29,10 +34,9 @@ static cudaError_t sort_pairs(void *temp, size_t *temp_nbytes, cuda_cub_buffers 
     return r;
 }
 
-extern "C" int cuda_cub_sort(cuda_cub_kind kind, void *temp, size_t *temp_nbytes,
-                             cuda_cub_buffers *b, uint64_t n, int bits, void *stream)
+static cudaError_t sort_as(cuda_cub_kind kind, void *temp, size_t *temp_nbytes, cuda_cub_buffers *b,
+                           uint64_t n, int bits, cudaStream_t s)
 {
-    cudaStream_t s = (cudaStream_t)stream;
     switch (kind) {
     case CUB_KEYS_F32:
         return sort_keys<float, uint32_t>(temp, temp_nbytes, b, n, bits, s);
@@ -47,4 +51,16 @@ extern "C" int cuda_cub_sort(cuda_cub_kind kind, void *temp, size_t *temp_nbytes
     default:
         return sort_pairs<uint64_t, uint64_t, uint64_t>(temp, temp_nbytes, b, n, bits, s);
     }
+}
+
+/* Static variables of CUB are made without a guard, which would want the C++ library; so one thread
+ * at a time. */
+extern "C" int cuda_cub_sort(cuda_cub_kind kind, void *temp, size_t *temp_nbytes,
+                             cuda_cub_buffers *b, uint64_t n, int bits, void *stream)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    cudaError_t r = sort_as(kind, temp, temp_nbytes, b, n, bits, (cudaStream_t)stream);
+    pthread_mutex_unlock(&lock);
+    return (int)r;
 }

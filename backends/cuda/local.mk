@@ -14,12 +14,22 @@ cuda_kernel_headers = %reldir%/elementwise.h %reldir%/index.cuh %reldir%/index.h
   %reldir%/types.cuh \
   %reldir%/cast.h %reldir%/convert.cuh %reldir%/iota.h %reldir%/move.h %reldir%/random.cuh %reldir%/random.h \
   %reldir%/strided.cuh %reldir%/strided.h
+# indexing, selection, sorting and searching
+cuda_host_sources += %reldir%/cub.h %reldir%/gather.c %reldir%/gather.h %reldir%/scatter.c %reldir%/scatter.h %reldir%/search.c \
+  %reldir%/search.h %reldir%/select.c %reldir%/select.h %reldir%/sort.c %reldir%/sort.h %reldir%/walk.h
+cuda_kernel_sources += %reldir%/cub.cu %reldir%/gather.cu %reldir%/scatter.cu %reldir%/search.cu %reldir%/select.cu %reldir%/sort.cu
+cuda_kernel_headers += %reldir%/gather.h %reldir%/keys.cuh %reldir%/scatter.h %reldir%/search.h %reldir%/select.h %reldir%/sort.h \
+  %reldir%/status.cuh %reldir%/walk.cuh %reldir%/walk.h
 EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/plugin.map
 
 AM_V_NVCC = $(AM_V_NVCC_@AM_V@)
 AM_V_NVCC_ = $(AM_V_NVCC_@AM_DEFAULT_V@)
 AM_V_NVCC_0 = @echo "  NVCC    " $@;
 nvcc_flags = -std=c++17 -O3 --fmad=false -I$(top_builddir)/include -I$(top_srcdir)/include -I$(top_srcdir) -I$(srcdir)/%reldir%
+# CUB launches its kernels through the runtime library: an object, linked with that library's archive.
+nvcc_object_flags = -std=c++17 -O3 -DNDEBUG -DNVTX_DISABLE -DCCCL_DISABLE_NVTX \
+  -Xcompiler -fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
+nvcc_object = $(AM_V_NVCC)$(MKDIR_P) %reldir% && $(NVCC) $(NVCCFLAGS) $(nvcc_object_flags) $(ND_CUDA_GENCODE) -c
 nvcc_fatbin = $(AM_V_NVCC)$(MKDIR_P) %reldir% && $(NVCC) $(NVCCFLAGS) $(nvcc_flags) $(ND_CUDA_GENCODE) -fatbin
 
 if HAVE_CUDA
@@ -28,14 +38,15 @@ plugin_LTLIBRARIES += %reldir%/ndock-cuda.la
 %canon_reldir%_ndock_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% $(ND_CUDA_CPPFLAGS) \
   -DCUDA_FATBIN_DIR='"$(abs_top_builddir)/%reldir%"' -DCUDA_ARCH_LIST='"$(ND_CUDA_ARCH_LIST)"'
 %canon_reldir%_ndock_cuda_la_CFLAGS = $(AM_CFLAGS)
-%canon_reldir%_ndock_cuda_la_LIBADD = -lpthread
-%canon_reldir%_ndock_cuda_la_LDFLAGS = -module -avoid-version -shared
+%canon_reldir%_ndock_cuda_la_LIBADD = -lpthread -ldl -lrt
+EXTRA_%canon_reldir%_ndock_cuda_la_DEPENDENCIES = %reldir%/cub.o
+%canon_reldir%_ndock_cuda_la_LDFLAGS = -module -avoid-version -shared -Wl,%reldir%/cub.o,$(ND_CUDART)
 if HAVE_VERSION_SCRIPT
 %canon_reldir%_ndock_cuda_la_LDFLAGS += -Wl,--version-script=$(srcdir)/%reldir%/plugin.map -Wl,-z,nodelete -Wl,-z,relro,-z,now
 if !HAVE_SANITIZER
 %canon_reldir%_ndock_cuda_la_LDFLAGS += -Wl,-z,defs
 endif
 endif
-CLEANFILES += @ND_CUDA_FATBINS@
+CLEANFILES += @ND_CUDA_FATBINS@ %reldir%/cub.o
 endif
 @ND_CUDA_RULES@
