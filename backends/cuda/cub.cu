@@ -15,8 +15,7 @@ static cudaError_t sort_keys(void *temp, size_t *temp_nbytes, cuda_cub_buffers *
 {
     int from = b->selector;
     cub::DoubleBuffer<K> keys((K *)b->keys[from], (K *)b->keys[!from]);
-    cudaError_t r =
-        cub::DeviceRadixSort::SortKeys(temp, *temp_nbytes, keys, (N)n, 0, bits, s);
+    cudaError_t r = cub::DeviceRadixSort::SortKeys(temp, *temp_nbytes, keys, (N)n, 0, bits, s);
     b->selector = from ^ keys.selector;
     return r;
 }

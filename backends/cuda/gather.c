@@ -78,8 +78,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
         set_walk(&p, call, &e, 1);
         if (pieces < INT32_MAX && p.walk.size * (uint64_t)pieces < INT32_MAX) {
             p.pieces = (uint32_t)pieces;
-            return cuda_launch(k, k->function[GATHER_ROWS], s,
-                               (uint32_t)p.walk.size * p.pieces, GATHER_ROW_THREADS, 0, &p);
+            return cuda_launch(k, k->function[GATHER_ROWS], s, (uint32_t)p.walk.size * p.pieces,
+                               GATHER_ROW_THREADS, 0, &p);
         }
     }
     set_walk(&p, call, &e, 0);

@@ -156,16 +156,15 @@ static int32_t run_sorted(const cuda_kernel *k, ndp_stream *s, const ndp_call *c
     p->keys = (uint64_t)(uintptr_t)b.keys[0];
     p->order = (uint64_t)(uintptr_t)b.values[0];
     if (status == NDP_OK)
-        status =
-            cuda_launch(k, k->function[KEYS], s, blocks_for(plan->items), CUDA_THREADS, 0, p);
+        status = cuda_launch(k, k->function[KEYS], s, blocks_for(plan->items), CUDA_THREADS, 0, p);
     if (status == NDP_OK)
         status = sort(k, s, plan, (void *)(memory + plan->temp), &b);
     p->keys = (uint64_t)(uintptr_t)b.keys[b.selector];
     p->order = (uint64_t)(uintptr_t)b.values[b.selector];
-    return status != NDP_OK ? status
-                            : cuda_launch(k, k->function[SEGMENTS], s,
-                                          blocks_for(p->items.size * p->lanes.size), CUDA_THREADS,
-                                          0, p);
+    return status != NDP_OK
+               ? status
+               : cuda_launch(k, k->function[SEGMENTS], s, blocks_for(p->items.size * p->lanes.size),
+                             CUDA_THREADS, 0, p);
 }
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
@@ -178,8 +177,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     plan_make(&plan, call);
     set_params(&p, &plan, call);
     if (plan.by_lanes)
-        return cuda_launch(k, k->function[LANES], s, blocks_for(p.lanes.size), CUDA_THREADS, 0,
-                           &p);
+        return cuda_launch(k, k->function[LANES], s, blocks_for(p.lanes.size), CUDA_THREADS, 0, &p);
     return run_sorted(k, s, call, &plan, &p);
 }
 
@@ -198,8 +196,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     if (status == NDP_OK)
         status = cuda_function(k->dev, CUDA_MODULE_scatter_ANY, name, &k->function[SEGMENTS]);
     if (status == NDP_OK)
-        status =
-            cuda_function(k->dev, CUDA_MODULE_scatter_ANY, "scatter_keys", &k->function[KEYS]);
+        status = cuda_function(k->dev, CUDA_MODULE_scatter_ANY, "scatter_keys", &k->function[KEYS]);
     return status;
 }
 

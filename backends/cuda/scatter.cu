@@ -8,8 +8,8 @@
 template <int DTYPE> struct element {
     typedef typename cuda_dtype<DTYPE>::stored stored;
     typedef typename cuda_dtype<DTYPE>::computed computed;
-    static const bool floating = DTYPE == NDP_F16 || DTYPE == NDP_BF16 || DTYPE == NDP_F32 ||
-                                 DTYPE == NDP_F64;
+    static const bool floating =
+        DTYPE == NDP_F16 || DTYPE == NDP_BF16 || DTYPE == NDP_F32 || DTYPE == NDP_F64;
 };
 
 static __device__ __forceinline__ bool is_negative(float x)
@@ -47,8 +47,8 @@ static __device__ __forceinline__ double sum(double a, double b)
 }
 
 template <int DTYPE>
-static __device__ __forceinline__ typename element<DTYPE>::stored
-update(int32_t mode, typename element<DTYPE>::stored old, typename element<DTYPE>::stored x)
+static __device__ __forceinline__ typename element<DTYPE>::stored update(
+    int32_t mode, typename element<DTYPE>::stored old, typename element<DTYPE>::stored x)
 {
     typedef typename element<DTYPE>::stored S;
     typedef typename element<DTYPE>::computed C;
@@ -171,10 +171,9 @@ static __device__ __forceinline__ void segment(const scatter_params &p, uint64_t
     int64_t index = cuda_index_wrap(((const int64_t *)p.at)[at], p.extent);
     S *to = (S *)p.out + out + index * p.out_axis_stride, sum = *to;
     for (; i < p.items.size && key_at(p, i) == key; i++)
-        sum = update<DTYPE>(
-            p.mode, sum,
-            source_at<S>(p, source + cuda_walk_offset(p.items, order_at(p, i),
-                                                      p.item_source_stride)));
+        sum = update<DTYPE>(p.mode, sum,
+                            source_at<S>(p, source + cuda_walk_offset(p.items, order_at(p, i),
+                                                                      p.item_source_stride)));
     *to = sum;
 }
 
@@ -189,10 +188,10 @@ template <int DTYPE> static __device__ __forceinline__ void segments(const scatt
 }
 
 /* scatter_lanes_F32 and scatter_segments_F32 for every dtype. */
-#define SCATTER(kind, NAME)                                                                \
+#define SCATTER(kind, NAME)                                                                      \
     extern "C" __global__ void scatter_##kind##_##NAME(const __grid_constant__ scatter_params p) \
-    {                                                                                      \
-        kind<NDP_##NAME>(p);                                                               \
+    {                                                                                            \
+        kind<NDP_##NAME>(p);                                                                     \
     }
 #define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
     SCATTER(lanes, NAME)                                                     \

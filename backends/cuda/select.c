@@ -47,8 +47,8 @@ static void set_tested(select_params *p, const ndp_call *call, const ndp_view *t
     p->low_bits = counting_bits[tested->dtype].low;
     p->high_bits = counting_bits[tested->dtype].high;
     p->nbytes = (int32_t)cuda_dtype_size(tested->dtype);
-    p->dense_bytes = p->nbytes == 1 && p->walk.ndim == 1 && p->tested_stride[0] == 1 &&
-                     p->tested % 16 == 0;
+    p->dense_bytes =
+        p->nbytes == 1 && p->walk.ndim == 1 && p->tested_stride[0] == 1 && p->tested % 16 == 0;
     uint64_t part = (p->walk.size + SELECT_PARTS - 1) / SELECT_PARTS;
     p->per_part = (part + SELECT_TILE - 1) / SELECT_TILE * SELECT_TILE;
     p->parts = p->walk.size ? (p->walk.size + p->per_part - 1) / p->per_part : 0;

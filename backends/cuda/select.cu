@@ -39,7 +39,8 @@ static __device__ __forceinline__ uint32_t bits_of_bytes(uint32_t bytes)
     return ones * 0x01020408u >> 24 & 0xfu;
 }
 
-/* MASK: a bool array of one dimension is tested. Which of the 16 elements from the tile's 16*threadIdx.x-th on are set, bit by bit. */
+/* MASK: a bool array of one dimension is tested. Which of the 16 elements from the tile's
+ * 16*threadIdx.x-th on are set, bit by bit. */
 template <bool MASK>
 static __device__ __forceinline__ uint32_t flags_of(const select_params &p, uint64_t tile)
 {
@@ -156,11 +157,11 @@ template <class T> static __device__ __forceinline__ void compress(const select_
     });
 }
 
-#define COMPRESS(nbytes, T)                                          \
-    extern "C" __global__ void __launch_bounds__(SELECT_THREADS)     \
-        compress_##nbytes(const __grid_constant__ select_params p)   \
-    {                                                                \
-        compress<T>(p);                                              \
+#define COMPRESS(nbytes, T)                                        \
+    extern "C" __global__ void __launch_bounds__(SELECT_THREADS)   \
+        compress_##nbytes(const __grid_constant__ select_params p) \
+    {                                                              \
+        compress<T>(p);                                            \
     }
 COMPRESS(1, uint8_t)
 COMPRESS(2, uint16_t)
@@ -183,9 +184,8 @@ extern "C" __global__ void __launch_bounds__(SELECT_THREADS)
 extern "C" __global__ void __launch_bounds__(SELECT_THREADS)
     select_mask_positions(const __grid_constant__ select_params p)
 {
-    for_selected<true>(p, [&](int64_t place, uint64_t element) {
-        ((int64_t *)p.out)[place] = (int64_t)element;
-    });
+    for_selected<true>(
+        p, [&](int64_t place, uint64_t element) { ((int64_t *)p.out)[place] = (int64_t)element; });
 }
 
 extern "C" __global__ void compress_rows(const __grid_constant__ select_rows_params p)

@@ -130,8 +130,8 @@ static int32_t plan_temp(sort_plan *p, const cuda_kernel *k)
         cuda_cub_buffers none = {{NULL, NULL}, {NULL, NULL}, 0};
         int r = cuda_cub_sort(p->pass[i].kind, NULL, &nbytes, &none,
                               (uint64_t)(p->n * p->rows_at_once), p->pass[i].bits, NULL);
-        status = cuda_fail((CUresult)r, "memory for %s on cuda:%u", cuda_op_name(k->op),
-                           k->dev->index);
+        status =
+            cuda_fail((CUresult)r, "memory for %s on cuda:%u", cuda_op_name(k->op), k->dev->index);
         p->temp_nbytes = nbytes > p->temp_nbytes ? nbytes : p->temp_nbytes;
     }
     cuda_leave(&scope);
@@ -272,9 +272,8 @@ static int32_t run_order(sort_run *r)
             status = radix_sort(r, pass);
     }
     p->order = selected(r, r->buffers.values);
-    return status != NDP_OK
-               ? status
-               : launch(r, RESULTS, blocks_for(r, p->n_rows * p->k), SORT_THREADS);
+    return status != NDP_OK ? status
+                            : launch(r, RESULTS, blocks_for(r, p->n_rows * p->k), SORT_THREADS);
 }
 
 static int32_t clear_flag(sort_run *r)
@@ -360,9 +359,9 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    static const char *const names[] = {NULL,         "sort_keys",          "sort_results",
-                                        "sort_load",  "sort_store",         "sort_count_special",
-                                        "sort_scan_special", "sort_restore_special"};
+    static const char *const names[] = {
+        NULL,         "sort_keys",          "sort_results",      "sort_load",
+        "sort_store", "sort_count_special", "sort_scan_special", "sort_restore_special"};
     int64_t nbytes = cuda_dtype_size(like->in[0].dtype);
     int32_t status = cuda_function(k->dev, CUDA_MODULE_sort_ANY,
                                    nbytes <= 4   ? "sort_small_4"

@@ -40,18 +40,9 @@ struct packed {
     {
         return (word)(uint32_t)(key_of(p.dtype, p.a, at) ^ p.flip) << 32 | i;
     }
-    static __device__ __forceinline__ word last(uint32_t i)
-    {
-        return (word)UINT32_MAX << 32 | i;
-    }
-    static __device__ __forceinline__ uint32_t position(word w)
-    {
-        return (uint32_t)w;
-    }
-    static __device__ __forceinline__ bool before(word a, word b)
-    {
-        return a < b;
-    }
+    static __device__ __forceinline__ word last(uint32_t i) { return (word)UINT32_MAX << 32 | i; }
+    static __device__ __forceinline__ uint32_t position(word w) { return (uint32_t)w; }
+    static __device__ __forceinline__ bool before(word a, word b) { return a < b; }
 };
 
 struct pair_word {
@@ -63,10 +54,7 @@ struct pairs {
     {
         return {key_of(p.dtype, p.a, at) ^ p.flip, i};
     }
-    static __device__ __forceinline__ word last(uint32_t i)
-    {
-        return {UINT64_MAX, i};
-    }
+    static __device__ __forceinline__ word last(uint32_t i) { return {UINT64_MAX, i}; }
     static __device__ __forceinline__ uint32_t position(const word &w)
     {
         return (uint32_t)w.position;
@@ -90,10 +78,7 @@ struct triples {
         w.second ^= p.flip;
         return w;
     }
-    static __device__ __forceinline__ word last(uint32_t i)
-    {
-        return {UINT64_MAX, UINT64_MAX, i};
-    }
+    static __device__ __forceinline__ word last(uint32_t i) { return {UINT64_MAX, UINT64_MAX, i}; }
     static __device__ __forceinline__ uint32_t position(const word &w)
     {
         return (uint32_t)w.position;
@@ -284,13 +269,12 @@ extern "C" __global__ void sort_load(const __grid_constant__ sort_params p)
 extern "C" __global__ void sort_store(const __grid_constant__ sort_params p)
 {
     bool floats = is_float(p.dtype);
-    bool is_signed = p.dtype == NDP_I8 || p.dtype == NDP_I16 || p.dtype == NDP_I32 ||
-                     p.dtype == NDP_I64;
+    bool is_signed =
+        p.dtype == NDP_I8 || p.dtype == NDP_I16 || p.dtype == NDP_I32 || p.dtype == NDP_I64;
     uint64_t ones = key_ones(p), sign = (ones >> 1) + 1;
     int64_t to = place_of(p, p.first_row).values;
     for (uint64_t i = cuda_thread(); i < p.n; i += cuda_threads()) {
-        uint64_t key =
-            p.wide_keys ? ((const uint64_t *)p.keys)[i] : ((const uint32_t *)p.keys)[i];
+        uint64_t key = p.wide_keys ? ((const uint64_t *)p.keys)[i] : ((const uint32_t *)p.keys)[i];
         key ^= p.flip & ones;
         if (is_signed)
             key ^= sign;

@@ -5,9 +5,9 @@
 #include "walk.h"
 
 enum {
-    SORT_SMALL = 2048,     /* rows up to so long are sorted by one block, in shared memory */
+    SORT_SMALL = 2048,      /* rows up to so long are sorted by one block, in shared memory */
     SORT_SMALL_LEAST = 512, /* shorter ones several at once, so many elements */
-    SORT_PARTS = 1024,     /* zeros and NaNs are put back in so many parts */
+    SORT_PARTS = 1024,      /* zeros and NaNs are put back in so many parts */
     SORT_THREADS = 256
 };
 
