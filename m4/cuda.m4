@@ -19,6 +19,11 @@ AS_IF([test -n "$NVCC"], [
   AS_IF([test -f "$nd_cuda_home/include/cuda.h"], [ND_CUDA_CPPFLAGS="-isystem $nd_cuda_home/include"],
         [nd_real_nvcc=`readlink -f "$NVCC"`; nd_cuda_home=`dirname "\`dirname "$nd_real_nvcc"\`"`
          AS_IF([test -f "$nd_cuda_home/include/cuda.h"], [ND_CUDA_CPPFLAGS="-isystem $nd_cuda_home/include"])])
+  ND_CUDART=
+  for nd_a in "$nd_cuda_home"/lib64 "$nd_cuda_home"/lib "$nd_cuda_home"/targets/*/lib; do
+    AS_IF([test -z "$ND_CUDART" && test -f "$nd_a/libcudart_static.a"], [ND_CUDART=$nd_a/libcudart_static.a])
+  done
+  AS_IF([test -z "$ND_CUDART"], [AC_MSG_ERROR([libcudart_static.a was not found below $nd_cuda_home; it is in NVIDIA's package cuda-cudart-dev])])
   nd_known=`"$NVCC" --list-gpu-arch 2>/dev/null | sed 's/compute_//'`
   AS_IF([test -z "$with_cuda_arch"],
     [for nd_a in 75 80 86 89 90 100 120; do AS_CASE([" "`echo $nd_known`" "], [*" $nd_a "*], [with_cuda_arch="$with_cuda_arch $nd_a"]); done])
@@ -34,7 +39,7 @@ AS_IF([test -n "$NVCC"], [
   : >$ND_CUDA_RULES
   dnl The headers of backends/cuda/ that a file includes, and theirs, in nd_seen.
   nd_includes () {
-    for nd_h in `sed -n 's/^#include "\(.*\)"/\1/p' "$srcdir/backends/cuda/$[1]"`; do
+    for nd_h in `sed -n 's/^#include "\(.*\)"/\1/p' "$srcdir/backends/cuda/$[]1"`; do
       AS_CASE([" $nd_seen "], [*" $nd_h "*], [], [AS_IF([test -f "$srcdir/backends/cuda/$nd_h"], [nd_seen="$nd_seen $nd_h"; nd_includes $nd_h])])
     done
   }
@@ -46,6 +51,8 @@ AS_IF([test -n "$NVCC"], [
     AS_ECHO(["backends/cuda/$nd_file-$nd_dtype.fatbin: `for nd_h in $nd_file.cu $nd_seen; do AS_ECHO_N(["backends/cuda/$nd_h "]); done`
 	\$(nvcc_fatbin)$nd_define -o \$[@] \$(srcdir)/backends/cuda/$nd_file.cu"]) >>$ND_CUDA_RULES
   done
+  AS_ECHO(["backends/cuda/cub.o: backends/cuda/cub.cu backends/cuda/cub.h
+	\$(nvcc_object) -o \$[@] \$(srcdir)/backends/cuda/cub.cu"]) >>$ND_CUDA_RULES
   dnl Not in local.mk: automake would take it for a rule that replaces its own.
   AS_ECHO(["backends/cuda/ndock_cuda_la-module.lo: $ND_CUDA_FATBINS"]) >>$ND_CUDA_RULES])
 nd_cuda_summary="no: nvcc was not found"
@@ -55,4 +62,5 @@ AC_SUBST([ND_CUDA_CPPFLAGS])
 AC_SUBST([ND_CUDA_GENCODE])
 AC_SUBST([ND_CUDA_ARCH_LIST])
 AC_SUBST([ND_CUDA_FATBINS])
+AC_SUBST([ND_CUDART])
 AC_SUBST_FILE([ND_CUDA_RULES])])

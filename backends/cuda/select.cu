@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * compress and nonzero: what is selected depends on the data. */
+#include "select.h"
+#include "keys.cuh"
+#include "walk.cuh"
+
+/* Floating elements are nonzero when a bit other than the sign is set: NaN is, -0 is not. */
+static __device__ __forceinline__ bool is_set(const select_params &p, int64_t at)
+{
+    switch (p.nbytes) {
+    case 1:
+        return ((const uint8_t *)p.tested)[at] != 0;
+    case 2:
+        return (((const uint16_t *)p.tested)[at] & p.low_bits) != 0;
+    case 4:
+        return (((const uint32_t *)p.tested)[at] & p.low_bits) != 0;
+    case 8:
+        return (((const uint64_t *)p.tested)[at] & p.low_bits) != 0;
+    default: {
+        ulonglong2 x = ((const ulonglong2 *)p.tested)[at];
+        return ((x.x & p.low_bits) | (x.y & p.high_bits)) != 0;
+    }
+    }
+}
+
+template <bool MASK>
+static __device__ __forceinline__ bool element_is_set(const select_params &p, uint64_t i)
+{
+    if (MASK)
+        return ((const uint8_t *)p.tested)[(int64_t)i * p.tested_stride[0]] != 0;
+    return is_set(p, p.walk.ndim == 1 ? (int64_t)i * p.tested_stride[0]
+                                      : cuda_walk_offset(p.walk, i, p.tested_stride));
+}
+
+/* Four bytes, as a bit for each that is not zero. */
+static __device__ __forceinline__ uint32_t bits_of_bytes(uint32_t bytes)
+{
+    uint32_t ones = __vcmpne4(bytes, 0) & 0x01010101u;
+    return ones * 0x01020408u >> 24 & 0xfu;
+}
+
+/* MASK: a bool array of one dimension is tested. Which of the 16 elements from the tile's
+ * 16*threadIdx.x-th on are set, bit by bit. */
+template <bool MASK>
+static __device__ __forceinline__ uint32_t flags_of(const select_params &p, uint64_t tile)
+{
+    __shared__ uint32_t word[SELECT_TILE / 32];
+    uint64_t n = p.walk.size;
+    if (MASK && p.dense_bytes && tile + SELECT_TILE <= n) {
+        uint4 x = ((const uint4 *)(p.tested + tile))[threadIdx.x];
+        return bits_of_bytes(x.x) | bits_of_bytes(x.y) << 4 | bits_of_bytes(x.z) << 8 |
+               bits_of_bytes(x.w) << 12;
+    }
+    __syncthreads();
+#pragma unroll 4
+    for (int k = 0; k < SELECT_EACH; k++) {
+        uint64_t i = tile + k * SELECT_THREADS + threadIdx.x;
+        uint32_t votes = __ballot_sync(0xffffffffu, i < n && element_is_set<MASK>(p, i));
+        if (threadIdx.x % 32 == 0)
+            word[(k * SELECT_THREADS + threadIdx.x) / 32] = votes;
+    }
+    __syncthreads();
+    return word[threadIdx.x / 2] >> 16 * (threadIdx.x % 2) & 0xffffu;
+}
+
+/* The sum of x over the block's threads before this one, and over all of them. */
+static __device__ __forceinline__ uint32_t sum_before(uint32_t x, uint32_t *all)
+{
+    __shared__ uint32_t warp[SELECT_THREADS / 32];
+    uint32_t sum = x, lane = threadIdx.x % 32, before = 0;
+    for (uint32_t k = 1; k < 32; k *= 2) {
+        uint32_t other = __shfl_up_sync(0xffffffffu, sum, k);
+        sum += lane >= k ? other : 0;
+    }
+    __syncthreads();
+    if (lane == 31)
+        warp[threadIdx.x / 32] = sum;
+    __syncthreads();
+    *all = 0;
+    for (uint32_t w = 0; w < SELECT_THREADS / 32; w++) {
+        before += w < threadIdx.x / 32 ? warp[w] : 0;
+        *all += warp[w];
+    }
+    return before + sum - x;
+}
+
+template <bool MASK> static __device__ __forceinline__ void count(const select_params &p)
+{
+    uint64_t begin = blockIdx.x * p.per_part, end = begin + p.per_part, count = 0;
+    end = end < p.walk.size ? end : p.walk.size;
+    for (uint64_t tile = begin; tile < end; tile += SELECT_TILE)
+        count += __popc(flags_of<MASK>(p, tile));
+    uint32_t low, high; /* a part may have 2^32 elements; a thread's share is below 2^32 * 16 */
+    sum_before((uint32_t)(count & 0xffffff), &low);
+    sum_before((uint32_t)(count >> 24), &high);
+    if (threadIdx.x == 0)
+        ((uint64_t *)p.starts)[blockIdx.x] = ((uint64_t)high << 24) + low;
+}
+
+extern "C" __global__ void __launch_bounds__(SELECT_THREADS)
+    select_count(const __grid_constant__ select_params p)
+{
+    count<false>(p);
+}
+extern "C" __global__ void __launch_bounds__(SELECT_THREADS)
+    select_count_mask(const __grid_constant__ select_params p)
+{
+    count<true>(p);
+}
+
+/* Counts become the places where parts begin; their sum is the result's. One block. */
+extern "C" __global__ void __launch_bounds__(SELECT_PARTS)
+    select_scan(const __grid_constant__ select_params p)
+{
+    __shared__ uint64_t sum[SELECT_PARTS];
+    uint32_t t = threadIdx.x;
+    uint64_t mine = t < p.parts ? ((const uint64_t *)p.starts)[t] : 0;
+    sum[t] = mine;
+    __syncthreads();
+    for (uint32_t k = 1; k < SELECT_PARTS; k *= 2) {
+        uint64_t other = t >= k ? sum[t - k] : 0;
+        __syncthreads();
+        sum[t] += other;
+        __syncthreads();
+    }
+    if (t < p.parts)
+        ((uint64_t *)p.starts)[t] = sum[t] - mine;
+    if (t == SELECT_PARTS - 1)
+        *(uint64_t *)p.count = sum[t];
+}
+
+/* write(place, element) for all that is selected in the block's part, and within the capacity. The
+ * elements of a tile are listed in shared memory first, so that neighbours write neighbours. */
+template <bool MASK, class F>
+static __device__ __forceinline__ void for_selected(const select_params &p, F write)
+{
+    __shared__ uint16_t list[SELECT_TILE];
+    uint64_t begin = blockIdx.x * p.per_part, end = begin + p.per_part;
+    int64_t place = ((const int64_t *)p.starts)[blockIdx.x];
+    end = end < p.walk.size ? end : p.walk.size;
+    for (uint64_t tile = begin; tile < end && place < p.capacity; tile += SELECT_TILE) {
+        uint32_t flags = flags_of<MASK>(p, tile), all, at = sum_before(__popc(flags), &all);
+        for (; flags; flags &= flags - 1)
+            list[at++] = (uint16_t)(threadIdx.x * SELECT_EACH + __ffs(flags) - 1);
+        __syncthreads();
+        for (uint32_t i = threadIdx.x; i < all && place + i < p.capacity; i += SELECT_THREADS)
+            write(place + i, tile + list[i]);
+        place += all;
+        __syncthreads();
+    }
+}
+
+template <class T> static __device__ __forceinline__ void compress(const select_params &p)
+{
+    for_selected<true>(p, [&](int64_t place, uint64_t element) {
+        ((T *)p.out)[place * p.out_stride] = ((const T *)p.a)[(int64_t)element * p.a_stride];
+    });
+}
+
+#define COMPRESS(nbytes, T)                                        \
+    extern "C" __global__ void __launch_bounds__(SELECT_THREADS)   \
+        compress_##nbytes(const __grid_constant__ select_params p) \
+    {                                                              \
+        compress<T>(p);                                            \
+    }
+COMPRESS(1, uint8_t)
+COMPRESS(2, uint16_t)
+COMPRESS(4, uint32_t)
+COMPRESS(8, uint64_t)
+COMPRESS(16, ulonglong2)
+
+/* Coordinates, the innermost dimension's in the last column. */
+extern "C" __global__ void __launch_bounds__(SELECT_THREADS)
+    select_positions(const __grid_constant__ select_params p)
+{
+    for_selected<false>(p, [&](int64_t place, uint64_t element) {
+        int64_t *row = (int64_t *)p.out + place * p.out_stride;
+        cuda_walk_indices(p.walk, element, [&](int d, int64_t x) {
+            row[(p.walk.ndim - 1 - d) * p.coordinate_stride] = x;
+        });
+    });
+}
+
+extern "C" __global__ void __launch_bounds__(SELECT_THREADS)
+    select_mask_positions(const __grid_constant__ select_params p)
+{
+    for_selected<true>(
+        p, [&](int64_t place, uint64_t element) { ((int64_t *)p.out)[place] = (int64_t)element; });
+}
+
+extern "C" __global__ void compress_rows(const __grid_constant__ select_rows_params p)
+{
+    int64_t count = *(const int64_t *)p.count, rows = count < p.capacity ? count : p.capacity;
+    uint64_t n = (uint64_t)rows * p.row.size;
+    for (uint64_t i = cuda_thread(); i < n; i += cuda_threads()) {
+        uint64_t place = (i >> 32) == 0 && (p.row.size >> 32) == 0
+                             ? (uint32_t)i / (uint32_t)p.row.size
+                             : i / p.row.size;
+        int64_t from = ((const int64_t *)p.positions)[place] * p.a_step;
+        int64_t to = (int64_t)place * p.out_step;
+        cuda_walk_indices(p.row, i - place * p.row.size, [&](int d, int64_t x) {
+            from += x * p.a_stride[d];
+            to += x * p.out_stride[d];
+        });
+        copy_element(p.out, to, p.a, from, p.nbytes);
+    }
+}
