@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The CUDA plug-in: the host side in C, kernels as fat binaries inside it. configure writes a rule for each row of modules.def.
 cuda_host_sources = \
-  %reldir%/backend.h %reldir%/classes.def %reldir%/copy.c %reldir%/device.c %reldir%/driver.c \
+  %reldir%/backend.h %reldir%/classes.def %reldir%/copy.c %reldir%/graph.c %reldir%/nvml.c %reldir%/peer.c \
+  %reldir%/pinned.c %reldir%/pool.c %reldir%/ring.c %reldir%/team.c %reldir%/vmm.c %reldir%/device.c %reldir%/driver.c \
   %reldir%/driver.def %reldir%/driver.h %reldir%/elementwise.c %reldir%/elementwise.h \
   %reldir%/index.h %reldir%/kernel.c %reldir%/memory.c %reldir%/module.c %reldir%/modules.def %reldir%/op.c \
   %reldir%/plugin.c %reldir%/scalar.c %reldir%/stream.c \
