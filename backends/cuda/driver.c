@@ -110,6 +110,16 @@ static int32_t status_of(CUresult r)
         return NDP_ERR_NOT_READY;
     case CUDA_ERROR_INVALID_DEVICE:
         return NDP_ERR_DEVICE;
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_INVALID_HANDLE:
+        return NDP_ERR_ARGUMENT;
+    case CUDA_ERROR_NOT_SUPPORTED:
+        return NDP_ERR_UNSUPPORTED;
+    case CUDA_ERROR_ILLEGAL_STATE:
+    case CUDA_ERROR_DEINITIALIZED:
+        return NDP_ERR_STATE;
+    case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: /* told by the call itself: a wrong launch is ours */
+        return NDP_ERR_INTERNAL;
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
         return NDP_ERR_PLUGIN;
