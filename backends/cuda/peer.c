@@ -148,6 +148,8 @@ static int32_t share_rest(ndp_dev *dev, ndp_dev *peer)
     CUresult r = cuda_pool_share(peer);
     if (r == CUDA_SUCCESS)
         r = cuda_ranges_share(peer);
+    if (r != CUDA_SUCCESS)
+        atomic_fetch_and(&dev->peers, ~((uint64_t)1 << peer->index));
     cuda_leave(&scope);
     return cuda_fail(r, "giving cuda:%u access to the memory of cuda:%u", dev->index, peer->index);
 }

@@ -4,6 +4,8 @@
 #include <cuda.h>
 #include <stdlib.h>
 
+#pragma GCC visibility push(default)
+
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 #define JOIN_(a, b) a##b
