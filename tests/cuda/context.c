@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * D6, A6, A8, S18, X2: the caller's context, faults that cannot be mended, closing and opening, and
+ * D6, D10, A6, S18: the caller's context, faults that cannot be mended, closing and opening, and
  * the end of the process. What breaks a device or the process happens in a child. */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -129,6 +129,28 @@ static int leave(void)
     return nd_stream_create(gpu, NULL, &s) == ND_OK && left ? 0 : 1;
 }
 
+/* Asking what there is does not spoil the child, whose parent may then open the device too. */
+static int ask_and_fork(void)
+{
+    static float data[100];
+    int32_t state = ND_AVAILABLE_NO;
+    int status = -1;
+    set_plugin_path();
+    if (nd_device_available("cuda:0", ND_PROBE_COUNT, &state) != ND_OK ||
+        state != ND_AVAILABLE_LIKELY)
+        return 1;
+    pid_t pid = fork();
+    if (nd_device_get("cuda:0", &gpu) != ND_OK)
+        return 2;
+    nd_array *a = upload(data, ND_F32, 100);
+    int good = nd_to_host(a, data, sizeof data) == ND_OK;
+    nd_release(a);
+    if (pid == 0)
+        _exit(good ? 0 : 3);
+    waitpid(pid, &status, 0);
+    return good && WIFEXITED(status) ? WEXITSTATUS(status) : 4;
+}
+
 /* ---- without the core ---- */
 static char said[512];
 static int32_t host_error(void *ctx, int32_t status, int64_t native, const char *fmt, ...)
@@ -223,6 +245,7 @@ static void children(void)
 {
     is_int(in_child("--fault"), 0, "A6: an illegal access loses the device, and that alone");
     is_int(in_child("--leave"), 0, "S18: the process ends well with live arrays and streams");
+    is_int(in_child("--fork"), 0, "D10: who only asks may fork, and the child computes");
     is_int(in_child("--cycles"), 0, "20 times closed and opened: kernels work, memory is flat");
 }
 
@@ -231,6 +254,8 @@ int main(int argc, char **argv)
     static const tap_case cases[] = {{"D6", context_stays}, {"children", children}};
     if (argc > 1 && strcmp(argv[1], "--cycles") == 0)
         return cycles();
+    if (argc > 1 && strcmp(argv[1], "--fork") == 0)
+        return ask_and_fork();
     if (argc > 1 && strcmp(argv[1], "--leave") == 0)
         (void)atexit(release_late); /* before the device is opened, so after its own handler */
     open_gpu();
