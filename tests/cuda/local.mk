@@ -7,6 +7,8 @@ cuda_tests += %reldir%/copies.t
 cuda_tests += %reldir%/graph.t
 cuda_tests += %reldir%/memory.t
 cuda_tests += %reldir%/streams.t
+TESTS += %reldir%/conform.sh %reldir%/fashion.sh
+EXTRA_DIST += %reldir%/conform.sh %reldir%/device.sh %reldir%/fashion.sh
 EXTRA_DIST += %reldir%/stub_driver.c %reldir%/stub_nvml.c %reldir%/gpu.h
 EXTRA_DIST += %reldir%/driver.c %reldir%/context.c %reldir%/copies.c %reldir%/graph.c %reldir%/memory.c %reldir%/streams.c
 if HAVE_CUDA
