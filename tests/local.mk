@@ -23,6 +23,7 @@ include tests/loader/local.mk
 include tests/sim/local.mk
 include tests/stream/local.mk
 include tests/cache/local.mk
+include tests/cuda/local.mk
 include tests/conform/local.mk
 include tests/cuda/local.mk
 include tests/fuzz/local.mk

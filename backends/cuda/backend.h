@@ -5,6 +5,7 @@
 #define NDOCK_CUDA_BACKEND_H
 #include <ndock/plugin.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include "driver.h"
 
 enum { CUDA_MAX_DEVICES = 64, CUDA_THREADS = 256 };
@@ -15,33 +16,56 @@ extern const ndp_host *cuda_host; /* set by the entry */
 #define cuda_error(status, ...) cuda_host->error(cuda_host->ctx, (status), 0, __VA_ARGS__)
 
 /* ---- device.c ---- */
+struct ndp_stream {
+    CUstream handle;
+    int wrapped;     /* somebody else's: destroy() leaves it alone */
+    atomic_int busy; /* work of ours was queued since it was last waited for */
+};
 struct ndp_dev {
     uint32_t index;
     CUdevice ordinal;
     CUcontext context;        /* the primary one; NULL while the device is closed */
+    int opened;               /* how often, less how often it was closed */
     int sm_count, capability; /* 90: 9.0 */
-    CUstream default_stream;  /* CU_STREAM_LEGACY or CU_STREAM_PER_THREAD */
-    pthread_mutex_t lock;     /* of what follows: modules and kernels */
+    ndp_stream own;           /* the default one: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD */
+    atomic_uint epoch;        /* counts closes: functions of an earlier one are gone */
+    pthread_mutex_t lock;     /* of what follows */
     struct cuda_module *modules;
     struct cuda_kernel *kernels;
     struct cuda_blaslt *blaslt; /* NULL: not there, or not asked for yet */
     int blaslt_tried;
+    struct cuda_ring *rings[2]; /* by cuda_ring_kind; NULL until wanted */
+    CUmemoryPool pool;          /* pool.c; NULL until it is wanted */
+    _Atomic(uint64_t) peers;    /* bit i: kernels here may use the memory of cuda:i */
+    struct cuda_range *ranges;  /* vmm.c: memory that peers may be given access to */
 };
 int32_t cuda_probe(uint32_t *count, char *why, size_t n);
 int32_t cuda_info(uint32_t index, ndp_device_info *out);
 int32_t cuda_open(uint32_t index, ndp_dev **out);
 void cuda_close(ndp_dev *);
-/* Makes the device's context current; scope remembers whether it was not. */
+/* The open devices, one after another; NULL after the last. */
+ndp_dev *cuda_next_open(const ndp_dev *);
+/* Makes the device's context current; scope remembers whether it was not. Once the process is on
+ * its way out this fails, and the driver is not called again. */
 typedef struct {
     int pushed;
 } cuda_scope;
 int32_t cuda_enter(const ndp_dev *, cuda_scope *);
 void cuda_leave(const cuda_scope *);
+/* Lets this thread make calls that would break somebody's capture; returns the mode to restore.
+ * Nothing of such a call ends up in a graph. */
+CUstreamCaptureMode cuda_capture_relax(void);
+void cuda_capture_restore(CUstreamCaptureMode);
+
+/* ---- nvml.c ---- */
+/* How many devices CUDA_VISIBLE_DEVICES leaves of those that NVML sees; negative: it cannot tell.
+ * Initialises nothing of CUDA. */
+int32_t cuda_nvml_count(void);
 
 /* ---- memory.c ---- */
 typedef enum {
     CUDA_MEM_DEVICE,   /* cuMemAlloc */
-    CUDA_MEM_PINNED,   /* cuMemHostAlloc */
+    CUDA_MEM_PINNED,   /* cuda_pin */
     CUDA_MEM_FOREIGN,  /* map.wrap: not ours to free */
     CUDA_MEM_RESERVED, /* addresses of ndp.memory/1 */
     CUDA_MEM_POOL      /* cuMemAllocAsync */
@@ -51,12 +75,34 @@ struct ndp_mem {
     uint64_t nbytes;
     cuda_mem_kind kind;
     void *host;  /* of pinned memory */
-    void *extra; /* of RESERVED: the pieces of physical memory */
+    void *extra; /* of RESERVED: its cuda_range; of PINNED: not NULL if pages of our own */
 };
 int32_t cuda_alloc(ndp_dev *, uint64_t nbytes, ndp_mem **out);
 void cuda_free(ndp_dev *, ndp_mem *);
-extern const ndp_memory_1 cuda_memory_group;
+/* The record of a block. */
+int32_t cuda_mem_new(CUdeviceptr base, uint64_t nbytes, cuda_mem_kind kind, ndp_mem **out);
 extern const ndp_map_1 cuda_map_group;
+
+/* ---- pinned.c ---- */
+int32_t cuda_pin(ndp_dev *, uint64_t nbytes, ndp_mem **out, void **host);
+void cuda_unpin(ndp_mem *); /* inside cuda_enter() */
+
+/* ---- vmm.c: addresses without memory, and memory without addresses ---- */
+extern const ndp_memory_1 cuda_memory_group;
+void cuda_range_free(ndp_dev *, ndp_mem *); /* inside cuda_enter() */
+/* Lets the devices whose kernels may use this one's memory reach what is mapped now. */
+CUresult cuda_ranges_share(ndp_dev *);
+
+/* ---- pool.c ---- */
+extern const ndp_pool_1 cuda_pool_group;
+void cuda_pool_close(ndp_dev *);
+CUresult cuda_pool_share(ndp_dev *); /* as cuda_ranges_share() */
+
+/* ---- peer.c ---- */
+extern const ndp_peer_1 cuda_peer_group;
+
+/* ---- graph.c ---- */
+extern const ndp_graph_1 cuda_graph_group;
 
 /* ---- copy.c ---- */
 int32_t cuda_write(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset, const void *src,
@@ -65,10 +111,59 @@ int32_t cuda_read(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset, void *dst
 int32_t cuda_copy(ndp_dev *, ndp_stream *, ndp_mem *dst, uint64_t dst_offset, ndp_mem *src,
                   uint64_t src_offset, uint64_t nbytes);
 
-/* ---- stream.c: an ndp_stream is the CUstream itself, NULL the device's default one ---- */
-static inline CUstream cuda_stream(const ndp_dev *dev, ndp_stream *s)
+/* ---- ring.c: pinned memory that pageable copies go through ---- */
+typedef enum { CUDA_RING_SMALL, CUDA_RING_LARGE } cuda_ring_kind;
+enum { CUDA_SMALL_CHUNK = 64 << 10, CUDA_LARGE_CHUNK = 4 << 20, CUDA_LARGE_CHUNKS = 8 };
+typedef struct cuda_chunk cuda_chunk;
+struct cuda_chunk {
+    char *host;
+    CUevent done; /* of the copy that used it last */
+    int used;     /* done was recorded since the chunk was last waited for */
+    cuda_chunk *next;
+};
+/* A chunk that no copy uses any more. Without wait *out is NULL when there is none; with it, the
+ * caller must hold no other chunk. Inside cuda_enter(), captures relaxed. */
+int32_t cuda_ring_take(ndp_dev *, cuda_ring_kind, int wait, cuda_chunk **out);
+/* Marks where the stream has got to: the chunk is in use until then. */
+CUresult cuda_ring_mark(cuda_chunk *, CUstream);
+CUresult cuda_ring_wait(cuda_chunk *); /* for that mark */
+void cuda_ring_give(ndp_dev *, cuda_ring_kind, cuda_chunk *);
+void cuda_rings_close(ndp_dev *);
+
+/* ---- team.c: threads that copy between host buffers ---- */
+enum { CUDA_JOB_PARTS = CUDA_LARGE_CHUNKS };
+typedef struct cuda_job cuda_job;
+struct cuda_job { /* parts, added in order and copied by whoever is free */
+    struct {
+        char *dst;
+        const char *src;
+        size_t nbytes, begun, copied;
+    } part[CUDA_JOB_PARTS]; /* part i is at i % CUDA_JOB_PARTS */
+    uint64_t added, first;  /* parts; those before first are begun to their end */
+    cuda_job *next;
+};
+void cuda_job_begin(cuda_job *);
+/* The part CUDA_JOB_PARTS before must be copied. */
+void cuda_job_add(cuda_job *, char *dst, const char *src, size_t nbytes);
+/* Returns when part i is copied; the caller helps. */
+void cuda_job_wait(cuda_job *, uint64_t i);
+void cuda_job_end(cuda_job *); /* when all parts are copied */
+void cuda_team_stop(void);
+
+/* ---- stream.c ---- */
+static inline CUstream cuda_stream_handle(const ndp_dev *dev, const ndp_stream *s)
 {
-    return s ? (CUstream)(void *)s : dev->default_stream;
+    return s ? s->handle : dev->own.handle;
+}
+/* Streams with work of ours that nobody has waited for. */
+extern atomic_int cuda_busy_streams;
+/* The stream, to queue work on. */
+static inline CUstream cuda_stream(ndp_dev *dev, ndp_stream *s)
+{
+    ndp_stream *to = s ? s : &dev->own;
+    if (!atomic_load_explicit(&to->busy, memory_order_relaxed) && !atomic_exchange(&to->busy, 1))
+        atomic_fetch_add(&cuda_busy_streams, 1);
+    return to->handle;
 }
 int32_t cuda_sync(ndp_dev *, ndp_stream *);
 extern const ndp_stream_1 cuda_stream_group;
@@ -91,6 +186,9 @@ typedef struct cuda_kernel cuda_kernel;
 struct cuda_kernel {
     ndp_kernel base;
     ndp_dev *dev;
+    int32_t (*run)(const ndp_kernel *, ndp_stream *, const ndp_call *); /* the class's */
+    int32_t (*make)(cuda_kernel *, const ndp_call *like);
+    atomic_uint epoch; /* of the device when the functions were found */
     int32_t op;
     int32_t dtype[CUDA_KEY_DTYPES];      /* of inputs, then outputs; 0 past the last */
     int32_t choice;                      /* the class's own: what else tells kernels apart */
@@ -99,7 +197,8 @@ struct cuda_kernel {
 };
 /* The device's kernel for the call's op and dtypes and the class's choice: one that was made
  * before, or a new one after make(kernel, like) has set run, scratch and functions. make() runs
- * inside cuda_enter() and under the device's lock; it returns a status with a detail. */
+ * inside cuda_enter() and under the device's lock; it returns a status with a detail. It runs
+ * again, for a call of the same key, when the device was closed and opened in between. */
 int32_t cuda_kernel_get(ndp_dev *, const ndp_call *like, int32_t choice,
                         int32_t (*make)(cuda_kernel *, const ndp_call *like),
                         const ndp_kernel **out);

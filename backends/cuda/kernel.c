@@ -22,23 +22,65 @@ static cuda_kernel *find_made(const ndp_dev *dev, int32_t op, const int32_t *dty
     return NULL;
 }
 
+static int32_t run_found(const ndp_kernel *, ndp_stream *, const ndp_call *);
+
+/* Runs make() on a copy, since other threads may be using the kernel. */
+static int32_t find_functions(cuda_kernel *k, const ndp_call *like)
+{
+    cuda_scope scope;
+    cuda_kernel fresh = {.base = {.size = sizeof fresh.base, .max_ndim = NDP_MAX_NDIM},
+                         .dev = k->dev,
+                         .op = k->op,
+                         .choice = k->choice};
+    memcpy(fresh.dtype, k->dtype, sizeof fresh.dtype);
+    int32_t status = cuda_enter(k->dev, &scope);
+    if (status != NDP_OK)
+        return status;
+    CUstreamCaptureMode mode = cuda_capture_relax(); /* loading code is no part of a graph */
+    status = k->make(&fresh, like);
+    cuda_capture_restore(mode);
+    cuda_leave(&scope);
+    if (status != NDP_OK)
+        return status;
+    memcpy(k->function, fresh.function, sizeof k->function);
+    if (!k->run) {
+        k->base = fresh.base;
+        k->run = fresh.base.run;
+        k->base.run = run_found;
+    }
+    atomic_store_explicit(&k->epoch, atomic_load(&k->dev->epoch), memory_order_release);
+    return NDP_OK;
+}
+
+/* The functions of a device that was closed are gone; the kernel is the core's for good. */
+static int32_t run_found(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
+{
+    cuda_kernel *k = (cuda_kernel *)(uintptr_t)base;
+    if (atomic_load_explicit(&k->epoch, memory_order_acquire) !=
+        atomic_load_explicit(&k->dev->epoch, memory_order_relaxed)) {
+        pthread_mutex_lock(&k->dev->lock);
+        int32_t status = atomic_load(&k->epoch) == atomic_load(&k->dev->epoch)
+                             ? NDP_OK
+                             : find_functions(k, call);
+        pthread_mutex_unlock(&k->dev->lock);
+        if (status != NDP_OK)
+            return status;
+    }
+    return k->run(base, s, call);
+}
+
 static int32_t make_kernel(ndp_dev *dev, const ndp_call *like, int32_t choice,
                            int32_t (*make)(cuda_kernel *, const ndp_call *like), cuda_kernel **out)
 {
-    cuda_scope scope;
     cuda_kernel *k = calloc(1, sizeof *k);
     if (!k)
         return cuda_error(NDP_ERR_MEMORY, "no host memory for the record of a kernel");
-    k->base = (ndp_kernel){.size = sizeof k->base, .max_ndim = NDP_MAX_NDIM};
     k->dev = dev;
     k->op = like->op;
     k->choice = choice;
+    k->make = make;
     key_dtypes(like, k->dtype);
-    int32_t status = cuda_enter(dev, &scope);
-    if (status == NDP_OK) {
-        status = make(k, like);
-        cuda_leave(&scope);
-    }
+    int32_t status = find_functions(k, like);
     if (status != NDP_OK) {
         free(k);
         return status;

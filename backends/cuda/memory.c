@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Device and pinned memory, and foreign addresses. */
+ * Device memory, and foreign addresses. */
 #include <stdlib.h>
 #include "backend.h"
 
-static int32_t new_mem(CUdeviceptr base, uint64_t nbytes, cuda_mem_kind kind, ndp_mem **out)
+int32_t cuda_mem_new(CUdeviceptr base, uint64_t nbytes, cuda_mem_kind kind, ndp_mem **out)
 {
     ndp_mem *m = calloc(1, sizeof *m);
     *out = m;
@@ -23,43 +23,48 @@ int32_t cuda_alloc(ndp_dev *dev, uint64_t nbytes, ndp_mem **out)
     int32_t status = cuda_enter(dev, &scope);
     if (status != NDP_OK)
         return status;
+    CUstreamCaptureMode mode = cuda_capture_relax();
     CUresult r = cu.cuMemAlloc(&base, nbytes);
     if (r != CUDA_SUCCESS)
         status = cuda_fail(r, "allocating %llu bytes on cuda:%u", (unsigned long long)nbytes,
                            dev->index);
-    else if ((status = new_mem(base, nbytes, CUDA_MEM_DEVICE, out)) != NDP_OK)
+    else if ((status = cuda_mem_new(base, nbytes, CUDA_MEM_DEVICE, out)) != NDP_OK)
         cu.cuMemFree(base);
+    cuda_capture_restore(mode);
     cuda_leave(&scope);
     return status;
 }
 
+static void free_native(ndp_dev *dev, ndp_mem *m)
+{
+    switch (m->kind) {
+    case CUDA_MEM_FOREIGN:
+        break;
+    case CUDA_MEM_PINNED:
+        cuda_unpin(m);
+        break;
+    case CUDA_MEM_RESERVED:
+        cuda_range_free(dev, m);
+        break;
+    case CUDA_MEM_DEVICE:
+    case CUDA_MEM_POOL:
+        cu.cuMemFree(m->base);
+    }
+}
+
+/* A device that is lost, or gone at exit, needs nothing back; nobody could be told of a failure. */
 void cuda_free(ndp_dev *dev, ndp_mem *m)
 {
     cuda_scope scope;
     if (!m)
         return;
     if (m->kind != CUDA_MEM_FOREIGN && cuda_enter(dev, &scope) == NDP_OK) {
-        if (m->kind == CUDA_MEM_PINNED)
-            cu.cuMemFreeHost(m->host);
-        else
-            cu.cuMemFree(m->base);
+        CUstreamCaptureMode mode = cuda_capture_relax();
+        free_native(dev, m);
+        cuda_capture_restore(mode);
         cuda_leave(&scope);
     }
     free(m);
-}
-
-static int32_t usage(ndp_dev *dev, uint64_t *free_bytes, uint64_t *total_bytes)
-{
-    cuda_scope scope;
-    size_t free_now = 0, total = 0;
-    int32_t status = cuda_enter(dev, &scope);
-    if (status != NDP_OK)
-        return status;
-    CUresult r = cu.cuMemGetInfo(&free_now, &total);
-    cuda_leave(&scope);
-    *free_bytes = free_now;
-    *total_bytes = total;
-    return cuda_fail(r, "asking cuda:%u for its free memory", dev->index);
 }
 
 static int32_t address(ndp_dev *dev, ndp_mem *m, uint64_t *out)
@@ -69,10 +74,45 @@ static int32_t address(ndp_dev *dev, ndp_mem *m, uint64_t *out)
     return NDP_OK;
 }
 
+/* Where the device finds what lies at the address, or why it is not to be used. */
+static int32_t look_up(const ndp_dev *dev, uint64_t where, CUdeviceptr *out)
+{
+    CUdeviceptr at = (CUdeviceptr)where;
+    unsigned type = 0;
+    int ordinal = -1;
+    CUresult r = cu.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at);
+    if (r == CUDA_SUCCESS && type == CU_MEMORYTYPE_DEVICE)
+        r = cu.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at);
+    if (r == CUDA_SUCCESS && type != CU_MEMORYTYPE_DEVICE)
+        r = cu.cuPointerGetAttribute(out, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at);
+    else
+        *out = at;
+    if (r == CUDA_ERROR_INVALID_VALUE)
+        return cuda_error(NDP_ERR_ARGUMENT,
+                          "0x%llx is no address of CUDA memory; copy ordinary memory with "
+                          "nd_from_host",
+                          (unsigned long long)where);
+    if (r == CUDA_SUCCESS && ordinal >= 0 && ordinal != (int)dev->ordinal)
+        return cuda_error(NDP_ERR_DEVICE, "0x%llx is memory of cuda:%d, not of cuda:%u",
+                          (unsigned long long)where, ordinal, dev->index);
+    return cuda_fail(r, "looking at address 0x%llx", (unsigned long long)where);
+}
+
 static int32_t wrap(ndp_dev *dev, uint64_t where, uint64_t nbytes, ndp_mem **out)
 {
-    (void)dev;
-    return new_mem((CUdeviceptr)where, nbytes, CUDA_MEM_FOREIGN, out);
+    cuda_scope scope;
+    CUdeviceptr at = (CUdeviceptr)where;
+    *out = NULL;
+    if (nbytes > 0) {
+        int32_t status = cuda_enter(dev, &scope);
+        if (status != NDP_OK)
+            return status;
+        status = look_up(dev, where, &at);
+        cuda_leave(&scope);
+        if (status != NDP_OK)
+            return status;
+    }
+    return cuda_mem_new(at, nbytes, CUDA_MEM_FOREIGN, out);
 }
 
 static int32_t map(ndp_dev *dev, ndp_mem *m, void **host)
@@ -92,33 +132,9 @@ static int32_t unmap(ndp_dev *dev, ndp_mem *m)
     return NDP_OK;
 }
 
-static int32_t pin(ndp_dev *dev, uint64_t nbytes, ndp_mem **out, void **host)
-{
-    cuda_scope scope;
-    CUdeviceptr base = 0;
-    *out = NULL;
-    *host = NULL;
-    int32_t status = cuda_enter(dev, &scope);
-    if (status != NDP_OK)
-        return status;
-    CUresult r = cu.cuMemHostAlloc(host, nbytes, CU_MEMHOSTALLOC_PORTABLE);
-    if (r == CUDA_SUCCESS)
-        r = cu.cuMemHostGetDevicePointer(&base, *host, 0);
-    status = cuda_fail(r, "pinning %llu bytes of host memory", (unsigned long long)nbytes);
-    if (status == NDP_OK)
-        status = new_mem(base, nbytes, CUDA_MEM_PINNED, out);
-    if (status == NDP_OK)
-        (*out)->host = *host;
-    else if (*host)
-        cu.cuMemFreeHost(*host);
-    cuda_leave(&scope);
-    return status;
-}
-
-const ndp_memory_1 cuda_memory_group = {.size = sizeof(ndp_memory_1), .usage = usage};
 const ndp_map_1 cuda_map_group = {.size = sizeof(ndp_map_1),
                                   .address = address,
                                   .wrap = wrap,
                                   .map = map,
                                   .unmap = unmap,
-                                  .pin = pin};
+                                  .pin = cuda_pin};

@@ -76,9 +76,5 @@ void cuda_modules_unload(ndp_dev *dev)
     }
     free(dev->modules);
     dev->modules = NULL;
-    while (dev->kernels) {
-        cuda_kernel *k = dev->kernels;
-        dev->kernels = k->next;
-        free(k);
-    }
+    atomic_fetch_add(&dev->epoch, 1);
 }

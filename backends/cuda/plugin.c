@@ -42,16 +42,23 @@ static const void *group(ndp_dev *dev, const char *id)
     } groups[] = {
         {"ndp.op/1", &cuda_op_group},         {"ndp.stream/1", &cuda_stream_group},
         {"ndp.memory/1", &cuda_memory_group}, {"ndp.map/1", &cuda_map_group},
-        {"ndp.info/1", &info_group},          {"ndp.math/1", &cuda_math_group},
+        {"ndp.math/1", &cuda_math_group},
+        {"ndp.pool/1", &cuda_pool_group},     {"ndp.peer/1", &cuda_peer_group},
+        {"ndp.graph/1", &cuda_graph_group},   {"ndp.info/1", &info_group},
     };
     (void)dev;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (strcmp(id, groups[i].id) == 0)
-            return groups[i].table;
+            return groups[i].table != &cuda_graph_group || cu.cuStreamGetCaptureInfo_v2
+                       ? groups[i].table
+                       : NULL;
     return NULL;
 }
 
-static void shut_down(void) {}
+static void shut_down(void)
+{
+    cuda_team_stop();
+}
 
 static const ndp_plugin table = {
     .size = sizeof(ndp_plugin),

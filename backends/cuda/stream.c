@@ -1,20 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Streams and events: thin over the driver's. An ndp_stream is a CUstream, an ndp_event a CUevent.
- */
+ * Streams and events: thin over the driver's. An ndp_event is a CUevent. */
 #include <stdlib.h>
 #include "backend.h"
 
 #define EVENT(e) ((CUevent)(void *)(e))
 
+atomic_int cuda_busy_streams;
+
+/* Whatever is queued from now on makes the stream busy again. A failed wait leaves it busy. */
 int32_t cuda_sync(ndp_dev *dev, ndp_stream *s)
 {
     cuda_scope scope;
+    ndp_stream *at = s ? s : &dev->own;
     int32_t status = cuda_enter(dev, &scope);
     if (status != NDP_OK)
         return status;
-    CUresult r = cu.cuStreamSynchronize(cuda_stream(dev, s));
+    int was_busy = atomic_exchange(&at->busy, 0);
+    CUresult r = cu.cuStreamSynchronize(at->handle);
+    if (was_busy && (r == CUDA_SUCCESS || atomic_exchange(&at->busy, 1)))
+        atomic_fetch_sub(&cuda_busy_streams, 1);
     cuda_leave(&scope);
     return cuda_fail(r, "waiting for a stream of cuda:%u", dev->index);
+}
+
+static int32_t new_stream(CUstream handle, int wrapped, ndp_stream **out)
+{
+    ndp_stream *s = calloc(1, sizeof *s);
+    if (!s)
+        return cuda_error(NDP_ERR_MEMORY, "no host memory for the record of a stream");
+    s->handle = handle;
+    s->wrapped = wrapped;
+    *out = s;
+    return NDP_OK;
 }
 
 static int32_t create(ndp_dev *dev, int32_t priority, uint64_t flags, ndp_stream **out)
@@ -27,18 +44,63 @@ static int32_t create(ndp_dev *dev, int32_t priority, uint64_t flags, ndp_stream
     if (status != NDP_OK)
         return status;
     CUresult r = cu.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, priority);
+    status = cuda_fail(r, "creating a stream of cuda:%u", dev->index);
+    if (status == NDP_OK && (status = new_stream(stream, 0, out)) != NDP_OK)
+        cu.cuStreamDestroy(stream);
     cuda_leave(&scope);
-    *out = (ndp_stream *)(void *)stream;
-    return cuda_fail(r, "creating a stream of cuda:%u", dev->index);
+    return status;
+}
+
+static int32_t check_context(const ndp_dev *dev, CUstream stream)
+{
+    cuda_scope scope;
+    CUcontext context = NULL;
+    int32_t status = cuda_enter(dev, &scope);
+    if (status != NDP_OK)
+        return status;
+    CUresult r = cu.cuStreamGetCtx(stream, &context);
+    cuda_leave(&scope);
+    if (r != CUDA_SUCCESS)
+        return cuda_fail(r, "looking at the stream to wrap");
+    return context == dev->context
+               ? NDP_OK
+               : cuda_error(NDP_ERR_DEVICE,
+                            "stream 0x%llx is not of the primary context of cuda:%u; wrap it on "
+                            "the device that it was made on",
+                            (unsigned long long)(uintptr_t)stream, dev->index);
+}
+
+static int32_t wrap(ndp_dev *dev, uint64_t handle, ndp_stream **out)
+{
+    CUstream stream = (CUstream)(uintptr_t)handle;
+    *out = NULL;
+    if (handle == 0)
+        return cuda_error(NDP_ERR_ARGUMENT,
+                          "stream 0 means different streams to different programs; 1 is the legacy "
+                          "default stream, 2 the thread's own default one");
+    int32_t status = handle > 2 ? check_context(dev, stream) : NDP_OK;
+    return status == NDP_OK ? new_stream(stream, 1, out) : status;
 }
 
 static void destroy(ndp_dev *dev, ndp_stream *s)
 {
     cuda_scope scope;
-    if (!s || cuda_enter(dev, &scope) != NDP_OK)
-        return;
-    cu.cuStreamDestroy(cuda_stream(dev, s));
+    if (s && !s->wrapped && cuda_enter(dev, &scope) == NDP_OK) {
+        cu.cuStreamDestroy(s->handle);
+        cuda_leave(&scope);
+    }
+    free(s);
+}
+
+static int32_t launch_host(ndp_dev *dev, ndp_stream *s, void (*fn)(void *arg), void *arg)
+{
+    cuda_scope scope;
+    int32_t status = cuda_enter(dev, &scope);
+    if (status != NDP_OK)
+        return status;
+    CUresult r = cu.cuLaunchHostFunc(cuda_stream(dev, s), fn, arg);
     cuda_leave(&scope);
+    return cuda_fail(r, "queueing a host function on cuda:%u", dev->index);
 }
 
 /* Not being done is an answer, no failure. */
@@ -54,7 +116,7 @@ static int32_t query(ndp_dev *dev, ndp_stream *s, int32_t *done)
     int32_t status = cuda_enter(dev, &scope);
     if (status != NDP_OK)
         return status;
-    CUresult r = cu.cuStreamQuery(cuda_stream(dev, s));
+    CUresult r = cu.cuStreamQuery(cuda_stream_handle(dev, s));
     cuda_leave(&scope);
     return answer(r, done, "looking at a stream", dev->index);
 }
@@ -65,7 +127,7 @@ static int32_t wait_event(ndp_dev *dev, ndp_stream *s, ndp_event *e)
     int32_t status = cuda_enter(dev, &scope);
     if (status != NDP_OK)
         return status;
-    CUresult r = cu.cuStreamWaitEvent(cuda_stream(dev, s), EVENT(e), 0);
+    CUresult r = cu.cuStreamWaitEvent(cuda_stream_handle(dev, s), EVENT(e), 0);
     cuda_leave(&scope);
     return cuda_fail(r, "making a stream of cuda:%u wait for an event", dev->index);
 }
@@ -102,7 +164,7 @@ static int32_t event_record(ndp_dev *dev, ndp_event *e, ndp_stream *s)
     int32_t status = cuda_enter(dev, &scope);
     if (status != NDP_OK)
         return status;
-    CUresult r = cu.cuEventRecord(EVENT(e), cuda_stream(dev, s));
+    CUresult r = cu.cuEventRecord(EVENT(e), cuda_stream_handle(dev, s));
     cuda_leave(&scope);
     return cuda_fail(r, "recording an event on cuda:%u", dev->index);
 }
@@ -155,7 +217,7 @@ static int32_t priority_range(ndp_dev *dev, int32_t *lowest, int32_t *highest)
 
 static int32_t native(ndp_dev *dev, ndp_stream *s, uint64_t *handle)
 {
-    *handle = (uint64_t)(uintptr_t)cuda_stream(dev, s);
+    *handle = (uint64_t)(uintptr_t)cuda_stream_handle(dev, s);
     return NDP_OK;
 }
 
@@ -174,4 +236,6 @@ const ndp_stream_1 cuda_stream_group = {
     .event_elapsed = event_elapsed,
     .priority_range = priority_range,
     .native = native,
+    .wrap = wrap,
+    .launch_host = launch_host,
 };

@@ -292,9 +292,9 @@ typedef struct {
 
 /* Group "ndp.graph/1": capture of a stream's work instead of running it. Errors have the native
  * codes of CUDA: 900 unsupported, 901 invalidated, 902 merge, 903 unmatched, 904 unjoined, 905
- * isolation, 906 implicit, 907 captured event, 908 wrong thread. (Instantiation and launch are
- * appended with the graph API.) */
+ * isolation, 906 implicit, 907 captured event, 908 wrong thread. */
 typedef struct ndp_graph ndp_graph;
+typedef struct ndp_exec ndp_exec; /* a graph made ready to run */
 enum { NDP_CAPTURE_GLOBAL = 0, NDP_CAPTURE_THREAD_LOCAL = 1, NDP_CAPTURE_RELAXED = 2 };
 enum { NDP_CAPTURE_NONE = 0, NDP_CAPTURE_ACTIVE = 1, NDP_CAPTURE_INVALIDATED = 2 };
 typedef struct {
@@ -305,6 +305,14 @@ typedef struct {
      * joined by waiting for a captured event report the id of the capture they joined. */
     int32_t (*info)(ndp_dev *, ndp_stream *, int32_t *status, uint64_t *id);
     void (*destroy)(ndp_dev *, ndp_graph *);
+    /* The next four may be NULL together. */
+    int32_t (*instantiate)(ndp_dev *, ndp_graph *, ndp_exec **out); /* the graph may go then */
+    /* Queued; runs of one exec never overlap, on whatever streams of the device. */
+    int32_t (*launch)(ndp_dev *, ndp_exec *, ndp_stream *);
+    /* The exec does what graph does from the next launch on. *updated 0: the graph has another
+     * shape; the exec is as it was, and another one is to be instantiated. */
+    int32_t (*update)(ndp_dev *, ndp_exec *, ndp_graph *, int32_t *updated);
+    void (*exec_destroy)(ndp_dev *, ndp_exec *);
 } ndp_graph_1;
 
 /* Group "ndp.map/1": addresses. */

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Page-locked host memory: by the driver, or (NDOCK_CUDA_PINNED_USE_HOST_REGISTER) ordinary pages
+ * that several threads touch and the driver then locks, which is quicker for large blocks. */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "backend.h"
+
+enum { MOST_THREADS = 128 };
+
+typedef struct {
+    int32_t use_register;
+    int64_t threads; /* a power of two */
+} settings;
+
+static int32_t read_settings(settings *out)
+{
+    *out = (settings){0, 1};
+    cuda_host->param(cuda_host->ctx, "PINNED_USE_HOST_REGISTER", NDP_PARAM_BOOL,
+                     "pinned memory is ordinary memory that is then locked", &out->use_register);
+    cuda_host->param(cuda_host->ctx, "PINNED_NUM_REGISTER_THREADS", NDP_PARAM_I64,
+                     "threads that touch its pages before: a power of two up to 128",
+                     &out->threads);
+    if (out->threads >= 1 && out->threads <= MOST_THREADS &&
+        (out->threads & (out->threads - 1)) == 0)
+        return NDP_OK;
+    return cuda_error(NDP_ERR_ARGUMENT,
+                      "NDOCK_CUDA_PINNED_NUM_REGISTER_THREADS is %lld; it has to be a power of two "
+                      "from 1 to %d",
+                      (long long)out->threads, MOST_THREADS);
+}
+
+/* ---- pages of our own ---- */
+typedef struct {
+    volatile char *at;
+    size_t nbytes, page;
+} stretch;
+
+static void *touch(void *arg)
+{
+    const stretch *s = arg;
+    for (size_t i = 0; i < s->nbytes; i += s->page)
+        s->at[i] = 0;
+    return NULL;
+}
+
+static void touch_all(char *at, size_t nbytes, int64_t n)
+{
+    pthread_t thread[MOST_THREADS];
+    stretch part[MOST_THREADS];
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t each = (nbytes / (size_t)n / page + 1) * page;
+    int64_t used = 0, begun = 0;
+    for (size_t from = 0; from < nbytes; from += each, used++)
+        part[used] = (stretch){at + from, nbytes - from < each ? nbytes - from : each, page};
+    while (begun < used - 1 && pthread_create(&thread[begun], NULL, touch, &part[begun]) == 0)
+        begun++;
+    for (int64_t i = begun; i < used; i++)
+        touch(&part[i]);
+    for (int64_t i = 0; i < begun; i++)
+        pthread_join(thread[i], NULL);
+}
+
+static CUresult pin_pages(size_t nbytes, int64_t threads, void **host)
+{
+    void *at = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    touch_all(at, nbytes, threads);
+    CUresult r = cu.cuMemHostRegister(at, nbytes, CU_MEMHOSTREGISTER_PORTABLE);
+    if (r != CUDA_SUCCESS)
+        munmap(at, nbytes);
+    else
+        *host = at;
+    return r;
+}
+
+/* ---- either kind ---- */
+static void release(void *host, size_t nbytes, int registered)
+{
+    if (!registered) {
+        cu.cuMemFreeHost(host);
+        return;
+    }
+    if (cu.cuMemHostUnregister(host) == CUDA_SUCCESS)
+        munmap(host, nbytes);
+}
+
+static int32_t pin(uint64_t nbytes, const settings *set, ndp_mem **out, void **host)
+{
+    CUdeviceptr base = 0;
+    CUresult r = set->use_register ? pin_pages(nbytes, set->threads, host)
+                                   : cu.cuMemHostAlloc(host, nbytes, CU_MEMHOSTALLOC_PORTABLE);
+    if (r != CUDA_SUCCESS) {
+        *host = NULL;
+        return cuda_fail(r, "pinning %llu bytes of host memory", (unsigned long long)nbytes);
+    }
+    r = cu.cuMemHostGetDevicePointer(&base, *host, 0);
+    int32_t status = cuda_fail(r, "looking for the device's address of pinned memory");
+    if (status == NDP_OK)
+        status = cuda_mem_new(base, nbytes, CUDA_MEM_PINNED, out);
+    if (status != NDP_OK) {
+        release(*host, nbytes, set->use_register);
+        *host = NULL;
+        return status;
+    }
+    (*out)->host = *host;
+    (*out)->extra = set->use_register ? *host : NULL;
+    return NDP_OK;
+}
+
+int32_t cuda_pin(ndp_dev *dev, uint64_t nbytes, ndp_mem **out, void **host)
+{
+    cuda_scope scope;
+    settings set;
+    *out = NULL;
+    *host = NULL;
+    int32_t status = read_settings(&set);
+    if (status == NDP_OK)
+        status = cuda_enter(dev, &scope);
+    if (status != NDP_OK)
+        return status;
+    CUstreamCaptureMode mode = cuda_capture_relax();
+    status = pin(nbytes, &set, out, host);
+    cuda_capture_restore(mode);
+    cuda_leave(&scope);
+    return status;
+}
+
+void cuda_unpin(ndp_mem *m)
+{
+    release(m->host, (size_t)m->nbytes, m->extra != NULL);
+}

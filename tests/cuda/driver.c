@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * D9, D10, D12: which devices there are, asked without initialising the driver, and what is said
+ * where there is none. Libraries that only pretend stand in for the driver's, so this runs on any
+ * machine; each question is put by a process of its own, started with their folder in its path. */
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <ndock/ndock.h>
+#include "tests/tap.h"
+
+static char here[512], folder[600], answer[2048];
+
+/* ---- the process that looks ---- */
+static int state_of(const char *name)
+{
+    int32_t state = -1;
+    return nd_device_available(name, ND_PROBE_COUNT, &state) == ND_OK ? state : -1;
+}
+
+static int cpu_adds(void)
+{
+    const int64_t shape[1] = {2};
+    const float in[2] = {1, 2};
+    float out[2] = {0};
+    const nd_layout layout = {.size = sizeof layout, .dtype = ND_F32, .ndim = 1, .shape = shape};
+    nd_device *cpu;
+    nd_array *a = NULL, *sum = NULL;
+    int right = nd_device_get("cpu", &cpu) == ND_OK &&
+                nd_from_host(&layout, in, cpu, &a) == ND_OK && nd_add(a, a, &sum) == ND_OK &&
+                nd_to_host(sum, out, sizeof out) == ND_OK && out[0] == 2 && out[1] == 4;
+    nd_release(a);
+    nd_release(sum);
+    return right;
+}
+
+static int inits(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    const int *count = library ? dlsym(library, "stub_inits") : NULL;
+    return count ? *count : 0;
+}
+
+/* "state reason|cuda:0 cuda:1 cuda:2|inits|cpu" */
+static int look(void)
+{
+    nd_plugin_report report[16];
+    int32_t n = 0;
+    int first = state_of("cuda:0"), second = state_of("cuda:1"), third = state_of("cuda:2");
+    (void)!nd_plugin_list(report, 16, &n);
+    for (int i = 0; i < n && i < 16; i++)
+        if (strcmp(report[i].name, "cuda") == 0 && strstr(report[i].path, "ndock-cuda"))
+            printf("%s %s", report[i].state, report[i].reason ? report[i].reason : "");
+    printf("|%d %d %d|", first, second, third);
+    if (getenv("TEST_VISIBLE_LATER")) {
+        setenv("CUDA_VISIBLE_DEVICES", getenv("TEST_VISIBLE_LATER"), 1);
+        printf("%d %d|", state_of("cuda:0"), state_of("cuda:1"));
+    }
+    printf("inits %d|%s\n", inits(), cpu_adds() ? "cpu adds" : "cpu fails");
+    return 0;
+}
+
+/* ---- the one that judges ---- */
+enum { NO_DRIVER = 1, NO_NVML = 2, SYSTEM = 4 };
+
+static void place(const char *name, const char *stub, int broken)
+{
+    char path[700], target[700];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(target, sizeof target, "%s/tests/cuda/.libs/%s", here, stub);
+    unlink(path);
+    FILE *f = broken ? fopen(path, "w") : NULL; /* an empty file is no library */
+    if (f)
+        fclose(f);
+    else if (symlink(target, path) != 0)
+        bail("no link to a stub library");
+}
+
+static void child(char *const *settings, int what)
+{
+    char path[4096];
+    const char *before = getenv("LD_LIBRARY_PATH");
+    if (!(what & SYSTEM)) {
+        snprintf(path, sizeof path, "%s%s%s", folder, before ? ":" : "", before ? before : "");
+        setenv("LD_LIBRARY_PATH", path, 1);
+    }
+    snprintf(path, sizeof path, "%s/backends/cpu/.libs:%s/backends/cuda/.libs", here, here);
+    setenv("NDOCK_PLUGIN_PATH", path, 1);
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    for (; *settings; settings++)
+        putenv(*settings);
+    execl("/proc/self/exe", "look", "--look", (char *)NULL);
+    _exit(99);
+}
+
+/* The answer of a machine like this one. */
+static void ask(char *const *settings, int what)
+{
+    int ends[2];
+    size_t n = 0;
+    place("libcuda.so.1", "libcudastub.so", what & NO_DRIVER);
+    place("libnvidia-ml.so.1", "libnvmlstub.so", what & NO_NVML);
+    fflush(NULL);
+    if (pipe(ends) != 0)
+        bail("no pipe");
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(ends[1], 1);
+        close(ends[0]);
+        child(settings, what);
+    }
+    close(ends[1]);
+    for (ssize_t got = 1; got > 0 && n<sizeof answer - 1; n += got> 0 ? (size_t)got : 0)
+        got = read(ends[0], answer + n, sizeof answer - 1 - n);
+    answer[n] = 0;
+    close(ends[0]);
+    waitpid(pid, NULL, 0);
+}
+#define MACHINE(...) ((char *[]){__VA_ARGS__, NULL})
+#define SAYS(word) has_text(answer, word, "says " word)
+
+static void missing(void)
+{
+    ask(MACHINE("A=1"), NO_DRIVER);
+    SAYS("no NVIDIA driver");
+    SAYS("libcuda.so.1");
+    SAYS("|0 0 0|");
+    SAYS("cpu adds");
+    if (dlopen("libcuda.so.1", RTLD_NOW)) {
+        skip(1, "this machine has a driver");
+        return;
+    }
+    ask(MACHINE("A=1"), SYSTEM);
+    SAYS("no NVIDIA driver: libcuda.so.1: cannot open");
+}
+
+static void too_old(void)
+{
+    ask(MACHINE("STUB_CUDA_VERSION=11020", "STUB_NVML_COUNT=1"), 0);
+    SAYS("too old");
+    SAYS("11.2");
+    SAYS("12.0");
+    SAYS("|0 0 0|inits 0|cpu adds");
+}
+
+static void no_device(void)
+{
+    ask(MACHINE("STUB_CUDA_INIT=100"), NO_NVML);
+    SAYS("sees no device");
+    SAYS("|0 0 0|inits");
+    SAYS("cpu adds");
+    ask(MACHINE("STUB_CUDA_COUNT=0"), NO_NVML);
+    SAYS("sees no device");
+    ask(MACHINE("STUB_NVML_COUNT=0"), 0);
+    SAYS("sees no device");
+    SAYS("inits 0");
+    ask(MACHINE("STUB_CUDA_INIT=803"), NO_NVML);
+    SAYS("does not start: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803)");
+}
+
+static void counted_without_init(void)
+{
+    ask(MACHINE("STUB_NVML_COUNT=2"), 0);
+    SAYS("|1 1 0|inits 0|cpu adds");
+    ask(MACHINE("STUB_NVML_COUNT=2", "CUDA_VISIBLE_DEVICES=1"), 0);
+    SAYS("|1 0 0|inits 0|");
+    ask(MACHINE("STUB_NVML_COUNT=2", "CUDA_VISIBLE_DEVICES="), 0);
+    SAYS("CUDA_VISIBLE_DEVICES hides all");
+    SAYS("|0 0 0|inits 0|");
+    ask(MACHINE("STUB_NVML_COUNT=2", "CUDA_VISIBLE_DEVICES=GPU-1"), 0);
+    SAYS("|1 0 0|inits 0|");
+    ask(MACHINE("STUB_NVML_COUNT=2", "CUDA_VISIBLE_DEVICES=0", "TEST_VISIBLE_LATER=1,0"), 0);
+    SAYS("|1 0 0|1 1|inits 0|");
+}
+
+static void the_driver_is_asked(void)
+{
+    ask(MACHINE("STUB_CUDA_COUNT=1"), NO_NVML);
+    SAYS("|1 0 0|inits 1|");
+    ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_NVML_INIT=9", "STUB_NVML_COUNT=3"), 0);
+    SAYS("|1 0 0|inits 1|");
+    ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_NVML_MIG=1", "STUB_NVML_COUNT=3"), 0);
+    SAYS("|1 0 0|inits 1|");
+    ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_NVML_COUNT=3", "CUDA_VISIBLE_DEVICES=MIG-1"), 0);
+    SAYS("|1 0 0|inits 1|");
+}
+
+static const tap_case cases[] = {
+    {"D12_missing", missing},
+    {"D12_too_old", too_old},
+    {"D12_no_device", no_device},
+    {"D9_D10_D16_counted", counted_without_init},
+    {"D9_unknown", the_driver_is_asked},
+};
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--look") == 0)
+        return look();
+    const char *tmp = getenv("TMPDIR");
+    if (!getcwd(here, sizeof here))
+        bail("no current folder");
+    snprintf(folder, sizeof folder, "%s/ndock-stubs-XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(folder))
+        bail("no folder for the stub libraries");
+    int status = tap_main(argc, argv, cases, (int)(sizeof cases / sizeof cases[0]));
+    char path[700];
+    snprintf(path, sizeof path, "%s/libcuda.so.1", folder);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/libnvidia-ml.so.1", folder);
+    unlink(path);
+    rmdir(folder);
+    return status;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * C17, C18, I14, P7: reserved addresses, the driver's pool, foreign and pinned memory. */
+#include "tests/cuda/gpu.h"
+
+static void reserved(void)
+{
+    const ndp_memory_1 *g = group("ndp.memory/1");
+    const ndp_map_1 *m = group("ndp.map/1");
+    uint64_t page = 0, at = 0, before;
+    ndp_mem *range = NULL;
+    DO(g->granularity(dev, &page));
+    ok(page >= 65536 && page % 65536 == 0, "C17: pages of %llu bytes", (unsigned long long)page);
+    before = free_bytes();
+    is_int(g->reserve(dev, 1, &range), NDP_ERR_ARGUMENT, "C17: a byte is no page");
+    DO(g->reserve(dev, 1024 * page, &range));
+    DO(m->address(dev, range, &at));
+    ok(at != 0, "C17: addresses are reserved");
+    ok(free_bytes() + (64 << 20) >= before, "C17: without memory");
+    is_int(g->commit(dev, range, 1023 * page, 2 * page), NDP_ERR_ARGUMENT, "C17: past the end");
+    DO(g->commit(dev, range, 3 * page, 2 * page));
+    ok(g->commit(dev, range, 4 * page, page) != NDP_OK, "C17: not twice");
+    DO(g->set_access(dev, range, 3 * page, 2 * page));
+    is_int(g->decommit(dev, range, 3 * page, page), NDP_ERR_ARGUMENT,
+           "C17: leaves as it came, not in halves");
+    is_int(g->decommit(dev, range, 3 * page, 2 * page), NDP_OK, "C17: and leaves");
+    for (int i = 0; i < 100; i++) {
+        DO(g->commit(dev, range, (uint64_t)i * page, page));
+        DO(g->set_access(dev, range, (uint64_t)i * page, page));
+        DO(g->decommit(dev, range, (uint64_t)i * page, page));
+    }
+    ok(free_bytes() + (64 << 20) >= before, "C17: 100 rounds leave the memory flat");
+}
+
+static void pool(void)
+{
+    const ndp_pool_1 *g = group("ndp.pool/1");
+    uint64_t used = 0, kept = 0;
+    ndp_mem *a = NULL;
+    DO(g->alloc(dev, NULL, 64 << 20, &a));
+    DO(g->usage(dev, &used, &kept));
+    ok(used >= 64 << 20 && kept >= used, "C18: the pool counts what it gave");
+    g->free(dev, NULL, a);
+    DO(nd_synchronize(gpu));
+    DO(g->usage(dev, &used, &kept));
+    ok(used == 0 && kept >= 64 << 20, "C18: what is freed stays with the pool after a wait");
+    DO(g->trim(dev, 0));
+    DO(g->usage(dev, &used, &kept));
+    is_int(kept, 0, "C18: until it is trimmed");
+    int32_t status = g->alloc(dev, NULL, (uint64_t)1 << 50, &a);
+    is_int(status, NDP_ERR_MEMORY, "C18: too much is out of memory");
+    DO(g->alloc(dev, NULL, 1 << 20, &a));
+    g->free(dev, NULL, a);
+}
+
+static void foreign(void)
+{
+    const ndp_map_1 *g = group("ndp.map/1");
+    ndp_mem *m = NULL;
+    char ordinary[64];
+    is_int(g->wrap(dev, (uint64_t)(uintptr_t)ordinary, 64, &m), NDP_ERR_ARGUMENT,
+           "I14: the host's own memory is refused");
+    has_text(nd_last_error()->message, "no address of CUDA memory", "I14: with the reason");
+    is_int(g->wrap(dev, 0, 0, &m), NDP_OK, "I14: nothing needs no look-up");
+}
+
+static void pinned(void)
+{
+    const ndp_map_1 *g = group("ndp.map/1");
+    const int64_t shape[1] = {1 << 20};
+    ndp_mem *m = NULL;
+    void *host = NULL, *again = NULL;
+    nd_array *a = NULL;
+    DO(g->pin(dev, 1 << 20, &m, &host));
+    memset(host, 7, 1 << 20);
+    DO(g->map(dev, m, &again));
+    ok(host == again, "P7: pinned memory has its host address");
+    DO(nd_empty_pinned(gpu, ND_U8, 1, shape, &a));
+    ok(nd_is_pinned(a), "P1: pinned arrays");
+    nd_release(a);
+}
+
+static void large(void)
+{
+    const int64_t shape[1] = {(int64_t)1 << 30};
+    nd_array *a = NULL;
+    DO(nd_memory_empty_cache(gpu));
+    uint64_t before = free_bytes();
+    for (int i = 0; i < 200; i++) {
+        DO(nd_empty(gpu, ND_U8, 1, shape, &a));
+        nd_release(a);
+        a = NULL;
+    }
+    DO(nd_memory_empty_cache(gpu));
+    ok(free_bytes() + (8 << 20) >= before, "200 arrays of 1 GiB leave the memory flat");
+    const int64_t huge[1] = {(int64_t)1 << 50};
+    is_int(nd_empty(gpu, ND_U8, 1, huge, &a), ND_ERR_MEMORY, "C11: 1 PiB is out of memory");
+    DO(nd_empty(gpu, ND_U8, 1, shape, &a));
+    ok(a != NULL, "C11, A7: and the next array is not blamed for it");
+    nd_release(a);
+}
+
+GPU_MAIN({"C17", reserved}, {"C18", pool}, {"I14", foreign}, {"P7", pinned}, {"C11", large})
