@@ -39,9 +39,9 @@ AS_IF([test -n "$NVCC"], [
   : >$ND_CUDA_RULES
   dnl The headers of backends/cuda/ that a file includes, and theirs, in nd_seen.
   nd_includes () {
-    for nd_h in `sed -n 's/^#include "\(.*\)"/\1/p' "$srcdir/backends/cuda/$[]1"`; do
+    for nd_f do for nd_h in `sed -n 's/^#include "\(.*\)"/\1/p' "$srcdir/backends/cuda/$nd_f"`; do
       AS_CASE([" $nd_seen "], [*" $nd_h "*], [], [AS_IF([test -f "$srcdir/backends/cuda/$nd_h"], [nd_seen="$nd_seen $nd_h"; nd_includes $nd_h])])
-    done
+    done; done
   }
   for nd_row in `sed -n 's/^CUDA_MODULE(\(.*\), *\(.*\))$/\1,\2/p' "$srcdir/backends/cuda/modules.def"`; do
     nd_file=${nd_row%,*} nd_dtype=${nd_row#*,}

@@ -25,6 +25,5 @@ include tests/stream/local.mk
 include tests/cache/local.mk
 include tests/cuda/local.mk
 include tests/conform/local.mk
-include tests/cuda/local.mk
 include tests/fuzz/local.mk
 include tests/install/local.mk
