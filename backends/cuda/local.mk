@@ -46,7 +46,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cuda.la
 %canon_reldir%_ndock_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% $(ND_CUDA_CPPFLAGS) \
   -DCUDA_FATBIN_DIR='"$(abs_top_builddir)/%reldir%"' -DCUDA_ARCH_LIST='"$(ND_CUDA_ARCH_LIST)"'
 %canon_reldir%_ndock_cuda_la_CFLAGS = $(AM_CFLAGS)
-%canon_reldir%_ndock_cuda_la_LIBADD = -lpthread -ldl -lrt
+%canon_reldir%_ndock_cuda_la_LIBADD = -lm -lpthread -ldl -lrt
 EXTRA_%canon_reldir%_ndock_cuda_la_DEPENDENCIES = %reldir%/cub.o
 %canon_reldir%_ndock_cuda_la_LDFLAGS = -module -avoid-version -shared -Wl,%reldir%/cub.o,$(ND_CUDART)
 if HAVE_VERSION_SCRIPT

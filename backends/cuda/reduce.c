@@ -90,14 +90,6 @@ static int64_t magnitude(int64_t v)
     return v < 0 ? -v : v;
 }
 
-static int32_t power_of_two_up_to(uint64_t n, int32_t most)
-{
-    int32_t p = 1;
-    while (p < most && (uint64_t)p * 2 <= n)
-        p *= 2;
-    return p;
-}
-
 static int32_t power_of_two_from(uint64_t n, int32_t most)
 {
     int32_t p = 1;
