@@ -193,19 +193,39 @@ static int32_t stream_native(ndp_dev *dev, ndp_stream *s, uint64_t *handle)
     return sim_leave(&c, status);
 }
 
+static pthread_key_t own_key;
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+
+static void make_own_key(void)
+{
+    (void)pthread_key_create(&own_key, free);
+}
+
+/* The calling thread's own queues, by device; NULL: no memory. No thread-local array: static TLS is
+ * too scarce for one, and LeakSanitizer cannot read the dynamic kind. */
+static sim_queue **own_queues(void)
+{
+    pthread_once(&own_once, make_own_key);
+    sim_queue **own = pthread_getspecific(own_key);
+    if (!own && (own = calloc(SIM_MAX_DEVICES, sizeof(sim_queue *))) != NULL)
+        (void)pthread_setspecific(own_key, own);
+    return own;
+}
+
 /* The queue of a foreign handle. As with CUDA, 1 is the default stream, and 2 one that each thread
  * has to itself, made at its first use and kept. */
 static int32_t find_foreign(ndp_dev *dev, uint64_t handle, sim_queue **out)
 {
-    static _Thread_local sim_queue *own[SIM_MAX_DEVICES] __attribute__((tls_model("initial-exec")));
+    sim_queue **own = own_queues();
     ndp_stream *s = handle <= 2 ? NULL : (ndp_stream *)(uintptr_t)handle;
     int32_t status = check_stream(dev, s, "stream_wrap");
     if (status != NDP_OK)
         return status;
-    sim_queue **mine = &own[dev->index];
-    if (handle == 2 && !*mine && (*mine = sim_queue_new(dev, SIM_LOWEST_PRIORITY)) == NULL)
+    if (handle == 2 && own && !own[dev->index])
+        own[dev->index] = sim_queue_new(dev, SIM_LOWEST_PRIORITY);
+    *out = handle != 2 ? sim_queue_of(dev, s) : own ? own[dev->index] : NULL;
+    if (!*out)
         return sim_fail(NDP_ERR_MEMORY, 0, "no host memory for a stream");
-    *out = handle == 2 ? *mine : sim_queue_of(dev, s);
     return NDP_OK;
 }
 
