@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Settings of arithmetic: one table of the process, a stack of each thread, and the mode bits that
  * a call takes from them. Read without a lock. */
+#include <stdlib.h>
 #include "core/core.h"
 
 enum { PLUGINS = 16, STACK = 32 };
@@ -39,8 +40,6 @@ typedef struct {
 static _Atomic(const char *) plugins[PLUGINS];
 static _Atomic unsigned char table[PLUGINS][NDP_OP_END][ND_MATH_SETTINGS];
 static atomic_bool touched;
-ND_TLS override stack[STACK];
-ND_TLS int depth;
 
 /* Its place in the table; add 0: 0 too where it has none, which is never an answer of its own. */
 static int plugin_index(const char *name, bool add)
@@ -72,7 +71,7 @@ static int32_t at_level(int setting, int plugin, nd_op op, const level_stack *s)
 
 static int32_t resolve(int setting, int plugin, nd_op op)
 {
-    const level_stack s = {stack, depth};
+    const level_stack s = {nd__self ? nd__self->math : NULL, nd__self ? nd__self->n_math : 0};
     int32_t value = at_level(setting, plugin, op, &s);
     if (!value && plugin)
         value = at_level(setting, 0, op, &s);
@@ -153,19 +152,24 @@ nd_status nd_math_push(int32_t setting, const char *plugin, nd_op op, int32_t va
 {
     int index;
     ND_RETURN_IF(check("math_push", setting, plugin, op, value, &index));
-    if (depth == STACK)
+    nd_thread *t = nd__thread();
+    if (!t)
+        return ND_ERR_MEMORY;
+    if (t->n_math == STACK)
         return nd__fail(ND_ERR_STATE, "math_push", -1, "%d values are pushed already; pop some",
                         STACK);
-    stack[depth++] =
+    if (!t->math && (t->math = calloc(STACK, sizeof(override))) == NULL)
+        return nd__fail(ND_ERR_MEMORY, "math_push", -1, "no memory for the thread's settings");
+    ((override *)t->math)[t->n_math++] =
         (override){(unsigned char)setting, (unsigned char)index, (unsigned char)value, op};
     return ND_OK;
 }
 
 nd_status nd_math_pop(void)
 {
-    if (!depth)
+    if (!nd__self || !nd__self->n_math)
         return nd__fail(ND_ERR_STATE, "math_pop", -1, "this thread has pushed nothing");
-    depth--;
+    nd__self->n_math--;
     return ND_OK;
 }
 
@@ -264,7 +268,7 @@ nd_status nd__math_mode(nd_device *dev, nd_op op, nd_dtype dtype, const int64_t 
                         uint32_t *mode)
 {
     *mode = 0;
-    if (!depth && !atomic_load_explicit(&touched, memory_order_relaxed))
+    if (!(nd__self && nd__self->n_math) && !atomic_load_explicit(&touched, memory_order_relaxed))
         return ND_OK;
     int plugin = plugin_index(dev->slot->name, false);
     op = table_op(op);

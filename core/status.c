@@ -12,7 +12,52 @@ typedef struct {
     char message[1024], op[48], device[80], plugin[64];
 } error_record;
 
-ND_TLS error_record thread_error = {.e = {.argument = -1}};
+/* Of the thread, made with its first failure: on the heap, since the static thread-local storage of
+ * a process is scarce and a library that dlopen() brings must leave it to others. */
+ND_TLS error_record *own_record;
+static const error_record none = {
+    .e = {.argument = -1, .op = "", .message = "", .device = "", .plugin = "", .file = ""}};
+static error_record no_memory = {.e = {.status = ND_ERR_MEMORY,
+                                       .argument = -1,
+                                       .op = "",
+                                       .message = "no memory for the detail of an error",
+                                       .device = "",
+                                       .plugin = "",
+                                       .file = ""}};
+static pthread_key_t record_key;
+static pthread_once_t record_once = PTHREAD_ONCE_INIT;
+
+static void free_record(void *record)
+{
+    own_record = NULL;
+    free(record);
+}
+
+static void make_record_key(void)
+{
+    (void)pthread_key_create(&record_key, free_record);
+}
+
+/* NULL: no memory, and nd_last_error() says that. */
+static error_record *writable_record(void)
+{
+    if (own_record && own_record != &no_memory)
+        return own_record;
+    pthread_once(&record_once, make_record_key);
+    own_record = calloc(1, sizeof *own_record);
+    if (!own_record) {
+        own_record = &no_memory;
+        return NULL;
+    }
+    own_record->e = (nd_error){.argument = -1,
+                               .op = own_record->op,
+                               .message = own_record->message,
+                               .device = own_record->device,
+                               .plugin = own_record->plugin,
+                               .file = ""};
+    (void)pthread_setspecific(record_key, own_record);
+    return own_record;
+}
 
 static const struct {
     const char *name, *text;
@@ -35,14 +80,7 @@ const char *nd_status_text(nd_status status)
 
 const nd_error *nd_last_error(void)
 {
-    error_record *r = &thread_error;
-    r->e.message = r->message;
-    r->e.op = r->op;
-    r->e.device = r->device;
-    r->e.plugin = r->plugin;
-    if (!r->e.file)
-        r->e.file = "";
-    return &r->e;
+    return own_record ? &own_record->e : &none.e;
 }
 
 static void set_text(char *dst, size_t n, const char *src)
@@ -54,8 +92,10 @@ static void set_text(char *dst, size_t n, const char *src)
 static nd_status record_error(const char *file, int line, nd_status status, const char *op,
                               int32_t argument, int64_t native, const char *fmt, va_list ap)
 {
-    error_record *r = &thread_error;
+    error_record *r = writable_record();
     char text[sizeof r->message];
+    if (!r)
+        return status;
     int n = op && op[0] ? snprintf(text, sizeof text, "%s: ", op) : 0;
     vsnprintf(text + n, sizeof text - (size_t)n, fmt, ap);
     set_text(r->op, sizeof r->op, op);
@@ -88,14 +128,18 @@ nd_status nd__fail_errno_at(const char *file, int line, nd_status status, const 
     record_error(file, line, status, op, -1, err, fmt, ap);
     va_end(ap);
     const char *text = strerror_r(err, reason, sizeof reason);
-    size_t n = strlen(thread_error.message);
-    snprintf(thread_error.message + n, sizeof thread_error.message - n, ": %s", text);
+    error_record *r = writable_record();
+    size_t n = r ? strlen(r->message) : 0;
+    if (r)
+        snprintf(r->message + n, sizeof r->message - n, ": %s", text);
     return status;
 }
 
 void nd__error_context(const char *op, const char *device, const char *plugin)
 {
-    error_record *r = &thread_error;
+    error_record *r = writable_record();
+    if (!r)
+        return;
     if (!r->op[0])
         set_text(r->op, sizeof r->op, op);
     if (!r->device[0])
@@ -155,5 +199,6 @@ void nd__log(int32_t level, const char *fmt, ...)
 
 void nd__error_native(int64_t native)
 {
-    thread_error.e.native = native;
+    if (own_record && own_record != &no_memory)
+        own_record->e.native = native;
 }

@@ -77,6 +77,8 @@ typedef struct {
     int n_guards, guard_room;
     char (*tags)[ND_TAG_SIZE];
     int n_tags, tag_room;
+    void *math; /* math.c: settings pushed by nd_math_push */
+    int n_math;
     int32_t watch, watch_before[16], n_watch;
     uint64_t waits[ND_WAIT_REASONS];
     nd_op_note *suspects; /* of the latest fault; ND_RING of them, made with the first */

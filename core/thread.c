@@ -19,6 +19,7 @@ static void thread_end(void *arg)
     free(t->current);
     free(t->guards);
     free(t->tags);
+    free(t->math);
     free(t->suspects);
     free(t);
 }
