@@ -63,7 +63,7 @@ struct nd_device {
     char name[80];
     ndp_device_info info;
     bool host_visible, async, is_cpu;
-    bool has_op, has_stream, has_graph, has_peer;
+    bool has_op, has_stream, has_graph, has_peer, has_code;
     ndp_op_1 op;
     ndp_map_1 map;
     ndp_info_1 facts;
@@ -71,6 +71,7 @@ struct nd_device {
     ndp_memory_1 memory;
     ndp_peer_1 peer;
     ndp_graph_1 graph;
+    ndp_code_1 code;
     nd_stream *stream0;  /* the default stream */
     nd_stream *streams;  /* all live ones; under stream_lock */
     nd_stream_end *ends; /* of those that went with work queued; under stream_lock */
@@ -283,6 +284,16 @@ nd_status nd__check_castable(const char *op, nd_dtype from, nd_dtype to);
 
 /* ---- op.c ---- */
 const ndp_kernel *nd__runtime_kernel(nd_op op, nd_device *device);
+/* A run-time op's own form for the device's plug-in. */
+typedef struct nd_op_form nd_op_form;
+const nd_op_form *nd__op_form(nd_op op, const nd_device *device); /* NULL: none */
+/* args: up to three, cast already; scalars are rounded to compute. */
+nd_status nd__run_op_form(const nd_op_form *form, nd_op op, nd_dtype compute, const nd_arg *args,
+                          int n, const nd_array *dst);
+
+/* ---- custom.c ---- */
+/* A program's callback returned status: ND_OK, or an error with a text, also if it set none. */
+nd_status nd__callback_status(const char *op, const char *what, nd_status status);
 
 /* ---- dispatch.c ---- */
 /* An ndp_view of the whole array; shape and strides are the array's own. */
@@ -321,6 +332,10 @@ bool nd__has_kernel(nd_device *dev, const ndp_call *call);
 nd_status nd__derive(nd_device *dev, const ndp_call *call, bool *done);
 void nd__count_derived(void);
 nd_status nd__stage(nd_device *dev, ndp_call *call, const char *why);
+/* Whether the operation may be staged: if so it is counted, and logged once per device; else
+ * ND_ERR_UNSUPPORTED. name is immortal; like: NULL, or what to say of its operands. */
+nd_status nd__may_stage(nd_device *dev, const char *name, const ndp_view *like, const char *why);
+void nd__count_staged_bytes(uint64_t nbytes);
 
 /* ---- transfer.c ---- */
 /* src into dst: same dtype and shape, other devices. non_blocking: from or to pinned memory the

@@ -86,7 +86,7 @@ nd_status nd_synchronize(nd_device *device)
 
 uint64_t nd_device_op_dtypes(nd_device *device, nd_op op)
 {
-    if (nd__runtime_kernel(op, device))
+    if (nd__runtime_kernel(op, device) || nd__op_form(op, device))
         return nd_op_dtypes(op);
     return nd_op_get(op) && device->has_op ? device->op.dtypes(device->dev, op) : 0;
 }

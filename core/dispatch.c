@@ -413,6 +413,9 @@ nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, in
     uint32_t n_scalar = 0;
     if (dst->size == 0)
         return ND_OK;
+    const nd_op_form *form = nd__op_form(op, dst->storage->device);
+    if (form)
+        return nd__run_op_form(form, op, compute, args, n, dst);
     if (all_dense(args, n, dst)) {
         const nd_array *in[3] = {args[0].array, n > 1 ? args[1].array : NULL,
                                  n > 2 ? args[2].array : NULL};

@@ -22,6 +22,8 @@ static void (*const locks[])(nd_fork now) = {
     nd__fork_captures,
     nd__fork_stage,
     nd__fork_ops,
+    nd__fork_custom,
+    nd__fork_code,
     nd__fork_conf,
     nd__fork_params,
     nd__fork_texts,

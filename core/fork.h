@@ -24,6 +24,8 @@ void nd__fork_streams(nd_fork now); /* lists of devices */
 void nd__fork_captures(nd_fork now);
 void nd__fork_stage(nd_fork now);
 void nd__fork_ops(nd_fork now);
+void nd__fork_custom(nd_fork now);
+void nd__fork_code(nd_fork now);
 void nd__fork_conf(nd_fork now);
 void nd__fork_params(nd_fork now);
 void nd__fork_texts(nd_fork now);

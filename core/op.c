@@ -148,7 +148,7 @@ nd_status nd_op_register(const nd_op_info *info, nd_op_cpu_fn cpu, void *ctx, nd
     *out = ND_OP_NONE;
     pthread_mutex_lock(&runtime_lock);
     int i = atomic_load(&runtime_count);
-    if (nd_op_find(info->name) != ND_OP_NONE)
+    if (nd_op_find(info->name) != ND_OP_NONE || nd_custom_find(info->name))
         ND_GOTO_IF(done, nd__fail(ND_ERR_ARGUMENT, "op_register", 0,
                                   "there is an op named \"%s\" already", info->name));
     if (i < RUNTIME_MAX)

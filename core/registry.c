@@ -162,6 +162,8 @@ static void copy_groups(nd_device *d)
     d->has_graph = d->async && copy_group(d, "ndp.graph/1", NDP_END(ndp_graph_1, destroy),
                                           &d->graph, sizeof d->graph);
     d->has_peer = copy_group(d, "ndp.peer/1", NDP_END(ndp_peer_1, copy), &d->peer, sizeof d->peer);
+    d->has_code =
+        copy_group(d, "ndp.code/1", NDP_END(ndp_code_1, launch), &d->code, sizeof d->code);
     copy_group(d, "ndp.memory/1", NDP_END(ndp_memory_1, usage), &d->memory, sizeof d->memory);
     copy_group(d, "ndp.map/1", NDP_END(ndp_map_1, map), &d->map, sizeof d->map);
     copy_group(d, "ndp.info/1", NDP_END(ndp_info_1, item), &d->facts, sizeof d->facts);

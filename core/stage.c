@@ -61,27 +61,27 @@ void nd__fork_stage(nd_fork now)
 }
 
 /* One log line per op and device. */
-static void note_once(nd_device *dev, nd_op op, const char *why)
+static void note_once(nd_device *dev, const char *name, const char *why)
 {
     typedef struct seen {
         struct seen *next;
         nd_device *dev;
-        nd_op op;
+        const char *name;
     } seen;
     static seen *all;
     pthread_mutex_lock(&note_lock);
     seen *s = all;
-    while (s && (s->dev != dev || s->op != op))
+    while (s && (s->dev != dev || s->name != name))
         s = s->next;
     bool first = s == NULL;
     if (first && (s = malloc(sizeof *s)) != NULL) {
-        *s = (seen){all, dev, op};
+        *s = (seen){all, dev, name};
         all = s;
     }
     pthread_mutex_unlock(&note_lock);
     if (first)
         nd__log(nd__fallback_policy() == ND_FALLBACK_WARN ? ND_LOG_WARN : ND_LOG_DEBUG,
-                "%s is staged through the CPU on %s: %s", nd_op_get(op)->name, dev->name, why);
+                "%s is staged through the CPU on %s: %s", name, dev->name, why);
 }
 
 typedef struct {
@@ -144,23 +144,34 @@ done:
     return status;
 }
 
+nd_status nd__may_stage(nd_device *dev, const char *name, const ndp_view *like, const char *why)
+{
+    if (!dev->is_cpu && nd__fallback_policy() != ND_FALLBACK_ERROR) {
+        note_once(dev, name, why);
+        atomic_fetch_add(&staged_calls, 1);
+        return ND_OK;
+    }
+    nd__fail(ND_ERR_UNSUPPORTED, name, -1, "%s does not support it%s%s (%s)%s", dev->name,
+             like ? " for " : "", like ? nd_dtype_name(like->dtype) : "", why,
+             dev->is_cpu ? "" : ", and NDOCK_FALLBACK=error forbids staging through the CPU");
+    nd__error_context(NULL, dev->name, dev->slot->name);
+    return ND_ERR_UNSUPPORTED;
+}
+
+void nd__count_staged_bytes(uint64_t nbytes)
+{
+    atomic_fetch_add(&staged_bytes, nbytes);
+}
+
 nd_status nd__stage(nd_device *dev, ndp_call *call, const char *why)
 {
-    nd_device *cpu;
-    const nd_op_info *info = nd_op_get(call->op);
-    const ndp_view *first = call->n_in ? &call->in[0] : &call->out[0];
-    if (dev->is_cpu || nd__fallback_policy() == ND_FALLBACK_ERROR) {
-        nd__fail(ND_ERR_UNSUPPORTED, info->name, -1, "%s does not support it for %s (%s)%s",
-                 dev->name, nd_dtype_name(first->dtype), why,
-                 dev->is_cpu ? "" : ", and NDOCK_FALLBACK=error forbids staging through the CPU");
-        nd__error_context(NULL, dev->name, dev->slot->name);
-        return ND_ERR_UNSUPPORTED;
-    }
-    ND_RETURN_IF(nd__cpu_device(&cpu));
-    note_once(dev, call->op, why);
-    atomic_fetch_add(&staged_calls, 1);
+    nd_device *cpu = NULL;
+    const char *name = nd_op_get(call->op)->name;
+    if (!dev->is_cpu && nd__fallback_policy() != ND_FALLBACK_ERROR)
+        ND_RETURN_IF(nd__cpu_device(&cpu)); /* or it is not counted */
+    ND_RETURN_IF(nd__may_stage(dev, name, call->n_in ? &call->in[0] : &call->out[0], why));
     nd_status status = run_on_mirrors(dev, cpu, call);
     if (status != ND_OK)
-        nd__error_context(info->name, dev->name, dev->slot->name);
+        nd__error_context(name, dev->name, dev->slot->name);
     return status;
 }

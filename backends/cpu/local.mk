@@ -26,7 +26,7 @@ endif
 
 plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
 %canon_reldir%_ndock_cpu_la_SOURCES = \
-  %reldir%/blas.c %reldir%/cast.h %reldir%/cast_loop_tmpl.h %reldir%/cast_tmpl.h %reldir%/copy.c \
+  %reldir%/blas.c %reldir%/cast.h %reldir%/cast_loop_tmpl.h %reldir%/cast_tmpl.h %reldir%/code.c %reldir%/copy.c \
   %reldir%/copy.h %reldir%/copy_tiles.c %reldir%/cpu.h %reldir%/elementwise.c \
   %reldir%/elementwise.h %reldir%/elementwise_loops.h %reldir%/half.h %reldir%/index.c \
   %reldir%/index.h %reldir%/iota.c %reldir%/isa.c %reldir%/load_tmpl.h %reldir%/loops_tmpl.h \

@@ -104,6 +104,9 @@ extern const ndp_peer_1 cuda_peer_group;
 /* ---- graph.c ---- */
 extern const ndp_graph_1 cuda_graph_group;
 
+/* ---- code.c ---- */
+extern const ndp_code_1 cuda_code_group;
+
 /* ---- copy.c ---- */
 int32_t cuda_write(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset, const void *src,
                    uint64_t nbytes);

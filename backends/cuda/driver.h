@@ -10,6 +10,8 @@
  * second at all. */
 typedef CUresult(CUDAAPI *cuda_capture_info_fn)(CUstream, CUstreamCaptureStatus *, cuuint64_t *id,
                                                 CUgraph *, const CUgraphNode **, size_t *);
+typedef CUresult(CUDAAPI *cuda_param_info_fn)(CUfunction, size_t index, size_t *offset,
+                                              size_t *nbytes); /* from CUDA 12.4 on */
 typedef void(CUDA_CB *cuda_logs_fn)(void *data, int level, char *message, size_t length);
 typedef CUresult(CUDAAPI *cuda_logs_register_fn)(cuda_logs_fn, void *data, void **handle);
 

@@ -2,13 +2,13 @@
 # The CUDA plug-in: the host side in C, kernels as fat binaries inside it. configure writes a rule for each row of modules.def.
 cuda_host_sources = \
   %reldir%/backend.h %reldir%/blaslt.c %reldir%/blaslt.def %reldir%/blaslt.h %reldir%/cast.c \
-  %reldir%/cast.h %reldir%/classes.def %reldir%/copy.c %reldir%/cub.h %reldir%/device.c \
+  %reldir%/cast.h %reldir%/classes.def %reldir%/code.c %reldir%/copy.c %reldir%/cub.h %reldir%/device.c \
   %reldir%/driver.c %reldir%/driver.def %reldir%/driver.h %reldir%/elementwise.c \
   %reldir%/elementwise.h %reldir%/gather.c %reldir%/gather.h %reldir%/graph.c %reldir%/index.h \
   %reldir%/iota.c %reldir%/iota.h %reldir%/kernel.c %reldir%/lines.h %reldir%/matmul.c \
   %reldir%/matmul.h %reldir%/matmul_plan.c %reldir%/matmul_plan.h %reldir%/memory.c \
   %reldir%/module.c %reldir%/modules.def %reldir%/move.c %reldir%/move.h %reldir%/norm.c \
-  %reldir%/norm.h %reldir%/nvml.c %reldir%/op.c %reldir%/peer.c %reldir%/pinned.c %reldir%/plugin.c \
+  %reldir%/norm.h %reldir%/nvml.c %reldir%/nvrtc.c %reldir%/nvrtc.h %reldir%/op.c %reldir%/peer.c %reldir%/pinned.c %reldir%/plugin.c \
   %reldir%/pool.c %reldir%/random.c %reldir%/random.h %reldir%/reduce.c %reldir%/reduce.h \
   %reldir%/ring.c %reldir%/scalar.c %reldir%/scan.c %reldir%/scan.h %reldir%/scatter.c \
   %reldir%/scatter.h %reldir%/search.c %reldir%/search.h %reldir%/select.c %reldir%/select.h \

@@ -23,6 +23,7 @@
 #include <ndock/view.h>
 #include <ndock/create.h>
 #include <ndock/op.h>
+#include <ndock/custom.h>
 #include <ndock/reduce.h>
 #include <ndock/linalg.h>
 #include <ndock/indexing.h>

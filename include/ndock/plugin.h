@@ -339,6 +339,63 @@ typedef struct {
     uint32_t (*effective)(ndp_dev *, int32_t op, int32_t dtype, const int64_t *mnk, uint32_t mode);
 } ndp_math_1;
 
+/* Group "ndp.code/1": code that programs bring along. */
+enum {
+    NDP_CODE_SOURCE = 1, /* text, which the plug-in compiles (CUDA C++) */
+    NDP_CODE_PTX = 2,    /* text, which the driver compiles */
+    NDP_CODE_BINARY = 3, /* for the exact device (a cubin or fat binary) */
+    NDP_CODE_HOST = 4    /* an array of ndp_host_function: functions of this process */
+};
+typedef struct ndp_module ndp_module;     /* loaded code; the plug-in's own */
+typedef struct ndp_function ndp_function; /* of a module; goes with it */
+typedef struct {
+    uint32_t size;
+    int32_t kind;     /* NDP_CODE_* */
+    const void *code; /* the program's; a text has a 0 after its nbytes */
+    uint64_t nbytes;
+    const char *name;    /* for people and in messages; never NULL */
+    const char *options; /* for the compiler, separated by blanks; never NULL */
+} ndp_module_source;
+/* What kind HOST consists of. argument[i] points to a value, or is the address of an operand's
+ * element zero. Called once a launch, in stream order; it may use no device. */
+typedef struct {
+    const char *name;
+    void (*run)(const uint32_t grid[3], const uint32_t block[3], void *const *argument);
+} ndp_host_function;
+typedef struct {
+    uint32_t size;
+    uint32_t grid[3], block[3]; /* the most in each direction */
+    uint32_t block_threads;     /* the most threads in a block; of a function: its own limit */
+    uint32_t n_arguments;       /* of a function: how many it takes; UINT32_MAX: unknown */
+    uint64_t shared_bytes;      /* the most that a launch may ask for */
+} ndp_code_limits;
+typedef struct {           /* frozen: passed in arrays */
+    ndp_mem *mem;          /* an operand: its address plus offset_bytes is the argument. NULL: */
+    uint64_t offset_bytes; /* of the operand's element zero */
+    const void *value;     /* bytes by value, read before launch() returns */
+    uint64_t nbytes;
+} ndp_launch_argument;
+typedef struct {
+    uint32_t size, n_arguments;
+    uint32_t grid[3], block[3];
+    uint64_t shared_bytes;
+    const ndp_launch_argument *argument;
+} ndp_launch;
+typedef struct {
+    uint32_t size;
+    uint32_t kinds; /* bit NDP_CODE_* set: load() takes it */
+    int32_t (*limits)(ndp_dev *, ndp_code_limits *out);
+    /* A failed compile is NDP_ERR_ARGUMENT with the compiler's log in the error detail. */
+    int32_t (*load)(ndp_dev *, const ndp_module_source *, ndp_module **out);
+    /* Nothing that is queued uses it any more. */
+    void (*unload)(ndp_dev *, ndp_module *);
+    /* NDP_ERR_ARGUMENT: there is none of that name. limits: as far as this function goes. */
+    int32_t (*function)(ndp_dev *, ndp_module *, const char *name, ndp_function **out,
+                        ndp_code_limits *limits);
+    /* Queued. The limits hold, and every number is at least 1. */
+    int32_t (*launch)(ndp_dev *, ndp_stream *, ndp_function *, const ndp_launch *);
+} ndp_code_1;
+
 /* Group "ndp.info/1": facts for people, as `ndock info` prints them. */
 typedef struct {
     uint32_t size, zero;

@@ -656,8 +656,50 @@ static void test_released_in_the_other(void)
     settle();
 }
 
+/* A program's function: the graph keeps the module, and runs the function each time. */
+static void add_one(const uint32_t grid[3], const uint32_t block[3], void *const *argument)
+{
+    float *x = argument[0];
+    for (uint32_t i = 0; i < grid[0] * block[0]; i++)
+        x[i] += 1;
+}
+
+static void test_functions(void)
+{
+    static const nd_host_function functions[] = {{"add_one", add_one}};
+    const nd_module_opts opts = {
+        .size = sizeof opts, .kind = ND_CODE_HOST, .code = functions, .nbytes = sizeof functions};
+    nd_stream *s = new_stream(0);
+    nd_module *m = NULL, *late = NULL;
+    nd_function *f = NULL;
+    nd_array *x = NULL;
+    nd_scalar sum = nd_float(0);
+    DO(nd_zeros(sim[0], ND_F32, 1, (const int64_t[]){N}, &x));
+    DO(nd_module_load(sim[0], &opts, &m));
+    DO(nd_module_function(m, "add_one", &f));
+    const nd_launch_arg arg = nd_launch_out(x);
+    const nd_launch_opts how = {.size = sizeof how, .stream = s, .grid = {N}, .block = {1}};
+    DO(nd_synchronize(sim[0]));
+    session c = begin(s, NDP_CAPTURE_GLOBAL, NULL);
+    DO(nd_launch(f, &arg, 1, &how));
+    is_int(nd_module_load(sim[0], &opts, &late), ND_ERR_CAPTURE, "X6: no loading in a capture");
+    nd_module_release(m);
+    end(&c, "X6: a launch is captured");
+    launch(&c);
+    launch(&c);
+    nd_array *total = NULL;
+    DO(nd_sum(x, NULL, &total));
+    DO(nd_item(total, &sum));
+    ok(sum.v.f == 2 * N, "X6: the graph runs the function of the released module");
+    drop(&c);
+    nd_release(total);
+    nd_release(x);
+    nd_stream_release(s);
+    settle();
+}
+
 TAP_MAIN({"rules", test_rules}, {"refusals", test_refusals}, {"other_threads", test_other_threads},
          {"forks", test_forks}, {"routing", test_routing}, {"warm_pool", test_warm_pool},
          {"deferred", test_deferred}, {"memory_rules", test_memory_rules}, {"pinned", test_pinned},
          {"rest", test_rest}, {"released_inside", test_released_inside},
-         {"released_in_the_other", test_released_in_the_other})
+         {"released_in_the_other", test_released_in_the_other}, {"functions", test_functions})

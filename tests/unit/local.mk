@@ -70,3 +70,10 @@ check_PROGRAMS += %reldir%/math.t
 TESTS += %reldir%/math.t
 %canon_reldir%_math_t_SOURCES = %reldir%/math.c
 %canon_reldir%_math_t_LDADD = $(test_ldadd) -lpthread
+
+# Operations and kernels of programs, and the example of them.
+check_PROGRAMS += %reldir%/custom.t
+TESTS += %reldir%/custom.t %reldir%/custom_op.sh
+EXTRA_DIST += %reldir%/custom_op.sh
+%canon_reldir%_custom_t_SOURCES = %reldir%/custom.c
+%canon_reldir%_custom_t_LDADD = $(test_ldadd)
