@@ -33,12 +33,12 @@ static const char source[] =
     "}\n"
     "extern \"C\" __global__ void reversed(const unsigned *x, unsigned *y, unsigned n)\n"
     "{\n"
-    "    extern __shared__ unsigned all[];\n"
+    "    extern __shared__ unsigned turned[];\n"
     "    for (unsigned i = threadIdx.x; i < n; i += blockDim.x)\n"
-    "        all[i] = x[i];\n"
+    "        turned[i] = x[i];\n"
     "    __syncthreads();\n"
     "    for (unsigned i = threadIdx.x; i < n; i += blockDim.x)\n"
-    "        y[i] = all[n - 1 - i];\n"
+    "        y[i] = turned[n - 1 - i];\n"
     "}\n";
 
 static nd_status launch(nd_function *f, const nd_array *x, const nd_array *y, uint32_t n,
