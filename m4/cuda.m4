@@ -10,20 +10,26 @@ AS_CASE(["$with_cuda"],
   [no], [NVCC=],
   [auto|yes], [test -n "$NVCC" || AC_PATH_PROG([NVCC], [nvcc], [], [$PATH:/usr/local/cuda/bin])],
   [NVCC=$with_cuda/bin/nvcc])
-AS_IF([test -n "$NVCC" && ! "$NVCC" --version >/dev/null 2>&1], [AC_MSG_ERROR([$NVCC does not run])])
-AS_IF([test -z "$NVCC" && test "$with_cuda" != no && test "$with_cuda" != auto], [AC_MSG_ERROR([--with-cuda needs nvcc; none was found in PATH and /usr/local/cuda/bin])])
-ND_CUDA_CPPFLAGS= ND_CUDA_GENCODE= ND_CUDA_ARCH_LIST= ND_CUDA_FATBINS=
+nd_cuda_summary="no: nvcc was not found in PATH and /usr/local/cuda/bin" ND_CUDART= ND_CUDA_CPPFLAGS=
+test "$with_cuda" != no || nd_cuda_summary="no: --without-cuda"
+AS_IF([test -n "$NVCC"], [
+  nd_lacks="a compiler that runs: $NVCC"
+  AS_IF(["$NVCC" --version >/dev/null 2>&1], [
+    nd_lacks="cuda.h and cublasLt.h of its toolkit"
+    for nd_cuda_home in "`dirname "$NVCC"`/.." "`readlink -f "$NVCC" | sed 's,/bin/nvcc$,,'`"; do
+      AS_IF([test -f "$nd_cuda_home/include/cuda.h" && test -f "$nd_cuda_home/include/cublasLt.h"],
+            [ND_CUDA_CPPFLAGS="-isystem $nd_cuda_home/include" nd_lacks=; break])
+    done])
+  AS_IF([test -z "$nd_lacks"], [
+    for nd_a in "$nd_cuda_home"/lib64 "$nd_cuda_home"/lib "$nd_cuda_home"/targets/*/lib; do
+      AS_IF([test -z "$ND_CUDART" && test -f "$nd_a/libcudart_static.a"], [ND_CUDART=$nd_a/libcudart_static.a])
+    done
+    test -n "$ND_CUDART" || nd_lacks="libcudart_static.a below $nd_cuda_home (NVIDIA's package cuda-cudart-dev)"])
+  AS_IF([test -n "$nd_lacks"], [NVCC= nd_cuda_summary="no: without $nd_lacks"])])
+AS_CASE(["$with_cuda:$NVCC"], [no:*|auto:*], [], [*:], [AC_MSG_ERROR([--with-cuda: $nd_cuda_summary])])
+ND_CUDA_GENCODE= ND_CUDA_ARCH_LIST= ND_CUDA_FATBINS=
 ND_CUDA_RULES=/dev/null
 AS_IF([test -n "$NVCC"], [
-  nd_cuda_home=`dirname "\`dirname "$NVCC"\`"`
-  AS_IF([test -f "$nd_cuda_home/include/cuda.h"], [ND_CUDA_CPPFLAGS="-isystem $nd_cuda_home/include"],
-        [nd_real_nvcc=`readlink -f "$NVCC"`; nd_cuda_home=`dirname "\`dirname "$nd_real_nvcc"\`"`
-         AS_IF([test -f "$nd_cuda_home/include/cuda.h"], [ND_CUDA_CPPFLAGS="-isystem $nd_cuda_home/include"])])
-  ND_CUDART=
-  for nd_a in "$nd_cuda_home"/lib64 "$nd_cuda_home"/lib "$nd_cuda_home"/targets/*/lib; do
-    AS_IF([test -z "$ND_CUDART" && test -f "$nd_a/libcudart_static.a"], [ND_CUDART=$nd_a/libcudart_static.a])
-  done
-  AS_IF([test -z "$ND_CUDART"], [AC_MSG_ERROR([libcudart_static.a was not found below $nd_cuda_home; it is in NVIDIA's package cuda-cudart-dev])])
   nd_known=`"$NVCC" --list-gpu-arch 2>/dev/null | sed 's/compute_//'`
   AS_IF([test -z "$with_cuda_arch"],
     [for nd_a in 75 80 86 89 90 100 120; do AS_CASE([" "`echo $nd_known`" "], [*" $nd_a "*], [with_cuda_arch="$with_cuda_arch $nd_a"]); done])
@@ -35,6 +41,11 @@ AS_IF([test -n "$NVCC"], [
     AS_IF([test -z "$nd_lowest" || test "$nd_a" -lt "$nd_lowest"], [nd_lowest=$nd_a])
   done
   ND_CUDA_GENCODE="$ND_CUDA_GENCODE -gencode arch=compute_$nd_lowest,code=compute_$nd_lowest"
+  dnl A quarter of the size, for a few milliseconds when a module is first loaded.
+  AS_ECHO(["__global__ void k() {}"]) >conftest.cu
+  AS_IF([$NVCC -fatbin --compress-mode=size -o conftest.fatbin conftest.cu >/dev/null 2>&1],
+        [ND_CUDA_GENCODE="$ND_CUDA_GENCODE --compress-mode=size"], [ND_CUDA_GENCODE="$ND_CUDA_GENCODE -Xfatbin -compress-all"])
+  rm -f conftest.cu conftest.fatbin
   ND_CUDA_RULES=cuda-rules.mk
   : >$ND_CUDA_RULES
   dnl The headers of backends/cuda/ that a file includes, and theirs, in nd_seen.
@@ -55,7 +66,6 @@ AS_IF([test -n "$NVCC"], [
 	\$(nvcc_object) -o \$[@] \$(srcdir)/backends/cuda/cub.cu"]) >>$ND_CUDA_RULES
   dnl Not in local.mk: automake would take it for a rule that replaces its own.
   AS_ECHO(["backends/cuda/ndock_cuda_la-module.lo: $ND_CUDA_FATBINS"]) >>$ND_CUDA_RULES])
-nd_cuda_summary="no: nvcc was not found"
 test -z "$NVCC" || nd_cuda_summary="$ND_CUDA_ARCH_LIST, by $NVCC"
 AM_CONDITIONAL([HAVE_CUDA], [test -n "$NVCC"])
 AC_SUBST([ND_CUDA_CPPFLAGS])
