@@ -502,15 +502,16 @@ static constexpr bool is_heavy(int op)
         typedef OUT out;                                             \
         enum { inputs = N };                                         \
         static constexpr bool heavy = is_heavy(NDP_OP_##op);         \
+        typedef cuda_operand<cuda_on_stored(NDP_OP_##op)> operand;   \
         static __device__ __forceinline__ OUT f(in1 a, in2 b, in3 c) \
         {                                                            \
             return cuda_narrow<OUT>(expression);                     \
         }                                                            \
     };                                                               \
     EW_KERNELS(op)
-#define EW_A cuda_widen(a)
-#define EW_B cuda_widen(b)
-#define EW_C cuda_widen(c)
+#define EW_A operand::of(a)
+#define EW_B operand::of(b)
+#define EW_C operand::of(c)
 #define EW_OUT_SAME cuda_stored
 #define EW_OUT_BOOL uint8_t
 #define EW_OUT_REAL cuda_real_stored

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Math functions of float for the f32 kernels (cuda_f32_X), within the bounds of op.def. CUDA's own
- * serve where their documented bound suffices: expf, expm1f, logf, log1pf, log2f (1 ulp). */
+ * serve for logf, log1pf and log2f, which were compared with double for every float. */
 #ifndef NDOCK_CUDA_MATH_CUH
 #define NDOCK_CUDA_MATH_CUH
 #include "math_angle.cuh"
@@ -68,18 +68,6 @@ CM_FN float cuda_f32_cosh(float x)
     cm_pair<float> c = cm_cosh_pair(cm_hyperbolic_scaled(fabsf(x), &scale));
     return x == x ? (c.hi + c.lo) * scale : x;
 }
-/* x - k ln 2 in two parts, k being x/ln 2 rounded. */
-CM_FN cm_pair<float> cm_exp_reduce(float x, float k)
-{
-    float far = cm_fma(-k, cm_const<float>::ln2, x), r = cm_fma(-k, cm_const<float>::ln2_low, far);
-    return cm_two(r, cm_fma(-k, cm_const<float>::ln2_low, far - r));
-}
-/* (e^r - 1 - r)/r^2 */
-CM_FN float cm_exp_poly(float r)
-{
-    const float c[] = {0.5f, 0.166665137f, 0.0416661724f, 0.00836959388f, 0.00139525288f};
-    return cm_poly(c, r);
-}
 /* 1/(one + up (1 + p.hi + p.lo)), up a power of two, as hi (1 + lo). */
 CM_FN cm_pair<float> cm_rcp_of_exp(float one, float up, cm_pair<float> p)
 {
@@ -88,21 +76,43 @@ CM_FN cm_pair<float> cm_rcp_of_exp(float one, float up, cm_pair<float> p)
     float low = cm_fma(up, p.lo, cm_fma(up, p.hi, sum - d)) + lost;
     return cm_two(r, cm_fma(-low, r, cm_fma(-d, r, 1.0f)));
 }
-/* A polynomial, or 1 - 2/(1 + e^2a) where that loses nothing; 1 from 9.02 on. */
+/* A polynomial, or 1 - 2/(1 + e^2a) where that loses little; 1 from 9.02 on. */
 CM_FN float cuda_f32_tanh(float x)
 {
-    const float c[] = {-0.333333194f, 0.133326009f, -0.0538538136f, 0.0210774634f, -0.00628192117f};
-    float a = fabsf(x), w = x * x, t = a > 10.0f ? 20.0f : 2.0f * a;
-    float shifted = cm_fma(t, cm_const<float>::log2e, 12582912.0f), k = shifted - 12582912.0f;
-    cm_pair<float> r = cm_exp_reduce(t, k);
-    r.hi = cm_fma(r.hi * r.hi, cm_exp_poly(r.hi), r.hi);
-    r = cm_rcp_of_exp(1.0f, cm_of_bits((cm_bits(shifted) << 23) + 0x3f800000u), r);
-    return copysignf(a < 0.55f ? cm_fma(a * w, cm_poly(c, w), a)
-                               : cm_fma(-2.0f, cm_fma(r.hi, r.lo, r.hi), 1.0f),
-                     x);
+    const float c[] = {-0.333333015f, 0.133319989f, -0.0537897162f, 0.0208146386f, -0.00591578428f};
+    const float e[] = {2.0f, 2.0f, 1.33332109f, 0.66665876f, 0.267827004f, 0.0892961845f};
+    float a = fabsf(x), w = x * x, t = cm_clamp(a, 0.0f, 10.0f);
+    float shifted = cm_fma(t, cm_const<float>::two_over_ln2, 12582912.0f);
+    float k = shifted - 12582912.0f, r = cm_fma(-k, 0.5f * cm_const<float>::ln2, t);
+    r = cm_fma(-k, 0.5f * cm_const<float>::ln2_low, r);
+    /* d = 1 + e^2a = 1 + 2^k + 2^k (e^2r - 1) */
+    float up = cm_of_bits((cm_bits(shifted) << 23) + 0x3f800000u), sum = 1.0f + up;
+    float p = r * cm_poly(e, r), d = cm_fma(up, p, sum), lost = cm_fma(up, p, sum - d);
+    float q = cm_rcp(d);
+    q = cm_fma(q, cm_fma(-lost, q, cm_fma(-d, q, 1.0f)), q);
+    return copysignf(!(a >= 0.6f) ? cm_fma(a * w, cm_poly(c, w), a) : cm_fma(-2.0f, q, 1.0f), x);
 }
 
-/* ---- exponentials with a factor ---- */
+/* ---- exponentials ---- */
+
+/* The power of two is in two factors, so that the result may be subnormal. */
+CM_FN float cuda_f32_exp(float x)
+{
+    const float c[] = {1.0f,         1.0f,          0.5f,         0.166665137f,
+                       0.0416661724f, 0.00836959388f, 0.00139525288f};
+    const uint32_t one = 0x3f800000;
+    x = cm_clamp(x, cm_const<float>::exp_min, cm_const<float>::exp_max);
+    float shifted = cm_fma(x, cm_const<float>::log2e, 12582912.0f), k = shifted - 12582912.0f;
+    float r = cm_fma(-k, cm_const<float>::ln2, x);
+    r = cm_fma(-k, cm_const<float>::ln2_low, r);
+    uint32_t n = cm_bits(shifted), half = n >> 1;
+    float first = cm_of_bits((half << 23) + one), second = cm_of_bits(((n - half) << 23) + one);
+    return cm_poly(c, r) * first * second;
+}
+CM_FN float cuda_f32_expm1(float x)
+{
+    return cm_expm1(x);
+}
 
 /* e^(x + low) = (hi + lo) 2^k, for -120 <= x <= 0. */
 CM_FN cm_pair<float> cm_exp_pair(float x, float low, float *k)
@@ -177,7 +187,7 @@ CM_FN float cm_f32_gelu(float x)
 }
 CM_FN float cm_f32_elu(float x, float alpha)
 {
-    return x > 0 ? x : alpha * expm1f(x);
+    return x > 0 ? x : alpha * cm_expm1(x);
 }
 /* erfc by its logarithm from 1 on, where it is small beside 1. */
 CM_FN float cuda_f32_erf(float x)
@@ -208,7 +218,7 @@ template <typename R> CM_FN cm_pair<R> cm_log1p_of_exp(cm_pair<R> e)
 /* Where the two terms cancel: in double, or where that is not enough, by slow(). */
 CM_FN float cm_f32_logaddexp_near(float high, float low, float (*slow)(float, float))
 {
-    cm_pair<double> l = cm_log1p_of_exp(cm_two(exp((double)low - (double)high), 0.0));
+    cm_pair<double> l = cm_log1p_of_exp(cm_two(cm_exp_shifted((double)low - (double)high, 0), 0.0));
     double r = ((double)high + l.hi) + l.lo;
     return fabs(r) < l.hi * 0x1p-20 ? slow(high, low) : (float)r;
 }
@@ -225,6 +235,42 @@ CM_FN float cm_f32_logaddexp(float a, float b, float (*slow)(float, float))
     s = cm_sum(high, e.hi);
     float r = s.hi + (s.lo + e.lo);
     return fabsf(r) * 1.5f < e.hi ? cm_f32_logaddexp_near(high, low, slow) : r;
+}
+
+/* ---- powers ---- */
+
+CM_SLOW float cm_f32_pow_rare(float x, float y)
+{
+    return cm_pow(x, y);
+}
+/* log2 of a positive normal number to about 2^-32 of it: k + log2 b + 2 atanh((m - b)/(m + b))/ln 2,
+ * b being one of three numbers whose logarithm has few bits, and 1 for m near 1. */
+CM_FN cm_pair<float> cm_log2_short(float a)
+{
+    const float c[] = {0.961796701f, 0.577075124f, 0.414129823f};
+    int k;
+    float m = cm_split(a, &k), b = m < 0.889f ? 0.790561557f : m > 1.1346f ? 1.28730094f : 1.0f;
+    float l = m < 0.889f ? -0x1.5b3p-2f : m > 1.1346f ? 0x1.7518p-2f : 0.0f;
+    float d = m + b;
+    cm_pair<float> q = cm_quotient(cm_two(m - b, 0.0f), cm_two(d, m - (d - b)));
+    cm_pair<float> p = cm_product(q.hi, cm_const<float>::two_over_ln2);
+    float w = q.hi * q.hi, low = cm_fma(q.hi, cm_const<float>::two_over_ln2_low, p.lo);
+    low = cm_fma(cm_fma(q.lo, w, q.lo), cm_const<float>::two_over_ln2, low);
+    cm_pair<float> r = cm_fast_sum((float)k + l, p.hi);
+    r.lo += cm_fma(q.hi * w, cm_poly(c, w), low);
+    return r;
+}
+/* What may need more care, such as a power near the ends of the range, is left to cm_pow. */
+CM_FN float cuda_f32_pow(float x, float y)
+{
+    float a = fabsf(x);
+    cm_pair<float> l = cm_log2_short(a), p = cm_product(y, l.hi);
+    float low = cm_fma(y, l.lo, p.lo), shifted = (p.hi + low) + 12582912.0f;
+    float r = (p.hi - (shifted - 12582912.0f)) + low;
+    r = cm_of_bits(cm_bits(cm_exp2_near(r)) + (cm_bits(shifted) << 23));
+    if (!(cm_bits(a) - 0x800000u < 0x7f000000u && cm_abs(p.hi) < 125.0f))
+        return cm_f32_pow_rare(x, y);
+    return x < 0 ? cm_signed_power(r, x, y) : r;
 }
 
 /* ---- f32 ---- */
@@ -245,8 +291,6 @@ CM_LIBM_F32(ceil)
 CM_LIBM_F32(trunc)
 CM_LIBM_F32(rint)
 CM_LIBM_F32(sqrt)
-CM_LIBM_F32(exp)
-CM_LIBM_F32(expm1)
 CM_LIBM_F32(log)
 CM_LIBM_F32(log1p)
 CM_LIBM_F32(log2)
@@ -289,10 +333,6 @@ CM_FN float cuda_f32_ldexp(float x, int n)
 CM_FN int cuda_f32_ilogb(float x)
 {
     return ilogbf(x);
-}
-CM_FN float cuda_f32_pow(float x, float y)
-{
-    return cm_pow(x, y);
 }
 CM_FN float cuda_f32_atan2(float y, float x)
 {

@@ -70,16 +70,45 @@ template <typename R> CM_FN cm_pair<R> cm_log_pair(R m, R low, int k)
     cm_pair<R> n = cm_two(f, low), s = cm_quotient(n, cm_two(d, (m - (d - 1)) + low));
     return cm_log_of_quotient(s, k);
 }
-CM_FN float cm_log10(float x)
+/* Logarithms of what is not positive and finite. */
+template <typename R> CM_FN R cm_log_special(R x)
+{
+    return x == 0 ? -cm_infinity(x) : x < 0 ? cm_nan(x) : x;
+}
+template <typename R> CM_FN R cm_log(R x)
 {
     if (!(x > 0 && x < cm_infinity(x)))
-        return x == 0 ? -cm_infinity(x) : x < 0 ? cm_nan(x) : x;
+        return cm_log_special(x);
     int k;
-    float m = cm_split_any(x, &k);
-    cm_pair<float> r = cm_log_pair(m, 0.0f, k);
-    r = cm_fast_sum(r.hi, r.lo);
-    r = cm_product(r, cm_two(cm_const<float>::log10e, cm_const<float>::log10e_low));
+    R m = cm_split_any(x, &k);
+    cm_pair<R> r = cm_log_pair(m, (R)0, k);
     return r.hi + r.lo;
+}
+template <typename R> CM_FN R cm_log10(R x)
+{
+    if (!(x > 0 && x < cm_infinity(x)))
+        return cm_log_special(x);
+    int k;
+    R m = cm_split_any(x, &k);
+    cm_pair<R> r = cm_log_pair(m, (R)0, k);
+    r = cm_fast_sum(r.hi, r.lo);
+    r = cm_product(r, cm_two(cm_const<R>::log10e, cm_const<R>::log10e_low));
+    return r.hi + r.lo;
+}
+/* What 1 + x loses is put back; where 1 + x is near 1, x itself is its distance from 1. */
+template <typename R> CM_FN R cm_log1p(R x)
+{
+    if (!(x > -1 && x < cm_infinity(x)))
+        return cm_log_special((R)(x + 1));
+    if (cm_abs(x) < (R)0x1p-60)
+        return x;
+    cm_pair<R> n = cm_sum((R)1, x);
+    int k;
+    R m = cm_split(n.hi, &k), low = x > (R)0x1p60 ? (R)0 : n.lo * cm_power_of_two(x, -k);
+    R d = m + 1;
+    n = k == 0 ? cm_two(x, (R)0) : cm_two(m - 1, low);
+    n = cm_log_of_quotient(cm_quotient(n, cm_two(d, (m - (d - 1)) + low)), k);
+    return n.hi + n.lo;
 }
 template <typename R> CM_FN R cm_asinh(R x)
 {
@@ -147,6 +176,41 @@ template <typename R> CM_FN R cm_atanh(R x)
     return cm_sign_of((n.hi + n.lo) * (R)0.5, x);
 }
 
+/* ---- exponentials ---- */
+
+/* x - k ln 2 in two parts, k being x/ln 2 rounded. */
+template <typename R> CM_FN cm_pair<R> cm_exp_reduce(R x, R k)
+{
+    R far = cm_fma(-k, cm_const<R>::ln2, x), r = cm_fma(-k, cm_const<R>::ln2_low, far);
+    return cm_two(r, cm_fma(-k, cm_const<R>::ln2_low, far - r));
+}
+/* e^x 2^shift; the power of two is in two factors, so that the result may be subnormal. */
+CM_FN double cm_exp_shifted(double x, int shift)
+{
+    x = cm_clamp(x, cm_const<double>::exp_min, cm_const<double>::exp_max + 1);
+    double k = cm_rint(x * cm_const<double>::log2e);
+    cm_pair<double> r = cm_exp_reduce(x, k);
+    int n = (int)k + shift, half = n >> 1;
+    double e = 1 + (r.hi + cm_fma(r.hi * r.hi, cm_exp_poly(r.hi), r.lo));
+    return e * cm_power_of_two(x, half) * cm_power_of_two(x, n - half);
+}
+/* (e^x - 1)/2 = 2^(k-1) (e^r - 1) + (2^(k-1) - 1/2), e^x being finite, in two parts. */
+template <typename R> CM_FN cm_pair<R> cm_expm1_half(R x)
+{
+    R k = cm_rint(x * cm_const<R>::log2e);
+    cm_pair<R> r = cm_exp_reduce(x, k);
+    cm_pair<R> w = cm_product(r.hi, r.hi), p = cm_fast_sum(r.hi, w.hi * (R)0.5);
+    p.lo += cm_fma(r.hi * w.hi, cm_exp_tail(r.hi), w.lo * (R)0.5) + cm_fma(r.lo, p.hi, r.lo);
+    R up = cm_power_of_two(x, (int)k - 1), rest = up - (R)0.5, v = cm_fma(up, p.hi, rest);
+    R lost = (up - rest) - (R)0.5;
+    return cm_two(v, cm_fma(up, p.hi, rest - v) + cm_fma(up, p.lo, lost));
+}
+template <typename R> CM_FN R cm_expm1(R x)
+{
+    cm_pair<R> h = cm_expm1_half(cm_clamp(x, (R)-40, cm_const<R>::exp_max));
+    return cm_abs(x) < (R)0x1p-60 ? x : 2 * (h.hi + h.lo);
+}
+
 /* ---- powers ---- */
 
 /* log2 of a positive normal or subnormal number to about 2^-10 ulp of it. */
@@ -165,6 +229,13 @@ template <typename R> CM_FN cm_pair<R> cm_log2_pair(R a)
     g = cm_product(g, cm_two(cm_const<R>::two_over_ln2, cm_const<R>::two_over_ln2_low));
     cm_pair<R> r = cm_fast_sum((R)k, g.hi);
     return cm_two(r.hi, r.lo + g.lo);
+}
+template <typename R> CM_FN R cm_log2_of(R x)
+{
+    if (!(x > 0 && x < cm_infinity(x)))
+        return cm_log_special(x);
+    cm_pair<R> r = cm_log2_pair(x);
+    return r.hi + r.lo;
 }
 /* 2^r for |r| < 0.501 */
 template <typename R> CM_FN R cm_exp2_near(R r)

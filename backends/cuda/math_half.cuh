@@ -17,7 +17,8 @@
 
 CM_FN float cuda_half_exp(float x)
 {
-    return cm_exp2(x * CM_LOG2E);
+    float e = cm_exp2_flushed(x * (0.5f * CM_LOG2E));
+    return e * e; /* subnormal where it has to be */
 }
 CM_FN float cuda_half_expm1(float x)
 {
@@ -38,10 +39,9 @@ CM_FN float cuda_half_cosh(float x)
 }
 CM_FN float cuda_half_tanh(float x)
 {
-    const float c[] = {-0.333322912f, 0.133071184f, -0.0518894494f, 0.0151023669f};
-    float a = fabsf(x), w = x * x, d = 1.0f + cm_exp2(a * (2.0f * CM_LOG2E));
-    return copysignf(a < 0.6f ? cm_fma(a * w, cm_poly(c, w), a) : cm_fma(-2.0f, cm_rcp(d), 1.0f),
-                     x);
+    float a = fabsf(x), d = 1.0f + cm_exp2_flushed(a * (2.0f * CM_LOG2E));
+    float near = cm_fma(x * x * a, -0.333333343f, a), far = cm_fma(-2.0f, cm_rcp(d), 1.0f);
+    return copysignf(a < 0.08f ? near : far, x);
 }
 /* a / (1 + e^-y) */
 CM_FN float cm_half_gated(float a, float y)
@@ -134,10 +134,18 @@ CM_FN float cuda_half_atanh(float x)
     r = a == 1.0f ? cm_infinity(x) : r;
     return a < 0.2f ? near : a > 1.0f ? cm_nan(x) : copysignf(r, x);
 }
-CM_FN float cuda_half_pow(float x, float y)
+CM_SLOW float cm_half_pow_rare(float x, float y)
 {
     float a = fabsf(x), l = a == 1.0f && y == y ? 0.0f : y * cuda_half_log2(a);
     return cm_signed_power(cm_exp2(l), x, y);
+}
+/* The instruction's logarithm has an absolute error near 1, which a large exponent magnifies. */
+CM_FN float cuda_half_pow(float x, float y)
+{
+    float p = y * cm_log2_flushed(x);
+    if (!(fabsf(p) < 126.0f && fabsf(y) < 64.0f))
+        return cm_half_pow_rare(x, y);
+    return cm_exp2_flushed(p);
 }
 CM_FN float cm_half_logaddexp(float a, float b, float (*slow)(float, float))
 {

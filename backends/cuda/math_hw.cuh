@@ -60,6 +60,35 @@ CM_FN float cm_log2(float x)
     asm("lg2.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
     return r;
 }
+/* The same where 2^x is normal, or where a smaller one may become 0. */
+CM_FN float cm_exp2_flushed(float x)
+{
+    float r;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+/* log2 x of a positive normal number; -infinity of a subnormal one. */
+CM_FN float cm_log2_flushed(float x)
+{
+    float r;
+    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+/* x within [low, high]; NaN stays NaN. */
+CM_FN float cm_clamp(float x, float low, float high)
+{
+#if __CUDA_ARCH__ >= 800
+    asm("max.NaN.f32 %0, %0, %1;" : "+f"(x) : "f"(low));
+    asm("min.NaN.f32 %0, %0, %1;" : "+f"(x) : "f"(high));
+    return x;
+#else
+    return x < low ? low : x > high ? high : x;
+#endif
+}
+CM_FN double cm_clamp(double x, double low, double high)
+{
+    return x < low ? low : x > high ? high : x;
+}
 /* The instruction gives 20 bits. Two steps of Newton's method make it full precision. */
 CM_FN double cm_rcp(double x)
 {

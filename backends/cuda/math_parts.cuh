@@ -115,6 +115,7 @@ template <> struct cm_const<float> {
     static constexpr float two_over_ln2 = 2.88539004f, two_over_ln2_low = 3.85192607e-08f;
     static constexpr float third = 0.333333343f, third_low = -9.93410776e-09f;
     static constexpr float trig_max = 131072.0f, exp2_min = -160, exp2_max = 130;
+    static constexpr float exp_min = -104.5f, exp_max = 89.0f; /* overflow */
     static constexpr int mantissa = 23;
 };
 template <> struct cm_const<double> {
@@ -126,8 +127,10 @@ template <> struct cm_const<double> {
     static constexpr double ln2_short = 0x1.62e42fefa2p-1, ln2_rest = 7.3710025651677989e-13;
     static constexpr double two_over_ln2 = 2.8853900817779268,
                             two_over_ln2_low = 4.0710547481862066e-17;
+    static constexpr double log10e = 0.43429448190325182, log10e_low = 1.0983196502167651e-17;
     static constexpr double third = 0.33333333333333331, third_low = 1.8503717077085941e-17;
     static constexpr double trig_max = 1073741824.0, exp2_min = -1100, exp2_max = 1030;
+    static constexpr double exp_min = -746.0, exp_max = 709.9;
     static constexpr int mantissa = 52;
 };
 
@@ -224,6 +227,30 @@ CM_FN double cm_atanh_tail(double w)
                         0.090908881932420957, 0.076935645273593395, 0.066240484286426482,
                         0.06638817516276202};
     return cm_poly(c, w);
+}
+/* (e^r - 1 - r - r^2/2)/r^3 and (e^r - 1 - r)/r^2, |r| <= 0.348 */
+CM_FN float cm_exp_tail(float r)
+{
+    const float c[] = {0.166665137f, 0.0416661724f, 0.00836959388f, 0.00139525288f};
+    return cm_poly(c, r);
+}
+CM_FN double cm_exp_tail(double r)
+{
+    const double c[] = {0.16666666666666685,
+                        0.041666666666666727,
+                        0.0083333333333165463,
+                        0.0013888888888858098,
+                        0.00019841269897632343,
+                        2.4801587374575761e-05,
+                        2.7557233592659652e-06,
+                        2.7557232601282238e-07,
+                        2.511248361430078e-08,
+                        2.0927181898533249e-09};
+    return cm_poly(c, r);
+}
+template <typename R> CM_FN R cm_exp_poly(R r)
+{
+    return cm_fma(r, cm_exp_tail(r), (R)0.5);
 }
 /* (2^r - 1 - r ln 2)/r^2, |r| <= 0.501 */
 CM_FN float cm_exp2_poly(float r)

@@ -65,6 +65,35 @@ typedef cuda_dtype<CUDA_DTYPE_ID>::computed cuda_computed;
 #define CUDA_HALF_BF16 2
 #define CUDA_HALF CUDA_CAT(CUDA_HALF_, CUDA_DTYPE)
 
+/* Whether a function of the op takes and gives what is stored. So do those of f16 and bf16 that
+ * move, or change only, bits: widening and narrowing would lose the sign and payload of NaN. */
+static constexpr bool cuda_on_stored(int op)
+{
+    switch (CUDA_DTYPE_ID == NDP_F16 || CUDA_DTYPE_ID == NDP_BF16 ? op : -1) {
+    case NDP_OP_copysign:
+    case NDP_OP_positive:
+    case NDP_OP_negative:
+    case NDP_OP_abs:
+    case NDP_OP_signbit:
+    case NDP_OP_where:
+        return true;
+    default:
+        return false;
+    }
+}
+template <bool STORED> struct cuda_operand {
+    template <class T> static __device__ __forceinline__ T of(T x)
+    {
+        return x;
+    }
+};
+template <> struct cuda_operand<false> {
+    template <class T> static __device__ __forceinline__ auto of(T x) -> decltype(cuda_widen(x))
+    {
+        return cuda_widen(x);
+    }
+};
+
 #if CUDA_KIND == CUDA_KIND_COMPLEX
 #include "scalar_complex.cuh"
 #elif CUDA_KIND == CUDA_KIND_FLOAT

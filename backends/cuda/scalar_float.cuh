@@ -67,6 +67,43 @@ static __device__ __noinline__ float cuda_logaddexp_slow(float a, float b)
     return cuda_logaddexp_formula(a, b);
 }
 #if CUDA_HALF
+ND_FN uint16_t cm_half_bits(cuda_stored x)
+{
+    uint16_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+ND_FN cuda_stored cm_half_of_bits(int bits)
+{
+    uint16_t u = (uint16_t)bits;
+    cuda_stored x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+ND_FN cuda_stored cuda_positive(cuda_stored a)
+{
+    return a;
+}
+ND_FN cuda_stored cuda_negative(cuda_stored a)
+{
+    return cm_half_of_bits(cm_half_bits(a) ^ 0x8000);
+}
+ND_FN cuda_stored cuda_abs(cuda_stored a)
+{
+    return cm_half_of_bits(cm_half_bits(a) & 0x7fff);
+}
+ND_FN cuda_stored cuda_copysign(cuda_stored a, cuda_stored b)
+{
+    return cm_half_of_bits((cm_half_bits(a) & 0x7fff) | (cm_half_bits(b) & 0x8000));
+}
+ND_FN uint8_t cuda_signbit(cuda_stored a)
+{
+    return cm_half_bits(a) >> 15;
+}
+ND_FN cuda_stored cuda_where(uint8_t c, cuda_stored a, cuda_stored b)
+{
+    return c ? a : b;
+}
 static __device__ __noinline__ float cuda_logaddexp_f32(float a, float b)
 {
     return cm_f32_logaddexp(a, b, cuda_logaddexp_slow);
