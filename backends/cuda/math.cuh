@@ -98,7 +98,7 @@ CM_FN float cuda_f32_tanh(float x)
 /* The power of two is in two factors, so that the result may be subnormal. */
 CM_FN float cuda_f32_exp(float x)
 {
-    const float c[] = {1.0f,         1.0f,          0.5f,         0.166665137f,
+    const float c[] = {1.0f,          1.0f,           0.5f,          0.166665137f,
                        0.0416661724f, 0.00836959388f, 0.00139525288f};
     const uint32_t one = 0x3f800000;
     x = cm_clamp(x, cm_const<float>::exp_min, cm_const<float>::exp_max);
@@ -243,8 +243,8 @@ CM_SLOW float cm_f32_pow_rare(float x, float y)
 {
     return cm_pow(x, y);
 }
-/* log2 of a positive normal number to about 2^-32 of it: k + log2 b + 2 atanh((m - b)/(m + b))/ln 2,
- * b being one of three numbers whose logarithm has few bits, and 1 for m near 1. */
+/* log2 of a positive normal number to about 2^-32 of it: k + log2 b + 2 atanh((m - b)/(m + b))/ln
+ * 2, b being one of three numbers whose logarithm has few bits, and 1 for m near 1. */
 CM_FN cm_pair<float> cm_log2_short(float a)
 {
     const float c[] = {0.961796701f, 0.577075124f, 0.414129823f};

@@ -72,6 +72,8 @@ static constexpr bool cuda_on_stored(int op)
     switch (CUDA_DTYPE_ID == NDP_F16 || CUDA_DTYPE_ID == NDP_BF16 ? op : -1) {
     case NDP_OP_copysign:
     case NDP_OP_positive:
+    case NDP_OP_real:
+    case NDP_OP_conj:
     case NDP_OP_negative:
     case NDP_OP_abs:
     case NDP_OP_signbit:
@@ -82,10 +84,7 @@ static constexpr bool cuda_on_stored(int op)
     }
 }
 template <bool STORED> struct cuda_operand {
-    template <class T> static __device__ __forceinline__ T of(T x)
-    {
-        return x;
-    }
+    template <class T> static __device__ __forceinline__ T of(T x) { return x; }
 };
 template <> struct cuda_operand<false> {
     template <class T> static __device__ __forceinline__ auto of(T x) -> decltype(cuda_widen(x))

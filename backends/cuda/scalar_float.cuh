@@ -84,6 +84,14 @@ ND_FN cuda_stored cuda_positive(cuda_stored a)
 {
     return a;
 }
+ND_FN cuda_stored cuda_real(cuda_stored a)
+{
+    return a;
+}
+ND_FN cuda_stored cuda_conj(cuda_stored a)
+{
+    return a;
+}
 ND_FN cuda_stored cuda_negative(cuda_stored a)
 {
     return cm_half_of_bits(cm_half_bits(a) ^ 0x8000);
