@@ -257,17 +257,19 @@ CM_FN cm_pair<float> cm_log2_short(float a)
     float w = q.hi * q.hi, low = cm_fma(q.hi, cm_const<float>::two_over_ln2_low, p.lo);
     low = cm_fma(cm_fma(q.lo, w, q.lo), cm_const<float>::two_over_ln2, low);
     cm_pair<float> r = cm_fast_sum((float)k + l, p.hi);
-    r.lo += cm_fma(q.hi * w, cm_poly(c, w), low);
-    return r;
+    return cm_fast_sum(r.hi, r.lo + cm_fma(q.hi * w, cm_poly(c, w), low));
 }
 /* What may need more care, such as a power near the ends of the range, is left to cm_pow. */
 CM_FN float cuda_f32_pow(float x, float y)
 {
     float a = fabsf(x);
     cm_pair<float> l = cm_log2_short(a), p = cm_product(y, l.hi);
-    float low = cm_fma(y, l.lo, p.lo), shifted = (p.hi + low) + 12582912.0f;
-    float r = (p.hi - (shifted - 12582912.0f)) + low;
-    r = cm_of_bits(cm_bits(cm_exp2_near(r)) + (cm_bits(shifted) << 23));
+    float low = cm_fma(y, l.lo, p.lo) * cm_const<float>::ln2, shifted = p.hi + 12582912.0f;
+    float r = p.hi - (shifted - 12582912.0f);
+    cm_pair<float> t = cm_product(r, cm_const<float>::ln2), e = cm_fast_sum(1.0f, t.hi);
+    float rest = cm_fma(r * r, cm_exp2_poly(r), t.lo);
+    r = e.hi + (e.lo + cm_fma(low, e.hi + rest, rest)); /* 2^(r + low) */
+    r = cm_of_bits(cm_bits(r) + (cm_bits(shifted) << 23));
     if (!(cm_bits(a) - 0x800000u < 0x7f000000u && cm_abs(p.hi) < 125.0f))
         return cm_f32_pow_rare(x, y);
     return x < 0 ? cm_signed_power(r, x, y) : r;
