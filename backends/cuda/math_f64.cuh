@@ -48,11 +48,19 @@ CM_FN cm_pair<double> cm_tail(double t)
     cm_pair<double> p = cm_fast_sum(0.56646384781181358, u * cm_tail_poly(u));
     return cm_quotient(p, cm_two(d, fma(1.25, t, 1.0 - d)));
 }
+CM_FN double cm_erf_near(double x)
+{
+    double w = x * x;
+    cm_pair<double> s = cm_fast_sum(cm_const<double>::erf1, w * cm_erf_tail(w));
+    double p = fma(w, s.hi, cm_const<double>::erf0), low = fma(w, s.lo, fma(x, x, -w) * s.hi);
+    cm_pair<double> t = cm_product(x, p), e = cm_fast_sum(x, t.hi);
+    return copysign(e.hi + (e.lo + fma(x, low, t.lo)), x);
+}
 CM_FN double cuda_f64_erf(double x)
 {
     double a = fabs(x);
-    if (!(a > 1))
-        return fma(x, cm_erf_poly(x * x), x);
+    if (!(a > 1.2))
+        return cm_erf_near(x);
     a = a < 6 ? a : 6; /* 1 from 5.93 on */
     cm_pair<double> s = cm_product(a, a), t = cm_tail(a * 1.4142135623730951);
     double e = cuda_f64_exp(-s.hi) * (1 - s.lo);

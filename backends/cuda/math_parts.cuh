@@ -128,6 +128,7 @@ template <> struct cm_const<double> {
     static constexpr double two_over_ln2 = 2.8853900817779268,
                             two_over_ln2_low = 4.0710547481862066e-17;
     static constexpr double log10e = 0.43429448190325182, log10e_low = 1.0983196502167651e-17;
+    static constexpr double erf0 = 0.12837916709551259, erf1 = -0.37612638903183754;
     static constexpr double third = 0.33333333333333331, third_low = 1.8503717077085941e-17;
     static constexpr double trig_max = 1073741824.0, exp2_min = -1100, exp2_max = 1030;
     static constexpr double exp_min = -746.0, exp_max = 709.9;
@@ -282,15 +283,15 @@ CM_FN float cm_tail_poly(float u)
                        -6.19021084e-05f, -9.13359981e-05f};
     return cm_poly(c, u);
 }
-/* erf(x)/x - 1 after its first term 0.128..., w = x^2 <= 1.5625 (double), 1 (float) */
-CM_FN double cm_erf_poly(double w)
+/* erf(x)/x - 1, w = x^2: for double what follows its terms erf0 + erf1 w, over w^2, w <= 1.5625;
+ * for float what follows its first term 0.128..., w <= 1 */
+CM_FN double cm_erf_tail(double w)
 {
-    const double c[] = {0.12837916709551259,     -0.37612638903183754,    0.11283791670955126,
-                        -0.026866170645131245,   0.0052239776254421151,   -0.00085483270234451992,
-                        0.00012055332981498311,  -1.4925650347962668e-05, 1.6462114096295824e-06,
-                        -1.636583956622593e-07,  1.4807120132023212e-08,  -1.2289782460163297e-09,
-                        9.4166161148893619e-11,  -6.675299519539493e-12,  4.3104788991684642e-13,
-                        -2.3359521238114899e-14, 7.8970361455024282e-16};
+    const double c[] = {0.11283791670955126,     -0.026866170645131245,   0.0052239776254421151,
+                        -0.00085483270234451992, 0.00012055332981498311,  -1.4925650347962668e-05,
+                        1.6462114096295824e-06,  -1.636583956622593e-07,  1.4807120132023212e-08,
+                        -1.2289782460163297e-09, 9.4166161148893619e-11,  -6.675299519539493e-12,
+                        4.3104788991684642e-13,  -2.3359521238114899e-14, 7.8970361455024282e-16};
     return cm_poly(c, w);
 }
 CM_FN float cm_erf_poly(float w)
