@@ -59,12 +59,12 @@ CM_FN double cm_erf_near(double x)
 CM_FN double cuda_f64_erf(double x)
 {
     double a = fabs(x);
-    if (!(a > 1.2))
+    if (!(a > 1.1))
         return cm_erf_near(x);
     a = a < 6 ? a : 6; /* 1 from 5.93 on */
     cm_pair<double> s = cm_product(a, a), t = cm_tail(a * 1.4142135623730951);
-    double e = cuda_f64_exp(-s.hi) * (1 - s.lo);
-    return copysign(fma(-2 * e, t.hi + t.lo, 1.0), x);
+    double e = cuda_f64_exp(-s.hi); /* and e^-s.lo is 1 - s.lo */
+    return copysign(fma(-2 * e, t.hi + fma(-s.lo, t.hi, t.lo), 1.0), x);
 }
 /* x Phi(x). The exponential of a large negative number is kept clear of the subnormals, whose error
  * x would magnify: the last factor is exp(-64). */
