@@ -23,7 +23,8 @@ cuda_kernel_headers = \
   %reldir%/index.cuh %reldir%/index.h %reldir%/iota.h %reldir%/keys.cuh %reldir%/lines.cuh \
   %reldir%/lines.h %reldir%/math.cuh %reldir%/math_angle.cuh %reldir%/math_core.cuh \
   %reldir%/math_f64.cuh %reldir%/math_half.cuh %reldir%/math_hw.cuh %reldir%/math_parts.cuh \
-  %reldir%/math_random.cuh %reldir%/matmul.h %reldir%/move.h %reldir%/norm.h %reldir%/random.cuh \
+  %reldir%/math_random.cuh %reldir%/matmul.h %reldir%/move.h %reldir%/norm.h \
+  %reldir%/norm_fit.cuh %reldir%/random.cuh \
   %reldir%/random.h %reldir%/reduce.h %reldir%/reduce_ops.cuh %reldir%/scalar.cuh \
   %reldir%/scalar_complex.cuh %reldir%/scalar_float.cuh %reldir%/scan.h %reldir%/scatter.h \
   %reldir%/search.h %reldir%/select.h %reldir%/sort.h %reldir%/status.cuh %reldir%/strided.cuh \

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include "backend.h"
 
-enum { VEC, ANY };
+enum { VEC, ANY, LONG, SHORT };
 enum {
     ACROSS_STAGE = 32 << 10, /* bytes of shared memory for rows side by side */
     GRID_X = 1 << 20
 };
-static const char *const suffixes[] = {"vec", "any"};
+static const char *const suffixes[] = {"vec", "any", "long", "short"};
 
 /* Bytes of shared memory for the rows of a block: what a block can be given, less what the kernels
  * have anyway (about 5 KiB). */
@@ -136,6 +136,33 @@ static void stage(norm_plan *r, const ndp_dev *dev, int64_t V, int64_t bytes)
     r->shared = (uint32_t)all;
 }
 
+/* Rows that the threads of a block, or fewer, hold at once. */
+static int fits(norm_plan *r, const ndp_call *call, const ndp_dev *dev)
+{
+    norm_params *p = &r->p;
+    int64_t bytes = cuda_dtype_size(call->in[0].dtype), V = 16 / bytes;
+    uint64_t items = p->items / (uint64_t)V, warps;
+    if (bytes > 4 || p->n_reduced != 1 || !all_whole(call, p, V) ||
+        items > NORM_LONG_THREADS * NORM_LONG_VECTORS)
+        return 0;
+    r->how = items <= 32 * NORM_SHORT_VECTORS ? SHORT : LONG;
+    if (r->how == SHORT) {
+        p->lanes = 1;
+        while ((uint64_t)p->lanes * NORM_SHORT_VECTORS < items)
+            p->lanes *= 2;
+        r->threads = NORM_THREADS;
+        r->shared = r->threads * 16 * NORM_SHORT_VECTORS;
+    } else {
+        warps = (items + 32 * NORM_LONG_VECTORS - 1) / (32 * NORM_LONG_VECTORS);
+        p->lanes = (int32_t)(warps * 32);
+        r->threads = (uint32_t)p->lanes;
+        r->shared = r->threads * 16 * NORM_LONG_VECTORS;
+    }
+    p->width = (int32_t)r->threads / p->lanes;
+    p->items = items;
+    return r->shared <= most_stage(dev);
+}
+
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
@@ -145,14 +172,19 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     if (cuda_view_size(&call->in[0]) == 0)
         return NDP_OK;
     set_dims(p, call);
-    if (all_whole(call, p, V)) {
+    norm_plan fit = r;
+    if (fits(&fit, call, k->dev)) {
+        r = fit;
+    } else if (all_whole(call, p, V)) {
         r.how = VEC;
         take_vectors(p, V);
     } else {
         V = 1;
     }
-    share(&r);
-    stage(&r, k->dev, V, wide ? 8 : 4);
+    if (r.how == VEC || r.how == ANY) {
+        share(&r);
+        stage(&r, k->dev, V, wide ? 8 : 4);
+    }
     uint64_t width = (uint64_t)p->width, blocks = (p->rows + width - 1) / width;
     r.blocks = (uint32_t)(blocks < GRID_X ? blocks : GRID_X);
     return cuda_launch(k, k->function[r.how], s, r.blocks, r.threads, r.shared, p);
@@ -164,7 +196,8 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     int module = cuda_module_of("norm", like->in[0].dtype);
     int32_t status = NDP_OK;
     k->base.run = run;
-    for (int how = VEC; how <= ANY && status == NDP_OK; how++) {
+    int last = like->in[0].dtype == NDP_F64 ? ANY : SHORT;
+    for (int how = VEC; how <= last && status == NDP_OK; how++) {
         snprintf(name, sizeof name, "%s_%s", cuda_op_name(like->op), suffixes[how]);
         status = cuda_function(k->dev, module, name, &k->function[how]);
         if (status == NDP_OK)

@@ -3,10 +3,10 @@
  * serves a row; a block may also serve neighbouring rows, a thread of each side by side. Rows that
  * fit are read once, the others once per pass. Statistics are in double. */
 #include "norm.h"
-#include "lines.cuh"
+#include "norm_fit.cuh"
 #pragma nv_diag_suppress 177 /* of overloads, a dtype uses its own alone */
 
-enum { SOFTMAX, LOG_SOFTMAX, LAYER_NORM, RMS_NORM, UNROLL = 4 };
+enum { UNROLL = 4 };
 
 template <class T> struct norm_computed {
     typedef float type;
@@ -429,12 +429,24 @@ template <int OP, class T, int V> LINE_FN void norm_rows(const norm_params &p)
     }
 }
 
-/* ---- the kernels: "vec" where elements of rows lie dense, "any" for all strides ---- */
+/* ---- the kernels: "long" and "short" for rows that threads hold, "vec" where elements of rows lie
+ * dense, "any" for all strides ---- */
 #define NORM_KERNEL(name, OP, T, V)                               \
     extern "C" __global__ void __launch_bounds__(NORM_THREADS, 3) \
         name(const __grid_constant__ norm_params p)               \
     {                                                             \
         norm_rows<OP, T, V>(p);                                   \
+    }
+#define NORM_FIT(name, OP, T)                                                         \
+    extern "C" __global__ void __launch_bounds__(NORM_LONG_THREADS, NORM_LONG_BLOCKS) \
+        name##_long(const __grid_constant__ norm_params p)                            \
+    {                                                                                 \
+        norm_fit<OP, T, true>(p);                                                     \
+    }                                                                                 \
+    extern "C" __global__ void __launch_bounds__(NORM_THREADS, 4)                     \
+        name##_short(const __grid_constant__ norm_params p)                           \
+    {                                                                                 \
+        norm_fit<OP, T, false>(p);                                                    \
     }
 #define NORM(name, OP)                                \
     NORM_KERNEL(name##_vec, OP, norm_element, NORM_V) \
@@ -447,3 +459,12 @@ NORM(softmax, SOFTMAX)
 NORM(log_softmax, LOG_SOFTMAX)
 NORM(layer_norm, LAYER_NORM)
 NORM(rms_norm, RMS_NORM)
+#define NORM_FITS_F16(name, OP) NORM_FIT(name, OP, norm_element)
+#define NORM_FITS_BF16(name, OP) NORM_FIT(name, OP, norm_element)
+#define NORM_FITS_F32(name, OP) NORM_FIT(name, OP, norm_element)
+#define NORM_FITS_F64(name, OP)
+#define NORM_FITS_(dtype) NORM_FITS_##dtype
+#define NORM_FITS(dtype) NORM_FITS_(dtype)
+NORM_FITS(CUDA_DTYPE)
+(softmax, SOFTMAX) NORM_FITS(CUDA_DTYPE)(log_softmax, LOG_SOFTMAX)
+    NORM_FITS(CUDA_DTYPE)(layer_norm, LAYER_NORM) NORM_FITS(CUDA_DTYPE)(rms_norm, RMS_NORM)

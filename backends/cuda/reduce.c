@@ -9,8 +9,11 @@
 enum { ROW, COL, ANY, JOIN };
 enum { SUM, PROD, EXTREME, POSITION, COUNT, VAR, LOGSUMEXP };
 enum {
-    BLOCKS_PER_SM = 8, /* that a cut reduction is spread over */
-    CUT = 4096,        /* items that a chunk of a lane's group has at least */
+    /* Blocks of an SM that a cut reduction is spread over: as many as run at once where the end of
+     * a block is costly, else some more, for an even end. */
+    BLOCKS_AT_ONCE = 4,
+    BLOCKS_IN_TURN = 16,
+    CUT = 4096, /* items that a chunk of a lane's group has at least */
     MOST_CHUNKS = 4096,
     GRID_X = 1 << 20 /* blocks; each takes several results where that is not enough */
 };
@@ -129,11 +132,13 @@ static void in_vectors(line_dim *d, int64_t V)
 }
 
 /* Chunks for a line of which a block with that many lanes takes one piece at a time. */
-static void cut(reduce_plan *r, uint64_t blocks, uint64_t lanes, int sm_count)
+static void cut(reduce_plan *r, uint64_t blocks, uint64_t lanes, int sm_count, int per_sm)
 {
     reduce_params *p = &r->p;
-    uint64_t wanted = (uint64_t)sm_count * BLOCKS_PER_SM, most = p->items / (lanes * 16);
+    uint64_t wanted = (uint64_t)sm_count * (uint64_t)per_sm, most = p->items / (lanes * 16);
     uint64_t n = blocks ? wanted / blocks : 1;
+    if (n < 2 && blocks && per_sm <= BLOCKS_AT_ONCE)
+        n = 4 * wanted / blocks; /* or a second round would leave most SMs idle */
     n = n > most ? most : n;
     n = n > MOST_CHUNKS ? MOST_CHUNKS : n;
     n = n < 2 ? 1 : n;
@@ -142,20 +147,31 @@ static void cut(reduce_plan *r, uint64_t blocks, uint64_t lanes, int sm_count)
     p->chunks = n > 1 ? (int32_t)((p->items + p->chunk - 1) / p->chunk) : 1;
 }
 
-static void plan_row(reduce_plan *r, int64_t V, int sm_count)
+/* States that are costly to merge: a warp for each line does it least often. */
+static int is_costly(int kind)
+{
+    return kind == POSITION || kind == VAR || kind == LOGSUMEXP;
+}
+
+static void plan_row(reduce_plan *r, int kind, int64_t V, int sm_count)
 {
     reduce_params *p = &r->p;
+    int costly = is_costly(kind);
+    uint64_t few = (uint64_t)sm_count * 16, many = (uint64_t)sm_count * 64;
     line_dim *inner = &p->dim[p->n_kept];
     p->tail = (uint64_t)(inner->extent % V); /* only where it is the one reduced dimension */
     in_vectors(inner, V);
     p->items = (uint64_t)(p->count / V);
-    p->lanes = p->items >= 1024 || r->results < (uint64_t)sm_count * 16 ? REDUCE_THREADS : 32;
+    p->lanes = r->results < few || (p->items >= 1024 && !(costly && r->results >= many))
+                   ? REDUCE_THREADS
+                   : 32;
     p->width = REDUCE_THREADS / p->lanes;
     uint64_t blocks = (r->results + (uint64_t)p->width - 1) / (uint64_t)p->width;
-    cut(r, p->lanes == REDUCE_THREADS ? blocks : UINT64_MAX, REDUCE_THREADS, sm_count);
+    cut(r, p->lanes == REDUCE_THREADS ? blocks : UINT64_MAX, REDUCE_THREADS, sm_count,
+        costly ? BLOCKS_AT_ONCE : BLOCKS_IN_TURN);
 }
 
-static void plan_col(reduce_plan *r, int64_t V, int sm_count)
+static void plan_col(reduce_plan *r, int kind, int64_t V, int sm_count)
 {
     reduce_params *p = &r->p;
     p->out_step = p->dim[0].out;
@@ -163,7 +179,8 @@ static void plan_col(reduce_plan *r, int64_t V, int sm_count)
     p->results = r->results / (uint64_t)V;
     p->width = 32;
     p->lanes = REDUCE_THREADS / 32;
-    cut(r, (p->results + 31) / 32, (uint64_t)p->lanes, sm_count);
+    cut(r, (p->results + 31) / 32, (uint64_t)p->lanes, sm_count,
+        kind == VAR || kind == LOGSUMEXP ? BLOCKS_AT_ONCE - 1 : BLOCKS_AT_ONCE);
 }
 
 /* Neighbouring threads read neighbouring results where those are closer in memory. */
@@ -182,7 +199,7 @@ static void plan_any(reduce_plan *r, int sm_count)
         p->width = REDUCE_THREADS / p->lanes;
     }
     uint64_t blocks = (r->results + (uint64_t)p->width - 1) / (uint64_t)p->width;
-    cut(r, blocks, (uint64_t)p->lanes, sm_count);
+    cut(r, blocks, (uint64_t)p->lanes, sm_count, BLOCKS_IN_TURN);
 }
 
 static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call)
@@ -209,9 +226,9 @@ static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call
              is_whole(in, p->n_kept - 1, across, 0))
         r->how = COL;
     if (r->how == ROW)
-        plan_row(r, V, sm_count);
+        plan_row(r, kind_of(call->op), V, sm_count);
     else if (r->how == COL)
-        plan_col(r, across, sm_count);
+        plan_col(r, kind_of(call->op), across, sm_count);
     else
         plan_any(r, sm_count);
     uint64_t width = (uint64_t)p->width, blocks = (p->results + width - 1) / width;

@@ -82,11 +82,21 @@ template <class A> struct reduce_float {
 template <class T, class KEY, bool FLOAT> struct reduce_key {
     static constexpr KEY magnitude = (KEY)(((uint64_t)1 << (8 * sizeof(T) - 1)) - 1);
     static constexpr KEY top = (KEY)(((uint64_t)1 << (8 * sizeof(KEY) - 1)) - 1);
+    /* The sum turns -0 to +0 where zero is +0; of a NaN it makes the canonical one, which as a
+     * signed integer is the largest. */
+    LINE_FN int32_t of_single(int32_t x, float zero, const reduce_params &p)
+    {
+        float sign = __int_as_float(0x3f800000 | (int32_t)((uint32_t)p.flip & 0x80000000u));
+        int32_t s = __float_as_int(__fmaf_rn(__int_as_float(x), sign, zero));
+        return s ^ ((s >> 31) & 0x7fffffff);
+    }
     LINE_FN KEY of(T x, bool zeros_equal, const reduce_params &p)
     {
         KEY s = x, key;
         if (!FLOAT)
             return s ^ (KEY)p.flip;
+        if (sizeof(T) == 4)
+            return (KEY)of_single((int32_t)x, zeros_equal ? 0.0f : -0.0f, p);
         KEY size = s & magnitude;
         s = zeros_equal && size == 0 ? 0 : s;
         key = s ^ ((s >> (8 * sizeof(KEY) - 1)) & magnitude) ^ (KEY)p.flip;
@@ -219,6 +229,8 @@ template <class T> struct var_single {
     }
     LINE_FN state settle(state s)
     {
+        if (s.sum == 0 && s.squares >= 0) /* as every state that was merged: no need to divide */
+            return s;
         double shift = s.sum / s.n, squares = s.squares - s.sum * shift;
         return {s.n, s.first + shift, 0.0, squares < 0 ? 0.0 : squares};
     }
