@@ -33,7 +33,7 @@ struct fit_add {
  * barrier a call is enough. */
 template <class F, bool LONG, class C> LINE_FN C fit_all(C v, C neutral, int lanes, int slot)
 {
-    __shared__ C warps[2][32];
+    __shared__ C warps[2][NORM_LONG_THREADS / 32];
     int width = LONG ? 32 : lanes, lane = (int)threadIdx.x % 32;
     for (int h = width / 2; h; h /= 2)
         v = F::of(v, __shfl_xor_sync(0xffffffffu, v, h, width));
@@ -42,8 +42,10 @@ template <class F, bool LONG, class C> LINE_FN C fit_all(C v, C neutral, int lan
     if (lane == 0)
         warps[slot][threadIdx.x / 32] = v;
     __syncthreads();
-    v = lane < lanes / 32 ? warps[slot][lane] : neutral;
-    for (int h = lanes > 256 ? 16 : 4; h; h /= 2)
+    /* Every span of the warp reads all the warps' values: up to eight of them, or sixteen. */
+    int span = lanes > 256 ? 16 : 8, warp = lane & (span - 1);
+    v = warp < lanes / 32 ? warps[slot][warp] : neutral;
+    for (int h = span / 2; h; h /= 2)
         v = F::of(v, __shfl_xor_sync(0xffffffffu, v, h));
     return v;
 }
@@ -156,6 +158,7 @@ template <class T, bool IS_LONG> struct fit_row {
 template <class T> struct fit_exp {
     float shift; /* m*log2(e) */
     LINE_MEMBER void set(float m) { shift = m * 1.44269504f; }
+    LINE_MEMBER bool is_nothing(float) const { return false; }
     LINE_MEMBER float of(float x) const
     {
         float e;
@@ -177,6 +180,7 @@ template <> struct fit_exp<float> {
         least = m - 105.0f;
         bias = (uint32_t)(60 - __float2int_rn(m * 1.44269504f)) << 23;
     }
+    LINE_MEMBER bool is_nothing(float x) const { return x - base <= least; }
     LINE_MEMBER float of(float x) const
     {
         const float magic = 12582912.0f; /* 1.5*2^23: the sum's low bits are the nearest integer */
@@ -216,7 +220,7 @@ template <class R, bool LOG> LINE_FN void fit_softmax(const R &row)
             float x = fit_widen(v.at[i]), y = e.of(x);
             if (LOG) {
                 met += x == m;
-                y = x == m ? 0.0f : y;
+                y = x == m || e.is_nothing(x) ? 0.0f : y;
             } else if (R::WIDE) {
                 fit_narrow(&v.at[i], y);
             }
