@@ -168,7 +168,7 @@ template <class T> struct fit_exp {
 };
 /* Of f32, x itself is split in n*ln2 + r: taking m away first would lose bits of a large
  * difference. It is only taken away from elements so large that the difference to all that count is
- * exact. What is 105 below m is nothing in the end; scaled by 2^60 it is still a normal number
+ * exact. What is 125 below m is nothing in the end; scaled by 2^60 it is still a normal number
  * here. */
 template <> struct fit_exp<float> {
     float base, least;
@@ -177,7 +177,7 @@ template <> struct fit_exp<float> {
     {
         base = fabsf(m) < 32768.0f ? 0.0f : m;
         m -= base;
-        least = m - 105.0f;
+        least = m - 125.0f;
         bias = (uint32_t)(60 - __float2int_rn(m * 1.44269504f)) << 23;
     }
     LINE_MEMBER bool is_nothing(float x) const { return x - base <= least; }
