@@ -437,6 +437,12 @@ template <int OP, class T, int V> LINE_FN void norm_rows(const norm_params &p)
     {                                                             \
         norm_rows<OP, T, V>(p);                                   \
     }
+/* Long rows on an SM at once; Turing has threads for two. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define NORM_LONG_BLOCKS 2
+#else
+#define NORM_LONG_BLOCKS 3
+#endif
 #define NORM_FIT(name, OP, T)                                                         \
     extern "C" __global__ void __launch_bounds__(NORM_LONG_THREADS, NORM_LONG_BLOCKS) \
         name##_long(const __grid_constant__ norm_params p)                            \

@@ -8,12 +8,7 @@ enum { NORM_THREADS = 256 }; /* of a block at most */
 
 /* Rows of vectors of 16 bytes that a thread holds: long ones of a block, short ones of a part of a
  * warp. */
-enum {
-    NORM_LONG_THREADS = 512,
-    NORM_LONG_BLOCKS = 3,
-    NORM_LONG_VECTORS = 8,
-    NORM_SHORT_VECTORS = 4
-};
+enum { NORM_LONG_THREADS = 512, NORM_LONG_VECTORS = 8, NORM_SHORT_VECTORS = 4 };
 
 typedef struct {
     int64_t scale, bias;

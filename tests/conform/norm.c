@@ -285,6 +285,7 @@ void conform_norm(void)
 {
     static const nd_op ops[] = {ND_OP_softmax, ND_OP_log_softmax, ND_OP_layer_norm, ND_OP_rms_norm};
     static const nd_dtype legal[] = {ND_F32, ND_F64, ND_F16, ND_BF16, ND_I32, ND_U8, ND_BOOL};
+    static const int64_t whole[] = {1032, 5000, 16384}; /* vectors, of few or many warps */
     for (int k = 0; k < 4; k++) {
         const nd_op_info *info = nd_op_get(ops[k]);
         if (!wanted(info->name))
@@ -296,6 +297,8 @@ void conform_norm(void)
         }
         for (int64_t n = 1; n <= 16384 && k < 2; n *= 4)
             minus_infinity(ops[k], n + n % 3);
+        for (int i = 0; i < 3 && k < 2; i++)
+            minus_infinity(ops[k], whole[i]);
         end_op();
     }
 }
