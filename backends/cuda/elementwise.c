@@ -5,9 +5,9 @@
 #include <string.h>
 #include "backend.h"
 
-enum { EW_DENSE, EW_ROWS, EW_TILED, EW_VARIANTS };
+enum { EW_VECTORS_KERNEL, EW_ELEMENTS_KERNEL, EW_KERNELS };
 enum { EW_OPERANDS = EW_INPUTS + 1 }; /* the output first */
-enum { EW_MAX_ELEMENTS = 1 << 30 };   /* of a launch of op_rows or op_tiled */
+enum { EW_MAX_ELEMENTS = 1 << 30 };   /* of a launch, but for dense calls */
 enum { EW_MIN_TILE = 8 };             /* shorter dimensions are not worth a tile */
 
 static uint64_t dtypes(int32_t op)
@@ -54,18 +54,23 @@ static int is_dense(const ndp_call *call)
     return (flags & NDP_VIEW_CONTIGUOUS) && bits % EW_VECTOR_BYTES == 0;
 }
 
+static int32_t launch_vectors(const cuda_kernel *k, ndp_stream *s, ew_params *p, uint64_t vectors)
+{
+    return cuda_launch(k, k->function[EW_VECTORS_KERNEL], s,
+                       (uint32_t)((vectors + EW_THREADS - 1) / EW_THREADS), EW_THREADS, 0, p);
+}
+
 static int32_t run_dense(const cuda_kernel *k, ndp_stream *s, const ndp_call *call)
 {
-    ew_dense p;
-    uint64_t block = (uint64_t)EW_THREADS * (EW_VECTOR_BYTES / element_size(call)) *
-                     EW_DENSE_VECTORS(call->n_in);
+    ew_params p;
+    uint32_t per = EW_VECTOR_BYTES / element_size(call);
     p.n = (uint64_t)cuda_view_size(call->out);
     p.out = cuda_ptr(call->out);
-    p.zero = 0;
+    p.ndim = 0;
+    p.splats = 0;
     p.scalars = set_inputs(p.in, call);
-    return p.n == 0 ? NDP_OK
-                    : cuda_launch(k, k->function[EW_DENSE], s,
-                                  (uint32_t)((p.n + block - 1) / block), EW_THREADS, 0, &p);
+    p.vectors = ~p.scalars;
+    return p.n == 0 ? NDP_OK : launch_vectors(k, s, &p, (p.n + per - 1) / per);
 }
 
 /* ---- any strides ---- */
@@ -170,13 +175,11 @@ static void choose_tiles(ew_work *w)
 }
 
 /* The dimensions from `first` on, innermost first. */
-static void set_strided(ew_strided *p, const ew_work *w, int first)
+static void set_strided(ew_params *p, const ew_work *w, int first)
 {
+    memset(p, 0, sizeof *p);
     p->ndim = w->ndim - first;
     p->scalars = set_inputs(p->in, w->call);
-    p->by_element = p->transposed = 0;
-    p->zero = 0;
-    p->lines = cuda_divisor_of(1);
     p->out = w->at[0];
     for (uint32_t i = 1; i < w->n_operands; i++)
         if (!(p->scalars >> (i - 1) & 1))
@@ -194,7 +197,7 @@ static uint32_t quotient_up(uint64_t n, uint32_t d)
     return (uint32_t)((n + d - 1) / d);
 }
 
-static int32_t launch_tiled(const ew_work *w, ew_strided *p)
+static int32_t launch_tiled(const ew_work *w, ew_params *p)
 {
     uint32_t side = EW_TILE_SIDE(w->call->n_in, element_size(w->call));
     uint64_t tiles;
@@ -207,14 +210,16 @@ static int32_t launch_tiled(const ew_work *w, ew_strided *p)
         uint64_t x = magnitude(p->in_stride[i][0]), y = magnitude(p->in_stride[i][1]);
         p->transposed |= (uint32_t)(y != 0 && y < x) << i;
     }
-    p->n = (uint32_t)tiles;
-    return cuda_launch(w->kernel, w->kernel->function[EW_TILED], w->stream, p->n, EW_THREADS,
+    p->n = tiles;
+    p->tiled = 1;
+    return cuda_launch(w->kernel, w->kernel->function[EW_ELEMENTS_KERNEL], w->stream,
+                       (uint32_t)tiles, EW_ELEMENT_THREADS,
                        w->call->n_in * EW_TILE_BYTES(side, element_size(w->call)), p);
 }
 
 /* Vectors of a row; 0: they would be mostly empty, or cannot be stored as such. Rows that do not
  * all begin at a vector's address may need one more. */
-static uint32_t vectors_of_row(const ew_work *w, const ew_strided *p)
+static uint32_t vectors_of_row(const ew_work *w, const ew_params *p)
 {
     uint32_t per = EW_VECTOR_BYTES / element_size(w->call), n = p->extent[0].value;
     uint64_t bits = p->out / w->nbytes[0];
@@ -225,22 +230,43 @@ static uint32_t vectors_of_row(const ew_work *w, const ew_strided *p)
                                                                                            : 0;
 }
 
-static int32_t launch_rows(const ew_work *w, ew_strided *p)
+/* Which inputs vectors are loaded from, at their own addresses, and which are constant along rows.
+ * The rows of the output begin at a vector's address if those of all such inputs are to. */
+static void set_rows(ew_params *p, const ew_work *w)
+{
+    uint64_t per = EW_VECTOR_BYTES / element_size(w->call), bits[EW_OPERANDS];
+    for (uint32_t i = 0; i < w->n_operands; i++) {
+        bits[i] = w->at[i] / w->nbytes[i];
+        for (int d = 1; d < p->ndim; d++)
+            bits[i] |= (uint64_t)(i ? p->in_stride[i - 1][d] : p->out_stride[d]);
+    }
+    for (uint32_t i = 0; i < w->call->n_in; i++) {
+        p->vectors |= (uint32_t)(p->in_stride[i][0] == 1 && (bits[0] | bits[i + 1]) % per == 0)
+                      << i;
+        p->splats |= (uint32_t)(p->in_stride[i][0] == 0) << i;
+    }
+}
+
+static int32_t launch_rows(const ew_work *w, ew_params *p)
 {
     uint32_t vectors = vectors_of_row(w, p);
-    p->by_element = vectors == 0;
-    p->columns = vectors ? cuda_divisor_of(vectors) : p->extent[0];
-    p->n = p->columns.value;
+    p->n = vectors ? vectors : p->extent[0].value;
     for (int d = 1; d < p->ndim; d++)
         p->n *= p->extent[d].value;
-    return cuda_launch(w->kernel, w->kernel->function[EW_ROWS], w->stream,
-                       quotient_up(p->n, EW_THREADS * EW_ROW_VECTORS), EW_THREADS, 0, p);
+    if (vectors) {
+        p->columns = cuda_divisor_of(vectors);
+        set_rows(p, w);
+        return launch_vectors(w->kernel, w->stream, p, p->n);
+    }
+    return cuda_launch(w->kernel, w->kernel->function[EW_ELEMENTS_KERNEL], w->stream,
+                       quotient_up(p->n, EW_ELEMENT_THREADS * EW_ELEMENTS), EW_ELEMENT_THREADS, 0,
+                       p);
 }
 
 /* What lies below the dimensions before `first`, in as many launches as it takes. */
 static int32_t run_part(ew_work *w, int first)
 {
-    ew_strided p;
+    ew_params p;
     int64_t rest = 1, extent = w->shape[first], chunk = 1;
     for (int d = first + 1; d < w->ndim && rest <= EW_MAX_ELEMENTS; d++)
         rest *= w->shape[d];
@@ -281,12 +307,12 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    static const char *const variants[EW_VARIANTS] = {"dense", "rows", "tiled"};
+    static const char *const kernels[EW_KERNELS] = {"vectors", "elements"};
     int module = cuda_module_of("elementwise", like->in[like->n_in - 1].dtype);
     char name[64];
     k->base.run = run;
-    for (int i = 0; i < EW_VARIANTS; i++) {
-        snprintf(name, sizeof name, "%s_%s", cuda_op_name(like->op), variants[i]);
+    for (int i = 0; i < EW_KERNELS; i++) {
+        snprintf(name, sizeof name, "%s_%s", cuda_op_name(like->op), kernels[i]);
         int32_t status = cuda_function(k->dev, module, name, &k->function[i]);
         if (status != NDP_OK)
             return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Elementwise kernels of one dtype, CUDA_DTYPE: add_dense, add_rows and add_tiled for the row add
- * of op.def, and so on for every row that is legal for it. */
+ * Elementwise kernels of one dtype, CUDA_DTYPE: add_vectors and add_elements for the row add of
+ * op.def, and so on for every row that is legal for it. */
 #include "elementwise.h"
 #include "index.cuh"
 #include "scalar.cuh"
@@ -91,11 +91,12 @@ static __device__ __forceinline__ void store_vector(T *at, const cuda_vector<T, 
     __stwb((typename ew_words<sizeof(T) * N>::type *)at, words);
 }
 
-/* Elements low to high - 1 of a vector, one by one, element k at at[k * stride]. These two are
- * functions of their own since they are long, seldom used, and the same for all ops. */
+/* The functions that are not inlined are long, seldom used, and the same for all ops. */
+
+/* Elements low to high - 1 of a vector, one by one, element k at at[k * stride]. */
 template <class T, int N>
-static __device__ __noinline__ cuda_vector<T, N> load_elements(const T *at, int64_t stride, int low,
-                                                               int high)
+static __device__ __forceinline__ cuda_vector<T, N> load_elements(const T *at, int64_t stride,
+                                                                  int low, int high)
 {
     cuda_vector<T, N> v = {};
 #pragma unroll
@@ -114,76 +115,52 @@ static __device__ __noinline__ void store_elements(T *at, cuda_vector<T, N> v, i
             at[k] = v.at[k];
 }
 
+/* 16 bytes from any address: out of the two aligned vectors that they lie in, both of which hold
+ * at least one of these bytes. */
 template <class T, int N>
-static __device__ __forceinline__ void store(T *at, const cuda_vector<T, N> &v, int low, int high)
+static __device__ __forceinline__ cuda_vector<T, N> load_shifted(const T *at)
 {
-    if (high - low == N)
-        store_vector<T, N>(at, v);
-    else
-        store_elements<T, N>(at, v, low, high);
+    enum { WORDS = EW_VECTOR_BYTES / 4 };
+    uint32_t bytes = (uintptr_t)at % EW_VECTOR_BYTES, w[2 * WORDS];
+    const uint4 *from = (const uint4 *)((uintptr_t)at - bytes);
+    uint4 low = from[0], high = bytes ? from[1] : low;
+    cuda_vector<T, N> v;
+    memcpy(w, &low, sizeof low);
+    memcpy(w + WORDS, &high, sizeof high);
+#pragma unroll
+    for (int k = 0; k < WORDS + 2; k++)
+        w[k] = bytes & 8 ? w[k + 2] : w[k];
+#pragma unroll
+    for (int k = 0; k < WORDS + 1; k++)
+        w[k] = bytes & 4 ? w[k + 1] : w[k];
+#pragma unroll
+    for (int k = 0; k < WORDS; k++)
+        w[k] = __funnelshift_r(w[k], w[k + 1], bytes % 4 * 8);
+    memcpy(&v, w, sizeof v);
+    return v;
 }
 
-/* How many of the N elements from the i-th on there are, of n. */
-template <int N> static __device__ __forceinline__ int count_of(uint32_t i, uint64_t n)
+/* Elements low to high - 1 of a vector whose element k lies at at[k * stride]. */
+template <class T, int N>
+static __device__ __noinline__ cuda_vector<T, N> load_row(const T *at, int64_t stride, int low,
+                                                          int high)
 {
-    return i + N <= n ? N : i < n ? (int)(n - i) : 0;
-}
-
-/* ---- dense: a thread takes V vectors, EW_THREADS vectors apart; no loop ---- */
-
-/* The block's elements begin at base, and n of them are left. */
-template <class T, int N, int V>
-static __device__ __forceinline__ void load_dense(cuda_vector<T, N> (&v)[V], const ew_dense &p,
-                                                  int input, uint64_t base, uint64_t n)
-{
-    const T *at = (const T *)p.in[input].at + base;
-    uint32_t i = threadIdx.x * N;
-    if (p.scalars >> input & 1) {
+    cuda_vector<T, N> v;
+    if (N * sizeof(T) < EW_VECTOR_BYTES || N == 1 || high - low < N ||
+        (stride != 1 && stride != -1))
+        return load_elements<T, N>(at, stride, low, high);
+    v = load_shifted<T, N>(stride == 1 ? at : at - (N - 1));
 #pragma unroll
-        for (int j = 0; j < V; j++)
-            v[j] = splat<T, N>(scalar_of<T>(p.in[input]));
-    } else if (n >= EW_THREADS * N * V) {
-#pragma unroll
-        for (int j = 0; j < V; j++)
-            v[j] = load_vector<T, N>(at + i + j * EW_THREADS * N);
-    } else {
-#pragma unroll
-        for (int j = 0; j < V; j++, i += EW_THREADS * N) {
-            int count = count_of<N>(i, n);
-            if (count == N)
-                v[j] = load_vector<T, N>(at + i);
-            else
-                v[j] = load_elements<T, N>(at + i, 1, 0, count);
+    for (int k = 0; k < N / 2; k++)
+        if (stride == -1) {
+            T x = v.at[k];
+            v.at[k] = v.at[N - 1 - k];
+            v.at[N - 1 - k] = x;
         }
-    }
+    return v;
 }
 
-template <class OP> static __device__ __forceinline__ void dense(const ew_dense &p)
-{
-    const int N = EW_N, V = EW_DENSE_VECTORS(OP::inputs);
-    const int copies = OP::heavy && CUDA_KIND <= CUDA_KIND_UINT ? 1 : N;
-    uint64_t base = (uint64_t)blockIdx.x * (EW_THREADS * N * V), n = p.n - base;
-    cuda_vector<typename OP::in1, N> a[V];
-    cuda_vector<typename OP::in2, N> b[V];
-    cuda_vector<typename OP::in3, N> c[V];
-    load_dense(a, p, 0, base, n);
-    if (OP::inputs > 1)
-        load_dense(b, p, 1, base, n);
-    if (OP::inputs > 2)
-        load_dense(c, p, 2, base, n);
-#pragma unroll(OP::heavy ? 1 : V)
-    for (int j = 0; j < V; j++) {
-        operands<OP, N> x = {a[0], b[0], c[0]};
-        uint32_t i = (threadIdx.x + j * EW_THREADS) * N;
-        store<typename OP::out, N>((typename OP::out *)p.out + base + i, apply<OP, N, copies>(x), 0,
-                                   count_of<N>(i, n));
-        shift_down(a);
-        shift_down(b);
-        shift_down(c);
-    }
-}
-
-/* ---- rows ---- */
+/* ---- vectors: dense operands, or rows of vectors ---- */
 
 struct ew_offsets {
     int64_t out, in[EW_INPUTS];
@@ -191,7 +168,7 @@ struct ew_offsets {
 
 /* Adds where index `rest` of the dimensions from d on lies. */
 template <int INPUTS>
-static __device__ __forceinline__ void add_outer(const ew_strided &p, int d, uint32_t rest,
+static __device__ __forceinline__ void add_outer(const ew_params &p, int d, uint32_t rest,
                                                  ew_offsets &at)
 {
 #pragma unroll 1
@@ -205,154 +182,81 @@ static __device__ __forceinline__ void add_outer(const ew_strided &p, int d, uin
     }
 }
 
-template <class T, int N> static __device__ __forceinline__ bool is_aligned(const T *at)
-{
-    return (uintptr_t)at % (N * sizeof(T)) == 0;
-}
-
-/* Elements low to high - 1 of a vector whose element k lies at at[k * stride]. */
-template <class T, int N>
-static __device__ __forceinline__ cuda_vector<T, N> load_row(const T *at, int64_t stride, int low,
-                                                             int high)
-{
-    cuda_vector<T, N> v = {};
-    if (stride == 0)
-        return splat<T, N>(*at);
-    if (high - low == N && stride == 1 && is_aligned<T, N>(at))
-        return load_vector<T, N>(at);
-    if (high - low == N && stride == -1 && is_aligned<T, N>(at - (N - 1))) {
-        cuda_vector<T, N> back = load_vector<T, N>(at - (N - 1));
-#pragma unroll
-        for (int k = 0; k < N; k++)
-            v.at[k] = back.at[N - 1 - k];
-        return v;
-    }
-    return load_elements<T, N>(at, stride, low, high);
-}
-
-/* Where a vector of a row is: its first element is column first of the row, and its elements low
- * to high - 1 exist. Vectors begin where the output is aligned, so first may be negative. */
+/* Where a vector's element 0 is in each operand; its elements low to high - 1 exist. */
 struct ew_place {
-    ew_offsets row;
-    int32_t first, low, high;
+    ew_offsets at;
+    int32_t low, high;
 };
 
+static __device__ __forceinline__ ew_place place_dense(const ew_params &p, int n)
+{
+    uint64_t at = ((uint64_t)blockIdx.x * EW_THREADS + threadIdx.x) * n;
+    int64_t i = (int64_t)at;
+    ew_place place = {{i, {i, i, i}}, 0, 0};
+    place.high = at + n <= p.n ? n : at < p.n ? (int32_t)(p.n - at) : 0;
+    return place;
+}
+
+/* Vectors of a row begin where the output is aligned: the first may lack its first elements. */
 template <class OP, int N>
-static __device__ __forceinline__ ew_place place_of(const ew_strided &p, uint32_t vector)
+static __device__ __forceinline__ ew_place place_of_row(const ew_params &p)
 {
-    ew_place at = {};
-    uint32_t row = cuda_quotient(vector, p.columns);
-    add_outer<OP::inputs>(p, 1, row, at.row);
-    const typename OP::out *begin = (const typename OP::out *)p.out + at.row.out;
-    int32_t ahead = (int32_t)((uintptr_t)begin / sizeof *begin % N);
-    at.first = (int32_t)((vector - row * p.columns.value) * N) - ahead;
-    int32_t left = (int32_t)p.extent[0].value - at.first;
-    at.low = at.first < 0 ? -at.first : 0;
-    at.high = left < N ? left : N;
+    ew_place place = {};
+    uint32_t vector = blockIdx.x * EW_THREADS + threadIdx.x, row = cuda_quotient(vector, p.columns);
     if (vector >= p.n)
-        at.high = at.low;
-    return at;
-}
-
-template <class T, int N, int V>
-static __device__ __forceinline__ void load_rows(cuda_vector<T, N> (&v)[V], const ew_strided &p,
-                                                 int input, const ew_place (&place)[V])
-{
-    const T *at = (const T *)p.in[input].at;
-    int64_t stride = p.in_stride[input][0];
-    bool is_scalar = p.scalars >> input & 1;
+        return place;
+    add_outer<OP::inputs>(p, 1, row, place.at);
+    uint64_t begin = p.out / sizeof(typename OP::out) + (uint64_t)place.at.out;
+    int32_t first = (int32_t)((vector - row * p.columns.value) * N) - (int32_t)(begin % N);
+    int32_t left = (int32_t)p.extent[0].value - first;
+    place.low = first < 0 ? -first : 0;
+    place.high = left < N ? left : N;
+    place.at.out += first;
 #pragma unroll
-    for (int j = 0; j < V; j++)
-        if (is_scalar)
-            v[j] = splat<T, N>(scalar_of<T>(p.in[input]));
-        else if (place[j].low < place[j].high)
-            v[j] = load_row<T, N>(at + place[j].row.in[input] + place[j].first * stride, stride,
-                                  place[j].low, place[j].high);
-        else
-            v[j] = {};
+    for (int i = 0; i < OP::inputs; i++)
+        place.at.in[i] += first * p.in_stride[i][0];
+    return place;
 }
 
-template <class OP, int V>
-static __device__ __forceinline__ void rows_of_vectors(const ew_strided &p, uint32_t vector)
+template <class T, int N>
+static __device__ __forceinline__ cuda_vector<T, N> load(const ew_params &p, int input,
+                                                         const ew_place &place)
+{
+    const T *at = (const T *)p.in[input].at + place.at.in[input];
+    if (p.scalars >> input & 1)
+        return splat<T, N>(scalar_of<T>(p.in[input]));
+    if ((p.vectors >> input & 1) && place.high - place.low == N)
+        return load_vector<T, N>(at);
+    if (p.splats >> input & 1)
+        return splat<T, N>(*at);
+    return load_row<T, N>(at, p.ndim ? p.in_stride[input][0] : 1, place.low, place.high);
+}
+
+template <class OP> static __device__ __forceinline__ void vectors(const ew_params &p)
 {
     const int N = EW_N;
-    ew_place place[V];
-    cuda_vector<typename OP::in1, N> a[V];
-    cuda_vector<typename OP::in2, N> b[V];
-    cuda_vector<typename OP::in3, N> c[V];
-#pragma unroll
-    for (int j = 0; j < V; j++)
-        place[j] = place_of<OP, N>(p, vector + j * EW_THREADS);
-    load_rows(a, p, 0, place);
+    ew_place place = p.ndim ? place_of_row<OP, N>(p) : place_dense(p, N);
+    operands<OP, N> x;
+    if (place.low >= place.high)
+        return;
+    x.a = load<typename OP::in1, N>(p, 0, place);
     if (OP::inputs > 1)
-        load_rows(b, p, 1, place);
+        x.b = load<typename OP::in2, N>(p, 1, place);
     if (OP::inputs > 2)
-        load_rows(c, p, 2, place);
-#pragma unroll
-    for (int j = 0; j < V; j++) {
-        operands<OP, N> x = {a[j], b[j], c[j]};
-        store<typename OP::out, N>((typename OP::out *)p.out + place[j].row.out + place[j].first,
-                                   apply < OP, N, OP::heavy ? 1 : N > (x), place[j].low,
-                                   place[j].high);
-    }
+        x.c = load<typename OP::in3, N>(p, 2, place);
+    typename OP::out *out = (typename OP::out *)p.out + place.at.out;
+    cuda_vector<typename OP::out, N> r = apply<OP, N, OP::copies>(x);
+    if (place.high - place.low == N)
+        store_vector<typename OP::out, N>(out, r);
+    else
+        store_elements<typename OP::out, N>(out, r, place.low, place.high);
 }
 
-template <class T>
-static __device__ __forceinline__ T load_element(const ew_strided &p, int input, int64_t offset)
-{
-    return p.scalars >> input & 1 ? scalar_of<T>(p.in[input]) : ((const T *)p.in[input].at)[offset];
-}
+/* ---- elements, one by one: short rows, outputs whose innermost stride is not 1, and tiles.
+ * Inputs of tiles go through shared memory, loaded by 32 lanes along the dimension in which they
+ * lie together, and are read along the output's. ---- */
 
-/* Short rows, and outputs whose innermost stride is not 1: E elements, EW_THREADS apart. */
-template <class OP, int E>
-static __device__ __forceinline__ void rows_of_elements(const ew_strided &p, uint32_t first)
-{
-    ew_offsets at[E] = {};
-    typename OP::in1 a[E] = {};
-    typename OP::in2 b[E] = {};
-    typename OP::in3 c[E] = {};
-#pragma unroll
-    for (int j = 0; j < E; j++)
-        add_outer<OP::inputs>(p, 0, first + j * EW_THREADS, at[j]);
-#pragma unroll
-    for (int j = 0; j < E; j++)
-        if (first + j * EW_THREADS < p.n) {
-            a[j] = load_element<typename OP::in1>(p, 0, at[j].in[0]);
-            if (OP::inputs > 1)
-                b[j] = load_element<typename OP::in2>(p, 1, at[j].in[1]);
-            if (OP::inputs > 2)
-                c[j] = load_element<typename OP::in3>(p, 2, at[j].in[2]);
-        }
-#pragma unroll
-    for (int j = 0; j < E; j++)
-        if (first + j * EW_THREADS < p.n)
-            ((typename OP::out *)p.out)[at[j].out] = OP::f(a[j], b[j], c[j]);
-}
-
-/* A thread's vectors or elements: at once where the formula is short, so that all its loads are in
- * flight; one after the other where it is long. */
-template <class OP> static __device__ __forceinline__ void rows(const ew_strided &p)
-{
-    const int V = EW_ROW_VECTORS, AT_ONCE = OP::heavy ? 1 : V;
-    uint32_t first = blockIdx.x * (EW_THREADS * V) + threadIdx.x;
-#pragma unroll 1
-    for (int j = 0; j < V / AT_ONCE; j++, first += EW_THREADS)
-        if (p.by_element)
-            rows_of_elements<OP, AT_ONCE>(p, first);
-        else
-            rows_of_vectors<OP, AT_ONCE>(p, first);
-}
-
-/* ---- tiled: inputs go through shared memory, loaded by 32 lanes along the dimension in which they
- * lie together, and are read along the output's ---- */
-
-extern __shared__ unsigned char ew_tiles[];
-
-/* Element (x, y) of a tile is at[y * PITCH + x]; lanes along y meet no bank twice since rows are an
- * odd number of words (of elements, when these are larger) apart. */
-template <class T, int SIDE> struct ew_tile {
-    enum { PITCH = EW_TILE_PITCH(SIDE, sizeof(T)) };
-};
+extern __shared__ __align__(16) unsigned char ew_tiles[];
 
 /* Fills the tile at byte `tile` of shared memory. A lane takes elements `along` apart of lines
  * `across` apart, which lie to_along and to_across apart in the tile: `length` by `count` of them
@@ -362,7 +266,7 @@ static __device__ __noinline__ void load_tile(uint32_t tile, const T *at, int64_
                                               int64_t across, uint32_t length, uint32_t count,
                                               int to_along, int to_across)
 {
-    enum { LANES = 32, WARPS = EW_THREADS / LANES, ALONG = SIDE / LANES, ACROSS = 4 };
+    enum { LANES = 32, WARPS = EW_ELEMENT_THREADS / LANES, ALONG = SIDE / LANES, ACROSS = 4 };
     uint32_t lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
     T *to = (T *)(ew_tiles + tile) + lane * to_along + warp * to_across;
     at += lane * along + warp * across;
@@ -387,12 +291,14 @@ static __device__ __noinline__ void load_tile(uint32_t tile, const T *at, int64_
     }
 }
 
-/* The tile of an input whose first element is at `offset`: width (x) by height (y) elements. */
+/* The tile of an input whose first element is at `offset`: width (x) by height (y) elements.
+ * Element (x, y) lies at y * PITCH + x; lanes along y meet no bank twice since rows are an odd
+ * number of words (of elements, when these are larger) apart. */
 template <class T, int SIDE>
-static __device__ __forceinline__ void load_input(uint32_t tile, const ew_strided &p, int input,
+static __device__ __forceinline__ void load_input(uint32_t tile, const ew_params &p, int input,
                                                   int64_t offset, uint32_t width, uint32_t height)
 {
-    const int PITCH = ew_tile<T, SIDE>::PITCH;
+    const int PITCH = EW_TILE_PITCH(SIDE, sizeof(T));
     const T *at = (const T *)p.in[input].at + offset;
     if (p.scalars >> input & 1)
         return;
@@ -402,56 +308,99 @@ static __device__ __forceinline__ void load_input(uint32_t tile, const ew_stride
                        by_y ? 1 : PITCH);
 }
 
-template <class T, int SIDE>
-static __device__ __forceinline__ T tile_element(uint32_t tile, const ew_strided &p, int input,
-                                                 uint32_t x, uint32_t y)
-{
-    return p.scalars >> input & 1 ? scalar_of<T>(p.in[input])
-                                  : ((const T *)(ew_tiles + tile))[y * ew_tile<T, SIDE>::PITCH + x];
-}
-
 static __device__ __forceinline__ uint32_t at_most(uint32_t n, uint32_t most)
 {
     return n < most ? n : most;
 }
 
-template <class OP> static __device__ __forceinline__ void tiled(const ew_strided &p)
+/* What a block computes: `width` by `height` elements of a tile that begins at `at`, or elements
+ * from first on. */
+struct ew_block {
+    ew_offsets at;
+    uint32_t width, height, first;
+};
+
+template <class OP, int SIDE, int TILE>
+static __device__ __forceinline__ ew_block load_tiles(const ew_params &p)
 {
-    const int SIDE = EW_TILE_SIDE(OP::inputs, sizeof(cuda_stored)), WARPS = EW_THREADS / 32;
-    __shared__ ew_tile<typename OP::in1, SIDE> a;
-    const uint32_t TILE = EW_TILE_BYTES(SIDE, sizeof(cuda_stored));
     uint32_t above = cuda_quotient(blockIdx.x, p.columns), outer = cuda_quotient(above, p.lines);
     uint32_t x0 = (blockIdx.x - above * p.columns.value) * SIDE;
     uint32_t y0 = (above - outer * p.lines.value) * SIDE;
-    uint32_t width = at_most(p.extent[0].value - x0, SIDE);
-    uint32_t height = at_most(p.extent[1].value - y0, SIDE);
-    ew_offsets at = {};
-    add_outer<OP::inputs>(p, 2, outer, at);
-    at.out += x0 * p.out_stride[0] + y0 * p.out_stride[1];
+    ew_block block = {};
+    block.width = at_most(p.extent[0].value - x0, SIDE);
+    block.height = at_most(p.extent[1].value - y0, SIDE);
+    add_outer<OP::inputs>(p, 2, outer, block.at);
+    block.at.out += x0 * p.out_stride[0] + y0 * p.out_stride[1];
 #pragma unroll
     for (int i = 0; i < OP::inputs; i++)
-        at.in[i] += x0 * p.in_stride[i][0] + y0 * p.in_stride[i][1];
-    load_input<typename OP::in1, SIDE>(0, p, 0, at.in[0], width, height);
+        block.at.in[i] += x0 * p.in_stride[i][0] + y0 * p.in_stride[i][1];
+    load_input<typename OP::in1, SIDE>(0, p, 0, block.at.in[0], block.width, block.height);
     if (OP::inputs > 1)
-        load_input<typename OP::in2, SIDE>(TILE, p, 1, at.in[1], width, height);
+        load_input<typename OP::in2, SIDE>(TILE, p, 1, block.at.in[1], block.width, block.height);
     if (OP::inputs > 2)
-        load_input<typename OP::in3, SIDE>(2 * TILE, p, 2, at.in[2], width, height);
-    __syncthreads();
-    typename OP::out *out = (typename OP::out *)p.out + at.out;
-#pragma unroll(OP::heavy ? 1 : 2)
-    for (int e = 0; e < SIDE * SIDE / EW_THREADS; e++) {
-        uint32_t x = threadIdx.x % 32 + e % (SIDE / 32) * 32;
-        uint32_t y = threadIdx.x / 32 + e / (SIDE / 32) * WARPS;
-        if (x >= width || y >= height)
-            continue;
-        typename OP::in2 b = {};
-        typename OP::in3 c = {};
-        typename OP::in1 a = tile_element<typename OP::in1, SIDE>(0, p, 0, x, y);
-        if (OP::inputs > 1)
-            b = tile_element<typename OP::in2, SIDE>(TILE, p, 1, x, y);
-        if (OP::inputs > 2)
-            c = tile_element<typename OP::in3, SIDE>(2 * TILE, p, 2, x, y);
-        out[x * p.out_stride[0] + y * p.out_stride[1]] = OP::f(a, b, c);
+        load_input<typename OP::in3, SIDE>(2 * TILE, p, 2, block.at.in[2], block.width,
+                                           block.height);
+    return block;
+}
+
+/* Of a thread's element e: false if there is none. Offsets of inputs are within tiles, if any. */
+template <class OP, int SIDE>
+static __device__ __forceinline__ bool locate(const ew_params &p, const ew_block &block, int e,
+                                              ew_offsets &at)
+{
+    if (!p.tiled) {
+        uint32_t i = block.first + e * EW_ELEMENT_THREADS;
+        at = {};
+        add_outer<OP::inputs>(p, 0, i, at);
+        return i < p.n;
+    }
+    uint32_t x = threadIdx.x % 32 + e % (SIDE / 32) * 32;
+    uint32_t y = threadIdx.x / 32 + e / (SIDE / 32) * (EW_ELEMENT_THREADS / 32);
+    at.out = block.at.out + x * p.out_stride[0] + y * p.out_stride[1];
+    at.in[0] = y * EW_TILE_PITCH(SIDE, sizeof(typename OP::in1)) + x;
+    at.in[1] = at.in[2] = y * EW_TILE_PITCH(SIDE, sizeof(cuda_stored)) + x;
+    return x < block.width && y < block.height;
+}
+
+template <class T, int TILE>
+static __device__ __forceinline__ T load_element(const ew_params &p, int input, int64_t offset)
+{
+    const T *from = p.tiled ? (const T *)(ew_tiles + input * TILE) : (const T *)p.in[input].at;
+    return p.scalars >> input & 1 ? scalar_of<T>(p.in[input]) : from[offset];
+}
+
+template <class OP> static __device__ __forceinline__ void elements(const ew_params &p)
+{
+    const int SIDE = EW_TILE_SIDE(OP::inputs, sizeof(cuda_stored)), E = OP::heavy ? 1 : 2;
+    const int TILE = EW_TILE_BYTES(SIDE, sizeof(cuda_stored));
+    ew_block block = {};
+    block.first = blockIdx.x * (EW_ELEMENT_THREADS * EW_ELEMENTS) + threadIdx.x;
+    if (p.tiled) {
+        block = load_tiles<OP, SIDE, TILE>(p);
+        __syncthreads();
+    }
+    const int steps = p.tiled ? SIDE * SIDE / EW_ELEMENT_THREADS : EW_ELEMENTS;
+#pragma unroll 1
+    for (int e = 0; e < steps; e += E) {
+        operands<OP, E> x = {};
+        typename OP::out *out[E];
+#pragma unroll
+        for (int j = 0; j < E; j++) {
+            ew_offsets at;
+            bool exists = locate<OP, SIDE>(p, block, e + j, at);
+            out[j] = exists ? (typename OP::out *)p.out + at.out : NULL;
+            if (exists)
+                x.a.at[j] = load_element<typename OP::in1, TILE>(p, 0, at.in[0]);
+            if (exists && OP::inputs > 1)
+                x.b.at[j] = load_element<typename OP::in2, TILE>(p, 1, at.in[1]);
+            if (exists && OP::inputs > 2)
+                x.c.at[j] = load_element<typename OP::in3, TILE>(p, 2, at.in[2]);
+        }
+        cuda_vector<typename OP::out, E> r = apply<OP, E, E>(x);
+#pragma unroll
+        for (int j = 0; j < E; j++)
+            if (out[j])
+                *out[j] = r.at[j];
     }
 }
 
@@ -478,22 +427,23 @@ static constexpr bool is_heavy(int op)
     }
 }
 
-/* ---- three kernels for each row of the op table ---- */
-#define EW_KERNELS(op)                                       \
-    extern "C" __global__ void __launch_bounds__(EW_THREADS) \
-        op##_dense(const __grid_constant__ ew_dense p)       \
-    {                                                        \
-        dense<op_##op>(p);                                   \
-    }                                                        \
-    extern "C" __global__ void __launch_bounds__(EW_THREADS) \
-        op##_rows(const __grid_constant__ ew_strided p)      \
-    {                                                        \
-        rows<op_##op>(p);                                    \
-    }                                                        \
-    extern "C" __global__ void __launch_bounds__(EW_THREADS) \
-        op##_tiled(const __grid_constant__ ew_strided p)     \
-    {                                                        \
-        tiled<op_##op>(p);                                   \
+/* How many copies of it are made for a vector. */
+static constexpr int copies_of(bool is_heavy)
+{
+    return !is_heavy ? EW_N : CUDA_KIND != CUDA_KIND_FLOAT ? 1 : EW_N < 4 ? EW_N : 4;
+}
+
+/* ---- two kernels for each row of the op table ---- */
+#define EW_KERNELS(op)                                               \
+    extern "C" __global__ void __launch_bounds__(EW_THREADS)         \
+        op##_vectors(const __grid_constant__ ew_params p)            \
+    {                                                                \
+        vectors<op_##op>(p);                                         \
+    }                                                                \
+    extern "C" __global__ void __launch_bounds__(EW_ELEMENT_THREADS) \
+        op##_elements(const __grid_constant__ ew_params p)           \
+    {                                                                \
+        elements<op_##op>(p);                                        \
     }
 #define EW_OP(op, IN1, OUT, N, expression)                           \
     struct op_##op {                                                 \
@@ -503,6 +453,7 @@ static constexpr bool is_heavy(int op)
         enum { inputs = N };                                         \
         static constexpr bool heavy = is_heavy(NDP_OP_##op);         \
         typedef cuda_operand<cuda_on_stored(NDP_OP_##op)> operand;   \
+        static constexpr int copies = copies_of(heavy);              \
         static __device__ __forceinline__ OUT f(in1 a, in2 b, in3 c) \
         {                                                            \
             return cuda_narrow<OUT>(expression);                     \
