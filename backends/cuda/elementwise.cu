@@ -73,22 +73,41 @@ template <> struct ew_words<16> {
     typedef uint4 type;
 };
 
+template <class T, int N> using ew_packed = typename ew_words<sizeof(T) * N>::type;
+
 template <class T, int N>
-static __device__ __forceinline__ cuda_vector<T, N> load_vector(const T *at)
+static __device__ __forceinline__ ew_packed<T, N> pack(const cuda_vector<T, N> &v)
 {
-    typename ew_words<sizeof(T) *N>::type words =
-        *(const typename ew_words<sizeof(T) * N>::type *)at;
+    ew_packed<T, N> words;
+    memcpy(&words, &v, sizeof words);
+    return words;
+}
+
+/* Compilers take vectors of small elements apart where they are loaded, and so wait for one
+ * operand before the next is asked for, unless the words are wanted as such once all are loaded. */
+static __device__ __forceinline__ void hold(uint4 &w)
+{
+    asm volatile("" : "+r"(w.x), "+r"(w.y), "+r"(w.z), "+r"(w.w));
+}
+static __device__ __forceinline__ void hold(uint2 &w)
+{
+    asm volatile("" : "+r"(w.x), "+r"(w.y));
+}
+template <class W> static __device__ __forceinline__ void hold(W &) {}
+
+template <class T, int N>
+static __device__ __forceinline__ cuda_vector<T, N> unpack(ew_packed<T, N> words)
+{
     cuda_vector<T, N> v;
-    memcpy(&v, &words, sizeof words);
+    hold(words);
+    memcpy(&v, &words, sizeof v);
     return v;
 }
 
 template <class T, int N>
 static __device__ __forceinline__ void store_vector(T *at, const cuda_vector<T, N> &v)
 {
-    typename ew_words<sizeof(T) * N>::type words;
-    memcpy(&words, &v, sizeof words);
-    __stwb((typename ew_words<sizeof(T) * N>::type *)at, words);
+    __stwb((ew_packed<T, N> *)at, pack<T, N>(v));
 }
 
 /* The functions that are not inlined are long, seldom used, and the same for all ops. */
@@ -142,13 +161,13 @@ static __device__ __forceinline__ cuda_vector<T, N> load_shifted(const T *at)
 
 /* Elements low to high - 1 of a vector whose element k lies at at[k * stride]. */
 template <class T, int N>
-static __device__ __noinline__ cuda_vector<T, N> load_row(const T *at, int64_t stride, int low,
-                                                          int high)
+static __device__ __noinline__ ew_packed<T, N> load_row(const T *at, int64_t stride, int low,
+                                                        int high)
 {
     cuda_vector<T, N> v;
     if (N * sizeof(T) < EW_VECTOR_BYTES || N == 1 || high - low < N ||
         (stride != 1 && stride != -1))
-        return load_elements<T, N>(at, stride, low, high);
+        return pack<T, N>(load_elements<T, N>(at, stride, low, high));
     v = load_shifted<T, N>(stride == 1 ? at : at - (N - 1));
 #pragma unroll
     for (int k = 0; k < N / 2; k++)
@@ -157,7 +176,7 @@ static __device__ __noinline__ cuda_vector<T, N> load_row(const T *at, int64_t s
             v.at[k] = v.at[N - 1 - k];
             v.at[N - 1 - k] = x;
         }
-    return v;
+    return pack<T, N>(v);
 }
 
 /* ---- vectors: dense operands, or rows of vectors ---- */
@@ -219,16 +238,16 @@ static __device__ __forceinline__ ew_place place_of_row(const ew_params &p)
 }
 
 template <class T, int N>
-static __device__ __forceinline__ cuda_vector<T, N> load(const ew_params &p, int input,
-                                                         const ew_place &place)
+static __device__ __forceinline__ ew_packed<T, N> load(const ew_params &p, int input,
+                                                       const ew_place &place)
 {
     const T *at = (const T *)p.in[input].at + place.at.in[input];
     if (p.scalars >> input & 1)
-        return splat<T, N>(scalar_of<T>(p.in[input]));
+        return pack<T, N>(splat<T, N>(scalar_of<T>(p.in[input])));
     if ((p.vectors >> input & 1) && place.high - place.low == N)
-        return load_vector<T, N>(at);
+        return *(const ew_packed<T, N> *)at;
     if (p.splats >> input & 1)
-        return splat<T, N>(*at);
+        return pack<T, N>(splat<T, N>(*at));
     return load_row<T, N>(at, p.ndim ? p.in_stride[input][0] : 1, place.low, place.high);
 }
 
@@ -236,14 +255,18 @@ template <class OP> static __device__ __forceinline__ void vectors(const ew_para
 {
     const int N = EW_N;
     ew_place place = p.ndim ? place_of_row<OP, N>(p) : place_dense(p, N);
-    operands<OP, N> x;
+    ew_packed<typename OP::in1, N> a;
+    ew_packed<typename OP::in2, N> b = {};
+    ew_packed<typename OP::in3, N> c = {};
     if (place.low >= place.high)
         return;
-    x.a = load<typename OP::in1, N>(p, 0, place);
+    a = load<typename OP::in1, N>(p, 0, place);
     if (OP::inputs > 1)
-        x.b = load<typename OP::in2, N>(p, 1, place);
+        b = load<typename OP::in2, N>(p, 1, place);
     if (OP::inputs > 2)
-        x.c = load<typename OP::in3, N>(p, 2, place);
+        c = load<typename OP::in3, N>(p, 2, place);
+    operands<OP, N> x = {unpack<typename OP::in1, N>(a), unpack<typename OP::in2, N>(b),
+                         unpack<typename OP::in3, N>(c)};
     typename OP::out *out = (typename OP::out *)p.out + place.at.out;
     cuda_vector<typename OP::out, N> r = apply<OP, N, OP::copies>(x);
     if (place.high - place.low == N)
@@ -365,13 +388,16 @@ static __device__ __forceinline__ bool locate(const ew_params &p, const ew_block
 template <class T, int TILE>
 static __device__ __forceinline__ T load_element(const ew_params &p, int input, int64_t offset)
 {
-    const T *from = p.tiled ? (const T *)(ew_tiles + input * TILE) : (const T *)p.in[input].at;
-    return p.scalars >> input & 1 ? scalar_of<T>(p.in[input]) : from[offset];
+    if (p.scalars >> input & 1)
+        return scalar_of<T>(p.in[input]);
+    if (p.tiled)
+        return ((const T *)(ew_tiles + input * TILE))[offset];
+    return ((const T *)p.in[input].at)[offset];
 }
 
 template <class OP> static __device__ __forceinline__ void elements(const ew_params &p)
 {
-    const int SIDE = EW_TILE_SIDE(OP::inputs, sizeof(cuda_stored)), E = OP::heavy ? 1 : 2;
+    const int SIDE = EW_TILE_SIDE(OP::inputs, sizeof(cuda_stored)), E = OP::heavy ? 1 : EW_ELEMENTS;
     const int TILE = EW_TILE_BYTES(SIDE, sizeof(cuda_stored));
     ew_block block = {};
     block.first = blockIdx.x * (EW_ELEMENT_THREADS * EW_ELEMENTS) + threadIdx.x;
@@ -430,7 +456,7 @@ static constexpr bool is_heavy(int op)
 /* How many copies of it are made for a vector. */
 static constexpr int copies_of(bool is_heavy)
 {
-    return !is_heavy ? EW_N : CUDA_KIND != CUDA_KIND_FLOAT ? 1 : EW_N < 4 ? EW_N : 4;
+    return is_heavy && CUDA_KIND != CUDA_KIND_FLOAT ? 1 : EW_N;
 }
 
 /* ---- two kernels for each row of the op table ---- */
