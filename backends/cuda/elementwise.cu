@@ -397,7 +397,7 @@ static __device__ __forceinline__ T load_element(const ew_params &p, int input, 
 
 template <class OP> static __device__ __forceinline__ void elements(const ew_params &p)
 {
-    const int SIDE = EW_TILE_SIDE(OP::inputs, sizeof(cuda_stored)), E = OP::heavy ? 1 : EW_ELEMENTS;
+    const int SIDE = EW_TILE_SIDE(OP::inputs, sizeof(cuda_stored)), E = OP::heavy ? 1 : 2;
     const int TILE = EW_TILE_BYTES(SIDE, sizeof(cuda_stored));
     ew_block block = {};
     block.first = blockIdx.x * (EW_ELEMENT_THREADS * EW_ELEMENTS) + threadIdx.x;
