@@ -72,6 +72,7 @@ struct nd_device {
     ndp_peer_1 peer;
     ndp_graph_1 graph;
     ndp_code_1 code;
+    ndp_pool_1 pool;
     nd_stream *stream0;  /* the default stream */
     nd_stream *streams;  /* all live ones; under stream_lock */
     nd_stream_end *ends; /* of those that went with work queued; under stream_lock */

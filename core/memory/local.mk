@@ -10,6 +10,7 @@ core_memory_sources = \
   %reldir%/stat.c \
   %reldir%/uses.c \
   %reldir%/single.c \
+  %reldir%/ordered.c \
   %reldir%/debug.h \
   %reldir%/debug_fill.c \
   %reldir%/debug.c \

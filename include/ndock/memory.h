@@ -111,8 +111,10 @@ ND_API ND_MUST_USE nd_status nd_allocator_create(const nd_allocator_table *table
  * free_symbol is NULL, a const nd_allocator_table named alloc_symbol. The .so is never unloaded. */
 ND_API ND_MUST_USE nd_status nd_allocator_load(const char *path, const char *alloc_symbol,
                                                const char *free_symbol, nd_allocator **out);
-/* "caching" (the default), "none" (every array is an allocation of its own: NDOCK_NO_CACHE=1), or
- * "debug" (red zones, poison, quarantine, leak report: NDOCK_ALLOC_CONF=backend:debug). */
+/* "caching" (the default), "none" (every array is an allocation of its own: NDOCK_NO_CACHE=1),
+ * "debug" (red zones, poison, quarantine, leak report: NDOCK_ALLOC_CONF=backend:debug), or "async"
+ * (the device's own pool, in stream order; ND_ERR_UNSUPPORTED where it has none, while
+ * backend:async there goes on caching). */
 ND_API ND_MUST_USE nd_status nd_allocator_named(const char *name, nd_allocator **out);
 ND_API nd_allocator *nd_allocator_retain(nd_allocator *allocator);
 ND_API void nd_allocator_release(nd_allocator *allocator);

@@ -44,3 +44,8 @@ check_PROGRAMS += %reldir%/upstream.t
 TESTS += %reldir%/upstream.t
 %canon_reldir%_upstream_t_SOURCES = %reldir%/upstream.c
 %canon_reldir%_upstream_t_LDADD = $(test_ldadd)
+
+check_PROGRAMS += %reldir%/ordered.t
+TESTS += %reldir%/ordered.t
+%canon_reldir%_ordered_t_SOURCES = %reldir%/ordered.c
+%canon_reldir%_ordered_t_LDADD = $(test_ldadd)
