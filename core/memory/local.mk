@@ -17,6 +17,7 @@ core_memory_sources = \
   %reldir%/pluggable.c \
   %reldir%/pinned.h \
   %reldir%/pinned.c \
+  %reldir%/registered.c \
   %reldir%/pickle.h \
   %reldir%/pickle.c \
   %reldir%/snapshot.c \

@@ -188,6 +188,8 @@ nd_status nd__pinned_alloc(nd_device *device, uint64_t nbytes, nd_block **out);
 void nd__pinned_free(nd_block *block); /* used again when what was recorded is done; never waits */
 /* A copy was queued on stream: the block is not used again before that is done. */
 nd_status nd__pinned_record(nd_block *block, nd_stream *stream);
+/* registered.c: s, over foreign host memory, is pinned if it lies in registered memory. */
+void nd__registered_adopt(nd_storage *s);
 void nd__pinned_stats(nd_device *device, nd_memory_stats *out); /* fills its own fields */
 void nd__pinned_reset(nd_device *device, bool peak, bool accumulated);
 

@@ -26,6 +26,8 @@ nd_status nd__uses_record(nd_uses *u, const nd_hooks *hooks, nd_stream *stream);
 bool nd__uses_close(nd_uses *u, const nd_hooks *hooks);
 bool nd__uses_done(nd_uses *u, const nd_hooks *hooks); /* never waits */
 bool nd__uses_wait(nd_uses *u, const nd_hooks *hooks); /* false: captured, so it cannot end */
+/* Moves the recorded ones that have passed to gone, for nd__uses_end; never waits. */
+void nd__uses_prune(nd_uses *u, const nd_hooks *hooks, nd_uses *gone);
 /* May call the owner of a foreign stream: under no lock. */
 void nd__uses_end(nd_uses *u, const nd_hooks *hooks);
 

@@ -167,6 +167,15 @@ ND_API ND_MUST_USE nd_status nd_memory_snapshot_text(nd_device *device, char **o
 ND_API ND_MUST_USE nd_status nd_empty_pinned(nd_device *device, nd_dtype dtype, int32_t ndim,
                                              const int64_t *shape, nd_array **out);
 ND_API int32_t nd_is_pinned(const nd_array *a);
+/* Page-lock memory of one's own for the device while it is copied much: arrays made over it
+ * meanwhile (nd_wrap on the CPU) are pinned, the memory stays one's own. No two overlap.
+ * ND_ERR_UNSUPPORTED where the device locks no pages of others. Unregister with the same address,
+ * before the memory is freed: it waits for the copies that use it, and is ND_ERR_STATE while arrays
+ * over it are alive. */
+ND_API ND_MUST_USE nd_status nd_host_register(nd_device *device, void *host, uint64_t nbytes);
+ND_API ND_MUST_USE nd_status nd_host_unregister(nd_device *device, void *host);
+/* Whether the address lies in memory that is page-locked for the device, by whomever. */
+ND_API ND_MUST_USE nd_status nd_host_is_pinned(nd_device *device, const void *host, int32_t *yes);
 /* At most so many bytes are page-locked; 0: half of the machine's memory, or the memlock limit. */
 ND_API ND_MUST_USE nd_status nd_memory_pinned_cap_set(nd_device *device, uint64_t nbytes);
 typedef struct {

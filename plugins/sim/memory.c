@@ -226,7 +226,7 @@ static void release(ndp_mem *mem)
         release_block(mem);
     else if (mem->kind == SIM_RESERVED)
         sim_reserved_free(mem);
-    else if (mem->kind == SIM_PINNED)
+    else if (mem->kind == SIM_PINNED && !mem->lent)
         free(mem->alias);
     sim_mem_delete(mem);
 }

@@ -64,7 +64,9 @@ enum {
     X(pool_alloc)      \
     X(pool_free)       \
     X(pool_trim)       \
-    X(pool_usage)
+    X(pool_usage)      \
+    X(register_host)   \
+    X(is_pinned)
 enum {
 #define SIM_ENTRY(name) SIM_##name,
     SIM_ENTRIES(SIM_ENTRY)
@@ -101,6 +103,7 @@ struct ndp_mem {
     uint8_t *pages;       /* SIM_RESERVED: per granule, SIM_PAGE_* */
     ndp_mem *base;        /* SIM_WRAPPED: the block it lies in */
     sim_access *accesses; /* the checker's history of a block */
+    int32_t lent;         /* SIM_PINNED: the program's own memory */
     int32_t pooled;       /* of "ndp.pool/1" */
     sim_queue *freed_on;  /* held: the pool has it, from there on; NULL: it is in use */
     uint64_t freed_at;    /* position of the free */

@@ -133,6 +133,45 @@ static void pinned(void)
     nd_release(a);
 }
 
+/* The program's own memory, page-locked meanwhile. */
+static void registered(void)
+{
+    enum { N = 1 << 22 };
+    const int64_t n = N;
+    const nd_copy_opts at_once = {.size = sizeof at_once, .non_blocking = 1};
+    const nd_layout layout = {.size = sizeof layout, .dtype = ND_F32, .ndim = 1, .shape = &n};
+    float *host = malloc(N * sizeof *host);
+    nd_device *cpu = NULL;
+    nd_array *a = NULL, *there = NULL, *twice = NULL;
+    int32_t yes = -1;
+    int wrong = 0;
+    for (int i = 0; i < N; i++)
+        host[i] = (float)i;
+    DO(nd_device_get("cpu", &cpu));
+    DO(nd_host_is_pinned(gpu, host, &yes));
+    is_int(yes, 0, "P7: ordinary memory is not pinned");
+    is_int(nd_host_register(gpu, host, N * sizeof *host), ND_OK, "P7: it is registered");
+    DO(nd_host_is_pinned(gpu, host + N - 1, &yes));
+    is_int(yes, 1, "P7: then it is");
+    is_int(nd_host_register(gpu, host + 5, 100), ND_ERR_ARGUMENT, "P7: not twice");
+    DO(nd_wrap(&layout, host, cpu, NULL, NULL, &a));
+    ok(nd_is_pinned(a), "P7: and an array over it");
+    DO(nd_empty(gpu, ND_F32, 1, &n, &there));
+    DO(nd_copy_to(a, there, &at_once));
+    DO(nd_add(there, there, &twice));
+    DO(nd_copy_to(twice, a, &at_once));
+    nd_release(a);
+    is_int(nd_host_unregister(gpu, host), ND_OK, "P7: unregistering waits for the copies");
+    for (int i = 0; i < N; i++)
+        wrong += host[i] != 2 * (float)i;
+    is_int(wrong, 0, "P7: which are done then");
+    DO(nd_host_is_pinned(gpu, host, &yes));
+    is_int(yes, 0, "P7: ordinary memory again");
+    nd_release(there);
+    nd_release(twice);
+    free(host);
+}
+
 static void large(void)
 {
     const int64_t shape[1] = {(int64_t)1 << 30};
@@ -154,4 +193,4 @@ static void large(void)
 }
 
 GPU_MAIN({"C17", reserved}, {"C18", pool}, {"C18_core", ordered}, {"I14", foreign}, {"P7", pinned},
-         {"C11", large})
+         {"P7_own", registered}, {"C11", large})

@@ -23,6 +23,7 @@ slice() {
     seconds=$(($(date +%s) - begin))
     verdict='nothing found'
     [ "$(grep -c '^ok ' "$log")" -gt 0 ] || verdict='nothing ran'
+    grep -q 'SUMMARY: 0 ' "$log" || verdict='no summary'
     [ $status = 0 ] || verdict="exit status $status"
     [ $status != 124 ] || verdict="not done after $((2 * most)) s"
     [ $status != 9 ] || verdict=$(sed -n 's/^=* *\(ERROR SUMMARY: .*\)/\1/p; s/^=* *\(RACECHECK SUMMARY: .*\)/\1/p' "$log" | tail -n 1)
