@@ -56,5 +56,5 @@ endif
 # NVIDIA's compute-sanitizer over the kernels, in slices; where there is a GPU.
 .PHONY: check-cuda-sanitizer
 check-cuda-sanitizer: all
-	$(MAKE) $(AM_MAKEFLAGS) tests/conform/conform.t
-	srcdir=$(srcdir) sh $(srcdir)/%reldir%/sanitizer.sh
+	$(AM_V_at)$(MAKE) $(AM_MAKEFLAGS) tests/conform/conform.t
+	$(AM_V_at)$(AM_TESTS_ENVIRONMENT) srcdir=$(srcdir) $(SHELL) $(srcdir)/%reldir%/sanitizer.sh
