@@ -72,6 +72,7 @@ struct nd_device {
     ndp_peer_1 peer;
     ndp_graph_1 graph;
     ndp_code_1 code;
+    ndp_pool_1 pool;
     nd_stream *stream0;  /* the default stream */
     nd_stream *streams;  /* all live ones; under stream_lock */
     nd_stream_end *ends; /* of those that went with work queued; under stream_lock */
@@ -82,8 +83,9 @@ struct nd_device {
     int64_t lost_native;
     pthread_mutex_t stream_lock;
     _Atomic(nd_kernel_node *) kernels[ND_KERNEL_BUCKETS];
-    /* The same nodes again, of dense elementwise calls, by op and dtype: no key to compute. */
-    _Atomic(nd_kernel_node *) dense[NDP_OP_END][ND_DTYPE_END];
+    /* The same nodes again, of dense elementwise calls and whole reductions, by op, dtype and which
+     * operand is a scalar (0: none, else from 1): no key to compute. */
+    _Atomic(nd_kernel_node *) dense[NDP_OP_END][ND_DTYPE_END][3];
     pthread_mutex_t kernel_lock;
     _Atomic(struct nd_maker *) maker; /* of new blocks; read it through nd__device_maker */
     nd_device *next;
@@ -320,6 +322,11 @@ nd_status nd__run_arrays(nd_op op, int n_in, const nd_array *const *in, int n_ou
 /* Elementwise call of arrays that are all dense and of dst's shape: one dimension, nothing to sort.
  */
 nd_status nd__run_dense(nd_op op, const nd_array *const *in, int n, const nd_array *dst);
+/* The same of an array and a scalar, which is operand `place` (0 or 1) of two. */
+nd_status nd__run_dense_scalar(nd_op op, const nd_array *a, nd_scalar s, int place,
+                               const nd_array *dst);
+/* A reduction of all of a, dense and not empty, into one element. */
+nd_status nd__run_dense_reduce(nd_op op, const nd_array *a, const nd_array *dst);
 /* Elementwise call: operands broadcast to dst's shape, merged, run. dtypes are right already.
  * args[i].array NULL: scalar. */
 nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, int n,

@@ -307,12 +307,15 @@ nd_status nd__run(nd_device *dev, ndp_call *call)
     return run_node(dev, node, call);
 }
 
-/* The last operand's dtype, with the op, tells all of the key of a dense call. */
-static nd_status run_dense_call(nd_device *dev, ndp_call *call)
+/* The last operand's dtype, with the op and the scalar's place, tells all of the key of a dense
+ * call.
+ */
+static nd_status run_dense_call(nd_device *dev, ndp_call *call, int scalar)
 {
     nd_kernel_node *node = NULL;
     nd_dtype dtype = call->in[call->n_in - 1].dtype;
-    _Atomic(nd_kernel_node *) *slot = call->op < NDP_OP_END ? &dev->dense[call->op][dtype] : NULL;
+    _Atomic(nd_kernel_node *) *slot =
+        call->op < NDP_OP_END ? &dev->dense[call->op][dtype][scalar] : NULL;
     if (slot)
         node = atomic_load_explicit(slot, memory_order_acquire);
     if (!node) {
@@ -361,36 +364,75 @@ nd_status nd__run_arrays(nd_op op, int n_in, const nd_array *const *in, int n_ou
     return nd__run(out[0]->storage->device, &call);
 }
 
-nd_status nd__run_dense(nd_op op, const nd_array *const *in, int n, const nd_array *dst)
+static ndp_view flat_view(const nd_array *a)
 {
     static const int64_t one = 1;
+    return (ndp_view){
+        .mem = a->storage->mem,
+        .offset_bytes = nd__byte_offset(a),
+        .shape = &a->size,
+        .stride = &one,
+        .dtype = a->dtype,
+        .ndim = 1,
+        .flags = NDP_VIEW_CONTIGUOUS,
+    };
+}
+
+/* Field by field: compilers clear a whole record with an instruction that takes longer to start
+ * than all of this takes to run. */
+static void fill_call(ndp_call *call, nd_op op, int n_in, const ndp_view *in, const ndp_view *out)
+{
+    call->size = sizeof *call;
+    call->op = op;
+    call->n_in = (uint32_t)n_in;
+    call->n_out = 1;
+    call->n_scalar = call->mode = 0;
+    call->in = in;
+    call->out = out;
+    call->scalar = NULL;
+    call->params = NULL;
+    call->scratch = call->status = (ndp_view){.mem = NULL};
+}
+
+nd_status nd__run_dense(nd_op op, const nd_array *const *in, int n, const nd_array *dst)
+{
     ndp_view v[4];
-    for (int i = 0; i <= n; i++) {
-        const nd_array *a = i ? in[i - 1] : dst;
-        v[i] = (ndp_view){
-            .mem = a->storage->mem,
-            .offset_bytes = nd__byte_offset(a),
-            .shape = &dst->size,
-            .stride = &one,
-            .dtype = a->dtype,
-            .ndim = 1,
-            .flags = NDP_VIEW_CONTIGUOUS,
-        };
-    }
-    /* Field by field: compilers clear a whole record with an instruction that takes longer to start
-     * than all of this takes to run. */
     ndp_call call;
-    call.size = sizeof call;
-    call.op = op;
-    call.n_in = (uint32_t)n;
-    call.n_out = 1;
-    call.n_scalar = call.mode = 0;
-    call.in = v + 1;
-    call.out = v;
-    call.scalar = NULL;
-    call.params = NULL;
-    call.scratch = call.status = (ndp_view){.mem = NULL};
-    return dst->size ? run_dense_call(dst->storage->device, &call) : ND_OK;
+    if (dst->size == 0)
+        return ND_OK;
+    v[0] = flat_view(dst);
+    for (int i = 0; i < n; i++)
+        v[i + 1] = flat_view(in[i]);
+    fill_call(&call, op, n, v + 1, v);
+    return run_dense_call(dst->storage->device, &call, 0);
+}
+
+nd_status nd__run_dense_scalar(nd_op op, const nd_array *a, nd_scalar s, int place,
+                               const nd_array *dst)
+{
+    ndp_view v[3];
+    ndp_call call;
+    ndp_scalar scalar;
+    if (dst->size == 0)
+        return ND_OK;
+    ND_RETURN_IF(nd__scalar_to(nd_op_get(op)->name, s, a->dtype, place, &scalar));
+    v[0] = flat_view(dst);
+    v[2 - place] = flat_view(a);
+    v[1 + place] = nd__scalar_view(&scalar, 0, 1, &dst->size);
+    fill_call(&call, op, 2, v + 1, v);
+    call.n_scalar = 1;
+    call.scalar = &scalar;
+    return run_dense_call(dst->storage->device, &call, 1 + place);
+}
+
+nd_status nd__run_dense_reduce(nd_op op, const nd_array *a, const nd_array *dst)
+{
+    const ndp_reduce params = {.size = sizeof params, .n_reduced = 1};
+    ndp_view in = flat_view(a), out = nd__view(dst);
+    ndp_call call;
+    fill_call(&call, op, 1, &in, &out);
+    call.params = &params;
+    return run_dense_call(dst->storage->device, &call, 0);
 }
 
 static bool all_dense(const nd_arg *args, int n, const nd_array *dst)
@@ -416,6 +458,9 @@ nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, in
     const nd_op_form *form = nd__op_form(op, dst->storage->device);
     if (form)
         return nd__run_op_form(form, op, compute, args, n, dst);
+    for (int i = 0; n == 2 && i < 2; i++)
+        if (!args[i].array && all_dense(&args[1 - i], 1, dst))
+            return nd__run_dense_scalar(op, args[1 - i].array, args[i].scalar, i, dst);
     if (all_dense(args, n, dst)) {
         const nd_array *in[3] = {args[0].array, n > 1 ? args[1].array : NULL,
                                  n > 2 ? args[2].array : NULL};
@@ -449,13 +494,9 @@ nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, in
         v[i].stride = stride[i];
         v[i].flags = nd__is_c_order(rank, shape, stride[i]) ? NDP_VIEW_CONTIGUOUS : 0;
     }
-    ndp_call call = {.size = sizeof call,
-                     .op = op,
-                     .n_in = (uint32_t)n,
-                     .n_out = 1,
-                     .n_scalar = n_scalar,
-                     .in = v + 1,
-                     .out = v,
-                     .scalar = scalars};
+    ndp_call call;
+    fill_call(&call, op, n, v + 1, v);
+    call.n_scalar = n_scalar;
+    call.scalar = scalars;
     return nd__run(dst->storage->device, &call);
 }

@@ -244,6 +244,45 @@ static bool short_way(nd_op op, const nd_array *a, const nd_array *b, nd_array *
     return true;
 }
 
+/* The same for an array and a scalar that leaves its dtype as it is. */
+static bool short_way_scalar(nd_op op, const nd_array *a, nd_scalar b, nd_array **out,
+                             nd_status *status)
+{
+    const nd_op_info *info = nd_op_get(op);
+    nd_dtype common;
+    if (!a || is_pending(a) || !(a->flags & ND_FLAG_CONTIGUOUS) ||
+        !(nd__kind(a->dtype) & info->domain) ||
+        nd__promote_scalar(info->name, a->dtype, b, &common) != ND_OK || common != a->dtype)
+        return false;
+    nd_array *r = NULL;
+    *status = nd__array_like(a, nd__op_result(info, a->dtype), &r);
+    if (*status == ND_OK)
+        *status = nd__run_dense_scalar(op, a, b, 1, r);
+    *status = nd__hand_over(*status, r, out);
+    return true;
+}
+
+/* The same for a destination that is one of the operands or lies in other memory. */
+static bool short_way_into(nd_op op, const nd_array *a, const nd_array *b, const nd_array *dst,
+                           nd_status *status)
+{
+    const nd_op_info *info = nd_op_get(op);
+    const nd_array *const in[2] = {a, b};
+    if (!a || !b || !dst || a->dtype != b->dtype || is_pending(a) || is_pending(b) ||
+        is_pending(dst) || (dst->flags & ND_FLAG_READONLY) ||
+        !(a->flags & b->flags & dst->flags & ND_FLAG_CONTIGUOUS) ||
+        !(nd__kind(a->dtype) & info->domain) || dst->dtype != nd__op_result(info, a->dtype) ||
+        (a != dst && a->storage == dst->storage) || (b != dst && b->storage == dst->storage) ||
+        a->storage->device != b->storage->device || a->storage->device != dst->storage->device ||
+        !a->storage->block || !b->storage->block ||
+        !dst->storage->block || /* others' may overlap */
+        !nd__same_shape(a->ndim, a->shape, b->ndim, b->shape) ||
+        !nd__same_shape(a->ndim, a->shape, dst->ndim, dst->shape))
+        return false;
+    *status = nd__run_dense(op, in, 2, dst);
+    return true;
+}
+
 static nd_status binary(nd_op op, const nd_array *a, const nd_array *b, nd_array **out)
 {
     nd_status status;
@@ -268,6 +307,9 @@ static nd_status unary_into(nd_op op, const nd_array *a, const nd_array *dst)
 
 static nd_status binary_into(nd_op op, const nd_array *a, const nd_array *b, const nd_array *dst)
 {
+    nd_status status;
+    if (short_way_into(op, a, b, dst, &status))
+        return status;
     ND_RETURN_IF(nd__check_array(nd_op_get(op)->name, a, 0));
     ND_RETURN_IF(nd__check_array(nd_op_get(op)->name, b, 1));
     return nd_apply_into(op, (const nd_arg[]){{.array = a}, {.array = b}}, 2, NULL, dst);
@@ -275,7 +317,10 @@ static nd_status binary_into(nd_op op, const nd_array *a, const nd_array *b, con
 
 static nd_status binary_scalar(nd_op op, const nd_array *a, nd_scalar b, nd_array **out)
 {
+    nd_status status;
     *out = NULL;
+    if (short_way_scalar(op, a, b, out, &status))
+        return status;
     return nd_apply(op, (const nd_arg[]){{.array = a}, {.scalar = b}}, 2, NULL, out);
 }
 

@@ -15,6 +15,7 @@ static void (*const locks[])(nd_fork now) = {
     nd__fork_caches,
     nd__fork_makers,
     nd__fork_pinned,
+    nd__fork_registered,
     nd__fork_callbacks,
     nd__fork_stream_pools,
     nd__fork_streams,

@@ -18,6 +18,7 @@ void nd__fork_caches(nd_fork now);
 void nd__fork_makers_start(nd_fork now);
 void nd__fork_makers(nd_fork now);
 void nd__fork_pinned(nd_fork now);
+void nd__fork_registered(nd_fork now);
 void nd__fork_callbacks(nd_fork now);
 void nd__fork_stream_pools(nd_fork now);
 void nd__fork_streams(nd_fork now); /* lists of devices */

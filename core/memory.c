@@ -100,6 +100,8 @@ nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (
     s->block = NULL;
     s->release = release;
     s->ctx = ctx;
+    if (s->host)
+        nd__registered_adopt(s);
     *out = s;
     return ND_OK;
 }

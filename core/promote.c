@@ -118,7 +118,8 @@ static bool round_float(nd_dtype dtype, double x, double *out)
         return round_to_format(x, 8, -125, 0x1.fep127, out);
     case ND_F32:
     case ND_C64:
-        return round_to_format(x, 24, -125, 0x1.fffffep127, out);
+        *out = fabs(x) < 0x1.ffffffp127 ? (double)(float)x : x;
+        return fabs(*out) <= 0x1.fffffep127 || !isfinite(x);
     default:
         *out = x;
         return true;

@@ -152,6 +152,24 @@ static nd_status run(const reduction *r, double correction, const nd_array *dst)
     return nd__run(dst->storage->device, &call);
 }
 
+/* The short way for all of a dense array: no axes to sort, no dtype to choose. Fewer than two
+ * elements have rules of their own. False: take the long way. */
+static bool reduce_all(nd_op op, const nd_array *a, nd_array **out, nd_status *status)
+{
+    const nd_op_info *info = nd_op_get(op);
+    if (!a || a->size < 2 || !(a->flags & ND_FLAG_CONTIGUOUS) ||
+        !(nd__kind(a->dtype) & info->domain) ||
+        atomic_load_explicit(&a->storage->pending, memory_order_acquire))
+        return false;
+    nd_array *r = NULL;
+    *status =
+        nd__array_alloc(info->name, a->storage->device, nd__op_result(info, a->dtype), 0, NULL, &r);
+    if (*status == ND_OK)
+        *status = nd__run_dense_reduce(op, a, r);
+    *status = nd__hand_over(*status, r, out);
+    return true;
+}
+
 static nd_status reduce(nd_op op, const nd_array *a, const nd_reduce_opts *opts, nd_array **out)
 {
     nd_reduce_opts o;
@@ -159,6 +177,8 @@ static nd_status reduce(nd_op op, const nd_array *a, const nd_reduce_opts *opts,
     nd_array *result = NULL;
     nd_status status;
     *out = NULL;
+    if (!opts && reduce_all(op, a, out, &status))
+        return status;
     ND_GOTO_IF(done, start(op, a, opts, &o, &r));
     ND_GOTO_IF(done, nd__array_alloc(r.info->name, a->storage->device, r.result, r.ndim, r.shape,
                                      &result));

@@ -165,6 +165,7 @@ static void copy_groups(nd_device *d)
     d->has_code =
         copy_group(d, "ndp.code/1", NDP_END(ndp_code_1, launch), &d->code, sizeof d->code);
     copy_group(d, "ndp.memory/1", NDP_END(ndp_memory_1, usage), &d->memory, sizeof d->memory);
+    copy_group(d, "ndp.pool/1", NDP_END(ndp_pool_1, usage), &d->pool, sizeof d->pool);
     copy_group(d, "ndp.map/1", NDP_END(ndp_map_1, map), &d->map, sizeof d->map);
     copy_group(d, "ndp.info/1", NDP_END(ndp_info_1, item), &d->facts, sizeof d->facts);
 }

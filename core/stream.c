@@ -93,6 +93,14 @@ nd_stream *nd_stream_retain(nd_stream *s)
     return s;
 }
 
+nd_stream *nd__stream_retain_live(nd_stream *s)
+{
+    int refs = s ? atomic_load(&s->refs) : 0;
+    while (refs && !atomic_compare_exchange_weak(&s->refs, &refs, refs + !s->immortal))
+        ;
+    return refs ? s : NULL;
+}
+
 void nd_stream_release(nd_stream *s)
 {
     if (s && !s->immortal && atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) == 1)

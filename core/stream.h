@@ -50,7 +50,8 @@ static inline uint64_t nd__stream_id(const nd_stream *s)
 }
 void nd__stream_hold(nd_stream *s); /* NULL is fine */
 void nd__stream_unhold(nd_stream *s);
-nd_status nd__streams_open(nd_device *device); /* the default stream of a new device */
+nd_stream *nd__stream_retain_live(nd_stream *s); /* held, maybe gone: then NULL */
+nd_status nd__streams_open(nd_device *device);   /* the default stream of a new device */
 /* The calling thread's stream for work on the device; NULL where the device queues nothing. */
 nd_stream *nd__stream(nd_device *device);
 /* The stretch of a call whose work goes to another stream than the current one. {0} is none. */

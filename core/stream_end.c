@@ -94,10 +94,7 @@ static nd_stream *live_stream(nd_device *d, uint64_t id) /* under stream_lock; r
     nd_stream *s = d->streams;
     while (s && s->id != id)
         s = s->next;
-    int refs = s ? atomic_load(&s->refs) : 0;
-    while (refs && !atomic_compare_exchange_weak(&s->refs, &refs, refs + !s->immortal))
-        ;
-    return refs ? s : NULL;
+    return nd__stream_retain_live(s);
 }
 
 nd_status nd__wait_stream_id(nd_stream *s, nd_device *of, uint64_t id)

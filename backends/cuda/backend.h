@@ -66,6 +66,7 @@ int32_t cuda_nvml_count(void);
 typedef enum {
     CUDA_MEM_DEVICE,   /* cuMemAlloc */
     CUDA_MEM_PINNED,   /* cuda_pin */
+    CUDA_MEM_LENT,     /* cuda_register_host */
     CUDA_MEM_FOREIGN,  /* map.wrap: not ours to free */
     CUDA_MEM_RESERVED, /* addresses of ndp.memory/1 */
     CUDA_MEM_POOL      /* cuMemAllocAsync */
@@ -74,7 +75,7 @@ struct ndp_mem {
     CUdeviceptr base;
     uint64_t nbytes;
     cuda_mem_kind kind;
-    void *host;  /* of pinned memory */
+    void *host;  /* of page-locked memory */
     void *extra; /* of RESERVED: its cuda_range; of PINNED: not NULL if pages of our own */
 };
 int32_t cuda_alloc(ndp_dev *, uint64_t nbytes, ndp_mem **out);
@@ -86,6 +87,9 @@ extern const ndp_map_1 cuda_map_group;
 /* ---- pinned.c ---- */
 int32_t cuda_pin(ndp_dev *, uint64_t nbytes, ndp_mem **out, void **host);
 void cuda_unpin(ndp_mem *); /* inside cuda_enter() */
+/* Pages of the program's own; and whether pages are locked at all, which needs no context. */
+int32_t cuda_register_host(ndp_dev *, void *host, uint64_t nbytes, ndp_mem **out);
+int32_t cuda_is_pinned(ndp_dev *, const void *host, int32_t *yes);
 
 /* ---- vmm.c: addresses without memory, and memory without addresses ---- */
 extern const ndp_memory_1 cuda_memory_group;

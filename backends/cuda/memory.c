@@ -43,6 +43,9 @@ static void free_native(ndp_dev *dev, ndp_mem *m)
     case CUDA_MEM_PINNED:
         cuda_unpin(m);
         break;
+    case CUDA_MEM_LENT:
+        cu.cuMemHostUnregister(m->host);
+        break;
     case CUDA_MEM_RESERVED:
         cuda_range_free(dev, m);
         break;
@@ -117,7 +120,7 @@ static int32_t wrap(ndp_dev *dev, uint64_t where, uint64_t nbytes, ndp_mem **out
 
 static int32_t map(ndp_dev *dev, ndp_mem *m, void **host)
 {
-    if (m->kind != CUDA_MEM_PINNED)
+    if (!m->host)
         return cuda_error(NDP_ERR_UNSUPPORTED,
                           "the memory of cuda:%u has no host address; copy it with nd_to_host",
                           dev->index);
@@ -137,4 +140,6 @@ const ndp_map_1 cuda_map_group = {.size = sizeof(ndp_map_1),
                                   .wrap = wrap,
                                   .map = map,
                                   .unmap = unmap,
-                                  .pin = cuda_pin};
+                                  .pin = cuda_pin,
+                                  .register_host = cuda_register_host,
+                                  .is_pinned = cuda_is_pinned};

@@ -131,3 +131,50 @@ void cuda_unpin(ndp_mem *m)
 {
     release(m->host, (size_t)m->nbytes, m->extra != NULL);
 }
+
+/* ---- the program's own pages ---- */
+static int32_t lend(void *host, uint64_t nbytes, ndp_mem **out)
+{
+    CUdeviceptr base = 0;
+    CUresult r = cu.cuMemHostRegister(host, nbytes, CU_MEMHOSTREGISTER_PORTABLE);
+    if (r == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
+        return cuda_error(NDP_ERR_ARGUMENT, "some of the %llu bytes at %p are page-locked already",
+                          (unsigned long long)nbytes, host);
+    if (r != CUDA_SUCCESS)
+        return cuda_fail(r, "page-locking the %llu bytes at %p", (unsigned long long)nbytes, host);
+    r = cu.cuMemHostGetDevicePointer(&base, host, 0);
+    int32_t status = cuda_fail(r, "looking for the device's address of pinned memory");
+    if (status == NDP_OK)
+        status = cuda_mem_new(base, nbytes, CUDA_MEM_LENT, out);
+    if (status != NDP_OK)
+        cu.cuMemHostUnregister(host);
+    else
+        (*out)->host = host;
+    return status;
+}
+
+int32_t cuda_register_host(ndp_dev *dev, void *host, uint64_t nbytes, ndp_mem **out)
+{
+    cuda_scope scope;
+    *out = NULL;
+    int32_t status = cuda_enter(dev, &scope);
+    if (status != NDP_OK)
+        return status;
+    CUstreamCaptureMode mode = cuda_capture_relax();
+    status = lend(host, nbytes, out);
+    cuda_capture_restore(mode);
+    cuda_leave(&scope);
+    return status;
+}
+
+/* Addresses that the driver does not know are the host's alone. */
+int32_t cuda_is_pinned(ndp_dev *dev, const void *host, int32_t *yes)
+{
+    unsigned type = 0;
+    CUresult r = cu.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                          (CUdeviceptr)(uintptr_t)host);
+    *yes = r == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST;
+    return r == CUDA_ERROR_INVALID_VALUE
+               ? NDP_OK
+               : cuda_fail(r, "asking cuda:%u about address %p", dev->index, host);
+}

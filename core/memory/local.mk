@@ -10,12 +10,14 @@ core_memory_sources = \
   %reldir%/stat.c \
   %reldir%/uses.c \
   %reldir%/single.c \
+  %reldir%/ordered.c \
   %reldir%/debug.h \
   %reldir%/debug_fill.c \
   %reldir%/debug.c \
   %reldir%/pluggable.c \
   %reldir%/pinned.h \
   %reldir%/pinned.c \
+  %reldir%/registered.c \
   %reldir%/pickle.h \
   %reldir%/pickle.c \
   %reldir%/snapshot.c \

@@ -51,10 +51,12 @@ static bool no_cache(void)
 
 static nd_status first_maker(nd_device *device, nd_maker **out)
 {
-    enum { CACHING = 0, DEBUG = 1, NONE = 2 };
+    enum { CACHING = 0, DEBUG = 1, NONE = 2, ASYNC = 3 };
     nd_hooks hooks;
     int32_t backend = no_cache() ? NONE : nd__conf()->backend;
     nd__device_hooks(device, &hooks);
+    if (backend == ASYNC && nd__ordered_serves(device)) /* others, as the CPU, go on caching */
+        return nd__ordered_create(device, &hooks, out);
     return backend == NONE    ? nd__single_create(device, &hooks, out)
            : backend == DEBUG ? nd__debug_create(device, &hooks, out)
                               : nd__caching_create(device, &hooks, out);

@@ -88,6 +88,11 @@ nd_status nd__caching_capture_begin(nd_maker *m, uint64_t id, nd_pool *pool, nd_
 nd_status nd__caching_capture_end(nd_maker *m, uint64_t id);
 /* single.c: every block an allocation of its own; no rounding. */
 nd_status nd__single_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
+/* ordered.c: blocks of the plug-in's own stream-ordered pool, for devices that it serves. */
+bool nd__ordered_serves(const nd_device *device);
+nd_status nd__ordered_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
+bool nd__is_ordered(const nd_maker *m);
+void nd__ordered_cap(nd_maker *m, uint64_t nbytes); /* 0: none */
 /* debug.c: red zones, poison, quarantine. Keeps what it needs over any hooks: red zones are written
  * and read through fill and read of the device, or directly where host is given. */
 nd_status nd__debug_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
@@ -183,6 +188,8 @@ nd_status nd__pinned_alloc(nd_device *device, uint64_t nbytes, nd_block **out);
 void nd__pinned_free(nd_block *block); /* used again when what was recorded is done; never waits */
 /* A copy was queued on stream: the block is not used again before that is done. */
 nd_status nd__pinned_record(nd_block *block, nd_stream *stream);
+/* registered.c: s, over foreign host memory, is pinned if it lies in registered memory. */
+void nd__registered_adopt(nd_storage *s);
 void nd__pinned_stats(nd_device *device, nd_memory_stats *out); /* fills its own fields */
 void nd__pinned_reset(nd_device *device, bool peak, bool accumulated);
 

@@ -339,6 +339,10 @@ void nd__pinned_free(nd_block *block)
 {
     nd_pinned_block *b = (nd_pinned_block *)block;
     nd_pinned_pool *p = b->pool;
+    if (b->registered) {
+        nd__registered_leave(b);
+        return;
+    }
     pthread_mutex_lock(&p->lock);
     nd__stat_add(&p->bytes, -(int64_t)b->base.nbytes);
     nd__stat_add(&p->blocks, -1);
@@ -358,6 +362,8 @@ void nd__pinned_free(nd_block *block)
 nd_status nd__pinned_record(nd_block *block, nd_stream *stream)
 {
     nd_pinned_block *b = (nd_pinned_block *)block;
+    if (b->registered)
+        return nd__registered_record(b, stream);
     pthread_mutex_lock(&b->pool->lock);
     nd_status status = nd__uses_record(&b->uses, &b->pool->hooks, stream);
     pthread_mutex_unlock(&b->pool->lock);

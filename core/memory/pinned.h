@@ -11,8 +11,14 @@ typedef struct nd_pinned_block {
     struct nd_pinned_pool *pool;
     nd_uses uses;
     bool in_slab;
+    struct nd_registered
+        *registered; /* an array over the program's memory; NULL: a block of ours */
     struct nd_pinned_block *next;
 } nd_pinned_block;
+
+/* ---- registered.c ---- */
+void nd__registered_leave(nd_pinned_block *b); /* the array is gone */
+nd_status nd__registered_record(nd_pinned_block *b, nd_stream *stream);
 
 typedef struct nd_pinned_pool {
     nd_device *device;

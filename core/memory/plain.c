@@ -177,13 +177,27 @@ static bool capturing(const nd_plain *p)
     return p->base.device && atomic_load(&p->base.device->captures) > 0;
 }
 
-bool nd__plain_leave(nd_plain *p, nd_plain_block *b)
+static void end_live(nd_plain *p, nd_plain_block *b) /* under the lock */
 {
-    pthread_mutex_lock(&p->lock);
     unlink_block(&p->live, b);
     count_live(p, b, -1);
     nd__trace(ND_TRACE_FREE_REQUESTED, p->base.device, b->address + b->base.offset, b->base.nbytes,
               b->uses.home, NULL);
+}
+
+void nd__plain_drop(nd_plain *p, nd_plain_block *b, bool pending)
+{
+    pthread_mutex_lock(&p->lock);
+    end_live(p, b);
+    if (pending)
+        link_block(&p->pending, b);
+    pthread_mutex_unlock(&p->lock);
+}
+
+bool nd__plain_leave(nd_plain *p, nd_plain_block *b)
+{
+    pthread_mutex_lock(&p->lock);
+    end_live(p, b);
     bool done = !capturing(p) && nd__uses_done(&b->uses, &p->base.hooks);
     if (!done)
         link_block(&p->pending, b);
@@ -221,12 +235,12 @@ nd_plain_block *nd__plain_done(nd_plain *p, bool wait)
     return done;
 }
 
-void nd__plain_give_segment(nd_plain *p, nd_plain_block *b)
+static void give_segment(nd_plain *p, nd_plain_block *b, nd_stream *stream)
 {
     const nd_hooks *h = &p->base.hooks;
     bool large = b->segment > LARGE;
-    nd__trace(ND_TRACE_SEGMENT_FREE, p->base.device, b->address, b->segment, b->uses.home, NULL);
-    h->segment_free(h->ctx, b->uses.home, b->base.mem, b->segment);
+    nd__trace(ND_TRACE_SEGMENT_FREE, p->base.device, b->address, b->segment, stream, NULL);
+    h->segment_free(h->ctx, stream, b->base.mem, b->segment);
     pthread_mutex_lock(&p->lock);
     p->stats.num_device_free++;
     nd__stat3_add(&p->stats.segment, large, -1);
@@ -235,11 +249,21 @@ void nd__plain_give_segment(nd_plain *p, nd_plain_block *b)
     nd__uses_end(&b->uses, h);
 }
 
-void nd__plain_give(nd_plain *p, nd_plain_block *b)
+void nd__plain_give_segment(nd_plain *p, nd_plain_block *b)
 {
-    nd__plain_give_segment(p, b);
+    give_segment(p, b, b->uses.home);
+}
+
+void nd__plain_give_on(nd_plain *p, nd_plain_block *b, nd_stream *stream)
+{
+    give_segment(p, b, stream);
     free(b);
     nd__maker_release(&p->base);
+}
+
+void nd__plain_give(nd_plain *p, nd_plain_block *b)
+{
+    nd__plain_give_on(p, b, b->uses.home);
 }
 
 nd_status nd__plain_record_stream(nd_block *block, nd_stream *stream)

@@ -26,6 +26,8 @@ nd_status nd__uses_record(nd_uses *u, const nd_hooks *hooks, nd_stream *stream);
 bool nd__uses_close(nd_uses *u, const nd_hooks *hooks);
 bool nd__uses_done(nd_uses *u, const nd_hooks *hooks); /* never waits */
 bool nd__uses_wait(nd_uses *u, const nd_hooks *hooks); /* false: captured, so it cannot end */
+/* Moves the recorded ones that have passed to gone, for nd__uses_end; never waits. */
+void nd__uses_prune(nd_uses *u, const nd_hooks *hooks, nd_uses *gone);
 /* May call the owner of a foreign stream: under no lock. */
 void nd__uses_end(nd_uses *u, const nd_hooks *hooks);
 
@@ -52,10 +54,14 @@ nd_status nd__plain_segment(nd_plain *p, nd_stream *stream, uint64_t nbytes,
 /* Gives the segment back, the block's own memory too, and drops the maker's reference. */
 void nd__plain_give(nd_plain *p, nd_plain_block *b);
 void nd__plain_give_segment(nd_plain *p, nd_plain_block *b); /* the segment alone */
+/* As nd__plain_give, where the device frees in stream order. */
+void nd__plain_give_on(nd_plain *p, nd_plain_block *b, nd_stream *stream);
 /* The block, with mem, host and sizes set, becomes a live one: lists, statistics, trace, tag. */
 void nd__plain_enter(nd_plain *p, nd_plain_block *b, nd_stream *stream);
 /* It is freed. True: nothing uses it any more, and it is in no list; else it is pending. */
 bool nd__plain_leave(nd_plain *p, nd_plain_block *b);
+/* It is freed, whatever still uses it: pending, or in no list. */
+void nd__plain_drop(nd_plain *p, nd_plain_block *b, bool pending);
 /* Takes the pending blocks that are done (wait: waits for them first) off the list; linked by next.
  */
 nd_plain_block *nd__plain_done(nd_plain *p, bool wait);

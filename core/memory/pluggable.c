@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include "core/memory/plain.h"
 
-enum { CACHING, DEBUG, NONE, FOREIGN };
+enum { CACHING, DEBUG, NONE, ASYNC, FOREIGN };
 struct nd_allocator {
     atomic_int refs; /* its users, each device that has a maker of it, each nd_hooks of it */
     int kind;
@@ -110,16 +110,18 @@ nd_status nd_allocator_load(const char *path, const char *alloc_symbol, const ch
 
 nd_status nd_allocator_named(const char *name, nd_allocator **out)
 {
-    static nd_allocator own[] = {{.kind = CACHING}, {.kind = DEBUG}, {.kind = NONE}};
-    static const char *const names[] = {"caching", "debug", "none"};
+    static nd_allocator own[] = {
+        {.kind = CACHING}, {.kind = DEBUG}, {.kind = NONE}, {.kind = ASYNC}};
+    static const char *const names[] = {"caching", "debug", "none", "async"};
     *out = NULL;
-    for (int i = 0; name && i < 3; i++)
+    for (int i = 0; name && i < 4; i++)
         if (strcmp(name, names[i]) == 0) {
             *out = nd_allocator_retain(&own[i]);
             return ND_OK;
         }
     return nd__fail(ND_ERR_ARGUMENT, "allocator_named", 0,
-                    "there is no allocator \"%s\": the names are caching, debug and none",
+                    "there is no allocator \"%s\": the names are caching, debug, none and "
+                    "async",
                     name ? name : "(NULL)");
 }
 
@@ -388,7 +390,8 @@ nd_status nd__allocator_pool(nd_allocator *a, nd_device *device, uint64_t pool, 
 /* ---- the device's maker ---- */
 static bool is_kind(const nd_maker *m, const nd_allocator *a)
 {
-    static const char *const types[] = {[CACHING] = "caching", [DEBUG] = "debug", [NONE] = "none"};
+    static const char *const types[] = {
+        [CACHING] = "caching", [DEBUG] = "debug", [NONE] = "none", [ASYNC] = "async"};
     if (a->kind == FOREIGN)
         return m->allocator == a;
     return !m->allocator && strcmp(m->type->name, types[a->kind]) == 0;
@@ -413,6 +416,13 @@ static nd_status make(nd_device *device, nd_allocator *a, nd_maker **out)
         return status;
     }
     nd__device_hooks(device, &hooks);
+    if (a->kind == ASYNC)
+        return nd__ordered_serves(device)
+                   ? nd__ordered_create(device, &hooks, out)
+                   : nd__fail(ND_ERR_UNSUPPORTED, "allocator_set", 1,
+                              "%s does not allocate in stream order (group ndp.pool/1); caching, "
+                              "debug and none serve every device",
+                              device->name);
     return a->kind == CACHING ? nd__caching_create(device, &hooks, out)
            : a->kind == DEBUG ? nd__debug_create(device, &hooks, out)
                               : nd__single_create(device, &hooks, out);

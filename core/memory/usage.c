@@ -89,6 +89,8 @@ static void set_cap(nd_device *device, uint64_t nbytes)
     for (nd_maker *m = nd__makers(); m; m = m->next)
         if (m->device == device && nd__is_caching(m))
             nd__caching_cap(m, nbytes);
+        else if (m->device == device && nd__is_ordered(m))
+            nd__ordered_cap(m, nbytes);
 }
 
 nd_status nd_memory_cap_set(nd_device *device, uint64_t nbytes)
@@ -108,6 +110,8 @@ nd_status nd_memory_cap_set_fraction(nd_device *device, double fraction)
     for (nd_maker *m = nd__makers(); m; m = m->next)
         if (m->device == device && nd__is_caching(m))
             total = nd__caching_total(m);
+        else if (m->device == device && nd__is_ordered(m))
+            total = device->info.memory_bytes;
     if (!total)
         return nd__fail(ND_ERR_UNSUPPORTED, "memory_cap_set_fraction", 0,
                         "%s does not say how much memory it has; set the cap in bytes by "

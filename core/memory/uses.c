@@ -111,6 +111,20 @@ bool nd__uses_wait(nd_uses *u, const nd_hooks *hooks)
     return nd__uses_done(u, hooks);
 }
 
+void nd__uses_prune(nd_uses *u, const nd_hooks *hooks, nd_uses *gone)
+{
+    int kept = 0;
+    *gone = (nd_uses){.list = malloc((size_t)u->n * sizeof *gone->list)};
+    for (int i = 0; i < u->n; i++) {
+        nd_use *use = &u->list[i];
+        if (gone->list && use->closed && passed(hooks, &use->event))
+            gone->list[gone->n++] = *use;
+        else
+            u->list[kept++] = *use;
+    }
+    u->n = kept;
+}
+
 void nd__uses_end(nd_uses *u, const nd_hooks *hooks)
 {
     if (u->home_event)

@@ -111,8 +111,10 @@ ND_API ND_MUST_USE nd_status nd_allocator_create(const nd_allocator_table *table
  * free_symbol is NULL, a const nd_allocator_table named alloc_symbol. The .so is never unloaded. */
 ND_API ND_MUST_USE nd_status nd_allocator_load(const char *path, const char *alloc_symbol,
                                                const char *free_symbol, nd_allocator **out);
-/* "caching" (the default), "none" (every array is an allocation of its own: NDOCK_NO_CACHE=1), or
- * "debug" (red zones, poison, quarantine, leak report: NDOCK_ALLOC_CONF=backend:debug). */
+/* "caching" (the default), "none" (every array is an allocation of its own: NDOCK_NO_CACHE=1),
+ * "debug" (red zones, poison, quarantine, leak report: NDOCK_ALLOC_CONF=backend:debug), or "async"
+ * (the device's own pool, in stream order; ND_ERR_UNSUPPORTED where it has none, while
+ * backend:async there goes on caching). */
 ND_API ND_MUST_USE nd_status nd_allocator_named(const char *name, nd_allocator **out);
 ND_API nd_allocator *nd_allocator_retain(nd_allocator *allocator);
 ND_API void nd_allocator_release(nd_allocator *allocator);
@@ -165,6 +167,15 @@ ND_API ND_MUST_USE nd_status nd_memory_snapshot_text(nd_device *device, char **o
 ND_API ND_MUST_USE nd_status nd_empty_pinned(nd_device *device, nd_dtype dtype, int32_t ndim,
                                              const int64_t *shape, nd_array **out);
 ND_API int32_t nd_is_pinned(const nd_array *a);
+/* Page-lock memory of one's own for the device while it is copied much: arrays made over it
+ * meanwhile (nd_wrap on the CPU) are pinned, the memory stays one's own. No two overlap.
+ * ND_ERR_UNSUPPORTED where the device locks no pages of others. Unregister with the same address,
+ * before the memory is freed: it waits for the copies that use it, and is ND_ERR_STATE while arrays
+ * over it are alive. */
+ND_API ND_MUST_USE nd_status nd_host_register(nd_device *device, void *host, uint64_t nbytes);
+ND_API ND_MUST_USE nd_status nd_host_unregister(nd_device *device, void *host);
+/* Whether the address lies in memory that is page-locked for the device, by whomever. */
+ND_API ND_MUST_USE nd_status nd_host_is_pinned(nd_device *device, const void *host, int32_t *yes);
 /* At most so many bytes are page-locked; 0: half of the machine's memory, or the memlock limit. */
 ND_API ND_MUST_USE nd_status nd_memory_pinned_cap_set(nd_device *device, uint64_t nbytes);
 typedef struct {

@@ -329,6 +329,12 @@ typedef struct {
     /* Page-locked host memory that the device reaches: ndp_plugin.copy between it and device memory
      * is queued and returns at once. Freed by free(). */
     int32_t (*pin)(ndp_dev *, uint64_t nbytes, ndp_mem **out, void **host);
+    /* These two may be NULL together. Page-locks memory of the program's own, which is then as
+     * pin()'s; free() unlocks it and leaves the memory. NDP_ERR_ARGUMENT: some of it is locked. */
+    int32_t (*register_host)(ndp_dev *, void *host, uint64_t nbytes, ndp_mem **out);
+    /* Is the address in page-locked memory that the device reaches, whoever locked it? Makes no
+     * context. */
+    int32_t (*is_pinned)(ndp_dev *, const void *host, int32_t *yes);
 } ndp_map_1;
 
 /* Group "ndp.math/1": which arithmetic really runs. Absent: mode changes nothing. */

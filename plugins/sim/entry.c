@@ -65,6 +65,8 @@ static int32_t is_about_stream(int32_t entry)
     case SIM_launch_host:
     case SIM_event_record:
     case SIM_peer_copy:
+    case SIM_pool_alloc:
+    case SIM_pool_free:
     case SIM_capture_begin:
     case SIM_capture_end:
     case SIM_capture_info:

@@ -272,6 +272,49 @@ static int32_t map_pin(ndp_dev *dev, uint64_t nbytes, ndp_mem **out, void **host
     return sim_leave(&c, status);
 }
 
+/* Pinned memory of the device that meets the range. */
+static ndp_mem *find_pinned(ndp_dev *dev, const char *host, uint64_t nbytes)
+{
+    for (ndp_mem *m = dev->others; m; m = m->next)
+        if (m->kind == SIM_PINNED && !m->dead && host < m->alias + m->nbytes &&
+            m->alias < host + nbytes)
+            return m;
+    return NULL;
+}
+
+static int32_t lock_pages(ndp_dev *dev, char *host, uint64_t nbytes, ndp_mem **out)
+{
+    if (find_pinned(dev, host, nbytes))
+        return sim_fail(NDP_ERR_ARGUMENT, 712, "sim:%d: some of the %llu bytes at %p are locked",
+                        dev->index, (unsigned long long)nbytes, (void *)host);
+    *out = sim_mem_new(dev, SIM_PINNED, nbytes, host, host);
+    if (!*out)
+        return sim_fail(NDP_ERR_MEMORY, 0, "no host memory for a block's handle");
+    (*out)->lent = 1;
+    return NDP_OK;
+}
+
+static int32_t map_register_host(ndp_dev *dev, void *host, uint64_t nbytes, ndp_mem **out)
+{
+    sim_call c = {.entry = SIM_register_host, .dev = dev, .nbytes = nbytes};
+    int32_t status = sim_enter(&c);
+    *out = NULL;
+    if (status == NDP_OK)
+        status = sim_capture_forbids("register_host", NULL);
+    if (status == NDP_OK)
+        status = lock_pages(dev, host, nbytes, out);
+    c.mem = *out;
+    return sim_leave(&c, status);
+}
+
+static int32_t map_is_pinned(ndp_dev *dev, const void *host, int32_t *yes)
+{
+    sim_call c = {.entry = SIM_is_pinned, .dev = dev};
+    int32_t status = sim_enter(&c);
+    *yes = status == NDP_OK && find_pinned(dev, host, 1) != NULL;
+    return sim_leave(&c, status);
+}
+
 const ndp_memory_1 sim_memory_group = {
     .size = sizeof(ndp_memory_1),
     .usage = usage,
@@ -289,4 +332,6 @@ const ndp_map_1 sim_map_group = {
     .map = map_map,
     .unmap = map_unmap,
     .pin = map_pin,
+    .register_host = map_register_host,
+    .is_pinned = map_is_pinned,
 };

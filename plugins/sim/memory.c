@@ -226,7 +226,7 @@ static void release(ndp_mem *mem)
         release_block(mem);
     else if (mem->kind == SIM_RESERVED)
         sim_reserved_free(mem);
-    else if (mem->kind == SIM_PINNED)
+    else if (mem->kind == SIM_PINNED && !mem->lent)
         free(mem->alias);
     sim_mem_delete(mem);
 }
@@ -251,7 +251,7 @@ void sim_mem_unuse(ndp_mem *mem)
 int32_t sim_check_range(ndp_dev *dev, const ndp_mem *mem, uint64_t offset, uint64_t nbytes,
                         const char *what)
 {
-    if (!mem || mem->dead)
+    if (!mem || mem->dead || mem->freed_on)
         return sim_fail(NDP_ERR_ARGUMENT, 0, "%s on sim:%d: the block is %s", what, dev->index,
                         mem ? "freed" : "NULL");
     if (mem->dev != dev && mem->kind != SIM_PINNED && !dev->enabled_peers[mem->dev->index])

@@ -355,6 +355,9 @@ void sim_execute(const sim_body *b, sim_error *error)
         b->fn(b->arg);
         in_host_function = 0;
         break;
+    case SIM_OP_FREE:
+        memset(b->dst, SIM_POISON_FREE, b->nbytes);
+        break;
     default:
         if ((b->mem[0] && !sim_is_backed(b->mem[0], b->dst_offset, b->nbytes)) ||
             (b->mem[1] && !sim_is_backed(b->mem[1], b->src_offset, b->nbytes)))

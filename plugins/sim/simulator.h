@@ -60,7 +60,13 @@ enum {
     X(capture_begin)   \
     X(capture_end)     \
     X(capture_info)    \
-    X(graph_destroy)
+    X(graph_destroy)   \
+    X(pool_alloc)      \
+    X(pool_free)       \
+    X(pool_trim)       \
+    X(pool_usage)      \
+    X(register_host)   \
+    X(is_pinned)
 enum {
 #define SIM_ENTRY(name) SIM_##name,
     SIM_ENTRIES(SIM_ENTRY)
@@ -97,6 +103,10 @@ struct ndp_mem {
     uint8_t *pages;       /* SIM_RESERVED: per granule, SIM_PAGE_* */
     ndp_mem *base;        /* SIM_WRAPPED: the block it lies in */
     sim_access *accesses; /* the checker's history of a block */
+    int32_t lent;         /* SIM_PINNED: the program's own memory */
+    int32_t pooled;       /* of "ndp.pool/1" */
+    sim_queue *freed_on;  /* held: the pool has it, from there on; NULL: it is in use */
+    uint64_t freed_at;    /* position of the free */
 };
 enum { SIM_PAGE_COMMITTED = 1, SIM_PAGE_ACCESS = 2 };
 
@@ -108,7 +118,8 @@ enum {
     SIM_OP_READ,
     SIM_OP_RECORD,
     SIM_OP_WAIT,
-    SIM_OP_HOST
+    SIM_OP_HOST,
+    SIM_OP_FREE
 };
 /* What an operation does; immutable, shared by a queue and by graphs. */
 struct sim_body {
@@ -281,6 +292,7 @@ int32_t sim_is_backed(const ndp_mem *mem, uint64_t offset, uint64_t nbytes);
 extern const ndp_memory_1 sim_memory_group;
 extern const ndp_map_1 sim_map_group;
 extern const ndp_code_1 sim_code_group;
+extern const ndp_pool_1 sim_pool_group; /* pool.c */
 
 /* ---- stream.c, event.c ---- */
 extern const ndp_stream_1 sim_stream_group;

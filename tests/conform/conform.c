@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * conform [DEVICE] [--count N] [--seed S] [--only NAME]: the conformance suite on a device (default
- * cpu). NDOCK_CONFORM_DEVICE, _COUNT and _SEED say the same. Operations that the device lacks fail,
- * unless NDOCK_CONFORM_FALLBACK=allow. */
+ * conform [DEVICE] [--count N] [--seed S] [--only NAME,...]: the conformance suite on a device
+ * (default cpu). NDOCK_CONFORM_DEVICE, _COUNT and _SEED say the same. Operations that the device
+ * lacks fail, unless NDOCK_CONFORM_FALLBACK=allow. */
 #include "tests/conform/conform.h"
 
 conform_run run = {.count = 300, .seed = 1};
@@ -12,7 +12,11 @@ static const char *op_name;
 
 bool wanted(const char *name)
 {
-    return !run.only || strcmp(run.only, name) == 0;
+    size_t n = strlen(name);
+    for (const char *at = run.only; at; at = strchr(at, ','), at = at ? at + 1 : at)
+        if (strncmp(at, name, n) == 0 && (at[n] == 0 || at[n] == ','))
+            return true;
+    return !run.only;
 }
 
 static uint64_t mix(uint64_t x)

@@ -14,7 +14,7 @@ typedef struct {
     bool async;           /* what is wrong on the device shows when somebody waits */
     int count;            /* random cases of each operation */
     uint64_t seed, state; /* of this case; printed on failure */
-    const char *only;     /* run one operation alone; NULL: all */
+    const char *only;     /* run these operations alone, names with commas; NULL: all */
     int32_t fallback;     /* the policy; whoever sets another restores it */
 } conform_run;
 extern conform_run run;

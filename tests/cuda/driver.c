@@ -3,13 +3,8 @@
  * where there is none. Libraries that only pretend stand in for the driver's, so this runs on any
  * machine; each question is put by a process of its own, started with their folder in its path. */
 #include <dlfcn.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <ndock/ndock.h>
-#include "tests/tap.h"
-
-static char here[512], folder[600], answer[2048];
+#include "tests/cuda/stubs.h"
 
 /* ---- the process that looks ---- */
 static int state_of(const char *name)
@@ -61,62 +56,6 @@ static int look(void)
 }
 
 /* ---- the one that judges ---- */
-enum { NO_DRIVER = 1, NO_NVML = 2, SYSTEM = 4 };
-
-static void place(const char *name, const char *stub, int broken)
-{
-    char path[700], target[700];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    snprintf(target, sizeof target, "%s/tests/cuda/.libs/%s", here, stub);
-    unlink(path);
-    FILE *f = broken ? fopen(path, "w") : NULL; /* an empty file is no library */
-    if (f)
-        fclose(f);
-    else if (symlink(target, path) != 0)
-        bail("no link to a stub library");
-}
-
-static void child(char *const *settings, int what)
-{
-    char path[4096];
-    const char *before = getenv("LD_LIBRARY_PATH");
-    if (!(what & SYSTEM)) {
-        snprintf(path, sizeof path, "%s%s%s", folder, before ? ":" : "", before ? before : "");
-        setenv("LD_LIBRARY_PATH", path, 1);
-    }
-    snprintf(path, sizeof path, "%s/backends/cpu/.libs:%s/backends/cuda/.libs", here, here);
-    setenv("NDOCK_PLUGIN_PATH", path, 1);
-    unsetenv("CUDA_VISIBLE_DEVICES");
-    for (; *settings; settings++)
-        putenv(*settings);
-    execl("/proc/self/exe", "look", "--look", (char *)NULL);
-    _exit(99);
-}
-
-/* The answer of a machine like this one. */
-static void ask(char *const *settings, int what)
-{
-    int ends[2];
-    size_t n = 0;
-    place("libcuda.so.1", "libcudastub.so", what & NO_DRIVER);
-    place("libnvidia-ml.so.1", "libnvmlstub.so", what & NO_NVML);
-    fflush(NULL);
-    if (pipe(ends) != 0)
-        bail("no pipe");
-    pid_t pid = fork();
-    if (pid == 0) {
-        dup2(ends[1], 1);
-        close(ends[0]);
-        child(settings, what);
-    }
-    close(ends[1]);
-    for (ssize_t got = 1; got > 0 && n<sizeof answer - 1; n += got> 0 ? (size_t)got : 0)
-        got = read(ends[0], answer + n, sizeof answer - 1 - n);
-    answer[n] = 0;
-    close(ends[0]);
-    waitpid(pid, NULL, 0);
-}
-#define MACHINE(...) ((char *[]){__VA_ARGS__, NULL})
 #define SAYS(word) has_text(answer, word, "says " word)
 
 static void missing(void)
@@ -197,18 +136,5 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--look") == 0)
         return look();
-    const char *tmp = getenv("TMPDIR");
-    if (!getcwd(here, sizeof here))
-        bail("no current folder");
-    snprintf(folder, sizeof folder, "%s/ndock-stubs-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder))
-        bail("no folder for the stub libraries");
-    int status = tap_main(argc, argv, cases, (int)(sizeof cases / sizeof cases[0]));
-    char path[700];
-    snprintf(path, sizeof path, "%s/libcuda.so.1", folder);
-    unlink(path);
-    snprintf(path, sizeof path, "%s/libnvidia-ml.so.1", folder);
-    unlink(path);
-    rmdir(folder);
-    return status;
+    return stubs_main(argc, argv, cases, (int)(sizeof cases / sizeof cases[0]));
 }

@@ -1,28 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The CUDA plug-in: what it says without a driver, on stub libraries, and its host side on a GPU; the latter skip where there is none.
-cuda_tests =
-cuda_tests += %reldir%/driver.t
-cuda_tests += %reldir%/code.t
-cuda_tests += %reldir%/context.t
-cuda_tests += %reldir%/copies.t
-cuda_tests += %reldir%/graph.t
-cuda_tests += %reldir%/memory.t
-cuda_tests += %reldir%/modes.t
-cuda_tests += %reldir%/streams.t
+# The CUDA plug-in: what it says without a driver, on stub libraries, and its host side on a GPU; the latter skip where there is none
+# (.ci/run counts them by the lines "gpu_tests += " and "TESTS += ").
+cuda_tests = %reldir%/arithmetic.t %reldir%/driver.t $(gpu_tests)
+gpu_tests =
+gpu_tests += %reldir%/code.t
+gpu_tests += %reldir%/context.t
+gpu_tests += %reldir%/copies.t
+gpu_tests += %reldir%/graph.t
+gpu_tests += %reldir%/memory.t
+gpu_tests += %reldir%/modes.t
+gpu_tests += %reldir%/peer.t
+gpu_tests += %reldir%/streams.t
 TESTS += %reldir%/conform.sh %reldir%/fashion.sh
 EXTRA_DIST += %reldir%/conform.sh %reldir%/device.sh %reldir%/fashion.sh
 EXTRA_DIST += %reldir%/stub_driver.c %reldir%/stub_nvml.c %reldir%/gpu.h
+EXTRA_DIST += %reldir%/stub_blaslt.c %reldir%/stub_device.c %reldir%/stubs.h
+EXTRA_DIST += %reldir%/sanitizer.sh %reldir%/arithmetic.c %reldir%/peer.c
 EXTRA_DIST += %reldir%/driver.c %reldir%/code.c %reldir%/context.c %reldir%/copies.c %reldir%/graph.c %reldir%/memory.c %reldir%/modes.c %reldir%/streams.c
 if HAVE_CUDA
 check_PROGRAMS += $(cuda_tests)
 TESTS += $(cuda_tests)
-check_LTLIBRARIES += %reldir%/libcudastub.la %reldir%/libnvmlstub.la
+check_LTLIBRARIES += %reldir%/libblasltstub.la %reldir%/libcudastub.la %reldir%/libnvmlstub.la
 endif
-%canon_reldir%_libcudastub_la_SOURCES = %reldir%/stub_driver.c
+%canon_reldir%_libcudastub_la_SOURCES = %reldir%/stub_device.c %reldir%/stub_driver.c
 %canon_reldir%_libcudastub_la_CPPFLAGS = $(AM_CPPFLAGS) $(ND_CUDA_CPPFLAGS)
 %canon_reldir%_libcudastub_la_LDFLAGS = $(mock_ldflags)
+%canon_reldir%_libblasltstub_la_SOURCES = %reldir%/stub_blaslt.c
+%canon_reldir%_libblasltstub_la_CPPFLAGS = $(AM_CPPFLAGS) $(ND_CUDA_CPPFLAGS)
+%canon_reldir%_libblasltstub_la_LDFLAGS = $(mock_ldflags)
 %canon_reldir%_libnvmlstub_la_SOURCES = %reldir%/stub_nvml.c
 %canon_reldir%_libnvmlstub_la_LDFLAGS = $(mock_ldflags)
+%canon_reldir%_arithmetic_t_SOURCES = %reldir%/arithmetic.c
+%canon_reldir%_arithmetic_t_LDADD = $(test_ldadd) -ldl
 %canon_reldir%_driver_t_SOURCES = %reldir%/driver.c
 %canon_reldir%_driver_t_LDADD = $(test_ldadd) -ldl
 %canon_reldir%_code_t_SOURCES = %reldir%/code.c
@@ -40,3 +49,12 @@ endif
 %canon_reldir%_streams_t_LDADD = $(test_ldadd)
 %canon_reldir%_modes_t_SOURCES = %reldir%/modes.c
 %canon_reldir%_modes_t_LDADD = $(test_ldadd) -lm
+%canon_reldir%_peer_t_SOURCES = %reldir%/peer.c
+%canon_reldir%_peer_t_CPPFLAGS = $(AM_CPPFLAGS) $(ND_CUDA_CPPFLAGS)
+%canon_reldir%_peer_t_LDADD = $(test_ldadd) -ldl
+
+# NVIDIA's compute-sanitizer over the kernels, in slices; where there is a GPU.
+.PHONY: check-cuda-sanitizer
+check-cuda-sanitizer: all
+	$(AM_V_at)$(MAKE) $(AM_MAKEFLAGS) tests/conform/conform.t
+	$(AM_V_at)$(AM_TESTS_ENVIRONMENT) srcdir=$(srcdir) $(SHELL) $(srcdir)/%reldir%/sanitizer.sh

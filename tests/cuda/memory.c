@@ -52,6 +52,60 @@ static void pool(void)
     g->free(dev, NULL, a);
 }
 
+/* The core's back end over that pool. */
+static void ordered(void)
+{
+    enum { N = 1 << 20 };
+    const int64_t n = N, gib[1] = {(int64_t)1 << 30}, huge[1] = {(int64_t)1 << 50};
+    nd_allocator *async = NULL, *caching = NULL;
+    nd_stream *s = NULL, *t = NULL;
+    nd_array *a = NULL, *b = NULL;
+    static float out[N];
+    int wrong = 0;
+    DO(nd_allocator_named("async", &async));
+    DO(nd_allocator_named("caching", &caching));
+    DO(nd_memory_empty_cache(gpu));
+    DO(nd_allocator_set(gpu, async));
+    DO(nd_stream_create(gpu, NULL, &s));
+    DO(nd_stream_create(gpu, NULL, &t));
+    for (int i = 0; i < 100; i++) { /* a block of s, used on t and freed while t still works */
+        DO(nd_stream_push(s));
+        DO(nd_full(gpu, ND_F32, 1, &n, nd_float(i), &a));
+        DO(nd_stream_pop(s));
+        DO(nd_stream_wait_stream(t, s));
+        DO(nd_stream_push(t));
+        DO(nd_add(a, a, &b));
+        DO(nd_record_stream(a, t));
+        nd_release(a);
+        DO(nd_to_host(b, out, sizeof out));
+        DO(nd_stream_pop(t));
+        nd_release(b);
+        for (int k = 0; k < N; k++)
+            wrong += out[k] != 2.0f * (float)i;
+    }
+    is_int(wrong, 0, "C18: blocks of two streams, freed in stream order");
+    DO(nd_synchronize(gpu));
+    nd_memory_stats stats = {.size = sizeof stats};
+    DO(nd_memory_stats_get(gpu, &stats));
+    ok(stats.reserved_bytes.all.current > 0, "C18: the pool says what it keeps");
+    is_int(nd_empty(gpu, ND_U8, 1, huge, &a), ND_ERR_MEMORY, "C18: 1 PiB is out of memory");
+    has_text(nd_last_error()->message, "async allocator", "C18: by the allocator's name");
+    DO(nd_memory_empty_cache(gpu));
+    uint64_t before = free_bytes();
+    for (int i = 0; i < 100; i++) {
+        DO(nd_empty(gpu, ND_U8, 1, gib, &a));
+        nd_release(a);
+    }
+    DO(nd_synchronize(gpu));
+    DO(nd_memory_empty_cache(gpu));
+    ok(free_bytes() + (64 << 20) >= before, "C18: 100 arrays of 1 GiB leave the memory flat");
+    DO(nd_allocator_set(gpu, caching));
+    nd_stream_release(s);
+    nd_stream_release(t);
+    nd_allocator_release(async);
+    nd_allocator_release(caching);
+}
+
 static void foreign(void)
 {
     const ndp_map_1 *g = group("ndp.map/1");
@@ -79,6 +133,45 @@ static void pinned(void)
     nd_release(a);
 }
 
+/* The program's own memory, page-locked meanwhile. */
+static void registered(void)
+{
+    enum { N = 1 << 22 };
+    const int64_t n = N;
+    const nd_copy_opts at_once = {.size = sizeof at_once, .non_blocking = 1};
+    const nd_layout layout = {.size = sizeof layout, .dtype = ND_F32, .ndim = 1, .shape = &n};
+    float *host = malloc(N * sizeof *host);
+    nd_device *cpu = NULL;
+    nd_array *a = NULL, *there = NULL, *twice = NULL;
+    int32_t yes = -1;
+    int wrong = 0;
+    for (int i = 0; i < N; i++)
+        host[i] = (float)i;
+    DO(nd_device_get("cpu", &cpu));
+    DO(nd_host_is_pinned(gpu, host, &yes));
+    is_int(yes, 0, "P7: ordinary memory is not pinned");
+    is_int(nd_host_register(gpu, host, N * sizeof *host), ND_OK, "P7: it is registered");
+    DO(nd_host_is_pinned(gpu, host + N - 1, &yes));
+    is_int(yes, 1, "P7: then it is");
+    is_int(nd_host_register(gpu, host + 5, 100), ND_ERR_ARGUMENT, "P7: not twice");
+    DO(nd_wrap(&layout, host, cpu, NULL, NULL, &a));
+    ok(nd_is_pinned(a), "P7: and an array over it");
+    DO(nd_empty(gpu, ND_F32, 1, &n, &there));
+    DO(nd_copy_to(a, there, &at_once));
+    DO(nd_add(there, there, &twice));
+    DO(nd_copy_to(twice, a, &at_once));
+    nd_release(a);
+    is_int(nd_host_unregister(gpu, host), ND_OK, "P7: unregistering waits for the copies");
+    for (int i = 0; i < N; i++)
+        wrong += host[i] != 2 * (float)i;
+    is_int(wrong, 0, "P7: which are done then");
+    DO(nd_host_is_pinned(gpu, host, &yes));
+    is_int(yes, 0, "P7: ordinary memory again");
+    nd_release(there);
+    nd_release(twice);
+    free(host);
+}
+
 static void large(void)
 {
     const int64_t shape[1] = {(int64_t)1 << 30};
@@ -99,4 +192,5 @@ static void large(void)
     nd_release(a);
 }
 
-GPU_MAIN({"C17", reserved}, {"C18", pool}, {"I14", foreign}, {"P7", pinned}, {"C11", large})
+GPU_MAIN({"C17", reserved}, {"C18", pool}, {"C18_core", ordered}, {"I14", foreign}, {"P7", pinned},
+         {"P7_own", registered}, {"C11", large})

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * A libcuda.so.1 that has every function and does nothing: what the plug-in says on machines whose
- * driver is too old or sees no device. The environment says which machine this is. */
+ * A libcuda.so.1 that has every function and does nothing (stub_device.c has some that do a
+ * little): what the plug-in says on machines whose driver is too old or sees no device. The
+ * environment says which machine this is. */
 #include <cuda.h>
 #include <stdlib.h>
 
@@ -12,11 +13,11 @@
 #define JOIN(a, b) JOIN_(a, b)
 
 /* Under the name that the macros of <cuda.h> make of it; every row stands on its own line. */
-#define CU_FN(name)                                             \
-    CUresult JOIN(stub_, __LINE__)(void) __asm__(STRING(name)); \
-    CUresult JOIN(stub_, __LINE__)(void)                        \
-    {                                                           \
-        return CUDA_ERROR_UNKNOWN;                              \
+#define CU_FN(name)                                                                   \
+    CUresult JOIN(stub_, __LINE__)(void) __asm__(STRING(name)) __attribute__((weak)); \
+    CUresult JOIN(stub_, __LINE__)(void)                                              \
+    {                                                                                 \
+        return getenv("STUB_CUDA_WORKS") ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;         \
     }
 #define CU_OPTIONAL(name, type)
 #define cuInit stub_cuInit

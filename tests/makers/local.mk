@@ -44,3 +44,13 @@ check_PROGRAMS += %reldir%/upstream.t
 TESTS += %reldir%/upstream.t
 %canon_reldir%_upstream_t_SOURCES = %reldir%/upstream.c
 %canon_reldir%_upstream_t_LDADD = $(test_ldadd)
+
+check_PROGRAMS += %reldir%/ordered.t
+TESTS += %reldir%/ordered.t
+%canon_reldir%_ordered_t_SOURCES = %reldir%/ordered.c
+%canon_reldir%_ordered_t_LDADD = $(test_ldadd)
+
+check_PROGRAMS += %reldir%/registered.t
+TESTS += %reldir%/registered.t
+%canon_reldir%_registered_t_SOURCES = %reldir%/registered.c
+%canon_reldir%_registered_t_LDADD = $(test_ldadd)

@@ -236,7 +236,7 @@ static void refused(void)
     is_int(nd_allocator_create(&none, NULL, &a), ND_ERR_ARGUMENT, "no alloc");
     is_int(nd_allocator_create(NULL, NULL, &a), ND_ERR_ARGUMENT, "no table");
     is_int(nd_allocator_named("fast", &a), ND_ERR_ARGUMENT, "no such name");
-    has_text(nd_last_error()->message, "caching, debug and none", "the names are listed");
+    has_text(nd_last_error()->message, "caching, debug, none and async", "the names are listed");
     is_int(nd_allocator_set(&m->device, NULL), ND_ERR_ARGUMENT, "no allocator to set");
     must(nd_allocator_load(library(), "my_malloc", "my_free", &a));
     m->device.map.wrap = NULL;

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * M5: from the settings of arithmetic to what cuBLASLt is asked for, call by call: compute type,
+ * dtype of the factors, and the mask of reduction schemes. The library is one that remembers its
+ * calls, and the driver one that pretends, so that every kind of device can be had. */
+#include <dlfcn.h>
+#include <ndock/ndock.h>
+#include "tests/cuda/stubs.h"
+
+/* ---- the process that multiplies ---- */
+typedef struct {
+    int compute, scale, a, b, out;
+    unsigned schemes;
+    int runs;
+} asked;
+
+static nd_device *dev;
+
+/* One product in the dtypes, and what the library heard: "compute scale schemes". */
+static void multiply(const char *name, nd_dtype dtype, nd_dtype result)
+{
+    static int64_t side = 16; /* another one each time: plans are kept */
+    const int64_t shape[2] = {side, side};
+    const nd_matmul_opts opts = {.size = sizeof opts, .dtype = result};
+    nd_array *a = NULL, *out = NULL;
+    asked *heard = NULL;
+    side += 16;
+    nd_status status = nd_empty(dev, dtype, 2, shape, &a);
+    if (status == ND_OK)
+        status = nd_matmul(a, a, &opts, &out);
+    void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
+    heard = library ? dlsym(library, "stub_blaslt_asked") : NULL;
+    if (status != ND_OK || !heard)
+        printf("%s: %s\n", name, heard ? nd_last_error()->message : "the library is not loaded");
+    else
+        printf("%s: %d %d %u%s\n", name, heard->compute, heard->scale, heard->schemes,
+               heard->runs == 1 && heard->a == heard->b ? "" : " and was not run once");
+    if (heard)
+        heard->runs = 0;
+    nd_release(a);
+    nd_release(out);
+}
+
+static void with(int32_t setting, int32_t value, const char *name, nd_dtype dtype)
+{
+    if (nd_math_push(setting, NULL, ND_OP_NONE, value) != ND_OK)
+        printf("%s: %s\n", name, nd_last_error()->message);
+    multiply(name, dtype, dtype);
+    (void)!nd_math_pop();
+}
+
+static int look(void)
+{
+    if (nd_device_get("cuda:0", &dev) != ND_OK) {
+        puts(nd_last_error()->message);
+        return 1;
+    }
+    multiply("f32", ND_F32, ND_F32);
+    with(ND_MATH_F32_MATMUL, ND_MATH_TF32, "f32 tf32", ND_F32);
+    with(ND_MATH_F32_MATMUL, ND_MATH_BF16X9, "f32 bf16x9", ND_F32);
+    multiply("f64", ND_F64, ND_F64);
+    with(ND_MATH_F32_MATMUL, ND_MATH_TF32, "f64 tf32", ND_F64);
+    multiply("c64", ND_C64, ND_C64);
+    multiply("c128", ND_C128, ND_C128);
+    multiply("f16", ND_F16, ND_F16);
+    with(ND_MATH_F16_REDUCTION, ND_MATH_ON, "f16 reduced", ND_F16);
+    with(ND_MATH_F16_SPLIT_K, ND_MATH_OFF, "f16 whole", ND_F16);
+    with(ND_MATH_F16_ACCUMULATE, ND_MATH_F16, "f16 sums", ND_F16);
+    with(ND_MATH_BF16_REDUCTION, ND_MATH_ON, "f16 other", ND_F16);
+    multiply("f16 to f32", ND_F16, ND_F32);
+    multiply("bf16", ND_BF16, ND_BF16);
+    with(ND_MATH_BF16_REDUCTION, ND_MATH_ON, "bf16 reduced", ND_BF16);
+    with(ND_MATH_BF16_SPLIT_K, ND_MATH_OFF, "bf16 whole", ND_BF16);
+    with(ND_MATH_F16_ACCUMULATE, ND_MATH_F16, "bf16 sums", ND_BF16);
+    multiply("i8 to i32", ND_I8, ND_I32);
+    return 0;
+}
+
+/* ---- the one that judges ---- */
+/* The numbers are those of cublas_api.h (cublasComputeType_t: 64 16F, 68 32F, 70 64F, 72 32I, 77
+ * 32F_FAST_TF32, 78 32F_EMULATED_16BFX9), library_types.h (cudaDataType: 0 R_32F, 1 R_64F, 2 R_16F,
+ * 4 C_32F, 5 C_64F, 10 R_32I) and cublasLt.h (schemes: 1 in place, 2 compute type, 4 output type).
+ */
+typedef struct {
+    const char *name, *heard;
+} row;
+
+static void check(const row *rows, int n, const char *machine)
+{
+    char line[100];
+    for (int i = 0; i < n; i++) {
+        snprintf(line, sizeof line, "%s: %s\n", rows[i].name, rows[i].heard);
+        if (!ok(strstr(answer, line) != NULL, "M5 %s: %s is %s", machine, rows[i].name,
+                rows[i].heard))
+            diag("%s", answer);
+    }
+}
+#define CHECK(rows, machine) check(rows, (int)(sizeof(rows) / sizeof *(rows)), machine)
+#define DEVICE(last) MACHINE("STUB_CUDA_WORKS=1", "STUB_CUDA_COUNT=1", "STUB_NVML_COUNT=1", last)
+
+static void every_setting(void)
+{
+    static const row rows[] = {
+        {"f32", "68 0 7"},        {"f32 tf32", "77 0 7"},  {"f32 bf16x9", "68 0 7"},
+        {"f64", "70 1 7"},        {"f64 tf32", "70 1 7"},  {"c64", "68 4 7"},
+        {"c128", "70 5 7"},       {"f16", "68 0 2"},       {"f16 reduced", "68 0 7"},
+        {"f16 whole", "68 0 0"},  {"f16 sums", "64 2 2"},  {"f16 other", "68 0 2"},
+        {"f16 to f32", "68 0 7"}, {"bf16", "68 0 2"},      {"bf16 reduced", "68 0 7"},
+        {"bf16 whole", "68 0 0"}, {"bf16 sums", "68 0 2"}, {"i8 to i32", "72 10 7"},
+    };
+    ask(DEVICE("STUB_CUDA_CAPABILITY=90"), 0);
+    CHECK(rows, "9.0");
+}
+
+static void other_devices(void)
+{
+    static const row newer[] = {{"f32 tf32", "77 0 7"}, {"f32 bf16x9", "78 0 7"}};
+    static const row older[] = {{"f32 tf32", "68 0 7"}, {"f32 bf16x9", "68 0 7"}};
+    ask(DEVICE("STUB_CUDA_CAPABILITY=100"), 0);
+    CHECK(newer, "10.0");
+    ask(DEVICE("STUB_CUDA_CAPABILITY=75"), 0);
+    CHECK(older, "7.5");
+    ask(DEVICE("NVIDIA_TF32_OVERRIDE=0"), 0);
+    CHECK(older, "9.0 with NVIDIA_TF32_OVERRIDE=0");
+}
+
+int main(int argc, char **argv)
+{
+    static const tap_case cases[] = {{"M5", every_setting}, {"M5_devices", other_devices}};
+    if (argc > 1 && strcmp(argv[1], "--look") == 0)
+        return look();
+    return stubs_main(argc, argv, cases, (int)(sizeof cases / sizeof cases[0]));
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * What the libcuda.so.1 that only pretends answers with STUB_CUDA_WORKS=1: a device of the
+ * capability STUB_CUDA_CAPABILITY, whose memory is addresses alone and whose kernels do nothing. */
+#include <cuda.h>
+#include <stdlib.h>
+#include <string.h>
+
+#pragma GCC visibility push(default)
+
+static int works(void)
+{
+    return getenv("STUB_CUDA_WORKS") != NULL;
+}
+
+static CUresult said(void)
+{
+    return works() ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+}
+
+static CUcontext now;
+static char context, function;
+
+CUresult CUDAAPI cuDeviceGet(CUdevice *device, int ordinal)
+{
+    *device = ordinal;
+    return said();
+}
+
+CUresult CUDAAPI cuDeviceGetName(char *name, int n, CUdevice device)
+{
+    (void)device;
+    strncpy(name, "stub", (size_t)n);
+    return said();
+}
+
+CUresult CUDAAPI cuDeviceGetUuid(CUuuid *id, CUdevice device)
+{
+    memset(id, device, sizeof *id);
+    return said();
+}
+
+CUresult CUDAAPI cuDeviceTotalMem(size_t *nbytes, CUdevice device)
+{
+    (void)device;
+    *nbytes = (size_t)1 << 36;
+    return said();
+}
+
+CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute name, CUdevice device)
+{
+    const char *text = getenv("STUB_CUDA_CAPABILITY");
+    int capability = text ? atoi(text) : 90;
+    (void)device;
+    *value = name == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? capability / 10
+             : name == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? capability % 10
+                                                                    : 132;
+    return said();
+}
+
+CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device)
+{
+    (void)device;
+    *out = (CUcontext)&context;
+    return said();
+}
+
+CUresult CUDAAPI cuCtxGetCurrent(CUcontext *out)
+{
+    *out = now;
+    return said();
+}
+
+CUresult CUDAAPI cuCtxPushCurrent(CUcontext c)
+{
+    now = c;
+    return said();
+}
+
+CUresult CUDAAPI cuCtxPopCurrent(CUcontext *out)
+{
+    *out = now;
+    now = NULL;
+    return said();
+}
+
+CUresult CUDAAPI cuMemGetInfo(size_t *unused, size_t *total)
+{
+    *unused = *total = (size_t)1 << 36;
+    return said();
+}
+
+/* Addresses that nothing looks behind. */
+CUresult CUDAAPI cuMemAlloc(CUdeviceptr *out, size_t nbytes)
+{
+    static CUdeviceptr next = (CUdeviceptr)1 << 40;
+    *out = next;
+    next += (nbytes + 511) / 512 * 512;
+    return said();
+}
+
+CUresult CUDAAPI cuModuleLoadData(CUmodule *out, const void *image)
+{
+    (void)image;
+    *out = (CUmodule)&context;
+    return said();
+}
+
+CUresult CUDAAPI cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
+{
+    (void)module;
+    (void)name;
+    *out = (CUfunction)&function;
+    return said();
+}
+
+CUresult CUDAAPI cuEventCreate(CUevent *out, unsigned flags)
+{
+    (void)flags;
+    *out = (CUevent)&function;
+    return said();
+}
+
+CUresult CUDAAPI cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+    (void)stream;
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return said();
+}
