@@ -8,11 +8,12 @@ cuda_tests += %reldir%/copies.t
 cuda_tests += %reldir%/graph.t
 cuda_tests += %reldir%/memory.t
 cuda_tests += %reldir%/modes.t
+cuda_tests += %reldir%/random.t
 cuda_tests += %reldir%/streams.t
 TESTS += %reldir%/conform.sh %reldir%/fashion.sh
 EXTRA_DIST += %reldir%/conform.sh %reldir%/device.sh %reldir%/fashion.sh
 EXTRA_DIST += %reldir%/stub_driver.c %reldir%/stub_nvml.c %reldir%/gpu.h
-EXTRA_DIST += %reldir%/driver.c %reldir%/code.c %reldir%/context.c %reldir%/copies.c %reldir%/graph.c %reldir%/memory.c %reldir%/modes.c %reldir%/streams.c
+EXTRA_DIST += %reldir%/driver.c %reldir%/code.c %reldir%/context.c %reldir%/copies.c %reldir%/graph.c %reldir%/memory.c %reldir%/modes.c %reldir%/random.c %reldir%/streams.c
 if HAVE_CUDA
 check_PROGRAMS += $(cuda_tests)
 TESTS += $(cuda_tests)
@@ -36,6 +37,8 @@ endif
 %canon_reldir%_graph_t_LDADD = $(test_ldadd)
 %canon_reldir%_memory_t_SOURCES = %reldir%/memory.c
 %canon_reldir%_memory_t_LDADD = $(test_ldadd)
+%canon_reldir%_random_t_SOURCES = %reldir%/random.c
+%canon_reldir%_random_t_LDADD = $(test_ldadd)
 %canon_reldir%_streams_t_SOURCES = %reldir%/streams.c
 %canon_reldir%_streams_t_LDADD = $(test_ldadd)
 %canon_reldir%_modes_t_SOURCES = %reldir%/modes.c
