@@ -219,17 +219,18 @@ template <class T> static __device__ __forceinline__ void compress(const select_
     });
 }
 
-#define COMPRESS(nbytes, T)                                         \
-    extern "C" __global__ void __launch_bounds__(SELECT_THREADS, 8) \
-        compress_##nbytes(const __grid_constant__ select_params p)  \
-    {                                                               \
-        compress<T>(p);                                             \
+/* blocks: of a multiprocessor at once, as many as registers suffice for. */
+#define COMPRESS(nbytes, T, blocks)                                      \
+    extern "C" __global__ void __launch_bounds__(SELECT_THREADS, blocks) \
+        compress_##nbytes(const __grid_constant__ select_params p)       \
+    {                                                                    \
+        compress<T>(p);                                                  \
     }
-COMPRESS(1, uint8_t)
-COMPRESS(2, uint16_t)
-COMPRESS(4, uint32_t)
-COMPRESS(8, uint64_t)
-COMPRESS(16, ulonglong2)
+COMPRESS(1, uint8_t, 8)
+COMPRESS(2, uint16_t, 8)
+COMPRESS(4, uint32_t, 8)
+COMPRESS(8, uint64_t, 6)
+COMPRESS(16, ulonglong2, 4)
 
 /* Coordinates, the innermost dimension's in the last column. */
 extern "C" __global__ void __launch_bounds__(SELECT_THREADS)
