@@ -98,7 +98,7 @@ static __device__ __forceinline__ void dense(const random_params &p)
     typedef cuda_vector<T, L> vector;
     uint32_t whole = (uint32_t)(p.n / L), step = gridDim.x * RANDOM_THREADS;
     uint32_t b = blockIdx.x * RANDOM_THREADS + threadIdx.x;
-    const random_constants c = random_table[threadIdx.z];
+    const random_constants &c = random_table[0];
     for (; b < whole; b += RANDOM_EACH * step) {
         vector r[RANDOM_EACH];
         bool sure[RANDOM_EACH];
@@ -132,7 +132,7 @@ static __device__ __forceinline__ void strided(const random_params &p)
     const int L = 16 / sizeof(V);
     uint64_t begin = (p.dense ? p.n : p.first) / L, end = (p.first + p.n + L - 1) / L;
     uint64_t b = begin + (uint64_t)blockIdx.x * RANDOM_THREADS + threadIdx.x;
-    const random_constants c = random_table[threadIdx.z];
+    const random_constants &c = random_table[0];
     for (; b < end; b += (uint64_t)gridDim.x * RANDOM_THREADS) {
         cuda_vector<T, L> r;
         bool sure = block_of<KIND, V, T>(p, c, random_philox(p, b), &r);

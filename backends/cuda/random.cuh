@@ -84,8 +84,9 @@ RANDOM_FN double random_plain(const random_params &p, uint64_t w)
  * (H200), of a bound of 9.1e-13 (2^-40): its rounding to f32 is the same unless a tie between two
  * floats is that near, and then (once in 32,000) the sequence itself is run. */
 
-/* Constants that do not fit into instructions. A thread keeps them in registers: it reads them by
- * an index that the compiler does not know (0), or else they would be made anew for every use. */
+/* Constants that do not fit into instructions. From constant memory they stay in the uniform
+ * registers of a loop; as literals they would be made anew for every use, a fifth of all that runs.
+ */
 struct random_constants {
     double log[5], period, sine[5], cosine[5], turn, less_radius, less_power, less_turn;
 };
