@@ -146,15 +146,21 @@ static __device__ __forceinline__ void strided(const random_params &p)
     }
 }
 
-#define RANDOM_KERNEL(name, KIND, V, T)                          \
-    extern "C" __global__ void __launch_bounds__(RANDOM_THREADS) \
-        name(const __grid_constant__ random_params p)            \
-    {                                                            \
-        if (p.dense && KIND == RANDOM_UNIFORM && p.plain)        \
-            dense<RANDOM_PLAIN, V, T>(p);                        \
-        else if (p.dense)                                        \
-            dense<KIND, V, T>(p);                                \
-        strided<KIND, V, T>(p);                                  \
+/* On an SM at once; Turing has threads for four, and Ada and its like for six. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define RANDOM_BLOCKS 4
+#else
+#define RANDOM_BLOCKS 5
+#endif
+#define RANDOM_KERNEL(name, KIND, V, T)                                         \
+    extern "C" __global__ void __launch_bounds__(RANDOM_THREADS, RANDOM_BLOCKS) \
+        name(const __grid_constant__ random_params p)                           \
+    {                                                                           \
+        if (p.dense && KIND == RANDOM_UNIFORM && p.plain)                       \
+            dense<RANDOM_PLAIN, V, T>(p);                                       \
+        else if (p.dense)                                                       \
+            dense<KIND, V, T>(p);                                               \
+        strided<KIND, V, T>(p);                                                 \
     }
 RANDOM_KERNEL(uniform_f16, RANDOM_UNIFORM, float, __half)
 RANDOM_KERNEL(uniform_bf16, RANDOM_UNIFORM, float, __nv_bfloat16)

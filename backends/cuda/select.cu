@@ -219,12 +219,21 @@ template <class T> static __device__ __forceinline__ void compress(const select_
     });
 }
 
-/* blocks: of a multiprocessor at once, as many as registers suffice for. */
-#define COMPRESS(nbytes, T, blocks)                                      \
-    extern "C" __global__ void __launch_bounds__(SELECT_THREADS, blocks) \
-        compress_##nbytes(const __grid_constant__ select_params p)       \
-    {                                                                    \
-        compress<T>(p);                                                  \
+/* blocks: on an SM at once, as many as registers suffice for; only data-centre GPUs have threads
+ * for eight, Turing for four. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define SELECT_BLOCKS(n) 4
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ != 900 && \
+    __CUDA_ARCH__ != 1000
+#define SELECT_BLOCKS(n) ((n) < 6 ? (n) : 6)
+#else
+#define SELECT_BLOCKS(n) (n)
+#endif
+#define COMPRESS(nbytes, T, blocks)                                                     \
+    extern "C" __global__ void __launch_bounds__(SELECT_THREADS, SELECT_BLOCKS(blocks)) \
+        compress_##nbytes(const __grid_constant__ select_params p)                      \
+    {                                                                                   \
+        compress<T>(p);                                                                 \
     }
 COMPRESS(1, uint8_t, 8)
 COMPRESS(2, uint16_t, 8)
