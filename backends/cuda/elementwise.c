@@ -5,7 +5,7 @@
 #include <string.h>
 #include "backend.h"
 
-enum { EW_VECTORS_KERNEL, EW_ELEMENTS_KERNEL, EW_KERNELS };
+enum { EW_VECTORS_KERNEL, EW_ELEMENTS_KERNEL, EW_TILES_KERNEL, EW_KERNELS };
 enum { EW_OPERANDS = EW_INPUTS + 1 }; /* the output first */
 enum { EW_MAX_ELEMENTS = 1 << 30 };   /* of a launch, but for dense calls */
 enum { EW_MIN_TILE = 8 };             /* shorter dimensions are not worth a tile */
@@ -211,9 +211,8 @@ static int32_t launch_tiled(const ew_work *w, ew_params *p)
         p->transposed |= (uint32_t)(y != 0 && y < x) << i;
     }
     p->n = tiles;
-    p->tiled = 1;
-    return cuda_launch(w->kernel, w->kernel->function[EW_ELEMENTS_KERNEL], w->stream,
-                       (uint32_t)tiles, EW_ELEMENT_THREADS,
+    return cuda_launch(w->kernel, w->kernel->function[EW_TILES_KERNEL], w->stream, (uint32_t)tiles,
+                       EW_ELEMENT_THREADS,
                        w->call->n_in * EW_TILE_BYTES(side, element_size(w->call)), p);
 }
 
@@ -307,7 +306,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    static const char *const kernels[EW_KERNELS] = {"vectors", "elements"};
+    static const char *const kernels[EW_KERNELS] = {"vectors", "elements", "tiles"};
     int module = cuda_module_of("elementwise", like->in[like->n_in - 1].dtype);
     char name[64];
     k->base.run = run;

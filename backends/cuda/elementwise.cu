@@ -367,11 +367,11 @@ static __device__ __forceinline__ ew_block load_tiles(const ew_params &p)
 }
 
 /* Of a thread's element e: false if there is none. Offsets of inputs are within tiles, if any. */
-template <class OP, int SIDE>
+template <class OP, int SIDE, bool TILED>
 static __device__ __forceinline__ bool locate(const ew_params &p, const ew_block &block, int e,
                                               ew_offsets &at)
 {
-    if (!p.tiled) {
+    if (!TILED) {
         uint32_t i = block.first + e * EW_ELEMENT_THREADS;
         at = {};
         add_outer<OP::inputs>(p, 0, i, at);
@@ -385,42 +385,45 @@ static __device__ __forceinline__ bool locate(const ew_params &p, const ew_block
     return x < block.width && y < block.height;
 }
 
-template <class T, int TILE>
+template <class T, int TILE, bool TILED>
 static __device__ __forceinline__ T load_element(const ew_params &p, int input, int64_t offset)
 {
     if (p.scalars >> input & 1)
         return scalar_of<T>(p.in[input]);
-    if (p.tiled)
+    if (TILED)
         return ((const T *)(ew_tiles + input * TILE))[offset];
     return ((const T *)p.in[input].at)[offset];
 }
 
-template <class OP> static __device__ __forceinline__ void elements(const ew_params &p)
+/* Of a tile one element after the other: its loads are under way already, and registers decide how
+ * many blocks run at once. */
+template <class OP, bool TILED> static __device__ __forceinline__ void elements(const ew_params &p)
 {
-    const int SIDE = EW_TILE_SIDE(OP::inputs, sizeof(cuda_stored)), E = OP::heavy ? 1 : 2;
+    const int SIDE = EW_TILE_SIDE(OP::inputs, sizeof(cuda_stored));
+    const int E = OP::heavy || TILED ? 1 : 2;
     const int TILE = EW_TILE_BYTES(SIDE, sizeof(cuda_stored));
     ew_block block = {};
     block.first = blockIdx.x * (EW_ELEMENT_THREADS * EW_ELEMENTS) + threadIdx.x;
-    if (p.tiled) {
+    if (TILED) {
         block = load_tiles<OP, SIDE, TILE>(p);
         __syncthreads();
     }
-    const int steps = p.tiled ? SIDE * SIDE / EW_ELEMENT_THREADS : EW_ELEMENTS;
-#pragma unroll 1
+    const int steps = TILED ? SIDE * SIDE / EW_ELEMENT_THREADS : EW_ELEMENTS;
+#pragma unroll(TILED && !OP::heavy ? 2 : 1)
     for (int e = 0; e < steps; e += E) {
         operands<OP, E> x = {};
         typename OP::out *out[E];
 #pragma unroll
         for (int j = 0; j < E; j++) {
             ew_offsets at;
-            bool exists = locate<OP, SIDE>(p, block, e + j, at);
+            bool exists = locate<OP, SIDE, TILED>(p, block, e + j, at);
             out[j] = exists ? (typename OP::out *)p.out + at.out : NULL;
             if (exists)
-                x.a.at[j] = load_element<typename OP::in1, TILE>(p, 0, at.in[0]);
+                x.a.at[j] = load_element<typename OP::in1, TILE, TILED>(p, 0, at.in[0]);
             if (exists && OP::inputs > 1)
-                x.b.at[j] = load_element<typename OP::in2, TILE>(p, 1, at.in[1]);
+                x.b.at[j] = load_element<typename OP::in2, TILE, TILED>(p, 1, at.in[1]);
             if (exists && OP::inputs > 2)
-                x.c.at[j] = load_element<typename OP::in3, TILE>(p, 2, at.in[2]);
+                x.c.at[j] = load_element<typename OP::in3, TILE, TILED>(p, 2, at.in[2]);
         }
         cuda_vector<typename OP::out, E> r = apply<OP, E, E>(x);
 #pragma unroll
@@ -459,7 +462,7 @@ static constexpr int copies_of(bool is_heavy)
     return is_heavy && CUDA_KIND != CUDA_KIND_FLOAT ? 1 : EW_N;
 }
 
-/* ---- two kernels for each row of the op table ---- */
+/* ---- three kernels for each row of the op table ---- */
 #define EW_KERNELS(op)                                               \
     extern "C" __global__ void __launch_bounds__(EW_THREADS)         \
         op##_vectors(const __grid_constant__ ew_params p)            \
@@ -469,7 +472,12 @@ static constexpr int copies_of(bool is_heavy)
     extern "C" __global__ void __launch_bounds__(EW_ELEMENT_THREADS) \
         op##_elements(const __grid_constant__ ew_params p)           \
     {                                                                \
-        elements<op_##op>(p);                                        \
+        elements<op_##op, false>(p);                                 \
+    }                                                                \
+    extern "C" __global__ void __launch_bounds__(EW_ELEMENT_THREADS) \
+        op##_tiles(const __grid_constant__ ew_params p)              \
+    {                                                                \
+        elements<op_##op, true>(p);                                  \
     }
 #define EW_OP(op, IN1, OUT, N, expression)                           \
     struct op_##op {                                                 \

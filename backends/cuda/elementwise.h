@@ -7,7 +7,7 @@
 
 enum {
     EW_THREADS = 128,         /* of op_vectors */
-    EW_ELEMENT_THREADS = 256, /* of op_elements */
+    EW_ELEMENT_THREADS = 256, /* of op_elements and op_tiles */
     EW_INPUTS = 3,
     EW_MAX_NDIM = 6,      /* of a launch; the host loops over the dimensions beyond */
     EW_VECTOR_BYTES = 16, /* of operands of the op's own dtype; others have as many elements */
@@ -32,13 +32,12 @@ typedef union {
  *                at aligned addresses; those with a bit of splats one element for all of a row.
  *     dense      ndim is 0, strides are not set: all operands in C order; n: elements
  *     rows       out_stride[0] is 1; columns: vectors of a row; n: of all rows
- *   op_elements
- *     elements   n of them; any strides
- *     tiled      columns, lines: tiles along dimensions 0 and 1; n: tiles, a block for each. Inputs
+ *   op_elements  n of them; any strides
+ *   op_tiles     columns, lines: tiles along dimensions 0 and 1; n: tiles, a block for each. Inputs
  *                whose bit of transposed is set are loaded along dimension 1. */
 typedef struct {
     uint64_t n, out;
-    uint32_t scalars, vectors, splats, tiled, transposed;
+    uint32_t scalars, vectors, splats, transposed;
     int32_t ndim;
     cuda_divisor columns, lines;
     ew_input in[EW_INPUTS];

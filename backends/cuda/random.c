@@ -23,6 +23,13 @@ static uint16_t half_below(int32_t dtype, float high)
     return h;
 }
 
+/* Whether low + k * range needs no rounding but the sum's, and stays below high. */
+static int is_plain(double range, double largest, double below)
+{
+    int exponent;
+    return range > 0x1p-64 && range < 0x1p64 && frexp(range, &exponent) == 0.5 && largest <= below;
+}
+
 static void set_uniform(random_params *p, const ndp_random *r, int32_t dtype)
 {
     float low = (float)r->a, high = (float)r->b;
@@ -31,13 +38,43 @@ static void set_uniform(random_params *p, const ndp_random *r, int32_t dtype)
     p->range_f32 = high - low;
     p->below_f32 = low < high ? nextafterf(high, -INFINITY) : INFINITY;
     p->high = high;
-    if ((dtype == NDP_F16 || dtype == NDP_BF16) && low < high)
+    if (dtype == NDP_F64)
+        p->plain = is_plain(p->range, r->a + (1 - 0x1p-53) * p->range, p->below);
+    else
+        p->plain = is_plain(p->range_f32, low + (1 - 0x1p-24f) * p->range_f32, p->below_f32);
+    if ((dtype == NDP_F16 || dtype == NDP_BF16) && low < high) {
         p->half_below = half_below(dtype, high);
+        p->below_half = half_value(dtype, (uint16_t)p->half_below);
+    }
+}
+
+static void set_keys(random_params *p, uint64_t key)
+{
+    uint32_t key0 = (uint32_t)key, key1 = (uint32_t)(key >> 32);
+    for (int round = 0; round < RANDOM_ROUNDS; round++) {
+        p->round_key[0][round] = key0;
+        p->round_key[1][round] = key1;
+        key0 += 0x9E3779B9u;
+        key1 += 0xBB67AE85u;
+    }
+}
+
+/* The words of the counter above the lowest give half of the first round's result; that, half of
+ * the second's. */
+static void set_known(random_params *p)
+{
+    uint64_t product1 = (uint64_t)RANDOM_M1 * (uint32_t)p->counter[1];
+    uint32_t w0 = (uint32_t)(product1 >> 32) ^ (uint32_t)(p->counter[0] >> 32) ^ p->round_key[0][0];
+    uint64_t product0 = (uint64_t)RANDOM_M0 * w0;
+    p->known[0] = (uint32_t)(p->counter[1] >> 32) ^ p->round_key[1][0];
+    p->known[1] = (uint32_t)product1 ^ p->round_key[0][1];
+    p->known[2] = (uint32_t)(product0 >> 32) ^ p->round_key[1][1];
+    p->known[3] = (uint32_t)product0 ^ p->round_key[1][2];
 }
 
 static void set_parameters(random_params *p, const ndp_random *r, int32_t op, int32_t dtype)
 {
-    p->key = r->key;
+    set_keys(p, r->key);
     p->counter[0] = r->counter[0];
     p->counter[1] = r->counter[1];
     p->a = r->a;
@@ -50,6 +87,7 @@ static void set_parameters(random_params *p, const ndp_random *r, int32_t op, in
         p->range = r->b;
         p->range_f32 = (float)r->b;
     }
+    p->finite = isfinite(p->a_f32) && isfinite(p->range_f32);
 }
 
 /* ---- launches ---- */
@@ -66,6 +104,26 @@ static int32_t launch(const cuda_kernel *k, ndp_stream *s, random_params *p)
     uint64_t most = (uint64_t)k->dev->sm_count * 64;
     return cuda_launch(k, k->function[0], s, (uint32_t)(blocks < most ? blocks : most),
                        RANDOM_THREADS, 0, p);
+}
+
+/* As many elements at once as the low 32 bits of the counter can count, and 2^31 blocks at most. */
+static int32_t run_dense(const cuda_kernel *k, ndp_stream *s, random_params *p)
+{
+    const uint64_t most = UINT64_C(1) << 31;
+    uint64_t left = p->n, each = (uint64_t)per_block(k->dtype[0]);
+    int32_t status = NDP_OK;
+    while (left > 0 && status == NDP_OK) {
+        uint64_t blocks = (UINT64_C(1) << 32) - (uint32_t)p->counter[0];
+        blocks = blocks < most ? blocks : most;
+        p->n = left < blocks * each ? left : blocks * each;
+        set_known(p);
+        status = launch(k, s, p);
+        left -= p->n;
+        p->dst += p->n * (uint64_t)cuda_dtype_size(k->dtype[0]);
+        p->counter[0] += blocks;
+        p->counter[1] += p->counter[0] < blocks;
+    }
+    return status;
 }
 
 /* The part of a destination that is left to cut, in C order. */
@@ -125,7 +183,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     set_parameters(&p, call->params, call->op, out->dtype);
     p.dense = (out->flags & NDP_VIEW_CONTIGUOUS) && p.dst % vector == 0;
     if (p.dense)
-        return launch(k, s, &p);
+        return run_dense(k, s, &p);
     for (int32_t d = out->ndim - 1; d >= 0; d--)
         if (out->shape[d] != 1) {
             part.shape[part.ndim] = out->shape[d];

@@ -60,7 +60,7 @@ static void set_tested(select_params *p, const ndp_call *call, const ndp_view *t
 static int32_t count(const cuda_kernel *k, ndp_stream *s, select_params *p)
 {
     int32_t status = launch(k, COUNT, s, (uint32_t)p->parts, SELECT_THREADS, p);
-    return status == NDP_OK ? launch(k, SCAN, s, 1, SELECT_PARTS, p) : status;
+    return status == NDP_OK ? launch(k, SCAN, s, 1, SELECT_SCAN_THREADS, p) : status;
 }
 
 /* ---- nonzero ---- */

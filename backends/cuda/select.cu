@@ -84,10 +84,35 @@ static __device__ __forceinline__ uint32_t sum_before(uint32_t x, uint32_t *all)
     return before + sum - x;
 }
 
+/* How many bytes of the thread's share of whole tiles are set; begin moves past them. */
+static __device__ __forceinline__ uint64_t count_dense(const select_params &p, uint64_t *begin,
+                                                       uint64_t end)
+{
+    const int N = 8; /* loads under way */
+    const uint4 *at = (const uint4 *)(p.tested + *begin) + threadIdx.x;
+    uint64_t count = 0;
+    for (; end - *begin >= N * SELECT_TILE; *begin += N * SELECT_TILE) {
+        uint4 x[N];
+        uint32_t bits = 0;
+#pragma unroll
+        for (int k = 0; k < N; k++)
+            x[k] = at[k * SELECT_THREADS];
+#pragma unroll
+        for (int k = 0; k < N; k++)
+            bits += __popc(__vcmpne4(x[k].x, 0) & 0x01010101u | __vcmpne4(x[k].y, 0) & 0x02020202u |
+                           __vcmpne4(x[k].z, 0) & 0x04040404u | __vcmpne4(x[k].w, 0) & 0x08080808u);
+        count += bits;
+        at += N * SELECT_THREADS;
+    }
+    return count;
+}
+
 template <bool MASK> static __device__ __forceinline__ void count(const select_params &p)
 {
     uint64_t begin = blockIdx.x * p.per_part, end = begin + p.per_part, count = 0;
     end = end < p.walk.size ? end : p.walk.size;
+    if (MASK && p.dense_bytes)
+        count = count_dense(p, &begin, end);
     for (uint64_t tile = begin; tile < end; tile += SELECT_TILE)
         count += __popc(flags_of<MASK>(p, tile));
     uint32_t low, high; /* a part may have 2^32 elements; a thread's share is below 2^32 * 16 */
@@ -109,65 +134,112 @@ extern "C" __global__ void __launch_bounds__(SELECT_THREADS)
 }
 
 /* Counts become the places where parts begin; their sum is the result's. One block. */
-extern "C" __global__ void __launch_bounds__(SELECT_PARTS)
+extern "C" __global__ void __launch_bounds__(SELECT_SCAN_THREADS)
     select_scan(const __grid_constant__ select_params p)
 {
-    __shared__ uint64_t sum[SELECT_PARTS];
+    const uint32_t EACH = SELECT_PARTS / SELECT_SCAN_THREADS;
+    __shared__ uint64_t sum[SELECT_SCAN_THREADS];
     uint32_t t = threadIdx.x;
-    uint64_t mine = t < p.parts ? ((const uint64_t *)p.starts)[t] : 0;
+    uint64_t *start = (uint64_t *)p.starts, part[EACH], mine = 0;
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++) {
+        part[k] = t * EACH + k < p.parts ? start[t * EACH + k] : 0;
+        mine += part[k];
+    }
     sum[t] = mine;
     __syncthreads();
-    for (uint32_t k = 1; k < SELECT_PARTS; k *= 2) {
+    for (uint32_t k = 1; k < SELECT_SCAN_THREADS; k *= 2) {
         uint64_t other = t >= k ? sum[t - k] : 0;
         __syncthreads();
         sum[t] += other;
         __syncthreads();
     }
-    if (t < p.parts)
-        ((uint64_t *)p.starts)[t] = sum[t] - mine;
-    if (t == SELECT_PARTS - 1)
+    uint64_t place = sum[t] - mine;
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++) {
+        if (t * EACH + k < p.parts)
+            start[t * EACH + k] = place;
+        place += part[k];
+    }
+    if (t == SELECT_SCAN_THREADS - 1)
         *(uint64_t *)p.count = sum[t];
 }
 
-/* write(place, element) for all that is selected in the block's part, and within the capacity. The
- * elements of a tile are listed in shared memory first, so that neighbours write neighbours. */
+/* write(list, n, place, tile) for each tile of the block's part: the n of its elements that are
+ * selected and within the capacity, in shared memory, so that neighbours write neighbours. */
 template <bool MASK, class F>
-static __device__ __forceinline__ void for_selected(const select_params &p, F write)
+static __device__ __forceinline__ void for_tiles(const select_params &p, F write)
 {
     __shared__ uint16_t list[SELECT_TILE];
     uint64_t begin = blockIdx.x * p.per_part, end = begin + p.per_part;
     int64_t place = ((const int64_t *)p.starts)[blockIdx.x];
     end = end < p.walk.size ? end : p.walk.size;
+    uint32_t next = begin < end ? flags_of<MASK>(p, begin) : 0;
     for (uint64_t tile = begin; tile < end && place < p.capacity; tile += SELECT_TILE) {
-        uint32_t flags = flags_of<MASK>(p, tile), all, at = sum_before(__popc(flags), &all);
+        uint32_t flags = next, all, at = sum_before(__popc(flags), &all);
         for (; flags; flags &= flags - 1)
             list[at++] = (uint16_t)(threadIdx.x * SELECT_EACH + __ffs(flags) - 1);
+        if (tile + SELECT_TILE < end) /* is read while this tile is written */
+            next = flags_of<MASK>(p, tile + SELECT_TILE);
         __syncthreads();
-        for (uint32_t i = threadIdx.x; i < all && place + i < p.capacity; i += SELECT_THREADS)
-            write(place + i, tile + list[i]);
+        write(list, (uint32_t)min((int64_t)all, p.capacity - place), place, tile);
         place += all;
         __syncthreads();
     }
 }
 
-template <class T> static __device__ __forceinline__ void compress(const select_params &p)
+/* write(place, element) for all that is selected in the block's part. */
+template <bool MASK, class F>
+static __device__ __forceinline__ void for_selected(const select_params &p, F write)
 {
-    for_selected<true>(p, [&](int64_t place, uint64_t element) {
-        ((T *)p.out)[place * p.out_stride] = ((const T *)p.a)[(int64_t)element * p.a_stride];
+    for_tiles<MASK>(p, [&](const uint16_t *list, uint32_t n, int64_t place, uint64_t tile) {
+        for (uint32_t i = threadIdx.x; i < n; i += SELECT_THREADS)
+            write(place + i, tile + list[i]);
     });
 }
 
-#define COMPRESS(nbytes, T)                                        \
-    extern "C" __global__ void __launch_bounds__(SELECT_THREADS)   \
-        compress_##nbytes(const __grid_constant__ select_params p) \
-    {                                                              \
-        compress<T>(p);                                            \
+/* All of a thread's loads are under way before its first store. */
+template <class T> static __device__ __forceinline__ void compress(const select_params &p)
+{
+    const int N = 4;
+    for_tiles<true>(p, [&](const uint16_t *list, uint32_t n, int64_t place, uint64_t tile) {
+        const T *a = (const T *)p.a + (int64_t)tile * p.a_stride;
+        T *out = (T *)p.out + place * p.out_stride;
+        for (uint32_t first = threadIdx.x; first < n; first += N * SELECT_THREADS) {
+            T x[N];
+#pragma unroll
+            for (int k = 0; k < N; k++)
+                if (first + k * SELECT_THREADS < n)
+                    x[k] = a[list[first + k * SELECT_THREADS] * p.a_stride];
+#pragma unroll
+            for (int k = 0; k < N; k++)
+                if (first + k * SELECT_THREADS < n)
+                    out[(first + k * SELECT_THREADS) * p.out_stride] = x[k];
+        }
+    });
+}
+
+/* blocks: on an SM at once, as many as registers suffice for; only data-centre GPUs have threads
+ * for eight, Turing for four. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define SELECT_BLOCKS(n) 4
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ != 900 && \
+    __CUDA_ARCH__ != 1000
+#define SELECT_BLOCKS(n) ((n) < 6 ? (n) : 6)
+#else
+#define SELECT_BLOCKS(n) (n)
+#endif
+#define COMPRESS(nbytes, T, blocks)                                                     \
+    extern "C" __global__ void __launch_bounds__(SELECT_THREADS, SELECT_BLOCKS(blocks)) \
+        compress_##nbytes(const __grid_constant__ select_params p)                      \
+    {                                                                                   \
+        compress<T>(p);                                                                 \
     }
-COMPRESS(1, uint8_t)
-COMPRESS(2, uint16_t)
-COMPRESS(4, uint32_t)
-COMPRESS(8, uint64_t)
-COMPRESS(16, ulonglong2)
+COMPRESS(1, uint8_t, 8)
+COMPRESS(2, uint16_t, 8)
+COMPRESS(4, uint32_t, 8)
+COMPRESS(8, uint64_t, 6)
+COMPRESS(16, ulonglong2, 4)
 
 /* Coordinates, the innermost dimension's in the last column. */
 extern "C" __global__ void __launch_bounds__(SELECT_THREADS)

@@ -10,13 +10,14 @@ gpu_tests += %reldir%/graph.t
 gpu_tests += %reldir%/memory.t
 gpu_tests += %reldir%/modes.t
 gpu_tests += %reldir%/peer.t
+gpu_tests += %reldir%/random.t
 gpu_tests += %reldir%/streams.t
 TESTS += %reldir%/conform.sh %reldir%/fashion.sh
 EXTRA_DIST += %reldir%/conform.sh %reldir%/device.sh %reldir%/fashion.sh
 EXTRA_DIST += %reldir%/stub_driver.c %reldir%/stub_nvml.c %reldir%/gpu.h
 EXTRA_DIST += %reldir%/stub_blaslt.c %reldir%/stub_device.c %reldir%/stubs.h
 EXTRA_DIST += %reldir%/sanitizer.sh %reldir%/arithmetic.c %reldir%/peer.c
-EXTRA_DIST += %reldir%/driver.c %reldir%/code.c %reldir%/context.c %reldir%/copies.c %reldir%/graph.c %reldir%/memory.c %reldir%/modes.c %reldir%/streams.c
+EXTRA_DIST += %reldir%/driver.c %reldir%/code.c %reldir%/context.c %reldir%/copies.c %reldir%/graph.c %reldir%/memory.c %reldir%/modes.c %reldir%/random.c %reldir%/streams.c
 if HAVE_CUDA
 check_PROGRAMS += $(cuda_tests)
 TESTS += $(cuda_tests)
@@ -45,6 +46,8 @@ endif
 %canon_reldir%_graph_t_LDADD = $(test_ldadd)
 %canon_reldir%_memory_t_SOURCES = %reldir%/memory.c
 %canon_reldir%_memory_t_LDADD = $(test_ldadd)
+%canon_reldir%_random_t_SOURCES = %reldir%/random.c
+%canon_reldir%_random_t_LDADD = $(test_ldadd)
 %canon_reldir%_streams_t_SOURCES = %reldir%/streams.c
 %canon_reldir%_streams_t_LDADD = $(test_ldadd)
 %canon_reldir%_modes_t_SOURCES = %reldir%/modes.c
