@@ -19,6 +19,17 @@ EXTRA_DIST += %reldir%/stub_blaslt.c %reldir%/stub_device.c %reldir%/stubs.h
 EXTRA_DIST += %reldir%/sanitizer.sh %reldir%/arithmetic.c %reldir%/peer.c
 EXTRA_DIST += %reldir%/driver.c %reldir%/code.c %reldir%/context.c %reldir%/copies.c %reldir%/graph.c %reldir%/memory.c %reldir%/modes.c %reldir%/random.c %reldir%/streams.c
 if HAVE_CUDA
+# One after the other: some look at how much of the GPU's memory is in use.
+%reldir%/fashion.log: %reldir%/conform.log
+%reldir%/code.log: %reldir%/fashion.log
+%reldir%/context.log: %reldir%/code.log
+%reldir%/copies.log: %reldir%/context.log
+%reldir%/graph.log: %reldir%/copies.log
+%reldir%/memory.log: %reldir%/graph.log
+%reldir%/modes.log: %reldir%/memory.log
+%reldir%/peer.log: %reldir%/modes.log
+%reldir%/random.log: %reldir%/peer.log
+%reldir%/streams.log: %reldir%/random.log
 check_PROGRAMS += $(cuda_tests)
 TESTS += $(cuda_tests)
 check_LTLIBRARIES += %reldir%/libblasltstub.la %reldir%/libcudastub.la %reldir%/libnvmlstub.la
