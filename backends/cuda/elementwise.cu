@@ -134,8 +134,7 @@ static __device__ __noinline__ void store_elements(T *at, cuda_vector<T, N> v, i
             at[k] = v.at[k];
 }
 
-/* 16 bytes from any address: out of the two aligned vectors that they lie in, both of which hold
- * at least one of these bytes. */
+/* 16 bytes from any address: out of the two aligned vectors that they lie in. */
 template <class T, int N>
 static __device__ __forceinline__ cuda_vector<T, N> load_shifted(const T *at)
 {
@@ -159,14 +158,14 @@ static __device__ __forceinline__ cuda_vector<T, N> load_shifted(const T *at)
     return v;
 }
 
-/* Elements low to high - 1 of a vector whose element k lies at at[k * stride]. */
+/* Elements low to high - 1 of a vector whose element k lies at at[k * stride]. inner: there is a
+ * vector's length of the row on either side, so that whole aligned vectors may be read. */
 template <class T, int N>
 static __device__ __noinline__ ew_packed<T, N> load_row(const T *at, int64_t stride, int low,
-                                                        int high)
+                                                        int high, bool inner)
 {
     cuda_vector<T, N> v;
-    if (N * sizeof(T) < EW_VECTOR_BYTES || N == 1 || high - low < N ||
-        (stride != 1 && stride != -1))
+    if (N * sizeof(T) < EW_VECTOR_BYTES || N == 1 || !inner || (stride != 1 && stride != -1))
         return pack<T, N>(load_elements<T, N>(at, stride, low, high));
     v = load_shifted<T, N>(stride == 1 ? at : at - (N - 1));
 #pragma unroll
@@ -205,13 +204,14 @@ static __device__ __forceinline__ void add_outer(const ew_params &p, int d, uint
 struct ew_place {
     ew_offsets at;
     int32_t low, high;
+    bool inner; /* as many elements lie before and behind them, at least */
 };
 
 static __device__ __forceinline__ ew_place place_dense(const ew_params &p, int n)
 {
     uint64_t at = ((uint64_t)blockIdx.x * EW_THREADS + threadIdx.x) * n;
     int64_t i = (int64_t)at;
-    ew_place place = {{i, {i, i, i}}, 0, 0};
+    ew_place place = {{i, {i, i, i}}, 0, 0, at >= n && at + 2 * n <= p.n};
     place.high = at + n <= p.n ? n : at < p.n ? (int32_t)(p.n - at) : 0;
     return place;
 }
@@ -230,6 +230,7 @@ static __device__ __forceinline__ ew_place place_of_row(const ew_params &p)
     int32_t left = (int32_t)p.extent[0].value - first;
     place.low = first < 0 ? -first : 0;
     place.high = left < N ? left : N;
+    place.inner = first >= N && left >= 2 * N;
     place.at.out += first;
 #pragma unroll
     for (int i = 0; i < OP::inputs; i++)
@@ -248,7 +249,8 @@ static __device__ __forceinline__ ew_packed<T, N> load(const ew_params &p, int i
         return *(const ew_packed<T, N> *)at;
     if (p.splats >> input & 1)
         return pack<T, N>(splat<T, N>(*at));
-    return load_row<T, N>(at, p.ndim ? p.in_stride[input][0] : 1, place.low, place.high);
+    return load_row<T, N>(at, p.ndim ? p.in_stride[input][0] : 1, place.low, place.high,
+                          place.inner);
 }
 
 template <class OP> static __device__ __forceinline__ void vectors(const ew_params &p)
