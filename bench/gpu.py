@@ -272,6 +272,46 @@ def sort_rows(nd, torch, cupy, n):
     yield "sort f32", n, turns
 
 
+def host_rows(nd, torch, cupy, jnp, jit):
+    """Microseconds on the host's clock of work that is too small for the device to notice, from
+    Python (ours through ctypes); bench/launch has ours from C."""
+    a, b, into = nd.uniform((16,)), nd.uniform((16,)), nd.empty((16,))
+    rows = {"empty 1 KiB": {"ndock": lambda: nd.empty((256,))},
+            "empty 64 MiB": {"ndock": lambda: nd.empty((1 << 24,))},
+            "add n=16": {"ndock": lambda: nd.apply("add", a, b)},
+            "add into n=16": {"ndock": lambda: nd.apply("add", a, b, into=into)}}
+    if torch:
+        x, y, z = (torch.rand(16, device="cuda") for _ in range(3))
+        rows["empty 1 KiB"]["torch"] = lambda: torch.empty(256, device="cuda")
+        rows["empty 64 MiB"]["torch"] = lambda: torch.empty(1 << 24, device="cuda")
+        rows["add n=16"]["torch"] = lambda: x + y
+        rows["add into n=16"]["torch"] = lambda: torch.add(x, y, out=z)
+    if cupy:
+        u, v, w = (cupy.random.rand(16, dtype="f") for _ in range(3))
+        rows["empty 1 KiB"]["cupy"] = lambda: cupy.empty(256, "f")
+        rows["empty 64 MiB"]["cupy"] = lambda: cupy.empty(1 << 24, "f")
+        rows["add n=16"]["cupy"] = lambda: u + v
+        rows["add into n=16"]["cupy"] = lambda: cupy.add(u, v, out=w)
+    if jnp:
+        p, q, f = jnp.ones(16, "float32"), jnp.ones(16, "float32"), jit(lambda s, t: s + t)
+        rows["add n=16"]["jax"] = lambda: f(p, q)
+    return rows
+
+
+def host_us(nd, turns, rounds, count=1000):
+    """{contender: median microseconds of one call}, the contenders in turn."""
+    times = {name: [] for name in turns}
+    for i in range(WARM_UP + rounds):
+        for name, fn in turns.items():
+            nd.synchronize()
+            begin = time.perf_counter()
+            for _ in range(count):
+                fn()
+            if i >= WARM_UP:
+                times[name].append((time.perf_counter() - begin) / count * 1e6)
+    return {name: statistics.median(t) for name, t in times.items()}
+
+
 def ceiling(nd, torch, timer, rounds, quick):
     n = 1 << (28 if quick else 30)
     a = nd.empty((n,))
@@ -342,6 +382,11 @@ def main():
                 torch.cuda.empty_cache()
             if cupy:
                 cupy.get_default_memory_pool().free_all_blocks()
+    for name, turns in host_rows(nd, torch, cupy, jnp, jit).items():
+        if args.only in name:
+            got = host_us(nd, turns, args.rounds)
+            print("%-24s %-8s %s" % (name, "us", " ".join("%s %8.2f" % kv for kv in got.items())))
+            report["rows"].append({"row": name, "unit": "us", "failed": {}, **got})
     if args.json:
         with open(args.json, "w") as f:
             json.dump(report, f, indent=1)
