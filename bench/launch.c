@@ -91,9 +91,12 @@ static void alloc_64m(void)
 static const struct {
     const char *name;
     void (*fn)(void);
-} figures[] = {{"plain launch", launch_plain},        {"add into, n = 16", add_into},
-               {"add, n = 16", add_new},              {"add scalar, n = 16", add_scalar},
-               {"sum, n = 16", sum_all},              {"empty + release, 1 KiB", alloc_1k},
+} figures[] = {{"plain launch", launch_plain},
+               {"add into, n = 16", add_into},
+               {"add, n = 16", add_new},
+               {"add scalar, n = 16", add_scalar},
+               {"sum, n = 16", sum_all},
+               {"empty + release, 1 KiB", alloc_1k},
                {"empty + release, 64 MiB", alloc_64m}};
 enum { N = sizeof figures / sizeof *figures };
 
@@ -129,11 +132,47 @@ static void turn(int i, double *enqueue, double *total)
     *total = (now_ns() - begin) / COUNT;
 }
 
+/* Milliseconds to load a module from source: one that nobody has compiled yet, then the same from
+ * the kernel cache. A cache folder of our own, so that the first is what it says. */
+static void module_from_source(double *cold, double *cached)
+{
+    enum { TURNS = 15 };
+    double ms[2][TURNS];
+    for (int i = 0; i < TURNS; i++) {
+        char source[256];
+        nd_module *m;
+        nd_module_opts opts = {.size = sizeof opts, .kind = ND_CODE_SOURCE, .code = source};
+        snprintf(source, sizeof source,
+                 "extern \"C\" __global__ void f(float *y, const float *x, int n)\n"
+                 "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i] + %d; }",
+                 i);
+        for (int k = 0; k < 2; k++) {
+            double begin = now_ns();
+            must(nd_module_load(device, &opts, &m) != ND_OK, "module_load");
+            ms[k][i] = (now_ns() - begin) * 1e-6;
+            nd_module_release(m);
+        }
+    }
+    qsort(ms[0], TURNS, sizeof(double), ascending);
+    qsort(ms[1], TURNS, sizeof(double), ascending);
+    *cold = ms[0][TURNS / 2];
+    *cached = ms[1][TURNS / 2];
+}
+
+static void use_empty_cache(void)
+{
+    static char folder[] = "/tmp/ndock-bench.XXXXXX";
+    must(!mkdtemp(folder), "no temporary folder");
+    setenv("NDOCK_KERNEL_CACHE_DIR", folder, 1);
+}
+
 int main(int argc, char **argv)
 {
+    double cold, cached;
     static double enqueue[N][ROUNDS], total[N][ROUNDS];
     int64_t n = 16;
     int json = argc > 1 && strcmp(argv[1], "--json") == 0;
+    use_empty_cache();
     must(nd_device_get("cuda:0", &device) != ND_OK, "cuda:0");
     must(nd_ones(device, ND_F32, 1, &n, &a) || nd_ones(device, ND_F32, 1, &n, &b) ||
              nd_ones(device, ND_F32, 1, &n, &dst),
@@ -157,7 +196,10 @@ int main(int argc, char **argv)
             printf("%-26s enqueue %8.1f ns  %5.2f x plain   with the wait %8.1f ns\n",
                    figures[i].name, e, e / enqueue[0][ROUNDS / 2], t);
     }
-    printf(json ? "}\n" : "");
+    module_from_source(&cold, &cached);
+    printf(json ? ", \"module from source\": {\"cold_ms\": %.3f, \"cached_ms\": %.3f}}\n"
+                : "module from source         compiled %.1f ms, from the cache %.3f ms\n",
+           cold, cached);
     nd_release(a);
     nd_release(b);
     nd_release(dst);
