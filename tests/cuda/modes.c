@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Which arithmetic matrix products run in on a CUDA device: M7 (errors at 10240; the speed is told), M8 (a
- * bit that tf32 drops), M9 (partial sums beyond f16) and M13 (the same bits) of the device
- * semantics. */
+ * Which arithmetic matrix products run in on a CUDA device: M7 (errors at 10240; the speed is
+ * told), M8 (a bit that tf32 drops), M9 (partial sums beyond f16) and M13 (the same bits) of the
+ * device semantics. */
 #include <ndock/ndock.h>
 #include <limits.h>
 #include <time.h>
