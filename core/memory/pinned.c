@@ -227,20 +227,29 @@ static void reserve(nd_pinned_pool *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* ---- the background poller ---- */
+/* ---- the background poller: ends when the setting is turned off, and takes nothing after that ----
+ */
 static void *poller(void *arg)
 {
     const struct timespec pause = {0, 1000000};
     nd_pinned_pool *p = arg;
-    for (;;) {
-        pthread_mutex_lock(&p->lock);
-        while (!p->pending)
+    pthread_mutex_lock(&p->lock);
+    while (nd__conf()->pinned_background) {
+        nd_pinned_block *done = take_done(p);
+        if (!p->pending && !done) {
             pthread_cond_wait(&p->freed, &p->lock);
+            continue;
+        }
         pthread_mutex_unlock(&p->lock);
-        lock_polled(p);
-        pthread_mutex_unlock(&p->lock);
+        if (done) {
+            settle_and_lock(p, done);
+            continue;
+        }
         nanosleep(&pause, NULL);
+        pthread_mutex_lock(&p->lock);
     }
+    p->polled = false;
+    pthread_mutex_unlock(&p->lock);
     return NULL;
 }
 

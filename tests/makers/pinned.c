@@ -171,6 +171,21 @@ static void background(void)
         nanosleep(&pause, NULL);
     is_int(m->events, 0, "C29: the poller found it done, with no call of ours");
     must(nd_memory_conf_set("pinned_background:false"));
+    for (int i = 0; i < 1000 && m->frees < m->pins; i++) { /* until the poller let go of all */
+        must(nd_memory_empty_host_cache(&m->device));
+        nanosleep(&pause, NULL);
+    }
+    is_int(m->frees, m->pins, "C29: what it found is kept, and given back");
+    free(s);
+    b = take(m, 4096);
+    s = mock_stream_new(m, 2);
+    mock_work(s);
+    must(nd__pinned_record(b, &s->s));
+    nd__pinned_free(b);
+    s->done = s->queued;
+    for (int i = 0; i < 20; i++)
+        nanosleep(&pause, NULL);
+    is_int(m->events, 1, "C29: pinned_background:false ends the poller");
     must(nd_memory_empty_host_cache(&m->device));
     free(s);
 }
