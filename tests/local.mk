@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Tests speak TAP; see tests/tap.h. Without --ignore-exit a crash after the last "ok" is a failure.
 # Each area has a fragment of its own.
-TEST_EXTENSIONS = .t .sh
+TEST_EXTENSIONS = .t .sh .py
 T_LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(T_LOG_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
+PY_LOG_DRIVER = $(T_LOG_DRIVER)
+PY_LOG_COMPILER = $(python_test_env) $(PYTHON) -B
 noinst_HEADERS = %reldir%/tap.h
 
 # Programs of tests use the library as anybody does, and the plug-ins of this build tree. Shell tests find their

@@ -1,0 +1,30 @@
+dnl SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+dnl The Python package: built where the interpreter has headers, in the limited API unless it has no GIL.
+
+dnl ND_PYTHON: HAVE_PYTHON_HEADERS, PYTHON_CPPFLAGS, PYTHON_SUFFIX, pyexecdir. PYTHON is known.
+AC_DEFUN([ND_PYTHON],
+[AC_ARG_ENABLE([python], [AS_HELP_STRING([--disable-python], [do not build the Python package; default: built where the interpreter (3.11 or later) has headers])], [], [enable_python=auto])
+nd_python_summary="no: --disable-python" PYTHON_CPPFLAGS= PYTHON_SUFFIX= nd_has_python=no
+AS_IF([test "x$enable_python" != xno], [
+  nd_python_summary="no: ${PYTHON:-no Python} is older than 3.11 or has no headers (Debian's python3-dev)"
+  AC_MSG_CHECKING([for the headers of ${PYTHON:-Python}])
+  nd_py_answer=`${PYTHON:-false} -c '
+import os, sys, sysconfig
+assert sys.version_info >= (3, 11)
+include, free = sysconfig.get_path("include"), bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+assert os.path.exists(os.path.join(include, "Python.h"))
+print("-isystem " + include + ("" if free else " -DPy_LIMITED_API=0x030B0000"))
+print(sysconfig.get_config_var("EXT_SUFFIX") if free else ".abi3.so")
+print(os.path.relpath(sysconfig.get_path("platlib"), sys.prefix))' 2>/dev/null`
+  AS_IF([test -n "$nd_py_answer"], [
+    nd_has_python=yes nd_python_summary="for $PYTHON"
+    PYTHON_CPPFLAGS=`AS_ECHO(["$nd_py_answer"]) | sed -n 1p`
+    PYTHON_SUFFIX=`AS_ECHO(["$nd_py_answer"]) | sed -n 2p`
+    nd_py_lib=`AS_ECHO(["$nd_py_answer"]) | sed -n 3p`
+    test -n "$pyexecdir" || pyexecdir="\${exec_prefix}/$nd_py_lib"])
+  AC_MSG_RESULT([$nd_has_python])])
+AS_IF([test "x$enable_python:$nd_has_python" = xyes:no], [AC_MSG_ERROR([--enable-python: $nd_python_summary])])
+AC_ARG_VAR([pyexecdir], [where the Python package goes; default: the interpreter's platlib below exec_prefix])
+AM_CONDITIONAL([HAVE_PYTHON_HEADERS], [test $nd_has_python = yes])
+AC_SUBST([PYTHON_CPPFLAGS])
+AC_SUBST([PYTHON_SUFFIX])])

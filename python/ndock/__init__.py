@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""N-dimensional arrays whose devices are plug-ins: the Python array API 2025.12 on any of them.
+
+>>> import ndock as nd
+>>> x = nd.arange(3, dtype=nd.float32)
+>>> x + 1
+array([1., 2., 3.], dtype=float32, device='cpu:0')
+"""
+from ._ndock import *  # noqa: F403
+from ._ndock import __version__  # noqa: F401
+from ._creation import *  # noqa: F403
+
+__array_api_version__ = "2025.12"

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The type Array: life, attributes, and the slots that the other files fill. */
+#include <stddef.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include "py.h"
+
+/* Elements from which a call gives the GIL away: below, that costs more than the work. */
+enum { UNLOCK_FROM = 1 << 14 };
+
+/* The main interpreter's type, so that most look-ups are one comparison. */
+static _Atomic(PyTypeObject *) first_type;
+
+static void dealloc(PyObject *self)
+{
+    py_array *o = (py_array *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    if (o->weakrefs)
+        PyObject_ClearWeakRefs(self);
+    nd_release(o->a);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+py_state *py_state_of_array(PyObject *o)
+{
+    PyTypeObject *type = Py_TYPE(o);
+    if (type != atomic_load_explicit(&first_type, memory_order_relaxed) &&
+        PyType_GetSlot(type, Py_tp_dealloc) != (void *)dealloc)
+        return NULL;
+    return PyType_GetModuleState(type);
+}
+
+nd_array *py_array_need(const py_state *st, PyObject *o, const char *function)
+{
+    nd_array *a = py_array_get(st, o);
+    if (!a)
+        PyErr_Format(PyExc_TypeError,
+                     "%s() takes an ndock.Array, not %R; ndock.asarray makes one of it", function,
+                     (PyObject *)Py_TYPE(o));
+    return a;
+}
+
+PyObject *py_array_new(py_state *st, nd_array *a)
+{
+    py_array *o = PyObject_New(py_array, st->array);
+    if (!o) {
+        nd_release(a);
+        return NULL;
+    }
+    o->a = a;
+    o->weakrefs = NULL;
+    return (PyObject *)o;
+}
+
+PyObject *py_result(py_state *st, nd_status status, nd_array **a)
+{
+    return status == ND_OK ? py_array_new(st, *a) : py_fail(st, status);
+}
+
+PyThreadState *py_unlock(const nd_array *a, int64_t work)
+{
+    if (work < UNLOCK_FROM) {
+        nd_device_info info;
+        nd_device_describe(nd_device_of(a), &info);
+        if (!info.async)
+            return NULL;
+    }
+    return PyEval_SaveThread();
+}
+
+static nd_array *of(PyObject *self)
+{
+    return ((py_array *)self)->a;
+}
+static py_state *state(PyObject *self)
+{
+    return PyType_GetModuleState(Py_TYPE(self));
+}
+
+/* ---- attributes ---- */
+static PyObject *get_shape(PyObject *self, void *unused)
+{
+    (void)unused;
+    return py_tuple(nd_shape(of(self)), nd_ndim(of(self)));
+}
+static PyObject *get_strides(PyObject *self, void *unused)
+{
+    (void)unused;
+    return py_tuple(nd_strides(of(self)), nd_ndim(of(self)));
+}
+static PyObject *get_ndim(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromLong(nd_ndim(of(self)));
+}
+static PyObject *get_size(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromLongLong(nd_size(of(self)));
+}
+static PyObject *get_dtype(PyObject *self, void *unused)
+{
+    (void)unused;
+    return py_from_dtype(state(self), nd_dtype_of(of(self)));
+}
+static PyObject *get_device(PyObject *self, void *unused)
+{
+    (void)unused;
+    return py_from_device(state(self), nd_device_of(of(self)));
+}
+
+static PyObject *repr(PyObject *self)
+{
+    char *text = NULL;
+    nd_status status = nd_format(of(self), NULL, &text);
+    if (status != ND_OK)
+        return py_fail(state(self), status);
+    PyObject *result = PyUnicode_FromString(text);
+    free(text);
+    return result;
+}
+
+static PyGetSetDef getset[] = {
+    {"shape", get_shape, NULL, "Extents, a tuple of ints.", NULL},
+    {"strides", get_strides, NULL, "Distance of neighbours along each axis, in elements.", NULL},
+    {"ndim", get_ndim, NULL, "Number of axes.", NULL},
+    {"size", get_size, NULL, "Number of elements.", NULL},
+    {"dtype", get_dtype, NULL, "Element type, an ndock.DType.", NULL},
+    {"device", get_device, NULL, "Where the elements are, an ndock.Device.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+static PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(py_array, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+static const PyType_Slot own_slots[] = {{Py_tp_doc, "An N-dimensional array on a device; made by"
+                                                    " ndock.asarray, ndock.zeros and the like."},
+                                        {Py_tp_dealloc, (void *)dealloc},
+                                        {Py_tp_repr, (void *)repr},
+                                        {Py_tp_richcompare, (void *)py_array_compare},
+                                        {Py_tp_getset, getset},
+                                        {Py_tp_members, members},
+                                        {0, NULL}};
+/* Slots of this file and of those that fill more of the type. */
+static const PyType_Slot *const parts[] = {own_slots, py_number_slots};
+
+int py_init_array(PyObject *module, py_state *st)
+{
+    PyType_Slot slots[96];
+    int n = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        for (const PyType_Slot *s = parts[i]; s->slot; s++)
+            slots[n++] = *s;
+    slots[n] = (PyType_Slot){0, NULL};
+    PyType_Spec spec = {.name = "ndock.Array",
+                        .basicsize = sizeof(py_array),
+                        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION |
+                                 Py_TPFLAGS_IMMUTABLETYPE,
+                        .slots = slots};
+    st->array = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    if (!st->array)
+        return -1;
+    PyTypeObject *expected = NULL;
+    (void)atomic_compare_exchange_strong(&first_type, &expected, st->array);
+    return PyModule_AddObjectRef(module, "Array", (PyObject *)st->array);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * What the files of the extension module share: its state, the Array object, and the conversions
+ * between Python's objects and the library's. One source, two builds: the limited API (3.11 and
+ * later), and a version-specific one for interpreters without a GIL.
+ *
+ * Rules of this folder: functions named py_ are shared; those that return int return 0, or -1 with
+ * an exception set; the state is the first argument. A call of the library that may take long is
+ * made between py_unlock and py_lock. */
+#ifndef NDOCK_PY_H
+#define NDOCK_PY_H
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+#include <stdbool.h>
+#include <ndock/ndock.h>
+
+/* ---- the module's state: one an interpreter ---- */
+typedef struct {
+    PyTypeObject *array, *dtype, *device;
+    PyObject *dtypes[ND_DTYPE_END];  /* the DType objects, by nd_dtype */
+    PyObject *errors[ND_STATUS_END]; /* exception classes by status, made on first use */
+    PyObject *error;                 /* ndock.Error, the base of all */
+} py_state;
+
+extern struct PyModuleDef py_module;
+static inline py_state *py_state_of(PyObject *module)
+{
+    return (py_state *)PyModule_GetState(module);
+}
+
+/* ---- the array ---- */
+typedef struct {
+    PyObject_HEAD nd_array *a;
+    PyObject *weakrefs;
+} py_array;
+
+/* The state behind an object that may be an Array of some interpreter; NULL (no exception) for any
+ * other object. */
+py_state *py_state_of_array(PyObject *o);
+/* Borrowed; NULL (no exception) where o is no Array. */
+static inline nd_array *py_array_get(const py_state *st, PyObject *o)
+{
+    return Py_TYPE(o) == st->array ? ((py_array *)o)->a : NULL;
+}
+/* The same with a TypeError that names the function. */
+nd_array *py_array_need(const py_state *st, PyObject *o, const char *function);
+/* A new Array around a, which is taken over also on failure. */
+PyObject *py_array_new(py_state *st, nd_array *a);
+/* The same for a call: py_result(st, nd_X(..., &r), &r); the exception where status is not ND_OK.
+ */
+PyObject *py_result(py_state *st, nd_status status, nd_array **a);
+
+/* ---- errors ---- */
+/* Sets the exception for the thread's latest failure; always returns NULL. */
+PyObject *py_fail(py_state *st, nd_status status);
+/* 0, or -1 with the exception set. */
+int py_check(py_state *st, nd_status status);
+
+/* ---- conversions: PyArg_Parse-like, from one object ---- */
+/* True (and *out) for a weak scalar: bool, int, float, complex, or what has __index__. -1: an
+ * exception; 0: not a scalar. An int beyond 64 bits is an OverflowError. */
+int py_scalar(PyObject *o, nd_scalar *out);
+PyObject *py_from_scalar(nd_scalar s);
+/* None gives 0 (by rule). Accepts ndock's dtypes, names, bool int float complex, and objects with a
+ * name, such as NumPy's dtypes. */
+int py_dtype(py_state *st, PyObject *o, nd_dtype *out);
+PyObject *py_from_dtype(py_state *st, nd_dtype dtype); /* new reference */
+/* None gives NULL (current). Accepts Device objects and device strings. */
+int py_device(py_state *st, PyObject *o, nd_device **out);
+PyObject *py_from_device(py_state *st, nd_device *device);
+/* A shape or other list of integers: an int, or a sequence of ints; at most ND_MAX_NDIM. */
+int py_ints(PyObject *o, const char *what, int64_t *out, int *n);
+/* Axes: None leaves *n at -1. */
+int py_axes(PyObject *o, int32_t *out, int *n);
+PyObject *py_tuple(const int64_t *v, int n);
+
+/* ---- the GIL ---- */
+/* Releases it where the call is worth it: `work` elements, or any work on an asynchronous device.
+ * NULL where it was kept. */
+PyThreadState *py_unlock(const nd_array *a, int64_t work);
+static inline void py_lock(PyThreadState *saved)
+{
+    if (saved)
+        PyEval_RestoreThread(saved);
+}
+
+/* ---- what each file adds to the module ---- */
+int py_init_errors(PyObject *module, py_state *st);
+int py_init_dtype(PyObject *module, py_state *st);
+int py_init_device(PyObject *module, py_state *st);
+int py_init_array(PyObject *module, py_state *st);
+extern PyMethodDef py_elementwise_methods[], py_create_methods[];
+
+/* ---- slots and methods of Array, by file ---- */
+/* number.c: operators */
+PyObject *py_array_compare(PyObject *l, PyObject *r, int how);
+extern const PyType_Slot py_number_slots[]; /* ends with {0, NULL} */
+/* elementwise.c: an op of op.def on n operands, arrays and scalars; into `out` where it is given */
+PyObject *py_apply(py_state *st, nd_op op, PyObject *const *args, int n, PyObject *out);
+
+#endif

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tests of the Python package, spoken as TAP: every function test_* of a file is a test, once for each of its cases.
+
+    from tap import cases, main, raises, Skip
+
+    @cases("cpu", "sim:0")
+    def test_add(device): ...
+
+    if __name__ == "__main__":
+        main(globals())
+
+An assertion or another exception is a failure, with its traceback as comments; raising Skip("why") skips. Arguments of
+the program choose tests whose names contain one of them."""
+import contextlib
+import sys
+import traceback
+
+
+class Skip(Exception):
+    pass
+
+
+def cases(*values):
+    """Run the test once with each value (a tuple is spread to several arguments)."""
+    def mark(function):
+        function.cases = [v if isinstance(v, tuple) else (v,) for v in values]
+        return function
+    return mark
+
+
+@contextlib.contextmanager
+def raises(kind, *texts):
+    """The block must raise exactly that kind of exception (or a subclass), whose message holds each text."""
+    try:
+        yield
+    except kind as e:
+        for text in texts:
+            assert text in str(e), f"{text!r} is not in the message: {e}"
+    else:
+        raise AssertionError(f"no {getattr(kind, '__name__', kind)} was raised")
+
+
+def _comment(text):
+    for line in text.rstrip().splitlines():
+        print("#", line)
+
+
+def _run(number, name, function, args):
+    label = f"{number} - {name}" + "".join(f" {a}" for a in args).replace("#", "")
+    try:
+        function(*args)
+    except Skip as why:
+        print(f"ok {label} # SKIP {why}")
+    except BaseException:
+        print(f"not ok {label}")
+        _comment(traceback.format_exc())
+        return 1
+    else:
+        print(f"ok {label}")
+    sys.stdout.flush()
+    return 0
+
+
+def main(names):
+    wanted = sys.argv[1:]
+    tests = [(name[5:].replace("_", " "), f, args)
+             for name, f in list(names.items()) if name.startswith("test_") and callable(f)
+             for args in getattr(f, "cases", [()])
+             if not wanted or any(w in name for w in wanted)]
+    print(f"1..{len(tests)}", flush=True)
+    failed = sum(_run(i, *t) for i, t in enumerate(tests, 1))
+    sys.exit(failed != 0)
