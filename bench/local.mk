@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Speed, ours and peers' side by side in one run: `make bench` on a machine with a GPU.
-EXTRA_DIST += %reldir%/gpu.py %reldir%/ndock_ctypes.py
+EXTRA_DIST += %reldir%/gpu.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh
+check_PROGRAMS += %reldir%/overlap
+TESTS += %reldir%/overlap.sh
+%canon_reldir%_overlap_SOURCES = %reldir%/overlap.c
+%canon_reldir%_overlap_LDADD = libndock.la
 if HAVE_CUDA
 EXTRA_PROGRAMS += %reldir%/launch
 %canon_reldir%_launch_SOURCES = %reldir%/launch.c
 %canon_reldir%_launch_CPPFLAGS = $(AM_CPPFLAGS) $(ND_CUDA_CPPFLAGS)
 %canon_reldir%_launch_LDADD = libndock.la
-bench: %reldir%/launch all
+bench: %reldir%/launch %reldir%/overlap all
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' %reldir%/launch
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' %reldir%/overlap
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(PYTHON) $(srcdir)/%reldir%/gpu.py --lib $(abs_builddir)/.libs/libndock.so $(BENCH_FLAGS)
 bench_plugin_path = $(abs_builddir)/backends/cpu/.libs:$(abs_builddir)/backends/cuda/.libs
 else

@@ -6,6 +6,7 @@
 #define NDOCK_CUDA_NORM_FIT_CUH
 #include "norm.h"
 #include "lines.cuh"
+#include "math_hw.cuh"
 
 /* ---- of all lanes of a row: a part of a warp, or the block ---- */
 /* A NaN wins. */
@@ -153,17 +154,15 @@ template <class T, bool IS_LONG> struct fit_row {
 #define FIT_ELEMENTS(i) _Pragma("unroll") for (int i = 0; i < V; i++)
 
 /* ---- softmax, log_softmax ---- */
-/* exp(x - m) times a power of two and, of halves, times a factor near one, both the same for all of
- * the row: they cancel in quotients. */
+/* exp(x - m) times a power of two, the same for all of the row: it cancels in quotients. It is 2^60
+ * for halves: what is subnormal in the end is a normal number here. */
 template <class T> struct fit_exp {
-    float shift; /* m*log2(e) */
-    LINE_MEMBER void set(float m) { shift = m * 1.44269504f; }
+    float most;
+    LINE_MEMBER void set(float m) { most = m; }
     LINE_MEMBER bool is_nothing(float) const { return false; }
     LINE_MEMBER float of(float x) const
     {
-        float e;
-        asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(__fmaf_rn(x, 1.44269504f, -shift)));
-        return e;
+        return cm_exp2_flushed(__fmaf_rn(x - most, 1.44269504f, 60.0f));
     }
 };
 /* Of f32, x itself is split in n*ln2 + r: taking m away first would lose bits of a large

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Conformance: row normalisations over any axes, with and without scale and bias. */
+#include <float.h>
 #include <math.h>
 #include "tests/conform/conform.h"
 
@@ -251,41 +252,74 @@ static void one_case(const nd_op_info *info, nd_dtype dtype)
     mirror_release(&t.bias);
 }
 
+/* Runs softmax or log_softmax over dense rows of n elements: what is in x, which dtype holds. */
+static void dense_rows(nd_op op, nd_dtype dtype, int64_t rows, int64_t n, const float *x)
+{
+    const int64_t shape[2] = {rows, n};
+    nd_layout layout = {.size = sizeof layout, .dtype = ND_F32, .ndim = 2, .shape = shape};
+    trial t = {.info = nd_op_get(op), .compute = dtype, .opts = {.size = sizeof t.opts}};
+    nd_array *wide = NULL, *r = NULL;
+    t.in =
+        (mirror){.dtype = dtype, .ndim = 2, .shape = {rows, n}, .stride = {n, 1}, .size = rows * n};
+    t.normed[1] = true;
+    if (good(nd_from_host(&layout, x, run.device, &wide), "from_host") &&
+        good(nd_astype(wide, dtype, &t.in.array), "astype") &&
+        (t.in.base = fetch(t.in.array)) != NULL) {
+        group_rows(&t);
+        if (good(call(&t, &r, NULL), t.info->name))
+            check_result(&t, r);
+    }
+    free(t.where);
+    free(t.value);
+    nd_release(wide);
+    nd_release(r);
+    mirror_release(&t.in);
+}
+
 /* Some of a row, then all of it, is -inf; long rows. Softmax of nothing but -inf is NaN. */
 static void minus_infinity(nd_op op, int64_t n)
 {
-    const int64_t shape[2] = {3, n};
-    nd_layout layout = {.size = sizeof layout, .dtype = ND_F32, .ndim = 2, .shape = shape};
-    trial t = {.info = nd_op_get(op), .compute = ND_F32, .opts = {.size = sizeof t.opts}};
     float *x = malloc((size_t)(3 * n) * sizeof *x);
-    nd_array *r = NULL;
     for (int64_t i = 0; i < 3 * n; i++)
         x[i] = i >= 2 * n || (i >= n && i % 3) ? -INFINITY : (float)random_below(2000) / 100 - 10;
     x[n] = 1;
-    t.in = (mirror){.base = malloc((size_t)(3 * n) * sizeof *x),
-                    .dtype = ND_F32,
-                    .ndim = 2,
-                    .shape = {3, n},
-                    .stride = {n, 1},
-                    .size = 3 * n};
-    memcpy(t.in.base, x, (size_t)(3 * n) * sizeof *x);
-    t.normed[1] = true;
-    group_rows(&t);
-    if (good(nd_from_host(&layout, x, run.device, &t.in.array), "from_host") &&
-        good(call(&t, &r, NULL), t.info->name))
-        check_result(&t, r);
+    dense_rows(op, ND_F32, 3, n, x);
     free(x);
-    free(t.where);
-    free(t.value);
-    nd_release(r);
-    mirror_release(&t.in);
+}
+
+/* One element outweighs the others, whose exponentials are subnormal numbers of f32 or just above:
+ * 0 and -84 ... -102. Then the largest numbers of the dtype beside half of them and their
+ * negatives.
+ */
+static void far_apart(nd_op op, nd_dtype dtype, int64_t n)
+{
+    float *x = malloc((size_t)(2 * n) * sizeof *x);
+    float most = (float)(fminl(cell_max(dtype), FLT_MAX) / 2);
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = i == n / 3 ? 0 : -84.0f - (float)(i % 37) / 2;
+        x[n + i] = i % 3 == 0 ? most : i % 3 == 1 ? most / 2 : -most;
+    }
+    dense_rows(op, dtype, 2, n, x);
+    free(x);
+}
+
+static void long_rows(nd_op op)
+{
+    static const int64_t whole[] = {64, 1032, 5000, 16384}; /* vectors, of one, few or many warps */
+    static const nd_dtype dtypes[] = {ND_F16, ND_BF16, ND_F32, ND_F64};
+    for (int64_t n = 1; n <= 16384; n *= 4)
+        minus_infinity(op, n + n % 3);
+    for (int i = 0; i < 4; i++) {
+        minus_infinity(op, whole[i]);
+        for (int d = 0; d < 4; d++)
+            far_apart(op, dtypes[d], whole[i]);
+    }
 }
 
 void conform_norm(void)
 {
     static const nd_op ops[] = {ND_OP_softmax, ND_OP_log_softmax, ND_OP_layer_norm, ND_OP_rms_norm};
     static const nd_dtype legal[] = {ND_F32, ND_F64, ND_F16, ND_BF16, ND_I32, ND_U8, ND_BOOL};
-    static const int64_t whole[] = {1032, 5000, 16384}; /* vectors, of few or many warps */
     for (int k = 0; k < 4; k++) {
         const nd_op_info *info = nd_op_get(ops[k]);
         if (!wanted(info->name))
@@ -295,10 +329,8 @@ void conform_norm(void)
             begin_case(info->name, i);
             one_case(info, legal[i % 7]);
         }
-        for (int64_t n = 1; n <= 16384 && k < 2; n *= 4)
-            minus_infinity(ops[k], n + n % 3);
-        for (int i = 0; i < 3 && k < 2; i++)
-            minus_infinity(ops[k], whole[i]);
+        if (k < 2)
+            long_rows(ops[k]);
         end_op();
     }
 }
