@@ -383,6 +383,9 @@ static nd_status queue_launch(nd_stream *s, const nd_function *f, const nd_launc
         first = args[i].writes ? args[i].array : NULL;
     if (first)
         like = nd__view(first);
+    for (int32_t i = 0; i < n; i++)
+        if (args[i].array)
+            nd__used_on(args[i].array->storage, s);
     if (nd__hazards_now())
         ND_RETURN_IF(order_accesses(s, f, args, n));
     if (nd__capture_id(s)) { /* the graph runs the code again */
@@ -393,7 +396,11 @@ static nd_status queue_launch(nd_stream *s, const nd_function *f, const nd_launc
         }
     }
     ND_RETURN_IF(nd__queue_begin(s, f->name, first ? &like : NULL));
-    return nd__queue_end(s, f->name, d->code.launch(d->dev, s->handle, f->handle, launch));
+    ND_RETURN_IF(nd__queue_end(s, f->name, d->code.launch(d->dev, s->handle, f->handle, launch)));
+    ndp_mem *used[MAX_ARGUMENTS];
+    for (int32_t i = 0; i < n; i++)
+        used[i] = launch->argument[i].mem;
+    return nd__follow(s, used, n);
 }
 
 static nd_status launch_now(nd_device *d, const nd_function *f, const ndp_launch *launch)

@@ -52,6 +52,7 @@ typedef struct nd_kernel_node nd_kernel_node;
 typedef struct nd_storage nd_storage;
 typedef struct nd_event_pool nd_event_pool;
 typedef struct nd_stream_end nd_stream_end;
+typedef struct nd_sharing nd_sharing;
 #define ND_KERNEL_BUCKETS 1024
 
 struct nd_device {
@@ -73,6 +74,7 @@ struct nd_device {
     ndp_graph_1 graph;
     ndp_code_1 code;
     ndp_pool_1 pool;
+    ndp_pointer_1 pointer;
     nd_stream *stream0;  /* the default stream */
     nd_stream *streams;  /* all live ones; under stream_lock */
     nd_stream_end *ends; /* of those that went with work queued; under stream_lock */
@@ -110,6 +112,7 @@ nd_status nd__registry_slot(
     const char *name,
     nd_plugin_slot **out); /* loaded slot by plug-in name, NULL if there is none */
 nd_status nd__slot_device(nd_plugin_slot *slot, uint32_t index, nd_device **out);
+int nd__open_devices(nd_device **out, int n); /* how many of them were written; at most n */
 nd_status nd__cpu_device(
     nd_device **out); /* the CPU plug-in's device; the error names the paths tried */
 void nd__loader_scan(nd_plugin_slot **list);
@@ -159,6 +162,8 @@ struct nd_storage {
     _Atomic(nd_event *) pending; /* host memory that a device is still writing to; NULL: none */
     void (*release)(void *ctx);
     void *ctx;
+    _Atomic uint64_t user;         /* id of the stream that used it last; see interop/sharing.c */
+    _Atomic(nd_sharing *) sharing; /* other streams and strangers; NULL: none */
 };
 /* Counts down; true for the last one. Who holds the only reference needs no atomic subtraction,
  * since nobody else can count up. */
@@ -251,6 +256,39 @@ void nd__broadcast_strides(int ndim, const int64_t *shape, int own_ndim, const i
  * 1, extent 0. */
 int nd__coalesce(int ndim, int64_t *shape, int n, int64_t (*stride)[ND_MAX_NDIM], bool keep_order);
 
+/* ---- interop/sharing.c: which streams use a storage; that of memory of others waits for us ----
+ */
+void nd__used_elsewhere(nd_storage *s, nd_stream *stream);
+static inline void nd__used_on(nd_storage *s, nd_stream *stream)
+{
+    if (atomic_load_explicit(&s->user, memory_order_relaxed) != stream->id)
+        nd__used_elsewhere(s, stream);
+}
+/* The storage is about to be used on the thread's stream of its device. */
+static inline void nd__used(nd_storage *s)
+{
+    if (s->device->async)
+        nd__used_on(s, nd__stream(s->device));
+}
+/* Work on these blocks (NULLs are skipped), or on a call's operands, was queued on s: streams of
+ * others whose memory some of them are wait for it. */
+extern atomic_int nd__followed; /* blocks of which that is so */
+nd_status nd__follow_slow(nd_stream *s, ndp_mem *const *mem, int n);
+nd_status nd__follow_call_slow(nd_stream *s, const ndp_call *call);
+static inline nd_status nd__follow(nd_stream *s, ndp_mem *const *mem, int n)
+{
+    return atomic_load_explicit(&nd__followed, memory_order_relaxed) ? nd__follow_slow(s, mem, n)
+                                                                     : (nd_status)ND_OK;
+}
+static inline nd_status nd__follow_call(nd_stream *s, const ndp_call *call)
+{
+    return atomic_load_explicit(&nd__followed, memory_order_relaxed) ? nd__follow_call_slow(s, call)
+                                                                     : (nd_status)ND_OK;
+}
+/* Foreign memory is let go: the host waits for our uses, unless its owner's stream does. */
+void nd__drain_users(nd_storage *s);
+void nd__sharing_end(nd_sharing *r); /* NULL is fine */
+
 /* ---- overlap.c ---- */
 bool nd__overlaps_itself(const nd_array *a);
 bool nd__may_overlap(const nd_array *a, const nd_array *b); /* exact where cheap, else assumes so */
@@ -298,7 +336,8 @@ nd_status nd__run_op_form(const nd_op_form *form, nd_op op, nd_dtype compute, co
 nd_status nd__callback_status(const char *op, const char *what, nd_status status);
 
 /* ---- dispatch.c ---- */
-/* An ndp_view of the whole array; shape and strides are the array's own. */
+/* An ndp_view of the whole array, for work on the thread's stream; shape and strides are the
+ * array's own. */
 ndp_view nd__view(const nd_array *a);
 static inline int64_t nd__byte_offset(const nd_array *a)
 {

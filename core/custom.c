@@ -300,6 +300,7 @@ static nd_status send(const application *a, const nd_array *from, const nd_array
     if (n == 0)
         return ND_OK;
     nd__count_staged_bytes(n);
+    nd__used(to->storage);
     return nd__write(a->device, a->op->def.name, ND_WAIT_STAGING, to->storage->mem,
                      (uint64_t)nd__byte_offset(to), from->storage->host, n);
 }

@@ -14,6 +14,7 @@ struct nd_kernel_node {
 
 ndp_view nd__view(const nd_array *a)
 {
+    nd__used(a->storage);
     return (ndp_view){
         .mem = a->storage->mem,
         .offset_bytes = nd__byte_offset(a),
@@ -181,6 +182,8 @@ static nd_status queue_kernel(nd_stream *s, const ndp_kernel *k, ndp_call *call)
         nd_status status = k->run(k, s->handle, call);
         nd__in_run = false;
         status = nd__queue_end(s, name, status);
+        if (status == ND_OK)
+            return nd__follow_call(s, call);
         if (status != ND_ERR_NOT_READY)
             return status;
         ND_RETURN_IF(nd__workspace_make_wanted(&again)); /* the one workspace that run() lacked */
@@ -367,6 +370,7 @@ nd_status nd__run_arrays(nd_op op, int n_in, const nd_array *const *in, int n_ou
 static ndp_view flat_view(const nd_array *a)
 {
     static const int64_t one = 1;
+    nd__used(a->storage);
     return (ndp_view){
         .mem = a->storage->mem,
         .offset_bytes = nd__byte_offset(a),

@@ -21,6 +21,7 @@ static void (*const locks[])(nd_fork now) = {
     nd__fork_streams,
     /* from here on, each is the last one that its holder takes, but for the log's */
     nd__fork_captures,
+    nd__fork_sharing,
     nd__fork_stage,
     nd__fork_ops,
     nd__fork_custom,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # libndock. The archive libcore.la is what unit tests of internals link; the library is the same objects behind the symbol map.
 include core/io/local.mk
+include core/interop/local.mk
 include core/memory/local.mk
 include core/cache/local.mk
 core_sources = %reldir%/core.h %reldir%/lock.h %reldir%/fork.h %reldir%/fork.c %reldir%/stream.h %reldir%/thread.c \
@@ -11,9 +12,9 @@ core_sources = %reldir%/core.h %reldir%/lock.h %reldir%/fork.h %reldir%/fork.c %
   %reldir%/op.c %reldir%/code.c %reldir%/custom.c %reldir%/op_form.c %reldir%/loader.c %reldir%/registry.c %reldir%/host.c %reldir%/device.c \
   %reldir%/dispatch.c %reldir%/derive.c %reldir%/stage.c %reldir%/copy.c %reldir%/elementwise.c %reldir%/reduce.c \
   %reldir%/norm.c %reldir%/math.c %reldir%/matmul.c %reldir%/create.c %reldir%/ramp.c %reldir%/indexing.c %reldir%/select.c \
-  %reldir%/sorting.c %reldir%/set.c %reldir%/random.c %reldir%/manip.c %reldir%/dlpack.c %reldir%/print.h \
+  %reldir%/sorting.c %reldir%/set.c %reldir%/random.c %reldir%/manip.c %reldir%/print.h \
   %reldir%/print.c %reldir%/print_number.c %reldir%/visible.c $(core_memory_sources) \
-  $(core_cache_sources) $(core_io_sources)
+  $(core_cache_sources) $(core_io_sources) $(core_interop_sources)
 
 noinst_LTLIBRARIES += %reldir%/libcore.la
 %canon_reldir%_libcore_la_SOURCES = $(core_sources)

@@ -45,7 +45,7 @@ static inline header_cache *cache_get(void)
 }
 
 /* ---- storage ---- */
-static void fill_in(nd_storage *s, nd_device *device, nd_block *block, uint64_t used)
+static void fill_in(nd_storage *s, nd_device *device, nd_block *block, uint64_t used, uint64_t user)
 {
     atomic_init(&s->refs, 1);
     atomic_init(&s->pending, NULL);
@@ -57,6 +57,8 @@ static void fill_in(nd_storage *s, nd_device *device, nd_block *block, uint64_t 
     s->block = block;
     s->pinned = NULL;
     s->release = NULL;
+    atomic_init(&s->user, user);
+    atomic_init(&s->sharing, NULL);
 }
 
 nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out)
@@ -66,13 +68,14 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
     *out = NULL;
     ND_RETURN_IF(nd__device_maker(device, &maker));
     ND_RETURN_IF(nd__usable(device, "alloc"));
-    nd_status status = maker->type->alloc(maker, device->async ? nd__stream(device) : NULL,
-                                          nbytes ? nbytes : 1, &block);
+    nd_stream *stream = device->async ? nd__stream(device) : NULL;
+    nd_status status = maker->type->alloc(maker, stream, nbytes ? nbytes : 1, &block);
     if (status != ND_OK) {
         nd__error_context("alloc", device->name, device->slot->name);
         return status;
     }
-    fill_in(&block->storage, device, block, nbytes);
+    fill_in(&block->storage, device, block, nbytes,
+            nd__stream_id(stream)); /* there may still be work of who had the block before */
     *out = &block->storage;
     return ND_OK;
 }
@@ -96,7 +99,7 @@ nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (
         free(s);
         return status;
     }
-    fill_in(s, device, &foreign, nbytes);
+    fill_in(s, device, &foreign, nbytes, 0);
     s->block = NULL;
     s->release = release;
     s->ctx = ctx;
@@ -123,17 +126,19 @@ static void let_go(void *storage)
     nd_storage *s = storage;
     nd_device *d = s->device;
     bool reachable = !nd__out_of_reach(d);
-    if (reachable)
-        nd__drain(d, "release");
+    if (reachable && d->async)
+        nd__drain_users(s);
     if (reachable && d->async && nd__hazards_now())
         nd__hazard_forget(s->mem);
     if (reachable)
         d->p.free(d->dev, s->mem);
     if (s->pinned && (s->pinned_for->host_visible || !nd__forked()))
         nd__pinned_free(s->pinned);
+    nd_sharing *sharing = atomic_load_explicit(&s->sharing, memory_order_acquire);
     if (s->release)
         s->release(s->ctx);
     free(s);
+    nd__sharing_end(sharing);
 }
 
 void nd__storage_release(nd_storage *s)
@@ -144,8 +149,11 @@ void nd__storage_release(nd_storage *s)
     if (pending)
         nd_event_release(pending);
     if (s->block) {
+        nd_sharing *sharing = atomic_load_explicit(&s->sharing, memory_order_acquire);
         if (s->device->host_visible || !nd__forked()) /* a child leaves the parent's alone */
             s->block->maker->type->free(s->block);
+        if (sharing) /* only now: the allocator has recorded what it waits for */
+            nd__sharing_end(sharing);
     } else if (!s->device->async || !nd__after_capture(s->device, let_go, s)) {
         let_go(s);
     }

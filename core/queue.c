@@ -112,8 +112,9 @@ nd_status nd__queue_copy(nd_stream *s, const char *op, ndp_mem *dst, uint64_t ds
         ND_RETURN_IF(nd__hazard_bytes(s, dst, dst_offset, nbytes, true, op));
     }
     ND_RETURN_IF(nd__queue_begin(s, op, NULL));
-    return nd__queue_end(s, op,
-                         d->p.copy(d->dev, s->handle, dst, dst_offset, src, src_offset, nbytes));
+    ND_RETURN_IF(nd__queue_end(
+        s, op, d->p.copy(d->dev, s->handle, dst, dst_offset, src, src_offset, nbytes)));
+    return nd__follow(s, (ndp_mem *const[]){dst, src}, 2);
 }
 
 /* ---- waiting ---- */
@@ -361,7 +362,8 @@ nd_status nd__write(nd_device *d, const char *op, int32_t reason, ndp_mem *mem, 
     if (nd__hazards_now())
         ND_RETURN_IF(nd__hazard_bytes(s, mem, offset, nbytes, true, op));
     ND_RETURN_IF(nd__queue_begin(s, op, NULL));
-    return nd__queue_end(s, op, d->p.write(d->dev, s->handle, mem, offset, src, nbytes));
+    ND_RETURN_IF(nd__queue_end(s, op, d->p.write(d->dev, s->handle, mem, offset, src, nbytes)));
+    return nd__follow(s, &mem, 1);
 }
 
 /* ---- host functions ---- */

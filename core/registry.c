@@ -131,6 +131,17 @@ static nd_plugin_slot *load_by_name(const char *name)
     return found;
 }
 
+int nd__open_devices(nd_device **out, int n)
+{
+    int count = 0;
+    enter();
+    for (nd_plugin_slot *s = slots; s; s = s->next)
+        for (nd_device *d = s->devices; d && count < n; d = d->next)
+            out[count++] = d;
+    unlock_registry();
+    return count;
+}
+
 nd_status nd__registry_slot(const char *name, nd_plugin_slot **out)
 {
     enter();
@@ -167,6 +178,7 @@ static void copy_groups(nd_device *d)
     copy_group(d, "ndp.memory/1", NDP_END(ndp_memory_1, usage), &d->memory, sizeof d->memory);
     copy_group(d, "ndp.pool/1", NDP_END(ndp_pool_1, usage), &d->pool, sizeof d->pool);
     copy_group(d, "ndp.map/1", NDP_END(ndp_map_1, map), &d->map, sizeof d->map);
+    copy_group(d, "ndp.pointer/1", NDP_END(ndp_pointer_1, info), &d->pointer, sizeof d->pointer);
     copy_group(d, "ndp.info/1", NDP_END(ndp_info_1, item), &d->facts, sizeof d->facts);
 }
 

@@ -230,6 +230,7 @@ nd_status nd_stream_wrap(nd_device *device, uint64_t handle, void (*release)(voi
         return status;
     }
     s->foreign = true;
+    s->native = handle;
     s->release = release; /* only now: on failure the caller keeps its stream */
     s->ctx = ctx;
     enlist(s);

@@ -27,6 +27,8 @@ struct nd_stream {
     nd_device *device;
     ndp_stream *handle; /* NULL: the device's default stream */
     bool foreign, immortal;
+    atomic_bool lent; /* others may queue work on it, which is not in seq */
+    uint64_t native;  /* the name others have for it; 0: not asked yet; under stream_lock */
     void (*release)(void *ctx);
     void *ctx;
     nd_stream *next; /* of the device's live ones */
@@ -183,6 +185,10 @@ void nd__stream_leave(nd_stream *s);
 nd_status nd__wait_ends(nd_device *device, const char *op);
 /* s waits for what is queued on the stream of that id, which may be gone; then for its end. */
 nd_status nd__wait_stream_id(nd_stream *s, nd_device *of, uint64_t id);
+/* The live stream of that id, retained; NULL: it is gone. */
+nd_stream *nd__stream_by_id(nd_device *of, uint64_t id);
+/* Whether all work queued on it is known to be done; never waits. */
+bool nd__stream_id_done(nd_device *of, uint64_t id);
 
 /* ---- event.c ---- */
 struct nd_event {

@@ -97,6 +97,52 @@ static nd_stream *live_stream(nd_device *d, uint64_t id) /* under stream_lock; r
     return nd__stream_retain_live(s);
 }
 
+nd_stream *nd__stream_by_id(nd_device *of, uint64_t id)
+{
+    pthread_mutex_lock(&of->stream_lock);
+    nd_stream *s = live_stream(of, id);
+    pthread_mutex_unlock(&of->stream_lock);
+    return s;
+}
+
+/* What others may have queued can only be asked for. A fault is for the next call that waits. */
+static bool quiet(nd_stream *s)
+{
+    nd_device *d = s->device;
+    int32_t done = 0;
+    if (nd__capture_id(s))
+        return false;
+    bool strangers = s->foreign || atomic_load_explicit(&s->lent, memory_order_relaxed);
+    if (strangers && (!d->has_stream || nd__capture_forbids(d)))
+        return false;
+    pthread_mutex_lock(&s->lock);
+    if (!strangers)
+        done = s->good >= s->seq;
+    else if (nd__fault_keep(s, d->stream.query(d->dev, s->handle, &done)) != ND_OK)
+        done = 0;
+    pthread_mutex_unlock(&s->lock);
+    return done;
+}
+
+bool nd__stream_id_done(nd_device *of, uint64_t id)
+{
+    bool done = true;
+    if (nd__out_of_reach(of))
+        return true;
+    pthread_mutex_lock(&of->stream_lock);
+    nd_stream *s = live_stream(of, id);
+    if (!s && of->ends) {
+        drop_passed(of);
+        for (const nd_stream_end *e = of->ends; e; e = e->next)
+            done &= e->stream != id;
+    }
+    pthread_mutex_unlock(&of->stream_lock);
+    if (s)
+        done = quiet(s);
+    nd_stream_release(s);
+    return done;
+}
+
 nd_status nd__wait_stream_id(nd_stream *s, nd_device *of, uint64_t id)
 {
     nd_status status = ND_OK;

@@ -181,6 +181,7 @@ static nd_status peer_copy(const char *op, const nd_array *src, const nd_array *
         s, op,
         from->peer.copy(from->dev, s->handle, src->storage->mem, (uint64_t)nd__byte_offset(src),
                         to->dev, dst->storage->mem, (uint64_t)nd__byte_offset(dst), n)));
+    ND_RETURN_IF(nd__follow(s, (ndp_mem *const[]){src->storage->mem, dst->storage->mem}, 2));
     return nd_stream_wait_stream(d, s);
 }
 
@@ -214,6 +215,8 @@ static nd_status move(const char *op, int32_t reason, const nd_array *src, const
     uint64_t n = (uint64_t)(src->size * nd__itemsize(src->dtype));
     if (n == 0)
         return ND_OK;
+    nd__used(src->storage);
+    nd__used(dst->storage);
     if (from->slot == to->slot && from->has_peer && from->has_stream)
         return peer_copy(op, src, dst, n);
     if (dst->storage->host && non_blocking && pinned_on(dst, from))

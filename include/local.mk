@@ -2,7 +2,7 @@
 # The public headers.
 ndockincludedir = $(includedir)/ndock
 dist_ndockinclude_DATA = \
-  %reldir%/ndock/array.h %reldir%/ndock/base.h %reldir%/ndock/cache.h %reldir%/ndock/create.h %reldir%/ndock/custom.h %reldir%/ndock/device.h \
+  %reldir%/ndock/array.h %reldir%/ndock/base.h %reldir%/ndock/cai.h %reldir%/ndock/cache.h %reldir%/ndock/create.h %reldir%/ndock/custom.h %reldir%/ndock/device.h \
   %reldir%/ndock/dlpack.h %reldir%/ndock/dtype.def %reldir%/ndock/dtype.h %reldir%/ndock/indexing.h \
   %reldir%/ndock/io.h %reldir%/ndock/linalg.h %reldir%/ndock/manip.h %reldir%/ndock/math.h %reldir%/ndock/memory.h \
   %reldir%/ndock/ndock.h \

@@ -24,6 +24,7 @@ include tests/python/local.mk
 include tests/loader/local.mk
 include tests/sim/local.mk
 include tests/stream/local.mk
+include tests/interop/local.mk
 include tests/cache/local.mk
 include tests/cuda/local.mk
 include tests/conform/local.mk

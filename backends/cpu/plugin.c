@@ -128,6 +128,8 @@ static const void *group(ndp_dev *dev, const char *id)
         return &cpu_op_group;
     if (strcmp(id, "ndp.map/1") == 0)
         return &cpu_map_group;
+    if (strcmp(id, "ndp.pointer/1") == 0)
+        return &cpu_pointer_group;
     if (strcmp(id, "ndp.code/1") == 0)
         return &cpu_code_group;
     if (strcmp(id, "ndp.info/1") == 0)

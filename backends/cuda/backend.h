@@ -84,6 +84,9 @@ void cuda_free(ndp_dev *, ndp_mem *);
 int32_t cuda_mem_new(CUdeviceptr base, uint64_t nbytes, cuda_mem_kind kind, ndp_mem **out);
 extern const ndp_map_1 cuda_map_group;
 
+/* ---- pointer.c ---- */
+extern const ndp_pointer_1 cuda_pointer_group;
+
 /* ---- pinned.c ---- */
 int32_t cuda_pin(ndp_dev *, uint64_t nbytes, ndp_mem **out, void **host);
 void cuda_unpin(ndp_mem *); /* inside cuda_enter() */

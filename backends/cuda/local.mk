@@ -6,7 +6,7 @@ cuda_host_sources = \
   %reldir%/driver.c %reldir%/driver.def %reldir%/driver.h %reldir%/elementwise.c \
   %reldir%/elementwise.h %reldir%/gather.c %reldir%/gather.h %reldir%/graph.c %reldir%/index.h \
   %reldir%/iota.c %reldir%/iota.h %reldir%/kernel.c %reldir%/lines.h %reldir%/matmul.c \
-  %reldir%/matmul.h %reldir%/matmul_plan.c %reldir%/matmul_plan.h %reldir%/memory.c \
+  %reldir%/matmul.h %reldir%/matmul_plan.c %reldir%/matmul_plan.h %reldir%/memory.c %reldir%/pointer.c \
   %reldir%/module.c %reldir%/modules.def %reldir%/move.c %reldir%/move.h %reldir%/norm.c \
   %reldir%/norm.h %reldir%/nvml.c %reldir%/nvrtc.c %reldir%/nvrtc.h %reldir%/op.c %reldir%/peer.c %reldir%/pinned.c %reldir%/plugin.c \
   %reldir%/pool.c %reldir%/random.c %reldir%/random.h %reldir%/reduce.c %reldir%/reduce.h \

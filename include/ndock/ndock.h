@@ -31,5 +31,6 @@
 #include <ndock/manip.h>
 #include <ndock/random.h>
 #include <ndock/dlpack.h>
+#include <ndock/cai.h>
 #include <ndock/io.h>
 #endif

@@ -337,6 +337,24 @@ typedef struct {
     int32_t (*is_pinned)(ndp_dev *, const void *host, int32_t *yes);
 } ndp_map_1;
 
+/* Group "ndp.pointer/1": what is known of addresses, whoever they are from. */
+typedef struct {
+    uint32_t size, flags;    /* NDP_POINTER_* */
+    uint32_t index, zero;    /* of the device of this plug-in whose memory it is */
+    uint64_t device_address; /* where that device sees it, 0: it does not */
+    uint64_t host_address;   /* where the host sees it, 0: it does not */
+    uint64_t base, nbytes;   /* of the allocation it lies in; nbytes 0: unknown */
+    uint64_t context;        /* the driver's handle of its context, 0: none */
+} ndp_pointer_info;
+#define NDP_POINTER_MANAGED 1u /* moves between host and device by itself */
+#define NDP_POINTER_HOST 2u    /* host memory that the device reaches */
+typedef struct {
+    uint32_t size, zero;
+    /* Any opened device may be asked about memory of all of them. NDP_ERR_ARGUMENT: the plug-in
+     * does not know the address. Queues and waits for nothing. */
+    int32_t (*info)(ndp_dev *, uint64_t address, ndp_pointer_info *out);
+} ndp_pointer_1;
+
 /* Group "ndp.math/1": which arithmetic really runs. Absent: mode changes nothing. */
 typedef struct {
     uint32_t size, zero;

@@ -315,6 +315,42 @@ static int32_t map_is_pinned(ndp_dev *dev, const void *host, int32_t *yes)
     return sim_leave(&c, status);
 }
 
+/* The block of any device, or pinned memory of one, that the address lies in. */
+static const ndp_mem *find_memory(const char *at)
+{
+    for (uint32_t i = 0; i < SIM_MAX_DEVICES; i++) {
+        const ndp_mem *lists[] = {sim_devices[i].blocks, sim_devices[i].others};
+        for (int k = 0; k < 2; k++)
+            for (const ndp_mem *m = lists[k]; m; m = m->next)
+                if (!m->dead && at >= m->address && at < m->address + m->nbytes)
+                    return m;
+    }
+    return NULL;
+}
+
+static int32_t pointer_info(ndp_dev *dev, uint64_t address, ndp_pointer_info *out)
+{
+    int32_t status = NDP_OK;
+    pthread_mutex_lock(&sim_mutex);
+    const ndp_mem *m = find_memory((const char *)(uintptr_t)address);
+    if (m) {
+        out->flags = m->kind == SIM_PINNED ? NDP_POINTER_HOST : 0;
+        out->index = (uint32_t)m->dev->index;
+        out->device_address = address;
+        out->host_address = m->kind == SIM_PINNED ? address : 0;
+        out->base = (uint64_t)(uintptr_t)m->address;
+        out->nbytes = m->nbytes;
+        out->context = 0;
+    } else {
+        status = sim_fail(NDP_ERR_ARGUMENT, 1, "sim:%d: 0x%llx is no address of simulated memory",
+                          dev->index, (unsigned long long)address);
+    }
+    pthread_mutex_unlock(&sim_mutex);
+    return status;
+}
+
+const ndp_pointer_1 sim_pointer_group = {.size = sizeof(ndp_pointer_1), .info = pointer_info};
+
 const ndp_memory_1 sim_memory_group = {
     .size = sizeof(ndp_memory_1),
     .usage = usage,

@@ -264,11 +264,12 @@ static const void *group(ndp_dev *dev, const char *id)
         const char *id;
         const void *table;
     } groups[] = {
-        {"ndp.op/1", &sim_op_group},         {"ndp.stream/1", &sim_stream_group},
-        {"ndp.memory/1", &sim_memory_group}, {"ndp.map/1", &sim_map_group},
-        {"ndp.peer/1", &sim_peer_group},     {"ndp.graph/1", &sim_graph_group},
-        {"ndp.info/1", &info_group},         {"ndp.code/1", &sim_code_group},
-        {NDSIM_GROUP, &sim_control_group},   {"ndp.pool/1", &sim_pool_group},
+        {"ndp.op/1", &sim_op_group},           {"ndp.stream/1", &sim_stream_group},
+        {"ndp.memory/1", &sim_memory_group},   {"ndp.map/1", &sim_map_group},
+        {"ndp.peer/1", &sim_peer_group},       {"ndp.graph/1", &sim_graph_group},
+        {"ndp.info/1", &info_group},           {"ndp.code/1", &sim_code_group},
+        {NDSIM_GROUP, &sim_control_group},     {"ndp.pool/1", &sim_pool_group},
+        {"ndp.pointer/1", &sim_pointer_group},
     };
     (void)dev;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)

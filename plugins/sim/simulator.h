@@ -291,6 +291,7 @@ void sim_reserved_free(ndp_mem *mem);
 int32_t sim_is_backed(const ndp_mem *mem, uint64_t offset, uint64_t nbytes);
 extern const ndp_memory_1 sim_memory_group;
 extern const ndp_map_1 sim_map_group;
+extern const ndp_pointer_1 sim_pointer_group;
 extern const ndp_code_1 sim_code_group;
 extern const ndp_pool_1 sim_pool_group; /* pool.c */
 

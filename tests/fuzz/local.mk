@@ -2,7 +2,7 @@
 # Fuzzing of what reads files. In make check each target runs its seeds and a few thousand fixed
 # mutations; `make fuzz` (clang) runs each under libFuzzer for FUZZ_SECONDS, in _fuzz/.
 fuzz_programs = %reldir%/npy.t %reldir%/idx.t %reldir%/safetensors.t \
-  %reldir%/view.t %reldir%/name.t
+  %reldir%/view.t %reldir%/name.t %reldir%/cai.t
 check_PROGRAMS += $(fuzz_programs)
 TESTS += $(fuzz_programs)
 fuzz_sources = %reldir%/fuzz.h %reldir%/replay.c tests/tap.h
@@ -23,9 +23,12 @@ fuzz_seeds = $(AM_CPPFLAGS) -DFUZZ_SEEDS='"$(abs_srcdir)/%reldir%/seeds/
 %canon_reldir%_name_t_SOURCES = %reldir%/fuzz_name.c $(fuzz_sources)
 %canon_reldir%_name_t_CPPFLAGS = $(fuzz_seeds)name"'
 %canon_reldir%_name_t_LDADD = $(test_ldadd)
+%canon_reldir%_cai_t_SOURCES = %reldir%/fuzz_cai.c $(fuzz_sources)
+%canon_reldir%_cai_t_CPPFLAGS = $(fuzz_seeds)cai"'
+%canon_reldir%_cai_t_LDADD = $(test_ldadd)
 
 FUZZ_SECONDS = 600
-FUZZ_TARGETS = npy idx safetensors view name
+FUZZ_TARGETS = npy idx safetensors view name cai
 fuzz: all
 	$(AM_V_at)FUZZ_CC='$(FUZZ_CC)' FUZZ_FLAGS='$(AM_CPPFLAGS)' FUZZ_SECONDS='$(FUZZ_SECONDS)' \
 	  FUZZ_TARGETS='$(FUZZ_TARGETS)' NDOCK_PLUGIN_PATH='$(test_plugin_path)' \
@@ -44,5 +47,8 @@ EXTRA_DIST += %reldir%/fuzz.sh \
   %reldir%/seeds/safetensors/two %reldir%/seeds/safetensors/unknown \
   %reldir%/seeds/view/broadcast %reldir%/seeds/view/diagonal %reldir%/seeds/view/reshape \
   %reldir%/seeds/view/slice %reldir%/seeds/view/strided %reldir%/seeds/view/wild \
+  %reldir%/seeds/cai/address %reldir%/seeds/cai/bf16 %reldir%/seeds/cai/dense \
+  %reldir%/seeds/cai/masked %reldir%/seeds/cai/negative %reldir%/seeds/cai/overflow \
+  %reldir%/seeds/cai/stream %reldir%/seeds/cai/transposed \
   %reldir%/seeds/name/auto %reldir%/seeds/name/bf16 %reldir%/seeds/name/cpu \
   %reldir%/seeds/name/cpu0 %reldir%/seeds/name/dtype %reldir%/seeds/name/far %reldir%/seeds/name/op
