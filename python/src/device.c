@@ -70,6 +70,23 @@ static void dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
+/* A guard: the current device of the thread until __exit__. */
+static PyObject *push(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    nd_status status = nd_device_push(of(self));
+    return status == ND_OK ? Py_NewRef(self)
+                           : py_fail(PyType_GetModuleState(Py_TYPE(self)), status);
+}
+static PyObject *pop(PyObject *self, PyObject *args)
+{
+    (void)args;
+    return py_none(PyType_GetModuleState(Py_TYPE(self)), nd_device_pop(of(self)));
+}
+
+static PyMethodDef methods[] = {{"__enter__", push, METH_NOARGS, NULL},
+                                {"__exit__", pop, METH_VARARGS, NULL},
+                                {NULL, NULL, 0, NULL}};
 static PyGetSetDef getset[] = {{"name", get_name, NULL, "\"cpu:0\", \"cuda:1\" ...", NULL},
                                {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot slots[] = {
@@ -82,6 +99,7 @@ static PyType_Slot slots[] = {
     {Py_tp_hash, (void *)hash},
     {Py_tp_dealloc, (void *)dealloc},
     {Py_tp_getset, getset},
+    {Py_tp_methods, methods},
     {0, NULL}};
 static PyType_Spec spec = {.name = "ndock.Device",
                            .basicsize = sizeof(py_device_object),
@@ -94,6 +112,14 @@ PyObject *py_from_device(py_state *st, nd_device *device)
     if (o)
         o->device = device;
     return (PyObject *)o;
+}
+
+int py_device_named(py_state *st, const char *name, nd_device **out)
+{
+    PyThreadState *saved = PyEval_SaveThread(); /* a device may be opened */
+    nd_status status = nd_device_get(name, out);
+    PyEval_RestoreThread(saved);
+    return py_check(st, status);
 }
 
 int py_device(py_state *st, PyObject *o, nd_device **out)
@@ -112,10 +138,7 @@ int py_device(py_state *st, PyObject *o, nd_device **out)
                          "a device is an ndock.Device or a name such as \"cuda:0\", not %R", o);
         return -1;
     }
-    PyThreadState *saved = PyEval_SaveThread(); /* a device may be opened */
-    nd_status status = nd_device_get(name, out);
-    PyEval_RestoreThread(saved);
-    return py_check(st, status);
+    return py_device_named(st, name, out);
 }
 
 int py_init_device(PyObject *module, py_state *st)
