@@ -7,6 +7,7 @@ from ._ndock import Device, Event, Stream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from types import TracebackType
     from typing import Any, Callable, Protocol, TypeVar, Union
 
@@ -19,8 +20,12 @@ if TYPE_CHECKING:
     StreamLike = Union[Stream, HasCudaStream]
     F = TypeVar("F", bound=Callable[..., Any])
 
-__all__ = ["current_stream", "default_stream", "device", "record_stream", "record_use", "set_stream", "stream",
-           "synchronize"]
+__all__ = ["availability", "current_stream", "default_stream", "device", "devices", "fallback_stats",
+           "get_default_device", "is_available", "load_plugin", "plugins", "record_stream", "record_use",
+           "reset_fallback_stats", "set_default_device", "set_fallback", "set_stream", "stream", "synchronize"]
+
+_AVAILABILITY = ("no", "likely", "yes")
+_FALLBACKS = ("allow", "warn", "error")
 
 
 class _Guard:
@@ -76,6 +81,76 @@ class stream(_Guard):
                  where: TracebackType | None) -> None:
         if self.stream:
             self.stream.__exit__()
+
+
+def devices(type: str | None = None) -> tuple[Device, ...]:
+    """Every device of every usable plug-in (of one, "cuda" say), none of which is opened by that."""
+    found: tuple[Device, ...] = _ndock._devices()
+    return found if type is None else tuple(d for d in found if d.type == type)
+
+
+def plugins() -> list[dict[str, Any]]:
+    """What became of every candidate plug-in: dicts of path, name, version, state, reason, source, devices.
+
+    state is "LOADED", or says what failed ("NO_DEVICE", "NO_LIBRARY", "OLD_DRIVER", "DLOPEN", "ABI" ...), and reason
+    what was wrong and what to do. "ENTRY_POINT": the package that brings it could not say where it is."""
+    from . import _plugins
+
+    found: list[dict[str, Any]] = _ndock._plugin_reports()
+    return found + _plugins.failures
+
+
+def load_plugin(path: str | os.PathLike[str], /) -> None:
+    """Load one plug-in by its path. ndock.PluginError says why it was refused. Loading it again is no error."""
+    import os
+
+    _ndock._load_plugin(os.path.abspath(os.fspath(path)))
+
+
+def availability(name: str, *, probe: str = "count") -> str:
+    """Whether the device can be used: "no", "likely" (its plug-in counts it), "yes" (it has been opened).
+
+    probe "count" asks the plug-in without touching the driver, so that a process forked afterwards may use the device;
+    "full" opens it to be sure. nd.plugins() says why there is none. ValueError for another probe."""
+    if probe not in ("count", "full"):
+        raise ValueError(f"probe is 'count' or 'full', not {probe!r}")
+    return _AVAILABILITY[_ndock._available(str(name), probe == "full")]
+
+
+def is_available(name: str = "cuda", *, probe: str = "count") -> bool:
+    """Whether the device can be used, or likely so: availability(name, probe=probe) is not "no"."""
+    return availability(name, probe=probe) != "no"
+
+
+def get_default_device() -> Device:
+    """The calling thread's current device, where arrays are made when no device is given: first NDOCK_DEVICE, or the
+    best there is."""
+    return Device()
+
+
+def set_default_device(device: DeviceLike, /) -> None:
+    """Make the device the calling thread's current one; `with nd.device(...)` does so for a stretch."""
+    _ndock._set_current_device(device)
+
+
+def fallback_stats() -> dict[str, int]:
+    """What devices left to the CPU since the start, or the reset: staged_calls, staged_bytes (copied to and fro);
+    derived_calls were computed by other operations of the device."""
+    stats: dict[str, int] = _ndock._fallback_stats()
+    return stats
+
+
+def reset_fallback_stats() -> None:
+    """Count from 0 again."""
+    _ndock._fallback_reset()
+
+
+def set_fallback(policy: str, /) -> None:
+    """What an operation that a device lacks does, in the whole process: "allow" and "warn" let the CPU compute it on
+    copies, "error" raises NotImplementedError. First NDOCK_FALLBACK, or "warn". ValueError for another policy."""
+    if policy not in _FALLBACKS:
+        raise ValueError(f"a fallback policy is one of {', '.join(_FALLBACKS)}, not {policy!r}")
+    _ndock._fallback_set(_FALLBACKS.index(policy))
 
 
 def current_stream(device: DeviceLike = None) -> Stream:

@@ -7,7 +7,7 @@ static int (*const inits[])(PyObject *, py_state *) = {
     py_init_errors, py_init_dtype,  py_init_device, py_init_array,
     py_init_later,  py_init_stream, py_init_event};
 static PyMethodDef *const tables[] = {py_elementwise_methods, py_create_methods, py_wait_methods,
-                                      py_stream_methods};
+                                      py_stream_methods, py_plugins_methods};
 
 static int exec_module(PyObject *module)
 {

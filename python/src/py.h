@@ -18,6 +18,7 @@
 typedef struct {
     PyTypeObject *array, *dtype, *device;
     PyTypeObject *stream, *event;
+    int discovered;                  /* plug-ins of other packages were looked for */
     PyObject *dtypes[ND_DTYPE_END];  /* the DType objects, by nd_dtype */
     PyObject *errors[ND_STATUS_END]; /* exception classes by status, made on first use */
     PyObject *error;                 /* ndock.Error, the base of all */
@@ -72,6 +73,11 @@ PyObject *py_from_dtype(py_state *st, nd_dtype dtype); /* new reference */
 int py_device(py_state *st, PyObject *o, nd_device **out);
 PyObject *py_from_device(py_state *st, nd_device *device);
 int py_device_named(py_state *st, const char *name, nd_device **out);
+/* The same for a name of nd_device_list, which is opened when more than that is wanted. */
+PyObject *py_device_listed(py_state *st, const char *name);
+/* Before devices are looked up: the plug-ins of other packages are loaded, unless it is the CPU. */
+int py_discover(py_state *st);
+int py_discover_for(py_state *st, const char *name);
 /* None gives NULL (current). Accepts Streams, and objects with __cuda_stream__, which are wrapped
  * as streams of the device (NULL: found out) and kept alive by them. *out is for nd_stream_release.
  */
@@ -133,7 +139,7 @@ int py_init_array(PyObject *module, py_state *st);
 int py_init_later(PyObject *module, py_state *st);
 int py_init_stream(PyObject *module, py_state *st);
 int py_init_event(PyObject *module, py_state *st);
-extern PyMethodDef py_wait_methods[], py_stream_methods[];
+extern PyMethodDef py_wait_methods[], py_stream_methods[], py_plugins_methods[];
 extern PyMethodDef py_elementwise_methods[], py_create_methods[];
 
 /* ---- slots and methods of Array, by file ---- */
