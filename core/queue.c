@@ -323,6 +323,40 @@ nd_status nd_stream_query(nd_stream *s, int32_t *done)
     return status;
 }
 
+nd_status nd_device_query(nd_device *device, int32_t *done)
+{
+    static const char op[] = "device_query";
+    nd_status status;
+    int n;
+    *done = 1;
+    nd_device *d = nd__or_current(device, &status);
+    if (status != ND_OK || !d->async)
+        return status;
+    ND_RETURN_IF(nd__usable(d, op));
+    ND_RETURN_IF(nd__refuse_unsafe(d, op, "query after the capture has ended"));
+    stream_end *all = all_streams(d, &n);
+    if (!all)
+        return nd__fail(ND_ERR_MEMORY, op, -1, "no memory for a list of streams");
+    for (int i = 0; i < n && status == ND_OK && *done; i++)
+        status = nd_stream_query(all[i].s, done);
+    if (status == ND_OK && *done)
+        status = nd__query_ends(d, op, done);
+    drop_streams(all, n);
+    return status;
+}
+
+nd_status nd_array_query(const nd_array *a, int32_t *done)
+{
+    *done = 1;
+    ND_RETURN_IF(nd__check_array("array_query", a, 0));
+    nd_storage *s = a->storage;
+    nd_stream *stream = nd__stream(s->device);
+    nd_event *pending = atomic_load_explicit(&s->pending, memory_order_acquire);
+    return pending  ? nd_event_query(pending, done)
+           : stream ? nd_stream_query(stream, done)
+                    : (nd_status)ND_OK;
+}
+
 /* ---- bytes ---- */
 #define PINNED_ADVICE "copy from pinned memory (nd_empty_pinned), or before the capture"
 

@@ -183,6 +183,8 @@ void nd__mark_remember(nd_device *device, ndp_event *event, uint64_t stream);
 void nd__stream_leave(nd_stream *s);
 /* The host waits for them; the first fault. */
 nd_status nd__wait_ends(nd_device *device, const char *op);
+/* Whether they have all been reached; *done is 1 before. */
+nd_status nd__query_ends(nd_device *device, const char *op, int32_t *done);
 /* s waits for what is queued on the stream of that id, which may be gone; then for its end. */
 nd_status nd__wait_stream_id(nd_stream *s, nd_device *of, uint64_t id);
 /* The live stream of that id, retained; NULL: it is gone. */

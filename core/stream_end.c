@@ -89,6 +89,22 @@ nd_status nd__wait_ends(nd_device *d, const char *op)
     return first;
 }
 
+nd_status nd__query_ends(nd_device *d, const char *op, int32_t *done)
+{
+    nd_status status = ND_OK;
+    pthread_mutex_lock(&d->stream_lock);
+    for (nd_stream_end *e = d->ends; e && status == ND_OK && *done; e = e->next) {
+        status = d->stream.event_query(d->dev, e->event, done);
+        if (status == ND_OK && *done && nd__hazards_now())
+            nd__hazard_wait(NULL, e->event);
+    }
+    pthread_mutex_unlock(&d->stream_lock);
+    pthread_mutex_lock(&d->stream0->lock);
+    status = nd__fault(d->stream0, op, status);
+    pthread_mutex_unlock(&d->stream0->lock);
+    return status;
+}
+
 static nd_stream *live_stream(nd_device *d, uint64_t id) /* under stream_lock; retained */
 {
     nd_stream *s = d->streams;

@@ -60,6 +60,12 @@ ND_API ND_MUST_USE nd_status nd_device_pop(nd_device *device);
 
 /* Whether all work queued so far is done. Never waits; a pending fault is returned. */
 ND_API ND_MUST_USE nd_status nd_stream_query(nd_stream *stream, int32_t *done);
+/* The same for every stream of the device (NULL: current), those included that were released; not
+ * for foreign ones that nobody wrapped. */
+ND_API ND_MUST_USE nd_status nd_device_query(nd_device *device, int32_t *done);
+/* Whether reading the array would find all work done: on its device's current stream; in host
+ * memory that a device still writes to, the copy. */
+ND_API ND_MUST_USE nd_status nd_array_query(const nd_array *a, int32_t *done);
 /* Waits for it; returns the pending fault, if there is one. NULL: the current stream. */
 ND_API ND_MUST_USE nd_status nd_stream_synchronize(nd_stream *stream);
 /* Later work on stream waits for the event, or for all work queued on other so far and no more. The

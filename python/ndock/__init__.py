@@ -9,5 +9,6 @@ array([1., 2., 3.], dtype=float32, device='cpu:0')
 from ._ndock import *  # noqa: F403
 from ._ndock import __version__  # noqa: F401
 from ._creation import *  # noqa: F403
+from ._device import *  # noqa: F403
 
 __array_api_version__ = "2025.12"

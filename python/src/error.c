@@ -98,6 +98,11 @@ int py_check(py_state *st, nd_status status)
     return -1;
 }
 
+PyObject *py_none(py_state *st, nd_status status)
+{
+    return status == ND_OK ? Py_NewRef(Py_None) : py_fail(st, status);
+}
+
 int py_init_errors(PyObject *module, py_state *st)
 {
     st->error = PyErr_NewExceptionWithDoc(

@@ -3,9 +3,11 @@
 #include "py.h"
 
 /* Everything that a file of this folder adds. */
-static int (*const inits[])(PyObject *, py_state *) = {py_init_errors, py_init_dtype,
-                                                       py_init_device, py_init_array};
-static PyMethodDef *const tables[] = {py_elementwise_methods, py_create_methods};
+static int (*const inits[])(PyObject *, py_state *) = {
+    py_init_errors, py_init_dtype,  py_init_device, py_init_array,
+    py_init_later,  py_init_stream, py_init_event};
+static PyMethodDef *const tables[] = {py_elementwise_methods, py_create_methods, py_wait_methods,
+                                      py_stream_methods, py_plugins_methods};
 
 static int exec_module(PyObject *module)
 {
@@ -26,6 +28,8 @@ static int traverse_module(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(st->array);
     Py_VISIT(st->dtype);
     Py_VISIT(st->device);
+    Py_VISIT(st->stream);
+    Py_VISIT(st->event);
     Py_VISIT(st->error);
     for (int i = 0; i < ND_DTYPE_END; i++)
         Py_VISIT(st->dtypes[i]);
@@ -40,6 +44,8 @@ static int clear_module(PyObject *module)
     Py_CLEAR(st->array);
     Py_CLEAR(st->dtype);
     Py_CLEAR(st->device);
+    Py_CLEAR(st->stream);
+    Py_CLEAR(st->event);
     Py_CLEAR(st->error);
     for (int i = 0; i < ND_DTYPE_END; i++)
         Py_CLEAR(st->dtypes[i]);

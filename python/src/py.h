@@ -17,6 +17,8 @@
 /* ---- the module's state: one an interpreter ---- */
 typedef struct {
     PyTypeObject *array, *dtype, *device;
+    PyTypeObject *stream, *event;
+    int discovered;                  /* plug-ins of other packages were looked for */
     PyObject *dtypes[ND_DTYPE_END];  /* the DType objects, by nd_dtype */
     PyObject *errors[ND_STATUS_END]; /* exception classes by status, made on first use */
     PyObject *error;                 /* ndock.Error, the base of all */
@@ -55,6 +57,8 @@ PyObject *py_result(py_state *st, nd_status status, nd_array **a);
 PyObject *py_fail(py_state *st, nd_status status);
 /* 0, or -1 with the exception set. */
 int py_check(py_state *st, nd_status status);
+/* A new reference to None, or NULL with the exception set. */
+PyObject *py_none(py_state *st, nd_status status);
 
 /* ---- conversions: PyArg_Parse-like, from one object ---- */
 /* True (and *out) for a weak scalar: bool, int, float, complex, or what has __index__. -1: an
@@ -68,6 +72,20 @@ PyObject *py_from_dtype(py_state *st, nd_dtype dtype); /* new reference */
 /* None gives NULL (current). Accepts Device objects and device strings. */
 int py_device(py_state *st, PyObject *o, nd_device **out);
 PyObject *py_from_device(py_state *st, nd_device *device);
+int py_device_named(py_state *st, const char *name, nd_device **out);
+/* The same for a name of nd_device_list, which is opened when more than that is wanted. */
+PyObject *py_device_listed(py_state *st, const char *name);
+/* Before devices are looked up: the plug-ins of other packages are loaded, unless it is the CPU. */
+int py_discover(py_state *st);
+int py_discover_for(py_state *st, const char *name);
+/* None gives NULL (current). Accepts Streams, and objects with __cuda_stream__, which are wrapped
+ * as streams of the device (NULL: found out) and kept alive by them. *out is for nd_stream_release.
+ */
+int py_stream(py_state *st, PyObject *o, nd_device *device, nd_stream **out);
+PyObject *py_from_stream(py_state *st, nd_stream *stream); /* takes over the reference */
+/* Borrowed; NULL (no exception) where o is no Stream, no Event. */
+nd_stream *py_stream_get(const py_state *st, PyObject *o);
+nd_event *py_event_get(const py_state *st, PyObject *o);
 /* A shape or other list of integers: an int, or a sequence of ints; at most ND_MAX_NDIM. */
 int py_ints(PyObject *o, const char *what, int64_t *out, int *n);
 /* Axes: None leaves *n at -1. */
@@ -84,11 +102,44 @@ static inline void py_lock(PyThreadState *saved)
         PyEval_RestoreThread(saved);
 }
 
+/* ---- waiting (wait.c) ---- */
+bool py_is_async(nd_device *device);
+/* Before a call that waits, such as nd_item, nd_to_host: returns when it will find the work done.
+ * The GIL is released meanwhile, and signals are looked for: -1 with the exception set, be it
+ * KeyboardInterrupt or what queued work failed with. Costs nothing on devices that queue nothing.
+ * An array is waited for on its device's current stream, or for the copy that still writes to it.
+ */
+int py_wait_array(py_state *st, const nd_array *a);
+/* These wait, and report what the work failed with. device NULL: current. */
+int py_wait_stream(py_state *st, nd_stream *stream);
+int py_wait_event(py_state *st, nd_event *event);
+int py_wait_device(py_state *st, nd_device *device);
+
+/* ---- threads that are not Python's (later.c) ---- */
+/* A reference for the library to keep: py_drop(kept) gives it up, which any thread may call at any
+ * time (release functions of nd_wrap, nd_stream_wrap ...); the main thread drops it as soon as it
+ * runs Python code, or whoever calls py_drop_now, with the GIL, after a release by the library.
+ * py_unkeep, with the GIL, undoes py_keep. NULL with an exception set. */
+void *py_keep(PyObject *object);
+void py_drop(void *kept);
+void py_drop_now(void);
+void py_unkeep(void *kept);
+/* Takes the GIL where no lock of the library is held; false: the interpreter is gone, or going. */
+bool py_enter(PyGILState_STATE *gil);
+void py_leave(PyGILState_STATE gil);
+bool py_is_main_interpreter(void);
+/* Calls the function, of no arguments, when this interpreter ends. */
+int py_at_exit(PyMethodDef *function);
+
 /* ---- what each file adds to the module ---- */
 int py_init_errors(PyObject *module, py_state *st);
 int py_init_dtype(PyObject *module, py_state *st);
 int py_init_device(PyObject *module, py_state *st);
 int py_init_array(PyObject *module, py_state *st);
+int py_init_later(PyObject *module, py_state *st);
+int py_init_stream(PyObject *module, py_state *st);
+int py_init_event(PyObject *module, py_state *st);
+extern PyMethodDef py_wait_methods[], py_stream_methods[], py_plugins_methods[];
 extern PyMethodDef py_elementwise_methods[], py_create_methods[];
 
 /* ---- slots and methods of Array, by file ---- */
@@ -97,5 +148,8 @@ PyObject *py_array_compare(PyObject *l, PyObject *r, int how);
 extern const PyType_Slot py_number_slots[]; /* ends with {0, NULL} */
 /* elementwise.c: an op of op.def on n operands, arrays and scalars; into `out` where it is given */
 PyObject *py_apply(py_state *st, nd_op op, PyObject *const *args, int n, PyObject *out);
+/* event.c: the event, or a new one for None, recorded on the stream */
+PyObject *py_event_record(py_state *st, PyObject *event, nd_stream *stream);
+PyObject *py_launch_host(PyObject *stream, PyObject *args);
 
 #endif
