@@ -3,7 +3,12 @@
 python_sources = %reldir%/src/py.h %reldir%/src/elementwise.def %reldir%/src/module.c %reldir%/src/error.c \
   %reldir%/src/convert.c %reldir%/src/dtype.c %reldir%/src/device.c %reldir%/src/array.c %reldir%/src/number.c \
   %reldir%/src/elementwise.c %reldir%/src/create.c
+python_sources += %reldir%/src/args.h %reldir%/src/args.c %reldir%/src/reduce.c %reldir%/src/manip.c %reldir%/src/view.c \
+  %reldir%/src/indexing.c %reldir%/src/sorting.c %reldir%/src/linalg.c %reldir%/src/random.c %reldir%/src/file.c %reldir%/src/promote.c
 python_modules = %reldir%/ndock/__init__.py %reldir%/ndock/_creation.py %reldir%/ndock/py.typed
+python_modules += %reldir%/ndock/_types.py %reldir%/ndock/_dtypes.py %reldir%/ndock/_elementwise.py %reldir%/ndock/_files.py \
+  %reldir%/ndock/_indexing.py %reldir%/ndock/_info.py %reldir%/ndock/_linalg.py %reldir%/ndock/_manipulation.py \
+  %reldir%/ndock/_sorting.py %reldir%/ndock/_statistics.py %reldir%/ndock/random.py
 EXTRA_DIST += $(python_sources) $(python_modules)
 
 if HAVE_PYTHON_HEADERS

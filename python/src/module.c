@@ -5,7 +5,11 @@
 /* Everything that a file of this folder adds. */
 static int (*const inits[])(PyObject *, py_state *) = {py_init_errors, py_init_dtype,
                                                        py_init_device, py_init_array};
-static PyMethodDef *const tables[] = {py_elementwise_methods, py_create_methods};
+static PyMethodDef *const tables[] = {py_elementwise_methods, py_create_methods,
+                                      /* the namespace */
+                                      py_reduce_methods, py_manip_methods, py_view_methods,
+                                      py_indexing_methods, py_sorting_methods, py_linalg_methods,
+                                      py_random_methods, py_file_methods, py_promote_methods};
 
 static int exec_module(PyObject *module)
 {

@@ -90,6 +90,9 @@ int py_init_dtype(PyObject *module, py_state *st);
 int py_init_device(PyObject *module, py_state *st);
 int py_init_array(PyObject *module, py_state *st);
 extern PyMethodDef py_elementwise_methods[], py_create_methods[];
+extern PyMethodDef py_reduce_methods[], py_manip_methods[], py_view_methods[],
+    py_indexing_methods[], py_sorting_methods[], py_linalg_methods[], py_random_methods[],
+    py_file_methods[], py_promote_methods[]; /* the namespace */
 
 /* ---- slots and methods of Array, by file ---- */
 /* number.c: operators */
