@@ -1,12 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The Python package. Where it is built, the folder python/ of the build tree holds the whole package: PYTHONPATH may name it.
-python_sources = %reldir%/src/py.h %reldir%/src/elementwise.def %reldir%/src/module.c %reldir%/src/error.c \
-  %reldir%/src/convert.c %reldir%/src/dtype.c %reldir%/src/device.c %reldir%/src/array.c %reldir%/src/number.c \
-  %reldir%/src/elementwise.c %reldir%/src/create.c \
-  %reldir%/src/later.c %reldir%/src/wait.c %reldir%/src/stream.c %reldir%/src/event.c \
-  %reldir%/src/plugins.c
-python_modules = %reldir%/ndock/_device.py %reldir%/ndock/_plugins.py \
-  %reldir%/ndock/__init__.py %reldir%/ndock/_creation.py %reldir%/ndock/py.typed
+include python/files.mk
 EXTRA_DIST += $(python_sources) $(python_modules)
 
 if HAVE_PYTHON_HEADERS

@@ -1,34 +1,97 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Creation functions of the array API."""
+"""Creation functions of the array API. device=None means the calling thread's current device, for the _like functions
+that of x. Nothing waits: an asynchronous device fills the array in the order of its current stream. All raise ValueError
+for a negative extent or an unknown device, OverflowError for a size or value out of range, MemoryError."""
 from __future__ import annotations
 
 from . import _ndock
 
-__all__ = ["arange", "empty", "full", "ones", "zeros"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import Array, DeviceLike, DTypeLike, Literal, Optional, Scalar, Shape
+
+__all__ = ["arange", "empty", "empty_like", "eye", "full", "full_like", "linspace", "meshgrid", "ones", "ones_like",
+           "tril", "triu", "zeros", "zeros_like"]
 
 
-def empty(shape, *, dtype=None, device=None):
+def empty(shape: Shape, *, dtype: Optional[DTypeLike] = None, device: Optional[DeviceLike] = None) -> Array:
     """An array whose elements are not set; dtype by default float64, on the current device."""
     return _ndock._full(shape, None, dtype, device)
 
 
-def full(shape, fill_value, *, dtype=None, device=None):
+def full(shape: Shape, fill_value: Scalar, *, dtype: Optional[DTypeLike] = None,
+         device: Optional[DeviceLike] = None) -> Array:
     """An array of one value. dtype: by default that of the value's kind (bool, int64, float64, complex128)."""
     return _ndock._full(shape, fill_value, dtype, device)
 
 
-def zeros(shape, *, dtype=None, device=None):
+def zeros(shape: Shape, *, dtype: Optional[DTypeLike] = None, device: Optional[DeviceLike] = None) -> Array:
     """An array of zeros; dtype by default float64."""
-    return _ndock._full(shape, 0, dtype or float, device)
+    return _ndock._full(shape, 0, float if dtype is None else dtype, device)
 
 
-def ones(shape, *, dtype=None, device=None):
+def ones(shape: Shape, *, dtype: Optional[DTypeLike] = None, device: Optional[DeviceLike] = None) -> Array:
     """An array of ones; dtype by default float64."""
-    return _ndock._full(shape, 1, dtype or float, device)
+    return _ndock._full(shape, 1, float if dtype is None else dtype, device)
 
 
-def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
+def empty_like(x: Array, /, *, dtype: Optional[DTypeLike] = None, device: Optional[DeviceLike] = None) -> Array:
+    """A dense array of x's shape whose elements are not set; dtype and device by default those of x."""
+    return _ndock._full_like(x, None, dtype, device)
+
+
+def full_like(x: Array, /, fill_value: Scalar, *, dtype: Optional[DTypeLike] = None,
+              device: Optional[DeviceLike] = None) -> Array:
+    """A dense array of x's shape and one value; dtype and device by default those of x. OverflowError where the value
+    does not fit."""
+    return _ndock._full_like(x, fill_value, dtype, device)
+
+
+def zeros_like(x: Array, /, *, dtype: Optional[DTypeLike] = None, device: Optional[DeviceLike] = None) -> Array:
+    """A dense array of zeros of x's shape; dtype and device by default those of x."""
+    return _ndock._full_like(x, 0, dtype, device)
+
+
+def ones_like(x: Array, /, *, dtype: Optional[DTypeLike] = None, device: Optional[DeviceLike] = None) -> Array:
+    """A dense array of ones of x's shape; dtype and device by default those of x."""
+    return _ndock._full_like(x, 1, dtype, device)
+
+
+def arange(start: float, /, stop: Optional[float] = None, step: float = 1, *, dtype: Optional[DTypeLike] = None,
+           device: Optional[DeviceLike] = None) -> Array:
     """start, start + step, ... before stop; arange(n) counts from 0. dtype: int64 if all are ints, else float64."""
     if stop is None:
         start, stop = 0, start
     return _ndock._arange(start, stop, step, dtype, device)
+
+
+def linspace(start: complex, stop: complex, /, num: int, *, dtype: Optional[DTypeLike] = None,
+             device: Optional[DeviceLike] = None, endpoint: bool = True) -> Array:
+    """num values from start to stop in equal steps. endpoint: stop is the last of them, exactly; else it would be the
+    next. dtype: by default float64, complex128 if start or stop is complex."""
+    return _ndock._linspace(start, stop, num, endpoint, dtype, device)
+
+
+def eye(n_rows: int, n_cols: Optional[int] = None, /, *, k: int = 0, dtype: Optional[DTypeLike] = None,
+        device: Optional[DeviceLike] = None) -> Array:
+    """A matrix (n_rows, n_cols) of zeros with ones on the k-th diagonal, above the main one for k > 0. n_cols: by
+    default n_rows. dtype: by default float64."""
+    return _ndock._eye(n_rows, n_rows if n_cols is None else n_cols, k, dtype, device)
+
+
+def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
+    """Coordinates of a grid: from n one-dimensional arrays, n read-only views of shape (n0, n1, n2, ...) for "ij", with
+    the first two extents exchanged for "xy". ValueError for arrays of other ranks."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f'meshgrid(): indexing is "xy" or "ij", not {indexing!r}')
+    return _ndock._meshgrid(arrays, indexing == "ij")
+
+
+def tril(x: Array, /, *, k: int = 0) -> Array:
+    """A copy of x (..., m, n) with zeros above the k-th diagonal of the last two axes. ValueError below two axes."""
+    return _ndock._tril(x, k)
+
+
+def triu(x: Array, /, *, k: int = 0) -> Array:
+    """A copy of x (..., m, n) with zeros below the k-th diagonal of the last two axes. ValueError below two axes."""
+    return _ndock._triu(x, k)

@@ -2,12 +2,16 @@
  * The extension module ndock._ndock: multi-phase initialisation, one state an interpreter. */
 #include "py.h"
 
-/* Everything that a file of this folder adds. */
 static int (*const inits[])(PyObject *, py_state *) = {
-    py_init_errors, py_init_dtype,  py_init_device, py_init_array,
-    py_init_later,  py_init_stream, py_init_event};
-static PyMethodDef *const tables[] = {py_elementwise_methods, py_create_methods, py_wait_methods,
-                                      py_stream_methods, py_plugins_methods};
+#define TYPES(x) py_init_##x,
+#define METHODS(x)
+#include "parts.def"
+};
+static PyMethodDef *const tables[] = {
+#define TYPES(x)
+#define METHODS(x) py_##x##_methods,
+#include "parts.def"
+};
 
 static int exec_module(PyObject *module)
 {

@@ -131,16 +131,10 @@ bool py_is_main_interpreter(void);
 /* Calls the function, of no arguments, when this interpreter ends. */
 int py_at_exit(PyMethodDef *function);
 
-/* ---- what each file adds to the module ---- */
-int py_init_errors(PyObject *module, py_state *st);
-int py_init_dtype(PyObject *module, py_state *st);
-int py_init_device(PyObject *module, py_state *st);
-int py_init_array(PyObject *module, py_state *st);
-int py_init_later(PyObject *module, py_state *st);
-int py_init_stream(PyObject *module, py_state *st);
-int py_init_event(PyObject *module, py_state *st);
-extern PyMethodDef py_wait_methods[], py_stream_methods[], py_plugins_methods[];
-extern PyMethodDef py_elementwise_methods[], py_create_methods[];
+/* ---- what each file adds to the module: a row in parts.def ---- */
+#define TYPES(x) int py_init_##x(PyObject *module, py_state *st);
+#define METHODS(x) extern PyMethodDef py_##x##_methods[];
+#include "parts.def"
 
 /* ---- slots and methods of Array, by file ---- */
 /* number.c: operators */
