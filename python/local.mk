@@ -7,9 +7,8 @@ python_modules = %reldir%/ndock/__init__.py %reldir%/ndock/_creation.py %reldir%
 EXTRA_DIST += $(python_sources) $(python_modules)
 
 if HAVE_PYTHON_HEADERS
-python_LTLIBRARIES = %reldir%/_ndock.la
-pythondir = $(pyexecdir)/ndock
-dist_python_DATA = $(python_modules)
+pkgpyexec_LTLIBRARIES = %reldir%/_ndock.la
+pkgpyexecdir = $(pyexecdir)/ndock
 %canon_reldir%__ndock_la_SOURCES = $(python_sources)
 %canon_reldir%__ndock_la_CPPFLAGS = $(AM_CPPFLAGS) $(PYTHON_CPPFLAGS)
 %canon_reldir%__ndock_la_LDFLAGS = -module -avoid-version -shared -shrext $(PYTHON_SUFFIX) -export-symbols-regex PyInit__ndock
@@ -24,4 +23,25 @@ all-local: %reldir%/package.stamp
 	done && \
 	$(LN_S) -f $(abs_builddir)/%reldir%/.libs/_ndock$(PYTHON_SUFFIX) %reldir%/ndock/_ndock$(PYTHON_SUFFIX) && touch $@
 CLEANFILES += %reldir%/package.stamp %reldir%/ndock/_ndock$(PYTHON_SUFFIX)
+clean-local:
+	rm -rf %reldir%/ndock/__pycache__ %reldir%/ndock/*/__pycache__
+	for f in $(python_modules); do if test -h $$f; then rm -f $$f; fi; done
+
+# Python needs no file of libtool's.
+install-exec-hook:
+	rm -f '$(DESTDIR)$(pkgpyexecdir)/_ndock.la'
+# By hand, since Automake would put the modules of all folders into one.
+python_below = sed 's,^.*%reldir%/ndock/,,'
+install-data-local:
+	@for f in $(python_modules); do \
+	  to="$(DESTDIR)$(pkgpyexecdir)/`echo $$f | $(python_below)`"; \
+	  $(MKDIR_P) "`dirname "$$to"`" && $(INSTALL_DATA) $(srcdir)/$$f "$$to" || exit 1; \
+	done
+uninstall-hook:
+	rm -f '$(DESTDIR)$(pkgpyexecdir)/_ndock$(PYTHON_SUFFIX)'
+	@for f in $(python_modules); do rm -f "$(DESTDIR)$(pkgpyexecdir)/`echo $$f | $(python_below)`"; done
+	rm -rf '$(DESTDIR)$(pkgpyexecdir)/__pycache__' '$(DESTDIR)$(pkgpyexecdir)'/*/__pycache__
+	@for d in '$(DESTDIR)$(pkgpyexecdir)'/*/ '$(DESTDIR)$(pkgpyexecdir)'; do \
+	  if test -d "$$d"; then rmdir "$$d" 2>/dev/null; fi; \
+	done; :
 endif
