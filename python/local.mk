@@ -2,7 +2,8 @@
 # The Python package. Where it is built, the folder python/ of the build tree holds the whole package: PYTHONPATH may name it.
 python_sources = %reldir%/src/py.h %reldir%/src/elementwise.def %reldir%/src/module.c %reldir%/src/error.c \
   %reldir%/src/convert.c %reldir%/src/dtype.c %reldir%/src/device.c %reldir%/src/array.c %reldir%/src/number.c \
-  %reldir%/src/elementwise.c %reldir%/src/create.c
+  %reldir%/src/elementwise.c %reldir%/src/create.c \
+  %reldir%/src/needle.h %reldir%/src/needle.c %reldir%/src/needle_math.c %reldir%/src/needle_copy.c
 python_modules = %reldir%/ndock/__init__.py %reldir%/ndock/_creation.py %reldir%/ndock/py.typed
 EXTRA_DIST += $(python_sources) $(python_modules)
 

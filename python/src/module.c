@@ -5,7 +5,7 @@
 /* Everything that a file of this folder adds. */
 static int (*const inits[])(PyObject *, py_state *) = {py_init_errors, py_init_dtype,
                                                        py_init_device, py_init_array};
-static PyMethodDef *const tables[] = {py_elementwise_methods, py_create_methods};
+static PyMethodDef *const tables[] = {py_elementwise_methods, py_create_methods, py_needle_methods};
 
 static int exec_module(PyObject *module)
 {
@@ -31,7 +31,7 @@ static int traverse_module(PyObject *module, visitproc visit, void *arg)
         Py_VISIT(st->dtypes[i]);
     for (int i = 0; i < ND_STATUS_END; i++)
         Py_VISIT(st->errors[i]);
-    return 0;
+    return py_needle_traverse(st, visit, arg);
 }
 
 static int clear_module(PyObject *module)
@@ -45,6 +45,7 @@ static int clear_module(PyObject *module)
         Py_CLEAR(st->dtypes[i]);
     for (int i = 0; i < ND_STATUS_END; i++)
         Py_CLEAR(st->errors[i]);
+    py_needle_clear(st);
     return 0;
 }
 

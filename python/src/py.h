@@ -11,15 +11,17 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <structmember.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <ndock/ndock.h>
 
 /* ---- the module's state: one an interpreter ---- */
 typedef struct {
     PyTypeObject *array, *dtype, *device;
-    PyObject *dtypes[ND_DTYPE_END];  /* the DType objects, by nd_dtype */
-    PyObject *errors[ND_STATUS_END]; /* exception classes by status, made on first use */
-    PyObject *error;                 /* ndock.Error, the base of all */
+    PyObject *dtypes[ND_DTYPE_END];          /* the DType objects, by nd_dtype */
+    PyObject *errors[ND_STATUS_END];         /* exception classes by status, made on first use */
+    PyObject *error;                         /* ndock.Error, the base of all */
+    _Atomic(struct py_needle_type *) needle; /* needle.c's types, one a device */
 } py_state;
 
 extern struct PyModuleDef py_module;
@@ -90,6 +92,9 @@ int py_init_dtype(PyObject *module, py_state *st);
 int py_init_device(PyObject *module, py_state *st);
 int py_init_array(PyObject *module, py_state *st);
 extern PyMethodDef py_elementwise_methods[], py_create_methods[];
+extern PyMethodDef py_needle_methods[];
+int py_needle_traverse(py_state *st, visitproc visit, void *arg);
+void py_needle_clear(py_state *st);
 
 /* ---- slots and methods of Array, by file ---- */
 /* number.c: operators */
