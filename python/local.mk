@@ -4,7 +4,8 @@ python_sources = %reldir%/src/py.h %reldir%/src/elementwise.def %reldir%/src/mod
   %reldir%/src/convert.c %reldir%/src/dtype.c %reldir%/src/device.c %reldir%/src/array.c %reldir%/src/number.c \
   %reldir%/src/elementwise.c %reldir%/src/create.c \
   %reldir%/src/needle.h %reldir%/src/needle.c %reldir%/src/needle_math.c %reldir%/src/needle_copy.c
-python_modules = %reldir%/ndock/__init__.py %reldir%/ndock/_creation.py %reldir%/ndock/py.typed
+python_modules = %reldir%/ndock/__init__.py %reldir%/ndock/_creation.py %reldir%/ndock/py.typed \
+  %reldir%/ndock/needle.py %reldir%/ndock/_needle_array.py %reldir%/ndock/_needle_device.py
 EXTRA_DIST += $(python_sources) $(python_modules)
 
 if HAVE_PYTHON_HEADERS
