@@ -39,7 +39,7 @@ static int traverse_module(PyObject *module, visitproc visit, void *arg)
         Py_VISIT(st->dtypes[i]);
     for (int i = 0; i < ND_STATUS_END; i++)
         Py_VISIT(st->errors[i]);
-    return 0;
+    return py_needle_traverse(st, visit, arg);
 }
 
 static int clear_module(PyObject *module)
@@ -55,6 +55,7 @@ static int clear_module(PyObject *module)
         Py_CLEAR(st->dtypes[i]);
     for (int i = 0; i < ND_STATUS_END; i++)
         Py_CLEAR(st->errors[i]);
+    py_needle_clear(st);
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <structmember.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <ndock/ndock.h>
 
@@ -18,10 +19,11 @@
 typedef struct {
     PyTypeObject *array, *dtype, *device;
     PyTypeObject *stream, *event;
-    int discovered;                  /* plug-ins of other packages were looked for */
-    PyObject *dtypes[ND_DTYPE_END];  /* the DType objects, by nd_dtype */
-    PyObject *errors[ND_STATUS_END]; /* exception classes by status, made on first use */
-    PyObject *error;                 /* ndock.Error, the base of all */
+    int discovered;                          /* plug-ins of other packages were looked for */
+    PyObject *dtypes[ND_DTYPE_END];          /* the DType objects, by nd_dtype */
+    PyObject *errors[ND_STATUS_END];         /* exception classes by status, made on first use */
+    PyObject *error;                         /* ndock.Error, the base of all */
+    _Atomic(struct py_needle_type *) needle; /* needle.c's types, one a device */
 } py_state;
 
 extern struct PyModuleDef py_module;
@@ -135,6 +137,9 @@ int py_at_exit(PyMethodDef *function);
 #define TYPES(x) int py_init_##x(PyObject *module, py_state *st);
 #define METHODS(x) extern PyMethodDef py_##x##_methods[];
 #include "parts.def"
+/* needle.c: its part of the state */
+int py_needle_traverse(py_state *st, visitproc visit, void *arg);
+void py_needle_clear(py_state *st);
 
 /* ---- slots and methods of Array, by file ---- */
 /* number.c: operators */

@@ -28,10 +28,11 @@ static PyObject *reduce(PyObject *module, const char *name, reduction *fresh, re
     return py_done(st, saved, fresh(a, &o, &r), &r);
 }
 
-#define REDUCTIONS(X)                                                                       \
-    X(sum)                                                                                  \
-    X(prod) X(min) X(max) X(mean) X(var) X(std) X(any) X(all) X(count_nonzero) X(logsumexp) \
-        X(argmin) X(argmax)
+#define REDUCTIONS(X)                                                                         \
+    X(sum)                                                                                    \
+    X(prod)                                                                                   \
+    X(min) X(max) X(mean) X(var) X(std) X(any) X(all) X(count_nonzero) X(logsumexp) X(argmin) \
+        X(argmax)
 #define DEFINE_REDUCTION(name)                                                      \
     static PyObject *name##_(PyObject *module, PyObject *const *args, Py_ssize_t n) \
     {                                                                               \

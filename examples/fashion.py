@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Train a 784-128-10 network on Fashion-MNIST: fashion.c's network, data, weights, batch order and arithmetic, in Python."""
+import argparse
+import os
+import sys
+import time
+
+import ndock as nd
+
+MEAN, STD = 0.2860, 0.3530  # of the training pixels divided by 255
+PIXELS, HIDDEN, CLASSES = 784, 128, 10
+MOMENTUM = 0.9
+
+
+def random_key(seed, stream):
+    """The stream-th sequence of the seed: 0 and 1 make the weights, 2 + epoch the order of images."""
+    return nd.random.Key(seed, stream << 64)
+
+
+def load_idx(folder, name):
+    path = os.path.join(folder, name + "-ubyte")
+    return nd.load(path + ".gz" if os.path.exists(path + ".gz") else path)
+
+
+def load_set(folder, name):
+    """Normalised images, float32 (n, 784), and labels, uint8 (n,)."""
+    pixels, labels = load_idx(folder, name + "-images-idx3"), load_idx(folder, name + "-labels-idx1")
+    if labels.size == 0 or pixels.size != labels.size * PIXELS:
+        sys.exit(f"fashion: {folder}: the {name} set's images are not as many as its labels, or not 28x28")
+    x = nd.astype(nd.reshape(pixels, (-1, PIXELS)), nd.float32)
+    x /= 255
+    x -= MEAN
+    x /= STD
+    return x, labels
+
+
+def uniform(seed, stream, rows, columns):
+    limit = rows**-0.5
+    return nd.random.uniform((rows, columns), -limit, limit, key=random_key(seed, stream), dtype=nd.float32)
+
+
+def zeros_like(arrays):
+    return [nd.zeros_like(a) for a in arrays]
+
+
+def forward(net, x):
+    w1, b1, w2, b2 = net
+    h = nd.matmul(x, w1, bias=b1, epilogue="relu")
+    return h, nd.matmul(h, w2, bias=b2)
+
+
+def accuracy(net, x, labels):
+    """How many labels are right, a float32 array without axes."""
+    predicted = nd.argmax(forward(net, x)[1], axis=1)
+    return nd.mean(nd.astype(predicted == nd.astype(labels, predicted.dtype), nd.float32))
+
+
+def update(p, v, gradient, lr):
+    v *= MOMENTUM
+    gradient *= -lr
+    v += gradient
+    p += v
+
+
+def train_batch(net, velocity, x, y, lr):
+    """One step of gradient descent with momentum; the summed loss, an array that nobody has waited for."""
+    h, z = forward(net, x)
+    logp = nd.log_softmax(z, axis=1)
+    loss = nd.sum(logp * y)
+    dz = nd.exp(logp, out=z)
+    dz -= y
+    dz /= x.shape[0]
+    dh = nd.where(h > 0, dz @ nd.matrix_transpose(net[2]), 0.0)
+    for w, b, inputs, gradient in ((0, 1, x, dh), (2, 3, h, dz)):
+        nd.matmul(nd.matrix_transpose(inputs), gradient, alpha=-lr, beta=MOMENTUM, out=velocity[w])  # v = 0.9*v - lr*x'g
+        net[w] += velocity[w]
+        update(net[b], velocity[b], nd.sum(gradient, axis=0), lr)
+    return loss
+
+
+def train(args):
+    (x, labels), test = load_set(args.data, "train"), load_set(args.data, "t10k")
+    n = x.shape[0]
+    y = nd.astype(nd.expand_dims(labels, 1) == nd.arange(CLASSES, dtype=nd.uint8), nd.float32)
+    net = [uniform(args.seed, 0, PIXELS, HIDDEN), nd.zeros(HIDDEN, dtype=nd.float32),
+           uniform(args.seed, 1, HIDDEN, CLASSES), nd.zeros(CLASSES, dtype=nd.float32)]
+    velocity = zeros_like(net)
+    print("epoch    loss  accuracy  seconds")
+    for epoch in range(args.epochs):
+        start = time.perf_counter()
+        order = nd.random.permutation(n, key=random_key(args.seed, 2 + epoch))
+        lr = args.lr * (1 - epoch / args.epochs)
+        total = nd.zeros((), dtype=nd.float32)
+        for first in range(0, n, args.batch):
+            index = order[first:first + args.batch]
+            total -= train_batch(net, velocity, nd.take(x, index, axis=0), nd.take(y, index, axis=0), lr)
+        hit = accuracy(net, *test)
+        print(f"{epoch + 1:5d}  {float(total) / n:.5f}   {100 * float(hit):5.2f} %  {time.perf_counter() - start:7.3f}",
+              flush=True)
+    return net
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", default="/usr/share/datasets/fashion-mnist", help="folder of the IDX files (%(default)s)")
+    parser.add_argument("--device", default="auto", help="cpu, cuda:0, ..., or auto, the best there is (%(default)s)")
+    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument("--lr", type=float, default=0.035, help="first learning rate; it falls linearly (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--save", help="where the weights go, a safetensors file")
+    args = parser.parse_args()
+    device = nd.Device(args.device)
+    nd.set_default_device(device)
+    print(f"ndock {nd.__version__} on {device}")
+    net = train(args)
+    if args.save:
+        nd.save(args.save, dict(zip(("w1", "b1", "w2", "b2"), net)))
+
+
+if __name__ == "__main__":
+    main()
