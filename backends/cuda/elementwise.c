@@ -54,23 +54,29 @@ static int is_dense(const ndp_call *call)
     return (flags & NDP_VIEW_CONTIGUOUS) && bits % EW_VECTOR_BYTES == 0;
 }
 
-static int32_t launch_vectors(const cuda_kernel *k, ndp_stream *s, ew_params *p, uint64_t vectors)
+/* A thread takes so many vectors; a block so many times as many as it has threads. */
+static int32_t launch_vectors(const cuda_kernel *k, ndp_stream *s, ew_params *p, uint64_t vectors,
+                              uint32_t each)
 {
-    return cuda_launch(k, k->function[EW_VECTORS_KERNEL], s,
-                       (uint32_t)((vectors + EW_THREADS - 1) / EW_THREADS), EW_THREADS, 0, p);
+    uint64_t blocks = (vectors + EW_THREADS * each - 1) / (EW_THREADS * each);
+    p->many = each > 1;
+    return cuda_launch(k, k->function[EW_VECTORS_KERNEL], s, (uint32_t)blocks, EW_THREADS, 0, p);
 }
 
 static int32_t run_dense(const cuda_kernel *k, ndp_stream *s, const ndp_call *call)
 {
     ew_params p;
     uint32_t per = EW_VECTOR_BYTES / element_size(call);
+    uint32_t many = (uint32_t)ew_many(call->op, call->in[call->n_in - 1].dtype, (int)call->n_in);
     p.n = (uint64_t)cuda_view_size(call->out);
     p.out = cuda_ptr(call->out);
     p.ndim = 0;
     p.splats = 0;
     p.scalars = set_inputs(p.in, call);
     p.vectors = ~p.scalars;
-    return p.n == 0 ? NDP_OK : launch_vectors(k, s, &p, (p.n + per - 1) / per);
+    uint64_t vectors = (p.n + per - 1) / per, threads = (uint64_t)k->dev->sm_count * EW_SM_THREADS;
+    return p.n == 0 ? NDP_OK
+                    : launch_vectors(k, s, &p, vectors, vectors < threads * many ? 1 : many);
 }
 
 /* ---- any strides ---- */
@@ -255,7 +261,7 @@ static int32_t launch_rows(const ew_work *w, ew_params *p)
     if (vectors) {
         p->columns = cuda_divisor_of(vectors);
         set_rows(p, w);
-        return launch_vectors(w->kernel, w->stream, p, p->n);
+        return launch_vectors(w->kernel, w->stream, p, p->n, 1);
     }
     return cuda_launch(w->kernel, w->kernel->function[EW_ELEMENTS_KERNEL], w->stream,
                        quotient_up(p->n, EW_ELEMENT_THREADS * EW_ELEMENTS), EW_ELEMENT_THREADS, 0,

@@ -207,9 +207,9 @@ struct ew_place {
     bool inner; /* as many elements lie before and behind them, at least */
 };
 
-static __device__ __forceinline__ ew_place place_dense(const ew_params &p, int n)
+static __device__ __forceinline__ ew_place place_dense(const ew_params &p, int n, uint64_t vector)
 {
-    uint64_t at = ((uint64_t)blockIdx.x * EW_THREADS + threadIdx.x) * n;
+    uint64_t at = vector * n;
     int64_t i = (int64_t)at;
     ew_place place = {{i, {i, i, i}}, 0, 0, at >= n && at + 2 * n <= p.n};
     place.high = at + n <= p.n ? n : at < p.n ? (int32_t)(p.n - at) : 0;
@@ -218,10 +218,10 @@ static __device__ __forceinline__ ew_place place_dense(const ew_params &p, int n
 
 /* Vectors of a row begin where the output is aligned: the first may lack its first elements. */
 template <class OP, int N>
-static __device__ __forceinline__ ew_place place_of_row(const ew_params &p)
+static __device__ __forceinline__ ew_place place_of_row(const ew_params &p, uint32_t vector)
 {
     ew_place place = {};
-    uint32_t vector = blockIdx.x * EW_THREADS + threadIdx.x, row = cuda_quotient(vector, p.columns);
+    uint32_t row = cuda_quotient(vector, p.columns);
     if (vector >= p.n)
         return place;
     add_outer<OP::inputs>(p, 1, row, place.at);
@@ -253,10 +253,10 @@ static __device__ __forceinline__ ew_packed<T, N> load(const ew_params &p, int i
                           place.inner);
 }
 
-template <class OP> static __device__ __forceinline__ void vectors(const ew_params &p)
+template <class OP>
+static __device__ __forceinline__ void one_vector(const ew_params &p, const ew_place &place)
 {
     const int N = EW_N;
-    ew_place place = p.ndim ? place_of_row<OP, N>(p) : place_dense(p, N);
     ew_packed<typename OP::in1, N> a;
     ew_packed<typename OP::in2, N> b = {};
     ew_packed<typename OP::in3, N> c = {};
@@ -275,6 +275,64 @@ template <class OP> static __device__ __forceinline__ void vectors(const ew_para
         store_vector<typename OP::out, N>(out, r);
     else
         store_elements<typename OP::out, N>(out, r, place.low, place.high);
+}
+
+template <class T, int N>
+static __device__ __forceinline__ ew_packed<T, N> load_whole(const ew_params &p, int input,
+                                                             uint64_t at)
+{
+    if (p.scalars >> input & 1)
+        return pack<T, N>(splat<T, N>(scalar_of<T>(p.in[input])));
+    return *(const ew_packed<T, N> *)((const T *)p.in[input].at + at);
+}
+
+/* Dense operands, all of whose vectors are whole: several are on their way while a long formula is
+ * computed, and there is little to do beside it. */
+template <class OP>
+static __device__ __forceinline__ void many_vectors(const ew_params &p, uint64_t first)
+{
+    const int N = EW_N, MANY = OP::many;
+    ew_packed<typename OP::in1, N> a[MANY];
+    ew_packed<typename OP::in2, N> b[MANY] = {};
+#pragma unroll
+    for (int j = 0; j < MANY; j++) {
+        a[j] = load_whole<typename OP::in1, N>(p, 0, (first + j * EW_THREADS) * N);
+        if (OP::inputs > 1)
+            b[j] = load_whole<typename OP::in2, N>(p, 1, (first + j * EW_THREADS) * N);
+    }
+#pragma unroll
+    for (int j = 0; j < MANY; j++) {
+        operands<OP, N> x = {unpack<typename OP::in1, N>(a[j]), unpack<typename OP::in2, N>(b[j])};
+        store_vector<typename OP::out, N>((typename OP::out *)p.out + (first + j * EW_THREADS) * N,
+                                          apply<OP, N, OP::copies>(x));
+    }
+}
+
+/* A thread of the block `block`, had each one vector. */
+template <class OP>
+static __device__ __forceinline__ void vector_of_block(const ew_params &p, uint64_t block)
+{
+    const int N = EW_N;
+    one_vector<OP>(p, p.ndim ? place_of_row<OP, N>(p, (uint32_t)block * EW_THREADS + threadIdx.x)
+                             : place_dense(p, N, block * EW_THREADS + threadIdx.x));
+}
+
+template <class OP> static __device__ __forceinline__ void vectors(const ew_params &p)
+{
+    const int MANY = OP::many;
+    if constexpr (MANY == 1) {
+        vector_of_block<OP>(p, blockIdx.x);
+    } else {
+        uint32_t steps = p.many ? MANY : 1;
+        uint64_t block = (uint64_t)blockIdx.x * steps;
+        if (p.many && (block + MANY) * (EW_THREADS * EW_N) <= p.n) {
+            many_vectors<OP>(p, block * EW_THREADS + threadIdx.x);
+            return;
+        }
+#pragma unroll 1
+        for (uint32_t step = 0; step < steps; step++)
+            vector_of_block<OP>(p, block + step);
+    }
 }
 
 /* ---- elements, one by one: short rows, outputs whose innermost stride is not 1, and tiles.
@@ -435,66 +493,61 @@ template <class OP, bool TILED> static __device__ __forceinline__ void elements(
     }
 }
 
-/* Whether the formula is long: it is then not unrolled beyond a vector. */
-static constexpr bool is_heavy(int op)
-{
-    switch (op) {
-    case NDP_OP_pow:
-        return true;
-    case NDP_OP_floor_divide:
-    case NDP_OP_remainder:
-    case NDP_OP_atan2:
-    case NDP_OP_hypot:
-    case NDP_OP_logaddexp:
-    case NDP_OP_elu:
-    case NDP_OP_erf:
-    case NDP_OP_sigmoid:
-    case NDP_OP_silu:
-    case NDP_OP_gelu:
-    case NDP_OP_gelu_tanh:
-        return CUDA_KIND == CUDA_KIND_FLOAT;
-    default:
-        return op >= NDP_OP_exp && op <= NDP_OP_atanh;
-    }
-}
-
-/* How many copies of it are made for a vector. */
+/* How many copies of a formula are made for a vector. */
 static constexpr int copies_of(bool is_heavy)
 {
     return is_heavy && CUDA_KIND != CUDA_KIND_FLOAT ? 1 : EW_N;
 }
+/* Blocks on a multiprocessor that registers must suffice for, where a thread takes many vectors:
+ * all that it has room for, or of two inputs three quarters of them. */
+static constexpr int blocks_of(int many, int inputs)
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 750
+    const int threads = 2048;
+#elif __CUDA_ARCH__ < 800
+    const int threads = 1024;
+#elif __CUDA_ARCH__ / 10 == 86 || __CUDA_ARCH__ / 10 == 87 || __CUDA_ARCH__ / 10 == 89 || \
+    __CUDA_ARCH__ >= 1200
+    const int threads = 1536;
+#else
+    const int threads = 2048;
+#endif
+    return many == 1 ? 0 : threads / EW_THREADS * (inputs == 1 ? 4 : 3) / 4;
+}
 
 /* ---- three kernels for each row of the op table ---- */
-#define EW_KERNELS(op)                                               \
-    extern "C" __global__ void __launch_bounds__(EW_THREADS)         \
-        op##_vectors(const __grid_constant__ ew_params p)            \
-    {                                                                \
-        vectors<op_##op>(p);                                         \
-    }                                                                \
-    extern "C" __global__ void __launch_bounds__(EW_ELEMENT_THREADS) \
-        op##_elements(const __grid_constant__ ew_params p)           \
-    {                                                                \
-        elements<op_##op, false>(p);                                 \
-    }                                                                \
-    extern "C" __global__ void __launch_bounds__(EW_ELEMENT_THREADS) \
-        op##_tiles(const __grid_constant__ ew_params p)              \
-    {                                                                \
-        elements<op_##op, true>(p);                                  \
+#define EW_KERNELS(op)                                                        \
+    extern "C" __global__ void __launch_bounds__(EW_THREADS, op_##op::blocks) \
+        op##_vectors(const __grid_constant__ ew_params p)                     \
+    {                                                                         \
+        vectors<op_##op>(p);                                                  \
+    }                                                                         \
+    extern "C" __global__ void __launch_bounds__(EW_ELEMENT_THREADS)          \
+        op##_elements(const __grid_constant__ ew_params p)                    \
+    {                                                                         \
+        elements<op_##op, false>(p);                                          \
+    }                                                                         \
+    extern "C" __global__ void __launch_bounds__(EW_ELEMENT_THREADS)          \
+        op##_tiles(const __grid_constant__ ew_params p)                       \
+    {                                                                         \
+        elements<op_##op, true>(p);                                           \
     }
-#define EW_OP(op, IN1, OUT, N, expression)                           \
-    struct op_##op {                                                 \
-        typedef IN1 in1;                                             \
-        typedef cuda_stored in2, in3;                                \
-        typedef OUT out;                                             \
-        enum { inputs = N };                                         \
-        static constexpr bool heavy = is_heavy(NDP_OP_##op);         \
-        typedef cuda_operand<cuda_on_stored(NDP_OP_##op)> operand;   \
-        static constexpr int copies = copies_of(heavy);              \
-        static __device__ __forceinline__ OUT f(in1 a, in2 b, in3 c) \
-        {                                                            \
-            return cuda_narrow<OUT>(expression);                     \
-        }                                                            \
-    };                                                               \
+#define EW_OP(op, IN1, OUT, N, expression)                                     \
+    struct op_##op {                                                           \
+        typedef IN1 in1;                                                       \
+        typedef cuda_stored in2, in3;                                          \
+        typedef OUT out;                                                       \
+        enum { inputs = N };                                                   \
+        static constexpr bool heavy = ew_is_heavy(NDP_OP_##op, CUDA_DTYPE_ID); \
+        static constexpr int many = ew_many(NDP_OP_##op, CUDA_DTYPE_ID, N);    \
+        static constexpr int blocks = blocks_of(many, N);                      \
+        typedef cuda_operand<cuda_on_stored(NDP_OP_##op)> operand;             \
+        static constexpr int copies = copies_of(heavy);                        \
+        static __device__ __forceinline__ OUT f(in1 a, in2 b, in3 c)           \
+        {                                                                      \
+            return cuda_narrow<OUT>(expression);                               \
+        }                                                                      \
+    };                                                                         \
     EW_KERNELS(op)
 #define EW_A operand::of(a)
 #define EW_B operand::of(b)

@@ -3,11 +3,19 @@
 #ifndef NDOCK_CUDA_ELEMENTWISE_H
 #define NDOCK_CUDA_ELEMENTWISE_H
 #include <stdalign.h>
+#include <ndock/plugin.h>
 #include "index.h"
+
+#ifdef __cplusplus
+#define EW_FN static constexpr
+#else
+#define EW_FN static inline
+#endif
 
 enum {
     EW_THREADS = 128,         /* of op_vectors */
     EW_ELEMENT_THREADS = 256, /* of op_elements and op_tiles */
+    EW_SM_THREADS = 2048,     /* at most on a multiprocessor at once */
     EW_INPUTS = 3,
     EW_MAX_NDIM = 6,      /* of a launch; the host loops over the dimensions beyond */
     EW_VECTOR_BYTES = 16, /* of operands of the op's own dtype; others have as many elements */
@@ -30,7 +38,8 @@ typedef union {
  * but for dense calls.
  *   op_vectors   a thread takes a vector of the output's. Inputs with a bit of vectors have theirs
  *                at aligned addresses; those with a bit of splats one element for all of a row.
- *     dense      ndim is 0, strides are not set: all operands in C order; n: elements
+ *     dense      ndim is 0, strides are not set: all operands in C order; n: elements; many: a
+ *                thread takes ew_many() vectors instead, EW_THREADS apart
  *     rows       out_stride[0] is 1; columns: vectors of a row; n: of all rows
  *   op_elements  n of them; any strides
  *   op_tiles     columns, lines: tiles along dimensions 0 and 1; n: tiles, a block for each. Inputs
@@ -38,11 +47,55 @@ typedef union {
 typedef struct {
     uint64_t n, out;
     uint32_t scalars, vectors, splats, transposed;
-    int32_t ndim;
+    int32_t ndim, many;
     cuda_divisor columns, lines;
     ew_input in[EW_INPUTS];
     cuda_divisor extent[EW_MAX_NDIM];
     int64_t out_stride[EW_MAX_NDIM], in_stride[EW_INPUTS][EW_MAX_NDIM];
 } ew_params;
+
+/* Whether the formula is long: it is then not unrolled beyond a vector. */
+EW_FN int ew_is_heavy(int32_t op, int32_t dtype)
+{
+    switch (op) {
+    case NDP_OP_pow:
+        return 1;
+    case NDP_OP_floor_divide:
+    case NDP_OP_remainder:
+    case NDP_OP_atan2:
+    case NDP_OP_hypot:
+    case NDP_OP_logaddexp:
+    case NDP_OP_elu:
+    case NDP_OP_erf:
+    case NDP_OP_sigmoid:
+    case NDP_OP_silu:
+    case NDP_OP_gelu:
+    case NDP_OP_gelu_tanh:
+        return dtype == NDP_F16 || dtype == NDP_BF16 || dtype == NDP_F32 || dtype == NDP_F64;
+    default:
+        return op >= NDP_OP_exp && op <= NDP_OP_atanh;
+    }
+}
+
+/* Vectors of a thread where there are enough for all threads of the device. f32 has formulas that
+ * take about as long as memory does. Those of halves are shorter, those of f64 longer. */
+EW_FN int ew_many(int32_t op, int32_t dtype, int32_t inputs)
+{
+    if (dtype != NDP_F32 || inputs > 2 || !ew_is_heavy(op, dtype))
+        return 1;
+    switch (op) {
+    case NDP_OP_exp: /* these wait for memory as it is */
+    case NDP_OP_log:
+    case NDP_OP_log1p:
+    case NDP_OP_log2:
+    case NDP_OP_sin: /* these would not keep to the registers that there are */
+    case NDP_OP_cos:
+    case NDP_OP_tan:
+    case NDP_OP_logaddexp:
+        return 1;
+    default:
+        return 4 / inputs;
+    }
+}
 
 #endif

@@ -7,6 +7,7 @@ gpu_tests += %reldir%/code.t
 gpu_tests += %reldir%/context.t
 gpu_tests += %reldir%/copies.t
 gpu_tests += %reldir%/graph.t
+gpu_tests += %reldir%/large.t
 gpu_tests += %reldir%/memory.t
 gpu_tests += %reldir%/modes.t
 gpu_tests += %reldir%/peer.t
@@ -17,7 +18,7 @@ EXTRA_DIST += %reldir%/conform.sh %reldir%/device.sh %reldir%/fashion.sh
 EXTRA_DIST += %reldir%/stub_driver.c %reldir%/stub_nvml.c %reldir%/gpu.h
 EXTRA_DIST += %reldir%/stub_blaslt.c %reldir%/stub_device.c %reldir%/stubs.h
 EXTRA_DIST += %reldir%/sanitizer.sh %reldir%/arithmetic.c %reldir%/peer.c
-EXTRA_DIST += %reldir%/driver.c %reldir%/code.c %reldir%/context.c %reldir%/copies.c %reldir%/graph.c %reldir%/memory.c %reldir%/modes.c %reldir%/random.c %reldir%/streams.c
+EXTRA_DIST += %reldir%/driver.c %reldir%/code.c %reldir%/context.c %reldir%/copies.c %reldir%/graph.c %reldir%/large.c %reldir%/memory.c %reldir%/modes.c %reldir%/random.c %reldir%/streams.c
 if HAVE_CUDA
 # One after the other: some look at how much of the GPU's memory is in use.
 %reldir%/fashion.log: %reldir%/conform.log
@@ -25,7 +26,8 @@ if HAVE_CUDA
 %reldir%/context.log: %reldir%/code.log
 %reldir%/copies.log: %reldir%/context.log
 %reldir%/graph.log: %reldir%/copies.log
-%reldir%/memory.log: %reldir%/graph.log
+%reldir%/large.log: %reldir%/graph.log
+%reldir%/memory.log: %reldir%/large.log
 %reldir%/modes.log: %reldir%/memory.log
 %reldir%/peer.log: %reldir%/modes.log
 %reldir%/random.log: %reldir%/peer.log
@@ -55,6 +57,8 @@ endif
 %canon_reldir%_copies_t_LDADD = $(test_ldadd) -lpthread
 %canon_reldir%_graph_t_SOURCES = %reldir%/graph.c
 %canon_reldir%_graph_t_LDADD = $(test_ldadd)
+%canon_reldir%_large_t_SOURCES = %reldir%/large.c
+%canon_reldir%_large_t_LDADD = $(test_ldadd) -lm
 %canon_reldir%_memory_t_SOURCES = %reldir%/memory.c
 %canon_reldir%_memory_t_LDADD = $(test_ldadd)
 %canon_reldir%_random_t_SOURCES = %reldir%/random.c
