@@ -51,6 +51,7 @@ static nd_status wait_handle(nd_stream *s, ndp_event *event, uint64_t recorded_i
     ND_RETURN_IF(nd__refuse_join(s, recorded_in, op));
     pthread_mutex_lock(&s->lock);
     nd_status status = nd__fault(s, op, d->stream.wait(d->dev, s->handle, event));
+    s->waits = true;
     if (status == ND_OK && nd__hazards_now() && !nd__capture_id(s))
         nd__hazard_wait(s, event);
     pthread_mutex_unlock(&s->lock);

@@ -38,6 +38,7 @@ struct nd_stream {
     nd_op_record *ring;           /* ND_RING of them; NULL on devices that queue nothing */
     _Atomic(nd_storage *) status; /* i64[5] for bad indices, made with the first op that wants it */
     atomic_int sources_modified;  /* copies whose pinned source was written to meanwhile */
+    bool waits;                   /* for an event, perhaps: that is not in seq either */
     bool status_pending;          /* such an op was queued since status was last read */
     struct nd_clock *clock;       /* hazard.c: what is behind the stream's end; under its lock */
     uint64_t clock_since;

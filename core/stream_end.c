@@ -121,21 +121,23 @@ nd_stream *nd__stream_by_id(nd_device *of, uint64_t id)
     return s;
 }
 
-/* What others may have queued can only be asked for. A fault is for the next call that waits. */
+/* What others may have queued, or a wait for others, can only be asked for. A fault is for the next
+ * call that waits. */
 static bool quiet(nd_stream *s)
 {
     nd_device *d = s->device;
     int32_t done = 0;
     if (nd__capture_id(s))
         return false;
-    bool strangers = s->foreign || atomic_load_explicit(&s->lent, memory_order_relaxed);
-    if (strangers && (!d->has_stream || nd__capture_forbids(d)))
-        return false;
+    bool ask = s->foreign || atomic_load_explicit(&s->lent, memory_order_relaxed),
+         may_ask = d->has_stream && !nd__capture_forbids(d);
     pthread_mutex_lock(&s->lock);
-    if (!strangers)
+    ask |= s->waits;
+    if (!ask)
         done = s->good >= s->seq;
-    else if (nd__fault_keep(s, d->stream.query(d->dev, s->handle, &done)) != ND_OK)
+    else if (may_ask && nd__fault_keep(s, d->stream.query(d->dev, s->handle, &done)) != ND_OK)
         done = 0;
+    s->waits &= !done;
     pthread_mutex_unlock(&s->lock);
     return done;
 }

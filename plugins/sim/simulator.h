@@ -176,7 +176,8 @@ struct sim_queue {
     uint32_t member;
 };
 struct ndp_stream {
-    ndp_stream *next; /* free list */
+    ndp_stream *next;  /* free list */
+    ndp_stream *every; /* the one made before it */
     sim_queue *queue;
     int32_t wrapper;
 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "simulator.h"
 
+static ndp_stream *every_stream; /* that was ever made, alive or not */
 static ndp_stream *free_streams; /* last destroyed first: a stale key shows at once */
 static uint64_t last_id = SIM_MAX_DEVICES;
 
@@ -54,13 +55,26 @@ static int32_t check_stream(ndp_dev *dev, const ndp_stream *s, const char *what)
 static int32_t new_handle(sim_queue *q, ndp_stream **out)
 {
     ndp_stream *s = free_streams;
-    if (s)
+    if (s) {
         free_streams = s->next;
-    else if ((s = malloc(sizeof *s)) == NULL)
+    } else if ((s = calloc(1, sizeof *s)) != NULL) {
+        s->every = every_stream;
+        every_stream = s;
+    } else {
         return sim_fail(NDP_ERR_MEMORY, 0, "no host memory for a stream");
-    *s = (ndp_stream){.queue = q};
+    }
+    *s = (ndp_stream){.queue = q, .every = s->every};
     *out = s;
     return NDP_OK;
+}
+
+/* Other handles are not looked into. */
+static int32_t is_handle(uint64_t handle)
+{
+    const ndp_stream *s = every_stream;
+    while (s && (uint64_t)(uintptr_t)s != handle)
+        s = s->every;
+    return s != NULL;
 }
 
 static int32_t create_stream(ndp_dev *dev, int32_t priority, uint64_t flags, ndp_stream **out)
@@ -218,6 +232,9 @@ static int32_t find_foreign(ndp_dev *dev, uint64_t handle, sim_queue **out)
 {
     sim_queue **own = own_queues();
     ndp_stream *s = handle <= 2 ? NULL : (ndp_stream *)(uintptr_t)handle;
+    if (s && !is_handle(handle))
+        return sim_fail(NDP_ERR_ARGUMENT, 400, "stream_wrap: 0x%llx is no stream of sim:%d",
+                        (unsigned long long)handle, dev->index);
     int32_t status = check_stream(dev, s, "stream_wrap");
     if (status != NDP_OK)
         return status;

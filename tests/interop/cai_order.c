@@ -38,6 +38,30 @@ static nd_array *part(const nd_array *a, int64_t start, int64_t stop)
     return v;
 }
 
+/* A host function as a kernel: it reads its first operand and writes its second. */
+static void copy_kernel(const uint32_t grid[3], const uint32_t block[3], void *const *argument)
+{
+    (void)grid;
+    (void)block;
+    memcpy(argument[1], argument[0], N * sizeof(float));
+}
+static void launch_copy(const nd_array *from, const nd_array *to)
+{
+    static nd_function *f;
+    static const ndp_host_function functions[] = {{"copy", copy_kernel}};
+    nd_module_opts opts = {
+        .size = sizeof opts, .kind = ND_CODE_HOST, .code = functions, .nbytes = sizeof functions};
+    nd_module *m = NULL;
+    if (!f) {
+        DO(nd_module_get(sim[0], &opts, &m));
+        DO(nd_module_function(m, "copy", &f));
+    }
+    const nd_launch_arg args[2] = {nd_launch_in(from), nd_launch_out(to)};
+    DO(nd_launch(
+        f, args, 2,
+        &(nd_launch_opts){.size = sizeof(nd_launch_opts), .grid = {1, 1, 1}, .block = {1, 1, 1}}));
+}
+
 static nd_array *idle_array(void)
 {
     nd_array *a = filled(sim[0], N, 1);
@@ -88,6 +112,138 @@ static void i5_join(void)
 {
     three_producers(ND_CAI_EXPORT_STREAM, "I5: a consumer on stream 3 races with nobody");
     three_producers(ND_CAI_EXPORT_NONE, "I5: without the three waits it does");
+}
+
+/* Every kind of use of a by us, on the current stream. */
+static void use_dense(nd_array *a)
+{
+    nd_array *r = NULL;
+    DO(nd_negative(a, &r));
+    nd_release(r);
+}
+static void use_scalar(nd_array *a)
+{
+    nd_array *r = NULL;
+    DO(nd_apply(ND_OP_add, (nd_arg[]){nd_array_arg(a), nd_scalar_arg(nd_float(2))}, 2, NULL, &r));
+    nd_release(r);
+}
+static void use_reduced(nd_array *a)
+{
+    nd_array *r = NULL;
+    DO(nd_sum(a, NULL, &r));
+    nd_release(r);
+}
+static void use_view(nd_array *a)
+{
+    nd_array *v = NULL;
+    nd_index at = nd_range(1, N, 3);
+    DO(nd_slice(a, &at, 1, &v));
+    DO(nd_fill(v, nd_float(4)));
+    nd_release(v);
+}
+static nd_array *pinned_memory(void)
+{
+    static nd_array *pinned;
+    int64_t n = N;
+    if (!pinned)
+        DO(nd_empty_pinned(sim[0], ND_F32, 1, &n, &pinned));
+    return pinned;
+}
+static const nd_copy_opts no_wait = {.size = sizeof no_wait, .non_blocking = 1};
+static void use_download(nd_array *a)
+{
+    DO(nd_copy_to(a, pinned_memory(), &no_wait));
+}
+static void use_upload(nd_array *a)
+{
+    DO(nd_copy_to(pinned_memory(), a, &no_wait));
+}
+static void use_write(nd_array *a)
+{
+    nd_array *host = filled(cpu, N, 3);
+    DO(nd_assign(host, a));
+    nd_release(host);
+}
+static void use_peer_source(nd_array *a)
+{
+    nd_array *r = NULL;
+    DO(nd_copy(a, sim[1], &r));
+    nd_release(r);
+}
+static void use_peer_target(nd_array *a)
+{
+    static nd_array *there;
+    if (!there)
+        there = filled(sim[1], N, 3);
+    DO(nd_assign(there, a));
+}
+static void use_launch(nd_array *a)
+{
+    static nd_array *to;
+    if (!to) {
+        to = vector(sim[0], N);
+        DO(nd_synchronize(sim[0]));
+        check_on();
+    }
+    launch_copy(a, to);
+}
+static void use_softmax(nd_array *a)
+{
+    nd_array *r = NULL;
+    DO(nd_softmax(a, NULL, &r));
+    nd_release(r);
+}
+static void use_cast(nd_array *a)
+{
+    nd_array *r = NULL;
+    DO(nd_astype(a, ND_F64, &r));
+    nd_release(r);
+}
+static const struct {
+    const char *name;
+    void (*use)(nd_array *a);
+} uses[] = {{"a dense operation", use_dense},
+            {"one with a scalar", use_scalar},
+            {"a reduction", use_reduced},
+            {"a write through a strided view", use_view},
+            {"a copy to pinned memory", use_download},
+            {"a copy from there", use_upload},
+            {"a blocking copy from the host", use_write},
+            {"a copy to another device", use_peer_source},
+            {"a copy from there", use_peer_target},
+            {"a program's kernel", use_launch},
+            {"softmax", use_softmax},
+            {"a conversion", use_cast}};
+enum { USES = sizeof uses / sizeof *uses };
+
+/* The array on s alone, after anything that a use needs was made. */
+static nd_array *used_on(nd_stream *s, int i)
+{
+    nd_array *warm = filled(sim[0], N, 1);
+    uses[i].use(warm);
+    nd_release(warm);
+    for (int d = 0; d < 2; d++)
+        DO(nd_synchronize(sim[d]));
+    nd_array *a = idle_array();
+    DO(nd_stream_push(s));
+    uses[i].use(a);
+    DO(nd_stream_pop(s));
+    return a;
+}
+
+static void i5_every_use(void)
+{
+    for (int i = 0; i < USES; i++) {
+        nd_stream *s = new_stream(0);
+        nd_array *a = used_on(s, i);
+        nd_cai c = export_of(a, ND_CAI_EXPORT_STREAM);
+        is_int(c.stream, 1, uses[i].name);
+        on_handle(1, a, 1);
+        no_race("I5: lies before the consumer's write");
+        nd_release(a);
+        nd_stream_release(s);
+        settle();
+    }
 }
 
 static void i4_which_stream(void)
@@ -177,53 +333,29 @@ static void i10_i11_consumer(void)
     consume(ND_CAI_SYNC_OFF, 0);
 }
 
-/* Their next use races with nothing; ours after that is ordered by hand, as between any two
- * streams.
- */
-static void theirs_next(uint64_t p, const nd_array *a, int write, nd_stream *mine, const char *what)
-{
-    nd_stream *s = NULL;
-    on_handle(p, a, write);
-    no_race(what);
-    DO(nd_stream_wrap(sim[0], p, NULL, NULL, &s));
-    DO(nd_stream_wait_stream(mine, s));
-    nd_stream_release(s);
-}
-
-/* Every kind of use is followed: a write, a strided one, a copy to the host's pinned memory, a
- * launch of several kernels. */
 static void i11_every_use(void)
 {
-    uint64_t p = strangers_stream();
-    nd_array *theirs = idle_array(), *r = NULL, *pinned = NULL;
-    int64_t n = N;
-    nd_cai c = described(theirs, (int64_t)p);
-    nd_stream *mine = new_stream(0);
-    DO(nd_stream_push(mine));
-    nd_array *a = import_of(&c, ND_CAI_SYNC_ON);
-    DO(nd_fill(a, nd_float(3)));
-    theirs_next(p, theirs, 0, mine, "I11: their read lies behind our write");
-    nd_array *half = part(a, 0, N / 2);
-    DO(nd_fill(half, nd_float(4)));
-    theirs_next(p, theirs, 0, mine, "I11: and behind one through a view");
-    DO(nd_empty_pinned(sim[0], ND_F32, 1, &n, &pinned));
-    DO(nd_copy_to(a, pinned, &(nd_copy_opts){.size = sizeof(nd_copy_opts), .non_blocking = 1}));
-    theirs_next(p, theirs, 1, mine, "I11: their write lies behind our copy to pinned memory");
-    DO(nd_copy_to(pinned, a, &(nd_copy_opts){.size = sizeof(nd_copy_opts), .non_blocking = 1}));
-    theirs_next(p, theirs, 0, mine, "I11: and behind one from there");
-    DO(nd_softmax(a, &(nd_norm_opts){.size = sizeof(nd_norm_opts)}, &r));
-    theirs_next(p, theirs, 1, mine, "I11: and behind softmax");
-    nd_release(r);
-    DO(nd_copy(a, sim[1], &r));
-    theirs_next(p, theirs, 1, mine, "I11: and behind a copy to another device");
-    nd_release(r);
-    DO(nd_stream_pop(mine));
-    nd_release(half);
-    nd_release(pinned);
-    nd_release(a);
-    nd_release(theirs);
-    nd_stream_release(mine);
-    settle();
+    for (int i = 0; i < USES; i++) {
+        uint64_t p = strangers_stream();
+        nd_stream *mine = new_stream(0);
+        nd_array *warm = used_on(mine, i);
+        nd_release(warm);
+        DO(nd_synchronize(sim[1]));
+        nd_array *theirs = idle_array();
+        nd_cai c = described(theirs, (int64_t)p);
+        DO(nd_stream_push(mine));
+        nd_array *a = import_of(&c, ND_CAI_SYNC_ON);
+        uint64_t waits = calls(0, "stream_wait"); /* the checker does not see programs' kernels */
+        uses[i].use(a);
+        ok(calls(0, "stream_wait") > waits, "I11: %s", uses[i].name);
+        DO(nd_stream_pop(mine));
+        on_handle(p, theirs, 1);
+        no_race("I11: the producer's next write lies behind");
+        nd_release(a);
+        nd_release(theirs);
+        nd_stream_release(mine);
+        settle();
+    }
 }
 
 static void re_export(void)
@@ -355,7 +487,7 @@ static void captured(void)
     settle();
 }
 
-TAP_MAIN({"i5_join", i5_join}, {"i4_which_stream", i4_which_stream},
-         {"i6_stream_lives", i6_stream_lives}, {"i10_i11_consumer", i10_i11_consumer},
-         {"i11_every_use", i11_every_use}, {"re_export", re_export}, {"lifetimes", lifetimes},
+TAP_MAIN({"i5_join", i5_join}, {"i5_every_use", i5_every_use}, {"i11_every_use", i11_every_use},
+         {"i4_which_stream", i4_which_stream}, {"i6_stream_lives", i6_stream_lives},
+         {"i10_i11_consumer", i10_i11_consumer}, {"re_export", re_export}, {"lifetimes", lifetimes},
          {"our_own_stream", our_own_stream}, {"captured", captured})

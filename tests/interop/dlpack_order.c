@@ -219,6 +219,51 @@ static void i21_import_behind(void)
     settle();
 }
 
-TAP_MAIN({"i17_streams", i17_streams}, {"i17_then_cai", i17_then_cai}, {"i17_copies", i17_copies},
+/* Memory of somebody else, handed on: behind its owner's work and ours. */
+static void i17_imported(void)
+{
+    uint64_t p = strangers_stream(), c = strangers_stream();
+    nd_array *theirs = filled(sim[0], N, 1), *a = NULL;
+    DO(nd_synchronize(sim[0]));
+    check_on();
+    nd_cai desc = {.size = sizeof desc};
+    const nd_cai_import_opts opts = {.size = sizeof opts, .sync = ND_CAI_SYNC_OFF};
+    DO(nd_cai_export(theirs, NULL, &desc));
+    desc.stream = (int64_t)p;
+    on_handle(p, theirs, 1);
+    DO(nd_cai_import(&desc, &opts, &a));
+    nd_dl_managed *m = export_to(a, (int64_t)c);
+    on_handle(c, theirs, 0);
+    no_race("I17: a consumer lies behind the owner of what was imported");
+    m->deleter(m);
+    nd_release(a);
+    nd_release(theirs);
+    settle();
+}
+
+/* A tensor whose contents come by way of our stream is handed on in that order. */
+static void i17_contents_to_come(void)
+{
+    nd_stream *s;
+    nd_array *theirs = busy_array(&s), *a = NULL;
+    nd_stream *mine = new_stream(0);
+    DO(nd_stream_push(mine));
+    nd_dl_managed *m = export_to(theirs, (int64_t)handle_number(mine));
+    DO(nd_dlpack_import(m, NULL, &a));
+    DO(nd_stream_pop(mine));
+    nd_cai c = {.size = sizeof c};
+    DO(nd_cai_export(a, NULL, &c));
+    is_int(c.stream, 1, "I5: contents to come are pending work");
+    on_handle(1, theirs, 0);
+    no_race("I5: behind which the next consumer lies");
+    nd_release(a);
+    nd_release(theirs);
+    nd_stream_release(s);
+    nd_stream_release(mine);
+    settle();
+}
+
+TAP_MAIN({"i17_imported", i17_imported}, {"i17_contents_to_come", i17_contents_to_come},
+         {"i17_streams", i17_streams}, {"i17_then_cai", i17_then_cai}, {"i17_copies", i17_copies},
          {"i18_capture", i18_capture}, {"i19_legacy", i19_legacy}, {"i20_types", i20_types},
          {"i21_import_behind", i21_import_behind})
