@@ -2,7 +2,6 @@
  * The type Array: life, attributes, and the slots that the other files fill. */
 #include <stddef.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include "py.h"
 
 /* Elements from which a call gives the GIL away: below, that costs more than the work. */
@@ -70,17 +69,6 @@ PyThreadState *py_unlock(const nd_array *a, int64_t work)
     return PyEval_SaveThread();
 }
 
-static PyObject *repr(PyObject *self)
-{
-    char *text = NULL;
-    nd_status status = nd_format(((py_array *)self)->a, NULL, &text);
-    if (status != ND_OK)
-        return py_fail(py_state_of_array(self), status);
-    PyObject *result = PyUnicode_FromString(text);
-    free(text);
-    return result;
-}
-
 static PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(py_array, weakrefs), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
@@ -88,15 +76,15 @@ static PyMemberDef members[] = {
 static const PyType_Slot own_slots[] = {{Py_tp_doc, "An N-dimensional array on a device; made by"
                                                     " ndock.asarray, ndock.zeros and the like."},
                                         {Py_tp_dealloc, (void *)dealloc},
-                                        {Py_tp_repr, (void *)repr},
                                         {Py_tp_richcompare, (void *)py_array_compare},
+                                        {Py_tp_hash, (void *)PyObject_HashNotImplemented},
                                         {Py_tp_getset, py_array_getset},
                                         {Py_tp_methods, py_array_methods},
                                         {Py_tp_members, members},
                                         {0, NULL}};
 /* Slots of this file and of those that fill more of the type. */
-static const PyType_Slot *const parts[] = {own_slots, py_number_slots, py_index_slots,
-                                           py_scalar_slots};
+static const PyType_Slot *const parts[] = {own_slots,       py_number_slots, py_index_slots,
+                                           py_scalar_slots, py_buffer_slots, py_format_slots};
 
 /* Read from the class, which is why that is not immutable: NumPy's operators and functions leave
  * Arrays to us. */

@@ -241,13 +241,33 @@ static PyObject *forward(const char *name, PyObject *self, PyObject *args, PyObj
     return result;
 }
 
+/* A helper of one of the package's modules, of the array and at most one more object. */
+static PyObject *helper(const char *module, const char *name, PyObject *self, PyObject *more)
+{
+    PyObject *m = PyImport_ImportModule(module);
+    PyObject *function = m ? PyObject_GetAttrString(m, name) : NULL;
+    PyObject *result = function ? PyObject_CallFunctionObjArgs(function, self, more, NULL) : NULL;
+    Py_XDECREF(function);
+    Py_XDECREF(m);
+    return result;
+}
+static PyObject *html(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return helper("ndock._printing", "_html", self, NULL);
+}
+static PyObject *reduce(PyObject *self, PyObject *protocol)
+{
+    return helper("ndock._pickle", "_reduce", self, protocol);
+}
+
 /* method, function of the package */
-#define FORWARDED(X)                                                                        \
-    X(sum, "sum")                                                                           \
-    X(prod, "prod") X(mean, "mean") X(std, "std") X(var, "var") X(max, "max") X(min, "min") \
-        X(any, "any") X(all, "all") X(argmax, "argmax") X(argmin, "argmin")                 \
-            X(cumsum, "cumulative_sum") X(cumprod, "cumulative_prod") X(clip, "clip")       \
-                X(round, "round") X(conj, "conj")
+#define FORWARDED(X)                                                                      \
+    X(sum, "sum")                                                                         \
+    X(prod, "prod")                                                                       \
+    X(mean, "mean") X(std, "std") X(var, "var") X(max, "max") X(min, "min") X(any, "any") \
+        X(all, "all") X(argmax, "argmax") X(argmin, "argmin") X(cumsum, "cumulative_sum") \
+            X(cumprod, "cumulative_prod") X(clip, "clip") X(round, "round") X(conj, "conj")
 #define DEFINE_FORWARD(method, function)                                         \
     static PyObject *method##_(PyObject *self, PyObject *args, PyObject *kwargs) \
     {                                                                            \
@@ -299,6 +319,13 @@ PyMethodDef py_array_methods[] = {
     {"__array_namespace__", KEYWORDS(namespace),
      "__array_namespace__($self, /, *, api_version=None)\n--\n\nThe package ndock."},
     {"__complex__", py_array_complex, METH_NOARGS, NULL},
+    {"__array__", KEYWORDS(py_array_numpy),
+     "__array__($self, /, dtype=None, copy=None)\n--\n\nA NumPy array of the elements, a view "
+     "where copy and dtype allow it; host arrays\nonly: TypeError for others, which are never "
+     "copied silently."},
+    {"__format__", py_array_format, METH_O, NULL},
+    {"__reduce_ex__", reduce, METH_O, NULL},
+    {"_repr_html_", html, METH_NOARGS, NULL},
     {"__copy__", copy, METH_NOARGS, NULL},
     {"__deepcopy__", deepcopy, METH_O, NULL},
     FORWARDED(FORWARD_ROW){NULL, NULL, 0, NULL}};

@@ -25,6 +25,7 @@ typedef struct {
     PyObject *errors[ND_STATUS_END];         /* exception classes by status, made on first use */
     PyObject *error;                         /* ndock.Error, the base of all */
     _Atomic(struct py_needle_type *) needle; /* needle.c's types, one a device */
+    nd_print_opts print;                     /* format.c */
 } py_state;
 
 extern struct PyModuleDef py_module;
@@ -166,7 +167,7 @@ void py_needle_clear(py_state *st);
 /* number.c: operators */
 PyObject *py_array_compare(PyObject *l, PyObject *r, int how);
 extern const PyType_Slot py_number_slots[]; /* ends with {0, NULL} */
-extern const PyType_Slot py_index_slots[], py_scalar_slots[];
+extern const PyType_Slot py_index_slots[], py_scalar_slots[], py_buffer_slots[], py_format_slots[];
 extern PyMethodDef py_array_methods[]; /* methods.c */
 extern PyGetSetDef py_array_getset[];  /* attributes.c */
 /* scalar.c: the value of an array of one element; -1 with an exception. Methods of Array. */
@@ -174,6 +175,9 @@ int py_array_item(PyObject *self, nd_scalar *out);
 PyObject *py_array_complex(PyObject *self, PyObject *unused);
 PyObject *py_array_tolist(PyObject *self, PyObject *unused);
 PyObject *py_array_item_method(PyObject *self, PyObject *const *args, Py_ssize_t n);
+/* buffer.c: __array__. format.c: __format__. */
+PyObject *py_array_numpy(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *py_array_format(PyObject *self, PyObject *spec);
 /* elementwise.c: an op of op.def on n operands, arrays and scalars; into `out` where it is given */
 PyObject *py_apply(py_state *st, nd_op op, PyObject *const *args, int n, PyObject *out);
 /* event.c: the event, or a new one for None, recorded on the stream */
