@@ -193,7 +193,7 @@ static void read_opts(const nd_print_opts *opts, nd_print_opts *o)
     o->line_width = o->line_width < 10 ? 10 : o->line_width;
 }
 
-/* ", dtype=f32, device='cpu:0')" on the last line, or below it where it would stick out. */
+/* ", dtype=float32, device='cpu:0')" on the last line, or below it where it would stick out. */
 static void add_tail(nd_text *b, const nd_array *a, const nd_print_opts *o)
 {
     char tail[256], shape[ND_SHAPE_TEXT];
@@ -201,8 +201,8 @@ static void add_tail(nd_text *b, const nd_array *a, const nd_print_opts *o)
     if (a->size == 0 && !(a->ndim == 1))
         n = snprintf(tail, sizeof tail, "shape=%s, ",
                      nd__shape_text(a->ndim, a->shape, shape, sizeof shape));
-    snprintf(tail + n, sizeof tail - (size_t)n, "dtype=%s, device='%s')", nd_dtype_name(a->dtype),
-             a->storage->device->name);
+    snprintf(tail + n, sizeof tail - (size_t)n, "dtype=%s, device='%s')",
+             nd_dtype_get(a->dtype)->standard, a->storage->device->name);
     add_text(b, ",");
     if (width_of_line(b) + 1 + (int)strlen(tail) > o->line_width) {
         add_text(b, "\n");

@@ -17,6 +17,7 @@ from ._indexing import *  # noqa: F403
 from ._info import __array_namespace_info__  # noqa: F401
 from ._linalg import *  # noqa: F403
 from ._manipulation import *  # noqa: F403
+from ._printing import *  # noqa: F403
 from ._sorting import *  # noqa: F403
 from ._statistics import *  # noqa: F403
 from . import random  # noqa: F401

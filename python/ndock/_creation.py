@@ -8,10 +8,33 @@ from . import _ndock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._types import Array, DeviceLike, DTypeLike, Literal, Optional, Scalar, Shape
+    from ._types import Any, Array, DeviceLike, DTypeLike, Literal, Optional, Scalar, Shape
 
-__all__ = ["arange", "empty", "empty_like", "eye", "full", "full_like", "linspace", "meshgrid", "ones", "ones_like",
-           "tril", "triu", "zeros", "zeros_like"]
+__all__ = ["arange", "array", "asarray", "empty", "empty_like", "eye", "full", "full_like", "linspace", "meshgrid",
+           "ones", "ones_like", "tril", "triu", "zeros", "zeros_like"]
+
+
+def asarray(obj: Any, /, *, dtype: Optional[DTypeLike] = None, device: Optional[DeviceLike] = None,
+            copy: Optional[bool] = None) -> Array:
+    """An array of what obj holds, on device (an Array's own; for all else the current one).
+
+    obj: an Array, a Python or NumPy scalar, nested sequences of those, or whatever exports a buffer
+    (PEP 3118), __array_interface__, DLPack, the CUDA Array Interface or __array__.
+    dtype: None keeps obj's; bool, int, float and complex become bool, int64, float64 and complex128,
+    ints above int64 uint64. A float becomes an integer towards zero.
+    copy: None copies only where it must: host memory in native byte order, aligned to its dtype, is
+    viewed on host-visible devices, holds obj, and stays read-only where it was. True always copies,
+    False never: ValueError where that is impossible, as for scalars and sequences.
+    Errors: ValueError for uneven nesting, with the place; TypeError for objects that are no arrays;
+    OverflowError for values that the dtype has not.
+    """
+    return _ndock._asarray(obj, dtype, device, copy)
+
+
+def array(obj: Any, /, *, dtype: Optional[DTypeLike] = None, device: Optional[DeviceLike] = None,
+          copy: Optional[bool] = True) -> Array:
+    """As asarray, but a copy unless copy says otherwise."""
+    return _ndock._asarray(obj, dtype, device, copy)
 
 
 def empty(shape: Shape, *, dtype: Optional[DTypeLike] = None, device: Optional[DeviceLike] = None) -> Array:

@@ -2,7 +2,6 @@
  * The type Array: life, attributes, and the slots that the other files fill. */
 #include <stddef.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include "py.h"
 
 /* Elements from which a call gives the GIL away: below, that costs more than the work. */
@@ -20,6 +19,7 @@ static void dealloc(PyObject *self)
     nd_release(o->a);
     PyObject_Free(self);
     Py_DECREF(type);
+    py_drop_now(); /* the owner of foreign memory goes with the last array over it */
 }
 
 py_state *py_state_of_array(PyObject *o)
@@ -69,66 +69,6 @@ PyThreadState *py_unlock(const nd_array *a, int64_t work)
     return PyEval_SaveThread();
 }
 
-static nd_array *of(PyObject *self)
-{
-    return ((py_array *)self)->a;
-}
-static py_state *state(PyObject *self)
-{
-    return PyType_GetModuleState(Py_TYPE(self));
-}
-
-/* ---- attributes ---- */
-static PyObject *get_shape(PyObject *self, void *unused)
-{
-    (void)unused;
-    return py_tuple(nd_shape(of(self)), nd_ndim(of(self)));
-}
-static PyObject *get_strides(PyObject *self, void *unused)
-{
-    (void)unused;
-    return py_tuple(nd_strides(of(self)), nd_ndim(of(self)));
-}
-static PyObject *get_ndim(PyObject *self, void *unused)
-{
-    (void)unused;
-    return PyLong_FromLong(nd_ndim(of(self)));
-}
-static PyObject *get_size(PyObject *self, void *unused)
-{
-    (void)unused;
-    return PyLong_FromLongLong(nd_size(of(self)));
-}
-static PyObject *get_dtype(PyObject *self, void *unused)
-{
-    (void)unused;
-    return py_from_dtype(state(self), nd_dtype_of(of(self)));
-}
-static PyObject *get_device(PyObject *self, void *unused)
-{
-    (void)unused;
-    return py_from_device(state(self), nd_device_of(of(self)));
-}
-
-static PyObject *repr(PyObject *self)
-{
-    char *text = NULL;
-    nd_status status = nd_format(of(self), NULL, &text);
-    if (status != ND_OK)
-        return py_fail(state(self), status);
-    PyObject *result = PyUnicode_FromString(text);
-    free(text);
-    return result;
-}
-
-static PyGetSetDef getset[] = {
-    {"shape", get_shape, NULL, "Extents, a tuple of ints.", NULL},
-    {"strides", get_strides, NULL, "Distance of neighbours along each axis, in elements.", NULL},
-    {"ndim", get_ndim, NULL, "Number of axes.", NULL},
-    {"size", get_size, NULL, "Number of elements.", NULL},
-    {"dtype", get_dtype, NULL, "Element type, an ndock.DType.", NULL},
-    {"device", get_device, NULL, "Where the elements are, an ndock.Device.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
 static PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(py_array, weakrefs), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
@@ -136,13 +76,25 @@ static PyMemberDef members[] = {
 static const PyType_Slot own_slots[] = {{Py_tp_doc, "An N-dimensional array on a device; made by"
                                                     " ndock.asarray, ndock.zeros and the like."},
                                         {Py_tp_dealloc, (void *)dealloc},
-                                        {Py_tp_repr, (void *)repr},
                                         {Py_tp_richcompare, (void *)py_array_compare},
-                                        {Py_tp_getset, getset},
+                                        {Py_tp_hash, (void *)PyObject_HashNotImplemented},
+                                        {Py_tp_getset, py_array_getset},
+                                        {Py_tp_methods, py_array_methods},
                                         {Py_tp_members, members},
                                         {0, NULL}};
 /* Slots of this file and of those that fill more of the type. */
-static const PyType_Slot *const parts[] = {own_slots, py_number_slots};
+static const PyType_Slot *const parts[] = {own_slots,       py_number_slots, py_index_slots,
+                                           py_scalar_slots, py_buffer_slots, py_format_slots};
+
+/* Read from the class, which is why that is not immutable: NumPy's operators and functions leave
+ * Arrays to us. */
+static int set_class_attributes(PyObject *type)
+{
+    PyObject *priority = PyFloat_FromDouble(1000);
+    int result = priority ? PyObject_SetAttrString(type, "__array_priority__", priority) : -1;
+    Py_XDECREF(priority);
+    return result < 0 ? -1 : PyObject_SetAttrString(type, "__array_ufunc__", Py_None);
+}
 
 int py_init_array(PyObject *module, py_state *st)
 {
@@ -154,11 +106,10 @@ int py_init_array(PyObject *module, py_state *st)
     slots[n] = (PyType_Slot){0, NULL};
     PyType_Spec spec = {.name = "ndock.Array",
                         .basicsize = sizeof(py_array),
-                        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION |
-                                 Py_TPFLAGS_IMMUTABLETYPE,
+                        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                         .slots = slots};
     st->array = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    if (!st->array)
+    if (!st->array || set_class_attributes((PyObject *)st->array) < 0)
         return -1;
     PyTypeObject *expected = NULL;
     (void)atomic_compare_exchange_strong(&first_type, &expected, st->array);

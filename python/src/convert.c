@@ -24,6 +24,46 @@ static int integer(PyObject *o, nd_scalar *out)
     return 1;
 }
 
+PyObject *py_numpy(const char *name)
+{
+    PyObject *modules = PySys_GetObject("modules");
+    PyObject *numpy = modules ? PyDict_GetItemString(modules, "numpy") : NULL;
+    PyObject *o = numpy ? PyObject_GetAttrString(numpy, name) : NULL;
+    if (!o)
+        PyErr_Clear();
+    return o;
+}
+
+/* 1 where o is an instance of that class of NumPy's. */
+static bool is_numpy(PyObject *o, const char *name)
+{
+    PyObject *type = py_numpy(name);
+    bool is = type && PyType_Check(type) && PyType_IsSubtype(Py_TYPE(o), (PyTypeObject *)type);
+    Py_XDECREF(type);
+    return is;
+}
+
+bool py_is_numpy_array(PyObject *o)
+{
+    return is_numpy(o, "ndarray");
+}
+
+int py_numpy_scalar(PyObject *o, PyObject **value)
+{
+    *value = NULL;
+    if (!is_numpy(o, "generic"))
+        return 0;
+    PyObject *v = PyObject_CallMethod(o, "item", NULL);
+    if (!v)
+        return -1;
+    if (Py_TYPE(v) == Py_TYPE(o)) /* numpy.longdouble is its own item */
+        Py_CLEAR(v);
+    else if (!PyLong_Check(v) && !PyFloat_Check(v) && !PyComplex_Check(v))
+        Py_CLEAR(v); /* dates, texts, records */
+    *value = v;
+    return v != NULL;
+}
+
 int py_scalar(PyObject *o, nd_scalar *out)
 {
     if (PyFloat_Check(o)) {
@@ -40,7 +80,13 @@ int py_scalar(PyObject *o, nd_scalar *out)
         *out = nd_complex(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o));
         return 1;
     }
-    return 0;
+    PyObject *value;
+    int result = py_numpy_scalar(o, &value);
+    if (result > 0) {
+        result = py_scalar(value, out);
+        Py_DECREF(value);
+    }
+    return result;
 }
 
 PyObject *py_from_scalar(nd_scalar s)

@@ -2,6 +2,19 @@
  * Operators of Array: the array API's, with weak scalars on either side, reflected and in place. */
 #include "py.h"
 
+/* NotImplemented, so that the other object's operator is tried; NumPy's arrays have left the
+ * operation to us (__array_ufunc__ is None), and would go on to complain of something else. */
+static PyObject *not_ours(PyObject *l, PyObject *r)
+{
+    PyObject *const both[2] = {l, r};
+    for (int i = 0; i < 2; i++)
+        if (py_is_numpy_array(both[i]))
+            return PyErr_Format(PyExc_TypeError,
+                                "numpy.ndarray and ndock.Array do not mix; ndock.asarray(x) makes "
+                                "an Array of the one, numpy.asarray(x) an ndarray of the other");
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
 /* What an operator does with a pair of objects one of which is an Array: array with array or with a
  * scalar on the right go the short way; NotImplemented for other objects, so that theirs is tried.
  */
@@ -18,7 +31,7 @@ static PyObject *binary(nd_op op, PyObject *l, PyObject *r)
         if (known < 0)
             return NULL;
         if (known == 0)
-            Py_RETURN_NOTIMPLEMENTED;
+            return not_ours(l, r);
     }
     const nd_array *first = args[0].array ? args[0].array : args[1].array;
     nd_array *out = NULL;
@@ -38,7 +51,7 @@ static PyObject *in_place(nd_op op, PyObject *self, PyObject *r)
     if (known < 0)
         return NULL;
     if (known == 0)
-        Py_RETURN_NOTIMPLEMENTED;
+        return not_ours(self, r);
     PyThreadState *saved = py_unlock(dst, nd_size(dst));
     nd_status status = nd_apply_into(op, args, 2, NULL, dst);
     py_lock(saved);
@@ -105,7 +118,7 @@ static PyObject *matmul(PyObject *l, PyObject *r)
     st = st ? st : py_state_of_array(r);
     nd_array *a = st ? py_array_get(st, l) : NULL, *b = st ? py_array_get(st, r) : NULL, *out;
     if (!a || !b)
-        Py_RETURN_NOTIMPLEMENTED;
+        return not_ours(l, r);
     PyThreadState *saved = py_unlock(a, nd_size(a) + nd_size(b));
     nd_status status = nd_matmul(a, b, NULL, &out);
     py_lock(saved);

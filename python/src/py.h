@@ -13,6 +13,7 @@
 #include <structmember.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
 #include <ndock/ndock.h>
 
 /* ---- the module's state: one an interpreter ---- */
@@ -24,6 +25,7 @@ typedef struct {
     PyObject *errors[ND_STATUS_END];         /* exception classes by status, made on first use */
     PyObject *error;                         /* ndock.Error, the base of all */
     _Atomic(struct py_needle_type *) needle; /* needle.c's types, one a device */
+    nd_print_opts print;                     /* format.c */
 } py_state;
 
 extern struct PyModuleDef py_module;
@@ -63,10 +65,30 @@ int py_check(py_state *st, nd_status status);
 PyObject *py_none(py_state *st, nd_status status);
 
 /* ---- conversions: PyArg_Parse-like, from one object ---- */
-/* True (and *out) for a weak scalar: bool, int, float, complex, or what has __index__. -1: an
- * exception; 0: not a scalar. An int beyond 64 bits is an OverflowError. */
+/* True (and *out) for a weak scalar: bool, int, float, complex, or a scalar of NumPy's, which
+ * counts as the Python scalar that it holds. -1: an exception; 0: not a scalar. An int beyond 64
+ * bits is an OverflowError. */
 int py_scalar(PyObject *o, nd_scalar *out);
+/* An attribute of NumPy, which is never imported: NULL (no exception) where the program has not. */
+PyObject *py_numpy(const char *name);
+bool py_is_numpy_array(PyObject *o);
+/* True, and its value as a Python scalar, for NumPy's numbers and truth values; as py_scalar. */
+int py_numpy_scalar(PyObject *o, PyObject **value);
 PyObject *py_from_scalar(nd_scalar s);
+/* An array of anything that asarray() takes: Arrays, scalars, nested sequences, host memory of
+ * others, and what exports DLPack or __array__. dtype 0: the object's own. device NULL: the
+ * Array's own, for all else the current one. NULL with an exception. */
+enum { PY_COPY_NEVER = 0, PY_COPY_ALWAYS = 1, PY_COPY_IF_NEEDED = 2 };
+nd_array *py_asarray(py_state *st, PyObject *o, nd_dtype dtype, nd_device *device, int copy);
+/* nested.c: the same for scalars and sequences. */
+nd_array *py_from_nested(py_state *st, PyObject *o, nd_dtype dtype, nd_device *device);
+bool py_is_sequence(PyObject *o);
+/* asarray.c: not ours, but it exports a buffer, __array_interface__, DLPack or __array__. */
+bool py_is_foreign_array(PyObject *o);
+/* import.c: 1 and an array of a host object's memory (a view where possible; *copied: not so), 0
+ * where o has none to offer, -1 with an exception. */
+int py_import_host(py_state *st, PyObject *o, nd_device *device, bool want_copy, nd_array **out,
+                   bool *copied);
 /* None gives 0 (by rule). Accepts ndock's dtypes, names, bool int float complex, and objects with a
  * name, such as NumPy's dtypes. */
 int py_dtype(py_state *st, PyObject *o, nd_dtype *out);
@@ -145,6 +167,17 @@ void py_needle_clear(py_state *st);
 /* number.c: operators */
 PyObject *py_array_compare(PyObject *l, PyObject *r, int how);
 extern const PyType_Slot py_number_slots[]; /* ends with {0, NULL} */
+extern const PyType_Slot py_index_slots[], py_scalar_slots[], py_buffer_slots[], py_format_slots[];
+extern PyMethodDef py_array_methods[]; /* methods.c */
+extern PyGetSetDef py_array_getset[];  /* attributes.c */
+/* scalar.c: the value of an array of one element; -1 with an exception. Methods of Array. */
+int py_array_item(PyObject *self, nd_scalar *out);
+PyObject *py_array_complex(PyObject *self, PyObject *unused);
+PyObject *py_array_tolist(PyObject *self, PyObject *unused);
+PyObject *py_array_item_method(PyObject *self, PyObject *const *args, Py_ssize_t n);
+/* buffer.c: __array__. format.c: __format__. */
+PyObject *py_array_numpy(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *py_array_format(PyObject *self, PyObject *spec);
 /* elementwise.c: an op of op.def on n operands, arrays and scalars; into `out` where it is given */
 PyObject *py_apply(py_state *st, nd_op op, PyObject *const *args, int n, PyObject *out);
 /* event.c: the event, or a new one for None, recorded on the stream */
