@@ -180,6 +180,7 @@ struct ndp_stream {
     ndp_stream *every; /* the one made before it */
     sim_queue *queue;
     int32_t wrapper;
+    uint64_t foreign; /* of a wrapper: the handle that was wrapped */
 };
 struct ndp_event {
     ndp_event *next; /* free list */

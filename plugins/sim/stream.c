@@ -203,7 +203,7 @@ static int32_t stream_native(ndp_dev *dev, ndp_stream *s, uint64_t *handle)
 {
     sim_call c = {.entry = SIM_stream_native, .dev = dev, .stream = s};
     int32_t status = sim_enter(&c);
-    *handle = s ? (uint64_t)(uintptr_t)s : 1;
+    *handle = !s ? 1 : s->wrapper ? s->foreign : (uint64_t)(uintptr_t)s;
     return sim_leave(&c, status);
 }
 
@@ -258,6 +258,7 @@ static int32_t wrap_stream(ndp_dev *dev, uint64_t handle, ndp_stream **out)
         status = new_handle(q, out);
     if (status == NDP_OK) {
         (*out)->wrapper = 1;
+        (*out)->foreign = handle;
         q->refs++;
     }
     return status;

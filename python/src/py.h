@@ -20,6 +20,7 @@
 typedef struct {
     PyTypeObject *array, *dtype, *device;
     PyTypeObject *stream, *event;
+    PyTypeObject *allocator, *pool;
     int discovered;                          /* plug-ins of other packages were looked for */
     PyObject *dtypes[ND_DTYPE_END];          /* the DType objects, by nd_dtype */
     PyObject *errors[ND_STATUS_END];         /* exception classes by status, made on first use */

@@ -53,24 +53,35 @@ static int protocol(PyObject *o, uint64_t *handle)
     if (!pair)
         return -1;
     long long version = 0;
-    unsigned long long value = 0;
-    int good = PyTuple_Check(pair) && PyArg_ParseTuple(pair, "LK", &version, &value);
-    if (!good && !PyErr_Occurred())
+    PyObject *value = NULL;
+    if (!PyTuple_Check(pair) || !PyArg_ParseTuple(pair, "LO", &version, &value)) {
+        PyErr_Clear();
         PyErr_Format(PyExc_TypeError, "__cuda_stream__ of %R is %R, not a tuple (0, handle)", o,
                      pair);
-    else if (good && version != 0)
+    } else if (version != 0) {
         PyErr_Format(PyExc_ValueError,
                      "__cuda_stream__ of %R has protocol version %lld; only 0 is known", o,
                      version);
+    } else {
+        *handle = PyLong_AsUnsignedLongLong(value);
+    }
     Py_DECREF(pair);
-    *handle = value;
     return PyErr_Occurred() ? -1 : 0;
+}
+
+static int no_stream(PyObject *o)
+{
+    PyErr_Format(PyExc_TypeError,
+                 "a stream is an ndock.Stream or an object with __cuda_stream__, not %R; "
+                 "Stream.from_external takes a handle as well",
+                 o);
+    return -1;
 }
 
 static int handle_of(PyObject *o, uint64_t *handle)
 {
     if (!PyLong_Check(o))
-        return protocol(o, handle);
+        return PyObject_HasAttrString(o, "__cuda_stream__") ? protocol(o, handle) : no_stream(o);
     *handle = PyLong_AsUnsignedLongLong(o);
     return PyErr_Occurred() ? -1 : 0;
 }
@@ -89,7 +100,7 @@ static int device_of_foreign(py_state *st, nd_device **device)
 
 static int wrap(py_state *st, PyObject *o, nd_device *device, PyObject *owner, nd_stream **out)
 {
-    uint64_t handle;
+    uint64_t handle = 0;
     if (handle_of(o, &handle) < 0 || device_of_foreign(st, &device) < 0)
         return -1;
     owner = owner == Py_None ? o : owner;
@@ -113,11 +124,7 @@ int py_stream(py_state *st, PyObject *o, nd_device *device, nd_stream **out)
     }
     if (PyObject_HasAttrString(o, "__cuda_stream__"))
         return wrap(st, o, device, Py_None, out);
-    PyErr_Format(PyExc_TypeError,
-                 "a stream is an ndock.Stream or an object with __cuda_stream__, not %R; "
-                 "Stream.from_external takes a handle",
-                 o);
-    return -1;
+    return no_stream(o);
 }
 
 /* ---- making them ---- */

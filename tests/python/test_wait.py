@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A13: every wait releases the GIL and answers Ctrl-C within 100 ms, and nothing is lost by that."""
+import os
+import signal
+import threading
+import time
+
+import ndock as nd
+from tap import Skip, cases, main, raises
+
+LIMIT_S = 0.1
+
+
+class Held:
+    """A stream whose work waits for open(): a function that waits for an event is in its way. `with` makes it current;
+    whatever happens, it is let go at the end."""
+
+    def __init__(self, device="sim:0", limit=10):
+        self.gate = threading.Event()
+        self.stream = nd.Stream(device)
+        self.stream.launch_host(self.gate.wait, limit)
+
+    def __enter__(self):
+        self.guard = nd.stream(self.stream)
+        self.guard.__enter__()
+        return self
+
+    def __exit__(self, *error):
+        self.guard.__exit__(*error)
+        self.gate.set()
+        self.stream.synchronize()
+
+
+def interrupted(wait, after=0.2):
+    """Seconds from SIGINT to the KeyboardInterrupt that ends wait()."""
+    sent = []
+
+    def interrupt():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(after, interrupt)
+    timer.start()
+    try:
+        wait()
+    except KeyboardInterrupt:
+        return time.monotonic() - sent[0]
+    finally:
+        timer.join()
+    raise AssertionError("the wait ended before it was interrupted")
+
+
+def waits(held):
+    """Every call that waits for the held stream, by name."""
+    x = nd.arange(4, dtype=nd.float64, device="sim:0")
+    one = x + 1  # on the held stream
+    event = held.stream.record_event()
+    calls = {"Stream.synchronize": held.stream.synchronize, "Event.synchronize": event.synchronize,
+             "nd.synchronize": lambda: nd.synchronize("sim:0"), "Device.synchronize": nd.Device("sim:0").synchronize,
+             "wait_stream of another plug-in": lambda: nd.default_stream("cpu").wait_stream(held.stream)}
+    if hasattr(one, "item"):
+        calls.update({"item": lambda: nd.zeros((), device="sim:0").item(), "tolist": one.tolist})
+    if hasattr(one, "to_device"):
+        calls["to_device"] = lambda: one.to_device("cpu")
+    return calls
+
+
+@cases("Stream.synchronize", "Event.synchronize", "nd.synchronize", "Device.synchronize",
+       "wait_stream of another plug-in", "item", "tolist", "to_device")
+def test_A13_ctrl_c_ends(name):
+    with Held() as held:
+        calls = waits(held)
+        if name not in calls:
+            raise Skip("this build's Array has no such method")
+        took = interrupted(calls[name])
+        assert took < LIMIT_S, f"{took:.3f} s"
+
+
+def test_A13_nothing_is_lost():
+    with Held() as held:
+        y = nd.arange(4, dtype=nd.float64, device="sim:0") + 1
+        interrupted(held.stream.synchronize, 0.05)
+        assert not held.stream.query()
+        held.gate.set()
+        held.stream.synchronize()
+        assert held.stream.query()
+        assert repr(y).startswith("array([1., 2., 3., 4.]")
+
+
+def test_A13_synchronize_of_a_device_waits_for_a_stream_that_is_gone():
+    with Held() as held:
+        other = nd.Stream("sim:0")
+        other.wait_stream(held.stream)
+        with other:
+            nd.ones(3, device="sim:0") + 1
+        del other
+        assert interrupted(lambda: nd.synchronize("sim:0")) < LIMIT_S
+        threading.Timer(0.05, held.gate.set).start()
+        nd.synchronize("sim:0")
+        assert held.gate.is_set()
+
+
+def test_A13_other_threads_go_on():
+    with Held() as held:
+        count, stop = [0], threading.Event()
+
+        def work():
+            while not stop.is_set():
+                count[0] += 1
+        worker = threading.Thread(target=work)
+        worker.start()
+        threading.Timer(0.3, held.gate.set).start()
+        before = count[0]
+        held.stream.synchronize()
+        made = count[0] - before
+        stop.set()
+        worker.join()
+        assert made > 1000, f"{made} rounds"
+
+
+def test_A13_signal_handlers_run_and_the_wait_goes_on():
+    seen = []
+    before = signal.signal(signal.SIGUSR1, lambda *a: seen.append(time.monotonic()))
+    try:
+        with Held() as held:
+            threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGUSR1)).start()
+            threading.Timer(0.4, held.gate.set).start()
+            start = time.monotonic()
+            held.stream.synchronize()
+            assert time.monotonic() - start > 0.3
+            assert seen and seen[0] - start < 0.05 + LIMIT_S
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_A13_a_wait_in_a_thread_ends_with_the_work():
+    with Held() as held:
+        ended = []
+        waiter = threading.Thread(target=lambda: (held.stream.synchronize(), ended.append(time.monotonic())))
+        waiter.start()
+        time.sleep(0.05)
+        assert not ended
+        held.gate.set()
+        now = time.monotonic()
+        waiter.join()
+        assert ended[0] - now < 0.05
+
+
+def test_A2_a_forbidden_wait_is_refused_before_it_waits():
+    if not hasattr(nd, "sync_watch"):
+        raise Skip("this build has no sync watch")
+    with Held() as held:
+        start = time.monotonic()
+        with nd.sync_watch("error"), raises(nd.Error, "forbids waiting"):
+            held.stream.synchronize()
+        assert time.monotonic() - start < 0.05
+
+
+def test_waiting_for_the_cpu_costs_little():
+    d = nd.Device("cpu")
+    d.synchronize()
+    start = time.perf_counter()
+    for _ in range(10000):
+        d.synchronize()
+    each = (time.perf_counter() - start) / 10000
+    assert each < 20e-6, f"{each * 1e6:.2f} us"
+
+
+if __name__ == "__main__":
+    main(globals())
