@@ -14,6 +14,8 @@ python_test_env = env PYTHONPATH=$(abs_top_builddir)/python:$(abs_top_srcdir)/%r
 python_tests = %reldir%/test_operators.py \
   %reldir%/test_needle.py %reldir%/test_needle_backend.py
 python_tests += %reldir%/test_statistics.py %reldir%/test_manipulation.py %reldir%/test_sorting.py
+python_tests += %reldir%/test_namespace.py %reldir%/test_special_cases.py %reldir%/test_linalg.py %reldir%/test_random.py \
+  %reldir%/test_files.py
 EXTRA_DIST += %reldir%/arrays.py
 EXTRA_DIST += %reldir%/tap.py $(python_tests)
 if HAVE_PYTHON_HEADERS
