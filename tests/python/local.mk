@@ -21,3 +21,10 @@ EXTRA_DIST += %reldir%/tap.py $(python_tests)
 if HAVE_PYTHON_HEADERS
 TESTS += $(python_tests)
 endif
+
+# The official array API suite, on demand; ARRAY_API_TESTS names its folder, else it is cloned.
+EXTRA_DIST += %reldir%/array_api.sh %reldir%/array_api_xfails.txt
+array_api_script = $(abs_top_srcdir)/%reldir%/array_api.sh
+check-array-api: all
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(test_plugin_path)' PYTHON='$(PYTHON)' $(python_test_env) $(SHELL) $(array_api_script)
+.PHONY: check-array-api
