@@ -2,7 +2,7 @@
 """Inspection of the namespace, __array_namespace_info__ of the array API."""
 from __future__ import annotations
 
-from . import _ndock
+from . import _device, _ndock
 from ._dtypes import isdtype
 
 TYPE_CHECKING = False
@@ -28,13 +28,7 @@ class _Info:
 
     def devices(self) -> tuple[Device, ...]:
         """All devices of all plug-ins that can be opened; opens them."""
-        usable = []
-        for name in _ndock._device_names():
-            try:
-                usable.append(_ndock.Device(name))
-            except _ndock.Error:
-                pass  # counted by its plug-in, but refused by the driver
-        return tuple(usable)
+        return tuple([d for d in _device.devices() if _device.is_available(d.name, probe="full")])
 
     def default_dtypes(self, *, device: Optional[DeviceLike] = None) -> dict[str, DType]:
         """Default dtypes on a device, by default the current one: float64, complex128, int64 where it has them."""

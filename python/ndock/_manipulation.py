@@ -128,5 +128,5 @@ def _pairs(width, ndim: int) -> list[tuple[int, int]]:
 
 def as_strided(x: Array, /, shape: Sequence[int], strides: Sequence[int], *, offset: Optional[int] = None) -> Array:
     """A view of x's storage by any shape and strides, in elements, from offset (by default x's own) elements after the
-    storage's start. ValueError where it would leave the storage. Elements that overlap are written at one's own risk."""
+    storage's start. IndexError where it would leave the storage. Elements that overlap are written at one's own risk."""
     return _ndock._as_strided(x, shape, strides, offset)

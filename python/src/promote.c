@@ -87,35 +87,11 @@ static PyObject *device_dtypes(PyObject *module, PyObject *const *args, Py_ssize
     return list;
 }
 
-/* (): names of all devices of all plug-ins; opens none */
-static PyObject *device_names(PyObject *module, PyObject *const *args, Py_ssize_t n)
-{
-    py_state *st = py_state_of(module);
-    int32_t count;
-    if (py_args(st, "devices", "", args, n) < 0 ||
-        py_check(st, nd_device_list(NULL, 0, &count)) < 0)
-        return NULL;
-    const char **names = PyMem_Calloc((size_t)count + 1, sizeof *names);
-    if (!names)
-        return PyErr_NoMemory();
-    int32_t all = count;
-    nd_status status = nd_device_list(names, count, &all);
-    PyObject *list = status == ND_OK ? PyList_New(0) : py_fail(st, status);
-    for (int32_t i = 0; list && i < count && i < all; i++) {
-        PyObject *name = PyUnicode_FromString(names[i]);
-        if (!name || PyList_Append(list, name) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(name);
-    }
-    PyMem_Free(names);
-    return list;
-}
-
 PyMethodDef py_promote_methods[] = {
     {"result_type", (PyCFunction)(void (*)(void))result_type, METH_FASTCALL,
      "result_type(*arrays_and_dtypes)\n--\n\n"
      "The dtype in which arrays, dtypes and Python scalars meet; scalars are weak."},
     PY_METHOD("_can_cast", can_cast),
     PY_METHOD("_device_dtypes", device_dtypes),
-    PY_METHOD("_device_names", device_names),
+
     PY_METHODS_END};

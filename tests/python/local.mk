@@ -11,10 +11,33 @@ EXTRA_DIST += %reldir%/print_numpy.sh %reldir%/print_numpy.py
 
 # The package's own tests, on the package as it lies in the build tree.
 python_test_env = env PYTHONPATH=$(abs_top_builddir)/python:$(abs_top_srcdir)/%reldir% LD_LIBRARY_PATH=$(abs_top_builddir)/.libs
-python_tests = %reldir%/test_device.py %reldir%/test_stream.py %reldir%/test_wait.py \
+python_tests = \
+  %reldir%/test_device.py \
+  %reldir%/test_files.py \
+  %reldir%/test_index.py \
+  %reldir%/test_linalg.py \
+  %reldir%/test_manipulation.py \
+  %reldir%/test_namespace.py \
+  %reldir%/test_needle.py \
+  %reldir%/test_needle_backend.py \
   %reldir%/test_operators.py \
-  %reldir%/test_needle.py %reldir%/test_needle_backend.py
-EXTRA_DIST += %reldir%/tap.py %reldir%/simulator.py $(python_tests)
+  %reldir%/test_random.py \
+  %reldir%/test_sorting.py \
+  %reldir%/test_special_cases.py \
+  %reldir%/test_statistics.py \
+  %reldir%/test_stream.py \
+  %reldir%/test_wait.py
+EXTRA_DIST += $(python_tests) \
+  %reldir%/arrays.py \
+  %reldir%/simulator.py \
+  %reldir%/tap.py
 if HAVE_PYTHON_HEADERS
 TESTS += $(python_tests)
 endif
+
+# The official array API suite, on demand; ARRAY_API_TESTS names its folder, else it is cloned.
+EXTRA_DIST += %reldir%/array_api.sh %reldir%/array_api_xfails.txt
+array_api_script = $(abs_top_srcdir)/%reldir%/array_api.sh
+check-array-api: all
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(test_plugin_path)' PYTHON='$(PYTHON)' $(python_test_env) $(SHELL) $(array_api_script)
+.PHONY: check-array-api
