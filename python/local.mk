@@ -85,4 +85,9 @@ endif
 
 check-wheel: all
 	$(AM_V_at)$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)' VERSION='$(PACKAGE_VERSION)' MAKE='$(MAKE)' $(SHELL) $(srcdir)/tests/python/wheel.sh
-.PHONY: wheel wheel-sim wheel-cuda check-wheel
+
+MYPY = mypy
+check-mypy: all
+	MYPYPATH=$(abs_builddir)/python $(MYPY) --cache-dir=/dev/null --config-file $(abs_srcdir)/%reldir%/pyproject.toml -p ndock
+	MYPYPATH=$(abs_builddir)/python $(MYPY) --cache-dir=/dev/null --config-file $(abs_srcdir)/%reldir%/pyproject.toml $(srcdir)/tests/python/typed.py
+.PHONY: wheel wheel-sim wheel-cuda check-wheel check-mypy

@@ -27,7 +27,8 @@ for record in sys.argv[1:]:
                 data = f.read()
             assert digest == "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode(), path
             assert int(size) == len(data), path
-    here = {os.path.relpath(os.path.join(d, n), site) for d, _, names in os.walk(os.path.join(site, "ndock")) for n in names}
+    here = {os.path.relpath(os.path.join(d, n), site) for d, _, names in os.walk(os.path.join(site, record.split("-")[0]))
+            for n in names if not d.endswith("__pycache__")}
     assert here <= {path for path, _, _ in rows}, here
 END
 # The README's Python block, as a session; $1: more of Python's options.
