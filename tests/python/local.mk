@@ -11,7 +11,8 @@ EXTRA_DIST += %reldir%/print_numpy.sh %reldir%/print_numpy.py
 
 # The package's own tests, on the package as it lies in the build tree.
 python_test_env = env PYTHONPATH=$(abs_top_builddir)/python:$(abs_top_srcdir)/%reldir% LD_LIBRARY_PATH=$(abs_top_builddir)/.libs
-python_tests = %reldir%/test_operators.py \
+python_tests = %reldir%/test_package.py %reldir%/test_leaks.py \
+  %reldir%/test_operators.py \
   %reldir%/test_needle.py %reldir%/test_needle_backend.py
 EXTRA_DIST += %reldir%/tap.py %reldir%/wheel.sh %reldir%/typed.py $(python_tests)
 if HAVE_PYTHON_HEADERS
