@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The Python package. Where it is built, the folder python/ of the build tree holds the whole package: PYTHONPATH may name it.
 include python/files.mk
-python_tools = %reldir%/pyproject.toml %reldir%/tools/backend.py %reldir%/tools/wheel.py
+python_tools = %reldir%/pyproject.toml %reldir%/tools/backend.py %reldir%/tools/stubs.py %reldir%/tools/wheel.py
 EXTRA_DIST += $(python_sources) $(python_modules) $(python_tools)
 
 if HAVE_PYTHON_HEADERS
@@ -14,13 +14,15 @@ pkgpyexecdir = $(pyexecdir)/ndock
 
 # The package as it would be installed, by links.
 all-local: %reldir%/package.stamp
-%reldir%/package.stamp: %reldir%/_ndock.la $(python_modules)
+%reldir%/package.stamp: %reldir%/_ndock.la $(python_modules) %reldir%/tools/stubs.py include/ndock/op.def
 	$(AM_V_GEN)$(MKDIR_P) %reldir%/ndock && \
 	for f in $(python_modules); do \
 	  $(MKDIR_P) "`dirname $$f`" && { test $$f -ef $(abs_srcdir)/$$f || $(LN_S) -f $(abs_srcdir)/$$f $$f; } || exit 1; \
 	done && \
-	$(LN_S) -f $(abs_builddir)/%reldir%/.libs/_ndock$(PYTHON_SUFFIX) %reldir%/ndock/_ndock$(PYTHON_SUFFIX) && touch $@
-CLEANFILES += %reldir%/package.stamp %reldir%/ndock/_ndock$(PYTHON_SUFFIX)
+	$(LN_S) -f $(abs_builddir)/%reldir%/.libs/_ndock$(PYTHON_SUFFIX) %reldir%/ndock/_ndock$(PYTHON_SUFFIX) && \
+	LD_LIBRARY_PATH=$(abs_builddir)/.libs $(PYTHON) -B $(srcdir)/%reldir%/tools/stubs.py %reldir%/.libs/_ndock$(PYTHON_SUFFIX) \
+	  $(top_srcdir)/include/ndock/op.def >%reldir%/ndock/_ndock.pyi && touch $@
+CLEANFILES += %reldir%/package.stamp %reldir%/ndock/_ndock$(PYTHON_SUFFIX) %reldir%/ndock/_ndock.pyi
 clean-local:
 	rm -rf %reldir%/ndock/__pycache__ %reldir%/ndock/*/__pycache__ %reldir%/wheel
 	for f in $(python_modules); do if test -h $$f; then rm -f $$f; fi; done
@@ -35,8 +37,9 @@ install-data-local:
 	  to="$(DESTDIR)$(pkgpyexecdir)/`echo $$f | $(python_below)`"; \
 	  $(MKDIR_P) "`dirname "$$to"`" && $(INSTALL_DATA) $(srcdir)/$$f "$$to" || exit 1; \
 	done
+	$(INSTALL_DATA) %reldir%/ndock/_ndock.pyi '$(DESTDIR)$(pkgpyexecdir)/_ndock.pyi'
 uninstall-hook:
-	rm -f '$(DESTDIR)$(pkgpyexecdir)/_ndock$(PYTHON_SUFFIX)'
+	rm -f '$(DESTDIR)$(pkgpyexecdir)/_ndock$(PYTHON_SUFFIX)' '$(DESTDIR)$(pkgpyexecdir)/_ndock.pyi'
 	@for f in $(python_modules); do rm -f "$(DESTDIR)$(pkgpyexecdir)/`echo $$f | $(python_below)`"; done
 	rm -rf '$(DESTDIR)$(pkgpyexecdir)/__pycache__' '$(DESTDIR)$(pkgpyexecdir)'/*/__pycache__
 	@for d in '$(DESTDIR)$(pkgpyexecdir)'/*/ '$(DESTDIR)$(pkgpyexecdir)'; do \
@@ -79,4 +82,12 @@ else
 wheel wheel-sim wheel-cuda:
 	@echo 'wheel: this tree was configured without the Python package' >&2; exit 1
 endif
-.PHONY: wheel wheel-sim wheel-cuda
+
+check-wheel: all
+	$(AM_V_at)$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)' VERSION='$(PACKAGE_VERSION)' MAKE='$(MAKE)' $(SHELL) $(srcdir)/tests/python/wheel.sh
+
+MYPY = mypy
+check-mypy: all
+	MYPYPATH=$(abs_builddir)/python $(MYPY) --cache-dir=/dev/null --config-file $(abs_srcdir)/%reldir%/pyproject.toml -p ndock
+	MYPYPATH=$(abs_builddir)/python $(MYPY) --cache-dir=/dev/null --config-file $(abs_srcdir)/%reldir%/pyproject.toml $(srcdir)/tests/python/typed.py
+.PHONY: wheel wheel-sim wheel-cuda check-wheel check-mypy

@@ -7,22 +7,22 @@
 array([1., 2., 3.], dtype=float32, device='cpu:0')
 """
 from ._ndock import *  # noqa: F403
-from ._ndock import __version__  # noqa: F401
+from ._ndock import __version__ as __version__
 from ._creation import *  # noqa: F403
 from ._debug import *  # noqa: F403
 from ._device import *  # noqa: F403
 from ._dtypes import *  # noqa: F403
-from ._elementwise import *  # noqa: F403
+from ._elementwise import *  # type: ignore[assignment]  # noqa: F403
 from ._files import *  # noqa: F403
 from ._indexing import *  # noqa: F403
-from ._info import __array_namespace_info__  # noqa: F401
+from ._info import __array_namespace_info__ as __array_namespace_info__
 from ._linalg import *  # noqa: F403
 from ._log import *  # noqa: F403
 from ._manipulation import *  # noqa: F403
 from ._printing import *  # noqa: F403
 from ._sorting import *  # noqa: F403
 from ._statistics import *  # noqa: F403
-from .memory import copy_to, empty_pinned, is_pinned  # noqa: F401
-from . import math, memory, random  # noqa: F401
+from . import math as math, memory as memory, random as random
+from .memory import copy_to as copy_to, empty_pinned as empty_pinned, is_pinned as is_pinned
 
 __array_api_version__ = "2025.12"

@@ -58,7 +58,7 @@ def tensordot(x1: Array, x2: Array, /, *, axes: Union[int, tuple[Sequence[int], 
     """Sum of products over pairs of axes: the last `axes` of x1 with the first of x2, or axes[0][i] of x1 with axes[1][i]
     of x2, whose extents are equal (ValueError). The result's axes are the others of x1, then those of x2."""
     if hasattr(axes, "__index__"):
-        n = axes.__index__()
+        n = axes.__index__()  # type: ignore[union-attr]
         if not 0 <= n <= min(x1.ndim, x2.ndim):
             raise ValueError(f"tensordot(): axes={n} for arrays of {x1.ndim} and {x2.ndim} dimensions")
         axes = (range(x1.ndim - n, x1.ndim), range(n))

@@ -10,7 +10,7 @@ from . import _ndock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._types import Array, Axes, Literal, Optional, Scalar, Sequence, Shape, Union
+    from ._types import Any, Array, Axes, Literal, Optional, Scalar, Sequence, Shape, Union
 
 __all__ = ["as_strided", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip",
            "moveaxis", "pad", "permute_dims", "repeat", "reshape", "roll", "squeeze", "stack", "tile", "unstack"]
@@ -112,7 +112,7 @@ def pad(x: Array, /, pad_width: Union[int, Sequence[int], Sequence[Sequence[int]
     return _ndock._pad(x, [p[0] for p in pairs], [p[1] for p in pairs], _MODES[mode], constant_values)
 
 
-def _pairs(width, ndim: int) -> list[tuple[int, int]]:
+def _pairs(width: Any, ndim: int) -> list[tuple[int, int]]:
     if hasattr(width, "__index__"):
         return [(width, width)] * ndim
     width = list(width)

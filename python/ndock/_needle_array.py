@@ -179,7 +179,7 @@ class NDArray:
     def reshape(self, new_shape: Union[int, Sequence[int]], *more: int) -> NDArray:
         """A view with another shape of the same size; one extent may be -1. ValueError where the strides allow no view:
         compact() first."""
-        new_shape = (new_shape, *more) if more else new_shape  # type: ignore[assignment]
+        new_shape = (new_shape, *more) if more else new_shape  # type: ignore[arg-type]
         from . import reshape
         return _wrap(reshape(self._array, _extents(new_shape), copy=False), self._device, self.handle)
 

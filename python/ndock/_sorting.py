@@ -7,7 +7,7 @@ from . import _ndock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._types import Array, Literal, Operand, Optional
+    from ._types import Any, Array, Literal, Operand, Optional
 
 __all__ = ["argsort", "isin", "searchsorted", "sort", "topk", "unique_all", "unique_counts", "unique_inverse",
            "unique_values"]
@@ -23,7 +23,7 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     return _ndock._argsort(x, axis, descending)
 
 
-class _Fields(tuple):
+class _Fields(tuple):  # type: ignore[type-arg]
     """What the results with named fields have in common with collections.namedtuple, at no cost on import."""
 
     __slots__ = ()
@@ -32,7 +32,7 @@ class _Fields(tuple):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in zip(self._fields, self))})"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (tuple(self),)
 
     def _asdict(self) -> dict[str, Array]:

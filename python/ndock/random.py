@@ -76,7 +76,7 @@ def key(seed: int, position: int = 0) -> Key:
 def _size(shape: Shape) -> int:
     size = 1
     for n in (shape,) if hasattr(shape, "__index__") else shape:
-        size *= n
+        size *= n  # type: ignore[operator]
     return size
 
 

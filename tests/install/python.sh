@@ -12,7 +12,8 @@ import ndock as nd
 x = nd.arange(3, dtype=nd.float32, device="cpu")
 assert repr(x + 1).startswith("array([1., 2., 3.]"), repr(x + 1)
 assert nd.__file__.startswith(sys.argv[1] + "/ndock/"), nd.__file__
-print(sorted({line.split()[-1] for line in open("/proc/self/maps") if "ndock" in line}))
+with open("/proc/self/maps") as maps:
+    print(sorted({line.split()[-1] for line in maps if "ndock" in line}))
 END
 # An environment that names only what DESTDIR makes necessary: the module finds its library by its own RUNPATH, or by ldconfig.
 runs() {

@@ -15,12 +15,14 @@ python_tests = \
   %reldir%/test_device.py \
   %reldir%/test_files.py \
   %reldir%/test_index.py \
+  %reldir%/test_leaks.py \
   %reldir%/test_linalg.py \
   %reldir%/test_manipulation.py \
   %reldir%/test_namespace.py \
   %reldir%/test_needle.py \
   %reldir%/test_needle_backend.py \
   %reldir%/test_operators.py \
+  %reldir%/test_package.py \
   %reldir%/test_random.py \
   %reldir%/test_sorting.py \
   %reldir%/test_special_cases.py \
@@ -30,7 +32,9 @@ python_tests = \
 EXTRA_DIST += $(python_tests) \
   %reldir%/arrays.py \
   %reldir%/simulator.py \
-  %reldir%/tap.py
+  %reldir%/tap.py \
+  %reldir%/typed.py \
+  %reldir%/wheel.sh
 if HAVE_PYTHON_HEADERS
 TESTS += $(python_tests)
 endif
