@@ -378,10 +378,9 @@ def _wrap(array: _ndock.Array, device: BackendDevice, handle: Any = None) -> NDA
 
 
 def _number(x: Any) -> float:
-    try:
+    if hasattr(x, "__float__") or hasattr(x, "__index__"):
         return float(x)
-    except TypeError:
-        raise TypeError(f"needle computes with NDArrays and real numbers, not {type(x)}") from None
+    raise TypeError(f"needle computes with NDArrays and real numbers, not {type(x)}")
 
 
 def _set(view: NDArray, other: NDArray) -> None:
