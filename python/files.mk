@@ -55,6 +55,7 @@ python_modules += %reldir%/ndock/_linalg.py
 python_modules += %reldir%/ndock/_manipulation.py
 python_modules += %reldir%/ndock/_needle_array.py
 python_modules += %reldir%/ndock/_needle_device.py
+python_modules += %reldir%/ndock/_needle_operators.py
 python_modules += %reldir%/ndock/_plugins.py
 python_modules += %reldir%/ndock/_sorting.py
 python_modules += %reldir%/ndock/_statistics.py
