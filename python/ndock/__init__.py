@@ -22,3 +22,10 @@ from ._statistics import *  # noqa: F403
 from . import random  # noqa: F401
 
 __array_api_version__ = "2025.12"
+
+
+def __getattr__(name: str) -> object:
+    if name == "needle":  # read when it is wanted
+        import ndock.needle
+        return ndock.needle
+    raise AttributeError(f"module 'ndock' has no attribute {name!r}")

@@ -13,6 +13,7 @@ EXTRA_DIST += %reldir%/print_numpy.sh %reldir%/print_numpy.py
 python_test_env = env PYTHONPATH=$(abs_top_builddir)/python:$(abs_top_srcdir)/%reldir% LD_LIBRARY_PATH=$(abs_top_builddir)/.libs
 python_tests = %reldir%/test_operators.py \
   %reldir%/test_needle.py %reldir%/test_needle_backend.py
+python_tests += %reldir%/test_examples.py
 EXTRA_DIST += %reldir%/tap.py $(python_tests)
 if HAVE_PYTHON_HEADERS
 TESTS += $(python_tests)
