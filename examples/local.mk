@@ -3,7 +3,7 @@
 noinst_PROGRAMS += %reldir%/fashion
 %canon_reldir%_fashion_SOURCES = %reldir%/fashion.c %reldir%/fashion_streams.h
 %canon_reldir%_fashion_LDADD = libndock.la -lm
-EXTRA_DIST += %reldir%/fashion_numpy.py
+EXTRA_DIST += %reldir%/fashion_numpy.py %reldir%/fashion.py %reldir%/einops_images.py %reldir%/numba_stream.py
 noinst_PROGRAMS += %reldir%/custom_op
 %canon_reldir%_custom_op_SOURCES = %reldir%/custom_op.c %reldir%/custom_op_kernels.h
 %canon_reldir%_custom_op_LDADD = libndock.la -lm

@@ -64,6 +64,7 @@ python_modules += %reldir%/ndock/_log.py
 python_modules += %reldir%/ndock/_manipulation.py
 python_modules += %reldir%/ndock/_needle_array.py
 python_modules += %reldir%/ndock/_needle_device.py
+python_modules += %reldir%/ndock/_needle_operators.py
 python_modules += %reldir%/ndock/_pickle.py
 python_modules += %reldir%/ndock/_plugins.py
 python_modules += %reldir%/ndock/_printing.py

@@ -26,3 +26,10 @@ from . import math as math, memory as memory, random as random
 from .memory import copy_to as copy_to, empty_pinned as empty_pinned, is_pinned as is_pinned
 
 __array_api_version__ = "2025.12"
+
+
+def __getattr__(name: str) -> object:
+    if name == "needle":  # read when it is wanted
+        import ndock.needle
+        return ndock.needle
+    raise AttributeError(f"module 'ndock' has no attribute {name!r}")

@@ -7,6 +7,7 @@ from math import prod
 
 from . import _ndock
 from ._needle_device import BackendDevice, default_device
+from ._needle_operators import NeedleError, Operators, number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     Axis = Union[None, int, Sequence[int]]
 
 __all__ = ["NDArray", "NeedleError"]
-
-
-class NeedleError(ValueError, AssertionError):
-    """A shape, index or dtype that needle refuses; the course's code asserts there."""
 
 
 def check_dtype(dtype: Any) -> None:
@@ -41,7 +38,7 @@ def _device(device: Any) -> BackendDevice:
     return device if isinstance(device, BackendDevice) else BackendDevice(device)
 
 
-class NDArray:
+class NDArray(Operators):
     """An n-dimensional float32 array on a device, by copying a list, a NumPy array (or what else ndock.asarray takes) or
     another NDArray. device: cpu(), cuda() ... or a device's name; by default that of an NDArray, else default_device().
 
@@ -84,6 +81,10 @@ class NDArray:
             strides = NDArray.compact_strides(shape)
         return _wrap(_ndock._needle_view(handle, shape, strides, offset), place, handle)
 
+    def _new(self, array: _ndock.Array) -> NDArray:
+        """Around a new array on the same device."""
+        return _wrap(array, self._device)
+
     # ---- attributes
     @property
     def shape(self) -> tuple[int, ...]:
@@ -97,7 +98,7 @@ class NDArray:
     @property
     def offset(self) -> int:
         """Of the first element from the handle's start, in elements."""
-        return _ndock._needle_offset(self._array)
+        return int(_ndock._needle_offset(self._array))
 
     @property
     def device(self) -> BackendDevice:
@@ -179,9 +180,9 @@ class NDArray:
     def reshape(self, new_shape: Union[int, Sequence[int]], *more: int) -> NDArray:
         """A view with another shape of the same size; one extent may be -1. ValueError where the strides allow no view:
         compact() first."""
-        new_shape = (new_shape, *more) if more else new_shape  # type: ignore[arg-type]
+        new_shape = (*_extents(new_shape), *more)
         from . import reshape
-        return _wrap(reshape(self._array, _extents(new_shape), copy=False), self._device, self.handle)
+        return _wrap(reshape(self._array, new_shape, copy=False), self._device, self.handle)
 
     def permute(self, new_axes: Sequence[int]) -> NDArray:
         """A view whose axis i is axis new_axes[i] of this one."""
@@ -203,7 +204,7 @@ class NDArray:
 
     def flip(self, axes: Axis) -> NDArray:
         """A compact copy with the order along axes reversed."""
-        which = self._axes(axes)
+        which = self._which(axes)
         shape, strides, offset = self.shape, list(self.strides), self.offset
         if self.size:
             offset += sum(strides[a] * (shape[a] - 1) for a in which)
@@ -260,128 +261,13 @@ class NDArray:
                 raise NeedleError(f"{other.size} elements of shape {other.shape} do not fill {view.shape}")
             _set(view, other)
         else:
-            view.fill(_number(other))
-
-    # ---- operators
-    def _other(self, other: Any) -> Union[_ndock.Array, float]:
-        if not isinstance(other, NDArray):
-            return _number(other)
-        if other.shape != self.shape:
-            raise NeedleError(f"shapes {self.shape} and {other.shape} differ; broadcast_to() makes them equal")
-        return other._array
-
-    def __add__(self, other: Any) -> NDArray:
-        return _wrap(self._array + self._other(other), self._device)
-
-    def __sub__(self, other: Any) -> NDArray:
-        return _wrap(self._array - self._other(other), self._device)
-
-    def __rsub__(self, other: Any) -> NDArray:
-        return _wrap(self._other(other) - self._array, self._device)
-
-    def __mul__(self, other: Any) -> NDArray:
-        return _wrap(self._array * self._other(other), self._device)
-
-    def __truediv__(self, other: Any) -> NDArray:
-        return _wrap(self._array / self._other(other), self._device)
-
-    def __rtruediv__(self, other: Any) -> NDArray:
-        return _wrap(self._other(other) / self._array, self._device)
-
-    def __neg__(self) -> NDArray:
-        return _wrap(-self._array, self._device)
-
-    def __pow__(self, other: Number) -> NDArray:
-        """To the power of a number; NaN for a negative base with a fractional exponent."""
-        return _wrap(self._array ** _number(other), self._device)
-
-    __radd__, __rmul__ = __add__, __mul__
-
-    def _compare(self, function: Any, other: Any) -> NDArray:
-        out = _ndock._full(self.shape, None, "float32", self._array.device)
-        return _wrap(function(self._array, self._other(other), out=out), self._device)
-
-    def __eq__(self, other: Any) -> NDArray:  # type: ignore[override]
-        return self._compare(_ndock.equal, other)
-
-    def __ne__(self, other: Any) -> NDArray:  # type: ignore[override]
-        return self._compare(_ndock.not_equal, other)
-
-    def __ge__(self, other: Any) -> NDArray:
-        return self._compare(_ndock.greater_equal, other)
-
-    def __gt__(self, other: Any) -> NDArray:
-        return self._compare(_ndock.greater, other)
-
-    def __le__(self, other: Any) -> NDArray:
-        return self._compare(_ndock.less_equal, other)
-
-    def __lt__(self, other: Any) -> NDArray:
-        return self._compare(_ndock.less, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def maximum(self, other: Any) -> NDArray:
-        """The larger of both, element by element; NaN propagates."""
-        return _wrap(_ndock.maximum(self._array, self._other(other)), self._device)
-
-    def log(self) -> NDArray:
-        return _wrap(_ndock.log(self._array), self._device)
-
-    def exp(self) -> NDArray:
-        return _wrap(_ndock.exp(self._array), self._device)
-
-    def tanh(self) -> NDArray:
-        return _wrap(_ndock.tanh(self._array), self._device)
-
-    def __matmul__(self, other: NDArray) -> NDArray:
-        """The matrix product of two matrices, in full float32 precision whatever the math mode."""
-        if not isinstance(other, NDArray):
-            return NotImplemented
-        if self.ndim != 2 or other.ndim != 2 or self.shape[1] != other.shape[0]:
-            raise NeedleError(f"@ takes matrices (m, n) and (n, p), not {self.shape} and {other.shape}")
-        return _wrap(_ndock._needle_matmul(self._array, other._array), self._device)
-
-    # ---- reductions
-    def _axes(self, axis: Axis) -> tuple[int, ...]:
-        axes = (axis,) if isinstance(axis, int) else tuple(range(self.ndim)) if axis is None else tuple(axis)
-        for a in axes:
-            if not -self.ndim <= a < self.ndim:
-                raise NeedleError(f"axis {a} is out of range for {self.ndim} axes")
-        result = tuple(a % self.ndim for a in axes)
-        if len(set(result)) < len(result):
-            raise NeedleError(f"{axes} names an axis twice")
-        return result
-
-    def _reduce(self, function: Any, axis: Axis, keepdims: bool) -> NDArray:
-        axes = self._axes(axis)
-        if axis is not None and not axes:
-            raise NeedleError("an empty tuple of axes leaves nothing to reduce")
-        result = _wrap(function(self._array, axis=axes, keepdims=keepdims), self._device)
-        return result.reshape((1,)) if axis is None and not keepdims else result
-
-    def sum(self, axis: Axis = None, keepdims: bool = False) -> NDArray:
-        """Over one axis or several; over all it has the shape (1,), as in the course, or with keepdims extents of 1."""
-        from . import sum
-        return self._reduce(sum, axis, keepdims)
-
-    def max(self, axis: Axis = None, keepdims: bool = False) -> NDArray:
-        """The largest element, likewise; NaN propagates."""
-        from . import max
-        return self._reduce(max, axis, keepdims)
+            view.fill(number(other))
 
 
 def _wrap(array: _ndock.Array, device: BackendDevice, handle: Any = None) -> NDArray:
     result = NDArray.__new__(NDArray)
     result._array, result._device, result._memory = array, device, handle
     return result
-
-
-def _number(x: Any) -> float:
-    try:
-        return float(x)
-    except TypeError:
-        raise TypeError(f"needle computes with NDArrays and real numbers, not {type(x)}") from None
 
 
 def _set(view: NDArray, other: NDArray) -> None:

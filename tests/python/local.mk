@@ -13,6 +13,7 @@ EXTRA_DIST += %reldir%/print_numpy.sh %reldir%/print_numpy.py
 python_test_env = env PYTHONPATH=$(abs_top_builddir)/python:$(abs_top_srcdir)/%reldir% LD_LIBRARY_PATH=$(abs_top_builddir)/.libs
 python_tests = \
   %reldir%/test_device.py \
+  %reldir%/test_examples.py \
   %reldir%/test_files.py \
   %reldir%/test_index.py \
   %reldir%/test_leaks.py \
@@ -30,11 +31,7 @@ python_tests = \
   %reldir%/test_stream.py \
   %reldir%/test_wait.py
 EXTRA_DIST += $(python_tests) \
-  %reldir%/arrays.py \
-  %reldir%/simulator.py \
-  %reldir%/tap.py \
-  %reldir%/typed.py \
-  %reldir%/wheel.sh
+  %reldir%/tap.py
 if HAVE_PYTHON_HEADERS
 TESTS += $(python_tests)
 endif

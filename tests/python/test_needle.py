@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """ndock.needle as needle's backend_ndarray: every name, with values from NumPy; and the lecture's examples as written."""
 import operator
+import subprocess
+import sys
 
 import ndock
 import ndock.needle as nd
@@ -58,6 +60,11 @@ def test_the_lecture_on_cuda():
     with raises(ndock.Error, "cuda"):
         nd.cuda().empty((2,))
     assert nd.cuda().mod is None and not hasattr(nd.cuda(), "nosuch")
+
+
+def test_the_package_finds_the_module():
+    code = "import ndock, sys; assert 'ndock.needle' not in sys.modules; print(ndock.needle.backend('cpu').__device_name__)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "cpu\n"
 
 
 def test_devices():

@@ -206,6 +206,9 @@ def test_matmul(device, m, n, p):
     x, y, out = elements(m, n), elements(n, p, seed=2), b.Array(m * p)
     b.matmul(put(b, x), put(b, y), out, m, n, p)
     np.testing.assert_allclose(get(b, out).reshape(m, p), x.astype(float) @ y, rtol=1e-5, atol=1e-5)
+    hx, hy = put(b, x), put(b, y)
+    for _ in range(100):  # far more than math modes can be pushed
+        b.matmul(hx, hy, out, m, n, p)
     with raises(ValueError, "matmul", "out has"):
         b.matmul(put(b, x), put(b, y), b.Array(m * p + 1), m, n, p)
     with raises(ValueError):
