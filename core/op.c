@@ -4,14 +4,10 @@
 #include "core/core.h"
 #include "core/fork.h"
 
-#define DOMAIN_F ND_KIND_FLOAT
-#define DOMAIN_FC (DOMAIN_F | ND_KIND_COMPLEX)
-#define DOMAIN_IU (ND_KIND_INT | ND_KIND_UINT)
-#define DOMAIN_BIU (DOMAIN_IU | ND_KIND_BOOL)
-#define DOMAIN_IUF (DOMAIN_IU | ND_KIND_FLOAT)
-#define DOMAIN_BIUF (DOMAIN_IUF | ND_KIND_BOOL)
-#define DOMAIN_IUFC (DOMAIN_IUF | ND_KIND_COMPLEX)
-#define DOMAIN_BIUFC (DOMAIN_BIUF | ND_KIND_COMPLEX)
+enum {
+#define ND_OP_DOMAIN(NAME, kinds) DOMAIN_##NAME = (kinds),
+#include <ndock/opdomain.def>
+};
 #define ULP(half, single, dbl, complex_) \
     {                                    \
         half, single, dbl, complex_      \

@@ -391,7 +391,9 @@ nd_status nd__write(nd_device *d, const char *op, int32_t reason, ndp_mem *mem, 
             nd__error_context(op, d->name, d->slot->name);
         return status;
     }
-    ND_RETURN_IF(nd__refuse_capture(s, op, PINNED_ADVICE));
+    const bool first = reason == ND_WAIT_FIRST_USE;
+    ND_RETURN_IF(nd__refuse_capture(
+        s, op, first ? "run it once on this stream before the capture" : PINNED_ADVICE));
     ND_RETURN_IF(nd__may_wait(reason, d, op));
     if (nd__hazards_now())
         ND_RETURN_IF(nd__hazard_bytes(s, mem, offset, nbytes, true, op));

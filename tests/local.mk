@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Tests speak TAP; see tests/tap.h. Without --ignore-exit a crash after the last "ok" is a failure.
-# Each area has a fragment of its own.
+# Each area has a fragment of its own. NDOCK_TEST_SLICE=1 leaves out repetitions that sanitizers would see nothing new in.
 TEST_EXTENSIONS = .t .sh .py
 T_LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(T_LOG_DRIVER)

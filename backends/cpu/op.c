@@ -3,26 +3,19 @@
 #include <stdio.h>
 #include "cpu.h"
 
+enum { KIND_BOOL = 1, KIND_INT = 2, KIND_UINT = 4, KIND_FLOAT = 8, KIND_COMPLEX = 16 };
+enum {
+#define ND_OP_DOMAIN(NAME, kinds) DOMAIN_##NAME = (kinds),
+#include <ndock/opdomain.def>
+};
+
 static const struct {
     const char *name;
     int32_t op_class;
     uint32_t domain;
 } ops[NDP_OP_END] = {
-#define CPU_KIND_BOOL 1u
-#define CPU_KIND_INT 2u
-#define CPU_KIND_UINT 4u
-#define CPU_KIND_FLOAT 8u
-#define CPU_KIND_COMPLEX 16u
-#define CPU_DOMAIN_F CPU_KIND_FLOAT
-#define CPU_DOMAIN_FC (CPU_DOMAIN_F | CPU_KIND_COMPLEX)
-#define CPU_DOMAIN_IU (CPU_KIND_INT | CPU_KIND_UINT)
-#define CPU_DOMAIN_BIU (CPU_DOMAIN_IU | CPU_KIND_BOOL)
-#define CPU_DOMAIN_IUF (CPU_DOMAIN_IU | CPU_KIND_FLOAT)
-#define CPU_DOMAIN_BIUF (CPU_DOMAIN_IUF | CPU_KIND_BOOL)
-#define CPU_DOMAIN_IUFC (CPU_DOMAIN_IUF | CPU_KIND_COMPLEX)
-#define CPU_DOMAIN_BIUFC (CPU_DOMAIN_BIUF | CPU_KIND_COMPLEX)
 #define ND_OP(name, CLASS, DOMAIN, RESULT, ulp, doc) \
-    [NDP_OP_##name] = {#name, NDP_CLASS_##CLASS, CPU_DOMAIN_##DOMAIN},
+    [NDP_OP_##name] = {#name, NDP_CLASS_##CLASS, DOMAIN_##DOMAIN},
 #include <ndock/op.def>
 };
 
@@ -57,7 +50,7 @@ const char *cpu_op_name(int32_t op)
 uint64_t cpu_domain_dtypes(int32_t op)
 {
     static const uint32_t kinds[NDP_DTYPE_END] = {
-#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [id] = CPU_KIND_##KIND,
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [id] = KIND_##KIND,
 #include <ndock/dtype.def>
     };
     uint64_t mask = 0;

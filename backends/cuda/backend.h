@@ -15,6 +15,10 @@ extern const ndp_host *cuda_host; /* set by the entry */
 /* An error with printf text; returns status. */
 #define cuda_error(status, ...) cuda_host->error(cuda_host->ctx, (status), 0, __VA_ARGS__)
 
+/* Opens a library of the vendor's and fills out with its functions; an error says what to install.
+ */
+int32_t cuda_open_library(const ndh_library *library, void *out);
+
 /* ---- device.c ---- */
 struct ndp_stream {
     CUstream handle;

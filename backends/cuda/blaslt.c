@@ -69,9 +69,7 @@ static int32_t open_library(functions *fn)
         .symbols = symbols,
         .version = version_text,
     };
-    const ndh_library_1 *service = cuda_host->service(cuda_host->ctx, "ndh.library/1");
-    return service ? service->open(cuda_host->ctx, &library, fn)
-                   : cuda_error(NDP_ERR_UNSUPPORTED, "this ndock opens no vendor libraries");
+    return cuda_open_library(&library, fn);
 }
 
 static uint64_t workspace_max(const ndp_dev *dev)

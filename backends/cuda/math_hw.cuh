@@ -34,46 +34,24 @@ CM_FN int cm_leading_zeros(uint64_t u)
     return __clzll((long long)u);
 }
 
+#define CM_INSTRUCTION(fn, name)                     \
+    CM_FN float fn(float x)                          \
+    {                                                \
+        float r;                                     \
+        asm(name ".f32 %0, %1;" : "=f"(r) : "f"(x)); \
+        return r;                                    \
+    }
 /* Approximations with relative errors of about 2^-23; operands and results must be normal. */
-CM_FN float cm_rcp(float x)
-{
-    float r;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
-CM_FN float cm_rsqrt(float x)
-{
-    float r;
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
+CM_INSTRUCTION(cm_rcp, "rcp.approx.ftz")
+CM_INSTRUCTION(cm_rsqrt, "rsqrt.approx.ftz")
 /* Of any operand: 2^x within 2 ulp; log2 x within 2^-22, absolute in [1/2, 2], relative outside. */
-CM_FN float cm_exp2(float x)
-{
-    float r;
-    asm("ex2.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
-CM_FN float cm_log2(float x)
-{
-    float r;
-    asm("lg2.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
+CM_INSTRUCTION(cm_exp2, "ex2.approx")
+CM_INSTRUCTION(cm_log2, "lg2.approx")
 /* The same where 2^x is normal, or where a smaller one may become 0. */
-CM_FN float cm_exp2_flushed(float x)
-{
-    float r;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
+CM_INSTRUCTION(cm_exp2_flushed, "ex2.approx.ftz")
 /* log2 x of a positive normal number; -infinity of a subnormal one. */
-CM_FN float cm_log2_flushed(float x)
-{
-    float r;
-    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
+CM_INSTRUCTION(cm_log2_flushed, "lg2.approx.ftz")
+#undef CM_INSTRUCTION
 /* x within [low, high]; NaN stays NaN. */
 CM_FN float cm_clamp(float x, float low, float high)
 {

@@ -3,26 +3,19 @@
 #include <stdio.h>
 #include "backend.h"
 
+enum { KIND_BOOL = 1, KIND_INT = 2, KIND_UINT = 4, KIND_FLOAT = 8, KIND_COMPLEX = 16 };
+enum {
+#define ND_OP_DOMAIN(NAME, kinds) DOMAIN_##NAME = (kinds),
+#include <ndock/opdomain.def>
+};
+
 static const struct {
     const char *name;
     int32_t op_class;
     uint32_t domain;
 } ops[NDP_OP_END] = {
-#define CUDA_KIND_BOOL 1u
-#define CUDA_KIND_INT 2u
-#define CUDA_KIND_UINT 4u
-#define CUDA_KIND_FLOAT 8u
-#define CUDA_KIND_COMPLEX 16u
-#define CUDA_DOMAIN_F CUDA_KIND_FLOAT
-#define CUDA_DOMAIN_FC (CUDA_DOMAIN_F | CUDA_KIND_COMPLEX)
-#define CUDA_DOMAIN_IU (CUDA_KIND_INT | CUDA_KIND_UINT)
-#define CUDA_DOMAIN_BIU (CUDA_DOMAIN_IU | CUDA_KIND_BOOL)
-#define CUDA_DOMAIN_IUF (CUDA_DOMAIN_IU | CUDA_KIND_FLOAT)
-#define CUDA_DOMAIN_BIUF (CUDA_DOMAIN_IUF | CUDA_KIND_BOOL)
-#define CUDA_DOMAIN_IUFC (CUDA_DOMAIN_IUF | CUDA_KIND_COMPLEX)
-#define CUDA_DOMAIN_BIUFC (CUDA_DOMAIN_BIUF | CUDA_KIND_COMPLEX)
 #define ND_OP(name, CLASS, DOMAIN, RESULT, ulp, doc) \
-    [NDP_OP_##name] = {#name, NDP_CLASS_##CLASS, CUDA_DOMAIN_##DOMAIN},
+    [NDP_OP_##name] = {#name, NDP_CLASS_##CLASS, DOMAIN_##DOMAIN},
 #include <ndock/op.def>
 };
 
@@ -49,8 +42,7 @@ const char *cuda_op_name(int32_t op)
 uint64_t cuda_domain_dtypes(int32_t op)
 {
     static const uint32_t kinds[NDP_DTYPE_END] = {
-#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
-    [id] = CUDA_KIND_##KIND,
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [id] = KIND_##KIND,
 #include <ndock/dtype.def>
     };
     uint64_t mask = 0;

@@ -61,6 +61,13 @@ static const void *group(ndp_dev *dev, const char *id)
     return NULL;
 }
 
+int32_t cuda_open_library(const ndh_library *library, void *out)
+{
+    const ndh_library_1 *service = cuda_host->service(cuda_host->ctx, "ndh.library/1");
+    return service ? service->open(cuda_host->ctx, library, out)
+                   : cuda_error(NDP_ERR_UNSUPPORTED, "this ndock opens no vendor libraries");
+}
+
 static void shut_down(void)
 {
     cuda_team_stop();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * D9, D10, D12: which devices there are, asked without initialising the driver, and what is said
- * where there is none. Libraries that only pretend stand in for the driver's, so this runs on any
- * machine; each question is put by a process of its own, started with their folder in its path. */
+ * where there is none; A8: whose a fault is called. Libraries that only pretend stand in for the
+ * driver's, so this runs on any machine; each question is put by a process of its own, started with
+ * their folder in its path. */
 #include <dlfcn.h>
 #include <ndock/ndock.h>
 #include "tests/cuda/stubs.h"
@@ -36,11 +37,38 @@ static int inits(void)
     return count ? *count : 0;
 }
 
+/* The device is lost while work of ours is queued on it, or while none is. */
+static int lose(const char *when)
+{
+    const int64_t n = 1 << 20;
+    nd_device *device = NULL;
+    nd_array *a = NULL, *b = NULL;
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    nd_status status = nd_device_get("cuda:0", &device);
+    library = library ? library : dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    int *lost = library ? dlsym(library, "stub_lost") : NULL;
+    if (status == ND_OK)
+        status = nd_empty(device, ND_F32, 1, &n, &a);
+    if (status == ND_OK && strcmp(when, "busy") == 0)
+        status = nd_fill(a, nd_float(1));
+    if (status != ND_OK || !lost) {
+        printf("cannot begin: %s\n", nd_last_error()->message);
+        return 1;
+    }
+    *lost = 1;
+    const int64_t much = 1 << 28; /* more than is kept */
+    status = nd_empty(device, ND_F32, 1, &much, &b);
+    printf("%s: %s\n", nd_status_name(status), nd_last_error()->message);
+    return 0;
+}
+
 /* "state reason|cuda:0 cuda:1 cuda:2|inits|cpu" */
 static int look(void)
 {
     nd_plugin_report report[16];
     int32_t n = 0;
+    if (getenv("TEST_LOSE"))
+        return lose(getenv("TEST_LOSE"));
     int first = state_of("cuda:0"), second = state_of("cuda:1"), third = state_of("cuda:2");
     (void)!nd_plugin_list(report, 16, &n);
     for (int i = 0; i < n && i < 16; i++)
@@ -124,12 +152,24 @@ static void the_driver_is_asked(void)
     SAYS("|1 0 0|inits 1|");
 }
 
+static void whose_fault(void)
+{
+    ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "TEST_LOSE=idle"), NO_NVML);
+    SAYS("ND_ERR_LOST");
+    SAYS("pre-existing: nothing of ndock was queued");
+    SAYS("another library in this process caused it");
+    ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "TEST_LOSE=busy"), NO_NVML);
+    SAYS("ND_ERR_LOST");
+    ok(!strstr(answer, "pre-existing"), "A8: not where work of ours may have done it");
+}
+
 static const tap_case cases[] = {
     {"D12_missing", missing},
     {"D12_too_old", too_old},
     {"D12_no_device", no_device},
     {"D9_D10_D16_counted", counted_without_init},
     {"D9_unknown", the_driver_is_asked},
+    {"A8", whose_fault},
 };
 
 int main(int argc, char **argv)

@@ -3,6 +3,7 @@
 # (.ci/run counts them by the lines "gpu_tests += " and "TESTS += ").
 cuda_tests = %reldir%/arithmetic.t %reldir%/driver.t $(gpu_tests)
 gpu_tests =
+gpu_tests += %reldir%/capture_ops.t
 gpu_tests += %reldir%/code.t
 gpu_tests += %reldir%/context.t
 gpu_tests += %reldir%/copies.t
@@ -22,7 +23,8 @@ EXTRA_DIST += %reldir%/driver.c %reldir%/code.c %reldir%/context.c %reldir%/copi
 if HAVE_CUDA
 # One after the other: some look at how much of the GPU's memory is in use.
 %reldir%/fashion.log: %reldir%/conform.log
-%reldir%/code.log: %reldir%/fashion.log
+%reldir%/capture_ops.log: %reldir%/fashion.log
+%reldir%/code.log: %reldir%/capture_ops.log
 %reldir%/context.log: %reldir%/code.log
 %reldir%/copies.log: %reldir%/context.log
 %reldir%/graph.log: %reldir%/copies.log
@@ -48,6 +50,9 @@ endif
 %canon_reldir%_arithmetic_t_LDADD = $(test_ldadd) -ldl
 %canon_reldir%_driver_t_SOURCES = %reldir%/driver.c
 %canon_reldir%_driver_t_LDADD = $(test_ldadd) -ldl
+%canon_reldir%_capture_ops_t_SOURCES = tests/stream/capture_ops.c
+%canon_reldir%_capture_ops_t_CPPFLAGS = $(AM_CPPFLAGS) -DCAPTURE_ON_CUDA
+%canon_reldir%_capture_ops_t_LDADD = $(core_ldadd) -lpthread
 %canon_reldir%_code_t_SOURCES = %reldir%/code.c
 %canon_reldir%_code_t_LDADD = $(test_ldadd)
 %canon_reldir%_context_t_SOURCES = %reldir%/context.c

@@ -17,6 +17,9 @@ static CUresult said(void)
     return works() ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
 }
 
+/* Set by tests: from then on memory is asked for in vain, as after a fault of a kernel. */
+int stub_lost;
+
 static CUcontext now;
 static char context, function;
 
@@ -95,7 +98,7 @@ CUresult CUDAAPI cuMemAlloc(CUdeviceptr *out, size_t nbytes)
     static CUdeviceptr next = (CUdeviceptr)1 << 40;
     *out = next;
     next += (nbytes + 511) / 512 * 512;
-    return said();
+    return stub_lost ? CUDA_ERROR_ILLEGAL_ADDRESS : said();
 }
 
 CUresult CUDAAPI cuModuleLoadData(CUmodule *out, const void *image)
