@@ -158,7 +158,8 @@ static void finish(plan *p)
     nd__scope_leave(&p->scope);
 }
 
-nd_status nd_apply(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts, nd_array **out)
+static nd_status long_way(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts,
+                          nd_array **out)
 {
     plan p;
     nd_array *r = NULL;
@@ -189,8 +190,8 @@ static nd_status separate_from(plan *p, const nd_array *dst)
     return ND_OK;
 }
 
-nd_status nd_apply_into(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts,
-                        const nd_array *dst)
+static nd_status long_way_into(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts,
+                               const nd_array *dst)
 {
     plan p;
     nd_array *temporary = NULL;
@@ -283,6 +284,34 @@ static bool short_way_into(nd_op op, const nd_array *a, const nd_array *b, const
     return true;
 }
 
+/* Whether it is a binary operation without options, which may take a short way. */
+static bool is_plain_pair(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts)
+{
+    const nd_op_info *info = n == 2 && args && !opts ? nd_op_get(op) : NULL;
+    return info && info->op_class == ND_CLASS_BINARY;
+}
+
+nd_status nd_apply(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts, nd_array **out)
+{
+    nd_status status;
+    *out = NULL;
+    if (is_plain_pair(op, args, n, opts) &&
+        (args[1].array ? short_way(op, args[0].array, args[1].array, out, &status)
+                       : short_way_scalar(op, args[0].array, args[1].scalar, out, &status)))
+        return status;
+    return long_way(op, args, n, opts, out);
+}
+
+nd_status nd_apply_into(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts,
+                        const nd_array *dst)
+{
+    nd_status status;
+    if (is_plain_pair(op, args, n, opts) &&
+        short_way_into(op, args[0].array, args[1].array, dst, &status))
+        return status;
+    return long_way_into(op, args, n, opts, dst);
+}
+
 static nd_status binary(nd_op op, const nd_array *a, const nd_array *b, nd_array **out)
 {
     nd_status status;
@@ -291,18 +320,18 @@ static nd_status binary(nd_op op, const nd_array *a, const nd_array *b, nd_array
         return status;
     ND_RETURN_IF(nd__check_array(nd_op_get(op)->name, a, 0));
     ND_RETURN_IF(nd__check_array(nd_op_get(op)->name, b, 1));
-    return nd_apply(op, (const nd_arg[]){{.array = a}, {.array = b}}, 2, NULL, out);
+    return long_way(op, (const nd_arg[]){{.array = a}, {.array = b}}, 2, NULL, out);
 }
 
 static nd_status unary(nd_op op, const nd_array *a, nd_array **out)
 {
     *out = NULL;
-    return nd_apply(op, (const nd_arg[]){{.array = a}}, 1, NULL, out);
+    return long_way(op, (const nd_arg[]){{.array = a}}, 1, NULL, out);
 }
 
 static nd_status unary_into(nd_op op, const nd_array *a, const nd_array *dst)
 {
-    return nd_apply_into(op, (const nd_arg[]){{.array = a}}, 1, NULL, dst);
+    return long_way_into(op, (const nd_arg[]){{.array = a}}, 1, NULL, dst);
 }
 
 static nd_status binary_into(nd_op op, const nd_array *a, const nd_array *b, const nd_array *dst)
@@ -312,7 +341,7 @@ static nd_status binary_into(nd_op op, const nd_array *a, const nd_array *b, con
         return status;
     ND_RETURN_IF(nd__check_array(nd_op_get(op)->name, a, 0));
     ND_RETURN_IF(nd__check_array(nd_op_get(op)->name, b, 1));
-    return nd_apply_into(op, (const nd_arg[]){{.array = a}, {.array = b}}, 2, NULL, dst);
+    return long_way_into(op, (const nd_arg[]){{.array = a}, {.array = b}}, 2, NULL, dst);
 }
 
 static nd_status binary_scalar(nd_op op, const nd_array *a, nd_scalar b, nd_array **out)
@@ -321,7 +350,7 @@ static nd_status binary_scalar(nd_op op, const nd_array *a, nd_scalar b, nd_arra
     *out = NULL;
     if (short_way_scalar(op, a, b, out, &status))
         return status;
-    return nd_apply(op, (const nd_arg[]){{.array = a}, {.scalar = b}}, 2, NULL, out);
+    return long_way(op, (const nd_arg[]){{.array = a}, {.scalar = b}}, 2, NULL, out);
 }
 
 static nd_status check_three(nd_op op, const nd_array *a, const nd_array *b, const nd_array *c)
@@ -336,14 +365,14 @@ static nd_status ternary(nd_op op, const nd_array *a, const nd_array *b, const n
 {
     *out = NULL;
     ND_RETURN_IF(check_three(op, a, b, c));
-    return nd_apply(op, (const nd_arg[]){{.array = a}, {.array = b}, {.array = c}}, 3, NULL, out);
+    return long_way(op, (const nd_arg[]){{.array = a}, {.array = b}, {.array = c}}, 3, NULL, out);
 }
 
 static nd_status ternary_into(nd_op op, const nd_array *a, const nd_array *b, const nd_array *c,
                               const nd_array *dst)
 {
     ND_RETURN_IF(check_three(op, a, b, c));
-    return nd_apply_into(op, (const nd_arg[]){{.array = a}, {.array = b}, {.array = c}}, 3, NULL,
+    return long_way_into(op, (const nd_arg[]){{.array = a}, {.array = b}, {.array = c}}, 3, NULL,
                          dst);
 }
 

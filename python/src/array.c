@@ -58,13 +58,19 @@ PyObject *py_result(py_state *st, nd_status status, nd_array **a)
     return status == ND_OK ? py_array_new(st, *a) : py_fail(st, status);
 }
 
+/* Devices live as long as the process, so the latest one that queues nothing needs no asking. */
+static _Atomic(nd_device *) known_serial;
+
 PyThreadState *py_unlock(const nd_array *a, int64_t work)
 {
+    nd_device *device = nd_device_of(a);
     if (work < UNLOCK_FROM) {
-        nd_device_info info;
-        nd_device_describe(nd_device_of(a), &info);
-        if (!info.async)
+        if (device == atomic_load_explicit(&known_serial, memory_order_relaxed))
             return NULL;
+        if (!py_is_async(device)) {
+            atomic_store_explicit(&known_serial, device, memory_order_relaxed);
+            return NULL;
+        }
     }
     return PyEval_SaveThread();
 }

@@ -50,7 +50,7 @@ static bool has(PyObject *o, const char *name)
 
 bool py_is_foreign_array(PyObject *o)
 {
-    if (PyBytes_Check(o) || PyUnicode_Check(o) || PyType_Check(o))
+    if (PyBytes_Check(o) || PyUnicode_Check(o) || PyType_Check(o) || py_is_numpy_scalar(o))
         return false;
     return PyObject_CheckBuffer(o) || has(o, "__dlpack__") || has(o, "__array__") ||
            PyObject_HasAttrString(o, "__array_interface__") ||
@@ -103,12 +103,14 @@ static nd_array *foreign(py_state *st, PyObject *o, nd_dtype dtype, nd_device *d
     nd_device *host = device;
     if (!host && py_check(st, nd_device_current(&host)) < 0)
         return NULL;
-    int found = py_import_host(st, o, host, copy == PY_COPY_ALWAYS, &a, &copied);
-    if (found == 0 && has(o, "__dlpack__"))
+    /* NumPy's scalars that are no numbers hand out their bytes. */
+    bool never = PyUnicode_Check(o) || PyType_Check(o) || py_is_numpy_scalar(o);
+    int found = never ? 0 : py_import_host(st, o, host, copy == PY_COPY_ALWAYS, &a, &copied);
+    if (found == 0 && !never && has(o, "__dlpack__"))
         found = by_package(st, "from_dlpack", o, &a);
-    if (found == 0 && PyObject_HasAttrString(o, "__cuda_array_interface__"))
+    if (found == 0 && !never && PyObject_HasAttrString(o, "__cuda_array_interface__"))
         found = by_package(st, "as_array", o, &a);
-    if (found == 0 && has(o, "__array__"))
+    if (found == 0 && !never && has(o, "__array__"))
         found = by_array_method(st, o, host, copy, &a, &copied);
     if (found == 0)
         PyErr_Format(PyExc_TypeError,

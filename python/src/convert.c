@@ -48,18 +48,35 @@ bool py_is_numpy_array(PyObject *o)
     return is_numpy(o, "ndarray");
 }
 
+bool py_is_numpy_scalar(PyObject *o)
+{
+    return is_numpy(o, "generic");
+}
+
+/* Scalars of ml_dtypes are NumPy's, but are no numbers to item(). */
+static bool is_bfloat16(PyObject *o)
+{
+    PyObject *dtype = PyObject_GetAttrString(o, "dtype");
+    PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
+    bool is =
+        name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "bfloat16") == 0;
+    Py_XDECREF(dtype);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return is;
+}
+
 int py_numpy_scalar(PyObject *o, PyObject **value)
 {
     *value = NULL;
     if (!is_numpy(o, "generic"))
         return 0;
-    PyObject *v = PyObject_CallMethod(o, "item", NULL);
+    PyObject *v = is_bfloat16(o) ? PyNumber_Float(o) : PyObject_CallMethod(o, "item", NULL);
     if (!v)
         return -1;
-    if (Py_TYPE(v) == Py_TYPE(o)) /* numpy.longdouble is its own item */
+    /* numpy.longdouble is its own item; dates, texts and records are no numbers */
+    if (Py_TYPE(v) == Py_TYPE(o) || (!PyLong_Check(v) && !PyFloat_Check(v) && !PyComplex_Check(v)))
         Py_CLEAR(v);
-    else if (!PyLong_Check(v) && !PyFloat_Check(v) && !PyComplex_Check(v))
-        Py_CLEAR(v); /* dates, texts, records */
     *value = v;
     return v != NULL;
 }

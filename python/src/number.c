@@ -112,6 +112,19 @@ static PyObject *inplace_power(PyObject *l, PyObject *r, PyObject *modulus)
     return in_place(ND_OP_pow, l, r);
 }
 
+/* The pair of quotient and remainder. */
+static PyObject *divide_modulo(PyObject *l, PyObject *r)
+{
+    PyObject *quotient = binary(ND_OP_floor_divide, l, r);
+    if (!quotient || quotient == Py_NotImplemented)
+        return quotient;
+    PyObject *rest = binary(ND_OP_remainder, l, r);
+    PyObject *both = rest ? PyTuple_Pack(2, quotient, rest) : NULL;
+    Py_DECREF(quotient);
+    Py_XDECREF(rest);
+    return both;
+}
+
 static PyObject *matmul(PyObject *l, PyObject *r)
 {
     py_state *st = py_state_of_array(l);
@@ -161,6 +174,7 @@ PyObject *py_array_compare(PyObject *l, PyObject *r, int how)
 const PyType_Slot py_number_slots[] = {BINARY_OPERATORS(BINARY_SLOTS)
                                            UNARY_OPERATORS(UNARY_SLOTS){Py_nb_power, (void *)power},
                                        {Py_nb_inplace_power, (void *)inplace_power},
+                                       {Py_nb_divmod, (void *)divide_modulo},
                                        {Py_nb_matrix_multiply, (void *)matmul},
                                        {Py_nb_inplace_matrix_multiply, (void *)inplace_matmul},
                                        {0, NULL}};

@@ -73,6 +73,7 @@ int py_scalar(PyObject *o, nd_scalar *out);
 /* An attribute of NumPy, which is never imported: NULL (no exception) where the program has not. */
 PyObject *py_numpy(const char *name);
 bool py_is_numpy_array(PyObject *o);
+bool py_is_numpy_scalar(PyObject *o); /* a number or not */
 /* True, and its value as a Python scalar, for NumPy's numbers and truth values; as py_scalar. */
 int py_numpy_scalar(PyObject *o, PyObject **value);
 PyObject *py_from_scalar(nd_scalar s);
