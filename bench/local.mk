@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Speed, ours and peers' side by side in one run: `make bench` on a machine with a GPU.
-EXTRA_DIST += %reldir%/gpu.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh
+EXTRA_DIST += %reldir%/python_small.py %reldir%/gpu.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh
 check_PROGRAMS += %reldir%/overlap
 TESTS += %reldir%/overlap.sh
 %canon_reldir%_overlap_SOURCES = %reldir%/overlap.c
@@ -13,10 +13,14 @@ EXTRA_PROGRAMS += %reldir%/launch
 bench: %reldir%/launch %reldir%/overlap all
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' %reldir%/launch
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' %reldir%/overlap
+	$(AM_V_at)test -z '$(PYTHON_SUFFIX)' || $(MAKE) $(AM_MAKEFLAGS) bench-python
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(PYTHON) $(srcdir)/%reldir%/gpu.py --lib $(abs_builddir)/.libs/libndock.so $(BENCH_FLAGS)
-bench_plugin_path = $(abs_builddir)/backends/cpu/.libs:$(abs_builddir)/backends/cuda/.libs
 else
 bench:
 	@echo 'bench: this tree was configured without CUDA (no nvcc); nothing is compared' >&2; exit 1
 endif
-.PHONY: bench
+# Small work from Python, on whatever devices there are.
+bench-python: all
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/python_small.py $(BENCH_PYTHON_FLAGS)
+bench_plugin_path = $(abs_builddir)/backends/cpu/.libs:$(abs_builddir)/backends/cuda/.libs
+.PHONY: bench bench-python
