@@ -142,7 +142,8 @@ def debug_report(device: DeviceLike = None) -> list[str]:
     """Of the "debug" allocator: a text for every block still live and every mistake found so far (double free, foreign
     free, writing past the end or after free), with tags."""
     text, _ = _ndock._debug_report(device)
-    return text.splitlines()  # type: ignore[no-any-return]
+    lines: list[str] = text.splitlines()
+    return lines
 
 
 class on_failure:

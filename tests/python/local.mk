@@ -25,6 +25,7 @@ python_tests = \
   %reldir%/test_operators.py \
   %reldir%/test_package.py \
   %reldir%/test_random.py \
+  %reldir%/test_readme.py \
   %reldir%/test_sorting.py \
   %reldir%/test_special_cases.py \
   %reldir%/test_statistics.py \

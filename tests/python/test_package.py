@@ -5,6 +5,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 
 import ndock as nd
 from tap import cases, main
@@ -24,17 +25,19 @@ def children_ms():
     return (used.ru_utime + used.ru_stime) * 1e3
 
 
-def cost_ms(code):
-    """The least processor time of some runs."""
+def cost_ms(code, cache):
+    """The least processor time of some runs, the modules being compiled before."""
     def once():
         before = children_ms()
-        run("-I", "-S", "-c", f"import sys; sys.path.extend({sys.path!r})\n{code}")
+        subprocess.run([sys.executable, "-I", "-S", "-X", f"pycache_prefix={cache}", "-c",
+                        f"import sys; sys.path.extend({sys.path!r})\n{code}"], check=True)
         return children_ms() - before
-    return min(once() for _ in range(8))
+    return min(once() for _ in range(9))
 
 
 def test_import_takes_at_most_50_ms():
-    took = cost_ms("import ndock") - cost_ms("")
+    with tempfile.TemporaryDirectory() as cache:
+        took = cost_ms("import ndock", cache) - cost_ms("", cache)
     print(f"# {took:.1f} ms of the processor")
     assert took <= IMPORT_MS, took
 
