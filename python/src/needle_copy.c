@@ -180,11 +180,34 @@ static PyObject *fill(PyObject *module, PyObject *const *args, Py_ssize_t given)
     return py_needle_done(p.st, status);
 }
 
-/* dst = src of the same shape; both are given up. */
-static PyObject *assign(const py_needle_args *p, nd_array *src, nd_array *dst)
+/* dst = src of the same shape, or (src NULL) the value. A view that overlaps itself is set position
+ * by position along its first axes: the last in C order wins. */
+static nd_status set(const nd_array *src, nd_scalar value, const nd_array *dst)
+{
+    nd_status status = src ? nd_assign(src, dst) : nd_fill(dst, value);
+    if (status != ND_ERR_OVERLAP || nd_ndim(dst) == 0)
+        return status;
+    const int64_t n = nd_shape(dst)[0];
+    status = ND_OK;
+    for (int64_t i = 0; i < n && status == ND_OK; i++) {
+        const nd_index at = nd_at(i);
+        nd_array *from = NULL, *to = NULL;
+        status = nd_slice(dst, &at, 1, &to);
+        if (status == ND_OK && src)
+            status = nd_slice(src, &at, 1, &from);
+        if (status == ND_OK)
+            status = set(from, value, to);
+        nd_release(from);
+        nd_release(to);
+    }
+    return status;
+}
+
+/* The same as a call; both are given up. */
+static PyObject *assign(const py_needle_args *p, nd_array *src, nd_scalar value, nd_array *dst)
 {
     PyThreadState *saved = py_unlock(dst, nd_size(dst));
-    nd_status status = nd_assign(src, dst);
+    nd_status status = set(src, value, dst);
     py_lock(saved);
     nd_release(src);
     nd_release(dst);
@@ -206,7 +229,7 @@ static PyObject *compact(PyObject *module, PyObject *const *args, Py_ssize_t giv
         nd_release(src);
         return NULL;
     }
-    return assign(&p, src, dst);
+    return assign(&p, src, nd_int(0), dst);
 }
 
 /* What is written along an axis of stride 0 last stays: only its last position counts. */
@@ -245,7 +268,7 @@ static PyObject *ewise_setitem(PyObject *module, PyObject *const *args, Py_ssize
         nd_release(src);
         return NULL;
     }
-    return assign(&p, src, dst);
+    return assign(&p, src, nd_int(0), dst);
 }
 
 static PyObject *scalar_setitem(PyObject *module, PyObject *const *args, Py_ssize_t given)
@@ -264,11 +287,7 @@ static PyObject *scalar_setitem(PyObject *module, PyObject *const *args, Py_ssiz
                             (long long)p.n[0], (long long)count);
     if (collapse(&p, NULL) < 0 || py_needle_view(&p, p.h[0], &dst) < 0)
         return NULL;
-    PyThreadState *saved = py_unlock(dst, nd_size(dst));
-    nd_status status = nd_fill(dst, p.v);
-    py_lock(saved);
-    nd_release(dst);
-    return py_needle_done(p.st, status);
+    return assign(&p, NULL, p.v, dst);
 }
 
 #define METHOD(name, parameters, doc)                                                            \
@@ -286,9 +305,10 @@ PyMethodDef py_needle_copy_methods[] = {
     METHOD(fill, "(out, val, /)", "out = val everywhere."),
     METHOD(compact, "(a, out, shape, strides, offset, /)",
            "out = a view of a, dense in C order.\n" VIEW),
-    METHOD(ewise_setitem, "(a, out, shape, strides, offset, /)",
-           "A view of out = a, which is dense in C order. Of elements that share memory along an\n"
-           "axis of stride 0 the last wins; other overlap is a ValueError.\n" VIEW),
+    METHOD(
+        ewise_setitem, "(a, out, shape, strides, offset, /)",
+        "A view of out = a, which is dense in C order. Of elements that share memory the last in\n"
+        "that order wins.\n" VIEW),
     METHOD(scalar_setitem, "(size, val, out, shape, strides, offset, /)",
            "A view of out, of size elements, = val.\n" VIEW),
     {NULL, NULL, 0, NULL}};

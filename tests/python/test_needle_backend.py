@@ -125,6 +125,22 @@ def test_views(device, shape, strides, offset):
     assert (get(m, h) == a).all()
 
 
+@cases(*[(d,) + v for d in DEVICES for v in (((2, 3), (1, 1), 0), ((4, 3), (2, 1), 3), ((3, 2, 3), (0, 3, -2), 6),
+                                             ((2, 2, 2), (1, 8, 1), 0), ((3, 3), (1, -1), 4))])
+def test_views_that_overlap_themselves(device, shape, strides, offset):
+    numpy_or_skip()
+    m = needle.backend(device)
+    a, value = elements(24), elements(*shape, seed=2)
+    h = put(m, a)
+    m.ewise_setitem(put(m, value), h, shape, strides, offset)
+    for index in np.ndindex(shape):  # in C order
+        a[offset + sum(i * s for i, s in zip(index, strides))] = value[index]
+    assert (get(m, h) == a).all()
+    m.scalar_setitem(value.size, 7, h, shape, strides, offset)
+    strided(a, shape, strides, offset)[...] = 7
+    assert (get(m, h) == a).all()
+
+
 @cases(*DEVICES)
 def test_views_refused(device):
     numpy_or_skip()
@@ -142,8 +158,6 @@ def test_views_refused(device):
             call(a, b, (1 << 40, 1 << 40), (0, 0), 0)
     with raises(ValueError, "size is 5"):
         m.scalar_setitem(5, 1.0, h, (2, 3), (3, 1), 0)
-    with raises(ValueError, "overlap"):
-        m.ewise_setitem(six, h, (2, 3), (1, 1), 0)
     with raises(IndexError):
         m.to_numpy(h, (5, 5), (5, 1), 0)
     with raises(TypeError):
@@ -248,8 +262,8 @@ def test_reductions(device):
 
 def test_array_sizes():
     m = needle.backend("cpu")
-    for bad, kind in ((-1, ValueError), (2.5, TypeError), ("3", TypeError), ([3], TypeError), (1 << 62, (ndock.Error, OverflowError)),
-                      (1 << 80, OverflowError)):
+    for bad, kind in ((-1, ValueError), (2.5, TypeError), ("3", TypeError), ([3], TypeError), (1 << 80, OverflowError),
+                      (1 << 62, (ndock.Error, OverflowError))):
         with raises(kind):
             m.Array(bad)
     with raises(TypeError):
@@ -268,10 +282,13 @@ def test_hundreds_of_thousands_of_arrays(device):
             return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
         for _ in range(20000):
             m.Array(5)
-        before, start = resident(), time.perf_counter()
-        for _ in range(300000):
-            m.Array(5)
-        each = (time.perf_counter() - start) / 300000
+        before, times = resident(), []
+        for _ in range(30):
+            start = time.perf_counter()
+            for _ in range(10000):
+                m.Array(5)
+            times.append(time.perf_counter() - start)
+        each = min(times) / 10000
         print(f"# {device}: Array(5) takes {each * 1e9:.0f} ns")
         assert resident() - before < 1 << 20, "memory grew"
         kept = [m.Array(3) for _ in range(100000)]
