@@ -333,7 +333,8 @@ ND_FN ND_T ND_NAME(exp)(ND_T a)
     return ND_NAME(exp_times)(a.re, 0, 1, ND_M(cos)(a.im), ND_M(sin)(a.im));
 }
 
-/* Where e^x cos y is near 1 the real part is expm1(x) cos y - 2 sin(y/2)^2. */
+/* Where e^x cos y is near 1 the real part is expm1(x) cos y - 2 sin(y/2)^2; + 0 since the standard
+ * has +0 for both zeros. */
 ND_FN ND_T ND_NAME(expm1)(ND_T a)
 {
     const ND_T e = ND_NAME(exp)(a);
@@ -341,7 +342,7 @@ ND_FN ND_T ND_NAME(expm1)(ND_T a)
     if (!(e.re > ND_Z_K(0.5) && e.re < 2 && ND_Z_FINITE(a.im)))
         return ND_Z(e.re - 1, e.im);
     h = ND_M(sin)(a.im / 2);
-    return ND_Z(ND_M(expm1)(a.re) * ND_M(cos)(a.im) - 2 * h * h, e.im);
+    return ND_Z(ND_M(expm1)(a.re) * ND_M(cos)(a.im) - 2 * h * h + 0, e.im);
 }
 
 /* (sinh x, cosh x) for a finite |x| <= EXP_FAR: Taylor's series up to 1, so that small arguments

@@ -325,17 +325,19 @@ ND_FN ND_T ND_NAME(pow)(ND_T a, ND_T b)
 }
 
 /* Only where the quotient rounds to an integer can its floor be wrong, by one: the remainder a -
- * f*b tells, whose sign fma gets right. Quotients too large for a fraction need no floor. Infinite
- * a has no floor: NaN, as in NumPy; division by zero is as a / b. */
+ * f*b tells, whose sign fma gets right. Quotients too large for a fraction need no floor. Where
+ * an operand is infinite or b is zero it is a / b, as the array API standard prefers (Python has
+ * NaN for an infinite a, and -1 for small a of the other sign than an infinite b). */
 ND_FN ND_T ND_NAME(floor_divide)(ND_T a, ND_T b)
 {
     ND_T q = a / b, f = ND_M(floor)(q), rest = ND_M(fma)(-f, b, a);
-    int below = (a != 0) & ((a < 0) != (b < 0)), rounded_up = b < 0 ? rest > 0 : rest < 0;
+    int below = (a != 0) & ((a < 0) != (b < 0)) & (b - b == 0),
+        rounded_up = b < 0 ? rest > 0 : rest < 0;
     int large = ND_M(fabs)(q) >= (ND_T)(ND_MANT_DIG > 24 ? 9007199254740992.0 : 16777216.0);
     ND_T r = f == 0                             ? (below ? (ND_T)-1 : ND_M(copysign)((ND_T)0, q))
              : ((f == q) & rounded_up & !large) ? f - 1
                                                 : f;
-    return ((b != 0) & (a - a != 0)) ? a - a : r;
+    return a - a != 0 ? q : r;
 }
 ND_FN ND_T ND_NAME(remainder)(ND_T a, ND_T b)
 {

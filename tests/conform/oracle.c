@@ -201,21 +201,22 @@ static bool predicate(nd_op op, const cell *x, bool *r)
 
 /* ---- floating ---- */
 
-/* Python's and NumPy's: the remainder has the divisor's sign, the quotient fits it. */
+/* Python's and NumPy's: the remainder has the divisor's sign, the quotient fits it; but where an
+ * operand is infinite the quotient is a / b, as the array API standard prefers. */
 static real floored(real a, real b, real *quotient)
 {
     real mod = fmodl(a, b), div = (a - mod) / b;
-    if (b == 0) {
-        *quotient = a / b;
+    *quotient = a / b;
+    if (b == 0)
         return fmodl(a, b);
-    }
     if (mod != 0 && (b < 0) != (mod < 0)) {
         mod += b;
         div -= 1;
     } else if (mod == 0) {
         mod = copysignl(0, b);
     }
-    *quotient = div != 0 ? floorl(div) + (div - floorl(div) > 0.5L) : copysignl(0, a / b);
+    if (isfinite(a) && isfinite(b))
+        *quotient = div != 0 ? floorl(div) + (div - floorl(div) > 0.5L) : copysignl(0, a / b);
     return mod;
 }
 

@@ -119,9 +119,9 @@ BINARY = {"multiply": lambda a, b: a * b, "divide": lambda a, b: a / b,
           "pow": lambda a, b: a ** int(b.real) if b.imag == 0 and b.real == int(b.real)
           else mp.exp(b * mp.log(a))}
 
-# Results of the functions below where x or y is infinite or NaN; "fin" is finite and nonzero.
+# Results of the functions below where x or y is infinite or NaN, or the standard has a rule for zeros.
 OVERRIDE = {
-    "expm1": lambda x, y: (x, y) if x != x and y == 0 else
+    "expm1": lambda x, y: (0.0, y) if x == y == 0 else (x, y) if x != x and y == 0 else
     (-1.0, (0 * math.sin(y) if math.isfinite(y) else 0.0)) if x == -INF else
     (INF, y) if x == INF and y == 0 else
     (INF, NAN) if x == INF and not math.isfinite(y) else None,
@@ -154,7 +154,7 @@ UNSPECIFIED = {
     "atanh": lambda x, y: 1 if x != x and abs(y) == INF else 0,
     "sqrt": lambda x, y: 2 if x == -INF and y != y else 0,
 }
-PLAIN_ZERO = ("log", "log1p", "log2", "log10", "reciprocal", "sign")  # of 0: NumPy's
+PLAIN_ZERO = ("expm1", "log", "log1p", "log2", "log10", "reciprocal", "sign")  # of 0: NumPy's, or an override
 UNSPECIFIED["tan"] = swapped(UNSPECIFIED["tanh"])
 UNSPECIFIED["asin"] = swapped(UNSPECIFIED["asinh"])
 UNSPECIFIED["atan"] = swapped(UNSPECIFIED["atanh"])

@@ -94,12 +94,12 @@ def floor_divide(x, y):
     negative = math.copysign(1, x) != math.copysign(1, y)
     if y == 0:
         return -inf if negative else inf
-    if math.isinf(x):  # which the standard leaves open: as Python's
-        return nan
+    if math.isinf(x):
+        return -inf if negative else inf
     if x == 0:
         return -0.0 if negative else 0.0
-    if math.isinf(y):  # so is this
-        return -1.0 if negative else 0.0
+    if math.isinf(y):  # Python has -1 where the signs differ
+        return -0.0 if negative else 0.0
     exact = math.floor(_fraction(x) / _fraction(y))
     return float(exact) if exact else (-0.0 if negative else 0.0)
 
