@@ -240,8 +240,10 @@ nd_status nd__slot_device(nd_plugin_slot *slot, uint32_t index, nd_device **out)
 /* What there is, and what was refused, for the error of a missing device. */
 static void describe_all(nd_text *t, const char *name)
 {
-    nd__text_add(t, "there are");
+    const char *path = nd__getenv("NDOCK_PLUGIN_PATH");
+    bool known = !name[0];
     int n = 0;
+    nd__text_add(t, "there are");
     for (nd_plugin_slot *s = slots; s; s = s->next) {
         nd__loader_load(s, slots);
         for (uint32_t i = 0; i < s->device_count; i++)
@@ -249,9 +251,14 @@ static void describe_all(nd_text *t, const char *name)
     }
     if (n == 0)
         nd__text_add(t, " no devices at all");
-    for (nd_plugin_slot *s = slots; s; s = s->next)
+    for (nd_plugin_slot *s = slots; s; s = s->next) {
+        known |= strcmp(s->name, name) == 0;
         if (s->device_count == 0 && (n == 0 || strcmp(s->name, name) == 0))
             nd__text_add(t, "; %s: %s (%s)", s->path, s->reason, s->state);
+    }
+    if (!known)
+        nd__text_add(t, "; no plug-in ndock-%s.so is in %s%s%s", name, path ? path : "",
+                     path && path[0] ? ":" : "", nd_plugin_dir());
     nd__text_add(t, "; `ndock info` shows more");
 }
 

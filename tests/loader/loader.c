@@ -197,6 +197,7 @@ static int look_at_names(void)
         !strstr(nd_last_error()->message, "tier0:0 to tier0:1"))
         return 1;
     if (nd_device_get("nonsense", &d) != ND_ERR_DEVICE ||
+        !strstr(nd_last_error()->message, "no plug-in ndock-nonsense.so is in ") ||
         !strstr(nd_last_error()->message, "cpu:0") || !strstr(nd_last_error()->message, "tier0:1"))
         return 2;
     if (nd_device_get("cpu:", &d) != ND_ERR_DEVICE || nd_device_get("", &d) != ND_ERR_DEVICE ||
