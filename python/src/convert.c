@@ -83,6 +83,8 @@ int py_numpy_scalar(PyObject *o, PyObject **value)
 
 int py_scalar(PyObject *o, nd_scalar *out)
 {
+    if (Py_TYPE(o) == &PyLong_Type) /* before the tests that also find subclasses */
+        return integer(o, out);
     if (PyFloat_Check(o)) {
         *out = nd_float(PyFloat_AsDouble(o));
         return 1;

@@ -70,6 +70,8 @@ static int expand_mask(py_key *k, int i)
         PyErr_SetString(PyExc_IndexError, "the index has too many entries");
         return -1;
     }
+    if (py_wait_array(k->st, mask) < 0) /* for the count, as nonzero would */
+        return -1;
     PyThreadState *saved = py_unlock(mask, nd_size(mask));
     nd_status status = nd_nonzero(mask, &where);
     py_lock(saved);
@@ -484,7 +486,7 @@ static nd_array *select_by_mask(const py_key *k, int at)
     const nd_array *mask = k->entry[at].array;
     nd_array *front_view = NULL, *rows = NULL, *out = NULL;
     int axis = 0;
-    nd_array *view = view_under_mask(k, at, &axis);
+    nd_array *view = py_wait_array(k->st, mask) < 0 ? NULL : view_under_mask(k, at, &axis);
     if (!view)
         return NULL;
     for (int i = 0; i < nd_ndim(mask); i++) {

@@ -57,23 +57,26 @@ static PyObject *astype(PyObject *self, PyObject *args, PyObject *kwargs)
 static PyObject *to_device(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"", "stream", NULL};
-    PyObject *device_given, *stream = Py_None, *entered = NULL;
+    PyObject *device_given, *stream_given = Py_None;
     nd_device *device;
+    nd_stream *stream;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$O:to_device", names, &device_given,
-                                     &stream) ||
+                                     &stream_given) ||
         py_device(state(self), device_given, &device) < 0)
         return NULL;
-    if (stream == Py_None)
-        return converted(self, 0, device, PY_COPY_IF_NEEDED);
-    entered = PyObject_CallMethod(stream, "__enter__", NULL);
-    if (!entered)
+    nd_device *queues = device && py_is_async(device) ? device : nd_device_of(of(self));
+    if (py_stream(state(self), stream_given, queues, &stream) < 0)
         return NULL;
-    Py_DECREF(entered);
-    PyObject *result = converted(self, 0, device, PY_COPY_IF_NEEDED);
-    PyObject *left = PyObject_CallMethod(stream, "__exit__", "OOO", Py_None, Py_None, Py_None);
-    if (!left)
-        Py_CLEAR(result);
-    Py_XDECREF(left);
+    if (!stream)
+        return converted(self, 0, device, PY_COPY_IF_NEEDED);
+    PyObject *result = NULL;
+    if (py_check(state(self), nd_stream_push(stream)) == 0) {
+        result = converted(self, 0, device, PY_COPY_IF_NEEDED);
+        nd_status status = nd_stream_pop(stream);
+        if (result && py_check(state(self), status) < 0)
+            Py_CLEAR(result);
+    }
+    nd_stream_release(stream);
     return result;
 }
 
@@ -276,7 +279,8 @@ static PyObject *reduce(PyObject *self, PyObject *protocol)
     }
 #define FORWARD_ROW(method, function)                                \
     {#method, (PyCFunction)(void (*)(void))method##_, WITH_KEYWORDS, \
-     #method "(...)\n\nndock." function " of the array, with the other arguments of that."},
+     #method "($self, /, *args, **kwargs)\n--\n\nndock." function    \
+             " of the array; the other arguments are those of that function."},
 FORWARDED(DEFINE_FORWARD)
 
 #define WITH_KEYWORDS (METH_VARARGS | METH_KEYWORDS)

@@ -12,9 +12,13 @@ EXTRA_DIST += %reldir%/print_numpy.sh %reldir%/print_numpy.py
 # The package's own tests, on the package as it lies in the build tree.
 python_test_env = env PYTHONPATH=$(abs_top_builddir)/python:$(abs_top_srcdir)/%reldir% LD_LIBRARY_PATH=$(abs_top_builddir)/.libs
 python_tests = \
+  %reldir%/test_array.py \
+  %reldir%/test_asarray.py \
+  %reldir%/test_buffer.py \
   %reldir%/test_device.py \
   %reldir%/test_examples.py \
   %reldir%/test_files.py \
+  %reldir%/test_format.py \
   %reldir%/test_index.py \
   %reldir%/test_leaks.py \
   %reldir%/test_linalg.py \
@@ -24,6 +28,7 @@ python_tests = \
   %reldir%/test_needle_backend.py \
   %reldir%/test_operators.py \
   %reldir%/test_package.py \
+  %reldir%/test_pickle.py \
   %reldir%/test_random.py \
   %reldir%/test_readme.py \
   %reldir%/test_sorting.py \

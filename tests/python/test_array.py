@@ -130,6 +130,11 @@ def test_devices_of_arrays(device):
     y = other.to(nd.Device("cpu"), nd.int8)
     assert y.dtype == nd.int8 and y.device == nd.Device("cpu") and y.to(y.device, copy=True) is not y
     assert other.to("int8", "cpu").device == nd.Device("cpu")
+    stream = nd.Stream("sim:1")
+    streamed = x.to_device("sim:1", stream=stream)
+    assert streamed.tolist() == [1, 2] and streamed.to_device("cpu", stream=stream).tolist() == [1, 2]
+    with raises(TypeError):
+        x.to_device("sim:1", stream=5)
     with raises(ValueError, "nowhere"):
         x.to_device("nowhere")
     with raises(TypeError):

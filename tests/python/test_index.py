@@ -251,6 +251,17 @@ def test_I13_read_only_arrays_refuse_assignment():
             x[key] = 1
 
 
+def test_bad_indices_on_an_asynchronous_device_come_out_at_the_next_wait():
+    for key in ([0, 9], ([0, 1], [0, 9]), ([0, -9], slice(None)), ([[0]], [[0, 3]])):
+        x = nd.asarray([[0, 1, 2], [3, 4, 5]], device="sim:0")
+        with raises(IndexError, "range"):
+            x[key].tolist()
+        with raises(IndexError, "range"):
+            x[key] = 7
+            x.tolist()
+        assert set(sum(x.tolist(), [])) <= {0, 1, 2, 3, 4, 5, 7}  # good indices may have been written
+
+
 @BOTH
 def test_augmented_assignment_through_an_index(device):
     x = nd.asarray([[0, 1, 2], [3, 4, 5]], device=device)
