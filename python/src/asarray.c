@@ -18,6 +18,10 @@ static nd_array *convert(py_state *st, nd_array *a, nd_dtype dtype, nd_device *d
         nd_release(a);
         return NULL;
     }
+    if (move && !py_is_async(device) && py_wait_array(st, a) < 0) {
+        nd_release(a);
+        return NULL;
+    }
     PyThreadState *saved = cast || move || copy == PY_COPY_ALWAYS ? py_unlock(a, nd_size(a)) : NULL;
     nd_status status = ND_OK;
     if (cast) {

@@ -17,8 +17,12 @@ python_tests = \
   %reldir%/test_files.py \
   %reldir%/test_index.py \
   %reldir%/test_leaks.py \
+  %reldir%/test_lifecycle.py \
   %reldir%/test_linalg.py \
+  %reldir%/test_log.py \
   %reldir%/test_manipulation.py \
+  %reldir%/test_math.py \
+  %reldir%/test_memory.py \
   %reldir%/test_namespace.py \
   %reldir%/test_needle.py \
   %reldir%/test_needle_backend.py \
