@@ -165,6 +165,8 @@ static PyObject *astype(PyObject *module, PyObject *const *args, Py_ssize_t n)
     bool here = !device || device == nd_device_of(a);
     if (same && here && !copy)
         return Py_NewRef(args[0]);
+    if (!here && !py_is_async(device) && py_wait_array(st, a) < 0)
+        return NULL;
     PyThreadState *saved = py_unlock(a, nd_size(a));
     if (same)
         return py_done(st, saved, nd_copy(a, device, &r), &r);

@@ -21,8 +21,12 @@ python_tests = \
   %reldir%/test_format.py \
   %reldir%/test_index.py \
   %reldir%/test_leaks.py \
+  %reldir%/test_lifecycle.py \
   %reldir%/test_linalg.py \
+  %reldir%/test_log.py \
   %reldir%/test_manipulation.py \
+  %reldir%/test_math.py \
+  %reldir%/test_memory.py \
   %reldir%/test_namespace.py \
   %reldir%/test_needle.py \
   %reldir%/test_needle_backend.py \
@@ -37,7 +41,7 @@ python_tests = \
   %reldir%/test_stream.py \
   %reldir%/test_wait.py
 EXTRA_DIST += $(python_tests) \
-  %reldir%/tap.py %reldir%/typed.py %reldir%/wheel.sh
+  %reldir%/simulator.py %reldir%/tap.py %reldir%/typed.py %reldir%/wheel.sh
 if HAVE_PYTHON_HEADERS
 TESTS += $(python_tests)
 endif

@@ -63,7 +63,7 @@ def test_the_process():
 def test_what_is_refused():
     for call in (lambda: math.set_mode(f32_matmul="fast"), lambda: math.set_mode(nonsense="on"),
                  lambda: math.mode(op="nonsense", f32_matmul="tf32"), lambda: math.set_matmul_precision("most"),
-                 lambda: math.set_fp32_precision("x", "ieee"), lambda: math.get_mode("nonsense"),
+                 lambda: math.set_fp32_precision("cuda.matmul", "most"), lambda: math.get_mode("nonsense"),
                  lambda: math.effective_precision("matmul", nd.float32, mnk=(1, 2)),
                  lambda: math.effective_precision("nonsense", nd.float32)):
         with raises(ValueError):
