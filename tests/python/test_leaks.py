@@ -8,7 +8,7 @@ import sys
 import ndock as nd
 from tap import cases, main
 
-CALLS = 2500
+CALLS = 300 if os.environ.get("NDOCK_TEST_SLICE") else 2500
 # What these do is lasting by nature, waits for long, or writes files.
 LASTING = {"save", "savez", "set_default_device", "set_default_dtype", "plugins", "from_file", "load", "needle", "reset_peak_memory",
            "set_device", "set_log", "fallback"}
