@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import ndock as nd
 from tap import Skip, cases, main
 
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
@@ -53,6 +54,45 @@ def test_einops_images(device):
 
 def test_numba_stream():
     assert "200 of 200" in run("numba_stream.py")
+
+
+class StandIn:
+    """numba.cuda, as far as the example uses it, on sim: its kernel runs on the stream that is current."""
+
+    jit = staticmethod(lambda function: StandIn())
+    is_available = staticmethod(lambda: True)
+    select_device = staticmethod(lambda index: None)
+    as_cuda_array = staticmethod(lambda a, sync: a)
+    external_stream = staticmethod(lambda handle: handle)
+
+    def __getitem__(self, launch):
+        return self.kernel
+
+    def kernel(self, x, y, factor):
+        y += x * factor
+
+
+@cases("", "    side.wait_stream(main)", "    main.wait_stream(side)")
+def test_numba_stream_order_under_the_race_checker(left_out):
+    """With a stand-in for Numba; without either of its waits there are races."""
+    with open(os.path.join(EXAMPLES, "numba_stream.py")) as f:
+        program = f.read()
+    assert left_out in program
+    names = {"__name__": "numba_stream"}
+    nd.set_stream_check(True)
+    try:
+        exec(program.replace(left_out, "    pass") if left_out else program, names)
+        side = nd.Stream("sim:0")
+        totals = [names["round_trip"](StandIn(), StandIn(), side, 4096, factor) for factor in range(10)]
+        got = [float(total) for total in totals]
+        races = nd.stream_check_report()
+    finally:
+        nd.set_stream_check(False)
+    if left_out:
+        assert races, "no race was seen"
+    else:
+        assert not races, races
+        assert got == [3.0 * 4096 + factor * 4096 * 4095 / 2 for factor in range(10)]
 
 
 if __name__ == "__main__":

@@ -242,6 +242,22 @@ def test_matmul_tiled(device, m, n, p):
 
 
 @cases(*DEVICES)
+def test_tf32_stays_off(device):
+    """Where TF32 is asked for and the device lacks it, strict mode refuses products; needle's asks for IEEE by itself."""
+    b, plugin = needle.backend(device), device.replace(":0", "")
+    x, h, out = ndock.ones((8, 8), dtype=ndock.float32, device=device), b.Array(64), b.Array(64)
+    y = needle.NDArray(x, device=device)
+    b.fill(h, 1)
+    with ndock.math.mode(plugin, "matmul", f32_matmul="tf32", strict=True):
+        with raises(NotImplementedError, "f32 matmul"):
+            x @ x
+        b.matmul(h, h, out, 8, 8, 8)
+        b.matmul_tiled(h, h, out, 8, 8, 8)
+        y @ y
+        assert ndock.math.get_mode("f32_matmul", plugin=plugin, op="matmul") == "tf32", "needle left its own mode"
+
+
+@cases(*DEVICES)
 def test_reductions(device):
     numpy_or_skip()
     m = needle.backend(device)
