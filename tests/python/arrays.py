@@ -30,13 +30,16 @@ def elements(rng, dtype, shape):
 
 
 def view(rng, base, shape):
-    """A random strided view of a flat NumPy array: axes permuted, stepped over, reversed, offset."""
+    """A random strided view of a flat NumPy array: axes permuted, stepped over, reversed, stretched, offset."""
     ndim = len(shape)
     steps = rng.integers(1, 3, ndim)
     order = rng.permutation(ndim)
     big = [int(shape[i] * steps[i]) + 1 for i in order]
     x = base[:int(np.prod(big, dtype=int))].reshape(big).transpose(np.argsort(order))
     x = x[(...,) + tuple(slice(0, n * s, s) for n, s in zip(shape, steps))]
+    if ndim and rng.random() < 0.2:
+        axis = int(rng.integers(ndim))
+        x = np.broadcast_to(x[(slice(None),) * axis + (slice(0, 1),)], x.shape) if x.size else x
     return x[(...,) + tuple(slice(None, None, -1 if rng.random() < 0.3 else 1) for _ in shape)]
 
 
