@@ -8,7 +8,7 @@
 #   ARRAY_API_TESTS_EXAMPLES  examples a test; by default 20
 #   NDOCK_DEVICE              the device the arrays are on, "cpu" or "cuda" say
 #
-# Arguments go to pytest: files below array_api_tests/, -k ... What fails must be listed in array_api_xfails.txt.
+# Arguments go to pytest in place of array_api_tests/, the whole suite. What fails must be listed in array_api_xfails.txt.
 tag=2026.02.26
 here=`cd "\`dirname "$0"\`" && pwd` || exit 1
 suite=${ARRAY_API_TESTS-}
