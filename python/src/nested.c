@@ -161,6 +161,8 @@ static int level(walk *w, PyObject *o, int depth)
 
 static int measure(walk *w, PyObject *o, int depth)
 {
+    if (Py_TYPE(o) == &PyFloat_Type || Py_TYPE(o) == &PyLong_Type) /* nearly always */
+        return leaf(w, o, depth);
     return py_is_sequence(o) ? level(w, o, depth) : leaf(w, o, depth);
 }
 
