@@ -95,11 +95,17 @@ def linspace(start: complex, stop: complex, /, num: int, *, dtype: Optional[DTyp
     return _ndock._linspace(start, stop, num, endpoint, dtype, device)
 
 
+def _diagonal(k: int, rows: int, columns: int) -> int:
+    """k, or the nearest diagonal that is outside of the matrix like it, so that any int is fine."""
+    return min(max(k, -rows), columns)
+
+
 def eye(n_rows: int, n_cols: Optional[int] = None, /, *, k: int = 0, dtype: Optional[DTypeLike] = None,
         device: Optional[DeviceLike] = None) -> Array:
     """A matrix (n_rows, n_cols) of zeros with ones on the k-th diagonal, above the main one for k > 0. n_cols: by
     default n_rows. dtype: by default float64."""
-    return _ndock._eye(n_rows, n_rows if n_cols is None else n_cols, k, dtype, device)
+    n_cols = n_rows if n_cols is None else n_cols
+    return _ndock._eye(n_rows, n_cols, _diagonal(k, n_rows, n_cols), dtype, device)
 
 
 def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
@@ -112,9 +118,9 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
 
 def tril(x: Array, /, *, k: int = 0) -> Array:
     """A copy of x (..., m, n) with zeros above the k-th diagonal of the last two axes. ValueError below two axes."""
-    return _ndock._tril(x, k)
+    return _ndock._tril(x, _diagonal(k, *x.shape[-2:]) if x.ndim > 1 else k)
 
 
 def triu(x: Array, /, *, k: int = 0) -> Array:
     """A copy of x (..., m, n) with zeros below the k-th diagonal of the last two axes. ValueError below two axes."""
-    return _ndock._triu(x, k)
+    return _ndock._triu(x, _diagonal(k, *x.shape[-2:]) if x.ndim > 1 else k)

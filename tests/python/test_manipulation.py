@@ -69,9 +69,11 @@ def test_like(device):
 @cases(*DEVICES)
 def test_triangles(device):
     for rng, x, y in each(device, SOME, [(3, 4), (2, 5, 3), (0, 3), (1, 1)]):
-        for k in (-3, -1, 0, 1, 7):
-            same(nd.tril(y, k=k), np.tril(x, k))
-            same(nd.triu(y, k=k), np.triu(x, k))
+        for k in (-3, -1, 0, 1, 7, 2**70, -2**70):
+            near = max(-9, min(k, 9))
+            same(nd.tril(y, k=k), np.tril(x, near))
+            same(nd.triu(y, k=k), np.triu(x, near))
+            same(nd.eye(2, 3, k=k, device=device), np.eye(2, 3, near))
     with raises(ValueError):
         nd.tril(nd.ones(3))
 
