@@ -348,7 +348,8 @@ nd_status nd_device_query(nd_device *device, int32_t *done)
 nd_status nd_array_query(const nd_array *a, int32_t *done)
 {
     *done = 1;
-    ND_RETURN_IF(nd__check_array("array_query", a, 0));
+    if (!a) /* nd__check_array would wait */
+        return nd__fail(ND_ERR_ARGUMENT, "array_query", 0, "the array is NULL");
     nd_storage *s = a->storage;
     nd_stream *stream = nd__stream(s->device);
     nd_event *pending = atomic_load_explicit(&s->pending, memory_order_acquire);

@@ -7,7 +7,7 @@
 
 typedef struct {
     PyObject_HEAD const char *name; /* lives as long as the process */
-    nd_device *device;              /* immortal; NULL: not opened yet */
+    _Atomic(nd_device *) device;    /* immortal; NULL: not opened yet */
 } py_device_object;
 
 static const char *name_of(PyObject *self)
@@ -23,9 +23,10 @@ static py_state *state(PyObject *self)
 static nd_device *of(PyObject *self)
 {
     py_device_object *o = (py_device_object *)self;
-    if (!o->device && py_device_named(state(self), o->name, &o->device) < 0)
-        o->device = NULL;
-    return o->device;
+    nd_device *device = atomic_load(&o->device);
+    if (!device && py_device_named(state(self), o->name, &device) == 0)
+        atomic_store(&o->device, device);
+    return device;
 }
 
 static PyObject *str(PyObject *self)

@@ -45,13 +45,18 @@ static PyObject *class_of(py_state *st, nd_status status)
     char name[64];
     if (status <= ND_OK || status >= ND_STATUS_END)
         status = ND_ERR_INTERNAL;
-    if (st->errors[status])
-        return st->errors[status];
+    PyObject *known = atomic_load(&st->errors[status]);
+    if (known)
+        return known;
     class_name(kinds[status].name, name, sizeof name);
     PyObject *bases = PyTuple_Pack(2, st->error, *kinds[status].python);
-    st->errors[status] = bases ? PyErr_NewException(name, bases, NULL) : NULL;
+    PyObject *made = bases ? PyErr_NewException(name, bases, NULL) : NULL;
     Py_XDECREF(bases);
-    return st->errors[status];
+    if (made && !atomic_compare_exchange_strong(&st->errors[status], &known, made)) {
+        Py_DECREF(made); /* another thread was first */
+        made = known;
+    }
+    return made;
 }
 
 /* The record's fields as attributes of the exception. */

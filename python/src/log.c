@@ -35,11 +35,10 @@ static int hand_on_dropped(PyObject *emit)
     return done ? 0 : -1;
 }
 
-/* With the GIL. A handler that fails must not stop those after it: its exception is unraisable. */
-static void empty(void)
+/* False where nothing can be handed on. A handler that fails must not stop those after it: its
+ * exception is unraisable. */
+static bool empty_once(void)
 {
-    if (atomic_load(&written) == atomic_load(&read_) || atomic_flag_test_and_set(&emptying))
-        return;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     PyObject *module = PyImport_ImportModule("ndock._log");
@@ -56,10 +55,22 @@ static void empty(void)
     }
     if (!emit || hand_on_dropped(emit) < 0)
         PyErr_WriteUnraisable(emit);
+    bool possible = emit != NULL;
     Py_XDECREF(emit);
     Py_XDECREF(module);
     PyErr_Restore(type, value, trace);
-    atomic_flag_clear(&emptying);
+    return possible;
+}
+
+/* With the GIL; again for what came since the last look, while others left it to this thread. */
+static void empty(void)
+{
+    bool possible = true;
+    while (possible && atomic_load(&written) != atomic_load(&read_) &&
+           !atomic_flag_test_and_set(&emptying)) {
+        possible = empty_once();
+        atomic_flag_clear(&emptying);
+    }
 }
 
 static int empty_pending(void *unused)

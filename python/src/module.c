@@ -58,7 +58,7 @@ static int clear_module(PyObject *module)
     for (int i = 0; i < ND_DTYPE_END; i++)
         Py_CLEAR(st->dtypes[i]);
     for (int i = 0; i < ND_STATUS_END; i++)
-        Py_CLEAR(st->errors[i]);
+        Py_XDECREF(atomic_exchange(&st->errors[i], NULL));
     py_needle_clear(st);
     return 0;
 }

@@ -1,19 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Which devices and plug-ins there are, without opening any; plug-ins that other Python packages
  * bring; what devices left to the CPU. */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include "py.h"
 
+enum { UNKNOWN = 0, LOOKING = 1, DONE = 2 };
+
+static bool another_looks(py_state *st)
+{
+    return atomic_load(&st->discovered) == LOOKING &&
+           atomic_load(&st->discoverer) != PyThread_get_thread_ident();
+}
+
+/* A function of a package may look up devices itself: it finds what was loaded so far. */
 int py_discover(py_state *st)
 {
-    if (st->discovered)
+    int unknown = UNKNOWN;
+    if (atomic_load(&st->discovered) == DONE)
         return 0;
-    st->discovered = 1; /* also where it fails: what was wrong is told once */
+    if (!atomic_compare_exchange_strong(&st->discovered, &unknown, LOOKING)) {
+        while (another_looks(st)) {
+            Py_BEGIN_ALLOW_THREADS;
+            (void)sched_yield();
+            Py_END_ALLOW_THREADS;
+        }
+        return 0;
+    }
+    atomic_store(&st->discoverer, PyThread_get_thread_ident());
     PyObject *module = PyImport_ImportModule("ndock._plugins");
     PyObject *done = module ? PyObject_CallMethod(module, "discover", NULL) : NULL;
     Py_XDECREF(module);
     Py_XDECREF(done);
+    atomic_store(&st->discovered, DONE); /* also where it fails: what was wrong is told once */
     return done ? 0 : -1;
 }
 

@@ -21,12 +21,14 @@ typedef struct {
     PyTypeObject *array, *dtype, *device;
     PyTypeObject *stream, *event;
     PyTypeObject *allocator, *pool;
-    int discovered;                          /* plug-ins of other packages were looked for */
-    PyObject *dtypes[ND_DTYPE_END];          /* the DType objects, by nd_dtype */
-    PyObject *errors[ND_STATUS_END];         /* exception classes by status, made on first use */
-    PyObject *error;                         /* ndock.Error, the base of all */
-    _Atomic(struct py_needle_type *) needle; /* needle.c's types, one a device */
-    nd_print_opts print;                     /* format.c */
+    atomic_int discovered;                     /* plug-ins of other packages: 0 not looked for, 1 a
+                                                  thread does, 2 done */
+    atomic_ulong discoverer;                   /* that thread */
+    PyObject *dtypes[ND_DTYPE_END];            /* the DType objects, by nd_dtype */
+    _Atomic(PyObject *) errors[ND_STATUS_END]; /* exception classes by status, made on first use */
+    PyObject *error;                           /* ndock.Error, the base of all */
+    _Atomic(struct py_needle_type *) needle;   /* needle.c's types, one a device */
+    nd_print_opts print;                       /* format.c */
 } py_state;
 
 extern struct PyModuleDef py_module;
