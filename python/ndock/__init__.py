@@ -27,9 +27,12 @@ from .memory import copy_to as copy_to, empty_pinned as empty_pinned, is_pinned 
 
 __array_api_version__ = "2025.12"
 
-
-def __getattr__(name: str) -> object:
-    if name == "needle":  # read when it is wanted
-        import ndock.needle
-        return ndock.needle
-    raise AttributeError(f"module 'ndock' has no attribute {name!r}")
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # for whom a __getattr__ would make any name right
+    from . import needle as needle
+else:
+    def __getattr__(name: str) -> object:
+        if name == "needle":  # read when it is wanted
+            import ndock.needle
+            return ndock.needle
+        raise AttributeError(f"module 'ndock' has no attribute {name!r}")
