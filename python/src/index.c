@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * x[key] and x[key] = value: keys are read here; views are made by nd_slice, the rest by
- * index_arrays.c. */
+ * index_get.c and index_set.c. */
 #include "index.h"
 
 /* ---- reading a key ---- */
