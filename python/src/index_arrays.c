@@ -35,10 +35,11 @@ static int fail(const plan *p, nd_status status)
 }
 
 /* ---- masks ---- */
+/* An extent of 0 fits every axis, as the array API standard says: it selects nothing. */
 static int check_mask(const py_key *k, const nd_array *mask, int axis)
 {
     for (int i = 0; i < nd_ndim(mask); i++)
-        if (nd_shape(mask)[i] != nd_shape(k->a)[axis + i]) {
+        if (nd_shape(mask)[i] && nd_shape(mask)[i] != nd_shape(k->a)[axis + i]) {
             PyErr_Format(PyExc_IndexError,
                          "the mask does not fit: it has extent %lld where axis %d of the array has "
                          "%lld",
@@ -448,12 +449,14 @@ static nd_array *take_several(const plan *p)
     return fail(p, status) < 0 ? NULL : out;
 }
 
+/* The entry of the key's only index, if that is a mask with elements; else -1. */
 static int lone_mask(const py_key *k)
 {
     int at = -1;
     for (int i = 0; i < k->n; i++) {
         py_entry_kind kind = k->entry[i].kind;
-        if (kind == PY_INDICES || kind == PY_TRUTH || (kind == PY_MASK && at >= 0))
+        if (kind == PY_INDICES || kind == PY_TRUTH ||
+            (kind == PY_MASK && (at >= 0 || nd_size(k->entry[i].array) == 0)))
             return -1;
         at = kind == PY_MASK ? i : at;
     }
