@@ -20,10 +20,11 @@ int py_plan_check(const py_plan *p, nd_status status)
 }
 
 /* ---- masks ---- */
+/* An extent of 0 fits every axis, as the array API standard says: it selects nothing. */
 static int check_mask(const py_key *k, const nd_array *mask, int axis)
 {
     for (int i = 0; i < nd_ndim(mask); i++)
-        if (nd_shape(mask)[i] != nd_shape(k->a)[axis + i]) {
+        if (nd_shape(mask)[i] && nd_shape(mask)[i] != nd_shape(k->a)[axis + i]) {
             PyErr_Format(PyExc_IndexError,
                          "the mask does not fit: it has extent %lld where axis %d of the array has "
                          "%lld",

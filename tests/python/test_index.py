@@ -322,5 +322,18 @@ def test_many_axes():
         x[([0],) + (None,) * 200]
 
 
+@BOTH
+def test_a_mask_without_elements_fits_every_extent(device):
+    """The standard: each extent of a mask is the axis's, or 0."""
+    for shape, mask, want in [((1,), (0,), (0,)), ((3, 4), (0,), (0, 4)), ((3, 4), (0, 4), (0,)), ((3, 4), (3, 0), (0,)),
+                              ((2, 3, 4), (2, 0), (0, 4)), ((0, 3), (0,), (0, 3))]:
+        x, m = nd.ones(shape, device=device), nd.ones(mask, dtype=bool, device=device)
+        assert x[m].shape == want
+        x[m] = 5.0
+        assert bool(nd.all(x == 1))
+    with raises(IndexError, "5"):
+        nd.ones((3, 4), device=device)[nd.ones((0, 5), dtype=bool, device=device)]
+
+
 if __name__ == "__main__":
     main(globals())
