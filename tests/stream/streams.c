@@ -424,7 +424,50 @@ static void test_many_threads(void)
     many_threads(1, 1);
 }
 
-TAP_MAIN({"many_threads", test_many_threads}, {"current", test_current}, {"guards", test_guards},
-         {"distinct", test_distinct}, {"stale", test_stale_keys}, {"pools", test_pools},
-         {"priorities", test_priorities}, {"waiting", test_waiting}, {"foreign", test_foreign},
-         {"end", test_end}, {"threads", test_threads})
+/* Whether the device is done; -1: an error. */
+static int device_done(int d)
+{
+    int32_t done;
+    return nd_device_query(sim[d], &done) == ND_OK ? done : -1;
+}
+static int array_done(const nd_array *a)
+{
+    int32_t done;
+    return nd_array_query(a, &done) == ND_OK ? done : -1;
+}
+
+/* Looking never waits, and in stepped mode nothing runs but by step(). */
+static void test_queries(void)
+{
+    static const int64_t n = 16;
+    nd_array *host = NULL, *plain = NULL;
+    DO(nd_synchronize(sim[1]));
+    is_int(device_done(1), 1, "a device with nothing queued is done");
+    is_int(device_done(1) && nd_device_query(NULL, &(int32_t){0}) == ND_OK, 1, "NULL: current");
+    nd_stream *s = new_stream(1);
+    DO(nd_stream_push(s));
+    nd_array *a = filled(sim[1], n, 3);
+    is_int(array_done(a), 0, "an array on the current stream, where work is queued, is not");
+    DO(nd_empty_pinned(sim[1], ND_F32, 1, &n, &host));
+    DO(nd_copy_to(a, host, &(nd_copy_opts){.size = sizeof(nd_copy_opts), .non_blocking = 1}));
+    is_int(array_done(host), 0, "nor is host memory that is still written to");
+    DO(nd_stream_pop(s));
+    is_int(array_done(a), 1, "another stream's work is none of the current one's");
+    is_int(device_done(1), 0, "but of the device's");
+    nd_stream_release(s);
+    is_int(device_done(1), 0, "also once the stream is released");
+    DO(nd_full(cpu, ND_F32, 1, &n, nd_float(1), &plain));
+    is_int(array_done(plain), 1, "a plain array on the CPU is done");
+    step(1, NULL, 1000);
+    is_int(device_done(1), 1, "all is done once it ran");
+    is_int(array_done(host), 1, "the copy too");
+    is_int(array_done(NULL), -1, "NULL is no array");
+    nd_release(a);
+    nd_release(host);
+    nd_release(plain);
+}
+
+TAP_MAIN({"queries", test_queries}, {"many_threads", test_many_threads}, {"current", test_current},
+         {"guards", test_guards}, {"distinct", test_distinct}, {"stale", test_stale_keys},
+         {"pools", test_pools}, {"priorities", test_priorities}, {"waiting", test_waiting},
+         {"foreign", test_foreign}, {"end", test_end}, {"threads", test_threads})
