@@ -148,6 +148,8 @@ static nd_status check_status_word(nd_stream *s, const char *op)
 /* All that was queued is done: what did it leave to report? Caller holds s->lock. */
 static nd_status settle_accounts(nd_stream *s, const char *op)
 {
+    s->waits = false;
+    atomic_store_explicit(&s->lent, false, memory_order_relaxed);
     if (nd__hazards_now())
         nd__hazard_settled(s);
     ND_RETURN_IF(check_status_word(s, op));
@@ -286,6 +288,17 @@ void nd__drain(nd_device *d, const char *op)
     }
     drop_streams(all, n);
     (void)nd__wait_ends(d, op);
+}
+
+void nd__drain_stream(nd_stream *s, const char *op)
+{
+    stream_end at = {.s = s};
+    if (nd__usable(s->device, op) != ND_OK || nd__capture_id(s))
+        return;
+    nd__note_wait(ND_WAIT_MEMORY, s->device, op);
+    nd_status status = wait_quietly(&at);
+    if (status != ND_OK) /* as above */
+        (void)waited(s, op, at.seq, status);
 }
 
 nd_status nd_stream_synchronize(nd_stream *stream)

@@ -42,7 +42,7 @@ static void lay_out(const nd_array *a, nd_cai *out)
     int64_t item = nd__itemsize(a->dtype);
     out->ndim = a->ndim;
     out->shape = a->shape;
-    out->strides = a->flags & ND_FLAG_CONTIGUOUS ? NULL : out->room;
+    out->strides = a->size == 0 || a->flags & ND_FLAG_CONTIGUOUS ? NULL : out->room;
     for (int d = 0; out->strides && d < a->ndim; d++)
         out->room[d] = a->stride[d] * item;
 }

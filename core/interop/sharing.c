@@ -347,15 +347,21 @@ nd_status nd__follow_call_slow(nd_stream *s, const ndp_call *call)
 void nd__drain_users(nd_storage *s)
 {
     uint64_t fixed[FEW + 2];
-    bool forgot, all = true;
+    bool forgot;
     int n;
     nd_device *d = s->device;
     if (follows(s)) /* its owner's stream is behind our uses already */
         return;
     uint64_t *ids = users(s, false, fixed, &n, &forgot);
-    for (int i = 0; ids && i < n; i++)
-        all &= nd__stream_id_done(d, ids[i]);
-    if (!ids || forgot || !all)
+    for (int i = 0; ids && i < n && !forgot; i++) {
+        nd_stream *stream = nd__stream_id_done(d, ids[i]) ? NULL : nd__stream_by_id(d, ids[i]);
+        if (stream)
+            nd__drain_stream(stream, "release");
+        else if (!nd__stream_id_done(d, ids[i]))
+            (void)nd__wait_ends(d, "release");
+        nd_stream_release(stream);
+    }
+    if (!ids || forgot)
         nd__drain(d, "release");
     if (ids != fixed)
         free(ids);

@@ -59,6 +59,7 @@ static int clear_module(PyObject *module)
         Py_CLEAR(st->dtypes[i]);
     for (int i = 0; i < ND_STATUS_END; i++)
         Py_XDECREF(atomic_exchange(&st->errors[i], NULL));
+    py_exchange_clear(st);
     py_needle_clear(st);
     return 0;
 }

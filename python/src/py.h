@@ -27,6 +27,7 @@ typedef struct {
     PyObject *dtypes[ND_DTYPE_END];            /* the DType objects, by nd_dtype */
     _Atomic(PyObject *) errors[ND_STATUS_END]; /* exception classes by status, made on first use */
     PyObject *error;                           /* ndock.Error, the base of all */
+    struct py_exchange *exchange;              /* exchange.h */
     _Atomic(struct py_needle_type *) needle;   /* needle.c's types, one a device */
     nd_print_opts print;                       /* format.c */
 } py_state;
@@ -163,6 +164,7 @@ int py_at_exit(PyMethodDef *function);
 #define TYPES(x) int py_init_##x(PyObject *module, py_state *st);
 #define METHODS(x) extern PyMethodDef py_##x##_methods[];
 #include "parts.def"
+void py_exchange_clear(py_state *st); /* exchange.c: its part of the state */
 /* needle.c: its part of the state */
 int py_needle_traverse(py_state *st, visitproc visit, void *arg);
 void py_needle_clear(py_state *st);

@@ -15,7 +15,9 @@ python_tests = \
   %reldir%/test_array.py \
   %reldir%/test_asarray.py \
   %reldir%/test_buffer.py \
+  %reldir%/test_cai.py \
   %reldir%/test_device.py \
+  %reldir%/test_dlpack.py \
   %reldir%/test_examples.py \
   %reldir%/test_files.py \
   %reldir%/test_format.py \
@@ -27,6 +29,7 @@ python_tests = \
   %reldir%/test_manipulation.py \
   %reldir%/test_math.py \
   %reldir%/test_memory.py \
+  %reldir%/test_matrix.py \
   %reldir%/test_namespace.py \
   %reldir%/test_needle.py \
   %reldir%/test_needle_backend.py \
@@ -52,3 +55,11 @@ array_api_script = $(abs_top_srcdir)/%reldir%/array_api.sh
 check-array-api: all
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(test_plugin_path)' PYTHON='$(PYTHON)' $(python_test_env) $(SHELL) $(array_api_script)
 .PHONY: check-array-api
+
+# 10^6 round trips of each exchange, of which make check does a slice.
+check-exchange: all
+	$(AM_V_at)for t in test_cai test_dlpack; do \
+	  ROUND_TRIPS=1000000 NDOCK_PLUGIN_PATH='$(test_plugin_path)' $(python_test_env) \
+	    $(PYTHON) $(srcdir)/%reldir%/$$t.py round_trips || exit 1; \
+	done
+.PHONY: check-exchange

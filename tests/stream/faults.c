@@ -468,9 +468,10 @@ static void in_destructors(void)
     const nd_layout layout = {.size = sizeof layout, .dtype = ND_F32, .ndim = 1, .shape = &four};
     must(nd_data(owner, &address));
     must(nd_wrap(&layout, address, at[0].d, NULL, NULL, &foreign));
+    must(nd_fill(foreign, nd_float(1)));
     must(at[0].c->fault(at[0].dev, native(s.stream), 2, SOFT, 0));
     queue_steps(&s, 1, 3);
-    nd_release(foreign); /* waits, as the memory is its owner's again, and sees the fault */
+    nd_release(foreign); /* waits for the stream that used it, and sees the fault */
     ok(nd_add_into(s.a, s.a, s.a) == ND_ERR_ASYNC && nd_last_error()->native == SOFT &&
            position(2) >= 0,
        "X9 a fault that a release saw is returned by the next call");

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Exchange with other libraries, without copies: the CUDA Array Interface, DLPack, addresses."""
+from typing import NamedTuple
+
+from . import _ndock
+from ._ndock import Array
+
+__all__ = ["PointerInfo", "as_array", "cai_settings", "from_cai", "from_dlpack", "ptr_info"]
+
+_POLICIES = ("stream", "none", "sync")  # from 1, as the library counts them
+
+
+def as_array(obj, sync=True):
+    """An array over the memory of `obj`, which is kept alive by it.
+
+    Takes what has `__cuda_array_interface__` (versions 0 to 3); an Array is returned as it is, and
+    anything else goes to `asarray`. Where the interface names a stream, the current stream of the
+    device waits for what is queued there, and that stream for each of our uses of the memory: no
+    race in either direction, and the host waits for nothing. sync=False leaves the order to you.
+
+    Raises TypeError, ValueError, OverflowError or NotImplementedError (masks, unaligned memory) for
+    a dictionary that cannot be used.
+    """
+    if isinstance(obj, Array):
+        return obj
+    made = _ndock._as_array(obj, sync)
+    if made is None:
+        from . import asarray
+        return asarray(obj)
+    return made
+
+
+def from_cai(desc, owner=None, sync=True):
+    """An array over the memory that the dictionary `desc` (of `__cuda_array_interface__`) describes.
+
+    Keeps `owner` alive, or nobody: then you must keep the memory, and its stream, while the array
+    or a view of it lives. Otherwise as `as_array`.
+    """
+    return _ndock._from_cai(desc, owner, sync)
+
+
+def from_dlpack(x, /, *, device=None, copy=None):
+    """An array over the memory of `x`, an object with `__dlpack__` and `__dlpack_device__`.
+
+    A view unless `device` names another device, `copy` is true, or the elements are not aligned;
+    copy=False raises BufferError instead of copying. The current stream of the device waits for the
+    producer's work; the host does not, unless the elements go to the host.
+    """
+    return _ndock._from_dlpack(x, device, copy)
+
+
+class PointerInfo(NamedTuple):
+    """What is known of an address; addresses are 0 where the side does not see the memory."""
+
+    device: object  # whose memory it is
+    managed: bool
+    host_accessible: bool
+    device_accessible: bool
+    device_address: int
+    host_address: int
+    base: int  # of the allocation it lies in
+    nbytes: int  # of that; 0: unknown
+    context: int  # the driver's handle; 0: none
+
+
+def ptr_info(address, device=None):
+    """What `device`, or whichever device knows it, says of an address. ValueError for address 0."""
+    return PointerInfo(*_ndock._ptr_info(address, device))
+
+
+def cai_settings(*, export=None, sync=None):
+    """Sets what is not None, for the whole process, and returns all settings as a dict.
+
+    export: what `__cuda_array_interface__` says of pending work: "stream" names a stream that it
+    lies behind (the default; NDOCK_CAI_EXPORT), "none" says nothing, "sync" waits and then says
+    nothing, for consumers that ignore streams. sync: whether imports keep the order (True;
+    NDOCK_CAI_SYNC).
+    """
+    if export is not None and export not in _POLICIES:
+        raise ValueError(f"export is one of {', '.join(_POLICIES)}, not {export!r}")
+    policy = _POLICIES.index(export) + 1 if export is not None else 0
+    now = _ndock._cai_settings(policy, 0 if sync is None else 1 if sync else 2)
+    return {"export": _POLICIES[now[0] - 1], "sync": now[1] == 1}

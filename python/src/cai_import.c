@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Dictionaries of the CUDA Array Interface to arrays. What is in them is checked twice: here that
+ * it has the right types, in nd_cai_import that it makes sense. */
+#include <string.h>
+#include "exchange.h"
+
+static int wrong_type(const char *entry, const char *what, PyObject *got)
+{
+    PyErr_Format(PyExc_TypeError, "__cuda_array_interface__: %s is %s, not %R", entry, what,
+                 (PyObject *)Py_TYPE(got));
+    return -1;
+}
+
+/* An int (or what stands for one), not a bool. */
+static int integer(const char *entry, PyObject *o, PyObject **out)
+{
+    *out = PyBool_Check(o) || !PyIndex_Check(o) ? NULL : PyNumber_Index(o);
+    if (*out)
+        return 0;
+    return PyErr_Occurred() ? -1 : wrong_type(entry, "made of ints", o);
+}
+
+static int int64_of(const char *entry, PyObject *o, int64_t *out)
+{
+    int overflow;
+    PyObject *i;
+    if (integer(entry, o, &i) < 0)
+        return -1;
+    *out = PyLong_AsLongLongAndOverflow(i, &overflow);
+    if (overflow)
+        PyErr_Format(PyExc_OverflowError, "__cuda_array_interface__: %s: %R is beyond 64 bits",
+                     entry, i);
+    Py_DECREF(i);
+    return overflow || (*out == -1 && PyErr_Occurred()) ? -1 : 0;
+}
+
+/* Borrowed; NULL without an exception: not there, or None where that is the same. */
+static PyObject *entry_of(PyObject *dict, PyObject *key)
+{
+    PyObject *o = PyDict_GetItemWithError(dict, key);
+    return o == Py_None ? NULL : o;
+}
+
+static PyObject *required(PyObject *dict, PyObject *key)
+{
+    PyObject *o = PyDict_GetItemWithError(dict, key);
+    if (!o && !PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "__cuda_array_interface__ has no entry '%U'", key);
+    return o;
+}
+
+static int read_ints(const char *entry, PyObject *o, int64_t *out, Py_ssize_t *n)
+{
+    if (!PyTuple_Check(o))
+        return wrong_type(entry, "a tuple of ints", o);
+    *n = PyTuple_Size(o);
+    if (*n > ND_MAX_NDIM) {
+        PyErr_Format(PyExc_ValueError,
+                     "__cuda_array_interface__: %s has %zd entries; arrays have at most %d axes",
+                     entry, *n, ND_MAX_NDIM);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < *n; i++)
+        if (int64_of(entry, PyTuple_GetItem(o, i), &out[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static int read_layout(const py_exchange *x, PyObject *d, int64_t *shape, int64_t *strides,
+                       nd_cai *c)
+{
+    Py_ssize_t n, n_strides;
+    PyObject *o = required(d, x->name[PYX_SHAPE]);
+    if (!o || read_ints("shape", o, shape, &n) < 0)
+        return -1;
+    c->ndim = (int32_t)n;
+    c->shape = shape;
+    o = entry_of(d, x->name[PYX_STRIDES]);
+    if (!o)
+        return PyErr_Occurred() ? -1 : 0;
+    if (read_ints("strides", o, strides, &n_strides) < 0)
+        return -1;
+    if (n_strides != n) {
+        PyErr_Format(PyExc_ValueError,
+                     "__cuda_array_interface__: %zd strides for a shape of %zd extents", n_strides,
+                     n);
+        return -1;
+    }
+    c->strides = strides;
+    return 0;
+}
+
+/* Copies text that fits; what does not is no dtype. */
+static int read_text(const char *entry, PyObject *o, char *out, size_t room)
+{
+    Py_ssize_t n;
+    if (!PyUnicode_Check(o))
+        return wrong_type(entry, "text such as '<f4'", o);
+    const char *t = PyUnicode_AsUTF8AndSize(o, &n);
+    if (!t)
+        return -1;
+    memset(out, 0, room);
+    if ((size_t)n < room && strlen(t) == (size_t)n)
+        memcpy(out, t, (size_t)n);
+    else
+        out[0] = '?';
+    return 0;
+}
+
+static int read_data(PyObject *o, nd_cai *c)
+{
+    PyObject *address;
+    if (!PyTuple_Check(o))
+        return wrong_type("data", "a tuple (address, read-only)", o);
+    if (PyTuple_Size(o) != 2) {
+        PyErr_Format(PyExc_ValueError,
+                     "__cuda_array_interface__: data has %zd entries, not 2 (address, read-only)",
+                     PyTuple_Size(o));
+        return -1;
+    }
+    if (integer("data[0]", PyTuple_GetItem(o, 0), &address) < 0)
+        return -1;
+    c->data = PyLong_AsUnsignedLongLong(address); /* negative, too large: OverflowError */
+    Py_DECREF(address);
+    if (PyErr_Occurred())
+        return -1;
+    PyObject *flag = PyTuple_GetItem(o, 1);
+    int readonly = PyBool_Check(flag) || PyLong_Check(flag) ? PyObject_IsTrue(flag) : -1;
+    if (readonly < 0)
+        return PyErr_Occurred() ? -1
+                                : wrong_type("data[1]", "a bool, whether it is read-only", flag);
+    c->flags |= readonly ? ND_CAI_READ_ONLY : 0;
+    return 0;
+}
+
+static int read_version(PyObject *o, nd_cai *c)
+{
+    int64_t version;
+    if (int64_of("version", o, &version) < 0)
+        return -1;
+    if (version < 0 || version > 1000) {
+        PyErr_Format(PyExc_ValueError, "__cuda_array_interface__: there is no version %lld",
+                     (long long)version);
+        return -1;
+    }
+    c->version = (int32_t)version;
+    return 0;
+}
+
+static int read_stream(PyObject *o, nd_cai *c)
+{
+    if (int64_of("stream", o, &c->stream) < 0)
+        return -1;
+    if (c->stream >= 0)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "__cuda_array_interface__: stream %lld is no handle",
+                 (long long)c->stream);
+    return -1;
+}
+
+static int read_dict(const py_exchange *x, PyObject *d, int64_t *shape, int64_t *strides, nd_cai *c)
+{
+    PyObject *o;
+    *c = (nd_cai){.size = sizeof *c, .stream = ND_CAI_NO_STREAM};
+    if (!(o = required(d, x->name[PYX_VERSION])) || read_version(o, c) < 0 ||
+        read_layout(x, d, shape, strides, c) < 0)
+        return -1;
+    if (!(o = required(d, x->name[PYX_TYPESTR])) ||
+        read_text("typestr", o, c->typestr, sizeof c->typestr) < 0)
+        return -1;
+    if (!(o = required(d, x->name[PYX_DATA])) || read_data(o, c) < 0)
+        return -1;
+    if ((o = entry_of(d, x->name[PYX_MASK])) != NULL)
+        c->flags |= ND_CAI_MASKED;
+    if ((o = entry_of(d, x->name[PYX_NDOCK_DTYPE])) != NULL &&
+        read_text("ndock_dtype", o, c->dtype, sizeof c->dtype) < 0)
+        return -1;
+    if (c->version >= 3 && (o = entry_of(d, x->name[PYX_STREAM])) != NULL && read_stream(o, c) < 0)
+        return -1;
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* owner None: nobody is kept. */
+static PyObject *import_dict(py_state *st, PyObject *d, PyObject *owner, int sync)
+{
+    nd_cai c;
+    int64_t shape[ND_MAX_NDIM], strides[ND_MAX_NDIM];
+    nd_array *a = NULL;
+    nd_cai_import_opts opts = {.size = sizeof opts,
+                               .sync = sync ? ND_CAI_SYNC_DEFAULT : ND_CAI_SYNC_OFF};
+    if (!PyDict_Check(d)) {
+        wrong_type("it", "a dict", d);
+        return NULL;
+    }
+    if (read_dict(st->exchange, d, shape, strides, &c) < 0)
+        return NULL;
+    if (owner != Py_None) {
+        opts.ctx = py_keep(owner);
+        opts.release = py_drop;
+        if (!opts.ctx)
+            return NULL;
+    }
+    nd_status status = nd_cai_import(&c, &opts, &a);
+    if (status == ND_OK)
+        return py_array_new(st, a);
+    if (opts.ctx)
+        py_unkeep(opts.ctx);
+    return py_fail(st, status);
+}
+
+/* (obj, sync): None where the object does not have the interface. */
+static PyObject *as_array(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    py_state *st = py_state_of(module);
+    int sync;
+    if (n != 2 || (sync = PyObject_IsTrue(args[1])) < 0)
+        return n != 2 ? PyErr_Format(PyExc_TypeError, "_as_array() takes 2 arguments") : NULL;
+    PyObject *d = PyObject_GetAttr(args[0], st->exchange->name[PYX_CAI]);
+    if (!d) {
+        if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+            return NULL;
+        PyErr_Clear();
+        Py_RETURN_NONE;
+    }
+    PyObject *result = import_dict(st, d, args[0], sync);
+    Py_DECREF(d);
+    return result;
+}
+
+/* (desc, owner, sync) */
+static PyObject *from_cai(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    int sync;
+    if (n != 3 || (sync = PyObject_IsTrue(args[2])) < 0)
+        return n != 3 ? PyErr_Format(PyExc_TypeError, "_from_cai() takes 3 arguments") : NULL;
+    return import_dict(py_state_of(module), args[0], args[1], sync);
+}
+
+PyMethodDef py_cai_import_methods[] = {PY_METHOD("_as_array", as_array),
+                                       PY_METHOD("_from_cai", from_cai), PY_METHODS_END};

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * DLPack from Python: __dlpack__, __dlpack_device__ and from_dlpack, with capsules of both forms.
+ * Source: DLPack 1.3, "Python Specification for DLPack"; array API standard 2025.12.
+ *
+ * Capsules end without Python: their deleters are the library's, which need neither the GIL nor an
+ * interpreter. */
+#include <string.h>
+#include "exchange.h"
+
+static const char versioned_name[] = "dltensor_versioned", legacy_name[] = "dltensor";
+
+static void end_versioned(PyObject *capsule)
+{
+    if (!PyCapsule_IsValid(capsule, versioned_name)) /* renamed: somebody has taken it */
+        return;
+    nd_dl_managed *m = PyCapsule_GetPointer(capsule, versioned_name);
+    if (m && m->deleter)
+        m->deleter(m);
+}
+
+static void end_legacy(PyObject *capsule)
+{
+    if (!PyCapsule_IsValid(capsule, legacy_name))
+        return;
+    nd_dl_legacy *m = PyCapsule_GetPointer(capsule, legacy_name);
+    if (m && m->deleter)
+        m->deleter(m);
+}
+
+/* ---- __dlpack__ ---- */
+static int read_stream(PyObject *o, int64_t *out)
+{
+    int overflow;
+    *out = ND_DL_STREAM_NONE;
+    if (o == Py_None)
+        return 0;
+    if (!PyLong_Check(o) || PyBool_Check(o)) {
+        PyErr_Format(PyExc_TypeError, "stream is an int or None, not %R", (PyObject *)Py_TYPE(o));
+        return -1;
+    }
+    *out = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow || *out == ND_DL_STREAM_NONE)
+        PyErr_Format(PyExc_ValueError, "%R is no stream's handle", o);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int read_pair(const char *name, PyObject *o, int32_t *a, int32_t *b)
+{
+    if (PyTuple_Check(o) && PyTuple_Size(o) == 2) {
+        long x = PyLong_AsLong(PyTuple_GetItem(o, 0)), y = PyLong_AsLong(PyTuple_GetItem(o, 1));
+        *a = (int32_t)x;
+        *b = (int32_t)y;
+        if (PyErr_Occurred() || (*a == x && *b == y))
+            return PyErr_Occurred() ? -1 : 0;
+    }
+    PyErr_Format(PyExc_TypeError, "%s is a tuple of two ints, not %R", name, o);
+    return -1;
+}
+
+static int read_copy(PyObject *o, int32_t *out)
+{
+    int truth = o == Py_None ? 0 : PyObject_IsTrue(o);
+    *out = o == Py_None ? ND_DL_COPY_IF_NEEDED : truth ? ND_DL_COPY_ALWAYS : ND_DL_COPY_NEVER;
+    return truth < 0 ? -1 : 0;
+}
+
+/* What cannot be exported so is a BufferError, as the array API says. */
+static PyObject *export_failed(py_state *st, nd_status status, const nd_dl_export_opts *o)
+{
+    bool ruled_out = status == ND_ERR_ARGUMENT && o->copy == ND_DL_COPY_NEVER;
+    return py_fail_buffer(st, ruled_out ? ND_ERR_UNSUPPORTED : status);
+}
+
+/* Takes over m, which is ended when there is no memory for a capsule. */
+static PyObject *capsule_of(nd_dl_managed *m)
+{
+    PyObject *capsule = PyCapsule_New(m, versioned_name, end_versioned);
+    if (!capsule)
+        m->deleter(m);
+    return capsule;
+}
+
+static PyObject *legacy_capsule_of(nd_dl_legacy *m)
+{
+    PyObject *capsule = PyCapsule_New(m, legacy_name, end_legacy);
+    if (!capsule)
+        m->deleter(m);
+    return capsule;
+}
+
+static PyObject *dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};
+    py_state *st = py_state_of_array(self);
+    nd_array *a = ((py_array *)self)->a;
+    PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
+    nd_dl_export_opts o = {.size = sizeof o};
+    int32_t major = 0, minor;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", names, &stream, &version,
+                                     &device, &copy) ||
+        read_stream(stream, &o.stream) < 0 || read_copy(copy, &o.copy) < 0 ||
+        (version != Py_None && read_pair("max_version", version, &major, &minor) < 0))
+        return NULL;
+    o.has_device = device != Py_None;
+    if (o.has_device &&
+        read_pair("dl_device", device, &o.device.device_type, &o.device.device_id) < 0)
+        return NULL;
+    nd_dl_managed *m = NULL;
+    nd_dl_legacy *l = NULL;
+    PyThreadState *saved =
+        o.has_device || o.copy == ND_DL_COPY_ALWAYS ? py_unlock(a, nd_size(a)) : NULL;
+    nd_status status =
+        major >= 1 ? nd_dlpack_export(a, &o, &m) : nd_dlpack_export_legacy(a, &o, &l);
+    py_lock(saved);
+    if (status != ND_OK)
+        return export_failed(st, status, &o);
+    return m ? capsule_of(m) : legacy_capsule_of(l);
+}
+
+static PyObject *dlpack_device(PyObject *self, PyObject *unused)
+{
+    nd_dl_device d;
+    (void)unused;
+    nd_status status = nd_dlpack_device(((py_array *)self)->a, &d);
+    return status == ND_OK ? Py_BuildValue("(ii)", (int)d.device_type, (int)d.device_id)
+                           : py_fail(py_state_of_array(self), status);
+}
+
+PyMethodDef py_array_dlpack_methods[] = {
+    {"__dlpack__", (PyCFunction)(void (*)(void))dlpack, METH_VARARGS | METH_KEYWORDS,
+     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+     "A capsule with a DLPack tensor over the array's memory. stream: the consumer's, which waits "
+     "for\npending work on the array (None: the legacy default one, or none while the current one "
+     "is being\ncaptured; -1: no order); host arrays take None and -1. max_version (1, 0) or later "
+     "gives the form\nwith a version and flags; the other one cannot say read-only, which is then "
+     "a BufferError.\ndl_device (1, 0) gives a copy in host memory, complete on return; copy=True "
+     "always copies,\ncopy=False never does (BufferError)."},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS,
+     "__dlpack_device__($self, /)\n--\n\n(device type, device number) in DLPack's terms."},
+    {NULL, NULL, 0, NULL}};
+
+/* ---- from_dlpack ---- */
+/* Takes the tensor out of the capsule. What fails leaves it there, for the capsule to end. */
+static nd_array *consume(py_state *st, PyObject *capsule, bool *copied)
+{
+    nd_array *a = NULL;
+    nd_status status;
+    const char *used;
+    *copied = false;
+    if (PyCapsule_IsValid(capsule, versioned_name)) {
+        nd_dl_managed *m = PyCapsule_GetPointer(capsule, versioned_name);
+        *copied = m->version.major == ND_DLPACK_MAJOR && (m->flags & ND_DL_IS_COPIED) != 0;
+        used = "used_dltensor_versioned";
+        status = nd_dlpack_import(m, NULL, &a);
+    } else if (PyCapsule_IsValid(capsule, legacy_name)) {
+        used = "used_dltensor";
+        status = nd_dlpack_import_legacy(PyCapsule_GetPointer(capsule, legacy_name), NULL, &a);
+    } else {
+        PyErr_Format(PyExc_TypeError,
+                     "__dlpack__ returned %R, not a capsule named '%s' or '%s' that nobody has "
+                     "taken yet",
+                     capsule, versioned_name, legacy_name);
+        return NULL;
+    }
+    if (status != ND_OK) {
+        py_fail(st, status);
+        return NULL;
+    }
+    if (PyCapsule_SetName(capsule, used) == 0)
+        return a;
+    nd_release(a);
+    return NULL;
+}
+
+/* The current stream that the producer is to put its work in front of; None in host memory. */
+static PyObject *consumer_stream(py_state *st, nd_dl_device where)
+{
+    char name[32];
+    nd_device *device = NULL;
+    nd_stream *stream = NULL;
+    uint64_t handle = 0;
+    if (where.device_type != ND_DL_CUDA && where.device_type != ND_DL_CUDA_MANAGED &&
+        where.device_type != ND_DL_EXT)
+        return Py_NewRef(Py_None);
+    PyOS_snprintf(name, sizeof name, where.device_type == ND_DL_EXT ? "sim:%d" : "cuda:%d",
+                  (int)where.device_id);
+    if (py_device_named(st, name, &device) < 0)
+        return NULL;
+    nd_status status = nd_stream_current(device, &stream);
+    if (status == ND_OK)
+        status = nd_stream_native(stream, &handle);
+    nd_stream_release(stream);
+    return status == ND_OK ? PyLong_FromUnsignedLongLong(handle ? handle : 1) : py_fail(st, status);
+}
+
+/* o.__dlpack__(**given); a producer of before max_version gets the stream alone. */
+static PyObject *call_dlpack(const py_exchange *x, PyObject *o, PyObject *given)
+{
+    PyObject *method = PyObject_GetAttr(o, x->name[PYX_DLPACK]), *none = PyTuple_New(0),
+             *stream = PyDict_GetItemWithError(given, x->name[PYX_STREAM]);
+    PyObject *capsule = method && none ? PyObject_Call(method, none, given) : NULL;
+    if (!capsule && method && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        PyObject *only = PyDict_New();
+        if (only && (!stream || PyDict_SetItem(only, x->name[PYX_STREAM], stream) == 0))
+            capsule = PyObject_Call(method, none, only);
+        Py_XDECREF(only);
+    }
+    Py_XDECREF(none);
+    Py_XDECREF(method);
+    return capsule;
+}
+
+static int device_of(const py_exchange *x, PyObject *o, nd_dl_device *out)
+{
+    PyObject *pair = PyObject_CallMethodObjArgs(o, x->name[PYX_DLPACK_DEVICE], NULL);
+    if (!pair) {
+        if (PyErr_ExceptionMatches(PyExc_AttributeError))
+            PyErr_Format(PyExc_TypeError,
+                         "from_dlpack() takes an object with __dlpack__ and __dlpack_device__, not "
+                         "%R",
+                         (PyObject *)Py_TYPE(o));
+        return -1;
+    }
+    int result = read_pair("__dlpack_device__()", pair, &out->device_type, &out->device_id);
+    Py_DECREF(pair);
+    return result;
+}
+
+static int give(PyObject *given, PyObject *key, PyObject *value) /* takes over value */
+{
+    int result = value ? PyDict_SetItem(given, key, value) : -1;
+    Py_XDECREF(value);
+    return result;
+}
+
+/* to_host: the producer copies. */
+static nd_array *by_protocol(py_state *st, PyObject *o, nd_dl_device where, bool to_host,
+                             PyObject *copy, bool *copied)
+{
+    const py_exchange *x = st->exchange;
+    nd_array *a = NULL;
+    PyObject *given = PyDict_New();
+    PyObject *stream = given ? consumer_stream(st, where) : NULL;
+    int bad = !given || !stream;
+    bad = bad || PyDict_SetItem(given, x->name[PYX_MAX_VERSION], x->version) < 0;
+    bad = bad || (stream != Py_None && PyDict_SetItem(given, x->name[PYX_STREAM], stream) < 0);
+    bad = bad || (copy != Py_None && PyDict_SetItem(given, x->name[PYX_COPY], copy) < 0);
+    bad = bad || (to_host && give(given, x->name[PYX_DL_DEVICE], Py_BuildValue("(ii)", 1, 0)) < 0);
+    PyObject *capsule = bad ? NULL : call_dlpack(x, o, given);
+    if (capsule)
+        a = consume(st, capsule, copied);
+    Py_XDECREF(capsule);
+    Py_XDECREF(stream);
+    Py_XDECREF(given);
+    return a;
+}
+
+/* a (taken over) where it is wanted; a copy if one was asked for and the producer made none. */
+static nd_array *settle(py_state *st, nd_array *a, nd_device *device, PyObject *copy, bool copied)
+{
+    int wanted = copy == Py_None ? 0 : PyObject_IsTrue(copy);
+    bool move = device && device != nd_device_of(a), fresh = wanted > 0 && !copied;
+    nd_array *r = NULL;
+    nd_status status = ND_OK;
+    if (wanted == 0 && copy != Py_None && (move || copied)) {
+        PyErr_SetString(PyExc_BufferError,
+                        "copy=False, but the array can only be had as a copy there");
+        wanted = -1;
+    }
+    if (wanted >= 0 && (move || fresh)) {
+        PyThreadState *saved = py_unlock(a, nd_size(a));
+        status = nd_copy(a, move ? device : NULL, &r);
+        py_lock(saved);
+        nd_release(a);
+        return py_check(st, status) < 0 ? NULL : r;
+    }
+    if (wanted >= 0)
+        return a;
+    nd_release(a);
+    return NULL;
+}
+
+/* (x, device, copy) */
+static PyObject *from_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    py_state *st = py_state_of(module);
+    nd_device *device = NULL;
+    nd_device_info info = {0};
+    nd_dl_device where;
+    nd_array *a = NULL;
+    bool copied = false;
+    if (n != 3)
+        return PyErr_Format(PyExc_TypeError, "_from_dlpack() takes 3 arguments, not %zd", n);
+    if (args[1] != Py_None && py_device(st, args[1], &device) < 0)
+        return NULL;
+    int found = args[1] == Py_None && args[2] == Py_None ? py_from_dlpack_c(st, args[0], &a) : 0;
+    if (found < 0)
+        return NULL;
+    if (found == 0) {
+        if (device_of(st->exchange, args[0], &where) < 0)
+            return NULL;
+        if (device)
+            nd_device_describe(device, &info);
+        bool to_host = info.host_visible && where.device_type != ND_DL_CPU &&
+                       where.device_type != ND_DL_CUDA_HOST;
+        a = by_protocol(st, args[0], where, to_host, args[2], &copied);
+        a = a ? settle(st, a, device, args[2], copied || to_host) : NULL;
+    }
+    return a ? py_array_new(st, a) : NULL;
+}
+
+PyMethodDef py_dlpack_methods[] = {PY_METHOD("_from_dlpack", from_dlpack), PY_METHODS_END};

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * What the files of the exchange with other libraries share. */
+#ifndef NDOCK_PY_EXCHANGE_H
+#define NDOCK_PY_EXCHANGE_H
+#include "args.h"
+
+/* Interned names of the dictionary's entries and of attributes; one set an interpreter. */
+enum {
+    PYX_SHAPE,
+    PYX_TYPESTR,
+    PYX_DATA,
+    PYX_STRIDES,
+    PYX_STREAM,
+    PYX_VERSION,
+    PYX_MASK,
+    PYX_NDOCK_DTYPE,
+    PYX_CAI,
+    PYX_DLPACK,
+    PYX_DLPACK_DEVICE,
+    PYX_DLPACK_C_API,
+    PYX_MAX_VERSION,
+    PYX_COPY,
+    PYX_DL_DEVICE,
+    PYX_NAMES
+};
+typedef struct py_exchange {
+    PyObject *name[PYX_NAMES];
+    PyObject *version; /* (1, 3), what we say to producers */
+} py_exchange;
+
+/* Adds methods and attributes to the type Array, whose slots are array.c's. */
+int py_add_to_array(py_state *st, PyMethodDef *methods, PyGetSetDef *getset);
+/* Fits the status to what __dlpack__ may raise: BufferError for what cannot be exported so. */
+PyObject *py_fail_buffer(py_state *st, nd_status status);
+
+/* dlpack_c.c: the capsule of the C functions (DLPack 1.3) goes on the type; a producer's is used
+ * where its type has one. 1: *out is an array; 0: there is none; -1: an exception. */
+int py_init_dlpack_c(py_state *st);
+int py_from_dlpack_c(py_state *st, PyObject *o, nd_array **out);
+extern PyMethodDef py_array_dlpack_methods[]; /* dlpack.c */
+extern PyGetSetDef py_array_cai_getset[];     /* cai_export.c */
+
+#endif

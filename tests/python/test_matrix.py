@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""I22: everybody's arrays to everybody: producers x consumers x dtype x layout x stream, of NumPy, CuPy, PyTorch, JAX and
+Numba what is installed, and ndock on the CPU and, where there is one, on a CUDA device."""
+import importlib
+import itertools
+
+import ndock as nd
+from tap import Skip, cases, main
+
+DTYPES = ["bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"]
+LAYOUTS = ["dense", "transposed", "sliced", "empty", "rank0", "one"]
+
+
+def library(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise Skip(f"{name} is not installed") from None
+
+
+def cuda():
+    if not nd.is_available("cuda"):
+        raise Skip("no CUDA device")
+    return "cuda:0"
+
+
+def values(dtype):
+    """12 values that every dtype has exactly."""
+    return [i % 2 == 0 for i in range(12)] if dtype == "bool" else [float(i) for i in range(12)]
+
+
+def laid_out(x, layout):
+    return {"dense": lambda: x, "transposed": lambda: x.T, "sliced": lambda: x[::2, 1:], "empty": lambda: x[:0],
+            "rank0": lambda: x[1, 2], "one": lambda: x[1:2]}[layout]()
+
+
+# ---- on the host: how each library makes, takes and shows an array ----
+def make_ndock(dtype, device="cpu"):
+    return nd.reshape(nd.asarray(values(dtype), dtype=getattr(nd, dtype), device=device), (3, 4))
+
+
+def make_numpy(dtype):
+    np = library("numpy")
+    return np.array(values(dtype), dtype=dtype).reshape(3, 4)
+
+
+def make_torch(dtype):
+    torch = library("torch")
+    return torch.tensor(values(dtype), dtype=getattr(torch, dtype)).reshape(3, 4)
+
+
+def make_jax(dtype):
+    jax = library("jax")
+    jax.config.update("jax_enable_x64", True)
+    return jax.numpy.array(values(dtype), dtype=dtype).reshape(3, 4)
+
+
+MAKE = {"ndock": make_ndock, "numpy": make_numpy, "torch": make_torch, "jax": make_jax}
+
+
+def take(consumer, x):
+    if consumer == "ndock":
+        return nd.from_dlpack(x)
+    if consumer == "numpy":
+        return library("numpy").from_dlpack(x)
+    if consumer == "torch":
+        return library("torch").from_dlpack(x)
+    return library("jax").numpy.from_dlpack(x)
+
+
+def shown(x):
+    return x.tolist()
+
+
+def refuses(producer, consumer, dtype, layout):
+    """What others do not take, by their own documentation."""
+    if layout == "rank0" and producer in ("numpy",):
+        return "NumPy's scalars are no arrays"
+    if consumer == "jax" and layout in ("transposed", "sliced"):
+        return "JAX takes dense arrays"
+    if producer == "jax" and layout in ("transposed", "sliced"):
+        return "JAX's are dense anyway"
+    if "torch" in (producer, consumer) and dtype.startswith("uint") and dtype != "uint8":
+        return "PyTorch has few unsigned types"
+    return None
+
+
+PAIRS = [p for p in itertools.product(MAKE, MAKE) if "ndock" in p]
+
+
+@cases(*[(p, c, layout) for p, c in PAIRS for layout in LAYOUTS])
+def test_host(producer, consumer, layout):
+    done = 0
+    for dtype in DTYPES:
+        x = MAKE[producer](dtype)
+        library(consumer)
+        if refuses(producer, consumer, dtype, layout):
+            continue
+        v = laid_out(x, layout)
+        got = take(consumer, v)
+        assert shown(got) == shown(v), (dtype, got, v)
+        assert tuple(got.shape) == tuple(v.shape)
+        done += 1
+    if not done:
+        raise Skip(refuses(producer, consumer, DTYPES[0], layout) or "no dtype in common")
+
+
+@cases("numpy", "torch")
+def test_host_memory_is_shared_both_ways(other):
+    x = MAKE[other]("float32")
+    y = nd.from_dlpack(x)
+    y[0, 0] = 42
+    assert float(x[0, 0]) == 42
+    mine = make_ndock("float32")
+    theirs = take(other, mine)
+    theirs[1, 1] = 43
+    assert float(mine[1, 1]) == 43
+
+
+def test_bfloat16_with_torch():
+    torch = library("torch")
+    x = nd.asarray([1.5, -2.25, 3.0], dtype=nd.bfloat16, device="cpu")
+    t = torch.from_dlpack(x)
+    assert t.dtype == torch.bfloat16 and t.tolist() == [1.5, -2.25, 3.0]
+    assert nd.from_dlpack(t).dtype == nd.bfloat16
+
+
+# ---- on a GPU ----
+def make_cupy(dtype):
+    cupy = library("cupy")
+    return cupy.array(values(dtype), dtype=dtype).reshape(3, 4)
+
+
+def make_torch_cuda(dtype):
+    torch = library("torch")
+    if not torch.cuda.is_available():
+        raise Skip("this PyTorch has no CUDA")
+    return make_torch(dtype).cuda()
+
+
+def make_numba(dtype):
+    numba_cuda = library("numba.cuda")
+    return numba_cuda.to_device(make_numpy(dtype))
+
+
+GPU = {"cupy": make_cupy, "torch": make_torch_cuda, "numba": make_numba}
+
+
+def fetched(x):
+    return x.get().tolist() if hasattr(x, "get") else x.copy_to_host().tolist() if hasattr(x, "copy_to_host") else x.tolist()
+
+
+@cases(*itertools.product(GPU, ("dense", "transposed", "sliced", "empty"), ("cai", "dlpack"), ("default", "side")))
+def test_gpu_in(producer, layout, interface, stream):
+    device = cuda()
+    for dtype in DTYPES:
+        x = GPU[producer](dtype)
+        if producer == "numba" and (interface == "dlpack" or layout == "empty"):
+            raise Skip("Numba has no DLPack, and refuses to slice so")
+        v = laid_out(x, layout)
+        with nd.Stream(device) if stream == "side" else nd.Stream.default(device):
+            got = nd.as_array(v) if interface == "cai" else nd.from_dlpack(v)
+            assert (got + 0 if dtype != "bool" else got).tolist() == fetched(v), dtype
+
+
+@cases(*itertools.product(("cupy", "torch", "numba"), ("dense", "transposed", "sliced", "empty"), ("cai", "dlpack"), ("default", "side")))
+def test_gpu_out(consumer, layout, interface, stream):
+    device = cuda()
+    for dtype in DTYPES:
+        x = make_ndock(dtype, device)
+        with nd.Stream(device) if stream == "side" else nd.Stream.default(device):
+            v = laid_out(x, layout)
+            got = give(consumer, interface, v)
+            assert fetched(got) == v.tolist(), dtype
+
+
+def give(consumer, interface, v):
+    if consumer == "cupy":
+        cupy = library("cupy")
+        return cupy.asarray(v) if interface == "cai" else cupy.from_dlpack(v)
+    if consumer == "numba":
+        if interface == "dlpack":
+            raise Skip("Numba has no DLPack")
+        return library("numba.cuda").as_cuda_array(v)
+    torch = library("torch")
+    if interface == "dlpack":
+        return torch.from_dlpack(v)
+    nd.cai_settings(export="sync")  # PyTorch ignores streams
+    try:
+        return torch.as_tensor(v, device="cuda")
+    finally:
+        nd.cai_settings(export="stream")
+
+
+def test_gpu_capture():
+    device = cuda()
+    torch = library("torch")
+    x = nd.ones(16, device=device)
+    graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+    nd.synchronize(device)
+    with torch.cuda.graph(graph, stream=side), nd.Stream.from_external(side.cuda_stream, device):
+        y = torch.from_dlpack(x) * 2
+    graph.replay()
+    torch.cuda.synchronize()
+    assert y.tolist() == [2.0] * 16
+
+
+if __name__ == "__main__":
+    main(globals())
