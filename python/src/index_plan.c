@@ -211,7 +211,8 @@ int py_lone_mask(const py_key *k)
     int at = -1;
     for (int i = 0; i < k->n; i++) {
         py_entry_kind kind = k->entry[i].kind;
-        if (kind == PY_INDICES || kind == PY_TRUTH || (kind == PY_MASK && at >= 0))
+        if (kind == PY_INDICES || kind == PY_TRUTH ||
+            (kind == PY_MASK && (at >= 0 || nd_size(k->entry[i].array) == 0)))
             return -1;
         at = kind == PY_MASK ? i : at;
     }
