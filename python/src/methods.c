@@ -265,13 +265,13 @@ static PyObject *reduce(PyObject *self, PyObject *protocol)
 }
 
 /* method, function of the package */
-#define FORWARDED(X)                                                                    \
-    X(sum, "sum")                                                                       \
-    X(prod, "prod")                                                                     \
-    X(mean, "mean")                                                                     \
-    X(std, "std") X(var, "var") X(max, "max") X(min, "min") X(any, "any") X(all, "all") \
-        X(argmax, "argmax") X(argmin, "argmin") X(cumsum, "cumulative_sum")             \
-            X(cumprod, "cumulative_prod") X(clip, "clip") X(round, "round") X(conj, "conj")
+/* clang-format off */
+#define FORWARDED(X)                                                                        \
+    X(sum, "sum") X(prod, "prod") X(mean, "mean") X(std, "std") X(var, "var") X(max, "max") \
+    X(min, "min") X(any, "any") X(all, "all") X(argmax, "argmax") X(argmin, "argmin")       \
+    X(cumsum, "cumulative_sum") X(cumprod, "cumulative_prod") X(clip, "clip")               \
+    X(round, "round") X(conj, "conj")
+/* clang-format on */
 #define DEFINE_FORWARD(method, function)                                         \
     static PyObject *method##_(PyObject *self, PyObject *args, PyObject *kwargs) \
     {                                                                            \
