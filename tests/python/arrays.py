@@ -4,6 +4,7 @@ it from here; where it is missing the program says so and ends."""
 import sys
 
 import ndock as nd
+from devices import DEVICES as DEVICES
 
 try:
     import numpy as np
@@ -11,7 +12,6 @@ except ImportError:
     print("1..0 # SKIP no NumPy")
     sys.exit(0)
 
-DEVICES = ("cpu", "sim:0")
 INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 REALS = ("float16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")

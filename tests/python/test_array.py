@@ -7,6 +7,7 @@ import operator
 import weakref
 
 import ndock as nd
+from devices import DEVICES
 from tap import Skip, cases, main, raises
 
 try:
@@ -14,7 +15,7 @@ try:
 except ImportError:
     np = None
 
-BOTH = cases("cpu", "sim:0")
+EACH = cases(*DEVICES)
 
 
 def need_numpy():
@@ -22,7 +23,7 @@ def need_numpy():
         raise Skip("no NumPy to compare with")
 
 
-@BOTH
+@EACH
 def test_attributes(device):
     x = nd.zeros((2, 3, 4), dtype=nd.float32, device=device)
     assert (x.shape, x.strides, x.ndim, x.size, x.itemsize, x.nbytes, x.offset) == ((2, 3, 4), (12, 4, 1), 3, 24, 4, 96, 0)
@@ -37,7 +38,7 @@ def test_attributes(device):
         x.shape = (24,)
 
 
-@BOTH
+@EACH
 def test_conversions(device):
     def a(value, dtype=None):
         return nd.asarray(value, dtype=dtype, device=device)
@@ -66,7 +67,7 @@ def test_conversions(device):
             bool(a(empty_or_long))
 
 
-@BOTH
+@EACH
 def test_item_and_tolist(device):
     x = nd.asarray([[1, 2, 3], [4, 5, 6]], device=device)
     assert x.item(4) == x.item(1, 1) == x.item((1, 1)) == x.mT.item(3) == x.item(-2) == 5
@@ -84,7 +85,7 @@ def test_item_and_tolist(device):
         assert y.tolist() == [value] and type(y.item()) is type(value)
 
 
-@BOTH
+@EACH
 def test_as_a_sequence(device):
     x = nd.asarray([[1, 2], [3, 4]], device=device)
     assert len(x) == 2 and [row.tolist() for row in x] == [[1, 2], [3, 4]]
@@ -98,7 +99,7 @@ def test_as_a_sequence(device):
             f(x[0, 0])
 
 
-@BOTH
+@EACH
 def test_methods(device):
     x = nd.asarray([[1.5, 2], [3, 4]], device=device)
     assert x.reshape(4).tolist() == x.reshape((-1,)).tolist() == x.ravel().tolist() == [1.5, 2, 3, 4]
@@ -120,7 +121,7 @@ def test_methods(device):
         x.astype("float33")
 
 
-@BOTH
+@EACH
 def test_devices_of_arrays(device):
     x = nd.asarray([1, 2], device=device)
     assert x.to_device(device) is x and x.to(device) is x
@@ -148,7 +149,7 @@ def test_namespace():
         x.__array_namespace__(api_version="2030.01")
 
 
-@BOTH
+@EACH
 def test_copies(device):
     x = nd.asarray([[1, 2], [3, 4]], device=device)
     for y in (x.copy(), copy.copy(x), copy.deepcopy(x), copy.deepcopy({"x": x})["x"]):
@@ -167,7 +168,7 @@ def test_hash_and_weak_references():
     assert gone() is None
 
 
-@BOTH
+@EACH
 def test_operators_with_scalars(device):
     x = nd.asarray([7, -7], device=device)
     q, r = divmod(x, 2)
@@ -186,7 +187,7 @@ def test_operators_with_scalars(device):
         nd.asarray([1], dtype="int8", device=device) + 128
 
 
-@BOTH
+@EACH
 def test_in_place_keeps_the_dtype(device):
     x = nd.asarray([1, 2], dtype="float32", device=device)
     same = x

@@ -7,6 +7,7 @@ import sys
 import weakref
 
 import ndock as nd
+from devices import DEVICES
 from tap import Skip, cases, main, raises
 
 try:
@@ -14,7 +15,7 @@ try:
 except ImportError:
     np = None
 
-BOTH = cases("cpu", "sim:0")
+EACH = cases(*DEVICES)
 NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
 
 
@@ -59,7 +60,7 @@ def test_objects_that_are_no_arrays():
         nd.asarray(itself)
 
 
-@BOTH
+@EACH
 def test_dtype_argument(device):
     for dtype in NAMES:
         x = nd.asarray([[0, 1], [1, 0]], dtype=dtype, device=device)
@@ -90,7 +91,7 @@ def test_integers_at_the_edges_of_every_dtype():
                 nd.asarray([beyond], dtype=name)
 
 
-@BOTH
+@EACH
 def test_arrays_within_sequences_are_stacked(device):
     a, b = nd.asarray([1, 2], device=device), nd.asarray([3.5, 4], device=device)
     x = nd.asarray([a, b])
@@ -101,7 +102,7 @@ def test_arrays_within_sequences_are_stacked(device):
         nd.asarray([a, nd.asarray([1, 2, 3], device=device)])
 
 
-@BOTH
+@EACH
 def test_copy_of_arrays(device):
     x = nd.asarray([1, 2], device=device)
     assert nd.asarray(x) is x and nd.asarray(x, copy=False) is x
@@ -164,7 +165,7 @@ def test_other_exporters():
         nd.asarray((Pair * 2)())
 
 
-@BOTH
+@EACH
 def test_numpy_every_dtype_and_layout(device):
     need_numpy()
     for name in NAMES:

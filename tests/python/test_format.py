@@ -3,6 +3,7 @@
 import random
 
 import ndock as nd
+from devices import DEVICES
 from tap import Skip, cases, main, raises
 
 try:
@@ -10,10 +11,10 @@ try:
 except ImportError:
     np = None
 
-BOTH = cases("cpu", "sim:0")
+EACH = cases(*DEVICES)
 
 
-@BOTH
+@EACH
 def test_repr_names_dtype_and_device(device):
     x = nd.asarray([[1, 2.5], [3, 4]], device=device)
     assert repr(x) == f"array([[1. , 2.5],\n       [3. , 4. ]], dtype=float64, device='{nd.Device(device)}')"
@@ -40,7 +41,7 @@ def test_str_as_numpy():
             assert str(nd.asarray(a)) == str(a), f"{options}\n{nd.asarray(a)}\nnot\n{a}"
 
 
-@BOTH
+@EACH
 def test_format_of_single_elements(device):
     x = nd.asarray(3.14159, device=device)
     assert f"{x:.2f}" == "3.14" and f"{x:>8.1f}" == "     3.1" and f"{x}" == "3.14159"
@@ -77,7 +78,7 @@ def test_options():
     assert nd.get_printoptions() == before
 
 
-@BOTH
+@EACH
 def test_tables_for_notebooks(device):
     html = nd.asarray([[1, 2], [3, 4]], device=device)._repr_html_()
     assert f"Array, shape (2, 2), int64, {nd.Device(device)}" in html

@@ -3,6 +3,7 @@
 import random
 
 import ndock as nd
+from devices import DEVICES
 from tap import Skip, cases, main, raises
 
 try:
@@ -10,7 +11,7 @@ try:
 except ImportError:
     np = None
 
-BOTH = cases("cpu", "sim:0")
+EACH = cases(*DEVICES)
 
 
 def need_numpy():
@@ -118,7 +119,7 @@ def show(key):
     return repr(key).replace("\n", " ")
 
 
-@cases(("cpu", 6000), ("sim:0", 600))
+@cases(*[(d, 6000 if d == "cpu" else 600) for d in DEVICES])
 def test_get_as_numpy(device, count):
     need_numpy()
     keys = Keys(1, device)
@@ -142,7 +143,7 @@ def test_get_as_numpy(device, count):
     assert compared > count * .6, (compared, refused)
 
 
-@cases(("cpu", 6000), ("sim:0", 600))
+@cases(*[(d, 6000 if d == "cpu" else 600) for d in DEVICES])
 def test_set_as_numpy(device, count):
     need_numpy()
     keys = Keys(2, device)
@@ -180,7 +181,7 @@ def test_set_as_numpy(device, count):
     assert compared > count * .6, (compared, refused)
 
 
-@BOTH
+@EACH
 def test_basic_keys_are_views(device):
     x = nd.asarray([[0, 1, 2], [3, 4, 5]], device=device)
     for view in (x[0], x[:, 1:], x[...], x[None], x[1, 2], x[::-1]):
@@ -188,7 +189,7 @@ def test_basic_keys_are_views(device):
     assert x.tolist() == [[9] * 3] * 2
 
 
-@BOTH
+@EACH
 def test_arrays_and_masks_copy(device):
     x = nd.asarray([0, 1, 2], device=device)
     for copied in (x[[0, 1]], x[x >= 0], x[True], x[[True, False, True]]):
@@ -262,7 +263,7 @@ def test_bad_indices_on_an_asynchronous_device_come_out_at_the_next_wait():
         assert set(sum(x.tolist(), [])) <= {0, 1, 2, 3, 4, 5, 7}  # good indices may have been written
 
 
-@BOTH
+@EACH
 def test_augmented_assignment_through_an_index(device):
     x = nd.asarray([[0, 1, 2], [3, 4, 5]], device=device)
     x[0] += 10
@@ -272,7 +273,7 @@ def test_augmented_assignment_through_an_index(device):
     assert x.tolist() == [[9, 11, 12], [3, 8, 4]]
 
 
-@BOTH
+@EACH
 def test_duplicates_the_last_in_C_order_wins(device):
     x = nd.zeros(3, device=device)
     x[[0, 1, 0, 0]] = [1, 2, 3, 4]
@@ -282,7 +283,7 @@ def test_duplicates_the_last_in_C_order_wins(device):
     assert y.tolist() == [[0, 6], [0, 0]]
 
 
-@BOTH
+@EACH
 def test_overlapping_source(device):
     x = nd.asarray(list(range(6)), device=device)
     x[1:] = x[:-1]
@@ -322,7 +323,7 @@ def test_many_axes():
         x[([0],) + (None,) * 200]
 
 
-@BOTH
+@EACH
 def test_a_mask_without_elements_fits_every_extent(device):
     """The standard: each extent of a mask is the axis's, or 0."""
     for shape, mask, want in [((1,), (0,), (0,)), ((3, 4), (0,), (0, 4)), ((3, 4), (0, 4), (0,)), ((3, 4), (3, 0), (0,)),

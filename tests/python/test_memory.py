@@ -11,6 +11,7 @@ import threading
 
 import ndock as nd
 from ndock import memory
+from devices import DEVICES
 from tap import cases, main, raises
 
 MIB = 1 << 20
@@ -232,7 +233,7 @@ def test_C25_snapshots():
     del x
 
 
-@cases("cpu", "sim:0")
+@cases(*DEVICES)
 def test_pinned_arrays(device):
     x = nd.empty_pinned((2, 3), dtype=nd.float32, device=device)
     assert x.shape == (2, 3) and x.dtype == nd.float32 and x.device == "cpu:0"

@@ -6,6 +6,7 @@ import sys
 
 import ndock
 import ndock.needle as nd
+from devices import DEVICES
 from tap import Skip, cases, main, raises
 
 try:
@@ -13,7 +14,6 @@ try:
 except ImportError:
     np = None
 
-DEVICES = ("cpu", "sim:0")
 
 
 def device_of(name):

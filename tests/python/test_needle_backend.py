@@ -6,6 +6,7 @@ import time
 
 import ndock
 from ndock import needle
+from devices import DEVICES
 from tap import Skip, cases, main, raises
 
 try:
@@ -13,7 +14,6 @@ try:
 except ImportError:
     np = None
 
-DEVICES = ("cpu", "sim:0")
 NAMES = ("Array from_numpy to_numpy fill compact ewise_setitem scalar_setitem ewise_add ewise_mul ewise_div ewise_maximum "
          "ewise_eq ewise_ge scalar_add scalar_mul scalar_div scalar_maximum scalar_eq scalar_ge scalar_power ewise_log "
          "ewise_exp ewise_tanh matmul matmul_tiled reduce_max reduce_sum").split()

@@ -6,13 +6,14 @@ import sys
 import warnings
 
 import ndock as nd
+from devices import DEVICES
 from tap import cases, main, raises
 
 NAMES = ("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 "
          "complex128").split()
 
 
-@cases(*((device, protocol) for device in ("cpu", "sim:0") for protocol in range(6)))
+@cases(*((device, protocol) for device in DEVICES for protocol in range(6)))
 def test_every_protocol_dtype_and_layout(device, protocol):
     for name in NAMES:
         x = nd.asarray([[0, 1, 1], [1, 0, 1]], dtype=name, device=device)

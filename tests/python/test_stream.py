@@ -7,6 +7,7 @@ import weakref
 
 import ndock as nd
 from simulator import Sim
+from devices import DEVICES
 from tap import cases, main, raises
 
 
@@ -25,7 +26,7 @@ class ForeignAttribute:
         self.__cuda_stream__ = (0, handle)
 
 
-@cases("cpu", "sim:0")
+@cases(*DEVICES)
 def test_S3_created_streams_are_distinct(device):
     streams = [nd.Stream(device) for _ in range(100)]
     assert len({s.id for s in streams}) == 100 and len(set(streams)) == 100
@@ -228,7 +229,7 @@ def test_S16_host_functions_may_not_use_devices():
     assert unraisable[1][0] is ZeroDivisionError
 
 
-@cases("cpu", "sim:0")
+@cases(*DEVICES)
 def test_host_functions_run_once_in_order_and_are_let_go(device):
     class Called:
         def __init__(self, out):
