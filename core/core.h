@@ -178,6 +178,10 @@ nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (
                            void *ctx, nd_storage **out);
 void nd__storage_release(nd_storage *s);
 /* Waits for the device that still writes to host memory, if one does. */
+/* What `pending` is, with a reference for the caller (NULL: nothing); the event takes its place,
+ * and the reference to what was there is the caller's. */
+nd_event *nd__pending(nd_storage *s);
+nd_event *nd__pending_swap(nd_storage *s, nd_event *event);
 nd_status nd__settle_slow(const char *op, nd_storage *s);
 static inline nd_status nd__settle(const char *op, nd_storage *s)
 {

@@ -22,6 +22,7 @@ static void (*const locks[])(nd_fork now) = {
     /* from here on, each is the last one that its holder takes, but for the log's */
     nd__fork_captures,
     nd__fork_sharing,
+    nd__fork_pending,
     nd__fork_stage,
     nd__fork_ops,
     nd__fork_custom,

@@ -24,6 +24,7 @@ void nd__fork_stream_pools(nd_fork now);
 void nd__fork_streams(nd_fork now); /* lists of devices */
 void nd__fork_captures(nd_fork now);
 void nd__fork_sharing(nd_fork now);
+void nd__fork_pending(nd_fork now); /* events of copies to the host */
 void nd__fork_stage(nd_fork now);
 void nd__fork_ops(nd_fork now);
 void nd__fork_custom(nd_fork now);

@@ -109,14 +109,54 @@ nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (
     return ND_OK;
 }
 
+/* Whoever reads `pending` to use the event holds this until it has a reference of its own: another
+ * thread may take the event away, and with it the last one. */
+static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void nd__fork_pending(nd_fork now)
+{
+    nd__fork_mutex(&pending_lock, now);
+}
+
+nd_event *nd__pending(nd_storage *s)
+{
+    pthread_mutex_lock(&pending_lock);
+    nd_event *event = atomic_load(&s->pending);
+    event = event ? nd_event_retain(event) : NULL;
+    pthread_mutex_unlock(&pending_lock);
+    return event;
+}
+
+nd_event *nd__pending_swap(nd_storage *s, nd_event *event)
+{
+    pthread_mutex_lock(&pending_lock);
+    nd_event *before = atomic_exchange(&s->pending, event);
+    pthread_mutex_unlock(&pending_lock);
+    return before;
+}
+
+/* The event leaves where it is still the one that was waited for. */
+static void settled(nd_storage *s, nd_event *event)
+{
+    pthread_mutex_lock(&pending_lock);
+    nd_event *expected = event;
+    bool left = atomic_compare_exchange_strong(&s->pending, &expected, NULL);
+    pthread_mutex_unlock(&pending_lock);
+    if (left)
+        nd_event_release(event);
+}
+
 nd_status nd__settle_slow(const char *op, nd_storage *s)
 {
-    nd_event *event = atomic_load(&s->pending);
+    nd_event *event = nd__pending(s);
+    if (!event)
+        return ND_OK;
     nd_status status = nd_event_synchronize(event);
-    if (status != ND_OK)
+    if (status == ND_OK)
+        settled(s, event);
+    else
         nd__error_context(op, NULL, NULL);
-    else if (atomic_compare_exchange_strong(&s->pending, &event, NULL))
-        nd_event_release(event);
+    nd_event_release(event);
     return status;
 }
 

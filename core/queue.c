@@ -365,10 +365,12 @@ nd_status nd_array_query(const nd_array *a, int32_t *done)
         return nd__fail(ND_ERR_ARGUMENT, "array_query", 0, "the array is NULL");
     nd_storage *s = a->storage;
     nd_stream *stream = nd__stream(s->device);
-    nd_event *pending = atomic_load_explicit(&s->pending, memory_order_acquire);
-    return pending  ? nd_event_query(pending, done)
-           : stream ? nd_stream_query(stream, done)
-                    : (nd_status)ND_OK;
+    nd_event *pending = nd__pending(s);
+    nd_status status = pending  ? nd_event_query(pending, done)
+                       : stream ? nd_stream_query(stream, done)
+                                : (nd_status)ND_OK;
+    nd_event_release(pending);
+    return status;
 }
 
 /* ---- bytes ---- */

@@ -156,7 +156,7 @@ static nd_status into_pinned(const char *op, const nd_array *src, const nd_array
         nd_event_release(event);
         return status;
     }
-    before = atomic_exchange(&dst->storage->pending, event);
+    before = nd__pending_swap(dst->storage, event);
     if (before) { /* an earlier copy, perhaps on another stream: the later event must cover it */
         status = nd_event_synchronize(before);
         nd_event_release(before);
