@@ -24,7 +24,7 @@ all-local: %reldir%/package.stamp
 	  $(top_srcdir)/include/ndock/op.def >%reldir%/ndock/_ndock.pyi && touch $@
 CLEANFILES += %reldir%/package.stamp %reldir%/ndock/_ndock$(PYTHON_SUFFIX) %reldir%/ndock/_ndock.pyi
 clean-local:
-	rm -rf %reldir%/ndock/__pycache__ %reldir%/ndock/*/__pycache__ %reldir%/wheel
+	rm -rf %reldir%/ndock/__pycache__ %reldir%/ndock/*/__pycache__ %reldir%/wheel %reldir%/mypy
 	for f in $(python_modules); do if test -h $$f; then rm -f $$f; fi; done
 
 # Python needs no file of libtool's.
@@ -87,7 +87,9 @@ check-wheel: all
 	$(AM_V_at)$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)' VERSION='$(PACKAGE_VERSION)' MAKE='$(MAKE)' $(SHELL) $(srcdir)/tests/python/wheel.sh
 
 MYPY = mypy
+mypy = MYPYPATH=$(abs_builddir)/python $(MYPY) --cache-dir=$(abs_builddir)/%reldir%/mypy --config-file $(abs_srcdir)/%reldir%/pyproject.toml
 check-mypy: all
-	MYPYPATH=$(abs_builddir)/python $(MYPY) --cache-dir=/dev/null --config-file $(abs_srcdir)/%reldir%/pyproject.toml -p ndock
-	MYPYPATH=$(abs_builddir)/python $(MYPY) --cache-dir=/dev/null --config-file $(abs_srcdir)/%reldir%/pyproject.toml $(srcdir)/tests/python/typed.py
+	$(mypy) -p ndock
+	$(mypy) $(srcdir)/tests/python/typed.py
+	$(mypy) --allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls --check-untyped-defs $(srcdir)/examples/fashion.py
 .PHONY: wheel wheel-sim wheel-cuda check-wheel check-mypy

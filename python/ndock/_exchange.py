@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Exchange with other libraries, without copies: the CUDA Array Interface, DLPack, addresses."""
-from typing import NamedTuple
+from __future__ import annotations
 
 from . import _ndock
 from ._ndock import Array
+from ._sorting import _Fields, _field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import Any, DeviceLike, Optional
 
 __all__ = ["PointerInfo", "as_array", "cai_settings", "from_cai", "from_dlpack", "ptr_info"]
 
 _POLICIES = ("stream", "none", "sync")  # from 1, as the library counts them
 
 
-def as_array(obj, sync=True):
+def as_array(obj: Any, sync: bool = True) -> Array:
     """An array over the memory of `obj`, which is kept alive by it.
 
     Takes what has `__cuda_array_interface__` (versions 0 to 3); an Array is returned as it is, and
@@ -30,7 +35,7 @@ def as_array(obj, sync=True):
     return made
 
 
-def from_cai(desc, owner=None, sync=True):
+def from_cai(desc: dict[str, Any], owner: object = None, sync: bool = True) -> Array:
     """An array over the memory that the dictionary `desc` (of `__cuda_array_interface__`) describes.
 
     Keeps `owner` alive, or nobody: then you must keep the memory, and its stream, while the array
@@ -39,7 +44,7 @@ def from_cai(desc, owner=None, sync=True):
     return _ndock._from_cai(desc, owner, sync)
 
 
-def from_dlpack(x, /, *, device=None, copy=None):
+def from_dlpack(x: Any, /, *, device: Optional[DeviceLike] = None, copy: Optional[bool] = None) -> Array:
     """An array over the memory of `x`, an object with `__dlpack__` and `__dlpack_device__`.
 
     A view unless `device` names another device, `copy` is true, or the elements are not aligned;
@@ -49,26 +54,29 @@ def from_dlpack(x, /, *, device=None, copy=None):
     return _ndock._from_dlpack(x, device, copy)
 
 
-class PointerInfo(NamedTuple):
+class PointerInfo(_Fields):
     """What is known of an address; addresses are 0 where the side does not see the memory."""
 
-    device: object  # whose memory it is
-    managed: bool
-    host_accessible: bool
-    device_accessible: bool
-    device_address: int
-    host_address: int
-    base: int  # of the allocation it lies in
-    nbytes: int  # of that; 0: unknown
-    context: int  # the driver's handle; 0: none
+    __slots__ = ()
+    _fields = ("device", "managed", "host_accessible", "device_accessible", "device_address", "host_address", "base",
+               "nbytes", "context")
+    device = _field(0, "Whose memory it is, a Device.")
+    managed = _field(1, "Whether it moves between host and device by itself.")
+    host_accessible = _field(2, "Whether the host may touch it.")
+    device_accessible = _field(3, "Whether the device may touch it.")
+    device_address = _field(4, "The device's address.")
+    host_address = _field(5, "The host's address.")
+    base = _field(6, "Start of the allocation it lies in.")
+    nbytes = _field(7, "Bytes of that; 0: unknown.")
+    context = _field(8, "The driver's handle of the context; 0: none.")
 
 
-def ptr_info(address, device=None):
+def ptr_info(address: int, device: Optional[DeviceLike] = None) -> PointerInfo:
     """What `device`, or whichever device knows it, says of an address. ValueError for address 0."""
-    return PointerInfo(*_ndock._ptr_info(address, device))
+    return PointerInfo(_ndock._ptr_info(address, device))
 
 
-def cai_settings(*, export=None, sync=None):
+def cai_settings(*, export: Optional[str] = None, sync: Optional[bool] = None) -> dict[str, Any]:
     """Sets what is not None, for the whole process, and returns all settings as a dict.
 
     export: what `__cuda_array_interface__` says of pending work: "stream" names a stream that it

@@ -73,7 +73,8 @@ def member(kind, name, value):
     if type(value).__name__ in ("getset_descriptor", "member_descriptor"):
         return f"    @property\n    def {name}(self) -> {told}: ..."
     if not callable(value):
-        return f"    {name}: {told if told != 'Any' or value is None else type(value).__name__}"
+        plain = type(value).__name__ if isinstance(value, (bool, int, float, str)) else "None" if value is None else "Any"
+        return f"    {name}: {told if told != 'Any' else plain}"
     if name in OPERATORS:
         args, result = OPERATORS[name]
         result = "bool" if kind != "Array" and name in ("__eq__", "__ne__") else result
