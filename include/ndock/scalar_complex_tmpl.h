@@ -437,10 +437,8 @@ ND_FN ND_T ND_NAME(tanh)(ND_T a)
 {
     const ND_R x = a.re, y = a.im;
     ND_R s, c, d, e;
-    if (ND_Z_INF(x)) {
-        s = ND_Z_FINITE(y) ? ND_M(sin)(y) * ND_M(cos)(y) : y;
-        return ND_Z(ND_M(copysign)(ND_Z_K(1), x), ND_M(copysign)(ND_Z_K(0), s));
-    }
+    if (ND_Z_INF(x)) /* the standard: 1 + 0j for y > 0, where C99 has the sign of sin(2y) */
+        return ND_Z(ND_M(copysign)(ND_Z_K(1), x), ND_M(copysign)(ND_Z_K(0), y));
     if (!ND_Z_BOTH_FINITE(a))
         return ND_Z(x == 0 || y == 0 ? x : ND_NAN_VALUE, y == 0 ? y : ND_NAN_VALUE);
     s = ND_M(sin)(y);

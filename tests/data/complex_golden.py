@@ -125,8 +125,10 @@ OVERRIDE = {
     (-1.0, (0 * math.sin(y) if math.isfinite(y) else 0.0)) if x == -INF else
     (INF, y) if x == INF and y == 0 else
     (INF, NAN) if x == INF and not math.isfinite(y) else None,
-    "tanh": lambda x, y: (x, NAN) if x == 0 and not math.isfinite(y) else None,
-    "tan": lambda x, y: (NAN, y) if y == 0 and not math.isfinite(x) else None,
+    "tanh": lambda x, y: (x, NAN) if x == 0 and not math.isfinite(y) else
+    (math.copysign(1, x), math.copysign(0, y)) if abs(x) == INF and math.isfinite(y) else None,
+    "tan": lambda x, y: (NAN, y) if y == 0 and not math.isfinite(x) else
+    (math.copysign(0, x), math.copysign(1, y)) if abs(y) == INF and math.isfinite(x) else None,
     "sign": lambda x, y: (NAN, NAN) if x != x or y != y else None,
 }
 
