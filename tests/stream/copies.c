@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Copies that do not wait: pinned memory, pending host arrays, and the same bits as copies that
  * do. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 #include "tests/stream/harness.h"
 
@@ -267,6 +269,56 @@ static void test_pending_everywhere(void)
     }
     DO(nd_sync_watch_set(ND_SYNC_OFF));
     is_int(waited, FAMILIES, "P3: operations of every family wait for a pending operand");
+    settle();
+}
+
+/* ---- P3: several threads want one pending array at once ---- */
+enum { READERS = 4, COPIES = 300 };
+typedef struct {
+    pthread_barrier_t begin, end;
+    nd_array *host;
+    float wanted;
+    atomic_int wrong;
+} shared_read;
+
+static void *read_pending(void *arg)
+{
+    shared_read *r = arg;
+    for (int i = 0; i < COPIES; i++) {
+        float got[2] = {0};
+        int32_t done;
+        pthread_barrier_wait(&r->begin);
+        r->wrong += nd_array_query(r->host, &done) != ND_OK;
+        r->wrong += nd_to_host(r->host, got, sizeof got) != ND_OK;
+        r->wrong += got[0] != r->wanted || got[1] != r->wanted;
+        pthread_barrier_wait(&r->end);
+    }
+    return NULL;
+}
+
+static void test_pending_together(void)
+{
+    shared_read r = {.host = pinned(ND_F32, 2)};
+    nd_array *d = vector(sim[0], 2);
+    pthread_t t[READERS];
+    pthread_barrier_init(&r.begin, NULL, READERS + 1);
+    pthread_barrier_init(&r.end, NULL, READERS + 1);
+    for (int i = 0; i < READERS; i++)
+        pthread_create(&t[i], NULL, read_pending, &r);
+    for (int i = 0; i < COPIES; i++) {
+        r.wanted = (float)i;
+        DO(nd_fill(d, nd_float(i)));
+        DO(nd_copy_to(d, r.host, &no_wait));
+        pthread_barrier_wait(&r.begin);
+        pthread_barrier_wait(&r.end);
+    }
+    for (int i = 0; i < READERS; i++)
+        pthread_join(t[i], NULL);
+    is_int(r.wrong, 0, "P3: threads that wait for one pending array all find it written");
+    pthread_barrier_destroy(&r.begin);
+    pthread_barrier_destroy(&r.end);
+    nd_release(d);
+    nd_release(r.host);
     settle();
 }
 
@@ -551,6 +603,7 @@ static void test_cap(void)
 }
 
 TAP_MAIN({"upload", test_upload}, {"reuse", test_reuse}, {"pending", test_pending},
-         {"pending_everywhere", test_pending_everywhere}, {"pageable", test_pageable},
+         {"pending_everywhere", test_pending_everywhere},
+         {"pending_together", test_pending_together}, {"pageable", test_pageable},
          {"same_bits", test_same_bits}, {"on_device", test_on_device}, {"modified", test_modified},
          {"cap", test_cap})
