@@ -284,10 +284,11 @@ static bool short_way_into(nd_op op, const nd_array *a, const nd_array *b, const
     return true;
 }
 
-/* Whether it is a binary operation without options, which may take a short way. */
+/* Whether it is a binary operation without options, which may take a short way; those registered at
+ * run time may have forms of their own. */
 static bool is_plain_pair(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts)
 {
-    const nd_op_info *info = n == 2 && args && !opts ? nd_op_get(op) : NULL;
+    const nd_op_info *info = n == 2 && args && !opts && op < ND_OP_RUNTIME ? nd_op_get(op) : NULL;
     return info && info->op_class == ND_CLASS_BINARY;
 }
 

@@ -5,4 +5,4 @@ if test -z "${PYTHON-}" || ! $PYTHON -c 'import numpy' 2>/dev/null; then
   echo '1..0 # SKIP no Python with NumPy (set PYTHON)'
   exit 0
 fi
-exec $PYTHON "${srcdir:-.}/tests/python/io_numpy.py" tests/python/io_copy
+exec $PYTHON "${srcdir:-.}/tests/python/compare_io.py" tests/python/io_copy

@@ -2,12 +2,12 @@
 # Comparisons with NumPy.
 check_PROGRAMS += %reldir%/io_copy
 TESTS += %reldir%/io_numpy.sh
-EXTRA_DIST += %reldir%/io_numpy.sh %reldir%/io_numpy.py
+EXTRA_DIST += %reldir%/io_numpy.sh %reldir%/compare_io.py
 %canon_reldir%_io_copy_SOURCES = %reldir%/io_copy.c
 %canon_reldir%_io_copy_LDADD = $(test_ldadd)
 
 TESTS += %reldir%/print_numpy.sh
-EXTRA_DIST += %reldir%/print_numpy.sh %reldir%/print_numpy.py
+EXTRA_DIST += %reldir%/print_numpy.sh %reldir%/compare_print.py
 
 # The package's own tests, on the package as it lies in the build tree.
 python_test_env = env PYTHONPATH=$(abs_top_builddir)/python:$(abs_top_srcdir)/%reldir% LD_LIBRARY_PATH=$(abs_top_builddir)/.libs

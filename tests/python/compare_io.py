@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""io_numpy.py IO_COPY: files of NumPy through ndock's reader and writer and back. Speaks TAP."""
+"""compare_io.py IO_COPY: files of NumPy through ndock's reader and writer and back. Speaks TAP."""
 import json
 import os
 import struct

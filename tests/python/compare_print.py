@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """nd_format against NumPy's str() and the bracket part of repr(), for random arrays of every dtype.
 
-Usage: print_numpy.py LIBNDOCK [COUNT [SEED]]"""
+Usage: compare_print.py LIBNDOCK [COUNT [SEED]]"""
 import ctypes
 import sys
 
