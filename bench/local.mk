@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Speed, ours and peers' side by side in one run: `make bench` on a machine with a GPU.
-EXTRA_DIST += %reldir%/python_small.py %reldir%/gpu.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh
+EXTRA_DIST += %reldir%/exchange.py %reldir%/python_small.py %reldir%/gpu.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh
 check_PROGRAMS += %reldir%/overlap
 TESTS += %reldir%/overlap.sh
 %canon_reldir%_overlap_SOURCES = %reldir%/overlap.c
@@ -22,5 +22,8 @@ endif
 # Small work from Python, on whatever devices there are.
 bench-python: all
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/python_small.py $(BENCH_PYTHON_FLAGS)
+# What exchanges of arrays cost, on whatever devices and with whatever libraries there are.
+bench-exchange: all
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path):$(test_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/exchange.py
 bench_plugin_path = $(abs_builddir)/backends/cpu/.libs:$(abs_builddir)/backends/cuda/.libs
-.PHONY: bench bench-python
+.PHONY: bench bench-python bench-exchange

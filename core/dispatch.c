@@ -370,7 +370,6 @@ nd_status nd__run_arrays(nd_op op, int n_in, const nd_array *const *in, int n_ou
 static ndp_view flat_view(const nd_array *a)
 {
     static const int64_t one = 1;
-    nd__used(a->storage);
     return (ndp_view){
         .mem = a->storage->mem,
         .offset_bytes = nd__byte_offset(a),
@@ -398,6 +397,17 @@ static void fill_call(ndp_call *call, nd_op op, int n_in, const ndp_view *in, co
     call->scratch = call->status = (ndp_view){.mem = NULL};
 }
 
+/* The operands of a call of flat views, which are so small that nothing may be added to making
+ * them.
+ */
+static __attribute__((noinline)) void note_uses(const nd_array *const *in, int n,
+                                                const nd_array *dst)
+{
+    nd__used(dst->storage);
+    for (int i = 0; i < n; i++)
+        nd__used(in[i]->storage);
+}
+
 nd_status nd__run_dense(nd_op op, const nd_array *const *in, int n, const nd_array *dst)
 {
     ndp_view v[4];
@@ -408,6 +418,8 @@ nd_status nd__run_dense(nd_op op, const nd_array *const *in, int n, const nd_arr
     for (int i = 0; i < n; i++)
         v[i + 1] = flat_view(in[i]);
     fill_call(&call, op, n, v + 1, v);
+    if (dst->storage->device->async)
+        note_uses(in, n, dst);
     return run_dense_call(dst->storage->device, &call, 0);
 }
 
@@ -426,6 +438,8 @@ nd_status nd__run_dense_scalar(nd_op op, const nd_array *a, nd_scalar s, int pla
     fill_call(&call, op, 2, v + 1, v);
     call.n_scalar = 1;
     call.scalar = &scalar;
+    if (dst->storage->device->async)
+        note_uses(&a, 1, dst);
     return run_dense_call(dst->storage->device, &call, 1 + place);
 }
 
@@ -436,6 +450,8 @@ nd_status nd__run_dense_reduce(nd_op op, const nd_array *a, const nd_array *dst)
     ndp_call call;
     fill_call(&call, op, 1, &in, &out);
     call.params = &params;
+    if (dst->storage->device->async)
+        note_uses(&a, 1, dst);
     return run_dense_call(dst->storage->device, &call, 0);
 }
 

@@ -41,22 +41,43 @@ static nd_status dl_dtype_to(const char *op, nd_dl_dtype t, nd_dtype *out)
                     type_name(&t), t.bits, t.lanes);
 }
 
+/* Names are looked up once. */
+static nd_status cuda_device(int32_t id, nd_device **out)
+{
+    enum { KEPT = 64 };
+    static _Atomic(nd_device *) known[KEPT];
+    char name[32];
+    *out = id >= 0 && id < KEPT ? atomic_load_explicit(&known[id], memory_order_acquire) : NULL;
+    if (*out)
+        return ND_OK;
+    snprintf(name, sizeof name, "cuda:%d", (int)id);
+    ND_RETURN_IF(nd_device_get(name, out));
+    if (id >= 0 && id < KEPT)
+        atomic_store_explicit(&known[id], *out, memory_order_release);
+    return ND_OK;
+}
+
 static nd_status device_for(const char *op, const source *s, nd_device **out)
 {
-    char name[32] = "cpu";
+    char name[32];
     nd_dl_device d = s->tensor->device;
-    if (d.device_type == ND_DL_EXT && s->own) {
+    switch (d.device_type) {
+    case ND_DL_CPU:
+    case ND_DL_CUDA_HOST:
+        return nd__cpu_device(out);
+    case ND_DL_CUDA:
+    case ND_DL_CUDA_MANAGED:
+        return cuda_device(d.device_id, out);
+    case ND_DL_OPENCL:
+        snprintf(name, sizeof name, "opencl:%d", (int)d.device_id);
+        return nd_device_get(name, out);
+    default:
+        if (d.device_type != ND_DL_EXT || !s->own)
+            return nd__fail(ND_ERR_DEVICE, op, 0, "no device for DLPack device type %d",
+                            (int)d.device_type);
         *out = s->own->array->storage->device;
         return ND_OK;
     }
-    if (d.device_type == ND_DL_CUDA || d.device_type == ND_DL_CUDA_MANAGED)
-        snprintf(name, sizeof name, "cuda:%d", (int)d.device_id);
-    else if (d.device_type == ND_DL_OPENCL)
-        snprintf(name, sizeof name, "opencl:%d", (int)d.device_id);
-    else if (d.device_type != ND_DL_CPU && d.device_type != ND_DL_CUDA_HOST)
-        return nd__fail(ND_ERR_DEVICE, op, 0, "no device for DLPack device type %d",
-                        (int)d.device_type);
-    return nd_device_get(name, out);
 }
 
 static nd_status check_tensor(const char *op, const nd_dl_tensor *t)

@@ -38,22 +38,14 @@ static bool answers(const nd_device *d)
     return d && d->pointer.info && !d->host_visible;
 }
 
-/* One device of each plug-in that can be asked, the current one's first. CUDA's is opened for it:
- * the address may be another library's. */
+/* One device of each plug-in that is open and can be asked, the current one's first. */
 enum { MOST = 32 };
 static int candidates(nd_device **out)
 {
     nd_device *all[MOST];
-    int n = 0, n_all = 1 + nd__open_devices(all + 1, MOST - 2);
-    int32_t cuda = ND_AVAILABLE_NO;
-    bool has_cuda = false;
+    int n = 0, n_all = 1 + nd__open_devices(all + 1, MOST - 1);
     if (nd_device_current(&all[0]) != ND_OK)
         all[0] = NULL;
-    for (int i = 0; i < n_all; i++)
-        has_cuda |= all[i] && strcmp(all[i]->slot->name, "cuda") == 0;
-    if (!has_cuda && nd_device_available("cuda", ND_PROBE_COUNT, &cuda) == ND_OK &&
-        cuda != ND_AVAILABLE_NO && nd_device_get("cuda", &all[n_all]) == ND_OK)
-        n_all++;
     for (int i = 0; i < n_all; i++) {
         bool known = !answers(all[i]);
         for (int k = 0; k < n && !known; k++)
@@ -64,10 +56,21 @@ static int candidates(nd_device **out)
     return n;
 }
 
+/* CUDA's is opened for an address that nobody else knows: it may be another library's. */
+static bool open_cuda(nd_device *const *asked, int n, nd_device **out)
+{
+    int32_t state = ND_AVAILABLE_NO;
+    for (int i = 0; i < n; i++)
+        if (strcmp(asked[i]->slot->name, "cuda") == 0)
+            return false;
+    return nd_device_available("cuda", ND_PROBE_COUNT, &state) == ND_OK &&
+           state != ND_AVAILABLE_NO && nd_device_get("cuda", out) == ND_OK && answers(*out);
+}
+
 /* *found: a device knows the address, or failed to look. */
 static nd_status search(const char *op, uint64_t address, nd_pointer_info *out, bool *found)
 {
-    nd_device *d[MOST];
+    nd_device *d[MOST + 1];
     int n = candidates(d);
     *found = true;
     for (int i = 0; i < n; i++) {
@@ -75,8 +78,9 @@ static nd_status search(const char *op, uint64_t address, nd_pointer_info *out, 
         if (status != ND_ERR_ARGUMENT)
             return status;
     }
-    *found = false;
-    return ND_OK;
+    nd_status status = open_cuda(d, n, &d[n]) ? ask(op, d[n], address, out) : ND_ERR_ARGUMENT;
+    *found = status != ND_ERR_ARGUMENT;
+    return *found ? status : (nd_status)ND_OK;
 }
 
 nd_status nd_ptr_info(uint64_t address, nd_device *device, nd_pointer_info *out)

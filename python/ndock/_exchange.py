@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import _ndock
-from ._ndock import Array
+from ._ndock import as_array, from_cai, from_dlpack
 from ._sorting import _Fields, _field
 
 TYPE_CHECKING = False
@@ -13,45 +13,6 @@ if TYPE_CHECKING:
 __all__ = ["PointerInfo", "as_array", "cai_settings", "from_cai", "from_dlpack", "ptr_info"]
 
 _POLICIES = ("stream", "none", "sync")  # from 1, as the library counts them
-
-
-def as_array(obj: Any, sync: bool = True) -> Array:
-    """An array over the memory of `obj`, which is kept alive by it.
-
-    Takes what has `__cuda_array_interface__` (versions 0 to 3); an Array is returned as it is, and
-    anything else goes to `asarray`. Where the interface names a stream, the current stream of the
-    device waits for what is queued there, and that stream for each of our uses of the memory: no
-    race in either direction, and the host waits for nothing. sync=False leaves the order to you.
-
-    Raises TypeError, ValueError, OverflowError or NotImplementedError (masks, unaligned memory) for
-    a dictionary that cannot be used.
-    """
-    if isinstance(obj, Array):
-        return obj
-    made = _ndock._as_array(obj, sync)
-    if made is None:
-        from . import asarray
-        return asarray(obj)
-    return made
-
-
-def from_cai(desc: dict[str, Any], owner: object = None, sync: bool = True) -> Array:
-    """An array over the memory that the dictionary `desc` (of `__cuda_array_interface__`) describes.
-
-    Keeps `owner` alive, or nobody: then you must keep the memory, and its stream, while the array
-    or a view of it lives. Otherwise as `as_array`.
-    """
-    return _ndock._from_cai(desc, owner, sync)
-
-
-def from_dlpack(x: Any, /, *, device: Optional[DeviceLike] = None, copy: Optional[bool] = None) -> Array:
-    """An array over the memory of `x`, an object with `__dlpack__` and `__dlpack_device__`.
-
-    A view unless `device` names another device, `copy` is true, or the elements are not aligned;
-    copy=False raises BufferError instead of copying. The current stream of the device waits for the
-    producer's work; the host does not, unless the elements go to the host.
-    """
-    return _ndock._from_dlpack(x, device, copy)
 
 
 class PointerInfo(_Fields):

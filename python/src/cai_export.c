@@ -48,8 +48,10 @@ static PyObject *to_dict(const py_exchange *x, const nd_cai *c)
     PyObject *strides = c->strides ? py_tuple(c->strides, c->ndim) : Py_NewRef(Py_None);
     PyObject *stream =
         c->stream == ND_CAI_NO_STREAM ? Py_NewRef(Py_None) : PyLong_FromLongLong(c->stream);
-    PyObject *data = Py_BuildValue("(KO)", (unsigned long long)c->data,
-                                   c->flags & ND_CAI_READ_ONLY ? Py_True : Py_False);
+    PyObject *address = PyLong_FromUnsignedLongLong(c->data);
+    PyObject *data =
+        address ? PyTuple_Pack(2, address, c->flags & ND_CAI_READ_ONLY ? Py_True : Py_False) : NULL;
+    Py_XDECREF(address);
     int bad = put(d, x->name[PYX_SHAPE], py_tuple(c->shape, c->ndim));
     bad |= put(d, x->name[PYX_TYPESTR], PyUnicode_FromString(c->typestr));
     bad |= put(d, x->name[PYX_DATA], data);

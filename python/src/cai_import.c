@@ -208,33 +208,72 @@ static PyObject *import_dict(py_state *st, PyObject *d, PyObject *owner, int syn
     return py_fail(st, status);
 }
 
-/* (obj, sync): None where the object does not have the interface. */
-static PyObject *as_array(PyObject *module, PyObject *const *args, Py_ssize_t n)
+static int read_sync(PyObject *o)
 {
+    return o ? PyObject_IsTrue(o) : 1;
+}
+
+/* ndock.asarray(o) */
+static PyObject *host_array(PyObject *o)
+{
+    PyObject *package = PyImport_ImportModule("ndock");
+    PyObject *result = package ? PyObject_CallMethod(package, "asarray", "O", o) : NULL;
+    Py_XDECREF(package);
+    return result;
+}
+
+static PyObject *as_array(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *given)
+{
+    static const int which[] = {PYX_OBJ, PYX_SYNC};
     py_state *st = py_state_of(module);
+    PyObject *got[2];
     int sync;
-    if (n != 2 || (sync = PyObject_IsTrue(args[1])) < 0)
-        return n != 2 ? PyErr_Format(PyExc_TypeError, "_as_array() takes 2 arguments") : NULL;
-    PyObject *d = PyObject_GetAttr(args[0], st->exchange->name[PYX_CAI]);
+    if (py_keywords(st, "as_array", args, n, given, which, 2, got) < 0 ||
+        (sync = read_sync(got[1])) < 0)
+        return NULL;
+    if (!got[0])
+        return PyErr_Format(PyExc_TypeError, "as_array() needs an object");
+    if (py_array_get(st, got[0]))
+        return Py_NewRef(got[0]);
+    PyObject *d = PyObject_GetAttr(got[0], st->exchange->name[PYX_CAI]);
     if (!d) {
         if (!PyErr_ExceptionMatches(PyExc_AttributeError))
             return NULL;
         PyErr_Clear();
-        Py_RETURN_NONE;
+        return host_array(got[0]);
     }
-    PyObject *result = import_dict(st, d, args[0], sync);
+    PyObject *result = import_dict(st, d, got[0], sync);
     Py_DECREF(d);
     return result;
 }
 
-/* (desc, owner, sync) */
-static PyObject *from_cai(PyObject *module, PyObject *const *args, Py_ssize_t n)
+static PyObject *from_cai(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *given)
 {
+    static const int which[] = {PYX_DESC, PYX_OWNER, PYX_SYNC};
+    py_state *st = py_state_of(module);
+    PyObject *got[3];
     int sync;
-    if (n != 3 || (sync = PyObject_IsTrue(args[2])) < 0)
-        return n != 3 ? PyErr_Format(PyExc_TypeError, "_from_cai() takes 3 arguments") : NULL;
-    return import_dict(py_state_of(module), args[0], args[1], sync);
+    if (py_keywords(st, "from_cai", args, n, given, which, 3, got) < 0 ||
+        (sync = read_sync(got[2])) < 0)
+        return NULL;
+    return got[0] ? import_dict(st, got[0], got[1] ? got[1] : Py_None, sync)
+                  : PyErr_Format(PyExc_TypeError, "from_cai() needs a dictionary");
 }
 
-PyMethodDef py_cai_import_methods[] = {PY_METHOD("_as_array", as_array),
-                                       PY_METHOD("_from_cai", from_cai), PY_METHODS_END};
+#define KEYWORDS(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL | METH_KEYWORDS
+PyMethodDef py_cai_import_methods[] = {
+    {"as_array", KEYWORDS(as_array),
+     "as_array($module, obj, sync=True)\n--\n\n"
+     "An array over the memory of obj, which it keeps alive.\n\n"
+     "Takes what has __cuda_array_interface__ (versions 0 to 3); an Array is returned as it is,"
+     " and\nanything else goes to asarray. Where the interface names a stream, the current stream"
+     " of the\ndevice waits for what is queued there, and that stream for each of our uses of the"
+     " memory: no\nrace in either direction, and the host waits for nothing. sync=False leaves the"
+     " order to you.\n\nRaises TypeError, ValueError, OverflowError or NotImplementedError (masks,"
+     " unaligned memory)\nfor a dictionary that cannot be used."},
+    {"from_cai", KEYWORDS(from_cai),
+     "from_cai($module, desc, owner=None, sync=True)\n--\n\n"
+     "An array over the memory that the dictionary desc (of __cuda_array_interface__)"
+     " describes.\n\nKeeps owner alive, or nobody: then you must keep the memory, and its stream,"
+     " while the array or\na view of it lives. Otherwise as as_array."},
+    PY_METHODS_END};

@@ -32,7 +32,7 @@ static int read_stream(PyObject *o, int64_t *out)
 {
     int overflow;
     *out = ND_DL_STREAM_NONE;
-    if (o == Py_None)
+    if (!o || o == Py_None)
         return 0;
     if (!PyLong_Check(o) || PyBool_Check(o)) {
         PyErr_Format(PyExc_TypeError, "stream is an int or None, not %R", (PyObject *)Py_TYPE(o));
@@ -59,8 +59,9 @@ static int read_pair(const char *name, PyObject *o, int32_t *a, int32_t *b)
 
 static int read_copy(PyObject *o, int32_t *out)
 {
-    int truth = o == Py_None ? 0 : PyObject_IsTrue(o);
-    *out = o == Py_None ? ND_DL_COPY_IF_NEEDED : truth ? ND_DL_COPY_ALWAYS : ND_DL_COPY_NEVER;
+    bool none = !o || o == Py_None;
+    int truth = none ? 0 : PyObject_IsTrue(o);
+    *out = none ? ND_DL_COPY_IF_NEEDED : truth ? ND_DL_COPY_ALWAYS : ND_DL_COPY_NEVER;
     return truth < 0 ? -1 : 0;
 }
 
@@ -88,20 +89,23 @@ static PyObject *legacy_capsule_of(nd_dl_legacy *m)
     return capsule;
 }
 
-static PyObject *dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
+static PyObject *dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *given)
 {
-    static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};
+    static const int which[] = {PYX_STREAM, PYX_MAX_VERSION, PYX_DL_DEVICE, PYX_COPY};
     py_state *st = py_state_of_array(self);
     nd_array *a = ((py_array *)self)->a;
-    PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
+    PyObject *got[4];
     nd_dl_export_opts o = {.size = sizeof o};
     int32_t major = 0, minor;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", names, &stream, &version,
-                                     &device, &copy) ||
-        read_stream(stream, &o.stream) < 0 || read_copy(copy, &o.copy) < 0 ||
-        (version != Py_None && read_pair("max_version", version, &major, &minor) < 0))
+    if (n)
+        return PyErr_Format(PyExc_TypeError, "__dlpack__() takes keyword arguments alone");
+    if (py_keywords(st, "__dlpack__", args, 0, given, which, 4, got) < 0)
         return NULL;
-    o.has_device = device != Py_None;
+    PyObject *stream = got[0], *version = got[1], *device = got[2], *copy = got[3];
+    if (read_stream(stream, &o.stream) < 0 || read_copy(copy, &o.copy) < 0 ||
+        (version && version != Py_None && read_pair("max_version", version, &major, &minor) < 0))
+        return NULL;
+    o.has_device = device && device != Py_None;
     if (o.has_device &&
         read_pair("dl_device", device, &o.device.device_type, &o.device.device_id) < 0)
         return NULL;
@@ -127,7 +131,7 @@ static PyObject *dlpack_device(PyObject *self, PyObject *unused)
 }
 
 PyMethodDef py_array_dlpack_methods[] = {
-    {"__dlpack__", (PyCFunction)(void (*)(void))dlpack, METH_VARARGS | METH_KEYWORDS,
+    {"__dlpack__", (PyCFunction)(void (*)(void))dlpack, METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "A capsule with a DLPack tensor over the array's memory. stream: the consumer's, which waits "
      "for\npending work on the array (None: the legacy default one, or none while the current one "
@@ -196,17 +200,16 @@ static PyObject *consumer_stream(py_state *st, nd_dl_device where)
 /* o.__dlpack__(**given); a producer of before max_version gets the stream alone. */
 static PyObject *call_dlpack(const py_exchange *x, PyObject *o, PyObject *given)
 {
-    PyObject *method = PyObject_GetAttr(o, x->name[PYX_DLPACK]), *none = PyTuple_New(0),
-             *stream = PyDict_GetItemWithError(given, x->name[PYX_STREAM]);
-    PyObject *capsule = method && none ? PyObject_Call(method, none, given) : NULL;
+    PyObject *method = PyObject_GetAttr(o, x->name[PYX_DLPACK]);
+    PyObject *capsule = method ? PyObject_Call(method, x->nothing, given) : NULL;
     if (!capsule && method && PyErr_ExceptionMatches(PyExc_TypeError)) {
         PyErr_Clear();
+        PyObject *stream = PyDict_GetItemWithError(given, x->name[PYX_STREAM]);
         PyObject *only = PyDict_New();
         if (only && (!stream || PyDict_SetItem(only, x->name[PYX_STREAM], stream) == 0))
-            capsule = PyObject_Call(method, none, only);
+            capsule = PyObject_Call(method, x->nothing, only);
         Py_XDECREF(only);
     }
-    Py_XDECREF(none);
     Py_XDECREF(method);
     return capsule;
 }
@@ -234,24 +237,35 @@ static int give(PyObject *given, PyObject *key, PyObject *value) /* takes over v
     return result;
 }
 
-/* to_host: the producer copies. */
-static nd_array *by_protocol(py_state *st, PyObject *o, nd_dl_device where, bool to_host,
-                             PyObject *copy, bool *copied)
+/* The arguments of __dlpack__. to_host: the producer copies. */
+static PyObject *arguments(py_state *st, nd_dl_device where, bool to_host, PyObject *copy)
 {
     const py_exchange *x = st->exchange;
-    nd_array *a = NULL;
-    PyObject *given = PyDict_New();
-    PyObject *stream = given ? consumer_stream(st, where) : NULL;
-    int bad = !given || !stream;
-    bad = bad || PyDict_SetItem(given, x->name[PYX_MAX_VERSION], x->version) < 0;
+    PyObject *stream = consumer_stream(st, where);
+    if (stream == Py_None && copy == Py_None && !to_host) {
+        Py_DECREF(stream);
+        return Py_NewRef(x->arguments);
+    }
+    PyObject *given = stream ? PyDict_Copy(x->arguments) : NULL;
+    int bad = !given;
     bad = bad || (stream != Py_None && PyDict_SetItem(given, x->name[PYX_STREAM], stream) < 0);
     bad = bad || (copy != Py_None && PyDict_SetItem(given, x->name[PYX_COPY], copy) < 0);
     bad = bad || (to_host && give(given, x->name[PYX_DL_DEVICE], Py_BuildValue("(ii)", 1, 0)) < 0);
-    PyObject *capsule = bad ? NULL : call_dlpack(x, o, given);
+    Py_XDECREF(stream);
+    if (bad)
+        Py_CLEAR(given);
+    return given;
+}
+
+static nd_array *by_protocol(py_state *st, PyObject *o, nd_dl_device where, bool to_host,
+                             PyObject *copy, bool *copied)
+{
+    nd_array *a = NULL;
+    PyObject *given = arguments(st, where, to_host, copy);
+    PyObject *capsule = given ? call_dlpack(st->exchange, o, given) : NULL;
     if (capsule)
         a = consume(st, capsule, copied);
     Py_XDECREF(capsule);
-    Py_XDECREF(stream);
     Py_XDECREF(given);
     return a;
 }
@@ -281,20 +295,24 @@ static nd_array *settle(py_state *st, nd_array *a, nd_device *device, PyObject *
     return NULL;
 }
 
-/* (x, device, copy) */
-static PyObject *from_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t n)
+static PyObject *from_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *given)
 {
+    static const int which[] = {PYX_DEVICE, PYX_COPY};
     py_state *st = py_state_of(module);
+    PyObject *got[2];
     nd_device *device = NULL;
     nd_device_info info = {0};
     nd_dl_device where;
     nd_array *a = NULL;
     bool copied = false;
-    if (n != 3)
-        return PyErr_Format(PyExc_TypeError, "_from_dlpack() takes 3 arguments, not %zd", n);
-    if (args[1] != Py_None && py_device(st, args[1], &device) < 0)
+    if (n != 1)
+        return PyErr_Format(PyExc_TypeError, "from_dlpack() takes one positional argument, not %zd",
+                            n);
+    if (py_keywords(st, "from_dlpack", args + 1, 0, given, which, 2, got) < 0 ||
+        (got[0] && got[0] != Py_None && py_device(st, got[0], &device) < 0))
         return NULL;
-    int found = args[1] == Py_None && args[2] == Py_None ? py_from_dlpack_c(st, args[0], &a) : 0;
+    PyObject *copy = got[1] ? got[1] : Py_None;
+    int found = !device && copy == Py_None ? py_from_dlpack_c(st, args[0], &a) : 0;
     if (found < 0)
         return NULL;
     if (found == 0) {
@@ -304,10 +322,17 @@ static PyObject *from_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t
             nd_device_describe(device, &info);
         bool to_host = info.host_visible && where.device_type != ND_DL_CPU &&
                        where.device_type != ND_DL_CUDA_HOST;
-        a = by_protocol(st, args[0], where, to_host, args[2], &copied);
-        a = a ? settle(st, a, device, args[2], copied || to_host) : NULL;
+        a = by_protocol(st, args[0], where, to_host, copy, &copied);
+        a = a ? settle(st, a, device, copy, copied || to_host) : NULL;
     }
     return a ? py_array_new(st, a) : NULL;
 }
 
-PyMethodDef py_dlpack_methods[] = {PY_METHOD("_from_dlpack", from_dlpack), PY_METHODS_END};
+PyMethodDef py_dlpack_methods[] = {
+    {"from_dlpack", (PyCFunction)(void (*)(void))from_dlpack, METH_FASTCALL | METH_KEYWORDS,
+     "from_dlpack($module, x, /, *, device=None, copy=None)\n--\n\n"
+     "An array over the memory of x, an object with __dlpack__ and __dlpack_device__.\n\n"
+     "A view unless device names another device, copy is true, or the elements are not aligned;\n"
+     "copy=False raises BufferError instead of copying. The current stream of the device waits for"
+     "\nthe producer's work; the host does not, unless the elements go to the host."},
+    PY_METHODS_END};

@@ -147,16 +147,39 @@ int py_init_dlpack_c(py_state *st)
 }
 
 /* ---- as a consumer ---- */
-/* The type's table of our major version; NULL: it has none. */
-static const exchange_api *table_of(const py_exchange *x, PyObject *type)
+/* Types that never go and have no table, such as NumPy's: asking is slow where the answer is no. */
+enum { KNOWN = 4 };
+static _Atomic(PyTypeObject *) without[KNOWN];
+
+static bool known_without(PyTypeObject *type)
 {
-    PyObject *capsule = PyObject_GetAttr(type, x->name[PYX_DLPACK_C_API]);
+    for (int i = 0; i < KNOWN; i++)
+        if (atomic_load_explicit(&without[i], memory_order_relaxed) == type)
+            return true;
+    return false;
+}
+
+static void remember_without(PyTypeObject *type)
+{
+    static atomic_uint next;
+    if (!(PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE))
+        atomic_store(&without[atomic_fetch_add(&next, 1) % KNOWN], type);
+}
+
+/* The type's table of our major version; NULL: it has none. */
+static const exchange_api *table_of(const py_exchange *x, PyTypeObject *type)
+{
+    if (known_without(type))
+        return NULL;
+    PyObject *capsule = PyObject_GetAttr((PyObject *)type, x->name[PYX_DLPACK_C_API]);
     const api_header *h = NULL;
     if (capsule && PyCapsule_IsValid(capsule, capsule_name))
         h = PyCapsule_GetPointer(capsule, capsule_name);
     Py_XDECREF(capsule); /* the table lives as long as the process */
-    if (!capsule)
+    if (!capsule) {
         PyErr_Clear();
+        remember_without(type);
+    }
     while (h && h->major != ND_DLPACK_MAJOR)
         h = h->previous;
     const exchange_api *api = (const exchange_api *)(const void *)h;
@@ -181,7 +204,7 @@ static int take(py_state *st, const exchange_api *api, nd_dl_managed *m, nd_arra
 int py_from_dlpack_c(py_state *st, PyObject *o, nd_array **out)
 {
     nd_dl_managed *m = NULL;
-    const exchange_api *api = table_of(st->exchange, (PyObject *)Py_TYPE(o));
+    const exchange_api *api = table_of(st->exchange, Py_TYPE(o));
     *out = NULL;
     if (!api)
         return 0;

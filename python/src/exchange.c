@@ -17,7 +17,12 @@ static const char *const names[PYX_NAMES] = {"shape",
                                              "__dlpack_c_exchange_api__",
                                              "max_version",
                                              "copy",
-                                             "dl_device"};
+                                             "dl_device",
+                                             "device",
+                                             "obj",
+                                             "desc",
+                                             "owner",
+                                             "sync"};
 
 int py_add_to_array(py_state *st, PyMethodDef *methods, PyGetSetDef *getset)
 {
@@ -33,6 +38,42 @@ int py_add_to_array(py_state *st, PyMethodDef *methods, PyGetSetDef *getset)
         Py_XDECREF(d);
     }
     return result;
+}
+
+static int position(const py_exchange *x, PyObject *name, const int *which, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (x->name[which[i]] == name) /* interned, as a rule */
+            return i;
+    for (int i = 0; i < n; i++)
+        if (PyUnicode_Compare(x->name[which[i]], name) == 0)
+            return i;
+    return -1;
+}
+
+int py_keywords(py_state *st, const char *function, PyObject *const *args, Py_ssize_t n,
+                PyObject *given, const int *which, int wanted, PyObject **out)
+{
+    Py_ssize_t n_given = given ? PyTuple_Size(given) : 0;
+    if (n > wanted) {
+        PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments, not %zd",
+                     function, wanted, n);
+        return -1;
+    }
+    for (int i = 0; i < wanted; i++)
+        out[i] = i < n ? args[i] : NULL;
+    for (Py_ssize_t k = 0; k < n_given; k++) {
+        PyObject *name = PyTuple_GetItem(given, k);
+        int i = position(st->exchange, name, which, wanted);
+        if (i < 0 || out[i]) {
+            PyErr_Format(PyExc_TypeError,
+                         i < 0 ? "%s() has no argument '%U'" : "%s() has two values for '%U'",
+                         function, name);
+            return -1;
+        }
+        out[i] = args[n + k];
+    }
+    return 0;
 }
 
 PyObject *py_fail_buffer(py_state *st, nd_status status)
@@ -54,8 +95,13 @@ int py_init_exchange(PyObject *module, py_state *st)
     for (int i = 0; i < PYX_NAMES; i++)
         if (!(st->exchange->name[i] = PyUnicode_InternFromString(names[i])))
             return -1;
-    st->exchange->version = Py_BuildValue("(ii)", ND_DLPACK_MAJOR, ND_DLPACK_MINOR);
-    if (!st->exchange->version || py_add_to_array(st, py_array_dlpack_methods, NULL) < 0 ||
+    py_exchange *x = st->exchange;
+    x->version = Py_BuildValue("(ii)", ND_DLPACK_MAJOR, ND_DLPACK_MINOR);
+    x->arguments = PyDict_New();
+    x->nothing = PyTuple_New(0);
+    if (!x->version || !x->arguments || !x->nothing ||
+        PyDict_SetItem(x->arguments, x->name[PYX_MAX_VERSION], x->version) < 0 ||
+        py_add_to_array(st, py_array_dlpack_methods, NULL) < 0 ||
         py_add_to_array(st, NULL, py_array_cai_getset) < 0)
         return -1;
     return py_init_dlpack_c(st);
@@ -67,8 +113,11 @@ void py_exchange_clear(py_state *st)
     st->exchange = NULL;
     for (int i = 0; x && i < PYX_NAMES; i++)
         Py_XDECREF(x->name[i]);
-    if (x)
+    if (x) {
         Py_XDECREF(x->version);
+        Py_XDECREF(x->arguments);
+        Py_XDECREF(x->nothing);
+    }
     PyMem_Free(x);
 }
 

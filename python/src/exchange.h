@@ -21,15 +21,26 @@ enum {
     PYX_MAX_VERSION,
     PYX_COPY,
     PYX_DL_DEVICE,
+    PYX_DEVICE,
+    PYX_OBJ,
+    PYX_DESC,
+    PYX_OWNER,
+    PYX_SYNC,
     PYX_NAMES
 };
 typedef struct py_exchange {
     PyObject *name[PYX_NAMES];
-    PyObject *version; /* (1, 3), what we say to producers */
+    PyObject *version;   /* (1, 3), what we say to producers */
+    PyObject *arguments; /* {"max_version": version}: of most calls of __dlpack__ */
+    PyObject *nothing;   /* () */
 } py_exchange;
 
 /* Adds methods and attributes to the type Array, whose slots are array.c's. */
 int py_add_to_array(py_state *st, PyMethodDef *methods, PyGetSetDef *getset);
+/* Arguments of a METH_FASTCALL | METH_KEYWORDS function: n positional ones, then those of the names
+ * in given. out[i] is the one called which[i] (PYX_*), borrowed, NULL where it was not given. */
+int py_keywords(py_state *st, const char *function, PyObject *const *args, Py_ssize_t n,
+                PyObject *given, const int *which, int wanted, PyObject **out);
 /* Fits the status to what __dlpack__ may raise: BufferError for what cannot be exported so. */
 PyObject *py_fail_buffer(py_state *st, nd_status status);
 

@@ -29,7 +29,8 @@ TYPES = {"shape": "tuple[int, ...]", "strides": "tuple[int, ...]", "ndim": "int"
          "imag": "Array", "name": "str", "kind": "str", "index": "int", "item": "Any", "tolist": "Any",
          "to_device": "Array", "astype": "Array", "copy": "Array", "reshape": "Array", "__format__": "str",
          "__dlpack_device__": "tuple[int, int]", "__cuda_array_interface__": "dict[str, Any]",
-         "__array_ufunc__": "None", "__version__": "str", "synchronize": "None", "readonly": "bool", "id": "int"}
+         "__array_ufunc__": "None", "__version__": "str", "synchronize": "None", "readonly": "bool", "id": "int",
+         "as_array": "Array", "from_cai": "Array", "from_dlpack": "Array"}
 ORDER = {"__lt__", "__le__", "__gt__", "__ge__"}  # which every type with __eq__ seems to have
 INHERITED = {"__new__", "__init__", "__doc__", "__module__", "__getattribute__", "__repr__", "__str__", "__weakref__", "__init_subclass__"}
 
