@@ -226,9 +226,10 @@ static bool is_pending(const nd_array *a)
 }
 
 /* The short way for small arrays: same dtype in the op's domain, same shape, dense, one device.
- * False: take the long way. */
-static bool short_way(nd_op op, const nd_array *a, const nd_array *b, nd_array **out,
-                      nd_status *status)
+ * False: take the long way. A call of it would be noticed. */
+static inline __attribute__((always_inline)) bool short_way(nd_op op, const nd_array *a,
+                                                            const nd_array *b, nd_array **out,
+                                                            nd_status *status)
 {
     const nd_op_info *info = nd_op_get(op);
     const nd_array *const in[2] = {a, b};

@@ -227,8 +227,7 @@ static void reserve(nd_pinned_pool *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* ---- the background poller: ends when the setting is turned off, and takes nothing after that ----
- */
+/* ---- the background poller: takes nothing once the setting is turned off ---- */
 static void *poller(void *arg)
 {
     const struct timespec pause = {0, 1000000};
