@@ -344,6 +344,8 @@ static PyObject *copy_to(PyObject *module, PyObject *args)
                           &opts.stream) < 0)
         return NULL;
     opts.non_blocking = non_blocking;
+    if (non_blocking && !py_is_async(nd_device_of(dst)))
+        py_host_may_wait();
     int bad = non_blocking ? 0 : wait_for_both(st, src, dst, opts.stream);
     PyThreadState *saved = PyEval_SaveThread();
     nd_status status = bad ? ND_OK : nd_copy_to(src, dst, &opts);

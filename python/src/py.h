@@ -125,6 +125,9 @@ PyObject *py_tuple(const int64_t *v, int n);
 /* Releases it where the call is worth it: `work` elements, or any work on an asynchronous device.
  * NULL where it was kept. */
 PyThreadState *py_unlock(const nd_array *a, int64_t work);
+/* To be called before a copy to the host that is not waited for: from then on it is always
+ * released. */
+void py_host_may_wait(void);
 static inline void py_lock(PyThreadState *saved)
 {
     if (saved)

@@ -5,9 +5,11 @@ import gc
 import json
 import os
 import pickle
+import signal
 import sys
 import tempfile
 import threading
+import time
 
 import ndock as nd
 from ndock import memory
@@ -259,6 +261,19 @@ def test_P1_a_copy_to_pinned_memory_returns_at_once_and_access_waits():
     back = nd.zeros(1000, device="sim:0")
     nd.copy_to(host, back, non_blocking=True)
     assert "999." in repr(back)
+
+
+def test_P1_a_host_array_may_be_used_behind_a_function_that_wants_the_interpreter():
+    x = nd.arange(8, dtype=nd.float64, device="sim:0")
+    host = nd.empty_pinned(8, device="sim:0")
+    ran, s = [], nd.Stream("sim:0")
+    s.wait_stream(nd.current_stream("sim:0"))
+    s.launch_host(lambda: (time.sleep(0.05), ran.append(1)))
+    nd.copy_to(x, host, non_blocking=True, stream=s)
+    signal.alarm(60)  # ends the program where the two wait for each other
+    y = host + 1
+    signal.alarm(0)
+    assert ran and y.tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
 def test_copies_between_any_two():
