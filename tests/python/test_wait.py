@@ -8,6 +8,9 @@ import time
 import ndock as nd
 from tap import cases, main, raises
 
+# What runs in the background of a shell inherits that SIGINT is ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 LIMIT_S = 0.1
 
 
