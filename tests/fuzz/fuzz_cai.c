@@ -68,7 +68,8 @@ static void describe(reader *r, int64_t *shape, int64_t *strides, nd_cai *c)
         snprintf(c->dtype, sizeof c->dtype, "bf16");
     for (int d = 0; d < ND_MAX_NDIM; d++) {
         shape[d] = r->left ? number(r) : 1;
-        strides[d] = r->left ? number(r) * (byte(r) % 2 ? 4 : 1) : 4;
+        uint64_t stride = r->left ? (uint64_t)number(r) : 1; /* may wrap: any number will do */
+        strides[d] = (int64_t)(r->left && byte(r) % 2 ? stride * 4 : stride);
     }
     c->shape = shape;
     c->strides = byte(r) % 3 ? strides : NULL;
