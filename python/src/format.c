@@ -13,7 +13,9 @@ static PyObject *text_of(PyObject *self, int style)
     opts.style = style;
     if (py_wait_array(st, a) < 0)
         return NULL;
+    PyThreadState *saved = py_unlock(a, nd_size(a)); /* others may have queued more meanwhile */
     nd_status status = nd_format(a, &opts, &text);
+    py_lock(saved);
     if (status != ND_OK)
         return py_fail(st, status);
     PyObject *result = PyUnicode_FromString(text);

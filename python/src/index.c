@@ -71,7 +71,9 @@ static int add_array(py_key *k, nd_array *a)
     }
     nd_device_describe(nd_device_of(a), &info);
     if (nd_ndim(a) == 0 && (kind == ND_KIND_BOOL || info.host_visible)) {
+        PyThreadState *saved = py_unlock(a, 1);
         nd_status status = nd_item(a, &s);
+        py_lock(saved);
         nd_release(a);
         if (py_check(k->st, status) < 0)
             return -1;

@@ -11,7 +11,12 @@ static nd_array *of(PyObject *self)
 int py_array_item(PyObject *self, nd_scalar *out)
 {
     py_state *st = py_state_of_array(self);
-    return py_wait_array(st, of(self)) < 0 ? -1 : py_check(st, nd_item(of(self), out));
+    if (py_wait_array(st, of(self)) < 0)
+        return -1;
+    PyThreadState *saved = py_unlock(of(self), 1); /* others may have queued more meanwhile */
+    nd_status status = nd_item(of(self), out);
+    py_lock(saved);
+    return py_check(st, status);
 }
 
 /* ---- conversions ---- */
@@ -232,6 +237,7 @@ PyObject *py_array_item_method(PyObject *self, PyObject *const *args, Py_ssize_t
     for (int i = 0; i < given; i++)
         at[i] = nd_at(position[i]);
     const int64_t all = -1;
+    PyThreadState *saved = py_unlock(a, 1);
     nd_status status = given == nd_ndim(a) ? ND_OK : nd_reshape_copy(a, 1, &all, &flat);
     if (status == ND_OK)
         status = nd_slice(flat ? flat : a, at, given, &one);
@@ -239,6 +245,7 @@ PyObject *py_array_item_method(PyObject *self, PyObject *const *args, Py_ssize_t
         status = nd_item(one, &s);
     nd_release(flat);
     nd_release(one);
+    py_lock(saved);
     return status == ND_OK ? py_from_scalar(s) : py_fail(st, status);
 }
 
