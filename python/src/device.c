@@ -214,13 +214,6 @@ static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return py_from_device(st, device);
 }
 
-static void dealloc(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_Free(self);
-    Py_DECREF(type);
-}
-
 static PyGetSetDef getset[] = {
     {"name", get_name, NULL, "\"cpu:0\", \"cuda:1\" ...", NULL},
     {"type", get_type, NULL, "The plug-in's name: \"cpu\", \"cuda\" ...", NULL},
@@ -253,7 +246,7 @@ static PyType_Slot slots[] = {
     {Py_tp_str, (void *)str},
     {Py_tp_richcompare, (void *)compare},
     {Py_tp_hash, (void *)hash},
-    {Py_tp_dealloc, (void *)dealloc},
+    {Py_tp_dealloc, (void *)py_plain_dealloc},
     {Py_tp_getset, getset},
     {Py_tp_methods, methods},
     {0, NULL}};

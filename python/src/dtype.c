@@ -69,13 +69,6 @@ static PyObject *reduce(PyObject *self, PyObject *unused)
     return get_name(self, NULL); /* a global of the package, of that name */
 }
 
-static void dealloc(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_Free(self);
-    Py_DECREF(type);
-}
-
 static PyGetSetDef getset[] = {
     {"name", get_name, NULL, "\"float32\" ...: the array API's name.", NULL},
     {"itemsize", get_itemsize, NULL, "Bytes of an element.", NULL},
@@ -87,7 +80,7 @@ static PyType_Slot slots[] = {{Py_tp_doc, "An element type: ndock.float32 and th
                               {Py_tp_str, (void *)str},
                               {Py_tp_richcompare, (void *)compare},
                               {Py_tp_hash, (void *)hash},
-                              {Py_tp_dealloc, (void *)dealloc},
+                              {Py_tp_dealloc, (void *)py_plain_dealloc},
                               {Py_tp_getset, getset},
                               {Py_tp_methods, methods},
                               {0, NULL}};

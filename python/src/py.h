@@ -60,6 +60,14 @@ PyObject *py_array_new(py_state *st, nd_array *a);
  */
 PyObject *py_result(py_state *st, nd_status status, nd_array **a);
 
+/* Of objects that hold nothing. */
+static inline void py_plain_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
 /* ---- errors ---- */
 /* Sets the exception for the thread's latest failure; always returns NULL. */
 PyObject *py_fail(py_state *st, nd_status status);

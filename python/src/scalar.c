@@ -114,49 +114,31 @@ PyObject *py_array_complex(PyObject *self, PyObject *unused)
 }
 
 /* ---- tolist ---- */
+/* The dtype of scalars that has every value of this one: what elements are read as. */
+static nd_dtype scalar_dtype(nd_dtype dtype)
+{
+    switch (nd_dtype_get(dtype)->kind) {
+    case ND_KIND_BOOL:
+        return ND_BOOL;
+    case ND_KIND_INT:
+        return ND_I64;
+    case ND_KIND_UINT:
+        return ND_U64;
+    case ND_KIND_FLOAT:
+        return ND_F64;
+    default:
+        return ND_C128;
+    }
+}
+
 static PyObject *element(nd_dtype dtype, const char *from)
 {
-    union {
-        int8_t i8;
-        int16_t i16;
-        int32_t i32;
-        int64_t i64;
-        uint8_t u8;
-        uint16_t u16;
-        uint32_t u32;
-        uint64_t u64;
-        float f[2];
-        double d[2];
-    } v;
-    memcpy(&v, from, nd_dtype_size(dtype));
-    switch (dtype) {
-    case ND_BOOL:
-        return PyBool_FromLong(v.u8);
-    case ND_I8:
-        return PyLong_FromLong(v.i8);
-    case ND_I16:
-        return PyLong_FromLong(v.i16);
-    case ND_I32:
-        return PyLong_FromLong(v.i32);
-    case ND_I64:
-        return PyLong_FromLongLong(v.i64);
-    case ND_U8:
-        return PyLong_FromLong(v.u8);
-    case ND_U16:
-        return PyLong_FromLong(v.u16);
-    case ND_U32:
-        return PyLong_FromUnsignedLong(v.u32);
-    case ND_U64:
-        return PyLong_FromUnsignedLongLong(v.u64);
-    case ND_F32:
-        return PyFloat_FromDouble(v.f[0]);
-    case ND_C64:
-        return PyComplex_FromDoubles(v.f[0], v.f[1]);
-    case ND_C128:
-        return PyComplex_FromDoubles(v.d[0], v.d[1]);
-    default:
-        return PyFloat_FromDouble(v.d[0]);
-    }
+    nd_scalar s = {.kind = dtype};
+    if (dtype == ND_BOOL)
+        s.v.u = *from != 0;
+    else
+        memcpy(&s.v, from, nd_dtype_size(dtype));
+    return py_from_scalar(s);
 }
 
 static PyObject *level(const nd_array *a, nd_dtype dtype, int axis, const char **from)
@@ -178,10 +160,8 @@ static PyObject *level(const nd_array *a, nd_dtype dtype, int axis, const char *
 PyObject *py_array_tolist(PyObject *self, PyObject *unused)
 {
     nd_array *a = of(self), *wide = NULL;
-    nd_dtype dtype = nd_dtype_of(a);
-    bool half = dtype == ND_F16 || dtype == ND_BF16;
+    nd_dtype dtype = scalar_dtype(nd_dtype_of(a));
     (void)unused;
-    dtype = half ? ND_F32 : dtype;
     size_t nbytes = (size_t)nd_size(a) * nd_dtype_size(dtype);
     if (py_wait_array(py_state_of_array(self), a) < 0)
         return NULL;
@@ -189,7 +169,7 @@ PyObject *py_array_tolist(PyObject *self, PyObject *unused)
     if (!data)
         return PyErr_NoMemory();
     PyThreadState *saved = py_unlock(a, nd_size(a));
-    nd_status status = half ? nd_astype(a, dtype, &wide) : ND_OK;
+    nd_status status = dtype == nd_dtype_of(a) ? ND_OK : nd_astype(a, dtype, &wide);
     if (status == ND_OK)
         status = nd_to_host(wide ? wide : a, data, nbytes);
     nd_release(wide);

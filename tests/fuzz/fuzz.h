@@ -13,6 +13,33 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* The input read as numbers; zeros after its end. */
+typedef struct {
+    const uint8_t *data;
+    size_t left;
+} fuzz_reader;
+
+__attribute__((unused)) static uint8_t fuzz_byte(fuzz_reader *r)
+{
+    if (r->left == 0)
+        return 0;
+    r->left--;
+    return *r->data++;
+}
+
+/* Mostly -below ... above - 1, above + below a divisor of 256; now and then eight bytes as they
+ * stand. */
+__attribute__((unused)) static int64_t fuzz_number(fuzz_reader *r, int below, int above)
+{
+    int64_t wild = 0;
+    uint8_t b = fuzz_byte(r);
+    if (b < 240)
+        return b % (below + above) - below;
+    for (int i = 0; i < 8; i++)
+        wild = (int64_t)((uint64_t)wild << 8 | fuzz_byte(r));
+    return wild;
+}
+
 /* A file in memory with these bytes; the same one every time. */
 __attribute__((unused)) static const char *fuzz_file(const uint8_t *data, size_t size)
 {

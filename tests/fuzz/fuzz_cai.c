@@ -6,29 +6,9 @@
 
 enum { ROOM = 4096 };
 
-typedef struct {
-    const uint8_t *data;
-    size_t left;
-} reader;
-
-static uint8_t byte(reader *r)
+static int64_t number(fuzz_reader *r)
 {
-    if (r->left == 0)
-        return 0;
-    r->left--;
-    return *r->data++;
-}
-
-/* Mostly -16 ... 111; now and then eight bytes as they stand. */
-static int64_t number(reader *r)
-{
-    int64_t wild = 0;
-    uint8_t b = byte(r);
-    if (b < 240)
-        return (int64_t)(b % 128) - 16;
-    for (int i = 0; i < 8; i++)
-        wild = (int64_t)((uint64_t)wild << 8 | byte(r));
-    return wild;
+    return fuzz_number(r, 16, 112);
 }
 
 static void count(void *ctx)
@@ -47,37 +27,37 @@ static nd_array *block(void)
     return a;
 }
 
-static void describe(reader *r, int64_t *shape, int64_t *strides, nd_cai *c)
+static void describe(fuzz_reader *r, int64_t *shape, int64_t *strides, nd_cai *c)
 {
     static const char *const types[] = {"<f4", "|u1", "<c16", "<V2", "|b1", "<i8", ">f4", "<f2"};
-    uint8_t how = byte(r);
+    uint8_t how = fuzz_byte(r);
     *c = (nd_cai){.size = sizeof *c, .version = 3, .stream = ND_CAI_NO_STREAM};
     if (nd_cai_export(block(), NULL, c) != ND_OK)
         abort();
-    c->data = how & 1 ? (uint64_t)number(r) : c->data + (uint64_t)(byte(r) * 16);
+    c->data = how & 1 ? (uint64_t)number(r) : c->data + (uint64_t)(fuzz_byte(r) * 16);
     c->version = how & 2 ? (int32_t)number(r) : 3;
     c->stream = how & 4 ? number(r) & 1 : how & 8 ? 1 : ND_CAI_NO_STREAM;
     c->flags = how & 16 ? (uint32_t)number(r) : how & 32;
-    c->ndim = how & 64 ? (int32_t)number(r) : byte(r) % 5;
+    c->ndim = how & 64 ? (int32_t)number(r) : fuzz_byte(r) % 5;
     if (how & 128)
         for (size_t i = 0; i < sizeof c->typestr; i++)
-            c->typestr[i] = (char)byte(r);
+            c->typestr[i] = (char)fuzz_byte(r);
     else
-        snprintf(c->typestr, sizeof c->typestr, "%s", types[byte(r) % 8]);
-    if (byte(r) % 4 == 0)
+        snprintf(c->typestr, sizeof c->typestr, "%s", types[fuzz_byte(r) % 8]);
+    if (fuzz_byte(r) % 4 == 0)
         snprintf(c->dtype, sizeof c->dtype, "bf16");
     for (int d = 0; d < ND_MAX_NDIM; d++) {
         shape[d] = r->left ? number(r) : 1;
         uint64_t stride = r->left ? (uint64_t)number(r) : 1; /* may wrap: any number will do */
-        strides[d] = (int64_t)(r->left && byte(r) % 2 ? stride * 4 : stride);
+        strides[d] = (int64_t)(r->left && fuzz_byte(r) % 2 ? stride * 4 : stride);
     }
     c->shape = shape;
-    c->strides = byte(r) % 3 ? strides : NULL;
+    c->strides = fuzz_byte(r) % 3 ? strides : NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    reader r = {data, size};
+    fuzz_reader r = {data, size};
     int64_t shape[ND_MAX_NDIM], strides[ND_MAX_NDIM];
     nd_cai c;
     nd_array *a = NULL;

@@ -4,56 +4,36 @@
  * comes out must lie inside its storage and be readable; every refusal must have a message. */
 #include "tests/fuzz/fuzz.h"
 
-typedef struct {
-    const uint8_t *data;
-    size_t left;
-} reader;
-
-static uint8_t byte(reader *r)
+static int64_t number(fuzz_reader *r)
 {
-    if (r->left == 0)
-        return 0;
-    r->left--;
-    return *r->data++;
+    return fuzz_number(r, 8, 8);
 }
 
-/* Mostly -8 ... 7; now and then eight bytes as they stand. */
-static int64_t number(reader *r)
+static int numbers(fuzz_reader *r, int64_t *out)
 {
-    int64_t wild = 0;
-    uint8_t b = byte(r);
-    if (b < 240)
-        return (int64_t)(b % 16) - 8;
-    for (int i = 0; i < 8; i++)
-        wild = (int64_t)((uint64_t)wild << 8 | byte(r));
-    return wild;
-}
-
-static int numbers(reader *r, int64_t *out)
-{
-    int n = byte(r) % 6;
+    int n = fuzz_byte(r) % 6;
     for (int i = 0; i < n; i++)
         out[i] = number(r);
     return n;
 }
 
-static int axes(reader *r, int32_t *out)
+static int axes(fuzz_reader *r, int32_t *out)
 {
-    int n = byte(r) % 5;
+    int n = fuzz_byte(r) % 5;
     for (int i = 0; i < n; i++)
         out[i] = (int32_t)number(r);
     return n;
 }
 
-static int entries(reader *r, nd_index *out)
+static int entries(fuzz_reader *r, nd_index *out)
 {
-    int n = byte(r) % 6;
+    int n = fuzz_byte(r) % 6;
     for (int i = 0; i < n; i++) {
         out[i] = (nd_index){
-            .kind = byte(r) % 6, .start = number(r), .stop = number(r), .step = number(r)};
-        if (byte(r) % 4 == 0)
+            .kind = fuzz_byte(r) % 6, .start = number(r), .stop = number(r), .step = number(r)};
+        if (fuzz_byte(r) % 4 == 0)
             out[i].start = ND_END_OPEN;
-        if (byte(r) % 4 == 0)
+        if (fuzz_byte(r) % 4 == 0)
             out[i].stop = ND_END_OPEN;
     }
     return n;
@@ -74,14 +54,14 @@ static void check_view(const nd_array *a, int64_t room)
         abort();
 }
 
-static nd_status step(reader *r, const nd_array *a, nd_array **out)
+static nd_status step(fuzz_reader *r, const nd_array *a, nd_array **out)
 {
     int64_t x[8], y[8];
     int32_t p[8], q[8];
     nd_index idx[8];
     nd_array *parts[1] = {NULL};
     int n;
-    switch (byte(r) % 16) {
+    switch (fuzz_byte(r) % 16) {
     case 0:
         n = numbers(r, x);
         return nd_reshape(a, n, x, out);
@@ -100,10 +80,10 @@ static nd_status step(reader *r, const nd_array *a, nd_array **out)
         return nd_expand_dims(a, n, p, out);
     case 5:
         n = axes(r, p);
-        return nd_squeeze(a, n, byte(r) % 2 ? p : NULL, out);
+        return nd_squeeze(a, n, fuzz_byte(r) % 2 ? p : NULL, out);
     case 6:
         n = axes(r, p);
-        return nd_flip(a, n, byte(r) % 2 ? p : NULL, out);
+        return nd_flip(a, n, fuzz_byte(r) % 2 ? p : NULL, out);
     case 7:
         x[0] = number(r);
         x[1] = number(r);
@@ -125,7 +105,7 @@ static nd_status step(reader *r, const nd_array *a, nd_array **out)
                       &(nd_reduce_opts){.size = sizeof(nd_reduce_opts),
                                         .axes = p,
                                         .naxes = axes(r, p),
-                                        .keepdims = byte(r) % 2},
+                                        .keepdims = fuzz_byte(r) % 2},
                       out);
     case 13:
         return nd_repeat(a, number(r) % 8, (int)number(r), out);
@@ -139,7 +119,7 @@ static nd_status step(reader *r, const nd_array *a, nd_array **out)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    reader r = {data, size};
+    fuzz_reader r = {data, size};
     const int64_t shape[3] = {4, 3, 5};
     nd_array *now = NULL;
     if (nd_arange(NULL, ND_I16, nd_int(0), nd_int(60), nd_int(1), &now) != ND_OK)
