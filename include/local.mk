@@ -6,7 +6,7 @@ dist_ndockinclude_DATA = \
   %reldir%/ndock/dlpack.h %reldir%/ndock/dtype.def %reldir%/ndock/dtype.h %reldir%/ndock/indexing.h \
   %reldir%/ndock/io.h %reldir%/ndock/linalg.h %reldir%/ndock/manip.h %reldir%/ndock/math.h %reldir%/ndock/memory.h \
   %reldir%/ndock/ndock.h \
-  %reldir%/ndock/op.def %reldir%/ndock/op.h %reldir%/ndock/opclass.def %reldir%/ndock/opdomain.def %reldir%/ndock/plugin.h \
+  %reldir%/ndock/note.h %reldir%/ndock/op.def %reldir%/ndock/op.h %reldir%/ndock/opclass.def %reldir%/ndock/opdomain.def %reldir%/ndock/plugin.h \
   %reldir%/ndock/random.h %reldir%/ndock/reduce.h %reldir%/ndock/scalar_complex_log_tmpl.h \
   %reldir%/ndock/scalar_complex_tmpl.h %reldir%/ndock/scalar_tmpl.h %reldir%/ndock/sim.h %reldir%/ndock/sorting.h \
   %reldir%/ndock/status.def %reldir%/ndock/status.h %reldir%/ndock/stream.h %reldir%/ndock/view.h
