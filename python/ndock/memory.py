@@ -221,14 +221,19 @@ class host_register:
 
     def __init__(self, buffer: Any, device: DeviceLike = None) -> None:
         self._view: Any = memoryview(buffer).cast("B")
-        self._address = _ndock._address(self._view)
-        self._device = _ndock.Device(device)
-        _ndock._host_register(self._device, self._address, self._view.nbytes)
+        try:
+            self._address = _ndock._address(self._view)
+            self._device = _ndock.Device(device)
+            _ndock._host_register(self._device, self._address, self._view.nbytes)
+        except BaseException:
+            self._view.release()  # the exception's traceback may keep this frame, and the buffer with it
+            raise
 
     def close(self) -> None:
         """Unlock it; any number of times."""
         if self._view is not None:
             _ndock._host_unregister(self._device, self._address)
+            self._view.release()
             self._view = None
 
     def __enter__(self) -> host_register:

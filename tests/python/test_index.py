@@ -198,7 +198,7 @@ def test_arrays_and_masks_copy(device):
 
 
 def test_errors_name_place_and_value():
-    x = nd.asarray([[0, 1, 2], [3, 4, 5]])
+    x = nd.asarray([[0, 1, 2], [3, 4, 5]], device="cpu")
     for key in (2, -3, (0, 3), [0, 2], ([0, 2], [0, 0]), ([0, 0], [1, 7]), 10**30):
         with raises(IndexError, "range"):
             x[key]
@@ -213,7 +213,7 @@ def test_errors_name_place_and_value():
     with raises(IndexError, "extent 2 where axis 1 of the array has 3"):
         x[:, [True, False]]
     with raises(IndexError, "integers or bool", "float64"):
-        x[nd.asarray([1.0])]
+        x[nd.asarray([1.0], device="cpu")]
     with raises(IndexError, "1.5"):
         x[1.5]
     with raises(IndexError, "'a'"):
@@ -225,7 +225,7 @@ def test_errors_name_place_and_value():
 
 
 def test_failed_assignment_changes_nothing():
-    x = nd.asarray([[0, 1, 2], [3, 4, 5]])
+    x = nd.asarray([[0, 1, 2], [3, 4, 5]], device="cpu")
     for key, value in (([0, 9], 1), ((slice(None), [0, 5]), 1), (([0, 1], [0, 8]), 7)):
         with raises(IndexError):
             x[key] = value
@@ -236,9 +236,9 @@ def test_failed_assignment_changes_nothing():
     with raises(OverflowError):
         x[0] = 2**70
     with raises(OverflowError):
-        nd.asarray([1], dtype=nd.uint8)[...] = 256
+        nd.asarray([1], dtype=nd.uint8, device="cpu")[...] = 256
     with raises(TypeError, "c128", "imaginary"):
-        nd.asarray([1.0])[0] = nd.asarray(1j)
+        nd.asarray([1.0], device="cpu")[0] = nd.asarray(1j, device="cpu")
     with raises(TypeError, "deleted"):
         del x[0]
     assert x.tolist() == [[0, 1, 2], [3, 4, 5]]
@@ -294,7 +294,7 @@ def test_overlapping_source(device):
 
 
 def test_D4_values_of_another_device():
-    host, device = nd.asarray([1, 2]), nd.asarray([3, 4], device="sim:0")
+    host, device = nd.asarray([1, 2], device="cpu"), nd.asarray([3, 4], device="sim:0")
     device[...] = host
     assert device.tolist() == [1, 2]
     with raises(ValueError, "to_device('cpu:0')"):

@@ -4,6 +4,7 @@ Numba what is installed, and ndock on the CPU and, where there is one, on a CUDA
 import importlib
 import itertools
 
+import devices  # noqa: F401  (puts the CUDA plug-in on the path where there is one)
 import ndock as nd
 from tap import Skip, cases, main
 
@@ -52,7 +53,8 @@ def make_torch(dtype):
 def make_jax(dtype):
     jax = library("jax")
     jax.config.update("jax_enable_x64", True)
-    return jax.numpy.array(values(dtype), dtype=dtype).reshape(3, 4)
+    with jax.default_device(jax.devices("cpu")[0]):
+        return jax.numpy.array(values(dtype), dtype=dtype).reshape(3, 4)
 
 
 MAKE = {"ndock": make_ndock, "numpy": make_numpy, "torch": make_torch, "jax": make_jax}

@@ -243,17 +243,22 @@ def test_matmul_tiled(device, m, n, p):
 
 @cases(*DEVICES)
 def test_tf32_stays_off(device):
-    """Where TF32 is asked for and the device lacks it, strict mode refuses products; needle's asks for IEEE by itself."""
+    """needle's products ask for IEEE by themselves. TF32 rounds 1 + 2^-12 to 1, and in strict mode a device that lacks
+    it refuses the products that would use it."""
     b, plugin = needle.backend(device), device.replace(":0", "")
-    x, h, out = ndock.ones((8, 8), dtype=ndock.float32, device=device), b.Array(64), b.Array(64)
+    value, exact = 1 + 2.0**-12, 8 * (1 + 2.0**-11)  # the square's 2^-24 lies below f32's last place
+    x, h = ndock.full((8, 8), value, dtype=ndock.float32, device=device), b.Array(64)
     y = needle.NDArray(x, device=device)
-    b.fill(h, 1)
+    b.fill(h, value)
     with ndock.math.mode(plugin, "matmul", f32_matmul="tf32", strict=True):
-        with raises(NotImplementedError, "f32 matmul"):
-            x @ x
-        b.matmul(h, h, out, 8, 8, 8)
-        b.matmul_tiled(h, h, out, 8, 8, 8)
-        y @ y
+        if device != "cuda:0":
+            with raises(NotImplementedError, "f32 matmul"):
+                x @ x
+        for product in (b.matmul, b.matmul_tiled):
+            out = b.Array(64)
+            product(h, h, out, 8, 8, 8)
+            assert np.allclose(get(b, out), exact, rtol=1e-6, atol=0), product
+        assert np.allclose((y @ y).numpy(), exact, rtol=1e-6, atol=0)
         assert ndock.math.get_mode("f32_matmul", plugin=plugin, op="matmul") == "tf32", "needle left its own mode"
 
 

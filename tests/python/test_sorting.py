@@ -114,11 +114,11 @@ def test_take(device):
             along = rng.integers(-n, n, x.shape) if n else np.zeros(x.shape, int)
             same(nd.take_along_axis(y, from_numpy(along, device), axis=axis), np.take_along_axis(x, along, axis))
     with raises(ValueError, "axis="):
-        nd.take(nd.ones((2, 2)), nd.zeros(1, dtype=nd.int64))
+        nd.take(nd.ones((2, 2), device=device), nd.zeros(1, dtype=nd.int64, device=device))
     with raises(IndexError, "7"):
-        nd.take(nd.ones(3), nd.full(1, 7))
+        nd.take(nd.ones(3, device=device), nd.full(1, 7, device=device)).tolist()
     with raises(TypeError):
-        nd.take(nd.ones(3), nd.zeros(1))
+        nd.take(nd.ones(3, device=device), nd.zeros(1, device=device))
 
 
 @cases(*DEVICES)
