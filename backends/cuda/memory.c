@@ -83,14 +83,16 @@ static int32_t look_up(const ndp_dev *dev, uint64_t where, CUdeviceptr *out)
     CUdeviceptr at = (CUdeviceptr)where;
     unsigned type = 0;
     int ordinal = -1;
-    CUresult r = cu.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at);
-    if (r == CUDA_SUCCESS && type == CU_MEMORYTYPE_DEVICE)
-        r = cu.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at);
-    if (r == CUDA_SUCCESS && type != CU_MEMORYTYPE_DEVICE)
-        r = cu.cuPointerGetAttribute(out, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at);
-    else
+    CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                   CU_POINTER_ATTRIBUTE_DEVICE_POINTER};
+    void *values[] = {&type, &ordinal, out};
+    CUresult r = cu.cuPointerGetAttributes(3, which, values, at);
+    if (type == CU_MEMORYTYPE_DEVICE)
         *out = at;
-    if (r == CUDA_ERROR_INVALID_VALUE)
+    else
+        ordinal = -1; /* the device that made it counts for nothing */
+    if (r == CUDA_ERROR_INVALID_CONTEXT || (r == CUDA_SUCCESS && (type == 0 || *out == 0)))
         return cuda_error(NDP_ERR_ARGUMENT,
                           "0x%llx is no address of CUDA memory; copy ordinary memory with "
                           "nd_from_host",

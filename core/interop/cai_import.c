@@ -187,6 +187,24 @@ static nd_status find_device(const nd_cai *c, const plan *p, nd_device *wanted, 
     return status;
 }
 
+static nd_status wrap_on(nd_device *device, const nd_cai *c, const plan *p, nd_array **out)
+{
+    return nd__wrap(op, &p->layout, (void *)(uintptr_t)c->data, device, NULL, NULL, out);
+}
+
+/* Most arrays are on the current device, which looks at the address in any case: it is asked first,
+ * and whose memory it is only if that refuses. */
+static nd_status wrap(const nd_cai *c, const plan *p, nd_device *wanted, nd_array **out)
+{
+    nd_device *device = NULL;
+    if (!wanted && nd_device_current(&device) == ND_OK && device->pointer.info &&
+        !device->host_visible && wrap_on(device, c, p, out) == ND_OK)
+        return check_range(c, p, device);
+    ND_RETURN_IF(find_device(c, p, wanted, &device));
+    ND_RETURN_IF(check_range(c, p, device));
+    return wrap_on(device, c, p, out);
+}
+
 /* Our stream behind the producer's, now, and theirs behind ours from now on. */
 static nd_status put_in_order(const plan *p, nd_storage *storage, nd_stream *producer)
 {
@@ -212,27 +230,35 @@ static nd_status import_nothing(const plan *p, const nd_cai_import_opts *opts, n
     return ND_OK;
 }
 
+/* Order with the producer's stream, if it names one. */
+static nd_status join_producer(const plan *p, nd_storage *storage)
+{
+    nd_stream *producer;
+    if (!p->stream || !storage->device->has_stream)
+        return ND_OK;
+    ND_RETURN_IF(nd__foreign_stream(op, storage->device, p->stream, &producer));
+    nd_status status = put_in_order(p, storage, producer);
+    nd_stream_release(producer);
+    return status;
+}
+
 nd_status nd_cai_import(const nd_cai *c, const nd_cai_import_opts *opts, nd_array **out)
 {
     plan p;
-    nd_device *device;
-    nd_stream *producer = NULL;
+    nd_device *device, *wanted = opts ? opts->device : NULL;
     nd_array *a = NULL;
     *out = NULL;
     ND_RETURN_IF(make_plan(c, opts, &p));
-    ND_RETURN_IF(find_device(c, &p, opts ? opts->device : NULL, &device));
-    if (p.size == 0)
+    if (p.size == 0) {
+        ND_RETURN_IF(find_device(c, &p, wanted, &device));
         return import_nothing(&p, opts, device, out);
-    ND_RETURN_IF(check_range(c, &p, device));
-    if (p.stream && device->has_stream)
-        ND_RETURN_IF(nd__foreign_stream(op, device, p.stream, &producer));
-    nd_status status = nd__wrap(op, &p.layout, (void *)(uintptr_t)c->data, device, NULL, NULL, &a);
-    if (status == ND_OK && producer)
-        status = put_in_order(&p, a->storage, producer);
+    }
+    nd_status status = wrap(c, &p, wanted, &a);
+    if (status == ND_OK)
+        status = join_producer(&p, a->storage);
     if (status == ND_OK && opts) { /* only now: on failure the owner is still the caller's */
         a->storage->release = opts->release;
         a->storage->ctx = opts->ctx;
     }
-    nd_stream_release(producer);
     return nd__hand_over(status, a, out);
 }

@@ -16,11 +16,7 @@ static void dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     if (o->weakrefs)
         PyObject_ClearWeakRefs(self);
-    /* the last use of foreign memory on a device is waited for, maybe behind a host function that
-     * wants the GIL */
-    PyThreadState *saved = py_unlock(o->a, 0);
-    nd_release(o->a);
-    py_lock(saved);
+    py_release(o->a);
     PyObject_Free(self);
     Py_DECREF(type);
     py_drop_now(); /* the owner of foreign memory goes with the last array over it */

@@ -19,6 +19,8 @@ typedef struct reference {
 static _Atomic(reference *) unwanted;
 static atomic_bool asked, closed;
 static atomic_int inside;
+/* This thread calls py_drop_now as soon as the library returns: nobody else need be asked. */
+static _Thread_local bool collecting;
 
 bool py_is_main_interpreter(void)
 {
@@ -70,9 +72,21 @@ void *py_keep(PyObject *object)
 void py_drop(void *kept)
 {
     add(kept);
-    if (!atomic_load(&closed) && !atomic_exchange(&asked, true) &&
+    if (!collecting && !atomic_load(&closed) && !atomic_exchange(&asked, true) &&
         Py_AddPendingCall(drop_unwanted, NULL) < 0)
         atomic_store(&asked, false); /* too many are pending: the next one asks again */
+}
+
+void py_release(nd_array *a)
+{
+    /* the last use of foreign memory on a device is waited for, maybe behind a host function that
+     * wants the GIL */
+    PyThreadState *saved = py_unlock(a, 0);
+    bool outermost = !collecting;
+    collecting = true;
+    nd_release(a);
+    collecting = !outermost;
+    py_lock(saved);
 }
 
 void py_unkeep(void *kept)

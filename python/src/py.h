@@ -164,6 +164,8 @@ void *py_keep(PyObject *object);
 void py_drop(void *kept);
 void py_drop_now(void);
 void py_unkeep(void *kept);
+/* nd_release, to be followed by py_drop_now. */
+void py_release(nd_array *a);
 /* Takes the GIL where no lock of the library is held; false: the interpreter is gone, or going. */
 bool py_enter(PyGILState_STATE *gil);
 void py_leave(PyGILState_STATE gil);
