@@ -152,13 +152,12 @@ static nd_status make_plan(const nd_cai *c, const nd_cai_import_opts *opts, plan
     return ND_OK;
 }
 
-/* I15: NDOCK_CAI_CHECK=1 asks the driver how far the allocation goes. */
+/* I15: on demand the driver is asked how far the allocation goes. */
 static nd_status check_range(const nd_cai *c, const plan *p, nd_device *d)
 {
-    const char *text = nd__getenv("NDOCK_CAI_CHECK");
     nd_pointer_info info = {.size = sizeof info};
     int64_t low, high, item = nd__itemsize(p->dtype);
-    if (!text || strcmp(text, "0") == 0 || p->size == 0 || !d->pointer.info)
+    if (nd_cai_check() != ND_CAI_CHECK_ON || !d->pointer.info)
         return ND_OK;
     ND_RETURN_IF(nd_ptr_info(c->data, d, &info));
     (void)nd__extent(c->ndim, c->shape, p->stride, &low, &high); /* checked before */

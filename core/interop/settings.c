@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Process-wide settings of the exchange: what exports say of order, and whether imports keep it. */
+ * Process-wide settings of the exchange: what exports say of order, whether imports keep it, and
+ * whether they are compared with their allocation. */
 #include "core/interop/interop.h"
 
-static atomic_int policy, sync_on; /* 0: the environment was not read yet */
+static atomic_int policy, sync_on, check_on; /* 0: the environment was not read yet */
 
 static int from_environment(atomic_int *setting, const char *name, const char *const *values, int n,
                             int otherwise)
@@ -49,5 +50,21 @@ nd_status nd_cai_sync_set(int32_t value)
         return nd__fail(ND_ERR_ARGUMENT, "cai_sync_set", 0, "%d is neither on (1) nor off (2)",
                         (int)value);
     atomic_store(&sync_on, value);
+    return ND_OK;
+}
+
+int32_t nd_cai_check(void)
+{
+    static const char *const values[] = {"1", "0"}; /* ND_CAI_CHECK_ON, _OFF */
+    int now = atomic_load_explicit(&check_on, memory_order_relaxed);
+    return now ? now : from_environment(&check_on, "NDOCK_CAI_CHECK", values, 2, ND_CAI_CHECK_OFF);
+}
+
+nd_status nd_cai_check_set(int32_t value)
+{
+    if (value != ND_CAI_CHECK_ON && value != ND_CAI_CHECK_OFF)
+        return nd__fail(ND_ERR_ARGUMENT, "cai_check_set", 0, "%d is neither on (1) nor off (2)",
+                        (int)value);
+    atomic_store(&check_on, value);
     return ND_OK;
 }

@@ -53,16 +53,26 @@ static nd_status vendor_dtype(const char *name, int64_t nbytes, nd_dtype *out)
                     name && name[0] ? name : "", name && name[0] ? "\" one of them" : "");
 }
 
+/* Of one to three digits; -1: t has another form. */
+static int64_t itemsize_of(const char *t)
+{
+    int64_t nbytes = 0;
+    int n = 0;
+    if (!t[0] || !strchr("<>|=", t[0]) || !t[1])
+        return -1;
+    for (; n < 3 && t[2 + n] >= '0' && t[2 + n] <= '9'; n++)
+        nbytes = 10 * nbytes + (t[2 + n] - '0');
+    return n > 0 && !t[2 + n] ? nbytes : -1;
+}
+
 nd_status nd_dtype_of_typestr(const char *t, const char *vendor, nd_dtype *out)
 {
     *out = 0;
     if (!t)
         return nd__fail(ND_ERR_ARGUMENT, "typestr", 0, "the typestr is NULL");
-    size_t length = strlen(t);
-    if (length < 3 || length > 5 || !strchr("<>|=", t[0]) ||
-        strspn(t + 2, "0123456789") != length - 2)
+    const int64_t nbytes = itemsize_of(t);
+    if (nbytes < 0)
         return malformed(t);
-    int64_t nbytes = atoi(t + 2);
     if (t[1] == 'V')
         return vendor_dtype(vendor, nbytes, out);
     bool foreign = t[0] != '=' && t[0] != native_order() && !(t[0] == '|' && nbytes == 1);

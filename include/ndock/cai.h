@@ -90,13 +90,17 @@ typedef struct {
 ND_API ND_MUST_USE nd_status nd_cai_import(const nd_cai *desc, const nd_cai_import_opts *opts,
                                            nd_array **out);
 
-/* Process-wide defaults: NDOCK_CAI_EXPORT=stream|none|sync (at first stream) and NDOCK_CAI_SYNC=0
- * (at first on), or set here. ND_ERR_ARGUMENT for another value; an environment that is not
- * understood is logged once and counts as unset. */
+/* Process-wide settings: NDOCK_CAI_EXPORT=stream|none|sync (at first stream), NDOCK_CAI_SYNC=0 (at
+ * first on) and NDOCK_CAI_CHECK=1 (at first off: an import is not compared with the allocation that
+ * its address belongs to), or set here. ND_ERR_ARGUMENT for another value; an environment that is
+ * not understood is logged once and counts as unset. */
 ND_API ND_MUST_USE nd_status nd_cai_export_policy_set(int32_t policy);
 ND_API int32_t nd_cai_export_policy(void);
 ND_API ND_MUST_USE nd_status nd_cai_sync_set(int32_t sync); /* ND_CAI_SYNC_ON or _OFF */
 ND_API int32_t nd_cai_sync(void);
+enum { ND_CAI_CHECK_ON = 1, ND_CAI_CHECK_OFF = 2 };
+ND_API ND_MUST_USE nd_status nd_cai_check_set(int32_t check);
+ND_API int32_t nd_cai_check(void);
 
 /* "<f4" of a dtype; ND_ERR_DTYPE for one that has none. And back: of any dtype here, in native
  * order; vendor: NULL, or a name that goes with "<V2". typestr "<f2" is always f16. */

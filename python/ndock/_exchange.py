@@ -37,16 +37,18 @@ def ptr_info(address: int, device: Optional[DeviceLike] = None) -> PointerInfo:
     return PointerInfo(_ndock._ptr_info(address, device))
 
 
-def cai_settings(*, export: Optional[str] = None, sync: Optional[bool] = None) -> dict[str, Any]:
+def cai_settings(*, export: Optional[str] = None, sync: Optional[bool] = None,
+                 check: Optional[bool] = None) -> dict[str, Any]:
     """Sets what is not None, for the whole process, and returns all settings as a dict.
 
     export: what `__cuda_array_interface__` says of pending work: "stream" names a stream that it
     lies behind (the default; NDOCK_CAI_EXPORT), "none" says nothing, "sync" waits and then says
     nothing, for consumers that ignore streams. sync: whether imports keep the order (True;
-    NDOCK_CAI_SYNC).
+    NDOCK_CAI_SYNC). check: whether they are compared with the allocation that their address belongs
+    to (False; NDOCK_CAI_CHECK).
     """
     if export is not None and export not in _POLICIES:
         raise ValueError(f"export is one of {', '.join(_POLICIES)}, not {export!r}")
     policy = _POLICIES.index(export) + 1 if export is not None else 0
-    now = _ndock._cai_settings(policy, 0 if sync is None else 1 if sync else 2)
-    return {"export": _POLICIES[now[0] - 1], "sync": now[1] == 1}
+    now = _ndock._cai_settings(policy, *(0 if on is None else 1 if on else 2 for on in (sync, check)))
+    return {"export": _POLICIES[now[0] - 1], "sync": now[1] == 1, "check": now[2] == 1}

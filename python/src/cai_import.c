@@ -24,6 +24,11 @@ static int int64_of(const char *entry, PyObject *o, int64_t *out)
 {
     int overflow;
     PyObject *i;
+    if (PyLong_CheckExact(o)) { /* the usual thing */
+        *out = PyLong_AsLongLongAndOverflow(o, &overflow);
+        if (!overflow)
+            return 0;
+    }
     if (integer(entry, o, &i) < 0)
         return -1;
     *out = PyLong_AsLongLongAndOverflow(i, &overflow);
@@ -122,7 +127,7 @@ static int read_data(PyObject *o, nd_cai *c)
         return -1;
     c->data = PyLong_AsUnsignedLongLong(address); /* negative, too large: OverflowError */
     Py_DECREF(address);
-    if (PyErr_Occurred())
+    if (c->data == UINT64_MAX && PyErr_Occurred())
         return -1;
     PyObject *flag = PyTuple_GetItem(o, 1);
     int readonly = PyBool_Check(flag) || PyLong_Check(flag) ? PyObject_IsTrue(flag) : -1;

@@ -204,6 +204,7 @@ PyObject *py_launch_host(PyObject *self, PyObject *args)
     host_call *c = new_call(args);
     if (!c)
         return NULL;
+    py_release_may_wait();
     PyThreadState *saved = PyEval_SaveThread();
     nd_status status = nd_stream_launch_host(py_stream_get(st, self), call_host, c);
     PyEval_RestoreThread(saved);

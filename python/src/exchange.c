@@ -142,16 +142,18 @@ static PyObject *ptr_info(PyObject *module, PyObject *const *args, Py_ssize_t n)
         (unsigned long long)info.context);
 }
 
-/* (export policy or 0, sync or 0): both as they are then. */
+/* (export policy, sync, check), 0: as it is. All as they are then. */
 static PyObject *settings(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     py_state *st = py_state_of(module);
-    int policy, sync;
-    if (py_args(st, "_cai_settings", "ii", args, n, &policy, &sync) < 0 ||
+    int policy, sync, check;
+    if (py_args(st, "_cai_settings", "iii", args, n, &policy, &sync, &check) < 0 ||
         (policy && py_check(st, nd_cai_export_policy_set(policy)) < 0) ||
-        (sync && py_check(st, nd_cai_sync_set(sync)) < 0))
+        (sync && py_check(st, nd_cai_sync_set(sync)) < 0) ||
+        (check && py_check(st, nd_cai_check_set(check)) < 0))
         return NULL;
-    return Py_BuildValue("(ii)", (int)nd_cai_export_policy(), (int)nd_cai_sync());
+    return Py_BuildValue("(iii)", (int)nd_cai_export_policy(), (int)nd_cai_sync(),
+                         (int)nd_cai_check());
 }
 
 PyMethodDef py_exchange_methods[] = {PY_METHOD("_ptr_info", ptr_info),

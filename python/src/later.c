@@ -19,6 +19,9 @@ typedef struct reference {
 static _Atomic(reference *) unwanted;
 static atomic_bool asked, closed;
 static atomic_int inside;
+/* From the first foreign memory, or function of Python's in a queue, on: the last use of such
+ * memory is waited for, perhaps behind a function that wants the GIL. */
+static atomic_bool release_may_wait;
 /* This thread calls py_drop_now as soon as the library returns: nobody else need be asked. */
 static _Thread_local bool collecting;
 
@@ -60,11 +63,17 @@ static int drop_unwanted(void *unused)
     return 0;
 }
 
+void py_release_may_wait(void)
+{
+    atomic_store(&release_may_wait, true);
+}
+
 void *py_keep(PyObject *object)
 {
     reference *r = malloc(sizeof *r);
     if (!r)
         return PyErr_NoMemory();
+    py_release_may_wait();
     *r = (reference){NULL, Py_NewRef(object), PyInterpreterState_Get()};
     return r;
 }
@@ -79,9 +88,8 @@ void py_drop(void *kept)
 
 void py_release(nd_array *a)
 {
-    /* the last use of foreign memory on a device is waited for, maybe behind a host function that
-     * wants the GIL */
-    PyThreadState *saved = py_unlock(a, 0);
+    PyThreadState *saved =
+        atomic_load_explicit(&release_may_wait, memory_order_relaxed) ? py_unlock(a, 0) : NULL;
     bool outermost = !collecting;
     collecting = true;
     nd_release(a);

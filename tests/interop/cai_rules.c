@@ -191,13 +191,15 @@ static void i9_validation(void)
     refuse(c, ND_ERR_OVERFLOW, "address space", "elements at address 0 and below");
     memcpy(c.typestr, "<f4<f4<f", 8);
     refuse(c, ND_ERR_DTYPE, "typestr", "a typestr without end");
-    setenv("NDOCK_CAI_CHECK", "1", 1);
+    ok(nd_cai_check() == ND_CAI_CHECK_OFF && nd_cai_check_set(3) == ND_ERR_ARGUMENT &&
+           nd_cai_check_set(ND_CAI_CHECK_ON) == ND_OK,
+       "I15: the check is off at first, and can be asked for");
     c = base;
     const int64_t longer[2] = {4, 1 << 20};
     c.shape = longer;
     c.strides = NULL;
     refuse(c, ND_ERR_ARGUMENT, "outside its", "I15: elements outside the allocation");
-    unsetenv("NDOCK_CAI_CHECK");
+    ok(nd_cai_check_set(ND_CAI_CHECK_OFF) == ND_OK, "I15: and left again");
     nd_release(a);
 }
 
