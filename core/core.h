@@ -44,6 +44,7 @@ bool nd__log_wants(int32_t level);
             goto label;         \
     } while (0)
 
+#include "core/note.h"
 #include "core/text.h"
 
 /* ---- devices and plug-ins: registry.c loader.c device.c host.c ---- */
@@ -99,6 +100,7 @@ struct nd_plugin_slot {
     void *handle;
     bool tried;
     uint64_t st_dev, st_ino;
+    nd_note_file file; /* what was read of it before it was opened */
     ndp_host host;
     const ndp_plugin *table; /* the plug-in's own; NULL until loaded */
     ndp_plugin p;            /* our copy, zero-extended */

@@ -287,6 +287,11 @@ static bool check_table(nd_plugin_slot *slot, const ndp_plugin *t)
         set_state(slot, "SHORT", "its table has no name");
         return false;
     }
+    if (strcmp(t->name, slot->file.note.name) != 0) {
+        set_state(slot, "NOTE", "its note calls it %s, its table %s: make them agree",
+                  slot->file.note.name, t->name);
+        return false;
+    }
     return true;
 }
 
@@ -317,6 +322,27 @@ void nd__loader_recount(nd_plugin_slot *slot)
     probe(slot);
 }
 
+/* What the note says, before any code of the file runs. */
+static bool read_note(nd_plugin_slot *slot)
+{
+    static const char *const states[] = {[ND_NOTE_ABSENT] = "NO_NOTE",
+                                         [ND_NOTE_FOREIGN] = "ARCHITECTURE",
+                                         [ND_NOTE_DAMAGED] = "DAMAGED",
+                                         [ND_NOTE_UNREADABLE] = "PERMISSION"};
+    nd_note_host host;
+    char why[512];
+    nd_note_result result = nd__note_read(slot->path, &slot->file, why, sizeof why);
+    if (result != ND_NOTE_FOUND) {
+        set_state(slot, states[result], "%s: %s", slot->path, why);
+        return false;
+    }
+    nd__note_host(&host);
+    const char *misfit = nd__note_misfit(&slot->file, &host, why, sizeof why);
+    if (misfit)
+        set_state(slot, misfit, "%s", why);
+    return !misfit;
+}
+
 static bool open_file(nd_plugin_slot *slot, const nd_plugin_slot *list)
 {
     struct stat st;
@@ -331,6 +357,8 @@ static bool open_file(nd_plugin_slot *slot, const nd_plugin_slot *list)
     slot->st_dev = (uint64_t)st.st_dev;
     slot->st_ino = (uint64_t)st.st_ino;
     if (shadowed(slot, list))
+        return false;
+    if (!read_note(slot))
         return false;
     slot->handle = dlopen(slot->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!slot->handle)

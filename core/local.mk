@@ -13,6 +13,7 @@ core_sources = %reldir%/core.h %reldir%/lock.h %reldir%/fork.h %reldir%/fork.c %
   %reldir%/dispatch.c %reldir%/derive.c %reldir%/stage.c %reldir%/copy.c %reldir%/elementwise.c %reldir%/reduce.c \
   %reldir%/norm.c %reldir%/math.c %reldir%/matmul.c %reldir%/create.c %reldir%/ramp.c %reldir%/indexing.c %reldir%/select.c \
   %reldir%/sorting.c %reldir%/set.c %reldir%/random.c %reldir%/manip.c %reldir%/print.h \
+  %reldir%/note.h %reldir%/note.c %reldir%/note_fit.c \
   %reldir%/print.c %reldir%/print_number.c %reldir%/visible.c $(core_memory_sources) \
   $(core_cache_sources) $(core_io_sources) $(core_interop_sources)
 
