@@ -44,6 +44,7 @@ bool nd__log_wants(int32_t level);
             goto label;         \
     } while (0)
 
+#include "core/note.h"
 #include "core/text.h"
 
 /* ---- devices and plug-ins: registry.c loader.c device.c host.c ---- */
@@ -94,11 +95,22 @@ struct nd_device {
 };
 
 struct nd_plugin_slot {
-    char *path, *name, *version;
+    const char *path, *name, *version; /* texts are nd__text_keep's or static */
+    const char *real;                  /* the path without symbolic links; "": not examined */
     const char *reason, *state, *source;
+    const struct nd_plugin_slot *winner; /* which is taken in its place */
     void *handle;
-    bool tried;
+    int phase, rank;   /* ND_SLOT_*, ND_SOURCE_*: loader.h */
+    int32_t priority;  /* of the note, or of plugins.d */
+    uint32_t round;    /* of the last walk by priority that saw it */
+    bool examined;     /* what can be known without running code of it is */
+    bool is_place;     /* a folder or an entry of a list, no file */
+    bool named;        /* the user named this file, not its folder */
+    bool preferred;    /* by + in NDOCK_PLUGIN_PATH */
+    bool has_priority; /* of plugins.d */
+    bool has_note;
     uint64_t st_dev, st_ino;
+    nd_note_file file; /* what was read of it before it was opened */
     ndp_host host;
     const ndp_plugin *table; /* the plug-in's own; NULL until loaded */
     ndp_plugin p;            /* our copy, zero-extended */
@@ -111,19 +123,11 @@ struct nd_plugin_slot {
 nd_status nd__registry_slot(
     const char *name,
     nd_plugin_slot **out); /* loaded slot by plug-in name, NULL if there is none */
+/* Of a loaded plug-in; opened on first use. */
 nd_status nd__slot_device(nd_plugin_slot *slot, uint32_t index, nd_device **out);
 int nd__open_devices(nd_device **out, int n); /* how many of them were written; at most n */
 nd_status nd__cpu_device(
     nd_device **out); /* the CPU plug-in's device; the error names the paths tried */
-void nd__loader_scan(nd_plugin_slot **list);
-void nd__loader_load(nd_plugin_slot *slot, const nd_plugin_slot *list);
-/* Counts the devices of a loaded plug-in again, as long as none of them is open: what the
- * environment shows may change until then. */
-void nd__loader_recount(nd_plugin_slot *slot);
-nd_plugin_slot *nd__loader_candidate(nd_plugin_slot **list, const char *path, const char *source);
-const char *nd__path_refusal(
-    const char *path,
-    nd_text *note); /* NULL if the file may be loaded, else why not (note holds the text) */
 void nd__host_init(nd_plugin_slot *slot);
 const char *nd__getenv(const char *name); /* NULL under AT_SECURE */
 nd_device *nd__or_current(nd_device *device, nd_status *status);

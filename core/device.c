@@ -43,9 +43,8 @@ nd_status nd_device_current(nd_device **out)
         return ND_ERR_MEMORY;
     ND_RETURN_IF(nd__refuse_inside("device_current"));
     if (!t->device) {
-        const char *wanted = nd__getenv("NDOCK_DEVICE");
         nd_device *device = NULL;
-        ND_RETURN_IF(nd_device_get(wanted ? wanted : "auto", &device));
+        ND_RETURN_IF(nd_device_get("auto", &device));
         t->device = device;
     }
     *out = t->device;

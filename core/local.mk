@@ -13,12 +13,15 @@ core_sources = %reldir%/core.h %reldir%/lock.h %reldir%/fork.h %reldir%/fork.c %
   %reldir%/dispatch.c %reldir%/derive.c %reldir%/stage.c %reldir%/copy.c %reldir%/elementwise.c %reldir%/reduce.c \
   %reldir%/norm.c %reldir%/math.c %reldir%/matmul.c %reldir%/create.c %reldir%/ramp.c %reldir%/indexing.c %reldir%/select.c \
   %reldir%/sorting.c %reldir%/set.c %reldir%/random.c %reldir%/manip.c %reldir%/print.h \
+  %reldir%/note.h %reldir%/note.c %reldir%/note_fit.c %reldir%/loader.h %reldir%/discover.c %reldir%/trust.c \
+  %reldir%/choose.c %reldir%/plugins.c %reldir%/trial.c \
   %reldir%/print.c %reldir%/print_number.c %reldir%/visible.c $(core_memory_sources) \
   $(core_cache_sources) $(core_io_sources) $(core_interop_sources)
 
 noinst_LTLIBRARIES += %reldir%/libcore.la
 %canon_reldir%_libcore_la_SOURCES = $(core_sources)
-%canon_reldir%_libcore_la_CPPFLAGS = $(AM_CPPFLAGS) -DND_PLUGINDIR='"$(plugindir)"'
+%canon_reldir%_libcore_la_CPPFLAGS = $(AM_CPPFLAGS) -DND_PLUGINDIR='"$(plugindir)"' -DND_CONFDIR='"$(sysconfdir)/ndock/plugins.d"' \
+  -DND_LIBDIR='"$(libdir)"' -DND_LIBEXECDIR='"$(pkglibexecdir)"'
 %canon_reldir%_libcore_la_CFLAGS = $(AM_CFLAGS) -ftls-model=initial-exec
 
 # The rule for -version-info is in CONTRIBUTING.md.

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/fork.h"
+#include "core/loader.h"
 #include "core/memory/memory.h"
 
 static pthread_mutex_t
@@ -89,8 +90,19 @@ static void enter(void)
     lock_registry();
     if (!scanned) {
         scanned = true;
-        nd__loader_scan(&slots);
+        nd__discover(&slots);
     }
+}
+
+nd_plugin_slot **nd__registry_enter(void)
+{
+    enter();
+    return &slots;
+}
+
+void nd__registry_leave(void)
+{
+    unlock_registry();
 }
 
 bool nd__forked(void)
@@ -98,37 +110,26 @@ bool nd__forked(void)
     return atomic_load_explicit(&forked_child, memory_order_relaxed);
 }
 
-static nd_plugin_slot *loaded_by_name(const char *name)
+/* One that turns out to be unusable leaves its name to the next. One that is being loaded has no
+ * table yet, and is NULL to itself. */
+nd_plugin_slot *nd__load_by_name(const char *name)
+{
+    nd_plugin_slot *s = nd__slot_of_name(slots, name);
+    while (s && s->phase == ND_SLOT_CANDIDATE) {
+        nd__loader_load(s);
+        nd__settle_names(slots);
+        s = nd__slot_of_name(slots, name);
+    }
+    if (s && s->table)
+        nd__loader_recount(s);
+    return s && s->table ? s : NULL;
+}
+
+void nd__load_all(void)
 {
     for (nd_plugin_slot *s = slots; s; s = s->next)
-        if (s->table && strcmp(s->name, name) == 0)
-            return s;
-    return NULL;
-}
-
-static void load(nd_plugin_slot *slot)
-{
-    nd__loader_load(slot, slots);
-    nd__loader_recount(slot);
-}
-
-/* Loads the candidates whose file name promises this plug-in, then, if none of them held it, all
- * others. */
-static nd_plugin_slot *load_by_name(const char *name)
-{
-    nd_plugin_slot *found = loaded_by_name(name);
-    for (nd_plugin_slot *s = slots; s && !found; s = s->next)
-        if (strcmp(s->name, name) == 0) {
-            nd__loader_load(s, slots);
-            found = loaded_by_name(name);
-        }
-    for (nd_plugin_slot *s = slots; s && !found; s = s->next) {
-        nd__loader_load(s, slots);
-        found = loaded_by_name(name);
-    }
-    if (found)
-        nd__loader_recount(found);
-    return found;
+        if (s->examined && s->phase != ND_SLOT_REFUSED)
+            (void)nd__load_by_name(s->name);
 }
 
 int nd__open_devices(nd_device **out, int n)
@@ -145,7 +146,7 @@ int nd__open_devices(nd_device **out, int n)
 nd_status nd__registry_slot(const char *name, nd_plugin_slot **out)
 {
     enter();
-    *out = load_by_name(name);
+    *out = nd__load_by_name(name);
     unlock_registry();
     return ND_OK;
 }
@@ -237,23 +238,24 @@ nd_status nd__slot_device(nd_plugin_slot *slot, uint32_t index, nd_device **out)
     return open_device(slot, index, out);
 }
 
-/* What there is, and what was refused, for the error of a missing device. */
+/* What there is, and what was refused, for the error of a missing device. A file that merely lies
+ * in a folder and is no plug-in is not spoken of. */
 static void describe_all(nd_text *t, const char *name)
 {
     const char *path = nd__getenv("NDOCK_PLUGIN_PATH");
     bool known = !name[0];
     int n = 0;
+    nd__load_all();
     nd__text_add(t, "there are");
-    for (nd_plugin_slot *s = slots; s; s = s->next) {
-        nd__loader_load(s, slots);
+    for (nd_plugin_slot *s = slots; s; s = s->next)
         for (uint32_t i = 0; i < s->device_count; i++)
             nd__text_add(t, "%s %s:%u", n++ ? "," : "", s->name, i);
-    }
     if (n == 0)
         nd__text_add(t, " no devices at all");
     for (nd_plugin_slot *s = slots; s; s = s->next) {
+        bool silent = strcmp(s->state, "NO_NOTE") == 0 && !s->named;
         known |= strcmp(s->name, name) == 0;
-        if (s->device_count == 0 && (n == 0 || strcmp(s->name, name) == 0))
+        if (s->device_count == 0 && !silent && (n == 0 || strcmp(s->name, name) == 0))
             nd__text_add(t, "; %s: %s (%s)", s->path, s->reason, s->state);
     }
     if (!known)
@@ -272,14 +274,20 @@ static nd_status no_such_device(const char *text, const char *plugin, const char
     return status;
 }
 
+/* The first of the highest priority that has a device. Plug-ins of a lower one are not opened.
+ * Equal ones are told apart by their devices. */
 static nd_status best_device(nd_device **out)
 {
-    nd_plugin_slot *best = NULL;
+    static uint32_t round;
+    nd_plugin_slot *best = NULL, *s;
     int32_t best_priority = 0;
-    for (nd_plugin_slot *s = slots; s; s = s->next) {
+    round++;
+    while ((s = nd__next_by_priority(slots, round)) != NULL) {
         ndp_device_info info = {.size = sizeof info};
-        load(s);
-        if (s->device_count && s->p.info(0, &info) == NDP_OK &&
+        if (best && s->priority < best->priority)
+            break;
+        s = nd__load_by_name(s->name);
+        if (s && s->device_count && s->p.info(0, &info) == NDP_OK &&
             (!best || info.priority > best_priority)) {
             best = s;
             best_priority = info.priority;
@@ -303,16 +311,14 @@ static bool parse_name(const char *name, char *plugin, size_t n, uint32_t *index
     return true;
 }
 
-static nd_status find_device(const char *name, nd_device **out)
+static nd_status find_named(const char *name, nd_device **out)
 {
     char plugin[64];
     uint32_t index;
-    if (strcmp(name, "auto") == 0)
-        return best_device(out);
     if (!parse_name(name, plugin, sizeof plugin, &index))
         return no_such_device(name, "",
                               "a device is named like \"cpu\", \"cuda:0\" or \"auto\", not");
-    nd_plugin_slot *slot = load_by_name(plugin);
+    nd_plugin_slot *slot = nd__load_by_name(plugin);
     if (!slot || slot->device_count == 0)
         return no_such_device(name, plugin, "there is no device");
     if (!strchr(name, ':'))
@@ -322,6 +328,38 @@ static nd_status find_device(const char *name, nd_device **out)
                         "there is no device \"%s\"; %s has %u, %s:0 to %s:%u", name, plugin,
                         slot->device_count, plugin, plugin, slot->device_count - 1);
     return nd__slot_device(slot, index, out);
+}
+
+/* NDOCK_DEVICE=cuda:0,cpu: the first of the list that opens; "auto" in it is the best there is. */
+static nd_status find_listed(const char *list, nd_device **out)
+{
+    nd_text tried = {0};
+    char name[80];
+    nd_status status = ND_OK;
+    for (const char *p = list; *p; p += *p == ',') {
+        size_t n = strcspn(p, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), p);
+        p += n;
+        status = strcmp(name, "auto") == 0 ? best_device(out) : find_named(name, out);
+        if (status == ND_OK)
+            break;
+        nd__text_add(&tried, "%s%s", tried.len ? "; " : "", nd_last_error()->message);
+    }
+    if (status != ND_OK && strchr(list, ',') && tried.data)
+        status = nd__fail(status, "device", 0, "no device of NDOCK_DEVICE=%s serves: %s", list,
+                          tried.data);
+    else if (status == ND_OK && tried.data)
+        nd__log(ND_LOG_INFO, "NDOCK_DEVICE=%s: %s serves, since %s", list, name, tried.data);
+    free(tried.data);
+    return status;
+}
+
+static nd_status find_device(const char *name, nd_device **out)
+{
+    const char *list = nd__getenv("NDOCK_DEVICE");
+    if (strcmp(name, "auto") != 0)
+        return find_named(name, out);
+    return list ? find_listed(list, out) : best_device(out);
 }
 
 nd_status nd_device_get(const char *name, nd_device **out)
@@ -351,7 +389,7 @@ static nd_status find_available(const char *name, bool open, int32_t *state)
     nd_device *device;
     if (!parse_name(name, plugin, sizeof plugin, &index))
         return no_such_device(name, "", "a device is named like \"cpu\" or \"cuda:0\", not");
-    nd_plugin_slot *slot = load_by_name(plugin);
+    nd_plugin_slot *slot = nd__load_by_name(plugin);
     const nd_device *first = slot ? slot->devices : NULL;
     if (!slot || index >= slot->device_count || (nd__forked() && first && !first->host_visible))
         return ND_OK;
@@ -383,71 +421,64 @@ nd_status nd__cpu_device(nd_device **out)
     return *out ? ND_OK : nd_device_get("cpu", out);
 }
 
+const char *nd__device_text(const nd_plugin_slot *slot, uint32_t index)
+{
+    char name[80];
+    snprintf(name, sizeof name, "%s:%u", slot->name, index);
+    return nd__text_keep(name);
+}
+
 nd_status nd_device_list(const char **out, int32_t n, int32_t *count)
 {
-    static struct name_node {
-        struct name_node *next;
-        char name[80];
-    } * names; /* interned, so that they are static */
     *count = 0;
     enter();
-    for (nd_plugin_slot *s = slots; s; s = s->next) {
-        load(s);
-        for (uint32_t i = 0; i < s->device_count; i++, ++*count) {
-            char name[80];
-            if (*count >= n || !out)
+    nd__load_all();
+    for (nd_plugin_slot *s = slots; s; s = s->next)
+        for (uint32_t i = 0; i < s->device_count; i++, ++*count)
+            if (*count < n && out)
+                out[*count] = nd__device_text(s, i);
+    unlock_registry();
+    return ND_OK;
+}
+
+/* Of the devices with the same unique_id, the one whose plug-in has the highest priority; name's
+ * own where there is no other. */
+static const char *preferred(nd_plugin_slot *own, uint32_t index)
+{
+    ndp_device_info wanted = {.size = sizeof wanted};
+    const char *best = nd__device_text(own, index);
+    int32_t priority = own->priority;
+    if (own->p.info(index, &wanted) != NDP_OK)
+        return best;
+    wanted.unique_id[sizeof wanted.unique_id - 1] = 0;
+    for (nd_plugin_slot *s = slots; s; s = s->next)
+        for (uint32_t i = 0; s != own && i < s->device_count; i++) {
+            ndp_device_info info = {.size = sizeof info};
+            if (s->priority <= priority || s->p.info(i, &info) != NDP_OK)
                 continue;
-            snprintf(name, sizeof name, "%s:%u", s->name, i);
-            struct name_node *node = names;
-            while (node && strcmp(node->name, name) != 0)
-                node = node->next;
-            if (!node && (node = calloc(1, sizeof *node)) != NULL) {
-                memcpy(node->name, name, sizeof name);
-                node->next = names;
-                names = node;
-            }
-            out[*count] = node ? node->name : "";
+            info.unique_id[sizeof info.unique_id - 1] = 0;
+            if (!nd__same_hardware(wanted.unique_id, info.unique_id))
+                continue;
+            best = nd__device_text(s, i);
+            priority = s->priority;
         }
-    }
-    unlock_registry();
-    return ND_OK;
+    return best;
 }
 
-nd_status nd_plugin_list(nd_plugin_report *out, int32_t n, int32_t *count)
+nd_status nd_device_preferred(const char *name, const char **out)
 {
-    *count = 0;
+    char plugin[64];
+    uint32_t index;
+    *out = NULL;
     enter();
-    for (nd_plugin_slot *s = slots; s; s = s->next, ++*count) {
-        load(s);
-        if (*count < n && out)
-            out[*count] = (nd_plugin_report){s->path,
-                                             s->name,
-                                             s->version,
-                                             s->state,
-                                             s->reason,
-                                             s->source,
-                                             (int32_t)s->device_count};
-    }
-    unlock_registry();
-    return ND_OK;
-}
-
-nd_status nd_plugin_load(const char *path)
-{
+    nd__load_all();
+    bool formed = name && parse_name(name, plugin, sizeof plugin, &index);
+    nd_plugin_slot *slot = formed ? nd__load_by_name(plugin) : NULL;
     nd_status status = ND_OK;
-    if (!path || path[0] != '/')
-        return nd__fail(ND_ERR_ARGUMENT, "plugin_load", 0, "\"%s\" is not an absolute path",
-                        path ? path : "(null)");
-    enter();
-    nd_plugin_slot *slot = nd__loader_candidate(&slots, path, "nd_plugin_load");
-    if (!slot) {
-        status = nd__fail(ND_ERR_MEMORY, "plugin_load", 0, "no memory for a plug-in entry");
-    } else {
-        nd__loader_load(slot, slots);
-        if (strcmp(slot->state, "LOADED") != 0)
-            status = nd__fail(ND_ERR_PLUGIN, "plugin_load", 0, "%s is not usable (%s): %s", path,
-                              slot->state, slot->reason);
-    }
+    if (slot && index < slot->device_count)
+        *out = preferred(slot, index);
+    else
+        status = no_such_device(name ? name : "(null)", formed ? plugin : "", "there is no device");
     unlock_registry();
     return status;
 }

@@ -6,3 +6,8 @@ bin_PROGRAMS += %reldir%/ndock
   %reldir%/mem_time.c %reldir%/mem_axis.c %reldir%/mem_chart.c %reldir%/mem_draw.c core/io/json.h core/io/json.c \
   core/text.h core/text.c
 %canon_reldir%_ndock_LDADD = libndock.la -lm
+
+# Not for users: libndock starts it when it sees a plug-in for the first time.
+pkglibexec_PROGRAMS += %reldir%/ndock-probe
+%canon_reldir%_ndock_probe_SOURCES = %reldir%/probe.c
+%canon_reldir%_ndock_probe_LDADD = libndock.la

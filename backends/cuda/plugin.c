@@ -3,6 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 #include "backend.h"
+#include <ndock/note.h>
+
+NDP_PLUGIN_NOTE("cuda", PACKAGE_VERSION, 100, ((uint64_t)1 << NDP_DTYPE_END) - 2,
+                "ndp.op/1 ndp.stream/1 ndp.memory/1 ndp.map/1 ndp.math/1 ndp.pool/1 ndp.peer/1 "
+                "ndp.graph/1 ndp.info/1 ndp.code/1 ndp.pointer/1")
 
 const ndp_host *cuda_host;
 

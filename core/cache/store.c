@@ -58,11 +58,10 @@ static bool make_folders(const char *dir)
 static bool is_trusted(const char *path, const struct stat *st)
 {
     if (st->st_uid != geteuid() && st->st_uid != 0)
-        nd__log(ND_LOG_WARN, "kernel cache: %s belongs to user %u, neither root nor you; ignored",
-                path, (unsigned)st->st_uid);
+        nd__log(ND_LOG_WARN, "cache: %s belongs to user %u, neither root nor you; ignored", path,
+                (unsigned)st->st_uid);
     else if (st->st_mode & S_IWOTH)
-        nd__log(ND_LOG_WARN, "kernel cache: %s can be written by everyone; ignored (chmod o-w)",
-                path);
+        nd__log(ND_LOG_WARN, "cache: %s can be written by everyone; ignored (chmod o-w)", path);
     else
         return true;
     return false;
@@ -191,7 +190,7 @@ bool nd__store_load(nd_kernel_store *s, const uint8_t hash[32], const void *key,
     nd__store_path(s, hash, path);
     uint8_t *file = read_entry(path, &size, &damaged);
     if (damaged) {
-        nd__log(ND_LOG_WARN, "kernel cache: %s is damaged; removed, to be compiled again", path);
+        nd__log(ND_LOG_WARN, "cache: %s is damaged; removed, to be made again", path);
         (void)unlink(path);
         s->dropped++;
     }
@@ -253,12 +252,12 @@ static void give_up_writing(nd_kernel_store *s, const char *path, int err)
 {
     bool there = access(s->dir, F_OK) == 0;
     if (there)
-        nd__log(ND_LOG_INFO, "kernel cache: %s cannot be written: %s", path, strerror(err));
+        nd__log(ND_LOG_INFO, "cache: %s cannot be written: %s", path, strerror(err));
     if (err != ENOSPC && err != EDQUOT && err != EINTR && atomic_exchange(&s->writable, false) &&
         !there)
         nd__log(ND_LOG_WARN,
-                "kernel cache: %s cannot be made (%s); compiled kernels are kept in memory alone",
-                s->dir, strerror(err));
+                "cache: %s cannot be made (%s); what it would hold is kept in memory alone", s->dir,
+                strerror(err));
 }
 
 bool nd__store_save(nd_kernel_store *s, const uint8_t hash[32], const void *key, size_t key_nbytes,

@@ -6,7 +6,8 @@
 
 ND_BEGIN_DECLS
 
-/* The device named "cpu", "cuda:0", "sim:3" or "auto" (the best there is), opened on first use.
+/* The device named "cpu", "cuda:0", "sim:3" or "auto" (the first of NDOCK_DEVICE=cuda:0,cpu that
+ * opens, else the best there is, by the priority of the plug-ins), opened on first use.
  * Without an index it is the thread's current device of that plug-in, else the first. ND_ERR_DEVICE
  * lists the devices there are, and why a plug-in of that name was refused. Any thread. */
 ND_API ND_MUST_USE nd_status nd_device_get(const char *name, nd_device **out);
@@ -37,8 +38,8 @@ enum { ND_AVAILABLE_NO = 0, ND_AVAILABLE_LIKELY = 1, ND_AVAILABLE_YES = 2 };
 enum { ND_PROBE_COUNT = 0, ND_PROBE_OPEN = 1 };
 ND_API ND_MUST_USE nd_status nd_device_available(const char *name, int32_t probe, int32_t *state);
 
-/* The calling thread's current device: where arrays are made when no device is given. First "auto",
- * or NDOCK_DEVICE. */
+/* The calling thread's current device: where arrays are made when no device is given. First "auto".
+ */
 ND_API ND_MUST_USE nd_status nd_device_current(nd_device **out);
 ND_API ND_MUST_USE nd_status nd_device_set_current(nd_device *device);
 
@@ -46,20 +47,47 @@ ND_API ND_MUST_USE nd_status nd_device_set_current(nd_device *device);
  * work of several streams failed, each call returns the fault of one. NULL: the current device. */
 ND_API ND_MUST_USE nd_status nd_synchronize(nd_device *device);
 
+/* Two plug-ins may show one piece of hardware (a GPU by CUDA and by OpenCL): both list it, with one
+ * unique_id. *out is the name of the device which is preferred for that hardware, by the priority
+ * of its plug-in: name itself unless there is a better one. Static. Loads plug-ins, opens no
+ * device. ND_ERR_DEVICE if there is no such device. Any thread. */
+ND_API ND_MUST_USE nd_status nd_device_preferred(const char *name, const char **out);
+
 /* What became of every candidate plug-in: one per file looked at. Texts live as long as the
  * process. */
 typedef struct {
     const char *path, *name, *version; /* name, version "" where unknown */
-    const char *state;  /* LOADED NO_DEVICE NO_LIBRARY OLD_DRIVER PERMISSION DLOPEN NO_ENTRY ABI
-                           SHORT ENTRY SHADOWED FILTERED MISSING */
+    const char *state;  /* LOADED; its devices: NO_DEVICE NO_LIBRARY OLD_DRIVER; refused before any
+                           code of it ran: MISSING PERMISSION NO_NOTE DAMAGED ARCHITECTURE ABI ISA
+                           SANITIZER FILTERED SHADOWED CONF QUARANTINED; after: DLOPEN NO_ENTRY ABI
+                           SHORT NOTE ENTRY; not opened yet: FOUND */
     const char *reason; /* what was wrong and what to do; "" when loaded */
-    const char *source; /* "NDOCK_PLUGIN_PATH", "plugindir", "nd_plugin_load" */
+    const char *source; /* "nd_plugin_load", "NDOCK_PLUGIN_PATH", "plugins.d", "plugindir" */
     int32_t devices;
 } nd_plugin_report;
 /* *count candidates; out, of n entries, receives up to n. Loads plug-ins. Any thread. */
 ND_API ND_MUST_USE nd_status nd_plugin_list(nd_plugin_report *out, int32_t n, int32_t *count);
-/* Load one plug-in by absolute path. ND_ERR_PLUGIN says why it was refused. Loading it again is no
- * error. */
+/* All that is known of one candidate. Set size first; fields beyond it are left alone. */
+typedef struct {
+    uint32_t size;
+    int32_t devices;         /* 0 until it is opened */
+    const char *path, *file; /* as found; with symbolic links resolved, "" if it was not reached */
+    const char *name, *version, *vendor; /* vendor "" until it is opened */
+    const char *state, *reason, *source; /* as in nd_plugin_report */
+    const char *shadowed_by;             /* SHADOWED: the path of the one that is used, else "" */
+    const char *build_id;                /* in hexadecimal digits, "" if it has none */
+    const void *note;         /* the ndp_note of <ndock/note.h> in the file, NULL: none was found */
+    int32_t priority;         /* of plugins.d, else of the note; NDOCK_DEVICE stands above it */
+    int32_t loaded;           /* its code runs in this process */
+    int32_t named, preferred; /* by the user as a file; by + in NDOCK_PLUGIN_PATH */
+} nd_plugin_details;
+enum { ND_PLUGIN_NOTES = 0, ND_PLUGIN_OPEN = 1 };
+/* The i-th candidate from 0, in the order of search; ND_ERR_INDEX past the last. look:
+ * ND_PLUGIN_NOTES runs no code of plug-ins, ND_PLUGIN_OPEN loads them all first. Any thread. */
+ND_API ND_MUST_USE nd_status nd_plugin_describe(int32_t i, int32_t look, nd_plugin_details *out);
+/* Load one plug-in by absolute path; it wins over others of its name that are not loaded yet.
+ * ND_ERR_PLUGIN says why it was refused. Loading it again is no error. Who may write to the file is
+ * warned about only, unless NDOCK_PLUGIN_STRICT=1. */
 ND_API ND_MUST_USE nd_status nd_plugin_load(const char *path);
 /* Where plug-ins are looked for when NDOCK_PLUGIN_PATH does not say. Static. */
 ND_API const char *nd_plugin_dir(void);

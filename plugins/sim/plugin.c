@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "simulator.h"
+#include <ndock/note.h>
+
+NDP_PLUGIN_NOTE("sim", PACKAGE_VERSION, -100, ((uint64_t)1 << NDP_DTYPE_END) - 2,
+                "ndp.op/1 ndp.stream/1 ndp.memory/1 ndp.map/1 ndp.peer/1 ndp.graph/1 ndp.info/1 "
+                "ndp.code/1 ndp.pool/1 ndp.pointer/1 " NDSIM_GROUP)
 
 const ndp_host *sim_host;
 const ndp_plugin *sim_cpu;

@@ -35,7 +35,7 @@ static char last_warning[512];
 static void sink(void *ctx, int32_t level, const char *text)
 {
     (void)ctx;
-    warnings += level == ND_LOG_WARN && strstr(text, "kernel cache") != NULL;
+    warnings += level == ND_LOG_WARN && strstr(text, "cache: ") != NULL;
     snprintf(last_warning, sizeof last_warning, "%s", text);
 }
 

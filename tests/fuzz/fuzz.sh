@@ -14,7 +14,8 @@ command -v "$cc" >/dev/null || {
 mkdir -p _fuzz
 compile() { # OBJECT SOURCE SANITIZER
   "$cc" -std=gnu11 -g -O1 -fsanitize="$3,address,undefined" -fno-sanitize-recover=undefined \
-    -DND_PLUGINDIR='"/nonexistent"' -DPACKAGE_VERSION='"fuzz"' $FUZZ_FLAGS -c "$2" -o "$1"
+    -DND_PLUGINDIR='"/nonexistent"' -DND_CONFDIR='"/nonexistent"' \
+    -DND_LIBDIR='"/nonexistent"' -DND_LIBEXECDIR='"/nonexistent"' -DPACKAGE_VERSION='"fuzz"' $FUZZ_FLAGS -c "$2" -o "$1"
 }
 objects=
 for source; do

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ndock/plugin.h>
+#include <ndock/note.h>
 
 static const ndp_host *host;
 
@@ -148,6 +148,13 @@ static void shutdown_nothing(void) {}
 #endif
 #ifndef MOCK_SIZE
 #define MOCK_SIZE NDP_PLUGIN_REQUIRED_END
+#endif
+
+#ifndef MOCK_NOTE_NAME
+#define MOCK_NOTE_NAME MOCK_NAME
+#endif
+#ifndef MOCK_NO_NOTE
+NDP_PLUGIN_NOTE(MOCK_NOTE_NAME, "1.2", -1, (UINT64_C(1) << NDP_DTYPE_END) - 2, "")
 #endif
 
 static const ndp_plugin table = {

@@ -3,7 +3,7 @@
  * else must be derived from them, or staged. Its kernels want dense operands, so the core packs. */
 #include <stdio.h>
 #include <string.h>
-#include <ndock/plugin.h>
+#include <ndock/note.h>
 
 static const ndp_host *host;
 static const ndp_plugin *cpu;
@@ -140,6 +140,8 @@ static const void *group(ndp_dev *dev, const char *id)
     (void)dev;
     return strcmp(id, "ndp.op/1") == 0 ? &op_group : NULL;
 }
+
+NDP_PLUGIN_NOTE("tier1", "1.2", -1, (UINT64_C(1) << NDP_DTYPE_END) - 2, "ndp.op/1")
 
 static const ndp_plugin table = {
     .size = sizeof(ndp_plugin),

@@ -128,7 +128,7 @@ def test_D12_reports_say_why():
     lines = out.splitlines()
     assert "PluginError" in lines[0] and path in lines[0], out
     assert "('cpu', 'LOADED')" in lines[1] and "('sim', 'LOADED')" in lines[1], out
-    assert lines[2].startswith("DLOPEN [0. 0.]"), out
+    assert lines[2].startswith("NO_NOTE [0. 0.]"), out
 
 
 def test_D10_availability():
