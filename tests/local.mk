@@ -29,4 +29,5 @@ include tests/cache/local.mk
 include tests/cuda/local.mk
 include tests/conform/local.mk
 include tests/fuzz/local.mk
+include tests/tools/local.mk
 include tests/install/local.mk

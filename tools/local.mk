@@ -11,3 +11,4 @@ bin_PROGRAMS += %reldir%/ndock
 pkglibexec_PROGRAMS += %reldir%/ndock-probe
 %canon_reldir%_ndock_probe_SOURCES = %reldir%/probe.c
 %canon_reldir%_ndock_probe_LDADD = libndock.la
+%canon_reldir%_ndock_SOURCES += %reldir%/elf.h %reldir%/elf.c %reldir%/elf_find.c

@@ -27,12 +27,18 @@ fuzz_seeds = $(AM_CPPFLAGS) -DFUZZ_SEEDS='"$(abs_srcdir)/%reldir%/seeds/
 %canon_reldir%_cai_t_CPPFLAGS = $(fuzz_seeds)cai"'
 %canon_reldir%_cai_t_LDADD = $(test_ldadd)
 
+fuzz_programs += %reldir%/elf.t
+%canon_reldir%_elf_t_SOURCES = %reldir%/fuzz_elf.c tools/elf.c tools/elf.h $(fuzz_sources)
+%canon_reldir%_elf_t_CPPFLAGS = $(fuzz_seeds)elf"'
+EXTRA_DIST += %reldir%/seeds/elf/gnu_hash %reldir%/seeds/elf/sysv_hash
+
 FUZZ_SECONDS = 600
 FUZZ_TARGETS = npy idx safetensors view name cai
+FUZZ_TARGETS += elf
 fuzz: all
 	$(AM_V_at)FUZZ_CC='$(FUZZ_CC)' FUZZ_FLAGS='$(AM_CPPFLAGS)' FUZZ_SECONDS='$(FUZZ_SECONDS)' \
 	  FUZZ_TARGETS='$(FUZZ_TARGETS)' NDOCK_PLUGIN_PATH='$(test_plugin_path)' \
-	  $(SHELL) $(srcdir)/%reldir%/fuzz.sh $(srcdir) $(core_sources)
+	  $(SHELL) $(srcdir)/%reldir%/fuzz.sh $(srcdir) $(core_sources) tools/elf.c
 .PHONY: fuzz
 
 EXTRA_DIST += %reldir%/fuzz.sh \
