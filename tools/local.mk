@@ -5,6 +5,9 @@ bin_PROGRAMS += %reldir%/ndock
   %reldir%/info_memory.c %reldir%/file.c %reldir%/mem.h %reldir%/mem.c %reldir%/mem_read.c %reldir%/mem_sum.c \
   %reldir%/mem_time.c %reldir%/mem_axis.c %reldir%/mem_chart.c %reldir%/mem_draw.c core/io/json.h core/io/json.c \
   core/text.h core/text.c
+%canon_reldir%_ndock_SOURCES += %reldir%/conform.h %reldir%/conform.c %reldir%/conform_case.c %reldir%/conform_child.c \
+  %reldir%/conform_groups.c %reldir%/conform_print.c
+%canon_reldir%_ndock_CPPFLAGS = $(AM_CPPFLAGS) -DND_KITDIR='"$(kitdir)"'
 %canon_reldir%_ndock_LDADD = libndock.la -lm
 
 # Not for users: libndock starts it when it sees a plug-in for the first time.

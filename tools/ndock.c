@@ -10,6 +10,7 @@ static const struct {
 } commands[] = {
     {"info", tool_info,
      "devices, plug-ins and why some were refused, SIMD, threads, BLAS, environment"},
+    {"conform", tool_conform, "says whether the plug-in in a file keeps the contract"},
     {"mem", tool_mem, "draws a snapshot of memory as a picture, or prints its sums"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

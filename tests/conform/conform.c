@@ -1,22 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * conform [DEVICE] [--count N] [--seed S] [--only NAME,...]: the conformance suite on a device
- * (default cpu). NDOCK_CONFORM_DEVICE, _COUNT and _SEED say the same. Operations that the device
- * lacks fail, unless NDOCK_CONFORM_FALLBACK=allow. */
+ * What every operation of the conformance suite is run by: which one, its random cases, what failed
+ * in them, and its line of TAP. */
+#include <fnmatch.h>
 #include "tests/conform/conform.h"
 
-conform_run run = {.count = 300, .seed = 1};
+conform_run run = {.count = 300, .seed = 1, .only_case = -1};
 
-enum { MOST_FAILURES = 5 };
-static int failures, case_number;
+enum { MOST_FAILURES = 5, TEXT = 1024 };
+static int failures;
+static int64_t case_number, first_failed, cases;
+static char failed[MOST_FAILURES][TEXT];
 static const char *op_name;
+
+/* Among the names of a list with commas. */
+static bool listed(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ','), at = at ? at + 1 : at)
+        if (strncmp(at, name, n) == 0 && (at[n] == 0 || at[n] == ','))
+            return true;
+    return false;
+}
 
 bool wanted(const char *name)
 {
-    size_t n = strlen(name);
-    for (const char *at = run.only; at; at = strchr(at, ','), at = at ? at + 1 : at)
-        if (strncmp(at, name, n) == 0 && (at[n] == 0 || at[n] == ','))
-            return true;
-    return !run.only;
+    char id[128];
+    snprintf(id, sizeof id, "D.%s", name);
+    bool yes = (!run.only || listed(run.only, name)) && !listed(run.except, id) &&
+               (!run.pattern || fnmatch(run.pattern, id, 0) == 0);
+    if (yes && run.list)
+        puts(id);
+    return yes && !run.list;
 }
 
 static uint64_t mix(uint64_t x)
@@ -27,13 +41,18 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-void begin_case(const char *name, int i)
+bool begin_case(int64_t i)
 {
     uint64_t h = run.seed;
     case_number = i;
-    for (const char *p = name; *p; p++)
+    if (run.only_case >= 0 && run.only_case != i)
+        return false;
+    for (const char *p = op_name; *p; p++)
         h = mix(h ^ (uint64_t)*p);
     run.state = mix(h + (uint64_t)i);
+    cases++;
+    kit_now(op_name, i);
+    return true;
 }
 
 uint64_t random_bits(void)
@@ -58,16 +77,22 @@ void begin_op(const char *name)
 {
     op_name = name;
     failures = 0;
+    cases = 0;
+    case_number = 0;
+    kit_now(name, 0);
 }
 
 void fail_case(const char *fmt, ...)
 {
     va_list ap;
+    if (failures == 0)
+        first_failed = case_number;
     if (failures++ < MOST_FAILURES) {
+        char *text = failed[failures - 1];
+        int n = snprintf(text, TEXT, "%s (seed %llu, case %lld): ", op_name,
+                         (unsigned long long)run.seed, (long long)case_number);
         va_start(ap, fmt);
-        printf("# %s (seed %llu, case %d): ", op_name, (unsigned long long)run.seed, case_number);
-        vprintf(fmt, ap);
-        putchar('\n');
+        vsnprintf(text + n, TEXT - (size_t)n, fmt, ap);
         va_end(ap);
     }
 }
@@ -77,62 +102,36 @@ bool failing(void)
     return failures >= MOST_FAILURES;
 }
 
+static void print_failures(void)
+{
+    for (int i = 0; i < failures && i < MOST_FAILURES; i++) {
+        for (char *c = failed[i]; *c; c++)
+            *c = *c == '\n' ? ' ' : *c; /* a comment ends with its line */
+        printf("# %s\n", failed[i]);
+    }
+    printf("# replay: D:%s:%llu:%lld\n", op_name, (unsigned long long)run.seed,
+           (long long)first_failed);
+}
+
 void end_op(void)
 {
-    ok(failures == 0, "%s on %s", op_name, nd_device_name(run.device));
+    char why[256];
+    const char *no = failures ? "not " : "";
+    tap_count++;
+    tap_failures += failures != 0;
+    if (!run.kit)
+        printf("%sok %d - %s on %s\n", no, tap_count, op_name, nd_device_name(run.device));
+    else if (!failures && kit_skips(op_name, why, sizeof why))
+        printf("ok %d - D.%s # SKIP %s\n", tap_count, op_name, why);
+    else
+        printf("%sok %d - D.%s: %lld case%s on %s\n", no, tap_count, op_name, (long long)cases,
+               cases == 1 ? "" : "s", nd_device_name(run.device));
+    if (failures)
+        print_failures();
 }
 
-static const char *setting(const char *name, const char *fallback)
+int end_run(void)
 {
-    const char *value = getenv(name);
-    return value && value[0] ? value : fallback;
-}
-
-int main(int argc, char **argv)
-{
-    const char *device = setting("NDOCK_CONFORM_DEVICE", "cpu");
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    run.count = atoi(setting("NDOCK_CONFORM_COUNT", "300"));
-    run.seed = strtoull(setting("NDOCK_CONFORM_SEED", "1"), NULL, 10);
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--count") == 0 && i + 1 < argc)
-            run.count = atoi(argv[++i]);
-        else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
-            run.seed = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
-            run.only = argv[++i];
-        else
-            device = argv[i];
-    }
-    if (nd_device_get(device, &run.device) != ND_OK) {
-        printf("1..0 # SKIP %s\n", nd_last_error()->message);
-        return 0;
-    }
-    nd_device_info info;
-    nd_device_describe(run.device, &info);
-    run.async = info.async;
-    run.fallback = strcmp(setting("NDOCK_CONFORM_FALLBACK", "error"), "allow") ? ND_FALLBACK_ERROR
-                                                                               : ND_FALLBACK_ALLOW;
-    if (nd_device_set_current(run.device) != ND_OK || nd_fallback_set(run.fallback) != ND_OK)
-        bail(nd_last_error()->message);
-    conform_elementwise();
-    conform_copy();
-    conform_reduce();
-    conform_norm();
-    conform_matmul();
-    conform_indexing();
-    conform_scatter();
-    conform_select();
-    conform_sorting();
-    conform_sets();
-    conform_random();
-    conform_manip();
-    conform_create();
-    conform_views();
-    conform_slice();
-    conform_assign();
-    conform_errors();
-    conform_runtime_ops();
     printf("1..%d\n", tap_count);
     return tap_failures != 0;
 }

@@ -15,13 +15,18 @@ typedef struct {
     int count;            /* random cases of each operation */
     uint64_t seed, state; /* of this case; printed on failure */
     const char *only;     /* run these operations alone, names with commas; NULL: all */
+    const char *except;   /* and not those with these ids: "D.add,D.sum"; NULL */
+    const char *pattern;  /* of ids, for fnmatch; NULL: all */
+    int64_t only_case;    /* below 0: all */
+    bool list, large;     /* print ids and run nothing; include arrays of 2^31 elements */
     int32_t fallback;     /* the policy; whoever sets another restores it */
+    bool kit;             /* a plug-in's author runs this, by file: see kit.c */
 } conform_run;
 extern conform_run run;
-bool wanted(const char *name); /* by --only */
-void begin_case(
-    const char *name,
-    int i); /* seeds the generator for case i of an operation, so that it can be replayed alone */
+bool wanted(const char *name); /* by what was asked for; lists it where that was asked */
+/* Seeds the generator for case i of the operation begun, so that it can be replayed alone; false if
+ * another case is to run alone. i tells all cases of the operation apart. */
+bool begin_case(int64_t i);
 uint64_t random_bits(void);
 int64_t random_below(int64_t n); /* 0 ... n-1 */
 /* Checks a status; on failure says what the library said. */
@@ -30,7 +35,19 @@ bool good(nd_status status, const char *what);
 void begin_op(const char *name);
 void fail_case(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void end_op(void);
+int end_run(void);  /* the plan; an exit status */
 bool failing(void); /* enough failures were printed: give up on this operation */
+/* Cases that are not random ones are numbered from here. */
+#define FIXED_CASE 1000000
+
+/* ---- kit.c: the suite as `ndock conform` runs it ---- */
+/* Makes the first device of the plug-in in file the one under test: -1. An exit status after a plan
+ * that skips all, or a failed test. */
+int kit_open(const char *file);
+/* The operation's and the case's names for what is printed if the program dies now. */
+void kit_now(const char *name, int64_t i);
+/* Why the line of an operation that passed is a skip, into why; false: it is none. */
+bool kit_skips(const char *name, char *why, size_t n);
 
 /* ---- cell.c: one element, exactly ---- */
 typedef struct {

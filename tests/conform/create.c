@@ -169,7 +169,7 @@ static void check_arange_limits(void)
     nd_array *r = NULL;
     const int64_t three = 3;
     dense want = dense_new(ND_U64, 1, &three);
-    begin_case("arange_limits", 0);
+    (void)begin_case(0);
     for (int k = 0; k < 3; k++) /* 2^64 - 1, then down */
         cell_write(ND_U64, cell_int((__int128)UINT64_MAX - k * 5), dense_at(&want, k));
     if (good(nd_arange(run.device, ND_U64, nd_uint(UINT64_MAX), nd_uint(UINT64_MAX - 11),

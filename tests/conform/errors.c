@@ -389,15 +389,15 @@ static void details(void)
 
 void conform_errors(void)
 {
-    group("errors: shapes", bad_shapes);
-    group("errors: products", bad_products);
-    group("errors: indices", bad_indices);
-    group("errors: dtypes", bad_dtypes);
-    group("errors: axes", bad_axes);
-    group("errors: destinations", bad_destinations);
-    group("errors: scalars", bad_scalars);
-    group("errors: arguments", bad_arguments);
-    group("errors: memory", bad_memory);
-    group("errors: wrapped memory", bad_wraps);
-    group("errors: detail", details);
+    group("errors_shapes", bad_shapes);
+    group("errors_products", bad_products);
+    group("errors_indices", bad_indices);
+    group("errors_dtypes", bad_dtypes);
+    group("errors_axes", bad_axes);
+    group("errors_destinations", bad_destinations);
+    group("errors_scalars", bad_scalars);
+    group("errors_arguments", bad_arguments);
+    group("errors_memory", bad_memory);
+    group("errors_wrapped_memory", bad_wraps);
+    group("errors_detail", details);
 }

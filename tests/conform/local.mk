@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The conformance suite: one program, a device by name; run on cpu here. NDOCK_CONFORM_COUNT cases an operation.
-conform_sources = %reldir%/conform.h %reldir%/conform.c %reldir%/cell.c %reldir%/view.c \
+conform_sources = %reldir%/conform.h %reldir%/conform.c %reldir%/main.c %reldir%/kit.c %reldir%/cell.c %reldir%/view.c \
   %reldir%/oracle.c %reldir%/elementwise.c %reldir%/copy.c %reldir%/reduce.c %reldir%/norm.c \
   %reldir%/matmul.c %reldir%/indexing.c %reldir%/sorting.c %reldir%/random.c %reldir%/manip.c \
   %reldir%/views.c %reldir%/errors.c %reldir%/grid.h %reldir%/grid.c %reldir%/positions.h %reldir%/order.h \
@@ -10,6 +10,11 @@ check_PROGRAMS += %reldir%/conform.t
 TESTS += %reldir%/conform.t
 %canon_reldir%_conform_t_SOURCES = $(conform_sources)
 %canon_reldir%_conform_t_LDADD = $(test_ldadd) -lm
+
+# The same program as `ndock conform` runs it, installed; see tools/conform.c.
+kit_PROGRAMS += %reldir%/conform-ops
+%canon_reldir%_conform_ops_SOURCES = $(conform_sources)
+%canon_reldir%_conform_ops_LDADD = $(test_ldadd) -lm
 
 # 10,000 random views a function, as long as that takes.
 check-long: %reldir%/conform.t

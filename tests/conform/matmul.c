@@ -379,16 +379,16 @@ void conform_matmul(void)
     if (!wanted("matmul"))
         return;
     begin_op("matmul");
-    special_cases();
-    for (int i = 0; i < run.count && !failing(); i++) {
-        begin_case("matmul", i);
-        one_case(legal[i % n]);
-    }
-    for (int i = 0; i < n && !failing(); i++) {
-        begin_case("large matmul", i);
-        large_case(legal[i % n], sizes[(i / n + i + (int)run.seed) % 7]);
-    }
+    if (begin_case(FIXED_CASE))
+        special_cases();
+    for (int i = 0; i < run.count && !failing(); i++)
+        if (begin_case(i))
+            one_case(legal[i % n]);
+    for (int i = 0; i < n && !failing(); i++)
+        if (begin_case(FIXED_CASE + 1 + i))
+            large_case(legal[i % n], sizes[(i / n + i + (int)run.seed) % 7]);
     for (int i = 0; i < 3 && !failing(); i++)
-        large_case(shared[i], blocks);
+        if (begin_case(FIXED_CASE + 100 + i))
+            large_case(shared[i], blocks);
     end_op();
 }

@@ -53,7 +53,7 @@ static void check_vectors(void)
         {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09,
          0x94fdcceb, 0x5001e420, 0x24126ea1},
     };
-    begin_case("philox", 0);
+    (void)begin_case(0);
     for (int k = 0; k < 3; k++) {
         uint32_t got[4];
         const uint32_t *v = known[k];
@@ -376,7 +376,7 @@ static void check_refusals(void)
     const nd_random_key key = {1, {0, 0}};
     const double bad[][2] = {{1, 0}, {NAN, 1}, {0, INFINITY}, {-1e308, 1e308}};
     nd_array *r = NULL;
-    begin_case("refusals", 0);
+    (void)begin_case(0);
     for (int i = 0; i < 4; i++)
         (void)fails(nd_random_uniform(run.device, ND_F64, 1, &n, &key, bad[i][0], bad[i][1], &r),
                     ND_ERR_ARGUMENT, "uniform with bad bounds");

@@ -277,7 +277,7 @@ static void check_too_many(void)
     const int32_t first[1] = {0};
     const nd_index idx[1] = {nd_newaxis()};
     int64_t shape[ND_MAX_NDIM + 1];
-    begin_case("rank_65", 0);
+    (void)begin_case(0);
     for (int d = 0; d <= ND_MAX_NDIM; d++)
         shape[d] = 1;
     (void)fails(nd_expand_dims(x, 1, first, &r), ND_ERR_SHAPE, "expand_dims to rank 65");
