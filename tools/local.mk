@@ -6,3 +6,4 @@ bin_PROGRAMS += %reldir%/ndock
   %reldir%/mem_time.c %reldir%/mem_axis.c %reldir%/mem_chart.c %reldir%/mem_draw.c core/io/json.h core/io/json.c \
   core/text.h core/text.c
 %canon_reldir%_ndock_LDADD = libndock.la -lm
+include tools/templates/local.mk
