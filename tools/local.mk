@@ -6,4 +6,7 @@ bin_PROGRAMS += %reldir%/ndock
   %reldir%/mem_time.c %reldir%/mem_axis.c %reldir%/mem_chart.c %reldir%/mem_draw.c core/io/json.h core/io/json.c \
   core/text.h core/text.c
 %canon_reldir%_ndock_LDADD = libndock.la -lm
+# The templates are looked for beside the command first.
+%canon_reldir%_ndock_SOURCES += %reldir%/new_plugin.h %reldir%/new_plugin.c %reldir%/new_plugin_files.c
+%canon_reldir%_ndock_CPPFLAGS = $(AM_CPPFLAGS) -DND_TEMPLATESDIR='"$(templatesdir)"'
 include tools/templates/local.mk

@@ -10,6 +10,7 @@ static const struct {
 } commands[] = {
     {"info", tool_info,
      "devices, plug-ins and why some were refused, SIMD, threads, BLAS, environment"},
+    {"new-plugin", tool_new_plugin, "writes a project that builds a plug-in for a device"},
     {"mem", tool_mem, "draws a snapshot of memory as a picture, or prints its sums"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -34,8 +35,8 @@ static void help(FILE *out)
 {
     fputs("Usage: ndock COMMAND [OPTION]...\n\nCommands:\n", out);
     for (int i = 0; i < COMMANDS; i++)
-        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
-    fputs("\nOptions:\n  --help     this text (also after a command)\n  --version  the "
+        fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].help);
+    fputs("\nOptions:\n  --help       this text (also after a command)\n  --version    the "
           "version\n\nSee ndock(1), and ndock(7) for device names and the environment.\n",
           out);
 }
