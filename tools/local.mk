@@ -7,7 +7,7 @@ bin_PROGRAMS += %reldir%/ndock
   core/text.h core/text.c
 %canon_reldir%_ndock_SOURCES += %reldir%/conform.h %reldir%/conform.c %reldir%/conform_case.c %reldir%/conform_child.c \
   %reldir%/conform_groups.c %reldir%/conform_print.c
-%canon_reldir%_ndock_CPPFLAGS = $(AM_CPPFLAGS) -DND_KITDIR='"$(kitdir)"'
+%canon_reldir%_ndock_CPPFLAGS = $(AM_CPPFLAGS) -DND_KITDIR='"$(pkglibexecdir)"'
 %canon_reldir%_ndock_LDADD = libndock.la -lm
 
 # Not for users: libndock starts it when it sees a plug-in for the first time.
@@ -15,3 +15,7 @@ pkglibexec_PROGRAMS += %reldir%/ndock-probe
 %canon_reldir%_ndock_probe_SOURCES = %reldir%/probe.c
 %canon_reldir%_ndock_probe_LDADD = libndock.la
 %canon_reldir%_ndock_SOURCES += %reldir%/elf.h %reldir%/elf.c %reldir%/elf_find.c
+# The templates are looked for beside the command first.
+%canon_reldir%_ndock_SOURCES += %reldir%/new_plugin.h %reldir%/new_plugin.c %reldir%/new_plugin_files.c
+%canon_reldir%_ndock_CPPFLAGS = $(AM_CPPFLAGS) -DND_TEMPLATESDIR='"$(templatesdir)"'
+include tools/templates/local.mk

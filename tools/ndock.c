@@ -11,6 +11,7 @@ static const struct {
     {"info", tool_info,
      "devices, plug-ins and why some were refused, SIMD, threads, BLAS, environment"},
     {"conform", tool_conform, "says whether the plug-in in a file keeps the contract"},
+    {"new-plugin", tool_new_plugin, "writes a project that builds a plug-in for a device"},
     {"mem", tool_mem, "draws a snapshot of memory as a picture, or prints its sums"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -35,8 +36,8 @@ static void help(FILE *out)
 {
     fputs("Usage: ndock COMMAND [OPTION]...\n\nCommands:\n", out);
     for (int i = 0; i < COMMANDS; i++)
-        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
-    fputs("\nOptions:\n  --help     this text (also after a command)\n  --version  the "
+        fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].help);
+    fputs("\nOptions:\n  --help       this text (also after a command)\n  --version    the "
           "version\n\nSee ndock(1), and ndock(7) for device names and the environment.\n",
           out);
 }

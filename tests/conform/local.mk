@@ -12,7 +12,7 @@ TESTS += %reldir%/conform.t
 %canon_reldir%_conform_t_LDADD = $(test_ldadd) -lm
 
 # The same program as `ndock conform` runs it, installed; see tools/conform.c.
-kit_PROGRAMS += %reldir%/conform-ops
+pkglibexec_PROGRAMS += %reldir%/conform-ops
 %canon_reldir%_conform_ops_SOURCES = $(conform_sources)
 %canon_reldir%_conform_ops_LDADD = $(test_ldadd) -lm
 
