@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "core/hook/wrap.h"
 #include "core/memory/memory.h"
 
 #define PREFIX "ndock-"
@@ -367,6 +368,11 @@ void nd__loader_load(nd_plugin_slot *slot, const nd_plugin_slot *list)
         return;
     slot->table = table;
     memcpy(&slot->p, table, table->size < sizeof slot->p ? table->size : sizeof slot->p);
+    if (nd__hook_plugin(slot) != ND_OK) {
+        slot->table = NULL;
+        set_state(slot, "HOOK", "%s", nd_last_error()->message);
+        return;
+    }
     probe(slot);
     nd__conf_plugin_loaded(slot->name);
 }

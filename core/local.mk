@@ -4,6 +4,7 @@ include core/io/local.mk
 include core/interop/local.mk
 include core/memory/local.mk
 include core/cache/local.mk
+include core/hook/local.mk
 core_sources = %reldir%/core.h %reldir%/lock.h %reldir%/fork.h %reldir%/fork.c %reldir%/stream.h %reldir%/thread.c \
   %reldir%/watch.c %reldir%/stream.c %reldir%/stream_end.c %reldir%/event.c %reldir%/event_pool.c %reldir%/fault.c \
   %reldir%/queue.c %reldir%/capture.c %reldir%/hazard.c %reldir%/transfer.c \
@@ -14,7 +15,7 @@ core_sources = %reldir%/core.h %reldir%/lock.h %reldir%/fork.h %reldir%/fork.c %
   %reldir%/norm.c %reldir%/math.c %reldir%/matmul.c %reldir%/create.c %reldir%/ramp.c %reldir%/indexing.c %reldir%/select.c \
   %reldir%/sorting.c %reldir%/set.c %reldir%/random.c %reldir%/manip.c %reldir%/print.h \
   %reldir%/print.c %reldir%/print_number.c %reldir%/visible.c $(core_memory_sources) \
-  $(core_cache_sources) $(core_io_sources) $(core_interop_sources)
+  $(core_cache_sources) $(core_io_sources) $(core_interop_sources) $(core_hook_sources)
 
 noinst_LTLIBRARIES += %reldir%/libcore.la
 %canon_reldir%_libcore_la_SOURCES = $(core_sources)
