@@ -96,7 +96,10 @@ nd_status nd_device_group(nd_device *device, const char *id, const void **table,
     if (!device || !id)
         return nd__fail(ND_ERR_ARGUMENT, "device_group", !device ? 0 : 1, "%s is NULL",
                         !device ? "the device" : "the group's id");
-    *table = device->p.group ? device->p.group(device->dev, id) : NULL;
+    if (strcmp(id, "ndp.plugin/0") == 0)
+        *table = &device->p;
+    else
+        *table = device->p.group ? device->p.group(device->dev, id) : NULL;
     *dev = device->dev;
     return ND_OK;
 }

@@ -30,6 +30,7 @@ static void (*const locks[])(nd_fork now) = {
     nd__fork_conf,
     nd__fork_params,
     nd__fork_texts,
+    nd__fork_hook,
     nd__fork_trace,
     nd__fork_log,
 };

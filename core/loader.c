@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include "core/hook/wrap.h"
 #include "core/loader.h"
 #include "core/memory/memory.h"
 
@@ -248,6 +249,12 @@ void nd__loader_load(nd_plugin_slot *slot)
     slot->version = nd__text_keep(table->version ? table->version : "");
     slot->table = table;
     memcpy(&slot->p, table, table->size < sizeof slot->p ? table->size : sizeof slot->p);
+    if (nd__hook_plugin(slot) != ND_OK) {
+        slot->table = NULL;
+        nd__slot_state(slot, "HOOK", "%s", nd_last_error()->message);
+        slot->phase = ND_SLOT_REFUSED;
+        return;
+    }
     probe(slot);
     slot->phase = ND_SLOT_LOADED;
     nd__conf_plugin_loaded(slot->name);

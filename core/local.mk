@@ -4,6 +4,7 @@ include core/io/local.mk
 include core/interop/local.mk
 include core/memory/local.mk
 include core/cache/local.mk
+include core/hook/local.mk
 core_sources = %reldir%/core.h %reldir%/lock.h %reldir%/fork.h %reldir%/fork.c %reldir%/stream.h %reldir%/thread.c \
   %reldir%/watch.c %reldir%/stream.c %reldir%/stream_end.c %reldir%/event.c %reldir%/event_pool.c %reldir%/fault.c \
   %reldir%/queue.c %reldir%/capture.c %reldir%/hazard.c %reldir%/transfer.c \
@@ -16,7 +17,7 @@ core_sources = %reldir%/core.h %reldir%/lock.h %reldir%/fork.h %reldir%/fork.c %
   %reldir%/note.h %reldir%/note.c %reldir%/note_fit.c %reldir%/loader.h %reldir%/discover.c %reldir%/trust.c \
   %reldir%/choose.c %reldir%/plugins.c %reldir%/trial.c \
   %reldir%/print.c %reldir%/print_number.c %reldir%/visible.c $(core_memory_sources) \
-  $(core_cache_sources) $(core_io_sources) $(core_interop_sources)
+  $(core_cache_sources) $(core_io_sources) $(core_interop_sources) $(core_hook_sources)
 
 noinst_LTLIBRARIES += %reldir%/libcore.la
 %canon_reldir%_libcore_la_SOURCES = $(core_sources)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * What the files of the check share. Functions that judge return true when a rule is broken and the
+ * call is to fail for it. */
+#ifndef NDOCK_CORE_HOOK_CHECK_H
+#define NDOCK_CORE_HOOK_CHECK_H
+#include "core/hook/hook.h"
+
+/* Logs it. true, with the result set to ND_ERR_PLUGIN: NDOCK_HOOK_CHECK is error. */
+bool nd__hook_violated(hook_call *c, const char *rule, const char *fmt, ...) ND_PRINTF(3, 4);
+/* check_call.c: a call record and its operands. */
+bool nd__hook_check_call(hook_call *c, const ndp_call *call);
+/* Small outputs that the host can see are as before when run() says UNSUPPORTED or INDEX. */
+void nd__hook_check_outputs(hook_call *c, const ndp_call *call, bool before);
+/* check_result.c: values that the plug-in wrote. */
+void nd__hook_results_enter(hook_call *c);
+bool nd__hook_check_results(hook_call *c);
+/* check_find.c */
+bool nd__hook_check_find(hook_call *c);
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * What the loader knows of hooks. */
+#ifndef NDOCK_CORE_HOOK_WRAP_H
+#define NDOCK_CORE_HOOK_WRAP_H
+#include "core/core.h"
+
+/* Puts what NDOCK_HOOK asks for before the functions of slot->p, which the plug-in's table has been
+ * copied to; nothing when it is not set. An error says what is wrong with the NDOCK_HOOK variables:
+ * the plug-in is not to be used then, since a test would pass for the wrong reason. */
+nd_status nd__hook_plugin(nd_plugin_slot *slot);
+
+#endif

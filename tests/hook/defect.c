@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * A plug-in on host memory that keeps its contract, but for the one defect that NDOCK_DEFECT_KIND
+ * names: each breaks one rule of NDOCK_HOOK=check. */
+#include <fenv.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ndock/plugin.h>
+
+struct ndp_dev {
+    uint32_t index;
+};
+struct ndp_mem {
+    uint64_t nbytes;
+    char *bytes;
+};
+struct ndp_stream {
+    int unused;
+};
+struct ndp_event {
+    int unused;
+};
+static const ndp_host *host;
+static const char *kind = "";
+
+static int is(const char *defect)
+{
+    return strcmp(kind, defect) == 0;
+}
+
+static int32_t probe(uint32_t *count, char *why, size_t n)
+{
+    host->param(host->ctx, "KIND", NDP_PARAM_TEXT, "the one defect it has", &kind);
+    (void)why;
+    (void)n;
+    *count = is("count") ? 5000 : is("why_probe") ? 0 : 1;
+    return NDP_OK;
+}
+
+static int32_t info(uint32_t index, ndp_device_info *out)
+{
+    (void)index;
+    out->flags = NDP_DEV_HOST_VISIBLE;
+    out->memory_bytes = UINT64_C(1) << 30;
+    out->align_bytes = is("info_align") ? 48 : 64;
+    out->dtypes = is("info_dtypes") ? 0 : (UINT64_C(1) << NDP_DTYPE_END) - 2;
+    out->priority = -10;
+    snprintf(out->name, sizeof out->name, "%s", is("info_name") ? "" : "defective");
+    if (is("size_info"))
+        ((char *)out)[out->size + 3] = 1;
+    return NDP_OK;
+}
+
+static int32_t dev_open(uint32_t index, ndp_dev **out)
+{
+    static ndp_dev device;
+    device.index = index;
+    *out = &device;
+    return NDP_OK;
+}
+static void dev_close(ndp_dev *dev)
+{
+    (void)dev;
+}
+
+static int32_t mem_alloc(ndp_dev *dev, uint64_t nbytes, ndp_mem **out)
+{
+    static ndp_mem *latest;
+    (void)dev;
+    if (is("status") || is("status_negative"))
+        return is("status") ? 99 : -1;
+    if (is("out_on_success"))
+        return NDP_OK;
+    ndp_mem *m = is("handle_given_twice") && latest ? latest : malloc(sizeof *m);
+    if (m != latest) {
+        m->nbytes = nbytes;
+        m->bytes = (char *)aligned_alloc(64, (nbytes + 127) / 64 * 64) + (is("alignment") ? 8 : 0);
+    }
+    latest = m;
+    *out = m;
+    return is("out_on_failure") ? NDP_ERR_MEMORY : NDP_OK;
+}
+
+static void mem_free(ndp_dev *dev, ndp_mem *mem)
+{
+    (void)dev;
+    if (!is("alignment"))
+        free(mem->bytes);
+    free(mem);
+}
+
+static int32_t write_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset,
+                           const void *src, uint64_t n)
+{
+    (void)dev;
+    (void)s;
+    memcpy(mem->bytes + offset, src, n);
+    return NDP_OK;
+}
+
+static int32_t read_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, void *dst,
+                          uint64_t n)
+{
+    (void)dev;
+    (void)s;
+    memcpy(dst, mem->bytes + offset, n);
+    return NDP_OK;
+}
+
+static int32_t nothing(ndp_dev *dev, ndp_stream *s)
+{
+    (void)dev;
+    (void)s;
+    return NDP_OK;
+}
+static void shut_down(void) {}
+
+/* ---- kernels: add of f32, and take, which is always out of range ---- */
+static int32_t run_add(const ndp_kernel *k, ndp_stream *s, const ndp_call *call)
+{
+    float *at[3];
+    (void)k;
+    (void)s;
+    if (is("found_runs"))
+        return NDP_ERR_UNSUPPORTED;
+    if (is("rounding_mode"))
+        fesetround(FE_UPWARD);
+    for (int i = 0; i < 3; i++) {
+        const ndp_view *v = i < 2 ? &call->in[i] : call->out;
+        at[i] = v->mem ? (float *)(void *)(v->mem->bytes + v->offset_bytes) : NULL;
+    }
+    for (int64_t i = 0; i < call->out->shape[0]; i++)
+        at[2][i] = at[0][i] + (at[1] ? at[1][i] : (float)call->scalar[0].v.f);
+    return NDP_OK;
+}
+
+static int32_t run_take(const ndp_kernel *k, ndp_stream *s, const ndp_call *call)
+{
+    (void)k;
+    (void)s;
+    if (is("untouched"))
+        call->out->mem->bytes[call->out->offset_bytes] ^= 1;
+    return host->error(host->ctx, NDP_ERR_INDEX, 0, "an index is out of range");
+}
+
+static ndp_kernel add_kernel = {.size = sizeof add_kernel,
+                                .needs = NDP_NEEDS_CONTIGUOUS,
+                                .max_ndim = 1,
+                                .run = run_add},
+                  take_kernel = {.size = sizeof take_kernel,
+                                 .needs = NDP_NEEDS_CONTIGUOUS,
+                                 .max_ndim = NDP_MAX_NDIM,
+                                 .run = run_take};
+
+static uint64_t op_dtypes(ndp_dev *dev, int32_t op)
+{
+    (void)dev;
+    return op == NDP_OP_add || op == NDP_OP_take ? UINT64_C(1) << NDP_F32 : 0;
+}
+
+static int32_t op_find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why,
+                       size_t n)
+{
+    static uint64_t asked;
+    (void)dev;
+    if (is("text_size"))
+        why[n + 2] = 'x';
+    if (is("text_end"))
+        memset(why, 'x', n);
+    else if (!is("why"))
+        snprintf(why, n, "only add and take of f32");
+    if (is("find_depends") && like->out[0].offset_bytes % 1024 == 0)
+        return NDP_ERR_UNSUPPORTED;
+    if ((like->op != NDP_OP_add && like->op != NDP_OP_take) || like->out->dtype != NDP_F32)
+        return NDP_ERR_UNSUPPORTED;
+    add_kernel.max_ndim = is("kernel") ? 0 : 1;
+    add_kernel.size = is("size_kernel") ? 8 : sizeof add_kernel;
+    *out =
+        like->op == NDP_OP_add && !(is("find_kernel") && asked++ % 2) ? &add_kernel : &take_kernel;
+    return NDP_OK;
+}
+static const ndp_op_1 op_group = {.size = sizeof op_group, .dtypes = op_dtypes, .find = op_find};
+
+/* ---- streams that have nothing to wait for ---- */
+static int32_t stream_query(ndp_dev *dev, ndp_stream *s, int32_t *done)
+{
+    (void)dev;
+    (void)s;
+    if (!is("unset"))
+        *done = is("flag") ? 7 : 1;
+    return NDP_OK;
+}
+
+static int32_t event_create(ndp_dev *dev, uint64_t flags, ndp_event **out)
+{
+    (void)dev;
+    (void)flags;
+    *out = malloc(sizeof **out);
+    return NDP_OK;
+}
+static void event_destroy(ndp_dev *dev, ndp_event *e)
+{
+    (void)dev;
+    free(e);
+}
+
+static int32_t event_elapsed(ndp_dev *dev, ndp_event *start, ndp_event *stop, double *ms)
+{
+    (void)dev;
+    (void)start;
+    (void)stop;
+    *ms = is("elapsed") ? NAN : 1.0;
+    return NDP_OK;
+}
+
+static int32_t priority_range(ndp_dev *dev, int32_t *lowest, int32_t *highest)
+{
+    (void)dev;
+    *lowest = is("priorities") ? -3 : 0;
+    *highest = is("priorities") ? 0 : -3;
+    return NDP_OK;
+}
+static const ndp_stream_1 stream_group = {.size = sizeof stream_group,
+                                          .query = stream_query,
+                                          .event_create = event_create,
+                                          .event_destroy = event_destroy,
+                                          .event_elapsed = event_elapsed,
+                                          .priority_range = priority_range};
+
+static int32_t capture_info(ndp_dev *dev, ndp_stream *s, int32_t *status, uint64_t *id)
+{
+    (void)dev;
+    (void)s;
+    *status = is("capture") ? 5 : is("capture_id") ? NDP_CAPTURE_ACTIVE : NDP_CAPTURE_NONE;
+    *id = 0;
+    return NDP_OK;
+}
+static const ndp_graph_1 graph_group = {.size = sizeof graph_group, .info = capture_info};
+
+static int32_t usage(ndp_dev *dev, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+    (void)dev;
+    *free_bytes = is("usage") ? 3 : 1;
+    *total_bytes = 2;
+    return NDP_OK;
+}
+
+static int32_t granularity(ndp_dev *dev, uint64_t *nbytes)
+{
+    (void)dev;
+    *nbytes = is("granularity") ? 96 : 64;
+    return NDP_OK;
+}
+static const ndp_memory_1 memory_group = {
+    .size = sizeof memory_group, .usage = usage, .granularity = granularity};
+
+static int32_t map(ndp_dev *dev, ndp_mem *mem, void **out)
+{
+    (void)dev;
+    *out = is("out_host") ? NULL : mem->bytes;
+    return NDP_OK;
+}
+static const ndp_map_1 map_group = {.size = sizeof map_group, .map = map};
+
+static const void *group(ndp_dev *dev, const char *id)
+{
+    (void)dev;
+    return strcmp(id, "ndp.op/1") == 0       ? (const void *)&op_group
+           : strcmp(id, "ndp.stream/1") == 0 ? (const void *)&stream_group
+           : strcmp(id, "ndp.graph/1") == 0  ? (const void *)&graph_group
+           : strcmp(id, "ndp.memory/1") == 0 ? (const void *)&memory_group
+           : strcmp(id, "ndp.map/1") == 0    ? (const void *)&map_group
+                                             : NULL;
+}
+
+static const ndp_plugin table = {.size = sizeof(ndp_plugin),
+                                 .major = NDP_ABI_MAJOR,
+                                 .minor = NDP_ABI_MINOR,
+                                 .name = "defect",
+                                 .version = "1",
+                                 .vendor = "tests",
+                                 .probe = probe,
+                                 .info = info,
+                                 .open = dev_open,
+                                 .close = dev_close,
+                                 .alloc = mem_alloc,
+                                 .free = mem_free,
+                                 .write = write_bytes,
+                                 .read = read_bytes,
+                                 .sync = nothing,
+                                 .shutdown = shut_down,
+                                 .group = group};
+
+NDP_EXPORT const ndp_plugin *ndock_plugin_entry_0(const ndp_host *h)
+{
+    host = h;
+    return &table;
+}
