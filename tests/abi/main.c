@@ -34,7 +34,7 @@ static bool number(const char *text, uint64_t *out)
     char *end = NULL;
     if (text[0] < '0' || text[0] > '9')
         return false;
-    *out = strtoull(text, &end, 10);
+    *out = strtoull(text, &end, 0);
     return *end == 0;
 }
 

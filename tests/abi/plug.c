@@ -143,7 +143,11 @@ static void use_streams(bool tolerant)
 {
     ndp_stream *s = NULL;
     ndp_event *e = NULL;
-    if (!good(abi.stream.create(abi.dev, 0, 0, &s), tolerant, "create of a stream"))
+    int32_t lowest = 0, highest = 0;
+    if (abi.stream.priority_range &&
+        !good(abi.stream.priority_range(abi.dev, &lowest, &highest), tolerant, "priority_range"))
+        return;
+    if (!good(abi.stream.create(abi.dev, lowest, 0, &s), tolerant, "create of a stream"))
         return;
     if (good(abi.stream.event_create(abi.dev, NDP_EVENT_TIMING, &e), tolerant, "event_create")) {
         if (good(abi.stream.event_record(abi.dev, e, s), tolerant, "event_record"))
@@ -173,6 +177,8 @@ static void use_memory(bool tolerant)
     ok = ok && good(abi.p.sync(abi.dev, NULL), tolerant, "sync");
     if (ok)
         abi_filled(back, sizeof back, 1, 0, "read after write");
+    if (!ok && a)
+        (void)abi.p.sync(abi.dev, NULL); /* what was queued still uses them */
     if (a)
         abi_free(a);
     if (b)
