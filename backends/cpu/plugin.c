@@ -38,10 +38,15 @@ static void cpu_model(char *out, size_t n)
         fclose(f);
 }
 
+static int32_t no_device(uint32_t index)
+{
+    return cpu_error(NDP_ERR_DEVICE, "there is one CPU device, cpu:0, not cpu:%u", index);
+}
+
 static int32_t info(uint32_t index, ndp_device_info *out)
 {
     if (index != 0)
-        return cpu_error(NDP_ERR_DEVICE, "there is one CPU device, cpu:0, not cpu:%u", index);
+        return no_device(index);
     if (out->size < NDP_END(ndp_device_info, unique_id))
         return cpu_error(NDP_ERR_PLUGIN, "ndp_device_info of %u bytes is too short", out->size);
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -58,8 +63,9 @@ static int32_t info(uint32_t index, ndp_device_info *out)
 
 static int32_t dev_open(uint32_t index, ndp_dev **out)
 {
-    the_device.index = (int32_t)index;
-    *out = &the_device;
+    *out = index == 0 ? &the_device : NULL;
+    if (!*out)
+        return no_device(index);
     return NDP_OK;
 }
 

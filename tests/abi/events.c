@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Group E: events, and the ends of streams and events. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ndock/sim.h>
+#include "streams.h"
+
+void abi_check_event_query(void)
+{
+    ndp_stream *s = abi_stream();
+    ndp_event *e = abi_event(0);
+    for (int round = 0; round < 3;
+         round++) { /* again and again, so that old records do not count */
+        abi_gate *g = abi_gate_close(s);
+        abi_call(abi.stream.event_record(abi.dev, e, s), "event_record");
+        if (g)
+            abi_expect(!event_done(e), "event_query says done of an event behind work that stands "
+                                       "still");
+        abi_gate_open(g);
+        double end = abi_seconds() + 5;
+        while (!event_done(e) && abi_seconds() < end)
+            abi_sleep_ms(1);
+        abi_expect(event_done(e), "event_query still says after 5 s that an event is not done");
+        abi_call(abi.stream.event_sync(abi.dev, e), "event_sync");
+        abi_expect(event_done(e), "after event_sync, event_query says not done");
+    }
+}
+
+void abi_check_event_sync(void)
+{
+    ndp_stream *s = abi_stream();
+    for (uint64_t flags = 0; flags <= NDP_EVENT_BLOCKING; flags += NDP_EVENT_BLOCKING) {
+        ndp_event *e = abi_event(flags);
+        chain c = chain_new(12, 1 << 18);
+        chain_run(&c, s);
+        abi_call(abi.stream.event_record(abi.dev, e, s), "event_record");
+        abi_gate *g = abi_gate_close(s); /* behind the event */
+        abi_call(abi.stream.event_sync(abi.dev, e), "event_sync");
+        abi_expect(event_done(e), "after event_sync, event_query says not done");
+        abi_expect(abi_gate_open(g), "event_sync waited for work behind its event");
+        abi_call(abi.stream.sync(abi.dev, s), "sync");
+        chain_moved(&c, c.n - 1, NULL, "the last of a chain of copies, after event_sync");
+        abi.stream.event_destroy(abi.dev, e);
+    }
+}
+
+void abi_check_event_elapsed(void)
+{
+    ndp_stream *s = abi_stream();
+    ndp_event *start = abi_event(NDP_EVENT_TIMING), *stop = abi_event(NDP_EVENT_TIMING);
+    ndp_event *never = abi_event(NDP_EVENT_TIMING);
+    chain c = chain_new(12, 1 << 20);
+    double ms = -1, back = 1;
+    abi_call(abi.stream.event_record(abi.dev, start, s), "event_record");
+    chain_run(&c, s);
+    abi_call(abi.stream.event_record(abi.dev, stop, s), "event_record");
+    abi_call(abi.stream.event_sync(abi.dev, stop), "event_sync");
+    abi_call(abi.stream.event_elapsed(abi.dev, start, stop, &ms), "event_elapsed");
+    abi_expect(isfinite(ms) && ms >= 0 && ms < 60e3, "event_elapsed says %g ms", ms);
+    if (abi.stream.event_elapsed(abi.dev, stop, start, &back) == NDP_OK)
+        abi_expect(fabs(ms + back) <= 1e-3 * ms + 1e-6,
+                   "event_elapsed says %g ms one way and %g the other", ms, back);
+    abi_error_clear();
+    abi_refused(abi.stream.event_elapsed(abi.dev, start, never, &ms), 0,
+                "event_elapsed to an event that was never recorded");
+}
+
+void abi_check_unrecorded(void)
+{
+    ndp_stream *s = abi_stream();
+    ndp_event *e = abi_event(0);
+    abi_call(abi.stream.wait(abi.dev, s, e), "wait for an event that was never recorded");
+    abi_call(abi.stream.sync(abi.dev, s), "sync after it");
+    abi_expect(stream_done(s), "a stream stands still that waits for an event never recorded");
+    abi.stream.event_destroy(abi.dev, e);
+}
+
+void abi_check_rerecord(void)
+{
+    ndp_stream *a = abi_stream(), *b = abi_stream();
+    ndp_event *e = abi_event(0);
+    chain c = chain_new(12, 1 << 18);
+    ndp_mem *last = abi_alloc(c.nbytes);
+    unsigned char *bytes = abi_bytes(c.nbytes);
+    abi_call(abi.stream.event_record(abi.dev, e, a), "event_record");
+    abi_call(abi.stream.event_sync(abi.dev, e), "event_sync");
+    abi_gate *g = abi_gate_close(a);
+    chain_run(&c, a);
+    abi_call(abi.stream.event_record(abi.dev, e, a), "event_record");
+    abi_call(abi.stream.wait(abi.dev, b, e), "wait");
+    abi_copy(b, last, 0, c.mem[c.n - 1], 0, c.nbytes);
+    if (g) {
+        abi_sleep_ms(5);
+        abi_expect(!stream_done(b), "a stream waits for an event's first record, not its latest");
+    }
+    abi_gate_open(g);
+    abi_read(b, last, 0, bytes, c.nbytes);
+    abi_filled(bytes, c.nbytes, 1000, 0, "what a stream copied after an event's second record");
+}
+
+void abi_check_destroy_returns(void)
+{
+    ndp_stream *s = abi_stream();
+    ndp_event *e = abi_event(0);
+    chain c = chain_new(12, 1 << 18);
+    abi_gate *g = abi_gate_close(s);
+    chain_run(&c, s);
+    abi_call(abi.stream.event_record(abi.dev, e, s), "event_record");
+    double begin = abi_seconds();
+    abi.stream.destroy(abi.dev, s);
+    double took = abi_seconds() - begin;
+    abi_expect(abi_gate_open(g) && took < 4, "destroy of a stream that stands still took %.1f s",
+               took);
+    ndp_stream *other = abi_stream(); /* may have the same handle */
+    abi_call(abi.stream.event_sync(abi.dev, e), "event_sync after destroy of the stream");
+    chain_moved(&c, c.n - 1, other, "the last of a chain of copies on a stream then destroyed");
+}
+
+void abi_check_event_destroy(void)
+{
+    ndp_stream *a = abi_stream(), *b = abi_stream();
+    chain c = chain_new(12, 1 << 18);
+    ndp_mem *last = abi_alloc(c.nbytes);
+    unsigned char *bytes = abi_bytes(c.nbytes);
+    ndp_event *e = abi_event(0);
+    abi_gate *g = abi_gate_close(a);
+    chain_run(&c, a);
+    abi_call(abi.stream.event_record(abi.dev, e, a), "event_record");
+    abi_call(abi.stream.wait(abi.dev, b, e), "wait");
+    abi.stream.event_destroy(abi.dev, e);
+    ndp_event *other = abi_event(0); /* may have the same handle */
+    abi_copy(b, last, 0, c.mem[c.n - 1], 0, c.nbytes);
+    abi_gate_open(g);
+    abi_read(b, last, 0, bytes, c.nbytes);
+    abi_filled(bytes, c.nbytes, 1000, 0, "what a stream copied after an event then destroyed");
+    abi.stream.event_destroy(abi.dev, other);
+}
+
+/* A stream of device 1 is refused by device 0. */
+static void wrap_foreign(void)
+{
+    ndp_dev *second = NULL;
+    ndp_stream *s = NULL, *w = NULL;
+    uint64_t handle = 0;
+    if (abi.n_devices < 2 || abi.p.open(1, &second) != NDP_OK)
+        return;
+    abi_call(abi.stream.create(second, 0, 0, &s), "create of a stream of device 1");
+    abi_call(abi.stream.native(second, s, &handle), "native");
+    abi_refused(abi.stream.wrap(abi.dev, handle, &w), 0, "wrap of a stream of another device");
+}
+
+void abi_check_wrap_stream(void)
+{
+    ndp_stream *s = abi_stream(), *w = NULL;
+    uint64_t handle = 0;
+    chain c = chain_new(12, 1 << 18);
+    if (!abi.stream.native || !abi.stream.wrap)
+        abi_skip("the device has no native and wrap");
+    int32_t status = abi.stream.native(abi.dev, s, &handle);
+    if (status == NDP_ERR_UNSUPPORTED)
+        abi_skip("streams of this device have no native handle: %s", abi_error_text());
+    abi_call(status, "native");
+    status = abi.stream.wrap(abi.dev, handle, &w);
+    if (status == NDP_ERR_UNSUPPORTED)
+        abi_skip("this device wraps no streams: %s", abi_error_text());
+    abi_call(status, "wrap");
+    abi_gate *g = abi_gate_close(s);
+    if (g)
+        abi_expect(!stream_done(w), "a wrapper is done whose stream stands still");
+    chain_run(&c, w);
+    abi.stream.destroy(abi.dev, w);
+    abi_gate_open(g);
+    chain_moved(&c, c.n - 1, s, "the last of a chain of copies on a wrapper, read on its stream");
+    abi_call(abi.stream.sync(abi.dev, s), "sync of a stream whose wrapper was destroyed");
+    wrap_foreign();
+}
+
+void abi_check_default_stream(void)
+{
+    ndp_stream *b = abi_stream();
+    ndp_event *e = abi_event(NDP_EVENT_TIMING);
+    chain c = chain_new(12, 1 << 16);
+    uint64_t handle = 0;
+    chain_run(&c, NULL);
+    abi_call(abi.stream.event_record(abi.dev, e, NULL), "event_record on the default stream");
+    abi_call(abi.stream.wait(abi.dev, b, e), "wait");
+    chain_moved(&c, c.n - 1, b, "a chain of copies on the default stream");
+    abi_call(abi.stream.event_record(abi.dev, e, b), "event_record");
+    abi_call(abi.stream.wait(abi.dev, NULL, e), "wait of the default stream");
+    abi_call(abi.stream.sync(abi.dev, NULL), "sync of the default stream");
+    abi_expect(stream_done(NULL), "after sync, query says that the default stream has work to do");
+    if (abi.stream.native)
+        (void)abi.stream.native(abi.dev, NULL, &handle);
+    abi_gate *g = abi_gate_close(NULL);
+    abi_gate_open(g);
+    abi_call(abi.p.sync(abi.dev, NULL), "sync of the default stream");
+}
+
+void abi_check_priorities(void)
+{
+    int32_t lowest = 0, highest = 0;
+    if (!abi.stream.priority_range)
+        abi_skip("the device has no priority_range");
+    abi_call(abi.stream.priority_range(abi.dev, &lowest, &highest), "priority_range");
+    abi_need(highest <= lowest,
+             "priority_range says lowest %d, highest %d; lower numbers are more "
+             "urgent",
+             (int)lowest, (int)highest);
+    for (int32_t p = highest; p <= lowest; p++) {
+        ndp_stream *s = NULL;
+        abi_call(abi.stream.create(abi.dev, p, 0, &s), "create of a stream within the range");
+        abi_call(abi.stream.sync(abi.dev, s), "sync");
+        abi.stream.destroy(abi.dev, s);
+    }
+}
+
+/* Only a plug-in that lets faults be planted can show this: by fault() of <ndock/sim.h>. */
+void abi_check_error_at_sync(void)
+{
+    const ndsim_control_1 *control = abi_group(abi.dev, NDSIM_GROUP);
+    if (!control || control->size < NDP_END(ndsim_control_1, fault) || !control->fault)
+        abi_skip("no fault can be planted: it has no group %s with fault()", NDSIM_GROUP);
+    ndp_stream *a = abi_stream(), *b = abi_stream();
+    chain c = chain_new(4, 1 << 12);
+    abi_call(control->fault(abi.dev, a, 2, 77, 0), "fault");
+    chain_run(&c, a);
+    abi_call(abi.stream.sync(abi.dev, b), "sync of a stream that had no fault");
+    abi_refused(abi.stream.sync(abi.dev, a), NDP_ERR_ASYNC, "sync after work that failed");
+    abi_call(abi.stream.sync(abi.dev, a), "the second sync after work that failed");
+    chain d = chain_new(4, 1 << 12);
+    chain_run(&d, a);
+    chain_moved(&d, 3, a, "a chain of copies after a fault that was told");
+}
+
+void abi_check_pool_order(void)
+{
+    if (!abi.pool.alloc || !abi.pool.free)
+        abi_skip("the device has no ndp.pool/1");
+    ndp_stream *s = abi_stream();
+    chain c = chain_new(2, 1 << 16);
+    unsigned char *bytes = abi_bytes(c.nbytes);
+    for (int round = 0; round < 10; round++) {
+        ndp_mem *m = NULL, *other = NULL;
+        abi_fill(bytes, c.nbytes, (uint64_t)round);
+        abi_write(s, c.mem[0], 0, bytes, c.nbytes);
+        abi_gate *g = round ? abi_gate_close(s) : NULL;
+        abi_call(abi.pool.alloc(abi.dev, s, c.nbytes, &m), "alloc of the pool");
+        abi_copy(s, m, 0, c.mem[0], 0, c.nbytes);
+        abi_copy(s, c.mem[1], 0, m, 0, c.nbytes);
+        abi.pool.free(abi.dev, s, m);
+        abi_call(abi.pool.alloc(abi.dev, s, c.nbytes, &other), "alloc of the pool");
+        abi_copy(s, other, 0, c.mem[1], 0, 8); /* may be the same memory, after the last use */
+        abi_expect(abi_gate_open(g), "the pool waits for its stream");
+        abi_read(s, c.mem[1], 0, bytes, c.nbytes);
+        abi_filled(bytes, c.nbytes, (uint64_t)round, 0, "what passed through a block of the pool");
+        abi.pool.free(abi.dev, s, other);
+    }
+    abi_call(abi.stream.sync(abi.dev, s), "sync");
+}
