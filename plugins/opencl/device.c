@@ -62,6 +62,7 @@ static const char *unusable(cl_device_id id)
 static void learn(ocl_facts *f, cl_platform_id platform, cl_device_id id)
 {
     cl_device_fp_config single = 0;
+    cl_device_local_mem_type local = CL_GLOBAL;
     memset(f, 0, sizeof *f);
     f->id = id;
     f->platform = platform;
@@ -78,6 +79,8 @@ static void learn(ocl_facts *f, cl_platform_id platform, cl_device_id id)
     ASK(id, CL_DEVICE_LOCAL_MEM_SIZE, f->local_memory);
     ASK(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, f->max_group);
     ASK(id, CL_DEVICE_SINGLE_FP_CONFIG, single);
+    ASK(id, CL_DEVICE_LOCAL_MEM_TYPE, local);
+    f->local_is_fast = local == CL_LOCAL;
     f->f64 = has_extension(id, "cl_khr_fp64");
     f->denormals = (single & CL_FP_DENORM) != 0;
     f->correct_divide = (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
@@ -221,6 +224,7 @@ static int32_t info_item(ndp_dev *dev, uint32_t i, char *key, char *value, size_
         {"platform", f->platform_version},
         {"compute units", units},
         {"local memory", local},
+        {"local memory is", f->local_is_fast ? "the device's own" : "ordinary memory"},
         {"f64", f->f64 ? "yes (cl_khr_fp64)" : "no: f64 and c128 are staged"},
         {"f16 and bf16", "stored, computed in f32"},
         {"f32 subnormals", f->denormals ? "kept" : "flushed by the device"},

@@ -32,6 +32,12 @@ static const ocl_class *const classes[NDP_CLASS_END] = {
     [NDP_CLASS_UNARY] = &ocl_elementwise,   [NDP_CLASS_BINARY] = &ocl_elementwise,
     [NDP_CLASS_TERNARY] = &ocl_elementwise, [NDP_CLASS_FILL] = &ocl_elementwise,
     [NDP_CLASS_COPY] = &ocl_elementwise,    [NDP_CLASS_IOTA] = &ocl_iota,
+    [NDP_CLASS_REDUCE] = &ocl_reduce,       [NDP_CLASS_ARGREDUCE] = &ocl_reduce,
+    [NDP_CLASS_NORM] = &ocl_norm,           [NDP_CLASS_MATMUL] = &ocl_matmul,
+    [NDP_CLASS_TAKE] = &ocl_index,          [NDP_CLASS_GATHER] = &ocl_index,
+    [NDP_CLASS_SCATTER] = &ocl_scatter,     [NDP_CLASS_SEARCH] = &ocl_search,
+    [NDP_CLASS_RANDOM] = &ocl_random,       [NDP_CLASS_SORT] = &ocl_sort,
+    [NDP_CLASS_SCAN] = &ocl_scan,
 };
 
 static int known(int32_t op)
