@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The command: public API only, and the library's JSON reader and its growing text, which stand alone.
+# The command: public API only, and what of the library stands alone: its JSON reader, its growing text.
 bin_PROGRAMS += %reldir%/ndock
-%canon_reldir%_ndock_SOURCES = %reldir%/ndock.c %reldir%/info.c %reldir%/info_ops.c %reldir%/json.c %reldir%/tool.h \
-  %reldir%/info_memory.c %reldir%/file.c %reldir%/mem.h %reldir%/mem.c %reldir%/mem_read.c %reldir%/mem_sum.c \
-  %reldir%/mem_time.c %reldir%/mem_axis.c %reldir%/mem_chart.c %reldir%/mem_draw.c core/io/json.h core/io/json.c \
-  core/text.h core/text.c
+%canon_reldir%_ndock_SOURCES = core/io/json.h core/io/json.c core/text.h core/text.c
+%canon_reldir%_ndock_SOURCES += %reldir%/tool.h %reldir%/ndock.c %reldir%/file.c %reldir%/json.c
+%canon_reldir%_ndock_SOURCES += %reldir%/elf.h %reldir%/elf.c %reldir%/elf_find.c
+%canon_reldir%_ndock_SOURCES += %reldir%/info.c %reldir%/info_ops.c %reldir%/info_memory.c
+%canon_reldir%_ndock_SOURCES += %reldir%/mem.h %reldir%/mem.c %reldir%/mem_read.c %reldir%/mem_sum.c \
+  %reldir%/mem_time.c %reldir%/mem_axis.c %reldir%/mem_chart.c %reldir%/mem_draw.c
 %canon_reldir%_ndock_SOURCES += %reldir%/conform.h %reldir%/conform.c %reldir%/conform_case.c %reldir%/conform_child.c \
   %reldir%/conform_groups.c %reldir%/conform_print.c
-%canon_reldir%_ndock_CPPFLAGS = $(AM_CPPFLAGS) -DND_KITDIR='"$(pkglibexecdir)"'
+%canon_reldir%_ndock_SOURCES += %reldir%/new_plugin.h %reldir%/new_plugin.c %reldir%/new_plugin_files.c
+# The programs of the kit and the templates, which are looked for beside the command first.
+%canon_reldir%_ndock_CPPFLAGS = $(AM_CPPFLAGS) -DND_KITDIR='"$(pkglibexecdir)"' -DND_TEMPLATESDIR='"$(templatesdir)"'
 %canon_reldir%_ndock_LDADD = libndock.la -lm
 
 # Not for users: libndock starts it when it sees a plug-in for the first time.
 pkglibexec_PROGRAMS += %reldir%/ndock-probe
 %canon_reldir%_ndock_probe_SOURCES = %reldir%/probe.c
 %canon_reldir%_ndock_probe_LDADD = libndock.la
-%canon_reldir%_ndock_SOURCES += %reldir%/elf.h %reldir%/elf.c %reldir%/elf_find.c
-# The templates are looked for beside the command first.
-%canon_reldir%_ndock_SOURCES += %reldir%/new_plugin.h %reldir%/new_plugin.c %reldir%/new_plugin_files.c
-%canon_reldir%_ndock_CPPFLAGS = $(AM_CPPFLAGS) -DND_TEMPLATESDIR='"$(templatesdir)"'
+
 include tools/templates/local.mk
