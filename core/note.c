@@ -100,9 +100,16 @@ static void take_build_id(reader *r, const unsigned char *desc, uint32_t nbytes)
     out->build_id_bytes = (uint8_t)nbytes;
 }
 
-/* One PT_NOTE segment: headers of three words, then owner and contents, each padded to align. */
+static uint64_t aligned(uint64_t offset, uint64_t align)
+{
+    return (offset + align - 1) & ~(align - 1);
+}
+
+/* One PT_NOTE segment: headers of three words, then owner and contents. In segments of alignment 8,
+ * as .note.gnu.property has, the contents and the next note begin at multiples of 8 from here. */
 static nd_note_result walk_notes(reader *r, uint64_t at, uint64_t end, uint64_t align)
 {
+    const uint64_t begin = at;
     nd_note_result result = ND_NOTE_FOUND;
     while (result == ND_NOTE_FOUND && end - at >= sizeof(Elf64_Nhdr)) {
         Elf64_Nhdr h;
@@ -112,8 +119,8 @@ static nd_note_result walk_notes(reader *r, uint64_t at, uint64_t end, uint64_t 
             continue;
         }
         uint64_t owner = at + sizeof h;
-        uint64_t desc = owner + (((uint64_t)h.n_namesz + align - 1) & ~(align - 1));
-        uint64_t next = desc + (((uint64_t)h.n_descsz + align - 1) & ~(align - 1));
+        uint64_t desc = begin + aligned(owner - begin + h.n_namesz, align);
+        uint64_t next = begin + aligned(desc - begin + h.n_descsz, align);
         if (desc > end || h.n_descsz > end - desc)
             return say(r, ND_NOTE_DAMAGED, "a note in it reaches past the notes' end");
         const unsigned char *name = r->bytes + owner;

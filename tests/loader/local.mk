@@ -33,6 +33,8 @@ check_LTLIBRARIES += $(mocks)
 
 check_PROGRAMS += %reldir%/loader.t
 TESTS += %reldir%/loader.t %reldir%/staged.sh %reldir%/derived.sh
+TESTS += %reldir%/property.sh
+EXTRA_DIST += %reldir%/property.sh
 %canon_reldir%_loader_t_SOURCES = %reldir%/loader.c
 %canon_reldir%_loader_t_LDADD = $(test_ldadd)
 EXTRA_DIST += %reldir%/staged.sh %reldir%/derived.sh
