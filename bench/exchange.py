@@ -28,6 +28,29 @@ def line(what, value, note=""):
 EMPTY = ns(lambda: None)
 
 
+class Spy:
+    """Stands for an object, and notes what its __dlpack__ is asked for."""
+    def __init__(self, o):
+        self.o = o
+
+    def __dlpack_device__(self):
+        return self.o.__dlpack_device__()
+
+    def __dlpack__(self, **asked):
+        self.asked = asked
+        return self.o.__dlpack__(**asked)
+
+
+def dlpack_share(name, o):
+    """The producer's calls are timed with the arguments that an import gives them."""
+    if hasattr(type(o), "__dlpack_c_exchange_api__"):
+        return line(f"ndock takes from {name}, C functions", ns(lambda: nd.from_dlpack(o)))
+    spy = Spy(o)
+    nd.from_dlpack(spy)
+    asked = spy.asked
+    share(f"{name}, DLPack", lambda: nd.from_dlpack(o), lambda: o.__dlpack__(**asked), o.__dlpack_device__)
+
+
 def share(name, take, *calls):
     """A producer's object: the whole import, its bare calls, and the rest."""
     whole, bare = ns(take), sum(ns(c) - EMPTY for c in calls)
@@ -43,10 +66,10 @@ def host():
     except ImportError:
         return
     a = np.ones((2, 3))
-    share("NumPy, DLPack", lambda: nd.from_dlpack(a), lambda: a.__dlpack__(max_version=(1, 3)), a.__dlpack_device__)
+    dlpack_share("NumPy", a)
     line("NumPy takes from ndock, DLPack", ns(lambda: np.from_dlpack(x)))
     line("NumPy takes from NumPy, DLPack", ns(lambda: np.from_dlpack(a)))
-    line("ndock.asarray(NumPy array)", ns(lambda: nd.asarray(a)))
+    line("ndock.asarray(NumPy array)", ns(lambda: nd.asarray(a, device="cpu")))
 
 
 def torch_host():
@@ -55,7 +78,7 @@ def torch_host():
     except ImportError:
         return
     t, x = torch.ones(2, 3), nd.ones((2, 3), device="cpu")
-    share("PyTorch, DLPack", lambda: nd.from_dlpack(t), lambda: t.__dlpack__(max_version=(1, 3)), t.__dlpack_device__)
+    dlpack_share("PyTorch", t)
     line("PyTorch takes from ndock, DLPack", ns(lambda: torch.from_dlpack(x)))
 
 
@@ -65,6 +88,7 @@ class Bare:
 
 
 def interface(device):
+    nd.set_default_device(device)
     x = nd.ones((2, 3), device=device)
     nd.synchronize(device)
     idle = Bare(x.__cuda_array_interface__)
@@ -92,7 +116,7 @@ def gpu_peers():
         x = nd.ones((2, 3), device="cuda")
         nd.synchronize("cuda")
         share(f"{name}, interface", lambda: nd.as_array(t), lambda: t.__cuda_array_interface__)
-        share(f"{name}, DLPack", lambda: nd.from_dlpack(t), lambda: t.__dlpack__(stream=1), t.__dlpack_device__)
+        dlpack_share(name, t)
         line(f"{name} takes from ndock, interface",
              ns((lambda: library.asarray(x)) if name == "cupy" else (lambda: library.as_tensor(x, device="cuda"))))
         line(f"{name} takes from ndock, DLPack", ns(lambda: library.from_dlpack(x)))

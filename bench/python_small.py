@@ -60,7 +60,9 @@ def cpu_rows(size, rounds):
     spaces = {"ndock": nd, "NumPy": numpy, "PyTorch": torch}
     row("cpu    exp(a)", {name: (lambda f, a: lambda: f(a))(spaces[name].exp, a) for name, (a, _) in groups.items()}, rounds)
     row("cpu    sum(a)", {name: (lambda f, a: lambda: f(a))(spaces[name].sum, a) for name, (a, _) in groups.items()}, rounds)
-    row("cpu    zeros(n)", {name: (lambda f: lambda: f(size))(spaces[name].zeros) for name in groups}, rounds)
+    makers = {name: (lambda f: lambda: f(size))(spaces[name].zeros) for name in groups}
+    makers["ndock"] = lambda: nd.zeros(size, device="cpu")  # the default may be a GPU
+    row("cpu    zeros(n)", makers, rounds)
 
 
 def cuda_rows(size, rounds):

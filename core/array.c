@@ -18,6 +18,12 @@ void nd_release(nd_array *a)
     nd__header_free(a);
 }
 
+int32_t nd_release_waits(const nd_array *a)
+{
+    return a && atomic_load_explicit(&a->refs, memory_order_relaxed) == 1 &&
+           nd__storage_waits(a->storage);
+}
+
 int nd_ndim(const nd_array *a)
 {
     return a->ndim;

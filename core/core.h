@@ -181,6 +181,7 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
 nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (*release)(void *),
                            void *ctx, nd_storage **out);
 void nd__storage_release(nd_storage *s);
+bool nd__storage_waits(nd_storage *s); /* releasing the last reference may wait */
 /* Waits for the device that still writes to host memory, if one does. */
 /* What `pending` is, with a reference for the caller (NULL: nothing); the event takes its place,
  * and the reference to what was there is the caller's. */

@@ -13,6 +13,9 @@ ND_API nd_array *nd_retain(nd_array *a);
 /* Count down, and free with the last; NULL is fine. Pending work on the storage finishes first. Any
  * thread. */
 ND_API void nd_release(nd_array *a);
+/* Whether nd_release(a) might wait now: only where it is the last use of foreign memory on a device
+ * that has worked with it. Any thread; NULL is fine. */
+ND_API int32_t nd_release_waits(const nd_array *a);
 
 /* Attributes; they never change. shape and strides (in elements) live as long as the array. */
 ND_API int nd_ndim(const nd_array *a);

@@ -39,19 +39,40 @@ static int int64_of(const char *entry, PyObject *o, int64_t *out)
     return overflow || (*out == -1 && PyErr_Occurred()) ? -1 : 0;
 }
 
-/* Borrowed; NULL without an exception: not there, or None where that is the same. */
-static PyObject *entry_of(PyObject *dict, PyObject *key)
+/* The dictionary's entries of the interface by PYX_SHAPE ... PYX_NDOCK_DTYPE, borrowed; NULL: not
+ * there. Keys are interned as a rule, so that walking over them beats looking each up. */
+typedef PyObject *entries[PYX_NDOCK_DTYPE + 1];
+
+static int find_entries(const py_exchange *x, PyObject *dict, entries e)
 {
-    PyObject *o = PyDict_GetItemWithError(dict, key);
-    return o == Py_None ? NULL : o;
+    PyObject *key, *value;
+    Py_ssize_t at = 0, found = 0;
+    memset(e, 0, sizeof(entries));
+    while (PyDict_Next(dict, &at, &key, &value))
+        for (int i = 0; i <= PYX_NDOCK_DTYPE; i++)
+            if (x->name[i] == key) {
+                e[i] = value;
+                found++;
+                break;
+            }
+    for (int i = 0; i <= PYX_NDOCK_DTYPE && found < PyDict_Size(dict); i++)
+        if (!e[i] && !(e[i] = PyDict_GetItemWithError(dict, x->name[i])) && PyErr_Occurred())
+            return -1;
+    return 0;
 }
 
-static PyObject *required(PyObject *dict, PyObject *key)
+/* NULL: not there, or None where that is the same. */
+static PyObject *optional(const entries e, int which)
 {
-    PyObject *o = PyDict_GetItemWithError(dict, key);
-    if (!o && !PyErr_Occurred())
-        PyErr_Format(PyExc_ValueError, "__cuda_array_interface__ has no entry '%U'", key);
-    return o;
+    return e[which] == Py_None ? NULL : e[which];
+}
+
+static PyObject *required(const py_exchange *x, const entries e, int which)
+{
+    if (!e[which])
+        PyErr_Format(PyExc_ValueError, "__cuda_array_interface__ has no entry '%U'",
+                     x->name[which]);
+    return e[which];
 }
 
 static int read_ints(const char *entry, PyObject *o, int64_t *out, Py_ssize_t *n)
@@ -71,18 +92,18 @@ static int read_ints(const char *entry, PyObject *o, int64_t *out, Py_ssize_t *n
     return 0;
 }
 
-static int read_layout(const py_exchange *x, PyObject *d, int64_t *shape, int64_t *strides,
+static int read_layout(const py_exchange *x, const entries e, int64_t *shape, int64_t *strides,
                        nd_cai *c)
 {
     Py_ssize_t n, n_strides;
-    PyObject *o = required(d, x->name[PYX_SHAPE]);
+    PyObject *o = required(x, e, PYX_SHAPE);
     if (!o || read_ints("shape", o, shape, &n) < 0)
         return -1;
     c->ndim = (int32_t)n;
     c->shape = shape;
-    o = entry_of(d, x->name[PYX_STRIDES]);
+    o = optional(e, PYX_STRIDES);
     if (!o)
-        return PyErr_Occurred() ? -1 : 0;
+        return 0;
     if (read_ints("strides", o, strides, &n_strides) < 0)
         return -1;
     if (n_strides != n) {
@@ -166,23 +187,22 @@ static int read_stream(PyObject *o, nd_cai *c)
 static int read_dict(const py_exchange *x, PyObject *d, int64_t *shape, int64_t *strides, nd_cai *c)
 {
     PyObject *o;
+    entries e;
     *c = (nd_cai){.size = sizeof *c, .stream = ND_CAI_NO_STREAM};
-    if (!(o = required(d, x->name[PYX_VERSION])) || read_version(o, c) < 0 ||
-        read_layout(x, d, shape, strides, c) < 0)
+    if (find_entries(x, d, e) < 0 || !(o = required(x, e, PYX_VERSION)) || read_version(o, c) < 0 ||
+        read_layout(x, e, shape, strides, c) < 0)
         return -1;
-    if (!(o = required(d, x->name[PYX_TYPESTR])) ||
+    if (!(o = required(x, e, PYX_TYPESTR)) ||
         read_text("typestr", o, c->typestr, sizeof c->typestr) < 0)
         return -1;
-    if (!(o = required(d, x->name[PYX_DATA])) || read_data(o, c) < 0)
+    if (!(o = required(x, e, PYX_DATA)) || read_data(o, c) < 0)
         return -1;
-    if ((o = entry_of(d, x->name[PYX_MASK])) != NULL)
+    if (optional(e, PYX_MASK))
         c->flags |= ND_CAI_MASKED;
-    if ((o = entry_of(d, x->name[PYX_NDOCK_DTYPE])) != NULL &&
+    if ((o = optional(e, PYX_NDOCK_DTYPE)) != NULL &&
         read_text("ndock_dtype", o, c->dtype, sizeof c->dtype) < 0)
         return -1;
-    if (c->version >= 3 && (o = entry_of(d, x->name[PYX_STREAM])) != NULL && read_stream(o, c) < 0)
-        return -1;
-    return PyErr_Occurred() ? -1 : 0;
+    return c->version >= 3 && (o = optional(e, PYX_STREAM)) != NULL ? read_stream(o, c) : 0;
 }
 
 /* owner None: nobody is kept. */

@@ -73,7 +73,6 @@ void *py_keep(PyObject *object)
     reference *r = malloc(sizeof *r);
     if (!r)
         return PyErr_NoMemory();
-    py_release_may_wait();
     *r = (reference){NULL, Py_NewRef(object), PyInterpreterState_Get()};
     return r;
 }
@@ -88,8 +87,9 @@ void py_drop(void *kept)
 
 void py_release(nd_array *a)
 {
-    PyThreadState *saved =
-        atomic_load_explicit(&release_may_wait, memory_order_relaxed) ? py_unlock(a, 0) : NULL;
+    bool unlock =
+        nd_release_waits(a) || atomic_load_explicit(&release_may_wait, memory_order_relaxed);
+    PyThreadState *saved = unlock ? py_unlock(a, 0) : NULL;
     bool outermost = !collecting;
     collecting = true;
     nd_release(a);

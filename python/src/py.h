@@ -164,8 +164,8 @@ void *py_keep(PyObject *object);
 void py_drop(void *kept);
 void py_drop_now(void);
 void py_unkeep(void *kept);
-/* nd_release, to be followed by py_drop_now. Keeps the GIL until foreign memory or functions of
- * Python's are in play: to be told by py_keep, or by who queues one. */
+/* nd_release, to be followed by py_drop_now. Keeps the GIL where nothing is waited for, until
+ * somebody queues a function of Python's and says so. */
 void py_release(nd_array *a);
 void py_release_may_wait(void);
 /* Takes the GIL where no lock of the library is held; false: the interpreter is gone, or going. */

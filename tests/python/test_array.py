@@ -133,6 +133,7 @@ def test_devices_of_arrays(device):
     assert other.to("int8", "cpu").device == nd.Device("cpu")
     stream = nd.Stream("sim:1")
     streamed = x.to_device("sim:1", stream=stream)
+    stream.synchronize()  # tolist reads on the current stream
     assert streamed.tolist() == [1, 2] and streamed.to_device("cpu", stream=stream).tolist() == [1, 2]
     with raises(TypeError):
         x.to_device("sim:1", stream=5)
