@@ -102,8 +102,10 @@ static void add_file(nd_plugin_slot **list, const char *path, int source, bool n
                      bool preferred, const int32_t *priority)
 {
     nd_plugin_slot *slot = nd__loader_candidate(list, path, source);
-    if (slot && slot->examined && slot->rank == source && preferred)
-        slot->preferred = true; /* its folder was named before it */
+    if (slot && slot->examined && slot->rank == source) { /* its folder was named before it */
+        slot->preferred |= preferred;
+        slot->named |= named;
+    }
     if (!slot || slot->examined)
         return; /* the earlier source has it */
     slot->named = named;
