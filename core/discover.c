@@ -243,12 +243,13 @@ void nd__discover_conf(nd_plugin_slot **list, const char *folder)
 {
     struct dirent **entries = NULL;
     char path[PATH_MAX + 256], real[PATH_MAX];
+    struct stat st;
     bool whose;
     int n = scandir(folder, &entries, is_conf, by_name); /* most systems have no such folder */
     for (int i = 0; i < n; i++) {
         nd_text why = {0};
         snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
-        const char *state = nd__path_refusal(path, real, &whose, &why);
+        const char *state = nd__path_refusal(path, real, &st, &whose, &why);
         if (state)
             add_refused(list, path, ND_SOURCE_CONF, state, why.data ? why.data : "");
         else
@@ -262,6 +263,7 @@ void nd__discover_conf(nd_plugin_slot **list, const char *folder)
 void nd__discover(nd_plugin_slot **list)
 {
     const char *path = nd__getenv("NDOCK_PLUGIN_PATH");
+    nd__trust_scan(true);
     char *copy = path ? strdup(path) : NULL, *rest = copy;
     for (char *entry; rest && (entry = strsep(&rest, ":")) != NULL;) {
         bool preferred = entry[0] == '+';
@@ -271,5 +273,6 @@ void nd__discover(nd_plugin_slot **list)
     free(copy);
     nd__discover_conf(list, ND_CONFDIR);
     add_folder(list, nd_plugin_dir(), ND_SOURCE_FOLDER, false, NULL);
+    nd__trust_scan(false);
     nd__settle_names(*list);
 }
