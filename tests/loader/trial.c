@@ -159,6 +159,9 @@ static void without_program(void)
     begin("mock00");
     setenv("NDOCK_PROBE_PROGRAM", "/nowhere/ndock-probe", 1);
     expect("mock00", "LOADED", "", "without the program, auto loads untried");
+    setenv("NDOCK_PROBE_PROGRAM", "/bin/false", 1);
+    expect("mock00", "LOADED", "", "nor is one quarantined because the program does not work");
+    setenv("NDOCK_PROBE_PROGRAM", "/nowhere/ndock-probe", 1);
     setenv("NDOCK_PLUGIN_PROBE", "on", 1);
     is_int(in_child(look_at_nothing, folder), 0, "and on loads nothing");
     unsetenv("NDOCK_PLUGIN_PROBE");
