@@ -66,7 +66,7 @@ nd_plugin_slot *nd__slot_of_name(nd_plugin_slot *list, const char *name)
 
 static void shadow(nd_plugin_slot *s, const nd_plugin_slot *winner)
 {
-    if (s->winner == winner)
+    if (s->winner == winner && (!winner || winner->phase == ND_SLOT_CANDIDATE))
         return;
     s->winner = winner;
     if (!winner)

@@ -102,8 +102,10 @@ static void add_file(nd_plugin_slot **list, const char *path, int source, bool n
                      bool preferred, const int32_t *priority)
 {
     nd_plugin_slot *slot = nd__loader_candidate(list, path, source);
-    if (slot && slot->examined && slot->rank == source && preferred)
-        slot->preferred = true; /* its folder was named before it */
+    if (slot && slot->examined && slot->rank == source) { /* its folder was named before it */
+        slot->preferred |= preferred;
+        slot->named |= named;
+    }
     if (!slot || slot->examined)
         return; /* the earlier source has it */
     slot->named = named;
@@ -241,12 +243,13 @@ void nd__discover_conf(nd_plugin_slot **list, const char *folder)
 {
     struct dirent **entries = NULL;
     char path[PATH_MAX + 256], real[PATH_MAX];
+    struct stat st;
     bool whose;
     int n = scandir(folder, &entries, is_conf, by_name); /* most systems have no such folder */
     for (int i = 0; i < n; i++) {
         nd_text why = {0};
         snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
-        const char *state = nd__path_refusal(path, real, &whose, &why);
+        const char *state = nd__path_refusal(path, real, &st, &whose, &why);
         if (state)
             add_refused(list, path, ND_SOURCE_CONF, state, why.data ? why.data : "");
         else
@@ -260,6 +263,7 @@ void nd__discover_conf(nd_plugin_slot **list, const char *folder)
 void nd__discover(nd_plugin_slot **list)
 {
     const char *path = nd__getenv("NDOCK_PLUGIN_PATH");
+    nd__trust_scan(true);
     char *copy = path ? strdup(path) : NULL, *rest = copy;
     for (char *entry; rest && (entry = strsep(&rest, ":")) != NULL;) {
         bool preferred = entry[0] == '+';
@@ -269,5 +273,6 @@ void nd__discover(nd_plugin_slot **list)
     free(copy);
     nd__discover_conf(list, ND_CONFDIR);
     add_folder(list, nd_plugin_dir(), ND_SOURCE_FOLDER, false, NULL);
+    nd__trust_scan(false);
     nd__settle_names(*list);
 }

@@ -40,7 +40,7 @@ static bool is_trusted(nd_plugin_slot *slot)
     nd_text why = {0};
     bool whose;
     const char *strict = nd__getenv("NDOCK_PLUGIN_STRICT");
-    const char *state = nd__path_refusal(slot->path, real, &whose, &why);
+    const char *state = nd__path_refusal(slot->path, real, &st, &whose, &why);
     const bool warns =
         state && whose && slot->rank == ND_SOURCE_CALL && !(strict && strcmp(strict, "0") != 0);
     if (warns)
@@ -51,10 +51,6 @@ static bool is_trusted(nd_plugin_slot *slot)
     if (state && !warns)
         return false;
     slot->real = nd__text_keep(real);
-    if (stat(real, &st) != 0) {
-        nd__slot_state(slot, "MISSING", "%s is gone", real);
-        return false;
-    }
     slot->st_dev = (uint64_t)st.st_dev;
     slot->st_ino = (uint64_t)st.st_ino;
     return true;
@@ -66,7 +62,7 @@ static bool read_note(nd_plugin_slot *slot)
                                          [ND_NOTE_FOREIGN] = "ARCHITECTURE",
                                          [ND_NOTE_DAMAGED] = "DAMAGED",
                                          [ND_NOTE_UNREADABLE] = "PERMISSION"};
-    nd_note_host host;
+    static nd_note_host host; /* asking the processor costs */
     char why[512];
     nd_note_result result = nd__note_read(slot->real, &slot->file, why, sizeof why);
     slot->has_note = result == ND_NOTE_FOUND;
@@ -78,7 +74,8 @@ static bool read_note(nd_plugin_slot *slot)
     slot->version = nd__text_keep(slot->file.note.version);
     if (!slot->has_priority)
         slot->priority = slot->file.note.priority;
-    nd__note_host(&host);
+    if (!host.isa)
+        nd__note_host(&host);
     const char *misfit = nd__note_misfit(&slot->file, &host, why, sizeof why);
     if (misfit)
         nd__slot_state(slot, misfit, "%s", why);

@@ -35,10 +35,14 @@ void nd__discover(nd_plugin_slot **list);
 void nd__discover_conf(nd_plugin_slot **list, const char *folder);
 
 /* ---- trust.c ---- */
-/* NULL: the file may be loaded; real is its path without symbolic links (PATH_MAX bytes). Else
- * MISSING or PERMISSION, with the reason and what to do in why. *whose: what is wrong is who may
- * write to it, nothing else. */
-const char *nd__path_refusal(const char *path, char *real, bool *whose, nd_text *why);
+/* NULL: the file may be loaded; real is its path without symbolic links (PATH_MAX bytes), st what
+ * it is. Else MISSING or PERMISSION, with the reason and what to do in why. *whose: what is wrong
+ * is who may write to it, nothing else. */
+struct stat;
+const char *nd__path_refusal(const char *path, char *real, struct stat *st, bool *whose,
+                             nd_text *why);
+/* Between the two calls folders are looked at once. */
+void nd__trust_scan(bool begins);
 
 /* ---- loader.c ---- */
 void nd__slot_state(nd_plugin_slot *slot, const char *state, const char *fmt, ...) ND_PRINTF(3, 4);

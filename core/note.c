@@ -114,8 +114,8 @@ static nd_note_result walk_notes(reader *r, uint64_t at, uint64_t end, uint64_t 
     while (result == ND_NOTE_FOUND && end - at >= sizeof(Elf64_Nhdr)) {
         Elf64_Nhdr h;
         memcpy(&h, r->bytes + at, sizeof h);
-        if (h.n_namesz == 0 && h.n_descsz == 0 && h.n_type == 0) {
-            at += sizeof(uint32_t); /* between notes of sections with a wider alignment */
+        if (h.n_namesz == 0) { /* padding between sections with a wider alignment */
+            at += sizeof(uint32_t);
             continue;
         }
         uint64_t owner = at + sizeof h;

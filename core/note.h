@@ -56,7 +56,7 @@ const char *nd__build_id_text(const nd_note_file *file, char text[ND_BUILD_ID_TE
 
 /* What CPUID and XGETBV say; zeros for leaves that are not there. */
 typedef struct {
-    uint32_t leaf1_ecx, leaf1_edx, leaf7_ebx, ext1_ecx, xcr0;
+    uint32_t leaf1_ecx, leaf7_ebx, ext1_ecx, xcr0;
 } nd_cpuid;
 /* 1 to 4: the psABI's x86-64 level whose every feature is there, registers that the operating
  * system saves included. */

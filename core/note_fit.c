@@ -93,9 +93,8 @@ uint32_t nd__x86_64_level(const nd_cpuid *c)
 static uint32_t own_isa(void)
 {
     nd_cpuid c = {0};
-    uint32_t a, b, edx;
-    __get_cpuid(1, &a, &b, &c.leaf1_ecx, &c.leaf1_edx);
-    uint32_t ecx;
+    uint32_t a, b, ecx, edx;
+    __get_cpuid(1, &a, &b, &c.leaf1_ecx, &edx);
     __get_cpuid_count(7, 0, &a, &c.leaf7_ebx, &ecx, &edx);
     __get_cpuid(0x80000001u, &a, &b, &c.ext1_ecx, &edx);
     if (c.leaf1_ecx & OSXSAVE)

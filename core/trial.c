@@ -202,7 +202,8 @@ static void read_result(const trial *t, int seconds, char *text, size_t n, bool 
     const int64_t deadline = now_ms() + seconds * 1000;
     size_t have = 0;
     *late = false;
-    while (have + 1 < n && !memchr(text, '\n', have)) {
+    text[0] = 0;
+    while (have + 1 < n && !strstr(text, "done\n") && !strstr(text, "version\n")) {
         const int64_t left = deadline - now_ms();
         struct pollfd p = {.fd = t->result, .events = POLLIN};
         int ready = left > 0 ? poll(&p, 1, (int)left) : 0;
@@ -213,8 +214,8 @@ static void read_result(const trial *t, int seconds, char *text, size_t n, bool 
         if (got <= 0)
             break;
         have += (size_t)got;
+        text[have] = 0;
     }
-    text[have] = 0;
 }
 
 /* "was killed by signal 11 (SIGSEGV)" */
@@ -257,11 +258,11 @@ static int try_it(const char *program, const nd_plugin_slot *slot, nd_text *why)
     do
         reaped = waitpid(t.pid, &status, 0);
     while (reaped < 0 && errno == EINTR);
-    if (strcmp(text, "done\n") == 0)
+    if (strstr(text, "done\n"))
         return 1;
-    if (strcmp(text, "version\n") == 0 || strncmp(text, "cannot ", 7) == 0) {
-        nd__log(ND_LOG_WARN, "%s is of another ndock, so %s is loaded untried", program,
-                slot->path);
+    if (strstr(text, "version\n") || (!late && !strstr(text, "start\n"))) {
+        nd__log(ND_LOG_WARN, "%s does not run, or is of another ndock, so %s is loaded untried",
+                program, slot->path);
         return -1;
     }
     if (late)

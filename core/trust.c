@@ -3,6 +3,7 @@
  * user, and nobody else can write there. */
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,14 +33,12 @@ static bool refuse_component(const char *path, const struct stat *st, bool ances
     return true;
 }
 
-/* The file counts, and every parent: the plug-in's own folder as strictly as the file, those above
- * it may be sticky. */
-static bool refuse_path(const char *real, const struct stat *file, nd_text *why)
+/* Every parent: the plug-in's own folder counts as strictly as the file, those above it may be
+ * sticky. */
+static bool refuse_folders(const char *real, nd_text *why)
 {
     char full[PATH_MAX];
     struct stat st;
-    if (refuse_component(real, file, false, why))
-        return true;
     memcpy(full, real, strlen(real) + 1);
     for (char *slash = strrchr(full, '/'), *first = slash; slash; slash = strrchr(full, '/')) {
         *slash = 0;
@@ -54,19 +53,54 @@ static bool refuse_path(const char *real, const struct stat *file, nd_text *why)
     return false;
 }
 
-const char *nd__path_refusal(const char *path, char *real, bool *whose, nd_text *why)
+/* A scan looks at many files of one folder: the last folder that was found fine, as it was named
+ * and as it is. "" outside of a scan. */
+static char fine_folder[PATH_MAX], fine_real[PATH_MAX];
+static bool in_scan;
+
+void nd__trust_scan(bool begins)
 {
+    in_scan = begins;
+    fine_folder[0] = 0;
+}
+
+static void remember_folder(const char *path, const char *real)
+{
+    const char *name = strrchr(path, '/'), *real_name = strrchr(real, '/');
     struct stat st;
+    if (!in_scan || !name || !real_name || (size_t)(name - path) >= sizeof fine_folder ||
+        lstat(path, &st) != 0 || S_ISLNK(st.st_mode)) /* a link says nothing of its folder */
+        return;
+    snprintf(fine_folder, sizeof fine_folder, "%.*s", (int)(name - path), path);
+    snprintf(fine_real, sizeof fine_real, "%.*s", (int)(real_name - real), real);
+}
+
+/* The file's real path, if it lies, and is no link, in the folder that was just found fine. */
+static bool in_fine_folder(const char *path, char *real, struct stat *st)
+{
+    const char *name = strrchr(path, '/');
+    const size_t n = name ? (size_t)(name - path) : 0;
+    return fine_folder[0] && n == strlen(fine_folder) && memcmp(path, fine_folder, n) == 0 &&
+           snprintf(real, PATH_MAX, "%s%s", fine_real, name) < PATH_MAX && lstat(real, st) == 0 &&
+           !S_ISLNK(st->st_mode);
+}
+
+const char *nd__path_refusal(const char *path, char *real, struct stat *st, bool *whose,
+                             nd_text *why)
+{
     *whose = false;
-    if (!realpath(path, real) || stat(real, &st) != 0) {
+    const bool fine = in_fine_folder(path, real, st);
+    if (!fine && (!realpath(path, real) || stat(real, st) != 0)) {
         const int err = errno;
         nd__text_add(why, "%s: %s", path, strerror(err));
         return err == EACCES ? "PERMISSION" : "MISSING";
     }
-    if (!S_ISREG(st.st_mode)) {
+    if (!S_ISREG(st->st_mode)) {
         nd__text_add(why, "%s is not a regular file", real);
         return "PERMISSION";
     }
-    *whose = refuse_path(real, &st, why);
+    *whose = refuse_component(real, st, false, why) || (!fine && refuse_folders(real, why));
+    if (!*whose && !fine)
+        remember_folder(path, real);
     return *whose ? "PERMISSION" : NULL;
 }

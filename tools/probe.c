@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * ndock-probe FILE VERSION: loads one plug-in, as libndock would, so that a crash or an endless
  * wait happens here. libndock starts it before it opens a plug-in for the first time
- * (core/trial.c). Descriptor 3 receives "done" when the plug-in is loaded or was refused in good
- * order, "version" when this program's libndock is not of the caller's version. */
+ * (core/trial.c). Descriptor 3 receives "start", then "done" when the plug-in is loaded or was
+ * refused in good order, or "version" when this libndock is not of the caller's version. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +24,7 @@ int main(int argc, char **argv)
     const struct rlimit none = {0, 0};
     if (argc != 3)
         return 2;
+    say("start\n"); /* from here on it is the plug-in's doing */
     if (strcmp(argv[2], nd_version()) != 0) {
         say("version\n");
         return 0;

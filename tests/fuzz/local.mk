@@ -32,9 +32,15 @@ fuzz_programs += %reldir%/elf.t
 %canon_reldir%_elf_t_CPPFLAGS = $(fuzz_seeds)elf"'
 EXTRA_DIST += %reldir%/seeds/elf/gnu_hash %reldir%/seeds/elf/sysv_hash
 
+fuzz_programs += %reldir%/note.t
+%canon_reldir%_note_t_SOURCES = %reldir%/fuzz_note.c $(fuzz_sources)
+%canon_reldir%_note_t_CPPFLAGS = $(fuzz_seeds)note"'
+%canon_reldir%_note_t_LDADD = $(core_ldadd)
+
 FUZZ_SECONDS = 600
 FUZZ_TARGETS = npy idx safetensors view name cai
 FUZZ_TARGETS += elf
+FUZZ_TARGETS += note
 fuzz: all
 	$(AM_V_at)FUZZ_CC='$(FUZZ_CC)' FUZZ_FLAGS='$(AM_CPPFLAGS)' FUZZ_SECONDS='$(FUZZ_SECONDS)' \
 	  FUZZ_TARGETS='$(FUZZ_TARGETS)' NDOCK_PLUGIN_PATH='$(test_plugin_path)' \
@@ -57,4 +63,8 @@ EXTRA_DIST += %reldir%/fuzz.sh \
   %reldir%/seeds/cai/masked %reldir%/seeds/cai/negative %reldir%/seeds/cai/overflow \
   %reldir%/seeds/cai/stream %reldir%/seeds/cai/transposed \
   %reldir%/seeds/name/auto %reldir%/seeds/name/bf16 %reldir%/seeds/name/cpu \
-  %reldir%/seeds/name/cpu0 %reldir%/seeds/name/dtype %reldir%/seeds/name/far %reldir%/seeds/name/op
+  %reldir%/seeds/name/cpu0 %reldir%/seeds/name/dtype %reldir%/seeds/name/far %reldir%/seeds/name/op \
+  %reldir%/seeds/note/whole %reldir%/seeds/note/alone %reldir%/seeds/note/padded \
+  %reldir%/seeds/note/two %reldir%/seeds/note/abi %reldir%/seeds/note/machine \
+  %reldir%/seeds/note/bits32 %reldir%/seeds/note/big_endian %reldir%/seeds/note/absent \
+  %reldir%/seeds/note/text %reldir%/seeds/note/cut

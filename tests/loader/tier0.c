@@ -5,9 +5,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <ndock/note.h>
 
+#ifndef MOCK_PRIORITY
+#define MOCK_PRIORITY -1
+#endif
+#ifndef MOCK_VERSION
+#define MOCK_VERSION "1.2"
+#endif
+#ifndef MOCK_NAME
+#define MOCK_NAME "tier0"
+#endif
+
 static const ndp_host *host;
+
+/* Its code runs: a line in the file MOCK_TRACE, a crash, or the end of the program. */
+#if defined(MOCK_TRACED) || defined(MOCK_CRASHES) || defined(MOCK_EXITS)
+__attribute__((constructor)) static void began(void)
+{
+    const char *path = getenv("MOCK_TRACE");
+    FILE *f = path ? fopen(path, "a") : NULL;
+    if (f) {
+        fputs(MOCK_NAME "\n", f);
+        fclose(f);
+    }
+#ifdef MOCK_CRASHES
+    *(volatile int *)getenv("MOCK_NO_SUCH_VARIABLE") = 1;
+#endif
+#ifdef MOCK_EXITS
+    _exit(3);
+#endif
+}
+#endif
 
 struct ndp_mem {
     uint64_t nbytes;
@@ -34,6 +64,18 @@ static int32_t probe(uint32_t *count, char *why, size_t n)
 {
 #if defined(MOCK_COUNT)
     return MOCK_COUNT(count, why, n);
+#elif defined(MOCK_HANG)
+    (void)why;
+    (void)n;
+    while (!getenv("MOCK_NO_SUCH_VARIABLE"))
+        sleep(3600);
+    *count = 1;
+    return NDP_OK;
+#elif defined(MOCK_MANY)
+    (void)why;
+    (void)n;
+    *count = UINT32_MAX;
+    return NDP_OK;
 #elif defined(MOCK_NO_LIBRARY)
     (void)why;
     (void)n;
@@ -61,7 +103,10 @@ static int32_t info(uint32_t index, ndp_device_info *out)
     out->memory_bytes = UINT64_C(1) << 30;
     out->align_bytes = 16;
     out->dtypes = (UINT64_C(1) << NDP_DTYPE_END) - 2;
-    out->priority = -1;
+    out->priority = MOCK_PRIORITY;
+#ifdef MOCK_UNIQUE_ID
+    snprintf(out->unique_id, sizeof out->unique_id, MOCK_UNIQUE_ID, index);
+#endif
     return NDP_OK;
 }
 
@@ -140,9 +185,6 @@ static int32_t sync_nothing(ndp_dev *dev, ndp_stream *s)
 
 static void shutdown_nothing(void) {}
 
-#ifndef MOCK_NAME
-#define MOCK_NAME "tier0"
-#endif
 #ifndef MOCK_MINOR
 #define MOCK_MINOR NDP_ABI_MINOR
 #endif
@@ -154,7 +196,7 @@ static void shutdown_nothing(void) {}
 #define MOCK_NOTE_NAME MOCK_NAME
 #endif
 #ifndef MOCK_NO_NOTE
-NDP_PLUGIN_NOTE(MOCK_NOTE_NAME, "1.2", -1, (UINT64_C(1) << NDP_DTYPE_END) - 2, "")
+NDP_PLUGIN_NOTE(MOCK_NOTE_NAME, MOCK_VERSION, MOCK_PRIORITY, (UINT64_C(1) << NDP_DTYPE_END) - 2, "")
 #endif
 
 static const ndp_plugin table = {
@@ -162,7 +204,7 @@ static const ndp_plugin table = {
     .major = NDP_ABI_MAJOR,
     .minor = MOCK_MINOR,
     .name = MOCK_NAME,
-    .version = "1.2",
+    .version = MOCK_VERSION,
     .vendor = "tests",
     .probe = probe,
     .info = info,
