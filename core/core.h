@@ -145,13 +145,6 @@ static inline bool nd__out_of_reach(nd_device *d)
 
 #include "core/stream.h"
 
-/* Parameters that plug-ins asked for, for `ndock info`. */
-typedef struct nd_param {
-    char *name, *help, *value;
-    int32_t type;
-    struct nd_param *next;
-} nd_param;
-
 /* ---- memory.c: storage, counted handles to blocks of device memory ---- */
 struct nd_storage {
     atomic_int refs;

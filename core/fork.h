@@ -34,6 +34,7 @@ void nd__fork_params(nd_fork now);
 void nd__fork_texts(nd_fork now);
 void nd__fork_hook(nd_fork now);
 void nd__fork_trace(nd_fork now);
+void nd__fork_told(nd_fork now);
 void nd__fork_log(nd_fork now);
 
 #endif

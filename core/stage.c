@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "core/core.h"
 #include "core/fork.h"
+#include "core/param.h"
 
 static _Atomic uint64_t staged_calls, staged_bytes, derived_calls;
 static atomic_int policy = -1; /* -1: not read from the environment yet */
@@ -40,15 +41,10 @@ nd_status nd_fallback_set(int32_t value)
 
 int32_t nd__fallback_policy(void)
 {
-    static const char *const names[] = {"allow", "warn", "error"};
     int now = atomic_load_explicit(&policy, memory_order_relaxed);
     if (now >= 0)
         return now;
-    const char *text = nd__getenv("NDOCK_FALLBACK");
-    now = ND_FALLBACK_WARN;
-    for (int i = 0; text && i < 3; i++)
-        if (strcmp(text, names[i]) == 0)
-            now = i;
+    now = nd__env_choice(ND_ENV_FALLBACK); /* its words are in the order of ND_FALLBACK_* */
     atomic_store(&policy, now);
     return now;
 }
