@@ -378,6 +378,7 @@ bool nd__has_kernel(nd_device *dev, const ndp_call *call);
 /* ---- derive.c, stage.c: the fallback ladder ---- */
 nd_status nd__derive(nd_device *dev, const ndp_call *call, bool *done);
 void nd__count_derived(void);
+void nd__count_staged(void);
 nd_status nd__stage(nd_device *dev, ndp_call *call, const char *why);
 /* Whether the operation may be staged: if so it is counted, and logged once per device; else
  * ND_ERR_UNSUPPORTED. name is immortal; like: NULL, or what to say of its operands. */

@@ -20,6 +20,7 @@ static void (*const locks[])(nd_fork now) = {
     nd__fork_stream_pools,
     nd__fork_streams,
     nd__fork_params,
+    nd__fork_fallback,
     /* from here on, each is the last one that its holder takes, but for the log's */
     nd__fork_captures,
     nd__fork_sharing,

@@ -6,6 +6,7 @@
 #include "core/fork.h"
 #include "core/loader.h"
 #include "core/memory/memory.h"
+#include "core/fallback.h"
 #include "core/param.h"
 
 static pthread_mutex_t
@@ -226,6 +227,7 @@ static nd_status open_device(nd_plugin_slot *slot, uint32_t index, nd_device **o
         atomic_store_explicit(&cpu_device, d, memory_order_release);
     *out = d;
     nd__params_report();
+    nd__fallback_from_environment();
     return ND_OK;
 }
 
@@ -263,7 +265,7 @@ static void describe_all(nd_text *t, const char *name)
     if (!known)
         nd__text_add(t, "; no plug-in ndock-%s.so is in %s%s%s", name, path ? path : "",
                      path && path[0] ? ":" : "", nd_plugin_dir());
-    nd__text_add(t, "; `ndock info` shows more");
+    nd__text_add(t, "; `ndock info --doctor` says what to do");
 }
 
 static nd_status no_such_device(const char *text, const char *plugin, const char *what)
