@@ -145,13 +145,6 @@ static inline bool nd__out_of_reach(nd_device *d)
 
 #include "core/stream.h"
 
-/* Parameters that plug-ins asked for, for `ndock info`. */
-typedef struct nd_param {
-    char *name, *help, *value;
-    int32_t type;
-    struct nd_param *next;
-} nd_param;
-
 /* ---- memory.c: storage, counted handles to blocks of device memory ---- */
 struct nd_storage {
     atomic_int refs;
@@ -386,6 +379,7 @@ bool nd__has_kernel(nd_device *dev, const ndp_call *call);
 /* ---- derive.c, stage.c: the fallback ladder ---- */
 nd_status nd__derive(nd_device *dev, const ndp_call *call, bool *done);
 void nd__count_derived(void);
+void nd__count_staged(void);
 nd_status nd__stage(nd_device *dev, ndp_call *call, const char *why);
 /* Whether the operation may be staged: if so it is counted, and logged once per device; else
  * ND_ERR_UNSUPPORTED. name is immortal; like: NULL, or what to say of its operands. */

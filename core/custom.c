@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/core.h"
+#include "core/fallback.h"
 #include "core/fork.h"
 
 struct nd_custom_op {
@@ -368,7 +369,10 @@ static nd_status run(const application *a, nd_array *const *out)
     snprintf(why, sizeof why, "the operation has no form for the plug-in %s",
              a->device->slot->name);
     ND_RETURN_IF(nd__may_stage(a->device, def->name, NULL, why));
-    return run_staged(a, out);
+    const nd_fallback_clock clock = nd__fallback_begin();
+    nd_status status = run_staged(a, out);
+    nd__fallback_end(&clock, ND_FALLBACK_STAGED, a->device, def->name, NULL, why);
+    return status;
 }
 
 nd_status nd_custom_apply(const nd_custom_op *op, const nd_array *const *in, const void *params,

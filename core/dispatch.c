@@ -3,6 +3,7 @@
  * cannot take, scratch, and the fallback ladder. */
 #include <stdlib.h>
 #include "core/cache/cache.h"
+#include "core/fallback.h"
 
 struct nd_kernel_node {
     uint64_t key;
@@ -286,8 +287,12 @@ bool nd__has_kernel(nd_device *dev, const ndp_call *call)
 static nd_status fall_back(nd_device *dev, ndp_call *call, const char *why)
 {
     bool derived;
+    const nd_fallback_clock clock = nd__fallback_begin();
     ND_RETURN_IF(nd__derive(dev, call, &derived));
-    return derived ? ND_OK : nd__stage(dev, call, why);
+    if (!derived)
+        return nd__stage(dev, call, why);
+    nd__fallback_end(&clock, ND_FALLBACK_DERIVED, dev, nd_op_get(call->op)->name, call, why);
+    return ND_OK;
 }
 
 static nd_status run_node(nd_device *dev, const nd_kernel_node *node, ndp_call *call)

@@ -19,6 +19,8 @@ static void (*const locks[])(nd_fork now) = {
     nd__fork_callbacks,
     nd__fork_stream_pools,
     nd__fork_streams,
+    nd__fork_params,
+    nd__fork_fallback,
     /* from here on, each is the last one that its holder takes, but for the log's */
     nd__fork_captures,
     nd__fork_sharing,
@@ -28,10 +30,10 @@ static void (*const locks[])(nd_fork now) = {
     nd__fork_custom,
     nd__fork_code,
     nd__fork_conf,
-    nd__fork_params,
     nd__fork_texts,
     nd__fork_hook,
     nd__fork_trace,
+    nd__fork_told,
     nd__fork_log,
 };
 enum { LOCKS = sizeof locks / sizeof *locks };

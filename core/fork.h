@@ -26,6 +26,7 @@ void nd__fork_captures(nd_fork now);
 void nd__fork_sharing(nd_fork now);
 void nd__fork_pending(nd_fork now); /* events of copies to the host */
 void nd__fork_stage(nd_fork now);
+void nd__fork_fallback(nd_fork now);
 void nd__fork_ops(nd_fork now);
 void nd__fork_custom(nd_fork now);
 void nd__fork_code(nd_fork now);
@@ -34,6 +35,7 @@ void nd__fork_params(nd_fork now);
 void nd__fork_texts(nd_fork now);
 void nd__fork_hook(nd_fork now);
 void nd__fork_trace(nd_fork now);
+void nd__fork_told(nd_fork now);
 void nd__fork_log(nd_fork now);
 
 #endif

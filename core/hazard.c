@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include "core/core.h"
 #include "core/memory/memory.h"
+#include "core/param.h"
 
 typedef struct {
     uint64_t stream, seq;
@@ -69,10 +70,9 @@ static struct {
 
 int nd__hazards_from_environment(void)
 {
-    const char *text = nd__getenv("NDOCK_STREAM_CHECK");
     int expected = -1;
     (void)atomic_compare_exchange_strong(&nd__hazards, &expected,
-                                         text && strcmp(text, "0") != 0 ? STREAM_CHECK : 0);
+                                         nd__env_bool(ND_ENV_STREAM_CHECK) ? STREAM_CHECK : 0);
     return atomic_load(&nd__hazards);
 }
 

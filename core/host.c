@@ -7,12 +7,7 @@
 #include <unistd.h>
 #include "core/cache/cache.h"
 #include "core/memory/memory.h"
-
-const char *nd__getenv(const char *name)
-{
-    const char *value = secure_getenv(name);
-    return value && value[0] ? value : NULL;
-}
+#include "core/param.h"
 
 static int32_t host_error(void *ctx, int32_t status, int64_t native, const char *fmt, ...)
 {
@@ -57,88 +52,6 @@ static void host_free(void *ctx, void *p)
     free(p);
 }
 
-/* Parameters asked for so far; rows are never removed. */
-static nd_param *params;
-static pthread_mutex_t params_lock = PTHREAD_MUTEX_INITIALIZER;
-
-void nd__fork_params(nd_fork now)
-{
-    nd__fork_mutex(&params_lock, now);
-}
-
-static void remember_param(const char *name, int32_t type, const char *help, const char *value)
-{
-    pthread_mutex_lock(&params_lock);
-    nd_param *p = params;
-    while (p && strcmp(p->name, name) != 0)
-        p = p->next;
-    if (!p && (p = calloc(1, sizeof *p)) != NULL) {
-        p->name = strdup(name);
-        p->help = strdup(help ? help : "");
-        p->value = value ? strdup(value) : NULL;
-        p->type = type;
-        p->next = params;
-        params = p;
-    }
-    pthread_mutex_unlock(&params_lock);
-}
-
-static bool parse_bool(const char *text, int32_t *out)
-{
-    static const char *const words[] = {"0", "1", "off", "on", "no", "yes", "false", "true"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(text, words[i]) == 0) {
-            *out = (int32_t)(i & 1);
-            return true;
-        }
-    return false;
-}
-
-static bool parse_param(int32_t type, const char *text, void *out)
-{
-    char *end = NULL;
-    errno = 0;
-    if (type == NDP_PARAM_I64) {
-        long long v = strtoll(text, &end, 10);
-        if (*end || errno)
-            return false;
-        *(int64_t *)out = v;
-    } else if (type == NDP_PARAM_F64) {
-        double v = strtod(text, &end);
-        if (*end || errno)
-            return false;
-        *(double *)out = v;
-    } else if (type == NDP_PARAM_BOOL) {
-        return parse_bool(text, out);
-    } else {
-        *(const char **)out = text;
-    }
-    return true;
-}
-
-static int32_t host_param(void *ctx, const char *name, int32_t type, const char *help, void *out)
-{
-    nd_plugin_slot *slot = ctx;
-    char variable[128];
-    int n = snprintf(variable, sizeof variable, "NDOCK_%s_%s", slot->name, name);
-    for (int i = 0; i < n && variable[i]; i++)
-        if (variable[i] >= 'a' && variable[i] <= 'z')
-            variable[i] = (char)(variable[i] - 'a' + 'A');
-    const char *text = nd__getenv(variable);
-    /* The team's size is everybody's affair, so the CPU plug-in's parameter may be given without
-     * its name. */
-    if (!text && strcmp(slot->name, "cpu") == 0 && strcmp(name, "NUM_THREADS") == 0) {
-        snprintf(variable, sizeof variable, "NDOCK_NUM_THREADS");
-        text = nd__getenv(variable);
-    }
-    remember_param(variable, type, help, text);
-    if (!text || parse_param(type, text, out))
-        return NDP_OK;
-    nd__log(ND_LOG_WARN, "%s=%s is ignored: it is not of the right form (%s)", variable, text,
-            help ? help : "");
-    return NDP_ERR_ARGUMENT;
-}
-
 static int32_t host_reclaim(void *ctx, ndp_dev *dev, uint64_t need_bytes)
 {
     nd_plugin_slot *slot = ctx;
@@ -174,7 +87,8 @@ static const void *host_service(void *ctx, const char *id)
     } services[] = {
         {"ndh.plan/1", &nd__plan_service},           {"ndh.kernel/1", &nd__kernel_service},
         {"ndh.workspace/1", &nd__workspace_service}, {"ndh.library/1", &nd__library_service},
-        {"ndh.visible/1", &nd__visible_service},     {"ndh.conf/1", &nd__conf_service}};
+        {"ndh.visible/1", &nd__visible_service},     {"ndh.conf/1", &nd__conf_service},
+        {"ndh.param/1", &nd__param_service}};
     (void)ctx;
     for (size_t i = 0; id && i < sizeof services / sizeof *services; i++)
         if (strcmp(services[i].id, id) == 0)
@@ -184,6 +98,7 @@ static const void *host_service(void *ctx, const char *id)
 
 void nd__host_init(nd_plugin_slot *slot)
 {
+    nd__params_candidate(slot->name);
     slot->host = (ndp_host){
         .size = sizeof(ndp_host),
         .major = NDP_ABI_MAJOR,
@@ -193,7 +108,7 @@ void nd__host_init(nd_plugin_slot *slot)
         .log = host_log,
         .alloc = host_alloc,
         .free = host_free,
-        .param = host_param,
+        .param = nd__host_param,
         .reclaim = host_reclaim,
         .plugin = host_plugin,
         .service = host_service,

@@ -18,6 +18,8 @@ core_sources = %reldir%/core.h %reldir%/lock.h %reldir%/fork.h %reldir%/fork.c %
   %reldir%/choose.c %reldir%/plugins.c %reldir%/trial.c \
   %reldir%/print.c %reldir%/print_number.c %reldir%/visible.c $(core_memory_sources) \
   $(core_cache_sources) $(core_io_sources) $(core_interop_sources) $(core_hook_sources)
+core_sources += %reldir%/param.def %reldir%/param.h %reldir%/param.c %reldir%/param_plugin.c %reldir%/param_names.c
+core_sources += %reldir%/fallback.h %reldir%/fallback.c %reldir%/advice.c
 
 noinst_LTLIBRARIES += %reldir%/libcore.la
 %canon_reldir%_libcore_la_SOURCES = $(core_sources)

@@ -2,6 +2,7 @@
  * Every use of a stream by the core: queueing work, waiting for it, moving bytes. */
 #include <stdlib.h>
 #include "core/core.h"
+#include "core/param.h"
 
 nd_status nd__refuse_inside(const char *op)
 {
@@ -60,9 +61,9 @@ int32_t nd_launch_blocking(void)
     int now = atomic_load_explicit(&launch_blocking, memory_order_relaxed);
     if (now >= 0)
         return now;
-    const char *text = nd__getenv("NDOCK_LAUNCH_BLOCKING");
-    text = text ? text : nd__getenv("CUDA_LAUNCH_BLOCKING");
-    now = text && strcmp(text, "0") != 0;
+    const char *cuda = nd__getenv("CUDA_LAUNCH_BLOCKING");
+    now = nd__env(ND_ENV_LAUNCH_BLOCKING) ? nd__env_bool(ND_ENV_LAUNCH_BLOCKING)
+                                          : cuda && strcmp(cuda, "0") != 0;
     atomic_store(&launch_blocking, now);
     return now;
 }

@@ -6,6 +6,8 @@
 #include "core/fork.h"
 #include "core/loader.h"
 #include "core/memory/memory.h"
+#include "core/fallback.h"
+#include "core/param.h"
 
 static pthread_mutex_t
     registry_lock; /* recursive: a plug-in may ask for another one while it is being opened */
@@ -224,6 +226,8 @@ static nd_status open_device(nd_plugin_slot *slot, uint32_t index, nd_device **o
     if (d->is_cpu && index == 0)
         atomic_store_explicit(&cpu_device, d, memory_order_release);
     *out = d;
+    nd__params_report();
+    nd__fallback_from_environment();
     return ND_OK;
 }
 
@@ -261,7 +265,7 @@ static void describe_all(nd_text *t, const char *name)
     if (!known)
         nd__text_add(t, "; no plug-in ndock-%s.so is in %s%s%s", name, path ? path : "",
                      path && path[0] ? ":" : "", nd_plugin_dir());
-    nd__text_add(t, "; `ndock info` shows more");
+    nd__text_add(t, "; `ndock info --doctor` says what to do");
 }
 
 static nd_status no_such_device(const char *text, const char *plugin, const char *what)
@@ -356,7 +360,7 @@ static nd_status find_listed(const char *list, nd_device **out)
 
 static nd_status find_device(const char *name, nd_device **out)
 {
-    const char *list = nd__getenv("NDOCK_DEVICE");
+    const char *list = nd__env(ND_ENV_DEVICE);
     if (strcmp(name, "auto") != 0)
         return find_named(name, out);
     return list ? find_listed(list, out) : best_device(out);

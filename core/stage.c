@@ -1,32 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The fallback ladder's last rung: what a device cannot do, the CPU plug-in does on copies of the
- * bytes the operands reach. Nothing is silent: calls and bytes are counted, each (op, device) is
+ * bytes the operands reach. Nothing is silent: fallback.c keeps accounts, each (op, device) is
  * logged once, and NDOCK_FALLBACK=error refuses instead. */
 #include <stdlib.h>
 #include "core/core.h"
 #include "core/fork.h"
+#include "core/fallback.h"
+#include "core/param.h"
 
-static _Atomic uint64_t staged_calls, staged_bytes, derived_calls;
 static atomic_int policy = -1; /* -1: not read from the environment yet */
-
-void nd_fallback_get(nd_fallback_stats *out)
-{
-    out->staged_calls = atomic_load(&staged_calls);
-    out->staged_bytes = atomic_load(&staged_bytes);
-    out->derived_calls = atomic_load(&derived_calls);
-}
-
-void nd_fallback_reset(void)
-{
-    atomic_store(&staged_calls, 0);
-    atomic_store(&staged_bytes, 0);
-    atomic_store(&derived_calls, 0);
-}
-
-void nd__count_derived(void)
-{
-    atomic_fetch_add(&derived_calls, 1);
-}
 
 nd_status nd_fallback_set(int32_t value)
 {
@@ -40,15 +22,10 @@ nd_status nd_fallback_set(int32_t value)
 
 int32_t nd__fallback_policy(void)
 {
-    static const char *const names[] = {"allow", "warn", "error"};
     int now = atomic_load_explicit(&policy, memory_order_relaxed);
     if (now >= 0)
         return now;
-    const char *text = nd__getenv("NDOCK_FALLBACK");
-    now = ND_FALLBACK_WARN;
-    for (int i = 0; text && i < 3; i++)
-        if (strcmp(text, names[i]) == 0)
-            now = i;
+    now = nd__env_choice(ND_ENV_FALLBACK); /* its words are in the order of ND_FALLBACK_* */
     atomic_store(&policy, now);
     return now;
 }
@@ -105,7 +82,7 @@ static nd_status mirror_view(nd_device *dev, nd_device *cpu, const ndp_view *v, 
     out->offset_bytes = (int64_t)m->host->base - low * n;
     if (!read || m->nbytes == 0)
         return ND_OK;
-    atomic_fetch_add(&staged_bytes, (uint64_t)m->nbytes);
+    nd__count_staged_bytes((uint64_t)m->nbytes);
     return nd__read(dev, "staging", ND_WAIT_STAGING, v->mem, (uint64_t)m->first, m->host->host,
                     (uint64_t)m->nbytes);
 }
@@ -134,7 +111,7 @@ static nd_status run_on_mirrors(nd_device *dev, nd_device *cpu, ndp_call *call)
     for (uint32_t i = call->n_in; i < n; i++) {
         if (m[i].nbytes == 0)
             continue;
-        atomic_fetch_add(&staged_bytes, (uint64_t)m[i].nbytes);
+        nd__count_staged_bytes((uint64_t)m[i].nbytes);
         ND_GOTO_IF(done, nd__write(dev, "staging", ND_WAIT_STAGING, call->out[i - call->n_in].mem,
                                    (uint64_t)m[i].first, m[i].host->host, (uint64_t)m[i].nbytes));
     }
@@ -148,7 +125,7 @@ nd_status nd__may_stage(nd_device *dev, const char *name, const ndp_view *like, 
 {
     if (!dev->is_cpu && nd__fallback_policy() != ND_FALLBACK_ERROR) {
         note_once(dev, name, why);
-        atomic_fetch_add(&staged_calls, 1);
+        nd__count_staged();
         return ND_OK;
     }
     nd__fail(ND_ERR_UNSUPPORTED, name, -1, "%s does not support it%s%s (%s)%s", dev->name,
@@ -158,19 +135,16 @@ nd_status nd__may_stage(nd_device *dev, const char *name, const ndp_view *like, 
     return ND_ERR_UNSUPPORTED;
 }
 
-void nd__count_staged_bytes(uint64_t nbytes)
-{
-    atomic_fetch_add(&staged_bytes, nbytes);
-}
-
 nd_status nd__stage(nd_device *dev, ndp_call *call, const char *why)
 {
     nd_device *cpu = NULL;
     const char *name = nd_op_get(call->op)->name;
+    const nd_fallback_clock clock = nd__fallback_begin();
     if (!dev->is_cpu && nd__fallback_policy() != ND_FALLBACK_ERROR)
         ND_RETURN_IF(nd__cpu_device(&cpu)); /* or it is not counted */
     ND_RETURN_IF(nd__may_stage(dev, name, call->n_in ? &call->in[0] : &call->out[0], why));
     nd_status status = run_on_mirrors(dev, cpu, call);
+    nd__fallback_end(&clock, ND_FALLBACK_STAGED, dev, name, call, why);
     if (status != ND_OK)
         nd__error_context(name, dev->name, dev->slot->name);
     return status;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "core/core.h"
 #include "core/fork.h"
+#include "core/param.h"
 
 typedef struct {
     nd_error e;
@@ -160,12 +161,7 @@ void nd__fork_log(nd_fork now)
 
 static int32_t level_from_environment(void)
 {
-    static const char *const names[] = {"off", "error", "warn", "info", "debug", "trace"};
-    const char *text = nd__getenv("NDOCK_LOG");
-    for (int32_t i = 0; text && i <= ND_LOG_TRACE; i++)
-        if (strcmp(text, names[i]) == 0)
-            return i;
-    return ND_LOG_WARN;
+    return nd__env_choice(ND_ENV_LOG); /* its words are in the order of ND_LOG_* */
 }
 
 void nd_log_set(nd_log_sink sink, void *ctx, int32_t level)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "core/core.h"
 #include "core/memory/memory.h"
+#include "core/param.h"
 
 /* ---- pinned arrays: CPU arrays over page-locked memory of another device ---- */
 static nd_status pinned_storage(nd_device *device, uint64_t nbytes, nd_storage **out)
@@ -81,8 +82,7 @@ static void compare_checksum(void *arg)
 
 static bool check_wanted(void)
 {
-    const char *text = nd__getenv("NDOCK_COPY_CHECK");
-    return text && strcmp(text, "0") != 0;
+    return nd__env_bool(ND_ENV_COPY_CHECK);
 }
 
 static nd_status queue_check(nd_stream *s, copy_check *c)

@@ -35,6 +35,7 @@ static void print_devices(const char *const *names, int n)
 
 static void print_plugins(const nd_plugin_report *r, int n)
 {
+    int problems = 0;
     puts("\nPlug-ins, in the order of search");
     for (int i = 0; i < n; i++) {
         printf("  %-10s %-11s %s", r[i].name, r[i].state, r[i].path);
@@ -44,7 +45,10 @@ static void print_plugins(const nd_plugin_report *r, int n)
         printf("  [%s]\n", r[i].source);
         if (r[i].reason[0])
             printf("             %s\n", r[i].reason);
+        problems += r[i].devices == 0;
     }
+    if (problems)
+        puts("  What to do about those that do not serve: ndock info --doctor");
     if (n == 0)
         puts("  none found");
 }
@@ -133,6 +137,7 @@ static void json_plugin(json_writer *w, const nd_plugin_report *r)
     json_text(w, "path", r->path);
     json_text(w, "state", r->state);
     json_text(w, "reason", r->reason);
+    json_text(w, "advice", nd_plugin_advice(r->state));
     json_text(w, "version", r->version);
     json_text(w, "source", r->source);
     json_integer(w, "devices", (unsigned long long)r->devices);
@@ -156,7 +161,7 @@ static void print_json(const char *const *names, int devices, const nd_plugin_re
     json_writer w = {.out = stdout};
     nd_device *current;
     json_open(&w, NULL, '{');
-    json_integer(&w, "schema", 1);
+    json_integer(&w, "schema", TOOL_INFO_SCHEMA);
     json_text(&w, "version", nd_version());
     json_text(&w, "plugin_dir", nd_plugin_dir());
     json_text(&w, "current_device",
@@ -191,49 +196,100 @@ static void print_json(const char *const *names, int devices, const nd_plugin_re
 
 static int usage(FILE *out, int status)
 {
-    fputs("Usage: ndock info [--json] [--memory] [--ops]\n\n"
-          "  --json    for programs\n"
-          "  --memory  also what each device's allocator has, and its settings\n"
-          "  --ops     the matrix of operations, dtypes and devices\n",
+    fputs("Usage: ndock info [--json] [--memory]\n"
+          "       ndock info [--json] --ops | --params\n"
+          "       ndock info [--json] --doctor [DEVICE]...\n"
+          "       ndock info [--json] --offline PLUGIN.so\n"
+          "       ndock info [--json] --suggest [REPORT.json]\n\n"
+          "  --json     for programs\n"
+          "  --memory   also what each device's allocator has, and its settings\n"
+          "  --ops      the matrix of operations, dtypes and devices\n"
+          "  --params   every variable and setting, with help, default and present value\n"
+          "  --doctor   what is wrong, and what to do about it\n"
+          "  --offline  what a plug-in's file says of itself; none of its code runs\n"
+          "  --suggest  which kernels a plug-in should have next, by the time that a run lost\n",
           out);
     return status;
 }
 
-int tool_info(int argc, char **argv)
+typedef struct {
+    bool json, memory, ops, params, doctor, offline, suggest;
+    char **names; /* what follows the options */
+    int n_names;
+} options;
+
+/* 0, or the position of a wrong argument. */
+static int parse(int argc, char **argv, options *o)
+{
+    const struct {
+        const char *name;
+        bool *on;
+    } known[] = {{"--json", &o->json},      {"--memory", &o->memory}, {"--ops", &o->ops},
+                 {"--params", &o->params},  {"--doctor", &o->doctor}, {"--offline", &o->offline},
+                 {"--suggest", &o->suggest}};
+    o->names = argv + 1;
+    for (int i = 1; i < argc; i++) {
+        size_t k = 0;
+        while (k < sizeof known / sizeof *known && strcmp(argv[i], known[k].name) != 0)
+            k++;
+        if (k < sizeof known / sizeof *known)
+            *known[k].on = true;
+        else if (argv[i][0] == '-' && argv[i][1])
+            return i;
+        else
+            o->names[o->n_names++] = argv[i];
+    }
+    return 0;
+}
+
+static int show(const options *o)
 {
     static const char *names[MOST];
     static nd_plugin_report reports[MOST];
-    bool json = false, ops = false, memory = false;
     int32_t devices, plugins;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0)
-            return usage(stdout, 0);
-        json |= strcmp(argv[i], "--json") == 0;
-        ops |= strcmp(argv[i], "--ops") == 0;
-        memory |= strcmp(argv[i], "--memory") == 0;
-        if (strcmp(argv[i], "--json") != 0 && strcmp(argv[i], "--ops") != 0 &&
-            strcmp(argv[i], "--memory") != 0) {
-            fprintf(stderr, "ndock info: unknown option \"%s\"\n", argv[i]);
-            return usage(stderr, EXIT_USAGE);
-        }
-    }
-    if (ops)
-        return tool_info_ops(json);
     if (nd_device_list(names, MOST, &devices) != ND_OK ||
         nd_plugin_list(reports, MOST, &plugins) != ND_OK)
         return tool_failed("info");
     devices = devices < MOST ? devices : MOST;
     plugins = plugins < MOST ? plugins : MOST;
-    if (json) {
-        print_json(names, devices, reports, plugins, memory);
+    if (o->json) {
+        print_json(names, devices, reports, plugins, o->memory);
         return 0;
     }
     printf("ndock %s, plug-in folder %s\n\n", nd_version(), nd_plugin_dir());
     print_devices(names, devices);
-    if (memory)
+    if (o->memory)
         tool_info_memory(names, devices);
     print_plugins(reports, plugins);
     print_caches();
     print_environment();
     return 0;
+}
+
+int tool_info(int argc, char **argv)
+{
+    options o = {.json = false};
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0)
+            return usage(stdout, 0);
+    const int wrong = parse(argc, argv, &o);
+    const int most = o.doctor ? MOST : o.offline || o.suggest; /* names that it takes */
+    if (wrong || o.n_names > most || (o.offline && o.n_names == 0) ||
+        o.ops + o.params + o.doctor + o.offline + o.suggest > 1) {
+        if (wrong)
+            fprintf(stderr, "ndock info: unknown option \"%s\"\n", argv[wrong]);
+        else if (o.n_names > most)
+            fprintf(stderr, "ndock info: \"%s\" is one argument too many\n", o.names[most]);
+        else
+            fputs("ndock info: --offline needs a file, and options of different kinds do not go "
+                  "together\n",
+                  stderr);
+        return usage(stderr, EXIT_USAGE);
+    }
+    return o.ops       ? tool_info_ops(o.json)
+           : o.params  ? tool_info_params(o.json)
+           : o.doctor  ? tool_info_doctor(o.names, o.n_names, o.json)
+           : o.offline ? tool_info_offline(o.names[0], o.json)
+           : o.suggest ? tool_info_suggest(o.n_names ? o.names[0] : NULL, o.json)
+                       : show(&o);
 }

@@ -54,6 +54,12 @@ void json_integer(json_writer *w, const char *key, unsigned long long value)
     fprintf(w->out, "%llu", value);
 }
 
+void json_number(json_writer *w, const char *key, double value)
+{
+    begin_value(w, key);
+    fprintf(w->out, "%.6g", value);
+}
+
 void json_bool(json_writer *w, const char *key, bool value)
 {
     begin_value(w, key);

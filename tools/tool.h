@@ -14,6 +14,14 @@ int tool_conform(int argc, char **argv);
 int tool_new_plugin(int argc, char **argv);
 /* The op x dtype matrix of every device. */
 int tool_info_ops(bool json);
+/* Of the JSON of every kind of `ndock info`; higher with each key that is added. */
+enum { TOOL_INFO_SCHEMA = 2 };
+/* Each is an exit status. devices: those that are wanted, n of them; 0: all that plug-ins are
+ * for. */
+int tool_info_doctor(char **devices, int n, bool json);
+int tool_info_params(bool json);
+int tool_info_offline(const char *path, bool json);
+int tool_info_suggest(const char *path, bool json);
 
 /* file.c: path gets the bytes whole, or stays as it was (temporary file, rename). 0, or -1 with
  * errno. */
@@ -34,7 +42,20 @@ void json_open(json_writer *w, const char *key,
 void json_close(json_writer *w, char bracket);
 void json_text(json_writer *w, const char *key, const char *value);
 void json_integer(json_writer *w, const char *key, unsigned long long value);
+void json_number(json_writer *w, const char *key, double value);
 void json_bool(json_writer *w, const char *key, bool value);
+
+/* ---- info_params.c: variables NDOCK_... that nobody reads; how many ---- */
+int tool_print_unknown(void);
+int tool_json_unknown(json_writer *w); /* as the key "unknown_variables" */
+
+/* ---- info_hardware.c: what this machine shows of GPUs, and what is in their way. NVIDIA's alone:
+ * other makers' drivers need no device files of their own. ---- */
+typedef struct {
+    const char *fact, *action; /* action: what to do, "" for nothing */
+} tool_gpu_line;
+enum { TOOL_GPU_LINES = 8 };
+int tool_gpu_lines(tool_gpu_line *out); /* how many; texts live until the next call */
 
 /* ---- info_memory.c: what each device's allocator has ---- */
 void tool_info_memory(const char *const *names, int n);

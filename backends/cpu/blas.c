@@ -52,12 +52,7 @@ static void blas_init(void)
     static const char *const candidates[] = {"libopenblas.so.0", "libblis.so.4", "libblis.so.3",
                                              "libmkl_rt.so.2",   "libmkl_rt.so", "libcblas.so.3",
                                              "libblas.so.3"};
-    const char *wanted = "auto";
-    cpu_host->param(
-        cpu_host->ctx, "BLAS", NDP_PARAM_TEXT,
-        "matrix products by: auto or own (own kernels), any (the first BLAS found), or a "
-        "CBLAS library's path or soname",
-        &wanted);
+    const char *wanted = cpu_set.blas;
     if (!wanted || strcmp(wanted, "auto") == 0 || strcmp(wanted, "own") == 0)
         return;
     if (strcmp(wanted, "any") != 0)

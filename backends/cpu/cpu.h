@@ -19,6 +19,15 @@ struct ndp_dev {
 
 extern const ndp_host *cpu_host; /* set by the entry */
 
+/* params.c: what the environment sets, read by probe(). */
+typedef struct {
+    int64_t num_threads; /* 0: OpenMP says */
+    const char *isa;     /* NULL: the best there is */
+    const char *blas;
+} cpu_parameters;
+extern cpu_parameters cpu_set;
+void cpu_read_parameters(void);
+
 /* plugin.c: an error with printf text; returns status. */
 #define cpu_error(status, ...) cpu_host->error(cpu_host->ctx, (status), 0, __VA_ARGS__)
 

@@ -27,10 +27,8 @@ static int isa_supported(void)
 
 static void isa_init(void)
 {
-    const char *wanted = NULL;
+    const char *wanted = cpu_set.isa;
     isa_level = isa_supported();
-    cpu_host->param(cpu_host->ctx, "ISA", NDP_PARAM_TEXT,
-                    "highest SIMD level used: baseline, avx2 or avx512", &wanted);
     for (int level = 0; wanted && level < isa_level; level++)
         if (strcmp(wanted, isa_names[level]) == 0)
             isa_level = level;

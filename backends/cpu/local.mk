@@ -25,7 +25,7 @@ cpu_variants += %reldir%/libcpu-avx2.la %reldir%/libcpu-avx512.la
 endif
 
 plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
-%canon_reldir%_ndock_cpu_la_SOURCES = \
+%canon_reldir%_ndock_cpu_la_SOURCES = %reldir%/params.c \
   %reldir%/blas.c %reldir%/cast.h %reldir%/cast_loop_tmpl.h %reldir%/cast_tmpl.h %reldir%/code.c %reldir%/copy.c \
   %reldir%/copy.h %reldir%/copy_tiles.c %reldir%/cpu.h %reldir%/elementwise.c \
   %reldir%/elementwise.h %reldir%/elementwise_loops.h %reldir%/half.h %reldir%/index.c \

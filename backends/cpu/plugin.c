@@ -16,6 +16,7 @@ static int32_t probe(uint32_t *count, char *why, size_t n)
 {
     (void)why;
     (void)n;
+    cpu_read_parameters();
     *count = 1;
     return NDP_OK;
 }

@@ -52,10 +52,7 @@ static void child_after_fork(void)
 
 static void threads_init(void)
 {
-    int64_t wanted = 0;
-    cpu_host->param(cpu_host->ctx, "NUM_THREADS", NDP_PARAM_I64,
-                    "threads of a parallel region; 0: OMP_NUM_THREADS, else the processors allowed",
-                    &wanted);
+    const int64_t wanted = cpu_set.num_threads;
 #ifdef _OPENMP
     thread_limit = wanted > 0 && wanted < 4096 ? (int)wanted : omp_get_max_threads();
 #else

@@ -1,47 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The process's kernel cache, set up by the environment at its first use: for plug-ins and users.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include "core/cache/cache.h"
-
-enum { DEFAULT_MAX_MB = 512 };
+#include "core/param.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static nd_kernel_cache *_Atomic cache; /* NULL: not used yet, or no memory for it */
 
-static bool switched_off(void)
-{
-    static const char *const words[] = {"0", "off", "no", "false"};
-    const char *text = nd__getenv("NDOCK_KERNEL_CACHE");
-    for (size_t i = 0; text && i < sizeof words / sizeof *words; i++)
-        if (strcmp(text, words[i]) == 0)
-            return true;
-    return false;
-}
-
 static uint64_t max_bytes(void)
 {
-    const char *text = nd__getenv("NDOCK_KERNEL_CACHE_MAX_MB");
-    char *end = NULL;
-    errno = 0;
-    long long mb = text ? strtoll(text, &end, 10) : DEFAULT_MAX_MB;
-    if (text && (*end || errno || mb < 0 || mb > INT64_MAX >> 20)) {
-        nd__log(ND_LOG_WARN,
-                "NDOCK_KERNEL_CACHE_MAX_MB=%s is ignored: it is not a number of MiB, 0 or more",
-                text);
-        mb = DEFAULT_MAX_MB;
-    }
-    return (uint64_t)mb << 20;
+    return (uint64_t)nd__env_integer(ND_ENV_KERNEL_CACHE_MAX_MB) << 20;
 }
 
 static void set_up(void)
 {
     const char *why = NULL;
-    char *dir = switched_off()
+    char *dir = !nd__env_bool(ND_ENV_KERNEL_CACHE)
                     ? NULL
-                    : nd__kernel_dir(nd__getenv("NDOCK_KERNEL_CACHE_DIR"),
-                                     nd__getenv("XDG_CACHE_HOME"), nd__getenv("HOME"), &why);
+                    : nd__kernel_dir(nd__env(ND_ENV_KERNEL_CACHE_DIR), nd__getenv("XDG_CACHE_HOME"),
+                                     nd__getenv("HOME"), &why);
     if (why)
         nd__log(ND_LOG_WARN, "kernel cache: %s; compiled kernels are kept in memory alone", why);
     nd_kernel_cache *made;

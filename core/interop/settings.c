@@ -2,30 +2,22 @@
  * Process-wide settings of the exchange: what exports say of order, whether imports keep it, and
  * whether they are compared with their allocation. */
 #include "core/interop/interop.h"
+#include "core/param.h"
 
 static atomic_int policy, sync_on, check_on; /* 0: the environment was not read yet */
 
-static int from_environment(atomic_int *setting, const char *name, const char *const *values, int n,
-                            int otherwise)
+/* The first to read the environment wins. */
+static int settle(atomic_int *setting, int value)
 {
-    const char *text = nd__getenv(name);
-    int value = 0, unset = 0;
-    for (int i = 0; text && i < n; i++)
-        if (strcmp(text, values[i]) == 0)
-            value = i + 1;
-    bool wrong = text && text[0] && !value;
-    if (atomic_compare_exchange_strong(setting, &unset, value ? value : otherwise) && wrong)
-        nd__log(ND_LOG_WARN, "%s is \"%s\", which is not understood and counts as unset", name,
-                text);
+    int unset = 0;
+    (void)atomic_compare_exchange_strong(setting, &unset, value);
     return atomic_load(setting);
 }
 
 int32_t nd_cai_export_policy(void)
 {
-    static const char *const values[] = {"stream", "none", "sync"}; /* ND_CAI_EXPORT_*, from 1 */
     int now = atomic_load_explicit(&policy, memory_order_relaxed);
-    return now ? now
-               : from_environment(&policy, "NDOCK_CAI_EXPORT", values, 3, ND_CAI_EXPORT_STREAM);
+    return now ? now : settle(&policy, 1 + nd__env_choice(ND_ENV_CAI_EXPORT)); /* ND_CAI_EXPORT_* */
 }
 
 nd_status nd_cai_export_policy_set(int32_t value)
@@ -39,9 +31,9 @@ nd_status nd_cai_export_policy_set(int32_t value)
 
 int32_t nd_cai_sync(void)
 {
-    static const char *const values[] = {"1", "0"}; /* ND_CAI_SYNC_ON, _OFF */
     int now = atomic_load_explicit(&sync_on, memory_order_relaxed);
-    return now ? now : from_environment(&sync_on, "NDOCK_CAI_SYNC", values, 2, ND_CAI_SYNC_ON);
+    return now ? now
+               : settle(&sync_on, nd__env_bool(ND_ENV_CAI_SYNC) ? ND_CAI_SYNC_ON : ND_CAI_SYNC_OFF);
 }
 
 nd_status nd_cai_sync_set(int32_t value)
@@ -55,9 +47,10 @@ nd_status nd_cai_sync_set(int32_t value)
 
 int32_t nd_cai_check(void)
 {
-    static const char *const values[] = {"1", "0"}; /* ND_CAI_CHECK_ON, _OFF */
     int now = atomic_load_explicit(&check_on, memory_order_relaxed);
-    return now ? now : from_environment(&check_on, "NDOCK_CAI_CHECK", values, 2, ND_CAI_CHECK_OFF);
+    return now ? now
+               : settle(&check_on,
+                        nd__env_bool(ND_ENV_CAI_CHECK) ? ND_CAI_CHECK_ON : ND_CAI_CHECK_OFF);
 }
 
 nd_status nd_cai_check_set(int32_t value)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/memory/conf.h"
+#include "core/param.h"
 
 /* Records are never freed: readers hold none of them. A new one points to those before.
  * current: under nd__conf_lock, or of the thread that makes a change. */
@@ -167,7 +168,7 @@ void nd__conf_environment_failed(const char *message)
 
 static void read_environment(void)
 {
-    change c = {nd__getenv("NDOCK_ALLOC_CONF"), true};
+    change c = {nd__env(ND_ENV_ALLOC_CONF), true};
     current = &defaults;
     if (c.text && nd__in_c_locale(set_text, &c) != ND_OK) {
         nd__conf_drop_environment();
@@ -191,6 +192,64 @@ nd_status nd__conf_check(void)
     pthread_mutex_unlock(&nd__conf_lock);
     return message[0] ? nd__fail(ND_ERR_ARGUMENT, "alloc", -1, "NDOCK_ALLOC_CONF: %s", message)
                       : ND_OK;
+}
+
+/* ---- the list of parameters ---- */
+/* Whether the environment's text sets the key. */
+static bool set_by_environment(const char *key)
+{
+    const char *text = nd__env(ND_ENV_ALLOC_CONF);
+    size_t n = strlen(key);
+    for (const char *at = text; at && (at = strstr(at, key)) != NULL; at += n)
+        if ((at == text || at[-1] == ',' || isspace((unsigned char)at[-1])) &&
+            at[n + strspn(at + n, " \t")] == ':')
+            return true;
+    return false;
+}
+
+typedef struct {
+    int32_t *i;
+    nd_param_info *out;
+    nd_text initial, value;
+    char problem[sizeof environment_error];
+    bool found;
+} description;
+
+/* Under the lock, in the C locale. */
+static nd_status describe_key(void *arg)
+{
+    description *d = arg;
+    memcpy(d->problem, environment_error, sizeof d->problem);
+    d->found = nd__conf_own_key(*d->i, &defaults.conf, d->out, &d->initial) &&
+               nd__conf_own_key(*d->i, &current->conf, d->out, &d->value);
+    if (d->found)
+        return ND_OK;
+    *d->i -= nd__conf_own_count();
+    d->found = nd__conf_extra_key(d->i, d->out);
+    return ND_OK;
+}
+
+bool nd__conf_describe(int32_t *i, nd_param_info *out)
+{
+    description d = {.i = i, .out = out};
+    (void)nd__conf();
+    pthread_mutex_lock(&nd__conf_lock);
+    (void)nd__in_c_locale(describe_key, &d);
+    pthread_mutex_unlock(&nd__conf_lock);
+    if (d.value.data) {
+        out->initial = nd__text_keep(d.initial.data ? d.initial.data : "");
+        out->value = nd__text_keep(d.value.data);
+    }
+    free(d.initial.data);
+    free(d.value.data);
+    if (!d.found)
+        return false;
+    bool environment = set_by_environment(out->name);
+    out->source = environment                             ? "NDOCK_ALLOC_CONF"
+                  : strcmp(out->value, out->initial) == 0 ? "default"
+                                                          : "program";
+    out->problem = environment ? nd__text_keep(d.problem) : "";
+    return true;
 }
 
 nd_status nd_memory_conf_set(const char *text)

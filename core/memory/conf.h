@@ -18,12 +18,17 @@ nd_status nd__conf_refuse(const char *what, const char *at, size_t n, const char
 nd_status nd__in_c_locale(nd_status (*fn)(void *arg), void *arg);
 /* What nd__conf_check refuses from now on, unless it does already. */
 void nd__conf_environment_failed(const char *message);
+/* The *i-th key of all; false past the last, and *i is less by how many there are. */
+bool nd__conf_describe(int32_t *i, nd_param_info *out);
 
 /* ---- conf_keys.c ---- */
 /* A pair "key:value" of n bytes up to its colon. *at: what follows it. */
 nd_status nd__conf_parse_own(const char **at, size_t n, nd_conf *conf);
 void nd__conf_own_names(nd_text *t);
 void nd__conf_own_values(const nd_conf *conf, nd_text *t);
+int nd__conf_own_count(void);
+/* The i-th key but for what concerns its value, which is added to the text; false past the last. */
+bool nd__conf_own_key(int i, const nd_conf *conf, nd_param_info *out, nd_text *value);
 
 /* ---- conf_plugin.c ---- */
 typedef struct nd_conf_key nd_conf_key;
@@ -42,5 +47,7 @@ void nd__conf_drop(nd_conf_change *list);
 void nd__conf_drop_environment(void);
 void nd__conf_extra_names(nd_text *t);  /* ", sim.memory_mb" ... */
 void nd__conf_extra_values(nd_text *t); /* ",sim.memory_mb:all" ...; under the lock */
+/* The *i-th key; kept texts. false past the last, *i less by how many there are. Under the lock. */
+bool nd__conf_extra_key(int32_t *i, nd_param_info *out);
 
 #endif

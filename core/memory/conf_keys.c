@@ -9,7 +9,7 @@
 
 typedef struct setting setting;
 struct setting {
-    const char *name, *values; /* what is allowed, for messages */
+    const char *name, *values, *help; /* values: what is allowed, for messages */
     bool (*parse)(const setting *, const char **at, nd_conf *conf);
     void (*print)(const setting *, const nd_conf *conf, nd_text *out);
     size_t offset;
@@ -224,36 +224,48 @@ static const char *const backend_words[] = {"caching", "debug", "none", "async",
     }
 #define MIB_TEXT "a number of MiB"
 static const setting settings[] = {
-    ROW(max_split_size, split, "none or at least 20 MiB", .name = "max_split_size_mb", .low = 20,
-        .high = 1e12),
+    ROW(max_split_size, split, "none or at least 20 MiB", .name = "max_split_size_mb",
+        .help = "larger blocks are never split", .low = 20, .high = 1e12),
     ROW(max_non_split_rounding, mib, "at least 20 MiB", .name = "max_non_split_rounding_mb",
-        .low = 20, .high = 1e12),
-    ROW(large_segment_size, mib, "4 to 1024 MiB", .name = "large_segment_size_mb", .low = 4,
+        .help = "how much larger such a block may be than what is asked for", .low = 20,
+        .high = 1e12),
+    ROW(large_segment_size, mib, "4 to 1024 MiB", .name = "large_segment_size_mb",
+        .help = "what is taken of the device at a time for blocks of 1 to 10 MiB", .low = 4,
         .high = 1024),
     ROW(roundup_power2_divisions, divisions,
         "a power of two up to 64, or [MiB:divisions,...,>:divisions] in ascending order",
-        .name = "roundup_power2_divisions"),
+        .name = "roundup_power2_divisions",
+        .help = "sizes are rounded up to this many steps between powers of two"),
     ROW(garbage_collection_threshold, real, "0 (off) to 1", .name = "garbage_collection_threshold",
-        .low = 0, .high = 1),
+        .help = "above this part of the memory, old free blocks go first", .low = 0, .high = 1),
     ROW(per_process_memory_fraction, real, "0 (no cap) to 1", .name = "per_process_memory_fraction",
-        .low = 0, .high = 1),
-    ROW(expandable_segments, bool, "true or false", .name = "expandable_segments"),
+        .help = "the part of the memory that this process may take", .low = 0, .high = 1),
+    ROW(expandable_segments, bool, "true or false", .name = "expandable_segments",
+        .help = "segments grow in place, by virtual addresses"),
     ROW(expandable_segments_reserve, real, "a multiple of the device's memory, or bytes above 64",
-        .name = "expandable_segments_reserve", .low = 0.001, .high = 1e18),
-    ROW(throw_early, bool, "true or false", .name = "throw_on_device_alloc_oom"),
+        .name = "expandable_segments_reserve", .help = "addresses that such a segment reserves",
+        .low = 0.001, .high = 1e18),
+    ROW(throw_early, bool, "true or false", .name = "throw_on_device_alloc_oom",
+        .help = "a refusal of the device is the error, without giving cached blocks back"),
     ROW(steal, choice, "never, before_oom or before_grow", .name = "cross_stream",
-        .words = steal_words),
+        .help = "when a free block of another stream is taken", .words = steal_words),
     ROW(backend, choice, "caching, debug, none or async", .name = "backend",
-        .words = backend_words),
-    ROW(thread_cache, bool, "true or false", .name = "thread_cache"),
+        .help = "which allocator serves new blocks", .words = backend_words),
+    ROW(thread_cache, bool, "true or false", .name = "thread_cache",
+        .help = "small blocks are kept per thread"),
     ROW(max_cached, cached, "auto, or a number of MiB (0: no limit)", .name = "max_cached_mb",
-        .low = 0, .high = 1e12),
-    ROW(quarantine_blocks, integer, "a whole number", .name = "quarantine_blocks", .low = 0,
+        .help = "free memory kept on the CPU", .low = 0, .high = 1e12),
+    ROW(quarantine_blocks, integer, "a whole number", .name = "quarantine_blocks",
+        .help = "backend debug: freed blocks that are watched for late writes", .low = 0,
         .high = 1e9),
-    ROW(pinned_reserve, mib, MIB_TEXT, .name = "pinned_reserve_mb", .low = 0, .high = 1e12),
-    ROW(pinned_exact_above, mib, MIB_TEXT, .name = "pinned_exact_above_mb", .low = 0, .high = 1e12),
-    ROW(pinned_cap, mib, MIB_TEXT, .name = "pinned_cap_mb", .low = 0, .high = 1e12),
-    ROW(pinned_background, bool, "true or false", .name = "pinned_background"),
+    ROW(pinned_reserve, mib, MIB_TEXT, .name = "pinned_reserve_mb",
+        .help = "pinned memory that is taken ahead", .low = 0, .high = 1e12),
+    ROW(pinned_exact_above, mib, MIB_TEXT, .name = "pinned_exact_above_mb",
+        .help = "pinned blocks above this are not rounded up", .low = 0, .high = 1e12),
+    ROW(pinned_cap, mib, MIB_TEXT, .name = "pinned_cap_mb",
+        .help = "the most pinned memory; 0: no limit", .low = 0, .high = 1e12),
+    ROW(pinned_background, bool, "true or false", .name = "pinned_background",
+        .help = "a thread looks which pinned blocks are free again"),
 };
 #define SETTINGS (int)(sizeof settings / sizeof settings[0])
 
@@ -293,4 +305,33 @@ void nd__conf_own_values(const nd_conf *conf, nd_text *t)
         nd__text_add(t, "%s%s:", i ? "," : "", settings[i].name);
         settings[i].print(&settings[i], conf, t);
     }
+}
+
+static int32_t type_of(const setting *s)
+{
+    return s->print == print_bool      ? ND_PARAM_BOOL
+           : s->print == print_choice  ? ND_PARAM_TEXT
+           : s->print == print_real    ? ND_PARAM_F64
+           : s->print == print_integer ? ND_PARAM_I64
+           : s->print == print_mib     ? ND_PARAM_F64
+                                       : ND_PARAM_TEXT;
+}
+
+int nd__conf_own_count(void)
+{
+    return SETTINGS;
+}
+
+bool nd__conf_own_key(int i, const nd_conf *conf, nd_param_info *out, nd_text *value)
+{
+    if (i >= SETTINGS)
+        return false;
+    const setting *s = &settings[i];
+    *out = (nd_param_info){.type = type_of(s),
+                           .name = s->name,
+                           .owner = "alloc",
+                           .help = s->help,
+                           .values = s->values};
+    s->print(s, conf, value);
+    return true;
 }

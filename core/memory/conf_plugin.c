@@ -8,6 +8,7 @@
 struct nd_conf_key {
     char *name, *help; /* name: plugin.key */
     char *value;
+    const char *initial; /* kept */
     int32_t (*set)(void *arg, const char *value);
     void *arg;
     nd_conf_key *next;
@@ -230,6 +231,25 @@ void nd__conf_extra_values(nd_text *t)
         nd__text_add(t, ",%s:%s", k->name, k->value);
 }
 
+bool nd__conf_extra_key(int32_t *i, nd_param_info *out)
+{
+    const nd_conf_key *k = keys;
+    for (; k && *i > 0; --*i)
+        k = k->next;
+    if (!k)
+        return false;
+    char *plugin = strndup(k->name, strcspn(k->name, "."));
+    *out = (nd_param_info){.type = ND_PARAM_TEXT,
+                           .name = nd__text_keep(k->name),
+                           .owner = nd__text_keep(plugin ? plugin : ""),
+                           .help = "a key of NDOCK_ALLOC_CONF",
+                           .values = nd__text_keep(k->help),
+                           .initial = k->initial,
+                           .value = nd__text_keep(k->value)};
+    free(plugin);
+    return true;
+}
+
 /* ---- the service ---- */
 static void key_free(nd_conf_key *k)
 {
@@ -250,6 +270,7 @@ static nd_conf_key *key_new(const char *plugin, const char *key, const char *hel
     k->name = name.data;
     k->help = strdup(help ? help : "");
     k->value = strdup(initial);
+    k->initial = nd__text_keep(initial);
     if (!name.failed && k->help && k->value)
         return k;
     key_free(k);

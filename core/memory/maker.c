@@ -2,6 +2,7 @@
  * Which makers of blocks there are, and the one a device begins with. */
 #include <strings.h>
 #include "core/memory/memory.h"
+#include "core/param.h"
 
 static _Atomic(nd_maker *) makers;
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -42,7 +43,7 @@ void nd__fork_makers(nd_fork now)
 static bool no_cache(void)
 {
     static const char *const off[] = {"", "0", "off", "no", "false"};
-    const char *text = nd__getenv("NDOCK_NO_CACHE");
+    const char *text = nd__env(ND_ENV_NO_CACHE);
     for (size_t i = 0; text && i < sizeof off / sizeof *off; i++)
         if (strcasecmp(text, off[i]) == 0)
             return false;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "core/io/file.h"
 #include "core/memory/pickle.h"
+#include "core/param.h"
 
 enum { DEFAULT_TRACE = 100000 }; /* events, with NDOCK_MEMORY_SNAPSHOT */
 
@@ -249,7 +250,7 @@ static char *absolute(const char *path)
 
 static void start_from_environment(void)
 {
-    const char *path = nd__getenv("NDOCK_MEMORY_SNAPSHOT");
+    const char *path = nd__env(ND_ENV_MEMORY_SNAPSHOT);
     if (!path || !*path || !(exit_path = absolute(path)))
         return;
     exit_pid = getpid();

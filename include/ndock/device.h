@@ -85,6 +85,9 @@ enum { ND_PLUGIN_NOTES = 0, ND_PLUGIN_OPEN = 1 };
 /* The i-th candidate from 0, in the order of search; ND_ERR_INDEX past the last. look:
  * ND_PLUGIN_NOTES runs no code of plug-ins, ND_PLUGIN_OPEN loads them all first. Any thread. */
 ND_API ND_MUST_USE nd_status nd_plugin_describe(int32_t i, int32_t look, nd_plugin_details *out);
+/* What to do about a candidate in this state ("PERMISSION"), for people; "" where there is nothing
+ * to do, or no such state. Its reason has the particulars. Static. */
+ND_API const char *nd_plugin_advice(const char *state);
 /* Load one plug-in by absolute path; it wins over others of its name that are not loaded yet.
  * ND_ERR_PLUGIN says why it was refused. Loading it again is no error. Who may write to the file is
  * warned about only, unless NDOCK_PLUGIN_STRICT=1. */
@@ -100,6 +103,27 @@ typedef struct {
 } nd_fallback_stats;
 ND_API void nd_fallback_get(nd_fallback_stats *out);
 ND_API void nd_fallback_reset(void);
+/* The same by operation, dtypes, device and reason: what fell back and what that cost. */
+enum { ND_FALLBACK_DERIVED = 1, ND_FALLBACK_STAGED = 2 };
+typedef struct {
+    uint32_t size; /* of this struct; set by the caller, who receives no more */
+    int32_t rung;  /* ND_FALLBACK_DERIVED, _STAGED */
+    const char *op, *device;
+    const char *dtypes; /* "f32,f32->f32"; "" where the operation is a program's */
+    const char *why;    /* why the device does not compute it itself */
+    uint64_t calls;
+    uint64_t bytes;               /* moved between the device and the host */
+    uint64_t time_ns, longest_ns; /* of the host; on an asynchronous device staging also waits for
+                                     what was queued before */
+} nd_fallback_item;
+/* The i-th, in the order of first occurrence; ND_ERR_INDEX past the last. Texts live as long as the
+ * process. nd_fallback_reset() sets numbers to 0 and removes none. Any thread. */
+ND_API ND_MUST_USE nd_status nd_fallback_describe(int32_t i, nd_fallback_item *out);
+/* All of them as JSON, the most costly first, for `ndock info --suggest`; the file is replaced as a
+ * whole. NDOCK_FALLBACK_REPORT=FILE does this at the end of the process, and against crashes at
+ * most once a second while operations fall back; %p in FILE becomes the number of the process, and
+ * forked children write theirs too. */
+ND_API ND_MUST_USE nd_status nd_fallback_save(const char *path);
 enum { ND_FALLBACK_ALLOW = 0, ND_FALLBACK_WARN = 1, ND_FALLBACK_ERROR = 2 };
 /* Process-wide; overrides the environment. ND_ERR_ARGUMENT for an unknown policy. */
 ND_API ND_MUST_USE nd_status nd_fallback_set(int32_t policy);

@@ -15,6 +15,7 @@
 #include <ndock/status.h>
 #include <ndock/dtype.h>
 #include <ndock/device.h>
+#include <ndock/param.h>
 #include <ndock/stream.h>
 #include <ndock/memory.h>
 #include <ndock/cache.h>

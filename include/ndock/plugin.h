@@ -471,7 +471,7 @@ typedef struct {
     const ndp_plugin *(*plugin)(void *ctx, const char *name);
     /* Optional services, as groups the other way round: a table that begins with its size, NULL for
      * an unknown id. Below: "ndh.plan/1", "ndh.kernel/1", "ndh.workspace/1", "ndh.library/1",
-     * "ndh.visible/1", "ndh.conf/1". */
+     * "ndh.visible/1", "ndh.conf/1", "ndh.param/1". */
     const void *(*service)(void *ctx, const char *id);
 } ndp_host;
 
@@ -644,6 +644,30 @@ typedef struct {
     int32_t (*add)(void *ctx, const char *key, const char *help, const char *initial,
                    int32_t (*set)(void *arg, const char *value), void *arg);
 } ndh_conf_1;
+
+/* Service "ndh.param/1": parameters that are told as a whole, with their defaults: variables
+ * NDOCK_<PLUGIN>_<NAME> of the environment. */
+typedef struct {
+    uint32_t size;       /* of this struct: append-only */
+    int32_t type;        /* NDP_PARAM_* */
+    const char *name;    /* "DEVICES", of A-Z, 0-9 and _ */
+    const char *help;    /* what it is for, one line */
+    const char *values;  /* what it takes, for people: "1 to 64"; NULL: words, or what help says */
+    const char *initial; /* the default as text; NULL: *out as it is */
+    const char *words;   /* TEXT: the values there are, "auto|stepped"; NULL: any */
+    int64_t low, high;   /* I64, F64: bounds where low < high */
+} ndh_param;
+typedef struct {
+    uint32_t size, zero;
+    /* Declares the parameter and reads it: *out (int64_t, double, int32_t for BOOL, const char *
+     * owned by the core) becomes the variable's value, else the default. NDP_ERR_ARGUMENT for a
+     * value that is not of the form, with an error detail that names variable, value and form; *out
+     * is the default then, so that the plug-in may go on (the user is told) or pass the error on.
+     * Call it from probe(), for every parameter that there is: a plug-in that declares one is taken
+     * to have declared all, and other variables NDOCK_<PLUGIN>_... are reported as unknown. Asked
+     * for again, it is read again. */
+    int32_t (*get)(void *ctx, const ndh_param *declaration, void *out);
+} ndh_param_1;
 
 /* The export: pure (no device, thread, lock or file), may be called twice. NULL, after host->error,
  * if it cannot serve this host. */

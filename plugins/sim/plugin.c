@@ -16,99 +16,11 @@ ndp_dev *sim_cpu_dev;
 const ndp_op_1 *sim_cpu_op;
 const ndp_map_1 *sim_cpu_map;
 ndp_dev sim_devices[SIM_MAX_DEVICES];
-sim_settings sim_set = {.devices = 4,
-                        .memory = 1 << 30,
-                        .granularity = 64 << 10,
-                        .priorities = 3,
-                        .seed = 1,
-                        .capability = "9.0",
-                        .peers = "all",
-                        .usable = UINT64_MAX};
-
-/* NDOCK_ALLOC_CONF=sim.memory_mb. What is allocated beyond it stays. */
-static int32_t set_usable(void *arg, const char *value)
-{
-    char *end = NULL;
-    double mib = strtod(value, &end);
-    int32_t all = strcmp(value, "all") == 0;
-    (void)arg;
-    if (!all && (end == value || *end || !(mib >= 0 && mib <= 1 << 24)))
-        return sim_fail(NDP_ERR_ARGUMENT, 0, "neither all nor a number of MiB up to 2^24");
-    pthread_mutex_lock(&sim_mutex);
-    sim_set.usable = all ? UINT64_MAX : (uint64_t)(mib * 1048576.0);
-    pthread_mutex_unlock(&sim_mutex);
-    return NDP_OK;
-}
-
-/* A value of the environment that is refused is the first allocation's error. */
-static void add_keys(const ndp_host *h)
-{
-    const ndh_conf_1 *conf = h->size >= NDP_END(ndp_host, service) && h->service
-                                 ? h->service(h->ctx, "ndh.conf/1")
-                                 : NULL;
-    if (conf && conf->size >= NDP_END(ndh_conf_1, add))
-        (void)conf->add(h->ctx, "memory_mb", "all, or MiB of a device's memory that may be used",
-                        "all", set_usable, NULL);
-}
-
-static void read_settings(void)
-{
-    static int32_t done;
-    const char *mode = "auto";
-    if (done)
-        return;
-    done = 1;
-    const ndp_host *h = sim_host;
-    h->param(h->ctx, "DEVICES", NDP_PARAM_I64, "how many devices there are, 1 to 64",
-             &sim_set.devices);
-    h->param(h->ctx, "MEMORY", NDP_PARAM_I64, "bytes of memory of each device", &sim_set.memory);
-    h->param(h->ctx, "GRANULARITY", NDP_PARAM_I64, "bytes that memory is committed in",
-             &sim_set.granularity);
-    h->param(h->ctx, "PRIORITIES", NDP_PARAM_I64,
-             "how many priorities streams have: from 0, the least urgent, downwards",
-             &sim_set.priorities);
-    h->param(h->ctx, "CAPABILITY", NDP_PARAM_TEXT, "what `ndock info` shows as capability",
-             &sim_set.capability);
-    h->param(h->ctx, "PEERS", NDP_PARAM_TEXT,
-             "all, none, or who reaches whom: rows of 0 and 1 separated by commas", &sim_set.peers);
-    h->param(h->ctx, "MODE", NDP_PARAM_TEXT, "auto: work runs; stepped: a test steps it", &mode);
-    h->param(h->ctx, "SEED", NDP_PARAM_I64, "of the choice among streams", &sim_set.seed);
-    h->param(h->ctx, "LATENCY_US", NDP_PARAM_I64, "longest random delay of an operation",
-             &sim_set.latency_us);
-    h->param(h->ctx, "CHECK", NDP_PARAM_BOOL, "compare unordered accesses from the start",
-             &sim_set.check);
-    sim_set.mode = strcmp(mode, "stepped") == 0 ? NDSIM_STEPPED
-                   : strcmp(mode, "auto") == 0  ? NDSIM_AUTO
-                                                : -1;
-    add_keys(h);
-}
-
-static int32_t settings_fit(char *why, size_t n)
-{
-    if (sim_set.devices < 1 || sim_set.devices > SIM_MAX_DEVICES)
-        snprintf(why, n, "NDOCK_SIM_DEVICES is %lld, not 1 to %d", (long long)sim_set.devices,
-                 SIM_MAX_DEVICES);
-    else if (sim_set.memory < 1 || sim_set.memory > INT64_C(1) << 44)
-        snprintf(why, n, "NDOCK_SIM_MEMORY is %lld, not 1 to 2^44 bytes",
-                 (long long)sim_set.memory);
-    else if (sim_set.granularity < 4096 || sim_set.granularity & (sim_set.granularity - 1))
-        snprintf(why, n, "NDOCK_SIM_GRANULARITY is %lld, not a power of two from 4096",
-                 (long long)sim_set.granularity);
-    else if (sim_set.priorities < 1 || sim_set.priorities > 100)
-        snprintf(why, n, "NDOCK_SIM_PRIORITIES is %lld, not 1 to 100",
-                 (long long)sim_set.priorities);
-    else if (sim_set.mode < 0)
-        snprintf(why, n, "NDOCK_SIM_MODE is neither auto nor stepped");
-    else
-        return 1;
-    return 0;
-}
 
 static int32_t probe(uint32_t *count, char *why, size_t n)
 {
     *count = 0;
-    read_settings();
-    if (!settings_fit(why, n))
+    if (!sim_read_settings(why, n))
         return NDP_OK;
     sim_cpu = sim_host->plugin(sim_host->ctx, "cpu");
     if (sim_cpu)

@@ -240,6 +240,9 @@ typedef struct {
     uint64_t usable; /* bytes of a device's memory, by NDOCK_ALLOC_CONF; under sim_mutex */
 } sim_settings;
 
+/* settings.c: reads them the first time; 0 and the reason if they do not fit. */
+int32_t sim_read_settings(char *why, size_t n);
+
 extern const ndp_host *sim_host;
 extern const ndp_plugin *sim_cpu; /* the CPU plug-in, its device, and its groups */
 extern ndp_dev *sim_cpu_dev;
