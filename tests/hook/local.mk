@@ -11,3 +11,6 @@ TESTS += $(hook_tests)
 noinst_HEADERS += %reldir%/child.h
 %canon_reldir%_check_t_SOURCES = %reldir%/check.c
 %canon_reldir%_check_t_LDADD = $(test_ldadd)
+hook_tests += %reldir%/fault.t
+%canon_reldir%_fault_t_SOURCES = %reldir%/fault.c
+%canon_reldir%_fault_t_LDADD = $(test_ldadd)
