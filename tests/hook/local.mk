@@ -14,3 +14,5 @@ noinst_HEADERS += %reldir%/child.h
 hook_tests += %reldir%/fault.t
 %canon_reldir%_fault_t_SOURCES = %reldir%/fault.c
 %canon_reldir%_fault_t_LDADD = $(test_ldadd)
+TESTS += %reldir%/trace.sh
+EXTRA_DIST += %reldir%/trace.sh
