@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ndock/note.h>
 #include <ndock/plugin.h>
 
 struct ndp_dev {
@@ -273,6 +274,9 @@ static const void *group(ndp_dev *dev, const char *id)
            : strcmp(id, "ndp.map/1") == 0    ? (const void *)&map_group
                                              : NULL;
 }
+
+NDP_PLUGIN_NOTE("defect", "1", -10, (UINT64_C(1) << NDP_DTYPE_END) - 2,
+                "ndp.op/1 ndp.stream/1 ndp.graph/1 ndp.memory/1 ndp.map/1")
 
 static const ndp_plugin table = {.size = sizeof(ndp_plugin),
                                  .major = NDP_ABI_MAJOR,
