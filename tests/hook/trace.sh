@@ -5,7 +5,18 @@
 . "$srcdir/tests/tap.sh"
 mock="$PWD/tests/hook/.libs/ndock-defect.so"
 
-# Runs a slice of the suite on device $1 with hooks $2; the trace is $tap_dir/trace.
+# Runs a slice of the suite on device $1 with hooks $2; the trace is $tap_dir/trace. Some names of each class do for a trace.
+few=add,divide,less,exp,where,clip,copy,fill,sum,var,argmax,cumulative_sum,softmax,layer_norm,matmul,take,gather,scatter_add
+few=$few,select,nonzero,sort,topk,searchsorted,philox,random_normal,random_refusals,concat,pad,arange,reshape,errors_indices
+few=$few,errors_wrapped_memory,runtime_ops
+traced() {
+    NDOCK_HOOK=trace NDOCK_HOOK_TRACE=$tap_dir/trace NDOCK_CONFORM_COUNT=5 ./tests/conform/conform.t "$1" --only $few \
+        >"$tap_dir/log" 2>&1
+    status=$?
+    grep -v '^ok ' "$tap_dir/log"
+    [ $status = 0 ] && [ "$(grep -c '^ok ' "$tap_dir/log")" -gt 25 ]
+}
+
 slice() {
     NDOCK_HOOK=$2 NDOCK_HOOK_TRACE=$tap_dir/trace NDOCK_CONFORM_COUNT=2 ./tests/conform/conform.t "$1" >"$tap_dir/log" 2>&1
     status=$?
@@ -62,20 +73,19 @@ says() { # words, command...
     [ $status = 2 ] && grep -q "$words" "$tap_dir/said"
 }
 
-check 'a slice of the suite on cpu:0 is traced' slice cpu trace
+check 'a slice of the suite on cpu:0 is traced' traced cpu
 check 'every line of it has the form' in_form
 check 'handles are numbered in the order they appear' numbered
 check 'replayed, every status is the same' same
 check 'and with other bytes' same --seed 7
-check 'a slice of the suite on sim:0 is traced' slice sim:0 trace
+check 'a slice of the suite on sim:0 is traced' traced sim:0
 check 'every line of it has the form' in_form
 check 'replayed, every status is the same' same
 check 'the calls of one plug-in alone, too' same --only sim
 check 'and the calls of sim on the CPU plug-in of a file' same --only cpu --plugin "$PWD/backends/cpu/.libs/ndock-cpu.so"
 
 check 'a slice on cpu breaks no rule of the check' slice cpu check
-check 'nor on sim' slice sim:0 check
-check 'nor all hooks together' slice sim:0 check,trace
+check 'nor on sim, with the trace as well' slice sim:0 check,trace
 by_hand
 check 'a trace written by hand is replayed on the mock' replay_mock none '^7 calls replayed, 0 differ, 1 left out'
 check 'with a defect, the call that differs is told' replay_mock found_runs '^7 calls replayed, 1 differ, 1 left out'
@@ -88,7 +98,7 @@ check 'so is a line that is cut off, with its number' says ':10: a text in it do
 check 'so is a file that is not there' says 'No such file' ./tools/ndock replay "$tap_dir/nowhere"
 check 'and an option that there is not' says 'Usage' ./tools/ndock replay --loud "$tap_dir/trace"
 unwritable() {
-    NDOCK_HOOK=trace NDOCK_HOOK_TRACE="$tap_dir/no/folder" ./tools/ndock info cpu:0 2>&1 | grep 'NDOCK_HOOK_TRACE=.*No such file'
+    NDOCK_HOOK=trace NDOCK_HOOK_TRACE="$tap_dir/no/folder" ./tools/ndock info 2>&1 | grep 'NDOCK_HOOK_TRACE=.*No such file'
 }
 check 'a trace file that cannot be made is an error that names it' unwritable
 finish
