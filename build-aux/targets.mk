@@ -19,3 +19,11 @@ lint: ; cd $(srcdir) && cppcheck --quiet --error-exitcode=1 --inline-suppr --std
   --enable=warning,portability --suppress=missingInclude -Iinclude -I. -I$(abs_builddir)/include core backends/cpu tools
 
 .PHONY: check-asan check-ubsan check-asan-ubsan check-tsan format format-check lint
+
+# What libndock exports against tests/data/libndock.abi.gz; skipped, with the reason, where abigail-tools are not installed.
+abidiff = $(SHELL) $(srcdir)/build-aux/abidiff.sh
+abidiff_args = .libs/libndock.so $(srcdir)/tests/data/libndock.abi.gz $(abs_srcdir)/include/ndock
+check-abidiff: libndock.la ; $(AM_V_at)$(abidiff) compare $(abidiff_args)
+update-abi: libndock.la ; $(AM_V_at)$(abidiff) update $(abidiff_args)
+EXTRA_DIST += %reldir%/abidiff.sh tests/data/libndock.abi.gz
+.PHONY: check-abidiff update-abi

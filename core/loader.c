@@ -142,7 +142,7 @@ static const struct {
 
 static bool check_table(nd_plugin_slot *slot, const ndp_plugin *t)
 {
-    if (t->major != NDP_ABI_MAJOR || t->minor != NDP_ABI_MINOR) {
+    if (t->major != NDP_ABI_MAJOR || (NDP_ABI_MAJOR == 0 && t->minor != NDP_ABI_MINOR)) {
         nd__slot_state(
             slot, "ABI",
             "it was built for plug-in ABI %u.%u, this libndock has %d.%d; before 1.0 they "

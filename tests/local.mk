@@ -23,6 +23,7 @@ include tests/makers/local.mk
 include tests/python/local.mk
 include tests/loader/local.mk
 include tests/hook/local.mk
+include tests/growth/local.mk
 include tests/sim/local.mk
 include tests/stream/local.mk
 include tests/interop/local.mk

@@ -14,6 +14,8 @@ bin_PROGRAMS += %reldir%/ndock
 %canon_reldir%_ndock_SOURCES += %reldir%/new_plugin.h %reldir%/new_plugin.c %reldir%/new_plugin_files.c
 # The programs of the kit and the templates, which are looked for beside the command first.
 %canon_reldir%_ndock_CPPFLAGS = $(AM_CPPFLAGS) -DND_KITDIR='"$(pkglibexecdir)"' -DND_TEMPLATESDIR='"$(templatesdir)"'
+%canon_reldir%_ndock_SOURCES += %reldir%/replay.h %reldir%/replay.c %reldir%/replay_line.c %reldir%/replay_call.c
+%canon_reldir%_ndock_SOURCES += %reldir%/replay_record.c core/hook/slots.c
 %canon_reldir%_ndock_LDADD = libndock.la -lm
 
 # Not for users: libndock starts it when it sees a plug-in for the first time.

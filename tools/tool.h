@@ -12,6 +12,7 @@ int tool_info(int argc, char **argv);
 int tool_mem(int argc, char **argv);
 int tool_conform(int argc, char **argv);
 int tool_new_plugin(int argc, char **argv);
+int tool_replay(int argc, char **argv);
 /* The op x dtype matrix of every device. */
 int tool_info_ops(bool json);
 /* Of the JSON of every kind of `ndock info`; higher with each key that is added. */

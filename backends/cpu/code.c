@@ -15,6 +15,8 @@ struct ndp_module {
 static int32_t limits(ndp_dev *dev, ndp_code_limits *out)
 {
     (void)dev;
+    if (out->size < NDP_END(ndp_code_limits, shared_bytes))
+        return cpu_error(NDP_ERR_PLUGIN, "ndp_code_limits of %u bytes is too short", out->size);
     for (int i = 0; i < 3; i++)
         out->grid[i] = out->block[i] = INT32_MAX;
     out->block_threads = INT32_MAX;

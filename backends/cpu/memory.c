@@ -96,6 +96,8 @@ const ndp_map_1 cpu_map_group = {
 static int32_t pointer_info(ndp_dev *dev, uint64_t address, ndp_pointer_info *out)
 {
     (void)dev;
+    if (out->size < NDP_END(ndp_pointer_info, context))
+        return cpu_error(NDP_ERR_PLUGIN, "ndp_pointer_info of %u bytes is too short", out->size);
     out->flags = NDP_POINTER_HOST;
     out->index = 0;
     out->device_address = out->host_address = out->base = address;

@@ -211,6 +211,8 @@ static CUresult device_limits(const ndp_dev *dev, ndp_code_limits *out)
 
 static int32_t limits(ndp_dev *dev, ndp_code_limits *out)
 {
+    if (out->size < NDP_END(ndp_code_limits, shared_bytes))
+        return cuda_error(NDP_ERR_PLUGIN, "ndp_code_limits of %u bytes is too short", out->size);
     return cuda_fail(device_limits(dev, out), "asking cuda:%u for its limits", dev->index);
 }
 

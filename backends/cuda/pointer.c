@@ -35,6 +35,8 @@ static CUresult look(uint64_t address, int32_t *ordinal, ndp_pointer_info *out)
 static int32_t info(ndp_dev *dev, uint64_t address, ndp_pointer_info *out)
 {
     cuda_scope scope;
+    if (out->size < NDP_END(ndp_pointer_info, context))
+        return cuda_error(NDP_ERR_PLUGIN, "ndp_pointer_info of %u bytes is too short", out->size);
     int32_t ordinal = -1, status = cuda_enter(dev, &scope);
     if (status != NDP_OK)
         return status;

@@ -249,7 +249,7 @@ static bool any_open(const hook_call *c)
 static void preset(hook_call *c)
 {
     for (uint32_t i = 0; i < c->slot->n; i++)
-        if (nd__hook_family(c->slot->arg[i].kind) == HOOK_OUT)
+        if (nd__hook_family(c->slot->arg[i].kind) == HOOK_OUT && c->word[i])
             *(void **)(uintptr_t)c->word[i] = &unset;
 }
 
@@ -287,7 +287,7 @@ static bool outs_broken(hook_call *c)
     bool failed = (int32_t)c->result != NDP_OK;
     for (uint32_t i = 0; i < c->slot->n; i++) {
         char type = nd__hook_object(c->slot->arg[i].kind);
-        if (nd__hook_family(c->slot->arg[i].kind) != HOOK_OUT)
+        if (nd__hook_family(c->slot->arg[i].kind) != HOOK_OUT || !c->word[i])
             continue;
         void **out = (void **)(uintptr_t)c->word[i], *made = *out;
         if (made == &unset)

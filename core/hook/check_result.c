@@ -38,9 +38,10 @@ static int probed(const hook_call *c)
 void nd__hook_results_enter(hook_call *c)
 {
     for (uint32_t i = 0; i < c->slot->n; i++)
-        memcpy((void *)(uintptr_t)c->word[i], &poison, result_bytes(c->slot->arg[i].kind));
+        if (c->word[i])
+            memcpy((void *)(uintptr_t)c->word[i], &poison, result_bytes(c->slot->arg[i].kind));
     int i = probed(c);
-    if (i < 0)
+    if (i < 0 || !c->word[i])
         return;
     c->caller = c->word[i];
     c->word[i] = (uint64_t)(uintptr_t)&c->probe;
@@ -200,6 +201,9 @@ bool nd__hook_check_results(hook_call *c)
     }
     if (!c->slot->status || (int32_t)c->result != NDP_OK)
         return false;
+    for (i = 0; i < (int)c->slot->n; i++)
+        if (!c->word[i] && nd__hook_family(c->slot->arg[i].kind) == HOOK_RESULT)
+            return false; /* told already, as `null` */
     for (i = 0; i < (int)c->slot->n; i++)
         if (unwritten(c, i) || number_broken(c, i))
             return true;

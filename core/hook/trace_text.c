@@ -109,8 +109,6 @@ static void add_params(nd_text *t, const ndp_call *call, int op_class)
                      " key=%" PRIu64 " counter=%" PRIu64 ",%" PRIu64 " a=%.17g b=%.17g low=%" PRId64
                      " high=%" PRId64,
                      r->key, r->counter[0], r->counter[1], r->a, r->b, r->low, r->high);
-    } else {
-        nd__text_puts(t, " params");
     }
 }
 

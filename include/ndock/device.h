@@ -134,7 +134,7 @@ ND_API uint64_t nd_device_op_dtypes(nd_device *device, nd_op op);
 
 /* An optional group of the device's plug-in ("ndp.stream/1", or a vendor's in reverse-DNS form) and
  * the handle its functions take, for programs that know the plug-in. *table NULL: absent. Both live
- * as long as the process. */
+ * as long as the process. "ndp.plugin/0" is the plug-in's own table, an ndp_plugin. */
 struct ndp_dev;
 ND_API ND_MUST_USE nd_status nd_device_group(nd_device *device, const char *id, const void **table,
                                              struct ndp_dev **dev);

@@ -391,6 +391,7 @@ typedef struct {
     uint32_t grid[3], block[3]; /* the most in each direction */
     uint32_t block_threads;     /* the most threads in a block; of a function: its own limit */
     uint32_t n_arguments;       /* of a function: how many it takes; UINT32_MAX: unknown */
+    uint32_t zero;              /* reserved */
     uint64_t shared_bytes;      /* the most that a launch may ask for */
 } ndp_code_limits;
 typedef struct {           /* frozen: passed in arrays */

@@ -22,6 +22,8 @@ typedef struct {
 static int32_t limits(ndp_dev *dev, ndp_code_limits *out)
 {
     (void)dev;
+    if (out->size < NDP_END(ndp_code_limits, shared_bytes))
+        return sim_fail(NDP_ERR_PLUGIN, 0, "ndp_code_limits of %u bytes is too short", out->size);
     for (int i = 0; i < 3; i++) {
         out->grid[i] = 65535;
         out->block[i] = 1024;

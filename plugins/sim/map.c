@@ -331,6 +331,8 @@ static const ndp_mem *find_memory(const char *at)
 static int32_t pointer_info(ndp_dev *dev, uint64_t address, ndp_pointer_info *out)
 {
     int32_t status = NDP_OK;
+    if (out->size < NDP_END(ndp_pointer_info, context))
+        return sim_fail(NDP_ERR_PLUGIN, 0, "ndp_pointer_info of %u bytes is too short", out->size);
     pthread_mutex_lock(&sim_mutex);
     const ndp_mem *m = find_memory((const char *)(uintptr_t)address);
     if (m) {

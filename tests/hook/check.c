@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * NDOCK_HOOK=check: every defect of tests/hook/defect.c is told by the rule that is meant for it,
  * and every promise of the core that a call breaks, by a plug-in that would not notice. */
+#include <dlfcn.h>
+#include <pthread.h>
 #include "tests/hook/child.h"
 
 /* ---- the plug-in's promises ---- */
@@ -280,7 +282,6 @@ static int look_at_needs(const void *arg)
     const ndp_kernel *k = NULL, *again = NULL;
     const int64_t shape[2] = {2, 2}, wide[2] = {4, 1}, two = 2, one = 1;
     char why[64];
-    (void)arg;
     if (nd_device_get("defect:0", &d) != ND_OK)
         return 9;
     const ndp_plugin *p = table_of(d, "ndp.plugin/0", &dev);
@@ -301,6 +302,8 @@ static int look_at_needs(const void *arg)
     if (op->find(dev, &call, &k, why, sizeof why) != NDP_OK ||
         op->find(dev, &call, &again, why, sizeof why) != NDP_OK || k != again)
         return 11; /* found twice is the same */
+    if (arg)       /* the kernel asks for scratch memory, and gets none */
+        return broke(k->run(k, NULL, &call), "scratch") ? 15 : 0;
     if (k->run(k, NULL, &call) != NDP_OK)
         return 12;
     v[0].stride = &two;
@@ -313,6 +316,41 @@ static int look_at_needs(const void *arg)
     v[0].stride = wide;
     v[0].flags = 0;
     return broke(k->run(k, NULL, &call), "needs") ? 14 : 0;
+}
+
+typedef struct {
+    const ndp_plugin *p;
+    ndp_dev *dev;
+    ndp_mem *mem;
+} slow_write;
+
+static void *write_slowly(void *arg)
+{
+    const slow_write *w = arg;
+    return w->p->write(w->dev, NULL, w->mem, 0, "abc", 4) == NDP_OK ? NULL : arg;
+}
+
+/* The mock's write takes 300 ms. */
+static int look_at_threads(const void *arg)
+{
+    nd_device *d = NULL;
+    slow_write w = {0};
+    pthread_t other;
+    void *failed = NULL;
+    char bytes[4];
+    (void)arg;
+    if (nd_device_get("defect:0", &d) != ND_OK)
+        return 9;
+    w.p = table_of(d, "ndp.plugin/0", &w.dev);
+    if (w.p->alloc(w.dev, 64, &w.mem) != NDP_OK || pthread_create(&other, NULL, write_slowly, &w))
+        return 10;
+    usleep(100000);
+    int told = broke(w.p->write(w.dev, NULL, w.mem, 0, "abc", 4), "one_thread");
+    int32_t meanwhile = w.p->read(w.dev, NULL, w.mem, 0, bytes, 4); /* which is allowed */
+    pthread_join(other, &failed);
+    if (told || meanwhile != NDP_OK || failed)
+        return 11;
+    return write_slowly(&w) == NULL ? 0 : 12;
 }
 
 static void call_back(void *arg)
@@ -339,8 +377,43 @@ static void promises_of_the_core(void)
     is_int(in_child(look_at_devices, NULL, env), 0, "devices that are not there, or closed");
     is_int(in_child(look_at_calls, NULL, env), 0, "operands outside their blocks, flags that lie");
     is_int(in_child(look_at_needs, NULL, env), 0, "operands that a kernel did not ask for");
+    const char *env_of[] = {"NDOCK_HOOK=check", "NDOCK_DEFECT_KIND=scratch", NULL};
+    is_int(in_child(look_at_needs, "scratch", env_of), 0, "scratch memory that is not there");
+    env_of[1] = "NDOCK_DEFECT_KIND=slow";
+    is_int(in_child(look_at_threads, NULL, env_of), 0, "two threads that queue on one stream");
     is_int(in_child(look_at_host_functions, NULL, env), 0,
            "a function of a stream that calls the plug-in");
 }
 
-TAP_MAIN({"plugins", promises_of_plugins}, {"core", promises_of_the_core})
+/* ---- who pays ---- */
+static int look_at_tables(const void *file)
+{
+    nd_device *d = NULL;
+    ndp_dev *dev;
+    Dl_info info;
+    void *at;
+    if (nd_device_get("defect:0", &d) != ND_OK)
+        return 9;
+    const ndp_plugin *p = table_of(d, "ndp.plugin/0", &dev);
+    const ndp_op_1 *op = table_of(d, "ndp.op/1", &dev);
+    memcpy(&at, &p->alloc, sizeof at);
+    if (!dladdr(at, &info) || !strstr(info.dli_fname, file))
+        return 1;
+    memcpy(&at, &op->find, sizeof at);
+    return dladdr(at, &info) && strstr(info.dli_fname, file) ? 0 : 2;
+}
+
+static void tables(void)
+{
+    const char *env[] = {"NDOCK_HOOK=", NULL, NULL};
+    is_int(in_child(look_at_tables, "ndock-defect.so", env), 0,
+           "without hooks the tables have the plug-in's own functions");
+    env[0] = "NDOCK_HOOK=check";
+    is_int(in_child(look_at_tables, "libndock", env), 0, "with one they have fronts");
+    env[1] = "NDOCK_HOOK_PLUGINS=^defect";
+    is_int(in_child(look_at_tables, "ndock-defect.so", env), 0, "but not for a plug-in left out");
+    env[1] = "NDOCK_HOOK_PLUGINS=cpu,defect";
+    is_int(in_child(look_at_tables, "libndock", env), 0, "and for one that is named");
+}
+
+TAP_MAIN({"tables", tables}, {"plugins", promises_of_plugins}, {"core", promises_of_the_core})

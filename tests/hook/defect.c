@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <ndock/note.h>
 #include <ndock/plugin.h>
 
 struct ndp_dev {
@@ -41,7 +43,7 @@ static int32_t probe(uint32_t *count, char *why, size_t n)
 static int32_t info(uint32_t index, ndp_device_info *out)
 {
     (void)index;
-    out->flags = NDP_DEV_HOST_VISIBLE;
+    out->flags = NDP_DEV_HOST_VISIBLE | (is("slow") ? NDP_DEV_ASYNC : 0);
     out->memory_bytes = UINT64_C(1) << 30;
     out->align_bytes = is("info_align") ? 48 : 64;
     out->dtypes = is("info_dtypes") ? 0 : (UINT64_C(1) << NDP_DTYPE_END) - 2;
@@ -95,6 +97,8 @@ static int32_t write_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t o
 {
     (void)dev;
     (void)s;
+    if (is("slow"))
+        usleep(300000);
     memcpy(mem->bytes + offset, src, n);
     return NDP_OK;
 }
@@ -144,6 +148,13 @@ static int32_t run_take(const ndp_kernel *k, ndp_stream *s, const ndp_call *call
     return host->error(host->ctx, NDP_ERR_INDEX, 0, "an index is out of range");
 }
 
+static uint64_t wants_scratch(const ndp_kernel *k, const ndp_call *call)
+{
+    (void)k;
+    (void)call;
+    return 64;
+}
+
 static ndp_kernel add_kernel = {.size = sizeof add_kernel,
                                 .needs = NDP_NEEDS_CONTIGUOUS,
                                 .max_ndim = 1,
@@ -174,6 +185,7 @@ static int32_t op_find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **ou
         return NDP_ERR_UNSUPPORTED;
     if ((like->op != NDP_OP_add && like->op != NDP_OP_take) || like->out->dtype != NDP_F32)
         return NDP_ERR_UNSUPPORTED;
+    add_kernel.scratch = is("scratch") ? wants_scratch : NULL;
     add_kernel.max_ndim = is("kernel") ? 0 : 1;
     add_kernel.size = is("size_kernel") ? 8 : sizeof add_kernel;
     *out =
@@ -273,6 +285,9 @@ static const void *group(ndp_dev *dev, const char *id)
            : strcmp(id, "ndp.map/1") == 0    ? (const void *)&map_group
                                              : NULL;
 }
+
+NDP_PLUGIN_NOTE("defect", "1", -10, (UINT64_C(1) << NDP_DTYPE_END) - 2,
+                "ndp.op/1 ndp.stream/1 ndp.graph/1 ndp.memory/1 ndp.map/1")
 
 static const ndp_plugin table = {.size = sizeof(ndp_plugin),
                                  .major = NDP_ABI_MAJOR,

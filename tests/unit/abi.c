@@ -2,19 +2,23 @@
  * The ABI lock: offsets and sizes of every public struct and values of every constant, compared
  * with tests/data/abi-0.lst. `abi.t --print` prints the list; new lines go to the end of that file.
  */
+#include <stdbool.h>
 #include <ndock/ndock.h>
 #include <ndock/plugin.h>
+#include <ndock/note.h>
 #include "tests/tap.h"
 
 typedef struct {
     const char *owner, *field; /* field NULL: a constant */
     int64_t value, size;
+    int64_t whole; /* bytes of the struct that a field is of */
 } row;
 
-#define CONSTANT(name) {#name, NULL, name, 0},
-#define FIELD(type, field) {#type, #field, offsetof(type, field), sizeof(((type *)0)->field)},
+#define CONSTANT(name) {#name, NULL, name, 0, 0},
+#define FIELD(type, field) \
+    {#type, #field, offsetof(type, field), sizeof(((type *)0)->field), sizeof(type)},
 /* Of structs without a size field: they can never grow. */
-#define FROZEN(type) {#type, "sizeof", sizeof(type), 0},
+#define FROZEN(type) {#type, "sizeof", sizeof(type), 0, 0},
 
 static const row rows[] = {
 #include "tests/unit/abi_rows.inc"
@@ -91,6 +95,36 @@ static void locked(void)
     ok(tap_failures == before, "%d lines of the list hold", lines);
 }
 
+/* Where the next field of the struct begins, or the struct ends. */
+static int64_t next_offset(const row *r)
+{
+    int64_t next = r->whole;
+    for (int i = 0; i < ROWS; i++)
+        if (rows[i].whole && strcmp(rows[i].owner, r->owner) == 0 && rows[i].value > r->value &&
+            rows[i].value < next)
+            next = rows[i].value;
+    return next;
+}
+
+/* A field that is added may never fall into what was padding in an older struct, which nobody has
+ * set: so there is none, between fields or behind the last. It also shows fields that rows lack. */
+static void unpadded(void)
+{
+    int before = tap_failures, fields = 0;
+    for (int i = 0; i < ROWS; i++) {
+        const row *r = &rows[i];
+        bool grows = strncmp(r->owner, "ndp_", 4) == 0 || strncmp(r->owner, "ndh_", 4) == 0;
+        if (!r->whole || !grows)
+            continue;
+        fields++;
+        int64_t end = r->value + r->size, next = next_offset(r);
+        if (end != next)
+            ok(0, "%s.%s is followed by %lld bytes that are no field", r->owner, r->field,
+               (long long)(next - end));
+    }
+    ok(tap_failures == before, "between %d fields of the plug-in ABI there is no padding", fields);
+}
+
 /* The two headers number alike, or a plug-in would answer for the wrong op. */
 static void agrees(void)
 {
@@ -117,7 +151,8 @@ static void agrees(void)
 
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {{"locked", locked}, {"agrees", agrees}};
+    static const tap_case cases[] = {
+        {"locked", locked}, {"unpadded", unpadded}, {"agrees", agrees}};
     char text[256];
     if (argc > 1 && strcmp(argv[1], "--print") == 0) {
         for (int i = 0; i < ROWS; i++) {
@@ -130,5 +165,5 @@ int main(int argc, char **argv)
         puts("1..0 # SKIP the list is for 64-bit pointers");
         return 0;
     }
-    return tap_main(argc, argv, cases, 2);
+    return tap_main(argc, argv, cases, 3);
 }

@@ -77,3 +77,5 @@ TESTS += %reldir%/custom.t %reldir%/custom_op.sh
 EXTRA_DIST += %reldir%/custom_op.sh
 %canon_reldir%_custom_t_SOURCES = %reldir%/custom.c
 %canon_reldir%_custom_t_LDADD = $(test_ldadd)
+TESTS += tests/unit/abidiff.sh
+EXTRA_DIST += tests/unit/abidiff.sh
