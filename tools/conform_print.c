@@ -5,7 +5,7 @@
 #include <string.h>
 #include "conform.h"
 
-void conform_quote(nd_text *out, const char *word)
+static void quote(nd_text *out, const char *word)
 {
     if (word[0] &&
         word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -24,23 +24,6 @@ void conform_print_head(const conform_run *r)
     printf("ndock conform %s: %s %s, %s\n", nd_version(), r->name, r->version, r->path);
 }
 
-void conform_print_group(const conform_run *r, const conform_group *g)
-{
-    nd_text t = {0};
-    (void)r;
-    for (int o = 0; o < CASE_OUTCOMES; o++)
-        if (g->count[o])
-            nd__text_add(&t, "%s%d %s", t.len ? ", " : "", g->count[o], conform_outcome_name(o));
-    if (!g->ran)
-        nd__text_add(&t, "did not run: %s", g->why_not ? g->why_not : "it has no checks");
-    else if (!t.len)
-        nd__text_puts(&t, "no checks");
-    printf("  %c  %-12s %-48s", g->letter, g->title, t.data);
-    printf(g->ran ? " %7.1f s\n" : "\n", g->seconds);
-    fflush(stdout);
-    free(t.data);
-}
-
 static void print_lines(const char *indent, const char *text)
 {
     while (*text) {
@@ -50,13 +33,37 @@ static void print_lines(const char *indent, const char *text)
     }
 }
 
+void conform_print_group(const conform_run *r, const conform_group *g)
+{
+    nd_text t = {0};
+    for (int o = 0; o < CASE_OUTCOMES; o++)
+        if (g->count[o])
+            nd__text_add(&t, "%s%d %s", t.len ? ", " : "", g->count[o], conform_outcome_name(o));
+    if (!g->ran)
+        nd__text_add(&t, "did not run: %s", g->why_not ? g->why_not : "it has no checks");
+    else if (!t.len)
+        nd__text_puts(&t, "no checks");
+    printf("  %c  %-12s %-48s", g->letter, g->title, t.data);
+    printf(g->ran ? " %7.1f s\n" : "\n", g->seconds);
+    for (size_t i = 0; i < r->n; i++)
+        if (g->letter == 'P' && r->cases[i].group == 'P' && r->cases[i].outcome == CASE_PASS)
+            print_lines("       ", r->cases[i].said);
+    fflush(stdout);
+    free(t.data);
+}
+
+void conform_replay_command(nd_text *out, const conform_run *r, const conform_case *c)
+{
+    nd__text_puts(out, "ndock conform --replay ");
+    quote(out, c->replay[0] ? c->replay : c->id);
+    nd__text_puts(out, " ");
+    quote(out, r->path);
+}
+
 static void print_replay(const conform_run *r, const conform_case *c)
 {
     nd_text t = {0};
-    nd__text_puts(&t, "ndock conform --replay ");
-    conform_quote(&t, c->replay[0] ? c->replay : c->id);
-    nd__text_puts(&t, " ");
-    conform_quote(&t, r->path);
+    conform_replay_command(&t, r, c);
     printf("      %s\n", t.data ? t.data : "");
     free(t.data);
 }
@@ -73,30 +80,6 @@ static void print_case(const conform_run *r, const conform_case *c)
     if (c->outcome == CASE_FAIL) {
         print_lines("      ", c->said);
         print_replay(r, c);
-    }
-}
-
-void conform_verdict(const conform_run *r, bool conforms, nd_text *out)
-{
-    int failed = 0, expected = 0, left = 0;
-    for (int i = 0; i < CONFORM_GROUPS; i++) {
-        const conform_group *g = &r->group[i];
-        failed += g->count[CASE_FAIL];
-        expected += g->count[CASE_XFAIL];
-        left += g->wanted && !g->ran;
-    }
-    if (conforms) {
-        nd__text_add(out, "conforms%s", r->some_groups || r->filter ? " as far as was asked" : "");
-        if (r->reached >= 0)
-            nd__text_add(out, ", tier %d", r->reached);
-        if (expected)
-            nd__text_add(out, ", with %d expected failure%s", expected, expected == 1 ? "" : "s");
-    } else if (failed) {
-        nd__text_add(out, "does not conform: %d check%s failed", failed, failed == 1 ? "" : "s");
-    } else if (left) {
-        nd__text_add(out, "not judged: %d group%s did not run", left, left == 1 ? "" : "s");
-    } else {
-        nd__text_puts(out, "does not conform");
     }
 }
 
@@ -132,6 +115,8 @@ static void tap_case(const conform_run *r, const conform_case *c, size_t number)
     else if (c->outcome == CASE_XFAIL || c->outcome == CASE_XPASS)
         printf(" # TODO %s", c->reason);
     putchar('\n');
+    if (!failed && c->said[0])
+        print_lines("# ", c->said);
     if (!failed)
         return;
     puts("  ---");
