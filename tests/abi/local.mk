@@ -8,3 +8,5 @@ pkglibexec_PROGRAMS += %reldir%/conform-abi
 %canon_reldir%_conform_abi_CPPFLAGS = -I$(top_builddir)/include -I$(top_srcdir)/include -D_GNU_SOURCE \
   -DABI_PLUGINDIR='"$(plugindir)"'
 %canon_reldir%_conform_abi_LDADD = -ldl -lm -lpthread
+TESTS += %reldir%/run.sh
+EXTRA_DIST += %reldir%/run.sh
