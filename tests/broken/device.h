@@ -61,6 +61,7 @@ extern ndp_dev devices[DEVICES];
 extern pthread_mutex_t lock; /* of queues, records and lists */
 extern pthread_cond_t changed;
 extern bool was_shut_down;
+extern pthread_t opener; /* the thread that called the entry, by break_error_thread */
 
 /* Zeroed; NULL after host->error. */
 void *take_memory(size_t nbytes);

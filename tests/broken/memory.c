@@ -19,11 +19,6 @@ void give_memory(void *p)
 
 int32_t no_memory(uint64_t nbytes)
 {
-    static pthread_t opener;
-    static bool known;
-    if (!known)
-        opener = pthread_self();
-    known = true;
     if (broken(break_host_alloc_text) && nbytes < ROOM)
         return NDP_ERR_MEMORY;
     if (broken(break_huge_text) && nbytes > ROOM)

@@ -91,6 +91,11 @@ int32_t misbehave_in_open(void)
         (void)open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (broken(break_open_memory))
         left = malloc(200);
+    if (broken(break_malloc_null)) {
+        left = malloc(16);
+        *(char *)left = 1;
+        free(left);
+    }
     if (broken(break_shutdown_thread))
         start_idle_thread();
     if (broken(break_fork_hangs))

@@ -24,6 +24,7 @@ NOTE("1.0", GROUPS " ndp.pool/1")
 const ndp_host *host;
 ndp_dev devices[DEVICES];
 bool was_shut_down;
+pthread_t opener;
 
 static int32_t probe(uint32_t *count, char *why, size_t n)
 {
@@ -137,10 +138,10 @@ static const void *lazy_pool(void)
 
 static const void *group(ndp_dev *dev, const char *id)
 {
-    static ndp_info_1 other[2];
+    static const ndp_info_1 other[2] = {{.size = sizeof(ndp_info_1), .item = item},
+                                        {.size = sizeof(ndp_info_1), .item = item}};
     static int asked;
     (void)dev;
-    other[0] = other[1] = info_group;
     if (strcmp(id, "ndp.stream/1") == 0)
         return &stream_group;
     if (strcmp(id, "ndp.map/1") == 0)
@@ -188,6 +189,7 @@ NDP_EXPORT const ndp_plugin *ndock_plugin_entry_0(const ndp_host *h)
         return NULL;
     }
     host = h;
+    opener = pthread_self();
     if (!broken(break_entry_table))
         return &table;
     copies[calls % 2] = table;
