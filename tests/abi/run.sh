@@ -18,6 +18,15 @@ for group in B C E F G P; do
     check "cpu passes group $group" passes --group $group --with "$sim" "$cpu"
     check "sim passes group $group" passes --group $group "$sim"
 done
+# Where there is no driver or no GPU, what needs none is checked.
+cuda=backends/cuda/.libs/ndock-cuda.so
+for group in B C E F G; do
+    if [ -e "$cuda" ]; then
+        check "cuda passes group $group" passes --group $group --with "$cpu" "$cuda"
+    else
+        skip "cuda passes group $group" "it was not built"
+    fi
+done
 check "every check has a line in the list" lists_all
 check "one case is run again" replays
 check "a file that is not there is an error" refuses --group B /nowhere/ndock-none.so
