@@ -30,6 +30,7 @@ include tests/interop/local.mk
 include tests/cache/local.mk
 include tests/cuda/local.mk
 include tests/abi/local.mk
+include tests/broken/local.mk
 include tests/conform/local.mk
 include tests/kit/local.mk
 include tests/fuzz/local.mk

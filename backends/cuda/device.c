@@ -64,6 +64,8 @@ int32_t cuda_info(uint32_t index, ndp_device_info *out)
     CUdevice d;
     CUuuid id;
     size_t total = 0;
+    if (out->size < NDP_END(ndp_device_info, unique_id))
+        return cuda_error(NDP_ERR_PLUGIN, "ndp_device_info of %u bytes is too short", out->size);
     CUresult r = cuda_driver_init();
     if (r == CUDA_SUCCESS)
         r = cu.cuDeviceGet(&d, (int)index);

@@ -101,6 +101,11 @@ static const ndp_plugin table = {
 
 NDP_EXPORT const ndp_plugin *ndock_plugin_entry_0(const ndp_host *host)
 {
+    if (host->size < NDP_END(ndp_host, service)) {
+        host->error(host->ctx, NDP_ERR_PLUGIN, 0,
+                    "cuda needs a host with services; this one's table has %u bytes", host->size);
+        return NULL;
+    }
     cuda_host = host;
     return &table;
 }

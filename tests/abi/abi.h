@@ -78,6 +78,12 @@ const void *abi_service(void *ctx, const char *id); /* service.c */
 const ndp_plugin *abi_other_plugin(void *ctx, const char *name);
 const ndp_plugin *abi_open_file(const char *file, const ndp_host *host);
 
+/* own.c: host memory that the plug-in takes by itself. */
+void abi_own_code(const char *file); /* whose calls are meant, once it is opened */
+bool abi_own_seen(void);             /* calls can be told apart here */
+int64_t abi_own_total(void);         /* malloc and the like by the plug-in's code so far */
+void abi_own_fail_at(int64_t n);     /* the n-th from now on gets NULL; 0: none */
+
 /* plug.c: opening the plug-in, and short forms of its calls. */
 typedef const ndp_plugin *(*abi_entry_fn)(const ndp_host *);
 abi_entry_fn abi_entry(const char *file); /* ends the process where there is none */

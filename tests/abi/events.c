@@ -173,6 +173,9 @@ void abi_check_wrap_stream(void)
     abi_gate_open(g);
     chain_moved(&c, c.n - 1, s, "the last of a chain of copies on a wrapper, read on its stream");
     abi_call(abi.stream.sync(abi.dev, s), "sync of a stream whose wrapper was destroyed");
+    chain d = chain_new(3, 1 << 12);
+    chain_run(&d, s);
+    chain_moved(&d, 2, s, "a chain of copies on a stream whose wrapper was destroyed");
     wrap_foreign();
 }
 
@@ -233,28 +236,37 @@ void abi_check_error_at_sync(void)
     chain_moved(&d, 3, a, "a chain of copies after a fault that was told");
 }
 
+static void a_while(void *arg)
+{
+    (void)arg;
+    abi_sleep_ms(5);
+}
+
+/* A block is freed in the order of stream s while it is in use there; another stream, which knows
+ * nothing of that, allocates and writes. */
 void abi_check_pool_order(void)
 {
     if (!abi.pool.alloc || !abi.pool.free)
         abi_skip("the device has no ndp.pool/1");
-    ndp_stream *s = abi_stream();
-    chain c = chain_new(2, 1 << 16);
+    ndp_stream *s = abi_stream(), *t = abi_stream();
+    chain c = chain_new(3, 1 << 16);
     unsigned char *bytes = abi_bytes(c.nbytes);
     for (int round = 0; round < 10; round++) {
         ndp_mem *m = NULL, *other = NULL;
         abi_fill(bytes, c.nbytes, (uint64_t)round);
         abi_write(s, c.mem[0], 0, bytes, c.nbytes);
-        abi_gate *g = round ? abi_gate_close(s) : NULL;
         abi_call(abi.pool.alloc(abi.dev, s, c.nbytes, &m), "alloc of the pool");
         abi_copy(s, m, 0, c.mem[0], 0, c.nbytes);
+        if (abi.stream.launch_host)
+            abi_call(abi.stream.launch_host(abi.dev, s, a_while, NULL), "launch_host");
         abi_copy(s, c.mem[1], 0, m, 0, c.nbytes);
         abi.pool.free(abi.dev, s, m);
-        abi_call(abi.pool.alloc(abi.dev, s, c.nbytes, &other), "alloc of the pool");
-        abi_copy(s, other, 0, c.mem[1], 0, 8); /* may be the same memory, after the last use */
-        abi_expect(abi_gate_open(g), "the pool waits for its stream");
+        abi_call(abi.pool.alloc(abi.dev, t, c.nbytes, &other), "alloc of the pool");
+        abi_copy(t, other, 0, c.mem[2], 0, c.nbytes);
+        abi_call(abi.stream.sync(abi.dev, t), "sync");
         abi_read(s, c.mem[1], 0, bytes, c.nbytes);
         abi_filled(bytes, c.nbytes, (uint64_t)round, 0, "what passed through a block of the pool");
-        abi.pool.free(abi.dev, s, other);
+        abi.pool.free(abi.dev, t, other);
     }
     abi_call(abi.stream.sync(abi.dev, s), "sync");
 }

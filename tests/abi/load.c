@@ -76,17 +76,21 @@ static int find_note(struct dl_phdr_info *info, size_t size, void *out)
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
         const char *p = (const char *)(uintptr_t)(info->dlpi_addr + ph->p_vaddr);
-        const char *end = p + ph->p_memsz;
+        const char *begin = p, *end = p + ph->p_memsz;
+        size_t align = ph->p_align == 8 ? 8 : 4; /* of contents and of the next note */
         while (ph->p_type == PT_NOTE && end - p >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
             ElfW(Nhdr) h;
             memcpy(&h, p, sizeof h);
-            const char *owner = p + sizeof h, *desc = owner + (h.n_namesz + 3) / 4 * 4;
+            const char *owner = p + sizeof h;
+            size_t at = (size_t)(owner - begin) + h.n_namesz;
+            const char *desc = begin + (at + align - 1) / align * align;
             if (desc + h.n_descsz > end)
                 break;
             if (h.n_type == NDP_NOTE_TYPE && h.n_namesz == sizeof NDP_NOTE_OWNER &&
                 memcmp(owner, NDP_NOTE_OWNER, sizeof NDP_NOTE_OWNER) == 0)
                 memcpy(out, desc, h.n_descsz < sizeof(ndp_note) ? h.n_descsz : sizeof(ndp_note));
-            p = desc + (h.n_descsz + 3) / 4 * 4;
+            at = (size_t)(desc - begin) + h.n_descsz;
+            p = begin + (at + align - 1) / align * align;
         }
     }
     return 1;
@@ -337,8 +341,9 @@ static void open_close(void)
                abi_threads() - threads);
     abi_expect(abi_host_live() <= live, "%lld cycles left %lld more blocks of host->alloc",
                (long long)n, (long long)(abi_host_live() - live));
-    abi_expect(grown < 65536 && grown < 64 * n + 4096, "%lld cycles left %lld more bytes in use",
-               (long long)n, (long long)grown);
+    /* Where cycles are slow there is a driver, which keeps a little of each context. */
+    abi_expect(grown < 65536 && grown < (cycles < 1000 ? 1024 : 64) * n + 4096,
+               "%lld cycles left %lld more bytes in use", (long long)n, (long long)grown);
     abi_diag("%d cycles", cycles);
 }
 

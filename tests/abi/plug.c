@@ -13,6 +13,7 @@ abi_entry_fn abi_entry(const char *file)
     abi_entry_fn entry = NULL;
     void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     abi_need(handle != NULL, "dlopen: %s", handle ? "" : dlerror());
+    abi_own_code(file);
     void *symbol = dlsym(handle, NDP_ENTRY);
     abi_need(symbol != NULL, "it exports no %s", NDP_ENTRY);
     memcpy(&entry, &symbol, sizeof entry);

@@ -124,6 +124,8 @@ static void *churn(void *arg)
     for (uint64_t round = 0; round < abi.count; round++) {
         ndp_stream *s = abi_stream();
         ndp_event *e = abi_event(0);
+        if (events[w->number]) /* only this thread changes it; the copy is to the same block */
+            abi_call(abi.stream.wait(abi.dev, s, events[w->number]), "wait");
         if (abi.p.copy)
             abi_copy(s, b, 0, a, 0, 4096);
         abi_call(abi.stream.event_record(abi.dev, e, s), "event_record");

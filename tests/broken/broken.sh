@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The kit's own proof: a plug-in that does all that is asked passes every check, and each way of breaking it (breaks.def) is
+# found by the check meant for it. Each is built as it would be anywhere: one compiler call with the flags of
+# ndock-plugin.pc. NDOCK_TEST_LONG=1 runs all groups on each, and so shows that no other check fails than those listed;
+# NDOCK_TEST_BREAKS names the rows to run.
+. "$srcdir/tests/tap.sh"
+kit=tests/abi/conform-abi
+here=$srcdir/tests/broken
+includes="-Iinclude -I$srcdir/include"
+flags="-std=c11 -O1 -D_GNU_SOURCE -fPIC -fvisibility=hidden -w -shared"
+link="-Wl,--version-script=$here/plugin.map -Wl,-z,nodelete -Wl,-z,relro,-z,now"
+NDOCK_PLUGIN_PATH=$PWD/backends/cpu/.libs
+export NDOCK_PLUGIN_PATH
+
+# build NAME FLAGS...: the plug-in, in a folder of its own.
+build() {
+    mkdir -p "$tap_dir/$1" && out=$tap_dir/$1/ndock-sound.so && shift &&
+        $CC $CFLAGS $flags "$@" $includes -o "$out" "$here"/*.c $link $LDFLAGS -lm -lpthread
+}
+
+# Like a linker, a sanitizer's runtime may be no shared library's own affair: without one, nothing is undefined.
+case " $CFLAGS " in *-fsanitize*) ;; *) link="$link -Wl,-z,defs" ;; esac
+
+passes_all() {
+    build none || return 1
+    for group in B C E F G; do
+        $kit --group $group "$tap_dir/none/ndock-sound.so" >"$tap_dir/none/out" && continue
+        grep -A9 '^not ok' "$tap_dir/none/out"
+        return 1
+    done
+}
+
+# The ids of failed checks.
+failed() { sed -n 's/^not ok [0-9]* - \([A-Z]\.[a-z_0-9]*\).*/\1/p' "$1"; }
+
+# found NAME CHECK OTHERS: CHECK fails, and no other but those.
+found() (
+    set -f
+    name=$1 check=$2 others=$3 own=
+    case $name in
+    note_version) set -- -DNOTE_VERSION ;;
+    note_groups) set -- -DNOTE_GROUPS ;;
+    *) set -- ;;
+    esac
+    set +f
+    build "$name" -DBREAK_NOW="break_$name" "$@" || return 1
+    set -f
+    out=$tap_dir/$name/out
+    group=--group\ ${check%%.*}
+    [ -n "$NDOCK_TEST_LONG" ] && group=
+    limit=40 # seconds; less for those that hang on purpose
+    case $name in unrecorded | wrap_destroys | exit_hangs | fork_hangs | table_null) limit=6 ;; esac
+    $kit $group --timeout $limit "$tap_dir/$name/ndock-sound.so" >"$out"
+    rm -f "$tap_dir/$name/ndock-sound.so"
+    for id in $(failed "$out"); do
+        [ "$id" = "$check" ] && own=1 && continue
+        listed=
+        for pattern in $others; do
+            case $id in $pattern) listed=1 ;; esac
+        done
+        [ -n "$listed" ] || echo "$id fails as well:" "$(grep -A2 "^not ok.* $id:" "$out")"
+    done | tee "$tap_dir/$name/said"
+    failed "$out" | grep -qx "$check" || { echo "$check does not find it"; return 1; }
+    [ ! -s "$tap_dir/$name/said" ]
+)
+
+check "the plug-in that is not broken passes every check" passes_all
+sed -n 's/^BREAK(\([a-z_]*\), "\([A-Z]\.[a-z_]*\)", "\([^"]*\)", "\([^"]*\)")$/\1|\2|\3|\4/p' "$here/breaks.def" \
+    >"$tap_dir/rows"
+check "every row of breaks.def is understood" [ "$(grep -c '^BREAK(' "$here/breaks.def")" = "$(wc -l <"$tap_dir/rows")" ]
+while IFS='|' read -r name id others what; do
+    if [ -n "$NDOCK_TEST_SLICE" ]; then
+        skip "$id finds $name: $what" "what a check finds is the same under sanitizers"
+        continue
+    fi
+    [ -n "$NDOCK_TEST_BREAKS" ] && case " $NDOCK_TEST_BREAKS " in *" $name "*) ;; *) continue ;; esac
+    check "$id finds $name: $what" found "$name" "$id" "$others" "$what"
+done <"$tap_dir/rows"
+
+# Every check of the kit but the figures of P has a row.
+missing() {
+    $kit --list | sed -n 's/^\([BCEFG]\.[a-z_]*\): .*/\1/p' | while read -r id; do
+        grep -q "|$id|" "$tap_dir/rows" || echo "no broken plug-in is meant for $id"
+    done
+}
+check "every check has a broken plug-in" test -z "$(missing)"
+finish
