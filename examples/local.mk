@@ -7,3 +7,7 @@ EXTRA_DIST += %reldir%/fashion_numpy.py %reldir%/fashion.py %reldir%/einops_imag
 noinst_PROGRAMS += %reldir%/custom_op
 %canon_reldir%_custom_op_SOURCES = %reldir%/custom_op.c %reldir%/custom_op_kernels.h
 %canon_reldir%_custom_op_LDADD = libndock.la -lm
+
+# Also where the package is installed, for authors of plug-ins: a job to try a new device with.
+exampledir = $(docdir)/examples
+dist_example_DATA = %reldir%/fashion.c %reldir%/fashion_streams.h
