@@ -61,6 +61,8 @@ void ocl_text_formulas(ocl_text *t, int32_t dtype)
         ocl_text_add(t, ocl_text_scalar_complex_tmpl);
         ocl_text_add(t, ocl_text_scalar_complex_log_tmpl);
     } else {
+        if (dtype == NDP_F64)
+            ocl_text_add(t, ocl_text_trig);
         ocl_text_add(t, ocl_text_scalar);
         ocl_text_add(t, ocl_text_scalar_tmpl);
     }
