@@ -130,7 +130,9 @@ static int32_t find_devices(char *why, size_t n)
 int32_t ocl_probe(uint32_t *count, char *why, size_t n)
 {
     pthread_mutex_lock(&devices_lock);
+    ocl_guard *guard = n_devices ? NULL : ocl_guard_begin();
     int32_t status = find_devices(why, n);
+    ocl_guard_end(guard);
     *count = n_devices;
     pthread_mutex_unlock(&devices_lock);
     return status;
@@ -199,7 +201,9 @@ int32_t ocl_open(uint32_t index, ndp_dev **out)
                          n_devices);
     ndp_dev *dev = &devices[index];
     pthread_mutex_lock(&devices_lock);
+    ocl_guard *guard = dev->context ? NULL : ocl_guard_begin();
     int32_t status = dev->context ? NDP_OK : make_context(dev);
+    ocl_guard_end(guard);
     pthread_mutex_unlock(&devices_lock);
     *out = status == NDP_OK ? dev : NULL;
     return status;

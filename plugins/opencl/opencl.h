@@ -27,6 +27,11 @@ const char *ocl_error_name(cl_int r);
 int32_t ocl_fail(cl_int r, const char *fmt, ...) NDP_PRINTF(2, 3);
 #define ocl_error(status, ...) ocl_host->error(ocl_host->ctx, (status), 0, __VA_ARGS__)
 
+/* ---- guard.c: what drivers change of the process is put back ---- */
+typedef struct ocl_guard ocl_guard;
+ocl_guard *ocl_guard_begin(void); /* NULL, which end() takes, where there is no memory */
+void ocl_guard_end(ocl_guard *);
+
 /* ---- device.c ---- */
 typedef struct ocl_order ocl_order; /* stream.c: how far a queue has got */
 struct ndp_stream {
