@@ -180,11 +180,11 @@ static int32_t build_binary(build *b, const void *code, size_t nbytes)
 
 static const ndh_kernel_1 *kernel_cache(void)
 {
-    int32_t wanted = 0;
+    int32_t wanted = 1;
     const ndh_kernel_1 *cache = NULL;
     ocl_host->param(ocl_host->ctx, "BINARIES", NDP_PARAM_BOOL,
-                    "keep the driver's binaries in ndock's kernel cache; drivers that have a "
-                    "cache of their own need no other",
+                    "keep the driver's binaries in ndock's kernel cache; 0 saves the time to fetch "
+                    "them where the driver has a cache of its own",
                     &wanted);
     if (wanted && ocl_host->size >= NDP_END(ndp_host, service) && ocl_host->service)
         cache = ocl_host->service(ocl_host->ctx, "ndh.kernel/1");
