@@ -217,8 +217,9 @@ int32_t ocl_program_get(ndp_dev *dev, const ocl_text *t, cl_program *out, char *
     char *source = whole_text(t), *log = NULL;
     const ndh_kernel_1 *cache = kernel_cache();
     build b = {.dev = dev, .source = source, .why = why, .n = n};
-    b.options = dev->facts.correct_divide ? "-w -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
-                                          : "-w -cl-std=CL1.2";
+    b.options = dev->facts.correct_divide
+                    ? "-w -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
+                    : "-w -cl-std=CL1.2"; /* a driver's compiler may not print warnings */
     *out = NULL;
     if (!source)
         return ocl_error(NDP_ERR_MEMORY, "no host memory for the text of a kernel");

@@ -117,7 +117,8 @@ static inline void one_row(bytes in, bytes scale, bytes bias, bytes out, const s
     for (ulong i = lane; i < p->items; i += lanes) {
         wide y = (LOAD(i) - mean) / root;
         if (p->has_scale)
-            y *= CAT(load_, T)(scale + p->scale, (long)row * p->scale_row + (long)i * p->scale_item);
+            y *= CAT(load_, T)(scale + p->scale,
+                               (long)row * p->scale_row + (long)i * p->scale_item);
         if (p->has_bias)
             y += CAT(load_, T)(bias + p->bias, (long)row * p->bias_row + (long)i * p->bias_item);
         STORE(i, y);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Reductions of T into R. A state is begun, fed with elements, joined with others of its kind, and
- * finished; the order of all that depends on the shape alone, so results do too. Sums are carried in
- * a wider type, or in two parts where there is none (Knuth's two-sum). */
+ * finished; the order of all that depends on the shape alone, so results do too. Sums are carried
+ * in a wider type, or in two parts where there is none (Knuth's two-sum). */
 #define SUM 0
 #define PROD 1
 #define EXTREME 2
@@ -162,7 +162,8 @@ static inline void join_states(state *s, const state *t)
 }
 static inline CAT(computed_, R) finish(const state *s, ulong n, wide correction)
 {
-    return s->any ? (CAT(computed_, R))ldexp(s->fraction, (int)clamp(s->exponent, -10000l, 10000l)) : 1;
+    int exponent = (int)clamp(s->exponent, -10000l, 10000l);
+    return s->any ? (CAT(computed_, R))ldexp(s->fraction, exponent) : 1;
 }
 #endif
 
@@ -235,8 +236,8 @@ static inline CAT(computed_, R) finish(const state *s, ulong n, wide correction)
 }
 
 #elif KIND == VAR
-/* Means and squares of distances, joined by the formula of Chan, Golub and LeVeque (1983). All are
- * of differences from the row's first element, so that an offset of the data costs no bits. */
+/* Means and squares of distances, joined by the formula of Chan, Golub and LeVeque (1983). All
+ * are of differences from the row's first element, so that an offset of the data costs no bits. */
 #define HAS_PIVOT 1
 typedef struct {
     wide re, im, squares, pivot_re, pivot_im;

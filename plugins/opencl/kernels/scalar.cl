@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * What scalar_tmpl.h asks for, of the real dtype T. f32 and the 16-bit types take OpenCL's functions
- * of f64 where there is one: those of f32 may be wrong by up to 16 units in the last place. */
+ * What scalar_tmpl.h asks for, of the real dtype T. f32 and the 16-bit types take OpenCL's
+ * functions of f64 where there is one: those of f32 may be wrong by up to 16 units in the last
+ * place. */
 #define ND_FN static inline
 #define ND_NAME(op) nd_##op
 #define ND_T CAT(computed_, T)
@@ -125,6 +126,13 @@ static inline float m_fma(float a, float b, float c)
 {
     return fma(a, b, c);
 }
+
+#if HAVE_F64 && !CORRECT_DIVIDE
+/* The formulas' quotients are left aside for those of f64: rounding twice is harmless there. */
+#define DIVIDES_WIDE 1
+#define nd_divide nd_divide_formula
+#define nd_reciprocal nd_reciprocal_formula
+#endif
 
 #if T_BITS == 32
 #define ND_NEXTAFTER(a, b) nextafter(a, b)
