@@ -33,13 +33,14 @@ static int32_t get(ndp_dev *dev, const ndp_call *like, ocl_recipe recipe, const 
     return ocl_kernel_get(dev, like, &recipe, out, why, n);
 }
 
-/* Strides of positions in C order of an index's elements. */
+/* Strides of positions in C order of the indices given: dimensions that repeat them do not count.
+ */
 static void set_positions(const ndp_view *index, int64_t *stride)
 {
     int64_t n = 1;
     for (int d = index->ndim - 1; d >= 0; d--) {
-        stride[d] = n;
-        n *= index->shape[d];
+        stride[d] = index->stride[d] ? n : 0;
+        n *= index->stride[d] ? index->shape[d] : 1;
     }
 }
 
