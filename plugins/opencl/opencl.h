@@ -109,7 +109,7 @@ extern const char ocl_text_prelude[], ocl_text_convert[], ocl_text_scalar[], ocl
     ocl_text_complex[], ocl_text_elementwise[], ocl_text_reduce[], ocl_text_norm[],
     ocl_text_matmul[], ocl_text_index[], ocl_text_random[], ocl_text_sort[], ocl_text_scalar_tmpl[],
     ocl_text_scalar_complex_tmpl[], ocl_text_scalar_complex_log_tmpl[];
-enum { OCL_TEXT_PARTS = 10, OCL_HEAD = 1024 };
+enum { OCL_TEXT_PARTS = 10, OCL_HEAD = 2048 };
 typedef struct {
     char head[OCL_HEAD]; /* of #define lines */
     const char *part[OCL_TEXT_PARTS];
