@@ -59,6 +59,24 @@ static const char *unusable(cl_device_id id)
     return NULL;
 }
 
+/* So that what other devices lack can be tried on this one. */
+static void heed_settings(ocl_facts *f)
+{
+    int32_t f64 = 1;
+    const char *products = "auto";
+    ocl_host->param(ocl_host->ctx, "F64", NDP_PARAM_BOOL, "0: as if the device had no cl_khr_fp64",
+                    &f64);
+    ocl_host->param(ocl_host->ctx, "PRODUCTS", NDP_PARAM_TEXT,
+                    "matrix products by tiles in local memory, by strips without, or auto: by "
+                    "CL_DEVICE_LOCAL_MEM_TYPE",
+                    &products);
+    f->f64 = f->f64 && f64;
+    if (strcmp(products, "tiles") == 0)
+        f->local_is_fast = 1;
+    else if (strcmp(products, "strips") == 0)
+        f->local_is_fast = 0;
+}
+
 static void learn(ocl_facts *f, cl_platform_id platform, cl_device_id id)
 {
     cl_device_fp_config single = 0;
@@ -82,6 +100,7 @@ static void learn(ocl_facts *f, cl_platform_id platform, cl_device_id id)
     ASK(id, CL_DEVICE_LOCAL_MEM_TYPE, local);
     f->local_is_fast = local == CL_LOCAL;
     f->f64 = has_extension(id, "cl_khr_fp64");
+    heed_settings(f);
     f->denormals = (single & CL_FP_DENORM) != 0;
     f->correct_divide = (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
 }
@@ -130,7 +149,9 @@ static int32_t find_devices(char *why, size_t n)
 int32_t ocl_probe(uint32_t *count, char *why, size_t n)
 {
     pthread_mutex_lock(&devices_lock);
+    ocl_guard *guard = n_devices ? NULL : ocl_guard_begin();
     int32_t status = find_devices(why, n);
+    ocl_guard_end(guard);
     *count = n_devices;
     pthread_mutex_unlock(&devices_lock);
     return status;
@@ -199,7 +220,9 @@ int32_t ocl_open(uint32_t index, ndp_dev **out)
                          n_devices);
     ndp_dev *dev = &devices[index];
     pthread_mutex_lock(&devices_lock);
+    ocl_guard *guard = dev->context ? NULL : ocl_guard_begin();
     int32_t status = dev->context ? NDP_OK : make_context(dev);
+    ocl_guard_end(guard);
     pthread_mutex_unlock(&devices_lock);
     *out = status == NDP_OK ? dev : NULL;
     return status;
@@ -224,7 +247,7 @@ static int32_t info_item(ndp_dev *dev, uint32_t i, char *key, char *value, size_
         {"platform", f->platform_version},
         {"compute units", units},
         {"local memory", local},
-        {"local memory is", f->local_is_fast ? "the device's own" : "ordinary memory"},
+        {"products", f->local_is_fast ? "tiles in local memory" : "strips"},
         {"f64", f->f64 ? "yes (cl_khr_fp64)" : "no: f64 and c128 are staged"},
         {"f16 and bf16", "stored, computed in f32"},
         {"f32 subnormals", f->denormals ? "kept" : "flushed by the device"},

@@ -6,7 +6,7 @@
 typedef struct { /* struct indexing of index.cl */
     ocl_walk walk;
     cl_long out, table, index, status;
-    cl_long extent, axis_stride, line, out_line, source_line, index_line;
+    cl_long extent, axis_stride, line, out_line, source_line, index_line, position_line;
     cl_ulong scalar[2];
     cl_uint op, has_status, is_scalar, right;
 } parameters;
@@ -33,13 +33,25 @@ static int32_t get(ndp_dev *dev, const ndp_call *like, ocl_recipe recipe, const 
     return ocl_kernel_get(dev, like, &recipe, out, why, n);
 }
 
+/* Strides of positions in C order of the indices given: dimensions that repeat them do not count.
+ */
+static void set_positions(const ndp_view *index, int64_t *stride)
+{
+    int64_t n = 1;
+    for (int d = index->ndim - 1; d >= 0; d--) {
+        stride[d] = index->stride[d] ? n : 0;
+        n *= index->stride[d] ? index->shape[d] : 1;
+    }
+}
+
 /* ---- take and gather ---- */
 
 static int32_t run_gather(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const ndp_view *table = &call->in[0], *index = &call->in[1], *out = &call->out[0];
     int axis = ((const ndp_index *)call->params)->axis, take = call->op == NDP_OP_take;
-    ocl_dims w = {.n = 3, .ndim = out->ndim};
+    int64_t positions[NDP_MAX_NDIM] = {0};
+    ocl_dims w = {.n = 4, .ndim = out->ndim};
     parameters p = {.out = out->offset_bytes,
                     .table = table->offset_bytes,
                     .index = index->offset_bytes,
@@ -47,11 +59,13 @@ static int32_t run_gather(const ndp_kernel *base, ndp_stream *s, const ndp_call 
                     .axis_stride = table->stride[axis]};
     if (ocl_size(out) == 0)
         return NDP_OK;
+    set_positions(index, positions);
     for (int d = 0; d < w.ndim; d++) {
         w.shape[d] = out->shape[d];
         w.stride[0][d] = out->stride[d];
         w.stride[1][d] = d == axis ? 0 : table->stride[d];
         w.stride[2][d] = !take ? index->stride[d] : d == axis ? index->stride[0] : 0;
+        w.stride[3][d] = !take ? positions[d] : d == axis;
     }
     ocl_dims_merge(&w);
     ocl_walk_set(&p.walk, &w);
@@ -90,7 +104,8 @@ static int32_t run_scatter(const ndp_kernel *base, ndp_stream *s, const ndp_call
 {
     const ndp_view *index = &call->in[0], *source = &call->in[1], *out = &call->out[0];
     int axis = ((const ndp_index *)call->params)->axis;
-    ocl_dims w = {.n = 3};
+    int64_t positions[NDP_MAX_NDIM] = {0};
+    ocl_dims w = {.n = 4};
     parameters p = {.out = out->offset_bytes,
                     .index = index->offset_bytes,
                     .extent = out->shape[axis],
@@ -106,13 +121,16 @@ static int32_t run_scatter(const ndp_kernel *base, ndp_stream *s, const ndp_call
         ocl_scalar_bits(&call->scalar[source->offset_bytes], p.scalar);
         p.is_scalar = 1;
     }
+    set_positions(index, positions);
+    p.position_line = positions[axis];
     for (int d = 0; d < index->ndim; d++) {
         if (d == axis)
             continue;
         w.shape[w.ndim] = index->shape[d];
         w.stride[0][w.ndim] = out->stride[d];
         w.stride[1][w.ndim] = source->mem ? source->stride[d] : 0;
-        w.stride[2][w.ndim++] = index->stride[d];
+        w.stride[2][w.ndim] = index->stride[d];
+        w.stride[3][w.ndim++] = positions[d];
     }
     ocl_dims_merge(&w);
     ocl_walk_set(&p.walk, &w);

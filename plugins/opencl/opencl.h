@@ -27,13 +27,17 @@ const char *ocl_error_name(cl_int r);
 int32_t ocl_fail(cl_int r, const char *fmt, ...) NDP_PRINTF(2, 3);
 #define ocl_error(status, ...) ocl_host->error(ocl_host->ctx, (status), 0, __VA_ARGS__)
 
+/* ---- guard.c: what drivers change of the process is put back ---- */
+typedef struct ocl_guard ocl_guard;
+ocl_guard *ocl_guard_begin(void); /* NULL, which end() takes, where there is no memory */
+void ocl_guard_end(ocl_guard *);
+
 /* ---- device.c ---- */
+typedef struct ocl_order ocl_order; /* stream.c: how far a queue has got */
 struct ndp_stream {
     ndp_dev *dev;
     cl_command_queue queue;
-    pthread_mutex_t lock;   /* of what follows */
-    uint64_t queued, noted; /* commands; those that marker stands for */
-    cl_event marker;        /* or NULL */
+    ocl_order *order;
 };
 typedef struct {
     cl_device_id id;
@@ -101,11 +105,11 @@ int32_t ocl_launch_host(ndp_dev *, ndp_stream *, void (*fn)(void *arg), void *ar
 void ocl_host_functions_stop(void);
 
 /* ---- program.c, texts.c: OpenCL C, put together from parts ---- */
-extern const char ocl_text_prelude[], ocl_text_convert[], ocl_text_scalar[], ocl_text_complex[],
-    ocl_text_elementwise[], ocl_text_reduce[], ocl_text_norm[], ocl_text_matmul[], ocl_text_index[],
-    ocl_text_random[], ocl_text_sort[], ocl_text_scalar_tmpl[], ocl_text_scalar_complex_tmpl[],
-    ocl_text_scalar_complex_log_tmpl[];
-enum { OCL_TEXT_PARTS = 10, OCL_HEAD = 1024 };
+extern const char ocl_text_prelude[], ocl_text_convert[], ocl_text_scalar[], ocl_text_trig[],
+    ocl_text_complex[], ocl_text_elementwise[], ocl_text_reduce[], ocl_text_norm[],
+    ocl_text_matmul[], ocl_text_index[], ocl_text_random[], ocl_text_sort[], ocl_text_scalar_tmpl[],
+    ocl_text_scalar_complex_tmpl[], ocl_text_scalar_complex_log_tmpl[];
+enum { OCL_TEXT_PARTS = 10, OCL_HEAD = 2048 };
 typedef struct {
     char head[OCL_HEAD]; /* of #define lines */
     const char *part[OCL_TEXT_PARTS];

@@ -61,6 +61,8 @@ void ocl_text_formulas(ocl_text *t, int32_t dtype)
         ocl_text_add(t, ocl_text_scalar_complex_tmpl);
         ocl_text_add(t, ocl_text_scalar_complex_log_tmpl);
     } else {
+        if (dtype == NDP_F64)
+            ocl_text_add(t, ocl_text_trig);
         ocl_text_add(t, ocl_text_scalar);
         ocl_text_add(t, ocl_text_scalar_tmpl);
     }
@@ -178,11 +180,11 @@ static int32_t build_binary(build *b, const void *code, size_t nbytes)
 
 static const ndh_kernel_1 *kernel_cache(void)
 {
-    int32_t wanted = 0;
+    int32_t wanted = 1;
     const ndh_kernel_1 *cache = NULL;
     ocl_host->param(ocl_host->ctx, "BINARIES", NDP_PARAM_BOOL,
-                    "keep the driver's binaries in ndock's kernel cache; drivers that have a "
-                    "cache of their own need no other",
+                    "keep the driver's binaries in ndock's kernel cache; 0 saves the time to fetch "
+                    "them where the driver has a cache of its own",
                     &wanted);
     if (wanted && ocl_host->size >= NDP_END(ndp_host, service) && ocl_host->service)
         cache = ocl_host->service(ocl_host->ctx, "ndh.kernel/1");
@@ -215,8 +217,9 @@ int32_t ocl_program_get(ndp_dev *dev, const ocl_text *t, cl_program *out, char *
     char *source = whole_text(t), *log = NULL;
     const ndh_kernel_1 *cache = kernel_cache();
     build b = {.dev = dev, .source = source, .why = why, .n = n};
-    b.options = dev->facts.correct_divide ? "-w -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
-                                          : "-w -cl-std=CL1.2";
+    b.options = dev->facts.correct_divide
+                    ? "-w -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
+                    : "-w -cl-std=CL1.2"; /* a driver's compiler may not print warnings */
     *out = NULL;
     if (!source)
         return ocl_error(NDP_ERR_MEMORY, "no host memory for the text of a kernel");

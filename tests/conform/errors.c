@@ -16,8 +16,10 @@ static void refused(nd_status got, nd_status want, const char *op, const char *a
 {
     const nd_error *e = nd_last_error();
     bool later = got == ND_OK && want == ND_ERR_INDEX && run.async;
-    if (later) /* the device notices, and its words are fewer */
+    if (later) { /* the device notices, and its words are fewer */
         got = nd_synchronize(run.device);
+        e = nd_last_error();
+    }
     op = op && !later ? op : e->op;
     a = later ? "out of range" : a;
     b = later ? "" : b;

@@ -2,6 +2,7 @@
 # What a user of an installed ndock does. The same scripts run over the build tree in `make check` where that makes sense.
 install_scripts = %reldir%/headers.sh %reldir%/pkgconfig.sh %reldir%/readme.sh %reldir%/cmake.sh %reldir%/python.sh
 install_scripts += %reldir%/conform.sh
+install_scripts += %reldir%/opencl.sh
 EXTRA_DIST += $(install_scripts) tests/tap.sh tests/totals.sh
 
 # ND_INSTALLED says that the scripts are to use what `make install` put there, under DESTDIR if that is set.
@@ -11,6 +12,7 @@ installcheck-local:
 	  ND_INSTALLED=yes CC='$(CC)' CXX='$(CXX)' CPPFLAGS='$(CPPFLAGS)' CFLAGS='$(AM_CFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' \
 	  includedir='$(DESTDIR)$(includedir)' libdir='$(DESTDIR)$(libdir)' bindir='$(DESTDIR)$(bindir)' \
 	  plugindir='$(DESTDIR)$(plugindir)' pkglibexecdir='$(DESTDIR)$(pkglibexecdir)' cmakedir='$(DESTDIR)$(cmakedir)' \
+	  plugindir='$(DESTDIR)$(plugindir)' kitdir='$(DESTDIR)$(pkglibexecdir)' cmakedir='$(DESTDIR)$(cmakedir)' \
 	  pyexecdir='$(DESTDIR)$(pyexecdir)' DESTDIR='$(DESTDIR)' PYTHON='$(PYTHON)' PYTHON_SUFFIX='$(PYTHON_SUFFIX)' \
 	  PKG_CONFIG_PATH='$(DESTDIR)$(pkgconfigdir)' PKG_CONFIG_SYSROOT_DIR='$(DESTDIR)' srcdir='$(srcdir)' \
 	  $(SHELL) $(srcdir)/$$script || failed=yes; \
@@ -28,3 +30,12 @@ TESTS += %reldir%/scalar_tmpl_c.t %reldir%/scalar_tmpl_cxx.t
 %canon_reldir%_scalar_tmpl_cxx_t_SOURCES = %reldir%/scalar_tmpl_cxx.cc %reldir%/scalar_tmpl_cases.h
 %canon_reldir%_scalar_tmpl_cxx_t_CXXFLAGS = -std=c++17 -pedantic -Wall -Wextra -ffp-contract=off
 %canon_reldir%_scalar_tmpl_cxx_t_LDADD = -lm
+
+# plugins/opencl is a project of its own, which opencl.sh builds.
+EXTRA_DIST += plugins/opencl/README.md plugins/opencl/configure.ac plugins/opencl/Makefile.am plugins/opencl/plugin.map \
+  plugins/opencl/embed.sh plugins/opencl/opencl.h plugins/opencl/library.def plugins/opencl/library.c \
+  plugins/opencl/guard.c plugins/opencl/plugin.c plugins/opencl/device.c plugins/opencl/memory.c \
+  plugins/opencl/stream.c plugins/opencl/event.c plugins/opencl/host_function.c plugins/opencl/program.c \
+  plugins/opencl/kernel.c plugins/opencl/op.c plugins/opencl/shape.c plugins/opencl/elementwise.c \
+  plugins/opencl/reduce.c plugins/opencl/norm.c plugins/opencl/matmul.c plugins/opencl/index.c \
+  plugins/opencl/random.c plugins/opencl/sort.c plugins/opencl/kernels plugins/opencl/tests

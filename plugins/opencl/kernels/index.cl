@@ -3,9 +3,9 @@
  * stream's status word by whoever claims that first. */
 #define ERR_INDEX 5 /* NDP_ERR_INDEX */
 struct indexing {
-    struct walk walk; /* strides: out, table or source, index */
+    struct walk walk; /* strides: out, table or source, index, position in the index's C order */
     long out, table, index, status; /* offsets in bytes */
-    long extent, axis_stride, line, out_line, source_line, index_line;
+    long extent, axis_stride, line, out_line, source_line, index_line, position_line;
     ulong scalar[2];
     uint op, has_status, is_scalar, right;
 };
@@ -14,28 +14,14 @@ static inline int is_bad(long index, long extent)
 {
     return index < -extent || index >= extent;
 }
-/* The position counts the indices given: dimensions that repeat them are left out. */
-static void report(bytes status, const struct indexing *x, ulong i, long value, long along)
+static void report(bytes status, const struct indexing *x, long position, long value)
 {
-    global int *word = (global int *)(status + x->status);
-    long position = 0, count = 1;
-    if (!x->has_status || atomic_cmpxchg((volatile global int *)word, 0, ERR_INDEX) != 0)
-        return;
-    if (x->line > 0) { /* a line's own place is within its axis */
-        position = -1;
-    } else {
-        for (int d = (int)x->walk.ndim - 1; d >= 0; d--) {
-            ulong extent = (ulong)x->walk.shape[d];
-            if (x->walk.stride[2][d] != 0) {
-                position += (long)(i % extent) * count;
-                count *= (long)extent;
-            }
-            i /= extent;
-        }
-    }
     global long *words = (global long *)(status + x->status);
+    if (!x->has_status ||
+        atomic_cmpxchg((volatile global int *)(status + x->status), 0, ERR_INDEX) != 0)
+        return;
     words[1] = (long)x->op;
-    words[2] = position < 0 ? along : position;
+    words[2] = position;
     words[3] = value;
     words[4] = x->extent;
 }
@@ -48,10 +34,10 @@ kernel void gather(bytes out, bytes table, bytes index, bytes status, struct ind
     ulong i = get_global_id(0);
     if (i >= x.walk.n)
         return;
-    locate(&x.walk, i, at, 3);
+    locate(&x.walk, i, at, 4);
     long position = ((global long *)(index + x.index))[at[2]];
     if (is_bad(position, x.extent))
-        report(status, &x, i, position, 0);
+        report(status, &x, at[3], position);
     else
         value = ((global ELEMENT *)(table + x.table))[at[1] + (position < 0 ? position + x.extent
                                                                          : position) *
@@ -67,11 +53,11 @@ kernel void scatter(bytes out, bytes source, bytes index, bytes status, struct i
     long at[OPERANDS];
     if (get_global_id(0) >= x.walk.n)
         return;
-    locate(&x.walk, get_global_id(0), at, 3);
+    locate(&x.walk, get_global_id(0), at, 4);
     for (long i = 0; i < x.line; i++) {
         long position = ((global long *)(index + x.index))[at[2] + i * x.index_line];
         if (is_bad(position, x.extent)) {
-            report(status, &x, get_global_id(0), position, i);
+            report(status, &x, at[3] + i * x.position_line, position);
             continue;
         }
         long to = at[0] + (position < 0 ? position + x.extent : position) * x.out_line;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * out = epilogue(alpha * a@b + beta * out + bias): IN is the operands' dtype, R the result's, C what
- * is computed in. Tiles go through local memory; `blocks` is for devices whose local memory is
+ * out = epilogue(alpha * a@b + beta * out + bias): IN is the operands' dtype, R the result's, C
+ * what is computed in. Tiles go through local memory; `blocks` is for devices whose local memory is
  * ordinary memory, where a work-item takes a strip of a row from it directly. */
 #define TILE 32 /* rows and columns of a group's tile */
 #define SLAB 16 /* of k at a time */
@@ -81,7 +81,8 @@ static inline factor factor_of(ulong bits, float x)
     return x;
 #endif
 }
-static inline value epilogue(uint which, value x)
+/* Called, not inlined: a work-item stores many results. */
+static __attribute__((noinline)) value epilogue(uint which, value x)
 {
 #if C_KIND == KIND_FLOAT
     switch (which) {

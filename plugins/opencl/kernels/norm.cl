@@ -65,6 +65,12 @@ static inline wide all_larger(wide mine, local total *box, uint lane, uint lanes
     barrier(CLK_LOCAL_MEM_FENCE);
     return box[0].sum;
 }
+/* exp(a - b), with what the difference lost in rounding. */
+static inline wide exp_difference(wide a, wide b)
+{
+    wide d = a - b, t = d - a, lost = (a - (d - t)) - (b + t), e = exp(d);
+    return lost == lost ? e + e * lost : e;
+}
 #define LOAD(i) ((wide)CAT(load_, T)(in + p->in, base + (long)(i)))
 #define STORE(i, x) CAT(store_, T)(out + p->out, base + (long)(i), (CAT(computed_, T))(x))
 
@@ -74,13 +80,13 @@ static inline void one_row(bytes in, bytes scale, bytes bias, bytes out, const s
 {
     long base = (long)(row * p->items);
     wide most = -INFINITY;
-    total t = {0, 0};
+    total t = {lane == 0 ? -1 : 0, 0}; /* the sum less 1, which is all that log1p needs to know */
     for (ulong i = lane; i < p->items; i += lanes)
         most = larger(LOAD(i), most);
     most = all_larger(most, box, lane, lanes);
     for (ulong i = lane; i < p->items; i += lanes)
-        total_add(&t, exp(LOAD(i) - most));
-    wide sum = all_sum(t, box, lane, lanes), logarithm = log(sum);
+        total_add(&t, exp_difference(LOAD(i), most));
+    wide rest = all_sum(t, box, lane, lanes), sum = 1 + rest, logarithm = log1p(rest);
     for (ulong i = lane; i < p->items; i += lanes) {
         wide x = LOAD(i) - most;
         STORE(i, KIND == SOFTMAX ? exp(x) / sum : x - logarithm);
@@ -111,7 +117,8 @@ static inline void one_row(bytes in, bytes scale, bytes bias, bytes out, const s
     for (ulong i = lane; i < p->items; i += lanes) {
         wide y = (LOAD(i) - mean) / root;
         if (p->has_scale)
-            y *= CAT(load_, T)(scale + p->scale, (long)row * p->scale_row + (long)i * p->scale_item);
+            y *= CAT(load_, T)(scale + p->scale,
+                               (long)row * p->scale_row + (long)i * p->scale_item);
         if (p->has_bias)
             y += CAT(load_, T)(bias + p->bias, (long)row * p->bias_row + (long)i * p->bias_item);
         STORE(i, y);

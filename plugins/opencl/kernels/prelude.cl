@@ -41,7 +41,8 @@ static inline ushort narrow_f16(float x)
         return (ushort)(sign | (a - 0x38000000 + 0xfff + (a >> 13 & 1)) >> 13);
     if (a < 0x33000000) /* below half of the smallest */
         return (ushort)sign;
-    uint shift = 126 - (a >> 23), fraction = (a & 0x7fffff) | 0x800000, half_way = 1u << (shift - 1);
+    uint shift = 126 - (a >> 23), half_way = 1u << (shift - 1);
+    uint fraction = (a & 0x7fffff) | 0x800000;
     r = fraction >> shift;
     fraction &= (1u << shift) - 1;
     return (ushort)(sign | (r + (fraction > half_way || (fraction == half_way && (r & 1)))));

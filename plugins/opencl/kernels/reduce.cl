@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Reductions of T into R. A state is begun, fed with elements, joined with others of its kind, and
- * finished; the order of all that depends on the shape alone, so results do too. Sums are carried in
- * a wider type, or in two parts where there is none (Knuth's two-sum). */
+ * finished; the order of all that depends on the shape alone, so results do too. Sums are carried
+ * in a wider type, or in two parts where there is none (Knuth's two-sum). */
 #define SUM 0
 #define PROD 1
 #define EXTREME 2
@@ -162,7 +162,8 @@ static inline void join_states(state *s, const state *t)
 }
 static inline CAT(computed_, R) finish(const state *s, ulong n, wide correction)
 {
-    return s->any ? (CAT(computed_, R))ldexp(s->fraction, (int)clamp(s->exponent, -10000l, 10000l)) : 1;
+    int exponent = (int)clamp(s->exponent, -10000l, 10000l);
+    return s->any ? (CAT(computed_, R))ldexp(s->fraction, exponent) : 1;
 }
 #endif
 
@@ -235,11 +236,22 @@ static inline CAT(computed_, R) finish(const state *s, ulong n, wide correction)
 }
 
 #elif KIND == VAR
-/* Means and squares of distances, joined by the formula of Chan, Golub and LeVeque (1983). */
+/* Means and squares of distances, joined by the formula of Chan, Golub and LeVeque (1983). All
+ * are of differences from the row's first element, so that an offset of the data costs no bits. */
+#define HAS_PIVOT 1
 typedef struct {
-    wide re, im, squares;
+    wide re, im, squares, pivot_re, pivot_im;
     ulong n;
 } state;
+static inline void pivot(state *s, CAT(computed_, T) x)
+{
+#if IS_COMPLEX
+    s->pivot_re = x.re;
+    s->pivot_im = x.im;
+#else
+    s->pivot_re = x;
+#endif
+}
 static inline void join_states(state *s, const state *t)
 {
     if (t->n == 0)
@@ -257,15 +269,17 @@ static inline void join_states(state *s, const state *t)
 static inline void feed(state *s, CAT(computed_, T) x, ulong i)
 {
 #if IS_COMPLEX
-    state one = {x.re, x.im, (x.re - x.re) + (x.im - x.im), 1};
+    wide re = (wide)x.re - s->pivot_re, im = (wide)x.im - s->pivot_im;
+    state one = {re, im, (re - re) + (im - im), s->pivot_re, s->pivot_im, 1};
 #else
-    state one = {x, 0, x - x, 1};
+    wide d = (wide)x - s->pivot_re;
+    state one = {d, 0, d - d, s->pivot_re, 0, 1};
 #endif
     join_states(s, &one);
 }
 static inline CAT(computed_, R) finish(const state *s, ulong n, wide correction)
 {
-    wide v = s->squares / ((wide)n - correction);
+    wide divisor = (wide)n - correction, v = divisor > 0 ? s->squares / divisor : NAN;
     return (CAT(computed_, R))(ROOT ? sqrt(v) : v);
 }
 
@@ -325,6 +339,16 @@ static inline long item(const struct reduction *r, ulong i)
     locate(&r->inner, i, at, 1);
     return at[0];
 }
+/* A state that has been fed nothing, of the row at `at`. */
+static inline state begin_row(const struct reduction *r, bytes in, long at)
+{
+    state s = {0};
+#ifdef HAS_PIVOT
+    if (r->items > 0)
+        pivot(&s, CAT(load_, T)(in + r->in, at));
+#endif
+    return s;
+}
 static inline void put(const struct reduction *r, bytes out, long at, const state *s)
 {
     CAT(store_, R)(out + r->out, at, finish(s, r->items, correction_of(r)));
@@ -337,8 +361,8 @@ kernel void scan(bytes in, bytes out, struct reduction r)
     long at[OPERANDS];
     if (get_global_id(0) >= r.outer.n)
         return;
-    state s = {0};
     locate(&r.outer, get_global_id(0), at, 2);
+    state s = begin_row(&r, in, at[0]);
     for (ulong i = 0; i < r.items; i++) {
         feed(&s, CAT(load_, T)(in + r.in, at[0] + (long)i * r.inner.stride[0][0]), i);
         put(&r, out, at[1] + (long)i * r.inner.stride[1][0], &s);
@@ -352,8 +376,8 @@ kernel void rows(bytes in, bytes out, bytes states, struct reduction r)
     long at[OPERANDS];
     if (get_global_id(0) >= r.outer.n)
         return;
-    state s = {0};
     locate(&r.outer, get_global_id(0), at, 2);
+    state s = begin_row(&r, in, at[0]);
     for (ulong i = 0; i < r.items; i++)
         feed(&s, CAT(load_, T)(in + r.in, at[0] + item(&r, i)), i);
     put(&r, out, at[1], &s);
@@ -369,8 +393,8 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void groups(bytes in, 
     uint lane = get_local_id(0);
     ulong row = get_group_id(0) / r.chunks, piece = get_group_id(0) % r.chunks;
     ulong begin = piece * r.chunk, end = min(begin + r.chunk, r.items);
-    state s = {0};
     locate(&r.outer, row, at, 2);
+    state s = begin_row(&r, in, at[0]);
     for (ulong i = begin + lane; i < end; i += GROUP)
         feed(&s, CAT(load_, T)(in + r.in, at[0] + item(&r, i)), i);
     all[lane] = s;
@@ -398,8 +422,8 @@ kernel void join(bytes in, bytes out, bytes states, struct reduction r)
     ulong row = get_global_id(0);
     if (row >= r.outer.n)
         return;
-    state s = {0};
     locate(&r.outer, row, at, 2);
+    state s = begin_row(&r, in, at[0]);
     for (uint i = 0; i < r.chunks; i++) {
         state other = ((global state *)(states + r.states))[row * r.chunks + i];
         join_states(&s, &other);

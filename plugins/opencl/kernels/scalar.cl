@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * What scalar_tmpl.h asks for, of the real dtype T. f32 and the 16-bit types take OpenCL's functions
- * of f64 where there is one: those of f32 may be wrong by up to 16 units in the last place. */
+ * What scalar_tmpl.h asks for, of the real dtype T. f32 and the 16-bit types take OpenCL's
+ * functions of f64 where there is one: those of f32 may be wrong by up to 16 units in the last
+ * place. */
 #define ND_FN static inline
 #define ND_NAME(op) nd_##op
 #define ND_T CAT(computed_, T)
@@ -21,7 +22,39 @@
 
 #if T_BITS == 64
 #define ND_MANT_DIG 53
-#define ND_M(fn) fn
+#define ND_M(fn) f64_##fn
+#define f64_fabs fabs
+#define f64_floor floor
+#define f64_ceil ceil
+#define f64_trunc trunc
+#define f64_rint rint
+#define f64_sqrt sqrt
+#define f64_copysign copysign
+#define f64_fmod fmod
+#define f64_hypot hypot
+#define f64_atan2 atan2
+#define f64_pow pow
+#define f64_exp exp
+#define f64_expm1 expm1
+#define f64_log log
+#define f64_log1p log1p
+#define f64_log2 log2
+#define f64_log10 log10
+#define f64_asin asin
+#define f64_acos acos
+#define f64_atan atan
+#define f64_sinh sinh
+#define f64_cosh cosh
+#define f64_tanh tanh
+#define f64_asinh asinh
+#define f64_acosh acosh
+#define f64_atanh atanh
+#define f64_erf erf
+#define f64_fma fma
+#define f64_signbit signbit
+#define f64_sin sin_f64
+#define f64_cos cos_f64
+#define f64_tan tan_f64
 #define ND_W_WIDER 0
 #define ND_X_WIDER 0
 #define ND_NEXTAFTER(a, b) nextafter(a, b)
@@ -93,6 +126,13 @@ static inline float m_fma(float a, float b, float c)
 {
     return fma(a, b, c);
 }
+
+#if HAVE_F64 && !CORRECT_DIVIDE
+/* The formulas' quotients are left aside for those of f64: rounding twice is harmless there. */
+#define DIVIDES_WIDE 1
+#define nd_divide nd_divide_formula
+#define nd_reciprocal nd_reciprocal_formula
+#endif
 
 #if T_BITS == 32
 #define ND_NEXTAFTER(a, b) nextafter(a, b)

@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ndock's conformance suite on opencl:0, nothing staged: a slice of the operations, since each kernel is compiled once. Case i
+# of an operation has its i-th dtype. NDOCK_CONFORM_COUNT=300 (say) runs all operations, each with so many cases.
+. "$srcdir/tests/tap.sh"
+. "$srcdir/tests/env.sh"
+NDOCK_OPENCL_BINARIES=0 # each kernel runs in this process alone
+export NDOCK_OPENCL_BINARIES
+
+# operations COUNT [NAME,...]
+operations() {
+    count=$1 only=$2
+    set -- --count "$count"
+    [ -z "$only" ] || set -- "$@" --only "$only"
+    NDOCK_FALLBACK=error "$kit/conform-ops" opencl:0 "$@" >"$tap_dir/log" 2>&1
+    status=$?
+    grep -v '^ok ' "$tap_dir/log"
+    [ $status = 0 ] && [ "$(grep -c '^ok ' "$tap_dir/log")" -ge 1 ]
+}
+
+reason=$(lacks_device)
+[ -n "$reason" ] || [ -x "$kit/conform-ops" ] || reason="$kit/conform-ops is not installed"
+if [ -n "$reason" ]; then
+    skip 'operations' "$reason"
+elif [ -n "$NDOCK_CONFORM_COUNT" ]; then
+    # Its results have extents that depend on data; the CPU finds them.
+    all=$("$kit/conform-ops" --group D --list "$plugin" | sed -n 's/.*D\.\([a-z0-9_]*\).*/\1/p' | grep -v '^nonzero$' | paste -sd, -)
+    check "all operations, $NDOCK_CONFORM_COUNT cases of each" operations "$NDOCK_CONFORM_COUNT" "$all"
+else
+    check 'operations on floating dtypes' operations 6 divide,exp,sin,gelu,log_softmax
+    check 'operations on every dtype' operations 15 sum,where
+    check 'the other classes' operations 4 copy,fma,max,var,argmax,cumulative_sum,layer_norm,take,scatter_add,matmul,topk,random_uniform
+fi
+finish

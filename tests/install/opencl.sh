@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# plugins/opencl as a vendor would build it: copied to an empty folder, against the installed ndock alone, and its own tests.
+. "$srcdir/tests/tap.sh"
+for tool in pkg-config autoreconf automake libtoolize make; do
+    if ! command -v $tool >/dev/null; then
+        skip 'plugins/opencl' "no $tool"
+        finish
+    fi
+done
+if ! echo '#include <CL/cl.h>' | $CC $CPPFLAGS -DCL_TARGET_OPENCL_VERSION=120 -fsyntax-only -x c - 2>/dev/null; then
+    skip 'plugins/opencl' "no CL/cl.h (Debian and Ubuntu: opencl-headers)"
+    finish
+fi
+unset NDOCK_PLUGIN_PATH MAKEFLAGS MFLAGS MAKELEVEL CPPFLAGS CFLAGS LDFLAGS
+NDOCK_CONFORM_DIR=$kitdir
+NDOCK_FASHION=$(cd "$srcdir" && pwd)/examples
+export CC PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR NDOCK_CONFORM_DIR NDOCK_FASHION
+source=$(cd "$srcdir" && pwd)/plugins/opencl
+
+copy() {
+    mkdir "$tap_dir/opencl" && (cd "$source" && tar cf - --exclude=build-aux --exclude=autom4te.cache .) |
+        (cd "$tap_dir/opencl" && tar xf - && chmod -R u+w .)
+}
+in_folder() {
+    (cd "$tap_dir/opencl" && "$@")
+}
+# The library's own headers are not in its way: nothing of ndock's tree is on a compiler's command line.
+uses_installed_only() {
+    tree=$(cd "$srcdir" && pwd)
+    ! in_folder make clean all V=1 | grep -F "$tree/"
+}
+own_tests() {
+    in_folder make check VERBOSE=1 >"$tap_dir/check" 2>&1
+    status=$?
+    grep -E '^# (TOTAL|PASS|SKIP|FAIL|ERROR)' "$tap_dir/check"
+    cat "$tap_dir"/opencl/tests/*.log | grep -E '^(ok|not ok|#)' >"$tap_dir/lines"
+    [ $status = 0 ] || tail -n 60 "$tap_dir/check"
+    return $status
+}
+
+check 'it is copied' copy
+check 'autoreconf' in_folder autoreconf -fi
+check 'configure' in_folder ./configure -q
+check 'it builds' in_folder make
+check 'it builds from the installed headers alone' uses_installed_only
+check 'its own tests pass' own_tests
+[ ! -f "$tap_dir/lines" ] || sed 's/^/# /' "$tap_dir/lines"
+finish
