@@ -204,8 +204,11 @@ static void probe(nd_plugin_slot *slot)
 
 void nd__loader_recount(nd_plugin_slot *slot)
 {
-    if (slot->table && !slot->devices)
-        probe(slot);
+    if (slot->phase != ND_SLOT_LOADED || slot->devices)
+        return;
+    slot->phase = ND_SLOT_LOADING; /* probe may ask the host for plug-ins, this one too */
+    probe(slot);
+    slot->phase = ND_SLOT_LOADED;
 }
 
 static bool open_file(nd_plugin_slot *slot)

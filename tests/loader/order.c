@@ -94,6 +94,38 @@ static int link_and_copy(void)
                : 1;
 }
 
+/* The link leads elsewhere under its own name: its neighbour is not looked for there. */
+static int link_elsewhere(void)
+{
+    nd_plugin_details d;
+    if (!details("/ndock-a.so", ND_PLUGIN_NOTES, &d) || !strstr(d.file, "/sub/ndock-a.so"))
+        return 1;
+    return details("/ndock-b.so", ND_PLUGIN_NOTES, &d) && strcmp(d.file, d.path) == 0 &&
+                   strcmp(d.state, "FOUND") == 0
+               ? 0
+               : 2;
+}
+
+static void links(void)
+{
+    char from[600], to[600];
+    fresh_folder();
+    path_in(from, sizeof from, "sub");
+    if (mkdir(from, 0755) != 0)
+        bail("mkdir");
+    install("old", "x");
+    install("new", "b");
+    path_in(from, sizeof from, "ndock-x.so");
+    path_in(to, sizeof to, "sub/ndock-a.so");
+    if (rename(from, to) != 0)
+        bail("rename");
+    path_in(from, sizeof from, "ndock-a.so");
+    if (symlink("sub/ndock-a.so", from) != 0)
+        bail("symlink");
+    is_int(in_child(link_elsewhere, folder), 0, "a link into another folder, and its neighbour");
+    remove_folder();
+}
+
 static void names(void)
 {
     char from[600], to[600], path[1300];
@@ -338,5 +370,6 @@ static void explicitly(void)
     remove_folder();
 }
 
-TAP_MAIN({"names", names}, {"refusals", refusals}, {"confs", confs}, {"blanks", blanks},
-         {"devices", devices}, {"hardware", hardware}, {"explicitly", explicitly})
+TAP_MAIN({"names", names}, {"links", links}, {"refusals", refusals}, {"confs", confs},
+         {"blanks", blanks}, {"devices", devices}, {"hardware", hardware},
+         {"explicitly", explicitly})
