@@ -46,7 +46,6 @@ enum { BUCKETS = 256 };
 static account *accounts, **last_account = &accounts, *buckets[BUCKETS];
 static pthread_mutex_t accounts_lock = PTHREAD_MUTEX_INITIALIZER;
 
-
 static void clear_totals(void)
 {
     atomic_store(&staged_calls, 0);

@@ -329,7 +329,9 @@ bool elf_next_export(const elf_file *e, uint64_t *at, elf_symbol *out)
     number(e, s + (e->wide ? offsetof(Elf64_Sym, field) : offsetof(Elf32_Sym, field)), nbytes)
         uint8_t info = (uint8_t)PART(st_info, 1), seen = (uint8_t)PART(st_other, 1) & 3;
         const char *name = text_at(e, PART(st_name, 4));
-        bool defined = PART(st_shndx, 2) != SHN_UNDEF;
+        /* Absolute ones are the names of symbol versions. */
+        uint64_t section = PART(st_shndx, 2);
+        bool defined = section != SHN_UNDEF && section != SHN_ABS;
 #undef PART
         out->name = name ? name : "";
         out->type = info & 15;

@@ -42,12 +42,14 @@ static void say(const doctor *doc, const char *label, const char *text)
 }
 
 /* ---- devices ---- */
-static void tell_device(doctor *doc, const char *name, const char *description, const char *error)
+static void tell_device(doctor *doc, const char *name, const char *description, const char *error,
+                        const char *advice)
 {
     doc->problems += error[0] != 0;
     if (!doc->json) {
         printf("  %s   %-10s %s\n", marks[error[0] ? WRONG : GOOD], name, description);
         say(doc, "why", error);
+        say(doc, "do", advice);
         return;
     }
     json_open(doc->json, NULL, '{');
@@ -55,20 +57,48 @@ static void tell_device(doctor *doc, const char *name, const char *description, 
     json_bool(doc->json, "ok", error[0] == 0);
     json_text(doc->json, "description", description);
     json_text(doc->json, "error", error);
+    json_text(doc->json, "advice", advice);
     json_close(doc->json, '}');
+}
+
+/* What to do about a device that does not open: the plug-in's own state tells, further down, unless
+ * there is no such plug-in. */
+static void advise(const char *name, char *out, size_t n)
+{
+    nd_plugin_details d = {.size = sizeof d};
+    const size_t length = strcspn(name, ":");
+    out[0] = 0;
+    for (int32_t i = 0; nd_plugin_describe(i, ND_PLUGIN_NOTES, &d) == ND_OK; i++)
+        if (strlen(d.name) == length && strncmp(d.name, name, length) == 0)
+            return;
+    snprintf(out, n,
+             "install the plug-in ndock-%.*s.so in %s, or name its folder in NDOCK_PLUGIN_PATH",
+             (int)length, name, nd_plugin_dir());
+}
+
+/* The error without its last part, which sends to this command. */
+static void cut_error(const char *message, char *out, size_t n)
+{
+    snprintf(out, n, "%s", message);
+    char *tail = strstr(out, "; `ndock info --doctor`");
+    if (tail)
+        *tail = 0;
 }
 
 static void check_device(doctor *doc, const char *name)
 {
     nd_device *device = NULL;
     nd_device_info info;
+    char error[1024], advice[1024];
     if (nd_device_get(name, &device) != ND_OK) {
         doc->wants_gpu |= strncmp(name, "cuda", 4) == 0;
-        tell_device(doc, name, "", nd_last_error()->message);
+        cut_error(nd_last_error()->message, error, sizeof error);
+        advise(name, advice, sizeof advice);
+        tell_device(doc, name, "", error, advice);
         return;
     }
     nd_device_describe(device, &info);
-    tell_device(doc, nd_device_name(device), info.description, "");
+    tell_device(doc, nd_device_name(device), info.description, "", "");
 }
 
 /* NDOCK_DEVICE names devices in order of preference: all of them are wanted. */
@@ -99,7 +129,7 @@ static void check_devices(doctor *doc, char **wanted, int n)
         for (int i = 0; i < count && i < MOST; i++)
             check_device(doc, names[i]);
     if (n == 0 && !(list && *list) && count == 0)
-        tell_device(doc, "none", "", "no plug-in serves: see below");
+        tell_device(doc, "none", "", "no plug-in serves", "see below");
     if (doc->json)
         json_close(doc->json, ']');
 }
@@ -108,10 +138,15 @@ static void check_devices(doctor *doc, char **wanted, int n)
 static void tell_plugin(doctor *doc, const nd_plugin_details *d, verdict v)
 {
     const char *advice = nd_plugin_advice(d->state);
+    char kept[256] = ""; /* what a certificate says of it */
+    if (d->devices)
+        (void)tool_conform_line(d->path, d->name, kept, sizeof kept);
     if (!doc->json) {
         printf("  %s   %-10s %-12s %s  [%s]\n", marks[v], d->name, d->state, d->path, d->source);
+        say(doc, "note", kept);
         say(doc, "why", d->reason);
-        say(doc, "do", advice);
+        if (v != NOTE || strcmp(d->state, "MISSING") != 0)
+            say(doc, "do", advice);
         return;
     }
     json_open(doc->json, NULL, '{');
@@ -121,6 +156,7 @@ static void tell_plugin(doctor *doc, const nd_plugin_details *d, verdict v)
     json_text(doc->json, "verdict", v == GOOD ? "ok" : v == NOTE ? "note" : "problem");
     json_text(doc->json, "reason", d->reason);
     json_text(doc->json, "advice", advice);
+    json_text(doc->json, "conformance", kept);
     json_text(doc->json, "source", d->source);
     json_text(doc->json, "version", d->version);
     json_text(doc->json, "build_id", d->build_id);
@@ -128,7 +164,8 @@ static void tell_plugin(doctor *doc, const nd_plugin_details *d, verdict v)
     json_close(doc->json, '}');
 }
 
-/* With devices that are wanted by name, a plug-in that does not serve is no problem by itself. */
+/* With devices that are wanted by name, and that are there, a plug-in that does not serve is no
+ * problem by itself. */
 static void check_plugins(doctor *doc, bool all_wanted)
 {
     nd_plugin_details d = {.size = sizeof d};
@@ -267,7 +304,7 @@ int tool_info_doctor(char **devices, int n, bool json)
         printf("ndock %s, plug-in folder %s\n", nd_version(), nd_plugin_dir());
     }
     check_devices(&doc, devices, n);
-    check_plugins(&doc, n == 0 && !(list && *list));
+    check_plugins(&doc, (n == 0 && !(list && *list)) || doc.problems > 0);
     check_hardware(&doc);
     check_environment(&doc);
     check_cache(&doc);

@@ -5,7 +5,7 @@ bin_PROGRAMS += %reldir%/ndock
 %canon_reldir%_ndock_SOURCES += %reldir%/tool.h %reldir%/ndock.c %reldir%/file.c %reldir%/json.c
 %canon_reldir%_ndock_SOURCES += %reldir%/elf.h %reldir%/elf.c %reldir%/elf_find.c
 %canon_reldir%_ndock_SOURCES += %reldir%/info_doctor.c %reldir%/info_hardware.c %reldir%/info_offline.c
-%canon_reldir%_ndock_SOURCES += %reldir%/info_params.c %reldir%/info_suggest.c core/note.h core/note.c core/note_fit.c
+%canon_reldir%_ndock_SOURCES += %reldir%/info_params.c %reldir%/info_suggest.c
 %canon_reldir%_ndock_SOURCES += %reldir%/info.c %reldir%/info_ops.c %reldir%/info_memory.c
 %canon_reldir%_ndock_SOURCES += %reldir%/mem.h %reldir%/mem.c %reldir%/mem_read.c %reldir%/mem_sum.c \
   %reldir%/mem_time.c %reldir%/mem_axis.c %reldir%/mem_chart.c %reldir%/mem_draw.c

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The list of parameters: what is set, what is not understood, what a program changed, and names
  * that nobody knows with the nearest one. */
-#include <sys/wait.h>
-#include <unistd.h>
+#include <stdbool.h>
 #include <ndock/ndock.h>
 #include "tests/tap.h"
 
