@@ -161,48 +161,95 @@ static int read_options(conform_run *r, int argc, char **argv)
     return -1;
 }
 
-static void count(conform_run *r, conform_group *g)
+/* Crashes are expected here; --replay leaves dumps. */
+static void no_dumps(void)
 {
-    memset(g->count, 0, sizeof g->count);
-    for (size_t i = 0; i < r->n; i++)
-        if (r->cases[i].group == g->letter)
-            g->count[r->cases[i].outcome]++;
+    struct rlimit core;
+    if (getrlimit(RLIMIT_CORE, &core) == 0) {
+        core.rlim_cur = 0;
+        setrlimit(RLIMIT_CORE, &core);
+    }
 }
 
 static void run_groups(conform_run *r)
 {
-    const struct rlimit none = {0, RLIM_INFINITY};
-    struct rlimit core;
-    if (getrlimit(RLIMIT_CORE, &core) == 0) { /* crashes are expected here; --replay leaves dumps */
-        core.rlim_cur = none.rlim_cur;
-        setrlimit(RLIMIT_CORE, &core);
-    }
+    static char not_loadable[] = "the file is nothing that can be loaded";
+    bool loadable = true;
+    no_dumps();
     for (int i = 0; i < CONFORM_GROUPS; i++) {
         conform_group *g = &r->group[i];
         if (!g->wanted)
             continue;
-        conform_run_group(r, g);
-        count(r, g);
-        if (!r->tap)
+        if (g->letter == 'A')
+            loadable = conform_run_static(r, g);
+        else if (loadable)
+            conform_run_group(r, g);
+        else
+            conform_set(&g->why_not, not_loadable);
+        conform_expect_apply(r, g->letter);
+        conform_count(r, g);
+        if (!r->quiet)
             conform_print_group(r, g);
     }
 }
 
-static bool passes(const conform_run *r)
+static bool is_stdout(const char *path)
 {
-    for (int i = 0; i < CONFORM_GROUPS; i++)
-        if (r->group[i].wanted && (!r->group[i].ran || r->group[i].count[CASE_FAIL]))
-            return false;
-    return r->tier < 0 || r->reached >= r->tier;
+    return path && strcmp(path, "-") == 0;
 }
 
-static int exit_status(const conform_run *r, bool conforms)
+static int write_all(conform_run *r, bool conforms)
 {
-    bool failed = false;
-    for (int i = 0; i < CONFORM_GROUPS; i++)
-        failed |= r->group[i].count[CASE_FAIL] > 0;
-    bool judged = failed || (r->tier >= 0 && r->reached >= 0 && r->reached < r->tier);
-    return conforms ? 0 : judged ? 1 : EXIT_CANNOT;
+    int failed = 0;
+    if (conforms && conform_is_whole(r))
+        failed |= conform_write_certificate(r);
+    else if (r->certificate)
+        nd__text_add(&r->trouble, "no certificate: %s\n",
+                     conforms ? "only a whole run, of every group with the usual count, gets one"
+                              : "it goes to plug-ins that conform");
+    if (r->tap)
+        conform_print_tap(r);
+    if (!r->quiet)
+        conform_print_end(r, conforms);
+    failed |= r->junit ? conform_write_junit(r) : 0;
+    failed |= r->json ? conform_write_json(r, conforms) : 0;
+    failed |= r->html ? conform_write_html(r, conforms) : 0;
+    return failed;
+}
+
+/* One check or case of group A, or of a program of the kit. */
+static int replay(conform_run *r)
+{
+    conform_group *g = conform_group_of(r, r->replay[0]);
+    if (g->program)
+        return conform_replay(r);
+    r->filter = r->replay;
+    conform_run_static(r, g);
+    conform_count(r, g);
+    conform_print_tap(r);
+    return g->count[CASE_FAIL] ? 1 : g->count[CASE_PASS] ? 0 : EXIT_CANNOT;
+}
+
+static int run(conform_run *r)
+{
+    int status;
+    if (r->expect && !conform_expect_read(r))
+        return EXIT_CANNOT;
+    if (!realpath(r->file, r->path)) {
+        fprintf(stderr, "ndock conform: %s: %s\n", r->file, strerror(errno));
+        return EXIT_CANNOT;
+    }
+    if (r->replay)
+        return replay(r);
+    r->quiet = r->tap || is_stdout(r->junit) || is_stdout(r->json) || is_stdout(r->html);
+    conform_read_file(r);
+    conform_sha256(r->path, r->sha256);
+    conform_read_host(r);
+    if (!r->quiet)
+        conform_print_head(r);
+    run_groups(r);
+    bool conforms = conform_judge(r, &status);
+    return write_all(r, conforms) ? EXIT_CANNOT : status;
 }
 
 int tool_conform(int argc, char **argv)
@@ -212,23 +259,8 @@ int tool_conform(int argc, char **argv)
     for (int i = 0; i < CONFORM_GROUPS; i++)
         r.group[i].wanted = true;
     int status = read_options(&r, argc, argv);
-    if (status >= 0)
-        return status;
-    if (!realpath(r.file, r.path)) {
-        fprintf(stderr, "ndock conform: %s: %s\n", r.file, strerror(errno));
-        return EXIT_CANNOT;
-    }
-    if (r.replay)
-        return conform_replay(&r);
-    if (!r.tap)
-        conform_print_head(&r);
-    run_groups(&r);
-    bool conforms = passes(&r);
-    if (r.tap)
-        conform_print_tap(&r);
-    else
-        conform_print_end(&r, conforms);
-    status = exit_status(&r, conforms);
+    if (status < 0)
+        status = run(&r);
     conform_free(&r);
     return status;
 }

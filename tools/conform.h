@@ -30,6 +30,12 @@ typedef struct {
     char *replay;   /* for --replay, "" */
 } conform_case;
 
+typedef struct {      /* a line of the expect file */
+    bool fails, used; /* xfail, else unsupported; some case met it */
+    int line;
+    char *glob, *reason;
+} conform_expectation;
+
 typedef struct {
     char letter;
     const char *title, *program; /* program NULL: in this process */
@@ -51,11 +57,15 @@ typedef struct {
     /* what is known of the file */
     char path[PATH_MAX];
     char name[64], version[64], build_id[129], sha256[65];
+    char date[32], host[512];
     /* what came out */
     conform_group group[CONFORM_GROUPS];
     conform_case *cases;
     size_t n, room;
-    int reached;     /* tier */
+    conform_expectation *expected;
+    size_t n_expected;
+    int reached;     /* tier, -1: not even 0, or not known */
+    bool quiet;      /* standard output is another's */
     nd_text trouble; /* lines: why the run says nothing, or less than was asked for */
 } conform_run;
 
@@ -101,13 +111,47 @@ void conform_run_group(conform_run *r, conform_group *g);
 /* One case again, everything it says shown. An exit status. */
 int conform_replay(conform_run *r);
 
+/* ---- conform_static.c ---- */
+/* Group A. False: the file is nothing that the other groups could load. */
+bool conform_run_static(conform_run *r, conform_group *g);
+/* Name, version and build-id out of the file, as far as it has them. */
+void conform_read_file(conform_run *r);
+
+/* ---- conform_expect.c ---- */
+bool conform_expect_read(conform_run *r); /* false after a message */
+/* To the cases of a group that has run. */
+void conform_expect_apply(conform_run *r, char group);
+int conform_expect_unused(conform_run *r); /* lines, named in trouble */
+void conform_expect_free(conform_run *r);
+
+/* ---- conform_judge.c ---- */
+/* Counts, the tier reached, what else is wrong. Whether it conforms; *status: the exit status. */
+void conform_count(conform_run *r, conform_group *g);
+bool conform_judge(conform_run *r, int *status);
+/* All that a certificate speaks of was run. */
+bool conform_is_whole(const conform_run *r);
+/* The words of the verdict. */
+void conform_verdict(const conform_run *r, bool conforms, nd_text *out);
+
 /* ---- conform_print.c ---- */
 void conform_print_head(const conform_run *r);
 void conform_print_group(const conform_run *r, const conform_group *g);
 void conform_print_end(const conform_run *r, bool conforms);
 void conform_print_tap(const conform_run *r);
-/* The words of the verdict. */
-void conform_verdict(const conform_run *r, bool conforms, nd_text *out);
-/* For a shell: quoted where needed. */
-void conform_quote(nd_text *out, const char *word);
+/* The command that repeats a case, for a shell: quoted where needed. */
+void conform_replay_command(nd_text *out, const conform_run *r, const conform_case *c);
+
+/* ---- conform_report.c, conform_html.c; 0, or -1 after a message ---- */
+int conform_write(const char *path, const nd_text *t); /* "-": standard output */
+void conform_markup(nd_text *out, const char *text);   /* escaped for XML and HTML */
+int conform_write_junit(const conform_run *r);
+int conform_write_json(const conform_run *r, bool conforms);
+int conform_write_html(const conform_run *r, bool conforms);
+void conform_json_head(json_writer *w, const conform_run *r);
+void conform_json_counts(json_writer *w, const conform_group *g);
+
+/* ---- conform_cert.c ---- */
+bool conform_sha256(const char *path, char text[65]);
+void conform_read_host(conform_run *r); /* and the date */
+int conform_write_certificate(conform_run *r);
 #endif

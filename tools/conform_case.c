@@ -79,6 +79,7 @@ void conform_free(conform_run *r)
     }
     for (int i = 0; i < CONFORM_GROUPS; i++)
         free(r->group[i].why_not);
+    conform_expect_free(r);
     free(r->cases);
     free(r->trouble.data);
 }

@@ -212,12 +212,9 @@ void conform_run_group(conform_run *r, conform_group *g)
     double start = conform_now();
     if (!find_program(g->program, c.program, sizeof c.program)) {
         nd_text why = {0};
-        nd__text_add(
-            &why,
-            "%s is not installed: it was looked for in NDOCK_CONFORM_DIR (%s), beside this "
-            "program and in %s",
-            g->program, getenv("NDOCK_CONFORM_DIR") ? getenv("NDOCK_CONFORM_DIR") : "unset",
-            ND_KITDIR);
+        const char *dirs = getenv("NDOCK_CONFORM_DIR");
+        nd__text_add(&why, "%s is not in %s%s", g->program, dirs && *dirs ? dirs : ND_KITDIR,
+                     dirs && *dirs ? " (NDOCK_CONFORM_DIR)" : "");
         conform_set(&g->why_not, why.data);
         free(why.data);
         return;

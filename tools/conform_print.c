@@ -5,7 +5,7 @@
 #include <string.h>
 #include "conform.h"
 
-void conform_quote(nd_text *out, const char *word)
+static void quote(nd_text *out, const char *word)
 {
     if (word[0] &&
         word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -50,13 +50,18 @@ static void print_lines(const char *indent, const char *text)
     }
 }
 
+void conform_replay_command(nd_text *out, const conform_run *r, const conform_case *c)
+{
+    nd__text_puts(out, "ndock conform --replay ");
+    quote(out, c->replay[0] ? c->replay : c->id);
+    nd__text_puts(out, " ");
+    quote(out, r->path);
+}
+
 static void print_replay(const conform_run *r, const conform_case *c)
 {
     nd_text t = {0};
-    nd__text_puts(&t, "ndock conform --replay ");
-    conform_quote(&t, c->replay[0] ? c->replay : c->id);
-    nd__text_puts(&t, " ");
-    conform_quote(&t, r->path);
+    conform_replay_command(&t, r, c);
     printf("      %s\n", t.data ? t.data : "");
     free(t.data);
 }
@@ -73,30 +78,6 @@ static void print_case(const conform_run *r, const conform_case *c)
     if (c->outcome == CASE_FAIL) {
         print_lines("      ", c->said);
         print_replay(r, c);
-    }
-}
-
-void conform_verdict(const conform_run *r, bool conforms, nd_text *out)
-{
-    int failed = 0, expected = 0, left = 0;
-    for (int i = 0; i < CONFORM_GROUPS; i++) {
-        const conform_group *g = &r->group[i];
-        failed += g->count[CASE_FAIL];
-        expected += g->count[CASE_XFAIL];
-        left += g->wanted && !g->ran;
-    }
-    if (conforms) {
-        nd__text_add(out, "conforms%s", r->some_groups || r->filter ? " as far as was asked" : "");
-        if (r->reached >= 0)
-            nd__text_add(out, ", tier %d", r->reached);
-        if (expected)
-            nd__text_add(out, ", with %d expected failure%s", expected, expected == 1 ? "" : "s");
-    } else if (failed) {
-        nd__text_add(out, "does not conform: %d check%s failed", failed, failed == 1 ? "" : "s");
-    } else if (left) {
-        nd__text_add(out, "not judged: %d group%s did not run", left, left == 1 ? "" : "s");
-    } else {
-        nd__text_puts(out, "does not conform");
     }
 }
 

@@ -12,6 +12,9 @@ int tool_info(int argc, char **argv);
 int tool_mem(int argc, char **argv);
 int tool_conform(int argc, char **argv);
 int tool_new_plugin(int argc, char **argv);
+/* "conforms, tier 2, ndock 0.1.0, 2026-11-21" into out, if `ndock conform` left a certificate for
+ * this build of the plug-in called name; else "". Returns out. */
+const char *tool_conform_line(const char *file, const char *name, char *out, size_t n);
 /* The op x dtype matrix of every device. */
 int tool_info_ops(bool json);
 /* Of the JSON of every kind of `ndock info`; higher with each key that is added. */

@@ -11,6 +11,8 @@ static int failures;
 static int64_t case_number, first_failed, cases;
 static char failed[MOST_FAILURES][TEXT];
 static const char *op_name;
+static char skip_reason[TEXT];
+static uint64_t staged_before;
 
 /* Among the names of a list with commas. */
 static bool listed(const char *list, const char *name)
@@ -68,9 +70,18 @@ int64_t random_below(int64_t n)
 
 bool good(nd_status status, const char *what)
 {
+    if (run.probing && status == ND_ERR_UNSUPPORTED)
+        claims_refused(nd_last_error());
     if (status != ND_OK)
         fail_case("%s gave %s: %s", what, nd_status_name(status), nd_last_error()->message);
     return status == ND_OK;
+}
+
+static uint64_t staged_calls(void)
+{
+    nd_fallback_stats s;
+    nd_fallback_get(&s);
+    return s.staged_calls;
 }
 
 void begin_op(const char *name)
@@ -79,12 +90,21 @@ void begin_op(const char *name)
     failures = 0;
     cases = 0;
     case_number = 0;
+    skip_reason[0] = 0;
+    staged_before = staged_calls();
     kit_now(name, 0);
+}
+
+void skip_op(const char *why)
+{
+    snprintf(skip_reason, sizeof skip_reason, "%s", why);
 }
 
 void fail_case(const char *fmt, ...)
 {
     va_list ap;
+    if (run.probing)
+        return;
     if (failures == 0)
         first_failed = case_number;
     if (failures++ < MOST_FAILURES) {
@@ -113,19 +133,35 @@ static void print_failures(void)
            (long long)first_failed);
 }
 
+/* A plug-in with kernels, but none of this operation: its author should see that. */
+static void note_staging(void)
+{
+    nd_op op = nd_op_find(op_name);
+    if (staged_calls() == staged_before || !kit_has_kernels())
+        return;
+    claims_staged(op_name);
+    if (op != ND_OP_NONE && op < ND_OP_END && !nd_device_op_dtypes(run.device, op))
+        skip_op("right, but by the CPU: the plug-in has no kernel of it");
+}
+
 void end_op(void)
 {
-    char why[256];
     const char *no = failures ? "not " : "";
+    if (run.probing)
+        return;
+    if (run.kit)
+        note_staging();
     tap_count++;
     tap_failures += failures != 0;
-    if (!run.kit)
+    if (skip_reason[0] && !failures)
+        printf("ok %d - %s%s # SKIP %s\n", tap_count, run.kit ? "D." : "", op_name, skip_reason);
+    else if (!run.kit)
         printf("%sok %d - %s on %s\n", no, tap_count, op_name, nd_device_name(run.device));
-    else if (!failures && kit_skips(op_name, why, sizeof why))
-        printf("ok %d - D.%s # SKIP %s\n", tap_count, op_name, why);
-    else
+    else if (cases)
         printf("%sok %d - D.%s: %lld case%s on %s\n", no, tap_count, op_name, (long long)cases,
                cases == 1 ? "" : "s", nd_device_name(run.device));
+    else
+        printf("%sok %d - D.%s: on %s\n", no, tap_count, op_name, nd_device_name(run.device));
     if (failures)
         print_failures();
 }

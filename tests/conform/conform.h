@@ -21,6 +21,7 @@ typedef struct {
     bool list, large;     /* print ids and run nothing; include arrays of 2^31 elements */
     int32_t fallback;     /* the policy; whoever sets another restores it */
     bool kit;             /* a plug-in's author runs this, by file: see kit.c */
+    bool probing;         /* nothing is printed; what lacks a kernel is noted: see claims.c */
 } conform_run;
 extern conform_run run;
 bool wanted(const char *name); /* by what was asked for; lists it where that was asked */
@@ -34,6 +35,7 @@ bool good(nd_status status, const char *what);
 /* One TAP line for an operation: fails are counted by fail_case. */
 void begin_op(const char *name);
 void fail_case(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void skip_op(const char *why); /* its line becomes a skip, unless something failed */
 void end_op(void);
 int end_run(void);  /* the plan; an exit status */
 bool failing(void); /* enough failures were printed: give up on this operation */
@@ -46,8 +48,13 @@ bool failing(void); /* enough failures were printed: give up on this operation *
 int kit_open(const char *file);
 /* The operation's and the case's names for what is printed if the program dies now. */
 void kit_now(const char *name, int64_t i);
-/* Why the line of an operation that passed is a skip, into why; false: it is none. */
-bool kit_skips(const char *name, char *why, size_t n);
+bool kit_has_kernels(void); /* group "ndp.op/1" */
+
+/* ---- claims.c: what a plug-in says of its kernels ---- */
+void claims_staged(const char *name); /* an operation some of whose calls were staged */
+void claims_refused(const nd_error *e);
+void conform_kit(void);
+void conform_claims(void (*everything)(void));
 
 /* ---- cell.c: one element, exactly ---- */
 typedef struct {
@@ -118,6 +125,8 @@ bool oracle(nd_op op, nd_dtype dtype, const cell *in, cell *out);
 
 /* ---- groups ---- */
 void conform_elementwise(void);
+void conform_special(void);
+void conform_large(void);
 void conform_copy(void);
 void conform_reduce(void);
 void conform_norm(void);

@@ -2,7 +2,7 @@
  * Conformance: every elementwise operation, over every legal dtype: new results, scalars, and
  * destinations that are views. */
 #include <math.h>
-#include "tests/conform/conform.h"
+#include "tests/conform/grid.h"
 
 enum { MOST_ARGS = 3 };
 
@@ -67,13 +67,30 @@ static nd_dtype operand_dtype(const trial *t, int i)
     return t->info->op == ND_OP_where && i == 0 ? ND_BOOL : t->dtype;
 }
 
+/* The full operand of case i: a random view, or now and then one of the shapes that loops over
+ * vectors and blocks end badly on. */
+static bool make_full(mirror *m, nd_dtype dtype, const view_wish *wish, int i)
+{
+    static const struct {
+        int ndim;
+        int64_t shape[4];
+    } odd[] = {{0, {0}},         {1, {0}},    {1, {1009}},       {3, {3, 0, 2}},
+               {1, {4099}},      {1, {1}},    {3, {17, 19, 23}}, {2, {2, 1025}},
+               {4, {1, 7, 1, 31}}};
+    enum { EVERY = 32 };
+    if (i % EVERY != EVERY - 1)
+        return mirror_random(m, dtype, wish);
+    size_t k = (size_t)(i / EVERY) % (sizeof odd / sizeof *odd);
+    return mirror_shaped(m, dtype, odd[k].ndim, odd[k].shape, wish);
+}
+
 /* Operands: one full view, the others views that broadcast to it, or scalars. */
-static bool make_operands(trial *t)
+static bool make_operands(trial *t, int number)
 {
     view_wish wish = any_view;
     int full = (int)random_below(t->n);
     wish.tame = nd_dtype_get(t->dtype)->kind == ND_KIND_COMPLEX;
-    if (!mirror_random(&t->in[full], operand_dtype(t, full), &wish))
+    if (!make_full(&t->in[full], operand_dtype(t, full), &wish, number))
         return false;
     t->args[full] = nd_array_arg(t->in[full].array);
     for (int i = 0; i < t->n; i++) {
@@ -152,12 +169,12 @@ static void check_into(trial *t, const nd_array *r)
         check_result(t, first->array);
 }
 
-static void one_case(const nd_op_info *info, nd_dtype dtype)
+static void one_case(const nd_op_info *info, nd_dtype dtype, int number)
 {
     trial t = {.info = info, .dtype = dtype, .result = result_dtype(info, dtype), .n = arity(info)};
     const nd_apply_opts opts = {.size = sizeof opts, .dtype = dtype};
     nd_array *r = NULL;
-    if (make_operands(&t) && good(nd_apply(info->op, t.args, t.n, &opts, &r), info->name)) {
+    if (make_operands(&t, number) && good(nd_apply(info->op, t.args, t.n, &opts, &r), info->name)) {
         if (nd_dtype_of(r) != t.result)
             fail_case("%s of %s gives %s, not %s", info->name, nd_dtype_name(dtype),
                       nd_dtype_name(nd_dtype_of(r)), nd_dtype_name(t.result));
@@ -185,8 +202,96 @@ void conform_elementwise(void)
         begin_op(info->name);
         for (int i = 0; i < run.count && !failing(); i++) {
             if (begin_case(i))
-                one_case(info, legal[i % n]);
+                one_case(info, legal[i % n], i);
         }
         end_op();
     }
+}
+
+/* ---- special values: every one with every other ---- */
+enum { MOST_SPECIAL = 20 };
+
+static int special_floats(nd_dtype dtype, bool tame, cell *out)
+{
+    const long double max = cell_max(dtype), least = cell_ulp(dtype, 0);
+    const long double all[] = {0,        1,    -1,   0.5L,        -2,        3,     -0.0L, 2.5L,
+                               INFINITY, -INFINITY, NAN, max, -max, least, -least, 1 / max * 4};
+    int n = tame ? 6 : (int)(sizeof all / sizeof *all);
+    for (int i = 0; i < n; i++)
+        out[i] = cell_real(all[i]);
+    return n;
+}
+
+static int special_integers(nd_dtype dtype, cell *out)
+{
+    const int bits = 8 * (int)nd_dtype_size(dtype);
+    const __int128 top = (__int128)1 << (bits - 1);
+    const __int128 all[] = {0,       1,   -1,      2,       -2,       3,       7,       bits - 1,
+                            top - 1, top, top + 1, top - 2, 2 * top - 2, 10, top / 2, top / 2 + 1};
+    int n = sizeof all / sizeof *all;
+    for (int i = 0; i < n; i++)
+        out[i] = cell_wrap(dtype, all[i]); /* of unsigned dtypes some are the same */
+    return n;
+}
+
+static int special_values(nd_dtype dtype, cell *out)
+{
+    int kind = nd_dtype_get(dtype)->kind;
+    if (kind == ND_KIND_BOOL) {
+        out[0] = cell_bool(false);
+        out[1] = cell_bool(true);
+        return 2;
+    }
+    if (kind != ND_KIND_COMPLEX)
+        return kind == ND_KIND_FLOAT ? special_floats(dtype, false, out)
+                                     : special_integers(dtype, out);
+    cell part[MOST_SPECIAL]; /* what infinities make of complex numbers nobody agrees on */
+    int n = special_floats(dtype == ND_C64 ? ND_F32 : ND_F64, true, part);
+    for (int i = 0; i < 3 * n; i++)
+        out[i] = cell_complex(part[i % n].re, part[i / n * 2].re);
+    return 3 * n;
+}
+
+/* All values along an axis of its own. */
+static bool special_operand(trial *t, int i)
+{
+    cell values[MOST_SPECIAL];
+    nd_dtype dtype = operand_dtype(t, i);
+    int n = special_values(dtype, values);
+    int64_t shape[MOST_ARGS] = {1, 1, 1};
+    shape[i] = n;
+    dense d = dense_new(dtype, t->n, shape);
+    for (int k = 0; k < n; k++)
+        cell_write(dtype, values[k], dense_at(&d, k));
+    bool made = mirror_of(&t->in[i], &d);
+    t->args[i] = nd_array_arg(t->in[i].array);
+    dense_release(&d);
+    return made;
+}
+
+static void special_case(const nd_op_info *info, nd_dtype dtype)
+{
+    trial t = {.info = info, .dtype = dtype, .result = result_dtype(info, dtype), .n = arity(info)};
+    const nd_apply_opts opts = {.size = sizeof opts, .dtype = dtype};
+    nd_array *r = NULL;
+    bool made = true;
+    for (int i = 0; i < t.n && made; i++)
+        made = special_operand(&t, i);
+    if (made && good(nd_apply(info->op, t.args, t.n, &opts, &r), info->name))
+        check_result(&t, r);
+    nd_release(r);
+    for (int i = 0; i < t.n; i++)
+        mirror_release(&t.in[i]);
+}
+
+void conform_special(void)
+{
+    if (!wanted("special_values"))
+        return;
+    begin_op("special_values");
+    for (nd_op op = 1; op < ND_OP_END; op++)
+        for (nd_dtype d = 1; d < ND_DTYPE_END && nd_op_get(op)->op_class <= ND_CLASS_TERNARY; d++)
+            if ((nd_op_dtypes(op) >> d & 1) && !failing() && begin_case(op * 64 + d))
+                special_case(nd_op_get(op), d);
+    end_op();
 }

@@ -270,6 +270,8 @@ bool fails(nd_status got, nd_status want, const char *what)
 {
     if (got == ND_OK)
         got = nd_synchronize(run.device);
+    if (run.probing && got == ND_ERR_UNSUPPORTED)
+        claims_refused(nd_last_error());
     if (got != want)
         fail_case("%s gave %s (%s), not %s", what, nd_status_name(got),
                   got == ND_OK ? "" : nd_last_error()->message, nd_status_name(want));

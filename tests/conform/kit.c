@@ -8,21 +8,15 @@
 
 enum { MOST_PLUGINS = 256 };
 static bool has_kernels;
-static uint64_t staged_before;
 static char last_words[320];
 static volatile sig_atomic_t last_words_n;
 
 void kit_now(const char *name, int64_t i)
 {
-    nd_fallback_stats s;
     last_words_n = 0;
     int n = snprintf(last_words, sizeof last_words, "# in D.%s\n# replay: D:%s:%llu:%lld\n", name,
                      name, (unsigned long long)run.seed, (long long)i);
     last_words_n = n < (int)sizeof last_words ? n : 0;
-    if (i == 0) {
-        nd_fallback_get(&s);
-        staged_before = s.staged_calls;
-    }
 }
 
 /* Sanitizers have handlers of their own, which say more. */
@@ -107,14 +101,7 @@ int kit_open(const char *file)
     return -1;
 }
 
-bool kit_skips(const char *name, char *why, size_t n)
+bool kit_has_kernels(void)
 {
-    nd_op op = nd_op_find(name);
-    nd_fallback_stats s;
-    nd_fallback_get(&s);
-    if (!has_kernels || op == ND_OP_NONE || op >= ND_OP_END ||
-        nd_device_op_dtypes(run.device, op) || s.staged_calls == staged_before)
-        return false;
-    snprintf(why, n, "right, but by the CPU: the plug-in has no kernel of %s", name);
-    return true;
+    return has_kernels;
 }

@@ -5,7 +5,7 @@ conform_sources = %reldir%/conform.h %reldir%/conform.c %reldir%/main.c %reldir%
   %reldir%/matmul.c %reldir%/indexing.c %reldir%/sorting.c %reldir%/random.c %reldir%/manip.c \
   %reldir%/views.c %reldir%/errors.c %reldir%/grid.h %reldir%/grid.c %reldir%/positions.h %reldir%/order.h \
   %reldir%/scatter.c %reldir%/select.c %reldir%/sets.c %reldir%/create.c %reldir%/assign.c \
-  %reldir%/runtime_ops.c %reldir%/slice.c
+  %reldir%/runtime_ops.c %reldir%/slice.c %reldir%/claims.c %reldir%/large.c
 check_PROGRAMS += %reldir%/conform.t
 TESTS += %reldir%/conform.t
 %canon_reldir%_conform_t_SOURCES = $(conform_sources)

@@ -10,7 +10,8 @@ static void (*const groups[])(void) = {
     conform_elementwise, conform_copy,    conform_reduce,      conform_norm,    conform_matmul,
     conform_indexing,    conform_scatter, conform_select,      conform_sorting, conform_sets,
     conform_random,      conform_manip,   conform_create,      conform_views,   conform_slice,
-    conform_assign,      conform_errors,  conform_runtime_ops,
+    conform_assign,      conform_errors,  conform_runtime_ops, conform_special, conform_kit,
+    conform_large,
 };
 static const char *device = "cpu", *group, *replay;
 
@@ -92,6 +93,12 @@ static int open_device(void)
     return -1;
 }
 
+static void everything(void)
+{
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        groups[i]();
+}
+
 int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -109,7 +116,8 @@ int main(int argc, char **argv)
     int status = run.list ? -1 : open_device();
     if (status >= 0)
         return status;
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        groups[i]();
+    everything();
+    if (run.kit)
+        conform_claims(everything);
     return run.list ? 0 : end_run();
 }
