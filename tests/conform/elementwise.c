@@ -74,9 +74,8 @@ static bool make_full(mirror *m, nd_dtype dtype, const view_wish *wish, int i)
     static const struct {
         int ndim;
         int64_t shape[4];
-    } odd[] = {{0, {0}},         {1, {0}},    {1, {1009}},       {3, {3, 0, 2}},
-               {1, {4099}},      {1, {1}},    {3, {17, 19, 23}}, {2, {2, 1025}},
-               {4, {1, 7, 1, 31}}};
+    } odd[] = {{0, {0}}, {1, {0}},          {1, {1009}},    {3, {3, 0, 2}},    {1, {4099}},
+               {1, {1}}, {3, {17, 19, 23}}, {2, {2, 1025}}, {4, {1, 7, 1, 31}}};
     enum { EVERY = 32 };
     if (i % EVERY != EVERY - 1)
         return mirror_random(m, dtype, wish);
@@ -214,8 +213,8 @@ enum { MOST_SPECIAL = 20 };
 static int special_floats(nd_dtype dtype, bool tame, cell *out)
 {
     const long double max = cell_max(dtype), least = cell_ulp(dtype, 0);
-    const long double all[] = {0,        1,    -1,   0.5L,        -2,        3,     -0.0L, 2.5L,
-                               INFINITY, -INFINITY, NAN, max, -max, least, -least, 1 / max * 4};
+    const long double all[] = {0,        1,         -1,  0.5L, -2,   3,     -0.0L,  2.5L,
+                               INFINITY, -INFINITY, NAN, max,  -max, least, -least, 1 / max * 4};
     int n = tame ? 6 : (int)(sizeof all / sizeof *all);
     for (int i = 0; i < n; i++)
         out[i] = cell_real(all[i]);
@@ -226,7 +225,7 @@ static int special_integers(nd_dtype dtype, cell *out)
 {
     const int bits = 8 * (int)nd_dtype_size(dtype);
     const __int128 top = (__int128)1 << (bits - 1);
-    const __int128 all[] = {0,       1,   -1,      2,       -2,       3,       7,       bits - 1,
+    const __int128 all[] = {0,       1,   -1,      2,       -2,          3,  7,       bits - 1,
                             top - 1, top, top + 1, top - 2, 2 * top - 2, 10, top / 2, top / 2 + 1};
     int n = sizeof all / sizeof *all;
     for (int i = 0; i < n; i++)
