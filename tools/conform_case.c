@@ -124,7 +124,7 @@ static void comment_line(conform_reader *reader, const char *text)
             snprintf(reader->last_words, sizeof reader->last_words, "%s", text + 8);
         else if (c)
             conform_set(&c->replay, text + 8);
-    } else if (c && c->outcome == CASE_FAIL) {
+    } else if (c && (c->outcome == CASE_FAIL || c->group == 'P')) { /* speeds are the point of P */
         conform_append(&c->said, text);
     }
 }

@@ -48,14 +48,11 @@ void conform_read_host(conform_run *r)
                  u.machine);
 }
 
-/* NDOCK_STATE_DIR, or ndock in the XDG base directory specification's folder of state (where
- * relative paths are ignored). */
+/* The XDG base directory specification's folder of state, where relative paths are ignored. */
 static bool certificate_path(const char *key, char *path, size_t n)
 {
-    const char *own = getenv("NDOCK_STATE_DIR"), *state = getenv("XDG_STATE_HOME"),
-               *home = getenv("HOME");
-    int len = own && own[0] == '/'       ? snprintf(path, n, "%s/conform/%s.json", own, key)
-              : state && state[0] == '/' ? snprintf(path, n, "%s/ndock/conform/%s.json", state, key)
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    int len = state && state[0] == '/' ? snprintf(path, n, "%s/ndock/conform/%s.json", state, key)
               : home && home[0] == '/'
                   ? snprintf(path, n, "%s/.local/state/ndock/conform/%s.json", home, key)
                   : 0;
@@ -115,8 +112,8 @@ int conform_write_certificate(conform_run *r)
                      path, strerror(errno));
         failed = 0; /* a home that cannot be written makes no plug-in worse */
     } else {
-        nd__text_puts(&r->trouble, "no certificate is kept: neither NDOCK_STATE_DIR nor "
-                                   "XDG_STATE_HOME nor HOME names a folder\n");
+        nd__text_puts(&r->trouble,
+                      "no certificate is kept: neither XDG_STATE_HOME nor HOME names a folder\n");
     }
     free(t.data);
     return failed;

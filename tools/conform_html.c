@@ -109,10 +109,11 @@ static void case_row(nd_text *t, const conform_run *r, const conform_case *c)
         conform_markup(t, c->reason);
         nd__text_puts(t, "</span>");
     }
+    if (c->said[0])
+        element(t, "pre", c->said);
     if (c->outcome == CASE_FAIL) {
         nd_text replay = {0};
         conform_replay_command(&replay, r, c);
-        element(t, "pre", c->said);
         nd__text_puts(t, "<code>");
         conform_markup(t, replay.data ? replay.data : "");
         nd__text_puts(t, "</code>");

@@ -47,16 +47,17 @@ static int tier_reached(conform_run *r)
     return conform_group_of(r, 'E')->count[CASE_PASS] > 0 ? 2 : 1;
 }
 
-/* What would have to change for the tier that was asked for. */
+/* What would have to change for the next tier. */
 static void explain_tier(conform_run *r)
 {
     const conform_case *minimum = find(r, "D.minimum");
-    nd__text_add(&r->trouble, "tier %d was asked for, tier %d is reached", r->tier, r->reached);
+    if (r->reached < r->tier)
+        nd__text_add(&r->trouble, "tier %d was asked for, tier %d is reached\n", r->tier,
+                     r->reached);
     if (r->reached == 0 && minimum && minimum->reason[0])
-        nd__text_add(&r->trouble, ": %s", minimum->reason);
-    else if (r->reached == 1)
-        nd__text_puts(&r->trouble, ": no check of streams (group E) passed");
-    nd__text_puts(&r->trouble, "\n");
+        nd__text_add(&r->trouble, "%s\n", minimum->reason);
+    else if (r->reached == 1 && conform_group_of(r, 'E')->ran)
+        nd__text_puts(&r->trouble, "for tier 2, the plug-in lacks the group ndp.stream/1\n");
 }
 
 bool conform_judge(conform_run *r, int *status)
@@ -64,7 +65,7 @@ bool conform_judge(conform_run *r, int *status)
     int failed = failures(r), left = left_out(r), unused = conform_expect_unused(r);
     r->reached = tier_reached(r);
     bool low = r->tier >= 0 && r->reached >= 0 && r->reached < r->tier;
-    if (low)
+    if (r->reached >= 0)
         explain_tier(r);
     bool wrong = failed || low || (r->strict && unused);
     bool unknown = left || (r->tier >= 0 && r->reached < 0) || r->n == 0;

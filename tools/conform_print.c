@@ -24,10 +24,18 @@ void conform_print_head(const conform_run *r)
     printf("ndock conform %s: %s %s, %s\n", nd_version(), r->name, r->version, r->path);
 }
 
+static void print_lines(const char *indent, const char *text)
+{
+    while (*text) {
+        int n = (int)strcspn(text, "\n");
+        printf("%s%.*s\n", indent, n, text);
+        text += n + (text[n] == '\n');
+    }
+}
+
 void conform_print_group(const conform_run *r, const conform_group *g)
 {
     nd_text t = {0};
-    (void)r;
     for (int o = 0; o < CASE_OUTCOMES; o++)
         if (g->count[o])
             nd__text_add(&t, "%s%d %s", t.len ? ", " : "", g->count[o], conform_outcome_name(o));
@@ -37,17 +45,11 @@ void conform_print_group(const conform_run *r, const conform_group *g)
         nd__text_puts(&t, "no checks");
     printf("  %c  %-12s %-48s", g->letter, g->title, t.data);
     printf(g->ran ? " %7.1f s\n" : "\n", g->seconds);
+    for (size_t i = 0; i < r->n; i++)
+        if (g->letter == 'P' && r->cases[i].group == 'P' && r->cases[i].outcome == CASE_PASS)
+            print_lines("       ", r->cases[i].said);
     fflush(stdout);
     free(t.data);
-}
-
-static void print_lines(const char *indent, const char *text)
-{
-    while (*text) {
-        int n = (int)strcspn(text, "\n");
-        printf("%s%.*s\n", indent, n, text);
-        text += n + (text[n] == '\n');
-    }
 }
 
 void conform_replay_command(nd_text *out, const conform_run *r, const conform_case *c)
@@ -113,6 +115,8 @@ static void tap_case(const conform_run *r, const conform_case *c, size_t number)
     else if (c->outcome == CASE_XFAIL || c->outcome == CASE_XPASS)
         printf(" # TODO %s", c->reason);
     putchar('\n');
+    if (!failed && c->said[0])
+        print_lines("# ", c->said);
     if (!failed)
         return;
     puts("  ---");
