@@ -30,6 +30,7 @@ include tests/cache/local.mk
 include tests/cuda/local.mk
 include tests/abi/local.mk
 include tests/conform/local.mk
+include tests/kit/local.mk
 include tests/fuzz/local.mk
 include tests/tools/local.mk
 include tests/install/local.mk

@@ -29,8 +29,8 @@ static volatile sig_atomic_t running;
 
 static void end_both(int signal_number)
 {
-    if (running > 0)
-        kill(-running, SIGKILL);
+    if (running > 0 && kill(-running, SIGKILL) == 0)
+        waitpid(running, NULL, 0);
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }

@@ -39,7 +39,7 @@ static const conform_case *find(const conform_run *r, const char *id)
 
 static int tier_reached(conform_run *r)
 {
-    const conform_case *minimum = find(r, "D.minimum");
+    const conform_case *minimum = find(r, "D.tier1");
     if (failures(r) || !conform_group_of(r, 'D')->ran || !minimum)
         return -1;
     if (minimum->outcome != CASE_PASS)
@@ -50,7 +50,7 @@ static int tier_reached(conform_run *r)
 /* What would have to change for the next tier. */
 static void explain_tier(conform_run *r)
 {
-    const conform_case *minimum = find(r, "D.minimum");
+    const conform_case *minimum = find(r, "D.tier1");
     if (r->reached < r->tier)
         nd__text_add(&r->trouble, "tier %d was asked for, tier %d is reached\n", r->tier,
                      r->reached);

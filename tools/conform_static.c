@@ -19,14 +19,6 @@ typedef struct {
 } subject;
 
 /* ---- the note ---- */
-/* Ends within its field, and is of characters that a device's name may have. */
-static bool is_word(const char *text, size_t room)
-{
-    size_t n = strnlen(text, room);
-    return n > 0 && n < room &&
-           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == n;
-}
-
 /* "mychip" of ".../ndock-mychip.so", 0 where the file's name has another form. */
 static size_t name_of_file(const char *path, const char **name)
 {
@@ -73,11 +65,7 @@ static void check_note(subject *s)
         nd__text_add(&s->wrong,
                      "it has %u bytes, not %zu: build with this version's <ndock/note.h>\n",
                      n->size, sizeof *n);
-    if (!is_word(n->name, sizeof n->name))
-        nd__text_puts(&s->wrong,
-                      "the name is empty, too long, or has other characters than letters, "
-                      "digits, _ and -\n");
-    else if (length && (strlen(n->name) != length || strncmp(n->name, name, length) != 0))
+    if (length && (strlen(n->name) != length || strncmp(n->name, name, length) != 0))
         nd__text_add(&s->wrong, "its name is \"%s\", the file is called ndock-%.*s.so\n", n->name,
                      (int)length, name);
     if (!n->version[0] || strnlen(n->version, sizeof n->version) == sizeof n->version)

@@ -169,8 +169,8 @@ static void untouched_case(const nd_op_info *info, nd_dtype dtype)
 
 void conform_kit(void)
 {
-    if (run.kit && wanted("minimum")) {
-        begin_op("minimum");
+    if (run.kit && wanted("tier1")) {
+        begin_op("tier1");
         if (kit_has_kernels())
             check_minimum();
         else

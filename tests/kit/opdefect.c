@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * A plug-in whose kernels are the CPU plug-in's, but for the one defect that NDOCK_OPDEFECT_KIND
+ * names; without one it conforms. For tests of `ndock conform`, group D. */
+#include <ndock/note.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const ndp_host *host;
+static const ndp_plugin *cpu;
+static const ndp_op_1 *cpu_op;
+
+static int defect(const char *kind)
+{
+    const char *now = getenv("NDOCK_OPDEFECT_KIND");
+    return now && strcmp(now, kind) == 0;
+}
+
+static int32_t probe(uint32_t *count, char *why, size_t n)
+{
+    cpu = host->plugin(host->ctx, "cpu");
+    *count = cpu && !defect("no_device") ? 1 : 0;
+    if (!*count)
+        snprintf(why, n, "it borrows its kernels from the cpu plug-in, which is not there");
+    return NDP_OK;
+}
+
+static int32_t info(uint32_t index, ndp_device_info *out)
+{
+    ndp_device_info own = {.size = sizeof own};
+    int32_t status = cpu->info(index, &own);
+    own.size = out->size;
+    own.flags = 0;
+    own.priority = -2;
+    memcpy(out, &own, own.size < sizeof own ? own.size : sizeof own);
+    return status;
+}
+
+static int32_t dev_open(uint32_t index, ndp_dev **out)
+{
+    if (defect("open"))
+        return host->error(host->ctx, NDP_ERR_DEVICE, 0, "the defect called open");
+    int32_t status = cpu->open(index, out);
+    if (status == NDP_OK)
+        cpu_op = cpu->group(*out, "ndp.op/1");
+    return status;
+}
+
+static void dev_close(ndp_dev *dev)
+{
+    cpu->close(dev);
+}
+static int32_t mem_alloc(ndp_dev *dev, uint64_t n, ndp_mem **out)
+{
+    return cpu->alloc(dev, n, out);
+}
+static void mem_free(ndp_dev *dev, ndp_mem *mem)
+{
+    cpu->free(dev, mem);
+}
+static int32_t write_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset,
+                           const void *src, uint64_t n)
+{
+    return cpu->write(dev, s, mem, offset, src, n);
+}
+static int32_t read_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, void *dst,
+                          uint64_t n)
+{
+    return cpu->read(dev, s, mem, offset, dst, n);
+}
+static int32_t sync_it(ndp_dev *dev, ndp_stream *s)
+{
+    return cpu->sync(dev, s);
+}
+static void shutdown_nothing(void) {}
+
+/* A kernel around the CPU's. */
+typedef struct {
+    ndp_kernel base;
+    const ndp_kernel *inner;
+    ndp_dev *dev;
+} outer;
+
+static uint64_t scratch(const ndp_kernel *k, const ndp_call *call)
+{
+    const ndp_kernel *inner = ((const outer *)k)->inner;
+    return inner->scratch ? inner->scratch(inner, call) : 0;
+}
+
+static int64_t elements(const ndp_view *v)
+{
+    int64_t n = 1;
+    for (int d = 0; d < v->ndim; d++)
+        n *= v->shape[d];
+    return n;
+}
+
+/* Turns bits of the element at index 0, or of the one beside it. */
+static void spoil(const outer *k, ndp_stream *s, const ndp_view *v, int64_t beside)
+{
+    uint8_t byte;
+    int64_t at = v->offset_bytes + beside;
+    if (!v->mem || elements(v) == 0 || at < 0)
+        return;
+    if (cpu->read(k->dev, s, v->mem, (uint64_t)at, &byte, 1) == NDP_OK) {
+        byte ^= 0x55;
+        (void)cpu->write(k->dev, s, v->mem, (uint64_t)at, &byte, 1);
+    }
+}
+
+static int steps_back(const ndp_call *call)
+{
+    for (uint32_t i = 0; i < call->n_in; i++)
+        for (int d = 0; d < call->in[i].ndim; d++)
+            if (call->in[i].stride[d] < 0)
+                return 1;
+    return 0;
+}
+
+/* maximum's rule, broken: what is NaN becomes the other operand's bits, here 0. */
+static void lose_nan(const outer *k, ndp_stream *s, const ndp_view *v)
+{
+    for (int64_t i = 0; v->dtype == NDP_F32 && v->ndim == 1 && i < v->shape[0]; i++) {
+        uint64_t at = (uint64_t)(v->offset_bytes + 4 * i * v->stride[0]);
+        float x = 0;
+        if (cpu->read(k->dev, s, v->mem, at, &x, 4) != NDP_OK || x == x)
+            continue;
+        x = 0;
+        (void)cpu->write(k->dev, s, v->mem, at, &x, 4);
+    }
+}
+
+static void crash(void)
+{
+    volatile int *nowhere = NULL;
+    *nowhere = 1;
+}
+
+static int32_t run_outer(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
+{
+    const outer *k = (const outer *)base;
+    const ndp_view *out = &call->out[0];
+    if (call->op == NDP_OP_sqrt && defect("late"))
+        return host->error(host->ctx, NDP_ERR_UNSUPPORTED, 0, "not today");
+    if (call->op == NDP_OP_tanh && defect("touch")) {
+        spoil(k, s, out, 0);
+        return host->error(host->ctx, NDP_ERR_UNSUPPORTED, 0, "not today");
+    }
+    if (call->op == NDP_OP_log && defect("crash"))
+        crash();
+    if (call->op == NDP_OP_matmul && defect("hang"))
+        pause();
+    int32_t status = k->inner->run(k->inner, s, call);
+    if (status != NDP_OK)
+        return status;
+    if ((call->op == NDP_OP_add && defect("wrong")) ||
+        (call->op == NDP_OP_add && defect("tail") && elements(out) > 1000) ||
+        (call->op == NDP_OP_subtract && defect("strides") && steps_back(call)) ||
+        (call->op == NDP_OP_copy && defect("cast") && call->in[0].dtype != out->dtype) ||
+        (call->op == NDP_OP_sum && defect("reduce") &&
+         ((const ndp_reduce *)call->params)->n_reduced > 1))
+        spoil(k, s, out, 0);
+    if (call->op == NDP_OP_multiply && defect("beside") && !(out->flags & NDP_VIEW_CONTIGUOUS))
+        spoil(k, s, out, -1);
+    if (call->op == NDP_OP_maximum && defect("nan"))
+        lose_nan(k, s, out);
+    return NDP_OK;
+}
+
+static uint64_t op_dtypes(ndp_dev *dev, int32_t op)
+{
+    return op == NDP_OP_pow && defect("no_pow") ? 0 : cpu_op->dtypes(dev, op);
+}
+
+static int32_t op_find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why,
+                       size_t n)
+{
+    *out = NULL;
+    if ((like->op == NDP_OP_pow && defect("no_pow")) ||
+        (like->op == NDP_OP_exp && like->out[0].dtype == NDP_F16 && defect("claims"))) {
+        snprintf(why, n, "the defect of op %d", (int)like->op);
+        return NDP_ERR_UNSUPPORTED;
+    }
+    const ndp_kernel *inner;
+    int32_t status = cpu_op->find(dev, like, &inner, why, n);
+    if (status != NDP_OK)
+        return status;
+    outer *k = host->alloc(host->ctx, sizeof *k, 16);
+    if (!k)
+        return host->error(host->ctx, NDP_ERR_MEMORY, 0, "no memory for a kernel");
+    *k = (outer){.base = *inner, .inner = inner, .dev = dev};
+    k->base.size = sizeof k->base;
+    k->base.scratch = scratch;
+    k->base.run = run_outer;
+    *out = &k->base;
+    return NDP_OK;
+}
+
+static const ndp_op_1 op_group = {.size = sizeof(ndp_op_1), .dtypes = op_dtypes, .find = op_find};
+
+static const void *group(ndp_dev *dev, const char *id)
+{
+    (void)dev;
+    return strcmp(id, "ndp.op/1") == 0 ? &op_group : NULL;
+}
+
+NDP_PLUGIN_NOTE("opdefect", "1", -2, (UINT64_C(1) << NDP_DTYPE_END) - 2, "ndp.op/1")
+
+static const ndp_plugin table = {
+    .size = sizeof(ndp_plugin),
+    .major = NDP_ABI_MAJOR,
+    .minor = NDP_ABI_MINOR,
+    .name = "opdefect",
+    .version = "1",
+    .vendor = "tests",
+    .probe = probe,
+    .info = info,
+    .open = dev_open,
+    .close = dev_close,
+    .alloc = mem_alloc,
+    .free = mem_free,
+    .write = write_bytes,
+    .read = read_bytes,
+    .sync = sync_it,
+    .shutdown = shutdown_nothing,
+    .group = group,
+};
+
+NDP_EXPORT const ndp_plugin *ndock_plugin_entry_0(const ndp_host *h)
+{
+    host = h;
+    return &table;
+}

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Group D of `ndock conform`: it passes sim and cpu, and each defect of a plug-in's kernels fails the check that is meant for it.
+. "$srcdir/tests/tap.sh"
+NDOCK_CONFORM_DIR=$PWD/tests/conform:$PWD/tests/abi XDG_STATE_HOME=$tap_dir/state
+export NDOCK_CONFORM_DIR XDG_STATE_HOME
+count=${NDOCK_CONFORM_COUNT:-5}
+plugin=tests/kit/.libs/ndock-opdefect.so
+
+conforms() { # FILE TIER
+    tools/ndock conform --count "$count" --group A,B,C,D,E,F,G --tier "$2" "$1" >"$tap_dir/out"
+    status=$?
+    cat "$tap_dir/out"
+    [ $status = 0 ] && grep -q "conforms as far as was asked, tier $2" "$tap_dir/out"
+}
+# defect KIND CHECK WORDS [OPTION...]: that check fails, with these words, and its replay fails too
+defect() {
+    kind=$1 id=$2 words=$3
+    shift 3
+    NDOCK_OPDEFECT_KIND=$kind tools/ndock conform --group D --tap --filter "$id" "$@" $plugin >"$tap_dir/out"
+    status=$?
+    cat "$tap_dir/out"
+    [ $status = 1 ] && grep -q "^not ok [0-9]* - $id: " "$tap_dir/out" && grep -q -e "$words" "$tap_dir/out" || return
+    replay=$(sed -n 's/^  replay: "\(.*\)"$/\1/p' "$tap_dir/out" | head -1)
+    echo "replay $replay"
+    NDOCK_OPDEFECT_KIND=$kind tools/ndock conform --timeout 2 --replay "$replay" $plugin >"$tap_dir/again" 2>&1
+    status=$?
+    cat "$tap_dir/again"
+    [ $status = 1 ] && { ! grep -q 'D:' "$tap_dir/again" || grep -q "replay: $replay" "$tap_dir/again"; }
+}
+crashed() { defect crash D.log 'crashed: signal 11'; }
+rest_runs() { NDOCK_OPDEFECT_KIND=crash tools/ndock conform --group D --filter 'D.lo*' --count 3 $plugin | grep 'passed, 1 failed'; }
+hung() {
+    NDOCK_OPDEFECT_KIND=hang tools/ndock conform --group D --timeout 1 --filter 'D.ma[tx]*' --count 3 $plugin >"$tap_dir/out"
+    [ $? = 1 ] && cat "$tap_dir/out" && grep -q 'FAILED D.matmul: silent for 1 seconds' "$tap_dir/out" && grep -q 'replay D:matmul:1:' "$tap_dir/out"
+}
+other_tier() {
+    NDOCK_OPDEFECT_KIND=no_pow tools/ndock conform --group D --filter 'D.tier1' --tier 1 $plugin >"$tap_dir/out"
+    [ $? = 1 ] && cat "$tap_dir/out" && grep -q 'lacks kernels of pow' "$tap_dir/out"
+}
+counted() { # what has no kernel is right by the CPU, and a skip that says so
+    NDOCK_OPDEFECT_KIND=no_pow tools/ndock conform --group D --filter 'D.pow' --tap $plugin >"$tap_dir/out" &&
+        cat "$tap_dir/out" && grep -q '^ok 1 - D.pow # SKIP right, but by the CPU' "$tap_dir/out"
+}
+no_device() { NDOCK_OPDEFECT_KIND=no_device tools/ndock conform --group D $plugin >"$tap_dir/out"; [ $? = 2 ] && grep 'NO_DEVICE' "$tap_dir/out"; }
+seeds() { # another seed, other cases; the same seed, the same
+    for seed in 1 2 1; do
+        NDOCK_OPDEFECT_KIND=wrong tools/ndock conform --group D --tap --filter D.add --seed $seed $plugin | grep 'message' >"$tap_dir/$seed.$(ls "$tap_dir" | grep -c "^$seed\.")"
+    done
+    cmp "$tap_dir/1.0" "$tap_dir/1.1" && ! cmp -s "$tap_dir/1.0" "$tap_dir/2.0"
+}
+
+check 'sim conforms, tier 2' conforms plugins/sim/.libs/ndock-sim.so 2
+check 'cpu conforms, tier 1' conforms backends/cpu/.libs/ndock-cpu.so 1
+check 'D.add: a wrong element' defect wrong D.add 'add(' --count 10
+check 'D.add: wrong in arrays of 1009 and more' defect tail D.add 'add(' --count 128
+check 'D.subtract: wrong where strides are negative' defect strides D.subtract 'subtract(' --count 60
+check 'D.multiply: writes beside its destination' defect beside D.multiply 'beside' --count 100
+check 'D.maximum: loses NaN' defect nan D.maximum 'nan' --count 300
+check 'D.special_values: loses NaN' defect nan D.special_values 'maximum('
+check 'D.copy: wrong casts' defect cast D.copy 'of .* to' --count 30
+check 'D.sum: wrong over several axes' defect reduce D.sum 'sum' --count 100
+check 'D.sqrt: UNSUPPORTED after find' defect late D.sqrt 'unsupported\|not today' --count 20
+check 'D.untouched: writes, then UNSUPPORTED' defect touch D.untouched 'refused operation'
+check 'D.claims: a dtype without a kernel' defect claims D.claims 'exp of f16' --filter 'D.[ec][xl]*' --count 30
+check 'D.load: the device cannot be opened' defect open D.load 'the defect called open'
+check 'a crash names its case' crashed
+check 'the operations after it still run' rest_runs
+check 'a hang names its case' hung
+check 'tier 1 asks for pow' other_tier
+check 'an operation without a kernel is a skip that says so' counted
+check 'no device: status 2' no_device
+check 'cases are those of the seed' seeds
+finish
