@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 dist_doc_DATA += %reldir%/python.md
 dist_man_MANS += %reldir%/man/ndock.1 %reldir%/man/ndock.3 %reldir%/man/ndock.7
+dist_man_MANS += %reldir%/man/ndock-conform.1

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What a user of an installed ndock does. The same scripts run over the build tree in `make check` where that makes sense.
 install_scripts = %reldir%/headers.sh %reldir%/pkgconfig.sh %reldir%/readme.sh %reldir%/cmake.sh %reldir%/python.sh
+install_scripts += %reldir%/conform.sh
 EXTRA_DIST += $(install_scripts) tests/tap.sh tests/totals.sh
 
 # ND_INSTALLED says that the scripts are to use what `make install` put there, under DESTDIR if that is set.
@@ -9,7 +10,7 @@ installcheck-local:
 	  echo "# $$script"; \
 	  ND_INSTALLED=yes CC='$(CC)' CXX='$(CXX)' CPPFLAGS='$(CPPFLAGS)' CFLAGS='$(AM_CFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' \
 	  includedir='$(DESTDIR)$(includedir)' libdir='$(DESTDIR)$(libdir)' bindir='$(DESTDIR)$(bindir)' \
-	  plugindir='$(DESTDIR)$(plugindir)' cmakedir='$(DESTDIR)$(cmakedir)' \
+	  plugindir='$(DESTDIR)$(plugindir)' pkglibexecdir='$(DESTDIR)$(pkglibexecdir)' cmakedir='$(DESTDIR)$(cmakedir)' \
 	  pyexecdir='$(DESTDIR)$(pyexecdir)' DESTDIR='$(DESTDIR)' PYTHON='$(PYTHON)' PYTHON_SUFFIX='$(PYTHON_SUFFIX)' \
 	  PKG_CONFIG_PATH='$(DESTDIR)$(pkgconfigdir)' PKG_CONFIG_SYSROOT_DIR='$(DESTDIR)' srcdir='$(srcdir)' \
 	  $(SHELL) $(srcdir)/$$script || failed=yes; \

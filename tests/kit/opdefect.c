@@ -118,11 +118,13 @@ static int steps_back(const ndp_call *call)
     return 0;
 }
 
-/* maximum's rule, broken: what is NaN becomes the other operand's bits, here 0. */
+/* maximum's rule, broken: what is NaN becomes 0. */
 static void lose_nan(const outer *k, ndp_stream *s, const ndp_view *v)
 {
-    for (int64_t i = 0; v->dtype == NDP_F32 && v->ndim == 1 && i < v->shape[0]; i++) {
-        uint64_t at = (uint64_t)(v->offset_bytes + 4 * i * v->stride[0]);
+    if (v->dtype != NDP_F32 || !(v->flags & NDP_VIEW_CONTIGUOUS))
+        return;
+    for (int64_t i = 0; i < elements(v); i++) {
+        uint64_t at = (uint64_t)(v->offset_bytes + 4 * i);
         float x = 0;
         if (cpu->read(k->dev, s, v->mem, at, &x, 4) != NDP_OK || x == x)
             continue;
