@@ -33,6 +33,13 @@ static void print_devices(const char *const *names, int n)
         puts("  none");
 }
 
+static void print_conformance(const nd_plugin_report *r)
+{
+    char line[TEXT];
+    if (r->devices && tool_conform_line(r->path, r->name, line, sizeof line)[0])
+        printf("             %s\n", line);
+}
+
 static void print_plugins(const nd_plugin_report *r, int n)
 {
     int problems = 0;
@@ -43,6 +50,7 @@ static void print_plugins(const nd_plugin_report *r, int n)
             printf("  (version %s, %d device%s)", r[i].version, (int)r[i].devices,
                    r[i].devices == 1 ? "" : "s");
         printf("  [%s]\n", r[i].source);
+        print_conformance(&r[i]);
         if (r[i].reason[0])
             printf("             %s\n", r[i].reason);
         problems += r[i].devices == 0;
@@ -132,9 +140,12 @@ static void json_device(json_writer *w, const char *name, bool memory)
 
 static void json_plugin(json_writer *w, const nd_plugin_report *r)
 {
+    char line[TEXT] = "";
     json_open(w, NULL, '{');
     json_text(w, "name", r->name);
     json_text(w, "path", r->path);
+    json_text(w, "conformance",
+              r->devices ? tool_conform_line(r->path, r->name, line, sizeof line) : "");
     json_text(w, "state", r->state);
     json_text(w, "reason", r->reason);
     json_text(w, "advice", nd_plugin_advice(r->state));
