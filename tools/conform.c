@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * `ndock conform PLUGIN.so`: whether the plug-in in a file keeps the contract of <ndock/plugin.h>,
  * and how far it goes (its tier). */
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -178,6 +179,8 @@ static void run_groups(conform_run *r)
     no_dumps();
     for (int i = 0; i < CONFORM_GROUPS; i++) {
         conform_group *g = &r->group[i];
+        if (r->filter && isupper((unsigned char)r->filter[0]) && r->filter[0] != g->letter)
+            g->wanted = false; /* ids begin with the group's letter */
         if (!g->wanted)
             continue;
         if (g->letter == 'A')

@@ -77,6 +77,8 @@ conform_case *conform_add(conform_run *r, char group, conform_outcome outcome, c
 /* The text is replaced; what it was is freed. */
 void conform_set(char **text, const char *value);
 void conform_append(char **text, const char *line);
+/* Of the cases from first on those alone whose ids match. */
+void conform_keep(conform_run *r, size_t first, const char *pattern);
 const char *conform_outcome_name(conform_outcome outcome); /* "passed", "failed" ... */
 void conform_free(conform_run *r);
 

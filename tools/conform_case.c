@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The cases of a run, and how lines of TAP become cases. */
 #include <ctype.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include "conform.h"
@@ -68,15 +69,30 @@ const char *conform_outcome_name(conform_outcome outcome)
     return names[outcome];
 }
 
+static void free_case(conform_case *c)
+{
+    free(c->id);
+    free(c->text);
+    free(c->reason);
+    free(c->said);
+    free(c->replay);
+}
+
+void conform_keep(conform_run *r, size_t first, const char *pattern)
+{
+    size_t kept = first;
+    for (size_t i = first; i < r->n; i++)
+        if (fnmatch(pattern, r->cases[i].id, 0) == 0)
+            r->cases[kept++] = r->cases[i];
+        else
+            free_case(&r->cases[i]);
+    r->n = kept;
+}
+
 void conform_free(conform_run *r)
 {
-    for (size_t i = 0; i < r->n; i++) {
-        free(r->cases[i].id);
-        free(r->cases[i].text);
-        free(r->cases[i].reason);
-        free(r->cases[i].said);
-        free(r->cases[i].replay);
-    }
+    for (size_t i = 0; i < r->n; i++)
+        free_case(&r->cases[i]);
     for (int i = 0; i < CONFORM_GROUPS; i++)
         free(r->group[i].why_not);
     conform_expect_free(r);

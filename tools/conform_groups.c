@@ -210,6 +210,7 @@ void conform_run_group(conform_run *r, conform_group *g)
 {
     command c = {.n = 0};
     double start = conform_now();
+    const size_t first = r->n;
     if (!find_program(g->program, c.program, sizeof c.program)) {
         nd_text why = {0};
         const char *dirs = getenv("NDOCK_CONFORM_DIR");
@@ -221,6 +222,8 @@ void conform_run_group(conform_run *r, conform_group *g)
     }
     for (int i = 0; i < MOST_RESTARTS && run_once(r, g, &c); i++)
         continue;
+    if (r->filter)
+        conform_keep(r, first, r->filter);
     free(c.except.data);
     g->seconds = conform_now() - start;
 }

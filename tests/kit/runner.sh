@@ -51,6 +51,10 @@ EOF
         says "group D --seed 7 --count 9 --filter D.a\* --large .*ndock-sim.so" &&
         conform 0 --replay D:add:7:3 --group D && says 'replay D:add:7:3 .*ndock-sim.so'
 }
+filtered() { # the programs of B and C know no patterns
+    all_pass
+    conform 0 --filter 'C.*o' --tap && says 'ok 1 - C.two' && ! says 'C.one' && ! says ' B.' && ! says ' D.'
+}
 fails() {
     all_pass
     program conform-ops <<'EOF'
@@ -190,7 +194,7 @@ shown() { tools/ndock info >"$tap_dir/info"; cat "$tap_dir/info"; grep -q "confo
 elsewhere() { conform 0 -o "$tap_dir/cert.json" && grep -q '"plugin": "sim"' "$tap_dir/cert.json"; }
 none() { # for a part, a short run, or a failure
     rm -rf "$XDG_STATE_HOME" "$tap_dir/cert.json"
-    conform 0 --group B -o "$tap_dir/cert.json" && says 'no certificate' && conform 0 --count 5 && conform 0 --filter '*' && mixed &&
+    conform 0 --group B -o "$tap_dir/cert.json" && says 'no certificate' && conform 0 --count 5 && conform 0 --filter '[A-Z]*' && mixed &&
         conform 1 -o "$tap_dir/cert.json" && says 'no certificate' && ! [ -e "$tap_dir/cert.json" ] && ! [ -e "$XDG_STATE_HOME" ]
 }
 no_home() { all_pass && HOME=/proc/none XDG_STATE_HOME= conform 0 && says 'no certificate is kept: /proc/none'; }
@@ -209,6 +213,7 @@ check 'a whole run that passes' passes
 check 'wrong options: status 2 and the usage' usage
 check 'groups by letter' chosen
 check 'what the programs are told' told
+check 'checks by a pattern' filtered
 check 'a failure, with a command that repeats it, for a shell' fails
 check 'a crash is a failed case; the rest still run' crashes
 check 'an early end without a last word' dies_quietly
