@@ -8,6 +8,14 @@
 #include <ndock/sim.h>
 #include "device.h"
 
+#ifdef OTHER_MINOR
+#undef NDP_ABI_MINOR
+#define NDP_ABI_MINOR OTHER_MINOR
+#endif
+#ifdef OTHER_ISA
+#undef NDP_NOTE_ISA
+#define NDP_NOTE_ISA OTHER_ISA
+#endif
 #define DTYPES (((UINT64_C(1) << NDP_DTYPE_END) - 1) & ~UINT64_C(1))
 #define GROUPS "ndp.stream/1 ndp.map/1 ndp.memory/1 ndp.info/1"
 #ifndef NO_NOTE
