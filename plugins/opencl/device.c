@@ -209,7 +209,12 @@ static int32_t make_context(ndp_dev *dev)
         return ocl_fail(r, "making a queue of opencl:%u", dev->index);
     }
     pthread_mutex_init(&dev->lock, NULL);
-    return ocl_stream_init(dev, queue, &dev->own);
+    int32_t status = ocl_stream_init(dev, queue, &dev->own);
+    if (status != NDP_OK) { /* not open, and may be tried again */
+        cl.clReleaseCommandQueue(queue);
+        dev->context = NULL;
+    }
+    return status;
 }
 
 int32_t ocl_open(uint32_t index, ndp_dev **out)

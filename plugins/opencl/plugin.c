@@ -50,6 +50,12 @@ static const ndp_plugin table = {
 
 NDP_EXPORT const ndp_plugin *ndock_plugin_entry_0(const ndp_host *host)
 {
+    if (host->size < NDP_END(ndp_host, param)) {
+        host->error(host->ctx, NDP_ERR_PLUGIN, 0,
+                    "opencl needs a host that reads parameters; this one's table has %u bytes",
+                    host->size);
+        return NULL;
+    }
     ocl_host = host;
     return &table;
 }

@@ -10,7 +10,6 @@
 
 #define DTYPES (((UINT64_C(1) << NDP_DTYPE_END) - 1) & ~UINT64_C(1))
 #define GROUPS "ndp.stream/1 ndp.map/1 ndp.memory/1 ndp.info/1"
-#ifndef NO_NOTE
 #define NOTE(version_, groups_) NDP_PLUGIN_NOTE("sound", version_, -50, DTYPES, groups_)
 #ifdef NOTE_VERSION
 NOTE("1.1", GROUPS " ndp.pool/1")
@@ -18,7 +17,6 @@ NOTE("1.1", GROUPS " ndp.pool/1")
 NOTE("1.0", GROUPS)
 #else
 NOTE("1.0", GROUPS " ndp.pool/1")
-#endif
 #endif
 
 const ndp_host *host;
@@ -195,15 +193,3 @@ NDP_EXPORT const ndp_plugin *ndock_plugin_entry_0(const ndp_host *h)
     copies[calls % 2] = table;
     return &copies[calls++ % 2];
 }
-
-#ifdef SECOND_EXPORT
-NDP_EXPORT int32_t another_export(void);
-NDP_EXPORT int32_t another_export(void)
-{
-    return 0;
-}
-#endif
-#ifdef TEXT_RELOCATION
-/* An absolute address in code, which the loader must write there. */
-__asm__(".text\n.globl relocated\n.hidden relocated\nrelocated: .quad devices\n");
-#endif
