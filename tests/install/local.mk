@@ -12,8 +12,7 @@ installcheck-local:
 	  ND_INSTALLED=yes CC='$(CC)' CXX='$(CXX)' CPPFLAGS='$(CPPFLAGS)' CFLAGS='$(AM_CFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' \
 	  includedir='$(DESTDIR)$(includedir)' libdir='$(DESTDIR)$(libdir)' bindir='$(DESTDIR)$(bindir)' \
 	  plugindir='$(DESTDIR)$(plugindir)' pkglibexecdir='$(DESTDIR)$(pkglibexecdir)' cmakedir='$(DESTDIR)$(cmakedir)' \
-	  plugindir='$(DESTDIR)$(plugindir)' kitdir='$(DESTDIR)$(pkglibexecdir)' cmakedir='$(DESTDIR)$(cmakedir)' \
-	  pyexecdir='$(DESTDIR)$(pyexecdir)' DESTDIR='$(DESTDIR)' PYTHON='$(PYTHON)' PYTHON_SUFFIX='$(PYTHON_SUFFIX)' \
+		  pyexecdir='$(DESTDIR)$(pyexecdir)' DESTDIR='$(DESTDIR)' PYTHON='$(PYTHON)' PYTHON_SUFFIX='$(PYTHON_SUFFIX)' \
 	  PKG_CONFIG_PATH='$(DESTDIR)$(pkgconfigdir)' PKG_CONFIG_SYSROOT_DIR='$(DESTDIR)' srcdir='$(srcdir)' \
 	  $(SHELL) $(srcdir)/$$script || failed=yes; \
 	done; test -z "$$failed"
