@@ -12,7 +12,6 @@ bin_PROGRAMS += %reldir%/ndock
 %canon_reldir%_ndock_SOURCES += %reldir%/conform.h %reldir%/conform.c %reldir%/conform_case.c %reldir%/conform_child.c \
   %reldir%/conform_groups.c %reldir%/conform_print.c %reldir%/conform_static.c %reldir%/conform_expect.c \
   %reldir%/conform_judge.c %reldir%/conform_report.c %reldir%/conform_html.c %reldir%/conform_cert.c \
-  core/cache/cache.h core/cache/sha256.c
   core/note.h core/note.c core/note_fit.c core/cache/cache.h core/cache/sha256.c
 %canon_reldir%_ndock_SOURCES += %reldir%/new_plugin.h %reldir%/new_plugin.c %reldir%/new_plugin_files.c
 # The programs of the kit and the templates, which are looked for beside the command first.

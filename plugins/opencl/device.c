@@ -237,6 +237,7 @@ int32_t ocl_open(uint32_t index, ndp_dev **out)
 void ocl_close(ndp_dev *dev)
 {
     cl.clFinish(dev->own.queue);
+    ocl_copies_wait(dev);
 }
 
 static int32_t info_item(ndp_dev *dev, uint32_t i, char *key, char *value, size_t n)

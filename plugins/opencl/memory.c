@@ -2,6 +2,7 @@
  * Device memory: one OpenCL buffer a block, and copies at any offset. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "opencl.h"
 
 enum { SMALL_WRITE = 64 << 10 }; /* bytes that are copied, so that the caller need not wait */
@@ -58,11 +59,27 @@ static int32_t check_range(const ndp_dev *dev, const ndp_mem *mem, uint64_t offs
                      (unsigned long long)mem->nbytes);
 }
 
-static void CL_CALLBACK forget(cl_event e, cl_int status, void *copy)
+typedef struct {
+    ndp_dev *dev;
+    char bytes[];
+} host_copy;
+
+static void CL_CALLBACK forget(cl_event e, cl_int status, void *arg)
 {
+    host_copy *copy = arg;
+    ndp_dev *dev = copy->dev;
     (void)e;
     (void)status;
     free(copy);
+    atomic_fetch_sub(&dev->copies, 1);
+}
+
+void ocl_copies_wait(ndp_dev *dev)
+{
+    const struct timespec pause = {0, 50000};
+    for (int i = 0; i < 20000 && atomic_load(&dev->copies) > 0; i++)
+        nanosleep(&pause,
+                  NULL); /* callbacks come soon after their commands, on the driver's threads */
 }
 
 /* The caller's memory is free on return: the command has a copy. */
@@ -70,20 +87,22 @@ static int32_t write_small(ndp_dev *dev, ndp_stream *at, ndp_mem *mem, uint64_t 
                            const void *src, uint64_t nbytes)
 {
     cl_event done;
-    void *copy = malloc(nbytes);
+    host_copy *copy = malloc(sizeof *copy + nbytes);
     if (!copy)
         return ocl_error(NDP_ERR_MEMORY, "no host memory for a copy of %llu bytes",
                          (unsigned long long)nbytes);
-    memcpy(copy, src, nbytes);
-    cl_int r = cl.clEnqueueWriteBuffer(at->queue, mem->buffer, CL_FALSE, offset, nbytes, copy, 0,
-                                       NULL, &done);
+    copy->dev = dev;
+    memcpy(copy->bytes, src, nbytes);
+    cl_int r = cl.clEnqueueWriteBuffer(at->queue, mem->buffer, CL_FALSE, offset, nbytes,
+                                       copy->bytes, 0, NULL, &done);
     if (r != CL_SUCCESS) {
         free(copy);
         return ocl_fail(r, "writing to opencl:%u", dev->index);
     }
+    atomic_fetch_add(&dev->copies, 1);
     if (cl.clSetEventCallback(done, CL_COMPLETE, forget, copy) != CL_SUCCESS) {
         cl.clWaitForEvents(1, &done);
-        free(copy);
+        forget(done, CL_COMPLETE, copy);
     }
     cl.clReleaseEvent(done);
     ocl_queued(at);

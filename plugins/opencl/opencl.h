@@ -54,6 +54,7 @@ struct ndp_dev {
     cl_context context; /* made by the first open(), kept for kernels that live as long */
     ndp_stream own;     /* the default one */
     atomic_uint_least64_t allocated;
+    atomic_int copies;    /* of small writes on their way */
     pthread_mutex_t lock; /* of what follows */
     struct ocl_kernel *kernels;
 };
@@ -76,6 +77,8 @@ int32_t ocl_write(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset, const voi
 int32_t ocl_read(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset, void *dst, uint64_t nbytes);
 int32_t ocl_copy(ndp_dev *, ndp_stream *, ndp_mem *dst, uint64_t dst_offset, ndp_mem *src,
                  uint64_t src_offset, uint64_t nbytes);
+/* Returns when the copies of writes that are done are free again. */
+void ocl_copies_wait(ndp_dev *);
 extern const ndp_memory_1 ocl_memory_group;
 
 /* ---- stream.c ---- */

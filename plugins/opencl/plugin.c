@@ -51,9 +51,10 @@ static const ndp_plugin table = {
 NDP_EXPORT const ndp_plugin *ndock_plugin_entry_0(const ndp_host *host)
 {
     if (host->size < NDP_END(ndp_host, param)) {
-        host->error(host->ctx, NDP_ERR_PLUGIN, 0,
-                    "opencl needs a host that reads parameters; this one's table has %u bytes",
-                    host->size);
+        if (host->size >= NDP_END(ndp_host, error))
+            host->error(host->ctx, NDP_ERR_PLUGIN, 0,
+                        "opencl needs a host with settings; this one's table has %u bytes, not %u",
+                        host->size, (unsigned)NDP_END(ndp_host, param));
         return NULL;
     }
     ocl_host = host;

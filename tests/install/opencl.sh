@@ -12,7 +12,7 @@ if ! echo '#include <CL/cl.h>' | $CC $CPPFLAGS -DCL_TARGET_OPENCL_VERSION=120 -f
     finish
 fi
 unset NDOCK_PLUGIN_PATH MAKEFLAGS MFLAGS MAKELEVEL CPPFLAGS CFLAGS LDFLAGS
-NDOCK_CONFORM_DIR=$kitdir
+NDOCK_CONFORM_DIR=$pkglibexecdir
 NDOCK_FASHION=$(cd "$srcdir" && pwd)/examples
 export CC PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR NDOCK_CONFORM_DIR NDOCK_FASHION
 source=$(cd "$srcdir" && pwd)/plugins/opencl
