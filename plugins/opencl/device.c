@@ -59,18 +59,24 @@ static const char *unusable(cl_device_id id)
     return NULL;
 }
 
+static int32_t f64_wanted = 1;
+static const char *products = "auto";
+
 /* So that what other devices lack can be tried on this one. */
-static void heed_settings(ocl_facts *f)
+static void read_settings(void)
 {
-    int32_t f64 = 1;
-    const char *products = "auto";
     ocl_host->param(ocl_host->ctx, "F64", NDP_PARAM_BOOL, "0: as if the device had no cl_khr_fp64",
-                    &f64);
+                    &f64_wanted);
     ocl_host->param(ocl_host->ctx, "PRODUCTS", NDP_PARAM_TEXT,
                     "matrix products by tiles in local memory, by strips without, or auto: by "
                     "CL_DEVICE_LOCAL_MEM_TYPE",
                     &products);
-    f->f64 = f->f64 && f64;
+    ocl_program_settings();
+}
+
+static void heed_settings(ocl_facts *f)
+{
+    f->f64 = f->f64 && f64_wanted;
     if (strcmp(products, "tiles") == 0)
         f->local_is_fast = 1;
     else if (strcmp(products, "strips") == 0)
@@ -149,6 +155,7 @@ static int32_t find_devices(char *why, size_t n)
 int32_t ocl_probe(uint32_t *count, char *why, size_t n)
 {
     pthread_mutex_lock(&devices_lock);
+    read_settings();
     ocl_guard *guard = n_devices ? NULL : ocl_guard_begin();
     int32_t status = find_devices(why, n);
     ocl_guard_end(guard);

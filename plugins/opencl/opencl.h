@@ -125,6 +125,7 @@ void ocl_text_add(ocl_text *, const char *part);
 void ocl_text_dtype(ocl_text *, const char *name, int32_t dtype);
 /* The formulas of dtype, as nd_OP. */
 void ocl_text_formulas(ocl_text *, int32_t dtype);
+void ocl_program_settings(void); /* reads them; from probe() */
 /* NDP_ERR_UNSUPPORTED: it does not compile; why has the compiler's words. */
 int32_t ocl_program_get(ndp_dev *, const ocl_text *, cl_program *out, char *why, size_t n);
 

@@ -178,15 +178,20 @@ static int32_t build_binary(build *b, const void *code, size_t nbytes)
     return NDP_ERR_FORMAT; /* made by another build of the driver */
 }
 
-static const ndh_kernel_1 *kernel_cache(void)
+static int32_t keeps_binaries = 1;
+
+void ocl_program_settings(void)
 {
-    int32_t wanted = 1;
-    const ndh_kernel_1 *cache = NULL;
     ocl_host->param(ocl_host->ctx, "BINARIES", NDP_PARAM_BOOL,
                     "keep the driver's binaries in ndock's kernel cache; 0 saves the time to fetch "
                     "them where the driver has a cache of its own",
-                    &wanted);
-    if (wanted && ocl_host->size >= NDP_END(ndp_host, service) && ocl_host->service)
+                    &keeps_binaries);
+}
+
+static const ndh_kernel_1 *kernel_cache(void)
+{
+    const ndh_kernel_1 *cache = NULL;
+    if (keeps_binaries && ocl_host->size >= NDP_END(ndp_host, service) && ocl_host->service)
         cache = ocl_host->service(ocl_host->ctx, "ndh.kernel/1");
     return cache && cache->size >= NDP_END(ndh_kernel_1, release) ? cache : NULL;
 }
