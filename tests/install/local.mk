@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What a user of an installed ndock does. The same scripts run over the build tree in `make check` where that makes sense.
-install_scripts = %reldir%/headers.sh %reldir%/pkgconfig.sh %reldir%/readme.sh %reldir%/cmake.sh %reldir%/python.sh
+install_scripts = %reldir%/headers.sh %reldir%/pkgconfig.sh %reldir%/readme.sh %reldir%/cmake.sh %reldir%/python.sh \
+  %reldir%/new_plugin.sh
 install_scripts += %reldir%/conform.sh
 install_scripts += %reldir%/opencl.sh
 EXTRA_DIST += $(install_scripts) tests/tap.sh tests/totals.sh
