@@ -81,8 +81,7 @@ static inline factor factor_of(ulong bits, float x)
     return x;
 #endif
 }
-/* Called, not inlined: a work-item stores many results. */
-static __attribute__((noinline)) value epilogue(uint which, value x)
+static inline value epilogue(uint which, value x)
 {
 #if C_KIND == KIND_FLOAT
     switch (which) {
