@@ -7,17 +7,7 @@
 #include "backends/cpu/threads.c"
 #include "tests/tap.h"
 
-static int32_t four_threads(void *ctx, const char *name, int32_t type, const char *help, void *out)
-{
-    (void)ctx;
-    (void)name;
-    (void)type;
-    (void)help;
-    *(int64_t *)out = 4;
-    return NDP_OK;
-}
-static ndp_host host = {.size = sizeof host, .param = four_threads};
-const ndp_host *cpu_host = &host;
+cpu_parameters cpu_set = {.num_threads = 4};
 
 enum { N = 10000, ROUNDS = 600 };
 
