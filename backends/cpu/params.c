@@ -44,7 +44,7 @@ void cpu_read_parameters(void)
         const ndh_param *d = &parameters[i].declaration;
         if (service && service->size >= NDP_END(ndh_param_1, get))
             (void)service->get(h->ctx, d, parameters[i].out);
-        else
+        else if (h->size >= NDP_END(ndp_host, param) && h->param)
             (void)h->param(h->ctx, d->name, d->type, d->help, parameters[i].out);
     }
 }
