@@ -4,6 +4,7 @@
  *
  * Capsules end without Python: their deleters are the library's, which need neither the GIL nor an
  * interpreter. */
+#include <stdatomic.h>
 #include <string.h>
 #include "exchange.h"
 
@@ -176,19 +177,35 @@ static nd_array *consume(py_state *st, PyObject *capsule, bool *copied)
     return NULL;
 }
 
+/* Devices live as long as the process: names are looked up once. */
+static int device_at(py_state *st, nd_dl_device where, nd_device **out)
+{
+    enum { KEPT = 16 };
+    static _Atomic(nd_device *) known[2][KEPT];
+    char name[32];
+    const int ext = where.device_type == ND_DL_EXT, id = (int)where.device_id;
+    const bool kept = id >= 0 && id < KEPT;
+    *out = kept ? atomic_load_explicit(&known[ext][id], memory_order_acquire) : NULL;
+    if (*out)
+        return 0;
+    PyOS_snprintf(name, sizeof name, ext ? "sim:%d" : "cuda:%d", id);
+    if (py_device_named(st, name, out) < 0)
+        return -1;
+    if (kept)
+        atomic_store_explicit(&known[ext][id], *out, memory_order_release);
+    return 0;
+}
+
 /* The current stream that the producer is to put its work in front of; None in host memory. */
 static PyObject *consumer_stream(py_state *st, nd_dl_device where)
 {
-    char name[32];
-    nd_device *device = NULL;
+    nd_device *device;
     nd_stream *stream = NULL;
     uint64_t handle = 0;
     if (where.device_type != ND_DL_CUDA && where.device_type != ND_DL_CUDA_MANAGED &&
         where.device_type != ND_DL_EXT)
         return Py_NewRef(Py_None);
-    PyOS_snprintf(name, sizeof name, where.device_type == ND_DL_EXT ? "sim:%d" : "cuda:%d",
-                  (int)where.device_id);
-    if (py_device_named(st, name, &device) < 0)
+    if (device_at(st, where, &device) < 0)
         return NULL;
     nd_status status = nd_stream_current(device, &stream);
     if (status == ND_OK)
