@@ -110,8 +110,10 @@ static bool info_broken(hook_call *c)
 /* ---- numbers ---- */
 static uint64_t number(const hook_call *c, int i)
 {
+    const size_t n = result_bytes(c->slot->arg[i].kind); /* 0: it gives no number */
     uint64_t v = 0;
-    memcpy(&v, (const void *)(uintptr_t)c->word[i], result_bytes(c->slot->arg[i].kind));
+    if (n)
+        memcpy(&v, (const void *)(uintptr_t)c->word[i], n);
     return v;
 }
 

@@ -2,6 +2,8 @@
 # The plug-in of this folder through the whole of `ndock conform`: as it is it passes; broken, a crash or a hang is one
 # failed check, the others have their turn, there is no certificate, and the failure comes again when it is replayed.
 . "$srcdir/tests/tap.sh"
+# Checks of the kit end processes with work pending and blocks in use, on purpose.
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 here=$srcdir/tests/broken
 NDOCK_CONFORM_DIR=$PWD/tests/abi:$PWD/tests/conform
 export NDOCK_CONFORM_DIR

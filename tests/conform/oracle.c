@@ -574,7 +574,8 @@ static bool oracle_integer(nd_op op, nd_dtype dtype, const cell *in, cell *out)
     if (op == ND_OP_clip)
         r = in[0].i > in[1].i ? in[0].i : in[1].i, r = r < in[2].i ? r : in[2].i;
     else if (op == ND_OP_fma)
-        r = (__int128)((unsigned __int128)in[0].i * (unsigned __int128)in[1].i) + in[2].i;
+        r = (__int128)((unsigned __int128)in[0].i * (unsigned __int128)in[1].i +
+                       (unsigned __int128)in[2].i);
     else if (!integer_unary(op, dtype, in[0].i, &r) &&
              !integer_binary(op, dtype, in[0].i, in[1].i, &r))
         return false;

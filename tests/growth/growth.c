@@ -297,7 +297,7 @@ static int32_t fill_pointer(const ndp_plugin *p, ndp_dev *dev, void *out)
 static int look_at_struct(const ndp_plugin *p, ndp_dev *dev, fill_struct fill, uint32_t nbytes)
 {
     unsigned char longer[2048];
-    for (uint32_t size = 8; size <= nbytes; size += 4) {
+    for (uint32_t size = 8; size <= nbytes; size += 8) { /* the edge is where it is aligned */
         uint32_t *edge = at_the_edge(NULL, size);
         if (!edge)
             return 80;

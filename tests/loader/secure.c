@@ -67,6 +67,6 @@ int main(int argc, char **argv)
 {
     static const tap_case cases[] = {{"secure", secure}};
     if (argc == 2 && strcmp(argv[1], "look") == 0)
-        return look_secure();
+        _exit(look_secure()); /* leak checkers cannot look at such a program */
     return tap_main(argc, argv, cases, 1);
 }
