@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The fronts of instance HOOK_INSTANCE: one function for each of slot.def, which passes its
- * arguments on as words. Deliberately no include guard. */
+ * arguments on as words, and their table. Deliberately no include guard. */
 #define HOOK_VOID0(t, f) FRONT(void, t, f)(void) PASS_ON(t, f, 0)
 #define HOOK_VOID1(t, f, B, b) FRONT(void, t, f)(hook_##B b) PASS_ON(t, f, W(b))
 #define HOOK_VOID2(t, f, B, b, C, c) \
@@ -37,4 +37,9 @@ static const void *NAME(plugin, group)(ndp_dev *dev, const char *id)
 {
     return nd__hook_group(HOOK_INSTANCE, dev, id);
 }
+
+static const hook_fronts NAME(all, fronts) = {
+#define HOOK_ID(t, f, ...) .t.f = NAME(t, f),
+#include "core/hook/each.def"
+    .plugin.group = NAME(plugin, group)};
 #undef HOOK_INSTANCE

@@ -35,34 +35,6 @@
 #define HOOK_INSTANCE 7
 #include "core/hook/front_tmpl.h"
 
-#define INSTANCE(i) [i] = {
-#define ANSWERS_GROUPS(i)                   \
-    .plugin.group = PASTE(plugin, group, i) \
-    }                                       \
-    ,
-const hook_fronts nd__hook_fronts[HOOK_INSTANCES] = {
-    INSTANCE(0)
-#define HOOK_ID(t, f, ...) .t.f = PASTE(t, f, 0),
-#include "core/hook/each.def"
-        ANSWERS_GROUPS(0) INSTANCE(1)
-#define HOOK_ID(t, f, ...) .t.f = PASTE(t, f, 1),
-#include "core/hook/each.def"
-            ANSWERS_GROUPS(1) INSTANCE(2)
-#define HOOK_ID(t, f, ...) .t.f = PASTE(t, f, 2),
-#include "core/hook/each.def"
-                ANSWERS_GROUPS(2) INSTANCE(3)
-#define HOOK_ID(t, f, ...) .t.f = PASTE(t, f, 3),
-#include "core/hook/each.def"
-                    ANSWERS_GROUPS(3) INSTANCE(4)
-#define HOOK_ID(t, f, ...) .t.f = PASTE(t, f, 4),
-#include "core/hook/each.def"
-                        ANSWERS_GROUPS(4) INSTANCE(5)
-#define HOOK_ID(t, f, ...) .t.f = PASTE(t, f, 5),
-#include "core/hook/each.def"
-                            ANSWERS_GROUPS(5) INSTANCE(6)
-#define HOOK_ID(t, f, ...) .t.f = PASTE(t, f, 6),
-#include "core/hook/each.def"
-                                ANSWERS_GROUPS(6) INSTANCE(7)
-#define HOOK_ID(t, f, ...) .t.f = PASTE(t, f, 7),
-#include "core/hook/each.def"
-                                    ANSWERS_GROUPS(7)};
+#define FRONTS(i) &PASTE(all, fronts, i)
+const hook_fronts *const nd__hook_fronts[HOOK_INSTANCES] = {
+    FRONTS(0), FRONTS(1), FRONTS(2), FRONTS(3), FRONTS(4), FRONTS(5), FRONTS(6), FRONTS(7)};

@@ -103,7 +103,7 @@ typedef struct {
 #define HOOK_TABLE(table, type, id) type table;
 #include "core/hook/slot.def"
 } hook_fronts;
-extern const hook_fronts nd__hook_fronts[HOOK_INSTANCES];
+extern const hook_fronts *const nd__hook_fronts[HOOK_INSTANCES];
 
 /* One call on its way. */
 typedef struct {

@@ -20,7 +20,7 @@ int nd__hook_place(const hook_slot *slot, hook_kind kind)
 /* Fronts for the functions that a table has. */
 static void put_fronts(int instance, hook_table in, void *table, uint32_t nbytes)
 {
-    const char *fronts = (const char *)&nd__hook_fronts[instance];
+    const char *fronts = (const char *)nd__hook_fronts[instance];
     static const size_t of_table[HOOK_TABLES] = {
 #define HOOK_TABLE(table, type, id) [HOOK_TABLE_##table] = offsetof(hook_fronts, table),
 #include "core/hook/slot.def"
@@ -65,7 +65,7 @@ nd_status nd__hook_plugin(nd_plugin_slot *slot)
     of->hooks = conf->hooks;
     put_fronts(i, HOOK_TABLE_plugin, &slot->p, sizeof slot->p);
     if (slot->p.group)
-        slot->p.group = nd__hook_fronts[i].plugin.group;
+        slot->p.group = nd__hook_fronts[i]->plugin.group;
     return ND_OK;
 }
 

@@ -129,6 +129,7 @@ void conform_special(void);
 void conform_large(void);
 void conform_copy(void);
 void conform_reduce(void);
+void conform_accuracy(void);
 void conform_norm(void);
 void conform_matmul(void);
 void conform_indexing(void);

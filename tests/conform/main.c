@@ -7,11 +7,11 @@
 #include "tests/conform/conform.h"
 
 static void (*const groups[])(void) = {
-    conform_elementwise, conform_copy,    conform_reduce,      conform_norm,    conform_matmul,
-    conform_indexing,    conform_scatter, conform_select,      conform_sorting, conform_sets,
-    conform_random,      conform_manip,   conform_create,      conform_views,   conform_slice,
-    conform_assign,      conform_errors,  conform_runtime_ops, conform_special, conform_kit,
-    conform_large,
+    conform_elementwise, conform_copy,     conform_reduce,  conform_accuracy,    conform_norm,
+    conform_matmul,      conform_indexing, conform_scatter, conform_select,      conform_sorting,
+    conform_sets,        conform_random,   conform_manip,   conform_create,      conform_views,
+    conform_slice,       conform_assign,   conform_errors,  conform_runtime_ops, conform_special,
+    conform_kit,         conform_large,
 };
 static const char *device = "cpu", *group, *replay;
 
