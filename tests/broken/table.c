@@ -81,7 +81,7 @@ static int32_t dev_open(uint32_t index, ndp_dev **out)
         return no_device(index);
     opening = index % DEVICES;
     if (broken(break_open_race))
-        usleep(50000); /* long enough for a busy machine */
+        usleep(300000); /* long enough for a busy machine */
     ndp_dev *dev = &devices[broken(break_open_race) ? opening : index % DEVICES];
     int32_t status = take_service();
     if (status == NDP_OK)
@@ -128,7 +128,7 @@ static const void *lazy_pool(void)
     if (!begun) {
         begun = true;
         lazy.size = pool_group.size;
-        usleep(20000);
+        usleep(300000);
         lazy = pool_group;
     }
     return &lazy;

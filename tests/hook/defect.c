@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <ndock/note.h>
 #include <ndock/plugin.h>
+#include "tests/hook/defect.h"
 
 struct ndp_dev {
     uint32_t index;
@@ -92,13 +93,22 @@ static void mem_free(ndp_dev *dev, ndp_mem *mem)
     free(mem);
 }
 
+/* Tells that a call is inside, and stays there until it is let out. */
+static void wait_at(const void *src)
+{
+    defect_gate *gate = (defect_gate *)(uintptr_t)src;
+    atomic_store(&gate->inside, 1);
+    while (!atomic_load(&gate->open))
+        usleep(1000);
+}
+
 static int32_t write_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset,
                            const void *src, uint64_t n)
 {
     (void)dev;
     (void)s;
-    if (is("slow"))
-        usleep(300000);
+    if (is("slow") && n == sizeof(defect_gate))
+        wait_at(src);
     memcpy(mem->bytes + offset, src, n);
     return NDP_OK;
 }

@@ -25,7 +25,7 @@ defect() {
     [ $status = 1 ] && grep -q "^not ok [0-9]* - $id: " "$tap_dir/out" && grep -q -e "$words" "$tap_dir/out" || return
     replay=$(sed -n 's/^  replay: "\(.*\)"$/\1/p' "$tap_dir/out" | head -1)
     echo "replay $replay"
-    NDOCK_OPDEFECT_KIND=$kind tools/ndock conform --timeout 2 --replay "$replay" $plugin >"$tap_dir/again" 2>&1
+    NDOCK_OPDEFECT_KIND=$kind tools/ndock conform --timeout 20 --replay "$replay" $plugin >"$tap_dir/again" 2>&1
     status=$?
     cat "$tap_dir/again"
     [ $status = 1 ] && { ! grep -q 'D:' "$tap_dir/again" || grep -q "replay: $replay" "$tap_dir/again"; }
@@ -33,8 +33,8 @@ defect() {
 crashed() { defect crash D.log 'crashed: signal 11'; }
 rest_runs() { NDOCK_OPDEFECT_KIND=crash tools/ndock conform --group D --filter 'D.lo*' --count 3 $plugin | grep 'passed, 1 failed'; }
 hung() {
-    NDOCK_OPDEFECT_KIND=hang tools/ndock conform --group D --timeout 3 --filter 'D.ma[tx]*' --count 3 $plugin >"$tap_dir/out"
-    [ $? = 1 ] && cat "$tap_dir/out" && grep -q 'FAILED D.matmul: silent for 3 seconds' "$tap_dir/out" && grep -q 'replay D:matmul:1:' "$tap_dir/out"
+    NDOCK_OPDEFECT_KIND=hang tools/ndock conform --group D --timeout 5 --filter 'D.ma[tx]*' --count 3 $plugin >"$tap_dir/out"
+    [ $? = 1 ] && cat "$tap_dir/out" && grep -q 'FAILED D.matmul: silent for 5 seconds' "$tap_dir/out" && grep -q 'replay D:matmul:1:' "$tap_dir/out"
 }
 other_tier() {
     NDOCK_OPDEFECT_KIND=no_pow tools/ndock conform --group D --filter 'D.tier1' --tier 1 $plugin >"$tap_dir/out"

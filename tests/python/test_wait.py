@@ -11,8 +11,16 @@ from tap import cases, main, raises
 # What runs in the background of a shell inherits that SIGINT is ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# What is asked for; on machines that others share, enough to tell it from no answer at all.
-LIMIT_S = 1.0 if "CI" in os.environ else 0.1
+LIMIT_S = 0.1  # what A13 asks for
+TRIES = 5  # the best of which counts: a busy machine may hold any one up
+
+
+def best_of_tries(seconds, limit=LIMIT_S):
+    """What seconds() tells is less than the limit, on a machine that lets it."""
+    took = []
+    while len(took) < TRIES and (not took or min(took) >= limit):
+        took.append(seconds())
+    assert min(took) < limit, took
 
 
 class Held:
@@ -75,9 +83,10 @@ def waits(held):
        "wait_stream of another plug-in", "item", "tolist", "repr", "to_device", "astype", "copy_to",
        "a pending host array", "its buffer")
 def test_A13_ctrl_c_ends(name):
-    with Held() as held:
-        took = interrupted(waits(held)[name])
-        assert took < LIMIT_S, f"{took:.3f} s"
+    def once():
+        with Held() as held:
+            return interrupted(waits(held)[name])
+    best_of_tries(once)
 
 
 def test_A13_nothing_is_lost():
@@ -98,7 +107,7 @@ def test_A13_synchronize_of_a_device_waits_for_a_stream_that_is_gone():
         with other:
             nd.ones(3, device="sim:0") + 1
         del other
-        assert interrupted(lambda: nd.synchronize("sim:0")) < LIMIT_S
+        best_of_tries(lambda: interrupted(lambda: nd.synchronize("sim:0")))
         threading.Timer(0.05, held.gate.set).start()
         nd.synchronize("sim:0")
         assert held.gate.is_set()
@@ -123,49 +132,59 @@ def test_A13_other_threads_go_on():
 
 
 def test_A13_signal_handlers_run_and_the_wait_goes_on():
-    seen = []
+    sent, seen, opened = [], [], []
+
+    def send():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    def once():
+        del sent[:], seen[:], opened[:]
+        with Held() as held:
+            threading.Timer(0.05, send).start()
+            threading.Timer(0.4, lambda: (opened.append(time.monotonic()), held.gate.set())).start()
+            held.stream.synchronize()
+            assert opened and seen and time.monotonic() >= opened[0]
+        return seen[0] - sent[0]
     before = signal.signal(signal.SIGUSR1, lambda *a: seen.append(time.monotonic()))
     try:
-        with Held() as held:
-            threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGUSR1)).start()
-            threading.Timer(0.4, held.gate.set).start()
-            start = time.monotonic()
-            held.stream.synchronize()
-            assert time.monotonic() - start > 0.3
-            assert seen and seen[0] - start < 0.05 + LIMIT_S
+        best_of_tries(once)
     finally:
         signal.signal(signal.SIGUSR1, before)
 
 
 def test_A13_a_wait_in_a_thread_ends_with_the_work():
-    with Held() as held:
-        ended = []
-        waiter = threading.Thread(target=lambda: (held.stream.synchronize(), ended.append(time.monotonic())))
-        waiter.start()
-        time.sleep(0.05)
-        assert not ended
-        held.gate.set()
-        now = time.monotonic()
-        waiter.join()
-        assert ended[0] - now < 0.05
+    def once():
+        with Held() as held:
+            ended = []
+            waiter = threading.Thread(target=lambda: (held.stream.synchronize(), ended.append(time.monotonic())))
+            waiter.start()
+            time.sleep(0.05)
+            assert not ended
+            now = time.monotonic()
+            held.gate.set()
+            waiter.join()
+            return ended[0] - now
+    best_of_tries(once, 0.05)
 
 
 def test_A2_a_forbidden_wait_is_refused_before_it_waits():
     with Held() as held:
-        start = time.monotonic()
         with nd.sync_watch("error"), raises(nd.Error, "forbids waiting"):
             held.stream.synchronize()
-        assert time.monotonic() - start < 0.05
+        assert not held.stream.query()
 
 
 def test_waiting_for_the_cpu_costs_little():
     d = nd.Device("cpu")
     d.synchronize()
-    start = time.perf_counter()
-    for _ in range(10000):
-        d.synchronize()
-    each = (time.perf_counter() - start) / 10000
-    assert each < 20e-6, f"{each * 1e6:.2f} us"
+
+    def each():
+        start = time.perf_counter()
+        for _ in range(10000):
+            d.synchronize()
+        return (time.perf_counter() - start) / 10000
+    best_of_tries(each, 20e-6)
 
 
 if __name__ == "__main__":
