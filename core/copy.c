@@ -102,9 +102,22 @@ static nd_status check_layout(const char *op, const nd_layout *l, int64_t *strid
 nd_status nd__wrap(const char *op, const nd_layout *l, void *ptr, nd_device *device,
                    void (*release)(void *), void *ctx, nd_array **out)
 {
-    int64_t stride[ND_MAX_NDIM], low, high, size = 1;
-    nd_storage *s = NULL;
+    int64_t stride[ND_MAX_NDIM], low, high;
     ND_RETURN_IF(check_layout(op, l, stride, &low, &high));
+    nd_layout checked = {.size = sizeof checked,
+                         .dtype = l->dtype,
+                         .ndim = l->ndim,
+                         .flags = l->flags,
+                         .shape = l->shape,
+                         .stride = stride};
+    return nd__wrap_checked(op, &checked, low, high, ptr, device, release, ctx, out);
+}
+
+nd_status nd__wrap_checked(const char *op, const nd_layout *l, int64_t low, int64_t high, void *ptr,
+                           nd_device *device, void (*release)(void *), void *ctx, nd_array **out)
+{
+    int64_t size = 1;
+    nd_storage *s = NULL;
     for (int d = 0; d < l->ndim; d++)
         size *= l->shape[d];
     int64_t n = (int64_t)nd_dtype_size(l->dtype),
@@ -119,7 +132,7 @@ nd_status nd__wrap(const char *op, const nd_layout *l, void *ptr, nd_device *dev
             ptr, (long long)align, nd_dtype_name(l->dtype));
     char *base = ptr ? (char *)ptr + low * n : ptr;
     ND_RETURN_IF(nd__storage_wrap(device, base, (uint64_t)((high - low) * n), NULL, NULL, &s));
-    nd_status status = nd__array_new(s, l->dtype, l->ndim, l->shape, stride, -low,
+    nd_status status = nd__array_new(s, l->dtype, l->ndim, l->shape, l->stride, -low,
                                      l->flags & ND_LAYOUT_READONLY, out);
     if (status == ND_OK) {
         s->release = release; /* only now: on failure the caller keeps its memory */

@@ -160,6 +160,7 @@ struct nd_storage {
     void (*release)(void *ctx);
     void *ctx;
     _Atomic uint64_t user;         /* id of the stream that used it last; see interop/sharing.c */
+    _Atomic uint64_t ready;        /* id of the stream that brings imported contents; 0: none */
     _Atomic(nd_sharing *) sharing; /* other streams and strangers; NULL: none */
 };
 /* Counts down; true for the last one. Who holds the only reference needs no atomic subtraction,
@@ -404,6 +405,10 @@ nd_status nd__cast(const nd_array *a, nd_dtype dtype,
  */
 nd_status nd__wrap(const char *op, const nd_layout *layout, void *ptr, nd_device *device,
                    void (*release)(void *), void *ctx, nd_array **out);
+/* The same of a layout that was checked, has strides, and reaches the elements low to high. */
+nd_status nd__wrap_checked(const char *op, const nd_layout *layout, int64_t low, int64_t high,
+                           void *ptr, nd_device *device, void (*release)(void *), void *ctx,
+                           nd_array **out);
 nd_status nd__from_host(const char *op, const nd_layout *layout, const void *data,
                         nd_device *device, nd_array **out);
 

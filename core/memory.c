@@ -58,6 +58,7 @@ static void fill_in(nd_storage *s, nd_device *device, nd_block *block, uint64_t 
     s->pinned = NULL;
     s->release = NULL;
     atomic_init(&s->user, user);
+    atomic_init(&s->ready, 0);
     atomic_init(&s->sharing, NULL);
 }
 

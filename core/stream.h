@@ -27,8 +27,8 @@ struct nd_stream {
     nd_device *device;
     ndp_stream *handle; /* NULL: the device's default stream */
     bool foreign, immortal;
-    atomic_bool lent; /* others may queue work on it, which is not in seq */
-    uint64_t native;  /* the name others have for it; 0: not asked yet; under stream_lock */
+    atomic_bool lent;        /* others may queue work on it, which is not in seq */
+    _Atomic uint64_t native; /* the name others have for it; 0: not asked yet, under stream_lock */
     void (*release)(void *ctx);
     void *ctx;
     nd_stream *next; /* of the device's live ones */

@@ -10,6 +10,7 @@ typedef struct {
     nd_dtype dtype;
     int64_t size;
     int64_t stride[ND_MAX_NDIM]; /* elements */
+    int64_t low, high;           /* the elements it reaches */
     nd_layout layout;
     uint64_t stream; /* 0: none */
     bool sync;
@@ -80,12 +81,12 @@ static nd_status check_strides(const nd_cai *c, plan *p)
 }
 
 /* All elements lie between address 1 and 2^64 - 1. */
-static nd_status check_extent(const nd_cai *c, const plan *p)
+static nd_status check_extent(const nd_cai *c, plan *p)
 {
     int64_t low, high, item = nd__itemsize(p->dtype);
     uint64_t end;
-    if (!nd__extent(c->ndim, c->shape, p->stride, &low, &high) ||
-        __builtin_mul_overflow(low, item, &low) || __builtin_mul_overflow(high, item, &high))
+    if (!nd__extent(c->ndim, c->shape, p->stride, &p->low, &p->high) ||
+        __builtin_mul_overflow(p->low, item, &low) || __builtin_mul_overflow(p->high, item, &high))
         return nd__fail(ND_ERR_OVERFLOW, op, 0, "the strides reach beyond 2^63 bytes");
     if (c->data <= 0 - (uint64_t)low || __builtin_add_overflow(c->data, (uint64_t)high, &end))
         return nd__fail(ND_ERR_OVERFLOW, op, 0,
@@ -94,7 +95,7 @@ static nd_status check_extent(const nd_cai *c, const plan *p)
     return ND_OK;
 }
 
-static nd_status check_data(const nd_cai *c, const plan *p)
+static nd_status check_data(const nd_cai *c, plan *p)
 {
     uint64_t align = (uint64_t)nd__itemsize(p->dtype);
     if (p->size == 0) /* whatever the pointer is: nothing is there */
@@ -156,12 +157,11 @@ static nd_status make_plan(const nd_cai *c, const nd_cai_import_opts *opts, plan
 static nd_status check_range(const nd_cai *c, const plan *p, nd_device *d)
 {
     nd_pointer_info info = {.size = sizeof info};
-    int64_t low, high, item = nd__itemsize(p->dtype);
+    int64_t item = nd__itemsize(p->dtype);
     if (nd_cai_check() != ND_CAI_CHECK_ON || !d->pointer.info)
         return ND_OK;
     ND_RETURN_IF(nd_ptr_info(c->data, d, &info));
-    (void)nd__extent(c->ndim, c->shape, p->stride, &low, &high); /* checked before */
-    uint64_t before = (uint64_t)(-low * item), after = (uint64_t)(high * item),
+    uint64_t before = (uint64_t)(-p->low * item), after = (uint64_t)(p->high * item),
              at = c->data - info.base;
     if (info.nbytes == 0 || (before <= at && after <= info.nbytes - at))
         return ND_OK;
@@ -188,7 +188,8 @@ static nd_status find_device(const nd_cai *c, const plan *p, nd_device *wanted, 
 
 static nd_status wrap_on(nd_device *device, const nd_cai *c, const plan *p, nd_array **out)
 {
-    return nd__wrap(op, &p->layout, (void *)(uintptr_t)c->data, device, NULL, NULL, out);
+    return nd__wrap_checked(op, &p->layout, p->low, p->high, (void *)(uintptr_t)c->data, device,
+                            NULL, NULL, out);
 }
 
 /* Most arrays are on the current device, which looks at the address in any case: it is asked first,

@@ -143,8 +143,8 @@ static nd_status import(const char *op, const source *s, int64_t stream, nd_arra
     nd_status status = follow(op, device, stream, &current);
     if (status == ND_OK)
         status = take(op, s, device, out);
-    if (status == ND_OK && current && nd__ready_on(op, (*out)->storage, current) != ND_OK)
-        nd__used_on((*out)->storage, current); /* says nearly the same */
+    if (status == ND_OK && current)
+        nd__ready_on((*out)->storage, current);
     nd_stream_release(current);
     return status;
 }

@@ -6,17 +6,21 @@
 static uint64_t native_of(nd_stream *s)
 {
     nd_device *d = s->device;
-    if (!s->native && d->stream.native)
-        (void)d->stream.native(d->dev, s->handle, &s->native);
-    return s->native;
+    uint64_t native = atomic_load_explicit(&s->native, memory_order_relaxed);
+    if (!native && d->stream.native && d->stream.native(d->dev, s->handle, &native) == NDP_OK)
+        atomic_store_explicit(&s->native, native, memory_order_relaxed);
+    return native;
 }
 
 nd_status nd__stream_handle(nd_stream *s, uint64_t *out)
 {
     nd_device *d = s->device;
-    pthread_mutex_lock(&d->stream_lock);
-    *out = native_of(s);
-    pthread_mutex_unlock(&d->stream_lock);
+    *out = atomic_load_explicit(&s->native, memory_order_relaxed); /* it never changes */
+    if (!*out) {
+        pthread_mutex_lock(&d->stream_lock);
+        *out = native_of(s);
+        pthread_mutex_unlock(&d->stream_lock);
+    }
     return *out ? (nd_status)ND_OK
                 : nd__fail(ND_ERR_UNSUPPORTED, "stream", -1,
                            "the streams of %s have no handles that others know", d->name);

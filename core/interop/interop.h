@@ -13,7 +13,10 @@ nd_status nd__join_users(const char *op, nd_storage *storage, nd_stream *s, bool
 /* The host waits for all work on it, that of a producer included. */
 nd_status nd__wait_users(const char *op, nd_storage *storage);
 /* What the memory is to hold comes by way of s, whose end is not yet reached. */
-nd_status nd__ready_on(const char *op, nd_storage *storage, nd_stream *s);
+static inline void nd__ready_on(nd_storage *storage, const nd_stream *s)
+{
+    atomic_store(&storage->ready, s->id);
+}
 /* Others may queue work on s from now on, and s lives as long as the storage. */
 nd_status nd__lend_stream(const char *op, nd_storage *storage, nd_stream *s);
 /* The stream of whoever the storage was imported from; NULL: none, or not imported. */

@@ -13,7 +13,6 @@
 struct nd_sharing {
     uint64_t *ids; /* of streams, beside the last one */
     int n, room;
-    uint64_t ready;      /* of the stream that brings imported contents; 0: they are there */
     nd_stream **lent;    /* exported, each retained */
     nd_stream *producer; /* retained */
     ndp_mem *mem;        /* with follow: the key of the table below */
@@ -108,8 +107,8 @@ static void forget(nd_storage *s, uint64_t id)
     nd_sharing *r = atomic_load(&s->sharing);
     if (r)
         strike(r, id);
-    if (r && r->ready == id)
-        r->ready = 0;
+    if (atomic_load(&s->ready) == id)
+        atomic_store(&s->ready, 0);
     if (atomic_load(&s->user) == id)
         atomic_store(&s->user, 0);
     pthread_mutex_unlock(&lock);
@@ -129,8 +128,9 @@ static uint64_t *users(nd_storage *s, bool contents, uint64_t *fixed, int *n, bo
         ids = malloc((size_t)(r->n + 2) * sizeof *ids);
     if (ids && r && r->n)
         memcpy(ids, r->ids, (size_t)(*n = r->n) * sizeof *ids);
-    if (ids && r && r->ready && contents)
-        ids[(*n)++] = r->ready;
+    const uint64_t ready = contents ? atomic_load(&s->ready) : 0;
+    if (ids && ready)
+        ids[(*n)++] = ready;
     last = atomic_load(&s->user);
     *forgot = last == EVERYONE;
     if (ids && last && !*forgot)
@@ -226,16 +226,6 @@ nd_status nd__wait_users(const char *op, nd_storage *storage)
     if (ids != fixed)
         free(ids);
     return status;
-}
-
-nd_status nd__ready_on(const char *op, nd_storage *storage, nd_stream *s)
-{
-    pthread_mutex_lock(&lock);
-    nd_sharing *r = record_of(storage);
-    if (r)
-        r->ready = s->id;
-    pthread_mutex_unlock(&lock);
-    return r ? (nd_status)ND_OK : no_memory(op);
 }
 
 /* ---- strangers ---- */
@@ -350,6 +340,8 @@ void nd__drain_users(nd_storage *s)
     bool forgot;
     int n;
     nd_device *d = s->device;
+    if (!atomic_load(&s->user) && !atomic_load(&s->sharing)) /* never used */
+        return;
     if (follows(s)) /* its owner's stream is behind our uses already */
         return;
     uint64_t *ids = users(s, false, fixed, &n, &forgot);

@@ -133,9 +133,25 @@ static int read_text(const char *entry, PyObject *o, char *out, size_t room)
     return 0;
 }
 
+static int read_address(PyObject *o, uint64_t *out)
+{
+    int overflow;
+    PyObject *address;
+    if (PyLong_CheckExact(o)) { /* the usual thing, in the lower half */
+        long long value = PyLong_AsLongLongAndOverflow(o, &overflow);
+        *out = (uint64_t)value;
+        if (!overflow && value >= 0)
+            return 0;
+    }
+    if (integer("data[0]", o, &address) < 0)
+        return -1;
+    *out = PyLong_AsUnsignedLongLong(address); /* negative, too large: OverflowError */
+    Py_DECREF(address);
+    return *out == UINT64_MAX && PyErr_Occurred() ? -1 : 0;
+}
+
 static int read_data(PyObject *o, nd_cai *c)
 {
-    PyObject *address;
     if (!PyTuple_Check(o))
         return wrong_type("data", "a tuple (address, read-only)", o);
     if (PyTuple_Size(o) != 2) {
@@ -144,11 +160,7 @@ static int read_data(PyObject *o, nd_cai *c)
                      PyTuple_Size(o));
         return -1;
     }
-    if (integer("data[0]", PyTuple_GetItem(o, 0), &address) < 0)
-        return -1;
-    c->data = PyLong_AsUnsignedLongLong(address); /* negative, too large: OverflowError */
-    Py_DECREF(address);
-    if (c->data == UINT64_MAX && PyErr_Occurred())
+    if (read_address(PyTuple_GetItem(o, 0), &c->data) < 0)
         return -1;
     PyObject *flag = PyTuple_GetItem(o, 1);
     int readonly = PyBool_Check(flag) || PyLong_Check(flag) ? PyObject_IsTrue(flag) : -1;

@@ -171,15 +171,16 @@ static const exchange_api *table_of(const py_exchange *x, PyTypeObject *type)
 {
     if (known_without(type))
         return NULL;
-    PyObject *capsule = PyObject_GetAttr((PyObject *)type, x->name[PYX_DLPACK_C_API]);
+    PyObject *capsule = PyObject_CallFunctionObjArgs(x->getattr, (PyObject *)type,
+                                                     x->name[PYX_DLPACK_C_API], Py_None, NULL);
     const api_header *h = NULL;
-    if (capsule && PyCapsule_IsValid(capsule, capsule_name))
+    if (!capsule)
+        PyErr_Clear();
+    else if (capsule == Py_None)
+        remember_without(type);
+    else if (PyCapsule_IsValid(capsule, capsule_name))
         h = PyCapsule_GetPointer(capsule, capsule_name);
     Py_XDECREF(capsule); /* the table lives as long as the process */
-    if (!capsule) {
-        PyErr_Clear();
-        remember_without(type);
-    }
     while (h && h->major != ND_DLPACK_MAJOR)
         h = h->previous;
     const exchange_api *api = (const exchange_api *)(const void *)h;

@@ -99,7 +99,8 @@ int py_init_exchange(PyObject *module, py_state *st)
     x->version = Py_BuildValue("(ii)", ND_DLPACK_MAJOR, ND_DLPACK_MINOR);
     x->arguments = PyDict_New();
     x->nothing = PyTuple_New(0);
-    if (!x->version || !x->arguments || !x->nothing ||
+    x->getattr = Py_XNewRef(PyDict_GetItemString(PyEval_GetBuiltins(), "getattr"));
+    if (!x->version || !x->arguments || !x->nothing || !x->getattr ||
         PyDict_SetItem(x->arguments, x->name[PYX_MAX_VERSION], x->version) < 0 ||
         py_add_to_array(st, py_array_dlpack_methods, NULL) < 0 ||
         py_add_to_array(st, NULL, py_array_cai_getset) < 0)
@@ -117,6 +118,7 @@ void py_exchange_clear(py_state *st)
         Py_XDECREF(x->version);
         Py_XDECREF(x->arguments);
         Py_XDECREF(x->nothing);
+        Py_XDECREF(x->getattr);
     }
     PyMem_Free(x);
 }

@@ -33,6 +33,7 @@ typedef struct py_exchange {
     PyObject *version;   /* (1, 3), what we say to producers */
     PyObject *arguments; /* {"max_version": version}: of most calls of __dlpack__ */
     PyObject *nothing;   /* () */
+    PyObject *getattr;   /* the builtin one, whose default saves making and clearing an exception */
 } py_exchange;
 
 /* Adds methods and attributes to the type Array, whose slots are array.c's. */

@@ -226,26 +226,46 @@ static void errors(void)
     run(fail);
 }
 
-/* All devices at once, a thread each. */
+/* All devices at once, a thread each; each round they are open together. */
+static ndp_dev *opened[THREADS];
+
+static void differ(int number)
+{
+    for (int i = 0; i < number; i++)
+        abi_expect(opened[i] != opened[number],
+                   "devices %d and %d, opened at once, are the same handle", i, number);
+}
+
+static void use_own(int number)
+{
+    unsigned char bytes[1000];
+    ndp_dev *dev = opened[number];
+    ndp_mem *m = NULL;
+    abi_call(abi.p.alloc(dev, sizeof bytes, &m), "alloc");
+    abi_fill(bytes, sizeof bytes, (uint64_t)number);
+    abi_call(abi.p.write(dev, NULL, m, 0, bytes, sizeof bytes), "write");
+    memset(bytes, 0, sizeof bytes);
+    abi_call(abi.p.read(dev, NULL, m, 0, bytes, sizeof bytes), "read");
+    abi_filled(bytes, sizeof bytes, (uint64_t)number, 0, "a device opened beside others");
+    abi.p.free(dev, m);
+}
+
 static void *open_own(void *arg)
 {
-    worker *w = arg;
-    unsigned char bytes[1000];
-    ndp_dev *dev = NULL;
-    pthread_barrier_wait(&start);
-    if ((uint32_t)w->number >= abi.n_devices)
-        return NULL;
+    const int number = ((const worker *)arg)->number;
+    const bool there = (uint32_t)number < abi.n_devices;
     for (int round = 0; round < 3; round++) {
-        ndp_mem *m = NULL;
-        abi_call(abi.p.open((uint32_t)w->number, &dev), "open of several devices at once");
-        abi_call(abi.p.alloc(dev, sizeof bytes, &m), "alloc");
-        abi_fill(bytes, sizeof bytes, (uint64_t)w->number);
-        abi_call(abi.p.write(dev, NULL, m, 0, bytes, sizeof bytes), "write");
-        memset(bytes, 0, sizeof bytes);
-        abi_call(abi.p.read(dev, NULL, m, 0, bytes, sizeof bytes), "read");
-        abi_filled(bytes, sizeof bytes, (uint64_t)w->number, 0, "a device opened beside others");
-        abi.p.free(dev, m);
-        abi.p.close(dev);
+        pthread_barrier_wait(&start);
+        if (there)
+            abi_call(abi.p.open((uint32_t)number, &opened[number]), "open of several at once");
+        pthread_barrier_wait(&start);
+        if (there) {
+            differ(number);
+            use_own(number);
+        }
+        pthread_barrier_wait(&start);
+        if (there)
+            abi.p.close(opened[number]);
     }
     return NULL;
 }

@@ -81,7 +81,7 @@ static int32_t dev_open(uint32_t index, ndp_dev **out)
         return no_device(index);
     opening = index % DEVICES;
     if (broken(break_open_race))
-        usleep(300000); /* long enough for a busy machine */
+        usleep(100000); /* the others come meanwhile */
     ndp_dev *dev = &devices[broken(break_open_race) ? opening : index % DEVICES];
     int32_t status = take_service();
     if (status == NDP_OK)
