@@ -44,7 +44,7 @@ bool nd__log_wants(int32_t level);
             goto label;         \
     } while (0)
 
-#include "core/note.h"
+#include "core/plugin/note.h"
 #include "core/text.h"
 
 /* ---- devices and plug-ins: registry.c loader.c device.c host.c ---- */
@@ -143,7 +143,7 @@ static inline bool nd__out_of_reach(nd_device *d)
            (nd__forked() && !d->host_visible);
 }
 
-#include "core/stream.h"
+#include "core/stream/stream.h"
 
 /* ---- memory.c: storage, counted handles to blocks of device memory ---- */
 struct nd_storage {

@@ -6,7 +6,7 @@
 #include "core/fallback.h"
 #include "core/fork.h"
 #include "core/io/file.h"
-#include "core/param.h"
+#include "core/param/param.h"
 
 static _Atomic uint64_t staged_calls, staged_bytes, derived_calls;
 ND_TLS uint64_t moved; /* by this thread's stagings */

@@ -1,25 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # libndock. The archive libcore.la is what unit tests of internals link; the library is the same objects behind the symbol map.
+include core/plugin/local.mk
+include core/stream/local.mk
+include core/param/local.mk
 include core/io/local.mk
 include core/interop/local.mk
 include core/memory/local.mk
 include core/cache/local.mk
 include core/hook/local.mk
-core_sources = %reldir%/core.h %reldir%/lock.h %reldir%/fork.h %reldir%/fork.c %reldir%/stream.h %reldir%/thread.c \
-  %reldir%/watch.c %reldir%/stream.c %reldir%/stream_end.c %reldir%/event.c %reldir%/event_pool.c %reldir%/fault.c \
-  %reldir%/queue.c %reldir%/capture.c %reldir%/hazard.c %reldir%/transfer.c \
+core_sources = %reldir%/core.h %reldir%/lock.h %reldir%/fork.h %reldir%/fork.c %reldir%/thread.c %reldir%/transfer.c \
   %reldir%/status.c %reldir%/text.h %reldir%/text.c %reldir%/dtype.c %reldir%/promote.c %reldir%/scalar.c \
-  %reldir%/shape.c %reldir%/overlap.c %reldir%/memory.c %reldir%/array.c %reldir%/view.c \
-  %reldir%/op.c %reldir%/code.c %reldir%/custom.c %reldir%/op_form.c %reldir%/loader.c %reldir%/registry.c %reldir%/host.c %reldir%/device.c \
-  %reldir%/dispatch.c %reldir%/derive.c %reldir%/stage.c %reldir%/copy.c %reldir%/elementwise.c %reldir%/reduce.c \
-  %reldir%/norm.c %reldir%/math.c %reldir%/matmul.c %reldir%/create.c %reldir%/ramp.c %reldir%/indexing.c %reldir%/select.c \
-  %reldir%/sorting.c %reldir%/set.c %reldir%/random.c %reldir%/manip.c %reldir%/print.h \
-  %reldir%/note.h %reldir%/note.c %reldir%/note_fit.c %reldir%/loader.h %reldir%/discover.c %reldir%/trust.c \
-  %reldir%/choose.c %reldir%/plugins.c %reldir%/trial.c \
-  %reldir%/print.c %reldir%/print_number.c %reldir%/visible.c $(core_memory_sources) \
+  %reldir%/shape.c %reldir%/overlap.c %reldir%/memory.c %reldir%/array.c %reldir%/view.c %reldir%/op.c \
+  %reldir%/code.c %reldir%/custom.c %reldir%/op_form.c %reldir%/device.c %reldir%/dispatch.c %reldir%/derive.c \
+  %reldir%/stage.c %reldir%/copy.c %reldir%/elementwise.c %reldir%/reduce.c %reldir%/norm.c %reldir%/math.c \
+  %reldir%/matmul.c %reldir%/create.c %reldir%/ramp.c %reldir%/indexing.c %reldir%/select.c %reldir%/sorting.c \
+  %reldir%/set.c %reldir%/random.c %reldir%/manip.c %reldir%/print.h %reldir%/print.c %reldir%/print_number.c \
+  %reldir%/fallback.h %reldir%/fallback.c
+core_sources += $(core_plugin_sources) $(core_stream_sources) $(core_param_sources) $(core_memory_sources) \
   $(core_cache_sources) $(core_io_sources) $(core_interop_sources) $(core_hook_sources)
-core_sources += %reldir%/param.def %reldir%/param.h %reldir%/param.c %reldir%/param_plugin.c %reldir%/param_names.c
-core_sources += %reldir%/fallback.h %reldir%/fallback.c %reldir%/advice.c
 
 noinst_LTLIBRARIES += %reldir%/libcore.la
 %canon_reldir%_libcore_la_SOURCES = $(core_sources)

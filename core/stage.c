@@ -6,7 +6,7 @@
 #include "core/core.h"
 #include "core/fork.h"
 #include "core/fallback.h"
-#include "core/param.h"
+#include "core/param/param.h"
 
 static atomic_int policy = -1; /* -1: not read from the environment yet */
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "core/core.h"
 #include "core/fork.h"
-#include "core/param.h"
+#include "core/param/param.h"
 
 typedef struct {
     nd_error e;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include "core/core.h"
 #include "core/memory/memory.h"
-#include "core/param.h"
+#include "core/param/param.h"
 
 /* ---- pinned arrays: CPU arrays over page-locked memory of another device ---- */
 static nd_status pinned_storage(nd_device *device, uint64_t nbytes, nd_storage **out)

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "elf.h"
+#include "tools/elf.h"
 
 static bool refuse(char *error, size_t n, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

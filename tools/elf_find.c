@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "elf.h"
+#include "tools/elf.h"
 
 static bool fits(const elf_file *by, const char *path)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "tool.h"
+#include "tools/tool.h"
 
 static int write_all(int fd, const char *data, size_t nbytes)
 {

@@ -2,7 +2,7 @@
  * Writing JSON. */
 #include <stdlib.h>
 #include "core/text.h"
-#include "tool.h"
+#include "tools/tool.h"
 
 static void quoted(FILE *out, const char *text)
 {

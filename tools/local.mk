@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The command: public API only, and what of the library stands alone: its JSON reader, its growing text.
 bin_PROGRAMS += %reldir%/ndock
-%canon_reldir%_ndock_SOURCES = core/io/json.h core/io/json.c core/text.h core/text.c
-%canon_reldir%_ndock_SOURCES += %reldir%/tool.h %reldir%/ndock.c %reldir%/file.c %reldir%/json.c
-%canon_reldir%_ndock_SOURCES += %reldir%/elf.h %reldir%/elf.c %reldir%/elf_find.c
-%canon_reldir%_ndock_SOURCES += %reldir%/info_doctor.c %reldir%/info_hardware.c %reldir%/info_offline.c
-%canon_reldir%_ndock_SOURCES += %reldir%/info_params.c %reldir%/info_suggest.c
-%canon_reldir%_ndock_SOURCES += %reldir%/info.c %reldir%/info_ops.c %reldir%/info_memory.c
-%canon_reldir%_ndock_SOURCES += %reldir%/mem.h %reldir%/mem.c %reldir%/mem_read.c %reldir%/mem_sum.c \
-  %reldir%/mem_time.c %reldir%/mem_axis.c %reldir%/mem_chart.c %reldir%/mem_draw.c
-%canon_reldir%_ndock_SOURCES += %reldir%/conform.h %reldir%/conform.c %reldir%/conform_case.c %reldir%/conform_child.c \
-  %reldir%/conform_groups.c %reldir%/conform_print.c %reldir%/conform_static.c %reldir%/conform_expect.c \
-  %reldir%/conform_judge.c %reldir%/conform_report.c %reldir%/conform_html.c %reldir%/conform_cert.c \
-  core/note.h core/note.c core/note_fit.c core/cache/cache.h core/cache/sha256.c
-%canon_reldir%_ndock_SOURCES += %reldir%/new_plugin.h %reldir%/new_plugin.c %reldir%/new_plugin_files.c
+%canon_reldir%_ndock_SOURCES = core/io/json.h core/io/json.c core/text.h core/text.c core/plugin/note.h core/plugin/note.c \
+  core/plugin/note_fit.c core/cache/cache.h core/cache/sha256.c core/hook/slots.c
+%canon_reldir%_ndock_SOURCES += %reldir%/tool.h %reldir%/ndock.c %reldir%/file.c %reldir%/json.c %reldir%/elf.h \
+  %reldir%/elf.c %reldir%/elf_find.c
+%canon_reldir%_ndock_SOURCES += %reldir%/info/doctor.c %reldir%/info/hardware.c %reldir%/info/offline.c \
+  %reldir%/info/params.c %reldir%/info/suggest.c %reldir%/info/info.c %reldir%/info/ops.c %reldir%/info/memory.c
+%canon_reldir%_ndock_SOURCES += %reldir%/mem/mem.h %reldir%/mem/mem.c %reldir%/mem/read.c %reldir%/mem/sum.c \
+  %reldir%/mem/time.c %reldir%/mem/axis.c %reldir%/mem/chart.c %reldir%/mem/draw.c
+%canon_reldir%_ndock_SOURCES += %reldir%/conform/conform.h %reldir%/conform/conform.c %reldir%/conform/case.c \
+  %reldir%/conform/child.c %reldir%/conform/groups.c %reldir%/conform/print.c %reldir%/conform/static.c \
+  %reldir%/conform/expect.c %reldir%/conform/judge.c %reldir%/conform/report.c %reldir%/conform/html.c \
+  %reldir%/conform/cert.c
+%canon_reldir%_ndock_SOURCES += %reldir%/new_plugin/new_plugin.h %reldir%/new_plugin/new_plugin.c \
+  %reldir%/new_plugin/files.c
+%canon_reldir%_ndock_SOURCES += %reldir%/replay/replay.h %reldir%/replay/replay.c %reldir%/replay/line.c \
+  %reldir%/replay/call.c %reldir%/replay/record.c
 # The programs of the kit and the templates, which are looked for beside the command first.
 %canon_reldir%_ndock_CPPFLAGS = $(AM_CPPFLAGS) -DND_KITDIR='"$(pkglibexecdir)"' -DND_TEMPLATESDIR='"$(templatesdir)"'
-%canon_reldir%_ndock_SOURCES += %reldir%/replay.h %reldir%/replay.c %reldir%/replay_line.c %reldir%/replay_call.c
-%canon_reldir%_ndock_SOURCES += %reldir%/replay_record.c core/hook/slots.c
 %canon_reldir%_ndock_LDADD = libndock.la -lm
 
 # Not for users: libndock starts it when it sees a plug-in for the first time.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The `ndock` command: picks the sub-command. */
 #include <string.h>
-#include "tool.h"
+#include "tools/tool.h"
 
 static const struct {
     const char *name;

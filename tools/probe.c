@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * ndock-probe FILE VERSION: loads one plug-in, as libndock would, so that a crash or an endless
  * wait happens here. libndock starts it before it opens a plug-in for the first time
- * (core/trial.c). Descriptor 3 receives "start", then "done" when the plug-in is loaded or was
- * refused in good order, or "version" when this libndock is not of the caller's version. */
+ * (core/plugin/trial.c). Descriptor 3 receives "start", then "done" when the plug-in is loaded or
+ * was refused in good order, or "version" when this libndock is not of the caller's version. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 #include "core/cache/cache.h"
-#include "core/param.h"
+#include "core/param/param.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static nd_kernel_cache *_Atomic cache; /* NULL: not used yet, or no memory for it */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "core/io/file.h"
 #include "core/memory/pickle.h"
-#include "core/param.h"
+#include "core/param/param.h"
 
 enum { DEFAULT_TRACE = 100000 }; /* events, with NDOCK_MEMORY_SNAPSHOT */
 

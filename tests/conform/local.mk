@@ -11,7 +11,7 @@ TESTS += %reldir%/conform.t
 %canon_reldir%_conform_t_SOURCES = $(conform_sources)
 %canon_reldir%_conform_t_LDADD = $(test_ldadd) -lm
 
-# The same program as `ndock conform` runs it, installed; see tools/conform.c.
+# The same program as `ndock conform` runs it, installed; see tools/conform/conform.c.
 pkglibexec_PROGRAMS += %reldir%/conform-ops
 %canon_reldir%_conform_ops_SOURCES = $(conform_sources)
 %canon_reldir%_conform_ops_LDADD = $(test_ldadd) -lm

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Fuzz target: a plug-in's note, from a file's bytes to the verdict. */
-#include "core/note.h"
+#include "core/plugin/note.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_text(const char *text, size_t n)

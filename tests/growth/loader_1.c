@@ -16,4 +16,4 @@ static int major_of(const nd_plugin_slot *slot)
 #undef NDP_ABI_MAJOR
 #define NDP_ENTRY entry_of(slot)
 #define NDP_ABI_MAJOR major_of(slot)
-#include "core/loader.c"
+#include "core/plugin/loader.c"

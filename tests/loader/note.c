@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "core/note.h"
+#include "core/plugin/note.h"
 #include "tests/tap.h"
 
 enum { HEADERS = 64 + 2 * 56, BUILD_ID = 12 + 4 + 20, FILE_BYTES = 2048 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Which plug-in is taken: sources, + in NDOCK_PLUGIN_PATH, versions, links and copies, files of
  * plugins.d, priorities, NDOCK_DEVICE, two plug-ins for one piece of hardware. */
-#include "core/loader.h"
+#include "core/plugin/loader.h"
 #include "tests/loader/sandbox.h"
 
 /* The details of the candidate whose path ends so; false if there is none. */
