@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * A plug-in whose kernels are the CPU plug-in's, but for the one defect that NDOCK_OPDEFECT_KIND
  * names; without one it conforms. For tests of `ndock conform`, group D. */
-#include <ndock/note.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-static const ndp_host *host;
-static const ndp_plugin *cpu;
-static const ndp_op_1 *cpu_op;
+#include "tests/borrowed.h"
 
 static int defect(const char *kind)
 {
@@ -19,61 +13,17 @@ static int defect(const char *kind)
 
 static int32_t probe(uint32_t *count, char *why, size_t n)
 {
-    cpu = host->plugin(host->ctx, "cpu");
-    *count = cpu && !defect("no_device") ? 1 : 0;
-    if (!*count)
-        snprintf(why, n, "it borrows its kernels from the cpu plug-in, which is not there");
-    return NDP_OK;
-}
-
-static int32_t info(uint32_t index, ndp_device_info *out)
-{
-    ndp_device_info own = {.size = sizeof own};
-    int32_t status = cpu->info(index, &own);
-    own.size = out->size;
-    own.flags = 0;
-    own.priority = -2;
-    memcpy(out, &own, own.size < sizeof own ? own.size : sizeof own);
+    int32_t status = borrowed_probe(count, why, n);
+    if (defect("no_device"))
+        *count = 0;
     return status;
 }
 
 static int32_t dev_open(uint32_t index, ndp_dev **out)
 {
-    if (defect("open"))
-        return host->error(host->ctx, NDP_ERR_DEVICE, 0, "the defect called open");
-    int32_t status = cpu->open(index, out);
-    if (status == NDP_OK)
-        cpu_op = cpu->group(*out, "ndp.op/1");
-    return status;
+    return defect("open") ? host->error(host->ctx, NDP_ERR_DEVICE, 0, "the defect called open")
+                          : borrowed_open(index, out);
 }
-
-static void dev_close(ndp_dev *dev)
-{
-    cpu->close(dev);
-}
-static int32_t mem_alloc(ndp_dev *dev, uint64_t n, ndp_mem **out)
-{
-    return cpu->alloc(dev, n, out);
-}
-static void mem_free(ndp_dev *dev, ndp_mem *mem)
-{
-    cpu->free(dev, mem);
-}
-static int32_t write_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset,
-                           const void *src, uint64_t n)
-{
-    return cpu->write(dev, s, mem, offset, src, n);
-}
-static int32_t read_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, void *dst,
-                          uint64_t n)
-{
-    return cpu->read(dev, s, mem, offset, dst, n);
-}
-static int32_t sync_it(ndp_dev *dev, ndp_stream *s)
-{
-    return cpu->sync(dev, s);
-}
-static void shutdown_nothing(void) {}
 
 /* A kernel around the CPU's. */
 typedef struct {
@@ -217,15 +167,8 @@ static const ndp_plugin table = {
     .version = "1",
     .vendor = "tests",
     .probe = probe,
-    .info = info,
     .open = dev_open,
-    .close = dev_close,
-    .alloc = mem_alloc,
-    .free = mem_free,
-    .write = write_bytes,
-    .read = read_bytes,
-    .sync = sync_it,
-    .shutdown = shutdown_nothing,
+    BORROWED_SLOTS,
     .group = group,
 };
 

@@ -1,70 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * A plug-in with a few kernels, borrowed from the CPU plug-in through the host's table: everything
  * else must be derived from them, or staged. Its kernels want dense operands, so the core packs. */
-#include <stdio.h>
-#include <string.h>
-#include <ndock/note.h>
-
-static const ndp_host *host;
-static const ndp_plugin *cpu;
-static ndp_dev *cpu_dev;
-static const ndp_op_1 *cpu_op;
-
-static int32_t probe(uint32_t *count, char *why, size_t n)
-{
-    cpu = host->plugin(host->ctx, "cpu");
-    *count = cpu ? 1 : 0;
-    if (!cpu)
-        snprintf(why, n, "it borrows its kernels from the cpu plug-in, which is not there");
-    return NDP_OK;
-}
-
-static int32_t info(uint32_t index, ndp_device_info *out)
-{
-    int32_t status = cpu->info(index, out);
-    out->flags = 0; /* the host does not see its memory */
-    out->priority = -2;
-    return status;
-}
-
-static int32_t dev_open(uint32_t index, ndp_dev **out)
-{
-    int32_t status = cpu->open(index, &cpu_dev);
-    *out = cpu_dev;
-    cpu_op = cpu->group(cpu_dev, "ndp.op/1");
-    return status;
-}
-
-static void dev_close(ndp_dev *dev)
-{
-    cpu->close(dev);
-}
-static int32_t mem_alloc(ndp_dev *dev, uint64_t n, ndp_mem **out)
-{
-    return cpu->alloc(dev, n, out);
-}
-static void mem_free(ndp_dev *dev, ndp_mem *mem)
-{
-    cpu->free(dev, mem);
-}
-
-static int32_t write_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset,
-                           const void *src, uint64_t n)
-{
-    return cpu->write(dev, s, mem, offset, src, n);
-}
-
-static int32_t read_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, void *dst,
-                          uint64_t n)
-{
-    return cpu->read(dev, s, mem, offset, dst, n);
-}
-
-static int32_t sync_it(ndp_dev *dev, ndp_stream *s)
-{
-    return cpu->sync(dev, s);
-}
-static void shutdown_nothing(void) {}
+#include "tests/borrowed.h"
 
 static int has(int32_t op)
 {
@@ -150,16 +87,9 @@ static const ndp_plugin table = {
     .name = "tier1",
     .version = "1.2",
     .vendor = "tests",
-    .probe = probe,
-    .info = info,
-    .open = dev_open,
-    .close = dev_close,
-    .alloc = mem_alloc,
-    .free = mem_free,
-    .write = write_bytes,
-    .read = read_bytes,
-    .sync = sync_it,
-    .shutdown = shutdown_nothing,
+    .probe = borrowed_probe,
+    .open = borrowed_open,
+    BORROWED_SLOTS,
     .group = group,
 };
 
