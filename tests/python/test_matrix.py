@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """I22: everybody's arrays to everybody: producers x consumers x dtype x layout x stream, of NumPy, CuPy, PyTorch, JAX and
 Numba what is installed, and ndock on the CPU and, where there is one, on a CUDA device."""
+import contextlib
 import importlib
 import itertools
 
@@ -206,6 +207,66 @@ def give(consumer, interface, v):
         return torch.as_tensor(v, device="cuda")
     finally:
         nd.cai_settings(export="stream")
+
+
+# ---- the document's two examples of streams, against other libraries ----
+def late(device):
+    """Some 30 ms of work on the current stream, which what is queued after it waits for."""
+    big = nd.ones((4096, 4096), dtype=nd.float32, device=device)
+    for _ in range(10):
+        nd.matmul(big, big)
+
+
+@cases("cupy", "numba")
+def test_I5_gpu_producer_on_three_streams(consumer):
+    device = cuda()
+    library("numba.cuda" if consumer == "numba" else consumer)
+    for _ in range(5):
+        x = nd.zeros(3 << 16, dtype=nd.float32, device=device)
+        seven, nine, fifteen, three = (nd.Stream(device) for _ in range(4))
+        nd.synchronize(device)
+        for i, stream in enumerate((seven, nine, fifteen)):
+            with stream:
+                late(device)
+                x[i << 16:(i + 1) << 16] = i + 1
+        with three:
+            assert x.__cuda_array_interface__["stream"] == three.handle
+            assert not three.query(), "the work was over before it was exported, so this shows nothing"
+            got = give(consumer, "cai", x)
+            host = got.get() if consumer == "cupy" else got.copy_to_host()
+        assert [host[i << 16:(i + 1) << 16].tolist() for i in range(3)] == [[i + 1.0] * (1 << 16) for i in range(3)]
+
+
+@cases("cupy", "numba")
+def test_I9_I11_gpu_producer_on_a_stream_of_its_own(producer):
+    device = cuda()
+    peer = library("numba.cuda" if producer == "numba" else producer)
+    np, n = library("numpy"), 1 << 16
+
+    def write(y, value):
+        if producer == "cupy":
+            y.fill(value)
+        else:
+            y.copy_to_device(np.full(n, value, "float32"), stream=theirs)
+    for _ in range(5):
+        if producer == "cupy":  # which exports its current stream
+            theirs = peer.cuda.Stream(non_blocking=True)
+            with theirs:
+                y = peer.zeros(n, dtype="float32")
+        else:  # which exports the array's default stream
+            theirs = peer.stream()
+            y = peer.to_device(np.zeros(n, "float32"), stream=theirs)
+        with theirs if producer == "cupy" else contextlib.nullcontext():
+            with nd.Stream.from_external(y.__cuda_array_interface__["stream"], device):
+                late(device)
+            write(y, 5)
+            with nd.Stream(device):
+                got = nd.as_array(y)
+                late(device)
+                mapped = got + 1
+            write(y, 9)  # behind our use, since their stream waits for it
+            assert mapped.tolist() == [6.0] * n
+            assert nd.as_array(y).tolist() == [9.0] * n
 
 
 def test_gpu_capture():
