@@ -599,8 +599,9 @@ ND_FN ND_T ND_NAME(gelu)(ND_T a)
     const ND_X root = (ND_X)0.70710678118654752;
     const ND_X root_low = (ND_X)(ND_MANT_DIG > 24 ? -4.833646656726457e-17 : 1.210161710447897e-08);
     ND_X z = -a * root, z_low = -(ND_M(fma)(a, root, z) + a * root_low);
-    ND_X slope = z > -6 && z < 30 ? ND_MX(exp)(-z * z) * (ND_X)1.1283791670955126 : (ND_X)0;
-    return a * (ND_X)0.5 * (ND_MX(erfc)(z) - z_low * slope);
+    /* beyond, erfc is flat or 0; z_low is NaN of an infinite a */
+    ND_X low = z > -6 && z < 30 ? z_low * (ND_MX(exp)(-z * z) * (ND_X)1.1283791670955126) : (ND_X)0;
+    return a * (ND_X)0.5 * (ND_MX(erfc)(z) - low);
 #endif
 }
 #endif

@@ -141,6 +141,7 @@ static int run_cases(void)
     check(near(sigmoid_f32(1), 0.7310585786300049, 1e-7), "sigmoid of 1, float");
     check(near(sigmoid_f64(-1), 0.2689414213699951, 1e-15), "sigmoid of -1, double");
     check(near(gelu_f32(1), 0.8413447460685429, 1e-7), "gelu of 1, float");
+    check(gelu_f64(INFINITY) == INFINITY, "gelu of infinity, double");
     check(near(gelu_f64(-30), -1.472014178144456e-196, 1e-14), "gelu of -30, double");
     check(near(gelu_tanh_f64(1), 0.8411919906082768, 1e-15), "gelu_tanh of 1, double");
     check(near(silu_f64(-745), -2.10265129e-321, 2e-3), "silu of -745, double");
