@@ -31,6 +31,8 @@ nd_status nd__stream_handle(nd_stream *s, uint64_t *out)
 static nd_stream *known(nd_device *d, uint64_t handle)
 {
     nd_stream *found = NULL;
+    if (atomic_load_explicit(&d->stream0->native, memory_order_relaxed) == handle)
+        return d->stream0; /* most are there, and it never goes */
     pthread_mutex_lock(&d->stream_lock);
     if (native_of(d->stream0) == handle)
         found = d->stream0;
