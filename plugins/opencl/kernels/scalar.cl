@@ -32,7 +32,6 @@
 #define f64_copysign copysign
 #define f64_fmod fmod
 #define f64_hypot hypot
-#define f64_atan2 atan2
 #define f64_pow pow
 #define f64_exp exp
 #define f64_expm1 expm1
@@ -55,6 +54,13 @@
 #define f64_sin sin_f64
 #define f64_cos cos_f64
 #define f64_tan tan_f64
+/* Beside the axis of x the angle is the quotient; a driver's may be wrong there by more than the
+ * last bit of a subnormal number. */
+static inline double f64_atan2(double y, double x)
+{
+    double q = y / x;
+    return x > 0 && fabs(q) < 0x1p-28 ? q : atan2(y, x);
+}
 #define ND_W_WIDER 0
 #define ND_X_WIDER 0
 #define ND_NEXTAFTER(a, b) nextafter(a, b)
