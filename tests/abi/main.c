@@ -89,12 +89,14 @@ static int run_all(const options *o, int *failed)
 }
 
 /* Groups B and C count the heap's bytes, of which glibc's caches of small blocks, one a thread,
- * count as used; a driver's threads have such. Without a variable it cannot be told to keep none.
- */
+ * count as used; a driver's threads have such. It can only be told at the start to keep none.
+ * Valgrind has an allocator of its own, and would not follow. */
 static void without_thread_caches(const options *o, char **argv)
 {
     const char first = o->replay[0] ? o->replay[0] : o->group;
-    if (o->list || (first && first != 'B' && first != 'C') || getenv("GLIBC_TUNABLES"))
+    const char *preloaded = getenv("LD_PRELOAD");
+    if (o->list || (first && first != 'B' && first != 'C') || getenv("GLIBC_TUNABLES") ||
+        (preloaded && strstr(preloaded, "vgpreload")))
         return;
     if (setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0", 1) == 0)
         execv("/proc/self/exe", argv); /* where there is none we go on as we are */
