@@ -14,7 +14,7 @@ static const conform_group all_groups[CONFORM_GROUPS] = {
     {.letter = 'A', .title = "static", .limit = 10},
     {.letter = 'B', .title = "load", .program = "conform-abi", .limit = 60},
     {.letter = 'C', .title = "memory", .program = "conform-abi", .limit = 120},
-    {.letter = 'D', .title = "operations", .program = "conform-ops", .excepts = true, .limit = 300},
+    {.letter = 'D', .title = "operations", .program = "conform-ops", .excepts = true, .limit = 600},
     {.letter = 'E', .title = "streams", .program = "conform-abi", .limit = 60},
     {.letter = 'F', .title = "threads", .program = "conform-abi", .limit = 120},
     {.letter = 'G', .title = "process", .program = "conform-abi", .limit = 60},
