@@ -588,6 +588,26 @@ ND_FN ND_T ND_NAME(gelu_tanh)(ND_T a)
 #endif
     return ND_NAME(gated)(w, y, y_low);
 }
+#if !ND_X_WIDER
+/* a Phi(a) far below 0, by the asymptotic series of Mills' ratio (Abramowitz and Stegun 26.2.12).
+ * The exponential is kept clear of the subnormals, whose error the other factors would magnify; the
+ * last factor, exp(-64), takes it there. */
+ND_FN ND_T ND_NAME(gelu_far)(ND_T a)
+{
+    const ND_X density = (ND_X)0.39894228040143268, back = (ND_X)1.603810890548637853e-28;
+    ND_X s = a * a, s_low = ND_M(fma)(a, a, -s), u = 1 / s, series = 135135;
+    if (a < -64)
+        return a * 0; /* NaN of -inf */
+    series = 10395 - u * series;
+    series = 945 - u * series;
+    series = 105 - u * series;
+    series = 15 - u * series;
+    series = 3 - u * series;
+    series = 1 - u * series;
+    series = 1 - u * series;
+    return ND_MX(exp)(64 - s / 2) * (density * (s_low / 2 * series - series)) * back;
+}
+#endif
 /* The constants are sqrt(1/2) in two parts. The derivative of erfc corrects for what -a*sqrt(1/2)
  * lost in rounding, which the tail would magnify. */
 ND_FN ND_T ND_NAME(gelu)(ND_T a)
@@ -598,6 +618,8 @@ ND_FN ND_T ND_NAME(gelu)(ND_T a)
 #else
     const ND_X root = (ND_X)0.70710678118654752;
     const ND_X root_low = (ND_X)(ND_MANT_DIG > 24 ? -4.833646656726457e-17 : 1.210161710447897e-08);
+    if (a < (ND_MANT_DIG > 24 ? -36 : -12))
+        return ND_NAME(gelu_far)(a);
     ND_X z = -a * root, z_low = -(ND_M(fma)(a, root, z) + a * root_low);
     /* beyond, erfc is flat or 0; z_low is NaN of an infinite a */
     ND_X low = z > -6 && z < 30 ? z_low * (ND_MX(exp)(-z * z) * (ND_X)1.1283791670955126) : (ND_X)0;

@@ -2,7 +2,7 @@
  * Platforms and devices: which there are, what they can do, opening and closing. */
 #include <stdio.h>
 #include <string.h>
-#include "opencl.h"
+#include "product.h"
 
 #define DRIVER "install a driver of your device's vendor, or pocl-opencl-icd for the processor"
 enum { MAX_PLATFORMS = 32 };
@@ -69,7 +69,7 @@ static void read_settings(void)
                     &f64_wanted);
     ocl_host->param(ocl_host->ctx, "PRODUCTS", NDP_PARAM_TEXT,
                     "matrix products by tiles in local memory, by strips without, or auto: by "
-                    "CL_DEVICE_LOCAL_MEM_TYPE",
+                    "CLBlast where it is there and takes them, else by CL_DEVICE_LOCAL_MEM_TYPE",
                     &products);
     ocl_program_settings();
 }
@@ -81,6 +81,7 @@ static void heed_settings(ocl_facts *f)
         f->local_is_fast = 1;
     else if (strcmp(products, "strips") == 0)
         f->local_is_fast = 0;
+    f->clblast = strcmp(products, "auto") == 0;
 }
 
 static void learn(ocl_facts *f, cl_platform_id platform, cl_device_id id)
@@ -251,6 +252,7 @@ static int32_t info_item(ndp_dev *dev, uint32_t i, char *key, char *value, size_
 {
     const ocl_facts *f = &dev->facts;
     char units[32], local[32];
+    const int blast = f->clblast && ocl_clblast_there();
     snprintf(units, sizeof units, "%u", f->units);
     snprintf(local, sizeof local, "%llu", (unsigned long long)f->local_memory);
     const char *const items[][2] = {
@@ -260,7 +262,8 @@ static int32_t info_item(ndp_dev *dev, uint32_t i, char *key, char *value, size_
         {"platform", f->platform_version},
         {"compute units", units},
         {"local memory", local},
-        {"products", f->local_is_fast ? "tiles in local memory" : "strips"},
+        {"products", blast ? "CLBlast where it takes them" : "by own kernels"},
+        {"own products", f->local_is_fast ? "tiles in local memory" : "strips"},
         {"f64", f->f64 ? "yes (cl_khr_fp64)" : "no: f64 and c128 are staged"},
         {"f16 and bf16", "stored, computed in f32"},
         {"f32 subnormals", f->denormals ? "kept" : "flushed by the device"},

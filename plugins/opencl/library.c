@@ -49,7 +49,7 @@ static int32_t open_directly(char *why, size_t n)
     return NDP_ERR_UNSUPPORTED;
 }
 
-static const ndh_library_1 *library_service(void)
+const ndh_library_1 *ocl_library_service(void)
 {
     const ndh_library_1 *s = NULL;
     if (ocl_host->size >= NDP_END(ndp_host, service) && ocl_host->service)
@@ -68,7 +68,7 @@ static int32_t open_library(char *why, size_t n)
         .sonames = sonames,
         .symbols = symbols,
     };
-    const ndh_library_1 *service = library_service();
+    const ndh_library_1 *service = ocl_library_service();
     if (!service)
         return open_directly(why, n);
     int32_t status = service->open(ocl_host->ctx, &library, &cl);

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Matrix products of any strides, batches walked by the kernel. */
 #include <string.h>
-#include "opencl.h"
+#include "product.h"
 
 enum { TILES, BLOCKS };
 enum { TILE = 32, STRIP = 16, PER = 4 }; /* of matmul.cl */
 
-typedef struct { /* struct product of matmul.cl */
-    ocl_walk batch;
-    cl_long m, n, k;
-    cl_long a_row, a_col, b_row, b_col, out_row, out_col, bias_row, bias_col;
-    cl_long a, b, out, bias;
-    cl_ulong alpha_f64, beta_f64;
-    cl_float alpha_f32, beta_f32;
-    cl_uint epilogue, has_bias, has_beta, zero;
-} parameters;
-
-static void set_shape(parameters *p, const ndp_call *call)
+static void set_shape(ocl_product *p, const ndp_call *call)
 {
     const ndp_view *a = &call->in[0], *b = &call->in[1], *out = &call->out[0];
     const ndp_view *bias = ((const ndp_matmul *)call->params)->has_bias ? &call->in[2] : NULL;
@@ -55,7 +45,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     const ocl_kernel *k = (const ocl_kernel *)base;
     const ndp_matmul *given = call->params;
     const ndp_view *out = &call->out[0], *bias = given->has_bias ? &call->in[2] : out;
-    parameters p;
+    ocl_product p;
     if (ocl_size(out) == 0)
         return NDP_OK;
     memset(&p, 0, sizeof p);
@@ -66,6 +56,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     memcpy(&p.beta_f64, &given->beta, sizeof p.beta_f64);
     p.epilogue = (cl_uint)given->epilogue;
     p.has_beta = given->beta != 0;
+    if (k->dev->facts.clblast && ocl_clblast_product(k->dev, s, call, &p) == NDP_OK)
+        return NDP_OK;
     const ocl_arg args[] = {OCL_BUFFER(&call->in[0]),
                             OCL_BUFFER(&call->in[1]),
                             OCL_BUFFER(bias),

@@ -22,6 +22,7 @@ typedef struct {
 extern ocl_library cl; /* whole once ocl_library_open() succeeded */
 /* NDP_ERR_UNSUPPORTED: why says what is missing, and what to install. */
 int32_t ocl_library_open(char *why, size_t n);
+const ndh_library_1 *ocl_library_service(void); /* the host's; NULL: it has none */
 const char *ocl_error_name(cl_int r);
 /* NDP_OK for CL_SUCCESS; else the error of that code, with printf text of what was tried. */
 int32_t ocl_fail(cl_int r, const char *fmt, ...) NDP_PRINTF(2, 3);
@@ -47,6 +48,7 @@ typedef struct {
     cl_ulong memory, max_alloc, local_memory;
     size_t max_group;
     int f64, denormals, correct_divide, local_is_fast;
+    int clblast; /* products are offered to it first */
 } ocl_facts;
 struct ndp_dev {
     uint32_t index;

@@ -141,6 +141,10 @@ static int run_cases(void)
     check(near(sigmoid_f32(1), 0.7310585786300049, 1e-7), "sigmoid of 1, float");
     check(near(sigmoid_f64(-1), 0.2689414213699951, 1e-15), "sigmoid of -1, double");
     check(near(gelu_f32(1), 0.8413447460685429, 1e-7), "gelu of 1, float");
+    check(near(gelu_f64(-36.5), -2.0238248852723183e-290, 1e-14), "gelu of -36.5, double");
+    check(fabs(gelu_f64(-37.838955238793147) + 4.92166302415032834e-312) < 2e-323,
+          "gelu of -37.8, double: subnormal, to 4 ulp");
+    check(gelu_f64(-1e200) == 0, "gelu of -1e200, double");
     check(gelu_f64(INFINITY) == INFINITY, "gelu of infinity, double");
     check(near(gelu_f64(-30), -1.472014178144456e-196, 1e-14), "gelu of -30, double");
     check(near(gelu_tanh_f64(1), 0.8411919906082768, 1e-15), "gelu_tanh of 1, double");
