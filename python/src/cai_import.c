@@ -40,22 +40,23 @@ static int int64_of(const char *entry, PyObject *o, int64_t *out)
 }
 
 /* The dictionary's entries of the interface by PYX_SHAPE ... PYX_NDOCK_DTYPE, borrowed; NULL: not
- * there. Keys are interned as a rule, so that walking over them beats looking each up. */
+ * there. Keys are interned as a rule, so that walking over them beats looking each up; descr, which
+ * says nothing new, is known to be no other key in disguise. */
 typedef PyObject *entries[PYX_NDOCK_DTYPE + 1];
 
 static int find_entries(const py_exchange *x, PyObject *dict, entries e)
 {
     PyObject *key, *value;
-    Py_ssize_t at = 0, found = 0;
+    Py_ssize_t at = 0, found = 0, n = PyDict_Size(dict);
     memset(e, 0, sizeof(entries));
-    while (PyDict_Next(dict, &at, &key, &value))
+    while (found < n && PyDict_Next(dict, &at, &key, &value))
         for (int i = 0; i <= PYX_NDOCK_DTYPE; i++)
             if (x->name[i] == key) {
                 e[i] = value;
                 found++;
                 break;
             }
-    for (int i = 0; i <= PYX_NDOCK_DTYPE && found < PyDict_Size(dict); i++)
+    for (int i = 0; i <= PYX_NDOCK_DTYPE && found < n; i++)
         if (!e[i] && !(e[i] = PyDict_GetItemWithError(dict, x->name[i])) && PyErr_Occurred())
             return -1;
     return 0;

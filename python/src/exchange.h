@@ -13,6 +13,7 @@ enum {
     PYX_STREAM,
     PYX_VERSION,
     PYX_MASK,
+    PYX_DESCR,
     PYX_NDOCK_DTYPE,
     PYX_CAI,
     PYX_DLPACK,
