@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # abidiff.sh compare|update LIBRARY STORED.gz HEADERS: what the library exports, and the public structs, against how they
 # were stored. Added functions are fine; anything else that changed is a failure, until `update` stores it on purpose.
+# abidw knows headers by their names without folders: what a header of core/ defines counts as public if one of
+# include/ndock/ is called the same.
 mode=$1 library=$2 stored=$3 headers=$4
 known='--headers-dir'
 if ! command -v abidw >/dev/null 2>&1 || ! command -v abidiff >/dev/null 2>&1; then

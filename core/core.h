@@ -143,7 +143,7 @@ static inline bool nd__out_of_reach(nd_device *d)
            (nd__forked() && !d->host_visible);
 }
 
-#include "core/stream/stream.h"
+#include "core/stream/streams.h"
 
 /* ---- memory.c: storage, counted handles to blocks of device memory ---- */
 struct nd_storage {
