@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Writing JSON. */
+ * Writing JSON, and what the library's reader of it lacks here. */
 #include <stdlib.h>
 #include "core/text.h"
 #include "tools/tool.h"
@@ -64,4 +64,20 @@ void json_bool(json_writer *w, const char *key, bool value)
 {
     begin_value(w, key);
     fputs(value ? "true" : "false", w->out);
+}
+
+/* ---- reading ---- */
+uint64_t json_read_count(nd__json *j)
+{
+    int64_t value = 0;
+    if (nd__json_int(j, &value) && value < 0)
+        nd__json_fail(j, "a negative number");
+    return (uint64_t)value;
+}
+
+const char *json_read_text(nd__json *j)
+{
+    const char *value = "";
+    (void)nd__json_text(j, &value);
+    return value;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <ndock/ndock.h>
+#include "core/io/json.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -48,12 +49,16 @@ void json_text(json_writer *w, const char *key, const char *value);
 void json_integer(json_writer *w, const char *key, unsigned long long value);
 void json_number(json_writer *w, const char *key, double value);
 void json_bool(json_writer *w, const char *key, bool value);
+/* The value that a reader of core/io/json.h is at: 0 or more, or text; 0 and "" where it is none,
+ * which the reader then remembers as its error. */
+uint64_t json_read_count(nd__json *j);
+const char *json_read_text(nd__json *j);
 
-/* ---- info_params.c: variables NDOCK_... that nobody reads; how many ---- */
+/* ---- info/params.c: variables NDOCK_... that nobody reads; how many ---- */
 int tool_print_unknown(void);
 int tool_json_unknown(json_writer *w); /* as the key "unknown_variables" */
 
-/* ---- info_hardware.c: what this machine shows of GPUs, and what is in their way. NVIDIA's alone:
+/* ---- info/hardware.c: what this machine shows of GPUs, and what is in their way. NVIDIA's alone:
  * other makers' drivers need no device files of their own. ---- */
 typedef struct {
     const char *fact, *action; /* action: what to do, "" for nothing */
@@ -61,7 +66,7 @@ typedef struct {
 enum { TOOL_GPU_LINES = 8 };
 int tool_gpu_lines(tool_gpu_line *out); /* how many; texts live until the next call */
 
-/* ---- info_memory.c: what each device's allocator has ---- */
+/* ---- info/memory.c: what each device's allocator has ---- */
 void tool_info_memory(const char *const *names, int n);
 void tool_json_memory(json_writer *w, nd_device *device); /* as the key "memory" */
 #endif

@@ -45,7 +45,7 @@ nd_param_rule nd__env_rule(const nd_env_row *row);
 /* The word's position among those separated by |; -1 if it is none of them. */
 int nd__word_index(const char *words, const char *text);
 
-/* ---- param_plugin.c: what plug-ins declare. Texts are kept ones. ---- */
+/* ---- plugin.c: what plug-ins declare. Texts are kept ones. ---- */
 typedef struct nd_param {
     const char *plugin, *name, *help, *values, *initial; /* name: the whole variable */
     const char *value, *source, *problem;
@@ -61,7 +61,7 @@ typedef enum { ND_NAME_KNOWN, ND_NAME_OF_PLUGIN, ND_NAME_UNKNOWN } nd_name_state
 /* Of a variable NDOCK_...: OF_PLUGIN may be a parameter that is not declared. */
 nd_name_state nd__param_name_state(const char *variable);
 
-/* ---- param_names.c ---- */
+/* ---- names.c ---- */
 /* Logs once each name that nobody knows and each value that is not understood. */
 void nd__params_report(void);
 void nd__params_tell(const char *kept); /* a warning, once */

@@ -621,8 +621,8 @@ ND_FN ND_T ND_NAME(gelu)(ND_T a)
     if (a < (ND_MANT_DIG > 24 ? -36 : -12))
         return ND_NAME(gelu_far)(a);
     ND_X z = -a * root, z_low = -(ND_M(fma)(a, root, z) + a * root_low);
-    /* beyond, erfc is flat or 0; z_low is NaN of an infinite a */
-    ND_X low = z > -6 && z < 30 ? z_low * (ND_MX(exp)(-z * z) * (ND_X)1.1283791670955126) : (ND_X)0;
+    /* beyond, erfc is flat; z_low is NaN of an infinite a */
+    ND_X low = z > -6 ? z_low * (ND_MX(exp)(-z * z) * (ND_X)1.1283791670955126) : (ND_X)0;
     return a * (ND_X)0.5 * (ND_MX(erfc)(z) - low);
 #endif
 }

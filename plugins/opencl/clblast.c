@@ -23,7 +23,9 @@ typedef struct {
 } clblast;
 static clblast blas;
 
-static int open_it(void)
+static int there;
+
+static void open_it(void)
 {
 #define SYMBOLS(P, T)                               \
     {"CLBlast" #P "gemm", offsetof(clblast, P), 1}, \
@@ -40,18 +42,13 @@ static int open_it(void)
         .symbols = symbols,
     };
     const ndh_library_1 *service = ocl_library_service();
-    return service && service->open(ocl_host->ctx, &library, &blas) == NDP_OK;
+    there = service && service->open(ocl_host->ctx, &library, &blas) == NDP_OK;
 }
 
 int ocl_clblast_there(void)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static int asked, there;
-    pthread_mutex_lock(&lock);
-    if (!asked)
-        there = open_it();
-    asked = 1;
-    pthread_mutex_unlock(&lock);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_it);
     return there;
 }
 
@@ -126,7 +123,7 @@ int32_t ocl_clblast_product(ndp_dev *dev, ndp_stream *s, const ndp_call *call, c
     default:
         return NDP_ERR_UNSUPPORTED;
     }
-    if (r != 0) /* before it touched the result: our own kernels are left */
+    if (r != 0) /* it does not compile, or has no room, there: our own kernels are left */
         return NDP_ERR_UNSUPPORTED;
     ocl_queued(ocl_stream(dev, s));
     return NDP_OK;

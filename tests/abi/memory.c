@@ -305,7 +305,7 @@ static int live_on(int most)
 /* A leak shows each time; a cache or a driver's thread, which had not given back yet, does not. */
 static void leaks(void)
 {
-    int64_t live = 0, heap = 0;
+    int64_t live = 0, heap = 0, most = 0;
     int n = 0;
     abi_close();
     int warm = live_on(100); /* caches fill, the allocator's own among them */
@@ -315,15 +315,16 @@ static void leaks(void)
         n = live_on(50);
         live = abi_host_live() - live;
         heap = abi_heap_bytes() - heap;
-        if (live <= 0 && heap < n * 32 + (warm < 100 ? 65536 : 0))
+        most = n * 32 + (warm < 100 ? 65536 : 0);
+        if (live <= 0 && heap < most)
             break;
         abi_diag("%d lives: %lld more blocks of host->alloc, %lld more bytes in use", n,
                  (long long)live, (long long)heap);
     }
     abi_expect(live <= 0, "%d lives of a device left %lld blocks of host->alloc, time and again", n,
                (long long)live);
-    abi_expect(heap < n * 32 + (warm < 100 ? 65536 : 0),
-               "%d lives of a device left %lld bytes in use, time and again", n, (long long)heap);
+    abi_expect(heap < most, "%d lives of a device left %lld bytes in use, time and again", n,
+               (long long)heap);
     abi_diag("%d lives, then %d", warm, n);
 }
 

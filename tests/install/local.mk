@@ -38,5 +38,5 @@ EXTRA_DIST += plugins/opencl/README.md plugins/opencl/configure.ac plugins/openc
   plugins/opencl/guard.c plugins/opencl/plugin.c plugins/opencl/device.c plugins/opencl/memory.c \
   plugins/opencl/stream.c plugins/opencl/event.c plugins/opencl/host_function.c plugins/opencl/program.c \
   plugins/opencl/kernel.c plugins/opencl/op.c plugins/opencl/shape.c plugins/opencl/elementwise.c \
-  plugins/opencl/reduce.c plugins/opencl/norm.c plugins/opencl/product.h plugins/opencl/clblast.c plugins/opencl/matmul.c plugins/opencl/index.c \
-  plugins/opencl/random.c plugins/opencl/sort.c plugins/opencl/kernels plugins/opencl/tests
+  plugins/opencl/reduce.c plugins/opencl/norm.c plugins/opencl/product.h plugins/opencl/clblast.c \
+  plugins/opencl/matmul.c plugins/opencl/index.c plugins/opencl/random.c plugins/opencl/sort.c plugins/opencl/kernels plugins/opencl/tests

@@ -69,7 +69,7 @@ typedef struct {
     nd_text trouble; /* lines: why the run says nothing, or less than was asked for */
 } conform_run;
 
-/* ---- conform_case.c: cases and lines of TAP ---- */
+/* ---- case.c: cases and lines of TAP ---- */
 conform_group *conform_group_of(conform_run *r, char letter);
 /* A new case, its texts copied; NULL texts are "". The result is valid until the next one. */
 conform_case *conform_add(conform_run *r, char group, conform_outcome outcome, const char *id,
@@ -95,7 +95,7 @@ typedef struct { /* what one program of the kit says */
 } conform_reader;
 void conform_line(conform_reader *reader, const char *line);
 
-/* ---- conform_child.c: one program ---- */
+/* ---- child.c: one program ---- */
 typedef struct {
     int status; /* as waitpid has it; -1: it did not start, and why says why */
     bool timed_out;
@@ -108,25 +108,25 @@ conform_end conform_spawn(char *const *argv, double limit,
                           void (*line)(void *ctx, const char *text), void *ctx);
 double conform_now(void); /* seconds */
 
-/* ---- conform_groups.c ---- */
+/* ---- groups.c ---- */
 void conform_run_group(conform_run *r, conform_group *g);
 /* One case again, everything it says shown. An exit status. */
 int conform_replay(conform_run *r);
 
-/* ---- conform_static.c ---- */
+/* ---- static.c ---- */
 /* Group A. False: the file is nothing that the other groups could load. */
 bool conform_run_static(conform_run *r, conform_group *g);
 /* Name, version and build-id out of the file, as far as it has them. */
 void conform_read_file(conform_run *r);
 
-/* ---- conform_expect.c ---- */
+/* ---- expect.c ---- */
 bool conform_expect_read(conform_run *r); /* false after a message */
 /* To the cases of a group that has run. */
 void conform_expect_apply(conform_run *r, char group);
 int conform_expect_unused(conform_run *r); /* lines, named in trouble */
 void conform_expect_free(conform_run *r);
 
-/* ---- conform_judge.c ---- */
+/* ---- judge.c ---- */
 /* Counts, the tier reached, what else is wrong. Whether it conforms; *status: the exit status. */
 void conform_count(conform_run *r, conform_group *g);
 bool conform_judge(conform_run *r, int *status);
@@ -135,7 +135,7 @@ bool conform_is_whole(const conform_run *r);
 /* The words of the verdict. */
 void conform_verdict(const conform_run *r, bool conforms, nd_text *out);
 
-/* ---- conform_print.c ---- */
+/* ---- print.c ---- */
 void conform_print_head(const conform_run *r);
 void conform_print_group(const conform_run *r, const conform_group *g);
 void conform_print_end(const conform_run *r, bool conforms);
@@ -143,7 +143,7 @@ void conform_print_tap(const conform_run *r);
 /* The command that repeats a case, for a shell: quoted where needed. */
 void conform_replay_command(nd_text *out, const conform_run *r, const conform_case *c);
 
-/* ---- conform_report.c, conform_html.c; 0, or -1 after a message ---- */
+/* ---- report.c, html.c; 0, or -1 after a message ---- */
 int conform_write(const char *path, const nd_text *t); /* "-": standard output */
 void conform_markup(nd_text *out, const char *text);   /* escaped for XML and HTML */
 int conform_write_junit(const conform_run *r);
@@ -152,7 +152,7 @@ int conform_write_html(const conform_run *r, bool conforms);
 void conform_json_head(json_writer *w, const conform_run *r);
 void conform_json_counts(json_writer *w, const conform_group *g);
 
-/* ---- conform_cert.c ---- */
+/* ---- cert.c ---- */
 bool conform_sha256(const char *path, char text[65]);
 void conform_read_host(conform_run *r); /* and the date */
 int conform_write_certificate(conform_run *r);

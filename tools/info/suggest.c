@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "core/io/json.h"
 #include "tools/mem/mem.h"
 #include "tools/tool.h"
 
@@ -24,21 +23,6 @@ typedef struct {
 } report;
 
 /* ---- reading; unknown keys are skipped, as the format may grow ---- */
-static uint64_t number(nd__json *j)
-{
-    int64_t value = 0;
-    if (nd__json_int(j, &value) && value < 0)
-        nd__json_fail(j, "a negative number");
-    return (uint64_t)value;
-}
-
-static const char *text(nd__json *j)
-{
-    const char *value = "";
-    (void)nd__json_text(j, &value);
-    return value;
-}
-
 static bool read_text(nd__json *j, const char *key, item *i)
 {
     const struct {
@@ -51,7 +35,7 @@ static bool read_text(nd__json *j, const char *key, item *i)
                   {"why", &i->why}};
     for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
         if (strcmp(key, fields[k].key) == 0) {
-            *fields[k].out = text(j);
+            *fields[k].out = json_read_text(j);
             return true;
         }
     return false;
@@ -68,7 +52,7 @@ static bool read_number(nd__json *j, const char *key, item *i)
                   {"longest_ns", &i->longest_ns}};
     for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
         if (strcmp(key, fields[k].key) == 0) {
-            *fields[k].out = number(j);
+            *fields[k].out = json_read_count(j);
             return true;
         }
     return false;
@@ -110,11 +94,11 @@ static void read_report(nd__json *j, report *r)
     (void)nd__json_enter(j, '{');
     while (nd__json_next(j, '{', &first) && nd__json_key(j, &key)) {
         if (strcmp(key, "ndock_fallback") == 0)
-            r->is_report = number(j) == 1;
+            r->is_report = json_read_count(j) == 1;
         else if (strcmp(key, "version") == 0)
-            r->version = text(j);
+            r->version = json_read_text(j);
         else if (strcmp(key, "elapsed_ns") == 0)
-            r->elapsed_ns = number(j);
+            r->elapsed_ns = json_read_count(j);
         else if (strcmp(key, "items") == 0)
             read_items(j, r);
         else

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "core/io/json.h"
 #include "core/text.h"
 
 enum { MEM_ALLOCATED, MEM_PENDING, MEM_INACTIVE, MEM_STATES };
@@ -56,11 +55,11 @@ typedef struct {
     char *text, *arena;
 } mem_snapshot;
 
-/* mem_read.c. 0, or 1 after a message; mem_free is fine either way. */
+/* read.c. 0, or 1 after a message; mem_free is fine either way. */
 int mem_read(const char *path, mem_snapshot *out);
 void mem_free(mem_snapshot *s);
 
-/* mem_sum.c */
+/* sum.c */
 typedef struct {
     uint64_t reserved, allocated, pending, inactive, inactive_split, requested, largest_free;
     size_t blocks[MEM_STATES];
@@ -75,7 +74,7 @@ const char *mem_number(double value, int digits); /* with thin spaces; lives as 
 double mem_byte_step(double limit, int n);
 double mem_step(double limit, int n);
 
-/* mem_time.c: the device's life from its trace. */
+/* time.c: the device's life from its trace. */
 typedef struct {
     uint64_t address, size, stream;
     const char *tag;
@@ -106,7 +105,7 @@ typedef struct {
 int mem_life_of(const mem_snapshot *s, const mem_device *d, mem_life *out); /* 1: no memory */
 void mem_life_free(mem_life *life);
 
-/* mem_axis.c: from times to 0 ... 1. */
+/* axis.c: from times to 0 ... 1. */
 enum { MEM_PAUSES = 12 };
 typedef struct {
     int64_t from_us, to_us, shown_us; /* nothing happened; shortened to shown_us */
@@ -119,7 +118,7 @@ typedef struct {
 void mem_axis_of(const mem_life *life, mem_axis *out);
 double mem_axis_at(const mem_axis *axis, int64_t time_us);
 
-/* mem_draw.c, mem_chart.c: SVG. */
+/* draw.c, chart.c: SVG. */
 #define MEM_WIDTH 1200
 #define MEM_MARGIN 36
 void mem_draw(const mem_snapshot *s, bool html, nd_text *out);

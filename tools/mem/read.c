@@ -25,21 +25,6 @@ static bool is(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
-static uint64_t number(nd__json *j)
-{
-    int64_t value = 0;
-    if (nd__json_int(j, &value) && value < 0)
-        nd__json_fail(j, "a negative number");
-    return (uint64_t)value;
-}
-
-static const char *text(nd__json *j)
-{
-    const char *value = "";
-    (void)nd__json_text(j, &value);
-    return value;
-}
-
 /* true or false, by its first letter; nd__json_skip checks the rest. */
 static bool truth(nd__json *j)
 {
@@ -71,15 +56,15 @@ static mem_block read_block(nd__json *j)
         if (!nd__json_key(j, &key))
             break;
         if (is(key, "address"))
-            b.address = number(j);
+            b.address = json_read_count(j);
         else if (is(key, "size"))
-            b.size = number(j);
+            b.size = json_read_count(j);
         else if (is(key, "requested_size"))
-            b.requested = number(j);
+            b.requested = json_read_count(j);
         else if (is(key, "state"))
-            b.state = state_of(j, text(j));
+            b.state = state_of(j, json_read_text(j));
         else if (is(key, "tag"))
-            b.tag = text(j);
+            b.tag = json_read_text(j);
         else
             (void)nd__json_skip(j);
     }
@@ -107,7 +92,7 @@ static uint64_t read_pool(nd__json *j)
     int first = 1;
     (void)nd__json_enter(j, '[');
     while (nd__json_next(j, '[', &first))
-        last = number(j);
+        last = json_read_count(j);
     return last;
 }
 
@@ -121,15 +106,15 @@ static mem_segment read_segment(nd__json *j)
         if (!nd__json_key(j, &key))
             break;
         if (is(key, "device"))
-            s.device = (int)number(j);
+            s.device = (int)json_read_count(j);
         else if (is(key, "address"))
-            s.address = number(j);
+            s.address = json_read_count(j);
         else if (is(key, "total_size"))
-            s.total = number(j);
+            s.total = json_read_count(j);
         else if (is(key, "stream"))
-            s.stream = number(j);
+            s.stream = json_read_count(j);
         else if (is(key, "segment_type"))
-            s.large = is(text(j), "large");
+            s.large = is(json_read_text(j), "large");
         else if (is(key, "segment_pool_id"))
             s.pool = read_pool(j);
         else if (is(key, "is_expandable"))
@@ -204,19 +189,19 @@ static mem_event read_event(nd__json *j)
         if (!nd__json_key(j, &key))
             break;
         if (is(key, "action"))
-            e.action = action_of(text(j));
+            e.action = action_of(json_read_text(j));
         else if (is(key, "addr"))
-            e.address = number(j);
+            e.address = json_read_count(j);
         else if (is(key, "size"))
-            e.size = number(j);
+            e.size = json_read_count(j);
         else if (is(key, "stream"))
-            e.stream = number(j);
+            e.stream = json_read_count(j);
         else if (is(key, "time_us"))
-            e.time_us = (int64_t)number(j);
+            e.time_us = (int64_t)json_read_count(j);
         else if (is(key, "tag"))
-            e.tag = text(j);
+            e.tag = json_read_text(j);
         else if (is(key, "text"))
-            e.text = text(j);
+            e.text = json_read_text(j);
         else
             (void)nd__json_skip(j);
     }
@@ -256,13 +241,13 @@ static void read_devices(nd__json *j, mem_snapshot *s)
             if (!nd__json_key(j, &key))
                 break;
             if (is(key, "device"))
-                k = (int)number(j);
+                k = (int)json_read_count(j);
             else if (is(key, "name"))
-                name = text(j);
+                name = json_read_text(j);
             else if (is(key, "allocator"))
-                allocator = text(j);
+                allocator = json_read_text(j);
             else if (is(key, "memory_bytes"))
-                memory = number(j);
+                memory = json_read_count(j);
             else
                 (void)nd__json_skip(j);
         }
@@ -284,7 +269,7 @@ static void read_settings(nd__json *j, mem_snapshot *s)
         if (!nd__json_key(j, &key))
             break;
         if (is(key, "NDOCK_ALLOC_CONF"))
-            s->settings = text(j);
+            s->settings = json_read_text(j);
         else
             (void)nd__json_skip(j);
     }
@@ -301,9 +286,9 @@ static void read_all(nd__json *j, mem_snapshot *s)
             break;
         segments |= is(key, "segments");
         if (is(key, "version"))
-            s->version = text(j);
+            s->version = json_read_text(j);
         else if (is(key, "time_us"))
-            s->time_us = (int64_t)number(j);
+            s->time_us = (int64_t)json_read_count(j);
         else if (is(key, "devices"))
             read_devices(j, s);
         else if (is(key, "segments"))

@@ -16,7 +16,7 @@ typedef struct {
     int n_arguments, n_results;
     bool injected, refused;
 } replay_line;
-/* replay_line.c: cuts text up in place. NULL, or what is wrong with it. */
+/* line.c: cuts text up in place. NULL, or what is wrong with it. */
 const char *replay_parse(char *text, replay_line *out);
 /* The k-th argument (from 0) of that key, or NULL. */
 const char *replay_value(const replay_line *line, const char *key, int k);
@@ -48,7 +48,7 @@ replay_object *replay_object_at(replay_state *r, char type, uint32_t number);
 /* nbytes of seeded zeros and ones, which are valid values of every dtype; NULL: no memory. */
 void *replay_bytes(replay_state *r, uint64_t nbytes);
 
-/* replay_record.c: the records that calls point to. NULL, or why the call cannot be made. */
+/* record.c: the records that calls point to. NULL, or why the call cannot be made. */
 typedef struct {
     ndp_call call;
     ndp_view view[64];
@@ -81,7 +81,7 @@ const char *replay_source_record(const replay_line *line, replay_record *out);
 void replay_tame(const ndp_plugin *p, ndp_dev *dev, ndp_stream *stream, const ndp_call *call,
                  bool outside);
 
-/* replay_call.c: makes the call of a line. NULL, or why it was not made; what it returned goes to
+/* call.c: makes the call of a line. NULL, or why it was not made; what it returned goes to
  * *result. */
 const char *replay_make(replay_state *r, const replay_line *line, const hook_slot **slot,
                         uint64_t *result);
