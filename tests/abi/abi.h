@@ -114,7 +114,10 @@ double abi_seconds(void);  /* monotonic */
 void abi_sleep_ms(unsigned ms);
 
 /* observe.c: what the process has. */
-int abi_threads(void);        /* threads of the process */
+int abi_threads(void); /* threads of the process */
+/* How many more than that there are, 0 for fewer. A thread that was joined is in /proc a moment
+ * longer, so this waits for up to 2 s for them to go. */
+int abi_threads_above(int threads);
 int abi_plugin_threads(void); /* those the plug-in's own code started, -1 if that cannot be told */
 int abi_fds(void);
 int64_t abi_heap_bytes(void); /* in use; 0 where that cannot be told */

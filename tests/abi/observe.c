@@ -26,6 +26,14 @@ int abi_threads(void)
     return entries("/proc/self/task");
 }
 
+int abi_threads_above(int threads)
+{
+    for (int i = 0; i < 2000 && abi_threads() > threads; i++)
+        abi_sleep_ms(1);
+    int more = abi_threads() - threads;
+    return more > 0 ? more : 0;
+}
+
 int abi_fds(void)
 {
     return entries("/proc/self/fd") - 1; /* the folder itself is open meanwhile */

@@ -46,7 +46,8 @@ def _comment(text):
 
 
 def _run(number, name, function, args):
-    label = f"{number} - {name}" + "".join(f" {a}" for a in args).replace("#", "")
+    text = name + "".join(f" {a}" for a in args).replace("#", "")
+    label = f"{number} - " + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
     try:
         function(*args)
     except Skip as why:
