@@ -2,7 +2,7 @@
 # Targets for developers: sanitizers, format, lint, and what distcheck configures with.
 EXTRA_DIST += %reldir%/tap-driver.sh quickstart .clang-format .clang-tidy .editorconfig
 
-AM_DISTCHECK_CONFIGURE_FLAGS = --enable-werror --without-cuda
+AM_DISTCHECK_CONFIGURE_FLAGS = --enable-werror --without-cuda --disable-static
 
 # Each sanitizer gets a build tree of its own, so that the normal one stays as it is.
 check-asan: ; $(AM_V_at)$(sanitizer_check) $@ address

@@ -48,22 +48,17 @@ AS_IF([test -n "$NVCC"], [
   rm -f conftest.cu conftest.fatbin
   ND_CUDA_RULES=cuda-rules.mk
   : >$ND_CUDA_RULES
-  dnl The headers of backends/cuda/ that a file includes, and theirs, in nd_seen.
-  nd_includes () {
-    for nd_f do for nd_h in `sed -n 's/^#include "\(.*\)"/\1/p' "$srcdir/backends/cuda/$nd_f"`; do
-      AS_CASE([" $nd_seen "], [*" $nd_h "*], [], [AS_IF([test -f "$srcdir/backends/cuda/$nd_h"], [nd_seen="$nd_seen $nd_h"; nd_includes $nd_h])])
-    done; done
-  }
   for nd_row in `sed -n 's/^CUDA_MODULE(\(.*\), *\(.*\))$/\1,\2/p' "$srcdir/backends/cuda/modules.def"`; do
     nd_file=${nd_row%,*} nd_dtype=${nd_row#*,}
     ND_CUDA_FATBINS="$ND_CUDA_FATBINS backends/cuda/$nd_file-$nd_dtype.fatbin"
     nd_define=; test $nd_dtype = ANY || nd_define=" -DCUDA_DTYPE=$nd_dtype"
-    nd_seen=; nd_includes $nd_file.cu
-    AS_ECHO(["backends/cuda/$nd_file-$nd_dtype.fatbin: `for nd_h in $nd_file.cu $nd_seen; do AS_ECHO_N(["backends/cuda/$nd_h "]); done`
-	\$(nvcc_fatbin)$nd_define -o \$[@] \$(srcdir)/backends/cuda/$nd_file.cu"]) >>$ND_CUDA_RULES
+    AS_ECHO(["backends/cuda/$nd_file-$nd_dtype.fatbin: backends/cuda/$nd_file.cu
+	\$(nvcc_fatbin)$nd_define -o \$[@] \$(srcdir)/backends/cuda/$nd_file.cu
+-include backends/cuda/$nd_file-$nd_dtype.fatbin.d"]) >>$ND_CUDA_RULES
   done
-  AS_ECHO(["backends/cuda/cub.o: backends/cuda/cub.cu backends/cuda/cub.h
-	\$(nvcc_object) -o \$[@] \$(srcdir)/backends/cuda/cub.cu"]) >>$ND_CUDA_RULES
+  AS_ECHO(["backends/cuda/cub.o: backends/cuda/cub.cu
+	\$(nvcc_object) -o \$[@] \$(srcdir)/backends/cuda/cub.cu
+-include backends/cuda/cub.o.d"]) >>$ND_CUDA_RULES
   dnl Not in local.mk: automake would take it for a rule that replaces its own.
   AS_ECHO(["backends/cuda/ndock_cuda_la-module.lo: $ND_CUDA_FATBINS"]) >>$ND_CUDA_RULES])
 test -z "$NVCC" || nd_cuda_summary="$ND_CUDA_ARCH_LIST, by $NVCC"

@@ -34,12 +34,14 @@ EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/plugin.map
 AM_V_NVCC = $(AM_V_NVCC_@AM_V@)
 AM_V_NVCC_ = $(AM_V_NVCC_@AM_DEFAULT_V@)
 AM_V_NVCC_0 = @echo "  NVCC    " $@;
+# What a file included when it was compiled, for the next make.
+nvcc_depends = -MMD -MP -MT $@ -MF $@.d
 nvcc_flags = -std=c++17 -O3 --fmad=false -I$(top_builddir)/include -I$(top_srcdir)/include -I$(top_srcdir) -I$(srcdir)/%reldir%
 # CUB launches its kernels through the runtime library: an object, linked with that library's archive.
 nvcc_object_flags = -std=c++17 -O3 -DNDEBUG -DNVTX_DISABLE -DCCCL_DISABLE_NVTX \
   -Xcompiler -fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
-nvcc_object = $(AM_V_NVCC)$(MKDIR_P) %reldir% && $(NVCC) $(NVCCFLAGS) $(nvcc_object_flags) $(ND_CUDA_GENCODE) -c
-nvcc_fatbin = $(AM_V_NVCC)$(MKDIR_P) %reldir% && $(NVCC) $(NVCCFLAGS) $(nvcc_flags) $(ND_CUDA_GENCODE) -fatbin
+nvcc_object = $(AM_V_NVCC)$(MKDIR_P) %reldir% && $(NVCC) $(NVCCFLAGS) $(nvcc_object_flags) $(ND_CUDA_GENCODE) $(nvcc_depends) -c
+nvcc_fatbin = $(AM_V_NVCC)$(MKDIR_P) %reldir% && $(NVCC) $(NVCCFLAGS) $(nvcc_flags) $(ND_CUDA_GENCODE) $(nvcc_depends) -fatbin
 
 if HAVE_CUDA
 plugin_LTLIBRARIES += %reldir%/ndock-cuda.la
@@ -56,6 +58,6 @@ if !HAVE_SANITIZER
 %canon_reldir%_ndock_cuda_la_LDFLAGS += -Wl,-z,defs
 endif
 endif
-CLEANFILES += @ND_CUDA_FATBINS@ %reldir%/cub.o
+CLEANFILES += @ND_CUDA_FATBINS@ %reldir%/cub.o %reldir%/*.d
 endif
 @ND_CUDA_RULES@

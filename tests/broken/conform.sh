@@ -17,7 +17,9 @@ build() {
 }
 conform() { tools/ndock conform "$@" >"$tap_dir/out" 2>&1; }
 
-passes() { build sound && conform --group A,B,C,E,F,G "$file" || { cat "$tap_dir/out"; return 1; }; }
+groups=A,B,C,E,F,G
+[ -z "$NDOCK_TEST_SLICE" ] || groups=A,B # broken.sh runs the others on it as well
+passes() { build sound && conform --group $groups "$file" || { cat "$tap_dir/out"; return 1; }; }
 
 # fails NAME GROUP CHECK WORDS OTHER: CHECK fails with WORDS, and OTHER passes.
 fails() {

@@ -9,4 +9,4 @@ if nm -D .libs/libndock.so 2>/dev/null | grep -Eq ' U __(asan|tsan|ubsan)_'; the
   echo '1..0 # SKIP a library built with a sanitizer cannot be loaded into Python'
   exit 0
 fi
-exec $PYTHON "${srcdir:-.}/tests/python/compare_print.py" .libs/libndock.so
+exec $PYTHON "${srcdir:-.}/tests/python/compare_print.py" .libs/libndock.so ${NDOCK_TEST_SLICE:+30}
