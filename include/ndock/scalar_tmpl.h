@@ -10,20 +10,29 @@
  *   ND_T           compute type; uint8_t (0 or 1) for bool, float for f16 and bf16
  *   ND_BOOL_T      result of comparisons and mask of where (uint8_t)
  *   ND_IS_BOOL ND_IS_INT ND_IS_UINT ND_IS_FLOAT   one is 1, the others 0
+ *
  * for integers:
  *   ND_U           unsigned type at least as wide as ND_T and as unsigned int: what wraps is
- * computed in it, since narrower types promote to int, whose overflow is undefined ND_BITS width of
- * ND_T for floating types: ND_M(fn)       math functions of ND_T: fabs floor ceil trunc rint
- * (halves to even) sqrt copysign signbit (nonzero if set) fmod hypot atan2 pow exp expm1 log log1p
- * log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf fma ND_NEXTAFTER(a, b)
- * next value in the STORAGE format (so not that of ND_T for f16, bf16) ND_FMA(a, b, c)     a*b + c
- * such that rounding it to the storage format rounds once ND_MANT_DIG        significand bits of
- * ND_T, the hidden one included ND_W, ND_MW(fn)  type in which composite formulas are computed, its
- * exp, expm1, fabs and (exact) fma. ND_W_WIDER is 1 where it has at least 8 bits and some exponent
- * range more than ND_T, 0 where it is ND_T; the functions need to be good for ND_T only ND_X,
- * ND_MX(fn)  the widest type at hand: exp and log1p good for all its bits, and erfc good for ND_T.
- * ND_X_WIDER as above Rules that are not the formula's own: no contraction of a*b + c, rounding to
- * nearest, NaN kept. */
+ *                  computed in it, since narrower types promote to int, whose overflow is undefined
+ *   ND_BITS        width of ND_T
+ *
+ * for floating types:
+ *   ND_M(fn)       math functions of ND_T: fabs floor ceil trunc rint (halves to even) sqrt
+ *                  copysign signbit (nonzero if set) fmod hypot atan2 pow exp expm1 log log1p log2
+ *                  log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf fma
+ *   ND_NEXTAFTER(a, b)  next value in the STORAGE format (so not that of ND_T for f16, bf16)
+ *   ND_FMA(a, b, c)     a*b + c such that rounding it to the storage format rounds once
+ *   ND_MANT_DIG    significand bits of ND_T, the hidden one included
+ *   ND_W, ND_MW(fn)  type in which composite formulas are computed, its exp, expm1, fabs and
+ *                  (exact) fma, good for ND_T only
+ *   ND_W_WIDER     1 where ND_W has at least 8 bits and some exponent range more than ND_T,
+ *                  0 where it is ND_T
+ *   ND_X, ND_MX(fn)  the widest type at hand: exp and log1p good for all its bits, and erfc good
+ *                  for ND_T
+ *   ND_X_WIDER     as ND_W_WIDER
+ *
+ * Rules that are not the formula's own: no contraction of a*b + c, rounding to nearest,
+ * NaN kept. */
 
 /* ---- every kind ---- */
 ND_FN ND_BOOL_T ND_NAME(equal)(ND_T a, ND_T b)
