@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The op table as C, and every elementwise operation.
  *
- * For each UNARY row of op.def: nd_X(a, &out), nd_X_into(a, dst). For each BINARY row also nd_X(a,
- * b, &out), nd_X_into(a, b, dst), nd_X_scalar(a, scalar, &out). For each TERNARY row nd_X(a, b, c,
- * &out), nd_X_into. Anything else, such as 2 - a: nd_apply.
+ * For each UNARY row of op.def:    nd_X(a, &out), nd_X_into(a, dst)
+ * for each BINARY row:             nd_X(a, b, &out), nd_X_into(a, b, dst),
+ *                                  nd_X_scalar(a, scalar, &out)
+ * for each TERNARY row:            nd_X(a, b, c, &out), nd_X_into(a, b, c, dst)
+ * for anything else, as 2 - a:     nd_apply
  *
  *   a, b, c  on one device (a CPU array without dimensions goes with any); shapes broadcast; dtypes
- * are promoted, then brought into the op's domain; borrowed, may alias out      a new array owned
- * by the caller, dense; dtype by the op's result rule; NULL on failure dst      an existing
- * writable view that has exactly the broadcast shape; the result is converted to its dtype (same
- * kind or wider: bool < integer < floating < complex, else DTYPE). Identical views run in place;
- * other overlap is as if inputs were copied first
+ *            are promoted, then brought into the op's domain; borrowed, may alias
+ *   out      a new array owned by the caller, dense; dtype by the op's result rule; NULL on failure
+ *   dst      an existing writable view that has exactly the broadcast shape; the result is
+ *            converted to its dtype (same kind or wider: bool < integer < floating < complex,
+ *            else DTYPE). Identical views run in place; other overlap is as if inputs were copied
+ *            first
  *
  * Order:   queued on the device's current stream; returns before it has run.
  * Errors:  SHAPE, DTYPE, DEVICE, READONLY, OVERLAP (dst overlaps itself), OVERFLOW (a scalar),
- * MEMORY, UNSUPPORTED; ASYNC for earlier work. Threads: any thread; arrays may be read by many.
+ *          MEMORY, UNSUPPORTED; ASYNC for earlier work.
+ * Threads: any thread; arrays may be read by many.
  * Source:  Python array API standard 2025.12, special cases included. */
 #ifndef NDOCK_OP_H
 #define NDOCK_OP_H
