@@ -290,7 +290,8 @@ static inline nd_status nd__follow_call(nd_stream *s, const ndp_call *call)
 }
 /* Foreign memory is let go: the host waits for our uses, unless its owner's stream does. */
 void nd__drain_users(nd_storage *s);
-void nd__sharing_end(nd_sharing *r); /* NULL is fine */
+bool nd__drain_waits(const nd_storage *s); /* there may be uses to wait for */
+void nd__sharing_end(nd_sharing *r);       /* NULL is fine */
 
 /* ---- overlap.c ---- */
 bool nd__overlaps_itself(const nd_array *a);

@@ -203,9 +203,7 @@ void nd__storage_release(nd_storage *s)
 bool nd__storage_waits(nd_storage *s)
 {
     return !s->block && s->device->async &&
-           atomic_load_explicit(&s->refs, memory_order_relaxed) == 1 &&
-           (atomic_load_explicit(&s->user, memory_order_relaxed) ||
-            atomic_load_explicit(&s->sharing, memory_order_relaxed));
+           atomic_load_explicit(&s->refs, memory_order_relaxed) == 1 && nd__drain_waits(s);
 }
 
 static nd_status record(const char *op, const nd_array *a, nd_stream *stream, bool exactly)

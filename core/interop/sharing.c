@@ -334,15 +334,20 @@ nd_status nd__follow_call_slow(nd_stream *s, const ndp_call *call)
 }
 
 /* ---- the end ---- */
+bool nd__drain_waits(const nd_storage *s)
+{
+    if (!atomic_load_explicit(&s->sharing, memory_order_acquire))
+        return atomic_load_explicit(&s->user, memory_order_relaxed) != 0;
+    return !follows(s); /* else its owner's stream is behind our uses already */
+}
+
 void nd__drain_users(nd_storage *s)
 {
     uint64_t fixed[FEW + 2];
     bool forgot;
     int n;
     nd_device *d = s->device;
-    if (!atomic_load(&s->user) && !atomic_load(&s->sharing)) /* never used */
-        return;
-    if (follows(s)) /* its owner's stream is behind our uses already */
+    if (!nd__drain_waits(s))
         return;
     uint64_t *ids = users(s, false, fixed, &n, &forgot);
     for (int i = 0; ids && i < n && !forgot; i++) {

@@ -416,12 +416,15 @@ static void lifetimes(void)
     is_int(owner, 0, "I12: a view keeps the owner");
     uint64_t blocked = host_waits();
     DO(nd_fill(view, nd_float(5)));
+    is_int(nd_release_waits(view), 0, "I12: and its release says that it will not wait");
     nd_release(view);
     is_int(owner, 1, "I12: which is let go once, with the last view");
     is_int(host_waits(), blocked, "I12: without waiting: its stream lies behind our work");
     c.stream = ND_CAI_NO_STREAM;
     DO(nd_cai_import(&c, &opts, &a));
+    is_int(nd_release_waits(a), 0, "I12: nor does that of memory never used");
     DO(nd_fill(a, nd_float(5)));
+    is_int(nd_release_waits(a), 1, "I12: but that of memory used without an owner's stream does");
     nd_release(a);
     is_int(owner, 2, "I12: of an owner without stream as well");
     is_int(pending(0, default_stream(0)), 0,
