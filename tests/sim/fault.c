@@ -96,14 +96,14 @@ static double seconds(void)
 static void f3_slow(void)
 {
     int32_t done = 1;
-    control->slow(dev, s1, 1, 10, 100000);
+    control->slow(dev, s1, 1, 10, 400000); /* longer than a busy machine stops us */
     double begin = seconds();
     fill(dev, s1, VEC(a, 4), 1);
-    ok(seconds() - begin < 0.1, "F3: queueing a slow operation takes no time");
+    ok(seconds() - begin < 0.4, "F3: queueing a slow operation takes no time");
     streams->query(dev, s1, &done);
     is_int(done, 0, "F3: it is not done");
     streams->sync(dev, s1);
-    ok(seconds() - begin >= 0.1, "F3: waiting for it does");
+    ok(seconds() - begin >= 0.4, "F3: waiting for it does");
     streams->query(dev, s1, &done);
     is_int(done, 1, "F3: then it is");
 }
