@@ -14,7 +14,10 @@ chain chain_new(size_t n, size_t nbytes);
 void chain_run(const chain *c, ndp_stream *s);
 /* Block i holds the bytes of block 0, as read on s. */
 bool chain_moved(const chain *c, size_t i, ndp_stream *s, const char *what);
+void chain_free(const chain *c); /* nothing is queued on it */
 bool stream_done(ndp_stream *s);
+/* Behind a gate g, NULL where there is none: a failure if s is done within a while. */
+void stands_still(const abi_gate *g, ndp_stream *s, const char *why_not);
 bool event_done(ndp_event *e);
 
 void abi_check_event_query(void);
