@@ -12,5 +12,5 @@ dist_ndockinclude_DATA = \
   %reldir%/ndock/status.def %reldir%/ndock/status.h %reldir%/ndock/stream.h %reldir%/ndock/view.h
 dist_ndockinclude_DATA += %reldir%/ndock/param.h
 nodist_ndockinclude_DATA = %reldir%/ndock/version.h
-DISTCLEANFILES = %reldir%/ndock/version.h
+DISTCLEANFILES += %reldir%/ndock/version.h
 CONFIG_STATUS_DEPENDENCIES = $(srcdir)/%reldir%/ndock/version.h.in

@@ -14,7 +14,8 @@ ND_API nd_array *nd_retain(nd_array *a);
  * thread. */
 ND_API void nd_release(nd_array *a);
 /* Whether nd_release(a) might wait now: only where it is the last use of foreign memory on a device
- * that has worked with it. Any thread; NULL is fine. */
+ * that has worked with it, unless the stream that its owner named waits instead. Any thread; NULL
+ * is fine. */
 ND_API int32_t nd_release_waits(const nd_array *a);
 
 /* Attributes; they never change. shape and strides (in elements) live as long as the array. */

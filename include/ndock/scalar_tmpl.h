@@ -290,7 +290,7 @@ ND_FN ND_T ND_NAME(pow)(ND_T a, ND_T b)
 }
 #endif
 
-/* ---- floating point ---- */
+/* ---- floating point: two operands and three ---- */
 #if ND_IS_FLOAT
 ND_FN ND_T ND_NAME(add)(ND_T a, ND_T b)
 {
@@ -374,6 +374,7 @@ ND_FN ND_T ND_NAME(relu)(ND_T a)
     return a > 0 ? a : a != a ? a : (ND_T)0;
 }
 
+/* ---- floating point: signs and classes ---- */
 ND_FN ND_T ND_NAME(negative)(ND_T a)
 {
     return -a;
@@ -410,6 +411,8 @@ ND_FN ND_T ND_NAME(reciprocal)(ND_T a)
 {
     return (ND_T)1 / a;
 }
+
+/* ---- floating point: rounding, and the functions of ND_M ---- */
 ND_FN ND_T ND_NAME(floor)(ND_T a)
 {
     return ND_M(floor)(a);
@@ -508,6 +511,7 @@ ND_FN ND_T ND_NAME(erf)(ND_T a)
     return ND_M(erf)(a);
 }
 
+/* ---- floating point: composite formulas, in ND_W or ND_X ---- */
 /* exp(x) as a sum of two numbers, for |x| < 64: the series of exp(x/64), squared six times. */
 ND_FN ND_W ND_NAME(exp_parts)(ND_W x, ND_W *low)
 {

@@ -4,7 +4,7 @@
 #define NDOCK_TESTS_ABI_STREAMS_H
 #include "abi.h"
 
-/* n blocks of nbytes each; block i holds abi_fill(.., i). */
+/* n blocks of nbytes each; block i holds abi_fill(.., i + 1000). */
 typedef struct {
     ndp_mem *mem[16];
     size_t n, nbytes;

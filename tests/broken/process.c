@@ -85,10 +85,13 @@ static void change_settings(void)
 int32_t misbehave_in_open(void)
 {
     static void *volatile left;
+    static int opened;
     int n = 0;
     change_settings();
     if (broken(break_open_file))
         (void)open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (broken(break_open_thread) && ++opened == 20)
+        start_idle_thread();
     if (broken(break_open_memory))
         left = malloc(200);
     if (broken(break_malloc_null)) {
