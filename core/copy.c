@@ -120,16 +120,15 @@ nd_status nd__wrap_checked(const char *op, const nd_layout *l, int64_t low, int6
     nd_storage *s = NULL;
     for (int d = 0; d < l->ndim; d++)
         size *= l->shape[d];
-    int64_t n = (int64_t)nd_dtype_size(l->dtype),
-            align = nd__kind(l->dtype) == ND_KIND_COMPLEX ? n / 2 : n;
+    const int64_t n = nd__itemsize(l->dtype);
     if (!ptr && size > 0)
         return nd__fail(ND_ERR_ARGUMENT, op, 1, "the pointer is NULL for an array of %lld elements",
                         (long long)size);
-    if (size > 0 && (uintptr_t)ptr % (uintptr_t)align)
+    if (size > 0 && !nd__aligned(l->dtype, (uintptr_t)ptr))
         return nd__fail(
             ND_ERR_ARGUMENT, op, 1,
             "the memory at %p is not aligned to %lld bytes as %s needs; copy it with nd_from_host",
-            ptr, (long long)align, nd_dtype_name(l->dtype));
+            ptr, (long long)nd__alignment(l->dtype), nd_dtype_name(l->dtype));
     char *base = ptr ? (char *)ptr + low * n : ptr;
     ND_RETURN_IF(nd__storage_wrap(device, base, (uint64_t)((high - low) * n), NULL, NULL, &s));
     nd_status status = nd__array_new(s, l->dtype, l->ndim, l->shape, l->stride, -low,

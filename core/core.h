@@ -61,7 +61,8 @@ struct nd_device {
     ndp_plugin p; /* the plug-in's table; absent slots are NULL */
     ndp_dev *dev;
     uint32_t index;
-    int ordinal; /* position among opened devices, for per-thread caches */
+    nd_dl_device dl; /* as DLPack names it */
+    int ordinal;     /* position among opened devices, for per-thread caches */
     char name[80];
     ndp_device_info info;
     bool host_visible, async, is_cpu;
@@ -307,6 +308,15 @@ static inline int nd__kind(nd_dtype dtype)
 static inline int64_t nd__itemsize(nd_dtype dtype)
 {
     return (uint32_t)dtype < ND_DTYPE_END ? nd__dtypes[dtype].nbytes : 0;
+}
+/* In bytes, a power of 2. */
+static inline uint64_t nd__alignment(nd_dtype dtype)
+{
+    return (uint64_t)nd__itemsize(dtype) >> (nd__kind(dtype) == ND_KIND_COMPLEX);
+}
+static inline bool nd__aligned(nd_dtype dtype, uint64_t address)
+{
+    return (address & (nd__alignment(dtype) - 1)) == 0;
 }
 nd_status nd__check_dtype(const char *op, nd_dtype dtype);
 nd_dtype nd__real_of(nd_dtype dtype); /* c64 -> f32, c128 -> f64, else itself */

@@ -16,7 +16,7 @@ dnl ND_CFLAGS: warnings and hidden symbols for everything. ND_KERNEL_CFLAGS: wha
 dnl change bits from one SIMD level to the next. The user's CFLAGS come last, and their -O2 would undo -O3, so what kernels need of it is named; -ffast-math is never used, since it deletes NaN tests.
 AC_DEFUN([ND_COMPILER_FLAGS],
 [ND_CFLAGS=
-for nd_flag in -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wundef -Wno-psabi -fvisibility=hidden; do
+for nd_flag in -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wundef -Wformat-security -Wno-psabi -fvisibility=hidden; do
   ND_TRY_CFLAG([$nd_flag], [ND_CFLAGS="$ND_CFLAGS $nd_flag"])
 done
 ND_KERNEL_CFLAGS=

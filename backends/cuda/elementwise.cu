@@ -85,11 +85,11 @@ static __device__ __forceinline__ ew_packed<T, N> pack(const cuda_vector<T, N> &
 
 /* Compilers take vectors of small elements apart where they are loaded, and so wait for one
  * operand before the next is asked for, unless the words are wanted as such once all are loaded. */
-static __device__ __forceinline__ void hold(uint4 &w)
+[[maybe_unused]] static __device__ __forceinline__ void hold(uint4 &w)
 {
     asm volatile("" : "+r"(w.x), "+r"(w.y), "+r"(w.z), "+r"(w.w));
 }
-static __device__ __forceinline__ void hold(uint2 &w)
+[[maybe_unused]] static __device__ __forceinline__ void hold(uint2 &w)
 {
     asm volatile("" : "+r"(w.x), "+r"(w.y));
 }

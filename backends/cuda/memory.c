@@ -5,13 +5,11 @@
 
 int32_t cuda_mem_new(CUdeviceptr base, uint64_t nbytes, cuda_mem_kind kind, ndp_mem **out)
 {
-    ndp_mem *m = calloc(1, sizeof *m);
+    ndp_mem *m = malloc(sizeof *m);
     *out = m;
     if (!m)
         return cuda_error(NDP_ERR_MEMORY, "no host memory for the record of a block");
-    m->base = base;
-    m->nbytes = nbytes;
-    m->kind = kind;
+    *m = (ndp_mem){.base = base, .nbytes = nbytes, .kind = kind};
     return NDP_OK;
 }
 
@@ -77,6 +75,14 @@ static int32_t address(ndp_dev *dev, ndp_mem *m, uint64_t *out)
     return NDP_OK;
 }
 
+/* Of memory that is not the device's: 0 where the driver does not know it. */
+static CUresult host_address(CUdeviceptr at, CUdeviceptr *out)
+{
+    CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_DEVICE_POINTER};
+    void *values[] = {out};
+    return cu.cuPointerGetAttributes(1, which, values, at);
+}
+
 /* Where the device finds what lies at the address, or why it is not to be used. */
 static int32_t look_up(const ndp_dev *dev, uint64_t where, CUdeviceptr *out)
 {
@@ -84,14 +90,15 @@ static int32_t look_up(const ndp_dev *dev, uint64_t where, CUdeviceptr *out)
     unsigned type = 0;
     int ordinal = -1;
     CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-                                   CU_POINTER_ATTRIBUTE_DEVICE_POINTER};
-    void *values[] = {&type, &ordinal, out};
-    CUresult r = cu.cuPointerGetAttributes(3, which, values, at);
-    if (type == CU_MEMORYTYPE_DEVICE)
-        *out = at;
-    else
+                                   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void *values[] = {&type, &ordinal};
+    CUresult r = cu.cuPointerGetAttributes(2, which, values, at);
+    *out = at;
+    if (r == CUDA_SUCCESS && type != CU_MEMORYTYPE_DEVICE) {
         ordinal = -1; /* the device that made it counts for nothing */
+        *out = 0;
+        r = host_address(at, out);
+    }
     if (r == CUDA_ERROR_INVALID_CONTEXT || (r == CUDA_SUCCESS && (type == 0 || *out == 0)))
         return cuda_error(NDP_ERR_ARGUMENT,
                           "0x%llx is no address of CUDA memory; copy ordinary memory with "

@@ -25,13 +25,13 @@ template <class A> struct reduce_int {
     template <int N, int V>
     LINE_FN void add(state &s, const element *x, int64_t, int64_t, const reduce_params &)
     {
-        if (small) {
+        if constexpr (small) {
             s += reduce_sum_small<N>(x);
-            return;
-        }
+        } else {
 #pragma unroll
-        for (int i = 0; i < N; i++)
-            s = A::merge(s, A::one(x[i]));
+            for (int i = 0; i < N; i++)
+                s = A::merge(s, A::one(x[i]));
+        }
     }
     LINE_FN state merge(state a, state b, const reduce_params &)
     {

@@ -97,18 +97,16 @@ static nd_status check_extent(const nd_cai *c, plan *p)
 
 static nd_status check_data(const nd_cai *c, plan *p)
 {
-    uint64_t align = (uint64_t)nd__itemsize(p->dtype);
     if (p->size == 0) /* whatever the pointer is: nothing is there */
         return ND_OK;
     if (c->data == 0)
         return nd__fail(ND_ERR_ARGUMENT, op, 0, "the address is 0 for an array of %lld elements",
                         (long long)p->size);
-    align = nd__kind(p->dtype) == ND_KIND_COMPLEX ? align / 2 : align;
-    if (c->data % align)
+    if (!nd__aligned(p->dtype, c->data))
         return nd__fail(ND_ERR_UNSUPPORTED, op, 0,
                         "0x%llx is not aligned to %llu bytes, as %s needs; copy the array where it "
                         "comes from",
-                        (unsigned long long)c->data, (unsigned long long)align,
+                        (unsigned long long)c->data, (unsigned long long)nd__alignment(p->dtype),
                         nd_dtype_name(p->dtype));
     return check_extent(c, p);
 }

@@ -17,6 +17,5 @@ typedef struct {
 /* The deleters tell tensors of this library from others. */
 void nd__dl_delete(nd_dl_managed *m);
 void nd__dl_delete_legacy(nd_dl_legacy *m);
-nd_dl_dtype nd__dl_dtype(nd_dtype dtype);
 
 #endif

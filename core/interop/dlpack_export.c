@@ -28,28 +28,22 @@ static const nd_dl_dtype dl_types[ND_DTYPE_END] = {
 #include <ndock/dtype.def>
 };
 
-nd_dl_dtype nd__dl_dtype(nd_dtype dtype)
-{
-    return dl_types[dtype];
-}
-
-static nd_dl_device dl_device_of(const nd_device *device)
+nd_dl_device nd__dl_device(const char *plugin, uint32_t index, bool host_visible)
 {
     static const struct {
         const char *plugin;
         int32_t type;
     } known[] = {{"cpu", ND_DL_CPU}, {"cuda", ND_DL_CUDA}, {"opencl", ND_DL_OPENCL}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(device->slot->name, known[i].plugin) == 0)
-            return (nd_dl_device){known[i].type, (int32_t)device->index};
-    return (nd_dl_device){device->host_visible ? ND_DL_CPU : ND_DL_EXT,
-                          device->host_visible ? 0 : (int32_t)device->index};
+        if (strcmp(plugin, known[i].plugin) == 0)
+            return (nd_dl_device){known[i].type, (int32_t)index};
+    return (nd_dl_device){host_visible ? ND_DL_CPU : ND_DL_EXT, host_visible ? 0 : (int32_t)index};
 }
 
 nd_status nd_dlpack_device(const nd_array *a, nd_dl_device *out)
 {
     ND_RETURN_IF(nd__check_array("dlpack_device", a, 0));
-    *out = dl_device_of(a->storage->device);
+    *out = a->storage->device->dl;
     return ND_OK;
 }
 
@@ -59,7 +53,7 @@ static nd_status fill(const char *op, const nd_array *a, int64_t *shape, int64_t
     uint64_t address;
     ND_RETURN_IF(nd__address(op, a, &address));
     *out = (nd_dl_tensor){.data = (void *)(uintptr_t)address,
-                          .device = dl_device_of(a->storage->device),
+                          .device = a->storage->device->dl,
                           .ndim = a->ndim,
                           .dtype = dl_types[a->dtype],
                           .shape = shape,
@@ -73,13 +67,14 @@ nd_status nd_dlpack_view(const nd_array *a, nd_dl_tensor *out)
     return fill("dlpack_view", a, a->shape, a->stride, out);
 }
 
-/* A tensor over a, in either form, with a reference to it. */
+/* A tensor over a, in either form, with a reference to it. Not by calloc, which goes past the
+ * per-thread cache of glibc before 2.41. */
 static nd_status new_record(const char *op, const nd_array *a, nd_dl_record **out)
 {
     nd_dl_tensor tensor;
     size_t n = (size_t)a->ndim;
     *out = NULL;
-    nd_dl_record *r = calloc(1, sizeof *r + 2 * n * sizeof(int64_t));
+    nd_dl_record *r = malloc(sizeof *r + 2 * n * sizeof(int64_t));
     if (!r)
         return nd__fail(ND_ERR_MEMORY, op, -1, "no memory for a tensor of rank %d", a->ndim);
     nd_status status = fill(op, a, r->dims, r->dims + n, &tensor);
@@ -176,7 +171,7 @@ static nd_status place(const char *op, const nd_array *a, const nd_dl_export_opt
                        nd_array **out)
 {
     nd_device *own = a->storage->device, *to = own;
-    nd_dl_device here = dl_device_of(own);
+    nd_dl_device here = own->dl;
     bool move = o->has_device && (o->device.device_type != here.device_type ||
                                   o->device.device_id != here.device_id);
     *out = NULL;

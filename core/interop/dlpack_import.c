@@ -27,15 +27,21 @@ static const char *type_name(const nd_dl_dtype *t)
     return t->code < sizeof names / sizeof *names ? names[t->code] : "unknown";
 }
 
+/* By DLPack's code and the bytes of an element; 0: none. */
+enum { CODES = 8, MOST_BYTES = 16 };
+static const uint8_t dtypes[CODES][MOST_BYTES + 1] = {
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [dlpack][nbytes] = id,
+#include <ndock/dtype.def>
+};
+
 static nd_status dl_dtype_to(const char *op, nd_dl_dtype t, nd_dtype *out)
 {
-    for (nd_dtype d = 1; d < ND_DTYPE_END; d++) {
-        nd_dl_dtype own = nd__dl_dtype(d);
-        if (t.lanes == 1 && own.code == t.code && own.bits == t.bits) {
-            *out = d;
-            return ND_OK;
-        }
-    }
+    const int nbytes = t.bits / 8;
+    *out = 0;
+    if (t.lanes == 1 && t.bits % 8 == 0 && t.code < CODES && nbytes <= MOST_BYTES)
+        *out = dtypes[t.code][nbytes];
+    if (*out)
+        return ND_OK;
     return nd__fail(ND_ERR_DTYPE, op, 0,
                     "no dtype for DLPack code %u (%s) with %u bits and %u lanes", t.code,
                     type_name(&t), t.bits, t.lanes);
@@ -105,13 +111,11 @@ static nd_status take(const char *op, const source *s, nd_device *device, nd_arr
                         .stride = t->strides};
     ND_RETURN_IF(dl_dtype_to(op, t->dtype, &layout.dtype));
     char *data = t->data ? (char *)t->data + t->byte_offset : NULL;
-    size_t item = nd_dtype_size(layout.dtype),
-           align = nd__kind(layout.dtype) == ND_KIND_COMPLEX ? item / 2 : item;
-    if ((uintptr_t)data % align == 0)
+    if (nd__aligned(layout.dtype, (uintptr_t)data))
         return nd__wrap(op, &layout, data, device, s->release, s->managed, out);
     if (!device->host_visible)
-        return nd__fail(ND_ERR_UNSUPPORTED, op, 0, "the data on %s are not aligned to %zu bytes",
-                        device->name, align);
+        return nd__fail(ND_ERR_UNSUPPORTED, op, 0, "the data on %s are not aligned to %llu bytes",
+                        device->name, (unsigned long long)nd__alignment(layout.dtype));
     ND_RETURN_IF(nd__from_host(op, &layout, data, device, out));
     s->release(s->managed);
     return ND_OK;

@@ -25,6 +25,10 @@ nd_stream *nd__producer(const nd_storage *storage);
  * stream waits after each of our uses. */
 nd_status nd__import_from(const char *op, nd_storage *storage, nd_stream *producer, bool follow);
 
+/* ---- dlpack_export.c ---- */
+/* How DLPack names a device of that plug-in. */
+nd_dl_device nd__dl_device(const char *plugin, uint32_t index, bool host_visible);
+
 /* ---- foreign.c ---- */
 /* The stream of that handle, one of ours if it is; retained. */
 nd_status nd__foreign_stream(const char *op, nd_device *device, uint64_t handle, nd_stream **out);

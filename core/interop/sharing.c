@@ -35,8 +35,10 @@ void nd__fork_sharing(nd_fork now)
 static nd_sharing *record_of(nd_storage *s) /* under the lock; NULL: no memory */
 {
     nd_sharing *r = atomic_load_explicit(&s->sharing, memory_order_relaxed);
-    if (!r && (r = calloc(1, sizeof *r)) != NULL)
+    if (!r && (r = malloc(sizeof *r)) != NULL) {
+        *r = (nd_sharing){0};
         atomic_store_explicit(&s->sharing, r, memory_order_release);
+    }
     return r;
 }
 

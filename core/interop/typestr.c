@@ -10,6 +10,14 @@ static const char kinds[ND_DTYPE_END] = {
 #include <ndock/dtype.def>
 };
 
+/* By the kind, a letter's lower five bits, and the bytes of an element; 0: none. */
+enum { MOST_BYTES = 16 };
+static const uint8_t dtypes[32][MOST_BYTES + 1] = {
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
+    [(numpy)&31][nbytes] = id,
+#include <ndock/dtype.def>
+};
+
 static char native_order(void)
 {
     const uint16_t one = 1;
@@ -76,16 +84,14 @@ nd_status nd_dtype_of_typestr(const char *t, const char *vendor, nd_dtype *out)
     if (t[1] == 'V')
         return vendor_dtype(vendor, nbytes, out);
     bool foreign = t[0] != '=' && t[0] != native_order() && !(t[0] == '|' && nbytes == 1);
-    for (nd_dtype d = 1; d < ND_DTYPE_END; d++) {
-        if (kinds[d] != t[1] || nd__itemsize(d) != nbytes)
-            continue;
-        if (foreign && nbytes > 1)
-            return nd__fail(ND_ERR_DTYPE, "typestr", 0,
-                            "\"%s\" is not in this machine's byte order (\"%c%s\"); convert where "
-                            "it comes from",
-                            t, native_order(), t + 1);
-        *out = d;
-        return ND_OK;
-    }
-    return nd__fail(ND_ERR_DTYPE, "typestr", 0, "\"%s\" is of no dtype here", t);
+    const nd_dtype dtype = nbytes <= MOST_BYTES ? dtypes[t[1] & 31][nbytes] : 0;
+    if (kinds[dtype] != t[1])
+        return nd__fail(ND_ERR_DTYPE, "typestr", 0, "\"%s\" is of no dtype here", t);
+    if (foreign && nbytes > 1)
+        return nd__fail(ND_ERR_DTYPE, "typestr", 0,
+                        "\"%s\" is not in this machine's byte order (\"%c%s\"); convert where "
+                        "it comes from",
+                        t, native_order(), t + 1);
+    *out = dtype;
+    return ND_OK;
 }

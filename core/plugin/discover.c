@@ -251,7 +251,7 @@ void nd__discover_conf(nd_plugin_slot **list, const char *folder)
         snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
         const char *state = nd__path_refusal(path, real, &st, &whose, &why);
         if (state)
-            add_refused(list, path, ND_SOURCE_CONF, state, why.data ? why.data : "");
+            add_refused(list, path, ND_SOURCE_CONF, state, "%s", why.data ? why.data : "");
         else
             read_conf(list, path);
         free(why.data);

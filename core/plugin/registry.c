@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/fork.h"
+#include "core/interop/interop.h"
 #include "core/plugin/loader.h"
 #include "core/memory/memory.h"
 #include "core/fallback.h"
@@ -209,6 +210,7 @@ static nd_status open_device(nd_plugin_slot *slot, uint32_t index, nd_device **o
     d->host_visible = d->info.flags & NDP_DEV_HOST_VISIBLE;
     d->async = d->info.flags & NDP_DEV_ASYNC;
     d->is_cpu = strcmp(slot->name, "cpu") == 0;
+    d->dl = nd__dl_device(slot->name, index, d->host_visible);
     copy_groups(d);
     pthread_mutex_init(&d->kernel_lock, NULL);
     pthread_mutex_init(&d->stream_lock, NULL);

@@ -147,44 +147,46 @@ int py_init_dlpack_c(py_state *st)
 }
 
 /* ---- as a consumer ---- */
-/* Types that never go and have no table, such as NumPy's: asking is slow where the answer is no. */
-enum { KNOWN = 4 };
-static _Atomic(PyTypeObject *) without[KNOWN];
-
-static bool known_without(PyTypeObject *type)
+/* The table belongs to the type for good, so that of a type once seen is kept, as is that a type
+ * without a dictionary of its own to change, such as NumPy's, has none. */
+static void remember(py_exchange *x, PyTypeObject *type, const exchange_api *table)
 {
-    for (int i = 0; i < KNOWN; i++)
-        if (atomic_load_explicit(&without[i], memory_order_relaxed) == type)
-            return true;
-    return false;
+    if (!table && PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE)
+        return;
+    int i = atomic_load(&x->n_types) < PYX_TYPES ? atomic_fetch_add(&x->n_types, 1) : PYX_TYPES;
+    if (i >= PYX_TYPES)
+        return;
+    x->types[i].table = table;
+    Py_INCREF((PyObject *)type);
+    atomic_store_explicit(&x->types[i].type, type, memory_order_release);
 }
 
-static void remember_without(PyTypeObject *type)
+static const exchange_api *ask(py_exchange *x, PyTypeObject *type)
 {
-    static atomic_uint next;
-    if (!(PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE))
-        atomic_store(&without[atomic_fetch_add(&next, 1) % KNOWN], type);
-}
-
-/* The type's table of our major version; NULL: it has none. */
-static const exchange_api *table_of(const py_exchange *x, PyTypeObject *type)
-{
-    if (known_without(type))
-        return NULL;
     PyObject *capsule = PyObject_CallFunctionObjArgs(x->getattr, (PyObject *)type,
                                                      x->name[PYX_DLPACK_C_API], Py_None, NULL);
     const api_header *h = NULL;
     if (!capsule)
         PyErr_Clear();
-    else if (capsule == Py_None)
-        remember_without(type);
     else if (PyCapsule_IsValid(capsule, capsule_name))
         h = PyCapsule_GetPointer(capsule, capsule_name);
     Py_XDECREF(capsule); /* the table lives as long as the process */
     while (h && h->major != ND_DLPACK_MAJOR)
         h = h->previous;
     const exchange_api *api = (const exchange_api *)(const void *)h;
-    return api && api->from_object && api->current_stream ? api : NULL;
+    api = api && api->from_object && api->current_stream ? api : NULL;
+    if (api || capsule == Py_None)
+        remember(x, type, api);
+    return api;
+}
+
+/* The type's table of our major version; NULL: it has none. */
+static const exchange_api *table_of(py_exchange *x, PyTypeObject *type)
+{
+    for (int i = 0; i < PYX_TYPES; i++)
+        if (atomic_load_explicit(&x->types[i].type, memory_order_acquire) == type)
+            return x->types[i].table;
+    return ask(x, type);
 }
 
 /* The tensor comes in no order: ours waits for the producer's current stream. */

@@ -109,12 +109,23 @@ int py_init_exchange(PyObject *module, py_state *st)
     return py_init_dlpack_c(st);
 }
 
+int py_exchange_traverse(py_state *st, visitproc visit, void *arg)
+{
+    for (int i = 0; st->exchange && i < PYX_TYPES; i++) {
+        PyTypeObject *type = atomic_load(&st->exchange->types[i].type);
+        Py_VISIT(type);
+    }
+    return 0;
+}
+
 void py_exchange_clear(py_state *st)
 {
     py_exchange *x = st->exchange;
     st->exchange = NULL;
     for (int i = 0; x && i < PYX_NAMES; i++)
         Py_XDECREF(x->name[i]);
+    for (int i = 0; x && i < PYX_TYPES; i++)
+        Py_XDECREF((PyObject *)atomic_load(&x->types[i].type));
     if (x) {
         Py_XDECREF(x->version);
         Py_XDECREF(x->arguments);

@@ -2,6 +2,7 @@
  * What the files of the exchange with other libraries share. */
 #ifndef NDOCK_PY_EXCHANGE_H
 #define NDOCK_PY_EXCHANGE_H
+#include <stdatomic.h>
 #include "args.h"
 
 /* Interned names of the dictionary's entries and of attributes; one set an interpreter. */
@@ -29,7 +30,15 @@ enum {
     PYX_SYNC,
     PYX_NAMES
 };
+/* A producer's type, kept, and its table of C functions; NULL: it has none. */
+enum { PYX_TYPES = 8 };
+typedef struct {
+    _Atomic(PyTypeObject *) type;
+    const void *table;
+} py_dlpack_type;
 typedef struct py_exchange {
+    py_dlpack_type types[PYX_TYPES]; /* those that were met first, written once */
+    atomic_int n_types;              /* at least so many are taken */
     PyObject *name[PYX_NAMES];
     PyObject *version;   /* (1, 3), what we say to producers */
     PyObject *arguments; /* {"max_version": version}: of most calls of __dlpack__ */

@@ -41,7 +41,8 @@ static int traverse_module(PyObject *module, visitproc visit, void *arg)
         Py_VISIT(st->dtypes[i]);
     for (int i = 0; i < ND_STATUS_END; i++)
         Py_VISIT(st->errors[i]);
-    return py_needle_traverse(st, visit, arg);
+    int status = py_exchange_traverse(st, visit, arg);
+    return status ? status : py_needle_traverse(st, visit, arg);
 }
 
 static int clear_module(PyObject *module)

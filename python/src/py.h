@@ -179,7 +179,9 @@ int py_at_exit(PyMethodDef *function);
 #define TYPES(x) int py_init_##x(PyObject *module, py_state *st);
 #define METHODS(x) extern PyMethodDef py_##x##_methods[];
 #include "parts.def"
-void py_exchange_clear(py_state *st); /* exchange.c: its part of the state */
+/* exchange.c: its part of the state */
+int py_exchange_traverse(py_state *st, visitproc visit, void *arg);
+void py_exchange_clear(py_state *st);
 /* needle.c: its part of the state */
 int py_needle_traverse(py_state *st, visitproc visit, void *arg);
 void py_needle_clear(py_state *st);

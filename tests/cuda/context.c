@@ -217,28 +217,39 @@ static int computes(const ndp_plugin *p, ndp_dev *d, const ndp_kernel **k)
     return good;
 }
 
-/* A kernel that was found once serves the device however often that is closed and opened. */
-static int cycles(void)
+enum { GROWS = 4 };
+static int open_and_close(const ndp_plugin *p, const ndp_kernel **k)
 {
-    const ndp_plugin *p = plugin();
-    const ndp_kernel *k = NULL;
     uint64_t first = 0, last = 0, total;
-    uint32_t n;
-    char why[200];
-    if (!p || p->probe(&n, why, sizeof why) != NDP_OK || n == 0)
-        return 1;
     for (int i = 0; i < 20; i++) {
         ndp_dev *d = NULL;
-        if (p->open(0, &d) != NDP_OK || !computes(p, d, &k))
+        if (p->open(0, &d) != NDP_OK || !computes(p, d, k))
             return 2;
         const ndp_memory_1 *m = p->group(d, "ndp.memory/1");
         if (m->usage(d, i < 2 ? &first : &last, &total) != NDP_OK)
             return 3;
         p->close(d);
     }
+    return last + (16 << 20) >= first ? 0 : GROWS;
+}
+
+/* A kernel that was found once serves the device however often that is closed and opened. How much
+ * is free is known of the whole card, which other tests use too: what grows here grows each time.
+ */
+static int cycles(void)
+{
+    const ndp_plugin *p = plugin();
+    const ndp_kernel *k = NULL;
+    uint32_t n;
+    char why[200];
+    if (!p || p->probe(&n, why, sizeof why) != NDP_OK || n == 0)
+        return 1;
+    int result = GROWS;
+    for (int tries = 0; tries < 10 && result == GROWS; tries++)
+        result = open_and_close(p, &k);
     p->shutdown();
     p->shutdown();
-    return last + (16 << 20) >= first ? 0 : 4;
+    return result;
 }
 
 static void children(void)

@@ -198,6 +198,7 @@ static int reads_conf(void)
         !is("30-relative.conf", ND_PLUGIN_NOTES, "CONF", "absolute") ||
         !is("40-empty.conf", ND_PLUGIN_NOTES, "CONF", "no path=") ||
         !is("50-open.conf", ND_PLUGIN_NOTES, "PERMISSION", "chmod o-w") ||
+        !is("55-%s%n.conf", ND_PLUGIN_NOTES, "PERMISSION", "55-%s%n.conf") ||
         !is("/nowhere/ndock-x.so", ND_PLUGIN_NOTES, "MISSING", "No such file"))
         return 2;
     /* its priority is above the CPU's 0, although its note says -1 */
@@ -225,12 +226,15 @@ static void confs(void)
     write_conf("30-relative.conf", "path=ndock-a.so\n");
     write_conf("40-empty.conf", "# nothing\n");
     write_conf("50-open.conf", text);
+    write_conf("55-%s%n.conf", text);
     write_conf("60-gone.conf", "path=/nowhere/ndock-x.so\n");
     write_conf("readme", "not a conf\n");
     snprintf(path, sizeof path, "%s/50-open.conf", conf_folder);
     chmod(path, 0666);
+    snprintf(path, sizeof path, "%s/55-%%s%%n.conf", conf_folder);
+    chmod(path, 0666);
     is_int(in_child(reads_conf, "/nowhere"), 0,
-           "files of plugins.d: path with blanks and priority; wrong ones say the line");
+           "files of plugins.d: path with blanks and priority; wrong ones say the line or the file");
     snprintf(folder, sizeof folder, "%s", top);
     free(top);
     remove_folder();

@@ -260,12 +260,14 @@ def test_I9_I11_gpu_producer_on_a_stream_of_its_own(producer):
             with nd.Stream.from_external(y.__cuda_array_interface__["stream"], device):
                 late(device)
             write(y, 5)
-            with nd.Stream(device):
+            ours = nd.Stream(device)
+            with ours:
                 got = nd.as_array(y)
                 late(device)
                 mapped = got + 1
             write(y, 9)  # behind our use, since their stream waits for it
-            assert mapped.tolist() == [6.0] * n
+            with ours:
+                assert mapped.tolist() == [6.0] * n
             assert nd.as_array(y).tolist() == [9.0] * n
 
 
