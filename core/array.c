@@ -65,14 +65,16 @@ int nd_shares_storage(const nd_array *a, const nd_array *b)
     return a->storage == b->storage;
 }
 
-nd_status nd__array_new(nd_storage *s, nd_dtype dtype, int ndim, const int64_t *shape,
-                        const int64_t *stride, int64_t offset, bool readonly, nd_array **out)
+nd_status nd__array_take(nd_storage *s, nd_dtype dtype, int ndim, const int64_t *shape,
+                         const int64_t *stride, int64_t offset, bool readonly, nd_array **out)
 {
     nd_array *a = nd__header_alloc(ndim);
     *out = a;
-    if (!a)
+    if (!a) {
+        nd__storage_release(s);
         return nd__fail(ND_ERR_MEMORY, "array", -1, "no memory for an array header of rank %d",
                         ndim);
+    }
     atomic_init(&a->refs, 1);
     a->dtype = dtype;
     a->offset = offset;
@@ -88,8 +90,14 @@ nd_status nd__array_new(nd_storage *s, nd_dtype dtype, int ndim, const int64_t *
     a->flags = (readonly ? ND_FLAG_READONLY : 0) |
                (!stride || nd__is_c_order(ndim, a->shape, a->stride) ? ND_FLAG_CONTIGUOUS : 0);
     a->storage = s;
-    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
     return ND_OK;
+}
+
+nd_status nd__array_new(nd_storage *s, nd_dtype dtype, int ndim, const int64_t *shape,
+                        const int64_t *stride, int64_t offset, bool readonly, nd_array **out)
+{
+    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    return nd__array_take(s, dtype, ndim, shape, stride, offset, readonly, out);
 }
 
 nd_status nd__array_alloc(const char *op, nd_device *device, nd_dtype dtype, int ndim,
@@ -104,9 +112,7 @@ nd_status nd__array_alloc(const char *op, nd_device *device, nd_dtype dtype, int
         return nd__fail(ND_ERR_DTYPE, op, -1, "arrays of %s cannot live on %s",
                         nd_dtype_name(dtype), device->name);
     ND_RETURN_IF(nd__storage_alloc(device, (uint64_t)size * nd_dtype_size(dtype), &s));
-    nd_status status = nd__array_new(s, dtype, ndim, shape, NULL, 0, false, out);
-    nd__storage_release(s);
-    return status;
+    return nd__array_take(s, dtype, ndim, shape, NULL, 0, false, out);
 }
 
 nd_status nd__array_like(const nd_array *a, nd_dtype dtype, nd_array **out)

@@ -131,14 +131,11 @@ nd_status nd__wrap_checked(const char *op, const nd_layout *l, int64_t low, int6
             ptr, (long long)nd__alignment(l->dtype), nd_dtype_name(l->dtype));
     char *base = ptr ? (char *)ptr + low * n : ptr;
     ND_RETURN_IF(nd__storage_wrap(device, base, (uint64_t)((high - low) * n), NULL, NULL, &s));
-    nd_status status = nd__array_new(s, l->dtype, l->ndim, l->shape, l->stride, -low,
-                                     l->flags & ND_LAYOUT_READONLY, out);
-    if (status == ND_OK) {
-        s->release = release; /* only now: on failure the caller keeps its memory */
-        s->ctx = ctx;
-    }
-    nd__storage_release(s);
-    return status;
+    ND_RETURN_IF(nd__array_take(s, l->dtype, l->ndim, l->shape, l->stride, -low,
+                                l->flags & ND_LAYOUT_READONLY, out));
+    s->release = release; /* only now: on failure the caller keeps its memory */
+    s->ctx = ctx;
+    return ND_OK;
 }
 
 nd_status nd_wrap(const nd_layout *layout, void *ptr, nd_device *device, void (*release)(void *ctx),
@@ -164,8 +161,8 @@ static nd_status from_unaligned(const char *op, const nd_layout *layout, const v
         status = cpu->p.write(cpu->dev, NULL, s->mem, s->base, (const char *)data + low * n,
                               (uint64_t)((high - low) * n));
     if (status == ND_OK)
-        status = nd__array_new(s, layout->dtype, layout->ndim, layout->shape, stride, -low, true,
-                               aligned);
+        return nd__array_take(s, layout->dtype, layout->ndim, layout->shape, stride, -low, true,
+                              aligned);
     nd__storage_release(s);
     return status;
 }

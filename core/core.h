@@ -210,8 +210,11 @@ struct nd_array {
     nd_array *next;          /* free list */
     int64_t dims[];          /* 2 * max(ndim, ND_SMALL_NDIM) */
 };
-/* New array over storage (takes its own reference); fills size and flags from shape, stride (NULL:
- * C order). The caller has checked bounds. */
+/* New array over storage, whose caller's reference it takes over, or drops where it fails; fills
+ * size and flags from shape, stride (NULL: C order). The caller has checked bounds. */
+nd_status nd__array_take(nd_storage *s, nd_dtype dtype, int ndim, const int64_t *shape,
+                         const int64_t *stride, int64_t offset, bool readonly, nd_array **out);
+/* The same with a reference of its own. */
 nd_status nd__array_new(nd_storage *s, nd_dtype dtype, int ndim, const int64_t *shape,
                         const int64_t *stride, int64_t offset, bool readonly, nd_array **out);
 /* New dense array with storage of its own; checks sizes. */
@@ -291,8 +294,9 @@ static inline nd_status nd__follow_call(nd_stream *s, const ndp_call *call)
 }
 /* Foreign memory is let go: the host waits for our uses, unless its owner's stream does. */
 void nd__drain_users(nd_storage *s);
-bool nd__drain_waits(const nd_storage *s); /* there may be uses to wait for */
-void nd__sharing_end(nd_sharing *r);       /* NULL is fine */
+bool nd__drain_waits(const nd_storage *s);         /* there may be uses to wait for */
+extern const size_t nd__sharing_room;              /* bytes behind a foreign storage */
+void nd__sharing_end(nd_sharing *r, bool foreign); /* NULL is fine */
 
 /* ---- overlap.c ---- */
 bool nd__overlaps_itself(const nd_array *a);

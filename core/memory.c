@@ -90,7 +90,7 @@ nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (
         return nd__fail(ND_ERR_UNSUPPORTED, "wrap", -1,
                         "%s has no addresses; copy with nd_from_host", device->name);
     ND_RETURN_IF(nd__usable(device, "wrap"));
-    nd_storage *s = malloc(sizeof *s);
+    nd_storage *s = malloc(sizeof *s + nd__sharing_room);
     if (!s)
         return nd__fail(ND_ERR_MEMORY, "wrap", -1, "no %zu bytes for a storage handle", sizeof *s);
     nd_status status =
@@ -171,15 +171,15 @@ static void let_go(void *storage)
         nd__drain_users(s);
     if (reachable && d->async && nd__hazards_now())
         nd__hazard_forget(s->mem);
+    /* while the owner's stream is there, and the name of the memory is not another's */
+    nd__sharing_end(atomic_load_explicit(&s->sharing, memory_order_acquire), true);
     if (reachable)
         d->p.free(d->dev, s->mem);
     if (s->pinned && (s->pinned_for->host_visible || !nd__forked()))
         nd__pinned_free(s->pinned);
-    nd_sharing *sharing = atomic_load_explicit(&s->sharing, memory_order_acquire);
     if (s->release)
         s->release(s->ctx);
     free(s);
-    nd__sharing_end(sharing);
 }
 
 void nd__storage_release(nd_storage *s)
@@ -194,7 +194,7 @@ void nd__storage_release(nd_storage *s)
         if (s->device->host_visible || !nd__forked()) /* a child leaves the parent's alone */
             s->block->maker->type->free(s->block);
         if (sharing) /* only now: the allocator has recorded what it waits for */
-            nd__sharing_end(sharing);
+            nd__sharing_end(sharing, false);
     } else if (!s->device->async || !nd__after_capture(s->device, let_go, s)) {
         let_go(s);
     }

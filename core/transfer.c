@@ -40,9 +40,7 @@ nd_status nd_empty_pinned(nd_device *device, nd_dtype dtype, int32_t ndim, const
     ND_RETURN_IF(nd__check_dtype("empty_pinned", dtype));
     ND_RETURN_IF(nd__check_shape("empty_pinned", dtype, ndim, shape, &size));
     ND_RETURN_IF(pinned_storage(device, size ? (uint64_t)(size * nd__itemsize(dtype)) : 1, &s));
-    status = nd__array_new(s, dtype, ndim, shape, NULL, 0, false, out);
-    nd__storage_release(s);
-    return status;
+    return nd__array_take(s, dtype, ndim, shape, NULL, 0, false, out);
 }
 
 int32_t nd_is_pinned(const nd_array *a)
@@ -269,7 +267,7 @@ static nd_status upload(const char *op, const nd_array *src, nd_device *device, 
     if (nbytes)
         status = from_pinned(op, src, s->mem, s->base, device, host_address(src) + low * n, nbytes);
     if (status == ND_OK)
-        status = nd__array_new(s, src->dtype, src->ndim, src->shape, src->stride, -low, true, out);
+        return nd__array_take(s, src->dtype, src->ndim, src->shape, src->stride, -low, true, out);
     nd__storage_release(s);
     return status;
 }

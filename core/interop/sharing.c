@@ -27,15 +27,23 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static nd_sharing *followed[BUCKETS]; /* of imported memory whose producer waits for us */
 atomic_int nd__followed;
 
+static void count_followed(int more) /* under the lock */
+{
+    atomic_store(&nd__followed, atomic_load_explicit(&nd__followed, memory_order_relaxed) + more);
+}
+
 void nd__fork_sharing(nd_fork now)
 {
     nd__fork_mutex(&lock, now);
 }
 
+const size_t nd__sharing_room = sizeof(nd_sharing);
+
+/* Foreign storages have room behind them: most have a producer. */
 static nd_sharing *record_of(nd_storage *s) /* under the lock; NULL: no memory */
 {
     nd_sharing *r = atomic_load_explicit(&s->sharing, memory_order_relaxed);
-    if (!r && (r = malloc(sizeof *r)) != NULL) {
+    if (!r && (r = s->block ? malloc(sizeof *r) : (nd_sharing *)(s + 1)) != NULL) {
         *r = (nd_sharing){0};
         atomic_store_explicit(&s->sharing, r, memory_order_release);
     }
@@ -281,7 +289,7 @@ nd_status nd__import_from(const char *op, nd_storage *storage, nd_stream *produc
             nd_sharing **bucket = bucket_of(r->mem);
             r->next = *bucket;
             *bucket = r;
-            atomic_fetch_add(&nd__followed, 1);
+            count_followed(1);
         }
     }
     pthread_mutex_unlock(&lock);
@@ -366,7 +374,7 @@ void nd__drain_users(nd_storage *s)
         free(ids);
 }
 
-void nd__sharing_end(nd_sharing *r)
+void nd__sharing_end(nd_sharing *r, bool foreign)
 {
     if (!r)
         return;
@@ -374,7 +382,7 @@ void nd__sharing_end(nd_sharing *r)
     for (nd_sharing **at = r->follow ? bucket_of(r->mem) : NULL; at && *at; at = &(*at)->next)
         if (*at == r) {
             *at = r->next;
-            atomic_fetch_sub(&nd__followed, 1);
+            count_followed(-1);
             break;
         }
     pthread_mutex_unlock(&lock);
@@ -383,5 +391,6 @@ void nd__sharing_end(nd_sharing *r)
     nd_stream_release(r->producer);
     free(r->lent);
     free(r->ids);
-    free(r);
+    if (!foreign)
+        free(r);
 }

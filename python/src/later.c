@@ -22,8 +22,11 @@ static atomic_int inside;
 /* From the first foreign memory, or function of Python's in a queue, on: the last use of such
  * memory is waited for, perhaps behind a function that wants the GIL. */
 static atomic_bool release_may_wait;
-/* This thread calls py_drop_now as soon as the library returns: nobody else need be asked. */
-static _Thread_local bool collecting;
+/* Of a thread that calls py_drop_now as soon as the library returns: nobody else need be asked. */
+static _Thread_local struct {
+    bool collecting;
+    reference *dropped; /* meanwhile */
+} own;
 
 bool py_is_main_interpreter(void)
 {
@@ -38,12 +41,10 @@ static void add(reference *r)
         ;
 }
 
-void py_drop_now(void)
+static void drop_all(reference *r)
 {
-    if (!atomic_load_explicit(&unwanted, memory_order_relaxed))
-        return;
     PyInterpreterState *here = PyInterpreterState_Get();
-    for (reference *next, *r = atomic_exchange(&unwanted, NULL); r; r = next) {
+    for (reference *next; r; r = next) {
         next = r->next;
         if (r->owner == here) {
             Py_DECREF(r->object);
@@ -52,6 +53,16 @@ void py_drop_now(void)
             add(r);
         }
     }
+}
+
+void py_drop_now(void)
+{
+    reference *dropped = own.dropped;
+    own.dropped = NULL;
+    if (dropped)
+        drop_all(dropped);
+    if (atomic_load_explicit(&unwanted, memory_order_relaxed))
+        drop_all(atomic_exchange(&unwanted, NULL));
 }
 
 /* In the main thread of the main interpreter. */
@@ -79,8 +90,14 @@ void *py_keep(PyObject *object)
 
 void py_drop(void *kept)
 {
+    if (own.collecting) {
+        reference *r = kept;
+        r->next = own.dropped;
+        own.dropped = r;
+        return;
+    }
     add(kept);
-    if (!collecting && !atomic_load(&closed) && !atomic_exchange(&asked, true) &&
+    if (!atomic_load(&closed) && !atomic_exchange(&asked, true) &&
         Py_AddPendingCall(drop_unwanted, NULL) < 0)
         atomic_store(&asked, false); /* too many are pending: the next one asks again */
 }
@@ -90,10 +107,10 @@ void py_release(nd_array *a)
     bool unlock =
         nd_release_waits(a) || atomic_load_explicit(&release_may_wait, memory_order_relaxed);
     PyThreadState *saved = unlock ? py_unlock(a, 0) : NULL;
-    bool outermost = !collecting;
-    collecting = true;
+    bool outermost = !own.collecting;
+    own.collecting = true;
     nd_release(a);
-    collecting = !outermost;
+    own.collecting = !outermost;
     py_lock(saved);
 }
 

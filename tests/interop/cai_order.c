@@ -458,6 +458,34 @@ static void our_own_stream(void)
     settle();
 }
 
+/* ctx: counts of the calls that name a stream, at the time when its owner takes it away. */
+typedef struct {
+    uint64_t records, frees;
+} at_release;
+
+static void owner_leaves(void *ctx)
+{
+    *(at_release *)ctx = (at_release){calls(0, "event_record"), calls(0, "stream_destroy")};
+}
+
+static void stream_of_an_owner(void)
+{
+    at_release then = {0};
+    nd_array *ours = idle_array(), *a = NULL, *r = NULL;
+    nd_cai c = described(ours, (int64_t)strangers_stream());
+    const nd_cai_import_opts opts = {
+        .size = sizeof opts, .device = sim[0], .release = owner_leaves, .ctx = &then};
+    DO(nd_cai_import(&c, &opts, &a));
+    DO(nd_negative(a, &r));
+    nd_release(a);
+    ok(then.records > 0, "the owner is let go with the array");
+    is_int(calls(0, "event_record"), then.records, "its stream is not used after that");
+    is_int(calls(0, "stream_destroy"), then.frees, "nor its record let go");
+    nd_release(r);
+    nd_release(ours);
+    settle();
+}
+
 /* I18 and captures: what is captured is neither waited for nor followed. */
 static void captured(void)
 {
@@ -493,4 +521,5 @@ static void captured(void)
 TAP_MAIN({"i5_join", i5_join}, {"i5_every_use", i5_every_use}, {"i11_every_use", i11_every_use},
          {"i4_which_stream", i4_which_stream}, {"i6_stream_lives", i6_stream_lives},
          {"i10_i11_consumer", i10_i11_consumer}, {"re_export", re_export}, {"lifetimes", lifetimes},
-         {"our_own_stream", our_own_stream}, {"captured", captured})
+         {"our_own_stream", our_own_stream}, {"stream_of_an_owner", stream_of_an_owner},
+         {"captured", captured})
