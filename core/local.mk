@@ -32,7 +32,7 @@ libndock_la_LIBADD = %reldir%/libcore.la -lm
 libndock_la_LDFLAGS = -version-info 0:0:0
 libndock_la_DEPENDENCIES = %reldir%/libcore.la
 if HAVE_VERSION_SCRIPT
-libndock_la_LDFLAGS += -Wl,--version-script=$(srcdir)/%reldir%/libndock.map
+libndock_la_LDFLAGS += -Wl,-Bsymbolic-functions,--version-script=$(srcdir)/%reldir%/libndock.map
 libndock_la_DEPENDENCIES += %reldir%/libndock.map
 endif
 EXTRA_DIST += %reldir%/libndock.map

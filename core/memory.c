@@ -45,16 +45,13 @@ static inline header_cache *cache_get(void)
 }
 
 /* ---- storage ---- */
-static void fill_in(nd_storage *s, nd_device *device, nd_block *block, uint64_t used, uint64_t user)
+/* All but where it is: mem, base, host, block. */
+static void fill_in(nd_storage *s, nd_device *device, uint64_t used, uint64_t user)
 {
     atomic_init(&s->refs, 1);
     atomic_init(&s->pending, NULL);
     s->device = device;
-    s->mem = block->mem;
-    s->base = block->offset;
-    s->host = block->host;
     s->used = used;
-    s->block = block;
     s->pinned = NULL;
     s->release = NULL;
     atomic_init(&s->user, user);
@@ -75,16 +72,19 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
         nd__error_context("alloc", device->name, device->slot->name);
         return status;
     }
-    fill_in(&block->storage, device, block, nbytes,
-            nd__stream_id(stream)); /* there may still be work of who had the block before */
-    *out = &block->storage;
+    nd_storage *s = *out = &block->storage;
+    /* there may still be work of who had the block before */
+    fill_in(s, device, nbytes, nd__stream_id(stream));
+    s->mem = block->mem;
+    s->base = block->offset;
+    s->host = block->host;
+    s->block = block;
     return ND_OK;
 }
 
 nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (*release)(void *),
                            void *ctx, nd_storage **out)
 {
-    nd_block foreign = {.host = device->host_visible ? ptr : NULL};
     *out = NULL;
     if (!device->map.wrap)
         return nd__fail(ND_ERR_UNSUPPORTED, "wrap", -1,
@@ -93,14 +93,15 @@ nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (
     nd_storage *s = malloc(sizeof *s + nd__sharing_room);
     if (!s)
         return nd__fail(ND_ERR_MEMORY, "wrap", -1, "no %zu bytes for a storage handle", sizeof *s);
-    nd_status status =
-        device->map.wrap(device->dev, (uint64_t)(uintptr_t)ptr, nbytes, &foreign.mem);
+    nd_status status = device->map.wrap(device->dev, (uint64_t)(uintptr_t)ptr, nbytes, &s->mem);
     if (status != ND_OK) {
         nd__error_context("wrap", device->name, device->slot->name);
         free(s);
         return status;
     }
-    fill_in(s, device, &foreign, nbytes, 0);
+    fill_in(s, device, nbytes, 0);
+    s->base = 0;
+    s->host = device->host_visible ? ptr : NULL;
     s->block = NULL;
     s->release = release;
     s->ctx = ctx;

@@ -377,7 +377,9 @@ nd_status nd_slice(const nd_array *a, const nd_index *idx, int n, nd_array **vie
             ND_ERR_INDEX, "slice", 1,
             "%d entries and %d ellipses for rank %d; at most one ellipsis, one entry per axis",
             used, ellipses, a->ndim);
-    slice_state s = {.offset = a->offset};
+    slice_state s; /* large: what is read of it was written */
+    s.offset = a->offset;
+    s.rank = s.axis = 0;
     for (int i = 0; i < n; i++) {
         switch (idx[i].kind) {
         case ND_INDEX_INT:

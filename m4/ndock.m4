@@ -12,11 +12,11 @@ AC_CACHE_CHECK([whether $CC accepts $1], [nd_cache],
 AS_VAR_IF([nd_cache], [yes], [$2], [$3])
 AS_VAR_POPDEF([nd_cache])])
 
-dnl ND_CFLAGS: warnings and hidden symbols for everything. ND_KERNEL_CFLAGS: what decides results and speed of kernels. Contraction is off, since a fused a*b+c would
+dnl ND_CFLAGS: warnings and hidden symbols for everything; calls of other libraries without a detour, and none through one for our own. ND_KERNEL_CFLAGS: what decides results and speed of kernels. Contraction is off, since a fused a*b+c would
 dnl change bits from one SIMD level to the next. The user's CFLAGS come last, and their -O2 would undo -O3, so what kernels need of it is named; -ffast-math is never used, since it deletes NaN tests.
 AC_DEFUN([ND_COMPILER_FLAGS],
 [ND_CFLAGS=
-for nd_flag in -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wundef -Wformat-security -Wno-psabi -fvisibility=hidden; do
+for nd_flag in -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wundef -Wformat-security -Wno-psabi -fvisibility=hidden -fno-plt -fno-semantic-interposition; do
   ND_TRY_CFLAG([$nd_flag], [ND_CFLAGS="$ND_CFLAGS $nd_flag"])
 done
 ND_KERNEL_CFLAGS=

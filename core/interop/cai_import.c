@@ -206,14 +206,9 @@ static nd_status wrap(const nd_cai *c, const plan *p, nd_device *wanted, nd_arra
 /* Our stream behind the producer's, now, and theirs behind ours from now on. */
 static nd_status put_in_order(const plan *p, nd_storage *storage, nd_stream *producer)
 {
-    nd_stream *current = NULL;
-    ND_RETURN_IF(nd__import_from(op, storage, producer, p->sync));
-    if (!p->sync)
-        return ND_OK;
-    ND_RETURN_IF(nd_stream_current(storage->device, &current));
-    nd_status status = nd_stream_wait_stream(current, producer);
-    nd_stream_release(current);
-    return status;
+    nd__import_from(storage, producer, p->sync);
+    return p->sync ? nd_stream_wait_stream(nd__stream(storage->device), producer)
+                   : (nd_status)ND_OK;
 }
 
 /* Nothing is there to share: an array of its own, and the owner is let go at once. */
@@ -232,7 +227,7 @@ static nd_status import_nothing(const plan *p, const nd_cai_import_opts *opts, n
 static nd_status join_producer(const plan *p, nd_storage *storage)
 {
     nd_stream *producer;
-    if (!p->stream || !storage->device->has_stream)
+    if (!p->stream || !storage->device->async || !storage->device->has_stream)
         return ND_OK;
     ND_RETURN_IF(nd__foreign_stream(op, storage->device, p->stream, &producer));
     nd_status status = put_in_order(p, storage, producer);

@@ -21,9 +21,9 @@ static inline void nd__ready_on(nd_storage *storage, const nd_stream *s)
 nd_status nd__lend_stream(const char *op, nd_storage *storage, nd_stream *s);
 /* The stream of whoever the storage was imported from; NULL: none, or not imported. */
 nd_stream *nd__producer(const nd_storage *storage);
-/* The storage is over memory of somebody who queues work on producer (retained); follow: that
- * stream waits after each of our uses. */
-nd_status nd__import_from(const char *op, nd_storage *storage, nd_stream *producer, bool follow);
+/* The storage, a foreign one, is over memory of somebody who queues work on producer (retained);
+ * follow: that stream waits after each of our uses. */
+void nd__import_from(nd_storage *storage, nd_stream *producer, bool follow);
 
 /* ---- dlpack_export.c ---- */
 /* How DLPack names a device of that plug-in. */

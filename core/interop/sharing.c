@@ -277,23 +277,20 @@ static nd_sharing **bucket_of(const ndp_mem *mem)
     return &followed[(uint64_t)(uintptr_t)mem * UINT64_C(0x9e3779b97f4a7c15) >> 58];
 }
 
-nd_status nd__import_from(const char *op, nd_storage *storage, nd_stream *producer, bool follow)
+void nd__import_from(nd_storage *storage, nd_stream *producer, bool follow)
 {
     pthread_mutex_lock(&lock);
     nd_sharing *r = record_of(storage);
-    if (r) {
-        r->producer = nd_stream_retain(producer);
-        r->follow = follow;
-        r->mem = storage->mem;
-        if (follow) {
-            nd_sharing **bucket = bucket_of(r->mem);
-            r->next = *bucket;
-            *bucket = r;
-            count_followed(1);
-        }
+    r->producer = nd_stream_retain(producer);
+    r->follow = follow;
+    r->mem = storage->mem;
+    if (follow) {
+        nd_sharing **bucket = bucket_of(r->mem);
+        r->next = *bucket;
+        *bucket = r;
+        count_followed(1);
     }
     pthread_mutex_unlock(&lock);
-    return r ? (nd_status)ND_OK : no_memory(op);
 }
 
 /* Retained; NULL: the memory is nobody's who would have to wait. */

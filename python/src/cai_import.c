@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Dictionaries of the CUDA Array Interface to arrays. What is in them is checked twice: here that
  * it has the right types, in nd_cai_import that it makes sense. */
+#include <stddef.h>
 #include <string.h>
 #include "exchange.h"
 
@@ -78,7 +79,7 @@ static PyObject *required(const py_exchange *x, const entries e, int which)
 
 static int read_ints(const char *entry, PyObject *o, int64_t *out, Py_ssize_t *n)
 {
-    if (!PyTuple_Check(o))
+    if (!py_is(Tuple, o))
         return wrong_type(entry, "a tuple of ints", o);
     *n = PyTuple_Size(o);
     if (*n > ND_MAX_NDIM) {
@@ -121,7 +122,7 @@ static int read_layout(const py_exchange *x, const entries e, int64_t *shape, in
 static int read_text(const char *entry, PyObject *o, char *out, size_t room)
 {
     Py_ssize_t n;
-    if (!PyUnicode_Check(o))
+    if (!py_is(Unicode, o))
         return wrong_type(entry, "text such as '<f4'", o);
     const char *t = PyUnicode_AsUTF8AndSize(o, &n);
     if (!t)
@@ -153,7 +154,7 @@ static int read_address(PyObject *o, uint64_t *out)
 
 static int read_data(PyObject *o, nd_cai *c)
 {
-    if (!PyTuple_Check(o))
+    if (!py_is(Tuple, o))
         return wrong_type("data", "a tuple (address, read-only)", o);
     if (PyTuple_Size(o) != 2) {
         PyErr_Format(PyExc_ValueError,
@@ -201,7 +202,9 @@ static int read_dict(const py_exchange *x, PyObject *d, int64_t *shape, int64_t 
 {
     PyObject *o;
     entries e;
-    *c = (nd_cai){.size = sizeof *c, .stream = ND_CAI_NO_STREAM};
+    memset(c, 0, offsetof(nd_cai, room)); /* which is large, and of exports */
+    c->size = sizeof *c;
+    c->stream = ND_CAI_NO_STREAM;
     if (find_entries(x, d, e) < 0 || !(o = required(x, e, PYX_VERSION)) || read_version(o, c) < 0 ||
         read_layout(x, e, shape, strides, c) < 0)
         return -1;
@@ -226,7 +229,7 @@ static PyObject *import_dict(py_state *st, PyObject *d, PyObject *owner, int syn
     nd_array *a = NULL;
     nd_cai_import_opts opts = {.size = sizeof opts,
                                .sync = sync ? ND_CAI_SYNC_DEFAULT : ND_CAI_SYNC_OFF};
-    if (!PyDict_Check(d)) {
+    if (!py_is(Dict, d)) {
         wrong_type("it", "a dict", d);
         return NULL;
     }

@@ -46,6 +46,9 @@ typedef struct py_exchange {
     PyObject *getattr;   /* the builtin one, whose default saves making and clearing an exception */
 } py_exchange;
 
+/* What the exchange is made of is of the exact types as a rule, which takes no call to see. */
+#define py_is(Type, o) (Py##Type##_CheckExact(o) || Py##Type##_Check(o))
+
 /* Adds methods and attributes to the type Array, whose slots are array.c's. */
 int py_add_to_array(py_state *st, PyMethodDef *methods, PyGetSetDef *getset);
 /* Arguments of a METH_FASTCALL | METH_KEYWORDS function: n positional ones, then those of the names
