@@ -90,9 +90,10 @@ nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (
         return nd__fail(ND_ERR_UNSUPPORTED, "wrap", -1,
                         "%s has no addresses; copy with nd_from_host", device->name);
     ND_RETURN_IF(nd__usable(device, "wrap"));
-    nd_storage *s = malloc(sizeof *s + nd__sharing_room);
+    const size_t room = sizeof(nd_storage) + nd__sharing_room;
+    nd_storage *s = malloc(room);
     if (!s)
-        return nd__fail(ND_ERR_MEMORY, "wrap", -1, "no %zu bytes for a storage handle", sizeof *s);
+        return nd__fail(ND_ERR_MEMORY, "wrap", -1, "no %zu bytes for a storage handle", room);
     nd_status status = device->map.wrap(device->dev, (uint64_t)(uintptr_t)ptr, nbytes, &s->mem);
     if (status != ND_OK) {
         nd__error_context("wrap", device->name, device->slot->name);

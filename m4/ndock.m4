@@ -12,7 +12,7 @@ AC_CACHE_CHECK([whether $CC accepts $1], [nd_cache],
 AS_VAR_IF([nd_cache], [yes], [$2], [$3])
 AS_VAR_POPDEF([nd_cache])])
 
-dnl ND_CFLAGS: warnings and hidden symbols for everything; calls of other libraries without a detour, and none through one for our own. ND_KERNEL_CFLAGS: what decides results and speed of kernels. Contraction is off, since a fused a*b+c would
+dnl ND_CFLAGS: warnings and hidden symbols for everything; calls go straight to their function, and nobody is to put another in its place. ND_KERNEL_CFLAGS: what decides results and speed of kernels. Contraction is off, since a fused a*b+c would
 dnl change bits from one SIMD level to the next. The user's CFLAGS come last, and their -O2 would undo -O3, so what kernels need of it is named; -ffast-math is never used, since it deletes NaN tests.
 AC_DEFUN([ND_COMPILER_FLAGS],
 [ND_CFLAGS=

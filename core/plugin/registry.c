@@ -362,9 +362,9 @@ static nd_status find_listed(const char *list, nd_device **out)
 
 static nd_status find_device(const char *name, nd_device **out)
 {
-    const char *list = nd__env(ND_ENV_DEVICE);
     if (strcmp(name, "auto") != 0)
         return find_named(name, out);
+    const char *list = nd__env(ND_ENV_DEVICE);
     return list ? find_listed(list, out) : best_device(out);
 }
 

@@ -282,11 +282,39 @@ static nd_status get(const char *name, nd_device **out)
     return status;
 }
 
+/* Devices that were asked for by their whole names, first come: they stay as long as the process.
+ */
+enum { KNOWN = 4 };
+static _Atomic(nd_device *) known[KNOWN];
+
+static nd_device *find_known(const char *name)
+{
+    nd_device *d;
+    for (int i = 0; i < KNOWN && (d = atomic_load(&known[i])) != NULL; i++)
+        if (strcmp(nd_device_name(d), name) == 0)
+            return d;
+    return NULL;
+}
+
+static void remember(const char *name, nd_device *device)
+{
+    nd_device *none = NULL;
+    if (strcmp(nd_device_name(device), name) != 0) /* "cuda" may be another one next time */
+        return;
+    for (int i = 0; i < KNOWN && !atomic_compare_exchange_strong(&known[i], &none, device); i++)
+        none = NULL;
+}
+
 int py_device_named(py_state *st, const char *name, nd_device **out)
 {
-    if (py_discover_for(st, name) < 0)
+    const char *whole = strcmp(name, "cpu") == 0 ? "cpu:0" : name; /* there is but one */
+    *out = find_known(whole);
+    if (*out)
+        return 0;
+    if (py_discover_for(st, name) < 0 || py_check(st, get(name, out)) < 0)
         return -1;
-    return py_check(st, get(name, out));
+    remember(whole, *out);
+    return 0;
 }
 
 int py_device(py_state *st, PyObject *o, nd_device **out)
