@@ -1,12 +1,12 @@
 dnl SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 dnl Compiler flags, CPU variants and sanitizers.
 
-dnl ND_TRY_CFLAG(FLAG, IF-ACCEPTED, [IF-NOT])
+dnl ND_TRY_CFLAG(FLAG, IF-ACCEPTED, [IF-NOT]). With -Wall, without which some warnings are refused.
 AC_DEFUN([ND_TRY_CFLAG],
 [AS_VAR_PUSHDEF([nd_cache], [nd_cv_cflag_$1])
 AC_CACHE_CHECK([whether $CC accepts $1], [nd_cache],
   [nd_save_CFLAGS=$CFLAGS
-   CFLAGS="$CFLAGS -Werror $1"
+   CFLAGS="$CFLAGS -Werror -Wall $1"
    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])], [AS_VAR_SET([nd_cache], [yes])], [AS_VAR_SET([nd_cache], [no])])
    CFLAGS=$nd_save_CFLAGS])
 AS_VAR_IF([nd_cache], [yes], [$2], [$3])
