@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <ndock/ndock.h>
 #include <ndock/plugin.h>
+#include <stdbool.h>
 #include "tests/tap.h"
 
 #define UNUSED __attribute__((unused))
@@ -77,6 +78,19 @@ UNUSED static uint64_t free_bytes(void)
     uint64_t free_now = 0, total = 0;
     DO(nd_memory_usage(gpu, &free_now, &total));
     return free_now;
+}
+
+/* Whether work leaves as much memory free as there was, but for slack bytes. How much is free is
+ * known of the whole card, which others use too: what grows by work grows each time. */
+UNUSED static bool stays_flat(void (*work)(void *), void *ctx, uint64_t slack)
+{
+    bool flat = false;
+    for (int tries = 0; tries < 10 && !flat; tries++) {
+        uint64_t before = free_bytes();
+        work(ctx);
+        flat = free_bytes() + slack >= before;
+    }
+    return flat;
 }
 
 #define GPU_MAIN(...)                                                              \

@@ -2,33 +2,48 @@
  * C17, C18, I14, P7: reserved addresses, the driver's pool, foreign and pinned memory. */
 #include "tests/cuda/gpu.h"
 
+/* ---- reserved addresses ---- */
+static const ndp_memory_1 *pages;
+static ndp_mem *range;
+static uint64_t page;
+
+static void reserve(void *unused)
+{
+    (void)unused;
+    if (range)
+        ((const ndp_plugin *)group("ndp.plugin/0"))->free(dev, range);
+    DO(pages->reserve(dev, 1024 * page, &range));
+}
+
+static void commit_and_decommit(void *unused)
+{
+    (void)unused;
+    for (uint64_t i = 0; i < 100; i++) {
+        DO(pages->commit(dev, range, i * page, page));
+        DO(pages->set_access(dev, range, i * page, page));
+        DO(pages->decommit(dev, range, i * page, page));
+    }
+}
+
 static void reserved(void)
 {
-    const ndp_memory_1 *g = group("ndp.memory/1");
     const ndp_map_1 *m = group("ndp.map/1");
-    uint64_t page = 0, at = 0, before;
-    ndp_mem *range = NULL;
-    DO(g->granularity(dev, &page));
+    uint64_t at = 0;
+    pages = group("ndp.memory/1");
+    DO(pages->granularity(dev, &page));
     ok(page >= 65536 && page % 65536 == 0, "C17: pages of %llu bytes", (unsigned long long)page);
-    before = free_bytes();
-    is_int(g->reserve(dev, 1, &range), NDP_ERR_ARGUMENT, "C17: a byte is no page");
-    DO(g->reserve(dev, 1024 * page, &range));
+    is_int(pages->reserve(dev, 1, &range), NDP_ERR_ARGUMENT, "C17: a byte is no page");
+    ok(stays_flat(reserve, NULL, 64 << 20), "C17: addresses are reserved without memory");
     DO(m->address(dev, range, &at));
-    ok(at != 0, "C17: addresses are reserved");
-    ok(free_bytes() + (64 << 20) >= before, "C17: without memory");
-    is_int(g->commit(dev, range, 1023 * page, 2 * page), NDP_ERR_ARGUMENT, "C17: past the end");
-    DO(g->commit(dev, range, 3 * page, 2 * page));
-    ok(g->commit(dev, range, 4 * page, page) != NDP_OK, "C17: not twice");
-    DO(g->set_access(dev, range, 3 * page, 2 * page));
-    is_int(g->decommit(dev, range, 3 * page, page), NDP_ERR_ARGUMENT,
+    ok(at != 0, "C17: and known");
+    is_int(pages->commit(dev, range, 1023 * page, 2 * page), NDP_ERR_ARGUMENT, "C17: past the end");
+    DO(pages->commit(dev, range, 3 * page, 2 * page));
+    ok(pages->commit(dev, range, 4 * page, page) != NDP_OK, "C17: not twice");
+    DO(pages->set_access(dev, range, 3 * page, 2 * page));
+    is_int(pages->decommit(dev, range, 3 * page, page), NDP_ERR_ARGUMENT,
            "C17: leaves as it came, not in halves");
-    is_int(g->decommit(dev, range, 3 * page, 2 * page), NDP_OK, "C17: and leaves");
-    for (int i = 0; i < 100; i++) {
-        DO(g->commit(dev, range, (uint64_t)i * page, page));
-        DO(g->set_access(dev, range, (uint64_t)i * page, page));
-        DO(g->decommit(dev, range, (uint64_t)i * page, page));
-    }
-    ok(free_bytes() + (64 << 20) >= before, "C17: 100 rounds leave the memory flat");
+    is_int(pages->decommit(dev, range, 3 * page, 2 * page), NDP_OK, "C17: and leaves");
+    ok(stays_flat(commit_and_decommit, NULL, 64 << 20), "C17: 100 rounds leave the memory flat");
 }
 
 static void pool(void)
@@ -52,11 +67,23 @@ static void pool(void)
     g->free(dev, NULL, a);
 }
 
+static void gibibytes(void *count)
+{
+    const int64_t shape[1] = {(int64_t)1 << 30};
+    for (int i = 0; i < *(int *)count; i++) {
+        nd_array *a = NULL;
+        DO(nd_empty(gpu, ND_U8, 1, shape, &a));
+        nd_release(a);
+    }
+    DO(nd_synchronize(gpu));
+    DO(nd_memory_empty_cache(gpu));
+}
+
 /* The core's back end over that pool. */
 static void ordered(void)
 {
     enum { N = 1 << 20 };
-    const int64_t n = N, gib[1] = {(int64_t)1 << 30}, huge[1] = {(int64_t)1 << 50};
+    const int64_t n = N, huge[1] = {(int64_t)1 << 50};
     nd_allocator *async = NULL, *caching = NULL;
     nd_stream *s = NULL, *t = NULL;
     nd_array *a = NULL, *b = NULL;
@@ -91,14 +118,8 @@ static void ordered(void)
     is_int(nd_empty(gpu, ND_U8, 1, huge, &a), ND_ERR_MEMORY, "C18: 1 PiB is out of memory");
     has_text(nd_last_error()->message, "async allocator", "C18: by the allocator's name");
     DO(nd_memory_empty_cache(gpu));
-    uint64_t before = free_bytes();
-    for (int i = 0; i < 100; i++) {
-        DO(nd_empty(gpu, ND_U8, 1, gib, &a));
-        nd_release(a);
-    }
-    DO(nd_synchronize(gpu));
-    DO(nd_memory_empty_cache(gpu));
-    ok(free_bytes() + (64 << 20) >= before, "C18: 100 arrays of 1 GiB leave the memory flat");
+    ok(stays_flat(gibibytes, &(int){100}, 64 << 20),
+       "C18: 100 arrays of 1 GiB leave the memory flat");
     DO(nd_allocator_set(gpu, caching));
     nd_stream_release(s);
     nd_stream_release(t);
@@ -177,14 +198,7 @@ static void large(void)
     const int64_t shape[1] = {(int64_t)1 << 30};
     nd_array *a = NULL;
     DO(nd_memory_empty_cache(gpu));
-    uint64_t before = free_bytes();
-    for (int i = 0; i < 200; i++) {
-        DO(nd_empty(gpu, ND_U8, 1, shape, &a));
-        nd_release(a);
-        a = NULL;
-    }
-    DO(nd_memory_empty_cache(gpu));
-    ok(free_bytes() + (8 << 20) >= before, "200 arrays of 1 GiB leave the memory flat");
+    ok(stays_flat(gibibytes, &(int){200}, 8 << 20), "200 arrays of 1 GiB leave the memory flat");
     const int64_t huge[1] = {(int64_t)1 << 50};
     is_int(nd_empty(gpu, ND_U8, 1, huge, &a), ND_ERR_MEMORY, "C11: 1 PiB is out of memory");
     DO(nd_empty(gpu, ND_U8, 1, shape, &a));
