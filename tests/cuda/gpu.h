@@ -3,11 +3,11 @@
  * there is none. */
 #ifndef NDOCK_TESTS_CUDA_GPU_H
 #define NDOCK_TESTS_CUDA_GPU_H
+#include <stdbool.h>
 #include <time.h>
 #include <unistd.h>
 #include <ndock/ndock.h>
 #include <ndock/plugin.h>
-#include <stdbool.h>
 #include "tests/tap.h"
 
 #define UNUSED __attribute__((unused))
