@@ -10,7 +10,7 @@ check-ubsan: ; $(AM_V_at)$(sanitizer_check) $@ undefined
 check-asan-ubsan: ; $(AM_V_at)$(sanitizer_check) $@ address,undefined
 check-tsan: ; $(AM_V_at)$(sanitizer_check) $@ thread
 sanitizer_check = MAKE='$(MAKE)' $(SHELL) $(srcdir)/build-aux/sanitizer-check.sh $(abs_srcdir)
-EXTRA_DIST += %reldir%/sanitizer-check.sh
+EXTRA_DIST += %reldir%/sanitizer-check.sh %reldir%/tsan.supp
 
 FORMAT_FILES = git ls-files '*.c' '*.h' '*.cu' '*.cuh'
 format: ; cd $(srcdir) && clang-format -i $$($(FORMAT_FILES))
