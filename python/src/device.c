@@ -282,8 +282,7 @@ static nd_status get(const char *name, nd_device **out)
     return status;
 }
 
-/* Devices that were asked for by their whole names, first come: they stay as long as the process.
- */
+/* Devices once asked for by their whole names, which stay as long as the process. */
 enum { KNOWN = 4 };
 static _Atomic(nd_device *) known[KNOWN];
 

@@ -233,9 +233,8 @@ static int open_and_close(const ndp_plugin *p, const ndp_kernel **k)
     return last + (16 << 20) >= first ? 0 : GROWS;
 }
 
-/* A kernel that was found once serves the device however often that is closed and opened. How much
- * is free is known of the whole card, which other tests use too: what grows here grows each time.
- */
+/* A kernel that was found once serves the device however often that is closed and opened. Other
+ * tests use the card too, all of which the figures are of: what grows here grows each time. */
 static int cycles(void)
 {
     const ndp_plugin *p = plugin();
