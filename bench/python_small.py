@@ -61,8 +61,23 @@ def cpu_rows(size, rounds):
     row("cpu    exp(a)", {name: (lambda f, a: lambda: f(a))(spaces[name].exp, a) for name, (a, _) in groups.items()}, rounds)
     row("cpu    sum(a)", {name: (lambda f, a: lambda: f(a))(spaces[name].sum, a) for name, (a, _) in groups.items()}, rounds)
     makers = {name: (lambda f: lambda: f(size))(spaces[name].zeros) for name in groups}
-    makers["ndock"] = lambda: nd.zeros(size, device="cpu")  # the default may be a GPU
     row("cpu    zeros(n)", makers, rounds)
+    index_rows(size, rounds, spaces, groups)
+
+
+def index_rows(size, rounds, spaces, groups):
+    """Views of a matrix, and the half of a vector that a mask chooses."""
+    def matrix(space):
+        return space.reshape(space.ones(64, dtype=space.float32), (8, 8))
+
+    def mask(space):
+        return space.arange(size) >= size // 2
+
+    matrices = {name: matrix(spaces[name]) for name in groups}
+    row("cpu    m[3]", {name: (lambda m: lambda: m[3])(m) for name, m in matrices.items()}, rounds)
+    row("cpu    m[2:5, 3]", {name: (lambda m: lambda: m[2:5, 3])(m) for name, m in matrices.items()}, rounds)
+    masked = {name: (a, mask(spaces[name])) for name, (a, _) in groups.items()}
+    row("cpu    a[mask]", {name: (lambda a, m: lambda: a[m])(*pair) for name, pair in masked.items()}, rounds)
 
 
 def cuda_rows(size, rounds):
@@ -102,7 +117,8 @@ def main():
     parser.add_argument("--size", type=int, default=16)
     args = parser.parse_args()
     print(f"# {args.size} float32 elements; microseconds a call, median of {args.rounds} rounds of {CALLS}; (as a multiple of ndock's)")
-    cpu_rows(args.size, args.rounds)
+    with nd.Device("cpu"):  # the default may be a GPU
+        cpu_rows(args.size, args.rounds)
     cuda_rows(args.size, args.rounds)
     import_row(args.rounds)
 

@@ -4,13 +4,31 @@ EXTRA_DIST += %reldir%/tap-driver.sh quickstart .clang-format .clang-tidy .edito
 
 AM_DISTCHECK_CONFIGURE_FLAGS = --enable-werror --without-cuda --disable-static
 
-# Each sanitizer gets a build tree of its own, so that the normal one stays as it is.
-check-asan: ; $(AM_V_at)$(sanitizer_check) $@ address
-check-ubsan: ; $(AM_V_at)$(sanitizer_check) $@ undefined
-check-asan-ubsan: ; $(AM_V_at)$(sanitizer_check) $@ address,undefined
-check-tsan: ; $(AM_V_at)$(sanitizer_check) $@ thread
+# Each sanitizer gets a build tree of its own, so that the normal one stays as it is. SANITIZER_GOALS are made there.
+SANITIZER_GOALS = check
+check-asan: ; $(AM_V_at)$(sanitizer_check) $@ address $(SANITIZER_GOALS)
+check-ubsan: ; $(AM_V_at)$(sanitizer_check) $@ undefined $(SANITIZER_GOALS)
+check-asan-ubsan: ; $(AM_V_at)$(sanitizer_check) $@ address,undefined $(SANITIZER_GOALS)
+check-tsan: ; $(AM_V_at)$(sanitizer_check) $@ thread $(SANITIZER_GOALS)
 sanitizer_check = MAKE='$(MAKE)' $(SHELL) $(srcdir)/build-aux/sanitizer-check.sh $(abs_srcdir)
 EXTRA_DIST += %reldir%/sanitizer-check.sh %reldir%/tsan.supp
+
+# The tests in which threads meet, for a slice of check-tsan (SANITIZER_GOALS=check-threads).
+check-threads: all
+	$(AM_V_at)$(MAKE) $(AM_MAKEFLAGS) check \
+	  TESTS="`$(SHELL) $(srcdir)/tests/threaded.sh $(srcdir) $$($(SHELL) $(srcdir)/tests/sanitized.sh $(TESTS)) | tr '\n' ' '`"
+# The tests that say something under a sanitizer.
+check-sanitized: all
+	$(AM_V_at)$(MAKE) $(AM_MAKEFLAGS) check TESTS="`$(SHELL) $(srcdir)/tests/sanitized.sh $(TESTS) | tr '\n' ' '`"
+EXTRA_DIST += tests/sanitized.sh
+
+# The suite again and again beside processes that take the processors from it.
+LOAD_RUNS = 10
+LOAD = 2
+check-load: all
+	$(AM_V_at)MAKE='$(MAKE)' $(SHELL) $(srcdir)/build-aux/load-check.sh $(LOAD_RUNS) $(LOAD)
+EXTRA_DIST += .ci/config.site .ci/run .ci/skips
+EXTRA_DIST += %reldir%/load-check.sh tests/threaded.sh
 
 FORMAT_FILES = git ls-files '*.c' '*.h' '*.cu' '*.cuh'
 format: ; cd $(srcdir) && clang-format -i $$($(FORMAT_FILES))
@@ -18,7 +36,7 @@ format-check: ; cd $(srcdir) && clang-format --dry-run -Werror $$($(FORMAT_FILES
 lint: ; cd $(srcdir) && cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --language=c \
   --enable=warning,portability --suppress=missingInclude -Iinclude -I. -I$(abs_builddir)/include core backends/cpu tools
 
-.PHONY: check-asan check-ubsan check-asan-ubsan check-tsan format format-check lint
+.PHONY: check-asan check-ubsan check-asan-ubsan check-tsan check-threads check-sanitized check-load format format-check lint
 
 # What libndock exports against tests/data/libndock.abi.gz; skipped, with the reason, where abigail-tools are not installed.
 abidiff = $(SHELL) $(srcdir)/build-aux/abidiff.sh

@@ -5,7 +5,11 @@
 
 nd_array *nd_retain(nd_array *a)
 {
-    if (a)
+    if (!a)
+        return NULL;
+    if (nd__handles_mode && nd__is_dead(a->storage))
+        (void)nd__handle_used("retain", a->storage);
+    else
         atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
     return a;
 }
@@ -18,6 +22,16 @@ void nd_release(nd_array *a)
     nd__header_free(a);
 }
 
+void nd_release_all(int n, nd_array **arrays)
+{
+    if (n > 0 && !arrays)
+        (void)nd__refuse_null("release_all", 1, "arrays");
+    for (int i = 0; arrays && i < n; i++) {
+        nd_release(arrays[i]);
+        arrays[i] = NULL;
+    }
+}
+
 int32_t nd_release_waits(const nd_array *a)
 {
     return a && atomic_load_explicit(&a->refs, memory_order_relaxed) == 1 &&
@@ -26,42 +40,53 @@ int32_t nd_release_waits(const nd_array *a)
 
 int nd_ndim(const nd_array *a)
 {
+    ND_READ("ndim", 0, a, 0);
     return a->ndim;
 }
 const int64_t *nd_shape(const nd_array *a)
 {
+    ND_READ("shape", 0, a, NULL);
     return a->shape;
 }
 const int64_t *nd_strides(const nd_array *a)
 {
+    ND_READ("strides", 0, a, NULL);
     return a->stride;
 }
 int64_t nd_offset(const nd_array *a)
 {
+    ND_READ("offset", 0, a, 0);
     return a->offset;
 }
 int64_t nd_size(const nd_array *a)
 {
+    ND_READ("size", 0, a, 0);
     return a->size;
 }
 nd_dtype nd_dtype_of(const nd_array *a)
 {
+    ND_READ("dtype_of", 0, a, ND_DTYPE_BY_RULE);
     return a->dtype;
 }
 nd_device *nd_device_of(const nd_array *a)
 {
+    ND_READ("device_of", 0, a, NULL);
     return a->storage->device;
 }
 int nd_is_contiguous(const nd_array *a)
 {
+    ND_READ("is_contiguous", 0, a, 0);
     return (a->flags & ND_FLAG_CONTIGUOUS) != 0;
 }
 int nd_is_readonly(const nd_array *a)
 {
+    ND_READ("is_readonly", 0, a, 0);
     return (a->flags & ND_FLAG_READONLY) != 0;
 }
 int nd_shares_storage(const nd_array *a, const nd_array *b)
 {
+    ND_READ("shares_storage", 0, a, 0);
+    ND_READ("shares_storage", 1, b, 0);
     return a->storage == b->storage;
 }
 
@@ -78,11 +103,12 @@ nd_status nd__array_take(nd_storage *s, nd_dtype dtype, int ndim, const int64_t 
     atomic_init(&a->refs, 1);
     a->dtype = dtype;
     a->offset = offset;
-    a->size = 1;
+    int64_t size = 1;
     for (int d = 0; d < ndim; d++) {
         a->shape[d] = shape[d];
-        a->size *= shape[d];
+        size *= shape[d];
     }
+    a->size = size;
     if (stride)
         memcpy(a->stride, stride, (size_t)ndim * sizeof *stride);
     else
@@ -144,7 +170,7 @@ nd_status nd__array_like(const nd_array *a, nd_dtype dtype, nd_array **out)
 nd_status nd__check_array(const char *op, const nd_array *a, int32_t i)
 {
     if (!a)
-        return nd__fail(ND_ERR_ARGUMENT, op, i, "argument %d is NULL where an array is needed", i);
+        return nd__refuse_null(op, i, "an array");
     ND_RETURN_IF(nd__refuse_inside(op));
     return nd__settle(op, a->storage);
 }
@@ -180,6 +206,18 @@ nd_status nd__check_shape_is(const char *op, const nd_array *a, int ndim, const 
         return ND_OK;
     return nd__fail(ND_ERR_SHAPE, op, i, "argument %d has shape %s where %s is needed", i,
                     nd__shape_text(a->ndim, a->shape, have, sizeof have),
+                    nd__shape_text(ndim, shape, want, sizeof want));
+}
+
+nd_status nd__check_dst_shape(const char *op, const nd_array *dst, int ndim, const int64_t *shape,
+                              int32_t i)
+{
+    char have[ND_SHAPE_TEXT], want[ND_SHAPE_TEXT];
+    if (nd__same_shape(dst->ndim, dst->shape, ndim, shape))
+        return ND_OK;
+    return nd__fail(ND_ERR_SHAPE, op, i,
+                    "the destination, argument %d, has shape %s, the result %s", i,
+                    nd__shape_text(dst->ndim, dst->shape, have, sizeof have),
                     nd__shape_text(ndim, shape, want, sizeof want));
 }
 

@@ -136,7 +136,7 @@ static nd_status load(const char *op, nd_device *d, const nd_module_opts *opts, 
 nd_status nd_module_load(nd_device *device, const nd_module_opts *opts, nd_module **out)
 {
     nd_status status;
-    *out = NULL;
+    ND_OUT("module_load", 2, out, NULL);
     ND_RETURN_IF(check_opts("module_load", opts));
     device = nd__or_current(device, &status);
     if (status != ND_OK)
@@ -162,7 +162,7 @@ nd_status nd_module_get(nd_device *device, const nd_module_opts *opts, nd_module
 {
     nd_status status;
     nd_module *m = NULL, *first;
-    *out = NULL;
+    ND_OUT("module_get", 2, out, NULL);
     ND_RETURN_IF(check_opts("module_get", opts));
     device = nd__or_current(device, &status);
     if (status != ND_OK)
@@ -243,7 +243,7 @@ static nd_status ask_for_function(nd_module *m, const char *name, nd_function *f
 
 nd_status nd_module_function(nd_module *module, const char *name, nd_function **out)
 {
-    *out = NULL;
+    ND_OUT("module_function", 2, out, NULL);
     if (!module || !name)
         return nd__fail(ND_ERR_ARGUMENT, "module_function", !module ? 0 : 1, "%s is NULL",
                         !module ? "the module" : "the name");
@@ -423,9 +423,10 @@ nd_status nd_launch(nd_function *function, const nd_launch_arg *args, int32_t n,
                         !function ? "the function is NULL"
                                   : "the options are needed, their size field set to "
                                     "sizeof(nd_launch_opts)");
-    if (n < 0 || n > MAX_ARGUMENTS || (n && !args))
-        return nd__fail(ND_ERR_ARGUMENT, function->name, 2,
-                        "%d arguments; 0 to %d can be given, in an array", (int)n, MAX_ARGUMENTS);
+    ND_NEED_LIST(function->name, 1, n, args);
+    if (n < 0 || n > MAX_ARGUMENTS)
+        return nd__fail(ND_ERR_ARGUMENT, function->name, 2, "%d arguments; 0 to %d can be given",
+                        (int)n, MAX_ARGUMENTS);
     nd_device *d = function->module->device;
     launch.n_arguments = (uint32_t)n;
     ND_RETURN_IF(check_sizes(function, n, opts, &launch));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Moving elements: to and from the host, between devices, into other dtypes and into views. */
+#include <math.h>
 #include "core/core.h"
+#include "core/dispatch.h"
 
 nd_status nd__copy_into(const nd_array *src, const nd_array *dst)
 {
@@ -29,7 +31,7 @@ nd_status nd__cast(const nd_array *a, nd_dtype dtype, nd_array **out)
 nd_status nd_astype(const nd_array *a, nd_dtype dtype, nd_array **out)
 {
     nd_array *r = NULL;
-    *out = NULL;
+    ND_OUT("astype", 2, out, NULL);
     ND_RETURN_IF(nd__check_array("astype", a, 0));
     ND_RETURN_IF(nd__check_dtype("astype", dtype));
     if (nd__kind(a->dtype) == ND_KIND_COMPLEX && nd__kind(dtype) != ND_KIND_COMPLEX &&
@@ -37,6 +39,8 @@ nd_status nd_astype(const nd_array *a, nd_dtype dtype, nd_array **out)
         return nd__fail(ND_ERR_DTYPE, "astype", 1,
                         "%s to %s would drop the imaginary part; take nd_real first",
                         nd_dtype_name(a->dtype), nd_dtype_name(dtype));
+    if (a->dtype == ND_BOOL && dtype == ND_BOOL) /* bytes become 0 and 1, which a copy leaves */
+        return nd_not_equal_scalar(a, nd_bool(0), out);
     ND_RETURN_IF(nd__array_alloc("astype", a->storage->device, dtype, a->ndim, a->shape, &r));
     nd_status status = nd__copy_into(a, r);
     return nd__hand_over(status, r, out);
@@ -45,7 +49,7 @@ nd_status nd_astype(const nd_array *a, nd_dtype dtype, nd_array **out)
 nd_status nd_copy(const nd_array *a, nd_device *device, nd_array **out)
 {
     nd_array *r = NULL;
-    *out = NULL;
+    ND_OUT("copy", 2, out, NULL);
     ND_RETURN_IF(nd__check_array("copy", a, 0));
     device = device ? device : a->storage->device;
     ND_RETURN_IF(nd__array_alloc("copy", device, a->dtype, a->ndim, a->shape, &r));
@@ -57,23 +61,23 @@ nd_status nd_copy(const nd_array *a, nd_device *device, nd_array **out)
 nd_status nd_to_device(const nd_array *a, nd_device *device, nd_array **out)
 {
     nd_status status;
-    *out = NULL;
+    ND_OUT("to_device", 2, out, NULL);
     ND_RETURN_IF(nd__check_array("to_device", a, 0));
     device = nd__or_current(device, &status);
     if (status != ND_OK)
         return status;
     if (device != a->storage->device)
-        return nd_copy(a, device, out);
+        return nd__error_as("to_device", nd_copy(a, device, out));
     *out = nd_retain((nd_array *)a);
     return ND_OK;
 }
 
 nd_status nd_compact(const nd_array *a, nd_array **out)
 {
-    *out = NULL;
+    ND_OUT("compact", 1, out, NULL);
     ND_RETURN_IF(nd__check_array("compact", a, 0));
     if (!(a->flags & ND_FLAG_CONTIGUOUS))
-        return nd_copy(a, NULL, out);
+        return nd__error_as("compact", nd_copy(a, NULL, out));
     *out = nd_retain((nd_array *)a);
     return ND_OK;
 }
@@ -142,7 +146,7 @@ nd_status nd_wrap(const nd_layout *layout, void *ptr, nd_device *device, void (*
                   void *ctx, nd_array **out)
 {
     nd_status status;
-    *out = NULL;
+    ND_OUT("wrap", 5, out, NULL);
     device = nd__or_current(device, &status);
     return status == ND_OK ? nd__wrap("wrap", layout, ptr, device, release, ctx, out) : status;
 }
@@ -188,7 +192,7 @@ nd_status nd__from_host(const char *op, const nd_layout *layout, const void *dat
 nd_status nd_from_host(const nd_layout *layout, const void *data, nd_device *device, nd_array **out)
 {
     nd_status status;
-    *out = NULL;
+    ND_OUT("from_host", 3, out, NULL);
     device = nd__or_current(device, &status);
     return status == ND_OK ? nd__from_host("from_host", layout, data, device, out) : status;
 }
@@ -228,13 +232,46 @@ nd_status nd__item(const char *op, const nd_array *a, int32_t reason, nd_scalar 
 
 nd_status nd_item(const nd_array *a, nd_scalar *out)
 {
+    ND_NEED("item", 1, out);
     return nd__item("item", a, ND_WAIT_ITEM, out);
+}
+
+nd_status nd_item_f64(const nd_array *a, double *out)
+{
+    nd_scalar s;
+    ND_OUT("item_f64", 1, out, 0);
+    ND_RETURN_IF(nd__item("item_f64", a, ND_WAIT_ITEM, &s));
+    if (s.kind == ND_C128)
+        return nd__fail(ND_ERR_DTYPE, "item_f64", 0,
+                        "%s has an imaginary part; use nd_item, or take nd_real first",
+                        nd_dtype_name(a->dtype));
+    *out = s.kind == ND_F64 ? s.v.f : s.kind == ND_I64 ? (double)s.v.i : (double)s.v.u;
+    return ND_OK;
+}
+
+nd_status nd_item_i64(const nd_array *a, int64_t *out)
+{
+    nd_scalar s;
+    ND_OUT("item_i64", 1, out, 0);
+    ND_RETURN_IF(nd__item("item_i64", a, ND_WAIT_ITEM, &s));
+    if (s.kind == ND_C128)
+        return nd__fail(ND_ERR_DTYPE, "item_i64", 0,
+                        "%s has an imaginary part; use nd_item, or take nd_real first",
+                        nd_dtype_name(a->dtype));
+    if (s.kind == ND_F64 && !(s.v.f >= -0x1p63 && s.v.f < 0x1p63 && s.v.f == floor(s.v.f)))
+        return nd__fail(ND_ERR_OVERFLOW, "item_i64", 0,
+                        "%g is no integer of 64 bits; use nd_item_f64", s.v.f);
+    if (s.kind == ND_U64 && s.v.u > INT64_MAX)
+        return nd__fail(ND_ERR_OVERFLOW, "item_i64", 0, "%llu is above 2^63 - 1; use nd_item",
+                        (unsigned long long)s.v.u);
+    *out = s.kind == ND_F64 ? (int64_t)s.v.f : s.kind == ND_I64 ? s.v.i : (int64_t)s.v.u;
+    return ND_OK;
 }
 
 nd_status nd_data(const nd_array *a, void **out)
 {
     uint64_t address = 0;
-    *out = NULL;
+    ND_OUT("data", 1, out, NULL);
     ND_RETURN_IF(nd__check_array("data", a, 0));
     nd_device *device = a->storage->device;
     if (!device->map.address)
@@ -298,6 +335,11 @@ done:
 nd_status nd_fill(const nd_array *dst, nd_scalar value)
 {
     nd_arg arg = {NULL, value};
+    ndp_scalar converted;
     ND_RETURN_IF(nd__check_writable("fill", dst, 0));
+    if (dst->flags & ND_FLAG_CONTIGUOUS && dst->size) {
+        ND_RETURN_IF(nd__scalar_to("fill", value, dst->dtype, 0, &converted));
+        return nd__run_dense_fill(&converted, dst);
+    }
     return nd__run_elementwise(ND_OP_fill, dst->dtype, &arg, 1, dst);
 }

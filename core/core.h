@@ -25,9 +25,39 @@ nd_status nd__fail_errno_at(const char *file, int line, nd_status status, const 
     nd__fail_at(__FILE__, __LINE__, status, op, argument, __VA_ARGS__)
 #define nd__fail_errno(status, op, err, ...) \
     nd__fail_errno_at(__FILE__, __LINE__, status, op, err, __VA_ARGS__)
+/* ND_ERR_ARGUMENT: argument i, named as in the header, is NULL. */
+nd_status nd__refuse_null(const char *op, int32_t i, const char *name);
+#define ND_NEED(op, i, pointer)                      \
+    do {                                             \
+        if (!(pointer))                              \
+            return nd__refuse_null(op, i, #pointer); \
+    } while (0)
+/* The place of a result: it is needed, and holds value until there is a result. */
+#define ND_OUT(op, i, out, value) \
+    do {                          \
+        ND_NEED(op, i, out);      \
+        *(out) = (value);         \
+    } while (0)
+/* A list of n entries, which may be NULL where n is 0. */
+#define ND_NEED_LIST(op, i, n, list) \
+    do {                             \
+        if ((n) > 0)                 \
+            ND_NEED(op, i, list);    \
+    } while (0)
+/* status, of a function that op is made of: its error becomes op's. */
+nd_status nd__error_as(const char *op, nd_status status);
+/* For functions that return no status: answer, with the error set. */
+#define ND_NEED_OR(op, i, pointer, answer)          \
+    do {                                            \
+        if (!(pointer)) {                           \
+            (void)nd__refuse_null(op, i, #pointer); \
+            return answer;                          \
+        }                                           \
+    } while (0)
 /* Fill in what the decider could not know, where it is still empty. */
 void nd__error_native(int64_t native);
 void nd__error_context(const char *op, const char *device, const char *plugin);
+/* log.c */
 void nd__log(int32_t level, const char *fmt, ...) ND_PRINTF(2, 3);
 bool nd__log_wants(int32_t level);
 
@@ -92,7 +122,7 @@ struct nd_device {
     _Atomic(nd_kernel_node *) dense[NDP_OP_END][ND_DTYPE_END][3];
     pthread_mutex_t kernel_lock;
     _Atomic(struct nd_maker *) maker; /* of new blocks; read it through nd__device_maker */
-    nd_device *next;
+    nd_device *next, *next_opened;    /* of its plug-in; of all, newest first */
 };
 
 struct nd_plugin_slot {
@@ -126,7 +156,8 @@ nd_status nd__registry_slot(
     nd_plugin_slot **out); /* loaded slot by plug-in name, NULL if there is none */
 /* Of a loaded plug-in; opened on first use. */
 nd_status nd__slot_device(nd_plugin_slot *slot, uint32_t index, nd_device **out);
-int nd__open_devices(nd_device **out, int n); /* how many of them were written; at most n */
+int nd__open_devices(nd_device **out, int n);     /* how many of them were written; at most n */
+nd_device *nd__device_opened_as(nd_dl_device dl); /* NULL if none is; for CUDA and OpenCL */
 nd_status nd__cpu_device(
     nd_device **out); /* the CPU plug-in's device; the error names the paths tried */
 void nd__host_init(nd_plugin_slot *slot);
@@ -157,7 +188,8 @@ struct nd_storage {
     struct nd_block *block;  /* NULL: foreign memory */
     struct nd_block *pinned; /* on the CPU: page-locked memory of pinned_for; else NULL */
     nd_device *pinned_for;
-    _Atomic(nd_event *) pending; /* host memory that a device is still writing to; NULL: none */
+    _Atomic(nd_event *) pending; /* host memory that a device is still writing to: an event for
+                                    each stream that does, the newest first; NULL: none */
     void (*release)(void *ctx);
     void *ctx;
     _Atomic uint64_t user;         /* id of the stream that used it last; see interop/sharing.c */
@@ -178,10 +210,11 @@ nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (
 void nd__storage_release(nd_storage *s);
 bool nd__storage_waits(nd_storage *s); /* releasing the last reference may wait */
 /* Waits for the device that still writes to host memory, if one does. */
-/* What `pending` is, with a reference for the caller (NULL: nothing); the event takes its place,
- * and the reference to what was there is the caller's. */
-nd_event *nd__pending(nd_storage *s);
-nd_event *nd__pending_swap(nd_storage *s, nd_event *event);
+/* The event, recorded behind a copy into the storage, is waited for by whoever uses the storage;
+ * the caller's reference goes with it. */
+void nd__pending_add(nd_storage *s, nd_event *event);
+/* *done: no device writes to the storage any more. Does not wait. */
+nd_status nd__pending_query(nd_storage *s, int32_t *done);
 nd_status nd__settle_slow(const char *op, nd_storage *s);
 static inline nd_status nd__settle(const char *op, nd_storage *s)
 {
@@ -214,6 +247,26 @@ struct nd_array {
  * size and flags from shape, stride (NULL: C order). The caller has checked bounds. */
 nd_status nd__array_take(nd_storage *s, nd_dtype dtype, int ndim, const int64_t *shape,
                          const int64_t *stride, int64_t offset, bool readonly, nd_array **out);
+/* ---- handles.c: NDOCK_DEBUG=handles. A released array's storage has ND_DEAD pending. ---- */
+extern const char nd__dead_mark;
+extern bool nd__handles_mode;
+#define ND_DEAD ((nd_event *)(uintptr_t)&nd__dead_mark)
+static inline bool nd__is_dead(const nd_storage *s)
+{
+    return atomic_load_explicit(&s->pending, memory_order_relaxed) == ND_DEAD;
+}
+/* The error of op, which uses a released array; logged the first time. */
+nd_status nd__handle_used(const char *op, const nd_storage *s);
+void nd__handle_released_again(const nd_storage *s);
+/* In functions that read an array's header alone: NULL and released arrays are answered so. */
+#define ND_READ(op, i, a, answer)                            \
+    do {                                                     \
+        ND_NEED_OR(op, i, a, answer);                        \
+        if (nd__handles_mode && nd__is_dead((a)->storage)) { \
+            (void)nd__handle_used(op, (a)->storage);         \
+            return answer;                                   \
+        }                                                    \
+    } while (0)
 /* The same with a reference of its own. */
 nd_status nd__array_new(nd_storage *s, nd_dtype dtype, int ndim, const int64_t *shape,
                         const int64_t *stride, int64_t offset, bool readonly, nd_array **out);
@@ -237,6 +290,9 @@ nd_status nd__check_same_device(const char *op, const nd_array *a, const nd_arra
                                 int32_t j);
 nd_status nd__check_shape_is(const char *op, const nd_array *a, int ndim, const int64_t *shape,
                              int32_t i);
+/* The same of a destination, which the message calls so. */
+nd_status nd__check_dst_shape(const char *op, const nd_array *dst, int ndim, const int64_t *shape,
+                              int32_t i);
 
 /* ---- shape.c: pure arithmetic, no allocation ---- */
 bool nd__mul_size(int64_t a, int64_t b, int64_t *out); /* false on overflow or a negative operand */
@@ -252,6 +308,9 @@ bool nd__extent(int ndim, const int64_t *shape, const int64_t *stride, int64_t *
 nd_status nd__axis(const char *op, int axis, int ndim, int *out);
 /* Mask of axes (NULL: all), each in range and named once. */
 nd_status nd__axes_mask(const char *op, int naxes, const int32_t *axes, int ndim, uint64_t *mask);
+/* The same of an options struct: all where axes is NULL and naxes 0, none for ND_NO_AXES; the two
+ * must not contradict each other. */
+nd_status nd__axes_option(const char *op, int naxes, const int32_t *axes, int ndim, uint64_t *mask);
 nd_status nd__broadcast(const char *op, int n, const int *ndims, const int64_t *const *shapes,
                         int *ndim, int64_t *out);
 /* Strides of an operand stretched to ndim, shape (it is known to fit). */
@@ -341,6 +400,7 @@ nd_scalar nd__scalar_load(nd_dtype dtype, const void *element);
 nd_status nd__check_castable(const char *op, nd_dtype from, nd_dtype to);
 
 /* ---- op.c ---- */
+extern const nd_op_info nd__ops[ND_OP_END]; /* of op.def, by id: nd_op_get without the call */
 const ndp_kernel *nd__runtime_kernel(nd_op op, nd_device *device);
 /* A run-time op's own form for the device's plug-in. */
 typedef struct nd_op_form nd_op_form;

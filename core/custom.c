@@ -28,6 +28,7 @@ nd_status nd_custom_error(nd_status status, const char *fmt, ...)
 {
     char text[768];
     va_list ap;
+    ND_NEED("custom_error", 1, fmt);
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
@@ -74,7 +75,8 @@ const nd_custom_op *nd_custom_find(const char *name)
 
 const char *nd_custom_name(const nd_custom_op *op)
 {
-    return op ? op->def.name : "";
+    ND_NEED_OR("custom_name", 0, op, "");
+    return op->def.name;
 }
 
 static bool is_name(const char *name)
@@ -193,13 +195,13 @@ typedef struct {
     nd_custom_shape result[ND_CUSTOM_MAX];
 } application;
 
-static nd_status check_call(const nd_custom_op *op, const nd_array *const *in, const void *params)
+/* `place` is the position of params among the arguments of the function. */
+static nd_status check_call(const char *function, const nd_custom_op *op, const nd_array *const *in,
+                            int32_t place, const void *params)
 {
-    if (!op)
-        return nd__fail(ND_ERR_ARGUMENT, "custom_apply", 0, "the operation is NULL");
-    if ((op->def.n_in && !in) || (op->def.params_nbytes && !params))
-        return nd__fail(ND_ERR_ARGUMENT, op->def.name, -1, "%s NULL",
-                        op->def.params_nbytes && !params ? "the parameters are" : "the list is");
+    ND_NEED(function, 0, op);
+    ND_NEED_LIST(op->def.name, 1, op->def.n_in, in);
+    ND_NEED_LIST(op->def.name, place, op->def.params_nbytes, params);
     for (int32_t i = 0; i < op->def.n_in; i++) {
         ND_RETURN_IF(nd__check_array(op->def.name, in[i], i));
         ND_RETURN_IF(nd__check_same_device(op->def.name, in[0], in[i], 0, i));
@@ -245,7 +247,7 @@ static nd_status find_shapes(application *a)
 
 static nd_status prepare(application *a, const nd_apply_opts *opts, nd_scope *scope)
 {
-    ND_RETURN_IF(check_call(a->op, a->in, a->params));
+    ND_RETURN_IF(check_call("custom_apply", a->op, a->in, 2, a->params));
     ND_RETURN_IF(find_device(a, opts));
     ND_RETURN_IF(nd__usable(a->device, a->op->def.name));
     ND_RETURN_IF(nd__scope_enter(a->op->def.name, a->device, opts ? opts->stream : NULL, scope));
@@ -382,8 +384,7 @@ nd_status nd_custom_apply(const nd_custom_op *op, const nd_array *const *in, con
     application a = {.op = op, .in = in, .params = params};
     nd_status status;
     int32_t n = op ? op->def.n_out : 0;
-    if (!out)
-        return nd__fail(ND_ERR_ARGUMENT, op ? op->def.name : "custom_apply", -1, "out is NULL");
+    ND_NEED(op ? op->def.name : "custom_apply", 4, out);
     memset(out, 0, (size_t)n * sizeof *out);
     ND_GOTO_IF(done, prepare(&a, opts, &scope));
     for (int32_t i = 0; i < n; i++)
@@ -410,7 +411,7 @@ static nd_status check_destination(const application *a, const nd_array *dst, in
     if (dst->dtype != a->result[i].dtype)
         return nd__fail(ND_ERR_DTYPE, def->name, argument, "destination %d is %s, the result %s",
                         (int)i, nd_dtype_name(dst->dtype), nd_dtype_name(a->result[i].dtype));
-    return nd__check_shape_is(def->name, dst, a->result[i].ndim, a->result[i].shape, argument);
+    return nd__check_dst_shape(def->name, dst, a->result[i].ndim, a->result[i].shape, argument);
 }
 
 /* The form may write straight to it. */
@@ -436,9 +437,7 @@ nd_status nd_custom_apply_into(const nd_custom_op *op, const nd_array *const *in
     nd_array *made[ND_CUSTOM_MAX] = {NULL}, *out[ND_CUSTOM_MAX];
     int32_t n = op ? op->def.n_out : 0;
     nd_status status;
-    if (!dst)
-        return nd__fail(ND_ERR_ARGUMENT, op ? op->def.name : "custom_apply_into", -1,
-                        "the list of destinations is NULL");
+    ND_NEED(op ? op->def.name : "custom_apply_into", 4, dst);
     ND_GOTO_IF(done, prepare(&a, opts, &scope));
     for (int32_t i = 0; i < n; i++)
         ND_GOTO_IF(done, check_destination(&a, dst[i], i));
@@ -478,13 +477,15 @@ nd_status nd_custom_backward(const nd_custom_op *op, const nd_array *const *in,
                              const nd_array *const *out, const nd_array *const *grad_out,
                              const void *params, nd_array **grad_in)
 {
-    ND_RETURN_IF(check_call(op, in, params));
+    ND_RETURN_IF(check_call("custom_backward", op, in, 4, params));
+    ND_NEED_LIST(op->def.name, 5, op->def.n_in, grad_in);
     memset(grad_in, 0, (size_t)op->def.n_in * sizeof *grad_in);
     if (!op->def.backward)
         return nd__fail(ND_ERR_UNSUPPORTED, op->def.name, -1, "it has no backward function");
-    if (!out || !grad_out)
-        return nd__fail(ND_ERR_ARGUMENT, op->def.name, -1,
-                        "the outputs and their gradients are needed");
+    ND_NEED(op->def.name, 2, out);
+    ND_NEED(op->def.name, 3, grad_out);
+    for (int32_t i = 0; i < op->def.n_out; i++)
+        ND_RETURN_IF(nd__check_array(op->def.name, out[i], op->def.n_in + i));
     const char *before = enter(op);
     nd_status status = leave(op, before, "the backward function",
                              op->def.backward(op->def.ctx, in, out, grad_out, params, grad_in));

@@ -9,11 +9,18 @@ const char *nd_version(void)
 
 const char *nd_device_name(const nd_device *device)
 {
-    return device ? device->name : "";
+    ND_NEED_OR("device_name", 0, device, "");
+    return device->name;
 }
 
 void nd_device_describe(const nd_device *device, nd_device_info *out)
 {
+    if (!device || !out) {
+        (void)nd__refuse_null("device_describe", device ? 1 : 0, device ? "out" : "device");
+        if (out)
+            *out = (nd_device_info){"", "", "", "", 0, 0, 0, 0};
+        return;
+    }
     *out = (nd_device_info){
         .name = device->name,
         .plugin = device->slot->name,
@@ -28,6 +35,9 @@ void nd_device_describe(const nd_device *device, nd_device_info *out)
 
 nd_status nd_device_fact(nd_device *device, int32_t i, char *key, char *value, size_t n)
 {
+    ND_NEED("device_fact", 0, device);
+    ND_NEED("device_fact", 2, key);
+    ND_NEED("device_fact", 3, value);
     if (i < 0 || !device->facts.item ||
         device->facts.item(device->dev, (uint32_t)i, key, value, n) != NDP_OK)
         return nd__fail(ND_ERR_INDEX, "device_fact", 1, "%s has no fact number %d", device->name,
@@ -38,7 +48,7 @@ nd_status nd_device_fact(nd_device *device, int32_t i, char *key, char *value, s
 nd_status nd_device_current(nd_device **out)
 {
     nd_thread *t = nd__thread();
-    *out = NULL;
+    ND_OUT("device_current", 0, out, NULL);
     if (!t)
         return ND_ERR_MEMORY;
     ND_RETURN_IF(nd__refuse_inside("device_current"));
@@ -70,7 +80,11 @@ uint32_t nd__current_index(const nd_plugin_slot *slot)
 
 nd_device *nd__or_current(nd_device *device, nd_status *status)
 {
-    *status = device ? ND_OK : nd_device_current(&device);
+    *status = ND_OK;
+    if (!device && nd__self && !nd__self->in_host_function)
+        device = nd__self->device;
+    if (!device)
+        *status = nd_device_current(&device);
     return device;
 }
 
@@ -85,6 +99,7 @@ nd_status nd_synchronize(nd_device *device)
 
 uint64_t nd_device_op_dtypes(nd_device *device, nd_op op)
 {
+    ND_NEED_OR("device_op_dtypes", 0, device, 0);
     if (nd__runtime_kernel(op, device) || nd__op_form(op, device))
         return nd_op_dtypes(op);
     return nd_op_get(op) && device->has_op ? device->op.dtypes(device->dev, op) : 0;
@@ -93,9 +108,10 @@ uint64_t nd_device_op_dtypes(nd_device *device, nd_op op)
 nd_status nd_device_group(nd_device *device, const char *id, const void **table,
                           struct ndp_dev **dev)
 {
-    if (!device || !id)
-        return nd__fail(ND_ERR_ARGUMENT, "device_group", !device ? 0 : 1, "%s is NULL",
-                        !device ? "the device" : "the group's id");
+    ND_OUT("device_group", 2, table, NULL);
+    ND_OUT("device_group", 3, dev, NULL);
+    ND_NEED("device_group", 0, device);
+    ND_NEED("device_group", 1, id);
     if (strcmp(id, "ndp.plugin/0") == 0)
         *table = &device->p;
     else

@@ -3,6 +3,7 @@
  * cannot take, scratch, and the fallback ladder. */
 #include <stdlib.h>
 #include "core/cache/cache.h"
+#include "core/dispatch.h"
 #include "core/fallback.h"
 
 struct nd_kernel_node {
@@ -106,6 +107,7 @@ static nd_status find_kernel(nd_device *dev, const ndp_call *call, nd_kernel_nod
         if (status == ND_OK) {
             atomic_store_explicit(bucket, node, memory_order_release);
         } else {
+            free(node->why);
             free(node); /* a failed look-up may be tried again */
             node = NULL;
         }
@@ -219,14 +221,20 @@ static nd_status run_kernel(nd_device *dev, const ndp_kernel *k, ndp_call *call)
     return status;
 }
 
+static int64_t size_of(const ndp_view *v)
+{
+    int64_t size = 1;
+    for (int d = 0; d < v->ndim; d++)
+        size *= v->shape[d];
+    return size;
+}
+
 /* An operand as an array of its own, dense: a packed copy of an input, or room for an output
  * (filled first where it is updated in place). */
 static nd_status pack(nd_device *dev, const ndp_view *v, bool copy_in, nd_storage **s,
                       ndp_view *packed, int64_t *stride)
 {
-    int64_t size = 1;
-    for (int d = 0; d < v->ndim; d++)
-        size *= v->shape[d];
+    const int64_t size = size_of(v);
     ND_RETURN_IF(nd__storage_alloc(dev, size ? (uint64_t)size * nd_dtype_size(v->dtype) : 1, s));
     nd__c_strides(v->ndim, v->shape, stride);
     *packed = *v;
@@ -246,16 +254,36 @@ bool nd__updates_in_place(const ndp_call *call)
                     info->op_class == ND_CLASS_NONZERO);
 }
 
+/* Whether a kernel of a lower rank can serve the call once its operands are packed: dense views of
+ * one shape are runs of elements. Kernels of other classes, and copies, which pack, take the rank
+ * that they were looked up with. */
+static bool may_be_flat(const ndp_call *call)
+{
+    const nd_op_info *info = nd_op_get(call->op);
+    return info && (info->op_class == ND_CLASS_UNARY || info->op_class == ND_CLASS_BINARY ||
+                    info->op_class == ND_CLASS_TERNARY);
+}
+
+static void flatten(ndp_view *v, const int64_t *size)
+{
+    static const int64_t one = 1;
+    if (!v->mem)
+        return;
+    v->shape = size;
+    v->stride = &one;
+    v->ndim = 1;
+}
+
 static nd_status pack_and_run(nd_device *dev, const ndp_kernel *k, ndp_call *call)
 {
-    ndp_view v[6];
-    int64_t stride[6][ND_MAX_NDIM];
+    ndp_view v[6] = {{0}}, given[6];
+    int64_t stride[6][ND_MAX_NDIM], size = size_of(&call->out[0]);
     nd_storage *storage[6] = {NULL};
     nd_status status = ND_OK;
     uint32_t n = call->n_in + call->n_out;
     ndp_call packed = *call;
-    if (call->out[0].ndim >
-        k->max_ndim) /* the look-up asked with this rank: an honest kernel takes it */
+    const bool flat = call->out[0].ndim > k->max_ndim;
+    if (flat && !may_be_flat(call))
         return nd__fail(ND_ERR_PLUGIN, NULL, -1,
                         "the kernel takes rank %d at most, the call has %d", (int)k->max_ndim,
                         (int)call->out[0].ndim);
@@ -266,8 +294,11 @@ static nd_status pack_and_run(nd_device *dev, const ndp_kernel *k, ndp_call *cal
             ND_GOTO_IF(done, pack(dev, from, i < call->n_in || nd__updates_in_place(call),
                                   &storage[i], &v[i], stride[i]));
     }
-    packed.in = v;
-    packed.out = v + call->n_in;
+    memcpy(given, v, sizeof given);
+    for (uint32_t i = 0; flat && i < n; i++)
+        flatten(&given[i], &size);
+    packed.in = given;
+    packed.out = given + call->n_in;
     ND_GOTO_IF(done, run_kernel(dev, k, &packed));
     for (uint32_t i = call->n_in; i < n; i++)
         if (storage[i])
@@ -386,22 +417,6 @@ static ndp_view flat_view(const nd_array *a)
     };
 }
 
-/* Field by field: compilers clear a whole record with an instruction that takes longer to start
- * than all of this takes to run. */
-static void fill_call(ndp_call *call, nd_op op, int n_in, const ndp_view *in, const ndp_view *out)
-{
-    call->size = sizeof *call;
-    call->op = op;
-    call->n_in = (uint32_t)n_in;
-    call->n_out = 1;
-    call->n_scalar = call->mode = 0;
-    call->in = in;
-    call->out = out;
-    call->scalar = NULL;
-    call->params = NULL;
-    call->scratch = call->status = (ndp_view){.mem = NULL};
-}
-
 /* The operands of a call of flat views, which are so small that nothing may be added to making
  * them.
  */
@@ -422,7 +437,7 @@ nd_status nd__run_dense(nd_op op, const nd_array *const *in, int n, const nd_arr
     v[0] = flat_view(dst);
     for (int i = 0; i < n; i++)
         v[i + 1] = flat_view(in[i]);
-    fill_call(&call, op, n, v + 1, v);
+    nd__set_call(&call, op, (uint32_t)n, v + 1, 1, v);
     if (dst->storage->device->async)
         note_uses(in, n, dst);
     return run_dense_call(dst->storage->device, &call, 0);
@@ -440,7 +455,7 @@ nd_status nd__run_dense_scalar(nd_op op, const nd_array *a, nd_scalar s, int pla
     v[0] = flat_view(dst);
     v[2 - place] = flat_view(a);
     v[1 + place] = nd__scalar_view(&scalar, 0, 1, &dst->size);
-    fill_call(&call, op, 2, v + 1, v);
+    nd__set_call(&call, op, 2, v + 1, 1, v);
     call.n_scalar = 1;
     call.scalar = &scalar;
     if (dst->storage->device->async)
@@ -448,12 +463,28 @@ nd_status nd__run_dense_scalar(nd_op op, const nd_array *a, nd_scalar s, int pla
     return run_dense_call(dst->storage->device, &call, 1 + place);
 }
 
+nd_status nd__run_dense_fill(const ndp_scalar *value, const nd_array *dst)
+{
+    ndp_view v[2];
+    ndp_call call;
+    if (dst->size == 0)
+        return ND_OK;
+    v[0] = flat_view(dst);
+    v[1] = nd__scalar_view(value, 0, 1, &dst->size);
+    nd__set_call(&call, ND_OP_fill, 1, v + 1, 1, v);
+    call.n_scalar = 1;
+    call.scalar = value;
+    if (dst->storage->device->async)
+        note_uses(NULL, 0, dst);
+    return run_dense_call(dst->storage->device, &call, 0);
+}
+
 nd_status nd__run_dense_reduce(nd_op op, const nd_array *a, const nd_array *dst)
 {
     const ndp_reduce params = {.size = sizeof params, .n_reduced = 1};
     ndp_view in = flat_view(a), out = nd__view(dst);
     ndp_call call;
-    fill_call(&call, op, 1, &in, &out);
+    nd__set_call(&call, op, 1, &in, 1, &out);
     call.params = &params;
     if (dst->storage->device->async)
         note_uses(&a, 1, dst);
@@ -520,7 +551,7 @@ nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, in
         v[i].flags = nd__is_c_order(rank, shape, stride[i]) ? NDP_VIEW_CONTIGUOUS : 0;
     }
     ndp_call call;
-    fill_call(&call, op, n, v + 1, v);
+    nd__set_call(&call, op, (uint32_t)n, v + 1, 1, v);
     call.n_scalar = n_scalar;
     call.scalar = scalars;
     return nd__run(dst->storage->device, &call);

@@ -32,7 +32,8 @@ size_t nd_dtype_size(nd_dtype dtype)
 
 nd_status nd_dtype_parse(const char *name, nd_dtype *out)
 {
-    *out = 0;
+    ND_OUT("dtype_parse", 1, out, ND_DTYPE_BY_RULE);
+    ND_NEED("dtype_parse", 0, name);
     for (nd_dtype d = 1; name && d < ND_DTYPE_END; d++)
         if (strcmp(name, nd__dtypes[d].name) == 0 || strcmp(name, nd__dtypes[d].standard) == 0) {
             *out = d;

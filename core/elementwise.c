@@ -69,7 +69,8 @@ static nd_status check_args(nd_op op, const nd_arg *args, int n, plan *p)
     if (!p->info || arity(p->info) == 0)
         return nd__fail(ND_ERR_ARGUMENT, "apply", 0, "op %d is not an elementwise operation",
                         (int)op);
-    if (n != arity(p->info) || !args)
+    ND_NEED(p->info->name, 1, args);
+    if (n != arity(p->info))
         return nd__fail(ND_ERR_ARGUMENT, p->info->name, -1, "%d operands given, %d needed", n,
                         arity(p->info));
     p->n = n;
@@ -202,7 +203,7 @@ static nd_status long_way_into(nd_op op, const nd_arg *args, int n, const nd_app
         ND_GOTO_IF(done, nd__fail(ND_ERR_DEVICE, p.info->name, n,
                                   "the operands are on %s, the destination on %s", p.device->name,
                                   dst->storage->device->name));
-    ND_GOTO_IF(done, nd__check_shape_is(p.info->name, dst, p.ndim, p.shape, n));
+    ND_GOTO_IF(done, nd__check_dst_shape(p.info->name, dst, p.ndim, p.shape, n));
     if (dst->dtype == p.result) {
         ND_GOTO_IF(done, separate_from(&p, dst));
         ND_GOTO_IF(done, nd__run_elementwise(op, p.compute, p.args, p.n, dst));
@@ -231,7 +232,7 @@ static inline __attribute__((always_inline)) bool short_way(nd_op op, const nd_a
                                                             const nd_array *b, nd_array **out,
                                                             nd_status *status)
 {
-    const nd_op_info *info = nd_op_get(op);
+    const nd_op_info *info = &nd__ops[op];
     const nd_array *const in[2] = {a, b};
     if (!a || !b || a->dtype != b->dtype || a->storage->device != b->storage->device ||
         is_pending(a) || is_pending(b) || !(a->flags & b->flags & ND_FLAG_CONTIGUOUS) ||
@@ -250,7 +251,7 @@ static inline __attribute__((always_inline)) bool short_way(nd_op op, const nd_a
 static bool short_way_scalar(nd_op op, const nd_array *a, nd_scalar b, nd_array **out,
                              nd_status *status)
 {
-    const nd_op_info *info = nd_op_get(op);
+    const nd_op_info *info = &nd__ops[op];
     nd_dtype common;
     if (!a || is_pending(a) || !(a->flags & ND_FLAG_CONTIGUOUS) ||
         !(nd__kind(a->dtype) & info->domain) ||
@@ -268,7 +269,7 @@ static bool short_way_scalar(nd_op op, const nd_array *a, nd_scalar b, nd_array 
 static bool short_way_into(nd_op op, const nd_array *a, const nd_array *b, const nd_array *dst,
                            nd_status *status)
 {
-    const nd_op_info *info = nd_op_get(op);
+    const nd_op_info *info = &nd__ops[op];
     const nd_array *const in[2] = {a, b};
     if (!a || !b || !dst || a->dtype != b->dtype || is_pending(a) || is_pending(b) ||
         is_pending(dst) || (dst->flags & ND_FLAG_READONLY) ||
@@ -296,7 +297,7 @@ static bool is_plain_pair(nd_op op, const nd_arg *args, int n, const nd_apply_op
 nd_status nd_apply(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts, nd_array **out)
 {
     nd_status status;
-    *out = NULL;
+    ND_OUT("apply", 4, out, NULL);
     if (is_plain_pair(op, args, n, opts) &&
         (args[1].array ? short_way(op, args[0].array, args[1].array, out, &status)
                        : short_way_scalar(op, args[0].array, args[1].scalar, out, &status)))
@@ -311,13 +312,14 @@ nd_status nd_apply_into(nd_op op, const nd_arg *args, int n, const nd_apply_opts
     if (is_plain_pair(op, args, n, opts) &&
         short_way_into(op, args[0].array, args[1].array, dst, &status))
         return status;
+    ND_NEED("apply_into", 4, dst);
     return long_way_into(op, args, n, opts, dst);
 }
 
 static nd_status binary(nd_op op, const nd_array *a, const nd_array *b, nd_array **out)
 {
     nd_status status;
-    *out = NULL;
+    ND_OUT(nd__ops[op].name, 2, out, NULL);
     if (short_way(op, a, b, out, &status))
         return status;
     ND_RETURN_IF(nd__check_array(nd_op_get(op)->name, a, 0));
@@ -327,7 +329,7 @@ static nd_status binary(nd_op op, const nd_array *a, const nd_array *b, nd_array
 
 static nd_status unary(nd_op op, const nd_array *a, nd_array **out)
 {
-    *out = NULL;
+    ND_OUT(nd_op_get(op)->name, 1, out, NULL);
     return long_way(op, (const nd_arg[]){{.array = a}}, 1, NULL, out);
 }
 
@@ -349,10 +351,16 @@ static nd_status binary_into(nd_op op, const nd_array *a, const nd_array *b, con
 static nd_status binary_scalar(nd_op op, const nd_array *a, nd_scalar b, nd_array **out)
 {
     nd_status status;
-    *out = NULL;
+    ND_OUT(nd_op_get(op)->name, 2, out, NULL);
     if (short_way_scalar(op, a, b, out, &status))
         return status;
     return long_way(op, (const nd_arg[]){{.array = a}, {.scalar = b}}, 2, NULL, out);
+}
+
+static nd_status binary_scalar_into(nd_op op, const nd_array *a, nd_scalar b, const nd_array *dst)
+{
+    ND_RETURN_IF(nd__check_array(nd__ops[op].name, a, 0));
+    return long_way_into(op, (const nd_arg[]){{.array = a}, {.scalar = b}}, 2, NULL, dst);
 }
 
 static nd_status check_three(nd_op op, const nd_array *a, const nd_array *b, const nd_array *c)
@@ -365,7 +373,7 @@ static nd_status check_three(nd_op op, const nd_array *a, const nd_array *b, con
 static nd_status ternary(nd_op op, const nd_array *a, const nd_array *b, const nd_array *c,
                          nd_array **out)
 {
-    *out = NULL;
+    ND_OUT(nd_op_get(op)->name, 3, out, NULL);
     ND_RETURN_IF(check_three(op, a, b, c));
     return long_way(op, (const nd_arg[]){{.array = a}, {.array = b}, {.array = c}}, 3, NULL, out);
 }
@@ -388,18 +396,22 @@ static nd_status ternary_into(nd_op op, const nd_array *a, const nd_array *b, co
     {                                                                  \
         return unary_into(ND_OP_##name, a, dst);                       \
     }
-#define WRAP_BINARY(name)                                                                 \
-    nd_status nd_##name(const nd_array *a, const nd_array *b, nd_array **out)             \
-    {                                                                                     \
-        return binary(ND_OP_##name, a, b, out);                                           \
-    }                                                                                     \
-    nd_status nd_##name##_into(const nd_array *a, const nd_array *b, const nd_array *dst) \
-    {                                                                                     \
-        return binary_into(ND_OP_##name, a, b, dst);                                      \
-    }                                                                                     \
-    nd_status nd_##name##_scalar(const nd_array *a, nd_scalar b, nd_array **out)          \
-    {                                                                                     \
-        return binary_scalar(ND_OP_##name, a, b, out);                                    \
+#define WRAP_BINARY(name)                                                                  \
+    nd_status nd_##name(const nd_array *a, const nd_array *b, nd_array **out)              \
+    {                                                                                      \
+        return binary(ND_OP_##name, a, b, out);                                            \
+    }                                                                                      \
+    nd_status nd_##name##_into(const nd_array *a, const nd_array *b, const nd_array *dst)  \
+    {                                                                                      \
+        return binary_into(ND_OP_##name, a, b, dst);                                       \
+    }                                                                                      \
+    nd_status nd_##name##_scalar(const nd_array *a, nd_scalar b, nd_array **out)           \
+    {                                                                                      \
+        return binary_scalar(ND_OP_##name, a, b, out);                                     \
+    }                                                                                      \
+    nd_status nd_##name##_scalar_into(const nd_array *a, nd_scalar b, const nd_array *dst) \
+    {                                                                                      \
+        return binary_scalar_into(ND_OP_##name, a, b, dst);                                \
     }
 #define WRAP_TERNARY(name)                                                                       \
     nd_status nd_##name(const nd_array *a, const nd_array *b, const nd_array *c, nd_array **out) \

@@ -13,6 +13,10 @@ ND_TLS uint64_t moved; /* by this thread's stagings */
 
 void nd_fallback_get(nd_fallback_stats *out)
 {
+    if (!out) {
+        (void)nd__refuse_null("fallback_get", 0, "out");
+        return;
+    }
     out->staged_calls = atomic_load(&staged_calls);
     out->staged_bytes = atomic_load(&staged_bytes);
     out->derived_calls = atomic_load(&derived_calls);

@@ -34,6 +34,7 @@ static void (*const locks[])(nd_fork now) = {
     nd__fork_hook,
     nd__fork_trace,
     nd__fork_told,
+    nd__fork_handles,
     nd__fork_log,
 };
 enum { LOCKS = sizeof locks / sizeof *locks };

@@ -36,6 +36,7 @@ void nd__fork_texts(nd_fork now);
 void nd__fork_hook(nd_fork now);
 void nd__fork_trace(nd_fork now);
 void nd__fork_told(nd_fork now);
+void nd__fork_handles(nd_fork now);
 void nd__fork_log(nd_fork now);
 
 #endif

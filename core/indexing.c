@@ -183,7 +183,7 @@ nd_status nd_take(const nd_array *a, const nd_array *indices, int axis, nd_array
     take_plan p;
     nd_array *r = NULL;
     nd_status status;
-    *out = NULL;
+    ND_OUT("take", 3, out, NULL);
     ND_GOTO_IF(done, take_start(a, indices, axis, &p));
     ND_GOTO_IF(done, nd__array_alloc("take", a->storage->device, a->dtype, p.ndim, p.shape, &r));
     ND_GOTO_IF(done, take_dense(a, &p, r));
@@ -201,7 +201,7 @@ static nd_status check_dst(const char *op, const nd_array *a, const nd_array *ds
 {
     ND_RETURN_IF(nd__check_writable(op, dst, argument));
     ND_RETURN_IF(nd__check_same_device(op, a, dst, 0, argument));
-    ND_RETURN_IF(nd__check_shape_is(op, dst, ndim, shape, argument));
+    ND_RETURN_IF(nd__check_dst_shape(op, dst, ndim, shape, argument));
     return nd__check_castable(op, dtype, dst->dtype);
 }
 
@@ -326,7 +326,7 @@ done:
 
 nd_status nd_gather(const nd_array *a, const nd_array *indices, int axis, nd_array **out)
 {
-    *out = NULL;
+    ND_OUT("gather", 3, out, NULL);
     return gather(a, indices, axis, NULL, out);
 }
 
@@ -380,7 +380,7 @@ done:
 
 nd_status nd_take_along_axis(const nd_array *a, const nd_array *indices, int axis, nd_array **out)
 {
-    *out = NULL;
+    ND_OUT("take_along_axis", 3, out, NULL);
     return take_along(a, indices, axis, NULL, out);
 }
 
@@ -467,6 +467,8 @@ done:
 nd_status nd_scatter_into(const nd_array *indices, const nd_array *src, int axis, int mode,
                           const nd_array *dst)
 {
+    ND_RETURN_IF(nd__check_array("scatter", indices, 0));
+    ND_RETURN_IF(nd__check_array("scatter", src, 1));
     if (mode < ND_SCATTER_SET || mode > ND_SCATTER_MAX)
         return nd__fail(ND_ERR_ARGUMENT, "scatter", 3,
                         "%d is not a mode; ND_SCATTER_SET to _MAX are 0 to 3", mode);
@@ -478,8 +480,11 @@ nd_status nd_scatter(const nd_array *a, const nd_array *indices, const nd_array 
                      int mode, nd_array **out)
 {
     nd_array *r = NULL;
-    *out = NULL;
-    ND_RETURN_IF(nd_copy(a, NULL, &r));
+    ND_OUT("scatter", 5, out, NULL);
+    ND_RETURN_IF(nd__check_array("scatter", a, 0));
+    ND_RETURN_IF(nd__check_array("scatter", indices, 1));
+    ND_RETURN_IF(nd__check_array("scatter", src, 2));
+    ND_RETURN_IF(nd__error_as("scatter", nd_copy(a, NULL, &r)));
     nd_status status = nd_scatter_into(indices, src, axis, mode, r);
     return nd__hand_over(status, r, out);
 }
@@ -494,6 +499,7 @@ nd_status nd_index_add_into(const nd_array *indices, const nd_array *src, int ax
     int at;
     ND_RETURN_IF(nd__check_array("index_add", dst, 3));
     ND_RETURN_IF(nd__check_array("index_add", indices, 0));
+    ND_RETURN_IF(nd__check_array("index_add", src, 1));
     ND_RETURN_IF(nd__axis("index_add", axis, dst->ndim, &at));
     if (indices->ndim != 1)
         return nd__fail(ND_ERR_SHAPE, "index_add", 0, "the indices have rank %d, not 1",
@@ -517,8 +523,11 @@ nd_status nd_index_add(const nd_array *a, const nd_array *indices, const nd_arra
                        nd_array **out)
 {
     nd_array *r = NULL;
-    *out = NULL;
-    ND_RETURN_IF(nd_copy(a, NULL, &r));
+    ND_OUT("index_add", 4, out, NULL);
+    ND_RETURN_IF(nd__check_array("index_add", a, 0));
+    ND_RETURN_IF(nd__check_array("index_add", indices, 1));
+    ND_RETURN_IF(nd__check_array("index_add", src, 2));
+    ND_RETURN_IF(nd__error_as("index_add", nd_copy(a, NULL, &r)));
     nd_status status = nd_index_add_into(indices, src, axis, r);
     return nd__hand_over(status, r, out);
 }

@@ -8,8 +8,8 @@ include core/interop/local.mk
 include core/memory/local.mk
 include core/cache/local.mk
 include core/hook/local.mk
-core_sources = %reldir%/core.h %reldir%/lock.h %reldir%/fork.h %reldir%/fork.c %reldir%/thread.c %reldir%/transfer.c \
-  %reldir%/status.c %reldir%/text.h %reldir%/text.c %reldir%/dtype.c %reldir%/promote.c %reldir%/scalar.c \
+core_sources = %reldir%/core.h %reldir%/dispatch.h %reldir%/lock.h %reldir%/fork.h %reldir%/fork.c %reldir%/thread.c %reldir%/transfer.c \
+  %reldir%/status.c %reldir%/log.c %reldir%/handles.h %reldir%/handles.c %reldir%/source_line.c %reldir%/text.h %reldir%/text.c %reldir%/dtype.c %reldir%/promote.c %reldir%/scalar.c \
   %reldir%/shape.c %reldir%/overlap.c %reldir%/memory.c %reldir%/array.c %reldir%/view.c %reldir%/op.c \
   %reldir%/code.c %reldir%/custom.c %reldir%/op_form.c %reldir%/device.c %reldir%/dispatch.c %reldir%/derive.c \
   %reldir%/stage.c %reldir%/copy.c %reldir%/elementwise.c %reldir%/reduce.c %reldir%/norm.c %reldir%/math.c \

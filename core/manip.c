@@ -70,7 +70,8 @@ nd_status nd_concat(int n, const nd_array *const *arrays, int axis, nd_array **o
     nd_dtype dtype;
     nd_status status;
     int where;
-    *out = NULL;
+    ND_OUT("concat", 3, out, NULL);
+    ND_NEED_LIST("concat", 1, n, arrays);
     ND_RETURN_IF(check_list("concat", n, arrays));
     ND_RETURN_IF(nd__axis("concat", axis, arrays[0]->ndim, &where));
     ND_RETURN_IF(concat_shape(n, arrays, where, shape));
@@ -95,13 +96,15 @@ nd_status nd_concat_flat(int n, const nd_array *const *arrays, nd_array **out)
     nd_array *r = NULL;
     nd_dtype dtype;
     nd_status status = ND_OK;
-    *out = NULL;
-    ND_RETURN_IF(check_list("concat", n, arrays));
-    ND_RETURN_IF(common_dtype("concat", n, arrays, &dtype));
+    ND_OUT("concat_flat", 2, out, NULL);
+    ND_NEED_LIST("concat_flat", 1, n, arrays);
+    ND_RETURN_IF(check_list("concat_flat", n, arrays));
+    ND_RETURN_IF(common_dtype("concat_flat", n, arrays, &dtype));
     for (int i = 0; i < n; i++)
         if (!nd__add_size(total, arrays[i]->size, &total))
-            return nd__fail(ND_ERR_OVERFLOW, "concat", i, "the sizes add up to more than 2^63");
-    ND_RETURN_IF(nd__array_alloc("concat", arrays[0]->storage->device, dtype, 1, &total, &r));
+            return nd__fail(ND_ERR_OVERFLOW, "concat_flat", i,
+                            "the sizes add up to more than 2^63");
+    ND_RETURN_IF(nd__array_alloc("concat_flat", arrays[0]->storage->device, dtype, 1, &total, &r));
     for (int64_t i = 0, at = 0; i < n && status == ND_OK; at += arrays[i]->size, i++) {
         nd_array *flat = NULL;
         status = part(r, 0, at, arrays[i]->size, &flat);
@@ -123,7 +126,8 @@ nd_status nd_stack(int n, const nd_array *const *arrays, int axis, nd_array **ou
     nd_dtype dtype;
     nd_status status = ND_OK;
     int where;
-    *out = NULL;
+    ND_OUT("stack", 3, out, NULL);
+    ND_NEED_LIST("stack", 1, n, arrays);
     ND_RETURN_IF(check_list("stack", n, arrays));
     const nd_array *a = arrays[0];
     if (a->ndim == ND_MAX_NDIM)
@@ -150,6 +154,7 @@ nd_status nd_stack(int n, const nd_array *const *arrays, int axis, nd_array **ou
 
 nd_status nd_unstack(const nd_array *a, int axis, nd_array **out)
 {
+    ND_NEED("unstack", 2, out);
     int64_t shape[ND_MAX_NDIM], stride[ND_MAX_NDIM];
     int where, n = 0;
     ND_RETURN_IF(nd__check_array("unstack", a, 0));
@@ -214,10 +219,12 @@ nd_status nd_tile(const nd_array *a, int nreps, const int64_t *reps, nd_array **
 {
     int64_t shape[ND_MAX_NDIM];
     nd_array *now = NULL;
-    *out = NULL;
+    ND_OUT("tile", 3, out, NULL);
+    ND_NEED_LIST("tile", 2, nreps, reps);
     ND_RETURN_IF(nd__check_array("tile", a, 0));
-    if (nreps < 0 || nreps > ND_MAX_NDIM || (nreps && !reps))
-        return nd__fail(ND_ERR_ARGUMENT, "tile", 1, "%d repetitions given, or NULL", nreps);
+    if (nreps < 0 || nreps > ND_MAX_NDIM)
+        return nd__fail(ND_ERR_ARGUMENT, "tile", 1, "%d repetitions given; from 0 to %d can be",
+                        nreps, ND_MAX_NDIM);
     int ndim = a->ndim > nreps ? a->ndim : nreps, pad = ndim - a->ndim;
     for (int d = 0; d < ndim; d++)
         shape[d] = d < pad ? 1 : a->shape[d - pad];
@@ -250,7 +257,7 @@ nd_status nd_tile(const nd_array *a, int nreps, const int64_t *reps, nd_array **
 nd_status nd_repeat(const nd_array *a, int64_t count, int axis, nd_array **out)
 {
     int where;
-    *out = NULL;
+    ND_OUT("repeat", 3, out, NULL);
     ND_RETURN_IF(nd__check_array("repeat", a, 0));
     ND_RETURN_IF(nd__axis("repeat", axis, a->ndim, &where));
     return multiply_axis("repeat", a, where, count, true, out);
@@ -272,17 +279,17 @@ static nd_status integer_item(nd_status (*reduce)(const nd_array *, const nd_red
 static nd_status check_counts(const nd_array *a, const nd_array *counts, int axis)
 {
     int64_t lowest = 0;
-    ND_RETURN_IF(nd__check_array("repeat", counts, 1));
-    ND_RETURN_IF(nd__check_same_device("repeat", a, counts, 0, 1));
+    ND_RETURN_IF(nd__check_array("repeat_each", counts, 1));
+    ND_RETURN_IF(nd__check_same_device("repeat_each", a, counts, 0, 1));
     if (!(nd__kind(counts->dtype) & (ND_KIND_INT | ND_KIND_UINT)))
-        return nd__fail(ND_ERR_DTYPE, "repeat", 1, "the counts are %s, not integers",
+        return nd__fail(ND_ERR_DTYPE, "repeat_each", 1, "the counts are %s, not integers",
                         nd_dtype_name(counts->dtype));
     if (counts->ndim != 1 || (counts->shape[0] != 1 && counts->shape[0] != a->shape[axis]))
-        return nd__fail(ND_ERR_SHAPE, "repeat", 1, "the counts must be 1-d, of length 1 or %lld",
-                        (long long)a->shape[axis]);
+        return nd__fail(ND_ERR_SHAPE, "repeat_each", 1,
+                        "the counts must be 1-d, of length 1 or %lld", (long long)a->shape[axis]);
     if (counts->size && nd__kind(counts->dtype) == ND_KIND_INT)
         ND_RETURN_IF(integer_item(nd_min, counts, &lowest));
-    return lowest < 0 ? nd__fail(ND_ERR_ARGUMENT, "repeat", 1,
+    return lowest < 0 ? nd__fail(ND_ERR_ARGUMENT, "repeat_each", 1,
                                  "a count is %lld; counts are not negative", (long long)lowest)
                       : ND_OK;
 }
@@ -294,9 +301,9 @@ nd_status nd_repeat_each(const nd_array *a, const nd_array *counts, int axis, nd
     int64_t total = 0;
     nd_status status;
     int where;
-    *out = NULL;
-    ND_RETURN_IF(nd__check_array("repeat", a, 0));
-    ND_RETURN_IF(nd__axis("repeat", axis, a->ndim, &where));
+    ND_OUT("repeat_each", 3, out, NULL);
+    ND_RETURN_IF(nd__check_array("repeat_each", a, 0));
+    ND_RETURN_IF(nd__axis("repeat_each", axis, a->ndim, &where));
     ND_RETURN_IF(check_counts(a, counts, where));
     ND_GOTO_IF(done, nd_broadcast_to(counts, 1, &a->shape[where], &stretched));
     ND_GOTO_IF(done, nd__cast(stretched, ND_I64, &wide));
@@ -353,9 +360,10 @@ nd_status nd_roll(const nd_array *a, int n, const int64_t *shifts, const int32_t
                   nd_array **out)
 {
     nd_array *now = NULL;
-    *out = NULL;
+    ND_OUT("roll", 4, out, NULL);
+    ND_NEED_LIST("roll", 2, n, shifts);
     ND_RETURN_IF(nd__check_array("roll", a, 0));
-    if (n < 0 || (n && !shifts) || (!axes && n != 1))
+    if (n < 0 || (!axes && n != 1))
         return nd__fail(ND_ERR_ARGUMENT, "roll", 1,
                         "%d shifts%s; without axes there is exactly one", n,
                         axes ? "" : " and no axes");
@@ -463,11 +471,12 @@ nd_status nd_pad(const nd_array *a, const int64_t *before, const int64_t *after,
                  nd_scalar value, nd_array **out)
 {
     int64_t shape[ND_MAX_NDIM], size;
-    *out = NULL;
+    ND_OUT("pad", 5, out, NULL);
     ND_RETURN_IF(nd__check_array("pad", a, 0));
-    if (mode < ND_PAD_CONSTANT || mode > ND_PAD_WRAP || (a->ndim && (!before || !after)))
-        return nd__fail(ND_ERR_ARGUMENT, "pad", 3, "mode %d is unknown, or the widths are NULL",
-                        mode);
+    ND_NEED_LIST("pad", 1, a->ndim, before);
+    ND_NEED_LIST("pad", 2, a->ndim, after);
+    if (mode < ND_PAD_CONSTANT || mode > ND_PAD_WRAP)
+        return nd__fail(ND_ERR_ARGUMENT, "pad", 3, "mode %d is unknown", mode);
     ND_RETURN_IF(padded_shape(a, before, after, shape));
     ND_RETURN_IF(nd__check_shape("pad", a->dtype, a->ndim, shape, &size));
     if (mode == ND_PAD_CONSTANT)

@@ -234,7 +234,7 @@ nd_status nd_math_fp32_precision(const char *name, const char **precision)
 {
     char plugin[32];
     nd_op op;
-    *precision = fp32_names[ND_MATH_IEEE];
+    ND_OUT("math_fp32_precision", 1, precision, fp32_names[ND_MATH_IEEE]);
     ND_RETURN_IF(split_name("math_fp32_precision", name, plugin, &op));
     *precision = fp32_names[nd_math_get(ND_MATH_F32_MATMUL, plugin, op)];
     return ND_OK;
@@ -297,7 +297,7 @@ nd_status nd_effective_precision(nd_op op, nd_dtype dtype, nd_device *device, co
                  {NDP_MODE_F16_SUMS, "f16 sums"},
                  {NDP_MODE_REDUCED_SUMS, "reduced sums"},
                  {NDP_MODE_F64_EMULATED, "emulated"}};
-    *text = "ieee";
+    ND_OUT("effective_precision", 4, text, "ieee");
     if (!nd_op_get(op))
         return nd__fail(ND_ERR_ARGUMENT, "effective_precision", 0, "there is no op %d", (int)op);
     if (!device)

@@ -228,7 +228,7 @@ nd_status nd_matmul(const nd_array *a, const nd_array *b, const nd_matmul_opts *
     nd_array *r = NULL;
     int64_t shape[ND_MAX_NDIM];
     nd_status status;
-    *out = NULL;
+    ND_OUT("matmul", 3, out, NULL);
     ND_GOTO_IF(done, product_start(a, b, opts, &p));
     if (p.o.beta != 0)
         ND_GOTO_IF(done, nd__fail(ND_ERR_ARGUMENT, "matmul", 2,
@@ -262,7 +262,7 @@ nd_status nd_matmul_into(const nd_array *a, const nd_array *b, const nd_matmul_o
     ND_GOTO_IF(done, nd__check_writable("matmul", dst, 3));
     ND_GOTO_IF(done, nd__check_same_device("matmul", a, dst, 0, 3));
     int n = visible_shape(&p, shape);
-    ND_GOTO_IF(done, nd__check_shape_is("matmul", dst, n, shape, 3));
+    ND_GOTO_IF(done, nd__check_dst_shape("matmul", dst, n, shape, 3));
     ND_GOTO_IF(done, prepare_bias(&p));
     if (!needs_temporary(&p, dst)) {
         ND_GOTO_IF(done, product_run(&p, dst));

@@ -3,6 +3,7 @@
  * and the free list of array headers. */
 #include <stdlib.h>
 #include "core/core.h"
+#include "core/handles.h"
 #include "core/memory/memory.h"
 
 #define HEADERS_PER_THREAD 128
@@ -36,6 +37,8 @@ static header_cache *cache_make(void)
     cache = calloc(1, sizeof *cache);
     if (cache)
         (void)pthread_setspecific(cache_key, cache);
+    if (cache && nd__handles_on())
+        cache->n_arrays = HEADERS_PER_THREAD; /* full: every header is allocated and freed */
     return cache;
 }
 
@@ -108,12 +111,15 @@ nd_status nd__storage_wrap(nd_device *device, void *ptr, uint64_t nbytes, void (
     s->ctx = ctx;
     if (s->host)
         nd__registered_adopt(s);
+    if (device->async && nd__hazards_now())
+        nd__hazard_foreign(device, s->mem, (uint64_t)(uintptr_t)ptr);
     *out = s;
     return ND_OK;
 }
 
-/* Whoever reads `pending` to use the event holds this until it has a reference of its own: another
- * thread may take the event away, and with it the last one. */
+/* Whoever reads `pending` to use an event holds this until it has a reference of its own: another
+ * thread may take the event away, and with it the last one. The links between events are under it
+ * as well. */
 static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void nd__fork_pending(nd_fork now)
@@ -121,7 +127,8 @@ void nd__fork_pending(nd_fork now)
     nd__fork_mutex(&pending_lock, now);
 }
 
-nd_event *nd__pending(nd_storage *s)
+/* The newest, with a reference for the caller; NULL: none. */
+static nd_event *newest_pending(nd_storage *s)
 {
     pthread_mutex_lock(&pending_lock);
     nd_event *event = atomic_load(&s->pending);
@@ -130,36 +137,67 @@ nd_event *nd__pending(nd_storage *s)
     return event;
 }
 
-nd_event *nd__pending_swap(nd_storage *s, nd_event *event)
+/* A later event of the same stream covers the one before it. At no time does `pending` lack what is
+ * not done: nd__settle looks at it without the lock. */
+void nd__pending_add(nd_storage *s, nd_event *event)
 {
+    nd_event *newer = event, *covered;
     pthread_mutex_lock(&pending_lock);
-    nd_event *before = atomic_exchange(&s->pending, event);
+    event->earlier = atomic_load(&s->pending);
+    atomic_store(&s->pending, event);
+    while ((covered = newer->earlier) != NULL && covered->stream != event->stream)
+        newer = covered;
+    if (covered)
+        newer->earlier = covered->earlier;
     pthread_mutex_unlock(&pending_lock);
-    return before;
+    nd_event_release(covered);
 }
 
-/* The event leaves where it is still the one that was waited for. */
-static void settled(nd_storage *s, nd_event *event)
+/* The event is done and leaves, unless another thread was quicker. */
+static void settled(nd_storage *s, const nd_event *event)
 {
     pthread_mutex_lock(&pending_lock);
-    nd_event *expected = event;
-    bool left = atomic_compare_exchange_strong(&s->pending, &expected, NULL);
+    nd_event *newer = NULL, *e = atomic_load(&s->pending);
+    while (e && e != event) {
+        newer = e;
+        e = e->earlier;
+    }
+    if (e && newer)
+        newer->earlier = e->earlier;
+    else if (e)
+        atomic_store(&s->pending, e->earlier);
     pthread_mutex_unlock(&pending_lock);
-    if (left)
-        nd_event_release(event);
+    nd_event_release(e);
 }
 
 nd_status nd__settle_slow(const char *op, nd_storage *s)
 {
-    nd_event *event = nd__pending(s);
-    if (!event)
-        return ND_OK;
-    nd_status status = nd_event_synchronize(event);
-    if (status == ND_OK)
-        settled(s, event);
-    else
-        nd__error_context(op, NULL, NULL);
-    nd_event_release(event);
+    nd_event *event;
+    nd_status status = ND_OK;
+    if (nd__is_dead(s))
+        return nd__handle_used(op, s);
+    while (status == ND_OK && (event = newest_pending(s)) != NULL) {
+        status = nd_event_synchronize(event);
+        if (status == ND_OK)
+            settled(s, event);
+        else
+            nd__error_context(op, NULL, NULL);
+        nd_event_release(event);
+    }
+    return status;
+}
+
+nd_status nd__pending_query(nd_storage *s, int32_t *done)
+{
+    nd_event *event;
+    nd_status status = ND_OK;
+    *done = 1;
+    while (status == ND_OK && *done && (event = newest_pending(s)) != NULL) {
+        status = nd_event_query(event, done);
+        if (status == ND_OK && *done)
+            settled(s, event);
+        nd_event_release(event);
+    }
     return status;
 }
 
@@ -171,7 +209,7 @@ static void let_go(void *storage)
     bool reachable = !nd__out_of_reach(d);
     if (reachable && d->async)
         nd__drain_users(s);
-    if (reachable && d->async && nd__hazards_now())
+    if (reachable && d->async && (nd__hazards_now() || atomic_load(&nd__foreign_histories)))
         nd__hazard_forget(s->mem);
     /* while the owner's stream is there, and the name of the memory is not another's */
     nd__sharing_end(atomic_load_explicit(&s->sharing, memory_order_acquire), true);
@@ -188,9 +226,15 @@ void nd__storage_release(nd_storage *s)
 {
     if (!s || !nd__last(&s->refs))
         return;
-    nd_event *pending = atomic_load_explicit(&s->pending, memory_order_acquire);
-    if (pending)
-        nd_event_release(pending);
+    nd_event *e = atomic_load_explicit(&s->pending, memory_order_acquire);
+    if (e == ND_DEAD) {
+        nd__handle_released_again(s);
+        return;
+    }
+    for (nd_event *earlier; e; e = earlier) {
+        earlier = e->earlier;
+        nd_event_release(e);
+    }
     if (s->block) {
         nd_sharing *sharing = atomic_load_explicit(&s->sharing, memory_order_acquire);
         if (s->device->host_visible || !nd__forked()) /* a child leaves the parent's alone */
@@ -265,7 +309,8 @@ nd_array *nd__header_alloc(int ndim)
         c->arrays = a->next;
         c->n_arrays--;
     } else {
-        a = malloc(sizeof *a + 2 * sizeof(int64_t) * (size_t)room);
+        a = nd__handles_on() ? nd__handle_alloc(room)
+                             : malloc(sizeof *a + 2 * sizeof(int64_t) * (size_t)room);
     }
     if (a) {
         a->ndim = ndim;
@@ -279,7 +324,10 @@ void nd__header_free(nd_array *a)
 {
     header_cache *c = a->ndim <= ND_SMALL_NDIM ? cache_get() : NULL;
     if (!c || c->n_arrays >= HEADERS_PER_THREAD) {
-        free(a);
+        if (nd__handles_on())
+            nd__handle_free(a);
+        else
+            free(a);
         return;
     }
     a->next = c->arrays;

@@ -29,9 +29,9 @@ static nd_status choose_axes(norm_plan *p, const nd_norm_opts *o, int ndim)
 {
     uint64_t mask;
     int n = o->naxes > 0 ? o->naxes : 1, at = 0;
-    if (o->axes) {
-        ND_RETURN_IF(nd__axes_mask(p->info->name, o->naxes, o->axes, ndim, &mask));
-        n = o->naxes;
+    if (o->axes || o->naxes < 0) {
+        ND_RETURN_IF(nd__axes_option(p->info->name, o->naxes, o->axes, ndim, &mask));
+        n = o->naxes == ND_NO_AXES ? 0 : o->naxes;
     } else {
         if (n > ndim)
             return nd__fail(ND_ERR_SHAPE, p->info->name, 0, "rank %d has no %d trailing axes", ndim,
@@ -178,16 +178,17 @@ done:
     return status;
 }
 
+/* `place` is the position of dst among the arguments. */
 static nd_status norm_into(nd_op op, const nd_array *a, const nd_array *scale, const nd_array *bias,
-                           const nd_norm_opts *opts, const nd_array *dst)
+                           const nd_norm_opts *opts, int32_t place, const nd_array *dst)
 {
     norm_plan p;
     nd_array *r = NULL;
     nd_status status;
     ND_GOTO_IF(done, norm_start(op, a, scale, bias, opts, &p));
-    ND_GOTO_IF(done, nd__check_writable(p.info->name, dst, 4));
-    ND_GOTO_IF(done, nd__check_same_device(p.info->name, a, dst, 0, 4));
-    ND_GOTO_IF(done, nd__check_shape_is(p.info->name, dst, a->ndim, a->shape, 4));
+    ND_GOTO_IF(done, nd__check_writable(p.info->name, dst, place));
+    ND_GOTO_IF(done, nd__check_same_device(p.info->name, a, dst, 0, place));
+    ND_GOTO_IF(done, nd__check_dst_shape(p.info->name, dst, a->ndim, a->shape, place));
     bool direct = dst->dtype == p.compute;
     for (int i = 0; i < 3; i++)
         direct = direct && (!p.operand[i] || nd__same_view(p.operand[i], dst) ||
@@ -209,41 +210,45 @@ done:
 
 nd_status nd_softmax(const nd_array *a, const nd_norm_opts *opts, nd_array **out)
 {
+    ND_NEED("softmax", 2, out);
     return norm(ND_OP_softmax, a, NULL, NULL, opts, out);
 }
 nd_status nd_softmax_into(const nd_array *a, const nd_norm_opts *opts, const nd_array *dst)
 {
-    return norm_into(ND_OP_softmax, a, NULL, NULL, opts, dst);
+    return norm_into(ND_OP_softmax, a, NULL, NULL, opts, 2, dst);
 }
 nd_status nd_log_softmax(const nd_array *a, const nd_norm_opts *opts, nd_array **out)
 {
+    ND_NEED("log_softmax", 2, out);
     return norm(ND_OP_log_softmax, a, NULL, NULL, opts, out);
 }
 nd_status nd_log_softmax_into(const nd_array *a, const nd_norm_opts *opts, const nd_array *dst)
 {
-    return norm_into(ND_OP_log_softmax, a, NULL, NULL, opts, dst);
+    return norm_into(ND_OP_log_softmax, a, NULL, NULL, opts, 2, dst);
 }
 
 nd_status nd_layer_norm(const nd_array *a, const nd_array *scale, const nd_array *bias,
                         const nd_norm_opts *opts, nd_array **out)
 {
+    ND_NEED("layer_norm", 4, out);
     return norm(ND_OP_layer_norm, a, scale, bias, opts, out);
 }
 
 nd_status nd_layer_norm_into(const nd_array *a, const nd_array *scale, const nd_array *bias,
                              const nd_norm_opts *opts, const nd_array *dst)
 {
-    return norm_into(ND_OP_layer_norm, a, scale, bias, opts, dst);
+    return norm_into(ND_OP_layer_norm, a, scale, bias, opts, 4, dst);
 }
 
 nd_status nd_rms_norm(const nd_array *a, const nd_array *scale, const nd_norm_opts *opts,
                       nd_array **out)
 {
+    ND_NEED("rms_norm", 3, out);
     return norm(ND_OP_rms_norm, a, scale, NULL, opts, out);
 }
 
 nd_status nd_rms_norm_into(const nd_array *a, const nd_array *scale, const nd_norm_opts *opts,
                            const nd_array *dst)
 {
-    return norm_into(ND_OP_rms_norm, a, scale, NULL, opts, dst);
+    return norm_into(ND_OP_rms_norm, a, scale, NULL, opts, 3, dst);
 }

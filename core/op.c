@@ -13,7 +13,7 @@ enum {
         half, single, dbl, complex_      \
     }
 
-static const nd_op_info ops[ND_OP_END] = {
+const nd_op_info nd__ops[ND_OP_END] = {
 #define ND_OP(op_name, CLASS, DOMAIN, RESULT, ulps, text) \
     [ND_OP_##op_name] = {.op = ND_OP_##op_name,           \
                          .op_class = ND_CLASS_##CLASS,    \
@@ -39,15 +39,15 @@ static pthread_mutex_t runtime_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const runtime_op *runtime_get(nd_op op)
 {
-    int i = op - ND_OP_RUNTIME;
-    return i >= 0 && i < atomic_load_explicit(&runtime_count, memory_order_acquire) ? runtime_ops[i]
-                                                                                    : NULL;
+    int count = atomic_load_explicit(&runtime_count, memory_order_acquire);
+    return op >= ND_OP_RUNTIME && op - ND_OP_RUNTIME < count ? runtime_ops[op - ND_OP_RUNTIME]
+                                                             : NULL;
 }
 
 const nd_op_info *nd_op_get(nd_op op)
 {
     if (op > ND_OP_NONE && op < ND_OP_END)
-        return &ops[op];
+        return &nd__ops[op];
     const runtime_op *r = runtime_get(op);
     return r ? &r->info : NULL;
 }
@@ -55,7 +55,7 @@ const nd_op_info *nd_op_get(nd_op op)
 nd_op nd_op_find(const char *name)
 {
     for (nd_op op = 1; name && op < ND_OP_END; op++)
-        if (strcmp(ops[op].name, name) == 0)
+        if (strcmp(nd__ops[op].name, name) == 0)
             return op;
     for (nd_op op = ND_OP_RUNTIME; name && runtime_get(op); op++)
         if (strcmp(runtime_get(op)->info.name, name) == 0)
@@ -116,9 +116,11 @@ static int32_t run_registered(const ndp_kernel *kernel, ndp_stream *stream, cons
 
 static nd_status check_info(const nd_op_info *info, nd_op_cpu_fn cpu, nd_op *out)
 {
-    if (!info || !info->name || !info->name[0] || !cpu || !out)
-        return nd__fail(ND_ERR_ARGUMENT, "op_register", 0,
-                        "an op needs a name, a CPU function and a place for its id");
+    ND_NEED("op_register", 0, info);
+    ND_NEED("op_register", 1, cpu);
+    ND_NEED("op_register", 3, out);
+    if (!info->name || !info->name[0])
+        return nd__fail(ND_ERR_ARGUMENT, "op_register", 0, "an op needs a name");
     if (info->op_class != ND_CLASS_UNARY && info->op_class != ND_CLASS_BINARY &&
         info->op_class != ND_CLASS_TERNARY)
         return nd__fail(ND_ERR_ARGUMENT, "op_register", 0,

@@ -218,7 +218,7 @@ nd_status nd_format(const nd_array *a, const nd_print_opts *opts, char **out)
     printer p = {0};
     nd_text b = {0};
     nd_status status;
-    *out = NULL;
+    ND_OUT("format", 2, out, NULL);
     ND_RETURN_IF(nd__check_array("format", a, 0));
     if (opts && opts->size < NDP_END(nd_print_opts, style))
         return nd__fail(ND_ERR_ARGUMENT, "format", 1,

@@ -57,6 +57,7 @@ nd_status nd__promote(const char *op, nd_dtype a, nd_dtype b, nd_dtype *out)
 
 nd_status nd_promote(nd_dtype a, nd_dtype b, nd_dtype *out)
 {
+    ND_OUT("promote", 2, out, ND_DTYPE_BY_RULE);
     return nd__promote("promote", a, b, out);
 }
 
@@ -126,18 +127,24 @@ static bool round_float(nd_dtype dtype, double x, double *out)
     }
 }
 
-static double scalar_as_double(nd_scalar s)
+/* A magnitude above 2^53 rounded to odd: of the two f64 around it the one whose last bit is set, so
+ * that rounding once more, to a smaller format, sees on which side of a tie it was. */
+static double rounded_to_odd(uint64_t x)
 {
-    switch (s.kind) {
-    case ND_I64:
-        return (double)s.v.i;
-    case ND_F64:
+    return (double)(x >> 53 ? (x & ~UINT64_C(0x7ff)) | ((x & 0x7ff) ? 0x800 : 0) : x);
+}
+
+/* exactly: what is asked for is f64 itself, not a format that is rounded to next. */
+static double scalar_as_double(nd_scalar s, bool exactly)
+{
+    bool negative = s.kind == ND_I64 && s.v.i < 0;
+    uint64_t size = negative ? 0 - s.v.u : s.v.u;
+    if (s.kind == ND_F64)
         return s.v.f;
-    case ND_C128:
+    if (s.kind == ND_C128)
         return s.v.c[0];
-    default:
-        return (double)s.v.u;
-    }
+    double x = exactly ? (double)size : rounded_to_odd(size);
+    return negative ? -x : x;
 }
 
 static nd_status scalar_to_integer(const char *op, nd_scalar s, nd_dtype dtype, int32_t argument,
@@ -147,7 +154,7 @@ static nd_status scalar_to_integer(const char *op, nd_scalar s, nd_dtype dtype, 
     bool is_signed = nd__kind(dtype) == ND_KIND_INT;
     uint64_t max = is_signed ? ((uint64_t)1 << (bits - 1)) - 1 : UINT64_MAX >> (64 - bits);
     if (s.kind == ND_F64 || s.kind == ND_C128) {
-        double x = scalar_as_double(s), t = trunc(x);
+        double x = scalar_as_double(s, true), t = trunc(x);
         if (!(t >= (is_signed ? -(double)max - 1 : 0) && t < (double)max + 1) ||
             (s.kind == ND_C128 && s.v.c[1] != 0))
             return overflow(op, s, dtype, argument);
@@ -165,7 +172,8 @@ nd_status nd__scalar_to(const char *op, nd_scalar s, nd_dtype dtype, int32_t arg
 {
     memset(out, 0, sizeof *out);
     out->dtype = dtype;
-    double re = scalar_as_double(s), im = s.kind == ND_C128 ? s.v.c[1] : 0;
+    double re = scalar_as_double(s, dtype == ND_F64 || dtype == ND_C128),
+           im = s.kind == ND_C128 ? s.v.c[1] : 0;
     switch (nd__kind(dtype)) {
     case ND_KIND_BOOL:
         out->v.u = s.kind == ND_C128 ? re != 0 || im != 0 : s.kind == ND_F64 ? re != 0 : s.v.u != 0;
@@ -233,6 +241,6 @@ nd_status nd__check_castable(const char *op, nd_dtype from, nd_dtype to)
         return ND_OK;
     return nd__fail(
         ND_ERR_DTYPE, op, -1,
-        "a %s result does not go into a %s destination; convert explicitly with nd_astype",
+        "a result of %s does not go into a destination of %s; convert explicitly with nd_astype",
         nd_dtype_name(from), nd_dtype_name(to));
 }

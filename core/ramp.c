@@ -69,7 +69,7 @@ nd_status nd_arange(nd_device *device, nd_dtype dtype, nd_scalar start, nd_scala
     nd_array *r = NULL;
     int64_t n;
     bool integers = is_integer(start) && is_integer(stop) && is_integer(step);
-    *out = NULL;
+    ND_OUT("arange", 5, out, NULL);
     if (start.kind == ND_C128 || stop.kind == ND_C128 || step.kind == ND_C128)
         return nd__fail(ND_ERR_DTYPE, "arange", 2,
                         "complex numbers have no order; use nd_linspace");
@@ -109,7 +109,7 @@ nd_status nd_linspace(nd_device *device, nd_dtype dtype, nd_scalar start, nd_sca
     nd_array *r = NULL, *last = NULL;
     bool complex_ends = start.kind == ND_C128 || stop.kind == ND_C128;
     nd_status status;
-    *out = NULL;
+    ND_OUT("linspace", 6, out, NULL);
     dtype = dtype ? dtype : complex_ends ? ND_C128 : nd_default_float();
     ND_RETURN_IF(nd__check_dtype("linspace", dtype));
     if (!(nd__kind(dtype) & (complex_ends ? ND_KIND_COMPLEX : ND_KIND_COMPLEX | ND_KIND_FLOAT)))
@@ -138,21 +138,23 @@ nd_status nd_eye(nd_device *device, nd_dtype dtype, int64_t rows, int64_t cols, 
 {
     nd_array *r = NULL, *diagonal = NULL;
     const int64_t shape[2] = {rows, cols};
-    *out = NULL;
-    ND_RETURN_IF(nd_zeros(device, dtype, 2, shape, &r));
+    ND_OUT("eye", 5, out, NULL);
+    ND_RETURN_IF(nd__error_as("eye", nd_zeros(device, dtype, 2, shape, &r)));
     nd_status status = nd_diagonal(r, k, 0, 1, &diagonal);
     if (status == ND_OK)
         status = nd_fill(diagonal, nd_int(1));
     nd_release(diagonal);
-    return nd__hand_over(status, r, out);
+    return nd__hand_over(nd__error_as("eye", status), r, out);
 }
 
 nd_status nd_meshgrid(int n, const nd_array *const *arrays, int ij, nd_array **out)
 {
     int64_t shape[ND_MAX_NDIM];
-    if (n < 0 || n > ND_MAX_NDIM || (n && (!arrays || !out)))
+    if (n < 0 || n > ND_MAX_NDIM)
         return nd__fail(ND_ERR_ARGUMENT, "meshgrid", 0,
                         "%d arrays given; between 0 and %d are possible", n, ND_MAX_NDIM);
+    ND_NEED_LIST("meshgrid", 1, n, arrays);
+    ND_NEED_LIST("meshgrid", 3, n, out);
     for (int i = 0; i < n; i++) {
         int at = !ij && n > 1 && i < 2 ? 1 - i : i;
         out[i] = NULL;
@@ -216,10 +218,12 @@ done:
 
 nd_status nd_tril(const nd_array *a, int64_t k, nd_array **out)
 {
+    ND_NEED("tril", 2, out);
     return triangle("tril", ND_OP_less_equal, a, k, out);
 }
 
 nd_status nd_triu(const nd_array *a, int64_t k, nd_array **out)
 {
+    ND_NEED("triu", 2, out);
     return triangle("triu", ND_OP_greater_equal, a, k, out);
 }

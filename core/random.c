@@ -7,6 +7,12 @@
 
 void nd_philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
+    if (!counter || !key || !out) {
+        const int i = !counter ? 0 : !key ? 1 : 2;
+        static const char *const names[] = {"counter", "key", "out"};
+        (void)nd__refuse_null("philox4x32", i, names[i]);
+        return;
+    }
     uint32_t c[4] = {counter[0], counter[1], counter[2], counter[3]}, k[2] = {key[0], key[1]};
     for (int round = 0; round < 10; round++) {
         uint64_t p0 = (uint64_t)0xD2511F53u * c[0], p1 = (uint64_t)0xCD9E8D57u * c[2];
@@ -21,6 +27,10 @@ void nd_philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t ou
 
 void nd_random_skip(nd_random_key *key, int64_t size, nd_dtype dtype)
 {
+    if (!key) {
+        (void)nd__refuse_null("random_skip", 0, "key");
+        return;
+    }
     uint64_t per_block = nd_dtype_size(dtype) > 4 ? 2 : 4,
              blocks = size > 0 ? ((uint64_t)size - 1) / per_block + 1 : 0;
     key->counter[0] += blocks;
@@ -29,8 +39,7 @@ void nd_random_skip(nd_random_key *key, int64_t size, nd_dtype dtype)
 
 static nd_status check_random(const nd_op_info *info, const nd_random_key *key, const nd_array *dst)
 {
-    if (!key)
-        return nd__fail(ND_ERR_ARGUMENT, info->name, 0, "the key is NULL");
+    ND_NEED(info->name, 0, key);
     ND_RETURN_IF(nd__check_writable(info->name, dst, 3));
     if (!(nd__kind(dst->dtype) & info->domain))
         return nd__fail(ND_ERR_DTYPE, info->name, 3, "no random numbers of %s here; it makes %s",
@@ -121,7 +130,9 @@ nd_status nd_random_uniform(nd_device *device, nd_dtype dtype, int ndim, const i
                             const nd_random_key *key, double low, double high, nd_array **out)
 {
     nd_array *r = NULL;
-    *out = NULL;
+    ND_OUT("random_uniform", 7, out, NULL);
+    ND_NEED("random_uniform", 4, key);
+    ND_NEED_LIST("random_uniform", 3, ndim, shape);
     ND_RETURN_IF(nd__empty("random_uniform", device, dtype, ndim, shape, &r));
     return nd__hand_over(nd_random_uniform_into(key, low, high, r), r, out);
 }
@@ -130,7 +141,9 @@ nd_status nd_random_normal(nd_device *device, nd_dtype dtype, int ndim, const in
                            const nd_random_key *key, double mean, double std, nd_array **out)
 {
     nd_array *r = NULL;
-    *out = NULL;
+    ND_OUT("random_normal", 7, out, NULL);
+    ND_NEED("random_normal", 4, key);
+    ND_NEED_LIST("random_normal", 3, ndim, shape);
     ND_RETURN_IF(nd__empty("random_normal", device, dtype, ndim, shape, &r));
     return nd__hand_over(nd_random_normal_into(key, mean, std, r), r, out);
 }
@@ -139,7 +152,9 @@ nd_status nd_random_integers(nd_device *device, nd_dtype dtype, int ndim, const 
                              const nd_random_key *key, int64_t low, int64_t high, nd_array **out)
 {
     nd_array *r = NULL;
-    *out = NULL;
+    ND_OUT("random_integers", 7, out, NULL);
+    ND_NEED("random_integers", 4, key);
+    ND_NEED_LIST("random_integers", 3, ndim, shape);
     ND_RETURN_IF(nd__empty("random_integers", device, dtype, ndim, shape, &r));
     return nd__hand_over(nd_random_integers_into(key, low, high, r), r, out);
 }
@@ -149,9 +164,11 @@ nd_status nd_random_permutation(nd_device *device, int64_t n, const nd_random_ke
 {
     nd_array *words = NULL;
     ndp_random params = {.low = 0, .high = 0}; /* equal bounds: all 64 bits */
-    *out = NULL;
+    ND_OUT("random_permutation", 3, out, NULL);
+    ND_NEED("random_permutation", 2, key);
     ND_RETURN_IF(nd__empty("random_permutation", device, ND_U64, 1, &n, &words));
-    nd_status status = random_run(ND_OP_random_integers, key, &params, words);
+    nd_status status =
+        nd__error_as("random_permutation", random_run(ND_OP_random_integers, key, &params, words));
     if (status == ND_OK)
         status = nd_argsort(words, NULL, out);
     nd_release(words);

@@ -80,7 +80,7 @@ static nd_status start(nd_op op, const nd_array *a, const nd_reduce_opts *opts, 
     r->info = info;
     r->in = a;
     ND_RETURN_IF(nd__scope_of(info->name, a, opts, &r->scope));
-    ND_RETURN_IF(nd__axes_mask(info->name, o->naxes, o->axes, a->ndim, &r->mask));
+    ND_RETURN_IF(nd__axes_option(info->name, o->naxes, o->axes, a->ndim, &r->mask));
     if (info->op_class == ND_CLASS_ARGREDUCE && o->axes && o->naxes != 1)
         return nd__fail(ND_ERR_ARGUMENT, info->name, 1,
                         "%d axes given; it takes one, or NULL for the flattened array",
@@ -211,7 +211,7 @@ static nd_status reduce_into(nd_op op, const nd_array *a, const nd_reduce_opts *
     ND_GOTO_IF(done, start(op, a, opts, &o, &r));
     ND_GOTO_IF(done, nd__check_writable(r.info->name, dst, 2));
     ND_GOTO_IF(done, nd__check_same_device(r.info->name, a, dst, 0, 2));
-    ND_GOTO_IF(done, nd__check_shape_is(r.info->name, dst, r.ndim, r.shape, 2));
+    ND_GOTO_IF(done, nd__check_dst_shape(r.info->name, dst, r.ndim, r.shape, 2));
     if (dst->dtype == r.result && !nd__may_overlap(r.in, dst)) {
         ND_GOTO_IF(done, run(&r, o.correction, dst));
     } else {
@@ -229,6 +229,7 @@ done:
 #define WRAP(name)                                                                                 \
     nd_status nd_##name(const nd_array *a, const nd_reduce_opts *opts, nd_array **out)             \
     {                                                                                              \
+        ND_NEED(#name, 2, out);                                                                    \
         return reduce(ND_OP_##name, a, opts, out);                                                 \
     }                                                                                              \
     nd_status nd_##name##_into(const nd_array *a, const nd_reduce_opts *opts, const nd_array *dst) \
@@ -333,7 +334,7 @@ static nd_status scan_into_here(nd_op op, const nd_array *a, const nd_scan_opts 
     ND_RETURN_IF(scan_start(op, a, opts, &p));
     ND_RETURN_IF(nd__check_writable(p.info->name, dst, 2));
     ND_RETURN_IF(nd__check_same_device(p.info->name, a, dst, 0, 2));
-    ND_RETURN_IF(nd__check_shape_is(p.info->name, dst, a->ndim, p.shape, 2));
+    ND_RETURN_IF(nd__check_dst_shape(p.info->name, dst, a->ndim, p.shape, 2));
     if (dst->dtype == p.result && !nd__may_overlap(a, dst))
         return scan_run(&p, a, dst);
     ND_RETURN_IF(scan_here(op, a, opts, &r));
@@ -354,17 +355,21 @@ static nd_status scan_into(nd_op op, const nd_array *a, const nd_scan_opts *opts
 
 nd_status nd_cumulative_sum(const nd_array *a, const nd_scan_opts *opts, nd_array **out)
 {
+    ND_NEED("cumulative_sum", 2, out);
     return scan(ND_OP_cumulative_sum, a, opts, out);
 }
 nd_status nd_cumulative_prod(const nd_array *a, const nd_scan_opts *opts, nd_array **out)
 {
+    ND_NEED("cumulative_prod", 2, out);
     return scan(ND_OP_cumulative_prod, a, opts, out);
 }
 nd_status nd_cumulative_sum_into(const nd_array *a, const nd_scan_opts *opts, const nd_array *dst)
 {
+    ND_NEED("cumulative_sum", 2, dst);
     return scan_into(ND_OP_cumulative_sum, a, opts, dst);
 }
 nd_status nd_cumulative_prod_into(const nd_array *a, const nd_scan_opts *opts, const nd_array *dst)
 {
+    ND_NEED("cumulative_prod", 2, dst);
     return scan_into(ND_OP_cumulative_prod, a, opts, dst);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Boolean selection and nonzero: results whose length depends on data. The plain forms read one
- * count, then size the result; the _into forms wait for nothing. */
+ * count, then size the result, or cut it to that size where it is small; the _into forms wait for
+ * nothing. */
 #include "core/core.h"
+#include "core/dispatch.h"
 
 /* a as (n, inner...) and mask as (n): the mask's axes flattened on both. */
 typedef struct {
@@ -33,13 +35,18 @@ static nd_status selection_start(const nd_array *a, const nd_array *mask, select
                         nd__shape_text(a->ndim, a->shape, want, sizeof want));
     }
     int inner = a->ndim - mask->ndim;
+    if (mask->ndim == 1) {
+        *s = (selection){nd_retain((nd_array *)a), nd_retain((nd_array *)mask)};
+        return ND_OK;
+    }
     shape[0] = mask->size;
     memcpy(shape + 1, a->shape + mask->ndim, (size_t)inner * sizeof *shape);
     ND_RETURN_IF(nd_reshape_copy(a, inner + 1, shape, &s->a));
     return nd_reshape_copy(mask, 1, shape, &s->mask);
 }
 
-static nd_status compress_run(const selection *s, const nd_array *dst, const nd_array *count)
+static nd_status compress_run(nd_device *dev, const selection *s, const ndp_view *dst,
+                              const ndp_view *count)
 {
     int64_t inner[ND_MAX_NDIM], stride[2][ND_MAX_NDIM], shape[2][ND_MAX_NDIM], full[2][ND_MAX_NDIM];
     int n = s->a->ndim - 1;
@@ -47,11 +54,10 @@ static nd_status compress_run(const selection *s, const nd_array *dst, const nd_
     memcpy(stride[0], dst->stride + 1, (size_t)n * sizeof *inner);
     memcpy(stride[1], s->a->stride + 1, (size_t)n * sizeof *inner);
     n = nd__coalesce(n, inner, 2, stride, false);
-    ndp_view v[2] = {nd__view(dst), nd__view(s->a)};
+    ndp_view v[2] = {*dst, nd__view(s->a)};
     for (int i = 0; i < 2; i++) {
-        const nd_array *x = i ? s->a : dst;
-        shape[i][0] = x->shape[0];
-        full[i][0] = x->stride[0];
+        shape[i][0] = v[i].shape[0];
+        full[i][0] = v[i].stride[0];
         memcpy(shape[i] + 1, inner, (size_t)n * sizeof *inner);
         memcpy(full[i] + 1, stride[i], (size_t)n * sizeof *inner);
         v[i].shape = shape[i];
@@ -59,10 +65,16 @@ static nd_status compress_run(const selection *s, const nd_array *dst, const nd_
         v[i].ndim = n + 1;
         v[i].flags = nd__is_c_order(n + 1, shape[i], full[i]) ? NDP_VIEW_CONTIGUOUS : 0;
     }
-    const ndp_view in[2] = {v[1], nd__view(s->mask)}, out[2] = {v[0], nd__view(count)};
-    ndp_call call = {
-        .size = sizeof call, .op = ND_OP_compress, .n_in = 2, .n_out = 2, .in = in, .out = out};
-    return nd__run(dst->storage->device, &call);
+    const ndp_view in[2] = {v[1], nd__view(s->mask)}, out[2] = {v[0], *count};
+    ndp_call call;
+    nd__set_call(&call, ND_OP_compress, 2, in, 2, out);
+    return nd__run(dev, &call);
+}
+
+static nd_status compress_arrays(const selection *s, const nd_array *dst, const nd_array *count)
+{
+    const ndp_view to = nd__view(dst), number = nd__view(count);
+    return compress_run(dst->storage->device, s, &to, &number);
 }
 
 static nd_status count_true(const nd_array *mask, nd_array **count, int64_t *n)
@@ -74,24 +86,85 @@ static nd_status count_true(const nd_array *mask, nd_array **count, int64_t *n)
     return ND_OK;
 }
 
-nd_status nd_select(const nd_array *a, const nd_array *mask, nd_array **out)
+/* ---- small results in host memory: one pass, into room for all elements ---- */
+enum { SMALL_NBYTES = 4096 }; /* of the room, which the result keeps */
+
+static uint64_t room_for_all(const nd_array *a)
 {
-    selection s;
+    uint64_t nbytes = (uint64_t)(a->size * nd__itemsize(a->dtype));
+    return (nbytes + 7) / 8 * 8;
+}
+
+static bool is_small(const selection *s)
+{
+    const nd_device *dev = s->a->storage->device;
+    return dev->host_visible && !dev->async && s->a->size > 0 && s->a->size <= SMALL_NBYTES &&
+           room_for_all(s->a) <= SMALL_NBYTES;
+}
+
+/* The count lies behind the elements. */
+static nd_status select_small(const selection *s, nd_array **out)
+{
+    const nd_array *a = s->a;
+    nd_device *dev = a->storage->device;
+    int64_t shape[ND_MAX_NDIM], stride[ND_MAX_NDIM], count = -1;
+    const uint64_t room = room_for_all(a);
+    nd_storage *storage;
+    ND_RETURN_IF(nd__storage_alloc(dev, room + sizeof count, &storage));
+    memcpy(shape, a->shape, (size_t)a->ndim * sizeof *shape);
+    nd__c_strides(a->ndim, shape, stride);
+    const ndp_view to = {.mem = storage->mem,
+                         .offset_bytes = (int64_t)storage->base,
+                         .shape = shape,
+                         .stride = stride,
+                         .dtype = a->dtype,
+                         .ndim = a->ndim,
+                         .flags = NDP_VIEW_CONTIGUOUS},
+                   number = {.mem = storage->mem,
+                             .offset_bytes = (int64_t)(storage->base + room),
+                             .dtype = ND_I64,
+                             .flags = NDP_VIEW_CONTIGUOUS};
+    nd_status status = compress_run(dev, s, &to, &number);
+    if (status == ND_OK)
+        status = nd__read(dev, "select", ND_WAIT_SHAPE, storage->mem, storage->base + room, &count,
+                          sizeof count);
+    if (status == ND_OK && (count < 0 || count > shape[0]))
+        status = nd__fail(ND_ERR_PLUGIN, "select", -1, "%s counted %lld of %lld", dev->name,
+                          (long long)count, (long long)shape[0]);
+    if (status != ND_OK) {
+        nd__storage_release(storage);
+        return status;
+    }
+    shape[0] = count;
+    storage->used = (uint64_t)(count * (a->size / a->shape[0]) * nd__itemsize(a->dtype));
+    return nd__array_take(storage, a->dtype, a->ndim, shape, NULL, 0, false, out);
+}
+
+static nd_status select_large(const selection *s, nd_array **out)
+{
     nd_array *count = NULL, *r = NULL;
     int64_t shape[ND_MAX_NDIM];
     nd_status status;
-    *out = NULL;
-    ND_GOTO_IF(done, selection_start(a, mask, &s));
-    ND_GOTO_IF(done, count_true(s.mask, &count, &shape[0]));
-    memcpy(shape + 1, s.a->shape + 1, (size_t)(s.a->ndim - 1) * sizeof *shape);
-    ND_GOTO_IF(done, nd__array_alloc("select", a->storage->device, a->dtype, s.a->ndim, shape, &r));
+    ND_GOTO_IF(done, count_true(s->mask, &count, &shape[0]));
+    memcpy(shape + 1, s->a->shape + 1, (size_t)(s->a->ndim - 1) * sizeof *shape);
+    ND_GOTO_IF(
+        done, nd__array_alloc("select", s->a->storage->device, s->a->dtype, s->a->ndim, shape, &r));
     if (r->size)
-        ND_GOTO_IF(done, compress_run(&s, r, count));
-    *out = r;
-    r = NULL;
+        ND_GOTO_IF(done, compress_arrays(s, r, count));
+    *out = nd_retain(r);
 done:
     nd_release(r);
     nd_release(count);
+    return status;
+}
+
+nd_status nd_select(const nd_array *a, const nd_array *mask, nd_array **out)
+{
+    selection s;
+    ND_OUT("select", 2, out, NULL);
+    nd_status status = selection_start(a, mask, &s);
+    if (status == ND_OK)
+        status = is_small(&s) ? select_small(&s, out) : select_large(&s, out);
     selection_finish(&s);
     return status;
 }
@@ -134,7 +207,7 @@ nd_status nd_select_into(const nd_array *a, const nd_array *mask, const nd_array
     ND_GOTO_IF(done, nd__check_same_device("select", a, dst, 0, 2));
     memcpy(shape, s.a->shape, (size_t)s.a->ndim * sizeof *shape);
     shape[0] = dst->ndim ? dst->shape[0] : 0;
-    ND_GOTO_IF(done, nd__check_shape_is("select", dst, s.a->ndim, shape, 2));
+    ND_GOTO_IF(done, nd__check_dst_shape("select", dst, s.a->ndim, shape, 2));
     if (dst->dtype != a->dtype)
         ND_GOTO_IF(done, nd__fail(ND_ERR_DTYPE, "select", 2, "the destination is %s, the array %s",
                                   nd_dtype_name(dst->dtype), nd_dtype_name(a->dtype)));
@@ -144,7 +217,7 @@ nd_status nd_select_into(const nd_array *a, const nd_array *mask, const nd_array
     if (s.a->size == 0)
         ND_GOTO_IF(done, nd_count_nonzero_into(s.mask, NULL, count));
     else
-        ND_GOTO_IF(done, compress_run(&s, dst, count));
+        ND_GOTO_IF(done, compress_arrays(&s, dst, count));
 done:
     selection_finish(&s);
     return status;
@@ -170,7 +243,7 @@ nd_status nd_nonzero(const nd_array *a, nd_array **out)
     nd_array *count = NULL, *r = NULL;
     int64_t shape[2];
     nd_status status;
-    *out = NULL;
+    ND_OUT("nonzero", 1, out, NULL);
     ND_GOTO_IF(done, check_rank(a));
     ND_GOTO_IF(done, count_true(a, &count, &shape[0]));
     shape[1] = a->ndim;
@@ -191,7 +264,7 @@ nd_status nd_nonzero_into(const nd_array *a, const nd_array *dst, const nd_array
     ND_RETURN_IF(nd__check_writable("nonzero", dst, 1));
     ND_RETURN_IF(nd__check_same_device("nonzero", a, dst, 0, 1));
     const int64_t shape[2] = {dst->ndim ? dst->shape[0] : 0, a->ndim};
-    ND_RETURN_IF(nd__check_shape_is("nonzero", dst, 2, shape, 1));
+    ND_RETURN_IF(nd__check_dst_shape("nonzero", dst, 2, shape, 1));
     if (dst->dtype != ND_I64)
         return nd__fail(ND_ERR_DTYPE, "nonzero", 1, "the destination is %s, not i64",
                         nd_dtype_name(dst->dtype));

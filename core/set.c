@@ -79,7 +79,6 @@ static nd_status unique(const nd_array *a, nd_array **values, nd_array **indices
     const int64_t all[1] = {a ? a->size : 0};
     bool needs_order = indices || inverse;
     nd_status status;
-    ND_RETURN_IF(nd__check_array("unique", a, 0));
     ND_GOTO_IF(done, nd_reshape_copy(a, 1, all, &flat));
     if (needs_order) {
         ND_GOTO_IF(done, nd_argsort(flat, NULL, &order));
@@ -104,14 +103,15 @@ done:
     return status;
 }
 
-nd_status nd_unique_all(const nd_array *a, nd_array **values, nd_array **indices,
-                        nd_array **inverse, nd_array **counts)
+static nd_status unique_as(const char *op, const nd_array *a, nd_array **values, nd_array **indices,
+                           nd_array **inverse, nd_array **counts)
 {
     nd_array **const outs[4] = {values, indices, inverse, counts};
     for (int i = 0; i < 4; i++)
         if (outs[i])
             *outs[i] = NULL;
-    nd_status status = unique(a, values, indices, inverse, counts);
+    ND_RETURN_IF(nd__check_array(op, a, 0));
+    nd_status status = nd__error_as(op, unique(a, values, indices, inverse, counts));
     for (int i = 0; i < 4; i++)
         if (status != ND_OK && outs[i]) {
             nd_release(*outs[i]);
@@ -120,19 +120,25 @@ nd_status nd_unique_all(const nd_array *a, nd_array **values, nd_array **indices
     return status;
 }
 
+nd_status nd_unique_all(const nd_array *a, nd_array **values, nd_array **indices,
+                        nd_array **inverse, nd_array **counts)
+{
+    return unique_as("unique_all", a, values, indices, inverse, counts);
+}
+
 nd_status nd_unique_counts(const nd_array *a, nd_array **values, nd_array **counts)
 {
-    return nd_unique_all(a, values, NULL, NULL, counts);
+    return unique_as("unique_counts", a, values, NULL, NULL, counts);
 }
 
 nd_status nd_unique_inverse(const nd_array *a, nd_array **values, nd_array **inverse)
 {
-    return nd_unique_all(a, values, NULL, inverse, NULL);
+    return unique_as("unique_inverse", a, values, NULL, inverse, NULL);
 }
 
 nd_status nd_unique_values(const nd_array *a, nd_array **values)
 {
-    return nd_unique_all(a, values, NULL, NULL, NULL);
+    return unique_as("unique_values", a, values, NULL, NULL, NULL);
 }
 
 /* Where each element would stand in the sorted test values, and whether it is there. */
@@ -178,7 +184,7 @@ nd_status nd_isin(const nd_array *a, const nd_array *test, int invert, nd_array 
     nd_array *wide = NULL, *flat = NULL, *cast = NULL, *in = NULL;
     nd_dtype common;
     nd_status status;
-    *out = NULL;
+    ND_OUT("isin", 3, out, NULL);
     ND_RETURN_IF(nd__check_array("isin", a, 0));
     ND_RETURN_IF(nd__check_array("isin", test, 1));
     ND_RETURN_IF(nd__check_same_device("isin", a, test, 0, 1));

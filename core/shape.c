@@ -117,6 +117,25 @@ nd_status nd__axes_mask(const char *op, int naxes, const int32_t *axes, int ndim
     return ND_OK;
 }
 
+nd_status nd__axes_option(const char *op, int naxes, const int32_t *axes, int ndim, uint64_t *mask)
+{
+    if (!axes && naxes != 0 && naxes != ND_NO_AXES)
+        return nd__fail(
+            ND_ERR_ARGUMENT, op, -1,
+            "the options say naxes %d, but axes is NULL; name the axes, or leave naxes 0 "
+            "for all",
+            naxes);
+    if (axes && naxes == 0)
+        return nd__fail(ND_ERR_ARGUMENT, op, -1,
+                        "the options name axes, but naxes is 0; set it to their number, or to "
+                        "ND_NO_AXES for none");
+    if (naxes == ND_NO_AXES) {
+        *mask = 0;
+        return ND_OK;
+    }
+    return nd__axes_mask(op, naxes, axes, ndim, mask);
+}
+
 nd_status nd__broadcast(const char *op, int n, const int *ndims, const int64_t *const *shapes,
                         int *ndim, int64_t *out)
 {

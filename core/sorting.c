@@ -83,7 +83,7 @@ static nd_status sort_into_here(nd_op op, const nd_array *a, const nd_sort_opts 
     ND_RETURN_IF(sort_start(info, a, opts, &c));
     ND_RETURN_IF(nd__check_writable(info->name, dst, 2));
     ND_RETURN_IF(nd__check_same_device(info->name, a, dst, 0, 2));
-    ND_RETURN_IF(nd__check_shape_is(info->name, dst, a->ndim, a->shape, 2));
+    ND_RETURN_IF(nd__check_dst_shape(info->name, dst, a->ndim, a->shape, 2));
     ND_RETURN_IF(nd__check_castable(info->name, nd__op_result(info, a->dtype), dst->dtype));
     if (dst->dtype == nd__op_result(info, a->dtype) && !nd__may_overlap(a, dst))
         return sort_run(info, a, c, 1, &dst);
@@ -115,6 +115,7 @@ static nd_status sort_into(nd_op op, const nd_array *a, const nd_sort_opts *opts
 
 nd_status nd_sort(const nd_array *a, const nd_sort_opts *opts, nd_array **out)
 {
+    ND_NEED("sort", 2, out);
     return sort(ND_OP_sort, a, opts, out);
 }
 nd_status nd_sort_into(const nd_array *a, const nd_sort_opts *opts, const nd_array *dst)
@@ -123,6 +124,7 @@ nd_status nd_sort_into(const nd_array *a, const nd_sort_opts *opts, const nd_arr
 }
 nd_status nd_argsort(const nd_array *a, const nd_sort_opts *opts, nd_array **out)
 {
+    ND_NEED("argsort", 2, out);
     return sort(ND_OP_argsort, a, opts, out);
 }
 nd_status nd_argsort_into(const nd_array *a, const nd_sort_opts *opts, const nd_array *dst)
@@ -139,7 +141,7 @@ nd_status nd_topk(const nd_array *a, int64_t k, int axis, int smallest, nd_array
     nd_array *r[2] = {NULL, NULL};
     int64_t shape[ND_MAX_NDIM];
     nd_status status;
-    *values = NULL;
+    ND_OUT("topk", 4, values, NULL);
     if (indices)
         *indices = NULL;
     ND_RETURN_IF(sort_start(info, a, &opts, &c));
@@ -174,7 +176,7 @@ nd_status nd_searchsorted(const nd_array *sorted, const nd_array *values, int ri
     nd_array *ordered = NULL, *haystack = NULL, *needles = NULL, *r = NULL;
     nd_dtype common;
     nd_status status;
-    *out = NULL;
+    ND_OUT("searchsorted", 4, out, NULL);
     ND_RETURN_IF(nd__check_array(info->name, sorted, 0));
     ND_RETURN_IF(nd__check_array(info->name, values, 1));
     ND_RETURN_IF(nd__check_same_device(info->name, sorted, values, 0, 1));

@@ -37,6 +37,12 @@ void nd__fork_stage(nd_fork now)
     nd__fork_mutex(&note_lock, now);
 }
 
+/* With the first such line of a device: what it costs, and what to do. */
+#define ADVICE                                                                                     \
+    "; each such call copies its operands to the host and back, and waits. For what it costs run " \
+    "the program with NDOCK_FALLBACK_REPORT=FILE, then `ndock info --suggest FILE`; "              \
+    "NDOCK_FALLBACK=error refuses it, NDOCK_FALLBACK=allow ends these lines"
+
 /* One log line per op and device. */
 static void note_once(nd_device *dev, const char *name, const char *why)
 {
@@ -50,15 +56,18 @@ static void note_once(nd_device *dev, const char *name, const char *why)
     seen *s = all;
     while (s && (s->dev != dev || s->name != name))
         s = s->next;
-    bool first = s == NULL;
+    bool first = s == NULL, first_of_device = first;
+    for (const seen *other = all; other; other = other->next)
+        first_of_device = first_of_device && other->dev != dev;
     if (first && (s = malloc(sizeof *s)) != NULL) {
         *s = (seen){all, dev, name};
         all = s;
     }
     pthread_mutex_unlock(&note_lock);
+    int32_t level = nd__fallback_policy() == ND_FALLBACK_WARN ? ND_LOG_WARN : ND_LOG_DEBUG;
     if (first)
-        nd__log(nd__fallback_policy() == ND_FALLBACK_WARN ? ND_LOG_WARN : ND_LOG_DEBUG,
-                "%s is staged through the CPU on %s: %s", name, dev->name, why);
+        nd__log(level, "%s is staged through the CPU on %s: %s%s", name, dev->name, why,
+                first_of_device ? ADVICE : "");
 }
 
 typedef struct {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Status codes, the calling thread's error detail, and the log. */
+ * Status codes, and the calling thread's error detail. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/core.h"
-#include "core/fork.h"
-#include "core/param/param.h"
 
 typedef struct {
     nd_error e;
@@ -136,6 +134,27 @@ nd_status nd__fail_errno_at(const char *file, int line, nd_status status, const 
     return status;
 }
 
+nd_status nd__refuse_null(const char *op, int32_t i, const char *name)
+{
+    return nd__fail(ND_ERR_ARGUMENT, op, i, "argument %d (%s) is NULL, where one is needed", (int)i,
+                    name);
+}
+
+nd_status nd__error_as(const char *op, nd_status status)
+{
+    error_record *r = status == ND_OK ? NULL : writable_record();
+    if (!r || strcmp(r->op, op) == 0)
+        return status;
+    size_t n = strlen(r->op);
+    bool named = n && strncmp(r->message, r->op, n) == 0 && r->message[n] == ':';
+    char text[sizeof r->message + sizeof r->op];
+    snprintf(text, sizeof text, "%.40s: %s", op, r->message + (named ? n + 2 : 0));
+    text[sizeof r->message - 1] = 0;
+    strcpy(r->message, text);
+    set_text(r->op, sizeof r->op, op);
+    return status;
+}
+
 void nd__error_context(const char *op, const char *device, const char *plugin)
 {
     error_record *r = writable_record();
@@ -147,50 +166,6 @@ void nd__error_context(const char *op, const char *device, const char *plugin)
         set_text(r->device, sizeof r->device, device);
     if (!r->plugin[0])
         set_text(r->plugin, sizeof r->plugin, plugin);
-}
-
-static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
-static nd_log_sink log_sink;
-static void *log_ctx;
-static atomic_int log_level = ND_LOG_OFF;
-
-void nd__fork_log(nd_fork now)
-{
-    nd__fork_mutex(&log_lock, now);
-}
-
-static int32_t level_from_environment(void)
-{
-    return nd__env_choice(ND_ENV_LOG); /* its words are in the order of ND_LOG_* */
-}
-
-void nd_log_set(nd_log_sink sink, void *ctx, int32_t level)
-{
-    pthread_mutex_lock(&log_lock);
-    log_sink = sink;
-    log_ctx = ctx;
-    atomic_store(&log_level, !sink ? ND_LOG_OFF : level < 0 ? level_from_environment() : level);
-    pthread_mutex_unlock(&log_lock);
-}
-
-bool nd__log_wants(int32_t level)
-{
-    return level <= atomic_load_explicit(&log_level, memory_order_relaxed);
-}
-
-void nd__log(int32_t level, const char *fmt, ...)
-{
-    char text[1024];
-    va_list ap;
-    if (!nd__log_wants(level))
-        return;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    pthread_mutex_lock(&log_lock);
-    if (log_sink)
-        log_sink(log_ctx, level, text);
-    pthread_mutex_unlock(&log_lock);
 }
 
 void nd__error_native(int64_t native)

@@ -30,7 +30,8 @@ nd_status nd_empty_pinned(nd_device *device, nd_dtype dtype, int32_t ndim, const
     nd_device *cpu;
     nd_storage *s = NULL;
     int64_t size;
-    *out = NULL;
+    ND_OUT("empty_pinned", 4, out, NULL);
+    ND_NEED_LIST("empty_pinned", 3, ndim, shape);
     device = nd__or_current(device, &status);
     if (status != ND_OK)
         return status;
@@ -45,7 +46,8 @@ nd_status nd_empty_pinned(nd_device *device, nd_dtype dtype, int32_t ndim, const
 
 int32_t nd_is_pinned(const nd_array *a)
 {
-    return a && a->storage->pinned != NULL;
+    ND_READ("is_pinned", 0, a, 0);
+    return a->storage->pinned != NULL;
 }
 
 /* Whether copies between a (on the CPU) and the device need not wait. */
@@ -138,7 +140,7 @@ static nd_status from_pinned(const char *op, const nd_array *src, ndp_mem *to, u
 
 static nd_status into_pinned(const char *op, const nd_array *src, const nd_array *dst, uint64_t n)
 {
-    nd_event *event = NULL, *before;
+    nd_event *event = NULL;
     nd_device *device = src->storage->device;
     nd_stream *s = nd__stream(device);
     nd_block *block = dst->storage->pinned;
@@ -150,15 +152,10 @@ static nd_status into_pinned(const char *op, const nd_array *src, const nd_array
         status = remember_copy(s, op, dst->storage);
     if (status == ND_OK && !nd__capture_id(s))
         status = nd_event_record(event, s);
-    if (status != ND_OK || !event->recorded) { /* captured: it is written when the graph runs */
+    if (status != ND_OK || !event->recorded) /* captured: it is written when the graph runs */
         nd_event_release(event);
-        return status;
-    }
-    before = nd__pending_swap(dst->storage, event);
-    if (before) { /* an earlier copy, perhaps on another stream: the later event must cover it */
-        status = nd_event_synchronize(before);
-        nd_event_release(before);
-    }
+    else
+        nd__pending_add(dst->storage, event);
     return status;
 }
 

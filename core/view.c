@@ -9,9 +9,10 @@ static nd_status make_view(const nd_array *a, int ndim, const int64_t *shape, co
                          a->flags & ND_FLAG_READONLY, view);
 }
 
-static nd_status start(const char *op, const nd_array *a, nd_array **view)
+/* `place` is the position of view among the arguments. */
+static nd_status start(const char *op, const nd_array *a, int place, nd_array **view)
 {
-    *view = NULL;
+    ND_OUT(op, place, view, NULL);
     return nd__check_array(op, a, 0);
 }
 
@@ -70,7 +71,8 @@ nd_status nd_reshape(const nd_array *a, int ndim, const int64_t *shape, nd_array
 {
     int64_t full[ND_MAX_NDIM], stride[ND_MAX_NDIM];
     char have[ND_SHAPE_TEXT], want[ND_SHAPE_TEXT];
-    ND_RETURN_IF(start("reshape", a, view));
+    ND_RETURN_IF(start("reshape", a, 3, view));
+    ND_NEED_LIST("reshape", 2, ndim, shape);
     ND_RETURN_IF(complete_shape(a, ndim, shape, full));
     if (a->size == 0 || (a->flags & ND_FLAG_CONTIGUOUS))
         return make_view(a, ndim, full, NULL, a->offset, view);
@@ -86,11 +88,12 @@ nd_status nd_reshape_copy(const nd_array *a, int ndim, const int64_t *shape, nd_
 {
     int64_t full[ND_MAX_NDIM], stride[ND_MAX_NDIM];
     nd_array *dense = NULL;
-    ND_RETURN_IF(start("reshape", a, out));
-    ND_RETURN_IF(complete_shape(a, ndim, shape, full));
+    ND_RETURN_IF(start("reshape_copy", a, 3, out));
+    ND_NEED_LIST("reshape_copy", 2, ndim, shape);
+    ND_RETURN_IF(nd__error_as("reshape_copy", complete_shape(a, ndim, shape, full)));
     if (a->size == 0 || (a->flags & ND_FLAG_CONTIGUOUS) || reshape_strides(a, ndim, full, stride))
         return nd_reshape(a, ndim, full, out);
-    ND_RETURN_IF(nd_copy(a, NULL, &dense));
+    ND_RETURN_IF(nd__error_as("reshape_copy", nd_copy(a, NULL, &dense)));
     nd_status status = nd_reshape(dense, ndim, full, out);
     nd_release(dense);
     return status;
@@ -110,7 +113,8 @@ nd_status nd_permute(const nd_array *a, int naxes, const int32_t *axes, nd_array
 {
     int order[ND_MAX_NDIM];
     uint64_t mask;
-    ND_RETURN_IF(start("permute", a, view));
+    ND_RETURN_IF(start("permute", a, 3, view));
+    ND_NEED_LIST("permute", 2, naxes, axes);
     if (naxes != a->ndim || (naxes && !axes))
         return nd__fail(ND_ERR_ARGUMENT, "permute", 1,
                         "%d axes given for rank %d; each axis must be named once", naxes, a->ndim);
@@ -123,7 +127,7 @@ nd_status nd_permute(const nd_array *a, int naxes, const int32_t *axes, nd_array
 nd_status nd_transpose(const nd_array *a, nd_array **view)
 {
     int order[ND_MAX_NDIM];
-    ND_RETURN_IF(start("transpose", a, view));
+    ND_RETURN_IF(start("transpose", a, 1, view));
     for (int d = 0; d < a->ndim; d++)
         order[d] = a->ndim - 1 - d;
     return permuted(a, order, view);
@@ -132,7 +136,7 @@ nd_status nd_transpose(const nd_array *a, nd_array **view)
 nd_status nd_matrix_transpose(const nd_array *a, nd_array **view)
 {
     int order[ND_MAX_NDIM];
-    ND_RETURN_IF(start("matrix_transpose", a, view));
+    ND_RETURN_IF(start("matrix_transpose", a, 1, view));
     if (a->ndim < 2)
         return nd__fail(ND_ERR_SHAPE, "matrix_transpose", 0, "rank %d where at least 2 is needed",
                         a->ndim);
@@ -148,9 +152,9 @@ nd_status nd_moveaxis(const nd_array *a, int naxes, const int32_t *source,
 {
     int order[ND_MAX_NDIM], next = 0;
     uint64_t from, to;
-    ND_RETURN_IF(start("moveaxis", a, view));
-    if (naxes && (!source || !destination))
-        return nd__fail(ND_ERR_ARGUMENT, "moveaxis", source ? 3 : 2, "the list of axes is NULL");
+    ND_RETURN_IF(start("moveaxis", a, 4, view));
+    ND_NEED_LIST("moveaxis", 2, naxes, source);
+    ND_NEED_LIST("moveaxis", 3, naxes, destination);
     ND_RETURN_IF(
         nd__axes_mask("moveaxis", naxes, source ? source : (const int32_t[]){0}, a->ndim, &from));
     ND_RETURN_IF(nd__axes_mask("moveaxis", naxes, destination ? destination : (const int32_t[]){0},
@@ -172,7 +176,8 @@ nd_status nd_broadcast_to(const nd_array *a, int ndim, const int64_t *shape, nd_
 {
     int64_t stride[ND_MAX_NDIM], size;
     char have[ND_SHAPE_TEXT], want[ND_SHAPE_TEXT];
-    ND_RETURN_IF(start("broadcast_to", a, view));
+    ND_RETURN_IF(start("broadcast_to", a, 3, view));
+    ND_NEED_LIST("broadcast_to", 2, ndim, shape);
     ND_RETURN_IF(nd__check_shape("broadcast_to", a->dtype, ndim, shape, &size));
     for (int d = 0; d < a->ndim; d++) {
         int at = d + ndim - a->ndim;
@@ -190,7 +195,8 @@ nd_status nd_expand_dims(const nd_array *a, int naxes, const int32_t *axes, nd_a
 {
     int64_t shape[ND_MAX_NDIM], stride[ND_MAX_NDIM];
     uint64_t mask;
-    ND_RETURN_IF(start("expand_dims", a, view));
+    ND_RETURN_IF(start("expand_dims", a, 3, view));
+    ND_NEED_LIST("expand_dims", 2, naxes, axes);
     if (naxes < 0 || a->ndim + naxes > ND_MAX_NDIM || (naxes && !axes))
         return nd__fail(ND_ERR_SHAPE, "expand_dims", 1,
                         "%d new axes on rank %d; the highest rank is %d", naxes, a->ndim,
@@ -211,7 +217,8 @@ nd_status nd_squeeze(const nd_array *a, int naxes, const int32_t *axes, nd_array
     int64_t shape[ND_MAX_NDIM], stride[ND_MAX_NDIM];
     uint64_t mask;
     int rank = 0;
-    ND_RETURN_IF(start("squeeze", a, view));
+    ND_RETURN_IF(start("squeeze", a, 3, view));
+    ND_NEED_LIST("squeeze", 2, naxes, axes);
     ND_RETURN_IF(nd__axes_mask("squeeze", naxes, axes, a->ndim, &mask));
     for (int d = 0; d < a->ndim; d++) {
         bool dropped = (mask >> d & 1) && a->shape[d] == 1;
@@ -230,11 +237,12 @@ nd_status nd_flip(const nd_array *a, int naxes, const int32_t *axes, nd_array **
 {
     int64_t stride[ND_MAX_NDIM], offset;
     uint64_t mask;
-    ND_RETURN_IF(start("flip", a, view));
+    ND_RETURN_IF(start("flip", a, 3, view));
+    ND_NEED_LIST("flip", 2, naxes, axes);
     ND_RETURN_IF(nd__axes_mask("flip", naxes, axes, a->ndim, &mask));
     offset = a->offset;
     for (int d = 0; d < a->ndim; d++) {
-        bool flipped = (mask >> d & 1) && a->shape[d] > 0;
+        bool flipped = (mask >> d & 1) && a->shape[d] > 1; /* else any stride means the same */
         stride[d] = flipped ? -a->stride[d] : a->stride[d];
         offset += flipped && a->size ? a->stride[d] * (a->shape[d] - 1) : 0;
     }
@@ -245,7 +253,7 @@ nd_status nd_diagonal(const nd_array *a, int64_t offset, int axis1, int axis2, n
 {
     int64_t shape[ND_MAX_NDIM], stride[ND_MAX_NDIM];
     int rank = 0, i, j;
-    ND_RETURN_IF(start("diagonal", a, view));
+    ND_RETURN_IF(start("diagonal", a, 4, view));
     ND_RETURN_IF(nd__axis("diagonal", axis1, a->ndim, &i));
     ND_RETURN_IF(nd__axis("diagonal", axis2, a->ndim, &j));
     if (i == j)
@@ -261,7 +269,7 @@ nd_status nd_diagonal(const nd_array *a, int64_t offset, int axis1, int axis2, n
         stride[rank++] = a->stride[d];
     }
     shape[rank] = length;
-    stride[rank++] = a->stride[i] + a->stride[j];
+    stride[rank++] = length > 1 ? a->stride[i] + a->stride[j] : 1;
     int64_t start_at =
         length && a->size ? a->offset + down * a->stride[i] + right * a->stride[j] : a->offset;
     return make_view(a, rank, shape, stride, start_at, view);
@@ -271,7 +279,9 @@ nd_status nd_as_strided(const nd_array *a, int ndim, const int64_t *shape, const
                         int64_t offset, nd_array **view)
 {
     int64_t size, low, high, room;
-    ND_RETURN_IF(start("as_strided", a, view));
+    ND_RETURN_IF(start("as_strided", a, 5, view));
+    ND_NEED_LIST("as_strided", 3, ndim, stride);
+    ND_NEED_LIST("as_strided", 2, ndim, shape);
     ND_RETURN_IF(nd__check_shape("as_strided", a->dtype, ndim, shape, &size));
     if (ndim && !stride)
         return nd__fail(ND_ERR_ARGUMENT, "as_strided", 3, "strides are NULL");
@@ -281,14 +291,15 @@ nd_status nd_as_strided(const nd_array *a, int ndim, const int64_t *shape, const
         return nd__fail(ND_ERR_OVERFLOW, "as_strided", 3, "the strides reach beyond 2^63 elements");
     if (low < 0 || high > room || offset < 0 || offset > room)
         return nd__fail(ND_ERR_INDEX, "as_strided", 3,
-                        "the view reaches elements %lld to %lld of a storage of %lld",
-                        (long long)low, (long long)high - 1, (long long)room);
+                        "the view reaches from element %lld to before element %lld of a storage "
+                        "of %lld",
+                        (long long)low, (long long)high, (long long)room);
     return make_view(a, ndim, shape, stride, offset, view);
 }
 
 nd_status nd_readonly(const nd_array *a, nd_array **view)
 {
-    ND_RETURN_IF(start("readonly", a, view));
+    ND_RETURN_IF(start("readonly", a, 1, view));
     return nd__array_new(a->storage, a->dtype, a->ndim, a->shape, a->stride, a->offset, true, view);
 }
 
@@ -365,7 +376,7 @@ static nd_status apply_whole_axes(slice_state *s, const nd_array *a, int count)
 nd_status nd_slice(const nd_array *a, const nd_index *idx, int n, nd_array **view)
 {
     int used = 0, ellipses = 0;
-    ND_RETURN_IF(start("slice", a, view));
+    ND_RETURN_IF(start("slice", a, 3, view));
     if (n < 0 || (n && !idx))
         return nd__fail(ND_ERR_ARGUMENT, "slice", 1, "%d index entries, or NULL", n);
     for (int i = 0; i < n; i++) {
@@ -407,6 +418,10 @@ nd_status nd_broadcast_shapes(int n, const int *ndims, const int64_t *const *sha
                               int64_t *out)
 {
     int64_t size;
+    ND_NEED_LIST("broadcast_shapes", 1, n, ndims);
+    ND_NEED_LIST("broadcast_shapes", 2, n, shapes);
+    ND_NEED("broadcast_shapes", 3, ndim);
+    ND_NEED("broadcast_shapes", 4, out);
     for (int i = 0; i < n; i++)
         ND_RETURN_IF(nd__check_shape("broadcast_shapes", ND_U8, ndims[i], shapes[i], &size));
     return nd__broadcast("broadcast_shapes", n, ndims, shapes, ndim, out);

@@ -37,7 +37,7 @@ def load_set(folder, name):
 
 def uniform(seed, stream, rows, columns):
     limit = rows**-0.5
-    return nd.random.uniform((rows, columns), -limit, limit, key=random_key(seed, stream), dtype=nd.float32)
+    return nd.random.uniform(-limit, limit, (rows, columns), key=random_key(seed, stream), dtype=nd.float32)
 
 
 def zeros_like(arrays):

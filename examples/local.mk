@@ -3,11 +3,11 @@
 noinst_PROGRAMS += %reldir%/fashion
 %canon_reldir%_fashion_SOURCES = %reldir%/fashion.c %reldir%/fashion_streams.h
 %canon_reldir%_fashion_LDADD = libndock.la -lm
-EXTRA_DIST += %reldir%/fashion_numpy.py %reldir%/fashion.py %reldir%/einops_images.py %reldir%/numba_stream.py
 noinst_PROGRAMS += %reldir%/custom_op
 %canon_reldir%_custom_op_SOURCES = %reldir%/custom_op.c %reldir%/custom_op_kernels.h
 %canon_reldir%_custom_op_LDADD = libndock.la -lm
 
-# Also where the package is installed, for authors of plug-ins: a job to try a new device with.
+# Also where the package is installed: for users, and for authors of plug-ins, who have a job to try a new device with.
 exampledir = $(docdir)/examples
-dist_example_DATA = %reldir%/fashion.c %reldir%/fashion_streams.h
+dist_example_DATA = %reldir%/fashion.c %reldir%/fashion_streams.h %reldir%/custom_op.c %reldir%/custom_op_kernels.h \
+  %reldir%/fashion_numpy.py %reldir%/fashion.py %reldir%/einops_images.py %reldir%/numba_stream.py

@@ -17,14 +17,27 @@ nd_py_summary=${PYTHON:-none: comparisons with NumPy will be skipped}
 test -z "$PYTHON" || "$PYTHON" -c 'import numpy' 2>/dev/null || nd_py_summary="$PYTHON, without NumPy: comparisons with it will be skipped"
 AC_MSG_RESULT([${PYTHON:-no}])])
 
+dnl PYTHON_SANITIZED: variables of the interpreter's environment in a sanitizer build. The run time must come first, while the
+dnl interpreter is not linked with it; GCC has it as a library, clang links its own into programs alone. Python's objects come from
+dnl malloc, where the sanitizer sees them. The interpreter's own leaks would be reported: test_leaks.py looks for ours.
+AC_DEFUN([ND_PYTHON_SANITIZED],
+[PYTHON_SANITIZED=
+AS_CASE([$enable_sanitizer], [''|no], [nd_runtime=], [address*], [nd_runtime=libasan.so], [undefined], [nd_runtime=libubsan.so],
+  [nd_runtime=libtsan.so])
+AS_IF([test -n "$nd_runtime" && test "x$enable_python" != xno], [
+  nd_preload=`$CC -print-file-name=$nd_runtime`
+  dnl A compiler that has no such file repeats the name alone.
+  AS_CASE([$nd_preload],
+    [*/*], [PYTHON_SANITIZED="LD_PRELOAD=$nd_preload PYTHONMALLOC=malloc ASAN_OPTIONS=\"\$\$ASAN_OPTIONS:detect_leaks=0\""],
+    [enable_python=no nd_python_summary="no: $CC has no $nd_runtime to load before the interpreter"])])
+AC_SUBST([PYTHON_SANITIZED])])
+
 dnl ND_PYTHON: HAVE_PYTHON_HEADERS, PYTHON_CPPFLAGS, PYTHON_SUFFIX, pyexecdir. PYTHON and the sanitizer are known.
 AC_DEFUN([ND_PYTHON],
 [AC_ARG_ENABLE([python], [AS_HELP_STRING([--disable-python], [do not build the Python package; default: built where the interpreter (3.11 or later) has headers])], [], [enable_python=auto])
 AC_ARG_VAR([pyexecdir], [where the Python package goes; default: the interpreter's platlib below exec_prefix])
 nd_python_summary="no: --disable-python" PYTHON_CPPFLAGS= PYTHON_SUFFIX= nd_has_python=no
-AS_CASE([$enable_python:$enable_sanitizer], [auto:|auto:no|yes:*|no:*], [],
-  dnl Its run time would have to be preloaded into an interpreter which is not built with it, and whose own leaks would be reported.
-  [enable_python=no nd_python_summary="no: the interpreter is not built with the sanitizer"])
+ND_PYTHON_SANITIZED
 AS_IF([test "x$enable_python" != xno], [
   nd_python_summary="no: ${PYTHON:-no Python} is older than 3.11 or has no headers (Debian's python3-dev)"
   AC_MSG_CHECKING([for the headers of ${PYTHON:-Python}])

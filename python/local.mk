@@ -20,8 +20,9 @@ all-local: %reldir%/package.stamp
 	  $(MKDIR_P) "`dirname $$f`" && { test $$f -ef $(abs_srcdir)/$$f || $(LN_S) -f $(abs_srcdir)/$$f $$f; } || exit 1; \
 	done && \
 	$(LN_S) -f $(abs_builddir)/%reldir%/.libs/_ndock$(PYTHON_SUFFIX) %reldir%/ndock/_ndock$(PYTHON_SUFFIX) && \
-	LD_LIBRARY_PATH=$(abs_builddir)/.libs $(PYTHON) -B $(srcdir)/%reldir%/tools/stubs.py %reldir%/.libs/_ndock$(PYTHON_SUFFIX) \
-	  $(top_srcdir)/include/ndock/op.def >%reldir%/ndock/_ndock.pyi && touch $@
+	env $(PYTHON_SANITIZED) LD_LIBRARY_PATH=$(abs_builddir)/.libs \
+	  $(PYTHON) -B $(srcdir)/%reldir%/tools/stubs.py %reldir%/.libs/_ndock$(PYTHON_SUFFIX) \
+	  $(top_srcdir)/include/ndock/op.def $(srcdir)/%reldir%/ndock/_methods.py >%reldir%/ndock/_ndock.pyi && touch $@
 CLEANFILES += %reldir%/package.stamp %reldir%/ndock/_ndock$(PYTHON_SUFFIX) %reldir%/ndock/_ndock.pyi
 clean-local:
 	rm -rf %reldir%/ndock/__pycache__ %reldir%/ndock/*/__pycache__ %reldir%/wheel %reldir%/mypy

@@ -14,10 +14,16 @@ noinst_HEADERS = %reldir%/tap.h %reldir%/borrowed.h
 test_ldadd = libndock.la
 core_ldadd = core/libcore.la -lm
 test_plugin_path = $(abs_top_builddir)/backends/cpu/.libs:$(abs_top_builddir)/plugins/sim/.libs
-AM_TESTS_ENVIRONMENT = NDOCK_PLUGIN_PATH='$(test_plugin_path)'; CC='$(CC)'; CFLAGS='$(AM_CFLAGS) $(CFLAGS)'; \
-  LDFLAGS='$(LDFLAGS)'; PYTHON='$(PYTHON)'; export NDOCK_PLUGIN_PATH CC CFLAGS LDFLAGS PYTHON;
+# Tests see what they name, whatever the caller's environment says and whatever is installed: environment.sh.
+AM_TESTS_ENVIRONMENT = . '$(abs_top_srcdir)/%reldir%/environment.sh'; \
+  NDOCK_PLUGIN_PATH='$(test_plugin_path)'; NDOCK_PLUGIN_DIR='$(abs_top_builddir)/%reldir%/nothing-installed'; \
+  NDOCK_KERNEL_CACHE_DIR='$(abs_top_builddir)/%reldir%/kernels'; CC='$(CC)'; CFLAGS='$(AM_CFLAGS) $(CFLAGS)'; \
+  LDFLAGS='$(LDFLAGS)'; PYTHON='$(PYTHON)'; \
+  export NDOCK_PLUGIN_PATH NDOCK_PLUGIN_DIR NDOCK_KERNEL_CACHE_DIR CC CFLAGS LDFLAGS PYTHON;
+EXTRA_DIST += %reldir%/environment.sh
 
 include tests/unit/local.mk
+include tests/calls/local.mk
 include tests/memory/local.mk
 include tests/makers/local.mk
 include tests/python/local.mk
@@ -35,4 +41,7 @@ include tests/conform/local.mk
 include tests/kit/local.mk
 include tests/fuzz/local.mk
 include tests/tools/local.mk
+include tests/mutation/local.mk
 include tests/install/local.mk
+include tests/fresh/local.mk
+include tests/clients/local.mk

@@ -3,7 +3,7 @@
 bin_PROGRAMS += %reldir%/ndock
 %canon_reldir%_ndock_SOURCES = core/io/json.h core/io/json.c core/text.h core/text.c core/plugin/note.h core/plugin/note.c \
   core/plugin/note_fit.c core/cache/cache.h core/cache/sha256.c core/hook/slots.c
-%canon_reldir%_ndock_SOURCES += %reldir%/tool.h %reldir%/ndock.c %reldir%/file.c %reldir%/json.c %reldir%/elf.h \
+%canon_reldir%_ndock_SOURCES += %reldir%/tool.h %reldir%/ndock.c %reldir%/file.c %reldir%/list.c %reldir%/json.c %reldir%/elf.h \
   %reldir%/elf.c %reldir%/elf_find.c
 %canon_reldir%_ndock_SOURCES += %reldir%/info/doctor.c %reldir%/info/hardware.c %reldir%/info/offline.c \
   %reldir%/info/params.c %reldir%/info/suggest.c %reldir%/info/info.c %reldir%/info/ops.c %reldir%/info/memory.c
@@ -23,7 +23,7 @@ bin_PROGRAMS += %reldir%/ndock
 
 # Not for users: libndock starts it when it sees a plug-in for the first time.
 pkglibexec_PROGRAMS += %reldir%/ndock-probe
-%canon_reldir%_ndock_probe_SOURCES = %reldir%/probe.c
+%canon_reldir%_ndock_probe_SOURCES = %reldir%/probe.c %reldir%/probe_state.c %reldir%/probe_state.h
 %canon_reldir%_ndock_probe_LDADD = libndock.la
 
 include tools/templates/local.mk

@@ -28,9 +28,23 @@ int tool_info_params(bool json);
 int tool_info_offline(const char *path, bool json);
 int tool_info_suggest(const char *path, bool json);
 
-/* file.c: path gets the bytes whole, or stays as it was (temporary file, rename). 0, or -1 with
+/* ---- file.c ---- */
+/* A regular file, to be read; NULL, and why not. Pipes and folders are refused: they would be
+ * waited for, or read as empty. */
+FILE *tool_open_quietly(const char *path, const char **why);
+/* The same with a line on stderr that begins with who. */
+FILE *tool_open_file(const char *who, const char *path);
+/* All bytes of a regular file, malloc'ed; NULL after a line on stderr. */
+char *tool_read_file(const char *who, const char *path, size_t *n);
+/* path gets the bytes whole, or stays as it was (temporary file, rename). 0, or -1 with
  * errno. */
 int tool_replace_file(const char *path, const void *data, size_t nbytes);
+
+/* list.c: all there are, malloc'ed; NULL, with *n 0, if they cannot be told (nd_last_error says
+ * why). */
+const char **tool_devices(int32_t *n);
+nd_plugin_report *tool_plugins(int32_t *n);
+nd_library_report *tool_libraries(int32_t *n);
 
 /* "ndock: ..." with the library's own words on stderr; returns 1, an exit status. */
 int tool_failed(const char *what);

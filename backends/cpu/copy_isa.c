@@ -131,7 +131,8 @@ static void stream(char *dst, const char *src, int64_t nbytes)
 static void fence(void) {}
 #endif
 
-static void fill(char *dst, int64_t nbytes, const char *pattern, int nontemporal)
+static __attribute__((noinline)) void fill_long(char *dst, int64_t nbytes, const char *pattern,
+                                                int nontemporal)
 {
     char line[2 * LINE];
     for (int i = 0; i < 2 * LINE; i += 16)
@@ -149,6 +150,24 @@ static void fill(char *dst, int64_t nbytes, const char *pattern, int nontemporal
     for (; i + LINE <= nbytes; i += LINE)
         memcpy(dst + i, line, LINE);
     memcpy(dst + i, line, (size_t)(nbytes - i));
+}
+
+/* Short runs get whole words from registers: a line that is stored in parts and at once read whole
+ * has to wait for those stores. */
+static void fill(char *dst, int64_t nbytes, const char *pattern, int nontemporal)
+{
+    if (nbytes > 4 * LINE) {
+        fill_long(dst, nbytes, pattern, nontemporal);
+        return;
+    }
+    const move_8 low = *(const move_8 *)pattern, high = *(const move_8 *)(pattern + 8);
+    int64_t i = 0;
+    for (; i + 16 <= nbytes; i += 16) {
+        *(move_8 *)(dst + i) = low;
+        *(move_8 *)(dst + i + 8) = high;
+    }
+    for (const char *rest = pattern; i < nbytes; i++)
+        dst[i] = *rest++;
 }
 
 /* For transpositions beyond the caches: source runs come into a strip whose pitch no two runs share

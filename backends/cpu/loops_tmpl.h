@@ -48,6 +48,14 @@
 #endif
 #define EW_HAS_BIUFC ~,
 
+/* What an element counts as: memory from elsewhere may hold any byte, and every byte but 0 is true.
+ */
+#if ND_IS_BOOL
+#define EW_GET(x) ((ND_T)((x) != 0))
+#else
+#define EW_GET(x) (x)
+#endif
+
 /* The function is a constant, so it is inlined and the loop vectorised. An output that is an input
  * carries nothing from one element to the next. */
 EW_INLINE void EW_FN(unary_SAME)(ND_T (*f)(ND_T), char *const *p, int64_t n)
@@ -56,7 +64,7 @@ EW_INLINE void EW_FN(unary_SAME)(ND_T (*f)(ND_T), char *const *p, int64_t n)
     ND_T *out = (ND_T *)p[1];
     EW_IVDEP
     for (int64_t i = 0; i < n; i++)
-        out[i] = f(a[i]);
+        out[i] = f(EW_GET(a[i]));
 }
 EW_INLINE void EW_FN(unary_REAL)(EW_REAL (*f)(ND_T), char *const *p, int64_t n)
 {
@@ -64,7 +72,7 @@ EW_INLINE void EW_FN(unary_REAL)(EW_REAL (*f)(ND_T), char *const *p, int64_t n)
     EW_REAL *out = (EW_REAL *)p[1];
     EW_IVDEP
     for (int64_t i = 0; i < n; i++)
-        out[i] = f(a[i]);
+        out[i] = f(EW_GET(a[i]));
 }
 EW_INLINE void EW_FN(unary_BOOL)(uint8_t (*f)(ND_T), char *const *p, int64_t n)
 {
@@ -72,7 +80,7 @@ EW_INLINE void EW_FN(unary_BOOL)(uint8_t (*f)(ND_T), char *const *p, int64_t n)
     uint8_t *out = (uint8_t *)p[1];
     EW_IVDEP
     for (int64_t i = 0; i < n; i++)
-        out[i] = f(a[i]);
+        out[i] = f(EW_GET(a[i]));
 }
 EW_INLINE void EW_FN(binary_SAME)(ND_T (*f)(ND_T, ND_T), char *const *p, int64_t n)
 {
@@ -80,7 +88,7 @@ EW_INLINE void EW_FN(binary_SAME)(ND_T (*f)(ND_T, ND_T), char *const *p, int64_t
     ND_T *out = (ND_T *)p[2];
     EW_IVDEP
     for (int64_t i = 0; i < n; i++)
-        out[i] = f(a[i], b[i]);
+        out[i] = f(EW_GET(a[i]), EW_GET(b[i]));
 }
 EW_INLINE void EW_FN(binary_BOOL)(uint8_t (*f)(ND_T, ND_T), char *const *p, int64_t n)
 {
@@ -88,7 +96,7 @@ EW_INLINE void EW_FN(binary_BOOL)(uint8_t (*f)(ND_T, ND_T), char *const *p, int6
     uint8_t *out = (uint8_t *)p[2];
     EW_IVDEP
     for (int64_t i = 0; i < n; i++)
-        out[i] = f(a[i], b[i]);
+        out[i] = f(EW_GET(a[i]), EW_GET(b[i]));
 }
 EW_INLINE void EW_FN(masked)(ND_T (*f)(uint8_t, ND_T, ND_T), char *const *p, int64_t n)
 {
@@ -97,7 +105,7 @@ EW_INLINE void EW_FN(masked)(ND_T (*f)(uint8_t, ND_T, ND_T), char *const *p, int
     ND_T *out = (ND_T *)p[3];
     EW_IVDEP
     for (int64_t i = 0; i < n; i++)
-        out[i] = f(mask[i], a[i], b[i]);
+        out[i] = f(mask[i], EW_GET(a[i]), EW_GET(b[i]));
 }
 #if ND_IS_INT || ND_IS_UINT || ND_IS_FLOAT
 EW_INLINE void EW_FN(ternary)(ND_T (*f)(ND_T, ND_T, ND_T), char *const *p, int64_t n)
@@ -128,6 +136,7 @@ const ew_loop CPU_ISA_FN(CPU_CAT(ew_row, EW_DTYPE))[NDP_OP_END] = {
 #include <ndock/op.def>
 };
 
+#undef EW_GET
 #undef EW_HAS_IU
 #undef EW_HAS_BIU
 #undef EW_HAS_IUF

@@ -52,6 +52,16 @@ enum { CPU_LANES = 64 }; /* of an inner fold */
 #define IS_SMALL 1
 #include "reduce_type_tmpl.h"
 
+/* Any byte but 0 is true. */
+#define T uint8_t
+#define TNAME bool
+#define READ(x) ((x) != 0)
+#define WIDE uint32_t
+#define TOTAL uint64_t
+#define COMPENSATED 0
+#define IS_SMALL 1
+#include "reduce_type_tmpl.h"
+
 #define T int16_t
 #define TNAME i16
 #define WIDE int32_t
@@ -257,22 +267,21 @@ static void f16_to_f32(void *dst, const char *src, int64_t stride_bytes, int64_t
     [NDP_C64] = CELL(op##_f32, copy_c64, 1, 2, 4, f, 0), [NDP_C128] = CELL(op##_f64, copy_c128, 1, \
                                                                            2, 8, f, 0)
 #define INTEGERS(op, f)                                                                         \
-    [NDP_BOOL] = DIRECT(op##_u8, copy_u8, 1, f), [NDP_I8] = DIRECT(op##_i8, copy_i8, 1, f),     \
+    [NDP_BOOL] = DIRECT(op##_bool, copy_bool, 1, f), [NDP_I8] = DIRECT(op##_i8, copy_i8, 1, f), \
     [NDP_I16] = DIRECT(op##_i16, copy_i16, 2, f), [NDP_I32] = DIRECT(op##_i32, copy_i32, 4, f), \
     [NDP_I64] = DIRECT(op##_i64, copy_i64, 8, f), [NDP_U8] = DIRECT(op##_u8, copy_u8, 1, f),    \
     [NDP_U16] = DIRECT(op##_u16, copy_u16, 2, f), [NDP_U32] = DIRECT(op##_u32, copy_u32, 4, f), \
     [NDP_U64] = DIRECT(op##_u64, copy_u64, 8, f)
-#define FLAG(r, l, id, f, s) CELL(r##_u8, l, (id) == NDP_BOOL, 1, 1, f, s)
-#define flag_bool copy_u8
+#define FLAG(r, l, id, f, s) CELL(r##_bool, l, (id) == NDP_BOOL, 1, 1, f, s)
 #define flag_bf16 flag_f16
 #define PRODUCTS(f)                                                                             \
-    [NDP_BOOL] = LOADED(prod_u64, wide_u8, 8, f), [NDP_I8] = LOADED(prod_u64, wide_i8, 8, f),   \
+    [NDP_BOOL] = LOADED(prod_u64, wide_bool, 8, f), [NDP_I8] = LOADED(prod_u64, wide_i8, 8, f), \
     [NDP_I16] = LOADED(prod_u64, wide_i16, 8, f), [NDP_I32] = LOADED(prod_u64, wide_i32, 8, f), \
     [NDP_I64] = DIRECT(prod_u64, copy_u64, 8, f), [NDP_U8] = LOADED(prod_u64, wide_u8, 8, f),   \
     [NDP_U16] = LOADED(prod_u64, wide_u16, 8, f), [NDP_U32] = LOADED(prod_u64, wide_u32, 8, f), \
     [NDP_U64] = DIRECT(prod_u64, copy_u64, 8, f)
 #define POSITIONS(op, f)                                                                       \
-    [NDP_BOOL] = LOADED(op##_i32, key_u8, 4, f), [NDP_I8] = LOADED(op##_i32, key_i8, 4, f),    \
+    [NDP_BOOL] = LOADED(op##_i32, key_bool, 4, f), [NDP_I8] = LOADED(op##_i32, key_i8, 4, f),  \
     [NDP_I16] = LOADED(op##_i32, key_i16, 4, f), [NDP_I32] = DIRECT(op##_i32, copy_i32, 4, f), \
     [NDP_I64] = DIRECT(op##_i64, copy_i64, 8, f), [NDP_U8] = LOADED(op##_i32, key_u8, 4, f),   \
     [NDP_U16] = LOADED(op##_i32, key_u16, 4, f), [NDP_U32] = LOADED(op##_i32, key_u32, 4, f),  \

@@ -100,7 +100,7 @@ CPU_INLINE T FN(both)(T a, T b)
 }
 CPU_INLINE T FN(step)(T a, T x)
 {
-    return FN(both)(a, x);
+    return FN(both)(a, READ(x));
 }
 CPU_INLINE T FN(settle)(T a)
 {

@@ -30,7 +30,7 @@ CPU_INLINE WIDE FN(both)(WIDE a, WIDE b)
 }
 CPU_INLINE WIDE FN(step)(WIDE a, T x)
 {
-    return FN(both)(a, (WIDE)x);
+    return FN(both)(a, (WIDE)READ(x));
 }
 CPU_INLINE WIDE FN(settle)(WIDE a)
 {

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * All loops of one element type. The includer defines T, TNAME and, as the templates say,
  * WIDE, TOTAL, COMPENSATED; IS_FLOAT with BITS, or for integers IS_SMALL (narrower than 64 bits);
- * HAS_PROD for integers; HAS_ARG with KEY (FN(key) then exists for argmin and argmax). */
+ * HAS_PROD for integers; HAS_ARG with KEY (FN(key) then exists for argmin and argmax);
+ * READ(x), what an element counts as where that is not the element itself. */
 #define FN(name) CPU_CAT(CPU_CAT(OP, TNAME), name)
+#ifndef READ
+#define READ(x) (x)
+#endif
 
 #define LOAD_NAME CPU_CAT(copy, TNAME)
 #define LOAD_FROM T
 #define LOAD_TO T
-#define LOAD_EXPR x
+#define LOAD_EXPR READ(x)
 #define LOAD_EVERY_OTHER 1
 #include "load_tmpl.h"
 
@@ -70,7 +74,7 @@
 #define LOAD_NAME CPU_CAT(wide, TNAME)
 #define LOAD_FROM T
 #define LOAD_TO uint64_t
-#define LOAD_EXPR (uint64_t) x
+#define LOAD_EXPR (uint64_t) READ(x)
 #include "load_tmpl.h"
 
 #ifndef HAS_ARG
@@ -78,7 +82,7 @@
 #define LOAD_NAME CPU_CAT(key, TNAME)
 #define LOAD_FROM T
 #define LOAD_TO int32_t
-#define LOAD_EXPR (int32_t)(sizeof(T) == 4 ? (uint32_t)x ^ 0x80000000u : (uint32_t)x)
+#define LOAD_EXPR (int32_t)(sizeof(T) == 4 ? (uint32_t)x ^ 0x80000000u : (uint32_t)READ(x))
 #include "load_tmpl.h"
 #endif
 #endif
@@ -97,3 +101,4 @@
 #undef HAS_PROD
 #undef HAS_ARG
 #undef KEY
+#undef READ

@@ -19,6 +19,13 @@ struct search_job {
 };
 
 #define SAME(x) (x)
+#define TRUE(x) ((x) != 0) /* any byte but 0 */
+#define T uint8_t
+#define C uint8_t
+#define VALUE TRUE
+#define FLOATING 0
+#define FN(name) name##_bool
+#include "search_tmpl.h"
 #define T int8_t
 #define C int8_t
 #define VALUE SAME
@@ -93,10 +100,10 @@ struct search_job {
 #include "search_tmpl.h"
 
 static search_fn *const searches[NDP_DTYPE_END] = {
-    [NDP_BOOL] = search_u8, [NDP_I8] = search_i8,     [NDP_I16] = search_i16,
-    [NDP_I32] = search_i32, [NDP_I64] = search_i64,   [NDP_U8] = search_u8,
-    [NDP_U16] = search_u16, [NDP_U32] = search_u32,   [NDP_U64] = search_u64,
-    [NDP_F16] = search_f16, [NDP_BF16] = search_bf16, [NDP_F32] = search_f32,
+    [NDP_BOOL] = search_bool, [NDP_I8] = search_i8,     [NDP_I16] = search_i16,
+    [NDP_I32] = search_i32,   [NDP_I64] = search_i64,   [NDP_U8] = search_u8,
+    [NDP_U16] = search_u16,   [NDP_U32] = search_u32,   [NDP_U64] = search_u64,
+    [NDP_F16] = search_f16,   [NDP_BF16] = search_bf16, [NDP_F32] = search_f32,
     [NDP_F64] = search_f64,
 };
 

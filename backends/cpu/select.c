@@ -176,15 +176,21 @@ static void compress_write(void *ctx, int64_t begin, int64_t end)
     }
 }
 
-/* Rows in a block: about BLOCK elements, or 256 KiB of them. */
-static int64_t compress_block(const ndp_call *call)
+/* Returns the number of blocks. Rows in one: about BLOCK elements, or 256 KiB of them, but not
+ * below LEAST, so that few rows need no divisions. */
+enum { LEAST = 64 };
+static int64_t compress_blocks(const ndp_call *call, int64_t *block)
 {
     const ndp_view *a = &call->in[0];
-    int64_t nbytes = cpu_dtype_size(a->dtype);
+    int64_t nbytes = cpu_dtype_size(a->dtype), n = a->shape[0];
+    *block = LEAST;
+    if (n <= LEAST)
+        return n > 0;
     for (int d = 1; d < a->ndim; d++)
         nbytes *= a->shape[d];
     int64_t rows = nbytes > 0 ? CHUNK_NBYTES / nbytes : BLOCK;
-    return rows > BLOCK ? BLOCK : rows < 64 ? 64 : rows;
+    *block = rows > BLOCK ? BLOCK : rows < LEAST ? LEAST : rows;
+    return (n + *block - 1) / *block;
 }
 
 static int32_t compress_run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call)
@@ -194,13 +200,14 @@ static int32_t compress_run(const ndp_kernel *kernel, ndp_stream *s, const ndp_c
     const ndp_view *a = &call->in[0], *mask = &call->in[1], *out = &call->out[0];
     const ndp_view *both[2] = {a, out};
     int64_t one, row_stride[CPU_WALK_OPERANDS];
-    compress_job w = {.n = a->shape[0], .block = compress_block(call)};
-    w.blocks = (w.n + w.block - 1) / w.block;
+    compress_job w; /* large: what is read of it was written */
+    w.n = a->shape[0];
+    w.blocks = compress_blocks(call, &w.block);
     w.starts = w.blocks > 1 ? (int64_t *)cpu_ptr(&call->scratch) : &one;
     w.mask_stride = mask->stride[0];
     if (w.n > 0) {
         w.mask = (const uint8_t *)cpu_ptr(mask);
-        cpu_parallel(w.blocks, 1 + 4 * BLOCK / w.block, compress_count, &w);
+        cpu_parallel(w.blocks, w.blocks > 1 ? 1 + 4 * BLOCK / w.block : 1, compress_count, &w);
     }
     w.total = prefix(w.starts, w.blocks);
     set_count(call, w.total);
@@ -224,7 +231,7 @@ static int32_t compress_run(const ndp_kernel *kernel, ndp_stream *s, const ndp_c
 static uint64_t compress_scratch(const ndp_kernel *kernel, const ndp_call *call)
 {
     (void)kernel;
-    int64_t block = compress_block(call), blocks = (call->in[0].shape[0] + block - 1) / block;
+    int64_t block, blocks = compress_blocks(call, &block);
     return blocks > 1 ? (uint64_t)blocks * 8 : 0;
 }
 

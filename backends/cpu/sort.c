@@ -90,6 +90,16 @@ static void sort_values(const sort_row *r)
     cpu_parallel(r->n, sort_grain(r->n), store_chunk, &w);
 }
 
+/* Any byte but 0 is true, and sorts as 1. */
+static void join_true(int64_t counts[4][256])
+{
+    for (int j = 0; j < 4; j++)
+        for (int value = 2; value < 256; value++) {
+            counts[j][1] += counts[j][value];
+            counts[j][value] = 0;
+        }
+}
+
 /* Bytes have so few values that counting them is sorting them. */
 static void sort_bytes(const sort_row *r)
 {
@@ -102,6 +112,8 @@ static void sort_bytes(const sort_row *r)
             counts[j][a[(i + j) * r->stride]]++;
     for (; i < r->n; i++)
         counts[0][a[i * r->stride]]++;
+    if (r->dtype == NDP_BOOL)
+        join_true(counts);
     for (int key = 0; key < 256; key++) {
         uint8_t value = (uint8_t)key ^ flip;
         int64_t n = counts[0][value] + counts[1][value] + counts[2][value] + counts[3][value];

@@ -13,6 +13,11 @@ typedef uint64_t KEYED u64;
 #define TYPE(name) name##_8
 #define INFINITE 0
 #include "sort_keys_tmpl.h"
+#define U u8
+#define TYPE(name) name##_bool
+#define INFINITE 0
+#define READ(x) ((x) != 0) /* any byte but 0 is true */
+#include "sort_keys_tmpl.h"
 #define U u16
 #define TYPE(name) name##_16
 #define INFINITE 0
@@ -85,7 +90,7 @@ const sort_table CPU_ISA_FN(sort_table_of) = {
     .network = {[2] = network_16, [4] = network_32, [8] = network_64},
     .keys =
         {
-            [NDP_BOOL] = {KEYS_INT(8)},
+            [NDP_BOOL] = {KEYS_INT(bool)},
             [NDP_U8] = {KEYS_INT(8)},
             [NDP_U16] = {KEYS_INT(16)},
             [NDP_U32] = {KEYS_INT(32)},

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Elements of one kind as sort keys. The includer sets U, an unsigned type of the element's width
- * that may alias it, TYPE(name), and INFINITE, the bits of +infinity, or 0 for integers. */
+ * that may alias it, TYPE(name), INFINITE, the bits of +infinity, or 0 for integers, and READ(x),
+ * what an element counts as where that is not the element itself. */
+#ifndef READ
+#define READ(x) (x)
+#endif
 #define ALL ((U) ~(U)0)
 #define SIGN ((U)(ALL / 2 + 1))
 
@@ -17,7 +21,7 @@ static inline U TYPE(key)(U raw, U flip)
     U key = size == 0 ? SIGN : TYPE(ordered)(raw);
     return (size > INFINITE ? ALL : key) ^ flip;
 #else
-    return raw ^ flip;
+    return (U)(READ(raw) ^ flip);
 #endif
 }
 
@@ -117,3 +121,4 @@ static void TYPE(restore)(const char *a, int64_t stride, int64_t n, uint64_t fli
 #undef U
 #undef TYPE
 #undef INFINITE
+#undef READ

@@ -215,7 +215,9 @@ static int have_team(void)
 void cpu_parallel(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
                   void *ctx)
 {
-    int64_t chunks = grain > 0 ? (n + grain - 1) / grain : 1;
+    int64_t chunks = 1;
+    if (grain > 0 && (n > grain || n == 0)) /* small work is spared the division */
+        chunks = (n + grain - 1) / grain;
     if (chunks > 1 && have_team()) {
         job.fn = fn;
         job.ctx = ctx;

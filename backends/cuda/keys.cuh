@@ -49,6 +49,7 @@ static __device__ __forceinline__ uint64_t key_of(int32_t dtype, uint64_t array,
 {
     switch (dtype) {
     case NDP_BOOL:
+        return ((const uint8_t *)array)[at] != 0;
     case NDP_U8:
         return ((const uint8_t *)array)[at];
     case NDP_I8:

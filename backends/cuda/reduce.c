@@ -48,17 +48,17 @@ static int kind_of(int32_t op)
 }
 
 /* The dtype in whose module the kernel lies: ops that look at bits alone are there once per size.
- */
+ * Of bools only counts are: elsewhere any byte but 0 has to become 1 first. */
 static int32_t module_dtype(int kind, int32_t dtype)
 {
     static const int32_t by_size[17] = {
         [1] = NDP_I8, [2] = NDP_I16, [4] = NDP_I32, [8] = NDP_I64, [16] = NDP_C128};
-    int integer = dtype < NDP_F16;
+    int integer = dtype != NDP_BOOL && dtype < NDP_F16;
     if (kind == COUNT || (integer && (kind == EXTREME || kind == POSITION)))
         return by_size[cuda_dtype_size(dtype)];
     if (dtype == NDP_BF16 && (kind == EXTREME || kind == POSITION))
         return NDP_F16;
-    return dtype == NDP_BOOL ? NDP_U8 : dtype == NDP_U64 ? NDP_I64 : dtype;
+    return dtype == NDP_U64 ? NDP_I64 : dtype;
 }
 
 /* Bytes of a state in scratch. */

@@ -272,6 +272,7 @@ template <class OP> LINE_FN void reduce_col(const reduce_params &p)
     REDUCE(var, reduce_var_complex<T, VAR>)
 
 /* Ops that look at bits alone are made once per size. */
+#define REDUCE_BOOL REDUCE_INTEGER(cuda_bool) REDUCE_ORDER(cuda_bool, int32_t, false)
 #define REDUCE_I8 REDUCE_INTEGER(int8_t) REDUCE_ORDER(int8_t, int32_t, false) REDUCE_COUNT(uint8_t)
 #define REDUCE_I16 \
     REDUCE_INTEGER(int16_t) REDUCE_ORDER(int16_t, int32_t, false) REDUCE_COUNT(uint16_t)

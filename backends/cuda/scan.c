@@ -16,7 +16,7 @@ static const char *const suffixes[] = {"vec", "row", "col"};
 
 static int32_t module_dtype(int32_t dtype)
 {
-    return dtype == NDP_BOOL ? NDP_U8 : dtype == NDP_U64 ? NDP_I64 : dtype;
+    return dtype == NDP_U64 ? NDP_I64 : dtype;
 }
 
 static uint64_t state_bytes(int32_t op, int32_t dtype)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Streams and events: thin over the driver's. An ndp_event is a CUevent. */
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "backend.h"
 
 #define EVENT(e) ((CUevent)(void *)(e))
@@ -51,6 +54,35 @@ static int32_t create(ndp_dev *dev, int32_t priority, uint64_t flags, ndp_stream
     return status;
 }
 
+/* Whether the process has 8 readable bytes there. The kernel copies the mask before it finds that
+ * there is no such way of changing masks, so nothing changes and nothing faults (as Abseil's
+ * AddressIsReadable does). */
+static int is_readable(uint64_t address)
+{
+    const int kept = errno;
+    const long no_such_way = -1;
+    errno = 0;
+    (void)syscall(SYS_rt_sigprocmask, no_such_way, (const void *)(uintptr_t)address, NULL, 8L);
+    const int readable = errno != EFAULT;
+    errno = kept;
+    return readable;
+}
+
+/* The driver follows a handle without a look, and a number that is none ends the process there. It
+ * has no call that only asks; its handles are addresses of records of its own, so that a number
+ * that cannot be one is found here. Another readable address cannot be told from a stream. */
+static int32_t check_handle(uint64_t handle)
+{
+    if (handle % sizeof(void *) == 0 && is_readable(handle))
+        return NDP_OK;
+    return cuda_error(NDP_ERR_ARGUMENT,
+                      "0x%llx is no CUstream: %s; the handle of a stream is what its library calls "
+                      "so (torch: s.cuda_stream, CuPy: s.ptr), and 1 and 2 are the default streams",
+                      (unsigned long long)handle,
+                      handle % sizeof(void *) ? "it is no aligned address"
+                                              : "no memory of the process is there");
+}
+
 static int32_t check_context(const ndp_dev *dev, CUstream stream)
 {
     cuda_scope scope;
@@ -78,7 +110,9 @@ static int32_t wrap(ndp_dev *dev, uint64_t handle, ndp_stream **out)
         return cuda_error(NDP_ERR_ARGUMENT,
                           "stream 0 means different streams to different programs; 1 is the legacy "
                           "default stream, 2 the thread's own default one");
-    int32_t status = handle > 2 ? check_context(dev, stream) : NDP_OK;
+    int32_t status = handle > 2 ? check_handle(handle) : NDP_OK;
+    if (status == NDP_OK && handle > 2)
+        status = check_context(dev, stream);
     return status == NDP_OK ? new_stream(stream, 1, out) : status;
 }
 

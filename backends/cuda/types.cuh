@@ -14,6 +14,14 @@ struct alignas(16) cuda_c128 {
     double re, im;
 };
 
+/* A bool as it lies in memory that others wrote: any byte but 0 is true. */
+struct cuda_bool {
+    uint8_t byte;
+    cuda_bool() = default;
+    __device__ __forceinline__ explicit cuda_bool(int64_t x) : byte(x != 0) {}
+    __device__ __forceinline__ operator uint8_t() const { return byte != 0; }
+};
+
 /* cuda_dtype<NDP_F16>::stored is __half, ::computed is float. */
 template <int DTYPE> struct cuda_dtype;
 #define CUDA_TYPE(NAME, STORED, COMPUTED, REAL)           \

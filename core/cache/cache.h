@@ -41,6 +41,8 @@ typedef struct {
 void nd__sha256_init(nd_sha256 *s);
 void nd__sha256_add(nd_sha256 *s, const void *data, size_t n);
 void nd__sha256_end(nd_sha256 *s, uint8_t digest[32]);
+/* Of a file's bytes; false if it cannot be read to its end. */
+bool nd__sha256_file(const char *path, uint8_t digest[32]);
 
 /* ---- store.c, store_scan.c: compiled kernels in files ---- */
 typedef struct {
@@ -70,6 +72,7 @@ nd_status nd__store_clear(nd_kernel_store *s);
  */
 nd_store_usage nd__store_scan(nd_kernel_store *s, bool evict);
 #define ND_STORE_PATH 4096
+#define ND_STORE_DIR (ND_STORE_PATH - 80) /* DIR is shorter, so that names in it fit; see open */
 /* "DIR/ab/cdef..." */
 void nd__store_path(const nd_kernel_store *s, const uint8_t hash[32], char path[ND_STORE_PATH]);
 enum { ND_STORE_HEADER = 64, ND_STORE_VERSION = 1 };

@@ -40,7 +40,7 @@ struct nd_kernel_cache {
 char *nd__kernel_dir(const char *variable, const char *xdg_cache_home, const char *home,
                      const char **why)
 {
-    char path[ND_STORE_PATH];
+    nd_text path = {0};
     *why = NULL;
     if (variable && variable[0]) {
         if (variable[0] != '/') {
@@ -55,9 +55,8 @@ char *nd__kernel_dir(const char *variable, const char *xdg_cache_home, const cha
         *why = "neither NDOCK_KERNEL_CACHE_DIR nor XDG_CACHE_HOME nor HOME names a folder";
         return NULL;
     }
-    snprintf(path, sizeof path, "%s%s/ndock/kernels", xdg ? xdg_cache_home : home,
-             xdg ? "" : "/.cache");
-    return strdup(path);
+    nd__text_add(&path, "%s%s/ndock/kernels", xdg ? xdg_cache_home : home, xdg ? "" : "/.cache");
+    return path.data;
 }
 
 nd_status nd__kernel_cache_create(const char *dir, uint64_t max_bytes, nd_kernel_cache **out)

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include "core/cache/cache.h"
+#include "core/plugin/loader.h"
 
 typedef struct record {
     struct record *next;
@@ -70,6 +71,16 @@ static void report(const ndh_library *l, const char *soname, const char *table)
     nd__log(ND_LOG_DEBUG, "%s: %s, %s %s", l->name, soname, path, version);
 }
 
+/* The constructors of a driver change no settings of the thread that needed it first. */
+static void *open_and_put_back(const char *soname)
+{
+    nd_settings settings;
+    nd__settings_take(&settings);
+    void *handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+    nd__settings_put_back(&settings, soname);
+    return handle;
+}
+
 /* True if it serves; else why is added to. */
 static bool try_name(const ndh_library *l, const char *soname, void *table, nd_text *why)
 {
@@ -77,7 +88,7 @@ static bool try_name(const ndh_library *l, const char *soname, void *table, nd_t
         nd__text_add(why, "%s%s: not an absolute path", why->len ? "; " : "", soname);
         return false;
     }
-    void *handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+    void *handle = open_and_put_back(soname);
     if (!handle) {
         const char *text = dlerror();
         nd__text_add(why, "%s%s", why->len ? "; " : "", text ? text : soname);
@@ -114,7 +125,7 @@ nd_status nd__library_open(const ndh_library *l, void *table)
 
 nd_status nd_library_list(nd_library_report *out, int32_t n, int32_t *count)
 {
-    *count = 0;
+    ND_OUT("library_list", 2, count, 0);
     pthread_mutex_lock(&lock);
     for (const record *r = records; r; r = r->next, ++*count)
         if (*count < n && out)

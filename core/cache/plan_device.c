@@ -143,7 +143,7 @@ nd_status nd_plan_cache_stats(nd_device *device, nd_plan_stats *out)
 nd_status nd_plan_cache_size(nd_device *device, int64_t *count)
 {
     nd_plan_stats all = {.size = sizeof all};
-    *count = 0;
+    ND_OUT("plan_cache_size", 1, count, 0);
     ND_RETURN_IF(nd_plan_cache_stats(device, &all));
     *count = all.count;
     return ND_OK;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * SHA-256, names of cached kernels and checksums of their files. Source: FIPS PUB 180-4, sections
  * 4.1.2, 4.2.2, 5.3.3 and 6.2, whose names are used here. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "core/cache/cache.h"
 
 /* Fractional parts of the cube roots of the first 64 primes. */
@@ -87,4 +91,21 @@ void nd__sha256_end(nd_sha256 *s, uint8_t digest[32])
     nd__sha256_add(s, length, sizeof length);
     for (int i = 0; i < 32; i++)
         digest[i] = (uint8_t)(s->h[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+bool nd__sha256_file(const char *path, uint8_t digest[32])
+{
+    uint8_t bytes[16384];
+    nd_sha256 s;
+    ssize_t n = -1;
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not hold us */
+    bool is_file = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    nd__sha256_init(&s);
+    while (is_file && ((n = read(fd, bytes, sizeof bytes)) > 0 || (n < 0 && errno == EINTR)))
+        nd__sha256_add(&s, bytes, n > 0 ? (size_t)n : 0);
+    if (fd >= 0)
+        close(fd);
+    nd__sha256_end(&s, digest);
+    return n == 0;
 }

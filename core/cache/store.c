@@ -40,8 +40,7 @@ static bool make_folders(const char *dir)
 {
     char path[ND_STORE_PATH];
     struct stat st;
-    if ((size_t)snprintf(path, sizeof path, "%s", dir) >= sizeof path - 80)
-        return false;
+    snprintf(path, sizeof path, "%s", dir); /* it fits: nd__store_open saw to that */
     for (char *p = path + 1; *p; p++)
         if (*p == '/') {
             *p = 0;
@@ -72,7 +71,14 @@ void nd__store_open(nd_kernel_store *s, const char *dir, uint64_t max_bytes)
     struct stat st;
     memset(s, 0, sizeof *s);
     s->max_bytes = max_bytes;
-    if (!dir || (stat(dir, &st) == 0 && !is_trusted(dir, &st)))
+    const size_t n = dir ? strlen(dir) : 0;
+    if (n >= ND_STORE_DIR)
+        nd__log(
+            ND_LOG_WARN,
+            "cache: the folder %.40s... has a path of %zu bytes, and there is room for %d; what "
+            "it would hold is kept in memory alone",
+            dir, n, ND_STORE_DIR - 1);
+    if (!dir || n >= ND_STORE_DIR || (stat(dir, &st) == 0 && !is_trusted(dir, &st)))
         return;
     s->dir = strdup(dir);
     bool there = access(dir, F_OK) == 0;
@@ -87,9 +93,10 @@ void nd__store_close(nd_kernel_store *s)
 
 void nd__store_path(const nd_kernel_store *s, const uint8_t hash[32], char path[ND_STORE_PATH])
 {
-    int n = snprintf(path, ND_STORE_PATH, "%s/%02x/", s->dir, hash[0]);
-    for (int i = 1; i < 32; i++)
-        n += snprintf(path + n, (size_t)(ND_STORE_PATH - n), "%02x", hash[i]);
+    char digits[2 * 32 + 1];
+    for (int i = 0; i < 32; i++)
+        snprintf(digits + 2 * i, 3, "%02x", hash[i]);
+    snprintf(path, ND_STORE_PATH, "%s/%.2s/%s", s->dir, digits, digits + 2);
 }
 
 static bool read_all(int fd, void *data, size_t n)

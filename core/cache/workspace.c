@@ -170,7 +170,7 @@ static uint64_t thread_number(void)
 static ndh_workspace *find(const selection *s, uint64_t nbytes)
 {
     ndh_workspace *w = workspaces;
-    while (w && (!matches(w, s) || w->handle != s->handle || w->storage->used < nbytes))
+    while (w && (!matches(w, s) || w->storage->used < nbytes))
         w = w->next;
     return w;
 }

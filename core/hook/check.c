@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Contract checks at run time: what the core promises to plug-ins before a call, and what a plug-in
  * promises to the core after it. docs/hooks.md lists the rules by these names. */
-#include <fenv.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/hook/check.h"
+#include "core/plugin/loader.h"
 
 /* Where *out points before the call, so that it shows whether it was written. */
 static char unset;
@@ -22,7 +22,8 @@ bool nd__hook_violated(hook_call *c, const char *rule, const char *fmt, ...)
         snprintf(device, sizeof device, ":%u", c->dev->index);
     snprintf(whole, sizeof whole, "check: %s%s, %s.%s: %s (rule %s)", c->of->slot->name, device,
              c->slot->table, c->slot->name, text, rule);
-    bool warn = nd__hook_conf(&conf) != ND_OK || conf->warn;
+    bool warn = nd__hook_conf(&conf) != ND_OK || conf->strictness == HOOK_WARN ||
+                (conf->strictness == HOOK_BEFORE && c->made);
     nd__log(warn ? ND_LOG_WARN : ND_LOG_ERROR, "%s", whole);
     if (warn)
         return false;
@@ -275,6 +276,9 @@ bool nd__hook_check_enter(hook_call *c)
         wrap_host_function(c);
     preset(c);
     nd__hook_results_enter(c);
+    nd__hook_growth_enter(c);
+    (void)fegetenv(&c->numbers);
+    c->number_modes = nd__number_modes();
     c->rounding = fegetround();
     if (c->id == HOOK_SLOT_kernel_run)
         nd__hook_check_outputs(c, record, true);
@@ -312,6 +316,22 @@ static bool outs_broken(hook_call *c)
     return false;
 }
 
+/* What it changed is put back, so that the next call is not told of as well. */
+static bool numbers_broken(hook_call *c)
+{
+    const int rounding = fegetround();
+    const unsigned long modes = nd__number_modes();
+    if (rounding == c->rounding && modes == c->number_modes)
+        return false;
+    (void)fesetenv(&c->numbers);
+    if (rounding != c->rounding)
+        return nd__hook_violated(c, "rounding_mode", "it changed the floating-point rounding mode");
+    return nd__hook_violated(c, "number_modes",
+                             "it changed the floating-point modes from %#lx to %#lx, such as "
+                             "subnormal numbers to zero",
+                             c->number_modes, modes);
+}
+
 static bool status_broken(hook_call *c)
 {
     int32_t status = (int32_t)c->result;
@@ -320,18 +340,19 @@ static bool status_broken(hook_call *c)
                                  ND_STATUS_END - 1);
     if (status == NDP_ERR_UNSUPPORTED && c->id == HOOK_SLOT_kernel_run)
         return nd__hook_violated(c, "found_runs", "a kernel that find gave says UNSUPPORTED");
-    return fegetround() != c->rounding &&
-           nd__hook_violated(c, "rounding_mode", "it changed the floating-point rounding mode");
+    return numbers_broken(c);
 }
 
 void nd__hook_check_leave(hook_call *c)
 {
     int call = nd__hook_place(c->slot, HOOK_KIND_CALL);
+    c->made = true;
     stream_left(c);
     if (c->host_function && (int32_t)c->result != NDP_OK)
         free(c->host_function); /* it never runs */
+    const bool grew = nd__hook_check_growth(c);
     bool outs = outs_broken(c), status = status_broken(c);
-    if (outs || status || nd__hook_check_results(c))
+    if (grew || outs || status || nd__hook_check_results(c) || nd__hook_check_time(c))
         return;
     if (c->id == HOOK_SLOT_kernel_run)
         nd__hook_check_outputs(c, (const ndp_call *)(uintptr_t)c->word[call], false);

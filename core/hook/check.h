@@ -14,6 +14,14 @@ void nd__hook_check_outputs(hook_call *c, const ndp_call *call, bool before);
 /* check_result.c: values that the plug-in wrote. */
 void nd__hook_results_enter(hook_call *c);
 bool nd__hook_check_results(hook_call *c);
+/* check_time.c: event times against the host's clock. */
+bool nd__hook_check_time(hook_call *c);
+/* check_growth.c: kernels that keep host memory. */
+void nd__hook_growth_enter(hook_call *c);
+bool nd__hook_check_growth(hook_call *c);
+/* check_slow.c: calls that do not return. Around the plug-in's function. */
+void nd__hook_slow_enter(hook_call *c);
+void nd__hook_slow_leave(hook_call *c);
 /* check_find.c */
 bool nd__hook_check_find(hook_call *c);
 #endif

@@ -45,11 +45,17 @@ static bool bounds_broken(const operand *o, const ndp_view *v)
         return broken(o, "handles", "lies in a block of another device");
     if (!seen.given)
         return false;
-    if (!nd__extent(v->ndim, v->shape, v->stride, &low, &high))
-        return broken(o, "bounds", "reaches beyond 2^63 elements");
-    return (v->offset_bytes + low * item < 0 ||
-            (uint64_t)(v->offset_bytes + high * item) > seen.nbytes) &&
-           broken(o, "bounds", "reaches out of its block");
+    if (!nd__extent(v->ndim, v->shape, v->stride, &low, &high) ||
+        __builtin_mul_overflow(low, item, &low) || __builtin_mul_overflow(high, item, &high) ||
+        __builtin_add_overflow(low, v->offset_bytes, &low) ||
+        __builtin_add_overflow(high, v->offset_bytes, &high))
+        return broken(o, "bounds", "reaches beyond 2^63 bytes");
+    if (low < 0 || (uint64_t)high > seen.nbytes)
+        return broken(o, "bounds", "reaches out of its block");
+    if (v->dtype == ND_C64 || v->dtype == ND_C128)
+        item /= 2; /* pairs are aligned as their parts are */
+    return v->offset_bytes % item != 0 &&
+           broken(o, "bounds", "begins where an element of its dtype may not lie");
 }
 
 static bool needs_broken(const operand *o, const ndp_view *v)

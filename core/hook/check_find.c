@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * What find() promises: a kernel that is whole, and an answer that depends on neither pointers nor
- * values. It is asked once more with others. */
+ * What find() promises: a kernel that is whole, and an answer that depends on neither pointers,
+ * extents nor values. It is asked once more with others. */
 #include <stdlib.h>
 #include "core/hook/check.h"
 
@@ -20,20 +20,37 @@ static bool kernel_broken(hook_call *c, const ndp_kernel *k)
                              k->flags);
 }
 
-/* The same question about other memory, other offsets and other values. */
+/* Twice as long, the layout of the same kind. Extents of 1 and 0 stay: they are broadcast, empty.
+ */
+static void lengthen(ndp_view *v, int64_t shape[ND_MAX_NDIM], int64_t stride[ND_MAX_NDIM])
+{
+    int64_t step = 1;
+    for (int d = v->ndim - 1; d >= 0; d--) {
+        shape[d] = v->shape[d] > 1 && v->shape[d] < INT32_MAX ? 2 * v->shape[d] : v->shape[d];
+        stride[d] = v->flags & NDP_VIEW_CONTIGUOUS && v->stride[d] ? step : v->stride[d];
+        step *= shape[d];
+    }
+    v->shape = shape;
+    v->stride = stride;
+}
+
+/* The same question about other memory, other offsets, other extents and other values. */
 static int32_t ask_again(hook_call *c, const ndp_call *like, ndp_mem *mem, const ndp_kernel **out)
 {
     char why[256] = "";
     ndp_call other = *like;
-    ndp_view *view = calloc(like->n_in + like->n_out + 1, sizeof *view);
+    const size_t n = like->n_in + like->n_out;
+    ndp_view *view = calloc(n + 1, sizeof *view);
+    int64_t(*extents)[2][ND_MAX_NDIM] = calloc(n + 1, sizeof *extents);
     ndp_scalar *scalar = calloc(like->n_scalar + 1, sizeof *scalar);
     int32_t status = NDP_ERR_MEMORY;
-    if (view && scalar) {
-        for (uint32_t i = 0; i < like->n_in + like->n_out; i++) {
+    if (view && scalar && extents) {
+        for (uint32_t i = 0; i < n; i++) {
             view[i] = i < like->n_in ? like->in[i] : like->out[i - like->n_in];
             view[i].offset_bytes += view[i].mem ? 64 : 0;
             if (view[i].mem && mem)
                 view[i].mem = mem;
+            lengthen(&view[i], extents[i][0], extents[i][1]);
         }
         for (uint32_t i = 0; i < like->n_scalar; i++)
             scalar[i].dtype = like->scalar[i].dtype; /* of value 0 */
@@ -45,6 +62,7 @@ static int32_t ask_again(hook_call *c, const ndp_call *like, ndp_mem *mem, const
         status = (int32_t)nd__hook_real(c, word);
     }
     free(view);
+    free(extents);
     free(scalar);
     return status;
 }
@@ -66,9 +84,11 @@ bool nd__hook_check_find(hook_call *c)
         return false;
     int32_t second = ask_again(c, like, nd__hook_any_block(c->of, c->dev->dev), &again);
     if (second != status)
-        return nd__hook_violated(c, "find_depends", "%s, and %s for other pointers and values",
+        return nd__hook_violated(c, "find_depends",
+                                 "%s, and %s for other pointers, extents and values",
                                  nd_status_name(status), nd_status_name(second));
     return status == NDP_OK && again && !same_kind(k, again) &&
-           nd__hook_violated(c, "find_depends",
-                             "another kernel for other pointers and values of the same key");
+           nd__hook_violated(
+               c, "find_depends",
+               "another kernel for other pointers, extents and values of the same key");
 }

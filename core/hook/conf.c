@@ -25,14 +25,33 @@ static nd_status parse_hooks(const char *text, uint32_t *hooks)
     return ND_OK;
 }
 
-static nd_status parse_check(bool *warn)
+static nd_status parse_check(hook_strictness *out)
 {
+    static const char *const words[] = {"error", "warn", "before"};
     const char *text = nd__getenv("NDOCK_HOOK_CHECK");
-    *warn = text && strcmp(text, "warn") == 0;
-    if (text && !*warn && strcmp(text, "error") != 0)
-        return nd__fail(ND_ERR_ARGUMENT, NULL, -1, "NDOCK_HOOK_CHECK=%s is neither error nor warn",
-                        text);
-    return ND_OK;
+    for (int i = 0; i < 3; i++)
+        if (strcmp(text ? text : words[0], words[i]) == 0) {
+            *out = (hook_strictness)i;
+            return ND_OK;
+        }
+    return nd__fail(ND_ERR_ARGUMENT, NULL, -1,
+                    "NDOCK_HOOK_CHECK=%s is none of error, warn and before", text);
+}
+
+static nd_status parse_slow(uint64_t *out)
+{
+    enum { DEFAULT_SECONDS = 10, MOST_SECONDS = 86400 };
+    const char *text = nd__getenv("NDOCK_HOOK_SLOW");
+    char *end = NULL;
+    *out = DEFAULT_SECONDS;
+    if (!text)
+        return ND_OK;
+    if (text[0] >= '0' && text[0] <= '9')
+        *out = strtoull(text, &end, 10);
+    if (end && !*end && *out >= 1 && *out <= MOST_SECONDS)
+        return ND_OK;
+    return nd__fail(ND_ERR_ARGUMENT, NULL, -1,
+                    "NDOCK_HOOK_SLOW=%s is no number of seconds from 1 to %d", text, MOST_SECONDS);
 }
 
 static nd_status parse_fault(hook_conf *conf)
@@ -60,7 +79,9 @@ static nd_status read_all(hook_conf *conf)
     ND_RETURN_IF(parse_hooks(text, &conf->hooks));
     conf->plugins = nd__getenv("NDOCK_HOOK_PLUGINS");
     if (conf->hooks & HOOK_CHECK)
-        ND_RETURN_IF(parse_check(&conf->warn));
+        ND_RETURN_IF(parse_check(&conf->strictness));
+    if (conf->hooks & HOOK_CHECK)
+        ND_RETURN_IF(parse_slow(&conf->slow_seconds));
     if (conf->hooks & HOOK_FAULT)
         ND_RETURN_IF(parse_fault(conf));
     return conf->hooks & HOOK_TRACE ? nd__hook_trace_open() : (nd_status)ND_OK;

@@ -9,6 +9,7 @@
  * Handles stay the plug-in's own; what is known of them is kept beside them. */
 #ifndef NDOCK_CORE_HOOK_H
 #define NDOCK_CORE_HOOK_H
+#include <fenv.h>
 #include "core/core.h"
 
 enum { HOOK_INSTANCES = 8, HOOK_ARGUMENTS = 8 };
@@ -71,6 +72,7 @@ struct hook_kernel {
     const ndp_kernel *real;
     hook_dev *dev;
     uint32_t number;
+    atomic_uint grown; /* runs in a row that left more of the heap in use */
     hook_kernel *next;
 };
 typedef struct {
@@ -106,30 +108,37 @@ typedef struct {
 extern const hook_fronts *const nd__hook_fronts[HOOK_INSTANCES];
 
 /* One call on its way. */
-typedef struct {
+typedef struct hook_call hook_call;
+struct hook_call {
     hook_instance *of;
     const hook_slot *slot;
     hook_slot_id id;
-    hook_dev *dev; /* NULL: none, or unknown */
+    hook_dev *dev;       /* NULL: none, or unknown */
+    hook_kernel *kernel; /* of run() and scratch(), NULL: another function */
     uint64_t *word;
     const void *table;               /* the plug-in's functions */
     uint32_t number[HOOK_ARGUMENTS]; /* of handles */
     uint64_t result;
-    bool injected, refused;
+    bool injected, refused, made; /* made: the plug-in's function has returned */
     uint64_t began_ns, took_ns;
     ndp_stream *stream; /* that it is noted to queue on, while `queues` */
     bool queues;
     /* What the check keeps from before the call. */
+    fenv_t numbers;
+    unsigned long number_modes;
     int rounding;
     void *host_function;
     uint64_t caller; /* where what went to `probe` belongs */
+    uint64_t heap;   /* bytes in use; 0: not looked at */
     uint64_t seen;   /* sum of the outputs */
     bool has_seen;
     union {
         ndp_device_info info;
         char text[1024];
-    } probe; /* stands in for what the plug-in is to write, to see how much it writes */
-} hook_call;
+    } probe;           /* stands in for what the plug-in is to write, to see how much it writes */
+    hook_call *flight; /* the next of those that are inside a plug-in, while `watched` */
+    bool watched, told_slow;
+};
 
 /* ---- wrap.c ---- */
 uint64_t nd__hook_call(int instance, hook_slot_id id, uint64_t *word);
@@ -138,6 +147,7 @@ static inline uint64_t nd__hook_real(const hook_call *c, const uint64_t *word)
 {
     return c->slot->call(c->table, word);
 }
+uint64_t nd__hook_now(void); /* nanoseconds */
 hook_dev *nd__hook_find_dev(hook_instance *of, const ndp_dev *dev);
 /* Index of the first argument of that kind, or -1. */
 int nd__hook_place(const hook_slot *slot, hook_kind kind);
@@ -152,6 +162,8 @@ struct hook_object {
     uint32_t number, use; /* use: calls that queue on a stream now */
     const ndp_dev *dev;
     uint64_t nbytes;
+    uint64_t recorded_ns, reached_ns; /* of an event: its latest record was asked for, and was known
+                                         to be done; 0: not yet */
     hook_object *next;
 };
 void nd__hook_lock(void);
@@ -182,13 +194,17 @@ typedef struct {
     int64_t native;
     atomic_ullong calls;
 } hook_rule;
+/* check: a violation is an error; is logged alone; is an error of the caller's, and logged alone
+ * where it is the plug-in's, as the call was made by then. */
+typedef enum { HOOK_ERROR, HOOK_WARN, HOOK_BEFORE } hook_strictness;
 typedef struct {
     uint32_t hooks;
-    bool warn; /* check: violations are logged alone */
+    hook_strictness strictness;
     const char *plugins;
     hook_rule *rules;
     int n_rules;
     uint64_t seed;
+    uint64_t slow_seconds; /* check: after so long it tells of a call that has not returned */
 } hook_conf;
 /* What the environment says, read once. */
 nd_status nd__hook_conf(const hook_conf **out);

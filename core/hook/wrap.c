@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 #include "core/hook/wrap.h"
-#include "core/hook/hook.h"
+#include "core/hook/check.h"
 
 hook_instance nd__hook_instances[HOOK_INSTANCES];
 static int instances; /* under the loader's lock */
@@ -168,7 +168,7 @@ static void found(int instance, hook_call *c)
 }
 
 /* ---- calls ---- */
-static uint64_t now_ns(void)
+uint64_t nd__hook_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -181,7 +181,8 @@ static void resolve(hook_call *c)
     const hook_slot *s = c->slot;
     c->table = &c->of->real;
     if (s->in == HOOK_TABLE_kernel) {
-        const hook_kernel *k = (const hook_kernel *)(uintptr_t)c->word[0];
+        hook_kernel *k = (hook_kernel *)(uintptr_t)c->word[0];
+        c->kernel = k;
         c->dev = k->dev;
         c->number[0] = k->number;
         c->table = k->real;
@@ -231,7 +232,11 @@ static void make(int instance, hook_call *c)
     if (fault && nd__hook_fault_enter(c)) {
         clear_outs(c);
     } else {
+        if (check)
+            nd__hook_slow_enter(c);
         c->result = nd__hook_real(c, c->word);
+        if (check)
+            nd__hook_slow_leave(c);
         if (fault)
             nd__hook_fault_leave(c);
     }
@@ -253,9 +258,9 @@ uint64_t nd__hook_call(int instance, hook_slot_id id, uint64_t *word)
     hook_call c = {
         .of = &nd__hook_instances[instance], .slot = &nd__hook_slots[id], .id = id, .word = word};
     resolve(&c);
-    c.began_ns = now_ns();
+    c.began_ns = nd__hook_now();
     make(instance, &c);
-    c.took_ns = now_ns() - c.began_ns;
+    c.took_ns = nd__hook_now() - c.began_ns;
     if (c.of->hooks & HOOK_TRACE)
         nd__hook_trace(&c);
     return c.result;

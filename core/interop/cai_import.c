@@ -240,7 +240,7 @@ nd_status nd_cai_import(const nd_cai *c, const nd_cai_import_opts *opts, nd_arra
     plan p;
     nd_device *device, *wanted = opts ? opts->device : NULL;
     nd_array *a = NULL;
-    *out = NULL;
+    ND_OUT("cai_import", 2, out, NULL);
     ND_RETURN_IF(make_plan(c, opts, &p));
     if (p.size == 0) {
         ND_RETURN_IF(find_device(c, &p, wanted, &device));

@@ -42,6 +42,7 @@ nd_dl_device nd__dl_device(const char *plugin, uint32_t index, bool host_visible
 
 nd_status nd_dlpack_device(const nd_array *a, nd_dl_device *out)
 {
+    ND_NEED("dlpack_device", 1, out);
     ND_RETURN_IF(nd__check_array("dlpack_device", a, 0));
     *out = a->storage->device->dl;
     return ND_OK;
@@ -63,6 +64,7 @@ static nd_status fill(const char *op, const nd_array *a, int64_t *shape, int64_t
 
 nd_status nd_dlpack_view(const nd_array *a, nd_dl_tensor *out)
 {
+    ND_NEED("dlpack_view", 1, out);
     ND_RETURN_IF(nd__check_array("dlpack_view", a, 0));
     return fill("dlpack_view", a, a->shape, a->stride, out);
 }
@@ -107,7 +109,7 @@ nd_status nd_to_dlpack(const nd_array *a, nd_dl_managed **out)
 {
     void *data;
     nd_dl_record *r;
-    *out = NULL;
+    ND_OUT("to_dlpack", 1, out, NULL);
     ND_RETURN_IF(nd__check_array("to_dlpack", a, 0));
     ND_RETURN_IF(nd_data(a, &data));
     ND_RETURN_IF(new_record("to_dlpack", a, &r));
@@ -230,7 +232,7 @@ nd_status nd_dlpack_export(const nd_array *a, const nd_dl_export_opts *opts, nd_
 {
     nd_dl_record *r;
     bool copied = false;
-    *out = NULL;
+    ND_OUT("dlpack_export", 2, out, NULL);
     ND_RETURN_IF(export("dlpack_export", a, opts, false, &copied, &r));
     *out = versioned(r, copied);
     return ND_OK;
@@ -241,8 +243,8 @@ nd_status nd_dlpack_export_legacy(const nd_array *a, const nd_dl_export_opts *op
 {
     nd_dl_record *r;
     bool copied = false;
-    *out = NULL;
-    ND_RETURN_IF(export("dlpack_export", a, opts, true, &copied, &r));
+    ND_OUT("dlpack_export_legacy", 2, out, NULL);
+    ND_RETURN_IF(export("dlpack_export_legacy", a, opts, true, &copied, &r));
     r->form.legacy = (nd_dl_legacy){r->tensor, r, nd__dl_delete_legacy};
     *out = &r->form.legacy;
     return ND_OK;

@@ -47,25 +47,19 @@ static nd_status dl_dtype_to(const char *op, nd_dl_dtype t, nd_dtype *out)
                     type_name(&t), t.bits, t.lanes);
 }
 
-/* Names are looked up once. */
-static nd_status cuda_device(int32_t id, nd_device **out)
+/* An opened one is found by what DLPack calls it, which takes less time than a name. */
+static nd_status device_of(const char *plugin, nd_dl_device dl, nd_device **out)
 {
-    enum { KEPT = 64 };
-    static _Atomic(nd_device *) known[KEPT];
     char name[32];
-    *out = id >= 0 && id < KEPT ? atomic_load_explicit(&known[id], memory_order_acquire) : NULL;
+    *out = nd__device_opened_as(dl);
     if (*out)
         return ND_OK;
-    snprintf(name, sizeof name, "cuda:%d", (int)id);
-    ND_RETURN_IF(nd_device_get(name, out));
-    if (id >= 0 && id < KEPT)
-        atomic_store_explicit(&known[id], *out, memory_order_release);
-    return ND_OK;
+    snprintf(name, sizeof name, "%s:%d", plugin, (int)dl.device_id);
+    return nd_device_get(name, out);
 }
 
 static nd_status device_for(const char *op, const source *s, nd_device **out)
 {
-    char name[32];
     nd_dl_device d = s->tensor->device;
     switch (d.device_type) {
     case ND_DL_CPU:
@@ -73,10 +67,9 @@ static nd_status device_for(const char *op, const source *s, nd_device **out)
         return nd__cpu_device(out);
     case ND_DL_CUDA:
     case ND_DL_CUDA_MANAGED:
-        return cuda_device(d.device_id, out);
+        return device_of("cuda", (nd_dl_device){ND_DL_CUDA, d.device_id}, out);
     case ND_DL_OPENCL:
-        snprintf(name, sizeof name, "opencl:%d", (int)d.device_id);
-        return nd_device_get(name, out);
+        return device_of("opencl", d, out);
     default:
         if (d.device_type != ND_DL_EXT || !s->own)
             return nd__fail(ND_ERR_DEVICE, op, 0, "no device for DLPack device type %d",
@@ -203,18 +196,20 @@ static nd_status import_versioned(const char *op, nd_dl_managed *m, const nd_dl_
 
 nd_status nd_from_dlpack(nd_dl_managed *m, nd_array **out)
 {
+    ND_NEED("from_dlpack", 1, out);
     return import_versioned("from_dlpack", m, NULL, out);
 }
 
 nd_status nd_dlpack_import(nd_dl_managed *m, const nd_dl_import_opts *opts, nd_array **out)
 {
+    ND_NEED("dlpack_import", 2, out);
     return import_versioned("dlpack_import", m, opts, out);
 }
 
 nd_status nd_dlpack_import_legacy(nd_dl_legacy *m, const nd_dl_import_opts *opts, nd_array **out)
 {
-    static const char op[] = "dlpack_import";
-    *out = NULL;
+    static const char op[] = "dlpack_import_legacy";
+    ND_OUT("dlpack_import_legacy", 2, out, NULL);
     ND_RETURN_IF(check(op, m, opts));
     const source s = {.tensor = &m->tensor,
                       .own = m->deleter == nd__dl_delete_legacy ? m->manager_ctx : NULL,

@@ -26,6 +26,7 @@ static char native_order(void)
 
 nd_status nd_typestr(nd_dtype dtype, char out[8])
 {
+    ND_NEED("typestr", 1, out);
     memset(out, 0, 8);
     ND_RETURN_IF(nd__check_dtype("typestr", dtype));
     int nbytes = (int)nd_dtype_size(dtype);
@@ -75,9 +76,9 @@ static int64_t itemsize_of(const char *t)
 
 nd_status nd_dtype_of_typestr(const char *t, const char *vendor, nd_dtype *out)
 {
-    *out = 0;
-    if (!t)
-        return nd__fail(ND_ERR_ARGUMENT, "typestr", 0, "the typestr is NULL");
+    ND_OUT("dtype_of_typestr", 2, out, 0);
+    const char *typestr = t;
+    ND_NEED("dtype_of_typestr", 0, typestr);
     const int64_t nbytes = itemsize_of(t);
     if (nbytes < 0)
         return malformed(t);

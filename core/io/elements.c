@@ -78,6 +78,13 @@ static int all_bools(const unsigned char *p, size_t n)
     return seen <= 1;
 }
 
+/* Any byte but 0 is true; in files it is 1. */
+static void make_bools(unsigned char *to, const unsigned char *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = from[i] != 0;
+}
+
 nd_status nd__elements_load(const char *op, const nd__elements *e, const void *src,
                             nd_device *device, nd_array **out)
 {
@@ -99,8 +106,8 @@ nd_status nd__elements_load(const char *op, const nd__elements *e, const void *s
                             (unsigned long long)nbytes);
         if (swap)
             nd__elements_swap(fixed, src, (size_t)nbytes, e->dtype);
-        for (size_t i = 0; booleans && i < nbytes; i++)
-            fixed[i] = ((const unsigned char *)src)[i] != 0;
+        if (booleans)
+            make_bools(fixed, src, (size_t)nbytes);
         data = fixed;
     }
     nd_status status = nd_from_host(&layout, data, device, out);
@@ -124,7 +131,8 @@ nd_status nd__host_copy_open(const char *op, const nd_array *a, int big, nd__hos
         void *own;
         ND_RETURN_IF(nd_data(a, &own));
         out->data = own;
-        return ND_OK;
+        if (dtype != ND_BOOL || all_bools(own, out->nbytes))
+            return ND_OK;
     }
     out->owned = malloc(out->nbytes);
     if (!out->owned)
@@ -136,6 +144,8 @@ nd_status nd__host_copy_open(const char *op, const nd_array *a, int big, nd__hos
     }
     if (swap)
         nd__elements_swap(out->owned, out->owned, out->nbytes, dtype);
+    if (dtype == ND_BOOL)
+        make_bools(out->owned, out->owned, out->nbytes);
     out->data = out->owned;
     return ND_OK;
 }

@@ -113,30 +113,55 @@ static uint64_t temporary_seed(void)
     return (x + atomic_fetch_add(&serial, 1)) * 0x9E3779B97F4A7C15u;
 }
 
-static nd_status open_temporary(nd__writer *w, const struct stat *old)
+/* Opens a file that has no name until it is whole. False: the file system has none of these, or
+ * there is no /proc to give them a name by. */
+static bool open_unnamed(nd__writer *w, size_t folder, mode_t mode)
+{
+    char *name = folder ? strndup(w->target, folder) : strdup(".");
+    w->fd = name ? open_retry(name, O_WRONLY | O_TMPFILE, mode) : -1;
+    free(name);
+    w->unnamed = w->fd >= 0 && access("/proc/self/fd", X_OK) == 0;
+    if (w->fd >= 0 && !w->unnamed)
+        close(w->fd);
+    return w->unnamed;
+}
+
+/* Makes w->temporary the name of a new file, or of the one that has none yet. linkat() replaces no
+ * file, so that the name is not the target's: rename() follows at once. False: errno says why. */
+static bool take_name(nd__writer *w, mode_t mode)
 {
     enum { TRIES = 64, NAME_ROOM = 32 };
     size_t folder = folder_length(w->target);
-    mode_t mode = old ? old->st_mode & 0777 : 0666;
-
+    char own[40];
+    int done = -1;
     w->temporary = malloc(folder + NAME_ROOM);
     if (!w->temporary)
-        return nd__fail(ND_ERR_MEMORY, w->op, -1, "no memory for a file name");
+        return false;
     memcpy(w->temporary, w->target, folder);
+    snprintf(own, sizeof own, "/proc/self/fd/%d", w->fd);
     for (int i = 0; i < TRIES; i++) {
         snprintf(w->temporary + folder, NAME_ROOM, ".ndock-%016llx.tmp",
                  (unsigned long long)temporary_seed());
-        w->fd = open_retry(w->temporary, O_WRONLY | O_CREAT | O_EXCL, mode);
-        if (w->fd >= 0 || errno != EEXIST)
+        done = w->unnamed ? linkat(AT_FDCWD, own, AT_FDCWD, w->temporary, AT_SYMLINK_FOLLOW)
+                          : (w->fd = open_retry(w->temporary, O_WRONLY | O_CREAT | O_EXCL, mode));
+        if (done >= 0 || errno != EEXIST)
             break;
     }
-    if (w->fd < 0) {
-        int err = errno;
-        free(w->temporary);
-        w->temporary = NULL;
-        return nd__fail_errno(ND_ERR_IO, w->op, err, "cannot create a file in the folder of %s",
-                              w->path);
-    }
+    if (done >= 0)
+        return true;
+    int err = errno;
+    free(w->temporary);
+    w->temporary = NULL;
+    errno = err;
+    return false;
+}
+
+static nd_status open_temporary(nd__writer *w, const struct stat *old)
+{
+    mode_t mode = old ? old->st_mode & 0777 : 0666;
+    if (!open_unnamed(w, folder_length(w->target), mode) && !take_name(w, mode))
+        return nd__fail_errno(errno == ENOMEM ? ND_ERR_MEMORY : ND_ERR_IO, w->op, errno,
+                              "cannot create a file in the folder of %s", w->path);
     /* A file that is replaced keeps its mode; a file system without modes is no reason to fail. */
     if (old)
         (void)!fchmod(w->fd, mode);
@@ -235,8 +260,10 @@ nd_status nd__writer_commit(nd__writer *w, const nd_save_opts *opts)
 {
     int sync = opts && opts->sync;
     int fd = w->fd;
-    if (sync && fsync(fd) < 0 && (w->temporary || errno != EINVAL))
+    if (sync && fsync(fd) < 0 && (w->temporary || w->unnamed || errno != EINVAL))
         return nd__fail_errno(ND_ERR_IO, w->op, errno, "cannot synchronise %s", w->path);
+    if (w->unnamed && !take_name(w, 0))
+        return nd__fail_errno(ND_ERR_IO, w->op, errno, "cannot give %s its name", w->path);
     w->fd = -1;
     /* Network file systems report a full disk here. After EINTR the descriptor is gone on Linux. */
     if (close(fd) < 0 && errno != EINTR)

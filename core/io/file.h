@@ -2,6 +2,7 @@
  * Whole files: one mapped for reading, one replaced as a whole. Texts op and path are borrowed. */
 #ifndef NDOCK_CORE_IO_FILE_H
 #define NDOCK_CORE_IO_FILE_H
+#include <stdbool.h>
 #include <sys/types.h>
 #include <ndock/io.h>
 
@@ -26,6 +27,7 @@ typedef struct {
     const char *op, *path;
     char *target, *temporary; /* temporary NULL: written directly, or in place already */
     int fd;
+    bool unnamed; /* fd is a file without a name until it is whole: a kill leaves nothing of it */
 } nd__writer;
 
 nd_status nd__writer_open(const char *op, const char *path, nd__writer *out);

@@ -94,6 +94,27 @@ static nd_dtype dtype_of(char kind, int nbytes)
     return 0;
 }
 
+/* What to do about the kinds that NumPy has and ndock has not; NULL: they are no such kind. */
+static const char *advice(char kind)
+{
+    switch (kind) {
+    case 'O':
+        return "Python objects, which are pickled in the file; ndock reads numbers alone: save "
+               "a.astype(float) in NumPy";
+    case 'U':
+    case 'S':
+    case 'a':
+        return "texts; ndock reads numbers alone: save them as numbers in NumPy, by "
+               "a.astype(float) "
+               "or by codes";
+    case 'M':
+    case 'm':
+        return "dates or spans of time; save a.view(\"i8\") in NumPy: their counts as int64";
+    default:
+        return NULL;
+    }
+}
+
 /* "<f4": byte order (may be left out), kind, bytes. */
 static nd_status parse_descr(const reader *r, const unsigned char *s, size_t n, nd__npy_header *h)
 {
@@ -103,6 +124,8 @@ static nd_status parse_descr(const reader *r, const unsigned char *s, size_t n, 
     if (i < n && strchr("<>|=", s[i]))
         order = (char)s[i++];
     char kind = i < n ? (char)s[i++] : 0;
+    if (advice(kind))
+        return bad_descr(r, s, n, advice(kind));
     size_t digits = i;
     for (; i < n && s[i] >= '0' && s[i] <= '9' && nbytes < 1 << 20; i++)
         nbytes = nbytes * 10 + (s[i] - '0');
@@ -233,6 +256,11 @@ nd_status nd__npy_header_read(const char *op, const char *path, const unsigned c
                               size_t size, nd__npy_header *out)
 {
     memset(out, 0, sizeof *out);
+    if (size >= 4 && memcmp(data, "PK\3\4", 4) == 0)
+        return nd__fail(ND_ERR_FORMAT, op, 0,
+                        "%s: a zip archive, as np.savez writes (.npz); unpack it with unzip and "
+                        "load the .npy files, or save with nd_safetensors_save, which keeps names",
+                        path);
     if (size < sizeof magic || memcmp(data, magic, sizeof magic) != 0)
         return nd__fail(ND_ERR_FORMAT, op, 0, "%s: not a .npy file: it lacks the first 6 bytes",
                         path);

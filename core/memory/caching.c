@@ -68,6 +68,7 @@ static nd_piece *over_limit(nd_caching *c, nd_piece *p)
         return NULL;
     nd__unshelve(p);
     p->state = ND_PIECE_BUSY;
+    nd__calls_enter(&c->maker.calls); /* here, so that it is never BUSY for nobody */
     return p;
 }
 
@@ -75,13 +76,29 @@ static nd_piece *over_limit(nd_caching *c, nd_piece *p)
 static bool last_one(nd_caching *c)
 {
     const nd_tally *t = &c->tally[ND_STAT_ALLOCATION][2];
-    if (!c->dying || c->ending || t->in != t->out)
+    if (!c->dying || c->ending || c->freeing || t->in != t->out)
         return false;
     c->ending = true;
     return true;
 }
 
 static void finish(nd_caching *c);
+
+/* The block itself is gone: only c->freeing keeps the allocator. Returns last_one. */
+static bool give_to_device(nd_caching *c, nd_piece *whole, bool unused)
+{
+    if (whole) {
+        (void)nd__release(c, &(nd_giving){.only = whole});
+        nd__calls_leave(&c->maker.calls, true);
+    }
+    if (unused)
+        (void)nd__release(c, &(nd_giving){.unused_pools = true});
+    nd__lock_take(&c->lock);
+    c->freeing--;
+    bool last = last_one(c);
+    nd__caching_leave(c);
+    return last;
+}
 
 static void free_to_bins(nd_caching *c, nd_piece *p)
 {
@@ -101,12 +118,12 @@ static void free_to_bins(nd_caching *c, nd_piece *p)
         trace(ND_TRACE_FREE_COMPLETED, p, p->lane->stream);
         whole = over_limit(c, nd__give(c, p));
     }
-    bool last = last_one(c), unused = arena != &c->everybody && arena->users == 0;
+    bool unused = arena != &c->everybody && arena->users == 0, gives = whole || unused;
+    c->freeing += gives;
+    bool last = last_one(c);
     nd__caching_leave(c);
-    if (whole)
-        (void)nd__release(c, &(nd_giving){.only = whole});
-    if (unused)
-        (void)nd__release(c, &(nd_giving){.unused_pools = true});
+    if (gives)
+        last = give_to_device(c, whole, unused);
     if (last)
         finish(c);
 }
@@ -154,6 +171,7 @@ static void finish(nd_caching *c)
     if (c->orphan)
         nd__lane_put(c, c->orphan);
     nd__caching_leave(c);
+    nd__calls_destroy(&c->maker.calls);
     while (c->slabs) {
         void **slab = c->slabs;
         c->slabs = slab[0];
@@ -207,6 +225,7 @@ nd_status nd__caching_create(nd_device *device, const nd_hooks *hooks, nd_maker 
     c->maker.type = &caching_class;
     c->maker.device = device;
     c->maker.hooks = *hooks;
+    nd__calls_init(&c->maker.calls);
     atomic_init(&c->maker.refs, 1);
     c->number = atomic_fetch_add(&numbers, 1) + 1;
     c->streams = hooks->record != NULL;

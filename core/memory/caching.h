@@ -124,6 +124,7 @@ typedef struct {
     nd_arena *arena;
     int32_t small; /* 1 or 0: also the index into tallies */
     uint64_t searches;
+    uint64_t donor; /* id of the stream that lent a block last; 0: none yet */
 } nd_bin;
 /* A private pool, or the pool of everybody else. Counted by its users; without users it is given
  * back as it becomes unused. */
@@ -160,6 +161,7 @@ struct nd_caching {
     nd_lock lock;
     bool host_visible;
     bool dying, ending; /* no user but live blocks; not even these */
+    int32_t freeing;    /* calls of free that give memory to the device after their block is gone */
     bool streams;       /* the device queues work */
     atomic_int capturing;
     bool per_thread; /* magazines are worth it: one order for all streams, memory at hand */
@@ -167,7 +169,9 @@ struct nd_caching {
     uint64_t number;                 /* tells makers apart for threads that remember one */
     uint64_t total, cap, max_cached; /* bytes; 0: unknown, none, none */
     int64_t reserved;                /* with what is just being asked for */
-    nd_arena everybody, *arenas;     /* private ones, used or not yet empty */
+    uint64_t refused; /* bytes that the device had not; 0: unknown, as it got some since */
+    uint32_t skipped; /* requests that went by it; now and then one asks all the same */
+    nd_arena everybody, *arenas; /* private ones, used or not yet empty */
     nd_arena *dead_arenas;
     nd_capture *captures;
     nd_tree lanes;

@@ -15,6 +15,7 @@ typedef struct {
 } callback_list;
 static callback_list callbacks, observers;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+ND_TLS bool running;      /* the calling thread is inside one of them */
 static atomic_int listed; /* how many there are in both: none is the common case */
 
 void nd__fork_callbacks(nd_fork now)
@@ -55,17 +56,20 @@ static nd_status drop(callback_list *list, const char *op, nd_memory_callback fn
                  : nd__fail(ND_ERR_ARGUMENT, op, 0, "no such function with this ctx was added");
 }
 
-/* Called on a copy, so that they may add, remove and free as they like. */
+/* Called on a copy, so that they may add, remove and free as they like. What they themselves ask
+ * for is refused without calling them again: they would go round and round. */
 static bool run(const callback_list *list, nd_device *device, uint64_t nbytes)
 {
     bool any = false;
-    if (atomic_load_explicit(&listed, memory_order_relaxed) == 0)
+    if (running || atomic_load_explicit(&listed, memory_order_relaxed) == 0)
         return false;
     pthread_mutex_lock(&list_lock);
     callback_list copy = *list;
     pthread_mutex_unlock(&list_lock);
+    running = true;
     for (int i = 0; i < copy.n; i++)
         any |= copy.items[i].fn(copy.items[i].ctx, device, nbytes) != 0;
+    running = false;
     return any;
 }
 

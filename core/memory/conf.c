@@ -276,7 +276,7 @@ static nd_status get_text(void *arg)
 nd_status nd_memory_conf_get(char **out)
 {
     nd_text t = {0};
-    *out = NULL;
+    ND_OUT("memory_conf_get", 0, out, NULL);
     (void)nd__conf();
     pthread_mutex_lock(&nd__conf_lock);
     nd_status status = nd__in_c_locale(get_text, &t);

@@ -130,10 +130,24 @@ static void print_bool(const setting *s, const nd_conf *conf, nd_text *out)
     nd__text_add(out, *FIELD_CONST(int32_t, s, conf) ? "true" : "false");
 }
 
+/* PyTorch's words for the first of the two in each row, so that its settings may be used as they
+ * are. */
+static const char *const pytorch_words[][2] = {{"caching", "native"}, {"async", "cudaMallocAsync"}};
+
+static bool choice_word(const char **at, const char *text)
+{
+    if (word(at, text))
+        return true;
+    for (size_t i = 0; i < sizeof pytorch_words / sizeof *pytorch_words; i++)
+        if (strcmp(pytorch_words[i][0], text) == 0)
+            return word(at, pytorch_words[i][1]);
+    return false;
+}
+
 static bool parse_choice(const setting *s, const char **at, nd_conf *conf)
 {
     for (int32_t i = 0; s->words[i]; i++)
-        if (word(at, s->words[i])) {
+        if (choice_word(at, s->words[i])) {
             *FIELD(int32_t, s, conf) = i;
             return true;
         }
@@ -274,18 +288,56 @@ static nd_status refuse(const char *what, const char *at, size_t n, const settin
     return nd__conf_refuse(what, at, n, s ? s->name : NULL, s ? s->values : NULL);
 }
 
+static bool is_key(const char *at, size_t n, const char *name)
+{
+    return strlen(name) == n && strncmp(name, at, n) == 0;
+}
+
+/* Keys of PyTorch's: ours of that meaning, or NULL where there is nothing to choose here. */
+static const struct {
+    const char *pytorch, *ours;
+} pytorch_keys[] = {{"pinned_use_background_threads", "pinned_background"},
+                    {"pinned_reserve_segment_size_mb", "pinned_reserve_mb"},
+                    {"pinned_use_cuda_host_register", NULL},
+                    {"pinned_num_register_threads", NULL},
+                    {"release_lock_on_cudamalloc", NULL}};
+
+/* Whether PyTorch has the key; *name is its name here, or NULL. */
+static bool is_pytorch_key(const char *at, size_t n, const char **name)
+{
+    for (size_t i = 0; i < sizeof pytorch_keys / sizeof *pytorch_keys; i++)
+        if (is_key(at, n, pytorch_keys[i].pytorch)) {
+            *name = pytorch_keys[i].ours;
+            return true;
+        }
+    return false;
+}
+
+static const setting *find_setting(const char *at, size_t n)
+{
+    for (int i = 0; i < SETTINGS; i++)
+        if (is_key(at, n, settings[i].name))
+            return &settings[i];
+    return NULL;
+}
+
 nd_status nd__conf_parse_own(const char **at, size_t n, nd_conf *conf)
 {
-    const setting *s = NULL;
-    for (int i = 0; i < SETTINGS && !s; i++)
-        if (strlen(settings[i].name) == n && strncmp(settings[i].name, *at, n) == 0)
-            s = &settings[i];
-    if (!s)
+    const char *name = NULL;
+    const setting *s = find_setting(*at, n);
+    bool pytorch = !s && is_pytorch_key(*at, n, &name);
+    if (name)
+        s = find_setting(name, strlen(name));
+    if (!s && !pytorch)
         return refuse("unknown key", *at, n, NULL);
     if ((*at)[n] != ':')
         return refuse("no value for", *at, n, s);
     const char *value = *at + n + 1;
     *at = value;
+    if (!s) { /* it chooses how PyTorch locks memory; any value is fine here */
+        *at += strcspn(value, ",");
+        return ND_OK;
+    }
     if (!s->parse(s, at, conf))
         return refuse("bad value", value, strcspn(value, *value == '[' ? "]" : ","), s);
     if (**at && **at != ',')

@@ -163,6 +163,7 @@ static void retire(nd_debug *d, nd_plain_block *b)
 static bool reclaim(nd_plain *p, bool wait)
 {
     nd_debug *d = (nd_debug *)p;
+    nd__plain_begin(p);
     nd_plain_block *b = nd__plain_done(p, wait), *next;
     int n = 0;
     for (; b; b = next, n++) {
@@ -170,8 +171,10 @@ static bool reclaim(nd_plain *p, bool wait)
         retire(d, b);
     }
     bool any = evict(d, wait ? 0 : nd__conf()->quarantine_blocks);
+    bool gave = any || n > 0;
     for (; n > 0; n--)
         nd__maker_release(&p->base);
+    nd__plain_end(p, gave);
     return any;
 }
 
@@ -234,11 +237,16 @@ static void debug_free(nd_block *block)
     else
         r->state = FREED;
     pthread_mutex_unlock(&d->plain.lock);
-    if (!fine || !nd__plain_leave(&d->plain, &r->plain))
+    if (!fine)
         return;
-    retire(d, &r->plain);
-    (void)evict(d, nd__conf()->quarantine_blocks);
-    nd__maker_release(&d->plain.base);
+    nd__plain_begin(&d->plain);
+    bool done = nd__plain_leave(&d->plain, &r->plain);
+    if (done) {
+        retire(d, &r->plain);
+        (void)evict(d, nd__conf()->quarantine_blocks);
+        nd__maker_release(&d->plain.base);
+    }
+    nd__plain_end(&d->plain, done);
 }
 
 static nd_status debug_empty_cache(nd_maker *m)
@@ -289,6 +297,27 @@ static const nd_maker_class debug_class = {
     .fork = nd__plain_fork,
 };
 
+/* What nobody freed or asked about is looked at once more. */
+static void check_at_exit(void)
+{
+    for (nd_maker *m = nd__makers(); m; m = m->next) {
+        nd_debug *d = (nd_debug *)m;
+        if (m->type != &debug_class || !m->device || nd__out_of_reach(m->device))
+            continue;
+        pthread_mutex_lock(&d->plain.lock);
+        for (nd_plain_block *b = d->kept; b; b = b->next)
+            check_freed(d, (nd_debug_block *)b);
+        for (nd_plain_block *b = d->plain.live; b; b = b->next)
+            check_zones(d, (nd_debug_block *)b);
+        pthread_mutex_unlock(&d->plain.lock);
+    }
+}
+
+static void watch_exit(void)
+{
+    (void)atexit(check_at_exit);
+}
+
 nd_status nd__debug_create(nd_device *device, const nd_hooks *hooks, nd_maker **out)
 {
     nd_debug *d = calloc(1, sizeof *d);
@@ -296,6 +325,8 @@ nd_status nd__debug_create(nd_device *device, const nd_hooks *hooks, nd_maker **
     if (!d)
         return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no %zu bytes for an allocator", sizeof *d);
     nd__plain_init(&d->plain, &debug_class, device, hooks);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_exit);
     *out = &d->plain.base;
     return ND_OK;
 }
@@ -329,8 +360,8 @@ nd_status nd_memory_debug_report(nd_device *device, char **out, int64_t *count)
     nd_status status;
     nd_text t = {0};
     bool any = false;
-    *out = NULL;
-    *count = 0;
+    ND_OUT("memory_debug_report", 1, out, NULL);
+    ND_OUT("memory_debug_report", 2, count, 0);
     device = nd__or_current(device, &status);
     if (status != ND_OK)
         return status;

@@ -10,6 +10,14 @@ static char *segment_host(const nd_plain_block *b)
     return b->base.host ? b->base.host - b->base.offset : NULL;
 }
 
+/* A write is queued in the calling thread's stream, and whoever looks at the pattern next may have
+ * another: a read waits until it is there. */
+static nd_status wait_for_write(const nd_plain *p, const nd_plain_block *b, uint64_t end)
+{
+    char last;
+    return nd__mem_read(p->base.device, b->base.mem, end - 1, &last, 1);
+}
+
 nd_status nd__debug_fill(const nd_plain *p, const nd_plain_block *b, uint64_t from, uint64_t n,
                          int pattern)
 {
@@ -29,7 +37,7 @@ nd_status nd__debug_fill(const nd_plain *p, const nd_plain_block *b, uint64_t fr
         status = nd__mem_write(p->base.device, b->base.mem, from + i, chunk, part);
     }
     free(chunk);
-    return status;
+    return status == ND_OK && n ? wait_for_write(p, b, from + n) : status;
 }
 
 static uint64_t first_other(const char *bytes, uint64_t n, int pattern)

@@ -5,10 +5,13 @@
  * before it. */
 #include "core/memory/caching.h"
 
-/* Neighbours in one segment, all BUSY, on their way to become one free block. */
+/* Neighbours in one segment, all BUSY, on their way to become one free block. Nobody else cuts,
+ * joins or drops a BUSY block, nor unlinks its segment, so that the links from first to last hold
+ * without the lock. What lies before and behind them may change at any time: it is looked at under
+ * the lock alone, and never remembered across it. */
 typedef struct {
-    nd_piece *first, *end; /* end: the one after the last */
-    uint64_t added;        /* bytes to be mapped */
+    nd_piece *first, *last;
+    uint64_t added; /* bytes to be mapped */
 } stretch;
 
 static bool page_size(nd_caching *c, nd_request *r, uint64_t *out)
@@ -28,31 +31,6 @@ static uint64_t range_size(const nd_caching *c, const nd_request *r, uint64_t pa
     uint64_t nbytes = (uint64_t)(reserve > 64 ? reserve : reserve * (double)c->total);
     nbytes = nbytes < r->size ? r->size : nbytes;
     return (nbytes + page - 1) / page * page;
-}
-
-/* New addresses; linked, nothing mapped. */
-static bool add_range(nd_caching *c, nd_request *r)
-{
-    const nd_hooks *h = &c->maker.hooks;
-    ndp_mem *mem = NULL;
-    uint64_t page;
-    if (!page_size(c, r, &page))
-        return false;
-    uint64_t nbytes = range_size(c, r, page);
-    nd_status status = h->reserve(h->ctx, nbytes, &mem);
-    if (status != ND_OK) {
-        r->status = status == ND_ERR_MEMORY ? ND_OK : status;
-        return false;
-    }
-    nd_segment *s = nd__segment_new(c, r, mem, NULL, nbytes, page);
-    if (!s) {
-        h->release(h->ctx, mem, nbytes);
-        return false;
-    }
-    nd__lock_take(&c->lock);
-    nd__segment_link(c, s);
-    nd__caching_leave(c);
-    return true;
 }
 
 static bool usable(const nd_piece *p, const nd_request *r)
@@ -100,13 +78,14 @@ static nd_piece *claim(nd_caching *c, nd_piece *p, uint64_t want)
     return p;
 }
 
-/* The last one may join with what follows, so the end is looked at before. */
+/* Under the lock. A block may be gone once it has joined others, so the next is looked at before.
+ */
 static void undo(nd_caching *c, const stretch *x)
 {
     bool more = x->first != NULL;
     for (nd_piece *p = x->first, *next; more; p = next) {
+        more = p != x->last;
         next = p->next;
-        more = next != x->end;
         if (p->unmapped)
             (void)nd__join(c, p, ND_PIECE_UNMAPPED);
         else
@@ -114,11 +93,10 @@ static void undo(nd_caching *c, const stretch *x)
     }
 }
 
-/* Under the lock. False: nothing is claimed. */
-static bool claim_stretch(nd_caching *c, nd_request *r, stretch *x)
+/* Under the lock: claims from p on, where the request fits. False: nothing is claimed. */
+static bool claim_stretch(nd_caching *c, nd_request *r, nd_piece *p, stretch *x)
 {
     uint64_t nbytes = 0;
-    nd_piece *p = candidate(r);
     *x = (stretch){0};
     if (!p)
         return false;
@@ -127,9 +105,10 @@ static bool claim_stretch(nd_caching *c, nd_request *r, stretch *x)
         if (!got)
             break;
         x->first = x->first ? x->first : got;
-        x->end = p = got->next;
+        x->last = got;
         x->added += got->unmapped ? got->b.nbytes : 0;
         nbytes += got->b.nbytes;
+        p = got->next;
     }
     r->capped = c->cap && (uint64_t)c->reserved + x->added > c->cap;
     if (nbytes >= r->size && !r->capped) {
@@ -164,11 +143,12 @@ static nd_status map_stretch(nd_caching *c, const stretch *x)
     nd_status status = ND_OK;
     uint64_t done = 0;
     nd_piece *p = x->first;
-    for (; p != x->end && status == ND_OK; p = p->next)
+    for (;; p = p->next) {
         if (p->unmapped && (status = map_piece(c, p, &done)) != ND_OK)
             break;
-    if (status == ND_OK)
-        return ND_OK;
+        if (p == x->last)
+            return ND_OK;
+    }
     (void)unmap(c, p->segment, p->b.offset, done);
     for (nd_piece *q = x->first; q != p; q = q->next)
         if (q->unmapped)
@@ -176,7 +156,8 @@ static nd_status map_stretch(nd_caching *c, const stretch *x)
     return status;
 }
 
-/* A range without any memory goes. Called with the lock, which is left. */
+/* A range without any memory goes. Called with the lock, which is left; s may be gone afterwards.
+ */
 static void drop_if_empty(nd_caching *c, nd_segment *s)
 {
     const nd_hooks *h = &c->maker.hooks;
@@ -192,14 +173,44 @@ static void drop_if_empty(nd_caching *c, nd_segment *s)
         h->release(h->ctx, mem, nbytes);
 }
 
+/* New addresses. They are claimed as they are linked, so that no other thread takes or drops them
+ * in between. */
+static bool add_range(nd_caching *c, nd_request *r, stretch *x)
+{
+    const nd_hooks *h = &c->maker.hooks;
+    ndp_mem *mem = NULL;
+    uint64_t page;
+    if (!page_size(c, r, &page))
+        return false;
+    uint64_t nbytes = range_size(c, r, page);
+    nd_status status = h->reserve(h->ctx, nbytes, &mem);
+    if (status != ND_OK) {
+        r->status = status == ND_ERR_MEMORY ? ND_OK : status;
+        return false;
+    }
+    nd_segment *s = nd__segment_new(c, r, mem, NULL, nbytes, page);
+    if (!s) {
+        h->release(h->ctx, mem, nbytes);
+        return false;
+    }
+    nd__lock_take(&c->lock);
+    nd__segment_link(c, s);
+    bool claimed = claim_stretch(c, r, s->first, x);
+    if (claimed)
+        nd__caching_leave(c);
+    else
+        drop_if_empty(c, s);
+    return claimed;
+}
+
 /* Under the lock: the stretch becomes one free block. */
 static nd_piece *fuse(nd_caching *c, const stretch *x)
 {
-    nd_piece *whole = x->first, *next;
+    nd_piece *whole = NULL, *next;
     bool more = true;
     for (nd_piece *p = x->first; more; p = next) {
+        more = p != x->last;
         next = p->next;
-        more = next != x->end;
         if (p->unmapped)
             nd__count_mapped(c, p->segment, p->b.nbytes);
         whole = nd__join(c, p, ND_PIECE_FREE);
@@ -207,28 +218,27 @@ static nd_piece *fuse(nd_caching *c, const stretch *x)
     return whole;
 }
 
+static bool claim_somewhere(nd_caching *c, nd_request *r, stretch *x)
+{
+    nd__lock_take(&c->lock);
+    bool claimed = claim_stretch(c, r, candidate(r), x);
+    nd__caching_leave(c);
+    return claimed || (!r->capped && add_range(c, r, x));
+}
+
 bool nd__expand(nd_caching *c, nd_request *r)
 {
     stretch x;
-    nd__lock_take(&c->lock);
-    bool claimed = claim_stretch(c, r, &x);
-    nd__caching_leave(c);
-    if (!claimed) {
-        if (r->capped || !add_range(c, r))
-            return false;
-        nd__lock_take(&c->lock);
-        claimed = claim_stretch(c, r, &x);
-        nd__caching_leave(c);
-        if (!claimed)
-            return false;
-    }
-    nd_segment *s = x.first->segment;
+    if (!claim_somewhere(c, r, &x))
+        return false;
+    nd_segment *s = x.first->segment; /* it stays while blocks of it are BUSY */
+    uint64_t address = s->address;
     nd_status status = map_stretch(c, &x);
     nd__lock_take(&c->lock);
     if (status == ND_OK) {
         bool taken = nd__take(c, r, fuse(c, &x));
         nd__caching_leave(c);
-        nd__trace(ND_TRACE_SEGMENT_MAP, c->maker.device, s->address, x.added, r->stream, NULL);
+        nd__trace(ND_TRACE_SEGMENT_MAP, c->maker.device, address, x.added, r->stream, NULL);
         return taken;
     }
     c->reserved -= (int64_t)x.added;

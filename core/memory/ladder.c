@@ -124,11 +124,15 @@ static situation look(nd_caching *c)
     return s;
 }
 
+#define MOST_OF_ALL ((uint64_t)1 << 48) /* bytes; more than any address space has */
+
 static const char *hint(const situation *s, const nd_request *r)
 {
     uint64_t unused = s->reserved - s->allocated;
     if (r->capped)
         return "raise the cap (nd_memory_cap_set) or free arrays";
+    if (r->size == 0 || r->requested >= MOST_OF_ALL || (s->total && r->requested > s->total))
+        return "no device of this size: look at the shape, or work on parts of the array";
     if (unused >= r->size && unused - r->size >= s->reserved / 8)
         return "reserved memory is in pieces: try NDOCK_ALLOC_CONF=expandable_segments:1";
     if (s->pools >= r->size)
@@ -167,28 +171,56 @@ static nd_status out_of_memory(nd_caching *c, const nd_request *r)
     return status;
 }
 
-nd_status nd__ladder(nd_caching *c, nd_request *r)
+/* Whether the device had no such segment when it was last asked, and got nothing of ours since.
+ * Others may have given it some, so that one of many requests asks again. */
+static bool likely_full(nd_caching *c, const nd_request *r)
 {
-    if (r->size == 0)
-        return out_of_memory(c, r);
-    if (r->status == ND_OK && nd__run_free_callbacks(c->maker.device, r->requested) &&
-        find_locked(c, r))
-        return ND_OK;
+    enum { ASK_AGAIN = 64 };
+    nd__lock_take(&c->lock);
+    bool full = c->refused && r->segment_size >= c->refused && !c->oversize_segments.in &&
+                ++c->skipped % ASK_AGAIN != 0;
+    nd__caching_leave(c);
+    return full;
+}
+
+/* True: r->piece. False: nothing fits, or r->status. */
+static bool climb(nd_caching *c, nd_request *r)
+{
+    if (nd__run_free_callbacks(c->maker.device, r->requested) && find_locked(c, r))
+        return true;
     if (r->status != ND_OK)
-        return r->status;
+        return false;
     release_unused_pools(c);
     collect_garbage(c, r);
-    if (r->conf->steal == 2 && steal(c, r))
-        return ND_OK;
+    if ((r->conf->steal == 2 || (r->conf->steal == 1 && likely_full(c, r))) && steal(c, r))
+        return true;
     if (r->status == ND_OK && nd__grow(c, r, false))
-        return ND_OK;
-    if (r->status == ND_OK && !r->conf->throw_early) {
-        if (release_oversize(c, r) && nd__grow(c, r, false))
-            return ND_OK;
-        if (r->status == ND_OK && borrow(c, r))
-            return ND_OK;
-        if (r->status == ND_OK && synchronize(c, r))
-            return ND_OK;
-    }
-    return r->status == ND_OK ? out_of_memory(c, r) : r->status;
+        return true;
+    if (r->status != ND_OK || r->conf->throw_early)
+        return false;
+    if (release_oversize(c, r) && nd__grow(c, r, false))
+        return true;
+    if (r->status == ND_OK && borrow(c, r))
+        return true;
+    return r->status == ND_OK && synchronize(c, r);
+}
+
+/* What the others gave: to the bins, or to the device. */
+static bool look_again(nd_caching *c, nd_request *r)
+{
+    return find_locked(c, r) || (r->status == ND_OK && nd__grow(c, r, true)) ||
+           (r->status == ND_OK && !r->conf->throw_early && borrow(c, r));
+}
+
+nd_status nd__ladder(nd_caching *c, nd_request *r)
+{
+    nd_attempt attempt;
+    if (r->size == 0)
+        return out_of_memory(c, r);
+    nd__attempt_begin(&attempt, &c->maker.calls);
+    bool found = climb(c, r);
+    while (!found && r->status == ND_OK && nd__attempt_again(&attempt))
+        found = look_again(c, r);
+    nd__attempt_end(&attempt);
+    return found ? (nd_status)ND_OK : r->status == ND_OK ? out_of_memory(c, r) : r->status;
 }

@@ -117,15 +117,25 @@ void nd__lane_gone(nd_caching *c, nd_stream *stream)
     nd__caching_leave(c);
 }
 
-/* The smallest block that fits among all other streams, one look-up a stream. */
+static nd_piece *fit_of(const nd_bin *bin, uint64_t id, const nd_request *r)
+{
+    nd_piece *p = id == r->id || id == ND_ORPHAN_ID ? NULL : nd__first_fit(bin, id, r);
+    return p && !p->segment->lane->gone ? p : NULL;
+}
+
+/* The smallest block that fits among all other streams, one look-up a stream. With many streams
+ * that is long, and small blocks are much of a size: the stream that lent the last one is asked
+ * before. */
 static nd_piece *best_of_others(const nd_bin *bin, const nd_request *r)
 {
-    nd_piece *best = NULL;
+    nd_piece *best = bin->small && bin->donor ? fit_of(bin, bin->donor, r) : NULL;
+    if (best)
+        return best;
     nd_tree_node *n = nd__tree_first(&bin->free);
     while (n) {
         uint64_t id = n->key.a;
-        nd_piece *p = id == r->id || id == ND_ORPHAN_ID ? NULL : nd__first_fit(bin, id, r);
-        if (p && !p->segment->lane->gone && (!best || p->b.nbytes < best->b.nbytes))
+        nd_piece *p = fit_of(bin, id, r);
+        if (p && (!best || p->b.nbytes < best->b.nbytes))
             best = p;
         n = id == UINT64_MAX ? NULL : nd__tree_lower_bound(&bin->free, (nd_key){id + 1, 0, 0});
     }
@@ -143,5 +153,6 @@ bool nd__steal(nd_caching *c, nd_request *r, nd_arena *arena)
     bool known = !gate || nd__gates_add(c, &p->gates, gate);
     if (gate)
         nd__gate_put(c, gate);
+    arena->bin[r->bin->small].donor = p->segment->lane->id;
     return known && nd__take(c, r, p);
 }

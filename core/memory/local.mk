@@ -4,6 +4,7 @@ core_memory_sources = \
   %reldir%/memory.h \
   %reldir%/hooks.c \
   %reldir%/maker.c \
+  %reldir%/calls.c \
   %reldir%/trace.c \
   %reldir%/plain.h \
   %reldir%/plain.c \

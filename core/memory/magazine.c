@@ -270,6 +270,7 @@ void nd__caching_fork(nd_maker *maker, nd_fork now)
     for (nd_magazine *m = c->magazines; m; m = m->next)
         (take ? nd__lock_take : nd__lock_drop)(&m->lock);
     (take ? nd__lock_take : nd__lock_drop)(&c->lock);
+    nd__calls_fork(&maker->calls, now);
     if (!take)
         registry_drop();
 }

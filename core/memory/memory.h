@@ -46,11 +46,38 @@ typedef struct nd_block {
     nd_storage storage; /* of whoever has the block; makers leave it alone */
 } nd_block;
 
+/* calls.c: the threads that are inside the device for an allocator, with memory set aside that
+ * others do not find meanwhile. */
+typedef struct {
+    pthread_mutex_t lock, turn; /* turn: to try again, one thread at a time */
+    pthread_cond_t left;
+    int32_t inside;
+    uint64_t given; /* calls that left memory behind for others */
+} nd_calls;
+void nd__calls_init(nd_calls *c);
+void nd__calls_destroy(nd_calls *c);
+void nd__calls_enter(nd_calls *c); /* takes no other lock: under an allocator's as well */
+void nd__calls_leave(nd_calls *c, bool gave);
+void nd__calls_fork(nd_calls *c, nd_fork now);
+/* A request, from before it looks for memory until it has it or is refused. */
+typedef struct nd_attempt {
+    nd_calls *of;
+    uint64_t seen;
+    bool turn;
+    struct nd_attempt *outer; /* of the same thread */
+} nd_attempt;
+void nd__attempt_begin(nd_attempt *a, nd_calls *c);
+/* It found none: whether to look again, as others gave something since it last looked. Waits for
+ * those inside, not for ever. Under no lock. */
+bool nd__attempt_again(nd_attempt *a);
+void nd__attempt_end(nd_attempt *a);
+
 /* One way of making blocks for one device. Any thread may call any of it. */
 struct nd_maker {
     const struct nd_maker_class *type;
     nd_device *device; /* NULL in tests of a maker alone */
     nd_hooks hooks;
+    nd_calls calls;
     atomic_int refs; /* one of whoever uses it for new blocks; live blocks as the maker likes */
     nd_allocator *allocator; /* whose it is; NULL: the device's own */
     nd_maker *next;          /* of all registered ones; see nd__makers */

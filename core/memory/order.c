@@ -47,11 +47,32 @@ void nd__gate_put(nd_caching *c, nd_gate *g)
     free(g);
 }
 
+/* Of a block that many streams have used, each would have to be waited for at every request. */
+static void drop_passed(nd_caching *c, nd_gates **list)
+{
+    const nd_hooks *h = &c->maker.hooks;
+    for (nd_gates **at = list; *at;) {
+        nd_gates *g = *at;
+        int32_t done = 0;
+        if (h->query(h->ctx, g->gate->event, &done) != ND_OK || !done) {
+            at = &g->next;
+            continue;
+        }
+        *at = g->next;
+        nd__gate_put(c, g->gate);
+        free(g);
+    }
+}
+
 bool nd__gates_add(nd_caching *c, nd_gates **list, nd_gate *g)
 {
+    enum { MANY = 16 };
+    int n = 0;
     nd_gates *at = *list;
-    while (at && at->gate->stream != g->stream)
+    for (; at && at->gate->stream != g->stream; n++)
         at = at->next;
+    if (!at && n % MANY == MANY - 1 && !c->captures)
+        drop_passed(c, list);
     if (!at) {
         at = malloc(sizeof *at);
         if (!at)

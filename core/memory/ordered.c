@@ -12,6 +12,7 @@ typedef struct {
     _Atomic uint64_t cap;         /* bytes; 0: none */
     uint64_t most_kept;           /* bytes that the pool may hold unused; UINT64_MAX: no limit */
     int64_t reserved_peak;        /* seen so far; under plain.lock */
+    uint64_t promised; /* bytes of requests under way, which count against the cap; too */
 } nd_ordered;
 
 /* ---- the pool, as hooks ---- */
@@ -104,6 +105,7 @@ static bool capturing(const nd_ordered *o)
 /* What was freed in a capture, or while no stream could be told. True: there was something. */
 static bool give_pending(nd_ordered *o, bool wait)
 {
+    nd__plain_begin(&o->plain);
     nd_plain_block *b = nd__plain_done(&o->plain, wait), *next;
     nd_stream *s = b ? unifier(o) : NULL;
     bool any = b != NULL;
@@ -111,6 +113,7 @@ static bool give_pending(nd_ordered *o, bool wait)
         next = b->next;
         nd__plain_give_on(&o->plain, b, s ? s : o->plain.base.device->stream0);
     }
+    nd__plain_end(&o->plain, any);
     return any;
 }
 
@@ -119,14 +122,16 @@ static void ordered_free(nd_block *block)
     nd_plain_block *b = (nd_plain_block *)block;
     nd_ordered *o = (nd_ordered *)block->maker;
     nd_stream *s = capturing(o) ? NULL : last_stream(o, b);
+    nd__plain_begin(&o->plain);
     nd__plain_drop(&o->plain, b, s == NULL);
-    if (!s)
-        return;
-    nd__plain_completed(&o->plain, b);
-    trim_unused(o);
-    nd__plain_give_on(&o->plain, b, s);
-    if (s != atomic_load(&o->unifier))
-        nd_stream_release(s);
+    if (s) {
+        nd__plain_completed(&o->plain, b);
+        trim_unused(o);
+        nd__plain_give_on(&o->plain, b, s);
+        if (s != atomic_load(&o->unifier))
+            nd_stream_release(s);
+    }
+    nd__plain_end(&o->plain, s != NULL);
 }
 
 /* ---- allocation ---- */
@@ -142,17 +147,20 @@ static bool reclaim(nd_plain *p, bool wait)
 }
 
 /* Live bytes count against the cap; what the pool keeps unused makes way for it. */
-static nd_status within_cap(nd_ordered *o, uint64_t nbytes)
+static nd_status within_cap(nd_ordered *o, uint64_t nbytes, bool *promised)
 {
     nd_plain *p = &o->plain;
     uint64_t cap = atomic_load(&o->cap), used, reserved;
+    *promised = false;
     if (!cap)
         return ND_OK;
     pthread_mutex_lock(&p->lock);
-    uint64_t live = (uint64_t)p->stats.active_bytes.all.current;
+    uint64_t live = (uint64_t)p->stats.active_bytes.all.current + o->promised;
     bool fits = nbytes <= cap && live <= cap - nbytes;
     p->stats.num_cap_rejections += !fits;
     p->stats.num_ooms += !fits;
+    o->promised += fits ? nbytes : 0;
+    *promised = fits;
     pthread_mutex_unlock(&p->lock);
     if (!fits)
         return nd__fail(ND_ERR_MEMORY, "alloc", -1,
@@ -165,14 +173,8 @@ static nd_status within_cap(nd_ordered *o, uint64_t nbytes)
     return ND_OK;
 }
 
-static nd_status ordered_alloc(nd_maker *m, nd_stream *stream, uint64_t nbytes, nd_block **out)
+static nd_status alloc_block(nd_ordered *o, nd_stream *stream, uint64_t nbytes, nd_block **out)
 {
-    nd_ordered *o = (nd_ordered *)m;
-    *out = NULL;
-    ND_RETURN_IF(nd__plain_refuse_capture(&o->plain, stream,
-                                          "allocate before it, or use the caching allocator"));
-    (void)give_pending(o, false);
-    ND_RETURN_IF(within_cap(o, nbytes));
     nd_plain_block *b = calloc(1, sizeof *b);
     if (!b)
         return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no %zu bytes for a block's record", sizeof *b);
@@ -186,6 +188,24 @@ static nd_status ordered_alloc(nd_maker *m, nd_stream *stream, uint64_t nbytes, 
     nd__plain_enter(&o->plain, b, stream);
     *out = &b->base;
     return ND_OK;
+}
+
+static nd_status ordered_alloc(nd_maker *m, nd_stream *stream, uint64_t nbytes, nd_block **out)
+{
+    nd_ordered *o = (nd_ordered *)m;
+    bool promised;
+    *out = NULL;
+    ND_RETURN_IF(nd__plain_refuse_capture(&o->plain, stream,
+                                          "allocate before it, or use the caching allocator"));
+    (void)give_pending(o, false);
+    ND_RETURN_IF(within_cap(o, nbytes, &promised));
+    nd_status status = alloc_block(o, stream, nbytes, out);
+    if (promised) {
+        pthread_mutex_lock(&o->plain.lock);
+        o->promised -= nbytes;
+        pthread_mutex_unlock(&o->plain.lock);
+    }
+    return status;
 }
 
 /* ---- the rest ---- */

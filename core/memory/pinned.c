@@ -66,9 +66,9 @@ static int64_t now_us(void)
 static nd_status pin(nd_pinned_pool *p, uint64_t nbytes, ndp_mem **mem, void **host)
 {
     nd_device *d = p->device;
-    uint64_t cap = p->cap                   ? p->cap
-                   : nd__conf()->pinned_cap ? nd__conf()->pinned_cap
-                                            : default_cap();
+    uint64_t cap = atomic_load(&p->cap);
+    cap = cap ? cap : nd__conf()->pinned_cap;
+    cap = cap ? cap : default_cap();
     pthread_mutex_lock(&p->lock);
     uint64_t owned = (uint64_t)p->owned.current;
     bool fits = nbytes <= cap && owned <= cap - nbytes;
@@ -291,20 +291,26 @@ static nd_status fresh(nd_pinned_pool *p, uint64_t n, nd_pinned_block **out)
     return ND_OK;
 }
 
+/* Moves the slab's blocks of a bin, or those that are none of the slab's, to *out. */
+static void take_kept(nd_pinned_block **bin, bool in_slab, nd_pinned_block **out)
+{
+    for (nd_pinned_block **at = bin, *b; (b = *at) != NULL;) {
+        if (b->in_slab != in_slab) {
+            at = &b->next;
+            continue;
+        }
+        *at = b->next;
+        b->next = *out;
+        *out = b;
+    }
+}
+
 static void drop_kept(nd_pinned_pool *p)
 {
     nd_pinned_block *drop = NULL, *next;
     lock_polled(p);
     for (int k = 0; k < ND_PINNED_BINS; k++)
-        for (nd_pinned_block **at = &p->bins[k], *b; (b = *at) != NULL;) {
-            if (b->in_slab) {
-                at = &b->next;
-                continue;
-            }
-            *at = b->next;
-            b->next = drop;
-            drop = b;
-        }
+        take_kept(&p->bins[k], false, &drop);
     pthread_mutex_unlock(&p->lock);
     for (; drop; drop = next) {
         next = drop->next;
@@ -399,11 +405,7 @@ static void drop_slab(nd_pinned_pool *p)
         size = p->slab_size;
         p->slab = NULL;
         for (int k = 0; k < ND_PINNED_BINS; k++)
-            for (; p->bins[k]; p->bins[k] = next) { /* none but the slab's are left */
-                next = p->bins[k]->next;
-                p->bins[k]->next = drop;
-                drop = p->bins[k];
-            }
+            take_kept(&p->bins[k], true, &drop);
         p->slab_tried = false;
     }
     pthread_mutex_unlock(&p->lock);

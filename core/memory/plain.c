@@ -15,6 +15,7 @@ void nd__plain_init(nd_plain *p, const nd_maker_class *type, nd_device *device,
     p->base.type = type;
     p->base.device = device;
     p->base.hooks = *hooks;
+    nd__calls_init(&p->base.calls);
     atomic_init(&p->base.refs, 1);
     pthread_mutex_init(&p->lock, NULL);
     p->stats.size = sizeof p->stats;
@@ -79,21 +80,39 @@ static nd_status out_of_memory(nd_plain *p, nd_stream *stream, uint64_t nbytes)
                     p->base.device ? p->base.device->name : "", device_text, live, reserved);
 }
 
-nd_status nd__plain_segment(nd_plain *p, nd_stream *stream, uint64_t nbytes,
-                            bool (*reclaim)(nd_plain *, bool), ndp_mem **mem, char **host)
+static nd_status retry(nd_plain *p, nd_stream *stream, uint64_t nbytes, bool waited, ndp_mem **mem,
+                       char **host)
+{
+    pthread_mutex_lock(&p->lock);
+    p->stats.num_alloc_retries++;
+    p->stats.num_sync_all_streams += waited;
+    pthread_mutex_unlock(&p->lock);
+    return p->base.hooks.segment_alloc(p->base.hooks.ctx, stream, nbytes, mem, host);
+}
+
+static nd_status climb(nd_plain *p, nd_stream *stream, uint64_t nbytes,
+                       bool (*reclaim)(nd_plain *, bool), ndp_mem **mem, char **host)
 {
     enum { RUNGS = 4 };
     const nd_hooks *h = &p->base.hooks;
     nd_status status = h->segment_alloc(h->ctx, stream, nbytes, mem, host);
-    for (int i = 0; i < RUNGS && status == ND_ERR_MEMORY; i++) {
-        if (!rung(p, i, nbytes, reclaim))
-            continue;
-        pthread_mutex_lock(&p->lock);
-        p->stats.num_alloc_retries++;
-        p->stats.num_sync_all_streams += i == 1;
-        pthread_mutex_unlock(&p->lock);
-        status = h->segment_alloc(h->ctx, stream, nbytes, mem, host);
+    for (int i = 0; i < RUNGS && status == ND_ERR_MEMORY; i++)
+        if (rung(p, i, nbytes, reclaim))
+            status = retry(p, stream, nbytes, i == 1, mem, host);
+    return status;
+}
+
+nd_status nd__plain_segment(nd_plain *p, nd_stream *stream, uint64_t nbytes,
+                            bool (*reclaim)(nd_plain *, bool), ndp_mem **mem, char **host)
+{
+    nd_attempt attempt;
+    nd__attempt_begin(&attempt, &p->base.calls);
+    nd_status status = climb(p, stream, nbytes, reclaim, mem, host);
+    while (status == ND_ERR_MEMORY && nd__attempt_again(&attempt)) {
+        (void)reclaim(p, true);
+        status = retry(p, stream, nbytes, true, mem, host);
     }
+    nd__attempt_end(&attempt);
     if (status == ND_ERR_MEMORY)
         return out_of_memory(p, stream, nbytes);
     if (status != ND_OK)
@@ -169,6 +188,19 @@ void nd__plain_completed(nd_plain *p, nd_plain_block *b)
     nd__trace(ND_TRACE_FREE_COMPLETED, p->base.device, b->address + b->base.offset, b->base.nbytes,
               b->uses.home, NULL);
     pthread_mutex_unlock(&p->lock);
+}
+
+/* Freeing one block may be the end of the allocator, so that it is held meanwhile. */
+void nd__plain_begin(nd_plain *p)
+{
+    atomic_fetch_add_explicit(&p->base.refs, 1, memory_order_relaxed);
+    nd__calls_enter(&p->base.calls);
+}
+
+void nd__plain_end(nd_plain *p, bool gave)
+{
+    nd__calls_leave(&p->base.calls, gave);
+    nd__maker_release(&p->base);
 }
 
 /* Then nothing is asked of events: on some devices that alone would break the capture. */
@@ -284,11 +316,17 @@ nd_status nd__plain_record_use(nd_block *block, nd_stream *stream)
     return status;
 }
 
-/* Blocks hold the streams they were used on, so there is nothing to forget. */
+/* Blocks hold the streams they were used on, but without its handle a stream can be asked nothing:
+ * what is to be known when they are freed is marked now. */
 void nd__plain_stream_gone(nd_maker *m, nd_stream *stream)
 {
-    (void)m;
-    (void)stream;
+    nd_plain *p = (nd_plain *)m;
+    pthread_mutex_lock(&p->lock);
+    for (nd_plain_block *b = p->live; b; b = b->next)
+        nd__uses_stream_gone(&b->uses, &m->hooks, stream);
+    for (nd_plain_block *b = p->pending; b; b = b->next)
+        nd__uses_stream_gone(&b->uses, &m->hooks, stream);
+    pthread_mutex_unlock(&p->lock);
 }
 
 void nd__plain_stats(nd_maker *m, nd_memory_stats *out)
@@ -342,11 +380,13 @@ void nd__plain_snapshot(nd_maker *m, nd_text *segments)
 void nd__plain_fork(nd_maker *m, nd_fork now)
 {
     nd__fork_mutex(&((nd_plain *)m)->lock, now);
+    nd__calls_fork(&m->calls, now);
 }
 
 void nd__plain_destroy(nd_maker *m)
 {
     nd_plain *p = (nd_plain *)m;
     pthread_mutex_destroy(&p->lock);
+    nd__calls_destroy(&p->base.calls);
     free(p);
 }

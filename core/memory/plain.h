@@ -24,6 +24,8 @@ nd_status nd__uses_stream(nd_uses *u, nd_stream *stream);
 nd_status nd__uses_record(nd_uses *u, const nd_hooks *hooks, nd_stream *stream);
 /* The block is freed: marks where each stream is. False while one is captured; ask again later. */
 bool nd__uses_close(nd_uses *u, const nd_hooks *hooks);
+/* The stream is about to lose its handle: marks where it is now. */
+void nd__uses_stream_gone(nd_uses *u, const nd_hooks *hooks, nd_stream *stream);
 bool nd__uses_done(nd_uses *u, const nd_hooks *hooks); /* never waits */
 bool nd__uses_wait(nd_uses *u, const nd_hooks *hooks); /* false: captured, so it cannot end */
 /* Moves the recorded ones that have passed to gone, for nd__uses_end; never waits. */
@@ -47,8 +49,13 @@ typedef struct nd_plain {
 } nd_plain;
 void nd__plain_init(nd_plain *p, const nd_maker_class *type, nd_device *device,
                     const nd_hooks *hooks);
+/* Around everything that takes blocks out of the lists and gives them to the device: other threads'
+ * requests wait for it rather than be refused. */
+void nd__plain_begin(nd_plain *p);
+void nd__plain_end(nd_plain *p, bool gave);
 /* A segment, by the whole ladder: pending blocks polled, then waited for; free callbacks; the
- * device's other makers emptied; then ND_ERR_MEMORY. reclaim(p, wait) frees what the maker can. */
+ * device's other makers emptied; what other threads are about to give waited for; then
+ * ND_ERR_MEMORY. reclaim(p, wait) frees what the maker can. */
 nd_status nd__plain_segment(nd_plain *p, nd_stream *stream, uint64_t nbytes,
                             bool (*reclaim)(nd_plain *, bool wait), ndp_mem **mem, char **host);
 /* Gives the segment back, the block's own memory too, and drops the maker's reference. */

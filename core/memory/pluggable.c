@@ -34,7 +34,7 @@ static nd_status new_allocator(const nd_allocator_table *table, void *ctx, nd_al
 
 nd_status nd_allocator_create(const nd_allocator_table *table, void *ctx, nd_allocator **out)
 {
-    *out = NULL;
+    ND_OUT("allocator_create", 2, out, NULL);
     if (!table)
         return nd__fail(ND_ERR_ARGUMENT, "allocator_create", 0, "the table is NULL");
     if (table->size < NDP_END(nd_allocator_table, free))
@@ -93,7 +93,7 @@ nd_status nd_allocator_load(const char *path, const char *alloc_symbol, const ch
                             nd_allocator **out)
 {
     void *table;
-    *out = NULL;
+    ND_OUT("allocator_load", 3, out, NULL);
     if (!path || !alloc_symbol)
         return nd__fail(ND_ERR_ARGUMENT, "allocator_load", path ? 1 : 0, "%s is NULL",
                         path ? "the symbol of alloc" : "the path");
@@ -113,7 +113,7 @@ nd_status nd_allocator_named(const char *name, nd_allocator **out)
     static nd_allocator own[] = {
         {.kind = CACHING}, {.kind = DEBUG}, {.kind = NONE}, {.kind = ASYNC}};
     static const char *const names[] = {"caching", "debug", "none", "async"};
-    *out = NULL;
+    ND_OUT("allocator_named", 1, out, NULL);
     for (int i = 0; name && i < 4; i++)
         if (strcmp(name, names[i]) == 0) {
             *out = nd_allocator_retain(&own[i]);

@@ -137,6 +137,10 @@ nd_status nd__caching_pool(nd_maker *m, const nd_pool_opts *opts, nd_pool **out)
 {
     nd_pool_opts o = {0};
     *out = NULL;
+    if (opts && opts->size < NDP_END(nd_pool_opts, use_on_oom))
+        return nd__fail(ND_ERR_ARGUMENT, "pool_create", 1,
+                        "the options' size field is %u; set it to sizeof(nd_pool_opts)",
+                        (unsigned)opts->size);
     if (opts)
         memcpy(&o, opts, opts->size < sizeof o ? opts->size : sizeof o);
     if (nd__is_caching(m))
@@ -150,7 +154,7 @@ nd_status nd_pool_create(nd_device *device, const nd_pool_opts *opts, nd_pool **
 {
     nd_status status = ND_OK;
     nd_maker *m;
-    *out = NULL;
+    ND_OUT("pool_create", 2, out, NULL);
     device = nd__or_current(device, &status);
     if (!device)
         return status;
@@ -160,7 +164,8 @@ nd_status nd_pool_create(nd_device *device, const nd_pool_opts *opts, nd_pool **
 
 nd_pool *nd_pool_retain(nd_pool *pool)
 {
-    atomic_fetch_add_explicit(&pool->refs, 1, memory_order_relaxed);
+    if (pool)
+        atomic_fetch_add_explicit(&pool->refs, 1, memory_order_relaxed);
     return pool;
 }
 
@@ -206,6 +211,7 @@ nd_status nd_pool_push(nd_pool *pool)
 nd_status nd_pool_pop(nd_pool *pool)
 {
     pool_scope *s = scopes;
+    ND_NEED("pool_pop", 0, pool);
     if (!s || s->pool != pool)
         return nd__fail(ND_ERR_STATE, "pool_pop", 0,
                         s ? "the calling thread pushed another pool later: pop pool %llu first"
@@ -221,11 +227,13 @@ nd_status nd_pool_pop(nd_pool *pool)
 
 uint64_t nd_pool_id(const nd_pool *pool)
 {
+    ND_NEED_OR("pool_id", 0, pool, 0);
     return pool->id;
 }
 
 int32_t nd_pool_use_count(const nd_pool *pool)
 {
+    ND_NEED_OR("pool_use_count", 0, pool, 0);
     return atomic_load(&pool->refs);
 }
 
@@ -239,11 +247,13 @@ static int64_t read_locked(const nd_pool *pool, const int64_t *field)
 
 int64_t nd_pool_segments(const nd_pool *pool)
 {
+    ND_NEED_OR("pool_segments", 0, pool, 0);
     return read_locked(pool, &pool->arena->segments);
 }
 
 int64_t nd_pool_reserved_bytes(const nd_pool *pool)
 {
+    ND_NEED_OR("pool_reserved_bytes", 0, pool, 0);
     return read_locked(pool, &pool->arena->reserved_bytes);
 }
 

@@ -197,7 +197,7 @@ nd_status nd_host_unregister(nd_device *device, void *host)
 nd_status nd_host_is_pinned(nd_device *device, const void *host, int32_t *yes)
 {
     nd_status status;
-    *yes = 0;
+    ND_OUT("host_is_pinned", 2, yes, 0);
     device = nd__or_current(device, &status);
     if (status != ND_OK || !device->map.is_pinned)
         return status;

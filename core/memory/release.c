@@ -191,7 +191,7 @@ static uint64_t give_back(nd_caching *c, nd_piece *p)
     return nbytes;
 }
 
-uint64_t nd__release(nd_caching *c, const nd_giving *which)
+static uint64_t release(nd_caching *c, const nd_giving *which)
 {
     piece_list list = {which->only, &list.head};
     lane_answer last = {0};
@@ -219,5 +219,15 @@ uint64_t nd__release(nd_caching *c, const nd_giving *which)
         nd__put_back(c, p);
         nd__caching_leave(c);
     }
+    return sum;
+}
+
+uint64_t nd__release(nd_caching *c, const nd_giving *which)
+{
+    if (which->only) /* whoever set it aside has entered */
+        return release(c, which);
+    nd__calls_enter(&c->maker.calls);
+    uint64_t sum = release(c, which);
+    nd__calls_leave(&c->maker.calls, true);
     return sum;
 }

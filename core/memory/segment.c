@@ -41,6 +41,7 @@ void nd__count_unmapped(nd_caching *c, nd_segment *s, uint64_t nbytes)
     s->mapped -= nbytes;
     s->bin->arena->reserved_bytes -= (int64_t)nbytes;
     c->reserved -= (int64_t)nbytes;
+    c->refused = 0;
     c->num_device_free++;
 }
 
@@ -100,10 +101,12 @@ static bool promise(nd_caching *c, nd_request *r, bool retry)
     return !r->capped;
 }
 
-static void take_back(nd_caching *c, const nd_request *r)
+static void take_back(nd_caching *c, const nd_request *r, bool refused)
 {
     nd__lock_take(&c->lock);
     c->reserved -= (int64_t)r->segment_size;
+    if (refused && (!c->refused || r->segment_size < c->refused))
+        c->refused = r->segment_size;
     nd__caching_leave(c);
 }
 
@@ -116,14 +119,14 @@ static bool grow_plain(nd_caching *c, nd_request *r, bool retry)
         return false;
     nd_status status = h->segment_alloc(h->ctx, r->stream, r->segment_size, &mem, &host);
     if (status != ND_OK) {
-        take_back(c, r);
+        take_back(c, r, status == ND_ERR_MEMORY);
         r->status = status == ND_ERR_MEMORY ? ND_OK : status;
         return false;
     }
     nd_segment *s = nd__segment_new(c, r, mem, host, r->segment_size, 0);
     if (!s) {
         h->segment_free(h->ctx, r->stream, mem, r->segment_size);
-        take_back(c, r);
+        take_back(c, r, false);
         return false;
     }
     nd__trace(ND_TRACE_SEGMENT_ALLOC, c->maker.device, s->address, s->nbytes, r->stream, NULL);
@@ -134,7 +137,7 @@ static bool grow_plain(nd_caching *c, nd_request *r, bool retry)
     return taken;
 }
 
-bool nd__grow(nd_caching *c, nd_request *r, bool retry)
+static bool grow(nd_caching *c, nd_request *r, bool retry)
 {
     const nd_hooks *h = &r->arena->hooks;
     bool expand = r->conf->expandable_segments && h->reserve && h->commit && h->decommit &&
@@ -145,4 +148,13 @@ bool nd__grow(nd_caching *c, nd_request *r, bool retry)
     c->num_alloc_retries += retry;
     nd__caching_leave(c);
     return nd__expand(c, r);
+}
+
+/* A request that fails gives what it promised, or mapped, back. */
+bool nd__grow(nd_caching *c, nd_request *r, bool retry)
+{
+    nd__calls_enter(&c->maker.calls);
+    bool grown = grow(c, r, retry);
+    nd__calls_leave(&c->maker.calls, !grown);
+    return grown;
 }

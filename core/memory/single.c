@@ -6,12 +6,14 @@
 
 static bool reclaim(nd_plain *p, bool wait)
 {
+    nd__plain_begin(p);
     nd_plain_block *b = nd__plain_done(p, wait), *next;
     bool any = b != NULL;
     for (; b; b = next) {
         next = b->next;
         nd__plain_give(p, b);
     }
+    nd__plain_end(p, any);
     return any;
 }
 
@@ -42,8 +44,11 @@ static void single_free(nd_block *block)
 {
     nd_plain *p = (nd_plain *)block->maker;
     nd_plain_block *b = (nd_plain_block *)block;
-    if (nd__plain_leave(p, b))
+    nd__plain_begin(p);
+    bool done = nd__plain_leave(p, b);
+    if (done)
         nd__plain_give(p, b);
+    nd__plain_end(p, done);
 }
 
 static nd_status single_empty_cache(nd_maker *m)

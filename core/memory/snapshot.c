@@ -178,6 +178,7 @@ static nd_status build(nd_device *device, nd_text *t)
 nd_status nd_memory_snapshot_text(nd_device *device, char **out)
 {
     nd_text t = {0};
+    ND_OUT("memory_snapshot_text", 1, out, NULL);
     nd_status status = build(device, &t);
     *out = status == ND_OK ? t.data : NULL;
     if (status != ND_OK)

@@ -63,7 +63,8 @@ nd_status nd_memory_usage(nd_device *device, uint64_t *free_bytes, uint64_t *tot
 {
     nd_status status;
     nd_hooks h;
-    *free_bytes = *total_bytes = 0;
+    ND_OUT("memory_usage", 1, free_bytes, 0);
+    ND_OUT("memory_usage", 2, total_bytes, 0);
     device = nd__or_current(device, &status);
     if (status != ND_OK)
         return status;

@@ -77,6 +77,17 @@ bool nd__uses_close(nd_uses *u, const nd_hooks *hooks)
     return all;
 }
 
+void nd__uses_stream_gone(nd_uses *u, const nd_hooks *hooks, nd_stream *stream)
+{
+    if (u->home == stream && !u->home_closed)
+        u->home_closed = close_one(hooks, u->home, &u->home_event);
+    for (int i = 0; i < u->n; i++) {
+        nd_use *use = &u->list[i];
+        if (use->stream == stream && !use->closed)
+            use->closed = close_one(hooks, use->stream, &use->event);
+    }
+}
+
 /* A fault counts as done: the device reports it to whoever asks next, and nothing runs any more. */
 static bool passed(const nd_hooks *hooks, ndp_event **event)
 {

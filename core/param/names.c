@@ -99,7 +99,8 @@ static const char *unknown_name(int32_t i)
 
 nd_status nd_param_unknown(int32_t i, const char **name, const char **nearest)
 {
-    *nearest = "";
+    ND_OUT("param_unknown", 1, name, NULL);
+    ND_OUT("param_unknown", 2, nearest, "");
     *name = i < 0 ? NULL : unknown_name(i);
     if (!*name)
         return nd__fail(ND_ERR_INDEX, "param_unknown", 0, "there is no unknown name number %d",

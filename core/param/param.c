@@ -113,13 +113,22 @@ nd_param_rule nd__env_rule(const nd_env_row *row)
     return r;
 }
 
+/* What of the text a CHOICE's words are compared with: NDOCK_LOG may name a file, "warn:FILE". */
+static const char *choice_of(nd_env id, const char *text, char *buf, size_t n)
+{
+    if (id != ND_ENV_LOG || !text || !strchr(text, ':'))
+        return text;
+    snprintf(buf, n, "%.*s", (int)strcspn(text, ":"), text);
+    return buf;
+}
+
 const char *nd__env_problem(nd_env id)
 {
     const nd_env_row *row = &nd__env_rows[id];
     const nd_param_rule rule = nd__env_rule(row);
     const char *text = nd__env(id);
-    char problem[512];
-    if (!text || nd__param_parse(&rule, text, NULL))
+    char problem[512], word[64];
+    if (!text || nd__param_parse(&rule, choice_of(id, text, word, sizeof word), NULL))
         return "";
     snprintf(problem, sizeof problem, "%s=%s is not understood and counts as unset: it takes %s",
              row->name, text, row->values);
@@ -148,7 +157,8 @@ int64_t nd__env_integer(nd_env id)
 int nd__env_choice(nd_env id)
 {
     const nd_env_row *row = &nd__env_rows[id];
-    const char *text = nd__env(id);
+    char word[64];
+    const char *text = choice_of(id, nd__env(id), word, sizeof word);
     int i = text ? nd__word_index(row->values, text) : -1;
     return i >= 0 ? i : nd__word_index(row->values, row->initial);
 }

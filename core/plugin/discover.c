@@ -4,8 +4,9 @@
  * Order: nd_plugin_load(path); NDOCK_PLUGIN_PATH (folders or files, separated by colons, absolute;
  * a leading + makes them win over others of the variable); files *.conf of $sysconfdir/ndock/
  * plugins.d, by which packages name plug-ins that lie elsewhere; the plug-in folder of this
- * libndock (found beside the library, else where it was configured to be installed). Never the
- * current folder, never a bare name through ld.so. */
+ * libndock (found beside the library, else where it was configured to be installed). Where
+ * NDOCK_PLUGIN_DIR names a folder, it stands for the last two. Never the current folder, never a
+ * bare name through ld.so. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,22 +20,35 @@
 #define PREFIX "ndock-"
 #define SUFFIX ".so"
 
+const char *nd__plugin_dir_named(void)
+{
+    const char *named = nd__getenv("NDOCK_PLUGIN_DIR");
+    return named && named[0] ? named : NULL;
+}
+
+static void installed_dir(char dir[PATH_MAX])
+{
+    Dl_info info;
+    struct stat st;
+    char *slash = dladdr((void *)(uintptr_t)nd_plugin_dir, &info) && info.dli_fname
+                      ? strrchr(info.dli_fname, '/')
+                      : NULL;
+    int n = slash ? (int)(slash - info.dli_fname) : 0;
+    snprintf(dir, PATH_MAX, "%.*s/ndock/plugins-0", n, slash ? info.dli_fname : "");
+    if (dir[0] != '/' || n == 0 || stat(dir, &st) != 0)
+        snprintf(dir, PATH_MAX, "%s", ND_PLUGINDIR);
+}
+
 const char *nd_plugin_dir(void)
 {
     static char dir[PATH_MAX];
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    Dl_info info;
-    struct stat st;
     pthread_mutex_lock(&lock);
-    if (!dir[0]) {
-        char *slash = dladdr((void *)(uintptr_t)nd_plugin_dir, &info) && info.dli_fname
-                          ? strrchr(info.dli_fname, '/')
-                          : NULL;
-        int n = slash ? (int)(slash - info.dli_fname) : 0;
-        snprintf(dir, sizeof dir, "%.*s/ndock/plugins-0", n, slash ? info.dli_fname : "");
-        if (dir[0] != '/' || n == 0 || stat(dir, &st) != 0)
-            snprintf(dir, sizeof dir, "%s", ND_PLUGINDIR);
-    }
+    const char *named = dir[0] ? NULL : nd__plugin_dir_named();
+    if (named)
+        snprintf(dir, sizeof dir, "%s", named);
+    else if (!dir[0])
+        installed_dir(dir);
     pthread_mutex_unlock(&lock);
     return dir;
 }
@@ -271,8 +285,9 @@ void nd__discover(nd_plugin_slot **list)
             add_place(list, entry + preferred, ND_SOURCE_ENVIRONMENT, preferred, NULL);
     }
     free(copy);
-    nd__discover_conf(list, ND_CONFDIR);
-    add_folder(list, nd_plugin_dir(), ND_SOURCE_FOLDER, false, NULL);
+    if (!nd__plugin_dir_named())
+        nd__discover_conf(list, ND_CONFDIR);
+    add_place(list, nd_plugin_dir(), ND_SOURCE_FOLDER, false, NULL);
     nd__trust_scan(false);
     nd__settle_names(*list);
 }

@@ -204,10 +204,13 @@ static void probe(nd_plugin_slot *slot)
 
 void nd__loader_recount(nd_plugin_slot *slot)
 {
+    nd_settings settings;
     if (slot->phase != ND_SLOT_LOADED || slot->devices)
         return;
     slot->phase = ND_SLOT_LOADING; /* probe may ask the host for plug-ins, this one too */
+    nd__settings_take(&settings);
     probe(slot);
+    nd__settings_put_back(&settings, slot->path);
     slot->phase = ND_SLOT_LOADED;
 }
 
@@ -238,9 +241,8 @@ static const ndp_plugin *find_table(nd_plugin_slot *slot)
     return table && check_table(slot, table) ? table : NULL;
 }
 
-void nd__loader_load(nd_plugin_slot *slot)
+static void load(nd_plugin_slot *slot)
 {
-    slot->phase = ND_SLOT_LOADING;
     const ndp_plugin *table = open_file(slot) ? find_table(slot) : NULL;
     if (!table) {
         slot->phase = ND_SLOT_REFUSED;
@@ -258,4 +260,13 @@ void nd__loader_load(nd_plugin_slot *slot)
     probe(slot);
     slot->phase = ND_SLOT_LOADED;
     nd__conf_plugin_loaded(slot->name);
+}
+
+void nd__loader_load(nd_plugin_slot *slot)
+{
+    nd_settings settings;
+    slot->phase = ND_SLOT_LOADING;
+    nd__settings_take(&settings);
+    load(slot);
+    nd__settings_put_back(&settings, slot->path);
 }

@@ -4,6 +4,9 @@
  * under the registry's lock. */
 #ifndef NDOCK_CORE_LOADER_H
 #define NDOCK_CORE_LOADER_H
+#include <fenv.h>
+#include <locale.h>
+#include <signal.h>
 #include "core/core.h"
 
 /* Sources in the order in which they win. */
@@ -33,6 +36,8 @@ const char *nd__device_text(const nd_plugin_slot *slot, uint32_t index);
 nd_plugin_slot *nd__loader_candidate(nd_plugin_slot **list, const char *path, int source);
 void nd__discover(nd_plugin_slot **list);
 void nd__discover_conf(nd_plugin_slot **list, const char *folder);
+/* What NDOCK_PLUGIN_DIR names in place of everything that is installed; NULL: nothing. */
+const char *nd__plugin_dir_named(void);
 
 /* ---- trust.c ---- */
 /* NULL: the file may be loaded; real is its path without symbolic links (PATH_MAX bytes), st what
@@ -43,6 +48,29 @@ const char *nd__path_refusal(const char *path, char *real, struct stat *st, bool
                              nd_text *why);
 /* Between the two calls folders are looked at once. */
 void nd__trust_scan(bool begins);
+
+/* ---- acl.c ---- */
+typedef struct {
+    bool found, unreadable;
+    bool own_group; /* the group that owns the file may write */
+    char whom[32];  /* one that may write and is not the user: "user 1000", "group 5", or "" */
+} nd_acl;
+nd_acl nd__acl_read(const char *path);
+
+/* ---- settings.c ---- */
+/* What belongs to the calling thread and code of a plug-in, or of a library that it opens, may
+ * change for good without knowing: rounding and flush-to-zero (by -ffast-math, at link time), the
+ * signal mask, the thread's locale. */
+typedef struct {
+    fenv_t numbers;
+    sigset_t signals;
+    locale_t locale;
+} nd_settings;
+void nd__settings_take(nd_settings *g);
+/* The bits that say how numbers are computed: rounding, flush-to-zero, what traps. */
+unsigned long nd__number_modes(void);
+/* Puts back what has changed since; whose, a path or a name, is warned of. */
+void nd__settings_put_back(const nd_settings *g, const char *whose);
 
 /* ---- loader.c ---- */
 void nd__slot_state(nd_plugin_slot *slot, const char *state, const char *fmt, ...) ND_PRINTF(3, 4);
@@ -70,8 +98,16 @@ nd_plugin_slot *nd__next_by_priority(nd_plugin_slot *list, uint32_t round);
 bool nd__same_hardware(const char *a, const char *b);
 
 /* ---- trial.c ---- */
-/* Whether the plug-in must not be opened here, since it crashed or hung where it could do no harm.
- */
+/* Whether the plug-in must not be opened here, since it crashed, hung or changed the process where
+ * that could do no harm. */
 bool nd__quarantined(nd_plugin_slot *slot, nd_text *why);
+
+/* ---- trial_run.c ---- */
+typedef enum {
+    ND_TRIAL_HARMLESS,
+    ND_TRIAL_HARMFUL, /* why says what it did */
+    ND_TRIAL_UNTRIED  /* why says what is wrong with the program that tries */
+} nd_trial_result;
+nd_trial_result nd__trial_run(const char *program, const char *file, int seconds, nd_text *why);
 
 #endif

@@ -7,7 +7,7 @@
 nd_status nd_plugin_list(nd_plugin_report *out, int32_t n, int32_t *count)
 {
     nd_plugin_slot **slots = nd__registry_enter();
-    *count = 0;
+    ND_OUT("plugin_list", 2, count, 0);
     nd__load_all();
     for (nd_plugin_slot *s = *slots; s; s = s->next, ++*count)
         if (*count < n && out)

@@ -17,6 +17,7 @@ static nd_plugin_slot *slots;
 static bool scanned;
 static int device_ordinals;
 static _Atomic(nd_device *) cpu_device;
+static _Atomic(nd_device *) opened; /* all of them, read without the lock */
 static atomic_bool forked_child;
 
 static void lock_registry(void)
@@ -186,12 +187,22 @@ static void copy_groups(nd_device *d)
     copy_group(d, "ndp.info/1", NDP_END(ndp_info_1, item), &d->facts, sizeof d->facts);
 }
 
+/* The plug-in's open, after which the thread's own settings are what they were. */
+static nd_status open_and_put_back(nd_plugin_slot *slot, uint32_t index, nd_device *d)
+{
+    nd_settings settings;
+    nd__settings_take(&settings);
+    nd_status status = slot->p.open(index, &d->dev);
+    nd__settings_put_back(&settings, d->name);
+    return status;
+}
+
 static nd_status open_device(nd_plugin_slot *slot, uint32_t index, nd_device **out)
 {
     nd_device *d = calloc(1, sizeof *d);
     nd_status status = ND_OK;
     if (!d)
-        return nd__fail(ND_ERR_MEMORY, "device", -1, "no %zu bytes for a device", sizeof *d);
+        return nd__fail(ND_ERR_MEMORY, "device_get", -1, "no %zu bytes for a device", sizeof *d);
     d->slot = slot;
     d->p = slot->p;
     d->index = index;
@@ -199,11 +210,11 @@ static nd_status open_device(nd_plugin_slot *slot, uint32_t index, nd_device **o
     d->info.size = sizeof d->info;
     status = slot->p.info(index, &d->info);
     if (status == ND_OK && (d->info.flags & NDP_DEV_ASYNC))
-        status = nd__may_wait(ND_WAIT_FIRST_USE, d, "device");
+        status = nd__may_wait(ND_WAIT_FIRST_USE, d, "device_get");
     if (status == ND_OK)
-        status = slot->p.open(index, &d->dev);
+        status = open_and_put_back(slot, index, d);
     if (status != ND_OK) {
-        nd__error_context("device", d->name, slot->name);
+        nd__error_context("device_get", d->name, slot->name);
         free(d);
         return status;
     }
@@ -225,6 +236,8 @@ static nd_status open_device(nd_plugin_slot *slot, uint32_t index, nd_device **o
     }
     d->next = slot->devices;
     slot->devices = d;
+    d->next_opened = atomic_load_explicit(&opened, memory_order_relaxed);
+    atomic_store_explicit(&opened, d, memory_order_release);
     if (d->is_cpu && index == 0)
         atomic_store_explicit(&cpu_device, d, memory_order_release);
     *out = d;
@@ -275,7 +288,7 @@ static nd_status no_such_device(const char *text, const char *plugin, const char
     nd_text t = {0};
     describe_all(&t, plugin);
     nd_status status =
-        nd__fail(ND_ERR_DEVICE, "device", 0, "%s \"%s\"; %s", what, text, t.data ? t.data : "");
+        nd__fail(ND_ERR_DEVICE, "device_get", 0, "%s \"%s\"; %s", what, text, t.data ? t.data : "");
     free(t.data);
     return status;
 }
@@ -330,7 +343,7 @@ static nd_status find_named(const char *name, nd_device **out)
     if (!strchr(name, ':'))
         index = nd__current_index(slot);
     if (index >= slot->device_count)
-        return nd__fail(ND_ERR_DEVICE, "device", 0,
+        return nd__fail(ND_ERR_DEVICE, "device_get", 0,
                         "there is no device \"%s\"; %s has %u, %s:0 to %s:%u", name, plugin,
                         slot->device_count, plugin, plugin, slot->device_count - 1);
     return nd__slot_device(slot, index, out);
@@ -352,7 +365,7 @@ static nd_status find_listed(const char *list, nd_device **out)
         nd__text_add(&tried, "%s%s", tried.len ? "; " : "", nd_last_error()->message);
     }
     if (status != ND_OK && strchr(list, ',') && tried.data)
-        status = nd__fail(status, "device", 0, "no device of NDOCK_DEVICE=%s serves: %s", list,
+        status = nd__fail(status, "device_get", 0, "no device of NDOCK_DEVICE=%s serves: %s", list,
                           tried.data);
     else if (status == ND_OK && tried.data)
         nd__log(ND_LOG_INFO, "NDOCK_DEVICE=%s: %s serves, since %s", list, name, tried.data);
@@ -368,12 +381,35 @@ static nd_status find_device(const char *name, nd_device **out)
     return list ? find_listed(list, out) : best_device(out);
 }
 
+nd_device *nd__device_opened_as(nd_dl_device dl)
+{
+    nd_device *d = atomic_load_explicit(&opened, memory_order_acquire);
+    while (d && (d->dl.device_type != dl.device_type || d->dl.device_id != dl.device_id))
+        d = d->next_opened;
+    return d;
+}
+
+/* An opened device of that name, NULL if none is: "cuda:1", or "cuda", the current one of them. */
+static nd_device *find_opened(const char *name)
+{
+    const size_t n = strcspn(name, ":");
+    nd_device *d = atomic_load_explicit(&opened, memory_order_acquire);
+    for (; d; d = d->next_opened)
+        if (name[n] ? strcmp(name, d->name) == 0
+                    : strcmp(name, d->slot->name) == 0 && nd__current_index(d->slot) == d->index)
+            return d;
+    return NULL;
+}
+
 nd_status nd_device_get(const char *name, nd_device **out)
 {
-    *out = NULL;
+    ND_OUT("device_get", 1, out, NULL);
     if (!name)
-        return nd__fail(ND_ERR_ARGUMENT, "device", 0, "the device name is NULL");
-    ND_RETURN_IF(nd__refuse_inside("device"));
+        return nd__fail(ND_ERR_ARGUMENT, "device_get", 0, "the device name is NULL");
+    ND_RETURN_IF(nd__refuse_inside("device_get"));
+    *out = find_opened(name);
+    if (*out)
+        return ND_OK;
     enter();
     nd_status status = find_device(name, out);
     unlock_registry();
@@ -409,7 +445,7 @@ static nd_status find_available(const char *name, bool open, int32_t *state)
 
 nd_status nd_device_available(const char *name, int32_t probe, int32_t *state)
 {
-    *state = ND_AVAILABLE_NO;
+    ND_OUT("device_available", 2, state, ND_AVAILABLE_NO);
     if (!name || (probe != ND_PROBE_COUNT && probe != ND_PROBE_OPEN))
         return nd__fail(ND_ERR_ARGUMENT, "device_available", name != NULL,
                         name ? "%d is no probe: it is ND_PROBE_COUNT or ND_PROBE_OPEN"
@@ -436,7 +472,7 @@ const char *nd__device_text(const nd_plugin_slot *slot, uint32_t index)
 
 nd_status nd_device_list(const char **out, int32_t n, int32_t *count)
 {
-    *count = 0;
+    ND_OUT("device_list", 2, count, 0);
     enter();
     nd__load_all();
     for (nd_plugin_slot *s = slots; s; s = s->next)
@@ -475,16 +511,17 @@ nd_status nd_device_preferred(const char *name, const char **out)
 {
     char plugin[64];
     uint32_t index;
-    *out = NULL;
+    ND_OUT("device_preferred", 1, out, NULL);
+    ND_NEED("device_preferred", 0, name);
     enter();
     nd__load_all();
-    bool formed = name && parse_name(name, plugin, sizeof plugin, &index);
+    bool formed = parse_name(name, plugin, sizeof plugin, &index);
     nd_plugin_slot *slot = formed ? nd__load_by_name(plugin) : NULL;
     nd_status status = ND_OK;
     if (slot && index < slot->device_count)
         *out = preferred(slot, index);
     else
-        status = no_such_device(name ? name : "(null)", formed ? plugin : "", "there is no device");
+        status = no_such_device(name, formed ? plugin : "", "there is no device");
     unlock_registry();
-    return status;
+    return nd__error_as("device_preferred", status);
 }

@@ -1,32 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * A plug-in's first load happens in a program of its own, $(libexecdir)/ndock/ndock-probe, since
- * its constructors, its entry or its probe may crash or hang. The program is spawned, never forked
- * off: drivers of GPUs do not survive a fork. What came of it is kept in files (the store of
- * core/cache/), keyed by the file's build-id and the driver, so that each file is tried once.
+ * its constructors, its entry or its probe may crash, hang or change what belongs to the whole
+ * process (trial_run.c). What came of it is kept in files (the store of core/cache/), keyed by the
+ * file's contents and the driver, so that each file is tried once: a damaged copy and the good file
+ * that is put in its place are two.
  *
  * NDOCK_PLUGIN_PROBE=auto (the default) tries what is new, on tries every time, off tries nothing
  * and forgives everything. Where the program is not installed, auto tries nothing. */
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "core/cache/cache.h"
 #include "core/plugin/loader.h"
 
-extern char **environ;
-
 enum { PROBE_AUTO, PROBE_ON, PROBE_OFF };
-enum { DEFAULT_SECONDS = 30, STORE_BYTES = 1 << 20, KEY_BYTES = 1024 };
+enum { DEFAULT_SECONDS = 30, STORE_BYTES = 1 << 20 };
 
 static int probe_mode(void)
 {
@@ -82,7 +75,8 @@ static bool find_program(char path[PATH_MAX])
 static bool is_ours(const nd_plugin_slot *slot)
 {
     static const char *const names[] = {"cpu", "cuda", "sim"};
-    if (slot->rank != ND_SOURCE_FOLDER || strcmp(slot->version, nd_version()) != 0)
+    if (slot->rank != ND_SOURCE_FOLDER || nd__plugin_dir_named() ||
+        strcmp(slot->version, nd_version()) != 0)
         return false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(slot->name, names[i]) == 0)
@@ -111,18 +105,52 @@ static void add_driver(nd_text *key)
     }
 }
 
-static void make_key(const nd_plugin_slot *slot, nd_text *key)
+static void hash_text(const nd_text *text, uint8_t digest[32])
 {
-    char id[ND_BUILD_ID_TEXT];
+    nd_sha256 sha;
+    nd__sha256_init(&sha);
+    nd__sha256_add(&sha, text->data ? text->data : "", text->len);
+    nd__sha256_end(&sha, digest);
+}
+
+/* The SHA-256 of the file's bytes, which is kept by what the file system says of the file: reading
+ * a large plug-in takes longer than loading it. False if it cannot be read. */
+static bool hash_file(nd_kernel_store *store, const char *path, uint8_t digest[32])
+{
+    nd_text identity = {0};
+    uint8_t name[32];
+    void *kept = NULL;
+    size_t nbytes = 0;
     struct stat st;
-    nd__text_add(key, "trial 1 ndock %s ", nd_version());
-    if (slot->file.build_id_bytes)
-        nd__text_puts(key, nd__build_id_text(&slot->file, id));
-    else if (stat(slot->real, &st) == 0)
-        nd__text_add(key, "%llx:%llx:%llx:%llx.%lx", (unsigned long long)st.st_dev,
-                     (unsigned long long)st.st_ino, (unsigned long long)st.st_size,
-                     (unsigned long long)st.st_mtim.tv_sec, (unsigned long)st.st_mtim.tv_nsec);
+    if (stat(path, &st) != 0)
+        return false;
+    nd__text_add(&identity, "file 1 %llx:%llx:%llx %llx.%lx %llx.%lx",
+                 (unsigned long long)st.st_dev, (unsigned long long)st.st_ino,
+                 (unsigned long long)st.st_size, (unsigned long long)st.st_mtim.tv_sec,
+                 (unsigned long)st.st_mtim.tv_nsec, (unsigned long long)st.st_ctim.tv_sec,
+                 (unsigned long)st.st_ctim.tv_nsec);
+    hash_text(&identity, name);
+    bool known =
+        nd__store_load(store, name, identity.data, identity.len, &kept, &nbytes) && nbytes == 32;
+    if (known)
+        memcpy(digest, kept, 32);
+    else if ((known = nd__sha256_file(path, digest)))
+        (void)nd__store_save(store, name, identity.data, identity.len, digest, 32);
+    free(kept);
+    free(identity.data);
+    return known;
+}
+
+static bool make_key(nd_kernel_store *store, const nd_plugin_slot *slot, nd_text *key)
+{
+    uint8_t digest[32];
+    if (!hash_file(store, slot->real, digest))
+        return false;
+    nd__text_add(key, "trial 2 ndock %s ", nd_version());
+    for (int i = 0; i < 32; i++)
+        nd__text_add(key, "%02x", digest[i]);
     add_driver(key);
+    return true;
 }
 
 /* The folder beside the compiled kernels'. */
@@ -140,141 +168,6 @@ static void open_store(nd_kernel_store *store)
     free(kernels);
 }
 
-/* ---- the trial ---- */
-typedef struct {
-    pid_t pid;
-    int result; /* the pipe's end that we read */
-} trial;
-
-static bool set_up(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr, int write_end)
-{
-    sigset_t all, none;
-    sigfillset(&all);
-    sigemptyset(&none);
-    return posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDWR, 0) == 0 &&
-           posix_spawn_file_actions_adddup2(files, write_end, 3) == 0 &&
-           posix_spawn_file_actions_adddup2(files, 0, 1) == 0 &&
-           posix_spawn_file_actions_adddup2(files, 0, 2) == 0 &&
-           posix_spawnattr_setsigdefault(attr, &all) == 0 &&
-           posix_spawnattr_setsigmask(attr, &none) == 0 &&
-           posix_spawnattr_setpgroup(attr, 0) == 0 &&
-           posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
-                                              POSIX_SPAWN_SETPGROUP) == 0;
-}
-
-static int start(trial *t, const char *program, const char *file)
-{
-    int ends[2];
-    char *const argv[] = {(char *)(uintptr_t)program, (char *)(uintptr_t)file,
-                          (char *)(uintptr_t)nd_version(), NULL};
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attr;
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return errno;
-    posix_spawn_file_actions_init(&files);
-    posix_spawnattr_init(&attr);
-    /* The read end must not become the program's descriptor 3. */
-    int high = fcntl(ends[1], F_DUPFD_CLOEXEC, 10);
-    int err = high < 0 || !set_up(&files, &attr, high)
-                  ? ENOMEM
-                  : posix_spawn(&t->pid, program, &files, &attr, argv, environ);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attr);
-    close(ends[1]);
-    if (high >= 0)
-        close(high);
-    t->result = ends[0];
-    if (err)
-        close(ends[0]);
-    return err;
-}
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-/* What the program wrote by its end or by the deadline. *late: it is still at it. */
-static void read_result(const trial *t, int seconds, char *text, size_t n, bool *late)
-{
-    const int64_t deadline = now_ms() + seconds * 1000;
-    size_t have = 0;
-    *late = false;
-    text[0] = 0;
-    while (have + 1 < n && !strstr(text, "done\n") && !strstr(text, "version\n")) {
-        const int64_t left = deadline - now_ms();
-        struct pollfd p = {.fd = t->result, .events = POLLIN};
-        int ready = left > 0 ? poll(&p, 1, (int)left) : 0;
-        if (ready < 0 && errno == EINTR)
-            continue;
-        *late = ready == 0;
-        ssize_t got = ready > 0 ? read(t->result, text + have, n - 1 - have) : 0;
-        if (got <= 0)
-            break;
-        have += (size_t)got;
-        text[have] = 0;
-    }
-}
-
-/* "was killed by signal 11 (SIGSEGV)" */
-static void describe_end(int status, nd_text *why)
-{
-    static const struct {
-        int number;
-        const char *name;
-    } signals[] = {{SIGSEGV, " (SIGSEGV)"}, {SIGABRT, " (SIGABRT)"}, {SIGBUS, " (SIGBUS)"},
-                   {SIGILL, " (SIGILL)"},   {SIGFPE, " (SIGFPE)"},   {SIGKILL, " (SIGKILL)"},
-                   {SIGTRAP, " (SIGTRAP)"}, {SIGSYS, " (SIGSYS)"}};
-    if (!WIFSIGNALED(status)) {
-        nd__text_add(why, "it ended the program that loaded it, with status %d",
-                     WIFEXITED(status) ? WEXITSTATUS(status) : status);
-        return;
-    }
-    nd__text_add(why, "it killed the program that loaded it by signal %d", WTERMSIG(status));
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        if (signals[i].number == WTERMSIG(status))
-            nd__text_puts(why, signals[i].name);
-}
-
-/* 1: it does no harm; 0: why says which; -1: it could not be tried. */
-static int try_it(const char *program, const nd_plugin_slot *slot, nd_text *why)
-{
-    trial t;
-    char text[64];
-    bool late;
-    int status = 0, seconds = probe_seconds(), err = start(&t, program, slot->real);
-    pid_t reaped;
-    if (err) {
-        nd__log(ND_LOG_WARN, "%s cannot be started (%s), so %s is loaded untried", program,
-                strerror(err), slot->path);
-        return -1;
-    }
-    read_result(&t, seconds, text, sizeof text, &late);
-    if (late)
-        (void)kill(-t.pid, SIGKILL);
-    close(t.result);
-    do
-        reaped = waitpid(t.pid, &status, 0);
-    while (reaped < 0 && errno == EINTR);
-    if (strstr(text, "done\n"))
-        return 1;
-    if (strstr(text, "version\n") || (!late && !strstr(text, "start\n"))) {
-        nd__log(ND_LOG_WARN, "%s does not run, or is of another ndock, so %s is loaded untried",
-                program, slot->path);
-        return -1;
-    }
-    if (late)
-        nd__text_add(why, "it did not come back within %d s when it was loaded and probed",
-                     seconds);
-    else if (reaped == t.pid)
-        describe_end(status, why);
-    else /* a program that ignores SIGCHLD gets no status */
-        nd__text_puts(why, "it ended the program that loaded it");
-    return 0;
-}
-
 /* ---- the verdict ---- */
 
 static void add_advice(nd_text *why, const nd_kernel_store *store, const char *entry, bool kept)
@@ -285,38 +178,57 @@ static void add_advice(nd_text *why, const nd_kernel_store *store, const char *e
     nd__text_puts(why, "; NDOCK_PLUGIN_PROBE=off loads it all the same");
 }
 
-static bool try_and_keep(const nd_plugin_slot *slot, const char *program, bool fresh, nd_text *why)
+static bool try_it(const nd_plugin_slot *slot, const char *program, nd_text *why, bool *tried)
 {
-    nd_kernel_store store;
+    const nd_trial_result result = nd__trial_run(program, slot->real, probe_seconds(), why);
+    *tried = result != ND_TRIAL_UNTRIED;
+    if (result == ND_TRIAL_UNTRIED) {
+        nd__log(ND_LOG_WARN, "%s %s, so %s is loaded untried", program,
+                why->data ? why->data : "does not run", slot->path);
+        why->len = 0;
+    }
+    return result == ND_TRIAL_HARMFUL;
+}
+
+/* Whether it is harmful, as kept under the key or as tried now. */
+static bool look_up_or_try(nd_kernel_store *store, const nd_plugin_slot *slot, const char *program,
+                           bool fresh, nd_text *why)
+{
     nd_text key = {0};
     uint8_t hash[32];
     char entry[ND_STORE_PATH] = "";
     void *kept = NULL;
     size_t nbytes = 0;
-    nd_sha256 sha;
-    int harmless;
-    make_key(slot, &key);
-    nd__sha256_init(&sha);
-    nd__sha256_add(&sha, key.data ? key.data : "", key.len);
-    nd__sha256_end(&sha, hash);
-    open_store(&store);
-    bool known = !fresh && nd__store_load(&store, hash, key.data, key.len, &kept, &nbytes);
-    if (store.dir)
-        nd__store_path(&store, hash, entry);
+    bool harmful, known = false, tried = false;
+    const bool keyed = make_key(store, slot, &key);
+    hash_text(&key, hash);
+    if (keyed && !fresh)
+        known = nd__store_load(store, hash, key.data, key.len, &kept, &nbytes);
     if (known) { /* nothing, or why not */
-        harmless = nbytes == 0;
+        harmful = nbytes > 0;
         nd__text_bytes(why, kept, nbytes);
     } else {
-        harmless = try_it(program, slot, why);
-        known = harmless >= 0 && nd__store_save(&store, hash, key.data, key.len,
-                                                why->data ? why->data : "", why->len);
+        harmful = try_it(slot, program, why, &tried);
+        known =
+            keyed && tried && harmful == (why->len > 0) &&
+            nd__store_save(store, hash, key.data, key.len, why->data ? why->data : "", why->len);
     }
+    if (keyed && store->dir)
+        nd__store_path(store, hash, entry);
     free(kept);
     free(key.data);
-    if (harmless == 0)
-        add_advice(why, &store, entry, known);
+    if (harmful)
+        add_advice(why, store, entry, known);
+    return harmful;
+}
+
+static bool try_and_keep(const nd_plugin_slot *slot, const char *program, bool fresh, nd_text *why)
+{
+    nd_kernel_store store;
+    open_store(&store);
+    const bool harmful = look_up_or_try(&store, slot, program, fresh, why);
     nd__store_close(&store);
-    return harmless == 0;
+    return harmful;
 }
 
 bool nd__quarantined(nd_plugin_slot *slot, nd_text *why)

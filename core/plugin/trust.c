@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Who may have written a plug-in's file: it, and every folder above it, belong to root or to the
- * user, and nobody else can write there. */
+ * user, and nobody else can write there, neither by the mode nor by a POSIX ACL. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,27 +9,40 @@
 #include <unistd.h>
 #include "core/plugin/loader.h"
 
-static bool refuse_component(const char *path, const struct stat *st, bool ancestor, nd_text *why)
+/* What lets anybody but root and the user write. acl.own_group takes the place of the mode's bit
+ * for the group, which is the ACL's mask where there is an ACL. */
+static bool refuse_writers(const char *path, const struct stat *st, nd_text *why)
 {
-    bool owned = st->st_uid == 0 || st->st_uid == geteuid();
-    bool sticky_ancestor = ancestor && st->st_uid == 0 && (st->st_mode & S_ISVTX);
     const unsigned mode = (unsigned)st->st_mode & 07777;
-    if (!owned) {
-        nd__text_add(why,
-                     "%s belongs to user %u (mode %04o), neither root nor you: chown it, or copy "
-                     "the plug-in to a folder of yours",
-                     path, (unsigned)st->st_uid, mode);
-    } else if ((st->st_mode & S_IWOTH) && !sticky_ancestor) {
+    const nd_acl acl = nd__acl_read(path);
+    const bool group = acl.found ? acl.own_group : (st->st_mode & S_IWGRP) != 0;
+    if (st->st_mode & S_IWOTH)
         nd__text_add(why, "%s (user %u) can be written by everyone (mode %04o): chmod o-w '%s'",
                      path, (unsigned)st->st_uid, mode, path);
-    } else if ((st->st_mode & S_IWGRP) && !sticky_ancestor && st->st_gid != getegid()) {
+    else if (acl.unreadable)
+        nd__text_add(why, "%s has an ACL that cannot be read: remove it by setfacl -b '%s'", path,
+                     path);
+    else if (acl.whom[0])
+        nd__text_add(why, "%s (user %u) can be written by %s, as its ACL says: setfacl -b '%s'",
+                     path, (unsigned)st->st_uid, acl.whom, path);
+    else if (group && st->st_gid != getegid())
         nd__text_add(why, "%s (user %u) can be written by group %u (mode %04o): chmod g-w '%s'",
                      path, (unsigned)st->st_uid, (unsigned)st->st_gid, mode, path);
-    } else {
-        if ((st->st_mode & S_IWGRP) && !sticky_ancestor)
-            nd__log(ND_LOG_INFO, "%s can be written by your own group; accepted", path);
-        return false;
-    }
+    else if (group)
+        nd__log(ND_LOG_INFO, "%s can be written by your own group; accepted", path);
+    return why->len > 0;
+}
+
+static bool refuse_component(const char *path, const struct stat *st, bool ancestor, nd_text *why)
+{
+    const bool owned = st->st_uid == 0 || st->st_uid == geteuid();
+    const bool sticky_ancestor = ancestor && st->st_uid == 0 && (st->st_mode & S_ISVTX);
+    if (owned)
+        return !sticky_ancestor && refuse_writers(path, st, why);
+    nd__text_add(why,
+                 "%s belongs to user %u (mode %04o), neither root nor you: chown it, or copy "
+                 "the plug-in to a folder of yours",
+                 path, (unsigned)st->st_uid, (unsigned)st->st_mode & 07777);
     return true;
 }
 

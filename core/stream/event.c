@@ -97,7 +97,7 @@ nd_status nd_event_create(nd_device *device, const nd_event_opts *opts, nd_event
 {
     nd_status status;
     int32_t flags = opts ? opts->flags : 0;
-    *out = NULL;
+    ND_OUT("event_create", 2, out, NULL);
     if (opts && opts->size < NDP_END(nd_event_opts, flags))
         return nd__fail(ND_ERR_ARGUMENT, "event_create", 1,
                         "the options' size field is %u, not sizeof(nd_event_opts)",
@@ -220,7 +220,7 @@ static nd_status check_askable(const nd_event *now, nd_device *d, const char *op
 
 nd_status nd_event_query(nd_event *e, int32_t *done)
 {
-    *done = 1;
+    ND_OUT("event_query", 1, done, 1);
     if (!e)
         return nd__fail(ND_ERR_ARGUMENT, "event_query", 0, "the event is NULL");
     nd_device *d = e->device;
@@ -298,7 +298,7 @@ static nd_status elapsed(nd_event *start, nd_event *stop, double *ms)
 
 nd_status nd_event_elapsed(nd_event *start, nd_event *stop, double *ms)
 {
-    *ms = 0;
+    ND_OUT("event_elapsed", 2, ms, 0);
     for (int i = 0; i < 2; i++) {
         nd_event *e = i ? stop : start;
         if (!e)

@@ -160,7 +160,9 @@ nd_status nd__fault(nd_stream *s, const char *op, nd_status status)
 nd_status nd_fault_window(nd_op_note *out, int32_t n, int32_t *count)
 {
     const nd_thread *t = nd__self;
-    *count = t ? t->n_suspects : 0;
+    if (n > 0)
+        ND_NEED("fault_window", 0, out);
+    ND_OUT("fault_window", 2, count, t ? t->n_suspects : 0);
     for (int32_t i = 0; i < n && i < *count; i++)
         out[i] = t->suspects[i];
     return ND_OK;

@@ -34,10 +34,14 @@ typedef struct {
     char name[32], tag[ND_TAG_SIZE];
 } access;
 
-/* Of one block of device memory. */
+/* Of one block of device memory. Memory of others has a block of its own, and yet may be a part of
+ * one of ours: then the addresses tell. */
 typedef struct history {
     struct history *next;
     ndp_mem *mem;
+    nd_device *device;
+    uint64_t base; /* address where mem begins; 0: not known */
+    bool foreign;
     access *accesses;
     int n, room;
 } history;
@@ -57,6 +61,7 @@ static nd_clock host;  /* what the host has waited for */
 static uint64_t since; /* streams' clocks of an earlier time are void */
 static int64_t races;
 static nd_text report;
+atomic_int nd__foreign_histories; /* whose memory is not ours */
 
 /* Hazard mode keeps no history while one stream alone has been used. The first op of another stream
  * waits for all of that: `first` stands for the history that there is not. */
@@ -267,13 +272,13 @@ static bool covers(const span *a, const span *b)
 }
 
 /* ---- history ---- */
-static history *history_of(ndp_mem *mem)
+static history *history_of(nd_device *device, ndp_mem *mem)
 {
     history **bucket = &histories[bucket_of(mem)], *h = *bucket;
     while (h && h->mem != mem)
         h = h->next;
     if (!h && (h = calloc(1, sizeof *h)) != NULL) {
-        *h = (history){.next = *bucket, .mem = mem};
+        *h = (history){.next = *bucket, .mem = mem, .device = device};
         *bucket = h;
     }
     return h;
@@ -339,6 +344,44 @@ static bool find_unordered(history *h, const nd_clock *mine, const access *now, 
     return false;
 }
 
+static uint64_t base_of(history *h)
+{
+    const nd_device *d = h->device;
+    if (!h->base && d->map.address && d->map.address(d->dev, h->mem, &h->base) != NDP_OK)
+        h->base = 0;
+    return h->base;
+}
+
+/* The access as seen from another block, which begins elsewhere. */
+static access seen_from(const access *now, const history *from, const history *to)
+{
+    access moved = *now;
+    int64_t by = (int64_t)(from->base - to->base), period = now->at.period;
+    moved.at.mem = to->mem;
+    moved.at.low += by;
+    moved.at.high += by;
+    if (period)
+        moved.at.phase = ((now->at.phase + by) % period + period) % period;
+    return moved;
+}
+
+/* In the block's own history, and where foreign memory is about in those of other names for it. */
+static bool find_anywhere(history *h, const nd_clock *mine, const access *now, access *out)
+{
+    if (find_unordered(h, mine, now, out))
+        return true;
+    for (int i = 0; nd__foreign_histories && i < BUCKETS; i++)
+        for (history *other = histories[i]; other; other = other->next) {
+            if (other == h || other->device != h->device || !(other->foreign || h->foreign) ||
+                !base_of(other) || !base_of(h))
+                continue;
+            const access moved = seen_from(now, h, other);
+            if (find_unordered(other, mine, &moved, out))
+                return true;
+        }
+    return false;
+}
+
 static bool alone(nd_stream *s)
 {
     uint64_t id = atomic_load_explicit(&only, memory_order_relaxed);
@@ -387,13 +430,13 @@ static nd_status use(nd_stream *s, access *now)
     join(clock_of(s), &host);
     if (modes & HAZARD_MODE)
         status = follow_first(s);
-    history *h = history_of(now->at.mem);
-    while (status == ND_OK && h && find_unordered(h, clock_of(s), now, &old)) {
+    history *h = history_of(s->device, now->at.mem);
+    while (status == ND_OK && h && find_anywhere(h, clock_of(s), now, &old)) {
         if (modes & HAZARD_MODE) {
             pthread_mutex_unlock(&lock);
             status = nd__wait_stream_id(s, old.device, old.stream);
             pthread_mutex_lock(&lock);
-            h = history_of(now->at.mem);
+            h = history_of(s->device, now->at.mem);
         } else {
             tell(&old, now);
         }
@@ -455,6 +498,18 @@ nd_status nd__hazard_read(nd_stream *s, ndp_mem *mem, uint64_t offset, uint64_t 
     return use_bytes(s, mem, offset, nbytes, false, name, s->seq);
 }
 
+void nd__hazard_foreign(nd_device *d, ndp_mem *mem, uint64_t address)
+{
+    pthread_mutex_lock(&lock);
+    history *h = history_of(d, mem);
+    if (h) {
+        nd__foreign_histories += !h->foreign;
+        h->foreign = true;
+        h->base = address;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 void nd__hazard_forget(ndp_mem *mem)
 {
     pthread_mutex_lock(&lock);
@@ -463,6 +518,7 @@ void nd__hazard_forget(ndp_mem *mem)
         at = &(*at)->next;
     if ((h = *at) != NULL) {
         *at = h->next;
+        nd__foreign_histories -= h->foreign;
         free(h->accesses);
         free(h);
     }
@@ -471,6 +527,8 @@ void nd__hazard_forget(ndp_mem *mem)
 
 nd_status nd_stream_check_report(char **out, int64_t *count)
 {
+    ND_OUT("stream_check_report", 0, out, NULL);
+    ND_OUT("stream_check_report", 1, count, 0);
     pthread_mutex_lock(&lock);
     *count = races;
     *out = strdup(report.data ? report.data : "");

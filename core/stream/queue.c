@@ -315,7 +315,7 @@ nd_status nd_stream_synchronize(nd_stream *stream)
 
 nd_status nd_stream_query(nd_stream *s, int32_t *done)
 {
-    *done = 1;
+    ND_OUT("stream_query", 1, done, 1);
     if (!s)
         return nd__fail(ND_ERR_ARGUMENT, "stream_query", 0, "the stream is NULL");
     nd_device *d = s->device;
@@ -342,7 +342,7 @@ nd_status nd_device_query(nd_device *device, int32_t *done)
     static const char op[] = "device_query";
     nd_status status;
     int n;
-    *done = 1;
+    ND_OUT("device_query", 1, done, 1);
     nd_device *d = nd__or_current(device, &status);
     if (status != ND_OK || !d->async)
         return status;
@@ -361,17 +361,14 @@ nd_status nd_device_query(nd_device *device, int32_t *done)
 
 nd_status nd_array_query(const nd_array *a, int32_t *done)
 {
-    *done = 1;
+    ND_OUT("array_query", 1, done, 1);
     if (!a) /* nd__check_array would wait */
         return nd__fail(ND_ERR_ARGUMENT, "array_query", 0, "the array is NULL");
     nd_storage *s = a->storage;
+    if (nd__is_dead(s))
+        return nd__handle_used("array_query", s);
     nd_stream *stream = nd__stream(s->device);
-    nd_event *pending = nd__pending(s);
-    nd_status status = pending  ? nd_event_query(pending, done)
-                       : stream ? nd_stream_query(stream, done)
-                                : (nd_status)ND_OK;
-    nd_event_release(pending);
-    return status;
+    return stream ? nd_stream_query(stream, done) : nd__pending_query(s, done);
 }
 
 /* ---- bytes ---- */

@@ -110,7 +110,8 @@ void nd_stream_release(nd_stream *s)
 nd_status nd_stream_priority_range(nd_device *device, int32_t *lowest, int32_t *highest)
 {
     nd_status status;
-    *lowest = *highest = 0;
+    ND_OUT("stream_priority_range", 1, lowest, 0);
+    ND_OUT("stream_priority_range", 2, highest, 0);
     device = nd__or_current(device, &status);
     if (status == ND_OK && device->has_stream && device->stream.priority_range)
         status = device->stream.priority_range(device->dev, lowest, highest);
@@ -146,7 +147,7 @@ static nd_status create(nd_device *d, int32_t priority, nd_stream **out)
 nd_status nd_stream_create(nd_device *device, const nd_stream_opts *opts, nd_stream **out)
 {
     nd_status status;
-    *out = NULL;
+    ND_OUT("stream_create", 2, out, NULL);
     if (opts && opts->size < NDP_END(nd_stream_opts, priority))
         return nd__fail(ND_ERR_ARGUMENT, "stream_create", 1,
                         "the options' size field is %u, not sizeof(nd_stream_opts)",
@@ -185,7 +186,7 @@ static pool *find_pool(nd_device *device, int32_t priority)
 nd_status nd_stream_pool_get(nd_device *device, int32_t priority, int32_t slot, nd_stream **out)
 {
     nd_status status;
-    *out = NULL;
+    ND_OUT("stream_pool_get", 3, out, NULL);
     if (slot < 0 || slot >= ND_STREAM_POOL_SLOTS)
         return nd__fail(ND_ERR_ARGUMENT, "stream_pool_get", 2, "slot %d is not one of 0 to %d",
                         (int)slot, ND_STREAM_POOL_SLOTS - 1);
@@ -210,7 +211,7 @@ nd_status nd_stream_wrap(nd_device *device, uint64_t handle, void (*release)(voi
 {
     nd_status status;
     nd_stream *s = NULL;
-    *out = NULL;
+    ND_OUT("stream_wrap", 4, out, NULL);
     device = nd__or_current(device, &status);
     if (status != ND_OK)
         return status;
@@ -241,6 +242,7 @@ nd_status nd_stream_wrap(nd_device *device, uint64_t handle, void (*release)(voi
 nd_status nd_stream_default(nd_device *device, nd_stream **out)
 {
     nd_status status;
+    ND_OUT("stream_default", 1, out, NULL);
     device = nd__or_current(device, &status);
     *out = status == ND_OK ? device->stream0 : NULL;
     return status;
@@ -248,21 +250,25 @@ nd_status nd_stream_default(nd_device *device, nd_stream **out)
 
 nd_device *nd_stream_device(const nd_stream *stream)
 {
+    ND_NEED_OR("stream_device", 0, stream, NULL);
     return stream->device;
 }
 uint64_t nd_stream_id(const nd_stream *stream)
 {
+    ND_NEED_OR("stream_id", 0, stream, 0);
     return stream->id;
 }
 int32_t nd_stream_priority(const nd_stream *stream)
 {
+    ND_NEED_OR("stream_priority", 0, stream, 0);
     return stream->priority;
 }
 
 nd_status nd_stream_native(const nd_stream *stream, uint64_t *out)
 {
+    ND_NEED("stream_native", 0, stream);
+    ND_OUT("stream_native", 1, out, (uint64_t)(uintptr_t)stream->handle);
     nd_device *d = stream->device;
-    *out = (uint64_t)(uintptr_t)stream->handle;
     return d->has_stream && d->stream.native ? d->stream.native(d->dev, stream->handle, out)
                                              : (nd_status)ND_OK;
 }
@@ -305,6 +311,7 @@ static nd_status make_current(nd_device *d, nd_stream *s)
 nd_status nd_stream_current(nd_device *device, nd_stream **out)
 {
     nd_status status;
+    ND_OUT("stream_current", 1, out, NULL);
     device = nd__or_current(device, &status);
     *out = status == ND_OK ? nd_stream_retain(current_of(device)) : NULL;
     return status;

@@ -206,6 +206,7 @@ struct nd_event {
     uint64_t seq;      /* what it covers on that stream */
     uint64_t capture;  /* in which it was recorded; 0: none */
     double when_ms;    /* of the record, where the device has no events */
+    nd_event *earlier; /* among the pending ones of a storage (core/memory.c), which owns both */
 };
 /* An event of the pool recorded at the end of s; NULL where everything is done already. */
 nd_status nd__mark(nd_stream *s, ndp_event **out);
@@ -230,6 +231,9 @@ nd_status nd__hazard_read(nd_stream *s, ndp_mem *mem, uint64_t offset, uint64_t 
                           const char *name);
 /* Orders that came about, whoever asked for them: s, or the host if NULL, waited for the event, or
  * has seen it done; the host has seen all of s done. */
+/* Memory of others at this address: it may be a part of ours, under another name. */
+void nd__hazard_foreign(nd_device *d, ndp_mem *mem, uint64_t address);
+extern atomic_int nd__foreign_histories; /* how many are kept, also while both modes are off */
 void nd__hazard_record(nd_stream *s, const ndp_event *event);
 void nd__hazard_wait(nd_stream *s, const ndp_event *event);
 void nd__hazard_settled(nd_stream *s);

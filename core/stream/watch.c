@@ -58,7 +58,9 @@ nd_status nd_sync_watch_pop(void)
 
 void nd_sync_watch_counts(uint64_t counts[ND_WAIT_REASONS])
 {
-    for (int i = 0; i < ND_WAIT_REASONS; i++)
+    if (!counts)
+        (void)nd__refuse_null("sync_watch_counts", 0, "counts");
+    for (int i = 0; counts && i < ND_WAIT_REASONS; i++)
         counts[i] = nd__self ? nd__self->waits[i] : 0;
 }
 

@@ -13,6 +13,8 @@ ND_API nd_array *nd_retain(nd_array *a);
 /* Count down, and free with the last; NULL is fine. Pending work on the storage finishes first. Any
  * thread. */
 ND_API void nd_release(nd_array *a);
+/* nd_release of n arrays, each of which becomes NULL. Any thread. */
+ND_API void nd_release_all(int n, nd_array **arrays);
 /* Whether nd_release(a) might wait now: only where it is the last use of foreign memory on a device
  * that has worked with it, unless the stream that its owner named waits instead. Any thread; NULL
  * is fine. */
@@ -58,6 +60,10 @@ ND_API ND_MUST_USE nd_status nd_wrap(const nd_layout *layout, void *ptr, nd_devi
                                      void (*release)(void *ctx), void *ctx, nd_array **out);
 /* The value of an array of one element; waits. kind is BOOL, I64, U64, F64 or C128 by the dtype. */
 ND_API ND_MUST_USE nd_status nd_item(const nd_array *a, nd_scalar *out);
+/* The same as a double (integers beyond 2^53 are rounded; complex is ND_ERR_DTYPE), or as an
+ * integer (ND_ERR_OVERFLOW where it is none, or out of range). *out is 0 on failure. */
+ND_API ND_MUST_USE nd_status nd_item_f64(const nd_array *a, double *out);
+ND_API ND_MUST_USE nd_status nd_item_i64(const nd_array *a, int64_t *out);
 /* Address of element (0, ..., 0) in the device's address space, after waiting for pending work;
  * NULL for an empty array. ND_ERR_UNSUPPORTED when the device has no addresses. Writing through it
  * is the caller's affair: check nd_is_readonly. */

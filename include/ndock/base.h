@@ -24,6 +24,7 @@
 #endif
 
 #define ND_MAX_NDIM 64
+#define ND_NO_AXES (-1) /* naxes of an options struct: no axis at all, where 0 means all */
 
 typedef int32_t nd_status; /* ND_OK or ND_ERR_* of status.h */
 typedef int32_t nd_dtype;  /* ND_F32 ... of dtype.h; 0 = by the operation's rule */

@@ -92,7 +92,8 @@ ND_API const char *nd_plugin_advice(const char *state);
  * ND_ERR_PLUGIN says why it was refused. Loading it again is no error. Who may write to the file is
  * warned about only, unless NDOCK_PLUGIN_STRICT=1. */
 ND_API ND_MUST_USE nd_status nd_plugin_load(const char *path);
-/* Where plug-ins are looked for when NDOCK_PLUGIN_PATH does not say. Static. */
+/* Where plug-ins are looked for when NDOCK_PLUGIN_PATH does not say: NDOCK_PLUGIN_DIR, else the
+ * folder that belongs to this library. Static. */
 ND_API const char *nd_plugin_dir(void);
 
 /* The fallback ladder: an operation that a device lacks is computed by the CPU plug-in on copies,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Files: .npy, IDX and safetensors. Readers check every size against the file before they allocate;
  * a malformed file is ND_ERR_FORMAT with the offset or name at fault, a failed system call
- * ND_ERR_IO with errno. Writers write a temporary file beside the target and rename it: the target
- * is whole or untouched. device NULL: the current one. They wait. */
+ * ND_ERR_IO with errno. Writers write another file in the target's folder and rename it: the target
+ * is whole or untouched, and a killed program leaves nothing behind where the file system has files
+ * without a name (O_TMPFILE). device NULL: the current one. They wait. */
 #ifndef NDOCK_IO_H
 #define NDOCK_IO_H
 #include <ndock/base.h>

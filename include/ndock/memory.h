@@ -67,12 +67,17 @@ ND_API ND_MUST_USE nd_status nd_memory_cap_set_fraction(nd_device *device, doubl
  *   expandable_segments_reserve  its size: times the device's memory, or bytes above 64 (1.125)
  *   throw_on_device_alloc_oom    fail at once when the device refuses (false)
  *   cross_stream                 take free memory of other streams: never, before_oom, before_grow
- *   backend                      caching, debug, none, async
+ *   backend                      caching, debug, none, async; PyTorch's native and cudaMallocAsync
+ *                                mean caching and async
  *   thread_cache                 small blocks of host memory are kept per thread (true)
  *   max_cached_mb                unused memory kept; 0: all; auto: a quarter of host memory, all of
  *                                other devices'. For allocators made later
  *   quarantine_blocks            debug: freed blocks kept poisoned (256)
  *   pinned_reserve_mb, pinned_exact_above_mb, pinned_cap_mb, pinned_background: of pinned memory
+ *   pinned_use_background_threads, pinned_reserve_segment_size_mb: PyTorch's names of
+ *                                pinned_background and pinned_reserve_mb; its other keys of pinned
+ *                                memory (pinned_use_cuda_host_register, pinned_num_register_threads,
+ *                                release_lock_on_cudamalloc) are accepted and choose nothing here
  *   PLUGIN.key                   what a plug-in adds ("ndh.conf/1" in plugin.h); here it has to be
  *                                loaded, while the environment's value waits for it
  *   sim.memory_mb                how much of a simulated device's memory may be used (all)
@@ -82,8 +87,9 @@ ND_API ND_MUST_USE nd_status nd_memory_conf_set(const char *text);
 ND_API ND_MUST_USE nd_status nd_memory_conf_get(char **out);
 
 /* fn(ctx, device, requested bytes) before a request fails; may free arrays, then the allocator
- * tries again if it returns nonzero (free callback), or only looks on (observer). No lock is held.
- */
+ * tries again if it returns nonzero (free callback), or only looks on (observer). No lock is held. A
+ * request that fn makes itself is refused without calling any of them again. One that is removed may
+ * still be running on another thread. */
 typedef int32_t (*nd_memory_callback)(void *ctx, nd_device *device, uint64_t nbytes);
 ND_API ND_MUST_USE nd_status nd_memory_free_callback_add(nd_memory_callback fn, void *ctx);
 ND_API ND_MUST_USE nd_status nd_memory_free_callback_remove(nd_memory_callback fn, void *ctx);

@@ -7,7 +7,12 @@
  * with nd_release. X_into writes an existing view and allocates no result. const speaks of the
  * metadata; writes are checked against the read-only flag. There is no init call and no context
  * object: the current device and stream belong to the thread. Every function may be called from any
- * thread; arrays are shared for reading. */
+ * thread; arrays are shared for reading.
+ *
+ * NULL is safe everywhere. Where it has a meaning (device: the current one; options: the defaults;
+ * what a comment says) it is taken; else it is ND_ERR_ARGUMENT with the argument's name. Functions
+ * that return no status then answer 0, NULL or "", and set nd_last_error(). retain and release take
+ * NULL. */
 #ifndef NDOCK_NDOCK_H
 #define NDOCK_NDOCK_H
 #include <ndock/base.h>

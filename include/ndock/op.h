@@ -3,7 +3,7 @@
  *
  * For each UNARY row of op.def:    nd_X(a, &out), nd_X_into(a, dst)
  * for each BINARY row:             nd_X(a, b, &out), nd_X_into(a, b, dst),
- *                                  nd_X_scalar(a, scalar, &out)
+ *                                  nd_X_scalar(a, scalar, &out), nd_X_scalar_into(a, scalar, dst)
  * for each TERNARY row:            nd_X(a, b, c, &out), nd_X_into(a, b, c, dst)
  * for anything else, as 2 - a:     nd_apply
  *
@@ -116,7 +116,10 @@ ND_API ND_MUST_USE nd_status nd_op_register(const nd_op_info *info, nd_op_cpu_fn
     ND_API ND_MUST_USE nd_status nd_##name(const nd_array *a, const nd_array *b, nd_array **out); \
     ND_API ND_MUST_USE nd_status nd_##name##_into(const nd_array *a, const nd_array *b,           \
                                                   const nd_array *dst);                           \
-    ND_API ND_MUST_USE nd_status nd_##name##_scalar(const nd_array *a, nd_scalar b, nd_array **out);
+    ND_API ND_MUST_USE nd_status nd_##name##_scalar(const nd_array *a, nd_scalar b,               \
+                                                    nd_array **out);                              \
+    ND_API ND_MUST_USE nd_status nd_##name##_scalar_into(const nd_array *a, nd_scalar b,          \
+                                                         const nd_array *dst);
 #define ND_DECLARE_TERNARY(name)                                                        \
     ND_API ND_MUST_USE nd_status nd_##name(const nd_array *a, const nd_array *b,        \
                                            const nd_array *c, nd_array **out);          \

@@ -15,6 +15,16 @@
  * or floating-point mode, throws across the boundary, or leaves the caller's own device context
  * changed. It starts no thread before open().
  *
+ * Slots of the required set are never NULL and never answer UNSUPPORTED, but for probe, which says
+ * so of a missing library. A slot of a group may be NULL where its comment says so; one that is
+ * there answers UNSUPPORTED where its comment says so, or where the request names a choice that the
+ * device does not have (flags, a dtype, an address space), and then has done nothing. run() never
+ * does: find() does.
+ *
+ * Files: what a plug-in needs beside its own file (programs that it starts, firmware, code that it
+ * loads) lies in the folder ndock-NAME.d beside it, which it finds by dladdr() of a function of its
+ * own. `ndock conform` adds them to the certificate.
+ *
  * Threads: entry, probe, info and shutdown run one at a time under the loader's lock. Everything
  * else may be called from any thread at once, except that the core never queues work on one stream
  * from two threads at the same time; a third may wait for the stream meanwhile (sync, read). */
@@ -96,7 +106,9 @@ typedef struct {
 
 /* One operation. Pointees live for the call only: an asynchronous plug-in copies what it needs. The
  * core guarantees: shapes broadcast, dimensions merged and ordered, dtypes cast to the op's,
- * overlap cured, destination writable and not overlapping itself. */
+ * overlap cured, destination writable and not overlapping itself. A bool may lie in memory that
+ * others wrote: any byte but 0 is true. What is computed is 0 or 1; a byte that is only moved may
+ * stay as it is. */
 typedef struct {
     uint32_t size; /* of this struct */
     int32_t op;    /* NDP_OP_* */
@@ -107,8 +119,12 @@ typedef struct {
     const void *params; /* by class, below; NULL for UNARY, BINARY, TERNARY, FILL, COPY, COMPRESS,
                            NONZERO */
     ndp_view scratch; /* u8, as many bytes as the kernel's scratch() asked for; mem NULL if none */
-    ndp_view status;  /* i64[5]: status, op, position, value of a bad index and the extent it
-                         exceeds, for asynchronous  devices; mem NULL if none */
+    /* i64[5]: status, op, position, value of a bad index and the extent it exceeds, for
+     * asynchronous devices; mem NULL if none. The core zeroes the words, when it makes them and
+     * after it has read a bad index from them; a kernel never does. The calls queued on a stream
+     * share them: a kernel writes them where the first is still 0, so that the first bad index
+     * stays. */
+    ndp_view status;
 } ndp_call;
 /* What arithmetic may be, of matrix products so far; fixed when the call is made. A device without
  * a way to do it takes it for a hint; group "ndp.math/1" says which it honours. */
@@ -198,8 +214,8 @@ struct ndp_kernel {
     uint32_t size;
     uint32_t needs;   /* NDP_NEEDS_*: the core packs operands until they hold */
     uint32_t flags;   /* reserved, 0 */
-    int32_t max_ndim; /* largest rank it takes after merging; at least 1. The core loops or packs
-                         above it */
+    int32_t max_ndim; /* largest rank it takes after merging; at least 1. Elementwise operands of a
+                         higher rank come packed into one dimension; others as they were found */
     uint64_t (*scratch)(const ndp_kernel *,
                         const ndp_call *); /* bytes of scratch this call wants; NULL: none */
     int32_t (*run)(const ndp_kernel *, ndp_stream *, const ndp_call *);

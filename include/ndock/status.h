@@ -44,10 +44,11 @@ enum {
     ND_LOG_TRACE = 5
 };
 
-/* Where messages go; a library prints nothing by itself. sink is called with one message of at most
- * level, without a newline, from any thread, one at a time; it must not call ndock. NULL, the
- * default, drops them. level below 0: from NDOCK_LOG (off error warn info debug trace; default
- * warn). Any thread. */
+/* Where messages go: to sink, one message of at most level at a time, without a newline, from any
+ * thread; it must not call ndock. NULL, the default: one line each on the standard error output, at
+ * most ten at once and then one a second, the number of those left out is told; or all of them at
+ * the end of FILE where NDOCK_LOG=warn:FILE names one. level below 0: from NDOCK_LOG (off error
+ * warn info debug trace; default warn). Level ND_LOG_OFF is silence. Any thread. */
 typedef void (*nd_log_sink)(void *ctx, int32_t level, const char *message);
 ND_API void nd_log_set(nd_log_sink sink, void *ctx, int32_t level);
 

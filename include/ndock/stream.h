@@ -145,7 +145,9 @@ enum {
 /* "item", "copy" ...; static; "?" for an unknown reason. */
 ND_API const char *nd_wait_name(int32_t reason);
 /* The calling thread's sync watch: OFF; COUNT; WARN logs each; ERROR refuses it before it waits
- * (ND_ERR_STATE, nothing is lost). */
+ * (ND_ERR_STATE, nothing is lost). Where the device itself may wait in the middle of a call that
+ * cannot be taken back it is counted and logged as by WARN, never refused: DEVICE_ALLOC,
+ * MODULE_LOAD, and the MEMORY waits of a release, of a stream's end and of an evicted plan. */
 enum { ND_SYNC_OFF = 0, ND_SYNC_COUNT = 1, ND_SYNC_WARN = 2, ND_SYNC_ERROR = 3 };
 ND_API ND_MUST_USE nd_status nd_sync_watch_set(int32_t mode);
 ND_API int32_t nd_sync_watch(void);

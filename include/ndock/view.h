@@ -28,12 +28,12 @@ ND_API ND_MUST_USE nd_status nd_moveaxis(const nd_array *a, int naxes, const int
 ND_API ND_MUST_USE nd_status nd_broadcast_to(const nd_array *a, int ndim, const int64_t *shape,
                                              nd_array **view);
 /* Axes (of the result) at which extents of one are inserted; removed. squeeze with axes NULL
- * removes every extent of one. */
+ * and naxes 0 removes every extent of one. */
 ND_API ND_MUST_USE nd_status nd_expand_dims(const nd_array *a, int naxes, const int32_t *axes,
                                             nd_array **view);
 ND_API ND_MUST_USE nd_status nd_squeeze(const nd_array *a, int naxes, const int32_t *axes,
                                         nd_array **view);
-/* Reverse along axes; NULL: along all. */
+/* Reverse along axes; NULL and naxes 0: along all. */
 ND_API ND_MUST_USE nd_status nd_flip(const nd_array *a, int naxes, const int32_t *axes,
                                      nd_array **view);
 /* Elements with equal index on axis1 and axis2 (shifted by offset), as a new last axis. */

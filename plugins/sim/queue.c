@@ -67,7 +67,7 @@ static void forget_workers(void)
 {
     pthread_mutex_init(&sim_mutex, NULL);
     for (int i = 0; i < SIM_MAX_DEVICES; i++)
-        sim_devices[i].opened = sim_devices[i].worker_runs = 0;
+        sim_devices[i].opened = sim_devices[i].worker_runs = sim_devices[i].host_functions = 0;
 }
 
 /* Workers begin with the first work queued after open. */
@@ -188,10 +188,15 @@ static void take_fault(sim_queue *q, const sim_op *op)
 static void perform(sim_queue *q, sim_op *op, uint64_t latency)
 {
     sim_error error = {.status = NDP_OK};
+    const int32_t is_host = op->kind == SIM_OP_HOST;
+    q->dev->host_functions += is_host;
+    if (is_host)
+        pthread_cond_broadcast(&sim_changed);
     pthread_mutex_unlock(&sim_mutex);
     pause_us(op->real_us + latency);
     sim_execute(op->body, &error);
     pthread_mutex_lock(&sim_mutex);
+    q->dev->host_functions -= is_host;
     if (error.status == NDP_OK)
         return;
     if (error.status == NDP_ERR_LOST) {
@@ -271,12 +276,19 @@ void sim_worker_stop(ndp_dev *dev)
     pthread_mutex_lock(&sim_mutex);
 }
 
+/* Whether the worker will get to other queues by itself. A host function, which may take as long as
+ * it likes, keeps it from them; then whoever needs a queue runs it, as other devices would. */
+static int32_t worker_serves(const ndp_dev *dev)
+{
+    return dev->mode == NDSIM_AUTO && dev->worker_runs && !dev->host_functions;
+}
+
 void sim_need(sim_queue *q, uint64_t position)
 {
     q->refs++;
     while (q->done < position) {
         sim_op *op = q->head;
-        if ((q->dev->mode == NDSIM_AUTO && q->dev->worker_runs) || q->running)
+        if (q->running || worker_serves(q->dev))
             pthread_cond_wait(&sim_changed, &sim_mutex);
         else if (op->kind == SIM_OP_WAIT && !op->record->done)
             /* Work can only wait for what was queued before it, so this ends. */

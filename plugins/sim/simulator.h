@@ -222,6 +222,7 @@ struct ndp_dev {
     uint64_t cost, real_us, random;
     pthread_t worker;
     int32_t worker_runs, stopping, enabled_peers[SIM_MAX_DEVICES];
+    int32_t host_functions; /* running now */
     /* errors */
     int32_t lost;
     int64_t lost_native;

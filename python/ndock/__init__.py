@@ -23,10 +23,12 @@ from ._manipulation import *  # noqa: F403
 from ._printing import *  # noqa: F403
 from ._sorting import *  # noqa: F403
 from ._statistics import *  # noqa: F403
+from . import _einops, _methods as _methods  # the methods of Array that are Python
 from . import math as math, memory as memory, random as random
 from .memory import copy_to as copy_to, empty_pinned as empty_pinned, is_pinned as is_pinned
 
 __array_api_version__ = "2025.12"
+_einops.register()
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for whom a __getattr__ would make any name right
@@ -36,4 +38,12 @@ else:
         if name == "needle":  # read when it is wanted
             import ndock.needle
             return ndock.needle
-        raise AttributeError(f"module 'ndock' has no attribute {name!r}")
+        if name.startswith("__"):
+            raise AttributeError(f"module 'ndock' has no attribute {name!r}")
+        import sys
+        from ._names import find
+        return find(sys.modules[__name__], name)
+
+    def __dir__() -> list[str]:
+        return [n for n in globals() if not n.startswith("_") or n.startswith("__array") or n == "__version__"]
+    del TYPE_CHECKING

@@ -22,12 +22,22 @@ def astype(x: Array, dtype: DTypeLike, /, *, copy: bool = True, device: Optional
     """x converted to dtype, and to device where one is given. copy=False returns x itself where nothing changes.
 
     Floating to integer truncates towards zero, NaN and values out of range give an implementation's result; to bool is
-    x != 0. TypeError for complex to real: take real(x) or abs(x) first. Queued on the current stream."""
+    x != 0. TypeError for complex to real: take real(x) or abs(x) first. Queued on the current stream.
+
+    >>> nd.astype(nd.asarray([1.7, -1.7]), nd.int32)
+    array([ 1, -1], dtype=int32, device='cpu:0')
+    """
     return _ndock._astype(x, dtype, copy, device)
 
 
 def can_cast(from_: Union[DTypeLike, Array], to: DTypeLike, /) -> bool:
-    """Whether promotion of both dtypes gives `to`: int16 to int32, but not float64 to float32 nor uint64 to int64."""
+    """Whether promotion of both dtypes gives `to`: int16 to int32, but not float64 to float32 nor uint64 to int64.
+
+    from_: a dtype or an Array; to: a dtype. Errors: TypeError for what is no dtype.
+
+    >>> nd.can_cast(nd.int16, nd.int32), nd.can_cast(nd.float64, nd.float32)
+    (True, False)
+    """
     return _ndock._can_cast(from_, to)
 
 
@@ -42,7 +52,13 @@ def _dtype(x: Union[DTypeLike, Array]) -> DType:
 
 def isdtype(dtype: DTypeLike, kind: Union[DTypeLike, tuple[DTypeLike, ...]]) -> bool:
     """Whether dtype is of a kind: a dtype, "bool", "signed integer", "unsigned integer", "integral", "real floating"
-    (float16 and bfloat16 included), "complex floating", "numeric", or any one of a tuple of those."""
+    (float16 and bfloat16 included), "complex floating", "numeric", or any one of a tuple of those.
+
+    Errors: TypeError for what is no dtype.
+
+    >>> nd.isdtype(nd.int8, "integral"), nd.isdtype(nd.float32, ("integral", "complex floating"))
+    (True, False)
+    """
     own = _dtype(dtype)
     if isinstance(kind, tuple):
         return any(isdtype(own, k) for k in kind)
@@ -58,7 +74,11 @@ class finfo:
     """Machine limits of a floating dtype; of a complex one, those of its parts. type: a dtype or an Array.
 
     bits; eps: distance from 1 to the next number; max, min; smallest_normal: smallest positive number of full
-    precision (also tiny); smallest_subnormal; dtype: the real dtype. IEEE 754, bfloat16 as the upper half of binary32."""
+    precision (also tiny); smallest_subnormal; dtype: the real dtype. IEEE 754, bfloat16 as the upper half of binary32.
+
+    >>> nd.finfo(nd.float32).eps
+    1.1920928955078125e-07
+    """
 
     __slots__ = ("bits", "dtype", "eps", "max", "min", "smallest_normal", "smallest_subnormal")
     bits: int
@@ -97,7 +117,11 @@ class finfo:
 
 
 class iinfo:
-    """Machine limits of an integer dtype: bits, max, min, dtype. type: a dtype or an Array."""
+    """Machine limits of an integer dtype: bits, max, min, dtype. type: a dtype or an Array.
+
+    >>> nd.iinfo(nd.int8).max
+    127
+    """
 
     __slots__ = ("bits", "dtype", "max", "min")
     bits: int

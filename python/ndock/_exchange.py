@@ -16,7 +16,11 @@ _POLICIES = ("stream", "none", "sync")  # from 1, as the library counts them
 
 
 class PointerInfo(_Fields):
-    """What is known of an address; addresses are 0 where the side does not see the memory."""
+    """What is known of an address; addresses are 0 where the side does not see the memory.
+
+    >>> nd.PointerInfo._fields[0]
+    'device'
+    """
 
     __slots__ = ()
     _fields = ("device", "managed", "host_accessible", "device_accessible", "device_address", "host_address", "base",
@@ -33,7 +37,11 @@ class PointerInfo(_Fields):
 
 
 def ptr_info(address: int, device: Optional[DeviceLike] = None) -> PointerInfo:
-    """What `device`, or whichever device knows it, says of an address. ValueError for address 0."""
+    """What `device`, or whichever device knows it, says of an address. ValueError for address 0.
+
+    >>> nd.ptr_info(memoryview(nd.ones(2, device="cpu")).nbytes + (1 << 20)).managed
+    False
+    """
     return PointerInfo(_ndock._ptr_info(address, device))
 
 
@@ -46,6 +54,9 @@ def cai_settings(*, export: Optional[str] = None, sync: Optional[bool] = None,
     nothing, for consumers that ignore streams. sync: whether imports keep the order (True;
     NDOCK_CAI_SYNC). check: whether they are compared with the allocation that their address belongs
     to (False; NDOCK_CAI_CHECK).
+
+    >>> nd.cai_settings()["export"]
+    'stream'
     """
     if export is not None and export not in _POLICIES:
         raise ValueError(f"export is one of {', '.join(_POLICIES)}, not {export!r}")

@@ -22,7 +22,16 @@ __all__ = ["from_file", "load", "load_metadata", "save"]
 def save(file: Path, x: Union[Array, dict[str, Array]], /, *, metadata: Optional[dict[str, str]] = None,
          sync: bool = False) -> None:
     """Write an Array as .npy (bfloat16 as V2, which NumPy reads as opaque), or a dict of them as safetensors, there with
-    metadata. sync: fsync file and folder before returning."""
+    metadata. sync: fsync file and folder before returning.
+
+    Errors: OSError for a failed system call, ValueError for a malformed file.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "x.npy")
+    >>> nd.save(path, nd.asarray([1, 2]))
+    >>> nd.load(path)
+    array([1, 2], dtype=int64, device='cpu:0')
+    """
     if isinstance(x, _ndock.Array):
         if metadata is not None:
             raise ValueError("save(): only safetensors files, of a dict of arrays, have metadata")
@@ -35,7 +44,14 @@ def save(file: Path, x: Union[Array, dict[str, Array]], /, *, metadata: Optional
 def load(file: Path, /, *, device: Optional[DeviceLike] = None, dtype: Optional[DTypeLike] = None,
          names: Optional[Sequence[str]] = None) -> Union[Array, dict[str, Array]]:
     """Read a file whose first bytes say what it is: .npy and IDX give an Array, safetensors a dict of them. dtype: what a
-    .npy file's opaque elements (V2) are. names: only these arrays of a safetensors file (IndexError if one is missing)."""
+    .npy file's opaque elements (V2) are. names: only these arrays of a safetensors file (IndexError if one is missing).
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "x.npy")
+    >>> nd.save(path, nd.asarray([1, 2]))
+    >>> nd.load(path)
+    array([1, 2], dtype=int64, device='cpu:0')
+    """
     with open(file, "rb") as f:
         head = f.read(9)
     if head[:6] == b"\x93NUMPY":
@@ -49,14 +65,31 @@ def load(file: Path, /, *, device: Optional[DeviceLike] = None, dtype: Optional[
 
 
 def load_metadata(file: Path, key: str, /) -> Optional[str]:
-    """The text that a safetensors file has for the key; None if there is none."""
+    """The text that a safetensors file has for the key; None if there is none.
+
+    Errors: OSError for a failed system call, ValueError for a malformed file.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "x.safetensors")
+    >>> nd.save(path, {"w": nd.ones(2)}, metadata={"step": "7"})
+    >>> nd.load_metadata(path, "step")
+    '7'
+    """
     return _ndock._safetensors_metadata(file, key)
 
 
 def from_file(file: Path, /, dtype: Optional[DTypeLike] = None, shape: Optional[Shape] = None, *, offset: int = 0,
               device: Optional[DeviceLike] = None) -> Union[Array, dict[str, Array]]:
     """Without a dtype: load. With one: the file's raw bytes from offset on, in the host's byte order, dense in C order in
-    that shape (by default one dimension up to the end). ValueError where they are too few."""
+    that shape (by default one dimension up to the end). ValueError where they are too few.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "raw")
+    >>> with open(path, "wb") as f:
+    ...      n = f.write(bytes([1, 2, 3]))
+    >>> nd.from_file(path, nd.uint8)
+    array([1, 2, 3], dtype=uint8, device='cpu:0')
+    """
     if dtype is None:
         if shape is not None or offset:
             raise ValueError("from_file(): shape and offset go with a dtype, for raw bytes")

@@ -7,14 +7,21 @@ from . import _ndock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._types import Array, DTypeLike, Literal, Optional, Sequence, Union
+    from ._types import Array, ArrayLike, DTypeLike, Literal, Optional, Sequence, Union
 
 __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 _EPILOGUES = {None: 0, "relu": 1, "gelu": 2, "gelu_tanh": 3, "sigmoid": 4, "silu": 5, "tanh": 6}
 
 
-def matmul(x1: Array, x2: Array, /, *, dtype: Optional[DTypeLike] = None, alpha: float = 1.0, beta: float = 0.0,
+def _pair(function: str, x1: ArrayLike, x2: ArrayLike) -> tuple[Array, Array]:
+    """Both as Arrays: a list or an array of NumPy's joins the other on the host."""
+    if isinstance(x1, _ndock.Array):
+        return x1, _ndock._operand(function, x1, x2)
+    return _ndock._operand(function, x2, x1), x2  # type: ignore[return-value]
+
+
+def matmul(x1: ArrayLike, x2: ArrayLike, /, *, dtype: Optional[DTypeLike] = None, alpha: float = 1.0, beta: float = 0.0,
            bias: Optional[Array] = None,
            epilogue: Optional[Literal["relu", "gelu", "gelu_tanh", "sigmoid", "silu", "tanh"]] = None,
            out: Optional[Array] = None) -> Array:
@@ -23,16 +30,28 @@ def matmul(x1: Array, x2: Array, /, *, dtype: Optional[DTypeLike] = None, alpha:
 
     Beyond the standard: out = epilogue(alpha*x1@x2 + beta*out + bias) in one pass. bias broadcasts to the result; an
     epilogue needs a floating dtype; dtype of the result: int32 of int8 or uint8 operands sums exactly, float32 of float16
-    or bfloat16 keeps the sums. Integers wrap. Queued on the current stream."""
+    or bfloat16 keeps the sums. Integers wrap. Queued on the current stream.
+
+    >>> nd.matmul(nd.asarray([[1, 2], [3, 4]]), nd.asarray([1, 1]))
+    array([3, 7], dtype=int64, device='cpu:0')
+    """
     if epilogue not in _EPILOGUES:
         raise ValueError(f"matmul(): epilogue is None or one of {', '.join(k for k in _EPILOGUES if k)}, not {epilogue!r}")
     if beta != 0 and out is None:
         raise ValueError("matmul(): beta scales what is in out, and there is no out")
+    x1, x2 = _pair("matmul", x1, x2)
     return _ndock._matmul(x1, x2, dtype, alpha, beta, bias, _EPILOGUES[epilogue], out)
 
 
 def matrix_transpose(x: Array, /) -> Array:
-    """A view with the last two axes exchanged. ValueError below two axes."""
+    """A view with the last two axes exchanged. ValueError below two axes.
+
+    x: an Array.
+
+    >>> nd.matrix_transpose(nd.asarray([[1, 2], [3, 4]]))
+    array([[1, 3],
+           [2, 4]], dtype=int64, device='cpu:0')
+    """
     return _ndock._matrix_transpose(x)
 
 
@@ -54,9 +73,14 @@ def _product(extents: Sequence[int]) -> int:
     return size
 
 
-def tensordot(x1: Array, x2: Array, /, *, axes: Union[int, tuple[Sequence[int], Sequence[int]]] = 2) -> Array:
+def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Union[int, tuple[Sequence[int], Sequence[int]]] = 2) -> Array:
     """Sum of products over pairs of axes: the last `axes` of x1 with the first of x2, or axes[0][i] of x1 with axes[1][i]
-    of x2, whose extents are equal (ValueError). The result's axes are the others of x1, then those of x2."""
+    of x2, whose extents are equal (ValueError). The result's axes are the others of x1, then those of x2.
+
+    >>> nd.tensordot(nd.ones((2, 3)), nd.ones((3, 4)), axes=1).shape
+    (2, 4)
+    """
+    x1, x2 = _pair("tensordot", x1, x2)
     if hasattr(axes, "__index__"):
         n = axes.__index__()  # type: ignore[union-attr]
         if not 0 <= n <= min(x1.ndim, x2.ndim):
@@ -73,8 +97,15 @@ def tensordot(x1: Array, x2: Array, /, *, axes: Union[int, tuple[Sequence[int], 
     return _ndock._reshape(matmul(left, right), free1 + free2, None)
 
 
-def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
-    """Sum of conj(x1)*x2 along axis, in which both have the same extent; the other axes broadcast."""
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
+    """Sum of conj(x1)*x2 along axis, in which both have the same extent; the other axes broadcast.
+
+    Errors: ValueError for shapes that do not fit, TypeError for dtypes.
+
+    >>> nd.vecdot(nd.asarray([1, 2, 3]), nd.asarray([1, 1, 1]))
+    array(6, dtype=int64, device='cpu:0')
+    """
+    x1, x2 = _pair("vecdot", x1, x2)
     if not -min(x1.ndim, x2.ndim) <= axis < 0:
         if not (0 <= axis < x1.ndim and x1.ndim == x2.ndim):
             raise IndexError(f"vecdot(): axis {axis} is out of range for {x1.ndim} and {x2.ndim} dimensions")

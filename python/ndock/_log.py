@@ -30,7 +30,12 @@ def emit(level: int, message: str) -> None:
 
 def set_log_level(level: str, /) -> None:
     """Which messages the library makes, in the whole process, and the logger "ndock" takes: "off", "error", "warn",
-    "info", "debug" or "trace" (logging's 5), each with those before it. ValueError for another."""
+    "info", "debug" or "trace" (logging's 5), each with those before it. ValueError for another.
+
+    level: one of those.
+
+    >>> nd.set_log_level("warn")
+    """
     if level not in _LEVELS:
         raise ValueError(f"a log level is one of {', '.join(_LEVELS)}, not {level!r}")
     number = _LEVELS.index(level)

@@ -74,7 +74,7 @@ class Operators:
     __radd__, __rmul__ = __add__, __mul__
 
     def _compare(self, function: Any, other: Any) -> NDArray:
-        out = _ndock._full(self.shape, None, "float32", self._array.device)
+        out = _ndock.empty(self.shape, dtype="float32", device=self._array.device)
         return self._new(function(self._array, self._other(other), out=out))
 
     def __eq__(self, other: Any) -> NDArray:  # type: ignore[override]

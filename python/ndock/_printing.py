@@ -22,17 +22,31 @@ def set_printoptions(*, precision: Optional[int] = None, threshold: Optional[int
     precision: digits behind the point, 0 to 17 (8). threshold: arrays of more elements show edgeitems (3) at both ends
     of each axis only (1000). linewidth: characters a line (75). suppress: never scientific notation (False).
     ValueError for a value out of range; nothing changes then.
+
+    >>> nd.set_printoptions(precision=3)
+    >>> nd.asarray([3.14159])
+    array([3.142], dtype=float64, device='cpu:0')
+    >>> nd.set_printoptions(precision=8)
     """
     _ndock._print_options(precision, threshold, edgeitems, linewidth, suppress)
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The options by name, as set_printoptions takes them."""
+    """The options by name, as set_printoptions takes them.
+
+    >>> nd.get_printoptions()["precision"]
+    8
+    """
     return dict(zip(_NAMES, _ndock._print_options(None, None, None, None, None)))
 
 
 class printoptions:
-    """with printoptions(precision=3): ... sets options as set_printoptions, and brings back what was at the end."""
+    """with printoptions(precision=3): ... sets options as set_printoptions, and brings back what was at the end.
+
+    >>> with nd.printoptions(precision=3):
+    ...      print(nd.asarray([3.14159]))
+    [3.142]
+    """
 
     def __init__(self, *, precision: Optional[int] = None, threshold: Optional[int] = None,
                  edgeitems: Optional[int] = None, linewidth: Optional[int] = None,

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Optional, Union
+from typing import Any, Literal, Optional, Protocol, Union
 
 from ._ndock import Array, Device, DType
 
+class NumpyArray(Protocol):
+    """What numpy.ndarray is to us, without NumPy."""
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+    def __len__(self) -> int: ...
+
+
 Scalar = Union[bool, int, float, complex]
-Operand = Union[Array, Scalar]
+ArrayLike = Union[Array, Sequence[Any], NumpyArray]  # lists and NumPy's arrays, beside arrays of the host
+Operand = Union[ArrayLike, Scalar]
 Shape = Union[int, Sequence[int]]
 Axes = Optional[Union[int, Sequence[int]]]
 DTypeLike = Union[DType, str, type, Any]
 DeviceLike = Union[Device, str]
 
-__all__ = ["Any", "Array", "Axes", "DType", "DTypeLike", "Device", "DeviceLike", "Literal", "Operand", "Optional",
+__all__ = ["Any", "Array", "ArrayLike", "Axes", "DType", "DTypeLike", "Device", "DeviceLike", "Literal", "Operand", "Optional",
            "Scalar", "Sequence", "Shape", "Union"]

@@ -51,7 +51,11 @@ def _key(setting: str, plugin: str | None, op: str | None) -> tuple[int, str | N
 class mode(_Guard):
     """mode(plugin=None, op=None, **settings): a context manager, or a decorator, with those settings for the calling
     thread, such as mode(f32_matmul="tf32") or mode("cuda", deterministic=True). Up to 32 settings deep. plugin: "cuda"
-    say, None for any; op: "matmul" say. ValueError for an unknown setting, or a value that it has not."""
+    say, None for any; op: "matmul" say. ValueError for an unknown setting, or a value that it has not.
+
+    >>> with nd.math.mode():
+    ...      x = nd.ones(2)
+    """
 
     def __init__(self, plugin: str | None = None, op: str | None = None, **settings: str | bool) -> None:
         self._pushes = [(*_key(setting, plugin, op), _number("value", _VALUES, value))
@@ -77,52 +81,94 @@ class mode(_Guard):
 
 def set_mode(plugin: str | None = None, op: str | None = None, **settings: str | bool) -> None:
     """The same for the whole process, from now on; "unset" inherits again. ndock.StateError for values that contradict
-    each other."""
+    each other.
+
+    plugin, op, settings: as of mode.
+
+    >>> nd.math.set_mode(f32_matmul="unset")
+    """
     for setting, value in settings.items():
         _ndock._math_set(*_key(setting, plugin, op), _number("value", _VALUES, value))
 
 
 def get_mode(setting: str, plugin: str | None = None, op: str | None = None) -> str:
-    """What counts for the calling thread there."""
+    """What counts for the calling thread there.
+
+    plugin, op, setting: as of mode.
+
+    >>> nd.math.get_mode("f32_matmul")
+    'ieee'
+    """
     return _VALUES[_ndock._math_get(*_key(setting, plugin, op))]
 
 
 def set_allow_tf32(allow: bool, /) -> None:
-    """f32_matmul for everything: "tf32" or "ieee"."""
+    """f32_matmul for everything: "tf32" or "ieee".
+
+    allow: True for TF32.
+
+    >>> nd.math.set_allow_tf32(nd.math.allow_tf32())
+    """
     _ndock._set_allow_tf32(allow)
 
 
 def allow_tf32() -> bool:
-    """Whether float32 products may round their operands to TF32."""
+    """Whether float32 products may round their operands to TF32.
+
+    >>> nd.math.allow_tf32()
+    False
+    """
     allowed: bool = _ndock._allow_tf32()
     return allowed
 
 
 def set_matmul_precision(precision: str, /) -> None:
-    """As torch.set_float32_matmul_precision: "highest" is IEEE, "high" and "medium" are TF32."""
+    """As torch.set_float32_matmul_precision: "highest" is IEEE, "high" and "medium" are TF32.
+
+    precision: one of those.
+
+    >>> nd.math.set_matmul_precision(nd.math.matmul_precision())
+    """
     _ndock._set_matmul_precision(precision)
 
 
 def matmul_precision() -> str:
-    """"high" where TF32 is allowed, else "highest"."""
+    """"high" where TF32 is allowed, else "highest".
+
+    >>> nd.math.matmul_precision()
+    'highest'
+    """
     precision: str = _ndock._matmul_precision()
     return precision
 
 
 def set_fp32_precision(name: str, precision: str, /) -> None:
     """As torch.backends' fp32_precision: name "", "cuda", "cuda.matmul" or ".matmul"; precision "ieee", "tf32",
-    "bf16x9", or "none" to inherit."""
+    "bf16x9", or "none" to inherit.
+
+    >>> nd.math.set_fp32_precision("", "none")
+    """
     _ndock._set_fp32_precision(name, precision)
 
 
 def fp32_precision(name: str = "", /) -> str:
-    """What counts there."""
+    """What counts there.
+
+    name: as of set_fp32_precision.
+
+    >>> nd.math.fp32_precision()
+    'ieee'
+    """
     precision: str = _ndock._fp32_precision(name)
     return precision
 
 
 def effective_precision(op: str, dtype: Any, device: DeviceLike = None, *, mnk: Sequence[int] | None = None) -> str:
     """What really runs for op ("matmul") in dtype on the device as the settings are now: "ieee", "tf32", "bf16x9",
-    "f16 sums", "reduced sums", "emulated". mnk: the extents of a product; None: any."""
+    "f16 sums", "reduced sums", "emulated". mnk: the extents of a product; None: any.
+
+    >>> nd.math.effective_precision("matmul", nd.float32, device="cpu")
+    'ieee'
+    """
     text: str = _ndock._effective_precision(_ndock._math_op(op), dtype, device, None if mnk is None else tuple(mnk))
     return text

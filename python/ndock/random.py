@@ -10,8 +10,8 @@ Each function takes its numbers from `key`:
   again in a forked child; seed(n) makes it repeatable, for this thread alone.
 
 >>> g = ndock.random.Generator(7)
->>> g.uniform((2, 3), dtype=ndock.float32) is not g.uniform((2, 3), dtype=ndock.float32)
-True
+>>> g.uniform(0, 1, (2, 3), dtype=ndock.float32).shape
+(2, 3)
 """
 from __future__ import annotations
 
@@ -24,11 +24,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._types import Array, DeviceLike, DTypeLike, Optional, Shape, Union
 
-__all__ = ["Generator", "Key", "integers", "key", "normal", "permutation", "seed", "uniform"]
+__all__ = ["Generator", "Key", "default_rng", "integers", "key", "normal", "permutation", "seed", "uniform"]
 
 
 class Key:
-    """A seed (64 bits) and a position (128 bits, in blocks) in its stream of numbers. Immutable."""
+    """A seed (64 bits) and a position (128 bits, in blocks) in its stream of numbers. Immutable.
+
+    >>> nd.random.Key(7) == nd.random.key(7)
+    True
+    """
 
     __slots__ = ("_seed", "_position")
 
@@ -69,7 +73,13 @@ class Key:
 
 
 def key(seed: int, position: int = 0) -> Key:
-    """The key of a stream of numbers at a position; Key by the name that JAX's users know."""
+    """The key of a stream of numbers at a position; Key by the name that JAX's users know.
+
+    Errors: ValueError for a range that is empty, TypeError for a dtype that does not fit.
+
+    >>> nd.random.key(7)
+    Key(seed=7, position=0)
+    """
     return Key(seed, position)
 
 
@@ -82,7 +92,11 @@ def _size(shape: Shape) -> int:
 
 class Generator:
     """A key whose position moves with every call. seed None: from the system's entropy. Any thread may use it: calls take
-    their positions one after the other."""
+    their positions one after the other.
+
+    >>> nd.random.Generator(7).uniform(0, 1, 3).shape
+    (3,)
+    """
 
     def __init__(self, seed: Optional[Union[int, Key]] = None) -> None:
         if seed is None:
@@ -105,20 +119,31 @@ class Generator:
             self._key = now.skip(shape, dtype)
         return now
 
-    def uniform(self, shape: Shape = (), /, low: float = 0.0, high: float = 1.0, *, dtype: Optional[DTypeLike] = None,
-                device: Optional[DeviceLike] = None) -> Array:
+    def uniform(self, low: float = 0.0, high: float = 1.0, size: Optional[Shape] = None, *, shape: Optional[Shape] = None,
+                dtype: Optional[DTypeLike] = None, device: Optional[DeviceLike] = None) -> Array:
         """ndock.random.uniform with this generator's numbers."""
-        return uniform(shape, low, high, key=self, dtype=dtype, device=device)
+        return uniform(low, high, size, shape=shape, key=self, dtype=dtype, device=device)
 
-    def normal(self, shape: Shape = (), /, mean: float = 0.0, std: float = 1.0, *, dtype: Optional[DTypeLike] = None,
+    def random(self, size: Optional[Shape] = None, *, dtype: Optional[DTypeLike] = None,
                device: Optional[DeviceLike] = None) -> Array:
-        """ndock.random.normal with this generator's numbers."""
-        return normal(shape, mean, std, key=self, dtype=dtype, device=device)
+        """Numbers of equal probability in [0, 1)."""
+        return uniform(size=size, key=self, dtype=dtype, device=device)
 
-    def integers(self, low: int, high: Optional[int] = None, /, shape: Shape = (), *,
-                 dtype: Optional[DTypeLike] = None, device: Optional[DeviceLike] = None) -> Array:
+    def normal(self, loc: float = 0.0, scale: float = 1.0, size: Optional[Shape] = None, *, shape: Optional[Shape] = None,
+               dtype: Optional[DTypeLike] = None, device: Optional[DeviceLike] = None) -> Array:
+        """ndock.random.normal with this generator's numbers."""
+        return normal(loc, scale, size, shape=shape, key=self, dtype=dtype, device=device)
+
+    def standard_normal(self, size: Optional[Shape] = None, *, dtype: Optional[DTypeLike] = None,
+                        device: Optional[DeviceLike] = None) -> Array:
+        """Numbers of the normal distribution with mean 0 and standard deviation 1."""
+        return normal(size=size, key=self, dtype=dtype, device=device)
+
+    def integers(self, low: int, high: Optional[int] = None, size: Optional[Shape] = None, *,
+                 shape: Optional[Shape] = None, dtype: Optional[DTypeLike] = None,
+                 device: Optional[DeviceLike] = None) -> Array:
         """ndock.random.integers with this generator's numbers."""
-        return integers(low, high, shape, key=self, dtype=dtype, device=device)
+        return integers(low, high, size, shape=shape, key=self, dtype=dtype, device=device)
 
     def permutation(self, n: int, /, *, device: Optional[DeviceLike] = None) -> Array:
         """ndock.random.permutation with this generator's numbers."""
@@ -126,6 +151,17 @@ class Generator:
 
     def __repr__(self) -> str:
         return f"Generator({self._key!r})"
+
+
+def default_rng(seed: Optional[Union[int, Key]] = None) -> Generator:
+    """Generator(seed), by the name that NumPy's users know.
+
+    Errors: ValueError for a range that is empty, TypeError for a dtype that does not fit.
+
+    >>> nd.random.default_rng(1).integers(0, 10, 3).tolist() == nd.random.Generator(1).integers(0, 10, 3).tolist()
+    True
+    """
+    return Generator(seed)
 
 
 _thread = _local()
@@ -141,7 +177,13 @@ if hasattr(os, "register_at_fork"):
 
 
 def seed(seed: Optional[Union[int, Key]] = None, /) -> Generator:
-    """Begin the calling thread's own generator anew, and return it. None: from the system's entropy."""
+    """Begin the calling thread's own generator anew, and return it. None: from the system's entropy.
+
+    Errors: ValueError for a range that is empty, TypeError for a dtype that does not fit.
+
+    >>> nd.random.seed(7)
+    Generator(Key(seed=7, position=0))
+    """
     _thread.generator = Generator(seed)
     return _thread.generator
 
@@ -156,35 +198,108 @@ def _key(key: Optional[Union[Key, Generator]], shape: Shape, dtype: DTypeLike) -
     return key._take(shape, dtype)
 
 
-def uniform(shape: Shape = (), /, low: float = 0.0, high: float = 1.0, *, key: Optional[Union[Key, Generator]] = None,
-            dtype: Optional[DTypeLike] = None, device: Optional[DeviceLike] = None) -> Array:
-    """Numbers of equal probability in [low, high). dtype: floating, by default float64."""
-    dtype = float if dtype is None else dtype
-    k = _key(key, shape, dtype)
-    return _ndock._random_uniform(k.seed, k.position, shape, dtype, device, low, high)
+def _shape(function: str, size: Optional[Shape], shape: Optional[Shape]) -> Shape:
+    """The one that was given; () of neither."""
+    if size is not None and shape is not None:
+        raise TypeError(f"{function}(): size and shape mean the same; give one of them")
+    given = shape if size is None else size
+    return () if given is None else given
 
 
-def normal(shape: Shape = (), /, mean: float = 0.0, std: float = 1.0, *, key: Optional[Union[Key, Generator]] = None,
-           dtype: Optional[DTypeLike] = None, device: Optional[DeviceLike] = None) -> Array:
-    """Numbers of the normal distribution, by Box and Muller's transform. dtype: floating, by default float64."""
-    dtype = float if dtype is None else dtype
-    k = _key(key, shape, dtype)
-    return _ndock._random_normal(k.seed, k.position, shape, dtype, device, mean, std)
+def _number(function: str, name: str, value: float) -> float:
+    """A parameter of a distribution. It is a shape that other libraries take first."""
+    if hasattr(value, "__len__") and not hasattr(value, "__float__"):
+        raise TypeError(f"{function}(): {name} is a number, not {value!r}; say size={value!r} for an array of that shape")
+    return float(value)
 
 
-def integers(low: int, high: Optional[int] = None, /, shape: Shape = (), *,
+def uniform(low: float = 0.0, high: float = 1.0, size: Optional[Shape] = None, *, shape: Optional[Shape] = None,
+            key: Optional[Union[Key, Generator]] = None, dtype: Optional[DTypeLike] = None,
+            device: Optional[DeviceLike] = None) -> Array:
+    """Numbers of equal probability in [low, high), in the order of arguments that NumPy has. size, or shape: an int or a
+    tuple, by default an array without axes. dtype: floating, by default float64. ValueError for low above high.
+
+    key: a Key, a Generator, or None for the thread's own. device: a Device or its name; None is the current one.
+
+    >>> nd.random.uniform(-1, 1, size=(2, 3)).shape
+    (2, 3)
+    """
+    low, high = _number("uniform", "low", low), _number("uniform", "high", high)
+    if low > high:
+        raise ValueError(f"uniform(): low {low} is above high {high}; uniform(size=n) gives n numbers in [0, 1)")
+    extents, dtype = _shape("uniform", size, shape), float if dtype is None else dtype
+    k = _key(key, extents, dtype)
+    return _ndock._random_uniform(k.seed, k.position, extents, dtype, device, low, high)
+
+
+def normal(loc: float = 0.0, scale: float = 1.0, size: Optional[Shape] = None, *, shape: Optional[Shape] = None,
+           key: Optional[Union[Key, Generator]] = None, dtype: Optional[DTypeLike] = None,
+           device: Optional[DeviceLike] = None) -> Array:
+    """Numbers of the normal distribution with mean loc and standard deviation scale, by Box and Muller's transform, in the
+    order of arguments that NumPy has. size, or shape: an int or a tuple, by default an array without axes. dtype: floating,
+    by default float64. ValueError for a negative scale.
+
+    key: a Key, a Generator, or None for the thread's own. device: a Device or its name; None is the current one.
+
+    >>> nd.random.normal(0, 1, 5).shape
+    (5,)
+    """
+    loc, scale = _number("normal", "loc", loc), _number("normal", "scale", scale)
+    if scale < 0:
+        raise ValueError(f"normal(): scale, the standard deviation, is {scale}; it is not negative")
+    extents, dtype = _shape("normal", size, shape), float if dtype is None else dtype
+    k = _key(key, extents, dtype)
+    return _ndock._random_normal(k.seed, k.position, extents, dtype, device, loc, scale)
+
+
+def integers(low: int, high: Optional[int] = None, size: Optional[Shape] = None, *, shape: Optional[Shape] = None,
              key: Optional[Union[Key, Generator]] = None, dtype: Optional[DTypeLike] = None,
              device: Optional[DeviceLike] = None) -> Array:
-    """Integers of equal probability, low <= x < high; integers(n) means 0 <= x < n. dtype: integer, by default int64."""
+    """Integers of equal probability, low <= x < high; integers(n) means 0 <= x < n. size, or shape: an int or a tuple, by
+    default an array without axes. dtype: integer, by default int64.
+
+    key: a Key, a Generator, or None for the thread's own. device: a Device or its name; None is the current one.
+    Errors: ValueError for a range that is empty, TypeError for a dtype that does not fit.
+
+    >>> x = nd.random.integers(1, 7, size=100)
+    >>> bool(nd.all((1 <= x) & (x < 7)))
+    True
+    """
     if high is None:
         low, high = 0, low
-    dtype = int if dtype is None else dtype
-    k = _key(key, shape, dtype)
-    return _ndock._random_integers(k.seed, k.position, shape, dtype, device, low, high)
+    extents, dtype = _shape("integers", size, shape), int if dtype is None else dtype
+    k = _key(key, extents, dtype)
+    return _ndock._random_integers(k.seed, k.position, extents, dtype, device, low, high)
 
 
 def permutation(n: int, /, *, key: Optional[Union[Key, Generator]] = None,
                 device: Optional[DeviceLike] = None) -> Array:
-    """0 ... n - 1 in random order, int64: the positions that sort n random integers of 64 bits."""
+    """0 ... n - 1 in random order, int64: the positions that sort n random integers of 64 bits.
+
+    key: a Key, a Generator, or None for the thread's own. device: a Device or its name; None is the current one.
+    Errors: ValueError for a range that is empty, TypeError for a dtype that does not fit.
+
+    >>> sorted(nd.random.permutation(4).tolist())
+    [0, 1, 2, 3]
+    """
     k = _key(key, n, "uint64")
     return _ndock._random_permutation(k.seed, k.position, n, device)
+
+
+_INSTEAD = {"rand": "uniform(size=shape)", "randn": "normal(size=shape)",
+            "random": "uniform(size=shape)", "random_sample": "uniform(size=shape)", "ranf": "uniform(size=shape)",
+            "randint": "integers(low, high, size)", "standard_normal": "normal(size=shape)", "PRNGKey": "key(seed)",
+            "RandomState": "Generator(seed)", "SeedSequence": "key(seed) and its split()", "split": "key.split(n)",
+            "manual_seed": "seed(n)", "shuffle": "x[permutation(n)]"}
+_LATER = frozenset("""beta binomial bytes chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric laplace
+logistic lognormal logseries multinomial multivariate_normal negative_binomial noncentral_chisquare noncentral_f pareto poisson power
+rayleigh standard_cauchy standard_exponential standard_gamma standard_t triangular vonmises wald weibull zipf bernoulli categorical
+truncated_normal""".split())
+
+
+def __getattr__(name: str) -> object:
+    if name in _INSTEAD:
+        raise AttributeError(f"random.{name}: use nd.random.{_INSTEAD[name]}")
+    if name in _LATER:
+        raise AttributeError(f"random.{name} is not in this version of ndock")
+    raise AttributeError(f"module 'ndock.random' has no attribute {name!r}")

@@ -56,11 +56,16 @@ static PyObject *allocator_new(PyTypeObject *type, PyObject *args, PyObject *kwa
 static PyObject *allocator_load(PyObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"path", "alloc", "free", NULL};
-    const char *path, *alloc, *release = NULL;
+    PyObject *file;
+    const char *alloc, *release = NULL;
     nd_allocator *allocator;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "ss|z:load", names, &path, &alloc, &release))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Os|z:load", names, &file, &alloc, &release))
         return NULL;
-    nd_status status = nd_allocator_load(path, alloc, release, &allocator);
+    PyObject *path = py_path(file);
+    if (!path)
+        return NULL;
+    nd_status status = nd_allocator_load(PyBytes_AsString(path), alloc, release, &allocator);
+    Py_DECREF(path);
     return allocator_result(PyType_GetModuleState((PyTypeObject *)type), status, allocator);
 }
 
@@ -80,7 +85,9 @@ static PyMethodDef allocator_methods[] = {
 static PyType_Slot allocator_slots[] = {
     {Py_tp_doc, "Allocator(name, /)\n--\n\n\"caching\" (the default), \"none\" (every array is an"
                 " allocation of its own), \"debug\" (red zones,\npoison, quarantine, leak report),"
-                " or \"async\" (the device's own pool)."},
+                " or \"async\" (the device's own pool)."
+                "\nErrors: ValueError for another name.\n\n>>> "
+                "nd.memory.set_allocator(nd.memory.Allocator(\"caching\"), device=\"cpu\")\n"},
     {Py_tp_new, (void *)allocator_new},
     {Py_tp_dealloc, (void *)allocator_dealloc},
     {Py_tp_methods, allocator_methods},
@@ -203,7 +210,9 @@ static PyType_Slot pool_slots[] = {
      " own: `with pool:` the thread's allocations on its device come from it. use_on_oom:\nothers"
      " may take from it before an allocation fails; no_split: blocks are never split; upstream:\n"
      "an Allocator for its segments. The memory goes back when the pool and its last array are"
-     " gone."},
+     " gone."
+     "\ndevice: None is the current one. Errors: ValueError for an unknown device.\n\n>>> with "
+     "nd.memory.Pool(\"cpu\"):\n...     x = nd.ones(2, device=\"cpu\")\n"},
     {Py_tp_new, (void *)pool_new},
     {Py_tp_dealloc, (void *)pool_dealloc},
     {Py_tp_getset, pool_getset},
@@ -250,12 +259,11 @@ static int32_t tell(void *ctx, nd_device *device, uint64_t nbytes)
     PyGILState_STATE gil;
     if (!py_enter(&gil))
         return 0;
-    PyObject *type, *value, *trace; /* an exception of the caller's goes on afterwards */
-    PyErr_Fetch(&type, &value, &trace);
+    py_exception pending = py_put_aside(); /* of the caller's */
     PyObject *function = function_of(w);
     int again = function ? ask(w->st, function, device, nbytes) : 0;
     Py_XDECREF(function);
-    PyErr_Restore(type, value, trace);
+    py_bring_back(pending);
     py_leave(gil);
     return again > 0;
 }

@@ -35,11 +35,16 @@ static int small_integer(const char *function, PyObject *o, int *out)
     return -1;
 }
 
-static int scalar(const char *function, PyObject *o, nd_scalar *out)
+int py_value(py_state *st, const char *function, PyObject *o, nd_scalar *out)
 {
+    const nd_array *a = py_array_get(st, o);
+    if (a && nd_ndim(a) == 0)
+        return py_array_item(o, out);
     int known = py_scalar(o, out);
     if (known == 0)
-        PyErr_Format(PyExc_TypeError, "%s(): %R is no Python scalar (bool, int, float, complex)",
+        PyErr_Format(PyExc_TypeError,
+                     "%s(): %R is neither a Python scalar (bool, int, float, complex) nor an array "
+                     "without axes",
                      function, o);
     return known > 0 ? 0 : -1;
 }
@@ -74,7 +79,7 @@ static int convert(py_state *st, const char *function, char what, PyObject *o, v
     case 'p':
         return truth(o, p);
     case 's':
-        return scalar(function, o, p);
+        return py_value(st, function, o, p);
     case 't':
         return py_dtype(st, o, p);
     case 'v':
@@ -151,7 +156,7 @@ PyObject *py_array_tuple(py_state *st, nd_array **r, int n)
     for (int i = 0; i < n; i++) {
         PyObject *item = tuple ? py_array_new(st, r[i]) : NULL;
         if (!tuple)
-            nd_release(r[i]);
+            py_discard(r[i]);
         else if (!item || PyTuple_SetItem(tuple, i, item) < 0)
             Py_CLEAR(tuple);
     }

@@ -12,13 +12,16 @@
  *   l  int64_t *         an int
  *   d  double *          a real number
  *   p  int *             a truth value
- *   s  nd_scalar *       a Python scalar
+ *   s  nd_scalar *       a Python scalar, or an array without axes (waits)
  *   t  nd_dtype *        py_dtype
  *   v  nd_device **      py_device
  *   z  int64_t *, int *  py_ints
  *   x  int32_t *, int *  py_axes */
 int py_args(py_state *st, const char *function, const char *format, PyObject *const *args,
             Py_ssize_t n, ...);
+
+/* The value of a Python scalar, or of an array without axes, for which it waits. */
+int py_value(py_state *st, const char *function, PyObject *o, nd_scalar *out);
 
 /* Arrays of a Python sequence, held until py_list_end. */
 typedef struct {

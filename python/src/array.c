@@ -45,7 +45,7 @@ PyObject *py_array_new(py_state *st, nd_array *a)
 {
     py_array *o = PyObject_New(py_array, st->array);
     if (!o) {
-        nd_release(a);
+        py_discard(a);
         return NULL;
     }
     o->a = a;
@@ -90,15 +90,18 @@ static PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(py_array, weakrefs), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
-static const PyType_Slot own_slots[] = {{Py_tp_doc, "An N-dimensional array on a device; made by"
-                                                    " ndock.asarray, ndock.zeros and the like."},
-                                        {Py_tp_dealloc, (void *)dealloc},
-                                        {Py_tp_richcompare, (void *)py_array_compare},
-                                        {Py_tp_hash, (void *)PyObject_HashNotImplemented},
-                                        {Py_tp_getset, py_array_getset},
-                                        {Py_tp_methods, py_array_methods},
-                                        {Py_tp_members, members},
-                                        {0, NULL}};
+static const PyType_Slot own_slots[] = {
+    {Py_tp_doc,
+     "An N-dimensional array on a device; made by ndock.asarray, ndock.zeros and the like.\n\n"
+     ">>> x = nd.asarray([[1, 2], [3, 4]])\n>>> x.shape, x.T.tolist()\n((2, 2), [[1, 3], [2, "
+     "4]])\n"},
+    {Py_tp_dealloc, (void *)dealloc},
+    {Py_tp_richcompare, (void *)py_array_compare},
+    {Py_tp_hash, (void *)PyObject_HashNotImplemented},
+    {Py_tp_getset, py_array_getset},
+    {Py_tp_methods, py_array_methods},
+    {Py_tp_members, members},
+    {0, NULL}};
 /* Slots of this file and of those that fill more of the type. */
 static const PyType_Slot *const parts[] = {own_slots,       py_number_slots, py_index_slots,
                                            py_scalar_slots, py_buffer_slots, py_format_slots};

@@ -2,6 +2,20 @@
  * asarray: which way an object comes in, and when that is a copy. */
 #include "py.h"
 
+/* a in another dtype (0: its own), then on another device (NULL: its own); *out is another array.
+ */
+static nd_status carry_over(const nd_array *a, nd_dtype dtype, nd_device *device, nd_array **out)
+{
+    nd_array *cast = NULL;
+    if (!dtype)
+        return nd_copy(a, device, out);
+    nd_status status = nd_astype(a, dtype, device ? &cast : out);
+    if (status == ND_OK && device)
+        status = nd_to_device(cast, device, out);
+    nd_release(cast);
+    return status;
+}
+
 /* a (taken over) as dtype on device; the copy rule of asarray. */
 static nd_array *convert(py_state *st, nd_array *a, nd_dtype dtype, nd_device *device, int copy,
                          bool copied)
@@ -15,32 +29,22 @@ static nd_array *convert(py_state *st, nd_array *a, nd_dtype dtype, nd_device *d
                      : move ? "the way to another device"
                             : "memory that is not host-visible there, not aligned or not in "
                               "native byte order");
-        nd_release(a);
+        py_discard(a);
         return NULL;
     }
     if (move && !py_is_async(device) && py_wait_array(st, a) < 0) { /* as the copy would */
-        nd_release(a);
+        py_discard(a);
         return NULL;
     }
-    PyThreadState *saved = cast || move || copy == PY_COPY_ALWAYS ? py_unlock(a, nd_size(a)) : NULL;
-    nd_status status = ND_OK;
-    if (cast) {
-        status = nd_astype(a, dtype, &next);
-        nd_release(a);
-        a = next;
-    }
-    if (status == ND_OK && move) {
-        status = nd_to_device(a, device, &next);
-        nd_release(a);
-        a = next;
-    }
-    if (status == ND_OK && copy == PY_COPY_ALWAYS && !cast && !move && !copied) {
-        status = nd_copy(a, NULL, &next);
-        nd_release(a);
-        a = next;
-    }
+    if (!cast && !move && (copied || copy != PY_COPY_ALWAYS))
+        return a;
+    PyThreadState *saved = py_unlock(a, nd_size(a));
+    nd_status status = carry_over(a, cast ? dtype : 0, move ? device : NULL, &next);
     py_lock(saved);
-    return py_check(st, status) < 0 ? NULL : a;
+    if (status != ND_OK)
+        py_fail(st, status);
+    py_discard(a);
+    return next;
 }
 
 static bool has(PyObject *o, const char *name)
@@ -124,7 +128,9 @@ static nd_array *foreign(py_state *st, PyObject *o, nd_dtype dtype, nd_device *d
     return found > 0 ? convert(st, a, dtype, device, copy, copied) : NULL;
 }
 
-nd_array *py_asarray(py_state *st, PyObject *o, nd_dtype dtype, nd_device *device, int copy)
+/* What is asked for once decides: the answer of an object that is neither may change. */
+static nd_array *any(py_state *st, PyObject *o, nd_dtype dtype, nd_device *device, int copy,
+                     bool sequences)
 {
     nd_array *a = py_array_get(st, o);
     nd_scalar unused;
@@ -133,7 +139,7 @@ nd_array *py_asarray(py_state *st, PyObject *o, nd_dtype dtype, nd_device *devic
     int scalar = py_scalar(o, &unused);
     if (scalar < 0)
         return NULL;
-    if (scalar == 0 && !py_is_sequence(o))
+    if (scalar == 0 && !(sequences && py_is_sequence(o)))
         return foreign(st, o, dtype, device, copy);
     if (copy == PY_COPY_NEVER) {
         PyErr_SetString(PyExc_ValueError,
@@ -141,6 +147,16 @@ nd_array *py_asarray(py_state *st, PyObject *o, nd_dtype dtype, nd_device *devic
         return NULL;
     }
     return py_from_nested(st, o, dtype, device);
+}
+
+nd_array *py_asarray(py_state *st, PyObject *o, nd_dtype dtype, nd_device *device, int copy)
+{
+    return any(st, o, dtype, device, copy, true);
+}
+
+nd_array *py_asarray_leaf(py_state *st, PyObject *o, nd_dtype dtype, nd_device *device)
+{
+    return any(st, o, dtype, device, PY_COPY_IF_NEEDED, false);
 }
 
 /* _asarray(obj, dtype, device, copy) */
@@ -159,7 +175,7 @@ static PyObject *asarray(PyObject *module, PyObject *const *args, Py_ssize_t n)
     nd_array *given = py_array_get(st, args[0]);
     nd_array *a = py_asarray(st, args[0], dtype, device, truth);
     if (a && a == given) { /* the same array is the same object */
-        nd_release(a);
+        py_discard(a);
         return Py_NewRef(args[0]);
     }
     return a ? py_array_new(st, a) : NULL;

@@ -89,7 +89,8 @@ static void describe(const nd_array *a, int flags, extents *e, Py_buffer *view)
     Py_ssize_t item = (Py_ssize_t)nd_dtype_size(nd_dtype_of(a));
     for (int i = 0; i < ndim; i++) {
         e->shape[i] = (Py_ssize_t)nd_shape(a)[i];
-        e->strides[i] = (Py_ssize_t)nd_strides(a)[i] * item;
+        if (__builtin_mul_overflow(nd_strides(a)[i], item, &e->strides[i]))
+            e->strides[i] = item; /* nobody steps along an axis whose steps do not fit */
     }
     view->itemsize = item;
     view->len = (Py_ssize_t)nd_size(a) * item;
@@ -129,11 +130,43 @@ static void release_buffer(PyObject *self, Py_buffer *view)
     PyMem_Free(view->internal);
 }
 
+/* The view as numpy.NAME(view, dtype=dtype) gives it. */
+static PyObject *call_numpy(const char *name, PyObject *view, PyObject *dtype)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy"); /* whoever asks for its arrays has it */
+    PyObject *make = numpy ? PyObject_GetAttrString(numpy, name) : NULL;
+    PyObject *result = make ? PyObject_CallFunctionObjArgs(make, view, dtype, NULL) : NULL;
+    Py_XDECREF(make);
+    Py_XDECREF(numpy);
+    return result;
+}
+
+/* copy is None (where needed), true (always) or false (never). NumPy gave its own argument of that
+ * name these meanings in 2.0, and before refused None and copied in spite of False: so only
+ * numpy.array and numpy.asarray are asked, which mean the same in every version. */
+static PyObject *copied(PyObject *view, PyObject *dtype, PyObject *copy)
+{
+    const int always = copy == Py_None ? 0 : PyObject_IsTrue(copy);
+    if (always)
+        return always < 0 ? NULL : call_numpy("array", view, dtype);
+    PyObject *viewed = call_numpy("asarray", view, Py_None);
+    PyObject *result = viewed ? call_numpy("asarray", viewed, dtype) : NULL;
+    if (result && result != viewed && copy != Py_None) {
+        Py_CLEAR(result);
+        PyErr_Format(PyExc_ValueError,
+                     "another dtype, %R, needs a copy, which copy=False forbids; copy=None and "
+                     "copy=True allow it",
+                     dtype);
+    }
+    Py_XDECREF(viewed);
+    return result;
+}
+
 PyObject *py_array_numpy(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"dtype", "copy", NULL};
-    PyObject *dtype = Py_None, *how = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", names, &dtype, &how))
+    PyObject *dtype = Py_None, *copy = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", names, &dtype, &copy))
         return NULL;
     if (!is_host(of(self))) {
         not_host(PyExc_TypeError, of(self));
@@ -143,17 +176,9 @@ PyObject *py_array_numpy(PyObject *self, PyObject *args, PyObject *kwargs)
         refuse(PyExc_TypeError, "NumPy has no bfloat16; call x.astype(ndock.float32) first");
         return NULL;
     }
-    PyObject *numpy = PyImport_ImportModule("numpy"); /* whoever asks for its arrays has it */
-    PyObject *make = numpy ? PyObject_GetAttrString(numpy, "array") : NULL;
-    PyObject *view = make ? PyMemoryView_FromObject(self) : NULL;
-    PyObject *positional = view ? PyTuple_Pack(1, view) : NULL;
-    PyObject *named = positional ? Py_BuildValue("{sOsO}", "dtype", dtype, "copy", how) : NULL;
-    PyObject *result = named ? PyObject_Call(make, positional, named) : NULL;
-    Py_XDECREF(named);
-    Py_XDECREF(positional);
+    PyObject *view = PyMemoryView_FromObject(self);
+    PyObject *result = view ? copied(view, dtype, copy) : NULL;
     Py_XDECREF(view);
-    Py_XDECREF(make);
-    Py_XDECREF(numpy);
     return result;
 }
 

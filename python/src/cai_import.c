@@ -40,9 +40,10 @@ static int int64_of(const char *entry, PyObject *o, int64_t *out)
     return overflow || (*out == -1 && PyErr_Occurred()) ? -1 : 0;
 }
 
-/* The dictionary's entries of the interface by PYX_SHAPE ... PYX_NDOCK_DTYPE, borrowed; NULL: not
- * there. Keys are interned as a rule, so that walking over them beats looking each up; descr, which
- * says nothing new, is known to be no other key in disguise. */
+/* The dictionary's entries of the interface by PYX_SHAPE ... PYX_NDOCK_DTYPE, each held, since what
+ * reads one may run code of Python's that changes the dictionary; NULL: not there. Keys are
+ * interned as a rule, so that walking over them beats looking each up; descr, which says nothing
+ * new, is known to be no other key in disguise. */
 typedef PyObject *entries[PYX_NDOCK_DTYPE + 1];
 
 static int find_entries(const py_exchange *x, PyObject *dict, entries e)
@@ -53,14 +54,21 @@ static int find_entries(const py_exchange *x, PyObject *dict, entries e)
     while (found < n && PyDict_Next(dict, &at, &key, &value))
         for (int i = 0; i <= PYX_NDOCK_DTYPE; i++)
             if (x->name[i] == key) {
-                e[i] = value;
+                e[i] = Py_NewRef(value);
                 found++;
                 break;
             }
     for (int i = 0; i <= PYX_NDOCK_DTYPE && found < n; i++)
-        if (!e[i] && !(e[i] = PyDict_GetItemWithError(dict, x->name[i])) && PyErr_Occurred())
+        if (!e[i] && !(e[i] = Py_XNewRef(PyDict_GetItemWithError(dict, x->name[i]))) &&
+            PyErr_Occurred())
             return -1;
     return 0;
+}
+
+static void drop_entries(entries e)
+{
+    for (int i = 0; i <= PYX_NDOCK_DTYPE; i++)
+        Py_XDECREF(e[i]);
 }
 
 /* NULL: not there, or None where that is the same. */
@@ -198,14 +206,11 @@ static int read_stream(PyObject *o, nd_cai *c)
     return -1;
 }
 
-static int read_dict(const py_exchange *x, PyObject *d, int64_t *shape, int64_t *strides, nd_cai *c)
+static int read_entries(const py_exchange *x, const entries e, int64_t *shape, int64_t *strides,
+                        nd_cai *c)
 {
     PyObject *o;
-    entries e;
-    memset(c, 0, offsetof(nd_cai, room)); /* which is large, and of exports */
-    c->size = sizeof *c;
-    c->stream = ND_CAI_NO_STREAM;
-    if (find_entries(x, d, e) < 0 || !(o = required(x, e, PYX_VERSION)) || read_version(o, c) < 0 ||
+    if (!(o = required(x, e, PYX_VERSION)) || read_version(o, c) < 0 ||
         read_layout(x, e, shape, strides, c) < 0)
         return -1;
     if (!(o = required(x, e, PYX_TYPESTR)) ||
@@ -219,6 +224,17 @@ static int read_dict(const py_exchange *x, PyObject *d, int64_t *shape, int64_t 
         read_text("ndock_dtype", o, c->dtype, sizeof c->dtype) < 0)
         return -1;
     return c->version >= 3 && (o = optional(e, PYX_STREAM)) != NULL ? read_stream(o, c) : 0;
+}
+
+static int read_dict(const py_exchange *x, PyObject *d, int64_t *shape, int64_t *strides, nd_cai *c)
+{
+    entries e;
+    memset(c, 0, offsetof(nd_cai, room)); /* which is large, and of exports */
+    c->size = sizeof *c;
+    c->stream = ND_CAI_NO_STREAM;
+    int result = find_entries(x, d, e) < 0 ? -1 : read_entries(x, e, shape, strides, c);
+    drop_entries(e);
+    return result;
 }
 
 /* owner None: nobody is kept. */
@@ -311,10 +327,13 @@ PyMethodDef py_cai_import_methods[] = {
      " of the\ndevice waits for what is queued there, and that stream for each of our uses of the"
      " memory: no\nrace in either direction, and the host waits for nothing. sync=False leaves the"
      " order to you.\n\nRaises TypeError, ValueError, OverflowError or NotImplementedError (masks,"
-     " unaligned memory)\nfor a dictionary that cannot be used."},
+     " unaligned memory)\nfor a dictionary that cannot be used."
+     "\n\n>>> nd.as_array([1, 2])\narray([1, 2], dtype=int64, device='cpu:0')\n"},
     {"from_cai", KEYWORDS(from_cai),
      "from_cai($module, desc, owner=None, sync=True)\n--\n\n"
      "An array over the memory that the dictionary desc (of __cuda_array_interface__)"
      " describes.\n\nKeeps owner alive, or nobody: then you must keep the memory, and its stream,"
-     " while the array or\na view of it lives. Otherwise as as_array."},
+     " while the array or\na view of it lives. sync and the rest are as of\nas_array."
+     "\n\n>>> try:\n...     nd.from_cai({\"version\": 3})\n... except (TypeError, ValueError) as "
+     "e:\n...     print(\"refused\")\nrefused\n"},
     PY_METHODS_END};

@@ -126,7 +126,7 @@ PyObject *py_from_scalar(nd_scalar s)
 
 static int one_int(PyObject *o, const char *what, int64_t *out)
 {
-    PyObject *index = PyNumber_Index(o);
+    PyObject *index = PyLong_CheckExact(o) ? Py_NewRef(o) : PyNumber_Index(o);
     if (!index) {
         if (PyErr_ExceptionMatches(PyExc_TypeError))
             PyErr_Format(PyExc_TypeError, "%s: %R is not an int", what, o);

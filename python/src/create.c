@@ -1,34 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * New arrays from nothing: the positional functions under the package's creation functions. */
+ * New arrays from nothing: the positional functions under the package's creation functions; those
+ * of one value are in filled.c. */
 #include "args.h"
-
-/* _full(shape, value or None for unset elements, dtype, device) */
-static PyObject *full(PyObject *module, PyObject *const *args, Py_ssize_t n)
-{
-    py_state *st = py_state_of(module);
-    int64_t shape[ND_MAX_NDIM];
-    int ndim;
-    nd_dtype dtype;
-    nd_device *device;
-    nd_scalar value;
-    nd_array *out = NULL;
-    if (n != 4)
-        return PyErr_Format(PyExc_TypeError, "_full() takes 4 arguments, not %zd", n);
-    if (py_ints(args[0], "shape", shape, &ndim) < 0 || py_dtype(st, args[2], &dtype) < 0 ||
-        py_device(st, args[3], &device) < 0)
-        return NULL;
-    if (args[1] == Py_None)
-        return py_result(
-            st, nd_empty(device, dtype ? dtype : nd_default_float(), ndim, shape, &out), &out);
-    int scalar = py_scalar(args[1], &value);
-    if (scalar == 0)
-        PyErr_Format(PyExc_TypeError, "the fill value is a Python scalar, not %R", args[1]);
-    if (scalar <= 0)
-        return NULL;
-    if (!dtype) /* the array API's defaults; an unsigned value is beyond int64 */
-        dtype = value.kind == ND_F64 ? nd_default_float() : value.kind;
-    return py_result(st, nd_full(device, dtype, ndim, shape, value, &out), &out);
-}
 
 /* _arange(start, stop, step, dtype, device) */
 static PyObject *arange(PyObject *module, PyObject *const *args, Py_ssize_t n)
@@ -40,13 +13,9 @@ static PyObject *arange(PyObject *module, PyObject *const *args, Py_ssize_t n)
     nd_array *out = NULL;
     if (n != 5)
         return PyErr_Format(PyExc_TypeError, "_arange() takes 5 arguments, not %zd", n);
-    for (int i = 0; i < 3; i++) {
-        int scalar = py_scalar(args[i], &v[i]);
-        if (scalar == 0)
-            PyErr_Format(PyExc_TypeError, "arange() takes Python scalars, not %R", args[i]);
-        if (scalar <= 0)
+    for (int i = 0; i < 3; i++)
+        if (py_value(st, "arange", args[i], &v[i]) < 0)
             return NULL;
-    }
     if (py_dtype(st, args[3], &dtype) < 0 || py_device(st, args[4], &device) < 0)
         return NULL;
     return py_result(st, nd_arange(device, dtype, v[0], v[1], v[2], &out), &out);
@@ -148,12 +117,8 @@ static PyObject *triu(PyObject *module, PyObject *const *args, Py_ssize_t n)
     return half(module, "triu", nd_triu, args, n);
 }
 
-PyMethodDef py_create_methods[] = {PY_METHOD("_full", full),
-                                   PY_METHOD("_arange", arange),
-                                   PY_METHOD("_full_like", full_like),
-                                   PY_METHOD("_linspace", linspace),
-                                   PY_METHOD("_eye", eye),
-                                   PY_METHOD("_meshgrid", meshgrid),
-                                   PY_METHOD("_tril", tril),
-                                   PY_METHOD("_triu", triu),
-                                   PY_METHODS_END};
+PyMethodDef py_create_methods[] = {
+    PY_METHOD("_arange", arange),     PY_METHOD("_full_like", full_like),
+    PY_METHOD("_linspace", linspace), PY_METHOD("_eye", eye),
+    PY_METHOD("_meshgrid", meshgrid), PY_METHOD("_tril", tril),
+    PY_METHOD("_triu", triu),         PY_METHODS_END};

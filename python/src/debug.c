@@ -48,10 +48,8 @@ static PyObject *watch_reset(PyObject *module, PyObject *unused)
 /* ---- labels and suspects ---- */
 static PyObject *tag_push(PyObject *module, PyObject *text)
 {
-    const char *tag = PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
-    if (!tag)
-        return PyErr_Format(PyExc_TypeError, "a tag is a string, not %R", text);
-    return py_none(py_state_of(module), nd_tag_push(tag));
+    const char *tag = py_text(text, "a tag");
+    return tag ? py_none(py_state_of(module), nd_tag_push(tag)) : NULL;
 }
 static PyObject *tag_pop(PyObject *module, PyObject *unused)
 {
@@ -66,9 +64,9 @@ static PyObject *suspect(py_state *st, const nd_op_note *note)
     int shown = note->ndim < 4 ? note->ndim : 4;
     PyObject *shape = note->ndim < 0 ? Py_NewRef(Py_None) : py_tuple(note->shape, shown);
     PyObject *dtype = note->dtype ? py_from_dtype(st, note->dtype) : Py_NewRef(Py_None);
-    return Py_BuildValue("{s:K,s:s,s:s,s:i,s:N,s:N}", "sequence", (unsigned long long)note->seq,
-                         "name", note->name, "tag", note->tag, "ndim", (int)note->ndim, "dtype",
-                         dtype, "shape", shape);
+    return Py_BuildValue("{s:K,s:N,s:N,s:i,s:N,s:N}", "sequence", (unsigned long long)note->seq,
+                         "name", py_from_text(note->name), "tag", py_from_text(note->tag), "ndim",
+                         (int)note->ndim, "dtype", dtype, "shape", shape);
 }
 
 static PyObject *fault_window(PyObject *module, PyObject *unused)
@@ -133,7 +131,7 @@ static PyObject *stream_check_report(PyObject *module, PyObject *unused)
     nd_status status = nd_stream_check_report(&text, &count);
     if (status != ND_OK)
         return py_fail(py_state_of(module), status);
-    PyObject *report = PyUnicode_FromString(text);
+    PyObject *report = py_from_text(text);
     free(text);
     return report;
 }

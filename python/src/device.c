@@ -31,11 +31,26 @@ static nd_device *of(PyObject *self)
 
 static PyObject *str(PyObject *self)
 {
-    return PyUnicode_FromString(name_of(self));
+    return py_from_text(name_of(self));
 }
 static PyObject *repr(PyObject *self)
 {
     return PyUnicode_FromFormat("Device('%s')", name_of(self));
+}
+
+/* By its name, of which ":0" may be left out, as where a device is asked for. */
+static bool is_called(PyObject *self, PyObject *text)
+{
+    const char *name = name_of(self), *colon = strchr(name, ':');
+    if (PyUnicode_CompareWithASCIIString(text, name) == 0)
+        return true;
+    char type[64];
+    size_t n = colon && strcmp(colon, ":0") == 0 ? (size_t)(colon - name) : 0;
+    if (n == 0 || n >= sizeof type)
+        return false;
+    memcpy(type, name, n);
+    type[n] = 0;
+    return PyUnicode_CompareWithASCIIString(text, type) == 0;
 }
 
 static PyObject *compare(PyObject *self, PyObject *other, int how)
@@ -46,14 +61,14 @@ static PyObject *compare(PyObject *self, PyObject *other, int how)
     if (Py_TYPE(other) == Py_TYPE(self)) {
         same = strcmp(name_of(self), name_of(other)) == 0;
     } else if (PyUnicode_Check(other)) {
-        same = PyUnicode_CompareWithASCIIString(other, name_of(self)) == 0;
+        same = is_called(self, other);
     } else {
         Py_RETURN_NOTIMPLEMENTED;
     }
     return PyBool_FromLong(same == (how == Py_EQ));
 }
 
-/* The name's, since a device equals its name. */
+/* The whole name's, since a device equals that; its short name ("cpu") hashes otherwise. */
 static Py_hash_t hash(PyObject *self)
 {
     PyObject *name = str(self);
@@ -92,13 +107,13 @@ static PyObject *get_description(PyObject *self, void *unused)
 {
     nd_device_info info;
     (void)unused;
-    return describe(self, &info) < 0 ? NULL : PyUnicode_FromString(info.description);
+    return describe(self, &info) < 0 ? NULL : py_from_text(info.description);
 }
 static PyObject *get_unique_id(PyObject *self, void *unused)
 {
     nd_device_info info;
     (void)unused;
-    return describe(self, &info) < 0 ? NULL : PyUnicode_FromString(info.unique_id);
+    return describe(self, &info) < 0 ? NULL : py_from_text(info.unique_id);
 }
 static PyObject *get_memory(PyObject *self, void *unused)
 {
@@ -146,9 +161,10 @@ static PyObject *get_facts(PyObject *self, void *unused)
     PyObject *facts = device ? PyDict_New() : NULL;
     (void)unused;
     for (int32_t i = 0; facts && nd_device_fact(device, i, key, value, sizeof key) == ND_OK; i++) {
-        PyObject *text = PyUnicode_DecodeUTF8(value, (Py_ssize_t)strlen(value), "replace");
-        if (!text || PyDict_SetItemString(facts, key, text) < 0)
+        PyObject *name = py_from_text(key), *text = name ? py_from_text(value) : NULL;
+        if (!text || PyDict_SetItem(facts, name, text) < 0)
             Py_CLEAR(facts);
+        Py_XDECREF(name);
         Py_XDECREF(text);
     }
     return facts;
@@ -158,11 +174,9 @@ static PyObject *get_facts(PyObject *self, void *unused)
 static PyObject *op_dtypes(PyObject *self, PyObject *op)
 {
     nd_device *device = of(self);
-    const char *name = PyUnicode_Check(op) ? PyUnicode_AsUTF8AndSize(op, NULL) : NULL;
-    if (!device)
-        return NULL;
+    const char *name = device ? py_text(op, "the name of an operation") : NULL;
     if (!name)
-        return PyErr_Format(PyExc_TypeError, "the name of an operation is a string, not %R", op);
+        return NULL;
     nd_op id = nd_op_find(name);
     if (id == ND_OP_NONE)
         return PyErr_Format(PyExc_ValueError, "there is no operation %R", op);
@@ -238,9 +252,12 @@ static PyMethodDef methods[] = {
     {"__reduce__", reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "Device(name=None, /)\n--\n\nA device by its name: \"cpu\", \"cuda:0\", \"auto\""
-                " (the best there is) ...; None: the current one.\nOpened on first use. A context"
-                " manager, in which it is current; equal to its name."},
+    {Py_tp_doc,
+     "Device(name=None, /)\n--\n\nA device by its name: \"cpu\", \"cuda:0\", \"auto\""
+     " (the best there is) ...; None: the current one.\nOpened on first use. A context"
+     " manager, in which it is current; equal to its name, of which \":0\" may be left out."
+     "\nErrors: ValueError for a device that is not there; nd.plugins() says why.\n\n>>> "
+     "nd.Device(\"cpu\") == \"cpu:0\"\nTrue\n"},
     {Py_tp_new, (void *)new},
     {Py_tp_repr, (void *)repr},
     {Py_tp_str, (void *)str},
@@ -323,14 +340,13 @@ int py_device(py_state *st, PyObject *o, nd_device **out)
         return py_discover(st);
     if (Py_TYPE(o) == st->device)
         return (*out = of(o)) ? 0 : -1;
-    const char *name = PyUnicode_Check(o) ? PyUnicode_AsUTF8AndSize(o, NULL) : NULL;
-    if (!name) {
-        if (!PyErr_Occurred())
-            PyErr_Format(PyExc_TypeError,
-                         "a device is an ndock.Device or a name such as \"cuda:0\", not %R", o);
+    if (!PyUnicode_Check(o)) {
+        PyErr_Format(PyExc_TypeError,
+                     "a device is an ndock.Device or a name such as \"cuda:0\", not %R", o);
         return -1;
     }
-    return py_device_named(st, name, out);
+    const char *name = py_text(o, "the name of a device");
+    return name ? py_device_named(st, name, out) : -1;
 }
 
 int py_init_device(PyObject *module, py_state *st)

@@ -48,7 +48,8 @@ static int read_stream(PyObject *o, int64_t *out)
 static int read_pair(const char *name, PyObject *o, int32_t *a, int32_t *b)
 {
     if (PyTuple_Check(o) && PyTuple_Size(o) == 2) {
-        long x = PyLong_AsLong(PyTuple_GetItem(o, 0)), y = PyLong_AsLong(PyTuple_GetItem(o, 1));
+        long x = PyLong_AsLong(PyTuple_GetItem(o, 0));
+        long y = PyErr_Occurred() ? -1 : PyLong_AsLong(PyTuple_GetItem(o, 1));
         *a = (int32_t)x;
         *b = (int32_t)y;
         if (PyErr_Occurred() || (*a == x && *b == y))
@@ -78,7 +79,7 @@ static PyObject *capsule_of(nd_dl_managed *m)
 {
     PyObject *capsule = PyCapsule_New(m, versioned_name, end_versioned);
     if (!capsule)
-        m->deleter(m);
+        py_end_managed(m);
     return capsule;
 }
 
@@ -88,6 +89,31 @@ static PyObject *legacy_capsule_of(nd_dl_legacy *m)
     if (!capsule)
         m->deleter(m);
     return capsule;
+}
+
+/* Whether the function of Python that called is one of PyTorch's, which has no negative strides:
+ * told of some, versions of it throw a C++ exception through C, which ends the process. */
+static bool called_by_torch(void)
+{
+    PyObject *globals = PyEval_GetGlobals();
+    PyObject *name = globals ? PyDict_GetItemString(globals, "__name__") : NULL;
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    if (!text)
+        PyErr_Clear();
+    return text && strncmp(text, "torch", 5) == 0 && (text[5] == '.' || text[5] == 0);
+}
+
+static int check_consumer(const nd_array *a, const nd_dl_export_opts *o)
+{
+    bool negative = false;
+    for (int i = 0; i < nd_ndim(a); i++)
+        negative |= nd_strides(a)[i] < 0 && nd_shape(a)[i] > 1;
+    if (!negative || o->copy == ND_DL_COPY_ALWAYS || !called_by_torch())
+        return 0;
+    PyErr_SetString(PyExc_BufferError,
+                    "the array has negative strides, which PyTorch has not; give "
+                    "it x.copy()");
+    return -1;
 }
 
 static PyObject *dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *given)
@@ -109,6 +135,8 @@ static PyObject *dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n, PyO
     o.has_device = device && device != Py_None;
     if (o.has_device &&
         read_pair("dl_device", device, &o.device.device_type, &o.device.device_id) < 0)
+        return NULL;
+    if (check_consumer(a, &o) < 0)
         return NULL;
     nd_dl_managed *m = NULL;
     nd_dl_legacy *l = NULL;
@@ -145,35 +173,39 @@ PyMethodDef py_array_dlpack_methods[] = {
     {NULL, NULL, 0, NULL}};
 
 /* ---- from_dlpack ---- */
-/* Takes the tensor out of the capsule. What fails leaves it there, for the capsule to end. */
+/* Takes the tensor out of the capsule. What fails leaves it there, for the capsule to end. The
+ * capsule is renamed first: a tensor that is copied ends within the import, by a deleter that may
+ * call us with the same capsule again. */
 static nd_array *consume(py_state *st, PyObject *capsule, bool *copied)
 {
     nd_array *a = NULL;
     nd_status status;
-    const char *used;
+    const bool versioned = PyCapsule_IsValid(capsule, versioned_name);
+    const char *name = versioned ? versioned_name : legacy_name;
     *copied = false;
-    if (PyCapsule_IsValid(capsule, versioned_name)) {
-        nd_dl_managed *m = PyCapsule_GetPointer(capsule, versioned_name);
-        *copied = m->version.major == ND_DLPACK_MAJOR && (m->flags & ND_DL_IS_COPIED) != 0;
-        used = "used_dltensor_versioned";
-        status = nd_dlpack_import(m, NULL, &a);
-    } else if (PyCapsule_IsValid(capsule, legacy_name)) {
-        used = "used_dltensor";
-        status = nd_dlpack_import_legacy(PyCapsule_GetPointer(capsule, legacy_name), NULL, &a);
-    } else {
+    if (!PyCapsule_IsValid(capsule, name)) {
         PyErr_Format(PyExc_TypeError,
                      "__dlpack__ returned %R, not a capsule named '%s' or '%s' that nobody has "
                      "taken yet",
                      capsule, versioned_name, legacy_name);
         return NULL;
     }
-    if (status != ND_OK) {
-        py_fail(st, status);
+    void *managed = PyCapsule_GetPointer(capsule, name);
+    if (PyCapsule_SetName(capsule, versioned ? "used_dltensor_versioned" : "used_dltensor") < 0)
         return NULL;
+    if (versioned) {
+        const nd_dl_managed *m = managed;
+        *copied = m->version.major == ND_DLPACK_MAJOR && (m->flags & ND_DL_IS_COPIED) != 0;
+        status = nd_dlpack_import(managed, NULL, &a);
+    } else {
+        status = nd_dlpack_import_legacy(managed, NULL, &a);
     }
-    if (PyCapsule_SetName(capsule, used) == 0)
+    if (status == ND_OK)
         return a;
-    nd_release(a);
+    py_fail(st, status);
+    py_exception e = py_put_aside();
+    (void)PyCapsule_SetName(capsule, name);
+    py_bring_back(e);
     return NULL;
 }
 
@@ -188,7 +220,11 @@ static int device_at(py_state *st, nd_dl_device where, nd_device **out)
     *out = kept ? atomic_load_explicit(&known[ext][id], memory_order_acquire) : NULL;
     if (*out)
         return 0;
-    PyOS_snprintf(name, sizeof name, ext ? "sim:%d" : "cuda:%d", id);
+    if (!py_dl_device_name(where, name, sizeof name)) {
+        PyErr_Format(PyExc_ValueError, "there is no device of DLPack type %d with number %d",
+                     (int)where.device_type, id);
+        return -1;
+    }
     if (py_device_named(st, name, out) < 0)
         return -1;
     if (kept)
@@ -287,29 +323,38 @@ static nd_array *by_protocol(py_state *st, PyObject *o, nd_dl_device where, bool
     return a;
 }
 
-/* a (taken over) where it is wanted; a copy if one was asked for and the producer made none. */
-static nd_array *settle(py_state *st, nd_array *a, nd_device *device, PyObject *copy, bool copied)
+/* Whether a, which is here already, must be copied: asked for and not done by the producer, or to
+ * get it to the device. -1: an exception, BufferError where that was ruled out. */
+static int needs_copy(const nd_array *a, nd_device *device, PyObject *copy, bool copied)
 {
+    const bool move = device && device != nd_device_of(a);
     int wanted = copy == Py_None ? 0 : PyObject_IsTrue(copy);
-    bool move = device && device != nd_device_of(a), fresh = wanted > 0 && !copied;
-    nd_array *r = NULL;
-    nd_status status = ND_OK;
-    if (wanted == 0 && copy != Py_None && (move || copied)) {
+    if (wanted < 0)
+        return -1;
+    if (!wanted && copy != Py_None && (move || copied)) {
         PyErr_SetString(PyExc_BufferError,
                         "copy=False, but the array can only be had as a copy there");
-        wanted = -1;
+        return -1;
     }
-    if (wanted >= 0 && (move || fresh)) {
-        PyThreadState *saved = py_unlock(a, nd_size(a));
-        status = nd_copy(a, move ? device : NULL, &r);
-        py_lock(saved);
-        nd_release(a);
-        return py_check(st, status) < 0 ? NULL : r;
-    }
-    if (wanted >= 0)
+    return move || (wanted && !copied);
+}
+
+/* a (taken over) where it is wanted. */
+static nd_array *settle(py_state *st, nd_array *a, nd_device *device, PyObject *copy, bool copied)
+{
+    nd_array *r = NULL;
+    int needed = needs_copy(a, device, copy, copied);
+    if (needed == 0)
         return a;
-    nd_release(a);
-    return NULL;
+    if (needed > 0) {
+        PyThreadState *saved = py_unlock(a, nd_size(a));
+        nd_status status = nd_copy(a, device, &r);
+        py_lock(saved);
+        if (status != ND_OK)
+            py_fail(st, status);
+    }
+    py_discard(a); /* which runs the producer's deleter */
+    return r;
 }
 
 static PyObject *from_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *given)
@@ -351,5 +396,7 @@ PyMethodDef py_dlpack_methods[] = {
      "An array over the memory of x, an object with __dlpack__ and __dlpack_device__.\n\n"
      "A view unless device names another device, copy is true, or the elements are not aligned;\n"
      "copy=False raises BufferError instead of copying. The current stream of the device waits for"
-     "\nthe producer's work; the host does not, unless the elements go to the host."},
+     "\nthe producer's work; the host does not, unless the elements go to the host."
+     "\nErrors: TypeError for what has no DLPack, BufferError for what it cannot lend.\n\n>>> "
+     "nd.from_dlpack(nd.asarray([1, 2]), copy=True)\narray([1, 2], dtype=int64, device='cpu:0')\n"},
     PY_METHODS_END};

@@ -26,14 +26,30 @@ typedef struct {
 /* The main interpreter's type, whose Arrays to_object makes. */
 static py_state *owner;
 
-static nd_status device_named(nd_dl_device d, nd_device **out)
+bool py_dl_device_name(nd_dl_device d, char *out, size_t n)
 {
-    char name[32] = "cpu";
-    if (d.device_type == ND_DL_CUDA || d.device_type == ND_DL_CUDA_MANAGED)
-        PyOS_snprintf(name, sizeof name, "cuda:%d", (int)d.device_id);
-    else if (d.device_type == ND_DL_EXT)
-        PyOS_snprintf(name, sizeof name, "sim:%d", (int)d.device_id);
-    return nd_device_get(name, out);
+    static const struct {
+        int32_t type;
+        const char *plugin;
+    } known[] = {{ND_DL_CPU, "cpu"},
+                 {ND_DL_CUDA, "cuda"},
+                 {ND_DL_CUDA_MANAGED, "cuda"},
+                 {ND_DL_OPENCL, "opencl"},
+                 {ND_DL_EXT, "sim"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].type == d.device_type && d.device_id >= 0) {
+            PyOS_snprintf(out, n, "%s:%d", known[i].plugin, (int)d.device_id);
+            return true;
+        }
+    return false;
+}
+
+void py_end_managed(nd_dl_managed *m)
+{
+    py_exception e = py_put_aside();
+    if (m->deleter)
+        m->deleter(m);
+    py_bring_back(e);
 }
 
 static nd_dtype dtype_of(nd_dl_dtype t)
@@ -51,9 +67,11 @@ static nd_dtype dtype_of(nd_dl_dtype t)
     return 0;
 }
 
-/* Needs no interpreter: it may be called without the GIL. */
+/* Needs no interpreter: it may be called without the GIL. Pinned memory (ND_DL_CUDA_HOST) is the
+ * CPU's to us, which is not what was asked for. */
 static int allocate(nd_dl_tensor *like, nd_dl_managed **out, void *ctx, set_error *error)
 {
+    char name[32];
     nd_device *device = NULL;
     nd_array *a = NULL;
     const nd_dl_export_opts opts = {.size = sizeof opts, .stream = ND_DL_STREAM_UNORDERED};
@@ -63,7 +81,14 @@ static int allocate(nd_dl_tensor *like, nd_dl_managed **out, void *ctx, set_erro
         error(ctx, "TypeError", "ndock has no such dtype");
         return -1;
     }
-    nd_status status = device_named(like->device, &device);
+    if (!py_dl_device_name(like->device, name, sizeof name)) {
+        char why[96];
+        PyOS_snprintf(why, sizeof why, "ndock allocates on no device of DLPack type %d, number %d",
+                      (int)like->device.device_type, (int)like->device.device_id);
+        error(ctx, "ValueError", why);
+        return -1;
+    }
+    nd_status status = nd_device_get(name, &device);
     if (status == ND_OK)
         status = nd_empty(device, dtype, like->ndim, like->shape, &a);
     if (status == ND_OK)
@@ -109,13 +134,19 @@ static int view(void *object, nd_dl_tensor *out)
 
 static int current_stream(int32_t type, int32_t id, void **out)
 {
+    char name[32];
     nd_device *device = NULL;
     nd_stream *stream = NULL;
     uint64_t handle = 0;
     *out = NULL;
-    if (type == ND_DL_CPU || type == ND_DL_CUDA_HOST)
+    if ((type == ND_DL_CPU || type == ND_DL_CUDA_HOST) && id == 0) /* queues nothing */
         return 0;
-    nd_status status = device_named((nd_dl_device){type, id}, &device);
+    if (!py_dl_device_name((nd_dl_device){type, id}, name, sizeof name)) {
+        PyErr_Format(PyExc_ValueError, "ndock has no device of DLPack type %d, number %d",
+                     (int)type, (int)id);
+        return -1;
+    }
+    nd_status status = nd_device_get(name, &device);
     if (status == ND_OK)
         status = nd_stream_current(device, &stream);
     if (status == ND_OK)
@@ -218,7 +249,6 @@ int py_from_dlpack_c(py_state *st, PyObject *o, nd_array **out)
     }
     if (take(st, api, m, out) == 0)
         return 1;
-    if (m->deleter)
-        m->deleter(m);
+    py_end_managed(m);
     return -1;
 }

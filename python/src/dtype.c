@@ -69,21 +69,38 @@ static PyObject *reduce(PyObject *self, PyObject *unused)
     return get_name(self, NULL); /* a global of the package, of that name */
 }
 
+/* NumPy's protocol of dtypes from elsewhere; it is NumPy that asks, so NumPy is there. */
+static PyObject *get_numpy_dtype(PyObject *self, void *unused)
+{
+    PyObject *make = py_numpy("dtype");
+    (void)unused;
+    if (!make)
+        return PyErr_Format(PyExc_AttributeError, "__numpy_dtype__ needs NumPy, which the program "
+                                                  "has not imported");
+    PyObject *made = PyObject_CallFunction(make, "s", nd_dtype_get(of(self))->standard);
+    Py_DECREF(make);
+    return made;
+}
+
 static PyGetSetDef getset[] = {
+    {"__numpy_dtype__", get_numpy_dtype, NULL,
+     "The same dtype as NumPy's, so that numpy.dtype(x) takes it (NumPy 2.4 and later).", NULL},
     {"name", get_name, NULL, "\"float32\" ...: the array API's name.", NULL},
     {"itemsize", get_itemsize, NULL, "Bytes of an element.", NULL},
     {"kind", get_kind, NULL, "NumPy's letter of the kind.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 static PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
-static PyType_Slot slots[] = {{Py_tp_doc, "An element type: ndock.float32 and the like."},
-                              {Py_tp_repr, (void *)repr},
-                              {Py_tp_str, (void *)str},
-                              {Py_tp_richcompare, (void *)compare},
-                              {Py_tp_hash, (void *)hash},
-                              {Py_tp_dealloc, (void *)py_plain_dealloc},
-                              {Py_tp_getset, getset},
-                              {Py_tp_methods, methods},
-                              {0, NULL}};
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "An element type: ndock.float32 and the like; equal to its name and to NumPy's.\n\n"
+                ">>> nd.float32.itemsize, nd.float32 == \"f4\"\n(4, True)\n"},
+    {Py_tp_repr, (void *)repr},
+    {Py_tp_str, (void *)str},
+    {Py_tp_richcompare, (void *)compare},
+    {Py_tp_hash, (void *)hash},
+    {Py_tp_dealloc, (void *)py_plain_dealloc},
+    {Py_tp_getset, getset},
+    {Py_tp_methods, methods},
+    {0, NULL}};
 static PyType_Spec spec = {.name = "ndock.DType",
                            .basicsize = sizeof(py_dtype_object),
                            .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION |
@@ -121,11 +138,11 @@ int py_dtype(py_state *st, PyObject *o, nd_dtype *out)
         PyErr_Clear();
         name = PyObject_GetAttrString(o, "__name__");
     }
-    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    const char *text = name && PyUnicode_Check(name) ? py_text(name, "the name of a dtype") : NULL;
     int result = -1;
     if (text)
-        result = py_check(st, nd_dtype_parse(text, out));
-    else
+        result = py_dtype_named(text, out);
+    else if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_AttributeError))
         PyErr_Format(PyExc_TypeError, "%R is no dtype; use ndock.float32 or \"float32\"", o);
     Py_XDECREF(name);
     return result;

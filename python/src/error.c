@@ -65,12 +65,12 @@ static int describe(PyObject *exception, const nd_error *e, nd_status status)
     const struct {
         const char *name;
         PyObject *value;
-    } fields[] = {{"status", PyUnicode_FromString(nd_status_name(status))},
-                  {"op", PyUnicode_FromString(e->op)},
+    } fields[] = {{"status", py_from_text(nd_status_name(status))},
+                  {"op", py_from_text(e->op)},
                   {"argument", PyLong_FromLong(e->argument)},
                   {"native", PyLong_FromLongLong(e->native)},
-                  {"device", PyUnicode_FromString(e->device)},
-                  {"plugin", PyUnicode_FromString(e->plugin)}};
+                  {"device", py_from_text(e->device)},
+                  {"plugin", py_from_text(e->plugin)}};
     int result = 0;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         if (!fields[i].value || PyObject_SetAttrString(exception, fields[i].name, fields[i].value))
@@ -86,7 +86,7 @@ PyObject *py_fail(py_state *st, nd_status status)
     PyObject *type = class_of(st, status);
     if (!type)
         return NULL;
-    PyObject *text = PyUnicode_FromString(e->message);
+    PyObject *text = py_error_text(e->message);
     PyObject *exception = text ? PyObject_CallFunctionObjArgs(type, text, NULL) : NULL;
     Py_XDECREF(text);
     if (exception && describe(exception, e, status) == 0)
@@ -108,13 +108,29 @@ PyObject *py_none(py_state *st, nd_status status)
     return status == ND_OK ? Py_NewRef(Py_None) : py_fail(st, status);
 }
 
+py_exception py_put_aside(void)
+{
+    py_exception e = {NULL, NULL, NULL};
+    if (PyErr_Occurred())
+        PyErr_Fetch(&e.type, &e.value, &e.trace);
+    return e;
+}
+
+void py_bring_back(py_exception e)
+{
+    if (e.type)
+        PyErr_Restore(e.type, e.value, e.trace);
+}
+
 int py_init_errors(PyObject *module, py_state *st)
 {
     st->error = PyErr_NewExceptionWithDoc(
         "ndock.Error",
         "Whatever the library refuses. Every error is also the builtin exception that fits\n"
         "(ValueError for shapes, TypeError for dtypes, MemoryError ...). Attributes: status, op,\n"
-        "argument (position from 0, -1: none), native (errno, CUresult ...), device, plugin.",
+        "argument (position from 0, -1: none), native (errno, CUresult ...), device, plugin."
+        "\n\n>>> try:\n...     nd.ones(2) + nd.ones(3)\n... except nd.Error as e:\n...     "
+        "print(e.op)\nadd\n",
         NULL, NULL);
     return st->error ? PyModule_AddObjectRef(module, "Error", st->error) : -1;
 }

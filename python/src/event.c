@@ -163,12 +163,14 @@ static void call_host(void *ctx)
     PyGILState_STATE gil;
     if (!py_enter(&gil))
         return;
+    py_exception pending = py_put_aside();
     PyObject *answer = PyObject_CallObject(c->function, c->args);
     if (!answer)
         PyErr_WriteUnraisable(c->function);
     Py_XDECREF(answer);
     Py_DECREF(c->function);
     Py_DECREF(c->args);
+    py_bring_back(pending);
     py_leave(gil);
     free(c);
 }
@@ -236,9 +238,12 @@ static PyMethodDef methods[] = {
      " were made with timing=True and are done."},
     {NULL, NULL, 0, NULL}};
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "Event(device=None, *, timing=False, blocking=False, interprocess=False)\n--\n\nA"
-                " point on a stream. timing: it can tell the time; blocking: who waits sleeps;\n"
-                "interprocess: it can be shared with other processes."},
+    {Py_tp_doc,
+     "Event(device=None, *, timing=False, blocking=False, interprocess=False)\n--\n\nA"
+     " point on a stream. timing: it can tell the time; blocking: who waits sleeps;\n"
+     "interprocess: it can be shared with other processes."
+     "\ndevice: None is the current one. Errors: ValueError for an unknown device.\n\n>>> e = "
+     "nd.default_stream(\"cpu\").record_event()\n>>> e.synchronize()\n"},
     {Py_tp_new, (void *)new},
     {Py_tp_dealloc, (void *)dealloc},
     {Py_tp_getset, getset},

@@ -81,7 +81,10 @@ PyObject *py_fail_buffer(py_state *st, nd_status status)
 {
     if (status != ND_ERR_READONLY && status != ND_ERR_DEVICE && status != ND_ERR_UNSUPPORTED)
         return py_fail(st, status);
-    PyErr_SetString(PyExc_BufferError, nd_last_error()->message);
+    PyObject *text = py_from_text(nd_last_error()->message);
+    if (text)
+        PyErr_SetObject(PyExc_BufferError, text);
+    Py_XDECREF(text);
     return NULL;
 }
 

@@ -61,6 +61,11 @@ PyObject *py_fail_buffer(py_state *st, nd_status status);
 /* dlpack_c.c: the capsule of the C functions (DLPack 1.3) goes on the type; a producer's is used
  * where its type has one. 1: *out is an array; 0: there is none; -1: an exception. */
 int py_init_dlpack_c(py_state *st);
+/* The name of a device in DLPack's terms; false: no device of ours, of whatever number, has that
+ * type. */
+bool py_dl_device_name(nd_dl_device d, char *out, size_t n);
+/* Ends a tensor by its deleter, also where an exception is set. */
+void py_end_managed(nd_dl_managed *m);
 int py_from_dlpack_c(py_state *st, PyObject *o, nd_array **out);
 extern PyMethodDef py_array_dlpack_methods[]; /* dlpack.c */
 extern PyGetSetDef py_array_cai_getset[];     /* cai_export.c */

@@ -2,13 +2,6 @@
  * Arrays in files: .npy, IDX and safetensors. Paths are what os.fspath takes. */
 #include "args.h"
 
-/* A bytes object with the path; NULL and an exception. */
-static PyObject *path_of(PyObject *o)
-{
-    PyObject *bytes = NULL;
-    return PyUnicode_FSConverter(o, &bytes) ? bytes : NULL;
-}
-
 /* (path, dtype for opaque elements or None, device) */
 static PyObject *npy_load(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
@@ -18,7 +11,7 @@ static PyObject *npy_load(PyObject *module, PyObject *const *args, Py_ssize_t n)
     nd_array *r = NULL;
     if (py_args(st, "load", "tv", args + 1, n - 1, &opaque, &device) < 0)
         return NULL;
-    PyObject *path = path_of(args[0]);
+    PyObject *path = py_path(args[0]);
     if (!path)
         return NULL;
     const char *name = PyBytes_AsString(path);
@@ -38,7 +31,7 @@ static PyObject *idx_load(PyObject *module, PyObject *const *args, Py_ssize_t n)
     nd_array *r = NULL;
     if (py_args(st, "load", "v", args + 1, n - 1, &device) < 0)
         return NULL;
-    PyObject *path = path_of(args[0]);
+    PyObject *path = py_path(args[0]);
     if (!path)
         return NULL;
     PyThreadState *saved = PyEval_SaveThread();
@@ -56,7 +49,7 @@ static PyObject *npy_save(PyObject *module, PyObject *const *args, Py_ssize_t n)
     nd_save_opts o = {.size = sizeof o};
     if (py_args(st, "save", "ap", args + 1, n - 1, &a, &o.sync) < 0)
         return NULL;
-    PyObject *path = path_of(args[0]);
+    PyObject *path = py_path(args[0]);
     if (!path)
         return NULL;
     PyThreadState *saved = PyEval_SaveThread();
@@ -86,9 +79,8 @@ static int load_all(py_state *st, nd_safetensors *file, PyObject *names, nd_devi
 {
     Py_ssize_t n = names == Py_None ? nd_safetensors_count(file) : PyTuple_Size(names);
     for (Py_ssize_t i = 0; i < n; i++) {
-        const char *name = names == Py_None
-                               ? nd_safetensors_name(file, (int)i)
-                               : PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, i), NULL);
+        const char *name = names == Py_None ? nd_safetensors_name(file, (int)i)
+                                            : py_text(PyTuple_GetItem(names, i), "an array's name");
         if (!name || load_one(st, file, name, device, into) < 0)
             return -1;
     }
@@ -97,7 +89,7 @@ static int load_all(py_state *st, nd_safetensors *file, PyObject *names, nd_devi
 
 static PyObject *open_safetensors(py_state *st, PyObject *o, nd_safetensors **file)
 {
-    PyObject *path = path_of(o);
+    PyObject *path = py_path(o);
     if (!path)
         return NULL;
     PyThreadState *saved = PyEval_SaveThread();
@@ -132,18 +124,22 @@ static PyObject *safetensors_save(PyObject *module, PyObject *const *args, Py_ss
     if (py_args(st, "save", "p", args + 4, n - 4, &o.sync) < 0 ||
         py_list_begin(st, "save", args[2], &list) < 0)
         return NULL;
-    Py_ssize_t npairs = PyTuple_Size(args[3]);
+    Py_ssize_t npairs = PyTuple_Check(args[3]) ? PyTuple_Size(args[3]) : -1;
+    if (npairs % 2 || !PyTuple_Check(args[1]) || PyTuple_Size(args[1]) != list.n) {
+        py_list_end(&list);
+        return PyErr_Format(PyExc_ValueError, "save(): a dictionary changed while it was read");
+    }
     nd_named_array *named = PyMem_Calloc((size_t)list.n + 1, sizeof *named);
     const char **pairs = PyMem_Calloc((size_t)npairs + 1, sizeof *pairs);
-    PyObject *path = named && pairs ? path_of(args[0]) : PyErr_NoMemory();
+    PyObject *path = named && pairs ? py_path(args[0]) : PyErr_NoMemory();
     bool good = path != NULL;
     for (int i = 0; good && i < list.n; i++) {
         named[i].array = list.a[i];
-        named[i].name = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(args[1], i), NULL);
+        named[i].name = py_text(PyTuple_GetItem(args[1], i), "an array's name");
         good = named[i].name != NULL;
     }
     for (Py_ssize_t i = 0; good && i < npairs; i++)
-        good = (pairs[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(args[3], i), NULL)) != NULL;
+        good = (pairs[i] = py_text(PyTuple_GetItem(args[3], i), "metadata")) != NULL;
     nd_status status = ND_OK;
     if (good) {
         PyThreadState *saved = PyEval_SaveThread();
@@ -161,11 +157,11 @@ static PyObject *safetensors_save(PyObject *module, PyObject *const *args, Py_ss
 static PyObject *safetensors_metadata(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     nd_safetensors *file;
-    const char *key = n == 2 ? PyUnicode_AsUTF8AndSize(args[1], NULL) : NULL;
+    const char *key = n == 2 ? py_text(args[1], "a key of metadata") : NULL;
     if (!key || !open_safetensors(py_state_of(module), args[0], &file))
         return NULL;
     const char *value = nd_safetensors_metadata(file, key);
-    PyObject *result = value ? PyUnicode_FromString(value) : Py_NewRef(Py_None);
+    PyObject *result = value ? py_from_text(value) : Py_NewRef(Py_None);
     nd_safetensors_close(file);
     return result;
 }

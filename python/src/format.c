@@ -18,7 +18,7 @@ static PyObject *text_of(PyObject *self, int style)
     py_lock(saved);
     if (status != ND_OK)
         return py_fail(st, status);
-    PyObject *result = PyUnicode_FromString(text);
+    PyObject *result = py_from_text(text);
     free(text);
     return result;
 }

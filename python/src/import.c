@@ -60,6 +60,53 @@ static nd_dtype of_format(const char *format, Py_ssize_t itemsize, bool *swapped
     return 0;
 }
 
+/* How far the elements' bytes reach before and behind the address of the first. */
+typedef struct {
+    int64_t least, most;
+} reach;
+
+/* False where that is beyond 64 bits. */
+static bool reach_of(const host_memory *m, reach *out)
+{
+    reach r = {0, (int64_t)nd_dtype_size(m->dtype)};
+    for (int i = 0; i < m->ndim; i++) {
+        int64_t far;
+        if (m->shape[i] == 0) {
+            *out = (reach){0, 0};
+            return true;
+        }
+        if (__builtin_mul_overflow(m->shape[i] - 1, m->stride[i], &far) ||
+            (far < 0 ? __builtin_add_overflow(r.least, far, &r.least)
+                     : __builtin_add_overflow(r.most, far, &r.most)))
+            return false;
+    }
+    *out = r;
+    return true;
+}
+
+/* -1 where the number of bytes is beyond 64 bits. */
+static int64_t bytes_of(const host_memory *m)
+{
+    int64_t nbytes = (int64_t)nd_dtype_size(m->dtype);
+    for (int i = 0; i < m->ndim; i++)
+        if (m->shape[i] == 0)
+            return 0;
+    for (int i = 0; i < m->ndim; i++)
+        if (__builtin_mul_overflow(nbytes, m->shape[i], &nbytes))
+            return -1;
+    return nbytes;
+}
+
+/* An address from others is taken at its word, but not where the elements would go round the end of
+ * the address space. */
+static bool is_possible(const host_memory *m)
+{
+    reach r;
+    uintptr_t address = (uintptr_t)m->data;
+    return bytes_of(m) >= 0 && reach_of(m, &r) && address >= -(uintptr_t)r.least &&
+           address <= UINTPTR_MAX - (uintptr_t)r.most;
+}
+
 static int too_many_axes(Py_ssize_t ndim)
 {
     PyErr_Format(PyExc_ValueError, "the object has %zd axes; at most %d are possible", ndim,
@@ -140,12 +187,49 @@ static int bad(const char *what, PyObject *got)
     return -1;
 }
 
+/* The dictionary's entries that are read, each held: reading one may run code of Python's (its
+ * __index__ or __bool__), which may change the dictionary. NULL: not there. */
+enum { TYPESTR, SHAPE, STRIDES, DATA, OFFSET, MASK, ENTRIES };
+
+static int take_entries(PyObject *dict, PyObject **e)
+{
+    static const char *const names[ENTRIES] = {"typestr", "shape",  "strides",
+                                               "data",    "offset", "mask"};
+    for (int i = 0; i < ENTRIES; i++) {
+        PyObject *key = PyUnicode_FromString(names[i]);
+        e[i] = key ? Py_XNewRef(PyDict_GetItemWithError(dict, key)) : NULL;
+        Py_XDECREF(key);
+        if (!e[i] && PyErr_Occurred())
+            return -1;
+    }
+    return 0;
+}
+
+static bool given(PyObject *entry)
+{
+    return entry && entry != Py_None;
+}
+
+/* Whether o's dtype has that name. */
+static bool is_bfloat16(PyObject *o)
+{
+    PyObject *dtype = PyObject_GetAttrString(o, "dtype");
+    PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
+    bool is =
+        name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "bfloat16") == 0;
+    PyErr_Clear();
+    Py_XDECREF(dtype);
+    Py_XDECREF(name);
+    return is;
+}
+
 /* "<f4". '<V2' is bfloat16 where the object's dtype has that name. */
 static int read_typestr(PyObject *o, PyObject *typestr, host_memory *m)
 {
+    Py_ssize_t n = 0;
     const char *t =
-        typestr && PyUnicode_Check(typestr) ? PyUnicode_AsUTF8AndSize(typestr, NULL) : NULL;
-    if (!t || !*t || !strchr("<>|=", t[0]) || !t[1] || !t[2])
+        typestr && PyUnicode_Check(typestr) ? PyUnicode_AsUTF8AndSize(typestr, &n) : NULL;
+    if (n < 3 || strlen(t) != (size_t)n || !strchr("<>|=", t[0]))
         return bad("typestr is text such as '<f4'", typestr);
     char *end;
     long nbytes = strtol(t + 2, &end, 10);
@@ -154,17 +238,8 @@ static int read_typestr(PyObject *o, PyObject *typestr, host_memory *m)
     m->swapped =
         nbytes > 1 && ((t[0] == '>' && is_little_endian()) || (t[0] == '<' && !is_little_endian()));
     m->dtype = *end ? 0 : of_kind(t[1], nbytes);
-    if (!m->dtype && t[1] == 'V' && nbytes == 2) {
-        PyObject *dtype = PyObject_GetAttrString(o, "dtype");
-        PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
-        if (!name)
-            PyErr_Clear();
-        if (name && PyUnicode_Check(name) &&
-            PyUnicode_CompareWithASCIIString(name, "bfloat16") == 0)
-            m->dtype = ND_BF16;
-        Py_XDECREF(dtype);
-        Py_XDECREF(name);
-    }
+    if (!m->dtype && t[1] == 'V' && nbytes == 2 && is_bfloat16(o))
+        m->dtype = ND_BF16;
     if (m->dtype)
         return 0;
     PyErr_Format(PyExc_TypeError, "no dtype for elements of type '%s'", t);
@@ -178,20 +253,43 @@ static int read_ints(PyObject *tuple, const char *what, int64_t *out, int *n)
     return py_ints(tuple, what, out, n);
 }
 
+static int read_layout(PyObject *shape, PyObject *strides, host_memory *m)
+{
+    int n = 0;
+    if (read_ints(shape, "shape", m->shape, &m->ndim) < 0)
+        return -1;
+    for (int i = 0; i < m->ndim; i++)
+        if (m->shape[i] < 0)
+            return bad("extents are not negative", shape);
+    int64_t stride = (int64_t)nd_dtype_size(m->dtype);
+    for (int i = m->ndim - 1; i >= 0; i--) {
+        m->stride[i] = stride;
+        if (__builtin_mul_overflow(stride, m->shape[i] ? m->shape[i] : 1, &stride))
+            return bad("the size fits 64 bits", shape);
+    }
+    if (given(strides) && read_ints(strides, "strides", m->stride, &n) < 0)
+        return -1;
+    return !given(strides) || n == m->ndim ? 0 : bad("strides has an entry for each axis", strides);
+}
+
+static int read_address(PyObject *pair, host_memory *m)
+{
+    PyObject *address = PyTuple_GetItem(pair, 0);
+    if (!PyLong_Check(address))
+        return bad("data is a pair of an address and a flag", pair);
+    m->data = PyLong_AsVoidPtr(address);
+    int readonly = PyErr_Occurred() ? -1 : PyObject_IsTrue(PyTuple_GetItem(pair, 1));
+    m->readonly = readonly != 0;
+    return readonly < 0 ? -1 : 0;
+}
+
 /* Where the elements are; without "data" they are the object's own buffer, from "offset". */
 static int read_data(PyObject *o, PyObject *data, PyObject *offset, host_memory *m)
 {
-    if (data && PyTuple_Check(data) && PyTuple_Size(data) == 2) {
-        PyObject *address = PyTuple_GetItem(data, 0);
-        m->data = PyLong_Check(address) ? PyLong_AsVoidPtr(address) : NULL;
-        int readonly = PyObject_IsTrue(PyTuple_GetItem(data, 1));
-        m->readonly = readonly != 0;
-        if (!PyLong_Check(address))
-            return bad("data is a pair of an address and a flag", data);
-        return PyErr_Occurred() || readonly < 0 ? -1 : 0;
-    }
+    if (data && PyTuple_Check(data) && PyTuple_Size(data) == 2)
+        return read_address(data, m);
     Py_buffer view;
-    PyObject *source = data && data != Py_None ? data : o;
+    PyObject *source = given(data) ? data : o;
     Py_ssize_t at = offset ? PyNumber_AsSsize_t(offset, PyExc_ValueError) : 0;
     if (at == -1 && PyErr_Occurred())
         return -1;
@@ -200,19 +298,9 @@ static int read_data(PyObject *o, PyObject *data, PyObject *offset, host_memory 
         Py_XDECREF(held);
         return -1;
     }
-    int64_t least = 0, most = (int64_t)nd_dtype_size(m->dtype);
-    for (int i = 0; i < m->ndim; i++) {
-        int64_t reach;
-        if (m->shape[i] == 0) {
-            least = most = 0;
-            break;
-        }
-        if (__builtin_mul_overflow(m->shape[i] - 1, m->stride[i], &reach) ||
-            __builtin_add_overflow(reach, reach < 0 ? least : most, reach < 0 ? &least : &most))
-            most = INT64_MAX;
-    }
-    bool fits = at >= 0 && most <= view.len - at && -least <= at;
-    m->data = (char *)view.buf + at;
+    reach r;
+    bool fits = reach_of(m, &r) && at >= 0 && r.most <= view.len - at && r.least >= -at;
+    m->data = fits ? (char *)view.buf + at : NULL;
     m->readonly = view.readonly;
     PyBuffer_Release(&view);
     PyObject *both = fits ? PyTuple_Pack(2, m->owner, held) : NULL;
@@ -226,38 +314,20 @@ static int read_data(PyObject *o, PyObject *data, PyObject *offset, host_memory 
     return 0;
 }
 
-static int read_interface(PyObject *o, PyObject *d, host_memory *m)
+static int read_interface(PyObject *o, PyObject *const *e, host_memory *m)
 {
-    PyObject *strides = PyDict_GetItemString(d, "strides");
-    PyObject *mask = PyDict_GetItemString(d, "mask");
-    int n = 0;
-    if (mask && mask != Py_None) {
+    if (given(e[MASK])) {
         PyErr_SetString(PyExc_NotImplementedError, "__array_interface__: masks are not supported");
         return -1;
     }
-    if (read_typestr(o, PyDict_GetItemString(d, "typestr"), m) < 0 ||
-        read_ints(PyDict_GetItemString(d, "shape"), "shape", m->shape, &m->ndim) < 0)
+    if (read_typestr(o, e[TYPESTR], m) < 0 || read_layout(e[SHAPE], e[STRIDES], m) < 0)
         return -1;
-    for (int i = 0; i < m->ndim; i++)
-        if (m->shape[i] < 0)
-            return bad("extents are not negative", PyDict_GetItemString(d, "shape"));
-    int64_t stride = (int64_t)nd_dtype_size(m->dtype);
-    for (int i = m->ndim - 1; i >= 0; i--) {
-        m->stride[i] = stride;
-        if (__builtin_mul_overflow(stride, m->shape[i] ? m->shape[i] : 1, &stride))
-            return bad("the size fits 64 bits", PyDict_GetItemString(d, "shape"));
-    }
-    if (strides && strides != Py_None) {
-        if (read_ints(strides, "strides", m->stride, &n) < 0)
-            return -1;
-        if (n != m->ndim)
-            return bad("strides has an entry for each axis", strides);
-    }
-    return read_data(o, PyDict_GetItemString(d, "data"), PyDict_GetItemString(d, "offset"), m);
+    return read_data(o, e[DATA], e[OFFSET], m);
 }
 
 static int from_interface(PyObject *o, host_memory *m)
 {
+    PyObject *e[ENTRIES] = {NULL};
     PyObject *d = PyObject_GetAttrString(o, "__array_interface__");
     if (!d) {
         if (!PyErr_ExceptionMatches(PyExc_AttributeError))
@@ -271,20 +341,14 @@ static int from_interface(PyObject *o, host_memory *m)
         return -1;
     }
     m->owner = PyTuple_Pack(2, o, d);
-    int result = m->owner ? read_interface(o, d, m) : -1;
+    int result = m->owner && take_entries(d, e) == 0 ? read_interface(o, e, m) : -1;
+    for (int i = 0; i < ENTRIES; i++)
+        Py_XDECREF(e[i]);
     Py_DECREF(d);
     return result < 0 ? -1 : 1;
 }
 
 /* ---- to an array ---- */
-static int64_t size_of(const host_memory *m)
-{
-    int64_t size = 1;
-    for (int i = 0; i < m->ndim; i++)
-        size *= m->shape[i];
-    return size;
-}
-
 /* Elements in C order, bytes reversed within each number where they are swapped. */
 static void gather(const host_memory *m, int axis, const char *from, char **to)
 {
@@ -302,61 +366,85 @@ static void gather(const host_memory *m, int axis, const char *from, char **to)
     *to += n;
 }
 
-static nd_status gathered(const host_memory *m, nd_device *device, nd_array **out)
+/* Without the GIL. */
+static nd_status gathered(const host_memory *m, char *room, nd_device *device, nd_array **out)
 {
     nd_layout layout = {
         .size = sizeof layout, .dtype = m->dtype, .ndim = m->ndim, .shape = m->shape};
-    char *data = malloc((size_t)size_of(m) * nd_dtype_size(m->dtype)), *to = data;
-    if (!data)
-        return ND_ERR_MEMORY;
+    char *to = room;
     gather(m, 0, m->data, &to);
-    nd_status status = nd_from_host(&layout, data, device, out);
-    free(data);
-    return status;
+    return nd_from_host(&layout, room, device, out);
+}
+
+/* An array over the memory, which keeps the owner. */
+static int view_of(py_state *st, const host_memory *m, const nd_layout *layout, nd_device *device,
+                   nd_array **out)
+{
+    void *kept = py_keep(m->owner);
+    if (!kept)
+        return -1;
+    if (py_check(st, nd_wrap(layout, m->data, device, py_drop, kept, out)) == 0)
+        return 0;
+    py_unkeep(kept);
+    return -1;
+}
+
+/* layout NULL: it cannot say where the elements are, which are gathered first. */
+static int copy_of(py_state *st, const host_memory *m, const nd_layout *layout, nd_device *device,
+                   nd_array **out)
+{
+    const int64_t nbytes = bytes_of(m);
+    char *room = layout ? NULL : PyMem_Malloc((size_t)nbytes);
+    if (!layout && !room) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    nd_device_info info;
+    nd_device_describe(device, &info);
+    PyThreadState *saved = nbytes > 4096 || info.async ? PyEval_SaveThread() : NULL;
+    nd_status status =
+        layout ? nd_from_host(layout, m->data, device, out) : gathered(m, room, device, out);
+    py_lock(saved);
+    PyMem_Free(room);
+    return py_check(st, status);
 }
 
 /* *copied: whether the array is not a view. */
 static int to_array(py_state *st, host_memory *m, nd_device *device, bool want_copy, nd_array **out,
                     bool *copied)
 {
+    int64_t strides[ND_MAX_NDIM];
     nd_layout layout = {.size = sizeof layout,
                         .dtype = m->dtype,
                         .ndim = m->ndim,
                         .flags = m->readonly && !m->private_copy ? ND_LAYOUT_READONLY : 0,
                         .shape = m->shape,
-                        .stride = m->stride};
-    int64_t item = (int64_t)nd_dtype_size(m->dtype), size = size_of(m);
+                        .stride = strides};
+    int64_t item = (int64_t)nd_dtype_size(m->dtype);
     int64_t align = nd_dtype_get(m->dtype)->kind == ND_KIND_COMPLEX ? item / 2 : item;
-    bool whole = true;
+    bool whole = !m->swapped;
     nd_device_info info;
-    *copied = want_copy || size > 0;
-    if (size == 0)
+    *copied = want_copy;
+    if (bytes_of(m) == 0)
         return py_check(st, nd_empty(device, m->dtype, m->ndim, m->shape, out));
     if (!m->data)
         return bad("data is no null pointer where there are elements", NULL);
-    for (int i = 0; i < m->ndim; i++)
-        whole &= m->shape[i] <= 1 || m->stride[i] % item == 0;
-    nd_device_describe(device, &info);
-    if (whole && !m->swapped)
-        for (int i = 0; i < m->ndim; i++)
-            m->stride[i] /= item;
-    if (whole && !m->swapped && !want_copy && info.host_visible &&
-        (uintptr_t)m->data % (uintptr_t)align == 0) {
-        void *kept = py_keep(m->owner);
-        if (!kept)
-            return -1;
-        if (py_check(st, nd_wrap(&layout, m->data, device, py_drop, kept, out)) < 0) {
-            py_unkeep(kept);
-            return -1;
-        }
-        *copied = m->private_copy;
-        return 0;
+    if (!is_possible(m)) {
+        PyErr_SetString(PyExc_ValueError, "the object's shape and strides reach beyond the address "
+                                          "space from where its data are");
+        return -1;
     }
-    PyThreadState *saved = size > 4096 || info.async ? PyEval_SaveThread() : NULL;
-    nd_status status = whole && !m->swapped ? nd_from_host(&layout, m->data, device, out)
-                                            : gathered(m, device, out);
-    py_lock(saved);
-    return py_check(st, status);
+    for (int i = 0; i < m->ndim; i++) {
+        whole &= m->shape[i] <= 1 || m->stride[i] % item == 0;
+        strides[i] = m->stride[i] / item;
+    }
+    nd_device_describe(device, &info);
+    if (whole && !want_copy && info.host_visible && (uintptr_t)m->data % (uintptr_t)align == 0) {
+        *copied = m->private_copy;
+        return view_of(st, m, &layout, device, out);
+    }
+    *copied = true;
+    return copy_of(st, m, whole ? &layout : NULL, device, out);
 }
 
 int py_import_host(py_state *st, PyObject *o, nd_device *device, bool want_copy, nd_array **out,

@@ -8,7 +8,7 @@ static int add(py_key *k, py_entry e)
 {
     if (k->n == PY_KEY_MAX) {
         PyErr_Format(PyExc_IndexError, "the index has more than %d entries", PY_KEY_MAX);
-        nd_release(e.array);
+        py_discard(e.array);
         return -1;
     }
     k->entry[k->n++] = e;
@@ -66,7 +66,7 @@ static int add_array(py_key *k, nd_array *a)
     if (!(kind & (ND_KIND_INT | ND_KIND_UINT | ND_KIND_BOOL))) {
         PyErr_Format(PyExc_IndexError, "arrays used as indices are of integers or bool, not %s",
                      nd_dtype_get(nd_dtype_of(a))->standard);
-        nd_release(a);
+        py_discard(a);
         return -1;
     }
     nd_device_describe(nd_device_of(a), &info);
@@ -102,7 +102,10 @@ static int add_entry(py_key *k, PyObject *o)
     if (o == Py_None)
         return add(k, (py_entry){PY_NEWAXIS, nd_newaxis(), NULL});
     bool sequence = py_is_sequence(o), foreign = !sequence && py_is_foreign_array(o);
-    if (sequence && PySequence_Size(o) == 0) { /* no float indices */
+    Py_ssize_t entries = sequence ? PySequence_Size(o) : 1;
+    if (entries < 0)
+        return -1;
+    if (entries == 0) { /* no float indices */
         const int64_t none = 0;
         if (py_check(k->st, nd_empty(nd_device_of(k->a), ND_I64, 1, &none, &a)) < 0)
             return -1;
@@ -162,7 +165,7 @@ static int check_key(py_key *k)
 void py_key_clear(py_key *k)
 {
     for (int i = 0; i < k->n; i++)
-        nd_release(k->entry[i].array);
+        py_discard(k->entry[i].array);
     k->n = 0;
 }
 
@@ -197,23 +200,40 @@ static nd_array *view_of(py_key *k)
     return py_check(k->st, nd_slice(k->a, x, k->n, &view)) < 0 ? NULL : view;
 }
 
-/* The most common keys by themselves. */
+/* ---- keys of nothing but ints and slices, the most common ones, by themselves ---- */
+static bool is_simple(PyObject *o)
+{
+    return Py_TYPE(o) == &PyLong_Type || Py_TYPE(o) == &PySlice_Type;
+}
+
+/* Of an entry that is_simple. 1: an int beyond 64 bits, for which read_key has the message. */
+static int read_simple(PyObject *o, nd_index *x)
+{
+    int overflow = 0;
+    if (Py_TYPE(o) == &PySlice_Type)
+        return read_slice(o, x);
+    *x = nd_at(PyLong_AsLongLongAndOverflow(o, &overflow));
+    return overflow != 0;
+}
+
+enum { MOST_SIMPLE = 8 };
+
+/* NULL without an exception: the key is of another kind. */
 static nd_array *simple(py_state *st, nd_array *a, PyObject *key)
 {
+    nd_index x[MOST_SIMPLE];
     nd_array *view = NULL;
-    nd_index x = nd_at(0);
-    if (Py_TYPE(key) == &PyLong_Type && nd_ndim(a) > 0) {
-        int overflow;
-        x.start = PyLong_AsLongLongAndOverflow(key, &overflow);
-        if (overflow)
-            return NULL;
-    } else if (Py_TYPE(key) == &PySlice_Type && nd_ndim(a) > 0) {
-        if (read_slice(key, &x) < 0)
-            return NULL;
-    } else {
+    const bool several = PyTuple_Check(key);
+    const Py_ssize_t n = several ? PyTuple_Size(key) : 1;
+    if (n > MOST_SIMPLE || n > nd_ndim(a))
         return NULL;
-    }
-    (void)py_check(st, nd_slice(a, &x, 1, &view));
+    for (Py_ssize_t i = 0; i < n; i++) /* all, before anything of the key is called */
+        if (!is_simple(several ? PyTuple_GetItem(key, i) : key))
+            return NULL;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (read_simple(several ? PyTuple_GetItem(key, i) : key, &x[i]) != 0)
+            return NULL;
+    (void)py_check(st, nd_slice(a, x, (int)n, &view));
     return view;
 }
 

@@ -56,6 +56,24 @@ static nd_array *take_several(const py_plan *p)
     return py_plan_check(p, status) < 0 ? NULL : out;
 }
 
+/* A mask of the first axes with nothing else beside it chooses rows of the array as it is. */
+static nd_array *select_rows(const py_key *k)
+{
+    const nd_array *mask = k->entry[0].array;
+    nd_array *out = NULL;
+    if (py_wait_array(k->st, mask) < 0)
+        return NULL;
+    PyThreadState *saved = py_unlock(k->a, nd_size(k->a));
+    nd_status status = nd_select(k->a, mask, &out);
+    py_lock(saved);
+    return py_check(k->st, status) < 0 ? NULL : out;
+}
+
+static bool only_mask(const py_key *k, int at)
+{
+    return at == 0 && (k->n == 1 || (k->n == 2 && k->entry[1].kind == PY_ELLIPSIS));
+}
+
 static nd_array *select_by_mask(const py_key *k, int at)
 {
     int32_t from[ND_MAX_NDIM], to[ND_MAX_NDIM], place = py_index_position(k), front = 0;
@@ -90,7 +108,7 @@ nd_array *py_get_advanced(py_key *k)
     if (py_check_masks(k) < 0)
         return NULL;
     if (mask >= 0)
-        return select_by_mask(k, mask);
+        return only_mask(k, mask) ? select_rows(k) : select_by_mask(k, mask);
     if (py_expand_masks(k) < 0 || py_plan_make(k, &p) < 0)
         return NULL;
     if (p.n == 0) {

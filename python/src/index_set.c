@@ -154,7 +154,7 @@ static int scatter(py_key *k, PyObject *value)
         result = assign_truth(&p, src);
     else if (src)
         result = p.n == 1 && !p.truths ? scatter_one(&p, src) : scatter_several(&p, src);
-    nd_release(src);
+    py_discard(src);
     py_plan_end(&p);
     return result;
 }
@@ -194,6 +194,6 @@ int py_set_advanced(py_key *k, PyObject *value)
     else if (src)
         result = scatter(k, value);
     nd_release(view);
-    nd_release(src);
+    py_discard(src);
     return result;
 }

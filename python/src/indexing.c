@@ -37,7 +37,7 @@ static PyObject *scatter(PyObject *module, PyObject *const *args, Py_ssize_t n)
     int axis, mode, copy;
     if (py_args(st, "scatter", "aaaiip", args, n, &a, &indices, &source, &axis, &mode, &copy) < 0)
         return NULL;
-    PyThreadState *saved = py_unlock(a, nd_size(a) + nd_size(indices));
+    PyThreadState *saved = py_unlock(a, py_work(a, indices));
     if (!copy)
         return py_done_into(st, saved, nd_scatter_into(indices, source, axis, mode, a), args[0]);
     return py_done(st, saved, nd_scatter(a, indices, source, axis, mode, &r), &r);
@@ -51,7 +51,7 @@ static PyObject *index_add(PyObject *module, PyObject *const *args, Py_ssize_t n
     int axis, copy;
     if (py_args(st, "index_add", "aaaip", args, n, &a, &indices, &source, &axis, &copy) < 0)
         return NULL;
-    PyThreadState *saved = py_unlock(a, nd_size(a) + nd_size(source));
+    PyThreadState *saved = py_unlock(a, py_work(a, source));
     if (!copy)
         return py_done_into(st, saved, nd_index_add_into(indices, source, axis, a), args[0]);
     return py_done(st, saved, nd_index_add(a, indices, source, axis, &r), &r);

@@ -22,8 +22,9 @@ static atomic_int inside;
 /* From the first foreign memory, or function of Python's in a queue, on: the last use of such
  * memory is waited for, perhaps behind a function that wants the GIL. */
 static atomic_bool release_may_wait;
-/* Of a thread that calls py_drop_now as soon as the library returns: nobody else need be asked. */
-static _Thread_local struct {
+/* Of a thread that calls py_drop_now as soon as the library returns: nobody else need be asked.
+ * Every array that goes looks at it, so at a fixed place, as the library's own. */
+static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
     bool collecting;
     reference *dropped; /* meanwhile */
 } own;
@@ -104,6 +105,7 @@ void py_drop(void *kept)
 
 void py_release(nd_array *a)
 {
+    py_exception pending = py_put_aside();
     bool unlock =
         nd_release_waits(a) || atomic_load_explicit(&release_may_wait, memory_order_relaxed);
     PyThreadState *saved = unlock ? py_unlock(a, 0) : NULL;
@@ -112,6 +114,17 @@ void py_release(nd_array *a)
     nd_release(a);
     own.collecting = !outermost;
     py_lock(saved);
+    py_bring_back(pending);
+}
+
+void py_discard(nd_array *a)
+{
+    if (!a)
+        return;
+    py_exception pending = py_put_aside();
+    py_release(a);
+    py_drop_now();
+    py_bring_back(pending);
 }
 
 void py_unkeep(void *kept)

@@ -14,7 +14,7 @@ static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t n)
         return NULL;
     o.bias = bias;
     o.epilogue = epilogue;
-    PyThreadState *saved = py_unlock(a, nd_size(a) + nd_size(b));
+    PyThreadState *saved = py_unlock(a, py_work(a, b));
     if (dst)
         return py_done_into(st, saved, nd_matmul_into(a, b, &o, dst), args[7]);
     return py_done(st, saved, nd_matmul(a, b, &o, &r), &r);

@@ -39,8 +39,7 @@ static int hand_on_dropped(PyObject *emit)
  * exception is unraisable. */
 static bool empty_once(void)
 {
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
+    py_exception pending = py_put_aside();
     PyObject *module = PyImport_ImportModule("ndock._log");
     PyObject *emit = module ? PyObject_GetAttrString(module, "emit") : NULL;
     for (unsigned at; emit && (at = atomic_load(&read_)) != atomic_load(&written);) {
@@ -58,7 +57,7 @@ static bool empty_once(void)
     bool possible = emit != NULL;
     Py_XDECREF(emit);
     Py_XDECREF(module);
-    PyErr_Restore(type, value, trace);
+    py_bring_back(pending);
     return possible;
 }
 

@@ -37,7 +37,7 @@ static PyObject *get(PyObject *module, PyObject *args)
 /* _math_op(name): its number */
 static PyObject *op_number(PyObject *module, PyObject *name)
 {
-    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    const char *text = py_text(name, "the name of an operation");
     nd_op op = text ? nd_op_find(text) : ND_OP_NONE;
     (void)module;
     if (op != ND_OP_NONE)

@@ -152,10 +152,8 @@ static PyObject *pinned_cap(PyObject *module, PyObject *args)
 
 static PyObject *conf_set(PyObject *module, PyObject *text)
 {
-    const char *conf = PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
-    if (!conf)
-        return PyErr_Format(PyExc_TypeError, "allocator settings are a string, not %R", text);
-    return py_none(py_state_of(module), nd_memory_conf_set(conf));
+    const char *conf = py_text(text, "a list of allocator settings");
+    return conf ? py_none(py_state_of(module), nd_memory_conf_set(conf)) : NULL;
 }
 
 /* A text that the library made, which is freed. */
@@ -163,7 +161,7 @@ static PyObject *text_result(py_state *st, nd_status status, char *text)
 {
     if (status != ND_OK)
         return py_fail(st, status);
-    PyObject *result = PyUnicode_FromString(text);
+    PyObject *result = py_from_text(text);
     free(text);
     return result;
 }
@@ -198,17 +196,21 @@ static PyObject *snapshot_text(PyObject *module, PyObject *where)
 static PyObject *snapshot_save(PyObject *module, PyObject *args)
 {
     py_state *st = py_state_of(module);
-    PyObject *where;
-    const char *path;
+    PyObject *where, *file;
     int pickle;
     nd_device *device;
-    if (!PyArg_ParseTuple(args, "Osp:_snapshot_save", &where, &path, &pickle) ||
+    if (!PyArg_ParseTuple(args, "OOp:_snapshot_save", &where, &file, &pickle) ||
         maybe_device(st, where, &device) < 0)
         return NULL;
+    PyObject *path = py_path(file);
+    if (!path)
+        return NULL;
+    const char *name = PyBytes_AsString(path);
     PyThreadState *saved = PyEval_SaveThread();
     nd_status status =
-        nd_memory_snapshot_save(device, path, pickle ? ND_SNAPSHOT_PICKLE : ND_SNAPSHOT_JSON);
+        nd_memory_snapshot_save(device, name, pickle ? ND_SNAPSHOT_PICKLE : ND_SNAPSHOT_JSON);
     PyEval_RestoreThread(saved);
+    Py_DECREF(path);
     return py_none(st, status);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The methods of Array: other dtypes, devices and shapes, and functions of the package that NumPy
- * and PyTorch have as methods, too. */
+ * The methods of Array that are C: other dtypes, devices and shapes. Those that are functions of
+ * the package, too, are in ndock/_methods.py. */
 #include "py.h"
 
 static nd_array *of(PyObject *self)
@@ -80,26 +80,55 @@ static PyObject *to_device(PyObject *self, PyObject *args, PyObject *kwargs)
     return result;
 }
 
-/* to(device), to(dtype), or both in any order. */
+/* On the device by a copy that is queued and not waited for, where pinned memory allows that. */
+static PyObject *queued_copy(PyObject *self, nd_dtype dtype, nd_device *device)
+{
+    nd_array *source = of(self), *copy = NULL;
+    nd_status status = nd_empty(device, dtype ? dtype : nd_dtype_of(source), nd_ndim(source),
+                                nd_shape(source), &copy);
+    nd_copy_opts options = {.size = sizeof options, .non_blocking = 1};
+    py_host_may_wait();
+    PyThreadState *saved = PyEval_SaveThread();
+    if (status == ND_OK && (status = nd_copy_to(source, copy, &options)) != ND_OK) {
+        nd_release(copy);
+        copy = NULL;
+    }
+    PyEval_RestoreThread(saved);
+    return py_result(state(self), status, &copy);
+}
+
+/* A text that is no dtype names a device. */
+static bool is_device(py_state *st, PyObject *o)
+{
+    const char *name = PyUnicode_Check(o) ? PyUnicode_AsUTF8AndSize(o, NULL) : NULL;
+    return name ? py_dtype_known(name) == 0 : Py_TYPE(o) == st->device;
+}
+
+/* to(device), to(dtype), or both in any order; to(array): its dtype and device. */
 static PyObject *to(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"device", "dtype", "copy", NULL};
+    static char *names[] = {"device", "dtype", "copy", "non_blocking", NULL};
     PyObject *o[2] = {Py_None, Py_None};
-    int always = 0;
-    nd_dtype dtype = 0, one;
+    int always = 0, queued = 0;
+    nd_dtype dtype = 0;
     nd_device *device = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO$p:to", names, &o[0], &o[1], &always))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO$pp:to", names, &o[0], &o[1], &always,
+                                     &queued))
         return NULL;
-    for (int i = 0; i < 2; i++) {
+    nd_array *like = py_array_get(state(self), o[0]);
+    if (like) {
+        dtype = nd_dtype_of(like);
+        device = nd_device_of(like);
+    }
+    for (int i = like ? 1 : 0; i < 2; i++) {
         if (o[i] == Py_None)
             continue;
-        const char *name = PyUnicode_Check(o[i]) ? PyUnicode_AsUTF8AndSize(o[i], NULL) : NULL;
-        bool is_device =
-            name ? nd_dtype_parse(name, &one) != ND_OK : Py_TYPE(o[i]) == state(self)->device;
-        if (is_device ? py_device(state(self), o[i], &device) < 0
-                      : py_dtype(state(self), o[i], &dtype) < 0)
+        if (is_device(state(self), o[i]) ? py_device(state(self), o[i], &device) < 0
+                                         : py_dtype(state(self), o[i], &dtype) < 0)
             return NULL;
     }
+    if (queued && device && device != nd_device_of(of(self)))
+        return queued_copy(self, dtype, device);
     return converted(self, dtype, device, always ? PY_COPY_ALWAYS : PY_COPY_IF_NEEDED);
 }
 
@@ -229,21 +258,6 @@ static PyObject *namespace(PyObject *self, PyObject *args, PyObject *kwargs)
     return PyImport_ImportModule("ndock");
 }
 
-/* ndock.name(self, *args, **kwargs) */
-static PyObject *forward(const char *name, PyObject *self, PyObject *args, PyObject *kwargs)
-{
-    PyObject *package = PyImport_ImportModule("ndock");
-    PyObject *function = package ? PyObject_GetAttrString(package, name) : NULL;
-    PyObject *first = function ? PyTuple_Pack(1, self) : NULL;
-    PyObject *all = first ? PySequence_Concat(first, args) : NULL;
-    PyObject *result = all ? PyObject_Call(function, all, kwargs) : NULL;
-    Py_XDECREF(all);
-    Py_XDECREF(first);
-    Py_XDECREF(function);
-    Py_XDECREF(package);
-    return result;
-}
-
 /* A helper of one of the package's modules, of the array and at most one more object. */
 static PyObject *helper(const char *module, const char *name, PyObject *self, PyObject *more)
 {
@@ -264,25 +278,6 @@ static PyObject *reduce(PyObject *self, PyObject *protocol)
     return helper("ndock._pickle", "_reduce", self, protocol);
 }
 
-/* method, function of the package */
-/* clang-format off */
-#define FORWARDED(X)                                                                        \
-    X(sum, "sum") X(prod, "prod") X(mean, "mean") X(std, "std") X(var, "var") X(max, "max") \
-    X(min, "min") X(any, "any") X(all, "all") X(argmax, "argmax") X(argmin, "argmin")       \
-    X(cumsum, "cumulative_sum") X(cumprod, "cumulative_prod") X(clip, "clip")               \
-    X(round, "round") X(conj, "conj")
-/* clang-format on */
-#define DEFINE_FORWARD(method, function)                                         \
-    static PyObject *method##_(PyObject *self, PyObject *args, PyObject *kwargs) \
-    {                                                                            \
-        return forward(function, self, args, kwargs);                            \
-    }
-#define FORWARD_ROW(method, function)                                \
-    {#method, (PyCFunction)(void (*)(void))method##_, WITH_KEYWORDS, \
-     #method "($self, /, *args, **kwargs)\n--\n\nndock." function    \
-             " of the array; the other arguments are those of that function."},
-FORWARDED(DEFINE_FORWARD)
-
 #define WITH_KEYWORDS (METH_VARARGS | METH_KEYWORDS)
 #define KEYWORDS(f) (PyCFunction)(void (*)(void)) f, WITH_KEYWORDS
 PyMethodDef py_array_methods[] = {
@@ -302,8 +297,10 @@ PyMethodDef py_array_methods[] = {
      "to_device($self, device, /, *, stream=None)\n--\n\nThe array on a device: itself if it is "
      "there, else a copy, made on the\ncurrent stream or the one given."},
     {"to", KEYWORDS(to),
-     "to($self, device=None, dtype=None, *, copy=False)\n--\n\nThe array on a device, or of a "
-     "dtype, or both, in any order; itself where\nnothing changes and copy is False."},
+     "to($self, device=None, dtype=None, *, copy=False, non_blocking=False)\n--\n\nThe array on a "
+     "device, or of a dtype, or both, in any order, or as another array is;\nitself where nothing "
+     "changes and copy is False. non_blocking: a copy from or to pinned\nmemory is queued and not "
+     "waited for."},
     {"cpu", cpu, METH_NOARGS, "cpu($self, /)\n--\n\nThe array on \"cpu\": itself if it is there."},
     {"reshape", KEYWORDS(reshape),
      "reshape($self, /, *shape, copy=None)\n--\n\nThe elements in another shape, one extent of "
@@ -333,4 +330,4 @@ PyMethodDef py_array_methods[] = {
     {"_repr_html_", html, METH_NOARGS, NULL},
     {"__copy__", copy, METH_NOARGS, NULL},
     {"__deepcopy__", deepcopy, METH_O, NULL},
-    FORWARDED(FORWARD_ROW){NULL, NULL, 0, NULL}};
+    {NULL, NULL, 0, NULL}};

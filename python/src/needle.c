@@ -9,9 +9,10 @@
 static void dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    nd_release(((py_needle_handle *)self)->a);
+    py_release(((py_needle_handle *)self)->a);
     PyObject_Free(self);
     Py_DECREF(type);
+    py_drop_now();
 }
 
 /* ---- arguments ---- */

@@ -36,15 +36,23 @@ static nd_dtype dtype_of_buffer(const Py_buffer *b)
     }
 }
 
-/* Dense elements of a real dtype. Other formats are converted by the object's own astype: other
- * byte orders, long double, bfloat16 of other packages. */
+/* Elements of a real dtype. False where the object has none, perhaps with an exception. */
+static bool has_real(PyObject *o, Py_buffer *b, nd_dtype *dtype)
+{
+    if (PyObject_GetBuffer(o, b, PyBUF_FULL_RO) < 0)
+        return false;
+    *dtype = dtype_of_buffer(b);
+    if (!*dtype)
+        PyBuffer_Release(b);
+    return *dtype != 0;
+}
+
+/* Other formats are converted by the object's own astype: other byte orders, long double, bfloat16
+ * of other packages. What that returns is looked at like any buffer. */
 static int get_buffer(PyObject *o, Py_buffer *b, nd_dtype *dtype)
 {
-    if (PyObject_GetBuffer(o, b, PyBUF_FULL_RO) == 0) {
-        if ((*dtype = dtype_of_buffer(b)) != 0)
-            return 0;
-        PyBuffer_Release(b);
-    }
+    if (has_real(o, b, dtype))
+        return 0;
     PyErr_Clear();
     PyObject *own = PyObject_GetAttrString(o, "dtype"), *converted = NULL;
     PyObject *kind = own ? PyObject_GetAttrString(own, "kind") : NULL;
@@ -52,16 +60,13 @@ static int get_buffer(PyObject *o, Py_buffer *b, nd_dtype *dtype)
     if (letter && strchr("biufOV", *letter))
         converted = PyObject_CallMethod(o, "astype", "s", "float32");
     Py_XDECREF(kind);
-    int result = -1;
-    if (converted)
-        result = PyObject_GetBuffer(converted, b, PyBUF_FULL_RO);
-    else if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_AttributeError))
+    bool found = converted && has_real(converted, b, dtype);
+    if (!found && (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_AttributeError)))
         PyErr_Format(PyExc_TypeError, "from_numpy() takes an array of real numbers, not %R of %R",
                      (PyObject *)Py_TYPE(o), own ? own : Py_None);
     Py_XDECREF(converted); /* the buffer keeps it */
     Py_XDECREF(own);
-    *dtype = ND_F32;
-    return result;
+    return found ? 0 : -1;
 }
 
 /* Elements in the buffer, dense in C order, to the handle's. */

@@ -186,7 +186,7 @@ PyObject *py_needle_matmul(PyObject *module, PyObject *const *args, Py_ssize_t g
     nd_array *b = a ? py_array_need(st, args[1], "matmul") : NULL;
     if (!b)
         return NULL;
-    PyThreadState *saved = py_unlock(a, nd_size(a) + nd_size(b));
+    PyThreadState *saved = py_unlock(a, py_work(a, b));
     nd_status status = ieee_product(a, b, NULL, &out);
     py_lock(saved);
     return py_result(st, status, &out);

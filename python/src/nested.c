@@ -132,6 +132,9 @@ static int leaf(walk *w, PyObject *o, int depth)
 
 static int measure(walk *w, PyObject *o, int depth);
 
+/* Entries from one look for Ctrl-C to the next: a range may claim to have 2^62. */
+enum { SIGNALS = 1 << 16 };
+
 static int level(walk *w, PyObject *o, int depth)
 {
     Py_ssize_t n = PySequence_Size(o);
@@ -152,6 +155,8 @@ static int level(walk *w, PyObject *o, int depth)
     int result = 0;
     for (Py_ssize_t i = 0; i < n && result == 0; i++) {
         w->path[depth] = i;
+        if (i % SIGNALS == SIGNALS - 1 && PyErr_CheckSignals() < 0)
+            return -1;
         PyObject *item = PySequence_GetItem(o, i);
         result = item ? measure(w, item, depth + 1) : -1;
         Py_XDECREF(item);
@@ -314,11 +319,17 @@ static nd_array *from_scalars(const walk *w, PyObject *o, nd_dtype dtype, nd_dev
 }
 
 /* ---- sequences that hold arrays ---- */
-static nd_array *stack(const walk *w, PyObject *o, nd_dtype dtype)
+/* What was a leaf when it was measured may have become a sequence, as deep as it likes. */
+static nd_array *stack(const walk *w, PyObject *o, int depth, nd_dtype dtype)
 {
     if (!py_is_sequence(o))
-        return py_asarray(w->st, o, dtype, w->device, PY_COPY_IF_NEEDED);
+        return py_asarray_leaf(w->st, o, dtype, w->device);
     Py_ssize_t n = PySequence_Size(o), made = 0;
+    if (depth == ND_MAX_NDIM || n > INT32_MAX) {
+        PyErr_Format(PyExc_ValueError, "arrays cannot be stacked %d deep, and %zd at once",
+                     depth + 1, n);
+        return NULL;
+    }
     if (n == 0) {
         nd_array *empty = NULL;
         const int64_t none = 0;
@@ -331,7 +342,7 @@ static nd_array *stack(const walk *w, PyObject *o, nd_dtype dtype)
         return PyErr_Occurred() ? NULL : (nd_array *)PyErr_NoMemory();
     for (; made < n; made++) {
         PyObject *item = PySequence_GetItem(o, made);
-        parts[made] = item ? stack(w, item, dtype) : NULL;
+        parts[made] = item ? stack(w, item, depth + 1, dtype) : NULL;
         Py_XDECREF(item);
         if (!parts[made])
             break;
@@ -339,7 +350,7 @@ static nd_array *stack(const walk *w, PyObject *o, nd_dtype dtype)
     if (made == n)
         (void)py_check(w->st, nd_stack((int)n, (const nd_array *const *)parts, 0, &out));
     for (Py_ssize_t i = 0; i < made; i++)
-        nd_release(parts[i]);
+        py_discard(parts[i]);
     PyMem_Free(parts);
     return out;
 }
@@ -353,10 +364,10 @@ nd_array *py_from_nested(py_state *st, PyObject *o, nd_dtype dtype, nd_device *d
     if (!w.has_array)
         return !dtype && settle_dtype(&w) < 0 ? NULL : from_scalars(&w, o, dtype, device);
     w.device = w.device ? w.device : device;
-    nd_array *all = stack(&w, o, dtype);
+    nd_array *all = stack(&w, o, 0, dtype);
     if (!all || !device)
         return all;
     (void)py_check(st, nd_to_device(all, device, &moved));
-    nd_release(all);
+    py_discard(all);
     return moved;
 }

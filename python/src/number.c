@@ -2,22 +2,18 @@
  * Operators of Array: the array API's, with weak scalars on either side, reflected and in place. */
 #include "py.h"
 
-/* NotImplemented, so that the other object's operator is tried; NumPy's arrays have left the
- * operation to us (__array_ufunc__ is None), and would go on to complain of something else. */
-static PyObject *not_ours(PyObject *l, PyObject *r)
+/* An operand that is neither Array nor scalar: lists and NumPy's arrays take part, for all others
+ * NotImplemented, so that their own operator is tried. */
+static PyObject *with_other(py_state *st, nd_op op, PyObject *l, PyObject *r, PyObject *out)
 {
     PyObject *const both[2] = {l, r};
-    for (int i = 0; i < 2; i++)
-        if (py_is_numpy_array(both[i]))
-            return PyErr_Format(PyExc_TypeError,
-                                "numpy.ndarray and ndock.Array do not mix; ndock.asarray(x) makes "
-                                "an Array of the one, numpy.asarray(x) an ndarray of the other");
-    Py_RETURN_NOTIMPLEMENTED;
+    if (!py_is_operand(l) && !py_is_operand(r))
+        Py_RETURN_NOTIMPLEMENTED;
+    return py_apply(st, op, both, 2, out);
 }
 
 /* What an operator does with a pair of objects one of which is an Array: array with array or with a
- * scalar on the right go the short way; NotImplemented for other objects, so that theirs is tried.
- */
+ * scalar on the right take the fast path. */
 static PyObject *binary(nd_op op, PyObject *l, PyObject *r)
 {
     py_state *st = py_state_of_array(l);
@@ -31,7 +27,7 @@ static PyObject *binary(nd_op op, PyObject *l, PyObject *r)
         if (known < 0)
             return NULL;
         if (known == 0)
-            return not_ours(l, r);
+            return with_other(st, op, l, r, NULL);
     }
     const nd_array *first = args[0].array ? args[0].array : args[1].array;
     nd_array *out = NULL;
@@ -51,7 +47,7 @@ static PyObject *in_place(nd_op op, PyObject *self, PyObject *r)
     if (known < 0)
         return NULL;
     if (known == 0)
-        return not_ours(self, r);
+        return with_other(st, op, self, r, self);
     PyThreadState *saved = py_unlock(dst, nd_size(dst));
     nd_status status = nd_apply_into(op, args, 2, NULL, dst);
     py_lock(saved);
@@ -99,17 +95,63 @@ static PyObject *unary(nd_op op, PyObject *self)
 BINARY_OPERATORS(DEFINE_BINARY)
 UNARY_OPERATORS(DEFINE_UNARY)
 
+static bool is_integer(nd_dtype dtype)
+{
+    return nd_dtype_get(dtype)->kind & (ND_KIND_INT | ND_KIND_UINT);
+}
+
+/* Whether some element of a signed integer array in host memory is below zero; -1: an exception. */
+static int has_negative(py_state *st, const nd_array *a)
+{
+    nd_array *least = NULL;
+    nd_scalar s = nd_int(0);
+    nd_device_info info;
+    nd_device_describe(nd_device_of(a), &info);
+    if (nd_dtype_get(nd_dtype_of(a))->kind != ND_KIND_INT || nd_size(a) == 0 || !info.host_visible)
+        return 0;
+    PyThreadState *saved = py_unlock(a, nd_size(a));
+    nd_status status = nd_min(a, NULL, &least);
+    if (status == ND_OK)
+        status = nd_item(least, &s);
+    nd_release(least);
+    py_lock(saved);
+    return py_check(st, status) < 0 ? -1 : s.v.i < 0;
+}
+
+/* As NumPy: integers to negative integer powers are refused, since the result would be truncated.
+ * Exponents in an array of a device that is not the host's are not looked at: that would wait. */
+static int check_power(PyObject *l, PyObject *r)
+{
+    py_state *st = py_state_of_array(l);
+    st = st ? st : py_state_of_array(r);
+    const nd_array *base = st ? py_array_get(st, l) : NULL,
+                   *power = st ? py_array_get(st, r) : NULL;
+    nd_scalar s;
+    int bad = 0;
+    if ((base && !is_integer(nd_dtype_of(base))) || (!base && !PyLong_Check(l)))
+        return 0;
+    if (power)
+        bad = has_negative(st, power);
+    else if (PyLong_Check(r))
+        bad = py_scalar(r, &s) < 0 ? -1 : s.kind == ND_I64 && s.v.i < 0;
+    if (bad > 0)
+        PyErr_SetString(PyExc_ValueError,
+                        "integers to negative integer powers are not allowed; make the base "
+                        "floating: x.astype(float) ** y");
+    return bad ? -1 : 0;
+}
+
 static PyObject *power(PyObject *l, PyObject *r, PyObject *modulus)
 {
     if (modulus != Py_None)
         Py_RETURN_NOTIMPLEMENTED;
-    return binary(ND_OP_pow, l, r);
+    return check_power(l, r) < 0 ? NULL : binary(ND_OP_pow, l, r);
 }
 static PyObject *inplace_power(PyObject *l, PyObject *r, PyObject *modulus)
 {
     if (modulus != Py_None)
         Py_RETURN_NOTIMPLEMENTED;
-    return in_place(ND_OP_pow, l, r);
+    return check_power(l, r) < 0 ? NULL : in_place(ND_OP_pow, l, r);
 }
 
 /* The pair of quotient and remainder. */
@@ -125,16 +167,36 @@ static PyObject *divide_modulo(PyObject *l, PyObject *r)
     return both;
 }
 
+/* Two Arrays, or an Array and what py_operand makes one of; *made is for nd_release. */
+static int factors(py_state *st, PyObject *l, PyObject *r, nd_array **a, nd_array **b,
+                   nd_array **made)
+{
+    *a = st ? py_array_get(st, l) : NULL;
+    *b = st ? py_array_get(st, r) : NULL;
+    *made = NULL;
+    if (*a && *b)
+        return 1;
+    if (!*a && !*b)
+        return 0;
+    int known = py_operand(st, "matmul", *a ? r : l, *a ? *a : *b, made);
+    *(*a ? b : a) = *made;
+    return known;
+}
+
 static PyObject *matmul(PyObject *l, PyObject *r)
 {
     py_state *st = py_state_of_array(l);
     st = st ? st : py_state_of_array(r);
-    nd_array *a = st ? py_array_get(st, l) : NULL, *b = st ? py_array_get(st, r) : NULL, *out;
-    if (!a || !b)
-        return not_ours(l, r);
-    PyThreadState *saved = py_unlock(a, nd_size(a) + nd_size(b));
+    nd_array *a, *b, *made, *out;
+    int known = factors(st, l, r, &a, &b, &made);
+    if (known == 0)
+        Py_RETURN_NOTIMPLEMENTED;
+    if (known < 0)
+        return NULL;
+    PyThreadState *saved = py_unlock(a, py_work(a, b));
     nd_status status = nd_matmul(a, b, NULL, &out);
     py_lock(saved);
+    nd_release(made);
     return py_result(st, status, &out);
 }
 

@@ -68,9 +68,10 @@ static PyObject *devices(PyObject *module, PyObject *unused)
 
 static PyObject *report(const nd_plugin_report *r)
 {
-    return Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:s,s:i}", "path", r->path, "name", r->name,
-                         "version", r->version, "state", r->state, "reason", r->reason, "source",
-                         r->source, "devices", (int)r->devices);
+    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N,s:i}", "path", py_from_path(r->path), "name",
+                         py_from_text(r->name), "version", py_from_text(r->version), "state",
+                         py_from_text(r->state), "reason", py_from_text(r->reason), "source",
+                         py_from_text(r->source), "devices", (int)r->devices);
 }
 
 /* _plugin_reports() */
@@ -100,12 +101,14 @@ static PyObject *plugin_reports(PyObject *module, PyObject *unused)
 /* _load_plugin(path) */
 static PyObject *load_plugin(PyObject *module, PyObject *path)
 {
-    const char *text = PyUnicode_Check(path) ? PyUnicode_AsUTF8AndSize(path, NULL) : NULL;
-    if (!text)
-        return PyErr_Format(PyExc_TypeError, "the path of a plug-in is a string, not %R", path);
+    PyObject *bytes = py_path(path);
+    if (!bytes)
+        return NULL;
+    const char *text = PyBytes_AsString(bytes);
     PyThreadState *saved = PyEval_SaveThread();
     nd_status status = nd_plugin_load(text);
     PyEval_RestoreThread(saved);
+    Py_DECREF(bytes);
     return py_none(py_state_of(module), status);
 }
 

@@ -52,7 +52,7 @@ static PyObject *result_type(PyObject *module, PyObject *const *args, Py_ssize_t
             return NULL;
     if (!m.dtype)
         return PyErr_Format(PyExc_ValueError,
-                            "result_type() needs at least one array or dtype beside scalars");
+                            "result_type needs at least one array or dtype beside scalars");
     return py_from_dtype(st, with_scalars(&m));
 }
 
@@ -90,7 +90,9 @@ static PyObject *device_dtypes(PyObject *module, PyObject *const *args, Py_ssize
 PyMethodDef py_promote_methods[] = {
     {"result_type", (PyCFunction)(void (*)(void))result_type, METH_FASTCALL,
      "result_type(*arrays_and_dtypes)\n--\n\n"
-     "The dtype in which arrays, dtypes and Python scalars meet; scalars are weak."},
+     "The dtype in which arrays_and_dtypes (Arrays, dtypes, Python scalars) meet; scalars are weak."
+     "\nErrors: TypeError where they meet in none, ValueError for no argument.\n\n>>> "
+     "nd.result_type(nd.int8, nd.asarray([1.5]))\nndock.float64\n"},
     PY_METHOD("_can_cast", can_cast),
     PY_METHOD("_device_dtypes", device_dtypes),
 

@@ -71,10 +71,30 @@ static inline void py_plain_dealloc(PyObject *self)
 /* ---- errors ---- */
 /* Sets the exception for the thread's latest failure; always returns NULL. */
 PyObject *py_fail(py_state *st, nd_status status);
+/* error_text.c: a message of the library in the package's words. */
+PyObject *py_error_text(const char *message);
 /* 0, or -1 with the exception set. */
 int py_check(py_state *st, nd_status status);
 /* A new reference to None, or NULL with the exception set. */
 PyObject *py_none(py_state *st, nd_status status);
+/* The thread's exception, put aside while code runs that may call Python, which must find none:
+ * deleters of imported memory, functions that a stream calls. */
+typedef struct {
+    PyObject *type, *value, *trace;
+} py_exception;
+py_exception py_put_aside(void);
+void py_bring_back(py_exception e);
+
+/* ---- text ---- */
+/* UTF-8 of a string, borrowed from it. NULL with an exception that names what it is: TypeError for
+ * other objects, ValueError for NUL characters and lone surrogates. */
+const char *py_text(PyObject *o, const char *what);
+/* A bytes object with the path, for what os.fspath takes; NULL with an exception. */
+PyObject *py_path(PyObject *o);
+/* A string; bytes that are no UTF-8 become \xNN. */
+PyObject *py_from_text(const char *text);
+/* A string that os.fsencode makes the same path of. */
+PyObject *py_from_path(const char *path);
 
 /* ---- conversions: PyArg_Parse-like, from one object ---- */
 /* True (and *out) for a weak scalar: bool, int, float, complex, or a scalar of NumPy's, which
@@ -93,18 +113,30 @@ PyObject *py_from_scalar(nd_scalar s);
  * Array's own, for all else the current one. NULL with an exception. */
 enum { PY_COPY_NEVER = 0, PY_COPY_ALWAYS = 1, PY_COPY_IF_NEEDED = 2 };
 nd_array *py_asarray(py_state *st, PyObject *o, nd_dtype dtype, nd_device *device, int copy);
+/* The same of what is no sequence: one is a TypeError, so that an object whose answer to that
+ * changes leads nowhere else. */
+nd_array *py_asarray_leaf(py_state *st, PyObject *o, nd_dtype dtype, nd_device *device);
 /* nested.c: the same for scalars and sequences. */
 nd_array *py_from_nested(py_state *st, PyObject *o, nd_dtype dtype, nd_device *device);
 bool py_is_sequence(PyObject *o);
+/* operand.c: 1 and a new array of a list, a tuple or an array of NumPy's, on the device of the
+ * array beside it, which must be the host's; 0 where o is none of those, -1 with an exception. The
+ * name is that of the function, for messages. */
+int py_operand(py_state *st, const char *name, PyObject *o, const nd_array *beside, nd_array **out);
+bool py_is_operand(PyObject *o);
 /* asarray.c: not ours, but it exports a buffer, __array_interface__, DLPack or __array__. */
 bool py_is_foreign_array(PyObject *o);
 /* import.c: 1 and an array of a host object's memory (a view where possible; *copied: not so), 0
  * where o has none to offer, -1 with an exception. */
 int py_import_host(py_state *st, PyObject *o, nd_device *device, bool want_copy, nd_array **out,
                    bool *copied);
-/* None gives 0 (by rule). Accepts ndock's dtypes, names, bool int float complex, and objects with a
+/* None gives 0 (by rule). Accepts ndock's dtypes, texts, bool int float complex, and objects with a
  * name, such as NumPy's dtypes. */
 int py_dtype(py_state *st, PyObject *o, nd_dtype *out);
+/* dtype_name.c: of a text alone, the array API's name or NumPy's code; TypeError for another. The
+ * second gives 0 (no exception) there. */
+int py_dtype_named(const char *text, nd_dtype *out);
+nd_dtype py_dtype_known(const char *text);
 PyObject *py_from_dtype(py_state *st, nd_dtype dtype); /* new reference */
 /* None gives NULL (current). Accepts Device objects and device strings. */
 int py_device(py_state *st, PyObject *o, nd_device **out);
@@ -133,6 +165,12 @@ PyObject *py_tuple(const int64_t *v, int n);
 /* Releases it where the call is worth it: `work` elements, or any work on an asynchronous device.
  * NULL where it was kept. */
 PyThreadState *py_unlock(const nd_array *a, int64_t work);
+/* The work of a call that reads both. */
+static inline int64_t py_work(const nd_array *a, const nd_array *b)
+{
+    int64_t work;
+    return __builtin_add_overflow(nd_size(a), nd_size(b), &work) ? INT64_MAX : work;
+}
 /* To be called before a copy to the host that is not waited for: from then on it is always
  * released. */
 void py_host_may_wait(void);
@@ -167,6 +205,8 @@ void py_unkeep(void *kept);
 /* nd_release, to be followed by py_drop_now. Keeps the GIL where nothing is waited for, until
  * somebody queues a function of Python's and says so. */
 void py_release(nd_array *a);
+/* Both, with the GIL, where an exception may be set; NULL is nothing. */
+void py_discard(nd_array *a);
 void py_release_may_wait(void);
 /* Takes the GIL where no lock of the library is held; false: the interpreter is gone, or going. */
 bool py_enter(PyGILState_STATE *gil);

@@ -20,7 +20,7 @@ static PyObject *reduce(PyObject *module, const char *name, reduction *fresh, re
     o.keepdims = keepdims;
     if (naxes >= 0) {
         o.axes = axes;
-        o.naxes = naxes;
+        o.naxes = naxes ? naxes : ND_NO_AXES;
     }
     PyThreadState *saved = py_unlock(a, nd_size(a));
     if (dst)
@@ -28,11 +28,11 @@ static PyObject *reduce(PyObject *module, const char *name, reduction *fresh, re
     return py_done(st, saved, fresh(a, &o, &r), &r);
 }
 
-#define REDUCTIONS(X)                                                                         \
-    X(sum)                                                                                    \
-    X(prod)                                                                                   \
-    X(min) X(max) X(mean) X(var) X(std) X(any) X(all) X(count_nonzero) X(logsumexp) X(argmin) \
-        X(argmax)
+#define REDUCTIONS(X) \
+    X(sum)            \
+    X(prod)           \
+    X(min)            \
+    X(max) X(mean) X(var) X(std) X(any) X(all) X(count_nonzero) X(logsumexp) X(argmin) X(argmax)
 #define DEFINE_REDUCTION(name)                                                      \
     static PyObject *name##_(PyObject *module, PyObject *const *args, Py_ssize_t n) \
     {                                                                               \
@@ -72,6 +72,15 @@ static PyObject *cumulative_prod(PyObject *module, PyObject *const *args, Py_ssi
 typedef nd_status norm(const nd_array *, const nd_norm_opts *, nd_array **);
 
 /* (x, axis or axes) */
+/* None, which py_axes tells by -1, is all axes, and no axis has a number of its own. */
+static void name_axes(const nd_array *a, int32_t *axes, int *n)
+{
+    for (int d = 0; *n < 0 && d < nd_ndim(a); d++)
+        axes[d] = d;
+    *n = *n < 0 ? nd_ndim(a) : *n;
+    *n = *n ? *n : ND_NO_AXES;
+}
+
 static PyObject *normalise(PyObject *module, const char *name, norm *fresh, PyObject *const *args,
                            Py_ssize_t n)
 {
@@ -81,10 +90,7 @@ static PyObject *normalise(PyObject *module, const char *name, norm *fresh, PyOb
     nd_norm_opts o = {.size = sizeof o, .axes = axes, .eps = -1};
     if (py_args(st, name, "ax", args, n, &a, axes, &o.naxes) < 0)
         return NULL;
-    if (o.naxes < 0) { /* None: all of them */
-        o.axes = NULL;
-        o.naxes = nd_ndim(a);
-    }
+    name_axes(a, axes, &o.naxes);
     PyThreadState *saved = py_unlock(a, nd_size(a));
     return py_done(st, saved, fresh(a, &o, &r), &r);
 }
@@ -106,6 +112,7 @@ static PyObject *layer_norm(PyObject *module, PyObject *const *args, Py_ssize_t 
     nd_norm_opts o = {.size = sizeof o, .axes = axes};
     if (py_args(st, "layer_norm", "aAAxd", args, n, &a, &scale, &bias, axes, &o.naxes, &o.eps) < 0)
         return NULL;
+    name_axes(a, axes, &o.naxes);
     PyThreadState *saved = py_unlock(a, nd_size(a));
     return py_done(st, saved, nd_layer_norm(a, scale, bias, &o, &r), &r);
 }
@@ -118,6 +125,7 @@ static PyObject *rms_norm(PyObject *module, PyObject *const *args, Py_ssize_t n)
     nd_norm_opts o = {.size = sizeof o, .axes = axes};
     if (py_args(st, "rms_norm", "aAxd", args, n, &a, &scale, axes, &o.naxes, &o.eps) < 0)
         return NULL;
+    name_axes(a, axes, &o.naxes);
     PyThreadState *saved = py_unlock(a, nd_size(a));
     return py_done(st, saved, nd_rms_norm(a, scale, &o, &r), &r);
 }

@@ -80,7 +80,7 @@ static PyObject *isin(PyObject *module, PyObject *const *args, Py_ssize_t n)
     int invert;
     if (py_args(st, "isin", "aap", args, n, &a, &test, &invert) < 0)
         return NULL;
-    PyThreadState *saved = py_unlock(a, nd_size(a) + nd_size(test));
+    PyThreadState *saved = py_unlock(a, py_work(a, test));
     return py_done(st, saved, nd_isin(a, test, invert, &r), &r);
 }
 

@@ -385,7 +385,14 @@ static PyMethodDef methods[] = {
      "from_external($type, stream, device=None, *, owner=None)\n--\n\nA stream of another library:"
      " an object with __cuda_stream__, or a handle (1: the legacy default\nstream, 2: the"
      " per-thread one, 0 is refused). owner (the object itself if None) is kept alive\nuntil the"
-     " last use of the stream is done."},
+     " last use of the stream is done.\n\nA number that is no handle is refused where the device "
+     "can"
+     " tell: simulated devices know their\nstreams, OpenCL's driver is asked. CUDA's driver follows"
+     " any address: numbers that are no aligned,\nreadable address of the process are refused "
+     "before"
+     " it sees them, and a stream of another device\nby its answer. What cannot be checked: whether"
+     " such an address is a stream, and lives still. A\nwrong one ends the process; an object with"
+     " __cuda_stream__ is safer than a number."},
     {"query", query, METH_NOARGS,
      "query($self)\n--\n\nWhether all work queued so far is done. Never waits; raises what queued"
      " work failed with."},
@@ -414,9 +421,13 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "Stream(device=None, *, priority=0)\n--\n\nAn order of work on a device. Work on"
-                " one stream runs in the order of the calls; work on two\nis ordered by events"
-                " alone. `with stream:` makes it the thread's current one."},
+    {Py_tp_doc,
+     "Stream(device=None, *, priority=0)\n--\n\nAn order of work on a device. Work on"
+     " one stream runs in the order of the calls; work on two\nis ordered by events"
+     " alone. `with stream:` makes it the thread's current one."
+     "\ndevice: None is the current one. priority: lower numbers go first, where the device knows "
+     "priorities.\nErrors: ValueError for an unknown device.\n\n>>> with nd.Stream(\"cpu\") as "
+     "s:\n...     x = nd.ones(2, device=\"cpu\") + 1\n>>> s.synchronize()\n"},
     {Py_tp_new, (void *)new},
     {Py_tp_repr, (void *)repr},
     {Py_tp_richcompare, (void *)compare},

@@ -83,6 +83,16 @@ static PyObject *matrix_transpose(PyObject *module, PyObject *const *args, Py_ss
     return py_result(st, nd_matrix_transpose(a, &r), &r);
 }
 
+/* (x): a view that cannot be written to */
+static PyObject *readonly(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    py_state *st = py_state_of(module);
+    nd_array *a, *r = NULL;
+    if (py_args(st, "readonly", "a", args, n, &a) < 0)
+        return NULL;
+    return py_result(st, nd_readonly(a, &r), &r);
+}
+
 /* (x, shape) */
 static PyObject *broadcast_to(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
@@ -188,6 +198,7 @@ PyMethodDef py_view_methods[] = {PY_METHOD("_reshape", reshape),
                                  PY_METHOD("_matrix_transpose", matrix_transpose),
                                  PY_METHOD("_broadcast_to", broadcast_to),
                                  PY_METHOD("_diagonal", diagonal),
+                                 PY_METHOD("_readonly", readonly),
                                  PY_METHOD("_as_strided", as_strided),
                                  PY_METHOD("_broadcast_shapes", broadcast_shapes),
                                  PY_METHOD("_astype", astype),

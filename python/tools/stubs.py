@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prints the type stubs of the extension module: stubs.py MODULE-FILE OP.DEF >_ndock.pyi, run by make.
+"""Prints the type stubs of the extension module: stubs.py MODULE-FILE OP.DEF METHODS.PY >_ndock.pyi, run by make.
 
 What there is comes from the built module, signatures from its text signatures (the method tables), the elementwise
-functions' types from the op table. Types of everything else are told by names: the tables below."""
+functions' types from the op table. Types of everything else are told by names: the tables below. Methods of Array
+that are Python are copied from METHODS.PY (python/ndock/_methods.py), whose functions are annotated."""
+import ast
 import importlib.machinery
 import importlib.util
 import inspect
 import re
 import sys
 
-OPERAND = "Array | complex"
+OPERAND = "Operand"  # of _types
 # Parameters that mean the same everywhere.
 PARAMETERS = {"out": "Array | None", "keepdims": "bool", "copy": "bool | None", "device": "Device | str | None",
               "dtype": "DType | str | Any | None", "axis": "int | Sequence[int] | None"}
@@ -23,6 +25,8 @@ OPERATORS.update({"__index__": ("", "int"), "__len__": ("", "int"), "__iter__": 
                   "__contains__": ("item: object", "bool"), "__getitem__": ("key: Any", "Array"),
                   "__setitem__": ("key: Any, value: Any", "None"), "__buffer__": ("flags: int", "memoryview"),
                   "__enter__": ("", "Any"), "__exit__": ("*exception: Any", "None"), "__hash__": ("", "int")})
+# Parameters of the functions of filled.c.
+FILLED = {"shape": "Shape", "fill_value": "Scalar", "dtype": "DTypeLike | None", "device": "DeviceLike | None"}
 # What attributes and results are, by their names; of all types unless "Type.name" is there.
 TYPES = {"shape": "tuple[int, ...]", "strides": "tuple[int, ...]", "ndim": "int", "size": "int", "nbytes": "int",
          "itemsize": "int", "dtype": "DType", "device": "Device", "T": "Array", "mT": "Array", "real": "Array",
@@ -30,7 +34,10 @@ TYPES = {"shape": "tuple[int, ...]", "strides": "tuple[int, ...]", "ndim": "int"
          "to_device": "Array", "astype": "Array", "copy": "Array", "reshape": "Array", "__format__": "str",
          "__dlpack_device__": "tuple[int, int]", "__cuda_array_interface__": "dict[str, Any]",
          "__array_ufunc__": "None", "__version__": "str", "synchronize": "None", "readonly": "bool", "id": "int",
-         "as_array": "Array", "from_cai": "Array", "from_dlpack": "Array"}
+         "as_array": "Array", "from_cai": "Array", "from_dlpack": "Array", "empty": "Array", "full": "Array",
+         "ones": "Array", "zeros": "Array"}
+# Names of python/ndock/_types.py that annotations of methods use.
+TYPE_NAMES = {"ArrayLike", "Axes", "DTypeLike", "DeviceLike", "Literal", "Operand", "Optional", "Scalar", "Shape", "Union"}
 ORDER = {"__lt__", "__le__", "__gt__", "__ge__"}  # which every type with __eq__ seems to have
 INHERITED = {"__new__", "__init__", "__doc__", "__module__", "__getattribute__", "__repr__", "__str__", "__weakref__", "__init_subclass__"}
 
@@ -86,6 +93,30 @@ def member(kind, name, value):
     return f"    def {name}({'self, ' if not text.startswith('self') else ''}{text}) -> {told}: ..."
 
 
+def python_methods(path):
+    """One line for each function of the file that becomes a method of Array, and for each alias of one; then the names of
+    _types that they use."""
+    with open(path, encoding="utf-8") as f:
+        tree = ast.parse(f.read())
+    lines, used = {}, set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            args = node.args
+            args.defaults = [ast.Constant(...) for _ in args.defaults]
+            args.kw_defaults = [d and ast.Constant(...) for d in args.kw_defaults]
+            used |= {n.id for n in ast.walk(args) if isinstance(n, ast.Name)}
+            used |= {n.id for n in ast.walk(node.returns) if isinstance(n, ast.Name)}
+            text = re.sub(r"^self: Array", "self", ast.unparse(args))
+            lines[node.name] = f"    def {node.name}({text}) -> {ast.unparse(node.returns)}: ..."
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in lines:
+            name = node.targets[0].id
+            lines[name] = lines[node.value.id].replace(f"def {node.value.id}(", f"def {name}(", 1)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "property":
+            name = node.targets[0].id
+            lines[name] = f"    @property\n    def {name}(self) -> Array: ..."
+    return [lines[n] for n in sorted(lines)], used
+
+
 def class_of(kind, cls):
     """A class; what it has of `object` is left out."""
     base = cls.__bases__[0]
@@ -103,25 +134,29 @@ def class_of(kind, cls):
 
 def main():
     module, operands = load(sys.argv[1]), operands_of(sys.argv[2])
+    methods, used = python_methods(sys.argv[3])
     print("# Made by python/tools/stubs.py from the built module and op.def.")
     print("from builtins import bool as _bool\nfrom collections.abc import Iterator, Sequence\nfrom typing import Any\n")
-    for line in lines(module, operands):
+    shared = sorted((used & TYPE_NAMES) | {OPERAND, "DTypeLike", "DeviceLike", "Scalar", "Shape"})
+    print(f"from ._types import {', '.join(shared)}\n")
+    for line in lines(module, operands, methods):
         print(re.sub(r"(?<=[ [(])bool\b", "_bool", line))  # ndock.bool is a dtype
 
 
-def lines(module, operands):
+def lines(module, operands, methods):
     """The stub's classes, functions and constants."""
     # Those of the import machinery, and what the module has of others.
     names = [n for n in sorted(vars(module)) if n == "__version__" or not n.startswith("__")]
     for name in names:
         value = getattr(module, name)
         if isinstance(value, type):
-            yield class_of(name, value)
+            yield class_of(name, value) + ("\n" + "\n".join(methods) if name == "Array" else "")
         elif name in operands:
-            types = dict.fromkeys(inspect.signature(value).parameters, OPERAND)
+            types = dict.fromkeys(inspect.signature(value).parameters, OPERAND if operands[name] > 1 else "Array")
             yield f"def {name}({parameters(value, {**types, **PARAMETERS})}) -> Array: ..."
         elif callable(value):
-            yield f"def {name}({parameters(value, PARAMETERS)}) -> {TYPES.get(name, 'Any')}: ..."
+            types = FILLED if name in ("empty", "full", "ones", "zeros") else PARAMETERS
+            yield f"def {name}({parameters(value, types)}) -> {TYPES.get(name, 'Any')}: ..."
         else:
             yield f"{name}: {TYPES.get(name, type(value).__name__)}"
 

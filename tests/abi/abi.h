@@ -103,6 +103,12 @@ ndp_event *abi_event(uint64_t flags);
  * tolerant. */
 void abi_life(bool tolerant);
 
+/* flight.c: the plug-in's functions that the check is inside. */
+void abi_flight_begin(void); /* of a new check, before its process is made */
+void abi_flight_watch(void); /* stands before the functions of abi's tables */
+/* "sync, for 39.9 s", of all threads; false: none is inside. */
+bool abi_in_flight(char *text, size_t n);
+
 /* bytes.c: patterns and numbers. */
 uint64_t abi_random(uint64_t *state); /* below 2^64; state is any number */
 uint64_t abi_below(uint64_t *state, uint64_t n);

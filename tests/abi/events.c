@@ -49,6 +49,34 @@ void abi_check_event_sync(void)
     }
 }
 
+/* Milliseconds by the host's clock, which a device with a clock of its own, simulated, does not
+ * keep. The start is done before the sleep begins, and the stop is recorded after its end. */
+static void elapsed_by_the_clock(ndp_stream *s)
+{
+    enum { SLEEP_MS = 60 };
+    const ndsim_control_1 *sim = abi_group(abi.dev, NDSIM_GROUP);
+    ndp_event *start = abi_event(NDP_EVENT_TIMING), *stop = abi_event(NDP_EVENT_TIMING);
+    double ms = -1;
+    if (sim && sim->size >= NDP_END(ndsim_control_1, clock) && sim->clock) {
+        abi_diag("its clock is simulated, and not compared with the host's");
+        return;
+    }
+    const double begin = abi_seconds();
+    abi_call(abi.stream.event_record(abi.dev, start, s), "event_record");
+    abi_call(abi.stream.event_sync(abi.dev, start), "event_sync");
+    const double slept_from = abi_seconds();
+    abi_sleep_ms(SLEEP_MS);
+    const double slept = (abi_seconds() - slept_from) * 1e3;
+    abi_call(abi.stream.event_record(abi.dev, stop, s), "event_record");
+    abi_call(abi.stream.event_sync(abi.dev, stop), "event_sync");
+    const double most = (abi_seconds() - begin) * 1e3;
+    abi_call(abi.stream.event_elapsed(abi.dev, start, stop, &ms), "event_elapsed");
+    abi_expect(ms >= 0.95 * slept - 1 && ms <= 1.05 * most + 1,
+               "event_elapsed says %g between two events that lie %.1f to %.1f milliseconds apart "
+               "by the clock: it answers in milliseconds",
+               ms, slept, most);
+}
+
 void abi_check_event_elapsed(void)
 {
     ndp_stream *s = abi_stream();
@@ -68,6 +96,7 @@ void abi_check_event_elapsed(void)
     abi_error_clear();
     abi_refused(abi.stream.event_elapsed(abi.dev, start, never, &ms), 0,
                 "event_elapsed to an event that was never recorded");
+    elapsed_by_the_clock(s);
 }
 
 void abi_check_unrecorded(void)
@@ -78,6 +107,85 @@ void abi_check_unrecorded(void)
     abi_call(abi.stream.sync(abi.dev, s), "sync after it");
     abi_expect(stream_done(s), "a stream stands still that waits for an event never recorded");
     abi.stream.event_destroy(abi.dev, e);
+}
+
+/* What is copied behind work that stands still has not moved yet, as another stream sees it. */
+void abi_check_copy_queued(void)
+{
+    static const size_t sizes[] = {1000, 1 << 16, 1 << 18, 1 << 20, (5 << 20) + 3};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const size_t n = sizes[i];
+        ndp_stream *s = abi_stream(), *other = abi_stream();
+        ndp_mem *from = abi_alloc(n), *to = abi_alloc(n);
+        unsigned char *bytes = abi_bytes(n);
+        abi_fill(bytes, n, 1);
+        abi_write(s, from, 0, bytes, n);
+        abi_fill(bytes, n, 2);
+        abi_write(s, to, 0, bytes, n);
+        abi_call(abi.stream.sync(abi.dev, s), "sync of what is written before");
+        abi_gate *g = abi_gate_close(s);
+        if (!g)
+            abi_skip("without launch_host no stream can be made to stand still");
+        abi_copy(s, to, 0, from, 0, n);
+        abi_read(other, to, n - 1, bytes, 1);
+        const bool in_time = abi_gate_open(g);
+        unsigned char *before = abi_bytes(n);
+        abi_fill(before, n, 2);
+        abi_expect(!in_time || bytes[0] == before[n - 1],
+                   "a copy of %zu bytes overtakes work that was queued before it", n);
+        abi_read(s, to, 0, bytes, n);
+        abi_filled(bytes, n, 1, 0, "the destination of a copy behind work that stood still");
+        free(bytes);
+        free(before);
+        abi_free(from);
+        abi_free(to);
+    }
+}
+
+/* One stream stands still, another one's work is waited for. */
+void abi_check_sync_own(void)
+{
+    ndp_stream *still = abi_stream(), *s = abi_stream();
+    ndp_mem *a = abi_alloc(4096), *b = abi_alloc(4096);
+    abi_gate *g = abi_gate_close(still);
+    if (!g)
+        abi_skip("without launch_host no stream can be made to stand still");
+    abi_sleep_ms(20); /* so that it stands there, whatever is queued next */
+    abi_copy(s, b, 0, a, 0, 4096);
+    abi_call(abi.stream.sync(abi.dev, s), "sync of a stream beside one that stands still");
+    abi_expect(abi_gate_open(g), "sync of one stream waits for another one that stands still");
+    abi_call(abi.stream.sync(abi.dev, still), "sync");
+}
+
+/* A stream of device 1 waits for an event of device 0. */
+void abi_check_other_device(void)
+{
+    enum { BYTES = 4096 };
+    ndp_dev *other = NULL;
+    ndp_stream *a = abi_stream(), *b = NULL;
+    ndp_event *e = abi_event(0);
+    int32_t done = 0, lowest = 0, highest = 0;
+    if (abi.n_devices < 2)
+        abi_skip("there is one device here");
+    abi_call(abi.p.open(1, &other), "open(1)");
+    if (abi.stream.priority_range)
+        abi_call(abi.stream.priority_range(other, &lowest, &highest), "priority_range");
+    abi_call(abi.stream.create(other, lowest, 0, &b), "create of a stream of device 1");
+    abi_gate *g = abi_gate_close(a);
+    if (!g)
+        abi_skip("without launch_host no stream can be made to stand still");
+    abi_call(abi.stream.event_record(abi.dev, e, a), "event_record on device 0");
+    abi_call(abi.stream.wait(other, b, e), "wait on device 1 for an event of device 0");
+    abi_sleep_ms(20);
+    abi_call(abi.stream.query(other, b, &done), "query of a stream of device 1");
+    abi_expect(!done,
+               "a stream of device 1 does not wait for an event of device 0 that is not done");
+    abi_gate_open(g);
+    abi_call(abi.stream.sync(other, b), "sync of the stream of device 1");
+    abi_call(abi.stream.event_query(abi.dev, e, &done), "event_query");
+    abi_expect(done, "a stream waited for an event of another device that is not done yet");
+    abi.stream.destroy(other, b);
+    abi.p.close(other);
 }
 
 void abi_check_rerecord(void)
@@ -240,14 +348,9 @@ void abi_check_error_at_sync(void)
     chain_moved(&d, 3, a, "a chain of copies after a fault that was told");
 }
 
-static void a_while(void *arg)
-{
-    (void)arg;
-    abi_sleep_ms(5);
-}
-
 /* A block is freed in the order of stream s while it is in use there; another stream, which knows
- * nothing of that, allocates and writes. */
+ * nothing of that, allocates and writes. The gate holds the copy out of the block until the other
+ * stream has written, or for a second where that one waits for s. */
 void abi_check_pool_order(void)
 {
     if (!abi.pool.alloc || !abi.pool.free)
@@ -255,18 +358,21 @@ void abi_check_pool_order(void)
     ndp_stream *s = abi_stream(), *t = abi_stream();
     chain c = chain_new(3, 1 << 16);
     unsigned char *bytes = abi_bytes(c.nbytes);
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0; round < 4; round++) {
         ndp_mem *m = NULL, *other = NULL;
         abi_fill(bytes, c.nbytes, (uint64_t)round);
         abi_write(s, c.mem[0], 0, bytes, c.nbytes);
         abi_call(abi.pool.alloc(abi.dev, s, c.nbytes, &m), "alloc of the pool");
         abi_copy(s, m, 0, c.mem[0], 0, c.nbytes);
-        if (abi.stream.launch_host)
-            abi_call(abi.stream.launch_host(abi.dev, s, a_while, NULL), "launch_host");
+        abi_call(abi.stream.sync(abi.dev, s), "sync");
+        abi_gate *g = abi_gate_close(s);
         abi_copy(s, c.mem[1], 0, m, 0, c.nbytes);
         abi.pool.free(abi.dev, s, m);
         abi_call(abi.pool.alloc(abi.dev, t, c.nbytes, &other), "alloc of the pool");
         abi_copy(t, other, 0, c.mem[2], 0, c.nbytes);
+        for (int i = 0; g && i < 1000 && !stream_done(t); i++)
+            abi_sleep_ms(1);
+        abi_gate_open(g);
         abi_call(abi.stream.sync(abi.dev, t), "sync");
         abi_read(s, c.mem[1], 0, bytes, c.nbytes);
         abi_filled(bytes, c.nbytes, (uint64_t)round, 0, "what passed through a block of the pool");

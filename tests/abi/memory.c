@@ -48,6 +48,66 @@ static void alignment(void)
     }
 }
 
+/* Blocks of all sizes at once: what is written to one changes no other. */
+static void blocks(void)
+{
+    enum { N = 40, MOST = 3000 };
+    ndp_mem *mem[N];
+    size_t n[N];
+    uint64_t state = abi.seed;
+    unsigned char bytes[MOST], back[MOST];
+    for (int i = 0; i < N; i++) {
+        n[i] = 1 + abi_below(&state, MOST);
+        mem[i] = abi_alloc(n[i]);
+        abi_fill(bytes, n[i], (uint64_t)i);
+        abi_write(NULL, mem[i], 0, bytes, n[i]);
+        for (int k = 0; k < i; k++) {
+            abi_read(NULL, mem[k], 0, back, n[k]);
+            abi_fill(bytes, n[k], (uint64_t)k);
+            if (memcmp(back, bytes, n[k]) == 0)
+                continue;
+            abi_fail("writing to a block of %zu bytes changes another block, of %zu bytes: blocks "
+                     "%d and %d that alloc gave overlap",
+                     n[i], n[k], i, k);
+            return;
+        }
+    }
+    for (int i = 0; i < N; i++)
+        abi_free(mem[i]);
+}
+
+/* Small reads and writes far into a block, about each power of two and anywhere: an offset has 64
+ * bits on every way to the device. */
+static void far(void)
+{
+    enum { BYTES = 1 << 21, ROUNDS = 200 };
+    unsigned char *bytes = abi_bytes(BYTES), some[16], back[16];
+    ndp_mem *m = abi_alloc(BYTES);
+    uint64_t state = abi.seed;
+    abi_fill(bytes, BYTES, 1);
+    abi_write(NULL, m, 0, bytes, BYTES);
+    for (int round = 0; round < ROUNDS; round++) {
+        const size_t n = 1 + abi_below(&state, sizeof some);
+        const size_t near = (size_t)1 << (4 + round % 17);
+        const size_t at = round % 2 ? near - n / 2 : abi_below(&state, BYTES - n);
+        abi_read(NULL, m, at, back, n);
+        abi_need(memcmp(back, bytes + at, n) == 0, "a read of %zu bytes at offset %zu gives others",
+                 n, at);
+        abi_fill(some, n, (uint64_t)round);
+        memcpy(bytes + at, some, n);
+        abi_write(NULL, m, at, some, n);
+    }
+    unsigned char *now = abi_bytes(BYTES);
+    abi_read(NULL, m, 0, now, BYTES);
+    size_t k = 0;
+    while (k < BYTES && now[k] == bytes[k])
+        k++;
+    abi_expect(k == BYTES, "after small writes at far offsets byte %zu of the block is wrong", k);
+    abi_free(m);
+    free(bytes);
+    free(now);
+}
+
 /* A block and what it should hold. */
 typedef struct {
     ndp_mem *mem;
@@ -332,8 +392,10 @@ const abi_check abi_memory_checks[] = {
     {"C.zero_size", "transfers of no bytes are nothing", zero_size, ABI_DEVICE},
     {"C.alignment", "blocks are aligned to align_bytes", alignment, ABI_DEVICE},
     {"C.odd_offsets", "bytes are read and written at any offset", odd_offsets, ABI_DEVICE},
+    {"C.far", "small reads and writes reach every offset", far, ABI_DEVICE},
     {"C.huge", "what cannot be there is refused with MEMORY and a text, and nothing is lost", huge,
      ABI_DEVICE},
+    {"C.blocks", "blocks do not overlap", blocks, ABI_DEVICE},
     {"C.guard", "bytes around what is written stay", guard, ABI_DEVICE},
     {"C.roundtrip", "random writes to random blocks are read back", roundtrip, ABI_DEVICE},
     {"C.copy", "copies move the bytes they name and no others", copy, ABI_DEVICE | ABI_COPY},

@@ -29,6 +29,7 @@ void abi_load(void)
              "its table has %u bytes, the required part is %zu", abi.table->size,
              NDP_PLUGIN_REQUIRED_END);
     memcpy(&abi.p, abi.table, abi.table->size < sizeof abi.p ? abi.table->size : sizeof abi.p);
+    abi_flight_watch();
 }
 
 const void *abi_group(ndp_dev *dev, const char *id)
@@ -58,6 +59,7 @@ void abi_take_groups(void)
     take("ndp.pool/1", &abi.pool, sizeof abi.pool);
     take("ndp.memory/1", &abi.memory, sizeof abi.memory);
     take("ndp.op/1", &abi.op, sizeof abi.op);
+    abi_flight_watch();
 }
 
 void abi_open(void)

@@ -159,6 +159,7 @@ static void show(const abi_check *check, int number, const report *r, const repo
 bool abi_run(const abi_check *check, int number)
 {
     int to_report[2], to_output[2], status = 0;
+    char inside[400];
     static report r, output;
     memset(&r, 0, sizeof r);
     memset(&output, 0, sizeof output);
@@ -167,6 +168,7 @@ bool abi_run(const abi_check *check, int number)
         printf("not ok %d - %s: no pipe: %s\n", number, check->id, strerror(errno));
         return false;
     }
+    abi_flight_begin();
     pid_t pid = fork();
     if (pid == 0) {
         setpgid(0, 0); /* so that what it forks can be ended with it */
@@ -185,6 +187,8 @@ bool abi_run(const abi_check *check, int number)
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
         }
     }
+    if (!r.ended && abi_in_flight(inside, sizeof inside))
+        keep(&r, "# inside the plug-in's %s\n", inside);
     if (!in_time)
         keep(&r, "# it did not end within %u s and was killed\n", abi.timeout_s);
     else if (!r.ended && WIFSIGNALED(status))

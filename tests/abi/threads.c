@@ -277,6 +277,47 @@ static void devices(void)
     run(open_own);
 }
 
+/* The device 0 is opened by a thread, used by the next and closed by a third, turn about; and while
+ * one thread opens it, the others are refused devices that are not there. */
+static ndp_dev *passed;
+
+static void refuse_in_turn(int number)
+{
+    ndp_dev *none = NULL;
+    abi_refused(abi.p.open(abi.n_devices + (uint32_t)number, &none), 0,
+                "open of a device that is not there, while another thread opens one");
+    abi_expect(!none, "open of a device that is not there gives a handle");
+}
+
+static void *open_and_pass(void *arg)
+{
+    const int number = ((const worker *)arg)->number;
+    for (int round = 0; round < 2 * THREADS; round++) {
+        const int turn = (number + round) % THREADS;
+        pthread_barrier_wait(&start);
+        if (turn == 0)
+            abi_call(abi.p.open(0, &passed), "open(0) by a thread other than the last one");
+        else
+            refuse_in_turn(number);
+        pthread_barrier_wait(&start);
+        if (turn == 1) {
+            opened[1] = passed;
+            use_own(1);
+        }
+        pthread_barrier_wait(&start);
+        if (turn == 2)
+            abi.p.close(passed);
+    }
+    return NULL;
+}
+
+static void opens(void)
+{
+    abi_close();
+    abi.has_stream = false;
+    run(open_and_pass);
+}
+
 const abi_check abi_thread_checks[] = {
     {"F.alloc_free", "threads allocate and free at once", alloc_free, ABI_DEVICE},
     {"F.transfers", "threads write, copy and read at once", transfers, ABI_DEVICE},
@@ -284,5 +325,6 @@ const abi_check abi_thread_checks[] = {
     {"F.third", "threads may wait for a stream that another one feeds", third,
      ABI_STREAMS | ABI_COPY},
     {"F.errors", "errors are told to the thread that met them", errors, ABI_DEVICE},
+    {"F.open", "a device is opened, used and closed by different threads", opens, ABI_DEVICE},
     {"F.devices", "devices are opened and used by threads of their own", devices, ABI_DEVICE},
     {NULL, NULL, NULL, 0}};

@@ -102,6 +102,7 @@ queue *queue_of(ndp_dev *, const ndp_stream *);
 int32_t submit(ndp_dev *, ndp_stream *, const job *, bool wait);
 int32_t queue_sync(queue *q);
 bool queue_done(const queue *q);
+void wait_for_all(ndp_dev *dev); /* by break_sync_all */
 ndp_dev *queue_device(const queue *q);
 void queue_hold(queue *q);
 void queue_drop_work(queue *q);

@@ -99,6 +99,10 @@ int32_t event_elapsed(ndp_dev *dev, ndp_event *start, ndp_event *stop, double *m
     bool done = start->latest->done && stop->latest->done;
     *ms = (stop->latest->time - start->latest->time) * 1e3;
     pthread_mutex_unlock(&lock);
+    if (broken(break_event_microseconds))
+        *ms *= 1e3;
+    if (broken(break_event_seconds))
+        *ms *= 1e-3;
     if (broken(break_event_elapsed))
         *ms = -*ms;
     return done ? NDP_OK
@@ -117,7 +121,8 @@ int32_t stream_wait(ndp_dev *dev, ndp_stream *s, ndp_event *e)
     static int waits;
     pthread_mutex_lock(&lock);
     record *r = e->latest;
-    bool lost = broken(break_cross_wait) || (broken(break_ring) && ++waits > 20);
+    bool lost = broken(break_cross_wait) || (broken(break_other_device) && e->dev != dev) ||
+                (broken(break_ring) && ++waits > 20);
     if (r)
         r->refs++;
     pthread_mutex_unlock(&lock);

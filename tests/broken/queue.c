@@ -283,6 +283,19 @@ int32_t queue_sync(queue *q)
     return status;
 }
 
+void wait_for_all(ndp_dev *dev)
+{
+    pthread_mutex_lock(&lock);
+    for (queue *q = dev->queues; q;)
+        if (q->done < q->queued) {
+            pthread_cond_wait(&changed, &lock);
+            q = dev->queues; /* some may have ended meanwhile */
+        } else {
+            q = q->next;
+        }
+    pthread_mutex_unlock(&lock);
+}
+
 bool queue_done(const queue *q)
 {
     pthread_mutex_lock(&lock);

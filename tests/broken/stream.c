@@ -55,6 +55,8 @@ int32_t stream_sync(ndp_dev *dev, ndp_stream *s)
 {
     if (broken(break_thread_bound) && s && !pthread_equal(s->maker, pthread_self()))
         return host->error(host->ctx, NDP_ERR_STATE, 0, "the stream is another thread's");
+    if (broken(break_sync_all))
+        wait_for_all(dev);
     return queue_sync(queue_of(dev, s));
 }
 

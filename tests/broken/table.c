@@ -79,6 +79,10 @@ static int32_t dev_open(uint32_t index, ndp_dev **out)
     *out = NULL;
     if (index >= DEVICES && !broken(break_bad_index))
         return no_device(index);
+    static pthread_t first;
+    if (broken(break_open_thread_bound) && first && !pthread_equal(first, pthread_self()))
+        return host->error(host->ctx, NDP_ERR_STATE, 0, "another thread has opened it before");
+    first = pthread_self();
     opening = index % DEVICES;
     if (broken(break_open_race))
         usleep(100000); /* the others come meanwhile */

@@ -28,6 +28,12 @@ static void choice(void)
     is_dir("relative", "/x", "/h", "(none)", "W8 a relative folder of ours is refused");
     is_dir(NULL, NULL, NULL, "(none)", "W8 no home: none");
     is_dir(NULL, "", "here", "(none)", "W8 a relative home: none");
+    char home[6000], want[6100];
+    memset(home, 'h', sizeof home);
+    home[0] = '/';
+    home[sizeof home - 1] = 0;
+    snprintf(want, sizeof want, "%s/.cache/ndock/kernels", home);
+    is_dir(NULL, NULL, home, want, "W8 a long home is not cut short");
 }
 
 static int warnings;
@@ -244,17 +250,25 @@ static int damaged_is_rebuilt(nd_kernel_cache *cache, compiler *c, const char *p
     return same;
 }
 
+/* A cache with the kernel of c in it: its file's path and bytes. */
+static unsigned char *one_entry(nd_kernel_cache **cache, compiler *c, char path[ND_STORE_PATH],
+                                size_t *n)
+{
+    make_folder();
+    *cache = open_cache(folder, MANY);
+    if (!get_is_right(*cache, c))
+        bail("no kernel");
+    entry_path(1, path);
+    return read_file(path, n);
+}
+
 static void fuzz(void)
 {
     char path[ND_STORE_PATH];
     size_t n, wrong = 0;
     compiler c = {.number = 1, .nbytes = 100};
-    make_folder();
-    nd_kernel_cache *cache = open_cache(folder, MANY);
-    if (!get_is_right(cache, &c))
-        bail("no kernel");
-    entry_path(1, path);
-    unsigned char *good = read_file(path, &n), *bad = malloc(n + 100);
+    nd_kernel_cache *cache;
+    unsigned char *good = one_entry(&cache, &c, path, &n), *bad = malloc(n + 100);
     for (size_t i = 0; i < n; i++) { /* cut to every length */
         write_file(path, good, i);
         wrong += !damaged_is_rebuilt(cache, &c, path, good, n);
@@ -284,6 +298,35 @@ static void fuzz(void)
     remove_folder();
 }
 
+static void put_u64(unsigned char *at, uint64_t value)
+{
+    for (int i = 0; i < 8; i++)
+        at[i] = (unsigned char)(value >> 8 * i);
+}
+
+/* Lengths of key and code whose sum is that of the file, but modulo 2^64. */
+static void wrapped_lengths(void)
+{
+    char path[ND_STORE_PATH];
+    size_t n, wrong = 0;
+    compiler c = {.number = 1, .nbytes = 100};
+    nd_kernel_cache *cache;
+    unsigned char *good = one_entry(&cache, &c, path, &n), *bad = malloc(n);
+    const uint64_t more[] = {1, 8, 4096, UINT64_C(1) << 62, UINT64_MAX - n};
+    for (int i = 0; i < 5; i++) {
+        memcpy(bad, good, n);
+        put_u64(bad + 16, n - ND_STORE_HEADER + more[i]);
+        put_u64(bad + 24, -more[i]);
+        write_file(path, bad, n);
+        wrong += !damaged_is_rebuilt(cache, &c, path, good, n);
+    }
+    is_int(wrong, 0, "W9 an entry whose lengths wrap round is dropped and rebuilt, and not read");
+    free(good);
+    free(bad);
+    nd__kernel_cache_destroy(cache);
+    remove_folder();
+}
+
 static int files_in(const char *name)
 {
     int n = 0;
@@ -295,6 +338,24 @@ static int files_in(const char *name)
     if (p)
         pclose(p);
     return n;
+}
+
+/* What replaces a damaged entry may never come. */
+static void damaged_goes(void)
+{
+    char path[ND_STORE_PATH];
+    compiler c = {.number = 1, .nbytes = 100};
+    make_folder();
+    nd_kernel_cache *cache = open_cache(folder, MANY);
+    if (!get_is_right(cache, &c))
+        bail("no kernel");
+    entry_path(1, path);
+    write_file(path, (const unsigned char *)"NDOCKKRN", 8);
+    c.fails = true;
+    ok(!get_is_right(cache, &c), "W9 a damaged entry, whose kernel cannot be compiled again");
+    is_int(files_in("*"), 0, "W9 is removed all the same");
+    nd__kernel_cache_destroy(cache);
+    remove_folder();
 }
 
 /* ---- W8: not writable; not trusted ---- */
@@ -350,6 +411,38 @@ static int world_writable(void)
                : 1;
 }
 
+/* A folder whose path leaves no room for names in it is not used, whichever variable names it; one
+ * that just leaves room is. */
+static int long_path(size_t n)
+{
+    static char dir[8192];
+    compiler c = {.number = 1, .nbytes = 50};
+    size_t at = (size_t)snprintf(dir, sizeof dir, "%s", folder);
+    while (at < n) {
+        size_t part = n - at < 200 ? n - at : 200;
+        memset(dir + at, 'x', part);
+        dir[at] = part > 1 ? '/' : 'x';
+        at += part;
+    }
+    dir[n] = 0;
+    nd_kernel_cache *cache = open_cache(dir, MANY);
+    bool fits = n < ND_STORE_DIR;
+    if (!get_is_right(cache, &c) || stats_of(cache).stored != fits)
+        return 2;
+    return fits || (warnings && strstr(last_warning, "path of")) ? 0 : 3;
+}
+static int longest(void)
+{
+    return long_path(ND_STORE_DIR - 1);
+}
+static int too_long(void)
+{
+    for (size_t n = ND_STORE_DIR; n < ND_STORE_PATH + 80; n++)
+        if (long_path(n) != 0)
+            return 1;
+    return long_path(8000);
+}
+
 static int link_in_place(void)
 {
     char path[ND_STORE_PATH], other[128];
@@ -369,6 +462,8 @@ static void not_trusted(void)
     make_folder();
     is_int(in_child(cannot_make), 0, "W8 a folder that cannot be made: memory only, one warning");
     is_int(in_child(link_in_place), 0, "an entry that is a symbolic link is not followed");
+    is_int(in_child(longest), 0, "a folder with the longest path that leaves room for its entries");
+    is_int(in_child(too_long), 0, "those with longer paths, up to 8000 bytes, are not used");
     is_int(in_child(world_writable), 0, "a folder that everyone can write is not used");
     remove_folder();
 }
@@ -526,5 +621,6 @@ static void callbacks(void)
 
 TAP_MAIN({"choice", choice}, {"environment", environment}, {"stored", stored},
          {"key_parts", key_parts}, {"collision", collision}, {"fuzz", fuzz},
+         {"wrapped_lengths", wrapped_lengths}, {"damaged_goes", damaged_goes},
          {"read_only", read_only}, {"not_trusted", not_trusted}, {"eviction", eviction},
          {"clear", clear}, {"failures", failures}, {"callbacks", callbacks})

@@ -2,6 +2,7 @@
 # The caches. Programs look inside, so they link core/libcore.la; stub libraries and mock plug-ins are built here.
 cache_tests = %reldir%/sha256.t %reldir%/plan.t %reldir%/kernel.t %reldir%/kernel_race.t %reldir%/workspace.t \
   %reldir%/library.t %reldir%/visible.t %reldir%/streams.t %reldir%/warmup.t %reldir%/available.t
+cache_tests += %reldir%/durable.t %reldir%/trusted.t
 check_PROGRAMS += $(cache_tests)
 TESTS += $(cache_tests)
 %canon_reldir%_sha256_t_SOURCES = %reldir%/sha256.c
@@ -22,6 +23,10 @@ TESTS += $(cache_tests)
 %canon_reldir%_streams_t_LDADD = $(core_ldadd)
 %canon_reldir%_warmup_t_SOURCES = %reldir%/warmup.c
 %canon_reldir%_warmup_t_LDADD = $(core_ldadd)
+%canon_reldir%_durable_t_SOURCES = %reldir%/durable.c %reldir%/kernels.h
+%canon_reldir%_durable_t_LDADD = $(core_ldadd) -ldl -lpthread
+%canon_reldir%_trusted_t_SOURCES = %reldir%/trusted.c %reldir%/kernels.h
+%canon_reldir%_trusted_t_LDADD = $(core_ldadd) -lpthread
 %canon_reldir%_available_t_SOURCES = %reldir%/available.c %reldir%/served.h
 %canon_reldir%_available_t_LDADD = $(test_ldadd)
 

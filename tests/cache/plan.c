@@ -279,6 +279,20 @@ static void long_use(void)
     nd__plan_cache_destroy(c);
 }
 
+/* Two streams in turn, whose latest work is never done when the plan is used again. */
+static void used_on_two(void)
+{
+    nd_plan_cache *c = fresh();
+    for (int i = 0; i < 1000; i++) {
+        use(c, 1, i % 2);
+        run((i + 1) % 2);
+    }
+    ok(recorded - given_back <= 3, "W7 used by two streams in turn it keeps %d events",
+       recorded - given_back);
+    nd__plan_cache_destroy(c);
+    is_int(early, 0, "W7 and dies behind both");
+}
+
 static void captured(void)
 {
     nd_plan_cache *c = fresh();
@@ -364,5 +378,5 @@ static void on_device(void)
 
 TAP_MAIN({"limits", limits}, {"byte_limit", byte_limit}, {"disabled", disabled},
          {"failing", failing}, {"keys", keys}, {"in_flight", in_flight}, {"held", held},
-         {"long_use", long_use}, {"captured", captured}, {"threads", threads},
-         {"on_device", on_device})
+         {"long_use", long_use}, {"used_on_two", used_on_two}, {"captured", captured},
+         {"threads", threads}, {"on_device", on_device})

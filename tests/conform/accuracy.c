@@ -49,7 +49,8 @@ static void sum_accuracy(int64_t rows, int64_t columns, bool positive)
     nd_array *a = long_array(ND_F32, rows, columns, positive, 0, &v), *r[3] = {NULL, NULL, NULL};
     for (int axis = 0; a && axis < 3; axis++) {
         const int32_t axes[1] = {axis};
-        nd_reduce_opts opts = {.size = sizeof opts, .axes = axis < 2 ? axes : NULL, .naxes = 1};
+        nd_reduce_opts opts = {
+            .size = sizeof opts, .axes = axis < 2 ? axes : NULL, .naxes = axis < 2};
         (void)good(nd_sum(a, &opts, &r[axis]), "sum");
     }
     check_long("over axis 0", r[0], v, columns, rows, 1, columns, 3e-7);

@@ -99,7 +99,8 @@ static void reductions(nd_dtype dtype)
     char name[64];
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         for (int32_t axis = 0; axis < 3; axis++) {
-            nd_reduce_opts o = {.size = sizeof o, .axes = axis < 2 ? &axis : NULL, .naxes = 1};
+            nd_reduce_opts o = {
+                .size = sizeof o, .axes = axis < 2 ? &axis : NULL, .naxes = axis < 2};
             snprintf(name, sizeof name, "%s:%s:axis%d", ops[i].name, nd_dtype_name(dtype), axis);
             need(ops[i].run(a, &o, &r), name);
             print_hash(name, r);

@@ -2,16 +2,17 @@
  * What every operation of the conformance suite is run by: which one, its random cases, what failed
  * in them, and its line of TAP. */
 #include <fnmatch.h>
+#include <unistd.h>
 #include "tests/conform/conform.h"
 
 conform_run run = {.count = 300, .seed = 1, .only_case = -1};
 
 enum { MOST_FAILURES = 5, TEXT = 1024 };
 static int failures;
-static int64_t case_number, first_failed, cases;
+static int64_t case_number, first_failed, last_failed, cases, failed_cases;
 static char failed[MOST_FAILURES][TEXT];
 static const char *op_name;
-static char skip_reason[TEXT];
+static char skip_reason[TEXT], replay_text[160];
 static uint64_t staged_before;
 
 /* Among the names of a list with commas. */
@@ -46,6 +47,7 @@ static uint64_t mix(uint64_t x)
 bool begin_case(int64_t i)
 {
     uint64_t h = run.seed;
+    modes_watch(op_name, case_number);
     case_number = i;
     if (run.only_case >= 0 && run.only_case != i)
         return false;
@@ -55,6 +57,12 @@ bool begin_case(int64_t i)
     cases++;
     kit_now(op_name, i);
     return true;
+}
+
+bool begin_share(int64_t i)
+{
+    bool all = run.only_case >= 0 || run.count >= FULL_COUNT;
+    return (all || mix((uint64_t)i) % FULL_COUNT < (uint64_t)run.count) && begin_case(i);
 }
 
 uint64_t random_bits(void)
@@ -70,8 +78,10 @@ int64_t random_below(int64_t n)
 
 bool good(nd_status status, const char *what)
 {
+    modes_watch(op_name, case_number);
     if (run.probing && status == ND_ERR_UNSUPPORTED)
         claims_refused(nd_last_error());
+    end_if_lost(status);
     if (status != ND_OK)
         fail_case("%s gave %s: %s", what, nd_status_name(status), nd_last_error()->message);
     return status == ND_OK;
@@ -88,9 +98,9 @@ void begin_op(const char *name)
 {
     op_name = name;
     failures = 0;
-    cases = 0;
+    cases = failed_cases = 0;
     case_number = 0;
-    skip_reason[0] = 0;
+    skip_reason[0] = replay_text[0] = 0;
     staged_before = staged_calls();
     kit_now(name, 0);
 }
@@ -107,6 +117,8 @@ void fail_case(const char *fmt, ...)
         return;
     if (failures == 0)
         first_failed = case_number;
+    failed_cases += failures == 0 || last_failed != case_number;
+    last_failed = case_number;
     if (failures++ < MOST_FAILURES) {
         char *text = failed[failures - 1];
         int n = snprintf(text, TEXT, "%s (seed %llu, case %lld): ", op_name,
@@ -122,6 +134,12 @@ bool failing(void)
     return failures >= MOST_FAILURES;
 }
 
+void replay_as(const char *name, int64_t i)
+{
+    snprintf(replay_text, sizeof replay_text, "D:%s:%llu:%lld", name, (unsigned long long)run.seed,
+             (long long)i);
+}
+
 static void print_failures(void)
 {
     for (int i = 0; i < failures && i < MOST_FAILURES; i++) {
@@ -129,8 +147,9 @@ static void print_failures(void)
             *c = *c == '\n' ? ' ' : *c; /* a comment ends with its line */
         printf("# %s\n", failed[i]);
     }
-    printf("# replay: D:%s:%llu:%lld\n", op_name, (unsigned long long)run.seed,
-           (long long)first_failed);
+    if (!replay_text[0])
+        replay_as(op_name, first_failed);
+    printf("# replay: %s\n", replay_text);
 }
 
 /* A plug-in with kernels, but none of this operation: its author should see that. */
@@ -144,26 +163,51 @@ static void note_staging(void)
         skip_op("right, but by the CPU: the plug-in has no kernel of it");
 }
 
+/* "D.add: 300 cases on cpu:0", or how many of them failed. */
+static void print_result(void)
+{
+    const char *no = failures ? "not " : "", *where = nd_device_name(run.device);
+    if (!run.kit)
+        printf("%sok %d - %s on %s\n", no, tap_count, op_name, where);
+    else if (failures && cases)
+        printf("not ok %d - D.%s: %lld of %lld case%s failed on %s%s\n", tap_count, op_name,
+               (long long)failed_cases, (long long)cases, cases == 1 ? "" : "s", where,
+               failing() ? ", then it gave up" : "");
+    else if (cases)
+        printf("ok %d - D.%s: %lld case%s on %s\n", tap_count, op_name, (long long)cases,
+               cases == 1 ? "" : "s", where);
+    else
+        printf("%sok %d - D.%s: on %s\n", no, tap_count, op_name, where);
+}
+
 void end_op(void)
 {
-    const char *no = failures ? "not " : "";
     if (run.probing)
         return;
+    modes_watch(op_name, case_number);
     if (run.kit)
         note_staging();
     tap_count++;
     tap_failures += failures != 0;
     if (skip_reason[0] && !failures)
         printf("ok %d - %s%s # SKIP %s\n", tap_count, run.kit ? "D." : "", op_name, skip_reason);
-    else if (!run.kit)
-        printf("%sok %d - %s on %s\n", no, tap_count, op_name, nd_device_name(run.device));
-    else if (cases)
-        printf("%sok %d - D.%s: %lld case%s on %s\n", no, tap_count, op_name, (long long)cases,
-               cases == 1 ? "" : "s", nd_device_name(run.device));
     else
-        printf("%sok %d - D.%s: on %s\n", no, tap_count, op_name, nd_device_name(run.device));
+        print_result();
     if (failures)
         print_failures();
+}
+
+void end_if_lost(nd_status status)
+{
+    if (status != ND_ERR_LOST)
+        return;
+    printf("not ok %d - %s%s: the device was lost in case %lld, so this and all that comes after "
+           "is unknown\n# %s\n# replay: D:%s:%llu:%lld\n1..%d\n",
+           tap_count + 1, run.kit ? "D." : "", op_name, (long long)case_number,
+           nd_last_error()->message, op_name, (unsigned long long)run.seed, (long long)case_number,
+           tap_count + 1);
+    fflush(stdout);
+    _exit(1); /* what is open on a lost device is better not closed */
 }
 
 int end_run(void)

@@ -28,6 +28,9 @@ bool wanted(const char *name); /* by what was asked for; lists it where that was
 /* Seeds the generator for case i of the operation begun, so that it can be replayed alone; false if
  * another case is to run alone. i tells all cases of the operation apart. */
 bool begin_case(int64_t i);
+/* The same for case i of a table: all of them run where an operation has FULL_COUNT random cases or
+ * more, of fewer as large a share. */
+bool begin_share(int64_t i);
 uint64_t random_bits(void);
 int64_t random_below(int64_t n); /* 0 ... n-1 */
 /* Checks a status; on failure says what the library said. */
@@ -35,12 +38,18 @@ bool good(nd_status status, const char *what);
 /* One TAP line for an operation: fails are counted by fail_case. */
 void begin_op(const char *name);
 void fail_case(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The failure is repeated by another operation's case. */
+void replay_as(const char *name, int64_t i);
 void skip_op(const char *why); /* its line becomes a skip, unless something failed */
 void end_op(void);
-int end_run(void);  /* the plan; an exit status */
+int end_run(void); /* the plan; an exit status */
+/* A device that is lost stays so: if that is the status, says it in one line and ends the program,
+ * since nothing that comes after would say more. */
+void end_if_lost(nd_status status);
 bool failing(void); /* enough failures were printed: give up on this operation */
 /* Cases that are not random ones are numbered from here. */
 #define FIXED_CASE 1000000
+#define FULL_COUNT 100
 
 /* ---- kit.c: the suite as `ndock conform` runs it ---- */
 /* Makes the first device of the plug-in in file the one under test: -1. An exit status after a plan
@@ -49,6 +58,11 @@ int kit_open(const char *file);
 /* The operation's and the case's names for what is printed if the program dies now. */
 void kit_now(const char *name, int64_t i);
 bool kit_has_kernels(void); /* group "ndp.op/1" */
+
+/* ---- modes.c: floating-point modes of the calling thread ---- */
+/* Looks whether the call just made, in case i of the operation, has left them as they were, and
+ * puts them back. The first call of all takes what they are. */
+void modes_watch(const char *name, int64_t i);
 
 /* ---- claims.c: what a plug-in says of its kernels ---- */
 void claims_staged(const char *name); /* an operation some of whose calls were staged */
@@ -135,6 +149,11 @@ void conform_matmul(void);
 void conform_indexing(void);
 void conform_scatter(void);
 void conform_select(void);
+void conform_bools(void);
+void conform_ties(void);
+void conform_zeros(void);
+void conform_into(void);
+void conform_edges(void);
 void conform_sorting(void);
 void conform_sets(void);
 void conform_random(void);
@@ -145,4 +164,13 @@ void conform_slice(void);
 void conform_assign(void);
 void conform_errors(void);
 void conform_runtime_ops(void);
+void conform_growth(void);
+void conform_together(void);
+void conform_modes(void);
+void conform_training(void);
+void conform_long_sums(void);
+void conform_margins(void);
+void conform_contract(const char *file);
+/* In the process that conform_contract makes: rules of the contract that are broken are printed. */
+void contract_listen(void);
 #endif

@@ -82,6 +82,7 @@ int kit_open(const char *file)
         unsetenv(not_mine[i]);
     setenv("NDOCK_PLUGIN_PROBE", "off", 0); /* a crash is to be seen here */
     catch_signals();
+    contract_listen();
     if (!realpath(file, path))
         return refused("the file cannot be found");
     nd_status status = nd_plugin_load(path);

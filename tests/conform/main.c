@@ -7,11 +7,13 @@
 #include "tests/conform/conform.h"
 
 static void (*const groups[])(void) = {
-    conform_elementwise, conform_copy,     conform_reduce,  conform_accuracy,    conform_norm,
-    conform_matmul,      conform_indexing, conform_scatter, conform_select,      conform_sorting,
-    conform_sets,        conform_random,   conform_manip,   conform_create,      conform_views,
-    conform_slice,       conform_assign,   conform_errors,  conform_runtime_ops, conform_special,
-    conform_kit,         conform_large,
+    conform_elementwise, conform_copy,     conform_reduce,  conform_accuracy, conform_norm,
+    conform_matmul,      conform_indexing, conform_scatter, conform_select,   conform_bools,
+    conform_sorting,     conform_sets,     conform_random,  conform_manip,    conform_create,
+    conform_views,       conform_slice,    conform_assign,  conform_errors,   conform_runtime_ops,
+    conform_special,     conform_ties,     conform_zeros,   conform_into,     conform_edges,
+    conform_kit,         conform_large,    conform_growth,  conform_together, conform_training,
+    conform_long_sums,   conform_margins,
 };
 static const char *device = "cpu", *group, *replay;
 
@@ -117,7 +119,10 @@ int main(int argc, char **argv)
     if (status >= 0)
         return status;
     everything();
-    if (run.kit)
+    if (run.kit) {
         conform_claims(everything);
+        conform_contract(device);
+    }
+    conform_modes(); /* of all calls before */
     return run.list ? 0 : end_run();
 }

@@ -62,7 +62,7 @@ static void random_axes(trial *t)
         if (t->normed[d])
             t->axes[n++] = random_below(2) ? d : d - ndim;
     }
-    t->opts.naxes = n;
+    t->opts.naxes = n ? n : ND_NO_AXES;
 }
 
 static void group_rows(trial *t)

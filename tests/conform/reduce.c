@@ -303,7 +303,7 @@ static void random_axes(trial *t)
     for (int d = ndim - 1; d >= 0; d--) /* in any order, and from the end */
         if (t->reduced[d])
             t->axes[n++] = random_below(2) ? d : d - ndim;
-    t->opts.naxes = n;
+    t->opts.naxes = n ? n : ND_NO_AXES;
 }
 
 static void group_cells(trial *t)

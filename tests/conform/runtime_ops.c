@@ -188,7 +188,7 @@ static void bad_registrations(const nd_op_info *good_info, void *ctx)
     info.name = "add";
     wrong(nd_op_register(&info, compute, ctx, &op), "add", "the name of a built-in op");
     info.name = "conform_new";
-    wrong(nd_op_register(&info, NULL, ctx, &op), "function", "no function");
+    wrong(nd_op_register(&info, NULL, ctx, &op), "argument 1", "no function");
     info.op_class = ND_CLASS_REDUCE;
     wrong(nd_op_register(&info, compute, ctx, &op), "class 7", "a reduction");
     info.op_class = ND_CLASS_UNARY;
@@ -199,7 +199,7 @@ static void bad_registrations(const nd_op_info *good_info, void *ctx)
     wrong(nd_op_register(&info, compute, ctx, &op), "99", "an unknown result rule");
     info.name = "";
     wrong(nd_op_register(&info, compute, ctx, &op), "name", "no name");
-    wrong(nd_op_register(NULL, compute, ctx, &op), "name", "no description");
+    wrong(nd_op_register(NULL, compute, ctx, &op), "argument 0", "no description");
 }
 
 void conform_runtime_ops(void)

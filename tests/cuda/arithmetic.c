@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * M5: from the settings of arithmetic to what cuBLASLt is asked for, call by call: compute type,
- * dtype of the factors, and the mask of reduction schemes. The library is one that remembers its
- * calls, and the driver one that pretends, so that every kind of device can be had. */
+ * dtype of the factors, and the mask of reduction schemes. W3: every product is given the workspace
+ * that its algorithm needs; W5: one handle serves all threads. The library is one that remembers
+ * its calls, and the driver one that pretends, so that every kind of device can be had. */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <ndock/ndock.h>
 #include "tests/cuda/stubs.h"
 
@@ -10,7 +12,7 @@
 typedef struct {
     int compute, scale, a, b, out;
     unsigned schemes;
-    int runs;
+    _Atomic int runs, handles, without;
 } asked;
 
 static nd_device *dev;
@@ -48,6 +50,37 @@ static void with(int32_t setting, int32_t value, const char *name, nd_dtype dtyp
     (void)!nd_math_pop();
 }
 
+static void *multiply_apart(void *arg)
+{
+    const int64_t shape[2] = {64, 64};
+    nd_array *a = NULL, *out = NULL;
+    nd_status status = nd_empty(dev, ND_F32, 2, shape, &a);
+    for (int i = 0; i < 8 && status == ND_OK; i++) {
+        status = nd_matmul(a, a, NULL, &out);
+        nd_release(out);
+    }
+    nd_release(a);
+    *(int *)arg = status == ND_OK;
+    return NULL;
+}
+
+/* After all other products: "threads: 4 handles: 1 without: 0". */
+static void multiply_together(void)
+{
+    pthread_t t[4];
+    int good[4] = {0};
+    for (int i = 0; i < 4; i++)
+        if (pthread_create(&t[i], NULL, multiply_apart, &good[i]) != 0)
+            return;
+    for (int i = 0; i < 4; i++)
+        pthread_join(t[i], NULL);
+    void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
+    asked *heard = library ? dlsym(library, "stub_blaslt_asked") : NULL;
+    if (heard)
+        printf("threads: %d runs: %d handles: %d without: %d\n",
+               good[0] + good[1] + good[2] + good[3], heard->runs, heard->handles, heard->without);
+}
+
 static int look(void)
 {
     if (nd_device_get("cuda:0", &dev) != ND_OK) {
@@ -72,6 +105,7 @@ static int look(void)
     with(ND_MATH_BF16_SPLIT_K, ND_MATH_OFF, "bf16 whole", ND_BF16);
     with(ND_MATH_F16_ACCUMULATE, ND_MATH_F16, "bf16 sums", ND_BF16);
     multiply("i8 to i32", ND_I8, ND_I32);
+    multiply_together();
     return 0;
 }
 
@@ -111,6 +145,14 @@ static void every_setting(void)
     CHECK(rows, "9.0");
 }
 
+static void handles_and_workspaces(void)
+{
+    ask(DEVICE("STUB_CUDA_CAPABILITY=90"), 0);
+    has_text(answer, "threads: 4 runs: 32 ", "W5: four threads multiply");
+    has_text(answer, " handles: 1 ", "W5: with one handle of the device");
+    has_text(answer, " without: 0\n", "W3: every product has the workspace that it needs");
+}
+
 static void other_devices(void)
 {
     static const row newer[] = {{"f32 tf32", "77 0 7"}, {"f32 bf16x9", "78 0 7"}};
@@ -125,7 +167,8 @@ static void other_devices(void)
 
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {{"M5", every_setting}, {"M5_devices", other_devices}};
+    static const tap_case cases[] = {
+        {"M5", every_setting}, {"M5_devices", other_devices}, {"W3_W5", handles_and_workspaces}};
     if (argc > 1 && strcmp(argv[1], "--look") == 0)
         return look();
     return stubs_main(argc, argv, cases, (int)(sizeof cases / sizeof cases[0]));

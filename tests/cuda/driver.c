@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * D9, D10, D12: which devices there are, asked without initialising the driver, and what is said
- * where there is none; A8: whose a fault is called. Libraries that only pretend stand in for the
+ * where there is none; A8: whose a fault is called; A15: the driver's own words; X3: kernels that
+ * are for another device. Libraries that only pretend stand in for the
  * driver's, so this runs on any machine; each question is put by a process of its own, started with
  * their folder in its path. */
 #include <dlfcn.h>
@@ -62,6 +63,50 @@ static int lose(const char *when)
     return 0;
 }
 
+/* The first kernel, whose module the driver refuses. */
+static int load(void)
+{
+    const int64_t n = 16;
+    nd_device *device = NULL;
+    nd_array *a = NULL, *r = NULL;
+    nd_status status = nd_device_get("cuda:0", &device);
+    if (status == ND_OK)
+        status = nd_empty(device, ND_F32, 1, &n, &a);
+    if (status != ND_OK) {
+        printf("cannot begin: %s\n", nd_last_error()->message);
+        return 1;
+    }
+    status = nd_add(a, a, &r);
+    printf("%s, native %lld: %s\n", nd_status_name(status), (long long)nd_last_error()->native,
+           nd_last_error()->message);
+    return 0;
+}
+
+/* Each number as a stream's handle: what came of it, and how often the driver was asked. */
+static int wrap_streams(void)
+{
+    static const uint64_t record[2];
+    const uint64_t there = (uint64_t)(uintptr_t)record;
+    const uint64_t handles[] = {3,         4,          4096,           there + 1,
+                                there + 4, UINT64_MAX, UINT64_MAX - 7, there};
+    nd_device *device = NULL;
+    if (nd_device_get("cuda:0", &device) != ND_OK) {
+        printf("cannot begin: %s\n", nd_last_error()->message);
+        return 1;
+    }
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    const int *asked = library ? dlsym(library, "stub_streams_asked") : NULL;
+    for (size_t i = 0; i < sizeof handles / sizeof *handles; i++) {
+        nd_stream *s = NULL;
+        const nd_status status = nd_stream_wrap(device, handles[i], NULL, NULL, &s);
+        const char *why = status == ND_OK ? "" : nd_last_error()->message;
+        printf("%zu %s %s, asked %d|\n", i, nd_status_name(status),
+               strstr(why, "is no CUstream") ? "is no CUstream" : why, asked ? *asked : -1);
+        nd_stream_release(s);
+    }
+    return 0;
+}
+
 /* "state reason|cuda:0 cuda:1 cuda:2|inits|cpu" */
 static int look(void)
 {
@@ -69,6 +114,10 @@ static int look(void)
     int32_t n = 0;
     if (getenv("TEST_LOSE"))
         return lose(getenv("TEST_LOSE"));
+    if (getenv("TEST_LOAD"))
+        return load();
+    if (getenv("TEST_STREAMS"))
+        return wrap_streams();
     int first = state_of("cuda:0"), second = state_of("cuda:1"), third = state_of("cuda:2");
     (void)!nd_plugin_list(report, 16, &n);
     for (int i = 0; i < n && i < 16; i++)
@@ -163,6 +212,49 @@ static void whose_fault(void)
     ok(!strstr(answer, "pre-existing"), "A8: not where work of ours may have done it");
 }
 
+/* A15: drivers of CUDA 12.9 and later log more than a code. */
+static void drivers_words(void)
+{
+    ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "TEST_LOSE=busy",
+                "STUB_CUDA_WORDS=block 3 wrote to 0x10\nmore"),
+        NO_NVML);
+    SAYS("ND_ERR_LOST");
+    SAYS("driver: block 3 wrote to 0x10");
+    ok(!strstr(answer, "0x10\nmore"), "A15: the first line of it alone");
+    ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "TEST_LOSE=busy"), NO_NVML);
+    ok(!strstr(answer, "driver: "), "A15: a driver without a log is not quoted");
+}
+
+/* X3: no SASS for this device, or PTX of a newer toolkit than the driver's. */
+static void other_device(void)
+{
+    static const char *const errors[] = {"STUB_MODULE_ERROR=209", "STUB_MODULE_ERROR=222"};
+    static const char *const native[] = {"native 209", "native 222"};
+    for (int i = 0; i < 2; i++) {
+        ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "TEST_LOAD=1",
+                    "STUB_CUDA_CAPABILITY=90", "STUB_CUDA_VERSION=12040", (char *)errors[i]),
+            NO_NVML);
+        SAYS("ND_ERR_PLUGIN");
+        has_text(answer, native[i], "X3: with the driver's own code");
+        SAYS("the kernels were built for");
+        SAYS("cuda:0 has compute capability 9.0");
+        SAYS("a driver for CUDA 12.4");
+        SAYS("--with-cuda-arch=90");
+    }
+}
+
+/* The driver follows what it is given, so it must see none of the numbers that are no address. */
+static void numbers_that_are_no_stream(void)
+{
+    char line[80];
+    ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "TEST_STREAMS=1"), NO_NVML);
+    for (int i = 0; i < 7; i++) {
+        snprintf(line, sizeof line, "%d ND_ERR_ARGUMENT is no CUstream, asked 0|", i);
+        has_text(answer, line, "S9: unaligned or unmapped: refused before the driver sees it");
+    }
+    SAYS("7 ND_OK , asked 1|");
+}
+
 static const tap_case cases[] = {
     {"D12_missing", missing},
     {"D12_too_old", too_old},
@@ -170,6 +262,9 @@ static const tap_case cases[] = {
     {"D9_D10_D16_counted", counted_without_init},
     {"D9_unknown", the_driver_is_asked},
     {"A8", whose_fault},
+    {"A15", drivers_words},
+    {"X3", other_device},
+    {"S9", numbers_that_are_no_stream},
 };
 
 int main(int argc, char **argv)

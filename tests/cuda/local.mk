@@ -47,7 +47,7 @@ endif
 %canon_reldir%_libnvmlstub_la_SOURCES = %reldir%/stub_nvml.c
 %canon_reldir%_libnvmlstub_la_LDFLAGS = $(mock_ldflags)
 %canon_reldir%_arithmetic_t_SOURCES = %reldir%/arithmetic.c
-%canon_reldir%_arithmetic_t_LDADD = $(test_ldadd) -ldl
+%canon_reldir%_arithmetic_t_LDADD = $(test_ldadd) -ldl -lpthread
 %canon_reldir%_driver_t_SOURCES = %reldir%/driver.c
 %canon_reldir%_driver_t_LDADD = $(test_ldadd) -ldl
 %canon_reldir%_capture_ops_t_SOURCES = tests/stream/capture_ops.c

@@ -292,7 +292,7 @@ int main(int argc, char **argv)
     if (!why)
         return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
     char line[600];
-    snprintf(line, sizeof line, "no cuda:0: %s", why);
+    snprintf(line, sizeof line, "no CUDA device: %s", why);
     skip(1, line);
     puts("1..1");
     return 0;

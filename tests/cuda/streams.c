@@ -22,6 +22,10 @@ static void foreign(void)
     int32_t finished = 0;
     is_int(g->wrap(dev, 0, &wrapped), NDP_ERR_ARGUMENT, "S9: stream 0 is refused");
     has_text(nd_last_error()->message, "1 is the legacy", "S9: with an explanation");
+    for (uint64_t i = 3; i <= 4096; i += 4093) {
+        is_int(g->wrap(dev, i, &wrapped), NDP_ERR_ARGUMENT, "S9: so is a number without memory");
+        has_text(nd_last_error()->message, "no CUstream", "S9: before the driver follows it");
+    }
     for (uint64_t i = 1; i <= 2; i++) {
         is_int(g->wrap(dev, i, &wrapped), NDP_OK, "S9: 1 and 2 are accepted");
         DO(g->native(dev, wrapped, &again));

@@ -6,12 +6,15 @@
 
 #pragma GCC visibility push(default)
 
-/* Of the latest product that was chosen an algorithm for, and how many were run. */
+enum { WORKSPACE = 1 << 16 }; /* what every algorithm says that it needs */
+
+/* Of the latest product that was chosen an algorithm for, and how many were run; of all: handles
+ * made, and runs without the workspace that the algorithm needs. */
 struct {
     int compute, scale, a, b, out;
     unsigned schemes;
-    int runs;
-} stub_blaslt_asked = {-1, -1, -1, -1, -1, ~0u, 0};
+    _Atomic int runs, handles, without;
+} stub_blaslt_asked = {-1, -1, -1, -1, -1, ~0u, 0, 0, 0};
 
 /* The library's descriptions are opaque to everybody else. */
 typedef struct {
@@ -37,6 +40,7 @@ static cublasStatus_t drop(void *p)
 
 cublasStatus_t CUBLASWINAPI cublasLtCreate(cublasLtHandle_t *out)
 {
+    stub_blaslt_asked.handles++;
     return make((void **)out, (note){0});
 }
 
@@ -138,8 +142,10 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmulAlgoGetHeuristic(
     stub_blaslt_asked.out = ((const note *)d)->type;
     stub_blaslt_asked.schemes = ((const note *)wish)->schemes;
     *n = wanted > 0;
-    if (*n)
+    if (*n) {
         memset(found, 0, sizeof *found);
+        found->workspaceSize = WORKSPACE;
+    }
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -153,8 +159,8 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatm
                                            size_t n, cudaStream_t stream)
 {
     (void)handle, (void)desc, (void)alpha, (void)a, (void)a_layout, (void)b, (void)b_layout;
-    (void)beta, (void)c, (void)c_layout, (void)d, (void)d_layout, (void)algo, (void)workspace;
-    (void)n, (void)stream;
+    (void)beta, (void)c, (void)c_layout, (void)d, (void)d_layout, (void)algo, (void)stream;
     stub_blaslt_asked.runs++;
+    stub_blaslt_asked.without += !workspace || n < WORKSPACE;
     return CUBLAS_STATUS_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * What the libcuda.so.1 that only pretends answers with STUB_CUDA_WORKS=1: a device of the
- * capability STUB_CUDA_CAPABILITY, whose memory is addresses alone and whose kernels do nothing. */
+ * capability STUB_CUDA_CAPABILITY, whose memory is addresses alone and whose kernels do nothing.
+ * STUB_CUDA_WORDS is what it logs with each failure, STUB_MODULE_ERROR why no module is loaded. */
 #include <cuda.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,27 @@ int stub_lost;
 
 static CUcontext now;
 static char context, function;
+
+/* Of CUDA 12.9 and later, so not with its prototype: <cuda.h> may lack it. */
+typedef void(CUDA_CB *heard_fn)(void *data, int level, char *message, size_t length);
+static heard_fn heard;
+static void *heard_data;
+CUresult stub_logs(heard_fn fn, void *data, void **handle) __asm__("cuLogsRegisterCallback");
+CUresult stub_logs(heard_fn fn, void *data, void **handle)
+{
+    heard = fn;
+    heard_data = data;
+    *handle = &heard;
+    return getenv("STUB_CUDA_WORDS") ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static CUresult fails(CUresult r)
+{
+    char *words = getenv("STUB_CUDA_WORDS");
+    if (words && heard)
+        heard(heard_data, 0, words, strlen(words));
+    return r;
+}
 
 CUresult CUDAAPI cuDeviceGet(CUdevice *device, int ordinal)
 {
@@ -67,6 +89,16 @@ CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device)
     return said();
 }
 
+int stub_streams_asked; /* how often the driver was to look into a stream */
+
+CUresult CUDAAPI cuStreamGetCtx(CUstream stream, CUcontext *out)
+{
+    (void)stream;
+    stub_streams_asked++;
+    *out = (CUcontext)&context;
+    return said();
+}
+
 CUresult CUDAAPI cuCtxGetCurrent(CUcontext *out)
 {
     *out = now;
@@ -98,14 +130,15 @@ CUresult CUDAAPI cuMemAlloc(CUdeviceptr *out, size_t nbytes)
     static CUdeviceptr next = (CUdeviceptr)1 << 40;
     *out = next;
     next += (nbytes + 511) / 512 * 512;
-    return stub_lost ? CUDA_ERROR_ILLEGAL_ADDRESS : said();
+    return stub_lost ? fails(CUDA_ERROR_ILLEGAL_ADDRESS) : said();
 }
 
 CUresult CUDAAPI cuModuleLoadData(CUmodule *out, const void *image)
 {
+    const char *error = getenv("STUB_MODULE_ERROR");
     (void)image;
     *out = (CUmodule)&context;
-    return said();
+    return error ? fails((CUresult)atoi(error)) : said();
 }
 
 CUresult CUDAAPI cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)

@@ -3,11 +3,13 @@
  * has libFuzzer's form, so that clang -fsanitize=fuzzer and tests/fuzz/replay.c can both run it. */
 #ifndef NDOCK_TESTS_FUZZ_H
 #define NDOCK_TESTS_FUZZ_H
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <ndock/ndock.h>
 
@@ -52,6 +54,50 @@ __attribute__((unused)) static const char *fuzz_file(const uint8_t *data, size_t
     if (fd < 0 || ftruncate(fd, 0) < 0 || pwrite(fd, data, size, 0) != (ssize_t)size)
         abort();
     return path;
+}
+
+/* While muted, what a tool of the command says goes nowhere; a sanitizer writes to the descriptor
+ * and is seen. */
+__attribute__((unused)) static void fuzz_mute(int muted)
+{
+    static FILE *nowhere, *out, *err;
+    if (!nowhere) {
+        nowhere = fopen("/dev/null", "w");
+        out = stdout;
+        err = stderr;
+    }
+    if (!nowhere)
+        abort();
+    stdout = muted ? nowhere : out;
+    stderr = muted ? nowhere : err;
+}
+
+/* A file of that name in a folder of this process alone, with these bytes; both go at its end. */
+static char fuzz_folder[64], fuzz_path[192];
+__attribute__((unused)) static void fuzz_remove(void)
+{
+    (void)unlink(fuzz_path);
+    for (char *end; strlen(fuzz_path) > strlen(fuzz_folder); (void)rmdir(fuzz_path)) {
+        if ((end = strrchr(fuzz_path, '/')) == NULL)
+            return;
+        *end = 0;
+    }
+}
+__attribute__((unused)) static void fuzz_write(const char *name, const void *data, size_t size)
+{
+    if (!fuzz_folder[0]) {
+        snprintf(fuzz_folder, sizeof fuzz_folder, "/tmp/ndock-fuzz.XXXXXX");
+        if (!mkdtemp(fuzz_folder) || atexit(fuzz_remove) != 0)
+            abort();
+    }
+    snprintf(fuzz_path, sizeof fuzz_path, "%s/%s", fuzz_folder, name);
+    for (char *p = fuzz_path + strlen(fuzz_folder) + 1; (p = strchr(p, '/')) != NULL; *p++ = '/') {
+        *p = 0;
+        (void)mkdir(fuzz_path, 0700);
+    }
+    int fd = open(fuzz_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, data, size) != (ssize_t)size || close(fd) < 0)
+        abort();
 }
 
 /* A failure leaves no result and a message; a result can be read to its last element. */

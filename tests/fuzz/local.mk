@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Fuzzing of what reads files. In make check each target runs its seeds and a few thousand fixed
-# mutations; `make fuzz` (clang) runs each under libFuzzer for FUZZ_SECONDS, in _fuzz/.
+# mutations; `make check-fuzz` runs each for FUZZ_SLICE seconds on others every time, FUZZ_JOBS side by side, best in the tree of
+# a sanitizer; `make fuzz` (clang) runs each under libFuzzer for FUZZ_SECONDS, in _fuzz/.
 fuzz_programs = %reldir%/npy.t %reldir%/idx.t %reldir%/safetensors.t \
   %reldir%/view.t %reldir%/name.t %reldir%/cai.t
 check_PROGRAMS += $(fuzz_programs)
@@ -37,15 +38,57 @@ fuzz_programs += %reldir%/note.t
 %canon_reldir%_note_t_CPPFLAGS = $(fuzz_seeds)note"'
 %canon_reldir%_note_t_LDADD = $(core_ldadd)
 
+# Tools that read files, and parts of the core that do: with the objects they are made of.
+fuzz_tool_sources = tools/mem/read.c tools/mem/sum.c tools/mem/time.c tools/mem/axis.c tools/mem/chart.c tools/mem/draw.c \
+  tools/info/suggest.c tools/json.c tools/file.c tools/list.c \
+  tools/replay/replay.c tools/replay/line.c tools/replay/call.c tools/replay/record.c
+fuzz_programs += %reldir%/mem.t %reldir%/suggest.t %reldir%/trace.t %reldir%/conf.t %reldir%/store.t %reldir%/rules.t
+%canon_reldir%_mem_t_SOURCES = %reldir%/fuzz_mem.c tools/mem/mem.h tools/mem/read.c tools/mem/sum.c tools/mem/time.c \
+  tools/mem/axis.c tools/mem/chart.c tools/mem/draw.c tools/json.c tools/file.c $(fuzz_sources)
+%canon_reldir%_mem_t_CPPFLAGS = $(fuzz_seeds)mem"'
+%canon_reldir%_mem_t_LDADD = $(core_ldadd)
+%canon_reldir%_suggest_t_SOURCES = %reldir%/fuzz_suggest.c tools/tool.h tools/info/suggest.c tools/json.c tools/mem/sum.c tools/file.c $(fuzz_sources)
+%canon_reldir%_suggest_t_CPPFLAGS = $(fuzz_seeds)suggest"'
+%canon_reldir%_suggest_t_LDADD = $(core_ldadd)
+%canon_reldir%_trace_t_SOURCES = %reldir%/fuzz_trace.c tools/tool.h tools/replay/replay.h tools/replay/replay.c \
+  tools/replay/line.c tools/replay/call.c tools/replay/record.c tools/list.c tools/file.c $(fuzz_sources)
+%canon_reldir%_trace_t_CPPFLAGS = $(fuzz_seeds)trace"'
+%canon_reldir%_trace_t_LDADD = $(core_ldadd)
+%canon_reldir%_conf_t_SOURCES = %reldir%/fuzz_conf.c $(fuzz_sources)
+%canon_reldir%_conf_t_CPPFLAGS = $(fuzz_seeds)conf"'
+%canon_reldir%_conf_t_LDADD = $(core_ldadd)
+%canon_reldir%_store_t_SOURCES = %reldir%/fuzz_store.c $(fuzz_sources)
+%canon_reldir%_store_t_CPPFLAGS = $(fuzz_seeds)store"'
+%canon_reldir%_store_t_LDADD = $(core_ldadd)
+%canon_reldir%_rules_t_SOURCES = %reldir%/fuzz_rules.c $(fuzz_sources)
+%canon_reldir%_rules_t_CPPFLAGS = $(fuzz_seeds)rules"'
+%canon_reldir%_rules_t_LDADD = $(core_ldadd)
+
 FUZZ_SECONDS = 600
-FUZZ_TARGETS = npy idx safetensors view name cai
-FUZZ_TARGETS += elf
-FUZZ_TARGETS += note
+FUZZ_TARGETS = npy idx safetensors view name cai elf note mem suggest trace conf store rules
 fuzz: all
 	$(AM_V_at)FUZZ_CC='$(FUZZ_CC)' FUZZ_FLAGS='$(AM_CPPFLAGS)' FUZZ_SECONDS='$(FUZZ_SECONDS)' \
 	  FUZZ_TARGETS='$(FUZZ_TARGETS)' NDOCK_PLUGIN_PATH='$(test_plugin_path)' \
-	  $(SHELL) $(srcdir)/%reldir%/fuzz.sh $(srcdir) $(core_sources) tools/elf.c
-.PHONY: fuzz
+	  $(SHELL) $(srcdir)/%reldir%/fuzz.sh $(srcdir) $(core_sources) tools/elf.c $(fuzz_tool_sources)
+FUZZ_SLICE = 4
+FUZZ_JOBS = 2
+check-fuzz: all $(fuzz_programs)
+	$(AM_V_at)printf '%s\n' $(fuzz_programs) | NDOCK_PLUGIN_PATH='$(test_plugin_path)' NDOCK_FUZZ_SECONDS='$(FUZZ_SLICE)' \
+	  xargs -P '$(FUZZ_JOBS)' -I '{}' sh -c './{} >{}.out 2>&1 || { echo "FAIL: {}"; cat {}.out; exit 1; }; \
+	  sed -n "s#^ok .* - \([0-9]* mutations\)#{}: \1#p" {}.out'
+MOSTLYCLEANFILES += %reldir%/*.out
+.PHONY: fuzz check-fuzz
+
+# Calls of the Python package with hostile objects; in sanitizer builds (--enable-sanitizer) any bad access ends them.
+EXTRA_DIST += %reldir%/objects.py %reldir%/hostile.py
+if HAVE_PYTHON_HEADERS
+TESTS += %reldir%/objects.py
+endif
+FUZZ_SEED = 1
+fuzz-python: all
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(test_plugin_path)' $(python_test_env) $(PYTHON) -B $(srcdir)/%reldir%/objects.py \
+	  --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
+.PHONY: fuzz-python
 
 EXTRA_DIST += %reldir%/fuzz.sh \
   %reldir%/seeds/npy/big_endian %reldir%/seeds/npy/empty %reldir%/seeds/npy/fortran \
@@ -68,3 +111,24 @@ EXTRA_DIST += %reldir%/fuzz.sh \
   %reldir%/seeds/note/two %reldir%/seeds/note/abi %reldir%/seeds/note/machine \
   %reldir%/seeds/note/bits32 %reldir%/seeds/note/big_endian %reldir%/seeds/note/absent \
   %reldir%/seeds/note/text %reldir%/seeds/note/cut
+EXTRA_DIST += \
+  %reldir%/seeds/mem/empty %reldir%/seeds/mem/huge %reldir%/seeds/mem/whole %reldir%/seeds/suggest/empty \
+  %reldir%/seeds/suggest/huge %reldir%/seeds/suggest/items %reldir%/seeds/suggest/version \
+  %reldir%/seeds/conf/file \
+  %reldir%/seeds/conf/folder %reldir%/seeds/conf/no_path %reldir%/seeds/conf/relative %reldir%/seeds/conf/two \
+  %reldir%/seeds/store/cut %reldir%/seeds/store/no_code %reldir%/seeds/store/other_key \
+  %reldir%/seeds/store/unsigned %reldir%/seeds/store/version %reldir%/seeds/store/whole \
+  %reldir%/seeds/rules/every %reldir%/seeds/rules/from %reldir%/seeds/rules/list %reldir%/seeds/rules/nth \
+  %reldir%/seeds/trace/allocate %reldir%/seeds/trace/compute %reldir%/seeds/trace/nbytes_wraps \
+  %reldir%/seeds/trace/no_block %reldir%/seeds/trace/write_outside
+
+# Random calls of the C API, by the table of tests/calls; in make check ten thousand of them.
+check_PROGRAMS += %reldir%/calls.t
+TESTS += %reldir%/calls.t
+%canon_reldir%_calls_t_SOURCES = %reldir%/fuzz_calls.c tests/calls/world.c tests/calls/calls.h tests/calls/world.h
+nodist_%canon_reldir%_calls_t_SOURCES = tests/calls/calls.inc
+%canon_reldir%_calls_t_LDADD = $(test_ldadd)
+%reldir%/fuzz_calls.$(OBJEXT): tests/calls/calls.inc
+fuzz-calls: %reldir%/calls.t
+	NDOCK_PLUGIN_PATH='$(test_plugin_path)' %reldir%/calls.t --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
+.PHONY: fuzz-calls

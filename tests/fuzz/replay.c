@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Runs a fuzz target without libFuzzer: over the seed files of a folder and over mutations of them,
- * the same in every run. Usage: PROGRAM [MUTATIONS [FIRST [SEED-FOLDER]]]; speaks TAP. */
+ * the same in every run. Usage: PROGRAM [MUTATIONS [FIRST [SEED-FOLDER]]]; speaks TAP. With
+ * NDOCK_FUZZ_SECONDS=N it goes on for that long, from a number that the clock chooses and that it
+ * says: a failure is made again by MUTATIONS and FIRST. */
 #include <dirent.h>
+#include <time.h>
 #include "tests/fuzz/fuzz.h"
 #include "tests/tap.h"
 
@@ -93,9 +96,34 @@ static size_t mutate(uint8_t *data, size_t n)
     return n;
 }
 
-int main(int argc, char **argv)
+static void run_mutation(int number)
 {
     static uint8_t data[MOST_BYTES];
+    state = ((uint64_t)number + 1) * 0x9E3779B97F4A7C15u;
+    const seed *s = &seeds[below((size_t)seed_count)];
+    size_t n = s->size;
+    memcpy(data, s->data, n);
+    for (size_t k = 1 + below(6); k > 0; k--)
+        n = mutate(data, n);
+    LLVMFuzzerTestOneInput(data, n);
+}
+
+/* How many there were. */
+static int run_for(time_t seconds, int first)
+{
+    enum { PORTION = 500 };
+    int n = 0;
+    for (time_t end = time(NULL) + seconds; time(NULL) < end; n += PORTION) {
+        printf("# mutations %d from number %d\n", PORTION, first + n);
+        for (int i = 0; i < PORTION; i++)
+            run_mutation(first + n + i);
+    }
+    return n;
+}
+
+int main(int argc, char **argv)
+{
+    const char *seconds = getenv("NDOCK_FUZZ_SECONDS");
     int mutations = argc > 1 ? atoi(argv[1]) : 3000, first = argc > 2 ? atoi(argv[2]) : 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
     read_seeds(argc > 3 ? argv[3] : FUZZ_SEEDS);
@@ -105,16 +133,14 @@ int main(int argc, char **argv)
         LLVMFuzzerTestOneInput(seeds[i].data, seeds[i].size);
         ok(1, "seed %s", seeds[i].name);
     }
-    for (int i = first; i < first + mutations; i++) {
-        state = ((uint64_t)i + 1) * 0x9E3779B97F4A7C15u;
-        const seed *s = &seeds[below((size_t)seed_count)];
-        size_t n = s->size;
-        memcpy(data, s->data, n);
-        for (size_t k = 1 + below(6); k > 0; k--)
-            n = mutate(data, n);
-        LLVMFuzzerTestOneInput(data, n);
+    if (seconds && argc == 1) {
+        first = (int)(time(NULL) % 1000000) * 1000;
+        mutations = run_for(atoi(seconds), first);
+    } else {
+        for (int i = first; i < first + mutations; i++)
+            run_mutation(i);
     }
-    ok(1, "%d mutations from number %d", mutations, first);
+    ok(mutations > 0, "%d mutations from number %d", mutations, first);
     printf("1..%d\n", tap_count);
     return 0;
 }

@@ -14,9 +14,11 @@ static void use_array(nd_device *d)
     const nd_layout layout = {.size = sizeof layout, .dtype = ND_F32, .ndim = 1, .shape = shape};
     nd_array *a = NULL, *b = NULL, *i = NULL;
     if (nd_from_host(&layout, one, d, &a) == ND_OK) {
-        (void)!nd_add(a, a, &b);
-        nd_release(b);
-        b = NULL;
+        for (int k = 0; k < 300; k++) { /* as often as it takes to see what grows */
+            (void)!nd_add(a, a, &b);
+            nd_release(b);
+            b = NULL;
+        }
         (void)!nd_multiply(a, a, &b); /* which it lacks */
         nd_release(b);
         b = NULL;
@@ -47,6 +49,9 @@ static void use_groups(nd_device *d)
     (void)s->query(dev, NULL, &x);
     (void)s->event_create(dev, 0, &a);
     (void)s->event_create(dev, 0, &b);
+    (void)s->event_record(dev, a, NULL);
+    (void)s->event_sync(dev, a);
+    (void)s->event_record(dev, b, NULL);
     (void)s->event_elapsed(dev, a, b, &ms);
     (void)s->priority_range(dev, &x, &y);
     (void)g->info(dev, NULL, &x, &u);
@@ -90,6 +95,10 @@ static void promises_of_plugins(void)
                                              {"find_kernel", "find_depends"},
                                              {"found_runs", "found_runs"},
                                              {"rounding_mode", "rounding_mode"},
+                                             {"number_modes", "number_modes"},
+                                             {"growth", "growth"},
+                                             {"find_extents", "find_depends"},
+                                             {"elapsed_clock", "elapsed"},
                                              {"untouched", "untouched"},
                                              {"kernel", "kernel"},
                                              {"size_kernel", "size"},
@@ -253,6 +262,10 @@ static int look_at_calls(const void *arg)
     if (broke(find_with(&b, &in, &out, sizeof(ndp_call)), "bounds"))
         return 13;
     in = good;
+    in.offset_bytes = 2; /* inside, but no place for an f32 */
+    if (broke(find_with(&b, &in, &out, sizeof(ndp_call)), "bounds"))
+        return 33;
+    in = good;
     in.stride = &two;
     if (broke(find_with(&b, &in, &out, sizeof(ndp_call)), "contiguous"))
         return 14;
@@ -389,6 +402,48 @@ static void promises_of_the_core(void)
            "a function of a stream that calls the plug-in");
 }
 
+/* ---- calls that do not return ---- */
+static _Atomic(char *) slow_text;
+
+static void keep_slow(void *ctx, int32_t level, const char *text)
+{
+    (void)ctx;
+    (void)level;
+    if (strstr(text, "(rule slow)"))
+        atomic_store(&slow_text, strdup(text));
+}
+
+/* A write waits at its gate until it was told of; the child has an alarm. */
+static int look_at_slow(const void *arg)
+{
+    slow_write w = {.p = NULL};
+    nd_device *d = NULL;
+    pthread_t other;
+    void *failed;
+    (void)arg;
+    nd_log_set(keep_slow, NULL, ND_LOG_WARN);
+    if (nd_device_get("defect:0", &d) != ND_OK)
+        return 9;
+    w.p = table_of(d, "ndp.plugin/0", &w.dev);
+    if (w.p->alloc(w.dev, 64, &w.mem) != NDP_OK || pthread_create(&other, NULL, write_slowly, &w))
+        return 10;
+    while (!atomic_load(&slow_text))
+        usleep(1000);
+    const int early = !atomic_load(&w.gate.inside);
+    const int named =
+        strstr(slow_text, "check: defect:0, plugin.write: it has not returned for 1.") != NULL;
+    atomic_store(&w.gate.open, 1);
+    pthread_join(other, &failed);
+    return early || failed ? 11 : named ? 0 : 12;
+}
+
+static void slow_calls(void)
+{
+    const char *env[] = {"NDOCK_HOOK=check", "NDOCK_DEFECT_KIND=slow", "NDOCK_HOOK_SLOW=1", NULL};
+    is_int(in_child(look_at_slow, NULL, env), 0,
+           "a call that does not return is told of with its function, and goes on");
+}
+
 /* ---- who pays ---- */
 static int look_at_tables(const void *file)
 {
@@ -420,4 +475,5 @@ static void tables(void)
     is_int(in_child(look_at_tables, "libndock", env), 0, "and for one that is named");
 }
 
-TAP_MAIN({"tables", tables}, {"plugins", promises_of_plugins}, {"core", promises_of_the_core})
+TAP_MAIN({"tables", tables}, {"plugins", promises_of_plugins}, {"core", promises_of_the_core},
+         {"slow", slow_calls})

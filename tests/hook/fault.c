@@ -214,7 +214,9 @@ static void malformed(void)
         {"NDOCK_HOOK_FAULT=alloc:1=MEMORY,,", "lacks =STATUS"},
         {"NDOCK_HOOK_SEED=1", "does not say which"},
         {"NDOCK_HOOK=fault,chek", "\"chek\" is no hook"},
-        {"NDOCK_HOOK_CHECK=loud", "neither error nor warn"}};
+        {"NDOCK_HOOK_CHECK=loud", "none of error, warn and before"},
+        {"NDOCK_HOOK_SLOW=soon", "no number of seconds from 1 to 86400"},
+        {"NDOCK_HOOK_SLOW=0", "no number of seconds from 1 to 86400"}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const char *const env[] = {"NDOCK_HOOK=fault,check", texts[i][0], NULL};
         is_int(in_child(look_at_refusal, texts[i][1], env), 0, texts[i][0]);

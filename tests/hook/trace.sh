@@ -111,6 +111,46 @@ echo '0.1 t1 defect:0 plugin.alloc nbytes="64' >>"$tap_dir/trace"
 check 'so is a line that is cut off, with its number' says ':10: a text in it does not end' ./tools/ndock replay "$tap_dir/trace"
 check 'so is a file that is not there' says 'No such file' ./tools/ndock replay "$tap_dir/nowhere"
 check 'and an option that there is not' says 'Usage' ./tools/ndock replay --loud "$tap_dir/trace"
+
+# Traces that were changed: no call reaches out of its block, whatever they say.
+changed() { # words, lines behind an alloc of 64 bytes as m1
+    words=$1
+    shift
+    printf '# ndock trace 1, plug-in ABI 0.1, ndock 0\n0.1 t1 cpu:0 plugin.alloc nbytes=64 = OK mem=m1 1ns\n' >"$tap_dir/trace"
+    printf '0.2 t1 cpu:0 %s 1ns\n' "$@" >>"$tap_dir/trace"
+    ./tools/ndock replay "$tap_dir/trace" >"$tap_dir/said" 2>&1
+    status=$?
+    cat "$tap_dir/said"
+    [ $status = 1 ] && grep -q "$words" "$tap_dir/said"
+}
+view='f32[4]/[1]c@m1+0' far='f32[4]/[4611686018427387904]@m1+0' out='f32[4]/[1]c@m1+52'
+check 'a write behind the block' changed 'out of its block' 'plugin.write stream=0 mem=m1 offset=1000000 nbytes=4096 = OK'
+check 'a read across its end' changed 'out of its block' 'plugin.read stream=0 mem=m1 offset=60 nbytes=8 = OK'
+check 'one whose end wraps around' changed 'out of its block' 'plugin.write stream=0 mem=m1 offset=18446744073709551608 nbytes=16 = OK'
+check 'one of all the bytes there are' changed 'out of its block' 'plugin.write stream=0 mem=m1 offset=0 nbytes=18446744073709551615 = OK'
+check 'a write without a block' changed 'was not made' 'plugin.write stream=0 offset=0 nbytes=64 = OK'
+check 'into block 0' changed 'was not made' 'plugin.write stream=0 mem=0 offset=0 nbytes=64 = OK'
+check 'into a block that is freed' changed 'was not made' 'plugin.free mem=m1 = 0' 'plugin.write stream=0 mem=m1 offset=0 nbytes=64 = OK'
+check 'twice freed' changed 'was not made' 'plugin.free mem=m1 = 0' 'plugin.free mem=m1 = 0'
+check 'a copy out of a block that there is not' changed 'was not made' 'plugin.copy stream=0 dst=m1 dst_offset=0 src=m9 src_offset=0 nbytes=8 = OK'
+for operand in "$far" "$out"; do
+    check "an operand $operand" changed 'rule bounds' "op.find op=negative mode=0 in=$view out=$operand = OK kernel=k1"
+done
+check 'a kernel with operands that it was not found for' changed 'not found for' \
+    "op.find op=negative mode=0 in=$view out=$view = OK kernel=k1" "kernel.run kernel=k1 stream=0 op=add mode=0 in=$view in=$view out=$view = OK"
+check 'and one that was not found at all' changed 'was not made' "kernel.run kernel=k7 stream=0 op=negative mode=0 in=$view out=$view = OK"
+: >"$tap_dir/trace"
+check 'an empty file is no trace' says 'empty' ./tools/ndock replay "$tap_dir/trace"
+check 'a folder neither' says 'folder' ./tools/ndock replay "$tap_dir"
+mkfifo "$tap_dir/pipe"
+check 'a pipe is not waited for' says 'pipe' timeout 20 ./tools/ndock replay "$tap_dir/pipe"
+unclosed() { # what it makes and does not free; the sanitizer says so
+    by_hand
+    sed -i '/plugin.free/d;s/ defect/ cpu/' "$tap_dir/trace"
+    ASAN_OPTIONS=detect_leaks=1 ./tools/ndock replay "$tap_dir/trace" 2>&1 | tee "$tap_dir/said"
+    ! grep LeakSanitizer "$tap_dir/said" && grep 'replayed' "$tap_dir/said"
+}
+check 'blocks that the trace leaves are freed in the end' unclosed
 unwritable() {
     NDOCK_HOOK=trace NDOCK_HOOK_TRACE="$tap_dir/no/folder" ./tools/ndock info 2>&1 | grep 'NDOCK_HOOK_TRACE=.*No such file'
 }

@@ -7,22 +7,20 @@ if ! command -v cmake >/dev/null; then
 fi
 LD_LIBRARY_PATH=$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
-cat >"$tap_dir/CMakeLists.txt" <<'END'
-cmake_minimum_required(VERSION 3.13)
-project(consumer C)
-find_package(ndock 0.1 REQUIRED)
+# The project of README.md, and its program.
+block() {
+    awk -v start="\`\`\`$1" '$0 == start { inside = 1; next } inside && /^```/ { exit } inside' "$srcdir/README.md"
+}
+block cmake >"$tap_dir/CMakeLists.txt"
+block c >"$tap_dir/example.c"
+cat >>"$tap_dir/CMakeLists.txt" <<'END'
 if(NOT EXISTS "${ndock_PLUGIN_DIR}/ndock-cpu.so")
   message(FATAL_ERROR "no plug-in in ${ndock_PLUGIN_DIR}")
 endif()
-add_executable(consumer consumer.c)
-target_link_libraries(consumer ndock::ndock)
 END
-cat >"$tap_dir/consumer.c" <<'END'
-#include <ndock/ndock.h>
-int main(void) { return nd_version()[0] == 0; }
-END
-configure_consumer() { CFLAGS=$CFLAGS cmake -S "$tap_dir" -B "$tap_dir/build" -Dndock_DIR="$cmakedir" -DCMAKE_C_COMPILER="${CC%% *}"; }
+# CMake takes a compiler of several words, "ccache gcc", from the environment alone.
+configure_consumer() { CC=$CC CFLAGS=$CFLAGS cmake -S "$tap_dir" -B "$tap_dir/build" -Dndock_DIR="$cmakedir"; }
 check 'find_package(ndock)' configure_consumer
 check 'it builds' cmake --build "$tap_dir/build"
-check 'it runs' "$tap_dir/build/consumer"
+check 'it runs' env NDOCK_DEVICE=cpu "$tap_dir/build/example"
 finish

@@ -43,6 +43,8 @@ check 'a name of 31 characters is not' ndock new-plugin a23456789012345678901234
 check 'an unknown language is refused' refused chip --lang rust
 check 'an unknown build system is refused' refused chip --build bazel
 check 'an unknown tier is refused' refused chip --tier 3
+check 'tier 2 of CUDA is refused' refused chip --lang cuda --tier 2
+check 'and says what there is' says 'it takes 0 or 1'
 check 'no name is refused' refused
 check 'two names are refused' refused one two
 check 'a parent that is not there is refused' refused chip -o none/chip
@@ -94,20 +96,28 @@ project() {
     fi
 }
 # The language and the tier are what conform sees, not the build system: autotools' projects run some groups of it.
-printf '#!/bin/sh\nexec "%s/ndock" "$@" --group A,D --count 1\n' "$bindir" >"$tap_dir/bin/some-groups"
+printf '#!/bin/sh\nexec "%s/ndock" "$@" --group A,D,E --count 1\n' "$bindir" >"$tap_dir/bin/some-groups"
 chmod +x "$tap_dir/bin/some-groups"
 project c make 0
 project c make 1
+project c make 2
 project c++ make 1
 NDOCK=$tap_dir/bin/some-groups
 export NDOCK
 project c autotools 1
 project c++ autotools 0
+project c autotools 2
 unset NDOCK
 project c meson 0
 project cuda make 1
 if [ -z "$NDOCK_TEST_SLICE" ]; then
+    project c++ make 2
+    # The usual count of cases, which is what an author runs.
+    check 'c, make, tier 2: a whole run leaves a certificate' env -u NDOCK_CONFORM_COUNT \
+        ndock conform --tier 2 -o "$tap_dir/certificate" "$work/c make 2/ndock-mychip.so"
+    check 'and it says so' grep -q '"tier": *2' "$tap_dir/certificate"
     project c++ meson 1
+    project c meson 2
     project cuda autotools 0
     project cuda meson 0
 fi
@@ -115,7 +125,7 @@ small() { wc -l <"$work/c make 0/device.c" && [ "$(wc -l <"$work/c make 0/device
 check 'the device of tier 0 has at most 150 lines' small
 if command -v clang-format >/dev/null; then
     cp "$srcdir/.clang-format" . 2>/dev/null
-    check 'what is written is formatted' sh -c 'clang-format --dry-run -Werror "c make 0"/*.c "c make 1"/*.[ch]'
+    check 'what is written is formatted' sh -c 'clang-format --dry-run -Werror "c make 0"/*.c "c make 1"/*.[ch] "c make 2"/*.[ch]'
 else
     skip 'what is written is formatted' 'no clang-format'
 fi
@@ -137,7 +147,7 @@ run_block() {
     } >"$tap_dir/script"
     ${SHELL:-sh} -ex "$tap_dir/script"
 }
-for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
+for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
     block $n >"$tap_dir/whole"
     [ -s "$tap_dir/whole" ] || break
     kind=$(head -n 1 "$tap_dir/whole")
@@ -153,5 +163,5 @@ for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
         check "$text" run_block
     fi
 done
-check 'the guide has its blocks' [ "$n" -ge 10 ]
+check 'the guide has its blocks' [ "$n" -ge 11 ]
 finish

@@ -425,6 +425,9 @@ static void lifetimes(void)
     is_int(nd_release_waits(a), 0, "I12: nor does that of memory never used");
     DO(nd_fill(a, nd_float(5)));
     is_int(nd_release_waits(a), 1, "I12: but that of memory used without an owner's stream does");
+    view = part(a, 2, 9);
+    is_int(nd_release_waits(a), 0, "I12: not while a view keeps it");
+    nd_release(view);
     nd_release(a);
     is_int(owner, 2, "I12: of an owner without stream as well");
     is_int(pending(0, default_stream(0)), 0,

@@ -131,6 +131,24 @@ static void i13_read_only(void)
     nd_release(a);
 }
 
+/* Nothing is shared of an array without elements, but read-only it is all the same. */
+static void i13_read_only_nothing(void)
+{
+    static const int64_t none[2] = {0, 3};
+    nd_cai c = {.size = sizeof c, .version = 3, .typestr = "<f4", .ndim = 2, .shape = none};
+    const nd_cai_import_opts opts = {.size = sizeof opts, .device = sim[0]};
+    c.stream = ND_CAI_NO_STREAM;
+    for (int fixed = 0; fixed < 2; fixed++) {
+        nd_array *r = NULL;
+        c.flags = fixed ? ND_CAI_READ_ONLY : 0;
+        DO(nd_cai_import(&c, &opts, &r));
+        is_int(nd_is_readonly(r) != 0, fixed, "I13: of an array without elements too");
+        is_int(nd_fill(r, nd_float(1)), fixed ? ND_ERR_READONLY : ND_OK, "I13: for writes");
+        is_int(export_of(r).flags, c.flags, "I3: and exported so");
+        nd_release(r);
+    }
+}
+
 static nd_cai base;
 static void refuse(nd_cai c, nd_status want, const char *word, const char *what)
 {
@@ -280,5 +298,6 @@ static void i14_pointers(void)
 }
 
 TAP_MAIN({"i2_layout", i2_layout}, {"i8_typestrs", i8_typestrs}, {"i8_bf16", i8_bf16},
-         {"i13_read_only", i13_read_only}, {"i9_validation", i9_validation},
-         {"i9_tolerance", i9_tolerance}, {"settings", settings}, {"i14_pointers", i14_pointers})
+         {"i13_read_only", i13_read_only}, {"i13_read_only_nothing", i13_read_only_nothing},
+         {"i9_validation", i9_validation}, {"i9_tolerance", i9_tolerance}, {"settings", settings},
+         {"i14_pointers", i14_pointers})

@@ -58,6 +58,7 @@ static void i17_streams(void)
     again->deleter(again);
     nd_dl_export_opts opts = {.size = sizeof opts, .stream = 0};
     is_int(nd_dlpack_export(a, &opts, &m), ND_ERR_ARGUMENT, "I17: 0 is refused");
+    has_text(nd_last_error()->message, "stream 0 is ambiguous", "I17: which says why");
     opts.stream = -2;
     is_int(nd_dlpack_export(a, &opts, &m), ND_ERR_ARGUMENT, "I17: and so is -2");
     nd_release(a);

@@ -3,6 +3,7 @@
 check_LTLIBRARIES += %reldir%/ndock-opdefect.la
 %canon_reldir%_ndock_opdefect_la_SOURCES = %reldir%/opdefect.c
 %canon_reldir%_ndock_opdefect_la_LDFLAGS = $(mock_ldflags)
+%canon_reldir%_ndock_opdefect_la_LIBADD = -lm
 kit_tests = %reldir%/static.sh %reldir%/runner.sh %reldir%/operations.sh
 TESTS += $(kit_tests)
 EXTRA_DIST += $(kit_tests) %reldir%/static.c

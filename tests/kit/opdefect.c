@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * A plug-in whose kernels are the CPU plug-in's, but for the one defect that NDOCK_OPDEFECT_KIND
  * names; without one it conforms. For tests of `ndock conform`, group D. */
+#include <fenv.h>
+#include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "tests/borrowed.h"
@@ -83,10 +86,95 @@ static void lose_nan(const outer *k, ndp_stream *s, const ndp_view *v)
     }
 }
 
-static void crash(void)
+/* What a kernel computes goes through one buffer of all threads and streams. */
+static void share(const outer *k, ndp_stream *s, const ndp_view *v)
 {
-    volatile int *nowhere = NULL;
-    *nowhere = 1;
+    static uint8_t buffer[1 << 16];
+    const uint64_t n = sizeof buffer;
+    if (!v->mem || !(v->flags & NDP_VIEW_CONTIGUOUS) || v->dtype != NDP_F32 ||
+        (uint64_t)elements(v) * 4 < n / 4 || (uint64_t)elements(v) * 4 > n)
+        return;
+    const uint64_t bytes = (uint64_t)elements(v) * 4;
+    if (cpu->read(k->dev, s, v->mem, (uint64_t)v->offset_bytes, buffer, bytes) == NDP_OK) {
+        usleep(50);
+        (void)cpu->write(k->dev, s, v->mem, (uint64_t)v->offset_bytes, buffer, bytes);
+    }
+}
+
+/* Of a number that is not infinite. */
+static float half_value(uint16_t h)
+{
+    const int exponent = h >> 10 & 31, fraction = h & 1023;
+    const float x =
+        exponent ? ldexpf((float)(fraction | 1024), exponent - 25) : ldexpf((float)fraction, -24);
+    return h & 0x8000 ? -x : x;
+}
+
+/* Of a positive number of 11 bits that is no subnormal one. */
+static uint16_t half_bits(float x)
+{
+    int exponent;
+    const float fraction = frexpf(x, &exponent);
+    return (uint16_t)(((exponent + 14) << 10) + (int)(fraction * 2048) - 1024);
+}
+
+/* A sum of f16 that is kept in f16: rounded to 11 bits after each addition. */
+static void sum_in_halves(const outer *k, ndp_stream *s, const ndp_call *call)
+{
+    const ndp_view *in = &call->in[0], *out = &call->out[0];
+    float sum = 0;
+    uint16_t h;
+    if (out->dtype != NDP_F16 || elements(out) != 1 || !(in->flags & NDP_VIEW_CONTIGUOUS))
+        return;
+    for (int64_t i = 0; i < elements(in); i++) {
+        (void)cpu->read(k->dev, s, in->mem, (uint64_t)(in->offset_bytes + 2 * i), &h, 2);
+        sum += half_value(h);
+        const float wide = sum * 8193; /* Dekker's: 13 of 24 bits go */
+        sum = wide - (wide - sum);
+    }
+    h = half_bits(sum);
+    (void)cpu->write(k->dev, s, out->mem, (uint64_t)out->offset_bytes, &h, 2);
+}
+
+/* The quotient by zero is -1, as some processors have it. */
+static void divide_by_zero(const outer *k, ndp_stream *s, const ndp_call *call)
+{
+    const ndp_view *by = &call->in[1], *out = &call->out[0];
+    const int32_t minus_one = -1;
+    if (out->dtype != NDP_I32 || !by->mem || !(by->flags & out->flags & NDP_VIEW_CONTIGUOUS))
+        return;
+    for (int64_t i = 0; i < elements(out); i++) {
+        const uint64_t at = (uint64_t)(4 * i);
+        int32_t x = 1;
+        (void)cpu->read(k->dev, s, by->mem, (uint64_t)by->offset_bytes + at, &x, 4);
+        if (x == 0)
+            (void)cpu->write(k->dev, s, out->mem, (uint64_t)out->offset_bytes + at, &minus_one, 4);
+    }
+}
+
+/* Four at a time are stored, whatever is left. */
+static void store_past(const outer *k, ndp_stream *s, const ndp_view *out)
+{
+    static const float four[4] = {1, 2, 3, 4};
+    const uint64_t over = (uint64_t)(-elements(out) & 3);
+    if (out->dtype == NDP_F32 && (out->flags & NDP_VIEW_CONTIGUOUS))
+        (void)cpu->write(k->dev, s, out->mem, (uint64_t)(out->offset_bytes + 4 * elements(out)),
+                         four, 4 * over);
+}
+
+/* Defects that have nothing to do with what is computed. */
+static void misbehave(const ndp_call *call)
+{
+    static void *volatile left;
+    (void)left;
+    if (call->op == NDP_OP_exp && defect("leak"))
+        left = malloc(24);
+    if (call->op == NDP_OP_multiply && defect("rounding"))
+        fesetround(FE_UPWARD);
+#if defined(__x86_64__)
+    if (call->op == NDP_OP_multiply && defect("subnormals"))
+        __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
+#endif
 }
 
 static int32_t run_outer(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
@@ -100,12 +188,19 @@ static int32_t run_outer(const ndp_kernel *base, ndp_stream *s, const ndp_call *
         return host->error(host->ctx, NDP_ERR_UNSUPPORTED, 0, "not today");
     }
     if (call->op == NDP_OP_log && defect("crash"))
-        crash();
+        raise(SIGSEGV); /* a write to address 0 is undefined: GCC leaves it out at -O1 */
     if (call->op == NDP_OP_matmul && defect("hang"))
         pause();
+    if (call->op == NDP_OP_sqrt && defect("lost"))
+        return host->error(host->ctx, NDP_ERR_LOST, 999, "the defect called lost");
     int32_t status = k->inner->run(k->inner, s, call);
+    if (status == NDP_ERR_INDEX && defect("early"))
+        spoil(k, s, out, 0);
     if (status != NDP_OK)
         return status;
+    misbehave(call);
+    if (defect("shared"))
+        share(k, s, out);
     if ((call->op == NDP_OP_add && defect("wrong")) ||
         (call->op == NDP_OP_add && defect("tail") && elements(out) > 1000) ||
         (call->op == NDP_OP_subtract && defect("strides") && steps_back(call)) ||
@@ -115,6 +210,12 @@ static int32_t run_outer(const ndp_kernel *base, ndp_stream *s, const ndp_call *
         spoil(k, s, out, 0);
     if (call->op == NDP_OP_multiply && defect("beside") && !(out->flags & NDP_VIEW_CONTIGUOUS))
         spoil(k, s, out, -1);
+    if (call->op == NDP_OP_sum && defect("halves"))
+        sum_in_halves(k, s, call);
+    if (call->op == NDP_OP_floor_divide && defect("by_zero"))
+        divide_by_zero(k, s, call);
+    if (call->op == NDP_OP_multiply && defect("past"))
+        store_past(k, s, out);
     if (call->op == NDP_OP_maximum && defect("nan"))
         lose_nan(k, s, out);
     return NDP_OK;
@@ -129,6 +230,10 @@ static int32_t op_find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **ou
                        size_t n)
 {
     *out = NULL;
+    if (like->op == NDP_OP_tanh && defect("extents") && elements(&like->out[0]) > 100) {
+        snprintf(why, n, "the defect called extents");
+        return NDP_ERR_UNSUPPORTED;
+    }
     if ((like->op == NDP_OP_pow && defect("no_pow")) ||
         (like->op == NDP_OP_exp && like->out[0].dtype == NDP_F16 && defect("claims"))) {
         snprintf(why, n, "the defect of op %d", (int)like->op);

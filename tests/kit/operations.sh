@@ -35,11 +35,26 @@ crashed() { defect crash D.log 'crashed: signal 11'; }
 rest_runs() { NDOCK_OPDEFECT_KIND=crash tools/ndock conform --group D --filter 'D.lo*' --count 3 $plugin | grep 'passed, 1 failed'; }
 hung() {
     NDOCK_OPDEFECT_KIND=hang tools/ndock conform --group D --timeout 5 --filter 'D.ma[tx]*' --count 3 $plugin >"$tap_dir/out"
-    [ $? = 1 ] && cat "$tap_dir/out" && grep -q 'FAILED D.matmul: silent for 5 seconds' "$tap_dir/out" && grep -q 'replay D:matmul:1:' "$tap_dir/out"
+    [ $? = 1 ] && cat "$tap_dir/out" && grep -q 'FAILED D.matmul: silent for 5 seconds' "$tap_dir/out" &&
+        grep -q "made again, it hangs inside the plug-in's kernel.run of matmul$" "$tap_dir/out" && grep -q 'replay D:matmul:1:' "$tap_dir/out"
 }
 other_tier() {
     NDOCK_OPDEFECT_KIND=no_pow tools/ndock conform --group D --filter 'D.tier1' --tier 1 $plugin >"$tap_dir/out"
     [ $? = 1 ] && cat "$tap_dir/out" && grep -q 'lacks kernels of pow' "$tap_dir/out"
+}
+modes_alone() { # multiply changes them, and the matrix products after it are right
+    NDOCK_OPDEFECT_KIND=subnormals tools/ndock conform --group D --filter 'D.m*' --count 20 --tap $plugin >"$tap_dir/out"
+    cat "$tap_dir/out"
+    [ "$(grep -c '^not ok' "$tap_dir/out")" = 1 ]
+}
+lost_device() {
+    NDOCK_OPDEFECT_KIND=lost tools/ndock conform --group D --filter 'D.[se]*' --count 5 --tap $plugin >"$tap_dir/out" 2>&1
+    [ $? = 1 ] && cat "$tap_dir/out" && [ "$(grep -c '^not ok' "$tap_dir/out")" = 1 ] && grep -q 'the device was lost in case' "$tap_dir/out"
+}
+says_how_many() {
+    NDOCK_OPDEFECT_KIND=wrong tools/ndock conform --group D --filter 'D.add' --count 20 $plugin >"$tap_dir/out"
+    cat "$tap_dir/out"
+    grep -q 'FAILED D.add: [0-9]* of [0-9]* cases failed on opdefect:0, then it gave up' "$tap_dir/out"
 }
 counted() { # what has no kernel is right by the CPU, and a skip that says so
     NDOCK_OPDEFECT_KIND=no_pow tools/ndock conform --group D --filter 'D.pow' --tap $plugin >"$tap_dir/out" &&
@@ -67,16 +82,34 @@ check 'D.sqrt: UNSUPPORTED after find' defect late D.sqrt 'unsupported\|not toda
 check 'D.untouched: writes, then UNSUPPORTED' defect touch D.untouched 'refused operation'
 check 'D.claims: a dtype without a kernel' defect claims D.claims 'exp of f16' --filter 'D.[ec][xl]*' --count 30
 check 'D.load: the device cannot be opened' defect open D.load 'the defect called open'
+check 'D.errors_index_writes: writes before it tells of a bad index' defect early D.errors_index_writes 'changed its destination'
+check 'D.long_sums: f16 is summed in f16' defect halves D.long_sums 'sum of 30000 ones in f16 is 2048, not 30000'
+check 'D.divisions: by zero it gives -1' defect by_zero D.divisions 'floor_divide by zero'
+check 'D.margins: stores past a dense destination' defect past D.margins 'multiply of .* beside its destination'
+check 'D.modes: rounding is changed' defect rounding D.modes 'rounded upwards' --filter 'D.m[uo]*' --count 20
+check 'D.threads: one buffer of all threads' defect shared D.threads 'other bits when it runs in 4 threads'
+check 'D.contract: find depends on extents' defect extents D.contract 'op.find: .*(rule find_depends)'
+case $CFLAGS in
+*-fsanitize*) skip 'D.growth: a run keeps memory' 'the sanitizer has the heap' ;;
+*) check 'D.growth: a run keeps memory' defect leak D.growth 'runs of exp leave [0-9]* more bytes' ;;
+esac
+case $(uname -m) in
+x86_64) check 'D.modes: subnormal numbers become zero' defect subnormals D.modes 'subnormal numbers become zero' --filter 'D.m[uo]*' --count 20 ;;
+*) skip 'D.modes: subnormal numbers become zero' 'the defect is made for x86-64' ;;
+esac
+check 'the modes that one operation changes fail no other' modes_alone
+check 'a lost device ends the group with one sentence' lost_device
+check 'a failure says how many cases failed' says_how_many
 case $CFLAGS in
 *-fsanitize*)
-    for text in 'a crash names its case' 'the operations after it still run' 'a hang names its case'; do
+    for text in 'a crash names its case' 'the operations after it still run' 'a hang names its case and the function of the plug-in'; do
         skip "$text" 'the sanitizer ends the program its own way, and in its own time'
     done
     ;;
 *)
     check 'a crash names its case' crashed
     check 'the operations after it still run' rest_runs
-    check 'a hang names its case' hung
+    check 'a hang names its case and the function of the plug-in' hung
     ;;
 esac
 check 'tier 1 asks for pow' other_tier

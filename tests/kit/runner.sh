@@ -84,7 +84,7 @@ echo "ok 1 - $group.one: the first"
 [ $group = E ] && { trap 'echo "# in E.two"; exit 9' TERM; sleep 60 & wait; }
 echo 1..1
 EOF
-    conform 1 --group B,E,F --timeout 2.5 && says 'FAILED E.two: silent for 2.5 seconds' && says '^  F .*1 passed'
+    conform 1 --group B,E,F --timeout 5 && says 'FAILED E.two: silent for 5 seconds' && says '^  F .*1 passed'
 }
 deaf() { # to the first signal, with a child that keeps the pipe
     program conform-abi <<'EOF'
@@ -174,8 +174,15 @@ tap_output() {
     conform 1 --tap && says '^TAP version 14$' && says '^1\.\.[0-9]*$' && says '^not ok .* - D.bad: y' && says '^  \.\.\.$' &&
         [ "$(grep -c '^\(not \)\?ok ' "$tap_dir/out")" = "$(sed -n 's/^1\.\.//p' "$tap_dir/out")" ]
 }
+to_pipe() {
+    mkfifo "$tap_dir/pipe"
+    cat "$tap_dir/pipe" >"$tap_dir/piped" & reader=$!
+    conform 1 --json "$tap_dir/pipe" || return
+    wait $reader && [ -p "$tap_dir/pipe" ] && grep -q '"groups"' "$tap_dir/piped"
+}
 files() {
-    conform 1 --junit "$tap_dir/j.xml" --json "$tap_dir/j.json" --html "$tap_dir/h.html" --expect /dev/null || return
+    : >"$tap_dir/none"
+    conform 1 --junit "$tap_dir/j.xml" --json "$tap_dir/j.json" --html "$tap_dir/h.html" --expect "$tap_dir/none" || return
     grep -q 'errors="0" skipped="0"' "$tap_dir/j.xml" && grep -q 'a &lt; b' "$tap_dir/j.xml" && grep -q '&lt;&amp;&gt;' "$tap_dir/h.html" &&
         ! grep -q '<script\|http' "$tap_dir/h.html" && grep -q 'prefers-color-scheme' "$tap_dir/h.html" &&
         [ "$(grep -n 'D.worse' "$tap_dir/h.html" | head -1 | cut -d: -f1)" -lt "$(grep -n 'D.good' "$tap_dir/h.html" | head -1 | cut -d: -f1)" ]
@@ -193,6 +200,17 @@ certified() {
 }
 shown() { tools/ndock info >"$tap_dir/info"; cat "$tap_dir/info"; grep -q "conforms, tier 2, ndock [0-9.]*, $(date -u +%Y)-" "$tap_dir/info"; }
 elsewhere() { conform 0 -o "$tap_dir/cert.json" && grep -q '"plugin": "sim"' "$tap_dir/cert.json"; }
+helpers() { # files in the folder beside the plug-in are certified too, and told of when they change
+    mkdir -p "${plugin%.so}.d" && echo one >"${plugin%.so}.d/compiler" && all_pass && conform 0 || return
+    grep '"compiler"' "$(sed -n 's/^  certificate: //p' "$tap_dir/out")" || return
+    info() { NDOCK_PLUGIN_PATH="$plugin:$PWD/backends/cpu/.libs" tools/ndock info | tee "$tap_dir/info"; }
+    info && grep -q 'conforms, tier 2' "$tap_dir/info" || return
+    echo two >"${plugin%.so}.d/compiler"
+    info && grep -q 'conformed on .*, but its file compiler has changed since' "$tap_dir/info"
+    status=$?
+    rm -r "${plugin%.so}.d"
+    return $status
+}
 none() { # for a part, a short run, or a failure
     rm -rf "$XDG_STATE_HOME" "$tap_dir/cert.json"
     conform 0 --group B -o "$tap_dir/cert.json" && says 'no certificate' && conform 0 --count 5 && conform 0 --filter '[A-Z]*' && mixed &&
@@ -233,6 +251,7 @@ check 'an unused line is shown, and a failure under --strict' unused
 check 'a malformed expect file: status 2, with the line' bad_expect
 check 'TAP 14' tap_output
 check 'JUnit, JSON and HTML' files
+check 'a report goes into a pipe, which stays one' to_pipe
 if command -v xmllint >/dev/null; then check 'XML and HTML are well formed' xml
 elif "$PYTHON" -c pass 2>/dev/null; then check 'XML is well formed' xml_of_python
 else skip 'XML is well formed' 'neither xmllint nor Python'; fi
@@ -242,6 +261,7 @@ check 'a report that cannot be written: status 2' not_writable
 check 'a certificate' certified
 check 'ndock info shows it' shown
 check 'a certificate elsewhere' elsewhere
+check 'a certificate of helper files' helpers
 check 'no certificate of less' none
 check 'a home that cannot be written' no_home
 check 'an interrupt ends the program of the group too' interrupted

@@ -58,20 +58,22 @@ check 'A.needed: a library that is not there' breaks A.needed libelsewhere-of-st
 check 'A.needed: ndock itself' breaks A.needed 'links nothing of ndock' $good -Wl,--no-as-needed -L.libs -lndock
 check 'A.textrel: code that is changed' breaks A.textrel fPIC $good -DTEXTREL -Wl,-z,notext
 
-not_elf() {
-    echo 'no ELF file' >"$file"
-    [ "$(failed_checks)" = 'A.elf ' ] || return
-    tools/ndock conform "$file" >"$tap_dir/out" && return 1
-    [ $? = 1 ] && grep -q 'B  load .*nothing that can be loaded' "$tap_dir/out"
+# sentence WORDS: one line, on standard error, and nothing else; status 2.
+sentence() {
+    tools/ndock conform "$file" >"$tap_dir/out" 2>"$tap_dir/err"
+    [ $? = 2 ] && cat "$tap_dir/err" && ! [ -s "$tap_dir/out" ] && [ "$(wc -l <"$tap_dir/err")" = 1 ] && grep -q -e "$1" "$tap_dir/err"
 }
+not_elf() { echo 'no ELF file' >"$file" && sentence 'is no plug-in: '; }
 cut_off() {
     build $good || return
     head -c 700 "$file" >"$tap_dir/cut" && mv "$tap_dir/cut" "$file"
     tools/ndock conform --group A "$file"
     [ $? = 1 ]
 }
+other_library() { links_with && cp "$tap_dir/libelsewhere.so" "$file" && sentence 'no note of ndock.s and exports no ndock_plugin_entry_0'; }
 no_file() { tools/ndock conform "$tap_dir/none.so" 2>"$tap_dir/err"; [ $? = 2 ] && grep 'No such file' "$tap_dir/err"; }
-check 'a text is no plug-in, and nothing else is tried' not_elf
+check 'a text is no plug-in: one sentence' not_elf
 check 'a file cut short' cut_off
+check 'nor a library of something else' other_library
 check 'no file: status 2' no_file
 finish

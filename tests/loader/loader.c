@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The loader: every way in which a candidate can be unusable ends in a state with a reason, and the
  * others go on working. The plug-ins come from tests/loader/.libs. */
+#include <stdbool.h>
+#include <sys/xattr.h>
 #include "tests/loader/sandbox.h"
 
 static void state_of(const char *plugin, const char *state, const char *word)
@@ -93,6 +95,112 @@ static void permissions(void)
     } else {
         skip(1, "only root can give a file away");
     }
+    remove_folder();
+}
+
+/* A group that is not the caller's main one and that it may give files to; -1: there is none. */
+static gid_t foreign_group(void)
+{
+    gid_t groups[64];
+    int n = getgroups(64, groups);
+    if (geteuid() == 0)
+        return 65533;
+    for (int i = 0; i < n; i++)
+        if (groups[i] != getegid())
+            return groups[i];
+    return (gid_t)-1;
+}
+
+static void foreign_groups(void)
+{
+    char path[512];
+    const gid_t group = foreign_group();
+    fresh_folder();
+    install("tier0", "tier0");
+    path_in(path, sizeof path, "ndock-tier0.so");
+    want_path = "ndock-tier0.so";
+    if (group == (gid_t)-1) {
+        skip(3, "you are in no group but your main one, so no file can belong to another");
+        remove_folder();
+        return;
+    }
+    if (chown(path, (uid_t)-1, group) != 0)
+        bail("chown");
+    chmod(path, 0664);
+    want_state = "PERMISSION";
+    want_word = "can be written by group";
+    is_int(in_child(look_at_state, folder), 0, "one that a foreign group can write is refused");
+    chmod(path, 0644);
+    want_state = "LOADED";
+    want_word = "";
+    is_int(in_child(look_at_state, folder), 0, "one that it can read is not");
+    if (chown(folder, (uid_t)-1, group) != 0)
+        bail("chown");
+    chmod(folder, 0775);
+    want_state = "PERMISSION";
+    want_word = "chmod g-w";
+    is_int(in_child(look_at_state, folder), 0, "so is one in a folder that it can write");
+    remove_folder();
+}
+
+/* One entry of the bytes that <linux/posix_acl_xattr.h> describes. */
+static size_t add_entry(unsigned char *bytes, size_t at, unsigned tag, unsigned rights, unsigned id)
+{
+    const unsigned char entry[8] = {(unsigned char)tag,        0,
+                                    (unsigned char)rights,     0,
+                                    (unsigned char)id,         (unsigned char)(id >> 8),
+                                    (unsigned char)(id >> 16), (unsigned char)(id >> 24)};
+    memcpy(bytes + at, entry, sizeof entry);
+    return at + sizeof entry;
+}
+
+/* An ACL of the owner, one named user or group, the file's group, the mask and the others. */
+static bool set_acl(const char *path, unsigned tag, unsigned id, unsigned rights, unsigned mask)
+{
+    enum { OWNER = 1, NAMED_USER = 2, GROUP = 4, MASK = 16, OTHERS = 32, NOBODY = -1 };
+    unsigned char bytes[64] = {2};
+    size_t n = add_entry(bytes, 4, OWNER, 7, (unsigned)NOBODY); /* who must enter a folder */
+    if (tag == NAMED_USER)
+        n = add_entry(bytes, n, tag, rights, id);
+    n = add_entry(bytes, n, GROUP, 4, (unsigned)NOBODY);
+    if (tag != NAMED_USER)
+        n = add_entry(bytes, n, tag, rights, id);
+    n = add_entry(bytes, n, MASK, mask, (unsigned)NOBODY);
+    n = add_entry(bytes, n, OTHERS, 4, (unsigned)NOBODY);
+    return setxattr(path, "system.posix_acl_access", bytes, n, 0) == 0;
+}
+
+static void access_lists(void)
+{
+    enum { USER = 2, GROUP = 8, SOMEBODY = 12345 };
+    char path[512];
+    fresh_folder();
+    install("tier0", "tier0");
+    path_in(path, sizeof path, "ndock-tier0.so");
+    want_path = "ndock-tier0.so";
+    want_state = "PERMISSION";
+    want_word = "can be written by user 12345, as its ACL says: setfacl -b";
+    if (!set_acl(path, USER, SOMEBODY, 6, 6)) {
+        skip(6, "this file system keeps no ACLs");
+        remove_folder();
+        return;
+    }
+    is_int(in_child(look_at_state, folder), 0, "one that its ACL lets another user write");
+    set_acl(path, GROUP, SOMEBODY, 6, 6);
+    want_word = "can be written by group 12345, as its ACL says";
+    is_int(in_child(look_at_state, folder), 0, "or another group");
+    want_state = "LOADED";
+    want_word = "";
+    set_acl(path, USER, SOMEBODY, 6, 4);
+    is_int(in_child(look_at_state, folder), 0, "but not where the ACL's mask forbids it");
+    set_acl(path, USER, SOMEBODY, 4, 6);
+    is_int(in_child(look_at_state, folder), 0, "nor one that it lets them read");
+    set_acl(path, USER, geteuid(), 6, 6);
+    is_int(in_child(look_at_state, folder), 0, "nor one that it lets the caller write");
+    set_acl(folder, USER, SOMEBODY, 7, 7);
+    want_state = "PERMISSION";
+    want_word = "as its ACL says";
+    is_int(in_child(look_at_state, folder), 0, "the same of its folder");
     remove_folder();
 }
 
@@ -208,4 +316,5 @@ static void without_cpu(void)
 }
 
 TAP_MAIN({"broken", broken}, {"not_plugins", not_plugins}, {"permissions", permissions},
-         {"names", names}, {"without_cpu", without_cpu})
+         {"foreign_groups", foreign_groups}, {"access_lists", access_lists}, {"names", names},
+         {"without_cpu", without_cpu})

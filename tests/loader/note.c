@@ -109,6 +109,21 @@ static void found(void)
     gives(&f, ND_NOTE_DAMAGED, "past the notes' end", "an owner longer than its segment");
 }
 
+/* With alignment 8 the contents begin at a multiple of 8 from the segment's begin. */
+static void wide(void)
+{
+    image f = whole();
+    const ndp_note note = f.note;
+    unsigned char *at = (unsigned char *)&f.owner_size;
+    memmove(at + 24, &note, sizeof note);
+    memset(at + 18, 0, 6);
+    f.notes.p_align = 8;
+    f.notes.p_offset = offsetof(image, owner_size);
+    f.notes.p_filesz = 24 + sizeof note;
+    gives(&f, ND_NOTE_FOUND, "", "a note in a segment of alignment 8");
+    is_str(out.note.name, "mychip", "its fields");
+}
+
 static void not_ours(void)
 {
     image f = whole();
@@ -117,6 +132,10 @@ static void not_ours(void)
     f = whole();
     memcpy(f.owner, "ndocK", 6);
     gives(&f, ND_NOTE_ABSENT, "NDP_PLUGIN_NOTE", "another owner");
+    f = whole();
+    f.owner_size = 8;
+    f.owner[6] = 'X';
+    gives(&f, ND_NOTE_ABSENT, "NDP_PLUGIN_NOTE", "an owner whose name goes on after ours");
     f = whole();
     f.e.e_type = ET_REL;
     gives(&f, ND_NOTE_ABSENT, "no shared object", "an object file");
@@ -294,5 +313,5 @@ static void levels(void)
     is_int((int)nd__x86_64_level(&c), 2, "without LZCNT: v2");
 }
 
-TAP_MAIN({"found", found}, {"not_ours", not_ours}, {"damaged", damaged}, {"files", files},
-         {"misfits", misfits}, {"levels", levels})
+TAP_MAIN({"found", found}, {"wide", wide}, {"not_ours", not_ours}, {"damaged", damaged},
+         {"files", files}, {"misfits", misfits}, {"levels", levels})

@@ -279,7 +279,7 @@ static int one_hardware(void)
     if (nd_device_preferred("twinb:1", &name) != ND_OK || strcmp(name, "twinb:1") != 0 ||
         nd_device_preferred("cpu:0", &name) != ND_OK || strcmp(name, "cpu:0") != 0 ||
         nd_device_preferred("twina:2", &name) != ND_ERR_DEVICE || name ||
-        nd_device_preferred(NULL, &name) != ND_ERR_DEVICE)
+        nd_device_preferred(NULL, &name) != ND_ERR_ARGUMENT)
         return 4;
     const char *names[16];
     int32_t listed = 0;

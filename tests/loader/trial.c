@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * A plug-in that crashes, ends the program or never comes back does so in the spawned program
- * alone, and once: what came of it is remembered by the file's build-id. */
+ * alone, and once: what came of it is remembered by the file's contents. So is one that changes
+ * what belongs to the whole process; what it changes of its thread is put back. */
+#include <fenv.h>
 #include <ftw.h>
+#include <locale.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <time.h>
 #include "tests/loader/sandbox.h"
 
-static char cache[300], trace[300];
+static char cache[300], trace[300], program[512];
 
 static int forget(const char *path, const struct stat *st, int type, struct FTW *f)
 {
@@ -144,6 +149,158 @@ static void harmless(void)
     remove_folder();
 }
 
+/* What a constructor may do (changes.c), and the words with which the plug-in is refused. */
+static const struct {
+    const char *change, *word;
+} harms[] = {
+    {"locale", "it sets the locale to"},
+    {"handler", "it installs a handler of signal 11"},
+    {"ignore", "it ignores signal 13"},
+    {"print", "it prints to standard output: \"changes: hello"},
+    {"close", "it closes"},
+    {"replace", "it closes or replaces files that are not its own (descriptor 2)"},
+    {"umask", "it sets the umask to 0000"},
+    {"folder", "it changes the current folder to /"},
+    {"setenv", "it sets MOCK_WAS_HERE in the environment"},
+    {"clearenv", "it removes"},
+    {"limit", "it sets a resource limit (RLIMIT_NOFILE) to 50"},
+    {"timer", "it starts a timer (ITIMER_REAL)"},
+    {"child", "it leaves a process that it has started"},
+    {"group", "it changes the process group"},
+    {"kill", "(SIGTERM)"},
+    {"exit", "with status 0"},
+    {"claim-crash", "(SIGABRT)"},
+    {"session-crash", "(SIGABRT)"},
+};
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void process_is_kept(void)
+{
+    begin("changes");
+    setenv("NDOCK_PLUGIN_PROBE", "on", 1);
+    setenv("NDOCK_PLUGIN_PROBE_TIMEOUT", "60", 1);
+    setenv("MOCK_CHANGE", "nothing", 1);
+    expect("changes", "LOADED", "", "a constructor that does nothing is harmless");
+    for (size_t i = 0; i < sizeof harms / sizeof *harms; i++) {
+        const double start = seconds_now();
+        setenv("MOCK_CHANGE", harms[i].change, 1);
+        expect("changes", "QUARANTINED", harms[i].word, harms[i].change);
+        ok(seconds_now() - start < 30, "told at once, not at the deadline");
+    }
+    setenv("NDOCK_PLUGIN_PROBE_TIMEOUT", "1", 1);
+    static const char *const late[] = {"close-hang", "claim-hang", "stop"};
+    for (size_t i = 0; i < sizeof late / sizeof *late; i++) {
+        const double start = seconds_now();
+        setenv("MOCK_CHANGE", late[i], 1);
+        expect("changes", "QUARANTINED", "within 1 s", late[i]);
+        ok(seconds_now() - start < 30, "the deadline holds");
+    }
+    unsetenv("NDOCK_PLUGIN_PROBE_TIMEOUT");
+    unsetenv("NDOCK_PLUGIN_PROBE");
+    unsetenv("MOCK_CHANGE");
+    remove_folder();
+}
+
+static int read_number(const char *path)
+{
+    int number = -1;
+    FILE *f = fopen(path, "r");
+    if (f && fscanf(f, "%d", &number) != 1)
+        number = -1;
+    if (f)
+        fclose(f);
+    return number;
+}
+
+/* Whether the process has ended; a zombie that nobody has reaped counts as ended. */
+static bool has_ended(int pid)
+{
+    char path[64], state = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *f = fopen(path, "r");
+    if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+        state = 0;
+    if (f)
+        fclose(f);
+    return !f || state == 'Z' || state == 'X';
+}
+
+/* What a constructor has started ends with the trial, whether it crashed or not. */
+static void children_end(void)
+{
+    static const char *const changes[] = {"child", "child-crash"};
+    char path[512];
+    begin("changes");
+    path_in(path, sizeof path, "child");
+    setenv("MOCK_CHILD", path, 1);
+    setenv("NDOCK_PLUGIN_PROBE", "on", 1);
+    for (size_t i = 0; i < 2; i++) {
+        setenv("MOCK_CHANGE", changes[i], 1);
+        unlink(path);
+        expect("changes", "QUARANTINED", "", changes[i]);
+        const int pid = read_number(path);
+        const double end = seconds_now() + 10;
+        while (pid > 0 && !has_ended(pid) && seconds_now() < end)
+            sched_yield();
+        ok(pid > 0 && has_ended(pid), "what it started has ended with the trial");
+    }
+    unsetenv("NDOCK_PLUGIN_PROBE");
+    unsetenv("MOCK_CHANGE");
+    unsetenv("MOCK_CHILD");
+    remove_folder();
+}
+
+/* A thread's own settings are no reason to refuse: they are as they were after loading. */
+static int look_at_settings(void)
+{
+    char path[512];
+    sigset_t before, now;
+    locale_t locale = uselocale((locale_t)0);
+    volatile double smallest = 4.9406564584124654e-324;
+    path_in(path, sizeof path, "ndock-changes.so");
+    setenv("MOCK_CHANGE", "modes", 1);
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    if (nd_plugin_load(path) != ND_OK)
+        return 1;
+    pthread_sigmask(SIG_SETMASK, NULL, &now);
+    if (sigismember(&now, SIGUSR1) != sigismember(&before, SIGUSR1))
+        return 2;
+    if (fegetround() != FE_TONEAREST || smallest * 1 == 0)
+        return 3;
+    return uselocale((locale_t)0) == locale ? 0 : 4;
+}
+
+static void thread_is_kept(void)
+{
+    begin("changes");
+    is_int(in_child(look_at_settings, folder), 0,
+           "rounding, flush-to-zero, the signal mask and the thread's locale are put back");
+    remove_folder();
+}
+
+/* The same build-id, other contents: each file has a verdict of its own. */
+static void damaged_copy(void)
+{
+    char path[512];
+    begin("changes");
+    path_in(path, sizeof path, "ndock-changes.so");
+    rename_all(path, "CHANGE: nothing", "CHANGE: crash  ");
+    expect("changes", "QUARANTINED", "(SIGABRT)", "a damaged copy is quarantined");
+    install("changes", "changes");
+    expect("changes", "LOADED", "", "and the good file in its place is not");
+    rename_all(path, "CHANGE: nothing", "CHANGE: crash  ");
+    setenv("NDOCK_PROBE_PROGRAM", "/bin/false", 1);
+    expect("changes", "QUARANTINED", "(SIGABRT)", "the damaged one is known again, untried");
+    setenv("NDOCK_PROBE_PROGRAM", program, 1);
+    remove_folder();
+}
+
 static int look_at_nothing(void)
 {
     nd_device *d;
@@ -165,15 +322,22 @@ static void without_program(void)
     setenv("NDOCK_PLUGIN_PROBE", "on", 1);
     is_int(in_child(look_at_nothing, folder), 0, "and on loads nothing");
     unsetenv("NDOCK_PLUGIN_PROBE");
+    setenv("NDOCK_PROBE_PROGRAM", program, 1);
     remove_folder();
 }
 
 int main(int argc, char **argv)
 {
-    char program[512];
-    static const tap_case cases[] = {{"crashes", crashes},   {"others", others},
-                                     {"exits", exits},       {"hangs", hangs},
-                                     {"harmless", harmless}, {"without_program", without_program}};
+    static const tap_case cases[] = {{"crashes", crashes},
+                                     {"others", others},
+                                     {"exits", exits},
+                                     {"hangs", hangs},
+                                     {"harmless", harmless},
+                                     {"without_program", without_program},
+                                     {"process_is_kept", process_is_kept},
+                                     {"children_end", children_end},
+                                     {"thread_is_kept", thread_is_kept},
+                                     {"damaged_copy", damaged_copy}};
     snprintf(program, sizeof program, "%s/tools/ndock-probe", getcwd((char[400]){0}, 400));
     setenv("NDOCK_PROBE_PROGRAM", program, 1);
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);

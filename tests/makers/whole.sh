@@ -27,9 +27,17 @@ stray() {
         grep 'cpu:0: written past the end: byte 400 is 0x01, block of 400 bytes at 0x[0-9a-f]*, tag "the victim"' "$tap_dir/report" &&
         grep 'cpu:0: live, block of 400 bytes' "$tap_dir/report"
 }
+nothing_said() { # HOW DEVICE
+    env NDOCK_SIM_MODE=stepped NDOCK_ALLOC_CONF=backend:debug $program "$1" "$2" >"$tap_dir/report"
+    cat "$tap_dir/report"
+    grep -qx 0 "$tap_dir/report"
+}
 info_prints() { $tool info --memory >"$tap_dir/info" && grep 'reserved' "$tap_dir/info" && grep 'settings.*backend' "$tap_dir/info"; }
 info_json() { $tool info --json --memory | judge info; }
-warns() { NDOCK_MEMORY_SNAPSHOT=/nowhere/x.json $program cpu:0 1 >"$tap_dir/stats" 2>"$tap_dir/err" && [ ! -s "$tap_dir/err" ]; }
+warns() {
+    NDOCK_MEMORY_SNAPSHOT=/nowhere/x.json $program cpu:0 1 >"$tap_dir/stats" 2>"$tap_dir/err" && grep -q '/nowhere/x.json' "$tap_dir/err" &&
+        NDOCK_LOG=off NDOCK_MEMORY_SNAPSHOT=/nowhere/x.json $program cpu:0 1 >"$tap_dir/stats" 2>"$tap_dir/err" && [ ! -s "$tap_dir/err" ]
+}
 
 for device in cpu:0 sim:0; do
     $program $device 0 >/dev/null 2>&1
@@ -50,9 +58,11 @@ for device in cpu:0 sim:0; do
     check "$device: C20: the debug allocator" trains $device debug.json NDOCK_ALLOC_CONF=backend:debug
     check "$device: C20: by the snapshot" judge whole "$tap_dir/debug.json" $device debug $weights
     check "$device: drawn too" draws debug.json
+    check "$device: C20: a freed block is seen whole from every stream" nothing_said other_stream $device
+    check "$device: C20: work of a stream that is gone is waited for" nothing_said gone_stream $device
 done
 check 'C20: a write past the end of an array is told, with its tag' stray
-check 'a snapshot that cannot be written says nothing on the terminal' warns
+check 'a snapshot that cannot be written is told, and not under NDOCK_LOG=off' warns
 check 'ndock info --memory' info_prints
 check 'ndock info --json --memory adds up' info_json
 finish

@@ -20,6 +20,8 @@ static const struct {
                 {MIB(10) - 512, MIB(10) - 512, MIB(20)},
                 {MIB(10), MIB(10), MIB(10)},
                 {MIB(10) + 1, MIB(10) + 512, MIB(12)},
+                {MIB(19), MIB(19), MIB(20)}, /* a rest of 1 MiB stays, one of more is split off */
+                {MIB(19) - 512, MIB(19) - 512, MIB(20)},
                 {MIB(100) + 1, MIB(100) + 512, MIB(102)}};
 
 static void rounding_table(void)
@@ -123,6 +125,24 @@ static void best_fit(void)
         give(k, m, b[i]);
     nd__maker_release(k);
     mock_end(m, "best fit");
+}
+
+/* A rest of the smallest size is a block of its own. */
+static void smallest_rest(void)
+{
+    mock *m = mock_new(MIB(1000));
+    nd_maker *k = mock_maker(m);
+    nd_block *hole = take(k, m, 1, 1024), *after = take(k, m, 1, 512), *b, *c;
+    uint64_t at = place(hole);
+    give(k, m, hole);
+    b = take(k, m, 1, 512);
+    c = take(k, m, 1, 512);
+    ok(place(b) == at && place(c) == at + 512, "C5 512 of 1024 bytes leave a block of 512");
+    give(k, m, b);
+    give(k, m, c);
+    give(k, m, after);
+    nd__maker_release(k);
+    mock_end(m, "smallest rest");
 }
 
 /* ---- C24: figures worked out by hand from the rules of section 5 ---- */
@@ -296,6 +316,7 @@ static void max_cached(void)
 }
 
 TAP_MAIN({"rounding_table", rounding_table}, {"overflowing", overflowing}, {"alignment", alignment},
-         {"immediate_reuse", immediate_reuse}, {"best_fit", best_fit}, {"statistics", statistics},
+         {"immediate_reuse", immediate_reuse}, {"best_fit", best_fit},
+         {"smallest_rest", smallest_rest}, {"statistics", statistics},
          {"pending_is_active", pending_is_active}, {"empty_cache", empty_cache},
          {"out_of_memory", out_of_memory}, {"max_cached", max_cached})

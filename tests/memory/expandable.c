@@ -136,6 +136,87 @@ static void faults(void)
     set("expandable_segments:false");
 }
 
+/* ---- other threads of the same stream while this one is inside the device ---- */
+typedef struct {
+    nd_maker *k;
+    mock *m;
+    nd_block *given, *taken; /* freed meanwhile; taken meanwhile, kept if the flag says so */
+    uint64_t nbytes;
+    bool kept, emptied;
+} other;
+
+static void others_act(void *arg)
+{
+    other *o = arg;
+    if (o->given)
+        give(o->k, o->m, o->given);
+    if (o->nbytes)
+        o->taken = take(o->k, o->m, 1, o->nbytes);
+    if (o->taken && !o->kept)
+        give(o->k, o->m, o->taken);
+    if (o->emptied && o->k->type->empty_cache(o->k) != ND_OK)
+        bail("empty_cache");
+}
+
+/* Blocks of 10 MiB, those of the mask freed, then one of 40 MiB; others act in the nth call. */
+static const char *one_meeting(int mask, int nth, int variant)
+{
+    mock *m;
+    nd_maker *k = start(&m, MIB(160));
+    nd_block *b[4];
+    for (int i = 0; i < 4; i++)
+        b[i] = take(k, m, 1, MIB(10));
+    for (int i = 0; i < 4; i++)
+        if (mask >> i & 1)
+            give(k, m, b[i]);
+    other o = {.k = k, .m = m, .nbytes = MIB(variant & 1 ? 10 : 50), .kept = variant & 2};
+    o.given = (variant & 4) && !(mask & 8) ? b[3] : NULL;
+    o.emptied = variant & 8;
+    if (o.given)
+        mask |= 8;
+    m->fail_in = nth > 8 ? nth - 8 : 0; /* the call itself fails as well */
+    m->meanwhile = others_act;
+    m->meanwhile_arg = &o;
+    nd_block *big = NULL;
+    nd_status status = k->type->alloc(k, &m->stream[1], MIB(40), &big);
+    m->meanwhile = NULL; /* if no page was needed */
+    m->fail_in = 0;
+    const char *wrong = audit_all(k);
+    if (status == ND_OK && (!mock_own(m, big, 1) || (o.taken && o.kept && !o.taken->mem)))
+        wrong = "the block is somebody's";
+    if (status != ND_OK && nth <= 8)
+        wrong = nd_last_error()->message;
+    if (status == ND_OK)
+        give(k, m, big);
+    if (o.taken && o.kept)
+        give(k, m, o.taken);
+    for (int i = 0; i < 4; i++)
+        if (!(mask >> i & 1))
+            give(k, m, b[i]);
+    finish_work(m, 1);
+    wrong = wrong ? wrong : audit_all(k);
+    nd__maker_release(k);
+    if (m->live_segments || m->ranges || m->used || m->live_events)
+        wrong = "something leaks";
+    free(m);
+    return wrong;
+}
+
+static void meetings(void)
+{
+    int n = 0, bad = 0;
+    for (int mask = 0; mask < 16; mask++)
+        for (int nth = 8; nth <= 10; nth++)
+            for (int variant = 0; variant < 16; variant++, n++) {
+                const char *wrong = one_meeting(mask, nth, variant);
+                if (wrong && bad++ < 5)
+                    diag("freed %#x, call %d, variant %d: %s", mask, nth, variant, wrong);
+            }
+    ok(n == 768 && bad == 0,
+       "C17 C27 a range is extended while others of the stream cut, join and free beside it");
+    set("expandable_segments:false");
+}
+
 static void full(void)
 {
     mock *m;
@@ -180,5 +261,5 @@ static void cap(void)
     finish(k, m, "C13 C17");
 }
 
-TAP_MAIN({"growing", growing}, {"shrinking", shrinking}, {"faults", faults}, {"full", full},
-         {"reserve_size", reserve_size}, {"cap", cap})
+TAP_MAIN({"growing", growing}, {"shrinking", shrinking}, {"faults", faults}, {"meetings", meetings},
+         {"full", full}, {"reserve_size", reserve_size}, {"cap", cap})

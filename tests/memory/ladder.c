@@ -98,6 +98,32 @@ static void cached(void)
     finish(&s, "rung 2");
 }
 
+/* One that needs memory itself, of which there is none. */
+static int32_t hungry(void *ctx, nd_device *device, uint64_t nbytes)
+{
+    setting *s = ctx;
+    nd_block *b = NULL;
+    (void)device;
+    (void)nbytes;
+    if (s->calls++ < 100 && s->k->type->alloc(s->k, &s->m->stream[1], MIB(70), &b) != ND_ERR_MEMORY)
+        s->calls = 1000;
+    return 1;
+}
+
+static void callback_that_allocates(void)
+{
+    setting s = start(MIB(64));
+    nd_block *b = NULL;
+    if (nd_memory_free_callback_add(hungry, &s) != ND_OK)
+        bail("callback");
+    is_int(s.k->type->alloc(s.k, &s.m->stream[1], MIB(80), &b), ND_ERR_MEMORY, "C12 out of memory");
+    is_int(s.calls, 1, "C12 a callback that asks for memory is not called for that again");
+    is_int(s.k->type->alloc(s.k, &s.m->stream[1], MIB(80), &b), ND_ERR_MEMORY, "C12 out of memory");
+    is_int(s.calls, 2, "C12 but for the next request");
+    is_int(nd_memory_free_callback_remove(hungry, &s), ND_OK, "the callback is removed");
+    finish(&s, "C12");
+}
+
 static void callbacks(void)
 {
     setting s = start(MIB(64));
@@ -250,6 +276,84 @@ static void oversize_many(void)
     finish(&s, "rung 6 many");
 }
 
+/* A cached block of just max_split_size is oversize: kept for requests of its size. */
+static void oversize_limit(void)
+{
+    setting s = start(MIB(64));
+    set("max_split_size_mb:20");
+    nd_block *b = take(s.k, s.m, 1, MIB(20));
+    is_int(stats_of(s.k).oversize_allocations.current, 1,
+           "C24 a block of just the limit is oversize");
+    give(s.k, s.m, b);
+    mock_forget(s.m);
+    b = take(s.k, s.m, 1, MIB(12));
+    is_str(s.m->log, "alloc 12582912;", "C15 and is not cut for a smaller request");
+    give(s.k, s.m, b);
+    set("max_split_size_mb:none");
+    finish(&s, "limit");
+}
+
+/* Of a stream that comes later in the order of blocks. */
+static void others_blocks(void)
+{
+    setting s = start(MIB(64));
+    keep_free(&s, 2, MIB(12));
+    mock_forget(s.m);
+    nd_block *b = take(s.k, s.m, 1, MIB(12));
+    is_str(s.m->log, "alloc 12582912;", "C5 another stream's cached block is not taken");
+    give(s.k, s.m, b);
+    finish(&s, "others");
+}
+
+/* More streams than the device has room for segments: each new one borrows, without asking the
+ * device in vain each time. */
+static void more_streams_than_segments(void)
+{
+    setting s = start(MIB(6));
+    nd_block *b[70], *kept[5];
+    set("cross_stream:before_oom");
+    for (int i = 0; i < 3; i++)
+        kept[i] = take(s.k, s.m, 1 + i, 1000);
+    mock_forget(s.m);
+    kept[3] = take(s.k, s.m, 4, 1000);
+    has_text(s.m->log, "alloc 2097152;", "C10 the device is asked for a fourth segment");
+    mock_forget(s.m);
+    kept[4] = take(s.k, s.m, 5, 1000);
+    ok(kept[4] && !strstr(s.m->log, "alloc"), "C10 and then no more: a block is borrowed");
+    for (int i = 0; i < 70; i++)
+        b[i] = take(s.k, s.m, 5, 1000);
+    has_text(s.m->log, "alloc 2097152;", "C10 but now and then: others may have given it memory");
+    for (int i = 0; i < 70; i++)
+        give(s.k, s.m, b[i]);
+    for (int i = 0; i < 5; i++)
+        give(s.k, s.m, kept[i]);
+    for (int i = 1; i < STREAMS; i++)
+        finish_work(s.m, i);
+    is_int(s.k->type->empty_cache(s.k), ND_OK, "C26 empty_cache");
+    mock_forget(s.m);
+    b[0] = take(s.k, s.m, 5, 1000);
+    is_str(s.m->log, "alloc 2097152;", "C10 it is asked again when it has got some back");
+    give(s.k, s.m, b[0]);
+    set("cross_stream:never");
+    finish(&s, "many streams");
+}
+
+/* Both rungs would serve: the stream's own oversize block, and another stream's block. */
+static void oversize_before_others(void)
+{
+    setting s = start(MIB(80));
+    set("max_split_size_mb:20,cross_stream:before_oom");
+    keep_free(&s, 1, MIB(50));
+    keep_free(&s, 2, MIB(26));
+    mock_forget(s.m);
+    nd_block *b = take(s.k, s.m, 1, MIB(25));
+    is_str(s.m->log, "alloc 27262976;record 1;synchronize 1;free 52428800;alloc 27262976;",
+           "C10 rung 6 comes before 7: the stream's own memory before another stream's");
+    give(s.k, s.m, b);
+    set("max_split_size_mb:none,cross_stream:never");
+    finish(&s, "rungs 6 and 7");
+}
+
 static void wait_for_all(void)
 {
     setting s = start(MIB(64));
@@ -338,7 +442,10 @@ static void throw_early(void)
 }
 
 TAP_MAIN({"pending_events", pending_events}, {"cached", cached}, {"callbacks", callbacks},
-         {"collection", collection}, {"collection_by_age", collection_by_age},
-         {"collection_off", collection_off}, {"device", device}, {"device_lost", device_lost},
-         {"oversize", oversize}, {"oversize_many", oversize_many}, {"wait_for_all", wait_for_all},
+         {"callback_that_allocates", callback_that_allocates}, {"collection", collection},
+         {"collection_by_age", collection_by_age}, {"collection_off", collection_off},
+         {"device", device}, {"device_lost", device_lost}, {"oversize", oversize},
+         {"oversize_many", oversize_many}, {"oversize_before_others", oversize_before_others},
+         {"oversize_limit", oversize_limit}, {"others_blocks", others_blocks},
+         {"more_streams_than_segments", more_streams_than_segments}, {"wait_for_all", wait_for_all},
          {"out_of_memory", out_of_memory}, {"cap", cap}, {"throw_early", throw_early})

@@ -4,6 +4,7 @@ memory_tests = \
   %reldir%/blocks.t \
   %reldir%/conf.t \
   %reldir%/conf_plugin.t \
+  %reldir%/crowd.t \
   %reldir%/expandable.t \
   %reldir%/ladder.t \
   %reldir%/pools.t \
@@ -18,6 +19,8 @@ TESTS += $(memory_tests)
 %canon_reldir%_conf_t_LDADD = $(core_ldadd) -lpthread
 %canon_reldir%_conf_plugin_t_SOURCES = %reldir%/conf_plugin.c
 %canon_reldir%_conf_plugin_t_LDADD = $(core_ldadd) -lpthread
+%canon_reldir%_crowd_t_SOURCES = %reldir%/crowd.c
+%canon_reldir%_crowd_t_LDADD = $(test_ldadd) -lpthread
 %canon_reldir%_expandable_t_SOURCES = %reldir%/expandable.c %reldir%/mock.h %reldir%/audit.h
 %canon_reldir%_expandable_t_LDADD = $(core_ldadd) -lpthread
 %canon_reldir%_ladder_t_SOURCES = %reldir%/ladder.c %reldir%/mock.h %reldir%/audit.h
@@ -31,12 +34,14 @@ TESTS += $(memory_tests)
 %canon_reldir%_threads_t_SOURCES = %reldir%/threads.c %reldir%/mock.h %reldir%/audit.h
 %canon_reldir%_threads_t_LDADD = $(core_ldadd) -lpthread
 
-# What a hit costs, beside malloc: run tests/memory/speed by hand.
-EXTRA_PROGRAMS += %reldir%/speed
-%canon_reldir%_speed_SOURCES = %reldir%/speed.c
-%canon_reldir%_speed_LDADD = $(core_ldadd) -lpthread
+check_PROGRAMS += %reldir%/speed.t
+TESTS += %reldir%/speed.t
+%canon_reldir%_speed_t_SOURCES = %reldir%/speed.c
+%canon_reldir%_speed_t_LDADD = $(core_ldadd) -lpthread
 
-# C4 at its full length.
-check-memory-long: %reldir%/property.t
+# C4 and C27 at their full length.
+CROWD_SECONDS = 600
+check-memory-long: %reldir%/property.t %reldir%/crowd.t
 	NDOCK_MEMORY_OPS=1000000 %reldir%/property.t
+	NDOCK_PLUGIN_PATH='$(test_plugin_path)' NDOCK_CROWD_SECONDS=$(CROWD_SECONDS) %reldir%/crowd.t
 .PHONY: check-memory-long

@@ -38,7 +38,9 @@ typedef struct {
     int64_t live_segments, live_events, ranges, committed;
     int fail_in; /* the n-th fallible call from now fails; 0: none */
     nd_status fail_with;
-    bool quiet, checks; /* no log; no tracking of units */
+    bool quiet, checks;        /* no log; no tracking of units */
+    void (*meanwhile)(void *); /* called once, in the next call about pages, as by another thread */
+    void *meanwhile_arg;
     char log[8192];
     size_t log_len;
     int calls;
@@ -258,9 +260,19 @@ UNUSED static nd_status mock_granularity(void *ctx, uint64_t *nbytes)
     return ND_OK;
 }
 
+/* What other threads do while this one is inside the device: the allocator holds no lock then. */
+UNUSED static void mock_meanwhile(mock *m)
+{
+    void (*fn)(void *) = m->meanwhile;
+    m->meanwhile = NULL;
+    if (fn)
+        fn(m->meanwhile_arg);
+}
+
 UNUSED static nd_status mock_reserve(void *ctx, uint64_t nbytes, ndp_mem **out)
 {
     mock *m = ctx;
+    mock_meanwhile(m);
     pthread_mutex_lock(&m->lock);
     mock_log(m, "reserve %llu;", (unsigned long long)nbytes);
     nd_status status = mock_faulty(m) ? mock_fault(m, "reserve") : ND_OK;
@@ -288,6 +300,7 @@ UNUSED static void mock_pages(mock *m, ndp_mem *mem, uint64_t offset, uint64_t n
 UNUSED static nd_status mock_commit(void *ctx, ndp_mem *mem, uint64_t offset, uint64_t nbytes)
 {
     mock *m = ctx;
+    mock_meanwhile(m);
     pthread_mutex_lock(&m->lock);
     mock_log(m, "commit %llu+%llu;", (unsigned long long)offset, (unsigned long long)nbytes);
     nd_status status = ND_OK;
@@ -307,6 +320,7 @@ UNUSED static nd_status mock_commit(void *ctx, ndp_mem *mem, uint64_t offset, ui
 UNUSED static nd_status mock_set_access(void *ctx, ndp_mem *mem, uint64_t offset, uint64_t nbytes)
 {
     mock *m = ctx;
+    mock_meanwhile(m);
     pthread_mutex_lock(&m->lock);
     mock_log(m, "access %llu+%llu;", (unsigned long long)offset, (unsigned long long)nbytes);
     nd_status status = mock_faulty(m) ? mock_fault(m, "set_access") : ND_OK;
@@ -319,6 +333,7 @@ UNUSED static nd_status mock_set_access(void *ctx, ndp_mem *mem, uint64_t offset
 UNUSED static nd_status mock_decommit(void *ctx, ndp_mem *mem, uint64_t offset, uint64_t nbytes)
 {
     mock *m = ctx;
+    mock_meanwhile(m);
     pthread_mutex_lock(&m->lock);
     mock_log(m, "decommit %llu+%llu;", (unsigned long long)offset, (unsigned long long)nbytes);
     mock_check_unused(m, mem, offset, nbytes);

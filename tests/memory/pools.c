@@ -246,6 +246,30 @@ static void deferring(void)
     finish(k, m, "G6");
 }
 
+/* What a stream that went has left in a pool is free after its end, which a graph cannot wait for.
+ */
+static void orphans(void)
+{
+    mock *m = mock_new(MIB(1000));
+    nd_maker *k = mock_maker(m);
+    nd_pool *p = begin(k, m, 1, 77, NULL);
+    nd_block *b = take(k, m, 1, 1000);
+    const uint64_t at = place(b);
+    give(k, m, b);
+    end(k, m, 1, 77);
+    k->type->stream_gone(k, &m->stream[1]);
+    nd_pool *again = begin(k, m, 2, 78, p);
+    mock_forget(m);
+    b = take(k, m, 2, 1000);
+    ok(b && place(b) != at && !strstr(m->log, "wait"),
+       "G6 S11 a capture has no memory of a stream that went");
+    give(k, m, b);
+    end(k, m, 2, 78);
+    nd_pool_release(again);
+    nd_pool_release(p);
+    finish(k, m, "G6 S11");
+}
+
 /* record_use in a capture cannot mean an event: it becomes a recorded stream. */
 static void use_in_capture(void)
 {
@@ -355,6 +379,6 @@ static void shared(void)
 }
 
 TAP_MAIN({"example", example}, {"scopes", scopes}, {"of_one_thread", of_one_thread},
-         {"options", options}, {"routing", routing}, {"deferring", deferring},
+         {"options", options}, {"routing", routing}, {"deferring", deferring}, {"orphans", orphans},
          {"use_in_capture", use_in_capture}, {"unknown_capture", unknown_capture},
          {"abandoned", abandoned}, {"released_late", released_late}, {"shared", shared})

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * C28: what a hit costs, allocate and free of one small size, beside malloc and free in the same
- * run. Prints ns a pair; judges nothing. Argument: millions of pairs, 10 unless told. */
-#include <stdio.h>
-#include <stdlib.h>
+ * run: the best of many short runs of each, in turn, by the thread's own clock, since the machine
+ * has other work. Argument: how many runs. */
 #include <time.h>
 #include "core/memory/memory.h"
+#include "tests/tap.h"
 
 static nd_status segment_alloc(void *ctx, nd_stream *s, uint64_t nbytes, ndp_mem **mem, char **host)
 {
@@ -62,23 +62,46 @@ static double malloc_ns(uint64_t nbytes, long n)
     return (seconds() - start) * 1e9 / (double)n;
 }
 
+/* The figures of C28; or, where this machine is slow now, at most so many times malloc and free. */
+enum { RUNS = 60, PAIRS = 2000, WITHOUT_STREAMS_NS = 35, WITH_STREAMS_NS = 150 };
+static const double without_streams_times = 6, with_streams_times = 20;
+
+static void best(double *least, double now)
+{
+    *least = now < *least ? now : *least;
+}
+
+static void judge(uint64_t nbytes, nd_maker *with_magazines, nd_maker *locked, int runs)
+{
+    double a = 1e9, b = 1e9, m = 1e9;
+    for (int i = 0; i < runs; i++) {
+        best(&a, pair_ns(with_magazines, nbytes, PAIRS));
+        best(&b, pair_ns(locked, nbytes, PAIRS));
+        best(&m, malloc_ns(nbytes, PAIRS));
+    }
+    diag("%llu bytes: host-visible %.1f ns, with streams %.1f ns, malloc %.1f ns",
+         (unsigned long long)nbytes, a, b, m);
+    ok(a <= WITHOUT_STREAMS_NS || a <= without_streams_times * m,
+       "C28 a hit of %llu bytes in host memory", (unsigned long long)nbytes);
+    ok(b <= WITH_STREAMS_NS || b <= with_streams_times * m,
+       "C28 a hit of %llu bytes on a device with streams", (unsigned long long)nbytes);
+}
+
 int main(int argc, char **argv)
 {
-    static const uint64_t sizes[] = {512, 4000, 16384, 100000, 4u << 20};
-    long n = (argc > 1 ? atol(argv[1]) : 10) * 1000000;
+    static const uint64_t sizes[] = {512, 4000, 16384};
+    const int runs = argc > 1 ? atoi(argv[1]) : RUNS;
     nd_hooks hooks = {.segment_alloc = segment_alloc, .segment_free = segment_free};
     nd_maker *with_magazines, *locked;
     if (nd__caching_create(NULL, &hooks, &with_magazines) != ND_OK)
-        return 1;
+        bail(nd_last_error()->message);
     hooks.record = record;
     if (nd__caching_create(NULL, &hooks, &locked) != ND_OK)
-        return 1;
-    for (int i = 0; i < 5; i++) {
-        double a = pair_ns(with_magazines, sizes[i], n), b = pair_ns(locked, sizes[i], n);
-        printf("%8llu bytes: host-visible %6.1f ns, with streams %6.1f ns, malloc %6.1f ns\n",
-               (unsigned long long)sizes[i], a, b, malloc_ns(sizes[i], n));
-    }
+        bail(nd_last_error()->message);
+    for (int i = 0; i < 3; i++)
+        judge(sizes[i], with_magazines, locked, runs);
     nd__maker_release(with_magazines);
     nd__maker_release(locked);
-    return 0;
+    printf("1..%d\n", tap_count);
+    return tap_failures != 0;
 }

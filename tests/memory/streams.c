@@ -97,6 +97,30 @@ static void slow_stream(void)
     done(k, m, "C7 slow");
 }
 
+/* Two blocks wait for one stream. */
+static void one_stream_twice(void)
+{
+    mock *m = mock_new(MIB(1000));
+    nd_maker *k = mock_maker(m);
+    nd_block *b[2] = {take(k, m, 1, 1000), take(k, m, 1, 1000)};
+    const uint64_t at[2] = {place(b[0]), place(b[1])};
+    for (int i = 0; i < 2; i++) {
+        uses(k, m, b[i], 2);
+        give(k, m, b[i]);
+    }
+    nd_block *c = take(k, m, 1, 1000);
+    ok(place(c) != at[0] && place(c) != at[1], "C7 two blocks that one stream uses");
+    finish_work(m, 2);
+    for (int i = 0; i < 2; i++) {
+        b[i] = take(k, m, 1, 1000);
+        ok(b[i] && place(b[i]) == at[i], "C7 are both free when it is done");
+    }
+    give(k, m, b[0]);
+    give(k, m, b[1]);
+    give(k, m, c);
+    done(k, m, "C7 twice");
+}
+
 /* ---- C8 ---- */
 static void record_use(void)
 {
@@ -172,6 +196,27 @@ static void joined_uses(void)
     give(k, m, a);
     give(k, m, c);
     done(k, m, "C8 joined");
+}
+
+/* Of two uses by one stream the later counts, whichever of the blocks it was of. */
+static void joined_later(void)
+{
+    for (int last = 0; last < 2; last++) {
+        mock *m = mock_new(MIB(1000));
+        nd_maker *k = mock_maker(m);
+        nd_block *b[2] = {take(k, m, 1, MIB(3)), take(k, m, 1, MIB(3))};
+        nd_block *c = take(k, m, 1, MIB(14));
+        uses_now(k, m, b[!last], 2);
+        uses_now(k, m, b[last], 2);
+        give(k, m, b[0]);
+        give(k, m, b[1]);
+        mock_forget(m);
+        b[0] = take(k, m, 1, MIB(6)); /* the mock refuses it before the later use */
+        ok(b[0] && count(m, "wait 1 on 2;") == 1, "C8 joined blocks keep the later of two uses");
+        give(k, m, b[0]);
+        give(k, m, c);
+        done(k, m, "C8 later");
+    }
 }
 
 static void wait_fails(void)
@@ -254,6 +299,25 @@ static void steal_part(void)
     set("cross_stream:before_oom");
 }
 
+/* Who borrows a part has waited for its users; the part that stays has not. */
+static void lent_part_keeps_gates(void)
+{
+    mock *m = mock_new(MIB(2));
+    nd_maker *k = mock_maker(m);
+    nd_block *kept = take(k, m, 1, 1000), *used = take(k, m, 1, 100000), *lent, *rest;
+    uses_now(k, m, used, 2);
+    give(k, m, used);
+    lent = take(k, m, 3, 1000);
+    ok(lent && count(m, "wait 3 on 2;") == 1, "C9 a part is lent when its user is waited for");
+    mock_forget(m);
+    rest = take(k, m, 1, 1000);
+    ok(rest && count(m, "wait 1 on 2;") == 1, "C8 C9 of the rest its owner waits for the same");
+    give(k, m, kept);
+    give(k, m, lent);
+    give(k, m, rest);
+    done(k, m, "C9 rest");
+}
+
 /* ---- S11 ---- */
 static void stream_gone(void)
 {
@@ -319,8 +383,10 @@ static void gone_and_emptied(void)
     done(k, m, "S11 C26");
 }
 
-TAP_MAIN({"record_stream", record_stream}, {"slow_stream", slow_stream}, {"record_use", record_use},
-         {"both", both}, {"joined_uses", joined_uses}, {"wait_fails", wait_fails},
+TAP_MAIN({"record_stream", record_stream}, {"slow_stream", slow_stream},
+         {"one_stream_twice", one_stream_twice}, {"record_use", record_use}, {"both", both},
+         {"joined_uses", joined_uses}, {"joined_later", joined_later}, {"wait_fails", wait_fails},
          {"steal_before_oom", steal_before_oom}, {"steal_never", steal_never},
-         {"steal_part", steal_part}, {"stream_gone", stream_gone},
-         {"gone_with_uses", gone_with_uses}, {"gone_and_emptied", gone_and_emptied})
+         {"steal_part", steal_part}, {"lent_part_keeps_gates", lent_part_keeps_gates},
+         {"stream_gone", stream_gone}, {"gone_with_uses", gone_with_uses},
+         {"gone_and_emptied", gone_and_emptied})

@@ -12,6 +12,7 @@ except ImportError:
     print("1..0 # SKIP no NumPy")
     sys.exit(0)
 
+NUMPY = tuple(map(int, np.__version__.split(".")[:2]))  # (1, 24): what older ones do otherwise is said where it matters
 INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 REALS = ("float16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")

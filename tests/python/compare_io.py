@@ -44,6 +44,16 @@ def read_safetensors(path):
     return json.loads(data[8 : 8 + n]), data[8 + n :]
 
 
+def as_compared(npy):
+    """The bytes; but NumPy before 1.24 leaves no room in the header for the array to grow: without the header's spaces and length."""
+    if tuple(map(int, np.__version__.split(".")[:2])) >= (1, 24):
+        return npy
+    size = 2 if npy[6] == 1 else 4
+    data = 8 + size + int.from_bytes(npy[8:8 + size], "little")
+    assert data % 64 == 0, data
+    return npy[:8], npy[8 + size:data].split(), npy[data:]
+
+
 def main(io_copy):
     count = failed = 0
 
@@ -72,7 +82,7 @@ def main(io_copy):
         print("#", run.stderr.strip() or "no messages")
         bad = []
         for name, target, want in todo:
-            if not os.path.exists(target) or open(target, "rb").read() != want:
+            if not os.path.exists(target) or as_compared(open(target, "rb").read()) != as_compared(want):
                 bad.append(name)
         ok(not bad, "as numpy.save does, byte for byte")
         for name in bad[:10]:

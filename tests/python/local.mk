@@ -10,17 +10,20 @@ TESTS += %reldir%/print_numpy.sh
 EXTRA_DIST += %reldir%/print_numpy.sh %reldir%/compare_print.py
 
 # The package's own tests, on the package as it lies in the build tree.
-python_test_env = env PYTHONPATH=$(abs_top_builddir)/python:$(abs_top_srcdir)/%reldir% LD_LIBRARY_PATH=$(abs_top_builddir)/.libs
+python_test_env = env $(PYTHON_SANITIZED) PYTHONPATH=$(abs_top_builddir)/python:$(abs_top_srcdir)/%reldir% LD_LIBRARY_PATH=$(abs_top_builddir)/.libs
 python_tests = \
   %reldir%/test_array.py \
   %reldir%/test_asarray.py \
   %reldir%/test_buffer.py \
   %reldir%/test_cai.py \
   %reldir%/test_device.py \
+  %reldir%/test_docs.py \
   %reldir%/test_dlpack.py \
   %reldir%/test_examples.py \
   %reldir%/test_files.py \
+  %reldir%/test_idioms.py \
   %reldir%/test_format.py \
+  %reldir%/test_hostile.py \
   %reldir%/test_index.py \
   %reldir%/test_leaks.py \
   %reldir%/test_lifecycle.py \
@@ -44,7 +47,7 @@ python_tests = \
   %reldir%/test_stream.py \
   %reldir%/test_wait.py
 EXTRA_DIST += $(python_tests) \
-  %reldir%/arrays.py %reldir%/devices.py %reldir%/simulator.py %reldir%/tap.py %reldir%/typed.py %reldir%/wheel.sh
+  %reldir%/arrays.py %reldir%/devices.py %reldir%/in_use.py %reldir%/simulator.py %reldir%/tap.py %reldir%/typed.py %reldir%/wheel.sh
 if HAVE_PYTHON_HEADERS
 TESTS += $(python_tests)
 endif

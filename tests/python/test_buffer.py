@@ -112,6 +112,14 @@ def test_array_method():
     view = x.__array__(copy=None)
     view[0] = 7
     assert x[0].item() == 7
+    assert np.shares_memory(x.__array__(copy=False), view) and np.shares_memory(x.__array__("float64", False), view)
+    assert not np.shares_memory(x.__array__(copy=True), view)
+    with raises(ValueError, "float32", "copy=False"):
+        x.__array__("float32", copy=False)
+    with raises(TypeError):
+        x.__array__("no such dtype")
+    with raises(ValueError, "ambiguous"):
+        x.__array__(copy=np.zeros(2))
     with raises(TypeError, "bfloat16", "float32"):
         nd.zeros(1, dtype="bfloat16", device="cpu").__array__()
 

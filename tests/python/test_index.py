@@ -181,6 +181,35 @@ def test_set_as_numpy(device, count):
     assert compared > count * .6, (compared, refused)
 
 
+def same(ours, theirs):
+    assert ours.dtype == theirs.dtype and ours.shape == theirs.shape and ours.tolist() == theirs.tolist()
+
+
+@EACH
+def test_masks_of_all_sizes(device):
+    """Small selections are made in one pass, in room for all elements, larger ones after a count."""
+    need_numpy()
+    rng = np.random.default_rng(5)
+    for dtype in ("bool", "int16", "float32", "complex128"):
+        for shape in ((1,), (16,), (64,), (65,), (256,), (257,), (4096,), (4097,), (9, 0), (3, 5), (40, 13), (2, 3, 7)):
+            a = rng.integers(0, 2, shape).astype(dtype)
+            x = asarray(a, device)
+            for chosen in (0, .5, 1):
+                rows, all_of = rng.random(shape[:1]) < chosen, rng.random(shape) < chosen
+                for mask in (rows, all_of):
+                    same(x[asarray(mask, device)], a[mask])
+                    same(x[asarray(mask, device), ...], a[mask])
+                same(x[::-1][asarray(rows, device)], a[::-1][rows])
+
+
+@EACH
+def test_nothing_is_behind_a_selection(device):
+    x = nd.arange(64, device=device)[nd.arange(64, device=device) >= 62]
+    assert x.shape == (2,) and nd.as_strided(x, (2,), (1,)).tolist() == [62, 63]
+    with raises(IndexError, "storage of 2"):
+        nd.as_strided(x, (3,), (1,))
+
+
 @EACH
 def test_basic_keys_are_views(device):
     x = nd.asarray([[0, 1, 2], [3, 4, 5]], device=device)
@@ -237,7 +266,7 @@ def test_failed_assignment_changes_nothing():
         x[0] = 2**70
     with raises(OverflowError):
         nd.asarray([1], dtype=nd.uint8, device="cpu")[...] = 256
-    with raises(TypeError, "c128", "imaginary"):
+    with raises(TypeError, "complex128", "imaginary"):
         nd.asarray([1.0], device="cpu")[0] = nd.asarray(1j, device="cpu")
     with raises(TypeError, "deleted"):
         del x[0]

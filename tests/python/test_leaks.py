@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """No public function keeps anything: each is called some thousand times, with arguments that it takes and with some that
 it refuses, while Python's allocated blocks and the process's memory are watched."""
-import gc
 import os
-import sys
 
 import ndock as nd
+from in_use import blocks_and_kilobytes
 from tap import cases, main
 
 CALLS = 300 if os.environ.get("NDOCK_TEST_SLICE") else 2500
@@ -24,13 +23,6 @@ ATTEMPTS = [(), (x,), (i,), (b,), (x, x), (i, i), (b, b), (m, m), (v, v), (x, i)
             (x, (4, 2, 3)), (x, (1, 0)), (1,), ("float32", "real floating")]
 
 
-def memory():
-    """Blocks of Python's allocator, and kilobytes of the process."""
-    gc.collect()
-    with open("/proc/self/statm") as f:
-        return sys.getallocatedblocks(), int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
-
-
 def call(function, args):
     try:
         function(*args)
@@ -41,11 +33,11 @@ def call(function, args):
 
 def keeps(function, args):
     """What the calls leave, if that is so again and again: caches fill once."""
-    for _ in range(4):
-        blocks, kib = memory()
+    for _ in range(8):
+        blocks, kib = blocks_and_kilobytes()
         for _ in range(CALLS):
             call(function, args)
-        more_blocks, more_kib = memory()
+        more_blocks, more_kib = blocks_and_kilobytes()
         if more_blocks - blocks < CALLS // 4 and more_kib - kib < CALLS * 100 // 1024:
             return None
     return f"{CALLS} calls leave {more_blocks - blocks} blocks and {more_kib - kib} KiB"

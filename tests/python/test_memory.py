@@ -301,5 +301,25 @@ def test_registered_host_memory():
         memory.host_register(b"read only", "sim:0")
 
 
+def test_pytorchs_spellings():
+    """What PYTORCH_CUDA_ALLOC_CONF says may be said here."""
+    before = memory.configuration()
+    try:
+        memory.configure("backend:cudaMallocAsync,pinned_use_background_threads:True,pinned_use_cuda_host_register:True,"
+                         "pinned_num_register_threads:8,expandable_segments:False")
+        assert memory.configuration()["backend"] == "async" and memory.configuration()["pinned_background"] == "true"
+        memory.configure(backend="native")
+        assert memory.configuration()["backend"] == "caching"
+        with raises(ValueError, "unknown key"):
+            memory.configure("pinned_use_cuda_host_registers:True")
+    finally:
+        memory.configure(**before)
+
+
+def test_summary():
+    lines = memory.memory_summary("cpu").splitlines()
+    assert len({len(line) for line in lines}) == 1 and "cpu:0" in lines[0] and any("reserved_bytes" in line for line in lines)
+
+
 if __name__ == "__main__":
     main(globals())

@@ -30,24 +30,24 @@ def equal_everywhere(make):
 def test_the_same_key_gives_the_same_bits_on_every_device():
     k = nd.random.key(42)
     for dtype in ("float32", "float64"):
-        equal_everywhere(lambda d: nd.random.uniform((5, 3), key=k, dtype=dtype, device=d))
+        equal_everywhere(lambda d: nd.random.uniform(size=(5, 3), key=k, dtype=dtype, device=d))
     equal_everywhere(lambda d: nd.random.integers(-5, 9, (100,), key=k, device=d))
     equal_everywhere(lambda d: nd.random.permutation(100, key=k, device=d))
 
 
 def test_a_generator_moves_on_and_a_key_does_not():
     g = nd.random.Generator(7)
-    first, second = host(g.uniform(10)), host(g.uniform(10))
+    first, second = host(g.uniform(size=10)), host(g.uniform(size=10))
     assert not (first == second).any()
     k = nd.random.key(7)
-    np.testing.assert_array_equal(host(nd.random.uniform(10, key=k)), first)
-    np.testing.assert_array_equal(host(nd.random.uniform(10, key=k)), first)
-    np.testing.assert_array_equal(host(nd.random.uniform(10, key=k.skip(10, "float64"))), second)
+    np.testing.assert_array_equal(host(nd.random.uniform(size=10, key=k)), first)
+    np.testing.assert_array_equal(host(nd.random.uniform(size=10, key=k)), first)
+    np.testing.assert_array_equal(host(nd.random.uniform(size=10, key=k.skip(10, "float64"))), second)
     g.key = k
-    np.testing.assert_array_equal(host(g.uniform((2, 5))).ravel(), first)
+    np.testing.assert_array_equal(host(g.uniform(size=(2, 5))).ravel(), first)
     # One call or two: the same stream, where blocks are used up.
     g.key = k
-    np.testing.assert_array_equal(np.concatenate([host(g.uniform(4)), host(g.uniform(6))]), first)
+    np.testing.assert_array_equal(np.concatenate([host(g.uniform(size=4)), host(g.uniform(size=6))]), first)
 
 
 def test_keys():
@@ -61,24 +61,24 @@ def test_keys():
         with raises(ValueError, "64 bits"):
             nd.random.key(bad)
     with raises(TypeError, "key(seed)"):
-        nd.random.uniform(3, key=5)
+        nd.random.uniform(size=3, key=5)
 
 
 def test_seed_repeats_the_threads_own_numbers():
     nd.random.seed(3)
-    first = host(nd.random.normal(6))
+    first = host(nd.random.normal(size=6))
     nd.random.seed(3)
-    np.testing.assert_array_equal(host(nd.random.normal(6)), first)
+    np.testing.assert_array_equal(host(nd.random.normal(size=6)), first)
     seen = []
 
     def other():
-        seen.append(host(nd.random.normal(6)))
+        seen.append(host(nd.random.normal(size=6)))
     nd.random.seed(3)
     thread = threading.Thread(target=other)
     thread.start()
     thread.join()
     assert not (seen[0] == first).any()  # it has a generator of its own, seeded by chance
-    np.testing.assert_array_equal(host(nd.random.normal(6)), first)
+    np.testing.assert_array_equal(host(nd.random.normal(size=6)), first)
 
 
 def test_threads_share_a_generator_without_repeating_numbers():
@@ -116,10 +116,10 @@ def test_distributions(device):
     """Mean and variance within six standard errors, bounds kept."""
     n = 40000
     for dtype in REALS:
-        x = host(nd.random.uniform(n, -1.0, 3.0, key=nd.random.key(5), dtype=dtype, device=device)).astype("float64")
+        x = host(nd.random.uniform(-1.0, 3.0, n, key=nd.random.key(5), dtype=dtype, device=device)).astype("float64")
         assert x.min() >= -1 and x.max() < 3.0 + (dtype == "float16") * 1e-3
         assert abs(x.mean() - 1) < 6 * (16 / 12 / n) ** 0.5
-        x = host(nd.random.normal(n, 2.0, 0.5, key=nd.random.key(6), dtype=dtype, device=device)).astype("float64")
+        x = host(nd.random.normal(2.0, 0.5, n, key=nd.random.key(6), dtype=dtype, device=device)).astype("float64")
         assert abs(x.mean() - 2) < 6 * 0.5 / n**0.5 and abs(x.std() - 0.5) < 6 * 0.5 / (2 * n) ** 0.5
     for dtype in INTS:
         x = nd.random.integers(3, 13, (n,), key=nd.random.key(7), dtype=dtype, device=device)
@@ -132,17 +132,17 @@ def test_distributions(device):
 
 
 def test_shapes_and_errors():
-    assert nd.random.uniform().shape == () and nd.random.normal((0, 2)).shape == (0, 2)
-    assert nd.random.integers(5).dtype == nd.int64 and nd.random.uniform(2).dtype == nd.float64
+    assert nd.random.uniform().shape == () and nd.random.normal(shape=(0, 2)).shape == (0, 2)
+    assert nd.random.integers(5).dtype == nd.int64 and nd.random.uniform(size=2).dtype == nd.float64
     same(nd.random.permutation(0), np.arange(0))
     with raises(ValueError):
         nd.random.integers(5, 5)
     with raises(TypeError):
-        nd.random.uniform(3, dtype="int32")
+        nd.random.uniform(size=3, dtype="int32")
     with raises(TypeError):
         nd.random.integers(3, dtype="float32")
     with raises(ValueError):
-        nd.random.uniform((-1,))
+        nd.random.uniform(size=(-1,))
 
 
 if __name__ == "__main__":

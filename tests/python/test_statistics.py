@@ -192,6 +192,20 @@ def test_normalisations(device):
             same(nd.rms_norm(y, s_, axis=axis), (wide / np.sqrt(square + 1e-5) * s).astype(dtype), t)
 
 
+@cases(*DEVICES)
+def test_norms_of_all_axes_and_of_none(device):
+    """axis=None is all axes, as for sums; () is none, so that each element is one by itself."""
+    a = np.array([[1.0, 2.0, 4.0], [8.0, 3.0, 6.0]])
+    x = nd.asarray(a, device=device, copy=True)
+    wanted = {nd.layer_norm: lambda a, axis: (a - a.mean(axis, keepdims=True)) / np.sqrt(a.var(axis, keepdims=True) + 1e-5),
+              nd.rms_norm: lambda a, axis: a / np.sqrt((a * a).mean(axis, keepdims=True) + 1e-5),
+              nd.softmax: lambda a, axis: np.exp(a) / np.exp(a).sum(axis, keepdims=True)}
+    for ours, theirs in wanted.items():
+        for axis, given in ((None, (0, 1)), ((), ())):
+            same(ours(x, axis=axis), theirs(a, given), 1e-12)
+        same(ours(nd.asarray(3.0, device=device), axis=None), theirs(np.array(3.0), ()), 1e-12)
+
+
 def test_axes_that_are_not_there():
     x = nd.ones((2, 3))
     for axis in (2, -3, (0, 0), (0, 5)):

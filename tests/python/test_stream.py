@@ -142,6 +142,11 @@ def test_S10_S9_malformed_ones_are_refused():
         nd.stream("sim:0")
     with raises((TypeError, OverflowError)):
         nd.Stream.from_external(-3, "sim:0")
+    for number in (3, 4096, id(broken), 2**64 - 8):  # whatever it points to, the device is not asked to follow it
+        with raises(ValueError, "no stream of sim:0"):
+            nd.Stream.from_external(number, "sim:0")
+        with raises(ValueError, "no stream of sim:0"), nd.device("sim:0"):
+            nd.stream(number)
     with raises(TypeError, "no handle"):
         nd.default_stream("cpu").__cuda_stream__()
     with raises(NotImplementedError, "cpu:0"):

@@ -234,6 +234,14 @@ static void window_begins_at_good(void)
     queue_steps(&s, 13, 13);
     is_int(nd_stream_synchronize(s.stream), ND_ERR_ASYNC, "A4 an event is a good point as well");
     ok(position(11) < 0 && position(12) == 0 && position(13) == 1, "A4 as far as it reaches");
+    int32_t over = 0;
+    queue_steps(&s, 14, 15);
+    while (!over)
+        must(nd_stream_query(s.stream, &over));
+    must(at[0].c->fault(at[0].dev, native(s.stream), 1, SOFT, 0));
+    queue_steps(&s, 16, 16);
+    is_int(nd_stream_synchronize(s.stream), ND_ERR_ASYNC, "A4 so is a query that finds all done");
+    ok(position(15) < 0 && position(16) == 0, "A4 the window begins after it");
     end_scene(&s);
 }
 
@@ -257,6 +265,39 @@ static void two_faults(void)
     end_scene(&s);
 }
 
+/* The allocator met a fault and kept it; the first to be told is another one, which came later. */
+static void kept_behind_another(void)
+{
+    scene s = new_scene();
+    nd_stream *home = NULL;
+    uint64_t ran;
+    must(nd_stream_default(at[0].d, &home));
+    must(nd_stream_push(home));
+    nd_array *used = vector(at[0].d, 4000, 1);
+    must(nd_stream_synchronize(home));
+    must(nd_stream_pop(home));
+    set_modes(NDSIM_STEPPED);
+    must(at[0].c->fault(at[0].dev, native(s.stream), 2, SOFT, 0));
+    must(at[0].c->fault(at[0].dev, native(s.stream), 6, SOFT + 1, 0));
+    queue_steps(&s, 1, 3);
+    must(nd_record_stream(used, s.stream));
+    nd_release(used); /* behind step 3 */
+    queue_steps(&s, 4, 6);
+    must(at[0].c->step(at[0].dev, native(s.stream), 4, &ran));
+    is_int(nd_memory_empty_cache(at[0].d), ND_OK,
+           "A4 the allocator meets the first, and tells nobody");
+    is_int(nd_stream_synchronize(s.stream), ND_ERR_ASYNC, "A4 the later fault is told");
+    const int64_t first = nd_last_error()->native;
+    is_int(nd_stream_synchronize(s.stream), ND_ERR_ASYNC, "A4 and the one that was kept");
+    const int64_t second = nd_last_error()->native;
+    is_int(first + second, 2 * SOFT + 1, "A4 each once");
+    ok(position(2) >= 0,
+       "A4 a fault that was kept has its suspects, though another was told first");
+    set_modes(NDSIM_AUTO);
+    is_int(nd_stream_synchronize(s.stream), ND_OK, "A4 then there is nothing to tell");
+    end_scene(&s);
+}
+
 static void ring(void)
 {
     scene s = new_scene();
@@ -265,8 +306,13 @@ static void ring(void)
     is_int(nd_stream_synchronize(s.stream), ND_ERR_ASYNC, "A5 a fault among 200");
     is_int(window_size(), 64, "A5 the latest 64 are known");
     ok(position(137) == 0 && position(150) == 13 && position(200) == 63, "A5 those, in order");
-    nd_op_note two[2];
-    int32_t n = 0;
+    nd_op_note all[64], two[2];
+    int32_t n = 0, right = 0;
+    must(nd_fault_window(all, 64, &n));
+    for (int i = 0; i < 64; i++)
+        right += all[i].seq == all[0].seq + (uint64_t)i && all[i].ndim == 1 &&
+                 all[i].shape[0] == 1 && all[i].dtype == ND_F32 && position(137 + i) == i;
+    is_int(right, 64, "A5 each with its name, dtype, shape, tag and number on the stream");
     must(nd_fault_window(two, 2, &n));
     ok(n == 64 && strcmp(two[1].tag, "step 138") == 0, "A5 a short buffer gets the first ones");
     end_scene(&s);
@@ -528,6 +574,7 @@ static void threads(void)
 int main(int argc, char **argv)
 {
     static const tap_case cases[] = {{"seen_once", seen_once},
+                                     {"kept_behind_another", kept_behind_another},
                                      {"good", window_begins_at_good},
                                      {"two", two_faults},
                                      {"ring", ring},

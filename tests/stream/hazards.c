@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Order between streams: the simulator's checker, the library's own stream check, and hazard mode,
  * over the examples of PyTorch's CUDA note and over random programs. */
+#include <stdbool.h>
 #include <unistd.h>
 #include "tests/stream/harness.h"
 
@@ -78,6 +79,25 @@ static void write_elsewhere(void *flags)
     nd_stream_release(s);
 }
 
+/* The host reads on another stream than the one that writes. */
+static void read_by_host(void *flags)
+{
+    int has = *(int *)flags;
+    float got[N];
+    nd_array *a = vector(sim[0], N);
+    nd_stream *s = new_stream(0);
+    DO(nd_stream_wait_stream(s, default_stream(0)));
+    DO(nd_stream_push(s));
+    DO(nd_fill(a, nd_float(2)));
+    DO(nd_stream_pop(s));
+    if (has & WAIT)
+        DO(nd_stream_wait_stream(default_stream(0), s));
+    DO(nd_to_host(a, got, sizeof got));
+    DO(nd_record_stream(a, s));
+    nd_release(a);
+    nd_stream_release(s);
+}
+
 static void test_examples(void)
 {
     int none = 0, wait = WAIT, record = RECORD, both = WAIT | RECORD;
@@ -87,6 +107,8 @@ static void test_examples(void)
     expect(read_elsewhere, &record, 1, "S12: the second without wait_stream");
     expect(write_elsewhere, &both, 0, "S12: the third, which reads nothing");
     expect(write_elsewhere, &record, 1, "S12: the third without wait_stream");
+    expect(read_by_host, &wait, 0, "S12: the host reads what another stream wrote, after a wait");
+    expect(read_by_host, &none, 1, "S12: and without one");
     settle();
 }
 
@@ -98,6 +120,7 @@ static void test_hazard_mode(void)
     is_int(nd_hazard_mode(), 1, "S13: hazard mode is on");
     expect(read_elsewhere, &none, 0, "S13: hazard mode puts in the first example's wait");
     expect(write_elsewhere, &none, 0, "S13: and the third's");
+    expect(read_by_host, &none, 0, "S13: and that of a read by the host");
     nd_hazard_mode_set(0);
     is_int(nd_hazard_mode(), 0, "S13: hazard mode is off");
     expect(read_elsewhere, &none, 1, "S13: without it the race is back");
@@ -540,7 +563,70 @@ static void test_environment(void)
     is_int(count_with("0"), 0, "S14: 0 does not");
 }
 
-TAP_MAIN({"environment", test_environment}, {"examples", test_examples},
+/* An array, and an import of elements from..from + n of its memory. */
+typedef struct {
+    nd_array *own, *import;
+    nd_stream *other;
+    bool ordered;
+} two_names;
+
+static two_names make_names(int64_t from, int64_t n)
+{
+    const int64_t shape[1] = {n}, all[1] = {64};
+    const nd_layout layout = {.size = sizeof layout, .dtype = ND_F32, .ndim = 1, .shape = shape};
+    two_names t = {.other = new_stream(0)};
+    void *data;
+    DO(nd_full(sim[0], ND_F32, 1, all, nd_float(1), &t.own));
+    DO(nd_data(t.own, &data));
+    DO(nd_wrap(&layout, (float *)data + from, sim[0], NULL, NULL, &t.import));
+    return t;
+}
+
+/* Elements 0 to 31 are written by the one name, the import is read by the other. */
+static void both_names(void *arg)
+{
+    const two_names *t = arg;
+    const nd_index lower[1] = {nd_range(0, 32, 1)};
+    nd_array *half = NULL, *out = NULL;
+    DO(nd_slice(t->own, lower, 1, &half));
+    DO(nd_fill(half, nd_float(2)));
+    if (t->ordered) {
+        nd_stream *now = NULL;
+        DO(nd_stream_current(sim[0], &now));
+        DO(nd_stream_wait_stream(t->other, now));
+        nd_stream_release(now);
+    }
+    DO(nd_stream_push(t->other));
+    DO(nd_exp(t->import, &out));
+    DO(nd_stream_pop(t->other));
+    nd_release(half);
+    nd_release(out);
+}
+
+/* The check must be on when the import is made. */
+static int64_t races_of_names(int64_t from, int64_t n, bool ordered)
+{
+    nd_stream_check_set(1);
+    two_names t = make_names(from, n);
+    t.ordered = ordered;
+    verdict v = judge(both_names, &t);
+    DO(nd_synchronize(sim[0]));
+    nd_release(t.import);
+    nd_release(t.own);
+    nd_stream_release(t.other);
+    free(v.text);
+    return v.core;
+}
+
+static void test_imports(void)
+{
+    is_int(races_of_names(0, 64, false), 1, "S14: an array and an import of its memory race");
+    is_int(races_of_names(31, 8, false), 1, "S14: where one element is of both");
+    is_int(races_of_names(32, 32, false), 0, "S14: not where the import lies beside");
+    is_int(races_of_names(0, 64, true), 0, "S14: nor where a wait orders them");
+}
+
+TAP_MAIN({"imports", test_imports}, {"environment", test_environment}, {"examples", test_examples},
          {"hazard_mode", test_hazard_mode}, {"no_cost", test_no_cost}, {"gone", test_gone},
          {"report", test_report}, {"random", test_random}, {"random_hazards", test_random_hazards},
          {"backward", test_backward}, {"peers", test_peers})

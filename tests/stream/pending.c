@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
+#include "core/core.h"
 #include "tests/stream/pinned.h"
 
 /* ---- P3 ---- */
@@ -100,7 +101,7 @@ static void test_pending(void)
 }
 
 /* Every family of operations; each is given a pending matrix (3, 3), and h's values are all 1. */
-enum { FAMILIES = 22 };
+enum { FAMILIES = 23 };
 static nd_status operate(int which, const nd_array *h, const nd_array *ready, nd_array **r)
 {
     nd_array *dst = (nd_array *)ready;
@@ -150,8 +151,10 @@ static nd_status operate(int which, const nd_array *h, const nd_array *ready, nd
         return nd_unique_values(h, r);
     case 20:
         return nd_sum_into(ready, NULL, h);
-    default:
+    case 21:
         return nd_matmul_into(ready, ready, NULL, h);
+    default: /* h itself, which a fast path would serve */
+        return nd_add_into(ready, ready, (nd_array *)h);
     }
 }
 
@@ -234,5 +237,132 @@ static void test_pending_together(void)
     settle();
 }
 
+/* ---- P3: two copies into the halves of one pinned array, on two streams ---- */
+enum { HALF = 3 };
+typedef struct {
+    nd_array *from[2], *whole, *half[2];
+    nd_stream *s[2];
+} halves;
+
+/* As two threads that both have looked before either copies: each looks at the array through
+ * nd_copy_to, which waits for what is pending by then; the copies themselves are these. */
+static halves copy_halves(void)
+{
+    halves h = {.whole = pinned(ND_F32, 2 * HALF)};
+    DO(nd_fill(h.whole, nd_float(0)));
+    for (int i = 0; i < 2; i++) {
+        nd_index at = nd_range(i * HALF, (i + 1) * HALF, 1);
+        h.from[i] = filled(sim[0], HALF, 7 + i);
+        DO(nd_slice(h.whole, &at, 1, &h.half[i]));
+        h.s[i] = new_stream(0);
+    }
+    DO(nd_synchronize(sim[0]));
+    DO(nd_sync_watch_set(ND_SYNC_ERROR)); /* neither copy may wait */
+    for (int i = 0; i < 2; i++) {
+        DO(nd_stream_push(h.s[i]));
+        DO(nd__transfer("copy_to", h.from[i], h.half[i], true));
+        DO(nd_stream_pop(h.s[i]));
+    }
+    DO(nd_sync_watch_set(ND_SYNC_OFF));
+    return h;
+}
+
+static void drop_halves(halves *h)
+{
+    for (int i = 0; i < 2; i++) {
+        nd_release(h->half[i]);
+        nd_release(h->from[i]);
+        nd_stream_release(h->s[i]);
+    }
+    nd_release(h->whole);
+    settle();
+}
+
+static void test_pending_halves(void)
+{
+    for (int first = 0; first < 2; first++) {
+        halves h = copy_halves();
+        int32_t over = 1;
+        ok(pending(0, h.s[0]) > 0 && pending(0, h.s[1]) > 0, "P3: both copies are queued");
+        step(0, h.s[first], 100);
+        DO(nd_array_query(h.whole, &over));
+        is_int(over, 0, "P3: with one of two copies done, the array is not");
+        ok(value_of(h.half[!first]) == 7 + !first,
+           "P3: who reads the other half waits for its copy");
+        DO(nd_array_query(h.whole, &over));
+        is_int(over, 1, "P3: then the array is done");
+        ok(value_of(h.half[first]) == 7 + first, "P3: and both halves are right");
+        drop_halves(&h);
+    }
+    halves h = copy_halves();
+    ok(value_of(h.half[0]) == 7 && value_of(h.half[1]) == 8,
+       "P3: with neither done, each half is what was copied there");
+    drop_halves(&h);
+    void *p = NULL;
+    h = copy_halves();
+    DO(nd_data(h.whole, &p));
+    ok(((float *)p)[0] == 7 && ((float *)p)[HALF] == 8, "P3: one look waits for both copies");
+    drop_halves(&h);
+    uint64_t events = calls(0, "event_create");
+    for (int i = 0; i < 20; i++) {
+        h = copy_halves();
+        drop_halves(&h); /* both pending */
+    }
+    ok(reserved(0) == 0, "P3: an array with two pending copies may be dropped");
+    ok(calls(0, "event_create") - events < 20, "P3: and gives their events back");
+}
+
+/* The device still writes there: the memory is nobody else's yet. */
+static void test_pending_dropped(void)
+{
+    nd_array *d = filled(sim[0], HALF, 5), *e = filled(sim[0], HALF, 6), *h = pinned(ND_F32, HALF);
+    nd_stream *s = new_stream(0), *t = new_stream(0);
+    DO(nd_synchronize(sim[0]));
+    check_on();
+    DO(nd_stream_push(s));
+    DO(nd_copy_to(d, h, &no_wait));
+    DO(nd_stream_pop(s));
+    nd_release(h);
+    h = pinned(ND_F32, HALF);
+    DO(nd_stream_push(t));
+    DO(nd_copy_to(e, h, &no_wait));
+    DO(nd_stream_pop(t));
+    is_int(races(), 0,
+           "P3: pinned memory that a dropped array's copy still writes to is not used again");
+    show_races();
+    ok(value_of(h) == 6, "P3: and the new array is what was copied");
+    control->set_checker(dev[0], 0);
+    nd_release(h);
+    nd_release(d);
+    nd_release(e);
+    nd_stream_release(s);
+    nd_stream_release(t);
+    settle();
+}
+
+/* One event is kept a stream: a later copy covers an earlier one. */
+static void test_pending_again(void)
+{
+    nd_array *d = filled(sim[0], HALF, 5), *h = pinned(ND_F32, HALF);
+    nd_stream *s = new_stream(0);
+    DO(nd_synchronize(sim[0]));
+    DO(nd_stream_push(s));
+    uint64_t made = calls(0, "event_create");
+    for (int i = 0; i < 50; i++)
+        DO(nd__transfer("copy_to", d, h, true));
+    DO(nd_stream_pop(s));
+    ok(calls(0, "event_create") - made <= 2, "P3: fifty copies on one stream keep one event");
+    DO(nd_sync_watch_set(ND_SYNC_COUNT));
+    nd_sync_watch_reset();
+    ok(value_of(h) == 5, "P3: the array is what was copied");
+    is_int(waits_for(ND_WAIT_EVENT), 1, "P3: after one wait");
+    DO(nd_sync_watch_set(ND_SYNC_OFF));
+    nd_release(h);
+    nd_release(d);
+    nd_stream_release(s);
+    settle();
+}
+
 TAP_MAIN({"pending", test_pending}, {"pending_everywhere", test_pending_everywhere},
-         {"pending_together", test_pending_together})
+         {"pending_together", test_pending_together}, {"pending_halves", test_pending_halves},
+         {"pending_dropped", test_pending_dropped}, {"pending_again", test_pending_again})

@@ -253,6 +253,17 @@ static void test_foreign(void)
     a = vector(sim[0], 64); /* frees what is pending */
     is_int(owner_told, 1, "S9: and is told once the last such block is free");
     nd_release(a);
+    nd_event *e = NULL;
+    owner_told = 0;
+    DO(nd_event_create(sim[0], NULL, &e));
+    DO(nd_stream_wrap(sim[0], handle, tell_owner, NULL, &w));
+    DO(nd_event_record(e, w));
+    DO(nd_stream_synchronize(w));
+    nd_stream_release(w);
+    is_int(owner_told, 0, "S9: the owner keeps the stream while an event remembers it");
+    DO(nd_event_record(e, default_stream(0)));
+    is_int(owner_told, 1, "S9: and is told once the event is of another stream");
+    nd_event_release(e);
     is_int(nd_stream_wrap(sim[1], handle, tell_owner, NULL, &w), ND_ERR_DEVICE,
            "S9: a stream of another device is refused");
     is_int(owner_told, 1, "S9: and stays its owner's");

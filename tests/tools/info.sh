@@ -35,6 +35,12 @@ json_of() { $tool info --json "$@" >"$tap_dir/json"; is_json "$tap_dir/json"; }
 # ---- the doctor ----
 check 'nothing is wrong' says 0 'cpu:0' 'Nothing is wrong' -- doctor
 check 'a device that is there' says 0 'cpu:0' -- $tool info --doctor cpu:0
+alone() { # the device's section, without other plug-ins and the rest
+    $tool info --doctor cpu:0 >"$tap_dir/alone"
+    cat "$tap_dir/alone"
+    grep -q '^  ok   cpu ' "$tap_dir/alone" && ! grep -q -e 'sim' -e '^Environment' -e '^Kernel cache' "$tap_dir/alone"
+}
+check 'and that one alone' alone
 check 'one that is not' says 1 'cuda:0' 'no plug-in ndock-cuda.so is in' 'PCI bus' -- $tool info --doctor cuda:0
 check 'one that NDOCK_DEVICE names' says 1 'cuda:0' -- doctor NDOCK_DEVICE=cuda:0,cpu
 check 'a plug-in of another ABI' says 1 '!!   tier0' 'ABI ' 'do    rebuild the plug-in' -- \
@@ -140,6 +146,20 @@ check 'another file is refused' says 1 'no fallback report' -- $tool info --sugg
 head -c 120 "$tap_dir"/each-*.json >"$tap_dir/cut.json" 2>/dev/null
 check 'a cut one too' says 1 'at byte' -- $tool info --suggest "$tap_dir/cut.json"
 check 'without a file it says how to make one' says 0 'NDOCK_FALLBACK_REPORT=' -- $tool info --suggest
+mkfifo "$tap_dir/pipe"
+check 'a pipe is not waited for: --suggest' says 1 'it is a pipe' -- timeout 20 $tool info --suggest "$tap_dir/pipe"
+check 'mem' says 1 'it is a pipe' -- timeout 20 $tool mem stats "$tap_dir/pipe"
+check 'conform' says 2 'is no plug-in' -- timeout 60 $tool conform --group A "$tap_dir/pipe"
+check 'conform --expect' says 2 'it is a pipe' -- timeout 20 $tool conform --expect "$tap_dir/pipe" "$mocks/ndock-tier0.so"
+check 'and a folder is no report' says 1 'it is a folder' -- $tool info --suggest "$tap_dir"
+many() { # every one of 300 files is told
+    mkdir "$tap_dir/many"
+    i=0
+    while [ $((i += 1)) -le 300 ]; do echo >"$tap_dir/many/ndock-m$i.so"; done
+    NDOCK_PLUGIN_PATH=$tap_dir/many $tool info --json >"$tap_dir/out" 2>/dev/null
+    [ "$(grep -o 'many/ndock-m[0-9]*\.so"' "$tap_dir/out" | sort -u | wc -l)" = 300 ]
+}
+check 'more plug-ins than 256 are told' many
 check 'two kinds at once' says 2 'do not go together' -- $tool info --ops --params
 check 'an unknown option' says 2 'unknown option "--frob"' -- $tool info --frob
 check 'a name too many' says 2 'one argument too many' -- $tool info --params x

@@ -332,7 +332,7 @@ static void versions_and_types(void)
     }
     p = produce(0);
     p->managed.tensor.device = (nd_dl_device){ND_DL_CUDA, 4711};
-    refuses_as("device", p, ND_ERR_DEVICE, "cuda:4711", "a GPU that is not there");
+    refuses_as("device_get", p, ND_ERR_DEVICE, "cuda:4711", "a GPU that is not there");
 }
 
 static void sizes(void)

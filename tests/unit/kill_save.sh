@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Killed at random moments while saving the job's network, the file is the old version or the new one, never half;
-# and what the killed ones left behind is at most their own temporary files. NDOCK_KILLS times (20; make check-kill: 200).
+# and the killed ones leave nothing behind: what is not whole has no name (but for the instant before it is renamed). NDOCK_KILLS times (20; make check-kill: 200).
 . "$srcdir/tests/tap.sh"
 file=$tap_dir/weights.st kills=${NDOCK_KILLS:-20}
 
@@ -35,5 +35,7 @@ left_over() { find "$tap_dir" -type f ! -name weights.st ! -name log | wc -l; }
 
 check 'a first version' first_save
 check "$kills kills leave a whole file" kill_often
-check "at most one temporary file a kill" test "$(left_over)" -le $((kills + 1))
+# Where files can be without a name: as of the folders of tests, but for some network file systems.
+unnamed() { [ "$(left_over)" -le $((kills / 20)) ] || { find "$tap_dir" -type f; return 1; }; }
+check "no temporary file of the killed is left" unnamed
 finish

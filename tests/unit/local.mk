@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Unit tests: one program per source file of core/. Those that look inside link core/libcore.la instead of the library.
-io_tests = %reldir%/npy.t %reldir%/idx.t %reldir%/safetensors.t %reldir%/file.t
+io_tests = %reldir%/bool_bytes.t %reldir%/npy.t %reldir%/idx.t %reldir%/safetensors.t %reldir%/file.t
 check_PROGRAMS += $(io_tests)
 TESTS += $(io_tests)
+%canon_reldir%_bool_bytes_t_SOURCES = %reldir%/bool_bytes.c %reldir%/io_files.h
+%canon_reldir%_bool_bytes_t_LDADD = $(test_ldadd)
 %canon_reldir%_npy_t_SOURCES = %reldir%/npy.c %reldir%/io_files.h
 %canon_reldir%_npy_t_LDADD = $(test_ldadd)
 %canon_reldir%_idx_t_SOURCES = %reldir%/idx.c %reldir%/io_files.h
@@ -79,3 +81,28 @@ EXTRA_DIST += %reldir%/custom_op.sh
 %canon_reldir%_custom_t_LDADD = $(test_ldadd)
 TESTS += tests/unit/abidiff.sh
 EXTRA_DIST += tests/unit/abidiff.sh
+
+# Messages.
+check_PROGRAMS += %reldir%/log.t
+TESTS += %reldir%/log.t
+%canon_reldir%_log_t_SOURCES = %reldir%/log.c
+%canon_reldir%_log_t_LDADD = $(test_ldadd)
+
+# NDOCK_DEBUG=handles. -rdynamic: the functions of the test have names in the reports.
+check_PROGRAMS += %reldir%/handles.t
+TESTS += %reldir%/handles.t
+%canon_reldir%_handles_t_SOURCES = %reldir%/handles.c
+%canon_reldir%_handles_t_LDADD = $(test_ldadd)
+# Its places are lines of source.
+%canon_reldir%_handles_t_CFLAGS = $(AM_CFLAGS) -g
+%canon_reldir%_handles_t_LDFLAGS = -Wl,--export-dynamic
+
+# The man pages that are made from the headers.
+TESTS += %reldir%/manpages.sh
+EXTRA_DIST += %reldir%/manpages.sh
+
+# What errors say, and the functions for small programs.
+check_PROGRAMS += %reldir%/hints.t
+TESTS += %reldir%/hints.t
+%canon_reldir%_hints_t_SOURCES = %reldir%/hints.c
+%canon_reldir%_hints_t_LDADD = $(test_ldadd)

@@ -90,6 +90,99 @@ static void weak_scalars(void)
     scalar_gives(ND_BOOL, nd_complex(3, 1), ND_C128, "a complex");
 }
 
+/* The element that a scalar becomes, as bits; -1 where it is refused as too large. */
+static long long bits_of(nd_dtype dtype, nd_scalar s)
+{
+    long long bits = 0;
+    nd_array *a = NULL;
+    nd_status status = nd_full(NULL, dtype, 0, NULL, s, &a);
+    if (status == ND_OK)
+        status = nd_to_host(a, &bits, nd_dtype_size(dtype));
+    nd_release(a);
+    return status == ND_OK ? bits : status == ND_ERR_OVERFLOW ? -1 : -2;
+}
+
+/* By hand: ties to even, rounded once, and the largest values that still round into the format. */
+static void rounded_scalars(void)
+{
+    static const struct {
+        nd_dtype dtype;
+        double x;
+        long long bits;
+    } floats[] = {
+        {ND_F16, 1 + 0x1p-11, 0x3c00},
+        {ND_F16, 1 + 3 * 0x1p-11, 0x3c02},
+        {ND_F16, 1 + 0x1p-11 + 0x1p-40, 0x3c01},
+        {ND_F16, -(1 + 0x1p-11), 0xbc00},
+        {ND_F16, 0x1p-25, 0},
+        {ND_F16, 0x1p-25 + 0x1p-60, 1},
+        {ND_F16, 3 * 0x1p-25, 2},
+        {ND_F16, 0x1.ffcp15, 0x7bff},
+        {ND_F16, 0x1.ffdffffp15, 0x7bff},
+        {ND_F16, 0x1.ffep15, -1},
+        {ND_F16, -0x1.ffep15, -1},
+        {ND_F16, INFINITY, 0x7c00},
+        {ND_BF16, 1 + 0x1p-8, 0x3f80},
+        {ND_BF16, 1 + 3 * 0x1p-8, 0x3f82},
+        {ND_BF16, 1 + 0x1p-8 + 0x1p-40, 0x3f81},
+        {ND_BF16, 0x1p-134, 0},
+        {ND_BF16, 3 * 0x1p-134, 2},
+        {ND_BF16, 0x1.fefffffp127, 0x7f7f},
+        {ND_BF16, 0x1.ffp127, -1},
+        {ND_F32, 1 + 0x1p-24, 0x3f800000},
+        {ND_F32, 1 + 3 * 0x1p-24, 0x3f800002},
+        {ND_F32, 1 + 0x1p-24 + 0x1p-52, 0x3f800001},
+        {ND_F32, 0x1p-150, 0},
+        {ND_F32, 0x1.0000000000001p-150, 1},
+        {ND_F32, 0x1.fffffep127, 0x7f7fffff},
+        {ND_F32, 0x1.fffffe8p127, 0x7f7fffff},
+        {ND_F32, 0x1.fffffefffffffp127, 0x7f7fffff},
+        {ND_F32, 0x1.ffffffp127, -1},
+        {ND_F32, -0x1.fffffe8p127, 0xff7fffff},
+        {ND_F32, -0x1.ffffffp127, -1},
+        {ND_F32, -INFINITY, 0xff800000},
+        {ND_F32, -0.0, 0x80000000},
+    };
+    static const struct {
+        nd_dtype dtype;
+        int64_t x;
+        long long bits;
+    } integers[] = {
+        {ND_F16, 2049, 0x6800},
+        {ND_F16, 2051, 0x6802},
+        {ND_F16, 65519, 0x7bff},
+        {ND_F16, 65520, -1},
+        {ND_BF16, 257, 0x4380},
+        {ND_BF16, (INT64_C(1) << 54) + (INT64_C(1) << 46), 0x5a80},
+        {ND_BF16, (INT64_C(1) << 54) + (INT64_C(1) << 46) + 1, 0x5a81},
+        {ND_F32, (1 << 24) + 1, 0x4b800000},
+        {ND_F32, (1 << 24) + 3, 0x4b800002},
+        {ND_F32, (INT64_C(1) << 60) + (INT64_C(1) << 36), 0x5d800000},
+        {ND_F32, (INT64_C(1) << 60) + (INT64_C(1) << 36) + 1, 0x5d800001},
+        {ND_F32, -(INT64_C(1) << 60) - (INT64_C(1) << 36) - 1, 0xdd800001},
+        {ND_F32, INT64_MIN, 0xdf000000},
+        {ND_F64, (INT64_C(1) << 53) + 1, 0x4340000000000000},
+        {ND_F64, (INT64_C(1) << 53) + 3, 0x4340000000000002},
+        {ND_F64, (INT64_C(1) << 60) + (INT64_C(1) << 7), 0x43b0000000000000},
+    };
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
+        long long got = bits_of(floats[i].dtype, nd_float(floats[i].x));
+        ok(got == floats[i].bits, "%a as %s: %llx (%llx)", floats[i].x,
+           nd_dtype_name(floats[i].dtype), got, floats[i].bits);
+    }
+    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
+        long long got = bits_of(integers[i].dtype, nd_int(integers[i].x));
+        ok(got == integers[i].bits, "%lld as %s: %llx (%llx)", (long long)integers[i].x,
+           nd_dtype_name(integers[i].dtype), got, integers[i].bits);
+    }
+    is_int(bits_of(ND_C64, nd_complex(0x1.fffffe8p127, -0x1.fffffe8p127)),
+           (long long)UINT64_C(0xff7fffff7f7fffff), "both parts of c64");
+    is_int(bits_of(ND_C64, nd_complex(0, 0x1.ffffffp127)), -1, "an imaginary part beyond c64");
+    is_int(bits_of(ND_I32, nd_complex(3, 0)), 3, "a complex integer as i32");
+    is_int(bits_of(ND_I32, nd_complex(3, 1)), -1, "but none with an imaginary part");
+    is_int(bits_of(ND_U8, nd_complex(3, -0x1p-1074)), -1, "however small");
+}
+
 static void by_name(void)
 {
     static const nd_op listed[] = {
@@ -122,4 +215,5 @@ static void by_name(void)
     is_int(nd_op_find("no_such_op"), ND_OP_NONE, "no op of another name");
 }
 
-TAP_MAIN({"pairs", pairs}, {"weak_scalars", weak_scalars}, {"by_name", by_name})
+TAP_MAIN({"pairs", pairs}, {"weak_scalars", weak_scalars}, {"rounded_scalars", rounded_scalars},
+         {"by_name", by_name})

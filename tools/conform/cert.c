@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Certificates: a whole run that passed leaves one in the user's folder of state, named by the
  * file's build-id (or its SHA-256, if the linker gave none), and `ndock info` shows it. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,27 +14,19 @@
 #include "core/cache/cache.h"
 #include "core/io/json.h"
 #include "tools/elf.h"
+#include "tools/tool.h"
 
 enum { MOST_BYTES = 1 << 16 };
 
 bool conform_sha256(const char *path, char text[65])
 {
-    static unsigned char data[1 << 16];
     uint8_t digest[32];
-    nd_sha256 s;
-    FILE *f = fopen(path, "rb");
     text[0] = 0;
-    if (!f)
+    if (!nd__sha256_file(path, digest))
         return false;
-    nd__sha256_init(&s);
-    for (size_t n; (n = fread(data, 1, sizeof data, f)) > 0;)
-        nd__sha256_add(&s, data, n);
-    bool whole = !ferror(f);
-    fclose(f);
-    nd__sha256_end(&s, digest);
-    for (int i = 0; i < 32 && whole; i++)
+    for (int i = 0; i < 32; i++)
         snprintf(text + 2 * i, 3, "%02x", digest[i]);
-    return whole;
+    return true;
 }
 
 void conform_read_host(conform_run *r)
@@ -69,6 +62,57 @@ static void make_folders(char *path)
     }
 }
 
+/* ---- files that belong to the plug-in: all that ndock-NAME.d beside it holds ---- */
+
+/* "/usr/lib/.../ndock-x.d" of ".../ndock-x.so"; false: the name ends otherwise. */
+static bool helper_folder(const char *file, char *out, size_t n)
+{
+    const size_t length = strlen(file);
+    return length > 3 && strcmp(file + length - 3, ".so") == 0 &&
+           (size_t)snprintf(out, n, "%.*s.d", (int)(length - 3), file) < n;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_visible(const struct dirent *e)
+{
+    return e->d_name[0] != '.';
+}
+
+static void write_helpers(json_writer *w, const char *file)
+{
+    char folder[PATH_MAX], path[2 * PATH_MAX], sha256[65];
+    struct dirent **names = NULL;
+    int n = helper_folder(file, folder, sizeof folder)
+                ? scandir(folder, &names, is_visible, by_name)
+                : 0;
+    json_open(w, "helpers", '[');
+    for (int i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
+        if (conform_sha256(path, sha256)) {
+            json_open(w, NULL, '{');
+            json_text(w, "file", names[i]->d_name);
+            json_text(w, "sha256", sha256);
+            json_close(w, '}');
+        }
+        free(names[i]);
+    }
+    free(names);
+    json_close(w, ']');
+}
+
+/* What D.training says that the CPU computes. */
+static const char *staged_in_training(const conform_run *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (strcmp(r->cases[i].id, "D.training") == 0)
+            return r->cases[i].reason;
+    return "";
+}
+
 static void write_body(json_writer *w, const conform_run *r)
 {
     json_open(w, NULL, '{');
@@ -81,6 +125,8 @@ static void write_body(json_writer *w, const conform_run *r)
         json_close(w, '}');
     }
     json_close(w, '}');
+    json_text(w, "training", staged_in_training(r));
+    write_helpers(w, r->path);
     json_open(w, "expected_failures", '[');
     for (size_t i = 0; i < r->n; i++)
         if (r->cases[i].outcome == CASE_XFAIL) {
@@ -122,16 +168,45 @@ int conform_write_certificate(conform_run *r)
 /* What `ndock info` shows of a certificate. */
 typedef struct {
     const char *plugin, *kit, *date;
+    const char *changed; /* a helper file that is not what was certified, or "" */
     int64_t tier;
 } facts;
 
-static bool read_facts(const char *text, size_t n, char *arena, facts *out)
+/* The next object of "helpers"; false: it is no such list. */
+static bool read_helper(nd__json *j, const char *file, facts *out)
+{
+    char folder[PATH_MAX], path[2 * PATH_MAX], now[65];
+    const char *key, *name = "", *sha256 = "";
+    int first = 1;
+    for (nd__json_enter(j, '{'); nd__json_next(j, '{', &first);) {
+        if (!nd__json_key(j, &key))
+            return false;
+        nd__json_text(j, strcmp(key, "file") == 0 ? &name : &sha256);
+    }
+    if (!helper_folder(file, folder, sizeof folder))
+        return true;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (!conform_sha256(path, now) || strcmp(now, sha256) != 0)
+        out->changed = name;
+    return true;
+}
+
+static bool read_helpers(nd__json *j, const char *file, facts *out)
+{
+    int first = 1;
+    for (nd__json_enter(j, '['); nd__json_next(j, '[', &first);)
+        if (!read_helper(j, file, out))
+            return false;
+    return true;
+}
+
+static bool read_facts(const char *text, size_t n, const char *file, char *arena, facts *out)
 {
     nd__json j;
     int first = 1;
     const char *key;
     nd__json_start(&j, text, n, arena);
-    *out = (facts){"", "", "", -1};
+    *out = (facts){"", "", "", "", -1};
     for (nd__json_enter(&j, '{'); nd__json_next(&j, '{', &first);) {
         if (!nd__json_key(&j, &key))
             return false;
@@ -141,7 +216,10 @@ static bool read_facts(const char *text, size_t n, char *arena, facts *out)
                                                         : NULL;
         if (value)
             nd__json_text(&j, value);
-        else if (strcmp(key, "tier") == 0)
+        else if (strcmp(key, "helpers") == 0) {
+            if (!read_helpers(&j, file, out))
+                return false;
+        } else if (strcmp(key, "tier") == 0)
             nd__json_int(&j, &out->tier);
         else
             nd__json_skip(&j);
@@ -160,6 +238,15 @@ static bool key_of(const char *file, char *key, size_t n)
     return key[0] || (n >= 65 && conform_sha256(file, key));
 }
 
+static void tell(const facts *f, char *out, size_t n)
+{
+    if (f->changed[0])
+        snprintf(out, n, "conformed on %.10s, but its file %s has changed since", f->date,
+                 f->changed);
+    else
+        snprintf(out, n, "conforms, tier %d, ndock %s, %.10s", (int)f->tier, f->kit, f->date);
+}
+
 const char *tool_conform_line(const char *file, const char *name, char *out, size_t n)
 {
     static char text[MOST_BYTES], arena[MOST_BYTES];
@@ -168,12 +255,13 @@ const char *tool_conform_line(const char *file, const char *name, char *out, siz
     out[0] = 0;
     if (!key_of(file, key, sizeof key) || !certificate_path(key, path, sizeof path))
         return out;
-    FILE *stream = fopen(path, "rb");
+    const char *why;
+    FILE *stream = tool_open_quietly(path, &why);
     size_t size = stream ? fread(text, 1, sizeof text, stream) : 0;
     if (stream)
         fclose(stream);
-    if (size > 0 && size < sizeof text && read_facts(text, size, arena, &f) &&
+    if (size > 0 && size < sizeof text && read_facts(text, size, file, arena, &f) &&
         strcmp(f.plugin, name) == 0)
-        snprintf(out, n, "conforms, tier %d, ndock %s, %.10s", (int)f.tier, f.kit, f.date);
+        tell(&f, out, n);
     return out;
 }

@@ -7,14 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include "core/plugin/note.h"
 #include "tools/conform/conform.h"
+#include "tools/elf.h"
 
 /* In the order in which they run. Seconds are of silence, between one check's line and the next. */
 static const conform_group all_groups[CONFORM_GROUPS] = {
     {.letter = 'A', .title = "static", .limit = 10},
     {.letter = 'B', .title = "load", .program = "conform-abi", .limit = 60},
     {.letter = 'C', .title = "memory", .program = "conform-abi", .limit = 120},
-    {.letter = 'D', .title = "operations", .program = "conform-ops", .excepts = true, .limit = 600},
+    {.letter = 'D',
+     .title = "operations",
+     .program = "conform-ops",
+     .excepts = true,
+     .hooked = true,
+     .limit = 600},
     {.letter = 'E', .title = "streams", .program = "conform-abi", .limit = 60},
     {.letter = 'F', .title = "threads", .program = "conform-abi", .limit = 120},
     {.letter = 'G', .title = "process", .program = "conform-abi", .limit = 60},
@@ -233,6 +240,31 @@ static int replay(conform_run *r)
     return g->count[CASE_FAIL] ? 1 : g->count[CASE_PASS] ? 0 : EXIT_CANNOT;
 }
 
+/* A file that was meant to be another one gets a sentence, and no list of all that it lacks. */
+static bool is_plugin(conform_run *r)
+{
+    elf_file e;
+    elf_symbol symbol;
+    nd_note_file note;
+    uint64_t at = 0;
+    char why[512];
+    bool entry = false;
+    if (!elf_open(r->path, &e, why, sizeof why)) {
+        fprintf(stderr, "ndock conform: %s is no plug-in: %s\n", r->file, why);
+        return false;
+    }
+    while (!entry && elf_next_export(&e, &at, &symbol))
+        entry = strcmp(symbol.name, NDP_ENTRY) == 0;
+    elf_close(&e);
+    const bool noted = nd__note_read(r->path, &note, why, sizeof why) != ND_NOTE_ABSENT;
+    if (!entry && !noted)
+        fprintf(stderr,
+                "ndock conform: %s is no plug-in: it has no note of ndock's and exports no "
+                "%s\n",
+                r->file, NDP_ENTRY);
+    return entry || noted;
+}
+
 static int run(conform_run *r)
 {
     int status;
@@ -242,6 +274,8 @@ static int run(conform_run *r)
         fprintf(stderr, "ndock conform: %s: %s\n", r->file, strerror(errno));
         return EXIT_CANNOT;
     }
+    if (!is_plugin(r))
+        return EXIT_CANNOT;
     if (r->replay)
         return replay(r);
     r->quiet = r->tap || is_stdout(r->junit) || is_stdout(r->json) || is_stdout(r->html);

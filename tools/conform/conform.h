@@ -40,6 +40,7 @@ typedef struct {
     char letter;
     const char *title, *program; /* program NULL: in this process */
     bool excepts;                /* the program takes --except, so it can go on after a crash */
+    bool hooked;                 /* it calls the plug-in by libndock, so NDOCK_HOOK holds */
     double limit;                /* seconds a check may take */
     bool wanted, ran;
     char *why_not; /* why it did not run, or NULL */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The expect file of `ndock conform`: lines "unsupported GLOB reason" for checks that are not
  * judged, and "xfail GLOB reason" for those known to fail; # begins a comment. */
-#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include "tools/conform/conform.h"
+#include "tools/tool.h"
 
 static bool bad_line(const conform_run *r, int line, const char *what, const char *text)
 {
@@ -59,12 +59,10 @@ static bool read_line(conform_run *r, char *text, int number)
 
 bool conform_expect_read(conform_run *r)
 {
-    FILE *f = fopen(r->expect, "r");
+    FILE *f = tool_open_file("ndock conform", r->expect);
     char *text = NULL;
     size_t room = 0;
     bool fine = f != NULL;
-    if (!f)
-        fprintf(stderr, "ndock conform: %s: %s\n", r->expect, strerror(errno));
     for (int number = 1; fine && getline(&text, &room, f) >= 0; number++)
         fine = read_line(r, text, number);
     free(text);

@@ -109,6 +109,53 @@ static void find_next(const conform_run *r, command *c, const char *last, char *
     snprintf(id, room, "%s", s.next);
 }
 
+/* ---- what a hang is in ---- */
+
+enum { LOOK_SECONDS = 20 };
+
+/* The plug-in's function in a line of the program about a call that does not return. */
+static void slow_line(void *ctx, const char *line)
+{
+    static const char mark[] = "# contract: ", rule[] = "(rule slow)";
+    nd_text *found = ctx;
+    const char *end = strstr(line, ": it has not returned"), *name = strstr(line, ", ");
+    if (strncmp(line, mark, strlen(mark)) != 0 || !strstr(line, rule) || !end || !name ||
+        name > end)
+        return;
+    nd__text_add(found, "%s%.*s", found->len ? " and " : "", (int)(end - name - 2), name + 2);
+}
+
+/* The case is made once more, with calls checked: that tells of each that does not return. Appends
+ * what it was in to how. */
+static void look_into_hang(const conform_run *r, const command *c, const char *replay, double limit,
+                           nd_text *how)
+{
+    const char *const argv[] = {"/usr/bin/env",
+                                "NDOCK_HOOK=check",
+                                "NDOCK_HOOK_CHECK=warn",
+                                "NDOCK_HOOK_SLOW=2",
+                                "NDOCK_HOOK_PLUGINS=",
+                                "NDOCK_CONFORM_CONTRACT=1",
+                                c->program,
+                                "--group",
+                                c->letter,
+                                "--replay",
+                                replay,
+                                r->path,
+                                NULL};
+    nd_text found = {0};
+    const conform_end end =
+        conform_spawn((char *const *)(uintptr_t)argv, limit < LOOK_SECONDS ? limit : LOOK_SECONDS,
+                      slow_line, &found);
+    if (found.len)
+        nd__text_add(how, "; made again, it hangs inside the plug-in's %s", found.data);
+    else if (end.timed_out)
+        nd__text_puts(how, "; made again, it hangs, and in no function of the plug-in's");
+    else
+        nd__text_puts(how, "; made again, it does not hang");
+    free(found.data);
+}
+
 static void how_it_ended(const conform_end *end, double limit, nd_text *out)
 {
     int status = end->status;
@@ -121,9 +168,10 @@ static void how_it_ended(const conform_end *end, double limit, nd_text *out)
 }
 
 /* The case in hand when the program died. */
-static void add_death(conform_run *r, command *c, conform_reader *reader, const conform_end *end,
-                      double limit)
+static void add_death(conform_run *r, const conform_group *g, command *c, conform_reader *reader,
+                      const conform_end *end, double limit)
 {
+    const double seconds = conform_now() - reader->since;
     char id[128];
     nd_text how = {0}, replay = {0};
     snprintf(id, sizeof id, "%s", reader->in);
@@ -133,9 +181,11 @@ static void add_death(conform_run *r, command *c, conform_reader *reader, const 
         snprintf(id, sizeof id, "%s.end", c->letter);
     how_it_ended(end, limit, &how);
     nd__text_puts(&replay, reader->last_words[0] ? reader->last_words : id);
+    if (end->timed_out && g->hooked && reader->last_words[0])
+        look_into_hang(r, c, replay.data, limit, &how);
     conform_case *d = conform_add(r, c->letter[0], CASE_FAIL, id, how.data);
     d->died = true;
-    d->seconds = conform_now() - reader->since;
+    d->seconds = seconds;
     conform_set(&d->replay, replay.data);
     if (end->errors[0])
         conform_append(&d->said, end->errors);
@@ -201,7 +251,7 @@ static bool run_once(conform_run *r, conform_group *g, command *c)
                 strcmp(r->cases[r->n - 1].id, reader.in) == 0;
     if (same) /* it dies before it looks at what to leave out */
         return false;
-    add_death(r, c, &reader, &end, limit);
+    add_death(r, g, c, &reader, &end, limit);
     note_turns(r, reader.first, &c->except);
     return g->excepts;
 }

@@ -5,8 +5,6 @@
 #include <string.h>
 #include "tools/tool.h"
 
-enum { MOST = 256 };
-
 /* Fine; worth a look; wrong. */
 typedef enum { GOOD, NOTE, WRONG } verdict;
 static const char *const marks[] = {"ok", "--", "!!"};
@@ -115,9 +113,9 @@ static void check_listed(doctor *doc, const char *list)
 
 static void check_devices(doctor *doc, char **wanted, int n)
 {
-    static const char *names[MOST];
     int32_t count = 0;
     const char *list = getenv("NDOCK_DEVICE");
+    const char **names = n == 0 && !(list && *list) ? tool_devices(&count) : NULL;
     heading(doc, n || (list && *list) ? "Devices that are wanted" : "Devices");
     if (doc->json)
         json_open(doc->json, "devices", '[');
@@ -125,9 +123,9 @@ static void check_devices(doctor *doc, char **wanted, int n)
         check_device(doc, wanted[i]);
     if (n == 0 && list && *list)
         check_listed(doc, list);
-    else if (n == 0 && nd_device_list(names, MOST, &count) == ND_OK)
-        for (int i = 0; i < count && i < MOST; i++)
-            check_device(doc, names[i]);
+    for (int i = 0; i < count; i++)
+        check_device(doc, names[i]);
+    free(names);
     if (n == 0 && !(list && *list) && count == 0)
         tell_device(doc, "none", "", "no plug-in serves", "see below");
     if (doc->json)
@@ -164,15 +162,32 @@ static void tell_plugin(doctor *doc, const nd_plugin_details *d, verdict v)
     json_close(doc->json, '}');
 }
 
-/* With devices that are wanted by name, and that are there, a plug-in that does not serve is no
- * problem by itself. */
-static void check_plugins(doctor *doc, bool all_wanted)
+/* Whether the plug-in number i is one of the devices' that were named; where none were, all are. */
+static bool is_asked_for(int32_t i, char **devices, int n)
 {
     nd_plugin_details d = {.size = sizeof d};
-    heading(doc, "Plug-ins, in the order of search");
+    bool any = n == 0;
+    if (any || nd_plugin_describe(i, ND_PLUGIN_NOTES, &d) != ND_OK)
+        return any;
+    for (int k = 0; k < n; k++) {
+        const size_t length = strcspn(devices[k], ":");
+        any |= strlen(d.name) == length && strncmp(d.name, devices[k], length) == 0;
+    }
+    return any;
+}
+
+/* With devices that are wanted by the environment, and that are there, a plug-in that does not
+ * serve is no problem by itself. Of those asked for by name alone anything is told, and opened. */
+static void check_plugins(doctor *doc, char **devices, int n, bool all_wanted)
+{
+    nd_plugin_details d = {.size = sizeof d};
+    heading(doc, n ? "Plug-ins of that name, in the order of search"
+                   : "Plug-ins, in the order of search");
     if (doc->json)
         json_open(doc->json, "plugins", '[');
-    for (int32_t i = 0; nd_plugin_describe(i, ND_PLUGIN_OPEN, &d) == ND_OK; i++) {
+    for (int32_t i = 0; nd_plugin_describe(i, ND_PLUGIN_NOTES, &d) == ND_OK; i++) {
+        if (!is_asked_for(i, devices, n) || nd_plugin_describe(i, ND_PLUGIN_OPEN, &d) != ND_OK)
+            continue;
         verdict v = judge(&d);
         if (v == WRONG && !all_wanted && !d.named)
             v = NOTE;
@@ -304,10 +319,13 @@ int tool_info_doctor(char **devices, int n, bool json)
         printf("ndock %s, plug-in folder %s\n", nd_version(), nd_plugin_dir());
     }
     check_devices(&doc, devices, n);
-    check_plugins(&doc, (n == 0 && !(list && *list)) || doc.problems > 0);
-    check_hardware(&doc);
-    check_environment(&doc);
-    check_cache(&doc);
+    check_plugins(&doc, devices, n, (n == 0 && !(list && *list)) || doc.problems > 0);
+    if (n == 0 || doc.wants_gpu)
+        check_hardware(&doc);
+    if (n == 0) { /* else that device's section alone */
+        check_environment(&doc);
+        check_cache(&doc);
+    }
     finish(&doc);
     return doc.problems != 0;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * `ndock info`: what there is, what was refused and why. */
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include "tools/tool.h"
 
 extern char **environ;
 
-enum { MOST = 256, TEXT = 256 };
+enum { TEXT = 256 };
 
 static void print_devices(const char *const *names, int n)
 {
@@ -61,25 +63,18 @@ static void print_plugins(const nd_plugin_report *r, int n)
         puts("  none found");
 }
 
-static int libraries(nd_library_report *r)
-{
-    int32_t n = 0;
-    if (nd_library_list(r, MOST, &n) != ND_OK)
-        n = 0;
-    return n < MOST ? n : MOST;
-}
-
 static void print_caches(void)
 {
-    nd_library_report r[MOST];
+    int32_t n;
+    nd_library_report *r = tool_libraries(&n);
     nd_kernel_stats s = {.size = sizeof s};
     const char *dir = nd_kernel_cache_dir();
-    const int n = libraries(r);
     if (n)
         puts("\nLibraries opened on first need");
     for (int i = 0; i < n; i++)
         printf("  %-10s %s %s\n", r[i].name, r[i].version,
                r[i].reason[0] ? r[i].reason : r[i].path);
+    free(r);
     puts("\nKernel cache");
     if (dir[0] && nd_kernel_cache_stats(&s) == ND_OK)
         printf("  %s%s\n  %llu entries, %.1f of %.0f MiB\n", dir,
@@ -187,10 +182,11 @@ static void print_json(const char *const *names, int devices, const nd_plugin_re
     json_close(&w, ']');
     json_text(&w, "kernel_cache_dir", nd_kernel_cache_dir());
     json_open(&w, "libraries", '[');
-    nd_library_report library[MOST];
-    const int n = libraries(library);
+    int32_t n;
+    nd_library_report *library = tool_libraries(&n);
     for (int i = 0; i < n; i++)
         json_library(&w, &library[i]);
+    free(library);
     json_close(&w, ']');
     json_open(&w, "environment", '{');
     for (char **e = environ; *e; e++) {
@@ -253,27 +249,33 @@ static int parse(int argc, char **argv, options *o)
     return 0;
 }
 
-static int show(const options *o)
+static void print_all(const char *const *names, int devices, const nd_plugin_report *reports,
+                      int plugins, bool memory)
 {
-    static const char *names[MOST];
-    static nd_plugin_report reports[MOST];
-    int32_t devices, plugins;
-    if (nd_device_list(names, MOST, &devices) != ND_OK ||
-        nd_plugin_list(reports, MOST, &plugins) != ND_OK)
-        return tool_failed("info");
-    devices = devices < MOST ? devices : MOST;
-    plugins = plugins < MOST ? plugins : MOST;
-    if (o->json) {
-        print_json(names, devices, reports, plugins, o->memory);
-        return 0;
-    }
     printf("ndock %s, plug-in folder %s\n\n", nd_version(), nd_plugin_dir());
     print_devices(names, devices);
-    if (o->memory)
+    if (memory)
         tool_info_memory(names, devices);
     print_plugins(reports, plugins);
     print_caches();
     print_environment();
+}
+
+static int show(const options *o)
+{
+    int32_t devices = 0, plugins = 0;
+    const char **names = tool_devices(&devices);
+    nd_plugin_report *reports = names ? tool_plugins(&plugins) : NULL;
+    if (!reports) {
+        free(names);
+        return tool_failed("info");
+    }
+    if (o->json)
+        print_json(names, devices, reports, plugins, o->memory);
+    else
+        print_all(names, devices, reports, plugins, o->memory);
+    free(names);
+    free(reports);
     return 0;
 }
 
@@ -284,7 +286,7 @@ int tool_info(int argc, char **argv)
         if (strcmp(argv[i], "--help") == 0)
             return usage(stdout, 0);
     const int wrong = parse(argc, argv, &o);
-    const int most = o.doctor ? MOST : o.offline || o.suggest; /* names that it takes */
+    const int most = o.doctor ? INT_MAX : o.offline || o.suggest; /* names that it takes */
     if (wrong || o.n_names > most || (o.offline && o.n_names == 0) ||
         o.ops + o.params + o.doctor + o.offline + o.suggest > 1) {
         if (wrong)

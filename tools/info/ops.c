@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * `ndock info --ops`: which operation runs where, for which dtypes. */
-#include <string.h>
+#include <stdlib.h>
 #include "tools/tool.h"
 
-enum { MOST = 64 };
-
-static int open_devices(nd_device **devices)
+/* Those that can be opened, malloc'ed; NULL: they cannot be listed. */
+static nd_device **open_devices(int *opened)
 {
-    static const char *names[MOST];
-    int32_t n, opened = 0;
-    if (nd_device_list(names, MOST, &n) != ND_OK)
-        return -1;
-    for (int i = 0; i < n && i < MOST; i++)
-        if (nd_device_get(names[i], &devices[opened]) == ND_OK)
-            opened++;
-    return opened;
+    int32_t n;
+    const char **names = tool_devices(&n);
+    nd_device **devices = names ? calloc((size_t)n + 1, sizeof(nd_device *)) : NULL;
+    *opened = 0;
+    for (int i = 0; devices && i < n; i++)
+        if (nd_device_get(names[i], &devices[*opened]) == ND_OK)
+            ++*opened;
+    free(names);
+    return devices;
 }
 
 static void print_table(nd_device *device)
@@ -47,10 +47,10 @@ static void json_op(json_writer *w, nd_device *device, nd_op op)
 
 int tool_info_ops(bool json)
 {
-    nd_device *devices[MOST];
-    int n = open_devices(devices);
+    int n;
+    nd_device **devices = open_devices(&n);
     json_writer w = {.out = stdout};
-    if (n < 0)
+    if (!devices)
         return tool_failed("info");
     if (json)
         json_open(&w, NULL, '{');
@@ -66,5 +66,6 @@ int tool_info_ops(bool json)
     }
     if (json)
         json_close(&w, '}');
+    free(devices);
     return 0;
 }

@@ -2,7 +2,6 @@
  * `ndock info --suggest FILE`: which kernels a plug-in lacks, ranked by the time that their absence
  * cost a run of the user's own program. FILE is what NDOCK_FALLBACK_REPORT or nd_fallback_save()
  * wrote. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "tools/mem/mem.h"
@@ -111,20 +110,17 @@ static void read_report(nd__json *j, report *r)
 
 static int read_file(const char *path, report *r)
 {
-    FILE *f = fopen(path, "rb");
-    long size = f && fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
     nd__json j;
-    r->text = size >= 0 ? malloc((size_t)size + 1) : NULL;
-    r->arena = size >= 0 ? malloc((size_t)size + 1) : NULL;
-    bool good = r->text && r->arena && fseek(f, 0, SEEK_SET) == 0 &&
-                fread(r->text, 1, (size_t)size, f) == (size_t)size;
-    if (!good)
-        fprintf(stderr, "ndock: info: %s: %s\n", path, strerror(errno ? errno : EIO));
-    if (f)
-        fclose(f);
-    if (!good)
+    size_t size;
+    r->text = tool_read_file("ndock: info", path, &size);
+    if (!r->text)
         return 1;
-    nd__json_start(&j, r->text, (size_t)size, r->arena);
+    r->arena = malloc(size + 1);
+    if (!r->arena) {
+        fprintf(stderr, "ndock: info: %s: out of memory\n", path);
+        return 1;
+    }
+    nd__json_start(&j, r->text, size, r->arena);
     read_report(&j, r);
     if (!j.error)
         return 0;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Reading a snapshot: keys in any order, unknown ones skipped, as the format may grow. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -318,46 +317,14 @@ static int by_size(const void *a, const void *b)
     return s->address < t->address ? -1 : s->address > t->address;
 }
 
-static char *whole_file(const char *path, size_t *n)
-{
-    FILE *f = fopen(path, "rb");
-    char *data = NULL;
-    size_t room = 0, got;
-    *n = 0;
-    if (!f)
-        return NULL;
-    do {
-        if (*n == room) {
-            room = room ? 2 * room : 1 << 16;
-            char *p = realloc(data, room + 1);
-            if (!p) {
-                errno = ENOMEM;
-                break;
-            }
-            data = p;
-        }
-        got = fread(data + *n, 1, room - *n, f);
-        *n += got;
-    } while (got > 0);
-    bool bad = ferror(f) || *n == room;
-    fclose(f);
-    if (bad) {
-        free(data);
-        return NULL;
-    }
-    return data;
-}
-
 int mem_read(const char *path, mem_snapshot *s)
 {
     nd__json j;
     size_t n;
     *s = (mem_snapshot){.version = "", .settings = ""};
-    s->text = whole_file(path, &n);
-    if (!s->text) {
-        fprintf(stderr, "ndock: mem: cannot read %s: %s\n", path, strerror(errno));
+    s->text = tool_read_file("ndock: mem", path, &n);
+    if (!s->text)
         return 1;
-    }
     if (n >= 2 && (unsigned char)s->text[0] == 0x80) {
         fprintf(stderr, "ndock: mem: %s is a pickle; save the snapshot as JSON\n", path);
         return 1;

@@ -17,10 +17,14 @@ static const struct {
 } files[] = {
     {"device.c.tmpl", "device.@EXT@", "@c,c++@+"},
     {"device.cu.tmpl", "device.cu", "@cuda@+"},
-    {"device.h.tmpl", "device.h", "@tier1@+"},
-    {"kernels.c.tmpl", "kernels.@EXT@", "@tier1@+"},
-    {"kernels_tmpl.h.tmpl", "kernels_tmpl.h", "@tier1@+"},
-    {"value.h.tmpl", "value.h", "@tier1@+"},
+    {"device.h.tmpl", "device.h", "@tier1,tier2@+"},
+    {"queue.h.tmpl", "queue.h", "@tier2@+"},
+    {"queue.c.tmpl", "queue.@EXT@", "@tier2@+"},
+    {"event.c.tmpl", "event.@EXT@", "@tier2@+"},
+    {"stream.c.tmpl", "stream.@EXT@", "@tier2@+"},
+    {"kernels.c.tmpl", "kernels.@EXT@", "@tier1,tier2@+"},
+    {"kernels_tmpl.h.tmpl", "kernels_tmpl.h", "@tier1,tier2@+"},
+    {"value.h.tmpl", "value.h", "@tier1,tier2@+"},
     {"Makefile.tmpl", "Makefile", "@make@+"},
     {"configure.ac.tmpl", "configure.ac", "@autotools@+"},
     {"Makefile.am.tmpl", "Makefile.am", "@autotools@+"},
@@ -58,7 +62,7 @@ static bool any_chosen(const new_plugin *p, const char *words)
 static const char *kept_part(const new_plugin *p, const char *line)
 {
     while (line[0] == '@') {
-        size_t n = 1 + strspn(line + 1, "abcdefghijklmnopqrstuvwxyz01+,");
+        size_t n = 1 + strspn(line + 1, "abcdefghijklmnopqrstuvwxyz012+,");
         if (n == 1 || line[n] != '@')
             return line;
         if (!any_chosen(p, line + 1))

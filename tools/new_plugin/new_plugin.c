@@ -16,7 +16,7 @@ static const char usage_text[] =
     "  --lang LANG      c (default), c++, or cuda: a device over the CUDA runtime\n"
     "  --build SYSTEM   make (default), autotools or meson\n"
     "  --tier N         0 (default): memory alone, what is computed runs on the CPU;\n"
-    "                   1: kernels too\n"
+    "                   1: kernels too; 2: and streams (not with --lang cuda)\n"
     "  -o, --output DIR the project's folder, which must not exist yet (default ndock-NAME)\n"
     "  --templates DIR  templates of your own, in place of those that came with ndock\n"
     "  --help           this text\n\n"
@@ -47,14 +47,19 @@ static int check_name(const char *name)
 
 static int check_choices(new_plugin *p)
 {
+    static const char *const tiers[] = {"tier0", "tier1", "tier2"};
     if (strcmp(p->lang, "c") != 0 && strcmp(p->lang, "c++") != 0 && strcmp(p->lang, "cuda") != 0)
         return refuse("--lang", p->lang, "it takes c, c++ or cuda");
     if (strcmp(p->build, "make") != 0 && strcmp(p->build, "autotools") != 0 &&
         strcmp(p->build, "meson") != 0)
         return refuse("--build", p->build, "it takes make, autotools or meson");
-    if (strcmp(p->tier, "0") != 0 && strcmp(p->tier, "1") != 0)
-        return refuse("--tier", p->tier, "it takes 0 or 1");
-    p->tier = p->tier[0] == '0' ? "tier0" : "tier1";
+    if (strlen(p->tier) != 1 || p->tier[0] < '0' || p->tier[0] > '2')
+        return refuse("--tier", p->tier, "it takes 0, 1 or 2");
+    if (p->tier[0] == '2' && strcmp(p->lang, "cuda") == 0)
+        return refuse("--tier", p->tier,
+                      "with --lang cuda it takes 0 or 1; the streams of --lang c show what CUDA's "
+                      "are to do");
+    p->tier = tiers[p->tier[0] - '0'];
     return 0;
 }
 

@@ -5,7 +5,7 @@
 #include "core/text.h"
 
 typedef struct {
-    const char *name, *lang, *build, *tier; /* tier: "tier0" or "tier1", as templates have it */
+    const char *name, *lang, *build, *tier; /* tier: "tier0", as templates have it */
     const char *templates, *dir;            /* where from and where to */
 } new_plugin;
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "tools/replay/replay.h"
+#include "tools/tool.h"
 
 /* What a plug-in may write to, for the time of a call. */
 typedef struct {
@@ -65,6 +66,16 @@ static uint64_t unsigned_of(const making *m, const char *key)
                                   : 0;
 }
 
+/* The object that argument i names, as "m1" does; NULL: it names none. */
+static replay_object *object(const making *m, int i)
+{
+    char type = nd__hook_object(m->slot->arg[i].kind);
+    const char *text = replay_value(m->line, m->slot->arg[i].name, 0);
+    return text && text[0] == type
+               ? replay_object_at(m->r, type, (uint32_t)strtoul(text + 1, NULL, 10))
+               : NULL;
+}
+
 static const char *handle(const making *m, int i, uint64_t *word)
 {
     char type = nd__hook_object(m->slot->arg[i].kind);
@@ -72,14 +83,10 @@ static const char *handle(const making *m, int i, uint64_t *word)
     *word = 0;
     if (!text || strcmp(text, "0") == 0)
         return NULL;
-    replay_object *o = text[0] == type
-                           ? replay_object_at(m->r, type, (uint32_t)strtoul(text + 1, NULL, 10))
-                           : NULL;
-    if (!o || !o->handle)
-        return "it uses an object that was not made";
+    replay_object *o = object(m, i);
+    if (text[0] != type || !o || !o->handle)
+        return replay_blame(m->r, "it uses an object that was not made");
     *word = (uint64_t)(uintptr_t)o->handle;
-    if (nd__hook_family(m->slot->arg[i].kind) == HOOK_END)
-        o->handle = NULL;
     return NULL;
 }
 
@@ -206,6 +213,27 @@ static const char *argument(const making *m, int i, uint64_t *word)
     }
 }
 
+/* A block of the slot is followed by an offset in it, and the call has one number of bytes. What is
+ * too much for the block is not even made room for. */
+static const char *ranges(const making *m)
+{
+    int n = -1;
+    for (int i = 0; i < (int)m->slot->n; i++)
+        n = m->slot->arg[i].kind == HOOK_KIND_NBYTES ? i : n;
+    for (int i = 0; n >= 0 && i + 1 < (int)m->slot->n; i++) {
+        if (m->slot->arg[i].kind != HOOK_KIND_MEM || m->slot->arg[i + 1].kind != HOOK_KIND_OFFSET)
+            continue;
+        const replay_object *o = object(m, i);
+        uint64_t offset = unsigned_of(m, m->slot->arg[i + 1].name);
+        uint64_t nbytes = unsigned_of(m, m->slot->arg[n].name);
+        if (!o || !o->handle)
+            return replay_blame(m->r, "it uses a block that was not made");
+        if (offset > o->nbytes || nbytes > o->nbytes - offset)
+            return replay_blame(m->r, "it reaches out of its block");
+    }
+    return NULL;
+}
+
 /* The table that has the function; a kernel is its own. */
 static const char *table(const making *m, const uint64_t *word, const void **out)
 {
@@ -221,17 +249,118 @@ static const char *table(const making *m, const uint64_t *word, const void **out
     return function ? NULL : "the plug-in lacks it";
 }
 
+/* ---- what the trace makes and ends ---- */
+static bool is_end_of(const hook_slot *s, char type)
+{
+    const hook_argument *last = s->n ? &s->arg[s->n - 1] : NULL;
+    return last && nd__hook_family(last->kind) == HOOK_END && nd__hook_object(last->kind) == type;
+}
+
+/* The function that ends such objects: the one in the table that made it, else any. */
+static const hook_slot *end_of(char type, hook_table by)
+{
+    const hook_slot *found = NULL;
+    for (int i = 0; i < HOOK_SLOTS; i++) {
+        const hook_slot *s = &nd__hook_slots[i];
+        if (is_end_of(s, type) && (!found || s->in == by))
+            found = s;
+    }
+    return found;
+}
+
+static void end_object(replay_object *o, char type)
+{
+    const hook_slot *s = o->handle && o->of ? end_of(type, o->by) : NULL;
+    const char *id = s ? nd__hook_tables[s->in].id : "";
+    uint64_t word[HOOK_ARGUMENTS] = {0};
+    const void *own = NULL;
+    ndp_dev *dev;
+    if (s && nd_device_group(o->of->device, id[0] ? id : "ndp.plugin/0", &own, &dev) == ND_OK &&
+        own) {
+        word[0] = (uint64_t)(uintptr_t)o->of->dev;
+        word[s->n - 1] = (uint64_t)(uintptr_t)o->handle;
+        (void)s->call(own, word);
+    }
+    *o = (replay_object){0};
+}
+
+/* Graphs and events before the memory and the streams that they may use. */
+void replay_end(replay_state *r)
+{
+    static const char order[] = "xgecms";
+    for (replay_device *d = r->devices; d; d = d->next)
+        if (d->dev && nd_synchronize(d->device) != ND_OK)
+            tool_failed(d->name);
+    for (const char *type = order; *type; type++)
+        for (uint32_t i = 0; i < r->n_objects[(unsigned char)*type]; i++)
+            end_object(&r->objects[(unsigned char)*type][i], *type);
+}
+
+/* What a kernel may count on: the operation and the dtypes that it was found for. */
+static uint64_t signature(const ndp_call *call)
+{
+    uint64_t h = (uint64_t)call->op << 32 | call->n_in << 16 | call->n_out;
+    for (uint32_t i = 0; i < call->n_in + call->n_out; i++) {
+        const ndp_view *v = i < call->n_in ? &call->in[i] : &call->out[i - call->n_in];
+        h = (h ^ (uint64_t)(2 * v->dtype + (v->mem == NULL))) * UINT64_C(0x100000001b3);
+    }
+    return h;
+}
+
+static bool was_found(const replay_state *r, const void *kernel, uint64_t key)
+{
+    for (size_t i = 0; i < r->n_found; i++)
+        if (r->found[i].kernel == kernel && r->found[i].key == key)
+            return true;
+    return false;
+}
+
+static void keep_found(const making *m, const void *kernel)
+{
+    replay_state *r = m->r;
+    const uint64_t key = signature(&m->record->call);
+    if (was_found(r, kernel, key))
+        return;
+    if (r->n_found == r->room_found) {
+        size_t room = r->room_found ? 2 * r->room_found : 64;
+        void *more = realloc(r->found, room * sizeof *r->found);
+        if (!more)
+            return; /* its calls are refused later */
+        r->found = more;
+        r->room_found = room;
+    }
+    r->found[r->n_found].kernel = kernel;
+    r->found[r->n_found++].key = key;
+}
+
 static void keep(const making *m)
 {
     for (uint32_t i = 0; i < m->slot->n; i++) {
         char type = nd__hook_object(m->slot->arg[i].kind);
         const char *text = replay_result(m->line, m->slot->arg[i].name);
-        if (nd__hook_family(m->slot->arg[i].kind) != HOOK_OUT || !text || text[0] != type)
+        int family = nd__hook_family(m->slot->arg[i].kind);
+        if (family == HOOK_END && object(m, (int)i))
+            *object(m, (int)i) = (replay_object){0};
+        if (family != HOOK_OUT || !text || text[0] != type)
             continue;
         replay_object *o = replay_object_at(m->r, type, (uint32_t)strtoul(text + 1, NULL, 10));
-        if (o)
-            *o = (replay_object){m->out->handle[i], m->device};
+        if (!o)
+            continue;
+        if (o->handle != m->out->handle[i])
+            end_object(o, type); /* a trace that gives two objects one number */
+        if (type == 'k')
+            keep_found(m, m->out->handle[i]);
+        *o = (replay_object){m->out->handle[i], m->device, m->slot->in, unsigned_of(m, "nbytes")};
     }
+}
+
+/* A kernel that was found for another call may read operands that this one does not have. */
+static const char *kernel(const making *m, const uint64_t *word)
+{
+    if (m->slot->in != HOOK_TABLE_kernel ||
+        was_found(m->r, (const void *)(uintptr_t)word[0], signature(&m->record->call)))
+        return NULL;
+    return replay_blame(m->r, "its kernel was not found for such operands");
 }
 
 static const char *make(const making *m, uint64_t *result)
@@ -239,11 +368,11 @@ static const char *make(const making *m, uint64_t *result)
     uint64_t word[HOOK_ARGUMENTS] = {0};
     const void *own, *plugin;
     ndp_dev *dev;
-    const char *wrong = NULL;
+    const char *wrong = ranges(m);
     for (uint32_t i = 0; !wrong && i < m->slot->n; i++)
         wrong = argument(m, (int)i, &word[i]);
-    if (!wrong)
-        wrong = table(m, word, &own);
+    wrong = wrong ? wrong : kernel(m, word);
+    wrong = wrong ? wrong : table(m, word, &own);
     if (wrong)
         return wrong;
     bool outside = strcmp(m->line->status, "INDEX") == 0;
@@ -251,7 +380,7 @@ static const char *make(const making *m, uint64_t *result)
         nd_device_group(m->device->device, "ndp.plugin/0", &plugin, &dev) == ND_OK)
         replay_tame(plugin, dev, (ndp_stream *)(uintptr_t)word[1], &m->record->call, outside);
     *result = m->slot->call(own, word);
-    if (m->slot->status && (int32_t)*result == NDP_OK)
+    if (!m->slot->status || (int32_t)*result == NDP_OK)
         keep(m);
     return NULL;
 }

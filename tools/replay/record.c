@@ -68,7 +68,7 @@ static const char *place(replay_state *r, const char *text, ndp_mem **mem, int64
     uint32_t number = (uint32_t)strtoul(text + 1, &end, 10);
     const replay_object *o = text[0] == 'm' ? replay_object_at(r, 'm', number) : NULL;
     if (!o || !o->handle || *end != '+')
-        return "it uses a block that was not made";
+        return replay_blame(r, "it uses a block that was not made");
     *mem = o->handle;
     *offset = strtoll(end + 1, NULL, 10);
     return NULL;
@@ -220,7 +220,8 @@ static void three(const replay_line *line, const char *key, uint32_t *out)
     char *end = (char *)(uintptr_t)text;
     for (int i = 0; i < 3; i++) {
         out[i] = end && *end ? (uint32_t)strtoul(end, &end, 10) : 1;
-        end += end && *end == ',';
+        if (end && *end == ',')
+            end++;
     }
 }
 
@@ -275,22 +276,33 @@ const char *replay_source_record(const replay_line *line, replay_record *out)
     return out->source.name && out->source.options ? NULL : "it has no name and options";
 }
 
+/* The bytes from the first to behind the last element of a view; false: there are none, or more
+ * than there can be. */
+static bool span(const ndp_view *v, int64_t *first, size_t *n)
+{
+    int64_t low = 0, high = 0, reach, item = (int64_t)nd_dtype_size(v->dtype);
+    for (int d = 0; d < v->ndim; d++) {
+        if (v->shape[d] <= 0 || __builtin_mul_overflow(v->shape[d] - 1, v->stride[d], &reach) ||
+            __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high))
+            return false;
+    }
+    if (__builtin_mul_overflow(low, item, &low) || __builtin_mul_overflow(high, item, &high) ||
+        __builtin_sub_overflow(high, low - item, &reach) ||
+        __builtin_add_overflow(v->offset_bytes, low, first))
+        return false;
+    *n = (size_t)reach;
+    return *first >= 0;
+}
+
 static void overwrite(const ndp_plugin *p, ndp_dev *dev, ndp_stream *stream, const ndp_view *v,
                       int byte)
 {
-    int64_t low = 0, high = 0, item = (int64_t)nd_dtype_size(v->dtype);
-    for (int d = 0; d < v->ndim; d++) {
-        int64_t reach = v->shape[d] > 0 ? (v->shape[d] - 1) * v->stride[d] : 0;
-        low += reach < 0 ? reach : 0;
-        high += reach > 0 ? reach : 0;
-        if (v->shape[d] == 0)
-            return;
-    }
-    uint64_t n = (uint64_t)((high - low + 1) * item);
-    void *bytes = v->mem ? malloc((size_t)n) : NULL;
+    int64_t first;
+    size_t n;
+    void *bytes = v->mem && span(v, &first, &n) ? malloc(n) : NULL;
     if (bytes) {
-        memset(bytes, byte, (size_t)n);
-        (void)p->write(dev, stream, v->mem, (uint64_t)(v->offset_bytes + low * item), bytes, n);
+        memset(bytes, byte, n);
+        (void)p->write(dev, stream, v->mem, (uint64_t)first, bytes, n);
     }
     free(bytes);
 }
@@ -299,8 +311,10 @@ void replay_tame(const ndp_plugin *p, ndp_dev *dev, ndp_stream *stream, const nd
                  bool outside)
 {
     int op_class = nd_op_get(call->op)->op_class;
-    if (op_class == ND_CLASS_TAKE || op_class == ND_CLASS_GATHER || op_class == ND_CLASS_COMPRESS)
+    bool second =
+        op_class == ND_CLASS_TAKE || op_class == ND_CLASS_GATHER || op_class == ND_CLASS_COMPRESS;
+    if (second && call->n_in > 1)
         overwrite(p, dev, stream, &call->in[1], outside ? 0x7f : 0);
-    else if (op_class == ND_CLASS_SCATTER || op_class == ND_CLASS_NONZERO)
+    else if ((op_class == ND_CLASS_SCATTER || op_class == ND_CLASS_NONZERO) && call->n_in > 0)
         overwrite(p, dev, stream, &call->in[0], outside ? 0x7f : 0);
 }

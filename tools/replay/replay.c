@@ -3,6 +3,7 @@
  * made on or on another one, and says where what they return differs. What arrays held is not in a
  * trace; seeded bytes take its place. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "tools/replay/replay.h"
@@ -15,7 +16,10 @@ static const char usage[] =
     "  --only NAME    the calls of this plug-in alone\n"
     "  --seed N       of the bytes that stand for what arrays held (default 1)\n"
     "  --verbose      also the calls that are left out, and why\n\n"
-    "The status is 1 when a call's differs, 2 when the trace cannot be read.\n";
+    "The status is 1 when a call's differs or a call cannot be made as the trace has it, 2 when "
+    "the "
+    "trace cannot be read. Calls are made under NDOCK_HOOK=check, which refuses those that would "
+    "break the plug-in.\n";
 
 typedef struct {
     const char *file, *plugin, *only;
@@ -62,8 +66,16 @@ replay_device *replay_device_get(replay_state *r, const char *name)
     return d;
 }
 
+const char *replay_blame(replay_state *r, const char *why)
+{
+    r->blames_trace = true;
+    return why;
+}
+
 void *replay_bytes(replay_state *r, uint64_t nbytes)
 {
+    if (nbytes > PTRDIFF_MAX - 1)
+        return NULL;
     if (nbytes >= r->buffer_size) {
         char *more = realloc(r->buffer, (size_t)nbytes + 1);
         if (!more)
@@ -96,7 +108,14 @@ static void replay_one(replay_state *r, const options *o, const replay_line *lin
     const hook_slot *slot = NULL;
     uint64_t result = 0;
     char text[32];
+    r->blames_trace = false;
     const char *why = replay_make(r, line, &slot, &result);
+    if (why && r->blames_trace) {
+        r->impossible++;
+        printf("%s:%ld: %s %s cannot be made: %s\n", o->file, number, line->device, line->function,
+               why);
+        return;
+    }
     if (why) {
         r->skipped++;
         if (o->verbose)
@@ -126,6 +145,7 @@ static int replay_all(replay_state *r, const options *o, FILE *in)
     size_t room = 0;
     ssize_t n;
     for (long number = 1; (n = getline(&text, &room, in)) >= 0; number++) {
+        r->lines = number;
         text[strcspn(text, "\n")] = 0;
         if (number == 1 && strncmp(text, "# ndock trace 1,", 16) != 0) {
             fprintf(stderr, "ndock: %s is no trace of version 1\n", o->file);
@@ -144,8 +164,19 @@ static int replay_all(replay_state *r, const options *o, FILE *in)
             replay_one(r, o, &line, number);
     }
     free(text);
-    printf("%ld calls replayed, %ld differ, %ld left out\n", r->calls, r->different, r->skipped);
-    return r->different ? 1 : 0;
+    if (ferror(in)) {
+        fprintf(stderr, "ndock: %s: %s\n", o->file, strerror(errno));
+        return EXIT_USAGE;
+    }
+    if (!r->lines) {
+        fprintf(stderr, "ndock: %s is no trace of version 1: it is empty\n", o->file);
+        return EXIT_USAGE;
+    }
+    printf("%ld calls replayed, %ld differ, %ld left out", r->calls, r->different, r->skipped);
+    if (r->impossible)
+        printf(", %ld cannot be made", r->impossible);
+    printf("\n");
+    return r->different || r->impossible ? 1 : 0;
 }
 
 static bool parse_options(int argc, char **argv, options *o)
@@ -171,24 +202,38 @@ static bool parse_options(int argc, char **argv, options *o)
     return o->help || o->file;
 }
 
-/* The name of the plug-in in a file, which it is loaded from. */
-static const char *load_plugin(const char *path)
+/* The name of the plug-in in a file, which it is loaded from; malloc'ed. */
+static char *load_plugin(const char *path)
 {
-    char full[4096];
-    static nd_plugin_report list[256];
+    char full[PATH_MAX], *name = NULL;
     int32_t n = 0;
     if (!realpath(path, full)) {
         fprintf(stderr, "ndock: %s: %s\n", path, strerror(errno));
         return NULL;
     }
-    if (nd_plugin_load(full) != ND_OK || nd_plugin_list(list, 256, &n) != ND_OK) {
+    nd_plugin_report *list = nd_plugin_load(full) == ND_OK ? tool_plugins(&n) : NULL;
+    if (!list)
         tool_failed(path);
-        return NULL;
-    }
-    for (int32_t i = 0; i < n && i < 256; i++)
+    for (int32_t i = 0; i < n && !name; i++)
         if (strcmp(list[i].path, full) == 0)
-            return list[i].name;
-    return NULL;
+            name = strdup(list[i].name);
+    free(list);
+    return name;
+}
+
+/* A trace is a text that anybody may have changed: a call that breaks a rule must not reach the
+ * plug-in. To be done before the first plug-in is loaded. Whoever asks for the check gets all of
+ * it. */
+static bool hook_checks(void)
+{
+    const char *text = getenv("NDOCK_HOOK"), *strictness = getenv("NDOCK_HOOK_CHECK");
+    bool asked = text && strstr(text, "check");
+    char both[512];
+    snprintf(both, sizeof both, "%s%scheck", text ? text : "", text && *text ? "," : "");
+    if (!asked || (strictness && strcmp(strictness, "warn") == 0))
+        strictness = "before";
+    return unsetenv("NDOCK_HOOK_PLUGINS") == 0 && setenv("NDOCK_HOOK", both, 1) == 0 &&
+           (!strictness || setenv("NDOCK_HOOK_CHECK", strictness, 1) == 0);
 }
 
 int tool_replay(int argc, char **argv)
@@ -200,18 +245,23 @@ int tool_replay(int argc, char **argv)
         return o.help ? 0 : EXIT_USAGE;
     }
     r.random = r.seed = o.seed;
-    if (o.plugin && (r.plugin = load_plugin(o.plugin)) == NULL)
-        return EXIT_USAGE;
-    FILE *in = fopen(o.file, "r");
-    if (!in) {
-        fprintf(stderr, "ndock: %s: %s\n", o.file, strerror(errno));
+    if (!hook_checks()) {
+        fprintf(stderr, "ndock: the environment cannot be set: %s\n", strerror(errno));
         return EXIT_USAGE;
     }
+    if (o.plugin && (r.plugin = load_plugin(o.plugin)) == NULL)
+        return EXIT_USAGE;
+    FILE *in = tool_open_file("ndock", o.file);
+    if (!in)
+        return EXIT_USAGE;
     int status = replay_all(&r, &o, in);
     fclose(in);
+    replay_end(&r);
     free(r.buffer);
+    free(r.found);
     for (int i = 0; i < 128; i++)
         free(r.objects[i]);
+    free(r.plugin);
     while (r.devices) {
         replay_device *next = r.devices->next;
         free(r.devices);

@@ -31,20 +31,30 @@ typedef struct replay_device {
 typedef struct {
     void *handle;
     replay_device *of;
+    hook_table by;   /* the table whose function made it */
+    uint64_t nbytes; /* of a block */
 } replay_object;
 typedef struct {
-    const char *plugin; /* stands in for the plug-ins of the trace; NULL: none does */
+    char *plugin; /* stands in for the plug-ins of the trace; NULL: none does */
     uint64_t seed, random;
     replay_device *devices;
     replay_object *objects[128]; /* by type and number; slot 0 is unused */
     uint32_t n_objects[128];
+    struct {
+        const void *kernel;
+        uint64_t key;
+    } * found; /* which kernels were found for which calls */
+    size_t n_found, room_found;
     char *buffer; /* host memory, for the time of a call */
     size_t buffer_size;
-    long calls, skipped, different;
+    long lines, calls, skipped, different, impossible;
+    bool blames_trace; /* why the latest call was not made: the trace itself is wrong */
 } replay_state;
 /* replay.c */
 replay_device *replay_device_get(replay_state *r, const char *name);
 replay_object *replay_object_at(replay_state *r, char type, uint32_t number);
+/* Sets blames_trace; returns why. */
+const char *replay_blame(replay_state *r, const char *why);
 /* nbytes of seeded zeros and ones, which are valid values of every dtype; NULL: no memory. */
 void *replay_bytes(replay_state *r, uint64_t nbytes);
 
@@ -81,8 +91,9 @@ const char *replay_source_record(const replay_line *line, replay_record *out);
 void replay_tame(const ndp_plugin *p, ndp_dev *dev, ndp_stream *stream, const ndp_call *call,
                  bool outside);
 
-/* call.c: makes the call of a line. NULL, or why it was not made; what it returned goes to
- * *result. */
+/* call.c: ends what the trace left alive. */
+void replay_end(replay_state *r);
+/* Makes the call of a line. NULL, or why it was not made; what it returned goes to *result. */
 const char *replay_make(replay_state *r, const replay_line *line, const hook_slot **slot,
                         uint64_t *result);
 #endif

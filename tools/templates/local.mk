@@ -3,6 +3,7 @@
 # names relative to itself.
 templatesdir = $(datadir)/ndock/templates
 dist_templates_DATA = %reldir%/device.c.tmpl %reldir%/device.cu.tmpl %reldir%/device.h.tmpl %reldir%/value.h.tmpl \
+  %reldir%/queue.h.tmpl %reldir%/queue.c.tmpl %reldir%/event.c.tmpl %reldir%/stream.c.tmpl \
   %reldir%/kernels.c.tmpl %reldir%/kernels_tmpl.h.tmpl %reldir%/Makefile.tmpl %reldir%/Makefile.am.tmpl \
   %reldir%/configure.ac.tmpl %reldir%/meson.build.tmpl %reldir%/README.md.tmpl %reldir%/LICENSE.tmpl \
   %reldir%/gitignore.tmpl %reldir%/ci.sh.tmpl %reldir%/ci.yml.tmpl

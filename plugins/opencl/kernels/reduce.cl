@@ -38,9 +38,10 @@ static inline void total_join(total *t, const total *u)
     total_add(t, u->sum);
     t->lost += u->lost;
 }
+/* What was lost of an infinite sum is NaN; a zero loss must not turn -0 into +0. */
 static inline wide total_value(const total *t)
 {
-    return t->lost == t->lost ? t->sum + t->lost : t->sum;
+    return t->lost == t->lost && t->lost != 0 ? t->sum + t->lost : t->sum;
 }
 
 /* ---- the states ---- */
@@ -62,9 +63,16 @@ static inline CAT(computed_, R) finish(const state *s, ulong n, wide correction)
     return R_KIND == KIND_BOOL ? s->sum != 0 : (CAT(computed_, R))s->sum;
 }
 #else
+/* The neutral element of sums is -0, so that a sum of negative zeros stays one; it shows in a sum
+ * of nothing alone, which is +0. */
+#define HAS_MINUS_ZERO 1
 typedef struct {
     total re, im;
 } state;
+static inline wide sum_of(const total *t, ulong n)
+{
+    return n ? total_value(t) : 0;
+}
 static inline void feed(state *s, CAT(computed_, T) x, ulong i)
 {
 #if IS_COMPLEX
@@ -84,10 +92,10 @@ static inline CAT(computed_, R) finish(const state *s, ulong n, wide correction)
 {
     wide count = MEAN ? (wide)n : 1;
 #if IS_COMPLEX
-    CAT(computed_, R) z = {total_value(&s->re) / count, total_value(&s->im) / count};
+    CAT(computed_, R) z = {sum_of(&s->re, n) / count, sum_of(&s->im, n) / count};
     return z;
 #else
-    return (CAT(computed_, R))(total_value(&s->re) / count);
+    return (CAT(computed_, R))(sum_of(&s->re, n) / count);
 #endif
 }
 #endif
@@ -343,6 +351,9 @@ static inline long item(const struct reduction *r, ulong i)
 static inline state begin_row(const struct reduction *r, bytes in, long at)
 {
     state s = {0};
+#ifdef HAS_MINUS_ZERO
+    s.re.sum = s.im.sum = (wide)-0.0f;
+#endif
 #ifdef HAS_PIVOT
     if (r->items > 0)
         pivot(&s, CAT(load_, T)(in + r->in, at));

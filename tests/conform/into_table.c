@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The table of functions that write into an array that is there; elementwise ones from op.def. */
+#include "tests/conform/into.h"
+
+/* ---- one caller for each kind of signature ---- */
+
+typedef nd_status unary_fn(const nd_array *, const nd_array *);
+typedef nd_status binary_fn(const nd_array *, const nd_array *, const nd_array *);
+typedef nd_status ternary_fn(const nd_array *, const nd_array *, const nd_array *,
+                             const nd_array *);
+typedef nd_status reduce_fn(const nd_array *, const nd_reduce_opts *, const nd_array *);
+typedef nd_status scan_fn(const nd_array *, const nd_scan_opts *, const nd_array *);
+typedef nd_status norm_fn(const nd_array *, const nd_norm_opts *, const nd_array *);
+typedef nd_status sort_fn(const nd_array *, const nd_sort_opts *, const nd_array *);
+typedef nd_status take_fn(const nd_array *, const nd_array *, int, const nd_array *);
+#define CALLER(name) \
+    static nd_status name(const into_entry *e, nd_array *const *in, nd_array *dst, nd_array *count)
+#define UNUSED_COUNT (void)count
+
+CALLER(call_unary)
+{
+    UNUSED_COUNT;
+    return ((unary_fn *)e->fn)(in[0], dst);
+}
+
+CALLER(call_binary)
+{
+    UNUSED_COUNT;
+    return ((binary_fn *)e->fn)(in[0], in[1], dst);
+}
+
+CALLER(call_ternary)
+{
+    UNUSED_COUNT;
+    return ((ternary_fn *)e->fn)(in[0], in[1], in[2], dst);
+}
+
+/* With a number as the second operand. */
+CALLER(call_apply)
+{
+    const nd_arg args[2] = {nd_array_arg(in[0]), nd_scalar_arg(nd_bool(1))};
+    UNUSED_COUNT;
+    return nd_apply_into(e->op, args, 2, NULL, dst);
+}
+
+CALLER(call_reduce)
+{
+    const int32_t axis = e->axis;
+    const nd_reduce_opts opts = {.size = sizeof opts, .axes = &axis, .naxes = 1};
+    UNUSED_COUNT;
+    return ((reduce_fn *)e->fn)(in[0], &opts, dst);
+}
+
+CALLER(call_scan)
+{
+    const nd_scan_opts opts = {.size = sizeof opts, .axis = e->axis};
+    UNUSED_COUNT;
+    return ((scan_fn *)e->fn)(in[0], &opts, dst);
+}
+
+CALLER(call_softmax)
+{
+    const int32_t axis = e->axis;
+    const nd_norm_opts opts = {.size = sizeof opts, .axes = &axis, .naxes = 1, .eps = -1};
+    UNUSED_COUNT;
+    return ((norm_fn *)e->fn)(in[0], &opts, dst);
+}
+
+CALLER(call_layer_norm)
+{
+    UNUSED_COUNT;
+    (void)e;
+    return nd_layer_norm_into(in[0], in[1], in[2], NULL, dst);
+}
+
+CALLER(call_rms_norm)
+{
+    UNUSED_COUNT;
+    (void)e;
+    return nd_rms_norm_into(in[0], in[1], NULL, dst);
+}
+
+CALLER(call_sort)
+{
+    const nd_sort_opts opts = {.size = sizeof opts, .axis = e->axis, .descending = e->how};
+    UNUSED_COUNT;
+    return ((sort_fn *)e->fn)(in[0], &opts, dst);
+}
+
+CALLER(call_take)
+{
+    UNUSED_COUNT;
+    return ((take_fn *)e->fn)(in[0], in[1], 0, dst);
+}
+
+CALLER(call_scatter)
+{
+    UNUSED_COUNT;
+    return nd_scatter_into(in[0], in[1], 0, e->how, dst);
+}
+
+CALLER(call_index_add)
+{
+    UNUSED_COUNT;
+    (void)e;
+    return nd_index_add_into(in[0], in[1], 0, dst);
+}
+
+CALLER(call_select)
+{
+    (void)e;
+    return nd_select_into(in[0], in[1], dst, count);
+}
+
+CALLER(call_nonzero)
+{
+    (void)e;
+    return nd_nonzero_into(in[0], dst, count);
+}
+
+CALLER(call_matmul)
+{
+    const nd_matmul_opts opts = {.size = sizeof opts, .alpha = 1, .beta = e->how, .bias = in[2]};
+    UNUSED_COUNT;
+    return nd_matmul_into(in[0], in[1], &opts, dst);
+}
+
+CALLER(call_fill)
+{
+    UNUSED_COUNT;
+    (void)e;
+    (void)in;
+    return nd_fill(dst, nd_int(1));
+}
+
+CALLER(call_random)
+{
+    const nd_random_key key = {7, {9, 0}};
+    UNUSED_COUNT;
+    (void)in;
+    return e->op == ND_OP_random_uniform  ? nd_random_uniform_into(&key, 0, 1, dst)
+           : e->op == ND_OP_random_normal ? nd_random_normal_into(&key, 0, 1, dst)
+                                          : nd_random_integers_into(&key, 0, 100, dst);
+}
+
+/* ---- forms ---- */
+#define FLAT(role)              \
+    {                           \
+        1, {INTO_FLAT, 0}, role \
+    }
+#define TABLE(role)                     \
+    {                                   \
+        2, {INTO_ROWS, INTO_WIDE}, role \
+    }
+#define ROW(role)               \
+    {                           \
+        1, {INTO_WIDE, 0}, role \
+    }
+#define COLUMN(role)            \
+    {                           \
+        1, {INTO_ROWS, 0}, role \
+    }
+#define SQUARE(role)                    \
+    {                                   \
+        2, {INTO_ROWS, INTO_ROWS}, role \
+    }
+#define V INTO_VALUE
+
+#define ROW_UNARY(op)                                                         \
+    {#op "_into",     call_unary,    (into_any)nd_##op##_into, ND_OP_##op, 1, \
+     .in = {FLAT(V)}, .out = FLAT(V)},
+#define ROW_BINARY(op)                                        \
+    {                                                         \
+        #op "_into",   call_binary, (into_any)nd_##op##_into, \
+        ND_OP_##op,    2,           .in = {FLAT(V), FLAT(V)}, \
+        .out = FLAT(V)},                                      \
+        {"apply_into", call_apply, NULL, ND_OP_##op, 1, .in = {FLAT(V)}, .out = FLAT(V)},
+#define ROW_TERNARY(op)                                                         \
+    {#op "_into",                                                               \
+     call_ternary,                                                              \
+     (into_any)nd_##op##_into,                                                  \
+     ND_OP_##op,                                                                \
+     3,                                                                         \
+     .in = {FLAT(ND_OP_##op == ND_OP_where ? INTO_MASK : V), FLAT(V), FLAT(V)}, \
+     .out = FLAT(V)},
+#define ROW_REDUCE(op)                                                   \
+    {#op "_into", call_reduce, (into_any)nd_##op##_into, ND_OP_##op,     \
+     1,           .axis = 0,   .in = {TABLE(V)},         .out = ROW(V)}, \
+        {#op "_into", call_reduce, (into_any)nd_##op##_into, ND_OP_##op, \
+         1,           .axis = 1,   .in = {TABLE(V)},         .out = COLUMN(V)},
+#define ROW_ARGREDUCE(op) ROW_REDUCE(op)
+#define ROW_SCAN(op)                                                     \
+    {#op "_into", call_scan, (into_any)nd_##op##_into, ND_OP_##op,       \
+     1,           .axis = 0, .in = {TABLE(V)},         .out = TABLE(V)}, \
+        {#op "_into", call_scan, (into_any)nd_##op##_into, ND_OP_##op,   \
+         1,           .axis = 1, .in = {TABLE(V)},         .out = TABLE(V)},
+#define ROW_FILL(op)
+#define ROW_COPY(op)
+#define ROW_IOTA(op)
+#define ROW_NORM(op)
+#define ROW_MATMUL(op)
+#define ROW_TAKE(op)
+#define ROW_GATHER(op)
+#define ROW_SCATTER(op)
+#define ROW_COMPRESS(op)
+#define ROW_NONZERO(op)
+#define ROW_SORT(op)
+#define ROW_SEARCH(op)
+#define ROW_RANDOM(op)
+
+#define SOFTMAX(op, along)                                                  \
+    {                                                                       \
+#op "_into", call_softmax, (into_any)nd_##op##_into, ND_OP_##op, 1, \
+            .axis = along, .in = {TABLE(V) }, .out = TABLE(V)               \
+    }
+#define SORTS(op, along, down)                                             \
+    {                                                                      \
+#op "_into", call_sort, (into_any)nd_##op##_into, ND_OP_##op, 1,   \
+            .axis = along, .how = down, .in = {TABLE(V) }, .out = TABLE(V) \
+    }
+#define TAKES(function, op, index)                                                   \
+    {                                                                                \
+#function "_into", call_take, (into_any)nd_##function##_into, ND_OP_##op, 2, \
+            .in = {TABLE(V), index(INTO_INDEX) }, .out = TABLE(V)                    \
+    }
+#define SCATTERS(op, mode)                                                    \
+    {                                                                         \
+        "scatter_into", call_scatter, NULL, ND_OP_##op, 2,                    \
+            .how = mode, .in = {TABLE(INTO_INDEX), TABLE(V)}, .out = TABLE(V) \
+    }
+
+const into_entry into_table[] = {
+#define ND_OP(name, CLASS, DOMAIN, RESULT, ulp, doc) ROW_##CLASS(name)
+#include <ndock/op.def>
+    SOFTMAX(softmax, 0),
+    SOFTMAX(softmax, 1),
+    SOFTMAX(log_softmax, 0),
+    SOFTMAX(log_softmax, 1),
+    {"layer_norm_into", call_layer_norm, NULL, ND_OP_layer_norm, 3,
+     .in = {TABLE(V), ROW(V), ROW(V)}, .out = TABLE(V)},
+    {"rms_norm_into", call_rms_norm, NULL, ND_OP_rms_norm, 2, .in = {TABLE(V), ROW(V)},
+     .out = TABLE(V)},
+    SORTS(sort, 0, 0),
+    SORTS(sort, 1, 1),
+    SORTS(argsort, 0, 1),
+    SORTS(argsort, 1, 0),
+    TAKES(take, take, COLUMN),
+    TAKES(take_along_axis, gather, TABLE),
+    TAKES(gather, gather, TABLE),
+    SCATTERS(scatter, ND_SCATTER_SET),
+    SCATTERS(scatter_add, ND_SCATTER_ADD),
+    SCATTERS(scatter_min, ND_SCATTER_MIN),
+    SCATTERS(scatter_max, ND_SCATTER_MAX),
+    {"index_add_into", call_index_add, NULL, ND_OP_scatter_add, 2,
+     .in = {COLUMN(INTO_INDEX), TABLE(V)}, .out = TABLE(V)},
+    {"select_into", call_select, NULL, ND_OP_compress, 2, .counts = true,
+     .in = {TABLE(V), COLUMN(INTO_MASK)}, .out = TABLE(V)},
+    {"nonzero_into", call_nonzero, NULL, ND_OP_nonzero, 1, .counts = true, .in = {FLAT(V)},
+     .out = {2, {INTO_FLAT, 1}, V}},
+    {"matmul_into", call_matmul, NULL, ND_OP_matmul, 3, .in = {SQUARE(V), SQUARE(V), COLUMN(V)},
+     .out = SQUARE(V)},
+    {"matmul_into", call_matmul, NULL, ND_OP_matmul, 3, .how = 1,
+     .in = {SQUARE(V), SQUARE(V), COLUMN(V)}, .out = SQUARE(V)},
+    {"assign", call_unary, (into_any)nd_assign, ND_OP_copy, 1, .in = {FLAT(V)}, .out = FLAT(V)},
+    {"assign", call_unary, (into_any)nd_assign, ND_OP_copy, 1, .in = {ROW(V)}, .out = TABLE(V)},
+    {"fill", call_fill, NULL, ND_OP_fill, 0, .out = TABLE(V)},
+    {"random_uniform_into", call_random, NULL, ND_OP_random_uniform, 0, .out = TABLE(V)},
+    {"random_normal_into", call_random, NULL, ND_OP_random_normal, 0, .out = TABLE(V)},
+    {"random_integers_into", call_random, NULL, ND_OP_random_integers, 0, .out = TABLE(V)},
+};
+const int into_entries = sizeof into_table / sizeof *into_table;
