@@ -287,7 +287,8 @@ bool nd__store_save(nd_kernel_store *s, const uint8_t hash[32], const void *key,
         return false;
     }
     s->stored++;
-    if (atomic_fetch_add(&s->estimate, size) + size > s->max_bytes || !atomic_load(&s->scanned) ||
+    const uint64_t added = atomic_fetch_add(&s->added, size) + size;
+    if (added + s->base > s->max_bytes || !atomic_load(&s->scanned) ||
         ++s->since_scan >= SCAN_EVERY)
         (void)nd__store_scan(s, true);
     return true;

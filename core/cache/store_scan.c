@@ -95,11 +95,14 @@ static int by_use(const void *a, const void *b)
     return (s->tv_nsec > t->tv_nsec) - (s->tv_nsec < t->tv_nsec);
 }
 
+/* An entry that another thread writes meanwhile may be passed over. It has its name before its
+ * bytes are added, so that they are not in what was read before the first look, and still count. */
 nd_store_usage nd__store_scan(nd_kernel_store *s, bool evict)
 {
     entries all = {0};
     char path[ND_STORE_PATH + 80];
     size_t gone = 0;
+    const uint64_t before = s->added;
     if (!s->dir)
         return (nd_store_usage){0};
     visit_all(s->dir, list_file, &all);
@@ -113,7 +116,7 @@ nd_store_usage nd__store_scan(nd_kernel_store *s, bool evict)
     }
     nd_store_usage usage = {all.n - gone, all.nbytes};
     free(all.items);
-    s->estimate = usage.nbytes;
+    s->base = usage.nbytes - before;
     atomic_store(&s->since_scan, 0);
     atomic_store(&s->scanned, true);
     return usage;
@@ -140,10 +143,11 @@ static void remove_file(void *ctx, const char *path, const char *folder, const c
 nd_status nd__store_clear(nd_kernel_store *s)
 {
     clearing c = {0};
+    const uint64_t before = s->added;
     if (!s->dir)
         return ND_OK;
     visit_all(s->dir, remove_file, &c);
-    s->estimate = 0;
+    s->base = 0 - before;
     return c.err ? nd__fail_errno(ND_ERR_IO, "kernel_cache_clear", c.err, "%s cannot be removed",
                                   c.path)
                  : (nd_status)ND_OK;
