@@ -25,7 +25,7 @@ all-local: %reldir%/package.stamp
 	  $(top_srcdir)/include/ndock/op.def $(srcdir)/%reldir%/ndock/_methods.py >%reldir%/ndock/_ndock.pyi && touch $@
 CLEANFILES += %reldir%/package.stamp %reldir%/ndock/_ndock$(PYTHON_SUFFIX) %reldir%/ndock/_ndock.pyi
 clean-local:
-	rm -rf %reldir%/ndock/__pycache__ %reldir%/ndock/*/__pycache__ %reldir%/wheel %reldir%/mypy
+	rm -rf %reldir%/ndock/__pycache__ %reldir%/ndock/*/__pycache__ %reldir%/wheel %reldir%/wheel-sim %reldir%/wheel-cuda %reldir%/mypy
 	for f in $(python_modules); do if test -h $$f; then rm -f $$f; fi; done
 
 # Python needs no file of libtool's.
@@ -48,7 +48,8 @@ uninstall-hook:
 	done; :
 
 # `make wheel`: ndock with its library and the CPU plug-in, which find each other and libgomp from where they lie. A process that has a
-# libgomp already uses that. `make wheel-cuda`: the CUDA plug-in alone. They are the same objects, linked once more.
+# libgomp already uses that. `make wheel-cuda`: the CUDA plug-in alone. They are the same objects, linked once more. Each target has a
+# folder of its own, for `make -j` makes them at once.
 WHEEL_DIR = .
 wheel_py = $(PYTHON) -B $(srcdir)/%reldir%/tools/wheel.py
 wheel_flags = --top $(srcdir) --version $(PACKAGE_VERSION) --out '$(WHEEL_DIR)'
@@ -69,12 +70,12 @@ wheel: all
 	$(backends_cpu_ndock_cpu_la_LINK) $(wheel_link),'$$ORIGIN/../..' $(backends_cpu_ndock_cpu_la_OBJECTS) $(backends_cpu_ndock_cpu_la_LIBADD)
 
 wheel-sim: all
-	$(AM_V_at)$(MKDIR_P) %reldir%/wheel '$(WHEEL_DIR)' && $(wheel_strip) %reldir%/wheel/ndock-sim.so plugins/sim/.libs/ndock-sim.so && \
-	$(wheel_py) plugin $(wheel_flags) --name sim --plugin %reldir%/wheel/ndock-sim.so
+	$(AM_V_at)$(MKDIR_P) %reldir%/$@ '$(WHEEL_DIR)' && $(wheel_strip) %reldir%/$@/ndock-sim.so plugins/sim/.libs/ndock-sim.so && \
+	$(wheel_py) plugin $(wheel_flags) --name sim --plugin %reldir%/$@/ndock-sim.so
 if HAVE_CUDA
 wheel-cuda: all
-	$(AM_V_at)$(MKDIR_P) %reldir%/wheel '$(WHEEL_DIR)' && $(wheel_strip) %reldir%/wheel/ndock-cuda.so backends/cuda/.libs/ndock-cuda.so && \
-	$(wheel_py) plugin $(wheel_flags) --name cuda`$(NVCC) --version | sed -n 's/.*release \([0-9]*\).*/\1/p'` --plugin %reldir%/wheel/ndock-cuda.so
+	$(AM_V_at)$(MKDIR_P) %reldir%/$@ '$(WHEEL_DIR)' && $(wheel_strip) %reldir%/$@/ndock-cuda.so backends/cuda/.libs/ndock-cuda.so && \
+	$(wheel_py) plugin $(wheel_flags) --name cuda`$(NVCC) --version | sed -n 's/.*release \([0-9]*\).*/\1/p'` --plugin %reldir%/$@/ndock-cuda.so
 else
 wheel-cuda:
 	@echo 'wheel-cuda: this tree was configured without CUDA (no nvcc)' >&2; exit 1
