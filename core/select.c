@@ -77,13 +77,22 @@ static nd_status compress_arrays(const selection *s, const nd_array *dst, const 
     return compress_run(dst->storage->device, s, &to, &number);
 }
 
-static nd_status count_true(const nd_array *mask, nd_array **count, int64_t *n)
+/* A plug-in's count is an extent: no memory is sized by, and none read up to, a wrong one. */
+static nd_status check_counted(const char *op, const nd_device *dev, int64_t count, int64_t most)
+{
+    if (count >= 0 && count <= most)
+        return ND_OK;
+    return nd__fail(ND_ERR_PLUGIN, op, -1, "%s counted %lld of %lld", dev->name, (long long)count,
+                    (long long)most);
+}
+
+static nd_status count_true(const char *op, const nd_array *mask, nd_array **count, int64_t *n)
 {
     nd_scalar value;
     ND_RETURN_IF(nd_count_nonzero(mask, NULL, count));
-    ND_RETURN_IF(nd__item("select", *count, ND_WAIT_SHAPE, &value));
+    ND_RETURN_IF(nd__item(op, *count, ND_WAIT_SHAPE, &value));
     *n = value.v.i;
-    return ND_OK;
+    return check_counted(op, mask->storage->device, *n, mask->size);
 }
 
 /* ---- small results in host memory: one pass, into room for all elements ---- */
@@ -128,9 +137,8 @@ static nd_status select_small(const selection *s, nd_array **out)
     if (status == ND_OK)
         status = nd__read(dev, "select", ND_WAIT_SHAPE, storage->mem, storage->base + room, &count,
                           sizeof count);
-    if (status == ND_OK && (count < 0 || count > shape[0]))
-        status = nd__fail(ND_ERR_PLUGIN, "select", -1, "%s counted %lld of %lld", dev->name,
-                          (long long)count, (long long)shape[0]);
+    if (status == ND_OK)
+        status = check_counted("select", dev, count, shape[0]);
     if (status != ND_OK) {
         nd__storage_release(storage);
         return status;
@@ -145,7 +153,7 @@ static nd_status select_large(const selection *s, nd_array **out)
     nd_array *count = NULL, *r = NULL;
     int64_t shape[ND_MAX_NDIM];
     nd_status status;
-    ND_GOTO_IF(done, count_true(s->mask, &count, &shape[0]));
+    ND_GOTO_IF(done, count_true("select", s->mask, &count, &shape[0]));
     memcpy(shape + 1, s->a->shape + 1, (size_t)(s->a->ndim - 1) * sizeof *shape);
     ND_GOTO_IF(
         done, nd__array_alloc("select", s->a->storage->device, s->a->dtype, s->a->ndim, shape, &r));
@@ -245,7 +253,7 @@ nd_status nd_nonzero(const nd_array *a, nd_array **out)
     nd_status status;
     ND_OUT("nonzero", 1, out, NULL);
     ND_GOTO_IF(done, check_rank(a));
-    ND_GOTO_IF(done, count_true(a, &count, &shape[0]));
+    ND_GOTO_IF(done, count_true("nonzero", a, &count, &shape[0]));
     shape[1] = a->ndim;
     ND_GOTO_IF(done, nd__array_alloc("nonzero", a->storage->device, ND_I64, 2, shape, &r));
     ND_GOTO_IF(done, nonzero_run(a, r, count));

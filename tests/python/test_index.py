@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reading and assigning by index: random keys against NumPy, and the rules written out by hand."""
+import os
 import random
+import subprocess
+import sys
 
 import ndock as nd
 from devices import DEVICES
@@ -363,6 +366,35 @@ def test_a_mask_without_elements_fits_every_extent(device):
         assert bool(nd.all(x == 1))
     with raises(IndexError, "5"):
         nd.ones((3, 4), device=device)[nd.ones((0, 5), dtype=bool, device=device)]
+
+
+@cases(("counts_more", 1), ("counts_less", -1))
+def test_a_count_of_a_plug_in_that_cannot_be(kind, beyond):
+    """tests/hook/defect.c counts one more than there are, or less than none. Small selections, which are made in one pass,
+    say of it what large ones do, whose count comes first, and so does nonzero."""
+    cpu = os.environ.get("NDOCK_PLUGIN_PATH", "").split(":")[0]
+    folder = cpu.replace("backends/cpu", "tests/hook")
+    if not os.path.exists(folder + "/ndock-defect.so"):
+        raise Skip("no build tree with tests/hook/ndock-defect.so")
+    code = """import ndock as nd
+for n in 8, 2000:
+    x = nd.ones(n, dtype=nd.float32, device="defect:0")
+    mask = nd.zeros(n, dtype=bool, device="defect:0")
+    for call in lambda: x[mask], lambda: nd.nonzero(mask):
+        try:
+            call()
+        except Exception as e:
+            print(type(e).__name__, str(e))"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+                         env={**os.environ, "NDOCK_PLUGIN_PATH": f"{cpu}:{folder}", "NDOCK_DEFECT_KIND": kind})
+    assert run.returncode == 0, run.stderr
+    lines = run.stdout.splitlines()
+    assert len(lines) == 4, run.stdout
+    for line, n in zip(lines, (8, 8, 2000, 2000)):
+        kind_of, _, message = line.partition(" ")
+        assert kind_of == lines[0].split()[0], line
+        assert f"defect:0 counted {-1 if beyond < 0 else n + 1} of {n}" in message, line
+    assert lines[2] == lines[0].replace("of 8", "of 2000").replace("counted 9", "counted 2001"), run.stdout
 
 
 if __name__ == "__main__":
