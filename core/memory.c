@@ -209,8 +209,8 @@ static void let_go(void *storage)
     bool reachable = !nd__out_of_reach(d);
     if (reachable && d->async)
         nd__drain_users(s);
-    if (reachable && d->async && (nd__hazards_now() || atomic_load(&nd__foreign_histories)))
-        nd__hazard_forget(s->mem);
+    if (reachable)
+        nd__hazard_gone(s->mem);
     /* while the owner's stream is there, and the name of the memory is not another's */
     nd__sharing_end(atomic_load_explicit(&s->sharing, memory_order_acquire), true);
     if (reachable)

@@ -63,8 +63,7 @@ static void segment_free(void *ctx, nd_stream *s, ndp_mem *mem, uint64_t nbytes)
     (void)nbytes;
     if (nd__out_of_reach(d))
         return;
-    if (d->async && nd__hazards_now())
-        nd__hazard_forget(mem);
+    nd__hazard_gone(mem);
     nd__note_wait(ND_WAIT_DEVICE_ALLOC, d, "free");
     if (!d->has_graph || !put_off(d, mem))
         d->p.free(d->dev, mem);

@@ -100,8 +100,7 @@ static nd_status pin(nd_pinned_pool *p, uint64_t nbytes, ndp_mem **mem, void **h
 static void unpin(nd_pinned_pool *p, ndp_mem *mem, uint64_t nbytes)
 {
     int64_t begin = now_us();
-    if (nd__hazards_now())
-        nd__hazard_forget(mem);
+    nd__hazard_gone(mem);
     if (!nd__out_of_reach(p->device))
         p->device->p.free(p->device->dev, mem);
     pthread_mutex_lock(&p->lock);

@@ -227,8 +227,7 @@ static void foreign_free(void *ctx, nd_stream *stream, ndp_mem *mem, uint64_t nb
     owned *o = *at;
     *at = o->next;
     pthread_mutex_unlock(&f->lock);
-    if (nd__hazards_now())
-        nd__hazard_forget(mem);
+    nd__hazard_gone(mem);
     f->of->p.free(f->of->dev, mem); /* the handle alone */
     f->allocator->table.free(f->allocator->ctx, o->ptr, (int64_t)nbytes, (int32_t)f->of->index,
                              native(stream));

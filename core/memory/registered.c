@@ -185,8 +185,7 @@ nd_status nd_host_unregister(nd_device *device, void *host)
     ND_RETURN_IF(leave(device, host, &r));
     if (!nd__out_of_reach(device)) {
         (void)nd__uses_wait(&r->uses, &r->hooks);
-        if (nd__hazards_now())
-            nd__hazard_forget(r->mem);
+        nd__hazard_gone(r->mem);
         device->p.free(device->dev, r->mem);
     }
     nd__uses_end(&r->uses, &r->hooks);

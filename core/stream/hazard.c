@@ -61,7 +61,8 @@ static nd_clock host;  /* what the host has waited for */
 static uint64_t since; /* streams' clocks of an earlier time are void */
 static int64_t races;
 static nd_text report;
-atomic_int nd__foreign_histories; /* whose memory is not ours */
+atomic_int nd__hazard_histories;
+static int foreign_histories; /* those of them whose memory is not ours; under the lock */
 
 /* Hazard mode keeps no history while one stream alone has been used. The first op of another stream
  * waits for all of that: `first` stands for the history that there is not. */
@@ -280,6 +281,7 @@ static history *history_of(nd_device *device, ndp_mem *mem)
     if (!h && (h = calloc(1, sizeof *h)) != NULL) {
         *h = (history){.next = *bucket, .mem = mem, .device = device};
         *bucket = h;
+        atomic_fetch_add(&nd__hazard_histories, 1);
     }
     return h;
 }
@@ -370,7 +372,7 @@ static bool find_anywhere(history *h, const nd_clock *mine, const access *now, a
 {
     if (find_unordered(h, mine, now, out))
         return true;
-    for (int i = 0; nd__foreign_histories && i < BUCKETS; i++)
+    for (int i = 0; foreign_histories && i < BUCKETS; i++)
         for (history *other = histories[i]; other; other = other->next) {
             if (other == h || other->device != h->device || !(other->foreign || h->foreign) ||
                 !base_of(other) || !base_of(h))
@@ -503,7 +505,7 @@ void nd__hazard_foreign(nd_device *d, ndp_mem *mem, uint64_t address)
     pthread_mutex_lock(&lock);
     history *h = history_of(d, mem);
     if (h) {
-        nd__foreign_histories += !h->foreign;
+        foreign_histories += !h->foreign;
         h->foreign = true;
         h->base = address;
     }
@@ -518,7 +520,8 @@ void nd__hazard_forget(ndp_mem *mem)
         at = &(*at)->next;
     if ((h = *at) != NULL) {
         *at = h->next;
-        nd__foreign_histories -= h->foreign;
+        foreign_histories -= h->foreign;
+        atomic_fetch_sub(&nd__hazard_histories, 1);
         free(h->accesses);
         free(h);
     }

@@ -229,16 +229,22 @@ nd_status nd__hazard_bytes(nd_stream *s, ndp_mem *mem, uint64_t offset, uint64_t
 /* The same for a read that the host waits for. */
 nd_status nd__hazard_read(nd_stream *s, ndp_mem *mem, uint64_t offset, uint64_t nbytes,
                           const char *name);
-/* Orders that came about, whoever asked for them: s, or the host if NULL, waited for the event, or
- * has seen it done; the host has seen all of s done. */
 /* Memory of others at this address: it may be a part of ours, under another name. */
 void nd__hazard_foreign(nd_device *d, ndp_mem *mem, uint64_t address);
-extern atomic_int nd__foreign_histories; /* how many are kept, also while both modes are off */
+/* Orders that came about, whoever asked for them: s, or the host if NULL, waited for the event, or
+ * has seen it done; the host has seen all of s done. */
 void nd__hazard_record(nd_stream *s, const ndp_event *event);
 void nd__hazard_wait(nd_stream *s, const ndp_event *event);
 void nd__hazard_settled(nd_stream *s);
 void nd__hazard_clock_free(nd_clock *c);
-/* The block goes back to the device. */
+/* The block goes back to the device: its name may be another's next. What is kept of blocks stays
+ * while both modes are off, so that this is called then as well. */
 void nd__hazard_forget(ndp_mem *mem);
+extern atomic_int nd__hazard_histories; /* blocks of which something is kept */
+static inline void nd__hazard_gone(ndp_mem *mem)
+{
+    if (atomic_load_explicit(&nd__hazard_histories, memory_order_relaxed))
+        nd__hazard_forget(mem);
+}
 
 #endif

@@ -146,7 +146,8 @@ def hazard_mode() -> bool:
 
 def set_stream_check(on: bool, /) -> None:
     """Whether every access to device memory is compared with earlier ones on other streams (slow); two that nothing
-    orders are a race, which is logged and kept for the report. First NDOCK_STREAM_CHECK.
+    orders are a race, which is logged and kept for the report. First NDOCK_STREAM_CHECK. Imported memory is compared with the
+    array that it is a part of if the check was on when it was imported.
 
     >>> nd.set_stream_check(False)
     """

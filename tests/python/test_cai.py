@@ -289,6 +289,37 @@ def test_I10_I11_both_edges(sync):
     nd.synchronize(SIM)
 
 
+def test_S12_imports_made_while_the_stream_check_is_off():
+    """Its races are found when it is on, as those of an import made then; an import that is gone leaves nothing behind."""
+    x, s = idle(), nd.Stream(SIM)
+
+    def race_of(y, ordered):
+        y[...] = 2
+        if ordered:
+            s.wait_stream(nd.current_stream(SIM))
+        with s:
+            _ = y + 1
+        return len(nd.stream_check_report())
+
+    def synchronized(*arguments):
+        nd.set_stream_check(True)
+        try:
+            return race_of(*arguments)
+        finally:
+            nd.set_stream_check(False)
+            nd.synchronize(SIM)
+
+    for _ in range(3):
+        before = nd.as_array(Producer(entry(x), x))
+        assert synchronized(before, False) == 1
+        assert synchronized(before, True) == 0
+        nd.set_stream_check(True)
+        during = nd.as_array(Producer(entry(x), x))
+        nd.set_stream_check(False)
+        assert synchronized(during, False) == 1
+        del before, during
+
+
 def test_I12_sync_can_be_turned_off_for_all():
     p, mine = nd.Stream(SIM), nd.Stream(SIM)
     x = idle()
