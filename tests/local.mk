@@ -7,7 +7,7 @@ SH_LOG_DRIVER = $(T_LOG_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
 PY_LOG_DRIVER = $(T_LOG_DRIVER)
 PY_LOG_COMPILER = $(python_test_env) $(PYTHON) -B
-noinst_HEADERS = %reldir%/tap.h %reldir%/borrowed.h
+noinst_HEADERS = %reldir%/tap.h %reldir%/borrowed.h %reldir%/asleep.h
 
 # Programs of tests use the library as anybody does, and the plug-ins of this build tree. Shell tests find their
 # sources by $srcdir and run at the top of the build tree.

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <ndock/ndock.h>
 #include <ndock/sim.h>
+#include "tests/asleep.h"
 #include "tests/tap.h"
 
 typedef struct {
@@ -48,23 +49,6 @@ __attribute__((unused)) static nd_stream *new_stream(nd_device *d)
     nd_stream *s = NULL;
     must(nd_stream_create(d, NULL, &s));
     return s;
-}
-
-/* Returns when the thread of that id, 0 as long as it has not told it, has been asleep at several
- * looks: it waits for what will not come by itself. The caller's alarm ends this otherwise. */
-__attribute__((unused)) static void until_asleep(const _Atomic pid_t *tid)
-{
-    const struct timespec pause = {0, 2000000};
-    for (int seen = 0; seen < 5; nanosleep(&pause, NULL)) {
-        char path[64], state = 0;
-        snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)*tid);
-        FILE *f = *tid ? fopen(path, "re") : NULL;
-        if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-            state = 0;
-        if (f)
-            fclose(f);
-        seen = state == 'S' ? seen + 1 : 0;
-    }
 }
 
 /* Calls of the plug-in since the log was cleared; entry NULL: all. */

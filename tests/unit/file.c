@@ -8,6 +8,8 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/sysmacros.h>
+#include <sys/syscall.h>
+#include "tests/asleep.h"
 #include "tests/unit/io_files.h"
 
 static nd_array *bytes(int64_t n, int value)
@@ -121,6 +123,63 @@ static void test_special(void)
     nd_release(a);
 }
 
+/* A pipe takes what it has room for, and the writer waits; a signal then ends that call early. */
+enum { LONG = 300000 };
+typedef struct {
+    const nd_array *array;
+    const char *path;
+    nd_status status;
+    _Atomic pid_t tid;
+} saver;
+
+static void *save_it(void *arg)
+{
+    saver *s = arg;
+    s->tid = (pid_t)syscall(SYS_gettid);
+    s->status = nd_npy_save(s->path, s->array, NULL);
+    return NULL;
+}
+
+static void nothing(int number)
+{
+    (void)number;
+}
+
+static size_t read_all(int fd, unsigned char *to, size_t room)
+{
+    size_t n = 0;
+    for (ssize_t got; n < room && (got = read(fd, to + n, room - n)) > 0;)
+        n += (size_t)got;
+    return n;
+}
+
+static void test_interrupted(void)
+{
+    static unsigned char data[LONG], got[LONG + 4096];
+    const struct sigaction wakes = {.sa_handler = nothing}; /* without SA_RESTART */
+    const int64_t n = LONG;
+    for (int i = 0; i < LONG; i++)
+        data[i] = (unsigned char)(i % 251);
+    nd_array *a = io_array(ND_U8, 1, &n, data);
+    saver s = {.array = a, .path = io_path("pipe")};
+    pthread_t thread;
+    sigaction(SIGUSR1, &wakes, NULL);
+    mkfifo(s.path, 0600);
+    int fd = open(s.path, O_RDONLY | O_NONBLOCK);
+    if (fd < 0 || fcntl(fd, F_SETFL, 0) != 0)
+        bail("no pipe");
+    pthread_create(&thread, NULL, save_it, &s);
+    until_asleep(&s.tid);
+    pthread_kill(thread, SIGUSR1);
+    size_t total = read_all(fd, got, sizeof got);
+    pthread_join(thread, NULL);
+    is_int(s.status, ND_OK, "a signal in the middle of a write is no error");
+    ok(total > LONG && memcmp(got + total - LONG, data, LONG) == 0,
+       "and what follows goes on where the write ended");
+    close(fd);
+    nd_release(a);
+}
+
 static void test_file_limit(void)
 {
     nd_array *a = bytes(100000, 1);
@@ -216,5 +275,5 @@ static void test_shrunk(void)
 }
 
 TAP_MAIN({"modes", test_modes}, {"links", test_links}, {"special", test_special},
-         {"file_limit", test_file_limit}, {"full_disk", test_full_disk}, {"readers", test_readers},
-         {"shrunk", test_shrunk})
+         {"interrupted", test_interrupted}, {"file_limit", test_file_limit},
+         {"full_disk", test_full_disk}, {"readers", test_readers}, {"shrunk", test_shrunk})
