@@ -41,12 +41,12 @@ check_LTLIBRARIES += $(mocks)
 %canon_reldir%_ndock_openfails_la_LDFLAGS = $(mock_ldflags)
 
 check_PROGRAMS += %reldir%/loader.t
-TESTS += %reldir%/loader.t %reldir%/staged.sh %reldir%/derived.sh
+TESTS += %reldir%/loader.t %reldir%/staged.sh %reldir%/derived.sh %reldir%/linked.sh
 TESTS += %reldir%/property.sh
 EXTRA_DIST += %reldir%/property.sh
 %canon_reldir%_loader_t_SOURCES = %reldir%/loader.c %reldir%/sandbox.h
 %canon_reldir%_loader_t_LDADD = $(test_ldadd)
-EXTRA_DIST += %reldir%/staged.sh %reldir%/derived.sh
+EXTRA_DIST += %reldir%/staged.sh %reldir%/derived.sh %reldir%/linked.sh
 
 # Built of tier0.c with one difference each.
 more_mocks = %reldir%/ndock-mock00.la %reldir%/ndock-crashes.la %reldir%/ndock-exits.la %reldir%/ndock-hangs.la \

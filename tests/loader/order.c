@@ -106,6 +106,48 @@ static int link_elsewhere(void)
                : 2;
 }
 
+/* The second folder's name is where the first one's begins. */
+static int folders_alike(void)
+{
+    nd_plugin_details d;
+    if (!is("/plugins/ndock-a.so", ND_PLUGIN_NOTES, "SHADOWED", "/plug/ndock-a.so (version 1.10") ||
+        !is("/plug/ndock-a.so", ND_PLUGIN_NOTES, "FOUND", ""))
+        return 1;
+    return details("/plug/ndock-a.so", ND_PLUGIN_NOTES, &d) && strstr(d.file, "/plug/ndock-a.so")
+               ? 0
+               : 2;
+}
+
+static int folder_open(void)
+{
+    return is("/plugins/ndock-a.so", ND_PLUGIN_NOTES, "FOUND", "") &&
+                   is("/plug/ndock-a.so", ND_PLUGIN_NOTES, "PERMISSION", "/plug'")
+               ? 0
+               : 1;
+}
+
+/* What was found of a folder is not said of one that is called nearly the same. */
+static void alike(void)
+{
+    static const char *const names[2][2] = {{"plugins", "old"}, {"plug", "new"}};
+    char path[700], *top;
+    fresh_folder();
+    top = strdup(folder);
+    for (int i = 0; i < 2; i++) {
+        snprintf(folder, sizeof folder, "%s/%s", top, names[i][0]);
+        if (mkdir(folder, 0755) != 0)
+            bail("mkdir");
+        install(names[i][1], "a");
+    }
+    snprintf(path, sizeof path, "%s/plugins:%s/plug", top, top);
+    is_int(in_child(folders_alike, path), 0, "two folders, the second named as the first begins");
+    chmod(folder, 0777);
+    is_int(in_child(folder_open, path), 0, "one of which everyone can write to: it alone is left");
+    snprintf(folder, sizeof folder, "%s", top);
+    free(top);
+    remove_folder();
+}
+
 static void links(void)
 {
     char from[600], to[600];
@@ -374,6 +416,6 @@ static void explicitly(void)
     remove_folder();
 }
 
-TAP_MAIN({"names", names}, {"links", links}, {"refusals", refusals}, {"confs", confs},
+TAP_MAIN({"names", names}, {"links", links}, {"alike", alike}, {"refusals", refusals}, {"confs", confs},
          {"blanks", blanks}, {"devices", devices}, {"hardware", hardware},
          {"explicitly", explicitly})
