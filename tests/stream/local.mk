@@ -20,6 +20,8 @@ stream_tests += %reldir%/capture_checks.t
 stream_tests += %reldir%/capture_ends.t
 stream_tests += %reldir%/capture_memory.t
 stream_tests += %reldir%/capture_ops.t
+stream_tests += %reldir%/indices.t
+stream_tests += %reldir%/plugins.t
 check_PROGRAMS += $(stream_tests)
 TESTS += $(stream_tests)
 noinst_HEADERS += %reldir%/lab.h %reldir%/harness.h %reldir%/order.h %reldir%/pinned.h %reldir%/capture.h
@@ -59,3 +61,15 @@ noinst_HEADERS += %reldir%/lab.h %reldir%/harness.h %reldir%/order.h %reldir%/pi
 %canon_reldir%_lost_t_LDADD = $(test_ldadd) -lpthread
 %canon_reldir%_capture_checks_t_SOURCES = %reldir%/capture_checks.c
 %canon_reldir%_capture_checks_t_LDADD = $(core_ldadd) -lpthread
+%canon_reldir%_indices_t_SOURCES = %reldir%/indices.c
+%canon_reldir%_indices_t_LDADD = $(test_ldadd)
+%canon_reldir%_plugins_t_SOURCES = %reldir%/plugins.c
+%canon_reldir%_plugins_t_LDADD = $(test_ldadd) -lpthread
+
+# A second plug-in with streams and events, beside sim.
+check_LTLIBRARIES += %reldir%/ndock-sound.la
+%canon_reldir%_ndock_sound_la_SOURCES = tests/broken/event.c tests/broken/memory.c tests/broken/pool.c tests/broken/process.c \
+  tests/broken/queue.c tests/broken/stream.c tests/broken/table.c tests/broken/device.h tests/broken/breaks.def
+%canon_reldir%_ndock_sound_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/broken
+%canon_reldir%_ndock_sound_la_LIBADD = -lm -lpthread
+%canon_reldir%_ndock_sound_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
