@@ -2,15 +2,19 @@
 # The caches. Programs look inside, so they link core/libcore.la; stub libraries and mock plug-ins are built here.
 cache_tests = %reldir%/sha256.t %reldir%/plan.t %reldir%/kernel.t %reldir%/kernel_race.t %reldir%/workspace.t \
   %reldir%/library.t %reldir%/visible.t %reldir%/streams.t %reldir%/warmup.t %reldir%/available.t
-cache_tests += %reldir%/durable.t %reldir%/trusted.t
+cache_tests += %reldir%/durable.t %reldir%/trusted.t %reldir%/kernel_damage.t %reldir%/kernel_place.t
 check_PROGRAMS += $(cache_tests)
 TESTS += $(cache_tests)
 %canon_reldir%_sha256_t_SOURCES = %reldir%/sha256.c
 %canon_reldir%_sha256_t_LDADD = $(core_ldadd)
 %canon_reldir%_plan_t_SOURCES = %reldir%/plan.c
 %canon_reldir%_plan_t_LDADD = $(core_ldadd) -lpthread
-%canon_reldir%_kernel_t_SOURCES = %reldir%/kernel.c %reldir%/kernels.h
+%canon_reldir%_kernel_t_SOURCES = %reldir%/kernel.c %reldir%/kernel_folder.h %reldir%/kernels.h
 %canon_reldir%_kernel_t_LDADD = $(core_ldadd)
+%canon_reldir%_kernel_damage_t_SOURCES = %reldir%/kernel_damage.c %reldir%/kernel_folder.h %reldir%/kernels.h
+%canon_reldir%_kernel_damage_t_LDADD = $(core_ldadd)
+%canon_reldir%_kernel_place_t_SOURCES = %reldir%/kernel_place.c %reldir%/kernel_folder.h %reldir%/kernels.h
+%canon_reldir%_kernel_place_t_LDADD = $(core_ldadd)
 %canon_reldir%_kernel_race_t_SOURCES = %reldir%/kernel_race.c %reldir%/kernels.h
 %canon_reldir%_kernel_race_t_LDADD = $(core_ldadd) -lpthread
 %canon_reldir%_workspace_t_SOURCES = %reldir%/workspace.c

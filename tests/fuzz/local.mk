@@ -125,7 +125,7 @@ EXTRA_DIST += \
 # Random calls of the C API, by the table of tests/calls; in make check ten thousand of them.
 check_PROGRAMS += %reldir%/calls.t
 TESTS += %reldir%/calls.t
-%canon_reldir%_calls_t_SOURCES = %reldir%/fuzz_calls.c tests/calls/world.c tests/calls/calls.h tests/calls/world.h
+%canon_reldir%_calls_t_SOURCES = %reldir%/fuzz_calls.c %reldir%/fuzz_values.c %reldir%/fuzz_calls.h tests/calls/world.c tests/calls/calls.h tests/calls/world.h
 nodist_%canon_reldir%_calls_t_SOURCES = tests/calls/calls.inc
 %canon_reldir%_calls_t_LDADD = $(test_ldadd)
 %reldir%/fuzz_calls.$(OBJEXT): tests/calls/calls.inc
