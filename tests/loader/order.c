@@ -275,8 +275,9 @@ static void confs(void)
     chmod(path, 0666);
     snprintf(path, sizeof path, "%s/55-%%s%%n.conf", conf_folder);
     chmod(path, 0666);
-    is_int(in_child(reads_conf, "/nowhere"), 0,
-           "files of plugins.d: path with blanks and priority; wrong ones say the line or the file");
+    is_int(
+        in_child(reads_conf, "/nowhere"), 0,
+        "files of plugins.d: path with blanks and priority; wrong ones say the line or the file");
     snprintf(folder, sizeof folder, "%s", top);
     free(top);
     remove_folder();
@@ -416,6 +417,6 @@ static void explicitly(void)
     remove_folder();
 }
 
-TAP_MAIN({"names", names}, {"links", links}, {"alike", alike}, {"refusals", refusals}, {"confs", confs},
-         {"blanks", blanks}, {"devices", devices}, {"hardware", hardware},
+TAP_MAIN({"names", names}, {"links", links}, {"alike", alike}, {"refusals", refusals},
+         {"confs", confs}, {"blanks", blanks}, {"devices", devices}, {"hardware", hardware},
          {"explicitly", explicitly})
