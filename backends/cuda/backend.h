@@ -91,6 +91,15 @@ extern const ndp_map_1 cuda_map_group;
 /* ---- pointer.c ---- */
 extern const ndp_pointer_1 cuda_pointer_group;
 
+/* ---- pinned_conf.c ---- */
+enum { CUDA_MOST_REGISTER_THREADS = 128 };
+typedef struct {
+    int32_t use_register;
+    int64_t threads; /* a power of two */
+} cuda_locking;
+void cuda_pinned_declare(void); /* by probe */
+int32_t cuda_pinned_settings(cuda_locking *out);
+
 /* ---- pinned.c ---- */
 int32_t cuda_pin(ndp_dev *, uint64_t nbytes, ndp_mem **out, void **host);
 void cuda_unpin(ndp_mem *); /* inside cuda_enter() */

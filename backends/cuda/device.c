@@ -29,6 +29,7 @@ int32_t cuda_probe(uint32_t *count, char *why, size_t n)
 {
     int found = 0;
     *count = 0;
+    cuda_pinned_declare();
     int32_t status = cuda_driver_open(why, n);
     if (status != NDP_OK)
         return status;

@@ -8,7 +8,7 @@ cuda_host_sources = \
   %reldir%/iota.c %reldir%/iota.h %reldir%/kernel.c %reldir%/lines.h %reldir%/matmul.c \
   %reldir%/matmul.h %reldir%/matmul_plan.c %reldir%/matmul_plan.h %reldir%/memory.c %reldir%/pointer.c \
   %reldir%/module.c %reldir%/modules.def %reldir%/move.c %reldir%/move.h %reldir%/norm.c \
-  %reldir%/norm.h %reldir%/nvml.c %reldir%/nvrtc.c %reldir%/nvrtc.h %reldir%/op.c %reldir%/peer.c %reldir%/pinned.c %reldir%/plugin.c \
+  %reldir%/norm.h %reldir%/nvml.c %reldir%/nvrtc.c %reldir%/nvrtc.h %reldir%/op.c %reldir%/peer.c %reldir%/pinned.c %reldir%/pinned_conf.c %reldir%/plugin.c \
   %reldir%/pool.c %reldir%/random.c %reldir%/random.h %reldir%/reduce.c %reldir%/reduce.h \
   %reldir%/ring.c %reldir%/scalar.c %reldir%/scan.c %reldir%/scan.h %reldir%/scatter.c \
   %reldir%/scatter.h %reldir%/search.c %reldir%/search.h %reldir%/select.c %reldir%/select.h \

@@ -1,34 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Page-locked host memory: by the driver, or (NDOCK_CUDA_PINNED_USE_HOST_REGISTER) ordinary pages
- * that several threads touch and the driver then locks, which is quicker for large blocks. */
+ * Page-locked host memory: by the driver, or (cuda.pinned_use_host_register) ordinary pages that
+ * several threads touch and the driver then locks, which is quicker for large blocks. */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "backend.h"
-
-enum { MOST_THREADS = 128 };
-
-typedef struct {
-    int32_t use_register;
-    int64_t threads; /* a power of two */
-} settings;
-
-static int32_t read_settings(settings *out)
-{
-    *out = (settings){0, 1};
-    cuda_host->param(cuda_host->ctx, "PINNED_USE_HOST_REGISTER", NDP_PARAM_BOOL,
-                     "pinned memory is ordinary memory that is then locked", &out->use_register);
-    cuda_host->param(cuda_host->ctx, "PINNED_NUM_REGISTER_THREADS", NDP_PARAM_I64,
-                     "threads that touch its pages before: a power of two up to 128",
-                     &out->threads);
-    if (out->threads >= 1 && out->threads <= MOST_THREADS &&
-        (out->threads & (out->threads - 1)) == 0)
-        return NDP_OK;
-    return cuda_error(NDP_ERR_ARGUMENT,
-                      "NDOCK_CUDA_PINNED_NUM_REGISTER_THREADS is %lld; it has to be a power of two "
-                      "from 1 to %d",
-                      (long long)out->threads, MOST_THREADS);
-}
 
 /* ---- pages of our own ---- */
 typedef struct {
@@ -46,8 +22,8 @@ static void *touch(void *arg)
 
 static void touch_all(char *at, size_t nbytes, int64_t n)
 {
-    pthread_t thread[MOST_THREADS];
-    stretch part[MOST_THREADS];
+    pthread_t thread[CUDA_MOST_REGISTER_THREADS];
+    stretch part[CUDA_MOST_REGISTER_THREADS];
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t each = (nbytes / (size_t)n / page + 1) * page;
     int64_t used = 0, begun = 0;
@@ -86,7 +62,7 @@ static void release(void *host, size_t nbytes, int registered)
         munmap(host, nbytes);
 }
 
-static int32_t pin(uint64_t nbytes, const settings *set, ndp_mem **out, void **host)
+static int32_t pin(uint64_t nbytes, const cuda_locking *set, ndp_mem **out, void **host)
 {
     CUdeviceptr base = 0;
     CUresult r = set->use_register ? pin_pages(nbytes, set->threads, host)
@@ -112,10 +88,10 @@ static int32_t pin(uint64_t nbytes, const settings *set, ndp_mem **out, void **h
 int32_t cuda_pin(ndp_dev *dev, uint64_t nbytes, ndp_mem **out, void **host)
 {
     cuda_scope scope;
-    settings set;
+    cuda_locking set;
     *out = NULL;
     *host = NULL;
-    int32_t status = read_settings(&set);
+    int32_t status = cuda_pinned_settings(&set);
     if (status == NDP_OK)
         status = cuda_enter(dev, &scope);
     if (status != NDP_OK)

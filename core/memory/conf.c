@@ -93,6 +93,8 @@ typedef struct {
 static nd_status parse_pair(const char **at, wanted *w)
 {
     size_t n = strcspn(*at, ":,");
+    if (nd__conf_is_pytorch(*at, n))
+        return nd__conf_parse_pytorch(at, n, w->environment, &w->extras);
     return memchr(*at, '.', n) ? nd__conf_parse_extra(at, n, w->environment, &w->extras)
                                : nd__conf_parse_own(at, n, w->conf);
 }

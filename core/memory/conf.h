@@ -31,15 +31,21 @@ int nd__conf_own_count(void);
 bool nd__conf_own_key(int i, const nd_conf *conf, nd_param_info *out, nd_text *value);
 
 /* ---- conf_plugin.c ---- */
+struct nd_conf_pair; /* of conf_plugin.c */
 typedef struct nd_conf_key nd_conf_key;
 typedef struct nd_conf_change { /* of one key, in the order of the text */
-    nd_conf_key *key;
-    char *value; /* malloc'ed; once kept, the value before */
+    nd_conf_key *key;           /* NULL: of a plug-in that is not there yet ... */
+    struct nd_conf_pair *later; /* ... for which this waits, once it is kept */
+    char *value;                /* malloc'ed; once kept, the value before */
     struct nd_conf_change *next, *before;
 } nd_conf_change;
 /* A pair "plugin.key:value" of n bytes up to its colon. Of the environment, which is read before
  * any plug-in is there, it is put away; else it is added to the list. *at: what follows it. */
 nd_status nd__conf_parse_extra(const char **at, size_t n, bool environment, nd_conf_change **list);
+/* A value, in the plug-in's words, of what a key of another name means: for the plug-in's key, for
+ * the plug-in when it comes, or for nobody where it has no such key. */
+nd_status nd__conf_hand_on(const char *name, const char *value, bool environment,
+                           nd_conf_change **list);
 /* Tells the plug-ins: all of them or none. Under no lock, one caller at a time. */
 nd_status nd__conf_make(nd_conf_change *list);
 void nd__conf_keep(nd_conf_change *list); /* what was made holds now; under the lock */
@@ -49,5 +55,11 @@ void nd__conf_extra_names(nd_text *t);  /* ", sim.memory_mb" ... */
 void nd__conf_extra_values(nd_text *t); /* ",sim.memory_mb:all" ...; under the lock */
 /* The *i-th key; kept texts. false past the last, *i less by how many there are. Under the lock. */
 bool nd__conf_extra_key(int32_t *i, nd_param_info *out);
+
+/* ---- conf_pytorch.c ---- */
+bool nd__conf_is_pytorch(const char *name, size_t n);
+/* A pair of such a key, as above. */
+nd_status nd__conf_parse_pytorch(const char **at, size_t n, bool environment,
+                                 nd_conf_change **list);
 
 #endif

@@ -293,51 +293,33 @@ static bool is_key(const char *at, size_t n, const char *name)
     return strlen(name) == n && strncmp(name, at, n) == 0;
 }
 
-/* Keys of PyTorch's: ours of that meaning, or NULL where there is nothing to choose here. */
+/* PyTorch's names of ours; conf_pytorch.c has those that have no like here. */
 static const struct {
     const char *pytorch, *ours;
 } pytorch_keys[] = {{"pinned_use_background_threads", "pinned_background"},
-                    {"pinned_reserve_segment_size_mb", "pinned_reserve_mb"},
-                    {"pinned_use_cuda_host_register", NULL},
-                    {"pinned_num_register_threads", NULL},
-                    {"release_lock_on_cudamalloc", NULL}};
-
-/* Whether PyTorch has the key; *name is its name here, or NULL. */
-static bool is_pytorch_key(const char *at, size_t n, const char **name)
-{
-    for (size_t i = 0; i < sizeof pytorch_keys / sizeof *pytorch_keys; i++)
-        if (is_key(at, n, pytorch_keys[i].pytorch)) {
-            *name = pytorch_keys[i].ours;
-            return true;
-        }
-    return false;
-}
+                    {"pinned_reserve_segment_size_mb", "pinned_reserve_mb"}};
 
 static const setting *find_setting(const char *at, size_t n)
 {
+    const char *ours = NULL;
+    for (size_t i = 0; i < sizeof pytorch_keys / sizeof *pytorch_keys; i++)
+        if (is_key(at, n, pytorch_keys[i].pytorch))
+            ours = pytorch_keys[i].ours;
     for (int i = 0; i < SETTINGS; i++)
-        if (is_key(at, n, settings[i].name))
+        if (ours ? strcmp(ours, settings[i].name) == 0 : is_key(at, n, settings[i].name))
             return &settings[i];
     return NULL;
 }
 
 nd_status nd__conf_parse_own(const char **at, size_t n, nd_conf *conf)
 {
-    const char *name = NULL;
     const setting *s = find_setting(*at, n);
-    bool pytorch = !s && is_pytorch_key(*at, n, &name);
-    if (name)
-        s = find_setting(name, strlen(name));
-    if (!s && !pytorch)
+    if (!s)
         return refuse("unknown key", *at, n, NULL);
     if ((*at)[n] != ':')
         return refuse("no value for", *at, n, s);
     const char *value = *at + n + 1;
     *at = value;
-    if (!s) { /* it chooses how PyTorch locks memory; any value is fine here */
-        *at += strcspn(value, ",");
-        return ND_OK;
-    }
     if (!s->parse(s, at, conf))
         return refuse("bad value", value, strcspn(value, *value == '[' ? "]" : ","), s);
     if (**at && **at != ',')

@@ -13,9 +13,10 @@ struct nd_conf_key {
     void *arg;
     nd_conf_key *next;
 };
-typedef struct pair { /* of the environment */
+typedef struct nd_conf_pair { /* of the environment, or handed on */
     char *name, *value;
-    struct pair *next;
+    bool may_lack; /* the plug-in may have no such key */
+    struct nd_conf_pair *next;
 } pair;
 typedef struct loaded {
     char *plugin;
@@ -76,20 +77,34 @@ static pair *take_pair(const char *name)
     return p;
 }
 
-static nd_status put_away(const char *name, size_t n, const char *value, size_t length)
+static pair *pair_new(const char *name, size_t n, const char *value, size_t length)
 {
     pair *p = malloc(sizeof *p);
-    if (p)
-        *p = (pair){strndup(name, n), strndup(value, length), NULL};
-    if (!p || !p->name || !p->value) {
-        if (p)
-            pair_free(p);
-        return no_memory();
-    }
-    pthread_mutex_lock(&nd__conf_lock);
+    if (!p)
+        return NULL;
+    *p = (pair){.name = strndup(name, n), .value = strndup(value, length)};
+    if (p->name && p->value)
+        return p;
+    pair_free(p);
+    return NULL;
+}
+
+/* Under the lock: the pair whose place it takes, or NULL. */
+static pair *let_wait(pair *p)
+{
     pair *before = take_pair(p->name);
     p->next = waiting;
     waiting = p;
+    return before;
+}
+
+/* p, of which nobody else knows; NULL: there was no memory for it. */
+static nd_status put_away(pair *p)
+{
+    if (!p)
+        return no_memory();
+    pthread_mutex_lock(&nd__conf_lock);
+    pair *before = let_wait(p);
     pthread_mutex_unlock(&nd__conf_lock);
     if (before)
         pair_free(before);
@@ -110,17 +125,19 @@ static nd_status refuse_key(const char *name, size_t n)
                     (int)n, name, (int)dot, name);
 }
 
-static nd_status add_change(nd_conf_key *key, const char *value, size_t n, nd_conf_change **list)
+/* value: malloc'ed, and the change's from now on, as later is; one of the two. */
+static nd_status add_change(nd_conf_key *key, char *value, pair *later, nd_conf_change **list)
 {
-    nd_conf_change *c = malloc(sizeof *c), *before = NULL;
+    nd_conf_change *c = value || later ? malloc(sizeof *c) : NULL, *before = NULL;
     for (; *list; list = &before->next)
         before = *list;
-    if (c)
-        *c = (nd_conf_change){key, strndup(value, n), NULL, before};
-    if (!c || !c->value) {
-        free(c);
+    if (!c) {
+        free(value);
+        if (later)
+            pair_free(later);
         return no_memory();
     }
+    *c = (nd_conf_change){.key = key, .later = later, .value = value, .before = before};
     *list = c;
     return ND_OK;
 }
@@ -142,7 +159,25 @@ nd_status nd__conf_parse_extra(const char **at, size_t n, bool environment, nd_c
         return nd__conf_refuse("bad value", value, length, key ? key->name : NULL,
                                key ? key->help : NULL);
     *at = value + length;
-    return key ? add_change(key, value, length, list) : put_away(name, n, value, length);
+    return key ? add_change(key, strndup(value, length), NULL, list)
+               : put_away(pair_new(name, n, value, length));
+}
+
+nd_status nd__conf_hand_on(const char *name, const char *value, bool environment,
+                           nd_conf_change **list)
+{
+    pthread_mutex_lock(&nd__conf_lock);
+    nd_conf_key *key = environment ? NULL : find_key(name, strlen(name));
+    const bool lacks = !key && !environment && is_loaded(name, strcspn(name, "."));
+    pthread_mutex_unlock(&nd__conf_lock);
+    if (lacks)
+        return ND_OK;
+    if (key)
+        return add_change(key, strdup(value), NULL, list);
+    pair *p = pair_new(name, strlen(name), value, strlen(value));
+    if (p)
+        p->may_lack = true;
+    return environment ? put_away(p) : add_change(NULL, NULL, p, list);
 }
 
 /* The plug-in's reason, with the key and the value. */
@@ -167,7 +202,7 @@ static void put_back(const nd_conf_change *c)
     char *message = c->before ? strdup(e.message) : NULL;
     char *plugin = message ? strdup(e.plugin) : NULL;
     for (c = c->before; c; c = c->before)
-        if (c->key->set(c->key->arg, c->key->value) != ND_OK)
+        if (c->key && c->key->set(c->key->arg, c->key->value) != ND_OK)
             nd__log(ND_LOG_ERROR, "%s: its former value %s is refused: %s", c->key->name,
                     c->key->value, nd_last_error()->message);
     if (message) {
@@ -182,7 +217,7 @@ static void put_back(const nd_conf_change *c)
 nd_status nd__conf_make(nd_conf_change *list)
 {
     for (nd_conf_change *c = list; c; c = c->next) {
-        nd_status status = set_value(c->key, c->value);
+        nd_status status = c->key ? set_value(c->key, c->value) : (nd_status)ND_OK;
         if (status != ND_OK) {
             put_back(c);
             return status;
@@ -194,6 +229,10 @@ nd_status nd__conf_make(nd_conf_change *list)
 void nd__conf_keep(nd_conf_change *list)
 {
     for (; list; list = list->next) {
+        if (!list->key) {
+            list->later = let_wait(list->later);
+            continue;
+        }
         char *before = list->key->value;
         list->key->value = list->value;
         list->value = before;
@@ -204,6 +243,8 @@ void nd__conf_drop(nd_conf_change *list)
 {
     for (nd_conf_change *next; list; list = next) {
         next = list->next;
+        if (list->later)
+            pair_free(list->later);
         free(list->value);
         free(list);
     }
@@ -384,6 +425,8 @@ void nd__conf_plugin_loaded(const char *plugin)
     }
     pthread_mutex_unlock(&nd__conf_lock);
     for (pair *p; (p = take_pair_of(plugin)) != NULL; pair_free(p)) {
+        if (p->may_lack)
+            continue;
         (void)nd__conf_refuse("unknown key", p->name, strlen(p->name), NULL, NULL);
         nd__conf_environment_failed(nd_last_error()->message);
     }

@@ -33,6 +33,7 @@ core_memory_sources = \
   %reldir%/conf.c \
   %reldir%/conf_keys.c \
   %reldir%/conf_plugin.c \
+  %reldir%/conf_pytorch.c \
   %reldir%/expandable.c \
   %reldir%/ladder.c \
   %reldir%/lane.c \

@@ -75,9 +75,12 @@ ND_API ND_MUST_USE nd_status nd_memory_cap_set_fraction(nd_device *device, doubl
  *   quarantine_blocks            debug: freed blocks kept poisoned (256)
  *   pinned_reserve_mb, pinned_exact_above_mb, pinned_cap_mb, pinned_background: of pinned memory
  *   pinned_use_background_threads, pinned_reserve_segment_size_mb: PyTorch's names of
- *                                pinned_background and pinned_reserve_mb; its other keys of pinned
- *                                memory (pinned_use_cuda_host_register, pinned_num_register_threads,
- *                                release_lock_on_cudamalloc) are accepted and choose nothing here
+ *                                pinned_background and pinned_reserve_mb
+ *   pinned_use_cuda_host_register, pinned_num_register_threads: PyTorch's names of
+ *                                cuda.pinned_use_host_register (true or false) and of
+ *                                cuda.pinned_num_register_threads (1, 2, 4 ... 128), which they
+ *                                become once that plug-in is there
+ *   release_lock_on_cudamalloc   PyTorch's: true or false, and chooses nothing here
  *   PLUGIN.key                   what a plug-in adds ("ndh.conf/1" in plugin.h); here it has to be
  *                                loaded, while the environment's value waits for it
  *   sim.memory_mb                how much of a simulated device's memory may be used (all)
@@ -87,9 +90,9 @@ ND_API ND_MUST_USE nd_status nd_memory_conf_set(const char *text);
 ND_API ND_MUST_USE nd_status nd_memory_conf_get(char **out);
 
 /* fn(ctx, device, requested bytes) before a request fails; may free arrays, then the allocator
- * tries again if it returns nonzero (free callback), or only looks on (observer). No lock is held. A
- * request that fn makes itself is refused without calling any of them again. One that is removed may
- * still be running on another thread. */
+ * tries again if it returns nonzero (free callback), or only looks on (observer). No lock is held.
+ * A request that fn makes itself is refused without calling any of them again. One that is removed
+ * may still be running on another thread. */
 typedef int32_t (*nd_memory_callback)(void *ctx, nd_device *device, uint64_t nbytes);
 ND_API ND_MUST_USE nd_status nd_memory_free_callback_add(nd_memory_callback fn, void *ctx);
 ND_API ND_MUST_USE nd_status nd_memory_free_callback_remove(nd_memory_callback fn, void *ctx);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The CUDA plug-in: what it says without a driver, on stub libraries, and its host side on a GPU; the latter skip where there is none
 # (.ci/run counts them by the lines "gpu_tests += " and "TESTS += ").
-cuda_tests = %reldir%/arithmetic.t %reldir%/driver.t $(gpu_tests)
+cuda_tests = %reldir%/arithmetic.t %reldir%/driver.t %reldir%/unsound.t %reldir%/locking.t $(gpu_tests)
 gpu_tests =
 gpu_tests += %reldir%/capture_ops.t
 gpu_tests += %reldir%/code.t
@@ -16,9 +16,9 @@ gpu_tests += %reldir%/random.t
 gpu_tests += %reldir%/streams.t
 TESTS += %reldir%/conform.sh %reldir%/fashion.sh
 EXTRA_DIST += %reldir%/conform.sh %reldir%/device.sh %reldir%/fashion.sh
-EXTRA_DIST += %reldir%/stub_driver.c %reldir%/stub_nvml.c %reldir%/gpu.h
+EXTRA_DIST += %reldir%/stub_driver.c %reldir%/stub_memory.c %reldir%/stub_nvml.c %reldir%/gpu.h
 EXTRA_DIST += %reldir%/stub_blaslt.c %reldir%/stub_device.c %reldir%/stubs.h
-EXTRA_DIST += %reldir%/sanitizer.sh %reldir%/arithmetic.c %reldir%/peer.c
+EXTRA_DIST += %reldir%/sanitizer.sh %reldir%/arithmetic.c %reldir%/peer.c %reldir%/unsound.c %reldir%/locking.c
 EXTRA_DIST += %reldir%/driver.c %reldir%/code.c %reldir%/context.c %reldir%/copies.c %reldir%/graph.c %reldir%/large.c %reldir%/memory.c %reldir%/modes.c %reldir%/random.c %reldir%/streams.c
 if HAVE_CUDA
 # One after the other: some look at how much of the GPU's memory is in use.
@@ -38,7 +38,7 @@ check_PROGRAMS += $(cuda_tests)
 TESTS += $(cuda_tests)
 check_LTLIBRARIES += %reldir%/libblasltstub.la %reldir%/libcudastub.la %reldir%/libnvmlstub.la
 endif
-%canon_reldir%_libcudastub_la_SOURCES = %reldir%/stub_device.c %reldir%/stub_driver.c
+%canon_reldir%_libcudastub_la_SOURCES = %reldir%/stub_device.c %reldir%/stub_driver.c %reldir%/stub_memory.c
 %canon_reldir%_libcudastub_la_CPPFLAGS = $(AM_CPPFLAGS) $(ND_CUDA_CPPFLAGS)
 %canon_reldir%_libcudastub_la_LDFLAGS = $(mock_ldflags)
 %canon_reldir%_libblasltstub_la_SOURCES = %reldir%/stub_blaslt.c
@@ -50,6 +50,10 @@ endif
 %canon_reldir%_arithmetic_t_LDADD = $(test_ldadd) -ldl -lpthread
 %canon_reldir%_driver_t_SOURCES = %reldir%/driver.c
 %canon_reldir%_driver_t_LDADD = $(test_ldadd) -ldl
+%canon_reldir%_unsound_t_SOURCES = %reldir%/unsound.c
+%canon_reldir%_unsound_t_LDADD = $(test_ldadd) -ldl
+%canon_reldir%_locking_t_SOURCES = %reldir%/locking.c
+%canon_reldir%_locking_t_LDADD = $(test_ldadd) -ldl
 %canon_reldir%_capture_ops_t_SOURCES = tests/stream/capture_ops.c
 %canon_reldir%_capture_ops_t_CPPFLAGS = $(AM_CPPFLAGS) -DCAPTURE_ON_CUDA
 %canon_reldir%_capture_ops_t_LDADD = $(core_ldadd) -lpthread

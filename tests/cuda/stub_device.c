@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * What the libcuda.so.1 that only pretends answers with STUB_CUDA_WORKS=1: a device of the
- * capability STUB_CUDA_CAPABILITY, whose memory is addresses alone and whose kernels do nothing.
+ * capability STUB_CUDA_CAPABILITY, whose memory is stub_memory.c's and whose kernels do nothing.
  * STUB_CUDA_WORDS is what it logs with each failure, STUB_MODULE_ERROR why no module is loaded. */
 #include <cuda.h>
 #include <stdlib.h>
@@ -37,7 +37,8 @@ CUresult stub_logs(heard_fn fn, void *data, void **handle)
     return getenv("STUB_CUDA_WORDS") ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 
-static CUresult fails(CUresult r)
+CUresult stub_fails(CUresult r);
+CUresult stub_fails(CUresult r)
 {
     char *words = getenv("STUB_CUDA_WORDS");
     if (words && heard)
@@ -124,21 +125,12 @@ CUresult CUDAAPI cuMemGetInfo(size_t *unused, size_t *total)
     return said();
 }
 
-/* Addresses that nothing looks behind. */
-CUresult CUDAAPI cuMemAlloc(CUdeviceptr *out, size_t nbytes)
-{
-    static CUdeviceptr next = (CUdeviceptr)1 << 40;
-    *out = next;
-    next += (nbytes + 511) / 512 * 512;
-    return stub_lost ? fails(CUDA_ERROR_ILLEGAL_ADDRESS) : said();
-}
-
 CUresult CUDAAPI cuModuleLoadData(CUmodule *out, const void *image)
 {
     const char *error = getenv("STUB_MODULE_ERROR");
     (void)image;
     *out = (CUmodule)&context;
-    return error ? fails((CUresult)atoi(error)) : said();
+    return error ? stub_fails((CUresult)atoi(error)) : said();
 }
 
 CUresult CUDAAPI cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)

@@ -129,25 +129,6 @@ static void languages(void)
     reset();
 }
 
-/* ---- C30 ---- */
-static void locking(void)
-{
-    static const char *const keys[] = {
-        "pinned_use_cuda_host_register:True", "pinned_num_register_threads:8",
-        "pinned_use_cuda_host_register:True,pinned_num_register_threads:128"};
-    reset();
-    const nd_conf before = *nd__conf();
-    for (int i = 0; i < 3; i++) {
-        is_int(nd_memory_conf_set(keys[i]), ND_OK, keys[i]);
-        ok(memcmp(&before, nd__conf(), sizeof before) == 0,
-           "C30 how memory is locked is not chosen here, and nothing else changes");
-    }
-    is_int(nd_memory_conf_set("pinned_num_register_threads"), ND_ERR_ARGUMENT, "C30 no value");
-    has_text(nd_last_error()->message, "pinned_num_register_threads", "C30 by its name");
-    is_int(nd_memory_conf_set("pinned_num_register_thread:8"), ND_ERR_ARGUMENT, "C30 a typo");
-    has_text(nd_last_error()->message, "unknown key", "C30 is no key");
-}
-
 /* ---- C15 ---- */
 static void divisions(void)
 {
@@ -216,5 +197,5 @@ static void segments(void)
 }
 
 TAP_MAIN({"the_defaults", the_defaults}, {"printing", printing}, {"refusing", refusing},
-         {"languages", languages}, {"locking", locking}, {"divisions", divisions},
-         {"splitting", splitting}, {"segments", segments})
+         {"languages", languages}, {"divisions", divisions}, {"splitting", splitting},
+         {"segments", segments})

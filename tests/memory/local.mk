@@ -4,6 +4,7 @@ memory_tests = \
   %reldir%/blocks.t \
   %reldir%/conf.t \
   %reldir%/conf_plugin.t \
+  %reldir%/conf_pytorch.t \
   %reldir%/crowd.t \
   %reldir%/expandable.t \
   %reldir%/ladder.t \
@@ -19,6 +20,8 @@ TESTS += $(memory_tests)
 %canon_reldir%_conf_t_LDADD = $(core_ldadd) -lpthread
 %canon_reldir%_conf_plugin_t_SOURCES = %reldir%/conf_plugin.c
 %canon_reldir%_conf_plugin_t_LDADD = $(core_ldadd) -lpthread
+%canon_reldir%_conf_pytorch_t_SOURCES = %reldir%/conf_pytorch.c
+%canon_reldir%_conf_pytorch_t_LDADD = $(core_ldadd) -lpthread
 %canon_reldir%_crowd_t_SOURCES = %reldir%/crowd.c
 %canon_reldir%_crowd_t_LDADD = $(test_ldadd) -lpthread
 %canon_reldir%_expandable_t_SOURCES = %reldir%/expandable.c %reldir%/mock.h %reldir%/audit.h

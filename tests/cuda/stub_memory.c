@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Memory of the libcuda.so.1 that only pretends: addresses alone, or with STUB_CUDA_MEMORY=1 memory
+ * of the host, whose copies are done when the call returns. STUB_HARM=n: the n-th copy within a
+ * device or to a peer arrives with one bit changed. */
+#include <cuda.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#pragma GCC visibility push(default)
+
+/* What tests read: blocks of pinned memory by the driver, registered and unregistered ones, pages
+ * that nobody had touched when they were registered; peers that were switched on and off, moves. */
+int stub_pinned, stub_registered, stub_unregistered, stub_untouched;
+int stub_peers_on, stub_peers_off, stub_moves;
+extern int stub_lost;
+
+static int is_there(void)
+{
+    return getenv("STUB_CUDA_MEMORY") != NULL;
+}
+
+static CUresult said(void)
+{
+    return getenv("STUB_CUDA_WORKS") ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+}
+
+CUresult stub_fails(CUresult r);
+
+CUresult CUDAAPI cuMemAlloc(CUdeviceptr *out, size_t nbytes)
+{
+    static CUdeviceptr next = (CUdeviceptr)1 << 40;
+    if (stub_lost)
+        return stub_fails(CUDA_ERROR_ILLEGAL_ADDRESS);
+    *out = is_there() ? (CUdeviceptr)(uintptr_t)malloc(nbytes) : next;
+    next += (nbytes + 511) / 512 * 512;
+    return *out ? said() : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult CUDAAPI cuMemFree(CUdeviceptr at)
+{
+    if (is_there())
+        free((void *)(uintptr_t)at);
+    return said();
+}
+
+/* ---- pinned ---- */
+CUresult CUDAAPI cuMemHostAlloc(void **out, size_t nbytes, unsigned flags)
+{
+    (void)flags;
+    stub_pinned++;
+    *out = malloc(nbytes);
+    return *out ? said() : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult CUDAAPI cuMemFreeHost(void *at)
+{
+    free(at);
+    return said();
+}
+
+CUresult CUDAAPI cuMemHostRegister(void *at, size_t nbytes, unsigned flags)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), n = (nbytes + page - 1) / page;
+    unsigned char *resident = malloc(n + 1);
+    (void)flags;
+    stub_registered++;
+    if (resident && mincore(at, nbytes, resident) == 0)
+        for (size_t i = 0; i < n; i++)
+            stub_untouched += !(resident[i] & 1);
+    else
+        stub_untouched = -1;
+    free(resident);
+    return said();
+}
+
+CUresult CUDAAPI cuMemHostUnregister(void *at)
+{
+    (void)at;
+    stub_unregistered++;
+    return said();
+}
+
+CUresult CUDAAPI cuMemHostGetDevicePointer(CUdeviceptr *out, void *at, unsigned flags)
+{
+    (void)flags;
+    *out = (CUdeviceptr)(uintptr_t)at;
+    return said();
+}
+
+/* ---- copies ---- */
+static CUresult copied(void *to, const void *from, size_t nbytes)
+{
+    if (is_there())
+        memcpy(to, from, nbytes);
+    return said();
+}
+
+CUresult CUDAAPI cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t nbytes, CUstream s)
+{
+    (void)s;
+    return copied((void *)(uintptr_t)to, from, nbytes);
+}
+
+CUresult CUDAAPI cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t nbytes, CUstream s)
+{
+    (void)s;
+    return copied(to, (const void *)(uintptr_t)from, nbytes);
+}
+
+/* The last byte is the one that is harmed. */
+CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t nbytes, CUstream s)
+{
+    const char *harm = getenv("STUB_HARM");
+    (void)s;
+    CUresult r = copied((void *)(uintptr_t)to, (const void *)(uintptr_t)from, nbytes);
+    if (++stub_moves == (harm ? atoi(harm) : 0) && is_there() && nbytes)
+        ((unsigned char *)(uintptr_t)to)[nbytes - 1] ^= 4;
+    return r;
+}
+
+CUresult CUDAAPI cuMemcpyPeerAsync(CUdeviceptr to, CUcontext there, CUdeviceptr from,
+                                   CUcontext here, size_t nbytes, CUstream s)
+{
+    (void)there;
+    (void)here;
+    (void)s;
+    return copied((void *)(uintptr_t)to, (const void *)(uintptr_t)from, nbytes);
+}
+
+/* ---- peers ---- */
+CUresult CUDAAPI cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
+{
+    (void)device;
+    (void)peer;
+    *can = is_there();
+    return said();
+}
+
+CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
+{
+    (void)peer;
+    (void)flags;
+    stub_peers_on++;
+    return said();
+}
+
+CUresult CUDAAPI cuCtxDisablePeerAccess(CUcontext peer)
+{
+    (void)peer;
+    stub_peers_off++;
+    return said();
+}
