@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Conformance: signs of zeros, as NumPy and the array API have them. +0 is above -0 for max and
  * min; a sum is -0 when all of its terms are, and +0 when there are none; products have the product
- * of the signs; sorting keeps zeros in the order in which they came. */
+ * of the signs; sorting keeps zeros in the order in which they came. The parts of complex sums are
+ * sums. (NumPy's sums, real and complex, begin with +0 unless told otherwise, which its own tests
+ * list as a failure that is expected; its running sums are as these.) */
 #include <math.h>
 #include "tests/conform/grid.h"
 
@@ -123,6 +125,66 @@ static void reduce_case(nd_dtype dtype, int pattern, int64_t n, int64_t columns)
     }
     nd_release(a);
     dense_release(&d);
+}
+
+/* ---- complex sums ---- */
+
+/* n zeros, whose real parts have the signs of the one pattern and imaginary parts of the other. */
+static dense complex_zeros(nd_dtype dtype, int re, int im, int64_t n, int64_t columns)
+{
+    dense d = dense_new(dtype, 2, (const int64_t[]){n, columns});
+    for (int64_t i = 0; i < d.size; i++)
+        cell_write(dtype,
+                   cell_complex(is_minus(re, i / columns, n) ? -0.0L : 0.0L,
+                                is_minus(im, i / columns, n) ? -0.0L : 0.0L),
+                   dense_at(&d, i));
+    return d;
+}
+
+/* The sum of the first `terms` of such zeros. */
+static cell sum_of_zeros(int re, int im, int64_t terms, int64_t n)
+{
+    const bool minus[2] = {terms && minus_before(re, terms, n) == terms,
+                           terms && minus_before(im, terms, n) == terms};
+    return cell_complex(minus[0] ? -0.0L : 0.0L, minus[1] ? -0.0L : 0.0L);
+}
+
+static void complex_case(nd_dtype dtype, int re, int im, int64_t n, int64_t columns)
+{
+    const int32_t axis = 0;
+    const nd_reduce_opts along = {.size = sizeof along, .axes = &axis, .naxes = 1};
+    const nd_scan_opts scan = {.size = sizeof scan, .axis = 0};
+    const int64_t shape[2] = {n, columns};
+    dense zeros = complex_zeros(dtype, re, im, n, columns);
+    dense sums = dense_new(dtype, 1, &columns), running = dense_new(dtype, 2, shape);
+    for (int64_t c = 0; c < columns; c++)
+        cell_write(dtype, sum_of_zeros(re, im, n, n), dense_at(&sums, c));
+    for (int64_t i = 0; i < running.size; i++)
+        cell_write(dtype, sum_of_zeros(re, im, i / columns + 1, n), dense_at(&running, i));
+    nd_array *a = dense_array(&zeros), *sum = NULL, *mean = NULL, *cumulative = NULL;
+    if (a && good(nd_sum(a, &along, &sum), "sum"))
+        (void)dense_is(&sums, sum, "sum of complex zeros");
+    if (a && n && good(nd_mean(a, &along, &mean), "mean"))
+        (void)dense_is(&sums, mean, "mean of complex zeros");
+    if (a && good(nd_cumulative_sum(a, &scan, &cumulative), "cumulative_sum"))
+        (void)dense_is(&running, cumulative, "cumulative_sum of complex zeros");
+    nd_release(a);
+    nd_release(sum);
+    nd_release(mean);
+    nd_release(cumulative);
+    dense_release(&zeros);
+    dense_release(&sums);
+    dense_release(&running);
+}
+
+static void complex_dtype(nd_dtype dtype)
+{
+    static const int64_t some[] = {0, 1, 2, 3, 17, 64, 130, 1000};
+    int64_t id = FIXED_CASE + dtype * 10000;
+    for (int k = 0; k < (int)(sizeof some / sizeof *some); k++)
+        for (int pair = 0; pair < PATTERNS * PATTERNS; pair++)
+            if (begin_share(id++) && !failing())
+                complex_case(dtype, pair / PATTERNS, pair % PATTERNS, some[k], pair % 3 ? 1 : 22);
 }
 
 /* Sums, means and products of nothing, over an axis and over all. */
@@ -318,5 +380,7 @@ void conform_zeros(void)
     begin_op("signed_zeros");
     for (int i = 0; i < FLOATS; i++)
         one_dtype(floats[i]);
+    complex_dtype(ND_C64);
+    complex_dtype(ND_C128);
     end_op();
 }

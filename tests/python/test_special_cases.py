@@ -203,6 +203,26 @@ def test_integers(device):
         assert host(nd.bitwise_right_shift(x, y)).tolist() == [a >> b for a, b in small]
 
 
+@cases(*DEVICES)
+def test_sums_of_zeros(device):
+    """A sum is -0 where all its terms are, and +0 where there are none; the parts of a complex sum are sums. Running sums are
+    so in NumPy, and sums that are told to begin with -0; sums that are not begin with +0 there, for real and complex
+    numbers, which NumPy's test_addition_reduce_negative_zero marks as a failure that is expected."""
+    def minus(z):
+        return np.signbit(z.real).tolist(), np.signbit(z.imag).tolist()
+
+    for dtype, n, odd in itertools.product(("float16", "float32", "float64", "complex64", "complex128"),
+                                           (0, 1, 2, 3, 8, 17, 130, 1000), (None, 0, -1)):
+        for part in ("real",) if dtype[0] == "f" else ("real", "imag"):
+            x = np.full(n, complex(-0.0, -0.0) if dtype[0] == "c" else -0.0, dtype)
+            if n and odd is not None:
+                getattr(x, part)[odd] = 0.0
+            y = from_numpy(x, device)
+            begin = {"initial": complex(-0.0, -0.0) if dtype[0] == "c" else -0.0} if n else {}
+            assert minus(host(nd.sum(y))) == minus(np.sum(x, **begin)), (dtype, n, odd, part)
+            assert minus(host(nd.cumulative_sum(y))) == minus(np.cumsum(x)), (dtype, n, odd, part)
+
+
 @cases(*itertools.product(("exp", "log", "sqrt", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"), DEVICES))
 def test_complex(name, device):
     """C99's Annex G, as cmath has it where C raises no exception; the signs of zeros and infinities that Annex G leaves
