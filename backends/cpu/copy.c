@@ -67,7 +67,7 @@ static void run_dense(void *ctx, int64_t begin, int64_t end)
 
 typedef struct {
     char *dst;
-    uint64_t pattern[4];
+    uint64_t pattern[2];
     int streamed;
 } dense_fill;
 
@@ -75,13 +75,13 @@ static void run_dense_fill(void *ctx, int64_t begin, int64_t end)
 {
     const dense_fill *f = ctx;
     const cpu_copy_loops *loops = cpu_copy_level();
-    loops->fill(f->dst + begin, end - begin, (const char *)f->pattern, f->streamed);
+    loops->fill(f->dst + begin, end - begin, f->pattern[0], f->pattern[1], f->streamed);
     if (f->streamed)
         loops->fence();
 }
 
-/* Repeats an element of 1, 2, 4, 8 or 16 bytes over 32. */
-static void fill_pattern(const uint64_t element[2], int64_t size, uint64_t pattern[4])
+/* Repeats an element of 1, 2, 4, 8 or 16 bytes over 16. */
+static void fill_pattern(const uint64_t element[2], int64_t size, uint64_t pattern[2])
 {
     uint8_t u8;
     uint16_t u16;
@@ -93,8 +93,8 @@ static void fill_pattern(const uint64_t element[2], int64_t size, uint64_t patte
                     : size == 2 ? u16 * UINT64_C(0x0001000100010001)
                     : size == 4 ? u32 * UINT64_C(0x0000000100000001)
                                 : element[0];
-    pattern[0] = pattern[2] = word;
-    pattern[1] = pattern[3] = size == 16 ? element[1] : word;
+    pattern[0] = word;
+    pattern[1] = size == 16 ? element[1] : word;
 }
 
 static int32_t fill_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
@@ -115,7 +115,7 @@ static int32_t fill_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_
     f.dst = cpu_ptr(out);
     f.streamed = nbytes >= CPU_COPY_STREAM_BYTES;
     if (nbytes <= DENSE_CHUNK)
-        cpu_copy_level()->fill(f.dst, nbytes, (const char *)f.pattern, 0);
+        cpu_copy_level()->fill(f.dst, nbytes, f.pattern[0], f.pattern[1], 0);
     else
         cpu_parallel(nbytes, DENSE_CHUNK, run_dense_fill, &f);
     return NDP_OK;

@@ -43,8 +43,9 @@ typedef struct {
     /* Dense bytes around the cache, ordered before later stores of the same thread only by a fence,
      * which the caller sets once at its end. */
     void (*stream)(char *dst, const char *src, int64_t nbytes);
-    /* Repeats a pattern of 16 bytes, given twice; with nontemporal, as stream does. */
-    void (*fill)(char *dst, int64_t nbytes, const char *pattern, int nontemporal);
+    /* Repeats 16 bytes; with nontemporal, as stream does. They come in registers: bytes that were
+     * stored in parts and are at once read whole have to wait for those stores. */
+    void (*fill)(char *dst, int64_t nbytes, uint64_t low, uint64_t high, int nontemporal);
     void (*fence)(void);
     /* By dtype of source, then of destination. */
     cpu_cast_fn *const *cast[NDP_DTYPE_END];

@@ -131,12 +131,14 @@ static void stream(char *dst, const char *src, int64_t nbytes)
 static void fence(void) {}
 #endif
 
-static __attribute__((noinline)) void fill_long(char *dst, int64_t nbytes, const char *pattern,
+typedef uint64_t fill_word __attribute__((vector_size(16), aligned(1), may_alias));
+
+static __attribute__((noinline)) void fill_long(char *dst, int64_t nbytes, fill_word word,
                                                 int nontemporal)
 {
     char line[2 * LINE];
     for (int i = 0; i < 2 * LINE; i += 16)
-        memcpy(line + i, pattern, 16);
+        memcpy(line + i, &word, 16);
     int64_t i = 0;
     if (nontemporal) {
         i = (int64_t)(-(uintptr_t)dst % LINE); /* less than nbytes: only long runs come here */
@@ -152,22 +154,17 @@ static __attribute__((noinline)) void fill_long(char *dst, int64_t nbytes, const
     memcpy(dst + i, line, (size_t)(nbytes - i));
 }
 
-/* Short runs get whole words from registers: a line that is stored in parts and at once read whole
- * has to wait for those stores. */
-static void fill(char *dst, int64_t nbytes, const char *pattern, int nontemporal)
+static void fill(char *dst, int64_t nbytes, uint64_t low, uint64_t high, int nontemporal)
 {
+    const fill_word word = {low, high};
     if (nbytes > 4 * LINE) {
-        fill_long(dst, nbytes, pattern, nontemporal);
+        fill_long(dst, nbytes, word, nontemporal);
         return;
     }
-    const move_8 low = *(const move_8 *)pattern, high = *(const move_8 *)(pattern + 8);
     int64_t i = 0;
-    for (; i + 16 <= nbytes; i += 16) {
-        *(move_8 *)(dst + i) = low;
-        *(move_8 *)(dst + i + 8) = high;
-    }
-    for (const char *rest = pattern; i < nbytes; i++)
-        dst[i] = *rest++;
+    for (; i + 16 <= nbytes; i += 16)
+        *(fill_word *)(dst + i) = word;
+    memcpy(dst + i, &word, (size_t)(nbytes - i));
 }
 
 /* For transpositions beyond the caches: source runs come into a strip whose pitch no two runs share

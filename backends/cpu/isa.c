@@ -2,10 +2,11 @@
  * Which SIMD level runs. __builtin_cpu_supports also asks whether the operating system saves the
  * registers. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include "cpu.h"
 
-static int isa_level;
+static atomic_int known; /* the level plus one; 0: nobody asked yet */
 static pthread_once_t isa_once = PTHREAD_ONCE_INIT;
 static const char *const isa_names[CPU_ISA_COUNT] = {"baseline", "avx2", "avx512"};
 
@@ -28,16 +29,21 @@ static int isa_supported(void)
 static void isa_init(void)
 {
     const char *wanted = cpu_set.isa;
-    isa_level = isa_supported();
-    for (int level = 0; wanted && level < isa_level; level++)
+    int supported = isa_supported(), chosen = supported;
+    for (int level = 0; wanted && level < supported; level++)
         if (strcmp(wanted, isa_names[level]) == 0)
-            isa_level = level;
+            chosen = level;
+    atomic_store_explicit(&known, chosen + 1, memory_order_relaxed);
 }
 
 int cpu_isa(void)
 {
-    pthread_once(&isa_once, isa_init);
-    return isa_level;
+    int level = atomic_load_explicit(&known, memory_order_relaxed);
+    if (!level) {
+        pthread_once(&isa_once, isa_init);
+        level = atomic_load_explicit(&known, memory_order_relaxed);
+    }
+    return level - 1;
 }
 
 const char *cpu_isa_name(void)
