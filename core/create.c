@@ -12,15 +12,6 @@ nd_status nd__empty(const char *op, nd_device *device, nd_dtype dtype, int ndim,
     return status == ND_OK ? nd__array_alloc(op, device, dtype, ndim, shape, out) : status;
 }
 
-/* Nobody else knows the array yet, so that nothing of what nd_fill checks can be wrong. */
-static nd_status filled(const char *op, nd_device *device, int ndim, const int64_t *shape,
-                        const ndp_scalar *value, nd_array **out)
-{
-    nd_array *r = NULL;
-    ND_RETURN_IF(nd__empty(op, device, value->dtype, ndim, shape, &r));
-    return nd__hand_over(nd__run_dense_fill(value, r), r, out);
-}
-
 static nd_status full(const char *op, nd_device *device, nd_dtype dtype, int ndim,
                       const int64_t *shape, nd_scalar value, nd_array **out)
 {
@@ -28,7 +19,22 @@ static nd_status full(const char *op, nd_device *device, nd_dtype dtype, int ndi
     *out = NULL;
     ND_RETURN_IF(nd__check_dtype(op, dtype));
     ND_RETURN_IF(nd__scalar_to(op, value, dtype, 4, &converted));
-    return filled(op, device, ndim, shape, &converted, out);
+    nd_array *r = NULL;
+    ND_RETURN_IF(nd__empty(op, device, dtype, ndim, shape, &r));
+    return nd__hand_over(nd__run_dense_fill(&converted, r), r, out);
+}
+
+/* Zeros of every dtype are zero bytes, and a few of these are written before a kernel is found. */
+enum { FEW_BYTES = 4096 };
+
+static nd_status clear(const nd_array *a)
+{
+    const nd_storage *s = a->storage;
+    const ndp_scalar zero = {.dtype = a->dtype};
+    if (!s->host || s->device->async || s->used > FEW_BYTES)
+        return nd__run_dense_fill(&zero, a);
+    memset(s->host, 0, s->used);
+    return ND_OK;
 }
 
 static nd_status full_like(const char *op, const nd_array *a, nd_dtype dtype, nd_scalar value,
@@ -60,9 +66,10 @@ nd_status nd_zeros(nd_device *device, nd_dtype dtype, int ndim, const int64_t *s
 {
     ND_NEED("zeros", 4, out);
     ND_NEED_LIST("zeros", 3, ndim, shape);
+    nd_array *r;
     *out = NULL;
-    const ndp_scalar zero = {.dtype = dtype};
-    return filled("zeros", device, ndim, shape, &zero, out);
+    ND_RETURN_IF(nd__empty("zeros", device, dtype, ndim, shape, &r));
+    return nd__hand_over(clear(r), r, out);
 }
 
 nd_status nd_ones(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape, nd_array **out)

@@ -93,6 +93,9 @@ static void full_case(int i)
     nd_dtype given = same ? 0 : dtype;
     cell c = constant(dtype, &value), one = cell_widened(dtype, cell_int(1));
     dense want = dense_new(dtype, like.ndim, like.shape);
+    if (good(nd_ones(run.device, dtype, like.ndim, like.shape, &r[0]), "ones"))
+        nd_release(r[0]); /* so that zeros come to memory that held something */
+    r[0] = NULL;
     if (good(nd_zeros(run.device, dtype, like.ndim, like.shape, &r[0]), "zeros") &&
         dense_is(&want, r[0], "zeros") &&
         good(nd_zeros_like(like.array, given, &r[1]), "zeros_like"))
