@@ -31,6 +31,15 @@ defect() {
     cat "$tap_dir/again"
     [ $status = 1 ] && { ! grep -q 'D:' "$tap_dir/again" || grep -q "replay: $replay" "$tap_dir/again"; }
 }
+# Sanitizers would see the same again and again: a slice has a few of them.
+check_defect() { # TEXT, then as defect
+    defect_text=$1
+    shift
+    case $NDOCK_TEST_SLICE,$1 in
+    ,* | *,wrong | *,past | *,shared) check "$defect_text" defect "$@" ;;
+    *) skip "$defect_text" 'what a check finds is the same under sanitizers' ;;
+    esac
+}
 crashed() { defect crash D.log 'crashed: signal 11'; }
 rest_runs() { NDOCK_OPDEFECT_KIND=crash tools/ndock conform --group D --filter 'D.lo*' --count 3 $plugin | grep 'passed, 1 failed'; }
 hung() {
@@ -70,31 +79,31 @@ seeds() { # another seed, other cases; the same seed, the same
 
 check 'sim conforms, tier 2' conforms plugins/sim/.libs/ndock-sim.so 2
 check 'cpu conforms, tier 1' conforms backends/cpu/.libs/ndock-cpu.so 1
-check 'D.add: a wrong element' defect wrong D.add 'add(' --count 10
-check 'D.add: wrong in arrays of 1009 and more' defect tail D.add 'add(' --count 128
-check 'D.subtract: wrong where strides are negative' defect strides D.subtract 'subtract(' --count 60
-check 'D.multiply: writes beside its destination' defect beside D.multiply 'beside' --count 100
-check 'D.maximum: loses NaN' defect nan D.maximum 'nan' --count 300
-check 'D.special_values: loses NaN' defect nan D.special_values 'maximum('
-check 'D.copy: wrong casts' defect cast D.copy 'of .* to' --count 30
-check 'D.sum: wrong over several axes' defect reduce D.sum 'sum' --count 100
-check 'D.sqrt: UNSUPPORTED after find' defect late D.sqrt 'unsupported\|not today' --count 20
-check 'D.untouched: writes, then UNSUPPORTED' defect touch D.untouched 'refused operation'
-check 'D.claims: a dtype without a kernel' defect claims D.claims 'exp of f16' --filter 'D.[ec][xl]*' --count 30
-check 'D.load: the device cannot be opened' defect open D.load 'the defect called open'
-check 'D.errors_index_writes: writes before it tells of a bad index' defect early D.errors_index_writes 'changed its destination'
-check 'D.long_sums: f16 is summed in f16' defect halves D.long_sums 'sum of 30000 ones in f16 is 2048, not 30000'
-check 'D.divisions: by zero it gives -1' defect by_zero D.divisions 'floor_divide by zero'
-check 'D.margins: stores past a dense destination' defect past D.margins 'multiply of .* beside its destination'
-check 'D.modes: rounding is changed' defect rounding D.modes 'rounded upwards' --filter 'D.m[uo]*' --count 20
-check 'D.threads: one buffer of all threads' defect shared D.threads 'other bits when it runs in 4 threads'
-check 'D.contract: find depends on extents' defect extents D.contract 'op.find: .*(rule find_depends)'
+check_defect 'D.add: a wrong element' wrong D.add 'add(' --count 10
+check_defect 'D.add: wrong in arrays of 1009 and more' tail D.add 'add(' --count 128
+check_defect 'D.subtract: wrong where strides are negative' strides D.subtract 'subtract(' --count 60
+check_defect 'D.multiply: writes beside its destination' beside D.multiply 'beside' --count 100
+check_defect 'D.maximum: loses NaN' nan D.maximum 'nan' --count 300
+check_defect 'D.special_values: loses NaN' nan D.special_values 'maximum('
+check_defect 'D.copy: wrong casts' cast D.copy 'of .* to' --count 30
+check_defect 'D.sum: wrong over several axes' reduce D.sum 'sum' --count 100
+check_defect 'D.sqrt: UNSUPPORTED after find' late D.sqrt 'unsupported\|not today' --count 20
+check_defect 'D.untouched: writes, then UNSUPPORTED' touch D.untouched 'refused operation'
+check_defect 'D.claims: a dtype without a kernel' claims D.claims 'exp of f16' --filter 'D.[ec][xl]*' --count 30
+check_defect 'D.load: the device cannot be opened' open D.load 'the defect called open'
+check_defect 'D.errors_index_writes: writes before it tells of a bad index' early D.errors_index_writes 'changed its destination'
+check_defect 'D.long_sums: f16 is summed in f16' halves D.long_sums 'sum of 30000 ones in f16 is 2048, not 30000'
+check_defect 'D.divisions: by zero it gives -1' by_zero D.divisions 'floor_divide by zero'
+check_defect 'D.margins: stores past a dense destination' past D.margins 'multiply of .* beside its destination'
+check_defect 'D.modes: rounding is changed' rounding D.modes 'rounded upwards' --filter 'D.m[uo]*' --count 20
+check_defect 'D.threads: one buffer of all threads' shared D.threads 'other bits when it runs in 4 threads'
+check_defect 'D.contract: find depends on extents' extents D.contract 'op.find: .*(rule find_depends)'
 case $CFLAGS in
 *-fsanitize*) skip 'D.growth: a run keeps memory' 'the sanitizer has the heap' ;;
-*) check 'D.growth: a run keeps memory' defect leak D.growth 'runs of exp leave [0-9]* more bytes' ;;
+*) check_defect 'D.growth: a run keeps memory' leak D.growth 'runs of exp leave [0-9]* more bytes' ;;
 esac
 case $(uname -m) in
-x86_64) check 'D.modes: subnormal numbers become zero' defect subnormals D.modes 'subnormal numbers become zero' --filter 'D.m[uo]*' --count 20 ;;
+x86_64) check_defect 'D.modes: subnormal numbers become zero' subnormals D.modes 'subnormal numbers become zero' --filter 'D.m[uo]*' --count 20 ;;
 *) skip 'D.modes: subnormal numbers become zero' 'the defect is made for x86-64' ;;
 esac
 check 'the modes that one operation changes fail no other' modes_alone

@@ -202,17 +202,18 @@ static const char *one_meeting(int mask, int nth, int variant)
     return wrong;
 }
 
+/* A slice takes every seventh: of each mask, call and variant some. */
 static void meetings(void)
 {
-    int n = 0, bad = 0;
-    for (int mask = 0; mask < 16; mask++)
-        for (int nth = 8; nth <= 10; nth++)
-            for (int variant = 0; variant < 16; variant++, n++) {
-                const char *wrong = one_meeting(mask, nth, variant);
-                if (wrong && bad++ < 5)
-                    diag("freed %#x, call %d, variant %d: %s", mask, nth, variant, wrong);
-            }
-    ok(n == 768 && bad == 0,
+    const int step = getenv("NDOCK_TEST_SLICE") ? 7 : 1;
+    int bad = 0;
+    for (int i = 0; i < 16 * 3 * 16; i += step) {
+        const int mask = i / 48, nth = 8 + i / 16 % 3, variant = i % 16;
+        const char *wrong = one_meeting(mask, nth, variant);
+        if (wrong && bad++ < 5)
+            diag("freed %#x, call %d, variant %d: %s", mask, nth, variant, wrong);
+    }
+    ok(bad == 0,
        "C17 C27 a range is extended while others of the stream cut, join and free beside it");
     set("expandable_segments:false");
 }
