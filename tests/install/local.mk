@@ -7,9 +7,9 @@ install_scripts += %reldir%/opencl.sh
 EXTRA_DIST += $(install_scripts) tests/tap.sh tests/totals.sh
 
 # ND_INSTALLED says that the scripts are to use what `make install` put there, under DESTDIR if that is set. They make packages of
-# others, for which variables of this make's command line are not meant: MAKEFLAGS has those after "--".
+# others, for which variables of this make's command line are not meant: MAKEFLAGS has those after "--", and so has the environment.
 installcheck-local:
-	$(AM_V_at). '$(abs_top_srcdir)/tests/environment.sh'; MAKEFLAGS="$${MAKEFLAGS%% -- *}"; export MAKEFLAGS; failed=; for script in $(install_scripts); do \
+	$(AM_V_at). '$(abs_top_srcdir)/tests/environment.sh'; MAKEFLAGS="$${MAKEFLAGS%% -- *}"; export MAKEFLAGS; unset AM_MAKEFLAGS; failed=; for script in $(install_scripts); do \
 	  echo "# $$script"; \
 	  ND_INSTALLED=yes CC='$(CC)' CXX='$(CXX)' CPPFLAGS='$(CPPFLAGS)' CFLAGS='$(AM_CFLAGS) $(CFLAGS)' LDFLAGS='$(LDFLAGS)' \
 	  includedir='$(DESTDIR)$(includedir)' libdir='$(DESTDIR)$(libdir)' bindir='$(DESTDIR)$(bindir)' \
