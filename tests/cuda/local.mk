@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The CUDA plug-in: what it says without a driver, on stub libraries, and its host side on a GPU; the latter skip where there is none
 # (.ci/run counts them by the lines "gpu_tests += " and "TESTS += ").
-cuda_tests = %reldir%/arithmetic.t %reldir%/driver.t %reldir%/unsound.t %reldir%/locking.t $(gpu_tests)
+cuda_tests = %reldir%/arithmetic.t %reldir%/driver.t %reldir%/unsound.t %reldir%/locking.t %reldir%/compile.t \
+  %reldir%/warmup.t $(gpu_tests)
 gpu_tests =
 gpu_tests += %reldir%/capture_ops.t
 gpu_tests += %reldir%/code.t
@@ -14,11 +15,12 @@ gpu_tests += %reldir%/modes.t
 gpu_tests += %reldir%/peer.t
 gpu_tests += %reldir%/random.t
 gpu_tests += %reldir%/streams.t
-TESTS += %reldir%/conform.sh %reldir%/fashion.sh
+TESTS += %reldir%/conform.sh %reldir%/fashion.sh %reldir%/sanitizer_runner.sh
 EXTRA_DIST += %reldir%/conform.sh %reldir%/device.sh %reldir%/fashion.sh
 EXTRA_DIST += %reldir%/stub_driver.c %reldir%/stub_memory.c %reldir%/stub_nvml.c %reldir%/gpu.h
 EXTRA_DIST += %reldir%/stub_blaslt.c %reldir%/stub_device.c %reldir%/stubs.h
-EXTRA_DIST += %reldir%/sanitizer.sh %reldir%/arithmetic.c %reldir%/peer.c %reldir%/unsound.c %reldir%/locking.c
+EXTRA_DIST += %reldir%/sanitizer_runner.sh %reldir%/sanitizer.sh %reldir%/arithmetic.c %reldir%/peer.c %reldir%/unsound.c %reldir%/locking.c %reldir%/compile.c
+EXTRA_DIST += %reldir%/warmup.c %reldir%/stub_nvrtc.c
 EXTRA_DIST += %reldir%/driver.c %reldir%/code.c %reldir%/context.c %reldir%/copies.c %reldir%/graph.c %reldir%/large.c %reldir%/memory.c %reldir%/modes.c %reldir%/random.c %reldir%/streams.c
 if HAVE_CUDA
 # One after the other: some look at how much of the GPU's memory is in use.
@@ -36,7 +38,7 @@ if HAVE_CUDA
 %reldir%/streams.log: %reldir%/random.log
 check_PROGRAMS += $(cuda_tests)
 TESTS += $(cuda_tests)
-check_LTLIBRARIES += %reldir%/libblasltstub.la %reldir%/libcudastub.la %reldir%/libnvmlstub.la
+check_LTLIBRARIES += %reldir%/libblasltstub.la %reldir%/libcudastub.la %reldir%/libnvmlstub.la %reldir%/libnvrtcstub.la
 endif
 %canon_reldir%_libcudastub_la_SOURCES = %reldir%/stub_device.c %reldir%/stub_driver.c %reldir%/stub_memory.c
 %canon_reldir%_libcudastub_la_CPPFLAGS = $(AM_CPPFLAGS) $(ND_CUDA_CPPFLAGS)
@@ -46,6 +48,8 @@ endif
 %canon_reldir%_libblasltstub_la_LDFLAGS = $(mock_ldflags)
 %canon_reldir%_libnvmlstub_la_SOURCES = %reldir%/stub_nvml.c
 %canon_reldir%_libnvmlstub_la_LDFLAGS = $(mock_ldflags)
+%canon_reldir%_libnvrtcstub_la_SOURCES = %reldir%/stub_nvrtc.c
+%canon_reldir%_libnvrtcstub_la_LDFLAGS = $(mock_ldflags)
 %canon_reldir%_arithmetic_t_SOURCES = %reldir%/arithmetic.c
 %canon_reldir%_arithmetic_t_LDADD = $(test_ldadd) -ldl -lpthread
 %canon_reldir%_driver_t_SOURCES = %reldir%/driver.c
@@ -54,6 +58,10 @@ endif
 %canon_reldir%_unsound_t_LDADD = $(test_ldadd) -ldl
 %canon_reldir%_locking_t_SOURCES = %reldir%/locking.c
 %canon_reldir%_locking_t_LDADD = $(test_ldadd) -ldl
+%canon_reldir%_compile_t_SOURCES = %reldir%/compile.c
+%canon_reldir%_compile_t_LDADD = $(test_ldadd) -ldl
+%canon_reldir%_warmup_t_SOURCES = %reldir%/warmup.c
+%canon_reldir%_warmup_t_LDADD = $(test_ldadd) -ldl
 %canon_reldir%_capture_ops_t_SOURCES = tests/stream/capture_ops.c
 %canon_reldir%_capture_ops_t_CPPFLAGS = $(AM_CPPFLAGS) -DCAPTURE_ON_CUDA
 %canon_reldir%_capture_ops_t_LDADD = $(core_ldadd) -lpthread

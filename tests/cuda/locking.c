@@ -2,16 +2,13 @@
  * C30: how pinned memory is locked: by the driver, or ordinary pages that threads touch and the
  * driver then locks. On a driver that only pretends, which looks whether they were touched; each
  * setting is a process of its own. */
-#include <dlfcn.h>
 #include <ndock/ndock.h>
 #include "tests/cuda/stubs.h"
 
 /* ---- the process that looks ---- */
 static int count(const char *name)
 {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    const int *n = library ? dlsym(library, name) : NULL;
-    return n ? *n : -1;
+    return counted("libcuda.so.1", name);
 }
 
 /* Pins so many bytes, writes them all, and gives them back. */

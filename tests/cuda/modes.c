@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Which arithmetic matrix products run in on a CUDA device: M7 (errors at 10240; the speed is
- * told), M8 (a bit that tf32 drops), M9 (partial sums beyond f16) and M13 (the same bits) of the
- * device semantics. */
+ * Which arithmetic matrix products run in on a CUDA device: M7 (errors at 10240, and the speed
+ * where it is known), M8 (a bit that tf32 drops), M9 (partial sums beyond f16) and M13 (the same
+ * bits) of the device semantics. */
 #include <ndock/ndock.h>
 #include <limits.h>
 #include <time.h>
@@ -161,7 +161,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The product in f32 (its time in *seconds), as f64. */
+/* The product in f32, as f64; *seconds, the shortest time so far, becomes less where it took less.
+ */
 static nd_array *timed(const nd_array *a, const nd_array *b, int32_t precision, double *seconds)
 {
     nd_array *r = NULL, *wide = NULL;
@@ -172,7 +173,7 @@ static nd_array *timed(const nd_array *a, const nd_array *b, int32_t precision, 
         double start = now();
         must(nd_matmul(a, b, NULL, &r));
         must(nd_synchronize(dev));
-        *seconds = now() - start;
+        *seconds = fmin(*seconds, now() - start);
     }
     must(nd_math_pop());
     must(nd_astype(r, ND_F64, &wide));
@@ -216,10 +217,29 @@ static nd_array *normal(int64_t n, uint64_t seed)
     return x;
 }
 
+/* The A100 and the H200 were measured (6.9 and 7.2 times); other cards have other units. Who else
+ * uses the card slows either, so the shortest times of up to ten tries count. */
+static void five_times(const nd_array *a, const nd_array *b, double seconds[2])
+{
+    enum { TRIES = 10, TIMES = 5 };
+    nd_device_info info = {0};
+    nd_device_describe(dev, &info);
+    if (!strstr(info.description, "A100") && !strstr(info.description, "H200")) {
+        skip(1, "M7: how much faster tf32 has to be is known of the A100 and the H200");
+        return;
+    }
+    for (int i = 0; i < TRIES && seconds[1] < TIMES * seconds[0]; i++) {
+        nd_release(timed(a, b, ND_MATH_TF32, &seconds[0]));
+        nd_release(timed(a, b, ND_MATH_IEEE, &seconds[1]));
+    }
+    ok(seconds[1] >= TIMES * seconds[0], "M7 tf32 is at least five times as fast: %.1f times",
+       seconds[1] / seconds[0]);
+}
+
 static void example(void)
 {
     enum { SIZE = 10240 };
-    double seconds[2];
+    double seconds[2] = {INFINITY, INFINITY};
     nd_array *a = normal(SIZE, 1), *b = normal(SIZE, 2), *a32 = NULL, *b32 = NULL, *exact = NULL;
     must(nd_astype(a, ND_F32, &a32));
     must(nd_astype(b, ND_F32, &b32));
@@ -232,8 +252,8 @@ static void example(void)
     ok(fast >= 0.14 && fast <= 0.21, "M7 tf32's largest error %.4f", fast);
     ok(slow <= 0.005, "M7 ieee's largest error %.5f", slow);
     ok(fast >= 30 * slow, "M7 their ratio %.1f", fast / slow);
-    diag("M7 tf32 %.1f ms, ieee %.1f ms: %.1f times as fast", seconds[0] * 1e3, seconds[1] * 1e3,
-         seconds[1] / seconds[0]);
+    five_times(a32, b32, seconds);
+    diag("M7 tf32 %.1f ms, ieee %.1f ms", seconds[0] * 1e3, seconds[1] * 1e3);
     nd_release(a);
     nd_release(b);
     nd_release(a32);

@@ -3,6 +3,7 @@
  * that are started with it in their path. */
 #ifndef NDOCK_TESTS_CUDA_STUBS_H
 #define NDOCK_TESTS_CUDA_STUBS_H
+#include <dlfcn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,13 +12,14 @@
 static char here[512], folder[600], answer[4096];
 
 enum { NO_DRIVER = 1, NO_NVML = 2, SYSTEM = 4, NO_BLASLT = 8 };
-enum { STUBS = 3 };
+enum { STUBS = 4 };
 static const struct {
     const char *soname, *file;
     int absent; /* the flag of ask() that takes it away */
 } stubs[STUBS] = {{"libcuda.so.1", "libcudastub.so", NO_DRIVER},
                   {"libnvidia-ml.so.1", "libnvmlstub.so", NO_NVML},
-                  {"libcublasLt.so.13", "libblasltstub.so", NO_BLASLT}};
+                  {"libcublasLt.so.13", "libblasltstub.so", NO_BLASLT},
+                  {"libnvrtc.so.13", "libnvrtcstub.so", 0}};
 
 /* A link to nothing would be passed over, and the search go on to the machine's own driver. */
 static const char *missing_stub(void)
@@ -59,6 +61,14 @@ static void child(char *const *settings, int what)
         putenv(*settings);
     execl("/proc/self/exe", "look", "--look", (char *)NULL);
     _exit(99);
+}
+
+/* What the pretending library counts under that name; -1: it is not loaded. */
+__attribute__((unused)) static int counted(const char *soname, const char *name)
+{
+    void *library = dlopen(soname, RTLD_NOW | RTLD_NOLOAD);
+    const int *n = library ? dlsym(library, name) : NULL;
+    return n ? *n : -1;
 }
 
 /* What a process of this program, started with --look on such a machine, prints: in answer. */

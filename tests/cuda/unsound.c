@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * D13: access of one GPU's kernels to another's memory, on machines that promise it and do not keep
  * it. Two devices of a driver that only pretends; each machine is a process of its own. */
-#include <dlfcn.h>
 #include <ndock/ndock.h>
 #include <ndock/plugin.h>
 #include "tests/cuda/stubs.h"
@@ -9,9 +8,7 @@
 /* ---- the process that looks ---- */
 static int count(const char *name)
 {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    const int *n = library ? dlsym(library, name) : NULL;
-    return n ? *n : -1;
+    return counted("libcuda.so.1", name);
 }
 
 static nd_device *devices[2];

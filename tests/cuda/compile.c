@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * W12: what NVRTC is asked for on devices that it knows, is too old for, or has given up; the
+ * compiler's log; the folder of sources. NVRTC and the driver only pretend; each machine is a
+ * process of its own. */
+#include <ndock/ndock.h>
+#include "tests/cuda/stubs.h"
+
+/* ---- the process that looks ---- */
+static void load(const char *source)
+{
+    nd_module *m = NULL;
+    const nd_module_opts opts = {.size = sizeof opts,
+                                 .kind = ND_CODE_SOURCE,
+                                 .name = "some.cu",
+                                 .code = source,
+                                 .options = "-DSTEP=7  -w"};
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    char *image = library ? dlsym(library, "stub_image") : NULL;
+    if (image)
+        image[0] = 0;
+    nd_status status = nd_module_load(NULL, &opts, &m);
+    printf("%s: %s|%s|\n", nd_status_name(status), image ? image : "no driver",
+           status == ND_OK ? "" : nd_last_error()->message);
+    nd_module_release(m);
+}
+
+static int look(void)
+{
+    nd_device *device = NULL;
+    if (nd_device_get("cuda:0", &device) != ND_OK || nd_device_set_current(device) != ND_OK) {
+        printf("cannot begin: %s\n", nd_last_error()->message);
+        return 1;
+    }
+    load("first");
+    load("wrong");
+    load("second");
+    return 0;
+}
+
+/* ---- the one that judges ---- */
+#define ONE "STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "NDOCK_KERNEL_CACHE=0"
+#define KNOWS "STUB_NVRTC_ARCHS=75,80,86,90"
+#define SAYS(word, what) has_text(answer, word, what)
+
+static void exact(void)
+{
+    ask(MACHINE(ONE, KNOWS, "STUB_CUDA_CAPABILITY=86"), NO_NVML);
+    SAYS("ND_OK: machine code --gpu-architecture=sm_86 -DSTEP=7 -w||\n",
+         "W12 machine code for exactly the device, with the program's options");
+}
+
+/* The driver compiles PTX for what NVRTC does not know. */
+static void newer(void)
+{
+    ask(MACHINE(ONE, KNOWS, "STUB_CUDA_CAPABILITY=120"), NO_NVML);
+    SAYS("ND_OK: ptx --gpu-architecture=compute_90 -DSTEP=7 -w||\n",
+         "W12 for a newer device PTX of the newest that NVRTC knows");
+    ask(MACHINE(ONE, KNOWS, "STUB_CUDA_CAPABILITY=89"), NO_NVML);
+    SAYS("ND_OK: ptx --gpu-architecture=compute_86 ",
+         "W12 and of the newest below one in between, not above it");
+}
+
+static void older(void)
+{
+    ask(MACHINE(ONE, KNOWS, "STUB_CUDA_CAPABILITY=61"), NO_NVML);
+    SAYS(
+        "ND_ERR_UNSUPPORTED: |this NVRTC compiles for compute capability 7.5 and above, cuda:0 has "
+        "6.1",
+        "W12 a device that NVRTC has given up: both are named");
+    ask(MACHINE(ONE, "STUB_NVRTC_ARCHS=", "STUB_CUDA_CAPABILITY=90"), NO_NVML);
+    SAYS("ND_ERR_UNSUPPORTED: |NVRTC does not say what it compiles for",
+         "W12 an NVRTC that knows none");
+}
+
+static void mistakes(void)
+{
+    ask(MACHINE(ONE, KNOWS, "STUB_CUDA_CAPABILITY=90"), NO_NVML);
+    SAYS("\nND_ERR_ARGUMENT: |some.cu does not compile for sm_90: line 3: \"wrong\" is undefined|",
+         "W12 the compiler's log is in the error");
+}
+
+static int holds(const char *path, const char *text)
+{
+    char data[64] = "";
+    FILE *f = fopen(path, "r");
+    size_t n = f ? fread(data, 1, sizeof data - 1, f) : 0;
+    if (f)
+        fclose(f);
+    unlink(path);
+    return n == strlen(text) && memcmp(data, text, n) == 0;
+}
+
+static void dumps(void)
+{
+    char dump[700], setting[800], path[800];
+    snprintf(dump, sizeof dump, "%s/dump", folder);
+    snprintf(setting, sizeof setting, "NDOCK_CUDA_DUMP_DIR=%s", dump);
+    if (mkdir(dump, 0700) != 0)
+        bail("no folder");
+    ask(MACHINE(ONE, KNOWS, setting), NO_NVML);
+    snprintf(path, sizeof path, "%s/0-some.cu.cu", dump);
+    ok(holds(path, "first"), "W12 every source is written to the folder of dumps");
+    snprintf(path, sizeof path, "%s/1-some.cu.cu", dump);
+    ok(holds(path, "wrong"), "W12 one that does not compile as well");
+    snprintf(path, sizeof path, "%s/2-some.cu.cu", dump);
+    ok(holds(path, "second"), "W12 each in a file of its own");
+    is_int(rmdir(dump), 0, "W12 and there is no other file");
+    ask(MACHINE(ONE, KNOWS, setting), NO_NVML);
+    SAYS("ND_OK: machine code --gpu-architecture=sm_90 ",
+         "W12 a folder that is not there: no error");
+}
+
+int main(int argc, char **argv)
+{
+    static const tap_case cases[] = {{"exact", exact},
+                                     {"newer", newer},
+                                     {"older", older},
+                                     {"mistakes", mistakes},
+                                     {"dumps", dumps}};
+    if (argc > 1 && strcmp(argv[1], "--look") == 0)
+        return look();
+    return stubs_main(argc, argv, cases, (int)(sizeof cases / sizeof cases[0]));
+}
