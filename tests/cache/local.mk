@@ -2,7 +2,7 @@
 # The caches. Programs look inside, so they link core/libcore.la; stub libraries and mock plug-ins are built here.
 cache_tests = %reldir%/sha256.t %reldir%/plan.t %reldir%/kernel.t %reldir%/kernel_race.t %reldir%/workspace.t \
   %reldir%/library.t %reldir%/visible.t %reldir%/streams.t %reldir%/warmup.t %reldir%/available.t
-cache_tests += %reldir%/durable.t %reldir%/trusted.t %reldir%/kernel_damage.t %reldir%/kernel_place.t
+cache_tests += %reldir%/store_room.t %reldir%/durable.t %reldir%/trusted.t %reldir%/kernel_damage.t %reldir%/kernel_place.t
 check_PROGRAMS += $(cache_tests)
 TESTS += $(cache_tests)
 %canon_reldir%_sha256_t_SOURCES = %reldir%/sha256.c
@@ -17,6 +17,8 @@ TESTS += $(cache_tests)
 %canon_reldir%_kernel_place_t_LDADD = $(core_ldadd)
 %canon_reldir%_kernel_race_t_SOURCES = %reldir%/kernel_race.c %reldir%/kernels.h
 %canon_reldir%_kernel_race_t_LDADD = $(core_ldadd) -lpthread
+%canon_reldir%_store_room_t_SOURCES = %reldir%/store_room.c %reldir%/kernels.h
+%canon_reldir%_store_room_t_LDADD = $(core_ldadd) -ldl
 %canon_reldir%_workspace_t_SOURCES = %reldir%/workspace.c
 %canon_reldir%_workspace_t_LDADD = $(core_ldadd) -lpthread
 %canon_reldir%_library_t_SOURCES = %reldir%/library.c
