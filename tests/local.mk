@@ -45,3 +45,4 @@ include tests/mutation/local.mk
 include tests/install/local.mk
 include tests/fresh/local.mk
 include tests/clients/local.mk
+include tests/layers/local.mk

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The graph of core/: which file includes which header and which file calls which, read from the sources and the built objects.
+
+`make graph` prints it as text: what each layer of layers.txt uses, the references that climb from a layer to a higher one, and the
+circles of files that need each other. With --dot it is a graph of the layers for Graphviz. References are counted once for each
+pair of files, whatever the number of symbols. A header belongs to the files that define what it declares, so includes and calls
+are told apart.
+"""
+import argparse
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def read_layers(path):
+    """[(name, [prefix, ...])] from the lowest layer to the highest."""
+    layers = []
+    for line in path.read_text().splitlines():
+        if line and not line.startswith("#"):
+            name, _, prefixes = line.partition(":")
+            layers.append((name, prefixes.split()))
+    return layers
+
+
+def layer_of(path, layers):
+    """The number of the layer whose prefix fits best; a prefix without a slash or dot at its end is a whole name."""
+    best, number = -1, None
+    for i, (_, prefixes) in enumerate(layers):
+        for prefix in prefixes:
+            whole = path == prefix or path.rpartition(".")[0] == prefix
+            inside = path.startswith(prefix) and (prefix.endswith("/") or path[len(prefix):len(prefix) + 1] == "_")
+            if (whole or inside) and len(prefix) > best:
+                best, number = len(prefix), i
+    if number is None:
+        raise SystemExit(f"graph.py: {path} is in no layer of layers.txt")
+    return number
+
+
+def includes(top, files):
+    """{(file, header)} for the headers of core/ that files include by their path from the top."""
+    found = set()
+    for file in files:
+        for header in re.findall(r'^#include "(core/[^"]+)"', (top / file).read_text(), re.M):
+            found.add((file, header))
+    return found
+
+
+def objects(build, files):
+    """{file: object}: of each source the object that libtool made of it."""
+    built = {}
+    for file in files:
+        path = pathlib.Path(file)
+        candidates = sorted((build / path.parent / ".libs").glob(f"*la-{path.stem}.o"))
+        if path.suffix == ".c" and candidates:
+            built[file] = candidates[0]
+    return built
+
+
+def symbols(path):
+    """What an object defines for others, and what it needs of them."""
+    out = subprocess.run(["nm", "-g", str(path)], capture_output=True, text=True, check=True).stdout
+    kinds = [line.split()[-2:] for line in out.splitlines()]
+    return {name for kind, name in kinds if kind not in "Uwv"}, {name for kind, name in kinds if kind == "U"}
+
+
+def calls(built):
+    """{(user, definer): [symbol, ...]} between files."""
+    tables = {file: symbols(path) for file, path in built.items()}
+    home = {name: file for file, (defined, _) in tables.items() for name in defined}
+    found = collections.defaultdict(list)
+    for file, (_, needed) in tables.items():
+        for name in sorted(needed):
+            if home.get(name, file) != file:
+                found[file, home[name]].append(name)
+    return found
+
+
+def circles(edges):
+    """Sets of files of which each reaches each other, the largest first (Tarjan's algorithm, with a stack of its own)."""
+    graph = collections.defaultdict(list)
+    for a, b in edges:
+        graph[a].append(b)
+    index, low, on, stack, result = {}, {}, set(), [], []
+    for root in list(graph):
+        work = [] if root in index else [(root, iter(graph[root]))]
+        while work:
+            node, rest = work[-1]
+            if node not in index:
+                index[node] = low[node] = len(index)
+                stack.append(node)
+                on.add(node)
+            for other in rest:
+                if other not in index:
+                    work.append((other, iter(graph[other])))
+                    break
+                if other in on:
+                    low[node] = min(low[node], index[other])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    at = stack.index(node)
+                    result.append(set(stack[at:]))
+                    on -= result[-1]
+                    del stack[at:]
+    return sorted((c for c in result if len(c) > 1), key=len, reverse=True)
+
+
+def print_text(files, included, called, layers):
+    """The graph in words and tables."""
+    names = [name for name, _ in layers]
+    at = {file: layer_of(file, layers) for file in files}
+    print(f"core/: {len(files)} files, {len(included)} includes of its headers, {len(called)} pairs of files of which one calls the other\n")
+    table = collections.Counter((at[a], at[b]) for a, b in called)
+    print("calls   from \\ to" + "".join(f"{name:>9}" for name in names))
+    for i, name in enumerate(names):
+        cells = "".join(f"{table[i, j] or '':>9}" for j in range(len(names)))
+        print(f"{sum(n == i for n in at.values()):4} files {name:>7}{cells}")
+    climbing = {"include": sorted((a, b) for a, b in included if b in at and at[b] > at[a]),
+                "call": sorted((a, b) for a, b in called if at[b] > at[a])}
+    for kind, pairs in climbing.items():
+        print(f"\n{len(pairs)} {kind}s climb")
+        for a, b in pairs:
+            what = ": " + ", ".join(called[a, b][:4]) if kind == "call" else ""
+            print(f"  {names[at[a]]} {a} -> {names[at[b]]} {b}{what}")
+    found = circles(list(called) + list(included))
+    print(f"\n{len(found)} circles" + (f", of {', '.join(str(len(c)) for c in found)} files" if found else ""))
+    for circle in found:
+        print("  " + " ".join(sorted(circle)))
+    return any(climbing.values()) or any(len(c) > 8 for c in found)
+
+
+def print_dot(files, called, layers):
+    """Layers as boxes, with the number of calling pairs; what climbs is red."""
+    at = {file: layer_of(file, layers) for file in files}
+    table = collections.Counter((at[a], at[b]) for a, b in called if at[a] != at[b])
+    print("digraph core {\n  rankdir=BT; node [shape=box, fontname=sans];")
+    for i, (name, _) in enumerate(layers):
+        print(f'  {name} [label="{name}\\n{sum(n == i for n in at.values())} files"];')
+    for (a, b), n in sorted(table.items()):
+        style = ', color=red, fontcolor=red, constraint=false' if b > a else ""
+        print(f'  {layers[a][0]} -> {layers[b][0]} [label="{n}"{style}];')
+    print("}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="The graph of core/, as text or for Graphviz.")
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("."), help="the build tree (the current folder)")
+    parser.add_argument("--layers", type=pathlib.Path, default=HERE / "layers.txt", help="the table of layers")
+    parser.add_argument("--dot", action="store_true", help="print DOT")
+    parser.add_argument("--check", action="store_true", help="end with status 1 if anything climbs, or a circle has more than 8 files")
+    args = parser.parse_args()
+    top = HERE.parent.parent
+    files = sorted(str(p.relative_to(top)) for p in top.glob("core/**/*") if p.suffix in (".c", ".h"))
+    layers = read_layers(args.layers)
+    called = calls(objects(args.build, files))
+    if args.dot:
+        print_dot(files, called, layers)
+        return 0
+    wrong = print_text(files, includes(top, files), called, layers)
+    return 1 if args.check and wrong else 0
+
+
+sys.exit(main())
