@@ -115,8 +115,8 @@ ND_API int32_t nd_hazard_mode(void);
 /* The stream check (NDOCK_STREAM_CHECK=1, or set here): every access to device memory is compared
  * with earlier ones on other streams; two that nothing orders are a race, logged as an error and
  * kept for the report, which names both operations and their tags, one race a line. The report
- * empties it; *out is malloc'ed: free() it. Slow; works on every device. Imported memory is compared
- * with the array that it is a part of if the check was on when it was imported. */
+ * empties it; *out is malloc'ed: free() it. Slow; works on every device. Imported memory is
+ * compared with the array that it is a part of if the check was on when it was imported. */
 ND_API void nd_stream_check_set(int32_t on);
 ND_API ND_MUST_USE nd_status nd_stream_check_report(char **out, int64_t *count);
 
