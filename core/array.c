@@ -137,7 +137,7 @@ nd_status nd__array_alloc(const char *op, nd_device *device, nd_dtype dtype, int
     if (!(device->info.dtypes >> dtype & 1))
         return nd__fail(ND_ERR_DTYPE, op, -1, "arrays of %s cannot live on %s",
                         nd_dtype_name(dtype), device->name);
-    ND_RETURN_IF(nd__storage_alloc(device, (uint64_t)size * nd_dtype_size(dtype), &s));
+    ND_RETURN_IF(nd__storage_alloc(device, (uint64_t)(size * nd__itemsize(dtype)), &s));
     return nd__array_take(s, dtype, ndim, shape, NULL, 0, false, out);
 }
 

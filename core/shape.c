@@ -31,7 +31,7 @@ nd_status nd__check_shape(const char *op, nd_dtype dtype, int ndim, const int64_
         fits = fits && nd__mul_size(nonzero, shape[d] ? shape[d] : 1, &nonzero);
     }
     n = empty ? 0 : nonzero;
-    if (!fits || !nd__mul_size(nonzero, (int64_t)nd_dtype_size(dtype), &nbytes))
+    if (!fits || !nd__mul_size(nonzero, nd__itemsize(dtype), &nbytes))
         return nd__fail(ND_ERR_OVERFLOW, op, -1, "shape %s of %s has more than 2^63 bytes",
                         nd__shape_text(ndim, shape, text, sizeof text), nd_dtype_name(dtype));
     *size = n;

@@ -7,8 +7,8 @@ enum { SHAPE, VALUE, DTYPE, DEVICE, SLOTS };
 static const char *const names[SLOTS] = {
     [SHAPE] = "shape", [VALUE] = "fill_value", [DTYPE] = "dtype", [DEVICE] = "device"};
 
-/* The arguments of a call by slot; NULL where one was not given. Functions without VALUE have one
- * positional argument. */
+/* The arguments of a call by slot; NULL, as at first, where one was not given. Functions without
+ * VALUE have one positional argument. */
 typedef struct {
     const char *function;
     int positional;
@@ -44,14 +44,14 @@ static int put_named(call_args *c, PyObject *name, PyObject *value)
 static int read_args(call_args *c, PyObject *const *args, Py_ssize_t n, PyObject *keywords)
 {
     Py_ssize_t named = keywords ? PyTuple_Size(keywords) : 0;
-    for (int i = 0; i < SLOTS; i++)
-        c->slot[i] = i < n && i < c->positional ? args[i] : NULL;
     if (n > c->positional) {
         PyErr_Format(PyExc_TypeError,
                      "%s() takes %d positional arguments, not %zd; dtype= and device= go by name",
                      c->function, c->positional, n);
         return -1;
     }
+    for (Py_ssize_t i = 0; i < n; i++)
+        c->slot[i] = args[i];
     for (Py_ssize_t i = 0; i < named; i++)
         if (put_named(c, PyTuple_GetItem(keywords, i), args[n + i]) < 0)
             return -1;
