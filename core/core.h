@@ -75,7 +75,7 @@ bool nd__log_wants(int32_t level);
     } while (0)
 
 #include "core/plugin/note.h"
-#include "core/text.h"
+#include "core/base/text.h"
 
 /* ---- devices and plug-ins: registry.c loader.c device.c host.c ---- */
 typedef struct nd_plugin_slot nd_plugin_slot;

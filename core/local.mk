@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # libndock. The archive libcore.la is what unit tests of internals link; the library is the same objects behind the symbol map.
+# From the lowest layer to the highest: a file uses its own layer and those before it (tests/layers/).
+include core/base/local.mk
+include core/model/local.mk
 include core/plugin/local.mk
 include core/stream/local.mk
-include core/param/local.mk
+include core/memory/local.mk
+include core/array/local.mk
+include core/run/local.mk
+include core/ops/local.mk
+include core/print/local.mk
 include core/io/local.mk
 include core/interop/local.mk
-include core/memory/local.mk
-include core/cache/local.mk
-include core/hook/local.mk
-core_sources = %reldir%/core.h %reldir%/dispatch.h %reldir%/lock.h %reldir%/fork.h %reldir%/fork.c %reldir%/thread.c %reldir%/transfer.c \
-  %reldir%/status.c %reldir%/log.c %reldir%/handles.h %reldir%/handles.c %reldir%/source_line.c %reldir%/text.h %reldir%/text.c %reldir%/dtype.c %reldir%/promote.c %reldir%/scalar.c \
-  %reldir%/shape.c %reldir%/overlap.c %reldir%/memory.c %reldir%/array.c %reldir%/view.c %reldir%/op.c \
-  %reldir%/code.c %reldir%/custom.c %reldir%/op_form.c %reldir%/device.c %reldir%/dispatch.c %reldir%/derive.c \
-  %reldir%/stage.c %reldir%/copy.c %reldir%/elementwise.c %reldir%/reduce.c %reldir%/norm.c %reldir%/math.c \
-  %reldir%/matmul.c %reldir%/create.c %reldir%/ramp.c %reldir%/indexing.c %reldir%/select.c %reldir%/sorting.c \
-  %reldir%/set.c %reldir%/random.c %reldir%/manip.c %reldir%/print.h %reldir%/print.c %reldir%/print_number.c \
-  %reldir%/fallback.h %reldir%/fallback.c
-core_sources += $(core_plugin_sources) $(core_stream_sources) $(core_param_sources) $(core_memory_sources) \
-  $(core_cache_sources) $(core_io_sources) $(core_interop_sources) $(core_hook_sources)
+include core/lib/local.mk
+core_sources = %reldir%/core.h $(core_base_sources) $(core_model_sources) $(core_plugin_sources) $(core_stream_sources) \
+  $(core_memory_sources) $(core_array_sources) $(core_run_sources) $(core_ops_sources) $(core_print_sources) \
+  $(core_io_sources) $(core_interop_sources) $(core_lib_sources)
 
 noinst_LTLIBRARIES += %reldir%/libcore.la
 %canon_reldir%_libcore_la_SOURCES = $(core_sources)

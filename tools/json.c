@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Writing JSON, and what the library's reader of it lacks here. */
 #include <stdlib.h>
-#include "core/text.h"
+#include "core/base/text.h"
 #include "tools/tool.h"
 
 static void quoted(FILE *out, const char *text)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <ndock/ndock.h>
-#include "core/io/json.h"
+#include "core/base/json.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -63,7 +63,7 @@ void json_text(json_writer *w, const char *key, const char *value);
 void json_integer(json_writer *w, const char *key, unsigned long long value);
 void json_number(json_writer *w, const char *key, double value);
 void json_bool(json_writer *w, const char *key, bool value);
-/* The value that a reader of core/io/json.h is at: 0 or more, or text; 0 and "" where it is none,
+/* The value that a reader of core/base/json.h is at: 0 or more, or text; 0 and "" where it is none,
  * which the reader then remembers as its error. */
 uint64_t json_read_count(nd__json *j);
 const char *json_read_text(nd__json *j);

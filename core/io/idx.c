@@ -5,7 +5,7 @@
 #include <string.h>
 #include "core/core.h"
 #include "core/io/elements.h"
-#include "core/io/file.h"
+#include "core/base/file.h"
 #include "core/io/zlib.h"
 
 /* Deflate spends at least one bit on 129 bytes of output (RFC 1951: a match of 258 bytes takes two

@@ -2,7 +2,7 @@
  * Arrays from and to NumPy's .npy files. */
 #include <stdlib.h>
 #include "core/core.h"
-#include "core/io/file.h"
+#include "core/base/file.h"
 #include "core/io/npy_header.h"
 
 /* What opaque bytes are read as. */

@@ -3,7 +3,7 @@
  * strict reader of just that dict and never evaluated. */
 #include <string.h>
 #include "core/core.h"
-#include "core/io/json.h"
+#include "core/base/json.h"
 #include "core/io/npy_header.h"
 
 static const char magic[6] = "\x93NUMPY";

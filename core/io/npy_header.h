@@ -3,7 +3,7 @@
 #ifndef NDOCK_CORE_IO_NPY_HEADER_H
 #define NDOCK_CORE_IO_NPY_HEADER_H
 #include "core/io/elements.h"
-#include "core/text.h"
+#include "core/base/text.h"
 
 typedef struct {
     nd__elements elements; /* shape as in the header; dtype 0 if opaque */

@@ -3,7 +3,7 @@
 #ifndef NDOCK_CORE_IO_SAFETENSORS_H
 #define NDOCK_CORE_IO_SAFETENSORS_H
 #include <ndock/io.h>
-#include "core/io/file.h"
+#include "core/base/file.h"
 
 /* The format's own limit on its header. */
 enum { ND__SAFETENSORS_HEADER_MAX = 100000000 };

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "core/core.h"
 #include "core/io/elements.h"
-#include "core/io/json.h"
+#include "core/base/json.h"
 #include "core/io/safetensors.h"
 
 static const char op[] = "safetensors_open";

@@ -6,8 +6,8 @@
 #include <string.h>
 #include "core/core.h"
 #include "core/io/elements.h"
-#include "core/io/file.h"
-#include "core/io/json.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/io/safetensors.h"
 
 static const char op_save[] = "safetensors_save";

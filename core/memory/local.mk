@@ -1,46 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The memory of devices: part of core_sources in core/local.mk, which includes this.
-core_memory_sources = \
-  %reldir%/memory.h \
-  %reldir%/hooks.c \
-  %reldir%/maker.c \
-  %reldir%/calls.c \
-  %reldir%/trace.c \
-  %reldir%/plain.h \
-  %reldir%/plain.c \
-  %reldir%/stat.c \
-  %reldir%/uses.c \
-  %reldir%/single.c \
-  %reldir%/ordered.c \
-  %reldir%/debug.h \
-  %reldir%/debug_fill.c \
-  %reldir%/debug.c \
-  %reldir%/pluggable.c \
-  %reldir%/pinned.h \
-  %reldir%/pinned.c \
-  %reldir%/registered.c \
-  %reldir%/pickle.h \
-  %reldir%/pickle.c \
-  %reldir%/snapshot.c \
-  %reldir%/usage.c \
-  %reldir%/caching.h \
-  %reldir%/tree.h \
-  %reldir%/tree.c \
-  %reldir%/block.c \
-  %reldir%/caching.c \
-  %reldir%/callback.c \
-  %reldir%/conf.h \
-  %reldir%/conf.c \
-  %reldir%/conf_keys.c \
-  %reldir%/conf_plugin.c \
-  %reldir%/conf_pytorch.c \
-  %reldir%/expandable.c \
-  %reldir%/ladder.c \
-  %reldir%/lane.c \
-  %reldir%/layout.c \
-  %reldir%/magazine.c \
-  %reldir%/order.c \
-  %reldir%/pool.c \
-  %reldir%/release.c \
-  %reldir%/segment.c \
-  %reldir%/stats.c
+# The memory of devices: allocator backends (caching/, plain/, pinned/), their settings (conf/) and accounts (report/).
+core_memory_sources = %reldir%/calls.c %reldir%/hooks.c %reldir%/maker.c %reldir%/memory.h %reldir%/stat.c %reldir%/tree.c \
+  %reldir%/tree.h %reldir%/caching/block.c %reldir%/caching/caching.c %reldir%/caching/caching.h %reldir%/caching/callback.c \
+  %reldir%/caching/expandable.c %reldir%/caching/ladder.c %reldir%/caching/lane.c %reldir%/caching/layout.c \
+  %reldir%/caching/magazine.c %reldir%/caching/order.c %reldir%/caching/pool.c %reldir%/caching/release.c \
+  %reldir%/caching/segment.c %reldir%/caching/stats.c %reldir%/conf/conf.c %reldir%/conf/conf.h %reldir%/conf/conf_keys.c \
+  %reldir%/conf/conf_plugin.c %reldir%/conf/conf_pytorch.c %reldir%/pinned/pinned.c %reldir%/pinned/pinned.h \
+  %reldir%/pinned/registered.c %reldir%/plain/debug.c %reldir%/plain/debug.h %reldir%/plain/debug_fill.c \
+  %reldir%/plain/ordered.c %reldir%/plain/plain.c %reldir%/plain/plain.h %reldir%/plain/pluggable.c %reldir%/plain/single.c \
+  %reldir%/plain/uses.c %reldir%/report/pickle.c %reldir%/report/pickle.h %reldir%/report/snapshot.c %reldir%/report/trace.c

@@ -2,7 +2,7 @@
  * Which makers of blocks there are, and the one a device begins with. */
 #include <strings.h>
 #include "core/memory/memory.h"
-#include "core/param/param.h"
+#include "core/base/param/param.h"
 
 static _Atomic(nd_maker *) makers;
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Inside the memory of devices: blocks, who makes them, and what they are made with. Storage
- * (core/memory.c) asks a device's nd_maker for blocks; the caching allocator is one maker, and
+ * (core/array/storage.c) asks a device's nd_maker for blocks; the caching allocator is one maker, and
  * stands on nd_hooks alone, so that it is tested without a device. */
 #ifndef NDOCK_CORE_MEMORY_H
 #define NDOCK_CORE_MEMORY_H
 #include "core/core.h"
-#include "core/fork.h"
+#include "core/lib/fork.h"
 
 /* The primitives under an allocator, for one device (hooks.c) or a test. stream is NULL only where
  * a device has none. An event is a point on a stream: NULL is a point already passed. Slots from

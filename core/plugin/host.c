@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "core/cache/cache.h"
+#include "core/plugin/service/cache.h"
 #include "core/memory/memory.h"
-#include "core/param/param.h"
+#include "core/base/param/param.h"
 
 static int32_t host_error(void *ctx, int32_t status, int64_t native, const char *fmt, ...)
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include "core/hook/wrap.h"
+#include "core/plugin/hook/wrap.h"
 #include "core/plugin/loader.h"
 #include "core/memory/memory.h"
 

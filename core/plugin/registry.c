@@ -3,12 +3,12 @@
  * to them stay good. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "core/fork.h"
+#include "core/lib/fork.h"
 #include "core/interop/interop.h"
 #include "core/plugin/loader.h"
 #include "core/memory/memory.h"
-#include "core/fallback.h"
-#include "core/param/param.h"
+#include "core/run/fallback.h"
+#include "core/base/param/param.h"
 
 static pthread_mutex_t
     registry_lock; /* recursive: a plug-in may ask for another one while it is being opened */

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#include "core/cache/cache.h"
+#include "core/plugin/service/cache.h"
 #include "core/plugin/loader.h"
 
 enum { PROBE_AUTO, PROBE_ON, PROBE_OFF };

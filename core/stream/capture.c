@@ -4,7 +4,7 @@
  * wait for the end. */
 #include <stdlib.h>
 #include "core/core.h"
-#include "core/fork.h"
+#include "core/lib/fork.h"
 
 /* Something to be done later: a release, or a free. */
 typedef struct task {

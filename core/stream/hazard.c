@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include "core/core.h"
 #include "core/memory/memory.h"
-#include "core/param/param.h"
+#include "core/base/param/param.h"
 
 typedef struct {
     uint64_t stream, seq;

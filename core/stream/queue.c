@@ -2,7 +2,7 @@
  * Every use of a stream by the core: queueing work, waiting for it, moving bytes. */
 #include <stdlib.h>
 #include "core/core.h"
-#include "core/param/param.h"
+#include "core/base/param/param.h"
 
 nd_status nd__refuse_inside(const char *op)
 {

@@ -2,8 +2,8 @@
  * Streams: their life, the pools of shared ones, and which one is current. */
 #include <stdlib.h>
 #include "core/core.h"
-#include "core/fork.h"
-#include "core/cache/cache.h"
+#include "core/lib/fork.h"
+#include "core/plugin/service/cache.h"
 #include "core/memory/memory.h"
 
 static _Atomic uint64_t last_id;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Fuzz target: the rules of NDOCK_HOOK_FAULT. */
-#include "core/hook/hook.h"
+#include "core/plugin/hook/hook.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_rule(const hook_rule *r)

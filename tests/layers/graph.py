@@ -17,27 +17,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def read_layers(path):
-    """[(name, [prefix, ...])] from the lowest layer to the highest."""
-    layers = []
-    for line in path.read_text().splitlines():
-        if line and not line.startswith("#"):
-            name, _, prefixes = line.partition(":")
-            layers.append((name, prefixes.split()))
-    return layers
+    """The names of the layers, which are folders of core/, from the lowest to the highest."""
+    return [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
 
 
 def layer_of(path, layers):
-    """The number of the layer whose prefix fits best; a prefix without a slash or dot at its end is a whole name."""
-    best, number = -1, None
-    for i, (_, prefixes) in enumerate(layers):
-        for prefix in prefixes:
-            whole = path == prefix or path.rpartition(".")[0] == prefix
-            inside = path.startswith(prefix) and (prefix.endswith("/") or path[len(prefix):len(prefix) + 1] == "_")
-            if (whole or inside) and len(prefix) > best:
-                best, number = len(prefix), i
-    if number is None:
+    """The number of the layer in whose folder the file lies."""
+    name = path.split("/")[1]
+    if name not in layers:
         raise SystemExit(f"graph.py: {path} is in no layer of layers.txt")
-    return number
+    return layers.index(name)
 
 
 def includes(top, files):
@@ -113,7 +102,7 @@ def circles(edges):
 
 def print_text(files, included, called, layers):
     """The graph in words and tables."""
-    names = [name for name, _ in layers]
+    names = layers
     at = {file: layer_of(file, layers) for file in files}
     print(f"core/: {len(files)} files, {len(included)} includes of its headers, {len(called)} pairs of files of which one calls the other\n")
     table = collections.Counter((at[a], at[b]) for a, b in called)
@@ -140,11 +129,11 @@ def print_dot(files, called, layers):
     at = {file: layer_of(file, layers) for file in files}
     table = collections.Counter((at[a], at[b]) for a, b in called if at[a] != at[b])
     print("digraph core {\n  rankdir=BT; node [shape=box, fontname=sans];")
-    for i, (name, _) in enumerate(layers):
+    for i, name in enumerate(layers):
         print(f'  {name} [label="{name}\\n{sum(n == i for n in at.values())} files"];')
     for (a, b), n in sorted(table.items()):
         style = ', color=red, fontcolor=red, constraint=false' if b > a else ""
-        print(f'  {layers[a][0]} -> {layers[b][0]} [label="{n}"{style}];')
+        print(f'  {layers[a]} -> {layers[b]} [label="{n}"{style}];')
     print("}")
 
 
@@ -156,7 +145,7 @@ def main():
     parser.add_argument("--check", action="store_true", help="end with status 1 if anything climbs, or a circle has more than 8 files")
     args = parser.parse_args()
     top = HERE.parent.parent
-    files = sorted(str(p.relative_to(top)) for p in top.glob("core/**/*") if p.suffix in (".c", ".h"))
+    files = sorted(str(p.relative_to(top)) for p in top.glob("core/*/**/*") if p.suffix in (".c", ".h"))
     layers = read_layers(args.layers)
     called = calls(objects(args.build, files))
     if args.dot:

@@ -2,7 +2,7 @@
  * Counts everything in a caching allocator again, from its segments, and compares. */
 #ifndef NDOCK_TESTS_MEMORY_AUDIT_H
 #define NDOCK_TESTS_MEMORY_AUDIT_H
-#include "core/memory/caching.h"
+#include "core/memory/caching/caching.h"
 #include "tests/tap.h"
 
 typedef struct {

@@ -4,7 +4,7 @@
 #ifndef NDOCK_TESTS_MEMORY_MOCK_H
 #define NDOCK_TESTS_MEMORY_MOCK_H
 #include <pthread.h>
-#include "core/memory/caching.h"
+#include "core/memory/caching/caching.h"
 #include "tests/tap.h"
 
 #define STREAMS 6 /* number 0 is for the host's use: what is known to be done */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Replacing files as a whole: modes, links, special files, full disks, and readers meanwhile. Every
- * writer goes through core/io/file.c, so .npy stands for all. */
+ * writer goes through core/base/file.c, so .npy stands for all. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

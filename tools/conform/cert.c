@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "tools/conform/conform.h"
-#include "core/cache/cache.h"
-#include "core/io/json.h"
+#include "core/plugin/service/cache.h"
+#include "core/base/json.h"
 #include "tools/elf.h"
 #include "tools/tool.h"
 

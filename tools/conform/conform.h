@@ -4,7 +4,7 @@
 #ifndef NDOCK_TOOL_CONFORM_H
 #define NDOCK_TOOL_CONFORM_H
 #include <limits.h>
-#include "core/text.h"
+#include "core/base/text.h"
 #include "tools/tool.h"
 
 enum { CONFORM_GROUPS = 8, EXIT_CANNOT = 2 };

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "core/text.h"
+#include "core/base/text.h"
 
 enum { MEM_ALLOCATED, MEM_PENDING, MEM_INACTIVE, MEM_STATES };
 enum {

@@ -2,7 +2,7 @@
  * What `ndock new-plugin` was asked for, and how a template becomes a file of the project. */
 #ifndef NDOCK_NEW_PLUGIN_H
 #define NDOCK_NEW_PLUGIN_H
-#include "core/text.h"
+#include "core/base/text.h"
 
 typedef struct {
     const char *name, *lang, *build, *tier; /* tier: "tier0", as templates have it */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Making the call of a line: its words become arguments by the kinds of core/hook/slot.def. */
+ * Making the call of a line: its words become arguments by the kinds of core/plugin/hook/slot.def. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "tools/replay/replay.h"

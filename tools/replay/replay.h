@@ -2,7 +2,7 @@
  * What the parts of `ndock replay` share: a line of a trace, and what has been made so far. */
 #ifndef NDOCK_TOOL_REPLAY_H
 #define NDOCK_TOOL_REPLAY_H
-#include "core/hook/hook.h"
+#include "core/plugin/hook/hook.h"
 
 /* One line, cut into words; keys and values lie in text. */
 enum { REPLAY_WORDS = 256 };

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The caching allocator: what it does for storage. */
+#include <stdlib.h>
+#include "core/memory/caching/caching.h"
+
+static atomic_uint_fast64_t numbers;
+
+static uint64_t segment_size(const nd_conf *conf, uint64_t size)
+{
+    if (size <= ND_SMALL_SIZE)
+        return ND_SMALL_SEGMENT;
+    if (size < conf->large_segment_size / 2)
+        return conf->large_segment_size;
+    return (size + ND_ROUND_LARGE - 1) / ND_ROUND_LARGE * ND_ROUND_LARGE;
+}
+
+static void trace(int32_t action, const nd_piece *p, const nd_stream *stream)
+{
+    nd__trace(action, p->b.maker->device, p->segment->address + p->b.offset, p->b.nbytes, stream,
+              NULL);
+}
+
+static nd_status alloc_from_bins(nd_caching *c, const nd_conf *conf, nd_stream *stream,
+                                 uint64_t nbytes, nd_block **out)
+{
+    nd_request r = {.stream = c->streams ? stream : NULL, .requested = nbytes, .conf = conf};
+    r.id = nd__stream_id(r.stream);
+    r.size = nd__round_size(conf, nbytes);
+    ND_RETURN_IF(nd__route(c, &r));
+    if (c->per_thread)
+        nd__magazine_settle(c);
+    nd__lock_take(&c->lock);
+    if (c->pending || c->deferred)
+        nd__process_events(c);
+    bool found = r.size && nd__find(c, &r);
+    nd__caching_leave(c);
+    if (!found) {
+        r.segment_size = segment_size(conf, r.size);
+        ND_RETURN_IF(r.status != ND_OK ? r.status : nd__ladder(c, &r));
+    }
+    *out = &r.piece->b;
+    trace(ND_TRACE_ALLOC, r.piece, stream);
+    return ND_OK;
+}
+
+static nd_status caching_alloc(nd_maker *m, nd_stream *stream, uint64_t nbytes, nd_block **out)
+{
+    nd_caching *c = (nd_caching *)m;
+    const nd_conf *conf = nd__conf();
+    *out = NULL;
+    if (nbytes == 0)
+        return ND_OK;
+    nd_piece *p =
+        c->per_thread && nbytes <= ND_MAGAZINE_SIZE ? nd__magazine_pop(c, conf, nbytes) : NULL;
+    if (!p)
+        return alloc_from_bins(c, conf, stream, nbytes, out);
+    *out = &p->b;
+    trace(ND_TRACE_ALLOC, p, stream);
+    return ND_OK;
+}
+
+/* What is freed above the limit of cached bytes goes back at once, if it is a whole segment. */
+static nd_piece *over_limit(nd_caching *c, nd_piece *p)
+{
+    const nd_tally *active = &c->tally[ND_STAT_ACTIVE_BYTES][2];
+    if (!c->max_cached || p->segment->bin->small || nd__is_split(p) || p->segment->page ||
+        c->captures || (uint64_t)(c->reserved - (active->in - active->out)) <= c->max_cached)
+        return NULL;
+    nd__unshelve(p);
+    p->state = ND_PIECE_BUSY;
+    nd__calls_enter(&c->maker.calls); /* here, so that it is never BUSY for nobody */
+    return p;
+}
+
+/* Live blocks keep the allocator after its users have left; true for one caller. */
+static bool last_one(nd_caching *c)
+{
+    const nd_tally *t = &c->tally[ND_STAT_ALLOCATION][2];
+    if (!c->dying || c->ending || c->freeing || t->in != t->out)
+        return false;
+    c->ending = true;
+    return true;
+}
+
+static void finish(nd_caching *c);
+
+/* The block itself is gone: only c->freeing keeps the allocator. Returns last_one. */
+static bool give_to_device(nd_caching *c, nd_piece *whole, bool unused)
+{
+    if (whole) {
+        (void)nd__release(c, &(nd_giving){.only = whole});
+        nd__calls_leave(&c->maker.calls, true);
+    }
+    if (unused)
+        (void)nd__release(c, &(nd_giving){.unused_pools = true});
+    nd__lock_take(&c->lock);
+    c->freeing--;
+    bool last = last_one(c);
+    nd__caching_leave(c);
+    return last;
+}
+
+static void free_to_bins(nd_caching *c, nd_piece *p)
+{
+    nd_arena *arena = p->segment->bin->arena;
+    nd_piece *whole = NULL;
+    int small = p->segment->bin->small;
+    if (c->per_thread)
+        nd__magazine_settle(c);
+    nd__lock_take(&c->lock);
+    nd__stat_out(c, ND_STAT_ALLOCATION, small, 1);
+    nd__stat_out(c, ND_STAT_ALLOCATED_BYTES, small, p->b.nbytes);
+    if (p->oversize)
+        nd__tally_out(&c->oversize_allocations, 1);
+    if (p->uses || p->lane != p->segment->lane) {
+        nd__retire(c, p);
+    } else {
+        trace(ND_TRACE_FREE_COMPLETED, p, p->lane->stream);
+        whole = over_limit(c, nd__give(c, p));
+    }
+    bool unused = arena != &c->everybody && arena->users == 0, gives = whole || unused;
+    c->freeing += gives;
+    bool last = last_one(c);
+    nd__caching_leave(c);
+    if (gives)
+        last = give_to_device(c, whole, unused);
+    if (last)
+        finish(c);
+}
+
+static void caching_free(nd_block *b)
+{
+    nd_piece *p = (nd_piece *)b;
+    if (!b)
+        return;
+    nd_caching *c = nd__caching_of(p);
+    trace(ND_TRACE_FREE_REQUESTED, p, p->lane->stream);
+    if (!c->per_thread || b->nbytes > ND_MAGAZINE_SIZE || !nd__magazine_push(c, p))
+        free_to_bins(c, p);
+}
+
+static nd_status caching_empty(nd_maker *m)
+{
+    nd_caching *c = (nd_caching *)m;
+    if (atomic_load(&c->capturing))
+        return nd__fail(ND_ERR_CAPTURE, "memory_empty_cache", -1,
+                        "not during a capture on %s: the graph may use the memory; end the "
+                        "capture first",
+                        m->device ? m->device->name : "the device");
+    nd__magazines_flush(c, false);
+    nd__lock_take(&c->lock);
+    nd__process_events(c);
+    nd__caching_leave(c);
+    (void)nd__release(c, &(nd_giving){0});
+    return ND_OK;
+}
+
+static void stream_gone(nd_maker *m, nd_stream *stream)
+{
+    nd_caching *c = (nd_caching *)m;
+    if (c->streams)
+        nd__lane_gone(c, stream);
+}
+
+/* Nobody has a block any more, and one caller found that out: see last_one. */
+static void finish(nd_caching *c)
+{
+    (void)nd__synchronize_events(c);
+    (void)nd__release(c, &(nd_giving){.synchronize = true, .force = true});
+    nd__lock_take(&c->lock);
+    if (c->orphan)
+        nd__lane_put(c, c->orphan);
+    nd__caching_leave(c);
+    nd__calls_destroy(&c->maker.calls);
+    while (c->slabs) {
+        void **slab = c->slabs;
+        c->slabs = slab[0];
+        free(slab);
+    }
+    free(c);
+}
+
+static void caching_destroy(nd_maker *m)
+{
+    nd_caching *c = (nd_caching *)m;
+    nd__magazines_flush(c, true);
+    nd__lock_take(&c->lock);
+    c->dying = true;
+    bool last = last_one(c);
+    nd__caching_leave(c);
+    if (last)
+        finish(c);
+}
+
+static const nd_maker_class caching_class = {.name = "caching",
+                                             .alloc = caching_alloc,
+                                             .free = caching_free,
+                                             .record_stream = nd__record_stream,
+                                             .record_use = nd__record_use,
+                                             .empty_cache = caching_empty,
+                                             .stream_gone = stream_gone,
+                                             .stats = nd__caching_stats,
+                                             .reset = nd__caching_reset,
+                                             .snapshot = nd__caching_snapshot,
+                                             .destroy = caching_destroy,
+                                             .fork = nd__caching_fork};
+
+static uint64_t device_memory(const nd_caching *c)
+{
+    const nd_hooks *h = &c->maker.hooks;
+    uint64_t available = 0, total = 0;
+    if (h->usage && h->usage(h->ctx, &available, &total) == ND_OK && total)
+        return total;
+    return c->maker.device ? c->maker.device->info.memory_bytes : 0;
+}
+
+nd_status nd__caching_create(nd_device *device, const nd_hooks *hooks, nd_maker **out)
+{
+    *out = NULL;
+    ND_RETURN_IF(nd__conf_check());
+    const nd_conf *conf = nd__conf();
+    nd_caching *c = calloc(1, sizeof *c);
+    if (!c)
+        return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no host memory for an allocator");
+    c->maker.type = &caching_class;
+    c->maker.device = device;
+    c->maker.hooks = *hooks;
+    nd__calls_init(&c->maker.calls);
+    atomic_init(&c->maker.refs, 1);
+    c->number = atomic_fetch_add(&numbers, 1) + 1;
+    c->streams = hooks->record != NULL;
+    c->host_visible = device ? device->host_visible : !c->streams;
+    c->per_thread = c->host_visible && !c->streams;
+    nd__arena_init(&c->everybody, c);
+    c->total = device_memory(c);
+    c->cap = (uint64_t)(conf->per_process_memory_fraction * (double)c->total);
+    c->max_cached = conf->max_cached >= 0 ? (uint64_t)conf->max_cached
+                    : c->host_visible     ? c->total / 4
+                                          : 0;
+    *out = &c->maker;
+    return ND_OK;
+}
+
+bool nd__is_caching(const nd_maker *m)
+{
+    return m->type == &caching_class;
+}
+
+void nd__caching_cap(nd_maker *m, uint64_t nbytes)
+{
+    nd_caching *c = (nd_caching *)m;
+    nd__lock_take(&c->lock);
+    c->cap = nbytes;
+    nd__caching_leave(c);
+}
+
+uint64_t nd__caching_total(const nd_maker *m)
+{
+    return ((const nd_caching *)m)->total;
+}

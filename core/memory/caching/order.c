@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Blocks that several streams use. A stream recorded on a block (record_stream) gets an event when
+ * the block is freed, and the block is reused after the host has seen it done; a use recorded by
+ * itself (record_use) is a gate that the next user's stream waits for. */
+#include <stdlib.h>
+#include "core/memory/caching/caching.h"
+
+nd_status nd__gate_new(nd_caching *c, nd_lane *lane, nd_gate **out)
+{
+    const nd_hooks *h = &c->maker.hooks;
+    ndp_event *event = NULL;
+    *out = NULL;
+    if (!c->streams)
+        return ND_OK;
+    if (lane->lost)
+        return nd__fail(ND_ERR_STATE, "alloc", -1, "the end of a released stream is unknown");
+    if (lane->gone) {
+        *out = lane->last;
+        if (lane->last)
+            lane->last->refs++;
+        return ND_OK;
+    }
+    if (h->capture_id && h->capture_id(h->ctx, lane->stream))
+        return nd__fail(ND_ERR_CAPTURE, "alloc", -1,
+                        "an event of a stream that is being captured belongs to the graph");
+    nd_gate *gate = calloc(1, sizeof *gate);
+    if (!gate)
+        return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no host memory to remember an event");
+    nd_status status = h->record(h->ctx, lane->stream, &event);
+    if (status != ND_OK || !event) {
+        free(gate);
+        return status;
+    }
+    gate->refs = 1;
+    gate->event = event;
+    gate->stream = lane->id;
+    gate->order = ++c->gate_order;
+    *out = gate;
+    return ND_OK;
+}
+
+void nd__gate_put(nd_caching *c, nd_gate *g)
+{
+    if (--g->refs > 0)
+        return;
+    c->maker.hooks.give_back(c->maker.hooks.ctx, g->event);
+    free(g);
+}
+
+/* Of a block that many streams have used, each would have to be waited for at every request. */
+static void drop_passed(nd_caching *c, nd_gates **list)
+{
+    const nd_hooks *h = &c->maker.hooks;
+    for (nd_gates **at = list; *at;) {
+        nd_gates *g = *at;
+        int32_t done = 0;
+        if (h->query(h->ctx, g->gate->event, &done) != ND_OK || !done) {
+            at = &g->next;
+            continue;
+        }
+        *at = g->next;
+        nd__gate_put(c, g->gate);
+        free(g);
+    }
+}
+
+bool nd__gates_add(nd_caching *c, nd_gates **list, nd_gate *g)
+{
+    enum { MANY = 16 };
+    int n = 0;
+    nd_gates *at = *list;
+    for (; at && at->gate->stream != g->stream; n++)
+        at = at->next;
+    if (!at && n % MANY == MANY - 1 && !c->captures)
+        drop_passed(c, list);
+    if (!at) {
+        at = malloc(sizeof *at);
+        if (!at)
+            return false;
+        *at = (nd_gates){g, *list};
+        *list = at;
+        g->refs++;
+    } else if (at->gate->order < g->order) {
+        g->refs++;
+        nd__gate_put(c, at->gate);
+        at->gate = g;
+    }
+    return true;
+}
+
+void nd__gates_join(nd_caching *c, nd_gates **into, nd_gates *from)
+{
+    while (from) {
+        nd_gates *next = from->next, *at = *into;
+        while (at && at->gate->stream != from->gate->stream)
+            at = at->next;
+        if (!at) {
+            from->next = *into;
+            *into = from;
+        } else {
+            nd_gate *later = at->gate->order < from->gate->order ? from->gate : at->gate;
+            nd__gate_put(c, later == at->gate ? from->gate : at->gate);
+            at->gate = later;
+            free(from);
+        }
+        from = next;
+    }
+}
+
+void nd__gates_drop(nd_caching *c, nd_gates **list)
+{
+    while (*list) {
+        nd_gates *next = (*list)->next;
+        nd__gate_put(c, (*list)->gate);
+        free(*list);
+        *list = next;
+    }
+}
+
+nd_status nd__gates_wait(nd_caching *c, const nd_gates *list, const nd_request *r)
+{
+    const nd_hooks *h = &c->maker.hooks;
+    for (; list; list = list->next)
+        if (list->gate->stream != r->id)
+            ND_RETURN_IF(h->wait(h->ctx, r->stream, list->gate->event));
+    return ND_OK;
+}
+
+static bool queue_event(nd_caching *c, nd_lane *lane, nd_piece *p)
+{
+    nd_gate *gate = NULL;
+    nd_waiting *w = malloc(sizeof *w);
+    if (!w || nd__gate_new(c, lane, &gate) != ND_OK) {
+        free(w);
+        return false;
+    }
+    if (!gate) {
+        free(w);
+        return true;
+    }
+    *w = (nd_waiting){gate, p, NULL};
+    *lane->tail = w;
+    lane->tail = &w->next;
+    p->events++;
+    if (!lane->pending) {
+        lane->pending = true;
+        lane->refs++;
+        lane->next_pending = c->pending;
+        c->pending = lane;
+    }
+    return true;
+}
+
+/* Away from its segment's stream: that one has to wait for this. */
+static bool gate_home(nd_caching *c, nd_piece *p)
+{
+    nd_gate *gate = NULL;
+    if (p->lane == p->segment->lane)
+        return true;
+    if (nd__gate_new(c, p->lane, &gate) != ND_OK)
+        return false;
+    bool known = !gate || nd__gates_add(c, &p->gates, gate);
+    if (gate)
+        nd__gate_put(c, gate);
+    return known;
+}
+
+/* Tries to record what is to be recorded; what is done leaves p->uses, so that it can go on. */
+static bool record_all(nd_caching *c, nd_piece *p)
+{
+    while (p->uses) {
+        nd_uses *u = p->uses;
+        if (!queue_event(c, u->lane, p))
+            return false;
+        p->uses = u->next;
+        nd__lane_put(c, u->lane);
+        free(u);
+    }
+    return gate_home(c, p);
+}
+
+void nd__retire(nd_caching *c, nd_piece *p)
+{
+    p->state = ND_PIECE_PENDING;
+    if (c->captures || !record_all(c, p)) { /* events of a capture cannot be asked for */
+        p->deferred = true;
+        p->chain = c->deferred;
+        c->deferred = p;
+    } else if (p->events == 0) {
+        nd__give(c, p);
+    }
+}
+
+static void retry_deferred(nd_caching *c)
+{
+    nd_piece *p = c->deferred;
+    c->deferred = NULL;
+    while (p) {
+        nd_piece *next = p->chain;
+        p->chain = NULL;
+        p->deferred = false;
+        nd__retire(c, p);
+        p = next;
+    }
+}
+
+static void completed(nd_caching *c, nd_piece *p)
+{
+    nd__trace(ND_TRACE_FREE_COMPLETED, c->maker.device, p->segment->address + p->b.offset,
+              p->b.nbytes, p->lane->stream, NULL);
+    nd__give(c, p);
+}
+
+static void pop_head(nd_caching *c, nd_lane *lane)
+{
+    nd_waiting *w = lane->head;
+    lane->head = w->next;
+    if (!lane->head)
+        lane->tail = &lane->head;
+    nd__gate_put(c, w->gate);
+    if (--w->piece->events == 0 && !w->piece->deferred)
+        completed(c, w->piece);
+    free(w);
+}
+
+void nd__process_events(nd_caching *c)
+{
+    const nd_hooks *h = &c->maker.hooks;
+    if (c->captures)
+        return;
+    if (c->deferred)
+        retry_deferred(c);
+    for (nd_lane **at = &c->pending; *at;) {
+        nd_lane *lane = *at;
+        int32_t done = 1;
+        while (lane->head && done)
+            if (h->query(h->ctx, lane->head->gate->event, &done) != ND_OK)
+                done = 0; /* a lost device: its memory is not used again */
+            else if (done)
+                pop_head(c, lane);
+        if (lane->head) {
+            at = &lane->next_pending;
+        } else {
+            *at = lane->next_pending;
+            lane->pending = false;
+            nd__lane_put(c, lane);
+        }
+    }
+}
+
+/* The last event of each queue covers the ones before it. */
+nd_status nd__synchronize_events(nd_caching *c)
+{
+    const nd_hooks *h = &c->maker.hooks;
+    nd__lock_take(&c->lock);
+    nd__process_events(c);
+    while (c->pending && !c->captures) {
+        nd_lane *lane = c->pending;
+        nd_waiting *w = lane->head;
+        while (w->next)
+            w = w->next;
+        nd_gate *gate = w->gate;
+        gate->refs++;
+        nd__caching_leave(c);
+        nd_status status = h->synchronize(h->ctx, gate->event);
+        nd__lock_take(&c->lock);
+        nd__gate_put(c, gate);
+        nd__process_events(c);
+        if (status != ND_OK) {
+            nd__caching_leave(c);
+            return status;
+        }
+    }
+    nd__caching_leave(c);
+    return ND_OK;
+}
+
+nd_status nd__record_stream(nd_block *b, nd_stream *stream)
+{
+    nd_piece *p = (nd_piece *)b;
+    nd_caching *c = nd__caching_of(p);
+    if (!c->streams)
+        return ND_OK;
+    nd_uses *u = malloc(sizeof *u);
+    if (!u)
+        return nd__fail(ND_ERR_MEMORY, "record_stream", -1, "no host memory");
+    nd__lock_take(&c->lock);
+    uint64_t id = nd__stream_id(stream);
+    bool known = p->lane->id == id;
+    for (const nd_uses *at = p->uses; at && !known; at = at->next)
+        known = at->lane->id == id;
+    u->lane = known ? NULL : nd__lane_get(c, stream);
+    nd_status status = ND_OK;
+    if (u->lane) {
+        u->next = p->uses;
+        p->uses = u;
+        u = NULL;
+    } else if (!known) {
+        status = nd__fail(ND_ERR_MEMORY, "record_stream", -1, "no host memory");
+    }
+    nd__caching_leave(c);
+    free(u);
+    return status;
+}
+
+nd_status nd__record_use(nd_block *b, nd_stream *stream)
+{
+    nd_piece *p = (nd_piece *)b;
+    nd_caching *c = nd__caching_of(p);
+    const nd_hooks *h = &c->maker.hooks;
+    nd_gate *gate = NULL;
+    if (!c->streams)
+        return ND_OK;
+    /* In a capture, events mean something else: as a stream recorded until its end. */
+    if (h->capture_id && h->capture_id(h->ctx, stream))
+        return nd__record_stream(b, stream);
+    nd__lock_take(&c->lock);
+    nd_status status = ND_OK;
+    if (p->lane->id != nd__stream_id(stream)) {
+        nd_lane *lane = nd__lane_get(c, stream);
+        status = lane ? nd__gate_new(c, lane, &gate)
+                      : nd__fail(ND_ERR_MEMORY, "record_use", -1, "no host memory");
+        if (gate && !nd__gates_add(c, &p->gates, gate))
+            status = nd__fail(ND_ERR_MEMORY, "record_use", -1, "no host memory");
+        if (gate)
+            nd__gate_put(c, gate);
+        if (lane)
+            nd__lane_put(c, lane);
+    }
+    nd__caching_leave(c);
+    return status;
+}

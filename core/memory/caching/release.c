@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Giving unused memory back to the device. Blocks are first set aside under the lock, then checked
+ * against what streams may still do with them, then freed without the lock or put back. */
+#include "core/memory/caching/caching.h"
+
+typedef struct {
+    nd_piece *head, **tail;
+} piece_list;
+
+static nd_piece *piece_of(nd_tree_node *n)
+{
+    return n ? (nd_piece *)((char *)n - offsetof(nd_piece, node)) : NULL;
+}
+
+static void set_aside(piece_list *list, nd_piece *p)
+{
+    nd__unshelve(p);
+    p->state = ND_PIECE_BUSY;
+    p->chain = NULL;
+    *list->tail = p;
+    list->tail = &p->chain;
+}
+
+/* A segment without live blocks, or a block that holds whole pages. */
+static bool may_go(const nd_piece *p)
+{
+    uint64_t page = p->segment->page;
+    if (!page)
+        return !nd__is_split(p);
+    uint64_t first = (p->b.offset + page - 1) / page, end = (p->b.offset + p->b.nbytes) / page;
+    return first < end;
+}
+
+static void gather_bin(nd_bin *bin, piece_list *list)
+{
+    nd_tree_node *next;
+    for (nd_tree_node *n = nd__tree_first(&bin->free); n; n = next) {
+        next = n->after;
+        if (may_go(piece_of(n)))
+            set_aside(list, piece_of(n));
+    }
+}
+
+static void gather_arenas(nd_caching *c, const nd_giving *which, piece_list *list)
+{
+    if (!which->unused_pools) {
+        gather_bin(&c->everybody.bin[0], list);
+        gather_bin(&c->everybody.bin[1], list);
+    }
+    for (nd_arena *a = c->arenas; a; a = a->next) {
+        bool replayed = a->captured && !which->force; /* by graphs, with these addresses */
+        if (a->users && (which->unused_pools || replayed))
+            continue;
+        gather_bin(&a->bin[0], list);
+        gather_bin(&a->bin[1], list);
+    }
+}
+
+/* One block that is large enough, else the largest ones until they sum up to it. */
+static void gather_oversize(const nd_request *r, piece_list *list)
+{
+    uint64_t limit = r->conf->max_split_size, want = r->size < limit ? limit : r->size, sum = 0;
+    nd_tree *t = &r->bin->free;
+    nd_tree_node *n = nd__tree_lower_bound(t, (nd_key){r->id, want, 0});
+    if (n && n->key.a == r->id && may_go(piece_of(n)) && !piece_of(n)->segment->page) {
+        set_aside(list, piece_of(n));
+        return;
+    }
+    nd_tree_node *before;
+    for (n = n ? n->before : nd__tree_last(t); n && sum < want; n = before) {
+        before = n->before;
+        if (n->key.a != r->id || n->key.b < limit)
+            break;
+        if (piece_of(n)->segment->page || !may_go(piece_of(n)))
+            continue;
+        sum += n->key.b;
+        set_aside(list, piece_of(n));
+    }
+}
+
+static bool old_enough(const nd_piece *p, const nd_bin *bin, double age)
+{
+    return !nd__is_split(p) && !p->segment->page && (double)(bin->searches - p->born) >= age;
+}
+
+/* Rounds over the blocks that are at least as old as the mean of those left. */
+static void gather_old(nd_bin *bin, uint64_t target, piece_list *list)
+{
+    double total = 0, count = 0;
+    uint64_t reclaimed = 0;
+    for (nd_tree_node *n = nd__tree_first(&bin->free); n; n = n->after)
+        if (old_enough(piece_of(n), bin, 0)) {
+            total += (double)(bin->searches - piece_of(n)->born);
+            count++;
+        }
+    for (bool any = true; any && count > 0 && reclaimed < target;) {
+        double age = total / count;
+        any = false;
+        nd_tree_node *next;
+        for (nd_tree_node *n = nd__tree_first(&bin->free); n; n = next) {
+            nd_piece *p = piece_of(n);
+            next = n->after;
+            if (!old_enough(p, bin, age))
+                continue;
+            any = true;
+            reclaimed += p->b.nbytes;
+            total -= (double)(bin->searches - p->born);
+            count--;
+            set_aside(list, p);
+        }
+    }
+}
+
+/* Asks, or waits, without the lock; the gate stays counted meanwhile. */
+static bool passed(nd_caching *c, const nd_giving *which, nd_gate *gate)
+{
+    const nd_hooks *h = &c->maker.hooks;
+    int32_t done = 0;
+    if (which->synchronize)
+        return h->synchronize(h->ctx, gate->event) == ND_OK || which->force;
+    return h->query(h->ctx, gate->event, &done) == ND_OK && done;
+}
+
+/* The work of the lane so far. Blocks come sorted by stream: the last answer is remembered. */
+typedef struct {
+    uint64_t id;
+    bool known, idle;
+} lane_answer;
+
+static bool lane_idle(nd_caching *c, const nd_giving *which, const nd_piece *p, lane_answer *last)
+{
+    nd_gate *gate = NULL;
+    nd__lock_take(&c->lock);
+    nd_lane *lane = p->segment->lane;
+    uint64_t id = lane->id;
+    bool known = lane == c->orphan || (last->known && last->id == id);
+    bool idle = lane == c->orphan || last->idle;
+    const nd_hooks *h = &c->maker.hooks;
+    if (!known && !lane->gone && h->idle && h->idle(h->ctx, lane->stream))
+        idle = true;
+    else if (!known)
+        idle = nd__gate_new(c, lane, &gate) == ND_OK || which->force;
+    nd__caching_leave(c);
+    if (gate) {
+        idle = passed(c, which, gate);
+        nd__lock_take(&c->lock);
+        nd__gate_put(c, gate);
+        nd__caching_leave(c);
+    }
+    *last = (lane_answer){id, true, idle};
+    return idle;
+}
+
+static bool unused(nd_caching *c, const nd_giving *which, nd_piece *p, lane_answer *last)
+{
+    if (!c->streams)
+        return true;
+    for (nd_gates *g = p->gates; g; g = g->next)
+        if (!passed(c, which, g->gate))
+            return false;
+    return lane_idle(c, which, p, last);
+}
+
+/* Its stream may have gone meanwhile. */
+void nd__put_back(nd_caching *c, nd_piece *p)
+{
+    uint64_t born = p->born;
+    nd_segment *s = p->segment;
+    if (s->last && !nd__gates_add(c, &p->gates, s->last))
+        return; /* no host memory to remember the event: never used again */
+    nd__join(c, p, ND_PIECE_FREE)->born = born;
+}
+
+static uint64_t give_back(nd_caching *c, nd_piece *p)
+{
+    nd_segment *s = p->segment;
+    const nd_hooks *h = &s->bin->arena->hooks;
+    uint64_t nbytes = p->b.nbytes;
+    if (s->page)
+        return nd__shrink(c, p);
+    nd__lock_take(&c->lock);
+    nd_lane *lane = s->lane;
+    lane->refs++;
+    nd__caching_leave(c);
+    nd__trace(ND_TRACE_SEGMENT_FREE, c->maker.device, s->address, nbytes, lane->stream, NULL);
+    h->segment_free(h->ctx, lane->stream, s->mem, nbytes);
+    nd__lock_take(&c->lock);
+    nd__segment_unlink(c, s);
+    nd__lane_put(c, lane);
+    nd__caching_leave(c);
+    return nbytes;
+}
+
+static uint64_t release(nd_caching *c, const nd_giving *which)
+{
+    piece_list list = {which->only, &list.head};
+    lane_answer last = {0};
+    uint64_t sum = 0;
+    nd__lock_take(&c->lock);
+    if (which->only)
+        ; /* set aside already */
+    else if (c->captures)
+        list.head = NULL;
+    else if (which->oversize)
+        gather_oversize(which->oversize, &list);
+    else if (which->collect)
+        gather_old(&c->everybody.bin[0], which->collect, &list);
+    else
+        gather_arenas(c, which, &list);
+    nd__caching_leave(c);
+    for (nd_piece *p = list.head, *next; p; p = next) {
+        next = p->chain;
+        p->chain = NULL;
+        if (unused(c, which, p, &last)) {
+            sum += give_back(c, p);
+            continue;
+        }
+        nd__lock_take(&c->lock);
+        nd__put_back(c, p);
+        nd__caching_leave(c);
+    }
+    return sum;
+}
+
+uint64_t nd__release(nd_caching *c, const nd_giving *which)
+{
+    if (which->only) /* whoever set it aside has entered */
+        return release(c, which);
+    nd__calls_enter(&c->maker.calls);
+    uint64_t sum = release(c, which);
+    nd__calls_leave(&c->maker.calls, true);
+    return sum;
+}

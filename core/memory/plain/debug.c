@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The debug allocator (C20): every block a segment between red zones, poisoned when fresh and when
+ * freed, and kept for a while after, so that stray writes show. Nothing aborts: mistakes are
+ * logged, and told with the live blocks by nd_memory_debug_report. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "core/memory/plain/debug.h"
+
+enum { LIVE, FREED, KEPT, GONE }; /* GONE: its memory too; the record stays a while */
+enum { BUCKETS = 1024, RECORDS = 4096, MOST_MISTAKES = 1000 };
+
+typedef struct {
+    nd_plain plain;
+    nd_debug_block *table[BUCKETS]; /* every record, by its address; under plain.lock */
+    nd_plain_block *kept, *kept_last, *gone, *gone_last; /* oldest first, by next */
+    int64_t n_kept, n_gone, n_mistakes;
+    nd_text mistakes;
+} nd_debug;
+
+static const nd_maker_class debug_class;
+
+/* ---- records ---- */
+static size_t bucket(const void *block)
+{
+    return (size_t)((uintptr_t)block >> 4) % BUCKETS;
+}
+
+/* Compares addresses alone, since the block may be anything. */
+static nd_debug_block *find(const nd_debug *d, const nd_block *block)
+{
+    nd_debug_block *r = d->table[bucket(block)];
+    while (r && &r->plain.base != block)
+        r = r->same_hash;
+    return r;
+}
+
+static void insert(nd_debug *d, nd_debug_block *r)
+{
+    size_t k = bucket(r);
+    pthread_mutex_lock(&d->plain.lock);
+    r->same_hash = d->table[k];
+    d->table[k] = r;
+    pthread_mutex_unlock(&d->plain.lock);
+}
+
+static void forget(nd_debug *d, nd_debug_block *r)
+{
+    nd_debug_block **at = &d->table[bucket(r)];
+    while (*at != r)
+        at = &(*at)->same_hash;
+    *at = r->same_hash;
+    free(r);
+}
+
+static void append(nd_plain_block **first, nd_plain_block **last, nd_plain_block *b)
+{
+    b->next = NULL;
+    if (*first)
+        (*last)->next = b;
+    else
+        *first = b;
+    *last = b;
+}
+
+static nd_plain_block *pop(nd_plain_block **first)
+{
+    nd_plain_block *b = *first;
+    *first = b->next;
+    b->next = NULL;
+    return b;
+}
+
+/* ---- mistakes ---- */
+static void mistake(nd_debug *d, const nd_plain_block *b, const char *what)
+{
+    char line[512], tag[ND_TRACE_TEXT + 16] = "no tag";
+    const char *name = d->plain.base.device ? d->plain.base.device->name : "";
+    if (b && b->tag[0])
+        snprintf(tag, sizeof tag, "tag \"%s\"", b->tag);
+    if (b)
+        snprintf(line, sizeof line, "%s: %s, block of %llu bytes at 0x%llx, %s", name, what,
+                 (unsigned long long)b->base.requested,
+                 (unsigned long long)(b->address + b->base.offset), tag);
+    else
+        snprintf(line, sizeof line, "%s: %s", name, what);
+    if (d->n_mistakes++ < MOST_MISTAKES)
+        nd__text_add(&d->mistakes, "%s\n", line);
+    nd__log(ND_LOG_ERROR, "memory: %s", line);
+}
+
+static void check_range(nd_debug *d, nd_debug_block *r, uint64_t from, uint64_t n, int pattern,
+                        const char *what)
+{
+    char text[160];
+    uint64_t at;
+    int value;
+    const nd_plain_block *b = &r->plain;
+    if (r->reported || nd__debug_find(&d->plain, b, from, n, pattern, &at, &value) != ND_OK ||
+        at == n)
+        return;
+    r->reported = true;
+    snprintf(text, sizeof text, "%s: byte %lld is 0x%02x", what,
+             (long long)(from + at) - (long long)b->base.offset, (unsigned)value);
+    mistake(d, b, text);
+}
+
+static void check_zones(nd_debug *d, nd_debug_block *r)
+{
+    const nd_plain_block *b = &r->plain;
+    uint64_t end = b->base.offset + b->base.requested;
+    check_range(d, r, end, b->segment - end, ND_FILL_ZONE, "written past the end");
+    check_range(d, r, 0, b->base.offset, ND_FILL_ZONE, "written before the beginning");
+}
+
+static void check_freed(nd_debug *d, nd_debug_block *r)
+{
+    check_range(d, r, r->plain.base.offset, r->plain.base.requested, ND_FILL_FREED,
+                "written after free");
+    check_zones(d, r);
+}
+
+/* ---- the way of a freed block: pending, kept, gone ---- */
+/* The oldest kept blocks beyond the limit lose their memory, the oldest records beyond theirs go.
+ */
+static bool evict(nd_debug *d, int64_t limit)
+{
+    bool any = false;
+    pthread_mutex_lock(&d->plain.lock);
+    while (d->n_kept > limit) {
+        nd_plain_block *b = pop(&d->kept);
+        d->n_kept--;
+        check_freed(d, (nd_debug_block *)b);
+        ((nd_debug_block *)b)->state = GONE;
+        pthread_mutex_unlock(&d->plain.lock);
+        nd__plain_give_segment(&d->plain, b); /* the device frees: not under the lock */
+        pthread_mutex_lock(&d->plain.lock);
+        append(&d->gone, &d->gone_last, b);
+        if (++d->n_gone > RECORDS) {
+            d->n_gone--;
+            forget(d, (nd_debug_block *)pop(&d->gone));
+        }
+        any = true;
+    }
+    pthread_mutex_unlock(&d->plain.lock);
+    return any;
+}
+
+/* No stream uses it any more. */
+static void retire(nd_debug *d, nd_plain_block *b)
+{
+    nd_debug_block *r = (nd_debug_block *)b;
+    pthread_mutex_lock(&d->plain.lock);
+    check_zones(d, r);
+    r->reported =
+        nd__debug_fill(&d->plain, b, b->base.offset, b->base.requested, ND_FILL_FREED) != ND_OK ||
+        r->reported;
+    r->state = KEPT;
+    append(&d->kept, &d->kept_last, b);
+    d->n_kept++;
+    pthread_mutex_unlock(&d->plain.lock);
+}
+
+static bool reclaim(nd_plain *p, bool wait)
+{
+    nd_debug *d = (nd_debug *)p;
+    nd__plain_begin(p);
+    nd_plain_block *b = nd__plain_done(p, wait), *next;
+    int n = 0;
+    for (; b; b = next, n++) {
+        next = b->next;
+        retire(d, b);
+    }
+    bool any = evict(d, wait ? 0 : nd__conf()->quarantine_blocks);
+    bool gave = any || n > 0;
+    for (; n > 0; n--)
+        nd__maker_release(&p->base);
+    nd__plain_end(p, gave);
+    return any;
+}
+
+/* ---- the maker ---- */
+static nd_status fill_fresh(nd_debug *d, const nd_plain_block *b)
+{
+    uint64_t end = b->base.offset + b->base.requested;
+    ND_RETURN_IF(nd__debug_fill(&d->plain, b, 0, b->base.offset, ND_FILL_ZONE));
+    ND_RETURN_IF(nd__debug_fill(&d->plain, b, b->base.offset, b->base.requested, ND_FILL_FRESH));
+    return nd__debug_fill(&d->plain, b, end, b->segment - end, ND_FILL_ZONE);
+}
+
+static nd_status debug_alloc(nd_maker *m, nd_stream *stream, uint64_t nbytes, nd_block **out)
+{
+    nd_debug *d = (nd_debug *)m;
+    nd_plain_block *b;
+    *out = NULL;
+    ND_RETURN_IF(nd__plain_refuse_capture(&d->plain, stream, "allocate before the capture"));
+    if (nbytes > UINT64_MAX / 2)
+        return nd__fail(ND_ERR_MEMORY, "alloc", -1, "%llu bytes are more than any device has",
+                        (unsigned long long)nbytes);
+    (void)reclaim(&d->plain, false);
+    nd_debug_block *r = calloc(1, sizeof *r);
+    if (!r)
+        return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no %zu bytes for a block's record", sizeof *r);
+    b = &r->plain;
+    b->base.offset = ND_ZONE;
+    b->base.nbytes = b->base.requested = nbytes;
+    b->segment = 2 * ND_ZONE + (nbytes + ND_ZONE - 1) / ND_ZONE * ND_ZONE;
+    nd_status status =
+        nd__plain_segment(&d->plain, stream, b->segment, reclaim, &b->base.mem, &b->base.host);
+    if (status != ND_OK) {
+        free(r);
+        return status;
+    }
+    if (b->base.host)
+        b->base.host += ND_ZONE;
+    status = fill_fresh(d, b);
+    if (status != ND_OK) {
+        nd__plain_give_segment(&d->plain, b);
+        free(r);
+        return status;
+    }
+    insert(d, r);
+    nd__plain_enter(&d->plain, b, stream);
+    *out = &b->base;
+    return ND_OK;
+}
+
+static void debug_free(nd_block *block)
+{
+    nd_debug *d = (nd_debug *)block->maker;
+    pthread_mutex_lock(&d->plain.lock);
+    nd_debug_block *r = find(d, block);
+    bool fine = r && r->state == LIVE;
+    if (!r)
+        mistake(d, NULL, "foreign free: the block is not one of this allocator");
+    else if (!fine)
+        mistake(d, &r->plain, "double free");
+    else
+        r->state = FREED;
+    pthread_mutex_unlock(&d->plain.lock);
+    if (!fine)
+        return;
+    nd__plain_begin(&d->plain);
+    bool done = nd__plain_leave(&d->plain, &r->plain);
+    if (done) {
+        retire(d, &r->plain);
+        (void)evict(d, nd__conf()->quarantine_blocks);
+        nd__maker_release(&d->plain.base);
+    }
+    nd__plain_end(&d->plain, done);
+}
+
+static nd_status debug_empty_cache(nd_maker *m)
+{
+    (void)reclaim((nd_plain *)m, false);
+    (void)evict((nd_debug *)m, 0);
+    return ND_OK;
+}
+
+static void debug_stats(nd_maker *m, nd_memory_stats *out)
+{
+    (void)reclaim((nd_plain *)m, false);
+    nd__plain_stats(m, out);
+}
+
+static void debug_snapshot(nd_maker *m, nd_text *segments)
+{
+    nd_debug *d = (nd_debug *)m;
+    nd__plain_snapshot(m, segments);
+    pthread_mutex_lock(&d->plain.lock);
+    for (const nd_plain_block *b = d->kept; b; b = b->next)
+        nd__plain_snapshot_block(&d->plain, b, ND_BLOCK_INACTIVE, segments);
+    pthread_mutex_unlock(&d->plain.lock);
+}
+
+static void debug_destroy(nd_maker *m)
+{
+    nd_debug *d = (nd_debug *)m;
+    (void)evict(d, 0);
+    while (d->gone)
+        forget(d, (nd_debug_block *)pop(&d->gone));
+    free(d->mistakes.data);
+    nd__plain_destroy(m);
+}
+
+static const nd_maker_class debug_class = {
+    .name = "debug",
+    .alloc = debug_alloc,
+    .free = debug_free,
+    .record_stream = nd__plain_record_stream,
+    .record_use = nd__plain_record_use,
+    .empty_cache = debug_empty_cache,
+    .stream_gone = nd__plain_stream_gone,
+    .stats = debug_stats,
+    .reset = nd__plain_reset,
+    .snapshot = debug_snapshot,
+    .destroy = debug_destroy,
+    .fork = nd__plain_fork,
+};
+
+/* What nobody freed or asked about is looked at once more. */
+static void check_at_exit(void)
+{
+    for (nd_maker *m = nd__makers(); m; m = m->next) {
+        nd_debug *d = (nd_debug *)m;
+        if (m->type != &debug_class || !m->device || nd__out_of_reach(m->device))
+            continue;
+        pthread_mutex_lock(&d->plain.lock);
+        for (nd_plain_block *b = d->kept; b; b = b->next)
+            check_freed(d, (nd_debug_block *)b);
+        for (nd_plain_block *b = d->plain.live; b; b = b->next)
+            check_zones(d, (nd_debug_block *)b);
+        pthread_mutex_unlock(&d->plain.lock);
+    }
+}
+
+static void watch_exit(void)
+{
+    (void)atexit(check_at_exit);
+}
+
+nd_status nd__debug_create(nd_device *device, const nd_hooks *hooks, nd_maker **out)
+{
+    nd_debug *d = calloc(1, sizeof *d);
+    *out = NULL;
+    if (!d)
+        return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no %zu bytes for an allocator", sizeof *d);
+    nd__plain_init(&d->plain, &debug_class, device, hooks);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_exit);
+    *out = &d->plain.base;
+    return ND_OK;
+}
+
+/* ---- the report ---- */
+static int64_t report(nd_debug *d, nd_text *t)
+{
+    int64_t n = 0;
+    pthread_mutex_lock(&d->plain.lock);
+    for (nd_plain_block *b = d->kept; b; b = b->next)
+        check_freed(d, (nd_debug_block *)b);
+    for (nd_plain_block *b = d->plain.live; b; b = b->next)
+        check_zones(d, (nd_debug_block *)b);
+    if (d->mistakes.data)
+        nd__text_add(t, "%s", d->mistakes.data);
+    if (d->n_mistakes > MOST_MISTAKES)
+        nd__text_add(t, "and %lld mistakes more\n", (long long)(d->n_mistakes - MOST_MISTAKES));
+    for (const nd_plain_block *b = d->plain.live; b; b = b->next, n++)
+        nd__text_add(t, "%s: live, block of %llu bytes at 0x%llx, %s%s%s\n",
+                     d->plain.base.device ? d->plain.base.device->name : "",
+                     (unsigned long long)b->base.requested,
+                     (unsigned long long)(b->address + b->base.offset),
+                     b->tag[0] ? "tag \"" : "no tag", b->tag, b->tag[0] ? "\"" : "");
+    n += d->n_mistakes;
+    pthread_mutex_unlock(&d->plain.lock);
+    return n;
+}
+
+nd_status nd_memory_debug_report(nd_device *device, char **out, int64_t *count)
+{
+    nd_status status;
+    nd_text t = {0};
+    bool any = false;
+    ND_OUT("memory_debug_report", 1, out, NULL);
+    ND_OUT("memory_debug_report", 2, count, 0);
+    device = nd__or_current(device, &status);
+    if (status != ND_OK)
+        return status;
+    nd__text_add(&t, "%s", "");
+    for (nd_maker *m = nd__makers(); m; m = m->next)
+        if (m->type == &debug_class && m->device == device) {
+            (void)reclaim((nd_plain *)m, false);
+            *count += report((nd_debug *)m, &t);
+            any = true;
+        }
+    if (any && !t.failed) {
+        *out = t.data;
+        return ND_OK;
+    }
+    free(t.data);
+    *count = 0;
+    return any ? nd__fail(ND_ERR_MEMORY, "memory_debug_report", -1, "no memory for the report")
+               : nd__fail(ND_ERR_STATE, "memory_debug_report", 0,
+                          "%s has no debug allocator: set NDOCK_ALLOC_CONF=backend:debug, or use "
+                          "nd_allocator_named(\"debug\") and nd_allocator_set",
+                          device->name);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Back end async (C18): the device's plug-in allocates and frees in stream order, from a pool of
+ * its own (group "ndp.pool/1"), so nothing here waits for an event. A block that other streams use
+ * as well is freed on one stream more, which waits for them all, and not on its own, which goes on.
+ */
+#include <stdlib.h>
+#include "core/memory/plain/plain.h"
+
+typedef struct {
+    nd_plain plain;
+    _Atomic(nd_stream *) unifier; /* where blocks of several streams end; NULL until the first */
+    _Atomic uint64_t cap;         /* bytes; 0: none */
+    uint64_t most_kept;           /* bytes that the pool may hold unused; UINT64_MAX: no limit */
+    int64_t reserved_peak;        /* seen so far; under plain.lock */
+    uint64_t promised; /* bytes of requests under way, which count against the cap; too */
+} nd_ordered;
+
+/* ---- the pool, as hooks ---- */
+static nd_status pool_alloc(void *ctx, nd_stream *s, uint64_t nbytes, ndp_mem **mem, char **host)
+{
+    nd_device *d = ctx;
+    *mem = NULL;
+    *host = NULL;
+    ND_RETURN_IF(nd__usable(d, "alloc"));
+    pthread_mutex_lock(&s->lock);
+    nd_status status = d->pool.alloc(d->dev, s->handle, nbytes, mem);
+    pthread_mutex_unlock(&s->lock);
+    if (status != ND_OK)
+        nd__error_context("alloc", d->name, d->slot->name);
+    return status;
+}
+
+static void pool_free(void *ctx, nd_stream *s, ndp_mem *mem, uint64_t nbytes)
+{
+    nd_device *d = ctx;
+    (void)nbytes;
+    if (nd__out_of_reach(d))
+        return;
+    if (nd__hazards_now())
+        nd__hazard_forget(mem);
+    pthread_mutex_lock(&s->lock);
+    d->pool.free(d->dev, s->handle, mem);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static bool look(const nd_ordered *o, uint64_t *used, uint64_t *reserved)
+{
+    nd_device *d = o->plain.base.device;
+    *used = *reserved = 0;
+    return !nd__out_of_reach(d) && d->pool.usage(d->dev, used, reserved) == NDP_OK;
+}
+
+/* Pools are left alone while a capture is underway that a trim might break. */
+static void trim(const nd_ordered *o, uint64_t keep)
+{
+    nd_device *d = o->plain.base.device;
+    if (!nd__out_of_reach(d) && !nd__capture_forbids(d))
+        (void)d->pool.trim(d->dev, keep);
+}
+
+static void trim_unused(nd_ordered *o)
+{
+    uint64_t used, reserved;
+    if (o->most_kept != UINT64_MAX && look(o, &used, &reserved) && reserved > used &&
+        reserved - used > o->most_kept)
+        trim(o, used + o->most_kept);
+}
+
+/* ---- the end of a block ---- */
+static nd_stream *unifier(nd_ordered *o)
+{
+    nd_stream *s = atomic_load_explicit(&o->unifier, memory_order_acquire), *none = NULL;
+    if (s || nd_stream_create(o->plain.base.device, NULL, &s) != ND_OK)
+        return s;
+    if (atomic_compare_exchange_strong(&o->unifier, &none, s))
+        return s;
+    nd_stream_release(s);
+    return none;
+}
+
+static nd_status wait_for(nd_stream *s, nd_uses *u)
+{
+    ND_RETURN_IF(nd__wait_stream_id(s, s->device, nd__stream_id(u->home)));
+    for (int i = 0; i < u->n; i++) {
+        const nd_use *use = &u->list[i];
+        ND_RETURN_IF(use->closed ? nd__wait_mark(s, use->event)
+                                 : nd__wait_stream_id(s, s->device, nd__stream_id(use->stream)));
+    }
+    return ND_OK;
+}
+
+/* The stream to free the block on, retained; NULL: there is none now. */
+static nd_stream *last_stream(nd_ordered *o, nd_plain_block *b)
+{
+    nd_stream *home = b->uses.n ? NULL : nd__stream_retain_live(b->uses.home);
+    nd_stream *s = home ? home : unifier(o);
+    return home || (s && wait_for(s, &b->uses) == ND_OK) ? s : NULL;
+}
+
+static bool capturing(const nd_ordered *o)
+{
+    return atomic_load(&o->plain.base.device->captures) > 0;
+}
+
+/* What was freed in a capture, or while no stream could be told. True: there was something. */
+static bool give_pending(nd_ordered *o, bool wait)
+{
+    nd__plain_begin(&o->plain);
+    nd_plain_block *b = nd__plain_done(&o->plain, wait), *next;
+    nd_stream *s = b ? unifier(o) : NULL;
+    bool any = b != NULL;
+    for (; b; b = next) {
+        next = b->next;
+        nd__plain_give_on(&o->plain, b, s ? s : o->plain.base.device->stream0);
+    }
+    nd__plain_end(&o->plain, any);
+    return any;
+}
+
+static void ordered_free(nd_block *block)
+{
+    nd_plain_block *b = (nd_plain_block *)block;
+    nd_ordered *o = (nd_ordered *)block->maker;
+    nd_stream *s = capturing(o) ? NULL : last_stream(o, b);
+    nd__plain_begin(&o->plain);
+    nd__plain_drop(&o->plain, b, s == NULL);
+    if (s) {
+        nd__plain_completed(&o->plain, b);
+        trim_unused(o);
+        nd__plain_give_on(&o->plain, b, s);
+        if (s != atomic_load(&o->unifier))
+            nd_stream_release(s);
+    }
+    nd__plain_end(&o->plain, s != NULL);
+}
+
+/* ---- allocation ---- */
+/* Freed memory comes back when the streams have got there: wait sees to that. */
+static bool reclaim(nd_plain *p, bool wait)
+{
+    nd_ordered *o = (nd_ordered *)p;
+    (void)give_pending(o, wait);
+    if (wait)
+        (void)nd__wait_device(p->base.device, ND_WAIT_MEMORY, "alloc");
+    trim(o, 0);
+    return true;
+}
+
+/* Live bytes count against the cap; what the pool keeps unused makes way for it. */
+static nd_status within_cap(nd_ordered *o, uint64_t nbytes, bool *promised)
+{
+    nd_plain *p = &o->plain;
+    uint64_t cap = atomic_load(&o->cap), used, reserved;
+    *promised = false;
+    if (!cap)
+        return ND_OK;
+    pthread_mutex_lock(&p->lock);
+    uint64_t live = (uint64_t)p->stats.active_bytes.all.current + o->promised;
+    bool fits = nbytes <= cap && live <= cap - nbytes;
+    p->stats.num_cap_rejections += !fits;
+    p->stats.num_ooms += !fits;
+    o->promised += fits ? nbytes : 0;
+    *promised = fits;
+    pthread_mutex_unlock(&p->lock);
+    if (!fits)
+        return nd__fail(ND_ERR_MEMORY, "alloc", -1,
+                        "%llu bytes would pass the cap of %llu on %s, of which %llu are in use; "
+                        "raise it (nd_memory_cap_set) or free arrays",
+                        (unsigned long long)nbytes, (unsigned long long)cap, p->base.device->name,
+                        (unsigned long long)live);
+    if (look(o, &used, &reserved) && reserved > cap - nbytes)
+        trim(o, cap - nbytes);
+    return ND_OK;
+}
+
+static nd_status alloc_block(nd_ordered *o, nd_stream *stream, uint64_t nbytes, nd_block **out)
+{
+    nd_plain_block *b = calloc(1, sizeof *b);
+    if (!b)
+        return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no %zu bytes for a block's record", sizeof *b);
+    nd_status status =
+        nd__plain_segment(&o->plain, stream, nbytes, reclaim, &b->base.mem, &b->base.host);
+    if (status != ND_OK) {
+        free(b);
+        return status;
+    }
+    b->base.nbytes = b->base.requested = b->segment = nbytes;
+    nd__plain_enter(&o->plain, b, stream);
+    *out = &b->base;
+    return ND_OK;
+}
+
+static nd_status ordered_alloc(nd_maker *m, nd_stream *stream, uint64_t nbytes, nd_block **out)
+{
+    nd_ordered *o = (nd_ordered *)m;
+    bool promised;
+    *out = NULL;
+    ND_RETURN_IF(nd__plain_refuse_capture(&o->plain, stream,
+                                          "allocate before it, or use the caching allocator"));
+    (void)give_pending(o, false);
+    ND_RETURN_IF(within_cap(o, nbytes, &promised));
+    nd_status status = alloc_block(o, stream, nbytes, out);
+    if (promised) {
+        pthread_mutex_lock(&o->plain.lock);
+        o->promised -= nbytes;
+        pthread_mutex_unlock(&o->plain.lock);
+    }
+    return status;
+}
+
+/* ---- the rest ---- */
+static nd_status ordered_empty_cache(nd_maker *m)
+{
+    nd_ordered *o = (nd_ordered *)m;
+    (void)give_pending(o, false);
+    trim(o, 0);
+    return ND_OK;
+}
+
+/* Reserved is what the pool holds; the pool does not say by size. */
+static void ordered_stats(nd_maker *m, nd_memory_stats *out)
+{
+    nd_ordered *o = (nd_ordered *)m;
+    uint64_t used, reserved;
+    (void)give_pending(o, false);
+    nd__plain_stats(m, out);
+    if (!look(o, &used, &reserved))
+        return;
+    nd_memory_stat *all = &out->reserved_bytes.all;
+    pthread_mutex_lock(&o->plain.lock);
+    if (o->reserved_peak < (int64_t)reserved)
+        o->reserved_peak = (int64_t)reserved;
+    all->current = (int64_t)reserved;
+    if (all->peak < o->reserved_peak)
+        all->peak = o->reserved_peak;
+    pthread_mutex_unlock(&o->plain.lock);
+}
+
+static void ordered_reset(nd_maker *m, bool peak, bool accumulated)
+{
+    nd_ordered *o = (nd_ordered *)m;
+    nd__plain_reset(m, peak, accumulated);
+    if (!peak)
+        return;
+    pthread_mutex_lock(&o->plain.lock);
+    o->reserved_peak = 0;
+    pthread_mutex_unlock(&o->plain.lock);
+}
+
+static void ordered_destroy(nd_maker *m)
+{
+    nd_stream_release(atomic_load(&((nd_ordered *)m)->unifier));
+    nd__plain_destroy(m);
+}
+
+static const nd_maker_class ordered = {
+    .name = "async",
+    .alloc = ordered_alloc,
+    .free = ordered_free,
+    .record_stream = nd__plain_record_stream,
+    .record_use = nd__plain_record_use,
+    .empty_cache = ordered_empty_cache,
+    .stream_gone = nd__plain_stream_gone,
+    .stats = ordered_stats,
+    .reset = ordered_reset,
+    .snapshot = nd__plain_snapshot,
+    .destroy = ordered_destroy,
+    .fork = nd__plain_fork,
+};
+
+bool nd__ordered_serves(const nd_device *d)
+{
+    return d->has_stream && d->pool.alloc && d->pool.free && d->pool.trim && d->pool.usage;
+}
+
+bool nd__is_ordered(const nd_maker *m)
+{
+    return m->type == &ordered;
+}
+
+void nd__ordered_cap(nd_maker *m, uint64_t nbytes)
+{
+    atomic_store(&((nd_ordered *)m)->cap, nbytes);
+}
+
+nd_status nd__ordered_create(nd_device *device, const nd_hooks *hooks, nd_maker **out)
+{
+    *out = NULL;
+    ND_RETURN_IF(nd__conf_check());
+    const nd_conf *conf = nd__conf();
+    nd_ordered *o = calloc(1, sizeof *o);
+    if (!o)
+        return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no %zu bytes for an allocator", sizeof *o);
+    nd__plain_init(&o->plain, &ordered, device, hooks);
+    o->plain.base.hooks.segment_alloc = pool_alloc;
+    o->plain.base.hooks.segment_free = pool_free;
+    o->most_kept = conf->max_cached > 0 ? (uint64_t)conf->max_cached : UINT64_MAX;
+    atomic_init(&o->cap,
+                (uint64_t)(conf->per_process_memory_fraction * (double)device->info.memory_bytes));
+    *out = &o->plain.base;
+    return ND_OK;
+}

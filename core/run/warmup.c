@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Kernels looked up ahead of time. A plug-in's find() is its warm-up: it answers by the op, dtypes,
+ * rank, and which operands are scalars or dense, never by values or extents. So one small call of
+ * each form stands for all, and nothing is run. */
+#include "core/plugin/service/cache.h"
+
+/* Operands: a array of the op's dtype, r of its result's, i i64, b bool, s scalar; each followed by
+ * its rank, which a scalar takes from the result. */
+typedef struct {
+    int op_class;
+    nd_op op; /* ND_OP_NONE: every op of the class that has no row of its own */
+    const char *in, *out;
+} form;
+static const form forms[] = {
+    {ND_CLASS_UNARY, 0, "a1", "r1"},
+    {ND_CLASS_UNARY, 0, "a2", "r2"},
+    {ND_CLASS_BINARY, 0, "a1a1", "r1"},
+    {ND_CLASS_BINARY, 0, "a1s1", "r1"},
+    {ND_CLASS_BINARY, 0, "s1a1", "r1"},
+    {ND_CLASS_BINARY, 0, "a2a2", "r2"},
+    {ND_CLASS_BINARY, 0, "a2s2", "r2"},
+    {ND_CLASS_BINARY, 0, "s2a2", "r2"},
+    {ND_CLASS_TERNARY, ND_OP_where, "b1a1a1", "r1"},
+    {ND_CLASS_TERNARY, ND_OP_where, "b1a1s1", "r1"},
+    {ND_CLASS_TERNARY, ND_OP_where, "b1s1a1", "r1"},
+    {ND_CLASS_TERNARY, ND_OP_where, "b2a2a2", "r2"},
+    {ND_CLASS_TERNARY, 0, "a1a1a1", "r1"},
+    {ND_CLASS_TERNARY, 0, "a1s1s1", "r1"},
+    {ND_CLASS_TERNARY, 0, "a1a1s1", "r1"},
+    {ND_CLASS_TERNARY, 0, "a1s1a1", "r1"},
+    {ND_CLASS_TERNARY, 0, "a2a2a2", "r2"},
+    {ND_CLASS_FILL, 0, "s1", "a1"},
+    {ND_CLASS_FILL, 0, "s2", "a2"},
+    {ND_CLASS_COPY, 0, "a1", "a1"},
+    {ND_CLASS_COPY, 0, "a2", "a2"},
+    {ND_CLASS_IOTA, 0, "", "a1"},
+    {ND_CLASS_REDUCE, 0, "a1", "r0"},
+    {ND_CLASS_REDUCE, 0, "a2", "r1"},
+    {ND_CLASS_ARGREDUCE, 0, "a1", "r0"},
+    {ND_CLASS_ARGREDUCE, 0, "a2", "r1"},
+    {ND_CLASS_SCAN, 0, "a1", "r1"},
+    {ND_CLASS_SCAN, 0, "a2", "r2"},
+    {ND_CLASS_NORM, 0, "a2", "r2"},
+    {ND_CLASS_MATMUL, 0, "a2a2", "r2"},
+    {ND_CLASS_MATMUL, 0, "a3a3", "r3"},
+    {ND_CLASS_TAKE, 0, "a1i1", "r1"},
+    {ND_CLASS_TAKE, 0, "a2i1", "r2"},
+    {ND_CLASS_GATHER, 0, "a1i1", "r1"},
+    {ND_CLASS_GATHER, 0, "a2i2", "r2"},
+    {ND_CLASS_SCATTER, 0, "i1a1", "a1"},
+    {ND_CLASS_SCATTER, 0, "i2a2", "a2"},
+    {ND_CLASS_COMPRESS, 0, "a1b1", "a1i0"},
+    {ND_CLASS_COMPRESS, 0, "a2b1", "a2i0"},
+    {ND_CLASS_NONZERO, 0, "a1", "i2i0"},
+    {ND_CLASS_SORT, ND_OP_topk, "a1", "a1i1"},
+    {ND_CLASS_SORT, ND_OP_topk, "a2", "a2i2"},
+    {ND_CLASS_SORT, 0, "a1", "r1"},
+    {ND_CLASS_SORT, 0, "a2", "r2"},
+    {ND_CLASS_SEARCH, 0, "a1a1", "i1"},
+    {ND_CLASS_RANDOM, 0, "", "a1"},
+};
+
+enum { EXTENT = 2, MOST_RANK = 3, STORAGE_BYTES = 16 * 2 * EXTENT * EXTENT * EXTENT };
+static const int64_t extents[MOST_RANK] = {EXTENT, EXTENT, EXTENT};
+/* C order by rank, and the same with every other element left out. */
+static const int64_t dense[MOST_RANK + 1][MOST_RANK] = {{0}, {1}, {2, 1}, {4, 2, 1}};
+static const int64_t sparse[MOST_RANK + 1][MOST_RANK] = {{0}, {2}, {4, 2}, {8, 4, 2}};
+static const int64_t zero[MOST_RANK];
+
+typedef struct {
+    nd_device *device;
+    const nd_op_info *info;
+    nd_dtype compute, result;
+    nd_storage *storage;
+} subject;
+
+/* The operands of one side. Bit i of dense_mask: operand i is dense. */
+static uint32_t make_views(const subject *s, const char *text, unsigned dense_mask, ndp_view *v)
+{
+    uint32_t n = 0;
+    for (; *text; text += 2, n++) {
+        const int rank = text[1] - '0';
+        const bool scalar = text[0] == 's', is_dense = rank == 0 || dense_mask >> n & 1;
+        v[n] = (ndp_view){.mem = scalar ? NULL : s->storage->mem,
+                          .offset_bytes = scalar ? 0 : (int64_t)s->storage->base,
+                          .shape = extents,
+                          .stride = scalar     ? zero
+                                    : is_dense ? dense[rank]
+                                               : sparse[rank],
+                          .dtype = text[0] == 'r'   ? s->result
+                                   : text[0] == 'i' ? ND_I64
+                                   : text[0] == 'b' ? ND_BOOL
+                                                    : s->compute,
+                          .ndim = rank,
+                          .flags = !scalar && is_dense ? NDP_VIEW_CONTIGUOUS : 0};
+    }
+    return n;
+}
+
+static bool look_up(const subject *s, const form *f, unsigned dense_mask)
+{
+    const union {
+        ndp_reduce reduce;
+        ndp_scan scan;
+        ndp_norm norm;
+        ndp_matmul matmul;
+        ndp_index index;
+        ndp_sort sort;
+        ndp_search search;
+        ndp_iota iota;
+        ndp_random random;
+    } none = {.reduce = {0}},
+      by_class[ND_CLASS_END] = {
+          [ND_CLASS_REDUCE] = {.reduce = {.size = sizeof(ndp_reduce), .n_reduced = 1}},
+          [ND_CLASS_ARGREDUCE] = {.reduce = {.size = sizeof(ndp_reduce), .n_reduced = 1}},
+          [ND_CLASS_SCAN] = {.scan = {.size = sizeof(ndp_scan)}},
+          [ND_CLASS_NORM] = {.norm = {.size = sizeof(ndp_norm), .n_reduced = 1, .eps = 1e-5}},
+          [ND_CLASS_MATMUL] = {.matmul = {.size = sizeof(ndp_matmul), .alpha = 1}},
+          [ND_CLASS_TAKE] = {.index = {.size = sizeof(ndp_index)}},
+          [ND_CLASS_GATHER] = {.index = {.size = sizeof(ndp_index)}},
+          [ND_CLASS_SCATTER] = {.index = {.size = sizeof(ndp_index)}},
+          [ND_CLASS_SORT] = {.sort = {.size = sizeof(ndp_sort), .stable = 1}},
+          [ND_CLASS_SEARCH] = {.search = {.size = sizeof(ndp_search)}},
+          [ND_CLASS_IOTA] = {.iota = {.size = sizeof(ndp_iota)}},
+          [ND_CLASS_RANDOM] = {.random = {.size = sizeof(ndp_random), .b = 1, .high = 1}},
+      };
+    const ndp_scalar value = {.dtype = s->compute};
+    ndp_view in[4], out[2];
+    ndp_call call = {
+        .size = sizeof call, .op = s->info->op, .in = in, .out = out, .scalar = &value};
+    call.n_in = make_views(s, f->in, dense_mask, in);
+    call.n_out = make_views(s, f->out, dense_mask >> call.n_in, out);
+    call.n_scalar = strchr(f->in, 's') != NULL;
+    if (by_class[f->op_class].reduce.size != none.reduce.size)
+        call.params = &by_class[f->op_class];
+    return nd__has_kernel(s->device, &call);
+}
+
+static bool applies(const form *f, const nd_op_info *info, bool own_row)
+{
+    return f->op_class == info->op_class && f->op == (own_row ? info->op : ND_OP_NONE);
+}
+
+static bool has_own_row(const nd_op_info *info)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (applies(&forms[i], info, true))
+            return true;
+    return false;
+}
+
+static bool look_up_layouts(const subject *s, const form *f)
+{
+    const unsigned layouts = 1u << (strlen(f->in) + strlen(f->out)) / 2;
+    bool all = true;
+    for (unsigned mask = 0; mask < layouts && all; mask++)
+        all = look_up(s, f, mask);
+    return all;
+}
+
+static nd_status look_up_all(const subject *s)
+{
+    const bool own_row = has_own_row(s->info);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (applies(&forms[i], s->info, own_row) && !look_up_layouts(s, &forms[i]))
+            return nd__fail(ND_ERR_UNSUPPORTED, "warmup", 0,
+                            "%s has no kernel of its own for %s on %s (operands %s)",
+                            s->device->name, s->info->name, nd_dtype_name(s->compute), forms[i].in);
+    return ND_OK;
+}
+
+/* Where the op computes in another dtype, operands are converted first. */
+static nd_status look_up_conversion(const subject *s, nd_dtype from)
+{
+    const subject conversion = {s->device, nd_op_get(ND_OP_copy), from, s->compute, s->storage};
+    const form copies[2] = {{ND_CLASS_COPY, 0, "a1", "r1"}, {ND_CLASS_COPY, 0, "a2", "r2"}};
+    for (int i = 0; i < 2 && from != s->compute; i++)
+        if (!look_up_layouts(&conversion, &copies[i]))
+            return nd__fail(ND_ERR_UNSUPPORTED, "warmup", 0,
+                            "%s has no kernel of its own to convert %s to %s", s->device->name,
+                            nd_dtype_name(from), nd_dtype_name(s->compute));
+    return ND_OK;
+}
+
+static nd_status warm(const nd_warmup_item *item)
+{
+    nd_status status = ND_OK;
+    subject s = {.info = nd_op_get(item->op), .device = nd__or_current(item->device, &status)};
+    if (!s.device || status != ND_OK)
+        return status;
+    if (!s.info)
+        return nd__fail(ND_ERR_ARGUMENT, "warmup", 0, "%d is no op", (int)item->op);
+    ND_RETURN_IF(nd__check_dtype("warmup", item->dtype));
+    ND_RETURN_IF(nd__op_domain(s.info, item->dtype, &s.compute));
+    s.result = s.info->result == ND_RESULT_GIVEN ? s.compute : nd__op_result(s.info, s.compute);
+    ND_RETURN_IF(nd__storage_alloc(s.device, STORAGE_BYTES, &s.storage));
+    status = look_up_conversion(&s, item->dtype);
+    if (status == ND_OK)
+        status = look_up_all(&s);
+    nd__storage_release(s.storage);
+    return status;
+}
+
+nd_status nd_warmup(const nd_warmup_item *items, int32_t n, nd_status *statuses)
+{
+    if (n < 0 || (n > 0 && !items))
+        return nd__fail(ND_ERR_ARGUMENT, "warmup", n < 0, "%d items at %p", (int)n,
+                        (const void *)items);
+    for (int32_t i = 0; i < n; i++) {
+        nd_status status = warm(&items[i]);
+        if (statuses)
+            statuses[i] = status;
+    }
+    return ND_OK;
+}
