@@ -54,7 +54,7 @@ typedef struct {
 CPU_ISA_DECLARE(extern const cpu_copy_loops, cpu_copy_table);
 
 /* ---- copy_tiles.c ---- */
-#define CPU_COPY_STREAM_BYTES                                           \
+#define CPU_COPY_STREAM_BYTES \
     (8 << 20) /* destinations from here on are written around the cache \
                */
 const cpu_copy_loops *cpu_copy_level(void);

@@ -20,7 +20,7 @@
 #define EW_SMALL 64      /* elements served without a plan even if an operand is a scalar */
 #define EW_CHEAP_GRAIN 65536
 #define EW_COSTLY_GRAIN 4096
-#define EW_STREAM_BYTES                                                      \
+#define EW_STREAM_BYTES \
     ((int64_t)16 << 20) /* results beyond most caches are not read back soon \
                          */
 

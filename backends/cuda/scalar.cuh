@@ -89,7 +89,10 @@ template <bool STORED> struct cuda_operand {
 /* Any byte but 0 of a bool is true. */
 template <> struct cuda_operand<false> {
 #if CUDA_KIND == CUDA_KIND_BOOL
-    static __device__ __forceinline__ uint8_t of(uint8_t x) { return x != 0; }
+    static __device__ __forceinline__ uint8_t of(uint8_t x)
+    {
+        return x != 0;
+    }
 #else
     template <class T> static __device__ __forceinline__ auto of(T x) -> decltype(cuda_widen(x))
     {

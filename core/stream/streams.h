@@ -206,7 +206,8 @@ struct nd_event {
     uint64_t seq;      /* what it covers on that stream */
     uint64_t capture;  /* in which it was recorded; 0: none */
     double when_ms;    /* of the record, where the device has no events */
-    nd_event *earlier; /* among the pending ones of a storage (core/array/storage.c), which owns both */
+    nd_event
+        *earlier; /* among the pending ones of a storage (core/array/storage.c), which owns both */
 };
 /* An event of the pool recorded at the end of s; NULL where everything is done already. */
 nd_status nd__mark(nd_stream *s, ndp_event **out);

@@ -36,7 +36,8 @@ static void test_text(void)
 {
     nd_array *a = wrapped();
     char *text = NULL;
-    ok(nd_format(a, NULL, &text) == ND_OK && strstr(text, "[False,  True,  True,  True,  True, False]"),
+    ok(nd_format(a, NULL, &text) == ND_OK &&
+           strstr(text, "[False,  True,  True,  True,  True, False]"),
        "printed by its truth: %s", text ? text : "");
     free(text);
     nd_release(a);

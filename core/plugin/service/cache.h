@@ -51,8 +51,9 @@ typedef struct {
     atomic_bool writable;
     _Atomic uint64_t stored, dropped, evicted;
     _Atomic uint64_t added; /* bytes of all entries that this process wrote */
-    _Atomic uint64_t base;  /* added + base (which wraps): bytes in the folder, as this process knows */
-    atomic_int since_scan;  /* entries written since the folder was looked through */
+    _Atomic uint64_t
+        base; /* added + base (which wraps): bytes in the folder, as this process knows */
+    atomic_int since_scan; /* entries written since the folder was looked through */
     atomic_bool scanned;
 } nd_kernel_store;
 typedef struct {
