@@ -1,69 +1,86 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The files of the Python package, one a line, so that additions merge.
+#
+# python/src/ has a folder for each thing that a user knows. From the lowest to the highest: a file uses its own
+# folder and those before it.
+#   base       state of the module, errors, text, waiting, the GIL, callbacks from other threads, logging
+#   dtype      DType and the names of dtypes
+#   device     Device, and which devices and plug-ins there are
+#   args       arguments: scalars, shapes, axes, and formats of whole argument lists
+#   streams    Stream, Event, and what is known about waiting
+#   memory     device memory: statistics, settings, pinned memory, Allocator and Pool
+#   asarray    arrays of Python's numbers, nested sequences and other libraries' host memory
+#   ops        functions that make and compute arrays
+#   indexing   x[key], x[key] = value, take and put
+#   exchange   arrays for and of other libraries: buffers, CUDA Array Interface, DLPack
+#   files      .npy, IDX and safetensors
+#   array      the type Array: attributes, operators, methods, elements as Python's numbers, text
+#   needle     the backend interface of the course's needle
+#   module     the extension module itself, and the list of what each file adds to it
 python_sources =
 python_modules =
-python_sources += %reldir%/src/allocator.c
-python_sources += %reldir%/src/args.c
-python_sources += %reldir%/src/args.h
-python_sources += %reldir%/src/array.c
-python_sources += %reldir%/src/asarray.c
-python_sources += %reldir%/src/attributes.c
-python_sources += %reldir%/src/buffer.c
-python_sources += %reldir%/src/cai_export.c
-python_sources += %reldir%/src/cai_import.c
-python_sources += %reldir%/src/convert.c
-python_sources += %reldir%/src/create.c
-python_sources += %reldir%/src/debug.c
-python_sources += %reldir%/src/device.c
-python_sources += %reldir%/src/dlpack.c
-python_sources += %reldir%/src/dlpack_c.c
-python_sources += %reldir%/src/dtype.c
-python_sources += %reldir%/src/dtype_name.c
-python_sources += %reldir%/src/elementwise.c
-python_sources += %reldir%/src/elementwise.def
-python_sources += %reldir%/src/error.c
-python_sources += %reldir%/src/error_text.c
-python_sources += %reldir%/src/event.c
-python_sources += %reldir%/src/exchange.c
-python_sources += %reldir%/src/exchange.h
-python_sources += %reldir%/src/file.c
-python_sources += %reldir%/src/filled.c
-python_sources += %reldir%/src/format.c
-python_sources += %reldir%/src/import.c
-python_sources += %reldir%/src/index.c
-python_sources += %reldir%/src/index.h
-python_sources += %reldir%/src/index_get.c
-python_sources += %reldir%/src/index_line.c
-python_sources += %reldir%/src/index_plan.c
-python_sources += %reldir%/src/index_set.c
-python_sources += %reldir%/src/indexing.c
-python_sources += %reldir%/src/later.c
-python_sources += %reldir%/src/linalg.c
-python_sources += %reldir%/src/log.c
-python_sources += %reldir%/src/manip.c
-python_sources += %reldir%/src/math.c
-python_sources += %reldir%/src/memory.c
-python_sources += %reldir%/src/methods.c
-python_sources += %reldir%/src/module.c
-python_sources += %reldir%/src/needle.c
-python_sources += %reldir%/src/needle.h
-python_sources += %reldir%/src/needle_copy.c
-python_sources += %reldir%/src/needle_math.c
-python_sources += %reldir%/src/nested.c
-python_sources += %reldir%/src/number.c
-python_sources += %reldir%/src/operand.c
-python_sources += %reldir%/src/parts.def
-python_sources += %reldir%/src/plugins.c
-python_sources += %reldir%/src/promote.c
-python_sources += %reldir%/src/py.h
-python_sources += %reldir%/src/random.c
-python_sources += %reldir%/src/reduce.c
-python_sources += %reldir%/src/scalar.c
-python_sources += %reldir%/src/sorting.c
-python_sources += %reldir%/src/stream.c
-python_sources += %reldir%/src/text.c
-python_sources += %reldir%/src/view.c
-python_sources += %reldir%/src/wait.c
+python_sources += %reldir%/src/base/error.c
+python_sources += %reldir%/src/base/error_text.c
+python_sources += %reldir%/src/base/later.c
+python_sources += %reldir%/src/base/log.c
+python_sources += %reldir%/src/base/py.h
+python_sources += %reldir%/src/base/text.c
+python_sources += %reldir%/src/base/wait.c
+python_sources += %reldir%/src/dtype/dtype.c
+python_sources += %reldir%/src/dtype/name.c
+python_sources += %reldir%/src/device/device.c
+python_sources += %reldir%/src/device/plugins.c
+python_sources += %reldir%/src/args/args.c
+python_sources += %reldir%/src/args/args.h
+python_sources += %reldir%/src/args/convert.c
+python_sources += %reldir%/src/streams/debug.c
+python_sources += %reldir%/src/streams/event.c
+python_sources += %reldir%/src/streams/stream.c
+python_sources += %reldir%/src/memory/allocator.c
+python_sources += %reldir%/src/memory/memory.c
+python_sources += %reldir%/src/asarray/asarray.c
+python_sources += %reldir%/src/asarray/host.c
+python_sources += %reldir%/src/asarray/nested.c
+python_sources += %reldir%/src/asarray/operand.c
+python_sources += %reldir%/src/ops/create.c
+python_sources += %reldir%/src/ops/elementwise.c
+python_sources += %reldir%/src/ops/elementwise.def
+python_sources += %reldir%/src/ops/filled.c
+python_sources += %reldir%/src/ops/linalg.c
+python_sources += %reldir%/src/ops/manip.c
+python_sources += %reldir%/src/ops/math_mode.c
+python_sources += %reldir%/src/ops/promote.c
+python_sources += %reldir%/src/ops/random.c
+python_sources += %reldir%/src/ops/reduce.c
+python_sources += %reldir%/src/ops/sorting.c
+python_sources += %reldir%/src/ops/view.c
+python_sources += %reldir%/src/indexing/get.c
+python_sources += %reldir%/src/indexing/index.h
+python_sources += %reldir%/src/indexing/key.c
+python_sources += %reldir%/src/indexing/line.c
+python_sources += %reldir%/src/indexing/plan.c
+python_sources += %reldir%/src/indexing/set.c
+python_sources += %reldir%/src/indexing/take.c
+python_sources += %reldir%/src/exchange/buffer.c
+python_sources += %reldir%/src/exchange/cai_export.c
+python_sources += %reldir%/src/exchange/cai_import.c
+python_sources += %reldir%/src/exchange/dlpack.c
+python_sources += %reldir%/src/exchange/dlpack_c.c
+python_sources += %reldir%/src/exchange/exchange.c
+python_sources += %reldir%/src/exchange/exchange.h
+python_sources += %reldir%/src/files/files.c
+python_sources += %reldir%/src/array/attributes.c
+python_sources += %reldir%/src/array/format.c
+python_sources += %reldir%/src/array/methods.c
+python_sources += %reldir%/src/array/operators.c
+python_sources += %reldir%/src/array/scalar.c
+python_sources += %reldir%/src/array/type.c
+python_sources += %reldir%/src/needle/copy.c
+python_sources += %reldir%/src/needle/math.c
+python_sources += %reldir%/src/needle/needle.c
+python_sources += %reldir%/src/needle/needle.h
+python_sources += %reldir%/src/module/module.c
+python_sources += %reldir%/src/module/parts.def
 python_modules += %reldir%/ndock/__init__.py
 python_modules += %reldir%/ndock/_creation.py
 python_modules += %reldir%/ndock/_debug.py

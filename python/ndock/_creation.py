@@ -2,7 +2,7 @@
 """Creation functions of the array API. device=None means the calling thread's current device, for the _like functions
 that of x. Nothing waits: an asynchronous device fills the array in the order of its current stream. All raise ValueError
 for a negative extent or an unknown device, OverflowError for a size or value out of range, MemoryError. empty, full, ones
-and zeros are in python/src/filled.c."""
+and zeros are in python/src/ops/filled.c."""
 from __future__ import annotations
 
 from . import _ndock

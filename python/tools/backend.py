@@ -52,11 +52,11 @@ def _against_installed(work, target):
     """A wheel of the modules and the extension, which finds the installed library by its RUNPATH."""
     suffix, limited = _suffix_and_flags()
     extension = os.path.join(work, "_ndock" + suffix)
-    folder = os.path.join(PYTHON, "src")
-    sources = sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".c"))
+    sources = sorted(os.path.join(folder, name) for folder, _, names in os.walk(os.path.join(PYTHON, "src"))
+                     for name in names if name.endswith(".c"))
     library = _pkg_config("--variable=libdir")[0]
     _run(*shlex.split(os.environ.get("CC", "cc")), "-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-D_GNU_SOURCE",
-         *shlex.split(os.environ.get("CFLAGS", "")), *limited, "-isystem", sysconfig.get_path("include"), *_pkg_config("--cflags"),
+         *shlex.split(os.environ.get("CFLAGS", "")), *limited, "-I" + TOP, "-isystem", sysconfig.get_path("include"), *_pkg_config("--cflags"),
          "-o", extension, *sources, *_pkg_config("--libs"), f"-Wl,-rpath,{library}")
     files = {**wheel.modules(os.path.join(PYTHON, "ndock")), "ndock/" + os.path.basename(extension): extension}
     tag = f"{wheel.python_tag()}-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"

@@ -25,7 +25,7 @@ OPERATORS.update({"__index__": ("", "int"), "__len__": ("", "int"), "__iter__": 
                   "__contains__": ("item: object", "bool"), "__getitem__": ("key: Any", "Array"),
                   "__setitem__": ("key: Any, value: Any", "None"), "__buffer__": ("flags: int", "memoryview"),
                   "__enter__": ("", "Any"), "__exit__": ("*exception: Any", "None"), "__hash__": ("", "int")})
-# Parameters of the functions of filled.c.
+# Parameters of the functions of ops/filled.c.
 FILLED = {"shape": "Shape", "fill_value": "Scalar", "dtype": "DTypeLike | None", "device": "DeviceLike | None"}
 # What attributes and results are, by their names; of all types unless "Type.name" is there.
 TYPES = {"shape": "tuple[int, ...]", "strides": "tuple[int, ...]", "ndim": "int", "size": "int", "nbytes": "int",

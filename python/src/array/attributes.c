@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The attributes of Array: facts, and views that need no arguments. */
+#include "python/src/base/py.h"
+
+static nd_array *of(PyObject *self)
+{
+    return ((py_array *)self)->a;
+}
+static py_state *state(PyObject *self)
+{
+    return PyType_GetModuleState(Py_TYPE(self));
+}
+
+static PyObject *get_shape(PyObject *self, void *unused)
+{
+    (void)unused;
+    return py_tuple(nd_shape(of(self)), nd_ndim(of(self)));
+}
+static PyObject *get_strides(PyObject *self, void *unused)
+{
+    (void)unused;
+    return py_tuple(nd_strides(of(self)), nd_ndim(of(self)));
+}
+static PyObject *get_ndim(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromLong(nd_ndim(of(self)));
+}
+static PyObject *get_size(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromLongLong(nd_size(of(self)));
+}
+static PyObject *get_dtype(PyObject *self, void *unused)
+{
+    (void)unused;
+    return py_from_dtype(state(self), nd_dtype_of(of(self)));
+}
+static PyObject *get_device(PyObject *self, void *unused)
+{
+    (void)unused;
+    return py_from_device(state(self), nd_device_of(of(self)));
+}
+
+static PyObject *get_itemsize(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromSize_t(nd_dtype_size(nd_dtype_of(of(self))));
+}
+static PyObject *get_nbytes(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromSize_t((size_t)nd_size(of(self)) * nd_dtype_size(nd_dtype_of(of(self))));
+}
+static PyObject *get_offset(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromLongLong(nd_offset(of(self)));
+}
+static PyObject *get_readonly(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(nd_is_readonly(of(self)));
+}
+
+/* The array API's: of matrices; all axes reversed is permute_dims, or transpose(). */
+static PyObject *get_T(PyObject *self, void *unused)
+{
+    nd_array *view = NULL;
+    (void)unused;
+    if (nd_ndim(of(self)) == 2)
+        return py_result(state(self), nd_transpose(of(self), &view), &view);
+    return PyErr_Format(PyExc_ValueError,
+                        "x.T is defined for two axes, not %d; x.mT exchanges the last two, "
+                        "x.transpose() reverses all",
+                        nd_ndim(of(self)));
+}
+static PyObject *get_mT(PyObject *self, void *unused)
+{
+    nd_array *view = NULL;
+    (void)unused;
+    return py_result(state(self), nd_matrix_transpose(of(self), &view), &view);
+}
+
+PyGetSetDef py_array_getset[] = {
+    {"shape", get_shape, NULL, "Extents, a tuple of ints.", NULL},
+    {"strides", get_strides, NULL, "Distance of neighbours along each axis, in elements.", NULL},
+    {"offset", get_offset, NULL, "Elements from the start of the storage to the first one.", NULL},
+    {"ndim", get_ndim, NULL, "Number of axes.", NULL},
+    {"size", get_size, NULL, "Number of elements.", NULL},
+    {"itemsize", get_itemsize, NULL, "Bytes of an element.", NULL},
+    {"nbytes", get_nbytes, NULL, "Bytes of all elements.", NULL},
+    {"dtype", get_dtype, NULL, "Element type, an ndock.DType.", NULL},
+    {"device", get_device, NULL, "Where the elements are, an ndock.Device.", NULL},
+    {"readonly", get_readonly, NULL, "Whether elements cannot be assigned to.", NULL},
+    {"T", get_T, NULL, "The transposed matrix, a view; for two axes.", NULL},
+    {"mT", get_mT, NULL, "The last two axes exchanged, a view.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * asarray: which way an object comes in, and when that is a copy. */
+#include "python/src/base/py.h"
+
+/* a in another dtype (0: its own), then on another device (NULL: its own); *out is another array.
+ */
+static nd_status carry_over(const nd_array *a, nd_dtype dtype, nd_device *device, nd_array **out)
+{
+    nd_array *cast = NULL;
+    if (!dtype)
+        return nd_copy(a, device, out);
+    nd_status status = nd_astype(a, dtype, device ? &cast : out);
+    if (status == ND_OK && device)
+        status = nd_to_device(cast, device, out);
+    nd_release(cast);
+    return status;
+}
+
+/* a (taken over) as dtype on device; the copy rule of asarray. */
+static nd_array *convert(py_state *st, nd_array *a, nd_dtype dtype, nd_device *device, int copy,
+                         bool copied)
+{
+    bool cast = dtype && dtype != nd_dtype_of(a), move = device && device != nd_device_of(a);
+    nd_array *next = NULL;
+    if (copy == PY_COPY_NEVER && (cast || move || copied)) {
+        PyErr_Format(PyExc_ValueError,
+                     "copy=False, but %s needs a copy; leave copy out, or ask for what is there",
+                     cast   ? "the conversion to another dtype"
+                     : move ? "the way to another device"
+                            : "memory that is not host-visible there, not aligned or not in "
+                              "native byte order");
+        py_discard(a);
+        return NULL;
+    }
+    if (move && !py_is_async(device) && py_wait_array(st, a) < 0) { /* as the copy would */
+        py_discard(a);
+        return NULL;
+    }
+    if (!cast && !move && (copied || copy != PY_COPY_ALWAYS))
+        return a;
+    PyThreadState *saved = py_unlock(a, nd_size(a));
+    nd_status status = carry_over(a, cast ? dtype : 0, move ? device : NULL, &next);
+    py_lock(saved);
+    if (status != ND_OK)
+        py_fail(st, status);
+    py_discard(a);
+    return next;
+}
+
+static bool has(PyObject *o, const char *name)
+{
+    PyObject *attribute = PyObject_GetAttrString((PyObject *)Py_TYPE(o), name);
+    if (!attribute)
+        PyErr_Clear();
+    Py_XDECREF(attribute);
+    return attribute != NULL;
+}
+
+bool py_is_foreign_array(PyObject *o)
+{
+    if (PyBytes_Check(o) || PyUnicode_Check(o) || PyType_Check(o) || py_is_numpy_scalar(o))
+        return false;
+    return PyObject_CheckBuffer(o) || has(o, "__dlpack__") || has(o, "__array__") ||
+           PyObject_HasAttrString(o, "__array_interface__") ||
+           PyObject_HasAttrString(o, "__cuda_array_interface__");
+}
+
+/* A function of the package, of one argument; 0 where the package has none, -1: an exception. */
+static int by_package(py_state *st, const char *name, PyObject *o, nd_array **out)
+{
+    PyObject *package = PyImport_ImportModule("ndock");
+    PyObject *function = package ? PyObject_GetAttrString(package, name) : NULL;
+    Py_XDECREF(package);
+    if (!function) {
+        if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+            return -1;
+        PyErr_Clear();
+        return 0;
+    }
+    PyObject *made = PyObject_CallFunctionObjArgs(function, o, NULL);
+    Py_DECREF(function);
+    nd_array *a = made ? py_array_need(st, made, name) : NULL;
+    *out = a ? nd_retain(a) : NULL;
+    Py_XDECREF(made);
+    return a ? 1 : -1;
+}
+
+/* What __array__ returns is a host array of NumPy's. */
+static int by_array_method(py_state *st, PyObject *o, nd_device *device, int copy, nd_array **out,
+                           bool *copied)
+{
+    PyObject *method = PyObject_GetAttrString(o, "__array__");
+    if (!method)
+        return -1;
+    PyObject *made = PyObject_CallFunctionObjArgs(method, NULL);
+    Py_DECREF(method);
+    if (!made)
+        return -1;
+    int found = py_import_host(st, made, device, copy == PY_COPY_ALWAYS, out, copied);
+    if (found == 0)
+        PyErr_Format(PyExc_TypeError, "__array__ of %R returned %R, which has no buffer",
+                     (PyObject *)Py_TYPE(o), (PyObject *)Py_TYPE(made));
+    Py_DECREF(made);
+    return found == 1 ? 1 : -1;
+}
+
+static nd_array *foreign(py_state *st, PyObject *o, nd_dtype dtype, nd_device *device, int copy)
+{
+    nd_array *a = NULL;
+    bool copied = false;
+    nd_device *host = device;
+    if (!host && py_check(st, nd_device_current(&host)) < 0)
+        return NULL;
+    /* NumPy's scalars that are no numbers hand out their bytes. */
+    bool never = PyUnicode_Check(o) || PyType_Check(o) || py_is_numpy_scalar(o);
+    int found = never ? 0 : py_import_host(st, o, host, copy == PY_COPY_ALWAYS, &a, &copied);
+    if (found == 0 && !never && has(o, "__dlpack__"))
+        found = by_package(st, "from_dlpack", o, &a);
+    if (found == 0 && !never && PyObject_HasAttrString(o, "__cuda_array_interface__"))
+        found = by_package(st, "as_array", o, &a);
+    if (found == 0 && !never && has(o, "__array__"))
+        found = by_array_method(st, o, host, copy, &a, &copied);
+    if (found == 0)
+        PyErr_Format(PyExc_TypeError,
+                     "no array can be made of %R: give numbers, nested sequences of them, or what "
+                     "exports a buffer, __array_interface__, DLPack or __array__",
+                     (PyObject *)Py_TYPE(o));
+    return found > 0 ? convert(st, a, dtype, device, copy, copied) : NULL;
+}
+
+/* What is asked for once decides: the answer of an object that is neither may change. */
+static nd_array *any(py_state *st, PyObject *o, nd_dtype dtype, nd_device *device, int copy,
+                     bool sequences)
+{
+    nd_array *a = py_array_get(st, o);
+    nd_scalar unused;
+    if (a)
+        return convert(st, nd_retain(a), dtype, device, copy, false);
+    int scalar = py_scalar(o, &unused);
+    if (scalar < 0)
+        return NULL;
+    if (scalar == 0 && !(sequences && py_is_sequence(o)))
+        return foreign(st, o, dtype, device, copy);
+    if (copy == PY_COPY_NEVER) {
+        PyErr_SetString(PyExc_ValueError,
+                        "copy=False, but Python's numbers and sequences are always copied");
+        return NULL;
+    }
+    return py_from_nested(st, o, dtype, device);
+}
+
+nd_array *py_asarray(py_state *st, PyObject *o, nd_dtype dtype, nd_device *device, int copy)
+{
+    return any(st, o, dtype, device, copy, true);
+}
+
+nd_array *py_asarray_leaf(py_state *st, PyObject *o, nd_dtype dtype, nd_device *device)
+{
+    return any(st, o, dtype, device, PY_COPY_IF_NEEDED, false);
+}
+
+/* _asarray(obj, dtype, device, copy) */
+static PyObject *asarray(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    py_state *st = py_state_of(module);
+    nd_dtype dtype;
+    nd_device *device;
+    if (n != 4)
+        return PyErr_Format(PyExc_TypeError, "_asarray() takes 4 arguments, not %zd", n);
+    if (py_dtype(st, args[1], &dtype) < 0 || py_device(st, args[2], &device) < 0)
+        return NULL;
+    int truth = args[3] == Py_None ? PY_COPY_IF_NEEDED : PyObject_IsTrue(args[3]);
+    if (truth < 0)
+        return NULL;
+    nd_array *given = py_array_get(st, args[0]);
+    nd_array *a = py_asarray(st, args[0], dtype, device, truth);
+    if (a && a == given) { /* the same array is the same object */
+        py_discard(a);
+        return Py_NewRef(args[0]);
+    }
+    return a ? py_array_new(st, a) : NULL;
+}
+
+PyMethodDef py_asarray_methods[] = {
+    {"_asarray", (PyCFunction)(void (*)(void))asarray, METH_FASTCALL, NULL}, {NULL, NULL, 0, NULL}};

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Matrix products with everything that the library can do in one call. */
+#include "python/src/args/args.h"
+
+/* (x1, x2, dtype, alpha, beta, bias or None, epilogue, out or None) */
+static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    py_state *st = py_state_of(module);
+    nd_array *a, *b, *bias, *dst, *r = NULL;
+    int epilogue;
+    nd_matmul_opts o = {.size = sizeof o};
+    if (py_args(st, "matmul", "aatddAiA", args, n, &a, &b, &o.dtype, &o.alpha, &o.beta, &bias,
+                &epilogue, &dst) < 0)
+        return NULL;
+    o.bias = bias;
+    o.epilogue = epilogue;
+    PyThreadState *saved = py_unlock(a, py_work(a, b));
+    if (dst)
+        return py_done_into(st, saved, nd_matmul_into(a, b, &o, dst), args[7]);
+    return py_done(st, saved, nd_matmul(a, b, &o, &r), &r);
+}
+
+PyMethodDef py_linalg_methods[] = {PY_METHOD("_matmul", matmul), PY_METHODS_END};

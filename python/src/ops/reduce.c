@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Reductions, scans and the normalisations of rows. */
+#include "python/src/args/args.h"
+
+typedef nd_status reduction(const nd_array *, const nd_reduce_opts *, nd_array **);
+typedef nd_status reduction_into(const nd_array *, const nd_reduce_opts *, const nd_array *);
+
+/* (x, axis or axes or None, dtype, keepdims, correction, out) */
+static PyObject *reduce(PyObject *module, const char *name, reduction *fresh, reduction_into *into,
+                        PyObject *const *args, Py_ssize_t n)
+{
+    py_state *st = py_state_of(module);
+    nd_array *a, *dst, *r = NULL;
+    int32_t axes[ND_MAX_NDIM];
+    int naxes, keepdims;
+    nd_reduce_opts o = {.size = sizeof o};
+    if (py_args(st, name, "axtpdA", args, n, &a, axes, &naxes, &o.dtype, &keepdims, &o.correction,
+                &dst) < 0)
+        return NULL;
+    o.keepdims = keepdims;
+    if (naxes >= 0) {
+        o.axes = axes;
+        o.naxes = naxes ? naxes : ND_NO_AXES;
+    }
+    PyThreadState *saved = py_unlock(a, nd_size(a));
+    if (dst)
+        return py_done_into(st, saved, into(a, &o, dst), args[5]);
+    return py_done(st, saved, fresh(a, &o, &r), &r);
+}
+
+#define REDUCTIONS(X) \
+    X(sum)            \
+    X(prod)           \
+    X(min)            \
+    X(max) X(mean) X(var) X(std) X(any) X(all) X(count_nonzero) X(logsumexp) X(argmin) X(argmax)
+#define DEFINE_REDUCTION(name)                                                      \
+    static PyObject *name##_(PyObject *module, PyObject *const *args, Py_ssize_t n) \
+    {                                                                               \
+        return reduce(module, #name, nd_##name, nd_##name##_into, args, n);         \
+    }
+REDUCTIONS(DEFINE_REDUCTION)
+
+typedef nd_status scan(const nd_array *, const nd_scan_opts *, nd_array **);
+typedef nd_status scan_into(const nd_array *, const nd_scan_opts *, const nd_array *);
+
+/* (x, axis, dtype, include_initial, out) */
+static PyObject *scan_along(PyObject *module, const char *name, scan *fresh, scan_into *into,
+                            PyObject *const *args, Py_ssize_t n)
+{
+    py_state *st = py_state_of(module);
+    nd_array *a, *dst, *r = NULL;
+    int initial;
+    nd_scan_opts o = {.size = sizeof o};
+    if (py_args(st, name, "aitpA", args, n, &a, &o.axis, &o.dtype, &initial, &dst) < 0)
+        return NULL;
+    o.include_initial = initial;
+    PyThreadState *saved = py_unlock(a, nd_size(a));
+    if (dst)
+        return py_done_into(st, saved, into(a, &o, dst), args[4]);
+    return py_done(st, saved, fresh(a, &o, &r), &r);
+}
+static PyObject *cumulative_sum(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    return scan_along(module, "cumulative_sum", nd_cumulative_sum, nd_cumulative_sum_into, args, n);
+}
+static PyObject *cumulative_prod(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    return scan_along(module, "cumulative_prod", nd_cumulative_prod, nd_cumulative_prod_into, args,
+                      n);
+}
+
+typedef nd_status norm(const nd_array *, const nd_norm_opts *, nd_array **);
+
+/* (x, axis or axes) */
+/* None, which py_axes tells by -1, is all axes, and no axis has a number of its own. */
+static void name_axes(const nd_array *a, int32_t *axes, int *n)
+{
+    for (int d = 0; *n < 0 && d < nd_ndim(a); d++)
+        axes[d] = d;
+    *n = *n < 0 ? nd_ndim(a) : *n;
+    *n = *n ? *n : ND_NO_AXES;
+}
+
+static PyObject *normalise(PyObject *module, const char *name, norm *fresh, PyObject *const *args,
+                           Py_ssize_t n)
+{
+    py_state *st = py_state_of(module);
+    nd_array *a, *r = NULL;
+    int32_t axes[ND_MAX_NDIM];
+    nd_norm_opts o = {.size = sizeof o, .axes = axes, .eps = -1};
+    if (py_args(st, name, "ax", args, n, &a, axes, &o.naxes) < 0)
+        return NULL;
+    name_axes(a, axes, &o.naxes);
+    PyThreadState *saved = py_unlock(a, nd_size(a));
+    return py_done(st, saved, fresh(a, &o, &r), &r);
+}
+static PyObject *softmax(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    return normalise(module, "softmax", nd_softmax, args, n);
+}
+static PyObject *log_softmax(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    return normalise(module, "log_softmax", nd_log_softmax, args, n);
+}
+
+/* (x, scale, bias, axis or axes, eps) */
+static PyObject *layer_norm(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    py_state *st = py_state_of(module);
+    nd_array *a, *scale, *bias, *r = NULL;
+    int32_t axes[ND_MAX_NDIM];
+    nd_norm_opts o = {.size = sizeof o, .axes = axes};
+    if (py_args(st, "layer_norm", "aAAxd", args, n, &a, &scale, &bias, axes, &o.naxes, &o.eps) < 0)
+        return NULL;
+    name_axes(a, axes, &o.naxes);
+    PyThreadState *saved = py_unlock(a, nd_size(a));
+    return py_done(st, saved, nd_layer_norm(a, scale, bias, &o, &r), &r);
+}
+/* (x, scale, axis or axes, eps) */
+static PyObject *rms_norm(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    py_state *st = py_state_of(module);
+    nd_array *a, *scale, *r = NULL;
+    int32_t axes[ND_MAX_NDIM];
+    nd_norm_opts o = {.size = sizeof o, .axes = axes};
+    if (py_args(st, "rms_norm", "aAxd", args, n, &a, &scale, axes, &o.naxes, &o.eps) < 0)
+        return NULL;
+    name_axes(a, axes, &o.naxes);
+    PyThreadState *saved = py_unlock(a, nd_size(a));
+    return py_done(st, saved, nd_rms_norm(a, scale, &o, &r), &r);
+}
+
+#define METHOD(name) PY_METHOD("_" #name, name##_),
+PyMethodDef py_reduce_methods[] = {REDUCTIONS(METHOD) PY_METHOD("_cumulative_sum", cumulative_sum),
+                                   PY_METHOD("_cumulative_prod", cumulative_prod),
+                                   PY_METHOD("_softmax", softmax),
+                                   PY_METHOD("_log_softmax", log_softmax),
+                                   PY_METHOD("_layer_norm", layer_norm),
+                                   PY_METHOD("_rms_norm", rms_norm),
+                                   PY_METHODS_END};
