@@ -92,13 +92,13 @@ typedef struct nd_maker_class {
     void (*stream_gone)(nd_maker *, nd_stream *); /* it gets no more work; its handle still works */
     void (*stats)(nd_maker *, nd_memory_stats *);
     void (*reset)(nd_maker *, bool peak, bool accumulated);
-    /* Appends to the JSON array of segments; see snapshot.c for the form. */
+    /* Appends to the JSON array of segments; see report/snapshot.c for the form. */
     void (*snapshot)(nd_maker *, nd_text *segments);
     void (*destroy)(nd_maker *);           /* refs reached 0; blocks may still be live (caching) */
     void (*fork)(nd_maker *, nd_fork now); /* its locks; not of one that others still make */
 } nd_maker_class;
 
-/* caching.c: the caching allocator. It outlives its last user while blocks are live. segment_free
+/* caching/caching.c: the caching allocator. It outlives its last user while blocks are live. segment_free
  * is called when nothing queued can touch the memory any more. */
 nd_status nd__caching_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
 bool nd__is_caching(const nd_maker *m);
@@ -106,30 +106,34 @@ bool nd__is_caching(const nd_maker *m);
 void nd__caching_cap(nd_maker *m, uint64_t nbytes);
 uint64_t nd__caching_total(const nd_maker *m);
 
-/* pool.c: private pools. */
+/* caching/pool.c: private pools. */
 nd_status nd__caching_pool(nd_maker *m, const nd_pool_opts *opts, nd_pool **out);
 /* From begin on, allocations on streams of the capture come from pool (NULL: a new one, *out);
  * freed blocks that need events wait for the end. Each begin keeps the pool until
  * nd_pool_release(*out). */
 nd_status nd__caching_capture_begin(nd_maker *m, uint64_t id, nd_pool *pool, nd_pool **out);
 nd_status nd__caching_capture_end(nd_maker *m, uint64_t id);
-/* single.c: every block an allocation of its own; no rounding. */
+/* plain/single.c: every block an allocation of its own; no rounding. */
 nd_status nd__single_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
-/* ordered.c: blocks of the plug-in's own stream-ordered pool, for devices that it serves. */
+/* plain/ordered.c: blocks of the plug-in's own stream-ordered pool, for devices that it serves. */
 bool nd__ordered_serves(const nd_device *device);
 nd_status nd__ordered_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
 bool nd__is_ordered(const nd_maker *m);
 void nd__ordered_cap(nd_maker *m, uint64_t nbytes); /* 0: none */
-/* debug.c: red zones, poison, quarantine. Keeps what it needs over any hooks: red zones are written
+/* plain/debug.c: red zones, poison, quarantine. Keeps what it needs over any hooks: red zones are written
  * and read through fill and read of the device, or directly where host is given. */
 nd_status nd__debug_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
 
-/* maker.c: which makers there are. A registered maker stays until the process ends, so that a
+/* Kinds of makers, as the settings and programs name them; beside them a program's own. */
+enum { ND_KIND_CACHING, ND_KIND_DEBUG, ND_KIND_NONE, ND_KIND_ASYNC, ND_KIND_PLUGGABLE };
+extern const char *const nd__kind_names[]; /* NULL behind the last */
+
+/* maker.c: the list of all makers. A registered maker stays until the process ends, so that a
  * thread may use what it has just read from device->maker while another puts a new one there. */
 void nd__maker_release(nd_maker *m);  /* drops a reference; the last one destroys */
 void nd__maker_register(nd_maker *m); /* takes over a reference */
 nd_maker *nd__makers(void);           /* the latest one; go on with ->next */
-/* Chooses and registers the device's first maker: NDOCK_NO_CACHE, then backend of the settings. */
+/* choose/: registers the device's first maker: NDOCK_NO_CACHE, then backend of the settings. */
 nd_status nd__device_maker_start(nd_device *device, nd_maker **out);
 /* The device's maker for new blocks. One load once there is one. */
 static inline nd_status nd__device_maker(nd_device *device, nd_maker **out)
@@ -145,19 +149,19 @@ nd_status nd__mem_write(nd_device *device, ndp_mem *mem, uint64_t offset, const 
                         uint64_t n);
 nd_status nd__mem_read(nd_device *device, ndp_mem *mem, uint64_t offset, void *dst, uint64_t n);
 
-/* pluggable.c: hooks whose segments come from the allocator; everything else is the device's. A
- * pool holds the allocator by them: give them back when the last segment is. */
-nd_status nd__allocator_hooks(nd_allocator *allocator, nd_device *device, nd_hooks *out);
-void nd__allocator_hooks_release(nd_hooks *hooks);
-/* Tells the allocator that its memory is asked for on behalf of a pool, or no longer; a no-op where
- * it does not want to know. */
-nd_status nd__allocator_pool(nd_allocator *allocator, nd_device *device, uint64_t pool, bool begin);
+/* stat.c */
+void nd__stat_add(nd_memory_stat *s, int64_t amount); /* negative: freed */
+void nd__stat3_add(nd_memory_stat3 *s, bool large, int64_t amount);
+void nd__stats_reset(nd_memory_stats *s, bool peak, bool accumulated);
+/* Adds what one maker has to the sum of all; peaks add up too, so the sum's is an upper bound. */
+void nd__stats_sum(nd_memory_stats *sum, const nd_memory_stats *s);
 
-/* The caching allocator's file of callbacks. True: something was freed, try again. */
+/* callback.c: functions of the program. No lock is held. True: one of them says that it freed
+ * something. */
 bool nd__run_free_callbacks(nd_device *device, uint64_t nbytes);
 void nd__run_oom_observers(nd_device *device, uint64_t nbytes);
 
-/* trace.c: the ring of the last events of all devices. Cheap when off (one relaxed load). */
+/* report/trace.c: the ring of the last events of all devices. Cheap when off (one relaxed load). */
 enum {
     ND_TRACE_ALLOC,
     ND_TRACE_FREE_REQUESTED,
@@ -194,7 +198,7 @@ int64_t nd__trace_time_us(void);
  * else made up of the handle. */
 uint64_t nd__mem_address(nd_device *device, ndp_mem *mem, const char *host);
 
-/* snapshot.c: the form of segments in snapshots. A maker's snapshot function appends each of its
+/* report/snapshot.c: the form of segments in snapshots. A maker's snapshot function appends each of its
  * segments by begin, a block call for each piece (they tile the segment, in order), and end. */
 enum { ND_BLOCK_ALLOCATED, ND_BLOCK_PENDING_FREE, ND_BLOCK_INACTIVE };
 typedef struct {
@@ -210,17 +214,17 @@ void nd__snapshot_segment_end(nd_text *t);
 /* Starts what NDOCK_MEMORY_SNAPSHOT asks for, once; called before a device's first block. */
 void nd__snapshot_from_environment(void);
 
-/* pinned.c: page-locked host memory of a device. block->host is its address. */
+/* pinned/pinned.c: page-locked host memory of a device. block->host is its address. */
 nd_status nd__pinned_alloc(nd_device *device, uint64_t nbytes, nd_block **out);
 void nd__pinned_free(nd_block *block); /* used again when what was recorded is done; never waits */
 /* A copy was queued on stream: the block is not used again before that is done. */
 nd_status nd__pinned_record(nd_block *block, nd_stream *stream);
-/* registered.c: s, over foreign host memory, is pinned if it lies in registered memory. */
+/* pinned/registered.c: s, over foreign host memory, is pinned if it lies in registered memory. */
 void nd__registered_adopt(nd_storage *s);
 void nd__pinned_stats(nd_device *device, nd_memory_stats *out); /* fills its own fields */
 void nd__pinned_reset(nd_device *device, bool peak, bool accumulated);
 
-/* conf.c: NDOCK_ALLOC_CONF. One record for the process; read through nd__conf(). */
+/* conf/conf.c: NDOCK_ALLOC_CONF. One record for the process; read through nd__conf(). */
 typedef struct {
     uint64_t max_split_size;                  /* max_split_size_mb; UINT64_MAX: no limit */
     uint64_t max_non_split_rounding;          /* max_non_split_rounding_mb, 20 MiB */
@@ -231,7 +235,7 @@ typedef struct {
     double expandable_segments_reserve;       /* of the device's memory, 9/8; above 64: bytes */
     int32_t expandable_segments, throw_early; /* throw_on_device_alloc_oom */
     int32_t steal;             /* cross_stream: never 0, before_oom 1, before_grow 2 */
-    int32_t backend;           /* caching 0, debug 1, none 2, async 3 */
+    int32_t backend;           /* ND_KIND_ */
     int32_t thread_cache;      /* small blocks of host-visible devices per thread */
     int64_t max_cached;        /* max_cached_mb: bytes; 0: no limit; -1: by the device */
     int64_t quarantine_blocks; /* debug: freed blocks kept poisoned, 256 */
@@ -247,7 +251,7 @@ static inline const nd_conf *nd__conf(void)
 }
 nd_status nd__conf_check(
     void); /* the error in NDOCK_ALLOC_CONF, which is then ignored as a whole */
-/* conf_plugin.c: the keys that plug-ins add; what the environment says of others is an error. */
+/* conf/conf_plugin.c: the keys that plug-ins add; what the environment says of others is an error. */
 extern const ndh_conf_1 nd__conf_service;
 void nd__conf_plugin_loaded(const char *plugin);
 

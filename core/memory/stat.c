@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Arithmetic on memory statistics. */
-#include "core/memory/plain/plain.h"
+#include "core/memory/memory.h"
 
 void nd__stat_add(nd_memory_stat *s, int64_t amount)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Allocators from a .so (C21), and swapping a device's allocator at any time (C22). */
 #include <dlfcn.h>
+#include "core/memory/pluggable/pluggable.h"
 #include "tests/makers/mock.h"
 
 static struct {

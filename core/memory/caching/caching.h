@@ -3,11 +3,16 @@
  * from the device are cut into blocks; a request gets the smallest free block of its stream that
  * fits, cut to size; a freed block is joined with its free neighbours.
  *
- *   caching.c  allocate and free                 block.c      cutting, joining, finding
- *   segment.c  taking from and giving back       ladder.c     what happens when nothing fits
- *   order.c  blocks that several streams use   lane.c       streams; taking over between them
- *   pool.c     private pools, captures           expandable.c segments that grow page by page
- *   magazine.c small blocks kept per thread      stats.c      counting
+ * Files, of which each calls only those before it:
+ *
+ *   gate.c        events to be waited for          lane.c     streams, the end of unused ones
+ *   arena.c       which segments serve a request   block.c    cutting, joining, finding
+ *   order.c       blocks that several streams use  magazine.c small blocks kept per thread
+ *   segment.c     segments and their counting      expandable.c segments that grow page by page
+ *   steal.c       free blocks of other streams     grow.c     more memory for a request
+ *   release.c     giving unused memory back        ladder.c   what happens when nothing fits
+ *   stats.c, layout.c  counts and snapshots        caching.c  allocate and free
+ *   pool.c        private pools as programs have them
  *
  * One spin lock guards everything but what is said to be atomic. Device calls that may block,
  * callbacks, and dropping streams happen without it. */
@@ -152,9 +157,17 @@ struct nd_segment {
 };
 typedef struct nd_capture {
     uint64_t id;
-    nd_pool *pool;
+    nd_pool *pool;   /* held */
+    nd_arena *arena; /* the pool's */
     struct nd_capture *next;
 } nd_capture;
+/* A stretch of a thread's code whose requests a pool serves. */
+typedef struct nd_pool_scope {
+    nd_pool *pool; /* held */
+    const nd_caching *caching;
+    nd_arena *arena;
+    struct nd_pool_scope *outer; /* of the same thread */
+} nd_pool_scope;
 
 struct nd_caching {
     nd_maker maker;
@@ -213,6 +226,20 @@ typedef struct {
     bool in_capture, capped;
 } nd_request;
 
+/* ---- gate.c ---- */
+nd_status nd__gate_new(nd_caching *c, nd_lane *lane, nd_gate **out); /* NULL: already passed */
+void nd__gate_put(nd_caching *c, nd_gate *g);
+bool nd__gates_add(nd_caching *c, nd_gates **list, nd_gate *g); /* takes its own reference */
+void nd__gates_join(nd_caching *c, nd_gates **into, nd_gates *from);
+void nd__gates_drop(nd_caching *c, nd_gates **list);
+/* The request's stream waits for everything in the list but itself. */
+nd_status nd__gates_wait(nd_caching *c, const nd_gates *list, const nd_request *r);
+
+/* ---- lane.c ---- */
+nd_lane *nd__lane_get(nd_caching *c, nd_stream *stream); /* with a reference; NULL: no memory */
+nd_lane *nd__lane_new(nd_caching *c, nd_stream *stream, uint64_t id);
+nd_lane *nd__lane_find(nd_caching *c, uint64_t id);
+void nd__lane_put(nd_caching *c, nd_lane *lane);
 /* Leaves the lock, then drops the streams and pools that nobody needs any more. */
 void nd__caching_bury(nd_caching *c);
 static inline void nd__caching_leave(nd_caching *c)
@@ -222,6 +249,28 @@ static inline void nd__caching_leave(nd_caching *c)
     else
         nd__lock_drop(&c->lock);
 }
+
+/* ---- arena.c ---- */
+extern atomic_int nd__pool_scopes; /* open in the process */
+/* The calling thread's latest scope that is still open; NULL: none. */
+nd_pool_scope *nd__pool_scope_innermost(void);
+void nd__pool_scope_enter(nd_pool_scope *s);
+void nd__pool_scope_leave(void); /* the innermost one ends */
+/* The arena of the calling thread's innermost scope of this allocator; NULL: none. */
+nd_arena *nd__pushed_arena(const nd_caching *c);
+nd_status nd__route_apart(nd_caching *c, nd_request *r);
+/* Without the lock: sets arena and bin. */
+static inline nd_status nd__route(nd_caching *c, nd_request *r)
+{
+    if (atomic_load_explicit(&c->capturing, memory_order_acquire) ||
+        atomic_load_explicit(&nd__pool_scopes, memory_order_relaxed))
+        return nd__route_apart(c, r);
+    r->arena = &c->everybody;
+    r->bin = &r->arena->bin[r->size <= ND_SMALL_SIZE];
+    return ND_OK;
+}
+void nd__arena_init(nd_arena *a, nd_caching *c);
+void nd__arena_forget(nd_caching *c, nd_arena *a); /* if it is private, unused and empty */
 
 /* ---- block.c ---- */
 uint64_t nd__round_large(const nd_conf *conf, uint64_t nbytes);
@@ -263,23 +312,7 @@ static inline nd_caching *nd__caching_of(const nd_piece *p)
     return (nd_caching *)p->b.maker;
 }
 
-/* ---- lane.c ---- */
-nd_lane *nd__lane_get(nd_caching *c, nd_stream *stream); /* with a reference; NULL: no memory */
-nd_lane *nd__lane_new(nd_caching *c, nd_stream *stream, uint64_t id);
-nd_lane *nd__lane_find(nd_caching *c, uint64_t id);
-void nd__lane_put(nd_caching *c, nd_lane *lane);
-void nd__lane_gone(nd_caching *c, nd_stream *stream);
-/* Free blocks of other streams of the arena, by waiting for them. */
-bool nd__steal(nd_caching *c, nd_request *r, nd_arena *arena);
-
 /* ---- order.c ---- */
-nd_status nd__gate_new(nd_caching *c, nd_lane *lane, nd_gate **out); /* NULL: already passed */
-void nd__gate_put(nd_caching *c, nd_gate *g);
-bool nd__gates_add(nd_caching *c, nd_gates **list, nd_gate *g); /* takes its own reference */
-void nd__gates_join(nd_caching *c, nd_gates **into, nd_gates *from);
-void nd__gates_drop(nd_caching *c, nd_gates **list);
-/* The request's stream waits for everything in the list but itself. */
-nd_status nd__gates_wait(nd_caching *c, const nd_gates *list, const nd_request *r);
 void nd__retire(nd_caching *c, nd_piece *p); /* a freed block with other users, or away from home */
 void nd__process_events(nd_caching *c);
 nd_status nd__synchronize_events(nd_caching *c); /* called without the lock */
@@ -287,9 +320,6 @@ nd_status nd__record_stream(nd_block *b, nd_stream *stream);
 nd_status nd__record_use(nd_block *b, nd_stream *stream);
 
 /* ---- segment.c ---- */
-/* Without the lock: a new segment for the request, cut and LIVE; false: the device has no room, or
- * r->status. */
-bool nd__grow(nd_caching *c, nd_request *r, bool retry);
 /* Without the lock: page 0: the whole is one free block; else none of it is mapped. NULL: no host
  * memory. */
 nd_segment *nd__segment_new(nd_caching *c, nd_request *r, ndp_mem *mem, char *host, uint64_t nbytes,
@@ -298,6 +328,22 @@ void nd__segment_link(nd_caching *c, nd_segment *s);
 void nd__segment_unlink(nd_caching *c, nd_segment *s); /* one block left, in no tree */
 void nd__count_mapped(nd_caching *c, nd_segment *s, uint64_t nbytes);
 void nd__count_unmapped(nd_caching *c, nd_segment *s, uint64_t nbytes);
+void nd__put_back(nd_caching *c, nd_piece *p); /* with the lock: a BUSY block is free again */
+
+/* ---- expandable.c; without the lock ---- */
+bool nd__expand(nd_caching *c, nd_request *r);
+/* Takes the whole pages out of a BUSY block in no tree; the rest becomes free again. Bytes. */
+uint64_t nd__shrink(nd_caching *c, nd_piece *p);
+
+/* ---- steal.c ---- */
+void nd__lane_gone(nd_caching *c, nd_stream *stream);
+/* Free blocks of other streams of the arena, by waiting for them. */
+bool nd__steal(nd_caching *c, nd_request *r, nd_arena *arena);
+
+/* ---- grow.c ---- */
+/* Without the lock: a new segment for the request, cut and LIVE; false: the device has no room, or
+ * r->status. */
+bool nd__grow(nd_caching *c, nd_request *r, bool retry);
 
 /* ---- release.c; called without the lock ---- */
 typedef struct {
@@ -309,35 +355,9 @@ typedef struct {
     bool force;                 /* even if waiting fails */
 } nd_giving;
 uint64_t nd__release(nd_caching *c, const nd_giving *which); /* bytes given back */
-void nd__put_back(nd_caching *c, nd_piece *p); /* with the lock: a BUSY block is free again */
 
 /* ---- ladder.c ---- */
 nd_status nd__ladder(nd_caching *c, nd_request *r);
-/* ---- callback.c: no lock held. True if a callback says that it freed something. ---- */
-bool nd__run_free_callbacks(nd_device *device, uint64_t nbytes);
-void nd__run_oom_observers(nd_device *device, uint64_t nbytes);
-
-/* ---- expandable.c; without the lock ---- */
-bool nd__expand(nd_caching *c, nd_request *r);
-/* Takes the whole pages out of a BUSY block in no tree; the rest becomes free again. Bytes. */
-uint64_t nd__shrink(nd_caching *c, nd_piece *p);
-
-/* ---- pool.c ---- */
-extern atomic_int nd__pool_scopes;               /* open in the process */
-nd_arena *nd__pushed_arena(const nd_caching *c); /* by the calling thread; NULL: none */
-nd_status nd__route_apart(nd_caching *c, nd_request *r);
-/* Without the lock: sets arena and bin. */
-static inline nd_status nd__route(nd_caching *c, nd_request *r)
-{
-    if (atomic_load_explicit(&c->capturing, memory_order_acquire) ||
-        atomic_load_explicit(&nd__pool_scopes, memory_order_relaxed))
-        return nd__route_apart(c, r);
-    r->arena = &c->everybody;
-    r->bin = &r->arena->bin[r->size <= ND_SMALL_SIZE];
-    return ND_OK;
-}
-void nd__arena_init(nd_arena *a, nd_caching *c);
-void nd__arena_forget(nd_caching *c, nd_arena *a); /* if it is private, unused and empty */
 
 /* ---- magazine.c ---- */
 #define ND_MAGAZINE_SIZE UINT64_C(16384)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Private pools: segments apart from everybody else's, for a stretch of a thread's code or for the
- * capture of a graph. */
+ * Private pools, as programs have them: segments apart from everybody else's, for a stretch of a
+ * thread's code or for the capture of a graph. */
 #include <stdlib.h>
 #include "core/memory/caching/caching.h"
+#include "core/memory/pluggable/pluggable.h"
 
 struct nd_pool {
     atomic_int refs; /* creation, retains, open scopes */
@@ -12,75 +13,7 @@ struct nd_pool {
     nd_arena *arena;
     nd_allocator *upstream; /* held by the arena's hooks; NULL: none */
 };
-/* The calling thread's open scopes, innermost first. */
-typedef struct pool_scope {
-    nd_pool *pool;
-    struct pool_scope *outer;
-} pool_scope;
-ND_TLS pool_scope *scopes;
 static atomic_uint_fast64_t pool_ids;
-atomic_int nd__pool_scopes;
-
-void nd__arena_init(nd_arena *a, nd_caching *c)
-{
-    for (int i = 0; i < 2; i++) {
-        a->bin[i].arena = a;
-        a->bin[i].small = i;
-    }
-    a->hooks = c->maker.hooks;
-    a->users = 1;
-}
-
-void nd__arena_forget(nd_caching *c, nd_arena *a)
-{
-    if (a == &c->everybody || a->users || a->segments)
-        return;
-    nd_arena **at = &c->arenas;
-    while (*at != a)
-        at = &(*at)->next;
-    *at = a->next;
-    a->next = c->dead_arenas;
-    c->dead_arenas = a;
-}
-
-nd_arena *nd__pushed_arena(const nd_caching *c)
-{
-    const pool_scope *s = scopes;
-    while (s && s->pool->caching != c)
-        s = s->outer;
-    return s ? s->pool->arena : NULL;
-}
-
-static nd_status route_capture(nd_caching *c, nd_request *r)
-{
-    const nd_hooks *h = &c->maker.hooks;
-    uint64_t id = h->capture_id ? h->capture_id(h->ctx, r->stream) : 0;
-    if (!id)
-        return ND_OK;
-    nd__lock_take(&c->lock);
-    for (const nd_capture *k = c->captures; k && !r->arena; k = k->next)
-        r->arena = k->id == id ? k->pool->arena : NULL;
-    nd__caching_leave(c);
-    r->in_capture = true;
-    if (r->arena)
-        return ND_OK;
-    return nd__fail(ND_ERR_CAPTURE, "alloc", -1,
-                    "the stream is in capture %llu, which has no memory pool here; begin the "
-                    "capture through ndock, or allocate before it",
-                    (unsigned long long)id);
-}
-
-nd_status nd__route_apart(nd_caching *c, nd_request *r)
-{
-    if (atomic_load_explicit(&c->capturing, memory_order_acquire))
-        ND_RETURN_IF(route_capture(c, r));
-    if (!r->arena)
-        r->arena = nd__pushed_arena(c);
-    if (!r->arena)
-        r->arena = &c->everybody;
-    r->bin = &r->arena->bin[r->size <= ND_SMALL_SIZE];
-    return ND_OK;
-}
 
 static nd_arena *arena_new(nd_caching *c, const nd_hooks *hooks)
 {
@@ -150,18 +83,6 @@ nd_status nd__caching_pool(nd_maker *m, const nd_pool_opts *opts, nd_pool **out)
                     m->type->name);
 }
 
-nd_status nd_pool_create(nd_device *device, const nd_pool_opts *opts, nd_pool **out)
-{
-    nd_status status = ND_OK;
-    nd_maker *m;
-    ND_OUT("pool_create", 2, out, NULL);
-    device = nd__or_current(device, &status);
-    if (!device)
-        return status;
-    ND_RETURN_IF(nd__device_maker(device, &m));
-    return nd__caching_pool(m, opts, out);
-}
-
 nd_pool *nd_pool_retain(nd_pool *pool)
 {
     if (pool)
@@ -194,7 +115,7 @@ nd_status nd_pool_push(nd_pool *pool)
 {
     if (!pool)
         return nd__fail(ND_ERR_ARGUMENT, "pool_push", 0, "pool is NULL");
-    pool_scope *s = malloc(sizeof *s);
+    nd_pool_scope *s = malloc(sizeof *s);
     if (!s)
         return nd__fail(ND_ERR_MEMORY, "pool_push", -1, "no host memory for a scope");
     nd_status status = tell(pool, true);
@@ -202,23 +123,21 @@ nd_status nd_pool_push(nd_pool *pool)
         free(s);
         return status;
     }
-    *s = (pool_scope){nd_pool_retain(pool), scopes};
-    scopes = s;
-    atomic_fetch_add(&nd__pool_scopes, 1);
+    *s = (nd_pool_scope){nd_pool_retain(pool), pool->caching, pool->arena, NULL};
+    nd__pool_scope_enter(s);
     return ND_OK;
 }
 
 nd_status nd_pool_pop(nd_pool *pool)
 {
-    pool_scope *s = scopes;
+    nd_pool_scope *s = nd__pool_scope_innermost();
     ND_NEED("pool_pop", 0, pool);
     if (!s || s->pool != pool)
         return nd__fail(ND_ERR_STATE, "pool_pop", 0,
                         s ? "the calling thread pushed another pool later: pop pool %llu first"
                           : "the calling thread has pushed no pool",
                         s ? (unsigned long long)s->pool->id : 0ull);
-    scopes = s->outer;
-    atomic_fetch_sub(&nd__pool_scopes, 1);
+    nd__pool_scope_leave();
     free(s);
     nd_status status = tell(pool, false);
     nd_pool_release(pool);
@@ -272,7 +191,7 @@ nd_status nd__caching_capture_begin(nd_maker *m, uint64_t id, nd_pool *pool, nd_
     *out = pool ? nd_pool_retain(pool) : *out;
     pool = nd_pool_retain(*out); /* the capture's own, until its end */
     nd__lock_take(&c->lock);
-    *k = (nd_capture){id, pool, c->captures};
+    *k = (nd_capture){id, pool, pool->arena, c->captures};
     c->captures = k;
     pool->arena->captured = true;
     atomic_fetch_add(&c->capturing, 1);

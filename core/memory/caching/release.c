@@ -161,16 +161,6 @@ static bool unused(nd_caching *c, const nd_giving *which, nd_piece *p, lane_answ
     return lane_idle(c, which, p, last);
 }
 
-/* Its stream may have gone meanwhile. */
-void nd__put_back(nd_caching *c, nd_piece *p)
-{
-    uint64_t born = p->born;
-    nd_segment *s = p->segment;
-    if (s->last && !nd__gates_add(c, &p->gates, s->last))
-        return; /* no host memory to remember the event: never used again */
-    nd__join(c, p, ND_PIECE_FREE)->born = born;
-}
-
 static uint64_t give_back(nd_caching *c, nd_piece *p)
 {
     nd_segment *s = p->segment;

@@ -229,7 +229,6 @@ static void print_divisions(const setting *s, const nd_conf *conf, nd_text *out)
 }
 
 static const char *const steal_words[] = {"never", "before_oom", "before_grow", NULL};
-static const char *const backend_words[] = {"caching", "debug", "none", "async", NULL};
 
 #define ROW(field, kind, allowed, ...)                                                    \
     {                                                                                     \
@@ -264,7 +263,7 @@ static const setting settings[] = {
     ROW(steal, choice, "never, before_oom or before_grow", .name = "cross_stream",
         .help = "when a free block of another stream is taken", .words = steal_words),
     ROW(backend, choice, "caching, debug, none or async", .name = "backend",
-        .help = "which allocator serves new blocks", .words = backend_words),
+        .help = "which allocator serves new blocks", .words = nd__kind_names),
     ROW(thread_cache, bool, "true or false", .name = "thread_cache",
         .help = "small blocks are kept per thread"),
     ROW(max_cached, cached, "auto, or a number of MiB (0: no limit)", .name = "max_cached_mb",

@@ -86,18 +86,7 @@ void nd__plain_fork(nd_maker *m, nd_fork now);
 void nd__plain_snapshot_block(const nd_plain *p, const nd_plain_block *b, int32_t state,
                               nd_text *segments);
 
-/* ---- single.c, over hooks of pluggable.c, which it owns from then on ---- */
+/* single.c: the same over hooks of an allocator of the program's, which it owns from then on. */
 nd_status nd__foreign_create(nd_device *device, const nd_hooks *hooks, nd_allocator *allocator,
                              nd_maker **out);
-/* False where the allocator has no function for it. */
-bool nd__allocator_record_stream(nd_block *block, nd_stream *stream);
-bool nd__allocator_reserved(nd_maker *m, uint64_t *reserved);
-void nd__allocator_fork(nd_maker *m, nd_fork now);
-
-/* ---- stat.c ---- */
-void nd__stat_add(nd_memory_stat *s, int64_t amount); /* negative: freed */
-void nd__stat3_add(nd_memory_stat3 *s, bool large, int64_t amount);
-void nd__stats_reset(nd_memory_stats *s, bool peak, bool accumulated);
-/* Adds what one maker has to the sum of all; peaks add up too, so the sum's is an upper bound. */
-void nd__stats_sum(nd_memory_stats *sum, const nd_memory_stats *s);
 #endif

@@ -3,6 +3,7 @@
  * that a memory checker of the device sees every block's end. */
 #include <stdlib.h>
 #include "core/memory/plain/plain.h"
+#include "core/memory/pluggable/pluggable.h"
 
 static bool reclaim(nd_plain *p, bool wait)
 {

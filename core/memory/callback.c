@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Free callbacks and out-of-memory observers: functions of the program that are asked, or told,
  * before a request fails. */
-#include "core/memory/caching/caching.h"
+#include "core/memory/memory.h"
 
 #define CALLBACKS 32
 
