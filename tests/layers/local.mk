@@ -5,3 +5,7 @@ graph: all
 	$(AM_V_at)$(PYTHON) -B $(srcdir)/%reldir%/graph.py --build . $(GRAPH)
 .PHONY: graph
 EXTRA_DIST += %reldir%/graph.py %reldir%/layers.txt
+
+# The folders of python/src/.
+TESTS += %reldir%/python.sh
+EXTRA_DIST += %reldir%/folders.py %reldir%/python.sh

@@ -35,20 +35,6 @@ static int small_integer(const char *function, PyObject *o, int *out)
     return -1;
 }
 
-int py_value(py_state *st, const char *function, PyObject *o, nd_scalar *out)
-{
-    const nd_array *a = py_array_get(st, o);
-    if (a && nd_ndim(a) == 0)
-        return py_array_item(o, out);
-    int known = py_scalar(o, out);
-    if (known == 0)
-        PyErr_Format(PyExc_TypeError,
-                     "%s(): %R is neither a Python scalar (bool, int, float, complex) nor an array "
-                     "without axes",
-                     function, o);
-    return known > 0 ? 0 : -1;
-}
-
 static int real(PyObject *o, double *out)
 {
     *out = PyFloat_AsDouble(o);

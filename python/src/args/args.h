@@ -1,10 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * How the package's functions hand their arguments to C: positional, converted by one format, and
- * how results come back. */
+ * Arguments and results: every conversion between an object of Python's and a value of the
+ * library's, alone or by a format for a whole list of arguments. Dtypes and devices have theirs in
+ * dtype/ and device/. */
 #ifndef NDOCK_PY_ARGS_H
 #define NDOCK_PY_ARGS_H
-#include "python/src/base/py.h"
+#include "python/src/device/device.h"
 
+/* ---- scalars (scalar.c) ---- */
+/* True (and *out) for a weak scalar: bool, int, float, complex, or a scalar of NumPy's, which
+ * counts as the Python scalar that it holds. -1: an exception; 0: not a scalar. An int beyond 64
+ * bits is an OverflowError. */
+int py_scalar(PyObject *o, nd_scalar *out);
+bool py_is_numpy_array(PyObject *o);
+bool py_is_numpy_scalar(PyObject *o); /* a number or not */
+/* True, and its value as a Python scalar, for NumPy's numbers and truth values; as py_scalar. */
+int py_numpy_scalar(PyObject *o, PyObject **value);
+PyObject *py_from_scalar(nd_scalar s);
+/* The value of an array of one element, for which it waits. */
+int py_array_item(PyObject *self, nd_scalar *out);
+/* The value of a Python scalar, or of an array without axes, for which it waits. */
+int py_value(py_state *st, const char *function, PyObject *o, nd_scalar *out);
+
+/* ---- integers (ints.c) ---- */
+/* A shape or other list of integers: an int, or a sequence of ints; at most ND_MAX_NDIM. */
+int py_ints(PyObject *o, const char *what, int64_t *out, int *n);
+/* Axes: None leaves *n at -1. */
+int py_axes(PyObject *o, int32_t *out, int *n);
+PyObject *py_tuple(const int64_t *v, int n);
+
+/* ---- whole argument lists (args.c) ---- */
 /* Converts exactly as many arguments as format has letters; function is for messages.
  *   a  nd_array **       an Array, borrowed
  *   A  nd_array **       the same, or None (NULL)
@@ -20,9 +44,6 @@
 int py_args(py_state *st, const char *function, const char *format, PyObject *const *args,
             Py_ssize_t n, ...);
 
-/* The value of a Python scalar, or of an array without axes, for which it waits. */
-int py_value(py_state *st, const char *function, PyObject *o, nd_scalar *out);
-
 /* Arrays of a Python sequence, held until py_list_end. */
 typedef struct {
     PyObject *items; /* a tuple */
@@ -33,23 +54,12 @@ typedef struct {
 int py_list_begin(py_state *st, const char *function, PyObject *o, py_list *list);
 void py_list_end(py_list *list);
 
+/* ---- results (args.c) ---- */
 /* Takes the GIL back, then as py_result. */
 PyObject *py_done(py_state *st, PyThreadState *saved, nd_status status, nd_array **r);
 /* The same for a call that writes into dst, the argument out. */
 PyObject *py_done_into(py_state *st, PyThreadState *saved, nd_status status, PyObject *out);
 /* A tuple of n new Arrays around r, which are taken over also on failure. */
 PyObject *py_array_tuple(py_state *st, nd_array **r, int n);
-
-/* ops/manip.c: the views along axis as a tuple; indexing/take.c uses it too. */
-PyObject *py_unstack(py_state *st, const nd_array *a, int axis);
-
-#define PY_METHOD(name, function)                                        \
-    {                                                                    \
-        name, (PyCFunction)(void (*)(void))function, METH_FASTCALL, NULL \
-    }
-#define PY_METHODS_END      \
-    {                       \
-        NULL, NULL, 0, NULL \
-    }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The attributes of Array: facts, and views that need no arguments. */
-#include "python/src/base/py.h"
+#include "python/src/array/array.h"
 
 static nd_array *of(PyObject *self)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Arrays as text: repr, str, format, and the options of all three, one set for each interpreter. */
 #include <stdlib.h>
-#include "python/src/base/py.h"
+#include "python/src/array/array.h"
 
 /* Only the elements shown are brought to the host. */
 static PyObject *text_of(PyObject *self, int style)

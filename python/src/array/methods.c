@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The methods of Array that are C: other dtypes, devices and shapes. Those that are functions of
  * the package, too, are in ndock/_methods.py. */
-#include "python/src/base/py.h"
+#include "python/src/array/array.h"
 
 static nd_array *of(PyObject *self)
 {

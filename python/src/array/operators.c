@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Operators of Array: the array API's, with weak scalars on either side, reflected and in place. */
-#include "python/src/base/py.h"
+#include "python/src/array/array.h"
 
 /* An operand that is neither Array nor scalar: lists and NumPy's arrays take part, for all others
  * NotImplemented, so that their own operator is tried. */

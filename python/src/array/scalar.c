@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Elements as Python's numbers: conversions, item, tolist, and Array as a sequence. All of these
  * read values on purpose: they wait, and bring them to the host from any device. */
-#include "python/src/base/py.h"
+#include "python/src/array/array.h"
 
 static nd_array *of(PyObject *self)
 {
     return ((py_array *)self)->a;
-}
-
-int py_array_item(PyObject *self, nd_scalar *out)
-{
-    py_state *st = py_state_of_array(self);
-    if (py_wait_array(st, of(self)) < 0)
-        return -1;
-    PyThreadState *saved = py_unlock(of(self), 1); /* others may have queued more meanwhile */
-    nd_status status = nd_item(of(self), out);
-    py_lock(saved);
-    return py_check(st, status);
 }
 
 /* ---- conversions ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * asarray: which way an object comes in, and when that is a copy. */
-#include "python/src/base/py.h"
+#include "python/src/asarray/asarray.h"
 
 /* a in another dtype (0: its own), then on another device (NULL: its own); *out is another array.
  */

@@ -2,7 +2,7 @@
  * Host memory of other libraries: the buffer protocol (PEP 3118) and __array_interface__ (version 3
  * of NumPy's array interface protocol), viewed where possible. */
 #include <stdlib.h>
-#include "python/src/base/py.h"
+#include "python/src/asarray/asarray.h"
 
 /* How somebody's elements lie in host memory. owner keeps them there. */
 typedef struct {

@@ -2,7 +2,7 @@
  * Arrays from nested sequences: first the shape and the dtype are found, then the elements are
  * written; sequences that hold arrays are stacked on the arrays' device. */
 #include <stdlib.h>
-#include "python/src/base/py.h"
+#include "python/src/asarray/asarray.h"
 
 typedef struct {
     py_state *st;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Lists and NumPy's arrays as operands beside an Array. Their elements are in host memory, so they
  * join arrays of host devices alone: nothing moves to another device without being asked to. */
-#include "python/src/args/args.h"
+#include "python/src/asarray/asarray.h"
 
 bool py_is_operand(PyObject *o)
 {

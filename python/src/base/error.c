@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The library's status codes as exceptions: ndock.Error and, for each status, a class that is also
  * the builtin exception which status.def names. */
-#include "python/src/base/py.h"
+#include "python/src/base/base.h"
 
 static const struct {
     const char *name;

@@ -3,7 +3,7 @@
  * become what does the same here. */
 #include <stdio.h>
 #include <string.h>
-#include "python/src/base/py.h"
+#include "python/src/base/base.h"
 
 /* Functions whose Python spelling is not ndock.NAME. */
 static const struct {

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
-#include "python/src/base/py.h"
+#include "python/src/base/base.h"
 
 enum { PATIENCE_MS = 5000 }; /* how long the end of the process waits for callbacks */
 

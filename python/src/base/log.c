@@ -3,7 +3,7 @@
  * library held: it is put into a ring here, and the main thread hands it on. */
 #include <stdatomic.h>
 #include <string.h>
-#include "python/src/base/py.h"
+#include "python/src/base/base.h"
 
 enum { ROOM = 256, LONGEST = 1024 };
 

@@ -3,7 +3,7 @@
  * which UTF-8 has not; the library's may hold bytes that are no UTF-8, such as the names of files,
  * and may have been cut within a character. Nothing is cut silently, and no text is an error on its
  * way to Python. */
-#include "python/src/base/py.h"
+#include "python/src/base/base.h"
 
 const char *py_text(PyObject *o, const char *what)
 {

@@ -4,7 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <sched.h>
 #include <time.h>
-#include "python/src/base/py.h"
+#include "python/src/base/base.h"
 
 enum {
     SPIN_NS = 50000,      /* short work is over before a sleep would be */
@@ -126,16 +126,3 @@ int py_wait_device(py_state *st, nd_device *device)
     PyEval_RestoreThread(saved);
     return py_check(st, status);
 }
-
-/* _synchronize(device) */
-static PyObject *synchronize(PyObject *module, PyObject *device)
-{
-    py_state *st = py_state_of(module);
-    nd_device *d;
-    if (py_device(st, device, &d) < 0 || py_wait_device(st, d) < 0)
-        return NULL;
-    Py_RETURN_NONE;
-}
-
-PyMethodDef py_wait_methods[] = {{"_synchronize", synchronize, METH_O, NULL},
-                                 {NULL, NULL, 0, NULL}};

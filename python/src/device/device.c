@@ -3,7 +3,7 @@
  * that was listed is opened when more than its name is wanted. */
 #include <stdlib.h>
 #include <string.h>
-#include "python/src/base/py.h"
+#include "python/src/device/device.h"
 
 typedef struct {
     PyObject_HEAD const char *name; /* lives as long as the process */

@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include "python/src/base/py.h"
+#include "python/src/device/device.h"
 
 enum { UNKNOWN = 0, LOOKING = 1, DONE = 2 };
 

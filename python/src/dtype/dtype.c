@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * DType: one immutable object for each row of dtype.def, compared by identity or by name. */
-#include "python/src/base/py.h"
+#include "python/src/dtype/dtype.h"
 
 typedef struct {
     PyObject_HEAD nd_dtype dtype;

@@ -3,7 +3,7 @@
  * "Data type objects"). The short names of ndock's C interface are refused, because "i8" has eight
  * bits there and eight bytes in NumPy. */
 #include <string.h>
-#include "python/src/base/py.h"
+#include "python/src/dtype/dtype.h"
 
 static const struct {
     const char *text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Elements for others on the host: the buffer protocol (PEP 3118) and __array__, for arrays whose
  * memory the host can read. Nothing here copies from a device: the error says what to call. */
-#include "python/src/base/py.h"
+#include "python/src/exchange/exchange.h"
 
 /* What a buffer's consumer reads until it is released. */
 typedef struct {

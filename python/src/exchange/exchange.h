@@ -2,7 +2,6 @@
  * What the files of the exchange with other libraries share. */
 #ifndef NDOCK_PY_EXCHANGE_H
 #define NDOCK_PY_EXCHANGE_H
-#include <stdatomic.h>
 #include "python/src/args/args.h"
 
 /* Interned names of the dictionary's entries and of attributes; one set an interpreter. */
@@ -69,5 +68,15 @@ void py_end_managed(nd_dl_managed *m);
 int py_from_dlpack_c(py_state *st, PyObject *o, nd_array **out);
 extern PyMethodDef py_array_dlpack_methods[]; /* dlpack.c */
 extern PyGetSetDef py_array_cai_getset[];     /* cai_export.c */
+/* buffer.c: the buffer protocol, and __array__ */
+extern const PyType_Slot py_buffer_slots[];
+PyObject *py_array_numpy(PyObject *self, PyObject *args, PyObject *kwargs);
+
+int py_init_exchange(PyObject *module, py_state *st);
+/* For the module's collector: this folder's part of the state. */
+int py_exchange_traverse(py_state *st, visitproc visit, void *arg);
+void py_exchange_clear(py_state *st);
+extern PyMethodDef py_exchange_methods[], py_buffer_methods[];
+extern PyMethodDef py_cai_import_methods[], py_dlpack_methods[];
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Arrays in files: .npy, IDX and safetensors. Paths are what os.fspath takes. */
-#include "python/src/args/args.h"
+#include "python/src/files/files.h"
 
 /* (path, dtype for opaque elements or None, device) */
 static PyObject *npy_load(PyObject *module, PyObject *const *args, Py_ssize_t n)

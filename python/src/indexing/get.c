@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * x[key] for keys that hold arrays or truth values: takes and selections. */
-#include "python/src/indexing/index.h"
+#include "python/src/indexing/indexing.h"
 
 static nd_array *empty_result(const py_plan *p)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * x[key] and x[key] = value: keys are read here; views are made by nd_slice, the rest by
  * get.c and set.c. */
-#include "python/src/indexing/index.h"
+#include "python/src/indexing/indexing.h"
 
 /* ---- reading a key ---- */
 static int add(py_key *k, py_entry e)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Several index arrays as one: each counts steps along one line laid through the storage. */
-#include "python/src/indexing/index.h"
+#include "python/src/indexing/indexing.h"
 
 static int64_t gcd(int64_t a, int64_t b)
 {

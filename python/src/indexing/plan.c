@@ -7,7 +7,7 @@
  * axis; several become one, which counts elements along an axis laid through the storage. A lone
  * mask selects, or is the condition of an elementwise choice, so that most assignments through
  * masks wait for nothing. */
-#include "python/src/indexing/index.h"
+#include "python/src/indexing/indexing.h"
 
 void py_plan_end(py_plan *p)
 {

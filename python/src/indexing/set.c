@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * x[key] = value for keys that hold arrays or truth values: scatters, and elementwise choices. */
-#include "python/src/indexing/index.h"
+#include "python/src/indexing/indexing.h"
 
 /* The value in a's dtype, without leading extents of one beyond ndim axes. */
 static nd_array *source(const py_key *k, PyObject *value, int ndim)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Reading and updating elements at positions that arrays name. */
-#include "python/src/args/args.h"
+#include "python/src/indexing/indexing.h"
 
 typedef nd_status read_at(const nd_array *, const nd_array *, int, nd_array **);
 

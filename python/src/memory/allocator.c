@@ -3,7 +3,7 @@
  * runs out. */
 #include <pthread.h>
 #include <stdlib.h>
-#include "python/src/base/py.h"
+#include "python/src/memory/memory.h"
 
 typedef struct {
     PyObject_HEAD nd_allocator *allocator;

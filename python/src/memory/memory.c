@@ -2,7 +2,7 @@
  * Device memory: statistics, settings, snapshots, pinned memory and copies. */
 #include <stddef.h>
 #include <stdlib.h>
-#include "python/src/base/py.h"
+#include "python/src/memory/memory.h"
 
 typedef struct {
     const char *name;

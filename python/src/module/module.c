@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The extension module ndock._ndock: multi-phase initialisation, one state an interpreter. */
-#include "python/src/base/py.h"
+#include "python/src/array/array.h"
+#include "python/src/exchange/exchange.h"
+#include "python/src/files/files.h"
+#include "python/src/memory/memory.h"
+#include "python/src/needle/needle.h"
 
 static int (*const inits[])(PyObject *, py_state *) = {
 #define TYPES(x) py_init_##x,
@@ -76,17 +80,17 @@ static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)exec_module},
 #endif
                                    {0, NULL}};
 
-struct PyModuleDef py_module = {PyModuleDef_HEAD_INIT,
-                                .m_name = "ndock._ndock",
-                                .m_doc = "The C side of ndock; use the package ndock.",
-                                .m_size = sizeof(py_state),
-                                .m_slots = slots,
-                                .m_traverse = traverse_module,
-                                .m_clear = clear_module,
-                                .m_free = free_module};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                        .m_name = "ndock._ndock",
+                                        .m_doc = "The C side of ndock; use the package ndock.",
+                                        .m_size = sizeof(py_state),
+                                        .m_slots = slots,
+                                        .m_traverse = traverse_module,
+                                        .m_clear = clear_module,
+                                        .m_free = free_module};
 
 PyMODINIT_FUNC PyInit__ndock(void);
 PyMODINIT_FUNC PyInit__ndock(void)
 {
-    return PyModuleDef_Init(&py_module);
+    return PyModuleDef_Init(&definition);
 }

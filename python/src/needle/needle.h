@@ -2,7 +2,7 @@
  * What the files of needle's backend interface share: handles and the parsing of its arguments. */
 #ifndef NDOCK_PY_NEEDLE_H
 #define NDOCK_PY_NEEDLE_H
-#include "python/src/base/py.h"
+#include "python/src/args/args.h"
 
 enum { NEEDLE_TILE = 8 }; /* matmul_tiled works on blocks of 8 x 8, as in the course */
 
@@ -44,5 +44,10 @@ PyObject *py_needle_matmul(PyObject *module, PyObject *const *args, Py_ssize_t g
 
 /* math.c: arithmetic, products and reductions on handles; copy.c: the rest. */
 extern PyMethodDef py_needle_math_methods[], py_needle_copy_methods[];
+
+/* For the module's collector: this folder's part of the state. */
+int py_needle_traverse(py_state *st, visitproc visit, void *arg);
+void py_needle_clear(py_state *st);
+extern PyMethodDef py_needle_methods[];
 
 #endif

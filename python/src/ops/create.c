@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * New arrays from nothing: the positional functions under the package's creation functions; those
  * of one value are in filled.c. */
-#include "python/src/args/args.h"
+#include "python/src/ops/ops.h"
 
 /* _arange(start, stop, step, dtype, device) */
 static PyObject *arange(PyObject *module, PyObject *const *args, Py_ssize_t n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The elementwise functions, one for each UNARY, BINARY and TERNARY row of op.def. */
-#include "python/src/base/py.h"
+#include "python/src/ops/ops.h"
 
 enum { MOST = 3 }; /* operands */
 

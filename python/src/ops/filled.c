@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * empty, full, ones, zeros: public as they are, since a wrapper in Python would cost more than a
  * small array. */
-#include "python/src/args/args.h"
+#include "python/src/ops/ops.h"
 
 enum { SHAPE, VALUE, DTYPE, DEVICE, SLOTS };
 static const char *const names[SLOTS] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Matrix products with everything that the library can do in one call. */
-#include "python/src/args/args.h"
+#include "python/src/ops/ops.h"
 
 /* (x1, x2, dtype, alpha, beta, bias or None, epilogue, out or None) */
 static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Putting arrays together and moving their elements. */
-#include "python/src/args/args.h"
+#include "python/src/ops/ops.h"
 
 static int64_t total(const py_list *list)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Math modes: what matrix products may trade for speed. Settings and values go by number here. */
-#include "python/src/base/py.h"
+#include "python/src/ops/ops.h"
 
 /* _math_set(setting, plugin or None, op, value) */
 static PyObject *set(PyObject *module, PyObject *args)

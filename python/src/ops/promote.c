@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Dtype rules as functions, and what devices can hold. */
-#include "python/src/args/args.h"
+#include "python/src/ops/ops.h"
 
 typedef struct {
     nd_dtype dtype;                            /* of the arrays and dtypes so far; 0: none */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Random arrays from explicit keys: (seed, counter) of Philox 4x32-10, the counter an int of 128
  * bits. */
-#include "python/src/args/args.h"
+#include "python/src/ops/ops.h"
 
 static int key_of(PyObject *seed, PyObject *counter, nd_random_key *key)
 {

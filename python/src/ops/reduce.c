@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Reductions, scans and the normalisations of rows. */
-#include "python/src/args/args.h"
+#include "python/src/ops/ops.h"
 
 typedef nd_status reduction(const nd_array *, const nd_reduce_opts *, nd_array **);
 typedef nd_status reduction_into(const nd_array *, const nd_reduce_opts *, const nd_array *);

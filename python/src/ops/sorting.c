@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Sorting, searching in sorted arrays, and sets. */
-#include "python/src/args/args.h"
+#include "python/src/ops/ops.h"
 
 typedef nd_status sort_along(const nd_array *, const nd_sort_opts *, nd_array **);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Views and copies: other shapes and strides over the same storage, and conversions. */
-#include "python/src/args/args.h"
+#include "python/src/ops/ops.h"
 
 /* (x, shape, copy: None, True or False) */
 static PyObject *reshape(PyObject *module, PyObject *const *args, Py_ssize_t n)

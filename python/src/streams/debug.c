@@ -2,7 +2,7 @@
  * What waits and who (sync watch), labels of operations, what a fault's suspects are, the hazard
  * mode and the stream check, and the guard of a tape's backward pass. */
 #include <stdlib.h>
-#include "python/src/base/py.h"
+#include "python/src/streams/streams.h"
 
 /* ---- the thread's sync watch ---- */
 static PyObject *watch_push(PyObject *module, PyObject *mode)

@@ -2,7 +2,7 @@
  * Event: a point on a stream that others wait for; and functions of Python that run in stream
  * order. */
 #include <stdlib.h>
-#include "python/src/base/py.h"
+#include "python/src/streams/streams.h"
 
 typedef struct {
     PyObject_HEAD nd_event *event;

@@ -2,7 +2,7 @@
  * Stream: an order of work on a device, our own or another library's. */
 #include <stddef.h>
 #include <string.h>
-#include "python/src/base/py.h"
+#include "python/src/streams/streams.h"
 
 typedef struct {
     PyObject_HEAD nd_stream *stream;
@@ -329,8 +329,19 @@ static PyObject *record(PyObject *module, PyObject *const *args, Py_ssize_t n)
     return py_none(st, status);
 }
 
-PyMethodDef py_stream_methods[] = {
-    {"_record", (PyCFunction)(void (*)(void))record, METH_FASTCALL, NULL}, {NULL, NULL, 0, NULL}};
+/* _synchronize(device) */
+static PyObject *synchronize_device(PyObject *module, PyObject *device)
+{
+    py_state *st = py_state_of(module);
+    nd_device *d;
+    if (py_device(st, device, &d) < 0 || py_wait_device(st, d) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+PyMethodDef py_stream_methods[] = {PY_METHOD("_record", record),
+                                   {"_synchronize", synchronize_device, METH_O, NULL},
+                                   PY_METHODS_END};
 
 /* ---- guards ---- */
 static PyObject *push(PyObject *self, PyObject *unused)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Python's scalars, shapes and axes to the library's and back. */
-#include "python/src/base/py.h"
+ * Python's scalars, NumPy's, and the values of arrays without axes, as scalars of the library. */
+#include "python/src/args/args.h"
 
 static int integer(PyObject *o, nd_scalar *out)
 {
@@ -22,16 +22,6 @@ static int integer(PyObject *o, nd_scalar *out)
         }
     }
     return 1;
-}
-
-PyObject *py_numpy(const char *name)
-{
-    PyObject *modules = PySys_GetObject("modules");
-    PyObject *numpy = modules ? PyDict_GetItemString(modules, "numpy") : NULL;
-    PyObject *o = numpy ? PyObject_GetAttrString(numpy, name) : NULL;
-    if (!o)
-        PyErr_Clear();
-    return o;
 }
 
 /* 1 where o is an instance of that class of NumPy's. */
@@ -124,69 +114,28 @@ PyObject *py_from_scalar(nd_scalar s)
     }
 }
 
-static int one_int(PyObject *o, const char *what, int64_t *out)
+int py_array_item(PyObject *self, nd_scalar *out)
 {
-    PyObject *index = PyLong_CheckExact(o) ? Py_NewRef(o) : PyNumber_Index(o);
-    if (!index) {
-        if (PyErr_ExceptionMatches(PyExc_TypeError))
-            PyErr_Format(PyExc_TypeError, "%s: %R is not an int", what, o);
+    py_state *st = py_state_of_array(self);
+    nd_array *a = py_array_of(self);
+    if (py_wait_array(st, a) < 0)
         return -1;
-    }
-    *out = PyLong_AsLongLong(index);
-    Py_DECREF(index);
-    return *out == -1 && PyErr_Occurred() ? -1 : 0;
+    PyThreadState *saved = py_unlock(a, 1); /* others may have queued more meanwhile */
+    nd_status status = nd_item(a, out);
+    py_lock(saved);
+    return py_check(st, status);
 }
 
-int py_ints(PyObject *o, const char *what, int64_t *out, int *n)
+int py_value(py_state *st, const char *function, PyObject *o, nd_scalar *out)
 {
-    *n = 1;
-    if (PyLong_Check(o) || PyIndex_Check(o))
-        return one_int(o, what, out);
-    PyObject *items = PySequence_Tuple(o);
-    if (!items) {
-        if (PyErr_ExceptionMatches(PyExc_TypeError))
-            PyErr_Format(PyExc_TypeError, "%s is an int or a sequence of ints, not %R", what, o);
-        return -1;
-    }
-    Py_ssize_t size = PyTuple_Size(items);
-    int result = 0;
-    if (size > ND_MAX_NDIM) {
-        PyErr_Format(PyExc_ValueError, "%s has %zd entries; at most %d are possible", what, size,
-                     ND_MAX_NDIM);
-        result = -1;
-    }
-    for (Py_ssize_t i = 0; result == 0 && i < size; i++)
-        result = one_int(PyTuple_GetItem(items, i), what, &out[i]);
-    *n = (int)size;
-    Py_DECREF(items);
-    return result;
-}
-
-int py_axes(PyObject *o, int32_t *out, int *n)
-{
-    int64_t wide[ND_MAX_NDIM];
-    *n = -1;
-    if (o == Py_None)
-        return 0;
-    if (py_ints(o, "axis", wide, n) < 0)
-        return -1;
-    for (int i = 0; i < *n; i++) {
-        out[i] = (int32_t)wide[i];
-        if (out[i] != wide[i]) {
-            PyErr_Format(PyExc_IndexError, "axis %lld is out of range", (long long)wide[i]);
-            return -1;
-        }
-    }
-    return 0;
-}
-
-PyObject *py_tuple(const int64_t *v, int n)
-{
-    PyObject *tuple = PyTuple_New(n);
-    for (int i = 0; tuple && i < n; i++) {
-        PyObject *item = PyLong_FromLongLong(v[i]);
-        if (!item || PyTuple_SetItem(tuple, i, item) < 0)
-            Py_CLEAR(tuple);
-    }
-    return tuple;
+    const nd_array *a = py_array_get(st, o);
+    if (a && nd_ndim(a) == 0)
+        return py_array_item(o, out);
+    int known = py_scalar(o, out);
+    if (known == 0)
+        PyErr_Format(PyExc_TypeError,
+                     "%s(): %R is neither a Python scalar (bool, int, float, complex) nor an array "
+                     "without axes",
+                     function, o);
+    return known > 0 ? 0 : -1;
 }

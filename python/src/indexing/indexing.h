@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * What key.c reads of a key and the others carry out. */
-#ifndef NDOCK_PY_INDEX_H
-#define NDOCK_PY_INDEX_H
-#include "python/src/base/py.h"
+#ifndef NDOCK_PY_INDEXING_H
+#define NDOCK_PY_INDEXING_H
+#include "python/src/ops/ops.h"
 
 /* An index may name every axis, insert new ones, and hold an ellipsis. */
 enum { PY_KEY_MAX = 2 * ND_MAX_NDIM + 1 };
@@ -85,5 +85,9 @@ int64_t py_line_bias(int64_t extent, int64_t scale);
 nd_array *py_along_line(const py_plan *p, const py_line *l);
 /* *next, once its call has been made, takes the place of *a. */
 nd_status py_replace(nd_array **a, nd_status status, nd_array **next);
+
+/* ---- parts of the type Array and of the module ---- */
+extern const PyType_Slot py_index_slots[];
+extern PyMethodDef py_indexing_methods[];
 
 #endif

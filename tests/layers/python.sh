@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The folders of python/src/: none uses one that is above it.
+. "$srcdir/tests/tap.sh"
+
+python_src() { "${PYTHON:-python3}" -B "$srcdir/tests/layers/folders.py" "$@" --top "$srcdir" --build .; }
+check 'no folder includes a header of a higher one' python_src includes
+if [ -n "$(find python/src -name '*.o' 2>/dev/null | head -1)" ]; then
+    check 'no folder uses a function or variable of a higher one' python_src calls
+else
+    skip 'no folder uses a function or variable of a higher one' 'the package was not built'
+fi
+finish
