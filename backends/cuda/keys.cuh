@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Elements as unsigned keys in the order of sorting, as in backends/cpu/sort.h: keys of -0 and +0
+ * Elements as unsigned keys in the order of sorting, as in backends/cpu/sort/sort.h: keys of -0 and +0
  * are one, as are those of all NaNs, which is the largest. */
 #ifndef NDOCK_CUDA_KEYS_CUH
 #define NDOCK_CUDA_KEYS_CUH

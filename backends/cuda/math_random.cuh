@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The functions of random_normal, operation for operation those of backends/cpu/random_isa.c: the
+ * The functions of random_normal, operation for operation those of backends/cpu/random/random_isa.c: the
  * same bits for f32, and so for f16 and bf16. To be compiled without contraction (--fmad=false). */
 #ifndef NDOCK_CUDA_MATH_RANDOM_CUH
 #define NDOCK_CUDA_MATH_RANDOM_CUH

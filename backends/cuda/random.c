@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include "backend.h"
-#include "backends/cpu/half.h"
+#include "backends/cpu/math/half.h"
 
 /* ---- parameters, rounded as the CPU rounds them ---- */
 

@@ -2,7 +2,7 @@
  * Scalars of a call as elements in memory. */
 #include <string.h>
 #include "backend.h"
-#include "backends/cpu/half.h"
+#include "backends/cpu/math/half.h"
 
 /* x86-64 and arm64, where CUDA is, store the low byte first. */
 void cuda_store_scalar(const ndp_scalar *s, void *element)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "backends/cpu/threads.c"
+#include "backends/cpu/host/threads.c"
 #include "tests/tap.h"
 
 cpu_parameters cpu_set = {.num_threads = 4};

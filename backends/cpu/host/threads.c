@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The one place with threads: a team that claims chunks of work. The caller claims too and never
+ * waits for a thread that has not begun, so a machine that is busy elsewhere costs little more than
+ * running serially; OpenMP's barrier would wait whole scheduler ticks for a thread that has lost
+ * its processor. OpenMP says how many threads there should be, and whether a program is parallel
+ * already.
+ *
+ * One job at a time: whoever finds the team busy runs alone. Chunks are the same however many claim
+ * them, and so are the bits. */
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+#include "host/cpu.h"
+
+#define SPIN_NS 50000 /* how long an idle thread looks for the next job before it sleeps */
+
+static int thread_limit = 1;
+static atomic_int forked_child;
+static pthread_once_t threads_once = PTHREAD_ONCE_INIT;
+/* Read at every operation; also, LeakSanitizer takes garbage for the bounds of dynamic TLS. */
+static _Thread_local int inside_team __attribute__((tls_model("initial-exec")));
+
+/* The job, and the gate that opens it: generation << 32 | open << 31 | threads at work on it. A
+ * thread may join only while the gate says the generation that it saw, open; the caller closes it
+ * before it looks whether everybody has left. */
+static struct {
+    void (*fn)(void *ctx, int64_t begin, int64_t end);
+    void *ctx;
+    int64_t n, grain, chunks;
+    _Atomic int64_t next;
+} job;
+#define OPEN ((uint64_t)1 << 31)
+static _Atomic uint64_t gate;
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+
+static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t sleep_end = PTHREAD_COND_INITIALIZER;
+static atomic_int sleepers, stopping;
+static pthread_t *team; /* under busy */
+static int team_size;
+
+static void child_after_fork(void)
+{
+    atomic_store(&forked_child, 1); /* the team does not exist there: a child works serially */
+}
+
+static void threads_init(void)
+{
+    const int64_t wanted = cpu_set.num_threads;
+#ifdef _OPENMP
+    thread_limit = wanted > 0 && wanted < 4096 ? (int)wanted : omp_get_max_threads();
+#else
+    thread_limit = wanted > 0 && wanted < 4096 ? (int)wanted : 1;
+#endif
+    (void)pthread_atfork(NULL, NULL, child_after_fork);
+}
+
+int cpu_threads(void)
+{
+    pthread_once(&threads_once, threads_init);
+    return atomic_load_explicit(&forked_child, memory_order_relaxed) ? 1 : thread_limit;
+}
+
+static void claim_chunks(void)
+{
+    for (;;) {
+        int64_t c = atomic_fetch_add_explicit(&job.next, 1, memory_order_relaxed);
+        if (c >= job.chunks)
+            return;
+        int64_t end = (c + 1) * job.grain;
+        job.fn(job.ctx, c * job.grain, end < job.n ? end : job.n);
+    }
+}
+
+static inline void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static uint64_t generation(uint64_t w)
+{
+    return w >> 32;
+}
+
+/* A job this thread has not looked at, or 0 when the team is to stop. */
+static uint64_t wait_for_job(uint64_t last)
+{
+    int64_t until = now_ns() + SPIN_NS;
+    uint64_t w;
+    while (generation(w = atomic_load_explicit(&gate, memory_order_acquire)) == last) {
+        for (int i = 0; i < 32; i++)
+            relax();
+        if (now_ns() < until && !atomic_load(&stopping))
+            continue;
+        pthread_mutex_lock(&sleep_lock);
+        atomic_fetch_add(&sleepers, 1);
+        while (generation(atomic_load(&gate)) == last && !atomic_load(&stopping))
+            pthread_cond_wait(&sleep_end, &sleep_lock);
+        atomic_fetch_sub(&sleepers, 1);
+        pthread_mutex_unlock(&sleep_lock);
+        if (atomic_load(&stopping))
+            return 0;
+    }
+    return w;
+}
+
+static void *work(void *arg)
+{
+    uint64_t last = (uint64_t)(uintptr_t)arg, w;
+    inside_team = 1;
+    while ((w = wait_for_job(last)) != 0) {
+        last = generation(w);
+        while ((w & OPEN) && generation(w) == last &&
+               !atomic_compare_exchange_weak_explicit(&gate, &w, w + 1, memory_order_acq_rel,
+                                                      memory_order_acquire))
+            ;
+        if (!(w & OPEN) || generation(w) != last)
+            continue;
+        claim_chunks();
+        atomic_fetch_sub_explicit(&gate, 1, memory_order_release);
+    }
+    return NULL;
+}
+
+/* Threads that cannot be had are done without. Signals are the program's own threads' affair. */
+static void start_team(int threads)
+{
+    sigset_t all, before;
+    team = malloc((size_t)threads * sizeof *team);
+    if (!team)
+        return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    void *seen = (void *)(uintptr_t)generation(atomic_load(&gate));
+    while (team_size < threads - 1 && pthread_create(&team[team_size], NULL, work, seen) == 0)
+        team_size++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void cpu_threads_stop(void)
+{
+    if (atomic_load(&forked_child))
+        return;
+    while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
+        sched_yield();
+    atomic_store(&stopping, 1);
+    pthread_mutex_lock(&sleep_lock);
+    pthread_cond_broadcast(&sleep_end);
+    pthread_mutex_unlock(&sleep_lock);
+    while (team_size > 0)
+        pthread_join(team[--team_size], NULL);
+    free(team);
+    team = NULL;
+    atomic_store(&stopping, 0);
+    atomic_flag_clear_explicit(&busy, memory_order_release);
+}
+
+static void open_job(void)
+{
+    uint64_t next =
+        (generation(atomic_load_explicit(&gate, memory_order_relaxed)) + 1) & 0xffffffff;
+    atomic_store(&gate, (next ? next : 1) << 32 | OPEN);
+    if (atomic_load(&sleepers) == 0)
+        return;
+    pthread_mutex_lock(&sleep_lock);
+    pthread_cond_broadcast(&sleep_end);
+    pthread_mutex_unlock(&sleep_lock);
+}
+
+/* Those at work finish their chunk; the processor is theirs if they have lost their own. */
+static void close_job(void)
+{
+    uint64_t w = atomic_fetch_and_explicit(&gate, ~OPEN, memory_order_acq_rel);
+    for (int turns = 0; w & (OPEN - 1); turns++) {
+        if (turns < 1000)
+            relax();
+        else
+            sched_yield();
+        w = atomic_load_explicit(&gate, memory_order_acquire);
+    }
+}
+
+static int have_team(void)
+{
+    int threads = cpu_threads();
+#ifdef _OPENMP
+    if (threads > 1 && omp_in_parallel())
+        return 0;
+#endif
+    if (threads < 2 || inside_team ||
+        atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
+        return 0;
+    if (!team)
+        start_team(threads);
+    return 1;
+}
+
+void cpu_parallel(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
+                  void *ctx)
+{
+    int64_t chunks = 1;
+    if (grain > 0 && (n > grain || n == 0)) /* small work is spared the division */
+        chunks = (n + grain - 1) / grain;
+    if (chunks > 1 && have_team()) {
+        job.fn = fn;
+        job.ctx = ctx;
+        job.n = n;
+        job.grain = grain;
+        job.chunks = chunks;
+        atomic_store_explicit(&job.next, 0, memory_order_relaxed);
+        inside_team = 1;
+        open_job();
+        claim_chunks();
+        close_job();
+        inside_team = 0;
+        atomic_flag_clear_explicit(&busy, memory_order_release);
+        return;
+    }
+    for (int64_t c = 0; c < chunks; c++)
+        fn(ctx, c * grain, chunks == 1 || (c + 1) * grain > n ? n : (c + 1) * grain);
+}

@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Math functions that loops can vectorise, with the same bits at every SIMD level.
+ *
+ * vm_X(double) serves single precision: it computes in double to about 2^-31 or better, so that
+ * rounding to float is within 0.51 ulp, with short polynomials, without branches, fused operations
+ * or tables. Its results outside what float can hold are only as good as that needs. vm_f32_X and
+ * vm_f64_X are the functions of the two compute types; vm_f64_X is libm except where libm misses
+ * the bound of op.def. vm_x32_X and vm_x64_X serve ND_X of scalar_tmpl.h.
+ *
+ * Coefficients: Chebyshev fits in 50 digits of the functions named beside them. Range reduction and
+ * the forms of log, sinh, asinh ... are the classical ones (Cody and Waite, Software Manual for the
+ * Elementary Functions, 1980); erfcx over (z - 3)/(z + 3) follows Shepherd and Laframboise, Math.
+ * Comp. 36 (1981). */
+#ifndef NDOCK_CPU_VMATH_H
+#define NDOCK_CPU_VMATH_H
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include "math/half.h"
+
+static inline uint64_t vm_bits(double x)
+{
+    uint64_t u;
+    memcpy(&u, &x, 8);
+    return u;
+}
+static inline double vm_of_bits(uint64_t u)
+{
+    double x;
+    memcpy(&x, &u, 8);
+    return x;
+}
+
+/* ---- rounding to integers ---- */
+/* Adding and subtracting 2^52 rounds to nearest even; machines with an instruction for it give the
+ * same. The sign is kept on zeros. */
+#if defined(__SSE4_1__) || defined(__aarch64__)
+static inline double vm_f64_rint(double x)
+{
+    return __builtin_rint(x);
+}
+static inline double vm_f64_floor(double x)
+{
+    return __builtin_floor(x);
+}
+static inline double vm_f64_ceil(double x)
+{
+    return __builtin_ceil(x);
+}
+static inline double vm_f64_trunc(double x)
+{
+    return __builtin_trunc(x);
+}
+static inline float vm_f32_rint(float x)
+{
+    return __builtin_rintf(x);
+}
+static inline float vm_f32_floor(float x)
+{
+    return __builtin_floorf(x);
+}
+static inline float vm_f32_ceil(float x)
+{
+    return __builtin_ceilf(x);
+}
+static inline float vm_f32_trunc(float x)
+{
+    return __builtin_truncf(x);
+}
+#else
+static inline double vm_f64_rint(double x)
+{
+    double a = __builtin_fabs(x), r = (a + 0x1p52) - 0x1p52;
+    return __builtin_copysign(a < 0x1p52 ? r : a, x);
+}
+static inline float vm_f32_rint(float x)
+{
+    float a = __builtin_fabsf(x), r = (a + 0x1p23f) - 0x1p23f;
+    return __builtin_copysignf(a < 0x1p23f ? r : a, x);
+}
+static inline double vm_f64_floor(double x)
+{
+    double r = vm_f64_rint(x);
+    return __builtin_copysign(r > x ? r - 1 : r, x);
+}
+static inline float vm_f32_floor(float x)
+{
+    float r = vm_f32_rint(x);
+    return __builtin_copysignf(r > x ? r - 1 : r, x);
+}
+static inline double vm_f64_ceil(double x)
+{
+    return -vm_f64_floor(-x);
+}
+static inline float vm_f32_ceil(float x)
+{
+    return -vm_f32_floor(-x);
+}
+static inline double vm_f64_trunc(double x)
+{
+    return __builtin_copysign(vm_f64_floor(__builtin_fabs(x)), x);
+}
+static inline float vm_f32_trunc(float x)
+{
+    return __builtin_copysignf(vm_f32_floor(__builtin_fabsf(x)), x);
+}
+#endif
+
+/* ---- functions in double, for single precision ---- */
+static inline double vm_fabs(double x)
+{
+    return __builtin_fabs(x);
+}
+static inline double vm_fma(double a, double b, double c)
+{
+    return fma(a, b, c);
+}
+
+/* Adding this leaves the nearest integer in the low bits, in two's complement. */
+#define VM_MAGIC 0x1.8p52
+
+/* x = k*log(2) + r; returns exp(r) - 1 and 2^k. */
+static inline double vm_exp_parts(double x, double *scale)
+{
+    double shifted = x * 0x1.71547652b82fep+0 + VM_MAGIC, k = shifted - VM_MAGIC;
+    double r = x - k * 0x1.62e42fefa39efp-1, r2 = r * r;
+    double low = 0.500000001353873 + r * 0.16666666681704215;
+    double mid = 0.04166646419740569 + r * 0.008333310844647862;
+    double high = 0.0013933730715792083 + r * 0.00019891080463998843;
+    *scale = vm_of_bits((vm_bits(shifted) + 1023) << 52);
+    return r + r2 * (low + r2 * (mid + r2 * high));
+}
+static inline double vm_exp(double x)
+{
+    double scale, top = x > 709 ? 709 : x;
+    double q = vm_exp_parts(top < -708 ? -708 : top, &scale);
+    double r = scale + scale * q;
+    return x < -708 ? 0 : r;
+}
+static inline double vm_expm1(double x)
+{
+    double scale, top = x > 709 ? 709 : x;
+    double q = vm_exp_parts(top < -50 ? -50 : top, &scale);
+    double r = (scale - 1) + scale * q;
+    return x == 0 ? x : r;
+}
+
+/* log of the significand of x scaled to [sqrt(1/2), sqrt(2)), and the power of two. x > 0 and
+ * normal, as any positive float is in double. */
+static inline double vm_log_parts(double x, double *power)
+{
+    const uint64_t root = 0x3fe6a09e667f3bcd;
+    uint64_t bits = vm_bits(x), k = (bits - root + ((uint64_t)1023 << 52)) >> 52;
+    double f = vm_of_bits(bits - ((k - 1023) << 52)) - 1, s = f / (f + 2), w = s * s;
+    double low = 0.6666666666737665 + w * 0.39999998795219155;
+    double high = 0.22191373380944632 + w * 0.19363186932161763;
+    /* An integer below 2^52 placed in the significand of 2^52. */
+    *power = vm_of_bits(k | ((uint64_t)1075 << 52)) - (0x1p52 + 1023);
+    return s * 2 + s * w * (low + w * w * (0.2857175496835035 + w * high));
+}
+static inline double vm_log_edges(double x, double r)
+{
+    r = x == 0 ? -(double)INFINITY : r;
+    r = x < 0 ? (double)NAN : r;
+    return x < (double)INFINITY ? r : x; /* infinity and NaN are their own logarithms */
+}
+static inline double vm_log(double x)
+{
+    double power, m = vm_log_parts(x, &power);
+    return vm_log_edges(x, power * 0x1.62e42fefa39efp-1 + m);
+}
+static inline double vm_log2(double x)
+{
+    double power, m = vm_log_parts(x, &power);
+    return vm_log_edges(x, power + m * 0x1.71547652b82fep+0);
+}
+static inline double vm_log10(double x)
+{
+    double power, m = vm_log_parts(x, &power);
+    return vm_log_edges(x, power * 0x1.34413509f79ffp-2 + m * 0x1.bcb7b1526e50ep-2);
+}
+/* What 1 + x loses in rounding is added back; it matters only where the logarithm is about x. */
+static inline double vm_log1p(double x)
+{
+    double u = x + 1, lost = x - (u - 1), power, m = vm_log_parts(u, &power);
+    double r = vm_log_edges(u, power * 0x1.62e42fefa39efp-1 + m);
+    r = __builtin_fabs(x) < 1 ? r + lost : r;
+    return x == 0 ? x : r;
+}
+
+static inline double vm_sinh(double x)
+{
+    double t = vm_expm1(__builtin_fabs(x));
+    return __builtin_copysign((t + t / (t + 1)) * 0.5, x);
+}
+static inline double vm_cosh(double x)
+{
+    double e = vm_exp(__builtin_fabs(x));
+    return (e + 1 / e) * 0.5;
+}
+static inline double vm_tanh(double x)
+{
+    double a = __builtin_fabs(x), t = vm_expm1(a > 20 ? 40 : a * 2);
+    return __builtin_copysign(t / (t + 2), x);
+}
+static inline double vm_asinh(double x)
+{
+    double a = __builtin_fabs(x), z = a > 0x1p200 ? 0x1p200 : a, s = z * z;
+    return __builtin_copysign(vm_log1p(a + s / (__builtin_sqrt(s + 1) + 1)), x);
+}
+static inline double vm_acosh(double x)
+{
+    double t = x - 1, r = vm_log1p(t + __builtin_sqrt(t * t + t * 2));
+    return x < 1 ? (double)NAN : r;
+}
+static inline double vm_atanh(double x)
+{
+    double a = __builtin_fabs(x);
+    return __builtin_copysign(vm_log1p(a * 2 / (1 - a)) * 0.5, x);
+}
+
+/* x - k*pi/2 for |x| <= VM_TRIG_MAX: the first part of pi/2 has 31 bits, so its products are exact.
+ */
+#define VM_TRIG_MAX 0x1p20f
+static inline double vm_trig_parts(double x, uint64_t *quadrant, double *cosine)
+{
+    double shifted = x * 0x1.45f306dc9c883p-1 + VM_MAGIC, k = shifted - VM_MAGIC;
+    double r = x - k * 0x1.921fb544p+0 - k * 0x1.0b4611a626331p-34, w = r * r;
+    double s = -0.16666666666663882 +
+               w * (0.008333333331077422 +
+                    w * (-0.0001984126691523504 +
+                         w * (2.7555990399839905e-06 + w * -2.4805587179980646e-08)));
+    double c =
+        0.04166666666666468 + w * (-0.0013888888887276056 +
+                                   w * (2.4801585209738397e-05 +
+                                        w * (-2.755636931675049e-07 + w * 2.070056539736993e-09)));
+    *quadrant = vm_bits(shifted);
+    *cosine = 1 - w * 0.5 + w * w * c;
+    return r + r * w * s;
+}
+static inline double vm_sin(double x)
+{
+    uint64_t q;
+    double c, s = vm_trig_parts(x, &q, &c), r = q & 1 ? c : s;
+    return x == 0 ? x : vm_of_bits(vm_bits(r) ^ (q & 2) << 62);
+}
+static inline double vm_cos(double x)
+{
+    uint64_t q;
+    double c, s = vm_trig_parts(x, &q, &c), r = q & 1 ? s : c;
+    return vm_of_bits(vm_bits(r) ^ ((q + 1) & 2) << 62);
+}
+static inline double vm_tan(double x)
+{
+    uint64_t q;
+    double c, s = vm_trig_parts(x, &q, &c);
+    return x == 0 ? x : (q & 1 ? -c : s) / (q & 1 ? s : c);
+}
+
+/* y/x has the tangent of the angle: of [0, 1] by halving the range once more. a >= 0. */
+static inline double vm_atan_positive(double y, double x)
+{
+    double top = y > x ? y : x, low = y > x ? x : y;
+    double half = low > top * 0.41421356237309503 ? 1 : 0;
+    double t = half != 0 ? (low - top) / (low + top) : low / top, w = t * t;
+    double high =
+        0.11110819586603747 +
+        w * (-0.09084099522493076 +
+             w * (0.07604778003555679 + w * (-0.06027206570111165 + w * 0.03295499114305327)));
+    double p =
+        -0.33333333333266146 + w * (0.19999999949822453 + w * (-0.1428570810699188 + w * high));
+    double r = half * 0x1.921fb54442d18p-1 + (t + t * w * p);
+    return y > x ? 0x1.921fb54442d18p+0 - r : r;
+}
+static inline double vm_atan(double x)
+{
+    double a = __builtin_fabs(x), r = vm_atan_positive(a > 0x1p100 ? 0x1p100 : a, 1);
+    return __builtin_copysign(r, x);
+}
+static inline double vm_asin(double x)
+{
+    double a = __builtin_fabs(x);
+    return __builtin_copysign(vm_atan_positive(a, __builtin_sqrt((1 - a) * (1 + a))), x);
+}
+static inline double vm_acos(double x)
+{
+    double a = __builtin_fabs(x), r = vm_atan_positive(__builtin_sqrt((1 - a) * (1 + a)), a);
+    return x < 0 ? 0x1.921fb54442d18p+1 - r : r;
+}
+/* For x, y of f32's range: infinities and zeros are brought to ratios that the quotient can form.
+ */
+static inline double vm_atan2(double y, double x)
+{
+    double ay = __builtin_fabs(y), ax = __builtin_fabs(x), r;
+    int far_x = ax > 0x1p200, far_y = ay > 0x1p200, none = (ay == 0) & (ax == 0);
+    r = vm_atan_positive(far_x ? (double)far_y : far_y ? 0x1p200 : ay, (far_x | none) ? 1 : ax);
+    r = vm_bits(x) >> 63 != 0 ? 0x1.921fb54442d18p+1 - r : r;
+    r = ax != ax ? x : r;
+    return __builtin_copysign(ay != ay ? y : r, y);
+}
+
+/* erfc(z)*exp(z*z) times (1 + 2z), over t = (z - 3)/(z + 3), z >= 0. */
+static inline double vm_erfc(double x)
+{
+    double a = __builtin_fabs(x), z = a > 20 ? 20 : a, t = (z - 3) / (z + 3), t2 = t * t,
+           t4 = t2 * t2;
+    double p0 = 1.2530080583004206 + t * -0.13562110529725238;
+    double p1 = -0.047562298712851954 + t * 0.12964512259667235;
+    double p2 = -0.11927356836785279 + t * 0.06830849645229237;
+    double p3 = -0.023771247034803593 + t * 0.0025266473545228043;
+    double p4 = 0.0018911668691764226 + t * -0.0007715265801137173;
+    double p5 = -0.00010884752994807816 + t * 0.0001117875540708627;
+    double p6 = 6.601495456069053e-06 + t * -9.557133701974373e-06;
+    double p = (p0 + t2 * p1) + t4 * ((p2 + t2 * p3) + t4 * (p4 + t2 * p5 + t4 * p6));
+    double r = vm_exp(-(a * a)) * p / (z * 2 + 1);
+    return x < 0 ? 2 - r : r;
+}
+static inline double vm_erf(double x)
+{
+    double a = __builtin_fabs(x), z = a > 1 ? 1 : a, w = z * z;
+    double high = 0.005223783477189248 +
+                  w * (-0.0008542637997087229 +
+                       w * (0.0001195656256820733 +
+                            w * (-1.3909340021874599e-05 + w * 1.058938064107502e-06)));
+    double p = 1.1283791670946768 +
+               w * (-0.3761263888963531 +
+                    w * (0.11283791308604582 + w * (-0.026866133235095593 + w * high)));
+    double far = 1 - vm_erfc(a);
+    return __builtin_copysign(a > 1 ? far : a * p, x);
+}
+
+/* |x|^y by logarithm and exponential, then the cases of C99 F.9.4.4. */
+static inline double vm_pow(double x, double y)
+{
+    double a = __builtin_fabs(x), t = y * vm_log(a), half = y * 0.5;
+    int integer = vm_f64_rint(y) == y, odd = integer & (vm_f64_rint(half) != half);
+    double r = vm_exp(((a == 1) & (y == y)) ? 0 : t);
+    r = ((x < 0) & !integer & (a < (double)INFINITY)) ? (double)NAN : r;
+    r = ((vm_bits(x) >> 63 != 0) & odd) ? -r : r;
+    return ((x == 1) | (y == 0)) ? 1 : r;
+}
+
+/* ---- single precision ---- */
+#define VM_F32(fn)                           \
+    static inline float vm_f32_##fn(float x) \
+    {                                        \
+        return (float)vm_##fn((double)x);    \
+    }
+VM_F32(exp)
+VM_F32(expm1)
+VM_F32(log)
+VM_F32(log1p)
+VM_F32(log2)
+VM_F32(log10)
+VM_F32(sinh)
+VM_F32(cosh)
+VM_F32(tanh)
+VM_F32(asinh)
+VM_F32(acosh)
+VM_F32(atanh)
+VM_F32(asin)
+VM_F32(acos)
+VM_F32(atan)
+VM_F32(erf)
+#undef VM_F32
+/* Loops over blocks without large arguments take the first form; see elementwise_isa.c. */
+#define VM_TRIG(fn)                                                                             \
+    static inline float vm_f32_near_##fn(float x)                                               \
+    {                                                                                           \
+        return (float)vm_##fn((double)x);                                                       \
+    }                                                                                           \
+    static inline float vm_f32_##fn(float x)                                                    \
+    {                                                                                           \
+        return (float)(__builtin_fabsf(x) <= VM_TRIG_MAX ? vm_##fn((double)x) : fn((double)x)); \
+    }
+VM_TRIG(sin)
+VM_TRIG(cos)
+VM_TRIG(tan)
+#undef VM_TRIG
+
+static inline float vm_f32_fabs(float x)
+{
+    return __builtin_fabsf(x);
+}
+static inline float vm_f32_sqrt(float x)
+{
+    return __builtin_sqrtf(x);
+}
+static inline float vm_f32_copysign(float x, float y)
+{
+    return __builtin_copysignf(x, y);
+}
+static inline int vm_f32_signbit(float x)
+{
+    return (int32_t)cpu_bits_of_f32(x) < 0;
+}
+static inline float vm_f32_nextafter(float x, float y)
+{
+    return nextafterf(x, y);
+}
+static inline float vm_f32_pow(float x, float y)
+{
+    return (float)vm_pow((double)x, (double)y);
+}
+static inline float vm_f32_atan2(float y, float x)
+{
+    return (float)vm_atan2((double)y, (double)x);
+}
+static inline float vm_f32_ldexp(float x, int n)
+{
+    return ldexpf(x, n);
+}
+static inline int vm_f32_ilogb(float x)
+{
+    return ilogbf(x);
+}
+static inline float vm_f32_hypot(float x, float y)
+{
+    double a = (double)x * x, b = (double)y * y, r = __builtin_sqrt(a + b);
+    return (float)(((a == (double)INFINITY) | (b == (double)INFINITY)) ? (double)INFINITY : r);
+}
+/* A quotient below 2^29 of two floats cannot round up to an integer in double, and its product with
+ * the divisor is exact. */
+static inline float vm_f32_fmod(float x, float y)
+{
+    double q = vm_f64_trunc((double)x / (double)y);
+    if (__builtin_fabs(q) < 0x1p29 && y - y == 0)
+        return __builtin_copysignf((float)((double)x - q * (double)y), x);
+    return fmodf(x, y);
+}
+
+/* a*b + c rounded to odd in double: what its further rounding to fewer bits gives is as if rounded
+ * once (Boldo and Melquiond, IEEE Trans. Comput. 57, 2008). The product of floats is exact. */
+static inline double vm_fma_odd(float a, float b, float c)
+{
+    double p = (double)a * (double)b, s = p + (double)c, part = s - p;
+    double lost = (p - (s - part)) + ((double)c - part);
+    uint64_t u = vm_bits(s), even = ~u & 1, toward_zero = (uint64_t)((lost < 0) ^ (s < 0));
+    return ((lost < 0) | (lost > 0)) ? vm_of_bits(u + even - 2 * (even & toward_zero)) : s;
+}
+static inline float vm_f32_fma(float a, float b, float c)
+{
+#if defined(__FMA__) || defined(__aarch64__)
+    return __builtin_fmaf(a, b, c);
+#else
+    return (float)vm_fma_odd(a, b, c);
+#endif
+}
+/* For f16 and bf16: 13 bits, rounded to odd. */
+static inline float vm_half_fma(float a, float b, float c)
+{
+    const uint64_t rest = ((uint64_t)1 << 40) - 1;
+    double s = vm_fma_odd(a, b, c);
+    uint64_t u = vm_bits(s), kept = u & ~rest;
+    return (float)(s - s == 0 ? vm_of_bits(kept | ((u & rest) != 0 ? rest + 1 : 0)) : s);
+}
+/* Neighbours among 16-bit patterns, whose order is that of the magnitudes. */
+static inline uint16_t vm_half_step(uint16_t x, float a, float b)
+{
+    uint16_t smallest = (uint16_t)(b < 0 ? 0x8001 : 1);
+    uint16_t away = (uint16_t)((a < b) == (a > 0) ? x + 1 : x - 1);
+    return a == 0 ? smallest : away;
+}
+static inline float vm_f16_nextafter(float a, float b)
+{
+    float r = cpu_f16_to_f32(vm_half_step(cpu_f16_from_f32(a), a, b));
+    return a != a || b != b ? a + b : a == b ? b : r;
+}
+static inline float vm_bf16_nextafter(float a, float b)
+{
+    float r = cpu_bf16_to_f32(vm_half_step(cpu_bf16_from_f32(a), a, b));
+    return a != a || b != b ? a + b : a == b ? b : r;
+}
+
+/* ---- double precision ---- */
+#define VM_F64(fn)                             \
+    static inline double vm_f64_##fn(double x) \
+    {                                          \
+        return fn(x);                          \
+    }
+VM_F64(exp)
+VM_F64(expm1)
+VM_F64(log)
+VM_F64(log1p)
+VM_F64(log2)
+VM_F64(log10)
+VM_F64(sin)
+VM_F64(cos)
+VM_F64(tan)
+VM_F64(asin)
+VM_F64(acos)
+VM_F64(atan)
+VM_F64(sinh)
+VM_F64(cosh)
+VM_F64(asinh)
+VM_F64(atanh)
+#undef VM_F64
+static inline double vm_f64_fabs(double x)
+{
+    return __builtin_fabs(x);
+}
+static inline double vm_f64_sqrt(double x)
+{
+    return __builtin_sqrt(x);
+}
+static inline double vm_f64_copysign(double x, double y)
+{
+    return __builtin_copysign(x, y);
+}
+static inline int vm_f64_signbit(double x)
+{
+    return (int64_t)vm_bits(x) < 0;
+}
+static inline double vm_f64_nextafter(double x, double y)
+{
+    return nextafter(x, y);
+}
+static inline double vm_f64_pow(double x, double y)
+{
+    return pow(x, y);
+}
+static inline double vm_f64_atan2(double y, double x)
+{
+    return atan2(y, x);
+}
+static inline double vm_f64_hypot(double x, double y)
+{
+    return hypot(x, y);
+}
+static inline double vm_f64_fmod(double x, double y)
+{
+    return fmod(x, y);
+}
+static inline double vm_f64_fma(double a, double b, double c)
+{
+    return fma(a, b, c);
+}
+static inline double vm_f64_ldexp(double x, int n)
+{
+    return ldexp(x, n);
+}
+static inline int vm_f64_ilogb(double x)
+{
+    return ilogb(x);
+}
+/* glibc is off by up to 2.3 ulp (acosh) and 1.4 ulp (erf); long double has bits to spare. */
+static inline double vm_f64_acosh(double x)
+{
+    return (double)acoshl(x);
+}
+static inline double vm_f64_erf(double x)
+{
+    return (double)erfl(x);
+}
+/* glibc is off by up to 2.2 ulp. What t + 2 loses in rounding is put back. */
+static inline double vm_f64_tanh(double x)
+{
+    double a = __builtin_fabs(x), t = expm1(a > 22 ? 44 : a * 2), s = t + 2;
+    double lost = t > 2 ? 2 - (s - t) : t - (s - 2), q = t / s;
+    return __builtin_copysign(q - q * (lost / s), x);
+}
+
+/* ---- the wider types of scalar_tmpl.h ---- */
+static inline double vm_x32_exp(double x)
+{
+    return exp(x);
+}
+static inline double vm_x32_log1p(double x)
+{
+    return log1p(x);
+}
+static inline double vm_x32_erfc(double x)
+{
+    return vm_erfc(x);
+}
+static inline long double vm_x64_exp(long double x)
+{
+    return expl(x);
+}
+static inline long double vm_x64_log1p(long double x)
+{
+    return log1pl(x);
+}
+static inline long double vm_x64_erfc(long double x)
+{
+    return erfcl(x);
+}
+#endif

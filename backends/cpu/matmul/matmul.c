@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Matrix products: the kernel the core finds, and the run of a plan.
+ *
+ * Tiles of one large product share operands packed beforehand; tiles of small products pack their
+ * own. Threads take tiles; a tile computes in a slot of the call's scratch memory, of which there
+ * are as many as threads. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include "matmul/matmul.h"
+
+#define MM_PACK_WORK (32 << 10) /* elements worth a task of packing */
+
+char *mm_at(const mm_plan *p, const mm_operand *x, int64_t item, int64_t row, int64_t column)
+{
+    int64_t offset = row * x->row + column * x->column;
+    for (int d = p->n_batch - 1; d >= 0 && item > 0; d--) {
+        offset += item % p->batch_shape[d] * x->batch[d];
+        item /= p->batch_shape[d];
+    }
+    return x->data + offset * x->size;
+}
+
+typedef void (*pack_fn)(const void *, int64_t, int64_t, int64_t, int64_t, void *);
+
+/* Pack w lanes by kc; strides lead to the next lane and along k. Another dtype is converted first,
+ * a panel at a time. */
+static void pack(const mm_kernels *k, pack_fn fn, int64_t width, const char *src, int32_t dtype,
+                 int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc, char *dst)
+{
+    if (mm_is_native(k, dtype)) {
+        fn(src, stride_w, stride_k, w, kc, dst);
+        return;
+    }
+    _Alignas(64) char panel[MM_MAX_DEPTH * MM_MAX_PANEL];
+    const int64_t size = cpu_dtype_size(dtype);
+    for (int64_t i = 0; i < w; i += width) {
+        int64_t lanes = w - i < width ? w - i : width;
+        if (stride_w == 1) {
+            k->load[dtype](src + i * size, stride_k, 1, kc, lanes, panel);
+            fn(panel, 1, lanes, lanes, kc, dst + i * kc * k->element);
+        } else {
+            k->load[dtype](src + i * stride_w * size, stride_w, stride_k, lanes, kc, panel);
+            fn(panel, kc, 1, lanes, kc, dst + i * kc * k->element);
+        }
+    }
+}
+
+static void pack_a(const mm_plan *p, int64_t item, int64_t i, int64_t w, int64_t k, int64_t kc,
+                   char *dst)
+{
+    pack(p->k, p->k->pack_a, p->k->rows, mm_at(p, &p->a, item, i, k), p->a.dtype, p->a.row,
+         p->a.column, w, kc, dst);
+}
+
+static void pack_b(const mm_plan *p, int64_t item, int64_t j, int64_t w, int64_t k, int64_t kc,
+                   char *dst)
+{
+    pack(p->k, p->k->pack_b, p->k->columns, mm_at(p, &p->b, item, k, j), p->b.dtype, p->b.column,
+         p->b.row, w, kc, dst);
+}
+
+/* The part of one product that is computed at a time, and the scratch memory. */
+typedef struct {
+    const mm_plan *p;
+    char *shared, *slots;
+    atomic_uchar *busy; /* a slot each */
+    int32_t n_slots;
+    int64_t item, i0, j0, m, n;         /* shared operands: of this part */
+    int64_t tiles_m, tiles_n;           /* in it */
+    int64_t lanes_a, lanes_b, groups_a; /* of a task of packing */
+} mm_run;
+
+static void pack_shared(void *ctx, int64_t begin, int64_t end)
+{
+    const mm_run *r = ctx;
+    const mm_plan *p = r->p;
+    for (int64_t g = begin; g < end; g++) {
+        int is_a = g < r->groups_a;
+        int64_t step = is_a ? r->lanes_a : r->lanes_b, all = is_a ? r->m : r->n;
+        int64_t lane = (is_a ? g : g - r->groups_a) * step;
+        int64_t w = all - lane < step ? all - lane : step;
+        int64_t padded = mm_round_up(all, is_a ? p->k->rows : p->k->columns);
+        for (int64_t k = 0; k < p->depth; k += p->kc) {
+            int64_t kc = p->depth - k < p->kc ? p->depth - k : p->kc;
+            int64_t offset = (padded * k + lane * kc) * p->k->element;
+            if (is_a)
+                pack_a(p, r->item, r->i0 + lane, w, k, kc, r->shared + p->shared_a + offset);
+            else
+                pack_b(p, r->item, r->j0 + lane, w, k, kc, r->shared + p->shared_b + offset);
+        }
+    }
+}
+
+void mm_finish(const mm_plan *p, int64_t item, int64_t i0, int64_t j0, int64_t m, int64_t n,
+               char *sums, char *row)
+{
+    const mm_kernels *k = p->k;
+    char *old = p->scale.f_beta != 0 ? row : NULL;
+    char *bias = p->has_bias ? row + p->tile_n * k->element : NULL;
+    for (int64_t i = i0; i < i0 + m; i++, sums += p->pitch * k->element) {
+        char *out = mm_at(p, &p->out, item, i, j0);
+        if (old)
+            k->load[p->out.dtype](out, 0, p->out.column, 1, n, old);
+        if (bias)
+            k->load[p->bias.dtype](mm_at(p, &p->bias, item, i, j0), 0, p->bias.column, 1, n, bias);
+        k->combine(sums, n * k->parts, &p->scale, old, bias);
+        if (p->epilogue_loop)
+            p->epilogue_loop((char *const[]){sums, sums}, n);
+        k->save[p->out.dtype](sums, n, out, p->out.column);
+    }
+}
+
+/* One tile of the run's part: sums over all of k, in out itself where nothing else is to be done.
+ */
+static void tile(const mm_run *r, int64_t item, int64_t i, int64_t j, char *slot)
+{
+    const mm_plan *p = r->p;
+    const mm_kernels *k = p->k;
+    const int64_t m = r->m - i < p->tile_m ? r->m - i : p->tile_m;
+    const int64_t n = r->n - j < p->tile_n ? r->n - j : p->tile_n;
+    const int64_t all_a = mm_round_up(r->m, k->rows), all_b = mm_round_up(r->n, k->columns);
+    char *sums = p->direct ? mm_at(p, &p->out, item, r->i0 + i, r->j0 + j) : slot + p->slot_sums;
+    const int64_t ld = p->direct ? p->out.row : p->pitch;
+    for (int64_t d = 0; d < p->depth; d += p->kc) {
+        int64_t kc = p->depth - d < p->kc ? p->depth - d : p->kc;
+        char *a = slot + p->slot_a, *b = slot + p->slot_b;
+        if (p->path == MM_SHARED) {
+            a = r->shared + p->shared_a + (all_a * d + i * kc) * k->element;
+            b = r->shared + p->shared_b + (all_b * d + j * kc) * k->element;
+        } else {
+            pack_a(p, item, i, m, d, kc, a);
+            pack_b(p, item, j, n, d, kc, b);
+        }
+        k->block(m, n, kc, a, b, sums, ld, d > 0);
+    }
+    for (int64_t row = 0; p->depth == 0 && row < m; row++)
+        memset(sums + row * ld * k->element, 0, (size_t)(n * k->element));
+    if (!p->direct)
+        mm_finish(p, item, r->i0 + i, r->j0 + j, m, n, sums, slot + p->slot_row);
+}
+
+static int take_slot(const mm_run *r)
+{
+    int s = 0;
+    while (atomic_exchange_explicit(&r->busy[s], 1, memory_order_acquire))
+        s = s + 1 < r->n_slots ? s + 1 : 0;
+    return s;
+}
+
+static void give_slot(const mm_run *r, int s)
+{
+    atomic_store_explicit(&r->busy[s], 0, memory_order_release);
+}
+
+/* Tasks count tiles of the part, product by product. */
+static void run_tiles(void *ctx, int64_t begin, int64_t end)
+{
+    const mm_run *r = ctx;
+    const mm_plan *p = r->p;
+    const int s = take_slot(r);
+    for (int64_t t = begin; t < end; t++) {
+        int64_t item = r->item + t / (r->tiles_m * r->tiles_n), in = t % (r->tiles_m * r->tiles_n);
+        int64_t i = in / r->tiles_n * p->tile_m, j = in % r->tiles_n * p->tile_n;
+        char *slot = r->slots + s * p->slot_bytes;
+        if (p->path == MM_SWEEP)
+            mm_sweep_tile(p, item, j, p->n - j < p->tile_n ? p->n - j : p->tile_n, slot);
+        else if (p->path == MM_DOT)
+            mm_dot_tile(p, item, j, p->n - j < p->tile_n ? p->n - j : p->tile_n, slot);
+        else
+            tile(r, item, i, j, slot);
+    }
+    give_slot(r, s);
+}
+
+static void run_shared(mm_run *r)
+{
+    const mm_plan *p = r->p;
+    const int64_t lanes = (MM_PACK_WORK + p->depth - 1) / p->depth;
+    r->lanes_a = mm_round_up(lanes, p->k->rows);
+    r->lanes_b = mm_round_up(lanes, p->k->columns);
+    for (r->item = 0; r->item < p->batch; r->item++)
+        for (r->j0 = 0; r->j0 < p->n; r->j0 += p->super_n)
+            for (r->i0 = 0; r->i0 < p->m; r->i0 += p->super_m) {
+                r->m = p->m - r->i0 < p->super_m ? p->m - r->i0 : p->super_m;
+                r->n = p->n - r->j0 < p->super_n ? p->n - r->j0 : p->super_n;
+                r->tiles_m = (r->m + p->tile_m - 1) / p->tile_m;
+                r->tiles_n = (r->n + p->tile_n - 1) / p->tile_n;
+                r->groups_a = (r->m + r->lanes_a - 1) / r->lanes_a;
+                cpu_parallel(r->groups_a + (r->n + r->lanes_b - 1) / r->lanes_b, 1, pack_shared, r);
+                cpu_parallel(r->tiles_m * r->tiles_n, 1, run_tiles, r);
+            }
+}
+
+static void run_separate(mm_run *r)
+{
+    const mm_plan *p = r->p;
+    /* Few rows: reading b takes the time of four. */
+    const int64_t rows = p->path == MM_SEPARATE ? p->tile_m : p->tile_m + 3;
+    const int64_t work = rows * p->tile_n * (p->depth + 1);
+    r->m = p->m;
+    r->n = p->n;
+    r->tiles_m = (p->m + p->tile_m - 1) / p->tile_m;
+    r->tiles_n = (p->n + p->tile_n - 1) / p->tile_n;
+    cpu_parallel(p->batch * r->tiles_m * r->tiles_n, (MM_TASK_WORK + work - 1) / work, run_tiles,
+                 r);
+}
+
+/* Bias and epilogue over tiles that BLAS has computed. */
+static void after_blas(void *ctx, int64_t begin, int64_t end)
+{
+    const mm_run *r = ctx;
+    mm_plan p = *r->p;
+    const int s = take_slot(r);
+    char *slot = r->slots + s * p.slot_bytes;
+    p.scale = (mm_scale){.f_alpha = 1};
+    for (int64_t t = begin; t < end; t++) {
+        int64_t i = t / r->tiles_n * p.tile_m, j = t % r->tiles_n * p.tile_n;
+        int64_t m = p.m - i < p.tile_m ? p.m - i : p.tile_m;
+        int64_t n = p.n - j < p.tile_n ? p.n - j : p.tile_n;
+        for (int64_t row = 0; row < m; row++)
+            memcpy(slot + p.slot_sums + row * p.pitch * p.k->element,
+                   mm_at(&p, &p.out, r->item, i + row, j), (size_t)(n * p.k->element));
+        mm_finish(&p, r->item, i, j, m, n, slot + p.slot_sums, slot + p.slot_row);
+    }
+    give_slot(r, s);
+}
+
+static void run_blas(mm_run *r)
+{
+    const mm_plan *p = r->p;
+    r->tiles_m = (p->m + p->tile_m - 1) / p->tile_m;
+    r->tiles_n = (p->n + p->tile_n - 1) / p->tile_n;
+    for (r->item = 0; r->item < p->batch; r->item++) {
+        mm_blas_product(p, mm_at(p, &p->a, r->item, 0, 0), mm_at(p, &p->b, r->item, 0, 0),
+                        mm_at(p, &p->out, r->item, 0, 0));
+        if (p->has_bias || p->epilogue_loop)
+            cpu_parallel(r->tiles_m * r->tiles_n, 1, after_blas, r);
+    }
+}
+
+static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
+{
+    mm_plan p;
+    (void)kernel;
+    mm_plan_call(&p, call);
+    const int64_t slots = cpu_threads();
+    return (uint64_t)(p.shared_bytes + mm_round_up(slots, 64) + slots * p.slot_bytes);
+}
+
+static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
+{
+    mm_plan p;
+    (void)kernel;
+    (void)stream;
+    mm_plan_call(&p, call);
+    if (p.epilogue != NDP_EPILOGUE_NONE && !p.epilogue_loop)
+        return cpu_error(NDP_ERR_DTYPE, "matmul has no epilogue %d for dtype %d", (int)p.epilogue,
+                         (int)p.out.dtype);
+    if (mm_is_empty(&p))
+        return NDP_OK;
+    mm_run r = {.p = &p, .n_slots = cpu_threads()};
+    const int64_t need = p.shared_bytes + mm_round_up(r.n_slots, 64) + r.n_slots * p.slot_bytes;
+    if (!call->scratch.mem || cpu_view_size(&call->scratch) < need)
+        return cpu_error(NDP_ERR_INTERNAL, "matmul was called without its scratch memory");
+    r.shared = cpu_ptr(&call->scratch);
+    r.busy = (atomic_uchar *)(r.shared + p.shared_bytes);
+    r.slots = (char *)r.busy + mm_round_up(r.n_slots, 64);
+    memset(r.busy, 0, (size_t)r.n_slots);
+    if (mm_blas_serves(&p))
+        run_blas(&r);
+    else if (p.path == MM_SHARED)
+        run_shared(&r);
+    else
+        run_separate(&r);
+    return NDP_OK;
+}
+
+static const ndp_kernel the_kernel = {
+    .size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .scratch = scratch, .run = run};
+
+static uint64_t dtypes(int32_t op)
+{
+    return cpu_domain_dtypes(op);
+}
+
+static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
+{
+    const int32_t out = like->out[0].dtype;
+    const mm_kernels *k = mm_kernels_for(like->in[0].dtype, out);
+    for (uint32_t i = 0; k && i < like->n_in; i++)
+        if (!like->in[i].mem || !k->load[like->in[i].dtype])
+            k = NULL;
+    if (!k || cpu_dtype_size(out) < cpu_dtype_size(like->in[0].dtype)) {
+        snprintf(why, n, "matmul of dtype %d cannot store dtype %d", (int)like->in[0].dtype,
+                 (int)out);
+        return NULL;
+    }
+    return &the_kernel;
+}
+
+const cpu_class cpu_matmul = {dtypes, find};

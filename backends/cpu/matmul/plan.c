@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * How a matrix product is cut up: kernels, orientation, tiles and scratch memory, from the call's
+ * shapes, strides and dtypes alone, so that the same call computes the same way on any number of
+ * threads. */
+#include <math.h>
+#include <string.h>
+#include "matmul/matmul.h"
+
+#define MM_FEW_ROWS 8
+#define MM_FEW_ROWS_FROM (32 << 10) /* elements of b */
+#define MM_SHARE_FROM (4 << 20)   /* multiply-adds of a product whose packed operands are shared */
+#define MM_SHARE_BYTES (64 << 20) /* most memory for them */
+
+/* Kernels for sums of a's products stored in out's dtype, or NULL. */
+const mm_kernels *mm_kernels_for(int32_t dtype, int32_t out_dtype)
+{
+    const mm_kernels *level = *CPU_ISA_PICK(cpu_matmul_kernels);
+    for (int i = 0; i < MM_KINDS; i++)
+        if (level[i].load[dtype] && level[i].save[out_dtype])
+            return &level[i];
+    return NULL;
+}
+
+int mm_is_native(const mm_kernels *k, int32_t dtype)
+{
+    return k->save[dtype] && cpu_dtype_size(dtype) == k->element;
+}
+
+static mm_operand operand_of(const ndp_view *v)
+{
+    mm_operand x = {.data = cpu_ptr(v),
+                    .row = v->stride[v->ndim - 2],
+                    .column = v->stride[v->ndim - 1],
+                    .size = cpu_dtype_size(v->dtype),
+                    .dtype = v->dtype,
+                    .batch = v->stride};
+    return x;
+}
+
+static mm_operand transposed(mm_operand x)
+{
+    int64_t row = x.row;
+    x.row = x.column;
+    x.column = row;
+    return x;
+}
+
+/* v truncated towards zero, modulo 2^64. */
+static uint64_t wrap_integer(double v)
+{
+    double r = fmod(trunc(v), 0x1p64);
+    if (!isfinite(r))
+        return 0;
+    return r < 0 ? 0 - (uint64_t)-r : (uint64_t)r;
+}
+
+/* Tiles small enough for the caches, and for enough of them to keep threads busy. */
+static void plan_tiles(mm_plan *p)
+{
+    const int64_t size = p->k->element;
+    int64_t tm = 960 / size, tn = 2048 / size;
+    const int64_t step_m = 12, step_n = 128 / size;
+    if (tm > p->m)
+        tm = (p->m + step_m - 1) / step_m * step_m;
+    if (tn > p->n)
+        tn = (p->n + step_n - 1) / step_n * step_n;
+    for (;;) {
+        int64_t tiles = (p->m + tm - 1) / tm * ((p->n + tn - 1) / tn);
+        if (tiles * p->batch >= 16 || tm * tn * p->depth <= 2 * MM_TASK_WORK)
+            break;
+        if (tm >= tn && tm > step_m)
+            tm = (tm / 2 + step_m - 1) / step_m * step_m;
+        else if (tn > step_n)
+            tn = (tn / 2 + step_n - 1) / step_n * step_n;
+        else
+            break;
+    }
+    p->tile_m = tm;
+    p->tile_n = tn;
+}
+
+/* Whether operands are packed for all tiles, and for how much of the product at a time. */
+static void plan_shared(mm_plan *p)
+{
+    const int64_t size = p->k->element, depth = p->depth < 1 ? 1 : p->depth;
+    const int64_t lanes = MM_SHARE_BYTES / size / depth;
+    if (p->m * p->n < MM_SHARE_FROM / depth || lanes < 1024 ||
+        (p->m <= p->tile_m && p->n <= p->tile_n))
+        return;
+    p->path = MM_SHARED;
+    p->super_m = p->m < lanes / 2 ? p->m : lanes / 2 / p->tile_m * p->tile_m;
+    p->super_n = lanes - p->super_m < p->n ? (lanes - p->super_m) / p->tile_n * p->tile_n : p->n;
+    p->shared_a = 0;
+    p->shared_b = mm_round_up(p->super_m, p->k->rows) * depth * size;
+    p->shared_bytes = p->shared_b + mm_round_up(p->super_n, p->k->columns) * depth * size;
+    p->shared_bytes = mm_round_up(p->shared_bytes, 64);
+}
+
+/* The next bytes of a slot. */
+static int64_t take(mm_plan *p, int64_t nbytes)
+{
+    int64_t at = p->slot_bytes;
+    p->slot_bytes += mm_round_up(nbytes, 64);
+    return at;
+}
+
+static void plan_slots(mm_plan *p)
+{
+    const int64_t size = p->k->element;
+    p->pitch = mm_round_up(p->tile_n, 64 / size) + 64 / size;
+    if (p->path == MM_SEPARATE) {
+        p->slot_a = take(p, mm_round_up(p->tile_m, p->k->rows) * p->kc * size);
+        p->slot_b = take(p, mm_round_up(p->tile_n, p->k->columns) * p->kc * size);
+    } else if (p->path == MM_SWEEP) {
+        p->slot_a = take(p, p->m * p->kc * size);
+        p->slot_b = take(p, mm_is_native(p->k, p->b.dtype) ? 0 : MM_SWEEP_ROWS * p->tile_n * size);
+        p->slot_chain = take(p, p->m * p->pitch * size);
+    } else if (p->path == MM_DOT) {
+        p->slot_a = take(p, p->m * p->kc * size);
+        p->slot_b = take(p, mm_is_native(p->k, p->b.dtype) ? 0 : MM_DOT_COLUMNS * p->kc * size);
+        p->slot_chain = take(p, p->m * p->tile_n * MM_DOT_BYTES);
+    }
+    if (!p->direct) {
+        p->slot_sums = take(p, p->tile_m * p->pitch * size);
+        p->slot_row = take(p, 2 * p->tile_n * size);
+    }
+}
+
+/* The path for few rows, or MM_SEPARATE. */
+static int32_t few_rows(const mm_plan *p)
+{
+    const int64_t b_elements = p->depth * p->n;
+    if (!p->k->sweep || p->m > MM_FEW_ROWS || p->depth == 0 ||
+        b_elements < (p->m == 1 ? 512 : MM_FEW_ROWS_FROM))
+        return MM_SEPARATE;
+    if (p->b.column == 1)
+        return MM_SWEEP;
+    return p->b.row == 1 && p->depth * p->k->element >= MM_DOT_BYTES ? MM_DOT : MM_SEPARATE;
+}
+
+/* out^T = b^T a^T */
+static void swap_operands(mm_plan *p)
+{
+    mm_operand a = p->a;
+    int64_t m = p->m;
+    p->a = transposed(p->b);
+    p->b = transposed(a);
+    p->out = transposed(p->out);
+    p->bias = transposed(p->bias);
+    p->m = p->n;
+    p->n = m;
+}
+
+static void plan_few_rows(mm_plan *p)
+{
+    mm_plan swapped = *p;
+    swap_operands(&swapped);
+    p->path = few_rows(p);
+    if (p->path == MM_SEPARATE && p->n < p->m && few_rows(&swapped) != MM_SEPARATE) {
+        swapped.path = few_rows(&swapped);
+        *p = swapped;
+    }
+    if (p->path == MM_SEPARATE)
+        return;
+    p->direct = 0;
+    p->tile_m = p->m;
+    p->tile_n = 16384 / p->k->element;
+    if (p->path == MM_DOT) {
+        p->tile_n = 64;
+        p->kc = 16384 / p->k->element / p->m / MM_DOT_BYTES * MM_DOT_BYTES;
+    } else
+        while (p->n / p->tile_n * p->batch < 16 &&
+               p->tile_n * p->k->element > (p->m == 1 ? 8192 : 4096))
+            p->tile_n /= 2;
+}
+
+/* Epilogues are ops of the table, applied to sums in their own type. */
+static ew_loop epilogue_loop(const mm_kernels *k, int32_t epilogue)
+{
+    static const int32_t ops[] = {
+        [NDP_EPILOGUE_NONE] = NDP_OP_NONE,       [NDP_EPILOGUE_RELU] = NDP_OP_relu,
+        [NDP_EPILOGUE_GELU] = NDP_OP_gelu,       [NDP_EPILOGUE_GELU_TANH] = NDP_OP_gelu_tanh,
+        [NDP_EPILOGUE_SIGMOID] = NDP_OP_sigmoid, [NDP_EPILOGUE_SILU] = NDP_OP_silu,
+        [NDP_EPILOGUE_TANH] = NDP_OP_tanh,
+    };
+    if (epilogue <= NDP_EPILOGUE_NONE || epilogue >= (int32_t)(sizeof ops / sizeof *ops) ||
+        (k->dtype != NDP_F32 && k->dtype != NDP_F64))
+        return NULL;
+    return CPU_ISA_PICK(elementwise_isa)->loops[k->dtype][ops[epilogue]];
+}
+
+void mm_plan_call(mm_plan *p, const ndp_call *call)
+{
+    const ndp_matmul *params = call->params;
+    const ndp_view *out = &call->out[0];
+    memset(p, 0, sizeof *p);
+    p->k = mm_kernels_for(call->in[0].dtype, out->dtype);
+    p->a = operand_of(&call->in[0]);
+    p->b = operand_of(&call->in[1]);
+    p->out = operand_of(out);
+    p->has_bias = params->has_bias;
+    if (p->has_bias)
+        p->bias = operand_of(&call->in[2]);
+    p->n_batch = out->ndim - 2;
+    p->batch_shape = out->shape;
+    p->batch = 1;
+    for (int d = 0; d < p->n_batch; d++)
+        p->batch *= out->shape[d];
+    p->m = out->shape[p->n_batch];
+    p->n = out->shape[p->n_batch + 1];
+    p->depth = call->in[0].shape[p->n_batch + 1];
+    p->kc = mm_block_depth(p->depth);
+    p->scale = (mm_scale){.f_alpha = params->alpha, .f_beta = params->beta};
+    p->scale.u_alpha = wrap_integer(params->alpha);
+    p->scale.u_beta = wrap_integer(params->beta);
+    p->epilogue = params->epilogue;
+    p->epilogue_loop = epilogue_loop(p->k, params->epilogue);
+    if (p->out.column != 1 && p->out.row == 1)
+        swap_operands(p); /* rows of sums are then stored in runs */
+    if (mm_is_empty(p))
+        return;
+    p->direct = mm_is_native(p->k, p->out.dtype) && p->out.column == 1 && params->alpha == 1 &&
+                params->beta == 0 && !p->has_bias && p->epilogue == NDP_EPILOGUE_NONE;
+    plan_few_rows(p);
+    if (p->path == MM_SEPARATE) {
+        plan_tiles(p);
+        plan_shared(p);
+    }
+    plan_slots(p);
+}

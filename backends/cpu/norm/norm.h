@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Loops of the row normalisations (norm_isa.c), all over dense doubles, for their driver (norm.c).
+ *
+ * Loops "of a row" reduce along n elements of one row, over a fixed number of lanes joined in a
+ * fixed tree. Loops "of columns" take one element each of n rows that lie side by side. */
+#ifndef NDOCK_CPU_NORM_H
+#define NDOCK_CPU_NORM_H
+#include "host/cpu.h"
+
+enum { CPU_NORM_F16, CPU_NORM_BF16, CPU_NORM_F32, CPU_NORM_F64, CPU_NORM_DTYPES };
+
+typedef struct {
+    void (*load[CPU_NORM_DTYPES])(void *dst, const char *src, int64_t stride_bytes, int64_t n);
+    void (*store[CPU_NORM_DTYPES])(char *dst, int64_t stride_bytes, const double *src, int64_t n);
+    /* Of a row. NaN is never the maximum: it comes back with the sum. */
+    double (*max)(const double *x, int64_t n);
+    double (*sum)(const double *x, int64_t n);
+    /* Sum of the elements that are not 1; adds to *ones how many are. */
+    double (*sum_but_ones)(const double *x, int64_t n, double *ones);
+    /* Sum of x - mean, and of its squares. */
+    void (*squares)(const double *x, int64_t n, double mean, double *sum, double *squares);
+    /* (x - mean - error)*factor [*scale] [+ bias], in place. */
+    void (*affine)(double *x, int64_t n, double mean, double error, double factor,
+                   const double *scale, const double *bias);
+    void (*scale)(double *x, int64_t n, double factor);
+    void (*divide)(double *x, int64_t n, double divisor);
+    void (*subtract)(double *x, int64_t n, double first, double second);
+    /* Elementwise: dst = exp(x - shift), [0] for single precision, [1] for double. dst may be x or
+     * shift. */
+    void (*exp[2])(double *dst, const double *x, const double *shift, int64_t n);
+    /* The same along a row, in place, and its sum. */
+    double (*exp_sum[2])(double *x, int64_t n, double shift);
+    /* Of columns. */
+    /* Sums go on for as many lines as there are, so they carry their rounding errors. */
+    void (*add_columns)(double *sum, double *error, const double *x, int64_t n);
+    void (*add_but_ones)(double *sum, double *error, double *ones, const double *x, int64_t n);
+    void (*max_columns)(double *max, const double *x, int64_t n);
+    void (*divide_columns)(double *x, const double *divisor, int64_t n);
+    void (*subtract_columns)(double *x, const double *first, const double *second, int64_t n);
+    void (*square_columns)(double *sum, double *squares, double *error, const double *x,
+                           const double *mean, int64_t n);
+    void (*affine_columns)(double *x, const double *mean, const double *error, const double *factor,
+                           double scale, double bias, int64_t n);
+} cpu_norm_table;
+CPU_ISA_DECLARE(extern const cpu_norm_table, cpu_norm_loops);
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * What the files of sorting share.
+ *
+ * Every dtype but c128 is sorted as unsigned keys: integers with the sign bit turned, floats with
+ * all bits turned below zero. Keys of -0 and +0 are one, as are those of all NaNs, which is the
+ * largest. Descending order turns all bits of the key, so a stable sort keeps equal elements in
+ * order both ways. Since a stable sort has one right answer, the algorithm may depend on size and
+ * threads. */
+#ifndef NDOCK_CPU_SORT_H
+#define NDOCK_CPU_SORT_H
+#include "host/cpu.h"
+
+typedef struct {
+    uint64_t key, with; /* with: a position, or the bits of a c64 */
+} sort_pair;
+typedef struct {
+    double re, im;
+} sort_c128;
+typedef struct {
+    double re, im;
+    int64_t at;
+} sort_c128_at;
+
+/* ---- sort_isa.c: between elements in memory and keys; strides in elements ---- */
+typedef struct {
+    uint64_t bias; /* of integers: the sign bit. Combined with all ones for descending order it is
+                      flip below */
+    /* Keys, widened. */
+    void (*keys)(const char *a, int64_t stride, int64_t n, uint64_t flip, uint64_t *out);
+    /* The least and the greatest key. */
+    void (*range)(const char *a, int64_t stride, int64_t n, uint64_t flip, uint64_t *least,
+                  uint64_t *most);
+    /* Keys less min in their own width; nonzero if there is a -0 or a NaN, whose bits the key has
+     * lost. */
+    int (*load)(const char *a, int64_t stride, int64_t n, uint64_t flip, uint64_t min, void *out);
+    /* Puts the zeros and NaNs of a, in order, among the sorted keys. */
+    void (*restore)(const char *a, int64_t stride, int64_t n, uint64_t flip, uint64_t min,
+                    void *sorted);
+    void (*store)(const void *sorted, int64_t n, uint64_t flip, uint64_t min, char *out,
+                  int64_t stride);
+} sort_keys;
+#define SORT_LANES 8
+typedef struct {
+    sort_keys keys[NDP_DTYPE_END];
+    void (*network[9])(void *keys, int64_t n); /* by key width: sorts SORT_LANES interleaved rows */
+} sort_table;
+extern const sort_table sort_table_of_baseline, sort_table_of_avx2, sort_table_of_avx512;
+static inline const sort_keys *sort_keys_of(int32_t dtype)
+{
+    return &CPU_ISA_PICK(sort_table_of)->keys[dtype];
+}
+
+/* ---- sort/elements.c: stable sorts of elements in a, with b of the same size for use. Return
+ * where the result is ---- */
+#define SORT_SMALL 256       /* up to so many, counts may be NULL and nothing but a and b is used */
+#define SORT_DIGITS 2048     /* values of a radix digit */
+#define SORT_PARALLEL 262144 /* from here on the team shares one row */
+/* One row is dealt out in so many chunks: a function of n alone. */
+static inline int64_t sort_chunks(int64_t n)
+{
+    int64_t chunks = n < SORT_PARALLEL ? 1 : n / 65536;
+    return chunks < 64 ? chunks : 64;
+}
+static inline int64_t sort_grain(int64_t n)
+{
+    int64_t chunks = sort_chunks(n);
+    return (n + chunks - 1) / chunks;
+}
+/* Keys may differ in bits low to low+bits-1. counts: sort_chunks(n) * SORT_DIGITS. */
+void *sort_u16(void *a, void *b, int64_t n, int low, int bits, int64_t *counts);
+void *sort_u32(void *a, void *b, int64_t n, int low, int bits, int64_t *counts);
+void *sort_u64(void *a, void *b, int64_t n, int low, int bits, int64_t *counts);
+void *sort_pairs(void *a, void *b, int64_t n, int low, int bits, int64_t *counts);
+void *sort_c128s(void *a, void *b, int64_t n, int low, int bits, int64_t *counts);
+void *sort_c128s_at(void *a, void *b, int64_t n, int low, int bits, int64_t *counts);
+/* Sorted x (nx) and y (ny), equal ones from x first, into out, up to n. */
+void sort_merge_pairs(const sort_pair *x, int64_t nx, const sort_pair *y, int64_t ny,
+                      sort_pair *out, int64_t n);
+
+/* ---- sort.c, sort/lanes.c ---- */
+/* One row to sort, and memory for it. */
+typedef struct {
+    const char *a;
+    int64_t stride, n;
+    int32_t dtype;
+    uint64_t descending; /* 0 or all ones */
+    char *out;
+    int64_t out_stride, n_out; /* n_out: so many of the first are wanted */
+    char *buffer[2];
+    int64_t *counts;
+} sort_row;
+void sort_row_positions(const sort_row *r); /* out is i64 */
+/* Up to SORT_LANES rows of one length at once, where sort_lanes_fit. Needs no buffers. */
+#define SORT_LANES_MAX 1024
+int sort_lanes_fit(int32_t dtype, int64_t n, int positions);
+void sort_lanes_values(const sort_row *r, int rows);
+void sort_lanes_positions(const sort_row *r, int rows);
+/* Bytes of memory for sort_row_positions: each buffer's, and the counts'. */
+int64_t sort_positions_nbytes(int32_t dtype, int64_t n);
+int64_t sort_counts_nbytes(int64_t n);
+/* Rows of a call, and how many are sorted at once, each in a slot of its own. */
+int64_t sort_rows(const ndp_call *call);
+int64_t sort_slots(const ndp_call *call);
+
+extern const ndp_kernel sort_topk_kernel, search_kernel;
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Copies between strided and dense tiles, by element size. */
+#include <string.h>
+#include "walk/tile.h"
+
+typedef struct {
+    uint64_t half[2];
+} tile_16;
+
+#define TILE_T uint8_t
+#define TILE_FN(name) name##_1
+#include "walk/tile_tmpl.h"
+#define TILE_T uint16_t
+#define TILE_FN(name) name##_2
+#include "walk/tile_tmpl.h"
+#define TILE_T uint32_t
+#define TILE_FN(name) name##_4
+#include "walk/tile_tmpl.h"
+#define TILE_T uint64_t
+#define TILE_FN(name) name##_8
+#include "walk/tile_tmpl.h"
+#define TILE_T tile_16
+#define TILE_FN(name) name##_16
+#include "walk/tile_tmpl.h"
+
+static void copy(char *to, const char *from, int64_t rows, int64_t cols, const int64_t *to_step,
+                 const int64_t *from_step, int64_t nbytes)
+{
+    switch (nbytes) {
+    case 1:
+        copy_1(to, from, rows, cols, to_step, from_step);
+        break;
+    case 2:
+        copy_2(to, from, rows, cols, to_step, from_step);
+        break;
+    case 4:
+        copy_4(to, from, rows, cols, to_step, from_step);
+        break;
+    case 8:
+        copy_8(to, from, rows, cols, to_step, from_step);
+        break;
+    default:
+        copy_16(to, from, rows, cols, to_step, from_step);
+        break;
+    }
+}
+
+void cpu_tile_pack(char *to, const char *from, int64_t rows, int64_t cols, int64_t row_bytes,
+                   int64_t col_bytes, int64_t nbytes)
+{
+    const int64_t to_step[2] = {cols * nbytes, nbytes}, from_step[2] = {row_bytes, col_bytes};
+    copy(to, from, rows, cols, to_step, from_step, nbytes);
+}
+
+/* Swapping the dimensions lets the transposing copy serve where the destination is the transposed
+ * side: it wants the destination's last stride to be the unit. */
+void cpu_tile_unpack(char *to, const char *from, int64_t rows, int64_t cols, int64_t row_bytes,
+                     int64_t col_bytes, int64_t nbytes)
+{
+    const int64_t to_step[2] = {row_bytes, col_bytes}, from_step[2] = {cols * nbytes, nbytes};
+    const int64_t to_swapped[2] = {col_bytes, row_bytes}, from_swapped[2] = {nbytes, cols * nbytes};
+    if (row_bytes == nbytes)
+        copy(to, from, cols, rows, to_swapped, from_swapped, nbytes);
+    else
+        copy(to, from, rows, cols, to_step, from_step, nbytes);
+}
