@@ -34,10 +34,18 @@ TESTS += %reldir%/scalar_tmpl_c.t %reldir%/scalar_tmpl_cxx.t
 %canon_reldir%_scalar_tmpl_cxx_t_LDADD = -lm
 
 # plugins/opencl is a project of its own, which opencl.sh builds.
-EXTRA_DIST += plugins/opencl/README.md plugins/opencl/configure.ac plugins/opencl/Makefile.am plugins/opencl/plugin.map \
-  plugins/opencl/embed.sh plugins/opencl/opencl.h plugins/opencl/library.def plugins/opencl/library.c \
-  plugins/opencl/guard.c plugins/opencl/plugin.c plugins/opencl/device.c plugins/opencl/memory.c \
-  plugins/opencl/stream.c plugins/opencl/event.c plugins/opencl/host_function.c plugins/opencl/program.c \
-  plugins/opencl/kernel.c plugins/opencl/op.c plugins/opencl/shape.c plugins/opencl/elementwise.c \
-  plugins/opencl/reduce.c plugins/opencl/norm.c plugins/opencl/product.h plugins/opencl/clblast.c \
-  plugins/opencl/matmul.c plugins/opencl/index.c plugins/opencl/random.c plugins/opencl/sort.c plugins/opencl/kernels plugins/opencl/tests
+EXTRA_DIST += plugins/opencl/README.md plugins/opencl/configure.ac plugins/opencl/Makefile.am plugins/opencl/embed.sh \
+  plugins/opencl/copy/convert.cl \
+  plugins/opencl/elementwise/elementwise.c plugins/opencl/elementwise/elementwise.cl \
+  plugins/opencl/host/device.c plugins/opencl/host/event.c plugins/opencl/host/guard.c plugins/opencl/host/host_function.c plugins/opencl/host/kernel.c \
+  plugins/opencl/host/library.c plugins/opencl/host/library.def plugins/opencl/host/memory.c plugins/opencl/host/op.c plugins/opencl/host/opencl.h \
+  plugins/opencl/host/plugin.c plugins/opencl/host/plugin.map plugins/opencl/host/program.c plugins/opencl/host/stream.c \
+  plugins/opencl/index/index.c plugins/opencl/index/index.cl \
+  plugins/opencl/math/complex.cl plugins/opencl/math/scalar.cl plugins/opencl/math/trig.cl \
+  plugins/opencl/matmul/clblast.c plugins/opencl/matmul/matmul.c plugins/opencl/matmul/matmul.cl plugins/opencl/matmul/product.h \
+  plugins/opencl/norm/norm.c plugins/opencl/norm/norm.cl \
+  plugins/opencl/random/random.c plugins/opencl/random/random.cl \
+  plugins/opencl/reduce/reduce.c plugins/opencl/reduce/reduce.cl \
+  plugins/opencl/sort/sort.c plugins/opencl/sort/sort.cl \
+  plugins/opencl/walk/prelude.cl plugins/opencl/walk/shape.c \
+  plugins/opencl/tests

@@ -2,7 +2,7 @@
  * Platforms and devices: which there are, what they can do, opening and closing. */
 #include <stdio.h>
 #include <string.h>
-#include "product.h"
+#include "matmul/product.h"
 
 #define DRIVER "install a driver of your device's vendor, or pocl-opencl-icd for the processor"
 enum { MAX_PLATFORMS = 32 };

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include "opencl.h"
+#include "host/opencl.h"
 
 #define INSTALL                                                                             \
     "install OpenCL's loader (Debian and Ubuntu: ocl-icd-libopencl1) and a driver of your " \
@@ -17,7 +17,7 @@ static int opened;
 #define STRING(x) STRING_(x)
 static const ndh_symbol symbols[] = {
 #define CL_FN(name) {STRING(name), offsetof(ocl_library, name), 1},
-#include "library.def"
+#include "host/library.def"
 };
 enum { SYMBOLS = sizeof symbols / sizeof *symbols };
 static const char *const sonames[] = {"libOpenCL.so.1", "libOpenCL.so"};

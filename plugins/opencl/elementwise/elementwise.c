@@ -2,7 +2,7 @@
  * Elementwise operations, fill, copies with conversion, and ramps: one pair of kernels, for dense
  * operands and for any strides. */
 #include <string.h>
-#include "opencl.h"
+#include "host/opencl.h"
 
 enum { DENSE, STRIDED };
 

@@ -2,7 +2,7 @@
  * Kernels as the core sees them: made once per op, dtypes and choice, kept with their device. */
 #include <stdlib.h>
 #include <string.h>
-#include "opencl.h"
+#include "host/opencl.h"
 
 static void key_dtypes(const ndp_call *like, int32_t out[OCL_KEY_DTYPES])
 {

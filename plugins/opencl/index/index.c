@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * take, gather, scatter and searchsorted. */
 #include <string.h>
-#include "opencl.h"
+#include "host/opencl.h"
 
 typedef struct { /* struct indexing of index.cl */
     ocl_walk walk;

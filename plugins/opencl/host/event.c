@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Events: a marker in a queue, made anew by each record. */
 #include <stdlib.h>
-#include "opencl.h"
+#include "host/opencl.h"
 
 struct ndp_event {
     ndp_dev *dev;

@@ -2,7 +2,7 @@
  * Host functions in stream order, on one thread of the plug-in: drivers forbid much in their own
  * callbacks. The stream goes on when the function has returned, by a user event. */
 #include <stdlib.h>
-#include "opencl.h"
+#include "host/opencl.h"
 
 typedef struct job job;
 struct job {

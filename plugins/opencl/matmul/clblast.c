@@ -2,7 +2,7 @@
  * Matrix products by CLBlast, where it is installed: opened when a product first asks for it. It
  * takes what a BLAS takes; everything else is left to our own kernels. Source of the functions and
  * of their constants: CLBlast's documentation of its C interface. */
-#include "product.h"
+#include "matmul/product.h"
 
 enum { ROW_MAJOR = 101, AS_IT_IS = 111, TRANSPOSED = 112 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Reductions: what the kernels are made of, and how the work is cut. */
 #include <string.h>
-#include "opencl.h"
+#include "host/opencl.h"
 
 enum { ROWS, GROUPS, JOIN };
 enum { SUM, PROD, EXTREME, POSITION, COUNT, VAR, LOGSUMEXP };

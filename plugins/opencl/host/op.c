@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The op group: what the tables say of ops and dtypes, and which file serves which class. */
 #include <stdio.h>
-#include "opencl.h"
+#include "host/opencl.h"
 
 enum {
 #define ND_OP_DOMAIN(NAME, kinds) DOMAIN_##NAME = (kinds),

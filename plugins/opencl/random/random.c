@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Random numbers: parameters of the generator's kernel. */
 #include <string.h>
-#include "opencl.h"
+#include "host/opencl.h"
 
 typedef struct { /* struct random of random.cl */
     ocl_walk walk;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "opencl.h"
+#include "host/opencl.h"
 
 /* ---- text ---- */
 

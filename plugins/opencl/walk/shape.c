@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Shapes, strides and scalars on their way to kernels. */
 #include <string.h>
-#include "opencl.h"
+#include "host/opencl.h"
 
 int64_t ocl_size(const ndp_view *v)
 {

@@ -17,7 +17,7 @@ extern const ndp_host *ocl_host; /* set by the entry */
 /* ---- library.c ---- */
 typedef struct {
 #define CL_FN(name) __typeof__(name) *name;
-#include "library.def"
+#include "host/library.def"
 } ocl_library;
 extern ocl_library cl; /* whole once ocl_library_open() succeeded */
 /* NDP_ERR_UNSUPPORTED: why says what is missing, and what to install. */

@@ -2,7 +2,7 @@
  * The plug-in's note and table. */
 #include <ndock/note.h>
 #include <string.h>
-#include "opencl.h"
+#include "host/opencl.h"
 
 NDP_PLUGIN_NOTE(OCL_NAME, OCL_VERSION, -10, NDP_NOTE_EVERY_DTYPE,
                 "ndp.op/1 ndp.stream/1 ndp.memory/1 ndp.info/1")

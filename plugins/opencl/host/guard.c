@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include "opencl.h"
+#include "host/opencl.h"
 
 extern char **environ;
 enum { SIGNALS = 65 };

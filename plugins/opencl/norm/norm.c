@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * softmax, log_softmax, layer_norm and rms_norm of dense rows. */
 #include <string.h>
-#include "opencl.h"
+#include "host/opencl.h"
 
 enum { SHORT_ROWS, LONG_ROWS };
 enum { SHORT_ITEMS = 64 };

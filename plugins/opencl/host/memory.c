@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "opencl.h"
+#include "host/opencl.h"
 
 enum { SMALL_WRITE = 64 << 10 }; /* bytes that are copied, so that the caller need not wait */
 

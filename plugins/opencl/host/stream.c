@@ -2,7 +2,7 @@
  * Streams: in-order command queues. Every command is flushed, since another queue may wait for it.
  */
 #include <stdlib.h>
-#include "opencl.h"
+#include "host/opencl.h"
 
 struct ocl_order {
     cl_command_queue queue;

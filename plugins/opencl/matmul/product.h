@@ -2,7 +2,7 @@
  * A matrix product, as our kernels and CLBlast are given it. */
 #ifndef NDOCK_OPENCL_PRODUCT_H
 #define NDOCK_OPENCL_PRODUCT_H
-#include "opencl.h"
+#include "host/opencl.h"
 
 typedef struct {    /* struct product of matmul.cl */
     ocl_walk batch; /* strides: a, b, out, bias; in elements, as those below */

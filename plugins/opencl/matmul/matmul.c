@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Matrix products of any strides, batches walked by the kernel. */
 #include <string.h>
-#include "product.h"
+#include "matmul/product.h"
 
 enum { TILES, BLOCKS };
 enum { TILE = 32, STRIP = 16, PER = 4 }; /* of matmul.cl */

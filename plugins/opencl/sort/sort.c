@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * sort, argsort and topk of dense rows, all by way of sorted positions. */
-#include "opencl.h"
+#include "host/opencl.h"
 
 enum { RUNS, MERGE, EMIT };
 enum { RUN = 16 }; /* of sort.cl */
