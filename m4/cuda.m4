@@ -1,5 +1,5 @@
 dnl SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-dnl The CUDA plug-in: whether it is built, for which architectures, and one rule for each row of backends/cuda/modules.def.
+dnl The CUDA plug-in: whether it is built, for which architectures, and one rule for each row of backends/cuda/host/modules.def.
 
 dnl ND_CUDA: NVCC, ND_CUDA_CPPFLAGS, ND_CUDA_GENCODE, ND_CUDA_ARCH_LIST, and the file that ND_CUDA_RULES names.
 AC_DEFUN([ND_CUDA],
@@ -48,19 +48,19 @@ AS_IF([test -n "$NVCC"], [
   rm -f conftest.cu conftest.fatbin
   ND_CUDA_RULES=cuda-rules.mk
   : >$ND_CUDA_RULES
-  for nd_row in `sed -n 's/^CUDA_MODULE(\(.*\), *\(.*\))$/\1,\2/p' "$srcdir/backends/cuda/modules.def"`; do
-    nd_file=${nd_row%,*} nd_dtype=${nd_row#*,}
+  for nd_row in `sed -n 's/^CUDA_MODULE(\(.*\), *\(.*\), *\(.*\))$/\1,\2,\3/p' "$srcdir/backends/cuda/host/modules.def"`; do
+    nd_folder=${nd_row%%,*} nd_dtype=${nd_row##*,} nd_file=${nd_row%,*} nd_file=${nd_file#*,}
     ND_CUDA_FATBINS="$ND_CUDA_FATBINS backends/cuda/$nd_file-$nd_dtype.fatbin"
     nd_define=; test $nd_dtype = ANY || nd_define=" -DCUDA_DTYPE=$nd_dtype"
-    AS_ECHO(["backends/cuda/$nd_file-$nd_dtype.fatbin: backends/cuda/$nd_file.cu
-	\$(nvcc_fatbin)$nd_define -o \$[@] \$(srcdir)/backends/cuda/$nd_file.cu
+    AS_ECHO(["backends/cuda/$nd_file-$nd_dtype.fatbin: backends/cuda/$nd_folder/$nd_file.cu
+	\$(nvcc_fatbin)$nd_define -o \$[@] \$(srcdir)/backends/cuda/$nd_folder/$nd_file.cu
 -include backends/cuda/$nd_file-$nd_dtype.fatbin.d"]) >>$ND_CUDA_RULES
   done
-  AS_ECHO(["backends/cuda/cub.o: backends/cuda/cub.cu
-	\$(nvcc_object) -o \$[@] \$(srcdir)/backends/cuda/cub.cu
--include backends/cuda/cub.o.d"]) >>$ND_CUDA_RULES
+  AS_ECHO(["backends/cuda/sort/cub.o: backends/cuda/sort/cub.cu
+	\$(nvcc_object) -o \$[@] \$(srcdir)/backends/cuda/sort/cub.cu
+-include backends/cuda/sort/cub.o.d"]) >>$ND_CUDA_RULES
   dnl Not in local.mk: automake would take it for a rule that replaces its own.
-  AS_ECHO(["backends/cuda/ndock_cuda_la-module.lo: $ND_CUDA_FATBINS"]) >>$ND_CUDA_RULES])
+  AS_ECHO(["backends/cuda/host/ndock_cuda_la-module.lo: $ND_CUDA_FATBINS"]) >>$ND_CUDA_RULES])
 test -z "$NVCC" || nd_cuda_summary="$ND_CUDA_ARCH_LIST, by $NVCC"
 AM_CONDITIONAL([HAVE_CUDA], [test -n "$NVCC"])
 AC_SUBST([ND_CUDA_CPPFLAGS])

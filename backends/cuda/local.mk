@@ -1,35 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The CUDA plug-in: the host side in C, kernels as fat binaries inside it. configure writes a rule for each row of modules.def.
 cuda_host_sources = \
-  %reldir%/backend.h %reldir%/blaslt.c %reldir%/blaslt.def %reldir%/blaslt.h %reldir%/cast.c \
-  %reldir%/cast.h %reldir%/classes.def %reldir%/code.c %reldir%/copy.c %reldir%/cub.h %reldir%/device.c \
-  %reldir%/driver.c %reldir%/driver.def %reldir%/driver.h %reldir%/elementwise.c \
-  %reldir%/elementwise.h %reldir%/gather.c %reldir%/gather.h %reldir%/graph.c %reldir%/index.h \
-  %reldir%/iota.c %reldir%/iota.h %reldir%/kernel.c %reldir%/lines.h %reldir%/matmul.c \
-  %reldir%/matmul.h %reldir%/matmul_plan.c %reldir%/matmul_plan.h %reldir%/memory.c %reldir%/pointer.c \
-  %reldir%/module.c %reldir%/modules.def %reldir%/move.c %reldir%/move.h %reldir%/norm.c \
-  %reldir%/norm.h %reldir%/nvml.c %reldir%/nvrtc.c %reldir%/nvrtc.h %reldir%/op.c %reldir%/peer.c %reldir%/pinned.c %reldir%/pinned_conf.c %reldir%/plugin.c \
-  %reldir%/pool.c %reldir%/random.c %reldir%/random.h %reldir%/reduce.c %reldir%/reduce.h \
-  %reldir%/ring.c %reldir%/scalar.c %reldir%/scan.c %reldir%/scan.h %reldir%/scatter.c \
-  %reldir%/scatter.h %reldir%/search.c %reldir%/search.h %reldir%/select.c %reldir%/select.h \
-  %reldir%/sort.c %reldir%/sort.h %reldir%/stream.c %reldir%/strided.c %reldir%/strided.h \
-  %reldir%/team.c %reldir%/vmm.c %reldir%/walk.h
+  %reldir%/copy/cast.c %reldir%/copy/cast.h %reldir%/copy/iota.c %reldir%/copy/iota.h %reldir%/copy/move.c \
+  %reldir%/copy/move.h \
+  %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h \
+  %reldir%/host/backend.h %reldir%/host/classes.def %reldir%/host/code.c %reldir%/host/device.c %reldir%/host/driver.c \
+  %reldir%/host/driver.def %reldir%/host/driver.h %reldir%/host/graph.c %reldir%/host/kernel.c %reldir%/host/memory.c \
+  %reldir%/host/module.c %reldir%/host/modules.def %reldir%/host/nvml.c %reldir%/host/nvrtc.c %reldir%/host/nvrtc.h \
+  %reldir%/host/op.c %reldir%/host/peer.c %reldir%/host/pinned.c %reldir%/host/pinned_conf.c %reldir%/host/plugin.c \
+  %reldir%/host/pointer.c %reldir%/host/pool.c %reldir%/host/ring.c %reldir%/host/scalar.c %reldir%/host/stream.c \
+  %reldir%/host/team.c %reldir%/host/transfer.c %reldir%/host/vmm.c \
+  %reldir%/index/gather.c %reldir%/index/gather.h %reldir%/index/scatter.c %reldir%/index/scatter.h %reldir%/index/search.c \
+  %reldir%/index/search.h %reldir%/index/select.c %reldir%/index/select.h \
+  %reldir%/matmul/blaslt.c %reldir%/matmul/blaslt.def %reldir%/matmul/blaslt.h %reldir%/matmul/matmul.c \
+  %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/plan.h \
+  %reldir%/norm/norm.c %reldir%/norm/norm.h \
+  %reldir%/random/random.c %reldir%/random/random.h \
+  %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h %reldir%/reduce/scan.c %reldir%/reduce/scan.h \
+  %reldir%/sort/cub.h %reldir%/sort/sort.c %reldir%/sort/sort.h \
+  %reldir%/walk/divisor.h %reldir%/walk/lines.h %reldir%/walk/strided.c %reldir%/walk/strided.h %reldir%/walk/walk.h
 cuda_kernel_sources = \
-  %reldir%/cast.cu %reldir%/cub.cu %reldir%/elementwise.cu %reldir%/gather.cu %reldir%/iota.cu \
-  %reldir%/matmul.cu %reldir%/move.cu %reldir%/norm.cu %reldir%/random.cu %reldir%/reduce.cu \
-  %reldir%/scan.cu %reldir%/scatter.cu %reldir%/search.cu %reldir%/select.cu %reldir%/sort.cu
+  %reldir%/copy/cast.cu %reldir%/copy/iota.cu %reldir%/copy/move.cu \
+  %reldir%/elementwise/elementwise.cu \
+  %reldir%/index/gather.cu %reldir%/index/scatter.cu %reldir%/index/search.cu %reldir%/index/select.cu \
+  %reldir%/matmul/matmul.cu \
+  %reldir%/norm/norm.cu \
+  %reldir%/random/random.cu \
+  %reldir%/reduce/reduce.cu %reldir%/reduce/scan.cu \
+  %reldir%/sort/cub.cu %reldir%/sort/sort.cu
 cuda_kernel_headers = \
-  %reldir%/cast.h %reldir%/convert.cuh %reldir%/cub.h %reldir%/elementwise.h %reldir%/gather.h \
-  %reldir%/index.cuh %reldir%/index.h %reldir%/iota.h %reldir%/keys.cuh %reldir%/lines.cuh \
-  %reldir%/lines.h %reldir%/math.cuh %reldir%/math_angle.cuh %reldir%/math_core.cuh \
-  %reldir%/math_f64.cuh %reldir%/math_half.cuh %reldir%/math_hw.cuh %reldir%/math_parts.cuh \
-  %reldir%/math_random.cuh %reldir%/matmul.h %reldir%/move.h %reldir%/norm.h \
-  %reldir%/norm_fit.cuh %reldir%/random.cuh \
-  %reldir%/random.h %reldir%/reduce.h %reldir%/reduce_ops.cuh %reldir%/scalar.cuh \
-  %reldir%/scalar_complex.cuh %reldir%/scalar_float.cuh %reldir%/scan.h %reldir%/scatter.h \
-  %reldir%/search.h %reldir%/select.h %reldir%/sort.h %reldir%/status.cuh %reldir%/strided.cuh \
-  %reldir%/strided.h %reldir%/sums.cuh %reldir%/types.cuh %reldir%/walk.cuh %reldir%/walk.h
-EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/plugin.map
+  %reldir%/copy/cast.h %reldir%/copy/convert.cuh %reldir%/copy/iota.h %reldir%/copy/move.h \
+  %reldir%/elementwise/elementwise.h \
+  %reldir%/index/gather.h %reldir%/index/scatter.h %reldir%/index/search.h %reldir%/index/select.h %reldir%/index/status.cuh \
+  %reldir%/math/angle.cuh %reldir%/math/core.cuh %reldir%/math/f32.cuh %reldir%/math/f64.cuh %reldir%/math/half.cuh \
+  %reldir%/math/hw.cuh %reldir%/math/parts.cuh %reldir%/math/random.cuh %reldir%/math/scalar.cuh \
+  %reldir%/math/scalar_complex.cuh %reldir%/math/scalar_float.cuh %reldir%/math/types.cuh \
+  %reldir%/matmul/matmul.h \
+  %reldir%/norm/fit.cuh %reldir%/norm/norm.h \
+  %reldir%/random/random.cuh %reldir%/random/random.h \
+  %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/sums.cuh \
+  %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/sort.h \
+  %reldir%/walk/divisor.cuh %reldir%/walk/divisor.h %reldir%/walk/lines.cuh %reldir%/walk/lines.h %reldir%/walk/strided.cuh \
+  %reldir%/walk/strided.h %reldir%/walk/walk.cuh %reldir%/walk/walk.h
+EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/host/plugin.map
 
 AM_V_NVCC = $(AM_V_NVCC_@AM_V@)
 AM_V_NVCC_ = $(AM_V_NVCC_@AM_DEFAULT_V@)
@@ -40,8 +53,8 @@ nvcc_flags = -std=c++17 -O3 --fmad=false -I$(top_builddir)/include -I$(top_srcdi
 # CUB launches its kernels through the runtime library: an object, linked with that library's archive.
 nvcc_object_flags = -std=c++17 -O3 -DNDEBUG -DNVTX_DISABLE -DCCCL_DISABLE_NVTX \
   -Xcompiler -fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
-nvcc_object = $(AM_V_NVCC)$(MKDIR_P) %reldir% && $(NVCC) $(NVCCFLAGS) $(nvcc_object_flags) $(ND_CUDA_GENCODE) $(nvcc_depends) -c
-nvcc_fatbin = $(AM_V_NVCC)$(MKDIR_P) %reldir% && $(NVCC) $(NVCCFLAGS) $(nvcc_flags) $(ND_CUDA_GENCODE) $(nvcc_depends) -fatbin
+nvcc_object = $(AM_V_NVCC)$(MKDIR_P) $(@D) && $(NVCC) $(NVCCFLAGS) $(nvcc_object_flags) $(ND_CUDA_GENCODE) $(nvcc_depends) -c
+nvcc_fatbin = $(AM_V_NVCC)$(MKDIR_P) $(@D) && $(NVCC) $(NVCCFLAGS) $(nvcc_flags) $(ND_CUDA_GENCODE) $(nvcc_depends) -fatbin
 
 if HAVE_CUDA
 plugin_LTLIBRARIES += %reldir%/ndock-cuda.la
@@ -50,14 +63,14 @@ plugin_LTLIBRARIES += %reldir%/ndock-cuda.la
   -DCUDA_FATBIN_DIR='"$(abs_top_builddir)/%reldir%"' -DCUDA_ARCH_LIST='"$(ND_CUDA_ARCH_LIST)"'
 %canon_reldir%_ndock_cuda_la_CFLAGS = $(AM_CFLAGS)
 %canon_reldir%_ndock_cuda_la_LIBADD = -lm -lpthread -ldl -lrt
-EXTRA_%canon_reldir%_ndock_cuda_la_DEPENDENCIES = %reldir%/cub.o
-%canon_reldir%_ndock_cuda_la_LDFLAGS = -module -avoid-version -shared -Wl,%reldir%/cub.o,$(ND_CUDART)
+EXTRA_%canon_reldir%_ndock_cuda_la_DEPENDENCIES = %reldir%/sort/cub.o
+%canon_reldir%_ndock_cuda_la_LDFLAGS = -module -avoid-version -shared -Wl,%reldir%/sort/cub.o,$(ND_CUDART)
 if HAVE_VERSION_SCRIPT
-%canon_reldir%_ndock_cuda_la_LDFLAGS += -Wl,--version-script=$(srcdir)/%reldir%/plugin.map -Wl,-z,nodelete -Wl,-z,relro,-z,now
+%canon_reldir%_ndock_cuda_la_LDFLAGS += -Wl,--version-script=$(srcdir)/%reldir%/host/plugin.map -Wl,-z,nodelete -Wl,-z,relro,-z,now
 if !HAVE_SANITIZER
 %canon_reldir%_ndock_cuda_la_LDFLAGS += -Wl,-z,defs
 endif
 endif
-CLEANFILES += @ND_CUDA_FATBINS@ %reldir%/cub.o %reldir%/*.d
+CLEANFILES += @ND_CUDA_FATBINS@ %reldir%/sort/cub.o %reldir%/*.d %reldir%/sort/cub.o.d
 endif
 @ND_CUDA_RULES@

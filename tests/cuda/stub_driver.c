@@ -25,7 +25,7 @@
 #define cuDeviceGetCount stub_cuDeviceGetCount
 #define cuGetErrorName stub_cuGetErrorName
 #define cuGetErrorString stub_cuGetErrorString
-#include "backends/cuda/driver.def"
+#include "backends/cuda/host/driver.def"
 #undef cuInit
 #undef cuDriverGetVersion
 #undef cuDeviceGetCount

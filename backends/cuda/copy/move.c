@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Copies between views of one dtype and fills: by element size alone, in the widest units that
+ * addresses and strides allow. Copies that convert are cast.c's. */
+#include "copy/move.h"
+#include <stdio.h>
+#include <string.h>
+#include "host/backend.h"
+#include "copy/cast.h"
+
+enum {
+    MOVE_UNITS = 5,               /* of 1, 2, 4, 8 and 16 bytes */
+    MOVE_TILES = MOVE_UNITS,      /* functions of a copy: walks, then tiles */
+    MOVE_FILL_DENSE = MOVE_UNITS, /* of a fill: walks, then this one */
+    MOVE_COPY = 0,                /* choices */
+    MOVE_FILL = 1,
+    TILE_MIN = 12 /* shorter dimensions leave most of a tile empty */
+};
+
+/* What launch() needs besides a piece. */
+typedef struct {
+    const cuda_kernel *kernel;
+    ndp_stream *stream;
+    const unsigned char *pattern; /* fill: the element, repeated to 16 bytes */
+    int unit;                     /* log2 of the bytes that are moved as one */
+} move_job;
+
+static uint32_t items_of(int unit)
+{
+    return unit == 4 ? 4 : 8;
+}
+
+static int32_t launch_walk(void *ctx, const strided_plan *p)
+{
+    const move_job *job = ctx;
+    strided_walk w = {.dst = 0};
+    uint32_t blocks = strided_walk_of(p, items_of(job->unit), &w);
+    if (job->pattern)
+        memcpy(w.pattern, job->pattern, sizeof w.pattern);
+    return cuda_launch(job->kernel, job->kernel->function[job->unit], job->stream, blocks,
+                       STRIDED_THREADS, 0, &w);
+}
+
+/* ---- tiles ---- */
+
+static int64_t magnitude(int64_t x)
+{
+    return x < 0 ? -x : x;
+}
+
+/* The dimension that is innermost in the source, where tiles are worth it; 0: they are not. */
+static int32_t tiled_dimension(const strided_plan *p)
+{
+    int32_t best = 0;
+    if (p->n < 2 || p->extent[0] < TILE_MIN)
+        return 0;
+    for (int32_t d = 1; d < p->n; d++)
+        if (p->extent[d] >= TILE_MIN && p->src_stride[d] != 0 &&
+            (best == 0 || magnitude(p->src_stride[d]) < magnitude(p->src_stride[best])))
+            best = d;
+    int64_t inner = magnitude(p->src_stride[0]);
+    return best && inner >= 32 && magnitude(p->src_stride[best]) * 4 <= inner ? best : 0;
+}
+
+/* Whether elements along one dimension of an operand make aligned words of 4 bytes. */
+static int word_runs(const strided_plan *p, uint64_t at, const int64_t *stride, int32_t along,
+                     int64_t size)
+{
+    uint64_t bits = at;
+    for (int32_t d = 0; d < p->n; d++)
+        if (d != along)
+            bits |= (uint64_t)stride[d];
+    return stride[along] == size && bits % 4 == 0;
+}
+
+static cuda_divisor tiles_along(uint32_t n, uint32_t side)
+{
+    return cuda_divisor_of((n + side - 1) / side);
+}
+
+static int32_t launch_tiles(void *ctx, const strided_plan *p)
+{
+    static const uint8_t sides[MOVE_UNITS] = {128, 64, 64, 32, 32};
+    const move_job *job = ctx;
+    int32_t y = tiled_dimension(p);
+    if (y == 0) /* a piece that was cut out of a larger plan */
+        return launch_walk(ctx, p);
+    int64_t size = INT64_C(1) << job->unit;
+    strided_tiles t = {.dst = p->dst, .src = p->src};
+    t.nx = (uint32_t)p->extent[0];
+    t.ny = (uint32_t)p->extent[y];
+    t.dst_x = p->dst_stride[0];
+    t.src_x = p->src_stride[0];
+    t.dst_y = p->dst_stride[y];
+    t.src_y = p->src_stride[y];
+    t.dst_words = word_runs(p, p->dst, p->dst_stride, 0, size);
+    t.src_words = word_runs(p, p->src, p->src_stride, y, size);
+    t.tiles_x = tiles_along(t.nx, sides[job->unit]);
+    t.tiles_y = tiles_along(t.ny, sides[job->unit]);
+    uint32_t blocks = t.tiles_x.value * t.tiles_y.value;
+    for (int32_t d = 1; d < p->n; d++)
+        if (d != y) {
+            t.extent[t.outer] = cuda_divisor_of((uint32_t)p->extent[d]);
+            t.dst_stride[t.outer] = p->dst_stride[d];
+            t.src_stride[t.outer++] = p->src_stride[d];
+            blocks *= (uint32_t)p->extent[d];
+        }
+    return cuda_launch(job->kernel, job->kernel->function[MOVE_TILES + job->unit], job->stream,
+                       blocks, STRIDED_THREADS, 0, &t);
+}
+
+/* ---- plans ---- */
+
+/* The call as bytes: what lies side by side in both operands becomes one dimension, of bytes, and
+ * then of units of up to 16. src_stride NULL: all elements come from one place. */
+static void make_plan(strided_plan *p, const ndp_view *out, const ndp_view *in, int *unit)
+{
+    int64_t size = cuda_dtype_size(out->dtype);
+    p->n = 0;
+    p->dst = cuda_ptr(out);
+    p->src = in ? cuda_ptr(in) : 0;
+    for (int d = 0; d < out->ndim; d++)
+        strided_add(p, out->shape[d], out->stride[d] * size, in ? in->stride[d] * size : 0);
+    int64_t run = in != NULL; /* a fill has no source to run along */
+    strided_add(p, size, 1, run);
+    strided_merge(p);
+    /* A single byte is left out as a dimension of extent 1. */
+    int bytes = p->n > 0 && p->dst_stride[0] == 1 && p->src_stride[0] == run;
+    uint64_t bits = p->dst | p->src | (bytes ? (uint64_t)p->extent[0] : 1) | 16;
+    for (int32_t d = bytes; d < p->n; d++)
+        bits |= (uint64_t)p->dst_stride[d] | (uint64_t)p->src_stride[d];
+    for (*unit = 0; !(bits >> *unit & 1); ++*unit)
+        ;
+    if (!bytes)
+        return;
+    p->extent[0] >>= *unit;
+    p->dst_stride[0] <<= *unit;
+    p->src_stride[0] <<= *unit;
+    if (p->extent[0] > 1)
+        return;
+    p->n--;
+    memmove(p->extent, p->extent + 1, (size_t)p->n * sizeof *p->extent);
+    memmove(p->dst_stride, p->dst_stride + 1, (size_t)p->n * sizeof *p->dst_stride);
+    memmove(p->src_stride, p->src_stride + 1, (size_t)p->n * sizeof *p->src_stride);
+}
+
+/* ---- copy ---- */
+
+static int32_t copy_bytes(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, int64_t nbytes)
+{
+    cuda_scope scope;
+    int32_t status = cuda_enter(k->dev, &scope);
+    if (status != NDP_OK)
+        return status;
+    CUresult r = cu.cuMemcpyAsync(cuda_ptr(call->out), cuda_ptr(call->in), (size_t)nbytes,
+                                  cuda_stream(k->dev, s));
+    cuda_leave(&scope);
+    return cuda_fail(r, "copying %lld bytes on cuda:%u", (long long)nbytes, k->dev->index);
+}
+
+static int32_t run_copy(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
+{
+    const cuda_kernel *k = (const cuda_kernel *)base;
+    int64_t n = cuda_view_size(call->out);
+    move_job job = {.kernel = k, .stream = s};
+    strided_plan plan;
+    if (n == 0)
+        return NDP_OK;
+    if (call->in->flags & call->out->flags & NDP_VIEW_CONTIGUOUS)
+        return copy_bytes(k, s, call, n * cuda_dtype_size(call->out->dtype));
+    make_plan(&plan, call->out, call->in, &job.unit);
+    int tiled = tiled_dimension(&plan) != 0;
+    return strided_pieces(&plan, STRIDED_OUTER + 1, tiled ? launch_tiles : launch_walk, &job);
+}
+
+/* ---- fill ---- */
+
+/* The element over and over, from that byte on. */
+static void repeat_pattern(const unsigned char element[16], int64_t size, uint64_t from,
+                           unsigned char out[16])
+{
+    for (uint64_t i = 0; i < 16; i++)
+        out[i] = element[(from + i) % (uint64_t)size];
+}
+
+static int32_t run_fill_dense(const cuda_kernel *k, ndp_stream *s, const ndp_call *call,
+                              const unsigned char element[16])
+{
+    int64_t size = cuda_dtype_size(call->out->dtype);
+    move_fill p = {.dst = cuda_ptr(call->out),
+                   .nbytes = (uint64_t)(cuda_view_size(call->out) * size)};
+    repeat_pattern(element, size, 0, p.pattern);
+    repeat_pattern(element, size, (0 - p.dst) % 16, p.vector);
+    uint64_t blocks = p.nbytes / 16 / CUDA_THREADS + 1, most = (uint64_t)k->dev->sm_count * 32;
+    return cuda_launch(k, k->function[MOVE_FILL_DENSE], s,
+                       (uint32_t)(blocks < most ? blocks : most), CUDA_THREADS, 0, &p);
+}
+
+/* The scalar has the dtype of the destination. */
+static int32_t run_fill(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
+{
+    const cuda_kernel *k = (const cuda_kernel *)base;
+    unsigned char element[16] = {0}, pattern[16];
+    move_job job = {.kernel = k, .stream = s, .pattern = pattern};
+    strided_plan plan;
+    if (cuda_view_size(call->out) == 0)
+        return NDP_OK;
+    cuda_store_scalar(&call->scalar[call->in[0].offset_bytes], element);
+    if (call->out->flags & NDP_VIEW_CONTIGUOUS)
+        return run_fill_dense(k, s, call, element);
+    repeat_pattern(element, cuda_dtype_size(call->out->dtype), 0, pattern);
+    make_plan(&plan, call->out, NULL, &job.unit);
+    return strided_pieces(&plan, STRIDED_OUTER + 1, launch_walk, &job);
+}
+
+/* ---- the class ---- */
+
+static int32_t load_units(cuda_kernel *k, const char *family, CUfunction *out)
+{
+    int32_t status = NDP_OK;
+    for (int unit = 0; unit < MOVE_UNITS && status == NDP_OK; unit++) {
+        char name[32];
+        snprintf(name, sizeof name, "%s_%d", family, 1 << unit);
+        status = cuda_function(k->dev, CUDA_MODULE_move_ANY, name, &out[unit]);
+    }
+    return status;
+}
+
+static int32_t make_copy(cuda_kernel *k, const ndp_call *like)
+{
+    (void)like;
+    k->base.run = run_copy;
+    int32_t status = load_units(k, "walk", k->function);
+    return status != NDP_OK ? status : load_units(k, "tiles", k->function + MOVE_TILES);
+}
+
+static int32_t make_fill(cuda_kernel *k, const ndp_call *like)
+{
+    (void)like;
+    k->base.run = run_fill;
+    int32_t status = load_units(k, "fill_walk", k->function);
+    return status != NDP_OK ? status
+                            : cuda_function(k->dev, CUDA_MODULE_move_ANY, "fill_dense",
+                                            &k->function[MOVE_FILL_DENSE]);
+}
+
+static int known(int32_t dtype)
+{
+    return dtype > 0 && dtype < NDP_DTYPE_END;
+}
+
+static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
+{
+    if (like->n_in != 1 || like->n_out != 1 || !known(like->in[0].dtype) ||
+        !known(like->out[0].dtype))
+        return cuda_unsupported(like, why, n);
+    int same = like->in[0].dtype == like->out[0].dtype;
+    if (same && !like->in[0].mem)
+        return cuda_kernel_get(dev, like, MOVE_FILL, make_fill, out);
+    if (same)
+        return cuda_kernel_get(dev, like, MOVE_COPY, make_copy, out);
+    return cuda_cast_find(dev, like, out);
+}
+
+const cuda_class cuda_move = {.dtypes = cuda_domain_dtypes, .find = find};

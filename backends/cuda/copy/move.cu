@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Copies and fills by element size: walk_N and fill_walk_N over any strides, tiles_N for
+ * transpositions, fill_dense. */
+#include "copy/move.h"
+#include "walk/strided.cuh"
+
+enum { WARP = 32, WARPS = STRIDED_THREADS / WARP };
+
+/* ---- walks ---- */
+template <class T> struct move_walk {
+    typedef T value;
+    static __device__ __forceinline__ T load(const strided_walk &, uint64_t at, uint32_t)
+    {
+        return *(const T *)at;
+    }
+    static __device__ __forceinline__ void store(const strided_walk &, uint64_t at, T v)
+    {
+        *(T *)at = v;
+    }
+};
+template <class T> struct fill_walk : move_walk<T> {
+    static __device__ __forceinline__ T load(const strided_walk &p, uint64_t, uint32_t column)
+    {
+        return ((const T *)p.pattern)[column % (16 / sizeof(T))];
+    }
+};
+
+/* ---- tiles ---- */
+
+/* PER elements are a word, which is what shared memory holds: word (x, k) has the elements
+ * (x, y = PER*k ...). Reads run along y and writes along x, both 32 words wide. */
+template <class T, class W, int WORDS> struct move_tile {
+    enum { PER = sizeof(W) / sizeof(T), SIDE = WORDS * PER, PITCH = WORDS + 1 };
+
+    static __device__ __forceinline__ W load(uint64_t at, int64_t step, uint32_t left, bool words)
+    {
+        W w;
+        if (PER == 1 || (words && left >= PER))
+            return *(const W *)at;
+        T *part = (T *)&w;
+#pragma unroll
+        for (uint32_t j = 0; j < PER; j++)
+            part[j] = j < left ? *(const T *)(at + j * step) : T();
+        return w;
+    }
+    static __device__ __forceinline__ void store(uint64_t at, int64_t step, uint32_t left,
+                                                 bool words, W w)
+    {
+        if (PER == 1 || (words && left >= PER)) {
+            *(W *)at = w;
+            return;
+        }
+        const T *part = (const T *)&w;
+#pragma unroll
+        for (uint32_t j = 0; j < PER; j++)
+            if (j < left)
+                *(T *)(at + j * step) = part[j];
+    }
+    /* All of a thread's loads are under way before it stores the first to shared memory. */
+    static __device__ __forceinline__ void read(const strided_tiles &p, uint64_t src, uint32_t x0,
+                                                uint32_t y0, W *tile)
+    {
+        enum { ACROSS = WORDS / WARP, COUNT = SIDE / WARPS * ACROSS };
+        uint32_t warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+        W word[COUNT];
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            uint32_t x = x0 + warp + i / ACROSS * WARPS, k = lane + i % ACROSS * WARP;
+            uint32_t y = y0 + k * PER;
+            if (x < p.nx && y < p.ny)
+                word[i] = load(src + (uint64_t)(x * p.src_x + y * p.src_y), p.src_y, p.ny - y,
+                               p.src_words);
+        }
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            tile[(warp + i / ACROSS * WARPS) * PITCH + lane + i % ACROSS * WARP] = word[i];
+    }
+    /* PER words from PER rows of x, transposed: word j has the elements of y = PER*k + j. */
+    static __device__ __forceinline__ W column(const W *in, int j)
+    {
+        if (PER == 1)
+            return in[0];
+        W w;
+        T *part = (T *)&w;
+#pragma unroll
+        for (int i = 0; i < PER; i++)
+            part[i] = ((const T *)&in[i])[j];
+        return w;
+    }
+    static __device__ __forceinline__ void write(const strided_tiles &p, uint64_t dst, uint32_t x0,
+                                                 uint32_t y0, const W *tile)
+    {
+        uint32_t warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+#pragma unroll
+        for (uint32_t k = warp; k < WORDS; k += WARPS)
+#pragma unroll
+            for (uint32_t group = lane; group < WORDS; group += WARP) {
+                W in[PER];
+                uint32_t x = x0 + group * PER, y = y0 + k * PER;
+#pragma unroll
+                for (int i = 0; i < PER; i++)
+                    in[i] = tile[(group * PER + i) * PITCH + k];
+#pragma unroll
+                for (int j = 0; j < PER; j++)
+                    if (x < p.nx && y + j < p.ny)
+                        store(dst + (uint64_t)(x * p.dst_x + (y + j) * p.dst_y), p.dst_x, p.nx - x,
+                              p.dst_words, column(in, j));
+            }
+    }
+    static __device__ __forceinline__ void run(const strided_tiles &p, W *tile)
+    {
+        uint32_t row = cuda_quotient(blockIdx.x, p.tiles_y);
+        uint32_t y0 = (blockIdx.x - row * p.tiles_y.value) * SIDE;
+        uint32_t batch = cuda_quotient(row, p.tiles_x);
+        uint32_t x0 = (row - batch * p.tiles_x.value) * SIDE;
+        strided_offsets at = strided_row(batch, p.outer, p.extent, p.dst_stride, p.src_stride);
+        read(p, p.src + (uint64_t)at.src, x0, y0, tile);
+        __syncthreads();
+        write(p, p.dst + (uint64_t)at.dst, x0, y0, tile);
+    }
+};
+
+/* ---- the kernels ---- */
+#define MOVE_KERNELS(N, T, ITEMS, W, WORDS)                       \
+    extern "C" __global__ void __launch_bounds__(STRIDED_THREADS) \
+        walk_##N(const __grid_constant__ strided_walk p)          \
+    {                                                             \
+        strided_items<move_walk<T>, ITEMS>(p);                    \
+    }                                                             \
+    extern "C" __global__ void __launch_bounds__(STRIDED_THREADS) \
+        fill_walk_##N(const __grid_constant__ strided_walk p)     \
+    {                                                             \
+        strided_items<fill_walk<T>, ITEMS>(p);                    \
+    }                                                             \
+    extern "C" __global__ void __launch_bounds__(STRIDED_THREADS) \
+        tiles_##N(const __grid_constant__ strided_tiles p)        \
+    {                                                             \
+        typedef move_tile<T, W, WORDS> tiles;                     \
+        __shared__ W tile[tiles::SIDE * tiles::PITCH];            \
+        tiles::run(p, tile);                                      \
+    }
+MOVE_KERNELS(1, uint8_t, 8, uint32_t, 32)
+MOVE_KERNELS(2, uint16_t, 8, uint32_t, 32)
+MOVE_KERNELS(4, uint32_t, 8, uint32_t, 64)
+MOVE_KERNELS(8, uint2, 8, uint2, 32)
+MOVE_KERNELS(16, uint4, 4, uint4, 32)
+
+extern "C" __global__ void __launch_bounds__(STRIDED_THREADS)
+    fill_dense(const __grid_constant__ move_fill p)
+{
+    uint64_t head = (0 - p.dst) % 16, t = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    uint64_t step = (uint64_t)gridDim.x * blockDim.x;
+    if (head > p.nbytes)
+        head = p.nbytes;
+    uint64_t vectors = (p.nbytes - head) / 16, tail = head + vectors * 16;
+    uint4 v = *(const uint4 *)p.vector;
+    for (uint64_t i = t; i < vectors; i += step)
+        ((uint4 *)(p.dst + head))[i] = v;
+    if (t < head)
+        ((unsigned char *)p.dst)[t] = p.pattern[t];
+    if (t < p.nbytes - tail)
+        ((unsigned char *)p.dst)[tail + t] = p.pattern[(tail + t) % 16];
+}

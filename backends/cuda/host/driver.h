@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The CUDA driver, opened at run time: a table of its functions, and its errors as ours. */
+#ifndef NDOCK_CUDA_DRIVER_H
+#define NDOCK_CUDA_DRIVER_H
+#include <cuda.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* <cuda.h> of CUDA 13 declares only the third version of the first, and that of CUDA 12.0 not the
+ * second at all. */
+typedef CUresult(CUDAAPI *cuda_capture_info_fn)(CUstream, CUstreamCaptureStatus *, cuuint64_t *id,
+                                                CUgraph *, const CUgraphNode **, size_t *);
+typedef CUresult(CUDAAPI *cuda_param_info_fn)(CUfunction, size_t index, size_t *offset,
+                                              size_t *nbytes); /* from CUDA 12.4 on */
+typedef void(CUDA_CB *cuda_logs_fn)(void *data, int level, char *message, size_t length);
+typedef CUresult(CUDAAPI *cuda_logs_register_fn)(cuda_logs_fn, void *data, void **handle);
+
+/* cu.cuMemAlloc(...): the macros of <cuda.h> choose the version of a function here as well. An
+ * optional one may be NULL. */
+typedef struct {
+#define CU_FN(name) __typeof__(name) *name;
+#define CU_OPTIONAL(name, type) type name;
+#include "host/driver.def"
+} cuda_driver;
+extern cuda_driver cu;
+
+/* Opens the driver's library once. NDP_ERR_UNSUPPORTED: there is none; NDP_ERR_PLUGIN: it is too
+ * old. The reason is in why. Initialises nothing, so that a fork is harmless afterwards. */
+int32_t cuda_driver_open(char *why, size_t n);
+/* The result of cuInit, asked for once it may be needed. */
+CUresult cuda_driver_init(void);
+int cuda_driver_initialised(void);
+int cuda_driver_version(void); /* 13000: CUDA 13.0; 0 before it was opened */
+
+/* The status for a driver's result, with what was tried in the thread's error detail: 0 is 0. */
+int32_t cuda_fail(CUresult r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Forgets what the driver has told this thread, so that a later failure is not blamed on it. */
+void cuda_log_forget(void);
+int cuda_sticky(CUresult r); /* the context is lost with everything in it */
+const char *cuda_error_name(CUresult r);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The CUDA plug-in's table. */
+#include <stdio.h>
+#include <string.h>
+#include "host/backend.h"
+#include <ndock/note.h>
+
+NDP_PLUGIN_NOTE("cuda", PACKAGE_VERSION, 100, ((uint64_t)1 << NDP_DTYPE_END) - 2,
+                "ndp.op/1 ndp.stream/1 ndp.memory/1 ndp.map/1 ndp.math/1 ndp.pool/1 ndp.peer/1 "
+                "ndp.graph/1 ndp.info/1 ndp.code/1 ndp.pointer/1")
+
+const ndp_host *cuda_host;
+
+static int32_t info_item(ndp_dev *dev, uint32_t i, char *key, char *value, size_t n)
+{
+    switch (i) {
+    case 0:
+        snprintf(key, n, "compute capability");
+        snprintf(value, n, "%d.%d", dev->capability / 10, dev->capability % 10);
+        return NDP_OK;
+    case 1:
+        snprintf(key, n, "multiprocessors");
+        snprintf(value, n, "%d", dev->sm_count);
+        return NDP_OK;
+    case 2:
+        snprintf(key, n, "driver");
+        snprintf(value, n, "CUDA %d.%d", cuda_driver_version() / 1000,
+                 cuda_driver_version() % 1000 / 10);
+        return NDP_OK;
+    case 3:
+        snprintf(key, n, "kernels");
+        snprintf(value, n, "for %s, by CUDA %d.%d", CUDA_ARCH_LIST, CUDA_VERSION / 1000,
+                 CUDA_VERSION % 1000 / 10);
+        return NDP_OK;
+    default:
+        return NDP_ERR_INDEX;
+    }
+}
+
+static const ndp_info_1 info_group = {.size = sizeof(ndp_info_1), .item = info_item};
+
+static const void *group(ndp_dev *dev, const char *id)
+{
+    static const struct {
+        const char *id;
+        const void *table;
+    } groups[] = {
+        {"ndp.op/1", &cuda_op_group},
+        {"ndp.stream/1", &cuda_stream_group},
+        {"ndp.memory/1", &cuda_memory_group},
+        {"ndp.map/1", &cuda_map_group},
+        {"ndp.math/1", &cuda_math_group},
+        {"ndp.pool/1", &cuda_pool_group},
+        {"ndp.peer/1", &cuda_peer_group},
+        {"ndp.graph/1", &cuda_graph_group},
+        {"ndp.info/1", &info_group},
+        {"ndp.code/1", &cuda_code_group},
+        {"ndp.pointer/1", &cuda_pointer_group},
+    };
+    (void)dev;
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (strcmp(id, groups[i].id) == 0)
+            return groups[i].table != &cuda_graph_group || cu.cuStreamGetCaptureInfo_v2
+                       ? groups[i].table
+                       : NULL;
+    return NULL;
+}
+
+int32_t cuda_open_library(const ndh_library *library, void *out)
+{
+    const ndh_library_1 *service = cuda_host->service(cuda_host->ctx, "ndh.library/1");
+    return service ? service->open(cuda_host->ctx, library, out)
+                   : cuda_error(NDP_ERR_UNSUPPORTED, "this ndock opens no vendor libraries");
+}
+
+static void shut_down(void)
+{
+    cuda_team_stop();
+}
+
+static const ndp_plugin table = {
+    .size = sizeof(ndp_plugin),
+    .major = NDP_ABI_MAJOR,
+    .minor = NDP_ABI_MINOR,
+    .name = "cuda",
+    .version = PACKAGE_VERSION,
+    .vendor = "ndock",
+    .probe = cuda_probe,
+    .info = cuda_info,
+    .open = cuda_open,
+    .close = cuda_close,
+    .alloc = cuda_alloc,
+    .free = cuda_free,
+    .write = cuda_write,
+    .read = cuda_read,
+    .sync = cuda_sync,
+    .shutdown = shut_down,
+    .copy = cuda_copy,
+    .group = group,
+};
+
+NDP_EXPORT const ndp_plugin *ndock_plugin_entry_0(const ndp_host *host)
+{
+    if (host->size < NDP_END(ndp_host, service)) {
+        host->error(host->ctx, NDP_ERR_PLUGIN, 0,
+                    "cuda needs a host with services; this one's table has %u bytes", host->size);
+        return NULL;
+    }
+    cuda_host = host;
+    return &table;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * take and gather: which kernel, and its parameters. */
+#include "index/gather.h"
+#include <stdio.h>
+#include "host/backend.h"
+
+enum { GATHER_ROWS = 5, GATHER_LONG_ROW = 512 }; /* functions 0 to 4: by log2 of the element */
+
+/* A call with the innermost dimension perhaps seen as wider elements. */
+typedef struct {
+    int64_t row, nbytes; /* extent of the innermost dimension; of an element */
+    int64_t scale;       /* how many elements one of these is */
+    int wide;            /* the innermost dimension is of dense rows with one index each */
+} element_view;
+
+static int64_t at_stride(const ndp_call *call, int d)
+{
+    int axis = ((const ndp_index *)call->params)->axis;
+    const ndp_view *at = &call->in[1];
+    if (call->op == NDP_OP_take)
+        return d == axis ? at->stride[0] : 0;
+    return at->stride[d];
+}
+
+/* The widest element that all addresses and strides allow. */
+static element_view widen(const ndp_call *call)
+{
+    const ndp_view *table = &call->in[0], *out = &call->out[0];
+    int last = out->ndim - 1, axis = ((const ndp_index *)call->params)->axis;
+    element_view e = {.nbytes = cuda_dtype_size(out->dtype), .scale = 1};
+    e.row = out->shape[last];
+    if (last == axis || table->stride[last] != 1 || out->stride[last] != 1 ||
+        at_stride(call, last) != 0)
+        return e;
+    uint64_t bits = cuda_ptr(table) | cuda_ptr(out) | (uint64_t)(e.row * e.nbytes) | 16;
+    for (int d = 0; d < last; d++)
+        bits |= (uint64_t)(table->stride[d] * e.nbytes) | (uint64_t)(out->stride[d] * e.nbytes);
+    e.wide = 1;
+    e.scale = (int64_t)(bits & (0 - bits)) / e.nbytes;
+    e.scale = e.scale > 1 ? e.scale : 1;
+    e.row /= e.scale;
+    e.nbytes *= e.scale;
+    return e;
+}
+
+static void set_walk(gather_params *p, const ndp_call *call, const element_view *e, int rows)
+{
+    const ndp_view *table = &call->in[0], *out = &call->out[0];
+    int axis = ((const ndp_index *)call->params)->axis, last = out->ndim - 1;
+    cuda_walk_begin(&p->walk);
+    for (int d = last - rows; d >= 0; d--) {
+        int at = cuda_walk_add(&p->walk, d == last ? e->row : out->shape[d]);
+        int64_t scale = d == last && e->wide ? 1 : e->scale;
+        p->value_stride[at] = out->stride[d] / scale;
+        p->table_stride[at] = d == axis ? 0 : table->stride[d] / scale;
+        p->at_stride[at] = at_stride(call, d);
+    }
+    cuda_walk_end(&p->walk);
+    p->axis_stride = table->stride[axis] / e->scale;
+}
+
+static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
+{
+    const cuda_kernel *k = (const cuda_kernel *)base;
+    if (cuda_view_size(call->out) == 0)
+        return NDP_OK;
+    int axis = ((const ndp_index *)call->params)->axis;
+    element_view e = widen(call);
+    gather_params p = {.value = cuda_ptr(call->out),
+                       .table = cuda_ptr(&call->in[0]),
+                       .at = cuda_ptr(&call->in[1]),
+                       .status = call->status.mem ? cuda_ptr(&call->status) : 0,
+                       .extent = call->in[0].shape[axis],
+                       .row = e.row,
+                       .op = call->op};
+    int64_t block = GATHER_ROW_THREADS * GATHER_ROW_VECTORS, pieces = (e.row + block - 1) / block;
+    if (e.wide && e.nbytes == 16 && e.row >= GATHER_LONG_ROW) {
+        set_walk(&p, call, &e, 1);
+        if (pieces < INT32_MAX && p.walk.size * (uint64_t)pieces < INT32_MAX) {
+            p.pieces = (uint32_t)pieces;
+            return cuda_launch(k, k->function[GATHER_ROWS], s, (uint32_t)p.walk.size * p.pieces,
+                               GATHER_ROW_THREADS, 0, &p);
+        }
+    }
+    set_walk(&p, call, &e, 0);
+    uint64_t blocks = (p.walk.size / 4 + CUDA_THREADS) / CUDA_THREADS;
+    return cuda_launch(k, k->function[__builtin_ctzll((uint64_t)e.nbytes)], s,
+                       (uint32_t)(blocks < 1 << 20 ? blocks : 1 << 20), CUDA_THREADS, 0, &p);
+}
+
+static int32_t make(cuda_kernel *k, const ndp_call *like)
+{
+    static const char *const names[] = {"gather_1", "gather_2",  "gather_4",
+                                        "gather_8", "gather_16", "gather_rows"};
+    int32_t status = NDP_OK;
+    (void)like;
+    k->base.run = run;
+    for (int i = 0; i <= GATHER_ROWS && status == NDP_OK; i++)
+        status = cuda_function(k->dev, CUDA_MODULE_gather_ANY, names[i], &k->function[i]);
+    return status;
+}
+
+static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
+{
+    (void)why;
+    (void)n;
+    return cuda_kernel_get(dev, like, 0, make, out);
+}
+
+const cuda_class cuda_gather = {.dtypes = cuda_domain_dtypes, .find = find};

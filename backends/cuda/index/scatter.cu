@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * scatter in its four modes, for every dtype. The updates of one element happen in C order of the
+ * source, each rounded, so that results are those of the CPU and the same from run to run. */
+#include "index/scatter.h"
+#include "index/status.cuh"
+#include "math/types.cuh"
+
+template <int DTYPE> struct element {
+    typedef typename cuda_dtype<DTYPE>::stored stored;
+    typedef typename cuda_dtype<DTYPE>::computed computed;
+    static const bool floating =
+        DTYPE == NDP_F16 || DTYPE == NDP_BF16 || DTYPE == NDP_F32 || DTYPE == NDP_F64;
+};
+
+static __device__ __forceinline__ bool is_negative(float x)
+{
+    return __float_as_int(x) < 0;
+}
+static __device__ __forceinline__ bool is_negative(double x)
+{
+    return __double_as_longlong(x) < 0;
+}
+
+/* A NaN stays and wins; -0 is below +0. */
+template <bool FLOATING, class C>
+static __device__ __forceinline__ bool replaces(int32_t mode, C old, C x)
+{
+    bool better = mode == SCATTER_MIN ? x < old : x > old;
+    if constexpr (FLOATING) {
+        bool better_zero = x == old && is_negative(x) == (mode == SCATTER_MIN);
+        return old == old && (better || x != x || better_zero);
+    }
+    return better;
+}
+
+template <class T> static __device__ __forceinline__ T sum(T a, T b)
+{
+    return (T)((uint64_t)a + (uint64_t)b); /* wraps */
+}
+static __device__ __forceinline__ float sum(float a, float b)
+{
+    return a + b;
+}
+static __device__ __forceinline__ double sum(double a, double b)
+{
+    return a + b;
+}
+
+template <int DTYPE>
+static __device__ __forceinline__ typename element<DTYPE>::stored update(
+    int32_t mode, typename element<DTYPE>::stored old, typename element<DTYPE>::stored x)
+{
+    typedef typename element<DTYPE>::stored S;
+    typedef typename element<DTYPE>::computed C;
+    if (mode == SCATTER_SET)
+        return x;
+    if constexpr (DTYPE == NDP_C64 || DTYPE == NDP_C128) {
+        return S{old.re + x.re, old.im + x.im};
+    } else {
+        C a = cuda_widen(old), b = cuda_widen(x);
+        if (mode == SCATTER_ADD)
+            return cuda_narrow<S>(sum(a, b));
+        return replaces<element<DTYPE>::floating>(mode, a, b) ? x : old;
+    }
+}
+
+template <class S>
+static __device__ __forceinline__ S source_at(const scatter_params &p, int64_t at)
+{
+    return p.source ? ((const S *)p.source)[at] : *(const S *)p.scalar;
+}
+
+/* ---- a thread for each lane ---- */
+
+/* The number of the j-th index of a lane in the walk of all indices cannot be had from the two, so
+ * that a bad one is told of with its position along the axis. */
+static __device__ __noinline__ void report(const scatter_params &p, int64_t position, int64_t index)
+{
+    unsigned long long *word = (unsigned long long *)p.status;
+    if (!word || atomicCAS(word, 0ull, (unsigned long long)NDP_ERR_INDEX) != 0ull)
+        return;
+    word[1] = (unsigned long long)p.op;
+    word[2] = (unsigned long long)position;
+    word[3] = (unsigned long long)index;
+    word[4] = (unsigned long long)p.extent;
+}
+
+template <int DTYPE> static __device__ __forceinline__ void lanes(const scatter_params &p)
+{
+    typedef typename element<DTYPE>::stored S;
+    for (uint64_t lane = cuda_thread(); lane < p.lanes.size; lane += cuda_threads()) {
+        int64_t out = 0, at = 0, source = 0;
+        cuda_walk_indices(p.lanes, lane, [&](int d, int64_t x) {
+            out += x * p.lane_out_stride[d];
+            at += x * p.lane_at_stride[d];
+            source += x * p.lane_source_stride[d];
+        });
+        S *to = (S *)p.out + out;
+        const long long *from = (const long long *)p.at + at;
+#pragma unroll 4
+        for (int64_t j = 0; j < p.k; j++) {
+            int64_t index = __ldg(from + j * p.at_axis_stride);
+            if (cuda_index_is_bad(index, p.extent)) {
+                report(p, j, index);
+                continue;
+            }
+            S x = source_at<S>(p, source + j * p.source_axis_stride);
+            S *it = to + cuda_index_wrap(index, p.extent) * p.out_axis_stride;
+            *it = p.mode == SCATTER_SET ? x : update<DTYPE>(p.mode, *it, x);
+        }
+    }
+}
+
+/* ---- sorted by destination ---- */
+
+extern "C" __global__ void scatter_keys(const __grid_constant__ scatter_params p)
+{
+    for (uint64_t i = cuda_thread(); i < p.items.size; i += cuda_threads()) {
+        int64_t at = 0;
+        uint64_t lane = 0, count = 1;
+        cuda_walk_indices(p.items, i, [&](int d, int64_t x) {
+            at += x * p.item_at_stride[d];
+            if (d != p.axis) {
+                lane += (uint64_t)x * count;
+                count *= (uint64_t)p.items.shape[d];
+            }
+        });
+        int64_t index = ((const int64_t *)p.at)[at];
+        uint64_t key = p.bad_key;
+        if (cuda_index_is_bad(index, p.extent))
+            cuda_index_report(p.status, p.op, p.items, p.item_at_stride, i, index, p.extent);
+        else
+            key = lane * (uint64_t)p.extent + (uint64_t)cuda_index_wrap(index, p.extent);
+        if (p.wide_keys)
+            ((uint64_t *)p.keys)[i] = key;
+        else
+            ((uint32_t *)p.keys)[i] = (uint32_t)key;
+        if (p.wide_order)
+            ((uint64_t *)p.order)[i] = i;
+        else
+            ((uint32_t *)p.order)[i] = (uint32_t)i;
+    }
+}
+
+static __device__ __forceinline__ uint64_t key_at(const scatter_params &p, uint64_t i)
+{
+    return p.wide_keys ? ((const uint64_t *)p.keys)[i] : ((const uint32_t *)p.keys)[i];
+}
+static __device__ __forceinline__ uint64_t order_at(const scatter_params &p, uint64_t i)
+{
+    return p.wide_order ? ((const uint64_t *)p.order)[i] : ((const uint32_t *)p.order)[i];
+}
+
+/* All updates of the element that the i-th of the sorted items is the first for. */
+template <int DTYPE>
+static __device__ __forceinline__ void segment(const scatter_params &p, uint64_t i, uint64_t row)
+{
+    typedef typename element<DTYPE>::stored S;
+    uint64_t key = key_at(p, i);
+    if (key == p.bad_key || (i > 0 && key_at(p, i - 1) == key))
+        return;
+    int64_t out = 0, at = 0, source = 0;
+    cuda_walk_indices(p.items, order_at(p, i), [&](int d, int64_t x) {
+        out += x * p.item_out_stride[d];
+        at += x * p.item_at_stride[d];
+    });
+    cuda_walk_indices(p.lanes, row, [&](int d, int64_t x) {
+        out += x * p.lane_out_stride[d];
+        source += x * p.lane_source_stride[d];
+    });
+    int64_t index = cuda_index_wrap(((const int64_t *)p.at)[at], p.extent);
+    S *to = (S *)p.out + out + index * p.out_axis_stride, sum = *to;
+    for (; i < p.items.size && key_at(p, i) == key; i++)
+        sum = update<DTYPE>(p.mode, sum,
+                            source_at<S>(p, source + cuda_walk_offset(p.items, order_at(p, i),
+                                                                      p.item_source_stride)));
+    *to = sum;
+}
+
+/* Rows are innermost, so that neighbours read and write neighbours. */
+template <int DTYPE> static __device__ __forceinline__ void segments(const scatter_params &p)
+{
+    uint64_t rows = p.lanes.size, n = p.items.size * rows;
+    for (uint64_t t = cuda_thread(); t < n; t += cuda_threads()) {
+        uint64_t i = rows == 1 ? t : n <= UINT32_MAX ? (uint32_t)t / (uint32_t)rows : t / rows;
+        segment<DTYPE>(p, i, t - i * rows);
+    }
+}
+
+/* scatter_lanes_F32 and scatter_segments_F32 for every dtype. */
+#define SCATTER(kind, NAME)                                                                      \
+    extern "C" __global__ void scatter_##kind##_##NAME(const __grid_constant__ scatter_params p) \
+    {                                                                                            \
+        kind<NDP_##NAME>(p);                                                                     \
+    }
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
+    SCATTER(lanes, NAME)                                                     \
+    SCATTER(segments, NAME)
+#include <ndock/dtype.def>

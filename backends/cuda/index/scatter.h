@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Parameters of the kernels of scatter.
+ *
+ * Updates that meet lie in one lane: the same place in all dimensions but the axis. Either a thread
+ * walks a lane in order, or all updates are sorted by destination, and a thread does those of one
+ * destination in order. */
+#ifndef NDOCK_CUDA_SCATTER_H
+#define NDOCK_CUDA_SCATTER_H
+#include "walk/walk.h"
+
+typedef enum { SCATTER_SET, SCATTER_ADD, SCATTER_MIN, SCATTER_MAX } scatter_mode;
+
+typedef struct {
+    uint64_t out, at, source, status; /* source 0: the scalar */
+    uint64_t scalar[2];
+    int64_t extent, out_axis_stride; /* of out's axis */
+    int32_t op, mode;
+    /* lanes: every dimension but the axis, which has k indices. Sorted: rows, the dimensions along
+     * which indices repeat. */
+    cuda_walk lanes;
+    int64_t k, at_axis_stride, source_axis_stride;
+    int64_t lane_out_stride[CUDA_WALK_NDIM], lane_at_stride[CUDA_WALK_NDIM],
+        lane_source_stride[CUDA_WALK_NDIM];
+    /* sorted: the axis and the dimensions along which indices differ, in C order. A key is the
+     * number of the lane times extent, plus the index; bad_key that of a bad index. */
+    cuda_walk items;
+    uint64_t keys, order, bad_key;
+    int32_t wide_keys, wide_order, axis; /* axis: its number in items */
+    int64_t item_out_stride[CUDA_WALK_NDIM], item_at_stride[CUDA_WALK_NDIM],
+        item_source_stride[CUDA_WALK_NDIM];
+} scatter_params;
+
+#endif

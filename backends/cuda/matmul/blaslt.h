@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * cuBLASLt, opened at run time: one handle per device (it serves any thread), and its choices of
+ * algorithm, kept by problem. */
+#ifndef NDOCK_CUDA_BLASLT_H
+#define NDOCK_CUDA_BLASLT_H
+#include "host/backend.h"
+
+/* All that a choice depends on. Rows are lines of dense elements, so products are in C order; a
+ * transposed operand's lines are its columns. Every byte counts: clear it before it is filled. */
+typedef struct {
+    int64_t m, n, k, batch;
+    int64_t line[3],
+        step[3];           /* of a, b, out: elements from line to line, from product to product */
+    int32_t transposed[2]; /* a, b */
+    int32_t dtype, out;
+    int32_t align[4]; /* bytes, a power of two up to 256: of a, b, out and the bias */
+    uint32_t mode;    /* NDP_MODE_* */
+    int32_t has_bias; /* of n elements, added to each line */
+} blaslt_key;
+
+/* Opens the library and makes the device's handle, once; inside cuda_enter(). Without the library
+ * (said once in the log) nothing is served. */
+void cuda_blaslt_open(ndp_dev *);
+void cuda_blaslt_close(ndp_dev *); /* inside cuda_enter() */
+/* Whether the library serves the problem, and with how much workspace. */
+int cuda_blaslt_serves(ndp_dev *, const blaslt_key *, uint64_t *workspace);
+/* The bits of mode that count for products in the dtype. */
+uint32_t cuda_blaslt_mode(const ndp_dev *, int32_t dtype, uint32_t mode);
+/* out = alpha * a@b + beta * out [+ bias]. */
+typedef struct {
+    CUdeviceptr a, b, out, bias, workspace;
+    double alpha, beta;
+} blaslt_operands;
+int32_t cuda_blaslt_run(ndp_dev *, ndp_stream *, const blaslt_key *, const blaslt_operands *);
+
+#endif

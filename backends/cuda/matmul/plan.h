@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * How a matrix product is computed: by the library or by our own kernel, in what layout, and with
+ * which passes before and after. */
+#ifndef NDOCK_CUDA_MATMUL_PLAN_H
+#define NDOCK_CUDA_MATMUL_PLAN_H
+#include "matmul/blaslt.h"
+#include "matmul/matmul.h"
+
+enum { MM_BATCH_MAX = 65535 }; /* of one launch: grid dimensions, the library's too */
+
+/* Operands by number. */
+enum { A, B, OUT, BIAS, OPERANDS };
+
+typedef struct {
+    mm_params p; /* of one step of the outer dimensions */
+    int32_t compute;
+    int n_outer; /* batch dimensions but the longest */
+    int64_t outer[NDP_MAX_NDIM], outer_stride[OPERANDS][NDP_MAX_NDIM]; /* in bytes */
+    int use_library, packed[2], finish;
+    mm_matrix from[2];                            /* packed operands, as they are */
+    mm_params final;                              /* of the last pass */
+    uint64_t sums_at;                             /* in scratch; sums in place: UINT64_MAX */
+    uint64_t packed_at[2], workspace_at, scratch; /* in scratch; its size */
+    blaslt_key key;
+} mm_plan;
+
+void mm_plan_call(mm_plan *, ndp_dev *, const ndp_call *);
+/* There is nothing to write; nothing but the shapes is planned then. */
+int mm_is_empty(const mm_plan *);
+/* The dtype that sums are in. */
+int32_t mm_compute_dtype(int32_t in, int32_t out);
+
+static inline void mm_swap(int64_t *a, int64_t *b)
+{
+    int64_t was = *a;
+    *a = *b;
+    *b = was;
+}
+
+#endif

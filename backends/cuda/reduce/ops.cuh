@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * What reductions do with elements: each op folds N of them into a state, merges states, and
+ * stores a result. V is how many of the N follow each other in position; step is from one such run
+ * to the next. */
+#ifndef NDOCK_CUDA_REDUCE_OPS_CUH
+#define NDOCK_CUDA_REDUCE_OPS_CUH
+#include "reduce/reduce.h"
+#include "reduce/sums.cuh"
+
+/* ---- sums and products ---- */
+/* Bytes and halfwords are first added in 32 bits, which hold N of them. */
+template <int N, class T> LINE_FN uint64_t reduce_sum_small(const T *x)
+{
+    int32_t sum = 0;
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        sum += (int32_t)x[i];
+    return (uint64_t)(int64_t)sum;
+}
+template <class A> struct reduce_int {
+    typedef typename A::element element;
+    typedef typename A::state state;
+    static constexpr bool small = sizeof(element) <= 2 && A::is_sum;
+    LINE_FN state zero() { return A::zero(); }
+    template <int N, int V>
+    LINE_FN void add(state &s, const element *x, int64_t, int64_t, const reduce_params &)
+    {
+        if constexpr (small) {
+            s += reduce_sum_small<N>(x);
+        } else {
+#pragma unroll
+            for (int i = 0; i < N; i++)
+                s = A::merge(s, A::one(x[i]));
+        }
+    }
+    LINE_FN state merge(state a, state b, const reduce_params &)
+    {
+        return A::merge(a, b);
+    }
+    LINE_FN void store(const reduce_params &p, int64_t at, state s)
+    {
+        line_store_int((void *)p.out, at, p.out_nbytes, p.out_is_bool, s);
+    }
+};
+
+template <class A> struct reduce_float {
+    typedef typename A::element element;
+    typedef typename A::state state;
+    LINE_FN state zero() { return A::zero(); }
+    /* Pairs, pairs of pairs: short chains of additions. */
+    template <int N, int V>
+    LINE_FN void add(state &s, const element *x, int64_t, int64_t, const reduce_params &)
+    {
+        const int RUN = N < 4 ? N : 4;
+#pragma unroll
+        for (int i = 0; i < N; i += RUN) {
+            state t[RUN];
+#pragma unroll
+            for (int k = 0; k < RUN; k++)
+                t[k] = A::one(x[i + k]);
+#pragma unroll
+            for (int h = RUN / 2; h; h /= 2)
+                for (int k = 0; k < h; k++)
+                    t[k] = A::merge(t[k], t[k + h]);
+            s = A::merge(s, t[0]);
+        }
+    }
+    LINE_FN state merge(state a, state b, const reduce_params &)
+    {
+        return A::merge(a, b);
+    }
+    LINE_FN void store(const reduce_params &p, int64_t at, state s)
+    {
+        /* The neutral -0.0 shows in an empty sum only. */
+        A::value((typename A::result *)p.out + at, p.count ? s : A::nothing(), p.divisor);
+    }
+};
+
+/* ---- minima and maxima ---- */
+/* Elements become signed keys, the largest of which wins: floating ones by the order of their bits,
+ * with +0 above -0 and NaN above all. KEY is the key, T a signed integer of the element's size. */
+template <class T, class KEY, bool FLOAT> struct reduce_key {
+    static constexpr KEY magnitude = (KEY)(((uint64_t)1 << (8 * sizeof(T) - 1)) - 1);
+    static constexpr KEY top = (KEY)(((uint64_t)1 << (8 * sizeof(KEY) - 1)) - 1);
+    /* The sum turns -0 to +0 where zero is +0; of a NaN it makes the canonical one, which as a
+     * signed integer is the largest. */
+    LINE_FN int32_t of_single(int32_t x, float zero, const reduce_params &p)
+    {
+        float sign = __int_as_float(0x3f800000 | (int32_t)((uint32_t)p.flip & 0x80000000u));
+        int32_t s = __float_as_int(__fmaf_rn(__int_as_float(x), sign, zero));
+        return s ^ ((s >> 31) & 0x7fffffff);
+    }
+    LINE_FN KEY of(T x, bool zeros_equal, const reduce_params &p)
+    {
+        KEY s = x, key;
+        if (!FLOAT)
+            return s ^ (KEY)p.flip;
+        if (sizeof(T) == 4)
+            return (KEY)of_single((int32_t)x, zeros_equal ? 0.0f : -0.0f, p);
+        KEY size = s & magnitude;
+        s = zeros_equal && size == 0 ? 0 : s;
+        key = s ^ ((s >> (8 * sizeof(KEY) - 1)) & magnitude) ^ (KEY)p.flip;
+        return size > (KEY)p.nan_above ? top : key;
+    }
+    LINE_FN T element(KEY key, const reduce_params &p)
+    {
+        if (FLOAT && key == top)
+            return (T)p.nan_bits;
+        key ^= (KEY)p.flip;
+        return (T)(FLOAT ? key ^ ((key >> (8 * sizeof(KEY) - 1)) & magnitude) : key);
+    }
+};
+template <class T, class KEY, bool FLOAT> struct reduce_extreme {
+    typedef T element;
+    typedef KEY state;
+    typedef reduce_key<T, KEY, FLOAT> key;
+    LINE_FN state zero() { return (KEY)~key::top; }
+    template <int N, int V>
+    LINE_FN void add(state &s, const T *x, int64_t, int64_t, const reduce_params &p)
+    {
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            KEY k = key::of(x[i], false, p);
+            s = k > s ? k : s;
+        }
+    }
+    LINE_FN state merge(state a, state b, const reduce_params &)
+    {
+        return a > b ? a : b;
+    }
+    LINE_FN void store(const reduce_params &p, int64_t at, state s)
+    {
+        ((T *)p.out)[at] = key::element(s, p);
+    }
+};
+template <class T, class KEY, bool FLOAT> struct reduce_position {
+    typedef T element;
+    struct alignas(8) state {
+        int64_t at;
+        KEY key;
+        KEY unused;
+    };
+    typedef reduce_key<T, KEY, FLOAT> key;
+    LINE_FN state zero() { return {INT64_MAX, (KEY)~key::top, 0}; }
+    LINE_FN state merge(state a, state b, const reduce_params &)
+    {
+        return b.key > a.key || (b.key == a.key && b.at < a.at) ? b : a;
+    }
+    /* The first of equals within the run, then against the state. */
+    template <int N, int V>
+    LINE_FN void add(state &s, const T *x, int64_t pos, int64_t step, const reduce_params &p)
+    {
+        KEY best = key::of(x[0], true, p);
+        int at = 0;
+#pragma unroll
+        for (int i = 1; i < N; i++) {
+            KEY k = key::of(x[i], true, p);
+            at = k > best ? i : at;
+            best = k > best ? k : best;
+        }
+        s = merge(s, {pos + at / V * step + at % V, best, 0}, p);
+    }
+    LINE_FN void store(const reduce_params &p, int64_t at, state s)
+    {
+        ((int64_t *)p.out)[at] = s.at;
+    }
+};
+
+/* ---- any, all, count_nonzero ---- */
+struct alignas(16) reduce_pair {
+    uint64_t at[2];
+};
+LINE_FN bool reduce_is_nonzero(reduce_pair x, const reduce_params &p)
+{
+    return ((x.at[0] | x.at[1]) & (uint64_t)p.nonzero) != 0;
+}
+template <class T> LINE_FN bool reduce_is_nonzero(T x, const reduce_params &p)
+{
+    return (x & (T)p.nonzero) != 0;
+}
+template <class T> struct reduce_count {
+    typedef T element;
+    typedef uint64_t state;
+    LINE_FN state zero() { return 0; }
+    template <int N, int V>
+    LINE_FN void add(state &s, const T *x, int64_t, int64_t, const reduce_params &p)
+    {
+        uint32_t n = 0;
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            n += reduce_is_nonzero(x[i], p);
+        s += n;
+    }
+    LINE_FN state merge(state a, state b, const reduce_params &)
+    {
+        return a + b;
+    }
+    LINE_FN void store(const reduce_params &p, int64_t at, state s)
+    {
+        if (p.finish == REDUCE_VALUE)
+            ((int64_t *)p.out)[at] = (int64_t)s;
+        else
+            ((uint8_t *)p.out)[at] = p.finish == REDUCE_ANY ? s != 0 : s == (uint64_t)p.count;
+    }
+};
+
+/* ---- var, std ---- */
+/* Sums of the distances from a first element and of their squares. Elements of f32 leave a double
+ * enough bits: what cancels at the end is at most as many ulp of a double as there are elements. */
+struct var_shifted {
+    double n, first, sum, squares;
+};
+template <class T> struct var_single {
+    typedef T element;
+    typedef T result;
+    typedef var_shifted state;
+    LINE_FN state zero() { return {0.0, 0.0, 0.0, 0.0}; }
+    template <int N> LINE_FN void add(state &s, const double *x)
+    {
+        if (s.n == 0)
+            s.first = x[0];
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            double d = x[i] - s.first;
+            s.sum += d;
+            s.squares = __fma_rn(d, d, s.squares);
+        }
+        s.n += N;
+    }
+    LINE_FN state settle(state s)
+    {
+        if (s.sum == 0 && s.squares >= 0) /* as every state that was merged: no need to divide */
+            return s;
+        double shift = s.sum / s.n, squares = s.squares - s.sum * shift;
+        return {s.n, s.first + shift, 0.0, squares < 0 ? 0.0 : squares};
+    }
+    /* Chan, Golub and LeVeque, Am. Stat. 37 (1983). */
+    LINE_FN state merge(state a, state b)
+    {
+        if (b.n == 0)
+            return a;
+        if (a.n == 0)
+            return b;
+        a = settle(a);
+        b = settle(b);
+        double delta = b.first - a.first, n = a.n + b.n, w = b.n / n;
+        return {n, a.first + delta * w, 0.0, a.squares + b.squares + delta * delta * (a.n * w)};
+    }
+    LINE_FN double squares(state s)
+    {
+        return s.n == 0 ? 0.0 : settle(s).squares;
+    }
+};
+
+/* Each run of elements finds its own mean, then the squares of the distances from it; runs are
+ * joined by the same formula. What rounding lost of mean and squares is kept beside them. */
+struct var_exact {
+    double n, mean, error, squares, squares_error;
+};
+struct var_double {
+    typedef double element, result;
+    typedef var_exact state;
+    LINE_FN state zero() { return {0.0, 0.0, 0.0, 0.0, 0.0}; }
+    LINE_FN state merge(state a, state b)
+    {
+        if (b.n == 0)
+            return a;
+        if (a.n == 0)
+            return b;
+        double n = a.n + b.n, w = b.n / n;
+        double delta = (b.mean - a.mean) + (b.error - a.error), step = a.error + delta * w;
+        sum_pair mean = sum_pair_merge({a.mean, 0.0}, {step, 0.0});
+        sum_pair squares =
+            sum_pair_merge({a.squares, a.squares_error}, {b.squares, b.squares_error});
+        squares = sum_pair_merge(squares, {delta * delta * (a.n * w), 0.0});
+        return {n, mean.sum, mean.error, squares.sum, squares.error};
+    }
+    template <int N> LINE_FN void add(state &s, const double *x)
+    {
+        double total = x[0], sum = 0.0, squares = 0.0;
+#pragma unroll
+        for (int i = 1; i < N; i++)
+            total += x[i];
+        double mean = total / N;
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            double d = x[i] - mean;
+            sum += d;
+            squares = __fma_rn(d, d, squares);
+        }
+        double error = sum / N;
+        s = merge(s, {(double)N, mean, error, squares - sum * error, 0.0});
+    }
+    LINE_FN double squares(state s)
+    {
+        return s.squares + s.squares_error;
+    }
+};
+
+template <class R> LINE_FN void reduce_store_var(const reduce_params &p, R *to, double squares)
+{
+    double v = p.divisor > 0 ? squares / p.divisor : __longlong_as_double(0x7ff8000000000000ll);
+    line_store(to, p.finish == REDUCE_SQRT ? sqrt(v) : v);
+}
+
+template <class A> struct reduce_var {
+    typedef typename A::element element;
+    typedef typename A::state state;
+    LINE_FN state zero() { return A::zero(); }
+    template <int N, int V>
+    LINE_FN void add(state &s, const element *x, int64_t, int64_t, const reduce_params &)
+    {
+        double v[N];
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            v[i] = sums_double(x[i]);
+        A::template add<N>(s, v);
+    }
+    LINE_FN state merge(state a, state b, const reduce_params &)
+    {
+        return A::merge(a, b);
+    }
+    LINE_FN void store(const reduce_params &p, int64_t at, state s)
+    {
+        reduce_store_var(p, (typename A::result *)p.out + at, A::squares(s));
+    }
+};
+template <class T, class A> struct reduce_var_complex {
+    typedef T element;
+    struct state {
+        typename A::state re, im;
+    };
+    LINE_FN state zero() { return {A::zero(), A::zero()}; }
+    template <int N, int V>
+    LINE_FN void add(state &s, const T *x, int64_t, int64_t, const reduce_params &)
+    {
+        double re[N], im[N];
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            re[i] = (double)x[i].re;
+            im[i] = (double)x[i].im;
+        }
+        A::template add<N>(s.re, re);
+        A::template add<N>(s.im, im);
+    }
+    LINE_FN state merge(state a, state b, const reduce_params &)
+    {
+        return {A::merge(a.re, b.re), A::merge(a.im, b.im)};
+    }
+    LINE_FN void store(const reduce_params &p, int64_t at, state s)
+    {
+        reduce_store_var(p, (typename A::result *)p.out + at, A::squares(s.re) + A::squares(s.im));
+    }
+};
+
+/* ---- logsumexp ---- */
+/* The largest element, the sum of exp(x - largest) over those below it, what rounding lost of the
+ * sum, and how many equal it: with those apart, log1p at the end loses nothing where one element
+ * outweighs the rest. When the largest is infinite or NaN, it alone is the result. */
+LINE_FN double lse_exp(float d)
+{
+    return (double)expf(d);
+}
+LINE_FN double lse_exp(double d)
+{
+    return exp(d);
+}
+template <class T, class C> struct reduce_logsumexp {
+    typedef T element;
+    struct state {
+        double largest, sum, error, ones;
+    };
+    LINE_FN state zero()
+    {
+        return {__longlong_as_double((long long)0xfff0000000000000ull), 0.0, 0.0, 0.0};
+    }
+    LINE_FN double larger(double a, double b) { return b != b ? b : b > a ? b : a; }
+    LINE_FN bool finite(double x) { return x - x == 0; }
+    LINE_FN void raise(state &s, double largest)
+    {
+        if (largest == s.largest)
+            return;
+        double down = finite(s.largest) && finite(largest) ? exp(s.largest - largest) : 0.0;
+        s.sum = (s.sum + s.ones) * down;
+        s.error *= down;
+        s.ones = 0.0;
+        s.largest = largest;
+    }
+    template <int N, int V>
+    LINE_FN void add(state &s, const T *x, int64_t, int64_t, const reduce_params &)
+    {
+        double largest = s.largest;
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            largest = larger(largest, sums_double(x[i]));
+        raise(s, largest);
+        if (!finite(largest))
+            return;
+        sum_pair sum = {s.sum, s.error};
+#pragma unroll 1
+        for (int i = 0; i < N; i++) {
+            double v = sums_double(x[i]);
+            if (v == largest)
+                s.ones += 1.0;
+            else
+                sum = sum_pair_merge(sum, {lse_exp((C)(v - largest)), 0.0});
+        }
+        s.sum = sum.sum;
+        s.error = sum.error;
+    }
+    LINE_FN state merge(state a, state b, const reduce_params &)
+    {
+        double largest = larger(a.largest, b.largest);
+        raise(a, largest);
+        raise(b, largest);
+        sum_pair sum = sum_pair_merge({a.sum, a.error}, {b.sum, b.error});
+        return {largest, sum.sum, sum.error, a.ones + b.ones};
+    }
+    LINE_FN void store(const reduce_params &p, int64_t at, state s)
+    {
+        double r = s.largest;
+        if (finite(r))
+            r += log1p((s.ones - 1.0) + (s.sum + s.error));
+        line_store((T *)p.out + at, r);
+    }
+};
+
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Reductions: which kernel, how the work is cut, and the parameters. */
+#include "reduce/reduce.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "host/backend.h"
+
+enum { ROW, COL, ANY, JOIN };
+enum { SUM, PROD, EXTREME, POSITION, COUNT, VAR, LOGSUMEXP };
+enum {
+    /* Blocks of an SM that a cut reduction is spread over: as many as run at once where the end of
+     * a block is costly, else some more, for an even end. */
+    BLOCKS_AT_ONCE = 4,
+    BLOCKS_IN_TURN = 16,
+    CUT = 4096, /* items that a chunk of a lane's group has at least */
+    MOST_CHUNKS = 4096,
+    GRID_X = 1 << 20 /* blocks; each takes several results where that is not enough */
+};
+
+static const char *const names[] = {"sum",   "prod", "extreme",  "position",
+                                    "count", "var",  "logsumexp"};
+static const char *const suffixes[] = {"row", "col", "any", "join"};
+
+static int kind_of(int32_t op)
+{
+    switch (op) {
+    case NDP_OP_prod:
+        return PROD;
+    case NDP_OP_min:
+    case NDP_OP_max:
+        return EXTREME;
+    case NDP_OP_argmin:
+    case NDP_OP_argmax:
+        return POSITION;
+    case NDP_OP_any:
+    case NDP_OP_all:
+    case NDP_OP_count_nonzero:
+        return COUNT;
+    case NDP_OP_var:
+    case NDP_OP_std:
+        return VAR;
+    case NDP_OP_logsumexp:
+        return LOGSUMEXP;
+    default:
+        return SUM;
+    }
+}
+
+/* The dtype in whose module the kernel lies: ops that look at bits alone are there once per size.
+ * Of bools only counts are: elsewhere any byte but 0 has to become 1 first. */
+static int32_t module_dtype(int kind, int32_t dtype)
+{
+    static const int32_t by_size[17] = {
+        [1] = NDP_I8, [2] = NDP_I16, [4] = NDP_I32, [8] = NDP_I64, [16] = NDP_C128};
+    int integer = dtype != NDP_BOOL && dtype < NDP_F16;
+    if (kind == COUNT || (integer && (kind == EXTREME || kind == POSITION)))
+        return by_size[cuda_dtype_size(dtype)];
+    if (dtype == NDP_BF16 && (kind == EXTREME || kind == POSITION))
+        return NDP_F16;
+    return dtype == NDP_U64 ? NDP_I64 : dtype;
+}
+
+/* Bytes of a state in scratch. */
+static uint64_t state_bytes(int kind, int32_t dtype)
+{
+    int complex = dtype >= NDP_C64, wide = dtype == NDP_F64 || dtype == NDP_C128;
+    switch (kind) {
+    case PROD:
+        return dtype < NDP_F16 ? 8 : complex ? 24 : 16;
+    case EXTREME:
+        return cuda_dtype_size(dtype) == 8 ? 8 : 4;
+    case POSITION:
+        return cuda_dtype_size(dtype) == 8 ? 24 : 16;
+    case VAR:
+        return (uint64_t)(wide ? 40 : 32) << complex;
+    case LOGSUMEXP:
+        return 32;
+    default:
+        return (uint64_t)(wide ? 16 : 8) << (complex && kind == SUM);
+    }
+}
+
+typedef struct {
+    reduce_params p;
+    int how;
+    uint64_t results; /* elements of the result */
+    uint32_t blocks;
+} reduce_plan;
+
+static int64_t magnitude(int64_t v)
+{
+    return v < 0 ? -v : v;
+}
+
+static int32_t power_of_two_from(uint64_t n, int32_t most)
+{
+    int32_t p = 1;
+    while (p < most && (uint64_t)p < n)
+        p *= 2;
+    return p;
+}
+
+/* Whether elements can be read V at a time along dimension dense: it is dense, and every other
+ * stride and the address keep vectors whole. */
+static int is_whole(const ndp_view *in, int dense, int64_t V, int any_extent)
+{
+    if (dense < 0 || in->stride[dense] != 1 || (!any_extent && in->shape[dense] % V))
+        return 0;
+    for (int d = 0; d < in->ndim; d++)
+        if (d != dense && in->shape[d] > 1 && in->stride[d] % V)
+            return 0;
+    return cuda_ptr(in) % (CUdeviceptr)(V * cuda_dtype_size(in->dtype)) == 0;
+}
+
+static void set_dims(reduce_params *p, const ndp_view *in, const ndp_view *out)
+{
+    for (int d = 0; d < p->n_kept; d++) {
+        int from = p->n_kept - 1 - d;
+        p->dim[d] = line_dim_of(in->shape[from], in->stride[from], out->stride[from]);
+    }
+    for (int d = 0; d < p->n_reduced; d++) {
+        int from = in->ndim - 1 - d;
+        p->dim[p->n_kept + d] = line_dim_of(in->shape[from], in->stride[from], 0);
+    }
+}
+
+/* The dimension's elements in vectors of V. */
+static void in_vectors(line_dim *d, int64_t V)
+{
+    *d = line_dim_of(d->extent / V, d->in * V, d->out * V);
+}
+
+/* Chunks for a line of which a block with that many lanes takes one piece at a time. */
+static void cut(reduce_plan *r, uint64_t blocks, uint64_t lanes, int sm_count, int per_sm)
+{
+    reduce_params *p = &r->p;
+    uint64_t wanted = (uint64_t)sm_count * (uint64_t)per_sm, most = p->items / (lanes * 16);
+    uint64_t n = blocks ? wanted / blocks : 1;
+    if (n < 2 && blocks && per_sm <= BLOCKS_AT_ONCE)
+        n = 4 * wanted / blocks; /* or a second round would leave most SMs idle */
+    n = n > most ? most : n;
+    n = n > MOST_CHUNKS ? MOST_CHUNKS : n;
+    n = n < 2 ? 1 : n;
+    p->chunk = n > 1 ? (p->items + n - 1) / n : p->items;
+    p->chunk = p->chunk ? p->chunk : 1;
+    p->chunks = n > 1 ? (int32_t)((p->items + p->chunk - 1) / p->chunk) : 1;
+}
+
+/* States that are costly to merge: a warp for each line does it least often. */
+static int is_costly(int kind)
+{
+    return kind == POSITION || kind == VAR || kind == LOGSUMEXP;
+}
+
+static void plan_row(reduce_plan *r, int kind, int64_t V, int sm_count)
+{
+    reduce_params *p = &r->p;
+    int costly = is_costly(kind);
+    uint64_t few = (uint64_t)sm_count * 16, many = (uint64_t)sm_count * 64;
+    line_dim *inner = &p->dim[p->n_kept];
+    p->tail = (uint64_t)(inner->extent % V); /* only where it is the one reduced dimension */
+    in_vectors(inner, V);
+    p->items = (uint64_t)(p->count / V);
+    p->lanes = r->results < few || (p->items >= 1024 && !(costly && r->results >= many))
+                   ? REDUCE_THREADS
+                   : 32;
+    p->width = REDUCE_THREADS / p->lanes;
+    uint64_t blocks = (r->results + (uint64_t)p->width - 1) / (uint64_t)p->width;
+    cut(r, p->lanes == REDUCE_THREADS ? blocks : UINT64_MAX, REDUCE_THREADS, sm_count,
+        costly ? BLOCKS_AT_ONCE : BLOCKS_IN_TURN);
+}
+
+static void plan_col(reduce_plan *r, int kind, int64_t V, int sm_count)
+{
+    reduce_params *p = &r->p;
+    p->out_step = p->dim[0].out;
+    in_vectors(&p->dim[0], V);
+    p->results = r->results / (uint64_t)V;
+    p->width = 32;
+    p->lanes = REDUCE_THREADS / 32;
+    cut(r, (p->results + 31) / 32, (uint64_t)p->lanes, sm_count,
+        kind == VAR || kind == LOGSUMEXP ? BLOCKS_AT_ONCE - 1 : BLOCKS_AT_ONCE);
+}
+
+/* Neighbouring threads read neighbouring results where those are closer in memory. */
+static void plan_any(reduce_plan *r, int sm_count)
+{
+    reduce_params *p = &r->p;
+    int64_t beside = p->n_kept ? magnitude(p->dim[0].in) : INT64_MAX;
+    int64_t along = p->n_reduced ? magnitude(p->dim[p->n_kept].in) : 0;
+    int32_t useful = power_of_two_from(p->items, REDUCE_THREADS);
+    p->across = p->n_kept && (beside < along || p->items < 8) && r->results > 1;
+    if (p->across) {
+        p->width = power_of_two_from(r->results, p->items < 64 ? REDUCE_THREADS : 32);
+        p->lanes = REDUCE_THREADS / p->width;
+    } else {
+        p->lanes = useful < 32 || r->results < (uint64_t)sm_count * 64 ? useful : 32;
+        p->width = REDUCE_THREADS / p->lanes;
+    }
+    uint64_t blocks = (r->results + (uint64_t)p->width - 1) / (uint64_t)p->width;
+    cut(r, blocks, (uint64_t)p->lanes, sm_count, BLOCKS_IN_TURN);
+}
+
+static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call)
+{
+    const ndp_reduce *params = call->params;
+    const ndp_view *in = &call->in[0];
+    reduce_params *p = &r->p;
+    int64_t bytes = cuda_dtype_size(in->dtype), V = 16 / bytes,
+            across = bytes <= 4 ? 4 : 16 / bytes;
+    int sm_count = k->dev->sm_count;
+    r->results = (uint64_t)cuda_view_size(&call->out[0]);
+    p->n_reduced = params->n_reduced;
+    p->n_kept = in->ndim - params->n_reduced;
+    p->count = 1;
+    for (int d = p->n_kept; d < in->ndim; d++)
+        p->count *= in->shape[d];
+    set_dims(p, in, &call->out[0]);
+    p->results = r->results;
+    p->items = (uint64_t)p->count;
+    r->how = ANY;
+    if (p->n_reduced > 0 && p->count >= 32 * V && is_whole(in, in->ndim - 1, V, p->n_reduced == 1))
+        r->how = ROW;
+    else if (p->n_kept > 0 && p->count >= 8 && in->shape[p->n_kept - 1] >= 32 &&
+             is_whole(in, p->n_kept - 1, across, 0))
+        r->how = COL;
+    if (r->how == ROW)
+        plan_row(r, kind_of(call->op), V, sm_count);
+    else if (r->how == COL)
+        plan_col(r, kind_of(call->op), across, sm_count);
+    else
+        plan_any(r, sm_count);
+    uint64_t width = (uint64_t)p->width, blocks = (p->results + width - 1) / width;
+    r->blocks = (uint32_t)(blocks < GRID_X ? blocks : GRID_X);
+}
+
+/* What turns elements into keys, and how a NaN is known and stored. */
+static void set_keys(reduce_params *p, int32_t op, int32_t dtype)
+{
+    static const int64_t above[NDP_DTYPE_END] = {[NDP_F16] = 0x7c00,
+                                                 [NDP_BF16] = 0x7f80,
+                                                 [NDP_F32] = 0x7f800000,
+                                                 [NDP_F64] = 0x7ff0000000000000};
+    static const int64_t nan[NDP_DTYPE_END] = {[NDP_F16] = 0x7e00,
+                                               [NDP_BF16] = 0x7fc0,
+                                               [NDP_F32] = 0x7fc00000,
+                                               [NDP_F64] = 0x7ff8000000000000};
+    int is_unsigned = dtype == NDP_BOOL || (dtype >= NDP_U8 && dtype <= NDP_U64);
+    int bits = (int)(8 * cuda_dtype_size(dtype));
+    uint64_t flip = is_unsigned ? UINT64_MAX << (bits - 1) : 0;
+    if (op == NDP_OP_min || op == NDP_OP_argmin)
+        flip = ~flip;
+    p->flip = (int64_t)flip;
+    p->nan_above = above[dtype];
+    p->nan_bits = nan[dtype];
+}
+
+static void set_op(reduce_params *p, const ndp_call *call)
+{
+    const ndp_reduce *params = call->params;
+    int32_t in = call->in[0].dtype, out = call->out[0].dtype;
+    p->out_nbytes = (int32_t)cuda_dtype_size(out);
+    p->out_is_bool = out == NDP_BOOL;
+    p->divisor = call->op == NDP_OP_mean ? (double)p->count : 1;
+    if (call->op == NDP_OP_var || call->op == NDP_OP_std)
+        p->divisor = (double)p->count - params->correction;
+    p->finish = call->op == NDP_OP_any   ? REDUCE_ANY
+                : call->op == NDP_OP_all ? REDUCE_ALL
+                : call->op == NDP_OP_std ? REDUCE_SQRT
+                                         : REDUCE_VALUE;
+    /* Either zero of a floating dtype has but the sign bit. */
+    p->nonzero = in == NDP_F16 || in == NDP_BF16   ? 0x7fff
+                 : in == NDP_F32                   ? 0x7fffffff
+                 : in == NDP_C64                   ? 0x7fffffff7fffffff
+                 : in == NDP_F64 || in == NDP_C128 ? INT64_MAX
+                                                   : -1;
+    if (kind_of(call->op) == EXTREME || kind_of(call->op) == POSITION)
+        set_keys(p, call->op, in);
+}
+
+static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
+{
+    reduce_plan r = {.how = ANY};
+    if (cuda_view_size(&call->out[0]) == 0)
+        return 0;
+    make_plan(&r, (const cuda_kernel *)base, call);
+    if (r.p.chunks < 2)
+        return 0;
+    return (uint64_t)r.p.chunks * r.results * state_bytes(kind_of(call->op), call->in[0].dtype);
+}
+
+/* The states of the chunks to results. */
+static int32_t join(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, reduce_plan *r)
+{
+    reduce_params *p = &r->p;
+    p->items = (uint64_t)p->chunks;
+    p->chunks = 1;
+    p->results = r->results;
+    set_dims(p, &call->in[0], &call->out[0]);
+    p->across = r->results > 1;
+    p->lanes = power_of_two_from(p->items / 2, REDUCE_THREADS);
+    p->width = REDUCE_THREADS / p->lanes;
+    uint64_t width = (uint64_t)p->width, blocks = (p->results + width - 1) / width;
+    return cuda_launch(k, k->function[JOIN], s, (uint32_t)(blocks < GRID_X ? blocks : GRID_X),
+                       REDUCE_THREADS, 0, p);
+}
+
+static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
+{
+    const cuda_kernel *k = (const cuda_kernel *)base;
+    reduce_plan r = {.how = ANY};
+    if (cuda_view_size(&call->out[0]) == 0)
+        return NDP_OK;
+    make_plan(&r, k, call);
+    set_op(&r.p, call);
+    r.p.in = cuda_ptr(&call->in[0]);
+    r.p.out = cuda_ptr(&call->out[0]);
+    if (r.p.chunks > 1)
+        r.p.scratch = cuda_ptr(&call->scratch);
+    int32_t status = cuda_launch_2d(k, k->function[r.how], s, r.blocks, (uint32_t)r.p.chunks,
+                                    REDUCE_THREADS, 0, &r.p);
+    return status == NDP_OK && r.p.chunks > 1 ? join(k, s, call, &r) : status;
+}
+
+static int32_t make(cuda_kernel *k, const ndp_call *like)
+{
+    char name[32];
+    int kind = kind_of(like->op);
+    int module = cuda_module_of("reduce", module_dtype(kind, like->in[0].dtype));
+    int32_t status = NDP_OK;
+    k->base.run = run;
+    k->base.scratch = scratch;
+    for (int how = ROW; how <= JOIN && status == NDP_OK; how++) {
+        snprintf(name, sizeof name, "%s_%s", names[kind], suffixes[how]);
+        status = cuda_function(k->dev, module, name, &k->function[how]);
+    }
+    return status;
+}
+
+static uint64_t dtypes(int32_t op)
+{
+    return cuda_domain_dtypes(op);
+}
+
+static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
+{
+    if (!(dtypes(like->op) >> like->in[0].dtype & 1))
+        return cuda_unsupported(like, why, n);
+    return cuda_kernel_get(dev, like, 0, make, out);
+}
+
+const cuda_class cuda_reduce = {.dtypes = dtypes, .find = find};

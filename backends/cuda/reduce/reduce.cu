@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Reduction kernels of one dtype, CUDA_DTYPE. Of each op there are four: "row" for lines that lie
+ * dense in memory, "col" for dense neighbouring lines, "any" for all strides, and "join" for the
+ * states of a line that was cut into chunks. Who is merged with whom follows from the parameters
+ * alone, so the bits are the same in every run. */
+#include "reduce/ops.cuh"
+
+template <class T> struct reduce_sizes {
+    enum {
+        row_vector = 16 / sizeof(T),
+        row_unroll = sizeof(T) <= 2 ? 2 : 4,
+        col_vector = sizeof(T) <= 4 ? 4 : 16 / sizeof(T),
+        col_unroll = sizeof(T) <= 2 ? 8 : 4
+    };
+};
+
+/* The state or, when the line is not cut, the result. o: which result, to: where it belongs. */
+template <class OP>
+LINE_FN void reduce_put(const reduce_params &p, typename OP::state s, uint64_t o, uint64_t results,
+                        int64_t to)
+{
+    if (p.chunks > 1)
+        ((typename OP::state *)p.scratch)[blockIdx.y * results + o] = s;
+    else
+        OP::store(p, to, s);
+}
+
+/* The items begin.. of a line that are the lane's, of V elements each, U at a time. */
+template <class OP, int V, int U>
+LINE_FN typename OP::state reduce_fold(const reduce_params &p, const typename OP::element *line,
+                                       uint64_t lane)
+{
+    typedef typename OP::element T;
+    typedef cuda_vector<T, V> vector;
+    const line_dim *dim = p.dim + p.n_kept;
+    uint64_t step = (uint64_t)p.lanes, i = blockIdx.y * p.chunk, end = i + p.chunk;
+    typename OP::state s = OP::zero();
+    end = end < p.items ? end : p.items;
+    for (i += lane; i + (U - 1) * step < end; i += U * step) {
+        vector v[U];
+        T x[U * V];
+#pragma unroll
+        for (int u = 0; u < U; u++)
+            v[u] = *(const vector *)(line + line_offset(dim, p.n_reduced, i + u * step));
+#pragma unroll
+        for (int k = 0; k < U * V; k++)
+            x[k] = v[k / V].at[k % V];
+        OP::template add<U * V, V>(s, x, (int64_t)i * V, (int64_t)step * V, p);
+    }
+    for (; i < end; i += step) {
+        vector v = *(const vector *)(line + line_offset(dim, p.n_reduced, i));
+        OP::template add<V, V>(s, v.at, (int64_t)i * V, 0, p);
+    }
+    uint64_t tail = V > 1 && blockIdx.y + 1 == gridDim.y ? p.tail : 0;
+    for (uint64_t t = lane; t < tail; t += step)
+        OP::template add<1, 1>(s, line + p.items * V + t, (int64_t)(p.items * V + t), 0, p);
+    return s;
+}
+
+/* The states of a group of lanes, a power of two up to the block, in its first lane. */
+template <class OP>
+LINE_FN typename OP::state reduce_lanes(const reduce_params &p, typename OP::state s)
+{
+    typedef typename OP::state S;
+    __shared__ S warps[REDUCE_THREADS / 32];
+    int width = p.lanes < 32 ? p.lanes : 32;
+    for (int h = width / 2; h; h /= 2)
+        s = OP::merge(s, line_shuffle_down(s, h, width), p);
+    if (p.lanes <= 32)
+        return s;
+    if (threadIdx.x % 32 == 0)
+        warps[threadIdx.x / 32] = s;
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        s = warps[threadIdx.x % (REDUCE_THREADS / 32)];
+        for (int h = REDUCE_THREADS / 64; h; h /= 2)
+            s = OP::merge(s, line_shuffle_down(s, h, 32), p);
+    }
+    __syncthreads();
+    return s;
+}
+
+template <class OP> LINE_FN void reduce_row(const reduce_params &p)
+{
+    typedef typename OP::element T;
+    const int V = reduce_sizes<T>::row_vector, U = reduce_sizes<T>::row_unroll;
+    uint64_t step = (uint64_t)gridDim.x * p.width, lane = threadIdx.x & (p.lanes - 1);
+    for (uint64_t first = (uint64_t)blockIdx.x * p.width; first < p.results; first += step) {
+        uint64_t o = first + threadIdx.x / p.lanes;
+        int64_t from = 0, to = 0;
+        typename OP::state s = OP::zero();
+        if (o < p.results) {
+            line_offsets(p.dim, p.n_kept, o, &from, &to);
+            s = reduce_fold<OP, V, U>(p, (const T *)p.in + from, lane);
+        }
+        s = reduce_lanes<OP>(p, s);
+        if (lane == 0 && o < p.results)
+            reduce_put<OP>(p, s, o, p.results, to);
+    }
+}
+
+/* States of lanes that are distance threads from one another, joined into the first of them. */
+template <class OP>
+LINE_FN typename OP::state reduce_tree(const reduce_params &p, typename OP::state s, int lane,
+                                       int distance)
+{
+    typedef typename OP::state S;
+    __shared__ S shared[REDUCE_THREADS];
+    S *mine = shared + threadIdx.x;
+    if (p.lanes == 1)
+        return s;
+    *mine = s;
+    __syncthreads();
+    for (int h = p.lanes / 2; h; h /= 2) {
+        if (lane < h)
+            *mine = s = OP::merge(s, mine[h * distance], p);
+        __syncthreads();
+    }
+    return s;
+}
+
+/* Which lane of which result of the block a thread is. */
+LINE_FN void reduce_place(const reduce_params &p, int *lane, int *result)
+{
+    int t = (int)threadIdx.x;
+    *lane = p.across ? t / p.width : t & (p.lanes - 1);
+    *result = p.across ? t & (p.width - 1) : t / p.lanes;
+}
+
+template <class OP> LINE_FN void reduce_any(const reduce_params &p)
+{
+    typedef typename OP::element T;
+    uint64_t step = (uint64_t)gridDim.x * p.width;
+    int lane, result;
+    reduce_place(p, &lane, &result);
+    for (uint64_t first = (uint64_t)blockIdx.x * p.width; first < p.results; first += step) {
+        uint64_t o = first + result;
+        int64_t from = 0, to = 0;
+        typename OP::state s = OP::zero();
+        if (o < p.results) {
+            line_offsets(p.dim, p.n_kept, o, &from, &to);
+            s = reduce_fold<OP, 1, 4>(p, (const T *)p.in + from, lane);
+        }
+        s = reduce_tree<OP>(p, s, lane, p.across ? p.width : 1);
+        if (lane == 0 && o < p.results)
+            reduce_put<OP>(p, s, o, p.results, to);
+    }
+}
+
+/* Chunk c of result o is state c*results + o. Nothing is cut any more: chunks is 1, items counts
+ * the states. */
+template <class OP> LINE_FN void reduce_join(const reduce_params &p)
+{
+    typedef typename OP::state S;
+    const S *state = (const S *)p.scratch;
+    uint64_t step = (uint64_t)gridDim.x * p.width;
+    int lane, result;
+    reduce_place(p, &lane, &result);
+    for (uint64_t first = (uint64_t)blockIdx.x * p.width; first < p.results; first += step) {
+        uint64_t o = first + result;
+        int64_t from, to = 0;
+        S s = OP::zero();
+        for (uint64_t c = lane; o < p.results && c < p.items; c += p.lanes)
+            s = OP::merge(s, state[c * p.results + o], p);
+        s = reduce_tree<OP>(p, s, lane, p.across ? p.width : 1);
+        if (lane == 0 && o < p.results) {
+            line_offsets(p.dim, p.n_kept, o, &from, &to);
+            OP::store(p, to, s);
+        }
+    }
+}
+
+/* V neighbouring lines of a thread, 32 threads side by side, 8 lanes of each line. */
+enum { COL_LANES = REDUCE_THREADS / 32 };
+template <class OP>
+LINE_FN void reduce_fold_col(const reduce_params &p, typename OP::state *s,
+                             const typename OP::element *lines)
+{
+    typedef typename OP::element T;
+    const int V = reduce_sizes<T>::col_vector, U = reduce_sizes<T>::col_unroll;
+    typedef cuda_vector<T, V> vector;
+    const line_dim *dim = p.dim + p.n_kept;
+    uint64_t i = blockIdx.y * p.chunk, end = i + p.chunk;
+    end = end < p.items ? end : p.items;
+    for (i += threadIdx.x / 32; i + (U - 1) * COL_LANES < end; i += U * COL_LANES) {
+        vector v[U];
+#pragma unroll
+        for (int u = 0; u < U; u++)
+            v[u] = *(const vector *)(lines + line_offset(dim, p.n_reduced, i + u * COL_LANES));
+#pragma unroll
+        for (int c = 0; c < V; c++) {
+            T x[U];
+#pragma unroll
+            for (int u = 0; u < U; u++)
+                x[u] = v[u].at[c];
+            OP::template add<U, 1>(s[c], x, (int64_t)i, COL_LANES, p);
+        }
+    }
+    for (; i < end; i += COL_LANES) {
+        vector v = *(const vector *)(lines + line_offset(dim, p.n_reduced, i));
+#pragma unroll
+        for (int c = 0; c < V; c++)
+            OP::template add<1, 1>(s[c], v.at + c, (int64_t)i, 0, p);
+    }
+}
+
+template <class OP> LINE_FN void reduce_col(const reduce_params &p)
+{
+    typedef typename OP::element T;
+    typedef typename OP::state S;
+    const int V = reduce_sizes<T>::col_vector;
+    __shared__ S shared[COL_LANES * V * 32];
+    int x = threadIdx.x % 32, lane = threadIdx.x / 32;
+    S *mine = shared + lane * V * 32 + x;
+    uint64_t step = (uint64_t)gridDim.x * 32;
+    for (uint64_t first = (uint64_t)blockIdx.x * 32; first < p.results; first += step) {
+        uint64_t o = first + x;
+        int64_t from = 0, to = 0;
+        S s[V];
+#pragma unroll
+        for (int c = 0; c < V; c++)
+            s[c] = OP::zero();
+        if (o < p.results) {
+            line_offsets(p.dim, p.n_kept, o, &from, &to);
+            reduce_fold_col<OP>(p, s, (const T *)p.in + from);
+        }
+#pragma unroll
+        for (int c = 0; c < V; c++)
+            mine[c * 32] = s[c];
+        __syncthreads();
+        for (int h = COL_LANES / 2; h; h /= 2) {
+#pragma unroll
+            for (int c = 0; c < V; c++)
+                if (lane < h)
+                    mine[c * 32] = s[c] = OP::merge(s[c], mine[c * 32 + h * V * 32], p);
+            __syncthreads();
+        }
+#pragma unroll
+        for (int c = 0; c < V; c++)
+            if (lane == 0 && o < p.results)
+                reduce_put<OP>(p, s[c], o * V + c, p.results * V, to + c * p.out_step);
+    }
+}
+
+/* ---- the kernels of each op ---- */
+#define REDUCE_KERNEL(name, how, ...)                            \
+    extern "C" __global__ void __launch_bounds__(REDUCE_THREADS) \
+        name##_##how(const __grid_constant__ reduce_params p)    \
+    {                                                            \
+        reduce_##how<__VA_ARGS__>(p);                            \
+    }
+#define REDUCE(name, ...)                 \
+    REDUCE_KERNEL(name, row, __VA_ARGS__) \
+    REDUCE_KERNEL(name, col, __VA_ARGS__) \
+    REDUCE_KERNEL(name, any, __VA_ARGS__) \
+    REDUCE_KERNEL(name, join, __VA_ARGS__)
+#define REDUCE_INTEGER(T)               \
+    REDUCE(sum, reduce_int<sum_int<T>>) \
+    REDUCE(prod, reduce_int<prod_int<T>>)
+#define REDUCE_ORDER(T, KEY, FLOAT)                \
+    REDUCE(extreme, reduce_extreme<T, KEY, FLOAT>) \
+    REDUCE(position, reduce_position<T, KEY, FLOAT>)
+#define REDUCE_COUNT(T) REDUCE(count, reduce_count<T>)
+#define REDUCE_FLOAT(T, SUM, VAR, C)          \
+    REDUCE(sum, reduce_float<SUM>)            \
+    REDUCE(prod, reduce_float<prod_float<T>>) \
+    REDUCE(var, reduce_var<VAR>)              \
+    REDUCE(logsumexp, reduce_logsumexp<T, C>)
+#define REDUCE_COMPLEX(T, SUM, VAR)                \
+    REDUCE(sum, reduce_float<sum_complex<T, SUM>>) \
+    REDUCE(prod, reduce_float<prod_complex<T>>)    \
+    REDUCE(var, reduce_var_complex<T, VAR>)
+
+/* Ops that look at bits alone are made once per size. */
+#define REDUCE_BOOL REDUCE_INTEGER(cuda_bool) REDUCE_ORDER(cuda_bool, int32_t, false)
+#define REDUCE_I8 REDUCE_INTEGER(int8_t) REDUCE_ORDER(int8_t, int32_t, false) REDUCE_COUNT(uint8_t)
+#define REDUCE_I16 \
+    REDUCE_INTEGER(int16_t) REDUCE_ORDER(int16_t, int32_t, false) REDUCE_COUNT(uint16_t)
+#define REDUCE_I32 \
+    REDUCE_INTEGER(int32_t) REDUCE_ORDER(int32_t, int32_t, false) REDUCE_COUNT(uint32_t)
+#define REDUCE_I64 \
+    REDUCE_INTEGER(int64_t) REDUCE_ORDER(int64_t, int64_t, false) REDUCE_COUNT(uint64_t)
+#define REDUCE_U8 REDUCE_INTEGER(uint8_t)
+#define REDUCE_U16 REDUCE_INTEGER(uint16_t)
+#define REDUCE_U32 REDUCE_INTEGER(uint32_t)
+#define REDUCE_F16                                                     \
+    REDUCE_FLOAT(__half, sum_float<__half>, var_single<__half>, float) \
+    REDUCE_ORDER(int16_t, int32_t, true)
+#define REDUCE_BF16 \
+    REDUCE_FLOAT(__nv_bfloat16, sum_float<__nv_bfloat16>, var_single<__nv_bfloat16>, float)
+#define REDUCE_F32                                                  \
+    REDUCE_FLOAT(float, sum_float<float>, var_single<float>, float) \
+    REDUCE_ORDER(int32_t, int32_t, true)
+#define REDUCE_F64                                    \
+    REDUCE_FLOAT(double, sum_f64, var_double, double) \
+    REDUCE_ORDER(int64_t, int64_t, true)
+#define REDUCE_C64 REDUCE_COMPLEX(cuda_c64, sum_float<float>, var_single<float>)
+#define REDUCE_C128 REDUCE_COMPLEX(cuda_c128, sum_f64, var_double) REDUCE_COUNT(reduce_pair)
+#define REDUCE_OF_(dtype) REDUCE_##dtype
+#define REDUCE_OF(dtype) REDUCE_OF_(dtype)
+REDUCE_OF(CUDA_DTYPE)

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Cumulative sums and products: which kernel, how the work is cut, and the parameters. */
+#include "reduce/scan.h"
+#include <stdio.h>
+#include "host/backend.h"
+
+enum { VEC, ROW, COL };
+enum {
+    BLOCKS_PER_SM = 4,
+    TILE = 4096, /* elements below which a line is not worth cutting */
+    SHORT = 64,  /* below that a thread takes a line by itself, where there are many */
+    GRID_X = 1 << 20
+};
+
+static const char *const suffixes[] = {"vec", "row", "col"};
+
+static int32_t module_dtype(int32_t dtype)
+{
+    return dtype == NDP_U64 ? NDP_I64 : dtype;
+}
+
+static uint64_t state_bytes(int32_t op, int32_t dtype)
+{
+    int complex = dtype >= NDP_C64, wide = dtype == NDP_F64 || dtype == NDP_C128;
+    if (dtype < NDP_F16)
+        return 8;
+    if (op == NDP_OP_cumulative_prod)
+        return complex ? 24 : 16;
+    return (uint64_t)(wide ? 16 : 8) << complex;
+}
+
+static int64_t magnitude(int64_t v)
+{
+    return v < 0 ? -v : v;
+}
+
+/* Whether lines can be read and written in whole vectors. */
+static int is_dense(const ndp_call *call, const scan_params *p)
+{
+    const ndp_view *v[2] = {&call->in[0], &call->out[0]};
+    int64_t bytes = cuda_dtype_size(v[0]->dtype), n = bytes <= 4 ? 4 : 16 / bytes;
+    if (p->in_step != 1 || p->out_step != 1 || p->n % (uint64_t)n != 0 ||
+        call->op == NDP_OP_cumulative_prod)
+        return 0;
+    if (v[0]->dtype < NDP_F16 && cuda_dtype_size(v[1]->dtype) != 8)
+        return 0;
+    for (int o = 0; o < 2; o++) {
+        if (cuda_ptr(v[o]) % (CUdeviceptr)(n * cuda_dtype_size(v[o]->dtype)) != 0)
+            return 0;
+        for (int d = 0; d + 1 < v[o]->ndim; d++)
+            if (v[o]->stride[d] % n != 0)
+                return 0;
+    }
+    return 1;
+}
+
+static void cut(scan_params *p, uint64_t blocks, uint64_t least, int sm_count)
+{
+    uint64_t n = (uint64_t)sm_count * BLOCKS_PER_SM / blocks, most = p->n / least;
+    n = n > most ? most : n;
+    p->chunk = n > 1 ? (p->n + n - 1) / n : p->n;
+    p->chunk = (p->chunk + 3) / 4 * 4; /* whole vectors */
+    p->chunks = (int32_t)((p->n + p->chunk - 1) / p->chunk);
+}
+
+typedef struct {
+    scan_params p;
+    int how;
+    uint32_t blocks;
+} scan_plan;
+
+static void make_plan(scan_plan *r, const cuda_kernel *k, const ndp_call *call)
+{
+    const ndp_view *in = &call->in[0], *out = &call->out[0];
+    scan_params *p = &r->p;
+    int last = in->ndim - 1;
+    p->n = last < 0 ? 1 : (uint64_t)in->shape[last];
+    p->in_step = last < 0 ? 1 : in->stride[last];
+    p->out_step = last < 0 ? 1 : out->stride[last];
+    p->lines = 1;
+    p->ndim = last < 0 ? 0 : last;
+    for (int d = 0; d < p->ndim; d++) {
+        int from = last - 1 - d;
+        p->lines *= (uint64_t)in->shape[from];
+        p->dim[d] = line_dim_of(in->shape[from], in->stride[from], out->stride[from]);
+    }
+    p->out_nbytes = (int32_t)cuda_dtype_size(out->dtype);
+    p->out_is_bool = out->dtype == NDP_BOOL;
+    int across = p->ndim > 0 && magnitude(p->dim[0].in) < magnitude(p->in_step);
+    int many = p->lines >= 32;
+    r->how = is_dense(call, p) ? VEC : ROW;
+    if (many && (across || p->n < SHORT))
+        r->how = COL;
+    uint64_t blocks = r->how == COL ? (p->lines + SCAN_THREADS - 1) / SCAN_THREADS : p->lines;
+    cut(p, blocks, r->how == COL ? 256 : 2 * TILE, k->dev->sm_count * (r->how == COL ? 2 : 1));
+    r->blocks = (uint32_t)(blocks < GRID_X ? blocks : GRID_X);
+}
+
+static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
+{
+    scan_plan r = {.how = ROW};
+    if (cuda_view_size(&call->in[0]) == 0)
+        return 0;
+    make_plan(&r, (const cuda_kernel *)base, call);
+    if (r.p.chunks < 2)
+        return 0;
+    return (uint64_t)r.p.chunks * r.p.lines * state_bytes(call->op, call->in[0].dtype);
+}
+
+static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
+{
+    const cuda_kernel *k = (const cuda_kernel *)base;
+    scan_plan r = {.how = ROW};
+    int32_t status = NDP_OK;
+    if (cuda_view_size(&call->in[0]) == 0)
+        return NDP_OK;
+    make_plan(&r, k, call);
+    r.p.in = cuda_ptr(&call->in[0]);
+    r.p.out = cuda_ptr(&call->out[0]);
+    if (r.p.chunks > 1) {
+        r.p.scratch = cuda_ptr(&call->scratch);
+        r.p.totals_only = 1;
+        status = cuda_launch_2d(k, k->function[r.how], s, r.blocks, (uint32_t)r.p.chunks,
+                                SCAN_THREADS, 0, &r.p);
+        r.p.totals_only = 0;
+    }
+    if (status != NDP_OK)
+        return status;
+    return cuda_launch_2d(k, k->function[r.how], s, r.blocks, (uint32_t)r.p.chunks, SCAN_THREADS, 0,
+                          &r.p);
+}
+
+static int32_t make(cuda_kernel *k, const ndp_call *like)
+{
+    static const char *const dtype_names[NDP_DTYPE_END] = {
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [id] = #NAME,
+#include <ndock/dtype.def>
+    };
+    char name[32];
+    int product = like->op == NDP_OP_cumulative_prod;
+    int32_t status = NDP_OK;
+    k->base.run = run;
+    k->base.scratch = scratch;
+    for (int how = product ? ROW : VEC; how <= COL && status == NDP_OK; how++) {
+        snprintf(name, sizeof name, "%s_%s_%s", product ? "prod" : "sum",
+                 dtype_names[module_dtype(like->in[0].dtype)], suffixes[how]);
+        status = cuda_function(k->dev, CUDA_MODULE_scan_ANY, name, &k->function[how]);
+    }
+    return status;
+}
+
+static uint64_t dtypes(int32_t op)
+{
+    return cuda_domain_dtypes(op);
+}
+
+static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
+{
+    if (!(dtypes(like->op) >> like->in[0].dtype & 1))
+        return cuda_unsupported(like, why, n);
+    return cuda_kernel_get(dev, like, 0, make, out);
+}
+
+const cuda_class cuda_scan = {.dtypes = dtypes, .find = find};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Parameters of the scan kernels, the same for host C and device C++. */
+#ifndef NDOCK_CUDA_SCAN_H
+#define NDOCK_CUDA_SCAN_H
+#include "walk/lines.h"
+
+enum { SCAN_THREADS = 256 };
+
+/* Lines that are cut into chunks are read twice: first for the state of each chunk alone, which
+ * goes to scratch (chunk c of line l at c*lines + l), then with the states of all earlier chunks in
+ * front. */
+typedef struct {
+    uint64_t in, out, scratch;
+    uint64_t lines, n, chunk; /* n: elements of a line */
+    int64_t in_step, out_step;
+    int32_t totals_only; /* the first of the two readings */
+    int32_t chunks, ndim;
+    int32_t out_nbytes, out_is_bool;
+    line_dim dim[LINE_MAX_NDIM]; /* of the lines, innermost first */
+} scan_params;
+
+#endif

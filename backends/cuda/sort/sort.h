@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Parameters of the kernels of sort, argsort and topk. */
+#ifndef NDOCK_CUDA_SORT_H
+#define NDOCK_CUDA_SORT_H
+#include "walk/walk.h"
+
+enum {
+    SORT_SMALL = 2048,      /* rows up to so long are sorted by one block, in shared memory */
+    SORT_SMALL_LEAST = 512, /* shorter ones several at once, so many elements */
+    SORT_PARTS = 1024,      /* zeros and NaNs are put back in so many parts */
+    SORT_THREADS = 256
+};
+
+/* Which key a pass sorts by. */
+typedef enum {
+    SORT_BY_ELEMENT, /* all dtypes but c128; with the row's number above it if there are several */
+    SORT_BY_SECOND,  /* c128: what decides where the first is equal */
+    SORT_BY_FIRST,
+    SORT_BY_ROW
+} sort_by;
+
+/* Rows of one length, anywhere; results of zero where there are none. */
+typedef struct {
+    cuda_walk rows;
+    uint64_t a, values, positions;
+    uint64_t n, k; /* of a row: elements, and how many of the first are wanted */
+    uint64_t flip; /* all ones for descending order */
+    int64_t stride, values_stride, positions_stride;
+    int32_t dtype, nbytes;
+    int64_t row_stride[CUDA_WALK_NDIM], row_values_stride[CUDA_WALK_NDIM],
+        row_positions_stride[CUDA_WALK_NDIM];
+    /* of rows up to SORT_SMALL: n as a power of two, and how many are sorted together */
+    uint32_t padded, together;
+    /* of longer ones: rows first_row to first_row + n_rows - 1 as one, in scratch memory */
+    uint64_t first_row, n_rows, keys, order;
+    int32_t by, first_pass; /* sort_by; order is not yet set */
+    int32_t wide_keys, wide_order, key_bits;
+    /* of values sorted without positions: one row, its zeros and NaNs */
+    uint64_t flag, counts, per_part; /* flag: i32, set if there are any */
+    int32_t as_f32;                  /* keys are floats, which keep their zeros */
+} sort_params;
+
+#endif
