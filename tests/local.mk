@@ -25,7 +25,7 @@ EXTRA_DIST += %reldir%/environment.sh
 include tests/unit/local.mk
 include tests/calls/local.mk
 include tests/memory/local.mk
-include tests/makers/local.mk
+include tests/allocators/local.mk
 include tests/python/local.mk
 include tests/loader/local.mk
 include tests/hook/local.mk

@@ -7,7 +7,7 @@ shift
 for test; do
   source=$srcdir/${test%.t}.c
   case $test in
-    tests/stream/*.t | tests/sim/*.t | tests/makers/*.t | tests/memory/*.t | tests/interop/*.t | tests/cache/*.t) echo "$test" ;;
+    tests/stream/*.t | tests/sim/*.t | tests/allocators/*.t | tests/memory/*.t | tests/interop/*.t | tests/cache/*.t) echo "$test" ;;
     tests/hook/*.t | tests/loader/*.t) echo "$test" ;;
     *.t) ! grep -qsE 'pthread_create|"sim:' "$source" || echo "$test" ;;
     *.py) ! grep -qsE 'threading|nd\.Stream\(' "$srcdir/$test" || echo "$test" ;;

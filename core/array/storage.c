@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Storage: counted handles to blocks of device memory, which the device's maker of blocks provides;
+ * Storage: counted handles to blocks of device memory, which the device's backend of blocks provides;
  * and the free list of array headers. */
 #include <stdlib.h>
 #include "core/core.h"
@@ -65,12 +65,12 @@ static void fill_in(nd_storage *s, nd_device *device, uint64_t used, uint64_t us
 nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out)
 {
     nd_block *block = NULL;
-    nd_maker *maker;
+    nd_backend *backend;
     *out = NULL;
-    ND_RETURN_IF(nd__device_maker(device, &maker));
+    ND_RETURN_IF(nd__device_backend(device, &backend));
     ND_RETURN_IF(nd__usable(device, "alloc"));
     nd_stream *stream = device->async ? nd__stream(device) : NULL;
-    nd_status status = maker->type->alloc(maker, stream, nbytes ? nbytes : 1, &block);
+    nd_status status = backend->type->alloc(backend, stream, nbytes ? nbytes : 1, &block);
     if (status != ND_OK) {
         nd__error_context("alloc", device->name, device->slot->name);
         return status;
@@ -238,7 +238,7 @@ void nd__storage_release(nd_storage *s)
     if (s->block) {
         nd_sharing *sharing = atomic_load_explicit(&s->sharing, memory_order_acquire);
         if (s->device->host_visible || !nd__forked()) /* a child leaves the parent's alone */
-            s->block->maker->type->free(s->block);
+            s->block->backend->type->free(s->block);
         if (sharing) /* only now: the allocator has recorded what it waits for */
             nd__sharing_end(sharing, false);
     } else if (!s->device->async || !nd__after_capture(s->device, let_go, s)) {
@@ -266,8 +266,8 @@ static nd_status record(const char *op, const nd_array *a, nd_stream *stream, bo
                         "the array is over foreign memory, whose owner decides when it is reused");
     if (!a->storage->device->async)
         return ND_OK;
-    return exactly ? block->maker->type->record_use(block, stream)
-                   : block->maker->type->record_stream(block, stream);
+    return exactly ? block->backend->type->record_use(block, stream)
+                   : block->backend->type->record_stream(block, stream);
 }
 
 nd_status nd_record_stream(const nd_array *a, nd_stream *stream)
@@ -283,20 +283,20 @@ nd_status nd_record_use(const nd_array *a, nd_stream *stream)
 bool nd__memory_trim(nd_device *d)
 {
     nd_memory_stats before = {.size = sizeof before}, after = before;
-    nd_maker *maker = atomic_load(&d->maker);
-    if (!maker)
+    nd_backend *backend = atomic_load(&d->backend);
+    if (!backend)
         return false;
-    maker->type->stats(maker, &before);
-    (void)maker->type->empty_cache(maker);
-    maker->type->stats(maker, &after);
+    backend->type->stats(backend, &before);
+    (void)backend->type->empty_cache(backend);
+    backend->type->stats(backend, &after);
     return after.reserved_bytes.all.current < before.reserved_bytes.all.current;
 }
 
 void nd__memory_stream_gone(nd_stream *s)
 {
-    nd_maker *maker = atomic_load(&s->device->maker);
-    if (maker && s->device->async && maker->type->stream_gone)
-        maker->type->stream_gone(maker, s);
+    nd_backend *backend = atomic_load(&s->device->backend);
+    if (backend && s->device->async && backend->type->stream_gone)
+        backend->type->stream_gone(backend, s);
 }
 
 /* ---- array headers ---- */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * A device's memory as a whole: sums over its makers, its own word, caps, giving back. */
+ * A device's memory as a whole: sums over its backends, its own word, caps, giving back. */
 #include "core/plugin/service/cache.h"
 #include "core/memory/plain/plain.h"
 
-/* Every maker the device has had counts: blocks live on after a swap of allocators (C22). */
-static nd_status makers_of(const char *op, nd_device **device)
+/* Every backend the device has had counts: blocks live on after a swap of allocators (C22). */
+static nd_status backends_of(const char *op, nd_device **device)
 {
     nd_status status;
-    nd_maker *m;
+    nd_backend *backend;
     *device = nd__or_current(*device, &status);
     if (status == ND_OK)
-        status = nd__device_maker(*device, &m);
+        status = nd__device_backend(*device, &backend);
     if (status != ND_OK && *device)
         nd__error_context(op, (*device)->name, "");
     return status;
@@ -23,11 +23,11 @@ nd_status nd_memory_stats_get(nd_device *device, nd_memory_stats *out)
         return nd__fail(ND_ERR_ARGUMENT, "memory_stats_get", 1,
                         "the record's size is %u: set it to sizeof(nd_memory_stats), %zu",
                         out ? (unsigned)out->size : 0, sizeof *out);
-    ND_RETURN_IF(makers_of("memory_stats_get", &device));
-    for (nd_maker *m = nd__makers(); m; m = m->next)
-        if (m->device == device) {
+    ND_RETURN_IF(backends_of("memory_stats_get", &device));
+    for (nd_backend *backend = nd__backends(); backend; backend = backend->next)
+        if (backend->device == device) {
             nd_memory_stats one = {.size = sizeof one};
-            m->type->stats(m, &one);
+            backend->type->stats(backend, &one);
             nd__stats_sum(&sum, &one);
             sum.max_split_size = one.max_split_size;
         }
@@ -40,10 +40,10 @@ nd_status nd_memory_stats_get(nd_device *device, nd_memory_stats *out)
 
 static nd_status reset(const char *op, nd_device *device, bool peak, bool accumulated)
 {
-    ND_RETURN_IF(makers_of(op, &device));
-    for (nd_maker *m = nd__makers(); m; m = m->next)
-        if (m->device == device)
-            m->type->reset(m, peak, accumulated);
+    ND_RETURN_IF(backends_of(op, &device));
+    for (nd_backend *backend = nd__backends(); backend; backend = backend->next)
+        if (backend->device == device)
+            backend->type->reset(backend, peak, accumulated);
     nd__workspace_reset(device, peak, accumulated);
     nd__pinned_reset(device, peak, accumulated);
     return ND_OK;
@@ -74,29 +74,29 @@ nd_status nd_memory_usage(nd_device *device, uint64_t *free_bytes, uint64_t *tot
 
 nd_status nd_memory_empty_cache(nd_device *device)
 {
-    ND_RETURN_IF(makers_of("memory_empty_cache", &device));
+    ND_RETURN_IF(backends_of("memory_empty_cache", &device));
     if (atomic_load(&device->captures) > 0)
         return nd__fail(ND_ERR_CAPTURE, "memory_empty_cache", 0,
                         "a stream of %s is being captured; empty the cache before or after",
                         device->name);
-    for (nd_maker *m = nd__makers(); m; m = m->next)
-        if (m->device == device && m->type->empty_cache)
-            ND_RETURN_IF(m->type->empty_cache(m));
+    for (nd_backend *backend = nd__backends(); backend; backend = backend->next)
+        if (backend->device == device && backend->type->empty_cache)
+            ND_RETURN_IF(backend->type->empty_cache(backend));
     return ND_OK;
 }
 
 static void set_cap(nd_device *device, uint64_t nbytes)
 {
-    for (nd_maker *m = nd__makers(); m; m = m->next)
-        if (m->device == device && nd__is_caching(m))
-            nd__caching_cap(m, nbytes);
-        else if (m->device == device && nd__is_ordered(m))
-            nd__ordered_cap(m, nbytes);
+    for (nd_backend *backend = nd__backends(); backend; backend = backend->next)
+        if (backend->device == device && nd__is_caching(backend))
+            nd__caching_cap(backend, nbytes);
+        else if (backend->device == device && nd__is_ordered(backend))
+            nd__ordered_cap(backend, nbytes);
 }
 
 nd_status nd_memory_cap_set(nd_device *device, uint64_t nbytes)
 {
-    ND_RETURN_IF(makers_of("memory_cap_set", &device));
+    ND_RETURN_IF(backends_of("memory_cap_set", &device));
     set_cap(device, nbytes);
     return ND_OK;
 }
@@ -107,11 +107,11 @@ nd_status nd_memory_cap_set_fraction(nd_device *device, double fraction)
     if (!(fraction >= 0 && fraction <= 1))
         return nd__fail(ND_ERR_ARGUMENT, "memory_cap_set_fraction", 1,
                         "%g is not a fraction from 0 to 1", fraction);
-    ND_RETURN_IF(makers_of("memory_cap_set_fraction", &device));
-    for (nd_maker *m = nd__makers(); m; m = m->next)
-        if (m->device == device && nd__is_caching(m))
-            total = nd__caching_total(m);
-        else if (m->device == device && nd__is_ordered(m))
+    ND_RETURN_IF(backends_of("memory_cap_set_fraction", &device));
+    for (nd_backend *backend = nd__backends(); backend; backend = backend->next)
+        if (backend->device == device && nd__is_caching(backend))
+            total = nd__caching_total(backend);
+        else if (backend->device == device && nd__is_ordered(backend))
             total = device->info.memory_bytes;
     if (!total)
         return nd__fail(ND_ERR_UNSUPPORTED, "memory_cap_set_fraction", 0,

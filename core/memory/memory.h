@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Inside the memory of devices: blocks, who makes them, and what they are made with. Storage
- * (core/array/storage.c) asks a device's nd_maker for blocks; the caching allocator is one maker, and
- * stands on nd_hooks alone, so that it is tested without a device. */
+ * (core/array/storage.c) asks a device's nd_backend for blocks; the caching allocator is one
+ * backend, and stands on nd_hooks alone, so that it is tested without a device. */
 #ifndef NDOCK_CORE_MEMORY_H
 #define NDOCK_CORE_MEMORY_H
 #include "core/core.h"
@@ -34,16 +34,16 @@ typedef struct {
     void (*release)(void *ctx, ndp_mem *, uint64_t nbytes); /* reserved addresses */
 } nd_hooks;
 
-/* A piece of device memory that somebody has. Makers embed it at the start of their own. */
-typedef struct nd_maker nd_maker;
+/* A piece of device memory that somebody has. Backends embed it at the start of their own. */
+typedef struct nd_backend nd_backend;
 typedef struct nd_block {
-    nd_maker *maker; /* who frees it; counted by the maker itself */
+    nd_backend *backend; /* who frees it; counted by the backend itself */
     ndp_mem *mem;
     uint64_t offset; /* in mem, bytes */
     uint64_t nbytes; /* of the block, rounded */
     uint64_t requested;
     char *host;         /* address of the block, NULL where the host may not touch it */
-    nd_storage storage; /* of whoever has the block; makers leave it alone */
+    nd_storage storage; /* of whoever has the block; backends leave it alone */
 } nd_block;
 
 /* calls.c: the threads that are inside the device for an allocator, with memory set aside that
@@ -72,74 +72,76 @@ void nd__attempt_begin(nd_attempt *a, nd_calls *c);
 bool nd__attempt_again(nd_attempt *a);
 void nd__attempt_end(nd_attempt *a);
 
-/* One way of making blocks for one device. Any thread may call any of it. */
-struct nd_maker {
-    const struct nd_maker_class *type;
-    nd_device *device; /* NULL in tests of a maker alone */
+/* An allocator backend: one way of making blocks for one device. Any thread may call any of it. */
+struct nd_backend {
+    const struct nd_backend_class *type;
+    nd_device *device; /* NULL in tests of a backend alone */
     nd_hooks hooks;
     nd_calls calls;
-    atomic_int refs; /* one of whoever uses it for new blocks; live blocks as the maker likes */
+    atomic_int refs; /* one of whoever uses it for new blocks; live blocks as the backend likes */
     nd_allocator *allocator; /* whose it is; NULL: the device's own */
-    nd_maker *next;          /* of all registered ones; see nd__makers */
+    nd_backend *next;        /* of all registered ones; see nd__backends */
 };
-typedef struct nd_maker_class {
+typedef struct nd_backend_class {
     const char *name;
-    nd_status (*alloc)(nd_maker *, nd_stream *, uint64_t nbytes, nd_block **out); /* nbytes > 0 */
+    nd_status (*alloc)(nd_backend *, nd_stream *, uint64_t nbytes, nd_block **out); /* nbytes > 0 */
     void (*free)(nd_block *); /* waits for nothing, never fails */
     nd_status (*record_stream)(nd_block *, nd_stream *);
     nd_status (*record_use)(nd_block *, nd_stream *);
-    nd_status (*empty_cache)(nd_maker *);
-    void (*stream_gone)(nd_maker *, nd_stream *); /* it gets no more work; its handle still works */
-    void (*stats)(nd_maker *, nd_memory_stats *);
-    void (*reset)(nd_maker *, bool peak, bool accumulated);
+    nd_status (*empty_cache)(nd_backend *);
+    void (*stream_gone)(nd_backend *,
+                        nd_stream *); /* it gets no more work; its handle still works */
+    void (*stats)(nd_backend *, nd_memory_stats *);
+    void (*reset)(nd_backend *, bool peak, bool accumulated);
     /* Appends to the JSON array of segments; see report/snapshot.c for the form. */
-    void (*snapshot)(nd_maker *, nd_text *segments);
-    void (*destroy)(nd_maker *);           /* refs reached 0; blocks may still be live (caching) */
-    void (*fork)(nd_maker *, nd_fork now); /* its locks; not of one that others still make */
-} nd_maker_class;
+    void (*snapshot)(nd_backend *, nd_text *segments);
+    void (*destroy)(nd_backend *); /* refs reached 0; blocks may still be live (caching) */
+    void (*fork)(nd_backend *, nd_fork now); /* its locks; not of one that others still make */
+} nd_backend_class;
 
-/* caching/caching.c: the caching allocator. It outlives its last user while blocks are live. segment_free
- * is called when nothing queued can touch the memory any more. */
-nd_status nd__caching_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
-bool nd__is_caching(const nd_maker *m);
-/* For makers that nd__is_caching: the cap in bytes (0: none); the device's memory (0: unknown). */
-void nd__caching_cap(nd_maker *m, uint64_t nbytes);
-uint64_t nd__caching_total(const nd_maker *m);
+/* caching/caching.c: the caching allocator. It outlives its last user while blocks are live.
+ * segment_free is called when nothing queued can touch the memory any more. */
+nd_status nd__caching_create(nd_device *device, const nd_hooks *hooks, nd_backend **out);
+bool nd__is_caching(const nd_backend *backend);
+/* For backends that nd__is_caching: the cap in bytes (0: none); the device's memory (0: unknown).
+ * */
+void nd__caching_cap(nd_backend *backend, uint64_t nbytes);
+uint64_t nd__caching_total(const nd_backend *backend);
 
 /* caching/pool.c: private pools. */
-nd_status nd__caching_pool(nd_maker *m, const nd_pool_opts *opts, nd_pool **out);
+nd_status nd__caching_pool(nd_backend *backend, const nd_pool_opts *opts, nd_pool **out);
 /* From begin on, allocations on streams of the capture come from pool (NULL: a new one, *out);
  * freed blocks that need events wait for the end. Each begin keeps the pool until
  * nd_pool_release(*out). */
-nd_status nd__caching_capture_begin(nd_maker *m, uint64_t id, nd_pool *pool, nd_pool **out);
-nd_status nd__caching_capture_end(nd_maker *m, uint64_t id);
+nd_status nd__caching_capture_begin(nd_backend *backend, uint64_t id, nd_pool *pool, nd_pool **out);
+nd_status nd__caching_capture_end(nd_backend *backend, uint64_t id);
 /* plain/single.c: every block an allocation of its own; no rounding. */
-nd_status nd__single_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
+nd_status nd__single_create(nd_device *device, const nd_hooks *hooks, nd_backend **out);
 /* plain/ordered.c: blocks of the plug-in's own stream-ordered pool, for devices that it serves. */
 bool nd__ordered_serves(const nd_device *device);
-nd_status nd__ordered_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
-bool nd__is_ordered(const nd_maker *m);
-void nd__ordered_cap(nd_maker *m, uint64_t nbytes); /* 0: none */
-/* plain/debug.c: red zones, poison, quarantine. Keeps what it needs over any hooks: red zones are written
- * and read through fill and read of the device, or directly where host is given. */
-nd_status nd__debug_create(nd_device *device, const nd_hooks *hooks, nd_maker **out);
+nd_status nd__ordered_create(nd_device *device, const nd_hooks *hooks, nd_backend **out);
+bool nd__is_ordered(const nd_backend *backend);
+void nd__ordered_cap(nd_backend *backend, uint64_t nbytes); /* 0: none */
+/* plain/debug.c: red zones, poison, quarantine. Keeps what it needs over any hooks: red zones are
+ * written and read through fill and read of the device, or directly where host is given. */
+nd_status nd__debug_create(nd_device *device, const nd_hooks *hooks, nd_backend **out);
 
-/* Kinds of makers, as the settings and programs name them; beside them a program's own. */
+/* Kinds of backends, as the settings and programs name them; beside them a program's own. */
 enum { ND_KIND_CACHING, ND_KIND_DEBUG, ND_KIND_NONE, ND_KIND_ASYNC, ND_KIND_PLUGGABLE };
 extern const char *const nd__kind_names[]; /* NULL behind the last */
 
-/* maker.c: the list of all makers. A registered maker stays until the process ends, so that a
- * thread may use what it has just read from device->maker while another puts a new one there. */
-void nd__maker_release(nd_maker *m);  /* drops a reference; the last one destroys */
-void nd__maker_register(nd_maker *m); /* takes over a reference */
-nd_maker *nd__makers(void);           /* the latest one; go on with ->next */
-/* choose/: registers the device's first maker: NDOCK_NO_CACHE, then backend of the settings. */
-nd_status nd__device_maker_start(nd_device *device, nd_maker **out);
-/* The device's maker for new blocks. One load once there is one. */
-static inline nd_status nd__device_maker(nd_device *device, nd_maker **out)
+/* backend.c: the list of all backends. A registered backend stays until the process ends, so that a
+ * thread may use what it has just read from device->backend while another puts a new one there. */
+void nd__backend_release(nd_backend *backend);  /* drops a reference; the last one destroys */
+void nd__backend_register(nd_backend *backend); /* takes over a reference */
+nd_backend *nd__backends(void);                 /* the latest one; go on with ->next */
+/* choose/: registers the device's first backend: NDOCK_NO_CACHE, then backend of the settings. */
+nd_status nd__device_backend_start(nd_device *device, nd_backend **out);
+/* The device's backend for new blocks. One load once there is one. */
+static inline nd_status nd__device_backend(nd_device *device, nd_backend **out)
 {
-    *out = atomic_load_explicit(&device->maker, memory_order_acquire);
-    return *out ? ND_OK : nd__device_maker_start(device, out);
+    *out = atomic_load_explicit(&device->backend, memory_order_acquire);
+    return *out ? ND_OK : nd__device_backend_start(device, out);
 }
 
 /* hooks.c: the hooks over a device's own plug-in, and its memory by bytes. The latter wait for the
@@ -153,7 +155,7 @@ nd_status nd__mem_read(nd_device *device, ndp_mem *mem, uint64_t offset, void *d
 void nd__stat_add(nd_memory_stat *s, int64_t amount); /* negative: freed */
 void nd__stat3_add(nd_memory_stat3 *s, bool large, int64_t amount);
 void nd__stats_reset(nd_memory_stats *s, bool peak, bool accumulated);
-/* Adds what one maker has to the sum of all; peaks add up too, so the sum's is an upper bound. */
+/* Adds what one backend has to the sum of all; peaks add up too, so the sum's is an upper bound. */
 void nd__stats_sum(nd_memory_stats *sum, const nd_memory_stats *s);
 
 /* callback.c: functions of the program. No lock is held. True: one of them says that it freed
@@ -198,8 +200,9 @@ int64_t nd__trace_time_us(void);
  * else made up of the handle. */
 uint64_t nd__mem_address(nd_device *device, ndp_mem *mem, const char *host);
 
-/* report/snapshot.c: the form of segments in snapshots. A maker's snapshot function appends each of its
- * segments by begin, a block call for each piece (they tile the segment, in order), and end. */
+/* report/snapshot.c: the form of segments in snapshots. A backend's snapshot function appends each
+ * of its segments by begin, a block call for each piece (they tile the segment, in order), and
+ * end. */
 enum { ND_BLOCK_ALLOCATED, ND_BLOCK_PENDING_FREE, ND_BLOCK_INACTIVE };
 typedef struct {
     const nd_device *device;
@@ -251,7 +254,8 @@ static inline const nd_conf *nd__conf(void)
 }
 nd_status nd__conf_check(
     void); /* the error in NDOCK_ALLOC_CONF, which is then ignored as a whole */
-/* conf/conf_plugin.c: the keys that plug-ins add; what the environment says of others is an error. */
+/* conf/conf_plugin.c: the keys that plug-ins add; what the environment says of others is an error.
+ * */
 extern const ndh_conf_1 nd__conf_service;
 void nd__conf_plugin_loaded(const char *plugin);
 

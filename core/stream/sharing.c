@@ -243,8 +243,8 @@ nd_status nd__lend_stream(const char *op, nd_storage *storage, nd_stream *s)
 {
     nd_block *block = storage->block;
     nd_status status = ND_OK;
-    if (block && block->maker->type->record_stream)
-        ND_RETURN_IF(block->maker->type->record_stream(block, s));
+    if (block && block->backend->type->record_stream)
+        ND_RETURN_IF(block->backend->type->record_stream(block, s));
     atomic_store_explicit(&s->lent, true, memory_order_relaxed);
     if (s->immortal)
         return ND_OK;

@@ -81,7 +81,7 @@ static void audit_bins(audit *a, const nd_arena *arena)
 }
 
 /* NULL, or what is wrong. */
-__attribute__((unused)) static const char *audit_all(nd_maker *k)
+__attribute__((unused)) static const char *audit_all(nd_backend *k)
 {
     static const char *const names[] = {"allocation",   "allocated_bytes", "requested_bytes",
                                         "segment",      "reserved_bytes",  "active",

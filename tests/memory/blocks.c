@@ -28,7 +28,7 @@ static void rounding_table(void)
 {
     for (size_t i = 0; i < sizeof rounding / sizeof rounding[0]; i++) {
         mock *m = mock_new(MIB(1000));
-        nd_maker *k = mock_maker(m);
+        nd_backend *k = mock_backend(m);
         nd_block *b = take(k, m, 1, rounding[i].request);
         int64_t active = stats_of(k).active_bytes.all.current;
         uint64_t rest = rounding[i].segment - rounding[i].block;
@@ -39,7 +39,7 @@ static void rounding_table(void)
            (unsigned long long)rounding[i].request, (unsigned long long)active,
            (unsigned long long)m->used);
         give(k, m, b);
-        nd__maker_release(k);
+        nd__backend_release(k);
         mock_end(m, "C2");
     }
 }
@@ -49,7 +49,7 @@ static void overflowing(void)
     static const uint64_t sizes[] = {UINT64_MAX, UINT64_MAX - 511, (uint64_t)INT64_MAX,
                                      (uint64_t)INT64_MAX + 1, UINT64_C(1) << 62};
     mock *m = mock_new(MIB(100));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     for (int i = 0; i < 5; i++) {
         nd_block *b = NULL;
         is_int(k->type->alloc(k, &m->stream[1], sizes[i], &b), ND_ERR_MEMORY,
@@ -57,7 +57,7 @@ static void overflowing(void)
         ok(!b && m->used == 0, "C2 and takes nothing");
     }
     is_int(stats_of(k).num_ooms, 5, "C2 counted as such");
-    nd__maker_release(k);
+    nd__backend_release(k);
     mock_end(m, "C2");
 }
 
@@ -65,7 +65,7 @@ static void overflowing(void)
 static void alignment(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *b[200], *none = NULL;
     bool aligned = true;
     for (int i = 0; i < 200; i++) {
@@ -79,14 +79,14 @@ static void alignment(void)
     ok(!none && stats_of(k).allocation.all.allocated == before, "C3 nor do they count");
     for (int i = 0; i < 200; i++)
         give(k, m, b[i]);
-    nd__maker_release(k);
+    nd__backend_release(k);
     mock_end(m, "C3");
 }
 
 static void immediate_reuse(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *b = take(k, m, 1, 5000);
     uint64_t at = place(b);
     bool same = true;
@@ -99,7 +99,7 @@ static void immediate_reuse(void)
     ok(same, "C5 freed memory of the stream is the next allocation's, work pending or not");
     is_str(m->log, "", "C5 without any call of the device");
     give(k, m, b);
-    nd__maker_release(k);
+    nd__backend_release(k);
     mock_end(m, "C5");
 }
 
@@ -107,7 +107,7 @@ static void immediate_reuse(void)
 static void best_fit(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *b[6];
     static const uint64_t sizes[6] = {8192, 512, 2048, 512, 2048, 512};
     for (int i = 0; i < 6; i++)
@@ -123,7 +123,7 @@ static void best_fit(void)
        "the smallest fitting block, the lowest of equals");
     for (int i = 0; i < 6; i++)
         give(k, m, b[i]);
-    nd__maker_release(k);
+    nd__backend_release(k);
     mock_end(m, "best fit");
 }
 
@@ -131,7 +131,7 @@ static void best_fit(void)
 static void smallest_rest(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *hole = take(k, m, 1, 1024), *after = take(k, m, 1, 512), *b, *c;
     uint64_t at = place(hole);
     give(k, m, hole);
@@ -141,7 +141,7 @@ static void smallest_rest(void)
     give(k, m, b);
     give(k, m, c);
     give(k, m, after);
-    nd__maker_release(k);
+    nd__backend_release(k);
     mock_end(m, "smallest rest");
 }
 
@@ -150,7 +150,7 @@ typedef struct {
     int64_t allocation, allocated, requested, segment, reserved, inactive, inactive_bytes;
 } figures;
 
-static void expect(nd_maker *k, const char *step, figures want)
+static void expect(nd_backend *k, const char *step, figures want)
 {
     nd_memory_stats s = stats_of(k);
     figures got = {s.allocation.all.current,          s.allocated_bytes.all.current,
@@ -169,7 +169,7 @@ static void expect(nd_maker *k, const char *step, figures want)
 static void statistics(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *a = take(k, m, 1, 1000);
     expect(k, "1000 bytes", (figures){1, 1024, 1000, 1, 2097152, 1, 2096128});
     nd_block *b = take(k, m, 1, 600);
@@ -214,14 +214,14 @@ static void statistics(void)
     ok(s.allocated_bytes.all.allocated == 0 && s.allocated_bytes.all.freed == 0 &&
            s.num_device_alloc == 0 && s.reserved_bytes.all.current == 56623104,
        "C24 reset_accumulated: sums and counters, not what there is");
-    nd__maker_release(k);
+    nd__backend_release(k);
     mock_end(m, "C24");
 }
 
 static void pending_is_active(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *a = take(k, m, 1, 1000);
     ok(k->type->record_stream(a, &m->stream[2]) == ND_OK, "a block is used on a second stream");
     mock_use(m, a, 2);
@@ -234,7 +234,7 @@ static void pending_is_active(void)
     finish_work(m, 2);
     s = stats_of(k);
     ok(s.active.all.current == 0 && s.requested_bytes.all.current == 0, "C24 done: neither");
-    nd__maker_release(k);
+    nd__backend_release(k);
     mock_end(m, "C24");
 }
 
@@ -242,7 +242,7 @@ static void pending_is_active(void)
 static void empty_cache(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *small = take(k, m, 1, 1000), *large = take(k, m, 1, MIB(30));
     nd_block *kept = take(k, m, 1, MIB(3)), *pending = take(k, m, 1, MIB(40));
     ok(k->type->record_stream(pending, &m->stream[2]) == ND_OK, "a second stream");
@@ -262,7 +262,7 @@ static void empty_cache(void)
     is_int(m->used, MIB(20), "C26 and then pending ones");
     is_int(stats_of(k).num_device_free, 3, "C26 three segments");
     give(k, m, kept);
-    nd__maker_release(k);
+    nd__backend_release(k);
     mock_end(m, "C26");
 }
 
@@ -270,7 +270,7 @@ static void empty_cache(void)
 static void out_of_memory(void)
 {
     mock *m = mock_new(MIB(64));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *a = take(k, m, 1, MIB(30)), *b = NULL;
     nd_memory_stats before = stats_of(k);
     is_int(k->type->alloc(k, &m->stream[1], MIB(40) + 1, &b), ND_ERR_MEMORY, "C11 a typed error");
@@ -292,7 +292,7 @@ static void out_of_memory(void)
     ok(b != NULL, "C11 a smaller request succeeds next");
     give(k, m, a);
     give(k, m, b);
-    nd__maker_release(k);
+    nd__backend_release(k);
     mock_end(m, "C11");
 }
 
@@ -301,7 +301,7 @@ static void max_cached(void)
 {
     mock *m = mock_new(MIB(1000));
     set("max_cached_mb:50");
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *b[4];
     for (int i = 0; i < 4; i++)
         b[i] = take(k, m, 1, MIB(30));
@@ -310,7 +310,7 @@ static void max_cached(void)
         give(k, m, b[i]);
     }
     is_int(m->used, MIB(30), "cached bytes above max_cached_mb go back at the free");
-    nd__maker_release(k);
+    nd__backend_release(k);
     mock_end(m, "max_cached_mb");
     set("max_cached_mb:auto");
 }

@@ -159,7 +159,7 @@ static void splitting(void)
     mock *m = mock_new(MIB(1000));
     if (nd_memory_conf_set("max_split_size_mb:64,max_non_split_rounding_mb:30") != ND_OK)
         bail(nd_last_error()->message);
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *a = take(k, m, 1, MIB(100)), *b;
     uint64_t at = place(a);
     give(k, m, a);
@@ -172,7 +172,7 @@ static void splitting(void)
     a = take(k, m, 1, MIB(70));
     ok(place(a) != at, "C15 but not from max_non_split_rounding on");
     give(k, m, a);
-    nd__maker_release(k);
+    nd__backend_release(k);
     mock_end(m, "C15");
     reset();
 }
@@ -182,7 +182,7 @@ static void segments(void)
     mock *m = mock_new(MIB(1000));
     if (nd_memory_conf_set("large_segment_size_mb:64") != ND_OK)
         bail(nd_last_error()->message);
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *a = take(k, m, 1, MIB(20)), *b = take(k, m, 1, MIB(34));
     is_str(m->log, "alloc 67108864;",
            "C15 large_segment_size_mb: below half of it, a segment of it");
@@ -191,7 +191,7 @@ static void segments(void)
     give(k, m, a);
     give(k, m, b);
     give(k, m, c);
-    nd__maker_release(k);
+    nd__backend_release(k);
     mock_end(m, "C15 segments");
     reset();
 }

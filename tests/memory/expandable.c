@@ -10,14 +10,14 @@ static void set(const char *conf)
         bail(nd_last_error()->message);
 }
 
-static nd_maker *start(mock **m, uint64_t memory)
+static nd_backend *start(mock **m, uint64_t memory)
 {
     set("expandable_segments:true");
     *m = mock_new(memory);
-    return mock_maker(*m);
+    return mock_backend(*m);
 }
 
-static void finish(nd_maker *k, mock *m, const char *what)
+static void finish(nd_backend *k, mock *m, const char *what)
 {
     const char *wrong = audit_all(k);
     ok(!wrong, "%s: the books are right", what);
@@ -25,7 +25,7 @@ static void finish(nd_maker *k, mock *m, const char *what)
         diag("%s", wrong);
     for (int i = 1; i < STREAMS; i++)
         finish_work(m, i);
-    nd__maker_release(k);
+    nd__backend_release(k);
     mock_end(m, what);
     set("expandable_segments:false,expandable_segments_reserve:1.125");
 }
@@ -33,7 +33,7 @@ static void finish(nd_maker *k, mock *m, const char *what)
 static void growing(void)
 {
     mock *m;
-    nd_maker *k = start(&m, MIB(800));
+    nd_backend *k = start(&m, MIB(800));
     nd_block *a = take(k, m, 1, MIB(30));
     is_str(m->log,
            "reserve 943718400;commit 0+20971520;commit 20971520+20971520;access 0+41943040;",
@@ -65,7 +65,7 @@ static void growing(void)
 static void shrinking(void)
 {
     mock *m;
-    nd_maker *k = start(&m, MIB(800));
+    nd_backend *k = start(&m, MIB(800));
     nd_block *b[3];
     for (int i = 0; i < 3; i++)
         b[i] = take(k, m, 1, MIB(50));
@@ -97,7 +97,7 @@ static void faults(void)
     for (int nth = 1; nth <= 12; nth++) {
         for (int first = 0; first < 3; first++) {
             mock *m;
-            nd_maker *k = start(&m, MIB(800));
+            nd_backend *k = start(&m, MIB(800));
             nd_block *a = first > 0 ? take(k, m, 1, MIB(30)) : NULL;
             nd_block *kept = first > 1 ? take(k, m, 1, MIB(50)) : NULL, *b = NULL;
             if (a)
@@ -124,7 +124,7 @@ static void faults(void)
                 give(k, m, kept);
             for (int i = 1; i < STREAMS; i++)
                 finish_work(m, i);
-            nd__maker_release(k);
+            nd__backend_release(k);
             if (m->live_segments || m->ranges || m->used || m->live_events)
                 ok(0, "C17 fault %d after %d blocks leaks", nth, first);
             free(m);
@@ -138,7 +138,7 @@ static void faults(void)
 
 /* ---- other threads of the same stream while this one is inside the device ---- */
 typedef struct {
-    nd_maker *k;
+    nd_backend *k;
     mock *m;
     nd_block *given, *taken; /* freed meanwhile; taken meanwhile, kept if the flag says so */
     uint64_t nbytes;
@@ -162,7 +162,7 @@ static void others_act(void *arg)
 static const char *one_meeting(int mask, int nth, int variant)
 {
     mock *m;
-    nd_maker *k = start(&m, MIB(160));
+    nd_backend *k = start(&m, MIB(160));
     nd_block *b[4];
     for (int i = 0; i < 4; i++)
         b[i] = take(k, m, 1, MIB(10));
@@ -195,7 +195,7 @@ static const char *one_meeting(int mask, int nth, int variant)
             give(k, m, b[i]);
     finish_work(m, 1);
     wrong = wrong ? wrong : audit_all(k);
-    nd__maker_release(k);
+    nd__backend_release(k);
     if (m->live_segments || m->ranges || m->used || m->live_events)
         wrong = "something leaks";
     free(m);
@@ -221,7 +221,7 @@ static void meetings(void)
 static void full(void)
 {
     mock *m;
-    nd_maker *k = start(&m, MIB(100));
+    nd_backend *k = start(&m, MIB(100));
     nd_block *a = take(k, m, 1, MIB(60)), *b = NULL;
     is_int(k->type->alloc(k, &m->stream[1], MIB(50), &b), ND_ERR_MEMORY, "C17 the device is full");
     is_int(m->committed, MIB(60), "C17 the pages that could be had went back");
@@ -239,7 +239,7 @@ static void reserve_size(void)
 {
     mock *m;
     set("expandable_segments_reserve:104857600");
-    nd_maker *k = start(&m, MIB(1000));
+    nd_backend *k = start(&m, MIB(1000));
     nd_block *a = take(k, m, 1, MIB(60)), *b = take(k, m, 1, MIB(60));
     ok(strncmp(m->log, "reserve 104857600;", 18) == 0, "C17 the reserve in bytes");
     ok(a && b && a->mem != b->mem, "C17 a second range follows a full one");
@@ -252,7 +252,7 @@ static void reserve_size(void)
 static void cap(void)
 {
     mock *m;
-    nd_maker *k = start(&m, MIB(1000));
+    nd_backend *k = start(&m, MIB(1000));
     nd__caching_cap(k, MIB(50));
     nd_block *a = take(k, m, 1, MIB(30)), *b = NULL;
     is_int(k->type->alloc(k, &m->stream[1], MIB(30), &b), ND_ERR_MEMORY, "C13 C17 pages count");

@@ -12,7 +12,7 @@ static void set(const char *conf)
 
 typedef struct {
     mock *m;
-    nd_maker *k;
+    nd_backend *k;
     nd_block *b; /* what a callback frees */
     int calls;
     int32_t answer;
@@ -22,7 +22,7 @@ typedef struct {
 static setting start(uint64_t memory)
 {
     setting s = {.m = mock_new(memory)};
-    s.k = mock_maker(s.m);
+    s.k = mock_backend(s.m);
     return s;
 }
 
@@ -34,7 +34,7 @@ static void finish(setting *s, const char *what)
         diag("%s", wrong);
     for (int i = 1; i < STREAMS; i++)
         finish_work(s->m, i);
-    nd__maker_release(s->k);
+    nd__backend_release(s->k);
     mock_end(s->m, what);
 }
 
@@ -43,7 +43,7 @@ static void keep_free(setting *s, int stream, uint64_t nbytes)
     give(s->k, s->m, take(s->k, s->m, stream, nbytes));
 }
 
-static void counters(nd_maker *k, int retries, int ooms, int syncs, int allocs, int frees)
+static void counters(nd_backend *k, int retries, int ooms, int syncs, int allocs, int frees)
 {
     nd_memory_stats s = stats_of(k);
     ok(s.num_alloc_retries == retries && s.num_ooms == ooms && s.num_sync_all_streams == syncs &&

@@ -407,10 +407,10 @@ UNUSED static nd_hooks mock_hooks(mock *m)
                       .release = mock_release};
 }
 
-UNUSED static nd_maker *mock_maker(mock *m)
+UNUSED static nd_backend *mock_backend(mock *m)
 {
     nd_hooks hooks = mock_hooks(m);
-    nd_maker *out = NULL;
+    nd_backend *out = NULL;
     if (nd__caching_create(NULL, &hooks, &out) != ND_OK)
         bail(nd_last_error()->message);
     return out;
@@ -451,7 +451,7 @@ UNUSED static void mock_disown(mock *m, const nd_block *b)
         b->mem->owned[u] = 0;
 }
 
-UNUSED static nd_block *take(nd_maker *k, mock *m, int s, uint64_t nbytes)
+UNUSED static nd_block *take(nd_backend *k, mock *m, int s, uint64_t nbytes)
 {
     nd_block *b = NULL;
     nd_status status = k->type->alloc(k, &m->stream[s], nbytes, &b);
@@ -463,11 +463,11 @@ UNUSED static nd_block *take(nd_maker *k, mock *m, int s, uint64_t nbytes)
     return b;
 }
 
-UNUSED static void give(nd_maker *k, mock *m, nd_block *b)
+UNUSED static void give(nd_backend *k, mock *m, nd_block *b)
 {
     (void)k;
     mock_disown(m, b);
-    b->maker->type->free(b);
+    b->backend->type->free(b);
 }
 
 /* With what it waits for. */
@@ -478,7 +478,7 @@ UNUSED static void finish_work(mock *m, int s)
         m->done[t] = m->done[t] > m->clock[s].of[t] ? m->done[t] : m->clock[s].of[t];
 }
 
-UNUSED static nd_memory_stats stats_of(nd_maker *k)
+UNUSED static nd_memory_stats stats_of(nd_backend *k)
 {
     nd_memory_stats s = {.size = sizeof s};
     k->type->stats(k, &s);

@@ -4,7 +4,7 @@
 #include "tests/memory/audit.h"
 #include "tests/memory/mock.h"
 
-static nd_pool *pool(nd_maker *k, nd_pool_opts opts)
+static nd_pool *pool(nd_backend *k, nd_pool_opts opts)
 {
     nd_pool *p = NULL;
     opts.size = sizeof opts;
@@ -25,7 +25,7 @@ static void pop(nd_pool *p)
         bail("pop");
 }
 
-static void finish(nd_maker *k, mock *m, const char *what)
+static void finish(nd_backend *k, mock *m, const char *what)
 {
     const char *wrong = audit_all(k);
     ok(!wrong, "%s: the books are right", what);
@@ -33,7 +33,7 @@ static void finish(nd_maker *k, mock *m, const char *what)
         diag("%s", wrong);
     for (int i = 1; i < STREAMS; i++)
         finish_work(m, i);
-    nd__maker_release(k);
+    nd__backend_release(k);
     mock_end(m, what);
 }
 
@@ -41,7 +41,7 @@ static void finish(nd_maker *k, mock *m, const char *what)
 static void example(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_pool *p = pool(k, (nd_pool_opts){0});
     nd_block *b[3];
     static const int64_t segments[] = {1, 1, 2};
@@ -77,7 +77,7 @@ static void example(void)
 static void scopes(void)
 {
     mock *m = mock_new(MIB(1000)), *n = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m), *l = mock_maker(n);
+    nd_backend *k = mock_backend(m), *l = mock_backend(n);
     nd_pool *a = pool(k, (nd_pool_opts){0}), *b = pool(k, (nd_pool_opts){0});
     ok(nd_pool_id(a) != nd_pool_id(b), "C23 every pool has an id");
     push(a);
@@ -95,13 +95,13 @@ static void scopes(void)
     nd_pool_release(a);
     nd_pool_release(b);
     is_int(m->used, 0, "C23 pools that were released have nothing");
-    nd__maker_release(l);
+    nd__backend_release(l);
     finish(k, m, "C23 scopes");
     mock_end(n, "another allocator");
 }
 
 typedef struct {
-    nd_maker *k;
+    nd_backend *k;
     mock *m;
     nd_pool *p;
     int64_t segments;
@@ -118,7 +118,7 @@ static void *other_thread(void *arg)
 static void of_one_thread(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     elsewhere e = {k, m, pool(k, (nd_pool_opts){0}), -1};
     pthread_t t;
     push(e.p);
@@ -134,7 +134,7 @@ static void of_one_thread(void)
 static void options(void)
 {
     mock *m = mock_new(MIB(64));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_pool *p = pool(k, (nd_pool_opts){.use_on_oom = 1}),
             *q = pool(k, (nd_pool_opts){.no_split = 1});
     push(p);
@@ -161,7 +161,7 @@ static void options(void)
 }
 
 /* ---- captures ---- */
-static nd_pool *begin(nd_maker *k, mock *m, int s, uint64_t id, nd_pool *with)
+static nd_pool *begin(nd_backend *k, mock *m, int s, uint64_t id, nd_pool *with)
 {
     nd_pool *p = NULL;
     m->capture[s] = id;
@@ -170,7 +170,7 @@ static nd_pool *begin(nd_maker *k, mock *m, int s, uint64_t id, nd_pool *with)
     return p;
 }
 
-static void end(nd_maker *k, mock *m, int s, uint64_t id)
+static void end(nd_backend *k, mock *m, int s, uint64_t id)
 {
     m->capture[s] = 0;
     is_int(nd__caching_capture_end(k, id), ND_OK, "the capture ends");
@@ -179,7 +179,7 @@ static void end(nd_maker *k, mock *m, int s, uint64_t id)
 static void routing(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *before = take(k, m, 1, 1000), *loose = take(k, m, 1, 1000);
     uint64_t loose_at = place(loose);
     give(k, m, loose);
@@ -218,7 +218,7 @@ static void routing(void)
 static void deferring(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *b = take(k, m, 1, 1000), *plain = take(k, m, 2, 1000), *c;
     uint64_t at = place(b), plain_at = place(plain);
     if (k->type->record_stream(b, &m->stream[3]) != ND_OK)
@@ -251,7 +251,7 @@ static void deferring(void)
 static void orphans(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_pool *p = begin(k, m, 1, 77, NULL);
     nd_block *b = take(k, m, 1, 1000);
     const uint64_t at = place(b);
@@ -274,7 +274,7 @@ static void orphans(void)
 static void use_in_capture(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *b = take(k, m, 1, 1000);
     nd_pool *p = begin(k, m, 2, 9, NULL);
     mock_forget(m);
@@ -291,7 +291,7 @@ static void use_in_capture(void)
 static void unknown_capture(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_pool *p = begin(k, m, 1, 5, NULL);
     nd_block *b = NULL;
     m->capture[2] = 6;
@@ -308,7 +308,7 @@ static void unknown_capture(void)
 static void abandoned(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     for (int i = 0; i < 100; i++) {
         nd_pool *p = begin(k, m, 1, 100 + (uint64_t)i, NULL);
         nd_block *b = take(k, m, 1, MIB(3));
@@ -331,7 +331,7 @@ static void abandoned(void)
 static void released_late(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_pool *p = pool(k, (nd_pool_opts){0}), *q = NULL;
     push(p);
     give(k, m, take(k, m, 1, MIB(3)));
@@ -358,7 +358,7 @@ static void released_late(void)
 static void shared(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_pool *p = begin(k, m, 1, 1, NULL);
     nd_block *b = take(k, m, 1, MIB(3));
     uint64_t at = place(b);

@@ -32,7 +32,7 @@ static uint64_t random_size(void)
 
 typedef struct {
     mock *m;
-    nd_maker *k;
+    nd_backend *k;
     nd_block *live[LIVE];
     int n, failed, faults;
 } world;
@@ -105,7 +105,7 @@ static void run(const char *name, const char *conf, uint64_t memory, int64_t ops
     w.m->quiet = true;
     if (nd_memory_conf_set(conf) != ND_OK)
         bail(nd_last_error()->message);
-    w.k = mock_maker(w.m);
+    w.k = mock_backend(w.m);
     for (int64_t i = 0; i < ops && !wrong; i++) {
         one_step(&w, faults);
         if (i % 64 == 0)
@@ -128,7 +128,7 @@ static void run(const char *name, const char *conf, uint64_t memory, int64_t ops
     (void)stats_of(w.k);
     ok(w.k->type->empty_cache(w.k) == ND_OK && stats_of(w.k).reserved_bytes.all.current == 0,
        "C26 everything goes back in the end");
-    nd__maker_release(w.k);
+    nd__backend_release(w.k);
     mock_end(w.m, name);
     if (nd_memory_conf_set("expandable_segments:0,max_split_size_mb:none,cross_stream:before_oom,"
                            "garbage_collection_threshold:0") != ND_OK)

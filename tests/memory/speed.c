@@ -39,7 +39,7 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static double pair_ns(nd_maker *m, uint64_t nbytes, long n)
+static double pair_ns(nd_backend *m, uint64_t nbytes, long n)
 {
     nd_block *b = NULL;
     double start = seconds();
@@ -71,7 +71,7 @@ static void best(double *least, double now)
     *least = now < *least ? now : *least;
 }
 
-static void judge(uint64_t nbytes, nd_maker *with_magazines, nd_maker *locked, int runs)
+static void judge(uint64_t nbytes, nd_backend *with_magazines, nd_backend *locked, int runs)
 {
     double a = 1e9, b = 1e9, m = 1e9;
     for (int i = 0; i < runs; i++) {
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
     static const uint64_t sizes[] = {512, 4000, 16384};
     const int runs = argc > 1 ? atoi(argv[1]) : RUNS;
     nd_hooks hooks = {.segment_alloc = segment_alloc, .segment_free = segment_free};
-    nd_maker *with_magazines, *locked;
+    nd_backend *with_magazines, *locked;
     if (nd__caching_create(NULL, &hooks, &with_magazines) != ND_OK)
         bail(nd_last_error()->message);
     hooks.record = record;
@@ -100,8 +100,8 @@ int main(int argc, char **argv)
         bail(nd_last_error()->message);
     for (int i = 0; i < 3; i++)
         judge(sizes[i], with_magazines, locked, runs);
-    nd__maker_release(with_magazines);
-    nd__maker_release(locked);
+    nd__backend_release(with_magazines);
+    nd__backend_release(locked);
     printf("1..%d\n", tap_count);
     return tap_failures != 0;
 }

@@ -18,21 +18,21 @@ static int count(const mock *m, const char *what)
     return n;
 }
 
-static void uses(nd_maker *k, mock *m, nd_block *b, int s)
+static void uses(nd_backend *k, mock *m, nd_block *b, int s)
 {
     if (k->type->record_stream(b, &m->stream[s]) != ND_OK)
         bail("record_stream");
     mock_use(m, b, s);
 }
 
-static void uses_now(nd_maker *k, mock *m, nd_block *b, int s)
+static void uses_now(nd_backend *k, mock *m, nd_block *b, int s)
 {
     mock_use(m, b, s);
     if (k->type->record_use(b, &m->stream[s]) != ND_OK)
         bail("record_use");
 }
 
-static void done(nd_maker *k, mock *m, const char *what)
+static void done(nd_backend *k, mock *m, const char *what)
 {
     const char *wrong = audit_all(k);
     ok(!wrong, "%s: the books are right", what);
@@ -40,7 +40,7 @@ static void done(nd_maker *k, mock *m, const char *what)
         diag("%s", wrong);
     for (int i = 1; i < STREAMS; i++)
         finish_work(m, i);
-    nd__maker_release(k);
+    nd__backend_release(k);
     mock_end(m, what);
 }
 
@@ -48,7 +48,7 @@ static void done(nd_maker *k, mock *m, const char *what)
 static void record_stream(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *b = take(k, m, 1, 1000), *c;
     uint64_t at = place(b);
     uses(k, m, b, 1);
@@ -79,7 +79,7 @@ static void record_stream(void)
 static void slow_stream(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *slow = take(k, m, 1, 1000), *fast = take(k, m, 1, 1000);
     uint64_t at = place(fast);
     uses(k, m, slow, 2);
@@ -101,7 +101,7 @@ static void slow_stream(void)
 static void one_stream_twice(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *b[2] = {take(k, m, 1, 1000), take(k, m, 1, 1000)};
     const uint64_t at[2] = {place(b[0]), place(b[1])};
     for (int i = 0; i < 2; i++) {
@@ -125,7 +125,7 @@ static void one_stream_twice(void)
 static void record_use(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *b = take(k, m, 1, 1000);
     uint64_t at = place(b);
     mock_forget(m);
@@ -162,7 +162,7 @@ static void record_use(void)
 static void both(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *b = take(k, m, 1, 1000), *c;
     uint64_t at = place(b);
     uses(k, m, b, 2);
@@ -183,7 +183,7 @@ static void both(void)
 static void joined_uses(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *a = take(k, m, 1, MIB(3)), *b = take(k, m, 1, MIB(3)), *c = take(k, m, 1, MIB(14));
     uses_now(k, m, a, 2);
     uses_now(k, m, b, 3);
@@ -203,7 +203,7 @@ static void joined_later(void)
 {
     for (int last = 0; last < 2; last++) {
         mock *m = mock_new(MIB(1000));
-        nd_maker *k = mock_maker(m);
+        nd_backend *k = mock_backend(m);
         nd_block *b[2] = {take(k, m, 1, MIB(3)), take(k, m, 1, MIB(3))};
         nd_block *c = take(k, m, 1, MIB(14));
         uses_now(k, m, b[!last], 2);
@@ -222,7 +222,7 @@ static void joined_later(void)
 static void wait_fails(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *b = take(k, m, 1, 1000), *c = NULL;
     uses_now(k, m, b, 2);
     give(k, m, b);
@@ -240,7 +240,7 @@ static void wait_fails(void)
 static void steal_before_oom(void)
 {
     mock *m = mock_new(MIB(64));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *a = take(k, m, 1, MIB(40));
     uint64_t at = place(a);
     give(k, m, a);
@@ -262,7 +262,7 @@ static void steal_never(void)
 {
     mock *m = mock_new(MIB(64));
     set("cross_stream:never");
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *a = take(k, m, 1, MIB(40));
     give(k, m, a);
     mock_forget(m);
@@ -279,7 +279,7 @@ static void steal_part(void)
 {
     mock *m = mock_new(MIB(1000));
     set("cross_stream:before_grow");
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *a = take(k, m, 1, MIB(4)), *b = take(k, m, 1, MIB(4)), *c;
     uint64_t at = place(a);
     give(k, m, a);
@@ -303,7 +303,7 @@ static void steal_part(void)
 static void lent_part_keeps_gates(void)
 {
     mock *m = mock_new(MIB(2));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *kept = take(k, m, 1, 1000), *used = take(k, m, 1, 100000), *lent, *rest;
     uses_now(k, m, used, 2);
     give(k, m, used);
@@ -322,7 +322,7 @@ static void lent_part_keeps_gates(void)
 static void stream_gone(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *freed = take(k, m, 1, MIB(30)), *live = take(k, m, 1, MIB(40));
     uint64_t at = place(freed), later = place(live);
     give(k, m, freed);
@@ -348,7 +348,7 @@ static void stream_gone(void)
 static void gone_with_uses(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *b = take(k, m, 1, 1000), *c = take(k, m, 2, 1000);
     uint64_t at = place(b);
     uses(k, m, b, 2);
@@ -373,7 +373,7 @@ static void gone_with_uses(void)
 static void gone_and_emptied(void)
 {
     mock *m = mock_new(MIB(1000));
-    nd_maker *k = mock_maker(m);
+    nd_backend *k = mock_backend(m);
     nd_block *b = take(k, m, 1, MIB(30));
     give(k, m, b);
     k->type->stream_gone(k, &m->stream[1]);

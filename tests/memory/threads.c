@@ -13,7 +13,7 @@
 
 typedef struct {
     mock *m;
-    nd_maker *k;
+    nd_backend *k;
     bool hosted;
     _Atomic(nd_block *) slots[SLOTS]; /* where blocks change hands */
     atomic_int wrong, inside;
@@ -91,7 +91,7 @@ static void close_world(world *w, const char *what)
         if (b)
             w->k->type->free(b);
     }
-    nd__maker_release(w->k);
+    nd__backend_release(w->k);
 }
 
 static void with_streams(void)
@@ -99,7 +99,7 @@ static void with_streams(void)
     world w = {.m = mock_new(MIB(500))};
     w.m->checks = false; /* uses are not simulated: every event is done at once */
     w.m->quiet = true;
-    w.k = mock_maker(w.m);
+    w.k = mock_backend(w.m);
     run_all(&w);
     close_world(&w, "streams");
     mock_end(w.m, "C27 streams");
@@ -173,7 +173,7 @@ static void exact_figures(void)
         w.k->type->free(b[i]);
     is_int(w.k->type->empty_cache(w.k), ND_OK, "C26 C28 empty_cache");
     is_int(atomic_load(&w.inside), 0, "C26 C28 takes what magazines keep");
-    nd__maker_release(w.k);
+    nd__backend_release(w.k);
     mock_end(w.m, "magazines");
 }
 
@@ -197,7 +197,7 @@ static void peak_in_a_magazine(void)
            s.requested_bytes.all.peak == 110000 && s.allocation.all.current == 1,
        "C24 C28 magazines: a peak of blocks that never left one");
     w.k->type->free(other);
-    nd__maker_release(w.k);
+    nd__backend_release(w.k);
     mock_end(w.m, "peak");
 }
 
@@ -225,7 +225,7 @@ static void ended_thread(void)
            "C28 a thread that ends gives its magazine back");
     is_int(w.k->type->empty_cache(w.k), ND_OK, "empty_cache");
     is_int(atomic_load(&w.inside), 0, "C28 nothing is left behind");
-    nd__maker_release(w.k);
+    nd__backend_release(w.k);
     mock_end(w.m, "ended");
 }
 
@@ -271,7 +271,7 @@ static void forking(void)
     atomic_store(&x.stop, true);
     pthread_join(t, NULL);
     is_int(good, 30, "C27 forks while the locks are held");
-    nd__maker_release(w.k);
+    nd__backend_release(w.k);
     mock_end(w.m, "fork");
 }
 
@@ -283,11 +283,11 @@ static void outliving(void)
     hosted(&w);
     if (w.k->type->alloc(w.k, NULL, 700, &a) != ND_OK || w.k->type->alloc(w.k, NULL, 1u << 22, &b))
         bail("alloc");
-    nd__maker_release(w.k);
+    nd__backend_release(w.k);
     is_int(atomic_load(&w.inside), 2, "C22 live blocks keep their allocator");
-    a->maker->type->free(a);
+    a->backend->type->free(a);
     ok(atomic_load(&w.inside) > 0, "C22 all of them");
-    b->maker->type->free(b);
+    b->backend->type->free(b);
     is_int(atomic_load(&w.inside), 0, "C22 the last one takes it away");
     mock_end(w.m, "C22");
 }

@@ -39,7 +39,7 @@ static void test_rules(void)
     }
     session c = begin(s, NDP_CAPTURE_RELAXED, NULL);
     is_int(in_thread(end_elsewhere, s), ND_OK, "G1: a relaxed capture may be ended by any thread");
-    DO(nd__caching_capture_end(maker(), c.id));
+    DO(nd__caching_capture_end(backend(), c.id));
     nd_pool_release(c.pool);
     nd_stream *none;
     DO(nd_stream_default(cpu, &none));
@@ -233,7 +233,7 @@ static void test_forks(void)
     control->stream_id(dev[0], handle_of(t), &n);
     snprintf(id, sizeof id, "stream %llu", (unsigned long long)n);
     has_text(nd_last_error()->message, id, "G4: that names the stream");
-    DO(nd__caching_capture_end(maker(), c.id));
+    DO(nd__caching_capture_end(backend(), c.id));
     nd_pool_release(c.pool);
     ok(nd__capture_id(t) == 0, "G4: and the streams are free again");
     ok(value_of(a) == 5, "G4: nothing ran");

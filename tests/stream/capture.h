@@ -17,10 +17,10 @@ typedef struct {
     nd_captured *graph;
 } session;
 
-UNUSED static nd_maker *maker(void)
+UNUSED static nd_backend *backend(void)
 {
-    nd_maker *m = NULL;
-    DO(nd__device_maker(sim[0], &m));
+    nd_backend *m = NULL;
+    DO(nd__device_backend(sim[0], &m));
     return m;
 }
 
@@ -29,14 +29,14 @@ UNUSED static session begin(nd_stream *s, int32_t mode, nd_pool *pool)
     session c = {.stream = s};
     DO(nd__capture_begin(s, mode));
     c.id = nd__capture_id(s);
-    DO(nd__caching_capture_begin(maker(), c.id, pool, &c.pool));
+    DO(nd__caching_capture_begin(backend(), c.id, pool, &c.pool));
     return c;
 }
 
 UNUSED static void end(session *c, const char *what)
 {
     nd_status status = nd__capture_end(c->stream, &c->graph);
-    DO(nd__caching_capture_end(maker(), c->id));
+    DO(nd__caching_capture_end(backend(), c->id));
     if (!ok(status == ND_OK && c->graph, "%s: the capture is still valid", what))
         diag("%s", nd_last_error()->message);
 }

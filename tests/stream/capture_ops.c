@@ -251,18 +251,18 @@ static int same_bits(const nd_array *x, const nd_array *y)
 static nd_status capture(nd_stream *s, nd_status (*fn)(nd_array **), nd_array **out, nd_pool **pool,
                          nd_captured **graph, nd_status *ended)
 {
-    nd_maker *maker = NULL;
-    DO(nd__device_maker(gpu, &maker));
+    nd_backend *backend = NULL;
+    DO(nd__device_backend(gpu, &backend));
     DO(nd_synchronize(gpu));
     DO(nd__capture_begin(s, NDP_CAPTURE_RELAXED));
     uint64_t id = nd__capture_id(s);
-    DO(nd__caching_capture_begin(maker, id, NULL, pool));
+    DO(nd__caching_capture_begin(backend, id, NULL, pool));
     DO(nd_stream_push(s));
     nd_status status = fn(out);
     DO(nd_stream_pop(s));
     char *said = strdup(nd_last_error()->message);
     *ended = nd__capture_end(s, graph);
-    DO(nd__caching_capture_end(maker, id));
+    DO(nd__caching_capture_end(backend, id));
     if (status != ND_OK && said)
         diag("%s", said);
     if (status != ND_OK && said && strstr(said, "once on this stream before the capture"))

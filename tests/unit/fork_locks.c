@@ -13,7 +13,7 @@
 enum { FORKS = 200, PATIENCE_S = 30 };
 
 static nd_device *cpu;
-static nd_maker *makers[3]; /* none, debug, caching */
+static nd_backend *backends[3]; /* none, debug, caching */
 static atomic_bool stop;
 static atomic_int logged, wrong;
 
@@ -35,7 +35,7 @@ static bool take_array(uint32_t x)
     return right;
 }
 
-static bool take_block(nd_maker *m, uint32_t x)
+static bool take_block(nd_backend *m, uint32_t x)
 {
     nd_block *b = NULL;
     nd_memory_stats stats;
@@ -49,17 +49,17 @@ static bool take_block(nd_maker *m, uint32_t x)
 
 static bool take_none(uint32_t x)
 {
-    return take_block(makers[0], x);
+    return take_block(backends[0], x);
 }
 
 static bool take_debug(uint32_t x)
 {
-    return take_block(makers[1], x);
+    return take_block(backends[1], x);
 }
 
 static bool take_caching(uint32_t x)
 {
-    return take_block(makers[2], x);
+    return take_block(backends[2], x);
 }
 
 static bool trace(uint32_t x)
@@ -126,12 +126,12 @@ static void start(void)
     if (nd_device_get("cpu", &cpu) != ND_OK || nd_memory_trace_set(100) != ND_OK)
         bail(nd_last_error()->message);
     nd__device_hooks(cpu, &hooks);
-    if (nd__single_create(cpu, &hooks, &makers[0]) != ND_OK ||
-        nd__debug_create(cpu, &hooks, &makers[1]) != ND_OK ||
-        nd__caching_create(cpu, &hooks, &makers[2]) != ND_OK)
+    if (nd__single_create(cpu, &hooks, &backends[0]) != ND_OK ||
+        nd__debug_create(cpu, &hooks, &backends[1]) != ND_OK ||
+        nd__caching_create(cpu, &hooks, &backends[2]) != ND_OK)
         bail(nd_last_error()->message);
     for (int i = 0; i < 3; i++)
-        nd__maker_register(makers[i]);
+        nd__backend_register(backends[i]);
 }
 
 /* How many of the children, each forked at another moment, do everything right. */

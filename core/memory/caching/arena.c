@@ -12,7 +12,7 @@ void nd__arena_init(nd_arena *a, nd_caching *c)
         a->bin[i].arena = a;
         a->bin[i].small = i;
     }
-    a->hooks = c->maker.hooks;
+    a->hooks = c->backend.hooks;
     a->users = 1;
 }
 
@@ -56,7 +56,7 @@ nd_arena *nd__pushed_arena(const nd_caching *c)
 
 static nd_status route_capture(nd_caching *c, nd_request *r)
 {
-    const nd_hooks *h = &c->maker.hooks;
+    const nd_hooks *h = &c->backend.hooks;
     uint64_t id = h->capture_id ? h->capture_id(h->ctx, r->stream) : 0;
     if (!id)
         return ND_OK;

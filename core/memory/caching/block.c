@@ -38,7 +38,7 @@ static bool slab_add(nd_caching *c)
     c->slabs = slab;
     nd_piece *pieces = (nd_piece *)(slab + 2);
     for (int i = SLAB - 1; i >= 0; i--) {
-        pieces[i].b.maker = &c->maker;
+        pieces[i].b.backend = &c->backend;
         pieces[i].chain = c->spare;
         c->spare = &pieces[i];
     }
@@ -64,7 +64,7 @@ void nd__piece_drop(nd_caching *c, nd_piece *p)
 static nd_key key_of(const nd_piece *p)
 {
     uint64_t address = p->segment->address + p->b.offset;
-    uint64_t id = p->segment->lane->id;
+    uint64_t id = p->segment->queue->id;
     return p->state == ND_PIECE_FREE ? (nd_key){id, p->b.nbytes, address}
                                      : (nd_key){id, address, 0};
 }
@@ -135,7 +135,7 @@ nd_piece *nd__cut_front(nd_caching *c, nd_piece *p, uint64_t nbytes)
     front->b.offset = p->b.offset;
     front->b.nbytes = nbytes;
     front->segment = p->segment;
-    front->lane = p->lane;
+    front->queue = p->queue;
     front->uses = NULL;
     front->gates = NULL;
     front->events = 0;
@@ -197,21 +197,21 @@ static void count_cut(nd_caching *c, const nd_piece *whole, uint64_t taken, bool
 }
 
 /* The request is of another stream than the block's segment. A whole segment changes sides; of
- * others the block is lent. Its lane, with a reference. */
-static bool change_sides(nd_caching *c, const nd_request *r, nd_piece *p, nd_lane **lent)
+ * others the block is lent. Its queue, with a reference. */
+static bool change_sides(nd_caching *c, const nd_request *r, nd_piece *p, nd_stream_queue **lent)
 {
     nd_segment *s = p->segment;
-    nd_lane *lane = nd__lane_get(c, r->stream);
-    *lent = lane;
-    if (!lane || nd__is_split(p))
-        return lane != NULL;
+    nd_stream_queue *queue = nd__stream_queue_get(c, r->stream);
+    *lent = queue;
+    if (!queue || nd__is_split(p))
+        return queue != NULL;
     nd__unshelve(p);
-    c->orphans -= s->lane == c->orphan;
-    nd__lane_put(c, s->lane);
+    c->orphans -= s->queue == c->orphan;
+    nd__stream_queue_put(c, s->queue);
     if (s->last)
         nd__gate_put(c, s->last);
     s->last = NULL;
-    s->lane = lane;
+    s->queue = queue;
     *lent = NULL;
     nd__shelve(p);
     return true;
@@ -219,8 +219,8 @@ static bool change_sides(nd_caching *c, const nd_request *r, nd_piece *p, nd_lan
 
 bool nd__take(nd_caching *c, nd_request *r, nd_piece *p)
 {
-    nd_lane *lent = NULL;
-    bool home = p->segment->lane->id == r->id, was_split = nd__is_split(p);
+    nd_stream_queue *lent = NULL;
+    bool home = p->segment->queue->id == r->id, was_split = nd__is_split(p);
     if (p->gates && (r->status = nd__gates_wait(c, p->gates, r)) != ND_OK)
         return false;
     if (!home && !change_sides(c, r, p, &lent)) {
@@ -240,7 +240,7 @@ bool nd__take(nd_caching *c, nd_request *r, nd_piece *p)
     count_cut(c, p, front ? r->size : nbytes, was_split, front != NULL);
     p = front ? front : p;
     p->state = ND_PIECE_LIVE;
-    p->lane = lent ? lent : p->segment->lane;
+    p->queue = lent ? lent : p->segment->queue;
     p->b.requested = r->requested;
     p->b.host = p->segment->host ? p->segment->host + p->b.offset : NULL;
     count_taken(c, r, p);
@@ -335,7 +335,7 @@ nd_piece *nd__give(nd_caching *c, nd_piece *p)
     nd__stat_out(c, ND_STAT_ACTIVE, small, 1);
     nd__stat_out(c, ND_STAT_ACTIVE_BYTES, small, p->b.nbytes);
     nd__stat_out(c, ND_STAT_REQUESTED_BYTES, small, p->b.requested);
-    if (p->lane != p->segment->lane)
-        nd__lane_put(c, p->lane);
+    if (p->queue != p->segment->queue)
+        nd__stream_queue_put(c, p->queue);
     return nd__join(c, p, ND_PIECE_FREE);
 }

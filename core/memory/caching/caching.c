@@ -16,7 +16,7 @@ static uint64_t segment_size(const nd_conf *conf, uint64_t size)
 
 static void trace(int32_t action, const nd_piece *p, const nd_stream *stream)
 {
-    nd__trace(action, p->b.maker->device, p->segment->address + p->b.offset, p->b.nbytes, stream,
+    nd__trace(action, p->b.backend->device, p->segment->address + p->b.offset, p->b.nbytes, stream,
               NULL);
 }
 
@@ -43,9 +43,10 @@ static nd_status alloc_from_bins(nd_caching *c, const nd_conf *conf, nd_stream *
     return ND_OK;
 }
 
-static nd_status caching_alloc(nd_maker *m, nd_stream *stream, uint64_t nbytes, nd_block **out)
+static nd_status caching_alloc(nd_backend *backend, nd_stream *stream, uint64_t nbytes,
+                               nd_block **out)
 {
-    nd_caching *c = (nd_caching *)m;
+    nd_caching *c = (nd_caching *)backend;
     const nd_conf *conf = nd__conf();
     *out = NULL;
     if (nbytes == 0)
@@ -68,7 +69,7 @@ static nd_piece *over_limit(nd_caching *c, nd_piece *p)
         return NULL;
     nd__unshelve(p);
     p->state = ND_PIECE_BUSY;
-    nd__calls_enter(&c->maker.calls); /* here, so that it is never BUSY for nobody */
+    nd__calls_enter(&c->backend.calls); /* here, so that it is never BUSY for nobody */
     return p;
 }
 
@@ -89,7 +90,7 @@ static bool give_to_device(nd_caching *c, nd_piece *whole, bool unused)
 {
     if (whole) {
         (void)nd__release(c, &(nd_giving){.only = whole});
-        nd__calls_leave(&c->maker.calls, true);
+        nd__calls_leave(&c->backend.calls, true);
     }
     if (unused)
         (void)nd__release(c, &(nd_giving){.unused_pools = true});
@@ -112,10 +113,10 @@ static void free_to_bins(nd_caching *c, nd_piece *p)
     nd__stat_out(c, ND_STAT_ALLOCATED_BYTES, small, p->b.nbytes);
     if (p->oversize)
         nd__tally_out(&c->oversize_allocations, 1);
-    if (p->uses || p->lane != p->segment->lane) {
+    if (p->uses || p->queue != p->segment->queue) {
         nd__retire(c, p);
     } else {
-        trace(ND_TRACE_FREE_COMPLETED, p, p->lane->stream);
+        trace(ND_TRACE_FREE_COMPLETED, p, p->queue->stream);
         whole = over_limit(c, nd__give(c, p));
     }
     bool unused = arena != &c->everybody && arena->users == 0, gives = whole || unused;
@@ -134,19 +135,19 @@ static void caching_free(nd_block *b)
     if (!b)
         return;
     nd_caching *c = nd__caching_of(p);
-    trace(ND_TRACE_FREE_REQUESTED, p, p->lane->stream);
+    trace(ND_TRACE_FREE_REQUESTED, p, p->queue->stream);
     if (!c->per_thread || b->nbytes > ND_MAGAZINE_SIZE || !nd__magazine_push(c, p))
         free_to_bins(c, p);
 }
 
-static nd_status caching_empty(nd_maker *m)
+static nd_status caching_empty(nd_backend *backend)
 {
-    nd_caching *c = (nd_caching *)m;
+    nd_caching *c = (nd_caching *)backend;
     if (atomic_load(&c->capturing))
         return nd__fail(ND_ERR_CAPTURE, "memory_empty_cache", -1,
                         "not during a capture on %s: the graph may use the memory; end the "
                         "capture first",
-                        m->device ? m->device->name : "the device");
+                        backend->device ? backend->device->name : "the device");
     nd__magazines_flush(c, false);
     nd__lock_take(&c->lock);
     nd__process_events(c);
@@ -155,11 +156,11 @@ static nd_status caching_empty(nd_maker *m)
     return ND_OK;
 }
 
-static void stream_gone(nd_maker *m, nd_stream *stream)
+static void stream_gone(nd_backend *backend, nd_stream *stream)
 {
-    nd_caching *c = (nd_caching *)m;
+    nd_caching *c = (nd_caching *)backend;
     if (c->streams)
-        nd__lane_gone(c, stream);
+        nd__stream_queue_gone(c, stream);
 }
 
 /* Nobody has a block any more, and one caller found that out: see last_one. */
@@ -169,9 +170,9 @@ static void finish(nd_caching *c)
     (void)nd__release(c, &(nd_giving){.synchronize = true, .force = true});
     nd__lock_take(&c->lock);
     if (c->orphan)
-        nd__lane_put(c, c->orphan);
+        nd__stream_queue_put(c, c->orphan);
     nd__caching_leave(c);
-    nd__calls_destroy(&c->maker.calls);
+    nd__calls_destroy(&c->backend.calls);
     while (c->slabs) {
         void **slab = c->slabs;
         c->slabs = slab[0];
@@ -180,9 +181,9 @@ static void finish(nd_caching *c)
     free(c);
 }
 
-static void caching_destroy(nd_maker *m)
+static void caching_destroy(nd_backend *backend)
 {
-    nd_caching *c = (nd_caching *)m;
+    nd_caching *c = (nd_caching *)backend;
     nd__magazines_flush(c, true);
     nd__lock_take(&c->lock);
     c->dying = true;
@@ -192,29 +193,29 @@ static void caching_destroy(nd_maker *m)
         finish(c);
 }
 
-static const nd_maker_class caching_class = {.name = "caching",
-                                             .alloc = caching_alloc,
-                                             .free = caching_free,
-                                             .record_stream = nd__record_stream,
-                                             .record_use = nd__record_use,
-                                             .empty_cache = caching_empty,
-                                             .stream_gone = stream_gone,
-                                             .stats = nd__caching_stats,
-                                             .reset = nd__caching_reset,
-                                             .snapshot = nd__caching_snapshot,
-                                             .destroy = caching_destroy,
-                                             .fork = nd__caching_fork};
+static const nd_backend_class caching_class = {.name = "caching",
+                                               .alloc = caching_alloc,
+                                               .free = caching_free,
+                                               .record_stream = nd__record_stream,
+                                               .record_use = nd__record_use,
+                                               .empty_cache = caching_empty,
+                                               .stream_gone = stream_gone,
+                                               .stats = nd__caching_stats,
+                                               .reset = nd__caching_reset,
+                                               .snapshot = nd__caching_snapshot,
+                                               .destroy = caching_destroy,
+                                               .fork = nd__caching_fork};
 
 static uint64_t device_memory(const nd_caching *c)
 {
-    const nd_hooks *h = &c->maker.hooks;
+    const nd_hooks *h = &c->backend.hooks;
     uint64_t available = 0, total = 0;
     if (h->usage && h->usage(h->ctx, &available, &total) == ND_OK && total)
         return total;
-    return c->maker.device ? c->maker.device->info.memory_bytes : 0;
+    return c->backend.device ? c->backend.device->info.memory_bytes : 0;
 }
 
-nd_status nd__caching_create(nd_device *device, const nd_hooks *hooks, nd_maker **out)
+nd_status nd__caching_create(nd_device *device, const nd_hooks *hooks, nd_backend **out)
 {
     *out = NULL;
     ND_RETURN_IF(nd__conf_check());
@@ -222,11 +223,11 @@ nd_status nd__caching_create(nd_device *device, const nd_hooks *hooks, nd_maker 
     nd_caching *c = calloc(1, sizeof *c);
     if (!c)
         return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no host memory for an allocator");
-    c->maker.type = &caching_class;
-    c->maker.device = device;
-    c->maker.hooks = *hooks;
-    nd__calls_init(&c->maker.calls);
-    atomic_init(&c->maker.refs, 1);
+    c->backend.type = &caching_class;
+    c->backend.device = device;
+    c->backend.hooks = *hooks;
+    nd__calls_init(&c->backend.calls);
+    atomic_init(&c->backend.refs, 1);
     c->number = atomic_fetch_add(&numbers, 1) + 1;
     c->streams = hooks->record != NULL;
     c->host_visible = device ? device->host_visible : !c->streams;
@@ -237,24 +238,24 @@ nd_status nd__caching_create(nd_device *device, const nd_hooks *hooks, nd_maker 
     c->max_cached = conf->max_cached >= 0 ? (uint64_t)conf->max_cached
                     : c->host_visible     ? c->total / 4
                                           : 0;
-    *out = &c->maker;
+    *out = &c->backend;
     return ND_OK;
 }
 
-bool nd__is_caching(const nd_maker *m)
+bool nd__is_caching(const nd_backend *backend)
 {
-    return m->type == &caching_class;
+    return backend->type == &caching_class;
 }
 
-void nd__caching_cap(nd_maker *m, uint64_t nbytes)
+void nd__caching_cap(nd_backend *backend, uint64_t nbytes)
 {
-    nd_caching *c = (nd_caching *)m;
+    nd_caching *c = (nd_caching *)backend;
     nd__lock_take(&c->lock);
     c->cap = nbytes;
     nd__caching_leave(c);
 }
 
-uint64_t nd__caching_total(const nd_maker *m)
+uint64_t nd__caching_total(const nd_backend *backend)
 {
-    return ((const nd_caching *)m)->total;
+    return ((const nd_caching *)backend)->total;
 }

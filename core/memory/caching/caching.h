@@ -5,7 +5,7 @@
  *
  * Files, of which each calls only those before it:
  *
- *   gate.c        events to be waited for          lane.c     streams, the end of unused ones
+ *   gate.c        events to be waited for          stream_queue.c  streams, unused ones
  *   arena.c       which segments serve a request   block.c    cutting, joining, finding
  *   order.c       blocks that several streams use  magazine.c small blocks kept per thread
  *   segment.c     segments and their counting      expandable.c segments that grow page by page
@@ -80,22 +80,22 @@ typedef struct nd_waiting {
     struct nd_waiting *next;
 } nd_waiting;
 /* A stream as the allocator knows it. Counted by segments, by live blocks away from their
- * segment's stream, by recorded uses and by itself while its queue is not empty. */
-typedef struct nd_lane nd_lane;
-struct nd_lane {
-    nd_stream *stream; /* held; NULL: the device has no streams, or the lane of orphans */
+ * segment's stream, by recorded uses and by itself while blocks wait in it. */
+typedef struct nd_stream_queue nd_stream_queue;
+struct nd_stream_queue {
+    nd_stream *stream; /* held; NULL: the device has no streams, or the queue of orphans */
     uint64_t id;
     int64_t refs;
     bool gone;     /* no work will follow; nothing may be recorded on it ... */
     bool lost;     /* ... and that could not be: nobody can tell when its work is done ... */
     nd_gate *last; /* ... else this is its end, NULL if its work was done by then */
     nd_waiting *head, **tail;
-    nd_tree_node node; /* in the tree of lanes, by id */
-    nd_lane *next_pending, *next_dead;
-    bool pending; /* in the list of lanes whose queue is not empty */
+    nd_tree_node node; /* in the tree of queues, by id */
+    nd_stream_queue *next_pending, *next_dead;
+    bool pending; /* in the list of queues in which blocks wait */
 };
 typedef struct nd_uses {
-    nd_lane *lane;
+    nd_stream_queue *queue;
     struct nd_uses *next;
 } nd_uses;
 
@@ -112,13 +112,13 @@ struct nd_piece {
     nd_tree_node node;
     nd_piece *prev, *next; /* neighbours in the segment */
     nd_segment *segment;
-    nd_lane *lane;   /* LIVE, PENDING: the stream it was allocated on */
-    nd_uses *uses;   /* other streams recorded on it */
-    nd_gates *gates; /* what the next user has to wait for */
-    nd_piece *chain; /* in one list at a time */
-    uint64_t born;   /* count of searches when it was freed, for its age */
+    nd_stream_queue *queue; /* LIVE, PENDING: the stream it was allocated on */
+    nd_uses *uses;          /* other streams recorded on it */
+    nd_gates *gates;        /* what the next user has to wait for */
+    nd_piece *chain;        /* in one list at a time */
+    uint64_t born;          /* count of searches when it was freed, for its age */
     int32_t state;
-    int32_t events; /* PENDING: entries in queues of lanes */
+    int32_t events; /* PENDING: its entries in stream queues */
     bool oversize;  /* LIVE: counted as such */
     bool unmapped;  /* BUSY: has no memory yet */
     bool deferred;  /* PENDING: in the list of those with more events to record */
@@ -149,8 +149,8 @@ struct nd_segment {
     uint64_t page;   /* of an expandable segment; 0: a plain one */
     uint64_t mapped; /* bytes with memory behind them */
     nd_bin *bin;
-    nd_lane *lane; /* whose free blocks these are */
-    nd_gate *last; /* of the stream that went, while nobody else has the segment */
+    nd_stream_queue *queue; /* whose free blocks these are */
+    nd_gate *last;          /* of the stream that went, while nobody else has the segment */
     bool oversize;
     nd_piece *first;
     nd_segment *prev, *next;
@@ -170,16 +170,16 @@ typedef struct nd_pool_scope {
 } nd_pool_scope;
 
 struct nd_caching {
-    nd_maker maker;
+    nd_backend backend;
     nd_lock lock;
     bool host_visible;
-    bool dying, ending; /* no user but live blocks; not even these */
+    bool dying, ending; /* dying: only live blocks remain; ending: none do */
     int32_t freeing;    /* calls of free that give memory to the device after their block is gone */
     bool streams;       /* the device queues work */
     atomic_int capturing;
     bool per_thread; /* magazines are worth it: one order for all streams, memory at hand */
     atomic_bool magazines_closed;
-    uint64_t number;                 /* tells makers apart for threads that remember one */
+    uint64_t number;                 /* tells backends apart for threads that remember one */
     uint64_t total, cap, max_cached; /* bytes; 0: unknown, none, none */
     int64_t reserved;                /* with what is just being asked for */
     uint64_t refused; /* bytes that the device had not; 0: unknown, as it got some since */
@@ -187,9 +187,9 @@ struct nd_caching {
     nd_arena everybody, *arenas; /* private ones, used or not yet empty */
     nd_arena *dead_arenas;
     nd_capture *captures;
-    nd_tree lanes;
-    nd_lane *pending, *dead, *orphan;
-    int64_t orphans;    /* segments of the orphan lane */
+    nd_tree queues;
+    nd_stream_queue *pending, *dead, *orphan;
+    int64_t orphans;    /* segments of the orphan queue */
     nd_piece *deferred; /* freed blocks whose events could not be recorded yet */
     nd_piece *spare;    /* unused headers */
     void *slabs;
@@ -227,7 +227,8 @@ typedef struct {
 } nd_request;
 
 /* ---- gate.c ---- */
-nd_status nd__gate_new(nd_caching *c, nd_lane *lane, nd_gate **out); /* NULL: already passed */
+nd_status nd__gate_new(nd_caching *c, nd_stream_queue *queue,
+                       nd_gate **out); /* NULL: already passed */
 void nd__gate_put(nd_caching *c, nd_gate *g);
 bool nd__gates_add(nd_caching *c, nd_gates **list, nd_gate *g); /* takes its own reference */
 void nd__gates_join(nd_caching *c, nd_gates **into, nd_gates *from);
@@ -235,11 +236,12 @@ void nd__gates_drop(nd_caching *c, nd_gates **list);
 /* The request's stream waits for everything in the list but itself. */
 nd_status nd__gates_wait(nd_caching *c, const nd_gates *list, const nd_request *r);
 
-/* ---- lane.c ---- */
-nd_lane *nd__lane_get(nd_caching *c, nd_stream *stream); /* with a reference; NULL: no memory */
-nd_lane *nd__lane_new(nd_caching *c, nd_stream *stream, uint64_t id);
-nd_lane *nd__lane_find(nd_caching *c, uint64_t id);
-void nd__lane_put(nd_caching *c, nd_lane *lane);
+/* ---- stream_queue.c ---- */
+nd_stream_queue *nd__stream_queue_get(nd_caching *c,
+                                      nd_stream *stream); /* with a reference; NULL: no memory */
+nd_stream_queue *nd__stream_queue_new(nd_caching *c, nd_stream *stream, uint64_t id);
+nd_stream_queue *nd__stream_queue_find(nd_caching *c, uint64_t id);
+void nd__stream_queue_put(nd_caching *c, nd_stream_queue *queue);
 /* Leaves the lock, then drops the streams and pools that nobody needs any more. */
 void nd__caching_bury(nd_caching *c);
 static inline void nd__caching_leave(nd_caching *c)
@@ -309,7 +311,7 @@ static inline bool nd__is_split(const nd_piece *p)
 }
 static inline nd_caching *nd__caching_of(const nd_piece *p)
 {
-    return (nd_caching *)p->b.maker;
+    return (nd_caching *)p->b.backend;
 }
 
 /* ---- order.c ---- */
@@ -336,7 +338,7 @@ bool nd__expand(nd_caching *c, nd_request *r);
 uint64_t nd__shrink(nd_caching *c, nd_piece *p);
 
 /* ---- steal.c ---- */
-void nd__lane_gone(nd_caching *c, nd_stream *stream);
+void nd__stream_queue_gone(nd_caching *c, nd_stream *stream);
 /* Free blocks of other streams of the arena, by waiting for them. */
 bool nd__steal(nd_caching *c, nd_request *r, nd_arena *arena);
 
@@ -368,9 +370,9 @@ void nd__magazine_settle(nd_caching *c); /* before the calling thread's other bu
 void nd__magazines_flush(nd_caching *c, bool close);
 
 /* ---- stats.c ---- */
-void nd__caching_stats(nd_maker *m, nd_memory_stats *out);
-void nd__caching_snapshot(nd_maker *m, nd_text *segments);
-void nd__caching_reset(nd_maker *m, bool peak, bool accumulated);
-void nd__caching_fork(nd_maker *m, nd_fork now); /* magazine.c */
+void nd__caching_stats(nd_backend *backend, nd_memory_stats *out);
+void nd__caching_snapshot(nd_backend *backend, nd_text *segments);
+void nd__caching_reset(nd_backend *backend, bool peak, bool accumulated);
+void nd__caching_fork(nd_backend *backend, nd_fork now); /* magazine.c */
 
 #endif

@@ -16,7 +16,7 @@ typedef struct {
 
 static bool page_size(nd_caching *c, nd_request *r, uint64_t *out)
 {
-    const nd_hooks *h = &c->maker.hooks;
+    const nd_hooks *h = &c->backend.hooks;
     uint64_t grain = 0, page = r->bin->small ? ND_SMALL_SEGMENT : r->conf->large_segment_size;
     r->status = h->granularity(h->ctx, &grain);
     if (r->status != ND_OK)
@@ -122,7 +122,7 @@ static bool claim_stretch(nd_caching *c, nd_request *r, nd_piece *p, stretch *x)
 /* Page by page, since memory leaves the way it came. *done counts what is mapped. */
 static nd_status map_piece(nd_caching *c, const nd_piece *p, uint64_t *done)
 {
-    const nd_hooks *h = &c->maker.hooks;
+    const nd_hooks *h = &c->backend.hooks;
     const nd_segment *s = p->segment;
     for (*done = 0; *done < p->b.nbytes; *done += s->page)
         ND_RETURN_IF(h->commit(h->ctx, s->mem, p->b.offset + *done, s->page));
@@ -131,7 +131,7 @@ static nd_status map_piece(nd_caching *c, const nd_piece *p, uint64_t *done)
 
 static uint64_t unmap(nd_caching *c, const nd_segment *s, uint64_t offset, uint64_t nbytes)
 {
-    const nd_hooks *h = &c->maker.hooks;
+    const nd_hooks *h = &c->backend.hooks;
     for (uint64_t at = 0; at < nbytes; at += s->page)
         if (h->decommit(h->ctx, s->mem, offset + at, s->page) != ND_OK)
             return at;
@@ -160,7 +160,7 @@ static nd_status map_stretch(nd_caching *c, const stretch *x)
  */
 static void drop_if_empty(nd_caching *c, nd_segment *s)
 {
-    const nd_hooks *h = &c->maker.hooks;
+    const nd_hooks *h = &c->backend.hooks;
     ndp_mem *mem = s->mem;
     uint64_t nbytes = s->nbytes;
     bool empty = s->first->state == ND_PIECE_UNMAPPED && !s->first->next;
@@ -177,7 +177,7 @@ static void drop_if_empty(nd_caching *c, nd_segment *s)
  * in between. */
 static bool add_range(nd_caching *c, nd_request *r, stretch *x)
 {
-    const nd_hooks *h = &c->maker.hooks;
+    const nd_hooks *h = &c->backend.hooks;
     ndp_mem *mem = NULL;
     uint64_t page;
     if (!page_size(c, r, &page))
@@ -238,7 +238,7 @@ bool nd__expand(nd_caching *c, nd_request *r)
     if (status == ND_OK) {
         bool taken = nd__take(c, r, fuse(c, &x));
         nd__caching_leave(c);
-        nd__trace(ND_TRACE_SEGMENT_MAP, c->maker.device, address, x.added, r->stream, NULL);
+        nd__trace(ND_TRACE_SEGMENT_MAP, c->backend.device, address, x.added, r->stream, NULL);
         return taken;
     }
     c->reserved -= (int64_t)x.added;
@@ -281,7 +281,7 @@ uint64_t nd__shrink(nd_caching *c, nd_piece *p)
     nd__caching_leave(c);
     if (!pages)
         return 0;
-    nd__trace(ND_TRACE_SEGMENT_UNMAP, c->maker.device, s->address + pages->b.offset,
+    nd__trace(ND_TRACE_SEGMENT_UNMAP, c->backend.device, s->address + pages->b.offset,
               pages->b.nbytes, NULL, NULL);
     uint64_t gone = unmap(c, s, pages->b.offset, pages->b.nbytes);
     nd__lock_take(&c->lock);

@@ -3,35 +3,35 @@
 #include <stdlib.h>
 #include "core/memory/caching/caching.h"
 
-nd_status nd__gate_new(nd_caching *c, nd_lane *lane, nd_gate **out)
+nd_status nd__gate_new(nd_caching *c, nd_stream_queue *queue, nd_gate **out)
 {
-    const nd_hooks *h = &c->maker.hooks;
+    const nd_hooks *h = &c->backend.hooks;
     ndp_event *event = NULL;
     *out = NULL;
     if (!c->streams)
         return ND_OK;
-    if (lane->lost)
+    if (queue->lost)
         return nd__fail(ND_ERR_STATE, "alloc", -1, "the end of a released stream is unknown");
-    if (lane->gone) {
-        *out = lane->last;
-        if (lane->last)
-            lane->last->refs++;
+    if (queue->gone) {
+        *out = queue->last;
+        if (queue->last)
+            queue->last->refs++;
         return ND_OK;
     }
-    if (h->capture_id && h->capture_id(h->ctx, lane->stream))
+    if (h->capture_id && h->capture_id(h->ctx, queue->stream))
         return nd__fail(ND_ERR_CAPTURE, "alloc", -1,
                         "an event of a stream that is being captured belongs to the graph");
     nd_gate *gate = calloc(1, sizeof *gate);
     if (!gate)
         return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no host memory to remember an event");
-    nd_status status = h->record(h->ctx, lane->stream, &event);
+    nd_status status = h->record(h->ctx, queue->stream, &event);
     if (status != ND_OK || !event) {
         free(gate);
         return status;
     }
     gate->refs = 1;
     gate->event = event;
-    gate->stream = lane->id;
+    gate->stream = queue->id;
     gate->order = ++c->gate_order;
     *out = gate;
     return ND_OK;
@@ -41,14 +41,14 @@ void nd__gate_put(nd_caching *c, nd_gate *g)
 {
     if (--g->refs > 0)
         return;
-    c->maker.hooks.give_back(c->maker.hooks.ctx, g->event);
+    c->backend.hooks.give_back(c->backend.hooks.ctx, g->event);
     free(g);
 }
 
 /* Of a block that many streams have used, each would have to be waited for at every request. */
 static void drop_passed(nd_caching *c, nd_gates **list)
 {
-    const nd_hooks *h = &c->maker.hooks;
+    const nd_hooks *h = &c->backend.hooks;
     for (nd_gates **at = list; *at;) {
         nd_gates *g = *at;
         int32_t done = 0;
@@ -117,7 +117,7 @@ void nd__gates_drop(nd_caching *c, nd_gates **list)
 
 nd_status nd__gates_wait(nd_caching *c, const nd_gates *list, const nd_request *r)
 {
-    const nd_hooks *h = &c->maker.hooks;
+    const nd_hooks *h = &c->backend.hooks;
     for (; list; list = list->next)
         if (list->gate->stream != r->id)
             ND_RETURN_IF(h->wait(h->ctx, r->stream, list->gate->event));

@@ -42,7 +42,7 @@ static bool grow_plain(nd_caching *c, nd_request *r, bool retry)
         take_back(c, r, false);
         return false;
     }
-    nd__trace(ND_TRACE_SEGMENT_ALLOC, c->maker.device, s->address, s->nbytes, r->stream, NULL);
+    nd__trace(ND_TRACE_SEGMENT_ALLOC, c->backend.device, s->address, s->nbytes, r->stream, NULL);
     nd__lock_take(&c->lock);
     nd__segment_link(c, s);
     bool taken = nd__take(c, r, s->first);
@@ -66,8 +66,8 @@ static bool grow(nd_caching *c, nd_request *r, bool retry)
 /* A request that fails gives what it promised, or mapped, back. */
 bool nd__grow(nd_caching *c, nd_request *r, bool retry)
 {
-    nd__calls_enter(&c->maker.calls);
+    nd__calls_enter(&c->backend.calls);
     bool grown = grow(c, r, retry);
-    nd__calls_leave(&c->maker.calls, !grown);
+    nd__calls_leave(&c->backend.calls, !grown);
     return grown;
 }

@@ -109,7 +109,7 @@ typedef struct {
 
 static situation look(nd_caching *c)
 {
-    const nd_hooks *h = &c->maker.hooks;
+    const nd_hooks *h = &c->backend.hooks;
     situation s = {.total = c->total};
     s.usage_known = h->usage && h->usage(h->ctx, &s.free_bytes, &s.total) == ND_OK && s.total;
     nd__lock_take(&c->lock);
@@ -144,7 +144,7 @@ static const char *hint(const situation *s, const nd_request *r)
 
 static nd_status out_of_memory(nd_caching *c, const nd_request *r)
 {
-    nd_device *device = c->maker.device;
+    nd_device *device = c->backend.device;
     nd__lock_take(&c->lock);
     c->num_ooms++;
     c->num_cap_rejections += r->capped;
@@ -186,7 +186,7 @@ static bool likely_full(nd_caching *c, const nd_request *r)
 /* True: r->piece. False: nothing fits, or r->status. */
 static bool climb(nd_caching *c, nd_request *r)
 {
-    if (nd__run_free_callbacks(c->maker.device, r->requested) && find_locked(c, r))
+    if (nd__run_free_callbacks(c->backend.device, r->requested) && find_locked(c, r))
         return true;
     if (r->status != ND_OK)
         return false;
@@ -217,7 +217,7 @@ nd_status nd__ladder(nd_caching *c, nd_request *r)
     nd_attempt attempt;
     if (r->size == 0)
         return out_of_memory(c, r);
-    nd__attempt_begin(&attempt, &c->maker.calls);
+    nd__attempt_begin(&attempt, &c->backend.calls);
     bool found = climb(c, r);
     while (!found && r->status == ND_OK && nd__attempt_again(&attempt))
         found = look_again(c, r);

@@ -5,9 +5,9 @@
 static nd_snapshot_segment describe(const nd_segment *s, const nd_caching *c, const nd_piece *from,
                                     const nd_piece *end)
 {
-    nd_snapshot_segment x = {.device = c->maker.device,
+    nd_snapshot_segment x = {.device = c->backend.device,
                              .address = s->address + from->b.offset,
-                             .stream = s->lane == c->orphan ? 0 : s->lane->id,
+                             .stream = s->queue == c->orphan ? 0 : s->queue->id,
                              .pool = s->bin->arena->id,
                              .large = !s->bin->small,
                              .expandable = s->page != 0};
@@ -43,9 +43,9 @@ static bool mapped(const nd_piece *p)
     return p && p->state != ND_PIECE_UNMAPPED && !(p->state == ND_PIECE_BUSY && p->unmapped);
 }
 
-void nd__caching_snapshot(nd_maker *m, nd_text *segments)
+void nd__caching_snapshot(nd_backend *backend, nd_text *segments)
 {
-    nd_caching *c = (nd_caching *)m;
+    nd_caching *c = (nd_caching *)backend;
     nd__magazines_flush(c, false);
     nd__lock_take(&c->lock);
     for (const nd_segment *s = c->segments; s; s = s->next)

@@ -207,8 +207,8 @@ bool nd__magazine_push(nd_caching *c, nd_piece *p)
     nd__lock_take(&m->lock);
     bool open = m->owner != NULL;
     if (open) {
-        nd__trace(ND_TRACE_FREE_COMPLETED, c->maker.device, p->segment->address + p->b.offset,
-                  p->b.nbytes, p->lane->stream, NULL);
+        nd__trace(ND_TRACE_FREE_COMPLETED, c->backend.device, p->segment->address + p->b.offset,
+                  p->b.nbytes, p->queue->stream, NULL);
         subtract(&m->blocks, 1);
         subtract(&m->bytes, (int64_t)p->b.nbytes);
         subtract(&m->requested, (int64_t)p->b.requested);
@@ -261,16 +261,16 @@ void nd__magazines_flush(nd_caching *c, bool close)
     registry_drop();
 }
 
-void nd__caching_fork(nd_maker *maker, nd_fork now)
+void nd__caching_fork(nd_backend *backend, nd_fork now)
 {
-    nd_caching *c = (nd_caching *)maker;
+    nd_caching *c = (nd_caching *)backend;
     const bool take = now == ND_FORK_TAKE;
     if (take)
         registry_take();
     for (nd_magazine *m = c->magazines; m; m = m->next)
         (take ? nd__lock_take : nd__lock_drop)(&m->lock);
     (take ? nd__lock_take : nd__lock_drop)(&c->lock);
-    nd__calls_fork(&maker->calls, now);
+    nd__calls_fork(&backend->calls, now);
     if (!take)
         registry_drop();
 }

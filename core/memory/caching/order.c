@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include "core/memory/caching/caching.h"
 
-static bool queue_event(nd_caching *c, nd_lane *lane, nd_piece *p)
+static bool queue_event(nd_caching *c, nd_stream_queue *queue, nd_piece *p)
 {
     nd_gate *gate = NULL;
     nd_waiting *w = malloc(sizeof *w);
-    if (!w || nd__gate_new(c, lane, &gate) != ND_OK) {
+    if (!w || nd__gate_new(c, queue, &gate) != ND_OK) {
         free(w);
         return false;
     }
@@ -18,14 +18,14 @@ static bool queue_event(nd_caching *c, nd_lane *lane, nd_piece *p)
         return true;
     }
     *w = (nd_waiting){gate, p, NULL};
-    *lane->tail = w;
-    lane->tail = &w->next;
+    *queue->tail = w;
+    queue->tail = &w->next;
     p->events++;
-    if (!lane->pending) {
-        lane->pending = true;
-        lane->refs++;
-        lane->next_pending = c->pending;
-        c->pending = lane;
+    if (!queue->pending) {
+        queue->pending = true;
+        queue->refs++;
+        queue->next_pending = c->pending;
+        c->pending = queue;
     }
     return true;
 }
@@ -34,9 +34,9 @@ static bool queue_event(nd_caching *c, nd_lane *lane, nd_piece *p)
 static bool gate_home(nd_caching *c, nd_piece *p)
 {
     nd_gate *gate = NULL;
-    if (p->lane == p->segment->lane)
+    if (p->queue == p->segment->queue)
         return true;
-    if (nd__gate_new(c, p->lane, &gate) != ND_OK)
+    if (nd__gate_new(c, p->queue, &gate) != ND_OK)
         return false;
     bool known = !gate || nd__gates_add(c, &p->gates, gate);
     if (gate)
@@ -49,10 +49,10 @@ static bool record_all(nd_caching *c, nd_piece *p)
 {
     while (p->uses) {
         nd_uses *u = p->uses;
-        if (!queue_event(c, u->lane, p))
+        if (!queue_event(c, u->queue, p))
             return false;
         p->uses = u->next;
-        nd__lane_put(c, u->lane);
+        nd__stream_queue_put(c, u->queue);
         free(u);
     }
     return gate_home(c, p);
@@ -85,17 +85,17 @@ static void retry_deferred(nd_caching *c)
 
 static void completed(nd_caching *c, nd_piece *p)
 {
-    nd__trace(ND_TRACE_FREE_COMPLETED, c->maker.device, p->segment->address + p->b.offset,
-              p->b.nbytes, p->lane->stream, NULL);
+    nd__trace(ND_TRACE_FREE_COMPLETED, c->backend.device, p->segment->address + p->b.offset,
+              p->b.nbytes, p->queue->stream, NULL);
     nd__give(c, p);
 }
 
-static void pop_head(nd_caching *c, nd_lane *lane)
+static void pop_head(nd_caching *c, nd_stream_queue *queue)
 {
-    nd_waiting *w = lane->head;
-    lane->head = w->next;
-    if (!lane->head)
-        lane->tail = &lane->head;
+    nd_waiting *w = queue->head;
+    queue->head = w->next;
+    if (!queue->head)
+        queue->tail = &queue->head;
     nd__gate_put(c, w->gate);
     if (--w->piece->events == 0 && !w->piece->deferred)
         completed(c, w->piece);
@@ -104,25 +104,25 @@ static void pop_head(nd_caching *c, nd_lane *lane)
 
 void nd__process_events(nd_caching *c)
 {
-    const nd_hooks *h = &c->maker.hooks;
+    const nd_hooks *h = &c->backend.hooks;
     if (c->captures)
         return;
     if (c->deferred)
         retry_deferred(c);
-    for (nd_lane **at = &c->pending; *at;) {
-        nd_lane *lane = *at;
+    for (nd_stream_queue **at = &c->pending; *at;) {
+        nd_stream_queue *queue = *at;
         int32_t done = 1;
-        while (lane->head && done)
-            if (h->query(h->ctx, lane->head->gate->event, &done) != ND_OK)
+        while (queue->head && done)
+            if (h->query(h->ctx, queue->head->gate->event, &done) != ND_OK)
                 done = 0; /* a lost device: its memory is not used again */
             else if (done)
-                pop_head(c, lane);
-        if (lane->head) {
-            at = &lane->next_pending;
+                pop_head(c, queue);
+        if (queue->head) {
+            at = &queue->next_pending;
         } else {
-            *at = lane->next_pending;
-            lane->pending = false;
-            nd__lane_put(c, lane);
+            *at = queue->next_pending;
+            queue->pending = false;
+            nd__stream_queue_put(c, queue);
         }
     }
 }
@@ -130,12 +130,12 @@ void nd__process_events(nd_caching *c)
 /* The last event of each queue covers the ones before it. */
 nd_status nd__synchronize_events(nd_caching *c)
 {
-    const nd_hooks *h = &c->maker.hooks;
+    const nd_hooks *h = &c->backend.hooks;
     nd__lock_take(&c->lock);
     nd__process_events(c);
     while (c->pending && !c->captures) {
-        nd_lane *lane = c->pending;
-        nd_waiting *w = lane->head;
+        nd_stream_queue *queue = c->pending;
+        nd_waiting *w = queue->head;
         while (w->next)
             w = w->next;
         nd_gate *gate = w->gate;
@@ -165,12 +165,12 @@ nd_status nd__record_stream(nd_block *b, nd_stream *stream)
         return nd__fail(ND_ERR_MEMORY, "record_stream", -1, "no host memory");
     nd__lock_take(&c->lock);
     uint64_t id = nd__stream_id(stream);
-    bool known = p->lane->id == id;
+    bool known = p->queue->id == id;
     for (const nd_uses *at = p->uses; at && !known; at = at->next)
-        known = at->lane->id == id;
-    u->lane = known ? NULL : nd__lane_get(c, stream);
+        known = at->queue->id == id;
+    u->queue = known ? NULL : nd__stream_queue_get(c, stream);
     nd_status status = ND_OK;
-    if (u->lane) {
+    if (u->queue) {
         u->next = p->uses;
         p->uses = u;
         u = NULL;
@@ -186,7 +186,7 @@ nd_status nd__record_use(nd_block *b, nd_stream *stream)
 {
     nd_piece *p = (nd_piece *)b;
     nd_caching *c = nd__caching_of(p);
-    const nd_hooks *h = &c->maker.hooks;
+    const nd_hooks *h = &c->backend.hooks;
     nd_gate *gate = NULL;
     if (!c->streams)
         return ND_OK;
@@ -195,16 +195,16 @@ nd_status nd__record_use(nd_block *b, nd_stream *stream)
         return nd__record_stream(b, stream);
     nd__lock_take(&c->lock);
     nd_status status = ND_OK;
-    if (p->lane->id != nd__stream_id(stream)) {
-        nd_lane *lane = nd__lane_get(c, stream);
-        status = lane ? nd__gate_new(c, lane, &gate)
-                      : nd__fail(ND_ERR_MEMORY, "record_use", -1, "no host memory");
+    if (p->queue->id != nd__stream_id(stream)) {
+        nd_stream_queue *queue = nd__stream_queue_get(c, stream);
+        status = queue ? nd__gate_new(c, queue, &gate)
+                       : nd__fail(ND_ERR_MEMORY, "record_use", -1, "no host memory");
         if (gate && !nd__gates_add(c, &p->gates, gate))
             status = nd__fail(ND_ERR_MEMORY, "record_use", -1, "no host memory");
         if (gate)
             nd__gate_put(c, gate);
-        if (lane)
-            nd__lane_put(c, lane);
+        if (queue)
+            nd__stream_queue_put(c, queue);
     }
     nd__caching_leave(c);
     return status;

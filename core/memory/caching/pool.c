@@ -33,29 +33,29 @@ static nd_arena *arena_new(nd_caching *c, const nd_hooks *hooks)
     return a;
 }
 
-static nd_status pool_new(nd_maker *m, const nd_hooks *hooks, nd_pool **out)
+static nd_status pool_new(nd_backend *backend, const nd_hooks *hooks, nd_pool **out)
 {
-    nd_caching *c = (nd_caching *)m;
+    nd_caching *c = (nd_caching *)backend;
     nd_pool *pool = calloc(1, sizeof *pool);
     nd_arena *arena = pool ? arena_new(c, hooks) : NULL;
     if (!arena) {
         free(pool);
         return nd__fail(ND_ERR_MEMORY, "pool_create", -1, "no host memory for a pool");
     }
-    atomic_fetch_add(&m->refs, 1);
+    atomic_fetch_add(&backend->refs, 1);
     atomic_init(&pool->refs, 1);
-    *pool =
-        (nd_pool){.refs = 1, .id = arena->id, .device = m->device, .caching = c, .arena = arena};
+    *pool = (nd_pool){
+        .refs = 1, .id = arena->id, .device = backend->device, .caching = c, .arena = arena};
     *out = pool;
     return ND_OK;
 }
 
-static nd_status pool_with(nd_maker *m, const nd_pool_opts *o, nd_pool **out)
+static nd_status pool_with(nd_backend *backend, const nd_pool_opts *o, nd_pool **out)
 {
     nd_hooks hooks;
     if (o->upstream)
-        ND_RETURN_IF(nd__allocator_hooks(o->upstream, m->device, &hooks));
-    nd_status status = pool_new(m, o->upstream ? &hooks : NULL, out);
+        ND_RETURN_IF(nd__allocator_hooks(o->upstream, backend->device, &hooks));
+    nd_status status = pool_new(backend, o->upstream ? &hooks : NULL, out);
     if (status != ND_OK && o->upstream)
         nd__allocator_hooks_release(&hooks);
     ND_RETURN_IF(status);
@@ -66,7 +66,7 @@ static nd_status pool_with(nd_maker *m, const nd_pool_opts *o, nd_pool **out)
     return ND_OK;
 }
 
-nd_status nd__caching_pool(nd_maker *m, const nd_pool_opts *opts, nd_pool **out)
+nd_status nd__caching_pool(nd_backend *backend, const nd_pool_opts *opts, nd_pool **out)
 {
     nd_pool_opts o = {0};
     *out = NULL;
@@ -76,11 +76,11 @@ nd_status nd__caching_pool(nd_maker *m, const nd_pool_opts *opts, nd_pool **out)
                         (unsigned)opts->size);
     if (opts)
         memcpy(&o, opts, opts->size < sizeof o ? opts->size : sizeof o);
-    if (nd__is_caching(m))
-        return pool_with(m, &o, out);
+    if (nd__is_caching(backend))
+        return pool_with(backend, &o, out);
     return nd__fail(ND_ERR_UNSUPPORTED, "pool_create", 0,
                     "the device's allocator is \"%s\"; pools are parts of \"caching\"",
-                    m->type->name);
+                    backend->type->name);
 }
 
 nd_pool *nd_pool_retain(nd_pool *pool)
@@ -100,7 +100,7 @@ void nd_pool_release(nd_pool *pool)
     nd__arena_forget(c, pool->arena);
     nd__caching_leave(c);
     (void)nd__release(c, &(nd_giving){.unused_pools = true});
-    nd__maker_release(&c->maker);
+    nd__backend_release(&c->backend);
     free(pool);
 }
 
@@ -176,14 +176,14 @@ int64_t nd_pool_reserved_bytes(const nd_pool *pool)
     return read_locked(pool, &pool->arena->reserved_bytes);
 }
 
-nd_status nd__caching_capture_begin(nd_maker *m, uint64_t id, nd_pool *pool, nd_pool **out)
+nd_status nd__caching_capture_begin(nd_backend *backend, uint64_t id, nd_pool *pool, nd_pool **out)
 {
-    nd_caching *c = (nd_caching *)m;
+    nd_caching *c = (nd_caching *)backend;
     *out = NULL;
     nd_capture *k = malloc(sizeof *k);
     if (!k)
         return nd__fail(ND_ERR_MEMORY, "graph_begin", -1, "no host memory for a capture");
-    nd_status status = pool ? ND_OK : pool_new(m, NULL, out);
+    nd_status status = pool ? ND_OK : pool_new(backend, NULL, out);
     if (status != ND_OK) {
         free(k);
         return status;
@@ -199,9 +199,9 @@ nd_status nd__caching_capture_begin(nd_maker *m, uint64_t id, nd_pool *pool, nd_
     return ND_OK;
 }
 
-nd_status nd__caching_capture_end(nd_maker *m, uint64_t id)
+nd_status nd__caching_capture_end(nd_backend *backend, uint64_t id)
 {
-    nd_caching *c = (nd_caching *)m;
+    nd_caching *c = (nd_caching *)backend;
     nd__lock_take(&c->lock);
     nd_capture **at = &c->captures, *k;
     while (*at && (*at)->id != id)

@@ -114,32 +114,32 @@ static void gather_old(nd_bin *bin, uint64_t target, piece_list *list)
 /* Asks, or waits, without the lock; the gate stays counted meanwhile. */
 static bool passed(nd_caching *c, const nd_giving *which, nd_gate *gate)
 {
-    const nd_hooks *h = &c->maker.hooks;
+    const nd_hooks *h = &c->backend.hooks;
     int32_t done = 0;
     if (which->synchronize)
         return h->synchronize(h->ctx, gate->event) == ND_OK || which->force;
     return h->query(h->ctx, gate->event, &done) == ND_OK && done;
 }
 
-/* The work of the lane so far. Blocks come sorted by stream: the last answer is remembered. */
+/* The work of the queue so far. Blocks come sorted by stream: the last answer is remembered. */
 typedef struct {
     uint64_t id;
     bool known, idle;
-} lane_answer;
+} queue_answer;
 
-static bool lane_idle(nd_caching *c, const nd_giving *which, const nd_piece *p, lane_answer *last)
+static bool queue_idle(nd_caching *c, const nd_giving *which, const nd_piece *p, queue_answer *last)
 {
     nd_gate *gate = NULL;
     nd__lock_take(&c->lock);
-    nd_lane *lane = p->segment->lane;
-    uint64_t id = lane->id;
-    bool known = lane == c->orphan || (last->known && last->id == id);
-    bool idle = lane == c->orphan || last->idle;
-    const nd_hooks *h = &c->maker.hooks;
-    if (!known && !lane->gone && h->idle && h->idle(h->ctx, lane->stream))
+    nd_stream_queue *queue = p->segment->queue;
+    uint64_t id = queue->id;
+    bool known = queue == c->orphan || (last->known && last->id == id);
+    bool idle = queue == c->orphan || last->idle;
+    const nd_hooks *h = &c->backend.hooks;
+    if (!known && !queue->gone && h->idle && h->idle(h->ctx, queue->stream))
         idle = true;
     else if (!known)
-        idle = nd__gate_new(c, lane, &gate) == ND_OK || which->force;
+        idle = nd__gate_new(c, queue, &gate) == ND_OK || which->force;
     nd__caching_leave(c);
     if (gate) {
         idle = passed(c, which, gate);
@@ -147,18 +147,18 @@ static bool lane_idle(nd_caching *c, const nd_giving *which, const nd_piece *p, 
         nd__gate_put(c, gate);
         nd__caching_leave(c);
     }
-    *last = (lane_answer){id, true, idle};
+    *last = (queue_answer){id, true, idle};
     return idle;
 }
 
-static bool unused(nd_caching *c, const nd_giving *which, nd_piece *p, lane_answer *last)
+static bool unused(nd_caching *c, const nd_giving *which, nd_piece *p, queue_answer *last)
 {
     if (!c->streams)
         return true;
     for (nd_gates *g = p->gates; g; g = g->next)
         if (!passed(c, which, g->gate))
             return false;
-    return lane_idle(c, which, p, last);
+    return queue_idle(c, which, p, last);
 }
 
 static uint64_t give_back(nd_caching *c, nd_piece *p)
@@ -169,14 +169,14 @@ static uint64_t give_back(nd_caching *c, nd_piece *p)
     if (s->page)
         return nd__shrink(c, p);
     nd__lock_take(&c->lock);
-    nd_lane *lane = s->lane;
-    lane->refs++;
+    nd_stream_queue *queue = s->queue;
+    queue->refs++;
     nd__caching_leave(c);
-    nd__trace(ND_TRACE_SEGMENT_FREE, c->maker.device, s->address, nbytes, lane->stream, NULL);
-    h->segment_free(h->ctx, lane->stream, s->mem, nbytes);
+    nd__trace(ND_TRACE_SEGMENT_FREE, c->backend.device, s->address, nbytes, queue->stream, NULL);
+    h->segment_free(h->ctx, queue->stream, s->mem, nbytes);
     nd__lock_take(&c->lock);
     nd__segment_unlink(c, s);
-    nd__lane_put(c, lane);
+    nd__stream_queue_put(c, queue);
     nd__caching_leave(c);
     return nbytes;
 }
@@ -184,7 +184,7 @@ static uint64_t give_back(nd_caching *c, nd_piece *p)
 static uint64_t release(nd_caching *c, const nd_giving *which)
 {
     piece_list list = {which->only, &list.head};
-    lane_answer last = {0};
+    queue_answer last = {0};
     uint64_t sum = 0;
     nd__lock_take(&c->lock);
     if (which->only)
@@ -216,8 +216,8 @@ uint64_t nd__release(nd_caching *c, const nd_giving *which)
 {
     if (which->only) /* whoever set it aside has entered */
         return release(c, which);
-    nd__calls_enter(&c->maker.calls);
+    nd__calls_enter(&c->backend.calls);
     uint64_t sum = release(c, which);
-    nd__calls_leave(&c->maker.calls, true);
+    nd__calls_leave(&c->backend.calls, true);
     return sum;
 }

@@ -10,19 +10,19 @@ nd_segment *nd__segment_new(nd_caching *c, nd_request *r, ndp_mem *mem, char *ho
     if (!s)
         return NULL;
     *s = (nd_segment){.mem = mem, .host = host, .nbytes = nbytes, .page = page, .bin = r->bin};
-    s->address = nd__mem_address(c->maker.device, mem, host);
+    s->address = nd__mem_address(c->backend.device, mem, host);
     nd__lock_take(&c->lock);
-    s->lane = nd__lane_get(c, r->stream);
-    s->first = s->lane ? nd__piece_new(c) : NULL;
-    if (!s->first && s->lane)
-        nd__lane_put(c, s->lane);
+    s->queue = nd__stream_queue_get(c, r->stream);
+    s->first = s->queue ? nd__piece_new(c) : NULL;
+    if (!s->first && s->queue)
+        nd__stream_queue_put(c, s->queue);
     nd__caching_leave(c);
     if (!s->first) {
         free(s);
         return NULL;
     }
     nd_piece *p = s->first;
-    *p = (nd_piece){.b = {.maker = &c->maker, .mem = mem, .nbytes = nbytes}, .segment = s};
+    *p = (nd_piece){.b = {.backend = &c->backend, .mem = mem, .nbytes = nbytes}, .segment = s};
     p->state = page ? ND_PIECE_UNMAPPED : ND_PIECE_FREE;
     return s;
 }
@@ -79,8 +79,8 @@ void nd__segment_unlink(nd_caching *c, nd_segment *s)
         nd__stat_out(c, ND_STAT_SEGMENT, s->bin->small, 1);
         nd__tally_out(&c->oversize_segments, s->oversize);
     }
-    c->orphans -= s->lane == c->orphan;
-    nd__lane_put(c, s->lane);
+    c->orphans -= s->queue == c->orphan;
+    nd__stream_queue_put(c, s->queue);
     if (s->last)
         nd__gate_put(c, s->last);
     nd__gates_drop(c, &s->first->gates);

@@ -41,9 +41,9 @@ static void fill(const nd_caching *c, nd_memory_stats *s)
 }
 
 /* Writes only the fields that are this allocator's; the rest is others' or zero already. */
-void nd__caching_stats(nd_maker *m, nd_memory_stats *out)
+void nd__caching_stats(nd_backend *backend, nd_memory_stats *out)
 {
-    nd_caching *c = (nd_caching *)m;
+    nd_caching *c = (nd_caching *)backend;
     nd__magazines_flush(c, false);
     (void)nd__release(c, &(nd_giving){.unused_pools = true});
     nd__lock_take(&c->lock);
@@ -62,9 +62,9 @@ static void reset(nd_tally *t, bool peak, bool accumulated)
     }
 }
 
-void nd__caching_reset(nd_maker *m, bool peak, bool accumulated)
+void nd__caching_reset(nd_backend *backend, bool peak, bool accumulated)
 {
-    nd_caching *c = (nd_caching *)m;
+    nd_caching *c = (nd_caching *)backend;
     nd__magazines_flush(c, false);
     nd__lock_take(&c->lock);
     for (int i = 0; i < ND_STAT_KINDS; i++)

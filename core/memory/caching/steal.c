@@ -2,46 +2,46 @@
  * Free blocks of other streams: of those that are gone, and of those that lend. */
 #include "core/memory/caching/caching.h"
 
-/* Live blocks keep the lane, as lent ones do; free ones are gated by its last event. */
+/* Live blocks keep the queue, as lent ones do; free ones are gated by its last event. */
 static void orphan_segment(nd_caching *c, nd_segment *s)
 {
-    nd_lane *lane = s->lane;
+    nd_stream_queue *queue = s->queue;
     for (nd_piece *p = s->first; p; p = p->next)
         if (p->state == ND_PIECE_FREE || p->state == ND_PIECE_UNMAPPED)
             nd__unshelve(p);
-    s->lane = c->orphan;
+    s->queue = c->orphan;
     c->orphan->refs++;
     c->orphans++;
-    s->last = lane->last;
+    s->last = queue->last;
     if (s->last)
         s->last->refs++;
     for (nd_piece *p = s->first; p; p = p->next) {
-        if (p->state == ND_PIECE_FREE && lane->last && !nd__gates_add(c, &p->gates, lane->last)) {
+        if (p->state == ND_PIECE_FREE && queue->last && !nd__gates_add(c, &p->gates, queue->last)) {
             p->state = ND_PIECE_BUSY; /* no host memory to remember the event: never used again */
             continue;
         }
         if (p->state == ND_PIECE_FREE || p->state == ND_PIECE_UNMAPPED)
             nd__shelve(p);
-        else if (p->lane == lane && p->state != ND_PIECE_BUSY)
-            lane->refs++;
+        else if (p->queue == queue && p->state != ND_PIECE_BUSY)
+            queue->refs++;
     }
-    nd__lane_put(c, lane);
+    nd__stream_queue_put(c, queue);
 }
 
-void nd__lane_gone(nd_caching *c, nd_stream *stream)
+void nd__stream_queue_gone(nd_caching *c, nd_stream *stream)
 {
     nd__lock_take(&c->lock);
-    nd_lane *lane = nd__lane_find(c, nd__stream_id(stream));
-    if (lane && !lane->gone && lane != c->orphan &&
-        (c->orphan || (c->orphan = nd__lane_new(c, NULL, ND_ORPHAN_ID)))) {
+    nd_stream_queue *queue = nd__stream_queue_find(c, nd__stream_id(stream));
+    if (queue && !queue->gone && queue != c->orphan &&
+        (c->orphan || (c->orphan = nd__stream_queue_new(c, NULL, ND_ORPHAN_ID)))) {
         /* Should recording fail, its memory stays where no other stream finds it. */
-        lane->lost = nd__gate_new(c, lane, &lane->last) != ND_OK;
-        lane->gone = true;
-        lane->refs++;
-        for (nd_segment *s = c->segments; s && !lane->lost; s = s->next)
-            if (s->lane == lane)
+        queue->lost = nd__gate_new(c, queue, &queue->last) != ND_OK;
+        queue->gone = true;
+        queue->refs++;
+        for (nd_segment *s = c->segments; s && !queue->lost; s = s->next)
+            if (s->queue == queue)
                 orphan_segment(c, s);
-        nd__lane_put(c, lane);
+        nd__stream_queue_put(c, queue);
     }
     nd__caching_leave(c);
 }
@@ -49,7 +49,7 @@ void nd__lane_gone(nd_caching *c, nd_stream *stream)
 static nd_piece *fit_of(const nd_bin *bin, uint64_t id, const nd_request *r)
 {
     nd_piece *p = id == r->id || id == ND_ORPHAN_ID ? NULL : nd__first_fit(bin, id, r);
-    return p && !p->segment->lane->gone ? p : NULL;
+    return p && !p->segment->queue->gone ? p : NULL;
 }
 
 /* The smallest block that fits among all other streams, one look-up a stream. With many streams
@@ -77,11 +77,11 @@ bool nd__steal(nd_caching *c, nd_request *r, nd_arena *arena)
     if (r->in_capture || c->captures)
         return false;
     nd_piece *p = best_of_others(&arena->bin[r->bin->small], r);
-    if (!p || nd__gate_new(c, p->segment->lane, &gate) != ND_OK)
+    if (!p || nd__gate_new(c, p->segment->queue, &gate) != ND_OK)
         return false;
     bool known = !gate || nd__gates_add(c, &p->gates, gate);
     if (gate)
         nd__gate_put(c, gate);
-    arena->bin[r->bin->small].donor = p->segment->lane->id;
+    arena->bin[r->bin->small].donor = p->segment->queue->id;
     return known && nd__take(c, r, p);
 }

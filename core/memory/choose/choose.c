@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Which maker a device's new blocks come from: the one it begins with, and the swap of it at any
- * time (C22): a block goes back to the maker that made it. */
+ * Which backend a device's new blocks come from: the one it begins with, and the swap of it at any
+ * time (C22): a block goes back to the backend that made it. */
 #include <strings.h>
 #include "core/memory/plain/plain.h"
 #include "core/memory/pluggable/pluggable.h"
@@ -24,9 +24,9 @@ static bool no_cache(void)
     return text != NULL;
 }
 
-static nd_status make_own(nd_device *device, int kind, nd_maker **out)
+static nd_status make_own(nd_device *device, int kind, nd_backend **out)
 {
-    static nd_status (*const create[])(nd_device *, const nd_hooks *, nd_maker **) = {
+    static nd_status (*const create[])(nd_device *, const nd_hooks *, nd_backend **) = {
         [ND_KIND_CACHING] = nd__caching_create,
         [ND_KIND_DEBUG] = nd__debug_create,
         [ND_KIND_NONE] = nd__single_create,
@@ -37,7 +37,7 @@ static nd_status make_own(nd_device *device, int kind, nd_maker **out)
     return create[kind](device, &hooks, out);
 }
 
-static nd_status first_maker(nd_device *device, nd_maker **out)
+static nd_status first_backend(nd_device *device, nd_backend **out)
 {
     int kind = no_cache() ? ND_KIND_NONE : nd__conf()->backend;
     if (kind == ND_KIND_ASYNC && !nd__ordered_serves(device)) /* as the CPU */
@@ -45,47 +45,47 @@ static nd_status first_maker(nd_device *device, nd_maker **out)
     return make_own(device, kind, out);
 }
 
-nd_status nd__device_maker_start(nd_device *device, nd_maker **out)
+nd_status nd__device_backend_start(nd_device *device, nd_backend **out)
 {
     nd__snapshot_from_environment();
     pthread_mutex_lock(&start_lock);
-    nd_maker *m = atomic_load(&device->maker);
-    nd_status status = m ? ND_OK : first_maker(device, &m);
-    if (status == ND_OK && !atomic_load(&device->maker)) {
-        nd__maker_register(m);
-        atomic_store_explicit(&device->maker, m, memory_order_release);
+    nd_backend *backend = atomic_load(&device->backend);
+    nd_status status = backend ? ND_OK : first_backend(device, &backend);
+    if (status == ND_OK && !atomic_load(&device->backend)) {
+        nd__backend_register(backend);
+        atomic_store_explicit(&device->backend, backend, memory_order_release);
     }
     pthread_mutex_unlock(&start_lock);
-    *out = status == ND_OK ? m : NULL;
+    *out = status == ND_OK ? backend : NULL;
     return status;
 }
 
-static bool is_kind(const nd_maker *m, const nd_allocator *a)
+static bool is_kind(const nd_backend *backend, const nd_allocator *a)
 {
     if (a->kind == ND_KIND_PLUGGABLE)
-        return m->allocator == a;
-    return !m->allocator && strcmp(m->type->name, nd__kind_names[a->kind]) == 0;
+        return backend->allocator == a;
+    return !backend->allocator && strcmp(backend->type->name, nd__kind_names[a->kind]) == 0;
 }
 
-static nd_maker *find_maker(nd_device *device, const nd_allocator *a)
+static nd_backend *find_backend(nd_device *device, const nd_allocator *a)
 {
-    nd_maker *m = nd__makers();
-    while (m && (m->device != device || !is_kind(m, a)))
-        m = m->next;
-    return m;
+    nd_backend *backend = nd__backends();
+    while (backend && (backend->device != device || !is_kind(backend, a)))
+        backend = backend->next;
+    return backend;
 }
 
-static nd_status make_pluggable(nd_device *device, nd_allocator *a, nd_maker **out)
+static nd_status make_pluggable(nd_device *device, nd_allocator *a, nd_backend **out)
 {
     nd_hooks hooks;
     ND_RETURN_IF(nd__allocator_hooks(a, device, &hooks));
-    nd_status status = nd__foreign_create(device, &hooks, a, out);
+    nd_status status = nd__pluggable_create(device, &hooks, a, out);
     if (status != ND_OK)
         nd__allocator_hooks_release(&hooks);
     return status;
 }
 
-static nd_status make(nd_device *device, nd_allocator *a, nd_maker **out)
+static nd_status make(nd_device *device, nd_allocator *a, nd_backend **out)
 {
     if (a->kind == ND_KIND_PLUGGABLE)
         return make_pluggable(device, a, out);
@@ -110,7 +110,7 @@ nd_status nd_allocator_set(nd_device *device, nd_allocator *allocator)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     nd_status status;
-    nd_maker *m, *first;
+    nd_backend *backend, *first;
     device = nd__or_current(device, &status);
     if (status != ND_OK)
         return status;
@@ -118,13 +118,13 @@ nd_status nd_allocator_set(nd_device *device, nd_allocator *allocator)
         return nd__fail(ND_ERR_ARGUMENT, "allocator_set", 1,
                         "the allocator is NULL; nd_allocator_named(\"caching\") is the default");
     ND_RETURN_IF(refuse_capture(device));
-    ND_RETURN_IF(nd__device_maker(device, &first)); /* so that the settings' own exists */
+    ND_RETURN_IF(nd__device_backend(device, &first)); /* so that the settings' own exists */
     pthread_mutex_lock(&lock);
-    m = find_maker(device, allocator);
-    if (!m && (status = make(device, allocator, &m)) == ND_OK)
-        nd__maker_register(m);
+    backend = find_backend(device, allocator);
+    if (!backend && (status = make(device, allocator, &backend)) == ND_OK)
+        nd__backend_register(backend);
     if (status == ND_OK)
-        atomic_store_explicit(&device->maker, m, memory_order_release);
+        atomic_store_explicit(&device->backend, backend, memory_order_release);
     pthread_mutex_unlock(&lock);
     return status;
 }
@@ -132,11 +132,11 @@ nd_status nd_allocator_set(nd_device *device, nd_allocator *allocator)
 nd_status nd_pool_create(nd_device *device, const nd_pool_opts *opts, nd_pool **out)
 {
     nd_status status = ND_OK;
-    nd_maker *m;
+    nd_backend *backend;
     ND_OUT("pool_create", 2, out, NULL);
     device = nd__or_current(device, &status);
     if (!device)
         return status;
-    ND_RETURN_IF(nd__device_maker(device, &m));
-    return nd__caching_pool(m, opts, out);
+    ND_RETURN_IF(nd__device_backend(device, &backend));
+    return nd__caching_pool(backend, opts, out);
 }

@@ -7,7 +7,7 @@
 #define ND_PINNED_BINS 64 /* by the power of two below the size */
 
 typedef struct nd_pinned_block {
-    nd_block base; /* maker NULL; mem is the slab's where in_slab */
+    nd_block base; /* backend NULL; mem is the slab's where in_slab */
     struct nd_pinned_pool *pool;
     nd_uses uses;
     bool in_slab;

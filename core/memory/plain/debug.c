@@ -17,7 +17,7 @@ typedef struct {
     nd_text mistakes;
 } nd_debug;
 
-static const nd_maker_class debug_class;
+static const nd_backend_class debug_class;
 
 /* ---- records ---- */
 static size_t bucket(const void *block)
@@ -173,12 +173,12 @@ static bool reclaim(nd_plain *p, bool wait)
     bool any = evict(d, wait ? 0 : nd__conf()->quarantine_blocks);
     bool gave = any || n > 0;
     for (; n > 0; n--)
-        nd__maker_release(&p->base);
+        nd__backend_release(&p->base);
     nd__plain_end(p, gave);
     return any;
 }
 
-/* ---- the maker ---- */
+/* ---- the backend ---- */
 static nd_status fill_fresh(nd_debug *d, const nd_plain_block *b)
 {
     uint64_t end = b->base.offset + b->base.requested;
@@ -187,9 +187,10 @@ static nd_status fill_fresh(nd_debug *d, const nd_plain_block *b)
     return nd__debug_fill(&d->plain, b, end, b->segment - end, ND_FILL_ZONE);
 }
 
-static nd_status debug_alloc(nd_maker *m, nd_stream *stream, uint64_t nbytes, nd_block **out)
+static nd_status debug_alloc(nd_backend *backend, nd_stream *stream, uint64_t nbytes,
+                             nd_block **out)
 {
-    nd_debug *d = (nd_debug *)m;
+    nd_debug *d = (nd_debug *)backend;
     nd_plain_block *b;
     *out = NULL;
     ND_RETURN_IF(nd__plain_refuse_capture(&d->plain, stream, "allocate before the capture"));
@@ -226,7 +227,7 @@ static nd_status debug_alloc(nd_maker *m, nd_stream *stream, uint64_t nbytes, nd
 
 static void debug_free(nd_block *block)
 {
-    nd_debug *d = (nd_debug *)block->maker;
+    nd_debug *d = (nd_debug *)block->backend;
     pthread_mutex_lock(&d->plain.lock);
     nd_debug_block *r = find(d, block);
     bool fine = r && r->state == LIVE;
@@ -244,45 +245,45 @@ static void debug_free(nd_block *block)
     if (done) {
         retire(d, &r->plain);
         (void)evict(d, nd__conf()->quarantine_blocks);
-        nd__maker_release(&d->plain.base);
+        nd__backend_release(&d->plain.base);
     }
     nd__plain_end(&d->plain, done);
 }
 
-static nd_status debug_empty_cache(nd_maker *m)
+static nd_status debug_empty_cache(nd_backend *backend)
 {
-    (void)reclaim((nd_plain *)m, false);
-    (void)evict((nd_debug *)m, 0);
+    (void)reclaim((nd_plain *)backend, false);
+    (void)evict((nd_debug *)backend, 0);
     return ND_OK;
 }
 
-static void debug_stats(nd_maker *m, nd_memory_stats *out)
+static void debug_stats(nd_backend *backend, nd_memory_stats *out)
 {
-    (void)reclaim((nd_plain *)m, false);
-    nd__plain_stats(m, out);
+    (void)reclaim((nd_plain *)backend, false);
+    nd__plain_stats(backend, out);
 }
 
-static void debug_snapshot(nd_maker *m, nd_text *segments)
+static void debug_snapshot(nd_backend *backend, nd_text *segments)
 {
-    nd_debug *d = (nd_debug *)m;
-    nd__plain_snapshot(m, segments);
+    nd_debug *d = (nd_debug *)backend;
+    nd__plain_snapshot(backend, segments);
     pthread_mutex_lock(&d->plain.lock);
     for (const nd_plain_block *b = d->kept; b; b = b->next)
         nd__plain_snapshot_block(&d->plain, b, ND_BLOCK_INACTIVE, segments);
     pthread_mutex_unlock(&d->plain.lock);
 }
 
-static void debug_destroy(nd_maker *m)
+static void debug_destroy(nd_backend *backend)
 {
-    nd_debug *d = (nd_debug *)m;
+    nd_debug *d = (nd_debug *)backend;
     (void)evict(d, 0);
     while (d->gone)
         forget(d, (nd_debug_block *)pop(&d->gone));
     free(d->mistakes.data);
-    nd__plain_destroy(m);
+    nd__plain_destroy(backend);
 }
 
-static const nd_maker_class debug_class = {
+static const nd_backend_class debug_class = {
     .name = "debug",
     .alloc = debug_alloc,
     .free = debug_free,
@@ -300,9 +301,9 @@ static const nd_maker_class debug_class = {
 /* What nobody freed or asked about is looked at once more. */
 static void check_at_exit(void)
 {
-    for (nd_maker *m = nd__makers(); m; m = m->next) {
-        nd_debug *d = (nd_debug *)m;
-        if (m->type != &debug_class || !m->device || nd__out_of_reach(m->device))
+    for (nd_backend *backend = nd__backends(); backend; backend = backend->next) {
+        nd_debug *d = (nd_debug *)backend;
+        if (backend->type != &debug_class || !backend->device || nd__out_of_reach(backend->device))
             continue;
         pthread_mutex_lock(&d->plain.lock);
         for (nd_plain_block *b = d->kept; b; b = b->next)
@@ -318,7 +319,7 @@ static void watch_exit(void)
     (void)atexit(check_at_exit);
 }
 
-nd_status nd__debug_create(nd_device *device, const nd_hooks *hooks, nd_maker **out)
+nd_status nd__debug_create(nd_device *device, const nd_hooks *hooks, nd_backend **out)
 {
     nd_debug *d = calloc(1, sizeof *d);
     *out = NULL;
@@ -366,10 +367,10 @@ nd_status nd_memory_debug_report(nd_device *device, char **out, int64_t *count)
     if (status != ND_OK)
         return status;
     nd__text_add(&t, "%s", "");
-    for (nd_maker *m = nd__makers(); m; m = m->next)
-        if (m->type == &debug_class && m->device == device) {
-            (void)reclaim((nd_plain *)m, false);
-            *count += report((nd_debug *)m, &t);
+    for (nd_backend *backend = nd__backends(); backend; backend = backend->next)
+        if (backend->type == &debug_class && backend->device == device) {
+            (void)reclaim((nd_plain *)backend, false);
+            *count += report((nd_debug *)backend, &t);
             any = true;
         }
     if (any && !t.failed) {

@@ -9,7 +9,7 @@ enum { ND_FILL_ZONE = 0xFA, ND_FILL_FRESH = 0xCB, ND_FILL_FREED = 0xDB };
 
 typedef struct nd_debug_block {
     nd_plain_block plain;
-    int32_t state; /* LIVE, FREED, KEPT, GONE; under the maker's lock */
+    int32_t state; /* LIVE, FREED, KEPT, GONE; under the backend's lock */
     bool reported; /* for what happened to it by now */
     struct nd_debug_block *same_hash;
 } nd_debug_block;

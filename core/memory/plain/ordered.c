@@ -120,7 +120,7 @@ static bool give_pending(nd_ordered *o, bool wait)
 static void ordered_free(nd_block *block)
 {
     nd_plain_block *b = (nd_plain_block *)block;
-    nd_ordered *o = (nd_ordered *)block->maker;
+    nd_ordered *o = (nd_ordered *)block->backend;
     nd_stream *s = capturing(o) ? NULL : last_stream(o, b);
     nd__plain_begin(&o->plain);
     nd__plain_drop(&o->plain, b, s == NULL);
@@ -190,9 +190,10 @@ static nd_status alloc_block(nd_ordered *o, nd_stream *stream, uint64_t nbytes, 
     return ND_OK;
 }
 
-static nd_status ordered_alloc(nd_maker *m, nd_stream *stream, uint64_t nbytes, nd_block **out)
+static nd_status ordered_alloc(nd_backend *backend, nd_stream *stream, uint64_t nbytes,
+                               nd_block **out)
 {
-    nd_ordered *o = (nd_ordered *)m;
+    nd_ordered *o = (nd_ordered *)backend;
     bool promised;
     *out = NULL;
     ND_RETURN_IF(nd__plain_refuse_capture(&o->plain, stream,
@@ -209,21 +210,21 @@ static nd_status ordered_alloc(nd_maker *m, nd_stream *stream, uint64_t nbytes, 
 }
 
 /* ---- the rest ---- */
-static nd_status ordered_empty_cache(nd_maker *m)
+static nd_status ordered_empty_cache(nd_backend *backend)
 {
-    nd_ordered *o = (nd_ordered *)m;
+    nd_ordered *o = (nd_ordered *)backend;
     (void)give_pending(o, false);
     trim(o, 0);
     return ND_OK;
 }
 
 /* Reserved is what the pool holds; the pool does not say by size. */
-static void ordered_stats(nd_maker *m, nd_memory_stats *out)
+static void ordered_stats(nd_backend *backend, nd_memory_stats *out)
 {
-    nd_ordered *o = (nd_ordered *)m;
+    nd_ordered *o = (nd_ordered *)backend;
     uint64_t used, reserved;
     (void)give_pending(o, false);
-    nd__plain_stats(m, out);
+    nd__plain_stats(backend, out);
     if (!look(o, &used, &reserved))
         return;
     nd_memory_stat *all = &out->reserved_bytes.all;
@@ -236,10 +237,10 @@ static void ordered_stats(nd_maker *m, nd_memory_stats *out)
     pthread_mutex_unlock(&o->plain.lock);
 }
 
-static void ordered_reset(nd_maker *m, bool peak, bool accumulated)
+static void ordered_reset(nd_backend *backend, bool peak, bool accumulated)
 {
-    nd_ordered *o = (nd_ordered *)m;
-    nd__plain_reset(m, peak, accumulated);
+    nd_ordered *o = (nd_ordered *)backend;
+    nd__plain_reset(backend, peak, accumulated);
     if (!peak)
         return;
     pthread_mutex_lock(&o->plain.lock);
@@ -247,13 +248,13 @@ static void ordered_reset(nd_maker *m, bool peak, bool accumulated)
     pthread_mutex_unlock(&o->plain.lock);
 }
 
-static void ordered_destroy(nd_maker *m)
+static void ordered_destroy(nd_backend *backend)
 {
-    nd_stream_release(atomic_load(&((nd_ordered *)m)->unifier));
-    nd__plain_destroy(m);
+    nd_stream_release(atomic_load(&((nd_ordered *)backend)->unifier));
+    nd__plain_destroy(backend);
 }
 
-static const nd_maker_class ordered = {
+static const nd_backend_class ordered = {
     .name = "async",
     .alloc = ordered_alloc,
     .free = ordered_free,
@@ -273,17 +274,17 @@ bool nd__ordered_serves(const nd_device *d)
     return d->has_stream && d->pool.alloc && d->pool.free && d->pool.trim && d->pool.usage;
 }
 
-bool nd__is_ordered(const nd_maker *m)
+bool nd__is_ordered(const nd_backend *backend)
 {
-    return m->type == &ordered;
+    return backend->type == &ordered;
 }
 
-void nd__ordered_cap(nd_maker *m, uint64_t nbytes)
+void nd__ordered_cap(nd_backend *backend, uint64_t nbytes)
 {
-    atomic_store(&((nd_ordered *)m)->cap, nbytes);
+    atomic_store(&((nd_ordered *)backend)->cap, nbytes);
 }
 
-nd_status nd__ordered_create(nd_device *device, const nd_hooks *hooks, nd_maker **out)
+nd_status nd__ordered_create(nd_device *device, const nd_hooks *hooks, nd_backend **out)
 {
     *out = NULL;
     ND_RETURN_IF(nd__conf_check());

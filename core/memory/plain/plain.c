@@ -8,7 +8,7 @@ const char *nd__tag(void);
 
 enum { LARGE = 1 << 20 }; /* above it a block counts as large, as in the caching allocator */
 
-void nd__plain_init(nd_plain *p, const nd_maker_class *type, nd_device *device,
+void nd__plain_init(nd_plain *p, const nd_backend_class *type, nd_device *device,
                     const nd_hooks *hooks)
 {
     memset(p, 0, sizeof *p);
@@ -34,12 +34,12 @@ nd_status nd__plain_refuse_capture(nd_plain *p, nd_stream *stream, const char *a
 }
 
 /* Memory that others keep for later; whether there was any is for the device to say. */
-static bool empty_others(const nd_maker *self)
+static bool empty_others(const nd_backend *self)
 {
     bool any = false;
-    for (nd_maker *m = nd__makers(); m; m = m->next)
-        if (m != self && m->device == self->device && m->type->empty_cache)
-            any |= m->type->empty_cache(m) == ND_OK;
+    for (nd_backend *backend = nd__backends(); backend; backend = backend->next)
+        if (backend != self && backend->device == self->device && backend->type->empty_cache)
+            any |= backend->type->empty_cache(backend) == ND_OK;
     return any;
 }
 
@@ -166,7 +166,7 @@ static void unlink_block(nd_plain_block **list, nd_plain_block *b)
 void nd__plain_enter(nd_plain *p, nd_plain_block *b, nd_stream *stream)
 {
     const char *tag = nd__tag();
-    b->base.maker = &p->base;
+    b->base.backend = &p->base;
     atomic_fetch_add_explicit(&p->base.refs, 1, memory_order_relaxed);
     nd__uses_start(&b->uses, stream);
     snprintf(b->tag, sizeof b->tag, "%s", tag ? tag : "");
@@ -200,7 +200,7 @@ void nd__plain_begin(nd_plain *p)
 void nd__plain_end(nd_plain *p, bool gave)
 {
     nd__calls_leave(&p->base.calls, gave);
-    nd__maker_release(&p->base);
+    nd__backend_release(&p->base);
 }
 
 /* Then nothing is asked of events: on some devices that alone would break the capture. */
@@ -290,7 +290,7 @@ void nd__plain_give_on(nd_plain *p, nd_plain_block *b, nd_stream *stream)
 {
     give_segment(p, b, stream);
     free(b);
-    nd__maker_release(&p->base);
+    nd__backend_release(&p->base);
 }
 
 void nd__plain_give(nd_plain *p, nd_plain_block *b)
@@ -300,7 +300,7 @@ void nd__plain_give(nd_plain *p, nd_plain_block *b)
 
 nd_status nd__plain_record_stream(nd_block *block, nd_stream *stream)
 {
-    nd_plain *p = (nd_plain *)block->maker;
+    nd_plain *p = (nd_plain *)block->backend;
     pthread_mutex_lock(&p->lock);
     nd_status status = nd__uses_stream(&((nd_plain_block *)block)->uses, stream);
     pthread_mutex_unlock(&p->lock);
@@ -309,7 +309,7 @@ nd_status nd__plain_record_stream(nd_block *block, nd_stream *stream)
 
 nd_status nd__plain_record_use(nd_block *block, nd_stream *stream)
 {
-    nd_plain *p = (nd_plain *)block->maker;
+    nd_plain *p = (nd_plain *)block->backend;
     pthread_mutex_lock(&p->lock);
     nd_status status = nd__uses_record(&((nd_plain_block *)block)->uses, &p->base.hooks, stream);
     pthread_mutex_unlock(&p->lock);
@@ -318,28 +318,28 @@ nd_status nd__plain_record_use(nd_block *block, nd_stream *stream)
 
 /* Blocks hold the streams they were used on, but without its handle a stream can be asked nothing:
  * what is to be known when they are freed is marked now. */
-void nd__plain_stream_gone(nd_maker *m, nd_stream *stream)
+void nd__plain_stream_gone(nd_backend *backend, nd_stream *stream)
 {
-    nd_plain *p = (nd_plain *)m;
+    nd_plain *p = (nd_plain *)backend;
     pthread_mutex_lock(&p->lock);
     for (nd_plain_block *b = p->live; b; b = b->next)
-        nd__uses_stream_gone(&b->uses, &m->hooks, stream);
+        nd__uses_stream_gone(&b->uses, &backend->hooks, stream);
     for (nd_plain_block *b = p->pending; b; b = b->next)
-        nd__uses_stream_gone(&b->uses, &m->hooks, stream);
+        nd__uses_stream_gone(&b->uses, &backend->hooks, stream);
     pthread_mutex_unlock(&p->lock);
 }
 
-void nd__plain_stats(nd_maker *m, nd_memory_stats *out)
+void nd__plain_stats(nd_backend *backend, nd_memory_stats *out)
 {
-    nd_plain *p = (nd_plain *)m;
+    nd_plain *p = (nd_plain *)backend;
     pthread_mutex_lock(&p->lock);
     *out = p->stats;
     pthread_mutex_unlock(&p->lock);
 }
 
-void nd__plain_reset(nd_maker *m, bool peak, bool accumulated)
+void nd__plain_reset(nd_backend *backend, bool peak, bool accumulated)
 {
-    nd_plain *p = (nd_plain *)m;
+    nd_plain *p = (nd_plain *)backend;
     pthread_mutex_lock(&p->lock);
     nd__stats_reset(&p->stats, peak, accumulated);
     pthread_mutex_unlock(&p->lock);
@@ -366,9 +366,9 @@ void nd__plain_snapshot_block(const nd_plain *p, const nd_plain_block *b, int32_
     nd__snapshot_segment_end(t);
 }
 
-void nd__plain_snapshot(nd_maker *m, nd_text *segments)
+void nd__plain_snapshot(nd_backend *backend, nd_text *segments)
 {
-    nd_plain *p = (nd_plain *)m;
+    nd_plain *p = (nd_plain *)backend;
     pthread_mutex_lock(&p->lock);
     for (const nd_plain_block *b = p->live; b; b = b->next)
         nd__plain_snapshot_block(p, b, ND_BLOCK_ALLOCATED, segments);
@@ -377,15 +377,15 @@ void nd__plain_snapshot(nd_maker *m, nd_text *segments)
     pthread_mutex_unlock(&p->lock);
 }
 
-void nd__plain_fork(nd_maker *m, nd_fork now)
+void nd__plain_fork(nd_backend *backend, nd_fork now)
 {
-    nd__fork_mutex(&((nd_plain *)m)->lock, now);
-    nd__calls_fork(&m->calls, now);
+    nd__fork_mutex(&((nd_plain *)backend)->lock, now);
+    nd__calls_fork(&backend->calls, now);
 }
 
-void nd__plain_destroy(nd_maker *m)
+void nd__plain_destroy(nd_backend *backend)
 {
-    nd_plain *p = (nd_plain *)m;
+    nd_plain *p = (nd_plain *)backend;
     pthread_mutex_destroy(&p->lock);
     nd__calls_destroy(&p->base.calls);
     free(p);

@@ -18,12 +18,13 @@ static bool reclaim(nd_plain *p, bool wait)
     return any;
 }
 
-static nd_status single_alloc(nd_maker *m, nd_stream *stream, uint64_t nbytes, nd_block **out)
+static nd_status single_alloc(nd_backend *backend, nd_stream *stream, uint64_t nbytes,
+                              nd_block **out)
 {
-    nd_plain *p = (nd_plain *)m;
+    nd_plain *p = (nd_plain *)backend;
     *out = NULL;
     ND_RETURN_IF(nd__plain_refuse_capture(p, stream,
-                                          m->allocator
+                                          backend->allocator
                                               ? "allocate before the capture"
                                               : "allocate before it, or unset NDOCK_NO_CACHE"));
     (void)reclaim(p, false);
@@ -43,7 +44,7 @@ static nd_status single_alloc(nd_maker *m, nd_stream *stream, uint64_t nbytes, n
 
 static void single_free(nd_block *block)
 {
-    nd_plain *p = (nd_plain *)block->maker;
+    nd_plain *p = (nd_plain *)block->backend;
     nd_plain_block *b = (nd_plain_block *)block;
     nd__plain_begin(p);
     bool done = nd__plain_leave(p, b);
@@ -52,20 +53,20 @@ static void single_free(nd_block *block)
     nd__plain_end(p, done);
 }
 
-static nd_status single_empty_cache(nd_maker *m)
+static nd_status single_empty_cache(nd_backend *backend)
 {
-    (void)reclaim((nd_plain *)m, false);
+    (void)reclaim((nd_plain *)backend, false);
     return ND_OK;
 }
 
 /* Blocks whose streams have ended meanwhile count no longer. */
-static void single_stats(nd_maker *m, nd_memory_stats *out)
+static void single_stats(nd_backend *backend, nd_memory_stats *out)
 {
-    (void)reclaim((nd_plain *)m, false);
-    nd__plain_stats(m, out);
+    (void)reclaim((nd_plain *)backend, false);
+    nd__plain_stats(backend, out);
 }
 
-static const nd_maker_class single = {
+static const nd_backend_class single = {
     .name = "none",
     .alloc = single_alloc,
     .free = single_free,
@@ -88,27 +89,27 @@ static nd_status foreign_record_stream(nd_block *block, nd_stream *stream)
     return nd__plain_record_stream(block, stream);
 }
 
-static void foreign_stats(nd_maker *m, nd_memory_stats *out)
+static void foreign_stats(nd_backend *backend, nd_memory_stats *out)
 {
     uint64_t reserved;
-    single_stats(m, out);
-    if (nd__allocator_reserved(m, &reserved))
+    single_stats(backend, out);
+    if (nd__allocator_reserved(backend, &reserved))
         out->reserved_bytes.all.current = (int64_t)reserved;
 }
 
-static void foreign_destroy(nd_maker *m)
+static void foreign_destroy(nd_backend *backend)
 {
-    nd__allocator_hooks_release(&m->hooks);
-    nd__plain_destroy(m);
+    nd__allocator_hooks_release(&backend->hooks);
+    nd__plain_destroy(backend);
 }
 
-static void foreign_fork(nd_maker *m, nd_fork now)
+static void foreign_fork(nd_backend *backend, nd_fork now)
 {
-    nd__plain_fork(m, now);
-    nd__allocator_fork(m, now);
+    nd__plain_fork(backend, now);
+    nd__allocator_fork(backend, now);
 }
 
-static const nd_maker_class foreign = {
+static const nd_backend_class foreign = {
     .name = "pluggable",
     .alloc = single_alloc,
     .free = single_free,
@@ -123,8 +124,8 @@ static const nd_maker_class foreign = {
     .fork = foreign_fork,
 };
 
-static nd_status create(const nd_maker_class *type, nd_device *device, const nd_hooks *hooks,
-                        nd_allocator *allocator, nd_maker **out)
+static nd_status create(const nd_backend_class *type, nd_device *device, const nd_hooks *hooks,
+                        nd_allocator *allocator, nd_backend **out)
 {
     nd_plain *p = malloc(sizeof *p);
     *out = NULL;
@@ -136,13 +137,13 @@ static nd_status create(const nd_maker_class *type, nd_device *device, const nd_
     return ND_OK;
 }
 
-nd_status nd__foreign_create(nd_device *device, const nd_hooks *hooks, nd_allocator *allocator,
-                             nd_maker **out)
+nd_status nd__pluggable_create(nd_device *device, const nd_hooks *hooks, nd_allocator *allocator,
+                               nd_backend **out)
 {
     return create(&foreign, device, hooks, allocator, out);
 }
 
-nd_status nd__single_create(nd_device *device, const nd_hooks *hooks, nd_maker **out)
+nd_status nd__single_create(nd_device *device, const nd_hooks *hooks, nd_backend **out)
 {
     return create(&single, device, hooks, NULL, out);
 }

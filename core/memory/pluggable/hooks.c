@@ -213,7 +213,7 @@ static void *pointer_of(foreign *f, const ndp_mem *mem)
 
 bool nd__allocator_record_stream(nd_block *block, nd_stream *stream)
 {
-    foreign *f = block->maker->hooks.ctx;
+    foreign *f = block->backend->hooks.ctx;
     const nd_allocator_table *t = &f->allocator->table;
     if (!t->record_stream)
         return false;
@@ -221,14 +221,14 @@ bool nd__allocator_record_stream(nd_block *block, nd_stream *stream)
     return true;
 }
 
-void nd__allocator_fork(nd_maker *m, nd_fork now)
+void nd__allocator_fork(nd_backend *backend, nd_fork now)
 {
-    nd__fork_mutex(&((foreign *)m->hooks.ctx)->lock, now);
+    nd__fork_mutex(&((foreign *)backend->hooks.ctx)->lock, now);
 }
 
-bool nd__allocator_reserved(nd_maker *m, uint64_t *reserved)
+bool nd__allocator_reserved(nd_backend *backend, uint64_t *reserved)
 {
-    foreign *f = m->hooks.ctx;
+    foreign *f = backend->hooks.ctx;
     const nd_allocator_table *t = &f->allocator->table;
     uint64_t allocated;
     return t->stats &&

@@ -6,7 +6,7 @@
 #include "core/memory/memory.h"
 
 struct nd_allocator {
-    atomic_int refs; /* its users, each device that has a maker of it, each nd_hooks of it */
+    atomic_int refs; /* its users, each device that has a backend of it, each nd_hooks of it */
     int kind;        /* one of the core's own, or ND_KIND_PLUGGABLE */
     nd_allocator_table table; /* of ND_KIND_PLUGGABLE */
     void *ctx;
@@ -23,6 +23,6 @@ void nd__allocator_hooks_release(nd_hooks *hooks);
 nd_status nd__allocator_pool(nd_allocator *allocator, nd_device *device, uint64_t pool, bool begin);
 /* False where the allocator has no function for it. */
 bool nd__allocator_record_stream(nd_block *block, nd_stream *stream);
-bool nd__allocator_reserved(nd_maker *m, uint64_t *reserved);
-void nd__allocator_fork(nd_maker *m, nd_fork now);
+bool nd__allocator_reserved(nd_backend *backend, uint64_t *reserved);
+void nd__allocator_fork(nd_backend *backend, nd_fork now);
 #endif

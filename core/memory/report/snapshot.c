@@ -68,16 +68,17 @@ static int by_ordinal(const void *a, const void *b)
     return (*(nd_device *const *)a)->ordinal - (*(nd_device *const *)b)->ordinal;
 }
 
-/* The devices that have makers, each once; returns their number. */
+/* The devices that have backends, each once; returns their number. */
 static int list_devices(nd_device *only, nd_device **out)
 {
     int n = 0;
-    for (nd_maker *m = nd__makers(); m && n < MOST_DEVICES; m = m->next) {
+    for (nd_backend *backend = nd__backends(); backend && n < MOST_DEVICES;
+         backend = backend->next) {
         int i = 0;
-        while (i < n && out[i] != m->device)
+        while (i < n && out[i] != backend->device)
             i++;
-        if (i == n && m->device && (!only || m->device == only))
-            out[n++] = m->device;
+        if (i == n && backend->device && (!only || backend->device == only))
+            out[n++] = backend->device;
     }
     qsort(out, (size_t)n, sizeof *out, by_ordinal);
     return n;
@@ -87,10 +88,11 @@ static void add_devices(nd_text *t, nd_device *const *devices, int n)
 {
     nd__text_add(t, "\"devices\": [");
     for (int i = 0; i < n; i++) {
-        const nd_maker *m = atomic_load(&devices[i]->maker);
+        const nd_backend *backend = atomic_load(&devices[i]->backend);
         nd__text_add(t, "%s\n{\"device\": %d, \"name\": ", i ? "," : "", devices[i]->ordinal);
         nd__text_json(t, devices[i]->name);
-        nd__text_add(t, ", \"allocator\": \"%s\", \"memory_bytes\": %llu}", m ? m->type->name : "",
+        nd__text_add(t, ", \"allocator\": \"%s\", \"memory_bytes\": %llu}",
+                     backend ? backend->type->name : "",
                      (unsigned long long)devices[i]->info.memory_bytes);
     }
     nd__text_add(t, "],\n");
@@ -99,9 +101,9 @@ static void add_devices(nd_text *t, nd_device *const *devices, int n)
 static void add_segments(nd_text *t, nd_device *only)
 {
     nd__text_add(t, "\"segments\": [");
-    for (nd_maker *m = nd__makers(); m; m = m->next)
-        if (m->type->snapshot && (!only || m->device == only))
-            m->type->snapshot(m, t);
+    for (nd_backend *backend = nd__backends(); backend; backend = backend->next)
+        if (backend->type->snapshot && (!only || backend->device == only))
+            backend->type->snapshot(backend, t);
     nd__text_add(t, "],\n");
 }
 

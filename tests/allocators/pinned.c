@@ -2,7 +2,7 @@
  * Pinned host memory (C29, C31, P10) over a mock device. */
 #include <time.h>
 #include <unistd.h>
-#include "tests/makers/mock.h"
+#include "tests/allocators/mock.h"
 
 static nd_block *take(mock *m, uint64_t n)
 {

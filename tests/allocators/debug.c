@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The debug allocator (C20): planted mistakes are found and told with the block's tag. */
-#include "tests/makers/mock.h"
+#include "tests/allocators/mock.h"
 
-static nd_maker *new_debug(mock *m)
+static nd_backend *new_debug(mock *m)
 {
     nd_hooks hooks = mock_hooks(m);
-    nd_maker *maker;
-    must(nd__debug_create(&m->device, &hooks, &maker));
-    atomic_fetch_add(&maker->refs, 1); /* the registry's */
-    nd__maker_register(maker);
-    return maker;
+    nd_backend *backend;
+    must(nd__debug_create(&m->device, &hooks, &backend));
+    atomic_fetch_add(&backend->refs, 1); /* the registry's */
+    nd__backend_register(backend);
+    return backend;
 }
 
-static nd_block *take(nd_maker *m, uint64_t n, const char *tag)
+static nd_block *take(nd_backend *m, uint64_t n, const char *tag)
 {
     nd_block *b;
     must(nd_tag_push(tag));
@@ -37,11 +37,11 @@ static int64_t report(mock *m, char **text)
 static void stray_writes(int hidden)
 {
     mock *m = mock_device(hidden);
-    nd_maker *maker = new_debug(m);
+    nd_backend *backend = new_debug(m);
     char *text;
     m->hide = hidden;
-    nd_block *a = take(maker, 1000, "past"), *b = take(maker, 1000, "before"),
-             *c = take(maker, 100, "after"), *d = take(maker, 1, "innocent");
+    nd_block *a = take(backend, 1000, "past"), *b = take(backend, 1000, "before"),
+             *c = take(backend, 100, "after"), *d = take(backend, 1, "innocent");
     ok(!hidden == (a->host != NULL), hidden ? "no host address" : "a host address");
     is_int((uintptr_t)bytes(a) % 512, 0, "C3: aligned to 512");
     is_int((unsigned char)bytes(a)[999], 0xCB, "C20: fresh memory is poisoned");
@@ -54,7 +54,7 @@ static void stray_writes(int hidden)
     bytes(a)[1000] = 1;
     bytes(b)[-1] = 2;
     char *freed = bytes(c);
-    maker->type->free(c);
+    backend->type->free(c);
     is_int((unsigned char)freed[99], 0xDB, "C20: freed memory is poisoned");
     freed[40] = 3;
     is_int(report(m, &text), 3 + 3, "C20: three live blocks and three mistakes");
@@ -66,12 +66,12 @@ static void stray_writes(int hidden)
     free(text);
     is_int(report(m, &text), 6, "C20: told once");
     free(text);
-    maker->type->free(a);
-    maker->type->free(b);
-    maker->type->free(d);
+    backend->type->free(a);
+    backend->type->free(b);
+    backend->type->free(d);
     is_int(report(m, &text), 3, "C20: the mistakes stay, the live blocks are gone");
     free(text);
-    must(maker->type->empty_cache(maker));
+    must(backend->type->empty_cache(backend));
     is_int(m->in_use, 0, "empty_cache gives the quarantine back");
 }
 
@@ -87,23 +87,23 @@ static void hidden(void)
 static void frees(void)
 {
     mock *m = mock_device(0);
-    nd_maker *maker = new_debug(m);
+    nd_backend *backend = new_debug(m);
     char *text;
     int64_t before = report(m, &text);
     free(text);
-    nd_block *a = take(maker, 64, "twice"), copy = *a;
-    maker->type->free(a);
-    maker->type->free(a);
+    nd_block *a = take(backend, 64, "twice"), copy = *a;
+    backend->type->free(a);
+    backend->type->free(a);
     is_int(report(m, &text), before + 1, "C20: one mistake");
     has_text(text, "double free, block of 64 bytes", "C20: double free");
     has_text(text, "tag \"twice\"", "C20: with the tag");
     free(text);
-    maker->type->free(&copy);
+    backend->type->free(&copy);
     is_int(report(m, &text), before + 2, "C20: another");
     has_text(text, "foreign free", "C20: foreign free");
     free(text);
-    must(maker->type->empty_cache(maker));
-    maker->type->free(a);
+    must(backend->type->empty_cache(backend));
+    backend->type->free(a);
     is_int(report(m, &text), before + 3, "C20: a double free is found after the memory has gone");
     free(text);
     is_int(m->in_use, 0, "nothing is left");
@@ -112,55 +112,55 @@ static void frees(void)
 static void quarantine(void)
 {
     mock *m = mock_device(0);
-    nd_maker *maker = new_debug(m);
+    nd_backend *backend = new_debug(m);
     int64_t keep = nd__conf()->quarantine_blocks;
-    nd_block *first = take(maker, 512, "first");
+    nd_block *first = take(backend, 512, "first");
     ndp_mem *mem = first->mem;
-    maker->type->free(first);
+    backend->type->free(first);
     int reused = 0;
     for (int64_t i = 1; i < keep; i++) {
-        nd_block *b = take(maker, 512, "next");
+        nd_block *b = take(backend, 512, "next");
         reused += b->mem == mem;
-        maker->type->free(b);
+        backend->type->free(b);
     }
     is_int(reused, 0, "C20: kept memory is not used again");
     is_int(m->in_use, keep * 1536, "C20: the last N frees are kept");
-    maker->type->free(take(maker, 512, "one more"));
+    backend->type->free(take(backend, 512, "one more"));
     is_int(m->in_use, keep * 1536, "C20: and no more than N");
-    must(maker->type->empty_cache(maker));
+    must(backend->type->empty_cache(backend));
     is_int(m->in_use, 0, "all back");
 }
 
 static void pending(void)
 {
     mock *m = mock_device(0);
-    nd_maker *maker = new_debug(m);
+    nd_backend *backend = new_debug(m);
     mock_stream *s = mock_stream_new(m, 1);
     nd_block *b;
     nd_memory_stats st;
-    must(maker->type->alloc(maker, &s->s, 256, &b));
+    must(backend->type->alloc(backend, &s->s, 256, &b));
     char *p = bytes(b);
     memset(p, 0, 256);
     mock_work(s);
-    maker->type->free(b);
+    backend->type->free(b);
     is_int(p[0], 0, "a block that a stream still uses is not poisoned yet");
-    maker->type->stats(maker, &st);
+    backend->type->stats(backend, &st);
     is_int(st.active.all.current, 1, "it is active");
     mock_finish(s);
-    must(maker->type->empty_cache(maker));
+    must(backend->type->empty_cache(backend));
     is_int(m->in_use, 0, "and goes when the stream is done");
     m->limit = 4096;
-    must(maker->type->alloc(maker, &s->s, 2000, &b));
+    must(backend->type->alloc(backend, &s->s, 2000, &b));
     mock_work(s);
-    maker->type->free(b);
-    must(maker->type->alloc(maker, &s->s, 2000, &b));
+    backend->type->free(b);
+    must(backend->type->alloc(backend, &s->s, 2000, &b));
     is_int(m->waits, 1, "C10: without room the stream is waited for and the quarantine emptied");
-    maker->type->free(b);
+    backend->type->free(b);
     s->capture = 1;
-    is_int(maker->type->alloc(maker, &s->s, 1, &b), ND_ERR_CAPTURE, "refused in a capture");
+    is_int(backend->type->alloc(backend, &s->s, 1, &b), ND_ERR_CAPTURE, "refused in a capture");
     s->capture = 0;
     mock_finish(s);
-    must(maker->type->empty_cache(maker));
+    must(backend->type->empty_cache(backend));
     free(s);
 }
 

@@ -8,11 +8,11 @@ if ! command -v "$PYTHON" >/dev/null; then
     exit 0
 fi
 kills=${NDOCK_KILLS:-20}
-writer=tests/makers/snapshot
+writer=tests/allocators/snapshot
 tool=tools/ndock
 golden=$tap_dir/golden.json
 
-judge() { "$PYTHON" "$srcdir/tests/makers/judge.py" "$@"; }
+judge() { "$PYTHON" "$srcdir/tests/allocators/judge.py" "$@"; }
 draws() { $tool mem snapshot "$@" >"$tap_dir/out"; }
 draws_by_default() { cp "$golden" "$tap_dir/training.json" && draws "$tap_dir/training.json" && [ -s "$tap_dir/training.html" ]; }
 # Against Python's own sums of the same file.
@@ -45,7 +45,7 @@ not_a_snapshot() { echo '{}' >"$tap_dir/x.json" && refuses "$tap_dir/x.json" && 
 no_file() { refuses "$tap_dir/none.json" && grep 'none.json' "$tap_dir/err"; }
 usage() { $tool mem "$@" 2>"$tap_dir/err"; [ $? = 2 ] && grep -q Usage "$tap_dir/err"; }
 
-check 'a model of training' "$PYTHON" "$srcdir/tests/makers/training.py" 12 3 "$golden"
+check 'a model of training' "$PYTHON" "$srcdir/tests/allocators/training.py" 12 3 "$golden"
 check 'C25: a scripted life of memory' $writer write "$tap_dir"
 check 'C25: JSON and pickle hold it, by name, at the end of the process too' judge snapshot "$tap_dir"
 for format in html svg; do

@@ -6,13 +6,13 @@ if ! command -v "$PYTHON" >/dev/null; then
     echo '1..0 # SKIP needs Python'
     exit 0
 fi
-program=tests/makers/whole
+program=tests/allocators/whole
 tool=tools/ndock
 # The program's arrays live on to its end on purpose, as the snapshot shows.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 weights=$((5 * 256 * 256 * 4)) # five matrices of f32
 
-judge() { "$PYTHON" "$srcdir/tests/makers/judge.py" "$@"; }
+judge() { "$PYTHON" "$srcdir/tests/allocators/judge.py" "$@"; }
 # trains DEVICE FILE VARIABLE=VALUE...
 trains() {
     device=$1 file=$2

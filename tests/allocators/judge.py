@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Judges files of snapshots and pictures from outside the library, with Python's own readers.
 
-judge.py snapshot FOLDER            what tests/makers/snapshot.c wrote there
+judge.py snapshot FOLDER            what tests/allocators/snapshot.c wrote there
 judge.py picture SNAPSHOT PICTURE   well-formed, self-contained, and of the snapshot's sizes
 judge.py whole FILE DEVICE ALLOCATOR NBYTES
-                                    what tests/makers/whole.c left: NBYTES of weights, and a trace
+                                    what tests/allocators/whole.c left: NBYTES of weights, and a trace
 judge.py info                       the JSON of `ndock info --json --memory` on standard input
 judge.py kills N FILE COMMAND...    kill -9 at random moments leaves FILE absent or whole
 """

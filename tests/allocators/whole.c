@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The memory API on real plug-ins, through the library alone: whole.t DEVICE ROUNDS trains a toy
- * network with tags, for tests/makers/whole.sh; whole.t stray plants a write past the end of a CPU
- * array and prints what the debug allocator says; whole.t other_stream DEVICE frees an array while
- * another stream is current, and prints what is said on another one; whole.t gone_stream DEVICE
- * frees one whose stream is gone before its work has ended, and prints what is said then. Exit
- * status 3: there is no such device. */
+ * network with tags, for tests/allocators/whole.sh; whole.t stray plants a write past the end of
+ * a CPU array and prints what the debug allocator says; whole.t other_stream DEVICE frees an
+ * array while another stream is current, and prints what is said on another one; whole.t
+ * gone_stream DEVICE frees one whose stream is gone before its work has ended, and prints what is
+ * said then. Exit status 3: there is no such device. */
 #include <ndock/ndock.h>
 #include <stdio.h>
 #include <stdlib.h>

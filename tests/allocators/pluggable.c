@@ -2,7 +2,7 @@
  * Allocators from a .so (C21), and swapping a device's allocator at any time (C22). */
 #include <dlfcn.h>
 #include "core/memory/pluggable/pluggable.h"
-#include "tests/makers/mock.h"
+#include "tests/allocators/mock.h"
 
 static struct {
     int allocs, frees, device, inits, records, pools;
@@ -13,7 +13,7 @@ static struct {
 static const char *library(void)
 {
     const char *path = getenv("NDOCK_TEST_PAIR");
-    return path ? path : "tests/makers/.libs/pair.so";
+    return path ? path : "tests/allocators/.libs/pair.so";
 }
 
 static void reset(void)
@@ -27,16 +27,16 @@ static void reset(void)
 
 static nd_block *take(mock *m, mock_stream *s, uint64_t n)
 {
-    nd_maker *maker;
+    nd_backend *backend;
     nd_block *b;
-    must(nd__device_maker(&m->device, &maker));
-    must(maker->type->alloc(maker, s ? &s->s : NULL, n, &b));
+    must(nd__device_backend(&m->device, &backend));
+    must(backend->type->alloc(backend, s ? &s->s : NULL, n, &b));
     return b;
 }
 
 static void give(nd_block *b)
 {
-    b->maker->type->free(b);
+    b->backend->type->free(b);
 }
 
 static void loaded(void)
@@ -60,14 +60,14 @@ static void loaded(void)
     ok(b->host && b->mem->p == b->host, "C21: its pointer is the block");
     memset(b->host, 1, 1001);
     give(before);
-    is_int(record->frees, 0, "C22: a block goes back to the maker that made it");
+    is_int(record->frees, 0, "C22: a block goes back to the backend that made it");
     is_int(m->frees, 1, "C22: the device's own");
     mock_work(s);
-    must(b->maker->type->record_stream(b, &t->s));
+    must(b->backend->type->record_stream(b, &t->s));
     mock_work(t);
     give(b);
     mock_finish(s);
-    must(b->maker->type->empty_cache(b->maker));
+    must(b->backend->type->empty_cache(b->backend));
     is_int(record->frees, 0, "C7: a block that another stream uses is not given to free yet");
     mock_finish(t);
     give(take(m, s, 8));
@@ -87,13 +87,13 @@ static void loaded(void)
     must(nd_allocator_set(&m->device, own));
     give(take(m, s, 16));
     is_int(m->in_use, 1536, "C20: debug by name");
-    nd_maker *maker;
-    must(nd__device_maker(&m->device, &maker));
-    must(maker->type->empty_cache(maker));
+    nd_backend *backend;
+    must(nd__device_backend(&m->device, &backend));
+    must(backend->type->empty_cache(backend));
     must(nd_allocator_named("caching", &own));
     must(nd_allocator_set(&m->device, own));
-    must(nd__device_maker(&m->device, &maker));
-    is_str(maker->type->name, "caching", "C22: and the caching one by name");
+    must(nd__device_backend(&m->device, &backend));
+    is_str(backend->type->name, "caching", "C22: and the caching one by name");
     atomic_store(&m->device.captures, 1);
     is_int(nd_allocator_set(&m->device, own), ND_ERR_CAPTURE, "C22: not during a capture");
     atomic_store(&m->device.captures, 0);
@@ -105,12 +105,12 @@ static void ladder(void)
 {
     mock *m = mock_device(1);
     nd_allocator *a;
-    nd_maker *maker;
+    nd_backend *backend;
     nd_block *none;
     reset();
     must(nd_allocator_load(library(), "my_malloc", "my_free", &a));
     must(nd_allocator_set(&m->device, a));
-    must(nd__device_maker(&m->device, &maker));
+    must(nd__device_backend(&m->device, &backend));
     record->refuse_above = 1000;
     mock_stream *s = mock_stream_new(m, 1);
     nd_block *b = take(m, s, 800);
@@ -119,7 +119,8 @@ static void ladder(void)
     b = take(m, s, 900);
     is_int(record->frees, 1, "C21: after NULL the ladder waits for freed blocks");
     int before = record->allocs;
-    is_int(maker->type->alloc(maker, &s->s, 200, &none), ND_ERR_MEMORY, "C21: then ND_ERR_MEMORY");
+    is_int(backend->type->alloc(backend, &s->s, 200, &none), ND_ERR_MEMORY,
+           "C21: then ND_ERR_MEMORY");
     ok(record->allocs > before + 1, "C21: asked again after the others were emptied");
     has_text(nd_last_error()->message, "200 bytes", "C11: the request is told");
     give(b);
@@ -139,14 +140,14 @@ static void tabled(void)
     must(nd_allocator_set(&m->device, a));
     is_int(record->inits, 1, "C21: init with the number of devices");
     nd_block *b = take(m, s, 64);
-    must(b->maker->type->record_stream(b, &t->s));
+    must(b->backend->type->record_stream(b, &t->s));
     is_int(record->records, 1, "C21: record_stream goes to the allocator");
-    b->maker->type->stats(b->maker, &st);
+    b->backend->type->stats(b->backend, &st);
     is_int(st.reserved_bytes.all.current, 1 << 20, "C21: reserved bytes are the allocator's word");
     is_int(st.allocated_bytes.all.current, 64, "C22: statistics for any upstream");
     nd_text text = {0};
     nd__text_add(&text, "[");
-    b->maker->type->snapshot(b->maker, &text);
+    b->backend->type->snapshot(b->backend, &text);
     has_text(text.data, "\"total_size\": 64,", "C22: snapshots for any upstream");
     free(text.data);
     give(b);
@@ -209,9 +210,9 @@ static void swapped(void)
     for (int i = 0; i < 4; i++)
         pthread_join(t[i], NULL);
     must(nd_memory_debug_report(&m->device, &text, &mistakes));
-    is_int(mistakes, 0, "C22: no block met another maker");
+    is_int(mistakes, 0, "C22: no block met another backend");
     free(text);
-    for (nd_maker *k = nd__makers(); k; k = k->next) {
+    for (nd_backend *k = nd__backends(); k; k = k->next) {
         nd_memory_stats st = {.size = sizeof st};
         if (k->device != &m->device)
             continue;

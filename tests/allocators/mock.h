@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * A device for tests of makers: memory from malloc, streams whose work ends when the test says so,
- * and a log of what was asked of it. Programs link with --wrap=nd__device_hooks. */
+ * A device for tests of backends: memory from malloc, streams whose work ends when the test says
+ * so, and a log of what was asked of it. Programs link with --wrap=nd__device_hooks. */
 #ifndef NDOCK_TEST_MOCK_H
 #define NDOCK_TEST_MOCK_H
 #include "core/memory/memory.h"
@@ -196,7 +196,7 @@ static void mock_free(ndp_dev *dev, ndp_mem *mem)
 __attribute__((unused)) static mock *mock_device(int i)
 {
     mock *m = &mock_devices[i];
-    memset(m, 0, offsetof(mock, device) + offsetof(nd_device, maker));
+    memset(m, 0, offsetof(mock, device) + offsetof(nd_device, backend));
     m->device.dev = (ndp_dev *)(void *)m;
     m->device.ordinal = i;
     snprintf(m->device.name, sizeof m->device.name, "mock:%d", i);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Snapshots (C25): files for tests/makers/snapshot.sh, which has Python judge them. Modes:
+ * Snapshots (C25): files for tests/allocators/snapshot.sh, which has Python judge them. Modes:
  *   write FOLDER    a scripted life of memory, saved as JSON, pickle and by the environment
  *   loop FILE       saves again and again until it is killed */
-#include "tests/makers/mock.h"
+#include "tests/allocators/mock.h"
 
 static nd_block *take(mock *m, mock_stream *s, uint64_t n, const char *tag)
 {
-    nd_maker *maker;
+    nd_backend *backend;
     nd_block *b;
     must(nd_tag_push(tag));
-    must(nd__device_maker(&m->device, &maker));
-    must(maker->type->alloc(maker, s ? &s->s : NULL, n, &b));
+    must(nd__device_backend(&m->device, &backend));
+    must(backend->type->alloc(backend, s ? &s->s : NULL, n, &b));
     must(nd_tag_pop());
     return b;
 }
 
 static void give(nd_block *b)
 {
-    b->maker->type->free(b);
+    b->backend->type->free(b);
 }
 
 /* 3 blocks live, of 1000, 2 MiB and 5 bytes; one of 300 pending; a note, a failure. */
@@ -27,7 +27,7 @@ static mock *script(void)
     mock_stream *s = mock_stream_new(m, 12);
     nd_allocator *none;
     nd_block *b;
-    nd_maker *maker;
+    nd_backend *backend;
     must(nd_allocator_named("none", &none));
     must(nd_allocator_set(&m->device, none));
     must(nd_allocator_set(&other->device, none));
@@ -37,8 +37,8 @@ static mock *script(void)
     (void)take(other, NULL, 5, "not UTF-8 \xff");
     must(nd_memory_trace_note(&m->device, "epoch 1"));
     m->limit = 4 << 20;
-    must(nd__device_maker(&m->device, &maker));
-    if (maker->type->alloc(maker, NULL, 3 << 20, &b) != ND_ERR_MEMORY)
+    must(nd__device_backend(&m->device, &backend));
+    if (backend->type->alloc(backend, NULL, 3 << 20, &b) != ND_ERR_MEMORY)
         bail("3 MiB fitted");
     b = take(m, s, 300, "late");
     mock_work(s);
