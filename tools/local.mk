@@ -2,7 +2,7 @@
 # The command: public API only, and what of the library stands alone: its JSON reader, its growing text.
 bin_PROGRAMS += %reldir%/ndock
 %canon_reldir%_ndock_SOURCES = core/base/json.h core/base/json.c core/base/text.h core/base/text.c core/plugin/note.h core/plugin/note.c \
-  core/plugin/note_fit.c core/plugin/service/cache.h core/base/sha256.c core/plugin/hook/slots.c
+  core/plugin/note_fit.c core/base/store.h core/base/sha256.c core/plugin/hook/slots.c
 %canon_reldir%_ndock_SOURCES += %reldir%/tool.h %reldir%/ndock.c %reldir%/file.c %reldir%/list.c %reldir%/json.c %reldir%/elf.h \
   %reldir%/elf.c %reldir%/elf_find.c
 %canon_reldir%_ndock_SOURCES += %reldir%/info/doctor.c %reldir%/info/hardware.c %reldir%/info/offline.c \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The array: life, attributes, and the checks every operation makes on its operands. */
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/array/array.h"
 
 nd_array *nd_retain(nd_array *a)
 {
@@ -228,4 +228,12 @@ nd_status nd__hand_over(nd_status status, nd_array *result, nd_array **out)
     else
         nd_release(result);
     return status;
+}
+
+nd_status nd__scope_of(const char *op, const nd_array *a, const void *opts, nd_scope *scope)
+{
+    const nd_apply_opts *o = opts;
+    nd_stream *stream = o && o->size >= NDP_END(nd_apply_opts, stream) ? o->stream : NULL;
+    *scope = (nd_scope){NULL, NULL};
+    return a && stream ? nd__scope_enter(op, a->storage->device, stream, scope) : (nd_status)ND_OK;
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/array/handles.h"
-#include "core/base/param/param.h"
+#include "core/base/env.h"
 
 #define FRAMES 24
 #define KEPT 65536 /* released headers that are remembered; then the oldest is freed */

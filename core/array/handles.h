@@ -4,8 +4,8 @@
  * still wrote to it, which sends every operation to nd__settle_slow. */
 #ifndef NDOCK_CORE_HANDLES_H
 #define NDOCK_CORE_HANDLES_H
-#include "core/core.h"
-#include "core/lib/fork.h"
+#include "core/array/array.h"
+#include "core/base/source_line.h"
 
 /* Whether the mode is on; the environment is read once. */
 bool nd__handles_on(void);
@@ -14,11 +14,5 @@ nd_array *nd__handle_alloc(int room);
 /* Keeps it, as a released one, instead of freeing it. Of a released one: nothing. */
 void nd__handle_free(nd_array *a);
 void nd__fork_handles(nd_fork now);
-
-/* source_line.c: "FILE:LINE" of the code at an address, where there is debug info and addr2line to
- * read it within seconds; false: it cannot be told. */
-bool nd__source_line(const void *address, char *text, size_t n);
-/* Where an address is in its file, which begins at base, as addr2line counts. */
-uint64_t nd__file_address(const void *address, const void *base);
 
 #endif

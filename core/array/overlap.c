@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Whether views share elements: exact where that is cheap, assumed otherwise. */
-#include "core/core.h"
+#include "core/array/array.h"
 
 static int64_t magnitude(int64_t x)
 {

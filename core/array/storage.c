@@ -2,7 +2,7 @@
  * Storage: counted handles to blocks of device memory, which the device's backend of blocks provides;
  * and the free list of array headers. */
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/array/array.h"
 #include "core/array/handles.h"
 #include "core/memory/memory.h"
 
@@ -201,6 +201,18 @@ nd_status nd__pending_query(nd_storage *s, int32_t *done)
     return status;
 }
 
+nd_status nd_array_query(const nd_array *a, int32_t *done)
+{
+    ND_OUT("array_query", 1, done, 1);
+    if (!a) /* nd__check_array would wait */
+        return nd__fail(ND_ERR_ARGUMENT, "array_query", 0, "the array is NULL");
+    nd_storage *s = a->storage;
+    if (nd__is_dead(s))
+        return nd__handle_used("array_query", s);
+    nd_stream *stream = nd__stream(s->device);
+    return stream ? nd_stream_query(stream, done) : nd__pending_query(s, done);
+}
+
 /* Foreign memory is its owner's again once nothing that is queued uses it. */
 static void let_go(void *storage)
 {
@@ -278,25 +290,6 @@ nd_status nd_record_stream(const nd_array *a, nd_stream *stream)
 nd_status nd_record_use(const nd_array *a, nd_stream *stream)
 {
     return record("record_use", a, stream, true);
-}
-
-bool nd__memory_trim(nd_device *d)
-{
-    nd_memory_stats before = {.size = sizeof before}, after = before;
-    nd_backend *backend = atomic_load(&d->backend);
-    if (!backend)
-        return false;
-    backend->type->stats(backend, &before);
-    (void)backend->type->empty_cache(backend);
-    backend->type->stats(backend, &after);
-    return after.reserved_bytes.all.current < before.reserved_bytes.all.current;
-}
-
-void nd__memory_stream_gone(nd_stream *s)
-{
-    nd_backend *backend = atomic_load(&s->device->backend);
-    if (backend && s->device->async && backend->type->stream_gone)
-        backend->type->stream_gone(backend, s);
 }
 
 /* ---- array headers ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Views: metadata arithmetic over shared storage. */
-#include "core/core.h"
+#include "core/array/array.h"
 
 static nd_status make_view(const nd_array *a, int ndim, const int64_t *shape, const int64_t *stride,
                            int64_t offset, nd_array **view)
@@ -84,19 +84,14 @@ nd_status nd_reshape(const nd_array *a, int ndim, const int64_t *shape, nd_array
     return make_view(a, ndim, full, stride, a->offset, view);
 }
 
-nd_status nd_reshape_copy(const nd_array *a, int ndim, const int64_t *shape, nd_array **out)
+nd_status nd__reshape_fits(const nd_array *a, int ndim, const int64_t *shape, int64_t *full,
+                           bool *fits)
 {
-    int64_t full[ND_MAX_NDIM], stride[ND_MAX_NDIM];
-    nd_array *dense = NULL;
-    ND_RETURN_IF(start("reshape_copy", a, 3, out));
-    ND_NEED_LIST("reshape_copy", 2, ndim, shape);
-    ND_RETURN_IF(nd__error_as("reshape_copy", complete_shape(a, ndim, shape, full)));
-    if (a->size == 0 || (a->flags & ND_FLAG_CONTIGUOUS) || reshape_strides(a, ndim, full, stride))
-        return nd_reshape(a, ndim, full, out);
-    ND_RETURN_IF(nd__error_as("reshape_copy", nd_copy(a, NULL, &dense)));
-    nd_status status = nd_reshape(dense, ndim, full, out);
-    nd_release(dense);
-    return status;
+    int64_t stride[ND_MAX_NDIM];
+    ND_RETURN_IF(complete_shape(a, ndim, shape, full));
+    *fits =
+        a->size == 0 || (a->flags & ND_FLAG_CONTIGUOUS) || reshape_strides(a, ndim, full, stride);
+    return ND_OK;
 }
 
 static nd_status permuted(const nd_array *a, const int *order, nd_array **view)

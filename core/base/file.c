@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "core/core.h"
+#include "core/base/base.h"
 #include "core/base/file.h"
 
 static int open_retry(const char *path, int flags, mode_t mode)

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-#include "core/core.h"
-#include "core/lib/fork.h"
-#include "core/base/param/param.h"
+#include "core/base/base.h"
+#include "core/base/env.h"
 
 #define UNSET (-1)
 /* Warnings and errors on the terminal: so many at once, then one a second. What the user asked for

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "core/plugin/service/cache.h"
+#include "core/base/store.h"
 
 /* Fractional parts of the cube roots of the first 64 primes. */
 static const uint32_t K[64] = {

@@ -9,11 +9,12 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "core/array/handles.h"
+#include "core/base/source_line.h"
 
 enum { LIMIT_MS = 2000, BUDGET_MS = 10000 }; /* of one question, and of all of a process */
 static atomic_int spent_ms; /* all of it, once the program was not there or did not answer */

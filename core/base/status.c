@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/base/base.h"
 
 typedef struct {
     nd_error e;

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "core/plugin/service/cache.h"
+#include "core/base/store.h"
 
 static const char magic[8] = {'N', 'D', 'O', 'C', 'K', 'K', 'R', 'N'};
 enum { SCAN_EVERY = 32 }; /* entries of ours between two looks at what other processes added */

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "core/plugin/service/cache.h"
+#include "core/base/store.h"
 
 enum { HASH_DIGITS = 64, STALE_S = 3600 }; /* a temporary file so old has lost its writer */
 

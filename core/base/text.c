@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "core/lib/fork.h"
 #include "core/base/text.h"
 
 /* Room for n more and a 0. */

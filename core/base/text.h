@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "core/base/fork.h"
 
 /* {0} is empty. len bytes and a 0 after them, which len does not count; data is the holder's to
  * free(). After a failed allocation it stays failed, as it was. */
@@ -27,5 +28,6 @@ const char *nd__text_keep(const char *text);
 /* "(3, 4)" into a caller's buffer; returns it. */
 const char *nd__shape_text(int ndim, const int64_t *shape, char *buf, size_t n);
 #define ND_SHAPE_TEXT 160
+void nd__fork_texts(nd_fork now);
 
 #endif

@@ -2,7 +2,7 @@
  * What a thread has of its own: current device and streams, guards, labels, its sync watch. Made
  * with the first use, gone with the thread. */
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/base/base.h"
 
 _Thread_local nd_thread *nd__self;
 static pthread_key_t key;
@@ -11,10 +11,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void thread_end(void *arg)
 {
     nd_thread *t = arg;
-    for (int i = 0; i < t->n_current; i++)
-        nd_stream_release(t->current[i]);
-    for (int i = 0; i < t->n_guards; i++)
-        nd_stream_release(t->guards[i].stream);
+    nd__on_thread_ended(t);
     nd__self = NULL;
     free(t->current);
     free(t->guards);
@@ -40,6 +37,15 @@ nd_thread *nd__thread(void)
     else
         (void)nd__fail(ND_ERR_MEMORY, NULL, -1, "no memory for the thread's state");
     return nd__self;
+}
+
+nd_status nd__refuse_inside(const char *op)
+{
+    if (!nd__self || !nd__self->in_host_function)
+        return ND_OK;
+    return nd__fail(ND_ERR_STATE, op, -1,
+                    "a function launched on a stream may not use devices; record an event after "
+                    "it and wait for that");
 }
 
 const char *nd__tag(void)

@@ -28,18 +28,6 @@ static const nd_dl_dtype dl_types[ND_DTYPE_END] = {
 #include <ndock/dtype.def>
 };
 
-nd_dl_device nd__dl_device(const char *plugin, uint32_t index, bool host_visible)
-{
-    static const struct {
-        const char *plugin;
-        int32_t type;
-    } known[] = {{"cpu", ND_DL_CPU}, {"cuda", ND_DL_CUDA}, {"opencl", ND_DL_OPENCL}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(plugin, known[i].plugin) == 0)
-            return (nd_dl_device){known[i].type, (int32_t)index};
-    return (nd_dl_device){host_visible ? ND_DL_CPU : ND_DL_EXT, host_visible ? 0 : (int32_t)index};
-}
-
 nd_status nd_dlpack_device(const nd_array *a, nd_dl_device *out)
 {
     ND_NEED("dlpack_device", 1, out);

@@ -2,7 +2,7 @@
  * Process-wide settings of the exchange: what exports say of order, whether imports keep it, and
  * whether they are compared with their allocation. */
 #include "core/interop/interop.h"
-#include "core/base/param/param.h"
+#include "core/base/env.h"
 
 static atomic_int policy, sync_on, check_on; /* 0: the environment was not read yet */
 

@@ -2,7 +2,7 @@
  * Elements as they lie in files: byte order, sizes, and the way into and out of arrays. */
 #include <stdlib.h>
 #include <string.h>
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "core/io/elements.h"
 
 int nd__elements_nbytes(int32_t ndim, const int64_t *shape, size_t item, uint64_t *nbytes)

@@ -3,7 +3,7 @@
  * elements; plain or gzip-compressed. */
 #include <stdlib.h>
 #include <string.h>
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "core/io/elements.h"
 #include "core/base/file.h"
 #include "core/io/zlib.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Arrays from and to NumPy's .npy files. */
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "core/base/file.h"
 #include "core/io/npy_header.h"
 

@@ -2,7 +2,7 @@
  * The header of a .npy file: magic, version, length, and a Python dict literal, which is read by a
  * strict reader of just that dict and never evaluated. */
 #include <string.h>
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "core/base/json.h"
 #include "core/io/npy_header.h"
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "core/io/elements.h"
 #include "core/base/file.h"
 #include "core/base/json.h"

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include "core/plugin/service/cache.h"
+#include "core/plugin/service/service.h"
 #include "core/io/zlib.h"
 
 typedef struct {

@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What ties the whole: forks, usage of memory.
-core_lib_sources = %reldir%/fork.c %reldir%/fork.h %reldir%/usage.c
+core_lib_sources = %reldir%/fork.c %reldir%/lib.h %reldir%/lifecycle.c %reldir%/lifecycle.def %reldir%/params.c \
+  %reldir%/usage.c

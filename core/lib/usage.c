@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * A device's memory as a whole: sums over its backends, its own word, caps, giving back. */
-#include "core/plugin/service/cache.h"
+#include "core/run/workspace.h"
 #include "core/memory/plain/plain.h"
 
 /* Every backend the device has had counts: blocks live on after a swap of allocators (C22). */

@@ -24,7 +24,7 @@ nd_backend *nd__backends(void)
     return atomic_load_explicit(&backends, memory_order_acquire);
 }
 
-void nd__fork_makers(nd_fork now)
+void nd__fork_backends(nd_fork now)
 {
     static nd_backend *held; /* backends registered after TAKE were not locked */
     if (now == ND_FORK_TAKE)

@@ -4,8 +4,7 @@
  * backend, and stands on nd_hooks alone, so that it is tested without a device. */
 #ifndef NDOCK_CORE_MEMORY_H
 #define NDOCK_CORE_MEMORY_H
-#include "core/core.h"
-#include "core/lib/fork.h"
+#include "core/memory/storage.h"
 
 /* The primitives under an allocator, for one device (hooks.c) or a test. stream is NULL only where
  * a device has none. An event is a point on a stream: NULL is a point already passed. Slots from
@@ -258,5 +257,19 @@ nd_status nd__conf_check(
  * */
 extern const ndh_conf_1 nd__conf_service;
 void nd__conf_plugin_loaded(const char *plugin);
+
+/* ---- device.c ---- */
+/* Gives cached blocks of the device back to it; true if there were any. */
+bool nd__memory_trim(nd_device *device);
+/* The stream gets no more work; its handle still works. */
+void nd__memory_stream_gone(nd_stream *stream);
+
+void nd__fork_backends_start(nd_fork now);
+void nd__fork_backends(nd_fork now);
+void nd__fork_pinned(nd_fork now);
+void nd__fork_registered(nd_fork now);
+void nd__fork_callbacks(nd_fork now);
+void nd__fork_conf(nd_fork now);
+void nd__fork_trace(nd_fork now);
 
 #endif

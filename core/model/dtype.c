@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Facts about element types, from dtype.def. */
-#include "core/core.h"
+#include "core/model/model.h"
 
 const nd_dtype_info nd__dtypes[ND_DTYPE_END] = {
     [0] = {0},

@@ -2,7 +2,7 @@
  * Which dtype operands meet in, which an op computes and answers in, and weak scalars. Source:
  * Python array API standard 2025.12, type promotion; DESIGN for the mixed kinds. */
 #include <math.h>
-#include "core/core.h"
+#include "core/model/model.h"
 
 static nd_dtype signed_of_size(size_t nbytes)
 {

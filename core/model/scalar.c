@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Single elements as bytes: what nd_item reads and what scalar operands of run-time ops are. */
 #include <math.h>
-#include "core/core.h"
+#include "core/model/model.h"
 
 /* A double that is exactly representable in a 16-bit format, as its bits. */
 static uint16_t half_bits(double x, int fraction_bits, int bias)

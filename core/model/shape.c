@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Arithmetic of shapes and strides: overflow-checked, no allocation. */
-#include "core/core.h"
+#include "core/model/model.h"
 
 bool nd__mul_size(int64_t a, int64_t b, int64_t *out)
 {

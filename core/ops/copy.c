@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Moving elements: to and from the host, between devices, into other dtypes and into views. */
 #include <math.h>
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "core/run/dispatch.h"
 
 nd_status nd__copy_into(const nd_array *src, const nd_array *dst)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * New arrays from nothing. */
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "core/run/dispatch.h"
 
 nd_status nd__empty(const char *op, nd_device *device, nd_dtype dtype, int ndim,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Elementwise operations: from arguments of any dtypes and shapes to a call in one compute dtype.
  */
-#include "core/core.h"
+#include "core/ops/ops.h"
 
 #define MAX_ARGS 3
 

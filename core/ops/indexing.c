@@ -2,7 +2,7 @@
  * Indexing by arrays: shapes, broadcasting and dtypes; validation of the indices themselves is the
  * kernel's. */
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/ops/ops.h"
 
 /* Indices as i64. A u64 beyond i64 would come out negative and count from the end, so it is capped
  * first. */

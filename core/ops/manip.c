@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Putting arrays together and moving their elements, made of views, copies and take. */
-#include "core/core.h"
+#include "core/ops/ops.h"
 
 static nd_status check_list(const char *op, int n, const nd_array *const *arrays)
 {
@@ -495,4 +495,21 @@ nd_status nd_pad(const nd_array *a, const int64_t *before, const int64_t *after,
     }
     *out = now;
     return ND_OK;
+}
+
+nd_status nd_reshape_copy(const nd_array *a, int ndim, const int64_t *shape, nd_array **out)
+{
+    int64_t full[ND_MAX_NDIM];
+    nd_array *dense = NULL;
+    bool fits;
+    ND_OUT("reshape_copy", 3, out, NULL);
+    ND_RETURN_IF(nd__check_array("reshape_copy", a, 0));
+    ND_NEED_LIST("reshape_copy", 2, ndim, shape);
+    ND_RETURN_IF(nd__error_as("reshape_copy", nd__reshape_fits(a, ndim, shape, full, &fits)));
+    if (fits)
+        return nd_reshape(a, ndim, full, out);
+    ND_RETURN_IF(nd__error_as("reshape_copy", nd_copy(a, NULL, &dense)));
+    nd_status status = nd_reshape(dense, ndim, full, out);
+    nd_release(dense);
+    return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Matrix products: broadcasting of leading axes, 1-d operands, dtypes; the batch dimensions are
  * merged for the kernel. */
-#include "core/core.h"
+#include "core/ops/ops.h"
 
 typedef struct {
     nd_matmul_opts o;

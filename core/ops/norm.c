@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Row normalisations: softmax, log_softmax, layer_norm, rms_norm over any set of axes. */
-#include "core/core.h"
+#include "core/ops/ops.h"
 
 typedef struct {
     const nd_op_info *info;

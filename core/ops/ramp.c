@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Ramps, grids and triangles. */
 #include <math.h>
-#include "core/core.h"
+#include "core/ops/ops.h"
 
 static bool is_integer(nd_scalar s)
 {

@@ -3,7 +3,7 @@
  * Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC11. */
 #include <float.h>
 #include <math.h>
-#include "core/core.h"
+#include "core/ops/ops.h"
 
 void nd_philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {

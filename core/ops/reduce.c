@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Reductions, scans and row normalisations: from any axes to views whose last dimensions are the
  * reduced ones. */
-#include "core/core.h"
+#include "core/ops/ops.h"
 
 typedef struct {
     const nd_op_info *info;

@@ -2,7 +2,7 @@
  * Boolean selection and nonzero: results whose length depends on data. The plain forms read one
  * count, then size the result, or cut it to that size where it is small; the _into forms wait for
  * nothing. */
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "core/run/dispatch.h"
 
 /* a as (n, inner...) and mask as (n): the mask's axes flattened on both. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Sets, made of sorting, comparing neighbours and selecting: whatever device has those has sets. */
-#include "core/core.h"
+#include "core/ops/ops.h"
 
 static const nd_index from_second[1] = {{ND_INDEX_RANGE, 0, 1, ND_END_OPEN, 1}};
 static const nd_index to_last_but_one[1] = {{ND_INDEX_RANGE, 0, ND_END_OPEN, -1, 1}};

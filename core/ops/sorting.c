@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Sorting and searching: axes and dtypes. */
-#include "core/core.h"
+#include "core/ops/ops.h"
 
 typedef struct {
     int32_t axis, descending;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Moving bytes between devices, and to and from pinned host memory without waiting. */
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "core/memory/memory.h"
-#include "core/base/param/param.h"
+#include "core/base/env.h"
 
 /* ---- pinned arrays: CPU arrays over page-locked memory of another device ---- */
 static nd_status pinned_storage(nd_device *device, uint64_t nbytes, nd_storage **out)

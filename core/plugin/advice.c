@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * What to do about a plug-in that does not serve, by the state that it ended in. */
-#include "core/core.h"
+#include "core/plugin/device.h"
 
 static const struct {
     const char *state, *action;

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Facts about devices, the thread's current one, and waiting. */
-#include "core/core.h"
-
-const char *nd_version(void)
-{
-    return PACKAGE_VERSION;
-}
+ * Facts about devices, and the thread's current one. */
+#include "core/plugin/device.h"
 
 const char *nd_device_name(const nd_device *device)
 {
@@ -88,21 +83,16 @@ nd_device *nd__or_current(nd_device *device, nd_status *status)
     return device;
 }
 
-nd_status nd_synchronize(nd_device *device)
+nd_dl_device nd__dl_device(const char *plugin, uint32_t index, bool host_visible)
 {
-    nd_status status;
-    device = nd__or_current(device, &status);
-    if (status != ND_OK)
-        return status;
-    return nd__wait_device(device, ND_WAIT_SYNCHRONIZE, "synchronize");
-}
-
-uint64_t nd_device_op_dtypes(nd_device *device, nd_op op)
-{
-    ND_NEED_OR("device_op_dtypes", 0, device, 0);
-    if (nd__runtime_kernel(op, device) || nd__op_form(op, device))
-        return nd_op_dtypes(op);
-    return nd_op_get(op) && device->has_op ? device->op.dtypes(device->dev, op) : 0;
+    static const struct {
+        const char *plugin;
+        int32_t type;
+    } known[] = {{"cpu", ND_DL_CPU}, {"cuda", ND_DL_CUDA}, {"opencl", ND_DL_OPENCL}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(plugin, known[i].plugin) == 0)
+            return (nd_dl_device){known[i].type, (int32_t)index};
+    return (nd_dl_device){host_visible ? ND_DL_CPU : ND_DL_EXT, host_visible ? 0 : (int32_t)index};
 }
 
 nd_status nd_device_group(nd_device *device, const char *id, const void **table,

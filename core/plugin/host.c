@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "core/plugin/service/cache.h"
-#include "core/memory/memory.h"
-#include "core/base/param/param.h"
+#include "core/plugin/device.h"
+#include "core/plugin/param.h"
 
 static int32_t host_error(void *ctx, int32_t status, int64_t native, const char *fmt, ...)
 {
@@ -58,7 +57,7 @@ static int32_t host_reclaim(void *ctx, ndp_dev *dev, uint64_t need_bytes)
     (void)need_bytes;
     for (nd_device *d = slot->devices; d; d = d->next)
         if (d->dev == dev)
-            return nd__memory_trim(d);
+            return nd__on_memory_wanted(d);
     return 0;
 }
 
@@ -81,19 +80,8 @@ nd_status nd__host_device(const nd_plugin_slot *slot, const ndp_dev *dev, nd_dev
 
 static const void *host_service(void *ctx, const char *id)
 {
-    static const struct {
-        const char *id;
-        const void *table;
-    } services[] = {
-        {"ndh.plan/1", &nd__plan_service},           {"ndh.kernel/1", &nd__kernel_service},
-        {"ndh.workspace/1", &nd__workspace_service}, {"ndh.library/1", &nd__library_service},
-        {"ndh.visible/1", &nd__visible_service},     {"ndh.conf/1", &nd__conf_service},
-        {"ndh.param/1", &nd__param_service}};
     (void)ctx;
-    for (size_t i = 0; id && i < sizeof services / sizeof *services; i++)
-        if (strcmp(services[i].id, id) == 0)
-            return services[i].table;
-    return NULL;
+    return id ? nd__on_service_asked(id) : NULL;
 }
 
 void nd__host_init(nd_plugin_slot *slot)

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include "core/plugin/hook/wrap.h"
 #include "core/plugin/loader.h"
-#include "core/memory/memory.h"
 
 enum {
     MOST_DEVICES = 4096,       /* a plug-in that counts more lies */
@@ -251,7 +250,7 @@ static void load(nd_plugin_slot *slot)
     slot->version = nd__text_keep(table->version ? table->version : "");
     slot->table = table;
     memcpy(&slot->p, table, table->size < sizeof slot->p ? table->size : sizeof slot->p);
-    if (nd__hook_plugin(slot) != ND_OK) {
+    if (nd__hook_plugin(slot->name, &slot->p) != ND_OK) {
         slot->table = NULL;
         nd__slot_state(slot, "HOOK", "%s", nd_last_error()->message);
         slot->phase = ND_SLOT_REFUSED;
@@ -259,7 +258,7 @@ static void load(nd_plugin_slot *slot)
     }
     probe(slot);
     slot->phase = ND_SLOT_LOADED;
-    nd__conf_plugin_loaded(slot->name);
+    nd__on_plugin_loaded(slot);
 }
 
 void nd__loader_load(nd_plugin_slot *slot)

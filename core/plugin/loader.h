@@ -4,10 +4,8 @@
  * under the registry's lock. */
 #ifndef NDOCK_CORE_LOADER_H
 #define NDOCK_CORE_LOADER_H
-#include <fenv.h>
-#include <locale.h>
-#include <signal.h>
-#include "core/core.h"
+#include "core/base/settings.h"
+#include "core/plugin/device.h"
 
 /* Sources in the order in which they win. */
 enum {
@@ -56,21 +54,6 @@ typedef struct {
     char whom[32];  /* one that may write and is not the user: "user 1000", "group 5", or "" */
 } nd_acl;
 nd_acl nd__acl_read(const char *path);
-
-/* ---- settings.c ---- */
-/* What belongs to the calling thread and code of a plug-in, or of a library that it opens, may
- * change for good without knowing: rounding and flush-to-zero (by -ffast-math, at link time), the
- * signal mask, the thread's locale. */
-typedef struct {
-    fenv_t numbers;
-    sigset_t signals;
-    locale_t locale;
-} nd_settings;
-void nd__settings_take(nd_settings *g);
-/* The bits that say how numbers are computed: rounding, flush-to-zero, what traps. */
-unsigned long nd__number_modes(void);
-/* Puts back what has changed since; whose, a path or a name, is warned of. */
-void nd__settings_put_back(const nd_settings *g, const char *whose);
 
 /* ---- loader.c ---- */
 void nd__slot_state(nd_plugin_slot *slot, const char *state, const char *fmt, ...) ND_PRINTF(3, 4);

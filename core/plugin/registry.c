@@ -3,12 +3,8 @@
  * to them stay good. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "core/lib/fork.h"
-#include "core/interop/interop.h"
 #include "core/plugin/loader.h"
-#include "core/memory/memory.h"
-#include "core/run/fallback.h"
-#include "core/base/param/param.h"
+#include "core/plugin/param.h"
 
 static pthread_mutex_t
     registry_lock; /* recursive: a plug-in may ask for another one while it is being opened */
@@ -85,7 +81,7 @@ void nd__fork_registry(nd_fork now)
 static void registry_init(void)
 {
     init_lock();
-    nd__fork_watch();
+    nd__on_first_use();
 }
 
 static void enter(void)
@@ -226,9 +222,7 @@ static nd_status open_device(nd_plugin_slot *slot, uint32_t index, nd_device **o
     pthread_mutex_init(&d->kernel_lock, NULL);
     pthread_mutex_init(&d->stream_lock, NULL);
     d->ordinal = device_ordinals++;
-    status = nd__streams_open(d);
-    if (status == ND_OK)
-        status = nd__events_open(d);
+    status = nd__on_device_opened(d);
     if (status != ND_OK) { /* no memory for a few structs: the device stays closed, they leak */
         slot->p.close(d->dev);
         free(d);
@@ -242,7 +236,6 @@ static nd_status open_device(nd_plugin_slot *slot, uint32_t index, nd_device **o
         atomic_store_explicit(&cpu_device, d, memory_order_release);
     *out = d;
     nd__params_report();
-    nd__fallback_from_environment();
     return ND_OK;
 }
 

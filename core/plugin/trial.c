@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#include "core/plugin/service/cache.h"
+#include "core/base/store.h"
 #include "core/plugin/loader.h"
 
 enum { PROBE_AUTO, PROBE_ON, PROBE_OFF };
@@ -158,7 +158,7 @@ static void open_store(nd_kernel_store *store)
 {
     const char *why, *own = nd__getenv("NDOCK_KERNEL_CACHE_DIR");
     char path[PATH_MAX + 16];
-    char *kernels = nd__kernel_dir(own, nd__getenv("XDG_CACHE_HOME"), nd__getenv("HOME"), &why);
+    char *kernels = nd__store_dir(own, nd__getenv("XDG_CACHE_HOME"), nd__getenv("HOME"), &why);
     if (kernels) {
         char *slash = strrchr(kernels, '/');
         const int n = own ? (int)strlen(kernels) : (int)(slash - kernels);

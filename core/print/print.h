@@ -3,7 +3,7 @@
  * the dtype. */
 #ifndef NDOCK_PRINT_H
 #define NDOCK_PRINT_H
-#include "core/core.h"
+#include "core/ops/ops.h"
 
 /* How the numbers of one array line up. */
 typedef struct {

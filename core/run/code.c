@@ -2,8 +2,7 @@
  * Code of programs: modules loaded for one device, their functions, and launches of these, which
  * are queued and watched like every other operation. */
 #include <stdlib.h>
-#include "core/core.h"
-#include "core/lib/fork.h"
+#include "core/run/run.h"
 
 struct nd_function {
     nd_function *next;

@@ -3,7 +3,7 @@
  * that it has, on the device. Only exact derivations are here, so a derived result has the same
  * bits as a kernel's; what would round differently is staged. */
 #include <math.h>
-#include "core/core.h"
+#include "core/run/run.h"
 
 /* How the operands of the step come from those of the operation. */
 enum { SAME_ARGS, SWAPPED, TWICE, BEFORE_SCALAR, AFTER_SCALAR, FIRST_TWO };

@@ -4,9 +4,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "core/run/fallback.h"
-#include "core/lib/fork.h"
 #include "core/base/file.h"
-#include "core/base/param/param.h"
+#include "core/base/env.h"
 
 static _Atomic uint64_t staged_calls, staged_bytes, derived_calls;
 ND_TLS uint64_t moved; /* by this thread's stagings */
@@ -325,8 +324,9 @@ static void start_from_environment(void)
     atomic_store_explicit(&armed, true, memory_order_release);
 }
 
-void nd__fallback_from_environment(void)
+nd_status nd__fallback_from_environment(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, start_from_environment);
+    return ND_OK;
 }

@@ -2,7 +2,7 @@
  * Accounts of what fell back: calls, bytes and time by operation, dtypes, device and reason. */
 #ifndef NDOCK_CORE_FALLBACK_H
 #define NDOCK_CORE_FALLBACK_H
-#include "core/core.h"
+#include "core/run/run.h"
 
 /* Of one operation on its way through the ladder. */
 typedef struct {
@@ -13,6 +13,7 @@ nd_fallback_clock nd__fallback_begin(void);
 void nd__fallback_end(const nd_fallback_clock *clock, int32_t rung, const nd_device *device,
                       const char *op, const ndp_call *call, const char *why);
 /* Starts what NDOCK_FALLBACK_REPORT asks for, once. */
-void nd__fallback_from_environment(void);
+nd_status nd__fallback_from_environment(void);
+void nd__fork_fallback(nd_fork now);
 
 #endif

@@ -2,7 +2,7 @@
  * Settings of arithmetic: one table of the process, a stack of each thread, and the mode bits that
  * a call takes from them. Read without a lock. */
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/run/run.h"
 
 enum { PLUGINS = 16, STACK = 32 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Forms that a program gives its own elementwise operations for single plug-ins. */
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/run/run.h"
 
 struct nd_op_form {
     const nd_op_form *next;

@@ -3,10 +3,9 @@
  * bytes the operands reach. Nothing is silent: fallback.c keeps accounts, each (op, device) is
  * logged once, and NDOCK_FALLBACK=error refuses instead. */
 #include <stdlib.h>
-#include "core/core.h"
-#include "core/lib/fork.h"
+#include "core/run/run.h"
 #include "core/run/fallback.h"
-#include "core/base/param/param.h"
+#include "core/base/env.h"
 
 static atomic_int policy = -1; /* -1: not read from the environment yet */
 

@@ -2,7 +2,7 @@
  * Kernels looked up ahead of time. A plug-in's find() is its warm-up: it answers by the op, dtypes,
  * rank, and which operands are scalars or dense, never by values or extents. So one small call of
  * each form stands for all, and nothing is run. */
-#include "core/plugin/service/cache.h"
+#include "core/run/workspace.h"
 
 /* Operands: a array of the op's dtype, r of its result's, i i64, b bool, s scalar; each followed by
  * its rank, which a scalar takes from the result. */

@@ -5,7 +5,7 @@
  * Memory goes back to the allocator in stream order, so that work which still uses it is safe. */
 #include <ctype.h>
 #include <stdlib.h>
-#include "core/plugin/service/cache.h"
+#include "core/run/workspace.h"
 
 enum { MANY_MIB = 32 };
 static const uint64_t FEW_BYTES = UINT64_C(1024) * (2 * 4096 + 8 * 16); /* ":4096:2:16:8" */
@@ -299,7 +299,7 @@ void nd__workspace_reset(const nd_device *device, bool peak, bool accumulated)
     pthread_mutex_unlock(&lock);
 }
 
-void nd__workspaces_lock(bool take)
+void nd__fork_workspaces(nd_fork now)
 {
-    (void)(take ? pthread_mutex_lock(&lock) : pthread_mutex_unlock(&lock));
+    nd__fork_mutex(&lock, now);
 }

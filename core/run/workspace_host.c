@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Workspaces for plug-ins: which of the device's streams a handle means, and no caching in a
  * capture. */
-#include "core/plugin/service/cache.h"
+#include "core/run/workspace.h"
 
 _Thread_local bool nd__in_run;
 /* What run() lacked: made when the stream's lock is free again. */

@@ -3,8 +3,7 @@
  * driver, which would give the capture up, is not asked; what a graph must keep; and what has to
  * wait for the end. */
 #include <stdlib.h>
-#include "core/core.h"
-#include "core/lib/fork.h"
+#include "core/stream/streams.h"
 
 /* Something to be done later: a release, or a free. */
 typedef struct task {

@@ -2,7 +2,7 @@
  * Events: points on streams that others wait for, and what orders streams with them. */
 #include <stdlib.h>
 #include <time.h>
-#include "core/core.h"
+#include "core/stream/streams.h"
 
 /* ---- ordering by handles ---- */
 static nd_status record_handle(nd_stream *s, ndp_event *event, const char *op, uint64_t *seq)

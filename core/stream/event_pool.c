@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The pool that handles of events come from, and which stream each mark was last recorded on. */
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/stream/streams.h"
 
 /* Free handles by flags. */
 #define EVENTS_AT_FIRST 8

@@ -2,7 +2,7 @@
  * Faults: what becomes of queued work that fails later than the call that caused it. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/stream/streams.h"
 
 /* The suspects: what was queued since the last point known to be good. */
 static int window(const nd_stream *s, nd_op_note *out)

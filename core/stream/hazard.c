@@ -7,9 +7,8 @@
  * unless one of the two is on. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "core/core.h"
-#include "core/memory/memory.h"
-#include "core/base/param/param.h"
+#include "core/stream/streams.h"
+#include "core/base/env.h"
 
 typedef struct {
     uint64_t stream, seq;

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Every use of a stream by the core: queueing work, waiting for it, moving bytes. */
 #include <stdlib.h>
-#include "core/core.h"
-#include "core/base/param/param.h"
-
-nd_status nd__refuse_inside(const char *op)
-{
-    if (!nd__self || !nd__self->in_host_function)
-        return ND_OK;
-    return nd__fail(ND_ERR_STATE, op, -1,
-                    "a function launched on a stream may not use devices; record an event after "
-                    "it and wait for that");
-}
+#include "core/stream/streams.h"
+#include "core/base/env.h"
 
 nd_status nd__not_usable(nd_device *d, const char *op)
 {
@@ -128,14 +119,14 @@ static nd_status check_status_word(nd_stream *s, const char *op)
     nd_device *d = s->device;
     if (!s->status_pending)
         return ND_OK;
-    nd_storage *at = s->status;
-    ND_RETURN_IF(
-        nd__fault(s, op, d->p.read(d->dev, s->handle, at->mem, at->base, word, sizeof word)));
+    const nd_status_word *at = s->status;
+    ND_RETURN_IF(nd__fault(
+        s, op, d->p.read(d->dev, s->handle, at->mem, at->offset_bytes, word, sizeof word)));
     s->status_pending = false;
     if (word[0] == ND_OK)
         return ND_OK;
-    ND_RETURN_IF(
-        nd__fault(s, op, d->p.write(d->dev, s->handle, at->mem, at->base, none, sizeof none)));
+    ND_RETURN_IF(nd__fault(
+        s, op, d->p.write(d->dev, s->handle, at->mem, at->offset_bytes, none, sizeof none)));
     const nd_op_info *info = nd_op_get((nd_op)word[1]);
     nd__fail(
         (nd_status)word[0], info ? info->name : op, -1,
@@ -337,6 +328,15 @@ nd_status nd_stream_query(nd_stream *s, int32_t *done)
     return status;
 }
 
+nd_status nd_synchronize(nd_device *device)
+{
+    nd_status status;
+    device = nd__or_current(device, &status);
+    if (status != ND_OK)
+        return status;
+    return nd__wait_device(device, ND_WAIT_SYNCHRONIZE, "synchronize");
+}
+
 nd_status nd_device_query(nd_device *device, int32_t *done)
 {
     static const char op[] = "device_query";
@@ -357,18 +357,6 @@ nd_status nd_device_query(nd_device *device, int32_t *done)
         status = nd__query_ends(d, op, done);
     drop_streams(all, n);
     return status;
-}
-
-nd_status nd_array_query(const nd_array *a, int32_t *done)
-{
-    ND_OUT("array_query", 1, done, 1);
-    if (!a) /* nd__check_array would wait */
-        return nd__fail(ND_ERR_ARGUMENT, "array_query", 0, "the array is NULL");
-    nd_storage *s = a->storage;
-    if (nd__is_dead(s))
-        return nd__handle_used("array_query", s);
-    nd_stream *stream = nd__stream(s->device);
-    return stream ? nd_stream_query(stream, done) : nd__pending_query(s, done);
 }
 
 /* ---- bytes ---- */

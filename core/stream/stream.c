@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Streams: their life, the pools of shared ones, and which one is current. */
 #include <stdlib.h>
-#include "core/core.h"
-#include "core/lib/fork.h"
-#include "core/plugin/service/cache.h"
-#include "core/memory/memory.h"
+#include "core/stream/streams.h"
 
 static _Atomic uint64_t last_id;
 
@@ -75,10 +72,10 @@ static void retire(void *arg)
     if (!s->capture && nd__capture_id(s) && nd__after_capture(d, retire, s))
         return;
     nd__capture_abandon(s);
-    nd__storage_release(s->status);
-    s->status = NULL;
-    nd__workspace_stream_gone(d, s->id);
-    nd__memory_stream_gone(s);
+    nd_status_word *word = atomic_exchange(&s->status, NULL);
+    if (word)
+        word->release(word);
+    nd__on_stream_retired(s);
     nd__stream_leave(s);
     if (s->handle && !nd__out_of_reach(d))
         d->stream.destroy(d->dev, s->handle);
@@ -341,18 +338,18 @@ nd_status nd__scope_enter(const char *op, nd_device *device, nd_stream *stream, 
     return status;
 }
 
-nd_status nd__scope_of(const char *op, const nd_array *a, const void *opts, nd_scope *scope)
-{
-    const nd_apply_opts *o = opts;
-    nd_stream *stream = o && o->size >= NDP_END(nd_apply_opts, stream) ? o->stream : NULL;
-    *scope = (nd_scope){NULL, NULL};
-    return a && stream ? nd__scope_enter(op, a->storage->device, stream, scope) : (nd_status)ND_OK;
-}
-
 void nd__scope_leave(nd_scope *scope)
 {
     if (scope->device)
         (void)make_current(scope->device, scope->before); /* room for it was made on entering */
+}
+
+void nd__thread_streams_release(nd_thread *thread)
+{
+    for (int i = 0; i < thread->n_current; i++)
+        nd_stream_release(thread->current[i]);
+    for (int i = 0; i < thread->n_guards; i++)
+        nd_stream_release(thread->guards[i].stream);
 }
 
 /* ---- guards ---- */

@@ -2,7 +2,7 @@
  * The ends of streams that were released with work still queued: they are waited for in the place
  * of the streams. */
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/stream/streams.h"
 
 struct nd_stream_end {
     nd_stream_end *next;

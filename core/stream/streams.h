@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Inside streams, events and faults: how the core queues work on a device, remembers what it
- * queued, and waits. Part of core.h. */
+ * queued, and waits. */
 #ifndef NDOCK_CORE_STREAM_H
 #define NDOCK_CORE_STREAM_H
+#include "core/plugin/device.h"
 
-#define ND_TAG_SIZE 64
 #define ND_RING 64
 
 /* One queued operation, for fault reports. */
@@ -16,6 +16,14 @@ typedef struct {
     int64_t shape[4]; /* the leading extents */
     char tag[ND_TAG_SIZE];
 } nd_op_record;
+
+/* Where operations of a stream leave a bad index, since their callers are gone by then: i64[5] on
+ * the device. */
+typedef struct nd_status_word {
+    ndp_mem *mem;
+    uint64_t offset_bytes;
+    void (*release)(struct nd_status_word *word);
+} nd_status_word;
 
 /* id is never used twice, unlike handles, so everything is keyed by it; 0 is "no stream". */
 struct nd_stream {
@@ -34,13 +42,13 @@ struct nd_stream {
     nd_stream *next; /* of the device's live ones */
     /* What was queued. Under lock, which is held around every use of the handle but waits. */
     pthread_mutex_t lock;
-    uint64_t seq, good;           /* of the latest op; of the latest known to have ended well */
-    nd_op_record *ring;           /* ND_RING of them; NULL on devices that queue nothing */
-    _Atomic(nd_storage *) status; /* i64[5] for bad indices, made with the first op that wants it */
-    atomic_int sources_modified;  /* copies whose pinned source was written to meanwhile */
-    bool waits;                   /* for an event, perhaps: that is not in seq either */
-    bool status_pending;          /* such an op was queued since status was last read */
-    struct nd_clock *clock;       /* hazard.c: what is behind the stream's end; under its lock */
+    uint64_t seq, good;               /* of the latest op; of the latest known to have ended well */
+    nd_op_record *ring;               /* ND_RING of them; NULL on devices that queue nothing */
+    _Atomic(nd_status_word *) status; /* made with the first operation that wants it */
+    atomic_int sources_modified;      /* copies whose pinned source was written to meanwhile */
+    bool waits;                       /* for an event, perhaps: that is not in seq either */
+    bool status_pending;              /* such an op was queued since status was last read */
+    struct nd_clock *clock; /* hazard.c: what is behind the stream's end; under its lock */
     uint64_t clock_since;
     uint64_t capture; /* of the capture that began here and has not ended; 0: none */
     atomic_int kept;  /* a fault for the next call to report: ND_ERR_ASYNC; 0: none */
@@ -53,8 +61,11 @@ static inline uint64_t nd__stream_id(const nd_stream *s)
 }
 void nd__stream_hold(nd_stream *s); /* NULL is fine */
 void nd__stream_unhold(nd_stream *s);
-nd_stream *nd__stream_retain_live(nd_stream *s); /* held, maybe gone: then NULL */
-nd_status nd__streams_open(nd_device *device);   /* the default stream of a new device */
+nd_stream *nd__stream_retain_live(nd_stream *s);    /* held, maybe gone: then NULL */
+nd_status nd__streams_open(nd_device *device);      /* the default stream of a new device */
+void nd__thread_streams_release(nd_thread *thread); /* what the thread had, as it ends */
+void nd__fork_stream_pools(nd_fork now);
+void nd__fork_captures(nd_fork now);
 /* The calling thread's stream for work on the device; NULL where the device queues nothing. */
 nd_stream *nd__stream(nd_device *device);
 /* The stretch of a call whose work goes to another stream than the current one. {0} is none. */
@@ -63,43 +74,7 @@ typedef struct {
     nd_stream *before;
 } nd_scope;
 nd_status nd__scope_enter(const char *op, nd_device *device, nd_stream *stream, nd_scope *scope);
-/* The same for the stream of an options struct, which all begin alike. a, opts may be NULL. */
-nd_status nd__scope_of(const char *op, const nd_array *a, const void *opts, nd_scope *scope);
 void nd__scope_leave(nd_scope *scope);
-
-/* ---- thread.c: what a thread has of its own ---- */
-typedef struct {
-    nd_device *device; /* current before the push */
-    nd_stream *stream; /* of pushed's device before the push; NULL for a device guard */
-    const void *pushed;
-} nd_guard;
-typedef struct {
-    nd_device *device;   /* current; NULL: not asked for yet */
-    nd_stream **current; /* by device ordinal; NULL: the default stream */
-    int n_current;
-    nd_guard *guards;
-    int n_guards, guard_room;
-    char (*tags)[ND_TAG_SIZE];
-    int n_tags, tag_room;
-    void *math; /* math.c: settings pushed by nd_math_push */
-    int n_math;
-    int32_t watch, watch_before[16], n_watch;
-    uint64_t waits[ND_WAIT_REASONS];
-    nd_op_note *suspects; /* of the latest fault; ND_RING of them, made with the first */
-    int32_t n_suspects;
-    bool in_host_function;
-} nd_thread;
-nd_thread *nd__thread(void); /* NULL: out of memory */
-extern _Thread_local nd_thread *nd__self __attribute__((tls_model("initial-exec")));
-/* The innermost label, "" if there is none. */
-const char *nd__tag(void);
-
-/* ---- watch.c ---- */
-/* Called before anything blocks: counts, warns, or refuses by the thread's sync watch. */
-nd_status nd__may_wait(int32_t reason, nd_device *device, const char *op);
-/* Something slow that is not a wait happened (device memory, module load): counted and warned of,
- * never refused. */
-void nd__note_wait(int32_t reason, nd_device *device, const char *op);
 
 /* ---- queue.c, fault.c: every use of a stream by the core, and its faults ---- */
 /* Refuses a lost device, a forked child and a call from a host function. */
@@ -110,8 +85,6 @@ static inline nd_status nd__usable(nd_device *d, const char *op)
                 !(nd__self && nd__self->in_host_function) && (d->host_visible || !nd__forked());
     return fine ? (nd_status)ND_OK : nd__not_usable(d, op);
 }
-/* The last of the three alone. */
-nd_status nd__refuse_inside(const char *op);
 /* Around queueing one operation on the thread's stream: lock, note; unlock, faults, and the wait
  * that launch blocking asks for. like: shape and dtype for the record, may be NULL. */
 nd_status nd__queue_begin(nd_stream *s, const char *name, const ndp_view *like);
@@ -194,6 +167,32 @@ nd_stream *nd__stream_by_id(nd_device *of, uint64_t id);
 /* Whether all work queued on it is known to be done; never waits. */
 bool nd__stream_id_done(nd_device *of, uint64_t id);
 
+/* ---- follow.c: imported memory whose producer's stream waits until our work on it is done ---- */
+/* One such memory. In the table from add to remove, which the caller sees to. */
+typedef struct nd_follow {
+    struct nd_follow *next;
+    ndp_mem *mem;
+    nd_stream *producer; /* retained by the caller */
+} nd_follow;
+void nd__follow_add(nd_follow *f);
+void nd__follow_remove(nd_follow *f);
+void nd__fork_followed(nd_fork now);
+/* Work on these blocks (NULLs are skipped), or on a call's operands, was queued on s: the producers
+ * of those that are followed wait for it. */
+extern atomic_int nd__followed; /* how many are in the table */
+nd_status nd__follow_slow(nd_stream *s, ndp_mem *const *mem, int n);
+nd_status nd__follow_call_slow(nd_stream *s, const ndp_call *call);
+static inline nd_status nd__follow(nd_stream *s, ndp_mem *const *mem, int n)
+{
+    return atomic_load_explicit(&nd__followed, memory_order_relaxed) ? nd__follow_slow(s, mem, n)
+                                                                     : (nd_status)ND_OK;
+}
+static inline nd_status nd__follow_call(nd_stream *s, const ndp_call *call)
+{
+    return atomic_load_explicit(&nd__followed, memory_order_relaxed) ? nd__follow_call_slow(s, call)
+                                                                     : (nd_status)ND_OK;
+}
+
 /* ---- event.c ---- */
 struct nd_event {
     atomic_int refs;
@@ -206,8 +205,7 @@ struct nd_event {
     uint64_t seq;      /* what it covers on that stream */
     uint64_t capture;  /* in which it was recorded; 0: none */
     double when_ms;    /* of the record, where the device has no events */
-    nd_event
-        *earlier; /* among the pending ones of a storage (core/array/storage.c), which owns both */
+    nd_event *earlier; /* among the pending ones of a storage, which owns both */
 };
 /* An event of the pool recorded at the end of s; NULL where everything is done already. */
 nd_status nd__mark(nd_stream *s, ndp_event **out);

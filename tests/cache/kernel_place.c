@@ -9,7 +9,7 @@ static void is_dir(const char *variable, const char *xdg, const char *home, cons
                    const char *what)
 {
     const char *why;
-    char *dir = nd__kernel_dir(variable, xdg, home, &why);
+    char *dir = nd__store_dir(variable, xdg, home, &why);
     is_str(dir ? dir : "(none)", want, what);
     ok(dir ? !why : why != NULL, "W8 a reason if and only if there is none");
     free(dir);

@@ -4,7 +4,7 @@
 #define NDOCK_TESTS_KERNELS_H
 #include <stdatomic.h>
 #include <unistd.h>
-#include "core/plugin/service/cache.h"
+#include "core/plugin/service/service.h"
 #include "tests/tap.h"
 
 typedef struct {

@@ -2,7 +2,7 @@
  * Libraries opened on first need, with stubs in the place of a vendor's. */
 #include <limits.h>
 #include <unistd.h>
-#include "core/plugin/service/cache.h"
+#include "core/plugin/service/service.h"
 #include "tests/tap.h"
 
 typedef struct {

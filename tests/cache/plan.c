@@ -2,7 +2,7 @@
  * The plan cache over a device that exists only here: events pass when the test says so. */
 #include <pthread.h>
 #include <stdatomic.h>
-#include "core/plugin/service/cache.h"
+#include "core/plugin/service/service.h"
 #include "tests/tap.h"
 
 /* ---- the device ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * SHA-256 against the examples that NIST publishes with FIPS 180-4 (and the longer ones of FIPS
  * 180-2, appendix B). */
-#include "core/plugin/service/cache.h"
+#include "core/base/store.h"
 #include "tests/tap.h"
 
 static const struct {

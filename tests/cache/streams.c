@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Plans and workspaces on the simulated device, whose streams run when the test says so. */
 #include <ndock/sim.h>
-#include "core/plugin/service/cache.h"
+#include "core/run/workspace.h"
 #include "tests/tap.h"
 
 static nd_device *device;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * CUDA_VISIBLE_DEVICES: the table of requirement D8, and UUIDs. */
-#include "core/plugin/service/cache.h"
+#include "core/plugin/service/service.h"
 #include "tests/tap.h"
 
 static const char *const uuids[3] = {"GPU-8932f937-d72c-4106-c12f-20bd9faed9f6",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Warming up: what is looked up then need not be looked up by the operations that follow. */
-#include "core/plugin/service/cache.h"
+#include "core/run/workspace.h"
 #include "tests/tap.h"
 
 static nd_device *cpu(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Workspaces: their sizes as text, and their life. */
 #include <pthread.h>
-#include "core/plugin/service/cache.h"
+#include "core/run/workspace.h"
 #include "tests/tap.h"
 
 /* ---- W1 ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Fuzz target: a file of the kernel cache. The input is such a file; where its first byte is odd,
  * it gets the checksum that fits, without which nearly nothing would get past that. */
-#include "core/plugin/service/cache.h"
+#include "core/base/store.h"
 #include "tests/fuzz/fuzz.h"
 
 static const uint8_t hash[32] = {0xab, 0xcd};

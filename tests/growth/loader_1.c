@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The loader as it will be at major 1, where minors need not be equal, for the test of how tables
  * grow: the same source, with another entry and major for all plug-ins but the CPU's. */
-#include "core/core.h"
+#include "core/ops/ops.h"
 
 static const char *entry_of(const nd_plugin_slot *slot)
 {

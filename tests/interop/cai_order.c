@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The order that the CUDA Array Interface asks of producers and consumers, under the race checker
  * of the simulated device: each rule with its wait, and without it the race. */
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "tests/interop/exchange.h"
 
 enum { N = 96 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * DLPack in stream order, under the race checker: the rules of the stream argument, copies, the
  * form without version, and tensors of devices that only this library knows. */
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "tests/interop/exchange.h"
 
 enum { N = 64 };

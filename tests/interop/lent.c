@@ -2,7 +2,7 @@
  * Streams and memory that a stranger has by now: what was named to it stays busy although the host
  * has asked, memory lent is used again behind its work, and the handle 2 is each thread's own. */
 #include <pthread.h>
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "tests/interop/exchange.h"
 
 enum { N = 96 };

@@ -2,7 +2,7 @@
  * Exchange with the shared array as each operand of a call in turn: an export knows of the use
  * (I5), an import is read behind its producer (I10), whose next write lies behind our use (I11);
  * and two imports of two producers in one call. Under the race checker of the simulated device. */
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "tests/interop/exchange.h"
 
 enum { N = 96, ROWS = 8, COLUMNS = 12, MOST = 3 };

@@ -2,7 +2,8 @@
 """The graph of core/: which file includes which header and which file calls which, read from the sources and the built objects.
 
 `make graph` prints it as text: what each layer of layers.txt uses, the references that climb from a layer to a higher one, and the
-circles of files that need each other. With --dot it is a graph of the layers for Graphviz. References are counted once for each
+circles of files, and of folders, that need each other. What a layer tells those above it by the rows of
+core/lib/lifecycle.def (functions nd__on_...) is listed apart. With --dot it is a graph of the layers for Graphviz. References are counted once for each
 pair of files, whatever the number of symbols. A header belongs to the files that define what it declares, so includes and calls
 are told apart.
 """
@@ -14,6 +15,8 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+EVENTS = "core/lib/lifecycle.c"
+LARGEST_CIRCLE = 8
 
 
 def read_layers(path):
@@ -43,7 +46,7 @@ def objects(build, files):
     built = {}
     for file in files:
         path = pathlib.Path(file)
-        candidates = sorted((build / path.parent / ".libs").glob(f"*la-{path.stem}.o"))
+        candidates = sorted((build / path.parent).glob(f".libs/*la-{path.stem}.o")) or sorted((build / path.parent).glob(f"*la-{path.stem}.o"))
         if path.suffix == ".c" and candidates:
             built[file] = candidates[0]
     return built
@@ -57,15 +60,16 @@ def symbols(path):
 
 
 def calls(built):
-    """{(user, definer): [symbol, ...]} between files."""
+    """{(user, definer): [symbol, ...]} between files, and the same of events that are told to higher layers."""
     tables = {file: symbols(path) for file, path in built.items()}
     home = {name: file for file, (defined, _) in tables.items() for name in defined}
-    found = collections.defaultdict(list)
+    found, told = collections.defaultdict(list), collections.defaultdict(list)
     for file, (_, needed) in tables.items():
         for name in sorted(needed):
             if home.get(name, file) != file:
-                found[file, home[name]].append(name)
-    return found
+                event = home[name] == EVENTS and name.startswith("nd__on_")
+                (told if event else found)[file, home[name]].append(name)
+    return found, told
 
 
 def circles(edges):
@@ -100,8 +104,14 @@ def circles(edges):
     return sorted((c for c in result if len(c) > 1), key=len, reverse=True)
 
 
-def print_text(files, included, called, layers):
-    """The graph in words and tables."""
+def folders(edges):
+    """The references between folders."""
+    pairs = {(a.rpartition("/")[0], b.rpartition("/")[0]) for a, b in edges}
+    return [(a, b) for a, b in sorted(pairs) if a != b]
+
+
+def print_text(files, included, called, told, layers):
+    """The graph in words and tables; whether it breaks a rule."""
     names = layers
     at = {file: layer_of(file, layers) for file in files}
     print(f"core/: {len(files)} files, {len(included)} includes of its headers, {len(called)} pairs of files of which one calls the other\n")
@@ -117,11 +127,18 @@ def print_text(files, included, called, layers):
         for a, b in pairs:
             what = ": " + ", ".join(called[a, b][:4]) if kind == "call" else ""
             print(f"  {names[at[a]]} {a} -> {names[at[b]]} {b}{what}")
-    found = circles(list(called) + list(included))
-    print(f"\n{len(found)} circles" + (f", of {', '.join(str(len(c)) for c in found)} files" if found else ""))
+    print(f"\n{len(told)} files tell higher layers what happens, by rows of core/lib/lifecycle.def")
+    for (a, _), events in sorted(told.items()):
+        print(f"  {names[at[a]]} {a}: {', '.join(events)}")
+    edges = list(called) + list(included)
+    found, around = circles(edges), circles(folders(edges))
+    print(f"\n{len(found)} circles of files" + (f", of {', '.join(str(len(c)) for c in found)} files" if found else ""))
     for circle in found:
         print("  " + " ".join(sorted(circle)))
-    return any(climbing.values()) or any(len(c) > 8 for c in found)
+    print(f"\n{len(around)} circles of folders")
+    for circle in around:
+        print("  " + " ".join(sorted(circle)))
+    return bool(any(climbing.values()) or any(len(c) > LARGEST_CIRCLE for c in found) or around)
 
 
 def print_dot(files, called, layers):
@@ -142,16 +159,16 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("."), help="the build tree (the current folder)")
     parser.add_argument("--layers", type=pathlib.Path, default=HERE / "layers.txt", help="the table of layers")
     parser.add_argument("--dot", action="store_true", help="print DOT")
-    parser.add_argument("--check", action="store_true", help="end with status 1 if anything climbs, or a circle has more than 8 files")
+    parser.add_argument("--check", action="store_true", help="end with status 1 if anything climbs, folders are in a circle, or more than 8 files are")
     args = parser.parse_args()
     top = HERE.parent.parent
     files = sorted(str(p.relative_to(top)) for p in top.glob("core/*/**/*") if p.suffix in (".c", ".h"))
     layers = read_layers(args.layers)
-    called = calls(objects(args.build, files))
+    called, told = calls(objects(args.build, files))
     if args.dot:
         print_dot(files, called, layers)
         return 0
-    wrong = print_text(files, includes(top, files), called, layers)
+    wrong = print_text(files, includes(top, files), called, told, layers)
     return 1 if args.check and wrong else 0
 
 

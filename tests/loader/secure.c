@@ -3,7 +3,7 @@
  * environment. Such a program is a copy of this one, owned by another user and marked set-user-ID,
  * which takes root to make. */
 #include <sys/auxv.h>
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "tests/loader/sandbox.h"
 
 enum { NOT_SECURE = 77, SOMEBODY = 65534 };

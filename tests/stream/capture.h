@@ -3,7 +3,7 @@
 #ifndef NDOCK_TESTS_STREAM_CAPTURE_H
 #define NDOCK_TESTS_STREAM_CAPTURE_H
 #include <pthread.h>
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "core/memory/memory.h"
 #include "tests/stream/harness.h"
 

@@ -2,7 +2,7 @@
  * G20: an operation of every class in a graph gives, each time the graph runs, the bits that it
  * gives outside. On the simulated device; with CAPTURE_ON_CUDA on cuda:0, of which the same
  * source makes tests/cuda/capture_ops.t. */
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "core/memory/memory.h"
 #ifdef CAPTURE_ON_CUDA
 #include "tests/cuda/gpu.h"

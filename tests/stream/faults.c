@@ -2,7 +2,7 @@
  * What becomes of work that fails after its call has returned. Faults are planted in the simulated
  * device; the expected answers follow from where they were planted. */
 #include <time.h>
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "tests/stream/lab.h"
 
 enum { OPS = 12, SOFT = 9999 };

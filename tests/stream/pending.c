@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
-#include "core/core.h"
+#include "core/ops/ops.h"
 #include "tests/stream/pinned.h"
 
 /* ---- P3 ---- */

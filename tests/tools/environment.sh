@@ -19,7 +19,7 @@ NDOCK_TEST_LONG
 NDOCK_TEST_PROGRAMS
 NDOCK_TEST_SLICE
 END
-sed -n 's/^ND_PARAM(\([A-Z0-9_]*\),.*/NDOCK_\1/p' "$srcdir/core/base/param/param.def" >"$tap_dir/variables"
+sed -n 's/^ND_PARAM(\([A-Z0-9_]*\),.*/NDOCK_\1/p' "$srcdir/core/base/param.def" >"$tap_dir/variables"
 sed 's/=.*//' "$srcdir/tests/fresh/traps.env" >>"$tap_dir/variables"
 
 # Every variable that ndock knows, and those of fresh, set in a shell that then does what each test's does.

@@ -117,7 +117,7 @@ fi
 check 'parameters' says 0 '* NDOCK_FALLBACK ' 'allow' 'max_split_size_mb' 'NDOCK_SIM_DEVICES' 'NDOCK_CPU_ISA' -- \
     env NDOCK_FALLBACK=allow $tool info --params
 check 'as JSON' json_of --params
-check 'none is read in a set-user-ID program' grep -q secure_getenv "$srcdir/core/base/param/param.c"
+check 'none is read in a set-user-ID program' grep -q secure_getenv "$srcdir/core/base/env.c"
 
 # ---- what fell back ----
 report=$tap_dir/report.json

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Every variable NDOCK_... that the sources name is a row of core/base/param/param.def or a plug-in's parameter, and every row that is
+# Every variable NDOCK_... that the sources name is a row of core/base/param.def or a plug-in's parameter, and every row that is
 # listed is in ndock(7).
 . "$srcdir/tests/tap.sh"
 
-sed -n 's/^ND_PARAM(\([A-Z0-9_]*\),.*/NDOCK_\1/p' "$srcdir/core/base/param/param.def" | sort >"$tap_dir/rows"
-sed -n 's/^ND_PARAM(\([A-Z0-9_]*\), "\(core\|python\)".*/NDOCK_\1/p' "$srcdir/core/base/param/param.def" | sort >"$tap_dir/listed"
+sed -n 's/^ND_PARAM(\([A-Z0-9_]*\),.*/NDOCK_\1/p' "$srcdir/core/base/param.def" | sort >"$tap_dir/rows"
+sed -n 's/^ND_PARAM(\([A-Z0-9_]*\), "\(core\|python\)".*/NDOCK_\1/p' "$srcdir/core/base/param.def" | sort >"$tap_dir/listed"
 
 # In quotes, so that macros and guards of headers are left out. NDOCK_<PLUGIN>_... are the plug-ins' own.
 named() {
@@ -17,7 +17,7 @@ all_in_table() {
     named >"$tap_dir/named"
     [ "$(wc -l <"$tap_dir/named")" -gt 15 ] || { echo 'hardly any name was found'; return 1; }
     missing=$(comm -23 "$tap_dir/named" "$tap_dir/rows")
-    [ -z "$missing" ] || { echo "not in core/base/param/param.def: $missing"; return 1; }
+    [ -z "$missing" ] || { echo "not in core/base/param.def: $missing"; return 1; }
 }
 no_row_twice() { [ -z "$(uniq -d "$tap_dir/rows")" ]; }
 all_in_manual() {

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "tools/conform/conform.h"
-#include "core/plugin/service/cache.h"
+#include "core/base/store.h"
 #include "core/base/json.h"
 #include "tools/elf.h"
 #include "tools/tool.h"

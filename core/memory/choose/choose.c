@@ -4,11 +4,11 @@
 #include <strings.h>
 #include "core/memory/plain/plain.h"
 #include "core/memory/pluggable/pluggable.h"
-#include "core/base/param/param.h"
+#include "core/base/env.h"
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 
-void nd__fork_makers_start(nd_fork now)
+void nd__fork_backends_start(nd_fork now)
 {
     nd__fork_mutex(&start_lock, now);
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/memory/conf/conf.h"
-#include "core/base/param/param.h"
+#include "core/base/env.h"
 
 /* Records are never freed: readers hold none of them. A new one points to those before.
  * current: under nd__conf_lock, or of the thread that makes a change. */

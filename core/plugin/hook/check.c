@@ -1,44 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Contract checks at run time: what the core promises to plug-ins before a call, and what a plug-in
  * promises to the core after it. docs/hooks.md lists the rules by these names. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include "core/plugin/hook/check.h"
-#include "core/plugin/loader.h"
+#include "core/base/settings.h"
 
 /* Where *out points before the call, so that it shows whether it was written. */
 static char unset;
-
-bool nd__hook_violated(hook_call *c, const char *rule, const char *fmt, ...)
-{
-    const hook_conf *conf;
-    char text[512], whole[768], device[16] = "";
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    if (c->dev)
-        snprintf(device, sizeof device, ":%u", c->dev->index);
-    snprintf(whole, sizeof whole, "check: %s%s, %s.%s: %s (rule %s)", c->of->slot->name, device,
-             c->slot->table, c->slot->name, text, rule);
-    bool warn = nd__hook_conf(&conf) != ND_OK || conf->strictness == HOOK_WARN ||
-                (conf->strictness == HOOK_BEFORE && c->made);
-    nd__log(warn ? ND_LOG_WARN : ND_LOG_ERROR, "%s", whole);
-    if (warn)
-        return false;
-    if (c->slot->status) {
-        c->result = (uint64_t)nd__fail(ND_ERR_PLUGIN, NULL, -1, "%s", whole);
-        nd__error_context(NULL, NULL, c->of->slot->name);
-    } else {
-        c->result = 0;
-        nd__hook_lock();
-        if (!c->of->pending)
-            c->of->pending = strdup(whole);
-        nd__hook_unlock();
-    }
-    return true;
-}
 
 static const char *type_name(char type)
 {

@@ -22,7 +22,7 @@ static void describe(const hook_call *c, uint64_t now, char *text, size_t n)
     if (c->dev)
         snprintf(device, sizeof device, ":%u", c->dev->index);
     snprintf(text, n, "check: %s%s, %s.%s%s%s: it has not returned for %.1f s (rule slow)",
-             c->of->slot->name, device, c->slot->table, c->slot->name, info ? " of " : "",
+             c->of->plugin, device, c->slot->table, c->slot->name, info ? " of " : "",
              info ? info->name : "", (double)(now - c->began_ns) * 1e-9);
 }
 
@@ -59,12 +59,9 @@ static void *watch(void *unused)
 /* The program's signals are for its own threads. Without the thread nothing is told. */
 static void start_watch(void)
 {
-    const hook_conf *conf;
     pthread_t thread;
     sigset_t all, before;
-    if (nd__hook_conf(&conf) != ND_OK)
-        return;
-    patience_ns = conf->slow_seconds * 1000000000u;
+    patience_ns = nd__hook_settings.slow_seconds * 1000000000u;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     if (pthread_create(&thread, NULL, watch, NULL) == 0) {

@@ -87,15 +87,13 @@ static nd_status read_all(hook_conf *conf)
     return conf->hooks & HOOK_TRACE ? nd__hook_trace_open() : (nd_status)ND_OK;
 }
 
-nd_status nd__hook_conf(const hook_conf **out)
+nd_status nd__hook_read_settings(void)
 {
-    static hook_conf conf; /* under the loader's lock */
-    static nd_status status = -1;
+    static nd_status status = -1; /* under the loader's lock */
     static const char *said = "";
-    *out = &conf;
     if (status >= 0)
         return status == ND_OK ? status : nd__fail(status, NULL, -1, "%s", said);
-    status = read_all(&conf);
+    status = read_all(&nd__hook_settings);
     if (status == ND_OK)
         return status;
     said = nd__text_keep(nd_last_error()->message);

@@ -16,7 +16,7 @@ static uint64_t mix(uint64_t x)
 static bool concerns(const hook_rule *r, const hook_call *c)
 {
     if (!(r->slots[c->id / 64] >> c->id % 64 & 1) ||
-        (r->plugin && strcmp(r->plugin, c->of->slot->name) != 0) ||
+        (r->plugin && strcmp(r->plugin, c->of->plugin) != 0) ||
         (r->index >= 0 && (!c->dev || c->dev->index != (uint32_t)r->index)))
         return false;
     int call = nd__hook_place(c->slot, HOOK_KIND_CALL);
@@ -42,13 +42,13 @@ static void fail(hook_call *c, const hook_rule *r, uint64_t nth)
 {
     char device[96] = "";
     if (c->dev)
-        snprintf(device, sizeof device, " of %s:%u", c->of->slot->name, c->dev->index);
+        snprintf(device, sizeof device, " of %s:%u", c->of->plugin, c->dev->index);
     c->injected = true;
     c->result =
         (uint64_t)nd__fail(r->status, NULL, -1, "NDOCK_HOOK_FAULT made call %llu of %s.%s%s fail",
                            (unsigned long long)nth, c->slot->table, c->slot->name, device);
     nd__error_native(r->native);
-    nd__error_context(NULL, NULL, c->of->slot->name);
+    nd__error_context(NULL, NULL, c->of->plugin);
     if (r->status == NDP_ERR_LOST && c->dev)
         atomic_store(&c->dev->lost, 1);
     int why = nd__hook_place(c->slot, HOOK_KIND_WHY);
@@ -68,9 +68,7 @@ static bool waits(hook_slot_id id)
 /* Every rule counts its calls, also those that an earlier one lets fail. */
 static void apply(hook_call *c)
 {
-    const hook_conf *conf;
-    if (nd__hook_conf(&conf) != ND_OK)
-        return;
+    const hook_conf *conf = &nd__hook_settings;
     for (int i = 0; i < conf->n_rules; i++) {
         hook_rule *r = &conf->rules[i];
         if (!concerns(r, c))
@@ -88,8 +86,8 @@ bool nd__hook_fault_enter(hook_call *c)
     if (c->dev && atomic_load(&c->dev->lost) && c->id != HOOK_SLOT_plugin_open) {
         c->injected = true;
         c->result = (uint64_t)nd__fail(ND_ERR_LOST, NULL, -1, "NDOCK_HOOK_FAULT took %s:%u away",
-                                       c->of->slot->name, c->dev->index);
-        nd__error_context(NULL, NULL, c->of->slot->name);
+                                       c->of->plugin, c->dev->index);
+        nd__error_context(NULL, NULL, c->of->plugin);
         return true;
     }
     if (!waits(c->id))

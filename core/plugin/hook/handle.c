@@ -3,7 +3,6 @@
  * before the call that ends it and remembered after the one that made it, since the plug-in may use
  * its value again at once. */
 #include <stdlib.h>
-#include "core/lib/fork.h"
 #include "core/plugin/hook/hook.h"
 
 enum { BUCKETS = 4096, ENDED = 1024 };

@@ -10,7 +10,7 @@
 #ifndef NDOCK_CORE_HOOK_H
 #define NDOCK_CORE_HOOK_H
 #include <fenv.h>
-#include "core/core.h"
+#include "core/model/model.h"
 
 enum { HOOK_INSTANCES = 8, HOOK_ARGUMENTS = 8 };
 enum { HOOK_TRACE = 1, HOOK_CHECK = 2, HOOK_FAULT = 4 };
@@ -92,7 +92,7 @@ struct hook_dev {
     hook_dev *next;
 };
 struct hook_instance {
-    nd_plugin_slot *slot;
+    const char *plugin; /* its name, for good */
     ndp_plugin real;
     uint32_t hooks;    /* HOOK_TRACE ... */
     atomic_uint count; /* devices, as the plug-in's latest probe said */
@@ -147,6 +147,8 @@ static inline uint64_t nd__hook_real(const hook_call *c, const uint64_t *word)
 {
     return c->slot->call(c->table, word);
 }
+
+/* ---- common.c ---- */
 uint64_t nd__hook_now(void); /* nanoseconds */
 hook_dev *nd__hook_find_dev(hook_instance *of, const ndp_dev *dev);
 /* Index of the first argument of that kind, or -1. */
@@ -168,6 +170,7 @@ struct hook_object {
 };
 void nd__hook_lock(void);
 void nd__hook_unlock(void);
+void nd__fork_hook(nd_fork now);
 /* Under the lock. NULL: unknown. */
 hook_object *nd__hook_object_get(const hook_instance *of, char type, const void *handle);
 hook_object *nd__hook_object_add(const hook_instance *of, char type, const void *handle);
@@ -206,8 +209,9 @@ typedef struct {
     uint64_t seed;
     uint64_t slow_seconds; /* check: after so long it tells of a call that has not returned */
 } hook_conf;
-/* What the environment says, read once. */
-nd_status nd__hook_conf(const hook_conf **out);
+/* What the environment says, which nd__hook_read_settings reads once, before any hook is put. */
+extern hook_conf nd__hook_settings;
+nd_status nd__hook_read_settings(void);
 /* Adds the rules of a text to conf; ND_ERR_ARGUMENT says where it is malformed. */
 nd_status nd__hook_rules(hook_conf *conf, const char *text);
 

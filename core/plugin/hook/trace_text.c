@@ -264,7 +264,7 @@ static void add_outcome(const hook_call *c, nd_text *t)
     if (why >= 0 && c->word[why] && ((const char *)(uintptr_t)c->word[why])[0])
         add_text(t, "why", (const char *)(uintptr_t)c->word[why]);
     else if (status != NDP_OK && nd_last_error()->status == status &&
-             strcmp(nd_last_error()->plugin, c->of->slot->name) == 0)
+             strcmp(nd_last_error()->plugin, c->of->plugin) == 0)
         add_text(t, "detail", nd_last_error()->message);
 }
 
@@ -272,7 +272,7 @@ void nd__hook_trace_text(const hook_call *c, nd_text *t)
 {
     uint64_t at = since_start(c->began_ns);
     nd__text_add(t, "%" PRIu64 ".%09" PRIu64 " t%u %s", at / 1000000000u, at % 1000000000u,
-                 thread_number(), c->of->slot->name);
+                 thread_number(), c->of->plugin);
     if (c->dev)
         nd__text_add(t, ":%u", c->dev->index);
     nd__text_add(t, " %s.%s", c->slot->table, c->slot->name);

@@ -2,20 +2,10 @@
  * Putting fronts into a plug-in's tables, and what happens when one is called. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include "core/plugin/hook/wrap.h"
 #include "core/plugin/hook/check.h"
 
-hook_instance nd__hook_instances[HOOK_INSTANCES];
 static int instances; /* under the loader's lock */
-
-int nd__hook_place(const hook_slot *slot, hook_kind kind)
-{
-    for (uint32_t i = 0; i < slot->n; i++)
-        if (slot->arg[i].kind == kind)
-            return (int)i;
-    return -1;
-}
 
 /* Fronts for the functions that a table has. */
 static void put_fronts(int instance, hook_table in, void *table, uint32_t nbytes)
@@ -47,11 +37,11 @@ static bool wanted(const char *list, const char *name)
     return !list || named != negated;
 }
 
-nd_status nd__hook_plugin(nd_plugin_slot *slot)
+nd_status nd__hook_plugin(const char *name, ndp_plugin *table)
 {
-    const hook_conf *conf;
-    ND_RETURN_IF(nd__hook_conf(&conf));
-    if (!conf->hooks || !wanted(conf->plugins, slot->name))
+    const hook_conf *conf = &nd__hook_settings;
+    ND_RETURN_IF(nd__hook_read_settings());
+    if (!conf->hooks || !wanted(conf->plugins, name))
         return ND_OK;
     if (instances == HOOK_INSTANCES)
         return nd__fail(ND_ERR_PLUGIN, NULL, -1,
@@ -60,24 +50,16 @@ nd_status nd__hook_plugin(nd_plugin_slot *slot)
                         HOOK_INSTANCES);
     int i = instances++;
     hook_instance *of = &nd__hook_instances[i];
-    of->slot = slot;
-    of->real = slot->p;
+    of->plugin = name;
+    of->real = *table;
     of->hooks = conf->hooks;
-    put_fronts(i, HOOK_TABLE_plugin, &slot->p, sizeof slot->p);
-    if (slot->p.group)
-        slot->p.group = nd__hook_fronts[i]->plugin.group;
+    put_fronts(i, HOOK_TABLE_plugin, table, sizeof *table);
+    if (table->group)
+        table->group = nd__hook_fronts[i]->plugin.group;
     return ND_OK;
 }
 
 /* ---- devices ---- */
-hook_dev *nd__hook_find_dev(hook_instance *of, const ndp_dev *dev)
-{
-    hook_dev *d = atomic_load_explicit(&of->devs, memory_order_acquire);
-    while (d && d->dev != dev)
-        d = d->next;
-    return d;
-}
-
 static void opened(hook_call *c)
 {
     ndp_dev *dev = *(ndp_dev **)(uintptr_t)c->word[1];
@@ -168,13 +150,6 @@ static void found(int instance, hook_call *c)
 }
 
 /* ---- calls ---- */
-uint64_t nd__hook_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Whose device, and which of its tables. */
 static void resolve(hook_call *c)
 {
@@ -204,7 +179,7 @@ static bool told_late(hook_call *c)
     nd__hook_unlock();
     if (text) {
         c->result = (uint64_t)nd__fail(ND_ERR_PLUGIN, NULL, -1, "%s", text);
-        nd__error_context(NULL, NULL, c->of->slot->name);
+        nd__error_context(NULL, NULL, c->of->plugin);
         c->refused = true;
     }
     free(text);

@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "core/plugin/service/cache.h"
+#include "core/plugin/service/service.h"
 
 enum { BUCKETS = 256 };
 typedef enum { COMPILING, READY, FAILED } kernel_state;
@@ -36,28 +36,6 @@ struct nd_kernel_cache {
     nd_kernel_store store;
     uint64_t memory_hits, disk_hits, misses, compiles, failures, entries, nbytes;
 };
-
-char *nd__kernel_dir(const char *variable, const char *xdg_cache_home, const char *home,
-                     const char **why)
-{
-    nd_text path = {0};
-    *why = NULL;
-    if (variable && variable[0]) {
-        if (variable[0] != '/') {
-            *why = "NDOCK_KERNEL_CACHE_DIR is not an absolute path";
-            return NULL;
-        }
-        return strdup(variable);
-    }
-    /* The XDG base directory specification: relative paths are ignored. */
-    bool xdg = xdg_cache_home && xdg_cache_home[0] == '/';
-    if (!xdg && !(home && home[0] == '/')) {
-        *why = "neither NDOCK_KERNEL_CACHE_DIR nor XDG_CACHE_HOME nor HOME names a folder";
-        return NULL;
-    }
-    nd__text_add(&path, "%s%s/ndock/kernels", xdg ? xdg_cache_home : home, xdg ? "" : "/.cache");
-    return path.data;
-}
 
 nd_status nd__kernel_cache_create(const char *dir, uint64_t max_bytes, nd_kernel_cache **out)
 {

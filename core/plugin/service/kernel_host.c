@@ -2,8 +2,8 @@
  * The process's kernel cache, set up by the environment at its first use: for plug-ins and users.
  */
 #include <stdlib.h>
-#include "core/plugin/service/cache.h"
-#include "core/base/param/param.h"
+#include "core/plugin/service/service.h"
+#include "core/base/env.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static nd_kernel_cache *_Atomic cache; /* NULL: not used yet, or no memory for it */
@@ -18,8 +18,8 @@ static void set_up(void)
     const char *why = NULL;
     char *dir = !nd__env_bool(ND_ENV_KERNEL_CACHE)
                     ? NULL
-                    : nd__kernel_dir(nd__env(ND_ENV_KERNEL_CACHE_DIR), nd__getenv("XDG_CACHE_HOME"),
-                                     nd__getenv("HOME"), &why);
+                    : nd__store_dir(nd__env(ND_ENV_KERNEL_CACHE_DIR), nd__getenv("XDG_CACHE_HOME"),
+                                    nd__getenv("HOME"), &why);
     if (why)
         nd__log(ND_LOG_WARN, "kernel cache: %s; compiled kernels are kept in memory alone", why);
     nd_kernel_cache *made;
@@ -97,15 +97,11 @@ const ndh_kernel_1 nd__kernel_service = {
 
 static nd_kernel_cache *locked; /* the one there was when the lock was taken */
 
-void nd__kernels_lock(bool take)
+void nd__fork_kernel_caches(nd_fork now)
 {
-    locked = take ? cache : locked;
-    if (locked)
-        nd__kernel_cache_lock(locked, take);
-}
-
-void nd__kernels_forked(void)
-{
-    if (locked)
+    locked = now == ND_FORK_TAKE ? cache : locked;
+    if (locked && now == ND_FORK_CHILD)
         nd__kernel_cache_forked(locked);
+    if (locked)
+        nd__kernel_cache_lock(locked, now == ND_FORK_TAKE);
 }

@@ -5,8 +5,8 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdlib.h>
-#include "core/plugin/service/cache.h"
-#include "core/plugin/loader.h"
+#include "core/plugin/service/service.h"
+#include "core/base/settings.h"
 
 typedef struct record {
     struct record *next;
@@ -142,7 +142,7 @@ static int32_t service_open(void *ctx, const ndh_library *library, void *table)
 
 const ndh_library_1 nd__library_service = {.size = sizeof(ndh_library_1), .open = service_open};
 
-void nd__libraries_lock(bool take)
+void nd__fork_libraries(nd_fork now)
 {
-    (void)(take ? pthread_mutex_lock(&lock) : pthread_mutex_unlock(&lock));
+    nd__fork_mutex(&lock, now);
 }

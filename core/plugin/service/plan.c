@@ -7,7 +7,7 @@
  * the cache is used, since nothing here waits. Plans belong to the device and not to threads, so
  * that nothing is left behind by a thread that ends. */
 #include <stdlib.h>
-#include "core/plugin/service/cache.h"
+#include "core/plugin/service/service.h"
 
 enum { BUCKETS = 256, DEFAULT_MAX_SIZE = 4096 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The one place that knows why the host waits: the closed list of reasons, and each thread's sync
  * watch over them. */
-#include "core/core.h"
+#include "core/plugin/device.h"
 
 static const char *const names[ND_WAIT_REASONS] = {
     "item",    "copy",    "pageable copy", "synchronize",   "event",       "data-dependent shape",

@@ -4,7 +4,7 @@
  * what drivers are seen to do with malformed text. */
 #include <ctype.h>
 #include <stdlib.h>
-#include "core/plugin/service/cache.h"
+#include "core/plugin/service/service.h"
 
 enum { END_OF_LIST = -1, ASK_DRIVER = -2 };
 

@@ -5,7 +5,8 @@
 #define _GNU_SOURCE
 #endif
 #include <pthread.h>
-#include "core/plugin/loader.h"
+#include "core/base/base.h"
+#include "core/base/settings.h"
 
 /* The bits that say how numbers are computed, without those that say what has happened. */
 unsigned long nd__number_modes(void)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Which streams have used a storage of an asynchronous device, so that it can be handed to another
- * library in order; and, for memory of others, the way back: their stream waits for our uses.
+ * library in order; and, for imported memory, that the producer's stream waits until our work is
+ * done (core/stream/follow.c).
  *
  * A storage remembers the stream that used it last, which is one compare a use while there is only
  * one. The others, and all that has to do with strangers, are in a record that most storages never
  * have. Streams are remembered by id: they may be gone by the time somebody asks. */
 #include <stdlib.h>
-#include "core/lib/fork.h"
-#include "core/interop/interop.h"
+#include "core/array/array.h"
 #include "core/memory/memory.h"
 
 struct nd_sharing {
@@ -15,22 +15,13 @@ struct nd_sharing {
     int n, room;
     nd_stream **lent;    /* exported, each retained */
     nd_stream *producer; /* retained */
-    ndp_mem *mem;        /* with follow: the key of the table below */
-    nd_sharing *next;
-    bool follow;
+    bool followed;       /* the producer's stream waits for us: `follow` is in the table */
+    nd_follow follow;
 };
 
-enum { BUCKETS = 64 };
 /* In the place of an id: there was no memory to remember one more, so all streams may be meant. */
 #define EVERYONE UINT64_MAX
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static nd_sharing *followed[BUCKETS]; /* of imported memory whose producer waits for us */
-atomic_int nd__followed;
-
-static void count_followed(int more) /* under the lock */
-{
-    atomic_store(&nd__followed, atomic_load_explicit(&nd__followed, memory_order_relaxed) + more);
-}
 
 void nd__fork_sharing(nd_fork now)
 {
@@ -152,7 +143,7 @@ static uint64_t *users(nd_storage *s, bool contents, uint64_t *fixed, int *n, bo
 static bool follows(const nd_storage *s)
 {
     const nd_sharing *r = atomic_load_explicit(&s->sharing, memory_order_acquire);
-    return r && r->follow;
+    return r && r->followed;
 }
 
 static nd_status no_memory(const char *op)
@@ -272,72 +263,16 @@ nd_stream *nd__producer(const nd_storage *storage)
     return r ? r->producer : NULL;
 }
 
-static nd_sharing **bucket_of(const ndp_mem *mem)
-{
-    return &followed[(uint64_t)(uintptr_t)mem * UINT64_C(0x9e3779b97f4a7c15) >> 58];
-}
-
 void nd__import_from(nd_storage *storage, nd_stream *producer, bool follow)
 {
     pthread_mutex_lock(&lock);
     nd_sharing *r = record_of(storage);
     r->producer = nd_stream_retain(producer);
-    r->follow = follow;
-    r->mem = storage->mem;
-    if (follow) {
-        nd_sharing **bucket = bucket_of(r->mem);
-        r->next = *bucket;
-        *bucket = r;
-        count_followed(1);
-    }
+    r->followed = follow;
+    r->follow = (nd_follow){.mem = storage->mem, .producer = producer};
     pthread_mutex_unlock(&lock);
-}
-
-/* Retained; NULL: the memory is nobody's who would have to wait. */
-static nd_stream *follower(const ndp_mem *mem)
-{
-    pthread_mutex_lock(&lock);
-    const nd_sharing *r = *bucket_of(mem);
-    while (r && r->mem != mem)
-        r = r->next;
-    nd_stream *producer = r ? nd_stream_retain(r->producer) : NULL;
-    pthread_mutex_unlock(&lock);
-    return producer;
-}
-
-nd_status nd__follow_slow(nd_stream *s, ndp_mem *const *mem, int n)
-{
-    nd_stream *done[8];
-    int n_done = 0;
-    nd_status status = ND_OK;
-    if (nd__capture_id(s)) /* it runs with the graph, if ever */
-        return ND_OK;
-    for (int i = 0; i < n; i++) {
-        nd_stream *producer = mem[i] ? follower(mem[i]) : NULL;
-        bool known = !producer || producer == s;
-        for (int k = 0; k < n_done && !known; k++)
-            known = done[k] == producer;
-        if (!known && status == ND_OK)
-            status = nd_stream_wait_stream(producer, s);
-        if (!known && n_done < 8)
-            done[n_done++] = producer;
-        else
-            nd_stream_release(producer);
-    }
-    while (n_done)
-        nd_stream_release(done[--n_done]);
-    return status;
-}
-
-nd_status nd__follow_call_slow(nd_stream *s, const ndp_call *call)
-{
-    ndp_mem *mem[16];
-    int n = 0;
-    for (uint32_t i = 0; i < call->n_in && n < 8; i++)
-        mem[n++] = call->in[i].mem;
-    for (uint32_t i = 0; i < call->n_out && n < 16; i++)
-        mem[n++] = call->out[i].mem;
-    return nd__follow_slow(s, mem, n);
+    if (follow)
+        nd__follow_add(&r->follow);
 }
 
 /* ---- the end ---- */
@@ -375,14 +310,8 @@ void nd__sharing_end(nd_sharing *r, bool foreign)
 {
     if (!r)
         return;
-    pthread_mutex_lock(&lock);
-    for (nd_sharing **at = r->follow ? bucket_of(r->mem) : NULL; at && *at; at = &(*at)->next)
-        if (*at == r) {
-            *at = r->next;
-            count_followed(-1);
-            break;
-        }
-    pthread_mutex_unlock(&lock);
+    if (r->followed)
+        nd__follow_remove(&r->follow);
     for (int i = 0; r->lent && r->lent[i]; i++)
         nd_stream_release(r->lent[i]);
     nd_stream_release(r->producer);

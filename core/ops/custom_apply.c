@@ -1,192 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Operations of programs: registered with a shape rule, a form for the CPU and forms for plug-ins;
- * applied with the checks, the allocation and the fallback ladder of our own operations. */
-#include <stdarg.h>
+ * Operations of programs, applied: with the checks, the allocation and the fallback ladder of our own
+ * operations. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "core/core.h"
+#include "core/ops/custom.h"
 #include "core/run/fallback.h"
-#include "core/lib/fork.h"
 
-struct nd_custom_op {
-    const nd_custom_op *next;
-    nd_custom_def def; /* texts and forms are ours */
-    nd_custom_form *forms;
-};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of registering */
-static _Atomic(const nd_custom_op *) all;                /* the latest; never removed */
-ND_TLS const char *running; /* the operation whose callback this thread is in */
-
-void nd__fork_custom(nd_fork now)
-{
-    nd__fork_mutex(&lock, now);
-}
-
-/* ---- callbacks ---- */
-nd_status nd_custom_error(nd_status status, const char *fmt, ...)
-{
-    char text[768];
-    va_list ap;
-    ND_NEED("custom_error", 1, fmt);
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    return nd__fail(status, running, -1, "%s", text);
-}
-
-nd_status nd__callback_status(const char *op, const char *what, nd_status status)
-{
-    if (status == ND_OK)
-        return ND_OK;
-    if (status < 0 || status >= ND_STATUS_END)
-        return nd__fail(ND_ERR_ARGUMENT, op, -1, "%s returned %d, which is no status", what,
-                        (int)status);
-    if (nd_last_error()->status != status)
-        return nd__fail(status, op, -1, "%s returned %s without a text (nd_custom_error)", what,
-                        nd_status_name(status));
-    nd__error_context(op, NULL, NULL);
-    return status;
-}
-
-/* Around a callback: running = enter(op); status = leave(...). */
-static const char *enter(const nd_custom_op *op)
-{
-    const char *before = running;
-    running = op->def.name;
-    return before;
-}
-
-static nd_status leave(const nd_custom_op *op, const char *before, const char *what,
-                       nd_status status)
-{
-    running = before;
-    return nd__callback_status(op->def.name, what, status);
-}
-
-/* ---- registering ---- */
-const nd_custom_op *nd_custom_find(const char *name)
-{
-    const nd_custom_op *op = atomic_load_explicit(&all, memory_order_acquire);
-    while (name && op && strcmp(op->def.name, name) != 0)
-        op = op->next;
-    return name ? op : NULL;
-}
-
-const char *nd_custom_name(const nd_custom_op *op)
-{
-    ND_NEED_OR("custom_name", 0, op, "");
-    return op->def.name;
-}
-
-static bool is_name(const char *name)
-{
-    size_t n = name ? strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") : 0;
-    return n && name[n] == 0 && name[0] >= 'a';
-}
-
-static nd_status check_def(const nd_custom_def *def)
-{
-    static const char op[] = "custom_register";
-    if (!def || def->size < NDP_END(nd_custom_def, backward))
-        return nd__fail(ND_ERR_ARGUMENT, op, 0,
-                        "the definition's size field is not sizeof(nd_custom_def)");
-    if (!is_name(def->name))
-        return nd__fail(ND_ERR_ARGUMENT, op, 0,
-                        "\"%s\" is no name of an operation: a-z first, then a-z, 0-9 and _",
-                        def->name ? def->name : "");
-    if (def->n_in < 0 || def->n_in > ND_CUSTOM_MAX || def->n_out < 1 || def->n_out > ND_CUSTOM_MAX)
-        return nd__fail(ND_ERR_ARGUMENT, op, 0,
-                        "\"%s\" has %d inputs and %d outputs; 0 to %d and 1 to %d can be",
-                        def->name, (int)def->n_in, (int)def->n_out, ND_CUSTOM_MAX, ND_CUSTOM_MAX);
-    if (!def->shape || def->n_forms < 0 || (def->n_forms && !def->forms) ||
-        (!def->cpu && !def->n_forms))
-        return nd__fail(ND_ERR_ARGUMENT, op, 0,
-                        "\"%s\" needs a shape rule, and a form for the CPU or for a plug-in",
-                        def->name);
-    for (int32_t i = 0; i < def->n_forms; i++)
-        if (!is_name(def->forms[i].plugin) || !def->forms[i].run)
-            return nd__fail(ND_ERR_ARGUMENT, op, 0,
-                            "form %d of \"%s\" has no name of a plug-in, or no function", (int)i,
-                            def->name);
-    return ND_OK;
-}
-
-static void op_free(nd_custom_op *op)
-{
-    if (!op)
-        return;
-    free((char *)op->def.name);
-    free((char *)op->def.doc);
-    for (int32_t i = 0; op->forms && i < op->def.n_forms; i++)
-        free((char *)op->forms[i].plugin);
-    free(op->forms);
-    free(op);
-}
-
-static nd_custom_op *op_new(const nd_custom_def *def)
-{
-    nd_custom_op *op = calloc(1, sizeof *op);
-    if (!op)
-        return NULL;
-    op->def = *def;
-    op->def.name = strdup(def->name);
-    op->def.doc = strdup(def->doc ? def->doc : "");
-    op->forms = calloc((size_t)def->n_forms + 1, sizeof *op->forms);
-    op->def.forms = op->forms;
-    bool whole = op->def.name && op->def.doc && op->forms;
-    for (int32_t i = 0; whole && i < def->n_forms; i++) {
-        op->forms[i].run = def->forms[i].run;
-        op->forms[i].plugin = strdup(def->forms[i].plugin);
-        whole = op->forms[i].plugin != NULL;
-    }
-    if (whole)
-        return op;
-    op_free(op);
-    return NULL;
-}
-
-nd_status nd_custom_register(const nd_custom_def *def, const nd_custom_op **out)
-{
-    if (!out)
-        return nd__fail(ND_ERR_ARGUMENT, "custom_register", 1, "out is NULL");
-    *out = NULL;
-    ND_RETURN_IF(check_def(def));
-    nd_custom_op *op = op_new(def);
-    if (!op)
-        return nd__fail(ND_ERR_MEMORY, "custom_register", -1, "no memory for \"%s\"", def->name);
-    pthread_mutex_lock(&lock);
-    bool taken = nd_custom_find(def->name) || nd_op_find(def->name) != ND_OP_NONE;
-    if (!taken) {
-        op->next = atomic_load(&all);
-        atomic_store_explicit(&all, op, memory_order_release);
-    }
-    pthread_mutex_unlock(&lock);
-    if (taken) {
-        op_free(op);
-        return nd__fail(ND_ERR_ARGUMENT, "custom_register", 0,
-                        "there is an op named \"%s\" already", def->name);
-    }
-    *out = op;
-    return ND_OK;
-}
-
-static nd_custom_device_fn form_for(const nd_custom_op *op, const nd_device *d)
-{
-    for (int32_t i = 0; i < op->def.n_forms; i++)
-        if (strcmp(op->forms[i].plugin, d->slot->name) == 0)
-            return op->forms[i].run;
-    return NULL;
-}
-
-int32_t nd_custom_has_form(const nd_custom_op *op, nd_device *device)
-{
-    nd_status status = ND_OK;
-    device = op ? nd__or_current(device, &status) : NULL;
-    return device && status == ND_OK && (form_for(op, device) || (device->is_cpu && op->def.cpu));
-}
-
-/* ---- one application ---- */
 typedef struct {
     const nd_custom_op *op;
     const nd_array *const *in;
@@ -234,9 +53,9 @@ static nd_status find_shapes(application *a)
     }
     for (int32_t i = 0; i < def->n_out; i++)
         a->result[i].dtype = a->result[i].ndim = 0;
-    const char *before = enter(a->op);
-    ND_RETURN_IF(
-        leave(a->op, before, "the shape rule", def->shape(def->ctx, in, a->params, a->result)));
+    const char *before = nd__callback_enter(a->op->def.name);
+    ND_RETURN_IF(nd__callback_leave(before, "the shape rule",
+                                    def->shape(def->ctx, in, a->params, a->result)));
     for (int32_t i = 0; i < def->n_out; i++) {
         ND_RETURN_IF(nd__check_dtype(def->name, a->result[i].dtype));
         ND_RETURN_IF(nd__check_shape(def->name, a->result[i].dtype, a->result[i].ndim,
@@ -274,8 +93,8 @@ static nd_status run_cpu(const application *a, const nd_array *const *in, nd_arr
         from[i] = view_of(in[i]);
     for (int32_t i = 0; i < def->n_out; i++)
         to[i] = view_of(out[i]);
-    const char *before = enter(a->op);
-    return leave(a->op, before, "the CPU form", def->cpu(def->ctx, from, a->params, to));
+    const char *before = nd__callback_enter(a->op->def.name);
+    return nd__callback_leave(before, "the CPU form", def->cpu(def->ctx, from, a->params, to));
 }
 
 /* A dense copy of a on the CPU. */
@@ -343,9 +162,9 @@ static nd_status run_form(const application *a, nd_custom_device_fn form, nd_arr
 {
     nd_stream *stream = NULL;
     ND_RETURN_IF(nd_stream_current(a->device, &stream));
-    const char *before = enter(a->op);
-    nd_status status = leave(a->op, before, "the device form",
-                             form(a->op->def.ctx, stream, a->in, a->params, out));
+    const char *before = nd__callback_enter(a->op->def.name);
+    nd_status status = nd__callback_leave(before, "the device form",
+                                          form(a->op->def.ctx, stream, a->in, a->params, out));
     if (status != ND_OK)
         nd__error_context(NULL, a->device->name, a->device->slot->name);
     nd_stream_release(stream);
@@ -357,7 +176,7 @@ static nd_status run(const application *a, nd_array *const *out)
 {
     char why[96];
     const nd_custom_def *def = &a->op->def;
-    nd_custom_device_fn form = form_for(a->op, a->device);
+    nd_custom_device_fn form = nd__custom_form(a->op, a->device);
     if (form)
         return run_form(a, form, out);
     if (a->device->is_cpu && def->cpu)
@@ -486,9 +305,10 @@ nd_status nd_custom_backward(const nd_custom_op *op, const nd_array *const *in,
     ND_NEED(op->def.name, 3, grad_out);
     for (int32_t i = 0; i < op->def.n_out; i++)
         ND_RETURN_IF(nd__check_array(op->def.name, out[i], op->def.n_in + i));
-    const char *before = enter(op);
-    nd_status status = leave(op, before, "the backward function",
-                             op->def.backward(op->def.ctx, in, out, grad_out, params, grad_in));
+    const char *before = nd__callback_enter(op->def.name);
+    nd_status status =
+        nd__callback_leave(before, "the backward function",
+                           op->def.backward(op->def.ctx, in, out, grad_out, params, grad_in));
     if (status == ND_OK)
         status = check_gradients(op, in, grad_in);
     if (status != ND_OK)

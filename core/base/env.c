@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The environment by param.def's rows, and the list of all parameters. */
+ * Variables of the environment, read by param.def's rows. */
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "core/memory/conf/conf.h"
-#include "core/base/param/param.h"
+#include "core/base/env.h"
 
 const nd_env_row nd__env_rows[ND_ENVS] = {
 #define ND_PARAM(name, owner, TYPE, initial, values, help) \
     {"NDOCK_" #name, owner, ND_PARAM_##TYPE, initial, values, help},
-#include "core/base/param/param.def"
+#include "core/base/param.def"
 };
 
 const char *nd__getenv(const char *name)
@@ -161,94 +160,4 @@ int nd__env_choice(nd_env id)
     const char *text = choice_of(id, nd__env(id), word, sizeof word);
     int i = text ? nd__word_index(row->values, text) : -1;
     return i >= 0 ? i : nd__word_index(row->values, row->initial);
-}
-
-/* ---- the list ---- */
-/* Settings that a program can change after the environment was read. */
-static const char *value_of_program(nd_env id)
-{
-    static const char *const exports[] = {"", "stream", "none", "sync"};
-    static const char *const policies[] = {"allow", "warn", "error"};
-    switch (id) {
-    case ND_ENV_FALLBACK:
-        return policies[nd__fallback_policy()];
-    case ND_ENV_LAUNCH_BLOCKING:
-        return nd_launch_blocking() ? "1" : "0";
-    case ND_ENV_CAI_EXPORT:
-        return exports[nd_cai_export_policy()];
-    case ND_ENV_CAI_SYNC:
-        return nd_cai_sync() == ND_CAI_SYNC_ON ? "1" : "0";
-    default:
-        return NULL;
-    }
-}
-
-static bool same_value(const nd_env_row *row, const char *a, const char *b)
-{
-    int32_t x = 0, y = 0;
-    if (row->type == ND_PARAM_BOOL)
-        return parse_bool(a, &x) && parse_bool(b, &y) && x == y;
-    return strcmp(a, b) == 0;
-}
-
-static void describe_row(nd_env id, nd_param_info *p)
-{
-    const nd_env_row *row = &nd__env_rows[id];
-    const char *text = nd__env(id), *now = value_of_program(id), *problem = nd__env_problem(id);
-    const bool good = text && !problem[0];
-    *p = (nd_param_info){.type = row->type,
-                         .name = row->name,
-                         .owner = row->owner,
-                         .help = row->help,
-                         .values = row->values,
-                         .initial = row->initial,
-                         .value = good ? nd__text_keep(text) : row->initial,
-                         .source = good ? row->name : "default",
-                         .problem = problem};
-    if (now && !same_value(row, p->value, now)) {
-        p->value = now;
-        p->source = "program";
-    }
-}
-
-static void describe_plugin_param(const nd_param *of, nd_param_info *p)
-{
-    *p = (nd_param_info){.type = of->type,
-                         .name = of->name,
-                         .owner = of->plugin,
-                         .help = of->help,
-                         .values = of->values,
-                         .initial = of->initial,
-                         .value = of->value,
-                         .source = of->source,
-                         .problem = of->problem};
-}
-
-static bool find_param(int32_t i, nd_param_info *p)
-{
-    nd_param of;
-    for (int row = 0; row < ND_ENVS; row++)
-        if (strcmp(nd__env_rows[row].owner, "tests") != 0 && i-- == 0) {
-            describe_row((nd_env)row, p);
-            return true;
-        }
-    if (nd__conf_describe(&i, p))
-        return true;
-    if (!nd__param_at(i, &of))
-        return false;
-    describe_plugin_param(&of, p);
-    return true;
-}
-
-nd_status nd_param_get(int32_t i, nd_param_info *out)
-{
-    nd_param_info p;
-    if (!out || out->size < ND_PARAM_INFO_REQUIRED)
-        return nd__fail(ND_ERR_ARGUMENT, "param_get", 1, "out is NULL or its size is not set");
-    if (i < 0 || !find_param(i, &p))
-        return nd__fail(ND_ERR_INDEX, "param_get", 0, "there is no parameter number %d", (int)i);
-    uint32_t size = out->size;
-    p.size = size;
-    memcpy(out, &p, size < sizeof p ? size : sizeof p);
-    return ND_OK;
 }

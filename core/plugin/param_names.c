@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/auxv.h>
-#include "core/lib/fork.h"
-#include "core/base/param/param.h"
+#include "core/plugin/param.h"
 
 extern char **environ;
 

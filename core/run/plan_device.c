@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The plan caches of opened devices, made with their first use: for plug-ins and for users. */
 #include <stdlib.h>
-#include "core/plugin/service/cache.h"
+#include "core/run/workspace.h"
 
 typedef struct node {
     nd_device *device;
@@ -193,8 +193,9 @@ const ndh_plan_1 nd__plan_service = {
     .clear = service_clear,
 };
 
-void nd__plans_lock(bool take)
+void nd__fork_plans(nd_fork now)
 {
+    const bool take = now == ND_FORK_TAKE;
     if (take)
         pthread_mutex_lock(&nodes_lock);
     for (node *n = atomic_load(&nodes); n; n = n->next)

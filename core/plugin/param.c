@@ -3,8 +3,7 @@
  * remembered for the list, whether or not they are set. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "core/lib/fork.h"
-#include "core/base/param/param.h"
+#include "core/plugin/param.h"
 
 /* Those whose names a variable can begin with. tells: it declares by the service, so that what it
  * has not declared is unknown. */

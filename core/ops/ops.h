@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * What operations use of each other. */
+#ifndef NDOCK_CORE_OPS_H
+#define NDOCK_CORE_OPS_H
+#include "core/run/run.h"
+
+/* ---- transfer.c ---- */
+/* src into dst: same dtype and shape, other devices. non_blocking: from or to pinned memory the
+ * host does not wait. */
+nd_status nd__transfer(const char *op, const nd_array *src, const nd_array *dst, bool non_blocking);
+
+/* ---- copy.c ---- */
+/* src's shape broadcasts to dst's, and no imaginary part would be lost. */
+nd_status nd__check_assignable(const char *op, const nd_array *src, const nd_array *dst);
+/* nd_item on behalf of an operation. */
+nd_status nd__item(const char *op, const nd_array *a, int32_t reason, nd_scalar *out);
+/* src (any dtype) broadcast into dst (any dtype, same device), no checks of writability. */
+nd_status nd__copy_into(const nd_array *src, const nd_array *dst);
+nd_status nd__cast(const nd_array *a, nd_dtype dtype,
+                   nd_array **out); /* retained a if it has the dtype already */
+/* nd_wrap and nd_from_host on behalf of an operation, which their errors name; device is not NULL.
+ */
+nd_status nd__wrap(const char *op, const nd_layout *layout, void *ptr, nd_device *device,
+                   void (*release)(void *), void *ctx, nd_array **out);
+/* The same of a layout that was checked, has strides, and reaches the elements low to high. */
+nd_status nd__wrap_checked(const char *op, const nd_layout *layout, int64_t low, int64_t high,
+                           void *ptr, nd_device *device, void (*release)(void *), void *ctx,
+                           nd_array **out);
+nd_status nd__from_host(const char *op, const nd_layout *layout, const void *data,
+                        nd_device *device, nd_array **out);
+
+void nd__fork_ops(nd_fork now);
+void nd__fork_custom(nd_fork now);
+
+#endif
