@@ -48,7 +48,7 @@ struct nd_device {
     _Atomic(nd_kernel_node *) dense[NDP_OP_END][ND_DTYPE_END][3];
     pthread_mutex_t kernel_lock;
     _Atomic(struct nd_backend *) backend; /* of new blocks; read it through nd__device_backend */
-    nd_device *next, *next_opened;    /* of its plug-in; of all, newest first */
+    nd_device *next, *next_opened;        /* of its plug-in; of all, newest first */
 };
 
 struct nd_plugin_slot {
