@@ -150,9 +150,38 @@ nd_status nd__mem_write(nd_device *device, ndp_mem *mem, uint64_t offset, const 
                         uint64_t n);
 nd_status nd__mem_read(nd_device *device, ndp_mem *mem, uint64_t offset, void *dst, uint64_t n);
 
-/* stat.c */
-void nd__stat_add(nd_memory_stat *s, int64_t amount); /* negative: freed */
-void nd__stat3_add(nd_memory_stat3 *s, bool large, int64_t amount);
+/* stat.c: statistics, in PyTorch's terms. Of what backends keep, allocated is counted from the other
+ * three when it is read, so that taking and giving back change two numbers each: it holds minus what
+ * was current at the latest reset. */
+static inline void nd__stat_in(nd_memory_stat *s, uint64_t n)
+{
+    s->current += (int64_t)n;
+    s->peak = s->current > s->peak ? s->current : s->peak;
+}
+static inline void nd__stat_out(nd_memory_stat *s, uint64_t n)
+{
+    s->current -= (int64_t)n;
+    s->freed += (int64_t)n;
+}
+static inline nd_memory_stat nd__stat_read(const nd_memory_stat *kept)
+{
+    nd_memory_stat s = *kept;
+    s.allocated += s.current + s.freed;
+    return s;
+}
+void nd__stat_reset(nd_memory_stat *kept, bool peak, bool accumulated);
+static inline void nd__stat3_in(nd_memory_stat3 *s, bool small, uint64_t n)
+{
+    nd__stat_in(&s->all, n);
+    nd__stat_in(small ? &s->small_pool : &s->large_pool, n);
+}
+static inline void nd__stat3_out(nd_memory_stat3 *s, bool small, uint64_t n)
+{
+    nd__stat_out(&s->all, n);
+    nd__stat_out(small ? &s->small_pool : &s->large_pool, n);
+}
+/* The same for a whole record. */
+void nd__stats_read(const nd_memory_stats *kept, nd_memory_stats *out);
 void nd__stats_reset(nd_memory_stats *s, bool peak, bool accumulated);
 /* Adds what one backend has to the sum of all; peaks add up too, so the sum's is an upper bound. */
 void nd__stats_sum(nd_memory_stats *sum, const nd_memory_stats *s);

@@ -2,23 +2,6 @@
  * Arithmetic on memory statistics. */
 #include "core/memory/memory.h"
 
-void nd__stat_add(nd_memory_stat *s, int64_t amount)
-{
-    s->current += amount;
-    if (s->current > s->peak)
-        s->peak = s->current;
-    if (amount > 0)
-        s->allocated += amount;
-    else
-        s->freed -= amount;
-}
-
-void nd__stat3_add(nd_memory_stat3 *s, bool large, int64_t amount)
-{
-    nd__stat_add(&s->all, amount);
-    nd__stat_add(large ? &s->large_pool : &s->small_pool, amount);
-}
-
 /* The records of four counts each, from allocation to workspace_bytes, are one array of them. */
 #define FIRST_STAT offsetof(nd_memory_stats, allocation)
 #define STATS ((offsetof(nd_memory_stats, num_alloc_retries) - FIRST_STAT) / sizeof(nd_memory_stat))
@@ -35,15 +18,27 @@ static int64_t *count_at(nd_memory_stats *s, size_t i)
     return (int64_t *)((char *)s + FIRST_COUNT) + i;
 }
 
+void nd__stat_reset(nd_memory_stat *kept, bool peak, bool accumulated)
+{
+    if (peak)
+        kept->peak = kept->current;
+    if (accumulated) {
+        kept->allocated = -kept->current;
+        kept->freed = 0;
+    }
+}
+
+void nd__stats_read(const nd_memory_stats *kept, nd_memory_stats *out)
+{
+    *out = *kept;
+    for (size_t i = 0; i < STATS; i++)
+        *stat_at(out, i) = nd__stat_read(stat_at(out, i));
+}
+
 void nd__stats_reset(nd_memory_stats *s, bool peak, bool accumulated)
 {
-    for (size_t i = 0; i < STATS; i++) {
-        nd_memory_stat *x = stat_at(s, i);
-        if (peak)
-            x->peak = x->current;
-        if (accumulated)
-            x->allocated = x->freed = 0;
-    }
+    for (size_t i = 0; i < STATS; i++)
+        nd__stat_reset(stat_at(s, i), peak, accumulated);
     for (size_t i = 0; accumulated && i < COUNTS; i++)
         *count_at(s, i) = 0;
     if (accumulated)

@@ -6,16 +6,10 @@
 #include "tests/tap.h"
 
 typedef struct {
-    int64_t of[ND_STAT_KINDS][3];
+    nd_memory_stats of; /* the counts of now alone */
     uint64_t in_trees, in_tree_counted;
     const char *wrong;
 } audit;
-
-static void audit_add(audit *a, int stat, int small, uint64_t n)
-{
-    a->of[stat][small] += (int64_t)n;
-    a->of[stat][2] += (int64_t)n;
-}
 
 static void audit_piece(audit *a, const nd_segment *s, const nd_piece *p)
 {
@@ -23,17 +17,17 @@ static void audit_piece(audit *a, const nd_segment *s, const nd_piece *p)
     bool live = p->state == ND_PIECE_LIVE, active = live || p->state == ND_PIECE_PENDING;
     a->in_tree_counted += p->state == ND_PIECE_FREE || p->state == ND_PIECE_UNMAPPED;
     if (live) {
-        audit_add(a, ND_STAT_ALLOCATION, small, 1);
-        audit_add(a, ND_STAT_ALLOCATED_BYTES, small, p->b.nbytes);
+        nd__stat3_in(&a->of.allocation, small, 1);
+        nd__stat3_in(&a->of.allocated_bytes, small, p->b.nbytes);
     }
     if (active) {
-        audit_add(a, ND_STAT_ACTIVE, small, 1);
-        audit_add(a, ND_STAT_ACTIVE_BYTES, small, p->b.nbytes);
-        audit_add(a, ND_STAT_REQUESTED_BYTES, small, p->b.requested);
+        nd__stat3_in(&a->of.active, small, 1);
+        nd__stat3_in(&a->of.active_bytes, small, p->b.nbytes);
+        nd__stat3_in(&a->of.requested_bytes, small, p->b.requested);
     }
     if (p->state == ND_PIECE_FREE && !s->page && (p->prev || p->next)) {
-        audit_add(a, ND_STAT_INACTIVE_SPLIT, small, 1);
-        audit_add(a, ND_STAT_INACTIVE_SPLIT_BYTES, small, p->b.nbytes);
+        nd__stat3_in(&a->of.inactive_split, small, 1);
+        nd__stat3_in(&a->of.inactive_split_bytes, small, p->b.nbytes);
     }
 }
 
@@ -55,8 +49,8 @@ static void audit_segment(audit *a, const nd_segment *s)
     }
     if (at != s->nbytes || (s->page && mapped != s->mapped))
         a->wrong = "blocks do not add up to their segment";
-    audit_add(a, ND_STAT_SEGMENT, s->bin->small, !s->page);
-    audit_add(a, ND_STAT_RESERVED_BYTES, s->bin->small, mapped);
+    nd__stat3_in(&a->of.segment, s->bin->small, !s->page);
+    nd__stat3_in(&a->of.reserved_bytes, s->bin->small, mapped);
 }
 
 /* Order of keys, order of the thread, heap order. */
@@ -95,11 +89,13 @@ __attribute__((unused)) static const char *audit_all(nd_backend *k)
         audit_bins(&a, x);
     if (a.in_trees != a.in_tree_counted)
         a.wrong = "free blocks and trees do not agree";
-    for (int i = 0; i < ND_STAT_KINDS; i++)
-        for (int j = 0; j < 3; j++)
-            if (c->tally[i][j].in - c->tally[i][j].out != a.of[i][j])
-                a.wrong = names[i];
-    if (c->reserved != a.of[ND_STAT_RESERVED_BYTES][2])
+    const nd_memory_stat3 *counted = &a.of.allocation, *kept = &c->stats.allocation;
+    for (int i = 0; i < 9; i++)
+        if (kept[i].all.current != counted[i].all.current ||
+            kept[i].small_pool.current != counted[i].small_pool.current ||
+            kept[i].large_pool.current != counted[i].large_pool.current)
+            a.wrong = names[i];
+    if (c->reserved != a.of.reserved_bytes.all.current)
         a.wrong = "promised bytes";
     return a.wrong;
 }

@@ -221,7 +221,7 @@ static void ended_thread(void)
     if (pthread_create(&t, NULL, leave_some, &w) != 0)
         bail("no thread");
     pthread_join(t, NULL);
-    is_int(((nd_caching *)w.k)->tally[ND_STAT_ALLOCATION][2].out, 50,
+    is_int(((nd_caching *)w.k)->stats.allocation.all.freed, 50,
            "C28 a thread that ends gives its magazine back");
     is_int(w.k->type->empty_cache(w.k), ND_OK, "empty_cache");
     is_int(atomic_load(&w.inside), 0, "C28 nothing is left behind");

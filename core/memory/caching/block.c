@@ -168,14 +168,14 @@ static bool should_split(const nd_request *r, const nd_piece *p)
 static void count_taken(nd_caching *c, const nd_request *r, nd_piece *p)
 {
     int small = p->segment->bin->small;
-    nd__stat_in(c, ND_STAT_ALLOCATION, small, 1);
-    nd__stat_in(c, ND_STAT_ALLOCATED_BYTES, small, p->b.nbytes);
-    nd__stat_in(c, ND_STAT_ACTIVE, small, 1);
-    nd__stat_in(c, ND_STAT_ACTIVE_BYTES, small, p->b.nbytes);
-    nd__stat_in(c, ND_STAT_REQUESTED_BYTES, small, r->requested);
+    nd__stat3_in(&c->stats.allocation, small, 1);
+    nd__stat3_in(&c->stats.allocated_bytes, small, p->b.nbytes);
+    nd__stat3_in(&c->stats.active, small, 1);
+    nd__stat3_in(&c->stats.active_bytes, small, p->b.nbytes);
+    nd__stat3_in(&c->stats.requested_bytes, small, r->requested);
     p->oversize = p->b.nbytes >= r->conf->max_split_size;
     if (p->oversize)
-        nd__tally_in(&c->oversize_allocations, 1);
+        nd__stat_in(&c->stats.oversize_allocations, 1);
 }
 
 /* Inactive split blocks are free pieces that cannot be given back alone; pages can. */
@@ -186,13 +186,13 @@ static void count_cut(nd_caching *c, const nd_piece *whole, uint64_t taken, bool
     if (whole->segment->page)
         return;
     if (split && was_split) {
-        nd__stat_out(c, ND_STAT_INACTIVE_SPLIT_BYTES, small, taken);
+        nd__stat3_out(&c->stats.inactive_split_bytes, small, taken);
     } else if (split) {
-        nd__stat_in(c, ND_STAT_INACTIVE_SPLIT_BYTES, small, whole->b.nbytes);
-        nd__stat_in(c, ND_STAT_INACTIVE_SPLIT, small, 1);
+        nd__stat3_in(&c->stats.inactive_split_bytes, small, whole->b.nbytes);
+        nd__stat3_in(&c->stats.inactive_split, small, 1);
     } else if (was_split) {
-        nd__stat_out(c, ND_STAT_INACTIVE_SPLIT_BYTES, small, taken);
-        nd__stat_out(c, ND_STAT_INACTIVE_SPLIT, small, 1);
+        nd__stat3_out(&c->stats.inactive_split_bytes, small, taken);
+        nd__stat3_out(&c->stats.inactive_split, small, 1);
     }
 }
 
@@ -289,13 +289,13 @@ static void absorb_front(nd_caching *c, nd_piece *a, nd_piece *b)
 static void count_joined(nd_caching *c, int small, int64_t blocks, int64_t nbytes)
 {
     if (blocks > 0)
-        nd__stat_in(c, ND_STAT_INACTIVE_SPLIT, small, (uint64_t)blocks);
+        nd__stat3_in(&c->stats.inactive_split, small, (uint64_t)blocks);
     else if (blocks < 0)
-        nd__stat_out(c, ND_STAT_INACTIVE_SPLIT, small, (uint64_t)-blocks);
+        nd__stat3_out(&c->stats.inactive_split, small, (uint64_t)-blocks);
     if (nbytes > 0)
-        nd__stat_in(c, ND_STAT_INACTIVE_SPLIT_BYTES, small, (uint64_t)nbytes);
+        nd__stat3_in(&c->stats.inactive_split_bytes, small, (uint64_t)nbytes);
     else
-        nd__stat_out(c, ND_STAT_INACTIVE_SPLIT_BYTES, small, (uint64_t)-nbytes);
+        nd__stat3_out(&c->stats.inactive_split_bytes, small, (uint64_t)-nbytes);
 }
 
 nd_piece *nd__join(nd_caching *c, nd_piece *p, int32_t state)
@@ -332,9 +332,9 @@ nd_piece *nd__join(nd_caching *c, nd_piece *p, int32_t state)
 nd_piece *nd__give(nd_caching *c, nd_piece *p)
 {
     int small = p->segment->bin->small;
-    nd__stat_out(c, ND_STAT_ACTIVE, small, 1);
-    nd__stat_out(c, ND_STAT_ACTIVE_BYTES, small, p->b.nbytes);
-    nd__stat_out(c, ND_STAT_REQUESTED_BYTES, small, p->b.requested);
+    nd__stat3_out(&c->stats.active, small, 1);
+    nd__stat3_out(&c->stats.active_bytes, small, p->b.nbytes);
+    nd__stat3_out(&c->stats.requested_bytes, small, p->b.requested);
     if (p->queue != p->segment->queue)
         nd__stream_queue_put(c, p->queue);
     return nd__join(c, p, ND_PIECE_FREE);

@@ -63,9 +63,9 @@ static nd_status caching_alloc(nd_backend *backend, nd_stream *stream, uint64_t 
 /* What is freed above the limit of cached bytes goes back at once, if it is a whole segment. */
 static nd_piece *over_limit(nd_caching *c, nd_piece *p)
 {
-    const nd_tally *active = &c->tally[ND_STAT_ACTIVE_BYTES][2];
+    int64_t active = c->stats.active_bytes.all.current;
     if (!c->max_cached || p->segment->bin->small || nd__is_split(p) || p->segment->page ||
-        c->captures || (uint64_t)(c->reserved - (active->in - active->out)) <= c->max_cached)
+        c->captures || (uint64_t)(c->reserved - active) <= c->max_cached)
         return NULL;
     nd__unshelve(p);
     p->state = ND_PIECE_BUSY;
@@ -76,8 +76,7 @@ static nd_piece *over_limit(nd_caching *c, nd_piece *p)
 /* Live blocks keep the allocator after its users have left; true for one caller. */
 static bool last_one(nd_caching *c)
 {
-    const nd_tally *t = &c->tally[ND_STAT_ALLOCATION][2];
-    if (!c->dying || c->ending || c->freeing || t->in != t->out)
+    if (!c->dying || c->ending || c->freeing || c->stats.allocation.all.current)
         return false;
     c->ending = true;
     return true;
@@ -109,10 +108,10 @@ static void free_to_bins(nd_caching *c, nd_piece *p)
     if (c->per_thread)
         nd__magazine_settle(c);
     nd__lock_take(&c->lock);
-    nd__stat_out(c, ND_STAT_ALLOCATION, small, 1);
-    nd__stat_out(c, ND_STAT_ALLOCATED_BYTES, small, p->b.nbytes);
+    nd__stat3_out(&c->stats.allocation, small, 1);
+    nd__stat3_out(&c->stats.allocated_bytes, small, p->b.nbytes);
     if (p->oversize)
-        nd__tally_out(&c->oversize_allocations, 1);
+        nd__stat_out(&c->stats.oversize_allocations, 1);
     if (p->uses || p->queue != p->segment->queue) {
         nd__retire(c, p);
     } else {
@@ -229,6 +228,7 @@ nd_status nd__caching_create(nd_device *device, const nd_hooks *hooks, nd_backen
     nd__calls_init(&c->backend.calls);
     atomic_init(&c->backend.refs, 1);
     c->number = atomic_fetch_add(&numbers, 1) + 1;
+    c->stats.size = sizeof c->stats;
     c->streams = hooks->record != NULL;
     c->host_visible = device ? device->host_visible : !c->streams;
     c->per_thread = c->host_visible && !c->streams;

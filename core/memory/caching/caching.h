@@ -11,7 +11,7 @@
  *   segment.c     segments and their counting      expandable.c segments that grow page by page
  *   steal.c       free blocks of other streams     grow.c     more memory for a request
  *   release.c     giving unused memory back        ladder.c   what happens when nothing fits
- *   stats.c, layout.c  counts and snapshots        caching.c  allocate and free
+ *   report.c  statistics, snapshots          caching.c  allocate and free
  *   pool.c        private pools as programs have them
  *
  * One spin lock guards everything but what is said to be atomic. Device calls that may block,
@@ -33,33 +33,6 @@ typedef struct nd_segment nd_segment;
 typedef struct nd_arena nd_arena;
 typedef struct nd_caching nd_caching;
 typedef struct nd_magazine nd_magazine;
-
-/* ---- counting: sums in and out since ever, peak, and the sums at the latest reset ---- */
-enum {
-    ND_STAT_ALLOCATION,
-    ND_STAT_ALLOCATED_BYTES,
-    ND_STAT_REQUESTED_BYTES,
-    ND_STAT_SEGMENT,
-    ND_STAT_RESERVED_BYTES,
-    ND_STAT_ACTIVE,
-    ND_STAT_ACTIVE_BYTES,
-    ND_STAT_INACTIVE_SPLIT,
-    ND_STAT_INACTIVE_SPLIT_BYTES,
-    ND_STAT_KINDS
-};
-typedef struct {
-    int64_t in, out, peak, in_reset, out_reset;
-} nd_tally;
-static inline void nd__tally_in(nd_tally *t, int64_t n)
-{
-    t->in += n;
-    int64_t now = t->in - t->out;
-    t->peak = now > t->peak ? now : t->peak;
-}
-static inline void nd__tally_out(nd_tally *t, int64_t n)
-{
-    t->out += n;
-}
 
 /* ---- streams ---- */
 /* An event that somebody has to wait for. A later one of the same stream covers it. */
@@ -127,7 +100,7 @@ struct nd_piece {
 typedef struct {
     nd_tree free, unmapped;
     nd_arena *arena;
-    int32_t small; /* 1 or 0: also the index into tallies */
+    int32_t small; /* 1 or 0 */
     uint64_t searches;
     uint64_t donor; /* id of the stream that lent a block last; 0: none yet */
 } nd_bin;
@@ -195,23 +168,10 @@ struct nd_caching {
     void *slabs;
     nd_segment *segments;
     uint64_t gate_order;
-    nd_magazine *magazines;           /* under the registry's lock of magazine.c */
-    nd_tally tally[ND_STAT_KINDS][3]; /* large, small, all */
-    nd_tally oversize_allocations, oversize_segments;
-    int64_t num_alloc_retries, num_ooms, num_sync_all_streams, num_device_alloc, num_device_free;
-    int64_t num_cap_rejections, garbage_collections;
+    nd_magazine *magazines; /* under the registry's lock of magazine.c */
+    nd_memory_stats stats;  /* of what is in the bins and of blocks taken from them */
+    bool any_oversize;      /* there has been an oversize segment */
 };
-
-static inline void nd__stat_in(nd_caching *c, int stat, int small, uint64_t n)
-{
-    nd__tally_in(&c->tally[stat][small], (int64_t)n);
-    nd__tally_in(&c->tally[stat][2], (int64_t)n);
-}
-static inline void nd__stat_out(nd_caching *c, int stat, int small, uint64_t n)
-{
-    nd__tally_out(&c->tally[stat][small], (int64_t)n);
-    nd__tally_out(&c->tally[stat][2], (int64_t)n);
-}
 
 /* One allocation on its way. */
 typedef struct {
@@ -369,7 +329,7 @@ void nd__magazine_settle(nd_caching *c); /* before the calling thread's other bu
 /* Back to the bins, with exact statistics; close: no more from now on. */
 void nd__magazines_flush(nd_caching *c, bool close);
 
-/* ---- stats.c ---- */
+/* ---- report.c ---- */
 void nd__caching_stats(nd_backend *backend, nd_memory_stats *out);
 void nd__caching_snapshot(nd_backend *backend, nd_text *segments);
 void nd__caching_reset(nd_backend *backend, bool peak, bool accumulated);

@@ -6,7 +6,7 @@
 static bool promise(nd_caching *c, nd_request *r, bool retry)
 {
     nd__lock_take(&c->lock);
-    c->num_alloc_retries += retry;
+    c->stats.num_alloc_retries += retry;
     r->capped = c->cap && (uint64_t)c->reserved + r->segment_size > c->cap;
     if (!r->capped)
         c->reserved += (int64_t)r->segment_size;
@@ -58,7 +58,7 @@ static bool grow(nd_caching *c, nd_request *r, bool retry)
     if (!expand)
         return grow_plain(c, r, retry);
     nd__lock_take(&c->lock);
-    c->num_alloc_retries += retry;
+    c->stats.num_alloc_retries += retry;
     nd__caching_leave(c);
     return nd__expand(c, r);
 }

@@ -21,7 +21,7 @@ static void collect_garbage(nd_caching *c, const nd_request *r)
         return;
     nd__lock_take(&c->lock);
     double above = (double)c->reserved - threshold;
-    c->garbage_collections += above > 0;
+    c->stats.garbage_collections += above > 0;
     nd__caching_leave(c);
     uint64_t target = above > 0 ? (uint64_t)above : 0;
     target += (double)target < above;
@@ -79,7 +79,7 @@ static bool synchronize(nd_caching *c, nd_request *r)
     if (atomic_load(&c->capturing))
         return false;
     nd__lock_take(&c->lock);
-    c->num_sync_all_streams++;
+    c->stats.num_sync_all_streams++;
     nd__caching_leave(c);
     r->status = nd__synchronize_events(c);
     if (r->status != ND_OK)
@@ -113,10 +113,8 @@ static situation look(nd_caching *c)
     situation s = {.total = c->total};
     s.usage_known = h->usage && h->usage(h->ctx, &s.free_bytes, &s.total) == ND_OK && s.total;
     nd__lock_take(&c->lock);
-    const nd_tally *allocated = &c->tally[ND_STAT_ALLOCATED_BYTES][2];
-    const nd_tally *reserved = &c->tally[ND_STAT_RESERVED_BYTES][2];
-    s.allocated = (uint64_t)(allocated->in - allocated->out);
-    s.reserved = (uint64_t)(reserved->in - reserved->out);
+    s.allocated = (uint64_t)c->stats.allocated_bytes.all.current;
+    s.reserved = (uint64_t)c->stats.reserved_bytes.all.current;
     for (const nd_arena *a = c->arenas; a; a = a->next)
         s.pools += (uint64_t)a->reserved_bytes;
     s.cap = c->cap;
@@ -146,8 +144,8 @@ static nd_status out_of_memory(nd_caching *c, const nd_request *r)
 {
     nd_device *device = c->backend.device;
     nd__lock_take(&c->lock);
-    c->num_ooms++;
-    c->num_cap_rejections += r->capped;
+    c->stats.num_ooms++;
+    c->stats.num_cap_rejections += r->capped;
     nd__caching_leave(c);
     nd__trace(ND_TRACE_OOM, device, 0, r->requested, r->stream, NULL);
     nd__run_oom_observers(device, r->requested);
@@ -177,7 +175,7 @@ static bool likely_full(nd_caching *c, const nd_request *r)
 {
     enum { ASK_AGAIN = 64 };
     nd__lock_take(&c->lock);
-    bool full = c->refused && r->segment_size >= c->refused && !c->oversize_segments.in &&
+    bool full = c->refused && r->segment_size >= c->refused && !c->any_oversize &&
                 ++c->skipped % ASK_AGAIN != 0;
     nd__caching_leave(c);
     return full;

@@ -41,25 +41,29 @@ static void subtract(difference *d, int64_t n)
     d->now -= n;
 }
 
-static void settle(nd_caching *c, int stat, const difference *d)
+static void settle_stat(nd_memory_stat *s, const difference *d)
 {
-    for (int k = 1; k < 3; k++) { /* all of it is small */
-        nd_tally *t = &c->tally[stat][k];
-        int64_t high = t->in - t->out + d->peak;
-        t->peak = high > t->peak ? high : t->peak;
-        t->in += d->in;
-        t->out += d->in - d->now;
-    }
+    int64_t high = s->current + d->peak;
+    s->peak = high > s->peak ? high : s->peak;
+    s->current += d->now;
+    s->freed += d->in - d->now;
+}
+
+/* All of it is small. */
+static void settle(nd_memory_stat3 *s, const difference *d)
+{
+    settle_stat(&s->all, d);
+    settle_stat(&s->small_pool, d);
 }
 
 /* Under both locks. */
 static void settle_all(nd_caching *c, nd_magazine *m)
 {
-    settle(c, ND_STAT_ALLOCATION, &m->blocks);
-    settle(c, ND_STAT_ACTIVE, &m->blocks);
-    settle(c, ND_STAT_ALLOCATED_BYTES, &m->bytes);
-    settle(c, ND_STAT_ACTIVE_BYTES, &m->bytes);
-    settle(c, ND_STAT_REQUESTED_BYTES, &m->requested);
+    settle(&c->stats.allocation, &m->blocks);
+    settle(&c->stats.active, &m->blocks);
+    settle(&c->stats.allocated_bytes, &m->bytes);
+    settle(&c->stats.active_bytes, &m->bytes);
+    settle(&c->stats.requested_bytes, &m->requested);
     m->blocks = m->bytes = m->requested = (difference){0};
 }
 

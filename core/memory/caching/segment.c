@@ -29,20 +29,20 @@ nd_segment *nd__segment_new(nd_caching *c, nd_request *r, ndp_mem *mem, char *ho
 
 void nd__count_mapped(nd_caching *c, nd_segment *s, uint64_t nbytes)
 {
-    nd__stat_in(c, ND_STAT_RESERVED_BYTES, s->bin->small, nbytes);
+    nd__stat3_in(&c->stats.reserved_bytes, s->bin->small, nbytes);
     s->mapped += nbytes;
     s->bin->arena->reserved_bytes += (int64_t)nbytes;
-    c->num_device_alloc++;
+    c->stats.num_device_alloc++;
 }
 
 void nd__count_unmapped(nd_caching *c, nd_segment *s, uint64_t nbytes)
 {
-    nd__stat_out(c, ND_STAT_RESERVED_BYTES, s->bin->small, nbytes);
+    nd__stat3_out(&c->stats.reserved_bytes, s->bin->small, nbytes);
     s->mapped -= nbytes;
     s->bin->arena->reserved_bytes -= (int64_t)nbytes;
     c->reserved -= (int64_t)nbytes;
     c->refused = 0;
-    c->num_device_free++;
+    c->stats.num_device_free++;
 }
 
 void nd__segment_link(nd_caching *c, nd_segment *s)
@@ -57,10 +57,11 @@ void nd__segment_link(nd_caching *c, nd_segment *s)
     if (s->page)
         return;
     nd__count_mapped(c, s, s->nbytes);
-    nd__stat_in(c, ND_STAT_SEGMENT, s->bin->small, 1);
+    nd__stat3_in(&c->stats.segment, s->bin->small, 1);
     if (s->nbytes >= nd__conf()->max_split_size) {
         s->oversize = true;
-        nd__tally_in(&c->oversize_segments, 1);
+        c->any_oversize = true;
+        nd__stat_in(&c->stats.oversize_segments, 1);
     }
 }
 
@@ -76,8 +77,8 @@ void nd__segment_unlink(nd_caching *c, nd_segment *s)
     arena->segments--;
     if (!s->page) {
         nd__count_unmapped(c, s, s->nbytes);
-        nd__stat_out(c, ND_STAT_SEGMENT, s->bin->small, 1);
-        nd__tally_out(&c->oversize_segments, s->oversize);
+        nd__stat3_out(&c->stats.segment, s->bin->small, 1);
+        nd__stat_out(&c->stats.oversize_segments, s->oversize);
     }
     c->orphans -= s->queue == c->orphan;
     nd__stream_queue_put(c, s->queue);

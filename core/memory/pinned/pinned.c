@@ -73,7 +73,7 @@ static nd_status pin(nd_pinned_pool *p, uint64_t nbytes, ndp_mem **mem, void **h
     uint64_t owned = (uint64_t)p->owned.current;
     bool fits = nbytes <= cap && owned <= cap - nbytes;
     if (fits)
-        nd__stat_add(&p->owned, (int64_t)nbytes);
+        nd__stat_in(&p->owned, nbytes);
     pthread_mutex_unlock(&p->lock);
     if (!fits)
         return nd__fail(ND_ERR_MEMORY, "pinned", -1,
@@ -92,7 +92,7 @@ static nd_status pin(nd_pinned_pool *p, uint64_t nbytes, ndp_mem **mem, void **h
     p->num_alloc++;
     p->alloc_us += now_us() - begin;
     if (status != ND_OK)
-        nd__stat_add(&p->owned, -(int64_t)nbytes);
+        nd__stat_out(&p->owned, nbytes);
     pthread_mutex_unlock(&p->lock);
     return status;
 }
@@ -106,7 +106,7 @@ static void unpin(nd_pinned_pool *p, ndp_mem *mem, uint64_t nbytes)
     pthread_mutex_lock(&p->lock);
     p->num_free++;
     p->free_us += now_us() - begin;
-    nd__stat_add(&p->owned, -(int64_t)nbytes);
+    nd__stat_out(&p->owned, nbytes);
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -269,8 +269,8 @@ static void hand_out(nd_pinned_pool *p, nd_pinned_block *b, uint64_t nbytes)
     b->base.requested = nbytes;
     nd__uses_start(&b->uses, NULL);
     b->uses.home_closed = true; /* the host's: no stream is its home */
-    nd__stat_add(&p->bytes, (int64_t)b->base.nbytes);
-    nd__stat_add(&p->blocks, 1);
+    nd__stat_in(&p->bytes, b->base.nbytes);
+    nd__stat_in(&p->blocks, 1);
 }
 
 static nd_status fresh(nd_pinned_pool *p, uint64_t n, nd_pinned_block **out)
@@ -357,8 +357,8 @@ void nd__pinned_free(nd_block *block)
         return;
     }
     pthread_mutex_lock(&p->lock);
-    nd__stat_add(&p->bytes, -(int64_t)b->base.nbytes);
-    nd__stat_add(&p->blocks, -1);
+    nd__stat_out(&p->bytes, b->base.nbytes);
+    nd__stat_out(&p->blocks, 1);
     if (atomic_load(&p->device->captures) == 0 && nd__uses_done(&b->uses, &p->hooks)) {
         pthread_mutex_unlock(&p->lock);
         b->next = NULL;
@@ -464,9 +464,9 @@ void nd__pinned_stats(nd_device *device, nd_memory_stats *out)
     if (pool_of(device, &p) != ND_OK)
         return;
     pthread_mutex_lock(&p->lock);
-    out->pinned_bytes = p->bytes;
-    out->pinned_blocks = p->blocks;
-    out->pinned_owned_bytes = p->owned;
+    out->pinned_bytes = nd__stat_read(&p->bytes);
+    out->pinned_blocks = nd__stat_read(&p->blocks);
+    out->pinned_owned_bytes = nd__stat_read(&p->owned);
     out->num_host_alloc = p->num_alloc;
     out->num_host_free = p->num_free;
     out->host_alloc_us = p->alloc_us;
@@ -481,12 +481,8 @@ void nd__pinned_reset(nd_device *device, bool peak, bool accumulated)
         return;
     pthread_mutex_lock(&p->lock);
     nd_memory_stat *const all[] = {&p->bytes, &p->blocks, &p->owned};
-    for (int i = 0; i < 3; i++) {
-        if (peak)
-            all[i]->peak = all[i]->current;
-        if (accumulated)
-            all[i]->allocated = all[i]->freed = 0;
-    }
+    for (int i = 0; i < 3; i++)
+        nd__stat_reset(all[i], peak, accumulated);
     if (accumulated)
         p->num_alloc = p->num_free = p->alloc_us = p->free_us = 0;
     pthread_mutex_unlock(&p->lock);

@@ -6,7 +6,7 @@
 
 const char *nd__tag(void);
 
-enum { LARGE = 1 << 20 }; /* above it a block counts as large, as in the caching allocator */
+enum { MOST_SMALL = 1 << 20 }; /* larger blocks count as large, as in the caching allocator */
 
 void nd__plain_init(nd_plain *p, const nd_backend_class *type, nd_device *device,
                     const nd_hooks *hooks)
@@ -117,30 +117,37 @@ nd_status nd__plain_segment(nd_plain *p, nd_stream *stream, uint64_t nbytes,
         return out_of_memory(p, stream, nbytes);
     if (status != ND_OK)
         return status;
-    bool large = nbytes > LARGE;
+    bool small = nbytes <= MOST_SMALL;
     pthread_mutex_lock(&p->lock);
     p->stats.num_device_alloc++;
-    nd__stat3_add(&p->stats.segment, large, 1);
-    nd__stat3_add(&p->stats.reserved_bytes, large, (int64_t)nbytes);
+    nd__stat3_in(&p->stats.segment, small, 1);
+    nd__stat3_in(&p->stats.reserved_bytes, small, nbytes);
     pthread_mutex_unlock(&p->lock);
     nd__trace(ND_TRACE_SEGMENT_ALLOC, p->base.device, nd__mem_address(p->base.device, *mem, *host),
               nbytes, stream, NULL);
     return ND_OK;
 }
 
-static void count_live(nd_plain *p, const nd_plain_block *b, int sign)
+static void count(nd_memory_stat3 *s, const nd_plain_block *b, bool in, uint64_t n)
 {
-    bool large = b->segment > LARGE;
-    nd__stat3_add(&p->stats.allocation, large, sign);
-    nd__stat3_add(&p->stats.allocated_bytes, large, sign * (int64_t)b->base.nbytes);
-    nd__stat3_add(&p->stats.requested_bytes, large, sign * (int64_t)b->base.requested);
+    bool small = b->segment <= MOST_SMALL;
+    if (in)
+        nd__stat3_in(s, small, n);
+    else
+        nd__stat3_out(s, small, n);
 }
 
-static void count_active(nd_plain *p, const nd_plain_block *b, int sign)
+static void count_live(nd_plain *p, const nd_plain_block *b, bool in)
 {
-    bool large = b->segment > LARGE;
-    nd__stat3_add(&p->stats.active, large, sign);
-    nd__stat3_add(&p->stats.active_bytes, large, sign * (int64_t)b->base.nbytes);
+    count(&p->stats.allocation, b, in, 1);
+    count(&p->stats.allocated_bytes, b, in, b->base.nbytes);
+    count(&p->stats.requested_bytes, b, in, b->base.requested);
+}
+
+static void count_active(nd_plain *p, const nd_plain_block *b, bool in)
+{
+    count(&p->stats.active, b, in, 1);
+    count(&p->stats.active_bytes, b, in, b->base.nbytes);
 }
 
 static void link_block(nd_plain_block **list, nd_plain_block *b)
@@ -174,8 +181,8 @@ void nd__plain_enter(nd_plain *p, nd_plain_block *b, nd_stream *stream)
                                  b->base.host ? b->base.host - b->base.offset : NULL);
     pthread_mutex_lock(&p->lock);
     link_block(&p->live, b);
-    count_live(p, b, 1);
-    count_active(p, b, 1);
+    count_live(p, b, true);
+    count_active(p, b, true);
     nd__trace(ND_TRACE_ALLOC, p->base.device, b->address + b->base.offset, b->base.nbytes, stream,
               NULL);
     pthread_mutex_unlock(&p->lock);
@@ -184,7 +191,7 @@ void nd__plain_enter(nd_plain *p, nd_plain_block *b, nd_stream *stream)
 void nd__plain_completed(nd_plain *p, nd_plain_block *b)
 {
     pthread_mutex_lock(&p->lock);
-    count_active(p, b, -1);
+    count_active(p, b, false);
     nd__trace(ND_TRACE_FREE_COMPLETED, p->base.device, b->address + b->base.offset, b->base.nbytes,
               b->uses.home, NULL);
     pthread_mutex_unlock(&p->lock);
@@ -212,7 +219,7 @@ static bool capturing(const nd_plain *p)
 static void end_live(nd_plain *p, nd_plain_block *b) /* under the lock */
 {
     unlink_block(&p->live, b);
-    count_live(p, b, -1);
+    count_live(p, b, false);
     nd__trace(ND_TRACE_FREE_REQUESTED, p->base.device, b->address + b->base.offset, b->base.nbytes,
               b->uses.home, NULL);
 }
@@ -270,13 +277,13 @@ nd_plain_block *nd__plain_done(nd_plain *p, bool wait)
 static void give_segment(nd_plain *p, nd_plain_block *b, nd_stream *stream)
 {
     const nd_hooks *h = &p->base.hooks;
-    bool large = b->segment > LARGE;
+    bool small = b->segment <= MOST_SMALL;
     nd__trace(ND_TRACE_SEGMENT_FREE, p->base.device, b->address, b->segment, stream, NULL);
     h->segment_free(h->ctx, stream, b->base.mem, b->segment);
     pthread_mutex_lock(&p->lock);
     p->stats.num_device_free++;
-    nd__stat3_add(&p->stats.segment, large, -1);
-    nd__stat3_add(&p->stats.reserved_bytes, large, -(int64_t)b->segment);
+    nd__stat3_out(&p->stats.segment, small, 1);
+    nd__stat3_out(&p->stats.reserved_bytes, small, b->segment);
     pthread_mutex_unlock(&p->lock);
     nd__uses_end(&b->uses, h);
 }
@@ -333,7 +340,7 @@ void nd__plain_stats(nd_backend *backend, nd_memory_stats *out)
 {
     nd_plain *p = (nd_plain *)backend;
     pthread_mutex_lock(&p->lock);
-    *out = p->stats;
+    nd__stats_read(&p->stats, out);
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -357,7 +364,7 @@ void nd__plain_snapshot_block(const nd_plain *p, const nd_plain_block *b, int32_
                                   .active = state == ND_BLOCK_INACTIVE ? 0 : b->base.nbytes,
                                   .requested = live ? b->base.requested : 0,
                                   .stream = nd__stream_id(b->uses.home),
-                                  .large = b->segment > LARGE});
+                                  .large = b->segment > MOST_SMALL});
     if (head)
         nd__snapshot_block(t, b->address, head, 0, ND_BLOCK_INACTIVE, NULL);
     nd__snapshot_block(t, b->address + head, b->base.nbytes, b->base.requested, state, b->tag);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * What the caching allocator's segments look like, for snapshots. */
+ * What the caching allocator says of itself: statistics in PyTorch's terms, and the layout of its
+ * segments, for snapshots. */
 #include "core/memory/caching/caching.h"
 
 static nd_snapshot_segment describe(const nd_segment *s, const nd_caching *c, const nd_piece *from,
@@ -55,5 +56,27 @@ void nd__caching_snapshot(nd_backend *backend, nd_text *segments)
             if (mapped(from))
                 add_stretch(segments, s, c, from, end);
         }
+    nd__caching_leave(c);
+}
+
+void nd__caching_stats(nd_backend *backend, nd_memory_stats *out)
+{
+    nd_caching *c = (nd_caching *)backend;
+    uint64_t limit = nd__conf()->max_split_size;
+    nd__magazines_flush(c, false);
+    (void)nd__release(c, &(nd_giving){.unused_pools = true});
+    nd__lock_take(&c->lock);
+    nd__process_events(c);
+    nd__stats_read(&c->stats, out);
+    nd__caching_leave(c);
+    out->max_split_size = limit == UINT64_MAX ? -1 : (int64_t)limit;
+}
+
+void nd__caching_reset(nd_backend *backend, bool peak, bool accumulated)
+{
+    nd_caching *c = (nd_caching *)backend;
+    nd__magazines_flush(c, false);
+    nd__lock_take(&c->lock);
+    nd__stats_reset(&c->stats, peak, accumulated);
     nd__caching_leave(c);
 }
