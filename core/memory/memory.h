@@ -71,6 +71,32 @@ void nd__attempt_begin(nd_attempt *a, nd_calls *c);
 bool nd__attempt_again(nd_attempt *a);
 void nd__attempt_end(nd_attempt *a);
 
+/* uses.c: the streams of a block. The caller serialises calls for one record. */
+typedef struct nd_use {
+    nd_stream *stream; /* held */
+    ndp_event *event;  /* where the stream was; NULL: it has passed, or is not closed yet */
+    bool closed;       /* later work on the stream does not count */
+    struct nd_use *next;
+} nd_use;
+typedef struct {
+    nd_use home; /* of the stream that the block was allocated on, if any, and first of all */
+    int others;  /* behind it */
+} nd_uses;
+void nd__uses_start(nd_uses *u, nd_stream *home);
+/* The stream's work counts until the block is freed, or until now. */
+nd_status nd__uses_stream(nd_uses *u, nd_stream *stream);
+nd_status nd__uses_record(nd_uses *u, const nd_hooks *hooks, nd_stream *stream);
+/* The stream is about to lose its handle: marks where it is now. */
+void nd__uses_stream_gone(nd_uses *u, const nd_hooks *hooks, nd_stream *stream);
+/* The block is freed: whether all streams are done with it. While one of them is captured that is
+ * not known. done never waits; wait waits for them first, but not for one that is captured. */
+bool nd__uses_done(nd_uses *u, const nd_hooks *hooks);
+bool nd__uses_wait(nd_uses *u, const nd_hooks *hooks);
+/* Moves those recorded that have passed to gone, for nd__uses_end; never waits. */
+void nd__uses_prune(nd_uses *u, const nd_hooks *hooks, nd_uses *gone);
+/* May call the owner of a foreign stream: under no lock. */
+void nd__uses_end(nd_uses *u, const nd_hooks *hooks);
+
 /* An allocator backend: one way of making blocks for one device. Any thread may call any of it. */
 struct nd_backend {
     const struct nd_backend_class *type;
@@ -150,9 +176,9 @@ nd_status nd__mem_write(nd_device *device, ndp_mem *mem, uint64_t offset, const 
                         uint64_t n);
 nd_status nd__mem_read(nd_device *device, ndp_mem *mem, uint64_t offset, void *dst, uint64_t n);
 
-/* stat.c: statistics, in PyTorch's terms. Of what backends keep, allocated is counted from the other
- * three when it is read, so that taking and giving back change two numbers each: it holds minus what
- * was current at the latest reset. */
+/* stat.c: statistics, in PyTorch's terms. Of what backends keep, allocated is counted from the
+ * other three when it is read, so that taking and giving back change two numbers each: it holds
+ * minus what was current at the latest reset. */
 static inline void nd__stat_in(nd_memory_stat *s, uint64_t n)
 {
     s->current += (int64_t)n;

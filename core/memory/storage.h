@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The record of a storage. An allocator's block holds one for whoever has the block; what a storage does is in
- * core/array/storage.c. */
+ * The record of a storage. An allocator's block holds one for whoever has the block; what a
+ * storage does is in core/array/storage.c. */
 #ifndef NDOCK_CORE_STORAGE_H
 #define NDOCK_CORE_STORAGE_H
 #include "core/stream/streams.h"

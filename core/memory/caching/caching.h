@@ -46,15 +46,17 @@ typedef struct nd_gates {
     nd_gate *gate;
     struct nd_gates *next;
 } nd_gates;
-/* A block waits in the queue of each stream it was used on. */
-typedef struct nd_waiting {
-    nd_gate *gate;
-    nd_piece *piece;
-    struct nd_waiting *next;
-} nd_waiting;
+typedef struct nd_stream_queue nd_stream_queue;
+/* A stream recorded on a block: in the block's list while it is live, and in the stream's queue
+ * once it is freed, until the event has passed. */
+typedef struct nd_recorded {
+    nd_stream_queue *queue; /* counted, while in the block's list */
+    nd_gate *gate;          /* in the queue: counted ... */
+    nd_piece *piece;        /* ... and the block */
+    struct nd_recorded *next;
+} nd_recorded;
 /* A stream as the allocator knows it. Counted by segments, by live blocks away from their
  * segment's stream, by recorded uses and by itself while blocks wait in it. */
-typedef struct nd_stream_queue nd_stream_queue;
 struct nd_stream_queue {
     nd_stream *stream; /* held; NULL: the device has no streams, or the queue of orphans */
     uint64_t id;
@@ -62,15 +64,11 @@ struct nd_stream_queue {
     bool gone;     /* no work will follow; nothing may be recorded on it ... */
     bool lost;     /* ... and that could not be: nobody can tell when its work is done ... */
     nd_gate *last; /* ... else this is its end, NULL if its work was done by then */
-    nd_waiting *head, **tail;
+    nd_recorded *head, **tail;
     nd_tree_node node; /* in the tree of queues, by id */
     nd_stream_queue *next_pending, *next_dead;
     bool pending; /* in the list of queues in which blocks wait */
 };
-typedef struct nd_uses {
-    nd_stream_queue *queue;
-    struct nd_uses *next;
-} nd_uses;
 
 /* ---- blocks and segments ---- */
 enum {
@@ -86,7 +84,7 @@ struct nd_piece {
     nd_piece *prev, *next; /* neighbours in the segment */
     nd_segment *segment;
     nd_stream_queue *queue; /* LIVE, PENDING: the stream it was allocated on */
-    nd_uses *uses;          /* other streams recorded on it */
+    nd_recorded *uses;      /* other streams recorded on it */
     nd_gates *gates;        /* what the next user has to wait for */
     nd_piece *chain;        /* in one list at a time */
     uint64_t born;          /* count of searches when it was freed, for its age */

@@ -5,28 +5,30 @@
 #include <stdlib.h>
 #include "core/memory/caching/caching.h"
 
-static bool queue_event(nd_caching *c, nd_stream_queue *queue, nd_piece *p)
+/* Moves the block's first record to its stream's queue, or drops it if the stream is done. */
+static bool queue_event(nd_caching *c, nd_piece *p)
 {
-    nd_gate *gate = NULL;
-    nd_waiting *w = malloc(sizeof *w);
-    if (!w || nd__gate_new(c, queue, &gate) != ND_OK) {
-        free(w);
+    nd_recorded *u = p->uses;
+    nd_stream_queue *queue = u->queue;
+    if (nd__gate_new(c, queue, &u->gate) != ND_OK)
         return false;
+    p->uses = u->next;
+    u->next = NULL;
+    if (u->gate) {
+        u->piece = p;
+        *queue->tail = u;
+        queue->tail = &u->next;
+        p->events++;
+    } else {
+        free(u);
     }
-    if (!gate) {
-        free(w);
-        return true;
-    }
-    *w = (nd_waiting){gate, p, NULL};
-    *queue->tail = w;
-    queue->tail = &w->next;
-    p->events++;
-    if (!queue->pending) {
+    if (queue->head && !queue->pending) {
         queue->pending = true;
         queue->refs++;
         queue->next_pending = c->pending;
         c->pending = queue;
     }
+    nd__stream_queue_put(c, queue);
     return true;
 }
 
@@ -47,14 +49,9 @@ static bool gate_home(nd_caching *c, nd_piece *p)
 /* Tries to record what is to be recorded; what is done leaves p->uses, so that it can go on. */
 static bool record_all(nd_caching *c, nd_piece *p)
 {
-    while (p->uses) {
-        nd_uses *u = p->uses;
-        if (!queue_event(c, u->queue, p))
+    while (p->uses)
+        if (!queue_event(c, p))
             return false;
-        p->uses = u->next;
-        nd__stream_queue_put(c, u->queue);
-        free(u);
-    }
     return gate_home(c, p);
 }
 
@@ -92,7 +89,7 @@ static void completed(nd_caching *c, nd_piece *p)
 
 static void pop_head(nd_caching *c, nd_stream_queue *queue)
 {
-    nd_waiting *w = queue->head;
+    nd_recorded *w = queue->head;
     queue->head = w->next;
     if (!queue->head)
         queue->tail = &queue->head;
@@ -135,7 +132,7 @@ nd_status nd__synchronize_events(nd_caching *c)
     nd__process_events(c);
     while (c->pending && !c->captures) {
         nd_stream_queue *queue = c->pending;
-        nd_waiting *w = queue->head;
+        nd_recorded *w = queue->head;
         while (w->next)
             w = w->next;
         nd_gate *gate = w->gate;
@@ -160,13 +157,13 @@ nd_status nd__record_stream(nd_block *b, nd_stream *stream)
     nd_caching *c = nd__caching_of(p);
     if (!c->streams)
         return ND_OK;
-    nd_uses *u = malloc(sizeof *u);
+    nd_recorded *u = malloc(sizeof *u);
     if (!u)
         return nd__fail(ND_ERR_MEMORY, "record_stream", -1, "no host memory");
     nd__lock_take(&c->lock);
     uint64_t id = nd__stream_id(stream);
     bool known = p->queue->id == id;
-    for (const nd_uses *at = p->uses; at && !known; at = at->next)
+    for (const nd_recorded *at = p->uses; at && !known; at = at->next)
         known = at->queue->id == id;
     u->queue = known ? NULL : nd__stream_queue_get(c, stream);
     nd_status status = ND_OK;

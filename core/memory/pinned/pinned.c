@@ -267,8 +267,7 @@ static void hand_out(nd_pinned_pool *p, nd_pinned_block *b, uint64_t nbytes)
 {
     b->pool = p;
     b->base.requested = nbytes;
-    nd__uses_start(&b->uses, NULL);
-    b->uses.home_closed = true; /* the host's: no stream is its home */
+    nd__uses_start(&b->uses, NULL); /* the host's: no stream is its home */
     nd__stat_in(&p->bytes, b->base.nbytes);
     nd__stat_in(&p->blocks, 1);
 }

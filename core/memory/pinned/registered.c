@@ -77,7 +77,7 @@ nd_status nd__registered_record(nd_pinned_block *b, nd_stream *stream)
     nd_registered *r = b->registered;
     nd_uses gone = {0}; /* a long scope may see many copies */
     pthread_mutex_lock(&lock);
-    if (r->uses.n >= 32 && atomic_load(&r->device->captures) == 0)
+    if (r->uses.others >= 32 && atomic_load(&r->device->captures) == 0)
         nd__uses_prune(&r->uses, &r->hooks, &gone);
     nd_status status = nd__uses_record(&r->uses, &r->hooks, stream);
     pthread_mutex_unlock(&lock);
@@ -93,8 +93,7 @@ static nd_status enter(nd_device *device, void *host, uint64_t nbytes, nd_regist
         return nd__fail(ND_ERR_MEMORY, "host_register", -1, "no %zu bytes for a record", sizeof *r);
     *r = (nd_registered){.device = device, .host = host, .nbytes = nbytes};
     nd__device_hooks(device, &r->hooks);
-    nd__uses_start(&r->uses, NULL);
-    r->uses.home_closed = true; /* the host's: no stream is its home */
+    nd__uses_start(&r->uses, NULL); /* the host's: no stream is its home */
     pthread_mutex_lock(&lock);
     const nd_registered *other = *find_overlap(host, nbytes);
     if (!other) {

@@ -78,21 +78,18 @@ static nd_stream *unifier(nd_ordered *o)
     return none;
 }
 
-static nd_status wait_for(nd_stream *s, nd_uses *u)
+static nd_status wait_for(nd_stream *s, const nd_uses *u)
 {
-    ND_RETURN_IF(nd__wait_stream_id(s, s->device, nd__stream_id(u->home)));
-    for (int i = 0; i < u->n; i++) {
-        const nd_use *use = &u->list[i];
+    for (const nd_use *use = &u->home; use; use = use->next)
         ND_RETURN_IF(use->closed ? nd__wait_mark(s, use->event)
                                  : nd__wait_stream_id(s, s->device, nd__stream_id(use->stream)));
-    }
     return ND_OK;
 }
 
 /* The stream to free the block on, retained; NULL: there is none now. */
 static nd_stream *last_stream(nd_ordered *o, nd_plain_block *b)
 {
-    nd_stream *home = b->uses.n ? NULL : nd__stream_retain_live(b->uses.home);
+    nd_stream *home = b->uses.others ? NULL : nd__stream_retain_live(b->uses.home.stream);
     nd_stream *s = home ? home : unifier(o);
     return home || (s && wait_for(s, &b->uses) == ND_OK) ? s : NULL;
 }

@@ -193,7 +193,7 @@ void nd__plain_completed(nd_plain *p, nd_plain_block *b)
     pthread_mutex_lock(&p->lock);
     count_active(p, b, false);
     nd__trace(ND_TRACE_FREE_COMPLETED, p->base.device, b->address + b->base.offset, b->base.nbytes,
-              b->uses.home, NULL);
+              b->uses.home.stream, NULL);
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -221,7 +221,7 @@ static void end_live(nd_plain *p, nd_plain_block *b) /* under the lock */
     unlink_block(&p->live, b);
     count_live(p, b, false);
     nd__trace(ND_TRACE_FREE_REQUESTED, p->base.device, b->address + b->base.offset, b->base.nbytes,
-              b->uses.home, NULL);
+              b->uses.home.stream, NULL);
 }
 
 void nd__plain_drop(nd_plain *p, nd_plain_block *b, bool pending)
@@ -290,7 +290,7 @@ static void give_segment(nd_plain *p, nd_plain_block *b, nd_stream *stream)
 
 void nd__plain_give_segment(nd_plain *p, nd_plain_block *b)
 {
-    give_segment(p, b, b->uses.home);
+    give_segment(p, b, b->uses.home.stream);
 }
 
 void nd__plain_give_on(nd_plain *p, nd_plain_block *b, nd_stream *stream)
@@ -302,7 +302,7 @@ void nd__plain_give_on(nd_plain *p, nd_plain_block *b, nd_stream *stream)
 
 void nd__plain_give(nd_plain *p, nd_plain_block *b)
 {
-    nd__plain_give_on(p, b, b->uses.home);
+    nd__plain_give_on(p, b, b->uses.home.stream);
 }
 
 nd_status nd__plain_record_stream(nd_block *block, nd_stream *stream)
@@ -363,7 +363,7 @@ void nd__plain_snapshot_block(const nd_plain *p, const nd_plain_block *b, int32_
                                   .allocated = live ? b->base.nbytes : 0,
                                   .active = state == ND_BLOCK_INACTIVE ? 0 : b->base.nbytes,
                                   .requested = live ? b->base.requested : 0,
-                                  .stream = nd__stream_id(b->uses.home),
+                                  .stream = nd__stream_id(b->uses.home.stream),
                                   .large = b->segment > MOST_SMALL});
     if (head)
         nd__snapshot_block(t, b->address, head, 0, ND_BLOCK_INACTIVE, NULL);

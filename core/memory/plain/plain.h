@@ -5,34 +5,6 @@
 #define NDOCK_CORE_PLAIN_H
 #include "core/memory/memory.h"
 
-/* ---- uses.c: the streams of a block. The caller serialises calls for one nd_uses. ---- */
-typedef struct {
-    nd_stream *stream; /* held */
-    ndp_event *event;  /* NULL: passed, or not recorded yet */
-    bool closed;       /* later work on the stream does not count */
-} nd_use;
-typedef struct {
-    nd_stream *home; /* held; the one it was allocated on */
-    ndp_event *home_event;
-    nd_use *list;
-    int n, room;
-    bool home_closed;
-} nd_uses;
-void nd__uses_start(nd_uses *u, nd_stream *home);
-/* Work queued until the block is freed, or until now. */
-nd_status nd__uses_stream(nd_uses *u, nd_stream *stream);
-nd_status nd__uses_record(nd_uses *u, const nd_hooks *hooks, nd_stream *stream);
-/* The block is freed: marks where each stream is. False while one is captured; ask again later. */
-bool nd__uses_close(nd_uses *u, const nd_hooks *hooks);
-/* The stream is about to lose its handle: marks where it is now. */
-void nd__uses_stream_gone(nd_uses *u, const nd_hooks *hooks, nd_stream *stream);
-bool nd__uses_done(nd_uses *u, const nd_hooks *hooks); /* never waits */
-bool nd__uses_wait(nd_uses *u, const nd_hooks *hooks); /* false: captured, so it cannot end */
-/* Moves the recorded ones that have passed to gone, for nd__uses_end; never waits. */
-void nd__uses_prune(nd_uses *u, const nd_hooks *hooks, nd_uses *gone);
-/* May call the owner of a foreign stream: under no lock. */
-void nd__uses_end(nd_uses *u, const nd_hooks *hooks);
-
 /* ---- plain.c ---- */
 typedef struct nd_plain_block {
     nd_block base;
