@@ -133,7 +133,7 @@ PyObject *py_done(py_state *st, PyThreadState *saved, nd_status status, nd_array
 PyObject *py_done_into(py_state *st, PyThreadState *saved, nd_status status, PyObject *out)
 {
     py_lock(saved);
-    return status == ND_OK ? Py_NewRef(out) : py_fail(st, status);
+    return py_return(st, status, out);
 }
 
 PyObject *py_array_tuple(py_state *st, nd_array **r, int n)

@@ -16,17 +16,29 @@ bool py_is_numpy_scalar(PyObject *o); /* a number or not */
 /* True, and its value as a Python scalar, for NumPy's numbers and truth values; as py_scalar. */
 int py_numpy_scalar(PyObject *o, PyObject **value);
 PyObject *py_from_scalar(nd_scalar s);
+/* The real part of a scalar as a double; whether a scalar is not zero. */
+double py_real_of(nd_scalar s);
+bool py_is_true(nd_scalar s);
 /* The value of an array of one element, for which it waits. */
 int py_array_item(PyObject *self, nd_scalar *out);
 /* The value of a Python scalar, or of an array without axes, for which it waits. */
 int py_value(py_state *st, const char *function, PyObject *o, nd_scalar *out);
 
 /* ---- integers (ints.c) ---- */
+/* An int, or what has __index__: TypeError for other objects, OverflowError beyond 64 bits, in
+ * Python's words. */
+int py_int64(PyObject *o, int64_t *out);
 /* A shape or other list of integers: an int, or a sequence of ints; at most ND_MAX_NDIM. */
 int py_ints(PyObject *o, const char *what, int64_t *out, int *n);
 /* Axes: None leaves *n at -1. */
 int py_axes(PyObject *o, int32_t *out, int *n);
 PyObject *py_tuple(const int64_t *v, int n);
+/* copy=: None, or an argument that was left out (NULL), allows one. -1 with an exception. */
+enum { PY_COPY_NEVER = 0, PY_COPY_ALWAYS = 1, PY_COPY_IF_NEEDED = 2 };
+static inline int py_copy(PyObject *o)
+{
+    return !o || o == Py_None ? PY_COPY_IF_NEEDED : PyObject_IsTrue(o);
+}
 
 /* ---- whole argument lists (args.c) ---- */
 /* Converts exactly as many arguments as format has letters; function is for messages.

@@ -2,17 +2,20 @@
  * Integers, shapes and axes, from Python and back. */
 #include "python/src/args/args.h"
 
-static int one_int(PyObject *o, const char *what, int64_t *out)
+int py_int64(PyObject *o, int64_t *out)
 {
     PyObject *index = PyLong_CheckExact(o) ? Py_NewRef(o) : PyNumber_Index(o);
-    if (!index) {
-        if (PyErr_ExceptionMatches(PyExc_TypeError))
-            PyErr_Format(PyExc_TypeError, "%s: %R is not an int", what, o);
-        return -1;
-    }
-    *out = PyLong_AsLongLong(index);
-    Py_DECREF(index);
+    *out = index ? PyLong_AsLongLong(index) : -1;
+    Py_XDECREF(index);
     return *out == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+static int one_int(PyObject *o, const char *what, int64_t *out)
+{
+    int result = py_int64(o, out);
+    if (result < 0 && PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Format(PyExc_TypeError, "%s: %R is not an int", what, o);
+    return result;
 }
 
 int py_ints(PyObject *o, const char *what, int64_t *out, int *n)

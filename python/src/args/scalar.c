@@ -44,24 +44,12 @@ bool py_is_numpy_scalar(PyObject *o)
 }
 
 /* Scalars of ml_dtypes are NumPy's, but are no numbers to item(). */
-static bool is_bfloat16(PyObject *o)
-{
-    PyObject *dtype = PyObject_GetAttrString(o, "dtype");
-    PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
-    bool is =
-        name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "bfloat16") == 0;
-    Py_XDECREF(dtype);
-    Py_XDECREF(name);
-    PyErr_Clear();
-    return is;
-}
-
 int py_numpy_scalar(PyObject *o, PyObject **value)
 {
     *value = NULL;
     if (!is_numpy(o, "generic"))
         return 0;
-    PyObject *v = is_bfloat16(o) ? PyNumber_Float(o) : PyObject_CallMethod(o, "item", NULL);
+    PyObject *v = py_has_bfloat16(o) ? PyNumber_Float(o) : PyObject_CallMethod(o, "item", NULL);
     if (!v)
         return -1;
     /* numpy.longdouble is its own item; dates, texts and records are no numbers */
@@ -112,6 +100,27 @@ PyObject *py_from_scalar(nd_scalar s)
     default:
         return PyComplex_FromDoubles(s.v.c[0], s.v.c[1]);
     }
+}
+
+double py_real_of(nd_scalar s)
+{
+    switch (s.kind) {
+    case ND_F64:
+        return s.v.f;
+    case ND_C128:
+        return s.v.c[0];
+    case ND_I64:
+        return (double)s.v.i;
+    default:
+        return (double)s.v.u;
+    }
+}
+
+bool py_is_true(nd_scalar s)
+{
+    return s.kind == ND_F64    ? s.v.f != 0
+           : s.kind == ND_C128 ? s.v.c[0] != 0 || s.v.c[1] != 0
+                               : s.v.u != 0;
 }
 
 int py_array_item(PyObject *self, nd_scalar *out)

@@ -16,33 +16,42 @@ static nd_status carry_over(const nd_array *a, nd_dtype dtype, nd_device *device
     return status;
 }
 
-/* a (taken over) as dtype on device; the copy rule of asarray. */
+static void refuse_copy(bool cast, bool move)
+{
+    PyErr_Format(PyExc_ValueError,
+                 "copy=False, but %s needs a copy; leave copy out, or ask for what is there",
+                 cast   ? "the conversion to another dtype"
+                 : move ? "the way to another device"
+                        : "memory that is not host-visible there, not aligned or not in "
+                          "native byte order");
+}
+
+/* A new array of a in another dtype (0: its own) on another device (NULL: its own). */
+static nd_array *carried_over(py_state *st, const nd_array *a, nd_dtype dtype, nd_device *device)
+{
+    nd_array *next = NULL;
+    if (device && !py_is_async(device) && py_wait_array(st, a) < 0) /* as the copy would */
+        return NULL;
+    PyThreadState *saved = py_unlock(a, nd_size(a));
+    nd_status status = carry_over(a, dtype, device, &next);
+    py_lock(saved);
+    (void)py_check(st, status);
+    return next;
+}
+
+/* a (taken over) as dtype on device; the copy rule of asarray. copied: nobody else has a's memory. */
 static nd_array *convert(py_state *st, nd_array *a, nd_dtype dtype, nd_device *device, int copy,
                          bool copied)
 {
     bool cast = dtype && dtype != nd_dtype_of(a), move = device && device != nd_device_of(a);
+    bool changed = cast || move;
     nd_array *next = NULL;
-    if (copy == PY_COPY_NEVER && (cast || move || copied)) {
-        PyErr_Format(PyExc_ValueError,
-                     "copy=False, but %s needs a copy; leave copy out, or ask for what is there",
-                     cast   ? "the conversion to another dtype"
-                     : move ? "the way to another device"
-                            : "memory that is not host-visible there, not aligned or not in "
-                              "native byte order");
-        py_discard(a);
-        return NULL;
-    }
-    if (move && !py_is_async(device) && py_wait_array(st, a) < 0) { /* as the copy would */
-        py_discard(a);
-        return NULL;
-    }
-    if (!cast && !move && (copied || copy != PY_COPY_ALWAYS))
+    if (copy == PY_COPY_NEVER && (changed || copied))
+        refuse_copy(cast, move);
+    else if (!changed && (copied || copy != PY_COPY_ALWAYS))
         return a;
-    PyThreadState *saved = py_unlock(a, nd_size(a));
-    nd_status status = carry_over(a, cast ? dtype : 0, move ? device : NULL, &next);
-    py_lock(saved);
-    if (status != ND_OK)
-        py_fail(st, status);
+    else
+        next = carried_over(st, a, cast ? dtype : 0, move ? device : NULL);
     py_discard(a);
     return next;
 }
@@ -68,9 +77,7 @@ bool py_is_foreign_array(PyObject *o)
 /* A function of the package, of one argument; 0 where the package has none, -1: an exception. */
 static int by_package(py_state *st, const char *name, PyObject *o, nd_array **out)
 {
-    PyObject *package = PyImport_ImportModule("ndock");
-    PyObject *function = package ? PyObject_GetAttrString(package, name) : NULL;
-    Py_XDECREF(package);
+    PyObject *function = py_imported("ndock", name);
     if (!function) {
         if (!PyErr_ExceptionMatches(PyExc_AttributeError))
             return -1;
@@ -104,22 +111,32 @@ static int by_array_method(py_state *st, PyObject *o, nd_device *device, int cop
     return found == 1 ? 1 : -1;
 }
 
+/* The ways in which an object may hand out its elements, in the order in which they are tried: 1 and
+ * the array, 0: the object has none, -1: an exception. *copied: nobody else has that memory. */
+static int by_any_way(py_state *st, PyObject *o, nd_device *device, int copy, nd_array **out,
+                      bool *copied)
+{
+    /* NumPy's scalars that are no numbers hand out their bytes. */
+    if (PyUnicode_Check(o) || PyType_Check(o) || py_is_numpy_scalar(o))
+        return 0;
+    int found = py_import_host(st, o, device, copy == PY_COPY_ALWAYS, out, copied);
+    if (found == 0 && has(o, "__dlpack__"))
+        found = by_package(st, "from_dlpack", o, out);
+    if (found == 0 && PyObject_HasAttrString(o, "__cuda_array_interface__"))
+        found = by_package(st, "as_array", o, out);
+    if (found == 0 && has(o, "__array__"))
+        found = by_array_method(st, o, device, copy, out, copied);
+    return found;
+}
+
 static nd_array *foreign(py_state *st, PyObject *o, nd_dtype dtype, nd_device *device, int copy)
 {
     nd_array *a = NULL;
     bool copied = false;
     nd_device *host = device;
-    if (!host && py_check(st, nd_device_current(&host)) < 0)
+    if (py_or_current(st, &host) < 0)
         return NULL;
-    /* NumPy's scalars that are no numbers hand out their bytes. */
-    bool never = PyUnicode_Check(o) || PyType_Check(o) || py_is_numpy_scalar(o);
-    int found = never ? 0 : py_import_host(st, o, host, copy == PY_COPY_ALWAYS, &a, &copied);
-    if (found == 0 && !never && has(o, "__dlpack__"))
-        found = by_package(st, "from_dlpack", o, &a);
-    if (found == 0 && !never && PyObject_HasAttrString(o, "__cuda_array_interface__"))
-        found = by_package(st, "as_array", o, &a);
-    if (found == 0 && !never && has(o, "__array__"))
-        found = by_array_method(st, o, host, copy, &a, &copied);
+    int found = by_any_way(st, o, host, copy, &a, &copied);
     if (found == 0)
         PyErr_Format(PyExc_TypeError,
                      "no array can be made of %R: give numbers, nested sequences of them, or what "
@@ -169,11 +186,11 @@ static PyObject *asarray(PyObject *module, PyObject *const *args, Py_ssize_t n)
         return PyErr_Format(PyExc_TypeError, "_asarray() takes 4 arguments, not %zd", n);
     if (py_dtype(st, args[1], &dtype) < 0 || py_device(st, args[2], &device) < 0)
         return NULL;
-    int truth = args[3] == Py_None ? PY_COPY_IF_NEEDED : PyObject_IsTrue(args[3]);
-    if (truth < 0)
+    int copy = py_copy(args[3]);
+    if (copy < 0)
         return NULL;
     nd_array *given = py_array_get(st, args[0]);
-    nd_array *a = py_asarray(st, args[0], dtype, device, truth);
+    nd_array *a = py_asarray(st, args[0], dtype, device, copy);
     if (a && a == given) { /* the same array is the same object */
         py_discard(a);
         return Py_NewRef(args[0]);
@@ -181,5 +198,4 @@ static PyObject *asarray(PyObject *module, PyObject *const *args, Py_ssize_t n)
     return a ? py_array_new(st, a) : NULL;
 }
 
-PyMethodDef py_asarray_methods[] = {
-    {"_asarray", (PyCFunction)(void (*)(void))asarray, METH_FASTCALL, NULL}, {NULL, NULL, 0, NULL}};
+PyMethodDef py_asarray_methods[] = {PY_METHOD("_asarray", asarray), PY_METHODS_END};

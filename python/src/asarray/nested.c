@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Arrays from nested sequences: first the shape and the dtype are found, then the elements are
- * written; sequences that hold arrays are stacked on the arrays' device. */
-#include <stdlib.h>
+ * written (elements.c); sequences that hold arrays are stacked on the arrays' device. */
 #include "python/src/asarray/asarray.h"
 
 typedef struct {
@@ -85,38 +84,51 @@ static int int_leaf(walk *w, PyObject *o)
     return 0;
 }
 
+/* An Array, or memory of another library: its place is remembered, its elements are not looked at.
+ * False for other objects. */
+static bool array_leaf(walk *w, PyObject *o)
+{
+    nd_array *a = py_array_get(w->st, o);
+    if (!a && !py_is_foreign_array(o))
+        return false;
+    w->has_array = true;
+    if (a && !w->device)
+        w->device = nd_device_of(a);
+    return true;
+}
+
+/* A scalar of Python's or NumPy's that is neither bool nor int. */
+static int scalar_leaf(walk *w, PyObject *o, nd_scalar s)
+{
+    if (Py_TYPE(o) == &PyComplex_Type)
+        return promote(w, ND_C128);
+    if (PyObject_HasAttrString(o, "dtype")) /* NumPy's float64 is a float, too */
+        return dtype_of_numpy(w, o);
+    return promote(w, s.kind == ND_F64 ? nd_default_float() : s.kind);
+}
+
 static int classify(walk *w, PyObject *o, int depth)
 {
     char where[256];
     nd_scalar s;
-    if (PyFloat_Check(o) && Py_TYPE(o) == &PyFloat_Type)
+    if (Py_TYPE(o) == &PyFloat_Type)
         return w->dtype == ND_F64 ? 0 : promote(w, nd_default_float());
     if (PyBool_Check(o))
         return promote(w, ND_BOOL);
     if (PyLong_Check(o))
         return int_leaf(w, o);
     int known = py_scalar(o, &s);
+    if (known > 0)
+        return scalar_leaf(w, o, s);
     if (known < 0)
         return -1;
-    nd_array *a = known ? NULL : py_array_get(w->st, o);
-    if (a || (!known && py_is_foreign_array(o))) {
-        w->has_array = true;
-        if (a && !w->device)
-            w->device = nd_device_of(a);
+    if (array_leaf(w, o))
         return 0;
-    }
-    if (known == 0) {
-        PyErr_Format(PyExc_TypeError,
-                     "%s is %R, from which no array can be made: elements are bool, int, float or "
-                     "complex",
-                     place(w, depth, where, sizeof where), (PyObject *)Py_TYPE(o));
-        return -1;
-    }
-    if (Py_TYPE(o) == &PyComplex_Type)
-        return promote(w, ND_C128);
-    if (PyObject_HasAttrString(o, "dtype")) /* NumPy's float64 is a float, too */
-        return dtype_of_numpy(w, o);
-    return promote(w, s.kind == ND_F64 ? nd_default_float() : s.kind);
+    PyErr_Format(PyExc_TypeError,
+                 "%s is %R, from which no array can be made: elements are bool, int, float or "
+                 "complex",
+                 place(w, depth, where, sizeof where), (PyObject *)Py_TYPE(o));
+    return -1;
 }
 
 static int leaf(walk *w, PyObject *o, int depth)
@@ -189,157 +201,25 @@ static int settle_dtype(walk *w)
     return promote(w, ND_I64);
 }
 
-/* ---- elements ---- */
-static int out_of_range(nd_scalar s, nd_dtype dtype)
-{
-    PyObject *value = py_from_scalar(s);
-    if (value)
-        PyErr_Format(PyExc_OverflowError, "%R is out of the range of %s", value,
-                     nd_dtype_get(dtype)->standard);
-    Py_XDECREF(value);
-    return -1;
-}
-
-static int store_int(nd_scalar s, nd_dtype dtype, char *to)
-{
-    unsigned nbytes = (unsigned)nd_dtype_size(dtype), bits = 8 * nbytes;
-    bool is_signed = nd_dtype_get(dtype)->kind == ND_KIND_INT;
-    uint64_t most = is_signed ? ((uint64_t)1 << (bits - 1)) - 1 : UINT64_MAX >> (64 - bits);
-    if (s.kind == ND_F64) { /* towards zero */
-        double least = is_signed ? -(double)most - 1 : 0, x = s.v.f;
-        if (!(x > least - 1 && x < (double)most + 1) && !(x == least))
-            return out_of_range(s, dtype);
-        s = x < 0 ? nd_int((int64_t)x) : nd_uint((uint64_t)x);
-    }
-    bool negative = s.kind == ND_I64 && s.v.i < 0;
-    if (negative ? !is_signed || s.v.i < -(int64_t)most - 1 : s.v.u > most)
-        return out_of_range(s, dtype);
-    uint8_t v8 = (uint8_t)s.v.u;
-    uint16_t v16 = (uint16_t)s.v.u;
-    uint32_t v32 = (uint32_t)s.v.u;
-    const void *from = nbytes == 1   ? (const void *)&v8
-                       : nbytes == 2 ? (const void *)&v16
-                       : nbytes == 4 ? (const void *)&v32
-                                     : (const void *)&s.v.u;
-    memcpy(to, from, nbytes);
-    return 0;
-}
-
-/* s as dtype, which is none of the 16-bit floating ones. */
-static int store(nd_scalar s, nd_dtype dtype, char *to)
-{
-    double re = s.kind == ND_F64    ? s.v.f
-                : s.kind == ND_C128 ? s.v.c[0]
-                : s.kind == ND_I64  ? (double)s.v.i
-                                    : (double)s.v.u,
-           im = s.kind == ND_C128 ? s.v.c[1] : 0;
-    float f[2] = {(float)re, (float)im};
-    int kind = nd_dtype_get(dtype)->kind;
-    if (kind == ND_KIND_BOOL) {
-        *to = s.kind == ND_F64 || s.kind == ND_C128 ? re != 0 || im != 0 : s.v.u != 0;
-        return 0;
-    }
-    if (s.kind == ND_C128 && kind != ND_KIND_COMPLEX) {
-        PyErr_Format(PyExc_TypeError, "a complex number does not go into %s; take its real part",
-                     nd_dtype_get(dtype)->standard);
-        return -1;
-    }
-    if (kind & (ND_KIND_INT | ND_KIND_UINT))
-        return store_int(s, dtype, to);
-    if (dtype == ND_F32 || dtype == ND_C64)
-        memcpy(to, f, nd_dtype_size(dtype));
-    else
-        memcpy(to, (double[2]){re, im}, nd_dtype_size(dtype));
-    return 0;
-}
-
-/* The sequences may have changed since they were measured. */
-static int write_level(const walk *w, PyObject *o, int depth, nd_dtype dtype, char **to)
-{
-    nd_scalar s = {0};
-    if (depth == w->ndim) {
-        int known = py_scalar(o, &s);
-        if (known > 0) {
-            known = store(s, dtype, *to) < 0 ? -1 : 1;
-            *to += nd_dtype_size(dtype);
-        } else if (known == 0) {
-            PyErr_SetString(PyExc_RuntimeError, "the sequence changed while it was read");
-        }
-        return known > 0 ? 0 : -1;
-    }
-    int result = 0;
-    for (int64_t i = 0; i < w->shape[depth] && result == 0; i++) {
-        PyObject *item = PySequence_GetItem(o, (Py_ssize_t)i);
-        result = item ? write_level(w, item, depth + 1, dtype, to) : -1;
-        Py_XDECREF(item);
-    }
-    return result;
-}
-
-/* dtype 0: as found. The 16-bit floating dtypes are rounded by the library. */
-static nd_array *from_scalars(const walk *w, PyObject *o, nd_dtype dtype, nd_device *device)
-{
-    py_state *st = w->st;
-    nd_dtype final = dtype ? dtype : w->dtype,
-             stored = final == ND_F16 || final == ND_BF16 ? ND_F64 : final;
-    nd_layout layout = {.size = sizeof layout, .dtype = stored, .ndim = w->ndim, .shape = w->shape};
-    nd_array *host = NULL, *out = NULL;
-    nd_device *cpu = device;
-    size_t size = 1;
-    for (int i = 0; i < w->ndim; i++)
-        size *= (size_t)w->shape[i]; /* as many objects exist, so this is no overflow */
-    char *data = PyMem_Malloc(size * nd_dtype_size(stored) + 1), *to = data;
-    if (!data) {
-        PyErr_NoMemory();
-        return NULL;
-    }
-    if (size && write_level(w, o, 0, stored, &to) < 0) {
-        PyMem_Free(data);
-        return NULL;
-    }
-    PyThreadState *saved = size > 4096 || device ? PyEval_SaveThread() : NULL;
-    nd_status status = stored == final ? ND_OK : nd_device_get("cpu", &cpu);
-    if (status == ND_OK)
-        status = nd_from_host(&layout, data, cpu, &host);
-    if (status == ND_OK && stored != final) {
-        status = nd_astype(host, final, &out);
-        nd_release(host);
-        host = out;
-        if (status == ND_OK && !device)
-            status = nd_device_current(&device);
-        if (status == ND_OK) {
-            status = nd_to_device(host, device, &out);
-            nd_release(host);
-            host = out;
-        }
-    }
-    py_lock(saved);
-    PyMem_Free(data);
-    return py_check(st, status) < 0 ? NULL : host;
-}
-
 /* ---- sequences that hold arrays ---- */
-/* What was a leaf when it was measured may have become a sequence, as deep as it likes. */
-static nd_array *stack(const walk *w, PyObject *o, int depth, nd_dtype dtype)
+static nd_array *stack(const walk *w, PyObject *o, int depth, nd_dtype dtype);
+
+static nd_array *empty_level(const walk *w, nd_dtype dtype)
 {
-    if (!py_is_sequence(o))
-        return py_asarray_leaf(w->st, o, dtype, w->device);
-    Py_ssize_t n = PySequence_Size(o), made = 0;
-    if (depth == ND_MAX_NDIM || n > INT32_MAX) {
-        PyErr_Format(PyExc_ValueError, "arrays cannot be stacked %d deep, and %zd at once",
-                     depth + 1, n);
-        return NULL;
-    }
-    if (n == 0) {
-        nd_array *empty = NULL;
-        const int64_t none = 0;
-        (void)py_check(w->st,
-                       nd_empty(w->device, dtype ? dtype : nd_default_float(), 1, &none, &empty));
-        return empty;
-    }
-    nd_array **parts = n > 0 ? PyMem_Calloc((size_t)n, sizeof *parts) : NULL, *out = NULL;
+    nd_array *empty = NULL;
+    const int64_t none = 0;
+    dtype = dtype ? dtype : nd_default_float();
+    (void)py_check(w->st, nd_empty(w->device, dtype, 1, &none, &empty));
+    return empty;
+}
+
+/* The n entries of a sequence along a new axis. */
+static nd_array *stack_level(const walk *w, PyObject *o, Py_ssize_t n, int depth, nd_dtype dtype)
+{
+    nd_array **parts = PyMem_Calloc((size_t)n, sizeof *parts), *out = NULL;
+    Py_ssize_t made = 0;
     if (!parts)
-        return PyErr_Occurred() ? NULL : (nd_array *)PyErr_NoMemory();
+        return (nd_array *)PyErr_NoMemory();
     for (; made < n; made++) {
         PyObject *item = PySequence_GetItem(o, made);
         parts[made] = item ? stack(w, item, depth + 1, dtype) : NULL;
@@ -355,6 +235,22 @@ static nd_array *stack(const walk *w, PyObject *o, int depth, nd_dtype dtype)
     return out;
 }
 
+/* What was a leaf when it was measured may have become a sequence, as deep as it likes. */
+static nd_array *stack(const walk *w, PyObject *o, int depth, nd_dtype dtype)
+{
+    if (!py_is_sequence(o))
+        return py_asarray_leaf(w->st, o, dtype, w->device);
+    Py_ssize_t n = PySequence_Size(o);
+    if (depth == ND_MAX_NDIM || n > INT32_MAX) {
+        PyErr_Format(PyExc_ValueError, "arrays cannot be stacked %d deep, and %zd at once",
+                     depth + 1, n);
+        return NULL;
+    }
+    if (n < 0)
+        return NULL;
+    return n ? stack_level(w, o, n, depth, dtype) : empty_level(w, dtype);
+}
+
 nd_array *py_from_nested(py_state *st, PyObject *o, nd_dtype dtype, nd_device *device)
 {
     walk w = {.st = st};
@@ -362,7 +258,9 @@ nd_array *py_from_nested(py_state *st, PyObject *o, nd_dtype dtype, nd_device *d
     if (measure(&w, o, 0) < 0)
         return NULL;
     if (!w.has_array)
-        return !dtype && settle_dtype(&w) < 0 ? NULL : from_scalars(&w, o, dtype, device);
+        return !dtype && settle_dtype(&w) < 0
+                   ? NULL
+                   : py_from_scalars(st, o, w.ndim, w.shape, dtype ? dtype : w.dtype, device);
     w.device = w.device ? w.device : device;
     nd_array *all = stack(&w, o, 0, dtype);
     if (!all || !device)

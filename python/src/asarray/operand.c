@@ -11,12 +11,10 @@ bool py_is_operand(PyObject *o)
 int py_operand(py_state *st, const char *name, PyObject *o, const nd_array *beside, nd_array **out)
 {
     nd_device *device = nd_device_of(beside);
-    nd_device_info info;
     *out = NULL;
     if (!py_is_operand(o))
         return 0;
-    nd_device_describe(device, &info);
-    if (!info.host_visible) {
+    if (!py_is_host(device)) {
         PyErr_Format(PyExc_TypeError,
                      "%s(): an operand is a %s in host memory, the other an array on %s; "
                      "ndock.asarray(operand, device=\"%s\") copies it there",

@@ -79,8 +79,14 @@ PyObject *py_fail(py_state *st, nd_status status);
 PyObject *py_error_text(const char *message);
 /* 0, or -1 with the exception set. */
 int py_check(py_state *st, nd_status status);
-/* A new reference to None, or NULL with the exception set. */
+/* A new reference to o for ND_OK, else NULL with the exception set. */
+static inline PyObject *py_return(py_state *st, nd_status status, PyObject *o)
+{
+    return status == ND_OK ? Py_NewRef(o) : py_fail(st, status);
+}
+/* The same of None, and of a truth value. */
 PyObject *py_none(py_state *st, nd_status status);
+PyObject *py_bool(py_state *st, nd_status status, int32_t truth);
 /* The thread's exception, put aside while code runs that may call Python, which must find none:
  * deleters of imported memory, functions that a stream calls. */
 typedef struct {
@@ -97,12 +103,26 @@ const char *py_text(PyObject *o, const char *what);
 PyObject *py_path(PyObject *o);
 /* A string; bytes that are no UTF-8 become \xNN. */
 PyObject *py_from_text(const char *text);
+/* The string of a call of the library that allocates one, which is freed; the exception where status
+ * is not ND_OK. */
+PyObject *py_text_result(py_state *st, nd_status status, char *text);
 /* A string that os.fsencode makes the same path of. */
 PyObject *py_from_path(const char *path);
 
 /* ---- objects of Python (object.c) ---- */
 /* An attribute of NumPy, which is never imported: NULL (no exception) where the program has not. */
 PyObject *py_numpy(const char *name);
+/* An attribute of a module, which is imported; NULL with an exception. */
+PyObject *py_imported(const char *module, const char *name);
+/* dict[key] = value; the value is taken over, NULL is an exception that is set already. */
+int py_dict_put(PyObject *dict, PyObject *key, PyObject *value);
+int py_dict_put_named(PyObject *dict, const char *key, PyObject *value);
+/* list.append(item), which is taken over in the same way. */
+int py_append(PyObject *list, PyObject *item);
+/* The value of a setting that the library has as an int32_t; of larger ints the lowest 32 bits. */
+int py_setting(PyObject *o, int32_t *out);
+/* A new type, which the module has under that name; NULL with an exception. */
+PyTypeObject *py_add_type(PyObject *module, PyType_Spec *spec, const char *name);
 /* For Py_tp_dealloc, of objects that hold nothing (any more). */
 static inline void py_plain_dealloc(PyObject *self)
 {
@@ -130,8 +150,12 @@ static inline void py_lock(PyThreadState *saved)
         PyEval_RestoreThread(saved);
 }
 
-/* ---- waiting (wait.c) ---- */
+/* ---- devices, and waiting for them (wait.c) ---- */
+/* Whether work may be queued there, and whether the host can read the memory. */
 bool py_is_async(nd_device *device);
+bool py_is_host(nd_device *device);
+/* Where *device is NULL, the current device takes its place. */
+int py_or_current(py_state *st, nd_device **device);
 /* Before a call that waits, such as nd_item, nd_to_host: returns when it will find the work done.
  * The GIL is released meanwhile, and signals are looked for: -1 with the exception set, be it
  * KeyboardInterrupt or what queued work failed with. Costs nothing on devices that queue nothing.
@@ -166,9 +190,11 @@ bool py_is_main_interpreter(void);
 int py_at_exit(PyMethodDef *function);
 
 /* ---- tables of methods ---- */
-#define PY_METHOD(name, function)                                        \
-    {                                                                    \
-        name, (PyCFunction)(void (*)(void))function, METH_FASTCALL, NULL \
+/* A function of more or other parameters than PyCFunction has, as its flags in the table say. */
+#define PY_FUNCTION(f) (PyCFunction)(void (*)(void)) f
+#define PY_METHOD(name, function)                        \
+    {                                                    \
+        name, PY_FUNCTION(function), METH_FASTCALL, NULL \
     }
 #define PY_METHODS_END      \
     {                       \

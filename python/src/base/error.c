@@ -105,7 +105,12 @@ int py_check(py_state *st, nd_status status)
 
 PyObject *py_none(py_state *st, nd_status status)
 {
-    return status == ND_OK ? Py_NewRef(Py_None) : py_fail(st, status);
+    return py_return(st, status, Py_None);
+}
+
+PyObject *py_bool(py_state *st, nd_status status, int32_t truth)
+{
+    return status == ND_OK ? PyBool_FromLong(truth) : py_fail(st, status);
 }
 
 py_exception py_put_aside(void)

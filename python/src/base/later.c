@@ -173,11 +173,11 @@ static void forked(void)
 
 int py_at_exit(PyMethodDef *method)
 {
-    PyObject *function = PyCFunction_New(method, NULL), *atexit = PyImport_ImportModule("atexit");
-    PyObject *done =
-        function && atexit ? PyObject_CallMethod(atexit, "register", "O", function) : NULL;
+    PyObject *function = PyCFunction_New(method, NULL);
+    PyObject *enrol = function ? py_imported("atexit", "register") : NULL;
+    PyObject *done = enrol ? PyObject_CallFunctionObjArgs(enrol, function, NULL) : NULL;
     Py_XDECREF(function);
-    Py_XDECREF(atexit);
+    Py_XDECREF(enrol);
     Py_XDECREF(done);
     return done ? 0 : -1;
 }

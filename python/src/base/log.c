@@ -40,8 +40,7 @@ static int hand_on_dropped(PyObject *emit)
 static bool empty_once(void)
 {
     py_exception pending = py_put_aside();
-    PyObject *module = PyImport_ImportModule("ndock._log");
-    PyObject *emit = module ? PyObject_GetAttrString(module, "emit") : NULL;
+    PyObject *emit = py_imported("ndock._log", "emit");
     for (unsigned at; emit && (at = atomic_load(&read_)) != atomic_load(&written);) {
         char text[LONGEST];
         int32_t level = ring[at % ROOM].level;
@@ -56,7 +55,6 @@ static bool empty_once(void)
         PyErr_WriteUnraisable(emit);
     bool possible = emit != NULL;
     Py_XDECREF(emit);
-    Py_XDECREF(module);
     py_bring_back(pending);
     return possible;
 }
@@ -98,11 +96,11 @@ static void sink(void *unused, int32_t level, const char *text)
 /* _set_log(level): -1 as NDOCK_LOG says */
 static PyObject *set_log(PyObject *module, PyObject *level)
 {
-    long value = PyLong_AsLong(level);
+    int32_t value;
     (void)module;
-    if (value == -1 && PyErr_Occurred())
+    if (py_setting(level, &value) < 0)
         return NULL;
-    nd_log_set(sink, NULL, (int32_t)value);
+    nd_log_set(sink, NULL, value);
     Py_RETURN_NONE;
 }
 
@@ -122,9 +120,8 @@ static PyObject *close_log(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-PyMethodDef py_log_methods[] = {{"_set_log", set_log, METH_O, NULL},
-                                {"_flush_log", flush, METH_NOARGS, NULL},
-                                {NULL, NULL, 0, NULL}};
+PyMethodDef py_log_methods[] = {
+    {"_set_log", set_log, METH_O, NULL}, {"_flush_log", flush, METH_NOARGS, NULL}, PY_METHODS_END};
 
 /* The process has one log: the main interpreter's. */
 int py_init_log(PyObject *module, py_state *st)

@@ -3,6 +3,7 @@
  * which UTF-8 has not; the library's may hold bytes that are no UTF-8, such as the names of files,
  * and may have been cut within a character. Nothing is cut silently, and no text is an error on its
  * way to Python. */
+#include <stdlib.h>
 #include "python/src/base/base.h"
 
 const char *py_text(PyObject *o, const char *what)
@@ -30,6 +31,15 @@ PyObject *py_path(PyObject *o)
 PyObject *py_from_text(const char *text)
 {
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "backslashreplace");
+}
+
+PyObject *py_text_result(py_state *st, nd_status status, char *text)
+{
+    if (status != ND_OK)
+        return py_fail(st, status);
+    PyObject *result = py_from_text(text);
+    free(text);
+    return result;
 }
 
 PyObject *py_from_path(const char *path)

@@ -86,6 +86,18 @@ bool py_is_async(nd_device *device)
     return info.async;
 }
 
+bool py_is_host(nd_device *device)
+{
+    nd_device_info info;
+    nd_device_describe(device, &info);
+    return info.host_visible;
+}
+
+int py_or_current(py_state *st, nd_device **device)
+{
+    return *device ? 0 : py_check(st, nd_device_current(device));
+}
+
 int py_wait_array(py_state *st, const nd_array *a)
 {
     int32_t done = 0;
@@ -117,7 +129,7 @@ int py_wait_event(py_state *st, nd_event *event)
 
 int py_wait_device(py_state *st, nd_device *device)
 {
-    if (!device && py_check(st, nd_device_current(&device)) < 0)
+    if (py_or_current(st, &device) < 0)
         return -1;
     if (py_is_async(device) && wait_until(st, device_done, device) < 0)
         return -1;

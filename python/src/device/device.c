@@ -14,17 +14,13 @@ static const char *name_of(PyObject *self)
 {
     return ((py_device_object *)self)->name;
 }
-static py_state *state(PyObject *self)
-{
-    return PyType_GetModuleState(Py_TYPE(self));
-}
 
 /* NULL with an exception set. Two threads may both open it, which gives the same pointer. */
-static nd_device *of(PyObject *self)
+nd_device *py_device_of(PyObject *self)
 {
     py_device_object *o = (py_device_object *)self;
     nd_device *device = atomic_load(&o->device);
-    if (!device && py_device_named(state(self), o->name, &device) == 0)
+    if (!device && py_device_named(py_state_of_self(self), o->name, &device) == 0)
         atomic_store(&o->device, device);
     return device;
 }
@@ -98,7 +94,7 @@ static PyObject *get_index(PyObject *self, void *unused)
 
 static int describe(PyObject *self, nd_device_info *info)
 {
-    nd_device *device = of(self);
+    nd_device *device = py_device_of(self);
     if (device)
         nd_device_describe(device, info);
     return device ? 0 : -1;
@@ -139,11 +135,7 @@ static PyObject *get_asynchronous(PyObject *self, void *unused)
 /* The DTypes of a mask, as a tuple. */
 static PyObject *dtypes_of(py_state *st, uint64_t mask)
 {
-    PyObject *list = PyList_New(0);
-    for (nd_dtype d = 1; list && d < ND_DTYPE_END; d++)
-        if (mask >> d & 1 && PyList_Append(list, st->dtypes[d]) < 0)
-            Py_CLEAR(list);
-    PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
+    PyObject *list = py_from_dtypes(st, mask), *tuple = list ? PyList_AsTuple(list) : NULL;
     Py_XDECREF(list);
     return tuple;
 }
@@ -151,21 +143,20 @@ static PyObject *get_dtypes(PyObject *self, void *unused)
 {
     nd_device_info info;
     (void)unused;
-    return describe(self, &info) < 0 ? NULL : dtypes_of(state(self), info.dtypes);
+    return describe(self, &info) < 0 ? NULL : dtypes_of(py_state_of_self(self), info.dtypes);
 }
 
 static PyObject *get_facts(PyObject *self, void *unused)
 {
     char key[256], value[256];
-    nd_device *device = of(self);
+    nd_device *device = py_device_of(self);
     PyObject *facts = device ? PyDict_New() : NULL;
     (void)unused;
     for (int32_t i = 0; facts && nd_device_fact(device, i, key, value, sizeof key) == ND_OK; i++) {
-        PyObject *name = py_from_text(key), *text = name ? py_from_text(value) : NULL;
-        if (!text || PyDict_SetItem(facts, name, text) < 0)
+        PyObject *name = py_from_text(key);
+        if (!name || py_dict_put(facts, name, py_from_text(value)) < 0)
             Py_CLEAR(facts);
         Py_XDECREF(name);
-        Py_XDECREF(text);
     }
     return facts;
 }
@@ -173,20 +164,20 @@ static PyObject *get_facts(PyObject *self, void *unused)
 /* ---- methods ---- */
 static PyObject *op_dtypes(PyObject *self, PyObject *op)
 {
-    nd_device *device = of(self);
+    nd_device *device = py_device_of(self);
     const char *name = device ? py_text(op, "the name of an operation") : NULL;
     if (!name)
         return NULL;
     nd_op id = nd_op_find(name);
     if (id == ND_OP_NONE)
         return PyErr_Format(PyExc_ValueError, "there is no operation %R", op);
-    return dtypes_of(state(self), nd_device_op_dtypes(device, id));
+    return dtypes_of(py_state_of_self(self), nd_device_op_dtypes(device, id));
 }
 static PyObject *synchronize(PyObject *self, PyObject *unused)
 {
-    nd_device *device = of(self);
+    nd_device *device = py_device_of(self);
     (void)unused;
-    if (!device || py_wait_device(state(self), device) < 0)
+    if (!device || py_wait_device(py_state_of_self(self), device) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -194,17 +185,15 @@ static PyObject *synchronize(PyObject *self, PyObject *unused)
 /* A guard: the current device of the thread until __exit__. */
 static PyObject *push(PyObject *self, PyObject *unused)
 {
-    nd_device *device = of(self);
+    nd_device *device = py_device_of(self);
     (void)unused;
-    if (!device || py_check(state(self), nd_device_push(device)) < 0)
-        return NULL;
-    return Py_NewRef(self);
+    return device ? py_return(py_state_of_self(self), nd_device_push(device), self) : NULL;
 }
 static PyObject *pop(PyObject *self, PyObject *args)
 {
-    nd_device *device = of(self);
+    nd_device *device = py_device_of(self);
     (void)args;
-    return device ? py_none(state(self), nd_device_pop(device)) : NULL;
+    return device ? py_none(py_state_of_self(self), nd_device_pop(device)) : NULL;
 }
 
 /* By name, which is opened there. */
@@ -221,9 +210,7 @@ static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
     nd_device *device;
     py_state *st = PyType_GetModuleState(type);
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Device", names, &name) ||
-        py_device(st, name, &device) < 0)
-        return NULL;
-    if (!device && py_check(st, nd_device_current(&device)) < 0)
+        py_device_or_current(st, name, &device) < 0)
         return NULL;
     return py_from_device(st, device);
 }
@@ -250,7 +237,7 @@ static PyMethodDef methods[] = {
     {"__enter__", push, METH_NOARGS, NULL},
     {"__exit__", pop, METH_VARARGS, NULL},
     {"__reduce__", reduce, METH_NOARGS, NULL},
-    {NULL, NULL, 0, NULL}};
+    PY_METHODS_END};
 static PyType_Slot slots[] = {
     {Py_tp_doc,
      "Device(name=None, /)\n--\n\nA device by its name: \"cpu\", \"cuda:0\", \"auto\""
@@ -291,68 +278,8 @@ PyObject *py_device_listed(py_state *st, const char *name)
     return make(st, name, NULL);
 }
 
-static nd_status get(const char *name, nd_device **out)
-{
-    PyThreadState *saved = PyEval_SaveThread(); /* a device may be opened */
-    nd_status status = nd_device_get(name, out);
-    PyEval_RestoreThread(saved);
-    return status;
-}
-
-/* Devices once asked for by their whole names, which stay as long as the process. nd_device_get
- * finds one that is open as quickly, but may open one as well, for which the GIL has to be given
- * away, and that takes a quarter of all that zeros(16, device="cpu") takes. */
-enum { KNOWN = 4 };
-static _Atomic(nd_device *) known[KNOWN];
-
-static nd_device *find_known(const char *name)
-{
-    nd_device *d;
-    for (int i = 0; i < KNOWN && (d = atomic_load(&known[i])) != NULL; i++)
-        if (strcmp(nd_device_name(d), name) == 0)
-            return d;
-    return NULL;
-}
-
-static void remember(const char *name, nd_device *device)
-{
-    nd_device *none = NULL;
-    if (strcmp(nd_device_name(device), name) != 0) /* "cuda" may be another one next time */
-        return;
-    for (int i = 0; i < KNOWN && !atomic_compare_exchange_strong(&known[i], &none, device); i++)
-        none = NULL;
-}
-
-int py_device_named(py_state *st, const char *name, nd_device **out)
-{
-    const char *whole = strcmp(name, "cpu") == 0 ? "cpu:0" : name; /* there is but one */
-    *out = find_known(whole);
-    if (*out)
-        return 0;
-    if (py_discover_for(st, name) < 0 || py_check(st, get(name, out)) < 0)
-        return -1;
-    remember(whole, *out);
-    return 0;
-}
-
-int py_device(py_state *st, PyObject *o, nd_device **out)
-{
-    *out = NULL;
-    if (o == Py_None)
-        return py_discover(st);
-    if (Py_TYPE(o) == st->device)
-        return (*out = of(o)) ? 0 : -1;
-    if (!PyUnicode_Check(o)) {
-        PyErr_Format(PyExc_TypeError,
-                     "a device is an ndock.Device or a name such as \"cuda:0\", not %R", o);
-        return -1;
-    }
-    const char *name = py_text(o, "the name of a device");
-    return name ? py_device_named(st, name, out) : -1;
-}
-
 int py_init_device(PyObject *module, py_state *st)
 {
-    st->device = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    return st->device ? PyModule_AddObjectRef(module, "Device", (PyObject *)st->device) : -1;
+    st->device = py_add_type(module, &spec, "Device");
+    return st->device ? 0 : -1;
 }

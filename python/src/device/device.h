@@ -6,8 +6,19 @@
 
 /* The device that o means: a Device object or a device string; None gives NULL (current). */
 int py_device(py_state *st, PyObject *o, nd_device **out);
-/* The same of a text. */
+/* The same, but never NULL. */
+int py_device_or_current(py_state *st, PyObject *o, nd_device **out);
+/* The same for an argument that may be left out (o NULL): NULL for that and for None, which here
+ * does not mean the current device, so that no plug-ins of other packages are looked for. */
+static inline int py_device_if_given(py_state *st, PyObject *o, nd_device **out)
+{
+    *out = NULL;
+    return !o || o == Py_None ? 0 : py_device(st, o, out);
+}
+/* py_device of a text. */
 int py_device_named(py_state *st, const char *name, nd_device **out);
+/* device.c: of a Device object, which is opened if it is not yet; NULL with an exception. */
+nd_device *py_device_of(PyObject *self);
 PyObject *py_from_device(py_state *st, nd_device *device);
 /* A Device object for a name of nd_device_list; the device is opened when more than its name is
  * wanted. */

@@ -29,9 +29,9 @@ int py_discover(py_state *st)
         return 0;
     }
     atomic_store(&st->discoverer, PyThread_get_thread_ident());
-    PyObject *module = PyImport_ImportModule("ndock._plugins");
-    PyObject *done = module ? PyObject_CallMethod(module, "discover", NULL) : NULL;
-    Py_XDECREF(module);
+    PyObject *function = py_imported("ndock._plugins", "discover");
+    PyObject *done = function ? PyObject_CallNoArgs(function) : NULL;
+    Py_XDECREF(function);
     Py_XDECREF(done);
     atomic_store(&st->discovered, DONE); /* also where it fails: what was wrong is told once */
     return done ? 0 : -1;
@@ -88,12 +88,9 @@ static PyObject *plugin_reports(PyObject *module, PyObject *unused)
     nd_status status = nd_plugin_list(reports, room, &n);
     n = n < room ? n : room;
     PyObject *list = status == ND_OK ? PyList_New(0) : py_fail(st, status);
-    for (int32_t i = 0; list && i < n; i++) {
-        PyObject *one = report(&reports[i]);
-        if (!one || PyList_Append(list, one) < 0)
+    for (int32_t i = 0; list && i < n; i++)
+        if (py_append(list, report(&reports[i])) < 0)
             Py_CLEAR(list);
-        Py_XDECREF(one);
-    }
     free(reports);
     return list;
 }
@@ -155,10 +152,9 @@ static PyObject *fallback_reset(PyObject *module, PyObject *unused)
 }
 static PyObject *fallback_set(PyObject *module, PyObject *policy)
 {
-    long value = PyLong_AsLong(policy);
-    if (value == -1 && PyErr_Occurred())
-        return NULL;
-    return py_none(py_state_of(module), nd_fallback_set((int32_t)value));
+    int32_t value;
+    return py_setting(policy, &value) < 0 ? NULL
+                                          : py_none(py_state_of(module), nd_fallback_set(value));
 }
 
 PyMethodDef py_plugins_methods[] = {{"_devices", devices, METH_NOARGS, NULL},
@@ -169,4 +165,4 @@ PyMethodDef py_plugins_methods[] = {{"_devices", devices, METH_NOARGS, NULL},
                                     {"_fallback_stats", fallback_stats, METH_NOARGS, NULL},
                                     {"_fallback_reset", fallback_reset, METH_NOARGS, NULL},
                                     {"_fallback_set", fallback_set, METH_O, NULL},
-                                    {NULL, NULL, 0, NULL}};
+                                    PY_METHODS_END};

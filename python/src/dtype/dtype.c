@@ -48,7 +48,7 @@ static PyObject *compare(PyObject *self, PyObject *other, int how)
     if (how != Py_EQ && how != Py_NE)
         Py_RETURN_NOTIMPLEMENTED;
     if (self != other && Py_TYPE(self) != Py_TYPE(other)) {
-        if (other == Py_None || py_dtype(PyType_GetModuleState(Py_TYPE(self)), other, &dtype) < 0) {
+        if (other == Py_None || py_dtype(py_state_of_self(self), other, &dtype) < 0) {
             PyErr_Clear();
             Py_RETURN_NOTIMPLEMENTED;
         }
@@ -89,7 +89,7 @@ static PyGetSetDef getset[] = {
     {"itemsize", get_itemsize, NULL, "Bytes of an element.", NULL},
     {"kind", get_kind, NULL, "NumPy's letter of the kind.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
-static PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, NULL}, PY_METHODS_END};
 static PyType_Slot slots[] = {
     {Py_tp_doc, "An element type: ndock.float32 and the like; equal to its name and to NumPy's.\n\n"
                 ">>> nd.float32.itemsize, nd.float32 == \"f4\"\n(4, True)\n"},
@@ -110,6 +110,27 @@ static PyType_Spec spec = {.name = "ndock.DType",
 PyObject *py_from_dtype(py_state *st, nd_dtype dtype)
 {
     return Py_NewRef(st->dtypes[dtype]);
+}
+
+PyObject *py_from_dtypes(py_state *st, uint64_t mask)
+{
+    PyObject *list = PyList_New(0);
+    for (nd_dtype d = 1; list && d < ND_DTYPE_END; d++)
+        if (mask >> d & 1 && PyList_Append(list, st->dtypes[d]) < 0)
+            Py_CLEAR(list);
+    return list;
+}
+
+bool py_has_bfloat16(PyObject *o)
+{
+    PyObject *dtype = PyObject_GetAttrString(o, "dtype");
+    PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
+    bool has =
+        name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "bfloat16") == 0;
+    PyErr_Clear();
+    Py_XDECREF(dtype);
+    Py_XDECREF(name);
+    return has;
 }
 
 /* bool, int, float and complex stand for the default dtypes. */
@@ -150,8 +171,8 @@ int py_dtype(py_state *st, PyObject *o, nd_dtype *out)
 
 int py_init_dtype(PyObject *module, py_state *st)
 {
-    st->dtype = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    if (!st->dtype || PyModule_AddObjectRef(module, "DType", (PyObject *)st->dtype) < 0)
+    st->dtype = py_add_type(module, &spec, "DType");
+    if (!st->dtype)
         return -1;
     for (nd_dtype d = 1; d < ND_DTYPE_END; d++) {
         py_dtype_object *o = PyObject_New(py_dtype_object, st->dtype);
