@@ -13,17 +13,6 @@ typedef struct {
     nd_device *device;
 } py_pool_object;
 
-static py_state *state(PyObject *self)
-{
-    return PyType_GetModuleState(Py_TYPE(self));
-}
-static void free_object(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_Free(self);
-    Py_DECREF(type);
-}
-
 /* ---- Allocator ---- */
 static nd_allocator *allocator_of(PyObject *self)
 {
@@ -72,16 +61,16 @@ static PyObject *allocator_load(PyObject *type, PyObject *args, PyObject *kwargs
 static void allocator_dealloc(PyObject *self)
 {
     nd_allocator_release(allocator_of(self));
-    free_object(self);
+    py_plain_dealloc(self);
 }
 
 static PyMethodDef allocator_methods[] = {
-    {"load", (PyCFunction)(void (*)(void))allocator_load, METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+    {"load", PY_FUNCTION(allocator_load), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
      "load($type, path, alloc, free=None)\n--\n\nFrom a shared library by symbol names: void"
      " *alloc(ssize_t, int device, stream) and\nvoid free(void *, ssize_t, int device, stream), as"
      " PyTorch's pluggable allocator takes them;\nwithout free, a const nd_allocator_table named"
      " alloc."},
-    {NULL, NULL, 0, NULL}};
+    PY_METHODS_END};
 static PyType_Slot allocator_slots[] = {
     {Py_tp_doc, "Allocator(name, /)\n--\n\n\"caching\" (the default), \"none\" (every array is an"
                 " allocation of its own), \"debug\" (red zones,\npoison, quarantine, leak report),"
@@ -140,8 +129,7 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     nd_pool_opts opts = {.size = sizeof opts, .use_on_oom = use_on_oom, .no_split = no_split};
     if (upstream != Py_None && !(opts.upstream = need_allocator(st, upstream)))
         return NULL;
-    if ((!device && py_check(st, nd_device_current(&device)) < 0) ||
-        py_check(st, nd_pool_create(device, &opts, &pool)) < 0)
+    if (py_or_current(st, &device) < 0 || py_check(st, nd_pool_create(device, &opts, &pool)) < 0)
         return NULL;
     py_pool_object *o = PyObject_New(py_pool_object, st->pool);
     if (!o) {
@@ -156,17 +144,17 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static PyObject *pool_push(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return py_check(state(self), nd_pool_push(pool_of(self))) < 0 ? NULL : Py_NewRef(self);
+    return py_return(py_state_of_self(self), nd_pool_push(pool_of(self)), self);
 }
 static PyObject *pool_pop(PyObject *self, PyObject *args)
 {
     (void)args;
-    return py_none(state(self), nd_pool_pop(pool_of(self)));
+    return py_none(py_state_of_self(self), nd_pool_pop(pool_of(self)));
 }
 static PyObject *pool_device(PyObject *self, void *unused)
 {
     (void)unused;
-    return py_from_device(state(self), ((py_pool_object *)self)->device);
+    return py_from_device(py_state_of_self(self), ((py_pool_object *)self)->device);
 }
 static PyObject *pool_id(PyObject *self, void *unused)
 {
@@ -191,7 +179,7 @@ static PyObject *pool_reserved_bytes(PyObject *self, void *unused)
 static void pool_dealloc(PyObject *self)
 {
     nd_pool_release(pool_of(self));
-    free_object(self);
+    py_plain_dealloc(self);
 }
 
 static PyGetSetDef pool_getset[] = {
@@ -203,7 +191,7 @@ static PyGetSetDef pool_getset[] = {
     {NULL, NULL, NULL, NULL, NULL}};
 static PyMethodDef pool_methods[] = {{"__enter__", pool_push, METH_NOARGS, NULL},
                                      {"__exit__", pool_pop, METH_VARARGS, NULL},
-                                     {NULL, NULL, 0, NULL}};
+                                     PY_METHODS_END};
 static PyType_Slot pool_slots[] = {
     {Py_tp_doc,
      "Pool(device=None, *, use_on_oom=False, no_split=False, upstream=None)\n--\n\nMemory of its"
@@ -318,15 +306,11 @@ static PyObject *watch_memory(PyObject *module, PyObject *args)
 
 PyMethodDef py_allocator_methods[] = {{"_allocator_set", allocator_set, METH_VARARGS, NULL},
                                       {"_watch_memory", watch_memory, METH_VARARGS, NULL},
-                                      {NULL, NULL, 0, NULL}};
+                                      PY_METHODS_END};
 
 int py_init_allocator(PyObject *module, py_state *st)
 {
-    st->allocator = (PyTypeObject *)PyType_FromModuleAndSpec(module, &allocator_spec, NULL);
-    st->pool = (PyTypeObject *)PyType_FromModuleAndSpec(module, &pool_spec, NULL);
-    if (!st->allocator || !st->pool)
-        return -1;
-    return PyModule_AddObjectRef(module, "_Allocator", (PyObject *)st->allocator) < 0
-               ? -1
-               : PyModule_AddObjectRef(module, "_Pool", (PyObject *)st->pool);
+    st->allocator = py_add_type(module, &allocator_spec, "_Allocator");
+    st->pool = py_add_type(module, &pool_spec, "_Pool");
+    return st->allocator && st->pool ? 0 : -1;
 }

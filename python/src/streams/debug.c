@@ -7,10 +7,9 @@
 /* ---- the thread's sync watch ---- */
 static PyObject *watch_push(PyObject *module, PyObject *mode)
 {
-    long value = PyLong_AsLong(mode);
-    if (value == -1 && PyErr_Occurred())
-        return NULL;
-    return py_none(py_state_of(module), nd_sync_watch_push((int32_t)value));
+    int32_t value;
+    return py_setting(mode, &value) < 0 ? NULL
+                                        : py_none(py_state_of(module), nd_sync_watch_push(value));
 }
 static PyObject *watch_pop(PyObject *module, PyObject *unused)
 {
@@ -19,10 +18,9 @@ static PyObject *watch_pop(PyObject *module, PyObject *unused)
 }
 static PyObject *watch_set(PyObject *module, PyObject *mode)
 {
-    long value = PyLong_AsLong(mode);
-    if (value == -1 && PyErr_Occurred())
-        return NULL;
-    return py_none(py_state_of(module), nd_sync_watch_set((int32_t)value));
+    int32_t value;
+    return py_setting(mode, &value) < 0 ? NULL
+                                        : py_none(py_state_of(module), nd_sync_watch_set(value));
 }
 static PyObject *watch_counts(PyObject *module, PyObject *unused)
 {
@@ -30,12 +28,9 @@ static PyObject *watch_counts(PyObject *module, PyObject *unused)
     PyObject *dict = PyDict_New();
     (void)module, (void)unused;
     nd_sync_watch_counts(counts);
-    for (int32_t i = 0; dict && i < ND_WAIT_REASONS; i++) {
-        PyObject *n = PyLong_FromUnsignedLongLong(counts[i]);
-        if (!n || PyDict_SetItemString(dict, nd_wait_name(i), n) < 0)
+    for (int32_t i = 0; dict && i < ND_WAIT_REASONS; i++)
+        if (py_dict_put_named(dict, nd_wait_name(i), PyLong_FromUnsignedLongLong(counts[i])) < 0)
             Py_CLEAR(dict);
-        Py_XDECREF(n);
-    }
     return dict;
 }
 static PyObject *watch_reset(PyObject *module, PyObject *unused)
@@ -79,18 +74,15 @@ static PyObject *fault_window(PyObject *module, PyObject *unused)
         return PyErr_NoMemory();
     nd_status status = nd_fault_window(notes, MOST_SUSPECTS, &n);
     PyObject *list = status == ND_OK ? PyList_New(0) : py_fail(st, status);
-    for (int32_t i = 0; list && i < n && i < MOST_SUSPECTS; i++) {
-        PyObject *one = suspect(st, &notes[i]);
-        if (!one || PyList_Append(list, one) < 0)
+    for (int32_t i = 0; list && i < n && i < MOST_SUSPECTS; i++)
+        if (py_append(list, suspect(st, &notes[i])) < 0)
             Py_CLEAR(list);
-        Py_XDECREF(one);
-    }
     free(notes);
     return list;
 }
 
 /* ---- switches of the process ---- */
-static PyObject *set_switch(PyObject *on, void (*set)(int32_t))
+static PyObject *set_switch(PyObject *on, void (*set)(int32_t on))
 {
     int value = PyObject_IsTrue(on);
     if (value < 0)
@@ -129,11 +121,7 @@ static PyObject *stream_check_report(PyObject *module, PyObject *unused)
     int64_t count;
     (void)unused;
     nd_status status = nd_stream_check_report(&text, &count);
-    if (status != ND_OK)
-        return py_fail(py_state_of(module), status);
-    PyObject *report = py_from_text(text);
-    free(text);
-    return report;
+    return py_text_result(py_state_of(module), status, text);
 }
 
 /* ---- backward ---- */
@@ -178,4 +166,4 @@ PyMethodDef py_debug_methods[] = {{"_watch_push", watch_push, METH_O, NULL},
                                   {"_stream_check_set", stream_check_set, METH_O, NULL},
                                   {"_stream_check_report", stream_check_report, METH_NOARGS, NULL},
                                   {"_backward", backward, METH_VARARGS, NULL},
-                                  {NULL, NULL, 0, NULL}};
+                                  PY_METHODS_END};

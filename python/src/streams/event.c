@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Event: a point on a stream that others wait for; and functions of Python that run in stream
- * order. */
-#include <stdlib.h>
+ * Event: a point on a stream that others wait for. */
 #include "python/src/streams/streams.h"
 
 typedef struct {
@@ -13,10 +11,6 @@ static nd_event *of(PyObject *self)
 {
     return ((py_event_object *)self)->event;
 }
-static py_state *state(PyObject *self)
-{
-    return PyType_GetModuleState(Py_TYPE(self));
-}
 
 nd_event *py_event_get(const py_state *st, PyObject *o)
 {
@@ -27,8 +21,7 @@ static PyObject *make(py_state *st, nd_device *device, int32_t flags)
 {
     nd_event_opts opts = {.size = sizeof opts, .flags = flags};
     nd_event *event;
-    if ((!device && py_check(st, nd_device_current(&device)) < 0) ||
-        py_check(st, nd_event_create(device, &opts, &event)) < 0)
+    if (py_or_current(st, &device) < 0 || py_check(st, nd_event_create(device, &opts, &event)) < 0)
         return NULL;
     py_event_object *o = PyObject_New(py_event_object, st->event);
     if (!o) {
@@ -82,13 +75,13 @@ static PyObject *record(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *where = Py_None;
     nd_stream *stream;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:record", names, &where) ||
-        py_stream(state(self), where, ((py_event_object *)self)->device, &stream) < 0)
+        py_stream(py_state_of_self(self), where, ((py_event_object *)self)->device, &stream) < 0)
         return NULL;
     PyThreadState *saved = PyEval_SaveThread();
     nd_status status = nd_event_record(of(self), stream);
     nd_stream_release(stream);
     PyEval_RestoreThread(saved);
-    return py_none(state(self), status);
+    return py_none(py_state_of_self(self), status);
 }
 
 static PyObject *wait(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -98,14 +91,14 @@ static PyObject *wait(PyObject *self, PyObject *args, PyObject *kwargs)
     nd_device *device = ((py_event_object *)self)->device;
     nd_stream *stream;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:wait", names, &where) ||
-        py_stream(state(self), where, device, &stream) < 0 ||
-        (!stream && py_check(state(self), nd_stream_current(device, &stream)) < 0))
+        py_stream(py_state_of_self(self), where, device, &stream) < 0 ||
+        (!stream && py_check(py_state_of_self(self), nd_stream_current(device, &stream)) < 0))
         return NULL;
     PyThreadState *saved = PyEval_SaveThread();
     nd_status status = nd_stream_wait_event(stream, of(self));
     nd_stream_release(stream);
     PyEval_RestoreThread(saved);
-    return py_none(state(self), status);
+    return py_none(py_state_of_self(self), status);
 }
 
 static PyObject *query(PyObject *self, PyObject *unused)
@@ -115,13 +108,13 @@ static PyObject *query(PyObject *self, PyObject *unused)
     PyThreadState *saved = PyEval_SaveThread();
     nd_status status = nd_event_query(of(self), &done);
     PyEval_RestoreThread(saved);
-    return status == ND_OK ? PyBool_FromLong(done) : py_fail(state(self), status);
+    return py_bool(py_state_of_self(self), status, done);
 }
 
 static PyObject *synchronize(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    if (py_wait_event(state(self), of(self)) < 0)
+    if (py_wait_event(py_state_of_self(self), of(self)) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -129,104 +122,32 @@ static PyObject *synchronize(PyObject *self, PyObject *unused)
 static PyObject *elapsed_time(PyObject *self, PyObject *end)
 {
     double ms;
-    nd_event *stop = py_event_get(state(self), end);
+    nd_event *stop = py_event_get(py_state_of_self(self), end);
     if (!stop)
         return PyErr_Format(PyExc_TypeError, "elapsed_time() takes an ndock.Event, not %R", end);
     nd_status status = nd_event_elapsed(of(self), stop, &ms);
-    return status == ND_OK ? PyFloat_FromDouble(ms) : py_fail(state(self), status);
+    return status == ND_OK ? PyFloat_FromDouble(ms) : py_fail(py_state_of_self(self), status);
 }
 
 static PyObject *get_device(PyObject *self, void *unused)
 {
     (void)unused;
-    return py_from_device(state(self), ((py_event_object *)self)->device);
+    return py_from_device(py_state_of_self(self), ((py_event_object *)self)->device);
 }
 
 static void dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     nd_event_release(of(self));
-    PyObject_Free(self);
-    Py_DECREF(type);
-}
-
-/* ---- functions of Python in stream order ---- */
-typedef struct {
-    PyObject *function, *args;
-} host_call;
-
-/* On a thread of the device, or one that waits; no lock of the library is held. What cannot be
- * called any more is left to the end of the process. */
-static void call_host(void *ctx)
-{
-    host_call *c = ctx;
-    PyGILState_STATE gil;
-    if (!py_enter(&gil))
-        return;
-    py_exception pending = py_put_aside();
-    PyObject *answer = PyObject_CallObject(c->function, c->args);
-    if (!answer)
-        PyErr_WriteUnraisable(c->function);
-    Py_XDECREF(answer);
-    Py_DECREF(c->function);
-    Py_DECREF(c->args);
-    py_bring_back(pending);
-    py_leave(gil);
-    free(c);
-}
-
-static host_call *new_call(PyObject *args)
-{
-    Py_ssize_t n = PyTuple_Size(args);
-    PyObject *function = n > 0 ? PyTuple_GetItem(args, 0) : NULL;
-    if (!function || !PyCallable_Check(function)) {
-        PyErr_SetString(PyExc_TypeError,
-                        "launch_host() takes a function and, after it, its arguments");
-        return NULL;
-    }
-    if (!py_is_main_interpreter()) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "launch_host() works in the main interpreter only: a thread of the device "
-                        "has no way into another one");
-        return NULL;
-    }
-    host_call *c = malloc(sizeof *c);
-    PyObject *rest = c ? PyTuple_GetSlice(args, 1, n) : PyErr_NoMemory();
-    if (!rest) {
-        free(c);
-        return NULL;
-    }
-    *c = (host_call){Py_NewRef(function), rest};
-    return c;
-}
-
-PyObject *py_launch_host(PyObject *self, PyObject *args)
-{
-    py_state *st = state(self);
-    host_call *c = new_call(args);
-    if (!c)
-        return NULL;
-    py_release_may_wait();
-    PyThreadState *saved = PyEval_SaveThread();
-    nd_status status = nd_stream_launch_host(py_stream_get(st, self), call_host, c);
-    PyEval_RestoreThread(saved);
-    /* what earlier work failed with comes when the call is queued already */
-    if (status != ND_OK && status != ND_ERR_ASYNC && status != ND_ERR_LOST &&
-        status != ND_ERR_INDEX) {
-        Py_DECREF(c->function);
-        Py_DECREF(c->args);
-        free(c);
-    }
-    return py_none(st, status);
+    py_plain_dealloc(self);
 }
 
 static PyGetSetDef getset[] = {{"device", get_device, NULL, "The ndock.Device.", NULL},
                                {NULL, NULL, NULL, NULL, NULL}};
 static PyMethodDef methods[] = {
-    {"record", (PyCFunction)(void (*)(void))record, METH_VARARGS | METH_KEYWORDS,
+    {"record", PY_FUNCTION(record), METH_VARARGS | METH_KEYWORDS,
      "record($self, stream=None)\n--\n\nMarks the present end of the stream (None: the current one"
      " of the event's device) in the\nplace of an earlier record."},
-    {"wait", (PyCFunction)(void (*)(void))wait, METH_VARARGS | METH_KEYWORDS,
+    {"wait", PY_FUNCTION(wait), METH_VARARGS | METH_KEYWORDS,
      "wait($self, stream=None)\n--\n\nLater work on the stream (None: the current one) waits for"
      " the latest record; the host does not."},
     {"query", query, METH_NOARGS,
@@ -236,7 +157,7 @@ static PyMethodDef methods[] = {
     {"elapsed_time", elapsed_time, METH_O,
      "elapsed_time($self, end, /)\n--\n\nMilliseconds from this record to the end's; both events"
      " were made with timing=True and are done."},
-    {NULL, NULL, 0, NULL}};
+    PY_METHODS_END};
 static PyType_Slot slots[] = {
     {Py_tp_doc,
      "Event(device=None, *, timing=False, blocking=False, interprocess=False)\n--\n\nA"
@@ -256,6 +177,6 @@ static PyType_Spec spec = {.name = "ndock.Event",
 
 int py_init_event(PyObject *module, py_state *st)
 {
-    st->event = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    return st->event ? PyModule_AddObjectRef(module, "Event", (PyObject *)st->event) : -1;
+    st->event = py_add_type(module, &spec, "Event");
+    return st->event ? 0 : -1;
 }

@@ -13,10 +13,6 @@ static nd_stream *of(PyObject *self)
 {
     return ((py_stream_object *)self)->stream;
 }
-static py_state *state(PyObject *self)
-{
-    return PyType_GetModuleState(Py_TYPE(self));
-}
 
 nd_stream *py_stream_get(const py_state *st, PyObject *o)
 {
@@ -35,178 +31,6 @@ PyObject *py_from_stream(py_state *st, nd_stream *stream)
     return (PyObject *)o;
 }
 
-static PyObject *result(py_state *st, nd_status status, nd_stream *stream)
-{
-    return status == ND_OK ? py_from_stream(st, stream) : py_fail(st, status);
-}
-
-/* ---- streams of others ---- */
-/* The handle of (version, handle), which an object's __cuda_stream__ is or returns. */
-static int protocol(PyObject *o, uint64_t *handle)
-{
-    PyObject *pair = PyObject_GetAttrString(o, "__cuda_stream__");
-    if (pair && PyCallable_Check(pair)) {
-        PyObject *called = PyObject_CallNoArgs(pair);
-        Py_DECREF(pair);
-        pair = called;
-    }
-    if (!pair)
-        return -1;
-    long long version = 0;
-    PyObject *value = NULL;
-    if (!PyTuple_Check(pair) || !PyArg_ParseTuple(pair, "LO", &version, &value)) {
-        PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "__cuda_stream__ of %R is %R, not a tuple (0, handle)", o,
-                     pair);
-    } else if (version != 0) {
-        PyErr_Format(PyExc_ValueError,
-                     "__cuda_stream__ of %R has protocol version %lld; only 0 is known", o,
-                     version);
-    } else {
-        *handle = PyLong_AsUnsignedLongLong(value);
-    }
-    Py_DECREF(pair);
-    return PyErr_Occurred() ? -1 : 0;
-}
-
-static int no_stream(PyObject *o)
-{
-    PyErr_Format(PyExc_TypeError,
-                 "a stream is an ndock.Stream or an object with __cuda_stream__, not %R; "
-                 "Stream.from_external takes a handle as well",
-                 o);
-    return -1;
-}
-
-static int handle_of(PyObject *o, uint64_t *handle)
-{
-    if (!PyLong_Check(o))
-        return PyObject_HasAttrString(o, "__cuda_stream__") ? protocol(o, handle) : no_stream(o);
-    *handle = PyLong_AsUnsignedLongLong(o);
-    return PyErr_Occurred() ? -1 : 0;
-}
-
-/* The current device, unless it is the CPU, whose streams nobody else has: then CUDA's. */
-static int device_of_foreign(py_state *st, nd_device **device)
-{
-    nd_device_info info;
-    if (*device)
-        return 0;
-    if (py_check(st, nd_device_current(device)) < 0)
-        return -1;
-    nd_device_describe(*device, &info);
-    return info.host_visible ? py_device_named(st, "cuda", device) : 0;
-}
-
-static int wrap(py_state *st, PyObject *o, nd_device *device, PyObject *owner, nd_stream **out)
-{
-    uint64_t handle = 0;
-    if (handle_of(o, &handle) < 0 || device_of_foreign(st, &device) < 0)
-        return -1;
-    owner = owner == Py_None ? o : owner;
-    void *kept = py_keep(owner);
-    if (!kept)
-        return -1;
-    int bad = py_check(st, nd_stream_wrap(device, handle, py_drop, kept, out));
-    if (bad)
-        py_unkeep(kept);
-    return bad;
-}
-
-int py_stream(py_state *st, PyObject *o, nd_device *device, nd_stream **out)
-{
-    *out = NULL;
-    if (o == Py_None)
-        return 0;
-    if (py_stream_get(st, o)) {
-        *out = nd_stream_retain(of(o));
-        return 0;
-    }
-    if (PyObject_HasAttrString(o, "__cuda_stream__"))
-        return wrap(st, o, device, Py_None, out);
-    return no_stream(o);
-}
-
-/* ---- making them ---- */
-static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
-{
-    static char *names[] = {"device", "priority", NULL};
-    py_state *st = PyType_GetModuleState(type);
-    PyObject *where = Py_None;
-    nd_device *device;
-    nd_stream *stream;
-    nd_stream_opts opts = {.size = sizeof opts};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$i:Stream", names, &where, &opts.priority) ||
-        py_device(st, where, &device) < 0)
-        return NULL;
-    nd_status status = nd_stream_create(device, &opts, &stream);
-    return result(st, status, stream);
-}
-
-static PyObject *from_external(PyObject *type, PyObject *args, PyObject *kwargs)
-{
-    static char *names[] = {"stream", "device", "owner", NULL};
-    py_state *st = PyType_GetModuleState((PyTypeObject *)type);
-    PyObject *o, *where = Py_None, *owner = Py_None;
-    nd_device *device;
-    nd_stream *stream;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$O:from_external", names, &o, &where,
-                                     &owner) ||
-        py_device(st, where, &device) < 0)
-        return NULL;
-    if (py_stream_get(st, o))
-        return Py_NewRef(o);
-    if (wrap(st, o, device, owner, &stream) < 0)
-        return NULL;
-    return py_from_stream(st, stream);
-}
-
-static PyObject *from_pool(PyObject *type, PyObject *args, PyObject *kwargs)
-{
-    static char *names[] = {"slot", "device", "priority", NULL};
-    py_state *st = PyType_GetModuleState((PyTypeObject *)type);
-    PyObject *where = Py_None;
-    nd_device *device;
-    nd_stream *stream;
-    int slot, priority = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "i|O$i:from_pool", names, &slot, &where,
-                                     &priority) ||
-        py_device(st, where, &device) < 0)
-        return NULL;
-    nd_status status = nd_stream_pool_get(device, priority, slot, &stream);
-    return result(st, status, stream);
-}
-
-static PyObject *some(PyObject *type, PyObject *args, PyObject *kwargs, const char *format,
-                      nd_status (*get)(nd_device *, nd_stream **))
-{
-    static char *names[] = {"device", NULL};
-    py_state *st = PyType_GetModuleState((PyTypeObject *)type);
-    PyObject *where = Py_None;
-    nd_device *device;
-    nd_stream *stream;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &where) ||
-        py_device(st, where, &device) < 0)
-        return NULL;
-    nd_status status = get(device, &stream);
-    return result(st, status, stream);
-}
-static PyObject *current(PyObject *type, PyObject *args, PyObject *kwargs)
-{
-    return some(type, args, kwargs, "|O:current", nd_stream_current);
-}
-/* nd_stream_default gives no reference. */
-static nd_status retained_default(nd_device *device, nd_stream **out)
-{
-    nd_status status = nd_stream_default(device, out);
-    (void)nd_stream_retain(*out);
-    return status;
-}
-static PyObject *standard(PyObject *type, PyObject *args, PyObject *kwargs)
-{
-    return some(type, args, kwargs, "|O:default", retained_default);
-}
-
 /* ---- facts ---- */
 static PyObject *get_id(PyObject *self, void *unused)
 {
@@ -221,20 +45,21 @@ static PyObject *get_priority(PyObject *self, void *unused)
 static PyObject *get_device(PyObject *self, void *unused)
 {
     (void)unused;
-    return py_from_device(state(self), nd_stream_device(of(self)));
+    return py_from_device(py_state_of_self(self), nd_stream_device(of(self)));
 }
 static PyObject *get_handle(PyObject *self, void *unused)
 {
     uint64_t handle;
     (void)unused;
     nd_status status = nd_stream_native(of(self), &handle);
-    return status == ND_OK ? PyLong_FromUnsignedLongLong(handle) : py_fail(state(self), status);
+    return status == ND_OK ? PyLong_FromUnsignedLongLong(handle)
+                           : py_fail(py_state_of_self(self), status);
 }
 static PyObject *cuda_stream(PyObject *self, PyObject *unused)
 {
     uint64_t handle;
     (void)unused;
-    if (py_check(state(self), nd_stream_native(of(self), &handle)) < 0)
+    if (py_check(py_state_of_self(self), nd_stream_native(of(self), &handle)) < 0)
         return NULL;
     if (handle)
         return Py_BuildValue("(iK)", 0, (unsigned long long)handle);
@@ -267,49 +92,49 @@ static PyObject *query(PyObject *self, PyObject *unused)
     PyThreadState *saved = PyEval_SaveThread();
     nd_status status = nd_stream_query(of(self), &done);
     PyEval_RestoreThread(saved);
-    return status == ND_OK ? PyBool_FromLong(done) : py_fail(state(self), status);
+    return py_bool(py_state_of_self(self), status, done);
 }
 static PyObject *synchronize(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    if (py_wait_stream(state(self), of(self)) < 0)
+    if (py_wait_stream(py_state_of_self(self), of(self)) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
 static PyObject *wait_event(PyObject *self, PyObject *event)
 {
-    nd_event *e = py_event_get(state(self), event);
+    nd_event *e = py_event_get(py_state_of_self(self), event);
     if (!e)
         return PyErr_Format(PyExc_TypeError, "wait_event() takes an ndock.Event, not %R", event);
     PyThreadState *saved = PyEval_SaveThread();
     nd_status status = nd_stream_wait_event(of(self), e);
     PyEval_RestoreThread(saved);
-    return py_none(state(self), status);
+    return py_none(py_state_of_self(self), status);
 }
 static PyObject *wait_stream(PyObject *self, PyObject *other)
 {
     nd_stream *s = of(self), *o;
     nd_device_info mine, its;
-    if (py_stream(state(self), other, nd_stream_device(s), &o) < 0)
+    if (py_stream(py_state_of_self(self), other, nd_stream_device(s), &o) < 0)
         return NULL;
     if (!o)
         return PyErr_Format(PyExc_TypeError, "wait_stream() takes a stream, not None");
     nd_device_describe(nd_stream_device(s), &mine);
     nd_device_describe(nd_stream_device(o), &its);
     /* two plug-ins share no events: the host waits, and Ctrl-C should end that */
-    int bad = strcmp(mine.plugin, its.plugin) != 0 ? py_wait_stream(state(self), o) : 0;
+    int bad = strcmp(mine.plugin, its.plugin) != 0 ? py_wait_stream(py_state_of_self(self), o) : 0;
     PyThreadState *saved = PyEval_SaveThread();
     nd_status status = bad ? ND_OK : nd_stream_wait_stream(s, o);
     nd_stream_release(o);
     PyEval_RestoreThread(saved);
-    return bad ? NULL : py_none(state(self), status);
+    return bad ? NULL : py_none(py_state_of_self(self), status);
 }
 static PyObject *record_event(PyObject *self, PyObject *args)
 {
     PyObject *event = Py_None;
     if (!PyArg_ParseTuple(args, "|O:record_event", &event))
         return NULL;
-    return py_event_record(state(self), event, of(self));
+    return py_event_record(py_state_of_self(self), event, of(self));
 }
 
 /* _record(array, stream, exactly) */
@@ -347,30 +172,27 @@ PyMethodDef py_stream_methods[] = {PY_METHOD("_record", record),
 static PyObject *push(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    nd_status status = nd_stream_push(of(self));
-    return status == ND_OK ? Py_NewRef(self) : py_fail(state(self), status);
+    return py_return(py_state_of_self(self), nd_stream_push(of(self)), self);
 }
 static PyObject *pop(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return py_none(state(self), nd_stream_pop(of(self)));
+    return py_none(py_state_of_self(self), nd_stream_pop(of(self)));
 }
 static PyObject *make_current(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return py_none(state(self), nd_stream_set_current(of(self)));
+    return py_none(py_state_of_self(self), nd_stream_set_current(of(self)));
 }
 
 static void dealloc(PyObject *self)
 {
     py_stream_object *o = (py_stream_object *)self;
-    PyTypeObject *type = Py_TYPE(self);
     if (o->weakrefs)
         PyObject_ClearWeakRefs(self);
     nd_stream_release(o->stream);
     py_drop_now();
-    PyObject_Free(self);
-    Py_DECREF(type);
+    py_plain_dealloc(self);
 }
 
 static PyGetSetDef getset[] = {
@@ -385,14 +207,14 @@ static PyMemberDef members[] = {
 
 #define CLASS (METH_VARARGS | METH_KEYWORDS | METH_CLASS)
 static PyMethodDef methods[] = {
-    {"current", (PyCFunction)(void (*)(void))current, CLASS,
+    {"current", PY_FUNCTION(py_stream_current), CLASS,
      "current($type, device=None)\n--\n\nThe calling thread's current stream of the device."},
-    {"default", (PyCFunction)(void (*)(void))standard, CLASS,
+    {"default", PY_FUNCTION(py_stream_default), CLASS,
      "default($type, device=None)\n--\n\nThe stream for work when nobody says otherwise."},
-    {"from_pool", (PyCFunction)(void (*)(void))from_pool, CLASS,
+    {"from_pool", PY_FUNCTION(py_stream_from_pool), CLASS,
      "from_pool($type, slot, device=None, *, priority=0)\n--\n\nThe stream in that slot (0 to 31)"
      " of the device's pool: the same for everyone who asks."},
-    {"from_external", (PyCFunction)(void (*)(void))from_external, CLASS,
+    {"from_external", PY_FUNCTION(py_stream_from_external), CLASS,
      "from_external($type, stream, device=None, *, owner=None)\n--\n\nA stream of another library:"
      " an object with __cuda_stream__, or a handle (1: the legacy default\nstream, 2: the"
      " per-thread one, 0 is refused). owner (the object itself if None) is kept alive\nuntil the"
@@ -429,7 +251,7 @@ static PyMethodDef methods[] = {
     {"__exit__", pop, METH_VARARGS, NULL},
     {"__cuda_stream__", cuda_stream, METH_NOARGS,
      "__cuda_stream__($self)\n--\n\n(0, handle), for other libraries."},
-    {NULL, NULL, 0, NULL}};
+    PY_METHODS_END};
 
 static PyType_Slot slots[] = {
     {Py_tp_doc,
@@ -439,7 +261,7 @@ static PyType_Slot slots[] = {
      "\ndevice: None is the current one. priority: lower numbers go first, where the device knows "
      "priorities.\nErrors: ValueError for an unknown device.\n\n>>> with nd.Stream(\"cpu\") as "
      "s:\n...     x = nd.ones(2, device=\"cpu\") + 1\n>>> s.synchronize()\n"},
-    {Py_tp_new, (void *)new},
+    {Py_tp_new, (void *)py_stream_new},
     {Py_tp_repr, (void *)repr},
     {Py_tp_richcompare, (void *)compare},
     {Py_tp_hash, (void *)hash},
@@ -455,6 +277,6 @@ static PyType_Spec spec = {.name = "ndock.Stream",
 
 int py_init_stream(PyObject *module, py_state *st)
 {
-    st->stream = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    return st->stream ? PyModule_AddObjectRef(module, "Stream", (PyObject *)st->stream) : -1;
+    st->stream = py_add_type(module, &spec, "Stream");
+    return st->stream ? 0 : -1;
 }

@@ -14,8 +14,14 @@ nd_stream *py_stream_get(const py_state *st, PyObject *o);
 nd_event *py_event_get(const py_state *st, PyObject *o);
 /* event.c: the event, or a new one for None, recorded on the stream */
 PyObject *py_event_record(py_state *st, PyObject *event, nd_stream *stream);
-/* Stream.launch_host(function, *args). */
+/* launch.c: Stream.launch_host(function, *args) */
 PyObject *py_launch_host(PyObject *self, PyObject *args);
+/* make.c: Stream(...), and its class methods current, default, from_pool and from_external */
+PyObject *py_stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
+PyObject *py_stream_current(PyObject *type, PyObject *args, PyObject *kwargs);
+PyObject *py_stream_default(PyObject *type, PyObject *args, PyObject *kwargs);
+PyObject *py_stream_from_pool(PyObject *type, PyObject *args, PyObject *kwargs);
+PyObject *py_stream_from_external(PyObject *type, PyObject *args, PyObject *kwargs);
 
 int py_init_stream(PyObject *module, py_state *st);
 int py_init_event(PyObject *module, py_state *st);
