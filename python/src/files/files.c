@@ -56,7 +56,7 @@ static PyObject *npy_save(PyObject *module, PyObject *const *args, Py_ssize_t n)
     nd_status status = nd_npy_save(PyBytes_AsString(path), a, &o);
     PyEval_RestoreThread(saved);
     Py_DECREF(path);
-    return py_check(st, status) < 0 ? NULL : Py_NewRef(Py_None);
+    return py_none(st, status);
 }
 
 /* Puts one array of an opened file into the dictionary. */
@@ -115,42 +115,77 @@ static PyObject *safetensors_load(PyObject *module, PyObject *const *args, Py_ss
     return dict;
 }
 
+/* What is to be saved: the list's arrays by name, and metadata as key, value, key ...; text is
+ * borrowed from tuples of Python's. */
+typedef struct {
+    py_list arrays;
+    nd_named_array *named;
+    const char **pairs; /* ends with NULL */
+} contents;
+
+static int read_names(PyObject *names, contents *c)
+{
+    for (int i = 0; i < c->arrays.n; i++) {
+        c->named[i].array = c->arrays.a[i];
+        c->named[i].name = py_text(PyTuple_GetItem(names, i), "an array's name");
+        if (!c->named[i].name)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_pairs(PyObject *metadata, contents *c)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_Size(metadata); i++)
+        if (!(c->pairs[i] = py_text(PyTuple_GetItem(metadata, i), "metadata")))
+            return -1;
+    return 0;
+}
+
+static void contents_end(contents *c)
+{
+    PyMem_Free(c->named);
+    PyMem_Free(c->pairs);
+    py_list_end(&c->arrays);
+}
+
+/* Room for what c's list of arrays and the two tuples hold. */
+static int make_room(PyObject *names, PyObject *metadata, contents *c)
+{
+    Py_ssize_t npairs = PyTuple_Check(metadata) ? PyTuple_Size(metadata) : -1;
+    if (npairs % 2 || !PyTuple_Check(names) || PyTuple_Size(names) != c->arrays.n) {
+        PyErr_Format(PyExc_ValueError, "save(): a dictionary changed while it was read");
+        return -1;
+    }
+    c->named = PyMem_Calloc((size_t)c->arrays.n + 1, sizeof *c->named);
+    c->pairs = PyMem_Calloc((size_t)npairs + 1, sizeof *c->pairs);
+    if (c->named && c->pairs)
+        return 0;
+    PyErr_NoMemory();
+    return -1;
+}
+
 /* (path, names: tuple of str, arrays, metadata: tuple of str key, value, ..., sync) */
 static PyObject *safetensors_save(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     py_state *st = py_state_of(module);
-    py_list list;
+    contents c = {.named = NULL};
     nd_save_opts o = {.size = sizeof o};
+    PyObject *result = NULL, *path = NULL;
     if (py_args(st, "save", "p", args + 4, n - 4, &o.sync) < 0 ||
-        py_list_begin(st, "save", args[2], &list) < 0)
+        py_list_begin(st, "save", args[2], &c.arrays) < 0)
         return NULL;
-    Py_ssize_t npairs = PyTuple_Check(args[3]) ? PyTuple_Size(args[3]) : -1;
-    if (npairs % 2 || !PyTuple_Check(args[1]) || PyTuple_Size(args[1]) != list.n) {
-        py_list_end(&list);
-        return PyErr_Format(PyExc_ValueError, "save(): a dictionary changed while it was read");
-    }
-    nd_named_array *named = PyMem_Calloc((size_t)list.n + 1, sizeof *named);
-    const char **pairs = PyMem_Calloc((size_t)npairs + 1, sizeof *pairs);
-    PyObject *path = named && pairs ? py_path(args[0]) : PyErr_NoMemory();
-    bool good = path != NULL;
-    for (int i = 0; good && i < list.n; i++) {
-        named[i].array = list.a[i];
-        named[i].name = py_text(PyTuple_GetItem(args[1], i), "an array's name");
-        good = named[i].name != NULL;
-    }
-    for (Py_ssize_t i = 0; good && i < npairs; i++)
-        good = (pairs[i] = py_text(PyTuple_GetItem(args[3], i), "metadata")) != NULL;
-    nd_status status = ND_OK;
-    if (good) {
+    if (make_room(args[1], args[3], &c) == 0 && (path = py_path(args[0])) != NULL &&
+        read_names(args[1], &c) == 0 && read_pairs(args[3], &c) == 0) {
+        const char *name = PyBytes_AsString(path);
         PyThreadState *saved = PyEval_SaveThread();
-        status = nd_safetensors_save(PyBytes_AsString(path), list.n, named, pairs, &o);
+        nd_status status = nd_safetensors_save(name, c.arrays.n, c.named, c.pairs, &o);
         PyEval_RestoreThread(saved);
+        result = py_none(st, status);
     }
     Py_XDECREF(path);
-    PyMem_Free(named);
-    PyMem_Free(pairs);
-    py_list_end(&list);
-    return !good || py_check(st, status) < 0 ? NULL : Py_NewRef(Py_None);
+    contents_end(&c);
+    return result;
 }
 
 /* (path, key): the text, or None */
@@ -170,7 +205,7 @@ static PyObject *safetensors_metadata(PyObject *module, PyObject *const *args, P
 static PyObject *from_bytes(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     py_state *st = py_state_of(module);
-    int64_t shape[ND_MAX_NDIM], size = 1;
+    int64_t shape[ND_MAX_NDIM];
     int ndim;
     nd_device *device;
     nd_array *r = NULL;
@@ -179,13 +214,11 @@ static PyObject *from_bytes(PyObject *module, PyObject *const *args, Py_ssize_t 
     if (py_args(st, "from_file", "tzv", args + 1, n - 1, &layout.dtype, shape, &ndim, &device) < 0)
         return NULL;
     layout.ndim = ndim;
-    for (int i = 0; i < ndim; i++)
-        if (__builtin_mul_overflow(size, shape[i], &size))
-            size = -1;
+    const int64_t nbytes = py_nbytes(layout.dtype, ndim, shape);
     if (PyObject_GetBuffer(args[0], &view, PyBUF_SIMPLE) < 0)
         return NULL;
     nd_status status = ND_OK;
-    bool fits = size >= 0 && view.len / (Py_ssize_t)nd_dtype_size(layout.dtype) >= size;
+    bool fits = nbytes >= 0 && view.len >= nbytes;
     if (fits)
         status = nd_from_host(&layout, view.buf, device, &r);
     else

@@ -24,30 +24,36 @@ static nd_array *take_one(const py_plan *p)
     return py_plan_check(p, status) < 0 ? NULL : out;
 }
 
-static nd_array *take_several(const py_plan *p)
+/* The storage as one axis along the line, at the place of the indices, and the rest of the view. */
+static nd_status line_view(const py_plan *p, const py_line *l, nd_array **out)
 {
     int64_t shape[ND_MAX_NDIM], stride[ND_MAX_NDIM];
-    py_line l = py_line_through(p, false);
-    nd_array *flat = py_along_line(p, &l), *through = NULL, *out = NULL;
     int n = 0;
-    if (!flat)
-        return NULL;
-    if (nd_size(flat) == 0 || nd_size(p->view) == 0) {
-        nd_release(flat);
-        return empty_result(p);
-    }
     for (int d = 0; d <= p->rest; d++) {
         if (d == p->position) {
-            shape[n] = l.length;
-            stride[n++] = l.step;
+            shape[n] = l->length;
+            stride[n++] = l->step;
         }
         if (d < p->rest) {
             shape[n] = p->extent[d];
             stride[n++] = p->stride[d];
         }
     }
+    return nd_as_strided(p->view, n, shape, stride, l->offset, out);
+}
+
+static nd_array *take_several(const py_plan *p)
+{
+    const py_line l = py_line_through(p, false);
+    nd_array *flat = py_along_line(p, &l), *through = NULL, *out = NULL;
+    if (!flat)
+        return NULL;
+    if (nd_size(flat) == 0 || nd_size(p->view) == 0) {
+        nd_release(flat);
+        return empty_result(p);
+    }
     PyThreadState *saved = py_unlock(flat, nd_size(flat) * py_product(p->rest, p->extent));
-    nd_status status = nd_as_strided(p->view, n, shape, stride, l.offset, &through);
+    nd_status status = line_view(p, &l, &through);
     if (status == ND_OK)
         status = nd_take(through, flat, p->position, &out);
     py_lock(saved);

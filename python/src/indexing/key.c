@@ -61,7 +61,6 @@ static int add_truth(py_key *k, bool truth)
 static int add_array(py_key *k, nd_array *a)
 {
     nd_scalar s;
-    nd_device_info info;
     int kind = nd_dtype_get(nd_dtype_of(a))->kind;
     if (!(kind & (ND_KIND_INT | ND_KIND_UINT | ND_KIND_BOOL))) {
         PyErr_Format(PyExc_IndexError, "arrays used as indices are of integers or bool, not %s",
@@ -69,8 +68,7 @@ static int add_array(py_key *k, nd_array *a)
         py_discard(a);
         return -1;
     }
-    nd_device_describe(nd_device_of(a), &info);
-    if (nd_ndim(a) == 0 && (kind == ND_KIND_BOOL || info.host_visible)) {
+    if (nd_ndim(a) == 0 && (kind == ND_KIND_BOOL || py_is_host(nd_device_of(a)))) {
         PyThreadState *saved = py_unlock(a, 1);
         nd_status status = nd_item(a, &s);
         py_lock(saved);
@@ -84,6 +82,22 @@ static int add_array(py_key *k, nd_array *a)
     }
     k->advanced = true;
     return add(k, (py_entry){kind == ND_KIND_BOOL ? PY_MASK : PY_INDICES, {0}, a});
+}
+
+/* Lists, and arrays of other libraries: 1 where o is neither. */
+static int add_listed(py_key *k, PyObject *o)
+{
+    nd_array *a = NULL;
+    const bool sequence = py_is_sequence(o);
+    if (!sequence && !py_is_foreign_array(o))
+        return 1;
+    const Py_ssize_t entries = sequence ? PySequence_Size(o) : 1;
+    const int64_t none = 0;
+    if (entries > 0)
+        a = py_asarray(k->st, o, 0, nd_device_of(k->a), PY_COPY_IF_NEEDED);
+    else if (entries == 0) /* no float indices */
+        (void)py_check(k->st, nd_empty(nd_device_of(k->a), ND_I64, 1, &none, &a));
+    return a ? add_array(k, a) : -1;
 }
 
 static int add_entry(py_key *k, PyObject *o)
@@ -101,20 +115,9 @@ static int add_entry(py_key *k, PyObject *o)
         return add(k, (py_entry){PY_ELLIPSIS, nd_ellipsis(), NULL});
     if (o == Py_None)
         return add(k, (py_entry){PY_NEWAXIS, nd_newaxis(), NULL});
-    bool sequence = py_is_sequence(o), foreign = !sequence && py_is_foreign_array(o);
-    Py_ssize_t entries = sequence ? PySequence_Size(o) : 1;
-    if (entries < 0)
-        return -1;
-    if (entries == 0) { /* no float indices */
-        const int64_t none = 0;
-        if (py_check(k->st, nd_empty(nd_device_of(k->a), ND_I64, 1, &none, &a)) < 0)
-            return -1;
-        return add_array(k, a);
-    }
-    if (sequence || foreign) {
-        a = py_asarray(k->st, o, 0, nd_device_of(k->a), PY_COPY_IF_NEEDED);
-        return a ? add_array(k, a) : -1;
-    }
+    int listed = add_listed(k, o);
+    if (listed <= 0)
+        return listed;
     if (PyIndex_Check(o))
         return add_int(k, o);
     PyErr_Format(PyExc_IndexError,
@@ -240,7 +243,7 @@ static nd_array *simple(py_state *st, nd_array *a, PyObject *key)
 static PyObject *get(PyObject *self, PyObject *key)
 {
     py_state *st = py_state_of_array(self);
-    nd_array *a = ((py_array *)self)->a, *r = simple(st, a, key);
+    nd_array *a = py_array_of(self), *r = simple(st, a, key);
     py_key k; /* not cleared as a whole: it is large */
     if (!r && !PyErr_Occurred() && read_key(&k, st, a, key) == 0) {
         r = k.advanced ? py_get_advanced(&k) : view_of(&k);
@@ -254,10 +257,8 @@ nd_array *py_value_for(py_state *st, PyObject *value, const nd_array *dst)
 {
     nd_array *a = py_array_get(st, value);
     nd_device *device = nd_device_of(dst);
-    nd_device_info info;
     if (a) {
-        nd_device_describe(nd_device_of(a), &info);
-        if (nd_device_of(a) != device && !info.host_visible) {
+        if (nd_device_of(a) != device && !py_is_host(nd_device_of(a))) {
             PyErr_Format(PyExc_ValueError,
                          "the array is on '%s', the value on '%s'; bring it there: "
                          "value.to_device('%s')",
@@ -294,7 +295,7 @@ static int assign_view(py_key *k, PyObject *value)
 
 static int set(PyObject *self, PyObject *key, PyObject *value)
 {
-    nd_array *a = ((py_array *)self)->a;
+    nd_array *a = py_array_of(self);
     py_key k;
     if (!value) {
         PyErr_SetString(PyExc_TypeError, "elements of an array cannot be deleted");

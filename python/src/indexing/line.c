@@ -111,36 +111,40 @@ static nd_status device_steps(int64_t extent, int64_t scale, const nd_array *idx
     return status;
 }
 
+/* An index array as int64; beyond that, u64 would come out negative. */
+static nd_status as_int64(const nd_array *indices, nd_array **out)
+{
+    nd_array *small = NULL;
+    nd_status status = nd_dtype_of(indices) == ND_U64
+                           ? nd_minimum_scalar(indices, nd_int(INT64_MAX), &small)
+                           : ND_OK;
+    if (status == ND_OK)
+        status = nd_astype(small ? small : indices, ND_I64, out);
+    nd_release(small);
+    return status;
+}
+
 /* Index array i as steps along the line: a new array of its shape. */
 static nd_array *steps(const py_plan *p, int i, int64_t scale)
 {
-    nd_array *idx = NULL, *dense = NULL, *out = NULL;
-    nd_device_info info;
+    nd_array *idx = NULL, *out = NULL;
+    nd_device *device = nd_device_of(p->view);
     int64_t extent = nd_shape(p->view)[p->axis[i]];
-    nd_status status = ND_OK;
-    nd_device_describe(nd_device_of(p->view), &info);
     if (extent == 0 && nd_size(p->idx[i]) > 0) {
         PyErr_Format(PyExc_IndexError, "%lld indices into an axis of extent 0",
                      (long long)nd_size(p->idx[i]));
         return NULL;
     }
-    if (nd_dtype_of(p->idx[i]) == ND_U64) /* beyond int64 would come out negative */
-        status = nd_minimum_scalar(p->idx[i], nd_int(INT64_MAX), &dense);
-    if (status == ND_OK)
-        status = nd_astype(dense ? dense : p->idx[i], ND_I64, &idx);
-    nd_release(dense);
-    if (py_plan_check(p, status) < 0)
+    if (py_plan_check(p, as_int64(p->idx[i], &idx)) < 0)
         return NULL;
     if (nd_size(idx) == 0)
         return idx;
-    if (info.host_visible && nd_device_of(idx) == nd_device_of(p->view)) {
-        if (py_plan_check(p, nd_empty_like(idx, 0, &out)) == 0 &&
-            host_steps(p, i, extent, scale, idx, out) < 0) {
-            nd_release(out);
-            out = NULL;
-        }
-    } else {
+    if (!py_is_host(device) || nd_device_of(idx) != device) {
         (void)py_plan_check(p, device_steps(extent, scale, idx, &out));
+    } else if (py_plan_check(p, nd_empty_like(idx, 0, &out)) == 0 &&
+               host_steps(p, i, extent, scale, idx, out) < 0) {
+        nd_release(out);
+        out = NULL;
     }
     nd_release(idx);
     return out;

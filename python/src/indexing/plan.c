@@ -122,13 +122,11 @@ static int broadcast_indices(py_plan *p)
     return -1;
 }
 
-int py_plan_make(py_key *k, py_plan *p)
+/* The entries' part: index arrays and truth values are noted, and what stands in their places in the
+ * basic part, whose length is returned. */
+static int read_entries(const py_key *k, py_plan *p, nd_index *x)
 {
-    nd_index x[PY_KEY_MAX];
     int n = 0, axis = 0;
-    memset(p, 0, sizeof *p);
-    p->k = k;
-    p->position = py_index_position(k);
     for (int i = 0; i < k->n; i++) {
         const py_entry *e = &k->entry[i];
         if (e->kind == PY_TRUTH) {
@@ -143,8 +141,12 @@ int py_plan_make(py_key *k, py_plan *p)
         }
         axis += e->kind == PY_ELLIPSIS ? k->rest : e->kind != PY_INT;
     }
-    if (broadcast_indices(p) < 0 || py_plan_check(p, nd_slice(k->a, x, n, &p->view)) < 0)
-        return -1;
+    return n;
+}
+
+/* The axes of the view that no index array stands for. */
+static void note_rest(py_plan *p)
+{
     for (int d = 0, i = 0; d < nd_ndim(p->view); d++) {
         if (i < p->n && p->axis[i] == d) {
             i++;
@@ -153,6 +155,18 @@ int py_plan_make(py_key *k, py_plan *p)
         p->extent[p->rest] = nd_shape(p->view)[d];
         p->stride[p->rest++] = nd_strides(p->view)[d];
     }
+}
+
+int py_plan_make(py_key *k, py_plan *p)
+{
+    nd_index x[PY_KEY_MAX];
+    memset(p, 0, sizeof *p);
+    p->k = k;
+    p->position = py_index_position(k);
+    const int n = read_entries(k, p, x);
+    if (broadcast_indices(p) < 0 || py_plan_check(p, nd_slice(k->a, x, n, &p->view)) < 0)
+        return -1;
+    note_rest(p);
     if (p->rest + p->ndim <= ND_MAX_NDIM)
         return 0;
     PyErr_Format(PyExc_IndexError, "the result would have %d axes; at most %d are possible",

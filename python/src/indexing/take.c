@@ -2,7 +2,7 @@
  * Reading and updating elements at positions that arrays name. */
 #include "python/src/indexing/indexing.h"
 
-typedef nd_status read_at(const nd_array *, const nd_array *, int, nd_array **);
+typedef nd_status read_at(const nd_array *a, const nd_array *indices, int axis, nd_array **out);
 
 /* (x, indices, axis) */
 static PyObject *read_along(PyObject *module, const char *name, read_at *read,

@@ -11,12 +11,7 @@ static PyObject *arange(PyObject *module, PyObject *const *args, Py_ssize_t n)
     nd_dtype dtype;
     nd_device *device;
     nd_array *out = NULL;
-    if (n != 5)
-        return PyErr_Format(PyExc_TypeError, "_arange() takes 5 arguments, not %zd", n);
-    for (int i = 0; i < 3; i++)
-        if (py_value(st, "arange", args[i], &v[i]) < 0)
-            return NULL;
-    if (py_dtype(st, args[3], &dtype) < 0 || py_device(st, args[4], &device) < 0)
+    if (py_args(st, "arange", "ssstv", args, n, &v[0], &v[1], &v[2], &dtype, &device) < 0)
         return NULL;
     return py_result(st, nd_arange(device, dtype, v[0], v[1], v[2], &out), &out);
 }
@@ -94,7 +89,7 @@ static PyObject *meshgrid(PyObject *module, PyObject *const *args, Py_ssize_t n)
     return result;
 }
 
-typedef nd_status triangle(const nd_array *, int64_t, nd_array **);
+typedef nd_status triangle(const nd_array *a, int64_t k, nd_array **out);
 
 /* (x, k) */
 static PyObject *half(PyObject *module, const char *name, triangle *fresh, PyObject *const *args,

@@ -74,9 +74,7 @@ PyObject *py_apply(py_state *st, nd_op op, PyObject *const *objects, int n, PyOb
         dst ? nd_apply_into(op, list.args, n, NULL, dst) : nd_apply(op, list.args, n, NULL, &r);
     py_lock(saved);
     release(&list, n);
-    if (!dst)
-        return py_result(st, status, &r);
-    return status == ND_OK ? Py_NewRef(out) : py_fail(st, status);
+    return dst ? py_return(st, status, out) : py_result(st, status, &r);
 }
 
 /* Positional operands, and at most out=. */
@@ -143,10 +141,10 @@ static PyObject *call(PyObject *module, nd_op op, int n, PyObject *const *args, 
 #define EXAMPLE(name, n, DOMAIN)                                                     \
     "\n\n>>> x = nd.asarray([" SAMPLE_##DOMAIN "])\n>>> nd." #name "(" ARGUMENTS_##n \
         ").shape\n(2,)\n"
-#define ELEMENTWISE(name, n, DOMAIN, doc)                                        \
-    {#name, (PyCFunction)(void (*)(void))name##_, METH_FASTCALL | METH_KEYWORDS, \
-     #name SIGNATURE_##n doc ".\n\n" OPERANDS_##n(KINDS_##DOMAIN)                \
+#define ELEMENTWISE(name, n, DOMAIN, doc)                         \
+    {#name, PY_FUNCTION(name##_), METH_FASTCALL | METH_KEYWORDS,  \
+     #name SIGNATURE_##n doc ".\n\n" OPERANDS_##n(KINDS_##DOMAIN) \
          COMMON EXAMPLE(name, n, DOMAIN)},
 PyMethodDef py_elementwise_methods[] = {
 #include "python/src/ops/elementwise.def"
-    {NULL, NULL, 0, NULL}};
+    PY_METHODS_END};

@@ -80,9 +80,10 @@ static int read_wanted(py_state *st, const call_args *c, wanted *w)
     return py_device(st, slot[DEVICE] ? slot[DEVICE] : Py_None, &w->device);
 }
 
-typedef nd_status maker(nd_device *, nd_dtype, int, const int64_t *, nd_array **);
+typedef nd_status creation(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape,
+                           nd_array **out);
 
-static inline PyObject *make(PyObject *module, const char *name, maker *fresh,
+static inline PyObject *make(PyObject *module, const char *name, creation *fresh,
                              PyObject *const *args, Py_ssize_t n, PyObject *keywords)
 {
     py_state *st = py_state_of(module);
@@ -135,9 +136,9 @@ static PyObject *full(PyObject *module, PyObject *const *args, Py_ssize_t n, PyO
 #define ERRORS                                                                                   \
     " Errors: ValueError for a negative extent or an\nunknown device, TypeError for what is no " \
     "dtype, OverflowError for sizes and values out of range, MemoryError.\n\n"
-#define FILLED(name, doc)                                                            \
-    {                                                                                \
-#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL | METH_KEYWORDS, doc \
+#define FILLED(name, doc)                                            \
+    {                                                                \
+#name, PY_FUNCTION(name), METH_FASTCALL | METH_KEYWORDS, doc \
     }
 
 PyMethodDef py_filled_methods[] = {

@@ -98,7 +98,7 @@ static PyObject *effective(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "iOOO:_effective_precision", &op, &type, &where, &extents) ||
         py_dtype(st, type, &dtype) < 0 || py_device(st, where, &device) < 0 ||
         (extents != Py_None && py_ints(extents, "mnk", mnk, &n) < 0) ||
-        (!device && py_check(st, nd_device_current(&device)) < 0))
+        py_or_current(st, &device) < 0)
         return NULL;
     if (extents != Py_None && n != 3)
         return PyErr_Format(PyExc_ValueError, "mnk has 3 extents, not %d", n);
@@ -119,4 +119,4 @@ PyMethodDef py_math_methods[] = {
     {"_set_fp32_precision", set_fp32_precision, METH_VARARGS, NULL},
     {"_fp32_precision", fp32_precision, METH_VARARGS, NULL},
     {"_effective_precision", effective, METH_VARARGS, NULL},
-    {NULL, NULL, 0, NULL}};
+    PY_METHODS_END};

@@ -70,30 +70,24 @@ static PyObject *can_cast(PyObject *module, PyObject *const *args, Py_ssize_t n)
     return PyBool_FromLong(nd_promote(from, to, &common) == ND_OK && common == to);
 }
 
-/* (device): names of the dtypes that can live there */
+/* (device): the dtypes that can live there */
 static PyObject *device_dtypes(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     py_state *st = py_state_of(module);
     nd_device *device;
     nd_device_info info;
-    if (py_args(st, "dtypes", "v", args, n, &device) < 0 ||
-        (!device && py_check(st, nd_device_current(&device)) < 0))
+    if (py_args(st, "dtypes", "v", args, n, &device) < 0 || py_or_current(st, &device) < 0)
         return NULL;
     nd_device_describe(device, &info);
-    PyObject *list = PyList_New(0);
-    for (nd_dtype d = 1; list && d < ND_DTYPE_END; d++)
-        if (info.dtypes >> d & 1 && PyList_Append(list, st->dtypes[d]) < 0)
-            Py_CLEAR(list);
-    return list;
+    return py_from_dtypes(st, info.dtypes);
 }
 
 PyMethodDef py_promote_methods[] = {
-    {"result_type", (PyCFunction)(void (*)(void))result_type, METH_FASTCALL,
+    {"result_type", PY_FUNCTION(result_type), METH_FASTCALL,
      "result_type(*arrays_and_dtypes)\n--\n\n"
      "The dtype in which arrays_and_dtypes (Arrays, dtypes, Python scalars) meet; scalars are weak."
      "\nErrors: TypeError where they meet in none, ValueError for no argument.\n\n>>> "
      "nd.result_type(nd.int8, nd.asarray([1.5]))\nndock.float64\n"},
     PY_METHOD("_can_cast", can_cast),
     PY_METHOD("_device_dtypes", device_dtypes),
-
     PY_METHODS_END};

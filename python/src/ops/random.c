@@ -50,7 +50,7 @@ static PyObject *skip(PyObject *module, PyObject *const *args, Py_ssize_t n)
 
 typedef struct {
     nd_random_key key;
-    int64_t shape[ND_MAX_NDIM], size;
+    int64_t shape[ND_MAX_NDIM];
     int ndim;
     nd_dtype dtype;
     nd_device *device;
@@ -62,15 +62,11 @@ static int parse(py_state *st, const char *name, PyObject *const *args, Py_ssize
     if (n < 5 || key_of(args[0], args[1], &q->key) < 0 ||
         py_args(st, name, "ztv", args + 2, 3, q->shape, &q->ndim, &q->dtype, &q->device) < 0)
         return -1;
-    q->size = 1;
-    for (int i = 0; i < q->ndim; i++)
-        if (__builtin_mul_overflow(q->size, q->shape[i], &q->size))
-            q->size = INT64_MAX; /* the library refuses it */
     return 0;
 }
 
-typedef nd_status draw(nd_device *, nd_dtype, int, const int64_t *, const nd_random_key *, double,
-                       double, nd_array **);
+typedef nd_status draw(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape,
+                       const nd_random_key *key, double p1, double p2, nd_array **out);
 
 /* (..., low or mean, high or standard deviation) */
 static PyObject *floating(PyObject *module, const char *name, draw *fn, PyObject *const *args,

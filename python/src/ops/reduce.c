@@ -2,8 +2,9 @@
  * Reductions, scans and the normalisations of rows. */
 #include "python/src/ops/ops.h"
 
-typedef nd_status reduction(const nd_array *, const nd_reduce_opts *, nd_array **);
-typedef nd_status reduction_into(const nd_array *, const nd_reduce_opts *, const nd_array *);
+typedef nd_status reduction(const nd_array *a, const nd_reduce_opts *opts, nd_array **out);
+typedef nd_status reduction_into(const nd_array *a, const nd_reduce_opts *opts,
+                                 const nd_array *dst);
 
 /* (x, axis or axes or None, dtype, keepdims, correction, out) */
 static PyObject *reduce(PyObject *module, const char *name, reduction *fresh, reduction_into *into,
@@ -40,8 +41,8 @@ static PyObject *reduce(PyObject *module, const char *name, reduction *fresh, re
     }
 REDUCTIONS(DEFINE_REDUCTION)
 
-typedef nd_status scan(const nd_array *, const nd_scan_opts *, nd_array **);
-typedef nd_status scan_into(const nd_array *, const nd_scan_opts *, const nd_array *);
+typedef nd_status scan(const nd_array *a, const nd_scan_opts *opts, nd_array **out);
+typedef nd_status scan_into(const nd_array *a, const nd_scan_opts *opts, const nd_array *dst);
 
 /* (x, axis, dtype, include_initial, out) */
 static PyObject *scan_along(PyObject *module, const char *name, scan *fresh, scan_into *into,
@@ -69,9 +70,8 @@ static PyObject *cumulative_prod(PyObject *module, PyObject *const *args, Py_ssi
                       n);
 }
 
-typedef nd_status norm(const nd_array *, const nd_norm_opts *, nd_array **);
+typedef nd_status norm(const nd_array *a, const nd_norm_opts *opts, nd_array **out);
 
-/* (x, axis or axes) */
 /* None, which py_axes tells by -1, is all axes, and no axis has a number of its own. */
 static void name_axes(const nd_array *a, int32_t *axes, int *n)
 {
@@ -81,6 +81,7 @@ static void name_axes(const nd_array *a, int32_t *axes, int *n)
     *n = *n ? *n : ND_NO_AXES;
 }
 
+/* (x, axis or axes) */
 static PyObject *normalise(PyObject *module, const char *name, norm *fresh, PyObject *const *args,
                            Py_ssize_t n)
 {

@@ -2,7 +2,7 @@
  * Sorting, searching in sorted arrays, and sets. */
 #include "python/src/ops/ops.h"
 
-typedef nd_status sort_along(const nd_array *, const nd_sort_opts *, nd_array **);
+typedef nd_status sort_along(const nd_array *a, const nd_sort_opts *opts, nd_array **out);
 
 /* (x, axis, descending) */
 static PyObject *order(PyObject *module, const char *name, sort_along *fresh, PyObject *const *args,

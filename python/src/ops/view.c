@@ -8,15 +8,14 @@ static PyObject *reshape(PyObject *module, PyObject *const *args, Py_ssize_t n)
     py_state *st = py_state_of(module);
     nd_array *a, *source, *r = NULL;
     int64_t shape[ND_MAX_NDIM];
-    int ndim, copy = 0;
-    if (py_args(st, "reshape", "az", args, n - 1, &a, shape, &ndim) < 0)
+    int ndim, copy;
+    if (py_args(st, "reshape", "az", args, n - 1, &a, shape, &ndim) < 0 ||
+        (copy = py_copy(args[2])) < 0)
         return NULL;
-    if (args[2] != Py_None && (copy = PyObject_IsTrue(args[2])) < 0)
-        return NULL;
-    if (args[2] != Py_None && !copy)
+    if (copy == PY_COPY_NEVER)
         return py_result(st, nd_reshape(a, ndim, shape, &r), &r);
     PyThreadState *saved = py_unlock(a, nd_size(a));
-    if (!copy)
+    if (copy == PY_COPY_IF_NEEDED)
         return py_done(st, saved, nd_reshape_copy(a, ndim, shape, &r), &r);
     nd_status status = nd_copy(a, NULL, &source);
     if (status == ND_OK) {
@@ -26,7 +25,7 @@ static PyObject *reshape(PyObject *module, PyObject *const *args, Py_ssize_t n)
     return py_done(st, saved, status, &r);
 }
 
-typedef nd_status view_by_axes(const nd_array *, int, const int32_t *, nd_array **);
+typedef nd_status view_by_axes(const nd_array *a, int n, const int32_t *axes, nd_array **out);
 
 /* (x, axes) */
 static PyObject *by_axes(PyObject *module, const char *name, view_by_axes *view,
