@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The folders of python/src/: none uses one that is above it.
+# The folders of python/src/: none uses one that is above it, and no file or function is too large.
 . "$srcdir/tests/tap.sh"
 
 python_src() { "${PYTHON:-python3}" -B "$srcdir/tests/layers/folders.py" "$@" --top "$srcdir" --build .; }
@@ -10,4 +10,5 @@ if [ -n "$(find python/src -name '*.o' 2>/dev/null | head -1)" ]; then
 else
     skip 'no folder uses a function or variable of a higher one' 'the package was not built'
 fi
+check 'no file has more than 350 lines, no function a complexity above 15' python_src sizes
 finish

@@ -2,65 +2,57 @@
  * The attributes of Array: facts, and views that need no arguments. */
 #include "python/src/array/array.h"
 
-static nd_array *of(PyObject *self)
-{
-    return ((py_array *)self)->a;
-}
-static py_state *state(PyObject *self)
-{
-    return PyType_GetModuleState(Py_TYPE(self));
-}
-
 static PyObject *get_shape(PyObject *self, void *unused)
 {
     (void)unused;
-    return py_tuple(nd_shape(of(self)), nd_ndim(of(self)));
+    return py_tuple(nd_shape(py_array_of(self)), nd_ndim(py_array_of(self)));
 }
 static PyObject *get_strides(PyObject *self, void *unused)
 {
     (void)unused;
-    return py_tuple(nd_strides(of(self)), nd_ndim(of(self)));
+    return py_tuple(nd_strides(py_array_of(self)), nd_ndim(py_array_of(self)));
 }
 static PyObject *get_ndim(PyObject *self, void *unused)
 {
     (void)unused;
-    return PyLong_FromLong(nd_ndim(of(self)));
+    return PyLong_FromLong(nd_ndim(py_array_of(self)));
 }
 static PyObject *get_size(PyObject *self, void *unused)
 {
     (void)unused;
-    return PyLong_FromLongLong(nd_size(of(self)));
+    return PyLong_FromLongLong(nd_size(py_array_of(self)));
 }
 static PyObject *get_dtype(PyObject *self, void *unused)
 {
     (void)unused;
-    return py_from_dtype(state(self), nd_dtype_of(of(self)));
+    return py_from_dtype(py_state_of_self(self), nd_dtype_of(py_array_of(self)));
 }
 static PyObject *get_device(PyObject *self, void *unused)
 {
     (void)unused;
-    return py_from_device(state(self), nd_device_of(of(self)));
+    return py_from_device(py_state_of_self(self), nd_device_of(py_array_of(self)));
 }
 
 static PyObject *get_itemsize(PyObject *self, void *unused)
 {
     (void)unused;
-    return PyLong_FromSize_t(nd_dtype_size(nd_dtype_of(of(self))));
+    return PyLong_FromSize_t(nd_dtype_size(nd_dtype_of(py_array_of(self))));
 }
 static PyObject *get_nbytes(PyObject *self, void *unused)
 {
     (void)unused;
-    return PyLong_FromSize_t((size_t)nd_size(of(self)) * nd_dtype_size(nd_dtype_of(of(self))));
+    return PyLong_FromSize_t((size_t)nd_size(py_array_of(self)) *
+                             nd_dtype_size(nd_dtype_of(py_array_of(self))));
 }
 static PyObject *get_offset(PyObject *self, void *unused)
 {
     (void)unused;
-    return PyLong_FromLongLong(nd_offset(of(self)));
+    return PyLong_FromLongLong(nd_offset(py_array_of(self)));
 }
 static PyObject *get_readonly(PyObject *self, void *unused)
 {
     (void)unused;
-    return PyBool_FromLong(nd_is_readonly(of(self)));
+    return PyBool_FromLong(nd_is_readonly(py_array_of(self)));
 }
 
 /* The array API's: of matrices; all axes reversed is permute_dims, or transpose(). */
@@ -68,18 +60,18 @@ static PyObject *get_T(PyObject *self, void *unused)
 {
     nd_array *view = NULL;
     (void)unused;
-    if (nd_ndim(of(self)) == 2)
-        return py_result(state(self), nd_transpose(of(self), &view), &view);
+    if (nd_ndim(py_array_of(self)) == 2)
+        return py_result(py_state_of_self(self), nd_transpose(py_array_of(self), &view), &view);
     return PyErr_Format(PyExc_ValueError,
                         "x.T is defined for two axes, not %d; x.mT exchanges the last two, "
                         "x.transpose() reverses all",
-                        nd_ndim(of(self)));
+                        nd_ndim(py_array_of(self)));
 }
 static PyObject *get_mT(PyObject *self, void *unused)
 {
     nd_array *view = NULL;
     (void)unused;
-    return py_result(state(self), nd_matrix_transpose(of(self), &view), &view);
+    return py_result(py_state_of_self(self), nd_matrix_transpose(py_array_of(self), &view), &view);
 }
 
 PyGetSetDef py_array_getset[] = {

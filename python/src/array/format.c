@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Arrays as text: repr, str, format, and the options of all three, one set for each interpreter. */
-#include <stdlib.h>
 #include "python/src/array/array.h"
 
 /* Only the elements shown are brought to the host. */
 static PyObject *text_of(PyObject *self, int style)
 {
     py_state *st = py_state_of_array(self);
-    nd_array *a = ((py_array *)self)->a;
+    nd_array *a = py_array_of(self);
     nd_print_opts opts = st->print;
     char *text = NULL;
     opts.style = style;
@@ -16,11 +15,7 @@ static PyObject *text_of(PyObject *self, int style)
     PyThreadState *saved = py_unlock(a, nd_size(a)); /* others may have queued more meanwhile */
     nd_status status = nd_format(a, &opts, &text);
     py_lock(saved);
-    if (status != ND_OK)
-        return py_fail(st, status);
-    PyObject *result = py_from_text(text);
-    free(text);
-    return result;
+    return py_text_result(st, status, text);
 }
 
 static PyObject *repr(PyObject *self)
@@ -38,7 +33,7 @@ PyObject *py_array_format(PyObject *self, PyObject *spec)
     nd_scalar s;
     if (!PyUnicode_Check(spec))
         return PyErr_Format(PyExc_TypeError, "__format__() takes a str, not %R", spec);
-    if (nd_ndim(((py_array *)self)->a) > 0) {
+    if (nd_ndim(py_array_of(self)) > 0) {
         if (PyUnicode_GetLength(spec) == 0)
             return str(self);
         return PyErr_Format(PyExc_TypeError,
@@ -111,8 +106,6 @@ int py_init_format(PyObject *module, py_state *st)
     return 0;
 }
 
-PyMethodDef py_format_methods[] = {
-    {"_print_options", (PyCFunction)(void (*)(void))print_options, METH_FASTCALL, NULL},
-    {NULL, NULL, 0, NULL}};
+PyMethodDef py_format_methods[] = {PY_METHOD("_print_options", print_options), PY_METHODS_END};
 const PyType_Slot py_format_slots[] = {
     {Py_tp_repr, (void *)repr}, {Py_tp_str, (void *)str}, {0, NULL}};

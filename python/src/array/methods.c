@@ -3,23 +3,14 @@
  * the package, too, are in ndock/_methods.py. */
 #include "python/src/array/array.h"
 
-static nd_array *of(PyObject *self)
-{
-    return ((py_array *)self)->a;
-}
-static py_state *state(PyObject *self)
-{
-    return py_state_of_array(self);
-}
-
 /* ---- copies ---- */
 static PyObject *copy_of(PyObject *self)
 {
     nd_array *a = NULL;
-    PyThreadState *saved = py_unlock(of(self), nd_size(of(self)));
-    nd_status status = nd_copy(of(self), NULL, &a);
+    PyThreadState *saved = py_unlock(py_array_of(self), nd_size(py_array_of(self)));
+    nd_status status = nd_copy(py_array_of(self), NULL, &a);
     py_lock(saved);
-    return py_result(state(self), status, &a);
+    return py_result(py_state_of_self(self), status, &a);
 }
 
 static PyObject *copy(PyObject *self, PyObject *unused)
@@ -31,12 +22,12 @@ static PyObject *copy(PyObject *self, PyObject *unused)
 /* The same object where nothing changes. */
 static PyObject *converted(PyObject *self, nd_dtype dtype, nd_device *device, int how)
 {
-    nd_array *a = py_asarray(state(self), self, dtype, device, how);
-    if (a && a == of(self)) {
+    nd_array *a = py_asarray(py_state_of_self(self), self, dtype, device, how);
+    if (a && a == py_array_of(self)) {
         nd_release(a);
         return Py_NewRef(self);
     }
-    return a ? py_array_new(state(self), a) : NULL;
+    return a ? py_array_new(py_state_of_self(self), a) : NULL;
 }
 
 static PyObject *astype(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -48,8 +39,8 @@ static PyObject *astype(PyObject *self, PyObject *args, PyObject *kwargs)
     nd_device *device;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pO:astype", names, &dtype_given, &always,
                                      &device_given) ||
-        py_dtype(state(self), dtype_given, &dtype) < 0 ||
-        py_device(state(self), device_given, &device) < 0)
+        py_dtype(py_state_of_self(self), dtype_given, &dtype) < 0 ||
+        py_device(py_state_of_self(self), device_given, &device) < 0)
         return NULL;
     return converted(self, dtype, device, always ? PY_COPY_ALWAYS : PY_COPY_IF_NEEDED);
 }
@@ -62,18 +53,18 @@ static PyObject *to_device(PyObject *self, PyObject *args, PyObject *kwargs)
     nd_stream *stream;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$O:to_device", names, &device_given,
                                      &stream_given) ||
-        py_device(state(self), device_given, &device) < 0)
+        py_device(py_state_of_self(self), device_given, &device) < 0)
         return NULL;
-    nd_device *queues = device && py_is_async(device) ? device : nd_device_of(of(self));
-    if (py_stream(state(self), stream_given, queues, &stream) < 0)
+    nd_device *queues = device && py_is_async(device) ? device : nd_device_of(py_array_of(self));
+    if (py_stream(py_state_of_self(self), stream_given, queues, &stream) < 0)
         return NULL;
     if (!stream)
         return converted(self, 0, device, PY_COPY_IF_NEEDED);
     PyObject *result = NULL;
-    if (py_check(state(self), nd_stream_push(stream)) == 0) {
+    if (py_check(py_state_of_self(self), nd_stream_push(stream)) == 0) {
         result = converted(self, 0, device, PY_COPY_IF_NEEDED);
         nd_status status = nd_stream_pop(stream);
-        if (result && py_check(state(self), status) < 0)
+        if (result && py_check(py_state_of_self(self), status) < 0)
             Py_CLEAR(result);
     }
     nd_stream_release(stream);
@@ -83,7 +74,7 @@ static PyObject *to_device(PyObject *self, PyObject *args, PyObject *kwargs)
 /* On the device by a copy that is queued and not waited for, where pinned memory allows that. */
 static PyObject *queued_copy(PyObject *self, nd_dtype dtype, nd_device *device)
 {
-    nd_array *source = of(self), *copy = NULL;
+    nd_array *source = py_array_of(self), *copy = NULL;
     nd_status status = nd_empty(device, dtype ? dtype : nd_dtype_of(source), nd_ndim(source),
                                 nd_shape(source), &copy);
     nd_copy_opts options = {.size = sizeof options, .non_blocking = 1};
@@ -94,7 +85,7 @@ static PyObject *queued_copy(PyObject *self, nd_dtype dtype, nd_device *device)
         copy = NULL;
     }
     PyEval_RestoreThread(saved);
-    return py_result(state(self), status, &copy);
+    return py_result(py_state_of_self(self), status, &copy);
 }
 
 /* A text that is no dtype names a device. */
@@ -115,7 +106,7 @@ static PyObject *to(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO$pp:to", names, &o[0], &o[1], &always,
                                      &queued))
         return NULL;
-    nd_array *like = py_array_get(state(self), o[0]);
+    nd_array *like = py_array_get(py_state_of_self(self), o[0]);
     if (like) {
         dtype = nd_dtype_of(like);
         device = nd_device_of(like);
@@ -123,11 +114,12 @@ static PyObject *to(PyObject *self, PyObject *args, PyObject *kwargs)
     for (int i = like ? 1 : 0; i < 2; i++) {
         if (o[i] == Py_None)
             continue;
-        if (is_device(state(self), o[i]) ? py_device(state(self), o[i], &device) < 0
-                                         : py_dtype(state(self), o[i], &dtype) < 0)
+        if (is_device(py_state_of_self(self), o[i])
+                ? py_device(py_state_of_self(self), o[i], &device) < 0
+                : py_dtype(py_state_of_self(self), o[i], &dtype) < 0)
             return NULL;
     }
-    if (queued && device && device != nd_device_of(of(self)))
+    if (queued && device && device != nd_device_of(py_array_of(self)))
         return queued_copy(self, dtype, device);
     return converted(self, dtype, device, always ? PY_COPY_ALWAYS : PY_COPY_IF_NEEDED);
 }
@@ -136,7 +128,7 @@ static PyObject *cpu(PyObject *self, PyObject *unused)
 {
     nd_device *device;
     (void)unused;
-    if (py_check(state(self), nd_device_get("cpu", &device)) < 0)
+    if (py_check(py_state_of_self(self), nd_device_get("cpu", &device)) < 0)
         return NULL;
     return converted(self, 0, device, PY_COPY_IF_NEEDED);
 }
@@ -154,27 +146,32 @@ static int ints(PyObject *args, const char *what, int64_t *out, int *n)
     return py_ints(PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : args, what, out, n);
 }
 
-static PyObject *reshape(PyObject *self, PyObject *args, PyObject *kwargs)
+/* In that shape; copy is one of PY_COPY_. */
+static PyObject *reshaped(PyObject *self, int n, const int64_t *shape, int copy)
 {
-    int64_t shape[ND_MAX_NDIM];
-    int n;
-    nd_array *a = NULL;
-    PyObject *given = kwargs ? PyDict_GetItemString(kwargs, "copy") : NULL;
-    if (kwargs && PyDict_Size(kwargs) != (given != NULL))
-        return PyErr_Format(PyExc_TypeError, "reshape() takes a shape and copy=, not %R", kwargs);
-    int truth = !given || given == Py_None ? PY_COPY_IF_NEEDED : PyObject_IsTrue(given);
-    if (truth < 0 || ints(args, "shape", shape, &n) < 0)
-        return NULL;
-    PyThreadState *saved = py_unlock(of(self), nd_size(of(self)));
-    nd_status status = truth == PY_COPY_NEVER ? nd_reshape(of(self), n, shape, &a)
-                                              : nd_reshape_copy(of(self), n, shape, &a);
-    if (status == ND_OK && truth == PY_COPY_ALWAYS && nd_shares_storage(a, of(self))) {
+    nd_array *source = py_array_of(self), *a = NULL;
+    PyThreadState *saved = py_unlock(source, nd_size(source));
+    nd_status status = copy == PY_COPY_NEVER ? nd_reshape(source, n, shape, &a)
+                                             : nd_reshape_copy(source, n, shape, &a);
+    if (status == ND_OK && copy == PY_COPY_ALWAYS && nd_shares_storage(a, source)) {
         nd_array *view = a;
         status = nd_copy(view, NULL, &a);
         nd_release(view);
     }
     py_lock(saved);
-    return py_result(state(self), status, &a);
+    return py_result(py_state_of_self(self), status, &a);
+}
+
+static PyObject *reshape(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    int64_t shape[ND_MAX_NDIM];
+    int n, copy;
+    PyObject *given = kwargs ? PyDict_GetItemString(kwargs, "copy") : NULL;
+    if (kwargs && PyDict_Size(kwargs) != (given != NULL))
+        return PyErr_Format(PyExc_TypeError, "reshape() takes a shape and copy=, not %R", kwargs);
+    if ((copy = py_copy(given)) < 0 || ints(args, "shape", shape, &n) < 0)
+        return NULL;
+    return reshaped(self, n, shape, copy);
 }
 
 static PyObject *transpose(PyObject *self, PyObject *args)
@@ -184,37 +181,25 @@ static PyObject *transpose(PyObject *self, PyObject *args)
     int n;
     nd_array *view = NULL;
     if (PyTuple_Size(args) == 0 || (PyTuple_Size(args) == 1 && PyTuple_GetItem(args, 0) == Py_None))
-        return py_result(state(self), nd_transpose(of(self), &view), &view);
+        return py_result(py_state_of_self(self), nd_transpose(py_array_of(self), &view), &view);
     if (ints(args, "axes", wide, &n) < 0)
         return NULL;
     for (int i = 0; i < n; i++)
         axes[i] = wide[i] < -ND_MAX_NDIM || wide[i] > ND_MAX_NDIM ? ND_MAX_NDIM : (int32_t)wide[i];
-    return py_result(state(self), nd_permute(of(self), n, axes, &view), &view);
+    return py_result(py_state_of_self(self), nd_permute(py_array_of(self), n, axes, &view), &view);
 }
 
-static PyObject *flat(PyObject *self, bool always)
-{
-    const int64_t all = -1;
-    nd_array *a = NULL;
-    PyThreadState *saved = py_unlock(of(self), nd_size(of(self)));
-    nd_status status = nd_reshape_copy(of(self), 1, &all, &a);
-    if (status == ND_OK && always && nd_shares_storage(a, of(self))) {
-        nd_array *view = a;
-        status = nd_copy(view, NULL, &a);
-        nd_release(view);
-    }
-    py_lock(saved);
-    return py_result(state(self), status, &a);
-}
 static PyObject *flatten(PyObject *self, PyObject *unused)
 {
+    const int64_t all = -1;
     (void)unused;
-    return flat(self, true);
+    return reshaped(self, 1, &all, PY_COPY_ALWAYS);
 }
 static PyObject *ravel(PyObject *self, PyObject *unused)
 {
+    const int64_t all = -1;
     (void)unused;
-    return flat(self, false);
+    return reshaped(self, 1, &all, PY_COPY_IF_NEEDED);
 }
 
 static PyObject *squeeze(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -227,14 +212,15 @@ static PyObject *squeeze(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:squeeze", names, &given) ||
         py_axes(given, axes, &n) < 0)
         return NULL;
-    return py_result(state(self), nd_squeeze(of(self), n < 0 ? 0 : n, n < 0 ? NULL : axes, &view),
+    return py_result(py_state_of_self(self),
+                     nd_squeeze(py_array_of(self), n < 0 ? 0 : n, n < 0 ? NULL : axes, &view),
                      &view);
 }
 
 static PyObject *is_contiguous(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return PyBool_FromLong(nd_is_contiguous(of(self)));
+    return PyBool_FromLong(nd_is_contiguous(py_array_of(self)));
 }
 
 /* ---- the package ---- */
@@ -261,11 +247,9 @@ static PyObject *namespace(PyObject *self, PyObject *args, PyObject *kwargs)
 /* A helper of one of the package's modules, of the array and at most one more object. */
 static PyObject *helper(const char *module, const char *name, PyObject *self, PyObject *more)
 {
-    PyObject *m = PyImport_ImportModule(module);
-    PyObject *function = m ? PyObject_GetAttrString(m, name) : NULL;
+    PyObject *function = py_imported(module, name);
     PyObject *result = function ? PyObject_CallFunctionObjArgs(function, self, more, NULL) : NULL;
     Py_XDECREF(function);
-    Py_XDECREF(m);
     return result;
 }
 static PyObject *html(PyObject *self, PyObject *unused)
@@ -278,10 +262,9 @@ static PyObject *reduce(PyObject *self, PyObject *protocol)
     return helper("ndock._pickle", "_reduce", self, protocol);
 }
 
-#define WITH_KEYWORDS (METH_VARARGS | METH_KEYWORDS)
-#define KEYWORDS(f) (PyCFunction)(void (*)(void)) f, WITH_KEYWORDS
+#define KEYWORDS(f) PY_FUNCTION(f), METH_VARARGS | METH_KEYWORDS
 PyMethodDef py_array_methods[] = {
-    {"item", (PyCFunction)(void (*)(void))py_array_item_method, METH_FASTCALL,
+    {"item", PY_FUNCTION(py_array_item_method), METH_FASTCALL,
      "item($self, /, *position)\n--\n\nOne element as a Python scalar: the only one, or the one "
      "at\n"
      "a flat position or at one index for each axis. Waits; reads from any device."},
@@ -330,4 +313,4 @@ PyMethodDef py_array_methods[] = {
     {"_repr_html_", html, METH_NOARGS, NULL},
     {"__copy__", copy, METH_NOARGS, NULL},
     {"__deepcopy__", deepcopy, METH_O, NULL},
-    {NULL, NULL, 0, NULL}};
+    PY_METHODS_END};

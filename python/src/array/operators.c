@@ -41,7 +41,7 @@ static PyObject *binary(nd_op op, PyObject *l, PyObject *r)
 static PyObject *in_place(nd_op op, PyObject *self, PyObject *r)
 {
     py_state *st = py_state_of_array(self);
-    nd_array *dst = ((py_array *)self)->a;
+    nd_array *dst = py_array_of(self);
     nd_arg args[2] = {{dst, {0}}, {py_array_get(st, r), {0}}};
     int known = args[1].array ? 1 : py_scalar(r, &args[1].scalar);
     if (known < 0)
@@ -51,7 +51,7 @@ static PyObject *in_place(nd_op op, PyObject *self, PyObject *r)
     PyThreadState *saved = py_unlock(dst, nd_size(dst));
     nd_status status = nd_apply_into(op, args, 2, NULL, dst);
     py_lock(saved);
-    return status == ND_OK ? Py_NewRef(self) : py_fail(st, status);
+    return py_return(st, status, self);
 }
 
 static PyObject *unary(nd_op op, PyObject *self)
@@ -105,9 +105,8 @@ static int has_negative(py_state *st, const nd_array *a)
 {
     nd_array *least = NULL;
     nd_scalar s = nd_int(0);
-    nd_device_info info;
-    nd_device_describe(nd_device_of(a), &info);
-    if (nd_dtype_get(nd_dtype_of(a))->kind != ND_KIND_INT || nd_size(a) == 0 || !info.host_visible)
+    if (nd_dtype_get(nd_dtype_of(a))->kind != ND_KIND_INT || nd_size(a) == 0 ||
+        !py_is_host(nd_device_of(a)))
         return 0;
     PyThreadState *saved = py_unlock(a, nd_size(a));
     nd_status status = nd_min(a, NULL, &least);
@@ -207,7 +206,7 @@ static PyObject *inplace_matmul(PyObject *l, PyObject *r)
     if (!product || product == Py_NotImplemented)
         return product;
     py_state *st = py_state_of_array(l);
-    nd_array *dst = ((py_array *)l)->a, *src = ((py_array *)product)->a;
+    nd_array *dst = py_array_of(l), *src = py_array_of(product);
     nd_status status = ND_OK;
     bool same = nd_ndim(src) == nd_ndim(dst);
     for (int i = 0; same && i < nd_ndim(dst); i++)
@@ -219,7 +218,7 @@ static PyObject *inplace_matmul(PyObject *l, PyObject *r)
     Py_DECREF(product);
     if (!same)
         return NULL;
-    return status == ND_OK ? Py_NewRef(l) : py_fail(st, status);
+    return py_return(st, status, l);
 }
 
 PyObject *py_array_compare(PyObject *l, PyObject *r, int how)

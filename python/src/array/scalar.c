@@ -3,18 +3,13 @@
  * read values on purpose: they wait, and bring them to the host from any device. */
 #include "python/src/array/array.h"
 
-static nd_array *of(PyObject *self)
-{
-    return ((py_array *)self)->a;
-}
-
 /* ---- conversions ---- */
 static int zero_d(PyObject *self, const char *type)
 {
     PyObject *shape;
-    if (nd_ndim(of(self)) == 0)
+    if (nd_ndim(py_array_of(self)) == 0)
         return 0;
-    shape = py_tuple(nd_shape(of(self)), nd_ndim(of(self)));
+    shape = py_tuple(nd_shape(py_array_of(self)), nd_ndim(py_array_of(self)));
     PyErr_Format(PyExc_TypeError,
                  "%s() takes an array without axes, not one of shape %R; item() reads one element",
                  type, shape);
@@ -25,25 +20,23 @@ static int zero_d(PyObject *self, const char *type)
 static int refuse(PyObject *self, const char *type, const char *instead)
 {
     PyErr_Format(PyExc_TypeError, "%s() is not defined for %s arrays; %s", type,
-                 nd_dtype_get(nd_dtype_of(of(self)))->standard, instead);
+                 nd_dtype_get(nd_dtype_of(py_array_of(self)))->standard, instead);
     return -1;
 }
 
 static int array_bool(PyObject *self)
 {
     nd_scalar s;
-    if (nd_size(of(self)) != 1) {
+    if (nd_size(py_array_of(self)) != 1) {
         PyErr_Format(PyExc_ValueError,
                      "the truth value of an array of %lld elements is ambiguous; use ndock.any or "
                      "ndock.all",
-                     (long long)nd_size(of(self)));
+                     (long long)nd_size(py_array_of(self)));
         return -1;
     }
     if (py_array_item(self, &s) < 0)
         return -1;
-    return s.kind == ND_F64    ? s.v.f != 0
-           : s.kind == ND_C128 ? s.v.c[0] != 0 || s.v.c[1] != 0
-                               : s.v.u != 0;
+    return py_is_true(s);
 }
 
 /* The value of an array without axes that is not complex. */
@@ -51,7 +44,7 @@ static int real_value(PyObject *self, const char *type, nd_scalar *s)
 {
     if (zero_d(self, type) < 0)
         return -1;
-    if (nd_dtype_get(nd_dtype_of(of(self)))->kind == ND_KIND_COMPLEX)
+    if (nd_dtype_get(nd_dtype_of(py_array_of(self)))->kind == ND_KIND_COMPLEX)
         return refuse(self, type, "take ndock.real first");
     return py_array_item(self, s);
 }
@@ -71,15 +64,13 @@ static PyObject *array_float(PyObject *self)
     nd_scalar s;
     if (real_value(self, "float", &s) < 0)
         return NULL;
-    return PyFloat_FromDouble(s.kind == ND_F64   ? s.v.f
-                              : s.kind == ND_I64 ? (double)s.v.i
-                                                 : (double)s.v.u);
+    return PyFloat_FromDouble(py_real_of(s));
 }
 
 static PyObject *array_index(PyObject *self)
 {
     nd_scalar s;
-    if (!(nd_dtype_get(nd_dtype_of(of(self)))->kind & (ND_KIND_INT | ND_KIND_UINT))) {
+    if (!(nd_dtype_get(nd_dtype_of(py_array_of(self)))->kind & (ND_KIND_INT | ND_KIND_UINT))) {
         refuse(self, "operator.index", "only integer arrays are indices");
         return NULL;
     }
@@ -94,12 +85,7 @@ PyObject *py_array_complex(PyObject *self, PyObject *unused)
     (void)unused;
     if (zero_d(self, "complex") < 0 || py_array_item(self, &s) < 0)
         return NULL;
-    if (s.kind == ND_C128)
-        return py_from_scalar(s);
-    return PyComplex_FromDoubles(s.kind == ND_F64   ? s.v.f
-                                 : s.kind == ND_I64 ? (double)s.v.i
-                                                    : (double)s.v.u,
-                                 0);
+    return PyComplex_FromDoubles(py_real_of(s), s.kind == ND_C128 ? s.v.c[1] : 0);
 }
 
 /* ---- tolist ---- */
@@ -148,7 +134,7 @@ static PyObject *level(const nd_array *a, nd_dtype dtype, int axis, const char *
 
 PyObject *py_array_tolist(PyObject *self, PyObject *unused)
 {
-    nd_array *a = of(self), *wide = NULL;
+    nd_array *a = py_array_of(self), *wide = NULL;
     nd_dtype dtype = scalar_dtype(nd_dtype_of(a));
     (void)unused;
     size_t nbytes = (size_t)nd_size(a) * nd_dtype_size(dtype);
@@ -170,59 +156,82 @@ PyObject *py_array_tolist(PyObject *self, PyObject *unused)
     return list;
 }
 
-/* item(), item(flat position), item(i, j, ...) */
-PyObject *py_array_item_method(PyObject *self, PyObject *const *args, Py_ssize_t n)
+/* ---- item ---- */
+static PyObject *only_item(PyObject *self)
 {
-    nd_array *a = of(self), *one = NULL, *flat = NULL;
-    py_state *st = py_state_of_array(self);
+    nd_scalar s;
+    const int64_t size = nd_size(py_array_of(self));
+    if (size != 1)
+        return PyErr_Format(PyExc_ValueError,
+                            "item() without a position takes an array of one element, not of "
+                            "%lld",
+                            (long long)size);
+    return py_array_item(self, &s) < 0 ? NULL : py_from_scalar(s);
+}
+
+/* item(5) and item((1, 2)) as they are; item(1, 2) as the latter. *n: how many there are. */
+static int read_position(PyObject *const *args, Py_ssize_t given, int64_t *position, int *n)
+{
+    if (given == 1)
+        return py_ints(args[0], "item()", position, n);
+    *n = (int)given;
+    for (Py_ssize_t i = 0; i < given && i < ND_MAX_NDIM; i++) {
+        int one;
+        if (py_ints(args[i], "item()", &position[i], &one) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* One index for each axis, or a flat position. */
+static PyObject *item_at(PyObject *self, const int64_t *position, int n)
+{
+    nd_array *a = py_array_of(self), *one = NULL, *flat = NULL;
     nd_index at[ND_MAX_NDIM];
     nd_scalar s;
-    if (n == 0 ||
-        (n == 1 && PyTuple_Check(args[0]) && nd_ndim(a) == 0 && PyTuple_Size(args[0]) == 0)) {
-        if (nd_size(a) != 1)
-            return PyErr_Format(PyExc_ValueError,
-                                "item() without a position takes an array of one element, not of "
-                                "%lld",
-                                (long long)nd_size(a));
-        return py_array_item(self, &s) < 0 ? NULL : py_from_scalar(s);
-    }
-    if (py_wait_array(st, a) < 0)
-        return NULL;
-    int64_t position[ND_MAX_NDIM];
-    int given = (int)n;
-    if (n == 1) {
-        if (py_ints(args[0], "item()", position, &given) < 0)
-            return NULL;
-    } else {
-        for (Py_ssize_t i = 0; i < n && i < ND_MAX_NDIM; i++) {
-            int one_int;
-            if (py_ints(args[i], "item()", &position[i], &one_int) < 0)
-                return NULL;
-        }
-    }
-    if (given != nd_ndim(a) && given != 1)
-        return PyErr_Format(PyExc_ValueError, "item() takes a flat position or %d indices, not %d",
-                            nd_ndim(a), given);
-    for (int i = 0; i < given; i++)
-        at[i] = nd_at(position[i]);
     const int64_t all = -1;
+    for (int i = 0; i < n; i++)
+        at[i] = nd_at(position[i]);
     PyThreadState *saved = py_unlock(a, 1);
-    nd_status status = given == nd_ndim(a) ? ND_OK : nd_reshape_copy(a, 1, &all, &flat);
+    nd_status status = n == nd_ndim(a) ? ND_OK : nd_reshape_copy(a, 1, &all, &flat);
     if (status == ND_OK)
-        status = nd_slice(flat ? flat : a, at, given, &one);
+        status = nd_slice(flat ? flat : a, at, n, &one);
     if (status == ND_OK)
         status = nd_item(one, &s);
     nd_release(flat);
     nd_release(one);
     py_lock(saved);
-    return status == ND_OK ? py_from_scalar(s) : py_fail(st, status);
+    return status == ND_OK ? py_from_scalar(s) : py_fail(py_state_of_array(self), status);
+}
+
+/* item(()) of an array without axes. */
+static bool is_empty_position(PyObject *self, PyObject *o)
+{
+    return PyTuple_Check(o) && nd_ndim(py_array_of(self)) == 0 && PyTuple_Size(o) == 0;
+}
+
+/* item(), item(flat position), item(i, j, ...) */
+PyObject *py_array_item_method(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    nd_array *a = py_array_of(self);
+    int64_t position[ND_MAX_NDIM];
+    int given;
+    if (n == 0 || (n == 1 && is_empty_position(self, args[0])))
+        return only_item(self);
+    if (py_wait_array(py_state_of_array(self), a) < 0 ||
+        read_position(args, n, position, &given) < 0)
+        return NULL;
+    if (given != nd_ndim(a) && given != 1)
+        return PyErr_Format(PyExc_ValueError, "item() takes a flat position or %d indices, not %d",
+                            nd_ndim(a), given);
+    return item_at(self, position, given);
 }
 
 /* ---- as a sequence ---- */
 static Py_ssize_t length(PyObject *self)
 {
-    if (nd_ndim(of(self)) > 0)
-        return (Py_ssize_t)nd_shape(of(self))[0];
+    if (nd_ndim(py_array_of(self)) > 0)
+        return (Py_ssize_t)nd_shape(py_array_of(self))[0];
     PyErr_SetString(PyExc_TypeError, "len() of an array without axes");
     return -1;
 }
@@ -231,12 +240,12 @@ static PyObject *at(PyObject *self, Py_ssize_t i)
 {
     nd_array *view = NULL;
     nd_index x = nd_at(i);
-    return py_result(py_state_of_array(self), nd_slice(of(self), &x, 1, &view), &view);
+    return py_result(py_state_of_array(self), nd_slice(py_array_of(self), &x, 1, &view), &view);
 }
 
 static PyObject *iterate(PyObject *self)
 {
-    if (nd_ndim(of(self)) > 0)
+    if (nd_ndim(py_array_of(self)) > 0)
         return PySeqIter_New(self);
     PyErr_SetString(PyExc_TypeError, "an array without axes cannot be iterated over");
     return NULL;

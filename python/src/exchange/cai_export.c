@@ -32,14 +32,6 @@ static bool wants_vendor_dtypes(void)
     return atomic_load(&wanted) == 2;
 }
 
-/* Takes over value, which may be NULL. */
-static int put(PyObject *dict, PyObject *key, PyObject *value)
-{
-    int result = value ? PyDict_SetItem(dict, key, value) : -1;
-    Py_XDECREF(value);
-    return result;
-}
-
 static PyObject *to_dict(const py_exchange *x, const nd_cai *c)
 {
     PyObject *d = PyDict_New();
@@ -52,14 +44,14 @@ static PyObject *to_dict(const py_exchange *x, const nd_cai *c)
     PyObject *data =
         address ? PyTuple_Pack(2, address, c->flags & ND_CAI_READ_ONLY ? Py_True : Py_False) : NULL;
     Py_XDECREF(address);
-    int bad = put(d, x->name[PYX_SHAPE], py_tuple(c->shape, c->ndim));
-    bad |= put(d, x->name[PYX_TYPESTR], PyUnicode_FromString(c->typestr));
-    bad |= put(d, x->name[PYX_DATA], data);
-    bad |= put(d, x->name[PYX_STRIDES], strides);
-    bad |= put(d, x->name[PYX_STREAM], stream);
-    bad |= put(d, x->name[PYX_VERSION], PyLong_FromLong(c->version));
+    int bad = py_dict_put(d, x->name[PYX_SHAPE], py_tuple(c->shape, c->ndim));
+    bad |= py_dict_put(d, x->name[PYX_TYPESTR], PyUnicode_FromString(c->typestr));
+    bad |= py_dict_put(d, x->name[PYX_DATA], data);
+    bad |= py_dict_put(d, x->name[PYX_STRIDES], strides);
+    bad |= py_dict_put(d, x->name[PYX_STREAM], stream);
+    bad |= py_dict_put(d, x->name[PYX_VERSION], PyLong_FromLong(c->version));
     if (c->dtype[0])
-        bad |= put(d, x->name[PYX_NDOCK_DTYPE], PyUnicode_FromString(c->dtype));
+        bad |= py_dict_put(d, x->name[PYX_NDOCK_DTYPE], PyUnicode_FromString(c->dtype));
     if (bad)
         Py_CLEAR(d);
     return d;
@@ -75,7 +67,7 @@ static PyObject *no_attribute(const char *message)
 static PyObject *get_cai(PyObject *self, void *unused)
 {
     py_state *st = py_state_of_array(self);
-    const nd_array *a = ((py_array *)self)->a;
+    const nd_array *a = py_array_of(self);
     const nd_cai_export_opts opts = {.size = sizeof opts,
                                      .flags = wants_vendor_dtypes() ? ND_CAI_VENDOR_DTYPES : 0};
     nd_cai c;

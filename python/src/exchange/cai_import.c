@@ -273,9 +273,9 @@ static int read_sync(PyObject *o)
 /* ndock.asarray(o) */
 static PyObject *host_array(PyObject *o)
 {
-    PyObject *package = PyImport_ImportModule("ndock");
-    PyObject *result = package ? PyObject_CallMethod(package, "asarray", "O", o) : NULL;
-    Py_XDECREF(package);
+    PyObject *function = py_imported("ndock", "asarray");
+    PyObject *result = function ? PyObject_CallFunctionObjArgs(function, o, NULL) : NULL;
+    Py_XDECREF(function);
     return result;
 }
 
@@ -317,7 +317,7 @@ static PyObject *from_cai(PyObject *module, PyObject *const *args, Py_ssize_t n,
                   : PyErr_Format(PyExc_TypeError, "from_cai() needs a dictionary");
 }
 
-#define KEYWORDS(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL | METH_KEYWORDS
+#define KEYWORDS(f) PY_FUNCTION(f), METH_FASTCALL | METH_KEYWORDS
 PyMethodDef py_cai_import_methods[] = {
     {"as_array", KEYWORDS(as_array),
      "as_array($module, obj, sync=True)\n--\n\n"

@@ -132,11 +132,21 @@ static int view(void *object, nd_dl_tensor *out)
     return o ? py_check(py_state_of_array(object), nd_dlpack_view(o->a, out)) : -1;
 }
 
+nd_status py_dl_current_stream(nd_device *device, uint64_t *handle)
+{
+    nd_stream *stream = NULL;
+    *handle = 0;
+    nd_status status = nd_stream_current(device, &stream);
+    if (status == ND_OK)
+        status = nd_stream_native(stream, handle);
+    nd_stream_release(stream);
+    return status;
+}
+
 static int current_stream(int32_t type, int32_t id, void **out)
 {
     char name[32];
     nd_device *device = NULL;
-    nd_stream *stream = NULL;
     uint64_t handle = 0;
     *out = NULL;
     if ((type == ND_DL_CPU || type == ND_DL_CUDA_HOST) && id == 0) /* queues nothing */
@@ -148,10 +158,7 @@ static int current_stream(int32_t type, int32_t id, void **out)
     }
     nd_status status = nd_device_get(name, &device);
     if (status == ND_OK)
-        status = nd_stream_current(device, &stream);
-    if (status == ND_OK)
-        status = nd_stream_native(stream, &handle);
-    nd_stream_release(stream);
+        status = py_dl_current_stream(device, &handle);
     *out = (void *)(uintptr_t)handle;
     return py_check(owner, status);
 }

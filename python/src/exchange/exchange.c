@@ -142,12 +142,12 @@ void py_exchange_clear(py_state *st)
 static PyObject *ptr_info(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     py_state *st = py_state_of(module);
-    nd_device *device = NULL;
+    nd_device *device;
     nd_pointer_info info = {.size = sizeof info};
     if (n != 2 || !PyLong_Check(args[0]))
         return PyErr_Format(PyExc_TypeError, "ptr_info() takes an address, an int, and a device");
     uint64_t address = PyLong_AsUnsignedLongLong(args[0]);
-    if (PyErr_Occurred() || (args[1] != Py_None && py_device(st, args[1], &device) < 0))
+    if (PyErr_Occurred() || py_device_if_given(st, args[1], &device) < 0)
         return NULL;
     if (py_check(st, nd_ptr_info(address, device, &info)) < 0)
         return NULL;

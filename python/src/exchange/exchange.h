@@ -57,6 +57,13 @@ int py_keywords(py_state *st, const char *function, PyObject *const *args, Py_ss
 /* Fits the status to what __dlpack__ may raise: BufferError for what cannot be exported so. */
 PyObject *py_fail_buffer(py_state *st, nd_status status);
 
+/* ---- DLPack ---- */
+/* dlpack_export.c: the names of capsules with and without a version, while nobody has taken them. */
+extern const char py_dl_versioned[], py_dl_legacy[];
+/* A tuple of two ints of 32 bits; TypeError, which says what it is. */
+int py_int_pair(const char *name, PyObject *o, int32_t *a, int32_t *b);
+/* dlpack_c.c: the handle of the device's current stream for others; 0: it has none. */
+nd_status py_dl_current_stream(nd_device *device, uint64_t *handle);
 /* dlpack_c.c: the capsule of the C functions (DLPack 1.3) goes on the type; a producer's is used
  * where its type has one. 1: *out is an array; 0: there is none; -1: an exception. */
 int py_init_dlpack_c(py_state *st);
@@ -66,7 +73,7 @@ bool py_dl_device_name(nd_dl_device d, char *out, size_t n);
 /* Ends a tensor by its deleter, also where an exception is set. */
 void py_end_managed(nd_dl_managed *m);
 int py_from_dlpack_c(py_state *st, PyObject *o, nd_array **out);
-extern PyMethodDef py_array_dlpack_methods[]; /* dlpack.c */
+extern PyMethodDef py_array_dlpack_methods[]; /* dlpack_export.c */
 extern PyGetSetDef py_array_cai_getset[];     /* cai_export.c */
 /* buffer.c: the buffer protocol, and __array__ */
 extern const PyType_Slot py_buffer_slots[];
@@ -76,7 +83,7 @@ int py_init_exchange(PyObject *module, py_state *st);
 /* For the module's collector: this folder's part of the state. */
 int py_exchange_traverse(py_state *st, visitproc visit, void *arg);
 void py_exchange_clear(py_state *st);
-extern PyMethodDef py_exchange_methods[], py_buffer_methods[];
+extern PyMethodDef py_exchange_methods[], py_raw_methods[];
 extern PyMethodDef py_cai_import_methods[], py_dlpack_methods[];
 
 #endif

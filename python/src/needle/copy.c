@@ -2,38 +2,15 @@
  * needle's backend interface: from and to NumPy, filling, and copies between flat handles and
  * strided views of them. */
 #include "python/src/needle/needle.h"
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- from NumPy ---- */
 
 /* The dtype of a buffer's elements; 0 where it is no plain real number of this machine. */
 static nd_dtype dtype_of_buffer(const Py_buffer *b)
 {
-    static const nd_dtype integers[2][9] = {
-        {[1] = ND_I8, [2] = ND_I16, [4] = ND_I32, [8] = ND_I64},
-        {[1] = ND_U8, [2] = ND_U16, [4] = ND_U32, [8] = ND_U64}};
-    const char *format = b->format ? b->format : "B";
-    const uint16_t one = 1;
-    char native = *(const char *)&one ? '<' : '>';
-    if (*format == '@' || *format == '=' || *format == '^' || *format == native)
-        format++;
-    if (!*format || format[1] || b->itemsize > 8)
-        return 0;
-    switch (*format) {
-    case '?':
-        return ND_BOOL;
-    case 'e':
-        return ND_F16;
-    case 'f':
-        return ND_F32;
-    case 'd':
-        return ND_F64;
-    default:
-        return strchr("bhilqn", *format)   ? integers[0][b->itemsize]
-               : strchr("BHILQN", *format) ? integers[1][b->itemsize]
-                                           : 0;
-    }
+    bool swapped;
+    nd_dtype dtype = py_dtype_of_format(b->format, b->itemsize, &swapped);
+    return swapped || (dtype && nd_dtype_get(dtype)->kind == ND_KIND_COMPLEX) ? 0 : dtype;
 }
 
 /* Elements of a real dtype. False where the object has none, perhaps with an exception. */
@@ -79,9 +56,8 @@ static nd_status upload(const void *data, nd_dtype dtype, int64_t count, const n
                               .shape = &count};
     nd_array *source = NULL;
     nd_device *device = nd_device_of(dst);
-    nd_device_info info;
-    nd_device_describe(device, &info);
-    bool here = info.host_visible && !info.async && (uintptr_t)data % nd_dtype_size(dtype) == 0;
+    bool here =
+        py_is_host(device) && !py_is_async(device) && (uintptr_t)data % nd_dtype_size(dtype) == 0;
     nd_status status = here ? nd_wrap(&layout, (void *)(uintptr_t)data, device, NULL, NULL, &source)
                             : nd_from_host(&layout, data, device, &source);
     if (status == ND_OK)
@@ -110,7 +86,7 @@ static PyObject *from_buffer(const py_needle_args *p, const Py_buffer *b, nd_dty
     nd_status status = upload(dense ? dense : b->buf, dtype, count, dst);
     py_lock(saved);
     PyMem_Free(dense);
-    return py_needle_done(p->st, status);
+    return py_none(p->st, status);
 }
 
 static PyObject *from_numpy(PyObject *module, PyObject *const *args, Py_ssize_t given)
@@ -134,12 +110,10 @@ static PyObject *from_numpy(PyObject *module, PyObject *const *args, Py_ssize_t 
 /* numpy.empty(shape, "float32") */
 static PyObject *empty_numpy(const py_needle_args *p)
 {
-    PyObject *numpy = PyImport_ImportModule("numpy"), *shape = py_tuple(p->shape, p->ndim);
-    PyObject *result = NULL;
-    if (numpy && shape)
-        result = PyObject_CallMethod(numpy, "empty", "Os", shape, "float32");
+    PyObject *empty = py_imported("numpy", "empty"), *shape = py_tuple(p->shape, p->ndim);
+    PyObject *result = empty && shape ? PyObject_CallFunction(empty, "Os", shape, "float32") : NULL;
     Py_XDECREF(shape);
-    Py_XDECREF(numpy);
+    Py_XDECREF(empty);
     return result;
 }
 
@@ -182,7 +156,7 @@ static PyObject *fill(PyObject *module, PyObject *const *args, Py_ssize_t given)
     PyThreadState *saved = py_unlock(p.h[0], nd_size(p.h[0]));
     nd_status status = nd_fill(p.h[0], p.v);
     py_lock(saved);
-    return py_needle_done(p.st, status);
+    return py_none(p.st, status);
 }
 
 /* dst = src of the same shape, or (src NULL) the value. A view that overlaps itself is set position
@@ -216,7 +190,7 @@ static PyObject *assign(const py_needle_args *p, nd_array *src, nd_scalar value,
     py_lock(saved);
     nd_release(src);
     nd_release(dst);
-    return py_needle_done(p->st, status);
+    return py_none(p->st, status);
 }
 
 static PyObject *compact(PyObject *module, PyObject *const *args, Py_ssize_t given)
@@ -295,9 +269,9 @@ static PyObject *scalar_setitem(PyObject *module, PyObject *const *args, Py_ssiz
     return assign(&p, NULL, p.v, dst);
 }
 
-#define METHOD(name, parameters, doc)                                                            \
-    {                                                                                            \
-#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, #name parameters "\n--\n\n" doc \
+#define METHOD(name, parameters, doc)                                            \
+    {                                                                            \
+#name, PY_FUNCTION(name), METH_FASTCALL, #name parameters "\n--\n\n" doc \
     }
 #define VIEW "View: shape, strides and offset in elements; strides may be 0 or negative."
 PyMethodDef py_needle_copy_methods[] = {
@@ -316,4 +290,4 @@ PyMethodDef py_needle_copy_methods[] = {
         "that order wins.\n" VIEW),
     METHOD(scalar_setitem, "(size, val, out, shape, strides, offset, /)",
            "A view of out, of size elements, = val.\n" VIEW),
-    {NULL, NULL, 0, NULL}};
+    PY_METHODS_END};

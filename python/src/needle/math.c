@@ -20,7 +20,7 @@ static PyObject *apply(const char *name, nd_op op, const char *form, PyObject *c
     PyThreadState *saved = py_unlock(out, nd_size(out));
     nd_status status = nd_apply_into(op, operands, two || scalar ? 2 : 1, NULL, out);
     py_lock(saved);
-    return py_needle_done(p.st, status);
+    return py_none(p.st, status);
 }
 
 /* name, op, form, parameters, what it does */
@@ -99,7 +99,7 @@ static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t give
         PyThreadState *saved = py_unlock(view[2], nd_size(view[2]) + p.n[1]);
         nd_status status = ieee_product(view[0], view[1], view[2], NULL);
         py_lock(saved);
-        result = py_needle_done(p.st, status);
+        result = py_none(p.st, status);
     }
     for (int i = 0; i < 3; i++)
         nd_release(view[i]);
@@ -169,7 +169,7 @@ static PyObject *matmul_tiled(PyObject *module, PyObject *const *args, Py_ssize_
         PyThreadState *saved = py_unlock(view[2], nd_size(view[2]) + p.n[1]);
         nd_status status = tiled_product(view);
         py_lock(saved);
-        result = py_needle_done(p.st, status);
+        result = py_none(p.st, status);
     }
     for (int i = 0; i < 3; i++)
         nd_release(view[i]);
@@ -215,7 +215,7 @@ static PyObject *reduce(const char *name, reduction *f, PyObject *const *args, P
     nd_status status = f(rows, &opts, p.h[1]);
     py_lock(saved);
     nd_release(rows);
-    return py_needle_done(p.st, status);
+    return py_none(p.st, status);
 }
 static PyObject *reduce_max(PyObject *module, PyObject *const *args, Py_ssize_t given)
 {
@@ -228,9 +228,9 @@ static PyObject *reduce_sum(PyObject *module, PyObject *const *args, Py_ssize_t 
     return reduce("reduce_sum", nd_sum_into, args, given);
 }
 
-#define METHOD(name, parameters, doc)                                                            \
-    {                                                                                            \
-#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, #name parameters "\n--\n\n" doc \
+#define METHOD(name, parameters, doc)                                            \
+    {                                                                            \
+#name, PY_FUNCTION(name), METH_FASTCALL, #name parameters "\n--\n\n" doc \
     }
 #define ROW(name, op, form, parameters, doc) METHOD(name, parameters, doc ".  Sizes are equal."),
 PyMethodDef py_needle_math_methods[] = {
@@ -242,4 +242,4 @@ PyMethodDef py_needle_math_methods[] = {
            "__tile_size__, which divides m, n and p."),
     METHOD(reduce_max, "(a, out, n, /)", "out[i] = the largest of a[i*n] ... a[i*n + n-1]."),
     METHOD(reduce_sum, "(a, out, n, /)", "out[i] = the sum of a[i*n] ... a[i*n + n-1]."),
-    {NULL, NULL, 0, NULL}};
+    PY_METHODS_END};

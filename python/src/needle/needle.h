@@ -36,8 +36,10 @@ int py_needle_view(const py_needle_args *p, const nd_array *handle, nd_array **v
 int py_needle_size(const char *name, const char *argument, const nd_array *a, int64_t want);
 /* Elements of the parsed shape; -1 with an exception set. */
 int64_t py_needle_count(const char *name, const py_needle_args *p);
-/* None, or the exception. */
-PyObject *py_needle_done(py_state *st, nd_status status);
+/* The handle's array, borrowed; NULL (no exception) for other objects. */
+nd_array *py_needle_handle_of(PyObject *o);
+/* An int that is not negative. */
+int py_needle_extent(const char *name, PyObject *o, int64_t *out);
 
 /* _needle_matmul(a, b) of two ndock.Arrays, in full float32 precision. */
 PyObject *py_needle_matmul(PyObject *module, PyObject *const *args, Py_ssize_t given);
