@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Elementwise operations: from arguments of any dtypes and shapes to a call in one compute dtype.
  */
-#include "core/ops/ops.h"
+#include "core/ops/prepare.h"
 
 #define MAX_ARGS 3
 
 typedef struct {
-    const nd_op_info *info;
+    nd_operation of;
     int n;
-    nd_arg args[MAX_ARGS];
-    nd_array *owned[MAX_ARGS]; /* casts and copies made on the way */
-    nd_dtype compute, result;
-    nd_device *device;
-    nd_scope scope;
-    int ndim;
-    int64_t shape[ND_MAX_NDIM];
-} plan;
+    nd_scalar scalar[MAX_ARGS]; /* at places without an array */
+} elementwise;
 
 static int arity(const nd_op_info *info)
 {
@@ -31,9 +25,9 @@ static int arity(const nd_op_info *info)
     }
 }
 
-static bool is_condition(const plan *p, int i)
+static bool is_condition(const elementwise *e, int i)
 {
-    return p->info->op == ND_OP_where && i == 0;
+    return e->of.info->op == ND_OP_where && i == 0;
 }
 
 /* One number in the host's memory goes with arrays of any device. */
@@ -42,193 +36,147 @@ static bool is_host_number(const nd_array *a)
     return a->ndim == 0 && a->storage->device->host_visible;
 }
 
-static nd_status choose_device(plan *p)
+static nd_status choose_device(elementwise *e)
 {
     int first = -1, number = -1;
-    for (int i = 0; i < p->n; i++) {
-        const nd_array *a = p->args[i].array;
+    for (int i = 0; i < e->n; i++) {
+        const nd_array *a = e->of.in[i];
         if (a && is_host_number(a))
             number = number < 0 ? i : number;
         else if (a && first < 0)
             first = i;
         else if (a)
-            ND_RETURN_IF(nd__check_same_device(p->info->name, p->args[first].array, a, first, i));
+            ND_RETURN_IF(nd__check_same_device(e->of.name, e->of.in[first], a, first, i));
     }
     first = first < 0 ? number : first;
     if (first < 0)
-        return nd__fail(ND_ERR_ARGUMENT, p->info->name, 0,
+        return nd__fail(ND_ERR_ARGUMENT, e->of.name, 0,
                         "every operand is NULL or a scalar; at least one must be an array");
-    p->device = p->args[first].array->storage->device;
+    e->of.device = e->of.in[first]->storage->device;
     return ND_OK;
 }
 
-static nd_status check_args(nd_op op, const nd_arg *args, int n, plan *p)
+static nd_status run(const nd_operation *of, const nd_array *dst)
 {
-    memset(p, 0, offsetof(plan, shape));
-    p->info = nd_op_get(op);
-    if (!p->info || arity(p->info) == 0)
+    const elementwise *e = (const elementwise *)of;
+    nd_arg args[MAX_ARGS];
+    for (int i = 0; i < e->n; i++)
+        args[i] = (nd_arg){.array = of->in[i], .scalar = e->scalar[i]};
+    return nd__run_elementwise(of->info->op, of->compute, args, e->n, dst);
+}
+
+static nd_status check_args(nd_op op, const nd_arg *args, int n, elementwise *e)
+{
+    nd__operation_begin(&e->of, op, run);
+    e->of.elementwise = true;
+    if (!e->of.info || arity(e->of.info) == 0)
         return nd__fail(ND_ERR_ARGUMENT, "apply", 0, "op %d is not an elementwise operation",
                         (int)op);
-    ND_NEED(p->info->name, 1, args);
-    if (n != arity(p->info))
-        return nd__fail(ND_ERR_ARGUMENT, p->info->name, -1, "%d operands given, %d needed", n,
-                        arity(p->info));
-    p->n = n;
+    ND_NEED(e->of.name, 1, args);
+    if (n != arity(e->of.info))
+        return nd__fail(ND_ERR_ARGUMENT, e->of.name, -1, "%d operands given, %d needed", n,
+                        arity(e->of.info));
+    e->n = n;
     for (int i = 0; i < n; i++) {
-        p->args[i] = args[i];
+        e->of.in[i] = args[i].array;
+        e->scalar[i] = args[i].scalar;
         if (args[i].array)
-            ND_RETURN_IF(nd__check_array(p->info->name, args[i].array, i));
+            ND_RETURN_IF(nd__check_array(e->of.name, args[i].array, i));
     }
-    return choose_device(p);
+    return choose_device(e);
 }
 
-/* The dtype all operands meet in, arrays first, then weak scalars; then the op's domain. */
-static nd_status choose_dtypes(plan *p, const nd_apply_opts *opts)
+/* The dtype in which all operands meet: arrays first, then weak scalars. */
+static nd_status common_dtype(const elementwise *e, nd_dtype *common)
 {
-    nd_dtype common = 0;
-    for (int i = 0; i < p->n; i++)
-        if (p->args[i].array && !is_condition(p, i)) {
-            if (common)
-                ND_RETURN_IF(nd__promote(p->info->name, common, p->args[i].array->dtype, &common));
-            else
-                common = p->args[i].array->dtype;
-        }
-    for (int i = 0; i < p->n; i++)
-        if (!p->args[i].array && !is_condition(p, i))
-            ND_RETURN_IF(nd__promote_scalar(p->info->name, common, p->args[i].scalar, &common));
-    if (opts && opts->dtype) {
-        ND_RETURN_IF(nd__check_dtype(p->info->name, opts->dtype));
-        ND_RETURN_IF(nd__check_castable(p->info->name, common, opts->dtype));
-        common = opts->dtype;
+    *common = 0;
+    for (int i = 0; i < e->n; i++) {
+        const nd_array *a = e->of.in[i];
+        if (!a || is_condition(e, i))
+            continue;
+        if (*common)
+            ND_RETURN_IF(nd__promote(e->of.name, *common, a->dtype, common));
+        else
+            *common = a->dtype;
     }
-    ND_RETURN_IF(nd__op_domain(p->info, common, &p->compute));
-    p->result = nd__op_result(p->info, p->compute);
+    for (int i = 0; i < e->n; i++)
+        if (!e->of.in[i] && !is_condition(e, i))
+            ND_RETURN_IF(nd__promote_scalar(e->of.name, *common, e->scalar[i], common));
     return ND_OK;
 }
 
-static nd_status broadcast_args(plan *p)
+static nd_status broadcast_args(elementwise *e)
 {
     int ndims[MAX_ARGS], n = 0;
     const int64_t *shapes[MAX_ARGS];
-    for (int i = 0; i < p->n; i++)
-        if (p->args[i].array) {
-            ndims[n] = p->args[i].array->ndim;
-            shapes[n++] = p->args[i].array->shape;
+    for (int i = 0; i < e->n; i++)
+        if (e->of.in[i]) {
+            ndims[n] = e->of.in[i]->ndim;
+            shapes[n++] = e->of.in[i]->shape;
         }
-    return nd__broadcast(p->info->name, n, ndims, shapes, &p->ndim, p->shape);
+    return nd__broadcast(e->of.name, n, ndims, shapes, &e->of.ndim, e->of.shape);
 }
 
-static nd_status cast_args(plan *p)
+static nd_status cast_args(elementwise *e)
 {
-    for (int i = 0; i < p->n; i++) {
-        const nd_array *a = p->args[i].array;
-        nd_dtype want = is_condition(p, i) ? ND_BOOL : p->compute;
-        if (!a || (a->dtype == want && a->storage->device == p->device))
+    for (int i = 0; i < e->n; i++) {
+        const nd_array *a = e->of.in[i];
+        if (!a)
             continue;
-        if (a->dtype != want && is_condition(p, i))
-            return nd__fail(ND_ERR_DTYPE, p->info->name, i,
+        if (is_condition(e, i) && a->dtype != ND_BOOL)
+            return nd__fail(ND_ERR_DTYPE, e->of.name, i,
                             "the condition is %s, not bool; compare it, or convert with nd_astype",
                             nd_dtype_name(a->dtype));
-        if (a->storage->device != p->device) {
-            p->args[i].array = NULL;
-            ND_RETURN_IF(nd__item(p->info->name, a, ND_WAIT_ITEM, &p->args[i].scalar));
-            continue;
+        if (a->storage->device != e->of.device) {
+            e->of.in[i] = NULL;
+            ND_RETURN_IF(nd__item(e->of.name, a, ND_WAIT_ITEM, &e->scalar[i]));
+        } else if (!is_condition(e, i)) {
+            ND_RETURN_IF(nd__operand_cast(&e->of, i, e->of.compute));
         }
-        ND_RETURN_IF(nd__cast(a, want, &p->owned[i]));
-        p->args[i].array = p->owned[i];
     }
     return ND_OK;
 }
 
-static nd_status prepare(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts, plan *p)
+static nd_status start(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts,
+                       elementwise *e)
 {
-    ND_RETURN_IF(check_args(op, args, n, p));
+    nd_dtype common;
+    ND_RETURN_IF(check_args(op, args, n, e));
     if (opts && opts->size < NDP_END(nd_apply_opts, stream))
-        return nd__fail(ND_ERR_ARGUMENT, p->info->name, -1,
+        return nd__fail(ND_ERR_ARGUMENT, e->of.name, -1,
                         "the options' size field is %u; set it to sizeof", opts->size);
-    ND_RETURN_IF(nd__scope_enter(p->info->name, p->device, opts ? opts->stream : NULL, &p->scope));
-    ND_RETURN_IF(choose_dtypes(p, opts));
-    ND_RETURN_IF(broadcast_args(p));
-    return cast_args(p);
+    ND_RETURN_IF(
+        nd__scope_enter(e->of.name, e->of.device, opts ? opts->stream : NULL, &e->of.scope));
+    ND_RETURN_IF(common_dtype(e, &common));
+    ND_RETURN_IF(nd__choose_dtypes(&e->of, common, opts ? opts->dtype : 0));
+    ND_RETURN_IF(broadcast_args(e));
+    return cast_args(e);
 }
 
-static void finish(plan *p)
+static nd_status slow_path(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts,
+                           nd_array **out)
 {
-    for (int i = 0; i < p->n; i++)
-        nd_release(p->owned[i]);
-    nd__scope_leave(&p->scope);
-}
-
-static nd_status long_way(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts,
-                          nd_array **out)
-{
-    plan p;
-    nd_array *r = NULL;
-    nd_status status;
+    elementwise e;
     *out = NULL;
-    ND_GOTO_IF(done, prepare(op, args, n, opts, &p));
-    ND_GOTO_IF(done, nd__array_alloc(p.info->name, p.device, p.result, p.ndim, p.shape, &r));
-    ND_GOTO_IF(done, nd__run_elementwise(op, p.compute, p.args, p.n, r));
-    *out = r;
-    r = NULL;
-done:
-    nd_release(r);
-    finish(&p);
-    return status;
+    return nd__into_new(&e.of, start(op, args, n, opts, &e), out);
 }
 
-/* Inputs that share elements with the destination, other than element by element, are copied first.
- */
-static nd_status separate_from(plan *p, const nd_array *dst)
+static nd_status slow_path_into(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts,
+                                const nd_array *dst)
 {
-    for (int i = 0; i < p->n; i++) {
-        const nd_array *a = p->args[i].array;
-        if (!a || a == p->owned[i] || nd__same_view(a, dst) || !nd__may_overlap(a, dst))
-            continue;
-        ND_RETURN_IF(nd_copy(a, NULL, &p->owned[i]));
-        p->args[i].array = p->owned[i];
-    }
-    return ND_OK;
+    elementwise e;
+    return nd__into(&e.of, start(op, args, n, opts, &e), dst, n);
 }
 
-static nd_status long_way_into(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts,
-                               const nd_array *dst)
-{
-    plan p;
-    nd_array *temporary = NULL;
-    nd_status status;
-    ND_GOTO_IF(done, prepare(op, args, n, opts, &p));
-    ND_GOTO_IF(done, nd__check_writable(p.info->name, dst, n));
-    if (dst->storage->device != p.device)
-        ND_GOTO_IF(done, nd__fail(ND_ERR_DEVICE, p.info->name, n,
-                                  "the operands are on %s, the destination on %s", p.device->name,
-                                  dst->storage->device->name));
-    ND_GOTO_IF(done, nd__check_dst_shape(p.info->name, dst, p.ndim, p.shape, n));
-    if (dst->dtype == p.result) {
-        ND_GOTO_IF(done, separate_from(&p, dst));
-        ND_GOTO_IF(done, nd__run_elementwise(op, p.compute, p.args, p.n, dst));
-    } else {
-        ND_GOTO_IF(done, nd__check_castable(p.info->name, p.result, dst->dtype));
-        ND_GOTO_IF(done,
-                   nd__array_alloc(p.info->name, p.device, p.result, p.ndim, p.shape, &temporary));
-        ND_GOTO_IF(done, nd__run_elementwise(op, p.compute, p.args, p.n, temporary));
-        ND_GOTO_IF(done, nd__copy_into(temporary, dst));
-    }
-done:
-    nd_release(temporary);
-    finish(&p);
-    return status;
-}
-
-/* A device still writes to it: the long way waits. */
+/* A device still writes to it: the slow path waits. */
 static bool is_pending(const nd_array *a)
 {
     return atomic_load_explicit(&a->storage->pending, memory_order_acquire) != NULL;
 }
 
-/* The short way for small arrays: same dtype in the op's domain, same shape, dense, one device.
- * False: take the long way. A call of it would be noticed. */
-static inline __attribute__((always_inline)) bool short_way(nd_op op, const nd_array *a,
+/* The fast path for small arrays: same dtype in the op's domain, same shape, dense, one device.
+ * False: take the slow path. A call of it would be noticed. */
+static inline __attribute__((always_inline)) bool fast_path(nd_op op, const nd_array *a,
                                                             const nd_array *b, nd_array **out,
                                                             nd_status *status)
 {
@@ -248,7 +196,7 @@ static inline __attribute__((always_inline)) bool short_way(nd_op op, const nd_a
 }
 
 /* The same for an array and a scalar that leaves its dtype as it is. */
-static bool short_way_scalar(nd_op op, const nd_array *a, nd_scalar b, nd_array **out,
+static bool fast_path_scalar(nd_op op, const nd_array *a, nd_scalar b, nd_array **out,
                              nd_status *status)
 {
     const nd_op_info *info = &nd__ops[op];
@@ -266,7 +214,7 @@ static bool short_way_scalar(nd_op op, const nd_array *a, nd_scalar b, nd_array 
 }
 
 /* The same for a destination that is one of the operands or lies in other memory. */
-static bool short_way_into(nd_op op, const nd_array *a, const nd_array *b, const nd_array *dst,
+static bool fast_path_into(nd_op op, const nd_array *a, const nd_array *b, const nd_array *dst,
                            nd_status *status)
 {
     const nd_op_info *info = &nd__ops[op];
@@ -286,7 +234,7 @@ static bool short_way_into(nd_op op, const nd_array *a, const nd_array *b, const
     return true;
 }
 
-/* Whether it is a binary operation without options, which may take a short way; those registered at
+/* Whether it is a binary operation without options, which may take a fast path; those registered at
  * run time may have forms of their own. */
 static bool is_plain_pair(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts)
 {
@@ -299,10 +247,10 @@ nd_status nd_apply(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opt
     nd_status status;
     ND_OUT("apply", 4, out, NULL);
     if (is_plain_pair(op, args, n, opts) &&
-        (args[1].array ? short_way(op, args[0].array, args[1].array, out, &status)
-                       : short_way_scalar(op, args[0].array, args[1].scalar, out, &status)))
+        (args[1].array ? fast_path(op, args[0].array, args[1].array, out, &status)
+                       : fast_path_scalar(op, args[0].array, args[1].scalar, out, &status)))
         return status;
-    return long_way(op, args, n, opts, out);
+    return slow_path(op, args, n, opts, out);
 }
 
 nd_status nd_apply_into(nd_op op, const nd_arg *args, int n, const nd_apply_opts *opts,
@@ -310,57 +258,57 @@ nd_status nd_apply_into(nd_op op, const nd_arg *args, int n, const nd_apply_opts
 {
     nd_status status;
     if (is_plain_pair(op, args, n, opts) &&
-        short_way_into(op, args[0].array, args[1].array, dst, &status))
+        fast_path_into(op, args[0].array, args[1].array, dst, &status))
         return status;
     ND_NEED("apply_into", 4, dst);
-    return long_way_into(op, args, n, opts, dst);
+    return slow_path_into(op, args, n, opts, dst);
 }
 
 static nd_status binary(nd_op op, const nd_array *a, const nd_array *b, nd_array **out)
 {
     nd_status status;
     ND_OUT(nd__ops[op].name, 2, out, NULL);
-    if (short_way(op, a, b, out, &status))
+    if (fast_path(op, a, b, out, &status))
         return status;
     ND_RETURN_IF(nd__check_array(nd_op_get(op)->name, a, 0));
     ND_RETURN_IF(nd__check_array(nd_op_get(op)->name, b, 1));
-    return long_way(op, (const nd_arg[]){{.array = a}, {.array = b}}, 2, NULL, out);
+    return slow_path(op, (const nd_arg[]){{.array = a}, {.array = b}}, 2, NULL, out);
 }
 
 static nd_status unary(nd_op op, const nd_array *a, nd_array **out)
 {
     ND_OUT(nd_op_get(op)->name, 1, out, NULL);
-    return long_way(op, (const nd_arg[]){{.array = a}}, 1, NULL, out);
+    return slow_path(op, (const nd_arg[]){{.array = a}}, 1, NULL, out);
 }
 
 static nd_status unary_into(nd_op op, const nd_array *a, const nd_array *dst)
 {
-    return long_way_into(op, (const nd_arg[]){{.array = a}}, 1, NULL, dst);
+    return slow_path_into(op, (const nd_arg[]){{.array = a}}, 1, NULL, dst);
 }
 
 static nd_status binary_into(nd_op op, const nd_array *a, const nd_array *b, const nd_array *dst)
 {
     nd_status status;
-    if (short_way_into(op, a, b, dst, &status))
+    if (fast_path_into(op, a, b, dst, &status))
         return status;
     ND_RETURN_IF(nd__check_array(nd_op_get(op)->name, a, 0));
     ND_RETURN_IF(nd__check_array(nd_op_get(op)->name, b, 1));
-    return long_way_into(op, (const nd_arg[]){{.array = a}, {.array = b}}, 2, NULL, dst);
+    return slow_path_into(op, (const nd_arg[]){{.array = a}, {.array = b}}, 2, NULL, dst);
 }
 
 static nd_status binary_scalar(nd_op op, const nd_array *a, nd_scalar b, nd_array **out)
 {
     nd_status status;
     ND_OUT(nd_op_get(op)->name, 2, out, NULL);
-    if (short_way_scalar(op, a, b, out, &status))
+    if (fast_path_scalar(op, a, b, out, &status))
         return status;
-    return long_way(op, (const nd_arg[]){{.array = a}, {.scalar = b}}, 2, NULL, out);
+    return slow_path(op, (const nd_arg[]){{.array = a}, {.scalar = b}}, 2, NULL, out);
 }
 
 static nd_status binary_scalar_into(nd_op op, const nd_array *a, nd_scalar b, const nd_array *dst)
 {
     ND_RETURN_IF(nd__check_array(nd__ops[op].name, a, 0));
-    return long_way_into(op, (const nd_arg[]){{.array = a}, {.scalar = b}}, 2, NULL, dst);
+    return slow_path_into(op, (const nd_arg[]){{.array = a}, {.scalar = b}}, 2, NULL, dst);
 }
 
 static nd_status check_three(nd_op op, const nd_array *a, const nd_array *b, const nd_array *c)
@@ -375,15 +323,15 @@ static nd_status ternary(nd_op op, const nd_array *a, const nd_array *b, const n
 {
     ND_OUT(nd_op_get(op)->name, 3, out, NULL);
     ND_RETURN_IF(check_three(op, a, b, c));
-    return long_way(op, (const nd_arg[]){{.array = a}, {.array = b}, {.array = c}}, 3, NULL, out);
+    return slow_path(op, (const nd_arg[]){{.array = a}, {.array = b}, {.array = c}}, 3, NULL, out);
 }
 
 static nd_status ternary_into(nd_op op, const nd_array *a, const nd_array *b, const nd_array *c,
                               const nd_array *dst)
 {
     ND_RETURN_IF(check_three(op, a, b, c));
-    return long_way_into(op, (const nd_arg[]){{.array = a}, {.array = b}, {.array = c}}, 3, NULL,
-                         dst);
+    return slow_path_into(op, (const nd_arg[]){{.array = a}, {.array = b}, {.array = c}}, 3, NULL,
+                          dst);
 }
 
 /* The public functions, from the op table. */

@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Matrix products: broadcasting of leading axes, 1-d operands, dtypes; the batch dimensions are
  * merged for the kernel. */
-#include "core/ops/ops.h"
+#include "core/ops/prepare.h"
 
 typedef struct {
+    nd_operation
+        of; /* operands: a, b (1-d ones made matrices), bias (stretched to the full product) */
     nd_matmul_opts o;
-    nd_array *a, *b, *bias; /* owned: cast, with the 1-d operands made matrices */
-    nd_device *device;
-    nd_scope scope;
-    nd_dtype result;
-    int ndim; /* of the full product, before 1-d axes are dropped */
-    int64_t shape[ND_MAX_NDIM];
-    bool drop_row, drop_col;
+    bool drop_row, drop_col;   /* axes of the full product that 1-d operands brought */
+    int full_ndim;             /* of the full product */
+    int64_t full[ND_MAX_NDIM]; /* its shape */
 } product;
-
-static void product_finish(product *p)
-{
-    nd_release(p->a);
-    nd_release(p->b);
-    nd_release(p->bias);
-    nd__scope_leave(&p->scope);
-}
 
 /* The operands' dtype and the result's. Wider results are for exact integer sums and for keeping
  * f32 of halves. */
@@ -49,17 +39,17 @@ static nd_status choose_dtypes(const nd_array *a, const nd_array *b, nd_dtype wa
     return ND_OK;
 }
 
-static nd_status as_matrix(const nd_array *a, nd_dtype dtype, int32_t new_axis, nd_array **out)
+/* Operand i in the compute dtype, as a matrix. */
+static nd_status make_matrix(product *p, int i)
 {
-    nd_array *cast = NULL;
-    ND_RETURN_IF(nd__cast(a, dtype, &cast));
-    if (a->ndim != 1) {
-        *out = cast;
+    const int32_t new_axis = i;
+    nd_array *matrix = NULL;
+    ND_RETURN_IF(nd__operand_cast(&p->of, i, p->of.compute));
+    if (p->of.in[i]->ndim != 1)
         return ND_OK;
-    }
-    nd_status status = nd_expand_dims(cast, 1, &new_axis, out);
-    nd_release(cast);
-    return status;
+    ND_RETURN_IF(nd_expand_dims(p->of.in[i], 1, &new_axis, &matrix));
+    nd__operand_take(&p->of, i, matrix);
+    return ND_OK;
 }
 
 /* a, b: as they were given, not as matrices. */
@@ -76,107 +66,78 @@ static nd_status refuse_shapes(const nd_array *a, const nd_array *b)
                     text_b);
 }
 
-static nd_status product_shape(product *p, const nd_array *given_a, const nd_array *given_b)
+/* The full product's shape, and the result's as the caller sees it. */
+static nd_status find_shape(product *p, const nd_array *given_a, const nd_array *given_b)
 {
-    const nd_array *a = p->a, *b = p->b;
+    const nd_array *a = p->of.in[0], *b = p->of.in[1];
     const int ndims[2] = {a->ndim - 2, b->ndim - 2};
     const int64_t *const shapes[2] = {a->shape, b->shape};
     if (a->shape[a->ndim - 1] != b->shape[b->ndim - 2] ||
-        nd__broadcast("matmul", 2, ndims, shapes, &p->ndim, p->shape) != ND_OK)
+        nd__broadcast("matmul", 2, ndims, shapes, &p->full_ndim, p->full) != ND_OK)
         return refuse_shapes(given_a, given_b);
-    p->shape[p->ndim++] = a->shape[a->ndim - 2];
-    p->shape[p->ndim++] = b->shape[b->ndim - 1];
+    nd__result_shape(&p->of, p->full_ndim, p->full);
+    p->full[p->full_ndim++] = a->shape[a->ndim - 2];
+    p->full[p->full_ndim++] = b->shape[b->ndim - 1];
+    if (!p->drop_row)
+        p->of.shape[p->of.ndim++] = a->shape[a->ndim - 2];
+    if (!p->drop_col)
+        p->of.shape[p->of.ndim++] = b->shape[b->ndim - 1];
     return ND_OK;
 }
 
-static nd_status product_start(const nd_array *a, const nd_array *b, const nd_matmul_opts *opts,
-                               product *p)
+/* The bias broadcasts to the result, and gets the axes that the result lacks. */
+static nd_status take_bias(product *p)
 {
-    nd_dtype compute;
-    memset(p, 0, sizeof *p);
-    ND_RETURN_IF(nd__check_array("matmul", a, 0));
-    ND_RETURN_IF(nd__check_array("matmul", b, 1));
-    if (opts && opts->size < NDP_END(nd_matmul_opts, dtype))
-        return nd__fail(ND_ERR_ARGUMENT, "matmul", 2,
-                        "the options' size field is %u; set it to sizeof", opts->size);
-    if (opts)
-        memcpy(&p->o, opts, opts->size < sizeof p->o ? opts->size : sizeof p->o);
-    ND_RETURN_IF(nd__scope_of("matmul", a, opts, &p->scope));
-    if (p->o.alpha == 0 && p->o.beta == 0)
-        p->o.alpha = 1;
-    if (a->ndim == 0 || b->ndim == 0)
-        return nd__fail(ND_ERR_SHAPE, "matmul", a->ndim != 0, "argument %d is 0-d; use nd_multiply",
-                        a->ndim != 0);
-    ND_RETURN_IF(nd__check_same_device("matmul", a, b, 0, 1));
-    ND_RETURN_IF(choose_dtypes(a, b, p->o.dtype, &compute, &p->result));
-    if (p->o.epilogue < ND_EPILOGUE_NONE || p->o.epilogue > ND_EPILOGUE_TANH ||
-        (p->o.epilogue && nd__kind(p->result) != ND_KIND_FLOAT))
-        return nd__fail(ND_ERR_ARGUMENT, "matmul", 2,
-                        "epilogue %d is unknown, or the result (%s) is not floating",
-                        (int)p->o.epilogue, nd_dtype_name(p->result));
-    p->device = a->storage->device;
-    p->drop_row = a->ndim == 1;
-    p->drop_col = b->ndim == 1;
-    ND_RETURN_IF(as_matrix(a, compute, 0, &p->a));
-    ND_RETURN_IF(as_matrix(b, compute, 1, &p->b));
-    return product_shape(p, a, b);
-}
-
-/* The shape of the result as the caller sees it. */
-static int visible_shape(const product *p, int64_t *shape)
-{
-    int n = p->ndim - 2;
-    memcpy(shape, p->shape, (size_t)n * sizeof *shape);
-    if (!p->drop_row)
-        shape[n++] = p->shape[p->ndim - 2];
-    if (!p->drop_col)
-        shape[n++] = p->shape[p->ndim - 1];
-    return n;
-}
-
-static nd_status prepare_bias(product *p)
-{
-    int64_t shape[ND_MAX_NDIM];
-    nd_array *cast = NULL, *stretched = NULL;
+    nd_array *stretched = NULL, *full = NULL;
+    int32_t axes[2];
+    int naxes = 0;
     if (!p->o.bias)
         return ND_OK;
-    int n = visible_shape(p, shape);
-    ND_RETURN_IF(nd__check_same_device("matmul", p->a, p->o.bias, 0, 2));
-    ND_RETURN_IF(nd__check_castable("matmul", p->o.bias->dtype, p->result));
-    ND_RETURN_IF(nd__cast(p->o.bias, p->result, &cast));
-    nd_status status = nd_broadcast_to(cast, n, shape, &stretched);
-    if (status == ND_OK) {
-        int32_t axes[2];
-        int naxes = 0;
-        if (p->drop_row)
-            axes[naxes++] = p->ndim - 2;
-        if (p->drop_col)
-            axes[naxes++] = p->ndim - 1;
-        status = nd_expand_dims(stretched, naxes, axes, &p->bias);
-    }
-    nd_release(cast);
+    ND_RETURN_IF(nd__operand(&p->of, 2, p->o.bias));
+    ND_RETURN_IF(nd__check_castable("matmul", p->o.bias->dtype, p->of.result));
+    ND_RETURN_IF(nd__operand_cast(&p->of, 2, p->of.result));
+    ND_RETURN_IF(nd_broadcast_to(p->of.in[2], p->of.ndim, p->of.shape, &stretched));
+    if (p->drop_row)
+        axes[naxes++] = p->full_ndim - 2;
+    if (p->drop_col)
+        axes[naxes++] = p->full_ndim - 1;
+    nd_status status = nd_expand_dims(stretched, naxes, axes, &full);
     nd_release(stretched);
+    if (status == ND_OK)
+        nd__operand_take(&p->of, 2, full);
     return status;
+}
+
+static nd_status check_epilogue(const product *p)
+{
+    const int32_t epilogue = p->o.epilogue;
+    if (epilogue >= ND_EPILOGUE_NONE && epilogue <= ND_EPILOGUE_TANH &&
+        (!epilogue || nd__kind(p->of.result) == ND_KIND_FLOAT))
+        return ND_OK;
+    return nd__fail(ND_ERR_ARGUMENT, "matmul", 2,
+                    "epilogue %d is unknown, or the result (%s) is not floating", (int)epilogue,
+                    nd_dtype_name(p->of.result));
 }
 
 /* Strides of the full product over dst, whose 1-d axes are missing. */
 static void full_strides(const product *p, const nd_array *dst, int64_t *stride)
 {
-    int n = p->ndim - 2, at = n;
+    int n = p->full_ndim - 2, at = n;
     memcpy(stride, dst->stride, (size_t)n * sizeof *stride);
     stride[n] = p->drop_row ? 0 : dst->stride[at++];
     stride[n + 1] = p->drop_col ? 0 : dst->stride[at];
 }
 
-static nd_status product_run(product *p, const nd_array *dst)
+static nd_status run(const nd_operation *of, const nd_array *dst)
 {
+    const product *p = (const product *)of;
     int64_t batch[ND_MAX_NDIM], stride[4][ND_MAX_NDIM], shape[4][ND_MAX_NDIM], full[4][ND_MAX_NDIM];
-    int n = p->ndim - 2;
-    const nd_array *operand[4] = {dst, p->a, p->b, p->bias};
+    int n = p->full_ndim - 2;
+    const nd_array *operand[4] = {dst, of->in[0], of->in[1], of->in[2]};
     if (dst->size == 0)
         return ND_OK;
     full_strides(p, dst, full[0]);
-    memcpy(batch, p->shape, (size_t)n * sizeof *batch);
+    memcpy(batch, p->full, (size_t)n * sizeof *batch);
     memcpy(stride[0], full[0], (size_t)n * sizeof *batch);
     for (int i = 1; i < 4; i++) {
         const nd_array *x = operand[i];
@@ -193,10 +154,10 @@ static nd_status product_run(product *p, const nd_array *dst)
             continue;
         bool is_product = i == 0;
         memcpy(shape[i], batch, (size_t)rank * sizeof *batch);
-        shape[i][rank] = is_product ? p->shape[p->ndim - 2] : x->shape[x->ndim - 2];
-        shape[i][rank + 1] = is_product ? p->shape[p->ndim - 1] : x->shape[x->ndim - 1];
-        stride[i][rank] = is_product ? full[0][p->ndim - 2] : x->stride[x->ndim - 2];
-        stride[i][rank + 1] = is_product ? full[0][p->ndim - 1] : x->stride[x->ndim - 1];
+        shape[i][rank] = is_product ? p->full[p->full_ndim - 2] : x->shape[x->ndim - 2];
+        shape[i][rank + 1] = is_product ? p->full[p->full_ndim - 1] : x->shape[x->ndim - 1];
+        stride[i][rank] = is_product ? full[0][p->full_ndim - 2] : x->stride[x->ndim - 2];
+        stride[i][rank + 1] = is_product ? full[0][p->full_ndim - 1] : x->stride[x->ndim - 1];
         v[i] = nd__view(x);
         v[i].shape = shape[i];
         v[i].stride = stride[i];
@@ -205,77 +166,65 @@ static nd_status product_run(product *p, const nd_array *dst)
     }
     ndp_matmul params = {.size = sizeof params,
                          .epilogue = p->o.epilogue,
-                         .has_bias = p->bias != NULL,
+                         .has_bias = of->in[2] != NULL,
                          .alpha = p->o.alpha,
                          .beta = p->o.beta};
     ndp_call call = {.size = sizeof call,
                      .op = ND_OP_matmul,
-                     .n_in = p->bias ? 3 : 2,
+                     .n_in = of->in[2] ? 3 : 2,
                      .n_out = 1,
                      .in = v + 1,
                      .out = v,
                      .params = &params};
-    const int64_t mnk[3] = {p->shape[p->ndim - 2], p->shape[p->ndim - 1],
-                            p->a->shape[p->a->ndim - 1]};
-    ND_RETURN_IF(nd__math_mode(p->device, ND_OP_matmul, p->a->dtype, mnk, &call.mode));
-    return nd__run(p->device, &call);
+    const int64_t mnk[3] = {p->full[p->full_ndim - 2], p->full[p->full_ndim - 1],
+                            of->in[0]->shape[of->in[0]->ndim - 1]};
+    ND_RETURN_IF(nd__math_mode(of->device, ND_OP_matmul, of->in[0]->dtype, mnk, &call.mode));
+    return nd__run(of->device, &call);
+}
+
+static nd_status start(const nd_array *a, const nd_array *b, const nd_matmul_opts *opts, product *p)
+{
+    nd_operation *of = &p->of;
+    nd__operation_begin(of, ND_OP_matmul, run);
+    ND_RETURN_IF(nd__operand(of, 0, a));
+    ND_RETURN_IF(nd__check_array("matmul", b, 1));
+    if (opts && opts->size < NDP_END(nd_matmul_opts, dtype))
+        return nd__fail(ND_ERR_ARGUMENT, "matmul", 2,
+                        "the options' size field is %u; set it to sizeof", opts->size);
+    ND_RETURN_IF(nd__read_options("matmul", opts, &p->o, sizeof p->o, 0));
+    ND_RETURN_IF(nd__scope_of("matmul", a, opts, &of->scope));
+    if (p->o.alpha == 0 && p->o.beta == 0)
+        p->o.alpha = 1;
+    of->updates = p->o.beta != 0;
+    if (a->ndim == 0 || b->ndim == 0)
+        return nd__fail(ND_ERR_SHAPE, "matmul", a->ndim != 0, "argument %d is 0-d; use nd_multiply",
+                        a->ndim != 0);
+    ND_RETURN_IF(nd__operand(of, 1, b));
+    ND_RETURN_IF(choose_dtypes(a, b, p->o.dtype, &of->compute, &of->result));
+    ND_RETURN_IF(check_epilogue(p));
+    p->drop_row = a->ndim == 1;
+    p->drop_col = b->ndim == 1;
+    ND_RETURN_IF(make_matrix(p, 0));
+    ND_RETURN_IF(make_matrix(p, 1));
+    ND_RETURN_IF(find_shape(p, a, b));
+    return take_bias(p);
 }
 
 nd_status nd_matmul(const nd_array *a, const nd_array *b, const nd_matmul_opts *opts,
                     nd_array **out)
 {
     product p;
-    nd_array *r = NULL;
-    int64_t shape[ND_MAX_NDIM];
-    nd_status status;
     ND_OUT("matmul", 3, out, NULL);
-    ND_GOTO_IF(done, product_start(a, b, opts, &p));
-    if (p.o.beta != 0)
-        ND_GOTO_IF(done, nd__fail(ND_ERR_ARGUMENT, "matmul", 2,
-                                  "beta needs a destination; use nd_matmul_into"));
-    ND_GOTO_IF(done, prepare_bias(&p));
-    ND_GOTO_IF(done,
-               nd__array_alloc("matmul", p.device, p.result, visible_shape(&p, shape), shape, &r));
-    ND_GOTO_IF(done, product_run(&p, r));
-    *out = r;
-    r = NULL;
-done:
-    nd_release(r);
-    product_finish(&p);
-    return status;
-}
-
-static bool needs_temporary(const product *p, const nd_array *dst)
-{
-    return dst->dtype != p->result || nd__may_overlap(p->a, dst) || nd__may_overlap(p->b, dst) ||
-           (p->bias && nd__may_overlap(p->bias, dst));
+    nd_status status = start(a, b, opts, &p);
+    if (status == ND_OK && p.o.beta != 0)
+        status =
+            nd__fail(ND_ERR_ARGUMENT, "matmul", 2, "beta needs a destination; use nd_matmul_into");
+    return nd__into_new(&p.of, status, out);
 }
 
 nd_status nd_matmul_into(const nd_array *a, const nd_array *b, const nd_matmul_opts *opts,
                          const nd_array *dst)
 {
     product p;
-    nd_array *temporary = NULL;
-    int64_t shape[ND_MAX_NDIM];
-    nd_status status;
-    ND_GOTO_IF(done, product_start(a, b, opts, &p));
-    ND_GOTO_IF(done, nd__check_writable("matmul", dst, 3));
-    ND_GOTO_IF(done, nd__check_same_device("matmul", a, dst, 0, 3));
-    int n = visible_shape(&p, shape);
-    ND_GOTO_IF(done, nd__check_dst_shape("matmul", dst, n, shape, 3));
-    ND_GOTO_IF(done, prepare_bias(&p));
-    if (!needs_temporary(&p, dst)) {
-        ND_GOTO_IF(done, product_run(&p, dst));
-    } else {
-        ND_GOTO_IF(done, nd__check_castable("matmul", p.result, dst->dtype));
-        ND_GOTO_IF(done, nd__array_alloc("matmul", p.device, p.result, n, shape, &temporary));
-        if (p.o.beta != 0)
-            ND_GOTO_IF(done, nd__copy_into(dst, temporary));
-        ND_GOTO_IF(done, product_run(&p, temporary));
-        ND_GOTO_IF(done, nd__copy_into(temporary, dst));
-    }
-done:
-    nd_release(temporary);
-    product_finish(&p);
-    return status;
+    return nd__into(&p.of, start(a, b, opts, &p), dst, 3);
 }

@@ -1,40 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Row normalisations: softmax, log_softmax, layer_norm, rms_norm over any set of axes. */
-#include "core/ops/ops.h"
+#include "core/ops/prepare.h"
 
 typedef struct {
-    const nd_op_info *info;
-    const nd_array *operand[3]; /* a, scale, bias; NULL where absent */
-    nd_array *cast[3];          /* owned, or NULL */
-    nd_scope scope;
-    nd_dtype compute;
+    nd_operation of; /* operands: a, scale, bias */
     double eps;
     int naxes;
     int order[ND_MAX_NDIM]; /* a's axes: kept ones, then normalised ones */
-} norm_plan;
+} normalising;
 
-static nd_status read_norm_opts(const char *op, const nd_norm_opts *opts, nd_norm_opts *o)
+static nd_status read_options(const char *op, const nd_norm_opts *opts, nd_norm_opts *o)
 {
-    memset(o, 0, sizeof *o);
-    o->eps = -1;
-    if (opts && opts->size < NDP_END(nd_norm_opts, dtype))
-        return nd__fail(ND_ERR_ARGUMENT, op, -1, "the options' size field is %u; set it to sizeof",
-                        opts->size);
-    if (opts)
-        memcpy(o, opts, opts->size < sizeof *o ? opts->size : sizeof *o);
+    ND_RETURN_IF(nd__read_options(op, opts, o, sizeof *o, NDP_END(nd_norm_opts, dtype)));
+    if (!opts || o->eps < 0)
+        o->eps = 1e-5;
     return ND_OK;
 }
 
-static nd_status choose_axes(norm_plan *p, const nd_norm_opts *o, int ndim)
+static nd_status choose_axes(normalising *p, const nd_norm_opts *o, int ndim)
 {
     uint64_t mask;
     int n = o->naxes > 0 ? o->naxes : 1, at = 0;
     if (o->axes || o->naxes < 0) {
-        ND_RETURN_IF(nd__axes_option(p->info->name, o->naxes, o->axes, ndim, &mask));
+        ND_RETURN_IF(nd__axes_option(p->of.name, o->naxes, o->axes, ndim, &mask));
         n = o->naxes == ND_NO_AXES ? 0 : o->naxes;
     } else {
         if (n > ndim)
-            return nd__fail(ND_ERR_SHAPE, p->info->name, 0, "rank %d has no %d trailing axes", ndim,
+            return nd__fail(ND_ERR_SHAPE, p->of.name, 0, "rank %d has no %d trailing axes", ndim,
                             n);
         mask = (n >= 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1) << (ndim - n);
     }
@@ -49,64 +41,23 @@ static nd_status choose_axes(norm_plan *p, const nd_norm_opts *o, int ndim)
 }
 
 /* scale or bias: of the normalised axes' shape. */
-static nd_status check_weight(const norm_plan *p, int i)
+static nd_status check_weight(const normalising *p, int i)
 {
     int64_t shape[ND_MAX_NDIM];
-    const nd_array *a = p->operand[0];
-    if (!p->operand[i])
+    const nd_array *a = p->of.in[0];
+    if (!p->of.in[i])
         return ND_OK;
     for (int d = 0; d < p->naxes; d++)
         shape[d] = a->shape[p->order[a->ndim - p->naxes + d]];
-    ND_RETURN_IF(nd__check_same_device(p->info->name, a, p->operand[i], 0, i));
-    return nd__check_shape_is(p->info->name, p->operand[i], p->naxes, shape, i);
-}
-
-static nd_status norm_start(nd_op op, const nd_array *a, const nd_array *scale,
-                            const nd_array *bias, const nd_norm_opts *opts, norm_plan *p)
-{
-    nd_norm_opts o;
-    memset(p, 0, sizeof *p);
-    p->info = nd_op_get(op);
-    p->operand[0] = a;
-    p->operand[1] = scale;
-    p->operand[2] = bias;
-    ND_RETURN_IF(nd__check_array(p->info->name, a, 0));
-    ND_RETURN_IF(read_norm_opts(p->info->name, opts, &o));
-    ND_RETURN_IF(nd__scope_of(p->info->name, a, opts, &p->scope));
-    ND_RETURN_IF(choose_axes(p, &o, a->ndim));
-    nd_dtype common = a->dtype;
-    for (int i = 1; i < 3; i++) {
-        ND_RETURN_IF(check_weight(p, i));
-        if (p->operand[i])
-            ND_RETURN_IF(nd__promote(p->info->name, common, p->operand[i]->dtype, &common));
-    }
-    if (o.dtype) {
-        ND_RETURN_IF(nd__check_dtype(p->info->name, o.dtype));
-        ND_RETURN_IF(nd__check_castable(p->info->name, common, o.dtype));
-        common = o.dtype;
-    }
-    ND_RETURN_IF(nd__op_domain(p->info, common, &p->compute));
-    p->eps = o.eps < 0 ? 1e-5 : o.eps;
-    for (int i = 0; i < 3; i++)
-        if (p->operand[i] && p->operand[i]->dtype != p->compute) {
-            ND_RETURN_IF(nd__cast(p->operand[i], p->compute, &p->cast[i]));
-            p->operand[i] = p->cast[i];
-        }
-    return ND_OK;
-}
-
-static void norm_finish(norm_plan *p)
-{
-    for (int i = 0; i < 3; i++)
-        nd_release(p->cast[i]);
-    nd__scope_leave(&p->scope);
+    return nd__check_shape_is(p->of.name, p->of.in[i], p->naxes, shape, i);
 }
 
 /* Views of a, dst and the weights with the normalised axes last; kept and normalised dimensions
  * merge within their groups, in order. */
-static nd_status norm_run(const norm_plan *p, const nd_array *dst)
+static nd_status run(const nd_operation *of, const nd_array *dst)
 {
-    const nd_array *a = p->operand[0];
+    const normalising *p = (const normalising *)of;
+    const nd_array *a = p->of.in[0];
     int64_t shape[2][ND_MAX_NDIM], stride[2][4][ND_MAX_NDIM], full_shape[ND_MAX_NDIM],
         full[4][ND_MAX_NDIM];
     int kept = a->ndim - p->naxes, rank[2];
@@ -118,7 +69,7 @@ static nd_status norm_run(const norm_plan *p, const nd_array *dst)
         stride[group][0][at] = dst->stride[axis];
         stride[group][1][at] = a->stride[axis];
         for (int i = 1; i < 3; i++)
-            stride[group][i + 1][at] = group && p->operand[i] ? p->operand[i]->stride[at] : 0;
+            stride[group][i + 1][at] = group && p->of.in[i] ? p->of.in[i]->stride[at] : 0;
     }
     rank[0] = nd__coalesce(kept, shape[0], 2, stride[0], false);
     rank[1] = nd__coalesce(p->naxes, shape[1], 4, stride[1], false);
@@ -134,8 +85,8 @@ static nd_status norm_run(const norm_plan *p, const nd_array *dst)
     uint32_t n_in = 0;
     v[0] = nd__view(dst);
     for (int i = 0; i < 3; i++)
-        if (p->operand[i]) {
-            v[++n_in] = nd__view(p->operand[i]);
+        if (p->of.in[i]) {
+            v[++n_in] = nd__view(p->of.in[i]);
             v[n_in].stride = full[i + 1];
         }
     v[0].stride = full[0];
@@ -147,10 +98,10 @@ static nd_status norm_run(const norm_plan *p, const nd_array *dst)
     ndp_norm params = {.size = sizeof params,
                        .n_reduced = rank[1],
                        .eps = p->eps,
-                       .has_scale = p->operand[1] != NULL,
-                       .has_bias = p->operand[2] != NULL};
+                       .has_scale = p->of.in[1] != NULL,
+                       .has_bias = p->of.in[2] != NULL};
     ndp_call call = {.size = sizeof call,
-                     .op = p->info->op,
+                     .op = p->of.info->op,
                      .n_in = n_in,
                      .n_out = 1,
                      .in = v + 1,
@@ -159,53 +110,49 @@ static nd_status norm_run(const norm_plan *p, const nd_array *dst)
     return nd__run(dst->storage->device, &call);
 }
 
+static nd_status start(nd_op op, const nd_array *a, const nd_array *scale, const nd_array *bias,
+                       const nd_norm_opts *opts, normalising *p)
+{
+    const nd_array *const weights[3] = {a, scale, bias};
+    nd_norm_opts o;
+    nd__operation_begin(&p->of, op, run);
+    p->of.elementwise = true; /* a row is read before it is written */
+    ND_RETURN_IF(nd__operand(&p->of, 0, a));
+    ND_RETURN_IF(read_options(p->of.name, opts, &o));
+    ND_RETURN_IF(nd__scope_of(p->of.name, a, opts, &p->of.scope));
+    ND_RETURN_IF(choose_axes(p, &o, a->ndim));
+    p->eps = o.eps;
+    nd_dtype common = a->dtype;
+    for (int i = 1; i < 3; i++) {
+        if (!weights[i])
+            continue;
+        ND_RETURN_IF(nd__operand(&p->of, i, weights[i]));
+        ND_RETURN_IF(check_weight(p, i));
+        ND_RETURN_IF(nd__promote(p->of.name, common, weights[i]->dtype, &common));
+    }
+    ND_RETURN_IF(nd__choose_dtypes(&p->of, common, o.dtype));
+    p->of.result = p->of.compute;
+    nd__result_shape(&p->of, a->ndim, a->shape);
+    for (int i = 0; i < 3; i++)
+        if (p->of.in[i])
+            ND_RETURN_IF(nd__operand_cast(&p->of, i, p->of.compute));
+    return ND_OK;
+}
+
 static nd_status norm(nd_op op, const nd_array *a, const nd_array *scale, const nd_array *bias,
                       const nd_norm_opts *opts, nd_array **out)
 {
-    norm_plan p;
-    nd_array *r = NULL;
-    nd_status status;
+    normalising p;
     *out = NULL;
-    ND_GOTO_IF(done, norm_start(op, a, scale, bias, opts, &p));
-    ND_GOTO_IF(done,
-               nd__array_alloc(p.info->name, a->storage->device, p.compute, a->ndim, a->shape, &r));
-    ND_GOTO_IF(done, norm_run(&p, r));
-    *out = r;
-    r = NULL;
-done:
-    nd_release(r);
-    norm_finish(&p);
-    return status;
+    return nd__into_new(&p.of, start(op, a, scale, bias, opts, &p), out);
 }
 
 /* `place` is the position of dst among the arguments. */
 static nd_status norm_into(nd_op op, const nd_array *a, const nd_array *scale, const nd_array *bias,
                            const nd_norm_opts *opts, int32_t place, const nd_array *dst)
 {
-    norm_plan p;
-    nd_array *r = NULL;
-    nd_status status;
-    ND_GOTO_IF(done, norm_start(op, a, scale, bias, opts, &p));
-    ND_GOTO_IF(done, nd__check_writable(p.info->name, dst, place));
-    ND_GOTO_IF(done, nd__check_same_device(p.info->name, a, dst, 0, place));
-    ND_GOTO_IF(done, nd__check_dst_shape(p.info->name, dst, a->ndim, a->shape, place));
-    bool direct = dst->dtype == p.compute;
-    for (int i = 0; i < 3; i++)
-        direct = direct && (!p.operand[i] || nd__same_view(p.operand[i], dst) ||
-                            !nd__may_overlap(p.operand[i], dst));
-    if (direct) {
-        ND_GOTO_IF(done, norm_run(&p, dst));
-    } else {
-        ND_GOTO_IF(done, nd__check_castable(p.info->name, p.compute, dst->dtype));
-        ND_GOTO_IF(done, nd__array_alloc(p.info->name, a->storage->device, p.compute, a->ndim,
-                                         a->shape, &r));
-        ND_GOTO_IF(done, norm_run(&p, r));
-        ND_GOTO_IF(done, nd__copy_into(r, dst));
-    }
-done:
-    nd_release(r);
-    norm_finish(&p);
-    return status;
+    normalising p;
+    return nd__into(&p.of, start(op, a, scale, bias, opts, &p), dst, place);
 }
 
 nd_status nd_softmax(const nd_array *a, const nd_norm_opts *opts, nd_array **out)

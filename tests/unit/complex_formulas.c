@@ -54,20 +54,20 @@ enum { /* the complex bound of each row of op.def, in hundredths of an ulp */
 };
 
 /* The functions of the golden file. */
-#define UNARY_OPS(X)                                                                     \
-    X(sqrt)                                                                              \
-    X(exp)                                                                               \
-    X(expm1)                                                                             \
-    X(log)                                                                               \
-    X(log1p)                                                                             \
-    X(log2)                                                                              \
-    X(log10)                                                                             \
-    X(sin)                                                                               \
-    X(cos)                                                                               \
-    X(tan)                                                                               \
-    X(asin)                                                                              \
-    X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(sign) X(square) \
-        X(reciprocal)
+#define UNARY_OPS(X) \
+    X(sqrt)          \
+    X(exp)           \
+    X(expm1)         \
+    X(log)           \
+    X(log1p)         \
+    X(log2)          \
+    X(log10)         \
+    X(sin)           \
+    X(cos)           \
+    X(tan)           \
+    X(asin)          \
+    X(acos)          \
+    X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(sign) X(square) X(reciprocal)
 #define BINARY_OPS(X) X(multiply) X(divide) X(pow)
 
 enum {
