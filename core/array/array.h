@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Arrays: storage with the streams that use it, headers, the checks that operations make of their operands, and
- * whether views overlap. */
+ * Arrays: storage with the streams that use it, headers, the checks that operations make of their
+ * operands, and whether views overlap. */
 #ifndef NDOCK_CORE_ARRAY_H
 #define NDOCK_CORE_ARRAY_H
 #include "core/memory/storage.h"
@@ -24,8 +24,8 @@ static inline nd_status nd__settle(const char *op, nd_storage *s)
                                                                    : (nd_status)ND_OK;
 }
 
-/* ---- sharing.c: which streams use a storage; for imported memory, the producer's stream waits until
- * our work is done ---- */
+/* ---- sharing.c: which streams use a storage; for imported memory, the producer's stream waits
+ * until our work is done ---- */
 void nd__used_elsewhere(nd_storage *s, nd_stream *stream);
 static inline void nd__used_on(nd_storage *s, nd_stream *stream)
 {
@@ -113,8 +113,8 @@ nd_status nd__array_alloc(const char *op, nd_device *device, nd_dtype dtype, int
 /* The same on a device that may be NULL (the current one). */
 nd_status nd__empty(const char *op, nd_device *device, nd_dtype dtype, int ndim,
                     const int64_t *shape, nd_array **out);
-/* New dense array of a's shape and device; dtype no wider than a's, so that no size needs checking.
- */
+/* New dense array of a's shape and device; dtype no wider than a's, so that no size needs
+ * checking. */
 nd_status nd__array_like(const nd_array *a, nd_dtype dtype, nd_array **out);
 /* The end of most functions: result becomes *out on success, and is released on failure. Returns
  * status. */
@@ -132,7 +132,8 @@ nd_status nd__check_dst_shape(const char *op, const nd_array *dst, int ndim, con
                               int32_t i);
 
 /* ---- view.c ---- */
-/* The shape with its -1 filled in, and whether strides can make a view of it. Errors are nd_reshape's. */
+/* The shape with its -1 filled in, and whether strides can make a view of it. Errors are
+ * nd_reshape's. */
 nd_status nd__reshape_fits(const nd_array *a, int ndim, const int64_t *shape, int64_t *full,
                            bool *fits);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Storage: counted handles to blocks of device memory, which the device's backend of blocks provides;
- * and the free list of array headers. */
+ * Storage: counted handles to blocks of device memory, which the device's backend of blocks
+ * provides; and the free list of array headers. */
 #include <stdlib.h>
 #include "core/array/array.h"
 #include "core/array/handles.h"

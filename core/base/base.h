@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * What every file of the core uses: errors and how they are passed on, the log, text, and what a thread has of
- * its own. The lowest layer: it knows neither devices nor arrays. */
+ * What every file of the core uses: errors and how they are passed on, the log, text, and what a
+ * thread has of its own. The lowest layer: it knows neither devices nor arrays. */
 #ifndef NDOCK_CORE_BASE_H
 #define NDOCK_CORE_BASE_H
 #include <pthread.h>

@@ -14,8 +14,8 @@ typedef struct {
     int depth;
 } nd__json;
 
-/* arena: size bytes, enough for all texts, since every text loses its two quotes; it outlives them.
- */
+/* arena: size bytes, enough for all texts, since every text loses its two quotes; it outlives
+ * them. */
 void nd__json_start(nd__json *j, const void *text, size_t size, char *arena);
 /* Marks the reader as failed at its present place, unless it has failed before. Returns 0. */
 int nd__json_fail(nd__json *j, const char *error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The log: the program's sink, or else lines on descriptor 2 or in the file that NDOCK_LOG names.
- */
+ * The log: the program's sink, or else lines on descriptor 2 or in the file that NDOCK_LOG
+ * names. */
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>

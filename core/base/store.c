@@ -136,8 +136,8 @@ static void checksum(const uint8_t header[ND_STORE_HEADER], const void *key, siz
     nd__sha256_end(&sha, digest);
 }
 
-/* The header alone, so that no memory is taken for a file that says something else than its size.
- */
+/* The header alone, so that no memory is taken for a file that says something else than its
+ * size. */
 static bool fits(const uint8_t header[ND_STORE_HEADER], uint64_t size)
 {
     uint64_t rest = size - ND_STORE_HEADER, key = get(header + 16, 8);

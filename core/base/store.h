@@ -47,8 +47,8 @@ bool nd__store_load(nd_kernel_store *s, const uint8_t hash[32], const void *key,
 bool nd__store_save(nd_kernel_store *s, const uint8_t hash[32], const void *key, size_t key_nbytes,
                     const void *code, size_t nbytes);
 nd_status nd__store_clear(nd_kernel_store *s);
-/* Looks through the folder; with evict, removes the least recently used entries beyond max_bytes.
- */
+/* Looks through the folder; with evict, removes the least recently used entries beyond
+ * max_bytes. */
 nd_store_usage nd__store_scan(nd_kernel_store *s, bool evict);
 #define ND_STORE_PATH 4096
 #define ND_STORE_DIR (ND_STORE_PATH - 80) /* DIR is shorter, so that names in it fit; see open */

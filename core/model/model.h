@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The data model: dtypes and their promotion, scalars, shapes and strides, the table of operations. Arithmetic on
- * values alone: nothing here knows a device. */
+ * The data model: dtypes and their promotion, scalars, shapes and strides, the table of operations.
+ * Arithmetic on values alone: nothing here knows a device. */
 #ifndef NDOCK_CORE_MODEL_H
 #define NDOCK_CORE_MODEL_H
 #include "core/base/base.h"
@@ -75,8 +75,8 @@ extern const nd_op_info nd__ops[ND_OP_END]; /* of op.def, by id: nd_op_get witho
 #define ND_OP_REGISTERED_MAX 4096
 /* The id of the next operation that a program registers; ND_OP_NONE: there is no room. */
 nd_op nd__op_next(void);
-/* Lists an operation, whose id is nd__op_next() and whose record lives for good. The caller holds the
- * one lock of registering. */
+/* Lists an operation, whose id is nd__op_next() and whose record lives for good. The caller holds
+ * the one lock of registering. */
 void nd__op_add(const nd_op_info *info);
 
 #endif

@@ -23,7 +23,8 @@ const nd_op_info nd__ops[ND_OP_END] = {
 #include <ndock/op.def>
 };
 
-/* Those that programs register are never removed, so readers need no lock once they see the count. */
+/* Those that programs register are never removed, so readers need no lock once they see the
+ * count. */
 static const nd_op_info *registered[ND_OP_REGISTERED_MAX];
 static atomic_int n_registered;
 

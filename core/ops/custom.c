@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Operations of programs: registered with a shape rule, a form for the CPU and forms for plug-ins. */
+ * Operations of programs: registered with a shape rule, a form for the CPU and forms for
+ * plug-ins. */
 #include <stdlib.h>
 #include "core/ops/custom.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Operations of programs, applied: with the checks, the allocation and the fallback ladder of our own
- * operations. */
+ * Operations of programs, applied: with the checks, the allocation and the fallback ladder of our
+ * own operations. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/ops/custom.h"

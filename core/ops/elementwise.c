@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Elementwise operations: from arguments of any dtypes and shapes to a call in one compute dtype.
- */
+ * Elementwise operations: from arguments of any dtypes and shapes to a call in one compute
+ * dtype. */
 #include "core/ops/prepare.h"
 
 #define MAX_ARGS 3

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Gather and take_along_axis: elements along one axis, by an index for each element of the result. */
+ * Gather and take_along_axis: elements along one axis, by an index for each element of the
+ * result. */
 #include "core/ops/index.h"
 
 typedef struct {

@@ -57,7 +57,7 @@ done:
 }
 
 void nd__merge_around_axis(int n, const nd_array *const *arrays, int axis, nd_around_axis *m,
-                              ndp_view *v)
+                           ndp_view *v)
 {
     int ndim = arrays[0]->ndim, after = ndim - axis - 1;
     memcpy(m->outer_shape, arrays[0]->shape, (size_t)axis * sizeof(int64_t));
@@ -94,7 +94,7 @@ nd_status nd__cut_to(const nd_array *a, const int64_t *shape, int axis, nd_array
 }
 
 nd_status nd__check_index_shape(const nd_given_indices *g, const nd_array *a, const nd_array *idx,
-                                   int axis)
+                                int axis)
 {
     if (idx->ndim != a->ndim)
         return nd__fail(ND_ERR_SHAPE, g->op, g->argument, "the indices have rank %d, the array %d",

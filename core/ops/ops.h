@@ -18,8 +18,8 @@ nd_status nd__item(const char *op, const nd_array *a, int32_t reason, nd_scalar 
 nd_status nd__copy_into(const nd_array *src, const nd_array *dst);
 nd_status nd__cast(const nd_array *a, nd_dtype dtype,
                    nd_array **out); /* retained a if it has the dtype already */
-/* nd_wrap and nd_from_host on behalf of an operation, which their errors name; device is not NULL.
- */
+/* nd_wrap and nd_from_host on behalf of an operation, which their errors name; device is not
+ * NULL. */
 nd_status nd__wrap(const char *op, const nd_layout *layout, void *ptr, nd_device *device,
                    void (*release)(void *), void *ctx, nd_array **out);
 /* The same of a layout that was checked, has strides, and reaches the elements low to high. */

@@ -31,10 +31,10 @@ struct nd_operation {
     bool updates;     /* run reads what is in dst */
     bool dense;       /* run takes a dst in C order alone */
     nd_scope scope;
-    int ndim;                           /* of the result */
-    const nd_array *in[ND_OPERANDS];    /* as the kernel takes them; NULL: none at that place */
-    nd_array *owned[ND_OPERANDS];       /* casts and copies of operands; NULL: the caller's own */
-    int64_t shape[ND_MAX_NDIM];         /* of the result */
+    int ndim;                        /* of the result */
+    const nd_array *in[ND_OPERANDS]; /* as the kernel takes them; NULL: none at that place */
+    nd_array *owned[ND_OPERANDS];    /* casts and copies of operands; NULL: the caller's own */
+    int64_t shape[ND_MAX_NDIM];      /* of the result */
 };
 
 /* An operation without operands; everything but shape is set. */

@@ -3,11 +3,11 @@
 #include "core/ops/index.h"
 
 typedef struct {
-    nd_operation of; /* operands: the array, the indices as i64 */
-    const nd_array *indices;       /* those given */
-    nd_array *flat;                /* the indices in one dimension; owned, NULL where there are none */
+    nd_operation of;         /* operands: the array, the indices as i64 */
+    const nd_array *indices; /* those given */
+    nd_array *flat;          /* the indices in one dimension, owned; NULL: there are none */
     int axis;
-    int64_t slices[ND_MAX_NDIM];   /* the result's shape with the indices in one dimension */
+    int64_t slices[ND_MAX_NDIM]; /* the result's shape with the indices in one dimension */
 } taking;
 
 /* dst has a's rank here: the indices are flat. */

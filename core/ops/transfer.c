@@ -99,8 +99,8 @@ static nd_status queue_check(nd_stream *s, copy_check *c)
     return status;
 }
 
-/* The block is not used again before the copy is done; in a capture, not while there is the graph.
- */
+/* The block is not used again before the copy is done; in a capture, not while there is the
+ * graph. */
 static void let_go(void *storage)
 {
     nd__storage_release(storage);

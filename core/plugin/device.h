@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Plug-ins and their devices as the layers above see them. How a file becomes a device is in loader.h. */
+ * Plug-ins and their devices as the layers above see them. How a file becomes a device is in
+ * loader.h. */
 #ifndef NDOCK_CORE_DEVICE_H
 #define NDOCK_CORE_DEVICE_H
 #include "core/model/model.h"

@@ -69,8 +69,8 @@ void nd__loader_recount(nd_plugin_slot *slot);
 bool nd__plugin_filtered(const char *name); /* by NDOCK_PLUGINS */
 /* Whether both are one file, or one a copy of the other. */
 bool nd__same_plugin_file(const nd_plugin_slot *a, const nd_plugin_slot *b);
-/* The one of that name to use: the loaded one, else the candidate that wins; NULL if none is left.
- */
+/* The one of that name to use: the loaded one, else the candidate that wins; NULL if none is
+ * left. */
 nd_plugin_slot *nd__slot_of_name(nd_plugin_slot *list, const char *name);
 /* Tells every candidate whether another one comes first. */
 void nd__settle_names(nd_plugin_slot *list);

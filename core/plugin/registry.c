@@ -53,8 +53,8 @@ void nd__fork_streams(nd_fork now)
     each_device(now, offsetof(nd_device, stream_lock));
 }
 
-/* Whether a device that does not survive a fork is open: only asking what there is harms nothing.
- */
+/* Whether a device that does not survive a fork is open: only asking what there is harms
+ * nothing. */
 static bool has_device_of_driver(void)
 {
     for (nd_plugin_slot *s = slots; s; s = s->next)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Callbacks of programs' operations: which one a thread is in, and what becomes of the status that it
- * returns. */
+ * Callbacks of programs' operations: which one a thread is in, and what becomes of the status that
+ * it returns. */
 #include <stdarg.h>
 #include <stdio.h>
 #include "core/run/run.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Canonical calls of arrays: views that operands are made into, merged and reordered so that a kernel
- * sees as few dimensions as possible. */
+ * Canonical calls of arrays: views that operands are made into, merged and reordered so that a
+ * kernel sees as few dimensions as possible. */
 #include "core/run/dispatch.h"
 
 ndp_view nd__view(const nd_array *a)

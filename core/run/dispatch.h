@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Inside the dispatch: kernels.c (which kernel), pack.c (operands that it cannot take), execute.c (running
- * it), dispatch.c (calls of arrays). */
+ * Inside the dispatch: kernels.c (which kernel), pack.c (operands that it cannot take), execute.c
+ * (running it), dispatch.c (calls of arrays). */
 #ifndef NDOCK_CORE_DISPATCH_H
 #define NDOCK_CORE_DISPATCH_H
 #include "core/run/run.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * A checked call on its device: by the kernel that the device has for it, through the stream's queue
- * where the device has streams, or down the fallback ladder. */
+ * A checked call on its device: by the kernel that the device has for it, through the stream's
+ * queue where the device has streams, or down the fallback ladder. */
 #include <stdlib.h>
 #include "core/run/dispatch.h"
 #include "core/run/fallback.h"
@@ -203,8 +203,7 @@ static ndp_view flat_view(const nd_array *a)
 }
 
 /* The operands of a call of flat views, which are so small that nothing may be added to making
- * them.
- */
+ * them. */
 static __attribute__((noinline)) void note_uses(const nd_array *const *in, int n,
                                                 const nd_array *dst)
 {

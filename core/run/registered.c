@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Kernels of elementwise operations that programs register: their function for the CPU, called on runs
- * of the last dimension. */
+ * Kernels of elementwise operations that programs register: their function for the CPU, called on
+ * runs of the last dimension. */
 #include <stdlib.h>
 #include "core/run/run.h"
 
@@ -11,7 +11,8 @@ typedef struct {
     void *ctx;
 } registered_op;
 
-/* The operands of one call, the result first: where each lies and how far its elements are apart. */
+/* The operands of one call, the result first: where each lies and how far its elements are
+ * apart. */
 typedef struct {
     const ndp_view *view[4];
     char *base[4];

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * One operation on one device: from a checked call to a kernel, or to what takes the place of one. */
+ * One operation on one device: from a checked call to a kernel, or to what takes the place of
+ * one. */
 #ifndef NDOCK_CORE_RUN_H
 #define NDOCK_CORE_RUN_H
 #include "core/array/array.h"
 
 /* ---- registered.c, op_form.c: elementwise operations of programs ---- */
-/* Lists an operation with its function for the CPU; info is copied. Under the lock of registering. */
+/* Lists an operation with its function for the CPU; info is copied. Under the lock of
+ * registering. */
 nd_status nd__registered_add(const nd_op_info *info, nd_op_cpu_fn cpu, void *ctx);
 const ndp_kernel *nd__registered_kernel(nd_op op, const nd_device *device); /* NULL: none */
 /* A run-time op's own form for the device's plug-in. */
@@ -45,8 +47,8 @@ nd_status nd__copy_views(nd_device *dev, const ndp_view *from, const ndp_view *t
 /* One op over whole arrays as they are (no broadcasting, no merging). in, out: up to 4 and 2. */
 nd_status nd__run_arrays(nd_op op, int n_in, const nd_array *const *in, int n_out,
                          nd_array *const *out, const void *params);
-/* Elementwise call of arrays that are all dense and of dst's shape: one dimension, nothing to sort.
- */
+/* Elementwise call of arrays that are all dense and of dst's shape: one dimension, nothing to
+ * sort. */
 nd_status nd__run_dense(nd_op op, const nd_array *const *in, int n, const nd_array *dst);
 /* The same of an array and a scalar, which is operand `place` (0 or 1) of two. */
 nd_status nd__run_dense_scalar(nd_op op, const nd_array *a, nd_scalar s, int place,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * What plug-ins are served for work on streams: workspaces and the plan caches of opened devices. plugin.h
- * says what plug-ins see of them, ndock/cache.h what users do. */
+ * What plug-ins are served for work on streams: workspaces and the plan caches of opened devices.
+ * plugin.h says what plug-ins see of them, ndock/cache.h what users do. */
 #ifndef NDOCK_CORE_WORKSPACE_H
 #define NDOCK_CORE_WORKSPACE_H
 #include "core/plugin/service/service.h"

@@ -138,8 +138,7 @@ void nd__captured_free(nd_captured *c);
 /* s is being captured: release(ctx) is called when the graph is gone. */
 nd_status nd__capture_keep(nd_stream *s, const char *op, void (*release)(void *ctx), void *ctx);
 /* run(ctx) is called when a capture of the plug-in that is underway has ended; false: there is
- * none.
- */
+ * none. */
 bool nd__after_capture(const nd_device *device, void (*run)(void *ctx), void *ctx);
 
 /* ---- event_pool.c ---- */

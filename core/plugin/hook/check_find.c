@@ -20,8 +20,8 @@ static bool kernel_broken(hook_call *c, const ndp_kernel *k)
                              k->flags);
 }
 
-/* Twice as long, the layout of the same kind. Extents of 1 and 0 stay: they are broadcast, empty.
- */
+/* Twice as long, the layout of the same kind. Extents of 1 and 0 stay: they are broadcast,
+ * empty. */
 static void lengthen(ndp_view *v, int64_t shape[ND_MAX_NDIM], int64_t stride[ND_MAX_NDIM])
 {
     int64_t step = 1;

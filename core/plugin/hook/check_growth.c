@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * A kernel allocates nothing when it runs. One run in which the heap grows may be another thread's
  * doing; a long row of them, each of which grows, is the kernel's. Where work is queued, a run may
- * leave its record behind until it is done, so that only devices that do not queue are looked at.
- */
+ * leave its record behind until it is done, so that only devices that do not queue are looked
+ * at. */
 #include <malloc.h>
 #include "core/plugin/hook/check.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * What all files of the hook layer use: its settings, its instances, and where things are in a call. */
+ * What all files of the hook layer use: its settings, its instances, and where things are in a
+ * call. */
 #include <time.h>
 #include "core/plugin/hook/hook.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * A broken rule of the check: the log's line, and the error that the call gets, or the next one that can
- * return an error. */
+ * A broken rule of the check: the log's line, and the error that the call gets, or the next one
+ * that can return an error. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

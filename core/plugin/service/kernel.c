@@ -2,8 +2,8 @@
  * The kernel cache: compiled code by its full key, compiled once however many threads ask.
  *
  * An entry is listed while it is being compiled, while its code is in use, while its code is
- * nowhere else, or when compiling failed. Code that a file holds leaves memory with its last user.
- */
+ * nowhere else, or when compiling failed. Code that a file holds leaves memory with its last
+ * user. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/plugin/service/service.h"

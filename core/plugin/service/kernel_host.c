@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The process's kernel cache, set up by the environment at its first use: for plug-ins and users.
- */
+ * The process's kernel cache, set up by the environment at its first use: for plug-ins and
+ * users. */
 #include <stdlib.h>
 #include "core/plugin/service/service.h"
 #include "core/base/env.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * What plug-ins are served by the core: caches of plans and compiled kernels, opened libraries, which
- * devices are visible. plugin.h says what plug-ins see of them, ndock/cache.h what users do. */
+ * What plug-ins are served by the core: caches of plans and compiled kernels, opened libraries,
+ * which devices are visible. plugin.h says what plug-ins see of them, ndock/cache.h what users
+ * do. */
 #ifndef NDOCK_CORE_SERVICE_H
 #define NDOCK_CORE_SERVICE_H
 #include "core/base/store.h"
@@ -44,7 +45,8 @@ void nd__kernel_stats(nd_kernel_cache *c, nd_kernel_stats *out); /* all fields b
 const char *nd__kernel_cache_folder(const nd_kernel_cache *c);   /* "": none */
 extern const ndh_kernel_1 nd__kernel_service;
 void nd__kernel_cache_lock(nd_kernel_cache *c, bool take);
-/* In a child, with the lock held: what other threads compiled or waited for there is nobody's now. */
+/* In a child, with the lock held: what other threads compiled or waited for there is nobody's
+ * now. */
 void nd__kernel_cache_forked(nd_kernel_cache *c);
 void nd__fork_kernel_caches(nd_fork now);
 
