@@ -335,7 +335,7 @@ static nd_status ternary_into(nd_op op, const nd_array *a, const nd_array *b, co
 }
 
 /* The public functions, from the op table. */
-#define WRAP_UNARY(name)                                               \
+#define WRAP_UNARY(name, DOMAIN, RESULT, ulp, doc)                     \
     nd_status nd_##name(const nd_array *a, nd_array **out)             \
     {                                                                  \
         return unary(ND_OP_##name, a, out);                            \
@@ -344,7 +344,7 @@ static nd_status ternary_into(nd_op op, const nd_array *a, const nd_array *b, co
     {                                                                  \
         return unary_into(ND_OP_##name, a, dst);                       \
     }
-#define WRAP_BINARY(name)                                                                  \
+#define WRAP_BINARY(name, DOMAIN, RESULT, ulp, doc)                                        \
     nd_status nd_##name(const nd_array *a, const nd_array *b, nd_array **out)              \
     {                                                                                      \
         return binary(ND_OP_##name, a, b, out);                                            \
@@ -361,7 +361,7 @@ static nd_status ternary_into(nd_op op, const nd_array *a, const nd_array *b, co
     {                                                                                      \
         return binary_scalar_into(ND_OP_##name, a, b, dst);                                \
     }
-#define WRAP_TERNARY(name)                                                                       \
+#define WRAP_TERNARY(name, DOMAIN, RESULT, ulp, doc)                                             \
     nd_status nd_##name(const nd_array *a, const nd_array *b, const nd_array *c, nd_array **out) \
     {                                                                                            \
         return ternary(ND_OP_##name, a, b, c, out);                                              \
@@ -371,21 +371,7 @@ static nd_status ternary_into(nd_op op, const nd_array *a, const nd_array *b, co
     {                                                                                            \
         return ternary_into(ND_OP_##name, a, b, c, dst);                                         \
     }
-#define WRAP_FILL(name)
-#define WRAP_COPY(name)
-#define WRAP_IOTA(name)
-#define WRAP_REDUCE(name)
-#define WRAP_ARGREDUCE(name)
-#define WRAP_SCAN(name)
-#define WRAP_NORM(name)
-#define WRAP_MATMUL(name)
-#define WRAP_TAKE(name)
-#define WRAP_GATHER(name)
-#define WRAP_SCATTER(name)
-#define WRAP_COMPRESS(name)
-#define WRAP_NONZERO(name)
-#define WRAP_SORT(name)
-#define WRAP_SEARCH(name)
-#define WRAP_RANDOM(name)
-#define ND_OP(name, CLASS, DOMAIN, RESULT, ulp, doc) WRAP_##CLASS(name)
-#include <ndock/op.def>
+#define ND_EXPAND_UNARY ND_EXPAND_BY(WRAP_UNARY)
+#define ND_EXPAND_BINARY ND_EXPAND_BY(WRAP_BINARY)
+#define ND_EXPAND_TERNARY ND_EXPAND_BY(WRAP_TERNARY)
+#include <ndock/op_expand.h>

@@ -109,10 +109,10 @@ typedef void (*nd_op_cpu_fn)(void *ctx, nd_dtype dtype, int64_t n, char *const *
 ND_API ND_MUST_USE nd_status nd_op_register(const nd_op_info *info, nd_op_cpu_fn cpu, void *ctx,
                                             nd_op *out);
 
-#define ND_DECLARE_UNARY(name)                                                 \
+#define ND_DECLARE_UNARY(name, DOMAIN, RESULT, ulp, doc)                       \
     ND_API ND_MUST_USE nd_status nd_##name(const nd_array *a, nd_array **out); \
     ND_API ND_MUST_USE nd_status nd_##name##_into(const nd_array *a, const nd_array *dst);
-#define ND_DECLARE_BINARY(name)                                                                   \
+#define ND_DECLARE_BINARY(name, DOMAIN, RESULT, ulp, doc)                                         \
     ND_API ND_MUST_USE nd_status nd_##name(const nd_array *a, const nd_array *b, nd_array **out); \
     ND_API ND_MUST_USE nd_status nd_##name##_into(const nd_array *a, const nd_array *b,           \
                                                   const nd_array *dst);                           \
@@ -120,48 +120,21 @@ ND_API ND_MUST_USE nd_status nd_op_register(const nd_op_info *info, nd_op_cpu_fn
                                                     nd_array **out);                              \
     ND_API ND_MUST_USE nd_status nd_##name##_scalar_into(const nd_array *a, nd_scalar b,          \
                                                          const nd_array *dst);
-#define ND_DECLARE_TERNARY(name)                                                        \
+#define ND_DECLARE_TERNARY(name, DOMAIN, RESULT, ulp, doc)                              \
     ND_API ND_MUST_USE nd_status nd_##name(const nd_array *a, const nd_array *b,        \
                                            const nd_array *c, nd_array **out);          \
     ND_API ND_MUST_USE nd_status nd_##name##_into(const nd_array *a, const nd_array *b, \
                                                   const nd_array *c, const nd_array *dst);
-#define ND_DECLARE_FILL(name)
-#define ND_DECLARE_COPY(name)
-#define ND_DECLARE_IOTA(name)
-#define ND_DECLARE_REDUCE(name)
-#define ND_DECLARE_ARGREDUCE(name)
-#define ND_DECLARE_SCAN(name)
-#define ND_DECLARE_NORM(name)
-#define ND_DECLARE_MATMUL(name)
-#define ND_DECLARE_TAKE(name)
-#define ND_DECLARE_GATHER(name)
-#define ND_DECLARE_SCATTER(name)
-#define ND_DECLARE_COMPRESS(name)
-#define ND_DECLARE_NONZERO(name)
-#define ND_DECLARE_SORT(name)
-#define ND_DECLARE_SEARCH(name)
-#define ND_DECLARE_RANDOM(name)
-#define ND_OP(name, CLASS, DOMAIN, RESULT, ulp, doc) ND_DECLARE_##CLASS(name)
-#include <ndock/op.def>
+#define ND_EXPAND_UNARY ND_EXPAND_BY(ND_DECLARE_UNARY)
+#define ND_EXPAND_BINARY ND_EXPAND_BY(ND_DECLARE_BINARY)
+#define ND_EXPAND_TERNARY ND_EXPAND_BY(ND_DECLARE_TERNARY)
+#include <ndock/op_expand.h>
+#undef ND_EXPAND_UNARY
+#undef ND_EXPAND_BINARY
+#undef ND_EXPAND_TERNARY
 #undef ND_DECLARE_UNARY
 #undef ND_DECLARE_BINARY
 #undef ND_DECLARE_TERNARY
-#undef ND_DECLARE_FILL
-#undef ND_DECLARE_COPY
-#undef ND_DECLARE_IOTA
-#undef ND_DECLARE_REDUCE
-#undef ND_DECLARE_ARGREDUCE
-#undef ND_DECLARE_SCAN
-#undef ND_DECLARE_NORM
-#undef ND_DECLARE_MATMUL
-#undef ND_DECLARE_TAKE
-#undef ND_DECLARE_GATHER
-#undef ND_DECLARE_SCATTER
-#undef ND_DECLARE_COMPRESS
-#undef ND_DECLARE_NONZERO
-#undef ND_DECLARE_SORT
-#undef ND_DECLARE_SEARCH
-#undef ND_DECLARE_RANDOM
 
 ND_END_DECLS
 #endif

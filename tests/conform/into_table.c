@@ -166,16 +166,16 @@ CALLER(call_random)
     }
 #define V INTO_VALUE
 
-#define ROW_UNARY(op)                                                         \
+#define ROW_UNARY(op, DOMAIN, RESULT, ulp, doc)                               \
     {#op "_into",     call_unary,    (into_any)nd_##op##_into, ND_OP_##op, 1, \
      .in = {FLAT(V)}, .out = FLAT(V)},
-#define ROW_BINARY(op)                                        \
+#define ROW_BINARY(op, DOMAIN, RESULT, ulp, doc)              \
     {                                                         \
         #op "_into",   call_binary, (into_any)nd_##op##_into, \
         ND_OP_##op,    2,           .in = {FLAT(V), FLAT(V)}, \
         .out = FLAT(V)},                                      \
         {"apply_into", call_apply, NULL, ND_OP_##op, 1, .in = {FLAT(V)}, .out = FLAT(V)},
-#define ROW_TERNARY(op)                                                         \
+#define ROW_TERNARY(op, DOMAIN, RESULT, ulp, doc)                               \
     {#op "_into",                                                               \
      call_ternary,                                                              \
      (into_any)nd_##op##_into,                                                  \
@@ -183,30 +183,22 @@ CALLER(call_random)
      3,                                                                         \
      .in = {FLAT(ND_OP_##op == ND_OP_where ? INTO_MASK : V), FLAT(V), FLAT(V)}, \
      .out = FLAT(V)},
-#define ROW_REDUCE(op)                                                   \
+#define ROW_REDUCE(op, DOMAIN, RESULT, ulp, doc)                         \
     {#op "_into", call_reduce, (into_any)nd_##op##_into, ND_OP_##op,     \
      1,           .axis = 0,   .in = {TABLE(V)},         .out = ROW(V)}, \
         {#op "_into", call_reduce, (into_any)nd_##op##_into, ND_OP_##op, \
          1,           .axis = 1,   .in = {TABLE(V)},         .out = COLUMN(V)},
-#define ROW_ARGREDUCE(op) ROW_REDUCE(op)
-#define ROW_SCAN(op)                                                     \
+#define ROW_SCAN(op, DOMAIN, RESULT, ulp, doc)                           \
     {#op "_into", call_scan, (into_any)nd_##op##_into, ND_OP_##op,       \
      1,           .axis = 0, .in = {TABLE(V)},         .out = TABLE(V)}, \
         {#op "_into", call_scan, (into_any)nd_##op##_into, ND_OP_##op,   \
          1,           .axis = 1, .in = {TABLE(V)},         .out = TABLE(V)},
-#define ROW_FILL(op)
-#define ROW_COPY(op)
-#define ROW_IOTA(op)
-#define ROW_NORM(op)
-#define ROW_MATMUL(op)
-#define ROW_TAKE(op)
-#define ROW_GATHER(op)
-#define ROW_SCATTER(op)
-#define ROW_COMPRESS(op)
-#define ROW_NONZERO(op)
-#define ROW_SORT(op)
-#define ROW_SEARCH(op)
-#define ROW_RANDOM(op)
+#define ND_EXPAND_UNARY ND_EXPAND_BY(ROW_UNARY)
+#define ND_EXPAND_BINARY ND_EXPAND_BY(ROW_BINARY)
+#define ND_EXPAND_TERNARY ND_EXPAND_BY(ROW_TERNARY)
+#define ND_EXPAND_REDUCE ND_EXPAND_BY(ROW_REDUCE)
+#define ND_EXPAND_ARGREDUCE ND_EXPAND_BY(ROW_REDUCE)
+#define ND_EXPAND_SCAN ND_EXPAND_BY(ROW_SCAN)
 
 #define SOFTMAX(op, along)                                                  \
     {                                                                       \
@@ -230,8 +222,7 @@ CALLER(call_random)
     }
 
 const into_entry into_table[] = {
-#define ND_OP(name, CLASS, DOMAIN, RESULT, ulp, doc) ROW_##CLASS(name)
-#include <ndock/op.def>
+#include <ndock/op_expand.h>
     SOFTMAX(softmax, 0),
     SOFTMAX(softmax, 1),
     SOFTMAX(log_softmax, 0),

@@ -118,27 +118,10 @@ static void into_scalars(void)
         nd_status (*into)(const nd_array *, nd_scalar, const nd_array *);
         nd_op op;
     } rows[] = {
-#define ROW_BINARY(name) {#name, nd_##name##_scalar, nd_##name##_scalar_into, ND_OP_##name},
-#define ROW_UNARY(name)
-#define ROW_TERNARY(name)
-#define ROW_FILL(name)
-#define ROW_COPY(name)
-#define ROW_IOTA(name)
-#define ROW_REDUCE(name)
-#define ROW_ARGREDUCE(name)
-#define ROW_SCAN(name)
-#define ROW_NORM(name)
-#define ROW_MATMUL(name)
-#define ROW_TAKE(name)
-#define ROW_GATHER(name)
-#define ROW_SCATTER(name)
-#define ROW_COMPRESS(name)
-#define ROW_NONZERO(name)
-#define ROW_SORT(name)
-#define ROW_SEARCH(name)
-#define ROW_RANDOM(name)
-#define ND_OP(name, CLASS, DOMAIN, RESULT, ulp, doc) ROW_##CLASS(name)
-#include <ndock/op.def>
+#define ROW_BINARY(name, DOMAIN, RESULT, ulp, doc) \
+    {#name, nd_##name##_scalar, nd_##name##_scalar_into, ND_OP_##name},
+#define ND_EXPAND_BINARY ND_EXPAND_BY(ROW_BINARY)
+#include <ndock/op_expand.h>
     };
     const int64_t shape[] = {5};
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {

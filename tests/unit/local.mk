@@ -22,6 +22,12 @@ EXTRA_DIST += tests/data/complex_golden.inc tests/data/complex_golden.py
 %canon_reldir%_complex_formulas_t_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
 %canon_reldir%_complex_formulas_t_LDADD = -lm
 
+# Rows of op.def by class and kind.
+check_PROGRAMS += %reldir%/op_expand.t
+TESTS += %reldir%/op_expand.t
+%canon_reldir%_op_expand_t_SOURCES = %reldir%/op_expand.c
+%canon_reldir%_op_expand_t_LDADD = $(test_ldadd)
+
 # The promises to programs and plug-ins: the binary interface, and the symbols.
 check_PROGRAMS += %reldir%/abi.t
 TESTS += %reldir%/abi.t %reldir%/symbols.sh

@@ -97,9 +97,9 @@
 static void near_or_far_sin(char *const *p, int64_t n);
 static void near_or_far_cos(char *const *p, int64_t n);
 static void near_or_far_tan(char *const *p, int64_t n);
-#define EW_OVERRIDE_sin ~, near_or_far_sin,
-#define EW_OVERRIDE_cos ~, near_or_far_cos,
-#define EW_OVERRIDE_tan ~, near_or_far_tan,
+#define EW_OVERRIDE_sin ND_EXPAND_BY(near_or_far_sin)
+#define EW_OVERRIDE_cos ND_EXPAND_BY(near_or_far_cos)
+#define EW_OVERRIDE_tan ND_EXPAND_BY(near_or_far_tan)
 #define ND_NEXTAFTER(a, b) vm_f32_nextafter(a, b)
 #define ND_FMA(a, b, c) vm_f32_fma(a, b, c)
 #define EW_DTYPE f32
@@ -150,9 +150,9 @@ static void near_or_far_tan(char *const *p, int64_t n)
 #undef ND_FMA
 #undef EW_LOOPS_OF
 #define EW_LOOPS_OF f32
-#define EW_OVERRIDE_where ~, loop_where_u16, /* moves the 16 bits as they are */
-#define EW_OVERRIDE_fma ~, EW_LOOP(fma),
-#define EW_OVERRIDE_nextafter ~, EW_LOOP(nextafter),
+#define EW_OVERRIDE_where ND_EXPAND_BY(loop_where_u16) /* moves the 16 bits as they are */
+#define EW_OVERRIDE_fma ND_EXPAND_BY(EW_LOOP(fma))
+#define EW_OVERRIDE_nextafter ND_EXPAND_BY(EW_LOOP(nextafter))
 #define ND_FMA(a, b, c) vm_half_fma(a, b, c)
 #define ND_NEXTAFTER(a, b) vm_f16_nextafter(a, b)
 #define EW_DTYPE f16

@@ -3,8 +3,8 @@
  * operands; the table row is ew_row_<dtype>. Text included once per dtype after
  * elementwise/loops.h, with EW_DTYPE, EW_KIND, ND_T and, for integers, ND_U and ND_BITS defined,
  * which end here; what the formulas ask for besides belongs to the floating type and stays. f16 and
- * bf16 have the loops of f32 but for what depends on the storage format. EW_OVERRIDE_<op> names
- * another loop for the row. */
+ * bf16 have the loops of f32 but for what depends on the storage format. EW_OVERRIDE_<op>, as ND_EXPAND_BY(loop),
+ * names another loop for the row. */
 #define ND_FN static inline
 #define ND_BOOL_T uint8_t
 #define ND_NAME(op) CPU_CAT(op, EW_DTYPE)
@@ -13,7 +13,7 @@
 #define ND_IS_BOOL (EW_KIND == EW_KIND_BOOL)
 #define ND_IS_INT (EW_KIND == EW_KIND_INT)
 #define ND_IS_UINT (EW_KIND == EW_KIND_UINT)
-#define ND_IS_FLOAT (EW_KIND == EW_KIND_FLOAT || EW_KIND == EW_KIND_HALF)
+#define ND_IS_FLOAT ((EW_KIND & EW_KIND_FLOAT) != 0)
 #define ND_IS_COMPLEX (EW_KIND == EW_KIND_COMPLEX)
 #if !ND_IS_COMPLEX
 #define EW_REAL ND_T
@@ -23,30 +23,6 @@
 #include <ndock/scalar_complex_tmpl.h>
 #include <ndock/scalar_complex_log_tmpl.h>
 #endif
-
-/* Domains that hold the kind of this dtype expand to what EW_PICK looks for. */
-#if ND_IS_INT || ND_IS_UINT
-#define EW_HAS_IU ~,
-#endif
-#if ND_IS_BOOL || ND_IS_INT || ND_IS_UINT
-#define EW_HAS_BIU ~,
-#endif
-#if ND_IS_INT || ND_IS_UINT || ND_IS_FLOAT
-#define EW_HAS_IUF ~,
-#endif
-#if !ND_IS_COMPLEX
-#define EW_HAS_BIUF ~,
-#endif
-#if ND_IS_FLOAT
-#define EW_HAS_F ~,
-#endif
-#if ND_IS_FLOAT || ND_IS_COMPLEX
-#define EW_HAS_FC ~,
-#endif
-#if !ND_IS_BOOL
-#define EW_HAS_IUFC ~,
-#endif
-#define EW_HAS_BIUFC ~,
 
 /* What an element counts as: memory from elsewhere may hold any byte, and every byte but 0 is true.
  */
@@ -119,8 +95,14 @@ EW_INLINE void EW_FN(ternary)(ND_T (*f)(ND_T, ND_T, ND_T), char *const *p, int64
 #endif
 
 #if EW_KIND != EW_KIND_HALF
-#define ND_OP EW_OP_LOOP
-#include <ndock/op.def>
+#define ND_EXPAND_UNARY ND_EXPAND_BY(EW_UNARY)
+#define ND_EXPAND_BINARY ND_EXPAND_BY(EW_BINARY)
+#define ND_EXPAND_TERNARY ND_EXPAND_BY(EW_TERNARY)
+#define ND_EXPAND_KIND EW_KIND
+#include <ndock/op_expand.h>
+#undef ND_EXPAND_UNARY
+#undef ND_EXPAND_BINARY
+#undef ND_EXPAND_TERNARY
 #else
 static void EW_LOOP(fma)(char *const *p, int64_t n)
 {
@@ -132,19 +114,17 @@ static void EW_LOOP(nextafter)(char *const *p, int64_t n)
 }
 #endif
 const ew_loop CPU_ISA_FN(CPU_CAT(ew_row, EW_DTYPE))[NDP_OP_END] = {
-#define ND_OP EW_OP_CELL
-#include <ndock/op.def>
+#define ND_EXPAND_UNARY ND_EXPAND_BY(EW_CELL)
+#define ND_EXPAND_BINARY ND_EXPAND_BY(EW_CELL)
+#define ND_EXPAND_TERNARY ND_EXPAND_BY(EW_CELL)
+#define ND_EXPAND_KIND EW_KIND
+#include <ndock/op_expand.h>
 };
+#undef ND_EXPAND_UNARY
+#undef ND_EXPAND_BINARY
+#undef ND_EXPAND_TERNARY
 
 #undef EW_GET
-#undef EW_HAS_IU
-#undef EW_HAS_BIU
-#undef EW_HAS_IUF
-#undef EW_HAS_BIUF
-#undef EW_HAS_F
-#undef EW_HAS_FC
-#undef EW_HAS_IUFC
-#undef EW_HAS_BIUFC
 #undef ND_IS_BOOL
 #undef ND_IS_INT
 #undef ND_IS_UINT

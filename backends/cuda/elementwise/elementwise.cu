@@ -308,7 +308,7 @@ static __device__ __forceinline__ void many_vectors(const ew_params &p, uint64_t
     }
 }
 
-/* A thread of the block `block`, had each one vector. */
+/* The work of one thread of a block, if each thread took one vector. */
 template <class OP>
 static __device__ __forceinline__ void vector_of_block(const ew_params &p, uint64_t block)
 {
@@ -555,55 +555,18 @@ static constexpr int blocks_of(int many, int inputs)
 #define EW_OUT_SAME cuda_stored
 #define EW_OUT_BOOL uint8_t
 #define EW_OUT_REAL cuda_real_stored
-#define EW_UNARY(op, OUT) EW_OP(op, cuda_stored, OUT, 1, cuda_##op(EW_A))
-#define EW_BINARY(op, OUT) EW_OP(op, cuda_stored, OUT, 2, cuda_##op(EW_A, EW_B))
-#define EW_TERNARY_where(OUT) EW_OP(where, uint8_t, OUT, 3, cuda_where(a, EW_B, EW_C))
-#define EW_TERNARY_clip(OUT) EW_OP(clip, cuda_stored, OUT, 3, cuda_clip(EW_A, EW_B, EW_C))
-#define EW_TERNARY_fma(OUT) EW_OP(fma, cuda_stored, OUT, 3, cuda_fma(EW_A, EW_B, EW_C))
-#define EW_TERNARY(op, OUT) EW_TERNARY_##op(OUT)
+#define EW_UNARY(op, DOMAIN, RESULT, ulp, doc) \
+    EW_OP(op, cuda_stored, EW_OUT_##RESULT, 1, cuda_##op(EW_A))
+#define EW_BINARY(op, DOMAIN, RESULT, ulp, doc) \
+    EW_OP(op, cuda_stored, EW_OUT_##RESULT, 2, cuda_##op(EW_A, EW_B))
+#define EW_TERNARY(op, DOMAIN, RESULT, ulp, doc)                                      \
+    EW_OP(op, ND_EXPAND_IF(EW_MASKED_##op, uint8_t, cuda_stored), EW_OUT_##RESULT, 3, \
+          cuda_##op(ND_EXPAND_IF(EW_MASKED_##op, a, EW_A), EW_B, EW_C))
+#define EW_MASKED_where ND_EXPAND_YES /* the one with a bool operand */
 
 /* A row expands when its class is elementwise and its domain has the kind of CUDA_DTYPE. */
-#if CUDA_KIND == CUDA_KIND_BOOL
-#define EW_DOMAIN(B, I, U, F, C) B
-#elif CUDA_KIND == CUDA_KIND_INT
-#define EW_DOMAIN(B, I, U, F, C) I
-#elif CUDA_KIND == CUDA_KIND_UINT
-#define EW_DOMAIN(B, I, U, F, C) U
-#elif CUDA_KIND == CUDA_KIND_FLOAT
-#define EW_DOMAIN(B, I, U, F, C) F
-#else
-#define EW_DOMAIN(B, I, U, F, C) C
-#endif
-#define EW_IN_F EW_DOMAIN(0, 0, 0, 1, 0)
-#define EW_IN_FC EW_DOMAIN(0, 0, 0, 1, 1)
-#define EW_IN_IU EW_DOMAIN(0, 1, 1, 0, 0)
-#define EW_IN_BIU EW_DOMAIN(1, 1, 1, 0, 0)
-#define EW_IN_IUF EW_DOMAIN(0, 1, 1, 1, 0)
-#define EW_IN_BIUF EW_DOMAIN(1, 1, 1, 1, 0)
-#define EW_IN_IUFC EW_DOMAIN(0, 1, 1, 1, 1)
-#define EW_IN_BIUFC EW_DOMAIN(1, 1, 1, 1, 1)
-#define EW_IF_0(row, op, OUT)
-#define EW_IF_1(row, op, OUT) row(op, OUT)
-#define EW_IF_(legal, row, op, OUT) EW_IF_##legal(row, op, OUT)
-#define EW_IF(legal, row, op, OUT) EW_IF_(legal, row, op, OUT)
-#define EW_ROW_UNARY(op, DOMAIN, RESULT) EW_IF(EW_IN_##DOMAIN, EW_UNARY, op, EW_OUT_##RESULT)
-#define EW_ROW_BINARY(op, DOMAIN, RESULT) EW_IF(EW_IN_##DOMAIN, EW_BINARY, op, EW_OUT_##RESULT)
-#define EW_ROW_TERNARY(op, DOMAIN, RESULT) EW_IF(EW_IN_##DOMAIN, EW_TERNARY, op, EW_OUT_##RESULT)
-#define EW_ROW_FILL(op, DOMAIN, RESULT)
-#define EW_ROW_COPY(op, DOMAIN, RESULT)
-#define EW_ROW_IOTA(op, DOMAIN, RESULT)
-#define EW_ROW_REDUCE(op, DOMAIN, RESULT)
-#define EW_ROW_ARGREDUCE(op, DOMAIN, RESULT)
-#define EW_ROW_SCAN(op, DOMAIN, RESULT)
-#define EW_ROW_NORM(op, DOMAIN, RESULT)
-#define EW_ROW_MATMUL(op, DOMAIN, RESULT)
-#define EW_ROW_TAKE(op, DOMAIN, RESULT)
-#define EW_ROW_GATHER(op, DOMAIN, RESULT)
-#define EW_ROW_SCATTER(op, DOMAIN, RESULT)
-#define EW_ROW_COMPRESS(op, DOMAIN, RESULT)
-#define EW_ROW_NONZERO(op, DOMAIN, RESULT)
-#define EW_ROW_SORT(op, DOMAIN, RESULT)
-#define EW_ROW_SEARCH(op, DOMAIN, RESULT)
-#define EW_ROW_RANDOM(op, DOMAIN, RESULT)
-#define ND_OP(op, CLASS, DOMAIN, RESULT, ulp, doc) EW_ROW_##CLASS(op, DOMAIN, RESULT)
-#include <ndock/op.def>
+#define ND_EXPAND_UNARY ND_EXPAND_BY(EW_UNARY)
+#define ND_EXPAND_BINARY ND_EXPAND_BY(EW_BINARY)
+#define ND_EXPAND_TERNARY ND_EXPAND_BY(EW_TERNARY)
+#define ND_EXPAND_KIND CUDA_KIND
+#include <ndock/op_expand.h>

@@ -9,12 +9,12 @@
 #define CUDA_CAT(a, b) CUDA_CAT_(a, b)
 #define CUDA_DTYPE_ID CUDA_CAT(NDP_, CUDA_DTYPE)
 
-/* What the preprocessor has to know of a dtype: kind and bits. */
+/* What the preprocessor has to know of a dtype: its kind, by its bit in opdomain.def, and bits. */
 #define CUDA_KIND_BOOL 1
 #define CUDA_KIND_INT 2
-#define CUDA_KIND_UINT 3
-#define CUDA_KIND_FLOAT 4
-#define CUDA_KIND_COMPLEX 5
+#define CUDA_KIND_UINT 4
+#define CUDA_KIND_FLOAT 8
+#define CUDA_KIND_COMPLEX 16
 #define CUDA_KIND_OF_BOOL CUDA_KIND_BOOL
 #define CUDA_KIND_OF_I8 CUDA_KIND_INT
 #define CUDA_KIND_OF_I16 CUDA_KIND_INT
