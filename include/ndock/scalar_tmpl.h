@@ -31,8 +31,41 @@
  *                  for ND_T
  *   ND_X_WIDER     as ND_W_WIDER
  *
+ * A device whose own arithmetic serves some row of a floating type better has a function ND_NAME(op)
+ * of its own for it, within the row's bounds and with its special cases. It defines, before this
+ * file, ND_FORMULA_op as the name that the formula gets then, which it may call; this file undefines
+ * it. There are ND_FORMULA_divide, ND_FORMULA_reciprocal, ND_FORMULA_logaddexp, ND_FORMULA_elu,
+ * ND_FORMULA_sigmoid, ND_FORMULA_silu, ND_FORMULA_gelu_tanh and ND_FORMULA_gelu: the formulas that
+ * divide, or compute in a wider type.
+ *
  * Rules that are not the formula's own: no contraction of a*b + c, rounding to nearest,
  * NaN kept. */
+
+/* ---- formulas that a device may replace ---- */
+#ifndef ND_FORMULA_divide
+#define ND_FORMULA_divide ND_NAME(divide)
+#endif
+#ifndef ND_FORMULA_reciprocal
+#define ND_FORMULA_reciprocal ND_NAME(reciprocal)
+#endif
+#ifndef ND_FORMULA_logaddexp
+#define ND_FORMULA_logaddexp ND_NAME(logaddexp)
+#endif
+#ifndef ND_FORMULA_elu
+#define ND_FORMULA_elu ND_NAME(elu)
+#endif
+#ifndef ND_FORMULA_sigmoid
+#define ND_FORMULA_sigmoid ND_NAME(sigmoid)
+#endif
+#ifndef ND_FORMULA_silu
+#define ND_FORMULA_silu ND_NAME(silu)
+#endif
+#ifndef ND_FORMULA_gelu_tanh
+#define ND_FORMULA_gelu_tanh ND_NAME(gelu_tanh)
+#endif
+#ifndef ND_FORMULA_gelu
+#define ND_FORMULA_gelu ND_NAME(gelu)
+#endif
 
 /* ---- every kind ---- */
 ND_FN ND_BOOL_T ND_NAME(equal)(ND_T a, ND_T b)
@@ -304,7 +337,7 @@ ND_FN ND_T ND_NAME(multiply)(ND_T a, ND_T b)
 {
     return a * b;
 }
-ND_FN ND_T ND_NAME(divide)(ND_T a, ND_T b)
+ND_FN ND_T ND_FORMULA_divide(ND_T a, ND_T b)
 {
     return a / b;
 }
@@ -407,7 +440,7 @@ ND_FN ND_T ND_NAME(square)(ND_T a)
 {
     return a * a;
 }
-ND_FN ND_T ND_NAME(reciprocal)(ND_T a)
+ND_FN ND_T ND_FORMULA_reciprocal(ND_T a)
 {
     return (ND_T)1 / a;
 }
@@ -538,7 +571,7 @@ ND_FN ND_W ND_NAME(exp_parts)(ND_W x, ND_W *low)
 }
 /* Equal infinities have no difference. Near a zero of the result its two terms cancel: there the
  * sum of the exponentials, which is about 1, is formed with twice the bits. */
-ND_FN ND_T ND_NAME(logaddexp)(ND_T a, ND_T b)
+ND_FN ND_T ND_FORMULA_logaddexp(ND_T a, ND_T b)
 {
     ND_X high = a > b ? a : b, low = a > b ? b : a;
     ND_X r = high + ND_MX(log1p)(ND_MX(exp)(a == b ? (ND_X)0 : low - high));
@@ -550,13 +583,13 @@ ND_FN ND_T ND_NAME(logaddexp)(ND_T a, ND_T b)
     }
     return (ND_T)r;
 }
-ND_FN ND_T ND_NAME(elu)(ND_T a, ND_T b)
+ND_FN ND_T ND_FORMULA_elu(ND_T a, ND_T b)
 {
     ND_T below = (ND_T)((ND_W)b * ND_MW(expm1)((ND_W)a));
     return a > 0 ? a : below;
 }
 /* exp of a negative number only, so that nothing overflows. */
-ND_FN ND_T ND_NAME(sigmoid)(ND_T a)
+ND_FN ND_T ND_FORMULA_sigmoid(ND_T a)
 {
     ND_W e = ND_MW(exp)(-ND_MW(fabs)((ND_W)a));
     return (ND_T)((a < 0 ? e : (ND_W)1) / (e + 1));
@@ -576,14 +609,14 @@ ND_FN ND_T ND_NAME(gated)(ND_W a, ND_W y, ND_W y_low)
 #endif
     return (ND_T)(a * (y < 0 ? e : (ND_W)1) / (e + 1));
 }
-ND_FN ND_T ND_NAME(silu)(ND_T a)
+ND_FN ND_T ND_FORMULA_silu(ND_T a)
 {
     return ND_NAME(gated)((ND_W)a, (ND_W)a, (ND_W)0);
 }
 
 /* (1 + tanh(u))/2 is sigmoid(2u), without cancellation; 2u = a*(c1 + c2*a*a), c1 = 2*sqrt(2/pi),
  * c2 = 0.044715*c1. Where ND_W is not wider, 2u is carried in two parts. */
-ND_FN ND_T ND_NAME(gelu_tanh)(ND_T a)
+ND_FN ND_T ND_FORMULA_gelu_tanh(ND_T a)
 {
     const ND_W c1 = (ND_W)1.5957691216057308, c2 = (ND_W)0.071354816272600243;
     ND_W w = (ND_W)a, y_low = (ND_W)0;
@@ -623,7 +656,7 @@ ND_FN ND_T ND_NAME(gelu_far)(ND_T a)
 #endif
 /* The constants are sqrt(1/2) in two parts. The derivative of erfc corrects for what -a*sqrt(1/2)
  * lost in rounding, which the tail would magnify. */
-ND_FN ND_T ND_NAME(gelu)(ND_T a)
+ND_FN ND_T ND_FORMULA_gelu(ND_T a)
 {
 #if ND_X_WIDER
     ND_X root = (ND_X)0.70710678118654752 + (ND_X)-4.8336466567264567e-17;
@@ -647,3 +680,12 @@ ND_FN ND_T ND_NAME(clip)(ND_T a, ND_T b, ND_T c)
     return ND_NAME(minimum)(ND_NAME(maximum)(a, b), c);
 }
 #endif
+
+#undef ND_FORMULA_divide
+#undef ND_FORMULA_reciprocal
+#undef ND_FORMULA_logaddexp
+#undef ND_FORMULA_elu
+#undef ND_FORMULA_sigmoid
+#undef ND_FORMULA_silu
+#undef ND_FORMULA_gelu_tanh
+#undef ND_FORMULA_gelu

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The formulas of scalar_tmpl.h for the floating dtype of scalar.cuh, which includes this.
- * Composite functions that the template computes in a wider type are taken from the files of math/ instead:
- * double is slow on consumer cards. */
+ * Composite functions that the template computes in a wider type are taken from the files of math/
+ * instead: double is slow on consumer cards. */
 #if CUDA_BITS == 64
 #include "math/f64.cuh"
 #define ND_M(fn) cuda_f64_##fn
@@ -14,9 +14,8 @@
 #define ND_MANT_DIG 53
 #define ND_NEXTAFTER(a, b) cuda_f64_nextafter(a, b)
 #define ND_FMA(a, b, c) cuda_f64_fma(a, b, c)
-#define cuda_gelu cuda_gelu_formula
+#define ND_FORMULA_gelu cuda_gelu_formula
 #include <ndock/scalar_tmpl.h>
-#undef cuda_gelu
 ND_FN double cuda_gelu(double a)
 {
     return cm_f64_gelu(a);
@@ -47,19 +46,13 @@ ND_FN double cuda_gelu(double a)
 #define ND_X_WIDER 1
 #define ND_MX(fn) cuda_f64_##fn
 #define ND_MANT_DIG 24
-#define cuda_logaddexp cuda_logaddexp_formula
-#define cuda_elu cuda_elu_formula
-#define cuda_sigmoid cuda_sigmoid_formula
-#define cuda_silu cuda_silu_formula
-#define cuda_gelu cuda_gelu_formula
-#define cuda_gelu_tanh cuda_gelu_tanh_formula
+#define ND_FORMULA_logaddexp cuda_logaddexp_formula
+#define ND_FORMULA_elu cuda_elu_formula
+#define ND_FORMULA_sigmoid cuda_sigmoid_formula
+#define ND_FORMULA_silu cuda_silu_formula
+#define ND_FORMULA_gelu cuda_gelu_formula
+#define ND_FORMULA_gelu_tanh cuda_gelu_tanh_formula
 #include <ndock/scalar_tmpl.h>
-#undef cuda_logaddexp
-#undef cuda_elu
-#undef cuda_sigmoid
-#undef cuda_silu
-#undef cuda_gelu
-#undef cuda_gelu_tanh
 
 /* The template's own, for sums that cancel almost to nothing. */
 static __device__ __noinline__ float cuda_logaddexp_slow(float a, float b)

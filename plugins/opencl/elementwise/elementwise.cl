@@ -2,8 +2,6 @@
  * Elementwise kernels: result R of the formula OP, in dtype T; or a copy, or a ramp. */
 #ifndef IOTA
 #ifdef DIVIDES_WIDE
-#undef nd_divide
-#undef nd_reciprocal
 static inline float nd_divide(float a, float b)
 {
     return (float)((double)a / (double)b);

@@ -136,8 +136,8 @@ static inline float m_fma(float a, float b, float c)
 #if HAVE_F64 && !CORRECT_DIVIDE
 /* The formulas' quotients are left aside for those of f64: rounding twice is harmless there. */
 #define DIVIDES_WIDE 1
-#define nd_divide nd_divide_formula
-#define nd_reciprocal nd_reciprocal_formula
+#define ND_FORMULA_divide nd_divide_formula
+#define ND_FORMULA_reciprocal nd_reciprocal_formula
 #endif
 
 #if T_BITS == 32
