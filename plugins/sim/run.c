@@ -13,14 +13,6 @@ typedef struct sim_kernel {
     struct sim_kernel *next;
 } sim_kernel;
 
-static const struct {
-    const char *name;
-    int32_t op_class;
-} ops[NDP_OP_END] = {
-#define ND_OP(name, CLASS, DOMAIN, RESULT, ulp, doc) [NDP_OP_##name] = {#name, NDP_CLASS_##CLASS},
-#include <ndock/op.def>
-};
-
 static const size_t params_bytes[NDP_CLASS_END] = {
     [NDP_CLASS_IOTA] = sizeof(ndp_iota),        [NDP_CLASS_REDUCE] = sizeof(ndp_reduce),
     [NDP_CLASS_ARGREDUCE] = sizeof(ndp_reduce), [NDP_CLASS_SCAN] = sizeof(ndp_scan),
@@ -30,23 +22,14 @@ static const size_t params_bytes[NDP_CLASS_END] = {
     [NDP_CLASS_SEARCH] = sizeof(ndp_search),    [NDP_CLASS_RANDOM] = sizeof(ndp_random),
 };
 
-static int32_t op_class(int32_t op)
-{
-    return op > NDP_OP_NONE && op < NDP_OP_END ? ops[op].op_class : 0;
-}
-
 const char *sim_op_name(int32_t op)
 {
-    return op_class(op) ? ops[op].name : "op of a program";
+    return ndp_op_known(op) ? ndp_op_name(op) : "op of a program";
 }
 
 int64_t sim_dtype_size(int32_t dtype)
 {
-    static const uint8_t nbytes[NDP_DTYPE_END] = {
-#define ND_DTYPE(NAME, id, size, KIND, name, standard, numpy, dlpack, doc) [id] = size,
-#include <ndock/dtype.def>
-    };
-    return dtype > 0 && dtype < NDP_DTYPE_END ? nbytes[dtype] : 0;
+    return ndp_dtype_known(dtype) ? ndp_dtype_size(dtype) : 0;
 }
 
 void sim_extent(const ndp_view *v, int64_t *low, int64_t *high)
@@ -118,7 +101,7 @@ static size_t view_bytes(const ndp_view *v)
 
 static size_t class_params(const ndp_call *call)
 {
-    return call->params ? params_bytes[op_class(call->op)] : 0;
+    return call->params ? params_bytes[ndp_op_class(call->op)] : 0;
 }
 
 static size_t call_bytes(const ndp_call *call)
@@ -261,7 +244,7 @@ static int64_t index_at(const ndp_view *v, const char *base, int64_t position)
 /* The first index out of range in C order; the kernel has said that there is one. */
 static void find_bad_index(const sim_body *b, int64_t *position, int64_t *value, int64_t *extent)
 {
-    int32_t scatter = op_class(b->call.op) == NDP_CLASS_SCATTER, which = scatter ? 0 : 1;
+    int32_t scatter = ndp_op_class(b->call.op) == NDP_CLASS_SCATTER, which = scatter ? 0 : 1;
     const ndp_view *indices = &b->call.in[which],
                    *target = scatter ? &b->call.out[0] : &b->call.in[0];
     int64_t size = 1;

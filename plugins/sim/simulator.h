@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <ndock/plugin.h>
+#include <ndock/plugin_facts.h>
 #include <ndock/sim.h>
 
 enum {

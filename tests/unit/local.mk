@@ -22,11 +22,13 @@ EXTRA_DIST += tests/data/complex_golden.inc tests/data/complex_golden.py
 %canon_reldir%_complex_formulas_t_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
 %canon_reldir%_complex_formulas_t_LDADD = -lm
 
-# Rows of op.def by class and kind.
-check_PROGRAMS += %reldir%/op_expand.t
-TESTS += %reldir%/op_expand.t
+# Rows by class and kind, and facts for plug-ins, from the tables.
+check_PROGRAMS += %reldir%/op_expand.t %reldir%/plugin_facts.t
+TESTS += %reldir%/op_expand.t %reldir%/plugin_facts.t
 %canon_reldir%_op_expand_t_SOURCES = %reldir%/op_expand.c
 %canon_reldir%_op_expand_t_LDADD = $(test_ldadd)
+%canon_reldir%_plugin_facts_t_SOURCES = %reldir%/plugin_facts.c
+%canon_reldir%_plugin_facts_t_LDADD = $(test_ldadd)
 
 # The promises to programs and plug-ins: the binary interface, and the symbols.
 check_PROGRAMS += %reldir%/abi.t

@@ -10,14 +10,14 @@ enum { DENSE_CHUNK = 256 << 10 }; /* bytes of destination that a thread takes at
 void cpu_copy_cast(int32_t src_dtype, int32_t dst_dtype, void *dst, const void *src, int64_t n)
 {
     if (src_dtype == dst_dtype)
-        memcpy(dst, src, (size_t)(n * cpu_dtype_size(dst_dtype)));
+        memcpy(dst, src, (size_t)(n * ndp_dtype_size(dst_dtype)));
     else
         cpu_copy_level()->cast[src_dtype][dst_dtype](dst, src, n);
 }
 
 void cpu_copy_put(const ndp_view *out, int64_t first, int64_t n, int32_t dtype, const void *values)
 {
-    int64_t size = cpu_dtype_size(out->dtype), at[NDP_MAX_NDIM];
+    int64_t size = ndp_dtype_size(out->dtype), at[NDP_MAX_NDIM];
     char converted[CPU_COPY_PUT_BYTES];
     if (out->flags & NDP_VIEW_CONTIGUOUS || out->ndim == 0) {
         cpu_copy_cast(dtype, out->dtype, cpu_ptr(out) + first * size, values, n);
@@ -103,7 +103,7 @@ static int32_t fill_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_
     (void)stream;
     const ndp_view *out = &call->out[0];
     dense_fill f;
-    int64_t size = cpu_dtype_size(out->dtype);
+    int64_t size = ndp_dtype_size(out->dtype);
     uint64_t element[2];
     cpu_store_scalar(&call->scalar[call->in[0].offset_bytes], element);
     if (!(out->flags & NDP_VIEW_CONTIGUOUS)) {
@@ -111,7 +111,7 @@ static int32_t fill_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_
         return NDP_OK;
     }
     fill_pattern(element, size, f.pattern);
-    int64_t nbytes = cpu_view_size(out) * size;
+    int64_t nbytes = ndp_view_size(out) * size;
     f.dst = cpu_ptr(out);
     f.streamed = nbytes >= CPU_COPY_STREAM_BYTES;
     if (nbytes <= DENSE_CHUNK)
@@ -137,7 +137,7 @@ static int32_t copy_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_
         cpu_copy_strided(out, in->dtype, cpu_ptr(in), in->stride);
         return NDP_OK;
     }
-    int64_t n = cpu_view_size(out), nbytes = n * cpu_dtype_size(out->dtype);
+    int64_t n = ndp_view_size(out), nbytes = n * ndp_dtype_size(out->dtype);
     if (in->dtype == out->dtype) {
         dense_copy c = {
             .dst = cpu_ptr(out), .src = cpu_ptr(in), .streamed = nbytes >= CPU_COPY_STREAM_BYTES};

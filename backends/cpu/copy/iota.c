@@ -66,7 +66,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     (void)kernel;
     (void)stream;
     iota_job job = {&call->out[0], call->params};
-    cpu_parallel(cpu_view_size(job.out), GRAIN, loops[kinds[job.out->dtype]], &job);
+    cpu_parallel(ndp_view_size(job.out), GRAIN, loops[kinds[job.out->dtype]], &job);
     return NDP_OK;
 }
 

@@ -49,11 +49,6 @@ static int64_t min_i64(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static int64_t magnitude(int64_t a)
-{
-    return a < 0 ? -a : a;
-}
-
 /* ---- the plan ---- */
 
 /* Takes the dimensions over in order of falling destination step, without those of extent 1.
@@ -118,7 +113,7 @@ static int plan_nearest(const copy_plan *p, const int64_t *step)
     int best = -1;
     for (int d = p->ndim - 1; d >= 0; d--)
         if (p->tile[d] == 1 && step[d] != 0 &&
-            (best < 0 || magnitude(step[d]) < magnitude(step[best])))
+            (best < 0 || ndp_magnitude(step[d]) < ndp_magnitude(step[best])))
             best = d;
     return best;
 }
@@ -150,7 +145,7 @@ static void plan_block(copy_plan *p)
     int64_t wide = p->src_size > p->dst_size ? p->src_size : p->dst_size;
     int near = plan_nearest(p, p->src_step);
     p->transposed = p->src_step[p->col] != 0 && near != p->col &&
-                    magnitude(p->src_step[near]) < magnitude(p->src_step[p->col]);
+                    ndp_magnitude(p->src_step[near]) < ndp_magnitude(p->src_step[p->col]);
     if (p->transposed) {
         p->row = near;
         plan_extend(p, p->row, (large ? CPU_COPY_STRIP_RUN : TRANSPOSE_ROWS) / wide);
@@ -362,8 +357,8 @@ void cpu_copy_strided(const ndp_view *out, int32_t src_dtype, const char *src,
 {
     copy_plan p;
     p.loops = cpu_copy_level();
-    p.src_size = (int)cpu_dtype_size(src_dtype);
-    p.dst_size = (int)cpu_dtype_size(out->dtype);
+    p.src_size = (int)ndp_dtype_size(src_dtype);
+    p.dst_size = (int)ndp_dtype_size(out->dtype);
     p.dst = cpu_ptr(out);
     p.src = src;
     p.cast = src_dtype == out->dtype ? NULL : p.loops->cast[src_dtype][out->dtype];

@@ -212,23 +212,18 @@ static void chunk(void *ctx, int64_t begin, int64_t end)
 }
 
 /* ---- planning ---- */
-static int64_t magnitude(int64_t x)
-{
-    return x < 0 ? -x : x;
-}
-
 /* The dimension besides the last in which operand o is dense, while it is not in the last; -1 if
  * there is none. */
 static int transposed_dim(const ew_operand *o, const int64_t *shape, int ndim)
 {
     int found = -1;
-    int64_t last = magnitude(o->stride[ndim - 1]);
+    int64_t last = ndp_magnitude(o->stride[ndim - 1]);
     if (last * o->nbytes <= 64 || shape[ndim - 1] < 8)
         return -1;
     for (int d = ndim - 2; d >= 0; d--) {
-        int64_t s = magnitude(o->stride[d]);
+        int64_t s = ndp_magnitude(o->stride[d]);
         if (s != 0 && s * 8 <= last && shape[d] >= 8 &&
-            (found < 0 || s < magnitude(o->stride[found])))
+            (found < 0 || s < ndp_magnitude(o->stride[found])))
             found = d;
     }
     return found;
@@ -245,7 +240,7 @@ static void set_operand(ew_operand *o, const ew_kernel *kernel, const ndp_call *
     }
     o->stride = v->stride;
     o->dtype = v->dtype;
-    o->nbytes = cpu_dtype_size(v->dtype);
+    o->nbytes = ndp_dtype_size(v->dtype);
     o->widen = kernel->widen && (v->dtype == NDP_F16 || v->dtype == NDP_BF16);
 }
 
@@ -331,7 +326,7 @@ static void run_blocks(const ew_kernel *kernel, const ndp_call *call, int flat)
 {
     const ndp_view *out = &call->out[0];
     static const int64_t one = 1, zero = 0;
-    int64_t size = cpu_view_size(out), blocks = 1;
+    int64_t size = ndp_view_size(out), blocks = 1;
     _Alignas(16) char scalar[EW_OPERANDS][16];
     ew_plan plan;
     if (size == 0)
@@ -370,7 +365,7 @@ static void run_small(const ew_kernel *kernel, const ndp_call *call, int64_t n)
             p[k] = cpu_ptr(v);
         } else {
             cpu_store_scalar(&call->scalar[v->offset_bytes], element);
-            cpu_tile_pack(repeated[k], element, 1, n, 0, 0, cpu_dtype_size(v->dtype));
+            cpu_tile_pack(repeated[k], element, 1, n, 0, 0, ndp_dtype_size(v->dtype));
         }
     }
     p[n_in] = cpu_ptr(&call->out[0]);
@@ -397,28 +392,12 @@ static int32_t run(const ndp_kernel *base, ndp_stream *stream, const ndp_call *c
 }
 
 /* ---- the table ---- */
-enum { EW_RESULT_NONE, EW_RESULT_SAME, EW_RESULT_BOOL, EW_RESULT_REAL };
-typedef struct {
-    int32_t result;
-    float ulp; /* of single precision: more than half marks the functions that are costly */
-} ew_rule;
-static const ew_rule rules[NDP_OP_END] = {
+/* Error bounds of single precision: more than half an ulp marks the functions that are costly. */
+static const float ulps[NDP_OP_END] = {
 #define ULP(half, single, double_, complex_) (float)(single)
-#define EW_RESULT_SUM EW_RESULT_NONE
-#define EW_RESULT_INDEX EW_RESULT_NONE
-#define EW_RESULT_GIVEN EW_RESULT_NONE
-#define ND_OP(name, CLASS, DOMAIN, RESULT, ulp_, doc) [NDP_OP_##name] = {EW_RESULT_##RESULT, ulp_},
+#define ND_OP(name, CLASS, DOMAIN, RESULT, ulp, doc) [NDP_OP_##name] = ulp,
 #include <ndock/op.def>
 };
-
-static int32_t result_dtype(int32_t op, int32_t dtype)
-{
-    if (rules[op].result == EW_RESULT_BOOL)
-        return NDP_BOOL;
-    if (rules[op].result == EW_RESULT_REAL && dtype == NDP_C64)
-        return NDP_F32;
-    return rules[op].result == EW_RESULT_REAL && dtype == NDP_C128 ? NDP_F64 : dtype;
-}
 
 static void kernels_init(void)
 {
@@ -432,9 +411,9 @@ static void kernels_init(void)
                 (ndp_kernel){.size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .run = run};
             k->op = op;
             k->dtype = dtype;
-            k->out_dtype = result_dtype(op, dtype);
+            k->out_dtype = ndp_result_dtype(op, dtype);
             k->widen = half && op != NDP_OP_where;
-            k->costly = rules[op].ulp > 0.5f && dtype >= NDP_F16;
+            k->costly = ulps[op] > 0.5f && dtype >= NDP_F16;
         }
 }
 

@@ -3,7 +3,7 @@
  * thread or the team of threads. */
 #ifndef NDOCK_CPU_H
 #define NDOCK_CPU_H
-#include <ndock/plugin.h>
+#include <ndock/plugin_facts.h>
 
 /* A block of memory: ours, or foreign (map.wrap). */
 struct ndp_mem {
@@ -35,21 +35,6 @@ void cpu_read_parameters(void);
 static inline char *cpu_ptr(const ndp_view *v)
 {
     return v->mem->base + v->offset_bytes;
-}
-static inline int64_t cpu_dtype_size(int32_t dtype)
-{
-    static const uint8_t nbytes[NDP_DTYPE_END] = {
-#define ND_DTYPE(NAME, id, size, KIND, name, standard, numpy, dlpack, doc) [id] = size,
-#include <ndock/dtype.def>
-    };
-    return nbytes[dtype];
-}
-static inline int64_t cpu_view_size(const ndp_view *v)
-{
-    int64_t n = 1;
-    for (int d = 0; d < v->ndim; d++)
-        n *= v->shape[d];
-    return n;
 }
 
 /* ---- scalar.c ---- */

@@ -34,7 +34,7 @@ void cpu_store_scalar(const ndp_scalar *s, void *element)
         uint8_t u8 = (uint8_t)s->v.u;
         uint16_t u16 = (uint16_t)s->v.u;
         uint32_t u32 = (uint32_t)s->v.u;
-        int64_t n = cpu_dtype_size(s->dtype);
+        int64_t n = ndp_dtype_size(s->dtype);
         const void *from = n == 1   ? (void *)&u8
                            : n == 2 ? (void *)&u16
                            : n == 4 ? (void *)&u32

@@ -4,11 +4,6 @@
 #include <stdio.h>
 #include "index/index.h"
 
-static int64_t magnitude(int64_t x)
-{
-    return x < 0 ? -x : x;
-}
-
 /* Lane dimensions by falling stride of the written operand, so that the last is the densest. */
 static int sort_lanes(int lane[NDP_MAX_NDIM], int ndim, int axis, const int64_t *stride)
 {
@@ -17,7 +12,7 @@ static int sort_lanes(int lane[NDP_MAX_NDIM], int ndim, int axis, const int64_t 
         if (d == axis)
             continue;
         int i = n++;
-        for (; i > 0 && magnitude(stride[lane[i - 1]]) < magnitude(stride[d]); i--)
+        for (; i > 0 && ndp_magnitude(stride[lane[i - 1]]) < ndp_magnitude(stride[d]); i--)
             lane[i] = lane[i - 1];
         lane[i] = d;
     }
@@ -32,7 +27,7 @@ void index_plan_make(index_plan *p, int axis, const ndp_view *table, const ndp_v
     int lane[NDP_MAX_NDIM];
     int n =
         sort_lanes(lane, table->ndim, axis, written == INDEX_TABLE ? table->stride : value->stride);
-    p->nbytes = cpu_dtype_size(table->dtype);
+    p->nbytes = ndp_dtype_size(table->dtype);
     p->table = cpu_ptr(table);
     p->at = (const int64_t *)cpu_ptr(at);
     p->value = value ? cpu_ptr(value) : NULL;
@@ -53,7 +48,7 @@ void index_plan_make(index_plan *p, int axis, const ndp_view *table, const ndp_v
     for (int o = 0; o < 3; o++)
         p->row_stride[o] = 0;
     if (p->k == 1 ||
-        magnitude(cpu_walk_inner(&p->outer, written)) <= magnitude(p->axis_stride[written]))
+        ndp_magnitude(cpu_walk_inner(&p->outer, written)) <= ndp_magnitude(p->axis_stride[written]))
         p->row = cpu_walk_pop(&p->outer, p->row_stride);
 }
 

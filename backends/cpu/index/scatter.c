@@ -243,7 +243,7 @@ static updater pick(int32_t op, int32_t dtype)
     case NDP_OP_scatter_max:
         return maxs[dtype];
     default:
-        return sets[cpu_dtype_size(dtype)];
+        return sets[ndp_dtype_size(dtype)];
     }
 }
 
@@ -256,7 +256,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call
     int64_t element[2];
     index_plan p;
     int32_t status = index_check(call, &call->in[0], call->out[0].shape[axis]);
-    if (status != NDP_OK || cpu_view_size(&call->in[0]) == 0)
+    if (status != NDP_OK || ndp_view_size(&call->in[0]) == 0)
         return status;
     index_plan_make(&p, axis, &call->out[0], &call->in[0], source, INDEX_TABLE);
     if (!source) {

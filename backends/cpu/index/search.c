@@ -129,12 +129,12 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call
     (void)s;
     const ndp_view *sorted = &call->in[0], *values = &call->in[1], *out = &call->out[0];
     const ndp_view *both[2] = {values, out};
-    int64_t size = cpu_view_size(out), element[2], row_stride[CPU_WALK_OPERANDS];
+    int64_t size = ndp_view_size(out), element[2], row_stride[CPU_WALK_OPERANDS];
     if (size == 0)
         return NDP_OK;
     search_job w = {.n = sorted->shape[0], .stride = sorted->stride[0]};
     w.sorted = w.n > 0 ? cpu_ptr(sorted) : NULL;
-    w.nbytes = cpu_dtype_size(sorted->dtype);
+    w.nbytes = ndp_dtype_size(sorted->dtype);
     w.right = ((const ndp_search *)call->params)->right != 0;
     w.out = (int64_t *)cpu_ptr(out);
     w.search = searches[sorted->dtype];

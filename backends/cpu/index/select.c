@@ -182,7 +182,7 @@ enum { LEAST = 64 };
 static int64_t compress_blocks(const ndp_call *call, int64_t *block)
 {
     const ndp_view *a = &call->in[0];
-    int64_t nbytes = cpu_dtype_size(a->dtype), n = a->shape[0];
+    int64_t nbytes = ndp_dtype_size(a->dtype), n = a->shape[0];
     *block = LEAST;
     if (n <= LEAST)
         return n > 0;
@@ -216,7 +216,7 @@ static int32_t compress_run(const ndp_kernel *kernel, ndp_stream *s, const ndp_c
         return NDP_OK;
     w.a = cpu_ptr(a);
     w.out = cpu_ptr(out);
-    w.nbytes = cpu_dtype_size(a->dtype);
+    w.nbytes = ndp_dtype_size(a->dtype);
     w.stride = a->stride[0];
     w.step = out->stride[0];
     w.capacity = out->shape[0];
@@ -294,14 +294,14 @@ static int32_t nonzero_run(const ndp_kernel *kernel, ndp_stream *s, const ndp_ca
     const ndp_view *a = &call->in[0], *out = &call->out[0];
     int64_t one;
     int last = a->ndim - 1;
-    nonzero_job w = {.n = cpu_view_size(a), .capacity = out->shape[0]};
+    nonzero_job w = {.n = ndp_view_size(a), .capacity = out->shape[0]};
     set_count(call, 0);
     if (w.n == 0)
         return NDP_OK;
     w.a = cpu_ptr(a);
     w.row = a->shape[last];
     w.stride = a->stride[last];
-    w.nbytes = cpu_dtype_size(a->dtype);
+    w.nbytes = ndp_dtype_size(a->dtype);
     w.with = testers[a->dtype];
     w.coordinates = last;
     cpu_walk_begin(&w.outer, 1);
@@ -325,7 +325,7 @@ static int32_t nonzero_run(const ndp_kernel *kernel, ndp_stream *s, const ndp_ca
 static uint64_t nonzero_scratch(const ndp_kernel *kernel, const ndp_call *call)
 {
     (void)kernel;
-    int64_t blocks = (cpu_view_size(&call->in[0]) + BLOCK - 1) / BLOCK;
+    int64_t blocks = (ndp_view_size(&call->in[0]) + BLOCK - 1) / BLOCK;
     return blocks > 1 ? (uint64_t)blocks * 8 : 0;
 }
 

@@ -137,7 +137,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call
     int axis = ((const ndp_index *)call->params)->axis;
     index_plan p;
     int32_t status = index_check(call, &call->in[1], call->in[0].shape[axis]);
-    if (status != NDP_OK || cpu_view_size(&call->out[0]) == 0)
+    if (status != NDP_OK || ndp_view_size(&call->out[0]) == 0)
         return status;
     index_plan_make(&p, axis, &call->in[0], &call->in[1], &call->out[0], INDEX_VALUE);
     job w = {.p = &p, .gather = gathers[p.nbytes], .copy = copies[p.nbytes]};

@@ -33,7 +33,7 @@ static void pack(const mm_kernels *k, pack_fn fn, int64_t width, const char *src
         return;
     }
     _Alignas(64) char panel[MM_MAX_DEPTH * MM_MAX_PANEL];
-    const int64_t size = cpu_dtype_size(dtype);
+    const int64_t size = ndp_dtype_size(dtype);
     for (int64_t i = 0; i < w; i += width) {
         int64_t lanes = w - i < width ? w - i : width;
         if (stride_w == 1) {
@@ -261,7 +261,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
         return NDP_OK;
     mm_run r = {.p = &p, .n_slots = cpu_threads()};
     const int64_t need = p.shared_bytes + mm_round_up(r.n_slots, 64) + r.n_slots * p.slot_bytes;
-    if (!call->scratch.mem || cpu_view_size(&call->scratch) < need)
+    if (!call->scratch.mem || ndp_view_size(&call->scratch) < need)
         return cpu_error(NDP_ERR_INTERNAL, "matmul was called without its scratch memory");
     r.shared = cpu_ptr(&call->scratch);
     r.busy = (atomic_uchar *)(r.shared + p.shared_bytes);
@@ -291,7 +291,7 @@ static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
     for (uint32_t i = 0; k && i < like->n_in; i++)
         if (!like->in[i].mem || !k->load[like->in[i].dtype])
             k = NULL;
-    if (!k || cpu_dtype_size(out) < cpu_dtype_size(like->in[0].dtype)) {
+    if (!k || ndp_dtype_size(out) < ndp_dtype_size(like->in[0].dtype)) {
         snprintf(why, n, "matmul of dtype %d cannot store dtype %d", (int)like->in[0].dtype,
                  (int)out);
         return NULL;

@@ -23,7 +23,7 @@ const mm_kernels *mm_kernels_for(int32_t dtype, int32_t out_dtype)
 
 int mm_is_native(const mm_kernels *k, int32_t dtype)
 {
-    return k->save[dtype] && cpu_dtype_size(dtype) == k->element;
+    return k->save[dtype] && ndp_dtype_size(dtype) == k->element;
 }
 
 static mm_operand operand_of(const ndp_view *v)
@@ -31,7 +31,7 @@ static mm_operand operand_of(const ndp_view *v)
     mm_operand x = {.data = cpu_ptr(v),
                     .row = v->stride[v->ndim - 2],
                     .column = v->stride[v->ndim - 1],
-                    .size = cpu_dtype_size(v->dtype),
+                    .size = ndp_dtype_size(v->dtype),
                     .dtype = v->dtype,
                     .batch = v->stride};
     return x;

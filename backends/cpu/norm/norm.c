@@ -52,11 +52,6 @@ static int dtype_index(int32_t dtype)
     }
 }
 
-static int64_t magnitude(int64_t v)
-{
-    return v < 0 ? -v : v;
-}
-
 static void plan_axes(plan *p, const ndp_view *view[4], int n_reduced, int64_t bytes)
 {
     const ndp_view *in = view[IN];
@@ -79,7 +74,7 @@ static void plan_make(plan *p, const ndp_call *call)
 {
     const ndp_norm *params = call->params;
     const ndp_view *in = &call->in[0], *view[4] = {in, &call->out[0], NULL, NULL};
-    int64_t bytes = cpu_dtype_size(in->dtype);
+    int64_t bytes = ndp_dtype_size(in->dtype);
     view[SCALE] = params->has_scale ? &call->in[1] : NULL;
     view[BIAS] = params->has_bias ? &call->in[call->n_in - 1] : NULL;
     for (int o = 0; o < 4; o++)
@@ -99,10 +94,10 @@ static void plan_make(plan *p, const ndp_call *call)
         int after = p->rows.stride[IN][0] == width && p->rows.stride[OUT][0] == width;
         p->dense = one && after ? width : 0;
     }
-    int64_t beside = magnitude(cpu_walk_inner(&p->rows, IN));
+    int64_t beside = ndp_magnitude(cpu_walk_inner(&p->rows, IN));
     p->tiles = 0;
     p->across = p->n <= KEEP / TILE ? TILE : p->n <= KEEP / 32 ? 32 : p->n <= KEEP / 16 ? 16 : TILE;
-    if (inner >= 8 && p->n > 1 && magnitude(cpu_walk_inner(&p->row, IN)) > beside)
+    if (inner >= 8 && p->n > 1 && ndp_magnitude(cpu_walk_inner(&p->row, IN)) > beside)
         p->tiles = (inner + p->across - 1) / p->across;
 }
 

@@ -68,7 +68,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     const ndp_view *out = &call->out[0];
     random_job job = {.out = out, .p = call->params, .per_block = 4};
     int floating = call->op != NDP_OP_random_integers, normal = call->op == NDP_OP_random_normal;
-    int wide = cpu_dtype_size(out->dtype) == 8;
+    int wide = ndp_dtype_size(out->dtype) == 8;
     if (wide)
         job.per_block = 2;
     const cpu_random_loops *l = job.loops = CPU_ISA_PICK(cpu_random_table);
@@ -79,9 +79,9 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     else
         job.make = wide ? l->integers_u64 : l->integers_u32;
     job.dtype = floating ? (wide ? NDP_F64 : NDP_F32) : (wide ? NDP_U64 : NDP_U32);
-    if (floating && !normal && cpu_dtype_size(out->dtype) == 2 && (float)job.p->a < (float)job.p->b)
+    if (floating && !normal && ndp_dtype_size(out->dtype) == 2 && (float)job.p->a < (float)job.p->b)
         job.below_high = half_below(out->dtype, (float)job.p->b);
-    cpu_parallel(cpu_view_size(out), GRAIN, run_batches, &job);
+    cpu_parallel(ndp_view_size(out), GRAIN, run_batches, &job);
     return NDP_OK;
 }
 

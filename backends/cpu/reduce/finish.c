@@ -5,7 +5,7 @@
 
 static void store_int(int32_t dtype, char *out, uint64_t v)
 {
-    switch (cpu_dtype_size(dtype)) {
+    switch (ndp_dtype_size(dtype)) {
     case 1:
         *(uint8_t *)out = (uint8_t)(dtype == NDP_BOOL ? v != 0 : v);
         break;
@@ -50,7 +50,7 @@ static void store_value(int32_t dtype, char *out, const void *state, int64_t i)
         store_real(dtype, out, (double)((const float *)state)[i]);
         return;
     }
-    switch (cpu_dtype_size(dtype)) {
+    switch (ndp_dtype_size(dtype)) {
     case 1:
         store_int(dtype, out, ((const uint8_t *)state)[i]);
         break; /* all of nothing is 255 */
@@ -77,7 +77,7 @@ static double total(const cpu_finish *o, const double *s, int64_t cap)
 
 static void finish_float(const cpu_finish *o, const double *s, int64_t cap, char *out)
 {
-    int64_t part = o->comps == 2 ? cpu_dtype_size(o->dtype) / 2 : 0;
+    int64_t part = o->comps == 2 ? ndp_dtype_size(o->dtype) / 2 : 0;
     double divisor = o->finish == CPU_FINISH_MEAN ? (double)o->count : 1;
     for (int64_t c = 0; c < o->comps; c++)
         store_real(o->dtype, out + c * part, total(o, s + c, cap) / divisor);
@@ -99,7 +99,7 @@ static double finish_logsumexp(const double *s, int64_t cap)
 
 static void finish_product(const cpu_finish *o, const double *s, int64_t cap, char *out)
 {
-    int64_t part = o->comps == 2 ? cpu_dtype_size(o->dtype) / 2 : 0;
+    int64_t part = o->comps == 2 ? ndp_dtype_size(o->dtype) / 2 : 0;
     double power = s[cap] > 4000 ? 4000 : s[cap] < -4000 ? -4000 : s[cap];
     for (int64_t c = 0; c < o->comps; c++)
         store_real(o->dtype, out + c * part, ldexp(s[c], (int)power));

@@ -35,11 +35,6 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-static int64_t magnitude(int64_t v)
-{
-    return v < 0 ? -v : v;
-}
-
 static const cpu_reduce_cell *cell_of(int32_t op, int32_t dtype)
 {
     return &CPU_ISA_PICK(cpu_reduce_loops)->cell[op - NDP_OP_sum][dtype];
@@ -102,8 +97,8 @@ static void plan_mode(plan *p)
         cpu_walk_end(&p->reduced);
     }
     for (int d = 0; d < p->reduced.ndim; d++)
-        if (magnitude(p->reduced.stride[0][d]) < densest)
-            densest = magnitude(p->reduced.stride[0][d]);
+        if (ndp_magnitude(p->reduced.stride[0][d]) < densest)
+            densest = ndp_magnitude(p->reduced.stride[0][d]);
     p->wide = results > 1 && !arg ? rows_in_one(p) : 1;
     if (n < 4 * p->wide)
         p->wide = 1;
@@ -172,8 +167,8 @@ static void plan_make(plan *p, const ndp_call *call)
     p->cell = cell_of(call->op, in->dtype);
     p->in = cpu_ptr(in);
     p->out = cpu_ptr(out);
-    p->in_bytes = cpu_dtype_size(in->dtype);
-    p->out_bytes = cpu_dtype_size(out->dtype);
+    p->in_bytes = ndp_dtype_size(in->dtype);
+    p->out_bytes = ndp_dtype_size(out->dtype);
     p->fold = p->cell->fold;
     plan_axes(p, in, out, params->n_reduced);
     plan_mode(p);
@@ -405,7 +400,7 @@ static int run_small(const ndp_call *call)
     const cpu_reduce_cell *cell = cell_of(call->op, in->dtype);
     if (!(in->flags & NDP_VIEW_CONTIGUOUS) || params->n_reduced != in->ndim || !cell->direct)
         return 0;
-    int64_t n = cpu_view_size(in);
+    int64_t n = ndp_view_size(in);
     if (n == 0 || n > cell->fold)
         return 0;
     _Alignas(16) char state[2 * CPU_STATE_BYTES];
@@ -452,7 +447,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
 static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
 {
     (void)kernel;
-    if (cpu_view_size(&call->in[0]) <= CHUNK)
+    if (ndp_view_size(&call->in[0]) <= CHUNK)
         return 0;
     plan p;
     plan_make(&p, call);

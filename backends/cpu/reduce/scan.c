@@ -338,7 +338,7 @@ typedef struct {
 static void plan_make(plan *p, const ndp_call *call)
 {
     const ndp_view *in = &call->in[0], *out = &call->out[0];
-    int64_t in_bytes = cpu_dtype_size(in->dtype), out_bytes = cpu_dtype_size(out->dtype);
+    int64_t in_bytes = ndp_dtype_size(in->dtype), out_bytes = ndp_dtype_size(out->dtype);
     int last = in->ndim - 1, prod = call->op == NDP_OP_cumulative_prod;
     p->in = cpu_ptr(in);
     p->out = cpu_ptr(out);

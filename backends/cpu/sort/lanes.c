@@ -6,7 +6,7 @@
 
 int sort_lanes_fit(int32_t dtype, int64_t n, int positions)
 {
-    int64_t nbytes = cpu_dtype_size(dtype);
+    int64_t nbytes = ndp_dtype_size(dtype);
     int keyed = positions ? nbytes <= 4 : nbytes >= 2 && nbytes <= 8 && dtype != NDP_C64;
     return keyed && n > 1 && n <= SORT_LANES_MAX;
 }
@@ -42,7 +42,7 @@ void sort_lanes_values(const sort_row *r, int rows)
 {
     uint64_t lanes[SORT_LANES_MAX * SORT_LANES], row[SORT_LANES_MAX];
     const sort_keys *k = sort_keys_of(r->dtype);
-    int64_t n = r->n, nbytes = cpu_dtype_size(r->dtype);
+    int64_t n = r->n, nbytes = ndp_dtype_size(r->dtype);
     uint64_t flip = k->bias ^ r->descending;
     int special[SORT_LANES] = {0};
     if (rows < SORT_LANES)

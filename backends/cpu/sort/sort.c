@@ -29,7 +29,7 @@ static void range_chunk(void *ctx, int64_t begin, int64_t end)
     range_job *w = ctx;
     const sort_row *r = w->r;
     uint64_t *result = (uint64_t *)r->counts + begin / w->grain * 2;
-    sort_keys_of(r->dtype)->range(r->a + begin * r->stride * cpu_dtype_size(r->dtype), r->stride,
+    sort_keys_of(r->dtype)->range(r->a + begin * r->stride * ndp_dtype_size(r->dtype), r->stride,
                                   end - begin, row_flip(r), &result[0], &result[1]);
 }
 
@@ -38,7 +38,7 @@ static int key_range(const sort_row *r, uint64_t *min)
 {
     *min = 0;
     if (r->n <= SORT_SMALL)
-        return 8 * (int)cpu_dtype_size(r->dtype);
+        return 8 * (int)ndp_dtype_size(r->dtype);
     range_job w = {.r = r, .grain = sort_grain(r->n)};
     cpu_parallel(r->n, w.grain, range_chunk, &w);
     uint64_t max = 0, *result = (uint64_t *)r->counts;
@@ -81,7 +81,7 @@ static void sort_values(const sort_row *r)
     static void *(*const sorts[9])(void *, void *, int64_t, int, int,
                                    int64_t *) = {[2] = sort_u16, [4] = sort_u32, [8] = sort_u64};
     const sort_keys *k = sort_keys_of(r->dtype);
-    values_job w = {r, row_flip(r), 0, cpu_dtype_size(r->dtype), r->buffer[0], 0};
+    values_job w = {r, row_flip(r), 0, ndp_dtype_size(r->dtype), r->buffer[0], 0};
     int bits = key_range(r, &w.min);
     cpu_parallel(r->n, sort_grain(r->n), load_chunk, &w);
     w.keys = sorts[w.nbytes](w.keys, r->buffer[1], r->n, 0, bits, r->counts);
@@ -138,7 +138,7 @@ static void pair_chunk(void *ctx, int64_t begin, int64_t end)
 {
     const pair_job *w = ctx;
     const sort_row *r = w->r;
-    int64_t nbytes = cpu_dtype_size(r->dtype);
+    int64_t nbytes = ndp_dtype_size(r->dtype);
     uint64_t block[BLOCK];
     for (; begin < end; begin += BLOCK) {
         int64_t n = end - begin < BLOCK ? end - begin : BLOCK;
@@ -232,7 +232,7 @@ static void sort_c128_values(const sort_row *r)
 
 static void sort_row_values(const sort_row *r)
 {
-    switch (cpu_dtype_size(r->dtype)) {
+    switch (ndp_dtype_size(r->dtype)) {
     case 1:
         sort_bytes(r);
         break;
@@ -255,7 +255,7 @@ static int64_t round_up(int64_t nbytes)
 
 int64_t sort_positions_nbytes(int32_t dtype, int64_t n)
 {
-    int64_t nbytes = cpu_dtype_size(dtype);
+    int64_t nbytes = ndp_dtype_size(dtype);
     int64_t element = nbytes == 16                          ? (int64_t)sizeof(sort_c128_at)
                       : nbytes == 8 || n > (int64_t)1 << 32 ? (int64_t)sizeof(sort_pair)
                                                             : 8;
@@ -269,7 +269,7 @@ int64_t sort_counts_nbytes(int64_t n)
 
 static int64_t values_nbytes(int32_t dtype, int64_t n)
 {
-    int64_t nbytes = cpu_dtype_size(dtype);
+    int64_t nbytes = ndp_dtype_size(dtype);
     return nbytes == 1 ? 0 : round_up(n * (dtype == NDP_C64 ? 16 : nbytes));
 }
 
@@ -312,7 +312,7 @@ static void sort_rows_of(const job *w, sort_row r, int64_t begin, int64_t end)
     const char *a = r.a;
     char *out = r.out;
     int positions = w->call->op == NDP_OP_argsort;
-    int64_t nbytes = cpu_dtype_size(r.dtype), out_nbytes = positions ? 8 : nbytes;
+    int64_t nbytes = ndp_dtype_size(r.dtype), out_nbytes = positions ? 8 : nbytes;
     cpu_place_seek(&c, &w->outer, begin);
     for (; begin < end; begin++) {
         r.a = a + c.offset[0] * nbytes;
@@ -340,7 +340,7 @@ static void lanes_rows(void *ctx, int64_t begin, int64_t end)
     const job *w = ctx;
     cpu_place c;
     int positions = w->call->op == NDP_OP_argsort;
-    int64_t nbytes = cpu_dtype_size(w->row.dtype), out_nbytes = positions ? 8 : nbytes;
+    int64_t nbytes = ndp_dtype_size(w->row.dtype), out_nbytes = positions ? 8 : nbytes;
     cpu_place_seek(&c, &w->outer, begin);
     while (begin < end) {
         sort_row r[SORT_LANES];
@@ -384,7 +384,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call
     (void)kernel;
     (void)s;
     const ndp_view *a = &call->in[0], *out = &call->out[0], *both[2] = {a, out};
-    if (cpu_view_size(a) == 0)
+    if (ndp_view_size(a) == 0)
         return NDP_OK;
     int last = a->ndim - 1;
     int64_t n = a->shape[last];
@@ -417,7 +417,7 @@ static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
     (void)kernel;
     const ndp_view *a = &call->in[0];
     int64_t n = a->shape[a->ndim - 1];
-    if (n <= SORT_SMALL || cpu_view_size(a) == 0 || uses_lanes(call))
+    if (n <= SORT_SMALL || ndp_view_size(a) == 0 || uses_lanes(call))
         return 0;
     return (uint64_t)(sort_slots(call) * (2 * buffer_nbytes(call) + sort_counts_nbytes(n)));
 }

@@ -64,7 +64,7 @@ static void select_scan(const select_job *w, int64_t c, int64_t begin, int64_t e
 {
     const sort_row *r = w->r;
     const sort_keys *keys = sort_keys_of(r->dtype);
-    int64_t nbytes = cpu_dtype_size(r->dtype);
+    int64_t nbytes = ndp_dtype_size(r->dtype);
     selection *s = &w->chunk[c];
     uint64_t block[BLOCK], least, most, flip = keys->bias ^ r->descending;
     for (; begin < end; begin += BLOCK) {
@@ -95,7 +95,7 @@ static uint64_t sampled_limit(const select_job *w, int64_t c, int64_t begin, int
     const sort_row *r = w->r;
     const sort_keys *keys = sort_keys_of(r->dtype);
     uint64_t sample[2][SAMPLE], *sorted;
-    int64_t n = end - begin, step = n / SAMPLE, nbytes = cpu_dtype_size(r->dtype);
+    int64_t n = end - begin, step = n / SAMPLE, nbytes = ndp_dtype_size(r->dtype);
     int64_t rank = w->k * SAMPLE / n * 2 + 16;
     keys->keys(r->a + begin * r->stride * nbytes, r->stride * step, SAMPLE,
                keys->bias ^ r->descending, sample[0]);
@@ -157,7 +157,7 @@ static void topk_rows(const job *w, sort_row r, int64_t begin, int64_t end)
     cpu_place c;
     const char *a = r.a;
     char *out = r.out;
-    size_t nbytes = (size_t)cpu_dtype_size(r.dtype);
+    size_t nbytes = (size_t)ndp_dtype_size(r.dtype);
     cpu_place_seek(&c, &w->outer, begin);
     for (; begin < end; begin++) {
         char *values = w->values + c.offset[1] * (int64_t)nbytes;
@@ -213,7 +213,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call
     (void)s;
     const ndp_view *a = &call->in[0], *values = &call->out[0], *at = &call->out[1];
     const ndp_view *all[3] = {a, values, at};
-    if (cpu_view_size(values) == 0)
+    if (ndp_view_size(values) == 0)
         return NDP_OK;
     int last = a->ndim - 1;
     int64_t n = a->shape[last], k = values->shape[last];
@@ -245,7 +245,7 @@ static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
 {
     (void)kernel;
     const ndp_view *a = &call->in[0];
-    if (a->shape[a->ndim - 1] <= SORT_SMALL || cpu_view_size(&call->out[0]) == 0)
+    if (a->shape[a->ndim - 1] <= SORT_SMALL || ndp_view_size(&call->out[0]) == 0)
         return 0;
     return (uint64_t)(sort_slots(call) * slot_nbytes(call));
 }

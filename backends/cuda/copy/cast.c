@@ -29,7 +29,7 @@ static int32_t launch_walk(void *ctx, const strided_plan *p)
 static int32_t run_dense(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, int64_t n)
 {
     cast_dense p = {cuda_ptr(call->out), cuda_ptr(call->in), (uint64_t)n, call->in->dtype};
-    int64_t from = cuda_dtype_size(call->in->dtype), to = cuda_dtype_size(call->out->dtype);
+    int64_t from = ndp_dtype_size(call->in->dtype), to = ndp_dtype_size(call->out->dtype);
     uint64_t wider = (uint64_t)(from > to ? from : to),
              vector = wider == 1 ? CAST_MOST : 16 / wider;
     uint64_t blocks = p.n / vector / (STRIDED_THREADS * CAST_VECTORS) + 1;
@@ -48,8 +48,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
     const ndp_view *in = call->in, *out = call->out;
-    int64_t n = cuda_view_size(out), to = cuda_dtype_size(out->dtype);
-    int64_t from = in->mem ? cuda_dtype_size(in->dtype) : 0;
+    int64_t n = ndp_view_size(out), to = ndp_dtype_size(out->dtype);
+    int64_t from = in->mem ? ndp_dtype_size(in->dtype) : 0;
     unsigned char scalar[16] = {0};
     cast_job job = {k, s, in->mem ? NULL : scalar};
     strided_plan plan;

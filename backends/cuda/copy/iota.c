@@ -21,14 +21,14 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
     const ndp_view *out = call->out;
-    iota_params p = {.dst = cuda_ptr(out), .n = (uint64_t)cuda_view_size(out), .stride = 1};
+    iota_params p = {.dst = cuda_ptr(out), .n = (uint64_t)ndp_view_size(out), .stride = 1};
     if (p.n == 0)
         return NDP_OK;
     if (out->ndim > 0)
         p.stride = out->stride[out->ndim - 1];
     p.dense = p.stride == 1 && p.dst % 16 == 0;
     set_ramp(&p, call->params, out->dtype);
-    uint64_t vector = 16 / (uint64_t)cuda_dtype_size(out->dtype);
+    uint64_t vector = 16 / (uint64_t)ndp_dtype_size(out->dtype);
     uint64_t blocks = p.n / (vector * CUDA_THREADS) + 1, most = (uint64_t)k->dev->sm_count * 32;
     return cuda_launch(k, k->function[0], s, (uint32_t)(blocks < most ? blocks : most),
                        CUDA_THREADS, 0, &p);

@@ -42,11 +42,6 @@ static int32_t launch_walk(void *ctx, const strided_plan *p)
 
 /* ---- tiles ---- */
 
-static int64_t magnitude(int64_t x)
-{
-    return x < 0 ? -x : x;
-}
-
 /* The dimension that is innermost in the source, where tiles are worth it; 0: they are not. */
 static int32_t tiled_dimension(const strided_plan *p)
 {
@@ -55,10 +50,10 @@ static int32_t tiled_dimension(const strided_plan *p)
         return 0;
     for (int32_t d = 1; d < p->n; d++)
         if (p->extent[d] >= TILE_MIN && p->src_stride[d] != 0 &&
-            (best == 0 || magnitude(p->src_stride[d]) < magnitude(p->src_stride[best])))
+            (best == 0 || ndp_magnitude(p->src_stride[d]) < ndp_magnitude(p->src_stride[best])))
             best = d;
-    int64_t inner = magnitude(p->src_stride[0]);
-    return best && inner >= 32 && magnitude(p->src_stride[best]) * 4 <= inner ? best : 0;
+    int64_t inner = ndp_magnitude(p->src_stride[0]);
+    return best && inner >= 32 && ndp_magnitude(p->src_stride[best]) * 4 <= inner ? best : 0;
 }
 
 /* Whether elements along one dimension of an operand make aligned words of 4 bytes. */
@@ -114,7 +109,7 @@ static int32_t launch_tiles(void *ctx, const strided_plan *p)
  * then of units of up to 16. src_stride NULL: all elements come from one place. */
 static void make_plan(strided_plan *p, const ndp_view *out, const ndp_view *in, int *unit)
 {
-    int64_t size = cuda_dtype_size(out->dtype);
+    int64_t size = ndp_dtype_size(out->dtype);
     p->n = 0;
     p->dst = cuda_ptr(out);
     p->src = in ? cuda_ptr(in) : 0;
@@ -160,13 +155,13 @@ static int32_t copy_bytes(const cuda_kernel *k, ndp_stream *s, const ndp_call *c
 static int32_t run_copy(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
-    int64_t n = cuda_view_size(call->out);
+    int64_t n = ndp_view_size(call->out);
     move_job job = {.kernel = k, .stream = s};
     strided_plan plan;
     if (n == 0)
         return NDP_OK;
     if (call->in->flags & call->out->flags & NDP_VIEW_CONTIGUOUS)
-        return copy_bytes(k, s, call, n * cuda_dtype_size(call->out->dtype));
+        return copy_bytes(k, s, call, n * ndp_dtype_size(call->out->dtype));
     make_plan(&plan, call->out, call->in, &job.unit);
     int tiled = tiled_dimension(&plan) != 0;
     return strided_pieces(&plan, STRIDED_OUTER + 1, tiled ? launch_tiles : launch_walk, &job);
@@ -185,9 +180,9 @@ static void repeat_pattern(const unsigned char element[16], int64_t size, uint64
 static int32_t run_fill_dense(const cuda_kernel *k, ndp_stream *s, const ndp_call *call,
                               const unsigned char element[16])
 {
-    int64_t size = cuda_dtype_size(call->out->dtype);
+    int64_t size = ndp_dtype_size(call->out->dtype);
     move_fill p = {.dst = cuda_ptr(call->out),
-                   .nbytes = (uint64_t)(cuda_view_size(call->out) * size)};
+                   .nbytes = (uint64_t)(ndp_view_size(call->out) * size)};
     repeat_pattern(element, size, 0, p.pattern);
     repeat_pattern(element, size, (0 - p.dst) % 16, p.vector);
     uint64_t blocks = p.nbytes / 16 / CUDA_THREADS + 1, most = (uint64_t)k->dev->sm_count * 32;
@@ -202,12 +197,12 @@ static int32_t run_fill(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
     unsigned char element[16] = {0}, pattern[16];
     move_job job = {.kernel = k, .stream = s, .pattern = pattern};
     strided_plan plan;
-    if (cuda_view_size(call->out) == 0)
+    if (ndp_view_size(call->out) == 0)
         return NDP_OK;
     cuda_store_scalar(&call->scalar[call->in[0].offset_bytes], element);
     if (call->out->flags & NDP_VIEW_CONTIGUOUS)
         return run_fill_dense(k, s, call, element);
-    repeat_pattern(element, cuda_dtype_size(call->out->dtype), 0, pattern);
+    repeat_pattern(element, ndp_dtype_size(call->out->dtype), 0, pattern);
     make_plan(&plan, call->out, NULL, &job.unit);
     return strided_pieces(&plan, STRIDED_OUTER + 1, launch_walk, &job);
 }

@@ -22,7 +22,7 @@ static uint64_t dtypes(int32_t op)
 /* The dtype of the module, which is that of the last input: where's first one is bool. */
 static uint32_t element_size(const ndp_call *call)
 {
-    return (uint32_t)cuda_dtype_size(call->in[call->n_in - 1].dtype);
+    return (uint32_t)ndp_dtype_size(call->in[call->n_in - 1].dtype);
 }
 
 static uint32_t set_inputs(ew_input *in, const ndp_call *call)
@@ -68,7 +68,7 @@ static int32_t run_dense(const cuda_kernel *k, ndp_stream *s, const ndp_call *ca
     ew_params p;
     uint32_t per = EW_VECTOR_BYTES / element_size(call);
     uint32_t many = (uint32_t)ew_many(call->op, call->in[call->n_in - 1].dtype, (int)call->n_in);
-    p.n = (uint64_t)cuda_view_size(call->out);
+    p.n = (uint64_t)ndp_view_size(call->out);
     p.out = cuda_ptr(call->out);
     p.ndim = 0;
     p.splats = 0;
@@ -96,7 +96,7 @@ typedef struct {
 static void add_operand(ew_work *w, const ndp_view *v)
 {
     uint32_t i = w->n_operands++;
-    w->nbytes[i] = (uint32_t)cuda_dtype_size(v->dtype);
+    w->nbytes[i] = (uint32_t)ndp_dtype_size(v->dtype);
     w->at[i] = v->mem ? cuda_ptr(v) : 0;
     for (int d = 0; d < v->ndim; d++)
         w->stride[i][d] = v->mem && v->shape[d] > 1 ? v->stride[d] : 0;
@@ -132,19 +132,14 @@ static void set_up(ew_work *w, const ndp_call *call)
     }
 }
 
-static uint64_t magnitude(int64_t x)
-{
-    return x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
-}
-
 /* The dimension along which input i lies together, if that is not the output's innermost one, and
  * both are long enough for tiles; else the innermost. */
 static int tile_dimension(const ew_work *w, uint32_t i)
 {
     int last = w->ndim - 1, best = last;
-    uint64_t nearest = magnitude(w->stride[i][last]);
+    uint64_t nearest = (uint64_t)ndp_magnitude(w->stride[i][last]);
     for (int d = 0; d < last && nearest > 1; d++) {
-        uint64_t m = magnitude(w->stride[i][d]);
+        uint64_t m = (uint64_t)ndp_magnitude(w->stride[i][d]);
         if (m != 0 && m < nearest && w->shape[d] >= EW_MIN_TILE) {
             nearest = m;
             best = d;
@@ -213,7 +208,8 @@ static int32_t launch_tiled(const ew_work *w, ew_params *p)
     for (int d = 2; d < p->ndim; d++)
         tiles *= p->extent[d].value;
     for (uint32_t i = 0; i < w->call->n_in; i++) {
-        uint64_t x = magnitude(p->in_stride[i][0]), y = magnitude(p->in_stride[i][1]);
+        uint64_t x = (uint64_t)ndp_magnitude(p->in_stride[i][0]),
+                 y = (uint64_t)ndp_magnitude(p->in_stride[i][1]);
         p->transposed |= (uint32_t)(y != 0 && y < x) << i;
     }
     p->n = tiles;
@@ -300,7 +296,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     const cuda_kernel *k = (const cuda_kernel *)base;
     if (is_dense(call))
         return run_dense(k, s, call);
-    if (cuda_view_size(call->out) == 0)
+    if (ndp_view_size(call->out) == 0)
         return NDP_OK;
     ew_work w;
     w.kernel = k;

@@ -3,7 +3,7 @@
  * between cuda_enter() and cuda_leave(), so that the caller's own current context is as before. */
 #ifndef NDOCK_CUDA_BACKEND_H
 #define NDOCK_CUDA_BACKEND_H
-#include <ndock/plugin.h>
+#include <ndock/plugin_facts.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include "host/driver.h"
@@ -255,21 +255,6 @@ int32_t cuda_unsupported(const ndp_call *like, char *why, size_t n);
 static inline CUdeviceptr cuda_ptr(const ndp_view *v)
 {
     return v->mem->base + (CUdeviceptr)v->offset_bytes;
-}
-static inline int64_t cuda_dtype_size(int32_t dtype)
-{
-    static const uint8_t nbytes[NDP_DTYPE_END] = {
-#define ND_DTYPE(NAME, id, size, KIND, name, standard, numpy, dlpack, doc) [id] = size,
-#include <ndock/dtype.def>
-    };
-    return nbytes[dtype];
-}
-static inline int64_t cuda_view_size(const ndp_view *v)
-{
-    int64_t n = 1;
-    for (int d = 0; d < v->ndim; d++)
-        n *= v->shape[d];
-    return n;
 }
 /* Stores a scalar as an element of its own dtype; element has room for 16 bytes. */
 void cuda_store_scalar(const ndp_scalar *s, void *element);

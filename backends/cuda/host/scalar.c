@@ -28,6 +28,6 @@ void cuda_store_scalar(const ndp_scalar *s, void *element)
         memcpy(element, s->v.c, sizeof s->v.c);
         break;
     default: /* f64, integers and bool */
-        memcpy(element, &s->v, (size_t)cuda_dtype_size(s->dtype));
+        memcpy(element, &s->v, (size_t)ndp_dtype_size(s->dtype));
     }
 }

@@ -27,7 +27,7 @@ static element_view widen(const ndp_call *call)
 {
     const ndp_view *table = &call->in[0], *out = &call->out[0];
     int last = out->ndim - 1, axis = ((const ndp_index *)call->params)->axis;
-    element_view e = {.nbytes = cuda_dtype_size(out->dtype), .scale = 1};
+    element_view e = {.nbytes = ndp_dtype_size(out->dtype), .scale = 1};
     e.row = out->shape[last];
     if (last == axis || table->stride[last] != 1 || out->stride[last] != 1 ||
         at_stride(call, last) != 0)
@@ -62,7 +62,7 @@ static void set_walk(gather_params *p, const ndp_call *call, const element_view 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
-    if (cuda_view_size(call->out) == 0)
+    if (ndp_view_size(call->out) == 0)
         return NDP_OK;
     int axis = ((const ndp_index *)call->params)->axis;
     element_view e = widen(call);

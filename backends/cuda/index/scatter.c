@@ -172,7 +172,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     const cuda_kernel *k = (const cuda_kernel *)base;
     scatter_plan plan;
     scatter_params p;
-    if (cuda_view_size(&call->in[0]) == 0)
+    if (ndp_view_size(&call->in[0]) == 0)
         return NDP_OK;
     plan_make(&plan, call);
     set_params(&p, &plan, call);

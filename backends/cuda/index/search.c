@@ -8,7 +8,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     const cuda_kernel *k = (const cuda_kernel *)base;
     const ndp_view *sorted = &call->in[0], *values = &call->in[1], *out = &call->out[0];
     search_params p = {.n = sorted->shape[0], .stride = sorted->stride[0], .dtype = sorted->dtype};
-    if (cuda_view_size(out) == 0)
+    if (ndp_view_size(out) == 0)
         return NDP_OK;
     p.sorted = p.n > 0 ? cuda_ptr(sorted) : 0;
     p.out = cuda_ptr(out);

@@ -46,7 +46,7 @@ static void set_tested(select_params *p, const ndp_call *call, const ndp_view *t
     p->tested = p->walk.size > 0 ? cuda_ptr(tested) : 0;
     p->low_bits = counting_bits[tested->dtype].low;
     p->high_bits = counting_bits[tested->dtype].high;
-    p->nbytes = (int32_t)cuda_dtype_size(tested->dtype);
+    p->nbytes = (int32_t)ndp_dtype_size(tested->dtype);
     p->dense_bytes =
         p->nbytes == 1 && p->walk.ndim == 1 && p->tested_stride[0] == 1 && p->tested % 16 == 0;
     uint64_t part = (p->walk.size + SELECT_PARTS - 1) / SELECT_PARTS;
@@ -105,7 +105,7 @@ static int32_t copy_rows(const cuda_kernel *k, ndp_stream *s, const ndp_call *ca
                             .capacity = out->shape[0],
                             .a_step = a->stride[0],
                             .out_step = out->stride[0],
-                            .nbytes = (int32_t)cuda_dtype_size(a->dtype)};
+                            .nbytes = (int32_t)ndp_dtype_size(a->dtype)};
     cuda_walk_begin(&p.row);
     for (int d = a->ndim - 1; d > 0; d--) {
         int at = cuda_walk_add(&p.row, a->shape[d]);
@@ -153,7 +153,7 @@ static const char *writer(const ndp_call *like)
 {
     if (like->op == NDP_OP_nonzero)
         return "select_positions";
-    switch (cuda_dtype_size(like->in[0].dtype)) {
+    switch (ndp_dtype_size(like->in[0].dtype)) {
     case 1:
         return "compress_1";
     case 2:

@@ -172,7 +172,7 @@ static uint32_t reduction_schemes(const blaslt_key *k, uint32_t mode)
     uint32_t exact = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     if (mode & NDP_MODE_NO_SPLIT_K)
         return CUBLASLT_REDUCTION_SCHEME_NONE;
-    return mode & NDP_MODE_REDUCED_SUMS || cuda_dtype_size(k->out) > 2
+    return mode & NDP_MODE_REDUCED_SUMS || ndp_dtype_size(k->out) > 2
                ? CUBLASLT_REDUCTION_SCHEME_MASK
                : exact;
 }

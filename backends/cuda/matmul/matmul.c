@@ -110,7 +110,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
         return cuda_error(NDP_ERR_DTYPE, "matmul has no epilogue %d for dtype %d",
                           (int)given->epilogue, (int)plan.p.out.dtype);
     if (plan.scratch &&
-        (!call->scratch.mem || cuda_view_size(&call->scratch) < (int64_t)plan.scratch))
+        (!call->scratch.mem || ndp_view_size(&call->scratch) < (int64_t)plan.scratch))
         return cuda_error(NDP_ERR_INTERNAL, "matmul was called without its scratch memory");
     CUdeviceptr scratch = plan.scratch ? cuda_ptr(&call->scratch) : 0;
     for (int d = 0; d < plan.n_outer; d++)
@@ -154,8 +154,8 @@ static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, 
     const uint64_t whole = (uint64_t)1 << NDP_I8 | (uint64_t)1 << NDP_I16 | (uint64_t)1 << NDP_I32 |
                            (uint64_t)1 << NDP_I64 | (uint64_t)1 << NDP_U8 | (uint64_t)1 << NDP_U16 |
                            (uint64_t)1 << NDP_U32 | (uint64_t)1 << NDP_U64;
-    int integers = (whole >> in & 1) && (whole >> result & 1) &&
-                   cuda_dtype_size(result) >= cuda_dtype_size(in);
+    int integers =
+        (whole >> in & 1) && (whole >> result & 1) && ndp_dtype_size(result) >= ndp_dtype_size(in);
     int halves = (in == NDP_F16 || in == NDP_BF16) && result == NDP_F32;
     if (!(dtypes(like->op) >> in & 1) || like->in[1].dtype != in ||
         !(in == result || integers || halves))

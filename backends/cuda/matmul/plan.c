@@ -90,7 +90,7 @@ int32_t mm_compute_dtype(int32_t dtype, int32_t out)
     case NDP_C128:
         return dtype;
     default:
-        return cuda_dtype_size(out) > 4 || cuda_dtype_size(dtype) > 4 ? NDP_U64 : NDP_U32;
+        return ndp_dtype_size(out) > 4 || ndp_dtype_size(dtype) > 4 ? NDP_U64 : NDP_U32;
     }
 }
 
@@ -108,7 +108,7 @@ static void read_call(mm_plan *plan, const ndp_call *call)
                                             .row = stride[0],
                                             .column = stride[1],
                                             .dtype = views[i]->dtype,
-                                            .size = (int32_t)cuda_dtype_size(views[i]->dtype)};
+                                            .size = (int32_t)ndp_dtype_size(views[i]->dtype)};
         }
     p->m = views[OUT]->shape[views[OUT]->ndim - 2];
     p->n = views[OUT]->shape[views[OUT]->ndim - 1];
@@ -266,7 +266,7 @@ static int try_sums(mm_plan *plan, ndp_dev *dev, uint64_t *workspace)
     last->a = p->out;
     if (p->beta != 0 || p->out.dtype != plan->compute ||
         !fits(&p->out, p->m, p->n, 0, &k->line[OUT], &turned)) {
-        int32_t size = (int32_t)cuda_dtype_size(plan->compute);
+        int32_t size = (int32_t)ndp_dtype_size(plan->compute);
         int64_t line = (p->n * size + 15) / 16 * 16 / size;
         plan->sums_at =
             take_scratch(plan, (uint64_t)p->batch * (uint64_t)p->m * (uint64_t)(line * size));

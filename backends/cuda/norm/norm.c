@@ -37,11 +37,6 @@ typedef struct {
     uint32_t blocks, threads, shared;
 } norm_plan;
 
-static int64_t magnitude(int64_t v)
-{
-    return v < 0 ? -v : v;
-}
-
 static void set_dims(norm_params *p, const ndp_call *call)
 {
     const ndp_norm *params = call->params;
@@ -79,7 +74,7 @@ static int is_whole(const ndp_view *v, int64_t V)
     for (int d = 0; d < last; d++)
         if (v->stride[d] % V)
             return 0;
-    return cuda_ptr(v) % (CUdeviceptr)(V * cuda_dtype_size(v->dtype)) == 0;
+    return cuda_ptr(v) % (CUdeviceptr)(V * ndp_dtype_size(v->dtype)) == 0;
 }
 
 static int all_whole(const ndp_call *call, const norm_params *p, int64_t V)
@@ -105,8 +100,8 @@ static void take_vectors(norm_params *p, int64_t V)
 static void share(norm_plan *r)
 {
     norm_params *p = &r->p;
-    int64_t beside = p->n_kept ? magnitude(p->dim[0].in) : INT64_MAX;
-    int64_t along = p->n_reduced ? magnitude(p->dim[p->n_kept].in) : 0;
+    int64_t beside = p->n_kept ? ndp_magnitude(p->dim[0].in) : INT64_MAX;
+    int64_t along = p->n_reduced ? ndp_magnitude(p->dim[p->n_kept].in) : 0;
     p->across = r->how == ANY && p->rows >= 16 && (beside < along || p->items <= 2);
     r->threads = NORM_THREADS;
     if (p->across) {
@@ -140,7 +135,7 @@ static void stage(norm_plan *r, const ndp_dev *dev, int64_t V, int64_t bytes)
 static int fits(norm_plan *r, const ndp_call *call, const ndp_dev *dev)
 {
     norm_params *p = &r->p;
-    int64_t bytes = cuda_dtype_size(call->in[0].dtype), V = 16 / bytes;
+    int64_t bytes = ndp_dtype_size(call->in[0].dtype), V = 16 / bytes;
     uint64_t items = p->items / (uint64_t)V, warps;
     if (bytes > 4 || p->n_reduced != 1 || !all_whole(call, p, V) ||
         items > NORM_LONG_THREADS * NORM_LONG_VECTORS)
@@ -169,7 +164,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     int64_t wide = call->in[0].dtype == NDP_F64, V = wide ? 2 : 4;
     norm_plan r = {.how = ANY};
     norm_params *p = &r.p;
-    if (cuda_view_size(&call->in[0]) == 0)
+    if (ndp_view_size(&call->in[0]) == 0)
         return NDP_OK;
     set_dims(p, call);
     norm_plan fit = r;

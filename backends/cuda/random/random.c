@@ -94,7 +94,7 @@ static void set_parameters(random_params *p, const ndp_random *r, int32_t op, in
 
 static int32_t per_block(int32_t dtype)
 {
-    return cuda_dtype_size(dtype) == 8 ? 2 : 4;
+    return ndp_dtype_size(dtype) == 8 ? 2 : 4;
 }
 
 static int32_t launch(const cuda_kernel *k, ndp_stream *s, random_params *p)
@@ -119,7 +119,7 @@ static int32_t run_dense(const cuda_kernel *k, ndp_stream *s, random_params *p)
         set_known(p);
         status = launch(k, s, p);
         left -= p->n;
-        p->dst += p->n * (uint64_t)cuda_dtype_size(k->dtype[0]);
+        p->dst += p->n * (uint64_t)ndp_dtype_size(k->dtype[0]);
         p->counter[0] += blocks;
         p->counter[1] += p->counter[0] < blocks;
     }
@@ -145,7 +145,7 @@ static int64_t part_size(const random_part *part)
 static int32_t run_part(const cuda_kernel *k, ndp_stream *s, random_params *p,
                         const random_part *part)
 {
-    int64_t n = part_size(part), size = cuda_dtype_size(k->dtype[0]);
+    int64_t n = part_size(part), size = ndp_dtype_size(k->dtype[0]);
     int32_t status = NDP_OK, last = part->ndim - 1;
     if (part->ndim > RANDOM_OUTER || n > INT32_MAX) {
         int64_t whole = part->shape[last], half = part->ndim > RANDOM_OUTER ? 1 : whole / 2;
@@ -174,8 +174,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
     const ndp_view *out = call->out;
-    int64_t n = cuda_view_size(out);
-    uint64_t vector = (uint64_t)(per_block(out->dtype) * cuda_dtype_size(out->dtype));
+    int64_t n = ndp_view_size(out);
+    uint64_t vector = (uint64_t)(per_block(out->dtype) * ndp_dtype_size(out->dtype));
     random_params p = {.dst = cuda_ptr(out), .n = (uint64_t)n};
     random_part part = {.ndim = 0, .dst = p.dst};
     if (n == 0)
@@ -204,7 +204,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     int32_t dtype = like->out->dtype;
     k->base.run = run;
     if (like->op == NDP_OP_random_integers)
-        snprintf(name, sizeof name, "integers_%d", (int)cuda_dtype_size(dtype));
+        snprintf(name, sizeof name, "integers_%d", (int)ndp_dtype_size(dtype));
     else
         snprintf(name, sizeof name, "%s_%s",
                  like->op == NDP_OP_random_normal ? "normal" : "uniform", dtypes[dtype]);

@@ -55,7 +55,7 @@ static int32_t module_dtype(int kind, int32_t dtype)
         [1] = NDP_I8, [2] = NDP_I16, [4] = NDP_I32, [8] = NDP_I64, [16] = NDP_C128};
     int integer = dtype != NDP_BOOL && dtype < NDP_F16;
     if (kind == COUNT || (integer && (kind == EXTREME || kind == POSITION)))
-        return by_size[cuda_dtype_size(dtype)];
+        return by_size[ndp_dtype_size(dtype)];
     if (dtype == NDP_BF16 && (kind == EXTREME || kind == POSITION))
         return NDP_F16;
     return dtype == NDP_U64 ? NDP_I64 : dtype;
@@ -69,9 +69,9 @@ static uint64_t state_bytes(int kind, int32_t dtype)
     case PROD:
         return dtype < NDP_F16 ? 8 : complex ? 24 : 16;
     case EXTREME:
-        return cuda_dtype_size(dtype) == 8 ? 8 : 4;
+        return ndp_dtype_size(dtype) == 8 ? 8 : 4;
     case POSITION:
-        return cuda_dtype_size(dtype) == 8 ? 24 : 16;
+        return ndp_dtype_size(dtype) == 8 ? 24 : 16;
     case VAR:
         return (uint64_t)(wide ? 40 : 32) << complex;
     case LOGSUMEXP:
@@ -87,11 +87,6 @@ typedef struct {
     uint64_t results; /* elements of the result */
     uint32_t blocks;
 } reduce_plan;
-
-static int64_t magnitude(int64_t v)
-{
-    return v < 0 ? -v : v;
-}
 
 static int32_t power_of_two_from(uint64_t n, int32_t most)
 {
@@ -110,7 +105,7 @@ static int is_whole(const ndp_view *in, int dense, int64_t V, int any_extent)
     for (int d = 0; d < in->ndim; d++)
         if (d != dense && in->shape[d] > 1 && in->stride[d] % V)
             return 0;
-    return cuda_ptr(in) % (CUdeviceptr)(V * cuda_dtype_size(in->dtype)) == 0;
+    return cuda_ptr(in) % (CUdeviceptr)(V * ndp_dtype_size(in->dtype)) == 0;
 }
 
 static void set_dims(reduce_params *p, const ndp_view *in, const ndp_view *out)
@@ -187,8 +182,8 @@ static void plan_col(reduce_plan *r, int kind, int64_t V, int sm_count)
 static void plan_any(reduce_plan *r, int sm_count)
 {
     reduce_params *p = &r->p;
-    int64_t beside = p->n_kept ? magnitude(p->dim[0].in) : INT64_MAX;
-    int64_t along = p->n_reduced ? magnitude(p->dim[p->n_kept].in) : 0;
+    int64_t beside = p->n_kept ? ndp_magnitude(p->dim[0].in) : INT64_MAX;
+    int64_t along = p->n_reduced ? ndp_magnitude(p->dim[p->n_kept].in) : 0;
     int32_t useful = power_of_two_from(p->items, REDUCE_THREADS);
     p->across = p->n_kept && (beside < along || p->items < 8) && r->results > 1;
     if (p->across) {
@@ -207,10 +202,9 @@ static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call
     const ndp_reduce *params = call->params;
     const ndp_view *in = &call->in[0];
     reduce_params *p = &r->p;
-    int64_t bytes = cuda_dtype_size(in->dtype), V = 16 / bytes,
-            across = bytes <= 4 ? 4 : 16 / bytes;
+    int64_t bytes = ndp_dtype_size(in->dtype), V = 16 / bytes, across = bytes <= 4 ? 4 : 16 / bytes;
     int sm_count = k->dev->sm_count;
-    r->results = (uint64_t)cuda_view_size(&call->out[0]);
+    r->results = (uint64_t)ndp_view_size(&call->out[0]);
     p->n_reduced = params->n_reduced;
     p->n_kept = in->ndim - params->n_reduced;
     p->count = 1;
@@ -247,7 +241,7 @@ static void set_keys(reduce_params *p, int32_t op, int32_t dtype)
                                                [NDP_F32] = 0x7fc00000,
                                                [NDP_F64] = 0x7ff8000000000000};
     int is_unsigned = dtype == NDP_BOOL || (dtype >= NDP_U8 && dtype <= NDP_U64);
-    int bits = (int)(8 * cuda_dtype_size(dtype));
+    int bits = (int)(8 * ndp_dtype_size(dtype));
     uint64_t flip = is_unsigned ? UINT64_MAX << (bits - 1) : 0;
     if (op == NDP_OP_min || op == NDP_OP_argmin)
         flip = ~flip;
@@ -260,7 +254,7 @@ static void set_op(reduce_params *p, const ndp_call *call)
 {
     const ndp_reduce *params = call->params;
     int32_t in = call->in[0].dtype, out = call->out[0].dtype;
-    p->out_nbytes = (int32_t)cuda_dtype_size(out);
+    p->out_nbytes = (int32_t)ndp_dtype_size(out);
     p->out_is_bool = out == NDP_BOOL;
     p->divisor = call->op == NDP_OP_mean ? (double)p->count : 1;
     if (call->op == NDP_OP_var || call->op == NDP_OP_std)
@@ -282,7 +276,7 @@ static void set_op(reduce_params *p, const ndp_call *call)
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 {
     reduce_plan r = {.how = ANY};
-    if (cuda_view_size(&call->out[0]) == 0)
+    if (ndp_view_size(&call->out[0]) == 0)
         return 0;
     make_plan(&r, (const cuda_kernel *)base, call);
     if (r.p.chunks < 2)
@@ -310,7 +304,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
     reduce_plan r = {.how = ANY};
-    if (cuda_view_size(&call->out[0]) == 0)
+    if (ndp_view_size(&call->out[0]) == 0)
         return NDP_OK;
     make_plan(&r, k, call);
     set_op(&r.p, call);

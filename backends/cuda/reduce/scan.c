@@ -29,23 +29,18 @@ static uint64_t state_bytes(int32_t op, int32_t dtype)
     return (uint64_t)(wide ? 16 : 8) << complex;
 }
 
-static int64_t magnitude(int64_t v)
-{
-    return v < 0 ? -v : v;
-}
-
 /* Whether lines can be read and written in whole vectors. */
 static int is_dense(const ndp_call *call, const scan_params *p)
 {
     const ndp_view *v[2] = {&call->in[0], &call->out[0]};
-    int64_t bytes = cuda_dtype_size(v[0]->dtype), n = bytes <= 4 ? 4 : 16 / bytes;
+    int64_t bytes = ndp_dtype_size(v[0]->dtype), n = bytes <= 4 ? 4 : 16 / bytes;
     if (p->in_step != 1 || p->out_step != 1 || p->n % (uint64_t)n != 0 ||
         call->op == NDP_OP_cumulative_prod)
         return 0;
-    if (v[0]->dtype < NDP_F16 && cuda_dtype_size(v[1]->dtype) != 8)
+    if (v[0]->dtype < NDP_F16 && ndp_dtype_size(v[1]->dtype) != 8)
         return 0;
     for (int o = 0; o < 2; o++) {
-        if (cuda_ptr(v[o]) % (CUdeviceptr)(n * cuda_dtype_size(v[o]->dtype)) != 0)
+        if (cuda_ptr(v[o]) % (CUdeviceptr)(n * ndp_dtype_size(v[o]->dtype)) != 0)
             return 0;
         for (int d = 0; d + 1 < v[o]->ndim; d++)
             if (v[o]->stride[d] % n != 0)
@@ -84,9 +79,9 @@ static void make_plan(scan_plan *r, const cuda_kernel *k, const ndp_call *call)
         p->lines *= (uint64_t)in->shape[from];
         p->dim[d] = line_dim_of(in->shape[from], in->stride[from], out->stride[from]);
     }
-    p->out_nbytes = (int32_t)cuda_dtype_size(out->dtype);
+    p->out_nbytes = (int32_t)ndp_dtype_size(out->dtype);
     p->out_is_bool = out->dtype == NDP_BOOL;
-    int across = p->ndim > 0 && magnitude(p->dim[0].in) < magnitude(p->in_step);
+    int across = p->ndim > 0 && ndp_magnitude(p->dim[0].in) < ndp_magnitude(p->in_step);
     int many = p->lines >= 32;
     r->how = is_dense(call, p) ? VEC : ROW;
     if (many && (across || p->n < SHORT))
@@ -99,7 +94,7 @@ static void make_plan(scan_plan *r, const cuda_kernel *k, const ndp_call *call)
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 {
     scan_plan r = {.how = ROW};
-    if (cuda_view_size(&call->in[0]) == 0)
+    if (ndp_view_size(&call->in[0]) == 0)
         return 0;
     make_plan(&r, (const cuda_kernel *)base, call);
     if (r.p.chunks < 2)
@@ -112,7 +107,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     const cuda_kernel *k = (const cuda_kernel *)base;
     scan_plan r = {.how = ROW};
     int32_t status = NDP_OK;
-    if (cuda_view_size(&call->in[0]) == 0)
+    if (ndp_view_size(&call->in[0]) == 0)
         return NDP_OK;
     make_plan(&r, k, call);
     r.p.in = cuda_ptr(&call->in[0]);

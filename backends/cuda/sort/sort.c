@@ -104,7 +104,7 @@ static void plan_make(sort_plan *p, const ndp_call *call)
     memset(p, 0, sizeof *p);
     p->n = a->shape[last];
     p->k = out->shape[last];
-    p->nbytes = cuda_dtype_size(a->dtype);
+    p->nbytes = ndp_dtype_size(a->dtype);
     p->rows = 1;
     for (int d = 0; d < last; d++)
         p->rows *= a->shape[d];
@@ -362,7 +362,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     static const char *const names[] = {
         NULL,         "sort_keys",          "sort_results",      "sort_load",
         "sort_store", "sort_count_special", "sort_scan_special", "sort_restore_special"};
-    int64_t nbytes = cuda_dtype_size(like->in[0].dtype);
+    int64_t nbytes = ndp_dtype_size(like->in[0].dtype);
     int32_t status = cuda_function(k->dev, CUDA_MODULE_sort_ANY,
                                    nbytes <= 4   ? "sort_small_4"
                                    : nbytes == 8 ? "sort_small_8"

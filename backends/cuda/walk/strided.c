@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Dimensions of two operands, ordered, merged and cut into what one kernel takes. */
 #include "walk/strided.h"
+#include <ndock/plugin_facts.h>
 
 enum { MIN_LANES = 5 }; /* 32 threads beside each other, or as many as there are columns */
-
-static int64_t magnitude(int64_t x)
-{
-    return x < 0 ? -x : x;
-}
 
 void strided_add(strided_plan *p, int64_t extent, int64_t dst_stride, int64_t src_stride)
 {
@@ -22,8 +18,8 @@ void strided_add(strided_plan *p, int64_t extent, int64_t dst_stride, int64_t sr
     int32_t at = p->n++;
     for (; at > 0; at--) {
         int64_t above = p->dst_stride[at - 1];
-        if (above < dst_stride ||
-            (above == dst_stride && magnitude(p->src_stride[at - 1]) <= magnitude(src_stride)))
+        if (above < dst_stride || (above == dst_stride && ndp_magnitude(p->src_stride[at - 1]) <=
+                                                              ndp_magnitude(src_stride)))
             break;
         p->extent[at] = p->extent[at - 1];
         p->dst_stride[at] = above;

@@ -67,7 +67,7 @@ static int32_t run_part(const ocl_kernel *k, ndp_stream *s, const ndp_call *call
             parameters at = *p;
             for (int i = 0; i < w->n; i++)
                 at.offset[i] += x * w->stride[i][first] *
-                                ocl_dtype_size(i ? call->in[i - 1].dtype : call->out->dtype);
+                                ndp_dtype_size(i ? call->in[i - 1].dtype : call->out->dtype);
             status = run_part(k, s, call, &at, w, first + 1);
         }
         return status;
@@ -86,7 +86,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     ocl_dims w = {.n = (int)call->n_in + 1, .ndim = call->out->ndim};
     set_parameters(&p, call);
     if (is_dense(call)) {
-        p.walk.n = (cl_ulong)ocl_size(call->out);
+        p.walk.n = (cl_ulong)ndp_view_size(call->out);
         return launch(k, DENSE, s, call, &p);
     }
     memcpy(w.shape, call->out->shape, (size_t)w.ndim * sizeof *w.shape);
@@ -94,7 +94,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     for (uint32_t i = 0; i < call->n_in; i++)
         if (call->in[i].mem)
             memcpy(w.stride[i + 1], call->in[i].stride, (size_t)w.ndim * sizeof *w.shape);
-    if (ocl_size(call->out) == 0)
+    if (ndp_view_size(call->out) == 0)
         return NDP_OK;
     ocl_dims_merge(&w);
     return run_part(k, s, call, &p, &w, 0);
@@ -133,7 +133,7 @@ static int fits(const ndp_dev *dev, const ndp_call *like)
         if (like->in[i].dtype != dtype)
             return 0;
     return (dtypes(dev, like->op) >> dtype & 1) &&
-           like->out->dtype == ocl_result_dtype(like->op, dtype);
+           like->out->dtype == ndp_result_dtype(like->op, dtype);
 }
 
 static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
@@ -155,7 +155,7 @@ static int32_t run_iota(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
 {
     const ndp_iota *given = call->params;
     const ndp_view *out = call->out;
-    ramp p = {.n = (cl_ulong)ocl_size(out),
+    ramp p = {.n = (cl_ulong)ndp_view_size(out),
               .offset = out->offset_bytes,
               .stride = out->ndim ? out->stride[0] : 1};
     memcpy(p.start, given->start.v.c, sizeof p.start);
@@ -166,13 +166,13 @@ static int32_t run_iota(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
 
 static void write_iota(ocl_text *t, const ndp_call *like)
 {
-    int kind = ocl_dtype_kind(like->out->dtype);
+    int kind = ndp_dtype_kind(like->out->dtype);
     ocl_text_dtype(t, "R", like->out->dtype);
     ocl_text_dtype(t, "T",
-                   kind == OCL_INT       ? NDP_I64
-                   : kind == OCL_UINT    ? NDP_U64
-                   : kind == OCL_COMPLEX ? NDP_C128
-                                         : NDP_F64);
+                   kind == NDP_KIND_INT       ? NDP_I64
+                   : kind == NDP_KIND_UINT    ? NDP_U64
+                   : kind == NDP_KIND_COMPLEX ? NDP_C128
+                                              : NDP_F64);
     ocl_text_define(t, "SAME", "0");
     ocl_text_define(t, "IOTA", "1");
     ocl_text_add(t, ocl_text_convert);
@@ -183,7 +183,7 @@ static uint64_t iota_dtypes(const ndp_dev *dev, int32_t op)
 {
     uint64_t mask = ocl_domain(dev, op);
     for (int32_t d = 1; d < NDP_DTYPE_END && !dev->facts.f64; d++)
-        if (ocl_dtype_kind(d) & (OCL_FLOAT | OCL_COMPLEX))
+        if (ndp_dtype_kind(d) & (NDP_KIND_FLOAT | NDP_KIND_COMPLEX))
             mask &= ~((uint64_t)1 << d); /* reckoned in f64 */
     return mask;
 }

@@ -4,7 +4,7 @@
 #define NDOCK_OPENCL_H
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
-#include <ndock/plugin.h>
+#include <ndock/plugin_facts.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -181,14 +181,6 @@ const char *ocl_op_name(int32_t op);
 /* Dtypes that the op table allows and the device computes in. */
 uint64_t ocl_domain(const ndp_dev *, int32_t op);
 int32_t ocl_unsupported(const ndp_call *like, char *why, size_t n);
-/* The first input's dtype; the output's for ops without inputs. */
-int32_t ocl_first_dtype(const ndp_call *);
-/* What the result's dtype is by the op table, of operands of dtype. */
-int32_t ocl_result_dtype(int32_t op, int32_t dtype);
-const char *ocl_dtype_name(int32_t dtype);
-int64_t ocl_dtype_size(int32_t dtype);
-enum { OCL_BOOL = 1, OCL_INT = 2, OCL_UINT = 4, OCL_FLOAT = 8, OCL_COMPLEX = 16 };
-int ocl_dtype_kind(int32_t dtype);
 
 /* ---- shape.c ---- */
 enum { OCL_OPERANDS = 4 };
@@ -196,7 +188,6 @@ typedef struct { /* extents with the strides of several operands, in elements */
     int ndim, n;
     int64_t shape[NDP_MAX_NDIM], stride[OCL_OPERANDS][NDP_MAX_NDIM];
 } ocl_dims;
-int64_t ocl_size(const ndp_view *);
 /* Joins neighbours that all operands step through evenly, and drops extents of one. */
 void ocl_dims_merge(ocl_dims *);
 typedef struct { /* as the kernels see them: struct dims of prelude.cl */

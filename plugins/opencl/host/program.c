@@ -37,26 +37,26 @@ void ocl_text_add(ocl_text *t, const char *part)
 void ocl_text_dtype(ocl_text *t, const char *name, int32_t dtype)
 {
     char with[64];
-    int kind = ocl_dtype_kind(dtype);
-    int64_t bits = 8 * ocl_dtype_size(dtype);
+    int kind = ndp_dtype_kind(dtype);
+    int64_t bits = 8 * ndp_dtype_size(dtype);
     int wide = dtype == NDP_F64 || dtype == NDP_C128;
-    ocl_text_define(t, name, "%s", ocl_dtype_name(dtype));
+    ocl_text_define(t, name, "%s", ndp_dtype_name(dtype));
     snprintf(with, sizeof with, "%s_KIND", name);
     ocl_text_define(t, with, "%d", kind);
     snprintf(with, sizeof with, "%s_BITS", name);
     ocl_text_define(t, with, "%d", (int)bits);
     snprintf(with, sizeof with, "%s_CLASS", name);
     ocl_text_define(t, with, "%s",
-                    kind == OCL_INT                ? "L"
-                    : kind & (OCL_UINT | OCL_BOOL) ? "U"
-                    : wide                         ? "D"
-                                                   : "F");
+                    kind == NDP_KIND_INT                     ? "L"
+                    : kind & (NDP_KIND_UINT | NDP_KIND_BOOL) ? "U"
+                    : wide                                   ? "D"
+                                                             : "F");
 }
 
 void ocl_text_formulas(ocl_text *t, int32_t dtype)
 {
     ocl_text_dtype(t, "T", dtype);
-    if (ocl_dtype_kind(dtype) == OCL_COMPLEX) {
+    if (ndp_dtype_kind(dtype) == NDP_KIND_COMPLEX) {
         ocl_text_add(t, ocl_text_complex);
         ocl_text_add(t, ocl_text_scalar_complex_tmpl);
         ocl_text_add(t, ocl_text_scalar_complex_log_tmpl);

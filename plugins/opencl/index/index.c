@@ -57,7 +57,7 @@ static int32_t run_gather(const ndp_kernel *base, ndp_stream *s, const ndp_call 
                     .index = index->offset_bytes,
                     .extent = table->shape[axis],
                     .axis_stride = table->stride[axis]};
-    if (ocl_size(out) == 0)
+    if (ndp_view_size(out) == 0)
         return NDP_OK;
     set_positions(index, positions);
     for (int d = 0; d < w.ndim; d++) {
@@ -79,7 +79,7 @@ static void write_gather(ocl_text *t, const ndp_call *like)
 {
     static const char *const elements[] = {
         [1] = "uchar", [2] = "ushort", [4] = "uint", [8] = "ulong", [16] = "ulong2"};
-    ocl_text_define(t, "ELEMENT", "%s", elements[ocl_dtype_size(like->out[0].dtype)]);
+    ocl_text_define(t, "ELEMENT", "%s", elements[ndp_dtype_size(like->out[0].dtype)]);
     ocl_text_define(t, "GATHERS", "1");
     ocl_text_define(t, "SCATTERS", "0");
     ocl_text_define(t, "SEARCHES", "0");
@@ -112,7 +112,7 @@ static int32_t run_scatter(const ndp_kernel *base, ndp_stream *s, const ndp_call
                     .line = index->shape[axis],
                     .out_line = out->stride[axis],
                     .index_line = index->stride[axis]};
-    if (ocl_size(index) == 0)
+    if (ndp_view_size(index) == 0)
         return NDP_OK;
     if (source->mem) {
         p.table = source->offset_bytes;
@@ -181,7 +181,7 @@ static int32_t run_search(const ndp_kernel *base, ndp_stream *s, const ndp_call 
                     .extent = sorted->shape[0],
                     .axis_stride = sorted->stride[0],
                     .right = ((const ndp_search *)call->params)->right != 0};
-    if (ocl_size(out) == 0)
+    if (ndp_view_size(out) == 0)
         return NDP_OK;
     if (values->mem) {
         p.index = values->offset_bytes;

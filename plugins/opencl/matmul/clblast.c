@@ -92,7 +92,7 @@ int32_t ocl_clblast_product(ndp_dev *dev, ndp_stream *s, const ndp_call *call, c
     const ndp_matmul *given = call->params;
     const int32_t dtype = call->out[0].dtype;
     const size_t m = (size_t)p->m, n = (size_t)p->n, k = (size_t)p->k,
-                 item = (size_t)ocl_dtype_size(dtype);
+                 item = (size_t)ndp_dtype_size(dtype);
     const size_t at[] = {(size_t)p->a / item, (size_t)p->b / item, (size_t)p->out / item},
                  step[] = {(size_t)p->batch.stride[0][0], (size_t)p->batch.stride[1][0],
                            (size_t)p->batch.stride[2][0]};

@@ -46,7 +46,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     const ndp_matmul *given = call->params;
     const ndp_view *out = &call->out[0], *bias = given->has_bias ? &call->in[2] : out;
     ocl_product p;
-    if (ocl_size(out) == 0)
+    if (ndp_view_size(out) == 0)
         return NDP_OK;
     memset(&p, 0, sizeof p);
     set_shape(&p, call);
@@ -81,12 +81,12 @@ static void write_text(ocl_text *t, const ndp_call *like)
     int32_t compute = half ? NDP_F32 : out;
     ocl_text_dtype(t, "R", out);
     ocl_text_dtype(t, "C", compute);
-    if (ocl_dtype_kind(compute) == OCL_FLOAT) {
+    if (ndp_dtype_kind(compute) == NDP_KIND_FLOAT) {
         ocl_text_formulas(t, compute);
-        ocl_text_define(t, "IN", "%s", ocl_dtype_name(in));
+        ocl_text_define(t, "IN", "%s", ndp_dtype_name(in));
     } else {
         ocl_text_dtype(t, "T", in);
-        ocl_text_define(t, "IN", "%s", ocl_dtype_name(in));
+        ocl_text_define(t, "IN", "%s", ndp_dtype_name(in));
     }
     ocl_text_add(t, ocl_text_matmul);
 }
@@ -99,9 +99,9 @@ static uint64_t dtypes(const ndp_dev *dev, int32_t op)
 static int fits(const ndp_dev *dev, const ndp_call *like)
 {
     const int32_t in = like->in[0].dtype, out = like->out[0].dtype;
-    const int whole = OCL_INT | OCL_UINT;
-    int integers = (ocl_dtype_kind(in) & whole) && (ocl_dtype_kind(out) & whole) &&
-                   ocl_dtype_size(out) >= ocl_dtype_size(in);
+    const int whole = NDP_KIND_INT | NDP_KIND_UINT;
+    int integers = (ndp_dtype_kind(in) & whole) && (ndp_dtype_kind(out) & whole) &&
+                   ndp_dtype_size(out) >= ndp_dtype_size(in);
     int halves = (in == NDP_F16 || in == NDP_BF16) && out == NDP_F32;
     for (uint32_t i = 0; i < like->n_in; i++)
         if (!like->in[i].mem)

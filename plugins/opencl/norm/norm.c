@@ -21,7 +21,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     const ndp_norm *given = call->params;
     const ndp_view *in = &call->in[0], *out = &call->out[0], *scale = out, *bias = out;
     parameters p = {.items = 1, .in = in->offset_bytes, .out = out->offset_bytes};
-    uint64_t all = (uint64_t)ocl_size(in);
+    uint64_t all = (uint64_t)ndp_view_size(in);
     if (all == 0)
         return NDP_OK;
     for (int d = in->ndim - given->n_reduced; d < in->ndim; d++)

@@ -22,7 +22,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
                     .range = (cl_ulong)given->high - (cl_ulong)given->low,
                     .a = (float)given->a,
                     .b = (float)given->b};
-    if (ocl_size(out) == 0)
+    if (ndp_view_size(out) == 0)
         return NDP_OK;
     memcpy(&p.a_f64, &given->a, sizeof p.a_f64);
     memcpy(&p.b_f64, &given->b, sizeof p.b_f64);
@@ -30,7 +30,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     memcpy(w.stride[0], out->stride, (size_t)w.ndim * sizeof *w.shape);
     ocl_dims_merge(&w);
     ocl_walk_set(&p.walk, &w);
-    uint64_t words = ocl_dtype_size(out->dtype) == 8 ? 2 : 4;
+    uint64_t words = ndp_dtype_size(out->dtype) == 8 ? 2 : 4;
     const ocl_arg args[] = {OCL_BUFFER(out), {sizeof p, &p}};
     return ocl_launch_flat((const ocl_kernel *)base, 0, s, (p.walk.n + words - 1) / words, args, 2);
 }

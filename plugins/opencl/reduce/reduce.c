@@ -88,7 +88,7 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 {
     parameters p;
     (void)base;
-    if (ocl_size(&call->out[0]) == 0)
+    if (ndp_view_size(&call->out[0]) == 0)
         return 0;
     plan(&p, call);
     return p.chunks > 1 ? p.chunks * p.outer.n * STATE_BYTES : 0;
@@ -113,7 +113,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     const ndp_view *states = call->scratch.mem ? &call->scratch : out;
     const ndp_reduce *given = call->params;
     parameters p;
-    if (ocl_size(out) == 0)
+    if (ndp_view_size(out) == 0)
         return NDP_OK;
     plan(&p, call);
     p.in = in->offset_bytes;
@@ -159,13 +159,13 @@ static uint64_t dtypes(const ndp_dev *dev, int32_t op)
 static int fits(const ndp_dev *dev, const ndp_call *like)
 {
     int32_t in = like->in[0].dtype, out = like->out[0].dtype;
-    int whole = ocl_dtype_kind(in) & (OCL_BOOL | OCL_INT | OCL_UINT);
+    int whole = ndp_dtype_kind(in) & (NDP_KIND_BOOL | NDP_KIND_INT | NDP_KIND_UINT);
     if (!(dtypes(dev, like->op) >> in & 1) || !like->in[0].mem)
         return 0;
-    if (whole && ocl_result_dtype(like->op, NDP_I8) == NDP_I64 && kind_of(like->op) != COUNT &&
+    if (whole && ndp_result_dtype(like->op, NDP_I8) == NDP_I64 && kind_of(like->op) != COUNT &&
         kind_of(like->op) != POSITION) /* sums and products */
-        return (ocl_dtype_kind(out) & (OCL_BOOL | OCL_INT | OCL_UINT)) != 0;
-    return out == ocl_result_dtype(like->op, in);
+        return (ndp_dtype_kind(out) & (NDP_KIND_BOOL | NDP_KIND_INT | NDP_KIND_UINT)) != 0;
+    return out == ndp_result_dtype(like->op, in);
 }
 
 /* Above that rank find() is not told the rank, and a walk might take more than a kernel has. */
@@ -191,7 +191,7 @@ static int32_t run_scan(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
     int last = in->ndim - 1;
     ocl_dims outer = {.n = 2, .ndim = last}, inner = {.n = 2, .ndim = 1};
     parameters p = {.in = in->offset_bytes, .out = out->offset_bytes, .chunks = 1};
-    if (ocl_size(out) == 0)
+    if (ndp_view_size(out) == 0)
         return NDP_OK;
     for (int d = 0; d < last; d++) {
         outer.shape[d] = in->shape[d];

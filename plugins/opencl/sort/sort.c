@@ -14,7 +14,7 @@ typedef struct { /* struct sorting of sort.cl */
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 {
     (void)base;
-    return 2 * sizeof(cl_ulong) * (uint64_t)ocl_size(&call->in[0]);
+    return 2 * sizeof(cl_ulong) * (uint64_t)ndp_view_size(&call->in[0]);
 }
 
 static int32_t emit(const ocl_kernel *k, ndp_stream *s, const ndp_call *call, parameters *p)
@@ -34,10 +34,10 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const ocl_kernel *k = (const ocl_kernel *)base;
     const ndp_view *in = &call->in[0], *out = &call->out[0];
-    uint64_t all = (uint64_t)ocl_size(in);
+    uint64_t all = (uint64_t)ndp_view_size(in);
     const ndp_sort *given = call->params;
     parameters p = {.in = in->offset_bytes, .descending = given->descending != 0};
-    if (all == 0 || ocl_size(out) == 0)
+    if (all == 0 || ndp_view_size(out) == 0)
         return NDP_OK;
     p.n = in->ndim ? (cl_ulong)in->shape[in->ndim - 1] : 1;
     p.k = out->ndim ? (cl_ulong)out->shape[out->ndim - 1] : 1;

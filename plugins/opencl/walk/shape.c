@@ -3,14 +3,6 @@
 #include <string.h>
 #include "host/opencl.h"
 
-int64_t ocl_size(const ndp_view *v)
-{
-    int64_t n = 1;
-    for (int d = 0; d < v->ndim; d++)
-        n *= v->shape[d];
-    return n;
-}
-
 static int joins(const ocl_dims *w, int outer, int inner)
 {
     for (int i = 0; i < w->n; i++)
