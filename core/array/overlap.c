@@ -2,30 +2,25 @@
  * Whether views share elements: exact where that is cheap, assumed otherwise. */
 #include "core/array/array.h"
 
-static int64_t magnitude(int64_t x)
-{
-    return x < 0 ? -x : x;
-}
-
 /* Sorted by stride, each step must leap over everything below it. That is sufficient for "no";
  * views made by slicing always pass. */
 bool nd__overlaps_itself(const nd_array *a)
 {
     bool used[ND_MAX_NDIM] = {false};
-    int64_t reach = 0;
+    uint64_t reach = 0;
     if (a->size == 0 || (a->flags & ND_FLAG_CONTIGUOUS))
         return false;
     for (int round = 0; round < a->ndim; round++) {
         int best = -1;
         for (int d = 0; d < a->ndim; d++)
-            if (!used[d] && (best < 0 || magnitude(a->stride[d]) < magnitude(a->stride[best])))
+            if (!used[d] && (best < 0 || nd__magnitude(a->stride[d]) < nd__magnitude(a->stride[best])))
                 best = d;
         used[best] = true;
         if (a->shape[best] == 1)
             continue;
-        if (magnitude(a->stride[best]) <= reach)
+        if (nd__magnitude(a->stride[best]) <= reach)
             return true;
-        reach += magnitude(a->stride[best]) * (a->shape[best] - 1);
+        reach += nd__magnitude(a->stride[best]) * (uint64_t)(a->shape[best] - 1);
     }
     return false;
 }
@@ -41,10 +36,10 @@ bool nd__same_view(const nd_array *a, const nd_array *b)
     return true;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
+static uint64_t gcd(uint64_t a, uint64_t b)
 {
     while (b) {
-        int64_t t = a % b;
+        uint64_t t = a % b;
         a = b;
         b = t;
     }
@@ -75,10 +70,10 @@ bool nd__may_overlap(const nd_array *a, const nd_array *b)
         return true;
     /* Interleaved views, such as a[::2] and a[1::2]: every element of both lies at its offset
      * modulo the greatest common divisor of all strides. */
-    int64_t g = 0;
+    uint64_t g = 0;
     for (int d = 0; d < a->ndim; d++)
-        g = a->shape[d] != 1 ? gcd(g, magnitude(a->stride[d])) : g;
+        g = a->shape[d] != 1 ? gcd(g, nd__magnitude(a->stride[d])) : g;
     for (int d = 0; d < b->ndim; d++)
-        g = b->shape[d] != 1 ? gcd(g, magnitude(b->stride[d])) : g;
-    return g == 0 ? a->offset == b->offset : (a->offset - b->offset) % g == 0;
+        g = b->shape[d] != 1 ? gcd(g, nd__magnitude(b->stride[d])) : g;
+    return g == 0 ? a->offset == b->offset : (a->offset - b->offset) % (int64_t)g == 0;
 }

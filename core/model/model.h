@@ -44,6 +44,11 @@ nd_status nd__check_castable(const char *op, nd_dtype from, nd_dtype to);
 
 /* ---- shape.c: pure arithmetic, no allocation ---- */
 bool nd__mul_size(int64_t a, int64_t b, int64_t *out); /* false on overflow or a negative operand */
+/* Of a stride, which may be -2^63. */
+static inline uint64_t nd__magnitude(int64_t x)
+{
+    return x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
+}
 bool nd__add_size(int64_t a, int64_t b, int64_t *out);
 nd_status nd__check_shape(const char *op, nd_dtype dtype, int ndim, const int64_t *shape,
                           int64_t *size); /* rank, signs, bytes < 2^63 */

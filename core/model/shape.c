@@ -174,17 +174,12 @@ void nd__broadcast_strides(int ndim, const int64_t *shape, int own_ndim, const i
     }
 }
 
-static int64_t magnitude(int64_t x)
-{
-    return x < 0 ? -x : x;
-}
-
 /* Whether dimension d should lie outside dimension e: by the first operand whose strides differ;
  * stride 0 says nothing. */
 static bool belongs_outside(int d, int e, int n, int64_t (*stride)[ND_MAX_NDIM])
 {
     for (int i = 0; i < n; i++) {
-        int64_t a = magnitude(stride[i][d]), b = magnitude(stride[i][e]);
+        uint64_t a = nd__magnitude(stride[i][d]), b = nd__magnitude(stride[i][e]);
         if (a != b && a != 0 && b != 0)
             return a > b;
     }
