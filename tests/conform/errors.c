@@ -399,6 +399,24 @@ static void wrapped_twice(void)
     nd_release(to);
 }
 
+/* A stride that no element uses may be anything: here -2^63, which has no magnitude in 64 bits. */
+static void idle_stride(void)
+{
+    _Alignas(64) double memory[4] = {1, 2, 3, 4};
+    nd_layout l = {.size = sizeof l, .dtype = ND_F64, .ndim = 2, .shape = DIMS(1, 2)};
+    nd_array *a = NULL;
+    nd_device_info info;
+    nd_device_describe(run.device, &info);
+    if (!info.host_visible)
+        return;
+    l.stride = DIMS(INT64_MIN, 2);
+    if (good(nd_wrap(&l, memory, run.device, NULL, NULL, &a), "wrap") &&
+        good(nd_negative_into(a, a), "negative_into") && (memory[0] != -1 || memory[2] != -3))
+        fail_case("two elements beside an idle stride became %g and %g, not -1 and -3", memory[0],
+                  memory[2]);
+    nd_release(a);
+}
+
 static void count_up(void *ctx)
 {
     ++*(int *)ctx;
@@ -480,5 +498,6 @@ void conform_errors(void)
     group("errors_memory", bad_memory);
     group("errors_wrapped_memory", bad_wraps);
     group("wrapped_twice", wrapped_twice);
+    group("idle_stride", idle_stride);
     group("errors_detail", details);
 }
