@@ -9,8 +9,16 @@
 
 enum { PATIENCE_S = 1 }; /* for those inside: a driver that hangs must not hold every request */
 
-ND_TLS nd_attempt *attempts; /* the calling thread's, innermost first */
-ND_TLS int depth;            /* calls of any allocator that the thread is inside of */
+/* A request, from before it looks for memory until it has it or is refused. */
+typedef struct attempt {
+    nd_calls *of;
+    uint64_t seen;
+    bool turn;
+    struct attempt *outer; /* of the same thread */
+} attempt;
+
+ND_TLS attempt *attempts; /* the calling thread's, innermost first */
+ND_TLS int depth;         /* calls of any allocator that the thread is inside of */
 
 void nd__calls_init(nd_calls *c)
 {
@@ -45,22 +53,22 @@ void nd__calls_leave(nd_calls *c, bool gave)
     pthread_mutex_lock(&c->lock);
     c->inside--;
     c->given += gave;
-    for (nd_attempt *a = attempts; gave && a; a = a->outer)
+    for (attempt *a = attempts; gave && a; a = a->outer)
         a->seen += a->of == c; /* one's own giving is no reason to try again */
     pthread_cond_broadcast(&c->left);
     pthread_mutex_unlock(&c->lock);
 }
 
-void nd__attempt_begin(nd_attempt *a, nd_calls *c)
+static void begin(attempt *a, nd_calls *c)
 {
     pthread_mutex_lock(&c->lock);
-    *a = (nd_attempt){.of = c, .seen = c->given, .outer = attempts};
+    *a = (attempt){.of = c, .seen = c->given, .outer = attempts};
     pthread_mutex_unlock(&c->lock);
     attempts = a;
 }
 
 /* Under c->lock: until somebody else has given something, or nobody is inside any more. */
-static bool others_gave(nd_attempt *a)
+static bool others_gave(attempt *a)
 {
     nd_calls *c = a->of;
     struct timespec end;
@@ -74,8 +82,9 @@ static bool others_gave(nd_attempt *a)
     return gave;
 }
 
-/* Within a call, as of an allocator of the program's own, one would wait for oneself. */
-bool nd__attempt_again(nd_attempt *a)
+/* Whether to look again, as others gave something since it last looked. Within a call, as of an
+ * allocator of the program's own, one would wait for oneself. */
+static bool worth_another(attempt *a)
 {
     if (depth > 0)
         return false;
@@ -88,11 +97,16 @@ bool nd__attempt_again(nd_attempt *a)
     return again;
 }
 
-void nd__attempt_end(nd_attempt *a)
+void nd__request(nd_calls *c, bool (*make)(void *request, bool again), void *request)
 {
-    attempts = a->outer;
-    if (a->turn)
-        pthread_mutex_unlock(&a->of->turn);
+    attempt a;
+    begin(&a, c);
+    bool answered = make(request, false);
+    while (!answered && worth_another(&a))
+        answered = make(request, true);
+    attempts = a.outer;
+    if (a.turn)
+        pthread_mutex_unlock(&c->turn);
 }
 
 /* In the child nobody is inside, and no thread waits. */

@@ -58,18 +58,10 @@ void nd__calls_destroy(nd_calls *c);
 void nd__calls_enter(nd_calls *c); /* takes no other lock: under an allocator's as well */
 void nd__calls_leave(nd_calls *c, bool gave);
 void nd__calls_fork(nd_calls *c, nd_fork now);
-/* A request, from before it looks for memory until it has it or is refused. */
-typedef struct nd_attempt {
-    nd_calls *of;
-    uint64_t seen;
-    bool turn;
-    struct nd_attempt *outer; /* of the same thread */
-} nd_attempt;
-void nd__attempt_begin(nd_attempt *a, nd_calls *c);
-/* It found none: whether to look again, as others gave something since it last looked. Waits for
- * those inside, not for ever. Under no lock. */
-bool nd__attempt_again(nd_attempt *a);
-void nd__attempt_end(nd_attempt *a);
+/* Makes a request for memory, and again, whenever others gave something meanwhile, until it is
+ * answered: make returns true then, and false if memory lacks. Waits for those inside, not for
+ * ever. Under no lock. */
+void nd__request(nd_calls *c, bool (*make)(void *request, bool again), void *request);
 
 /* uses.c: the streams of a block. The caller serialises calls for one record. */
 typedef struct nd_use {
@@ -216,6 +208,16 @@ void nd__stats_sum(nd_memory_stats *sum, const nd_memory_stats *s);
  * something. */
 bool nd__run_free_callbacks(nd_device *device, uint64_t nbytes);
 void nd__run_oom_observers(nd_device *device, uint64_t nbytes);
+
+/* report/shortage.c: what a backend had when a request found nothing. Bytes. */
+typedef struct {
+    uint64_t requested, rounded; /* rounded 0: too large for any device */
+    uint64_t allocated, reserved, pools, cap;
+    uint64_t total; /* of the device, for one that does not say itself; 0: unknown */
+    bool capped;    /* the cap refused it, not the device */
+} nd_shortage;
+/* ND_ERR_MEMORY, after the trace and the program's observers have been told. Under no lock. */
+nd_status nd__out_of_memory(const nd_backend *backend, const nd_stream *stream, nd_shortage s);
 
 /* report/trace.c: the ring of the last events of all devices. Cheap when off (one relaxed load). */
 enum {

@@ -106,7 +106,7 @@ static void ladder(void)
     is_int(backend->type->alloc(backend, &s->s, 101, &none), ND_ERR_MEMORY,
            "C11: then ND_ERR_MEMORY");
     has_text(nd_last_error()->message, "101 bytes", "C11: with the request");
-    has_text(nd_last_error()->message, "100 of 1000", "C11: and what is free");
+    has_text(nd_last_error()->message, "total 1000 B, free 100 B", "C11: and what is free");
     backend->type->free(must_alloc(backend, s, 100));
     ok(1, "C11: a smaller request succeeds next");
     backend->type->stats(backend, &st);

@@ -132,7 +132,7 @@ static bool evict(nd_debug *d, int64_t limit)
         check_freed(d, (nd_debug_block *)b);
         ((nd_debug_block *)b)->state = GONE;
         pthread_mutex_unlock(&d->plain.lock);
-        nd__plain_give_segment(&d->plain, b); /* the device frees: not under the lock */
+        nd__plain_give_segment(&d->plain, b, b->uses.home.stream); /* not under the lock */
         pthread_mutex_lock(&d->plain.lock);
         append(&d->gone, &d->gone_last, b);
         if (++d->n_gone > RECORDS) {
@@ -145,9 +145,10 @@ static bool evict(nd_debug *d, int64_t limit)
     return any;
 }
 
-/* No stream uses it any more. */
-static void retire(nd_debug *d, nd_plain_block *b)
+/* Into the quarantine, and out of it what does not fit any more. */
+static bool finish(nd_plain *p, nd_plain_block *b)
 {
+    nd_debug *d = (nd_debug *)p;
     nd_debug_block *r = (nd_debug_block *)b;
     pthread_mutex_lock(&d->plain.lock);
     check_zones(d, r);
@@ -158,24 +159,17 @@ static void retire(nd_debug *d, nd_plain_block *b)
     append(&d->kept, &d->kept_last, b);
     d->n_kept++;
     pthread_mutex_unlock(&d->plain.lock);
+    bool gave = evict(d, nd__conf()->quarantine_blocks);
+    nd__backend_release(&p->base);
+    return gave;
 }
 
-static bool reclaim(nd_plain *p, bool wait)
+static bool spare(nd_plain *p, bool wait)
 {
-    nd_debug *d = (nd_debug *)p;
     nd__plain_begin(p);
-    nd_plain_block *b = nd__plain_done(p, wait), *next;
-    int n = 0;
-    for (; b; b = next, n++) {
-        next = b->next;
-        retire(d, b);
-    }
-    bool any = evict(d, wait ? 0 : nd__conf()->quarantine_blocks);
-    bool gave = any || n > 0;
-    for (; n > 0; n--)
-        nd__backend_release(&p->base);
+    bool gave = evict((nd_debug *)p, wait ? 0 : nd__conf()->quarantine_blocks);
     nd__plain_end(p, gave);
-    return any;
+    return gave;
 }
 
 /* ---- the backend ---- */
@@ -193,33 +187,18 @@ static nd_status debug_alloc(nd_backend *backend, nd_stream *stream, uint64_t nb
     nd_debug *d = (nd_debug *)backend;
     nd_plain_block *b;
     *out = NULL;
-    ND_RETURN_IF(nd__plain_refuse_capture(&d->plain, stream, "allocate before the capture"));
+    ND_RETURN_IF(nd__plain_ready(&d->plain, stream));
     if (nbytes > UINT64_MAX / 2)
         return nd__fail(ND_ERR_MEMORY, "alloc", -1, "%llu bytes are more than any device has",
                         (unsigned long long)nbytes);
-    (void)reclaim(&d->plain, false);
-    nd_debug_block *r = calloc(1, sizeof *r);
-    if (!r)
-        return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no %zu bytes for a block's record", sizeof *r);
-    b = &r->plain;
-    b->base.offset = ND_ZONE;
-    b->base.nbytes = b->base.requested = nbytes;
-    b->segment = 2 * ND_ZONE + (nbytes + ND_ZONE - 1) / ND_ZONE * ND_ZONE;
-    nd_status status =
-        nd__plain_segment(&d->plain, stream, b->segment, reclaim, &b->base.mem, &b->base.host);
+    ND_RETURN_IF(nd__plain_take(&d->plain, stream, nbytes, &b));
+    nd_status status = fill_fresh(d, b);
     if (status != ND_OK) {
-        free(r);
+        nd__plain_give_segment(&d->plain, b, stream);
+        free(b);
         return status;
     }
-    if (b->base.host)
-        b->base.host += ND_ZONE;
-    status = fill_fresh(d, b);
-    if (status != ND_OK) {
-        nd__plain_give_segment(&d->plain, b);
-        free(r);
-        return status;
-    }
-    insert(d, r);
+    insert(d, (nd_debug_block *)b);
     nd__plain_enter(&d->plain, b, stream);
     *out = &b->base;
     return ND_OK;
@@ -238,29 +217,15 @@ static void debug_free(nd_block *block)
     else
         r->state = FREED;
     pthread_mutex_unlock(&d->plain.lock);
-    if (!fine)
-        return;
-    nd__plain_begin(&d->plain);
-    bool done = nd__plain_leave(&d->plain, &r->plain);
-    if (done) {
-        retire(d, &r->plain);
-        (void)evict(d, nd__conf()->quarantine_blocks);
-        nd__backend_release(&d->plain.base);
-    }
-    nd__plain_end(&d->plain, done);
+    if (fine)
+        nd__plain_free(block);
 }
 
 static nd_status debug_empty_cache(nd_backend *backend)
 {
-    (void)reclaim((nd_plain *)backend, false);
+    (void)nd__plain_reclaim((nd_plain *)backend, false);
     (void)evict((nd_debug *)backend, 0);
     return ND_OK;
-}
-
-static void debug_stats(nd_backend *backend, nd_memory_stats *out)
-{
-    (void)reclaim((nd_plain *)backend, false);
-    nd__plain_stats(backend, out);
 }
 
 static void debug_snapshot(nd_backend *backend, nd_text *segments)
@@ -291,7 +256,7 @@ static const nd_backend_class debug_class = {
     .record_use = nd__plain_record_use,
     .empty_cache = debug_empty_cache,
     .stream_gone = nd__plain_stream_gone,
-    .stats = debug_stats,
+    .stats = nd__plain_stats,
     .reset = nd__plain_reset,
     .snapshot = debug_snapshot,
     .destroy = debug_destroy,
@@ -321,11 +286,16 @@ static void watch_exit(void)
 
 nd_status nd__debug_create(nd_device *device, const nd_hooks *hooks, nd_backend **out)
 {
+    const nd_plain_way way = {.record = sizeof(nd_debug_block),
+                              .zone = ND_ZONE,
+                              .advice = "allocate before the capture",
+                              .finish = finish,
+                              .spare = spare};
     nd_debug *d = calloc(1, sizeof *d);
     *out = NULL;
     if (!d)
         return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no %zu bytes for an allocator", sizeof *d);
-    nd__plain_init(&d->plain, &debug_class, device, hooks);
+    nd__plain_init(&d->plain, &debug_class, &way, device, hooks);
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_exit);
     *out = &d->plain.base;
@@ -369,7 +339,7 @@ nd_status nd_memory_debug_report(nd_device *device, char **out, int64_t *count)
     nd__text_add(&t, "%s", "");
     for (nd_backend *backend = nd__backends(); backend; backend = backend->next)
         if (backend->type == &debug_class && backend->device == device) {
-            (void)reclaim((nd_plain *)backend, false);
+            (void)nd__plain_reclaim((nd_plain *)backend, false);
             *count += report((nd_debug *)backend, &t);
             any = true;
         }

@@ -99,19 +99,12 @@ static bool capturing(const nd_ordered *o)
     return atomic_load(&o->plain.base.device->captures) > 0;
 }
 
-/* What was freed in a capture, or while no stream could be told. True: there was something. */
-static bool give_pending(nd_ordered *o, bool wait)
+/* What was freed in a capture, or while no stream could be told. */
+static bool finish(nd_plain *p, nd_plain_block *b)
 {
-    nd__plain_begin(&o->plain);
-    nd_plain_block *b = nd__plain_done(&o->plain, wait), *next;
-    nd_stream *s = b ? unifier(o) : NULL;
-    bool any = b != NULL;
-    for (; b; b = next) {
-        next = b->next;
-        nd__plain_give_on(&o->plain, b, s ? s : o->plain.base.device->stream0);
-    }
-    nd__plain_end(&o->plain, any);
-    return any;
+    nd_stream *s = unifier((nd_ordered *)p);
+    nd__plain_give(p, b, s ? s : p->base.device->stream0);
+    return true;
 }
 
 static void ordered_free(nd_block *block)
@@ -124,7 +117,7 @@ static void ordered_free(nd_block *block)
     if (s) {
         nd__plain_completed(&o->plain, b);
         trim_unused(o);
-        nd__plain_give_on(&o->plain, b, s);
+        nd__plain_give(&o->plain, b, s);
         if (s != atomic_load(&o->unifier))
             nd_stream_release(s);
     }
@@ -133,18 +126,16 @@ static void ordered_free(nd_block *block)
 
 /* ---- allocation ---- */
 /* Freed memory comes back when the streams have got there: wait sees to that. */
-static bool reclaim(nd_plain *p, bool wait)
+static bool spare(nd_plain *p, bool wait)
 {
-    nd_ordered *o = (nd_ordered *)p;
-    (void)give_pending(o, wait);
     if (wait)
         (void)nd__wait_device(p->base.device, ND_WAIT_MEMORY, "alloc");
-    trim(o, 0);
+    trim((nd_ordered *)p, 0);
     return true;
 }
 
 /* Live bytes count against the cap; what the pool keeps unused makes way for it. */
-static nd_status within_cap(nd_ordered *o, uint64_t nbytes, bool *promised)
+static nd_status within_cap(nd_ordered *o, nd_stream *stream, uint64_t nbytes, bool *promised)
 {
     nd_plain *p = &o->plain;
     uint64_t cap = atomic_load(&o->cap), used, reserved;
@@ -154,36 +145,13 @@ static nd_status within_cap(nd_ordered *o, uint64_t nbytes, bool *promised)
     pthread_mutex_lock(&p->lock);
     uint64_t live = (uint64_t)p->stats.active_bytes.all.current + o->promised;
     bool fits = nbytes <= cap && live <= cap - nbytes;
-    p->stats.num_cap_rejections += !fits;
-    p->stats.num_ooms += !fits;
     o->promised += fits ? nbytes : 0;
     *promised = fits;
     pthread_mutex_unlock(&p->lock);
     if (!fits)
-        return nd__fail(ND_ERR_MEMORY, "alloc", -1,
-                        "%llu bytes would pass the cap of %llu on %s, of which %llu are in use; "
-                        "raise it (nd_memory_cap_set) or free arrays",
-                        (unsigned long long)nbytes, (unsigned long long)cap, p->base.device->name,
-                        (unsigned long long)live);
+        return nd__plain_out_of_memory(p, stream, nbytes, cap, true);
     if (look(o, &used, &reserved) && reserved > cap - nbytes)
         trim(o, cap - nbytes);
-    return ND_OK;
-}
-
-static nd_status alloc_block(nd_ordered *o, nd_stream *stream, uint64_t nbytes, nd_block **out)
-{
-    nd_plain_block *b = calloc(1, sizeof *b);
-    if (!b)
-        return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no %zu bytes for a block's record", sizeof *b);
-    nd_status status =
-        nd__plain_segment(&o->plain, stream, nbytes, reclaim, &b->base.mem, &b->base.host);
-    if (status != ND_OK) {
-        free(b);
-        return status;
-    }
-    b->base.nbytes = b->base.requested = b->segment = nbytes;
-    nd__plain_enter(&o->plain, b, stream);
-    *out = &b->base;
     return ND_OK;
 }
 
@@ -191,13 +159,16 @@ static nd_status ordered_alloc(nd_backend *backend, nd_stream *stream, uint64_t 
                                nd_block **out)
 {
     nd_ordered *o = (nd_ordered *)backend;
+    nd_plain_block *b;
     bool promised;
     *out = NULL;
-    ND_RETURN_IF(nd__plain_refuse_capture(&o->plain, stream,
-                                          "allocate before it, or use the caching allocator"));
-    (void)give_pending(o, false);
-    ND_RETURN_IF(within_cap(o, nbytes, &promised));
-    nd_status status = alloc_block(o, stream, nbytes, out);
+    ND_RETURN_IF(nd__plain_ready(&o->plain, stream));
+    ND_RETURN_IF(within_cap(o, stream, nbytes, &promised));
+    nd_status status = nd__plain_take(&o->plain, stream, nbytes, &b);
+    if (status == ND_OK) {
+        nd__plain_enter(&o->plain, b, stream);
+        *out = &b->base;
+    }
     if (promised) {
         pthread_mutex_lock(&o->plain.lock);
         o->promised -= nbytes;
@@ -207,20 +178,11 @@ static nd_status ordered_alloc(nd_backend *backend, nd_stream *stream, uint64_t 
 }
 
 /* ---- the rest ---- */
-static nd_status ordered_empty_cache(nd_backend *backend)
-{
-    nd_ordered *o = (nd_ordered *)backend;
-    (void)give_pending(o, false);
-    trim(o, 0);
-    return ND_OK;
-}
-
 /* Reserved is what the pool holds; the pool does not say by size. */
 static void ordered_stats(nd_backend *backend, nd_memory_stats *out)
 {
     nd_ordered *o = (nd_ordered *)backend;
     uint64_t used, reserved;
-    (void)give_pending(o, false);
     nd__plain_stats(backend, out);
     if (!look(o, &used, &reserved))
         return;
@@ -257,7 +219,7 @@ static const nd_backend_class ordered = {
     .free = ordered_free,
     .record_stream = nd__plain_record_stream,
     .record_use = nd__plain_record_use,
-    .empty_cache = ordered_empty_cache,
+    .empty_cache = nd__plain_empty_cache,
     .stream_gone = nd__plain_stream_gone,
     .stats = ordered_stats,
     .reset = ordered_reset,
@@ -283,13 +245,17 @@ void nd__ordered_cap(nd_backend *backend, uint64_t nbytes)
 
 nd_status nd__ordered_create(nd_device *device, const nd_hooks *hooks, nd_backend **out)
 {
+    const nd_plain_way way = {.record = sizeof(nd_plain_block),
+                              .advice = "allocate before it, or use the caching allocator",
+                              .finish = finish,
+                              .spare = spare};
     *out = NULL;
     ND_RETURN_IF(nd__conf_check());
     const nd_conf *conf = nd__conf();
     nd_ordered *o = calloc(1, sizeof *o);
     if (!o)
         return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no %zu bytes for an allocator", sizeof *o);
-    nd__plain_init(&o->plain, &ordered, device, hooks);
+    nd__plain_init(&o->plain, &ordered, &way, device, hooks);
     o->plain.base.hooks.segment_alloc = pool_alloc;
     o->plain.base.hooks.segment_free = pool_free;
     o->most_kept = conf->max_cached > 0 ? (uint64_t)conf->max_cached : UINT64_MAX;

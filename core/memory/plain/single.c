@@ -5,76 +5,21 @@
 #include "core/memory/plain/plain.h"
 #include "core/memory/pluggable/pluggable.h"
 
-static bool reclaim(nd_plain *p, bool wait)
+static bool finish(nd_plain *p, nd_plain_block *b)
 {
-    nd__plain_begin(p);
-    nd_plain_block *b = nd__plain_done(p, wait), *next;
-    bool any = b != NULL;
-    for (; b; b = next) {
-        next = b->next;
-        nd__plain_give(p, b);
-    }
-    nd__plain_end(p, any);
-    return any;
-}
-
-static nd_status single_alloc(nd_backend *backend, nd_stream *stream, uint64_t nbytes,
-                              nd_block **out)
-{
-    nd_plain *p = (nd_plain *)backend;
-    *out = NULL;
-    ND_RETURN_IF(nd__plain_refuse_capture(p, stream,
-                                          backend->allocator
-                                              ? "allocate before the capture"
-                                              : "allocate before it, or unset NDOCK_NO_CACHE"));
-    (void)reclaim(p, false);
-    nd_plain_block *b = calloc(1, sizeof *b);
-    if (!b)
-        return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no %zu bytes for a block's record", sizeof *b);
-    nd_status status = nd__plain_segment(p, stream, nbytes, reclaim, &b->base.mem, &b->base.host);
-    if (status != ND_OK) {
-        free(b);
-        return status;
-    }
-    b->base.nbytes = b->base.requested = b->segment = nbytes;
-    nd__plain_enter(p, b, stream);
-    *out = &b->base;
-    return ND_OK;
-}
-
-static void single_free(nd_block *block)
-{
-    nd_plain *p = (nd_plain *)block->backend;
-    nd_plain_block *b = (nd_plain_block *)block;
-    nd__plain_begin(p);
-    bool done = nd__plain_leave(p, b);
-    if (done)
-        nd__plain_give(p, b);
-    nd__plain_end(p, done);
-}
-
-static nd_status single_empty_cache(nd_backend *backend)
-{
-    (void)reclaim((nd_plain *)backend, false);
-    return ND_OK;
-}
-
-/* Blocks whose streams have ended meanwhile count no longer. */
-static void single_stats(nd_backend *backend, nd_memory_stats *out)
-{
-    (void)reclaim((nd_plain *)backend, false);
-    nd__plain_stats(backend, out);
+    nd__plain_give(p, b, b->uses.home.stream);
+    return true;
 }
 
 static const nd_backend_class single = {
     .name = "none",
-    .alloc = single_alloc,
-    .free = single_free,
+    .alloc = nd__plain_alloc,
+    .free = nd__plain_free,
     .record_stream = nd__plain_record_stream,
     .record_use = nd__plain_record_use,
-    .empty_cache = single_empty_cache,
+    .empty_cache = nd__plain_empty_cache,
     .stream_gone = nd__plain_stream_gone,
-    .stats = single_stats,
+    .stats = nd__plain_stats,
     .reset = nd__plain_reset,
     .snapshot = nd__plain_snapshot,
     .destroy = nd__plain_destroy,
@@ -92,7 +37,7 @@ static nd_status foreign_record_stream(nd_block *block, nd_stream *stream)
 static void foreign_stats(nd_backend *backend, nd_memory_stats *out)
 {
     uint64_t reserved;
-    single_stats(backend, out);
+    nd__plain_stats(backend, out);
     if (nd__allocator_reserved(backend, &reserved))
         out->reserved_bytes.all.current = (int64_t)reserved;
 }
@@ -111,11 +56,11 @@ static void foreign_fork(nd_backend *backend, nd_fork now)
 
 static const nd_backend_class foreign = {
     .name = "pluggable",
-    .alloc = single_alloc,
-    .free = single_free,
+    .alloc = nd__plain_alloc,
+    .free = nd__plain_free,
     .record_stream = foreign_record_stream,
     .record_use = nd__plain_record_use,
-    .empty_cache = single_empty_cache,
+    .empty_cache = nd__plain_empty_cache,
     .stream_gone = nd__plain_stream_gone,
     .stats = foreign_stats,
     .reset = nd__plain_reset,
@@ -127,11 +72,15 @@ static const nd_backend_class foreign = {
 static nd_status create(const nd_backend_class *type, nd_device *device, const nd_hooks *hooks,
                         nd_allocator *allocator, nd_backend **out)
 {
+    const nd_plain_way way = {.record = sizeof(nd_plain_block),
+                              .advice = allocator ? "allocate before the capture"
+                                                  : "allocate before it, or unset NDOCK_NO_CACHE",
+                              .finish = finish};
     nd_plain *p = malloc(sizeof *p);
     *out = NULL;
     if (!p)
         return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no %zu bytes for an allocator", sizeof *p);
-    nd__plain_init(p, type, device, hooks);
+    nd__plain_init(p, type, &way, device, hooks);
     p->base.allocator = allocator;
     *out = &p->base;
     return ND_OK;
