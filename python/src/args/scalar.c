@@ -24,7 +24,7 @@ static int integer(PyObject *o, nd_scalar *out)
     return 1;
 }
 
-/* 1 where o is an instance of that class of NumPy's. */
+/* Whether o is an instance of that class of NumPy's. */
 static bool is_numpy(PyObject *o, const char *name)
 {
     PyObject *type = py_numpy(name);
@@ -43,7 +43,7 @@ bool py_is_numpy_scalar(PyObject *o)
     return is_numpy(o, "generic");
 }
 
-/* Scalars of ml_dtypes are NumPy's, but are no numbers to item(). */
+/* item() gives no number for scalars of ml_dtypes, though they are NumPy's. */
 int py_numpy_scalar(PyObject *o, PyObject **value)
 {
     *value = NULL;
@@ -52,7 +52,7 @@ int py_numpy_scalar(PyObject *o, PyObject **value)
     PyObject *v = py_has_bfloat16(o) ? PyNumber_Float(o) : PyObject_CallMethod(o, "item", NULL);
     if (!v)
         return -1;
-    /* numpy.longdouble is its own item; dates, texts and records are no numbers */
+    /* numpy.longdouble is its own item, and dates, texts and records are no numbers */
     if (Py_TYPE(v) == Py_TYPE(o) || (!PyLong_Check(v) && !PyFloat_Check(v) && !PyComplex_Check(v)))
         Py_CLEAR(v);
     *value = v;
@@ -100,27 +100,6 @@ PyObject *py_from_scalar(nd_scalar s)
     default:
         return PyComplex_FromDoubles(s.v.c[0], s.v.c[1]);
     }
-}
-
-double py_real_of(nd_scalar s)
-{
-    switch (s.kind) {
-    case ND_F64:
-        return s.v.f;
-    case ND_C128:
-        return s.v.c[0];
-    case ND_I64:
-        return (double)s.v.i;
-    default:
-        return (double)s.v.u;
-    }
-}
-
-bool py_is_true(nd_scalar s)
-{
-    return s.kind == ND_F64    ? s.v.f != 0
-           : s.kind == ND_C128 ? s.v.c[0] != 0 || s.v.c[1] != 0
-                               : s.v.u != 0;
 }
 
 int py_array_item(PyObject *self, nd_scalar *out)

@@ -7,7 +7,7 @@
 #include "python/src/ops/ops.h"
 #include "python/src/streams/streams.h"
 
-/* Each list of slots ends with {0, NULL}. */
+/* Each list of slots ends with {0, NULL}. The functions are methods of Array, or a slot. */
 extern const PyType_Slot py_number_slots[]; /* operators.c */
 PyObject *py_array_compare(PyObject *l, PyObject *r, int how);
 extern const PyType_Slot py_scalar_slots[]; /* scalar.c */
@@ -19,6 +19,7 @@ PyObject *py_array_format(PyObject *self, PyObject *spec);
 extern PyMethodDef py_array_methods[]; /* methods.c */
 extern PyGetSetDef py_array_getset[];  /* attributes.c */
 
+/* ---- parts of the module ---- */
 int py_init_array(PyObject *module, py_state *st);
 int py_init_format(PyObject *module, py_state *st);
 extern PyMethodDef py_format_methods[];

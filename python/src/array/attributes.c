@@ -55,7 +55,7 @@ static PyObject *get_readonly(PyObject *self, void *unused)
     return PyBool_FromLong(nd_is_readonly(py_array_of(self)));
 }
 
-/* The array API's: of matrices; all axes reversed is permute_dims, or transpose(). */
+/* The array API defines .T for matrices alone; permute_dims and transpose() reverse all axes. */
 static PyObject *get_T(PyObject *self, void *unused)
 {
     nd_array *view = NULL;

@@ -19,7 +19,7 @@ static PyObject *copy(PyObject *self, PyObject *unused)
     return copy_of(self);
 }
 
-/* The same object where nothing changes. */
+/* Where nothing changes, the result is the same object. */
 static PyObject *converted(PyObject *self, nd_dtype dtype, nd_device *device, int how)
 {
     nd_array *a = py_asarray(py_state_of_self(self), self, dtype, device, how);
@@ -71,7 +71,7 @@ static PyObject *to_device(PyObject *self, PyObject *args, PyObject *kwargs)
     return result;
 }
 
-/* On the device by a copy that is queued and not waited for, where pinned memory allows that. */
+/* The array on the device, by a copy that nobody waits for where pinned memory allows that. */
 static PyObject *queued_copy(PyObject *self, nd_dtype dtype, nd_device *device)
 {
     nd_array *source = py_array_of(self), *copy = NULL;
@@ -146,7 +146,7 @@ static int ints(PyObject *args, const char *what, int64_t *out, int *n)
     return py_ints(PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : args, what, out, n);
 }
 
-/* In that shape; copy is one of PY_COPY_. */
+/* The elements in that shape; copy is one of PY_COPY_. */
 static PyObject *reshaped(PyObject *self, int n, const int64_t *shape, int copy)
 {
     nd_array *source = py_array_of(self), *a = NULL;
@@ -244,7 +244,7 @@ static PyObject *namespace(PyObject *self, PyObject *args, PyObject *kwargs)
     return PyImport_ImportModule("ndock");
 }
 
-/* A helper of one of the package's modules, of the array and at most one more object. */
+/* Calls a helper of one of the package's modules with the array and at most one more object. */
 static PyObject *helper(const char *module, const char *name, PyObject *self, PyObject *more)
 {
     PyObject *function = py_imported(module, name);

@@ -12,8 +12,8 @@ static PyObject *with_other(py_state *st, nd_op op, PyObject *l, PyObject *r, Py
     return py_apply(st, op, both, 2, out);
 }
 
-/* What an operator does with a pair of objects one of which is an Array: array with array or with a
- * scalar on the right take the fast path. */
+/* What an operator does with a pair of objects of which one is an Array. Two Arrays, and an Array
+ * and a scalar, take the fast path; lists and the like do not. */
 static PyObject *binary(nd_op op, PyObject *l, PyObject *r)
 {
     py_state *st = py_state_of_array(l);
@@ -199,7 +199,7 @@ static PyObject *matmul(PyObject *l, PyObject *r)
     return py_result(st, status, &out);
 }
 
-/* Through a product of its own, since an operand's elements are read more than once. */
+/* The product gets memory of its own, since the operands' elements are read more than once. */
 static PyObject *inplace_matmul(PyObject *l, PyObject *r)
 {
     PyObject *product = matmul(l, r);

@@ -89,7 +89,7 @@ PyObject *py_array_complex(PyObject *self, PyObject *unused)
 }
 
 /* ---- tolist ---- */
-/* The dtype of scalars that has every value of this one: what elements are read as. */
+/* Elements are read as the dtype of scalars that has every value of theirs. */
 static nd_dtype scalar_dtype(nd_dtype dtype)
 {
     switch (nd_dtype_get(dtype)->kind) {
@@ -169,7 +169,8 @@ static PyObject *only_item(PyObject *self)
     return py_array_item(self, &s) < 0 ? NULL : py_from_scalar(s);
 }
 
-/* item(5) and item((1, 2)) as they are; item(1, 2) as the latter. *n: how many there are. */
+/* Reads the arguments of item(5), item((1, 2)) and item(1, 2), which means the same as the second;
+ * *n says how many ints there are. */
 static int read_position(PyObject *const *args, Py_ssize_t given, int64_t *position, int *n)
 {
     if (given == 1)
@@ -251,7 +252,7 @@ static PyObject *iterate(PyObject *self)
     return NULL;
 }
 
-/* As NumPy's: whether any element equals it. */
+/* Whether any element equals the value, as with NumPy. */
 static int contains(PyObject *self, PyObject *value)
 {
     py_state *st = py_state_of_array(self);

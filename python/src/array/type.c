@@ -19,12 +19,12 @@ static const PyType_Slot own_slots[] = {
     {Py_tp_methods, py_array_methods},
     {Py_tp_members, members},
     {0, NULL}};
-/* Slots of this file and of those that fill more of the type. */
+/* The slots of this file, and those of the files that fill more of the type. */
 static const PyType_Slot *const parts[] = {own_slots,       py_number_slots, py_index_slots,
                                            py_scalar_slots, py_buffer_slots, py_format_slots};
 
-/* Read from the class, which is why that is not immutable: NumPy's operators and functions leave
- * Arrays to us. */
+/* NumPy's operators and functions leave Arrays to us because of these attributes, which they read
+ * from the class; for their sake the class is not immutable. */
 static int set_class_attributes(PyObject *type)
 {
     PyObject *priority = PyFloat_FromDouble(1000);

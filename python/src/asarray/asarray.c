@@ -2,8 +2,8 @@
  * asarray: which way an object comes in, and when that is a copy. */
 #include "python/src/asarray/asarray.h"
 
-/* a in another dtype (0: its own), then on another device (NULL: its own); *out is another array.
- */
+/* Brings a to another dtype (0: its own), then to another device (NULL: its own); *out is always
+ * another array. */
 static nd_status carry_over(const nd_array *a, nd_dtype dtype, nd_device *device, nd_array **out)
 {
     nd_array *cast = NULL;
@@ -26,11 +26,12 @@ static void refuse_copy(bool cast, bool move)
                           "native byte order");
 }
 
-/* A new array of a in another dtype (0: its own) on another device (NULL: its own). */
+/* The same, after waiting where Ctrl-C is to end the wait; NULL with an exception. */
 static nd_array *carried_over(py_state *st, const nd_array *a, nd_dtype dtype, nd_device *device)
 {
     nd_array *next = NULL;
-    if (device && !py_is_async(device) && py_wait_array(st, a) < 0) /* as the copy would */
+    if (device && !py_is_async(device) &&
+        py_wait_array(st, a) < 0) /* the copy would wait as well */
         return NULL;
     PyThreadState *saved = py_unlock(a, nd_size(a));
     nd_status status = carry_over(a, dtype, device, &next);
@@ -39,7 +40,8 @@ static nd_array *carried_over(py_state *st, const nd_array *a, nd_dtype dtype, n
     return next;
 }
 
-/* a (taken over) as dtype on device; the copy rule of asarray. copied: nobody else has a's memory. */
+/* Brings a, which is taken over, to the dtype and the device by the copy rule of asarray. copied
+ * says that nobody else has the array's memory. */
 static nd_array *convert(py_state *st, nd_array *a, nd_dtype dtype, nd_device *device, int copy,
                          bool copied)
 {
@@ -74,7 +76,8 @@ bool py_is_foreign_array(PyObject *o)
            PyObject_HasAttrString(o, "__cuda_array_interface__");
 }
 
-/* A function of the package, of one argument; 0 where the package has none, -1: an exception. */
+/* Calls a function of the package with o: 1 and the array; 0 where the package has no such
+ * function, -1 with an exception. */
 static int by_package(py_state *st, const char *name, PyObject *o, nd_array **out)
 {
     PyObject *function = py_imported("ndock", name);
@@ -92,7 +95,7 @@ static int by_package(py_state *st, const char *name, PyObject *o, nd_array **ou
     return a ? 1 : -1;
 }
 
-/* What __array__ returns is a host array of NumPy's. */
+/* Calls __array__, which returns a host array of NumPy's. */
 static int by_array_method(py_state *st, PyObject *o, nd_device *device, int copy, nd_array **out,
                            bool *copied)
 {
@@ -111,12 +114,12 @@ static int by_array_method(py_state *st, PyObject *o, nd_device *device, int cop
     return found == 1 ? 1 : -1;
 }
 
-/* The ways in which an object may hand out its elements, in the order in which they are tried: 1 and
- * the array, 0: the object has none, -1: an exception. *copied: nobody else has that memory. */
+/* Tries the ways in which an object may hand out its elements: 1 and the array; 0 where the object
+ * has none of them, -1 with an exception. *copied says that nobody else has the array's memory. */
 static int by_any_way(py_state *st, PyObject *o, nd_device *device, int copy, nd_array **out,
                       bool *copied)
 {
-    /* NumPy's scalars that are no numbers hand out their bytes. */
+    /* NumPy's scalars that are no numbers would hand out their bytes. */
     if (PyUnicode_Check(o) || PyType_Check(o) || py_is_numpy_scalar(o))
         return 0;
     int found = py_import_host(st, o, device, copy == PY_COPY_ALWAYS, out, copied);
@@ -145,7 +148,7 @@ static nd_array *foreign(py_state *st, PyObject *o, nd_dtype dtype, nd_device *d
     return found > 0 ? convert(st, a, dtype, device, copy, copied) : NULL;
 }
 
-/* What is asked for once decides: the answer of an object that is neither may change. */
+/* Each question is asked once, since an object may answer otherwise the next time. */
 static nd_array *any(py_state *st, PyObject *o, nd_dtype dtype, nd_device *device, int copy,
                      bool sequences)
 {

@@ -2,7 +2,7 @@
  * Host memory behind the buffer protocol (PEP 3118). */
 #include "python/src/asarray/asarray.h"
 
-/* Memory behind pointers has no strides: a dense copy of it. */
+/* Makes a dense copy of memory behind pointers, which has no strides. */
 static int flatten(const Py_buffer *view, py_host_memory *m)
 {
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, view->len);
@@ -52,13 +52,13 @@ static int read_buffer(const Py_buffer *view, py_host_memory *m)
     return 0;
 }
 
-/* A memoryview holds the buffer, so that one reference is all there is to keep. */
+/* The buffer is held by a memoryview, so that one reference is all there is to keep. */
 int py_read_buffer(PyObject *o, py_host_memory *m)
 {
     Py_buffer view;
     m->owner = PyMemoryView_FromObject(o);
     if (!m->owner || PyObject_GetBuffer(m->owner, &view, PyBUF_FULL_RO) < 0) {
-        /* NumPy refuses so for dtypes that formats cannot say. */
+        /* NumPy raises one of these for dtypes that formats cannot say. */
         if (!PyErr_ExceptionMatches(PyExc_ValueError) && !PyErr_ExceptionMatches(PyExc_TypeError))
             return -1;
         PyErr_Clear();

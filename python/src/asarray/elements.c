@@ -44,7 +44,7 @@ static int store_int(nd_scalar s, nd_dtype dtype, char *to)
     return 0;
 }
 
-/* s as dtype, which is none of the 16-bit floating ones. */
+/* Stores s as that dtype, which is none of the 16-bit floating ones. */
 static int store(nd_scalar s, nd_dtype dtype, char *to)
 {
     int kind = nd_dtype_get(dtype)->kind;
@@ -66,7 +66,7 @@ static int store(nd_scalar s, nd_dtype dtype, char *to)
     return 0;
 }
 
-/* The sequences may have changed since they were measured. */
+/* Writes the elements of o and below; the sequences may have changed since they were measured. */
 static int write_level(const sequence *q, PyObject *o, int depth, char **to)
 {
     nd_scalar s = {0};
@@ -89,7 +89,8 @@ static int write_level(const sequence *q, PyObject *o, int depth, char **to)
     return result;
 }
 
-/* Everything of the sequence, dense in C order, which PyMem_Free ends; NULL with an exception. */
+/* Writes all elements, dense in C order, into memory that PyMem_Free ends; NULL with an
+ * exception. */
 static char *written(const sequence *q, PyObject *o, size_t size)
 {
     char *data = PyMem_Malloc(size * nd_dtype_size(q->dtype) + 1), *to = data;
@@ -101,7 +102,8 @@ static char *written(const sequence *q, PyObject *o, size_t size)
     return NULL;
 }
 
-/* The elements, as f64, on the CPU, whose rounding counts, and then on the device (NULL: current). */
+/* Makes an array of f64 on the CPU, rounds the elements there, so that they are the same for every
+ * device, and brings the result to the device (NULL: the current one). */
 static nd_status rounded(const nd_layout *layout, const char *data, nd_dtype dtype,
                          nd_device *device, nd_array **out)
 {
@@ -131,7 +133,7 @@ nd_array *py_from_scalars(py_state *st, PyObject *o, int ndim, const int64_t *sh
     nd_array *out = NULL;
     size_t size = 1;
     for (int i = 0; i < ndim; i++)
-        size *= (size_t)shape[i]; /* as many objects exist, so this is no overflow */
+        size *= (size_t)shape[i]; /* so many objects exist, so the product cannot overflow */
     char *data = written(&q, o, size);
     if (!data)
         return NULL;

@@ -20,8 +20,8 @@ bool py_reach_of(const py_host_memory *m, py_reach *out)
     return true;
 }
 
-/* An address from others is taken at its word, but not where the elements would go round the end of
- * the address space. */
+/* Addresses of others are trusted, unless the elements would go round the end of the address
+ * space. */
 static bool is_possible(const py_host_memory *m)
 {
     py_reach r;
@@ -30,7 +30,7 @@ static bool is_possible(const py_host_memory *m)
            address >= -(uintptr_t)r.least && address <= UINTPTR_MAX - (uintptr_t)r.most;
 }
 
-/* Elements in C order, bytes reversed within each number where they are swapped. */
+/* Writes the elements in C order; where they are swapped, the bytes of each number are reversed. */
 static void gather(const py_host_memory *m, int axis, const char *from, char **to)
 {
     size_t n = nd_dtype_size(m->dtype);
@@ -47,7 +47,7 @@ static void gather(const py_host_memory *m, int axis, const char *from, char **t
     *to += n;
 }
 
-/* Without the GIL. */
+/* Makes the array by way of `room`; the GIL is not needed. */
 static nd_status gathered(const py_host_memory *m, char *room, nd_device *device, nd_array **out)
 {
     nd_layout layout = {
@@ -70,7 +70,8 @@ static int view_of(py_state *st, const py_host_memory *m, const nd_layout *layou
     return -1;
 }
 
-/* layout NULL: a layout cannot say where the elements are, which are gathered first. */
+/* Makes a copy. layout is NULL where no layout can say where the elements are; they are gathered
+ * first. */
 static int copy_of(py_state *st, const py_host_memory *m, const nd_layout *layout,
                    nd_device *device, nd_array **out)
 {
@@ -88,7 +89,7 @@ static int copy_of(py_state *st, const py_host_memory *m, const nd_layout *layou
     return py_check(st, status);
 }
 
-/* The strides in elements; false where they are no whole numbers of those. */
+/* Writes the strides in elements; false where a stride is no whole number of elements. */
 static bool whole_strides(const py_host_memory *m, int64_t *strides)
 {
     const int64_t item = (int64_t)nd_dtype_size(m->dtype);
@@ -107,7 +108,7 @@ static bool is_aligned(const py_host_memory *m)
     return (uintptr_t)m->data % (complex ? item / 2 : item) == 0;
 }
 
-/* What is wrong with the address of elements that are there. */
+/* Refuses an address at which the elements, of which there are some, cannot be. */
 static int check_address(const py_host_memory *m)
 {
     if (!m->data)
@@ -121,7 +122,7 @@ static int check_address(const py_host_memory *m)
     return -1;
 }
 
-/* *copied: whether the array is not a view. */
+/* Makes the array; *copied says whether it is no view. */
 static int to_array(py_state *st, const py_host_memory *m, nd_device *device, bool want_copy,
                     nd_array **out, bool *copied)
 {

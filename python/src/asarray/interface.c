@@ -9,8 +9,9 @@ static int bad(const char *what, PyObject *got)
     return -1;
 }
 
-/* The dictionary's entries that are read, each held: reading one may run code of Python's (its
- * __index__ or __bool__), which may change the dictionary. NULL: not there. */
+/* The entries of the dictionary that are read. Each is held, because reading an entry may run code
+ * of Python's (its __index__ or __bool__) that changes the dictionary. NULL: there is no such
+ * entry. */
 enum { TYPESTR, SHAPE, STRIDES, DATA, OFFSET, MASK, ENTRIES };
 
 static int take_entries(PyObject *dict, PyObject **e)
@@ -32,8 +33,8 @@ static bool given(PyObject *entry)
     return entry && entry != Py_None;
 }
 
-/* Bytes of an element by "<f4"; 0 where that is no such text. Dates have their unit in brackets, at
- * which *end points. */
+/* Reads the size of an element from a text such as "<f4"; 0 where it is no such text. Dates have
+ * their unit in brackets, to which *end points then. */
 static long read_size(PyObject *typestr, const char **text, char **end)
 {
     Py_ssize_t n = 0;
@@ -46,7 +47,7 @@ static long read_size(PyObject *typestr, const char **text, char **end)
     return (!**end || **end == '[') && nbytes > 0 ? nbytes : 0;
 }
 
-/* "<f4". '<V2' is bfloat16 where the object's dtype has that name. */
+/* Reads the dtype and the byte order. '<V2' is bfloat16 where the object's dtype has that name. */
 static int read_typestr(PyObject *o, PyObject *typestr, py_host_memory *m)
 {
     const char *t;
@@ -101,7 +102,7 @@ static int read_address(PyObject *pair, py_host_memory *m)
     return readonly < 0 ? -1 : 0;
 }
 
-/* The elements are in a buffer, from byte `at` of it; false where they do not fit. */
+/* Says that the elements are in a buffer, from byte `at` of it; false where they do not fit. */
 static bool within(const Py_buffer *view, Py_ssize_t at, py_host_memory *m)
 {
     py_reach r;
@@ -111,7 +112,7 @@ static bool within(const Py_buffer *view, Py_ssize_t at, py_host_memory *m)
     return fits;
 }
 
-/* Takes over held, a reference that keeps the memory as well. */
+/* Keeps held as well, a reference that is taken over. */
 static int keep_too(PyObject *held, py_host_memory *m)
 {
     PyObject *both = PyTuple_Pack(2, m->owner, held);
@@ -123,7 +124,8 @@ static int keep_too(PyObject *held, py_host_memory *m)
     return 0;
 }
 
-/* Where the elements are; without "data" they are the object's own buffer, from "offset". */
+/* Finds where the elements are: at the address in "data", or else in a buffer from "offset", which
+ * is the object's own where there is no "data". */
 static int read_data(PyObject *o, PyObject *data, PyObject *offset, py_host_memory *m)
 {
     if (data && PyTuple_Check(data) && PyTuple_Size(data) == 2)

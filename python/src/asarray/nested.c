@@ -84,8 +84,7 @@ static int int_leaf(walk *w, PyObject *o)
     return 0;
 }
 
-/* An Array, or memory of another library: its place is remembered, its elements are not looked at.
- * False for other objects. */
+/* Notes that there is an Array, or memory of another library; false for other objects. */
 static bool array_leaf(walk *w, PyObject *o)
 {
     nd_array *a = py_array_get(w->st, o);
@@ -97,7 +96,7 @@ static bool array_leaf(walk *w, PyObject *o)
     return true;
 }
 
-/* A scalar of Python's or NumPy's that is neither bool nor int. */
+/* Notes the dtype of a scalar that is neither a bool nor an int of Python's. */
 static int scalar_leaf(walk *w, PyObject *o, nd_scalar s)
 {
     if (Py_TYPE(o) == &PyComplex_Type)
@@ -144,7 +143,7 @@ static int leaf(walk *w, PyObject *o, int depth)
 
 static int measure(walk *w, PyObject *o, int depth);
 
-/* Entries from one look for Ctrl-C to the next: a range may claim to have 2^62. */
+/* How many entries are walked between two looks for Ctrl-C; a range may claim to have 2^62. */
 enum { SIGNALS = 1 << 16 };
 
 static int level(walk *w, PyObject *o, int depth)
@@ -183,7 +182,7 @@ static int measure(walk *w, PyObject *o, int depth)
     return py_is_sequence(o) ? level(w, o, depth) : leaf(w, o, depth);
 }
 
-/* The dtype of everything found. */
+/* Settles the dtype that holds everything that was found. */
 static int settle_dtype(walk *w)
 {
     if (!w->has_int) {
@@ -213,7 +212,7 @@ static nd_array *empty_level(const walk *w, nd_dtype dtype)
     return empty;
 }
 
-/* The n entries of a sequence along a new axis. */
+/* Stacks the n entries of a sequence along a new axis. */
 static nd_array *stack_level(const walk *w, PyObject *o, Py_ssize_t n, int depth, nd_dtype dtype)
 {
     nd_array **parts = PyMem_Calloc((size_t)n, sizeof *parts), *out = NULL;
@@ -235,7 +234,8 @@ static nd_array *stack_level(const walk *w, PyObject *o, Py_ssize_t n, int depth
     return out;
 }
 
-/* What was a leaf when it was measured may have become a sequence, as deep as it likes. */
+/* Stacks what o holds. An object that was a leaf when it was measured may be a sequence by now, of
+ * any depth. */
 static nd_array *stack(const walk *w, PyObject *o, int depth, nd_dtype dtype)
 {
     if (!py_is_sequence(o))

@@ -23,7 +23,7 @@ static const struct {
 #undef None
 };
 
-/* "NOT_READY" to "ndock.NotReadyError". */
+/* Makes "ndock.NotReadyError" of "NOT_READY". */
 static void class_name(const char *status, char *out, size_t n)
 {
     size_t k = (size_t)PyOS_snprintf(out, n, "ndock.");
@@ -39,7 +39,7 @@ static void class_name(const char *status, char *out, size_t n)
     PyOS_snprintf(out + k, n - k, "Error");
 }
 
-/* Borrowed. */
+/* Lends the exception class of a status, which is made on first use. */
 static PyObject *class_of(py_state *st, nd_status status)
 {
     char name[64];
@@ -59,7 +59,7 @@ static PyObject *class_of(py_state *st, nd_status status)
     return made;
 }
 
-/* The record's fields as attributes of the exception. */
+/* Sets the fields of the library's record as attributes of the exception. */
 static int describe(PyObject *exception, const nd_error *e, nd_status status)
 {
     const struct {

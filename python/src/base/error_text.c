@@ -37,7 +37,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Bytes of the text at s that one of the spellings replaces; 0: none. */
+/* How many bytes at s one of the spellings replaces; 0: none does. */
 static size_t spelled(const char *s, const char **python)
 {
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
@@ -50,8 +50,8 @@ static size_t spelled(const char *s, const char **python)
     return 0;
 }
 
-/* Bytes of the short name of a dtype (f32 ...) that is a word of its own at s, not part of a path
- * or of quoted text; 0: none. Texts give the standard's name. */
+/* How many bytes at s are the short name of a dtype (f32 ...), as a word of its own, not as part of
+ * a path or of quoted text; 0: none are. The standard's name takes its place. */
 static size_t dtype_word(const char *message, const char *s, const char **python)
 {
     static const char around[] = " ,;:()[]";

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * When a call gives the GIL away: where others would wait too long for it, and where the call itself
- * may wait. */
+ * When a call gives the GIL away: where others would wait too long for it, and where the call
+ * itself may wait. */
 #include "python/src/base/base.h"
 
-/* Elements from which a call gives the GIL away: below, that costs more than the work. */
+/* From so many elements on a call gives the GIL away; for fewer, that costs more than the work. */
 enum { UNLOCK_FROM = 1 << 14 };
 
-/* Devices live as long as the process, so the latest one that queues nothing needs no asking. */
+/* The latest device that was found to queue nothing, which need not be asked again: devices live as
+ * long as the process. */
 static _Atomic(nd_device *) known_serial;
 
-/* From the first copy on that a device may still be writing to the host, any use of an array there
- * may wait for it, perhaps behind a function of Python's. */
+/* Set by the first copy to the host that nobody waits for: from then on any use of an array there
+ * may wait for such a copy, perhaps behind a function of Python's. */
 static atomic_bool host_may_wait;
 
 void py_host_may_wait(void)

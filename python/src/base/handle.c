@@ -2,7 +2,7 @@
  * The Array object as the other files know it: life, and how results become Arrays. */
 #include "python/src/base/base.h"
 
-/* The main interpreter's type, so that most look-ups are one comparison. */
+/* The main interpreter's type is kept, so that most look-ups are one comparison. */
 static _Atomic(PyTypeObject *) first_type;
 
 void py_array_dealloc(PyObject *self)

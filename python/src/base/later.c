@@ -19,14 +19,15 @@ typedef struct reference {
 static _Atomic(reference *) unwanted;
 static atomic_bool asked, closed;
 static atomic_int inside;
-/* From the first foreign memory, or function of Python's in a queue, on: the last use of such
- * memory is waited for, perhaps behind a function that wants the GIL. */
+/* Set by the first function of Python's in a queue: from then on the last use of memory of another
+ * library may be waited for behind a function that wants the GIL. */
 static atomic_bool release_may_wait;
-/* Of a thread that calls py_drop_now as soon as the library returns: nobody else need be asked.
- * Every array that goes looks at it, so at a fixed place, as the library's own. */
+/* A thread that calls py_drop_now as soon as the library returns collects references by itself, and
+ * need not ask the main thread. Every array that is released looks at these variables, so they are
+ * at a fixed place, as the library's own are. */
 static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
     bool collecting;
-    reference *dropped; /* meanwhile */
+    reference *dropped; /* what was given up meanwhile */
 } own;
 
 bool py_is_main_interpreter(void)
@@ -66,11 +67,11 @@ void py_drop_now(void)
         drop_all(atomic_exchange(&unwanted, NULL));
 }
 
-/* In the main thread of the main interpreter. */
+/* Called by the main thread of the main interpreter. */
 static int drop_unwanted(void *unused)
 {
     (void)unused;
-    atomic_store(&asked, false); /* first: who adds one from now on asks again */
+    atomic_store(&asked, false); /* first, since whoever adds a reference from now on asks again */
     py_drop_now();
     return 0;
 }
@@ -100,7 +101,7 @@ void py_drop(void *kept)
     add(kept);
     if (!atomic_load(&closed) && !atomic_exchange(&asked, true) &&
         Py_AddPendingCall(drop_unwanted, NULL) < 0)
-        atomic_store(&asked, false); /* too many are pending: the next one asks again */
+        atomic_store(&asked, false); /* too many calls are pending; the next py_drop asks again */
 }
 
 void py_release(nd_array *a)
@@ -165,7 +166,7 @@ static PyObject *close_callbacks(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* The threads of the parent that were inside do not exist here. */
+/* In the child of a fork, where the threads that were inside do not exist. */
 static void forked(void)
 {
     atomic_store(&inside, 0);

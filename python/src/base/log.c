@@ -7,12 +7,14 @@
 
 enum { ROOM = 256, LONGEST = 1024 };
 
-/* One writer at a time (the library holds its log's lock), one reader (emptying). */
+/* There is one writer at a time, which holds the lock of the library's log, and one reader, which
+ * has set `emptying`. */
 static struct {
     int32_t level;
     char text[LONGEST];
 } ring[ROOM];
-static atomic_uint written, read_; /* messages since the start; the difference is what is queued */
+static atomic_uint written,
+    read_; /* how many messages were written and read so far; the difference is queued */
 static atomic_ulong dropped;
 static atomic_bool asked;
 static atomic_flag emptying = ATOMIC_FLAG_INIT;
@@ -35,8 +37,8 @@ static int hand_on_dropped(PyObject *emit)
     return done ? 0 : -1;
 }
 
-/* False where nothing can be handed on. A handler that fails must not stop those after it: its
- * exception is unraisable. */
+/* Hands on what is queued; false where nothing can be handed on. A handler that fails must not stop
+ * the handlers after it, so its exception is unraisable. */
 static bool empty_once(void)
 {
     py_exception pending = py_put_aside();
@@ -59,7 +61,8 @@ static bool empty_once(void)
     return possible;
 }
 
-/* With the GIL; again for what came since the last look, while others left it to this thread. */
+/* Hands on what is queued, with the GIL; then again, since messages may have come that others have
+ * left to this thread. */
 static void empty(void)
 {
     bool possible = true;
@@ -73,7 +76,7 @@ static void empty(void)
 static int empty_pending(void *unused)
 {
     (void)unused;
-    atomic_store(&asked, false); /* first: who writes from now on asks again */
+    atomic_store(&asked, false); /* first, since whoever writes from now on asks again */
     empty();
     return 0;
 }
@@ -90,10 +93,10 @@ static void sink(void *unused, int32_t level, const char *text)
         atomic_fetch_add(&dropped, 1);
     }
     if (!atomic_exchange(&asked, true) && Py_AddPendingCall(empty_pending, NULL) < 0)
-        atomic_store(&asked, false); /* too many are pending: the next message asks again */
+        atomic_store(&asked, false); /* too many calls are pending; the next message asks again */
 }
 
-/* _set_log(level): -1 as NDOCK_LOG says */
+/* _set_log(level): -1 means what NDOCK_LOG says */
 static PyObject *set_log(PyObject *module, PyObject *level)
 {
     int32_t value;
@@ -111,7 +114,7 @@ static PyObject *flush(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* The interpreter ends: what is queued is handed on, later messages are nobody's. */
+/* When the interpreter ends, what is queued is handed on; later messages go nowhere. */
 static PyObject *close_log(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
@@ -123,7 +126,7 @@ static PyObject *close_log(PyObject *module, PyObject *unused)
 PyMethodDef py_log_methods[] = {
     {"_set_log", set_log, METH_O, NULL}, {"_flush_log", flush, METH_NOARGS, NULL}, PY_METHODS_END};
 
-/* The process has one log: the main interpreter's. */
+/* The process has one log, which is the main interpreter's. */
 int py_init_log(PyObject *module, py_state *st)
 {
     static PyMethodDef at_exit = {"_close_log", close_log, METH_NOARGS, NULL};

@@ -32,7 +32,7 @@ static void pause_after(int64_t waited)
     (void)nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
 }
 
-/* Until it is done, or signals should be looked for. */
+/* Asks until the work is done, or it is time to look for signals. */
 static nd_status look(query_fn query, const void *what, int64_t start, int32_t *done)
 {
     int64_t from = now_ns(), now = from;
@@ -44,12 +44,13 @@ static nd_status look(query_fn query, const void *what, int64_t start, int32_t *
     return status;
 }
 
-/* Returns once it is done, or where the call that follows is to say why it cannot wait. */
+/* Returns once the work is done, or where the call that follows is to say why it cannot wait. */
 static int wait_until(py_state *st, query_fn query, const void *what)
 {
     int32_t done = 0;
     nd_status status = ND_OK;
-    if (nd_sync_watch() == ND_SYNC_ERROR) /* which is to forbid it before anything waited */
+    if (nd_sync_watch() ==
+        ND_SYNC_ERROR) /* the call that follows is to refuse before anything has waited */
         return 0;
     int64_t start = now_ns();
     while (status == ND_OK && !done) {
@@ -106,7 +107,7 @@ int py_wait_array(py_state *st, const nd_array *a)
     return wait_until(st, array_done, a);
 }
 
-/* What waits in the end finds nothing to wait for, but reports what went wrong and is counted. */
+/* The library's own wait finds nothing to wait for, but reports what went wrong, and is counted. */
 int py_wait_stream(py_state *st, nd_stream *stream)
 {
     if (py_is_async(nd_stream_device(stream)) && wait_until(st, stream_done, stream) < 0)

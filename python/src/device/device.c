@@ -15,7 +15,7 @@ static const char *name_of(PyObject *self)
     return ((py_device_object *)self)->name;
 }
 
-/* NULL with an exception set. Two threads may both open it, which gives the same pointer. */
+/* Two threads may both open the device, which gives the same pointer. */
 nd_device *py_device_of(PyObject *self)
 {
     py_device_object *o = (py_device_object *)self;
@@ -34,7 +34,8 @@ static PyObject *repr(PyObject *self)
     return PyUnicode_FromFormat("Device('%s')", name_of(self));
 }
 
-/* By its name, of which ":0" may be left out, as where a device is asked for. */
+/* Whether the text is the device's name, of which ":0" may be left out, as where a device is asked
+ * for. */
 static bool is_called(PyObject *self, PyObject *text)
 {
     const char *name = name_of(self), *colon = strchr(name, ':');
@@ -64,7 +65,7 @@ static PyObject *compare(PyObject *self, PyObject *other, int how)
     return PyBool_FromLong(same == (how == Py_EQ));
 }
 
-/* The whole name's, since a device equals that; its short name ("cpu") hashes otherwise. */
+/* A device has the hash of its whole name, which it equals; its short name ("cpu") has another. */
 static Py_hash_t hash(PyObject *self)
 {
     PyObject *name = str(self);
@@ -132,7 +133,7 @@ static PyObject *get_asynchronous(PyObject *self, void *unused)
     return describe(self, &info) < 0 ? NULL : PyBool_FromLong(info.async);
 }
 
-/* The DTypes of a mask, as a tuple. */
+/* Makes a tuple of the DTypes of a mask. */
 static PyObject *dtypes_of(py_state *st, uint64_t mask)
 {
     PyObject *list = py_from_dtypes(st, mask), *tuple = list ? PyList_AsTuple(list) : NULL;
@@ -182,7 +183,7 @@ static PyObject *synchronize(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* A guard: the current device of the thread until __exit__. */
+/* The device is the thread's current one until __exit__. */
 static PyObject *push(PyObject *self, PyObject *unused)
 {
     nd_device *device = py_device_of(self);
@@ -196,7 +197,7 @@ static PyObject *pop(PyObject *self, PyObject *args)
     return device ? py_none(py_state_of_self(self), nd_device_pop(device)) : NULL;
 }
 
-/* By name, which is opened there. */
+/* A device is pickled by its name, which is looked up where it is read. */
 static PyObject *reduce(PyObject *self, PyObject *unused)
 {
     (void)unused;

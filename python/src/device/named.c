@@ -10,9 +10,9 @@ static nd_status get(const char *name, nd_device **out)
     return status;
 }
 
-/* Devices once asked for by their whole names, which stay as long as the process. nd_device_get
- * finds one that is open as quickly, but may open one as well, for which the GIL has to be given
- * away, and that takes a quarter of all that zeros(16, device="cpu") takes. */
+/* Devices that were asked for by their whole names; they live as long as the process. nd_device_get
+ * finds an open device as quickly, but may also open one, for which the GIL has to be given away,
+ * and that takes a quarter of the time of zeros(16, device="cpu"). */
 enum { KNOWN = 4 };
 static _Atomic(nd_device *) known[KNOWN];
 
@@ -28,7 +28,7 @@ static nd_device *find_known(const char *name)
 static void remember(const char *name, nd_device *device)
 {
     nd_device *none = NULL;
-    if (strcmp(nd_device_name(device), name) != 0) /* "cuda" may be another one next time */
+    if (strcmp(nd_device_name(device), name) != 0) /* "cuda" may be another device next time */
         return;
     for (int i = 0; i < KNOWN && !atomic_compare_exchange_strong(&known[i], &none, device); i++)
         none = NULL;
@@ -36,7 +36,7 @@ static void remember(const char *name, nd_device *device)
 
 int py_device_named(py_state *st, const char *name, nd_device **out)
 {
-    const char *whole = strcmp(name, "cpu") == 0 ? "cpu:0" : name; /* there is but one */
+    const char *whole = strcmp(name, "cpu") == 0 ? "cpu:0" : name; /* there is but one CPU */
     *out = find_known(whole);
     if (*out)
         return 0;

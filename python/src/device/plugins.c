@@ -14,7 +14,7 @@ static bool another_looks(py_state *st)
            atomic_load(&st->discoverer) != PyThread_get_thread_ident();
 }
 
-/* A function of a package may look up devices itself: it finds what was loaded so far. */
+/* A package's function may look up devices itself; it finds what was loaded so far. */
 int py_discover(py_state *st)
 {
     int unknown = UNKNOWN;
@@ -33,7 +33,7 @@ int py_discover(py_state *st)
     PyObject *done = function ? PyObject_CallNoArgs(function) : NULL;
     Py_XDECREF(function);
     Py_XDECREF(done);
-    atomic_store(&st->discovered, DONE); /* also where it fails: what was wrong is told once */
+    atomic_store(&st->discovered, DONE); /* also where it has failed, since an error is told once */
     return done ? 0 : -1;
 }
 

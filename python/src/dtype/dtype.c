@@ -41,7 +41,7 @@ static PyObject *str(PyObject *self)
     return get_name(self, NULL);
 }
 
-/* Equal to itself and to whatever py_dtype takes for the same: names, NumPy's dtypes. */
+/* A DType equals itself, and whatever py_dtype takes for the same dtype: names, NumPy's dtypes. */
 static PyObject *compare(PyObject *self, PyObject *other, int how)
 {
     nd_dtype dtype = 0;
@@ -69,7 +69,7 @@ static PyObject *reduce(PyObject *self, PyObject *unused)
     return get_name(self, NULL); /* a global of the package, of that name */
 }
 
-/* NumPy's protocol of dtypes from elsewhere; it is NumPy that asks, so NumPy is there. */
+/* NumPy's protocol for dtypes of other libraries; NumPy asks, so NumPy is there. */
 static PyObject *get_numpy_dtype(PyObject *self, void *unused)
 {
     PyObject *make = py_numpy("dtype");

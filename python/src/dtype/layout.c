@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * How elements lie in memory, in the terms of others: formats of the buffer protocol (PEP 3118), the
- * kinds of NumPy's array interface, byte orders, and sizes. */
+ * How elements lie in memory, in the terms of others: formats of the buffer protocol (PEP 3118),
+ * the kinds of NumPy's array interface, byte orders, and sizes. */
 #include "python/src/dtype/dtype.h"
 
 static bool is_little_endian(void)
@@ -33,7 +33,7 @@ nd_dtype py_dtype_of_kind(char kind, Py_ssize_t itemsize)
     return 0;
 }
 
-/* The code says the kind, the item's size the rest. */
+/* The format's letter gives the kind, the item's size the rest. */
 nd_dtype py_dtype_of_format(const char *format, Py_ssize_t itemsize, bool *swapped)
 {
     static const char *const kinds[] = {"b?", "ibhilqn", "uBHILQN", "fefd"};

@@ -20,7 +20,7 @@ static const struct {
              {"F", ND_C64},    {"c8", ND_C64},        {"csingle", ND_C64}, {"D", ND_C128},
              {"c16", ND_C128}, {"cdouble", ND_C128},  {"complex", ND_C128}};
 
-/* A standard name or a code; 0 for neither. */
+/* Finds a standard name or a code; 0 for any other text. */
 static nd_dtype known(const char *text)
 {
     for (nd_dtype d = 1; d < ND_DTYPE_END; d++)

@@ -23,10 +23,12 @@ static int not_host(PyObject *exception, const nd_array *a)
     return -1;
 }
 
-/* Dense with the first axis fastest. */
+/* Whether the elements are dense, with the first axis fastest. */
 static bool is_fortran(const nd_array *a)
 {
     int64_t expected = 1;
+    if (nd_size(a) == 0)
+        return true;
     for (int i = 0; i < nd_ndim(a); i++) {
         if (nd_shape(a)[i] > 1 && nd_strides(a)[i] != expected)
             return false;
@@ -41,17 +43,22 @@ static bool asks_for(int flags, int what)
     return (flags & what) == what;
 }
 
-/* The order of the elements: what is not dense needs a consumer that takes strides. */
+static bool is_c(const nd_array *a)
+{
+    return nd_size(a) == 0 || nd_is_contiguous(a);
+}
+
+/* Checks the order of the elements: an array that is not dense needs a consumer that takes
+ * strides. */
 static int check_order(const nd_array *a, int flags)
 {
-    const bool none = nd_size(a) == 0, c = none || nd_is_contiguous(a), f = none || is_fortran(a);
-    if (asks_for(flags, PyBUF_C_CONTIGUOUS) && !c)
+    if (asks_for(flags, PyBUF_C_CONTIGUOUS) && !is_c(a))
         return refuse(PyExc_BufferError, "the array is not dense in C order; copy() is");
-    if (asks_for(flags, PyBUF_F_CONTIGUOUS) && !f)
+    if (asks_for(flags, PyBUF_F_CONTIGUOUS) && !is_fortran(a))
         return refuse(PyExc_BufferError, "the array is not dense in Fortran order");
-    if (asks_for(flags, PyBUF_ANY_CONTIGUOUS) && !c && !f)
+    if (asks_for(flags, PyBUF_ANY_CONTIGUOUS) && !is_c(a) && !is_fortran(a))
         return refuse(PyExc_BufferError, "the array is not dense; copy() is");
-    if (!asks_for(flags, PyBUF_STRIDES) && !c)
+    if (!asks_for(flags, PyBUF_STRIDES) && !is_c(a))
         return refuse(PyExc_BufferError,
                       "the array is not dense in C order, and strides were not asked for");
     return 0;
@@ -116,7 +123,7 @@ static void release_buffer(PyObject *self, Py_buffer *view)
     PyMem_Free(view->internal);
 }
 
-/* The view as numpy.NAME(view, dtype=dtype) gives it. */
+/* Calls numpy.NAME(view, dtype). */
 static PyObject *call_numpy(const char *name, PyObject *view, PyObject *dtype)
 {
     PyObject *make = py_imported("numpy", name); /* whoever asks for its arrays has it */
@@ -125,9 +132,9 @@ static PyObject *call_numpy(const char *name, PyObject *view, PyObject *dtype)
     return result;
 }
 
-/* copy is None (where needed), true (always) or false (never). NumPy gave its own argument of that
- * name these meanings in 2.0, and before refused None and copied in spite of False: so only
- * numpy.array and numpy.asarray are asked, which mean the same in every version. */
+/* copy is None (a copy where needed), true (always) or false (never). NumPy's own argument of that
+ * name has had these meanings since 2.0; before, None was refused, and False copied nevertheless.
+ * So only numpy.array and numpy.asarray are called, which mean the same in every version. */
 static PyObject *copied(PyObject *view, PyObject *dtype, PyObject *copy)
 {
     const int always = copy == Py_None ? 0 : PyObject_IsTrue(copy);

@@ -57,7 +57,7 @@ static PyObject *to_dict(const py_exchange *x, const nd_cai *c)
     return d;
 }
 
-/* hasattr is false where there is nothing to export, and consumers try something else. */
+/* Where there is nothing to export, hasattr is false, and consumers try something else. */
 static PyObject *no_attribute(const char *message)
 {
     PyErr_SetString(PyExc_AttributeError, message);

@@ -12,7 +12,7 @@ static int wrong_type(const char *entry, const char *what, PyObject *got)
     return -1;
 }
 
-/* An int (or what stands for one), not a bool. */
+/* Gives an int, or what __index__ makes of an object; a bool is no int here. */
 static int integer(const char *entry, PyObject *o, PyObject **out)
 {
     *out = PyBool_Check(o) || !PyIndex_Check(o) ? NULL : PyNumber_Index(o);
@@ -25,7 +25,7 @@ static int int64_of(const char *entry, PyObject *o, int64_t *out)
 {
     int overflow;
     PyObject *i;
-    if (PyLong_CheckExact(o)) { /* the usual thing */
+    if (PyLong_CheckExact(o)) { /* as nearly always */
         *out = PyLong_AsLongLongAndOverflow(o, &overflow);
         if (!overflow)
             return 0;
@@ -40,10 +40,11 @@ static int int64_of(const char *entry, PyObject *o, int64_t *out)
     return overflow || (*out == -1 && PyErr_Occurred()) ? -1 : 0;
 }
 
-/* The dictionary's entries of the interface by PYX_SHAPE ... PYX_NDOCK_DTYPE, each held, since what
- * reads one may run code of Python's that changes the dictionary; NULL: not there. Keys are
- * interned as a rule, so that walking over them beats looking each up; descr, which says nothing
- * new, is known to be no other key in disguise. */
+/* The dictionary's entries of the interface by PYX_SHAPE ... PYX_NDOCK_DTYPE; NULL: there is no
+ * such entry. Each is held, because reading an entry may run code of Python's that changes the
+ * dictionary. Keys are interned as a rule, so walking over them takes less time than looking each
+ * up; descr, which says nothing new, is in the list so that it is found, and nothing is left to
+ * look up. */
 typedef PyObject *entries[PYX_NDOCK_DTYPE + 1];
 
 static int find_entries(const py_exchange *x, PyObject *dict, entries e)
@@ -71,7 +72,7 @@ static void drop_entries(entries e)
         Py_XDECREF(e[i]);
 }
 
-/* NULL: not there, or None where that is the same. */
+/* Lends an entry; NULL where it is not there, or None, which means the same. */
 static PyObject *optional(const entries e, int which)
 {
     return e[which] == Py_None ? NULL : e[which];
@@ -126,7 +127,7 @@ static int read_layout(const py_exchange *x, const entries e, int64_t *shape, in
     return 0;
 }
 
-/* Copies text that fits; what does not is no dtype. */
+/* Copies text that fits; longer text is the name of no dtype. */
 static int read_text(const char *entry, PyObject *o, char *out, size_t room)
 {
     Py_ssize_t n;
@@ -147,7 +148,7 @@ static int read_address(PyObject *o, uint64_t *out)
 {
     int overflow;
     PyObject *address;
-    if (PyLong_CheckExact(o)) { /* the usual thing, in the lower half */
+    if (PyLong_CheckExact(o)) { /* as nearly always, in the lower half of the address space */
         long long value = PyLong_AsLongLongAndOverflow(o, &overflow);
         *out = (uint64_t)value;
         if (!overflow && value >= 0)
@@ -155,7 +156,7 @@ static int read_address(PyObject *o, uint64_t *out)
     }
     if (integer("data[0]", o, &address) < 0)
         return -1;
-    *out = PyLong_AsUnsignedLongLong(address); /* negative, too large: OverflowError */
+    *out = PyLong_AsUnsignedLongLong(address); /* a negative or too large int is an OverflowError */
     Py_DECREF(address);
     return *out == UINT64_MAX && PyErr_Occurred() ? -1 : 0;
 }
@@ -229,7 +230,7 @@ static int read_entries(const py_exchange *x, const entries e, int64_t *shape, i
 static int read_dict(const py_exchange *x, PyObject *d, int64_t *shape, int64_t *strides, nd_cai *c)
 {
     entries e;
-    memset(c, 0, offsetof(nd_cai, room)); /* which is large, and of exports */
+    memset(c, 0, offsetof(nd_cai, room)); /* without the room for exports, which is large */
     c->size = sizeof *c;
     c->stream = ND_CAI_NO_STREAM;
     int result = find_entries(x, d, e) < 0 ? -1 : read_entries(x, e, shape, strides, c);
@@ -237,7 +238,7 @@ static int read_dict(const py_exchange *x, PyObject *d, int64_t *shape, int64_t 
     return result;
 }
 
-/* owner None: nobody is kept. */
+/* Makes an array of a dictionary, which keeps the owner; None: nobody is kept. */
 static PyObject *import_dict(py_state *st, PyObject *d, PyObject *owner, int sync)
 {
     nd_cai c;

@@ -67,8 +67,8 @@ static nd_dtype dtype_of(nd_dl_dtype t)
     return 0;
 }
 
-/* Needs no interpreter: it may be called without the GIL. Pinned memory (ND_DL_CUDA_HOST) is the
- * CPU's to us, which is not what was asked for. */
+/* Others may call this without the GIL, so it needs no interpreter. Pinned memory (ND_DL_CUDA_HOST)
+ * is refused: for us it is the CPU's, which is not what was asked for. */
 static int allocate(nd_dl_tensor *like, nd_dl_managed **out, void *ctx, set_error *error)
 {
     char name[32];
@@ -175,7 +175,7 @@ int py_init_dlpack_c(py_state *st)
     if (!owner && py_is_main_interpreter())
         owner = st;
     if (owner != st)
-        return 0; /* the table has no room for an interpreter */
+        return 0; /* a table of C functions cannot say which interpreter is meant */
     PyObject *capsule = PyCapsule_New((void *)&ours, capsule_name, NULL);
     int result = capsule ? PyObject_SetAttr((PyObject *)st->array,
                                             st->exchange->name[PYX_DLPACK_C_API], capsule)
@@ -185,8 +185,8 @@ int py_init_dlpack_c(py_state *st)
 }
 
 /* ---- as a consumer ---- */
-/* The table belongs to the type for good, so that of a type once seen is kept, as is that a type
- * without a dictionary of its own to change, such as NumPy's, has none. */
+/* A table belongs to its type for good, so it is kept once it was found. That there is none is kept
+ * as well, for types whose dictionary nobody can change, such as NumPy's. */
 static void remember(py_exchange *x, PyTypeObject *type, const exchange_api *table)
 {
     if (!table && PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE)
@@ -218,7 +218,7 @@ static const exchange_api *ask(py_exchange *x, PyTypeObject *type)
     return api;
 }
 
-/* The type's table of our major version; NULL: it has none. */
+/* Finds the type's table of our major version; NULL: it has none. */
 static const exchange_api *table_of(py_exchange *x, PyTypeObject *type)
 {
     for (int i = 0; i < PYX_TYPES; i++)
@@ -227,7 +227,8 @@ static const exchange_api *table_of(py_exchange *x, PyTypeObject *type)
     return ask(x, type);
 }
 
-/* The tensor comes in no order: ours waits for the producer's current stream. */
+/* Makes an array of a tensor. Its work is in no order with ours, so our current stream waits for
+ * the producer's. */
 static int take(py_state *st, const exchange_api *api, nd_dl_managed *m, nd_array **out)
 {
     void *stream = NULL;
@@ -250,7 +251,7 @@ int py_from_dlpack_c(py_state *st, PyObject *o, nd_array **out)
     if (!api)
         return 0;
     if (api->from_object(o, &m) < 0 || !m) {
-        /* what it cannot export so may still have another way, with a better error */
+        /* the object may still export itself by a capsule, or have a better error */
         PyErr_Clear();
         return 0;
     }

@@ -42,20 +42,6 @@ static int read_stream(PyObject *o, int64_t *out)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-int py_int_pair(const char *name, PyObject *o, int32_t *a, int32_t *b)
-{
-    if (PyTuple_Check(o) && PyTuple_Size(o) == 2) {
-        long x = PyLong_AsLong(PyTuple_GetItem(o, 0));
-        long y = PyErr_Occurred() ? -1 : PyLong_AsLong(PyTuple_GetItem(o, 1));
-        *a = (int32_t)x;
-        *b = (int32_t)y;
-        if (PyErr_Occurred() || (*a == x && *b == y))
-            return PyErr_Occurred() ? -1 : 0;
-    }
-    PyErr_Format(PyExc_TypeError, "%s is a tuple of two ints, not %R", name, o);
-    return -1;
-}
-
 static int read_copy(PyObject *o, int32_t *out)
 {
     static const int32_t modes[] = {[PY_COPY_NEVER] = ND_DL_COPY_NEVER,
@@ -66,14 +52,14 @@ static int read_copy(PyObject *o, int32_t *out)
     return copy < 0 ? -1 : 0;
 }
 
-/* What cannot be exported so is a BufferError, as the array API says. */
+/* Sets the exception: what cannot be exported is a BufferError, as the array API says. */
 static PyObject *export_failed(py_state *st, nd_status status, const nd_dl_export_opts *o)
 {
     bool ruled_out = status == ND_ERR_ARGUMENT && o->copy == ND_DL_COPY_NEVER;
     return py_fail_buffer(st, ruled_out ? ND_ERR_UNSUPPORTED : status);
 }
 
-/* Takes over m, which is ended when there is no memory for a capsule. */
+/* Puts m, which is taken over, into a capsule; where there is no memory for that, m is ended. */
 static PyObject *capsule_of(nd_dl_managed *m)
 {
     PyObject *capsule = PyCapsule_New(m, py_dl_versioned, end_versioned);
@@ -90,8 +76,8 @@ static PyObject *legacy_capsule_of(nd_dl_legacy *m)
     return capsule;
 }
 
-/* Whether the function of Python that called is one of PyTorch's, which has no negative strides:
- * told of some, versions of it throw a C++ exception through C, which ends the process. */
+/* Whether a function of PyTorch's has called. PyTorch has no negative strides; where a tensor has
+ * some, versions of it throw a C++ exception through C, which ends the process. */
 static bool called_by_torch(void)
 {
     PyObject *globals = PyEval_GetGlobals();
@@ -115,7 +101,7 @@ static int check_consumer(const nd_array *a, const nd_dl_export_opts *o)
     return -1;
 }
 
-/* The arguments of __dlpack__; *major is 0 for a consumer of before max_version. */
+/* Reads the arguments of __dlpack__; *major is 0 for consumers that do not know max_version. */
 static int read_options(py_state *st, PyObject *const *args, PyObject *given, nd_dl_export_opts *o,
                         int32_t *major)
 {

@@ -3,7 +3,7 @@
  * Specification for DLPack"; array API standard 2025.12. */
 #include "python/src/exchange/exchange.h"
 
-/* *copied: whether the producer says that nobody else has the memory. */
+/* Makes an array of a tensor; *copied: the producer says that nobody else has its memory. */
 static nd_status import(void *managed, bool versioned, nd_array **out, bool *copied)
 {
     const nd_dl_managed *m = managed;
@@ -14,9 +14,9 @@ static nd_status import(void *managed, bool versioned, nd_array **out, bool *cop
     return nd_dlpack_import(managed, NULL, out);
 }
 
-/* Takes the tensor out of the capsule. What fails leaves it there, for the capsule to end. The
- * capsule is renamed first: a tensor that is copied ends within the import, by a deleter that may
- * call us with the same capsule again. */
+/* Takes the tensor out of the capsule; where that fails, the tensor stays there, for the capsule to
+ * end. The capsule is renamed first, because a tensor that is copied ends within the import, by a
+ * deleter that may call us with the same capsule again. */
 static nd_array *consume(py_state *st, PyObject *capsule, bool *copied)
 {
     nd_array *a = NULL;
@@ -42,7 +42,7 @@ static nd_array *consume(py_state *st, PyObject *capsule, bool *copied)
     return NULL;
 }
 
-/* Devices live as long as the process: names are looked up once. */
+/* Finds our device. Names are looked up once, since devices live as long as the process. */
 static int device_at(py_state *st, nd_dl_device where, nd_device **out)
 {
     enum { KEPT = 16 };
@@ -65,7 +65,8 @@ static int device_at(py_state *st, nd_dl_device where, nd_device **out)
     return 0;
 }
 
-/* The current stream that the producer is to put its work in front of; None in host memory. */
+/* The current stream, in front of whose later work the producer is to put its own; None in host
+ * memory. */
 static PyObject *consumer_stream(py_state *st, nd_dl_device where)
 {
     nd_device *device;
@@ -79,7 +80,7 @@ static PyObject *consumer_stream(py_state *st, nd_dl_device where)
     return status == ND_OK ? PyLong_FromUnsignedLongLong(handle ? handle : 1) : py_fail(st, status);
 }
 
-/* o.__dlpack__(**given); a producer of before max_version gets the stream alone. */
+/* Calls o.__dlpack__(**given); a producer that does not know max_version gets the stream alone. */
 static PyObject *call_dlpack(const py_exchange *x, PyObject *o, PyObject *given)
 {
     PyObject *method = PyObject_GetAttr(o, x->name[PYX_DLPACK]);
@@ -112,7 +113,7 @@ static int device_of(const py_exchange *x, PyObject *o, nd_dl_device *out)
     return result;
 }
 
-/* The arguments of __dlpack__. to_host: the producer copies. */
+/* Makes the arguments of __dlpack__. to_host: the producer is to copy. */
 static PyObject *arguments(py_state *st, nd_dl_device where, bool to_host, PyObject *copy)
 {
     const py_exchange *x = st->exchange;
@@ -146,8 +147,9 @@ static nd_array *by_protocol(py_state *st, PyObject *o, nd_dl_device where, bool
     return a;
 }
 
-/* Whether a, which is here already, must be copied: asked for and not done by the producer, or to
- * get it to the device. -1: an exception, BufferError where that was ruled out. */
+/* Whether the array must be copied: because a copy is asked for that the producer has not made, or
+ * because the array is to go to the device. -1 with an exception, which is a BufferError where
+ * copy=False rules that out. */
 static int needs_copy(const nd_array *a, nd_device *device, PyObject *copy, bool copied)
 {
     const bool move = device && device != nd_device_of(a);
@@ -162,7 +164,7 @@ static int needs_copy(const nd_array *a, nd_device *device, PyObject *copy, bool
     return move || (mode == PY_COPY_ALWAYS && !copied);
 }
 
-/* a (taken over) where it is wanted. */
+/* Brings a, which is taken over, to where it is wanted. */
 static nd_array *settle(py_state *st, nd_array *a, nd_device *device, PyObject *copy, bool copied)
 {
     nd_array *r = NULL;
@@ -179,14 +181,15 @@ static nd_array *settle(py_state *st, nd_array *a, nd_device *device, PyObject *
     return r;
 }
 
-/* Whether the producer is to bring its elements to the host, because that is where they are wanted. */
+/* Whether the producer is to bring its elements to the host, because that is where they are
+ * wanted. */
 static bool goes_to_host(nd_device *device, nd_dl_device where)
 {
     return where.device_type != ND_DL_CPU && where.device_type != ND_DL_CUDA_HOST && device &&
            py_is_host(device);
 }
 
-/* By the protocol of Python, on the device (NULL: where the elements are). */
+/* Takes the tensor by a capsule, to the device (NULL: where the elements are). */
 static nd_array *by_capsule(py_state *st, PyObject *o, nd_device *device, PyObject *copy)
 {
     nd_dl_device where;

@@ -77,6 +77,20 @@ int py_keywords(py_state *st, const char *function, PyObject *const *args, Py_ss
     return 0;
 }
 
+int py_int_pair(const char *name, PyObject *o, int32_t *a, int32_t *b)
+{
+    if (PyTuple_Check(o) && PyTuple_Size(o) == 2) {
+        long x = PyLong_AsLong(PyTuple_GetItem(o, 0));
+        long y = PyErr_Occurred() ? -1 : PyLong_AsLong(PyTuple_GetItem(o, 1));
+        *a = (int32_t)x;
+        *b = (int32_t)y;
+        if (PyErr_Occurred() || (*a == x && *b == y))
+            return PyErr_Occurred() ? -1 : 0;
+    }
+    PyErr_Format(PyExc_TypeError, "%s is a tuple of two ints, not %R", name, o);
+    return -1;
+}
+
 PyObject *py_fail_buffer(py_state *st, nd_status status)
 {
     if (status != ND_ERR_READONLY && status != ND_ERR_DEVICE && status != ND_ERR_UNSUPPORTED)

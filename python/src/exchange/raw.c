@@ -7,7 +7,7 @@ static void release_array(void *a)
     nd_release(a);
 }
 
-/* An array of that layout over the elements of a, which it keeps. */
+/* Makes an array of that layout over the elements of a, which is kept. */
 static PyObject *view_over(py_state *st, nd_array *a, const nd_layout *layout, void *data)
 {
     nd_array *out = NULL;

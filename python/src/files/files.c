@@ -73,7 +73,7 @@ static int load_one(py_state *st, nd_safetensors *file, const char *name, nd_dev
     return result;
 }
 
-/* All of the file, or those that names (a tuple of str) holds. */
+/* Loads all arrays of the file, or those whose names are in a tuple of str. */
 static int load_all(py_state *st, nd_safetensors *file, PyObject *names, nd_device *device,
                     PyObject *into)
 {
@@ -149,7 +149,7 @@ static void contents_end(contents *c)
     py_list_end(&c->arrays);
 }
 
-/* Room for what c's list of arrays and the two tuples hold. */
+/* Makes room for what the list of arrays, and the two tuples, hold. */
 static int make_room(PyObject *names, PyObject *metadata, contents *c)
 {
     Py_ssize_t npairs = PyTuple_Check(metadata) ? PyTuple_Size(metadata) : -1;

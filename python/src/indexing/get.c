@@ -24,7 +24,8 @@ static nd_array *take_one(const py_plan *p)
     return py_plan_check(p, status) < 0 ? NULL : out;
 }
 
-/* The storage as one axis along the line, at the place of the indices, and the rest of the view. */
+/* Makes a view with the line as one axis, which is where the result has the indices' axes, and with
+ * the axes of the view that have no index array. */
 static nd_status line_view(const py_plan *p, const py_line *l, nd_array **out)
 {
     int64_t shape[ND_MAX_NDIM], stride[ND_MAX_NDIM];
@@ -62,7 +63,7 @@ static nd_array *take_several(const py_plan *p)
     return py_plan_check(p, status) < 0 ? NULL : out;
 }
 
-/* A mask of the first axes with nothing else beside it chooses rows of the array as it is. */
+/* Where a mask of the first axes is the whole key, it chooses rows of the array as it is. */
 static nd_array *select_rows(const py_key *k)
 {
     const nd_array *mask = k->entry[0].array;

@@ -15,8 +15,8 @@ static int add(py_key *k, py_entry e)
     return 0;
 }
 
-/* None is open; bounds beyond 64 bits are cut by PySlice_Unpack, and its lowest value means open to
- * the library only where it is a stop going down. */
+/* PySlice_Unpack makes numbers of None and cuts bounds to 64 bits. The library takes the lowest of
+ * these for an open bound, which it is only where it is a stop going down. */
 static int read_slice(PyObject *o, nd_index *out)
 {
     Py_ssize_t start, stop, step;
@@ -57,7 +57,8 @@ static int add_truth(py_key *k, bool truth)
     return add(k, (py_entry){PY_TRUTH, nd_at(truth), NULL});
 }
 
-/* Takes a over. An array without axes is what it holds, where reading it needs no device. */
+/* Adds a, which is taken over. An array without axes means its value, where reading that needs no
+ * device. */
 static int add_array(py_key *k, nd_array *a)
 {
     nd_scalar s;
@@ -84,7 +85,7 @@ static int add_array(py_key *k, nd_array *a)
     return add(k, (py_entry){kind == ND_KIND_BOOL ? PY_MASK : PY_INDICES, {0}, a});
 }
 
-/* Lists, and arrays of other libraries: 1 where o is neither. */
+/* Adds a list, or an array of another library; 1 where o is neither. */
 static int add_listed(py_key *k, PyObject *o)
 {
     nd_array *a = NULL;
@@ -95,7 +96,7 @@ static int add_listed(py_key *k, PyObject *o)
     const int64_t none = 0;
     if (entries > 0)
         a = py_asarray(k->st, o, 0, nd_device_of(k->a), PY_COPY_IF_NEEDED);
-    else if (entries == 0) /* no float indices */
+    else if (entries == 0) /* as float64 it would be no index */
         (void)py_check(k->st, nd_empty(nd_device_of(k->a), ND_I64, 1, &none, &a));
     return a ? add_array(k, a) : -1;
 }
@@ -127,7 +128,7 @@ static int add_entry(py_key *k, PyObject *o)
     return -1;
 }
 
-/* Axes of the array that an entry stands for. */
+/* How many axes of the array an entry stands for. */
 int py_entry_axes(const py_entry *e)
 {
     switch (e->kind) {
@@ -209,7 +210,8 @@ static bool is_simple(PyObject *o)
     return Py_TYPE(o) == &PyLong_Type || Py_TYPE(o) == &PySlice_Type;
 }
 
-/* Of an entry that is_simple. 1: an int beyond 64 bits, for which read_key has the message. */
+/* Reads an entry that is_simple; 1 for an int beyond 64 bits, for which read_key has the
+ * message. */
 static int read_simple(PyObject *o, nd_index *x)
 {
     int overflow = 0;
@@ -230,7 +232,8 @@ static nd_array *simple(py_state *st, nd_array *a, PyObject *key)
     const Py_ssize_t n = several ? PyTuple_Size(key) : 1;
     if (n > MOST_SIMPLE || n > nd_ndim(a))
         return NULL;
-    for (Py_ssize_t i = 0; i < n; i++) /* all, before anything of the key is called */
+    for (Py_ssize_t i = 0; i < n;
+         i++) /* all entries are looked at before code of any of them is called */
         if (!is_simple(several ? PyTuple_GetItem(key, i) : key))
             return NULL;
     for (Py_ssize_t i = 0; i < n; i++)
@@ -244,7 +247,7 @@ static PyObject *get(PyObject *self, PyObject *key)
 {
     py_state *st = py_state_of_array(self);
     nd_array *a = py_array_of(self), *r = simple(st, a, key);
-    py_key k; /* not cleared as a whole: it is large */
+    py_key k; /* which is large, and therefore not cleared as a whole */
     if (!r && !PyErr_Occurred() && read_key(&k, st, a, key) == 0) {
         r = k.advanced ? py_get_advanced(&k) : view_of(&k);
         py_key_clear(&k);

@@ -22,7 +22,7 @@ static void lay(py_line *l, int64_t extent, int64_t stride)
     }
 }
 
-/* with_rest: the line goes through all elements of the view, not just along the indexed axes. */
+/* The step is what all strides along the line have in common. */
 py_line py_line_through(const py_plan *p, bool with_rest)
 {
     const int64_t *shape = nd_shape(p->view), *stride = nd_strides(p->view);
@@ -48,7 +48,7 @@ int64_t py_line_bias(int64_t extent, int64_t scale)
     return scale < 0 ? -(extent - 1) * scale : 0;
 }
 
-/* On host memory, index by index. */
+/* Counts the steps of an index array in host memory, index by index. */
 static int host_steps(const py_plan *p, int which, int64_t extent, int64_t scale,
                       const nd_array *idx, nd_array *out)
 {
@@ -70,7 +70,7 @@ static int host_steps(const py_plan *p, int which, int64_t extent, int64_t scale
     return 0;
 }
 
-/* next, once its call has been made, takes the place of *a. */
+/* Called with the call in its arguments, so that *next is there by now. */
 nd_status py_replace(nd_array **a, nd_status status, nd_array **next)
 {
     nd_release(*a);
@@ -78,8 +78,9 @@ nd_status py_replace(nd_array **a, nd_status status, nd_array **next)
     return status;
 }
 
-/* The same by operations of the device. A take from a stretched zero checks the indices there; a
- * bad one comes out with the device's next error, and the final take checks the result anew. */
+/* Counts the steps by operations of the device. A take from a stretched zero checks the indices
+ * there; the error of a bad one comes out at the device's next report, and the final take checks
+ * the result anew. */
 static nd_status device_steps(int64_t extent, int64_t scale, const nd_array *idx, nd_array **out)
 {
     const int64_t one = 1;
@@ -111,7 +112,8 @@ static nd_status device_steps(int64_t extent, int64_t scale, const nd_array *idx
     return status;
 }
 
-/* An index array as int64; beyond that, u64 would come out negative. */
+/* Brings an index array to int64; u64 beyond that, which would come out negative, becomes the
+ * largest. */
 static nd_status as_int64(const nd_array *indices, nd_array **out)
 {
     nd_array *small = NULL;
@@ -124,7 +126,7 @@ static nd_status as_int64(const nd_array *indices, nd_array **out)
     return status;
 }
 
-/* Index array i as steps along the line: a new array of its shape. */
+/* Makes an array of the steps along the line that index array i means. */
 static nd_array *steps(const py_plan *p, int i, int64_t scale)
 {
     nd_array *idx = NULL, *out = NULL;
@@ -150,7 +152,7 @@ static nd_array *steps(const py_plan *p, int i, int64_t scale)
     return out;
 }
 
-/* All index arrays together, of the indices' common shape. */
+/* The steps of all index arrays are added, and have the indices' common shape. */
 nd_array *py_along_line(const py_plan *p, const py_line *l)
 {
     nd_array *sum = NULL, *next = NULL;

@@ -20,7 +20,7 @@ int py_plan_check(const py_plan *p, nd_status status)
 }
 
 /* ---- masks ---- */
-/* An extent of 0 fits every axis, as the array API standard says: it selects nothing. */
+/* An extent of 0 fits every axis, as the array API standard says, and selects nothing. */
 static int check_mask(const py_key *k, const nd_array *mask, int axis)
 {
     for (int i = 0; i < nd_ndim(mask); i++)
@@ -47,7 +47,8 @@ int py_check_masks(const py_key *k)
     return 0;
 }
 
-/* The coordinates of a mask's true elements, as index arrays at entry i. Waits. */
+/* Puts the coordinates of a mask's true elements, as index arrays, in the place of entry i.
+ * Waits. */
 static int expand_mask(py_key *k, int i)
 {
     nd_array *mask = k->entry[i].array, *where = NULL;
@@ -56,7 +57,7 @@ static int expand_mask(py_key *k, int i)
         PyErr_SetString(PyExc_IndexError, "the index has too many entries");
         return -1;
     }
-    if (py_wait_array(k->st, mask) < 0) /* for the count, as nonzero would */
+    if (py_wait_array(k->st, mask) < 0) /* nonzero would wait for the count as well */
         return -1;
     PyThreadState *saved = py_unlock(mask, nd_size(mask));
     nd_status status = nd_nonzero(mask, &where);
@@ -82,8 +83,8 @@ static bool is_array_like(const py_entry *e)
     return e->kind == PY_INT || e->kind == PY_INDICES || e->kind == PY_MASK || e->kind == PY_TRUTH;
 }
 
-/* As NumPy's: axes of the result before the first int, array or truth value if those are all
- * adjacent, else 0. Even an ellipsis that stands for no axis separates. */
+/* As with NumPy, the indices' axes stand where the first int, array or truth value does if all of
+ * these are adjacent, else in front. Even an ellipsis that stands for no axis separates them. */
 int py_index_position(const py_key *k)
 {
     int before = 0, position = -1;
@@ -122,8 +123,8 @@ static int broadcast_indices(py_plan *p)
     return -1;
 }
 
-/* The entries' part: index arrays and truth values are noted, and what stands in their places in the
- * basic part, whose length is returned. */
+/* Notes the key's index arrays and truth values, and writes the key of the basic part, whose length
+ * is returned. */
 static int read_entries(const py_key *k, py_plan *p, nd_index *x)
 {
     int n = 0, axis = 0;
@@ -144,7 +145,7 @@ static int read_entries(const py_key *k, py_plan *p, nd_index *x)
     return n;
 }
 
-/* The axes of the view that no index array stands for. */
+/* Notes the axes of the view for which no index array stands. */
 static void note_rest(py_plan *p)
 {
     for (int d = 0, i = 0; d < nd_ndim(p->view); d++) {
@@ -175,7 +176,7 @@ int py_plan_make(py_key *k, py_plan *p)
     return -1;
 }
 
-/* The result's shape: the indices' axes among the rest, or one axis of that extent for them. */
+/* The indices' axes, or one axis in their place, stand among the rest. */
 int py_plan_shape(const py_plan *p, int64_t merged, int64_t *shape)
 {
     int n = 0;
@@ -196,7 +197,7 @@ int64_t py_product(int n, const int64_t *shape)
     return size;
 }
 
-/* The view with the axes of truth values: extents of one, or of none. */
+/* All truth values together make one axis. */
 nd_array *py_truth_view(const py_plan *p)
 {
     nd_index x[ND_MAX_NDIM + 1], cut[ND_MAX_NDIM];
@@ -212,7 +213,7 @@ nd_array *py_truth_view(const py_plan *p)
     return py_plan_check(p, status) < 0 ? NULL : view;
 }
 
-/* The view with its one indexed axis moved to the place of the result's. */
+/* The view has one indexed axis, which is moved. */
 nd_array *py_axis_in_place(const py_plan *p)
 {
     nd_array *moved = NULL;
@@ -233,7 +234,7 @@ int py_lone_mask(const py_key *k)
     return at;
 }
 
-/* The basic part of a key with one mask, whose axes are whole and begin at *axis. */
+/* The mask's axes are whole in the view. */
 nd_array *py_view_under_mask(const py_key *k, int at, int *axis)
 {
     nd_index x[PY_KEY_MAX];

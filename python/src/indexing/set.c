@@ -2,7 +2,8 @@
  * x[key] = value for keys that hold arrays or truth values: scatters, and elementwise choices. */
 #include "python/src/indexing/indexing.h"
 
-/* The value in a's dtype, without leading extents of one beyond ndim axes. */
+/* Makes an array of the value, in the dtype of the array assigned to, without leading extents of
+ * one beyond ndim axes. */
 static nd_array *source(const py_key *k, PyObject *value, int ndim)
 {
     nd_dtype dtype = nd_dtype_of(k->a);
@@ -25,8 +26,8 @@ static nd_array *source(const py_key *k, PyObject *value, int ndim)
     return py_check(k->st, status) < 0 ? NULL : a;
 }
 
-/* src, broadcast to the result's shape, with the axes there as merged says (see result_shape); new.
- */
+/* Makes an array of src, broadcast to the result's shape and then in the other shape that is
+ * given. */
 static nd_array *spread(const py_plan *p, nd_array *src, int ndim, const int64_t *shape)
 {
     int64_t full[ND_MAX_NDIM];
@@ -64,7 +65,7 @@ static int scatter_one(const py_plan *p, nd_array *src)
     return values ? py_plan_check(p, status) : -1;
 }
 
-/* Steps of the elements of axis `rest` added to the sum, whose axes are the result's. */
+/* Adds the steps of the elements along axis `rest` to the sum, whose axes are the result's. */
 static nd_status add_axis(const py_plan *p, int rest, int64_t scale, nd_array **sum)
 {
     int64_t shape[ND_MAX_NDIM], extent = p->extent[rest], begin = py_line_bias(extent, scale);
@@ -83,7 +84,7 @@ static nd_status add_axis(const py_plan *p, int rest, int64_t scale, nd_array **
     return status;
 }
 
-/* The indices' steps, and those of all other axes, as one flat index array. */
+/* Makes one flat index array of the steps of the indices and of all other axes. */
 static nd_array *flat_targets(const py_plan *p, const py_line *l)
 {
     int64_t shape[ND_MAX_NDIM];
@@ -159,7 +160,7 @@ static int scatter(py_key *k, PyObject *value)
     return result;
 }
 
-/* view = where(mask, src, view), for a value that does not run along the selected elements. */
+/* Does view = where(mask, src, view), for a value that does not run along the selected elements. */
 static nd_status choose(const py_key *k, int at, nd_array *view, int axis, const nd_array *src)
 {
     nd_index x[ND_MAX_NDIM];

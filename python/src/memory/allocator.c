@@ -86,7 +86,7 @@ static PyType_Spec allocator_spec = {.name = "ndock.memory.Allocator",
                                      .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
                                      .slots = allocator_slots};
 
-/* NULL with an exception set where o is none. */
+/* Lends the allocator of an Allocator; NULL with an exception where o is none. */
 static nd_allocator *need_allocator(py_state *st, PyObject *o)
 {
     if (Py_TYPE(o) == st->allocator)
@@ -239,8 +239,8 @@ static int ask(py_state *st, PyObject *function, nd_device *device, uint64_t nby
     return again;
 }
 
-/* No lock of the library is held; the thread may have the GIL or not. An exception is none of the
- * allocation's. */
+/* The library calls this without a lock of its own, on a thread that may have the GIL or not. The
+ * function's exception does not fail the allocation. */
 static int32_t tell(void *ctx, nd_device *device, uint64_t nbytes)
 {
     watcher *w = ctx;
@@ -260,7 +260,8 @@ static int32_t tell(void *ctx, nd_device *device, uint64_t nbytes)
 static void stop_watching(PyObject *capsule)
 {
     watcher *w = PyCapsule_GetPointer(capsule, WATCHER);
-    /* The struct stays, since a thread may be about to call it. Not found: it was never added. */
+    /* The struct stays, since a thread may be about to call it. Where the watcher was never added,
+     * it is not found. */
     nd_status status = w->may_free ? nd_memory_free_callback_remove(tell, w)
                                    : nd_memory_oom_observer_remove(tell, w);
     (void)status;

@@ -60,7 +60,7 @@ static PyObject *host_unregister(PyObject *module, PyObject *args)
     return py_none(st, status);
 }
 
-/* _address(buffer): of a writable one */
+/* _address(buffer) of a writable buffer */
 static PyObject *address(PyObject *module, PyObject *o)
 {
     Py_buffer view;
@@ -72,12 +72,12 @@ static PyObject *address(PyObject *module, PyObject *o)
     return result;
 }
 
-/* What a blocking copy waits for, so that Ctrl-C can end it: work on the stream, or on the current
- * ones of both devices. */
+/* Waits for what a blocking copy would wait for, so that Ctrl-C can end the wait: work on the
+ * stream, or on the current streams of both devices. */
 static int wait_for_both(py_state *st, const nd_array *src, const nd_array *dst, nd_stream *stream)
 {
     bool from = py_is_async(nd_device_of(src)), to = py_is_async(nd_device_of(dst));
-    if (from && to) /* ordered by events */
+    if (from && to) /* these are ordered by events */
         return 0;
     if (stream)
         return py_wait_stream(st, stream);

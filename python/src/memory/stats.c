@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * How much device memory is in use: statistics of the allocator, and what the device itself says. */
+ * How much device memory is in use: statistics of the allocator, and what the device itself
+ * says. */
 #include <stddef.h>
 #include "python/src/memory/memory.h"
 
@@ -11,7 +12,7 @@ typedef struct {
     {                                          \
 #name, offsetof(nd_memory_stats, name) \
     }
-/* PyTorch's names, and ours where it has none. */
+/* The names are PyTorch's, and ours where PyTorch has none. */
 static const field by_pool[] = {
     FIELD(allocation),   FIELD(allocated_bytes), FIELD(requested_bytes),
     FIELD(segment),      FIELD(reserved_bytes),  FIELD(active),

@@ -13,7 +13,8 @@ static nd_dtype dtype_of_buffer(const Py_buffer *b)
     return swapped || (dtype && nd_dtype_get(dtype)->kind == ND_KIND_COMPLEX) ? 0 : dtype;
 }
 
-/* Elements of a real dtype. False where the object has none, perhaps with an exception. */
+/* Gets the buffer of an object with elements of a real dtype; false where it has none, perhaps with
+ * an exception. */
 static bool has_real(PyObject *o, Py_buffer *b, nd_dtype *dtype)
 {
     if (PyObject_GetBuffer(o, b, PyBUF_FULL_RO) < 0)
@@ -24,8 +25,8 @@ static bool has_real(PyObject *o, Py_buffer *b, nd_dtype *dtype)
     return *dtype != 0;
 }
 
-/* Other formats are converted by the object's own astype: other byte orders, long double, bfloat16
- * of other packages. What that returns is looked at like any buffer. */
+/* Other formats (other byte orders, long double, bfloat16 of other packages) are converted by the
+ * object's own astype, whose result is looked at like any buffer. */
 static int get_buffer(PyObject *o, Py_buffer *b, nd_dtype *dtype)
 {
     if (has_real(o, b, dtype))
@@ -46,7 +47,7 @@ static int get_buffer(PyObject *o, Py_buffer *b, nd_dtype *dtype)
     return found ? 0 : -1;
 }
 
-/* Elements in the buffer, dense in C order, to the handle's. */
+/* Copies the buffer's elements, dense in C order, to the handle's. */
 static nd_status upload(const void *data, nd_dtype dtype, int64_t count, const nd_array *dst)
 {
     const nd_layout layout = {.size = sizeof layout,
@@ -117,7 +118,7 @@ static PyObject *empty_numpy(const py_needle_args *p)
     return result;
 }
 
-/* Elements of the view to the array's memory. */
+/* Copies the view's elements to the memory of NumPy's array. */
 static int download(const py_needle_args *p, const nd_array *view, PyObject *array)
 {
     Py_buffer b;
@@ -159,8 +160,8 @@ static PyObject *fill(PyObject *module, PyObject *const *args, Py_ssize_t given)
     return py_none(p.st, status);
 }
 
-/* dst = src of the same shape, or (src NULL) the value. A view that overlaps itself is set position
- * by position along its first axes: the last in C order wins. */
+/* Sets dst to src of the same shape, or (src NULL) to the value. A view that overlaps itself is set
+ * position by position along its first axes, so that the last element in C order wins. */
 static nd_status set(const nd_array *src, nd_scalar value, const nd_array *dst)
 {
     nd_status status = src ? nd_assign(src, dst) : nd_fill(dst, value);
@@ -182,7 +183,7 @@ static nd_status set(const nd_array *src, nd_scalar value, const nd_array *dst)
     return status;
 }
 
-/* The same as a call; both are given up. */
+/* Does the same as a call, which gives both arrays up. */
 static PyObject *assign(const py_needle_args *p, nd_array *src, nd_scalar value, nd_array *dst)
 {
     PyThreadState *saved = py_unlock(dst, nd_size(dst));
@@ -211,7 +212,8 @@ static PyObject *compact(PyObject *module, PyObject *const *args, Py_ssize_t giv
     return assign(&p, src, nd_int(0), dst);
 }
 
-/* What is written along an axis of stride 0 last stays: only its last position counts. */
+/* Along an axis of stride 0 the element that is written last stays, so only that position is
+ * kept. */
 static int collapse(py_needle_args *p, nd_array **src)
 {
     nd_index last[ND_MAX_NDIM];

@@ -53,7 +53,8 @@ ELEMENTWISE(DEFINE)
 
 /* ---- products ---- */
 
-/* TF32 and the like stay off whatever the program chose, at the level that is looked up first. */
+/* TF32 and the like stay off, whatever the program chose: this is set at the level that is looked
+ * up first. */
 static nd_status ieee_product(const nd_array *a, const nd_array *b, const nd_array *dst,
                               nd_array **out)
 {
@@ -67,8 +68,8 @@ static nd_status ieee_product(const nd_array *a, const nd_array *b, const nd_arr
     return status != ND_OK ? status : popped;
 }
 
-/* The handles a, b, out as arrays of the shapes of a product in blocks of tile x tile; tile 1: as
- * matrices. */
+/* Views the handles a, b and out in the shapes of a product in blocks of tile x tile; as matrices
+ * where tile is 1. */
 static int operands(const char *name, const py_needle_args *p, int64_t tile, nd_array *view[3])
 {
     static const char *const names[] = {"a", "b", "out"};
@@ -106,7 +107,8 @@ static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t give
     return result;
 }
 
-/* Blocks (m/t, n/t, t, t) to their matrix (m, n) and back: the middle axes exchanged. */
+/* Blocks (m/t, n/t, t, t) become their matrix (m, n), and back, by an exchange of the middle
+ * axes. */
 static const int32_t exchange[] = {0, 2, 1, 3};
 
 /* A new dense matrix of the blocks. */
@@ -135,7 +137,7 @@ static nd_status tile_into(const nd_array *matrix, const nd_array *blocks)
     return status;
 }
 
-/* By copies as matrices: those cost far less than the product. */
+/* The blocks are copied to matrices and back, which costs far less than the product. */
 static nd_status tiled_product(nd_array *const view[3])
 {
     nd_array *a = NULL, *b = NULL, *product = NULL;

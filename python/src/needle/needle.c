@@ -104,7 +104,8 @@ static PyType_Spec spec = {.name = "ndock.needle.Array",
                            .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
                            .slots = slots};
 
-/* The device's type, made at first use; two made at once both work. Borrowed. */
+/* Lends the device's type, which is made at first use; where two threads make one at once, both
+ * types work. */
 static PyTypeObject *type_of_device(PyObject *module, nd_device *device)
 {
     py_state *st = py_state_of(module);

@@ -17,7 +17,7 @@ static void release(operand_list *list, int n)
         nd_release(list->made[i]);
 }
 
-/* One that is no Array: a scalar, or what becomes an array beside the first. */
+/* Reads an operand that is no Array: a scalar, or what becomes an array beside the first. */
 static int convert(py_state *st, const char *name, PyObject *o, operand_list *list, int i)
 {
     int known = py_scalar(o, &list->args[i].scalar);
@@ -33,7 +33,7 @@ static int convert(py_state *st, const char *name, PyObject *o, operand_list *li
     return known > 0 ? 0 : -1;
 }
 
-/* 0, or -1 with an exception set, and nothing to release. */
+/* Reads the operands; where that fails, there is nothing to release. */
 static int operands(py_state *st, const char *name, PyObject *const *objects, int n,
                     operand_list *list)
 {
@@ -77,7 +77,7 @@ PyObject *py_apply(py_state *st, nd_op op, PyObject *const *objects, int n, PyOb
     return dst ? py_return(st, status, out) : py_result(st, status, &r);
 }
 
-/* Positional operands, and at most out=. */
+/* Takes n positional operands, and at most out=. */
 static PyObject *call(PyObject *module, nd_op op, int n, PyObject *const *args, Py_ssize_t given,
                       PyObject *names)
 {

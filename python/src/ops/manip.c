@@ -149,7 +149,7 @@ static PyObject *pad(PyObject *module, PyObject *const *args, Py_ssize_t n)
     return py_done(st, saved, nd_pad(a, before, after, mode, value, &r), &r);
 }
 
-/* One step: the second element on less those up to the last but one. */
+/* One step: the elements from the second on, less those up to the last but one. */
 static nd_status difference(const nd_array *a, int axis, nd_array **out)
 {
     nd_index index[ND_MAX_NDIM];

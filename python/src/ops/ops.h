@@ -4,11 +4,13 @@
 #define NDOCK_PY_OPS_H
 #include "python/src/asarray/asarray.h"
 
-/* elementwise.c: an op of op.def on n operands, arrays and scalars; into `out` where it is given */
+/* Applies an elementwise op of op.def to n operands, arrays and scalars; the result goes into `out`
+ * where that is given (elementwise.c). */
 PyObject *py_apply(py_state *st, nd_op op, PyObject *const *args, int n, PyObject *out);
-/* manip.c: the views along axis as a tuple */
+/* Makes a tuple of the views along an axis (manip.c). */
 PyObject *py_unstack(py_state *st, const nd_array *a, int axis);
 
+/* ---- parts of the module ---- */
 extern PyMethodDef py_elementwise_methods[], py_create_methods[], py_filled_methods[];
 extern PyMethodDef py_reduce_methods[], py_manip_methods[], py_view_methods[], py_sorting_methods[];
 extern PyMethodDef py_linalg_methods[], py_random_methods[], py_promote_methods[];

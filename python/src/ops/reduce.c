@@ -72,7 +72,8 @@ static PyObject *cumulative_prod(PyObject *module, PyObject *const *args, Py_ssi
 
 typedef nd_status norm(const nd_array *a, const nd_norm_opts *opts, nd_array **out);
 
-/* None, which py_axes tells by -1, is all axes, and no axis has a number of its own. */
+/* py_axes gives -1 for None, which means all axes; that there is no axis has a number of its
+ * own. */
 static void name_axes(const nd_array *a, int32_t *axes, int *n)
 {
     for (int d = 0; *n < 0 && d < nd_ndim(a); d++)

@@ -7,8 +7,8 @@ typedef struct {
     PyObject *function, *args;
 } host_call;
 
-/* On a thread of the device, or one that waits; no lock of the library is held. What cannot be
- * called any more is left to the end of the process. */
+/* The library calls this on a thread of the device, or one that waits, without a lock of its own. A
+ * function that cannot be called any more is left to the end of the process. */
 static void call_host(void *ctx)
 {
     host_call *c = ctx;
@@ -62,7 +62,7 @@ PyObject *py_launch_host(PyObject *self, PyObject *args)
     PyThreadState *saved = PyEval_SaveThread();
     nd_status status = nd_stream_launch_host(py_stream_get(st, self), call_host, c);
     PyEval_RestoreThread(saved);
-    /* what earlier work failed with comes when the call is queued already */
+    /* the error of earlier work is reported when the call is queued already */
     if (status != ND_OK && status != ND_ERR_ASYNC && status != ND_ERR_LOST &&
         status != ND_ERR_INDEX) {
         Py_DECREF(c->function);

@@ -8,7 +8,7 @@ static PyObject *result(py_state *st, nd_status status, nd_stream *stream)
 }
 
 /* ---- streams of other libraries ---- */
-/* The handle of (version, handle), which an object's __cuda_stream__ is or returns. */
+/* Reads the handle of (version, handle), which an object's __cuda_stream__ is or returns. */
 static int protocol(PyObject *o, uint64_t *handle)
 {
     PyObject *pair = PyObject_GetAttrString(o, "__cuda_stream__");
@@ -53,7 +53,8 @@ static int handle_of(PyObject *o, uint64_t *handle)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* The current device, unless it is the CPU, whose streams nobody else has: then CUDA's. */
+/* Finds the device of a foreign stream: the current one, or CUDA's where that is the CPU, whose
+ * streams no other library has. */
 static int device_of_foreign(py_state *st, nd_device **device)
 {
     if (*device)

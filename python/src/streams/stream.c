@@ -121,7 +121,7 @@ static PyObject *wait_stream(PyObject *self, PyObject *other)
         return PyErr_Format(PyExc_TypeError, "wait_stream() takes a stream, not None");
     nd_device_describe(nd_stream_device(s), &mine);
     nd_device_describe(nd_stream_device(o), &its);
-    /* two plug-ins share no events: the host waits, and Ctrl-C should end that */
+    /* two plug-ins share no events, so the host waits, and Ctrl-C should end the wait */
     int bad = strcmp(mine.plugin, its.plugin) != 0 ? py_wait_stream(py_state_of_self(self), o) : 0;
     PyThreadState *saved = PyEval_SaveThread();
     nd_status status = bad ? ND_OK : nd_stream_wait_stream(s, o);
