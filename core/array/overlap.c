@@ -13,7 +13,8 @@ bool nd__overlaps_itself(const nd_array *a)
     for (int round = 0; round < a->ndim; round++) {
         int best = -1;
         for (int d = 0; d < a->ndim; d++)
-            if (!used[d] && (best < 0 || nd__magnitude(a->stride[d]) < nd__magnitude(a->stride[best])))
+            if (!used[d] &&
+                (best < 0 || nd__magnitude(a->stride[d]) < nd__magnitude(a->stride[best])))
                 best = d;
         used[best] = true;
         if (a->shape[best] == 1)

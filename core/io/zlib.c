@@ -16,8 +16,8 @@ typedef struct {
     unsigned long total_out;
     const char *msg;
     void *state;
-    void *(*zalloc)(void *, unsigned, unsigned);
-    void (*zfree)(void *, void *);
+    void *(*zalloc)(void *opaque, unsigned items, unsigned size);
+    void (*zfree)(void *opaque, void *address);
     void *opaque;
     int data_type;
     unsigned long adler, reserved;
@@ -28,10 +28,10 @@ enum { GZIP_WINDOW = 15 + 16 }; /* 32 KiB of history; 16: gzip's header and chec
 
 typedef struct {
     const char *(*version)(void);
-    int (*init)(z_stream *, int, const char *, int);
-    int (*inflate)(z_stream *, int);
-    int (*reset)(z_stream *);
-    int (*finish)(z_stream *);
+    int (*init)(z_stream *stream, int window_bits, const char *version, int stream_nbytes);
+    int (*inflate)(z_stream *stream, int flush);
+    int (*reset)(z_stream *stream);
+    int (*finish)(z_stream *stream);
 } functions;
 struct nd__inflate {
     const char *op, *path;

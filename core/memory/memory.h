@@ -13,24 +13,25 @@
 typedef struct {
     void *ctx;
     nd_status (*segment_alloc)(
-        void *ctx, nd_stream *, uint64_t nbytes, ndp_mem **mem,
+        void *ctx, nd_stream *stream, uint64_t nbytes, ndp_mem **mem,
         char **host); /* host: its address if the host may touch it, else NULL */
-    void (*segment_free)(void *ctx, nd_stream *, ndp_mem *, uint64_t nbytes);
-    nd_status (*record)(void *ctx, nd_stream *, ndp_event **out);
-    nd_status (*query)(void *ctx, ndp_event *, int32_t *done);
-    nd_status (*wait)(void *ctx, nd_stream *, ndp_event *); /* the stream waits */
-    nd_status (*synchronize)(void *ctx, ndp_event *);       /* the host waits */
-    void (*give_back)(void *ctx, ndp_event *);
-    uint64_t (*capture_id)(void *ctx, nd_stream *); /* of the capture the stream is in; 0: none */
+    void (*segment_free)(void *ctx, nd_stream *stream, ndp_mem *mem, uint64_t nbytes);
+    nd_status (*record)(void *ctx, nd_stream *stream, ndp_event **out);
+    nd_status (*query)(void *ctx, ndp_event *event, int32_t *done);
+    nd_status (*wait)(void *ctx, nd_stream *stream, ndp_event *event); /* the stream waits */
+    nd_status (*synchronize)(void *ctx, ndp_event *event);             /* the host waits */
+    void (*give_back)(void *ctx, ndp_event *event);
+    uint64_t (*capture_id)(void *ctx,
+                           nd_stream *stream); /* of the capture the stream is in; 0: none */
     /* Whether everything queued on the stream is done; false if that cannot be asked now. */
-    bool (*idle)(void *ctx, nd_stream *);
+    bool (*idle)(void *ctx, nd_stream *stream);
     nd_status (*usage)(void *ctx, uint64_t *free_bytes, uint64_t *total_bytes);
     nd_status (*granularity)(void *ctx, uint64_t *nbytes);
     nd_status (*reserve)(void *ctx, uint64_t nbytes, ndp_mem **out);
-    nd_status (*commit)(void *ctx, ndp_mem *, uint64_t offset, uint64_t nbytes);
-    nd_status (*set_access)(void *ctx, ndp_mem *, uint64_t offset, uint64_t nbytes);
-    nd_status (*decommit)(void *ctx, ndp_mem *, uint64_t offset, uint64_t nbytes);
-    void (*release)(void *ctx, ndp_mem *, uint64_t nbytes); /* reserved addresses */
+    nd_status (*commit)(void *ctx, ndp_mem *mem, uint64_t offset, uint64_t nbytes);
+    nd_status (*set_access)(void *ctx, ndp_mem *mem, uint64_t offset, uint64_t nbytes);
+    nd_status (*decommit)(void *ctx, ndp_mem *mem, uint64_t offset, uint64_t nbytes);
+    void (*release)(void *ctx, ndp_mem *mem, uint64_t nbytes); /* reserved addresses */
 } nd_hooks;
 
 /* A piece of device memory that somebody has. Backends embed it at the start of their own. */
@@ -101,19 +102,21 @@ struct nd_backend {
 };
 typedef struct nd_backend_class {
     const char *name;
-    nd_status (*alloc)(nd_backend *, nd_stream *, uint64_t nbytes, nd_block **out); /* nbytes > 0 */
-    void (*free)(nd_block *); /* waits for nothing, never fails */
-    nd_status (*record_stream)(nd_block *, nd_stream *);
-    nd_status (*record_use)(nd_block *, nd_stream *);
-    nd_status (*empty_cache)(nd_backend *);
-    void (*stream_gone)(nd_backend *,
-                        nd_stream *); /* it gets no more work; its handle still works */
-    void (*stats)(nd_backend *, nd_memory_stats *);
-    void (*reset)(nd_backend *, bool peak, bool accumulated);
+    nd_status (*alloc)(nd_backend *backend, nd_stream *stream, uint64_t nbytes,
+                       nd_block **out); /* nbytes > 0 */
+    void (*free)(nd_block *block);      /* waits for nothing, never fails */
+    nd_status (*record_stream)(nd_block *block, nd_stream *stream);
+    nd_status (*record_use)(nd_block *block, nd_stream *stream);
+    nd_status (*empty_cache)(nd_backend *backend);
+    void (*stream_gone)(nd_backend *backend,
+                        nd_stream *stream); /* it gets no more work; its handle still works */
+    void (*stats)(nd_backend *backend, nd_memory_stats *stats);
+    void (*reset)(nd_backend *backend, bool peak, bool accumulated);
     /* Appends to the JSON array of segments; see report/snapshot.c for the form. */
-    void (*snapshot)(nd_backend *, nd_text *segments);
-    void (*destroy)(nd_backend *); /* refs reached 0; blocks may still be live (caching) */
-    void (*fork)(nd_backend *, nd_fork now); /* its locks; not of one that others still make */
+    void (*snapshot)(nd_backend *backend, nd_text *segments);
+    void (*destroy)(nd_backend *backend); /* refs reached 0; blocks may still be live (caching) */
+    void (*fork)(nd_backend *backend,
+                 nd_fork now); /* its locks; not of one that others still make */
 } nd_backend_class;
 
 /* caching/caching.c: the caching allocator. It outlives its last user while blocks are live.

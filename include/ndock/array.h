@@ -35,8 +35,8 @@ ND_API int nd_is_readonly(const nd_array *a);
 ND_API int nd_shares_storage(const nd_array *a, const nd_array *b);
 
 enum { ND_LAYOUT_READONLY = 1 };
-/* How elements lie in foreign memory. The pointer that goes with it is that of element (0, ..., 0).
- */
+/* How elements lie in foreign memory. The pointer that goes with it is that of element (0, ...,
+ * 0). */
 typedef struct {
     uint32_t size; /* sizeof(nd_layout) */
     nd_dtype dtype;
@@ -85,8 +85,8 @@ ND_API ND_MUST_USE nd_status nd_fill(const nd_array *dst, nd_scalar value);
 
 /* Text like NumPy's str() (ND_PRINT_STR) or repr() (ND_PRINT_REPR: array([...], dtype, device)).
  * summarise: above threshold elements only edge items are shown. NULL options: repr, precision 8,
- * threshold 1000, edge 3, width 75, host copy of what is shown only. *out is malloc'ed: free() it.
- */
+ * threshold 1000, edge 3, width 75, host copy of what is shown only. *out is malloc'ed: free()
+ * it. */
 enum { ND_PRINT_REPR = 0, ND_PRINT_STR = 1 };
 typedef struct {
     uint32_t size;

@@ -31,8 +31,8 @@ ND_API ND_MUST_USE nd_status nd_plan_cache_stats(nd_device *device, nd_plan_stat
 
 /* ---- kernels compiled at run time, in memory and in files that all processes of a user share.
  * NDOCK_KERNEL_CACHE_DIR, else $XDG_CACHE_HOME/ndock/kernels, else $HOME/.cache/ndock/kernels;
- * NDOCK_KERNEL_CACHE=0: none; NDOCK_KERNEL_CACHE_MAX_MB: 512. All are read at the first use. ----
- */
+ * NDOCK_KERNEL_CACHE=0: none; NDOCK_KERNEL_CACHE_MAX_MB: 512. All are read at the first use.
+ * ---- */
 /* The folder; "" when kernels are kept in memory alone. Static. */
 ND_API const char *nd_kernel_cache_dir(void);
 /* Removes every entry, in memory and on disk; kernels in use stay usable. ND_ERR_IO names the first

@@ -186,8 +186,8 @@ ND_API int32_t nd_custom_has_form(const nd_custom_op *op, nd_device *device);
 ND_API ND_MUST_USE nd_status nd_custom_apply(const nd_custom_op *op, const nd_array *const *in,
                                              const void *params, const nd_apply_opts *opts,
                                              nd_array **out);
-/* The same into n_out existing views of exactly those shapes and dtypes, which may overlap inputs.
- */
+/* The same into n_out existing views of exactly those shapes and dtypes, which may overlap
+ * inputs. */
 ND_API ND_MUST_USE nd_status nd_custom_apply_into(const nd_custom_op *op, const nd_array *const *in,
                                                   const void *params, const nd_apply_opts *opts,
                                                   const nd_array *const *dst);

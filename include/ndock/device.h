@@ -38,8 +38,8 @@ enum { ND_AVAILABLE_NO = 0, ND_AVAILABLE_LIKELY = 1, ND_AVAILABLE_YES = 2 };
 enum { ND_PROBE_COUNT = 0, ND_PROBE_OPEN = 1 };
 ND_API ND_MUST_USE nd_status nd_device_available(const char *name, int32_t probe, int32_t *state);
 
-/* The calling thread's current device: where arrays are made when no device is given. First "auto".
- */
+/* The calling thread's current device: where arrays are made when no device is given. First
+ * "auto". */
 ND_API ND_MUST_USE nd_status nd_device_current(nd_device **out);
 ND_API ND_MUST_USE nd_status nd_device_set_current(nd_device *device);
 

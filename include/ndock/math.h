@@ -44,8 +44,8 @@ ND_API ND_MUST_USE nd_status nd_math_set(int32_t setting, const char *plugin, nd
                                          int32_t value);
 /* What counts for the calling thread there. Never fails: UNSET for an unknown setting. */
 ND_API int32_t nd_math_get(int32_t setting, const char *plugin, nd_op op);
-/* The thread's own value, until the pop; up to 32 deep. ND_ERR_STATE: too deep, or nothing to pop.
- */
+/* The thread's own value, until the pop; up to 32 deep. ND_ERR_STATE: too deep, or nothing to
+ * pop. */
 ND_API ND_MUST_USE nd_status nd_math_push(int32_t setting, const char *plugin, nd_op op,
                                           int32_t value);
 ND_API ND_MUST_USE nd_status nd_math_pop(void);

@@ -138,17 +138,20 @@ typedef struct {
 #define NDP_MODE_DETERMINISTIC 128u /* the same bits run to run */
 
 /* Parameter structs, by class; size first, append-only. */
-typedef struct { /* REDUCE, ARGREDUCE: the last n_reduced dimensions of in[0] are reduced, in C
-                    order for positions */
+/* REDUCE, ARGREDUCE: the last n_reduced dimensions of in[0] are reduced, in C order for
+ * positions. */
+typedef struct {
     uint32_t size;
     int32_t n_reduced;
     double correction; /* var, std: divisor is count - correction */
 } ndp_reduce;
-typedef struct { /* SCAN along the last dimension of in[0] */
+/* SCAN along the last dimension of in[0]. */
+typedef struct {
     uint32_t size, zero;
 } ndp_scan;
-typedef struct { /* NORM over the last n_reduced dimensions; scale is in[1], bias in[n_in - 1], each
-                    broadcast to in[0]'s shape by stride 0 */
+/* NORM over the last n_reduced dimensions; scale is in[1], bias in[n_in - 1], each broadcast to
+ * in[0]'s shape by stride 0. */
+typedef struct {
     uint32_t size;
     int32_t n_reduced;
     double eps;
@@ -163,30 +166,34 @@ enum {
     NDP_EPILOGUE_SILU = 5,
     NDP_EPILOGUE_TANH = 6
 };
-typedef struct { /* MATMUL: out = epilogue(alpha * in[0]@in[1] + beta * out + bias); in[2] is the
-                  * bias if has_bias. beta 0: out is not read. All are in a compute of f32 for
-                  * f16/bf16, of the dtype itself else; integer out may be wider (i8 -> i32), exact,
-                  * wrapping. */
+/* MATMUL: out = epilogue(alpha * in[0]@in[1] + beta * out + bias); in[2] is the bias if has_bias.
+ * beta 0: out is not read. All are in a compute of f32 for f16/bf16, of the dtype itself else;
+ * integer out may be wider (i8 -> i32), exact, wrapping. */
+typedef struct {
     uint32_t size;
     int32_t epilogue, has_bias, zero;
     double alpha, beta;
 } ndp_matmul;
-typedef struct { /* TAKE, GATHER, SCATTER: the axis of in[0] (of out[0] for SCATTER). Negative
-                  * indices count from the end. An index out of range is NDP_ERR_INDEX with nothing
-                  * written; an asynchronous plug-in uses call->status. */
+/* TAKE, GATHER, SCATTER: the axis of in[0] (of out[0] for SCATTER). Negative indices count from the
+ * end. An index out of range is NDP_ERR_INDEX with nothing written; an asynchronous plug-in uses
+ * call->status. */
+typedef struct {
     uint32_t size;
     int32_t axis;
 } ndp_index;
-typedef struct { /* SORT along the last dimension. topk: out[0] values, out[1] i64 positions, k =
-                    out's last extent */
+/* SORT along the last dimension. topk: out[0] values, out[1] i64 positions, k = out's last
+ * extent. */
+typedef struct {
     uint32_t size;
     int32_t descending, stable, zero;
 } ndp_sort;
-typedef struct { /* SEARCH */
+/* SEARCH. */
+typedef struct {
     uint32_t size;
     int32_t right; /* 0: first position with sorted[i] >= v, 1: first with sorted[i] > v */
 } ndp_search;
-typedef struct { /* IOTA: out[i] = start + i*step */
+/* IOTA: out[i] = start + i*step. */
+typedef struct {
     uint32_t size, zero;
     ndp_scalar start, step; /* i64/u64, f64 or c128 by the kind of out */
 } ndp_iota;
@@ -194,13 +201,16 @@ typedef struct { /* IOTA: out[i] = start + i*step */
  * where L is 4 for results up to 32 bits and 2 for 64-bit ones (words 2l, 2l+1 form one u64, low
  * first). key[0], key[1] are the low and high halves of key; the 128-bit counter is counter[0]
  * (low), counter[1]. Source: Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC11.
- *   uniform  f16/bf16/f32: (w >> 8) * 2^-24, f64: (w >> 11) * 2^-53, then low + u*(high - low) in
- * f32 or f64, rounded once more for f16/bf16; a result that rounds up to high becomes the largest
- * value below it normal   Box-Muller on the pair (2p, 2p+1): u1 = ((w >> 8) + 1) * 2^-24 or ((w >>
- * 11) + 1) * 2^-53, u2 as uniform, r = sqrt(-2 log u1), angle = 2 pi u2; even elements r cos, odd r
- * sin; then mean + std*z, all in f32 or f64 integers range = high - low (0: the full width); result
- * low + floor(w * range / 2^W) with W 32 for dtypes up to 32 bits, 64 for 64-bit ones
- * (multiply-shift) */
+ *
+ *   uniform   u = (w >> 8) * 2^-24 for f16, bf16 and f32, (w >> 11) * 2^-53 for f64; then
+ *             low + u * (high - low) in f32 or f64, rounded once more for f16 and bf16. A result
+ *             that rounds up to high becomes the largest value below it.
+ *   normal    Box-Muller on the pair (2p, 2p+1): u1 = ((w >> 8) + 1) * 2^-24 or
+ *             ((w >> 11) + 1) * 2^-53, u2 as for uniform, r = sqrt(-2 log u1), angle = 2 pi u2;
+ *             even elements r cos(angle), odd ones r sin(angle); then mean + std * z, all in f32
+ *             or f64.
+ *   integers  range = high - low (0: the full width); the result is low + floor(w * range / 2^W)
+ *             with W 32 for dtypes up to 32 bits and 64 for 64-bit ones (multiply-shift). */
 typedef struct {
     uint32_t size, zero;
     uint64_t key, counter[2];
@@ -216,9 +226,9 @@ struct ndp_kernel {
     uint32_t flags;   /* reserved, 0 */
     int32_t max_ndim; /* largest rank it takes after merging; at least 1. Elementwise operands of a
                          higher rank come packed into one dimension; others as they were found */
-    uint64_t (*scratch)(const ndp_kernel *,
-                        const ndp_call *); /* bytes of scratch this call wants; NULL: none */
-    int32_t (*run)(const ndp_kernel *, ndp_stream *, const ndp_call *);
+    /* Bytes of scratch that this call wants; NULL: none. */
+    uint64_t (*scratch)(const ndp_kernel *kernel, const ndp_call *call);
+    int32_t (*run)(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call);
 };
 #define NDP_NEEDS_CONTIGUOUS 1u /* every operand dense in C order (scalars stay scalars) */
 #define NDP_NEEDS_NO_NEGATIVE 2u
@@ -229,13 +239,14 @@ typedef struct {
     uint32_t size, zero;
     /* Bit d set: the op runs on this device when its first array input (its destination, for ops
      * without inputs) has dtype d. Touches no device. */
-    uint64_t (*dtypes)(ndp_dev *, int32_t op);
+    uint64_t (*dtypes)(ndp_dev *dev, int32_t op);
     /* Kernel for calls like this one: capability query, warm-up and look-up in one. The answer may
      * depend only on the op, the dtypes, the rank, which operands are scalars or contiguous, and
      * the mode; never on pointers or values. A found kernel serves every call with that key, never
-     * answers UNSUPPORTED, allocates nothing and blocks nothing. NDP_ERR_UNSUPPORTED: write the
-     * reason to why. */
-    int32_t (*find)(ndp_dev *, const ndp_call *like, const ndp_kernel **out, char *why, size_t n);
+     * answers UNSUPPORTED, allocates no device memory and blocks nothing. NDP_ERR_UNSUPPORTED:
+     * write the reason to why. */
+    int32_t (*find)(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why,
+                    size_t n);
 } ndp_op_1;
 
 /* Group "ndp.stream/1": in-order queues and events. Absent: every call completes before it returns,
@@ -250,35 +261,35 @@ typedef struct {
 typedef struct {
     uint32_t size, zero;
     /* priority lies within priority_range(); lower numbers are more urgent. flags: 0. */
-    int32_t (*create)(ndp_dev *, int32_t priority, uint64_t flags, ndp_stream **out);
-    void (*destroy)(ndp_dev *, ndp_stream *); /* returns at once; queued work still runs */
-    int32_t (*query)(ndp_dev *, ndp_stream *, int32_t *done);
-    int32_t (*sync)(ndp_dev *, ndp_stream *); /* as ndp_plugin.sync */
+    int32_t (*create)(ndp_dev *dev, int32_t priority, uint64_t flags, ndp_stream **out);
+    void (*destroy)(ndp_dev *dev, ndp_stream *stream); /* returns at once; queued work still runs */
+    int32_t (*query)(ndp_dev *dev, ndp_stream *stream, int32_t *done);
+    int32_t (*sync)(ndp_dev *dev, ndp_stream *stream); /* as ndp_plugin.sync */
     /* Later work on the stream waits for the event's latest record before this call; an event that
      * was never recorded orders nothing. The event may be of another device of this plug-in. */
-    int32_t (*wait)(ndp_dev *, ndp_stream *, ndp_event *);
-    int32_t (*event_create)(ndp_dev *, uint64_t flags, ndp_event **out);
-    void (*event_destroy)(ndp_dev *, ndp_event *);
-    int32_t (*event_record)(ndp_dev *, ndp_event *, ndp_stream *);
-    int32_t (*event_query)(ndp_dev *, ndp_event *, int32_t *done);
-    int32_t (*event_sync)(ndp_dev *, ndp_event *);
-    int32_t (*event_elapsed)(ndp_dev *, ndp_event *start, ndp_event *stop, double *ms);
-    int32_t (*priority_range)(ndp_dev *, int32_t *lowest, int32_t *highest);
-    int32_t (*native)(ndp_dev *, ndp_stream *, uint64_t *handle);
+    int32_t (*wait)(ndp_dev *dev, ndp_stream *stream, ndp_event *event);
+    int32_t (*event_create)(ndp_dev *dev, uint64_t flags, ndp_event **out);
+    void (*event_destroy)(ndp_dev *dev, ndp_event *event);
+    int32_t (*event_record)(ndp_dev *dev, ndp_event *event, ndp_stream *stream);
+    int32_t (*event_query)(ndp_dev *dev, ndp_event *event, int32_t *done);
+    int32_t (*event_sync)(ndp_dev *dev, ndp_event *event);
+    int32_t (*event_elapsed)(ndp_dev *dev, ndp_event *start, ndp_event *stop, double *ms);
+    int32_t (*priority_range)(ndp_dev *dev, int32_t *lowest, int32_t *highest);
+    int32_t (*native)(ndp_dev *dev, ndp_stream *stream, uint64_t *handle);
     /* A stream of somebody else as ours; destroy() then drops the wrapper alone. Refuses a handle
      * of another device. */
-    int32_t (*wrap)(ndp_dev *, uint64_t handle, ndp_stream **out);
+    int32_t (*wrap)(ndp_dev *dev, uint64_t handle, ndp_stream **out);
     /* fn(arg) runs on a thread of the plug-in, in stream order; it may not call the plug-in. */
-    int32_t (*launch_host)(ndp_dev *, ndp_stream *, void (*fn)(void *arg), void *arg);
+    int32_t (*launch_host)(ndp_dev *dev, ndp_stream *stream, void (*fn)(void *arg), void *arg);
 } ndp_stream_1;
 
 /* Group "ndp.pool/1": stream-ordered allocation by the plug-in itself. */
 typedef struct {
     uint32_t size, zero;
-    int32_t (*alloc)(ndp_dev *, ndp_stream *, uint64_t nbytes, ndp_mem **out);
-    void (*free)(ndp_dev *, ndp_stream *, ndp_mem *);
-    int32_t (*trim)(ndp_dev *, uint64_t keep_bytes);
-    int32_t (*usage)(ndp_dev *, uint64_t *used_bytes, uint64_t *reserved_bytes);
+    int32_t (*alloc)(ndp_dev *dev, ndp_stream *stream, uint64_t nbytes, ndp_mem **out);
+    void (*free)(ndp_dev *dev, ndp_stream *stream, ndp_mem *mem);
+    int32_t (*trim)(ndp_dev *dev, uint64_t keep_bytes);
+    int32_t (*usage)(ndp_dev *dev, uint64_t *used_bytes, uint64_t *reserved_bytes);
 } ndp_pool_1;
 
 /* Group "ndp.memory/1": what the core's caching allocator can use beyond alloc and free. reserve()
@@ -288,22 +299,22 @@ typedef struct {
  * Slots but usage may be NULL together. */
 typedef struct {
     uint32_t size, zero;
-    int32_t (*usage)(ndp_dev *, uint64_t *free_bytes, uint64_t *total_bytes);
-    int32_t (*granularity)(ndp_dev *, uint64_t *nbytes);
-    int32_t (*reserve)(ndp_dev *, uint64_t nbytes, ndp_mem **out);
-    int32_t (*commit)(ndp_dev *, ndp_mem *, uint64_t offset, uint64_t nbytes);
-    int32_t (*set_access)(ndp_dev *, ndp_mem *, uint64_t offset, uint64_t nbytes);
-    int32_t (*decommit)(ndp_dev *, ndp_mem *, uint64_t offset, uint64_t nbytes);
+    int32_t (*usage)(ndp_dev *dev, uint64_t *free_bytes, uint64_t *total_bytes);
+    int32_t (*granularity)(ndp_dev *dev, uint64_t *nbytes);
+    int32_t (*reserve)(ndp_dev *dev, uint64_t nbytes, ndp_mem **out);
+    int32_t (*commit)(ndp_dev *dev, ndp_mem *mem, uint64_t offset, uint64_t nbytes);
+    int32_t (*set_access)(ndp_dev *dev, ndp_mem *mem, uint64_t offset, uint64_t nbytes);
+    int32_t (*decommit)(ndp_dev *dev, ndp_mem *mem, uint64_t offset, uint64_t nbytes);
 } ndp_memory_1;
 
 /* Group "ndp.peer/1": copies between two devices of this plug-in without the host. */
 typedef struct {
     uint32_t size, zero;
     /* Queued on the stream of the source's device. Never needs peer access. */
-    int32_t (*copy)(ndp_dev *from, ndp_stream *, ndp_mem *src, uint64_t src_offset, ndp_dev *to,
-                    ndp_mem *dst, uint64_t dst_offset, uint64_t nbytes);
-    int32_t (*can_access)(ndp_dev *, ndp_dev *peer, int32_t *yes);
-    int32_t (*enable)(ndp_dev *, ndp_dev *peer); /* kernels of dev may use peer's memory */
+    int32_t (*copy)(ndp_dev *from, ndp_stream *stream, ndp_mem *src, uint64_t src_offset,
+                    ndp_dev *to, ndp_mem *dst, uint64_t dst_offset, uint64_t nbytes);
+    int32_t (*can_access)(ndp_dev *dev, ndp_dev *peer, int32_t *yes);
+    int32_t (*enable)(ndp_dev *dev, ndp_dev *peer); /* kernels of dev may use peer's memory */
 } ndp_peer_1;
 
 /* Group "ndp.graph/1": capture of a stream's work instead of running it. Errors have the native
@@ -315,42 +326,42 @@ enum { NDP_CAPTURE_GLOBAL = 0, NDP_CAPTURE_THREAD_LOCAL = 1, NDP_CAPTURE_RELAXED
 enum { NDP_CAPTURE_NONE = 0, NDP_CAPTURE_ACTIVE = 1, NDP_CAPTURE_INVALIDATED = 2 };
 typedef struct {
     uint32_t size, zero;
-    int32_t (*begin)(ndp_dev *, ndp_stream *, int32_t mode);
-    int32_t (*end)(ndp_dev *, ndp_stream *, ndp_graph **out); /* *out NULL on failure */
+    int32_t (*begin)(ndp_dev *dev, ndp_stream *stream, int32_t mode);
+    int32_t (*end)(ndp_dev *dev, ndp_stream *stream, ndp_graph **out); /* *out NULL on failure */
     /* status NDP_CAPTURE_*, id unique in the process and never 0 while capturing. Streams that
      * joined by waiting for a captured event report the id of the capture they joined. */
-    int32_t (*info)(ndp_dev *, ndp_stream *, int32_t *status, uint64_t *id);
-    void (*destroy)(ndp_dev *, ndp_graph *);
+    int32_t (*info)(ndp_dev *dev, ndp_stream *stream, int32_t *status, uint64_t *id);
+    void (*destroy)(ndp_dev *dev, ndp_graph *graph);
     /* The next four may be NULL together. */
-    int32_t (*instantiate)(ndp_dev *, ndp_graph *, ndp_exec **out); /* the graph may go then */
+    /* The graph may go once there is an exec of it. */
+    int32_t (*instantiate)(ndp_dev *dev, ndp_graph *graph, ndp_exec **out);
     /* Queued; runs of one exec never overlap, on whatever streams of the device. */
-    int32_t (*launch)(ndp_dev *, ndp_exec *, ndp_stream *);
+    int32_t (*launch)(ndp_dev *dev, ndp_exec *exec, ndp_stream *stream);
     /* The exec does what graph does from the next launch on. *updated 0: the graph has another
      * shape; the exec is as it was, and another one is to be instantiated. */
-    int32_t (*update)(ndp_dev *, ndp_exec *, ndp_graph *, int32_t *updated);
-    void (*exec_destroy)(ndp_dev *, ndp_exec *);
+    int32_t (*update)(ndp_dev *dev, ndp_exec *exec, ndp_graph *graph, int32_t *updated);
+    void (*exec_destroy)(ndp_dev *dev, ndp_exec *exec);
 } ndp_graph_1;
 
 /* Group "ndp.map/1": addresses. */
 typedef struct {
     uint32_t size, zero;
-    int32_t (*address)(
-        ndp_dev *, ndp_mem *,
-        uint64_t *address); /* where the block begins in the device's address space */
-    int32_t (*wrap)(ndp_dev *, uint64_t address, uint64_t nbytes,
-                    ndp_mem **out); /* foreign memory; free() then frees the handle alone */
-    int32_t (*map)(ndp_dev *, ndp_mem *,
-                   void **host); /* host address of the whole block, or UNSUPPORTED */
-    int32_t (*unmap)(ndp_dev *, ndp_mem *);
+    /* Where the block begins in the device's address space. */
+    int32_t (*address)(ndp_dev *dev, ndp_mem *mem, uint64_t *address);
+    /* Foreign memory as a block; free() then frees the handle alone. */
+    int32_t (*wrap)(ndp_dev *dev, uint64_t address, uint64_t nbytes, ndp_mem **out);
+    /* The host's address of the whole block, or UNSUPPORTED. */
+    int32_t (*map)(ndp_dev *dev, ndp_mem *mem, void **host);
+    int32_t (*unmap)(ndp_dev *dev, ndp_mem *mem);
     /* Page-locked host memory that the device reaches: ndp_plugin.copy between it and device memory
      * is queued and returns at once. Freed by free(). */
-    int32_t (*pin)(ndp_dev *, uint64_t nbytes, ndp_mem **out, void **host);
+    int32_t (*pin)(ndp_dev *dev, uint64_t nbytes, ndp_mem **out, void **host);
     /* These two may be NULL together. Page-locks memory of the program's own, which is then as
      * pin()'s; free() unlocks it and leaves the memory. NDP_ERR_ARGUMENT: some of it is locked. */
-    int32_t (*register_host)(ndp_dev *, void *host, uint64_t nbytes, ndp_mem **out);
+    int32_t (*register_host)(ndp_dev *dev, void *host, uint64_t nbytes, ndp_mem **out);
     /* Is the address in page-locked memory that the device reaches, whoever locked it? Makes no
      * context. */
-    int32_t (*is_pinned)(ndp_dev *, const void *host, int32_t *yes);
+    int32_t (*is_pinned)(ndp_dev *dev, const void *host, int32_t *yes);
 } ndp_map_1;
 
 /* Group "ndp.pointer/1": what is known of addresses, whoever they are from. */
@@ -368,7 +379,7 @@ typedef struct {
     uint32_t size, zero;
     /* Any opened device may be asked about memory of all of them. NDP_ERR_ARGUMENT: the plug-in
      * does not know the address. Queues and waits for nothing. */
-    int32_t (*info)(ndp_dev *, uint64_t address, ndp_pointer_info *out);
+    int32_t (*info)(ndp_dev *dev, uint64_t address, ndp_pointer_info *out);
 } ndp_pointer_1;
 
 /* Group "ndp.math/1": which arithmetic really runs. Absent: mode changes nothing. */
@@ -376,7 +387,8 @@ typedef struct {
     uint32_t size, zero;
     /* The bits of mode that the op honours on this device in that dtype. mnk: extents m, n, k of a
      * matrix product; NULL: of any. Touches no device. */
-    uint32_t (*effective)(ndp_dev *, int32_t op, int32_t dtype, const int64_t *mnk, uint32_t mode);
+    uint32_t (*effective)(ndp_dev *dev, int32_t op, int32_t dtype, const int64_t *mnk,
+                          uint32_t mode);
 } ndp_math_1;
 
 /* Group "ndp.code/1": code that programs bring along. */
@@ -425,23 +437,24 @@ typedef struct {
 typedef struct {
     uint32_t size;
     uint32_t kinds; /* bit NDP_CODE_* set: load() takes it */
-    int32_t (*limits)(ndp_dev *, ndp_code_limits *out);
+    int32_t (*limits)(ndp_dev *dev, ndp_code_limits *out);
     /* A failed compile is NDP_ERR_ARGUMENT with the compiler's log in the error detail. */
-    int32_t (*load)(ndp_dev *, const ndp_module_source *, ndp_module **out);
+    int32_t (*load)(ndp_dev *dev, const ndp_module_source *source, ndp_module **out);
     /* Nothing that is queued uses it any more. */
-    void (*unload)(ndp_dev *, ndp_module *);
+    void (*unload)(ndp_dev *dev, ndp_module *module);
     /* NDP_ERR_ARGUMENT: there is none of that name. limits: as far as this function goes. */
-    int32_t (*function)(ndp_dev *, ndp_module *, const char *name, ndp_function **out,
+    int32_t (*function)(ndp_dev *dev, ndp_module *module, const char *name, ndp_function **out,
                         ndp_code_limits *limits);
     /* Queued. The limits hold, and every number is at least 1. */
-    int32_t (*launch)(ndp_dev *, ndp_stream *, ndp_function *, const ndp_launch *);
+    int32_t (*launch)(ndp_dev *dev, ndp_stream *stream, ndp_function *function,
+                      const ndp_launch *launch);
 } ndp_code_1;
 
 /* Group "ndp.info/1": facts for people, as `ndock info` prints them. */
 typedef struct {
     uint32_t size, zero;
     /* The i-th pair of texts ("simd", "avx2"), each cut to n bytes; NDP_ERR_INDEX past the last. */
-    int32_t (*item)(ndp_dev *, uint32_t i, char *key, char *value, size_t n);
+    int32_t (*item)(ndp_dev *dev, uint32_t i, char *key, char *value, size_t n);
 } ndp_info_1;
 
 typedef struct {
@@ -502,32 +515,31 @@ struct ndp_plugin {
      * NDP_ERR_UNSUPPORTED: a library it needs is missing (named in why); NDP_ERR_PLUGIN: the driver
      * is too old (why has both versions). */
     int32_t (*probe)(uint32_t *count, char *why, size_t n);
-    int32_t (*info)(
-        uint32_t index,
-        ndp_device_info *out); /* out->size is set by the caller: write only within it */
+    /* The caller sets out->size: write only within it. */
+    int32_t (*info)(uint32_t index, ndp_device_info *out);
     int32_t (*open)(uint32_t index, ndp_dev **out);
-    void (*close)(ndp_dev *);
+    void (*close)(ndp_dev *dev);
     /* At least nbytes (> 0), aligned to align_bytes of info(). NDP_ERR_MEMORY when there is no
      * room. */
-    int32_t (*alloc)(ndp_dev *, uint64_t nbytes, ndp_mem **out);
-    void (*free)(ndp_dev *, ndp_mem *);
+    int32_t (*alloc)(ndp_dev *dev, uint64_t nbytes, ndp_mem **out);
+    void (*free)(ndp_dev *dev, ndp_mem *mem);
     /* Host memory to and from a block, in stream order; the host memory is the caller's again on
      * return (so read waits for the stream). */
-    int32_t (*write)(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset_bytes, const void *src,
-                     uint64_t nbytes);
-    int32_t (*read)(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset_bytes, void *dst,
-                    uint64_t nbytes);
-    int32_t (*sync)(ndp_dev *, ndp_stream *); /* returns when the stream's work is done, with its
-                                                 pending error: NDP_ERR_LOST for one that the device
-                                                 cannot recover from, NDP_ERR_ASYNC else */
+    int32_t (*write)(ndp_dev *dev, ndp_stream *stream, ndp_mem *mem, uint64_t offset_bytes,
+                     const void *src, uint64_t nbytes);
+    int32_t (*read)(ndp_dev *dev, ndp_stream *stream, ndp_mem *mem, uint64_t offset_bytes,
+                    void *dst, uint64_t nbytes);
+    /* Returns when the stream's work is done, with its pending error: NDP_ERR_LOST for one that the
+     * device cannot recover from, NDP_ERR_ASYNC else. */
+    int32_t (*sync)(ndp_dev *dev, ndp_stream *stream);
     void (*shutdown)(void); /* every device is closed; stop own threads. May be called twice */
     /* ---- end of the required set ---- */
     /* Queued, like a kernel; either side may be pinned host memory of this device. */
-    int32_t (*copy)(ndp_dev *, ndp_stream *, ndp_mem *dst, uint64_t dst_offset_bytes, ndp_mem *src,
-                    uint64_t src_offset_bytes, uint64_t nbytes);
-    const void *(*group)(
-        ndp_dev *,
-        const char *id); /* "ndp.op/1" ...; vendor groups in reverse-DNS form; NULL if absent */
+    int32_t (*copy)(ndp_dev *dev, ndp_stream *stream, ndp_mem *dst, uint64_t dst_offset_bytes,
+                    ndp_mem *src, uint64_t src_offset_bytes, uint64_t nbytes);
+    /* The table of that group, "ndp.op/1" ..., of vendors in reverse-DNS form; NULL: it is
+     * absent. */
+    const void *(*group)(ndp_dev *dev, const char *id);
 };
 #define NDP_PLUGIN_REQUIRED_END NDP_END(ndp_plugin, shutdown)
 
@@ -545,16 +557,16 @@ typedef struct {
      * of plans apart). When it is not kept, make(arg, &value, &nbytes) makes it: the core owns
      * value then, and calls destroy(value), on any thread, when it is no longer kept and no work
      * uses it. nbytes: device or host memory that it takes. A failure of make is returned as it is.
-     * Workspace is no part of a plan, but of the stream: one plan may run on two streams at once.
-     */
-    int32_t (*acquire)(void *ctx, ndp_dev *, const void *key, size_t key_nbytes,
+     * Workspace is no part of a plan, but of the stream: one plan may run on two streams at
+     * once. */
+    int32_t (*acquire)(void *ctx, ndp_dev *dev, const void *key, size_t key_nbytes,
                        int32_t (*make)(void *arg, void **value, uint64_t *nbytes),
                        void (*destroy)(void *value), void *arg, ndh_plan **out, void **value);
     /* The caller has queued its work with the plan on the stream (NULL: the default one), or has
      * given up. The plan outlives what is queued there until now; one used in a capture outlives
      * the process, since the graph may be replayed. NULL plan: nothing. */
-    void (*release)(void *ctx, ndh_plan *, ndp_stream *);
-    void (*clear)(void *ctx, ndp_dev *); /* forgets all plans of the device */
+    void (*release)(void *ctx, ndh_plan *plan, ndp_stream *stream);
+    void (*clear)(void *ctx, ndp_dev *dev); /* forgets all plans of the device */
 } ndh_plan_1;
 
 /* Service "ndh.kernel/1": compiled code, kept in memory while it is used and in files for the next
@@ -582,7 +594,7 @@ typedef struct {
     int32_t (*get)(void *ctx, const ndh_kernel_key *key, uint32_t flags,
                    int32_t (*compile)(void *arg, ndh_compiled *out), void *arg, ndh_code **out,
                    const void **code, uint64_t *nbytes);
-    void (*release)(void *ctx, ndh_code *); /* NULL is fine */
+    void (*release)(void *ctx, ndh_code *code); /* NULL is fine */
     /* The remembered log of a failed compile, cut to n bytes; NDP_ERR_ARGUMENT if none failed. */
     int32_t (*log)(void *ctx, const ndh_kernel_key *key, char *text, size_t n);
 } ndh_kernel_1;
@@ -596,12 +608,12 @@ typedef struct {
      * queued, and return NDP_ERR_NOT_READY as it is; the core makes it and calls run() again. Work
      * that uses it must be queued on that stream before release. handle: any address of the
      * plug-in's. It goes with the stream, with the last thread that asked for it, by handle_gone,
-     * or when the user clears. In a capture NDP_ERR_CAPTURE: a graph's workspace must be its own.
-     */
-    int32_t (*acquire)(void *ctx, ndp_dev *, const void *handle, ndp_stream *, uint64_t nbytes,
-                       ndh_workspace **out, ndp_mem **mem, uint64_t *offset_bytes);
-    void (*release)(void *ctx, ndh_workspace *); /* NULL is fine */
-    void (*handle_gone)(void *ctx, ndp_dev *, const void *handle);
+     * or when the user clears. In a capture NDP_ERR_CAPTURE: a graph's workspace must be its
+     * own. */
+    int32_t (*acquire)(void *ctx, ndp_dev *dev, const void *handle, ndp_stream *stream,
+                       uint64_t nbytes, ndh_workspace **out, ndp_mem **mem, uint64_t *offset_bytes);
+    void (*release)(void *ctx, ndh_workspace *workspace); /* NULL is fine */
+    void (*handle_gone)(void *ctx, ndp_dev *dev, const void *handle);
     /* Bytes of a text such as ":4096:2:16:8", pairs of KiB and count, summed (the form of
      * CUBLAS_WORKSPACE_CONFIG); ":0:0" is none. NDP_ERR_ARGUMENT quotes a malformed one. */
     int32_t (*parse)(void *ctx, const char *text, uint64_t *nbytes);
@@ -629,7 +641,7 @@ typedef struct {
     /* Opens the first of the names that loads and has all required symbols, and fills the table.
      * NDP_ERR_UNSUPPORTED names the library, what was tried and what to install; it may be asked
      * for again. Never closed. The description and its texts live as long as the process. */
-    int32_t (*open)(void *ctx, const ndh_library *, void *table);
+    int32_t (*open)(void *ctx, const ndh_library *library, void *table);
 } ndh_library_1;
 
 /* Service "ndh.visible/1": which devices CUDA_VISIBLE_DEVICES, or a variable of its form, shows. */

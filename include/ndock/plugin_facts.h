@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * What a plug-in's author asks of the tables: facts of dtypes and ops by their ids, and small
  * questions about views and calls. Everything is static inline, for C and C++, and links nothing of
- * ndock. A file that asks for names of ops has a copy of them; plug-ins of many files ask in one. */
+ * ndock. A file that asks for names of ops has a copy of them; plug-ins of many files ask in
+ * one. */
 #ifndef NDOCK_PLUGIN_FACTS_H
 #define NDOCK_PLUGIN_FACTS_H
 #include <ndock/plugin.h>

@@ -107,8 +107,8 @@ ND_API ND_MUST_USE nd_status nd_record_stream(const nd_array *a, nd_stream *stre
 ND_API ND_MUST_USE nd_status nd_record_use(const nd_array *a, nd_stream *stream);
 
 /* Hazard mode (process-wide, off by default): arrays remember who wrote and read them last, and
- * operations on other streams wait for that by themselves. Costs nothing while one stream is used.
- */
+ * operations on other streams wait for that by themselves. Costs nothing while one stream is
+ * used. */
 ND_API void nd_hazard_mode_set(int32_t on);
 ND_API int32_t nd_hazard_mode(void);
 

@@ -10,8 +10,8 @@
 typedef struct setting setting;
 struct setting {
     const char *name, *values, *help; /* values: what is allowed, for messages */
-    bool (*parse)(const setting *, const char **at, nd_conf *conf);
-    void (*print)(const setting *, const nd_conf *conf, nd_text *out);
+    bool (*parse)(const setting *setting, const char **at, nd_conf *conf);
+    void (*print)(const setting *setting, const nd_conf *conf, nd_text *out);
     size_t offset;
     double low, high;
     const char *const *words; /* of a choice, NULL at the end */

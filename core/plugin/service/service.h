@@ -11,11 +11,11 @@
 /* Points on a stream. NULL events are already passed. None of these blocks but synchronize. */
 typedef struct {
     void *ctx;
-    nd_status (*record)(void *ctx, ndp_stream *, ndp_event **out);
-    nd_status (*query)(void *ctx, ndp_event *, int32_t *done);
-    nd_status (*synchronize)(void *ctx, ndp_event *);
-    void (*give_back)(void *ctx, ndp_event *);
-    bool (*captures)(void *ctx, ndp_stream *); /* the stream is being captured; NULL: never */
+    nd_status (*record)(void *ctx, ndp_stream *stream, ndp_event **out);
+    nd_status (*query)(void *ctx, ndp_event *event, int32_t *done);
+    nd_status (*synchronize)(void *ctx, ndp_event *event);
+    void (*give_back)(void *ctx, ndp_event *event);
+    bool (*captures)(void *ctx, ndp_stream *stream); /* the stream is being captured; NULL: never */
 } nd_plan_hooks;
 typedef struct nd_plan_cache nd_plan_cache;
 nd_status nd__plan_cache_create(const nd_plan_hooks *hooks, nd_plan_cache **out);
