@@ -181,7 +181,8 @@ static void release(void *ctx, ndp_mem *mem, uint64_t nbytes)
 
 void nd__device_hooks(nd_device *d, nd_hooks *out)
 {
-    *out = (nd_hooks){.ctx = d, .segment_alloc = segment_alloc, .segment_free = segment_free};
+    *out = (nd_hooks){
+        .ctx = d, .segment_ctx = d, .segment_alloc = segment_alloc, .segment_free = segment_free};
     if (d->has_stream) {
         out->record = record;
         out->query = query;

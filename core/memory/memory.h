@@ -11,6 +11,7 @@
  * idle on may be NULL. Functions return a status with its detail set; none is called with a lock
  * held but record, query, wait, idle and give_back, which never block. */
 typedef struct {
+    void *segment_ctx; /* ctx of the first two */
     void *ctx;
     nd_status (*segment_alloc)(
         void *ctx, nd_stream *stream, uint64_t nbytes, ndp_mem **mem,

@@ -126,6 +126,7 @@ static nd_status mock_usage(void *ctx, uint64_t *free_bytes, uint64_t *total)
 static nd_hooks mock_hooks(mock *m)
 {
     return (nd_hooks){.ctx = m,
+                      .segment_ctx = m,
                       .segment_alloc = mock_segment_alloc,
                       .segment_free = mock_segment_free,
                       .record = mock_record,

@@ -157,10 +157,10 @@ static void tabled(void)
     must(nd__allocator_hooks(a, &m->device, &hooks));
     ndp_mem *mem;
     char *host;
-    must(hooks.segment_alloc(hooks.ctx, &s->s, 4096, &mem, &host));
+    must(hooks.segment_alloc(hooks.segment_ctx, &s->s, 4096, &mem, &host));
     is_int(record->in_use, 4096, "C21: as the upstream of segments");
     is_int(record->inits, 1, "C21: init is called once");
-    hooks.segment_free(hooks.ctx, &s->s, mem, 4096);
+    hooks.segment_free(hooks.segment_ctx, &s->s, mem, 4096);
     is_int(record->in_use, 0, "C21: and their free");
     nd__allocator_hooks_release(&hooks);
     nd_allocator_release(a);

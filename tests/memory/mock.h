@@ -390,6 +390,7 @@ UNUSED static void mock_end(mock *m, const char *what)
 UNUSED static nd_hooks mock_hooks(mock *m)
 {
     return (nd_hooks){.ctx = m,
+                      .segment_ctx = m,
                       .segment_alloc = mock_segment_alloc,
                       .segment_free = mock_segment_free,
                       .record = mock_record,

@@ -126,7 +126,7 @@ static void host_free(void *ctx, nd_stream *s, ndp_mem *mem, uint64_t nbytes)
 
 static void hosted(world *w)
 {
-    nd_hooks hooks = {.ctx = w, .segment_alloc = host_alloc, .segment_free = host_free};
+    nd_hooks hooks = {.segment_ctx = w, .segment_alloc = host_alloc, .segment_free = host_free};
     w->hosted = true;
     if (nd__caching_create(NULL, &hooks, &w->k) != ND_OK)
         bail(nd_last_error()->message);

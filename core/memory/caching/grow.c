@@ -30,7 +30,7 @@ static bool grow_plain(nd_caching *c, nd_request *r, bool retry)
     char *host = NULL;
     if (!promise(c, r, retry))
         return false;
-    nd_status status = h->segment_alloc(h->ctx, r->stream, r->segment_size, &mem, &host);
+    nd_status status = h->segment_alloc(h->segment_ctx, r->stream, r->segment_size, &mem, &host);
     if (status != ND_OK) {
         take_back(c, r, status == ND_ERR_MEMORY);
         r->status = status == ND_ERR_MEMORY ? ND_OK : status;
@@ -38,7 +38,7 @@ static bool grow_plain(nd_caching *c, nd_request *r, bool retry)
     }
     nd_segment *s = nd__segment_new(c, r, mem, host, r->segment_size, 0);
     if (!s) {
-        h->segment_free(h->ctx, r->stream, mem, r->segment_size);
+        h->segment_free(h->segment_ctx, r->stream, mem, r->segment_size);
         take_back(c, r, false);
         return false;
     }

@@ -173,7 +173,7 @@ static uint64_t give_back(nd_caching *c, nd_piece *p)
     queue->refs++;
     nd__caching_leave(c);
     nd__trace(ND_TRACE_SEGMENT_FREE, c->backend.device, s->address, nbytes, queue->stream, NULL);
-    h->segment_free(h->ctx, queue->stream, s->mem, nbytes);
+    h->segment_free(h->segment_ctx, queue->stream, s->mem, nbytes);
     nd__lock_take(&c->lock);
     nd__segment_unlink(c, s);
     nd__stream_queue_put(c, queue);

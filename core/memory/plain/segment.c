@@ -53,7 +53,7 @@ static bool ask(seeker *s)
 {
     const nd_hooks *h = &s->of->base.hooks;
     nd_block *b = &s->block->base;
-    s->status = h->segment_alloc(h->ctx, s->stream, s->block->segment, &b->mem, &b->host);
+    s->status = h->segment_alloc(h->segment_ctx, s->stream, s->block->segment, &b->mem, &b->host);
     return s->status != ND_ERR_MEMORY;
 }
 
@@ -133,7 +133,7 @@ void nd__plain_give_segment(nd_plain *p, nd_plain_block *b, nd_stream *stream)
     const nd_hooks *h = &p->base.hooks;
     bool small = b->segment <= ND_PLAIN_SMALL;
     nd__trace(ND_TRACE_SEGMENT_FREE, p->base.device, b->address, b->segment, stream, NULL);
-    h->segment_free(h->ctx, stream, b->base.mem, b->segment);
+    h->segment_free(h->segment_ctx, stream, b->base.mem, b->segment);
     pthread_mutex_lock(&p->lock);
     p->stats.num_device_free++;
     nd__stat3_out(&p->stats.segment, small, 1);

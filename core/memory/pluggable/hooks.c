@@ -11,12 +11,11 @@ typedef struct owned {
     struct owned *next;
 } owned;
 typedef struct {
-    nd_hooks device; /* what the allocator does not do */
-    nd_device *of;
+    nd_device *device;
     nd_allocator *allocator; /* counted */
     pthread_mutex_t lock;
     owned *table[BUCKETS];
-} foreign;
+} source;
 
 static size_t bucket(const ndp_mem *mem)
 {
@@ -31,9 +30,9 @@ static void *native(const nd_stream *stream)
     return (void *)(uintptr_t)handle;
 }
 
-static nd_status adopt(foreign *f, void *ptr, uint64_t nbytes, ndp_mem **mem)
+static nd_status adopt(source *s, void *ptr, uint64_t nbytes, ndp_mem **mem)
 {
-    nd_device *d = f->of;
+    nd_device *d = s->device;
     owned *o = malloc(sizeof *o);
     if (!o)
         return nd__fail(ND_ERR_MEMORY, "alloc", -1, "no %zu bytes for a record", sizeof *o);
@@ -46,100 +45,57 @@ static nd_status adopt(foreign *f, void *ptr, uint64_t nbytes, ndp_mem **mem)
     size_t k = bucket(*mem);
     o->mem = *mem;
     o->ptr = ptr;
-    pthread_mutex_lock(&f->lock);
-    o->next = f->table[k];
-    f->table[k] = o;
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_lock(&s->lock);
+    o->next = s->table[k];
+    s->table[k] = o;
+    pthread_mutex_unlock(&s->lock);
     return ND_OK;
 }
 
-static nd_status foreign_alloc(void *ctx, nd_stream *stream, uint64_t nbytes, ndp_mem **mem,
-                               char **host)
+static nd_status take(void *ctx, nd_stream *stream, uint64_t nbytes, ndp_mem **mem, char **host)
 {
-    foreign *f = ctx;
-    const nd_allocator_table *t = &f->allocator->table;
-    int32_t index = (int32_t)f->of->index;
+    source *s = ctx;
+    const nd_allocator_table *t = &s->allocator->table;
+    int32_t index = (int32_t)s->device->index;
     *mem = NULL;
     *host = NULL;
     void *ptr = nbytes <= INT64_MAX
-                    ? t->alloc(f->allocator->ctx, (int64_t)nbytes, index, native(stream))
+                    ? t->alloc(s->allocator->ctx, (int64_t)nbytes, index, native(stream))
                     : NULL;
     if (!ptr)
         return nd__fail(ND_ERR_MEMORY, "alloc", -1,
-                        "the allocator set for %s returned NULL for %llu bytes", f->of->name,
+                        "the allocator set for %s returned NULL for %llu bytes", s->device->name,
                         (unsigned long long)nbytes);
-    nd_status status = adopt(f, ptr, nbytes, mem);
+    nd_status status = adopt(s, ptr, nbytes, mem);
     if (status != ND_OK)
-        t->free(f->allocator->ctx, ptr, (int64_t)nbytes, index, native(stream));
-    else if (f->of->host_visible)
+        t->free(s->allocator->ctx, ptr, (int64_t)nbytes, index, native(stream));
+    else if (s->device->host_visible)
         *host = ptr;
     return status;
 }
 
-static void foreign_free(void *ctx, nd_stream *stream, ndp_mem *mem, uint64_t nbytes)
+/* Under the lock: what leads to the record. */
+static owned **find(source *s, const ndp_mem *mem)
 {
-    foreign *f = ctx;
-    pthread_mutex_lock(&f->lock);
-    owned **at = &f->table[bucket(mem)];
-    while ((*at)->mem != mem)
+    owned **at = &s->table[bucket(mem)];
+    while (*at && (*at)->mem != mem)
         at = &(*at)->next;
-    owned *o = *at;
+    return at;
+}
+
+static void give(void *ctx, nd_stream *stream, ndp_mem *mem, uint64_t nbytes)
+{
+    source *s = ctx;
+    pthread_mutex_lock(&s->lock);
+    owned **at = find(s, mem), *o = *at;
     *at = o->next;
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(&s->lock);
     nd__hazard_gone(mem);
-    f->of->p.free(f->of->dev, mem); /* the handle alone */
-    f->allocator->table.free(f->allocator->ctx, o->ptr, (int64_t)nbytes, (int32_t)f->of->index,
+    s->device->p.free(s->device->dev, mem); /* the handle alone */
+    s->allocator->table.free(s->allocator->ctx, o->ptr, (int64_t)nbytes, (int32_t)s->device->index,
                              native(stream));
     free(o);
 }
-
-static nd_status pass_record(void *ctx, nd_stream *stream, ndp_event **out)
-{
-    const nd_hooks *h = &((foreign *)ctx)->device;
-    return h->record(h->ctx, stream, out);
-}
-static nd_status pass_query(void *ctx, ndp_event *event, int32_t *done)
-{
-    const nd_hooks *h = &((foreign *)ctx)->device;
-    return h->query(h->ctx, event, done);
-}
-static nd_status pass_wait(void *ctx, nd_stream *stream, ndp_event *event)
-{
-    const nd_hooks *h = &((foreign *)ctx)->device;
-    return h->wait(h->ctx, stream, event);
-}
-static nd_status pass_synchronize(void *ctx, ndp_event *event)
-{
-    const nd_hooks *h = &((foreign *)ctx)->device;
-    return h->synchronize(h->ctx, event);
-}
-static void pass_give_back(void *ctx, ndp_event *event)
-{
-    const nd_hooks *h = &((foreign *)ctx)->device;
-    h->give_back(h->ctx, event);
-}
-static uint64_t pass_capture_id(void *ctx, nd_stream *stream)
-{
-    const nd_hooks *h = &((foreign *)ctx)->device;
-    return h->capture_id ? h->capture_id(h->ctx, stream) : 0;
-}
-static nd_status pass_usage(void *ctx, uint64_t *free_bytes, uint64_t *total_bytes)
-{
-    const nd_hooks *h = &((foreign *)ctx)->device;
-    return h->usage(h->ctx, free_bytes, total_bytes);
-}
-
-static const nd_hooks foreign_hooks = {
-    .segment_alloc = foreign_alloc,
-    .segment_free = foreign_free,
-    .record = pass_record,
-    .query = pass_query,
-    .wait = pass_wait,
-    .synchronize = pass_synchronize,
-    .give_back = pass_give_back,
-    .capture_id = pass_capture_id,
-    .usage = pass_usage,
-};
 
 /* init(device count) once, with all devices of the plug-in. */
 static nd_status start(nd_allocator *a, nd_device *device)
@@ -172,67 +128,71 @@ nd_status nd__allocator_hooks(nd_allocator *a, nd_device *device, nd_hooks *out)
                         "allocators cannot serve it",
                         device->name);
     ND_RETURN_IF(start(a, device));
-    foreign *f = calloc(1, sizeof *f);
-    if (!f)
-        return nd__fail(ND_ERR_MEMORY, "allocator", -1, "no %zu bytes", sizeof *f);
-    nd__device_hooks(device, &f->device);
-    f->of = device;
-    f->allocator = nd_allocator_retain(a);
-    pthread_mutex_init(&f->lock, NULL);
-    *out = foreign_hooks;
-    out->ctx = f;
-    if (!f->device.usage)
-        out->usage = NULL;
-    if (!f->device.record) /* a device without events */
-        out->record = NULL;
+    source *s = calloc(1, sizeof *s);
+    if (!s)
+        return nd__fail(ND_ERR_MEMORY, "allocator", -1, "no %zu bytes", sizeof *s);
+    s->device = device;
+    s->allocator = nd_allocator_retain(a);
+    pthread_mutex_init(&s->lock, NULL);
+    nd_hooks h;
+    nd__device_hooks(device, &h);
+    *out = (nd_hooks){.segment_ctx = s,
+                      .segment_alloc = take,
+                      .segment_free = give,
+                      .ctx = h.ctx,
+                      .record = h.record,
+                      .query = h.query,
+                      .wait = h.wait,
+                      .synchronize = h.synchronize,
+                      .give_back = h.give_back,
+                      .capture_id = h.capture_id,
+                      .usage = h.usage};
     return ND_OK;
 }
 
 void nd__allocator_hooks_release(nd_hooks *hooks)
 {
-    foreign *f = hooks->ctx;
-    if (!f)
+    source *s = hooks->segment_ctx;
+    if (!s)
         return;
-    nd_allocator_release(f->allocator);
-    pthread_mutex_destroy(&f->lock);
-    free(f);
-    hooks->ctx = NULL;
+    nd_allocator_release(s->allocator);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+    hooks->segment_ctx = NULL;
 }
 
 /* ---- optional slots ---- */
-static void *pointer_of(foreign *f, const ndp_mem *mem)
+static void *pointer_of(source *s, const ndp_mem *mem)
 {
-    pthread_mutex_lock(&f->lock);
-    owned *o = f->table[bucket(mem)];
-    while (o && o->mem != mem)
-        o = o->next;
+    pthread_mutex_lock(&s->lock);
+    const owned *o = *find(s, mem);
     void *ptr = o ? o->ptr : NULL;
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(&s->lock);
     return ptr;
 }
 
 bool nd__allocator_record_stream(nd_block *block, nd_stream *stream)
 {
-    foreign *f = block->backend->hooks.ctx;
-    const nd_allocator_table *t = &f->allocator->table;
+    source *s = block->backend->hooks.segment_ctx;
+    const nd_allocator_table *t = &s->allocator->table;
     if (!t->record_stream)
         return false;
-    t->record_stream(f->allocator->ctx, pointer_of(f, block->mem), native(stream));
+    t->record_stream(s->allocator->ctx, pointer_of(s, block->mem), native(stream));
     return true;
 }
 
 void nd__allocator_fork(nd_backend *backend, nd_fork now)
 {
-    nd__fork_mutex(&((foreign *)backend->hooks.ctx)->lock, now);
+    nd__fork_mutex(&((source *)backend->hooks.segment_ctx)->lock, now);
 }
 
 bool nd__allocator_reserved(nd_backend *backend, uint64_t *reserved)
 {
-    foreign *f = backend->hooks.ctx;
-    const nd_allocator_table *t = &f->allocator->table;
+    source *s = backend->hooks.segment_ctx;
+    const nd_allocator_table *t = &s->allocator->table;
     uint64_t allocated;
     return t->stats &&
-           t->stats(f->allocator->ctx, (int32_t)f->of->index, &allocated, reserved) == 0;
+           t->stats(s->allocator->ctx, (int32_t)s->device->index, &allocated, reserved) == 0;
 }
 
 nd_status nd__allocator_pool(nd_allocator *a, nd_device *device, uint64_t pool, bool begin)
