@@ -2,27 +2,18 @@
  * The debug allocator (C20): every block a segment between red zones, poisoned when fresh and when
  * freed, and kept for a while after, so that stray writes show. Nothing aborts: mistakes are
  * logged, and told with the live blocks by nd_memory_debug_report. */
-#include <stdio.h>
 #include <stdlib.h>
 #include "core/memory/plain/debug.h"
 
 enum { LIVE, FREED, KEPT, GONE }; /* GONE: its memory too; the record stays a while */
-enum { BUCKETS = 1024, RECORDS = 4096, MOST_MISTAKES = 1000 };
-
-typedef struct {
-    nd_plain plain;
-    nd_debug_block *table[BUCKETS]; /* every record, by its address; under plain.lock */
-    nd_plain_block *kept, *kept_last, *gone, *gone_last; /* oldest first, by next */
-    int64_t n_kept, n_gone, n_mistakes;
-    nd_text mistakes;
-} nd_debug;
+enum { RECORDS = 4096 };
 
 static const nd_backend_class debug_class;
 
 /* ---- records ---- */
 static size_t bucket(const void *block)
 {
-    return (size_t)((uintptr_t)block >> 4) % BUCKETS;
+    return (size_t)((uintptr_t)block >> 4) % ND_DEBUG_BUCKETS;
 }
 
 /* Compares addresses alone, since the block may be anything. */
@@ -70,55 +61,6 @@ static nd_plain_block *pop(nd_plain_block **first)
     return b;
 }
 
-/* ---- mistakes ---- */
-static void mistake(nd_debug *d, const nd_plain_block *b, const char *what)
-{
-    char line[512], tag[ND_TRACE_TEXT + 16] = "no tag";
-    const char *name = d->plain.base.device ? d->plain.base.device->name : "";
-    if (b && b->tag[0])
-        snprintf(tag, sizeof tag, "tag \"%s\"", b->tag);
-    if (b)
-        snprintf(line, sizeof line, "%s: %s, block of %llu bytes at 0x%llx, %s", name, what,
-                 (unsigned long long)b->base.requested,
-                 (unsigned long long)(b->address + b->base.offset), tag);
-    else
-        snprintf(line, sizeof line, "%s: %s", name, what);
-    if (d->n_mistakes++ < MOST_MISTAKES)
-        nd__text_add(&d->mistakes, "%s\n", line);
-    nd__log(ND_LOG_ERROR, "memory: %s", line);
-}
-
-static void check_range(nd_debug *d, nd_debug_block *r, uint64_t from, uint64_t n, int pattern,
-                        const char *what)
-{
-    char text[160];
-    uint64_t at;
-    int value;
-    const nd_plain_block *b = &r->plain;
-    if (r->reported || nd__debug_find(&d->plain, b, from, n, pattern, &at, &value) != ND_OK ||
-        at == n)
-        return;
-    r->reported = true;
-    snprintf(text, sizeof text, "%s: byte %lld is 0x%02x", what,
-             (long long)(from + at) - (long long)b->base.offset, (unsigned)value);
-    mistake(d, b, text);
-}
-
-static void check_zones(nd_debug *d, nd_debug_block *r)
-{
-    const nd_plain_block *b = &r->plain;
-    uint64_t end = b->base.offset + b->base.requested;
-    check_range(d, r, end, b->segment - end, ND_FILL_ZONE, "written past the end");
-    check_range(d, r, 0, b->base.offset, ND_FILL_ZONE, "written before the beginning");
-}
-
-static void check_freed(nd_debug *d, nd_debug_block *r)
-{
-    check_range(d, r, r->plain.base.offset, r->plain.base.requested, ND_FILL_FREED,
-                "written after free");
-    check_zones(d, r);
-}
-
 /* ---- the way of a freed block: pending, kept, gone ---- */
 /* The oldest kept blocks beyond the limit lose their memory, the oldest records beyond theirs go.
  */
@@ -129,7 +71,7 @@ static bool evict(nd_debug *d, int64_t limit)
     while (d->n_kept > limit) {
         nd_plain_block *b = pop(&d->kept);
         d->n_kept--;
-        check_freed(d, (nd_debug_block *)b);
+        nd__debug_check_freed(d, (nd_debug_block *)b);
         ((nd_debug_block *)b)->state = GONE;
         pthread_mutex_unlock(&d->plain.lock);
         nd__plain_give_segment(&d->plain, b, b->uses.home.stream); /* not under the lock */
@@ -151,7 +93,7 @@ static bool finish(nd_plain *p, nd_plain_block *b)
     nd_debug *d = (nd_debug *)p;
     nd_debug_block *r = (nd_debug_block *)b;
     pthread_mutex_lock(&d->plain.lock);
-    check_zones(d, r);
+    nd__debug_check_zones(d, r);
     r->reported =
         nd__debug_fill(&d->plain, b, b->base.offset, b->base.requested, ND_FILL_FREED) != ND_OK ||
         r->reported;
@@ -211,9 +153,9 @@ static void debug_free(nd_block *block)
     nd_debug_block *r = find(d, block);
     bool fine = r && r->state == LIVE;
     if (!r)
-        mistake(d, NULL, "foreign free: the block is not one of this allocator");
+        nd__debug_mistake(d, NULL, "foreign free: the block is not one of this allocator");
     else if (!fine)
-        mistake(d, &r->plain, "double free");
+        nd__debug_mistake(d, &r->plain, "double free");
     else
         r->state = FREED;
     pthread_mutex_unlock(&d->plain.lock);
@@ -263,6 +205,15 @@ static const nd_backend_class debug_class = {
     .fork = nd__plain_fork,
 };
 
+/* Under the lock. */
+static void check_all(nd_debug *d)
+{
+    for (nd_plain_block *b = d->kept; b; b = b->next)
+        nd__debug_check_freed(d, (nd_debug_block *)b);
+    for (nd_plain_block *b = d->plain.live; b; b = b->next)
+        nd__debug_check_zones(d, (nd_debug_block *)b);
+}
+
 /* What nobody freed or asked about is looked at once more. */
 static void check_at_exit(void)
 {
@@ -271,10 +222,7 @@ static void check_at_exit(void)
         if (backend->type != &debug_class || !backend->device || nd__out_of_reach(backend->device))
             continue;
         pthread_mutex_lock(&d->plain.lock);
-        for (nd_plain_block *b = d->kept; b; b = b->next)
-            check_freed(d, (nd_debug_block *)b);
-        for (nd_plain_block *b = d->plain.live; b; b = b->next)
-            check_zones(d, (nd_debug_block *)b);
+        check_all(d);
         pthread_mutex_unlock(&d->plain.lock);
     }
 }
@@ -307,14 +255,11 @@ static int64_t report(nd_debug *d, nd_text *t)
 {
     int64_t n = 0;
     pthread_mutex_lock(&d->plain.lock);
-    for (nd_plain_block *b = d->kept; b; b = b->next)
-        check_freed(d, (nd_debug_block *)b);
-    for (nd_plain_block *b = d->plain.live; b; b = b->next)
-        check_zones(d, (nd_debug_block *)b);
+    check_all(d);
     if (d->mistakes.data)
         nd__text_add(t, "%s", d->mistakes.data);
-    if (d->n_mistakes > MOST_MISTAKES)
-        nd__text_add(t, "and %lld mistakes more\n", (long long)(d->n_mistakes - MOST_MISTAKES));
+    if (d->n_mistakes > ND_MOST_MISTAKES)
+        nd__text_add(t, "and %lld mistakes more\n", (long long)(d->n_mistakes - ND_MOST_MISTAKES));
     for (const nd_plain_block *b = d->plain.live; b; b = b->next, n++)
         nd__text_add(t, "%s: live, block of %llu bytes at 0x%llx, %s%s%s\n",
                      d->plain.base.device ? d->plain.base.device->name : "",

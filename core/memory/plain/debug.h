@@ -14,10 +14,22 @@ typedef struct nd_debug_block {
     struct nd_debug_block *same_hash;
 } nd_debug_block;
 
-/* debug_fill.c: bytes [from, from + n) of the block's segment, through the host address if there is
- * one. find: the first byte that is not the pattern, n if all are; *value is it. */
+enum { ND_DEBUG_BUCKETS = 1024, ND_MOST_MISTAKES = 1000 };
+typedef struct nd_debug {
+    nd_plain plain;
+    nd_debug_block *table[ND_DEBUG_BUCKETS]; /* every record, by its address; under plain.lock */
+    nd_plain_block *kept, *kept_last, *gone, *gone_last; /* oldest first, by next */
+    int64_t n_kept, n_gone, n_mistakes;
+    nd_text mistakes;
+} nd_debug;
+
+/* ---- debug_check.c; all but fill under plain.lock ---- */
+/* Writes the pattern to bytes [from, from + n) of the block's segment. */
 nd_status nd__debug_fill(const nd_plain *p, const nd_plain_block *b, uint64_t from, uint64_t n,
                          int pattern);
-nd_status nd__debug_find(const nd_plain *p, const nd_plain_block *b, uint64_t from, uint64_t n,
-                         int pattern, uint64_t *at, int *value);
+/* Logs and remembers a mistake; b: the block; NULL: none that is known. */
+void nd__debug_mistake(nd_debug *d, const nd_plain_block *b, const char *what);
+/* Whether the red zones, or for a freed block all of it, are as they should be; a mistake if not. */
+void nd__debug_check_zones(nd_debug *d, nd_debug_block *r);
+void nd__debug_check_freed(nd_debug *d, nd_debug_block *r);
 #endif
