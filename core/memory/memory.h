@@ -314,7 +314,7 @@ static inline const nd_conf *nd__conf(void)
 }
 nd_status nd__conf_check(
     void); /* the error in NDOCK_ALLOC_CONF, which is then ignored as a whole */
-/* conf/conf_plugin.c: the keys that plug-ins add; what the environment says of others is an error.
+/* conf/conf_service.c: the keys that plug-ins add; what the environment says of others is an error.
  * */
 extern const ndh_conf_1 nd__conf_service;
 void nd__conf_plugin_loaded(const char *plugin);

@@ -660,8 +660,8 @@ typedef struct {
     uint32_t size, zero;
     /* Adds the key "PLUGIN.key"; to be called by probe(), once a key, so that all are known when
      * the plug-in is loaded. key: of a-z, 0-9 and _. help: what values there are, for errors ("all,
-     * or a number of MiB"). initial: the value that holds already, as text without blanks; it may
-     * have commas inside []. Both are copied.
+     * or a number of MiB"). initial: the value that holds already, as text without blanks and
+     * commas. Both are copied.
      *
      * set(arg, value) makes another value hold, for the life of the process: from any thread, one
      * call at a time, with numbers in the C locale. It returns a status, with host->error's detail

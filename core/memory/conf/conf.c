@@ -149,7 +149,7 @@ static nd_status set_text(void *arg)
         status = nd__conf_make(w.extras);
     if (status == ND_OK) {
         pthread_mutex_lock(&nd__conf_lock);
-        nd__conf_keep(w.extras);
+        nd__conf_keep(&w.extras);
         current = next;
         atomic_store_explicit(&nd__conf_now, &next->conf, memory_order_release);
         pthread_mutex_unlock(&nd__conf_lock);

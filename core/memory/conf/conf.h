@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Inside the settings: what conf.c (the record, changes as a whole), conf_keys.c (the core's own
- * keys) and conf_plugin.c (keys that plug-ins add) share. */
+ * keys) and conf_plugin.c, conf_waiting.c, conf_service.c (keys that plug-ins add) share. */
 #ifndef NDOCK_CORE_CONF_H
 #define NDOCK_CORE_CONF_H
 #include "core/memory/memory.h"
@@ -30,31 +30,62 @@ int nd__conf_own_count(void);
 /* The i-th key but for what concerns its value, which is added to the text; false past the last. */
 bool nd__conf_own_key(int i, const nd_conf *conf, nd_param_info *out, nd_text *value);
 
+/* ---- conf_divisions.c ---- */
+/* A number in the range. *at: what follows it. */
+bool nd__conf_number(const char **at, double low, double high, double *out);
+/* Steps between two powers of two, by the request's power of two. */
+bool nd__conf_parse_divisions(const char **at, uint32_t table[64]);
+void nd__conf_print_divisions(const uint32_t table[64], nd_text *out);
+
 /* ---- conf_plugin.c ---- */
-struct nd_conf_pair; /* of conf_plugin.c */
-typedef struct nd_conf_key nd_conf_key;
-typedef struct nd_conf_change { /* of one key, in the order of the text */
-    nd_conf_key *key;           /* NULL: of a plug-in that is not there yet ... */
-    struct nd_conf_pair *later; /* ... for which this waits, once it is kept */
-    char *value;                /* malloc'ed; once kept, the value before */
+typedef struct nd_conf_key {
+    char *name, *help; /* name: plugin.key */
+    char *value;
+    const char *initial; /* kept */
+    int32_t (*set)(void *arg, const char *value);
+    void *arg;
+    struct nd_conf_key *next;
+} nd_conf_key;
+/* A value that one key is to have, in the order of the text. */
+typedef struct nd_conf_change {
+    char *name, *value; /* value: once it is kept, the value before */
+    nd_conf_key *key;   /* NULL: of a plug-in that is not there yet, for which the change waits */
+    bool may_lack;      /* the plug-in may have no such key */
     struct nd_conf_change *next, *before;
 } nd_conf_change;
+/* Under the lock: what there is from now on. False: there is such a key; there was no memory. */
+bool nd__conf_add_key(nd_conf_key *k);
+bool nd__conf_add_plugin(const char *plugin);
 /* A pair "plugin.key:value" of n bytes up to its colon. Of the environment, which is read before
- * any plug-in is there, it is put away; else it is added to the list. *at: what follows it. */
+ * any plug-in is there, it waits; else it is added to the list. *at: what follows it. */
 nd_status nd__conf_parse_extra(const char **at, size_t n, bool environment, nd_conf_change **list);
 /* A value, in the plug-in's words, of what a key of another name means: for the plug-in's key, for
  * the plug-in when it comes, or for nobody where it has no such key. */
 nd_status nd__conf_hand_on(const char *name, const char *value, bool environment,
                            nd_conf_change **list);
+/* Tells the key's plug-in a value. Its error is passed on with the key and the value. */
+nd_status nd__conf_tell(const nd_conf_key *key, const char *value);
 /* Tells the plug-ins: all of them or none. Under no lock, one caller at a time. */
-nd_status nd__conf_make(nd_conf_change *list);
-void nd__conf_keep(nd_conf_change *list); /* what was made holds now; under the lock */
+nd_status nd__conf_make(const nd_conf_change *list);
+/* What was made holds now; under the lock. What is left in the list is to be dropped. */
+void nd__conf_keep(nd_conf_change **list);
 void nd__conf_drop(nd_conf_change *list);
-void nd__conf_drop_environment(void);
 void nd__conf_extra_names(nd_text *t);  /* ", sim.memory_mb" ... */
 void nd__conf_extra_values(nd_text *t); /* ",sim.memory_mb:all" ...; under the lock */
 /* The *i-th key; kept texts. false past the last, *i less by how many there are. Under the lock. */
 bool nd__conf_extra_key(int32_t *i, nd_param_info *out);
+
+/* ---- conf_waiting.c ---- */
+/* For no key yet; NULL: no host memory. */
+nd_conf_change *nd__conf_change_new(const char *name, size_t n, const char *value, size_t length);
+void nd__conf_change_free(nd_conf_change *c); /* NULL: nothing */
+/* The following under the lock. Lets it wait; the later of two values of a key stands, so that the
+ * one is returned whose place it takes, or NULL. */
+nd_conf_change *nd__conf_let_wait(nd_conf_change *c);
+/* What waits for the key, or for a key of the plug-in, and no longer does; NULL: nothing. */
+nd_conf_change *nd__conf_waiting_for(const char *name);
+nd_conf_change *nd__conf_waiting_for_any_of(const char *plugin);
+void nd__conf_drop_environment(void);
 
 /* ---- conf_pytorch.c ---- */
 bool nd__conf_is_pytorch(const char *name, size_t n);

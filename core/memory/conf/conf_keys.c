@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The core's own keys of NDOCK_ALLOC_CONF: one table says how each is parsed and printed. */
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
 #include "core/memory/conf/conf.h"
 
 #define MIB 1048576.0
@@ -19,19 +17,6 @@ struct setting {
 #define FIELD(type, s, conf) ((type *)((char *)(conf) + (s)->offset))
 #define FIELD_CONST(type, s, conf) ((const type *)((const char *)(conf) + (s)->offset))
 
-static bool number(const char **at, double low, double high, double *out)
-{
-    char *end;
-    if (!isdigit((unsigned char)**at) && **at != '.')
-        return false;
-    errno = 0;
-    *out = strtod(*at, &end);
-    if (end == *at || errno || !(*out >= low && *out <= high))
-        return false;
-    *at = end;
-    return true;
-}
-
 static bool word(const char **at, const char *text)
 {
     size_t n = strlen(text);
@@ -44,7 +29,7 @@ static bool word(const char **at, const char *text)
 static bool parse_mib(const setting *s, const char **at, nd_conf *conf)
 {
     double value;
-    if (!number(at, s->low, s->high, &value))
+    if (!nd__conf_number(at, s->low, s->high, &value))
         return false;
     *FIELD(uint64_t, s, conf) = (uint64_t)(value * MIB + 0.5);
     return true;
@@ -90,7 +75,7 @@ static void print_cached(const setting *s, const nd_conf *conf, nd_text *out)
 
 static bool parse_real(const setting *s, const char **at, nd_conf *conf)
 {
-    return number(at, s->low, s->high, FIELD(double, s, conf));
+    return nd__conf_number(at, s->low, s->high, FIELD(double, s, conf));
 }
 
 static void print_real(const setting *s, const nd_conf *conf, nd_text *out)
@@ -101,7 +86,7 @@ static void print_real(const setting *s, const nd_conf *conf, nd_text *out)
 static bool parse_integer(const setting *s, const char **at, nd_conf *conf)
 {
     double value;
-    if (!number(at, s->low, s->high, &value) || value != (double)(int64_t)value)
+    if (!nd__conf_number(at, s->low, s->high, &value) || value != (double)(int64_t)value)
         return false;
     *FIELD(int64_t, s, conf) = (int64_t)value;
     return true;
@@ -159,73 +144,14 @@ static void print_choice(const setting *s, const nd_conf *conf, nd_text *out)
     nd__text_add(out, "%s", s->words[*FIELD_CONST(int32_t, s, conf)]);
 }
 
-/* ---- roundup_power2_divisions: one number, or [MiB:number,...,>:number] ---- */
-#define FIRST_POWER 20 /* the smallest interval begins at 1 MiB; lower ones follow it */
-
-static bool power_of_two(const char **at, double high, uint32_t *out)
-{
-    double value;
-    if (!number(at, 0, high, &value) || value != (double)(uint64_t)value)
-        return false;
-    *out = (uint32_t)value;
-    return (*out & (*out - 1)) == 0;
-}
-
-static bool colon(const char **at)
-{
-    return **at == ':' && ++*at;
-}
-
-static bool parse_interval(const char **at, uint32_t *table, int *last)
-{
-    uint32_t mib = 0, value;
-    bool rest = **at == '>' && ++*at;
-    if ((!rest && (!power_of_two(at, 2147483648.0, &mib) || mib == 0)) || !colon(at) ||
-        !power_of_two(at, 64, &value))
-        return false;
-    int power = rest ? *last + 1 : FIRST_POWER + 31 - __builtin_clz(mib);
-    if (power <= *last)
-        return false; /* in ascending order */
-    for (int i = *last < 0 ? 0 : power; i <= (rest ? 63 : power); i++)
-        table[i] = value;
-    *last = rest ? 63 : power;
-    return true;
-}
-
 static bool parse_divisions(const setting *s, const char **at, nd_conf *conf)
 {
-    uint32_t *table = FIELD(uint32_t, s, conf), value = 0;
-    int last = -1;
-    if (**at != '[') {
-        if (!power_of_two(at, 64, &value))
-            return false;
-        for (int i = 0; i < 64; i++)
-            table[i] = value;
-        return true;
-    }
-    memset(table, 0, 64 * sizeof *table);
-    do {
-        ++*at;
-        if (!parse_interval(at, table, &last))
-            return false;
-    } while (**at == ',');
-    return **at == ']' && ++*at;
+    return nd__conf_parse_divisions(at, FIELD(uint32_t, s, conf));
 }
 
 static void print_divisions(const setting *s, const nd_conf *conf, nd_text *out)
 {
-    const uint32_t *table = FIELD_CONST(uint32_t, s, conf);
-    int end = 63;
-    while (end >= FIRST_POWER && table[end] == table[63])
-        end--;
-    if (end < FIRST_POWER) {
-        nd__text_add(out, "%u", table[63]);
-        return;
-    }
-    for (int i = FIRST_POWER; i <= end; i++)
-        nd__text_add(out, "%c%llu:%u", i == FIRST_POWER ? '[' : ',', 1ull << (i - FIRST_POWER),
-                     table[i]);
-    nd__text_add(out, ",>:%u]", table[63]);
+    nd__conf_print_divisions(FIELD_CONST(uint32_t, s, conf), out);
 }
 
 static const char *const steal_words[] = {"never", "before_oom", "before_grow", NULL};
