@@ -18,7 +18,7 @@ MOST_LINES = 350
 def read_folders(top):
     """The names of the folders from the lowest to the highest."""
     folders = re.findall(r"^#   (\w+) +\S", (top / "python/files.mk").read_text(), re.M)
-    there = sorted(p.name for p in (top / "python/src").iterdir())
+    there = sorted(p.name for p in (top / "python/src").iterdir() if p.is_dir() and not p.name.startswith("."))
     if sorted(folders) != there:
         sys.exit(f"python/files.mk explains {sorted(folders)}, and there are {there}")
     return folders
@@ -26,7 +26,7 @@ def read_folders(top):
 
 def includes(top, folders):
     """Lines "file includes header" for the includes that climb."""
-    for file in sorted((top / "python/src").glob("*/*")):
+    for file in sorted((top / "python/src").glob("*/*.[chd]*")):
         for header in re.findall(r'^#include "python/src/([^"]+)"', file.read_text(), re.M):
             if folders.index(header.split("/")[0]) > folders.index(file.parent.name):
                 yield f"{file.parent.name}/{file.name} includes {header}"
