@@ -30,17 +30,18 @@ endif
 
 plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
 %canon_reldir%_ndock_cpu_la_SOURCES = \
+  %reldir%/classes.def %reldir%/op.c %reldir%/plugin.c \
   %reldir%/copy/cast.h %reldir%/copy/cast_loop_tmpl.h %reldir%/copy/cast_tmpl.h %reldir%/copy/copy.c %reldir%/copy/copy.h \
   %reldir%/copy/iota.c %reldir%/copy/move_tmpl.h %reldir%/copy/tiles.c \
   %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h %reldir%/elementwise/loops.h \
   %reldir%/elementwise/loops_tmpl.h \
-  %reldir%/host/code.c %reldir%/host/cpu.h %reldir%/host/isa.c %reldir%/host/memory.c %reldir%/host/op.c \
-  %reldir%/host/params.c %reldir%/host/plugin.c %reldir%/host/scalar.c %reldir%/host/threads.c \
-  %reldir%/index/index.c %reldir%/index/index.h %reldir%/index/scatter.c %reldir%/index/scatter_loop_tmpl.h \
+  %reldir%/host/code.c %reldir%/host/cpu.h %reldir%/host/host.c %reldir%/host/isa.c %reldir%/host/memory.c \
+  %reldir%/host/params.c %reldir%/host/scalar.c %reldir%/host/threads.c \
+  %reldir%/index/index.c %reldir%/index/index.h %reldir%/index/plan.c %reldir%/index/scatter.c %reldir%/index/scatter_loop_tmpl.h \
   %reldir%/index/scatter_tmpl.h %reldir%/index/search.c %reldir%/index/search_tmpl.h %reldir%/index/select.c \
   %reldir%/index/select_tmpl.h %reldir%/index/take.c %reldir%/index/take_tmpl.h \
   %reldir%/math/exp.h %reldir%/math/half.h %reldir%/math/philox.h %reldir%/math/vmath.h \
-  %reldir%/matmul/blas.c %reldir%/matmul/convert_tmpl.h %reldir%/matmul/kernel_tmpl.h %reldir%/matmul/matmul.c \
+  %reldir%/matmul/blas.c %reldir%/matmul/convert_tmpl.h %reldir%/matmul/finish.c %reldir%/matmul/kernel_tmpl.h %reldir%/matmul/matmul.c \
   %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/simd.h %reldir%/matmul/skinny.c \
   %reldir%/matmul/skinny_tmpl.h \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
@@ -49,7 +50,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/reduce/minmax_tmpl.h %reldir%/reduce/prod_tmpl.h %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h \
   %reldir%/reduce/scan.c %reldir%/reduce/scan_tmpl.h %reldir%/reduce/sum_tmpl.h %reldir%/reduce/type_tmpl.h \
   %reldir%/reduce/var_tmpl.h \
-  %reldir%/sort/elements.c %reldir%/sort/keys_tmpl.h %reldir%/sort/lanes.c %reldir%/sort/network_tmpl.h %reldir%/sort/sort.c \
+  %reldir%/sort/elements.c %reldir%/sort/keys_tmpl.h %reldir%/sort/lanes.c %reldir%/sort/network_tmpl.h %reldir%/sort/row.c %reldir%/sort/sort.c \
   %reldir%/sort/sort.h %reldir%/sort/sort_tmpl.h %reldir%/sort/topk.c \
   %reldir%/walk/load_tmpl.h %reldir%/walk/tile.c %reldir%/walk/tile.h %reldir%/walk/tile_tmpl.h %reldir%/walk/walk.h
 %canon_reldir%_ndock_cpu_la_CPPFLAGS = $(cpu_cppflags)
@@ -57,9 +58,9 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
 %canon_reldir%_ndock_cpu_la_LIBADD = $(cpu_variants) -lm
 %canon_reldir%_ndock_cpu_la_LDFLAGS = -module -avoid-version -shared $(OPENMP_CFLAGS)
 if HAVE_VERSION_SCRIPT
-%canon_reldir%_ndock_cpu_la_LDFLAGS += -Wl,--version-script=$(srcdir)/%reldir%/host/plugin.map -Wl,-z,nodelete -Wl,-z,relro,-z,now
+%canon_reldir%_ndock_cpu_la_LDFLAGS += -Wl,--version-script=$(srcdir)/%reldir%/plugin.map -Wl,-z,nodelete -Wl,-z,relro,-z,now
 if !HAVE_SANITIZER
 %canon_reldir%_ndock_cpu_la_LDFLAGS += -Wl,-z,defs
 endif
 endif
-EXTRA_DIST += %reldir%/host/plugin.map
+EXTRA_DIST += %reldir%/plugin.map

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The CUDA plug-in: the host side in C, kernels as fat binaries inside it. configure writes a rule for each row of modules.def.
 cuda_host_sources = \
+  %reldir%/classes.def %reldir%/op.c %reldir%/plugin.c \
   %reldir%/copy/cast.c %reldir%/copy/cast.h %reldir%/copy/iota.c %reldir%/copy/iota.h %reldir%/copy/move.c \
   %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h \
-  %reldir%/host/backend.h %reldir%/host/classes.def %reldir%/host/code.c %reldir%/host/device.c %reldir%/host/driver.c \
-  %reldir%/host/driver.def %reldir%/host/driver.h %reldir%/host/graph.c %reldir%/host/kernel.c %reldir%/host/memory.c \
+  %reldir%/host/backend.h %reldir%/host/block.c %reldir%/host/code.c %reldir%/host/device.c %reldir%/host/driver.c \
+  %reldir%/host/driver.def %reldir%/host/driver.h %reldir%/host/graph.c %reldir%/host/host.c %reldir%/host/kernel.c %reldir%/host/memory.c \
   %reldir%/host/module.c %reldir%/host/modules.def %reldir%/host/nvml.c %reldir%/host/nvrtc.c %reldir%/host/nvrtc.h \
-  %reldir%/host/op.c %reldir%/host/peer.c %reldir%/host/pinned.c %reldir%/host/pinned_conf.c %reldir%/host/plugin.c \
+  %reldir%/host/peer.c %reldir%/host/pinned.c %reldir%/host/pinned_conf.c \
   %reldir%/host/pointer.c %reldir%/host/pool.c %reldir%/host/ring.c %reldir%/host/scalar.c %reldir%/host/stream.c \
   %reldir%/host/team.c %reldir%/host/transfer.c %reldir%/host/vmm.c \
   %reldir%/index/gather.c %reldir%/index/gather.h %reldir%/index/scatter.c %reldir%/index/scatter.h %reldir%/index/search.c \
@@ -42,7 +43,7 @@ cuda_kernel_headers = \
   %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/sort.h \
   %reldir%/walk/divisor.cuh %reldir%/walk/divisor.h %reldir%/walk/lines.cuh %reldir%/walk/lines.h %reldir%/walk/strided.cuh \
   %reldir%/walk/strided.h %reldir%/walk/walk.cuh %reldir%/walk/walk.h
-EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/host/plugin.map
+EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/plugin.map
 
 AM_V_NVCC = $(AM_V_NVCC_@AM_V@)
 AM_V_NVCC_ = $(AM_V_NVCC_@AM_DEFAULT_V@)
@@ -66,7 +67,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cuda.la
 EXTRA_%canon_reldir%_ndock_cuda_la_DEPENDENCIES = %reldir%/sort/cub.o
 %canon_reldir%_ndock_cuda_la_LDFLAGS = -module -avoid-version -shared -Wl,%reldir%/sort/cub.o,$(ND_CUDART)
 if HAVE_VERSION_SCRIPT
-%canon_reldir%_ndock_cuda_la_LDFLAGS += -Wl,--version-script=$(srcdir)/%reldir%/host/plugin.map -Wl,-z,nodelete -Wl,-z,relro,-z,now
+%canon_reldir%_ndock_cuda_la_LDFLAGS += -Wl,--version-script=$(srcdir)/%reldir%/plugin.map -Wl,-z,nodelete -Wl,-z,relro,-z,now
 if !HAVE_SANITIZER
 %canon_reldir%_ndock_cuda_la_LDFLAGS += -Wl,-z,defs
 endif

@@ -174,10 +174,10 @@ static inline int64_t ndp_view_size(const ndp_view *v)
     return n;
 }
 
-/* A stride without its direction. */
-static inline int64_t ndp_magnitude(int64_t stride)
+/* A stride without its direction; that of an extent of one may be -2^63. */
+static inline uint64_t ndp_magnitude(int64_t stride)
 {
-    return stride < 0 ? -stride : stride;
+    return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
 }
 
 /* The dtype that names a call: of the first input, or of the output where there is none. */

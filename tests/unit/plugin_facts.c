@@ -61,8 +61,9 @@ static void views(void)
     is_int(ndp_view_size(&v), 24, "elements of a view");
     v.ndim = 0;
     is_int(ndp_view_size(&v), 1, "of one without dimensions");
-    is_int(ndp_magnitude(-8), 8, "a stride backwards");
-    is_int(ndp_magnitude(8), 8, "and forwards");
+    is_int((long long)ndp_magnitude(-8), 8, "a stride backwards");
+    is_int((long long)ndp_magnitude(8), 8, "and forwards");
+    ok(ndp_magnitude(INT64_MIN) == (uint64_t)1 << 63, "the longest stride backwards");
     is_int(ndp_call_dtype(&with), NDP_F32, "the dtype of a call's first input");
     is_int(ndp_call_dtype(&without), NDP_U8, "or of its output");
 }

@@ -217,11 +217,11 @@ static void chunk(void *ctx, int64_t begin, int64_t end)
 static int transposed_dim(const ew_operand *o, const int64_t *shape, int ndim)
 {
     int found = -1;
-    int64_t last = ndp_magnitude(o->stride[ndim - 1]);
-    if (last * o->nbytes <= 64 || shape[ndim - 1] < 8)
+    uint64_t last = ndp_magnitude(o->stride[ndim - 1]);
+    if (last * (uint64_t)o->nbytes <= 64 || shape[ndim - 1] < 8)
         return -1;
     for (int d = ndim - 2; d >= 0; d--) {
-        int64_t s = ndp_magnitude(o->stride[d]);
+        uint64_t s = ndp_magnitude(o->stride[d]);
         if (s != 0 && s * 8 <= last && shape[d] >= 8 &&
             (found < 0 || s < ndp_magnitude(o->stride[found])))
             found = d;

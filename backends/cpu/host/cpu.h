@@ -17,7 +17,12 @@ struct ndp_dev {
     int32_t index;
 };
 
+/* ---- host.c ---- */
 extern const ndp_host *cpu_host; /* set by the entry */
+/* Legal dtypes of an op by the op table: mask of its domain. */
+uint64_t cpu_domain_dtypes(int32_t op);
+int32_t cpu_op_class(int32_t op);
+const char *cpu_op_name(int32_t op);
 
 /* params.c: what the environment sets, read by probe(). */
 typedef struct {
@@ -81,31 +86,18 @@ const char *cpu_isa_name(void);
 #define CPU_ISA_PICK(name) (&name##_baseline)
 #endif
 
-/* ---- op.c, and one entry per class ---- */
+/* ---- op.c, and the tables of the classes ---- */
 typedef struct {
     /* Mask of dtypes (of the first input; of the output for ops without inputs) the op runs in. */
     uint64_t (*dtypes)(int32_t op);
     /* The kernel for calls like this one, or NULL with the reason in why. */
     const ndp_kernel *(*find)(const ndp_call *like, char *why, size_t n);
 } cpu_class;
-extern const cpu_class cpu_elementwise; /* UNARY BINARY TERNARY: elementwise.c */
-extern const cpu_class cpu_copy;        /* FILL COPY: copy.c */
-extern const cpu_class cpu_iota;        /* IOTA: iota.c */
-extern const cpu_class cpu_reduce;      /* REDUCE ARGREDUCE: reduce.c */
-extern const cpu_class cpu_scan;        /* SCAN: scan.c */
-extern const cpu_class cpu_norm;        /* NORM: norm.c */
-extern const cpu_class cpu_matmul;      /* MATMUL: matmul.c */
-extern const cpu_class cpu_index;       /* TAKE GATHER SCATTER COMPRESS NONZERO: index.c */
-extern const cpu_class cpu_sort;        /* SORT SEARCH: sort.c */
-extern const cpu_class cpu_random;      /* RANDOM: random.c */
+#define CPU_CLASS(CLASS, table) extern const cpu_class table;
+#include "classes.def"
 extern const ndp_op_1 cpu_op_group;
 
-/* Legal dtypes of an op by the op table: mask of its domain. */
-uint64_t cpu_domain_dtypes(int32_t op);
-int32_t cpu_op_class(int32_t op);
-const char *cpu_op_name(int32_t op);
-
-/* ---- matmul.c: which BLAS serves, for info ("libopenblas.so.0", "own kernels"); opens it if that
+/* ---- matmul/blas.c: which BLAS serves, for info ("libopenblas.so.0", "own kernels"); opens it if that
  * was not done yet. */
 const char *cpu_blas_name(void);
 

@@ -23,6 +23,7 @@ typedef struct {
     int64_t nbytes; /* of an element */
 } index_plan;
 
+/* ---- index/plan.c ---- */
 /* written: which operand's memory order decides the loop order. value NULL: a scalar, plan->value
  * is the caller's to set. */
 void index_plan_make(index_plan *p, int axis, const ndp_view *table, const ndp_view *at,

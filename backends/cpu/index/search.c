@@ -152,4 +152,15 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call
     return NDP_OK;
 }
 
-const ndp_kernel search_kernel = {.size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .run = run};
+static const ndp_kernel the_kernel = {
+    .size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .run = run};
+
+static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
+{
+    (void)like;
+    (void)why;
+    (void)n;
+    return &the_kernel;
+}
+
+const cpu_class cpu_search = {cpu_domain_dtypes, find};

@@ -11,16 +11,6 @@
 
 #define MM_PACK_WORK (32 << 10) /* elements worth a task of packing */
 
-char *mm_at(const mm_plan *p, const mm_operand *x, int64_t item, int64_t row, int64_t column)
-{
-    int64_t offset = row * x->row + column * x->column;
-    for (int d = p->n_batch - 1; d >= 0 && item > 0; d--) {
-        offset += item % p->batch_shape[d] * x->batch[d];
-        item /= p->batch_shape[d];
-    }
-    return x->data + offset * x->size;
-}
-
 typedef void (*pack_fn)(const void *, int64_t, int64_t, int64_t, int64_t, void *);
 
 /* Pack w lanes by kc; strides lead to the next lane and along k. Another dtype is converted first,
@@ -89,25 +79,6 @@ static void pack_shared(void *ctx, int64_t begin, int64_t end)
             else
                 pack_b(p, r->item, r->j0 + lane, w, k, kc, r->shared + p->shared_b + offset);
         }
-    }
-}
-
-void mm_finish(const mm_plan *p, int64_t item, int64_t i0, int64_t j0, int64_t m, int64_t n,
-               char *sums, char *row)
-{
-    const mm_kernels *k = p->k;
-    char *old = p->scale.f_beta != 0 ? row : NULL;
-    char *bias = p->has_bias ? row + p->tile_n * k->element : NULL;
-    for (int64_t i = i0; i < i0 + m; i++, sums += p->pitch * k->element) {
-        char *out = mm_at(p, &p->out, item, i, j0);
-        if (old)
-            k->load[p->out.dtype](out, 0, p->out.column, 1, n, old);
-        if (bias)
-            k->load[p->bias.dtype](mm_at(p, &p->bias, item, i, j0), 0, p->bias.column, 1, n, bias);
-        k->combine(sums, n * k->parts, &p->scale, old, bias);
-        if (p->epilogue_loop)
-            p->epilogue_loop((char *const[]){sums, sums}, n);
-        k->save[p->out.dtype](sums, n, out, p->out.column);
     }
 }
 

@@ -112,6 +112,18 @@ static inline int mm_is_empty(const mm_plan *p)
     return p->m == 0 || p->n == 0 || p->batch == 0;
 }
 
+/* Address of element (row, column) of product item. */
+static inline char *mm_at(const mm_plan *p, const mm_operand *x, int64_t item, int64_t row,
+                          int64_t column)
+{
+    int64_t offset = row * x->row + column * x->column;
+    for (int d = p->n_batch - 1; d >= 0 && item > 0; d--) {
+        offset += item % p->batch_shape[d] * x->batch[d];
+        item /= p->batch_shape[d];
+    }
+    return x->data + offset * x->size;
+}
+
 /* ---- matmul/plan.c */
 /* Kernels for sums of products of dtype stored as out_dtype, or NULL. */
 const mm_kernels *mm_kernels_for(int32_t dtype, int32_t out_dtype);
@@ -119,9 +131,7 @@ const mm_kernels *mm_kernels_for(int32_t dtype, int32_t out_dtype);
 int mm_is_native(const mm_kernels *k, int32_t dtype);
 void mm_plan_call(mm_plan *p, const ndp_call *call);
 
-/* ---- matmul.c */
-/* Address of element (row, column) of product item. */
-char *mm_at(const mm_plan *p, const mm_operand *x, int64_t item, int64_t row, int64_t column);
+/* ---- matmul/finish.c */
 /* Sums (m, n), rows p->pitch apart, into out at (i, j): alpha, beta, bias and epilogue. */
 void mm_finish(const mm_plan *p, int64_t item, int64_t i, int64_t j, int64_t m, int64_t n,
                char *sums, char *row);

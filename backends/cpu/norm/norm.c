@@ -94,7 +94,7 @@ static void plan_make(plan *p, const ndp_call *call)
         int after = p->rows.stride[IN][0] == width && p->rows.stride[OUT][0] == width;
         p->dense = one && after ? width : 0;
     }
-    int64_t beside = ndp_magnitude(cpu_walk_inner(&p->rows, IN));
+    uint64_t beside = ndp_magnitude(cpu_walk_inner(&p->rows, IN));
     p->tiles = 0;
     p->across = p->n <= KEEP / TILE ? TILE : p->n <= KEEP / 32 ? 32 : p->n <= KEEP / 16 ? 16 : TILE;
     if (inner >= 8 && p->n > 1 && ndp_magnitude(cpu_walk_inner(&p->row, IN)) > beside)

@@ -89,7 +89,8 @@ static int64_t rows_in_one(const plan *p)
 /* Inner or sweep. With few elements per result the calls cost more than the strides do. */
 static void plan_mode(plan *p)
 {
-    int64_t densest = INT64_MAX, results = p->kept.size, n = p->reduced.size;
+    uint64_t densest = INT64_MAX;
+    int64_t results = p->kept.size, n = p->reduced.size;
     int arg = p->cell->finish == CPU_FINISH_POSITION;
     int narrow = p->kept.shape[p->kept.ndim - 1] < 8;
     if (!arg) {
@@ -102,8 +103,8 @@ static void plan_mode(plan *p)
     p->wide = results > 1 && !arg ? rows_in_one(p) : 1;
     if (n < 4 * p->wide)
         p->wide = 1;
-    p->sweep = results > 1 &&
-               (p->wide > 1 || n < SHORT || (densest > cpu_walk_inner(&p->kept, 0) && !narrow));
+    p->sweep = results > 1 && (p->wide > 1 || n < SHORT ||
+                               ((int64_t)densest > cpu_walk_inner(&p->kept, 0) && !narrow));
     if (!arg)
         return;
     /* A sweep keeps positions in order, so that the first of equal elements is met first. */

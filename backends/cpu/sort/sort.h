@@ -21,6 +21,12 @@ typedef struct {
     int64_t at;
 } sort_c128_at;
 
+/* Bits of x up to its highest one. */
+static inline int sort_bit_length(uint64_t x)
+{
+    return x ? 64 - __builtin_clzll(x) : 0;
+}
+
 /* ---- sort_isa.c: between elements in memory and keys; strides in elements ---- */
 typedef struct {
     uint64_t bias; /* of integers: the sign bit. Combined with all ones for descending order it is
@@ -77,7 +83,7 @@ void *sort_c128s_at(void *a, void *b, int64_t n, int low, int bits, int64_t *cou
 void sort_merge_pairs(const sort_pair *x, int64_t nx, const sort_pair *y, int64_t ny,
                       sort_pair *out, int64_t n);
 
-/* ---- sort.c, sort/lanes.c ---- */
+/* ---- sort/row.c, sort/lanes.c ---- */
 /* One row to sort, and memory for it. */
 typedef struct {
     const char *a;
@@ -89,19 +95,21 @@ typedef struct {
     char *buffer[2];
     int64_t *counts;
 } sort_row;
+void sort_row_values(const sort_row *r);
 void sort_row_positions(const sort_row *r); /* out is i64 */
 /* Up to SORT_LANES rows of one length at once, where sort_lanes_fit. Needs no buffers. */
 #define SORT_LANES_MAX 1024
 int sort_lanes_fit(int32_t dtype, int64_t n, int positions);
 void sort_lanes_values(const sort_row *r, int rows);
 void sort_lanes_positions(const sort_row *r, int rows);
-/* Bytes of memory for sort_row_positions: each buffer's, and the counts'. */
+/* Bytes of memory for sort_row_values or sort_row_positions: each buffer's, and the counts'. */
+int64_t sort_values_nbytes(int32_t dtype, int64_t n);
 int64_t sort_positions_nbytes(int32_t dtype, int64_t n);
 int64_t sort_counts_nbytes(int64_t n);
 /* Rows of a call, and how many are sorted at once, each in a slot of its own. */
 int64_t sort_rows(const ndp_call *call);
 int64_t sort_slots(const ndp_call *call);
 
-extern const ndp_kernel sort_topk_kernel, search_kernel;
+extern const ndp_kernel sort_topk_kernel;
 
 #endif

@@ -52,7 +52,7 @@ static int32_t tiled_dimension(const strided_plan *p)
         if (p->extent[d] >= TILE_MIN && p->src_stride[d] != 0 &&
             (best == 0 || ndp_magnitude(p->src_stride[d]) < ndp_magnitude(p->src_stride[best])))
             best = d;
-    int64_t inner = ndp_magnitude(p->src_stride[0]);
+    uint64_t inner = ndp_magnitude(p->src_stride[0]);
     return best && inner >= 32 && ndp_magnitude(p->src_stride[best]) * 4 <= inner ? best : 0;
 }
 

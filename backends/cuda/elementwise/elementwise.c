@@ -137,9 +137,9 @@ static void set_up(ew_work *w, const ndp_call *call)
 static int tile_dimension(const ew_work *w, uint32_t i)
 {
     int last = w->ndim - 1, best = last;
-    uint64_t nearest = (uint64_t)ndp_magnitude(w->stride[i][last]);
+    uint64_t nearest = ndp_magnitude(w->stride[i][last]);
     for (int d = 0; d < last && nearest > 1; d++) {
-        uint64_t m = (uint64_t)ndp_magnitude(w->stride[i][d]);
+        uint64_t m = ndp_magnitude(w->stride[i][d]);
         if (m != 0 && m < nearest && w->shape[d] >= EW_MIN_TILE) {
             nearest = m;
             best = d;
@@ -208,8 +208,7 @@ static int32_t launch_tiled(const ew_work *w, ew_params *p)
     for (int d = 2; d < p->ndim; d++)
         tiles *= p->extent[d].value;
     for (uint32_t i = 0; i < w->call->n_in; i++) {
-        uint64_t x = (uint64_t)ndp_magnitude(p->in_stride[i][0]),
-                 y = (uint64_t)ndp_magnitude(p->in_stride[i][1]);
+        uint64_t x = ndp_magnitude(p->in_stride[i][0]), y = ndp_magnitude(p->in_stride[i][1]);
         p->transposed |= (uint32_t)(y != 0 && y < x) << i;
     }
     p->n = tiles;

@@ -10,14 +10,20 @@
 
 enum { CUDA_MAX_DEVICES = 64, CUDA_THREADS = 256 };
 
-extern const ndp_host *cuda_host; /* set by the entry */
-
 /* An error with printf text; returns status. */
 #define cuda_error(status, ...) cuda_host->error(cuda_host->ctx, (status), 0, __VA_ARGS__)
 
+/* ---- host.c ---- */
+extern const ndp_host *cuda_host; /* set by the entry */
 /* Opens a library of the vendor's and fills out with its functions; an error says what to install.
  */
 int32_t cuda_open_library(const ndh_library *library, void *out);
+/* Legal dtypes of an op by the op table: mask of its domain. */
+uint64_t cuda_domain_dtypes(int32_t op);
+int32_t cuda_op_class(int32_t op);
+const char *cuda_op_name(int32_t op);
+/* Why there is no kernel, with the op and its dtypes; NDP_ERR_UNSUPPORTED. */
+int32_t cuda_unsupported(const ndp_call *like, char *why, size_t n);
 
 /* ---- device.c ---- */
 struct ndp_stream {
@@ -46,7 +52,11 @@ struct ndp_dev {
 int32_t cuda_probe(uint32_t *count, char *why, size_t n);
 int32_t cuda_info(uint32_t index, ndp_device_info *out);
 int32_t cuda_open(uint32_t index, ndp_dev **out);
-void cuda_close(ndp_dev *);
+/* Closing what a device has made for itself. Each finds out whether there is anything, and enters the
+ * context if so. */
+typedef void (*cuda_closer)(ndp_dev *);
+/* closers, which ends with NULL, is run when the device is closed as often as it was opened. */
+void cuda_close(ndp_dev *, const cuda_closer *closers);
 /* The open devices, one after another; NULL after the last. */
 ndp_dev *cuda_next_open(const ndp_dev *);
 /* Makes the device's context current; scope remembers whether it was not. Once the process is on
@@ -240,15 +250,9 @@ typedef struct {
     int32_t (*find)(ndp_dev *, const ndp_call *like, const ndp_kernel **out, char *why, size_t n);
 } cuda_class;
 #define CUDA_CLASS(CLASS, table) extern const cuda_class table;
-#include "host/classes.def"
+#include "classes.def"
 extern const ndp_op_1 cuda_op_group;
 extern const ndp_math_1 cuda_math_group; /* matmul.c */
-/* Legal dtypes of an op by the op table: mask of its domain. */
-uint64_t cuda_domain_dtypes(int32_t op);
-int32_t cuda_op_class(int32_t op);
-const char *cuda_op_name(int32_t op);
-/* Why there is no kernel, with the op and its dtypes; NDP_ERR_UNSUPPORTED. */
-int32_t cuda_unsupported(const ndp_call *like, char *why, size_t n);
 
 /* ---- views ---- */
 /* Address of the element at index zero of an operand (not for scalars). */

@@ -172,13 +172,12 @@ int32_t cuda_open(uint32_t index, ndp_dev **out)
     return status;
 }
 
-void cuda_close(ndp_dev *d)
+void cuda_close(ndp_dev *d, const cuda_closer *closers)
 {
     pthread_mutex_lock(&devices_lock);
     if (d->opened > 0 && --d->opened == 0) {
-        cuda_rings_close(d);
-        cuda_pool_close(d);
-        cuda_modules_unload(d);
+        for (; *closers; closers++)
+            (*closers)(d);
         if (!atomic_load(&exiting))
             cu.cuDevicePrimaryCtxRelease(d->ordinal);
         d->context = NULL;

@@ -13,6 +13,7 @@
 #define STRING(x) STRING_(x)
 
 cuda_driver cu;
+atomic_int cuda_busy_streams;
 static int driver_version;
 static int32_t driver_state = NDP_ERR_NOT_READY; /* under lock until it is anything else */
 static char driver_why[256];

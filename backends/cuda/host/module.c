@@ -3,7 +3,7 @@
  * of it is first wanted. */
 #include <stdlib.h>
 #include <string.h>
-#include "matmul/blaslt.h"
+#include "host/backend.h"
 
 /* The files that nvcc made, byte for byte; CUDA_FATBIN_DIR is where they lie at build time. */
 #define CUDA_MODULE(folder, file, dtype)                                                          \
@@ -68,7 +68,6 @@ void cuda_modules_unload(ndp_dev *dev)
 {
     cuda_scope scope;
     if (dev->modules && cuda_enter(dev, &scope) == NDP_OK) {
-        cuda_blaslt_close(dev);
         for (int i = 0; i < CUDA_MODULES; i++)
             if (dev->modules[i].module)
                 cu.cuModuleUnload(dev->modules[i].module);

@@ -8,8 +8,6 @@
 
 #define EVENT(e) ((CUevent)(void *)(e))
 
-atomic_int cuda_busy_streams;
-
 /* Whatever is queued from now on makes the stream busy again. A failed wait leaves it busy. */
 int32_t cuda_sync(ndp_dev *dev, ndp_stream *s)
 {

@@ -206,14 +206,16 @@ static void forget_all(struct cuda_blaslt *lt)
 void cuda_blaslt_close(ndp_dev *dev)
 {
     struct cuda_blaslt *lt = dev->blaslt;
-    dev->blaslt = NULL;
+    cuda_scope scope;
     dev->blaslt_tried = 0;
-    if (!lt)
+    if (!lt || cuda_enter(dev, &scope) != NDP_OK)
         return;
+    dev->blaslt = NULL;
     forget_all(lt);
     lt->fn.cublasLtDestroy(lt->handle);
     pthread_mutex_destroy(&lt->lock);
     free(lt);
+    cuda_leave(&scope);
 }
 
 static int make_layout(const functions *fn, const blaslt_key *k, int32_t dtype, int64_t rows,

@@ -21,7 +21,7 @@ typedef struct {
 /* Opens the library and makes the device's handle, once; inside cuda_enter(). Without the library
  * (said once in the log) nothing is served. */
 void cuda_blaslt_open(ndp_dev *);
-void cuda_blaslt_close(ndp_dev *); /* inside cuda_enter() */
+void cuda_blaslt_close(ndp_dev *);
 /* Whether the library serves the problem, and with how much workspace. */
 int cuda_blaslt_serves(ndp_dev *, const blaslt_key *, uint64_t *workspace);
 /* The bits of mode that count for products in the dtype. */

@@ -100,8 +100,8 @@ static void take_vectors(norm_params *p, int64_t V)
 static void share(norm_plan *r)
 {
     norm_params *p = &r->p;
-    int64_t beside = p->n_kept ? ndp_magnitude(p->dim[0].in) : INT64_MAX;
-    int64_t along = p->n_reduced ? ndp_magnitude(p->dim[p->n_kept].in) : 0;
+    uint64_t beside = p->n_kept ? ndp_magnitude(p->dim[0].in) : INT64_MAX;
+    uint64_t along = p->n_reduced ? ndp_magnitude(p->dim[p->n_kept].in) : 0;
     p->across = r->how == ANY && p->rows >= 16 && (beside < along || p->items <= 2);
     r->threads = NORM_THREADS;
     if (p->across) {

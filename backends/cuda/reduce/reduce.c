@@ -182,8 +182,8 @@ static void plan_col(reduce_plan *r, int kind, int64_t V, int sm_count)
 static void plan_any(reduce_plan *r, int sm_count)
 {
     reduce_params *p = &r->p;
-    int64_t beside = p->n_kept ? ndp_magnitude(p->dim[0].in) : INT64_MAX;
-    int64_t along = p->n_reduced ? ndp_magnitude(p->dim[p->n_kept].in) : 0;
+    uint64_t beside = p->n_kept ? ndp_magnitude(p->dim[0].in) : INT64_MAX;
+    uint64_t along = p->n_reduced ? ndp_magnitude(p->dim[p->n_kept].in) : 0;
     int32_t useful = power_of_two_from(p->items, REDUCE_THREADS);
     p->across = p->n_kept && (beside < along || p->items < 8) && r->results > 1;
     if (p->across) {

@@ -2,7 +2,7 @@
  * Platforms and devices: which there are, what they can do, opening and closing. */
 #include <stdio.h>
 #include <string.h>
-#include "matmul/product.h"
+#include "host/opencl.h"
 
 #define DRIVER "install a driver of your device's vendor, or pocl-opencl-icd for the processor"
 enum { MAX_PLATFORMS = 32 };
@@ -217,7 +217,7 @@ static int32_t make_context(ndp_dev *dev)
         return ocl_fail(r, "making a queue of opencl:%u", dev->index);
     }
     pthread_mutex_init(&dev->lock, NULL);
-    int32_t status = ocl_stream_init(dev, queue, &dev->own);
+    int32_t status = ocl_stream_init(dev, queue, 0, &dev->own);
     if (status != NDP_OK) { /* not open, and may be tried again */
         cl.clReleaseCommandQueue(queue);
         dev->context = NULL;
@@ -247,35 +247,3 @@ void ocl_close(ndp_dev *dev)
     cl.clFinish(dev->own.queue);
     ocl_copies_wait(dev);
 }
-
-static int32_t info_item(ndp_dev *dev, uint32_t i, char *key, char *value, size_t n)
-{
-    const ocl_facts *f = &dev->facts;
-    char units[32], local[32];
-    const int blast = f->clblast && ocl_clblast_there();
-    snprintf(units, sizeof units, "%u", f->units);
-    snprintf(local, sizeof local, "%llu", (unsigned long long)f->local_memory);
-    const char *const items[][2] = {
-        {"vendor", f->vendor},
-        {"driver", f->driver},
-        {"OpenCL", f->version},
-        {"platform", f->platform_version},
-        {"compute units", units},
-        {"local memory", local},
-        {"products", blast ? "CLBlast where it takes them" : "by own kernels"},
-        {"own products", f->local_is_fast ? "tiles in local memory" : "strips"},
-        {"f64", f->f64 ? "yes (cl_khr_fp64)" : "no: f64 and c128 are staged"},
-        {"f16 and bf16", "stored, computed in f32"},
-        {"f32 subnormals", f->denormals ? "kept" : "flushed by the device"},
-        {"f32 division", f->correct_divide ? "correctly rounded"
-                         : f->f64          ? "correctly rounded by way of f64"
-                                           : "2.5 units in the last place"},
-    };
-    if (i >= sizeof items / sizeof *items)
-        return NDP_ERR_INDEX;
-    snprintf(key, n, "%s", items[i][0]);
-    snprintf(value, n, "%s", items[i][1]);
-    return NDP_OK;
-}
-
-const ndp_info_1 ocl_info_group = {.size = sizeof(ndp_info_1), .item = info_item};

@@ -10,14 +10,6 @@ struct ndp_event {
     uint64_t flags;
 };
 
-cl_int ocl_is_done(cl_event e, int32_t *done)
-{
-    cl_int state = CL_QUEUED;
-    cl_int r = cl.clGetEventInfo(e, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
-    *done = r == CL_SUCCESS && state == CL_COMPLETE;
-    return r == CL_SUCCESS && state < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : r;
-}
-
 /* The marker of the latest record, with a reference of the caller's; NULL: there was none. */
 static cl_event latest(ndp_event *e)
 {

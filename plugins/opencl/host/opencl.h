@@ -12,7 +12,16 @@
 #define OCL_VERSION "0.1"
 enum { OCL_MAX_DEVICES = 64, OCL_MAX_NDIM = 8, OCL_GROUP = 64 };
 
+/* ---- host.c ---- */
 extern const ndp_host *ocl_host; /* set by the entry */
+int32_t ocl_op_class(int32_t op);
+const char *ocl_op_name(int32_t op);
+/* Whether the device computes in the dtype: one without f64 does not in f64 and c128. */
+int ocl_computes(const ndp_dev *, int32_t dtype);
+/* Dtypes that the op table allows and the device computes in. */
+uint64_t ocl_domain(const ndp_dev *, int32_t op);
+/* Why there is no kernel, with the op and its dtypes; NDP_ERR_UNSUPPORTED. */
+int32_t ocl_unsupported(const ndp_call *like, char *why, size_t n);
 
 /* ---- library.c ---- */
 typedef struct {
@@ -34,7 +43,7 @@ ocl_guard *ocl_guard_begin(void); /* NULL, which end() takes, where there is no 
 void ocl_guard_end(ocl_guard *);
 
 /* ---- device.c ---- */
-typedef struct ocl_order ocl_order; /* stream.c: how far a queue has got */
+typedef struct ocl_order ocl_order; /* order.c: how far a queue has got */
 struct ndp_stream {
     ndp_dev *dev;
     cl_command_queue queue;
@@ -64,7 +73,6 @@ int32_t ocl_probe(uint32_t *count, char *why, size_t n);
 int32_t ocl_info(uint32_t index, ndp_device_info *out);
 int32_t ocl_open(uint32_t index, ndp_dev **out);
 void ocl_close(ndp_dev *);
-extern const ndp_info_1 ocl_info_group;
 
 /* ---- memory.c ---- */
 struct ndp_mem {
@@ -83,15 +91,24 @@ int32_t ocl_copy(ndp_dev *, ndp_stream *, ndp_mem *dst, uint64_t dst_offset, ndp
 void ocl_copies_wait(ndp_dev *);
 extern const ndp_memory_1 ocl_memory_group;
 
-/* ---- stream.c ---- */
+/* ---- order.c ---- */
 static inline ndp_stream *ocl_stream(ndp_dev *dev, ndp_stream *s)
 {
     return s ? s : &dev->own;
 }
-int32_t ocl_stream_init(ndp_dev *, cl_command_queue, ndp_stream *);
+/* s becomes a stream of the queue; foreign: commands that are not ours may come to it. */
+int32_t ocl_stream_init(ndp_dev *, cl_command_queue, int foreign, ndp_stream *s);
+/* When a stream is gone: the record of its queue goes with the last one. */
+void ocl_order_drop(ocl_order *);
+/* Whether all that was queued is done. */
+cl_int ocl_order_look(ocl_order *, int32_t *done);
 /* A command was queued there: it is on its way, and query() knows of it. */
 void ocl_queued(ndp_stream *);
 int32_t ocl_sync(ndp_dev *, ndp_stream *);
+/* 1: e's work is done, 0: it is not; negative: its error. */
+cl_int ocl_is_done(cl_event e, int32_t *done);
+
+/* ---- stream.c ---- */
 extern const ndp_stream_1 ocl_stream_group;
 
 /* ---- event.c ---- */
@@ -102,8 +119,6 @@ int32_t ocl_event_record(ndp_dev *, ndp_event *, ndp_stream *);
 int32_t ocl_event_query(ndp_dev *, ndp_event *, int32_t *done);
 int32_t ocl_event_sync(ndp_dev *, ndp_event *);
 int32_t ocl_event_elapsed(ndp_dev *, ndp_event *start, ndp_event *stop, double *ms);
-/* 1: e's work is done, 0: it is not; negative: its error. */
-cl_int ocl_is_done(cl_event e, int32_t *done);
 
 /* ---- host_function.c ---- */
 int32_t ocl_launch_host(ndp_dev *, ndp_stream *, void (*fn)(void *arg), void *arg);
@@ -168,19 +183,14 @@ int32_t ocl_launch(const ocl_kernel *, int function, ndp_stream *, int ndim, con
 int32_t ocl_launch_flat(const ocl_kernel *, int function, ndp_stream *, uint64_t n,
                         const ocl_arg *args, int n_args);
 
-/* ---- op.c, and one entry per class ---- */
+/* ---- op.c, and the tables of the classes ---- */
 typedef struct {
     uint64_t (*dtypes)(const ndp_dev *, int32_t op);
     int32_t (*find)(ndp_dev *, const ndp_call *like, const ndp_kernel **out, char *why, size_t n);
 } ocl_class;
-extern const ocl_class ocl_elementwise, ocl_iota, ocl_reduce, ocl_norm, ocl_matmul, ocl_index,
-    ocl_random, ocl_sort, ocl_scan, ocl_scatter, ocl_search;
+#define OCL_CLASS(CLASS, table) extern const ocl_class table;
+#include "classes.def"
 extern const ndp_op_1 ocl_op_group;
-int32_t ocl_op_class(int32_t op);
-const char *ocl_op_name(int32_t op);
-/* Dtypes that the op table allows and the device computes in. */
-uint64_t ocl_domain(const ndp_dev *, int32_t op);
-int32_t ocl_unsupported(const ndp_call *like, char *why, size_t n);
 
 /* ---- shape.c ---- */
 enum { OCL_OPERANDS = 4 };

@@ -9,7 +9,6 @@
 NDP_PLUGIN_NOTE("cpu", PACKAGE_VERSION, 0, ((uint64_t)1 << NDP_DTYPE_END) - 2,
                 "ndp.op/1 ndp.map/1 ndp.pointer/1 ndp.code/1 ndp.info/1")
 
-const ndp_host *cpu_host;
 static struct ndp_dev the_device;
 
 static int32_t probe(uint32_t *count, char *why, size_t n)

@@ -1,34 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The op group: each op class is served by one file. */
-#include <stdio.h>
 #include "host/backend.h"
 
 static const cuda_class *const classes[NDP_CLASS_END] = {
 #define CUDA_CLASS(CLASS, table) [NDP_CLASS_##CLASS] = &table,
-#include "host/classes.def"
+#include "classes.def"
 };
-
-int32_t cuda_op_class(int32_t op)
-{
-    return ndp_op_class(op);
-}
-
-const char *cuda_op_name(int32_t op)
-{
-    return ndp_op_name(op);
-}
-
-uint64_t cuda_domain_dtypes(int32_t op)
-{
-    return ndp_op_dtypes(op);
-}
-
-int32_t cuda_unsupported(const ndp_call *like, char *why, size_t n)
-{
-    snprintf(why, n, "the CUDA plug-in has no kernel for %s (op %d) with dtype %d",
-             cuda_op_name(like->op), (int)like->op, (int)ndp_call_dtype(like));
-    return NDP_ERR_UNSUPPORTED;
-}
 
 static uint64_t op_dtypes(ndp_dev *dev, int32_t op)
 {

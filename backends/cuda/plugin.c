@@ -3,13 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 #include "host/backend.h"
+#include "matmul/blaslt.h"
 #include <ndock/note.h>
 
 NDP_PLUGIN_NOTE("cuda", PACKAGE_VERSION, 100, ((uint64_t)1 << NDP_DTYPE_END) - 2,
                 "ndp.op/1 ndp.stream/1 ndp.memory/1 ndp.map/1 ndp.math/1 ndp.pool/1 ndp.peer/1 "
                 "ndp.graph/1 ndp.info/1 ndp.code/1 ndp.pointer/1")
-
-const ndp_host *cuda_host;
 
 static int32_t info_item(ndp_dev *dev, uint32_t i, char *key, char *value, size_t n)
 {
@@ -66,11 +65,12 @@ static const void *group(ndp_dev *dev, const char *id)
     return NULL;
 }
 
-int32_t cuda_open_library(const ndh_library *library, void *out)
+/* The library of matrix products goes before the modules, some of whose kernels it may still run. */
+static void close_device(ndp_dev *dev)
 {
-    const ndh_library_1 *service = cuda_host->service(cuda_host->ctx, "ndh.library/1");
-    return service ? service->open(cuda_host->ctx, library, out)
-                   : cuda_error(NDP_ERR_UNSUPPORTED, "this ndock opens no vendor libraries");
+    static const cuda_closer closers[] = {cuda_rings_close, cuda_pool_close, cuda_blaslt_close,
+                                          cuda_modules_unload, NULL};
+    cuda_close(dev, closers);
 }
 
 static void shut_down(void)
@@ -88,7 +88,7 @@ static const ndp_plugin table = {
     .probe = cuda_probe,
     .info = cuda_info,
     .open = cuda_open,
-    .close = cuda_close,
+    .close = close_device,
     .alloc = cuda_alloc,
     .free = cuda_free,
     .write = cuda_write,

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The host's table, which the entry sets, its service of libraries, and what the tables of the
+ * headers say of ops, once for all files. */
+#include <stdio.h>
+#include "host/backend.h"
+
+const ndp_host *cuda_host;
+
+int32_t cuda_open_library(const ndh_library *library, void *out)
+{
+    const ndh_library_1 *service = cuda_host->service(cuda_host->ctx, "ndh.library/1");
+    return service ? service->open(cuda_host->ctx, library, out)
+                   : cuda_error(NDP_ERR_UNSUPPORTED, "this ndock opens no vendor libraries");
+}
+
+int32_t cuda_op_class(int32_t op)
+{
+    return ndp_op_class(op);
+}
+
+const char *cuda_op_name(int32_t op)
+{
+    return ndp_op_name(op);
+}
+
+uint64_t cuda_domain_dtypes(int32_t op)
+{
+    return ndp_op_dtypes(op);
+}
+
+int32_t cuda_unsupported(const ndp_call *like, char *why, size_t n)
+{
+    snprintf(why, n, "the CUDA plug-in has no kernel for %s (op %d) with dtype %d",
+             cuda_op_name(like->op), (int)like->op, (int)ndp_call_dtype(like));
+    return NDP_ERR_UNSUPPORTED;
+}
