@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * A device's memory as a whole: sums over its backends, its own word, caps, giving back. */
 #include "core/run/workspace.h"
-#include "core/memory/plain/plain.h"
+#include "core/memory/memory.h"
 
 /* Every backend the device has had counts: blocks live on after a swap of allocators (C22). */
 static nd_status backends_of(const char *op, nd_device **device)
@@ -88,10 +88,8 @@ nd_status nd_memory_empty_cache(nd_device *device)
 static void set_cap(nd_device *device, uint64_t nbytes)
 {
     for (nd_backend *backend = nd__backends(); backend; backend = backend->next)
-        if (backend->device == device && nd__is_caching(backend))
-            nd__caching_cap(backend, nbytes);
-        else if (backend->device == device && nd__is_ordered(backend))
-            nd__ordered_cap(backend, nbytes);
+        if (backend->device == device && backend->type->cap_set)
+            backend->type->cap_set(backend, nbytes);
 }
 
 nd_status nd_memory_cap_set(nd_device *device, uint64_t nbytes)
@@ -109,10 +107,8 @@ nd_status nd_memory_cap_set_fraction(nd_device *device, double fraction)
                         "%g is not a fraction from 0 to 1", fraction);
     ND_RETURN_IF(backends_of("memory_cap_set_fraction", &device));
     for (nd_backend *backend = nd__backends(); backend; backend = backend->next)
-        if (backend->device == device && nd__is_caching(backend))
-            total = nd__caching_total(backend);
-        else if (backend->device == device && nd__is_ordered(backend))
-            total = device->info.memory_bytes;
+        if (backend->device == device && backend->type->total)
+            total = backend->type->total(backend);
     if (!total)
         return nd__fail(ND_ERR_UNSUPPORTED, "memory_cap_set_fraction", 0,
                         "%s does not say how much memory it has; set the cap in bytes by "

@@ -3,7 +3,8 @@
  * so, and a log of what was asked of it. Programs link with --wrap=nd__device_hooks. */
 #ifndef NDOCK_TEST_MOCK_H
 #define NDOCK_TEST_MOCK_H
-#include "core/memory/memory.h"
+#include "core/memory/conf/settings.h"
+#include "core/memory/report/report.h"
 #include "tests/tap.h"
 
 struct ndp_mem {

@@ -190,8 +190,8 @@ static void background(void)
     free(s);
 }
 
-/* ---- a foreign stream's owner is told when the last block that remembers the stream lets go ----
- */
+/* ---- a foreign stream's owner is told when the last block that remembers the stream lets go
+ * ---- */
 static int owners_told;
 static void owner_wants_memory(void *ctx)
 {

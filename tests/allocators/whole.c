@@ -110,8 +110,8 @@ static int stray(void)
     return 0;
 }
 
-/* The pattern of a freed block is written in the stream that is current, and looked at in another.
- */
+/* The pattern of a freed block is written in the stream that is current, and looked at in
+ * another. */
 static int other_stream(const char *name)
 {
     nd_device *device;

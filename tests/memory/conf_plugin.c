@@ -2,7 +2,7 @@
  * C16: keys of NDOCK_ALLOC_CONF that plug-ins add: by a plug-in of the test's own, and by sim. */
 #include <sys/wait.h>
 #include <unistd.h>
-#include "core/memory/memory.h"
+#include "core/memory/conf/settings.h"
 #include "tests/tap.h"
 
 /* What the test's plug-in, "mock", was told. */

@@ -3,7 +3,7 @@
  * "cuda", here one of the test's own, whenever it comes. Each case is a process of its own. */
 #include <sys/wait.h>
 #include <unistd.h>
-#include "core/memory/memory.h"
+#include "core/memory/conf/settings.h"
 #include "tests/tap.h"
 
 static char told[256]; /* what the plug-in was told */

@@ -253,7 +253,7 @@ static void cap(void)
 {
     mock *m;
     nd_backend *k = start(&m, MIB(1000));
-    nd__caching_cap(k, MIB(50));
+    k->type->cap_set(k, MIB(50));
     nd_block *a = take(k, m, 1, MIB(30)), *b = NULL;
     is_int(k->type->alloc(k, &m->stream[1], MIB(30), &b), ND_ERR_MEMORY, "C13 C17 pages count");
     is_int(m->committed, MIB(40), "C13 C17 and are not asked for beyond the cap");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * C10 to C14: what the caching allocator does when nothing fits, rung by rung, by the log of calls.
- */
+ * C10 to C14: what the caching allocator does when nothing fits, rung by rung, by the log of
+ * calls. */
 #include "tests/memory/audit.h"
 #include "tests/memory/mock.h"
 
@@ -168,7 +168,7 @@ static void collection_by_age(void)
 {
     setting s = start(MIB(400));
     set("garbage_collection_threshold:0.5");
-    nd__caching_cap(s.k, MIB(200));
+    s.k->type->cap_set(s.k, MIB(200));
     nd_block *a = take(s.k, s.m, 1, MIB(30)), *b = take(s.k, s.m, 1, MIB(32));
     nd_block *c = take(s.k, s.m, 1, MIB(34)), *d = take(s.k, s.m, 1, MIB(34));
     give(s.k, s.m, a);
@@ -406,7 +406,7 @@ static void out_of_memory(void)
 static void cap(void)
 {
     setting s = start(MIB(200));
-    nd__caching_cap(s.k, MIB(50));
+    s.k->type->cap_set(s.k, MIB(50));
     nd_block *a = take(s.k, s.m, 1, MIB(30)), *b = NULL;
     mock_forget(s.m);
     is_int(s.k->type->alloc(s.k, &s.m->stream[1], MIB(30), &b), ND_ERR_MEMORY, "C13 over the cap");

@@ -246,8 +246,8 @@ static void deferring(void)
     finish(k, m, "G6");
 }
 
-/* What a stream that went has left in a pool is free after its end, which a graph cannot wait for.
- */
+/* What a stream that went has left in a pool is free after its end, which a graph cannot wait
+ * for. */
 static void orphans(void)
 {
     mock *m = mock_new(MIB(1000));

@@ -192,6 +192,19 @@ static void caching_destroy(nd_backend *backend)
         finish(c);
 }
 
+static void cap_set(nd_backend *backend, uint64_t nbytes)
+{
+    nd_caching *c = (nd_caching *)backend;
+    nd__lock_take(&c->lock);
+    c->cap = nbytes;
+    nd__caching_leave(c);
+}
+
+static uint64_t device_total(const nd_backend *backend)
+{
+    return ((const nd_caching *)backend)->total;
+}
+
 static const nd_backend_class caching_class = {.name = "caching",
                                                .alloc = caching_alloc,
                                                .free = caching_free,
@@ -202,6 +215,8 @@ static const nd_backend_class caching_class = {.name = "caching",
                                                .stats = nd__caching_stats,
                                                .reset = nd__caching_reset,
                                                .snapshot = nd__caching_snapshot,
+                                               .cap_set = cap_set,
+                                               .total = device_total,
                                                .destroy = caching_destroy,
                                                .fork = nd__caching_fork};
 
@@ -245,17 +260,4 @@ nd_status nd__caching_create(nd_device *device, const nd_hooks *hooks, nd_backen
 bool nd__is_caching(const nd_backend *backend)
 {
     return backend->type == &caching_class;
-}
-
-void nd__caching_cap(nd_backend *backend, uint64_t nbytes)
-{
-    nd_caching *c = (nd_caching *)backend;
-    nd__lock_take(&c->lock);
-    c->cap = nbytes;
-    nd__caching_leave(c);
-}
-
-uint64_t nd__caching_total(const nd_backend *backend)
-{
-    return ((const nd_caching *)backend)->total;
 }

@@ -19,7 +19,8 @@
 #ifndef NDOCK_CORE_MEMORY_CACHING_H
 #define NDOCK_CORE_MEMORY_CACHING_H
 #include "core/base/lock.h"
-#include "core/memory/memory.h"
+#include "core/memory/conf/settings.h"
+#include "core/memory/report/report.h"
 #include "core/memory/tree.h"
 
 #define ND_MIN_BLOCK UINT64_C(512)
@@ -234,8 +235,8 @@ void nd__arena_forget(nd_caching *c, nd_arena *a); /* if it is private, unused a
 
 /* ---- block.c ---- */
 uint64_t nd__round_large(const nd_conf *conf, uint64_t nbytes);
-/* To the size of a block; 0: too large. All sizes below 1 MiB have the first interval's divisions.
- */
+/* To the size of a block; 0: too large. All sizes below 1 MiB have the first interval's
+ * divisions. */
 static inline uint64_t nd__round_size(const nd_conf *conf, uint64_t nbytes)
 {
     if (nbytes < ND_SMALL_SIZE && conf->roundup_power2_divisions[0] <= 1)
@@ -255,8 +256,7 @@ bool nd__take(nd_caching *c, nd_request *r, nd_piece *p);
 /* A block nobody uses any more: joins free neighbours. The whole free block. */
 nd_piece *nd__give(nd_caching *c, nd_piece *p);
 /* The second half of it: p, in no tree, becomes FREE or UNMAPPED and joins neighbours of that
- * state.
- */
+ * state. */
 nd_piece *nd__join(nd_caching *c, nd_piece *p, int32_t state);
 /* A new header for the first nbytes of p, which keeps the rest; neither's tree is touched. */
 nd_piece *nd__cut_front(nd_caching *c, nd_piece *p, uint64_t nbytes);

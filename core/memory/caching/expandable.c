@@ -78,8 +78,8 @@ static nd_piece *claim(nd_caching *c, nd_piece *p, uint64_t want)
     return p;
 }
 
-/* Under the lock. A block may be gone once it has joined others, so the next is looked at before.
- */
+/* Under the lock. A block may be gone once it has joined others, so the next is looked at
+ * before. */
 static void undo(nd_caching *c, const stretch *x)
 {
     bool more = x->first != NULL;
@@ -156,8 +156,8 @@ static nd_status map_stretch(nd_caching *c, const stretch *x)
     return status;
 }
 
-/* A range without any memory goes. Called with the lock, which is left; s may be gone afterwards.
- */
+/* A range without any memory goes. Called with the lock, which is left; s may be gone
+ * afterwards. */
 static void drop_if_empty(nd_caching *c, nd_segment *s)
 {
     const nd_hooks *h = &c->backend.hooks;

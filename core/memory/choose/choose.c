@@ -2,6 +2,7 @@
  * Which backend a device's new blocks come from: the one it begins with, and the swap of it at any
  * time (C22): a block goes back to the backend that made it. */
 #include <strings.h>
+#include "core/memory/conf/settings.h"
 #include "core/memory/plain/plain.h"
 #include "core/memory/pluggable/pluggable.h"
 #include "core/base/env.h"

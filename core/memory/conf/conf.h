@@ -3,7 +3,7 @@
  * keys) and conf_plugin.c, conf_waiting.c, conf_service.c (keys that plug-ins add) share. */
 #ifndef NDOCK_CORE_CONF_H
 #define NDOCK_CORE_CONF_H
-#include "core/memory/memory.h"
+#include "core/memory/conf/settings.h"
 
 /* The names of plug-ins and of their keys consist of these. */
 #define ND_CONF_NAME "abcdefghijklmnopqrstuvwxyz0123456789_"

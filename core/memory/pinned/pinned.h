@@ -2,7 +2,7 @@
  * Inside the pinned allocator. */
 #ifndef NDOCK_CORE_PINNED_H
 #define NDOCK_CORE_PINNED_H
-#include "core/memory/memory.h"
+#include "core/memory/conf/settings.h"
 
 #define ND_PINNED_BINS 64 /* by the power of two below the size */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Pools of page-locked memory, one a device: memory of the device, blocks that are kept for the next
- * request, and those that copies still use. */
+ * Pools of page-locked memory, one a device: memory of the device, blocks that are kept for the
+ * next request, and those that copies still use. */
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>

@@ -3,6 +3,7 @@
  * freed, and kept for a while after, so that stray writes show. Nothing aborts: mistakes are
  * logged, and told with the live blocks by nd_memory_debug_report. */
 #include <stdlib.h>
+#include "core/memory/conf/settings.h"
 #include "core/memory/plain/debug.h"
 
 enum { LIVE, FREED, KEPT, GONE }; /* GONE: its memory too; the record stays a while */
@@ -62,8 +63,8 @@ static nd_plain_block *pop(nd_plain_block **first)
 }
 
 /* ---- the way of a freed block: pending, kept, gone ---- */
-/* The oldest kept blocks beyond the limit lose their memory, the oldest records beyond theirs go.
- */
+/* The oldest kept blocks beyond the limit lose their memory, the oldest records beyond theirs
+ * go. */
 static bool evict(nd_debug *d, int64_t limit)
 {
     bool any = false;

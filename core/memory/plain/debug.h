@@ -29,7 +29,8 @@ nd_status nd__debug_fill(const nd_plain *p, const nd_plain_block *b, uint64_t fr
                          int pattern);
 /* Logs and remembers a mistake; b: the block; NULL: none that is known. */
 void nd__debug_mistake(nd_debug *d, const nd_plain_block *b, const char *what);
-/* Whether the red zones, or for a freed block all of it, are as they should be; a mistake if not. */
+/* Whether the red zones, or for a freed block all of it, are as they should be; a mistake if
+ * not. */
 void nd__debug_check_zones(nd_debug *d, nd_debug_block *r);
 void nd__debug_check_freed(nd_debug *d, nd_debug_block *r);
 #endif

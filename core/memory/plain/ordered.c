@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Back end async (C18): the device's plug-in allocates and frees in stream order, from a pool of
  * its own (group "ndp.pool/1"), so nothing here waits for an event. A block that other streams use
- * as well is freed on one stream more, which waits for them all, and not on its own, which goes on.
- */
+ * as well is freed on one stream more, which waits for them all, and not on its own, which goes
+ * on. */
 #include <stdlib.h>
+#include "core/memory/conf/settings.h"
 #include "core/memory/plain/plain.h"
 
 typedef struct {
@@ -213,6 +214,16 @@ static void ordered_destroy(nd_backend *backend)
     nd__plain_destroy(backend);
 }
 
+static void cap_set(nd_backend *backend, uint64_t nbytes)
+{
+    atomic_store(&((nd_ordered *)backend)->cap, nbytes);
+}
+
+static uint64_t device_total(const nd_backend *backend)
+{
+    return backend->device->info.memory_bytes;
+}
+
 static const nd_backend_class ordered = {
     .name = "async",
     .alloc = ordered_alloc,
@@ -224,6 +235,8 @@ static const nd_backend_class ordered = {
     .stats = ordered_stats,
     .reset = ordered_reset,
     .snapshot = nd__plain_snapshot,
+    .cap_set = cap_set,
+    .total = device_total,
     .destroy = ordered_destroy,
     .fork = nd__plain_fork,
 };
@@ -231,16 +244,6 @@ static const nd_backend_class ordered = {
 bool nd__ordered_serves(const nd_device *d)
 {
     return d->has_stream && d->pool.alloc && d->pool.free && d->pool.trim && d->pool.usage;
-}
-
-bool nd__is_ordered(const nd_backend *backend)
-{
-    return backend->type == &ordered;
-}
-
-void nd__ordered_cap(nd_backend *backend, uint64_t nbytes)
-{
-    atomic_store(&((nd_ordered *)backend)->cap, nbytes);
 }
 
 nd_status nd__ordered_create(nd_device *device, const nd_hooks *hooks, nd_backend **out)

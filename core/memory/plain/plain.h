@@ -3,7 +3,7 @@
  * the streams that use it are done with it. */
 #ifndef NDOCK_CORE_PLAIN_H
 #define NDOCK_CORE_PLAIN_H
-#include "core/memory/memory.h"
+#include "core/memory/report/report.h"
 
 typedef struct nd_plain nd_plain;
 typedef struct nd_plain_block {
@@ -43,8 +43,8 @@ nd_status nd__plain_ready(nd_plain *p, nd_stream *stream);
  * then waited for; free callbacks; the device's other backends emptied; what other threads are
  * about to give waited for; then ND_ERR_MEMORY. */
 nd_status nd__plain_take(nd_plain *p, nd_stream *stream, uint64_t nbytes, nd_plain_block **out);
-/* The error of a request that nobody could meet; cap 0: none. capped: it is the cap that refuses.
- * */
+/* The error of a request that nobody could meet; cap 0: none. capped: it is the cap that
+ * refuses. */
 nd_status nd__plain_out_of_memory(nd_plain *p, nd_stream *stream, uint64_t nbytes, uint64_t cap,
                                   bool capped);
 /* Gives the segment back, where the device frees in stream order on stream. */

@@ -3,7 +3,7 @@
  * error that says what there is and what to do. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "core/memory/memory.h"
+#include "core/memory/report/report.h"
 
 static const char *size_text(char *buf, size_t n, uint64_t nbytes)
 {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "core/base/file.h"
 #include "core/memory/report/pickle.h"
+#include "core/memory/report/report.h"
 #include "core/base/env.h"
 
 enum { DEFAULT_TRACE = 100000 }; /* events, with NDOCK_MEMORY_SNAPSHOT */

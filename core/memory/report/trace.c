@@ -2,7 +2,7 @@
  * The last events of every device's memory: a ring for each, of a fixed number of entries. */
 #include <stdlib.h>
 #include <time.h>
-#include "core/memory/memory.h"
+#include "core/memory/report/report.h"
 
 const char *nd__tag(void);
 
