@@ -9,15 +9,22 @@
  * host does not wait. */
 nd_status nd__transfer(const char *op, const nd_array *src, const nd_array *dst, bool non_blocking);
 
+/* ---- join.c ---- */
+/* A view of dst along axis, from `at`, with extent `extent`. */
+nd_status nd__part(const nd_array *dst, int axis, int64_t at, int64_t extent, nd_array **view);
+/* src, of dst's shape but for the axis, into the part of dst that begins at `at`. */
+nd_status nd__copy_part(const nd_array *src, const nd_array *dst, int axis, int64_t at);
+
 /* ---- copy.c ---- */
 /* src's shape broadcasts to dst's, and no imaginary part would be lost. */
 nd_status nd__check_assignable(const char *op, const nd_array *src, const nd_array *dst);
-/* nd_item on behalf of an operation. */
-nd_status nd__item(const char *op, const nd_array *a, int32_t reason, nd_scalar *out);
 /* src (any dtype) broadcast into dst (any dtype, same device), no checks of writability. */
 nd_status nd__copy_into(const nd_array *src, const nd_array *dst);
 nd_status nd__cast(const nd_array *a, nd_dtype dtype,
                    nd_array **out); /* retained a if it has the dtype already */
+/* ---- host.c ---- */
+/* nd_item on behalf of an operation. */
+nd_status nd__item(const char *op, const nd_array *a, int32_t reason, nd_scalar *out);
 /* nd_wrap and nd_from_host on behalf of an operation, which their errors name; device is not
  * NULL. */
 nd_status nd__wrap(const char *op, const nd_layout *layout, void *ptr, nd_device *device,
