@@ -56,8 +56,9 @@ static nd_status drop(callback_list *list, const char *op, nd_memory_callback fn
                  : nd__fail(ND_ERR_ARGUMENT, op, 0, "no such function with this ctx was added");
 }
 
-/* Called on a copy, so that they may add, remove and free as they like. What they themselves ask
- * for is refused without calling them again: they would go round and round. */
+/* The functions are called on a copy of the list, so that they may add, remove and free as they
+ * like. What they themselves ask for is refused without calling them again: they would go round and
+ * round. */
 static bool run(const callback_list *list, nd_device *device, uint64_t nbytes)
 {
     bool any = false;

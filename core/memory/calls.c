@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Which threads are inside the device for an allocator. What one of them has set aside, or may yet
- * give back, nobody else finds meanwhile, so that a request may be refused for it alone. Such a
- * request is made again when they are through, by one thread at a time: else two of them that undo
- * what they got could refuse each other for ever. */
+ * Which threads are inside the device for an allocator. Memory that one of them has set aside, or
+ * may yet give back, is found by nobody else meanwhile, so that a request may be refused for that
+ * alone. Such a request is made again when they are through, by one thread at a time: else two
+ * threads that undo what they got could refuse each other for ever. */
 #include <errno.h>
 #include <time.h>
 #include "core/memory/memory.h"
 
-enum { PATIENCE_S = 1 }; /* for those inside: a driver that hangs must not hold every request */
+/* how long to wait for those inside: a driver that hangs must not hold every request */
+enum { PATIENCE_S = 1 };
 
 /* A request, from before it looks for memory until it has it or is refused. */
 typedef struct attempt {
@@ -54,7 +55,7 @@ void nd__calls_leave(nd_calls *c, bool gave)
     c->inside--;
     c->given += gave;
     for (attempt *a = attempts; gave && a; a = a->outer)
-        a->seen += a->of == c; /* one's own giving is no reason to try again */
+        a->seen += a->of == c; /* a thread's own giving is no reason for it to try again */
     pthread_cond_broadcast(&c->left);
     pthread_mutex_unlock(&c->lock);
 }
@@ -67,7 +68,7 @@ static void begin(attempt *a, nd_calls *c)
     attempts = a;
 }
 
-/* Under c->lock: until somebody else has given something, or nobody is inside any more. */
+/* Waits, under c->lock, until another thread has given something or nobody is inside any more. */
 static bool others_gave(attempt *a)
 {
     nd_calls *c = a->of;
@@ -82,8 +83,8 @@ static bool others_gave(attempt *a)
     return gave;
 }
 
-/* Whether to look again, as others gave something since it last looked. Within a call, as of an
- * allocator of the program's own, one would wait for oneself. */
+/* Whether to look again, as other threads gave something since the last look. A thread inside a
+ * call (of an allocator of the program's own) would wait for itself, so that it does not. */
 static bool worth_another(attempt *a)
 {
     if (depth > 0)

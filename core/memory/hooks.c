@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * What an allocator stands on, over a device's plug-in. Devices that finish their work before a
- * call returns have no events, so record stays NULL there. */
+ * call returns have no events, so that record stays NULL for them. */
 #include <stdlib.h>
 #include "core/memory/memory.h"
 
@@ -44,7 +44,8 @@ static void free_later(void *arg)
     free(l);
 }
 
-/* Freeing would break a capture that is underway. */
+/* Freeing now would break a capture that is under way. Returns whether it is put off until the
+ * end. */
 static bool put_off(nd_device *d, ndp_mem *mem)
 {
     later *l = malloc(sizeof *l);
@@ -79,7 +80,8 @@ static nd_status query(void *ctx, ndp_event *event, int32_t *done)
 {
     nd_device *d = ctx;
     *done = event == NULL;
-    if (!event || nd__capture_forbids(d)) /* not to be asked now: not done as far as we know */
+    /* while it must not be asked, it is not done as far as we know */
+    if (!event || nd__capture_forbids(d))
         return ND_OK;
     nd_status status = d->stream.event_query(d->dev, event, done);
     if (status == ND_OK && *done && nd__hazards_now())

@@ -2,7 +2,7 @@
  * Arithmetic on memory statistics. */
 #include "core/memory/memory.h"
 
-/* The records of four counts each, from allocation to workspace_bytes, are one array of them. */
+/* The records of four counts each, from allocation to workspace_bytes, are treated as one array. */
 #define FIRST_STAT offsetof(nd_memory_stats, allocation)
 #define STATS ((offsetof(nd_memory_stats, num_alloc_retries) - FIRST_STAT) / sizeof(nd_memory_stat))
 #define FIRST_COUNT offsetof(nd_memory_stats, num_alloc_retries)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Treap: a search tree by key that is a heap by random weight, so its depth is logarithmic for any
- * order of insertion. Source: Seidel and Aragon, Randomized search trees, Algorithmica 16, 1996. */
+ * A treap is a search tree by key and a heap by random weight, so that its depth is logarithmic for
+ * any order of insertion. Source: Seidel and Aragon, Randomized search trees, Algorithmica 16,
+ * 1996. */
 #include "core/memory/tree.h"
 
 static uint32_t next_weight(nd_tree *t)

@@ -58,7 +58,7 @@ static void close_one(nd_use *use, const nd_hooks *hooks)
                   (!capturing && hooks->record(hooks->ctx, use->stream, &use->event) == ND_OK);
 }
 
-/* Marks where each stream is. False while one is captured. */
+/* Marks where each stream is. Returns false while one of them is captured. */
 static bool close_all(nd_uses *u, const nd_hooks *hooks)
 {
     bool all = true;

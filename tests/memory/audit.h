@@ -84,7 +84,7 @@ __attribute__((unused)) static const char *audit_all(nd_backend *k)
     audit a = {0};
     for (const nd_segment *s = c->segments; s; s = s->next)
         audit_segment(&a, s);
-    audit_bins(&a, &c->everybody);
+    audit_bins(&a, &c->common);
     for (const nd_arena *x = c->arenas; x; x = x->next)
         audit_bins(&a, x);
     if (a.in_trees != a.in_tree_counted)

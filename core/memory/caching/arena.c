@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Where a request's memory comes from: the common segments, or those of a private pool, whose
- * scope the calling thread is in or whose graph the stream is captured for. */
+ * Where a request's memory comes from: the common segments, or those of a private pool. A pool
+ * serves the calling thread while its scope is open, and the streams of a capture that it was given
+ * to. */
 #include "core/memory/caching/caching.h"
 
 ND_TLS nd_pool_scope *scopes; /* the calling thread's, innermost first */
@@ -18,7 +19,7 @@ void nd__arena_init(nd_arena *a, nd_caching *c)
 
 void nd__arena_forget(nd_caching *c, nd_arena *a)
 {
-    if (a == &c->everybody || a->users || a->segments)
+    if (a == &c->common || a->users || a->segments)
         return;
     nd_arena **at = &c->arenas;
     while (*at != a)
@@ -80,7 +81,7 @@ nd_status nd__route_apart(nd_caching *c, nd_request *r)
     if (!r->arena)
         r->arena = nd__pushed_arena(c);
     if (!r->arena)
-        r->arena = &c->everybody;
+        r->arena = &c->common;
     r->bin = &r->arena->bin[r->size <= ND_SMALL_SIZE];
     return ND_OK;
 }

@@ -5,7 +5,7 @@
 
 #define SLAB 64 /* headers taken from the host at once */
 
-/* Up to the next of `divisions` equal steps between two powers of two. */
+/* Rounds up to the next of `divisions` equal steps between two powers of two. */
 uint64_t nd__round_divisions(uint64_t nbytes, uint32_t divisions)
 {
     if (divisions <= 1 || (nbytes & (nbytes - 1)) == 0)
@@ -86,12 +86,7 @@ void nd__unshelve(nd_piece *p)
     nd__tree_remove(tree_of(p), &p->node);
 }
 
-static nd_piece *piece_of(nd_tree_node *n)
-{
-    return n ? (nd_piece *)((char *)n - offsetof(nd_piece, node)) : NULL;
-}
-
-/* What an expandable segment's last block could grow to. */
+/* How many bytes an expandable segment's last block could grow to. */
 static uint64_t reach(const nd_piece *p)
 {
     bool grows = p->next && p->next->state == ND_PIECE_UNMAPPED;
@@ -106,13 +101,14 @@ static bool usable(const nd_piece *p, const nd_request *r)
 nd_piece *nd__first_fit(const nd_bin *bin, uint64_t stream, const nd_request *r)
 {
     nd_tree_node *n = nd__tree_lower_bound(&bin->free, (nd_key){stream, r->size, 0});
-    while (n && n->key.a == stream && !usable(piece_of(n), r))
+    while (n && n->key.a == stream && !usable(nd__piece_of(n), r))
         n = n->after;
     if (!n || n->key.a != stream)
         return NULL;
-    nd_piece *p = piece_of(n);
+    nd_piece *p = nd__piece_of(n);
     while (p->segment->page && n->after && n->after->key.a == stream) {
-        nd_piece *q = piece_of(n->after); /* rather than shorten a tail that could serve more */
+        /* a block that cannot grow as far is better than p, which could serve a larger request */
+        nd_piece *q = nd__piece_of(n->after);
         if (reach(q) >= reach(p) || !usable(q, r))
             break;
         p = q;
@@ -178,7 +174,8 @@ static void count_taken(nd_caching *c, const nd_request *r, nd_piece *p)
         nd__stat_in(&c->stats.oversize_allocations, 1);
 }
 
-/* Inactive split blocks are free pieces that cannot be given back alone; pages can. */
+/* Counts the inactive split blocks, free pieces that cannot be given back alone. Pages can be, so
+ * that those of expandable segments do not count. */
 static void count_cut(nd_caching *c, const nd_piece *whole, uint64_t taken, bool was_split,
                       bool split)
 {
@@ -196,8 +193,9 @@ static void count_cut(nd_caching *c, const nd_piece *whole, uint64_t taken, bool
     }
 }
 
-/* The request is of another stream than the block's segment. A whole segment changes sides; of
- * others the block is lent. Its queue, with a reference. */
+/* For a request of another stream than the segment's: a whole segment changes over to the request's
+ * stream, and a part of one is lent. *lent: the borrower's queue, with a reference; NULL: nothing
+ * is lent. */
 static bool change_sides(nd_caching *c, const nd_request *r, nd_piece *p, nd_stream_queue **lent)
 {
     nd_segment *s = p->segment;
@@ -257,7 +255,7 @@ bool nd__find(nd_caching *c, nd_request *r)
     return p && nd__take(c, r, p);
 }
 
-/* b follows a and becomes part of it. */
+/* Makes b, which follows a, a part of it. */
 static void absorb(nd_caching *c, nd_piece *a, nd_piece *b)
 {
     a->b.nbytes += b->b.nbytes;
@@ -270,7 +268,7 @@ static void absorb(nd_caching *c, nd_piece *a, nd_piece *b)
     nd__piece_drop(c, b);
 }
 
-/* The same where the later block's place in the tree is worth keeping. */
+/* Makes a a part of b, which follows it, since b's place in the tree is worth keeping. */
 static void absorb_front(nd_caching *c, nd_piece *a, nd_piece *b)
 {
     b->b.offset = a->b.offset;

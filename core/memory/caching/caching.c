@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The caching allocator: what it does for storage. */
+ * The caching allocator's slots as a backend: allocating, freeing, and its own end. */
 #include <stdlib.h>
 #include "core/memory/caching/caching.h"
 
@@ -60,7 +60,8 @@ static nd_status caching_alloc(nd_backend *backend, nd_stream *stream, uint64_t 
     return ND_OK;
 }
 
-/* What is freed above the limit of cached bytes goes back at once, if it is a whole segment. */
+/* A block freed above the limit of cached bytes goes back to the device at once, if it is a whole
+ * segment. Returns it, set aside; NULL: it stays. */
 static nd_piece *over_limit(nd_caching *c, nd_piece *p)
 {
     int64_t active = c->stats.active_bytes.all.current;
@@ -69,11 +70,13 @@ static nd_piece *over_limit(nd_caching *c, nd_piece *p)
         return NULL;
     nd__unshelve(p);
     p->state = ND_PIECE_BUSY;
-    nd__calls_enter(&c->backend.calls); /* here, so that it is never BUSY for nobody */
+    /* the call begins here, so that no BUSY block is without a thread inside */
+    nd__calls_enter(&c->backend.calls);
     return p;
 }
 
-/* Live blocks keep the allocator after its users have left; true for one caller. */
+/* Live blocks keep the allocator after its users have left. Returns true once, to the caller that
+ * has to finish it. */
 static bool last_one(nd_caching *c)
 {
     if (!c->dying || c->ending || c->freeing || c->stats.allocation.all.current)
@@ -84,7 +87,8 @@ static bool last_one(nd_caching *c)
 
 static void finish(nd_caching *c);
 
-/* The block itself is gone: only c->freeing keeps the allocator. Returns last_one. */
+/* Gives a segment, or those of unused pools, to the device. The freed block is gone, so that only
+ * c->freeing keeps the allocator meanwhile. Returns last_one. */
 static bool give_to_device(nd_caching *c, nd_piece *whole, bool unused)
 {
     if (whole) {
@@ -118,7 +122,7 @@ static void free_to_bins(nd_caching *c, nd_piece *p)
         trace(ND_TRACE_FREE_COMPLETED, p, p->queue->stream);
         whole = over_limit(c, nd__give(c, p));
     }
-    bool unused = arena != &c->everybody && arena->users == 0, gives = whole || unused;
+    bool unused = arena != &c->common && arena->users == 0, gives = whole || unused;
     c->freeing += gives;
     bool last = last_one(c);
     nd__caching_leave(c);
@@ -162,7 +166,7 @@ static void stream_gone(nd_backend *backend, nd_stream *stream)
         nd__stream_queue_gone(c, stream);
 }
 
-/* Nobody has a block any more, and one caller found that out: see last_one. */
+/* The end: nobody has a block any more, and last_one told one caller so. */
 static void finish(nd_caching *c)
 {
     (void)nd__synchronize_events(c);
@@ -247,7 +251,7 @@ nd_status nd__caching_create(nd_device *device, const nd_hooks *hooks, nd_backen
     c->streams = hooks->record != NULL;
     c->host_visible = device ? device->host_visible : !c->streams;
     c->per_thread = c->host_visible && !c->streams;
-    nd__arena_init(&c->everybody, c);
+    nd__arena_init(&c->common, c);
     c->total = device_memory(c);
     c->cap = (uint64_t)(conf->per_process_memory_fraction * (double)c->total);
     c->max_cached = conf->max_cached >= 0 ? (uint64_t)conf->max_cached

@@ -5,10 +5,10 @@
  * before it. */
 #include "core/memory/caching/caching.h"
 
-/* Neighbours in one segment, all BUSY, on their way to become one free block. Nobody else cuts,
- * joins or drops a BUSY block, nor unlinks its segment, so that the links from first to last hold
- * without the lock. What lies before and behind them may change at any time: it is looked at under
- * the lock alone, and never remembered across it. */
+/* Neighbours in one segment, all BUSY, that are to become one free block. Nobody else cuts, joins
+ * or drops a BUSY block, nor unlinks its segment, so that the links from first to last hold without
+ * the lock. The neighbours outside may change at any time: they are looked at under the lock alone,
+ * and never remembered across it. */
 typedef struct {
     nd_piece *first, *last;
     uint64_t added; /* bytes to be mapped */
@@ -47,12 +47,13 @@ static bool long_enough(const nd_piece *p, const nd_request *r)
     return nbytes >= r->size;
 }
 
-/* The lowest unmapped addresses with room, from the free block before them on. */
+/* Finds the lowest unmapped addresses with room for the request, and begins at the free block
+ * before them if there is one. */
 static nd_piece *candidate(const nd_request *r)
 {
     nd_tree_node *n = nd__tree_lower_bound(&r->bin->unmapped, (nd_key){r->id, 0, 0});
     for (; n && n->key.a == r->id; n = n->after) {
-        nd_piece *p = (nd_piece *)((char *)n - offsetof(nd_piece, node));
+        nd_piece *p = nd__piece_of(n);
         if (usable(p->prev, r) && p->prev->state == ND_PIECE_FREE)
             p = p->prev;
         if (long_enough(p, r))
@@ -78,8 +79,8 @@ static nd_piece *claim(nd_caching *c, nd_piece *p, uint64_t want)
     return p;
 }
 
-/* Under the lock. A block may be gone once it has joined others, so the next is looked at
- * before. */
+/* Under the lock: makes the stretch what it was. A block may be gone once it has joined others, so
+ * that the next is looked at before. */
 static void undo(nd_caching *c, const stretch *x)
 {
     bool more = x->first != NULL;
@@ -93,7 +94,8 @@ static void undo(nd_caching *c, const stretch *x)
     }
 }
 
-/* Under the lock: claims from p on, where the request fits. False: nothing is claimed. */
+/* Under the lock: claims blocks from p on until the request fits. Returns false if it does not, and
+ * nothing is claimed then. */
 static bool claim_stretch(nd_caching *c, nd_request *r, nd_piece *p, stretch *x)
 {
     uint64_t nbytes = 0;
@@ -119,7 +121,7 @@ static bool claim_stretch(nd_caching *c, nd_request *r, nd_piece *p, stretch *x)
     return false;
 }
 
-/* Page by page, since memory leaves the way it came. *done counts what is mapped. */
+/* Maps page by page, since memory is unmapped by pages too. *done: how many bytes are mapped. */
 static nd_status map_piece(nd_caching *c, const nd_piece *p, uint64_t *done)
 {
     const nd_hooks *h = &c->backend.hooks;
@@ -156,8 +158,8 @@ static nd_status map_stretch(nd_caching *c, const stretch *x)
     return status;
 }
 
-/* A range without any memory goes. Called with the lock, which is left; s may be gone
- * afterwards. */
+/* Drops the segment if no memory is mapped in it. The lock is held by the caller and left here; s
+ * may be gone afterwards. */
 static void drop_if_empty(nd_caching *c, nd_segment *s)
 {
     const nd_hooks *h = &c->backend.hooks;
@@ -173,8 +175,8 @@ static void drop_if_empty(nd_caching *c, nd_segment *s)
         h->release(h->ctx, mem, nbytes);
 }
 
-/* New addresses. They are claimed as they are linked, so that no other thread takes or drops them
- * in between. */
+/* Reserves new addresses. They are claimed as they are linked, so that no other thread takes or
+ * drops them in between. */
 static bool add_range(nd_caching *c, nd_request *r, stretch *x)
 {
     const nd_hooks *h = &c->backend.hooks;
@@ -203,7 +205,7 @@ static bool add_range(nd_caching *c, nd_request *r, stretch *x)
     return claimed;
 }
 
-/* Under the lock: the stretch becomes one free block. */
+/* Under the lock: makes the stretch one free block. */
 static nd_piece *fuse(nd_caching *c, const stretch *x)
 {
     nd_piece *whole = NULL, *next;
@@ -231,7 +233,7 @@ bool nd__expand(nd_caching *c, nd_request *r)
     stretch x;
     if (!claim_somewhere(c, r, &x))
         return false;
-    nd_segment *s = x.first->segment; /* it stays while blocks of it are BUSY */
+    nd_segment *s = x.first->segment; /* the segment stays while blocks of it are BUSY */
     uint64_t address = s->address;
     nd_status status = map_stretch(c, &x);
     nd__lock_take(&c->lock);
@@ -248,7 +250,7 @@ bool nd__expand(nd_caching *c, nd_request *r)
     return false;
 }
 
-/* Under the lock: only the whole pages stay in p. */
+/* Under the lock: cuts p down to its whole pages. NULL: there is no host memory for that. */
 static nd_piece *trim_to_pages(nd_caching *c, nd_piece *p)
 {
     uint64_t page = p->segment->page, low = (p->b.offset + page - 1) / page * page;
@@ -285,7 +287,7 @@ uint64_t nd__shrink(nd_caching *c, nd_piece *p)
               pages->b.nbytes, NULL, NULL);
     uint64_t gone = unmap(c, s, pages->b.offset, pages->b.nbytes);
     nd__lock_take(&c->lock);
-    if (gone < pages->b.nbytes) { /* the rest stays as it is */
+    if (gone < pages->b.nbytes) { /* what could not be unmapped stays free */
         nd_piece *front = gone ? nd__cut_front(c, pages, gone) : NULL;
         nd__put_back(c, pages);
         pages = front;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Events that somebody has to wait for, counted, and lists of them. */
+ * Gates, which are counted events that somebody has to wait for, and lists of them. */
 #include <stdlib.h>
 #include "core/memory/caching/caching.h"
 
@@ -45,7 +45,8 @@ void nd__gate_put(nd_caching *c, nd_gate *g)
     free(g);
 }
 
-/* Of a block that many streams have used, each would have to be waited for at every request. */
+/* Drops the gates that have passed. Else every request for a block that many streams have used
+ * would wait for each of them. */
 static void drop_passed(nd_caching *c, nd_gates **list)
 {
     const nd_hooks *h = &c->backend.hooks;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * More memory for a request: a segment of its own, or pages of an expandable one. */
+ * More memory of the device for a request: a segment of its own, or pages of an expandable one. */
 #include "core/memory/caching/caching.h"
 
-/* Promises the bytes under the lock, so that threads together stay below the cap. */
+/* Counts the bytes before the device is asked, so that threads together stay below the cap. */
 static bool promise(nd_caching *c, nd_request *r, bool retry)
 {
     nd__lock_take(&c->lock);
@@ -63,7 +63,7 @@ static bool grow(nd_caching *c, nd_request *r, bool retry)
     return nd__expand(c, r);
 }
 
-/* A request that fails gives what it promised, or mapped, back. */
+/* A failing request gives back what it promised or mapped, so that others may look again. */
 bool nd__grow(nd_caching *c, nd_request *r, bool retry)
 {
     nd__calls_enter(&c->backend.calls);

@@ -27,7 +27,7 @@ static void collect_garbage(nd_caching *c, const nd_request *r)
         (void)nd__release(c, &(nd_giving){.collect = target});
 }
 
-/* Of pools whose streams were busy when their last user left. */
+/* Gives back pools whose streams were busy when their last user left. */
 static void release_unused_pools(nd_caching *c)
 {
     nd__lock_take(&c->lock);
@@ -56,7 +56,7 @@ static bool steal(nd_caching *c, nd_request *r)
     return found;
 }
 
-/* Pools that lend, first on the request's stream; then blocks of other streams. */
+/* Takes from pools that lend, first blocks of the request's stream, then of other streams. */
 static bool borrow(nd_caching *c, nd_request *r)
 {
     bool found = false, steals = r->conf->steal > 0;
@@ -106,8 +106,8 @@ static nd_status out_of_memory(nd_caching *c, const nd_request *r)
     return nd__out_of_memory(&c->backend, r->stream, s);
 }
 
-/* Whether the device had no such segment when it was last asked, and got nothing of ours since.
- * Others may have given it some, so that one of many requests asks again. */
+/* Whether the device had no such segment when it was last asked, and got none of ours since. Other
+ * processes may have given it some, so that one request of many asks all the same. */
 static bool likely_full(nd_caching *c, const nd_request *r)
 {
     enum { ASK_AGAIN = 64 };
@@ -118,7 +118,8 @@ static bool likely_full(nd_caching *c, const nd_request *r)
     return full;
 }
 
-/* True: r->piece. False: nothing fits, or r->status. */
+/* Goes up the rungs. Returns true with r->piece set; false if nothing fits, or with an error in
+ * r->status. */
 static bool climb(nd_caching *c, nd_request *r)
 {
     if (nd__run_free_callbacks(c->backend.device, r->requested) && find_locked(c, r))
@@ -140,7 +141,7 @@ static bool climb(nd_caching *c, nd_request *r)
     return r->status == ND_OK && synchronize(c, r);
 }
 
-/* What the others gave: to the bins, or to the device. */
+/* Looks for what other threads gave: to the bins, or to the device. */
 static bool look_again(nd_caching *c, nd_request *r)
 {
     return find_locked(c, r) || (r->status == ND_OK && nd__grow(c, r, true)) ||

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Magazines: small blocks of host-visible devices that a thread freed, kept for its own next
- * request. To the bins these blocks are live; a magazine keeps the difference for the statistics
- * and settles it before anything else of its thread or a query looks. A magazine's lock is taken by
- * its own thread but for queries and flushes. Order of locks: registry, magazine, allocator. */
+ * Magazines: small blocks of host-visible devices that a thread freed and that are kept for its own
+ * next request. To the bins these blocks are live. A magazine keeps the difference for the
+ * statistics, and settles it before its thread does anything else with the allocator or a query
+ * looks. A magazine's lock is taken by its own thread, and by queries and flushes. Order of locks:
+ * registry, magazine, allocator. */
 #include <stdlib.h>
 #include "core/memory/caching/caching.h"
 
 #define CLASSES (int)(ND_MAGAZINE_SIZE / ND_MIN_BLOCK)
-#define CLASS_BYTES 65536 /* kept of one size, at most */
+#define CLASS_BYTES 65536 /* the most bytes kept of one size */
 
 typedef struct {
-    int64_t now, peak, in; /* since settled; out is in less now */
+    int64_t now, peak, in; /* since it was settled; what went out is in - now */
 } difference;
 struct nd_magazine {
     nd_lock lock;
@@ -49,14 +50,14 @@ static void settle_stat(nd_memory_stat *s, const difference *d)
     s->freed += d->in - d->now;
 }
 
-/* All of it is small. */
+/* Adds the difference to a statistic. All of a magazine's blocks count as small. */
 static void settle(nd_memory_stat3 *s, const difference *d)
 {
     settle_stat(&s->all, d);
     settle_stat(&s->small_pool, d);
 }
 
-/* Under both locks. */
+/* Under both locks: adds all differences. */
 static void settle_all(nd_caching *c, nd_magazine *m)
 {
     settle(&c->stats.allocation, &m->blocks);
@@ -129,7 +130,7 @@ static void key_create(void)
     (void)pthread_key_create(&exit_key, thread_exit);
 }
 
-/* Its thread's magazine of the allocator comes to the front. */
+/* Finds the thread's magazine of the allocator and brings it to the front of the thread's list. */
 static __attribute__((noinline)) nd_magazine *search(const nd_caching *c)
 {
     nd_magazine **at = &magazines;
@@ -202,7 +203,7 @@ nd_piece *nd__magazine_pop(nd_caching *c, const nd_conf *conf, uint64_t nbytes)
 
 bool nd__magazine_push(nd_caching *c, nd_piece *p)
 {
-    if (p->segment->bin->arena != &c->everybody || !nd__conf()->thread_cache)
+    if (p->segment->bin->arena != &c->common || !nd__conf()->thread_cache)
         return false;
     nd_magazine *m = find(c);
     if (!m && !(m = make(c)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Blocks that several streams use. A stream recorded on a block (record_stream) gets an event when
- * the block is freed, and the block is reused after the host has seen it done; a use recorded by
- * itself (record_use) is a gate that the next user's stream waits for. */
+ * the block is freed, and the block is used again once the host has seen the event done. A use
+ * recorded by itself (record_use) is a gate that the next user's stream waits for. */
 #include <stdlib.h>
 #include "core/memory/caching/caching.h"
 
@@ -32,7 +32,8 @@ static bool queue_event(nd_caching *c, nd_piece *p)
     return true;
 }
 
-/* Away from its segment's stream: that one has to wait for this. */
+/* Makes a block's segment's stream wait for the stream that had the block, if they are not the
+ * same. */
 static bool gate_home(nd_caching *c, nd_piece *p)
 {
     nd_gate *gate = NULL;
@@ -46,7 +47,8 @@ static bool gate_home(nd_caching *c, nd_piece *p)
     return known;
 }
 
-/* Tries to record what is to be recorded; what is done leaves p->uses, so that it can go on. */
+/* Records the events of all streams that used the block. What was recorded leaves p->uses, so that
+ * a call that failed can be tried again. */
 static bool record_all(nd_caching *c, nd_piece *p)
 {
     while (p->uses)
@@ -58,7 +60,7 @@ static bool record_all(nd_caching *c, nd_piece *p)
 void nd__retire(nd_caching *c, nd_piece *p)
 {
     p->state = ND_PIECE_PENDING;
-    if (c->captures || !record_all(c, p)) { /* events of a capture cannot be asked for */
+    if (c->captures || !record_all(c, p)) { /* no event of a capture can be asked about */
         p->deferred = true;
         p->chain = c->deferred;
         c->deferred = p;
@@ -111,7 +113,7 @@ void nd__process_events(nd_caching *c)
         int32_t done = 1;
         while (queue->head && done)
             if (h->query(h->ctx, queue->head->gate->event, &done) != ND_OK)
-                done = 0; /* a lost device: its memory is not used again */
+                done = 0; /* the device is lost, and its memory is not used again */
             else if (done)
                 pop_head(c, queue);
         if (queue->head) {
@@ -124,7 +126,7 @@ void nd__process_events(nd_caching *c)
     }
 }
 
-/* The last event of each queue covers the ones before it. */
+/* Waits for the last event of each queue, which covers the ones before it. */
 nd_status nd__synchronize_events(nd_caching *c)
 {
     const nd_hooks *h = &c->backend.hooks;
@@ -187,7 +189,8 @@ nd_status nd__record_use(nd_block *b, nd_stream *stream)
     nd_gate *gate = NULL;
     if (!c->streams)
         return ND_OK;
-    /* In a capture, events mean something else: as a stream recorded until its end. */
+    /* An event in a capture belongs to the graph, so that the stream counts until the block is
+     * freed. */
     if (h->capture_id && h->capture_id(h->ctx, stream))
         return nd__record_stream(b, stream);
     nd__lock_take(&c->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Private pools, as programs have them: segments apart from everybody else's, for a stretch of a
+ * Private pools, as programs have them: segments apart from the common ones, for a stretch of a
  * thread's code or for the capture of a graph. */
 #include <stdlib.h>
 #include "core/memory/caching/caching.h"
@@ -104,7 +104,8 @@ void nd_pool_release(nd_pool *pool)
     free(pool);
 }
 
-/* The pool's own source of memory may want to know. */
+/* Tells the program's allocator under the pool, if there is one, that its memory is asked for on
+ * the pool's behalf, or no longer. */
 static nd_status tell(const nd_pool *pool, bool begin)
 {
     return pool->upstream ? nd__allocator_pool(pool->upstream, pool->device, pool->id, begin)
@@ -189,7 +190,7 @@ nd_status nd__caching_capture_begin(nd_backend *backend, uint64_t id, nd_pool *p
         return status;
     }
     *out = pool ? nd_pool_retain(pool) : *out;
-    pool = nd_pool_retain(*out); /* the capture's own, until its end */
+    pool = nd_pool_retain(*out); /* the capture's reference, until its end */
     nd__lock_take(&c->lock);
     *k = (nd_capture){id, pool, pool->arena, c->captures};
     c->captures = k;
@@ -218,6 +219,7 @@ nd_status nd__caching_capture_end(nd_backend *backend, uint64_t id)
                         (unsigned long long)id);
     nd_pool_release(k->pool);
     free(k);
-    (void)nd__release(c, &(nd_giving){.unused_pools = true}); /* put off until now */
+    /* which was put off during the capture */
+    (void)nd__release(c, &(nd_giving){.unused_pools = true});
     return ND_OK;
 }

@@ -7,11 +7,6 @@ typedef struct {
     nd_piece *head, **tail;
 } piece_list;
 
-static nd_piece *piece_of(nd_tree_node *n)
-{
-    return n ? (nd_piece *)((char *)n - offsetof(nd_piece, node)) : NULL;
-}
-
 static void set_aside(piece_list *list, nd_piece *p)
 {
     nd__unshelve(p);
@@ -21,7 +16,8 @@ static void set_aside(piece_list *list, nd_piece *p)
     list->tail = &p->chain;
 }
 
-/* A segment without live blocks, or a block that holds whole pages. */
+/* Whether the device can have it back: a segment without live blocks, or a block that holds whole
+ * pages. */
 static bool may_go(const nd_piece *p)
 {
     uint64_t page = p->segment->page;
@@ -36,19 +32,20 @@ static void gather_bin(nd_bin *bin, piece_list *list)
     nd_tree_node *next;
     for (nd_tree_node *n = nd__tree_first(&bin->free); n; n = next) {
         next = n->after;
-        if (may_go(piece_of(n)))
-            set_aside(list, piece_of(n));
+        if (may_go(nd__piece_of(n)))
+            set_aside(list, nd__piece_of(n));
     }
 }
 
 static void gather_arenas(nd_caching *c, const nd_giving *which, piece_list *list)
 {
     if (!which->unused_pools) {
-        gather_bin(&c->everybody.bin[0], list);
-        gather_bin(&c->everybody.bin[1], list);
+        gather_bin(&c->common.bin[0], list);
+        gather_bin(&c->common.bin[1], list);
     }
     for (nd_arena *a = c->arenas; a; a = a->next) {
-        bool replayed = a->captured && !which->force; /* by graphs, with these addresses */
+        /* graphs use these addresses when they are replayed */
+        bool replayed = a->captured && !which->force;
         if (a->users && (which->unused_pools || replayed))
             continue;
         gather_bin(&a->bin[0], list);
@@ -56,14 +53,14 @@ static void gather_arenas(nd_caching *c, const nd_giving *which, piece_list *lis
     }
 }
 
-/* One block that is large enough, else the largest ones until they sum up to it. */
+/* Sets aside one block that is large enough, else the largest ones until they sum up to it. */
 static void gather_oversize(const nd_request *r, piece_list *list)
 {
     uint64_t limit = r->conf->max_split_size, want = r->size < limit ? limit : r->size, sum = 0;
     nd_tree *t = &r->bin->free;
     nd_tree_node *n = nd__tree_lower_bound(t, (nd_key){r->id, want, 0});
-    if (n && n->key.a == r->id && may_go(piece_of(n)) && !piece_of(n)->segment->page) {
-        set_aside(list, piece_of(n));
+    if (n && n->key.a == r->id && may_go(nd__piece_of(n)) && !nd__piece_of(n)->segment->page) {
+        set_aside(list, nd__piece_of(n));
         return;
     }
     nd_tree_node *before;
@@ -71,10 +68,10 @@ static void gather_oversize(const nd_request *r, piece_list *list)
         before = n->before;
         if (n->key.a != r->id || n->key.b < limit)
             break;
-        if (piece_of(n)->segment->page || !may_go(piece_of(n)))
+        if (nd__piece_of(n)->segment->page || !may_go(nd__piece_of(n)))
             continue;
         sum += n->key.b;
-        set_aside(list, piece_of(n));
+        set_aside(list, nd__piece_of(n));
     }
 }
 
@@ -83,14 +80,14 @@ static bool old_enough(const nd_piece *p, const nd_bin *bin, double age)
     return !nd__is_split(p) && !p->segment->page && (double)(bin->searches - p->born) >= age;
 }
 
-/* Rounds over the blocks that are at least as old as the mean of those left. */
+/* Sets aside, in rounds, the blocks that are at least as old as the mean of those left. */
 static void gather_old(nd_bin *bin, uint64_t target, piece_list *list)
 {
     double total = 0, count = 0;
     uint64_t reclaimed = 0;
     for (nd_tree_node *n = nd__tree_first(&bin->free); n; n = n->after)
-        if (old_enough(piece_of(n), bin, 0)) {
-            total += (double)(bin->searches - piece_of(n)->born);
+        if (old_enough(nd__piece_of(n), bin, 0)) {
+            total += (double)(bin->searches - nd__piece_of(n)->born);
             count++;
         }
     for (bool any = true; any && count > 0 && reclaimed < target;) {
@@ -98,7 +95,7 @@ static void gather_old(nd_bin *bin, uint64_t target, piece_list *list)
         any = false;
         nd_tree_node *next;
         for (nd_tree_node *n = nd__tree_first(&bin->free); n; n = next) {
-            nd_piece *p = piece_of(n);
+            nd_piece *p = nd__piece_of(n);
             next = n->after;
             if (!old_enough(p, bin, age))
                 continue;
@@ -111,7 +108,7 @@ static void gather_old(nd_bin *bin, uint64_t target, piece_list *list)
     }
 }
 
-/* Asks, or waits, without the lock; the gate stays counted meanwhile. */
+/* Asks about the gate, or waits for it, without the lock; the gate stays counted meanwhile. */
 static bool passed(nd_caching *c, const nd_giving *which, nd_gate *gate)
 {
     const nd_hooks *h = &c->backend.hooks;
@@ -121,7 +118,8 @@ static bool passed(nd_caching *c, const nd_giving *which, nd_gate *gate)
     return h->query(h->ctx, gate->event, &done) == ND_OK && done;
 }
 
-/* The work of the queue so far. Blocks come sorted by stream: the last answer is remembered. */
+/* Whether the streams' work so far is done. Blocks come sorted by stream, so that the last answer
+ * is remembered. */
 typedef struct {
     uint64_t id;
     bool known, idle;
@@ -194,7 +192,7 @@ static uint64_t release(nd_caching *c, const nd_giving *which)
     else if (which->oversize)
         gather_oversize(which->oversize, &list);
     else if (which->collect)
-        gather_old(&c->everybody.bin[0], which->collect, &list);
+        gather_old(&c->common.bin[0], which->collect, &list);
     else
         gather_arenas(c, which, &list);
     nd__caching_leave(c);
@@ -214,7 +212,7 @@ static uint64_t release(nd_caching *c, const nd_giving *which)
 
 uint64_t nd__release(nd_caching *c, const nd_giving *which)
 {
-    if (which->only) /* whoever set it aside has entered */
+    if (which->only) /* the caller, who set it aside, is inside already */
         return release(c, which);
     nd__calls_enter(&c->backend.calls);
     uint64_t sum = release(c, which);

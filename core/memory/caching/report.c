@@ -22,7 +22,7 @@ static nd_snapshot_segment describe(const nd_segment *s, const nd_caching *c, co
     return x;
 }
 
-/* A stretch with memory behind it: all of a plain segment. */
+/* Adds pieces with memory behind them, which are all of a plain segment. */
 static void add_stretch(nd_text *t, const nd_segment *s, const nd_caching *c, const nd_piece *from,
                         const nd_piece *end)
 {

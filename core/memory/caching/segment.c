@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Segments of the caching allocator: taken from the device whole. */
+ * Segments of the caching allocator: their records, lists and counts. */
 #include <stdlib.h>
 #include "core/memory/caching/caching.h"
 
@@ -90,12 +90,12 @@ void nd__segment_unlink(nd_caching *c, nd_segment *s)
     nd__arena_forget(c, arena);
 }
 
-/* Its stream may have gone meanwhile. */
+/* The block's stream may have gone while it was BUSY. */
 void nd__put_back(nd_caching *c, nd_piece *p)
 {
     uint64_t born = p->born;
     nd_segment *s = p->segment;
     if (s->last && !nd__gates_add(c, &p->gates, s->last))
-        return; /* no host memory to remember the event: never used again */
+        return; /* there is no host memory to remember the event, so that it is never used again */
     nd__join(c, p, ND_PIECE_FREE)->born = born;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Free blocks of other streams: of those that are gone, and of those that lend. */
+ * Free blocks of other streams: those of streams that are gone, and those taken over from
+ * others. */
 #include "core/memory/caching/caching.h"
 
-/* Live blocks keep the queue, as lent ones do; free ones are gated by its last event. */
+/* Makes a segment one of no stream's. Live blocks keep their queue, as lent ones do; free blocks
+ * are gated by its last event. */
 static void orphan_segment(nd_caching *c, nd_segment *s)
 {
     nd_stream_queue *queue = s->queue;
@@ -17,7 +19,8 @@ static void orphan_segment(nd_caching *c, nd_segment *s)
         s->last->refs++;
     for (nd_piece *p = s->first; p; p = p->next) {
         if (p->state == ND_PIECE_FREE && queue->last && !nd__gates_add(c, &p->gates, queue->last)) {
-            p->state = ND_PIECE_BUSY; /* no host memory to remember the event: never used again */
+            /* there is no host memory to remember the event, so that it is never used again */
+            p->state = ND_PIECE_BUSY;
             continue;
         }
         if (p->state == ND_PIECE_FREE || p->state == ND_PIECE_UNMAPPED)
@@ -34,7 +37,7 @@ void nd__stream_queue_gone(nd_caching *c, nd_stream *stream)
     nd_stream_queue *queue = nd__stream_queue_find(c, nd__stream_id(stream));
     if (queue && !queue->gone && queue != c->orphan &&
         (c->orphan || (c->orphan = nd__stream_queue_new(c, NULL, ND_ORPHAN_ID)))) {
-        /* Should recording fail, its memory stays where no other stream finds it. */
+        /* If the end cannot be recorded, its memory stays where no other stream finds it. */
         queue->lost = nd__gate_new(c, queue, &queue->last) != ND_OK;
         queue->gone = true;
         queue->refs++;
@@ -52,9 +55,9 @@ static nd_piece *fit_of(const nd_bin *bin, uint64_t id, const nd_request *r)
     return p && !p->segment->queue->gone ? p : NULL;
 }
 
-/* The smallest block that fits among all other streams, one look-up a stream. With many streams
- * that is long, and small blocks are much of a size: the stream that lent the last one is asked
- * before. */
+/* Finds the smallest block that fits among all other streams, by one look-up a stream. With many
+ * streams that takes long, and small blocks are much of a size: for them the stream that lent the
+ * last block is asked before. */
 static nd_piece *best_of_others(const nd_bin *bin, const nd_request *r)
 {
     nd_piece *best = bin->small && bin->donor ? fit_of(bin, bin->donor, r) : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Streams as the caching allocator knows them, and the end of those that nobody needs any more. */
+ * Streams as the caching allocator knows them, counted, and the end of those that nobody needs. */
 #include <stdlib.h>
 #include "core/memory/caching/caching.h"
 #include "core/memory/pluggable/pluggable.h"
