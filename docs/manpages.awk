@@ -111,10 +111,19 @@ function operation(name, class, text,    a) {
     finish_group()
 }
 
-function finish_header(    i, n, word) {
+function reduction(name, text) {
+    begin_group(roff(text) ".\n.PP\nA reduction.\n")
+    add_member("nd_status nd_" name "(const nd_array *a, const nd_reduce_opts *opts, nd_array **out);", "")
+    add_member("nd_status nd_" name "_into(const nd_array *a, const nd_reduce_opts *opts, const nd_array *dst);", "")
     finish_group()
-    if (header == "op.h")
-        for (i = 1; i <= operations; i++)
+}
+
+function finish_header(    i) {
+    finish_group()
+    for (i = 1; i <= operations; i++)
+        if (op_class[i] ~ /REDUCE$/ && header == "reduce.h")
+            reduction(op_name[i], op_text[i])
+        else if (op_class[i] !~ /REDUCE$/ && header == "op.h")
             operation(op_name[i], op_class[i], op_text[i])
 }
 
@@ -139,7 +148,7 @@ header ~ /\.def$/ {
         sub(/^.*\), "/, "", text)
         sub(/"\)[ ]*$/, "", text)
         op_doc[name] = text
-        if (class ~ /^(UNARY|BINARY|TERNARY)$/) {
+        if (class ~ /^(UNARY|BINARY|TERNARY|REDUCE|ARGREDUCE)$/) {
             op_name[++operations] = name
             op_class[operations] = class
             op_text[operations] = text
@@ -173,14 +182,6 @@ state == "struct" {
         gsub(/[};]|\/\*.*/, "", name)
         struct[trim(name)] = structure
     }
-    next
-}
-state == "" && /^ND_DECLARE_REDUCTION\(/ {
-    name = $0
-    gsub(/ND_DECLARE_REDUCTION\(|\)/, "", name)
-    begin_group(roff(op_doc[name]) ".\n.PP\nA reduction.\n")
-    add_member("nd_status nd_" name "(const nd_array *a, const nd_reduce_opts *opts, nd_array **out);", "")
-    add_member("nd_status nd_" name "_into(const nd_array *a, const nd_reduce_opts *opts, const nd_array *dst);", "")
     next
 }
 state == "" && (/^ND_API / || /^static inline nd_status nd_/) && !/\\$/ { state = "declaration"; declaration = "" }

@@ -149,7 +149,7 @@ static nd_status reduce_into(nd_op op, const nd_array *a, const nd_reduce_opts *
     return nd__into(&r.of, start(op, a, opts, &r), dst, 2);
 }
 
-#define WRAP(name)                                                                                 \
+#define WRAP(name, DOMAIN, RESULT, ulps, doc)                                                      \
     nd_status nd_##name(const nd_array *a, const nd_reduce_opts *opts, nd_array **out)             \
     {                                                                                              \
         ND_NEED(#name, 2, out);                                                                    \
@@ -159,16 +159,6 @@ static nd_status reduce_into(nd_op op, const nd_array *a, const nd_reduce_opts *
     {                                                                                              \
         return reduce_into(ND_OP_##name, a, opts, dst);                                            \
     }
-WRAP(sum)
-WRAP(prod)
-WRAP(min)
-WRAP(max)
-WRAP(mean)
-WRAP(var)
-WRAP(std)
-WRAP(any)
-WRAP(all)
-WRAP(count_nonzero)
-WRAP(logsumexp)
-WRAP(argmin)
-WRAP(argmax)
+#define ND_EXPAND_REDUCE ND_EXPAND_BY(WRAP)
+#define ND_EXPAND_ARGREDUCE ND_EXPAND_BY(WRAP)
+#include <ndock/op_expand.h>

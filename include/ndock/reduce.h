@@ -19,26 +19,18 @@ typedef struct {
     double correction; /* var, std: divisor is count - correction; 0 population, 1 sample */
 } nd_reduce_opts;
 
-/* For each row: nd_X(a, opts, &out), nd_X_into(a, opts, dst). argmin, argmax take one axis, or all
+/* For each row of op.def of class REDUCE or ARGREDUCE: nd_X(a, opts, &out), nd_X_into(a, opts, dst). argmin, argmax take one axis, or all
  * (position in the flattened array). */
-#define ND_DECLARE_REDUCTION(name)                                                               \
+#define ND_DECLARE_REDUCTION(name, DOMAIN, RESULT, ulp, doc)                                     \
     ND_API ND_MUST_USE nd_status nd_##name(const nd_array *a, const nd_reduce_opts *opts,        \
                                            nd_array **out);                                      \
     ND_API ND_MUST_USE nd_status nd_##name##_into(const nd_array *a, const nd_reduce_opts *opts, \
                                                   const nd_array *dst);
-ND_DECLARE_REDUCTION(sum)
-ND_DECLARE_REDUCTION(prod)
-ND_DECLARE_REDUCTION(min)
-ND_DECLARE_REDUCTION(max)
-ND_DECLARE_REDUCTION(mean)
-ND_DECLARE_REDUCTION(var)
-ND_DECLARE_REDUCTION(std)
-ND_DECLARE_REDUCTION(any)
-ND_DECLARE_REDUCTION(all)
-ND_DECLARE_REDUCTION(count_nonzero)
-ND_DECLARE_REDUCTION(logsumexp)
-ND_DECLARE_REDUCTION(argmin)
-ND_DECLARE_REDUCTION(argmax)
+#define ND_EXPAND_REDUCE ND_EXPAND_BY(ND_DECLARE_REDUCTION)
+#define ND_EXPAND_ARGREDUCE ND_EXPAND_BY(ND_DECLARE_REDUCTION)
+#include <ndock/op_expand.h>
+#undef ND_EXPAND_REDUCE
+#undef ND_EXPAND_ARGREDUCE
 #undef ND_DECLARE_REDUCTION
 
 typedef struct {

@@ -13,15 +13,6 @@ typedef struct sim_kernel {
     struct sim_kernel *next;
 } sim_kernel;
 
-static const size_t params_bytes[NDP_CLASS_END] = {
-    [NDP_CLASS_IOTA] = sizeof(ndp_iota),        [NDP_CLASS_REDUCE] = sizeof(ndp_reduce),
-    [NDP_CLASS_ARGREDUCE] = sizeof(ndp_reduce), [NDP_CLASS_SCAN] = sizeof(ndp_scan),
-    [NDP_CLASS_NORM] = sizeof(ndp_norm),        [NDP_CLASS_MATMUL] = sizeof(ndp_matmul),
-    [NDP_CLASS_TAKE] = sizeof(ndp_index),       [NDP_CLASS_GATHER] = sizeof(ndp_index),
-    [NDP_CLASS_SCATTER] = sizeof(ndp_index),    [NDP_CLASS_SORT] = sizeof(ndp_sort),
-    [NDP_CLASS_SEARCH] = sizeof(ndp_search),    [NDP_CLASS_RANDOM] = sizeof(ndp_random),
-};
-
 const char *sim_op_name(int32_t op)
 {
     return ndp_op_known(op) ? ndp_op_name(op) : "op of a program";
@@ -99,14 +90,15 @@ static size_t view_bytes(const ndp_view *v)
     return ((size_t)v->ndim * sizeof(int64_t) + 15) / 16 * 16 * 2;
 }
 
-static size_t class_params(const ndp_call *call)
+/* Bytes of the call's parameters: the struct of every class begins with its size. */
+static size_t params_bytes(const ndp_call *call)
 {
-    return call->params ? params_bytes[ndp_op_class(call->op)] : 0;
+    return call->params && ndp_op_known(call->op) ? *(const uint32_t *)call->params : 0;
 }
 
 static size_t call_bytes(const ndp_call *call)
 {
-    size_t n = (SIM_MAX_OPERANDS + 1) * sizeof(ndp_view) + 16 + class_params(call) + 16 +
+    size_t n = (SIM_MAX_OPERANDS + 1) * sizeof(ndp_view) + 16 + params_bytes(call) + 16 +
                call->n_scalar * sizeof(ndp_scalar) + 16;
     for (uint32_t i = 0; i < call->n_in + call->n_out; i++)
         n += view_bytes(call_view(call, i));
@@ -146,7 +138,7 @@ static sim_body *copy_call(const sim_kernel *k, const ndp_call *call)
     b->call.out = b->views + call->n_in;
     b->call.scratch = b->views[SIM_VIEW_SCRATCH];
     b->call.scalar = take_bytes(&a, call->scalar, call->n_scalar * sizeof *call->scalar);
-    b->call.params = call->params ? take_bytes(&a, call->params, class_params(call)) : NULL;
+    b->call.params = call->params ? take_bytes(&a, call->params, params_bytes(call)) : NULL;
     b->call.status = (ndp_view){.mem = NULL};
     if (call->status.mem) {
         sim_body_use(b, SIM_VIEW_STATUS, call->status.mem);

@@ -37,7 +37,13 @@ static int64_t ceil_div(int64_t a, int64_t b)
 
 static const cpu_reduce_cell *cell_of(int32_t op, int32_t dtype)
 {
-    return &CPU_ISA_PICK(cpu_reduce_loops)->cell[op - NDP_OP_sum][dtype];
+    static const uint8_t columns[NDP_OP_END] = {
+#define COLUMN(name, DOMAIN, RESULT, ulp, doc) [NDP_OP_##name] = CPU_COLUMN_##name,
+#define ND_EXPAND_REDUCE ND_EXPAND_BY(COLUMN)
+#define ND_EXPAND_ARGREDUCE ND_EXPAND_BY(COLUMN)
+#include <ndock/op_expand.h>
+    };
+    return &CPU_ISA_PICK(cpu_reduce_loops)->cell[columns[op]][dtype];
 }
 
 /* The dimensions of the call. Negative strides are turned round where order does not matter. */
@@ -469,23 +475,10 @@ static uint64_t dtypes(int32_t op)
     return cpu_domain_dtypes(op);
 }
 
-/* Whether op on dtype in gives dtype out: op.def's rule, or for sums the dtype asked for. */
+/* Whether op on dtype in gives dtype out: op.def's rule, or for sums their own dtype. */
 static int gives(int32_t op, int32_t in, int32_t out)
 {
-    int32_t rule = in;
-    switch (cell_of(op, in)->finish) {
-    case CPU_FINISH_INT:
-        rule = in >= NDP_U8 && in <= NDP_U64 ? NDP_U64 : NDP_I64;
-        return op == NDP_OP_count_nonzero ? out == NDP_I64 : out == rule || out == in;
-    case CPU_FINISH_VAR:
-    case CPU_FINISH_STD:
-        rule = in == NDP_C64 ? NDP_F32 : in == NDP_C128 ? NDP_F64 : in;
-        return out == rule;
-    case CPU_FINISH_POSITION:
-        return out == NDP_I64;
-    default:
-        return out == (op == NDP_OP_any || op == NDP_OP_all ? NDP_BOOL : in);
-    }
+    return out == ndp_result_dtype(op, in) || (ndp_op_result(op) == NDP_RESULT_SUM && out == in);
 }
 
 static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)

@@ -66,7 +66,15 @@ typedef struct {
     uint8_t stop; /* any: 1 + 1, all: 1 + 0: no further element changes a first byte of stop - 1 */
 } cpu_reduce_cell;
 
-#define CPU_REDUCE_OPS (NDP_OP_argmax - NDP_OP_sum + 1)
+enum { /* columns of the table, one for each op; CPU_COLUMN_sum ... */
+#define CPU_AS_COLUMN(name, DOMAIN, RESULT, ulp, doc) CPU_COLUMN_##name,
+#define ND_EXPAND_REDUCE ND_EXPAND_BY(CPU_AS_COLUMN)
+#define ND_EXPAND_ARGREDUCE ND_EXPAND_BY(CPU_AS_COLUMN)
+#include <ndock/op_expand.h>
+       CPU_REDUCE_OPS
+};
+#undef ND_EXPAND_REDUCE
+#undef ND_EXPAND_ARGREDUCE
 typedef struct {
     cpu_reduce_cell cell[CPU_REDUCE_OPS][NDP_DTYPE_END];
 } cpu_reduce_table;

@@ -288,7 +288,7 @@ static void f16_to_f32(void *dst, const char *src, int64_t stride_bytes, int64_t
     [NDP_U64] = LOADED(op##_i64, key_u64, 8, f), FLOATS(op, f)
 
 /* Column of an op in the table. */
-#define OF(op) [NDP_OP_##op - NDP_OP_sum]
+#define OF(op) [CPU_COLUMN_##op]
 const cpu_reduce_table CPU_ISA_FN(cpu_reduce_loops) =
     {
         .cell = {

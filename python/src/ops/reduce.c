@@ -29,17 +29,16 @@ static PyObject *reduce(PyObject *module, const char *name, reduction *fresh, re
     return py_done(st, saved, fresh(a, &o, &r), &r);
 }
 
-#define REDUCTIONS(X) \
-    X(sum)            \
-    X(prod)           \
-    X(min)            \
-    X(max) X(mean) X(var) X(std) X(any) X(all) X(count_nonzero) X(logsumexp) X(argmin) X(argmax)
-#define DEFINE_REDUCTION(name)                                                      \
+#define DEFINE_REDUCTION(name, DOMAIN, RESULT, ulp, doc)                            \
     static PyObject *name##_(PyObject *module, PyObject *const *args, Py_ssize_t n) \
     {                                                                               \
         return reduce(module, #name, nd_##name, nd_##name##_into, args, n);         \
     }
-REDUCTIONS(DEFINE_REDUCTION)
+#define ND_EXPAND_REDUCE ND_EXPAND_BY(DEFINE_REDUCTION)
+#define ND_EXPAND_ARGREDUCE ND_EXPAND_BY(DEFINE_REDUCTION)
+#include <ndock/op_expand.h>
+#undef ND_EXPAND_REDUCE
+#undef ND_EXPAND_ARGREDUCE
 
 typedef nd_status scan(const nd_array *a, const nd_scan_opts *opts, nd_array **out);
 typedef nd_status scan_into(const nd_array *a, const nd_scan_opts *opts, const nd_array *dst);
@@ -132,11 +131,15 @@ static PyObject *rms_norm(PyObject *module, PyObject *const *args, Py_ssize_t n)
     return py_done(st, saved, nd_rms_norm(a, scale, &o, &r), &r);
 }
 
-#define METHOD(name) PY_METHOD("_" #name, name##_),
-PyMethodDef py_reduce_methods[] = {REDUCTIONS(METHOD) PY_METHOD("_cumulative_sum", cumulative_sum),
-                                   PY_METHOD("_cumulative_prod", cumulative_prod),
-                                   PY_METHOD("_softmax", softmax),
-                                   PY_METHOD("_log_softmax", log_softmax),
-                                   PY_METHOD("_layer_norm", layer_norm),
-                                   PY_METHOD("_rms_norm", rms_norm),
-                                   PY_METHODS_END};
+#define METHOD(name, DOMAIN, RESULT, ulp, doc) PY_METHOD("_" #name, name##_),
+#define ND_EXPAND_REDUCE ND_EXPAND_BY(METHOD)
+#define ND_EXPAND_ARGREDUCE ND_EXPAND_BY(METHOD)
+PyMethodDef py_reduce_methods[] = {
+#include <ndock/op_expand.h>
+    PY_METHOD("_cumulative_sum", cumulative_sum),
+    PY_METHOD("_cumulative_prod", cumulative_prod),
+    PY_METHOD("_softmax", softmax),
+    PY_METHOD("_log_softmax", log_softmax),
+    PY_METHOD("_layer_norm", layer_norm),
+    PY_METHOD("_rms_norm", rms_norm),
+    PY_METHODS_END};
