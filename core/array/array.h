@@ -15,8 +15,6 @@ bool nd__storage_waits(nd_storage *s); /* releasing the last reference may wait 
 /* The event, recorded behind a copy into the storage, is waited for by whoever uses the storage;
  * the caller's reference goes with it. */
 void nd__pending_add(nd_storage *s, nd_event *event);
-/* *done: no device writes to the storage any more. Does not wait. */
-nd_status nd__pending_query(nd_storage *s, int32_t *done);
 nd_status nd__settle_slow(const char *op, nd_storage *s);
 static inline nd_status nd__settle(const char *op, nd_storage *s)
 {

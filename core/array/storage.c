@@ -187,7 +187,7 @@ nd_status nd__settle_slow(const char *op, nd_storage *s)
     return status;
 }
 
-nd_status nd__pending_query(nd_storage *s, int32_t *done)
+static nd_status pending_query(nd_storage *s, int32_t *done)
 {
     nd_event *event;
     nd_status status = ND_OK;
@@ -210,7 +210,7 @@ nd_status nd_array_query(const nd_array *a, int32_t *done)
     if (nd__is_dead(s))
         return nd__handle_used("array_query", s);
     nd_stream *stream = nd__stream(s->device);
-    return stream ? nd_stream_query(stream, done) : nd__pending_query(s, done);
+    return stream ? nd_stream_query(stream, done) : pending_query(s, done);
 }
 
 /* Foreign memory is its owner's again once nothing that is queued uses it. */

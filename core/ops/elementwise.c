@@ -264,26 +264,25 @@ nd_status nd_apply_into(nd_op op, const nd_arg *args, int n, const nd_apply_opts
     return slow_path_into(op, args, n, opts, dst);
 }
 
+/* An operation whose operands are arrays alone, into *out or, where that is NULL, into dst. */
+static nd_status of_arrays(nd_op op, int n, const nd_array *const *arrays, nd_array **out,
+                           const nd_array *dst)
+{
+    nd_arg args[MAX_ARGS];
+    for (int i = 0; i < n; i++) {
+        ND_RETURN_IF(nd__check_array(nd__ops[op].name, arrays[i], i));
+        args[i] = (nd_arg){.array = arrays[i]};
+    }
+    return out ? slow_path(op, args, n, NULL, out) : slow_path_into(op, args, n, NULL, dst);
+}
+
 static nd_status binary(nd_op op, const nd_array *a, const nd_array *b, nd_array **out)
 {
     nd_status status;
     ND_OUT(nd__ops[op].name, 2, out, NULL);
     if (fast_path(op, a, b, out, &status))
         return status;
-    ND_RETURN_IF(nd__check_array(nd_op_get(op)->name, a, 0));
-    ND_RETURN_IF(nd__check_array(nd_op_get(op)->name, b, 1));
-    return slow_path(op, (const nd_arg[]){{.array = a}, {.array = b}}, 2, NULL, out);
-}
-
-static nd_status unary(nd_op op, const nd_array *a, nd_array **out)
-{
-    ND_OUT(nd_op_get(op)->name, 1, out, NULL);
-    return slow_path(op, (const nd_arg[]){{.array = a}}, 1, NULL, out);
-}
-
-static nd_status unary_into(nd_op op, const nd_array *a, const nd_array *dst)
-{
-    return slow_path_into(op, (const nd_arg[]){{.array = a}}, 1, NULL, dst);
+    return of_arrays(op, 2, (const nd_array *const[]){a, b}, out, NULL);
 }
 
 static nd_status binary_into(nd_op op, const nd_array *a, const nd_array *b, const nd_array *dst)
@@ -291,15 +290,13 @@ static nd_status binary_into(nd_op op, const nd_array *a, const nd_array *b, con
     nd_status status;
     if (fast_path_into(op, a, b, dst, &status))
         return status;
-    ND_RETURN_IF(nd__check_array(nd_op_get(op)->name, a, 0));
-    ND_RETURN_IF(nd__check_array(nd_op_get(op)->name, b, 1));
-    return slow_path_into(op, (const nd_arg[]){{.array = a}, {.array = b}}, 2, NULL, dst);
+    return of_arrays(op, 2, (const nd_array *const[]){a, b}, NULL, dst);
 }
 
 static nd_status binary_scalar(nd_op op, const nd_array *a, nd_scalar b, nd_array **out)
 {
     nd_status status;
-    ND_OUT(nd_op_get(op)->name, 2, out, NULL);
+    ND_OUT(nd__ops[op].name, 2, out, NULL);
     if (fast_path_scalar(op, a, b, out, &status))
         return status;
     return slow_path(op, (const nd_arg[]){{.array = a}, {.scalar = b}}, 2, NULL, out);
@@ -311,38 +308,16 @@ static nd_status binary_scalar_into(nd_op op, const nd_array *a, nd_scalar b, co
     return slow_path_into(op, (const nd_arg[]){{.array = a}, {.scalar = b}}, 2, NULL, dst);
 }
 
-static nd_status check_three(nd_op op, const nd_array *a, const nd_array *b, const nd_array *c)
-{
-    ND_RETURN_IF(nd__check_array(nd_op_get(op)->name, a, 0));
-    ND_RETURN_IF(nd__check_array(nd_op_get(op)->name, b, 1));
-    return nd__check_array(nd_op_get(op)->name, c, 2);
-}
-
-static nd_status ternary(nd_op op, const nd_array *a, const nd_array *b, const nd_array *c,
-                         nd_array **out)
-{
-    ND_OUT(nd_op_get(op)->name, 3, out, NULL);
-    ND_RETURN_IF(check_three(op, a, b, c));
-    return slow_path(op, (const nd_arg[]){{.array = a}, {.array = b}, {.array = c}}, 3, NULL, out);
-}
-
-static nd_status ternary_into(nd_op op, const nd_array *a, const nd_array *b, const nd_array *c,
-                              const nd_array *dst)
-{
-    ND_RETURN_IF(check_three(op, a, b, c));
-    return slow_path_into(op, (const nd_arg[]){{.array = a}, {.array = b}, {.array = c}}, 3, NULL,
-                          dst);
-}
-
 /* The public functions, from the op table. */
 #define WRAP_UNARY(name, DOMAIN, RESULT, ulp, doc)                     \
     nd_status nd_##name(const nd_array *a, nd_array **out)             \
     {                                                                  \
-        return unary(ND_OP_##name, a, out);                            \
+        ND_OUT(#name, 1, out, NULL);                                   \
+        return of_arrays(ND_OP_##name, 1, &a, out, NULL);              \
     }                                                                  \
     nd_status nd_##name##_into(const nd_array *a, const nd_array *dst) \
     {                                                                  \
-        return unary_into(ND_OP_##name, a, dst);                       \
+        return of_arrays(ND_OP_##name, 1, &a, NULL, dst);              \
     }
 #define WRAP_BINARY(name, DOMAIN, RESULT, ulp, doc)                                        \
     nd_status nd_##name(const nd_array *a, const nd_array *b, nd_array **out)              \
@@ -364,12 +339,13 @@ static nd_status ternary_into(nd_op op, const nd_array *a, const nd_array *b, co
 #define WRAP_TERNARY(name, DOMAIN, RESULT, ulp, doc)                                             \
     nd_status nd_##name(const nd_array *a, const nd_array *b, const nd_array *c, nd_array **out) \
     {                                                                                            \
-        return ternary(ND_OP_##name, a, b, c, out);                                              \
+        ND_OUT(#name, 3, out, NULL);                                                             \
+        return of_arrays(ND_OP_##name, 3, (const nd_array *const[]){a, b, c}, out, NULL);        \
     }                                                                                            \
     nd_status nd_##name##_into(const nd_array *a, const nd_array *b, const nd_array *c,          \
                                const nd_array *dst)                                              \
     {                                                                                            \
-        return ternary_into(ND_OP_##name, a, b, c, dst);                                         \
+        return of_arrays(ND_OP_##name, 3, (const nd_array *const[]){a, b, c}, NULL, dst);        \
     }
 #define ND_EXPAND_UNARY ND_EXPAND_BY(WRAP_UNARY)
 #define ND_EXPAND_BINARY ND_EXPAND_BY(WRAP_BINARY)

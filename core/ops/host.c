@@ -157,15 +157,22 @@ nd_status nd_item(const nd_array *a, nd_scalar *out)
     return nd__item("item", a, ND_WAIT_ITEM, out);
 }
 
+/* An element that is one real number. */
+static nd_status real_item(const char *op, const nd_array *a, nd_scalar *out)
+{
+    ND_RETURN_IF(nd__item(op, a, ND_WAIT_ITEM, out));
+    if (out->kind == ND_C128)
+        return nd__fail(ND_ERR_DTYPE, op, 0,
+                        "%s has an imaginary part; use nd_item, or take nd_real first",
+                        nd_dtype_name(a->dtype));
+    return ND_OK;
+}
+
 nd_status nd_item_f64(const nd_array *a, double *out)
 {
     nd_scalar s;
     ND_OUT("item_f64", 1, out, 0);
-    ND_RETURN_IF(nd__item("item_f64", a, ND_WAIT_ITEM, &s));
-    if (s.kind == ND_C128)
-        return nd__fail(ND_ERR_DTYPE, "item_f64", 0,
-                        "%s has an imaginary part; use nd_item, or take nd_real first",
-                        nd_dtype_name(a->dtype));
+    ND_RETURN_IF(real_item("item_f64", a, &s));
     *out = s.kind == ND_F64 ? s.v.f : s.kind == ND_I64 ? (double)s.v.i : (double)s.v.u;
     return ND_OK;
 }
@@ -174,11 +181,7 @@ nd_status nd_item_i64(const nd_array *a, int64_t *out)
 {
     nd_scalar s;
     ND_OUT("item_i64", 1, out, 0);
-    ND_RETURN_IF(nd__item("item_i64", a, ND_WAIT_ITEM, &s));
-    if (s.kind == ND_C128)
-        return nd__fail(ND_ERR_DTYPE, "item_i64", 0,
-                        "%s has an imaginary part; use nd_item, or take nd_real first",
-                        nd_dtype_name(a->dtype));
+    ND_RETURN_IF(real_item("item_i64", a, &s));
     if (s.kind == ND_F64 && !(s.v.f >= -0x1p63 && s.v.f < 0x1p63 && s.v.f == floor(s.v.f)))
         return nd__fail(ND_ERR_OVERFLOW, "item_i64", 0,
                         "%g is no integer of 64 bits; use nd_item_f64", s.v.f);

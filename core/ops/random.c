@@ -126,14 +126,22 @@ nd_status nd_random_integers_into(const nd_random_key *key, int64_t low, int64_t
     return random_run(ND_OP_random_integers, key, &params, dst);
 }
 
+/* The result, whose elements are to be drawn. */
+static nd_status new_result(const char *op, nd_device *device, nd_dtype dtype, int ndim,
+                            const int64_t *shape, const nd_random_key *key, nd_array **out,
+                            nd_array **result)
+{
+    ND_OUT(op, 7, out, NULL);
+    ND_NEED(op, 4, key);
+    ND_NEED_LIST(op, 3, ndim, shape);
+    return nd__empty(op, device, dtype, ndim, shape, result);
+}
+
 nd_status nd_random_uniform(nd_device *device, nd_dtype dtype, int ndim, const int64_t *shape,
                             const nd_random_key *key, double low, double high, nd_array **out)
 {
     nd_array *r = NULL;
-    ND_OUT("random_uniform", 7, out, NULL);
-    ND_NEED("random_uniform", 4, key);
-    ND_NEED_LIST("random_uniform", 3, ndim, shape);
-    ND_RETURN_IF(nd__empty("random_uniform", device, dtype, ndim, shape, &r));
+    ND_RETURN_IF(new_result("random_uniform", device, dtype, ndim, shape, key, out, &r));
     return nd__hand_over(nd_random_uniform_into(key, low, high, r), r, out);
 }
 
@@ -141,10 +149,7 @@ nd_status nd_random_normal(nd_device *device, nd_dtype dtype, int ndim, const in
                            const nd_random_key *key, double mean, double std, nd_array **out)
 {
     nd_array *r = NULL;
-    ND_OUT("random_normal", 7, out, NULL);
-    ND_NEED("random_normal", 4, key);
-    ND_NEED_LIST("random_normal", 3, ndim, shape);
-    ND_RETURN_IF(nd__empty("random_normal", device, dtype, ndim, shape, &r));
+    ND_RETURN_IF(new_result("random_normal", device, dtype, ndim, shape, key, out, &r));
     return nd__hand_over(nd_random_normal_into(key, mean, std, r), r, out);
 }
 
@@ -152,10 +157,7 @@ nd_status nd_random_integers(nd_device *device, nd_dtype dtype, int ndim, const 
                              const nd_random_key *key, int64_t low, int64_t high, nd_array **out)
 {
     nd_array *r = NULL;
-    ND_OUT("random_integers", 7, out, NULL);
-    ND_NEED("random_integers", 4, key);
-    ND_NEED_LIST("random_integers", 3, ndim, shape);
-    ND_RETURN_IF(nd__empty("random_integers", device, dtype, ndim, shape, &r));
+    ND_RETURN_IF(new_result("random_integers", device, dtype, ndim, shape, key, out, &r));
     return nd__hand_over(nd_random_integers_into(key, low, high, r), r, out);
 }
 

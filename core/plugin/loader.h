@@ -26,8 +26,6 @@ void nd__registry_leave(void);
 /* The loaded plug-in of that name, loaded if need be; NULL if there is none. */
 nd_plugin_slot *nd__load_by_name(const char *name);
 void nd__load_all(void);
-/* "cuda:0" for as long as the process lives. */
-const char *nd__device_text(const nd_plugin_slot *slot, uint32_t index);
 
 /* ---- discover.c ---- */
 /* The slot of that path, made at the list's end if there is none; NULL without memory. */

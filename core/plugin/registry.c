@@ -456,7 +456,7 @@ nd_status nd__cpu_device(nd_device **out)
     return *out ? ND_OK : nd_device_get("cpu", out);
 }
 
-const char *nd__device_text(const nd_plugin_slot *slot, uint32_t index)
+static const char *device_text(const nd_plugin_slot *slot, uint32_t index)
 {
     char name[80];
     snprintf(name, sizeof name, "%s:%u", slot->name, index);
@@ -471,7 +471,7 @@ nd_status nd_device_list(const char **out, int32_t n, int32_t *count)
     for (nd_plugin_slot *s = slots; s; s = s->next)
         for (uint32_t i = 0; i < s->device_count; i++, ++*count)
             if (*count < n && out)
-                out[*count] = nd__device_text(s, i);
+                out[*count] = device_text(s, i);
     unlock_registry();
     return ND_OK;
 }
@@ -481,7 +481,7 @@ nd_status nd_device_list(const char **out, int32_t n, int32_t *count)
 static const char *preferred(nd_plugin_slot *own, uint32_t index)
 {
     ndp_device_info wanted = {.size = sizeof wanted};
-    const char *best = nd__device_text(own, index);
+    const char *best = device_text(own, index);
     int32_t priority = own->priority;
     if (own->p.info(index, &wanted) != NDP_OK)
         return best;
@@ -494,7 +494,7 @@ static const char *preferred(nd_plugin_slot *own, uint32_t index)
             info.unique_id[sizeof info.unique_id - 1] = 0;
             if (!nd__same_hardware(wanted.unique_id, info.unique_id))
                 continue;
-            best = nd__device_text(s, i);
+            best = device_text(s, i);
             priority = s->priority;
         }
     return best;

@@ -218,54 +218,47 @@ static nd_status check_askable(const nd_event *now, nd_device *d, const char *op
     return nd__refuse_unsafe(d, op, "ask after the capture has ended");
 }
 
-nd_status nd_event_query(nd_event *e, int32_t *done)
+/* The device's word on an event: *done, or done NULL: when it is. */
+static nd_status ask_device(const nd_event *now, nd_device *d, const char *op, ndp_event *handle,
+                            int32_t *done)
 {
-    ND_OUT("event_query", 1, done, 1);
-    if (!e)
-        return nd__fail(ND_ERR_ARGUMENT, "event_query", 0, "the event is NULL");
+    if (!handle)
+        return done ? nd_stream_query(now->stream, done) : nd__wait(now->stream, ND_WAIT_EVENT, op);
+    if (!done)
+        ND_RETURN_IF(nd__may_wait(ND_WAIT_EVENT, d, op));
+    nd_status status =
+        done ? d->stream.event_query(d->dev, handle, done) : d->stream.event_sync(d->dev, handle);
+    const bool reached = !done || *done;
+    status = event_result(now, op, status, reached);
+    if (status == ND_OK && reached && nd__hazards_now())
+        nd__hazard_wait(NULL, handle);
+    return status;
+}
+
+static nd_status ask(const char *op, nd_event *e, int32_t *done)
+{
+    ND_NEED(op, 0, e);
     nd_device *d = e->device;
     nd_status status = ND_OK;
-    ND_RETURN_IF(nd__usable(d, "event_query"));
+    ND_RETURN_IF(nd__usable(d, op));
     nd_event now = snapshot_of(e);
-    if (now.recorded && d->async) {
-        ND_GOTO_IF(done, check_askable(&now, d, "event_query"));
-        if (e->handle) {
-            status = d->stream.event_query(d->dev, e->handle, done);
-            status = event_result(&now, "event_query", status, *done);
-            if (status == ND_OK && *done && nd__hazards_now())
-                nd__hazard_wait(NULL, e->handle);
-        } else {
-            status = nd_stream_query(now.stream, done);
-        }
-    }
-done:
+    if (now.recorded && d->async)
+        status = check_askable(&now, d, op);
+    if (now.recorded && d->async && status == ND_OK)
+        status = ask_device(&now, d, op, e->handle, done);
     nd__stream_unhold(now.stream);
     return status;
 }
 
+nd_status nd_event_query(nd_event *e, int32_t *done)
+{
+    ND_OUT("event_query", 1, done, 1);
+    return ask("event_query", e, done);
+}
+
 nd_status nd_event_synchronize(nd_event *e)
 {
-    if (!e)
-        return nd__fail(ND_ERR_ARGUMENT, "event_synchronize", 0, "the event is NULL");
-    nd_device *d = e->device;
-    nd_status status = ND_OK;
-    ND_RETURN_IF(nd__usable(d, "event_synchronize"));
-    nd_event now = snapshot_of(e);
-    if (now.recorded && d->async) {
-        ND_GOTO_IF(done, check_askable(&now, d, "event_synchronize"));
-        if (e->handle) {
-            ND_GOTO_IF(done, nd__may_wait(ND_WAIT_EVENT, d, "event_synchronize"));
-            status = d->stream.event_sync(d->dev, e->handle);
-            status = event_result(&now, "event_synchronize", status, true);
-            if (status == ND_OK && nd__hazards_now())
-                nd__hazard_wait(NULL, e->handle);
-        } else {
-            status = nd__wait(now.stream, ND_WAIT_EVENT, "event_synchronize");
-        }
-    }
-done:
-    nd__stream_unhold(now.stream);
-    return status;
+    return ask("event_synchronize", e, NULL);
 }
 
 /* Under the locks of both. */

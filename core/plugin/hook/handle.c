@@ -59,7 +59,7 @@ hook_object *nd__hook_object_add(const hook_instance *of, char type, const void 
     return o;
 }
 
-void nd__hook_object_drop(const hook_instance *of, char type, const void *handle)
+static void object_drop(const hook_instance *of, char type, const void *handle)
 {
     hook_object **at = place(of, type, handle), *o = *at;
     if (!o)
@@ -113,7 +113,7 @@ void nd__hook_objects_enter(hook_call *c)
             o->dev = c->dev ? c->dev->dev : NULL;
         c->number[i] = o ? o->number : 0;
         if (family == HOOK_END)
-            nd__hook_object_drop(c->of, type, handle_of(c, (int)i));
+            object_drop(c->of, type, handle_of(c, (int)i));
     }
     nd__hook_unlock();
 }

@@ -174,7 +174,6 @@ void nd__fork_hook(nd_fork now);
 /* Under the lock. NULL: unknown. */
 hook_object *nd__hook_object_get(const hook_instance *of, char type, const void *handle);
 hook_object *nd__hook_object_add(const hook_instance *of, char type, const void *handle);
-void nd__hook_object_drop(const hook_instance *of, char type, const void *handle);
 /* Whether such a handle was alive, and has ended. */
 bool nd__hook_object_ended(const hook_instance *of, char type, const void *handle);
 /* A living block of the device; NULL: it has none. */
