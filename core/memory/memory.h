@@ -66,13 +66,14 @@ typedef struct {
     int32_t inside;
     uint64_t given; /* how many calls left memory behind for others */
 } nd_calls;
+/* Begin and end the record; calls_fork makes a child's new, in which nobody is inside. */
 void nd__calls_init(nd_calls *c);
 void nd__calls_destroy(nd_calls *c);
+void nd__calls_fork(nd_calls *c, nd_fork now);
 /* The calling thread enters the device, or leaves it again. gave: it left memory behind for others.
  * No other lock is taken, so that an allocator's may be held. */
 void nd__calls_enter(nd_calls *c);
 void nd__calls_leave(nd_calls *c, bool gave);
-void nd__calls_fork(nd_calls *c, nd_fork now);
 /* Makes a request for memory, and makes it again whenever others gave something meanwhile, until it
  * is answered: make then returns true, and false if memory lacks. Waits for the threads inside, but
  * not for ever. Called under no lock. */
@@ -90,6 +91,7 @@ typedef struct {
     nd_use home; /* the first of all: the stream that the block was allocated on, or no stream */
     int others;  /* how many follow it */
 } nd_uses;
+/* Begins the record of a block that was allocated on home; NULL: on no stream. */
 void nd__uses_start(nd_uses *u, nd_stream *home);
 /* Work on the stream counts until the block is freed (stream), or work queued until now
  * (record). */
@@ -135,6 +137,7 @@ static inline nd_memory_stat nd__stat_read(const nd_memory_stat *kept)
     s.allocated += s.current + s.freed;
     return s;
 }
+/* Makes the peak what is current, or begins the sums anew. */
 void nd__stat_reset(nd_memory_stat *kept, bool peak, bool accumulated);
 /* Read and reset a whole record. */
 void nd__stats_read(const nd_memory_stats *kept, nd_memory_stats *out);
@@ -194,7 +197,7 @@ nd_backend *nd__backends(void);                 /* the latest one; go on with ->
 /* caching/caching.c makes the caching allocator. It outlives its last user while blocks are live.
  * It calls segment_free when nothing queued can touch the memory any more. */
 nd_status nd__caching_create(nd_device *device, const nd_hooks *hooks, nd_backend **out);
-bool nd__is_caching(const nd_backend *backend);
+bool nd__is_caching(const nd_backend *backend); /* whether it is one of these */
 /* plain/single.c makes one in which every block is an allocation of the device, without
  * rounding. */
 nd_status nd__single_create(nd_device *device, const nd_hooks *hooks, nd_backend **out);
@@ -217,6 +220,7 @@ static inline nd_status nd__device_backend(nd_device *device, nd_backend **out)
 }
 
 /* ---- caching/pool.c: private pools ---- */
+/* What nd_pool_create does, on a backend. */
 nd_status nd__caching_pool(nd_backend *backend, const nd_pool_opts *opts, nd_pool **out);
 /* Between begin and end, allocations on streams of the capture come from pool (NULL: a new one,
  * *out), and freed blocks that need events wait for the end. Each begin keeps the pool until

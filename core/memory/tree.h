@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * An ordered set of nodes that live inside other structures: a treap, threaded in order. Equal keys
- * may occur. */
+ * An ordered set of nodes that are members of other records: a treap, whose nodes know their
+ * neighbours in order. Equal keys may occur. */
 #ifndef NDOCK_CORE_MEMORY_TREE_H
 #define NDOCK_CORE_MEMORY_TREE_H
 #include <stdbool.h>
@@ -29,12 +29,14 @@ static inline bool nd__key_less(const nd_key *x, const nd_key *y)
     return x->b != y->b ? x->b < y->b : x->c < y->c;
 }
 
-void nd__tree_insert(nd_tree *t, nd_tree_node *n); /* n->key is set */
+/* Put a node, whose key is set, into the tree and take it out. */
+void nd__tree_insert(nd_tree *t, nd_tree_node *n);
 void nd__tree_remove(nd_tree *t, nd_tree_node *n);
-/* Changes n's key; constant time where its place in the order stays. */
+/* Changes n's key, in constant time where its place in the order stays. */
 void nd__tree_rekey(nd_tree *t, nd_tree_node *n, nd_key key);
 /* The first node not less than key, NULL if all are. */
 nd_tree_node *nd__tree_lower_bound(const nd_tree *t, nd_key key);
+/* The ends in order; NULL: the tree is empty. */
 nd_tree_node *nd__tree_first(const nd_tree *t);
 nd_tree_node *nd__tree_last(const nd_tree *t);
 

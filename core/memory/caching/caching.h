@@ -14,11 +14,13 @@
 /* ---- gate.c: events to be waited for ---- */
 /* A gate at the end of the stream's work so far, with a reference; NULL: the work is done. */
 nd_status nd__gate_new(nd_caching *c, nd_stream_queue *queue, nd_gate **out);
+/* Drops a reference. */
 void nd__gate_put(nd_caching *c, nd_gate *g);
 /* Adds a gate to a list, which takes a reference of its own. False: there is no host memory. */
 bool nd__gates_add(nd_caching *c, nd_gates **list, nd_gate *g);
 /* Moves all gates of a list into another. */
 void nd__gates_join(nd_caching *c, nd_gates **into, nd_gates *from);
+/* Empties a list. */
 void nd__gates_drop(nd_caching *c, nd_gates **list);
 /* Makes the request's stream wait for all gates in the list but those of its own. */
 nd_status nd__gates_wait(nd_caching *c, const nd_gates *list, const nd_request *r);
@@ -29,6 +31,7 @@ nd_stream_queue *nd__stream_queue_get(nd_caching *c, nd_stream *stream);
 /* A queue that was not there, with a reference; NULL: there is no host memory. */
 nd_stream_queue *nd__stream_queue_new(nd_caching *c, nd_stream *stream, uint64_t id);
 nd_stream_queue *nd__stream_queue_find(nd_caching *c, uint64_t id); /* NULL: there is none */
+/* Drops a reference. */
 void nd__stream_queue_put(nd_caching *c, nd_stream_queue *queue);
 /* Leaves the lock, then drops the streams and pools that nobody needs any more. */
 void nd__caching_bury(nd_caching *c);
@@ -46,8 +49,8 @@ extern atomic_int nd__pool_scopes; /* how many are open in the process */
 /* The calling thread's latest scope that is still open; NULL: none. Without the lock, as the next
  * three. */
 nd_pool_scope *nd__pool_scope_innermost(void);
-void nd__pool_scope_enter(nd_pool_scope *s);
-void nd__pool_scope_leave(void); /* ends the innermost one */
+void nd__pool_scope_enter(nd_pool_scope *s); /* s is the innermost one from now on */
+void nd__pool_scope_leave(void);             /* ends the innermost one */
 /* The arena of the calling thread's innermost scope of this allocator; NULL: none. */
 nd_arena *nd__pushed_arena(const nd_caching *c);
 /* Sets the request's arena and bin where there are captures or scopes. Without the lock. */
@@ -62,6 +65,7 @@ static inline nd_status nd__route(nd_caching *c, nd_request *r)
     r->bin = &r->arena->bin[r->size <= ND_SMALL_SIZE];
     return ND_OK;
 }
+/* Sets up a zeroed arena with one user. */
 void nd__arena_init(nd_arena *a, nd_caching *c);
 /* Lets a private arena go if it is unused and empty. */
 void nd__arena_forget(nd_caching *c, nd_arena *a);
@@ -78,9 +82,11 @@ static inline uint64_t nd__round_size(const nd_conf *conf, uint64_t nbytes)
                                       : (nbytes + ND_MIN_BLOCK - 1) & ~(ND_MIN_BLOCK - 1);
     return nd__round_large(conf, nbytes);
 }
+/* Rounds up to the next of so many equal steps between two powers of two. */
 uint64_t nd__round_divisions(uint64_t nbytes, uint32_t divisions);
-nd_piece *nd__piece_new(nd_caching *c); /* NULL: there is no host memory */
-void nd__piece_drop(nd_caching *c, nd_piece *p);
+/* A record for a block; NULL: there is no host memory. */
+nd_piece *nd__piece_new(nd_caching *c);
+void nd__piece_drop(nd_caching *c, nd_piece *p); /* keeps the record for a new one */
 /* The smallest free block of the stream that may serve the request; NULL: none. */
 nd_piece *nd__first_fit(const nd_bin *bin, uint64_t stream, const nd_request *r);
 /* Makes a fitting free block of the stream LIVE, else one of a stream that is gone. */
@@ -141,9 +147,11 @@ void nd__caching_fork(nd_backend *backend, nd_fork now); /* slot of the class */
  * memory. Without the lock. */
 nd_segment *nd__segment_new(nd_caching *c, nd_request *r, ndp_mem *mem, char *host, uint64_t nbytes,
                             uint64_t page);
+/* Adds a new segment to the lists and its block to a tree. */
 void nd__segment_link(nd_caching *c, nd_segment *s);
 /* Ends a segment of which one block is left, in no tree. */
 void nd__segment_unlink(nd_caching *c, nd_segment *s);
+/* Count bytes that the device gave, or got back. */
 void nd__count_mapped(nd_caching *c, nd_segment *s, uint64_t nbytes);
 void nd__count_unmapped(nd_caching *c, nd_segment *s, uint64_t nbytes);
 /* Makes a BUSY block free again. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Which backend a device's new blocks come from: the one it begins with, and the swap of it at any
- * time (C22): a block goes back to the backend that made it. */
+ * Which backend a device's new blocks come from: the one that it begins with, and the swap of it at
+ * any time (C22). A block goes back to the backend that made it. */
 #include <strings.h>
 #include "core/memory/conf/settings.h"
 #include "core/memory/plain/plain.h"
@@ -14,7 +14,8 @@ void nd__fork_backends_start(nd_fork now)
     nd__fork_mutex(&start_lock, now);
 }
 
-/* "0", "off", "no", "false" and "" mean off, whatever else the variable holds means on (C19). */
+/* Whether NDOCK_NO_CACHE is on: "0", "off", "no", "false" and "" mean off, whatever else it holds
+ * means on (C19). */
 static bool no_cache(void)
 {
     static const char *const off[] = {"", "0", "off", "no", "false"};
@@ -27,7 +28,8 @@ static bool no_cache(void)
 
 static nd_status make_own(nd_device *device, int kind, nd_backend **out)
 {
-    static nd_status (*const create[])(nd_device *, const nd_hooks *, nd_backend **) = {
+    static nd_status (*const create[])(nd_device * device, const nd_hooks *hooks,
+                                       nd_backend **out) = {
         [ND_KIND_CACHING] = nd__caching_create,
         [ND_KIND_DEBUG] = nd__debug_create,
         [ND_KIND_NONE] = nd__single_create,
@@ -41,7 +43,7 @@ static nd_status make_own(nd_device *device, int kind, nd_backend **out)
 static nd_status first_backend(nd_device *device, nd_backend **out)
 {
     int kind = no_cache() ? ND_KIND_NONE : nd__conf()->backend;
-    if (kind == ND_KIND_ASYNC && !nd__ordered_serves(device)) /* as the CPU */
+    if (kind == ND_KIND_ASYNC && !nd__ordered_serves(device)) /* the CPU is such a device */
         kind = ND_KIND_CACHING;
     return make_own(device, kind, out);
 }
@@ -119,7 +121,7 @@ nd_status nd_allocator_set(nd_device *device, nd_allocator *allocator)
         return nd__fail(ND_ERR_ARGUMENT, "allocator_set", 1,
                         "the allocator is NULL; nd_allocator_named(\"caching\") is the default");
     ND_RETURN_IF(refuse_capture(device));
-    ND_RETURN_IF(nd__device_backend(device, &first)); /* so that the settings' own exists */
+    ND_RETURN_IF(nd__device_backend(device, &first)); /* so that the settings' own backend exists */
     pthread_mutex_lock(&lock);
     backend = find_backend(device, allocator);
     if (!backend && (status = make(device, allocator, &backend)) == ND_OK)

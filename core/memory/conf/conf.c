@@ -7,8 +7,9 @@
 #include "core/memory/conf/conf.h"
 #include "core/base/env.h"
 
-/* Records are never freed: readers hold none of them. A new one points to those before.
- * current: under nd__conf_lock, or of the thread that makes a change. */
+/* Records are never freed, since readers do not say when they are through with one; each points
+ * to the one before. `current` is under nd__conf_lock, or belongs to the thread that makes a
+ * change. */
 typedef struct record {
     nd_conf conf;
     struct record *before;
@@ -27,7 +28,8 @@ pthread_mutex_t nd__conf_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t first_use = PTHREAD_ONCE_INIT;
 static char environment_error[512]; /* under nd__conf_lock */
 
-/* One change at a time, without the lock, since plug-ins are asked. Under nd__conf_lock. */
+/* One change is made at a time, and without the lock, since plug-ins are asked. These three are
+ * under nd__conf_lock. */
 static bool changing;
 static pthread_t changer;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -217,7 +219,7 @@ typedef struct {
     bool found;
 } description;
 
-/* Under the lock, in the C locale. */
+/* Describes one key; under the lock and in the C locale. */
 static nd_status describe_key(void *arg)
 {
     description *d = arg;
@@ -266,7 +268,7 @@ nd_status nd_memory_conf_set(const char *text)
     return status;
 }
 
-/* Under nd__conf_lock, so that all values are of one moment. */
+/* Appends all values; under nd__conf_lock, so that they are of one moment. */
 static nd_status get_text(void *arg)
 {
     nd_text *t = arg;

@@ -10,30 +10,32 @@
 
 /* ---- conf.c ---- */
 extern pthread_mutex_t nd__conf_lock; /* of the record that holds now and of all plug-ins' keys */
-/* "what "at"; key takes values; valid keys: ...": ND_ERR_ARGUMENT. at is cut to n bytes; key NULL:
- * none in particular. Not under the lock. */
+/* ND_ERR_ARGUMENT: 'what "at"; key takes values; valid keys: ...'. at is cut to n bytes. key NULL:
+ * it concerns no key in particular. Not under the lock. */
 nd_status nd__conf_refuse(const char *what, const char *at, size_t n, const char *key,
                           const char *values);
-/* Numbers have a point in every language. */
+/* Calls fn in the C locale, in which numbers have a point whatever the language. */
 nd_status nd__in_c_locale(nd_status (*fn)(void *arg), void *arg);
-/* What nd__conf_check refuses from now on, unless it does already. */
+/* Sets what nd__conf_check refuses from now on, unless it refuses already. */
 void nd__conf_environment_failed(const char *message);
-/* The *i-th key of all; false past the last, and *i is less by how many there are. */
+/* Describes the *i-th key of all. False past the last one, and *i is less by how many there are. */
 bool nd__conf_describe(int32_t *i, nd_param_info *out);
 
 /* ---- conf_keys.c ---- */
-/* A pair "key:value" of n bytes up to its colon. *at: what follows it. */
+/* Parses a pair "key:value" of n bytes up to its colon. *at: what follows the pair. */
 nd_status nd__conf_parse_own(const char **at, size_t n, nd_conf *conf);
+/* The names of the core's own keys, and "key:value" of each; their number. */
 void nd__conf_own_names(nd_text *t);
 void nd__conf_own_values(const nd_conf *conf, nd_text *t);
 int nd__conf_own_count(void);
-/* The i-th key but for what concerns its value, which is added to the text; false past the last. */
+/* Describes the i-th key but for what concerns its value, which is added to the text. False past
+ * the last one. */
 bool nd__conf_own_key(int i, const nd_conf *conf, nd_param_info *out, nd_text *value);
 
 /* ---- conf_divisions.c ---- */
-/* A number in the range. *at: what follows it. */
+/* Parses a number in the range. *at: what follows the number. */
 bool nd__conf_number(const char **at, double low, double high, double *out);
-/* Steps between two powers of two, by the request's power of two. */
+/* Parse and print the steps between two powers of two, by the request's power of two. */
 bool nd__conf_parse_divisions(const char **at, uint32_t table[64]);
 void nd__conf_print_divisions(const uint32_t table[64], nd_text *out);
 
@@ -53,43 +55,47 @@ typedef struct nd_conf_change {
     bool may_lack;      /* the plug-in may have no such key */
     struct nd_conf_change *next, *before;
 } nd_conf_change;
-/* Under the lock: what there is from now on. False: there is such a key; there was no memory. */
+/* Add a key, or the name of a plug-in that is loaded. Under the lock. False: there is such a key
+ * already; there was no memory. */
 bool nd__conf_add_key(nd_conf_key *k);
 bool nd__conf_add_plugin(const char *plugin);
-/* A pair "plugin.key:value" of n bytes up to its colon. Of the environment, which is read before
- * any plug-in is there, it waits; else it is added to the list. *at: what follows it. */
+/* Parses a pair "plugin.key:value" of n bytes up to its colon. A value of the environment, which is
+ * read before any plug-in is there, waits; another is added to the list. *at: what follows the
+ * pair. */
 nd_status nd__conf_parse_extra(const char **at, size_t n, bool environment, nd_conf_change **list);
-/* A value, in the plug-in's words, of what a key of another name means: for the plug-in's key, for
- * the plug-in when it comes, or for nobody where it has no such key. */
+/* Hands on a value, in the plug-in's words, of what a key of another name means: to the plug-in's
+ * key, to the plug-in when it comes, or to nobody if it has no such key. */
 nd_status nd__conf_hand_on(const char *name, const char *value, bool environment,
                            nd_conf_change **list);
 /* Tells the key's plug-in a value. Its error is passed on with the key and the value. */
 nd_status nd__conf_tell(const nd_conf_key *key, const char *value);
 /* Tells the plug-ins: all of them or none. Under no lock, one caller at a time. */
 nd_status nd__conf_make(const nd_conf_change *list);
-/* What was made holds now; under the lock. What is left in the list is to be dropped. */
+/* Makes what was told the values that hold, under the lock. What is left in the list is to be
+ * dropped. */
 void nd__conf_keep(nd_conf_change **list);
 void nd__conf_drop(nd_conf_change *list);
 void nd__conf_extra_names(nd_text *t);  /* ", sim.memory_mb" ... */
 void nd__conf_extra_values(nd_text *t); /* ",sim.memory_mb:all" ...; under the lock */
-/* The *i-th key; kept texts. false past the last, *i less by how many there are. Under the lock. */
+/* Describes the *i-th key, with texts that are kept. False past the last one, and *i is less by how
+ * many there are. Under the lock. */
 bool nd__conf_extra_key(int32_t *i, nd_param_info *out);
 
 /* ---- conf_waiting.c ---- */
-/* For no key yet; NULL: no host memory. */
+/* A change for no key yet; NULL: there is no host memory. */
 nd_conf_change *nd__conf_change_new(const char *name, size_t n, const char *value, size_t length);
 void nd__conf_change_free(nd_conf_change *c); /* NULL: nothing */
-/* The following under the lock. Lets it wait; the later of two values of a key stands, so that the
- * one is returned whose place it takes, or NULL. */
+/* The following are called under the lock. Lets a change wait. The later of two values of a key
+ * stands, so that the change whose place it takes is returned, or NULL. */
 nd_conf_change *nd__conf_let_wait(nd_conf_change *c);
-/* What waits for the key, or for a key of the plug-in, and no longer does; NULL: nothing. */
+/* Take out what waits for the key, or for any key of the plug-in; NULL: nothing. */
 nd_conf_change *nd__conf_waiting_for(const char *name);
 nd_conf_change *nd__conf_waiting_for_any_of(const char *plugin);
 void nd__conf_drop_environment(void);
 
 /* ---- conf_pytorch.c ---- */
 bool nd__conf_is_pytorch(const char *name, size_t n);
-/* A pair of such a key, as above. */
+/* Parses a pair of such a key, as nd__conf_parse_extra does. */
 nd_status nd__conf_parse_pytorch(const char **at, size_t n, bool environment,
                                  nd_conf_change **list);
 

@@ -43,7 +43,7 @@ static bool parse_interval(const char **at, uint32_t *table, int *last)
         return false;
     int power = rest ? *last + 1 : FIRST_POWER + 31 - __builtin_clz(mib);
     if (power <= *last)
-        return false; /* in ascending order */
+        return false; /* intervals come in ascending order */
     for (int i = *last < 0 ? 0 : power; i <= (rest ? 63 : power); i++)
         table[i] = value;
     *last = rest ? 63 : power;

@@ -7,12 +7,12 @@
 
 typedef struct setting setting;
 struct setting {
-    const char *name, *values, *help; /* values: what is allowed, for messages */
+    const char *name, *values, *help; /* values says in messages what is allowed */
     bool (*parse)(const setting *setting, const char **at, nd_conf *conf);
     void (*print)(const setting *setting, const nd_conf *conf, nd_text *out);
     size_t offset;
     double low, high;
-    const char *const *words; /* of a choice, NULL at the end */
+    const char *const *words; /* of a choice; NULL follows the last */
 };
 #define FIELD(type, s, conf) ((type *)((char *)(conf) + (s)->offset))
 #define FIELD_CONST(type, s, conf) ((const type *)((const char *)(conf) + (s)->offset))
@@ -40,7 +40,7 @@ static void print_mib(const setting *s, const nd_conf *conf, nd_text *out)
     nd__text_add(out, "%.17g", (double)*FIELD_CONST(uint64_t, s, conf) / MIB);
 }
 
-/* The word stands for a value that is no number of bytes. */
+/* The word "none" stands for a value that is no number of bytes, as "auto" does below. */
 static bool parse_split(const setting *s, const char **at, nd_conf *conf)
 {
     if (!word(at, "none"))
@@ -115,8 +115,7 @@ static void print_bool(const setting *s, const nd_conf *conf, nd_text *out)
     nd__text_add(out, *FIELD_CONST(int32_t, s, conf) ? "true" : "false");
 }
 
-/* PyTorch's words for the first of the two in each row, so that its settings may be used as they
- * are. */
+/* Each row has our word and PyTorch's, so that its settings may be used as they are. */
 static const char *const pytorch_words[][2] = {{"caching", "native"}, {"async", "cudaMallocAsync"}};
 
 static bool choice_word(const char **at, const char *text)
@@ -218,7 +217,7 @@ static bool is_key(const char *at, size_t n, const char *name)
     return strlen(name) == n && strncmp(name, at, n) == 0;
 }
 
-/* PyTorch's names of ours; conf_pytorch.c has those that have no like here. */
+/* PyTorch's names of keys of ours; conf_pytorch.c has those of its keys that are none of ours. */
 static const struct {
     const char *pytorch, *ours;
 } pytorch_keys[] = {{"pinned_use_background_threads", "pinned_background"},

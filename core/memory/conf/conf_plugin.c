@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include "core/memory/conf/conf.h"
 
-/* Both, and the values: under nd__conf_lock. Keys and names of plug-ins are never removed. */
+/* Both lists, and the values of keys, are under nd__conf_lock. Keys and names of plug-ins are never
+ * removed. */
 static nd_conf_key *keys, **last_key = &keys;
 typedef struct loaded {
     char *plugin;
@@ -72,7 +73,7 @@ static nd_status refuse_key(const char *name, size_t n)
                     (int)n, name, (int)dot, name);
 }
 
-/* Takes the change over: to wait at once, if it is of the environment, else to the list's end. */
+/* Takes the change over: one of the environment waits at once, another goes to the list's end. */
 static nd_status put(nd_conf_change *c, bool environment, nd_conf_change **list)
 {
     if (!c)
@@ -145,7 +146,8 @@ nd_status nd__conf_tell(const nd_conf_key *key, const char *value)
     return status;
 }
 
-/* Those before c, the latest first. The error that is the reason stays the thread's. */
+/* Tells the plug-ins their former values again, for the changes before c, the latest first. The
+ * error that is the reason stays the thread's. */
 static void put_back(const nd_conf_change *c)
 {
     nd_error e = *nd_last_error();
@@ -187,7 +189,8 @@ void nd__conf_keep(nd_conf_change **list)
             continue;
         }
         nd_conf_change *next = c->next, *before = nd__conf_let_wait(c);
-        *list = before ? before : next; /* what it takes the place of is dropped in its stead */
+        /* the change whose place it takes is dropped in its stead */
+        *list = before ? before : next;
         if (before)
             before->next = next;
         list = before ? &before->next : list;

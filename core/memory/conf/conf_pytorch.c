@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Keys of PyTorch's that choose nothing in the core. Their values are checked all the same; how
- * memory is locked (C30) is the business of the plug-in "cuda", whose keys they become. */
+ * Keys of PyTorch's that choose nothing in the core. Their values are checked all the same. How
+ * memory is locked (C30) is the business of the plug-in "cuda", whose keys two of them become. */
 #include "core/memory/conf/conf.h"
 
 static bool is(const char *value, size_t n, const char *word)
@@ -8,7 +8,7 @@ static bool is(const char *value, size_t n, const char *word)
     return strlen(word) == n && memcmp(word, value, n) == 0;
 }
 
-/* The plug-in's word for it; NULL: it is none. */
+/* The plug-in's word for the value; NULL: the value is none of PyTorch's. */
 static const char *truth(const char *value, size_t n)
 {
     static const char *const words[][2] = {{"True", "true"}, {"true", "true"},   {"on", "true"},
@@ -32,7 +32,7 @@ static const char *threads(const char *value, size_t n)
 static const struct locking {
     const char *name, *values;
     const char *(*word)(const char *value, size_t n);
-    const char *plugin_key; /* NULL: there is nothing like it here */
+    const char *plugin_key; /* NULL: no plug-in has such a key */
 } keys[] = {
     {"pinned_use_cuda_host_register", "true or false", truth, "cuda.pinned_use_host_register"},
     {"pinned_num_register_threads", "1, 2, 4, 8, 16, 32, 64 or 128", threads,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Service "ndh.conf/1", by which plug-ins add keys (C16). Plug-ins are loaded when they are first
- * asked for, so the environment's values wait for their keys. */
+ * asked for, so that the environment's values wait for their keys. */
 #include <stdlib.h>
 #include "core/memory/conf/conf.h"
 
@@ -30,7 +30,7 @@ static nd_conf_key *key_new(const char *plugin, const char *key, const char *hel
     return NULL;
 }
 
-/* What is printed is parsed again. */
+/* Checks a new key. Its value must be fit to be parsed again once it is printed. */
 static nd_status check_key(const nd_plugin_slot *slot, const char *key, const char *initial,
                            const void *set)
 {
@@ -46,7 +46,8 @@ static nd_status check_key(const nd_plugin_slot *slot, const char *key, const ch
     return set ? ND_OK : nd__fail(ND_ERR_ARGUMENT, NULL, 4, "%s: set is NULL", key);
 }
 
-/* A value that the plug-in refuses leaves it the initial one. */
+/* Tells the plug-in the environment's value of the key. If the plug-in refuses it, the initial
+ * value stays. */
 static nd_status take_environment(void *arg)
 {
     nd_conf_key *k = arg;
@@ -98,7 +99,8 @@ void nd__conf_plugin_loaded(const char *plugin)
     nd_conf_change *c;
     (void)nd__conf();
     pthread_mutex_lock(&nd__conf_lock);
-    (void)nd__conf_add_plugin(plugin); /* else its keys are said to be of one that is not there */
+    /* if that fails, its keys are said to be of a plug-in that is not there */
+    (void)nd__conf_add_plugin(plugin);
     while ((c = nd__conf_waiting_for_any_of(plugin)) != NULL) {
         pthread_mutex_unlock(&nd__conf_lock);
         if (!c->may_lack) {

@@ -23,9 +23,10 @@ typedef struct {
     int32_t pinned_background; /* a thread polls the events of freed pinned blocks */
 } nd_conf;
 
-/* conf.c: the record that holds now; NULL until it is first looked at. */
-extern _Atomic(const nd_conf *) nd__conf_now;
+extern _Atomic(const nd_conf *) nd__conf_now; /* NULL until it is first looked at */
+/* Reads the environment; the record then. */
 const nd_conf *nd__conf_first(void);
+/* The record that holds now. */
 static inline const nd_conf *nd__conf(void)
 {
     const nd_conf *conf = atomic_load_explicit(&nd__conf_now, memory_order_acquire);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Page-locked host memory (C29, C31, P10): blocks by size class, kept for the next request, and
- * used again when every copy that was recorded on them is done. */
+ * Page-locked host memory (C29, C31, P10): blocks by size class, which are kept for the next
+ * request and used again when every copy recorded on them is done. */
 #include <stdlib.h>
 #include "core/memory/pinned/pinned.h"
 
-/* Classes are eighths of a power of two, so at most an eighth of a request is added; requests above
- * the threshold of the settings get whole 64 bytes. */
+/* Rounds up to a size class. Classes are eighths of a power of two, so that at most an eighth of a
+ * request is added; requests above the threshold of the settings get whole 64 bytes. */
 static uint64_t rounded(uint64_t nbytes)
 {
     uint64_t exact = nd__conf()->pinned_exact_above, step = 64;
@@ -18,7 +18,7 @@ static void hand_out(nd_pinned_pool *p, nd_pinned_block *b, uint64_t nbytes)
 {
     b->pool = p;
     b->base.requested = nbytes;
-    nd__uses_start(&b->uses, NULL); /* the host's: no stream is its home */
+    nd__uses_start(&b->uses, NULL); /* the host has it: no stream is its home */
     nd__stat_in(&p->bytes, b->base.nbytes);
     nd__stat_in(&p->blocks, 1);
 }

@@ -166,8 +166,8 @@ static nd_pinned_block *take_done(nd_pinned_pool *p)
     return done;
 }
 
-/* Not under the lock: the last use of a foreign stream calls the stream's owner, who may want
- * pinned memory. Leaves the lock taken. */
+/* No lock is held at first: the last use of a foreign stream calls the stream's owner, who may want
+ * pinned memory. */
 void nd__pinned_settle(nd_pinned_pool *p, nd_pinned_block *done)
 {
     nd_pinned_block *b, *next;
@@ -191,7 +191,7 @@ void nd__pinned_poll(nd_pinned_pool *p)
     nd__pinned_settle(p, done);
 }
 
-/* ---- the background poller: takes nothing once the setting is turned off ---- */
+/* ---- the background poller, which takes nothing once the setting is turned off ---- */
 static void *poller(void *arg)
 {
     const struct timespec pause = {0, 1000000};
@@ -216,7 +216,7 @@ static void *poller(void *arg)
     return NULL;
 }
 
-/* Under the lock. The thread ends with the process; without it, requests poll. */
+/* The thread ends with the process. If it cannot be started, requests poll. */
 void nd__pinned_start_poller(nd_pinned_pool *p)
 {
     pthread_t thread;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Memory of the program's own that is page-locked for a device for a while (P7): arrays made over
+ * Memory of the program's own that is page-locked for a device for a while (P7). Arrays made over
  * it meanwhile are pinned, and it is unlocked when the copies that use it are done. */
 #include <stdlib.h>
 #include "core/memory/pinned/pinned.h"
@@ -17,7 +17,7 @@ typedef struct nd_registered {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list and all in it */
 static nd_registered *list;
-static atomic_int count; /* of the list, for those who need not look */
+static atomic_int count; /* how many are in the list, for those who need not look */
 
 void nd__fork_registered(nd_fork now)
 {
@@ -50,7 +50,7 @@ void nd__registered_adopt(nd_storage *s)
     pthread_mutex_lock(&lock);
     nd_registered *r = *find_overlap(s->host, s->used);
     bool inside = r && r->mem && s->host >= r->host && s->host + s->used <= r->host + r->nbytes;
-    nd_pinned_block *b = inside ? calloc(1, sizeof *b) : NULL; /* without it, copies wait */
+    nd_pinned_block *b = inside ? calloc(1, sizeof *b) : NULL; /* without a record, copies wait */
     if (b) {
         b->base.mem = r->mem;
         b->base.offset = (uint64_t)(s->host - r->host);
@@ -93,7 +93,7 @@ static nd_status enter(nd_device *device, void *host, uint64_t nbytes, nd_regist
         return nd__fail(ND_ERR_MEMORY, "host_register", -1, "no %zu bytes for a record", sizeof *r);
     *r = (nd_registered){.device = device, .host = host, .nbytes = nbytes};
     nd__device_hooks(device, &r->hooks);
-    nd__uses_start(&r->uses, NULL); /* the host's: no stream is its home */
+    nd__uses_start(&r->uses, NULL); /* the host has it: no stream is its home */
     pthread_mutex_lock(&lock);
     const nd_registered *other = *find_overlap(host, nbytes);
     if (!other) {
@@ -151,7 +151,7 @@ nd_status nd_host_register(nd_device *device, void *host, uint64_t nbytes)
     return page_lock(r);
 }
 
-/* Out of the list, so that no array comes to be over it any more; or why not. */
+/* Takes it out of the list, so that no array comes to be over it any more, or says why not. */
 static nd_status leave(const nd_device *device, const void *host, nd_registered **out)
 {
     nd_status status = ND_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The reserve of a pool of page-locked memory: one slab, cut from its beginning; what was cut stays
- * cut. */
+ * The reserve of a pool of page-locked memory: one slab, cut from its beginning. What was cut stays
+ * a block of its size. */
 #include <stdlib.h>
 #include "core/memory/pinned/pinned.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The debug allocator (C20): every block a segment between red zones, poisoned when fresh and when
- * freed, and kept for a while after, so that stray writes show. Nothing aborts: mistakes are
- * logged, and told with the live blocks by nd_memory_debug_report. */
+ * The debug allocator (C20): every block is a segment between red zones, is poisoned when fresh and
+ * when freed, and is kept for a while afterwards, so that stray writes show. Nothing aborts:
+ * mistakes are logged, and told with the live blocks by nd_memory_debug_report. */
 #include <stdlib.h>
 #include "core/memory/conf/settings.h"
 #include "core/memory/plain/debug.h"
 
-enum { LIVE, FREED, KEPT, GONE }; /* GONE: its memory too; the record stays a while */
+enum { LIVE, FREED, KEPT, GONE }; /* GONE: its memory went back, and the record stays a while */
 enum { RECORDS = 4096 };
 
 static const nd_backend_class debug_class;
@@ -17,7 +17,7 @@ static size_t bucket(const void *block)
     return (size_t)((uintptr_t)block >> 4) % ND_DEBUG_BUCKETS;
 }
 
-/* Compares addresses alone, since the block may be anything. */
+/* Finds the record of a block. Addresses alone are compared, since the block may be anything. */
 static nd_debug_block *find(const nd_debug *d, const nd_block *block)
 {
     nd_debug_block *r = d->table[bucket(block)];
@@ -62,7 +62,7 @@ static nd_plain_block *pop(nd_plain_block **first)
     return b;
 }
 
-/* ---- the way of a freed block: pending, kept, gone ---- */
+/* ---- a freed block is pending, then kept, then gone ---- */
 /* The oldest kept blocks beyond the limit lose their memory, the oldest records beyond theirs
  * go. */
 static bool evict(nd_debug *d, int64_t limit)
@@ -75,7 +75,8 @@ static bool evict(nd_debug *d, int64_t limit)
         nd__debug_check_freed(d, (nd_debug_block *)b);
         ((nd_debug_block *)b)->state = GONE;
         pthread_mutex_unlock(&d->plain.lock);
-        nd__plain_give_segment(&d->plain, b, b->uses.home.stream); /* not under the lock */
+        /* the lock is not held meanwhile */
+        nd__plain_give_segment(&d->plain, b, b->uses.home.stream);
         pthread_mutex_lock(&d->plain.lock);
         append(&d->gone, &d->gone_last, b);
         if (++d->n_gone > RECORDS) {
@@ -88,7 +89,7 @@ static bool evict(nd_debug *d, int64_t limit)
     return any;
 }
 
-/* Into the quarantine, and out of it what does not fit any more. */
+/* Puts a block into the quarantine, and takes out what there is no room for any more. */
 static bool finish(nd_plain *p, nd_plain_block *b)
 {
     nd_debug *d = (nd_debug *)p;
@@ -206,7 +207,7 @@ static const nd_backend_class debug_class = {
     .fork = nd__plain_fork,
 };
 
-/* Under the lock. */
+/* Checks all blocks that still have memory; under the lock. */
 static void check_all(nd_debug *d)
 {
     for (nd_plain_block *b = d->kept; b; b = b->next)
@@ -215,7 +216,7 @@ static void check_all(nd_debug *d)
         nd__debug_check_zones(d, (nd_debug_block *)b);
 }
 
-/* What nobody freed or asked about is looked at once more. */
+/* At the end of the process, looks once more at what nobody freed or asked about. */
 static void check_at_exit(void)
 {
     for (nd_backend *backend = nd__backends(); backend; backend = backend->next) {

@@ -12,8 +12,8 @@ static char *segment_host(const nd_plain_block *b)
     return b->base.host ? b->base.host - b->base.offset : NULL;
 }
 
-/* A write is queued in the calling thread's stream, and whoever looks at the pattern next may have
- * another: a read waits until it is there. */
+/* Waits for a pattern to be written. A write is queued in the calling thread's stream, and whoever
+ * looks at the pattern next may have another; a read waits until the write is done. */
 static nd_status wait_for_write(const nd_plain *p, const nd_plain_block *b, uint64_t end)
 {
     char last;
@@ -50,7 +50,7 @@ static uint64_t first_other(const char *bytes, uint64_t n, int pattern)
     return i;
 }
 
-/* The first of n bytes that is not the pattern, n if all are; *value is it. */
+/* Finds the first of n bytes that is not the pattern (n if all are) and its value. */
 static nd_status find(const nd_plain *p, const nd_plain_block *b, uint64_t from, uint64_t n,
                       int pattern, uint64_t *at, int *value)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Back end async (C18): the device's plug-in allocates and frees in stream order, from a pool of
- * its own (group "ndp.pool/1"), so nothing here waits for an event. A block that other streams use
- * as well is freed on one stream more, which waits for them all, and not on its own, which goes
- * on. */
+ * Backend async (C18): the device's plug-in allocates and frees in stream order, from a pool of its
+ * own (group "ndp.pool/1"), so that nothing here waits for an event. A block that other streams use
+ * as well is freed on one stream more, which waits for them all; the block's own stream goes on. */
 #include <stdlib.h>
 #include "core/memory/conf/settings.h"
 #include "core/memory/plain/plain.h"
@@ -13,7 +12,8 @@ typedef struct {
     _Atomic uint64_t cap;         /* bytes; 0: none */
     uint64_t most_kept;           /* bytes that the pool may hold unused; UINT64_MAX: no limit */
     int64_t reserved_peak;        /* seen so far; under plain.lock */
-    uint64_t promised; /* bytes of requests under way, which count against the cap; too */
+    /* bytes of requests under way, which count against the cap; under plain.lock */
+    uint64_t promised;
 } nd_ordered;
 
 /* ---- the pool, as hooks ---- */
@@ -51,7 +51,7 @@ static bool look(const nd_ordered *o, uint64_t *used, uint64_t *reserved)
     return !nd__out_of_reach(d) && d->pool.usage(d->dev, used, reserved) == NDP_OK;
 }
 
-/* Pools are left alone while a capture is underway that a trim might break. */
+/* Leaves the pool alone while a capture is under way that a trim might break. */
 static void trim(const nd_ordered *o, uint64_t keep)
 {
     nd_device *d = o->plain.base.device;
@@ -87,7 +87,7 @@ static nd_status wait_for(nd_stream *s, const nd_uses *u)
     return ND_OK;
 }
 
-/* The stream to free the block on, retained; NULL: there is none now. */
+/* The stream to free the block on, retained; NULL: no stream can be told now. */
 static nd_stream *last_stream(nd_ordered *o, nd_plain_block *b)
 {
     nd_stream *home = b->uses.others ? NULL : nd__stream_retain_live(b->uses.home.stream);
@@ -100,7 +100,7 @@ static bool capturing(const nd_ordered *o)
     return atomic_load(&o->plain.base.device->captures) > 0;
 }
 
-/* What was freed in a capture, or while no stream could be told. */
+/* Ends a block that was freed in a capture, or while no stream could be told. */
 static bool finish(nd_plain *p, nd_plain_block *b)
 {
     nd_stream *s = unifier((nd_ordered *)p);
@@ -126,7 +126,7 @@ static void ordered_free(nd_block *block)
 }
 
 /* ---- allocation ---- */
-/* Freed memory comes back when the streams have got there: wait sees to that. */
+/* Freed memory comes back when the streams have got there; wait sees to that. */
 static bool spare(nd_plain *p, bool wait)
 {
     if (wait)
@@ -135,7 +135,8 @@ static bool spare(nd_plain *p, bool wait)
     return true;
 }
 
-/* Live bytes count against the cap; what the pool keeps unused makes way for it. */
+/* Refuses what would pass the cap, against which live bytes count. What the pool keeps unused makes
+ * way. */
 static nd_status within_cap(nd_ordered *o, nd_stream *stream, uint64_t nbytes, bool *promised)
 {
     nd_plain *p = &o->plain;
@@ -179,7 +180,7 @@ static nd_status ordered_alloc(nd_backend *backend, nd_stream *stream, uint64_t 
 }
 
 /* ---- the rest ---- */
-/* Reserved is what the pool holds; the pool does not say by size. */
+/* Reserved bytes are what the pool holds. The pool does not say them by size. */
 static void ordered_stats(nd_backend *backend, nd_memory_stats *out)
 {
     nd_ordered *o = (nd_ordered *)backend;

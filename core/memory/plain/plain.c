@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The life of blocks that are segments of their own: lists, statistics, trace. */
+ * The life of blocks that are segments of their own: lists, statistics and trace. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/memory/plain/plain.h"
@@ -88,7 +88,7 @@ void nd__plain_completed(nd_plain *p, nd_plain_block *b)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* Freeing one block may be the end of the allocator, so that it is held meanwhile. */
+/* Holds the backend, as freeing one block may be its end. */
 void nd__plain_begin(nd_plain *p)
 {
     atomic_fetch_add_explicit(&p->base.refs, 1, memory_order_relaxed);
@@ -101,7 +101,8 @@ void nd__plain_end(nd_plain *p, bool gave)
     nd__backend_release(&p->base);
 }
 
-/* Then nothing is asked of events: on some devices that alone would break the capture. */
+/* While a stream is captured nothing is asked of events: on some devices that alone would break the
+ * capture. */
 static bool capturing(const nd_plain *p)
 {
     return p->base.device && atomic_load(&p->base.device->captures) > 0;
@@ -124,7 +125,8 @@ void nd__plain_drop(nd_plain *p, nd_plain_block *b, bool pending)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* Whether nothing uses the freed block any more, which is in no list then; else it is pending. */
+/* Ends a live block. Returns true if nothing uses it any more, and it is in no list then; else it
+ * is pending. */
 static bool leave(nd_plain *p, nd_plain_block *b)
 {
     pthread_mutex_lock(&p->lock);
@@ -138,8 +140,8 @@ static bool leave(nd_plain *p, nd_plain_block *b)
     return done;
 }
 
-/* Takes the pending blocks that are done off the list; they are linked by next. Waiting happens
- * without the lock, on blocks that nobody else can reach meanwhile. */
+/* Takes the pending blocks that are done off the list, linked by next. Waiting happens without the
+ * lock, on blocks that nobody else can reach meanwhile. */
 static nd_plain_block *take_done(nd_plain *p, bool wait)
 {
     const nd_hooks *h = &p->base.hooks;
@@ -218,8 +220,8 @@ nd_status nd__plain_record_use(nd_block *block, nd_stream *stream)
     return status;
 }
 
-/* Blocks hold the streams they were used on, but without its handle a stream can be asked nothing:
- * what is to be known when they are freed is marked now. */
+/* Blocks hold the streams that they were used on, but a stream without its handle can be asked
+ * nothing. So what has to be known when the blocks are freed is marked now. */
 void nd__plain_stream_gone(nd_backend *backend, nd_stream *stream)
 {
     nd_plain *p = (nd_plain *)backend;
@@ -231,7 +233,7 @@ void nd__plain_stream_gone(nd_backend *backend, nd_stream *stream)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* Blocks whose streams have ended meanwhile count no longer. */
+/* Blocks whose streams have ended meanwhile are counted no longer. */
 void nd__plain_stats(nd_backend *backend, nd_memory_stats *out)
 {
     nd_plain *p = (nd_plain *)backend;

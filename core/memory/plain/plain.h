@@ -53,6 +53,7 @@ void nd__plain_give_segment(nd_plain *p, nd_plain_block *b, nd_stream *stream);
 void nd__plain_give(nd_plain *p, nd_plain_block *b, nd_stream *stream);
 
 /* ---- plain.c: the life of blocks ---- */
+/* Sets up the record of a backend. */
 void nd__plain_init(nd_plain *p, const nd_backend_class *type, const nd_plain_way *way,
                     nd_device *device, const nd_hooks *hooks);
 /* Around everything that takes blocks out of the lists and gives them to the device: other threads'

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Segments for blocks of their own: taken from the device, rung by rung, and given back. */
+ * Segments for blocks of their own: they are taken from the device, by a ladder of ways to make
+ * room, and given back. */
 #include <stdlib.h>
 #include "core/memory/plain/plain.h"
 
@@ -31,7 +32,8 @@ nd_status nd__plain_out_of_memory(nd_plain *p, nd_stream *stream, uint64_t nbyte
     return nd__out_of_memory(&p->base, stream, s);
 }
 
-/* Memory that others keep for later; whether there was any is for the device to say. */
+/* Empties the caches of the device's other backends. Whether they held anything is for the device
+ * to say. */
 static bool empty_others(const nd_backend *self)
 {
     bool any = false;
@@ -77,7 +79,8 @@ static bool run_callbacks(const seeker *s)
     return s->of->base.device && nd__run_free_callbacks(s->of->base.device, s->block->segment);
 }
 
-/* Rung by rung, from what costs least to what costs most. */
+/* Goes up the rungs, from what costs least to what costs most. Returns true with an answer in
+ * status. */
 static bool seek(void *arg, bool again)
 {
     seeker *s = arg;

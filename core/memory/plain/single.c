@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * NDOCK_NO_CACHE=1: every block is an allocation of the device, of exactly the bytes asked for, so
- * that a memory checker of the device sees every block's end. */
+ * Backend none (NDOCK_NO_CACHE=1): every block is an allocation of the device, of exactly the bytes
+ * asked for, so that a memory checker of the device sees every block's end. The backend over an
+ * allocator of the program's own (C21) is the same but for what that allocator does by itself. */
 #include <stdlib.h>
 #include "core/memory/plain/plain.h"
 #include "core/memory/pluggable/pluggable.h"
@@ -26,15 +27,15 @@ static const nd_backend_class single = {
     .fork = nd__plain_fork,
 };
 
-/* ---- the same over an allocator of somebody else (C21) ---- */
-static nd_status foreign_record_stream(nd_block *block, nd_stream *stream)
+/* ---- over an allocator of the program's own ---- */
+static nd_status pluggable_record_stream(nd_block *block, nd_stream *stream)
 {
     if (nd__allocator_record_stream(block, stream))
-        return ND_OK; /* it keeps the memory for that stream by itself */
+        return ND_OK; /* the allocator keeps the memory for that stream by itself */
     return nd__plain_record_stream(block, stream);
 }
 
-static void foreign_stats(nd_backend *backend, nd_memory_stats *out)
+static void pluggable_stats(nd_backend *backend, nd_memory_stats *out)
 {
     uint64_t reserved;
     nd__plain_stats(backend, out);
@@ -42,31 +43,31 @@ static void foreign_stats(nd_backend *backend, nd_memory_stats *out)
         out->reserved_bytes.all.current = (int64_t)reserved;
 }
 
-static void foreign_destroy(nd_backend *backend)
+static void pluggable_destroy(nd_backend *backend)
 {
     nd__allocator_hooks_release(&backend->hooks);
     nd__plain_destroy(backend);
 }
 
-static void foreign_fork(nd_backend *backend, nd_fork now)
+static void pluggable_fork(nd_backend *backend, nd_fork now)
 {
     nd__plain_fork(backend, now);
     nd__allocator_fork(backend, now);
 }
 
-static const nd_backend_class foreign = {
+static const nd_backend_class pluggable = {
     .name = "pluggable",
     .alloc = nd__plain_alloc,
     .free = nd__plain_free,
-    .record_stream = foreign_record_stream,
+    .record_stream = pluggable_record_stream,
     .record_use = nd__plain_record_use,
     .empty_cache = nd__plain_empty_cache,
     .stream_gone = nd__plain_stream_gone,
-    .stats = foreign_stats,
+    .stats = pluggable_stats,
     .reset = nd__plain_reset,
     .snapshot = nd__plain_snapshot,
-    .destroy = foreign_destroy,
-    .fork = foreign_fork,
+    .destroy = pluggable_destroy,
+    .fork = pluggable_fork,
 };
 
 static nd_status create(const nd_backend_class *type, nd_device *device, const nd_hooks *hooks,
@@ -89,7 +90,7 @@ static nd_status create(const nd_backend_class *type, nd_device *device, const n
 nd_status nd__pluggable_create(nd_device *device, const nd_hooks *hooks, nd_allocator *allocator,
                                nd_backend **out)
 {
-    return create(&foreign, device, hooks, allocator, out);
+    return create(&pluggable, device, hooks, allocator, out);
 }
 
 nd_status nd__single_create(nd_device *device, const nd_hooks *hooks, nd_backend **out)

@@ -35,7 +35,7 @@ nd_status nd_allocator_create(const nd_allocator_table *table, void *ctx, nd_all
     return new_allocator(table, ctx, out);
 }
 
-/* PyTorch's pair; it lives as long as its library, which is for ever. */
+/* The pair of functions that PyTorch takes. It lives as long as its library, which is for ever. */
 typedef struct {
     void *(*alloc)(ssize_t nbytes, int device, void *stream);
     void (*free)(void *ptr, ssize_t nbytes, int device, void *stream);
@@ -123,7 +123,7 @@ nd_allocator *nd_allocator_retain(nd_allocator *a)
 
 void nd_allocator_release(nd_allocator *a)
 {
-    /* The named ones are static: they count, and nothing happens at 0. */
+    /* The named allocators are static: they are counted, and nothing happens at 0. */
     if (!a || atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) != 1 ||
         a->kind != ND_KIND_PLUGGABLE)
         return;

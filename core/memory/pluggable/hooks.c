@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Hooks whose segments come from an allocator of the program's own (C21): its pointers as device
- * memory, and what else it may be told or asked. */
+ * Hooks whose segments come from an allocator of the program's own (C21), by their pointers, and
+ * what else that allocator may be told or asked. */
 #include <stdlib.h>
 #include "core/memory/pluggable/pluggable.h"
 
@@ -74,7 +74,7 @@ static nd_status take(void *ctx, nd_stream *stream, uint64_t nbytes, ndp_mem **m
     return status;
 }
 
-/* Under the lock: what leads to the record. */
+/* Under the lock: the link that leads to the memory's record, or to NULL. */
 static owned **find(source *s, const ndp_mem *mem)
 {
     owned **at = &s->table[bucket(mem)];
@@ -91,13 +91,13 @@ static void give(void *ctx, nd_stream *stream, ndp_mem *mem, uint64_t nbytes)
     *at = o->next;
     pthread_mutex_unlock(&s->lock);
     nd__hazard_gone(mem);
-    s->device->p.free(s->device->dev, mem); /* the handle alone */
+    s->device->p.free(s->device->dev, mem); /* frees the handle alone */
     s->allocator->table.free(s->allocator->ctx, o->ptr, (int64_t)nbytes, (int32_t)s->device->index,
                              native(stream));
     free(o);
 }
 
-/* init(device count) once, with all devices of the plug-in. */
+/* Calls the allocator's init(device count) once, with all devices of the plug-in. */
 static nd_status start(nd_allocator *a, nd_device *device)
 {
     nd_status status = ND_OK;
@@ -197,7 +197,8 @@ bool nd__allocator_reserved(nd_backend *backend, uint64_t *reserved)
 
 nd_status nd__allocator_pool(nd_allocator *a, nd_device *device, uint64_t pool, bool begin)
 {
-    int32_t (*fn)(void *, int32_t, uint64_t) = begin ? a->table.begin_pool : a->table.end_pool;
+    int32_t (*fn)(void *ctx, int32_t device, uint64_t pool) =
+        begin ? a->table.begin_pool : a->table.end_pool;
     int32_t failed = fn ? fn(a->ctx, (int32_t)device->index, pool) : 0;
     if (failed)
         return nd__fail(ND_ERR_PLUGIN, "allocator", -1, "the allocator's %s_pool(%llu) returned %d",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * JSON as a Python pickle: a reader on one side, opcodes on the other. */
+ * Turns JSON into a Python pickle: a reader on one side, opcodes on the other. */
 #include <stdlib.h>
 #include "core/memory/report/pickle.h"
 

@@ -38,7 +38,7 @@ void nd__trace_add(int32_t action, nd_device *device, uint64_t address, uint64_t
 const char *nd__trace_action(int32_t action); /* "alloc" ...; static */
 /* A copy of the device's events, oldest first; malloc'ed, NULL if there are none. */
 nd_trace_entry *nd__trace_copy(nd_device *device, int64_t *n);
-int64_t nd__trace_time_us(void);
+int64_t nd__trace_time_us(void); /* now, as in events */
 /* A number that tells blocks apart in traces and snapshots: the device address where there is one,
  * else made up of the handle. */
 uint64_t nd__mem_address(nd_device *device, ndp_mem *mem, const char *host);

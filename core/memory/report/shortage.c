@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The end of a request that nobody could meet, the same for every backend: trace, observers, and an
- * error that says what there is and what to do. */
+ * The end of a request that nobody could meet, which is the same for every backend: trace,
+ * observers, and an error that says what there is and what to do. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/memory/report/report.h"
@@ -19,7 +19,7 @@ static const char *size_text(char *buf, size_t n, uint64_t nbytes)
 
 #define MOST_OF_ALL ((uint64_t)1 << 48) /* bytes; more than any address space has */
 
-/* free_bytes: of the device; NULL: it does not say. */
+/* What to do about it. free_bytes: of the device; NULL: it does not say. */
 static const char *hint(const nd_shortage *s, const uint64_t *free_bytes)
 {
     uint64_t unused = s->reserved - s->allocated;

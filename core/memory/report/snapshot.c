@@ -69,7 +69,7 @@ static int by_ordinal(const void *a, const void *b)
     return (*(nd_device *const *)a)->ordinal - (*(nd_device *const *)b)->ordinal;
 }
 
-/* The devices that have backends, each once; returns their number. */
+/* Lists the devices that have backends, each once; returns their number. */
 static int list_devices(nd_device *only, nd_device **out)
 {
     int n = 0;
@@ -139,7 +139,8 @@ static void add_trace(nd_text *t, nd_device *device)
     free(events);
 }
 
-/* A list for every number up to the highest, as the viewer finds a device's trace by its number. */
+/* Adds a list for every number up to the highest, as the viewer finds a device's trace by its
+ * number. */
 static void add_traces(nd_text *t, nd_device *const *devices, int n)
 {
     int highest = -1;
@@ -242,7 +243,7 @@ static void write_at_exit(void)
         nd__log(ND_LOG_ERROR, "NDOCK_MEMORY_SNAPSHOT: %s", nd_last_error()->message);
 }
 
-/* The program may change its folder until then, so the path becomes absolute now. */
+/* Makes the path absolute, as the program may change its folder until the file is written. */
 static char *absolute(const char *path)
 {
     nd_text t = {0};

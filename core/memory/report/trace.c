@@ -63,7 +63,7 @@ int64_t nd__trace_time_us(void)
     return epoch_us + clock_us(CLOCK_MONOTONIC);
 }
 
-/* As much of the text as fits, cut between characters of UTF-8. */
+/* Copies as much of the text as fits, cut between characters of UTF-8. */
 static void put_text(char dst[ND_TRACE_TEXT], const char *src)
 {
     size_t n = src ? strlen(src) : 0;
@@ -75,7 +75,8 @@ static void put_text(char dst[ND_TRACE_TEXT], const char *src)
     dst[n] = 0;
 }
 
-/* Under lock. NULL: no memory; the event is lost, as it would be in a ring that is too short. */
+/* The device's ring; under the lock. NULL: there is no memory, and the event is lost, as it would
+ * be in a ring that is too short. */
 static ring *ring_of(nd_device *device)
 {
     ring *r = rings;
