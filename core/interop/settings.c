@@ -14,6 +14,21 @@ static int settle(atomic_int *setting, int value)
     return atomic_load(setting);
 }
 
+/* On is 1, off is 2, for all settings of that kind. */
+static int32_t is_on(atomic_int *setting, nd_env variable)
+{
+    int now = atomic_load_explicit(setting, memory_order_relaxed);
+    return now ? now : settle(setting, nd__env_bool(variable) ? ND_CAI_SYNC_ON : ND_CAI_SYNC_OFF);
+}
+
+static nd_status turn(const char *op, atomic_int *setting, int32_t value)
+{
+    if (value != ND_CAI_SYNC_ON && value != ND_CAI_SYNC_OFF)
+        return nd__fail(ND_ERR_ARGUMENT, op, 0, "%d is neither on (1) nor off (2)", (int)value);
+    atomic_store(setting, value);
+    return ND_OK;
+}
+
 int32_t nd_cai_export_policy(void)
 {
     int now = atomic_load_explicit(&policy, memory_order_relaxed);
@@ -31,33 +46,18 @@ nd_status nd_cai_export_policy_set(int32_t value)
 
 int32_t nd_cai_sync(void)
 {
-    int now = atomic_load_explicit(&sync_on, memory_order_relaxed);
-    return now ? now
-               : settle(&sync_on, nd__env_bool(ND_ENV_CAI_SYNC) ? ND_CAI_SYNC_ON : ND_CAI_SYNC_OFF);
+    return is_on(&sync_on, ND_ENV_CAI_SYNC);
 }
-
 nd_status nd_cai_sync_set(int32_t value)
 {
-    if (value != ND_CAI_SYNC_ON && value != ND_CAI_SYNC_OFF)
-        return nd__fail(ND_ERR_ARGUMENT, "cai_sync_set", 0, "%d is neither on (1) nor off (2)",
-                        (int)value);
-    atomic_store(&sync_on, value);
-    return ND_OK;
+    return turn("cai_sync_set", &sync_on, value);
 }
 
 int32_t nd_cai_check(void)
 {
-    int now = atomic_load_explicit(&check_on, memory_order_relaxed);
-    return now ? now
-               : settle(&check_on,
-                        nd__env_bool(ND_ENV_CAI_CHECK) ? ND_CAI_CHECK_ON : ND_CAI_CHECK_OFF);
+    return is_on(&check_on, ND_ENV_CAI_CHECK);
 }
-
 nd_status nd_cai_check_set(int32_t value)
 {
-    if (value != ND_CAI_CHECK_ON && value != ND_CAI_CHECK_OFF)
-        return nd__fail(ND_ERR_ARGUMENT, "cai_check_set", 0, "%d is neither on (1) nor off (2)",
-                        (int)value);
-    atomic_store(&check_on, value);
-    return ND_OK;
+    return turn("cai_check_set", &check_on, value);
 }

@@ -468,7 +468,7 @@ static void tables(void)
     is_int(in_child(look_at_tables, "ndock-defect.so", env), 0,
            "without hooks the tables have the plug-in's own functions");
     env[0] = "NDOCK_HOOK=check";
-    is_int(in_child(look_at_tables, "libndock", env), 0, "with one they have fronts");
+    is_int(in_child(look_at_tables, "libndock", env), 0, "with one they have wrappers");
     env[1] = "NDOCK_HOOK_PLUGINS=^defect";
     is_int(in_child(look_at_tables, "ndock-defect.so", env), 0, "but not for a plug-in left out");
     env[1] = "NDOCK_HOOK_PLUGINS=cpu,defect";

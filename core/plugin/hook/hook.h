@@ -2,10 +2,10 @@
  * Hooks: NDOCK_HOOK=trace,check,fault puts a layer between the core and a plug-in's tables, when
  * the plug-in is loaded. Without it no table is touched, so that nothing is paid.
  *
- * Every function of the tables (slot.def) has a front, which packs its arguments into words of 64
+ * Every function of the tables (slot.def) has a wrapper, which packs its arguments into words of 64
  * bits and calls nd__hook_call. That asks, from outside in, the trace, the check and the faults,
  * and then calls the plug-in through the slot's thunk. A function pointer says nothing about whose
- * it is, so there are as many fronts of a function as plug-ins that can be hooked (instances).
+ * it is, so there are as many wrappers of a function as plug-ins that can be hooked (instances).
  * Handles stay the plug-in's own; what is known of them is kept beside them. */
 #ifndef NDOCK_CORE_HOOK_H
 #define NDOCK_CORE_HOOK_H
@@ -64,11 +64,11 @@ typedef union {
 #include "core/plugin/hook/slot.def"
 } hook_any;
 
-/* What stands in for a kernel: the core sees `front`. */
+/* What stands in for a kernel: the core sees `wrapper`. */
 typedef struct hook_dev hook_dev;
 typedef struct hook_kernel hook_kernel;
 struct hook_kernel {
-    ndp_kernel front;
+    ndp_kernel wrapper;
     const ndp_kernel *real;
     hook_dev *dev;
     uint32_t number;
@@ -77,7 +77,7 @@ struct hook_kernel {
 };
 typedef struct {
     const void *given; /* the plug-in's own; NULL: it has not been asked, or has none */
-    hook_any real, front;
+    hook_any real, wrapper;
 } hook_group;
 typedef struct hook_instance hook_instance;
 struct hook_dev {
@@ -100,12 +100,12 @@ struct hook_instance {
     char *pending; /* a violation that its function could not return; under the lock */
 };
 extern hook_instance nd__hook_instances[HOOK_INSTANCES];
-/* The fronts of one instance, by table. */
+/* The wrappers of one instance, by table. */
 typedef struct {
 #define HOOK_TABLE(table, type, id) type table;
 #include "core/plugin/hook/slot.def"
-} hook_fronts;
-extern const hook_fronts *const nd__hook_fronts[HOOK_INSTANCES];
+} hook_wrappers;
+extern const hook_wrappers *const nd__hook_wrappers[HOOK_INSTANCES];
 
 /* One call on its way. */
 typedef struct hook_call hook_call;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Putting fronts into a plug-in's tables, and what happens when one is called. */
+ * Putting wrappers into a plug-in's tables, and what happens when one is called. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "core/plugin/hook/wrap.h"
@@ -7,12 +7,12 @@
 
 static int instances; /* under the loader's lock */
 
-/* Fronts for the functions that a table has. */
-static void put_fronts(int instance, hook_table in, void *table, uint32_t nbytes)
+/* Wrappers for the functions that a table has. */
+static void put_wrappers(int instance, hook_table in, void *table, uint32_t nbytes)
 {
-    const char *fronts = (const char *)nd__hook_fronts[instance];
+    const char *wrappers = (const char *)nd__hook_wrappers[instance];
     static const size_t of_table[HOOK_TABLES] = {
-#define HOOK_TABLE(table, type, id) [HOOK_TABLE_##table] = offsetof(hook_fronts, table),
+#define HOOK_TABLE(table, type, id) [HOOK_TABLE_##table] = offsetof(hook_wrappers, table),
 #include "core/plugin/hook/slot.def"
     };
     for (int i = 0; i < HOOK_SLOTS; i++) {
@@ -22,7 +22,7 @@ static void put_fronts(int instance, hook_table in, void *table, uint32_t nbytes
             continue;
         memcpy(&function, (char *)table + s->offset, sizeof function);
         if (function)
-            memcpy((char *)table + s->offset, fronts + of_table[in] + s->offset, sizeof function);
+            memcpy((char *)table + s->offset, wrappers + of_table[in] + s->offset, sizeof function);
     }
 }
 
@@ -53,9 +53,9 @@ nd_status nd__hook_plugin(const char *name, ndp_plugin *table)
     of->plugin = name;
     of->real = *table;
     of->hooks = conf->hooks;
-    put_fronts(i, HOOK_TABLE_plugin, table, sizeof *table);
+    put_wrappers(i, HOOK_TABLE_plugin, table, sizeof *table);
     if (table->group)
-        table->group = nd__hook_fronts[i]->plugin.group;
+        table->group = nd__hook_wrappers[i]->plugin.group;
     return ND_OK;
 }
 
@@ -112,16 +112,16 @@ const void *nd__hook_group(int instance, ndp_dev *dev, const char *id)
         uint32_t nbytes = nd__hook_tables[in].nbytes, own = *(const uint32_t *)given;
         memset(&g->real, 0, sizeof g->real);
         memcpy(&g->real, given, own < nbytes ? own : nbytes);
-        g->front = g->real;
-        g->front.size = own < nbytes ? own : nbytes;
-        put_fronts(instance, (hook_table)in, &g->front, g->front.size);
+        g->wrapper = g->real;
+        g->wrapper.size = own < nbytes ? own : nbytes;
+        put_wrappers(instance, (hook_table)in, &g->wrapper, g->wrapper.size);
         g->given = given;
     }
     nd__hook_unlock();
-    return &g->front;
+    return &g->wrapper;
 }
 
-/* ---- kernels: one front for one of the plug-in's, however often it is found ---- */
+/* ---- kernels: one wrapper for one of the plug-in's, however often it is found ---- */
 static void found(int instance, hook_call *c)
 {
     const ndp_kernel **out = (const ndp_kernel **)(uintptr_t)c->word[2];
@@ -133,18 +133,19 @@ static void found(int instance, hook_call *c)
         k = k->next;
     if (!k && (k = calloc(1, sizeof *k)) != NULL) {
         static uint32_t count;
-        memcpy(&k->front, *out, (*out)->size < sizeof k->front ? (*out)->size : sizeof k->front);
-        k->front.size = sizeof k->front;
+        memcpy(&k->wrapper, *out,
+               (*out)->size < sizeof k->wrapper ? (*out)->size : sizeof k->wrapper);
+        k->wrapper.size = sizeof k->wrapper;
         k->real = *out;
         k->dev = c->dev;
         k->number = ++count;
-        put_fronts(instance, HOOK_TABLE_kernel, &k->front, sizeof k->front);
+        put_wrappers(instance, HOOK_TABLE_kernel, &k->wrapper, sizeof k->wrapper);
         k->next = c->dev->kernels;
         c->dev->kernels = k;
     }
     nd__hook_unlock();
     if (k) {
-        *out = &k->front;
+        *out = &k->wrapper;
         c->number[2] = k->number;
     }
 }
