@@ -56,19 +56,12 @@ static const struct {
     nd_op op;
     nd_status (*run)(const nd_array *a, const nd_reduce_opts *opts, nd_array **out);
 } reductions[] = {
-    {ND_OP_sum, nd_sum},
-    {ND_OP_prod, nd_prod},
-    {ND_OP_min, nd_min},
-    {ND_OP_max, nd_max},
-    {ND_OP_mean, nd_mean},
-    {ND_OP_var, nd_var},
-    {ND_OP_std, nd_std},
-    {ND_OP_any, nd_any},
-    {ND_OP_all, nd_all},
-    {ND_OP_count_nonzero, nd_count_nonzero},
-    {ND_OP_logsumexp, nd_logsumexp},
-    {ND_OP_argmin, nd_argmin},
-    {ND_OP_argmax, nd_argmax},
+#define ROW(name, DOMAIN, RESULT, ulp, doc) {ND_OP_##name, nd_##name},
+#define ND_EXPAND_REDUCE ND_EXPAND_BY(ROW)
+#define ND_EXPAND_ARGREDUCE ND_EXPAND_BY(ROW)
+#include <ndock/op_expand.h>
+#undef ND_EXPAND_REDUCE
+#undef ND_EXPAND_ARGREDUCE
 };
 
 /* All axes, the last, the first; all with a bool as the result. */

@@ -16,19 +16,12 @@ static const struct {
     reduce_fn run;
     reduce_into_fn into;
 } reductions[] = {
-    {ND_OP_sum, nd_sum, nd_sum_into},
-    {ND_OP_prod, nd_prod, nd_prod_into},
-    {ND_OP_min, nd_min, nd_min_into},
-    {ND_OP_max, nd_max, nd_max_into},
-    {ND_OP_mean, nd_mean, nd_mean_into},
-    {ND_OP_var, nd_var, nd_var_into},
-    {ND_OP_std, nd_std, nd_std_into},
-    {ND_OP_any, nd_any, nd_any_into},
-    {ND_OP_all, nd_all, nd_all_into},
-    {ND_OP_count_nonzero, nd_count_nonzero, nd_count_nonzero_into},
-    {ND_OP_logsumexp, nd_logsumexp, nd_logsumexp_into},
-    {ND_OP_argmin, nd_argmin, nd_argmin_into},
-    {ND_OP_argmax, nd_argmax, nd_argmax_into},
+#define ROW(name, DOMAIN, RESULT, ulp, doc) {ND_OP_##name, nd_##name, nd_##name##_into},
+#define ND_EXPAND_REDUCE ND_EXPAND_BY(ROW)
+#define ND_EXPAND_ARGREDUCE ND_EXPAND_BY(ROW)
+#include <ndock/op_expand.h>
+#undef ND_EXPAND_REDUCE
+#undef ND_EXPAND_ARGREDUCE
 };
 static const struct {
     nd_op op;
