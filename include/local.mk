@@ -10,7 +10,7 @@ dist_ndockinclude_DATA = \
   %reldir%/ndock/random.h %reldir%/ndock/reduce.h %reldir%/ndock/scalar_complex_log_tmpl.h \
   %reldir%/ndock/scalar_complex_tmpl.h %reldir%/ndock/scalar_tmpl.h %reldir%/ndock/sim.h %reldir%/ndock/sorting.h \
   %reldir%/ndock/status.def %reldir%/ndock/status.h %reldir%/ndock/stream.h %reldir%/ndock/view.h
-dist_ndockinclude_DATA += %reldir%/ndock/op_expand.h %reldir%/ndock/param.h %reldir%/ndock/plugin_facts.h %reldir%/ndock/check.h
+dist_ndockinclude_DATA += %reldir%/ndock/op_expand.h %reldir%/ndock/opparam.def %reldir%/ndock/param.h %reldir%/ndock/plugin_facts.h %reldir%/ndock/check.h
 nodist_ndockinclude_DATA = %reldir%/ndock/version.h
 DISTCLEANFILES += %reldir%/ndock/version.h
 CONFIG_STATUS_DEPENDENCIES = $(srcdir)/%reldir%/ndock/version.h.in

@@ -99,31 +99,15 @@ static uint32_t make_views(const subject *s, const char *text, unsigned dense_ma
 
 static bool look_up(const subject *s, const form *f, unsigned dense_mask)
 {
-    const union {
-        ndp_reduce reduce;
-        ndp_scan scan;
-        ndp_norm norm;
-        ndp_matmul matmul;
-        ndp_index index;
-        ndp_sort sort;
-        ndp_search search;
-        ndp_iota iota;
-        ndp_random random;
-    } none = {.reduce = {0}},
-      by_class[ND_CLASS_END] = {
-          [ND_CLASS_REDUCE] = {.reduce = {.size = sizeof(ndp_reduce), .n_reduced = 1}},
-          [ND_CLASS_ARGREDUCE] = {.reduce = {.size = sizeof(ndp_reduce), .n_reduced = 1}},
-          [ND_CLASS_SCAN] = {.scan = {.size = sizeof(ndp_scan)}},
-          [ND_CLASS_NORM] = {.norm = {.size = sizeof(ndp_norm), .n_reduced = 1, .eps = 1e-5}},
-          [ND_CLASS_MATMUL] = {.matmul = {.size = sizeof(ndp_matmul), .alpha = 1}},
-          [ND_CLASS_TAKE] = {.index = {.size = sizeof(ndp_index)}},
-          [ND_CLASS_GATHER] = {.index = {.size = sizeof(ndp_index)}},
-          [ND_CLASS_SCATTER] = {.index = {.size = sizeof(ndp_index)}},
-          [ND_CLASS_SORT] = {.sort = {.size = sizeof(ndp_sort), .stable = 1}},
-          [ND_CLASS_SEARCH] = {.search = {.size = sizeof(ndp_search)}},
-          [ND_CLASS_IOTA] = {.iota = {.size = sizeof(ndp_iota)}},
-          [ND_CLASS_RANDOM] = {.random = {.size = sizeof(ndp_random), .b = 1, .high = 1}},
-      };
+    static const union {
+        uint32_t size;
+#define ND_OP_PARAMS(CLASS, type) type CLASS;
+#include <ndock/opparam.def>
+    } by_class[ND_CLASS_END] = {
+#define ND_OP_PARAMS(CLASS, type) [ND_CLASS_##CLASS].CLASS.size = sizeof(type),
+#define ND_OP_PARAM(CLASS, type, field, kind, sample) [ND_CLASS_##CLASS].CLASS.field = sample,
+#include <ndock/opparam.def>
+    };
     const ndp_scalar value = {.dtype = s->compute};
     ndp_view in[4], out[2];
     ndp_call call = {
@@ -131,7 +115,7 @@ static bool look_up(const subject *s, const form *f, unsigned dense_mask)
     call.n_in = make_views(s, f->in, dense_mask, in);
     call.n_out = make_views(s, f->out, dense_mask >> call.n_in, out);
     call.n_scalar = strchr(f->in, 's') != NULL;
-    if (by_class[f->op_class].reduce.size != none.reduce.size)
+    if (by_class[f->op_class].size != 0)
         call.params = &by_class[f->op_class];
     return nd__has_kernel(s->device, &call);
 }

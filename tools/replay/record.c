@@ -112,70 +112,59 @@ static void value_of(const char *text, ndp_scalar *out)
         scalar(dtype, text + n + 1, out);
 }
 
-static void random_params(const replay_line *line, ndp_random *out)
+/* Fields of parameters, by kind. */
+static void read_i32(const replay_line *line, const char *key, void *field)
 {
-    const char *key = replay_value(line, "key", 0), *counter = replay_value(line, "counter", 0);
+    *(int32_t *)field = (int32_t)integer(line, key);
+}
+static void read_i64(const replay_line *line, const char *key, void *field)
+{
+    *(int64_t *)field = integer(line, key);
+}
+static void read_u64(const replay_line *line, const char *key, void *field)
+{
+    const char *text = replay_value(line, key, 0);
+    *(uint64_t *)field = text ? strtoull(text, NULL, 10) : 0;
+}
+static void read_f64(const replay_line *line, const char *key, void *field)
+{
+    *(double *)field = real(line, key);
+}
+static void read_pair(const replay_line *line, const char *key, void *field)
+{
+    const char *text = replay_value(line, key, 0);
     char *end = NULL;
-    *out = (ndp_random){.size = sizeof *out,
-                        .key = key ? strtoull(key, NULL, 10) : 0,
-                        .a = real(line, "a"),
-                        .b = real(line, "b"),
-                        .low = integer(line, "low"),
-                        .high = integer(line, "high")};
-    out->counter[0] = counter ? strtoull(counter, &end, 10) : 0;
-    out->counter[1] = counter && *end ? strtoull(end + 1, NULL, 10) : 0;
+    uint64_t *pair = field;
+    pair[0] = text ? strtoull(text, &end, 10) : 0;
+    pair[1] = text && *end ? strtoull(end + 1, NULL, 10) : 0;
+}
+static void read_typed(const replay_line *line, const char *key, void *field)
+{
+    value_of(replay_value(line, key, 0), field);
 }
 
 static const void *params(const replay_line *line, int op_class, replay_record *out)
 {
-    int32_t n_reduced = (int32_t)integer(line, "n_reduced");
-    switch (op_class) {
-    case ND_CLASS_REDUCE:
-    case ND_CLASS_ARGREDUCE:
-        out->params.reduce =
-            (ndp_reduce){sizeof out->params.reduce, n_reduced, real(line, "correction")};
-        break;
-    case ND_CLASS_SCAN:
-        out->params.scan = (ndp_scan){sizeof out->params.scan, 0};
-        break;
-    case ND_CLASS_NORM:
-        out->params.norm =
-            (ndp_norm){sizeof out->params.norm, n_reduced, real(line, "eps"),
-                       (int32_t)integer(line, "has_scale"), (int32_t)integer(line, "has_bias")};
-        break;
-    case ND_CLASS_MATMUL:
-        out->params.matmul = (ndp_matmul){sizeof out->params.matmul,
-                                          (int32_t)integer(line, "epilogue"),
-                                          (int32_t)integer(line, "has_bias"),
-                                          0,
-                                          real(line, "alpha"),
-                                          real(line, "beta")};
-        break;
-    case ND_CLASS_TAKE:
-    case ND_CLASS_GATHER:
-    case ND_CLASS_SCATTER:
-        out->params.index = (ndp_index){sizeof out->params.index, (int32_t)integer(line, "axis")};
-        break;
-    case ND_CLASS_SORT:
-        out->params.sort = (ndp_sort){sizeof out->params.sort, (int32_t)integer(line, "descending"),
-                                      (int32_t)integer(line, "stable"), 0};
-        break;
-    case ND_CLASS_SEARCH:
-        out->params.search =
-            (ndp_search){sizeof out->params.search, (int32_t)integer(line, "right")};
-        break;
-    case ND_CLASS_IOTA:
-        out->params.iota = (ndp_iota){.size = sizeof out->params.iota};
-        value_of(replay_value(line, "start", 0), &out->params.iota.start);
-        value_of(replay_value(line, "step", 0), &out->params.iota.step);
-        break;
-    case ND_CLASS_RANDOM:
-        random_params(line, &out->params.random);
-        break;
-    default:
-        return NULL;
-    }
-    return &out->params;
+    static const uint32_t sizes[ND_CLASS_END] = {
+#define ND_OP_PARAMS(CLASS, type) [ND_CLASS_##CLASS] = sizeof(type),
+#include <ndock/opparam.def>
+    };
+    static const struct {
+        int32_t op_class;
+        size_t offset;
+        const char *name;
+        void (*read)(const replay_line *, const char *key, void *field);
+    } fields[] = {
+#define ND_OP_PARAM(CLASS, type, field, kind, sample) \
+    {ND_CLASS_##CLASS, offsetof(type, field), #field, read_##kind},
+#include <ndock/opparam.def>
+    };
+    memset(&out->params, 0, sizeof out->params);
+    out->params.size = sizes[op_class];
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].op_class == op_class)
+            fields[i].read(line, fields[i].name, (char *)&out->params + fields[i].offset);
+    return out->params.size ? &out->params : NULL;
 }
 
 static const char *views(replay_state *r, const replay_line *line, const char *role,

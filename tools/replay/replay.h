@@ -67,15 +67,8 @@ typedef struct {
     int n_dims;
     union {
         uint32_t size;
-        ndp_reduce reduce;
-        ndp_norm norm;
-        ndp_matmul matmul;
-        ndp_index index;
-        ndp_sort sort;
-        ndp_search search;
-        ndp_iota iota;
-        ndp_random random;
-        ndp_scan scan;
+#define ND_OP_PARAMS(CLASS, type) type CLASS;
+#include <ndock/opparam.def>
     } params;
     ndp_module_source source;
     ndp_launch launch;

@@ -73,43 +73,52 @@ static void add_view(const hook_call *c, nd_text *t, const char *role, const ndp
         add_value(t, &call->scalar[v->offset_bytes]);
 }
 
+/* Fields of parameters, by kind. */
+static void add_i32(nd_text *t, const void *field)
+{
+    nd__text_add(t, "%d", (int)*(const int32_t *)field);
+}
+static void add_i64(nd_text *t, const void *field)
+{
+    nd__text_add(t, "%" PRId64, *(const int64_t *)field);
+}
+static void add_u64(nd_text *t, const void *field)
+{
+    nd__text_add(t, "%" PRIu64, *(const uint64_t *)field);
+}
+static void add_f64(nd_text *t, const void *field)
+{
+    nd__text_add(t, "%.17g", *(const double *)field);
+}
+static void add_pair(nd_text *t, const void *field)
+{
+    const uint64_t *pair = field;
+    nd__text_add(t, "%" PRIu64 ",%" PRIu64, pair[0], pair[1]);
+}
+static void add_typed(nd_text *t, const void *field)
+{
+    const ndp_scalar *s = field;
+    nd__text_puts(t, nd_dtype_name(s->dtype));
+    add_value(t, s);
+}
+
 static void add_params(nd_text *t, const ndp_call *call, int op_class)
 {
-    const void *p = call->params;
-    if (!p)
-        return;
-    if (op_class == ND_CLASS_REDUCE || op_class == ND_CLASS_ARGREDUCE) {
-        const ndp_reduce *r = p;
-        nd__text_add(t, " n_reduced=%d correction=%.17g", (int)r->n_reduced, r->correction);
-    } else if (op_class == ND_CLASS_NORM) {
-        const ndp_norm *n = p;
-        nd__text_add(t, " n_reduced=%d eps=%.17g has_scale=%d has_bias=%d", (int)n->n_reduced,
-                     n->eps, (int)n->has_scale, (int)n->has_bias);
-    } else if (op_class == ND_CLASS_MATMUL) {
-        const ndp_matmul *m = p;
-        nd__text_add(t, " epilogue=%d has_bias=%d alpha=%.17g beta=%.17g", (int)m->epilogue,
-                     (int)m->has_bias, m->alpha, m->beta);
-    } else if (op_class == ND_CLASS_TAKE || op_class == ND_CLASS_GATHER ||
-               op_class == ND_CLASS_SCATTER) {
-        nd__text_add(t, " axis=%d", (int)((const ndp_index *)p)->axis);
-    } else if (op_class == ND_CLASS_SORT) {
-        const ndp_sort *s = p;
-        nd__text_add(t, " descending=%d stable=%d", (int)s->descending, (int)s->stable);
-    } else if (op_class == ND_CLASS_SEARCH) {
-        nd__text_add(t, " right=%d", (int)((const ndp_search *)p)->right);
-    } else if (op_class == ND_CLASS_IOTA) {
-        const ndp_iota *i = p;
-        nd__text_add(t, " start=%s", nd_dtype_name(i->start.dtype));
-        add_value(t, &i->start);
-        nd__text_add(t, " step=%s", nd_dtype_name(i->step.dtype));
-        add_value(t, &i->step);
-    } else if (op_class == ND_CLASS_RANDOM) {
-        const ndp_random *r = p;
-        nd__text_add(t,
-                     " key=%" PRIu64 " counter=%" PRIu64 ",%" PRIu64 " a=%.17g b=%.17g low=%" PRId64
-                     " high=%" PRId64,
-                     r->key, r->counter[0], r->counter[1], r->a, r->b, r->low, r->high);
-    }
+    static const struct {
+        int32_t op_class;
+        size_t offset;
+        const char *name;
+        void (*add)(nd_text *, const void *field);
+    } fields[] = {
+#define ND_OP_PARAM(CLASS, type, field, kind, sample) \
+    {ND_CLASS_##CLASS, offsetof(type, field), #field, add_##kind},
+#include <ndock/opparam.def>
+    };
+    for (size_t i = 0; call->params && i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].op_class == op_class) {
+            nd__text_add(t, " %s=", fields[i].name);
+            fields[i].add(t, (const char *)call->params + fields[i].offset);
+        }
 }
 
 static void add_call(const hook_call *c, nd_text *t, const ndp_call *call)
