@@ -115,9 +115,8 @@ static nd_status start(nd_allocator *a, nd_device *device)
     return status;
 }
 
-nd_status nd__allocator_hooks(nd_allocator *a, nd_device *device, nd_hooks *out)
+static nd_status check(const nd_allocator *a, const nd_device *device)
 {
-    memset(out, 0, sizeof *out);
     if (a->kind != ND_KIND_PLUGGABLE)
         return nd__fail(ND_ERR_ARGUMENT, "allocator", -1,
                         "segments come from the device or from an allocator of one's own, not from "
@@ -127,6 +126,13 @@ nd_status nd__allocator_hooks(nd_allocator *a, nd_device *device, nd_hooks *out)
                         "%s cannot use memory by its address (group ndp.map/1), so other "
                         "allocators cannot serve it",
                         device->name);
+    return ND_OK;
+}
+
+nd_status nd__allocator_hooks(nd_allocator *a, nd_device *device, nd_hooks *out)
+{
+    *out = (nd_hooks){0};
+    ND_RETURN_IF(check(a, device));
     ND_RETURN_IF(start(a, device));
     source *s = calloc(1, sizeof *s);
     if (!s)
