@@ -28,44 +28,31 @@ pthread_mutex_t nd__conf_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t first_use = PTHREAD_ONCE_INIT;
 static char environment_error[512]; /* under nd__conf_lock */
 
-/* One change is made at a time, and without the lock, since plug-ins are asked. These three are
- * under nd__conf_lock. */
-static bool changing;
-static pthread_t changer;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+/* Held while a change is made, under no other lock, since plug-ins are asked. */
+static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
+ND_TLS bool changing; /* the calling thread makes one */
 
 static nd_status change_begin(void)
 {
-    nd_status status = ND_OK;
-    pthread_mutex_lock(&nd__conf_lock);
-    if (changing && pthread_equal(changer, pthread_self()))
-        status = nd__fail(ND_ERR_STATE, "memory_conf_set", -1,
-                          "this is called by a plug-in that is just told of a setting");
-    while (status == ND_OK && changing)
-        pthread_cond_wait(&changed, &nd__conf_lock);
-    if (status == ND_OK) {
-        changing = true;
-        changer = pthread_self();
-    }
-    pthread_mutex_unlock(&nd__conf_lock);
-    return status;
+    if (changing)
+        return nd__fail(ND_ERR_STATE, "memory_conf_set", -1,
+                        "this is called by a plug-in that is just told of a setting");
+    pthread_mutex_lock(&change_lock);
+    changing = true;
+    return ND_OK;
 }
 
 static void change_end(void)
 {
-    pthread_mutex_lock(&nd__conf_lock);
     changing = false;
-    pthread_cond_signal(&changed);
-    pthread_mutex_unlock(&nd__conf_lock);
+    pthread_mutex_unlock(&change_lock);
 }
 
 /* A change that another thread of the parent was making is not made in the child. */
 void nd__fork_conf(nd_fork now)
 {
-    if (now == ND_FORK_CHILD && changing && !pthread_equal(changer, pthread_self()))
-        changing = false;
-    if (now == ND_FORK_CHILD)
-        pthread_cond_init(&changed, NULL);
+    if (now == ND_FORK_CHILD && !changing)
+        pthread_mutex_init(&change_lock, NULL);
     nd__fork_mutex(&nd__conf_lock, now);
 }
 

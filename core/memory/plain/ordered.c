@@ -151,7 +151,9 @@ static nd_status within_cap(nd_ordered *o, nd_stream *stream, uint64_t nbytes, b
     *promised = fits;
     pthread_mutex_unlock(&p->lock);
     if (!fits)
-        return nd__plain_out_of_memory(p, stream, nbytes, cap, true);
+        return nd__plain_out_of_memory(
+            p, stream,
+            (nd_shortage){.requested = nbytes, .rounded = nbytes, .cap = cap, .capped = true});
     if (look(o, &used, &reserved) && reserved > cap - nbytes)
         trim(o, cap - nbytes);
     return ND_OK;

@@ -43,10 +43,8 @@ nd_status nd__plain_ready(nd_plain *p, nd_stream *stream);
  * then waited for; free callbacks; the device's other backends emptied; what other threads are
  * about to give waited for; then ND_ERR_MEMORY. */
 nd_status nd__plain_take(nd_plain *p, nd_stream *stream, uint64_t nbytes, nd_plain_block **out);
-/* The error of a request that nobody could meet; cap 0: none. capped: it is the cap that
- * refuses. */
-nd_status nd__plain_out_of_memory(nd_plain *p, nd_stream *stream, uint64_t nbytes, uint64_t cap,
-                                  bool capped);
+/* The error of a request that nobody could meet; what the backend has is added to s. */
+nd_status nd__plain_out_of_memory(nd_plain *p, const nd_stream *stream, nd_shortage s);
 /* Gives the segment back, where the device frees in stream order on stream. */
 void nd__plain_give_segment(nd_plain *p, nd_plain_block *b, nd_stream *stream);
 /* The same with the block's record and its reference to the backend. */

@@ -16,18 +16,13 @@ nd_status nd__plain_ready(nd_plain *p, nd_stream *stream)
     return ND_OK;
 }
 
-nd_status nd__plain_out_of_memory(nd_plain *p, nd_stream *stream, uint64_t nbytes, uint64_t cap,
-                                  bool capped)
+nd_status nd__plain_out_of_memory(nd_plain *p, const nd_stream *stream, nd_shortage s)
 {
     pthread_mutex_lock(&p->lock);
     p->stats.num_ooms++;
-    p->stats.num_cap_rejections += capped;
-    nd_shortage s = {.requested = nbytes,
-                     .rounded = nbytes,
-                     .allocated = (uint64_t)p->stats.allocated_bytes.all.current,
-                     .reserved = (uint64_t)p->stats.reserved_bytes.all.current,
-                     .cap = cap,
-                     .capped = capped};
+    p->stats.num_cap_rejections += s.capped;
+    s.allocated = (uint64_t)p->stats.allocated_bytes.all.current;
+    s.reserved = (uint64_t)p->stats.reserved_bytes.all.current;
     pthread_mutex_unlock(&p->lock);
     return nd__out_of_memory(&p->base, stream, s);
 }
@@ -117,7 +112,8 @@ nd_status nd__plain_take(nd_plain *p, nd_stream *stream, uint64_t nbytes, nd_pla
     seeker s = {p, b, stream, ND_OK};
     nd__request(&p->base.calls, seek, &s);
     if (s.status == ND_ERR_MEMORY)
-        s.status = nd__plain_out_of_memory(p, stream, b->segment, 0, false);
+        s.status = nd__plain_out_of_memory(
+            p, stream, (nd_shortage){.requested = nbytes, .rounded = b->segment});
     if (s.status != ND_OK) {
         free(b);
         return s.status;
