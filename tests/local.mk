@@ -46,3 +46,4 @@ include tests/install/local.mk
 include tests/fresh/local.mk
 include tests/clients/local.mk
 include tests/layers/local.mk
+include tests/change/local.mk
