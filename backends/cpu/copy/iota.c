@@ -56,17 +56,15 @@ static void iota_complex(void *ctx, int64_t begin, int64_t end)
 
 static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
 {
-    enum { IOTA_INT, IOTA_UINT = IOTA_INT, IOTA_FLOAT, IOTA_COMPLEX, IOTA_BOOL = IOTA_INT };
-    static const uint8_t kinds[NDP_DTYPE_END] = {
-#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [id] = IOTA_##KIND,
-#include <ndock/dtype.def>
-    };
-    static void (*const loops[])(void *, int64_t, int64_t) = {
-        [IOTA_INT] = iota_integers, [IOTA_FLOAT] = iota_reals, [IOTA_COMPLEX] = iota_complex};
     (void)kernel;
     (void)stream;
     iota_job job = {&call->out[0], call->params};
-    cpu_parallel(ndp_view_size(job.out), GRAIN, loops[kinds[job.out->dtype]], &job);
+    int32_t kind = ndp_dtype_kind(job.out->dtype);
+    cpu_parallel(ndp_view_size(job.out), GRAIN,
+                 kind == NDP_KIND_FLOAT     ? iota_reals
+                 : kind == NDP_KIND_COMPLEX ? iota_complex
+                                            : iota_integers,
+                 &job);
     return NDP_OK;
 }
 

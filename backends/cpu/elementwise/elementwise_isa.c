@@ -227,9 +227,9 @@ static void stream(char *to, const char *from, int64_t nbytes)
 #endif
 }
 
-#define EW_ROW(name) CPU_ISA_FN(ew_row_##name)
+#define EW_ROW(id, name) [id] = CPU_ISA_FN(ew_row_##name),
 #define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
-    [NDP_##NAME] = EW_ROW(name),
+    CPU_OF_KIND(KIND, EW_ROW)(id, name)
 const ew_isa CPU_ISA_FN(elementwise_isa) = {
     .loops =
         {

@@ -41,8 +41,9 @@
 #define EW_LOOPS_OF EW_DTYPE
 
 /* The rows of the table, by dtype. */
+#define EW_ROW_DECLARE(name) extern const ew_loop CPU_ISA_FN(ew_row_##name)[NDP_OP_END];
 #define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
-    extern const ew_loop CPU_ISA_FN(ew_row_##name)[NDP_OP_END];
+    CPU_OF_KIND(KIND, EW_ROW_DECLARE)(name)
 #include <ndock/dtype.def>
 
 #endif

@@ -3,6 +3,7 @@
  * thread or the team of threads. */
 #ifndef NDOCK_CPU_H
 #define NDOCK_CPU_H
+#include <ndock/op_expand.h>
 #include <ndock/plugin_facts.h>
 
 /* A block of memory: ours, or foreign (map.wrap). */
@@ -85,6 +86,16 @@ const char *cpu_isa_name(void);
 #define CPU_ISA_DECLARE(type, name) type name##_baseline
 #define CPU_ISA_PICK(name) (&name##_baseline)
 #endif
+
+/* Kinds of dtype that operations compute in. CPU_OF_KIND(KIND, row) is the macro row for these; for
+ * dtypes that are only stored and converted it is one that drops its arguments. */
+#define CPU_COMPUTES_BOOL ND_EXPAND_YES
+#define CPU_COMPUTES_INT ND_EXPAND_YES
+#define CPU_COMPUTES_UINT ND_EXPAND_YES
+#define CPU_COMPUTES_FLOAT ND_EXPAND_YES
+#define CPU_COMPUTES_COMPLEX ND_EXPAND_YES
+#define CPU_OF_KIND(KIND, row) ND_EXPAND_IF(CPU_COMPUTES_##KIND, row, CPU_NO_ROW)
+#define CPU_NO_ROW(...)
 
 /* ---- op.c, and the tables of the classes ---- */
 typedef struct {

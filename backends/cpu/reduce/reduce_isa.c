@@ -287,6 +287,10 @@ static void f16_to_f32(void *dst, const char *src, int64_t stride_bytes, int64_t
     [NDP_U16] = LOADED(op##_i32, key_u16, 4, f), [NDP_U32] = LOADED(op##_i32, key_u32, 4, f),  \
     [NDP_U64] = LOADED(op##_i64, key_u64, 8, f), FLOATS(op, f)
 
+#define ANY_CELL(id, name) [id] = FLAG(max, flag_##name, id, CPU_FINISH_VALUE, 2),
+#define ALL_CELL(id, name) [id] = FLAG(min, flag_##name, id, CPU_FINISH_VALUE, 1),
+#define COUNT_CELL(id, name) [id] = FLAG(sum, flag_##name, id, CPU_FINISH_INT, 0),
+
 /* Column of an op in the table. */
 #define OF(op) [CPU_COLUMN_##op]
 const cpu_reduce_table CPU_ISA_FN(cpu_reduce_loops) =
@@ -305,19 +309,19 @@ const cpu_reduce_table CPU_ISA_FN(cpu_reduce_loops) =
             OF(any) =
                 {
 #define ND_DTYPE(NAME, id, size, KIND, name, standard, numpy, dlpack, doc) \
-    [id] = FLAG(max, flag_##name, id, CPU_FINISH_VALUE, 2),
+    CPU_OF_KIND(KIND, ANY_CELL)(id, name)
 #include <ndock/dtype.def>
                 },
             OF(all) =
                 {
 #define ND_DTYPE(NAME, id, size, KIND, name, standard, numpy, dlpack, doc) \
-    [id] = FLAG(min, flag_##name, id, CPU_FINISH_VALUE, 1),
+    CPU_OF_KIND(KIND, ALL_CELL)(id, name)
 #include <ndock/dtype.def>
                 },
             OF(count_nonzero) =
                 {
 #define ND_DTYPE(NAME, id, size, KIND, name, standard, numpy, dlpack, doc) \
-    [id] = FLAG(sum, flag_##name, id, CPU_FINISH_INT, 0),
+    CPU_OF_KIND(KIND, COUNT_CELL)(id, name)
 #include <ndock/dtype.def>
                 },
             OF(logsumexp) = {FLOATS(lse, CPU_FINISH_LOGSUMEXP)},
