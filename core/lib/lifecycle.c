@@ -1,14 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * What happens at which moment: the functions of core/base/lifecycle.h, each made of its rows of
  * lifecycle.def. */
-#include "core/interop/interop.h"
-#include "core/lib/lib.h"
+#include "core/array/handles.h"
+#include "core/ops/ops.h"
 #include "core/memory/memory.h"
 #include "core/run/fallback.h"
 #include "core/run/workspace.h"
 #include "core/plugin/param.h"
+#include "core/plugin/hook/hook.h"
 #include "core/plugin/service/service.h"
 
+/* ---- the core's locks around a fork ---- */
+static void (*const locks[])(nd_fork now) = {
+#define ND_FORK_LOCKS(take_or_drop) take_or_drop,
+#include "core/lib/lifecycle.def"
+};
+enum { LOCKS = sizeof locks / sizeof *locks };
+
+static void before(void)
+{
+    for (int i = 0; i < LOCKS; i++)
+        locks[i](ND_FORK_TAKE);
+}
+
+static void after(void)
+{
+    for (int i = LOCKS; i-- > 0;)
+        locks[i](ND_FORK_DROP);
+}
+
+static void after_in_child(void)
+{
+    for (int i = LOCKS; i-- > 0;)
+        locks[i](ND_FORK_CHILD);
+}
+
+static void watch_forks(void)
+{
+    (void)pthread_atfork(before, after, after_in_child);
+}
+
+/* ---- what happens at which moment ---- */
 void nd__on_first_use(void)
 {
 #define ND_ON_FIRST_USE(call) call;
