@@ -52,7 +52,7 @@ AM_V_NVCC_0 = @echo "  NVCC    " $@;
 nvcc_depends = -MMD -MP -MT $@ -MF $@.d
 nvcc_flags = -std=c++17 -O3 --fmad=false -I$(top_builddir)/include -I$(top_srcdir)/include -I$(top_srcdir) -I$(srcdir)/%reldir%
 # CUB launches its kernels through the runtime library: an object, linked with that library's archive.
-nvcc_object_flags = -std=c++17 -O3 -DNDEBUG -DNVTX_DISABLE -DCCCL_DISABLE_NVTX \
+nvcc_object_flags = -std=c++17 -O3 -I$(srcdir)/%reldir% -DNDEBUG -DNVTX_DISABLE -DCCCL_DISABLE_NVTX \
   -Xcompiler -fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
 nvcc_object = $(AM_V_NVCC)$(MKDIR_P) $(@D) && $(NVCC) $(NVCCFLAGS) $(nvcc_object_flags) $(ND_CUDA_GENCODE) $(nvcc_depends) -c
 nvcc_fatbin = $(AM_V_NVCC)$(MKDIR_P) $(@D) && $(NVCC) $(NVCCFLAGS) $(nvcc_flags) $(ND_CUDA_GENCODE) $(nvcc_depends) -fatbin
