@@ -7,13 +7,13 @@
 /* Operands: a array of the op's dtype, r of its result's, i i64, b bool, s scalar; each followed by
  * its rank, which a scalar takes from the result. */
 typedef struct {
-    int op_class;
-    nd_op op; /* ND_OP_NONE: every op of the class that has no row of its own */
+    int op_class; /* ND_CLASS_NONE: every class that has no row of its own */
+    nd_op op;     /* ND_OP_NONE: every op of the class that has no row of its own */
     const char *in, *out;
 } form;
 static const form forms[] = {
-    {ND_CLASS_UNARY, 0, "a1", "r1"},
-    {ND_CLASS_UNARY, 0, "a2", "r2"},
+    {ND_CLASS_NONE, 0, "a1", "r1"},
+    {ND_CLASS_NONE, 0, "a2", "r2"},
     {ND_CLASS_BINARY, 0, "a1a1", "r1"},
     {ND_CLASS_BINARY, 0, "a1s1", "r1"},
     {ND_CLASS_BINARY, 0, "s1a1", "r1"},
@@ -38,8 +38,6 @@ static const form forms[] = {
     {ND_CLASS_REDUCE, 0, "a2", "r1"},
     {ND_CLASS_ARGREDUCE, 0, "a1", "r0"},
     {ND_CLASS_ARGREDUCE, 0, "a2", "r1"},
-    {ND_CLASS_SCAN, 0, "a1", "r1"},
-    {ND_CLASS_SCAN, 0, "a2", "r2"},
     {ND_CLASS_NORM, 0, "a2", "r2"},
     {ND_CLASS_MATMUL, 0, "a2a2", "r2"},
     {ND_CLASS_MATMUL, 0, "a3a3", "r3"},
@@ -115,20 +113,20 @@ static bool look_up(const subject *s, const form *f, unsigned dense_mask)
     call.n_in = make_views(s, f->in, dense_mask, in);
     call.n_out = make_views(s, f->out, dense_mask >> call.n_in, out);
     call.n_scalar = strchr(f->in, 's') != NULL;
-    if (by_class[f->op_class].size != 0)
-        call.params = &by_class[f->op_class];
+    if (by_class[s->info->op_class].size != 0)
+        call.params = &by_class[s->info->op_class];
     return nd__has_kernel(s->device, &call);
 }
 
-static bool applies(const form *f, const nd_op_info *info, bool own_row)
+static bool applies(const form *f, int op_class, nd_op op)
 {
-    return f->op_class == info->op_class && f->op == (own_row ? info->op : ND_OP_NONE);
+    return f->op_class == op_class && f->op == op;
 }
 
-static bool has_own_row(const nd_op_info *info)
+static bool has_row(int op_class, nd_op op)
 {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (applies(&forms[i], info, true))
+        if (applies(&forms[i], op_class, op))
             return true;
     return false;
 }
@@ -144,9 +142,11 @@ static bool look_up_layouts(const subject *s, const form *f)
 
 static nd_status look_up_all(const subject *s)
 {
-    const bool own_row = has_own_row(s->info);
+    const int own = s->info->op_class;
+    const nd_op op = has_row(own, s->info->op) ? s->info->op : ND_OP_NONE;
+    const int op_class = has_row(own, op) ? own : ND_CLASS_NONE;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (applies(&forms[i], s->info, own_row) && !look_up_layouts(s, &forms[i]))
+        if (applies(&forms[i], op_class, op) && !look_up_layouts(s, &forms[i]))
             return nd__fail(ND_ERR_UNSUPPORTED, "warmup", 0,
                             "%s has no kernel of its own for %s on %s (operands %s)",
                             s->device->name, s->info->name, nd_dtype_name(s->compute), forms[i].in);
