@@ -109,16 +109,21 @@ void nd__uses_prune(nd_uses *u, const nd_hooks *hooks, nd_uses *gone);
 void nd__uses_end(nd_uses *u, const nd_hooks *hooks);
 
 /* ---- stat.c: statistics, in PyTorch's terms ---- */
-/* What a backend keeps has in `allocated` minus what was current at the latest reset: nd__stat_read
- * works the sum out of the other fields, so that taking and giving back change two numbers each. */
+/* In what a backend keeps, `current` and `freed` are the sums of what came in and of what went out,
+ * so that taking and giving back change one of them each, and `allocated` is minus what had come in
+ * at the latest reset. nd__stat_now and nd__stat_read make of them what they mean to programs. */
+static inline int64_t nd__stat_now(const nd_memory_stat *kept)
+{
+    return kept->current - kept->freed;
+}
 static inline void nd__stat_in(nd_memory_stat *kept, uint64_t n)
 {
     kept->current += (int64_t)n;
-    kept->peak = kept->current > kept->peak ? kept->current : kept->peak;
+    int64_t now = nd__stat_now(kept);
+    kept->peak = now > kept->peak ? now : kept->peak;
 }
 static inline void nd__stat_out(nd_memory_stat *kept, uint64_t n)
 {
-    kept->current -= (int64_t)n;
     kept->freed += (int64_t)n;
 }
 static inline void nd__stat3_in(nd_memory_stat3 *kept, bool small, uint64_t n)
@@ -133,9 +138,10 @@ static inline void nd__stat3_out(nd_memory_stat3 *kept, bool small, uint64_t n)
 }
 static inline nd_memory_stat nd__stat_read(const nd_memory_stat *kept)
 {
-    nd_memory_stat s = *kept;
-    s.allocated += s.current + s.freed;
-    return s;
+    return (nd_memory_stat){.current = nd__stat_now(kept),
+                            .peak = kept->peak,
+                            .allocated = kept->current + kept->allocated,
+                            .freed = kept->freed};
 }
 /* Makes the peak what is current, or begins the sums anew. */
 void nd__stat_reset(nd_memory_stat *kept, bool peak, bool accumulated);

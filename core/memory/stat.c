@@ -21,10 +21,11 @@ static int64_t *count_at(nd_memory_stats *s, size_t i)
 void nd__stat_reset(nd_memory_stat *kept, bool peak, bool accumulated)
 {
     if (peak)
-        kept->peak = kept->current;
+        kept->peak = nd__stat_now(kept);
     if (accumulated) {
-        kept->allocated = -kept->current;
+        kept->current = nd__stat_now(kept);
         kept->freed = 0;
+        kept->allocated = -kept->current;
     }
 }
 

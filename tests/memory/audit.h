@@ -91,11 +91,11 @@ __attribute__((unused)) static const char *audit_all(nd_backend *k)
         a.wrong = "free blocks and trees do not agree";
     const nd_memory_stat3 *counted = &a.of.allocation, *kept = &c->stats.allocation;
     for (int i = 0; i < 9; i++)
-        if (kept[i].all.current != counted[i].all.current ||
-            kept[i].small_pool.current != counted[i].small_pool.current ||
-            kept[i].large_pool.current != counted[i].large_pool.current)
+        if (nd__stat_now(&kept[i].all) != nd__stat_now(&counted[i].all) ||
+            nd__stat_now(&kept[i].small_pool) != nd__stat_now(&counted[i].small_pool) ||
+            nd__stat_now(&kept[i].large_pool) != nd__stat_now(&counted[i].large_pool))
             a.wrong = names[i];
-    if (c->reserved != a.of.reserved_bytes.all.current)
+    if (c->reserved != nd__stat_now(&a.of.reserved_bytes.all))
         a.wrong = "promised bytes";
     return a.wrong;
 }

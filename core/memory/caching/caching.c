@@ -64,7 +64,7 @@ static nd_status caching_alloc(nd_backend *backend, nd_stream *stream, uint64_t 
  * segment. Returns it, set aside; NULL: it stays. */
 static nd_piece *over_limit(nd_caching *c, nd_piece *p)
 {
-    int64_t active = c->stats.active_bytes.all.current;
+    int64_t active = nd__stat_now(&c->stats.active_bytes.all);
     if (!c->max_cached || p->segment->bin->small || nd__is_split(p) || p->segment->page ||
         c->captures || (uint64_t)(c->reserved - active) <= c->max_cached)
         return NULL;
@@ -79,7 +79,7 @@ static nd_piece *over_limit(nd_caching *c, nd_piece *p)
  * has to finish it. */
 static bool last_one(nd_caching *c)
 {
-    if (!c->dying || c->ending || c->freeing || c->stats.allocation.all.current)
+    if (!c->dying || c->ending || c->freeing || nd__stat_now(&c->stats.allocation.all))
         return false;
     c->ending = true;
     return true;

@@ -95,8 +95,8 @@ static nd_status out_of_memory(nd_caching *c, const nd_request *r)
     c->stats.num_cap_rejections += r->capped;
     nd_shortage s = {.requested = r->requested,
                      .rounded = r->size,
-                     .allocated = (uint64_t)c->stats.allocated_bytes.all.current,
-                     .reserved = (uint64_t)c->stats.reserved_bytes.all.current,
+                     .allocated = (uint64_t)nd__stat_now(&c->stats.allocated_bytes.all),
+                     .reserved = (uint64_t)nd__stat_now(&c->stats.reserved_bytes.all),
                      .cap = c->cap,
                      .total = c->total,
                      .capped = r->capped};

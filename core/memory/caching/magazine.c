@@ -44,9 +44,9 @@ static void subtract(difference *d, int64_t n)
 
 static void settle_stat(nd_memory_stat *s, const difference *d)
 {
-    int64_t high = s->current + d->peak;
+    int64_t high = nd__stat_now(s) + d->peak;
     s->peak = high > s->peak ? high : s->peak;
-    s->current += d->now;
+    s->current += d->in;
     s->freed += d->in - d->now;
 }
 

@@ -60,7 +60,7 @@ nd_status nd__page_lock(nd_pinned_pool *p, uint64_t nbytes, ndp_mem **mem, void 
     cap = cap ? cap : nd__conf()->pinned_cap;
     cap = cap ? cap : default_cap();
     pthread_mutex_lock(&p->lock);
-    uint64_t owned = (uint64_t)p->owned.current;
+    uint64_t owned = (uint64_t)nd__stat_now(&p->owned);
     bool fits = nbytes <= cap && owned <= cap - nbytes;
     if (fits)
         nd__stat_in(&p->owned, nbytes);

@@ -145,7 +145,7 @@ static nd_status within_cap(nd_ordered *o, nd_stream *stream, uint64_t nbytes, b
     if (!cap)
         return ND_OK;
     pthread_mutex_lock(&p->lock);
-    uint64_t live = (uint64_t)p->stats.active_bytes.all.current + o->promised;
+    uint64_t live = (uint64_t)nd__stat_now(&p->stats.active_bytes.all) + o->promised;
     bool fits = nbytes <= cap && live <= cap - nbytes;
     o->promised += fits ? nbytes : 0;
     *promised = fits;

@@ -21,8 +21,8 @@ nd_status nd__plain_out_of_memory(nd_plain *p, const nd_stream *stream, nd_short
     pthread_mutex_lock(&p->lock);
     p->stats.num_ooms++;
     p->stats.num_cap_rejections += s.capped;
-    s.allocated = (uint64_t)p->stats.allocated_bytes.all.current;
-    s.reserved = (uint64_t)p->stats.reserved_bytes.all.current;
+    s.allocated = (uint64_t)nd__stat_now(&p->stats.allocated_bytes.all);
+    s.reserved = (uint64_t)nd__stat_now(&p->stats.reserved_bytes.all);
     pthread_mutex_unlock(&p->lock);
     return nd__out_of_memory(&p->base, stream, s);
 }
