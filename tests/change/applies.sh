@@ -19,5 +19,6 @@ while read -r kind aim; do
 done <<END
 elementwise 3
 reduction 6
+class 8
 END
 finish

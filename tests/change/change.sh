@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # change.sh SOURCES KIND...: for each kind a copy of the sources below _check-change/, the kept patch applied to it, built, and tried by
-# the tests that the line "Tests:" of the patch names, by the conformance suite on cpu and sim, and by KIND.py. MAKE, CC, CFLAGS and
+# the tests that the line "Tests:" of the patch names, and by KIND.py or KIND.sh. MAKE, CC, CFLAGS and
 # PYTHON are those to use.
 top=$1 here=$PWD
 shift
@@ -33,6 +33,15 @@ run_tests() {
     grep -E '^# (TOTAL|PASS|SKIP)' check.log
 }
 
+# KIND.py in the package, or KIND.sh.
+by_use() {
+    if [ -e "$top/tests/change/$1.sh" ]; then
+        sh "$top/tests/change/$1.sh"
+    else
+        in_python "$1"
+    fi
+}
+
 in_python() {
     [ -e python/package.stamp ] || { echo 'skipped: no Python package was built'; return 0; }
     NDOCK_PLUGIN_PATH=$PWD/backends/cpu/.libs:$PWD/plugins/sim/.libs LD_LIBRARY_PATH=$PWD/.libs PYTHONPATH=$PWD/python \
@@ -45,7 +54,7 @@ try() {
     rm -rf "$copy" && copy_sources "$copy" && cd "$copy" || return
     patch --batch --forward --fuzz=0 -p1 <"$top/tests/change/$1.patch" || return
     # shellcheck disable=SC2046 # names without spaces
-    build && run_tests $(sed -n 's/^Tests: //p' "$top/tests/change/$1.patch") && in_python "$1"
+    build && run_tests $(sed -n 's/^Tests: //p' "$top/tests/change/$1.patch") && by_use "$1"
 }
 
 status=0
