@@ -17,7 +17,7 @@ MOST_LINES = 350
 
 def read_folders(top):
     """The names of the folders from the lowest to the highest."""
-    folders = re.findall(r"^#   (\w+) +\S", (top / "python/files.mk").read_text(), re.M)
+    folders = re.findall(r"^#   (\w+) +\S", (top / "python/files.mk").read_text(encoding="utf-8"), re.M)
     there = sorted(p.name for p in (top / "python/src").iterdir() if p.is_dir() and not p.name.startswith("."))
     if sorted(folders) != there:
         sys.exit(f"python/files.mk explains {sorted(folders)}, and there are {there}")
@@ -27,7 +27,7 @@ def read_folders(top):
 def includes(top, folders):
     """Lines "file includes header" for the includes that climb."""
     for file in sorted((top / "python/src").glob("*/*.[chd]*")):
-        for header in re.findall(r'^#include "python/src/([^"]+)"', file.read_text(), re.M):
+        for header in re.findall(r'^#include "python/src/([^"]+)"', file.read_text(encoding="utf-8"), re.M):
             if folders.index(header.split("/")[0]) > folders.index(file.parent.name):
                 yield f"{file.parent.name}/{file.name} includes {header}"
 
@@ -69,7 +69,7 @@ def functions(text):
 def sizes(top):
     """Lines for files and functions that are too large."""
     for file in sorted((top / "python/src").glob("*/*.[ch]")):
-        name, text = f"{file.parent.name}/{file.name}", file.read_text()
+        name, text = f"{file.parent.name}/{file.name}", file.read_text(encoding="utf-8")
         lines = text.count("\n")
         if lines > MOST_LINES:
             yield f"{name} has {lines} lines, more than {MOST_LINES}"

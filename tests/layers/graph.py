@@ -21,7 +21,7 @@ LARGEST_CIRCLE = 8
 
 def read_layers(path):
     """The names of the layers, which are folders of core/, from the lowest to the highest."""
-    return [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    return [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
 
 
 def layer_of(path, layers):
@@ -36,7 +36,7 @@ def includes(top, files):
     """{(file, header)} for the headers of core/ that files include by their path from the top."""
     found = set()
     for file in files:
-        for header in re.findall(r'^#include "(core/[^"]+)"', (top / file).read_text(), re.M):
+        for header in re.findall(r'^#include "(core/[^"]+)"', (top / file).read_text(encoding="utf-8"), re.M):
             found.add((file, header))
     return found
 

@@ -43,7 +43,7 @@ static void join_another_group(void)
     if (child == 0)
         hang();
     if (setpgid(child, child) != 0 || setpgid(0, child) != 0)
-        (void)write(2, "# the group cannot be changed\n", 30);
+        puts("# the group cannot be changed");
     kill(child, SIGKILL);
     (void)waitpid(child, NULL, 0);
 }

@@ -61,7 +61,7 @@ def read_table(path):
     """A change is a line "# NAME FILE", then "@ TEXT" (optional: where to begin), "- OLD", "+ NEW" (may be empty), "t TEST ..."
     (programs and scripts under tests/), and, for one that no test can see, "= WHY". Other lines must be blank or begin with ";"."""
     changes = []
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         mark, rest = line[:1], line[2:]
         if mark == "#":
             name, _, file = rest.partition(" ")
@@ -188,7 +188,7 @@ class Runner:
     def source(self, change):
         """As the copy was made: the tree itself may be worked on meanwhile."""
         if change.path not in self.sources:
-            self.sources[change.path] = (self.copy.source / change.path).read_text()
+            self.sources[change.path] = (self.copy.source / change.path).read_text(encoding="utf-8")
         return self.sources[change.path]
 
     def good_unchanged(self, change, test):
@@ -253,7 +253,7 @@ class Results:
         self.path = path
 
     def known(self):
-        lines = self.path.read_text().splitlines() if self.path.exists() else []
+        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
         return {entry["key"]: entry for entry in map(json.loads, lines)}
 
     def settled(self, key, narrow, tests):
@@ -298,7 +298,7 @@ def report(options, changes, known):
     """Counts, and every change that is not killed; the number of changes that call for work."""
     verdicts = {}
     for change in changes:
-        entry = known.get(change.key((options.top / change.path).read_text()))
+        entry = known.get(change.key((options.top / change.path).read_text(encoding="utf-8")))
         verdicts.setdefault(entry["verdict"] if entry else "not run", []).append((change, entry))
     for verdict in (EQUIVALENT, SURVIVED, BROKEN, WRONG):
         for change, entry in verdicts.get(verdict, []):
