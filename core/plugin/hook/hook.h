@@ -5,8 +5,9 @@
  * Every function of the tables (slot.def) has a wrapper, which packs its arguments into words of 64
  * bits and calls nd__hook_call. That asks, from outside in, the trace, the check and the faults,
  * and then calls the plug-in through the slot's thunk. A function pointer says nothing about whose
- * it is, so there are as many wrappers of a function as plug-ins that can be hooked (instances).
- * Handles stay the plug-in's own; what is known of them is kept beside them. */
+ * it is, and neither does a handle, for two plug-ins may number their devices alike: so there are as
+ * many wrappers of a function as plug-ins that can be hooked (instances). Handles stay the
+ * plug-in's own; what is known of them is kept beside them. */
 #ifndef NDOCK_CORE_HOOK_H
 #define NDOCK_CORE_HOOK_H
 #include <fenv.h>
