@@ -184,6 +184,14 @@ bool world_make(void)
     return made;
 }
 
+void world_remove_files(void)
+{
+    unlink(w.npy);
+    unlink(w.tensors);
+    unlink(w.output);
+    rmdir(w.folder);
+}
+
 void world_end(void)
 {
     nd_array *const arrays[] = {w.f32,    w.i32,       w.where,       w.index, w.row,
@@ -201,10 +209,7 @@ void world_end(void)
         w.managed->deleter(w.managed);
     if (w.legacy)
         w.legacy->deleter(w.legacy);
-    unlink(w.npy);
-    unlink(w.tensors);
-    unlink(w.output);
-    rmdir(w.folder);
+    world_remove_files();
 }
 
 /* ---- which value an argument gets: the first row that fits; NULL fits all ---- */

@@ -9,6 +9,7 @@
 /* Makes what the values point to; false: something of it failed. */
 bool world_make(void);
 void world_end(void);
+void world_remove_files(void); /* part of world_end, for who cannot end the rest */
 /* A valid value of the i-th argument of call. */
 nd_value world_value(const nd_call *call, int i);
 /* After the call with these values: its results are released, and what it took over is forgotten.

@@ -155,6 +155,7 @@ static void child(uint64_t seed, long calls)
     now->text[0] = 0;
     for (int i = 0; i < POOL; i++)
         nd_release(fuzz_pool[i]);
+    world_remove_files();
     fflush(NULL);
     _exit(0);
 }
