@@ -3,21 +3,26 @@
 #include <stdlib.h>
 #include "core/run/dispatch.h"
 
-/* What find() may depend on: op (kept beside), dtypes, rank, scalars, contiguity, mode. 4 + 2
- * operands of 6 bits, rank 3, counts 5, mode 8. */
+/* What find() may depend on: op (kept beside), dtypes, rank, scalars, contiguity, mode. Counts 5
+ * bits, mode 8, 4 + 2 operands of 8 each, rank 3. */
+enum { DTYPE_BITS = 6, IS_SCALAR = 1 << DTYPE_BITS, IS_DENSE = IS_SCALAR << 1 };
+_Static_assert((int)ND_DTYPE_END <= (int)IS_SCALAR, "a dtype's id fits into its bits of the key");
+
+static uint64_t operand_key(const ndp_view *v)
+{
+    return (uint64_t)v->dtype | (v->mem ? 0u : IS_SCALAR) |
+           (v->flags & NDP_VIEW_CONTIGUOUS ? IS_DENSE : 0u);
+}
+
 static uint64_t call_key(const ndp_call *call)
 {
     uint64_t key = call->n_in | call->n_out << 3 | (uint64_t)(call->mode & 0xff) << 5;
     int shift = 13, ndim = call->n_out ? call->out[0].ndim : 0;
-    for (uint32_t i = 0; i < call->n_in && i < 4; i++, shift += 6)
-        key |= ((uint64_t)call->in[i].dtype | (call->in[i].mem ? 0u : 16u) |
-                (call->in[i].flags & NDP_VIEW_CONTIGUOUS ? 32u : 0u))
-               << shift;
-    for (uint32_t i = 0; i < call->n_out && i < 2; i++, shift += 6)
-        key |=
-            ((uint64_t)call->out[i].dtype | (call->out[i].flags & NDP_VIEW_CONTIGUOUS ? 32u : 0u))
-            << shift;
-    return key | (uint64_t)(ndim < 7 ? ndim : 7) << 49;
+    for (uint32_t i = 0; i < call->n_in && i < 4; i++, shift += DTYPE_BITS + 2)
+        key |= operand_key(&call->in[i]) << shift;
+    for (uint32_t i = 0; i < call->n_out && i < 2; i++, shift += DTYPE_BITS + 2)
+        key |= operand_key(&call->out[i]) << shift;
+    return key | (uint64_t)(ndim < 7 ? ndim : 7) << 61;
 }
 
 static nd_kernel_node *find_node(nd_kernel_node *n, nd_op op, uint64_t key)
