@@ -19,7 +19,7 @@ cuda_host_sources = \
   %reldir%/random/random.c %reldir%/random/random.h \
   %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h %reldir%/reduce/scan.c %reldir%/reduce/scan.h \
   %reldir%/sort/cub.h %reldir%/sort/sort.c %reldir%/sort/sort.h \
-  %reldir%/walk/divisor.h %reldir%/walk/lines.h %reldir%/walk/strided.c %reldir%/walk/strided.h %reldir%/walk/walk.h
+  %reldir%/walk/divisor.h %reldir%/walk/lines.h %reldir%/walk/plan.c %reldir%/walk/plan.h %reldir%/walk/walk.h
 cuda_kernel_sources = \
   %reldir%/copy/cast.cu %reldir%/copy/iota.cu %reldir%/copy/move.cu \
   %reldir%/elementwise/elementwise.cu \
@@ -39,10 +39,10 @@ cuda_kernel_headers = \
   %reldir%/matmul/matmul.h \
   %reldir%/norm/fit.cuh %reldir%/norm/norm.h \
   %reldir%/random/random.cuh %reldir%/random/random.h \
-  %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/sums.cuh \
+  %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh \
   %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/sort.h \
-  %reldir%/walk/divisor.cuh %reldir%/walk/divisor.h %reldir%/walk/lines.cuh %reldir%/walk/lines.h %reldir%/walk/strided.cuh \
-  %reldir%/walk/strided.h %reldir%/walk/walk.cuh %reldir%/walk/walk.h
+  %reldir%/walk/divisor.cuh %reldir%/walk/divisor.h %reldir%/walk/lines.cuh %reldir%/walk/lines.h %reldir%/walk/walk.cuh \
+  %reldir%/walk/walk.h
 EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/plugin.map
 
 AM_V_NVCC = $(AM_V_NVCC_@AM_V@)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "host/backend.h"
+#include "walk/plan.h"
 
 enum { CAST_DENSE, CAST_WALK };
 
@@ -13,17 +14,17 @@ typedef struct {
     const unsigned char *scalar;
 } cast_job;
 
-static int32_t launch_walk(void *ctx, const strided_plan *p)
+static int32_t launch_walk(void *ctx, const walk_plan *piece)
 {
     const cast_job *job = ctx;
-    strided_walk w = {.kind = job->kernel->dtype[0]};
-    uint32_t blocks = strided_walk_of(p, CAST_ITEMS, &w);
+    line_rows rows = {.kind = job->kernel->dtype[0]};
+    uint32_t blocks = line_rows_of(piece, CAST_ITEMS, &rows);
     if (job->scalar) {
-        w.src = 0;
-        memcpy(w.pattern, job->scalar, sizeof w.pattern);
+        rows.src = 0;
+        memcpy(rows.pattern, job->scalar, sizeof rows.pattern);
     }
     return cuda_launch(job->kernel, job->kernel->function[CAST_WALK], job->stream, blocks,
-                       STRIDED_THREADS, 0, &w);
+                       LINE_THREADS, 0, &rows);
 }
 
 static int32_t run_dense(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, int64_t n)
@@ -32,9 +33,9 @@ static int32_t run_dense(const cuda_kernel *k, ndp_stream *s, const ndp_call *ca
     int64_t from = ndp_dtype_size(call->in->dtype), to = ndp_dtype_size(call->out->dtype);
     uint64_t wider = (uint64_t)(from > to ? from : to),
              vector = wider == 1 ? CAST_MOST : 16 / wider;
-    uint64_t blocks = p.n / vector / (STRIDED_THREADS * CAST_VECTORS) + 1;
+    uint64_t blocks = p.n / vector / (LINE_THREADS * CAST_VECTORS) + 1;
     return cuda_launch(k, k->function[CAST_DENSE], s,
-                       (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX), STRIDED_THREADS, 0, &p);
+                       (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX), LINE_THREADS, 0, &p);
 }
 
 /* Vectors want 16-byte addresses; the others are served as strided. */
@@ -52,20 +53,22 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     int64_t from = in->mem ? ndp_dtype_size(in->dtype) : 0;
     unsigned char scalar[16] = {0};
     cast_job job = {k, s, in->mem ? NULL : scalar};
-    strided_plan plan;
+    walk_plan plan;
     if (n == 0)
         return NDP_OK;
     if (is_dense(call))
         return run_dense(k, s, call, n);
     if (job.scalar)
         cuda_store_scalar(&call->scalar[in->offset_bytes], scalar);
-    plan.n = 0;
-    plan.dst = cuda_ptr(out);
-    plan.src = in->mem ? cuda_ptr(in) : 0;
+    walk_plan_begin(&plan);
+    walk_plan_operand(&plan, cuda_ptr(out), 1);
+    walk_plan_operand(&plan, in->mem ? cuda_ptr(in) : 0, 1);
     for (int d = 0; d < out->ndim; d++)
-        strided_add(&plan, out->shape[d], out->stride[d] * to, in->stride[d] * from);
-    strided_merge(&plan);
-    return strided_pieces(&plan, STRIDED_OUTER + 1, launch_walk, &job);
+        walk_plan_add(&plan, out->shape[d], (int64_t[]){out->stride[d] * to, in->stride[d] * from});
+    walk_plan_turn(&plan);
+    walk_plan_sort(&plan);
+    walk_plan_merge(&plan);
+    return walk_plan_pieces(&plan, CUDA_WALK_FEW + 1, launch_walk, &job);
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)

@@ -2,7 +2,7 @@
  * Copies that convert: parameters of the kernels, and what move.c asks for. */
 #ifndef NDOCK_CUDA_CAST_H
 #define NDOCK_CUDA_CAST_H
-#include "walk/strided.h"
+#include "walk/lines.h"
 
 /* Of a thread: elements, or of dense casts vectors of at most so many elements. */
 enum { CAST_ITEMS = 2, CAST_VECTORS = 2, CAST_MOST = 8 };
@@ -10,7 +10,7 @@ enum { CAST_ITEMS = 2, CAST_VECTORS = 2, CAST_MOST = 8 };
 /* Both dense. */
 typedef struct {
     uint64_t dst, src, n;
-    int32_t from; /* dtype of the source; of strided casts strided_walk.kind is it */
+    int32_t from; /* dtype of the source; of strided casts line_rows.kind is it */
 } cast_dense;
 
 #if !defined(__CUDACC__)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "host/backend.h"
 #include "copy/cast.h"
+#include "walk/plan.h"
 
 enum {
     MOVE_UNITS = 5,               /* of 1, 2, 4, 8 and 16 bytes */
@@ -29,113 +30,94 @@ static uint32_t items_of(int unit)
     return unit == 4 ? 4 : 8;
 }
 
-static int32_t launch_walk(void *ctx, const strided_plan *p)
+static int32_t launch_walk(void *ctx, const walk_plan *piece)
 {
     const move_job *job = ctx;
-    strided_walk w = {.dst = 0};
-    uint32_t blocks = strided_walk_of(p, items_of(job->unit), &w);
+    line_rows rows = {.dst = 0};
+    uint32_t blocks = line_rows_of(piece, items_of(job->unit), &rows);
     if (job->pattern)
-        memcpy(w.pattern, job->pattern, sizeof w.pattern);
+        memcpy(rows.pattern, job->pattern, sizeof rows.pattern);
     return cuda_launch(job->kernel, job->kernel->function[job->unit], job->stream, blocks,
-                       STRIDED_THREADS, 0, &w);
+                       LINE_THREADS, 0, &rows);
 }
 
 /* ---- tiles ---- */
 
 /* The dimension that is innermost in the source, where tiles are worth it; 0: they are not. */
-static int32_t tiled_dimension(const strided_plan *p)
+static int32_t tiled_dimension(const walk_plan *p)
 {
+    const int64_t *src_stride = p->stride[1];
     int32_t best = 0;
-    if (p->n < 2 || p->extent[0] < TILE_MIN)
+    if (p->ndim < 2 || p->extent[0] < TILE_MIN)
         return 0;
-    for (int32_t d = 1; d < p->n; d++)
-        if (p->extent[d] >= TILE_MIN && p->src_stride[d] != 0 &&
-            (best == 0 || ndp_magnitude(p->src_stride[d]) < ndp_magnitude(p->src_stride[best])))
+    for (int32_t d = 1; d < p->ndim; d++)
+        if (p->extent[d] >= TILE_MIN && src_stride[d] != 0 &&
+            (best == 0 || ndp_magnitude(src_stride[d]) < ndp_magnitude(src_stride[best])))
             best = d;
-    uint64_t inner = ndp_magnitude(p->src_stride[0]);
-    return best && inner >= 32 && ndp_magnitude(p->src_stride[best]) * 4 <= inner ? best : 0;
+    uint64_t inner = ndp_magnitude(src_stride[0]);
+    return best && inner >= 32 && ndp_magnitude(src_stride[best]) * 4 <= inner ? best : 0;
 }
 
 /* Whether elements along one dimension of an operand make aligned words of 4 bytes. */
-static int word_runs(const strided_plan *p, uint64_t at, const int64_t *stride, int32_t along,
-                     int64_t size)
+static int word_runs(const walk_plan *p, int operand, int32_t along, int64_t size)
 {
-    uint64_t bits = at;
-    for (int32_t d = 0; d < p->n; d++)
+    uint64_t bits = p->at[operand];
+    for (int32_t d = 0; d < p->ndim; d++)
         if (d != along)
-            bits |= (uint64_t)stride[d];
-    return stride[along] == size && bits % 4 == 0;
+            bits |= (uint64_t)p->stride[operand][d];
+    return p->stride[operand][along] == size && bits % 4 == 0;
 }
 
-static cuda_divisor tiles_along(uint32_t n, uint32_t side)
-{
-    return cuda_divisor_of((n + side - 1) / side);
-}
-
-static int32_t launch_tiles(void *ctx, const strided_plan *p)
+static int32_t launch_tiles(void *ctx, const walk_plan *piece)
 {
     static const uint8_t sides[MOVE_UNITS] = {128, 64, 64, 32, 32};
     const move_job *job = ctx;
-    int32_t y = tiled_dimension(p);
+    int32_t y = tiled_dimension(piece);
     if (y == 0) /* a piece that was cut out of a larger plan */
-        return launch_walk(ctx, p);
+        return launch_walk(ctx, piece);
     int64_t size = INT64_C(1) << job->unit;
-    strided_tiles t = {.dst = p->dst, .src = p->src};
-    t.nx = (uint32_t)p->extent[0];
-    t.ny = (uint32_t)p->extent[y];
-    t.dst_x = p->dst_stride[0];
-    t.src_x = p->src_stride[0];
-    t.dst_y = p->dst_stride[y];
-    t.src_y = p->src_stride[y];
-    t.dst_words = word_runs(p, p->dst, p->dst_stride, 0, size);
-    t.src_words = word_runs(p, p->src, p->src_stride, y, size);
-    t.tiles_x = tiles_along(t.nx, sides[job->unit]);
-    t.tiles_y = tiles_along(t.ny, sides[job->unit]);
-    uint32_t blocks = t.tiles_x.value * t.tiles_y.value;
-    for (int32_t d = 1; d < p->n; d++)
-        if (d != y) {
-            t.extent[t.outer] = cuda_divisor_of((uint32_t)p->extent[d]);
-            t.dst_stride[t.outer] = p->dst_stride[d];
-            t.src_stride[t.outer++] = p->src_stride[d];
-            blocks *= (uint32_t)p->extent[d];
-        }
+    line_planes planes = {.dst_words = word_runs(piece, 0, 0, size),
+                          .src_words = word_runs(piece, 1, y, size)};
+    uint32_t blocks = line_planes_of(piece, y, sides[job->unit], &planes);
     return cuda_launch(job->kernel, job->kernel->function[MOVE_TILES + job->unit], job->stream,
-                       blocks, STRIDED_THREADS, 0, &t);
+                       blocks, LINE_THREADS, 0, &planes);
 }
 
 /* ---- plans ---- */
 
 /* The call as bytes: what lies side by side in both operands becomes one dimension, of bytes, and
- * then of units of up to 16. src_stride NULL: all elements come from one place. */
-static void make_plan(strided_plan *p, const ndp_view *out, const ndp_view *in, int *unit)
+ * then of units of up to 16. in NULL: all elements come from one place. */
+static void make_plan(walk_plan *p, const ndp_view *out, const ndp_view *in, int *unit)
 {
     int64_t size = ndp_dtype_size(out->dtype);
-    p->n = 0;
-    p->dst = cuda_ptr(out);
-    p->src = in ? cuda_ptr(in) : 0;
+    walk_plan_begin(p);
+    walk_plan_operand(p, cuda_ptr(out), 1);
+    walk_plan_operand(p, in ? cuda_ptr(in) : 0, 1);
     for (int d = 0; d < out->ndim; d++)
-        strided_add(p, out->shape[d], out->stride[d] * size, in ? in->stride[d] * size : 0);
+        walk_plan_add(p, out->shape[d],
+                      (int64_t[]){out->stride[d] * size, in ? in->stride[d] * size : 0});
     int64_t run = in != NULL; /* a fill has no source to run along */
-    strided_add(p, size, 1, run);
-    strided_merge(p);
+    walk_plan_add(p, size, (int64_t[]){1, run});
+    walk_plan_turn(p);
+    walk_plan_sort(p);
+    walk_plan_merge(p);
     /* A single byte is left out as a dimension of extent 1. */
-    int bytes = p->n > 0 && p->dst_stride[0] == 1 && p->src_stride[0] == run;
-    uint64_t bits = p->dst | p->src | (bytes ? (uint64_t)p->extent[0] : 1) | 16;
-    for (int32_t d = bytes; d < p->n; d++)
-        bits |= (uint64_t)p->dst_stride[d] | (uint64_t)p->src_stride[d];
+    int bytes = p->ndim > 0 && p->stride[0][0] == 1 && p->stride[1][0] == run;
+    uint64_t bits = p->at[0] | p->at[1] | (bytes ? (uint64_t)p->extent[0] : 1) | 16;
+    for (int32_t d = bytes; d < p->ndim; d++)
+        bits |= (uint64_t)p->stride[0][d] | (uint64_t)p->stride[1][d];
     for (*unit = 0; !(bits >> *unit & 1); ++*unit)
         ;
     if (!bytes)
         return;
     p->extent[0] >>= *unit;
-    p->dst_stride[0] <<= *unit;
-    p->src_stride[0] <<= *unit;
+    p->stride[0][0] <<= *unit;
+    p->stride[1][0] <<= *unit;
     if (p->extent[0] > 1)
         return;
-    p->n--;
-    memmove(p->extent, p->extent + 1, (size_t)p->n * sizeof *p->extent);
-    memmove(p->dst_stride, p->dst_stride + 1, (size_t)p->n * sizeof *p->dst_stride);
-    memmove(p->src_stride, p->src_stride + 1, (size_t)p->n * sizeof *p->src_stride);
+    for (int32_t d = 1; d < p->ndim; d++)
+        walk_plan_swap(p, d - 1, d);
+    p->ndim--;
 }
 
 /* ---- copy ---- */
@@ -157,14 +139,14 @@ static int32_t run_copy(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
     const cuda_kernel *k = (const cuda_kernel *)base;
     int64_t n = ndp_view_size(call->out);
     move_job job = {.kernel = k, .stream = s};
-    strided_plan plan;
+    walk_plan plan;
     if (n == 0)
         return NDP_OK;
     if (call->in->flags & call->out->flags & NDP_VIEW_CONTIGUOUS)
         return copy_bytes(k, s, call, n * ndp_dtype_size(call->out->dtype));
     make_plan(&plan, call->out, call->in, &job.unit);
     int tiled = tiled_dimension(&plan) != 0;
-    return strided_pieces(&plan, STRIDED_OUTER + 1, tiled ? launch_tiles : launch_walk, &job);
+    return walk_plan_pieces(&plan, CUDA_WALK_FEW + 1, tiled ? launch_tiles : launch_walk, &job);
 }
 
 /* ---- fill ---- */
@@ -196,7 +178,7 @@ static int32_t run_fill(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
     const cuda_kernel *k = (const cuda_kernel *)base;
     unsigned char element[16] = {0}, pattern[16];
     move_job job = {.kernel = k, .stream = s, .pattern = pattern};
-    strided_plan plan;
+    walk_plan plan;
     if (ndp_view_size(call->out) == 0)
         return NDP_OK;
     cuda_store_scalar(&call->scalar[call->in[0].offset_bytes], element);
@@ -204,7 +186,7 @@ static int32_t run_fill(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
         return run_fill_dense(k, s, call, element);
     repeat_pattern(element, ndp_dtype_size(call->out->dtype), 0, pattern);
     make_plan(&plan, call->out, NULL, &job.unit);
-    return strided_pieces(&plan, STRIDED_OUTER + 1, launch_walk, &job);
+    return walk_plan_pieces(&plan, CUDA_WALK_FEW + 1, launch_walk, &job);
 }
 
 /* ---- the class ---- */

@@ -2,24 +2,24 @@
  * Copies and fills by element size: walk_N and fill_walk_N over any strides, tiles_N for
  * transpositions, fill_dense. */
 #include "copy/move.h"
-#include "walk/strided.cuh"
+#include "walk/lines.cuh"
 
-enum { WARP = 32, WARPS = STRIDED_THREADS / WARP };
+enum { WARP = 32, WARPS = LINE_THREADS / WARP };
 
 /* ---- walks ---- */
 template <class T> struct move_walk {
     typedef T value;
-    static __device__ __forceinline__ T load(const strided_walk &, uint64_t at, uint32_t)
+    static __device__ __forceinline__ T load(const line_rows &, uint64_t at, uint32_t)
     {
         return *(const T *)at;
     }
-    static __device__ __forceinline__ void store(const strided_walk &, uint64_t at, T v)
+    static __device__ __forceinline__ void store(const line_rows &, uint64_t at, T v)
     {
         *(T *)at = v;
     }
 };
 template <class T> struct fill_walk : move_walk<T> {
-    static __device__ __forceinline__ T load(const strided_walk &p, uint64_t, uint32_t column)
+    static __device__ __forceinline__ T load(const line_rows &p, uint64_t, uint32_t column)
     {
         return ((const T *)p.pattern)[column % (16 / sizeof(T))];
     }
@@ -57,7 +57,7 @@ template <class T, class W, int WORDS> struct move_tile {
                 *(T *)(at + j * step) = part[j];
     }
     /* All of a thread's loads are under way before it stores the first to shared memory. */
-    static __device__ __forceinline__ void read(const strided_tiles &p, uint64_t src, uint32_t x0,
+    static __device__ __forceinline__ void read(const line_planes &p, uint64_t src, uint32_t x0,
                                                 uint32_t y0, W *tile)
     {
         enum { ACROSS = WORDS / WARP, COUNT = SIDE / WARPS * ACROSS };
@@ -87,7 +87,7 @@ template <class T, class W, int WORDS> struct move_tile {
             part[i] = ((const T *)&in[i])[j];
         return w;
     }
-    static __device__ __forceinline__ void write(const strided_tiles &p, uint64_t dst, uint32_t x0,
+    static __device__ __forceinline__ void write(const line_planes &p, uint64_t dst, uint32_t x0,
                                                  uint32_t y0, const W *tile)
     {
         uint32_t warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
@@ -107,37 +107,36 @@ template <class T, class W, int WORDS> struct move_tile {
                               p.dst_words, column(in, j));
             }
     }
-    static __device__ __forceinline__ void run(const strided_tiles &p, W *tile)
+    static __device__ __forceinline__ void run(const line_planes &p, W *tile)
     {
-        uint32_t row = cuda_quotient(blockIdx.x, p.tiles_y);
-        uint32_t y0 = (blockIdx.x - row * p.tiles_y.value) * SIDE;
-        uint32_t batch = cuda_quotient(row, p.tiles_x);
-        uint32_t x0 = (row - batch * p.tiles_x.value) * SIDE;
-        strided_offsets at = strided_row(batch, p.outer, p.extent, p.dst_stride, p.src_stride);
-        read(p, p.src + (uint64_t)at.src, x0, y0, tile);
+        line_tile t = line_tile_of(blockIdx.x, p.tiles_y, p.tiles_x);
+        uint32_t x0 = t.slow * SIDE, y0 = t.fast * SIDE;
+        int64_t src, dst;
+        line_offsets(p.outer, t.plane, &src, &dst);
+        read(p, p.src + (uint64_t)src, x0, y0, tile);
         __syncthreads();
-        write(p, p.dst + (uint64_t)at.dst, x0, y0, tile);
+        write(p, p.dst + (uint64_t)dst, x0, y0, tile);
     }
 };
 
 /* ---- the kernels ---- */
-#define MOVE_KERNELS(N, T, ITEMS, W, WORDS)                       \
-    extern "C" __global__ void __launch_bounds__(STRIDED_THREADS) \
-        walk_##N(const __grid_constant__ strided_walk p)          \
-    {                                                             \
-        strided_items<move_walk<T>, ITEMS>(p);                    \
-    }                                                             \
-    extern "C" __global__ void __launch_bounds__(STRIDED_THREADS) \
-        fill_walk_##N(const __grid_constant__ strided_walk p)     \
-    {                                                             \
-        strided_items<fill_walk<T>, ITEMS>(p);                    \
-    }                                                             \
-    extern "C" __global__ void __launch_bounds__(STRIDED_THREADS) \
-        tiles_##N(const __grid_constant__ strided_tiles p)        \
-    {                                                             \
-        typedef move_tile<T, W, WORDS> tiles;                     \
-        __shared__ W tile[tiles::SIDE * tiles::PITCH];            \
-        tiles::run(p, tile);                                      \
+#define MOVE_KERNELS(N, T, ITEMS, W, WORDS)                    \
+    extern "C" __global__ void __launch_bounds__(LINE_THREADS) \
+        walk_##N(const __grid_constant__ line_rows p)          \
+    {                                                          \
+        line_items<move_walk<T>, ITEMS>(p);                    \
+    }                                                          \
+    extern "C" __global__ void __launch_bounds__(LINE_THREADS) \
+        fill_walk_##N(const __grid_constant__ line_rows p)     \
+    {                                                          \
+        line_items<fill_walk<T>, ITEMS>(p);                    \
+    }                                                          \
+    extern "C" __global__ void __launch_bounds__(LINE_THREADS) \
+        tiles_##N(const __grid_constant__ line_planes p)       \
+    {                                                          \
+        typedef move_tile<T, W, WORDS> tiles;                  \
+        __shared__ W tile[tiles::SIDE * tiles::PITCH];         \
+        tiles::run(p, tile);                                   \
     }
 MOVE_KERNELS(1, uint8_t, 8, uint32_t, 32)
 MOVE_KERNELS(2, uint16_t, 8, uint32_t, 32)
@@ -145,7 +144,7 @@ MOVE_KERNELS(4, uint32_t, 8, uint32_t, 64)
 MOVE_KERNELS(8, uint2, 8, uint2, 32)
 MOVE_KERNELS(16, uint4, 4, uint4, 32)
 
-extern "C" __global__ void __launch_bounds__(STRIDED_THREADS)
+extern "C" __global__ void __launch_bounds__(LINE_THREADS)
     fill_dense(const __grid_constant__ move_fill p)
 {
     uint64_t head = (0 - p.dst) % 16, t = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;

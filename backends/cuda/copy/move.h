@@ -2,7 +2,7 @@
  * Parameters of the kernels that move elements of one size, whatever they mean. */
 #ifndef NDOCK_CUDA_MOVE_H
 #define NDOCK_CUDA_MOVE_H
-#include "walk/strided.h"
+#include "walk/lines.h"
 
 /* nbytes at dst become pattern over and over; vector is the pattern from the first address on that
  * 16 divides. */

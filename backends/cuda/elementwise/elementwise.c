@@ -4,11 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 #include "host/backend.h"
+#include "walk/plan.h"
 
 enum { EW_VECTORS_KERNEL, EW_ELEMENTS_KERNEL, EW_TILES_KERNEL, EW_KERNELS };
-enum { EW_OPERANDS = EW_INPUTS + 1 }; /* the output first */
-enum { EW_MAX_ELEMENTS = 1 << 30 };   /* of a launch, but for dense calls */
-enum { EW_MIN_TILE = 8 };             /* shorter dimensions are not worth a tile */
+enum { EW_MIN_TILE = 8 }; /* shorter dimensions are not worth a tile */
 
 static uint64_t dtypes(int32_t op)
 {
@@ -70,7 +69,7 @@ static int32_t run_dense(const cuda_kernel *k, ndp_stream *s, const ndp_call *ca
     uint32_t many = (uint32_t)ew_many(call->op, call->in[call->n_in - 1].dtype, (int)call->n_in);
     p.n = (uint64_t)ndp_view_size(call->out);
     p.out = cuda_ptr(call->out);
-    p.ndim = 0;
+    p.walk.ndim = 0;
     p.splats = 0;
     p.scalars = set_inputs(p.in, call);
     p.vectors = ~p.scalars;
@@ -81,66 +80,40 @@ static int32_t run_dense(const cuda_kernel *k, ndp_stream *s, const ndp_call *ca
 
 /* ---- any strides ---- */
 
-/* A call, or a part of it, with dimensions outermost first. An operand's address is that of its
- * element at index zero; scalars have strides of zero. */
+/* What a launch needs besides a piece of the plan. */
 typedef struct {
     const cuda_kernel *kernel;
     ndp_stream *stream;
     const ndp_call *call;
-    int ndim, tiled;
-    int64_t shape[NDP_MAX_NDIM], stride[EW_OPERANDS][NDP_MAX_NDIM];
-    uint64_t at[EW_OPERANDS];
-    uint32_t nbytes[EW_OPERANDS], n_operands;
-} ew_work;
+    int tiled;
+} ew_job;
 
-static void add_operand(ew_work *w, const ndp_view *v)
+/* Scalars have strides of zero. */
+static void make_plan(walk_plan *plan, const ndp_call *call)
 {
-    uint32_t i = w->n_operands++;
-    w->nbytes[i] = (uint32_t)ndp_dtype_size(v->dtype);
-    w->at[i] = v->mem ? cuda_ptr(v) : 0;
-    for (int d = 0; d < v->ndim; d++)
-        w->stride[i][d] = v->mem && v->shape[d] > 1 ? v->stride[d] : 0;
-}
-
-/* Moves the operands' addresses to index x of dimension d. */
-static void advance(ew_work *w, int d, int64_t x)
-{
-    for (uint32_t i = 0; i < w->n_operands; i++)
-        w->at[i] += (uint64_t)(x * w->stride[i][d] * (int64_t)w->nbytes[i]);
-}
-
-/* The output's strides become positive, and one dimension is there at least. */
-static void set_up(ew_work *w, const ndp_call *call)
-{
-    w->call = call;
-    w->ndim = call->out->ndim;
-    w->n_operands = 0;
-    memcpy(w->shape, call->out->shape, (size_t)w->ndim * sizeof *w->shape);
-    add_operand(w, call->out);
+    const ndp_view *out = call->out, *in = call->in;
+    walk_plan_begin(plan);
+    walk_plan_operand(plan, cuda_ptr(out), ndp_dtype_size(out->dtype));
     for (uint32_t i = 0; i < call->n_in; i++)
-        add_operand(w, &call->in[i]);
-    for (int d = 0; d < w->ndim; d++)
-        if (w->stride[0][d] < 0) {
-            advance(w, d, w->shape[d] - 1);
-            for (uint32_t i = 0; i < w->n_operands; i++)
-                w->stride[i][d] = -w->stride[i][d];
-        }
-    if (w->ndim == 0) {
-        w->shape[0] = w->ndim = 1;
-        for (uint32_t i = 0; i < w->n_operands; i++)
-            w->stride[i][0] = 0;
+        walk_plan_operand(plan, in[i].mem ? cuda_ptr(&in[i]) : 0, ndp_dtype_size(in[i].dtype));
+    for (int d = out->ndim - 1; d >= 0; d--) {
+        int64_t stride[EW_OPERANDS] = {out->stride[d]};
+        for (uint32_t i = 0; i < call->n_in; i++)
+            stride[i + 1] = in[i].mem && in[i].shape[d] > 1 ? in[i].stride[d] : 0;
+        walk_plan_add(plan, out->shape[d], stride);
     }
+    walk_plan_turn(plan);
 }
 
-/* The dimension along which input i lies together, if that is not the output's innermost one, and
- * both are long enough for tiles; else the innermost. */
-static int tile_dimension(const ew_work *w, uint32_t i)
+/* The dimension along which an input lies together, if that is not the output's innermost one, and
+ * both are long enough for tiles; else 0, the innermost. */
+static int32_t tile_dimension(const walk_plan *plan, const int64_t *stride)
 {
-    int last = w->ndim - 1, best = last;
-    uint64_t nearest = ndp_magnitude(w->stride[i][last]);
-    for (int d = 0; d < last && nearest > 1; d++) {
-        uint64_t m = ndp_magnitude(w->stride[i][d]);
-        if (m != 0 && m < nearest && w->shape[d] >= EW_MIN_TILE) {
+    int32_t best = 0;
+    uint64_t nearest = ndp_magnitude(stride[0]);
+    for (int32_t d = plan->ndim - 1; d > 0 && nearest > 1; d--) {
+        uint64_t m = ndp_magnitude(stride[d]);
+        if (m != 0 && m < nearest && plan->extent[d] >= EW_MIN_TILE) {
             nearest = m;
             best = d;
         }
@@ -148,49 +121,34 @@ static int tile_dimension(const ew_work *w, uint32_t i)
     return best;
 }
 
-static void swap_dimensions(ew_work *w, int d, int e)
-{
-    int64_t n = w->shape[d];
-    w->shape[d] = w->shape[e];
-    w->shape[e] = n;
-    for (uint32_t i = 0; i < w->n_operands; i++) {
-        int64_t t = w->stride[i][d];
-        w->stride[i][d] = w->stride[i][e];
-        w->stride[i][e] = t;
-    }
-}
-
 /* Brings the dimension of the first input that wants tiles beside the innermost one. */
-static void choose_tiles(ew_work *w)
+static int choose_tiles(walk_plan *plan)
 {
-    int last = w->ndim - 1;
-    w->tiled = 0;
-    for (uint32_t i = 1; i < w->n_operands && !w->tiled; i++) {
-        int d = w->shape[last] >= EW_MIN_TILE ? tile_dimension(w, i) : last;
-        if (d == last)
+    if (plan->ndim < 2 || plan->extent[0] < EW_MIN_TILE)
+        return 0;
+    for (int32_t i = 1; i < plan->operands; i++) {
+        int32_t d = tile_dimension(plan, plan->stride[i]);
+        if (d == 0)
             continue;
-        w->tiled = 1;
-        for (; d < last - 1; d++)
-            swap_dimensions(w, d, d + 1);
+        for (; d > 1; d--)
+            walk_plan_swap(plan, d, d - 1);
+        return 1;
     }
+    return 0;
 }
 
-/* The dimensions from `first` on, innermost first. */
-static void set_strided(ew_params *p, const ew_work *w, int first)
+/* One dimension is there at least: none would be a dense call. */
+static void set_strided(ew_params *p, const ndp_call *call, const walk_plan *piece)
 {
     memset(p, 0, sizeof *p);
-    p->ndim = w->ndim - first;
-    p->scalars = set_inputs(p->in, w->call);
-    p->out = w->at[0];
-    for (uint32_t i = 1; i < w->n_operands; i++)
-        if (!(p->scalars >> (i - 1) & 1))
-            p->in[i - 1].at = w->at[i];
-    for (int d = 0; d < p->ndim; d++) {
-        p->extent[d] = cuda_divisor_of((uint32_t)w->shape[w->ndim - 1 - d]);
-        p->out_stride[d] = w->stride[0][w->ndim - 1 - d];
-        for (uint32_t i = 1; i < w->n_operands; i++)
-            p->in_stride[i - 1][d] = w->stride[i][w->ndim - 1 - d];
-    }
+    p->scalars = set_inputs(p->in, call);
+    p->out = piece->at[0];
+    for (uint32_t i = 0; i < call->n_in; i++)
+        if (!(p->scalars >> i & 1))
+            p->in[i].at = piece->at[i + 1];
+    walk_few_of(piece, &p->walk, p->stride);
+    if (p->walk.ndim == 0)
+        p->walk.extent[p->walk.ndim++] = cuda_divisor_of(1);
 }
 
 static uint32_t quotient_up(uint64_t n, uint32_t d)
@@ -198,111 +156,92 @@ static uint32_t quotient_up(uint64_t n, uint32_t d)
     return (uint32_t)((n + d - 1) / d);
 }
 
-static int32_t launch_tiled(const ew_work *w, ew_params *p)
+static int32_t launch_tiled(const ew_job *job, ew_params *p)
 {
-    uint32_t side = EW_TILE_SIDE(w->call->n_in, element_size(w->call));
+    uint32_t side = EW_TILE_SIDE(job->call->n_in, element_size(job->call));
     uint64_t tiles;
-    p->columns = cuda_divisor_of(quotient_up(p->extent[0].value, side));
-    p->lines = cuda_divisor_of(quotient_up(p->extent[1].value, side));
+    p->columns = cuda_divisor_of(quotient_up(p->walk.extent[0].value, side));
+    p->lines = cuda_divisor_of(quotient_up(p->walk.extent[1].value, side));
     tiles = (uint64_t)p->columns.value * p->lines.value;
-    for (int d = 2; d < p->ndim; d++)
-        tiles *= p->extent[d].value;
-    for (uint32_t i = 0; i < w->call->n_in; i++) {
-        uint64_t x = ndp_magnitude(p->in_stride[i][0]), y = ndp_magnitude(p->in_stride[i][1]);
+    for (int d = 2; d < p->walk.ndim; d++)
+        tiles *= p->walk.extent[d].value;
+    for (uint32_t i = 0; i < job->call->n_in; i++) {
+        uint64_t x = ndp_magnitude(p->stride[i + 1][0]), y = ndp_magnitude(p->stride[i + 1][1]);
         p->transposed |= (uint32_t)(y != 0 && y < x) << i;
     }
     p->n = tiles;
-    return cuda_launch(w->kernel, w->kernel->function[EW_TILES_KERNEL], w->stream, (uint32_t)tiles,
-                       EW_ELEMENT_THREADS,
-                       w->call->n_in * EW_TILE_BYTES(side, element_size(w->call)), p);
+    return cuda_launch(job->kernel, job->kernel->function[EW_TILES_KERNEL], job->stream,
+                       (uint32_t)tiles, EW_ELEMENT_THREADS,
+                       job->call->n_in * EW_TILE_BYTES(side, element_size(job->call)), p);
+}
+
+/* What addresses and strides beyond the rows leave of an operand's vectors, in elements. */
+static uint64_t row_bits(const walk_plan *piece, int32_t operand)
+{
+    uint64_t bits = piece->at[operand] / (uint64_t)piece->unit[operand];
+    for (int32_t d = 1; d < piece->ndim; d++)
+        bits |= (uint64_t)piece->stride[operand][d];
+    return bits;
 }
 
 /* Vectors of a row; 0: they would be mostly empty, or cannot be stored as such. Rows that do not
  * all begin at a vector's address may need one more. */
-static uint32_t vectors_of_row(const ew_work *w, const ew_params *p)
+static uint32_t vectors_of_row(const ndp_call *call, const walk_plan *piece, const ew_params *p)
 {
-    uint32_t per = EW_VECTOR_BYTES / element_size(w->call), n = p->extent[0].value;
-    uint64_t bits = p->out / w->nbytes[0];
-    for (int d = 1; d < p->ndim; d++)
-        bits |= (uint64_t)p->out_stride[d];
-    uint32_t vectors = quotient_up(n + (bits % per ? per - 1 : 0), per);
-    return (p->out_stride[0] == 1 || n == 1) && (uint64_t)vectors * per <= 2 * (uint64_t)n ? vectors
-                                                                                           : 0;
+    uint32_t per = EW_VECTOR_BYTES / element_size(call), n = p->walk.extent[0].value;
+    uint32_t vectors = quotient_up(n + (row_bits(piece, 0) % per ? per - 1 : 0), per);
+    int storable = p->stride[0][0] == 1 || n == 1;
+    return storable && (uint64_t)vectors * per <= 2 * (uint64_t)n ? vectors : 0;
 }
 
 /* Which inputs vectors are loaded from, at their own addresses, and which are constant along rows.
  * The rows of the output begin at a vector's address if those of all such inputs are to. */
-static void set_rows(ew_params *p, const ew_work *w)
+static void set_rows(ew_params *p, const ndp_call *call, const walk_plan *piece)
 {
-    uint64_t per = EW_VECTOR_BYTES / element_size(w->call), bits[EW_OPERANDS];
-    for (uint32_t i = 0; i < w->n_operands; i++) {
-        bits[i] = w->at[i] / w->nbytes[i];
-        for (int d = 1; d < p->ndim; d++)
-            bits[i] |= (uint64_t)(i ? p->in_stride[i - 1][d] : p->out_stride[d]);
-    }
-    for (uint32_t i = 0; i < w->call->n_in; i++) {
-        p->vectors |= (uint32_t)(p->in_stride[i][0] == 1 && (bits[0] | bits[i + 1]) % per == 0)
-                      << i;
-        p->splats |= (uint32_t)(p->in_stride[i][0] == 0) << i;
+    uint64_t per = EW_VECTOR_BYTES / element_size(call), out = row_bits(piece, 0);
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        uint64_t bits = out | row_bits(piece, (int32_t)i + 1);
+        p->vectors |= (uint32_t)(p->stride[i + 1][0] == 1 && bits % per == 0) << i;
+        p->splats |= (uint32_t)(p->stride[i + 1][0] == 0) << i;
     }
 }
 
-static int32_t launch_rows(const ew_work *w, ew_params *p)
+static int32_t launch_rows(const ew_job *job, const walk_plan *piece, ew_params *p)
 {
-    uint32_t vectors = vectors_of_row(w, p);
-    p->n = vectors ? vectors : p->extent[0].value;
-    for (int d = 1; d < p->ndim; d++)
-        p->n *= p->extent[d].value;
+    uint32_t vectors = vectors_of_row(job->call, piece, p);
+    p->n = vectors ? vectors : p->walk.extent[0].value;
+    for (int d = 1; d < p->walk.ndim; d++)
+        p->n *= p->walk.extent[d].value;
     if (vectors) {
         p->columns = cuda_divisor_of(vectors);
-        set_rows(p, w);
-        return launch_vectors(w->kernel, w->stream, p, p->n, 1);
+        set_rows(p, job->call, piece);
+        return launch_vectors(job->kernel, job->stream, p, p->n, 1);
     }
-    return cuda_launch(w->kernel, w->kernel->function[EW_ELEMENTS_KERNEL], w->stream,
+    return cuda_launch(job->kernel, job->kernel->function[EW_ELEMENTS_KERNEL], job->stream,
                        quotient_up(p->n, EW_ELEMENT_THREADS * EW_ELEMENTS), EW_ELEMENT_THREADS, 0,
                        p);
 }
 
-/* What lies below the dimensions before `first`, in as many launches as it takes. */
-static int32_t run_part(ew_work *w, int first)
+static int32_t launch_piece(void *ctx, const walk_plan *piece)
 {
+    const ew_job *job = ctx;
     ew_params p;
-    int64_t rest = 1, extent = w->shape[first], chunk = 1;
-    for (int d = first + 1; d < w->ndim && rest <= EW_MAX_ELEMENTS; d++)
-        rest *= w->shape[d];
-    if (w->ndim - first <= EW_MAX_NDIM) {
-        chunk = rest < EW_MAX_ELEMENTS ? EW_MAX_ELEMENTS / rest : 1;
-        if (extent <= chunk && rest <= EW_MAX_ELEMENTS) {
-            set_strided(&p, w, first);
-            return w->tiled && p.ndim > 1 ? launch_tiled(w, &p) : launch_rows(w, &p);
-        }
-    }
-    uint64_t at[EW_OPERANDS];
-    int32_t status = NDP_OK;
-    memcpy(at, w->at, sizeof at);
-    for (int64_t x = 0; x < extent && status == NDP_OK; x += chunk) {
-        w->shape[first] = chunk < extent - x ? chunk : extent - x;
-        status = run_part(w, chunk == 1 ? first + 1 : first);
-        advance(w, first, chunk);
-    }
-    memcpy(w->at, at, sizeof at);
-    w->shape[first] = extent;
-    return status;
+    set_strided(&p, job->call, piece);
+    return job->tiled && piece->ndim > 1 ? launch_tiled(job, &p) : launch_rows(job, piece, &p);
 }
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
+    ew_job job = {.kernel = k, .stream = s, .call = call};
+    walk_plan plan;
     if (is_dense(call))
         return run_dense(k, s, call);
     if (ndp_view_size(call->out) == 0)
         return NDP_OK;
-    ew_work w;
-    w.kernel = k;
-    w.stream = s;
-    set_up(&w, call);
-    choose_tiles(&w);
-    return run_part(&w, 0);
+    make_plan(&plan, call);
+    job.tiled = choose_tiles(&plan);
+    return walk_plan_pieces(&plan, CUDA_WALK_FEW, launch_piece, &job);
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)

@@ -2,7 +2,8 @@
  * Elementwise kernels of one dtype, CUDA_DTYPE: add_vectors and add_elements for the row add of
  * op.def, and so on for every row that is legal for it. */
 #include "elementwise/elementwise.h"
-#include "walk/divisor.cuh"
+#include "walk/lines.cuh"
+#include "walk/walk.cuh"
 #include "math/scalar.cuh"
 
 typedef cuda_dtype<CUDA_DTYPE_ID>::real cuda_real_stored;
@@ -189,15 +190,12 @@ template <int INPUTS>
 static __device__ __forceinline__ void add_outer(const ew_params &p, int d, uint32_t rest,
                                                  ew_offsets &at)
 {
-#pragma unroll 1
-    for (; d < p.ndim; d++) {
-        uint32_t above = cuda_quotient(rest, p.extent[d]), x = rest - above * p.extent[d].value;
-        rest = above;
-        at.out += x * p.out_stride[d];
+    cuda_walk_from<1>(p.walk.extent, d, p.walk.ndim, rest, [&](int dim, uint32_t x) {
+        at.out += x * p.stride[0][dim];
 #pragma unroll
         for (int i = 0; i < INPUTS; i++)
-            at.in[i] += x * p.in_stride[i][d];
-    }
+            at.in[i] += x * p.stride[i + 1][dim];
+    });
 }
 
 /* Where a vector's element 0 is in each operand; its elements low to high - 1 exist. */
@@ -227,14 +225,14 @@ static __device__ __forceinline__ ew_place place_of_row(const ew_params &p, uint
     add_outer<OP::inputs>(p, 1, row, place.at);
     uint64_t begin = p.out / sizeof(typename OP::out) + (uint64_t)place.at.out;
     int32_t first = (int32_t)((vector - row * p.columns.value) * N) - (int32_t)(begin % N);
-    int32_t left = (int32_t)p.extent[0].value - first;
+    int32_t left = (int32_t)p.walk.extent[0].value - first;
     place.low = first < 0 ? -first : 0;
     place.high = left < N ? left : N;
     place.inner = first >= N && left >= 2 * N;
     place.at.out += first;
 #pragma unroll
     for (int i = 0; i < OP::inputs; i++)
-        place.at.in[i] += first * p.in_stride[i][0];
+        place.at.in[i] += first * p.stride[i + 1][0];
     return place;
 }
 
@@ -249,7 +247,7 @@ static __device__ __forceinline__ ew_packed<T, N> load(const ew_params &p, int i
         return *(const ew_packed<T, N> *)at;
     if (p.splats >> input & 1)
         return pack<T, N>(splat<T, N>(*at));
-    return load_row<T, N>(at, p.ndim ? p.in_stride[input][0] : 1, place.low, place.high,
+    return load_row<T, N>(at, p.walk.ndim ? p.stride[input + 1][0] : 1, place.low, place.high,
                           place.inner);
 }
 
@@ -313,8 +311,9 @@ template <class OP>
 static __device__ __forceinline__ void vector_of_block(const ew_params &p, uint64_t block)
 {
     const int N = EW_N;
-    one_vector<OP>(p, p.ndim ? place_of_row<OP, N>(p, (uint32_t)block * EW_THREADS + threadIdx.x)
-                             : place_dense(p, N, block * EW_THREADS + threadIdx.x));
+    one_vector<OP>(p, p.walk.ndim
+                          ? place_of_row<OP, N>(p, (uint32_t)block * EW_THREADS + threadIdx.x)
+                          : place_dense(p, N, block * EW_THREADS + threadIdx.x));
 }
 
 template <class OP> static __device__ __forceinline__ void vectors(const ew_params &p)
@@ -386,7 +385,7 @@ static __device__ __forceinline__ void load_input(uint32_t tile, const ew_params
     if (p.scalars >> input & 1)
         return;
     bool by_y = p.transposed >> input & 1;
-    load_tile<T, SIDE>(tile, at, p.in_stride[input][by_y], p.in_stride[input][!by_y],
+    load_tile<T, SIDE>(tile, at, p.stride[input + 1][by_y], p.stride[input + 1][!by_y],
                        by_y ? height : width, by_y ? width : height, by_y ? PITCH : 1,
                        by_y ? 1 : PITCH);
 }
@@ -406,17 +405,16 @@ struct ew_block {
 template <class OP, int SIDE, int TILE>
 static __device__ __forceinline__ ew_block load_tiles(const ew_params &p)
 {
-    uint32_t above = cuda_quotient(blockIdx.x, p.columns), outer = cuda_quotient(above, p.lines);
-    uint32_t x0 = (blockIdx.x - above * p.columns.value) * SIDE;
-    uint32_t y0 = (above - outer * p.lines.value) * SIDE;
+    line_tile t = line_tile_of(blockIdx.x, p.columns, p.lines);
+    uint32_t x0 = t.fast * SIDE, y0 = t.slow * SIDE;
     ew_block block = {};
-    block.width = at_most(p.extent[0].value - x0, SIDE);
-    block.height = at_most(p.extent[1].value - y0, SIDE);
-    add_outer<OP::inputs>(p, 2, outer, block.at);
-    block.at.out += x0 * p.out_stride[0] + y0 * p.out_stride[1];
+    block.width = at_most(p.walk.extent[0].value - x0, SIDE);
+    block.height = at_most(p.walk.extent[1].value - y0, SIDE);
+    add_outer<OP::inputs>(p, 2, t.plane, block.at);
+    block.at.out += x0 * p.stride[0][0] + y0 * p.stride[0][1];
 #pragma unroll
     for (int i = 0; i < OP::inputs; i++)
-        block.at.in[i] += x0 * p.in_stride[i][0] + y0 * p.in_stride[i][1];
+        block.at.in[i] += x0 * p.stride[i + 1][0] + y0 * p.stride[i + 1][1];
     load_input<typename OP::in1, SIDE>(0, p, 0, block.at.in[0], block.width, block.height);
     if (OP::inputs > 1)
         load_input<typename OP::in2, SIDE>(TILE, p, 1, block.at.in[1], block.width, block.height);
@@ -439,7 +437,7 @@ static __device__ __forceinline__ bool locate(const ew_params &p, const ew_block
     }
     uint32_t x = threadIdx.x % 32 + e % (SIDE / 32) * 32;
     uint32_t y = threadIdx.x / 32 + e / (SIDE / 32) * (EW_ELEMENT_THREADS / 32);
-    at.out = block.at.out + x * p.out_stride[0] + y * p.out_stride[1];
+    at.out = block.at.out + x * p.stride[0][0] + y * p.stride[0][1];
     at.in[0] = y * EW_TILE_PITCH(SIDE, sizeof(typename OP::in1)) + x;
     at.in[1] = at.in[2] = y * EW_TILE_PITCH(SIDE, sizeof(cuda_stored)) + x;
     return x < block.width && y < block.height;

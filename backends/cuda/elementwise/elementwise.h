@@ -4,7 +4,7 @@
 #define NDOCK_CUDA_ELEMENTWISE_H
 #include <stdalign.h>
 #include <ndock/plugin.h>
-#include "walk/divisor.h"
+#include "walk/walk.h"
 
 #ifdef __cplusplus
 #define EW_FN static constexpr
@@ -17,7 +17,7 @@ enum {
     EW_ELEMENT_THREADS = 256, /* of op_elements and op_tiles */
     EW_SM_THREADS = 2048,     /* at most on a multiprocessor at once */
     EW_INPUTS = 3,
-    EW_MAX_NDIM = 6,      /* of a launch; the host loops over the dimensions beyond */
+    EW_OPERANDS = EW_INPUTS + 1, /* the output first */
     EW_VECTOR_BYTES = 16, /* of operands of the op's own dtype; others have as many elements */
     EW_ELEMENTS = 4       /* of a thread of op_elements */
 };
@@ -34,24 +34,24 @@ typedef union {
     alignas(16) unsigned char scalar[16];
 } ew_input;
 
-/* Strides are in elements, the innermost dimension first. Of one launch, fewer than 2^31 elements,
- * but for dense calls.
+/* Strides are in elements, the output's first. Of one launch, fewer than 2^31 elements, but for
+ * dense calls.
  *   op_vectors   a thread takes a vector of the output's. Inputs with a bit of vectors have theirs
  *                at aligned addresses; those with a bit of splats one element for all of a row.
- *     dense      ndim is 0, strides are not set: all operands in C order; n: elements; many: a
+ *     dense      walk.ndim is 0, strides are not set: all operands in C order; n: elements; many: a
  *                thread takes ew_many() vectors instead, EW_THREADS apart
- *     rows       out_stride[0] is 1; columns: vectors of a row; n: of all rows
+ *     rows       stride[0][0] is 1; columns: vectors of a row; n: of all rows
  *   op_elements  n of them; any strides
  *   op_tiles     columns, lines: tiles along dimensions 0 and 1; n: tiles, a block for each. Inputs
  *                whose bit of transposed is set are loaded along dimension 1. */
 typedef struct {
     uint64_t n, out;
     uint32_t scalars, vectors, splats, transposed;
-    int32_t ndim, many;
+    cuda_walk_few walk;
+    int32_t many;
     cuda_divisor columns, lines;
     ew_input in[EW_INPUTS];
-    cuda_divisor extent[EW_MAX_NDIM];
-    int64_t out_stride[EW_MAX_NDIM], in_stride[EW_INPUTS][EW_MAX_NDIM];
+    int64_t stride[EW_OPERANDS][CUDA_WALK_FEW];
 } ew_params;
 
 /* Whether the formula is long: it is then not unrolled beyond a vector. */

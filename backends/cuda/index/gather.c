@@ -3,6 +3,7 @@
 #include "index/gather.h"
 #include <stdio.h>
 #include "host/backend.h"
+#include "walk/plan.h"
 
 enum { GATHER_ROWS = 5, GATHER_LONG_ROW = 512 }; /* functions 0 to 4: by log2 of the element */
 

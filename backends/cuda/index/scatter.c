@@ -5,6 +5,7 @@
 #include <string.h>
 #include "host/backend.h"
 #include "sort/cub.h"
+#include "walk/plan.h"
 
 enum { LANES, KEYS, SEGMENTS };
 #define MANY_LANES 65536

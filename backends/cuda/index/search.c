@@ -2,6 +2,7 @@
  * searchsorted: parameters of its kernel. */
 #include "index/search.h"
 #include "host/backend.h"
+#include "walk/plan.h"
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {

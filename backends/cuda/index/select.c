@@ -3,6 +3,7 @@
 #include "index/select.h"
 #include <string.h>
 #include "host/backend.h"
+#include "walk/plan.h"
 
 enum { COUNT, SCAN, WRITE, POSITIONS, ROWS };
 #define STARTS_NBYTES (SELECT_PARTS * 8)

@@ -7,6 +7,7 @@
 #include "norm/norm.h"
 #include "walk/lines.cuh"
 #include "math/hw.cuh"
+#include "math/types.cuh"
 
 /* ---- of all lanes of a row: a part of a warp, or the block ---- */
 /* A NaN wins. */

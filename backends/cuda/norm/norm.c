@@ -3,6 +3,7 @@
 #include "norm/norm.h"
 #include <stdio.h>
 #include "host/backend.h"
+#include "walk/plan.h"
 
 enum { VEC, ANY, LONG, SHORT };
 enum {
@@ -44,16 +45,10 @@ static void set_dims(norm_params *p, const ndp_call *call)
     const ndp_view *scale = &call->in[1], *bias = &call->in[call->n_in - 1];
     p->n_reduced = params->n_reduced;
     p->n_kept = in->ndim - params->n_reduced;
-    p->rows = p->items = 1;
-    for (int d = 0; d < p->n_kept; d++) {
-        int from = p->n_kept - 1 - d;
-        p->rows *= (uint64_t)in->shape[from];
-        p->dim[d] = line_dim_of(in->shape[from], in->stride[from], out->stride[from]);
-    }
+    p->rows = line_dims_of(p->dim, in, out, 0, p->n_kept);
+    p->items = line_dims_of(p->dim + p->n_kept, in, out, p->n_kept, in->ndim);
     for (int d = 0; d < p->n_reduced; d++) {
         int from = in->ndim - 1 - d;
-        p->items *= (uint64_t)in->shape[from];
-        p->dim[p->n_kept + d] = line_dim_of(in->shape[from], in->stride[from], out->stride[from]);
         p->weight[d].scale = params->has_scale ? scale->stride[from] : 0;
         p->weight[d].bias = params->has_bias ? bias->stride[from] : 0;
     }

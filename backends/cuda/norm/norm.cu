@@ -170,12 +170,9 @@ template <class T, int V> struct norm_row {
         int64_t s = 0, b = 0;
 #pragma unroll 1
         for (int d = 0; d < p.n_reduced; d++) {
-            const line_dim &dim = p.dim[p.n_kept + d];
-            uint64_t above = d + 1 < p.n_reduced ? line_quotient(j, dim) : 0;
-            int64_t x = (int64_t)(j - above * (uint64_t)dim.extent);
+            int64_t x = (int64_t)line_index(p.dim[p.n_kept + d], d + 1 < p.n_reduced, j);
             s += x * p.weight[d].scale;
             b += x * p.weight[d].bias;
-            j = above;
         }
         if (p.scale)
             widen(scale, (const T *)p.scale + s);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include "host/backend.h"
+#include "walk/plan.h"
 #include "backends/cpu/math/half.h"
 
 /* ---- parameters, rounded as the CPU rounds them ---- */
@@ -126,47 +127,23 @@ static int32_t run_dense(const cuda_kernel *k, ndp_stream *s, random_params *p)
     return status;
 }
 
-/* The part of a destination that is left to cut, in C order. */
+/* What a launch needs besides a piece of the plan. */
 typedef struct {
-    int32_t ndim;
-    uint64_t dst;
-    int64_t shape[NDP_MAX_NDIM], stride[NDP_MAX_NDIM]; /* the last dimension first */
-} random_part;
-
-static int64_t part_size(const random_part *part)
-{
-    int64_t n = 1;
-    for (int32_t d = 0; d < part->ndim; d++)
-        n *= part->shape[d];
-    return n;
-}
+    const cuda_kernel *kernel;
+    ndp_stream *stream;
+    random_params *p;
+} random_job;
 
 /* Queues the elements from p->first on; p->first moves past them. */
-static int32_t run_part(const cuda_kernel *k, ndp_stream *s, random_params *p,
-                        const random_part *part)
+static int32_t launch_piece(void *ctx, const walk_plan *piece)
 {
-    int64_t n = part_size(part), size = ndp_dtype_size(k->dtype[0]);
-    int32_t status = NDP_OK, last = part->ndim - 1;
-    if (part->ndim > RANDOM_OUTER || n > INT32_MAX) {
-        int64_t whole = part->shape[last], half = part->ndim > RANDOM_OUTER ? 1 : whole / 2;
-        for (int64_t i = 0; i < whole && status == NDP_OK; i += half) {
-            random_part piece = *part;
-            piece.dst += (uint64_t)(i * part->stride[last] * size);
-            piece.shape[last] = whole - i < half ? whole - i : half;
-            piece.ndim -= piece.shape[last] == 1;
-            status = run_part(k, s, p, &piece);
-        }
-        return status;
-    }
-    p->dst = part->dst;
-    p->n = (uint64_t)n;
-    p->ndim = part->ndim;
-    for (int32_t d = 0; d < part->ndim; d++) {
-        p->extent[d] = cuda_divisor_of((uint32_t)part->shape[d]);
-        p->stride[d] = part->stride[d];
-    }
-    status = launch(k, s, p);
-    p->first += (uint64_t)n;
+    const random_job *job = ctx;
+    random_params *p = job->p;
+    p->dst = piece->at[0];
+    p->n = (uint64_t)walk_plan_size(piece);
+    walk_few_of(piece, &p->walk, &p->stride);
+    int32_t status = launch(job->kernel, job->stream, p);
+    p->first += p->n;
     return status;
 }
 
@@ -177,19 +154,19 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     int64_t n = ndp_view_size(out);
     uint64_t vector = (uint64_t)(per_block(out->dtype) * ndp_dtype_size(out->dtype));
     random_params p = {.dst = cuda_ptr(out), .n = (uint64_t)n};
-    random_part part = {.ndim = 0, .dst = p.dst};
+    random_job job = {k, s, &p};
+    walk_plan plan;
     if (n == 0)
         return NDP_OK;
     set_parameters(&p, call->params, call->op, out->dtype);
     p.dense = (out->flags & NDP_VIEW_CONTIGUOUS) && p.dst % vector == 0;
     if (p.dense)
         return run_dense(k, s, &p);
+    walk_plan_begin(&plan);
+    walk_plan_operand(&plan, p.dst, ndp_dtype_size(out->dtype));
     for (int32_t d = out->ndim - 1; d >= 0; d--)
-        if (out->shape[d] != 1) {
-            part.shape[part.ndim] = out->shape[d];
-            part.stride[part.ndim++] = out->stride[d];
-        }
-    return run_part(k, s, &p, &part);
+        walk_plan_add(&plan, out->shape[d], &out->stride[d]);
+    return walk_plan_pieces(&plan, CUDA_WALK_FEW, launch_piece, &job);
 }
 
 /* ---- the class ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Random numbers: uniform_f32, normal_f32 and so on by dtype, integers_4 by element size. */
 #include "random/random.cuh"
-#include "walk/divisor.cuh"
+#include "walk/walk.cuh"
 
 /* ---- a block: what is computed as what is stored ---- */
 template <int L, class V, class T>
@@ -117,11 +117,8 @@ static __device__ __forceinline__ void dense(const random_params &p)
 static __device__ __forceinline__ int64_t strided_offset(const random_params &p, uint32_t i)
 {
     int64_t at = 0;
-    for (int d = 0; d < p.ndim; d++) {
-        uint32_t above = cuda_quotient(i, p.extent[d]);
-        at += (i - above * p.extent[d].value) * p.stride[d];
-        i = above;
-    }
+    cuda_walk_from<4>(p.walk.extent, 0, p.walk.ndim, i,
+                      [&](int d, uint32_t x) { at += x * p.stride[d]; });
     return at;
 }
 

@@ -2,9 +2,9 @@
  * Parameters of the kernels of random numbers. */
 #ifndef NDOCK_CUDA_RANDOM_H
 #define NDOCK_CUDA_RANDOM_H
-#include "walk/divisor.h"
+#include "walk/walk.h"
 
-enum { RANDOM_OUTER = 6, RANDOM_THREADS = 256, RANDOM_ROUNDS = 10, RANDOM_EACH = 1 };
+enum { RANDOM_THREADS = 256, RANDOM_ROUNDS = 10, RANDOM_EACH = 1 };
 #define RANDOM_M0 0xD2511F53u
 #define RANDOM_M1 0xCD9E8D57u
 
@@ -16,9 +16,9 @@ typedef struct {
     uint64_t dst, n, first, counter[2];
     uint32_t round_key[2][RANDOM_ROUNDS];
     uint32_t known[4]; /* of a dense one: what the first rounds add, whatever the low 32 bits */
-    int32_t dense, ndim;
-    cuda_divisor extent[RANDOM_OUTER];
-    int64_t stride[RANDOM_OUTER];
+    int32_t dense;
+    cuda_walk_few walk;
+    int64_t stride[CUDA_WALK_FEW];
     double a, range, below; /* uniform: low, high - low, largest result; normal: mean, deviation */
     float a_f32, range_f32, below_f32, high; /* the same in f32 */
     int32_t plain;    /* uniform: the range is a power of two, and no result exceeds the largest */

@@ -39,7 +39,7 @@ template <class A> struct reduce_int {
     }
     LINE_FN void store(const reduce_params &p, int64_t at, state s)
     {
-        line_store_int((void *)p.out, at, p.out_nbytes, p.out_is_bool, s);
+        state_store_int((void *)p.out, at, p.out_nbytes, p.out_is_bool, s);
     }
 };
 
@@ -300,7 +300,7 @@ struct var_double {
 template <class R> LINE_FN void reduce_store_var(const reduce_params &p, R *to, double squares)
 {
     double v = p.divisor > 0 ? squares / p.divisor : __longlong_as_double(0x7ff8000000000000ll);
-    line_store(to, p.finish == REDUCE_SQRT ? sqrt(v) : v);
+    state_store(to, p.finish == REDUCE_SQRT ? sqrt(v) : v);
 }
 
 template <class A> struct reduce_var {
@@ -421,7 +421,7 @@ template <class T, class C> struct reduce_logsumexp {
         double r = s.largest;
         if (finite(r))
             r += log1p((s.ones - 1.0) + (s.sum + s.error));
-        line_store((T *)p.out + at, r);
+        state_store((T *)p.out + at, r);
     }
 };
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "host/backend.h"
+#include "walk/plan.h"
 
 enum { ROW, COL, ANY, JOIN };
 enum { SUM, PROD, EXTREME, POSITION, COUNT, VAR, LOGSUMEXP };
@@ -110,14 +111,8 @@ static int is_whole(const ndp_view *in, int dense, int64_t V, int any_extent)
 
 static void set_dims(reduce_params *p, const ndp_view *in, const ndp_view *out)
 {
-    for (int d = 0; d < p->n_kept; d++) {
-        int from = p->n_kept - 1 - d;
-        p->dim[d] = line_dim_of(in->shape[from], in->stride[from], out->stride[from]);
-    }
-    for (int d = 0; d < p->n_reduced; d++) {
-        int from = in->ndim - 1 - d;
-        p->dim[p->n_kept + d] = line_dim_of(in->shape[from], in->stride[from], 0);
-    }
+    line_dims_of(p->dim, in, out, 0, p->n_kept);
+    line_dims_of(p->dim + p->n_kept, in, NULL, p->n_kept, in->ndim);
 }
 
 /* The dimension's elements in vectors of V. */

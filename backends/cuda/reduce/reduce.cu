@@ -65,7 +65,7 @@ LINE_FN typename OP::state reduce_lanes(const reduce_params &p, typename OP::sta
     __shared__ S warps[REDUCE_THREADS / 32];
     int width = p.lanes < 32 ? p.lanes : 32;
     for (int h = width / 2; h; h /= 2)
-        s = OP::merge(s, line_shuffle_down(s, h, width), p);
+        s = OP::merge(s, state_shuffle_down(s, h, width), p);
     if (p.lanes <= 32)
         return s;
     if (threadIdx.x % 32 == 0)
@@ -74,7 +74,7 @@ LINE_FN typename OP::state reduce_lanes(const reduce_params &p, typename OP::sta
     if (threadIdx.x < 32) {
         s = warps[threadIdx.x % (REDUCE_THREADS / 32)];
         for (int h = REDUCE_THREADS / 64; h; h /= 2)
-            s = OP::merge(s, line_shuffle_down(s, h, 32), p);
+            s = OP::merge(s, state_shuffle_down(s, h, 32), p);
     }
     __syncthreads();
     return s;

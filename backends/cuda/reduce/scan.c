@@ -3,6 +3,7 @@
 #include "reduce/scan.h"
 #include <stdio.h>
 #include "host/backend.h"
+#include "walk/plan.h"
 
 enum { VEC, ROW, COL };
 enum {
@@ -72,13 +73,8 @@ static void make_plan(scan_plan *r, const cuda_kernel *k, const ndp_call *call)
     p->n = last < 0 ? 1 : (uint64_t)in->shape[last];
     p->in_step = last < 0 ? 1 : in->stride[last];
     p->out_step = last < 0 ? 1 : out->stride[last];
-    p->lines = 1;
     p->ndim = last < 0 ? 0 : last;
-    for (int d = 0; d < p->ndim; d++) {
-        int from = last - 1 - d;
-        p->lines *= (uint64_t)in->shape[from];
-        p->dim[d] = line_dim_of(in->shape[from], in->stride[from], out->stride[from]);
-    }
+    p->lines = line_dims_of(p->dim, in, out, 0, p->ndim);
     p->out_nbytes = (int32_t)ndp_dtype_size(out->dtype);
     p->out_is_bool = out->dtype == NDP_BOOL;
     int across = p->ndim > 0 && ndp_magnitude(p->dim[0].in) < ndp_magnitude(p->in_step);

@@ -18,7 +18,7 @@ template <class A> struct scan_int {
     LINE_FN state merge(state a, state b) { return A::merge(a, b); }
     LINE_FN void put(const scan_params &p, int64_t at, state s)
     {
-        line_store_int((void *)p.out, at, p.out_nbytes, p.out_is_bool, s);
+        state_store_int((void *)p.out, at, p.out_nbytes, p.out_is_bool, s);
     }
     LINE_FN result value(state s) { return s; }
 };
@@ -51,7 +51,7 @@ LINE_FN typename OP::state scan_before(const scan_params &p, uint64_t line, uint
     for (uint64_t c = threadIdx.x; c < chunk; c += SCAN_THREADS)
         s = OP::merge(s, total[c * p.lines]);
     for (int h = 16; h; h /= 2)
-        s = OP::merge(s, line_shuffle_down(s, h, 32));
+        s = OP::merge(s, state_shuffle_down(s, h, 32));
     if (threadIdx.x % 32 == 0)
         shared[threadIdx.x / 32] = s;
     __syncthreads();
@@ -71,10 +71,10 @@ template <class OP> LINE_FN void scan_warp(typename OP::state *x, typename OP::s
     S s = *x;
 #pragma unroll
     for (int h = 1; h < 32; h *= 2) {
-        S below = line_shuffle_up(s, h);
+        S below = state_shuffle_up(s, h);
         s = lane >= h ? OP::merge(below, s) : s;
     }
-    S front = line_shuffle_up(s, 1);
+    S front = state_shuffle_up(s, 1);
     *x = lane ? front : OP::zero();
     union {
         S state;

@@ -9,7 +9,7 @@
  * of negative zeros stays one. */
 #ifndef NDOCK_CUDA_SUMS_CUH
 #define NDOCK_CUDA_SUMS_CUH
-#include "walk/lines.cuh"
+#include "reduce/states.cuh"
 
 LINE_FN double sums_double(double x)
 {
@@ -56,7 +56,7 @@ template <class T> struct sum_float {
     LINE_FN state nothing() { return 0.0; }
     LINE_FN void value(T *to, state s, double divisor)
     {
-        line_store(to, divisor == 1 ? s : s / divisor);
+        state_store(to, divisor == 1 ? s : s / divisor);
     }
 };
 
@@ -84,7 +84,7 @@ struct sum_f64 {
     LINE_FN state nothing() { return {0.0, 0.0}; }
     LINE_FN void value(double *to, state s, double divisor)
     {
-        line_store(to, sum_pair_value(s) / divisor);
+        state_store(to, sum_pair_value(s) / divisor);
     }
 };
 
@@ -153,7 +153,7 @@ template <class T> struct prod_float {
     LINE_FN state nothing() { return zero(); }
     LINE_FN void value(T *to, state s, double)
     {
-        line_store(to, ldexp(s.significand, prod_power(s.exponent)));
+        state_store(to, ldexp(s.significand, prod_power(s.exponent)));
     }
 };
 template <class T> struct prod_complex {
@@ -179,8 +179,8 @@ template <class T> struct prod_complex {
     LINE_FN void value(T *to, state s, double)
     {
         int e = prod_power(s.exponent);
-        line_store(&to->re, ldexp(s.re, e));
-        line_store(&to->im, ldexp(s.im, e));
+        state_store(&to->re, ldexp(s.re, e));
+        state_store(&to->im, ldexp(s.im, e));
     }
 };
 

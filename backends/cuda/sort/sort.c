@@ -6,6 +6,7 @@
 #include <string.h>
 #include "host/backend.h"
 #include "sort/cub.h"
+#include "walk/plan.h"
 
 enum { SMALL, KEYS, RESULTS, LOAD, STORE, COUNT, SCAN, RESTORE };
 #define ROWS_AT_ONCE ((int64_t)1 << 26) /* elements of rows that are sorted as one */

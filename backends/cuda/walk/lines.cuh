@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Index arithmetic along lines, and states that move between the threads of a block. */
+ * From the number of a line or tile to where it begins; lines.h describes the parameters. */
 #ifndef NDOCK_CUDA_LINES_CUH
 #define NDOCK_CUDA_LINES_CUH
+#include "walk/divisor.cuh"
 #include "walk/lines.h"
-#include "math/types.cuh"
 
 #define LINE_FN static __device__ __forceinline__
 #define LINE_MEMBER __device__ __forceinline__
@@ -20,17 +20,48 @@ LINE_FN uint64_t line_quotient(uint64_t n, const line_dim &d)
     return line_quotient_wide(n, (uint64_t)d.extent);
 }
 
-/* Offsets of position n among the dimensions, the innermost first. */
+/* The index of line n in a dimension; n becomes what is left for those outside, if it is an inner
+ * one. */
+LINE_FN uint64_t line_index(const line_dim &dim, bool inner, uint64_t &n)
+{
+    uint64_t above = inner ? line_quotient(n, dim) : 0;
+    uint64_t x = n - above * (uint64_t)dim.extent;
+    n = above;
+    return x;
+}
+
+/* Where line n begins, by dimensions innermost first. */
 LINE_FN void line_offsets(const line_dim *dim, int ndim, uint64_t n, int64_t *in, int64_t *out)
 {
     int64_t from = 0, to = 0;
 #pragma unroll 1
     for (int d = 0; d < ndim; d++) {
-        uint64_t above = d + 1 < ndim ? line_quotient(n, dim[d]) : 0;
-        int64_t x = (int64_t)(n - above * (uint64_t)dim[d].extent);
+        int64_t x = (int64_t)line_index(dim[d], d + 1 < ndim, n);
         from += x * dim[d].in;
         to += x * dim[d].out;
+    }
+    *in = from;
+    *out = to;
+}
+
+/* Where line n of a piece begins. The outermost division is left out by a branch: unrolled,
+ * products for all dimensions would take registers (on sm_90 40 for 32 where elements of 4 bytes
+ * are transposed). */
+LINE_FN void line_offsets(const line_few &few, uint32_t n, int64_t *in, int64_t *out)
+{
+    int64_t from = 0, to = 0;
+#pragma unroll
+    for (int d = 0; d < CUDA_WALK_FEW; d++) {
+        if (d >= few.walk.ndim)
+            break;
+        uint32_t above = n, x = n;
+        if (d < few.walk.ndim - 1) {
+            above = cuda_quotient(n, few.walk.extent[d]);
+            x = n - above * few.walk.extent[d].value;
+        }
         n = above;
+        to += x * few.out[d];
+        from += x * few.in[d];
     }
     *in = from;
     *out = to;
@@ -45,74 +76,60 @@ LINE_FN int64_t line_offset(const line_dim *dim, int ndim, uint64_t n)
     return in;
 }
 
-/* The state of the lane that is distance lanes below in the same group of width lanes. */
-template <class S> LINE_FN S line_shuffle_down(S s, int distance, int width)
+/* Which tile of which plane a block has; fast, slow: how many tiles there are each way. */
+struct line_tile {
+    uint32_t fast, slow, plane;
+};
+LINE_FN line_tile line_tile_of(uint32_t block, cuda_divisor fast, cuda_divisor slow)
 {
-    union {
-        S state;
-        uint32_t word[sizeof(S) / 4];
-    } u = {s};
-    static_assert(sizeof(S) % 4 == 0, "states are whole words");
+    uint32_t above = cuda_quotient(block, fast), plane = cuda_quotient(above, slow);
+    return {block - above * fast.value, above - plane * slow.value, plane};
+}
+
+/* Where a thread stands: its first column and row, and how far apart its items are. */
+struct line_place {
+    uint32_t column, row, column_step, row_step;
+};
+LINE_FN line_place line_stand(const line_rows &p, int items)
+{
+    uint32_t slow = cuda_quotient(blockIdx.x, p.fast_blocks);
+    uint32_t fast = blockIdx.x - slow * p.fast_blocks.value;
+    uint32_t across = 1u << p.lanes, down = LINE_THREADS >> p.lanes;
+    uint32_t column_block = p.rows_first ? slow : fast, row_block = p.rows_first ? fast : slow;
+    uint32_t wide = p.items_along_rows ? across : across * items;
+    uint32_t high = p.items_along_rows ? down * items : down;
+    line_place s;
+    s.column = column_block * wide + (threadIdx.x & (across - 1));
+    s.row = row_block * high + (threadIdx.x >> p.lanes);
+    s.column_step = p.items_along_rows ? 0 : across;
+    s.row_step = p.items_along_rows ? down : 0;
+    return s;
+}
+
+/* OP::load(p, src address, column) gives an OP::value, OP::store(p, dst address, value) writes it;
+ * all loads of a thread come before its stores. */
+template <class OP, int ITEMS> LINE_FN void line_items(const line_rows &p)
+{
+    typename OP::value v[ITEMS];
+    uint64_t to[ITEMS];
+    line_place s = line_stand(p, ITEMS);
+    int64_t src, dst;
+    line_offsets(p.outer, s.row, &src, &dst);
 #pragma unroll
-    for (int i = 0; i < (int)(sizeof(S) / 4); i++)
-        u.word[i] = __shfl_down_sync(0xffffffffu, u.word[i], distance, width);
-    return u.state;
-}
-
-template <class S> LINE_FN S line_shuffle_up(S s, int distance)
-{
-    union {
-        S state;
-        uint32_t word[sizeof(S) / 4];
-    } u = {s};
-    static_assert(sizeof(S) % 4 == 0, "states are whole words");
+    for (int k = 0; k < ITEMS; k++) {
+        uint32_t column = s.column + k * s.column_step, row = s.row + k * s.row_step;
+        if (k > 0 && p.items_along_rows)
+            line_offsets(p.outer, row, &src, &dst);
+        to[k] = 0;
+        if (column < p.columns && row < p.rows) {
+            to[k] = p.dst + (uint64_t)(dst + column * p.dst_step);
+            v[k] = OP::load(p, p.src + (uint64_t)(src + column * p.src_step), column);
+        }
+    }
 #pragma unroll
-    for (int i = 0; i < (int)(sizeof(S) / 4); i++)
-        u.word[i] = __shfl_up_sync(0xffffffffu, u.word[i], distance);
-    return u.state;
-}
-
-/* Rounding a double once to what is stored: halves by way of a float rounded to odd (Boldo and
- * Melquiond, IEEE Trans. Comput. 2008). There is but one NaN. */
-LINE_FN float line_round_odd(double v)
-{
-    float f = __double2float_rz(v);
-    return (double)f == v ? f : __uint_as_float(__float_as_uint(f) | 1u);
-}
-LINE_FN double line_one_nan(double v)
-{
-    return v == v ? v : __longlong_as_double(0x7ff8000000000000ll);
-}
-LINE_FN void line_store(double *to, double v)
-{
-    *to = line_one_nan(v);
-}
-LINE_FN void line_store(float *to, double v)
-{
-    *to = v == v ? (float)v : __uint_as_float(0x7fc00000u);
-}
-LINE_FN void line_store(__half *to, double v)
-{
-    *to = v == v ? __float2half_rn(line_round_odd(v)) : __ushort_as_half(0x7e00);
-}
-LINE_FN void line_store(__nv_bfloat16 *to, double v)
-{
-    *to = v == v ? __float2bfloat16_rn(line_round_odd(v)) : __ushort_as_bfloat16(0x7fc0);
-}
-
-/* An integer as one of nbytes bytes, or as a bool. */
-LINE_FN void line_store_int(void *base, int64_t at, int nbytes, int is_bool, uint64_t v)
-{
-    if (is_bool)
-        ((uint8_t *)base)[at] = v != 0;
-    else if (nbytes == 8)
-        ((uint64_t *)base)[at] = v;
-    else if (nbytes == 4)
-        ((uint32_t *)base)[at] = (uint32_t)v;
-    else if (nbytes == 2)
-        ((uint16_t *)base)[at] = (uint16_t)v;
-    else
-        ((uint8_t *)base)[at] = (uint8_t)v;
+    for (int k = 0; k < ITEMS; k++)
+        if (to[k])
+            OP::store(p, to[k], v[k]);
 }
 
 #endif

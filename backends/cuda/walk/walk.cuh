@@ -1,21 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * From an element's number to its indices. */
+ * From an element's number to its indices and offsets. */
 #ifndef NDOCK_CUDA_WALK_CUH
 #define NDOCK_CUDA_WALK_CUH
 #include "walk/divisor.cuh"
 #include "walk/walk.h"
 
-/* f(d, x) for every dimension, innermost first: x is the index there of the i-th element. */
+/* f(d, x) for the dimensions from `first` on, innermost first: x is the index there of element
+ * `rest`. UNROLL 1 keeps loops short that stand in a kernel several times. */
+template <int UNROLL, class F>
+static __device__ __forceinline__ void cuda_walk_from(const cuda_divisor *extent, int first,
+                                                      int ndim, uint32_t rest, F f)
+{
+#pragma unroll UNROLL
+    for (int d = first; d < ndim; d++) {
+        uint32_t above = cuda_quotient(rest, extent[d]);
+        f(d, rest - above * extent[d].value);
+        rest = above;
+    }
+}
+
+/* Of the i-th element of a walk of any size. */
 template <class F>
 static __device__ __forceinline__ void cuda_walk_indices(const cuda_walk &w, uint64_t i, F f)
 {
     if (!w.wide) {
-        uint32_t rest = (uint32_t)i;
-        for (int d = 0; d < w.ndim; d++) {
-            uint32_t above = cuda_quotient(rest, w.divisor[d]);
-            f(d, (int64_t)(rest - above * w.divisor[d].value));
-            rest = above;
-        }
+        cuda_walk_from<4>(w.divisor, 0, w.ndim, (uint32_t)i,
+                          [&](int d, uint32_t x) { f(d, (int64_t)x); });
     } else {
         for (int d = 0; d < w.ndim; d++) {
             uint64_t above = i / (uint64_t)w.shape[d];
