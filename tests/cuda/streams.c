@@ -57,9 +57,19 @@ static void host_function(void)
     nd_stream_release(s);
 }
 
+static void thousand(void *ctx)
+{
+    (void)ctx;
+    for (int i = 0; i < 1000; i++) {
+        nd_stream *one = NULL;
+        DO(nd_stream_create(gpu, NULL, &one));
+        nd_stream_release(one);
+    }
+}
+
 static void many(void)
 {
-    uint64_t before, handles[100] = {0};
+    uint64_t handles[100] = {0};
     nd_stream *s[100] = {NULL};
     int equal = 0;
     for (int i = 0; i < 100; i++) {
@@ -72,13 +82,7 @@ static void many(void)
         nd_stream_release(s[i]);
     is_int(equal, 0, "S3: 100 streams, 100 handles");
     DO(nd_synchronize(gpu));
-    before = free_bytes();
-    for (int i = 0; i < 1000; i++) {
-        nd_stream *one = NULL;
-        DO(nd_stream_create(gpu, NULL, &one));
-        nd_stream_release(one);
-    }
-    ok(free_bytes() + (8 << 20) >= before, "1000 streams leave the device's memory flat");
+    ok(stays_flat(thousand, NULL, 8 << 20), "1000 streams leave the device's memory flat");
 }
 
 GPU_MAIN({"S6", defaults}, {"S9", foreign}, {"S16", host_function}, {"S3", many})

@@ -25,8 +25,8 @@ def read_folders(top):
 
 
 def includes(top, folders):
-    """Lines "file includes header" for the includes that climb."""
-    for file in sorted((top / "python/src").glob("*/*.[chd]*")):
+    """Lines "file includes header" for the includes that climb. Beside sources lie folders of make, where one builds there."""
+    for file in sorted(path for path in (top / "python/src").glob("*/*") if path.suffix in (".c", ".h", ".def")):
         for header in re.findall(r'^#include "python/src/([^"]+)"', file.read_text(encoding="utf-8"), re.M):
             if folders.index(header.split("/")[0]) > folders.index(file.parent.name):
                 yield f"{file.parent.name}/{file.name} includes {header}"
