@@ -25,6 +25,7 @@ EXTRA_DIST += %reldir%/environment.sh
 include tests/unit/local.mk
 include tests/calls/local.mk
 include tests/memory/local.mk
+include tests/ops/local.mk
 include tests/allocators/local.mk
 include tests/python/local.mk
 include tests/loader/local.mk

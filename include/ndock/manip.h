@@ -36,5 +36,35 @@ enum { ND_PAD_CONSTANT = 0, ND_PAD_EDGE = 1, ND_PAD_REFLECT = 2, ND_PAD_WRAP = 3
 ND_API ND_MUST_USE nd_status nd_pad(const nd_array *a, const int64_t *before, const int64_t *after,
                                     int mode, nd_scalar value, nd_array **out);
 
+/* n >= 1 views along axis, of equal extents (ND_ERR_SHAPE where it does not divide): out has room
+ * for n. */
+ND_API ND_MUST_USE nd_status nd_split(const nd_array *a, int n, int axis, nd_array **out);
+/* The same where it need not divide: the first extent mod n views are one longer. */
+ND_API ND_MUST_USE nd_status nd_array_split(const nd_array *a, int n, int axis, nd_array **out);
+/* n + 1 views along axis, cut before the positions places[i], which are clipped to the extent, as
+ * in Python's slices; they may be negative. */
+ND_API ND_MUST_USE nd_status nd_split_at(const nd_array *a, int n, const int64_t *places, int axis,
+                                         nd_array **out);
+/* A view of a with extents of one in front, or for rank 3 as NumPy has them, (1, n, 1) and (m, n,
+ * 1), until its rank is ndim, 1 to 3; a itself where it is that already. */
+ND_API ND_MUST_USE nd_status nd_atleast(const nd_array *a, int ndim, nd_array **view);
+/* n >= 1 arrays one after the other: along axis 1, of one dimension along axis 0; along axis 0 as
+ * rows; along axis 2 as layers; as columns, where one dimension is a column. Each is brought to the
+ * rank that takes by nd_atleast. */
+ND_API ND_MUST_USE nd_status nd_hstack(int n, const nd_array *const *arrays, nd_array **out);
+ND_API ND_MUST_USE nd_status nd_vstack(int n, const nd_array *const *arrays, nd_array **out);
+ND_API ND_MUST_USE nd_status nd_dstack(int n, const nd_array *const *arrays, nd_array **out);
+ND_API ND_MUST_USE nd_status nd_column_stack(int n, const nd_array *const *arrays, nd_array **out);
+/* A matrix of rows*cols blocks, arrays in C order: those of a row beside each other along the last
+ * axis, rows below each other along the last but one. */
+ND_API ND_MUST_USE nd_status nd_block_matrix(int64_t rows, int64_t cols,
+                                             const nd_array *const *arrays, nd_array **out);
+/* A view turned k times by 90 degrees, from axis1 towards axis2. */
+ND_API ND_MUST_USE nd_status nd_rot90(const nd_array *a, int64_t k, int axis1, int axis2,
+                                      nd_array **view);
+/* Views reversed along axis 1 (at least two dimensions), and along axis 0. */
+ND_API ND_MUST_USE nd_status nd_fliplr(const nd_array *a, nd_array **view);
+ND_API ND_MUST_USE nd_status nd_flipud(const nd_array *a, nd_array **view);
+
 ND_END_DECLS
 #endif

@@ -35,6 +35,9 @@
 #include <ndock/indexing.h>
 #include <ndock/sorting.h>
 #include <ndock/manip.h>
+#include <ndock/statistics.h>
+#include <ndock/histogram.h>
+#include <ndock/compare.h>
 #include <ndock/random.h>
 #include <ndock/dlpack.h>
 #include <ndock/cai.h>

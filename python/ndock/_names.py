@@ -22,17 +22,17 @@ ALIASES = {
 
 INSTEAD = {
     # NumPy
-    "concatenate": "nd.concat(arrays, axis=0)", "array_equal": "nd.all(x == y) of arrays of one shape",
+    "concatenate": "nd.concat(arrays, axis=0)",
     "ascontiguousarray": "x.contiguous()", "asanyarray": "nd.asarray", "cumsum": "nd.cumulative_sum(x, axis=...), or x.cumsum()",
     "cumprod": "nd.cumulative_prod(x, axis=...), or x.cumprod()", "copy": "x.copy()", "copyto": "x[...] = y, or nd.copy_to(y, x)",
     "ravel": "x.ravel()", "swapaxes": "x.swapaxes(axis1, axis2)", "diagonal": "x.diagonal()", "trace": "x.trace()",
     "dot": "x.dot(y), or x @ y", "inner": "nd.vecdot(x, y), or x @ y", "outer": "x[:, nd.newaxis] * y",
     "matvec": "x @ v[..., nd.newaxis]", "vecmat": "v[..., nd.newaxis, :] @ x", "vdot": "nd.vecdot(x, y) of flat arrays",
     "ndim": "x.ndim", "shape": "x.shape", "size": "x.size", "ndarray": "nd.Array", "dtype": "nd.float32 and the like; nd.DType is their class",
-    "identity": "nd.eye(n)", "tri": "nd.tril(nd.ones((n, m)))", "fliplr": "nd.flip(x, axis=1)", "flipud": "nd.flip(x, axis=0)",
-    "vstack": "nd.concat(arrays, axis=0) of arrays with two axes, nd.stack(arrays) of vectors", "row_stack": "nd.concat or nd.stack",
-    "hstack": "nd.concat(arrays, axis=1), of vectors axis=0", "dstack": "nd.stack(arrays, axis=2)",
-    "column_stack": "nd.stack(vectors, axis=1)", "promote_types": "nd.result_type", "unique": "nd.unique_values(x)",
+    "identity": "nd.eye(n)", "tri": "nd.tril(nd.ones((n, m)))",
+    "row_stack": "nd.vstack",
+
+    "promote_types": "nd.result_type", "unique": "nd.unique_values(x)",
     "flatnonzero": "nd.nonzero(x.ravel())[0]", "argwhere": "nd.stack(nd.nonzero(x), axis=1)",
     "extract": "nd.masked_select(x, mask), or x[mask]", "put": "x[indices] = values", "place": "x[mask] = values",
     "putmask": "x[mask] = values", "put_along_axis": "nd.scatter(x, indices, values, axis=..., copy=False)",
@@ -43,15 +43,15 @@ INSTEAD = {
     "fmin": "nd.where(nd.isnan(x), y, nd.minimum(x, y))", "exp2": "nd.pow(2.0, x)", "float_power": "x.astype(float) ** y",
     "fix": "nd.trunc(x)", "isposinf": "x == nd.inf", "isneginf": "x == -nd.inf", "isreal": "nd.imag(x) == 0", "iscomplex": "nd.imag(x) != 0",
     "degrees": "x * (180 / nd.pi)", "rad2deg": "x * (180 / nd.pi)", "radians": "x * (nd.pi / 180)", "deg2rad": "x * (nd.pi / 180)",
-    "angle": "nd.atan2(nd.imag(z), nd.real(z))", "ptp": "nd.max(x) - nd.min(x)", "rollaxis": "nd.moveaxis",
+    "angle": "nd.atan2(nd.imag(z), nd.real(z))", "rollaxis": "nd.moveaxis",
     "frombuffer": "nd.asarray(buffer)", "fromfile": "nd.from_file", "fromiter": "nd.asarray(list(items))", "memmap": "nd.load or nd.from_file",
     "array_repr": "repr(x)", "array_str": "str(x)", "array2string": "format(x)", "random_sample": "nd.random.uniform",
     "shares_memory": "x.offset and x.strides, which tell views apart", "get_include": "pkg-config --cflags ndock",
-    "show_config": "nd.plugins()", "show_runtime": "nd.plugins()", "True_": "True", "False_": "False", "rot90": "nd.flip(x.swapaxes(0, 1), axis=0)",
+    "show_config": "nd.plugins()", "show_runtime": "nd.plugins()", "True_": "True", "False_": "False",
     "interp": "nd.searchsorted, and the line between neighbours", "euler_gamma": "0.5772156649015329", "s_": "slice(...)",
     "index_exp": "(slice(...), ...)", "r_": "nd.concat", "c_": "nd.stack(vectors, axis=1)", "mgrid": "nd.meshgrid(..., indexing='ij')",
-    "ogrid": "nd.meshgrid", "indices": "nd.meshgrid(..., indexing='ij')", "atleast_1d": "x[nd.newaxis] where x.ndim is 0",
-    "atleast_2d": "nd.expand_dims(x, axis)", "atleast_3d": "nd.expand_dims(x, axis)", "broadcast": "nd.broadcast_arrays",
+    "ogrid": "nd.meshgrid", "indices": "nd.meshgrid(..., indexing='ij')",
+    "broadcast": "nd.broadcast_arrays",
     "resize": "nd.tile, then x[:n]", "require": "nd.asarray", "min_scalar_type": "nd.result_type",
     # PyTorch and CuPy
     "tensor": "nd.asarray", "as_tensor": "nd.asarray", "from_numpy": "nd.asarray(a)", "Tensor": "nd.Array", "cat": "nd.concat",
@@ -64,11 +64,11 @@ INSTEAD = {
 }
 
 LATER = frozenset("""
-linalg fft einsum einsum_path median quantile percentile histogram histogram2d histogramdd histogram_bin_edges average cov corrcoef
-correlate convolve gradient bincount digitize partition argpartition lexsort nanmax nanmin nansum nanprod nanmean nanstd nanvar
-nanmedian nanquantile nanpercentile nanargmax nanargmin nancumsum nancumprod cross kron isclose allclose array_equiv nan_to_num
+linalg fft einsum einsum_path
+correlate convolve gradient partition argpartition lexsort
+cross kron
 logspace geomspace cbrt sinc heaviside i0 gcd lcm ldexp frexp modf logaddexp2 spacing bitwise_count intersect1d setdiff1d setxor1d
-union1d ediff1d trapezoid trapz unwrap insert select piecewise choose split array_split hsplit vsplit dsplit block diag diagflat diag_indices
+union1d ediff1d trapezoid trapz unwrap insert select piecewise choose diag diagflat diag_indices
 diag_indices_from tril_indices tril_indices_from triu_indices triu_indices_from mask_indices fill_diagonal ix_ ravel_multi_index
 unravel_index packbits unpackbits vander polyfit polyval poly polyadd polyder polydiv polyint polymul polysub roots poly1d polynomial
 bartlett blackman hamming hanning kaiser real_if_close sort_complex trim_zeros savez savez_compressed savetxt loadtxt genfromtxt

@@ -54,6 +54,10 @@ static const char *const optional[] = {
     "nd_custom_has_form op",
     "nd_meshgrid arrays",
     "nd_meshgrid out",
+    "* weights",
+    "* bins",
+    "* edges",
+    "nd_average total",
     "nd_print a",
 };
 /* Devices and options that are needed after all. */
@@ -64,6 +68,7 @@ static const char *const needed[] = {
     "nd_module_load opts",    "nd_module_get opts",
     "nd_launch opts",         "nd_unique_all a",
     "nd_unique_counts a",     "nd_unique_inverse a",
+    "nd_digitize bins",
 };
 /* What cannot succeed on a CPU without more ado, with valid arguments. */
 static const char *const hopeless[] = {

@@ -43,6 +43,9 @@ static nd_stream *streams[1];
 static nd_named_array named[1];
 static nd_warmup_item warm = {ND_OP_add, ND_F32, NULL};
 static nd_index slice[1];
+static nd_bins bins[3] = {
+    {.size = sizeof bins[0]}, {.size = sizeof bins[0]}, {.size = sizeof bins[0]}};
+static double halves[] = {0.5, 0.5};
 
 static void twice(const uint32_t grid[3], const uint32_t block[3], void *const *argument)
 {
@@ -248,6 +251,8 @@ static const pointer_row pointers[] = {
     OF("nd_cumulative_prod", NULL, "a", row),
     OF("nd_cumulative_sum_into", "const nd_array *", NULL, row),
     OF("nd_cumulative_prod_into", "const nd_array *", NULL, row),
+    OF("nd_nancumsum", NULL, "a", row),
+    OF("nd_nancumprod", NULL, "a", row),
     OF("nd_diagonal", NULL, "a", square),
     OF("nd_matmul", NULL, "b", square),
     OF("nd_matmul_into", NULL, "b", square),
@@ -281,6 +286,13 @@ static const pointer_row pointers[] = {
     IT("nd_memory_conf_set", NULL, "text", "quarantine_blocks:256"),
     IT(NULL, "const char *", "path", w.output),
     IT(NULL, "const char *", NULL, "text"),
+    OF("nd_histogram", NULL, "weights", f32),
+    OF("nd_histogramdd", NULL, "weights", mask),
+    OF("nd_histogram2d", "const nd_array *", NULL, row),
+    OF("nd_bincount", "const nd_array *", NULL, index),
+    OF("nd_digitize", NULL, "bins", row),
+    IT(NULL, "const nd_bins *", NULL, bins),
+    IT(NULL, "const double *", NULL, halves),
     OF(NULL, "const nd_array *", "indices", index),
     OF(NULL, "const nd_array *", "mask", mask),
     OF(NULL, "const nd_array *", "count", count),
@@ -326,6 +338,7 @@ static const pointer_row pointers[] = {
     IT("nd_pad", NULL, "after", ones),
     IT(NULL, "const int64_t *", "shape", shape23),
     IT(NULL, "const int64_t *", "mnk", ones),
+    IT(NULL, "const int64_t *", "places", ones),
     IT(NULL, "const int32_t *", NULL, axes01),
     IT(NULL, "const void *", NULL, host),
     IT(NULL, "void *", NULL, host),
@@ -362,6 +375,13 @@ static const number_row numbers[] = {
     {"nd_apply", "n", 2},
     {"nd_apply_into", "n", 2},
     {"nd_random_uniform", "high", 1},
+    {"nd_hstack", "n", 2},
+    {"nd_vstack", "n", 2},
+    {"nd_dstack", "n", 2},
+    {"nd_column_stack", "n", 2},
+    {"nd_block_matrix", "rows", 1},
+    {"nd_rot90", "axis2", 1},
+    {NULL, "nq", 2},
     {NULL, "naxes", 2},
     {NULL, "ndim", 2},
     {NULL, "dtype", ND_F32},

@@ -21,6 +21,7 @@ python_tests = \
   %reldir%/test_dlpack.py \
   %reldir%/test_examples.py \
   %reldir%/test_files.py \
+  %reldir%/test_histogram.py \
   %reldir%/test_idioms.py \
   %reldir%/test_format.py \
   %reldir%/test_hostile.py \
@@ -39,10 +40,12 @@ python_tests = \
   %reldir%/test_operators.py \
   %reldir%/test_package.py \
   %reldir%/test_pickle.py \
+  %reldir%/test_quantile.py \
   %reldir%/test_random.py \
   %reldir%/test_readme.py \
   %reldir%/test_sorting.py \
   %reldir%/test_special_cases.py \
+  %reldir%/test_stacking.py \
   %reldir%/test_statistics.py \
   %reldir%/test_stream.py \
   %reldir%/test_wait.py
