@@ -3,6 +3,7 @@
 cpu_isa_sources = \
   %reldir%/copy/copy_isa.c \
   %reldir%/elementwise/elementwise_complex_isa.c %reldir%/elementwise/elementwise_isa.c \
+  %reldir%/linalg/leaf_isa.c \
   %reldir%/matmul/matmul_isa.c \
   %reldir%/norm/norm_isa.c \
   %reldir%/random/random_isa.c \
@@ -40,6 +41,10 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/index/index.c %reldir%/index/index.h %reldir%/index/plan.c %reldir%/index/scatter.c %reldir%/index/scatter_loop_tmpl.h \
   %reldir%/index/scatter_tmpl.h %reldir%/index/search.c %reldir%/index/search_tmpl.h %reldir%/index/select.c \
   %reldir%/index/select_tmpl.h %reldir%/index/take.c %reldir%/index/take_tmpl.h \
+  %reldir%/linalg/batch.c %reldir%/linalg/eigen.c %reldir%/linalg/factor.c %reldir%/linalg/iterate_tmpl.h \
+  %reldir%/linalg/leaf_tmpl.h %reldir%/linalg/linalg.h %reldir%/linalg/own.c %reldir%/linalg/product.c %reldir%/linalg/reduce.c \
+  %reldir%/linalg/scalar_tmpl.h %reldir%/linalg/solve.c %reldir%/linalg/spectral.h %reldir%/linalg/spectral_tmpl.h \
+  %reldir%/linalg/svd.c %reldir%/linalg/triangular.c %reldir%/linalg/undef.h \
   %reldir%/math/exp.h %reldir%/math/half.h %reldir%/math/philox.h %reldir%/math/vmath.h \
   %reldir%/matmul/blas.c %reldir%/matmul/convert_tmpl.h %reldir%/matmul/finish.c %reldir%/matmul/kernel_tmpl.h %reldir%/matmul/matmul.c \
   %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/simd.h %reldir%/matmul/skinny.c \

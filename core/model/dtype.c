@@ -58,6 +58,11 @@ nd_dtype nd__real_of(nd_dtype dtype)
     return dtype == ND_C64 ? ND_F32 : dtype == ND_C128 ? ND_F64 : dtype;
 }
 
+nd_dtype nd__complex_of(nd_dtype dtype)
+{
+    return dtype == ND_F64 ? ND_C128 : nd__kind(dtype) == ND_KIND_FLOAT ? ND_C64 : dtype;
+}
+
 nd_dtype nd_default_float(void)
 {
     return ND_F64;

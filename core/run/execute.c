@@ -55,14 +55,21 @@ static nd_status status_word(nd_stream *s, const char *op, nd_status_word **out)
     return ND_OK;
 }
 
-/* Where an operation on the device leaves a bad index, since its caller will be gone by then. */
+/* The classes whose kernels may find out on the device that they cannot do what they were asked. */
+enum {
+    REPORT_LATER = 1 << ND_CLASS_TAKE | 1 << ND_CLASS_GATHER | 1 << ND_CLASS_SCATTER |
+                   1 << ND_CLASS_FACTOR | 1 << ND_CLASS_SOLVE | 1 << ND_CLASS_EIGEN |
+                   1 << ND_CLASS_SVD
+};
+
+/* Where an operation on the device leaves a bad index or matrix, since its caller will be gone by
+ * then. */
 static nd_status lend_status_word(nd_stream *s, ndp_call *call)
 {
     static const int64_t five = 5, one = 1;
     const nd_op_info *info = nd_op_get(call->op);
     nd_status_word *word;
-    if (!info || (info->op_class != ND_CLASS_TAKE && info->op_class != ND_CLASS_GATHER &&
-                  info->op_class != ND_CLASS_SCATTER))
+    if (!info || !(UINT32_C(1) << info->op_class & REPORT_LATER))
         return ND_OK;
     ND_RETURN_IF(status_word(s, info->name, &word));
     call->status = (ndp_view){.mem = word->mem,

@@ -4,8 +4,8 @@
  * each form stands for all, and nothing is run. */
 #include "core/run/workspace.h"
 
-/* Operands: a array of the op's dtype, r of its result's, i i64, b bool, s scalar; each followed by
- * its rank, which a scalar takes from the result. */
+/* Operands: a array of the op's dtype, r of its result's, c of the complex dtype of its width, i
+ * i64, b bool, s scalar; each followed by its rank, which a scalar takes from the result. */
 typedef struct {
     int op_class; /* ND_CLASS_NONE: every class that has no row of its own */
     nd_op op;     /* ND_OP_NONE: every op of the class that has no row of its own */
@@ -56,6 +56,18 @@ static const form forms[] = {
     {ND_CLASS_SORT, 0, "a2", "r2"},
     {ND_CLASS_SEARCH, 0, "a1a1", "i1"},
     {ND_CLASS_RANDOM, 0, "", "a1"},
+    {ND_CLASS_FACTOR, ND_OP_lu, "a3", "a3i2i2"},
+    {ND_CLASS_FACTOR, ND_OP_qr, "a3", "a3a3"},
+    {ND_CLASS_FACTOR, ND_OP_qr, "a3", "a3"},
+    {ND_CLASS_FACTOR, 0, "a3", "a3"},
+    {ND_CLASS_SOLVE, ND_OP_lu_solve, "a3i2a3", "a3"},
+    {ND_CLASS_SOLVE, 0, "a3a3", "a3"},
+    {ND_CLASS_EIGEN, ND_OP_eig, "a3", "c2"},
+    {ND_CLASS_EIGEN, ND_OP_eig, "a3", "c2c3"},
+    {ND_CLASS_EIGEN, 0, "a3", "r2"},
+    {ND_CLASS_EIGEN, 0, "a3", "r2a3"},
+    {ND_CLASS_SVD, 0, "a3", "r2"},
+    {ND_CLASS_SVD, 0, "a3", "a3r2a3"},
 };
 
 enum { EXTENT = 2, MOST_RANK = 3, STORAGE_BYTES = 16 * 2 * EXTENT * EXTENT * EXTENT };
@@ -86,6 +98,7 @@ static uint32_t make_views(const subject *s, const char *text, unsigned dense_ma
                                     : is_dense ? dense[rank]
                                                : sparse[rank],
                           .dtype = text[0] == 'r'   ? s->result
+                                   : text[0] == 'c' ? nd__complex_of(s->compute)
                                    : text[0] == 'i' ? ND_I64
                                    : text[0] == 'b' ? ND_BOOL
                                                     : s->compute,
@@ -107,7 +120,7 @@ static bool look_up(const subject *s, const form *f, unsigned dense_mask)
 #include <ndock/opparam.def>
     };
     const ndp_scalar value = {.dtype = s->compute};
-    ndp_view in[4], out[2];
+    ndp_view in[4], out[3];
     ndp_call call = {
         .size = sizeof call, .op = s->info->op, .in = in, .out = out, .scalar = &value};
     call.n_in = make_views(s, f->in, dense_mask, in);

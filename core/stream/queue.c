@@ -110,8 +110,36 @@ nd_status nd__queue_copy(nd_stream *s, const char *op, ndp_mem *dst, uint64_t ds
 }
 
 /* ---- waiting ---- */
-/* A bad index that an operation met on the device since the last look. Caller holds s->lock and
- * has waited. */
+/* What a kernel left in the status word becomes the thread's error. */
+static void explain(const int64_t *word, const char *by)
+{
+    const nd_op_info *info = nd_op_get((nd_op)word[1]);
+    const char *name = info ? info->name : by;
+    const nd_status status = (nd_status)word[0];
+    const long long at = (long long)word[2], value = (long long)word[3],
+                    extent = (long long)word[4];
+    if (status != ND_ERR_LINALG)
+        nd__fail(status, name, -1,
+                 "index %lld at position %lld is out of range: %lld to %lld are allowed (noticed "
+                 "by %s)",
+                 value, at, -extent, extent - 1, by);
+    else if (value < 0)
+        nd__fail(status, name, -1,
+                 "matrix %lld of the batch: the iteration did not converge (noticed by %s)", at,
+                 by);
+    else if (word[1] == ND_OP_cholesky)
+        nd__fail(status, name, -1,
+                 "matrix %lld of the batch is not positive definite: pivot %lld of %lld is not "
+                 "positive (noticed by %s)",
+                 at, value, extent, by);
+    else
+        nd__fail(status, name, -1,
+                 "matrix %lld of the batch is singular: pivot %lld of %lld is zero (noticed by %s)",
+                 at, value, extent, by);
+}
+
+/* A bad index or matrix that an operation met on the device since the last look. Caller holds
+ * s->lock and has waited. */
 static nd_status check_status_word(nd_stream *s, const char *op)
 {
     static const int64_t none[5];
@@ -127,12 +155,7 @@ static nd_status check_status_word(nd_stream *s, const char *op)
         return ND_OK;
     ND_RETURN_IF(nd__fault(
         s, op, d->p.write(d->dev, s->handle, at->mem, at->offset_bytes, none, sizeof none)));
-    const nd_op_info *info = nd_op_get((nd_op)word[1]);
-    nd__fail(
-        (nd_status)word[0], info ? info->name : op, -1,
-        "index %lld at position %lld is out of range: %lld to %lld are allowed (noticed by %s)",
-        (long long)word[3], (long long)word[2], (long long)-word[4], (long long)word[4] - 1,
-        op ? op : "a later call");
+    explain(word, op ? op : "a later call");
     nd__error_context(NULL, d->name, d->slot->name);
     return (nd_status)word[0];
 }

@@ -119,8 +119,8 @@ typedef struct {
     const void *params; /* by class, below; NULL for UNARY, BINARY, TERNARY, FILL, COPY, COMPRESS,
                            NONZERO */
     ndp_view scratch; /* u8, as many bytes as the kernel's scratch() asked for; mem NULL if none */
-    /* i64[5]: status, op, position, value of a bad index and the extent it exceeds, for
-     * asynchronous devices; mem NULL if none. The core zeroes the words, when it makes them and
+    /* i64[5]: status, op, position, value of a bad index and the extent it exceeds (or what the
+     * classes of linear algebra leave there), for asynchronous devices; mem NULL if none. The core zeroes the words, when it makes them and
      * after it has read a bad index from them; a kernel never does. The calls queued on a stream
      * share them: a kernel writes them where the first is still 0, so that the first bad index
      * stays. */
@@ -217,6 +217,41 @@ typedef struct {
     double a, b;       /* uniform: low, high; normal: mean, standard deviation */
     int64_t low, high; /* integers; the bit patterns of u64 for unsigned; high exclusive */
 } ndp_random;
+
+/* FACTOR, SOLVE, EIGEN, SVD: matrices in a batch b, the leading dimension of every operand, whose
+ * stride may be zero for an input; all extents are at least one. Views have any strides; a kernel
+ * copies into its scratch memory what its library wants in another order. Matrices of one batch do
+ * not affect each other: NaN in one gives NaN in its results alone, and iterations have a limit.
+ *
+ * check 1: a matrix that is singular or not positive definite, or an iteration that does not
+ * converge, is NDP_ERR_LINALG, with a text such as "matrix 3 of the batch is singular: pivot 5 of 8
+ * is zero"; an asynchronous plug-in uses call->status: status, op, matrix, pivot (from 0; below 0:
+ * an iteration), n. Outputs may be written in part. check 0: nothing is reported, and the results
+ * of such a matrix are what arithmetic gives, infinities or NaN. */
+typedef struct {
+    uint32_t size;
+    int32_t upper; /* cholesky: the triangle that is read, and written; the other becomes zero */
+    int32_t check, zero;
+} ndp_factor; /* lu: pivots[i] >= i is the row that was exchanged with row i, in this order; row i
+                 of l u is row perm[i] of a. A zero pivot leaves its column of l as it is */
+enum { NDP_TRANS_N = 0, NDP_TRANS_T = 1, NDP_TRANS_C = 2 }; /* op(a): a, a^T, a^H */
+typedef struct {
+    uint32_t size;
+    int32_t upper, trans, unit_diagonal; /* upper, unit_diagonal: of solve_triangular, of a itself
+                                            before op; the other triangle is not read */
+    int32_t right;                       /* solve_triangular: x op(a) = b with b (b, k, n) */
+    int32_t check;
+} ndp_solve;
+typedef struct {
+    uint32_t size;
+    int32_t upper; /* eigh: the triangle that is read; the diagonal counts as real */
+    int32_t check, zero;
+} ndp_eigen; /* eigenvectors have length 1, and their component of the largest magnitude (the first
+                of those that are equal but for rounding) is real and positive */
+typedef struct {
+    uint32_t size;
+    int32_t check;
+} ndp_svd;
 
 /* A kernel that find() returned. The plug-in owns it, for the life of the process. */
 typedef struct ndp_kernel ndp_kernel;

@@ -141,8 +141,13 @@ static sim_body *copy_call(const sim_kernel *k, const ndp_call *call)
     b->call.params = call->params ? take_bytes(&a, call->params, params_bytes(call)) : NULL;
     b->call.status = (ndp_view){.mem = NULL};
     if (call->status.mem) {
+        static const int64_t words = 5, one = 1;
         sim_body_use(b, SIM_VIEW_STATUS, call->status.mem);
         b->dst = call->status.mem->alias + call->status.offset_bytes;
+        b->call.status = call->status; /* for kernels of linear algebra; those of indices return */
+        b->call.status.mem = call->status.mem->cpu;
+        b->call.status.shape = &words;
+        b->call.status.stride = &one;
     }
     return b;
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Optional, Protocol, Union
+from typing import Any, Literal, NamedTuple, Optional, Protocol, Union
 
 from ._ndock import Array, Device, DType
 
@@ -23,5 +23,5 @@ Axes = Optional[Union[int, Sequence[int]]]
 DTypeLike = Union[DType, str, type, Any]
 DeviceLike = Union[Device, str]
 
-__all__ = ["Any", "Array", "ArrayLike", "Axes", "DType", "DTypeLike", "Device", "DeviceLike", "Literal", "Operand", "Optional",
+__all__ = ["Any", "Array", "ArrayLike", "Axes", "DType", "DTypeLike", "Device", "DeviceLike", "Literal", "NamedTuple", "Operand", "Optional",
            "Scalar", "Sequence", "Shape", "Union"]

@@ -29,6 +29,7 @@ static const char *const optional[] = {
     "nd_math_get plugin",
     "nd_effective_precision mnk",
     "nd_allocator_load free_symbol",
+    "nd_qr q",
     "nd_roll axes",
     "nd_layer_norm scale",
     "nd_layer_norm bias",
@@ -94,6 +95,8 @@ static const char *const hopeless[] = {
     "nd_idx_load",
     "nd_device_fact",
     "nd_ptr_info",
+    "nd_eig", /* without a LAPACK */
+    "nd_eigvals",
 };
 
 static bool matches(const char *pattern, const char *function, const char *argument)

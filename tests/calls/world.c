@@ -19,7 +19,7 @@ static struct {
     nd_safetensors *file;
     const nd_custom_op *custom;
     nd_array *f32, *i32, *where, *index, *row, *number, *count, *counts, *mask, *square, *order;
-    nd_array *positions, *coordinates, *flat;
+    nd_array *positions, *coordinates, *flat, *matrix;
     nd_dl_managed *managed;
     nd_dl_legacy *legacy;
     nd_cai cai;
@@ -145,7 +145,8 @@ static bool make_arrays(void)
            make(ND_I64, 0, NULL, 1, &w.count) && make(ND_I64, 1, one, 1, &w.counts) &&
            make(ND_BOOL, 1, two, 1, &w.mask) && make(ND_F32, 2, nine, 1, &w.square) &&
            make(ND_I64, 1, three, 1, &w.order) && make(ND_I64, 2, shape23, 0, &w.positions) &&
-           make(ND_I64, 2, four, 0, &w.coordinates) && make(ND_F32, 2, flat, 1, &w.flat);
+           make(ND_I64, 2, four, 0, &w.coordinates) && make(ND_F32, 2, flat, 1, &w.flat) &&
+           nd_eye(w.device, ND_F32, 3, 3, 0, &w.matrix) == ND_OK;
 }
 
 static bool make_files(void)
@@ -199,7 +200,7 @@ void world_end(void)
 {
     nd_array *const arrays[] = {w.f32,    w.i32,       w.where,       w.index, w.row,
                                 w.number, w.count,     w.counts,      w.mask,  w.square,
-                                w.order,  w.positions, w.coordinates, w.flat};
+                                w.order,  w.positions, w.coordinates, w.flat,  w.matrix};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         nd_release(arrays[i]);
     nd_safetensors_close(w.file);
@@ -293,6 +294,7 @@ static const pointer_row pointers[] = {
     OF("nd_digitize", NULL, "bins", row),
     IT(NULL, "const nd_bins *", NULL, bins),
     IT(NULL, "const double *", NULL, halves),
+    OF(NULL, "const nd_array *", "pivots", order),
     OF(NULL, "const nd_array *", "indices", index),
     OF(NULL, "const nd_array *", "mask", mask),
     OF(NULL, "const nd_array *", "count", count),
@@ -418,6 +420,13 @@ static nd_array *operand(const nd_call *call, const char *argument)
         if (n > m && strcmp(name + n - m, ends[i]) == 0)
             name[n - m] = 0;
     }
+    static const char *const square[] = {"cholesky",  "lu_factor", "lu_solve",         "cho_solve",
+                                         "solve",     "inv",       "solve_triangular", "det",
+                                         "slogdet",   "eigh",      "eigvalsh",         "eig",
+                                         "eigvals"};
+    for (size_t i = 0; i < sizeof square / sizeof *square; i++)
+        if (strcmp(name, square[i]) == 0)
+            return w.matrix;
     const nd_op_info *info = nd_op_get(nd_op_find(name));
     bool reduces =
         info && (info->op_class == ND_CLASS_REDUCE || info->op_class == ND_CLASS_ARGREDUCE);

@@ -180,6 +180,10 @@ static const struct {
     [ND_CLASS_SORT] = {run_sort, 2, false},
     [ND_CLASS_SEARCH] = {run_search, 2, false},
     [ND_CLASS_RANDOM] = {NULL, 0, true},
+    [ND_CLASS_FACTOR] = {NULL, 0, true},
+    [ND_CLASS_SOLVE] = {NULL, 0, true},
+    [ND_CLASS_EIGEN] = {NULL, 0, true},
+    [ND_CLASS_SVD] = {NULL, 0, true},
 };
 
 /* Whether elements may come out as the bytes that went in. */

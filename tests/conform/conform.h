@@ -146,6 +146,7 @@ void conform_reduce(void);
 void conform_accuracy(void);
 void conform_norm(void);
 void conform_matmul(void);
+void conform_linalg(void);
 void conform_indexing(void);
 void conform_scatter(void);
 void conform_select(void);

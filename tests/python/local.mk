@@ -16,6 +16,7 @@ python_tests = \
   %reldir%/test_asarray.py \
   %reldir%/test_buffer.py \
   %reldir%/test_cai.py \
+  %reldir%/test_decompositions.py \
   %reldir%/test_device.py \
   %reldir%/test_docs.py \
   %reldir%/test_dlpack.py \

@@ -76,6 +76,8 @@ void py_array_dealloc(PyObject *self);
 void py_array_type_made(PyTypeObject *type);
 
 /* ---- exceptions (error.c) ---- */
+/* Lends the exception class of a status, which is made on first use; NULL with an exception. */
+PyObject *py_error_class(py_state *st, nd_status status);
 /* Sets the exception for the thread's latest failure; always returns NULL. */
 PyObject *py_fail(py_state *st, nd_status status);
 /* Gives a message of the library in the package's words (error_text.c). */

@@ -23,9 +23,14 @@ static const struct {
 #undef None
 };
 
-/* Makes "ndock.NotReadyError" of "NOT_READY". */
+/* Makes "ndock.NotReadyError" of "NOT_READY"; "ndock.linalg.LinAlgError", which is NumPy's name, of
+ * "LINALG". */
 static void class_name(const char *status, char *out, size_t n)
 {
+    if (strcmp(status, "LINALG") == 0) {
+        PyOS_snprintf(out, n, "ndock.linalg.LinAlgError");
+        return;
+    }
     size_t k = (size_t)PyOS_snprintf(out, n, "ndock.");
     bool up = true;
     for (; *status && k + 6 < n; status++) {
@@ -39,8 +44,7 @@ static void class_name(const char *status, char *out, size_t n)
     PyOS_snprintf(out + k, n - k, "Error");
 }
 
-/* Lends the exception class of a status, which is made on first use. */
-static PyObject *class_of(py_state *st, nd_status status)
+PyObject *py_error_class(py_state *st, nd_status status)
 {
     char name[64];
     if (status <= ND_OK || status >= ND_STATUS_END)
@@ -83,7 +87,7 @@ static int describe(PyObject *exception, const nd_error *e, nd_status status)
 PyObject *py_fail(py_state *st, nd_status status)
 {
     const nd_error *e = nd_last_error();
-    PyObject *type = class_of(st, status);
+    PyObject *type = py_error_class(st, status);
     if (!type)
         return NULL;
     PyObject *text = py_error_text(e->message);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Class EIGEN: eigenvalues and vectors of each matrix of a batch. Hermitian matrices by
+ * tridiagonal form and QR iterations. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "linalg/spectral.h"
+
+/* Places in a slot. */
+enum { MATRIX, VECTORS, VALUES, BESIDE, TAU, ORDER, VALUE_PAIRS, WORK };
+
+static void fill_nan(const lin_call *c, const lin_context *x, int64_t item)
+{
+    for (uint32_t i = 0; i < c->call->n_out; i++)
+        lin_put_nan(x, &c->call->out[i], item);
+}
+
+/* The rotations of the eigenvectors' columns, or none. */
+static void begin_rotations(const lin_call *c, const lin_context *x, char *slot, lin_rotations *r)
+{
+    r->x = x;
+    r->z = slot + c->place[VECTORS];
+    r->rows = c->n * (x->size / x->real);
+    r->ldz = c->k * (x->size / x->real);
+    r->values = slot + c->place[VALUE_PAIRS];
+    r->most = LIN_SWEEPS * c->n;
+    r->n_rotations = r->n_sweeps = 0;
+    r->apply = lin_rotate;
+}
+
+static void put_values(const lin_call *c, const lin_context *x, int64_t item, char *slot,
+                       const int64_t *order, double scale)
+{
+    const ndp_view *w = &c->call->out[0];
+    char *d = slot + c->place[VALUES], *sorted = slot + c->place[BESIDE];
+    lin_context real = *x;
+    for (int64_t i = 0; i < c->n; i++)
+        memcpy(sorted + i * x->real, d + order[i] * x->real, (size_t)x->real);
+    lin_context_real(&real);
+    if (scale != 1)
+        real.leaf->scale_all(c->n, 1, sorted, c->n, 1 / scale);
+    lin_put(&real, sorted, c->n, w, item);
+}
+
+static void put_vectors(const lin_call *c, const lin_context *x, int64_t item, char *slot,
+                        const int64_t *order)
+{
+    char *v = slot + c->place[VECTORS], *sorted = slot; /* the matrix is not needed any more */
+    for (int64_t j = 0; j < c->n; j++) {
+        memcpy(lin_at(x, sorted, c->k, 0, j), lin_at(x, v, c->k, 0, order[j]),
+               (size_t)(c->n * x->size));
+        x->leaf->normalize(c->n, lin_at(x, sorted, c->k, 0, j));
+    }
+    lin_put(x, sorted, c->k, &c->call->out[1], item);
+}
+
+static int64_t eigh_one(const lin_call *c, const lin_context *x, int64_t item, char *slot)
+{
+    const ndp_call *call = c->call;
+    const int64_t n = c->n, lda = c->k;
+    ndp_view in = call->in[0];
+    const int64_t swapped[3] = {in.stride[0], in.stride[2], in.stride[1]};
+    char *d = slot + c->place[VALUES], *e = slot + c->place[BESIDE], *tau = slot + c->place[TAU],
+         *work = slot + c->place[WORK];
+    int64_t *order = (int64_t *)(void *)(slot + c->place[ORDER]);
+    const int upper = ((const ndp_eigen *)call->params)->upper, vectors = call->n_out == 2;
+    lin_rotations r;
+    if (upper) /* the lower triangle of the conjugate */
+        in.stride = swapped;
+    lin_get(x, &in, item, slot, lda);
+    for (int64_t j = 0; upper && j < n; j++)
+        x->leaf->conjugate(n - j, lin_at(x, slot, lda, j, j));
+    const double largest = x->leaf->largest(n, n, slot, lda, 1);
+    if (!isfinite(largest)) {
+        fill_nan(c, x, item);
+        return 0;
+    }
+    const double scale = lin_scale_for(x, largest);
+    if (scale != 1)
+        x->leaf->scale_all(n, n, slot, lda, scale);
+    lin_tridiagonalise(x, n, slot, lda, d, e, tau, work);
+    if (vectors) {
+        lin_form_shifted(x, n, slot, lda, tau, slot + c->place[VECTORS], lda, work);
+        begin_rotations(c, x, slot, &r);
+    }
+    if (!x->leaf->tridiagonal(n, d, e, vectors ? &r : NULL)) {
+        fill_nan(c, x, item);
+        return -1;
+    }
+    x->leaf->sort(n, d, 0, order);
+    put_values(c, x, item, slot, order, scale);
+    if (vectors)
+        put_vectors(c, x, item, slot, order);
+    return 0;
+}
+
+static void plan_eigh(lin_call *c)
+{
+    const int64_t n = c->call->in[0].shape[1], vectors = c->call->n_out == 2;
+    c->n = n;
+    c->k = lin_pitch(&c->x, n);
+    c->place[MATRIX] = lin_take(c, n * c->k);
+    c->place[VECTORS] = vectors ? lin_take(c, n * c->k) : 0;
+    c->place[VALUES] = lin_take(c, n);
+    c->place[BESIDE] = lin_take(c, n);
+    c->place[TAU] = lin_take(c, n);
+    c->place[ORDER] = lin_take_bytes(c, 2 * n * 8);
+    c->place[VALUE_PAIRS] = vectors ? lin_take_bytes(c, 2 * LIN_SWEEPS * n * c->x.real) : 0;
+    const int64_t reduce = 2 * LIN_SHARES * n, form = vectors ? lin_form_work(n) : 0;
+    c->place[WORK] = lin_take(c, reduce > form ? reduce : form);
+    if (vectors)
+        lin_take_product(c, n, n, n);
+    c->work = (vectors ? 5 : 1) * (double)n * (double)n * (double)n;
+    c->one = eigh_one;
+}
+
+/* ---- the class ---- */
+
+static void plan(lin_call *c, const ndp_call *call)
+{
+    lin_begin(c, call, ((const ndp_eigen *)call->params)->check);
+    plan_eigh(c);
+}
+
+static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
+{
+    lin_call c;
+    (void)kernel;
+    plan(&c, call);
+    return lin_scratch_bytes(&c);
+}
+
+static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
+{
+    lin_call c;
+    (void)kernel;
+    (void)stream;
+    plan(&c, call);
+    return lin_run(&c);
+}
+
+static const ndp_kernel the_kernel = {
+    .size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .scratch = scratch, .run = run};
+
+static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
+{
+    const int32_t dtype = like->in[0].dtype;
+    if (like->op == NDP_OP_eigh && lin_type_of(dtype) >= 0 &&
+        like->out[0].dtype == ndp_result_dtype(like->op, dtype))
+        return &the_kernel;
+    snprintf(why, n, "%s is not there for dtype %d", ndp_op_name(like->op), (int)dtype);
+    return NULL;
+}
+
+static uint64_t dtypes(int32_t op)
+{
+    return op == NDP_OP_eigh ? cpu_domain_dtypes(op) : 0;
+}
+
+const cpu_class cpu_eigen = {dtypes, find};

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Class FACTOR: cholesky, lu, qr of each matrix of a batch. */
+#include <stdio.h>
+#include <string.h>
+#include "linalg/linalg.h"
+
+/* ---- cholesky ---- */
+
+/* The other triangle becomes zero. */
+static void clear_above(const lin_context *x, int64_t n, char *a)
+{
+    for (int64_t j = 1; j < n; j++)
+        memset(lin_at(x, a, n, 0, j), 0, (size_t)(j * x->size));
+}
+
+/* Upper: the view transposed, whose conjugate is the lower triangle of the same matrix; the factor
+ * that belongs to it is u^T, where u^H would be its conjugate, and comes out as u. */
+static int64_t cholesky_one(const lin_call *c, const lin_context *x, int64_t item, char *slot)
+{
+    const int upper = ((const ndp_factor *)c->call->params)->upper;
+    ndp_view in = c->call->in[0], out = c->call->out[0];
+    const int64_t in_stride[3] = {in.stride[0], in.stride[2], in.stride[1]};
+    const int64_t out_stride[3] = {out.stride[0], out.stride[2], out.stride[1]};
+    if (upper) {
+        in.stride = in_stride;
+        out.stride = out_stride;
+    }
+    lin_get(x, &in, item, slot, c->n);
+    const int64_t failed = lin_cholesky(x, c->n, slot, c->n);
+    if (failed)
+        lin_put_nan(x, &out, item);
+    else {
+        clear_above(x, c->n, slot);
+        lin_put(x, slot, c->n, &out, item);
+    }
+    return failed > 0 ? failed : 0;
+}
+
+static void plan_cholesky(lin_call *c)
+{
+    c->n = c->call->in[0].shape[1];
+    (void)lin_take(c, c->n * c->n);
+    if (c->n > LIN_SMALL)
+        lin_take_product(c, c->n, c->n, c->n);
+    c->work = (double)c->n * (double)c->n * (double)c->n / 6;
+    c->one = cholesky_one;
+    c->fault = "not positive definite";
+    c->pivot = "not positive";
+}
+
+/* ---- lu ---- */
+
+static int64_t lu_one(const lin_call *c, const lin_context *x, int64_t item, char *slot)
+{
+    const ndp_call *call = c->call;
+    int64_t *pivots = (int64_t *)(void *)(slot + c->place[0]), *perm = pivots + c->k;
+    lin_get(x, &call->in[0], item, slot, c->m);
+    lin_lu(x, c->m, c->n, slot, c->m, pivots);
+    for (int64_t i = 0; i < c->m; i++)
+        perm[i] = i;
+    for (int64_t i = 0; i < c->k; i++) {
+        const int64_t other = perm[pivots[i]];
+        perm[pivots[i]] = perm[i];
+        perm[i] = other;
+    }
+    lin_put(x, slot, c->m, &call->out[0], item);
+    lin_put_integers(pivots, &call->out[1], item);
+    lin_put_integers(perm, &call->out[2], item);
+    return lin_zero_pivot(x, c->k, slot, c->m);
+}
+
+static void plan_lu(lin_call *c)
+{
+    c->m = c->call->in[0].shape[1];
+    c->n = c->call->in[0].shape[2];
+    c->k = c->m < c->n ? c->m : c->n;
+    (void)lin_take(c, c->m * c->n);
+    c->place[0] = lin_take_bytes(c, (c->k + c->m) * 8);
+    if (c->n > LIN_LU_LEAF)
+        lin_take_product(c, c->m, c->n, c->k);
+    c->work = (double)c->m * (double)c->n * (double)c->k / 3;
+    c->one = lu_one;
+    c->fault = "singular";
+    c->pivot = "zero";
+}
+
+/* ---- qr ---- */
+
+/* r (k, n), in a (m, n), without the reflectors below it. */
+static void clear_below(const lin_context *x, int64_t m, int64_t n, char *a, int64_t k)
+{
+    for (int64_t j = 0; j < n && j + 1 < k; j++)
+        memset(lin_at(x, a, m, j + 1, j), 0, (size_t)((k - j - 1) * x->size));
+}
+
+static int64_t qr_one(const lin_call *c, const lin_context *x, int64_t item, char *slot)
+{
+    const ndp_call *call = c->call;
+    char *t = slot + c->place[0], *v = slot + c->place[1], *q = slot + c->place[2];
+    lin_get(x, &call->in[0], item, slot, c->m);
+    lin_qr(x, c->m, c->n, slot, c->m, t, v);
+    if (call->n_out == 2) {
+        lin_qr_form(x, c->m, c->n, c->k, slot, c->m, t, v, q, c->m);
+        lin_put(x, q, c->m, &call->out[0], item);
+    }
+    clear_below(x, c->m, c->n, slot, c->k);
+    lin_put(x, slot, c->m, &call->out[call->n_out - 1], item);
+    return 0;
+}
+
+static void plan_qr(lin_call *c)
+{
+    const ndp_view *r = &c->call->out[c->call->n_out - 1];
+    c->m = c->call->in[0].shape[1];
+    c->n = c->call->in[0].shape[2];
+    c->k = r->shape[1];
+    const int64_t least = c->m < c->n ? c->m : c->n, most = c->n > c->k ? c->n : c->k;
+    (void)lin_take(c, c->m * c->n);
+    c->place[0] = lin_take(c, LIN_PANEL * mm_round_up(least, LIN_PANEL));
+    c->place[1] = lin_take(c, lin_qr_work(c->m, c->n, c->k));
+    if (c->call->n_out == 2)
+        c->place[2] = lin_take(c, c->m * c->k);
+    lin_take_product(c, c->m, most, c->m);
+    c->work = 2 * (double)c->m * (double)most * (double)least;
+    c->one = qr_one;
+}
+
+/* ---- the class ---- */
+
+static void plan(lin_call *c, const ndp_call *call)
+{
+    lin_begin(c, call, ((const ndp_factor *)call->params)->check);
+    if (call->op == NDP_OP_cholesky)
+        plan_cholesky(c);
+    else if (call->op == NDP_OP_lu)
+        plan_lu(c);
+    else
+        plan_qr(c);
+}
+
+static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
+{
+    lin_call c;
+    (void)kernel;
+    plan(&c, call);
+    return lin_scratch_bytes(&c);
+}
+
+static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
+{
+    lin_call c;
+    (void)kernel;
+    (void)stream;
+    plan(&c, call);
+    return lin_run(&c);
+}
+
+static const ndp_kernel the_kernel = {
+    .size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .scratch = scratch, .run = run};
+
+static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
+{
+    const int32_t dtype = like->in[0].dtype;
+    const uint32_t last = like->n_out - 1;
+    if (lin_type_of(dtype) >= 0 && like->out[0].dtype == dtype &&
+        (like->op != NDP_OP_qr || like->out[last].dtype == dtype))
+        return &the_kernel;
+    snprintf(why, n, "%s is not there for dtype %d", ndp_op_name(like->op), (int)dtype);
+    return NULL;
+}
+
+const cpu_class cpu_factor = {cpu_domain_dtypes, find};
