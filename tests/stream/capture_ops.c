@@ -323,17 +323,61 @@ static void first_use(void)
     release_operands();
 }
 
+static bool has_row(int32_t op_class)
+{
+    for (int i = 0; i < N_ROWS; i++)
+        if (rows[i].op_class == op_class)
+            return true;
+    return false;
+}
+
+/* Whether the list of the frozen ABI has the class. */
+static bool was_released(int32_t op_class)
+{
+    static const char *const names[] = {
+#define ND_OP_CLASS(NAME, id, doc) [id] = "ND_CLASS_" #NAME " ",
+#include <ndock/opclass.def>
+    };
+    char line[256];
+    const char *srcdir = getenv("srcdir");
+    bool found = false;
+    snprintf(line, sizeof line, "%s/tests/data/abi-0.lst", srcdir ? srcdir : ".");
+    FILE *list = fopen(line, "r");
+    if (!list)
+        bail("tests/data/abi-0.lst cannot be read");
+    while (!found && fgets(line, sizeof line, list))
+        found = strncmp(line, names[op_class], strlen(names[op_class])) == 0;
+    fclose(list);
+    return found;
+}
+
+/* A class needs a row where the device has kernels of its own for it; the simulator, which has the
+ * CPU's, says nothing about that, so there it needs one from its release on. */
+static bool wants_row(int32_t op_class)
+{
+#ifdef CAPTURE_ON_CUDA
+    for (nd_op op = 1; op < ND_OP_END; op++)
+        if (nd_op_get(op)->op_class == op_class && nd_device_op_dtypes(gpu, op))
+            return true;
+#endif
+    return was_released(op_class);
+}
+
 static void every_class(void)
 {
-    int listed = 0;
+    int missing = 0;
     make_operands();
-    for (int i = 0; i < N_ROWS; i++) {
-        listed += rows[i].op_class == i + 1;
+    for (int i = 0; i < N_ROWS; i++)
         test_row(i);
+    for (nd_op op = 1; op < ND_OP_END; op++) {
+        int32_t op_class = nd_op_get(op)->op_class;
+        if (has_row(op_class))
+            continue;
+        missing += wants_row(op_class);
+        diag("the class of %s has no row%s", nd_op_get(op)->name,
+             wants_row(op_class) ? "" : " yet");
     }
-    is_int(listed, ND_CLASS_RANDOM, "every class up to RANDOM has a row");
-    if (ND_CLASS_END > ND_CLASS_RANDOM + 1)
-        printf("# %d later classes have none yet\n", ND_CLASS_END - 1 - ND_CLASS_RANDOM);
+    is_int(missing, 0, "G20: every class that needs a row has one");
     release_operands();
 }
 
