@@ -29,6 +29,9 @@ static int32_t op_find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **ou
 {
     const cuda_class *c = class_of(like->op);
     *out = NULL;
+    for (uint32_t i = 0; i < like->n_in + like->n_out; i++)
+        if (!cuda_computes(i < like->n_in ? like->in[i].dtype : like->out[i - like->n_in].dtype))
+            return cuda_unsupported(like, why, n);
     return c ? c->find(dev, like, out, why, n) : cuda_unsupported(like, why, n);
 }
 

@@ -28,7 +28,7 @@ static const char *type_name(const nd_dl_dtype *t)
 }
 
 /* By DLPack's code and the bytes of an element; 0: none. */
-enum { CODES = 8, MOST_BYTES = 16 };
+enum { CODES = 18, MOST_BYTES = 16 };
 static const uint8_t dtypes[CODES][MOST_BYTES + 1] = {
 #define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [dlpack][nbytes] = id,
 #include <ndock/dtype.def>

@@ -34,22 +34,24 @@ nd_status nd_dtype_parse(const char *name, nd_dtype *out)
 {
     ND_OUT("dtype_parse", 1, out, ND_DTYPE_BY_RULE);
     ND_NEED("dtype_parse", 0, name);
+    static const char names[] =
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) ", " #name
+#include <ndock/dtype.def>
+        ;
     for (nd_dtype d = 1; name && d < ND_DTYPE_END; d++)
         if (strcmp(name, nd__dtypes[d].name) == 0 || strcmp(name, nd__dtypes[d].standard) == 0) {
             *out = d;
             return ND_OK;
         }
-    return nd__fail(ND_ERR_DTYPE, "dtype_parse", 0,
-                    "there is no dtype \"%s\"; there are bool, i8, i16, i32, i64, u8, u16, u32, "
-                    "u64, f16, bf16, f32, f64, c64, c128",
-                    name ? name : "(null)");
+    return nd__fail(ND_ERR_DTYPE, "dtype_parse", 0, "there is no dtype \"%s\"; there are %s",
+                    name ? name : "(null)", names + 2);
 }
 
 nd_status nd__check_dtype(const char *op, nd_dtype dtype)
 {
     if (nd_dtype_get(dtype))
         return ND_OK;
-    return nd__fail(ND_ERR_DTYPE, op, -1, "%d is not a dtype; ND_BOOL to ND_C128 are 1 to %d",
+    return nd__fail(ND_ERR_DTYPE, op, -1, "%d is not a dtype; the rows of dtype.def are 1 to %d",
                     (int)dtype, ND_DTYPE_END - 1);
 }
 

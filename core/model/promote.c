@@ -2,6 +2,7 @@
  * Which dtype operands meet in, which an op computes and answers in, and weak scalars. Source:
  * Python array API standard 2025.12, type promotion; DESIGN for the mixed kinds. */
 #include <math.h>
+#include <stdio.h>
 #include "core/model/model.h"
 
 static nd_dtype signed_of_size(size_t nbytes)
@@ -96,34 +97,32 @@ static nd_status overflow(const char *op, nd_scalar s, nd_dtype dtype, int32_t a
                     s.kind == ND_C128 ? s.v.c[0] : s.v.f, name);
 }
 
-/* f64 rounded to a smaller format with the given precision (bits of significand) and exponent
- * range; false when a finite value overflows. */
-static bool round_to_format(double x, int precision, int min_exponent, double largest, double *out)
+/* f64 rounded to a smaller format; false when a finite value overflows. */
+static bool round_to_format(double x, nd_float_format f, double *out)
 {
     *out = x;
     if (!isfinite(x) || x == 0)
         return true;
-    int e;
+    int e, least = 2 - f.bias; /* of frexp, whose significand is in [0.5, 1) */
     (void)frexp(x, &e);
-    int quantum = (e < min_exponent ? min_exponent : e) - precision;
+    int quantum = (e < least ? least : e) - f.digits;
     *out = ldexp(rint(ldexp(x, -quantum)), quantum);
-    return fabs(*out) <= largest;
+    return fabs(*out) < ldexp(1, f.bias + 1);
 }
 
 static bool round_float(nd_dtype dtype, double x, double *out)
 {
     switch (dtype) {
-    case ND_F16:
-        return round_to_format(x, 11, -13, 65504.0, out);
-    case ND_BF16:
-        return round_to_format(x, 8, -125, 0x1.fep127, out);
     case ND_F32:
     case ND_C64:
         *out = fabs(x) < 0x1.ffffffp127 ? (double)(float)x : x;
         return fabs(*out) <= 0x1.fffffep127 || !isfinite(x);
-    default:
+    case ND_F64:
+    case ND_C128:
         *out = x;
         return true;
+    default:
+        return round_to_format(x, nd__float_format(dtype), out);
     }
 }
 
@@ -181,16 +180,33 @@ nd_status nd__scalar_to(const char *op, nd_scalar s, nd_dtype dtype, int32_t arg
     case ND_KIND_INT:
     case ND_KIND_UINT:
         return scalar_to_integer(op, s, dtype, argument, out);
-    case ND_KIND_FLOAT:
+    case ND_KIND_COMPLEX:
+        if (!round_float(dtype, re, &out->v.c[0]) || !round_float(dtype, im, &out->v.c[1]))
+            return overflow(op, s, dtype, argument);
+        return ND_OK;
+    default:
         if (im != 0)
             return nd__fail(ND_ERR_DTYPE, op, argument, "a complex scalar does not fit into %s",
                             nd_dtype_name(dtype));
         return round_float(dtype, re, &out->v.f) ? ND_OK : overflow(op, s, dtype, argument);
-    default:
-        if (!round_float(dtype, re, &out->v.c[0]) || !round_float(dtype, im, &out->v.c[1]))
-            return overflow(op, s, dtype, argument);
-        return ND_OK;
     }
+}
+
+/* The kinds of dtypes that an op takes, as " bool signed". */
+static const char *domain_text(const nd_op_info *op, char *buf, size_t n)
+{
+    static const struct {
+        int32_t bit;
+        const char *word;
+    } kinds[] = {
+#define ND_DTYPE_KIND(NAME, bit, rank, word) {bit, word},
+#include <ndock/opdomain.def>
+    };
+    buf[0] = 0;
+    for (size_t i = 0, at = 0; i < sizeof kinds / sizeof *kinds && at < n; i++)
+        if (op->domain & kinds[i].bit)
+            at += (size_t)snprintf(buf + at, n - at, " %s", kinds[i].word);
+    return buf;
 }
 
 nd_status nd__op_domain(const nd_op_info *op, nd_dtype in, nd_dtype *compute)
@@ -204,12 +220,10 @@ nd_status nd__op_domain(const nd_op_info *op, nd_dtype in, nd_dtype *compute)
         *compute = nd_default_float();
         return ND_OK;
     }
-    return nd__fail(
-        ND_ERR_DTYPE, op->name, -1,
-        "not defined for %s; it takes%s%s%s%s%s dtypes (convert with nd_astype)", nd_dtype_name(in),
-        op->domain & ND_KIND_BOOL ? " bool" : "", op->domain & ND_KIND_INT ? " signed" : "",
-        op->domain & ND_KIND_UINT ? " unsigned" : "", op->domain & ND_KIND_FLOAT ? " floating" : "",
-        op->domain & ND_KIND_COMPLEX ? " complex" : "");
+    char kinds[128];
+    return nd__fail(ND_ERR_DTYPE, op->name, -1,
+                    "not defined for %s; it takes%s dtypes (convert with nd_astype)",
+                    nd_dtype_name(in), domain_text(op, kinds, sizeof kinds));
 }
 
 nd_dtype nd__op_result(const nd_op_info *op, nd_dtype compute)
@@ -232,12 +246,11 @@ nd_dtype nd__op_result(const nd_op_info *op, nd_dtype compute)
 
 nd_status nd__check_castable(const char *op, nd_dtype from, nd_dtype to)
 {
-    static const int rank[] = {[ND_KIND_BOOL] = 0,
-                               [ND_KIND_INT] = 1,
-                               [ND_KIND_UINT] = 1,
-                               [ND_KIND_FLOAT] = 2,
-                               [ND_KIND_COMPLEX] = 3};
-    if (rank[nd__kind(from)] <= rank[nd__kind(to)])
+    static const uint8_t ranks[] = {
+#define ND_DTYPE_KIND(NAME, bit, rank, word) [bit] = rank,
+#include <ndock/opdomain.def>
+    };
+    if (ranks[nd__kind(from)] <= ranks[nd__kind(to)])
         return ND_OK;
     return nd__fail(
         ND_ERR_DTYPE, op, -1,

@@ -3,12 +3,30 @@
 #include <math.h>
 #include "core/model/model.h"
 
-/* A double that is exactly representable in a 16-bit format, as its bits. */
-static uint16_t half_bits(double x, int fraction_bits, int bias)
+enum { INTEGRAL = ND_KIND_BOOL | ND_KIND_INT | ND_KIND_UINT };
+
+nd_float_format nd__float_format(nd_dtype dtype)
 {
-    uint16_t sign = signbit(x) ? 0x8000 : 0,
-             infinity = (uint16_t)((0x7fff >> fraction_bits) << fraction_bits);
-    int e;
+    switch (dtype) {
+    case ND_F16:
+        return (nd_float_format){11, 15};
+    case ND_BF16:
+        return (nd_float_format){8, 127};
+    case ND_F32:
+    case ND_C64:
+        return (nd_float_format){24, 127};
+    default:
+        return (nd_float_format){53, 1023};
+    }
+}
+
+/* A double that is exactly representable in a format of 16 bits or less, as its bits. */
+static uint16_t narrow_bits(double x, nd_dtype dtype)
+{
+    nd_float_format f = nd__float_format(dtype);
+    int fraction_bits = f.digits - 1, e;
+    uint16_t infinity = (uint16_t)((2 * f.bias + 1) << fraction_bits),
+             sign = signbit(x) ? (uint16_t)(1u << (8 * nd__itemsize(dtype) - 1)) : 0;
     if (isnan(x))
         return (uint16_t)(sign | infinity | 1u << (fraction_bits - 1));
     if (isinf(x))
@@ -16,36 +34,41 @@ static uint16_t half_bits(double x, int fraction_bits, int bias)
     if (x == 0)
         return sign;
     double m = frexp(fabs(x), &e); /* m in [0.5, 1) */
-    int biased = e - 1 + bias;
+    int biased = e - 1 + f.bias;
     if (biased <= 0)
-        return (uint16_t)(sign | (uint16_t)ldexp(m, e + bias - 1 + fraction_bits));
+        return (uint16_t)(sign | (uint16_t)ldexp(m, e + f.bias - 1 + fraction_bits));
     return (uint16_t)(sign | (biased << fraction_bits) |
                       ((uint16_t)ldexp(m, fraction_bits + 1) & ((1u << fraction_bits) - 1)));
 }
 
-static double half_value(uint16_t h, int fraction_bits, int bias)
+static double narrow_value(uint16_t bits, nd_dtype dtype)
 {
-    int e = (h & 0x7fff) >> fraction_bits, fraction = h & ((1 << fraction_bits) - 1),
-        top = 0x7fff >> fraction_bits;
+    nd_float_format f = nd__float_format(dtype);
+    int fraction_bits = f.digits - 1, fraction = bits & ((1 << fraction_bits) - 1),
+        top = 2 * f.bias + 1, e = bits >> fraction_bits & top;
     double m = e == top ? (fraction ? NAN : INFINITY)
-               : e == 0 ? ldexp(fraction, 1 - bias - fraction_bits)
-                        : ldexp((1 << fraction_bits) + fraction, e - bias - fraction_bits);
-    return h & 0x8000 ? -m : m;
+               : e == 0 ? ldexp(fraction, 1 - f.bias - fraction_bits)
+                        : ldexp((1 << fraction_bits) + fraction, e - f.bias - fraction_bits);
+    return bits >> (8 * nd__itemsize(dtype) - 1) & 1 ? -m : m;
+}
+
+/* The low bytes of an integer, in the machine's order. */
+static void store_low(uint64_t bits, size_t nbytes, void *element)
+{
+    uint8_t u8 = (uint8_t)bits;
+    uint16_t u16 = (uint16_t)bits;
+    uint32_t u32 = (uint32_t)bits;
+    const void *from = nbytes == 1   ? (void *)&u8
+                       : nbytes == 2 ? (void *)&u16
+                       : nbytes == 4 ? (void *)&u32
+                                     : (void *)&bits;
+    memcpy(element, from, nbytes);
 }
 
 void nd__scalar_store(const ndp_scalar *s, void *element)
 {
     float f[2] = {(float)(s->dtype == ND_C64 ? s->v.c[0] : s->v.f), (float)s->v.c[1]};
-    uint16_t half;
     switch (s->dtype) {
-    case ND_F16:
-        half = half_bits(s->v.f, 10, 15);
-        memcpy(element, &half, 2);
-        break;
-    case ND_BF16:
-        half = half_bits(s->v.f, 7, 127);
-        memcpy(element, &half, 2);
-        break;
     case ND_F32:
         memcpy(element, f, 4);
         break;
@@ -58,18 +81,9 @@ void nd__scalar_store(const ndp_scalar *s, void *element)
     case ND_F64:
         memcpy(element, &s->v.f, 8);
         break;
-    default: {
-        uint8_t u8 = (uint8_t)s->v.u;
-        uint16_t u16 = (uint16_t)s->v.u;
-        uint32_t u32 = (uint32_t)s->v.u;
-        size_t n = nd_dtype_size(s->dtype);
-        memcpy(element,
-               n == 1   ? (void *)&u8
-               : n == 2 ? (void *)&u16
-               : n == 4 ? (void *)&u32
-                        : (void *)&s->v.u,
-               n);
-    }
+    default:
+        store_low(nd__kind(s->dtype) & INTEGRAL ? s->v.u : narrow_bits(s->v.f, s->dtype),
+                  nd_dtype_size(s->dtype), element);
     }
 }
 
@@ -108,17 +122,15 @@ nd_scalar nd__scalar_load(nd_dtype dtype, const void *element)
         return nd_uint(v.u32);
     case ND_U64:
         return nd_uint(v.u64);
-    case ND_F16:
-        return nd_float(half_value(v.u16, 10, 15));
-    case ND_BF16:
-        return nd_float(half_value(v.u16, 7, 127));
     case ND_F32:
         return nd_float(v.f[0]);
     case ND_F64:
         return nd_float(v.d[0]);
     case ND_C64:
         return nd_complex(v.f[0], v.f[1]);
-    default:
+    case ND_C128:
         return nd_complex(v.d[0], v.d[1]);
+    default: /* a floating format of 8 or 16 bits */
+        return nd_float(narrow_value(nd_dtype_size(dtype) == 1 ? v.u8 : v.u16, dtype));
     }
 }

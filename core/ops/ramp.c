@@ -75,7 +75,8 @@ nd_status nd_arange(nd_device *device, nd_dtype dtype, nd_scalar start, nd_scala
                         "complex numbers have no order; use nd_linspace");
     dtype = dtype ? dtype : integers ? ND_I64 : nd_default_float();
     ND_RETURN_IF(nd__check_dtype("arange", dtype));
-    if (dtype == ND_BOOL || (!integers && nd__kind(dtype) & (ND_KIND_INT | ND_KIND_UINT)))
+    if (!(nd__kind(dtype) & nd_op_get(ND_OP_iota)->domain) ||
+        (!integers && nd__kind(dtype) & (ND_KIND_INT | ND_KIND_UINT)))
         return nd__fail(ND_ERR_DTYPE, "arange", 1, "no range of %s from these bounds",
                         nd_dtype_name(dtype));
     ND_RETURN_IF(ramp_length(start, stop, step, &n));

@@ -20,17 +20,12 @@ static double real_value(nd_dtype dtype, int part, const void *element)
 /* Significand bits of the (part's) format. */
 static int significand_bits(nd_dtype dtype)
 {
-    switch (dtype) {
-    case ND_F16:
-        return 11;
-    case ND_BF16:
-        return 8;
-    case ND_F32:
-    case ND_C64:
-        return 24;
-    default:
-        return 53;
-    }
+    return nd__float_format(dtype).digits;
+}
+
+static bool is_integral(nd_dtype dtype)
+{
+    return nd__kind(dtype) & (ND_KIND_BOOL | ND_KIND_INT | ND_KIND_UINT);
 }
 
 /* Whether a decimal read as `y` is nearer to x than to its neighbours in a format of `bits`. */
@@ -165,7 +160,7 @@ nd_number_format nd__number_format(nd_dtype dtype, int part, const void *element
     nd_number_format f = {.dtype = dtype, .precision = precision};
     const char *p = elements;
     int64_t item = nd__itemsize(dtype);
-    bool floating = nd__kind(dtype) & (ND_KIND_FLOAT | ND_KIND_COMPLEX);
+    bool floating = !is_integral(dtype);
     double smallest = INFINITY, largest = 0;
     int special = 0;
     for (int64_t i = 0; floating && i < n; i++) {
@@ -275,7 +270,7 @@ static void float_text(const nd_number_format *f, double x, bool sign, char *buf
 void nd__number_text(const nd_number_format *f, int part, const void *element, bool sign, char *buf)
 {
     buf[0] = 0;
-    if (!(nd__kind(f->dtype) & (ND_KIND_FLOAT | ND_KIND_COMPLEX))) {
+    if (is_integral(f->dtype)) {
         char text[ND_NUMBER_TEXT];
         integer_text(f->dtype, element, text);
         int at = repeat(buf, 0, ' ', f->left - (int)strlen(text));
@@ -321,13 +316,12 @@ static int lone_text(nd_dtype dtype, double x, bool sign, bool whole, char *buf,
 
 void nd__lone_text(nd_dtype dtype, const void *element, char *buf)
 {
-    int kind = nd__kind(dtype);
-    if (kind & (ND_KIND_BOOL | ND_KIND_INT | ND_KIND_UINT)) {
+    if (is_integral(dtype)) {
         integer_text(dtype, element, buf);
         return;
     }
     double re = real_value(dtype, 0, element);
-    if (kind == ND_KIND_FLOAT) {
+    if (nd__kind(dtype) != ND_KIND_COMPLEX) {
         lone_text(dtype, re, false, false, buf, 0);
         return;
     }

@@ -70,7 +70,7 @@ void nd__count_staged(void);
 nd_status nd__stage(nd_device *dev, ndp_call *call, const char *why);
 /* Whether the operation may be staged: if so it is counted, and logged once per device; else
  * ND_ERR_UNSUPPORTED. name is immortal; like: NULL, or what to say of its operands. */
-nd_status nd__may_stage(nd_device *dev, const char *name, const ndp_view *like, const char *why);
+nd_status nd__may_stage(nd_device *dev, const char *name, const ndp_call *call, const char *why);
 void nd__count_staged_bytes(uint64_t nbytes);
 
 int32_t nd__fallback_policy(void);

@@ -2,6 +2,7 @@
  * The fallback ladder's last rung: what a device cannot do, the CPU plug-in does on copies of the
  * bytes the operands reach. Nothing is silent: fallback.c keeps accounts, each (op, device) is
  * logged once, and NDOCK_FALLBACK=error refuses instead. */
+#include <stdio.h>
 #include <stdlib.h>
 #include "core/run/run.h"
 #include "core/run/fallback.h"
@@ -129,15 +130,26 @@ done:
     return status;
 }
 
-nd_status nd__may_stage(nd_device *dev, const char *name, const ndp_view *like, const char *why)
+/* The dtype that names the call; of a conversion both, as " for f32 into f64". */
+static const char *dtypes_text(const ndp_call *call, char *buf, size_t n)
 {
+    nd_dtype dtype = call->n_in ? call->in[0].dtype : call->out[0].dtype;
+    bool converts = call->op == ND_OP_copy && dtype != call->out[0].dtype;
+    snprintf(buf, n, " for %s%s%s", nd_dtype_name(dtype), converts ? " into " : "",
+             converts ? nd_dtype_name(call->out[0].dtype) : "");
+    return buf;
+}
+
+nd_status nd__may_stage(nd_device *dev, const char *name, const ndp_call *call, const char *why)
+{
+    char dtypes[32] = "";
     if (!dev->is_cpu && nd__fallback_policy() != ND_FALLBACK_ERROR) {
         note_once(dev, name, why);
         nd__count_staged();
         return ND_OK;
     }
-    nd__fail(ND_ERR_UNSUPPORTED, name, -1, "%s does not support it%s%s (%s)%s", dev->name,
-             like ? " for " : "", like ? nd_dtype_name(like->dtype) : "", why,
+    nd__fail(ND_ERR_UNSUPPORTED, name, -1, "%s does not support it%s (%s)%s", dev->name,
+             call ? dtypes_text(call, dtypes, sizeof dtypes) : dtypes, why,
              dev->is_cpu ? "" : ", and NDOCK_FALLBACK=error forbids staging through the CPU");
     nd__error_context(NULL, dev->name, dev->slot->name);
     return ND_ERR_UNSUPPORTED;
@@ -150,7 +162,7 @@ nd_status nd__stage(nd_device *dev, ndp_call *call, const char *why)
     const nd_fallback_clock clock = nd__fallback_begin();
     if (!dev->is_cpu && nd__fallback_policy() != ND_FALLBACK_ERROR)
         ND_RETURN_IF(nd__cpu_device(&cpu)); /* or it is not counted */
-    ND_RETURN_IF(nd__may_stage(dev, name, call->n_in ? &call->in[0] : &call->out[0], why));
+    ND_RETURN_IF(nd__may_stage(dev, name, call, why));
     nd_status status = run_on_mirrors(dev, cpu, call);
     nd__fallback_end(&clock, ND_FALLBACK_STAGED, dev, name, call, why);
     if (status != ND_OK)

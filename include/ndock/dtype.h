@@ -13,11 +13,8 @@ enum {
     ND_DTYPE_END
 };
 enum {
-    ND_KIND_BOOL = 1,
-    ND_KIND_INT = 2,
-    ND_KIND_UINT = 4,
-    ND_KIND_FLOAT = 8,
-    ND_KIND_COMPLEX = 16
+#define ND_DTYPE_KIND(NAME, bit, rank, word) ND_KIND_##NAME = bit,
+#include <ndock/opdomain.def>
 };
 
 typedef struct {

@@ -11,12 +11,9 @@
 extern "C" {
 #endif
 
-enum { /* kinds of dtypes; an op's domain is a mask of them */
-       NDP_KIND_BOOL = 1,
-       NDP_KIND_INT = 2,
-       NDP_KIND_UINT = 4,
-       NDP_KIND_FLOAT = 8,
-       NDP_KIND_COMPLEX = 16
+enum { /* kinds of dtypes, NDP_KIND_BOOL ...; an op's domain is a mask of them */
+#define ND_DTYPE_KIND(NAME, bit, rank, word) NDP_KIND_##NAME = bit,
+#include <ndock/opdomain.def>
 };
 enum { /* rules for an op's result; op.def describes them */
        NDP_RESULT_SAME = 1,

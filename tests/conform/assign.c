@@ -194,7 +194,7 @@ static void refused_case(int i)
     }
     nd_release(zeros);
     zeros = NULL;
-    bool real = nd_dtype_get(dtype)->kind != ND_KIND_COMPLEX;
+    bool real = cell_kind(dtype) != ND_KIND_COMPLEX;
     if (real && good(nd_zeros(run.device, ND_C64, 0, NULL, &zeros), "zeros"))
         (void)fails(nd_assign(zeros, m.array), ND_ERR_DTYPE, "assign of complex numbers to real");
     (void)dense_is(&before, m.array, "the destination of refused assignments");

@@ -3,23 +3,30 @@
 #include <math.h>
 #include "tests/conform/conform.h"
 
-typedef struct {
-    int digits, least, most;
-} format; /* significand bits, exponents of the smallest normal and of the largest */
-
-static format format_of(nd_dtype dtype)
+cell_format cell_format_of(nd_dtype dtype)
 {
     switch (dtype) {
     case ND_F16:
-        return (format){11, -14, 15};
+        return (cell_format){10, 15, 16};
     case ND_BF16:
-        return (format){8, -126, 127};
+        return (cell_format){7, 127, 16};
     case ND_F32:
     case ND_C64:
-        return (format){24, -126, 127};
+        return (cell_format){23, 127, 32};
     default:
-        return (format){53, -1022, 1023};
+        return (cell_format){52, 1023, 64};
     }
+}
+
+int cell_kind(nd_dtype dtype)
+{
+    return nd_dtype_get(dtype)->kind;
+}
+
+int64_t cell_whole(nd_dtype dtype)
+{
+    int digits = cell_format_of(dtype).fraction + 1;
+    return cell_kind(dtype) == ND_KIND_FLOAT && digits < 7 ? (int64_t)1 << digits : 100;
 }
 
 cell cell_int(__int128 value)
@@ -50,13 +57,13 @@ cell cell_wrap(nd_dtype dtype, __int128 value)
     return cell_int(negative ? (__int128)(low | ~mask) : (__int128)low);
 }
 
-static long double decode_half(uint16_t h, int fraction, int bias)
+static long double decode(int code, cell_format f)
 {
-    int e = (h & 0x7fff) >> fraction, m = h & ((1 << fraction) - 1), top = 0x7fff >> fraction;
+    int top = 2 * f.bias + 1, e = code >> f.fraction & top, m = code & ((1 << f.fraction) - 1);
     long double x = e == top ? (m ? NAN : INFINITY)
-                    : e      ? ldexpl((1 << fraction) + m, e - bias - fraction)
-                             : ldexpl(m, 1 - bias - fraction);
-    return h & 0x8000 ? -x : x;
+                    : e      ? ldexpl((1 << f.fraction) + m, e - f.bias - f.fraction)
+                             : ldexpl(m, 1 - f.bias - f.fraction);
+    return code >> (f.bits - 1) & 1 ? -x : x;
 }
 
 cell cell_read(nd_dtype dtype, const void *element)
@@ -94,18 +101,16 @@ cell cell_read(nd_dtype dtype, const void *element)
         return cell_int(v.u32);
     case ND_U64:
         return cell_int(v.u64);
-    case ND_F16:
-        return cell_real(decode_half(v.u16, 10, 15));
-    case ND_BF16:
-        return cell_real(decode_half(v.u16, 7, 127));
     case ND_F32:
         return cell_real(v.f[0]);
     case ND_F64:
         return cell_real(v.d[0]);
     case ND_C64:
         return cell_complex(v.f[0], v.f[1]);
-    default:
+    case ND_C128:
         return cell_complex(v.d[0], v.d[1]);
+    default: /* a floating format of 8 or 16 bits */
+        return cell_real(decode(nd_dtype_size(dtype) == 1 ? v.u8 : v.u16, cell_format_of(dtype)));
     }
 }
 
@@ -125,51 +130,59 @@ static double moderate(void)
     }
 }
 
+/* Without the bits that a narrow format has not, which makes another moderate value. */
+static int truncated(float x, cell_format f)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, 4);
+    int sign = (int)(bits >> 31) << (f.bits - 1), top = 2 * f.bias + 1,
+        e = (int)(bits >> 23 & 0xff) - 127 + f.bias;
+    if (e <= 0)
+        return sign;
+    if (e >= top)
+        return sign | top << f.fraction | (isnan(x) ? 1 << (f.fraction - 1) : 0);
+    return sign | e << f.fraction | (int)((bits & 0x7fffff) >> (23 - f.fraction));
+}
+
+static void store_code(int code, cell_format f, void *element)
+{
+    const uint8_t byte = (uint8_t)code;
+    const uint16_t half = (uint16_t)code;
+    memcpy(element, f.bits == 8 ? (const void *)&byte : &half, (size_t)f.bits / 8);
+}
+
 static void random_float(nd_dtype dtype, bool tame, void *element)
 {
     static const double specials[] = {0.0,      -0.0,      1,    -1,     0.5,    -0.5,     2,
                                       INFINITY, -INFINITY, NAN,  1e-310, 5e-324, 1.79e308, 65504,
                                       1e-7,     100,       -700, 710,    88.9,   -104};
-    float f;
+    cell_format f = cell_format_of(dtype);
     double d = moderate();
     if (!tame && random_below(4) == 0) {
         /* A signaling NaN becomes quiet: what functions make of it is nobody's promise. */
-        static const uint64_t quiet[ND_DTYPE_END] = {
-            [ND_F16] = 0x200, [ND_BF16] = 0x40, [ND_F32] = 0x400000, [ND_F64] = UINT64_C(1) << 51};
         uint64_t bits = random_bits();
         memcpy(element, &bits, nd_dtype_size(dtype));
         if (isnan(cell_read(dtype, element).re))
-            bits |= quiet[dtype];
+            bits |= (uint64_t)1 << (f.fraction - 1);
         memcpy(element, &bits, nd_dtype_size(dtype));
         return;
     }
     if (!tame && random_below(4) == 0)
         d = specials[random_below(sizeof specials / sizeof *specials)];
-    f = (float)d;
-    uint32_t bits;
-    memcpy(&bits, &f, 4);
+    const float single = (float)d;
     if (dtype == ND_F64)
         memcpy(element, &d, 8);
     else if (dtype == ND_F32)
-        memcpy(element, &f, 4);
-    else if (dtype == ND_BF16)
-        memcpy(element, (char *)&bits + 2,
-               2); /* the upper half; truncation makes another moderate value */
-    else {
-        int e = (int)(bits >> 23 & 0xff) - 127 + 15;
-        uint16_t h =
-            (uint16_t)((bits >> 16 & 0x8000) | (e <= 0    ? 0
-                                                : e >= 31 ? (isnan(d) ? 0x7e00 : 0x7c00)
-                                                          : (e << 10 | (int)(bits >> 13 & 0x3ff))));
-        memcpy(element, &h, 2);
-    }
+        memcpy(element, &single, 4);
+    else
+        store_code(truncated(single, f), f, element);
 }
 
 void cell_random(nd_dtype dtype, bool tame, void *element)
 {
     uint64_t bits = random_bits();
     size_t n = nd_dtype_size(dtype);
-    switch (nd_dtype_get(dtype)->kind) {
+    switch (cell_kind(dtype)) {
     case ND_KIND_BOOL:
         *(uint8_t *)element = bits & 1;
         return;
@@ -195,16 +208,16 @@ void cell_random(nd_dtype dtype, bool tame, void *element)
 
 long double cell_max(nd_dtype dtype)
 {
-    format f = format_of(dtype);
-    return ldexpl(2 - ldexpl(1, 1 - f.digits), f.most);
+    cell_format f = cell_format_of(dtype);
+    return ldexpl(2 - ldexpl(1, -f.fraction), f.bias);
 }
 
 long double cell_ulp(nd_dtype dtype, long double x)
 {
-    format f = format_of(dtype);
-    int e = x == 0 || !isfinite(x) ? f.least : ilogbl(x);
-    e = e < f.least ? f.least : e > f.most ? f.most : e;
-    return ldexpl(1, e - f.digits + 1);
+    cell_format f = cell_format_of(dtype);
+    int least = 1 - f.bias, e = x == 0 || !isfinite(x) ? least : ilogbl(x);
+    e = e < least ? least : e > f.bias ? f.bias : e;
+    return ldexpl(1, e - f.fraction);
 }
 
 static bool real_close(nd_dtype dtype, long double got, long double want, double ulp, bool zeros)
@@ -227,7 +240,7 @@ static bool real_close(nd_dtype dtype, long double got, long double want, double
 
 bool cell_close(nd_dtype dtype, cell got, cell want, double ulp, bool zeros)
 {
-    int kind = nd_dtype_get(dtype)->kind;
+    int kind = cell_kind(dtype);
     if (kind & (ND_KIND_BOOL | ND_KIND_INT | ND_KIND_UINT))
         return got.i == want.i;
     if (kind == ND_KIND_FLOAT)
@@ -254,7 +267,7 @@ static bool real_within(nd_dtype dtype, long double got, long double want, long 
 
 bool cell_within(nd_dtype dtype, cell got, cell want, long double tolerance)
 {
-    int kind = nd_dtype_get(dtype)->kind;
+    int kind = cell_kind(dtype);
     if (kind & (ND_KIND_BOOL | ND_KIND_INT | ND_KIND_UINT))
         return got.i == want.i;
     return real_within(dtype, got.re, want.re, tolerance) &&
@@ -264,17 +277,9 @@ bool cell_within(nd_dtype dtype, cell got, cell want, long double tolerance)
 double op_ulp(nd_op op, nd_dtype dtype)
 {
     const float *ulp = nd_op_get(op)->ulp;
-    switch (dtype) {
-    case ND_F16:
-    case ND_BF16:
-        return ulp[0];
-    case ND_F32:
-        return ulp[1];
-    case ND_F64:
-        return ulp[2];
-    default:
+    if (cell_kind(dtype) != ND_KIND_FLOAT)
         return ulp[3];
-    }
+    return dtype == ND_F32 ? ulp[1] : dtype == ND_F64 ? ulp[2] : ulp[0];
 }
 
 const char *cell_text(cell c, char *buf)

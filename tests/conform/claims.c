@@ -17,15 +17,15 @@ void claims_staged(const char *name)
         snprintf(staged + n, room, "%s%s", n ? "," : "", name);
 }
 
-/* The dtype that the library's refusal names. */
-static nd_dtype refused_dtype(const char *message)
+/* The dtype that the message names right behind those words; 0: it names none. */
+static nd_dtype dtype_behind(const char *message, const char *words)
 {
-    static const char before[] = "does not support it for ";
-    const char *name = strstr(message, before);
-    size_t n = name ? strcspn(name + sizeof before - 1, " ") : 0;
+    const char *name = strstr(message, words);
+    size_t n = 0;
+    if (name)
+        n = strcspn(name += strlen(words), " ");
     for (nd_dtype d = 1; n && d < ND_DTYPE_END; d++)
-        if (strlen(nd_dtype_name(d)) == n &&
-            strncmp(nd_dtype_name(d), name + sizeof before - 1, n) == 0)
+        if (strlen(nd_dtype_name(d)) == n && strncmp(nd_dtype_name(d), name, n) == 0)
             return d;
     return 0;
 }
@@ -41,9 +41,10 @@ static bool claimed(nd_op op, nd_dtype dtype)
 void claims_refused(const nd_error *e)
 {
     nd_op op = nd_op_find(e->op);
-    nd_dtype dtype = refused_dtype(e->message);
+    nd_dtype dtype = dtype_behind(e->message, "does not support it for "),
+             into = dtype_behind(e->message, " into "); /* of a conversion, which needs both */
     char text[512];
-    if (op == ND_OP_NONE || op >= ND_OP_END || !claimed(op, dtype))
+    if (op == ND_OP_NONE || op >= ND_OP_END || !claimed(op, dtype) || (into && !claimed(op, into)))
         return;
     snprintf(text, sizeof text, "%s of %s is among its dtypes(), but has no kernel: %s", e->op,
              nd_dtype_name(dtype), e->message);

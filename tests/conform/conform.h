@@ -76,6 +76,15 @@ typedef struct {
     __int128 i;         /* bool and integers */
     long double re, im; /* floating and complex */
 } cell;
+typedef struct {
+    int fraction, bias, bits; /* stored bits of the significand; of the exponent's bias; of all */
+} cell_format;
+/* Of a floating dtype, or of a complex one's parts: an IEEE 754 format. */
+cell_format cell_format_of(nd_dtype dtype);
+/* The kind of the cells that hold the dtype's values. */
+int cell_kind(nd_dtype dtype);
+/* The dtype has every integer below this, which is at most 100; of bool it does not say. */
+int64_t cell_whole(nd_dtype dtype);
 cell cell_read(nd_dtype dtype, const void *element);
 /* An element of random bits, of random magnitude, or a special value. tame: moderate finite values
  * only. */

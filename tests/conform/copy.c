@@ -6,7 +6,7 @@
 /* A value converted as op copy says. */
 static cell converted(nd_dtype to, cell c)
 {
-    int kind = nd_dtype_get(to)->kind;
+    int kind = cell_kind(to);
     bool number = c.kind == ND_KIND_FLOAT || c.kind == ND_KIND_COMPLEX;
     long double re = number ? c.re : (long double)c.i, im = c.kind == ND_KIND_COMPLEX ? c.im : 0;
     if (kind == ND_KIND_BOOL)
@@ -49,8 +49,7 @@ static void check_converted(const mirror *m, const nd_array *r)
 
 static bool allowed(nd_dtype from, nd_dtype to)
 {
-    return nd_dtype_get(from)->kind != ND_KIND_COMPLEX ||
-           nd_dtype_get(to)->kind == ND_KIND_COMPLEX || to == ND_BOOL;
+    return cell_kind(from) != ND_KIND_COMPLEX || cell_kind(to) == ND_KIND_COMPLEX || to == ND_BOOL;
 }
 
 static void cast_case(nd_dtype from, nd_dtype to)
@@ -61,7 +60,7 @@ static void cast_case(nd_dtype from, nd_dtype to)
     if (mirror_random(&m, from, &any_view) && good(nd_astype(m.array, to, &r), "astype")) {
         check_converted(&m, r);
         if (mirror_shaped(&dst, to, m.ndim, m.shape, &writable) &&
-            (to != ND_BOOL || nd_dtype_get(from)->kind != ND_KIND_COMPLEX) &&
+            (to != ND_BOOL || cell_kind(from) != ND_KIND_COMPLEX) &&
             good(nd_assign(m.array, dst.array), "assign")) {
             check_converted(&m, dst.array);
             if (!mirror_untouched(&dst))
@@ -79,7 +78,7 @@ static void fill_case(nd_dtype dtype)
     mirror m;
     view_wish writable = any_view;
     nd_scalar value =
-        nd_dtype_get(dtype)->kind == ND_KIND_BOOL ? nd_bool(1) : nd_int(random_below(100));
+        cell_kind(dtype) == ND_KIND_BOOL ? nd_bool(1) : nd_int(random_below(cell_whole(dtype)));
     writable.writable = true;
     if (mirror_random(&m, dtype, &writable) && good(nd_fill(m.array, value), "fill")) {
         char *data = fetch(m.array);

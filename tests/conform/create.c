@@ -15,7 +15,7 @@ static void triangle_case(int i)
     int64_t k = random_below(6) ? random_below(15) - 7 : extremes[random_below(4)];
     bool lower = random_below(2);
     wish.least_ndim = 2;
-    if (mirror_random(&m, legal_dtype(ND_OP_copy, i), &wish)) {
+    if (mirror_random(&m, legal_dtype(ND_OP_where, i), &wish)) {
         dense want = dense_of(&m);
         for (int64_t p = 0; p < want.size; p++) {
             unravel(m.ndim, m.shape, p, index);
@@ -54,8 +54,8 @@ static void eye_case(int i)
 /* A value that dtype holds exactly. */
 static cell constant(nd_dtype dtype, nd_scalar *s)
 {
-    int64_t i = random_below(100);
-    switch (nd_dtype_get(dtype)->kind) {
+    int64_t i = random_below(cell_whole(dtype));
+    switch (cell_kind(dtype)) {
     case ND_KIND_BOOL:
         *s = nd_bool(i & 1);
         return cell_bool(i & 1);

@@ -175,41 +175,37 @@ bool mirror_of(mirror *m, const dense *values)
            mirror_set(m, values);
 }
 
-/* A real number in a 16-bit format with the given number of fraction bits. */
-static uint16_t encode_half(long double x, int fraction, int bias)
+/* A real number in a format of 8 or 16 bits. */
+static uint16_t encode(long double x, cell_format f)
 {
-    int top = 0x7fff >> fraction, e;
-    uint16_t sign = signbit(x) ? 0x8000 : 0;
+    int infinity = (2 * f.bias + 1) << f.fraction, e;
+    int sign = signbit(x) ? 1 << (f.bits - 1) : 0;
     if (isnan(x))
-        return (uint16_t)(sign | top << fraction | 1 << (fraction - 1));
+        return (uint16_t)(sign | infinity | 1 << (f.fraction - 1));
     x = fabsl(x);
     if (isinf(x))
-        return (uint16_t)(sign | top << fraction);
-    e = x == 0 ? 1 - bias : ilogbl(x);
-    e = e < 1 - bias ? 1 - bias : e;
+        return (uint16_t)(sign | infinity);
+    e = x == 0 ? 1 - f.bias : ilogbl(x);
+    e = e < 1 - f.bias ? 1 - f.bias : e;
     /* The significand as an integer; its carry into the next exponent is the encoding's own. */
-    long double significand = rintl(ldexpl(x, fraction - e));
-    int64_t bits = (int64_t)significand + ((int64_t)(e + bias - 1) << fraction);
-    return (uint16_t)(sign | (bits >= (int64_t)top << fraction ? (int64_t)top << fraction : bits));
+    long double significand = rintl(ldexpl(x, f.fraction - e));
+    int64_t bits = (int64_t)significand + ((int64_t)(e + f.bias - 1) << f.fraction);
+    return (uint16_t)(sign | (bits >= infinity ? infinity : bits));
 }
 
 static void write_real(nd_dtype dtype, long double x, void *element)
 {
     float f = (float)x;
     double d = (double)x;
-    uint16_t h = dtype == ND_F16 ? encode_half(x, 10, 15) : encode_half(x, 7, 127);
-    switch (dtype) {
-    case ND_F16:
-    case ND_BF16:
-        memcpy(element, &h, sizeof h);
-        break;
-    case ND_F32:
-    case ND_C64:
-        memcpy(element, &f, sizeof f);
-        break;
-    default:
+    cell_format format = cell_format_of(dtype);
+    if (format.bits == 64) {
         memcpy(element, &d, sizeof d);
-        break;
+    } else if (format.bits == 32) {
+        memcpy(element, &f, sizeof f);
+    } else {
+        uint16_t h = encode(x, format);
+        uint8_t byte = (uint8_t)h;
+        memcpy(element, format.bits == 8 ? (void *)&byte : &h, (size_t)format.bits / 8);
     }
 }
 
@@ -217,7 +213,7 @@ void cell_write(nd_dtype dtype, cell c, void *element)
 {
     size_t n = nd_dtype_size(dtype);
     uint64_t bits = (uint64_t)c.i;
-    switch (nd_dtype_get(dtype)->kind) {
+    switch (cell_kind(dtype)) {
     case ND_KIND_FLOAT:
         write_real(dtype, c.re, element);
         break;
@@ -232,7 +228,7 @@ void cell_write(nd_dtype dtype, cell c, void *element)
 
 cell cell_widened(nd_dtype dtype, cell c)
 {
-    switch (nd_dtype_get(dtype)->kind) {
+    switch (cell_kind(dtype)) {
     case ND_KIND_BOOL:
         return cell_bool(c.i != 0);
     case ND_KIND_FLOAT:

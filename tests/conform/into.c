@@ -67,7 +67,7 @@ static int64_t shape_of(const trial *t, const into_form *f, int64_t *shape)
 static dense some_values(nd_dtype dtype, int64_t n)
 {
     dense d = dense_new(dtype, 1, &n);
-    bool floating = nd_dtype_get(dtype)->kind == ND_KIND_FLOAT;
+    bool floating = cell_kind(dtype) == ND_KIND_FLOAT;
     for (int64_t i = 0; i < n; i++) {
         int64_t x = random_below(dtype == ND_BOOL ? 2 : INTO_ROWS);
         cell_write(dtype, floating ? cell_real((long double)(x + 1) / 8) : cell_int(x),
@@ -169,7 +169,7 @@ static nd_array *copy_of(const nd_array *a)
 static bool same_element(nd_dtype dtype, const char *got, const char *want)
 {
     cell g = cell_read(dtype, got), w = cell_read(dtype, want);
-    if (nd_dtype_get(dtype)->kind != ND_KIND_FLOAT)
+    if (cell_kind(dtype) != ND_KIND_FLOAT)
         return memcmp(got, want, nd_dtype_size(dtype)) == 0;
     if (isnan(w.re) || isinf(w.re))
         return isnan(w.re) ? isnan(g.re) != 0 : g.re == w.re;

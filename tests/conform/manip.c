@@ -18,7 +18,8 @@ typedef struct {
 static nd_dtype narrower(nd_dtype dtype)
 {
     int kind = nd_dtype_get(dtype)->kind;
-    return kind == ND_KIND_BOOL || kind == ND_KIND_UINT || random_below(2) ? ND_BOOL : ND_I8;
+    bool takes_i8 = kind & (ND_KIND_INT | ND_KIND_FLOAT | ND_KIND_COMPLEX);
+    return !takes_i8 || random_below(2) ? ND_BOOL : ND_I8;
 }
 
 /* Adds a view of the given shape; not the first: sometimes of a narrower dtype. */

@@ -169,7 +169,7 @@ static void works(nd_op op, const kind_of_op *kind)
 {
     for (int i = 0; i < run.count && !failing(); i++) {
         if (begin_case((kind - kinds) * FIXED_CASE + i))
-            one_case(op, kind, 1 + i % (ND_DTYPE_END - 1), kind->n_in > 1 && i % 4 == 0);
+            one_case(op, kind, legal_dtype(op, i), kind->n_in > 1 && i % 4 == 0);
     }
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The ABI lock: offsets and sizes of every public struct and values of every constant, compared
  * with tests/data/abi-0.lst. `abi.t --print` prints the list; new lines go to the end of that file,
- * those of rows appended to op.def, opclass.def and dtype.def with the release at the latest: what
+ * those of rows appended to a .def table with the release at the latest: what
  * was never released is no promise yet. */
 #include <stdbool.h>
 #include <ndock/ndock.h>
-#include <ndock/plugin.h>
+#include <ndock/plugin_facts.h>
 #include <ndock/note.h>
 #include "tests/tap.h"
 
@@ -185,6 +185,10 @@ static void agrees(void)
 #define ND_OP_CLASS(NAME, id, doc) same &= (int)ND_CLASS_##NAME == (int)NDP_CLASS_##NAME;
 #include <ndock/opclass.def>
     ok(same, "op classes of ndock.h and plugin.h are the same");
+    same = 1;
+#define ND_DTYPE_KIND(NAME, bit, rank, word) same &= (int)ND_KIND_##NAME == (int)NDP_KIND_##NAME;
+#include <ndock/opdomain.def>
+    ok(same, "kinds of dtypes of ndock.h and plugin_facts.h are the same");
     is_int(sizeof(nd_scalar), sizeof(ndp_scalar), "scalars of both are of one size");
 }
 

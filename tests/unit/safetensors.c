@@ -51,7 +51,7 @@ static void test_round_trips(void)
         int ndim;
         int64_t shape[3];
     } shapes[] = {{0, {0}}, {1, {0}}, {1, {7}}, {2, {3, 5}}, {3, {2, 0, 4}}};
-    enum { SHAPES = 5, MOST = 15 * SHAPES };
+    enum { SHAPES = 5, MOST = (ND_DTYPE_END - 1) * SHAPES };
     static char names[MOST][16];
     unsigned char data[MOST][16 * 15];
     nd_named_array arrays[MOST];

@@ -53,12 +53,12 @@ static void scalar(int dtype, const char *text, ndp_scalar *out)
     if (kind == ND_KIND_COMPLEX) {
         out->v.c[0] = strtod(text, &end);
         out->v.c[1] = *end ? strtod(end + 1, NULL) : 0;
-    } else if (kind == ND_KIND_FLOAT) {
-        out->v.f = strtod(text, NULL);
     } else if (kind == ND_KIND_INT) {
         out->v.i = strtoll(text, NULL, 10);
-    } else {
+    } else if (kind & (ND_KIND_BOOL | ND_KIND_UINT)) {
         out->v.u = strtoull(text, NULL, 10);
+    } else {
+        out->v.f = strtod(text, NULL);
     }
 }
 

@@ -68,10 +68,12 @@ template <int SAME> struct cast_pair<SAME, SAME> {
 template <int TO, class P> static __device__ __forceinline__ void cast_from(int from, const P &p)
 {
     switch (from) {
-#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
-    case id:                                                                 \
-        cast_pair<id, TO>::run(p);                                           \
+#define CAST_FROM(id)              \
+    case id:                       \
+        cast_pair<id, TO>::run(p); \
         break;
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
+    CUDA_OF_KIND(KIND, CAST_FROM)(id)
 #include <ndock/dtype.def>
     }
 }
@@ -87,5 +89,6 @@ template <int TO, class P> static __device__ __forceinline__ void cast_from(int 
     {                                                           \
         cast_from<id>(p.kind, p);                               \
     }
-#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) CAST_KERNELS(name, id)
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
+    CUDA_OF_KIND(KIND, CAST_KERNELS)(name, id)
 #include <ndock/dtype.def>

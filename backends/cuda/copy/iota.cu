@@ -69,5 +69,6 @@ template <class T> static __device__ __forceinline__ void ramp(const iota_params
     {                                                          \
         ramp<cuda_dtype<id>::stored>(p);                       \
     }
-#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) IOTA_KERNEL(name, id)
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
+    CUDA_OF_KIND(KIND, IOTA_KERNEL)(name, id)
 #include <ndock/dtype.def>

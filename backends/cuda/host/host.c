@@ -23,9 +23,14 @@ const char *cuda_op_name(int32_t op)
     return ndp_op_name(op);
 }
 
+int cuda_computes(int32_t dtype)
+{
+    return ndp_dtype_kind(dtype) & NDP_DOMAIN_BIUFC;
+}
+
 uint64_t cuda_domain_dtypes(int32_t op)
 {
-    return ndp_op_dtypes(op);
+    return ndp_op_dtypes(op) & ndp_dtypes_of_kinds(NDP_DOMAIN_BIUFC);
 }
 
 int32_t cuda_unsupported(const ndp_call *like, char *why, size_t n)

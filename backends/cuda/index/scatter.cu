@@ -193,7 +193,9 @@ template <int DTYPE> static __device__ __forceinline__ void segments(const scatt
     {                                                                                            \
         kind<NDP_##NAME>(p);                                                                     \
     }
-#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
-    SCATTER(lanes, NAME)                                                     \
+#define SCATTERS(NAME)   \
+    SCATTER(lanes, NAME) \
     SCATTER(segments, NAME)
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
+    CUDA_OF_KIND(KIND, SCATTERS)(NAME)
 #include <ndock/dtype.def>

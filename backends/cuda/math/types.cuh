@@ -4,6 +4,7 @@
 #define NDOCK_CUDA_TYPES_CUH
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <ndock/op_expand.h>
 #include <ndock/plugin.h>
 #include <stdint.h>
 
@@ -46,6 +47,16 @@ CUDA_TYPE(F64, double, double, double)
 CUDA_TYPE(C64, cuda_c64, cuda_c64, float)
 CUDA_TYPE(C128, cuda_c128, cuda_c128, double)
 #undef CUDA_TYPE
+
+/* CUDA_OF_KIND(KIND, row) is the macro row for the kinds of dtypes that kernels know; for dtypes
+ * that are only stored it is one that drops its arguments. */
+#define CUDA_COMPUTES_BOOL ND_EXPAND_YES
+#define CUDA_COMPUTES_INT ND_EXPAND_YES
+#define CUDA_COMPUTES_UINT ND_EXPAND_YES
+#define CUDA_COMPUTES_FLOAT ND_EXPAND_YES
+#define CUDA_COMPUTES_COMPLEX ND_EXPAND_YES
+#define CUDA_OF_KIND(KIND, row) ND_EXPAND_IF(CUDA_COMPUTES_##KIND, row, CUDA_NO_ROW)
+#define CUDA_NO_ROW(...)
 
 /* Stored to computed, and back with one rounding to nearest even; NaN stays NaN. */
 template <class T> static __device__ __forceinline__ T cuda_widen(T x)

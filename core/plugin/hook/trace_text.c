@@ -38,12 +38,12 @@ static void add_value(nd_text *t, const ndp_scalar *s)
     int kind = nd__kind(s->dtype);
     if (kind == ND_KIND_COMPLEX)
         nd__text_add(t, "#%.17g;%.17g", s->v.c[0], s->v.c[1]);
-    else if (kind == ND_KIND_FLOAT)
-        nd__text_add(t, "#%.17g", s->v.f);
     else if (kind == ND_KIND_INT)
         nd__text_add(t, "#%" PRId64, s->v.i);
-    else
+    else if (kind & (ND_KIND_BOOL | ND_KIND_UINT))
         nd__text_add(t, "#%" PRIu64, s->v.u);
+    else
+        nd__text_add(t, "#%.17g", s->v.f);
 }
 
 static uint32_t number_of(const hook_call *c, char type, const void *handle)

@@ -18,7 +18,8 @@ const char *ocl_op_name(int32_t op)
 
 int ocl_computes(const ndp_dev *dev, int32_t dtype)
 {
-    return dev->facts.f64 || (dtype != NDP_F64 && dtype != NDP_C128);
+    return (ndp_dtype_kind(dtype) & NDP_DOMAIN_BIUFC) &&
+           (dev->facts.f64 || (dtype != NDP_F64 && dtype != NDP_C128));
 }
 
 uint64_t ocl_domain(const ndp_dev *dev, int32_t op)

@@ -16,7 +16,8 @@ enum { OCL_MAX_DEVICES = 64, OCL_MAX_NDIM = 8, OCL_GROUP = 64 };
 extern const ndp_host *ocl_host; /* set by the entry */
 int32_t ocl_op_class(int32_t op);
 const char *ocl_op_name(int32_t op);
-/* Whether the device computes in the dtype: one without f64 does not in f64 and c128. */
+/* Whether the device computes in the dtype: none does in one that is only stored, and one without
+ * f64 does not in f64 and c128. */
 int ocl_computes(const ndp_dev *, int32_t dtype);
 /* Dtypes that the op table allows and the device computes in. */
 uint64_t ocl_domain(const ndp_dev *, int32_t op);

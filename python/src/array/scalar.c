@@ -99,10 +99,10 @@ static nd_dtype scalar_dtype(nd_dtype dtype)
         return ND_I64;
     case ND_KIND_UINT:
         return ND_U64;
-    case ND_KIND_FLOAT:
-        return ND_F64;
-    default:
+    case ND_KIND_COMPLEX:
         return ND_C128;
+    default:
+        return ND_F64;
     }
 }
 

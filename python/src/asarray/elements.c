@@ -6,7 +6,7 @@
 typedef struct {
     int ndim;
     const int64_t *shape;
-    nd_dtype dtype; /* none of the 16-bit floating ones */
+    nd_dtype dtype; /* no floating one of less than 32 bits */
 } sequence;
 
 static int out_of_range(nd_scalar s, nd_dtype dtype)
@@ -44,7 +44,7 @@ static int store_int(nd_scalar s, nd_dtype dtype, char *to)
     return 0;
 }
 
-/* Stores s as that dtype, which is none of the 16-bit floating ones. */
+/* Stores s as that dtype, which is no floating one of less than 32 bits. */
 static int store(nd_scalar s, nd_dtype dtype, char *to)
 {
     int kind = nd_dtype_get(dtype)->kind;
@@ -126,7 +126,8 @@ static nd_status rounded(const nd_layout *layout, const char *data, nd_dtype dty
 nd_array *py_from_scalars(py_state *st, PyObject *o, int ndim, const int64_t *shape, nd_dtype dtype,
                           nd_device *device)
 {
-    const bool narrow = dtype == ND_F16 || dtype == ND_BF16; /* the library rounds to these */
+    const bool integral = nd_dtype_get(dtype)->kind & (ND_KIND_BOOL | ND_KIND_INT | ND_KIND_UINT);
+    const bool narrow = !integral && nd_dtype_size(dtype) < 4; /* the library rounds to these */
     const sequence q = {ndim, shape, narrow ? ND_F64 : dtype};
     const nd_layout layout = {
         .size = sizeof layout, .dtype = q.dtype, .ndim = ndim, .shape = shape};

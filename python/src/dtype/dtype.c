@@ -21,7 +21,7 @@ static PyObject *get_itemsize(PyObject *self, void *unused)
     (void)unused;
     return PyLong_FromLong(nd_dtype_get(of(self))->nbytes);
 }
-/* NumPy's letter: b bool, i signed, u unsigned, f floating, c complex, V bfloat16. */
+/* NumPy's letter: b bool, i signed, u unsigned, f floating, c complex, V what NumPy has not. */
 static PyObject *get_kind(PyObject *self, void *unused)
 {
     static const char kinds[ND_DTYPE_END] = {

@@ -22,14 +22,14 @@ PyObject *py_from_dtypes(py_state *st, uint64_t mask);
 bool py_has_bfloat16(PyObject *o);
 
 /* ---- elements in memory, as others describe them (layout.c) ---- */
-/* Finds the dtype of a kind ('b' bool, 'i', 'u', 'f', 'c') and a size; 0: there is none. bfloat16
- * is never found. */
+/* Finds the dtype of a kind ('b' bool, 'i', 'u', 'f', 'c') and a size; 0: there is none. Those of
+ * kind 'V', such as bfloat16, are never found. */
 nd_dtype py_dtype_of_kind(char kind, Py_ssize_t itemsize);
 /* Finds the dtype of a format of the buffer protocol (PEP 3118; NULL means bytes) and the size of
  * an item; 0: there is none. *swapped says whether the item's bytes are in the order that is not
  * this machine's. */
 nd_dtype py_dtype_of_format(const char *format, Py_ssize_t itemsize, bool *swapped);
-/* Gives the format of a dtype; NULL for bfloat16, for which formats have no letter. */
+/* Gives the format of a dtype; NULL for bfloat16 and others for which formats have no letter. */
 const char *py_format_of_dtype(nd_dtype dtype);
 /* Whether a byte order, one of "<>=|@!^", is not this machine's. */
 bool py_is_swapped(char order);

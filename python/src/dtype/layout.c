@@ -21,14 +21,12 @@ bool py_is_swapped(char order)
 
 nd_dtype py_dtype_of_kind(char kind, Py_ssize_t itemsize)
 {
-    int want = kind == 'b'   ? ND_KIND_BOOL
-               : kind == 'i' ? ND_KIND_INT
-               : kind == 'u' ? ND_KIND_UINT
-               : kind == 'f' ? ND_KIND_FLOAT
-               : kind == 'c' ? ND_KIND_COMPLEX
-                             : -1;
-    for (nd_dtype d = 1; d < ND_DTYPE_END; d++)
-        if (d != ND_BF16 && nd_dtype_get(d)->kind == want && nd_dtype_get(d)->nbytes == itemsize)
+    static const char kinds[ND_DTYPE_END] = {
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [id] = numpy,
+#include <ndock/dtype.def>
+    };
+    for (nd_dtype d = 1; d < ND_DTYPE_END && kind != 'V'; d++)
+        if (kinds[d] == kind && nd_dtype_get(d)->nbytes == itemsize)
             return d;
     return 0;
 }

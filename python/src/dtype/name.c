@@ -34,6 +34,10 @@ static nd_dtype known(const char *text)
 
 static void refuse(const char *text)
 {
+    static const char names[] =
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) ", " standard
+#include <ndock/dtype.def>
+        ;
     nd_dtype dtype;
     if (*text == '>' && known(text + 1)) {
         PyErr_Format(PyExc_TypeError,
@@ -48,10 +52,8 @@ static void refuse(const char *text)
                      text, name, name);
     } else {
         PyErr_Format(PyExc_TypeError,
-                     "'%s' is no dtype of ndock; say ndock.float32, 'float32' or NumPy's 'f4' "
-                     "(bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64, "
-                     "complex64, complex128)",
-                     text);
+                     "'%s' is no dtype of ndock; say ndock.float32, 'float32' or NumPy's 'f4' (%s)",
+                     text, names + 2);
     }
 }
 

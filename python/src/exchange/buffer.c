@@ -70,9 +70,12 @@ static int check_request(const nd_array *a, int flags)
         return not_host(PyExc_BufferError, a);
     if ((flags & PyBUF_WRITABLE) && nd_is_readonly(a))
         return refuse(PyExc_BufferError, "the array is read-only");
-    if (!py_format_of_dtype(nd_dtype_of(a)))
-        return refuse(PyExc_BufferError,
-                      "buffers have no format for bfloat16; use DLPack, or astype(ndock.float32)");
+    if (!py_format_of_dtype(nd_dtype_of(a))) {
+        PyErr_Format(PyExc_BufferError,
+                     "buffers have no format for %s; use DLPack, or astype(ndock.float32)",
+                     nd_dtype_get(nd_dtype_of(a))->standard);
+        return -1;
+    }
     return check_order(a, flags);
 }
 
@@ -163,10 +166,10 @@ PyObject *py_array_numpy(PyObject *self, PyObject *args, PyObject *kwargs)
         not_host(PyExc_TypeError, py_array_of(self));
         return NULL;
     }
-    if (!py_format_of_dtype(nd_dtype_of(py_array_of(self)))) {
-        refuse(PyExc_TypeError, "NumPy has no bfloat16; call x.astype(ndock.float32) first");
-        return NULL;
-    }
+    const nd_dtype dtype_here = nd_dtype_of(py_array_of(self));
+    if (!py_format_of_dtype(dtype_here))
+        return PyErr_Format(PyExc_TypeError, "NumPy has no %s; call x.astype(ndock.float32) first",
+                            nd_dtype_get(dtype_here)->standard);
     PyObject *view = PyMemoryView_FromObject(self);
     PyObject *result = view ? copied(view, dtype, copy) : NULL;
     Py_XDECREF(view);
