@@ -20,5 +20,6 @@ done <<END
 elementwise 3
 reduction 6
 class 8
+dtype 12
 END
 finish
