@@ -3,7 +3,7 @@
 ndockincludedir = $(includedir)/ndock
 dist_ndockinclude_DATA = \
   %reldir%/ndock/array.h %reldir%/ndock/base.h %reldir%/ndock/cai.h %reldir%/ndock/cache.h %reldir%/ndock/create.h %reldir%/ndock/custom.h %reldir%/ndock/device.h \
-  %reldir%/ndock/dlpack.h %reldir%/ndock/dtype.def %reldir%/ndock/dtype.h %reldir%/ndock/indexing.h \
+  %reldir%/ndock/dlpack.h %reldir%/ndock/dtype.def %reldir%/ndock/dtype.h %reldir%/ndock/fft.h %reldir%/ndock/indexing.h \
   %reldir%/ndock/io.h %reldir%/ndock/linalg.h %reldir%/ndock/manip.h %reldir%/ndock/math.h %reldir%/ndock/memory.h \
   %reldir%/ndock/ndock.h \
   %reldir%/ndock/note.h %reldir%/ndock/op.def %reldir%/ndock/op.h %reldir%/ndock/opclass.def %reldir%/ndock/opdomain.def %reldir%/ndock/plugin.h \

@@ -4,6 +4,7 @@ cpu_isa_sources = \
   %reldir%/copy/copy_isa.c \
   %reldir%/elementwise/elementwise_complex_isa.c %reldir%/elementwise/elementwise_isa.c \
   %reldir%/linalg/leaf_isa.c \
+  %reldir%/fft/fft_f32_isa.c %reldir%/fft/fft_f64_isa.c \
   %reldir%/matmul/matmul_isa.c \
   %reldir%/norm/norm_isa.c \
   %reldir%/random/random_isa.c \
@@ -36,6 +37,9 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/copy/iota.c %reldir%/copy/move_tmpl.h %reldir%/copy/tiles.c \
   %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h %reldir%/elementwise/loops.h \
   %reldir%/elementwise/loops_tmpl.h \
+  %reldir%/fft/fft.c %reldir%/fft/fft.h %reldir%/fft/lanes_tmpl.h %reldir%/fft/line.c %reldir%/fft/line.h \
+  %reldir%/fft/line_tmpl.h %reldir%/fft/node_tmpl.h %reldir%/fft/pass_tmpl.h %reldir%/fft/plan.c %reldir%/fft/real_tmpl.h \
+  %reldir%/fft/roots.c %reldir%/fft/shape.c %reldir%/fft/vector_tmpl.h \
   %reldir%/host/code.c %reldir%/host/cpu.h %reldir%/host/host.c %reldir%/host/isa.c %reldir%/host/memory.c \
   %reldir%/host/params.c %reldir%/host/scalar.c %reldir%/host/threads.c \
   %reldir%/index/index.c %reldir%/index/index.h %reldir%/index/plan.c %reldir%/index/scatter.c %reldir%/index/scatter_loop_tmpl.h \

@@ -9,7 +9,7 @@
 NDP_PLUGIN_NOTE("cpu", PACKAGE_VERSION, 0, ((uint64_t)1 << NDP_DTYPE_END) - 2,
                 "ndp.op/1 ndp.map/1 ndp.pointer/1 ndp.code/1 ndp.info/1")
 
-static struct ndp_dev the_device;
+struct ndp_dev cpu_device;
 
 static int32_t probe(uint32_t *count, char *why, size_t n)
 {
@@ -63,7 +63,7 @@ static int32_t info(uint32_t index, ndp_device_info *out)
 
 static int32_t dev_open(uint32_t index, ndp_dev **out)
 {
-    *out = index == 0 ? &the_device : NULL;
+    *out = index == 0 ? &cpu_device : NULL;
     if (!*out)
         return no_device(index);
     return NDP_OK;

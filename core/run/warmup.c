@@ -4,8 +4,9 @@
  * each form stands for all, and nothing is run. */
 #include "core/run/workspace.h"
 
-/* Operands: a array of the op's dtype, r of its result's, c of the complex dtype of its width, i
- * i64, b bool, s scalar; each followed by its rank, which a scalar takes from the result. */
+/* Operands: a array of the op's dtype, r of its result's, x of its real parts', c of the complex
+ * dtype of its width, i i64, b bool, s scalar; each followed by its rank, which a scalar takes from
+ * the result. */
 typedef struct {
     int op_class; /* ND_CLASS_NONE: every class that has no row of its own */
     nd_op op;     /* ND_OP_NONE: every op of the class that has no row of its own */
@@ -68,6 +69,9 @@ static const form forms[] = {
     {ND_CLASS_EIGEN, 0, "a3", "r2a3"},
     {ND_CLASS_SVD, 0, "a3", "r2"},
     {ND_CLASS_SVD, 0, "a3", "a3r2a3"},
+    {ND_CLASS_FFT, ND_OP_fft_r2c, "a2", "c2"},
+    {ND_CLASS_FFT, ND_OP_fft_c2r, "a2", "x2"},
+    {ND_CLASS_FFT, 0, "a2", "r2"},
 };
 
 enum { EXTENT = 2, MOST_RANK = 3, STORAGE_BYTES = 16 * 2 * EXTENT * EXTENT * EXTENT };
@@ -98,6 +102,7 @@ static uint32_t make_views(const subject *s, const char *text, unsigned dense_ma
                                     : is_dense ? dense[rank]
                                                : sparse[rank],
                           .dtype = text[0] == 'r'   ? s->result
+                                   : text[0] == 'x' ? nd__real_of(s->compute)
                                    : text[0] == 'c' ? nd__complex_of(s->compute)
                                    : text[0] == 'i' ? ND_I64
                                    : text[0] == 'b' ? ND_BOOL
@@ -189,6 +194,8 @@ static nd_status warm(const nd_warmup_item *item)
         return nd__fail(ND_ERR_ARGUMENT, "warmup", 0, "%d is no op", (int)item->op);
     ND_RETURN_IF(nd__check_dtype("warmup", item->dtype));
     ND_RETURN_IF(nd__op_domain(s.info, item->dtype, &s.compute));
+    if (s.info->op_class == ND_CLASS_FFT && nd_dtype_size(s.compute) == 2)
+        s.compute = ND_F32; /* halves are transformed in single precision */
     s.result = s.info->result == ND_RESULT_GIVEN ? s.compute : nd__op_result(s.info, s.compute);
     ND_RETURN_IF(nd__storage_alloc(s.device, STORAGE_BYTES, &s.storage));
     status = look_up_conversion(&s, item->dtype);

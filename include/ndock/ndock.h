@@ -32,6 +32,7 @@
 #include <ndock/custom.h>
 #include <ndock/reduce.h>
 #include <ndock/linalg.h>
+#include <ndock/fft.h>
 #include <ndock/indexing.h>
 #include <ndock/sorting.h>
 #include <ndock/manip.h>

@@ -197,6 +197,15 @@ typedef struct {
     uint32_t size, zero;
     ndp_scalar start, step; /* i64/u64, f64 or c128 by the kind of out */
 } ndp_iota;
+/* FFT over the last n_axes dimensions: sums of in[j]*exp(-+2*pi*i*j*k/n), times scale. There is at
+ * least one dimension before them. fft_r2c, fft_c2r: the last dimension is the real one, of extent n
+ * on the real side and n/2 + 1 on the other. The operand is not written to. */
+typedef struct {
+    uint32_t size;
+    int32_t n_axes;
+    int32_t inverse, zero; /* the exponent's sign: 0 is -, 1 is + */
+    double scale;
+} ndp_fft;
 /* RANDOM. Element i (C order) of out comes from Philox 4x32-10 block counter + i/L, word i mod L,
  * where L is 4 for results up to 32 bits and 2 for 64-bit ones (words 2l, 2l+1 form one u64, low
  * first). key[0], key[1] are the low and high halves of key; the 128-bit counter is counter[0]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The linear algebra of the array API's main namespace; the extension of that name is linalg.py. The extension fft is not
-there: hasattr(ndock, "fft") is False, as the standard asks."""
+"""The linear algebra of the array API's main namespace; the extension of that name is linalg.py."""
 from __future__ import annotations
 
 from . import _ndock

@@ -64,7 +64,7 @@ INSTEAD = {
 }
 
 LATER = frozenset("""
-fft einsum einsum_path
+einsum einsum_path
 correlate convolve gradient partition argpartition lexsort
 cross kron
 logspace geomspace cbrt sinc heaviside i0 gcd lcm ldexp frexp modf logaddexp2 spacing bitwise_count intersect1d setdiff1d setxor1d

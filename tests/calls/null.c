@@ -31,6 +31,8 @@ static const char *const optional[] = {
     "nd_allocator_load free_symbol",
     "nd_qr q",
     "nd_roll axes",
+    "nd_fftshift axes",
+    "nd_ifftshift axes",
     "nd_layer_norm scale",
     "nd_layer_norm bias",
     "nd_layer_norm_into scale",

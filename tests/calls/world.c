@@ -19,7 +19,7 @@ static struct {
     nd_safetensors *file;
     const nd_custom_op *custom;
     nd_array *f32, *i32, *where, *index, *row, *number, *count, *counts, *mask, *square, *order;
-    nd_array *positions, *coordinates, *flat, *matrix;
+    nd_array *positions, *coordinates, *flat, *matrix, *waves, *half_waves, *long_rows;
     nd_dl_managed *managed;
     nd_dl_legacy *legacy;
     nd_cai cai;
@@ -138,7 +138,7 @@ static bool make(nd_dtype dtype, int ndim, const int64_t *shape, double value, n
 static bool make_arrays(void)
 {
     static const int64_t two[] = {2}, one[] = {1}, nine[] = {3, 3}, three[] = {3}, four[] = {2, 2},
-                         flat[] = {1, 3};
+                         flat[] = {1, 3}, long_rows[] = {2, 4};
     return make(ND_F32, 2, shape23, 1, &w.f32) && make(ND_I32, 2, shape23, 1, &w.i32) &&
            make(ND_BOOL, 2, shape23, 1, &w.where) && make(ND_I64, 1, two, 1, &w.index) &&
            make(ND_F32, 1, three, 1, &w.row) && make(ND_F32, 0, NULL, 1, &w.number) &&
@@ -146,7 +146,9 @@ static bool make_arrays(void)
            make(ND_BOOL, 1, two, 1, &w.mask) && make(ND_F32, 2, nine, 1, &w.square) &&
            make(ND_I64, 1, three, 1, &w.order) && make(ND_I64, 2, shape23, 0, &w.positions) &&
            make(ND_I64, 2, four, 0, &w.coordinates) && make(ND_F32, 2, flat, 1, &w.flat) &&
-           nd_eye(w.device, ND_F32, 3, 3, 0, &w.matrix) == ND_OK;
+           nd_eye(w.device, ND_F32, 3, 3, 0, &w.matrix) == ND_OK &&
+           make(ND_C128, 2, shape23, 1, &w.waves) && make(ND_C128, 2, four, 1, &w.half_waves) &&
+           make(ND_F64, 2, long_rows, 1, &w.long_rows);
 }
 
 static bool make_files(void)
@@ -198,9 +200,10 @@ void world_remove_files(void)
 
 void world_end(void)
 {
-    nd_array *const arrays[] = {w.f32,    w.i32,       w.where,       w.index, w.row,
-                                w.number, w.count,     w.counts,      w.mask,  w.square,
-                                w.order,  w.positions, w.coordinates, w.flat,  w.matrix};
+    nd_array *const arrays[] = {w.f32,    w.i32,        w.where,       w.index, w.row,
+                                w.number, w.count,      w.counts,      w.mask,  w.square,
+                                w.order,  w.positions,  w.coordinates, w.flat,  w.matrix,
+                                w.waves,  w.half_waves, w.long_rows};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         nd_release(arrays[i]);
     nd_safetensors_close(w.file);
@@ -232,6 +235,16 @@ typedef struct {
     }
 
 static const pointer_row pointers[] = {
+    OF("nd_fft_into", NULL, "dst", waves),
+    OF("nd_ifft_into", NULL, "dst", waves),
+    OF("nd_fftn_into", NULL, "dst", waves),
+    OF("nd_ifftn_into", NULL, "dst", waves),
+    OF("nd_rfft_into", NULL, "dst", half_waves),
+    OF("nd_ihfft_into", NULL, "dst", half_waves),
+    OF("nd_rfftn_into", NULL, "dst", half_waves),
+    OF("nd_irfft_into", NULL, "dst", long_rows),
+    OF("nd_hfft_into", NULL, "dst", long_rows),
+    OF("nd_irfftn_into", NULL, "dst", long_rows),
     OF("nd_where", NULL, "a", where),
     OF("nd_where_into", NULL, "a", where),
     OF("nd_searchsorted", NULL, "sorted", row),
@@ -420,10 +433,9 @@ static nd_array *operand(const nd_call *call, const char *argument)
         if (n > m && strcmp(name + n - m, ends[i]) == 0)
             name[n - m] = 0;
     }
-    static const char *const square[] = {"cholesky",  "lu_factor", "lu_solve",         "cho_solve",
-                                         "solve",     "inv",       "solve_triangular", "det",
-                                         "slogdet",   "eigh",      "eigvalsh",         "eig",
-                                         "eigvals"};
+    static const char *const square[] = {
+        "cholesky", "lu_factor", "lu_solve", "cho_solve", "solve", "inv",    "solve_triangular",
+        "det",      "slogdet",   "eigh",     "eigvalsh",  "eig",   "eigvals"};
     for (size_t i = 0; i < sizeof square / sizeof *square; i++)
         if (strcmp(name, square[i]) == 0)
             return w.matrix;

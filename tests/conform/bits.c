@@ -124,6 +124,33 @@ static void reductions(nd_dtype dtype)
     nd_release(a);
 }
 
+/* A length of each way to cut one up, alone and in batches of rows and of columns. */
+static void transforms(nd_dtype dtype)
+{
+    static const int64_t lengths[] = {13, 64, 67, 360, 1009, 4096, 65536, 1 << 17};
+    char name[64];
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        for (int form = 0; form < 3; form++) {
+            const int64_t n = lengths[i], many = n > 5000 ? 3 : 40;
+            const int64_t shape[2] = {form == 2 ? n : form ? many : 1, form == 2 ? many : n};
+            const int32_t axis = form == 2 ? 0 : 1;
+            const nd_fft_opts o = {.size = sizeof o, .axes = &axis, .naxes = 1};
+            nd_array *a = values(dtype, 2, shape, 1, 10), *r = NULL;
+            snprintf(name, sizeof name, "fft:%s:%lld:%d", nd_dtype_name(dtype), (long long)n, form);
+            need(nd_fft(a, &o, &r), name);
+            print_hash(name, r);
+            snprintf(name, sizeof name, "rfft:%s:%lld:%d", nd_dtype_name(dtype), (long long)n,
+                     form);
+            need(nd_rfft(a, &o, &r), name);
+            print_hash(name, r);
+            snprintf(name, sizeof name, "irfft:%s:%lld:%d", nd_dtype_name(dtype), (long long)n,
+                     form);
+            need(nd_irfft(a, &o, &r), name);
+            print_hash(name, r);
+            nd_release(a);
+        }
+}
+
 /* Moduli whose logarithms add up to about 0, so that long products stay in range. */
 static void complex_reductions(nd_dtype dtype)
 {
@@ -175,6 +202,8 @@ int main(void)
     nd_array *r = NULL;
     elementwise(ND_F32);
     elementwise(ND_F64);
+    transforms(ND_F32);
+    transforms(ND_F64);
     reductions(ND_F32);
     reductions(ND_F64);
     complex_reductions(ND_C64);

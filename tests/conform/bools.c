@@ -184,6 +184,7 @@ static const struct {
     [ND_CLASS_SOLVE] = {NULL, 0, true},
     [ND_CLASS_EIGEN] = {NULL, 0, true},
     [ND_CLASS_SVD] = {NULL, 0, true},
+    [ND_CLASS_FFT] = {NULL, 0, true},
 };
 
 /* Whether elements may come out as the bytes that went in. */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include "tests/conform/into.h"
 
-static const nd_dtype dtypes[] = {ND_F32, ND_I64, ND_BOOL, ND_F16, ND_F64, ND_I8};
+static const nd_dtype dtypes[] = {ND_F32, ND_I64, ND_BOOL, ND_F16, ND_F64, ND_I8, ND_C64};
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 /* Where the destination lies, with an operand dense from `base` on. */
@@ -34,7 +34,13 @@ static bool is_legal(const into_entry *e, nd_dtype dtype)
 static nd_dtype result_dtype(const into_entry *e, nd_dtype value)
 {
     int kind = nd_dtype_get(value)->kind;
+    if (e->op == ND_OP_fft_r2c)
+        return value == ND_F64 ? ND_C128 : ND_C64;
+    if (e->op == ND_OP_fft_c2r)
+        return ND_F32;
     switch (nd_op_get(e->op)->result) {
+    case ND_RESULT_REAL:
+        return kind == ND_KIND_COMPLEX ? ND_F32 : value;
     case ND_RESULT_BOOL:
         return ND_BOOL;
     case ND_RESULT_INDEX:
@@ -67,10 +73,15 @@ static int64_t shape_of(const trial *t, const into_form *f, int64_t *shape)
 static dense some_values(nd_dtype dtype, int64_t n)
 {
     dense d = dense_new(dtype, 1, &n);
-    bool floating = cell_kind(dtype) == ND_KIND_FLOAT;
+    const bool floating = cell_kind(dtype) == ND_KIND_FLOAT;
+    const bool complex = cell_kind(dtype) == ND_KIND_COMPLEX;
     for (int64_t i = 0; i < n; i++) {
         int64_t x = random_below(dtype == ND_BOOL ? 2 : INTO_ROWS);
-        cell_write(dtype, floating ? cell_real((long double)(x + 1) / 8) : cell_int(x),
+        const long double part = (long double)(x + 1) / 8;
+        cell_write(dtype,
+                   complex    ? cell_complex(part, 1 - part)
+                   : floating ? cell_real(part)
+                              : cell_int(x),
                    dense_at(&d, i));
     }
     return d;
@@ -169,7 +180,12 @@ static nd_array *copy_of(const nd_array *a)
 static bool same_element(nd_dtype dtype, const char *got, const char *want)
 {
     cell g = cell_read(dtype, got), w = cell_read(dtype, want);
-    if (cell_kind(dtype) != ND_KIND_FLOAT)
+    const int kind = cell_kind(dtype);
+    if (kind == ND_KIND_COMPLEX && (isnan(w.re) || isinf(w.re) || isnan(w.im) || isinf(w.im)))
+        return memcmp(got, want, nd_dtype_size(dtype)) == 0 || isnan(w.re) || isnan(w.im);
+    if (kind == ND_KIND_COMPLEX)
+        return hypotl(g.re - w.re, g.im - w.im) <= fmaxl(1, hypotl(w.re, w.im)) * 0x1p-18L;
+    if (kind != ND_KIND_FLOAT)
         return memcmp(got, want, nd_dtype_size(dtype)) == 0;
     if (isnan(w.re) || isinf(w.re))
         return isnan(w.re) ? isnan(g.re) != 0 : g.re == w.re;

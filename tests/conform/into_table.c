@@ -11,6 +11,7 @@ typedef nd_status ternary_fn(const nd_array *, const nd_array *, const nd_array 
 typedef nd_status reduce_fn(const nd_array *, const nd_reduce_opts *, const nd_array *);
 typedef nd_status scan_fn(const nd_array *, const nd_scan_opts *, const nd_array *);
 typedef nd_status norm_fn(const nd_array *, const nd_norm_opts *, const nd_array *);
+typedef nd_status fft_fn(const nd_array *, const nd_fft_opts *, const nd_array *);
 typedef nd_status sort_fn(const nd_array *, const nd_sort_opts *, const nd_array *);
 typedef nd_status take_fn(const nd_array *, const nd_array *, int, const nd_array *);
 #define CALLER(name) \
@@ -78,6 +79,15 @@ CALLER(call_rms_norm)
     UNUSED_COUNT;
     (void)e;
     return nd_rms_norm_into(in[0], in[1], NULL, dst);
+}
+
+CALLER(call_fft)
+{
+    const int32_t axis = 0;
+    const int64_t n = INTO_ROWS;
+    const nd_fft_opts opts = {.size = sizeof opts, .axes = &axis, .lengths = &n, .naxes = 1};
+    UNUSED_COUNT;
+    return ((fft_fn *)e->fn)(in[0], &opts, dst);
 }
 
 CALLER(call_sort)
@@ -205,6 +215,15 @@ CALLER(call_random)
 #op "_into", call_softmax, (into_any)nd_##op##_into, ND_OP_##op, 1, \
             .axis = along, .in = {TABLE(V) }, .out = TABLE(V)               \
     }
+#define HALVED(role)                            \
+    {                                           \
+        2, {INTO_ROWS / 2 + 1, INTO_WIDE}, role \
+    }
+#define TRANSFORMS(function, op, from, to)                                          \
+    {                                                                               \
+#function "_into", call_fft, (into_any)nd_##function##_into, ND_OP_##op, 1, \
+            .in = {from(V) }, .out = to(V)                                          \
+    }
 #define SORTS(op, along, down)                                             \
     {                                                                      \
 #op "_into", call_sort, (into_any)nd_##op##_into, ND_OP_##op, 1,   \
@@ -231,6 +250,16 @@ const into_entry into_table[] = {
      .in = {TABLE(V), ROW(V), ROW(V)}, .out = TABLE(V)},
     {"rms_norm_into", call_rms_norm, NULL, ND_OP_rms_norm, 2, .in = {TABLE(V), ROW(V)},
      .out = TABLE(V)},
+    TRANSFORMS(fft, fft, TABLE, TABLE),
+    TRANSFORMS(ifft, fft, TABLE, TABLE),
+    TRANSFORMS(fftn, fft, TABLE, TABLE),
+    TRANSFORMS(ifftn, fft, TABLE, TABLE),
+    TRANSFORMS(rfft, fft_r2c, TABLE, HALVED),
+    TRANSFORMS(ihfft, fft_r2c, TABLE, HALVED),
+    TRANSFORMS(rfftn, fft_r2c, TABLE, HALVED),
+    TRANSFORMS(irfft, fft_c2r, HALVED, TABLE),
+    TRANSFORMS(hfft, fft_c2r, HALVED, TABLE),
+    TRANSFORMS(irfftn, fft_c2r, HALVED, TABLE),
     SORTS(sort, 0, 0),
     SORTS(sort, 1, 1),
     SORTS(argsort, 0, 1),

@@ -13,7 +13,7 @@ static void (*const groups[])(void) = {
     conform_views,       conform_slice,    conform_assign,  conform_errors,   conform_runtime_ops,
     conform_special,     conform_ties,     conform_zeros,   conform_into,     conform_edges,
     conform_kit,         conform_large,    conform_growth,  conform_together, conform_training,
-    conform_long_sums,   conform_margins,  conform_linalg,
+    conform_long_sums,   conform_margins,  conform_linalg,  conform_fft,
 };
 static const char *device = "cpu", *group, *replay;
 

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <ndock/plugin_facts.h>
 #include "tests/borrowed.h"
 
 static int defect(const char *kind)
@@ -162,6 +163,21 @@ static void store_past(const outer *k, ndp_stream *s, const ndp_view *out)
                          four, 4 * over);
 }
 
+/* The sum of a Fourier transform's sign or scale, or the transform of one axis of several. */
+static int32_t run_spoiled_fft(const outer *k, ndp_stream *s, const ndp_call *call)
+{
+    ndp_call other = *call;
+    ndp_fft params = *(const ndp_fft *)call->params;
+    other.params = &params;
+    if (defect("fft_sign"))
+        params.inverse = 0;
+    if (defect("fft_scale") && params.scale != 1)
+        params.scale *= 1 + 1e-5;
+    if (defect("fft_axes") && call->op == NDP_OP_fft && params.n_axes > 2)
+        params.n_axes = 2;
+    return k->inner->run(k->inner, s, &other);
+}
+
 /* Defects that have nothing to do with what is computed. */
 static void misbehave(const ndp_call *call)
 {
@@ -193,7 +209,8 @@ static int32_t run_outer(const ndp_kernel *base, ndp_stream *s, const ndp_call *
         pause();
     if (call->op == NDP_OP_sqrt && defect("lost"))
         return host->error(host->ctx, NDP_ERR_LOST, 999, "the defect called lost");
-    int32_t status = k->inner->run(k->inner, s, call);
+    int32_t status = ndp_op_class(call->op) == NDP_CLASS_FFT ? run_spoiled_fft(k, s, call)
+                                                             : k->inner->run(k->inner, s, call);
     if (status == NDP_ERR_INDEX && defect("early"))
         spoil(k, s, out, 0);
     if (status != NDP_OK)
@@ -214,6 +231,8 @@ static int32_t run_outer(const ndp_kernel *base, ndp_stream *s, const ndp_call *
         sum_in_halves(k, s, call);
     if (call->op == NDP_OP_floor_divide && defect("by_zero"))
         divide_by_zero(k, s, call);
+    if (call->op == NDP_OP_fft_c2r && defect("fft_operand"))
+        spoil(k, s, &call->in[0], 0);
     if (call->op == NDP_OP_multiply && defect("past"))
         store_past(k, s, out);
     if (call->op == NDP_OP_maximum && defect("nan"))

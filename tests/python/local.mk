@@ -21,6 +21,7 @@ python_tests = \
   %reldir%/test_docs.py \
   %reldir%/test_dlpack.py \
   %reldir%/test_examples.py \
+  %reldir%/test_fft.py \
   %reldir%/test_files.py \
   %reldir%/test_histogram.py \
   %reldir%/test_idioms.py \

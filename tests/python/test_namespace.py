@@ -123,9 +123,9 @@ def test_signature(line):
     check(name, inspect.signature(scope["f"]))
 
 
-def check(name, want):
+def check(name, want, package=nd):
     """Kinds and defaults, and names where they can be used; more parameters by keyword are allowed."""
-    function = getattr(nd, name)
+    function = getattr(package, name)
     got = list(inspect.signature(function).parameters.values())
     for p in want.parameters.values():
         match = next((g for g in got if g.name == p.name), None)
@@ -168,8 +168,21 @@ def test_our_own_functions_are_there():
         assert callable(getattr(nd, name)), name
 
 
+FFT = ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"]
+FFTN = ["fftn", "ifftn", "rfftn", "irfftn"]
+
+
+def test_signatures_of_fft():
+    for names, want in ((FFT, lambda x, /, *, n=None, axis=-1, norm="backward": None),
+                        (FFTN, lambda x, /, *, s=None, axes=None, norm="backward": None),
+                        (["fftfreq", "rfftfreq"], lambda n, /, *, d=1.0, dtype=None, device=None: None),
+                        (["fftshift", "ifftshift"], lambda x, /, *, axes=None: None)):
+        for name in names:
+            check(name, inspect.signature(want), nd.fft)
+
+
 def test_extensions():
-    assert hasattr(nd, "linalg") and not hasattr(nd, "fft")
+    assert hasattr(nd, "linalg") and hasattr(nd, "fft")
 
 
 def test_constants():

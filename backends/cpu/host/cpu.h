@@ -17,6 +17,7 @@ struct ndp_mem {
 struct ndp_dev {
     int32_t index;
 };
+extern struct ndp_dev cpu_device; /* plugin.c */
 
 /* ---- host.c ---- */
 extern const ndp_host *cpu_host; /* set by the entry */

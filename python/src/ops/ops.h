@@ -16,6 +16,6 @@ extern PyMethodDef py_reduce_methods[], py_manip_methods[], py_view_methods[], p
 extern PyMethodDef py_decompose_methods[];
 extern PyMethodDef py_linalg_methods[], py_random_methods[], py_promote_methods[];
 extern PyMethodDef py_math_methods[], py_statistics_methods[], py_histogram_methods[];
-extern PyMethodDef py_stack_methods[];
+extern PyMethodDef py_stack_methods[], py_fft_methods[];
 
 #endif

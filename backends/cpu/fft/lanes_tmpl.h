@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * From memory to cells and back. Where lanes, or elements, lie one after the other, vectors are
+ * loaded and turned; anything else goes element by element. */
+
+enum { PART = sizeof(FFT_REAL) };
+
+/* How the elements of an io lie. */
+typedef struct {
+    char *base;     /* of the part that comes first */
+    int exchanged;  /* im comes before re */
+    int together;   /* re and im of an element lie side by side */
+    int64_t across; /* bytes from lane to lane of a full vector, 0 if they differ */
+} lie;
+
+static lie lie_of(const cpu_fft_io *io)
+{
+    lie l = {.base = io->re};
+    l.exchanged = io->re && io->re == io->im + PART;
+    l.together = io->re && io->im && (l.exchanged || io->im == io->re + PART);
+    if (l.exchanged)
+        l.base = io->im;
+    if (io->lanes < LANES)
+        return l;
+    l.across = io->lane[1] - io->lane[0];
+    for (int i = 1; i < LANES; i++)
+        if (io->lane[i] - io->lane[i - 1] != l.across)
+            l.across = 0;
+    return l;
+}
+
+/* ---- loads ---- */
+static void load_parts(FFT_REAL *to, const char *from, const cpu_fft_io *io, int64_t begin,
+                       int64_t n)
+{
+    for (int64_t j = begin; j < n; j++, to += 2 * LANES)
+        for (int l = 0; l < LANES; l++)
+            to[l] =
+                from && l < io->lanes ? *(const FFT_REAL *)(from + io->lane[l] + j * io->step) : 0;
+}
+
+static void load_each(cell *to, const cpu_fft_io *io, int64_t begin, int64_t n)
+{
+    load_parts((FFT_REAL *)(to + begin), io->re, io, begin, n);
+    load_parts((FFT_REAL *)(to + begin) + LANES, io->im, io, begin, n);
+}
+
+/* Lanes side by side, elements with both parts together. */
+static void load_across(cell *to, const lie *l, const cpu_fft_io *io, int64_t n)
+{
+    const char *from = l->base + io->lane[0];
+    for (int64_t j = 0; j < n; j++, from += io->step) {
+        vec a = load_vec(from), b = load_vec(from + FFT_BYTES);
+        vec even = SHUFFLE(a, b, EVEN), odd = SHUFFLE(a, b, ODD);
+        to[j] = l->exchanged ? (cell){odd, even} : (cell){even, odd};
+    }
+}
+
+/* Lanes of each part side by side. */
+static void load_apart(cell *to, const cpu_fft_io *io, int64_t n)
+{
+    const char *re = io->re ? io->re + io->lane[0] : NULL;
+    const char *im = io->im ? io->im + io->lane[0] : NULL;
+    for (int64_t j = 0; j < n; j++) {
+        to[j].r = re ? load_vec(re + j * io->step) : all(0);
+        to[j].i = im ? load_vec(im + j * io->step) : all(0);
+    }
+}
+
+/* Elements side by side with both parts together, lanes anywhere. */
+static void load_along(cell *to, const lie *l, const cpu_fft_io *io, int64_t n)
+{
+    int64_t j = 0;
+    vec even[LANES], odd[LANES];
+    for (; j + LANES <= n; j += LANES) {
+#pragma GCC unroll 16
+        for (int k = 0; k < LANES; k++) {
+            const char *from = l->base + io->lane[k] + j * 2 * PART;
+            vec a = load_vec(from), b = load_vec(from + FFT_BYTES);
+            even[k] = SHUFFLE(a, b, EVEN);
+            odd[k] = SHUFFLE(a, b, ODD);
+        }
+        turn_square(even);
+        turn_square(odd);
+#pragma GCC unroll 16
+        for (int k = 0; k < LANES; k++)
+            to[j + k] = l->exchanged ? (cell){odd[k], even[k]} : (cell){even[k], odd[k]};
+    }
+    load_each(to, io, j, n);
+}
+
+static void load(void *cells, const cpu_fft_io *io, int64_t n)
+{
+    const lie l = lie_of(io);
+    if (l.together && l.across == 2 * PART)
+        load_across(cells, &l, io, n);
+    else if (!l.together && l.across == PART)
+        load_apart(cells, io, n);
+    else if (l.together && io->step == 2 * PART && io->lanes == LANES)
+        load_along(cells, &l, io, n);
+    else
+        load_each(cells, io, 0, n);
+}
+
+/* ---- stores ---- */
+static void store_parts(const FFT_REAL *from, char *to, FFT_REAL scale, const cpu_fft_io *io,
+                        int64_t begin, int64_t n)
+{
+    for (int64_t j = begin; j < n && to; j++, from += 2 * LANES)
+        for (int l = 0; l < io->lanes; l++)
+            *(FFT_REAL *)(to + io->lane[l] + j * io->step) = scale * from[l];
+}
+
+static void store_each(const cell *from, const cpu_fft_io *io, int64_t begin, int64_t n)
+{
+    const FFT_REAL *part = (const FFT_REAL *)(from + begin);
+    store_parts(part, io->re, (FFT_REAL)io->scale[0], io, begin, n);
+    store_parts(part + LANES, io->im, (FFT_REAL)io->scale[1], io, begin, n);
+}
+
+static void store_across(const cell *from, const lie *l, const cpu_fft_io *io, int64_t n)
+{
+    const FFT_REAL sr = (FFT_REAL)io->scale[0], si = (FFT_REAL)io->scale[1];
+    char *to = l->base + io->lane[0];
+    for (int64_t j = 0; j < n; j++, to += io->step) {
+        vec re = sr * from[j].r, im = si * from[j].i;
+        vec even = l->exchanged ? im : re, odd = l->exchanged ? re : im;
+        store_vec(to, SHUFFLE(even, odd, LOW));
+        store_vec(to + FFT_BYTES, SHUFFLE(even, odd, HIGH));
+    }
+}
+
+static void store_apart(const cell *from, const cpu_fft_io *io, int64_t n)
+{
+    const FFT_REAL sr = (FFT_REAL)io->scale[0], si = (FFT_REAL)io->scale[1];
+    for (int64_t j = 0; j < n; j++) {
+        if (io->re)
+            store_vec(io->re + io->lane[0] + j * io->step, sr * from[j].r);
+        if (io->im)
+            store_vec(io->im + io->lane[0] + j * io->step, si * from[j].i);
+    }
+}
+
+static void store_along(const cell *from, const lie *l, const cpu_fft_io *io, int64_t n)
+{
+    const FFT_REAL sr = (FFT_REAL)io->scale[0], si = (FFT_REAL)io->scale[1];
+    int64_t j = 0;
+    vec even[LANES], odd[LANES];
+    for (; j + LANES <= n; j += LANES) {
+#pragma GCC unroll 16
+        for (int k = 0; k < LANES; k++) {
+            vec re = sr * from[j + k].r, im = si * from[j + k].i;
+            even[k] = l->exchanged ? im : re;
+            odd[k] = l->exchanged ? re : im;
+        }
+        turn_square(even);
+        turn_square(odd);
+#pragma GCC unroll 16
+        for (int k = 0; k < LANES; k++) {
+            char *to = l->base + io->lane[k] + j * 2 * PART;
+            store_vec(to, SHUFFLE(even[k], odd[k], LOW));
+            store_vec(to + FFT_BYTES, SHUFFLE(even[k], odd[k], HIGH));
+        }
+    }
+    store_each(from, io, j, n);
+}
+
+static void store(const void *cells, const cpu_fft_io *io, int64_t n)
+{
+    const lie l = lie_of(io);
+    if (l.together && l.across == 2 * PART)
+        store_across(cells, &l, io, n);
+    else if (!l.together && l.across == PART)
+        store_apart(cells, io, n);
+    else if (l.together && io->step == 2 * PART && io->lanes == LANES)
+        store_along(cells, &l, io, n);
+    else
+        store_each(cells, io, 0, n);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * One long transform: its columns, its rows, and what else is done to a line of elements. Between
+ * its columns and its rows it lies in blocks of LANES rows, in cells: element j of rows b*LANES and
+ * up is cell b*n2 + j. */
+
+/* The io of `lanes` neighbours of a line from element `at` on, whose next ones are `apart` elements
+ * on. */
+static cpu_fft_io part_of(const cpu_fft_io *line, int64_t at, int64_t lanes, int64_t apart)
+{
+    cpu_fft_io io = {.re = line->re, .im = line->im, .step = apart * line->step};
+    io.lanes = (int32_t)(lanes < LANES ? lanes : LANES);
+    io.scale[0] = line->scale[0];
+    io.scale[1] = line->scale[1];
+    for (int i = 0; i < io.lanes; i++)
+        io.lane[i] = line->lane[0] + (at + i) * line->step;
+    return io;
+}
+
+/* A column's cells, LANES of them at a time, become cells of LANES rows. */
+static void turn_columns(cell *column, int64_t n1, int64_t n2, int64_t j, int64_t lanes, cell *rows)
+{
+    vec re[LANES], im[LANES];
+    for (int64_t k = 0; k < n1; k += LANES) {
+#pragma GCC unroll 16
+        for (int i = 0; i < LANES; i++) {
+            re[i] = column[k + i].r;
+            im[i] = column[k + i].i;
+        }
+        turn_square(re);
+        turn_square(im);
+        cell *to = rows + k / LANES * n2 + j;
+        for (int i = 0; i < lanes; i++)
+            to[i] = (cell){re[i], im[i]};
+    }
+}
+
+/* begin and end count vectors of columns. work: n1 cells, rounded up to a vector, and what the node
+ * needs. */
+static void run_columns(const cpu_fft_plan *plan, int32_t at, const cpu_fft_io *in, int64_t begin,
+                        int64_t end, void *rows, void *work)
+{
+    const cpu_fft_node *node = &plan->shape.node[at];
+    const int64_t n1 = plan->shape.node[node->first].n, n2 = node->n / n1;
+    const int64_t rounded = (n1 + LANES - 1) / LANES * LANES;
+    const cut_table t = cut_table_of(plan, node);
+    cell *column = work;
+    for (int64_t k = n1; k < rounded; k++)
+        column[k] = (cell){all(0), all(0)};
+    for (int64_t j = begin * LANES; j < end * LANES && j < n2; j += LANES) {
+        const cpu_fft_io part = part_of(in, j, n2 - j, n2);
+        load(column, &part, n1);
+        run_cells(plan, node->first, column, column + rounded);
+        for (int64_t k = 0; k < n1; k++) {
+            cell w = cut_factors(&t, n2, k, j);
+            column[k] = times(column[k], w.r, w.i);
+        }
+        turn_columns(column, n1, n2, j, part.lanes, rows);
+    }
+}
+
+/* begin and end count blocks of rows. */
+static void run_rows(const cpu_fft_plan *plan, int32_t at, void *rows, int64_t begin, int64_t end,
+                     const cpu_fft_io *out, void *work)
+{
+    const cpu_fft_node *node = &plan->shape.node[at];
+    const int64_t n1 = plan->shape.node[node->first].n, n2 = node->n / n1;
+    for (int64_t b = begin; b < end; b++) {
+        cell *block = (cell *)rows + b * n2;
+        const cpu_fft_io part = part_of(out, b * LANES, n1 - b * LANES, n1);
+        run_cells(plan, node->second, block, work);
+        store(block, &part, n2);
+    }
+}
+
+/* ---- lines as two dense arrays of their parts ---- */
+static void load_line(const cpu_fft_io *line, int64_t begin, int64_t end, void *re, void *im)
+{
+    cell c;
+    for (int64_t j = begin; j < end; j += LANES) {
+        const cpu_fft_io part = part_of(line, j, end - j, 0);
+        const size_t nbytes = (size_t)part.lanes * PART;
+        load(&c, &part, 1);
+        memcpy((FFT_REAL *)re + j, &c.r, nbytes);
+        memcpy((FFT_REAL *)im + j, &c.i, nbytes);
+    }
+}
+
+static void store_line(const void *re, const void *im, int64_t begin, int64_t end,
+                       const cpu_fft_io *line)
+{
+    cell c = {all(0), all(0)};
+    for (int64_t j = begin; j < end; j += LANES) {
+        const cpu_fft_io part = part_of(line, j, end - j, 0);
+        const size_t nbytes = (size_t)part.lanes * PART;
+        memcpy(&c.r, (const FFT_REAL *)re + j, nbytes);
+        memcpy(&c.i, (const FFT_REAL *)im + j, nbytes);
+        store(&c, &part, 1);
+    }
+}
+
+/* Elements begin to end times numbers of a table. exchange: the parts change places then. */
+static void multiply_line(void *re_, void *im_, const void *wr_, const void *wi_, int64_t begin,
+                          int64_t end, int exchange)
+{
+    FFT_REAL *re = re_, *im = im_;
+    const FFT_REAL *wr = wr_, *wi = wi_;
+    for (int64_t j = begin; j < end; j++) {
+        FFT_REAL x = re[j] * wr[j] - im[j] * wi[j], y = re[j] * wi[j] + im[j] * wr[j];
+        re[j] = exchange ? y : x;
+        im[j] = exchange ? x : y;
+    }
+}

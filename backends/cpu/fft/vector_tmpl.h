@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Vectors and cells of one SIMD level. The includer defines FFT_REAL (float or double), FFT_WORD
+ * (the signed integer of that size) and FFT_DOUBLE (1 for double). */
+#include <string.h>
+#include "fft/fft.h"
+
+#if CPU_ISA_LEVEL == 2
+#define FFT_BYTES 64
+#elif CPU_ISA_LEVEL == 1
+#define FFT_BYTES 32
+#else
+#define FFT_BYTES 16
+#endif
+#define LANES (FFT_BYTES / (int)sizeof(FFT_REAL))
+#define INLINE static inline __attribute__((always_inline))
+
+typedef FFT_REAL vec __attribute__((vector_size(FFT_BYTES)));
+typedef FFT_REAL loose_vec
+    __attribute__((vector_size(FFT_BYTES), aligned(sizeof(FFT_REAL)), may_alias));
+typedef FFT_WORD words __attribute__((vector_size(FFT_BYTES)));
+
+/* One element of LANES transforms. */
+typedef struct {
+    vec r, i;
+} cell;
+
+/* ---- shuffles: which of the 2*LANES elements of a and b go where ---- */
+#if FFT_BYTES == 64 && !FFT_DOUBLE
+#define LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#define EVEN 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
+#define ODD 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
+#define BACK 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0
+#elif FFT_BYTES == 64 || (FFT_BYTES == 32 && !FFT_DOUBLE)
+#define LOW 0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH 4, 12, 5, 13, 6, 14, 7, 15
+#define EVEN 0, 2, 4, 6, 8, 10, 12, 14
+#define ODD 1, 3, 5, 7, 9, 11, 13, 15
+#define BACK 7, 6, 5, 4, 3, 2, 1, 0
+#elif FFT_BYTES == 32 || !FFT_DOUBLE
+#define LOW 0, 4, 1, 5
+#define HIGH 2, 6, 3, 7
+#define EVEN 0, 2, 4, 6
+#define ODD 1, 3, 5, 7
+#define BACK 3, 2, 1, 0
+#else
+#define LOW 0, 2
+#define HIGH 1, 3
+#define EVEN 0, 2
+#define ODD 1, 3
+#define BACK 1, 0
+#endif
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define SHUFFLE(a, b, ...) ((vec)__builtin_shufflevector((words)(a), (words)(b), __VA_ARGS__))
+#endif
+#endif
+#ifndef SHUFFLE
+#define SHUFFLE(a, b, ...) ((vec)__builtin_shuffle((words)(a), (words)(b), (words){__VA_ARGS__}))
+#endif
+
+INLINE vec load_vec(const void *p)
+{
+    return *(const loose_vec *)p;
+}
+
+INLINE void store_vec(void *p, vec v)
+{
+    *(loose_vec *)p = v;
+}
+
+INLINE vec all(FFT_REAL x)
+{
+    return x - (vec){0};
+}
+
+/* Rows of a square of LANES x LANES elements become its columns. Each step lays the halves of the
+ * rows between each other. */
+INLINE void turn_square(vec *x)
+{
+    vec y[LANES];
+    for (int step = 1; step < LANES; step *= 2) {
+#pragma GCC unroll 16
+        for (int i = 0; i < LANES / 2; i++) {
+            y[2 * i] = SHUFFLE(x[i], x[i + LANES / 2], LOW);
+            y[2 * i + 1] = SHUFFLE(x[i], x[i + LANES / 2], HIGH);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < LANES; i++)
+            x[i] = y[i];
+    }
+}
+
+/* ---- complex arithmetic ---- */
+INLINE cell plus(cell a, cell b)
+{
+    return (cell){a.r + b.r, a.i + b.i};
+}
+
+INLINE cell minus(cell a, cell b)
+{
+    return (cell){a.r - b.r, a.i - b.i};
+}
+
+/* a - i*b and a + i*b */
+INLINE cell minus_i(cell a, cell b)
+{
+    return (cell){a.r + b.i, a.i - b.r};
+}
+
+INLINE cell plus_i(cell a, cell b)
+{
+    return (cell){a.r - b.i, a.i + b.r};
+}
+
+INLINE cell scaled(FFT_REAL s, cell a)
+{
+    return (cell){s * a.r, s * a.i};
+}
+
+INLINE cell times(cell a, vec wr, vec wi)
+{
+    return (cell){a.r * wr - a.i * wi, a.r * wi + a.i * wr};
+}
+
+/* By the factor at w, which is the same for all lanes. */
+INLINE cell times_at(cell a, const FFT_REAL *w)
+{
+    return times(a, all(w[0]), all(w[1]));
+}

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Fourier transforms: accuracy against twice the precision.
+check_PROGRAMS += %reldir%/accuracy.t
+TESTS += %reldir%/accuracy.t
+noinst_HEADERS += %reldir%/exact.h
+EXTRA_DIST += %reldir%/golden.inc %reldir%/golden.py
+%canon_reldir%_accuracy_t_SOURCES = %reldir%/accuracy.c
+%canon_reldir%_accuracy_t_LDADD = $(test_ldadd) -lm
+
+# Every length up to 2,048, and longer ones.
+check-fft-long: %reldir%/accuracy.t
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(test_plugin_path)' NDOCK_TEST_LONG=1 ./%reldir%/accuracy.t
+.PHONY: check-fft-long
