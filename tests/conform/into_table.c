@@ -12,6 +12,9 @@ typedef nd_status reduce_fn(const nd_array *, const nd_reduce_opts *, const nd_a
 typedef nd_status scan_fn(const nd_array *, const nd_scan_opts *, const nd_array *);
 typedef nd_status norm_fn(const nd_array *, const nd_norm_opts *, const nd_array *);
 typedef nd_status fft_fn(const nd_array *, const nd_fft_opts *, const nd_array *);
+typedef nd_status linalg_fn(const nd_array *, const nd_linalg_opts *, const nd_array *);
+typedef nd_status solve_fn(const nd_array *, const nd_array *, const nd_linalg_opts *,
+                           const nd_array *);
 typedef nd_status sort_fn(const nd_array *, const nd_sort_opts *, const nd_array *);
 typedef nd_status take_fn(const nd_array *, const nd_array *, int, const nd_array *);
 #define CALLER(name) \
@@ -133,6 +136,21 @@ CALLER(call_matmul)
     const nd_matmul_opts opts = {.size = sizeof opts, .alpha = 1, .beta = e->how, .bias = in[2]};
     UNUSED_COUNT;
     return nd_matmul_into(in[0], in[1], &opts, dst);
+}
+
+/* Unchecked: what is random may be singular. */
+CALLER(call_linalg)
+{
+    const nd_linalg_opts opts = {.size = sizeof opts, .unchecked = 1};
+    UNUSED_COUNT;
+    return ((linalg_fn *)e->fn)(in[0], &opts, dst);
+}
+
+CALLER(call_solve)
+{
+    const nd_linalg_opts opts = {.size = sizeof opts, .unchecked = 1};
+    UNUSED_COUNT;
+    return ((solve_fn *)e->fn)(in[0], in[1], &opts, dst);
 }
 
 CALLER(call_fill)
@@ -281,6 +299,14 @@ const into_entry into_table[] = {
      .out = SQUARE(V)},
     {"matmul_into", call_matmul, NULL, ND_OP_matmul, 3, .how = 1,
      .in = {SQUARE(V), SQUARE(V), COLUMN(V)}, .out = SQUARE(V)},
+    {"cholesky_into", call_linalg, (into_any)nd_cholesky_into, ND_OP_cholesky, 1, .in = {SQUARE(V)},
+     .out = SQUARE(V)},
+    {"inv_into", call_linalg, (into_any)nd_inv_into, ND_OP_solve, 1, .in = {SQUARE(V)},
+     .out = SQUARE(V)},
+    {"solve_into", call_solve, (into_any)nd_solve_into, ND_OP_solve, 2, .in = {SQUARE(V), TABLE(V)},
+     .out = TABLE(V)},
+    {"solve_triangular_into", call_solve, (into_any)nd_solve_triangular_into,
+     ND_OP_solve_triangular, 2, .in = {SQUARE(V), TABLE(V)}, .out = TABLE(V)},
     {"assign", call_unary, (into_any)nd_assign, ND_OP_copy, 1, .in = {FLAT(V)}, .out = FLAT(V)},
     {"assign", call_unary, (into_any)nd_assign, ND_OP_copy, 1, .in = {ROW(V)}, .out = TABLE(V)},
     {"fill", call_fill, NULL, ND_OP_fill, 0, .out = TABLE(V)},

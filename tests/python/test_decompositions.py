@@ -277,8 +277,8 @@ def test_refused_matrices(device):
             ("solve", 1, 1, lambda: L.solve(singular, b)), ("inv", 1, 1, lambda: L.inv(singular)),
             ("lu_factor", 1, 1, lambda: L.lu_factor(singular)), ("solve_triangular", 1, 1, lambda: L.solve_triangular(singular, b)),
             ("cholesky", 2, 2, lambda: L.cholesky(negative))):
-        later = {"inv": "solve", "lu_factor": "lu"}  # a device that queues work knows the kernel's name
-        with raises(L.LinAlgError, name if device == "cpu" else later.get(name, name), f"matrix {matrix}", f"pivot {pivot}"):
+        later = {"inv": "solve", "lu_factor": "lu"} if device.startswith("sim") else {}  # queued work knows the kernel's name
+        with raises(L.LinAlgError, later.get(name, name), f"matrix {matrix}", f"pivot {pivot}"):
             f()
             wait(device)
     assert not np.all(np.isfinite(host(L.solve(singular, b, check=False))[1]))

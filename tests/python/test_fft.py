@@ -139,8 +139,8 @@ def test_out(device):
 def test_frequencies_and_shifts():
     rng = np.random.default_rng(17)
     for n in range(1, 12):
-        np.testing.assert_allclose(nd.fft.fftfreq(n, d=0.1).numpy(), np.fft.fftfreq(n, 0.1), rtol=1e-15)
-        np.testing.assert_allclose(nd.fft.rfftfreq(n, d=0.1).numpy(), np.fft.rfftfreq(n, 0.1), rtol=1e-15)
+        np.testing.assert_allclose(nd.fft.fftfreq(n, d=0.1).cpu().numpy(), np.fft.fftfreq(n, 0.1), rtol=1e-15)
+        np.testing.assert_allclose(nd.fft.rfftfreq(n, d=0.1).cpu().numpy(), np.fft.rfftfreq(n, 0.1), rtol=1e-15)
         assert nd.fft.fftfreq(n, dtype="float32").dtype == nd.float32
     for shape in ((5,), (4, 5), (2, 0, 3), (3, 4, 5)):
         x = elements(rng, "int32", shape)
