@@ -59,16 +59,13 @@ static int64_t product(int ndim, const int64_t *shape)
 
 /* ---- the oracle ---- */
 
-/* Element k of the sums along n elements. */
-static point sum_of(const point *x, int64_t step, int64_t n, int64_t k, int sign)
+/* Element k of the sums along n elements, of which root has the n-th roots of unity. */
+static point sum_of(const point *x, int64_t step, int64_t n, int64_t k, const point *root)
 {
-    const long double turn = 6.283185307179586476925286766559L;
     point sum = {0, 0};
-    for (int64_t j = 0; j < n; j++) {
-        long double angle = turn * (long double)(j * k % n) / (long double)n;
-        long double c = cosl(angle), s = (long double)sign * sinl(angle);
-        sum.re += x[j * step].re * c - x[j * step].im * s;
-        sum.im += x[j * step].re * s + x[j * step].im * c;
+    for (int64_t j = 0, at = 0; j < n; j++, at = at + k < n ? at + k : at + k - n) {
+        sum.re += x[j * step].re * root[at].re - x[j * step].im * root[at].im;
+        sum.im += x[j * step].re * root[at].im + x[j * step].im * root[at].re;
     }
     return sum;
 }
@@ -76,13 +73,19 @@ static point sum_of(const point *x, int64_t step, int64_t n, int64_t k, int sign
 /* Along one axis of an array in C order, to another that has `out` elements there. */
 static point *along(point *x, int ndim, const int64_t *shape, int axis, int64_t out, int sign)
 {
+    const long double turn = 6.283185307179586476925286766559L;
     const int64_t n = shape[axis], inner = product(ndim - axis - 1, shape + axis + 1);
     const int64_t outer = product(axis, shape);
-    point *y = malloc((size_t)(outer * out * inner + 1) * sizeof *y);
+    point *y = malloc((size_t)(outer * out * inner + n) * sizeof *y);
+    point *root = y ? y + outer * out * inner : NULL;
+    for (int64_t k = 0; y && k < n; k++) {
+        const long double angle = turn * (long double)(sign * k) / (long double)n;
+        root[k] = (point){cosl(angle), sinl(angle)};
+    }
     for (int64_t o = 0; y && o < outer; o++)
         for (int64_t k = 0; k < out; k++)
             for (int64_t i = 0; i < inner; i++)
-                y[(o * out + k) * inner + i] = sum_of(x + o * n * inner + i, inner, n, k, sign);
+                y[(o * out + k) * inner + i] = sum_of(x + o * n * inner + i, inner, n, k, root);
     free(x);
     return y;
 }
