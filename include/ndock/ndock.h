@@ -38,6 +38,7 @@
 #include <ndock/statistics.h>
 #include <ndock/histogram.h>
 #include <ndock/compare.h>
+#include <ndock/calculus.h>
 #include <ndock/random.h>
 #include <ndock/dlpack.h>
 #include <ndock/cai.h>

@@ -15,6 +15,6 @@ extern PyMethodDef py_elementwise_methods[], py_create_methods[], py_filled_meth
 extern PyMethodDef py_reduce_methods[], py_manip_methods[], py_view_methods[], py_sorting_methods[];
 extern PyMethodDef py_linalg_methods[], py_random_methods[], py_promote_methods[];
 extern PyMethodDef py_math_methods[], py_statistics_methods[], py_histogram_methods[];
-extern PyMethodDef py_stack_methods[];
+extern PyMethodDef py_stack_methods[], py_calculus_methods[], py_edit_methods[], py_sets_methods[];
 
 #endif
