@@ -8,4 +8,5 @@ core_ops_sources = %reldir%/copy.c %reldir%/create.c %reldir%/custom.c %reldir%/
 core_ops_sources += %reldir%/bins.c %reldir%/bins.h %reldir%/compare.c %reldir%/histogram.c %reldir%/nan.c \
   %reldir%/order_statistics.c %reldir%/quantile.c %reldir%/quantile.h %reldir%/rows.c %reldir%/rows.h %reldir%/split.c \
   %reldir%/stack.c %reldir%/statistics.c %reldir%/steps.c %reldir%/steps.h
-core_ops_sources += %reldir%/determinant.c %reldir%/eigen.c %reldir%/factor.c %reldir%/linalg.c %reldir%/linalg.h %reldir%/solve.c %reldir%/svd.c
+core_ops_sources += %reldir%/decompositions.c %reldir%/determinant.c %reldir%/diagonals.c %reldir%/eigen.c %reldir%/einsum.c \
+  %reldir%/einsum.h %reldir%/einsum_parse.c %reldir%/norms.c %reldir%/products.c %reldir%/factor.c %reldir%/linalg.c %reldir%/linalg.h %reldir%/solve.c %reldir%/svd.c

@@ -25,8 +25,8 @@ INSTEAD = {
     "concatenate": "nd.concat(arrays, axis=0)",
     "ascontiguousarray": "x.contiguous()", "asanyarray": "nd.asarray", "cumsum": "nd.cumulative_sum(x, axis=...), or x.cumsum()",
     "cumprod": "nd.cumulative_prod(x, axis=...), or x.cumprod()", "copy": "x.copy()", "copyto": "x[...] = y, or nd.copy_to(y, x)",
-    "ravel": "x.ravel()", "swapaxes": "x.swapaxes(axis1, axis2)", "diagonal": "x.diagonal()", "trace": "x.trace()",
-    "dot": "x.dot(y), or x @ y", "inner": "nd.vecdot(x, y), or x @ y", "outer": "x[:, nd.newaxis] * y",
+    "ravel": "x.ravel()", "swapaxes": "x.swapaxes(axis1, axis2)", 
+    "dot": "x.dot(y), or x @ y", "inner": "nd.vecdot(x, y), or x @ y",
     "matvec": "x @ v[..., nd.newaxis]", "vecmat": "v[..., nd.newaxis, :] @ x", "vdot": "nd.vecdot(x, y) of flat arrays",
     "ndim": "x.ndim", "shape": "x.shape", "size": "x.size", "ndarray": "nd.Array", "dtype": "nd.float32 and the like; nd.DType is their class",
     "identity": "nd.eye(n)", "tri": "nd.tril(nd.ones((n, m)))",
@@ -64,11 +64,10 @@ INSTEAD = {
 }
 
 LATER = frozenset("""
-fft einsum einsum_path
+fft einsum_path
 correlate convolve gradient partition argpartition lexsort
-cross kron
 logspace geomspace cbrt sinc heaviside i0 gcd lcm ldexp frexp modf logaddexp2 spacing bitwise_count intersect1d setdiff1d setxor1d
-union1d ediff1d trapezoid trapz unwrap insert select piecewise choose diag diagflat diag_indices
+union1d ediff1d trapezoid trapz unwrap insert select piecewise choose diagflat diag_indices
 diag_indices_from tril_indices tril_indices_from triu_indices triu_indices_from mask_indices fill_diagonal ix_ ravel_multi_index
 unravel_index packbits unpackbits vander polyfit polyval poly polyadd polyder polydiv polyint polymul polysub roots poly1d polynomial
 bartlett blackman hamming hanning kaiser real_if_close sort_complex trim_zeros savez savez_compressed savetxt loadtxt genfromtxt

@@ -35,7 +35,7 @@ static union {
     char bytes[4096];
 } place[ROOM];
 static nd_random_key key = {1, {0, 0}};
-static const nd_array *pair[2];
+static const nd_array *pair[2], *squares[2];
 static const int64_t *shapes[] = {shape23, shape23};
 static int ndims[] = {2, 2};
 static nd_arg operands[2];
@@ -169,6 +169,7 @@ bool world_make(void)
     if (nd_device_get("cpu", &w.device) != ND_OK || !make_arrays())
         return false;
     pair[0] = pair[1] = w.f32;
+    squares[0] = squares[1] = w.matrix;
     operands[0] = operands[1] = nd_array_arg(w.f32);
     named[0] = (nd_named_array){"weight", w.f32};
     slice[0] = nd_at(0);
@@ -232,6 +233,8 @@ typedef struct {
     }
 
 static const pointer_row pointers[] = {
+    IT("nd_einsum", NULL, "subscripts", "ab,ab->a"),
+    IT("nd_multi_dot", NULL, "arrays", squares),
     OF("nd_where", NULL, "a", where),
     OF("nd_where_into", NULL, "a", where),
     OF("nd_searchsorted", NULL, "sorted", row),
@@ -295,6 +298,7 @@ static const pointer_row pointers[] = {
     IT(NULL, "const nd_bins *", NULL, bins),
     IT(NULL, "const double *", NULL, halves),
     OF(NULL, "const nd_array *", "pivots", order),
+    OF(NULL, "const nd_array *", "rtol", number),
     OF(NULL, "const nd_array *", "indices", index),
     OF(NULL, "const nd_array *", "mask", mask),
     OF(NULL, "const nd_array *", "count", count),
@@ -360,6 +364,9 @@ static const number_row numbers[] = {
     {"nd_custom_error", "status", ND_ERR_SHAPE},
     {"nd_op_set_device_form", "op", ND_OP_RUNTIME},
     {"nd_effective_precision", "op", ND_OP_matmul},
+    {"nd_cross", "axis", 1},
+    {"nd_einsum", "n", 2},
+    {"nd_multi_dot", "n", 2},
     {"nd_tile", "nreps", 2},
     {"nd_roll", "n", 2},
     {"nd_meshgrid", "n", 0}, /* of one-dimensional arrays */
@@ -423,7 +430,7 @@ static nd_array *operand(const nd_call *call, const char *argument)
     static const char *const square[] = {"cholesky",  "lu_factor", "lu_solve",         "cho_solve",
                                          "solve",     "inv",       "solve_triangular", "det",
                                          "slogdet",   "eigh",      "eigvalsh",         "eig",
-                                         "eigvals"};
+                                         "eigvals",   "matrix_power", "expm"};
     for (size_t i = 0; i < sizeof square / sizeof *square; i++)
         if (strcmp(name, square[i]) == 0)
             return w.matrix;
