@@ -292,14 +292,21 @@ def test_refused_matrices(device):
 def test_nan_stays_in_its_matrix(device):
     a = np.stack([np.eye(4), np.eye(4) * 2, np.eye(4)])
     a[1, 2, 1] = np.nan
-    for _ in range(1):
-        x, b = nd.asarray(a, device=device), nd.ones((4, 2), device=device)
-        for f in (L.cholesky, L.inv, L.det, L.eigvalsh, L.svdvals, lambda m: L.solve(m, b), lambda m: L.qr(m).R, lambda m: L.lu(m)[1] @ L.lu(m)[2],
-                  lambda m: L.eigh(m).eigenvectors, lambda m: L.svd(m).U):
-            r = host(f(x))
-            assert np.all(np.isfinite(r[0])) and np.all(np.isfinite(r[2]))
-            assert np.any(np.isnan(r[1]))
-        wait(device)
+    x, b = nd.asarray(a, device=device), nd.ones((4, 2), device=device)
+    for f in (L.cholesky, L.inv, L.det, L.eigvalsh, L.svdvals, lambda m: L.solve(m, b), lambda m: L.qr(m).R, lambda m: L.lu(m)[1] @ L.lu(m)[2],
+              lambda m: L.eigh(m).eigenvectors, lambda m: L.svd(m).U):
+        r = host(f(x))
+        assert np.all(np.isfinite(r[0])) and np.all(np.isfinite(r[2]))
+        assert np.any(np.isnan(r[1]))
+    wait(device)
+
+
+@cases(*DEVICES)
+def test_nan_in_results_of_one_element(device):
+    for dtype in ("float32", "float64", "complex64"):
+        row, one = (nd.asarray(np.array(rows, dtype), device=device) for rows in ([[1, np.nan, 2]], [[np.nan]]))
+        for got in (L.svdvals(row), L.svd(row.T).S, L.eigvalsh(one), L.eigh(one).eigenvectors):
+            assert got.size == 1 and np.all(np.isnan(host(got)))
 
 
 @cases(*DEVICES)

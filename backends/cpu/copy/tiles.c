@@ -84,14 +84,15 @@ static int plan_dimensions(copy_plan *p, const ndp_view *out, const int64_t *src
     return 1;
 }
 
-/* Joins neighbours that are one dimension in both operands; at least one dimension remains. */
+/* Joins neighbours that are one dimension in both operands; at least one dimension remains. A lone
+ * element has no step, for tiles extend where there is one. */
 static void plan_merge(copy_plan *p)
 {
     int last = 0;
     if (p->ndim == 0) {
         p->shape[0] = 1;
-        p->src_step[0] = p->src_size;
-        p->dst_step[0] = p->dst_size;
+        p->src_step[0] = 0;
+        p->dst_step[0] = 0;
         p->ndim = 1;
         return;
     }
