@@ -8,8 +8,11 @@ dist_ndockinclude_DATA = \
   %reldir%/ndock/ndock.h \
   %reldir%/ndock/note.h %reldir%/ndock/op.def %reldir%/ndock/op.h %reldir%/ndock/opclass.def %reldir%/ndock/opdomain.def %reldir%/ndock/plugin.h \
   %reldir%/ndock/random.h %reldir%/ndock/reduce.h %reldir%/ndock/scalar_complex_log_tmpl.h \
-  %reldir%/ndock/scalar_complex_tmpl.h %reldir%/ndock/scalar_tmpl.h %reldir%/ndock/sim.h %reldir%/ndock/sorting.h \
-  %reldir%/ndock/status.def %reldir%/ndock/status.h %reldir%/ndock/stream.h %reldir%/ndock/view.h
+  %reldir%/ndock/scalar_complex_tmpl.h %reldir%/ndock/scalar_special_bessel_tmpl.h \
+  %reldir%/ndock/scalar_special_erf_tmpl.h %reldir%/ndock/scalar_special_everyday_tmpl.h %reldir%/ndock/scalar_special_fits_tmpl.h \
+  %reldir%/ndock/scalar_special_gamma_tmpl.h %reldir%/ndock/scalar_special_integer_tmpl.h %reldir%/ndock/scalar_special_tmpl.h \
+  %reldir%/ndock/scalar_special_zeta_tmpl.h %reldir%/ndock/scalar_tmpl.h %reldir%/ndock/sim.h %reldir%/ndock/sorting.h \
+  %reldir%/ndock/special.h %reldir%/ndock/status.def %reldir%/ndock/status.h %reldir%/ndock/stream.h %reldir%/ndock/view.h
 dist_ndockinclude_DATA += %reldir%/ndock/op_expand.h %reldir%/ndock/opparam.def %reldir%/ndock/param.h %reldir%/ndock/plugin_facts.h %reldir%/ndock/check.h
 dist_ndockinclude_DATA += %reldir%/ndock/compare.h %reldir%/ndock/histogram.h %reldir%/ndock/statistics.h
 nodist_ndockinclude_DATA = %reldir%/ndock/version.h

@@ -147,3 +147,4 @@ python_modules += %reldir%/ndock/memory.py
 python_modules += %reldir%/ndock/needle.py
 python_modules += %reldir%/ndock/py.typed
 python_modules += %reldir%/ndock/random.py
+python_modules += %reldir%/ndock/special.py

@@ -2,7 +2,8 @@
  * Every elementwise formula of the real dtypes, once: one function per row of op.def that is legal
  * for the kind, with the row's result type. Text to be included once per dtype, in the common
  * subset of C11, C++, CUDA C++ (NVRTC) and OpenCL C 1.2. Deliberately no include guard and no
- * #include. The complex formulas are in scalar_complex_tmpl.h.
+ * #include but of the special functions' formulas. The complex formulas are in
+ * scalar_complex_tmpl.h.
  *
  * The includer defines, and this file leaves defined:
  *   ND_FN          function qualifiers (static inline ...)
@@ -22,9 +23,9 @@
  *                  log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf fma
  *   ND_NEXTAFTER(a, b)  next value in the STORAGE format (so not that of ND_T for f16, bf16)
  *   ND_FMA(a, b, c)     a*b + c such that rounding it to the storage format rounds once
- *   ND_MANT_DIG    significand bits of ND_T, the hidden one included
- *   ND_W, ND_MW(fn)  type in which composite formulas are computed, its exp, expm1, fabs and
- *                  (exact) fma, good for ND_T only
+ *   ND_MANT_DIG    significand bits of ND_T, the hidden one included, known to the preprocessor
+ *   ND_W, ND_MW(fn)  type in which composite formulas are computed, its exp and expm1, good for
+ *                  ND_T only, its fabs, and its sqrt and fma, which are correctly rounded
  *   ND_W_WIDER     1 where ND_W has at least 8 bits and some exponent range more than ND_T,
  *                  0 where it is ND_T
  *   ND_X, ND_MX(fn)  the widest type at hand: exp and log1p good for all its bits, and erfc good
@@ -679,6 +680,10 @@ ND_FN ND_T ND_NAME(clip)(ND_T a, ND_T b, ND_T c)
 {
     return ND_NAME(minimum)(ND_NAME(maximum)(a, b), c);
 }
+#include <ndock/scalar_special_integer_tmpl.h>
+#endif
+#if ND_IS_FLOAT
+#include <ndock/scalar_special_tmpl.h>
 #endif
 
 #undef ND_FORMULA_divide

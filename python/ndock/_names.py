@@ -13,7 +13,7 @@ ALIASES = {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
     "arctan2": "atan2", "arctanh": "atanh", "amax": "max", "amin": "min", "around": "round", "rint": "round",
     "bitwise_not": "bitwise_invert", "invert": "bitwise_invert", "conjugate": "conj", "left_shift": "bitwise_left_shift",
-    "right_shift": "bitwise_right_shift", "mod": "remainder", "power": "pow", "true_divide": "divide",
+    "right_shift": "bitwise_right_shift", "degrees": "rad2deg", "radians": "deg2rad", "mod": "remainder", "power": "pow", "true_divide": "divide",
     "bool_": "bool", "byte": "int8", "short": "int16", "intc": "int32", "int_": "int64", "long": "int64", "intp": "int64",
     "longlong": "int64", "ubyte": "uint8", "ushort": "uint16", "uintc": "uint32", "uint": "uint64", "ulong": "uint64",
     "uintp": "uint64", "ulonglong": "uint64", "half": "float16", "single": "float32", "double": "float64",
@@ -38,11 +38,10 @@ INSTEAD = {
     "putmask": "x[mask] = values", "put_along_axis": "nd.scatter(x, indices, values, axis=..., copy=False)",
     "delete": "x[mask] with a mask of what stays", "append": "nd.concat", "in1d": "nd.isin(x, y)", "isscalar": "isinstance(x, (int, float, complex))",
     "issubdtype": "nd.isdtype(dtype, kind)", "iscomplexobj": "nd.isdtype(x.dtype, 'complex floating')",
-    "isrealobj": "nd.isdtype(x.dtype, 'complex floating')", "fabs": "nd.abs(x)", "fmod": "x - nd.trunc(x / y) * y",
+    "isrealobj": "nd.isdtype(x.dtype, 'complex floating')", "fabs": "nd.abs(x)",
     "divmod": "divmod(x, y)", "fmax": "nd.where(nd.isnan(x), y, nd.maximum(x, y))",
-    "fmin": "nd.where(nd.isnan(x), y, nd.minimum(x, y))", "exp2": "nd.pow(2.0, x)", "float_power": "x.astype(float) ** y",
+    "fmin": "nd.where(nd.isnan(x), y, nd.minimum(x, y))",
     "fix": "nd.trunc(x)", "isposinf": "x == nd.inf", "isneginf": "x == -nd.inf", "isreal": "nd.imag(x) == 0", "iscomplex": "nd.imag(x) != 0",
-    "degrees": "x * (180 / nd.pi)", "rad2deg": "x * (180 / nd.pi)", "radians": "x * (nd.pi / 180)", "deg2rad": "x * (nd.pi / 180)",
     "angle": "nd.atan2(nd.imag(z), nd.real(z))", "rollaxis": "nd.moveaxis",
     "frombuffer": "nd.asarray(buffer)", "fromfile": "nd.from_file", "fromiter": "nd.asarray(list(items))", "memmap": "nd.load or nd.from_file",
     "array_repr": "repr(x)", "array_str": "str(x)", "array2string": "format(x)", "random_sample": "nd.random.uniform",
@@ -67,12 +66,12 @@ LATER = frozenset("""
 einsum einsum_path
 correlate convolve gradient partition argpartition lexsort
 cross kron
-logspace geomspace cbrt sinc heaviside i0 gcd lcm ldexp frexp modf logaddexp2 spacing bitwise_count intersect1d setdiff1d setxor1d
+logspace geomspace logaddexp2 spacing bitwise_count intersect1d setdiff1d setxor1d
 union1d ediff1d trapezoid trapz unwrap insert select piecewise choose diag diagflat diag_indices
 diag_indices_from tril_indices tril_indices_from triu_indices triu_indices_from mask_indices fill_diagonal ix_ ravel_multi_index
 unravel_index packbits unpackbits vander polyfit polyval poly polyadd polyder polydiv polyint polymul polysub roots poly1d polynomial
 bartlett blackman hamming hanning kaiser real_if_close sort_complex trim_zeros savez savez_compressed savetxt loadtxt genfromtxt
-fromregex fromfunction apply_along_axis apply_over_axes compile jit vmap grad nn special stats signal
+fromregex fromfunction apply_along_axis apply_over_axes compile jit vmap grad nn stats signal
 """.split())
 
 _TEXTS = "elements are numbers and truth values, on every device; texts, dates, records and objects stay with NumPy"

@@ -145,6 +145,11 @@ bool mirror_untouched(const mirror *m);
 /* What an elementwise op gives; false if the oracle leaves this case out (said in the comment
  * there). */
 bool oracle(nd_op op, nd_dtype dtype, const cell *in, cell *out);
+/* special.c: the same of special functions, and the size of which the bound of a result counts ulp
+ * where that is larger than the result, by the row's text; 0 elsewhere. */
+bool oracle_special_unary(nd_op op, long double a, long double *r);
+bool oracle_special_binary(nd_op op, long double a, long double b, long double *r);
+long double oracle_scale(nd_op op, long double a, long double b);
 
 /* ---- groups ---- */
 void conform_elementwise(void);

@@ -37,6 +37,34 @@ static __int128 power(__int128 a, __int128 b)
     return (__int128)r;
 }
 
+/* By subtraction and halving (Stein). */
+static unsigned __int128 common_divisor(unsigned __int128 a, unsigned __int128 b)
+{
+    int twos = 0;
+    if (a == 0 || b == 0)
+        return a + b;
+    for (; !(a & 1) && !(b & 1); a >>= 1, b >>= 1)
+        twos++;
+    while (a != b) {
+        if (!(a & 1))
+            a >>= 1;
+        else if (!(b & 1))
+            b >>= 1;
+        else if (a > b)
+            a -= b;
+        else
+            b -= a;
+    }
+    return a << twos;
+}
+
+static __int128 divisor_or_multiple(nd_op op, __int128 a, __int128 b)
+{
+    unsigned __int128 x = (unsigned __int128)(a < 0 ? -a : a),
+                      y = (unsigned __int128)(b < 0 ? -b : b), d = common_divisor(x, y);
+    return (__int128)(op == ND_OP_gcd ? d : x == 0 || y == 0 ? 0 : x / d * y);
+}
+
 static __int128 shift(nd_op op, nd_dtype dtype, __int128 a, __int128 b)
 {
     int bits = 8 * (int)nd_dtype_size(dtype);
@@ -86,6 +114,13 @@ static bool integer_binary(nd_op op, nd_dtype dtype, __int128 a, __int128 b, __i
     case ND_OP_bitwise_left_shift:
     case ND_OP_bitwise_right_shift:
         *r = shift(op, dtype, a, b);
+        return true;
+    case ND_OP_fmod:
+        *r = b ? a % b : 0;
+        return true;
+    case ND_OP_gcd:
+    case ND_OP_lcm:
+        *r = divisor_or_multiple(op, a, b);
         return true;
     default:
         return false;
@@ -309,7 +344,7 @@ static bool float_binary(nd_op op, nd_dtype dtype, real a, real b, real *r)
         *r = a > 0 || isnan(a) ? a : b * expm1l(a);
         return true;
     default:
-        return false;
+        return oracle_special_binary(op, a, b, r);
     }
 }
 
@@ -434,7 +469,7 @@ static bool float_unary(nd_op op, real a, real *r)
         return true;
     }
     default:
-        return false;
+        return oracle_special_unary(op, a, r);
     }
 }
 

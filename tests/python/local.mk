@@ -46,6 +46,7 @@ python_tests = \
   %reldir%/test_random.py \
   %reldir%/test_readme.py \
   %reldir%/test_sorting.py \
+  %reldir%/test_special.py \
   %reldir%/test_special_cases.py \
   %reldir%/test_stacking.py \
   %reldir%/test_statistics.py \

@@ -10,7 +10,8 @@ import types
 import ndock as nd
 from tap import cases, main
 
-MODULES = {"nd": nd, "nd.linalg": nd.linalg, "nd.fft": nd.fft, "nd.random": nd.random, "nd.memory": nd.memory, "nd.math": nd.math}
+MODULES = {"nd": nd, "nd.linalg": nd.linalg, "nd.fft": nd.fft, "nd.random": nd.random, "nd.memory": nd.memory, "nd.math": nd.math,
+           "nd.special": nd.special}
 OPERATORS = {"name", "args", "kwargs", "self"}
 
 

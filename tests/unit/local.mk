@@ -22,6 +22,13 @@ EXTRA_DIST += tests/data/complex_golden.inc tests/data/complex_golden.py
 %canon_reldir%_complex_formulas_t_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
 %canon_reldir%_complex_formulas_t_LDADD = -lm
 
+# Special functions through the library, by golden vectors.
+check_PROGRAMS += %reldir%/special.t
+TESTS += %reldir%/special.t
+EXTRA_DIST += tests/data/special_fits.py tests/data/special_golden.inc tests/data/special_golden.py
+%canon_reldir%_special_t_SOURCES = %reldir%/special.c
+%canon_reldir%_special_t_LDADD = $(test_ldadd) -lm
+
 # Rows by class and kind, and facts for plug-ins, from the tables.
 check_PROGRAMS += %reldir%/op_expand.t %reldir%/plugin_facts.t
 TESTS += %reldir%/op_expand.t %reldir%/plugin_facts.t

@@ -5,7 +5,8 @@
  * which end here; what the formulas ask for besides belongs to the floating type and stays. f16 and
  * bf16 have the loops of f32 but for what depends on the storage format. EW_OVERRIDE_<op>, as ND_EXPAND_BY(loop),
  * names another loop for the row. */
-#define ND_FN static inline
+#define ND_FN EW_INLINE /* a loop with a call in it is not vectorised */
+#define ND_FN_APART static __attribute__((noinline, unused))
 #define ND_BOOL_T uint8_t
 #define ND_NAME(op) CPU_CAT(op, EW_DTYPE)
 #define EW_FN(name) CPU_CAT(ew, CPU_CAT(name, EW_DTYPE))
@@ -131,6 +132,7 @@ const ew_loop CPU_ISA_FN(CPU_CAT(ew_row, EW_DTYPE))[NDP_OP_END] = {
 #undef ND_IS_FLOAT
 #undef ND_IS_COMPLEX
 #undef ND_FN
+#undef ND_FN_APART
 #undef ND_BOOL_T
 #undef ND_NAME
 #undef ND_T

@@ -111,6 +111,10 @@ static inline double vm_fabs(double x)
 {
     return __builtin_fabs(x);
 }
+static inline double vm_sqrt(double x)
+{
+    return __builtin_sqrt(x);
+}
 static inline double vm_fma(double a, double b, double c)
 {
     return fma(a, b, c);

@@ -73,7 +73,7 @@ EW_FN int ew_is_heavy(int32_t op, int32_t dtype)
     case NDP_OP_gelu_tanh:
         return dtype == NDP_F16 || dtype == NDP_BF16 || dtype == NDP_F32 || dtype == NDP_F64;
     default:
-        return op >= NDP_OP_exp && op <= NDP_OP_atanh;
+        return (op >= NDP_OP_exp && op <= NDP_OP_atanh) || (op >= NDP_OP_erfc && op <= NDP_OP_i1e);
     }
 }
 
@@ -94,6 +94,8 @@ EW_FN int ew_many(int32_t op, int32_t dtype, int32_t inputs)
     case NDP_OP_logaddexp:
         return 1;
     default:
+        if (op >= NDP_OP_erfc && op <= NDP_OP_i1e) /* special functions take far longer than memory does */
+            return 1;
         return 4 / inputs;
     }
 }

@@ -52,6 +52,8 @@ typedef cuda_dtype<CUDA_DTYPE_ID>::stored cuda_stored;
 typedef cuda_dtype<CUDA_DTYPE_ID>::computed cuda_computed;
 
 #define ND_FN static __device__ __forceinline__
+#define ND_FN_LONG static __device__ __noinline__ /* the same for all kernels of the op */
+#define ND_FN_APART ND_FN_LONG
 #define ND_NAME(op) cuda_##op
 #define ND_BOOL_T uint8_t
 #define ND_T cuda_computed
