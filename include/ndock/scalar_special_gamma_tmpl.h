@@ -196,7 +196,7 @@ ND_FN ND_W ND_NAME(w_beta_finite)(ND_W a, ND_W b, ND_W *e, ND_W *e_low)
  * poles: (-1)^b B(1 - a - b, b). */
 ND_FN ND_W ND_NAME(w_beta_any)(ND_W a, ND_W b, ND_W *e, ND_W *e_low)
 {
-    ND_W x = a > b ? b : a, y = a > b ? a : b, f, half = y * ND_C(0.5);
+    ND_W x = a > b ? b : a, y = a > b ? a : b, f, halved = y * ND_C(0.5);
     *e = 0;
     *e_low = 0;
     if (a != a || b != b)
@@ -210,7 +210,7 @@ ND_FN ND_W ND_NAME(w_beta_any)(ND_W a, ND_W b, ND_W *e, ND_W *e_low)
     if (y <= 0 || x == 0 || ND_NAME(w_rint)(y) != y || 1 - x - y <= 0)
         return ND_NAME(w_inf)();
     f = ND_NAME(w_beta_positive)(1 - x - y, 0, y, 0, e, e_low);
-    return ND_NAME(w_rint)(half) == half ? f : -f;
+    return ND_NAME(w_rint)(halved) == halved ? f : -f;
 }
 ND_FN_APART ND_T ND_NAME(beta)(ND_T a, ND_T b)
 {

@@ -218,9 +218,9 @@ ND_FN ND_W ND_NAME(w_log_edges)(ND_W x, ND_W r)
 /* log(x + x*part), within 1 ulp; part is below the last place of 1. */
 ND_FN ND_W ND_NAME(w_log)(ND_W x, ND_W part)
 {
-    ND_W k, f = ND_NAME(w_split)(x, &k) - 1, s = f / (f + 2), z = s * s, half = f * f * ND_C(0.5);
+    ND_W k, f = ND_NAME(w_split)(x, &k) - 1, s = f / (f + 2), z = s * s, halved = f * f * ND_C(0.5);
     ND_W c = k * ND_BY_WIDTH(7.4406171100123967e-11, 1.4286068203094172e-6) + part;
-    ND_W r = (half - (s * (half + z * ND_NAME(fit_log)(z)) + c)) - f;
+    ND_W r = (halved - (s * (halved + z * ND_NAME(fit_log)(z)) + c)) - f;
     return ND_NAME(w_log_edges)(x, k * ND_BY_WIDTH(0.6931471804855391, 0.693145751953125) - r);
 }
 ND_FN ND_W ND_NAME(w_log1p)(ND_W x)

@@ -42,13 +42,13 @@ ND_FN_APART ND_W ND_NAME(w_zeta)(ND_W s, ND_W s1, ND_W q, ND_W e, ND_W e_low)
  * sum over the distances to it. */
 ND_FN ND_W ND_NAME(w_zeta_any)(ND_W s, ND_W s1, ND_W q, ND_W e, ND_W e_low)
 {
-    ND_W above, below, rest, f = q - ND_NAME(w_rint)(q), half = s * ND_C(0.5);
+    ND_W above, below, rest, f = q - ND_NAME(w_rint)(q), halved = s * ND_C(0.5);
     if (q > 0)
         return ND_NAME(w_zeta)(s, s1, q, e, e_low);
     above = ND_NAME(w_zeta)(s, s1, f < 0 ? 1 + f : f, e, e_low);
     below = ND_NAME(w_zeta)(s, s1, f < 0 ? -f : 1 - f, e, e_low);
     rest = ND_NAME(w_zeta)(s, s1, 1 - q, e, e_low);
-    if (ND_NAME(w_rint)(half) == half)
+    if (ND_NAME(w_rint)(halved) == halved)
         return above < ND_NAME(w_inf)() ? (above + below) - rest : above;
     if (above == below && ND_MW(fabs)(f) != ND_C(0.5)) /* infinite, both */
         return f > 0 ? above : -above;
@@ -96,7 +96,7 @@ ND_FN_APART ND_T ND_NAME(zeta)(ND_T a, ND_T b)
  * 25.11.12); a is n. */
 ND_FN_APART ND_T ND_NAME(polygamma)(ND_T a, ND_T b)
 {
-    ND_W n = (ND_W)a, x = (ND_W)b, e = 0, e_low = 0, half = n * ND_C(0.5), r;
+    ND_W n = (ND_W)a, x = (ND_W)b, e = 0, e_low = 0, halved = n * ND_C(0.5), r;
     if (a == 0)
         return ND_NAME(digamma)(b);
     if (a != a || b != b)
@@ -111,5 +111,5 @@ ND_FN_APART ND_T ND_NAME(polygamma)(ND_T a, ND_T b)
         r = 0;
     else
         r = ND_NAME(w_zeta_any)(n + 1, n, x, e, e_low);
-    return (ND_T)(ND_NAME(w_rint)(half) == half ? -r : r);
+    return (ND_T)(ND_NAME(w_rint)(halved) == halved ? -r : r);
 }

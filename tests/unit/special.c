@@ -289,7 +289,12 @@ static void integers_in(void)
     ok(nd_float_power(a, a, &first) == ND_OK && nd_dtype_of(first) == ND_F64, "float_power is f64");
     fetch(first, got);
     ok(got[0] == -1 / 823543. && got[1] == 1 && got[2] == 387420489., "its values");
-    ok(nd_float_power_into(a, a, first) == ND_OK, "and into a view");
+    ok(nd_float_power_into(first, a, first) == ND_OK, "and in place");
+    fetch(first, got);
+    ok(got[0] == pow(-1 / 823543., -7) && got[1] == 1 && got[2] == pow(387420489., 9),
+       "its values");
+    ok(nd_float_power_into(a, a, a) == ND_ERR_DTYPE, "not into integers: %s",
+       nd_last_error()->message);
     ok(nd_float_power(a, NULL, &second) == ND_ERR_ARGUMENT && !second, "of NULL");
     ok(nd_gamma(a, &second) == ND_OK && nd_dtype_of(second) == ND_F64,
        "gamma of integers is in f64");
