@@ -29,7 +29,8 @@ from ._sorting import *  # noqa: F403
 from ._stacking import *  # noqa: F403
 from ._statistics import *  # noqa: F403
 from . import _einops, _methods as _methods  # the methods of Array that are Python
-from . import fft as fft, linalg as linalg, math as math, memory as memory, random as random, special as special
+from . import backends as backends, fft as fft, linalg as linalg, math as math, memory as memory, random as random
+from . import special as special
 from .memory import copy_to as copy_to, empty_pinned as empty_pinned, is_pinned as is_pinned
 
 __array_api_version__ = "2025.12"

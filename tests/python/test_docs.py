@@ -11,7 +11,7 @@ import ndock as nd
 from tap import cases, main
 
 MODULES = {"nd": nd, "nd.linalg": nd.linalg, "nd.fft": nd.fft, "nd.random": nd.random, "nd.memory": nd.memory, "nd.math": nd.math,
-           "nd.special": nd.special}
+           "nd.special": nd.special, "nd.backends": nd.backends}
 OPERATORS = {"name", "args", "kwargs", "self"}
 
 
@@ -58,7 +58,7 @@ def test_there_are_many():
 
 
 def test_methods_have_docstrings():
-    for kind in (nd.Array, nd.Stream, nd.Event, nd.Device, nd.random.Generator):
+    for kind in (nd.Array, nd.Stream, nd.Event, nd.Device, nd.random.Generator, nd.backends.PlanCache):
         for name in kind.__dict__:
             if not name.startswith("_") and hasattr(kind, name):  # Array refuses some names of other libraries
                 assert (getattr(kind, name).__doc__ or "").strip(), (kind, name)

@@ -191,5 +191,52 @@ def test_threads_share_plans():
     assert not wrong
 
 
+def test_plan_cache():
+    cache = nd.backends.fft.plan_cache["cpu"]
+    most = cache.max_size
+    try:
+        cache.clear()
+        cache.max_size = 3
+        assert (cache.size, cache.max_size, cache.nbytes) == (0, 3, 0)
+        before = cache.stats()
+        for n in (8, 9, 10, 11, 11, 10, 8):
+            nd.fft.fft(nd.ones(n, dtype=nd.complex64, device="cpu"))
+        now = cache.stats()
+        assert [now[k] - before[k] for k in ("hits", "misses", "evictions")] == [2, 5, 2], (before, now)
+        assert (cache.size, now["size"], now["in_flight"]) == (3, 3, 0) and 0 < cache.nbytes == now["nbytes"]
+        cache.max_size = 1
+        assert cache.size == 1
+        cache.max_bytes = cache.nbytes - 1
+        assert cache.size == 0 and cache.nbytes == 0
+        cache.max_bytes = 2**63 - 1
+        cache.max_size = 0
+        x = nd.arange(7, dtype=nd.float64, device="cpu")
+        assert abs(float(nd.fft.fft(x)[0].real) - 21) < 1e-12 and cache.size == 0
+        assert "at most 0" in repr(cache) and "cpu:0" in repr(cache)
+    finally:
+        cache.max_bytes = 2**63 - 1
+        cache.max_size = most
+
+
+def test_plan_cache_of_a_device():
+    caches = nd.backends.fft.plan_cache
+    with nd.device("cpu"):
+        nd.fft.fft(nd.ones(6))
+        assert caches.size == caches["cpu"].size == caches["cpu:0"].size == caches[0].size == caches[nd.Device("cpu")].size > 0
+        caches.clear()
+        assert caches.size == caches["cpu"].size == 0
+        nd.fft.fft(nd.ones(6))
+    with nd.device("sim:0"):
+        assert caches.size == 0 and caches["cpu"].size == 1
+    with raises(ValueError, "-1"):
+        caches["cpu"].max_size = -1
+    with raises(ValueError, "-5"):
+        caches["cpu"].max_bytes = -5
+    with raises(TypeError):
+        caches["cpu"].max_size = "many"
+    with raises(Exception, "nothere"):
+        caches["nothere"].size
+
+
 if __name__ == "__main__":
     main(globals())

@@ -6,13 +6,15 @@
 
 typedef struct {
     nd_memory_stats stats;
+    nd_plan_stats plans;
     uint64_t free_bytes, total_bytes;
 } figures;
 
 static bool get(nd_device *device, figures *out)
 {
-    *out = (figures){.stats = {.size = sizeof out->stats}};
+    *out = (figures){.stats = {.size = sizeof out->stats}, .plans = {.size = sizeof out->plans}};
     return nd_memory_stats_get(device, &out->stats) == ND_OK &&
+           nd_plan_cache_stats(device, &out->plans) == ND_OK &&
            nd_memory_usage(device, &out->free_bytes, &out->total_bytes) == ND_OK;
 }
 
@@ -21,6 +23,15 @@ static void print_stat(const char *name, const nd_memory_stat *s)
     printf("    %-16s %10s   peak %10s   taken %10s   given back %10s\n", name,
            mem_size((double)s->current), mem_size((double)s->peak), mem_size((double)s->allocated),
            mem_size((double)s->freed));
+}
+
+static void print_plans(const nd_plan_stats *p)
+{
+    printf("    plans            %lld of at most %lld, %s, %lld hits, %lld misses, %lld gone for "
+           "others, %lld in flight\n",
+           (long long)p->count, (long long)p->max_size, mem_size((double)p->nbytes),
+           (long long)p->hits, (long long)p->misses, (long long)p->evictions,
+           (long long)p->in_flight);
 }
 
 static void print_figures(const figures *f)
@@ -46,6 +57,7 @@ static void print_figures(const figures *f)
         printf("    pinning          %lld calls in %lld us, %lld frees in %lld us\n",
                (long long)s->num_host_alloc, (long long)s->host_alloc_us,
                (long long)s->num_host_free, (long long)s->host_free_us);
+    print_plans(&f->plans);
 }
 
 void tool_info_memory(const char *const *names, int n)
@@ -85,6 +97,20 @@ static void json_stat3(json_writer *w, const char *name, const nd_memory_stat3 *
     json_close(w, '}');
 }
 
+static void json_plans(json_writer *w, const nd_plan_stats *p)
+{
+    json_open(w, "plans", '{');
+    json_integer(w, "count", (unsigned long long)p->count);
+    json_integer(w, "max_size", (unsigned long long)p->max_size);
+    json_integer(w, "nbytes", (unsigned long long)p->nbytes);
+    json_integer(w, "max_bytes", (unsigned long long)p->max_bytes);
+    json_integer(w, "hits", (unsigned long long)p->hits);
+    json_integer(w, "misses", (unsigned long long)p->misses);
+    json_integer(w, "evictions", (unsigned long long)p->evictions);
+    json_integer(w, "in_flight", (unsigned long long)p->in_flight);
+    json_close(w, '}');
+}
+
 static void json_figures(json_writer *w, const figures *f)
 {
     const nd_memory_stats *s = &f->stats;
@@ -121,6 +147,7 @@ static void json_figures(json_writer *w, const figures *f)
     json_stat(w, "pinned_owned_bytes", &s->pinned_owned_bytes);
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
         json_integer(w, counters[i].name, (unsigned long long)counters[i].value);
+    json_plans(w, &f->plans);
 }
 
 void tool_json_memory(json_writer *w, nd_device *device)

@@ -6,6 +6,7 @@
 
 int py_init_allocator(PyObject *module, py_state *st);
 extern PyMethodDef py_memory_methods[], py_memory_stats_methods[], py_pinned_methods[];
+extern PyMethodDef py_plans_methods[];
 extern PyMethodDef py_allocator_methods[];
 
 #endif
