@@ -6,8 +6,17 @@ noinst_PROGRAMS += %reldir%/fashion
 noinst_PROGRAMS += %reldir%/custom_op
 %canon_reldir%_custom_op_SOURCES = %reldir%/custom_op.c %reldir%/custom_op_kernels.h
 %canon_reldir%_custom_op_LDADD = libndock.la -lm
+# Jobs of scientists, each with a picture by libpng, which is opened when one is wanted.
+noinst_PROGRAMS += %reldir%/denoise %reldir%/heat %reldir%/pca
+%canon_reldir%_denoise_SOURCES = %reldir%/denoise.c %reldir%/picture.c %reldir%/picture.h
+%canon_reldir%_denoise_LDADD = libndock.la -lm
+%canon_reldir%_heat_SOURCES = %reldir%/heat.c %reldir%/picture.c %reldir%/picture.h
+%canon_reldir%_heat_LDADD = libndock.la -lm
+%canon_reldir%_pca_SOURCES = %reldir%/pca.c %reldir%/picture.c %reldir%/picture.h
+%canon_reldir%_pca_LDADD = libndock.la -lm
 
 # Also where the package is installed: for users, and for authors of plug-ins, who have a job to try a new device with.
 exampledir = $(docdir)/examples
 dist_example_DATA = %reldir%/fashion.c %reldir%/fashion_streams.h %reldir%/custom_op.c %reldir%/custom_op_kernels.h \
-  %reldir%/fashion_numpy.py %reldir%/fashion.py %reldir%/einops_images.py %reldir%/numba_stream.py
+  %reldir%/fashion_numpy.py %reldir%/fashion.py %reldir%/einops_images.py %reldir%/numba_stream.py \
+  %reldir%/denoise.c %reldir%/denoise.py %reldir%/heat.c %reldir%/heat.py %reldir%/pca.c %reldir%/pca.py %reldir%/picture.c %reldir%/picture.h

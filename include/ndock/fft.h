@@ -21,13 +21,13 @@ typedef struct {
     uint32_t size;
     nd_dtype dtype; /* of the result, which may be the precision to compute in; 0: by the rule */
     nd_stream *stream;
-    const int32_t
-        *axes; /* naxes of them; NULL: the last axis, or of the n-dimensional functions the
-                            last naxes, naxes 0: all */
-    const int64_t *lengths; /* naxes lengths of the transforms, before which operands are cut or
-                               continued with zeros; NULL, or -1: as the operand is. Of a real
-                               result: its extent, by default 2*(extent - 1) */
-    int32_t naxes, norm;    /* ND_FFT_* */
+    /* naxes of them; NULL: the last axis, or of the n-dimensional functions the last naxes, naxes
+     * 0: all */
+    const int32_t *axes;
+    /* naxes lengths of the transforms, before which operands are cut or continued with zeros; NULL,
+     * or -1: as the operand is. Of a real result: its extent, by default 2*(extent - 1) */
+    const int64_t *lengths;
+    int32_t naxes, norm; /* ND_FFT_* */
 } nd_fft_opts;
 
 /* Along one axis. Complex numbers forward and back. */

@@ -50,9 +50,9 @@ ND_API ND_MUST_USE nd_status nd_matmul_into(const nd_array *a, const nd_array *b
 enum { ND_TRANS_N = 0, ND_TRANS_T = 1, ND_TRANS_C = 2 }; /* a, a^T, a^H */
 typedef struct {
     uint32_t size; /* sizeof(nd_linalg_opts) */
-    int32_t
-        unchecked; /* not 0: LINALG is never reported, so that nothing is waited for; the results
-                          of such a matrix are infinities or NaN */
+    /* not 0: LINALG is never reported, so that nothing is waited for; the results of such a matrix
+     * are infinities or NaN */
+    int32_t unchecked;
     nd_stream *stream;
     int32_t upper;         /* cholesky, cho_solve, solve_triangular, eigh: that triangle is meant */
     int32_t trans;         /* solve, solve_triangular, lu_solve: ND_TRANS_* of the matrix */

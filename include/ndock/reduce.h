@@ -12,9 +12,9 @@ typedef struct {
     uint32_t size;  /* sizeof(nd_reduce_opts) */
     nd_dtype dtype; /* compute, and result, in this dtype */
     nd_stream *stream;
-    const int32_t
-        *axes; /* naxes of them; NULL and naxes 0: all; naxes ND_NO_AXES: none. One without
-                  the other is ND_ERR_ARGUMENT; repeated or out of range: ND_ERR_INDEX */
+    /* naxes of them; NULL and naxes 0: all; naxes ND_NO_AXES: none. One without the other is
+     * ND_ERR_ARGUMENT; repeated or out of range: ND_ERR_INDEX */
+    const int32_t *axes;
     int32_t naxes, keepdims;
     double correction; /* var, std: divisor is count - correction; 0 population, 1 sample */
 } nd_reduce_opts;
@@ -54,9 +54,9 @@ typedef struct {
     uint32_t size;
     nd_dtype dtype;
     nd_stream *stream;
-    const int32_t
-        *axes; /* naxes axes normalised over together; NULL: the last naxes, naxes 0: the last one.
-                  Axes without naxes are ND_ERR_ARGUMENT; naxes ND_NO_AXES: none */
+    /* naxes axes normalised over together; NULL: the last naxes, naxes 0: the last one. Axes without
+     * naxes are ND_ERR_ARGUMENT; naxes ND_NO_AXES: none */
+    const int32_t *axes;
     int32_t naxes, zero;
     double eps; /* layer_norm, rms_norm; below 0: 1e-5 */
 } nd_norm_opts;

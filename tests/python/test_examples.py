@@ -2,8 +2,10 @@
 """The Python programs of examples/ run, and say what they should. One that exits with 77 lacks something and says what."""
 import os
 import re
+import struct
 import subprocess
 import sys
+import tempfile
 
 import ndock as nd
 from tap import Skip, cases, main
@@ -50,6 +52,38 @@ def test_fashion_as_the_c_program():
 @cases("cpu", "sim:0")
 def test_einops_images(device):
     assert "WRONG" not in run("einops_images.py", "--device", device)
+
+
+def numbers(line):
+    return [float(number) for number in re.findall(r"[0-9.]+(?:e-?[0-9]+)?", line)]
+
+
+@cases("cpu", "sim:0")
+def test_heat(device):
+    """Finite differences are of second order."""
+    lines = run("heat.py", "--device", device, "--cells", "128", "--peer").splitlines()
+    early, late = (numbers(line)[4] for line in lines[-2:])
+    assert 3.8 < early / late < 4.2, lines
+
+
+@cases("cpu", "sim:0")
+def test_denoise(device):
+    """The noise is found, taken out, and as well as NumPy does."""
+    ours, theirs = run("denoise.py", "--device", device, "--side", "128", "--noise", "0.5", "--peer").splitlines()
+    added, found, before, after = numbers(ours)[2:6]
+    assert abs(found / added - 1) < 0.04 and after > before + 8 and abs(after - numbers(theirs)[0]) < 0.02, (ours, theirs)
+
+
+@cases("cpu", "sim:0")
+def test_pca(device):
+    """On 800 made images of rank 3: three components are all there is."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/train-images-idx3-ubyte", "wb") as f:
+            f.write(struct.pack(">4i", 0x803, 800, 28, 28))
+            f.write(bytes(17 * (i % 5 + 1) + 15 * (p % 7) * (i % 2) + 3 * (p % 11) * (i % 3) for i in range(800) for p in range(784)))
+        text = run("pca.py", "--device", device, "--data", folder, "--images", "800", "--peer")
+    shares = {int(line.split()[0]): float(line.split()[1]) for line in text.splitlines() if line.endswith("%")}
+    assert shares[1] < 99 and shares[4] > 99.99 and shares[256] == 100, text
 
 
 def test_numba_stream():

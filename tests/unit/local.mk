@@ -90,8 +90,8 @@ TESTS += %reldir%/math.t
 
 # Operations and kernels of programs, and the example of them.
 check_PROGRAMS += %reldir%/custom.t
-TESTS += %reldir%/custom.t %reldir%/custom_op.sh
-EXTRA_DIST += %reldir%/custom_op.sh
+TESTS += %reldir%/custom.t %reldir%/custom_op.sh %reldir%/jobs.sh
+EXTRA_DIST += %reldir%/custom_op.sh %reldir%/jobs.sh
 %canon_reldir%_custom_t_SOURCES = %reldir%/custom.c
 %canon_reldir%_custom_t_LDADD = $(test_ldadd)
 TESTS += tests/unit/abidiff.sh
