@@ -5,6 +5,7 @@ cuda_host_sources = \
   %reldir%/copy/cast.c %reldir%/copy/cast.h %reldir%/copy/iota.c %reldir%/copy/iota.h %reldir%/copy/move.c \
   %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h \
+  %reldir%/fft/cufft.c %reldir%/fft/cufft.def %reldir%/fft/cufft.h %reldir%/fft/fft.c %reldir%/fft/fft.h \
   %reldir%/host/backend.h %reldir%/host/block.c %reldir%/host/code.c %reldir%/host/device.c %reldir%/host/driver.c \
   %reldir%/host/driver.def %reldir%/host/driver.h %reldir%/host/graph.c %reldir%/host/host.c %reldir%/host/kernel.c %reldir%/host/memory.c \
   %reldir%/host/module.c %reldir%/host/modules.def %reldir%/host/nvml.c %reldir%/host/nvrtc.c %reldir%/host/nvrtc.h \
@@ -23,6 +24,7 @@ cuda_host_sources = \
 cuda_kernel_sources = \
   %reldir%/copy/cast.cu %reldir%/copy/iota.cu %reldir%/copy/move.cu \
   %reldir%/elementwise/elementwise.cu \
+  %reldir%/fft/fft.cu \
   %reldir%/index/gather.cu %reldir%/index/scatter.cu %reldir%/index/search.cu %reldir%/index/select.cu \
   %reldir%/matmul/matmul.cu \
   %reldir%/norm/norm.cu \
@@ -32,6 +34,7 @@ cuda_kernel_sources = \
 cuda_kernel_headers = \
   %reldir%/copy/cast.h %reldir%/copy/convert.cuh %reldir%/copy/iota.h %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.h \
+  %reldir%/fft/fft.h \
   %reldir%/index/gather.h %reldir%/index/scatter.h %reldir%/index/search.h %reldir%/index/select.h %reldir%/index/status.cuh \
   %reldir%/math/angle.cuh %reldir%/math/core.cuh %reldir%/math/f32.cuh %reldir%/math/f64.cuh %reldir%/math/half.cuh \
   %reldir%/math/hw.cuh %reldir%/math/parts.cuh %reldir%/math/random.cuh %reldir%/math/scalar.cuh \

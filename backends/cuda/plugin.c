@@ -2,6 +2,7 @@
  * The CUDA plug-in's table. */
 #include <stdio.h>
 #include <string.h>
+#include "fft/cufft.h"
 #include "host/backend.h"
 #include "matmul/blaslt.h"
 #include <ndock/note.h>
@@ -65,11 +66,12 @@ static const void *group(ndp_dev *dev, const char *id)
     return NULL;
 }
 
-/* The library of matrix products goes before the modules, some of whose kernels it may still run. */
+/* The libraries of products and transforms go before the modules, some of whose kernels they may
+ * still run. */
 static void close_device(ndp_dev *dev)
 {
-    static const cuda_closer closers[] = {cuda_rings_close, cuda_pool_close, cuda_blaslt_close,
-                                          cuda_modules_unload, NULL};
+    static const cuda_closer closers[] = {cuda_rings_close, cuda_pool_close,     cuda_blaslt_close,
+                                          cuda_cufft_close, cuda_modules_unload, NULL};
     cuda_close(dev, closers);
 }
 

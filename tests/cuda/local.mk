@@ -2,12 +2,13 @@
 # The CUDA plug-in: what it says without a driver, on stub libraries, and its host side on a GPU; the latter skip where there is none
 # (.ci/run counts them by the lines "gpu_tests += " and "TESTS += ").
 cuda_tests = %reldir%/arithmetic.t %reldir%/driver.t %reldir%/unsound.t %reldir%/locking.t %reldir%/compile.t \
-  %reldir%/walk.t %reldir%/warmup.t $(gpu_tests)
+  %reldir%/walk.t %reldir%/warmup.t %reldir%/fft_layouts.t $(gpu_tests)
 gpu_tests =
 gpu_tests += %reldir%/capture_ops.t
 gpu_tests += %reldir%/code.t
 gpu_tests += %reldir%/context.t
 gpu_tests += %reldir%/copies.t
+gpu_tests += %reldir%/fft.t
 gpu_tests += %reldir%/graph.t
 gpu_tests += %reldir%/large.t
 gpu_tests += %reldir%/memory.t
@@ -18,6 +19,7 @@ gpu_tests += %reldir%/streams.t
 TESTS += %reldir%/conform.sh %reldir%/fashion.sh %reldir%/sanitizer_runner.sh
 EXTRA_DIST += %reldir%/conform.sh %reldir%/device.sh %reldir%/fashion.sh
 EXTRA_DIST += %reldir%/stub_driver.c %reldir%/stub_memory.c %reldir%/stub_nvml.c %reldir%/gpu.h
+EXTRA_DIST += %reldir%/stub_cufft.c %reldir%/stub_fft.c %reldir%/fft_layouts.c %reldir%/fft.c
 EXTRA_DIST += %reldir%/stub_blaslt.c %reldir%/stub_device.c %reldir%/stubs.h
 EXTRA_DIST += %reldir%/sanitizer_runner.sh %reldir%/sanitizer.sh %reldir%/arithmetic.c %reldir%/peer.c %reldir%/unsound.c %reldir%/locking.c %reldir%/compile.c
 EXTRA_DIST += %reldir%/walk.c %reldir%/warmup.c %reldir%/stub_nvrtc.c
@@ -29,7 +31,8 @@ if HAVE_CUDA
 %reldir%/code.log: %reldir%/capture_ops.log
 %reldir%/context.log: %reldir%/code.log
 %reldir%/copies.log: %reldir%/context.log
-%reldir%/graph.log: %reldir%/copies.log
+%reldir%/fft.log: %reldir%/copies.log
+%reldir%/graph.log: %reldir%/fft.log
 %reldir%/large.log: %reldir%/graph.log
 %reldir%/memory.log: %reldir%/large.log
 %reldir%/modes.log: %reldir%/memory.log
@@ -38,14 +41,17 @@ if HAVE_CUDA
 %reldir%/streams.log: %reldir%/random.log
 check_PROGRAMS += $(cuda_tests)
 TESTS += $(cuda_tests)
-check_LTLIBRARIES += %reldir%/libblasltstub.la %reldir%/libcudastub.la %reldir%/libnvmlstub.la %reldir%/libnvrtcstub.la
+check_LTLIBRARIES += %reldir%/libblasltstub.la %reldir%/libcudastub.la %reldir%/libcufftstub.la %reldir%/libnvmlstub.la %reldir%/libnvrtcstub.la
 endif
-%canon_reldir%_libcudastub_la_SOURCES = %reldir%/stub_device.c %reldir%/stub_driver.c %reldir%/stub_memory.c
-%canon_reldir%_libcudastub_la_CPPFLAGS = $(AM_CPPFLAGS) $(ND_CUDA_CPPFLAGS)
+%canon_reldir%_libcudastub_la_SOURCES = %reldir%/stub_device.c %reldir%/stub_driver.c %reldir%/stub_fft.c %reldir%/stub_memory.c
+%canon_reldir%_libcudastub_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda $(ND_CUDA_CPPFLAGS)
 %canon_reldir%_libcudastub_la_LDFLAGS = $(mock_ldflags)
 %canon_reldir%_libblasltstub_la_SOURCES = %reldir%/stub_blaslt.c
 %canon_reldir%_libblasltstub_la_CPPFLAGS = $(AM_CPPFLAGS) $(ND_CUDA_CPPFLAGS)
 %canon_reldir%_libblasltstub_la_LDFLAGS = $(mock_ldflags)
+%canon_reldir%_libcufftstub_la_SOURCES = %reldir%/stub_cufft.c
+%canon_reldir%_libcufftstub_la_LDFLAGS = $(mock_ldflags)
+%canon_reldir%_libcufftstub_la_LIBADD = -lm
 %canon_reldir%_libnvmlstub_la_SOURCES = %reldir%/stub_nvml.c
 %canon_reldir%_libnvmlstub_la_LDFLAGS = $(mock_ldflags)
 %canon_reldir%_libnvrtcstub_la_SOURCES = %reldir%/stub_nvrtc.c
@@ -62,6 +68,8 @@ endif
 %canon_reldir%_compile_t_LDADD = $(test_ldadd) -ldl
 %canon_reldir%_walk_t_SOURCES = %reldir%/walk.c backends/cuda/walk/plan.c
 %canon_reldir%_walk_t_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda
+%canon_reldir%_fft_layouts_t_SOURCES = %reldir%/fft_layouts.c
+%canon_reldir%_fft_layouts_t_LDADD = $(test_ldadd) -ldl -lm -lpthread
 %canon_reldir%_warmup_t_SOURCES = %reldir%/warmup.c
 %canon_reldir%_warmup_t_LDADD = $(test_ldadd) -ldl
 %canon_reldir%_capture_ops_t_SOURCES = tests/stream/capture_ops.c
@@ -74,6 +82,8 @@ endif
 %canon_reldir%_context_t_LDADD = $(test_ldadd) -ldl
 %canon_reldir%_copies_t_SOURCES = %reldir%/copies.c
 %canon_reldir%_copies_t_LDADD = $(test_ldadd) -lpthread
+%canon_reldir%_fft_t_SOURCES = %reldir%/fft.c
+%canon_reldir%_fft_t_LDADD = $(test_ldadd) -lm -lpthread
 %canon_reldir%_graph_t_SOURCES = %reldir%/graph.c
 %canon_reldir%_graph_t_LDADD = $(test_ldadd)
 %canon_reldir%_large_t_SOURCES = %reldir%/large.c

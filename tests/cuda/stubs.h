@@ -11,14 +11,15 @@
 
 static char here[512], folder[600], answer[4096];
 
-enum { NO_DRIVER = 1, NO_NVML = 2, SYSTEM = 4, NO_BLASLT = 8 };
-enum { STUBS = 4 };
+enum { NO_DRIVER = 1, NO_NVML = 2, SYSTEM = 4, NO_BLASLT = 8, NO_CUFFT = 16 };
+enum { STUBS = 5 };
 static const struct {
     const char *soname, *file;
     int absent; /* the flag of ask() that takes it away */
 } stubs[STUBS] = {{"libcuda.so.1", "libcudastub.so", NO_DRIVER},
                   {"libnvidia-ml.so.1", "libnvmlstub.so", NO_NVML},
                   {"libcublasLt.so.13", "libblasltstub.so", NO_BLASLT},
+                  {"libcufft.so.12", "libcufftstub.so", NO_CUFFT},
                   {"libnvrtc.so.13", "libnvrtcstub.so", 0}};
 
 /* A link to nothing would be passed over, and the search go on to the machine's own driver. */
