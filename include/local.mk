@@ -7,7 +7,9 @@ dist_ndockinclude_DATA = \
   %reldir%/ndock/io.h %reldir%/ndock/linalg.h %reldir%/ndock/manip.h %reldir%/ndock/math.h %reldir%/ndock/memory.h \
   %reldir%/ndock/ndock.h \
   %reldir%/ndock/note.h %reldir%/ndock/op.def %reldir%/ndock/op.h %reldir%/ndock/opclass.def %reldir%/ndock/opdomain.def %reldir%/ndock/plugin.h \
-  %reldir%/ndock/random.h %reldir%/ndock/reduce.h %reldir%/ndock/scalar_complex_log_tmpl.h \
+  %reldir%/ndock/random.h %reldir%/ndock/random_count_tmpl.h %reldir%/ndock/random_real_tmpl.h \
+  %reldir%/ndock/random_tmpl.h %reldir%/ndock/random_urn_tmpl.h %reldir%/ndock/distribution.def %reldir%/ndock/distribution.h \
+  %reldir%/ndock/reduce.h %reldir%/ndock/scalar_complex_log_tmpl.h \
   %reldir%/ndock/scalar_complex_tmpl.h %reldir%/ndock/scalar_special_bessel_tmpl.h \
   %reldir%/ndock/scalar_special_erf_tmpl.h %reldir%/ndock/scalar_special_everyday_tmpl.h %reldir%/ndock/scalar_special_fits_tmpl.h \
   %reldir%/ndock/scalar_special_gamma_tmpl.h %reldir%/ndock/scalar_special_integer_tmpl.h %reldir%/ndock/scalar_special_tmpl.h \

@@ -3,7 +3,7 @@
 core_ops_sources = %reldir%/copy.c %reldir%/create.c %reldir%/custom.c %reldir%/custom.h %reldir%/custom_apply.c \
   %reldir%/elementwise.c %reldir%/fft.c %reldir%/fft_order.c %reldir%/gather.c %reldir%/host.c %reldir%/index.c %reldir%/index.h %reldir%/join.c %reldir%/matmul.c \
   %reldir%/norm.c %reldir%/op_register.c %reldir%/ops.h %reldir%/pad.c %reldir%/prepare.c %reldir%/prepare.h %reldir%/ramp.c \
-  %reldir%/random.c %reldir%/reduce.c %reldir%/reduce.h %reldir%/repeat.c %reldir%/roll.c %reldir%/scan.c %reldir%/scatter.c \
+  %reldir%/random.c %reldir%/random.h %reldir%/compose.c %reldir%/distribution.c %reldir%/samplers.c %reldir%/multivariate.c %reldir%/sampling.c %reldir%/sampling.h %reldir%/reduce.c %reldir%/reduce.h %reldir%/repeat.c %reldir%/roll.c %reldir%/scan.c %reldir%/scatter.c \
   %reldir%/search.c %reldir%/select.c %reldir%/set.c %reldir%/sort.c %reldir%/take.c %reldir%/transfer.c
 core_ops_sources += %reldir%/bins.c %reldir%/bins.h %reldir%/compare.c %reldir%/histogram.c %reldir%/nan.c \
   %reldir%/order_statistics.c %reldir%/quantile.c %reldir%/quantile.h %reldir%/rows.c %reldir%/rows.h %reldir%/split.c \

@@ -3,7 +3,7 @@
  * Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC11. */
 #include <float.h>
 #include <math.h>
-#include "core/ops/ops.h"
+#include "core/ops/random.h"
 
 void nd_philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
@@ -25,16 +25,24 @@ void nd_philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t ou
     memcpy(out, c, sizeof c);
 }
 
-void nd_random_skip(nd_random_key *key, int64_t size, nd_dtype dtype)
+uint64_t nd__random_blocks(int64_t size, nd_dtype dtype)
 {
-    if (!key) {
-        (void)nd__refuse_null("random_skip", 0, "key");
-        return;
-    }
-    uint64_t per_block = nd_dtype_size(dtype) > 4 ? 2 : 4,
-             blocks = size > 0 ? ((uint64_t)size - 1) / per_block + 1 : 0;
+    const uint64_t per_block = nd_dtype_size(dtype) > 4 ? 2 : 4;
+    return size > 0 ? ((uint64_t)size - 1) / per_block + 1 : 0;
+}
+
+void nd__random_skip_blocks(nd_random_key *key, uint64_t blocks)
+{
     key->counter[0] += blocks;
     key->counter[1] += key->counter[0] < blocks;
+}
+
+void nd_random_skip(nd_random_key *key, int64_t size, nd_dtype dtype)
+{
+    if (!key)
+        (void)nd__refuse_null("random_skip", 0, "key");
+    else
+        nd__random_skip_blocks(key, nd__random_blocks(size, dtype));
 }
 
 static nd_status check_random(const nd_op_info *info, const nd_random_key *key, const nd_array *dst)
@@ -49,26 +57,54 @@ static nd_status check_random(const nd_op_info *info, const nd_random_key *key, 
 }
 
 /* Numbers follow the C order of dst, so its dimensions are merged but never exchanged. */
+nd_status nd__random_run(nd_op op, const nd_random_key *key, ndp_random *params, const nd_arg *args,
+                         int n, const nd_array *dst)
+{
+    int64_t shape[ND_MAX_NDIM], stride[1 + ND_OPERANDS][ND_MAX_NDIM];
+    ndp_scalar scalars[ND_OPERANDS];
+    ndp_view in[ND_OPERANDS], out = nd__view(dst);
+    if (dst->size == 0)
+        return ND_OK;
+    *params =
+        (ndp_random){sizeof *params, 0,         key->key,    {key->counter[0], key->counter[1]},
+                     params->a,      params->b, params->low, params->high};
+    memcpy(shape, dst->shape, (size_t)dst->ndim * sizeof *shape);
+    memset(stride, 0, sizeof stride);
+    memcpy(stride[0], dst->stride, (size_t)dst->ndim * sizeof *shape);
+    for (int i = 0; i < n; i++)
+        if (args[i].array)
+            nd__broadcast_strides(dst->ndim, dst->shape, args[i].array->ndim, args[i].array->shape,
+                                  args[i].array->stride, stride[1 + i]);
+    out.ndim = nd__coalesce(dst->ndim, shape, 1 + n, stride, true);
+    out.shape = shape;
+    out.stride = stride[0];
+    for (int i = 0; i < n; i++) {
+        scalars[i] = (ndp_scalar){.dtype = ND_F64, .v.f = args[i].scalar.v.f};
+        in[i] =
+            args[i].array ? nd__view(args[i].array) : nd__scalar_view(scalars, i, out.ndim, shape);
+        in[i].ndim = out.ndim;
+        in[i].shape = shape;
+        in[i].stride = stride[1 + i];
+        if (args[i].array && !nd__is_c_order(out.ndim, shape, in[i].stride))
+            in[i].flags &= ~(uint64_t)NDP_VIEW_CONTIGUOUS;
+    }
+    ndp_call call = {.size = sizeof call,
+                     .op = op,
+                     .n_in = (uint32_t)n,
+                     .n_out = 1,
+                     .n_scalar = (uint32_t)n,
+                     .in = in,
+                     .out = &out,
+                     .scalar = scalars,
+                     .params = params};
+    return nd__run(dst->storage->device, &call);
+}
+
 static nd_status random_run(nd_op op, const nd_random_key *key, ndp_random *params,
                             const nd_array *dst)
 {
-    const nd_op_info *info = nd_op_get(op);
-    int64_t shape[ND_MAX_NDIM], stride[1][ND_MAX_NDIM];
-    ND_RETURN_IF(check_random(info, key, dst));
-    if (dst->size == 0)
-        return ND_OK;
-    params->size = sizeof *params;
-    params->key = key->key;
-    params->counter[0] = key->counter[0];
-    params->counter[1] = key->counter[1];
-    ndp_view out = nd__view(dst);
-    memcpy(shape, dst->shape, (size_t)dst->ndim * sizeof *shape);
-    memcpy(stride[0], dst->stride, (size_t)dst->ndim * sizeof *shape);
-    out.ndim = nd__coalesce(dst->ndim, shape, 1, stride, true);
-    out.shape = shape;
-    out.stride = stride[0];
-    ndp_call call = {.size = sizeof call, .op = op, .n_out = 1, .out = &out, .params = params};
-    return nd__run(dst->storage->device, &call);
+    ND_RETURN_IF(check_random(nd_op_get(op), key, dst));
+    return nd__random_run(op, key, params, NULL, 0, dst);
 }
 
 /* Whether the kernel can compute with x, which it does in f64, or in f32 for all smaller dtypes. */

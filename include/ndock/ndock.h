@@ -40,6 +40,7 @@
 #include <ndock/histogram.h>
 #include <ndock/compare.h>
 #include <ndock/random.h>
+#include <ndock/distribution.h>
 #include <ndock/special.h>
 #include <ndock/dlpack.h>
 #include <ndock/cai.h>

@@ -219,7 +219,15 @@ typedef struct {
  *             even elements r cos(angle), odd ones r sin(angle); then mean + std * z, all in f32
  *             or f64.
  *   integers  range = high - low (0: the full width); the result is low + floor(w * range / 2^W)
- *             with W 32 for dtypes up to 32 bits and 64 for 64-bit ones (multiply-shift). */
+ *             with W 32 for dtypes up to 32 bits and 64 for 64-bit ones (multiply-shift).
+ *
+ * The ops from gamma on refuse what they try, so each element has blocks of its own: block t of element
+ * i is that of counter + i + t * 2^96 (modulo 2^128), t below 2^17. Their parameters are operands of
+ * f64, a being in[0], b in[1] and so on; a, b, low and high of ndp_random are not used. They compute in
+ * f64, by the formulas of random_real_tmpl.h, random_count_tmpl.h and random_urn_tmpl.h, which say
+ * which words of which block they take, and are made of operations that IEEE 754 rounds alone: every
+ * device has the same bits. The f64 is then rounded to out's dtype, or saturates in integers. A
+ * parameter outside of its domain gives NaN, 0 in integers. */
 typedef struct {
     uint32_t size, zero;
     uint64_t key, counter[2];
@@ -282,7 +290,7 @@ struct ndp_kernel {
 typedef struct {
     uint32_t size, zero;
     /* Bit d set: the op runs on this device when its first array input (its destination, for ops
-     * without inputs) has dtype d. Touches no device. */
+     * without inputs and of class RANDOM) has dtype d. Touches no device. */
     uint64_t (*dtypes)(ndp_dev *dev, int32_t op);
     /* Kernel for calls like this one: capability query, warm-up and look-up in one. The answer may
      * depend only on the op, the dtypes, the rank, which operands are scalars or contiguous, and

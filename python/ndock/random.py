@@ -18,13 +18,18 @@ from __future__ import annotations
 import os
 from _thread import _local, allocate_lock
 
-from . import _ndock
+from . import _generator, _ndock
+from ._distributions import *
+from ._distributions import __all__ as _distributions
+from ._sampling import *
+from ._sampling import __all__ as _samples
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._types import Array, DeviceLike, DTypeLike, Optional, Shape, Union
 
-__all__ = ["Generator", "Key", "default_rng", "integers", "key", "normal", "permutation", "seed", "uniform"]
+__all__ = ["Generator", "Key", "default_rng", "integers", "key", "normal", "seed", "uniform"]
+__all__ += _distributions + _samples
 
 
 class Key:
@@ -90,7 +95,7 @@ def _size(shape: Shape) -> int:
     return size
 
 
-class Generator:
+class Generator(_generator.Distributions):
     """A key whose position moves with every call. seed None: from the system's entropy. Any thread may use it: calls take
     their positions one after the other.
 
@@ -114,9 +119,12 @@ class Generator:
         self._key = key
 
     def _take(self, shape: Shape, dtype: DTypeLike) -> Key:
+        return self._take_blocks(_ndock._random_skip(0, _size(shape), dtype))
+
+    def _take_blocks(self, n: int) -> Key:
         with self._lock:
             now = self._key
-            self._key = now.skip(shape, dtype)
+            self._key = Key(now.seed, (now.position + n) % 2**128)
         return now
 
     def uniform(self, low: float = 0.0, high: float = 1.0, size: Optional[Shape] = None, *, shape: Optional[Shape] = None,
@@ -144,10 +152,6 @@ class Generator:
                  device: Optional[DeviceLike] = None) -> Array:
         """ndock.random.integers with this generator's numbers."""
         return integers(low, high, size, shape=shape, key=self, dtype=dtype, device=device)
-
-    def permutation(self, n: int, /, *, device: Optional[DeviceLike] = None) -> Array:
-        """ndock.random.permutation with this generator's numbers."""
-        return permutation(n, key=self, device=device)
 
     def __repr__(self) -> str:
         return f"Generator({self._key!r})"
@@ -189,13 +193,18 @@ def seed(seed: Optional[Union[int, Key]] = None, /) -> Generator:
 
 
 def _key(key: Optional[Union[Key, Generator]], shape: Shape, dtype: DTypeLike) -> Key:
+    return key if isinstance(key, Key) else _key_of(key, _ndock._random_skip(0, _size(shape), dtype))
+
+
+def _key_of(key: Optional[Union[Key, Generator]], blocks: int) -> Key:
+    """Where a call begins that uses so many blocks."""
     if isinstance(key, Key):
         return key
     if key is None:
         key = getattr(_thread, "generator", None) or seed()
     if not isinstance(key, Generator):
         raise TypeError(f"a key is an ndock.random.Key or Generator, not {key!r}; ndock.random.key(seed) makes one")
-    return key._take(shape, dtype)
+    return key._take_blocks(blocks)
 
 
 def _shape(function: str, size: Optional[Shape], shape: Optional[Shape]) -> Shape:
@@ -272,29 +281,13 @@ def integers(low: int, high: Optional[int] = None, size: Optional[Shape] = None,
     return _ndock._random_integers(k.seed, k.position, extents, dtype, device, low, high)
 
 
-def permutation(n: int, /, *, key: Optional[Union[Key, Generator]] = None,
-                device: Optional[DeviceLike] = None) -> Array:
-    """0 ... n - 1 in random order, int64: the positions that sort n random integers of 64 bits.
-
-    key: a Key, a Generator, or None for the thread's own. device: a Device or its name; None is the current one.
-    Errors: ValueError for a range that is empty, TypeError for a dtype that does not fit.
-
-    >>> sorted(nd.random.permutation(4).tolist())
-    [0, 1, 2, 3]
-    """
-    k = _key(key, n, "uint64")
-    return _ndock._random_permutation(k.seed, k.position, n, device)
-
-
 _INSTEAD = {"rand": "uniform(size=shape)", "randn": "normal(size=shape)",
             "random": "uniform(size=shape)", "random_sample": "uniform(size=shape)", "ranf": "uniform(size=shape)",
             "randint": "integers(low, high, size)", "standard_normal": "normal(size=shape)", "PRNGKey": "key(seed)",
-            "RandomState": "Generator(seed)", "SeedSequence": "key(seed) and its split()", "split": "key.split(n)",
-            "manual_seed": "seed(n)", "shuffle": "x[permutation(n)]"}
-_LATER = frozenset("""beta binomial bytes chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric laplace
-logistic lognormal logseries multinomial multivariate_normal negative_binomial noncentral_chisquare noncentral_f pareto poisson power
-rayleigh standard_cauchy standard_exponential standard_gamma standard_t triangular vonmises wald weibull zipf bernoulli categorical
-truncated_normal""".split())
+            "RandomState": "Generator(seed)", "SeedSequence": "key(seed) and its split()", "split": "key.split(n)", "randperm": "permutation(n)",
+            "manual_seed": "seed(n)", "standard_exponential": "exponential(size=shape)", "standard_gamma": "gamma(shape, size=shape)",
+            "standard_cauchy": "cauchy(size=shape)"}
+_LATER = frozenset("""bytes f logseries noncentral_chisquare noncentral_f power vonmises wald zipf""".split())
 
 
 def __getattr__(name: str) -> object:

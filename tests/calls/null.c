@@ -62,6 +62,7 @@ static const char *const optional[] = {
     "* edges",
     "nd_average total",
     "nd_print a",
+    "nd_random_choice p",
 };
 /* Devices and options that are needed after all. */
 static const char *const needed[] = {
@@ -71,7 +72,7 @@ static const char *const needed[] = {
     "nd_module_load opts",    "nd_module_get opts",
     "nd_launch opts",         "nd_unique_all a",
     "nd_unique_counts a",     "nd_unique_inverse a",
-    "nd_digitize bins",
+    "nd_digitize bins",       "nd_random_categorical weights",
 };
 /* What cannot succeed on a CPU without more ado, with valid arguments. */
 static const char *const hopeless[] = {
@@ -144,6 +145,9 @@ static bool names_itself(const nd_call *c, const nd_error *e)
     bool applies = strstr(name, "apply") || strstr(name, "custom") || strcmp(name, "launch") == 0;
     if (applies && (strcmp(e->op, "add") == 0 || strcmp(e->op, "of_the_test") == 0 ||
                     strcmp(e->op, "twice") == 0))
+        return true;
+    if (strncmp(name, "random_draw", strlen("random_draw")) == 0 &&
+        strcmp(e->op, "random_exponential") == 0)
         return true;
     for (int i = 0; i < 4; i++)
         if (strncmp(name, e->op, n) == 0 && strcmp(name + n, forms[i]) == 0)

@@ -307,6 +307,12 @@ static const pointer_row pointers[] = {
     OF("nd_digitize", NULL, "bins", row),
     IT(NULL, "const nd_bins *", NULL, bins),
     IT(NULL, "const double *", NULL, halves),
+    OF("nd_random_choice", NULL, "p", counts),
+    OF("nd_random_categorical", NULL, "weights", order),
+    OF("nd_random_multinomial", NULL, "p", order),
+    OF("nd_random_dirichlet", NULL, "alpha", order),
+    OF("nd_random_multivariate_normal", NULL, "mean", row),
+    OF("nd_random_multivariate_normal", NULL, "cov", matrix),
     OF(NULL, "const nd_array *", "pivots", order),
     OF(NULL, "const nd_array *", "indices", index),
     OF(NULL, "const nd_array *", "mask", mask),
@@ -390,6 +396,16 @@ static const number_row numbers[] = {
     {"nd_apply", "n", 2},
     {"nd_apply_into", "n", 2},
     {"nd_random_uniform", "high", 1},
+    {"nd_random_choice", "replace", 1},
+    {"nd_random_geometric", "dtype", ND_I64},
+    {"nd_random_poisson", "dtype", ND_I64},
+    {"nd_random_binomial", "dtype", ND_I64},
+    {"nd_random_negative_binomial", "dtype", ND_I64},
+    {"nd_random_hypergeometric", "dtype", ND_I64},
+    {"nd_random_draw", "id", ND_DRAW_exponential},
+    {"nd_random_draw_into", "id", ND_DRAW_exponential},
+    {"nd_random_skip_draw", "id", ND_DRAW_exponential},
+    {"nd_distribution_get", "id", ND_DRAW_exponential},
     {"nd_hstack", "n", 2},
     {"nd_vstack", "n", 2},
     {"nd_dstack", "n", 2},
@@ -415,6 +431,22 @@ static const number_row numbers[] = {
     {NULL, "value", 1},
     {NULL, "max_size", 4096},
     {NULL, "max_bytes", INT64_MAX},
+};
+
+/* Real numbers that are 1; the others are 0. */
+static const struct {
+    const char *function, *name;
+} ones_of[] = {
+    {NULL, "high"},
+    {NULL, "fraction"},
+    {"nd_random_geometric", "p"},
+    {"nd_random_negative_binomial", NULL},
+    {"nd_random_weibull", NULL},
+    {"nd_random_pareto", NULL},
+    {"nd_random_beta", NULL},
+    {NULL, "df"},
+    {"nd_random_triangular", "right"},
+    {"nd_random_truncated_normal", "scale"},
 };
 
 static bool fits(const char *pattern, const char *text)
@@ -446,6 +478,14 @@ static nd_array *operand(const nd_call *call, const char *argument)
         return w.number;
     uint64_t dtypes = info ? nd_op_dtypes(nd_op_find(name)) : 0;
     return !dtypes || dtypes >> ND_F32 & 1 ? w.f32 : w.i32;
+}
+
+static double real_number(const nd_call *call, const char *name)
+{
+    for (size_t k = 0; k < sizeof ones_of / sizeof ones_of[0]; k++)
+        if (fits(ones_of[k].function, call->name) && fits(ones_of[k].name, name))
+            return 1;
+    return 0;
 }
 
 static void *pointer(const nd_call *call, const nd_call_argument *a, int i)
@@ -488,7 +528,7 @@ nd_value world_value(const nd_call *call, int i)
     else if (a->member == 's')
         v.s = nd_int(1);
     else if (a->member == 'd')
-        v.d = strcmp(a->name, "high") == 0 || strcmp(a->name, "fraction") == 0;
+        v.d = real_number(call, a->name);
     for (size_t k = 0; a->member == 'i' && k < sizeof numbers / sizeof numbers[0]; k++)
         if (fits(numbers[k].function, call->name) && fits(numbers[k].name, a->name)) {
             v.i = numbers[k].value;

@@ -175,6 +175,41 @@ static void complex_reductions(nd_dtype dtype)
     nd_release(a);
 }
 
+/* Random numbers that are tried until accepted. */
+static void draws(void)
+{
+    static const struct {
+        nd_distribution id;
+        nd_dtype dtype;
+        double param[4];
+    } subjects[] = {{ND_DRAW_gamma, ND_F64, {2.5, 3}},
+                    {ND_DRAW_gamma, ND_F32, {0.25, 1}},
+                    {ND_DRAW_beta, ND_F64, {0.5, 2}},
+                    {ND_DRAW_truncated_normal, ND_F64, {1, 3, 0, 1}},
+                    {ND_DRAW_standard_t, ND_F64, {3}},
+                    {ND_DRAW_poisson, ND_I64, {4}},
+                    {ND_DRAW_poisson, ND_I32, {1000}},
+                    {ND_DRAW_binomial, ND_I64, {100, 0.4}},
+                    {ND_DRAW_negative_binomial, ND_I64, {3, 0.2}},
+                    {ND_DRAW_geometric, ND_I64, {0.01}},
+                    {ND_DRAW_hypergeometric, ND_I64, {100, 80, 50}}};
+    const int64_t shape[2] = {rows, 103};
+    const nd_random_key key = {.key = 7};
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
+        const nd_distribution_info *info = nd_distribution_get(subjects[i].id);
+        nd_arg args[4];
+        nd_array *r = NULL;
+        char name[64];
+        for (int p = 0; p < info->n_params; p++)
+            args[p] = nd_scalar_arg(nd_float(subjects[i].param[p]));
+        snprintf(name, sizeof name, "random_%s:%s", info->name, nd_dtype_name(subjects[i].dtype));
+        need(nd_random_draw(subjects[i].id, args, info->n_params, NULL, subjects[i].dtype, 2, shape,
+                            &key, &r),
+             name);
+        print_hash(name, r);
+    }
+}
+
 /* m x k by k x n; turned: of transposed views. */
 static void product(nd_dtype dtype, int64_t m, int64_t k, int64_t n, int turned)
 {
@@ -220,5 +255,6 @@ int main(void)
     print_hash("random_normal:f32", r);
     need(nd_random_normal(NULL, ND_F64, 2, shape, &key, 0, 1, &r), "random_normal");
     print_hash("random_normal:f64", r);
+    draws();
     return failed;
 }

@@ -173,6 +173,7 @@ void conform_edges(void);
 void conform_sorting(void);
 void conform_sets(void);
 void conform_random(void);
+void conform_draws(void);
 void conform_manip(void);
 void conform_create(void);
 void conform_views(void);

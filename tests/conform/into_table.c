@@ -171,6 +171,15 @@ CALLER(call_random)
                                           : nd_random_integers_into(&key, 0, 100, dst);
 }
 
+CALLER(call_draw)
+{
+    const nd_random_key key = {7, {9, 0}};
+    const nd_arg params[1] = {nd_scalar_arg(nd_float(3))};
+    UNUSED_COUNT;
+    (void)in;
+    return nd_random_draw_into(e->how, params, 1, &key, dst);
+}
+
 /* ---- forms ---- */
 #define FLAT(role)              \
     {                           \
@@ -313,5 +322,11 @@ const into_entry into_table[] = {
     {"random_uniform_into", call_random, NULL, ND_OP_random_uniform, 0, .out = TABLE(V)},
     {"random_normal_into", call_random, NULL, ND_OP_random_normal, 0, .out = TABLE(V)},
     {"random_integers_into", call_random, NULL, ND_OP_random_integers, 0, .out = TABLE(V)},
+    {"random_draw_into", call_draw, NULL, ND_OP_random_gamma, 0, .how = ND_DRAW_exponential,
+     .out = TABLE(V)},
+    {"random_draw_into", call_draw, NULL, ND_OP_random_gamma, 0, .how = ND_DRAW_chisquare,
+     .out = TABLE(V)},
+    {"random_draw_into", call_draw, NULL, ND_OP_random_poisson, 0, .how = ND_DRAW_poisson,
+     .out = TABLE(V)},
 };
 const int into_entries = sizeof into_table / sizeof *into_table;

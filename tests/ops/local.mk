@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Operations with values worked out by hand; against NumPy they are tried in tests/python/.
-ops_tests = %reldir%/statistics.t
+ops_tests = %reldir%/distributions.t %reldir%/statistics.t
 check_PROGRAMS += $(ops_tests)
 noinst_HEADERS += %reldir%/values.h
 TESTS += $(ops_tests)
+%canon_reldir%_distributions_t_SOURCES = %reldir%/distributions.c
+%canon_reldir%_distributions_t_LDADD = $(test_ldadd) -lm
+EXTRA_DIST += tests/data/random_cdf.inc tests/data/random_cdf.py
+# 10^7 numbers of each distribution.
+check-random-long: %reldir%/distributions.t
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(test_plugin_path)' RANDOM_DRAWS=10000000 ./%reldir%/distributions.t
+.PHONY: check-random-long
 %canon_reldir%_statistics_t_SOURCES = %reldir%/statistics.c
 %canon_reldir%_statistics_t_LDADD = $(test_ldadd)

@@ -19,6 +19,7 @@ python_tests = \
   %reldir%/test_decompositions.py \
   %reldir%/test_device.py \
   %reldir%/test_docs.py \
+  %reldir%/test_distributions.py \
   %reldir%/test_dlpack.py \
   %reldir%/test_examples.py \
   %reldir%/test_fft.py \

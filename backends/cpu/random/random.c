@@ -5,6 +5,7 @@
 #include "copy/copy.h"
 #include "math/half.h"
 #include "random/random.h"
+#include "random/sampler.h"
 
 enum { GRAIN = 16 << 10 }; /* elements that a thread takes at a time; a multiple of a batch */
 
@@ -90,6 +91,8 @@ static const ndp_kernel kernel = {.size = sizeof(ndp_kernel), .max_ndim = NDP_MA
 static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
 {
     uint64_t legal = cpu_domain_dtypes(like->op);
+    if (like->n_in > 0)
+        return cpu_sampler_find(like, why, n);
     if (like->n_out == 1 && like->out[0].dtype > 0 && like->out[0].dtype < NDP_DTYPE_END &&
         legal >> like->out[0].dtype & 1)
         return &kernel;

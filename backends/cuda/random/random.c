@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include "host/backend.h"
+#include "random/random_class.h"
 #include "walk/plan.h"
 #include "backends/cpu/math/half.h"
 
@@ -192,6 +193,8 @@ static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, 
 {
     if (!(cuda_domain_dtypes(like->op) >> like->out->dtype & 1))
         return cuda_unsupported(like, why, n);
+    if (like->n_in > 0)
+        return cuda_sampler_find(dev, like, out);
     return cuda_kernel_get(dev, like, 0, make, out);
 }
 

@@ -8,7 +8,7 @@
 #include "walk/walk.h"
 
 enum {
-    WALK_OPERANDS = 4,                /* the destination first */
+    WALK_OPERANDS = 5,                /* the destination first */
     WALK_MAX_NDIM = NDP_MAX_NDIM + 1, /* copies have one of the bytes of an element, too */
     WALK_MOST = 1 << 30               /* elements of a piece */
 };

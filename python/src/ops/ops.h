@@ -14,8 +14,24 @@ PyObject *py_unstack(py_state *st, const nd_array *a, int axis);
 extern PyMethodDef py_elementwise_methods[], py_create_methods[], py_filled_methods[];
 extern PyMethodDef py_reduce_methods[], py_manip_methods[], py_view_methods[], py_sorting_methods[];
 extern PyMethodDef py_decompose_methods[];
-extern PyMethodDef py_linalg_methods[], py_random_methods[], py_promote_methods[];
+extern PyMethodDef py_linalg_methods[], py_random_methods[], py_distribution_methods[],
+    py_promote_methods[];
 extern PyMethodDef py_math_methods[], py_statistics_methods[], py_histogram_methods[];
 extern PyMethodDef py_stack_methods[], py_fft_methods[];
+
+/* ---- random numbers (random.c) ---- */
+typedef struct {
+    nd_random_key key;
+    int64_t shape[ND_MAX_NDIM];
+    int ndim;
+    nd_dtype dtype;
+    nd_device *device;
+} py_random_request;
+
+/* Reads the first five arguments of each function: (seed, counter, shape, dtype, device). */
+int py_random_parse(py_state *st, const char *name, PyObject *const *args, Py_ssize_t n,
+                    py_random_request *q);
+/* Finds a distribution by name; ND_DRAW_NONE: there is none. */
+nd_distribution py_random_named(PyObject *name);
 
 #endif

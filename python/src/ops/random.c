@@ -48,16 +48,29 @@ static PyObject *skip(PyObject *module, PyObject *const *args, Py_ssize_t n)
     return wide_int(key.counter[1], key.counter[0]);
 }
 
-typedef struct {
-    nd_random_key key;
-    int64_t shape[ND_MAX_NDIM];
-    int ndim;
-    nd_dtype dtype;
-    nd_device *device;
-} request;
+nd_distribution py_random_named(PyObject *name)
+{
+    for (nd_distribution id = ND_DRAW_NONE + 1; id < ND_DRAW_END; id++)
+        if (PyUnicode_CompareWithASCIIString(name, nd_distribution_get(id)->name) == 0)
+            return id;
+    return ND_DRAW_NONE;
+}
 
-/* The first five arguments of each function: (seed, counter, shape, dtype, device) */
-static int parse(py_state *st, const char *name, PyObject *const *args, Py_ssize_t n, request *q)
+/* (name of a distribution, size, dtype): how many blocks an array of that size uses */
+static PyObject *blocks(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    py_state *st = py_state_of(module);
+    nd_random_key key = {0, {0, 0}};
+    int64_t size;
+    nd_dtype dtype;
+    if (py_args(st, "blocks", "lt", args + 1, n - 1, &size, &dtype) < 0)
+        return NULL;
+    nd_random_skip_draw(&key, py_random_named(args[0]), size, dtype);
+    return wide_int(key.counter[1], key.counter[0]);
+}
+
+int py_random_parse(py_state *st, const char *name, PyObject *const *args, Py_ssize_t n,
+                    py_random_request *q)
 {
     if (n < 5 || key_of(args[0], args[1], &q->key) < 0 ||
         py_args(st, name, "ztv", args + 2, 3, q->shape, &q->ndim, &q->dtype, &q->device) < 0)
@@ -73,10 +86,11 @@ static PyObject *floating(PyObject *module, const char *name, draw *fn, PyObject
                           Py_ssize_t n)
 {
     py_state *st = py_state_of(module);
-    request q;
+    py_random_request q;
     double p1, p2;
     nd_array *r = NULL;
-    if (parse(st, name, args, n, &q) < 0 || py_args(st, name, "dd", args + 5, n - 5, &p1, &p2) < 0)
+    if (py_random_parse(st, name, args, n, &q) < 0 ||
+        py_args(st, name, "dd", args + 5, n - 5, &p1, &p2) < 0)
         return NULL;
     PyThreadState *saved = PyEval_SaveThread();
     return py_done(st, saved, fn(q.device, q.dtype, q.ndim, q.shape, &q.key, p1, p2, &r), &r);
@@ -94,10 +108,10 @@ static PyObject *normal(PyObject *module, PyObject *const *args, Py_ssize_t n)
 static PyObject *integers(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     py_state *st = py_state_of(module);
-    request q;
+    py_random_request q;
     int64_t low, high;
     nd_array *r = NULL;
-    if (parse(st, "integers", args, n, &q) < 0 ||
+    if (py_random_parse(st, "integers", args, n, &q) < 0 ||
         py_args(st, "integers", "ll", args + 5, n - 5, &low, &high) < 0)
         return NULL;
     PyThreadState *saved = PyEval_SaveThread();
@@ -137,6 +151,7 @@ static PyObject *block(PyObject *module, PyObject *const *args, Py_ssize_t n)
 }
 
 PyMethodDef py_random_methods[] = {PY_METHOD("_random_skip", skip),
+                                   PY_METHOD("_random_blocks", blocks),
                                    PY_METHOD("_random_uniform", uniform),
                                    PY_METHOD("_random_normal", normal),
                                    PY_METHOD("_random_integers", integers),
