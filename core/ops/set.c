@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Sets, made of sorting, comparing neighbours and selecting: whatever device has those has sets. */
-#include "core/ops/ops.h"
+#include "core/ops/set.h"
 
 static const nd_index from_second[1] = {{ND_INDEX_RANGE, 0, 1, ND_END_OPEN, 1}};
 static const nd_index to_last_but_one[1] = {{ND_INDEX_RANGE, 0, ND_END_OPEN, -1, 1}};
@@ -29,7 +29,7 @@ done:
 }
 
 /* Distances between the places where values begin, the last one to the end. */
-static nd_status count_runs(const nd_array *mask, nd_array **counts)
+nd_status nd__count_runs(const nd_array *mask, nd_array **counts)
 {
     nd_array *places = NULL, *flat = NULL, *end = NULL, *next = NULL, *ends = NULL;
     const int64_t one[1] = {1}, all[1] = {-1};
@@ -55,8 +55,8 @@ done:
 }
 
 /* Number of the value at each sorted place, carried back to where the element came from. */
-static nd_status number_values(const nd_array *mask, const nd_array *order, const nd_array *like,
-                               nd_array **inverse)
+nd_status nd__number_values(const nd_array *mask, const nd_array *order, int ndim,
+                            const int64_t *shape, nd_array **inverse)
 {
     nd_array *ordinal = NULL, *number = NULL, *flat = NULL;
     nd_status status;
@@ -64,7 +64,7 @@ static nd_status number_values(const nd_array *mask, const nd_array *order, cons
     ND_GOTO_IF(done, nd_subtract_scalar(ordinal, nd_int(1), &number));
     ND_GOTO_IF(done, nd_empty_like(number, ND_I64, &flat));
     ND_GOTO_IF(done, nd_scatter_into(order, number, 0, ND_SCATTER_SET, flat));
-    ND_GOTO_IF(done, nd_reshape(flat, like->ndim, like->shape, inverse));
+    ND_GOTO_IF(done, nd_reshape(flat, ndim, shape, inverse));
 done:
     nd_release(ordinal);
     nd_release(number);
@@ -92,9 +92,9 @@ static nd_status unique(const nd_array *a, nd_array **values, nd_array **indices
     if (indices)
         ND_GOTO_IF(done, nd_select(order, mask, indices));
     if (inverse)
-        ND_GOTO_IF(done, number_values(mask, order, a, inverse));
+        ND_GOTO_IF(done, nd__number_values(mask, order, a->ndim, a->shape, inverse));
     if (counts)
-        ND_GOTO_IF(done, count_runs(mask, counts));
+        ND_GOTO_IF(done, nd__count_runs(mask, counts));
 done:
     nd_release(flat);
     nd_release(order);

@@ -42,6 +42,21 @@ ND_API ND_MUST_USE nd_status nd_meshgrid(int n, const nd_array *const *arrays, i
 /* Copies with zeros above (below) the k-th diagonal of the last two axes. */
 ND_API ND_MUST_USE nd_status nd_tril(const nd_array *a, int64_t k, nd_array **out);
 ND_API ND_MUST_USE nd_status nd_triu(const nd_array *a, int64_t k, nd_array **out);
+/* Ones on and below the k-th diagonal, zeros above. */
+ND_API ND_MUST_USE nd_status nd_tri(nd_device *device, nd_dtype dtype, int64_t rows, int64_t cols,
+                                    int64_t k, nd_array **out);
+/* Of one dimension a matrix with a on its k-th diagonal, zeros elsewhere; of two a copy of the k-th
+ * diagonal; diagflat: a matrix of the flattened array, whatever its rank. */
+ND_API ND_MUST_USE nd_status nd_diag(const nd_array *a, int64_t k, nd_array **out);
+ND_API ND_MUST_USE nd_status nd_diagflat(const nd_array *a, int64_t k, nd_array **out);
+/* Powers of a (one dimension) as columns, cols of them (negative: as many as elements), from the
+ * highest down to 0, increasing nonzero: from 0 up. */
+ND_API ND_MUST_USE nd_status nd_vander(const nd_array *a, int64_t cols, int increasing,
+                                       nd_array **out);
+/* One at position indices[i] of a new last axis of extent n, zeros elsewhere; of indices out of
+ * [0, n) zeros alone. */
+ND_API ND_MUST_USE nd_status nd_one_hot(const nd_array *indices, int64_t n, nd_dtype dtype,
+                                        nd_array **out);
 
 ND_END_DECLS
 #endif

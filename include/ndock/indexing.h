@@ -55,5 +55,30 @@ ND_API ND_MUST_USE nd_status nd_nonzero(const nd_array *a, nd_array **out);
 ND_API ND_MUST_USE nd_status nd_nonzero_into(const nd_array *a, const nd_array *dst,
                                              const nd_array *count);
 
+/* Coordinates (out[d], i64, of the shape of indices) of positions in the C order of an array of
+ * that shape; out has room for ndim. And back: the position of n = ndim coordinates, which
+ * broadcast. ND_INDEX_RAISE: what is out of range is ND_ERR_INDEX (which waits); else it is
+ * wrapped, or clipped to the range. */
+enum { ND_INDEX_RAISE = 0, ND_INDEX_WRAP = 1, ND_INDEX_CLIP = 2 };
+ND_API ND_MUST_USE nd_status nd_unravel_index(const nd_array *indices, int ndim,
+                                              const int64_t *shape, nd_array **out);
+ND_API ND_MUST_USE nd_status nd_ravel_multi_index(int n, const nd_array *const *arrays,
+                                                  const int64_t *shape, int mode, nd_array **out);
+/* dst's elements at positions of its C order = values, in order, repeated as often as needed; mode
+ * as above, though ND_INDEX_RAISE waits for nothing. */
+ND_API ND_MUST_USE nd_status nd_put_into(const nd_array *indices, const nd_array *values, int mode,
+                                         const nd_array *dst);
+/* dst[i, indices[i,j,k], k] = values[i,j,k] for axis 1, as nd_take_along_axis reads; values
+ * broadcast to indices, which broadcast to dst but for the axis. */
+ND_API ND_MUST_USE nd_status nd_put_along_axis_into(const nd_array *indices, const nd_array *values,
+                                                    int axis, const nd_array *dst);
+/* dst's elements where mask (bool, of its shape) is true = values, in C order, repeated as often as
+ * needed. */
+ND_API ND_MUST_USE nd_status nd_place_into(const nd_array *mask, const nd_array *values,
+                                           const nd_array *dst);
+/* nd_assign where mask (bool) is true; src and mask broadcast to dst. */
+ND_API ND_MUST_USE nd_status nd_assign_where(const nd_array *src, const nd_array *mask,
+                                             const nd_array *dst);
+
 ND_END_DECLS
 #endif

@@ -65,6 +65,21 @@ ND_API ND_MUST_USE nd_status nd_rot90(const nd_array *a, int64_t k, int axis1, i
 /* Views reversed along axis 1 (at least two dimensions), and along axis 0. */
 ND_API ND_MUST_USE nd_status nd_fliplr(const nd_array *a, nd_array **view);
 ND_API ND_MUST_USE nd_status nd_flipud(const nd_array *a, nd_array **view);
+/* New slices along axis: values (broadcast to a's shape but for the axis, of which they have one
+ * extent for each index) before the positions indices (one dimension of integers, from -extent to
+ * extent) of a; of equal ones in their order. One out of range is ND_ERR_INDEX. */
+ND_API ND_MUST_USE nd_status nd_insert(const nd_array *a, const nd_array *indices,
+                                       const nd_array *values, int axis, nd_array **out);
+/* a without the slices at the indices (one dimension of integers) along axis. Waits for their
+ * number. */
+ND_API ND_MUST_USE nd_status nd_delete(const nd_array *a, const nd_array *indices, int axis,
+                                       nd_array **out);
+/* nd_concat of a and b. */
+ND_API ND_MUST_USE nd_status nd_append(const nd_array *a, const nd_array *b, int axis,
+                                       nd_array **out);
+/* A view of a (one dimension) without zeros at the front and at the back, each where its flag is
+ * not 0. Waits. */
+ND_API ND_MUST_USE nd_status nd_trim_zeros(const nd_array *a, int front, int back, nd_array **view);
 
 ND_END_DECLS
 #endif

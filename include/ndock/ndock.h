@@ -39,6 +39,7 @@
 #include <ndock/statistics.h>
 #include <ndock/histogram.h>
 #include <ndock/compare.h>
+#include <ndock/calculus.h>
 #include <ndock/random.h>
 #include <ndock/distribution.h>
 #include <ndock/special.h>

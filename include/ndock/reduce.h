@@ -49,6 +49,10 @@ ND_API ND_MUST_USE nd_status nd_cumulative_prod(const nd_array *a, const nd_scan
                                                 nd_array **out);
 ND_API ND_MUST_USE nd_status nd_cumulative_prod_into(const nd_array *a, const nd_scan_opts *opts,
                                                      const nd_array *dst);
+/* Running largest and smallest element along opts' axis; NaN propagates. dtype 0 and no initial
+ * element, else ND_ERR_ARGUMENT. Takes log2(extent) passes over the data. */
+ND_API ND_MUST_USE nd_status nd_cummax(const nd_array *a, const nd_scan_opts *opts, nd_array **out);
+ND_API ND_MUST_USE nd_status nd_cummin(const nd_array *a, const nd_scan_opts *opts, nd_array **out);
 
 typedef struct {
     uint32_t size;

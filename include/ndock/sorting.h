@@ -45,5 +45,30 @@ ND_API ND_MUST_USE nd_status nd_unique_values(const nd_array *a, nd_array **valu
 ND_API ND_MUST_USE nd_status nd_isin(const nd_array *a, const nd_array *test, int invert,
                                      nd_array **out);
 
+/* Along axis the kth element of the sorted order (kth may be negative) is in its place, none that
+ * is larger before it, none that is smaller after it; argpartition: i64 positions that do so. Both
+ * are the full sorted order today, which nobody must rely on. */
+ND_API ND_MUST_USE nd_status nd_partition(const nd_array *a, int64_t kth, int axis, nd_array **out);
+ND_API ND_MUST_USE nd_status nd_argpartition(const nd_array *a, int64_t kth, int axis,
+                                             nd_array **out);
+/* i64 positions along axis that sort by the last of n >= 1 keys, all of one shape; of equal ones by
+ * the key before, and so on; then by position. */
+ND_API ND_MUST_USE nd_status nd_lexsort(int n, const nd_array *const *keys, int axis,
+                                        nd_array **out);
+
+/* As nd_unique_all, of the slices along axis, in lexicographic order: values has fewer of them,
+ * inverse and counts one dimension. Takes one stable sort for each element of a slice. */
+ND_API ND_MUST_USE nd_status nd_unique_axis(const nd_array *a, int axis, nd_array **values,
+                                            nd_array **indices, nd_array **inverse,
+                                            nd_array **counts);
+/* Sets, of the flattened arrays' distinct values, ascending, in the promoted dtype: those in both,
+ * with the first position of each in a and in b (i64; indices may be NULL); in either; in a and not
+ * in b; in one of them alone. Wait for counts. */
+ND_API ND_MUST_USE nd_status nd_intersect1d(const nd_array *a, const nd_array *b, nd_array **values,
+                                            nd_array **indices_a, nd_array **indices_b);
+ND_API ND_MUST_USE nd_status nd_union1d(const nd_array *a, const nd_array *b, nd_array **out);
+ND_API ND_MUST_USE nd_status nd_setdiff1d(const nd_array *a, const nd_array *b, nd_array **out);
+ND_API ND_MUST_USE nd_status nd_setxor1d(const nd_array *a, const nd_array *b, nd_array **out);
+
 ND_END_DECLS
 #endif

@@ -90,6 +90,12 @@ ND_API ND_MUST_USE nd_status nd_slice(const nd_array *a, const nd_index *idx, in
 ND_API ND_MUST_USE nd_status nd_broadcast_shapes(int n, const int *ndims,
                                                  const int64_t *const *shapes, int *ndim,
                                                  int64_t *out);
+/* Windows of extents window[i] that slide along axes[i] (axes NULL and naxes a's rank: all): these
+ * axes become extent - window + 1 long, and the windows' axes come last. An axis may be named
+ * again. The view is read-only. */
+ND_API ND_MUST_USE nd_status nd_sliding_window_view(const nd_array *a, int naxes,
+                                                    const int32_t *axes, const int64_t *window,
+                                                    nd_array **view);
 
 ND_END_DECLS
 #endif

@@ -9,11 +9,13 @@ array([1., 2., 3.], dtype=float32, device='cpu:0')
 from ._ndock import *  # noqa: F403
 from ._ndock import __version__ as __version__
 from ._averages import *  # noqa: F403
+from ._calculus import *  # noqa: F403
 from ._comparing import *  # noqa: F403
 from ._creation import *  # noqa: F403
 from ._debug import *  # noqa: F403
 from ._device import *  # noqa: F403
 from ._dtypes import *  # noqa: F403
+from ._editing import *  # noqa: F403
 from ._elementwise import *  # type: ignore[assignment]  # noqa: F403
 from ._exchange import *  # noqa: F403
 from ._files import *  # noqa: F403
@@ -23,11 +25,15 @@ from ._info import __array_namespace_info__ as __array_namespace_info__
 from ._linalg import *  # noqa: F403
 from ._log import *  # noqa: F403
 from ._manipulation import *  # noqa: F403
+from ._matrices import *  # noqa: F403
 from ._nan import *  # noqa: F403
+from ._positions import *  # noqa: F403
 from ._printing import *  # noqa: F403
+from ._sets import *  # noqa: F403
 from ._sorting import *  # noqa: F403
 from ._stacking import *  # noqa: F403
 from ._statistics import *  # noqa: F403
+from ._vectorize import *  # noqa: F403
 from . import _einops, _methods as _methods  # the methods of Array that are Python
 from . import backends as backends, fft as fft, linalg as linalg, math as math, memory as memory, random as random
 from . import special as special

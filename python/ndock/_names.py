@@ -24,19 +24,19 @@ INSTEAD = {
     # NumPy
     "concatenate": "nd.concat(arrays, axis=0)",
     "ascontiguousarray": "x.contiguous()", "asanyarray": "nd.asarray", "cumsum": "nd.cumulative_sum(x, axis=...), or x.cumsum()",
-    "cumprod": "nd.cumulative_prod(x, axis=...), or x.cumprod()", "copy": "x.copy()", "copyto": "x[...] = y, or nd.copy_to(y, x)",
+    "cumprod": "nd.cumulative_prod(x, axis=...), or x.cumprod()", "copy": "x.copy()",
     "ravel": "x.ravel()", "swapaxes": "x.swapaxes(axis1, axis2)", "diagonal": "x.diagonal()", "trace": "x.trace()",
     "dot": "x.dot(y), or x @ y", "inner": "nd.vecdot(x, y), or x @ y", "outer": "x[:, nd.newaxis] * y",
     "matvec": "x @ v[..., nd.newaxis]", "vecmat": "v[..., nd.newaxis, :] @ x", "vdot": "nd.vecdot(x, y) of flat arrays",
     "ndim": "x.ndim", "shape": "x.shape", "size": "x.size", "ndarray": "nd.Array", "dtype": "nd.float32 and the like; nd.DType is their class",
-    "identity": "nd.eye(n)", "tri": "nd.tril(nd.ones((n, m)))",
+    "identity": "nd.eye(n)",
     "row_stack": "nd.vstack",
 
-    "promote_types": "nd.result_type", "unique": "nd.unique_values(x)",
+    "promote_types": "nd.result_type",
     "flatnonzero": "nd.nonzero(x.ravel())[0]", "argwhere": "nd.stack(nd.nonzero(x), axis=1)",
-    "extract": "nd.masked_select(x, mask), or x[mask]", "put": "x[indices] = values", "place": "x[mask] = values",
-    "putmask": "x[mask] = values", "put_along_axis": "nd.scatter(x, indices, values, axis=..., copy=False)",
-    "delete": "x[mask] with a mask of what stays", "append": "nd.concat", "in1d": "nd.isin(x, y)", "isscalar": "isinstance(x, (int, float, complex))",
+    "extract": "nd.masked_select(x, mask), or x[mask]",
+    "putmask": "x[mask] = values",
+    "in1d": "nd.isin(x, y)", "isscalar": "isinstance(x, (int, float, complex))",
     "issubdtype": "nd.isdtype(dtype, kind)", "iscomplexobj": "nd.isdtype(x.dtype, 'complex floating')",
     "isrealobj": "nd.isdtype(x.dtype, 'complex floating')", "fabs": "nd.abs(x)",
     "divmod": "divmod(x, y)", "fmax": "nd.where(nd.isnan(x), y, nd.maximum(x, y))",
@@ -47,7 +47,7 @@ INSTEAD = {
     "array_repr": "repr(x)", "array_str": "str(x)", "array2string": "format(x)", "random_sample": "nd.random.uniform",
     "shares_memory": "x.offset and x.strides, which tell views apart", "get_include": "pkg-config --cflags ndock",
     "show_config": "nd.plugins()", "show_runtime": "nd.plugins()", "True_": "True", "False_": "False",
-    "interp": "nd.searchsorted, and the line between neighbours", "euler_gamma": "0.5772156649015329", "s_": "slice(...)",
+    "euler_gamma": "0.5772156649015329", "s_": "slice(...)",
     "index_exp": "(slice(...), ...)", "r_": "nd.concat", "c_": "nd.stack(vectors, axis=1)", "mgrid": "nd.meshgrid(..., indexing='ij')",
     "ogrid": "nd.meshgrid", "indices": "nd.meshgrid(..., indexing='ij')",
     "broadcast": "nd.broadcast_arrays",
@@ -64,14 +64,14 @@ INSTEAD = {
 
 LATER = frozenset("""
 einsum einsum_path
-correlate convolve gradient partition argpartition lexsort
+correlate convolve
 cross kron
-logspace geomspace logaddexp2 spacing bitwise_count intersect1d setdiff1d setxor1d
-union1d ediff1d trapezoid trapz unwrap insert select piecewise choose diag diagflat diag_indices
-diag_indices_from tril_indices tril_indices_from triu_indices triu_indices_from mask_indices fill_diagonal ix_ ravel_multi_index
-unravel_index packbits unpackbits vander polyfit polyval poly polyadd polyder polydiv polyint polymul polysub roots poly1d polynomial
-bartlett blackman hamming hanning kaiser real_if_close sort_complex trim_zeros savez savez_compressed savetxt loadtxt genfromtxt
-fromregex fromfunction apply_along_axis apply_over_axes compile jit vmap grad nn stats signal
+logspace geomspace logaddexp2 spacing bitwise_count
+trapz unwrap select piecewise choose diag_indices
+diag_indices_from tril_indices tril_indices_from triu_indices triu_indices_from mask_indices fill_diagonal
+packbits unpackbits polyfit poly polyadd polyder polydiv polyint polymul polysub roots poly1d polynomial
+bartlett blackman hamming hanning kaiser real_if_close sort_complex savez savez_compressed savetxt loadtxt genfromtxt
+fromregex fromfunction apply_over_axes compile jit vmap grad nn stats signal
 """.split())
 
 _TEXTS = "elements are numbers and truth values, on every device; texts, dates, records and objects stay with NumPy"
@@ -81,7 +81,7 @@ ABSENT = {
     **dict.fromkeys("""bytes_ str_ object_ void character flexible record rec recarray char strings datetime64 timedelta64
                     datetime_as_string datetime_data busday_count busday_offset busdaycalendar is_busday isnat fromstring""".split(), _TEXTS),
     **dict.fromkeys("errstate seterr geterr seterrcall geterrcall setbufsize getbufsize".split(), _ERRORS),
-    **dict.fromkeys("nditer nested_iters ndenumerate ndindex flatiter vectorize frompyfunc iterable".split(), _LOOPS),
+    **dict.fromkeys("nditer nested_iters ndenumerate ndindex flatiter frompyfunc iterable".split(), _LOOPS),
     **dict.fromkeys("float128 longdouble clongdouble complex256".split(), "no accelerator has floats of 80 or 128 bits"),
     **dict.fromkeys("matrix asmatrix bmat ma".split(), "NumPy itself advises against it, or it is a class of its own; plain arrays do"),
     **dict.fromkeys("""generic number integer signedinteger unsignedinteger inexact floating complexfloating ScalarType sctypeDict

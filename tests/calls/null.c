@@ -61,6 +61,14 @@ static const char *const optional[] = {
     "* bins",
     "* edges",
     "nd_average total",
+    "nd_ediff1d before",
+    "nd_ediff1d after",
+    "nd_gradient coordinates",
+    "nd_trapezoid coordinates",
+    "nd_unique_axis *",
+    "nd_intersect1d indices_a",
+    "nd_intersect1d indices_b",
+    "nd_sliding_window_view axes",
     "nd_print a",
     "nd_random_choice p",
 };
@@ -73,6 +81,7 @@ static const char *const needed[] = {
     "nd_launch opts",         "nd_unique_all a",
     "nd_unique_counts a",     "nd_unique_inverse a",
     "nd_digitize bins",       "nd_random_categorical weights",
+    "nd_unique_axis a",
 };
 /* What cannot succeed on a CPU without more ado, with valid arguments. */
 static const char *const hopeless[] = {

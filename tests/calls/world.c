@@ -43,6 +43,7 @@ static nd_stream *streams[1];
 static nd_named_array named[1];
 static nd_warmup_item warm = {ND_OP_add, ND_F32, NULL};
 static nd_index slice[1];
+static const nd_array *orders[2];
 static nd_bins bins[3] = {
     {.size = sizeof bins[0]}, {.size = sizeof bins[0]}, {.size = sizeof bins[0]}};
 static double halves[] = {0.5, 0.5};
@@ -171,6 +172,7 @@ bool world_make(void)
     if (nd_device_get("cpu", &w.device) != ND_OK || !make_arrays())
         return false;
     pair[0] = pair[1] = w.f32;
+    orders[0] = orders[1] = w.order;
     operands[0] = operands[1] = nd_array_arg(w.f32);
     named[0] = (nd_named_array){"weight", w.f32};
     slice[0] = nd_at(0);
@@ -305,6 +307,21 @@ static const pointer_row pointers[] = {
     OF("nd_histogram2d", "const nd_array *", NULL, row),
     OF("nd_bincount", "const nd_array *", NULL, index),
     OF("nd_digitize", NULL, "bins", row),
+    OF("nd_gradient", NULL, "coordinates", row),
+    OF("nd_trapezoid", NULL, "coordinates", row),
+    OF("nd_interp", "const nd_array *", NULL, row),
+    OF("nd_polyval", NULL, "p", row),
+    OF("nd_cummax", NULL, "a", row),
+    OF("nd_cummin", NULL, "a", row),
+    OF("nd_vander", NULL, "a", row),
+    OF("nd_trim_zeros", NULL, "a", row),
+    OF("nd_insert", NULL, "values", number),
+    OF("nd_place_into", NULL, "mask", where),
+    OF("nd_assign_where", NULL, "mask", where),
+    OF("nd_put_along_axis_into", NULL, "indices", positions),
+    OF("nd_put_along_axis_into", NULL, "values", number),
+    IT("nd_ravel_multi_index", NULL, "arrays", orders),
+    IT(NULL, "const int64_t *", "window", ones),
     IT(NULL, "const nd_bins *", NULL, bins),
     IT(NULL, "const double *", NULL, halves),
     OF("nd_random_choice", NULL, "p", counts),
@@ -412,6 +429,11 @@ static const number_row numbers[] = {
     {"nd_column_stack", "n", 2},
     {"nd_block_matrix", "rows", 1},
     {"nd_rot90", "axis2", 1},
+    {"nd_gradient", "axis", 1},
+    {"nd_trapezoid", "axis", 1},
+    {"nd_ravel_multi_index", "n", 2},
+    {"nd_lexsort", "n", 2},
+    {NULL, "edge_order", 1},
     {NULL, "nq", 2},
     {NULL, "naxes", 2},
     {NULL, "ndim", 2},
@@ -439,6 +461,7 @@ static const struct {
 } ones_of[] = {
     {NULL, "high"},
     {NULL, "fraction"},
+    {NULL, "spacing"},
     {"nd_random_geometric", "p"},
     {"nd_random_negative_binomial", NULL},
     {"nd_random_weibull", NULL},

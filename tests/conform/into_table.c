@@ -119,6 +119,27 @@ CALLER(call_index_add)
     return nd_index_add_into(in[0], in[1], 0, dst);
 }
 
+CALLER(call_put)
+{
+    UNUSED_COUNT;
+    (void)e;
+    return nd_put_into(in[0], in[1], ND_INDEX_RAISE, dst);
+}
+
+CALLER(call_put_along_axis)
+{
+    UNUSED_COUNT;
+    (void)e;
+    return nd_put_along_axis_into(in[0], in[1], 0, dst);
+}
+
+CALLER(call_place)
+{
+    UNUSED_COUNT;
+    (void)e;
+    return nd_place_into(in[0], in[1], dst);
+}
+
 CALLER(call_select)
 {
     (void)e;
@@ -300,6 +321,12 @@ const into_entry into_table[] = {
     SCATTERS(scatter_max, ND_SCATTER_MAX),
     {"index_add_into", call_index_add, NULL, ND_OP_scatter_add, 2,
      .in = {COLUMN(INTO_INDEX), TABLE(V)}, .out = TABLE(V)},
+    {"put_into", call_put, NULL, ND_OP_scatter, 2, .in = {COLUMN(INTO_INDEX), TABLE(V)},
+     .out = TABLE(V)},
+    {"put_along_axis_into", call_put_along_axis, NULL, ND_OP_scatter, 2,
+     .in = {TABLE(INTO_INDEX), TABLE(V)}, .out = TABLE(V)},
+    {"place_into", call_place, NULL, ND_OP_scatter, 2, .in = {TABLE(INTO_MASK), TABLE(V)},
+     .out = TABLE(V)},
     {"select_into", call_select, NULL, ND_OP_compress, 2, .counts = true,
      .in = {TABLE(V), COLUMN(INTO_MASK)}, .out = TABLE(V)},
     {"nonzero_into", call_nonzero, NULL, ND_OP_nonzero, 1, .counts = true, .in = {FLAT(V)},

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Operations with values worked out by hand; against NumPy they are tried in tests/python/.
-ops_tests = %reldir%/distributions.t %reldir%/statistics.t
+ops_tests = %reldir%/distributions.t %reldir%/everyday.t %reldir%/statistics.t
 check_PROGRAMS += $(ops_tests)
 noinst_HEADERS += %reldir%/values.h
 TESTS += $(ops_tests)
@@ -13,3 +13,5 @@ check-random-long: %reldir%/distributions.t
 .PHONY: check-random-long
 %canon_reldir%_statistics_t_SOURCES = %reldir%/statistics.c
 %canon_reldir%_statistics_t_LDADD = $(test_ldadd)
+%canon_reldir%_everyday_t_SOURCES = %reldir%/everyday.c
+%canon_reldir%_everyday_t_LDADD = $(test_ldadd)

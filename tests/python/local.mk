@@ -15,12 +15,14 @@ python_tests = \
   %reldir%/test_array.py \
   %reldir%/test_asarray.py \
   %reldir%/test_buffer.py \
+  %reldir%/test_calculus.py \
   %reldir%/test_cai.py \
   %reldir%/test_decompositions.py \
   %reldir%/test_device.py \
   %reldir%/test_docs.py \
   %reldir%/test_distributions.py \
   %reldir%/test_dlpack.py \
+  %reldir%/test_editing.py \
   %reldir%/test_examples.py \
   %reldir%/test_fft.py \
   %reldir%/test_files.py \
