@@ -9,6 +9,6 @@ core_ops_sources += %reldir%/bins.c %reldir%/bins.h %reldir%/compare.c %reldir%/
   %reldir%/order_statistics.c %reldir%/quantile.c %reldir%/quantile.h %reldir%/rows.c %reldir%/rows.h %reldir%/split.c \
   %reldir%/stack.c %reldir%/statistics.c %reldir%/steps.c %reldir%/steps.h
 core_ops_sources += %reldir%/determinant.c %reldir%/eigen.c %reldir%/factor.c %reldir%/linalg.c %reldir%/linalg.h %reldir%/solve.c %reldir%/svd.c
-core_ops_sources += %reldir%/special.c
+core_ops_sources += %reldir%/special.c %reldir%/convolve.c %reldir%/cosine.c
 core_ops_sources += %reldir%/calculus.c %reldir%/diagonal.c %reldir%/edit.c %reldir%/extremes.c %reldir%/interp.c \
   %reldir%/partition.c %reldir%/positions.c %reldir%/set.h %reldir%/set_axis.c %reldir%/set_pairs.c %reldir%/windows.c

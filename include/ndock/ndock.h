@@ -33,6 +33,7 @@
 #include <ndock/reduce.h>
 #include <ndock/linalg.h>
 #include <ndock/fft.h>
+#include <ndock/signal.h>
 #include <ndock/indexing.h>
 #include <ndock/sorting.h>
 #include <ndock/manip.h>

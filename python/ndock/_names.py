@@ -64,14 +64,13 @@ INSTEAD = {
 
 LATER = frozenset("""
 einsum einsum_path
-correlate convolve
 cross kron
 logspace geomspace logaddexp2 spacing bitwise_count
 trapz unwrap select piecewise choose diag_indices
 diag_indices_from tril_indices tril_indices_from triu_indices triu_indices_from mask_indices fill_diagonal
 packbits unpackbits polyfit poly polyadd polyder polydiv polyint polymul polysub roots poly1d polynomial
 bartlett blackman hamming hanning kaiser real_if_close sort_complex savez savez_compressed savetxt loadtxt genfromtxt
-fromregex fromfunction apply_over_axes compile jit vmap grad nn stats signal
+fromregex fromfunction apply_over_axes compile jit vmap grad nn stats
 """.split())
 
 _TEXTS = "elements are numbers and truth values, on every device; texts, dates, records and objects stay with NumPy"

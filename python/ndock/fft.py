@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     Norm = Literal["backward", "ortho", "forward"]
 
-__all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
-           "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
+__all__ = ["dct", "dctn", "dst", "dstn", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "idct", "idctn", "idst", "idstn",
+           "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
 
 _NORMS = {"backward": 0, "forward": 1, "ortho": 2, None: 0}
 
@@ -53,6 +53,22 @@ def _several(run: Callable[..., Array], function: str, x: Array, s: Optional[Seq
         raise ValueError(f"{function}(): axes is empty; it names the axes to transform along, and None is all of them")
     lengths = [-1] * len(axes) if s is None else [-1 if n is None else n for n in s]
     return run(x, lengths, tuple(axes), _norm(function, norm), out)
+
+
+def _waves(run: Callable[..., Array], function: str, x: Array, type: int, s: Optional[Sequence[Optional[int]]],
+           axes: Optional[Sequence[int]], norm: object, orthogonalize: Optional[bool]) -> Array:
+    """dct and its like along axes, None: all, or as many of the last as s has lengths."""
+    if type not in (1, 2, 3, 4):
+        raise ValueError(f"{function}(): type is 1, 2, 3 or 4, not {type!r}")
+    if axes is None:
+        axes = range(-(x.ndim if s is None else len(s)), 0)
+    if len(axes) == 0:
+        raise ValueError(f"{function}(): there is no axis to transform along")
+    lengths = [-1] * len(axes) if s is None else [-1 if n is None else n for n in s]
+    if any(n < -1 or n == 0 for n in lengths):
+        raise ValueError(f"{function}(): a length of {min(lengths)}; it is at least 1")
+    orthogonal = 0 if orthogonalize is None else 1 if orthogonalize else -1
+    return run(x, lengths, tuple(axes), type, _norm(function, norm), orthogonal)
 
 
 def fft(x: Array, /, *, n: Optional[int] = None, axis: int = -1, norm: Norm = "backward",
@@ -219,6 +235,122 @@ def irfft2(x: Array, /, *, s: Optional[Sequence[int]] = None, axes: Sequence[int
     (5, 2, 6)
     """
     return _several(_ndock._irfftn, "irfft2", x, s, axes, norm, out)
+
+
+def dct(x: Array, /, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Norm = "backward", *,
+        orthogonalize: Optional[bool] = None) -> Array:
+    """The transform of x by cosines along axis, of n elements: by default as many as x has there; else x is cut, or continued with
+    zeros. SciPy's conventions (scipy.fft.dct), with sums over all n where no other is named:
+
+    type 1: x[0] + (-1)**k*x[n-1] + 2*sum of x[j]*cos(pi*j*k/(n-1)), 0 < j < n-1; n >= 2
+    type 2: 2*sum of x[j]*cos(pi*k*(2j+1)/(2n))
+    type 3: x[0] + 2*sum of x[j]*cos(pi*j*(2k+1)/(2n)), j > 0
+    type 4: 2*sum of x[j]*cos(pi*(2k+1)*(2j+1)/(4n))
+
+    norm: as the module says, of m = 2*(n - 1) for type 1 and 2*n else in the place of n. orthogonalize: whether elements 0 (and
+    n-1) of types 1 to 3 count times or over sqrt(2), which makes the transform's matrix orthogonal; None: with norm="ortho" alone.
+    Real and imaginary parts of complex x are transformed each for itself. Results are float32 for 16 and 32 bits, else float64.
+
+    Errors: ValueError for a type or norm that there is not and for lengths below 1 (2 of dct's type 1); IndexError for an axis out
+    of range.
+
+    >>> nd.fft.dct(nd.asarray([1.0, 1.0, 1.0, 1.0]), norm="ortho")
+    array([2., 0., 0., 0.], dtype=float64, device='cpu:0')
+    """
+    return _waves(_ndock._dct, "dct", x, type, (n,), (axis,), norm, orthogonalize)
+
+
+def dctn(x: Array, /, type: int = 2, s: Optional[Sequence[Optional[int]]] = None, axes: Optional[Sequence[int]] = None,
+         norm: Norm = "backward", *, orthogonalize: Optional[bool] = None) -> Array:
+    """dct of x along one axis after another: axes, by default all, or as many of the last as s has lengths; type, norm,
+    orthogonalize and errors as there.
+
+    >>> nd.fft.dctn(nd.ones((2, 2)), norm="ortho")
+    array([[2., 0.],
+           [0., 0.]], dtype=float64, device='cpu:0')
+    """
+    return _waves(_ndock._dct, "dctn", x, type, s, axes, norm, orthogonalize)
+
+
+def idct(x: Array, /, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Norm = "backward", *,
+         orthogonalize: Optional[bool] = None) -> Array:
+    """The inverse of dct: of x by that type, with n, axis, norm and orthogonalize as there: types 2 and 3 are each other's.
+
+    Errors: ValueError for a type or norm that there is not and for lengths below 1 (2 of dct's type 1); IndexError for an axis out
+    of range.
+
+    >>> nd.fft.idct(nd.asarray([2.0, 0.0, 0.0, 0.0]), norm="ortho")
+    array([1., 1., 1., 1.], dtype=float64, device='cpu:0')
+    """
+    return _waves(_ndock._idct, "idct", x, type, (n,), (axis,), norm, orthogonalize)
+
+
+def idctn(x: Array, /, type: int = 2, s: Optional[Sequence[Optional[int]]] = None, axes: Optional[Sequence[int]] = None,
+          norm: Norm = "backward", *, orthogonalize: Optional[bool] = None) -> Array:
+    """idct of x along one axis after another: axes, by default all, or as many of the last as s has lengths; type, norm,
+    orthogonalize and errors as there.
+
+    >>> nd.fft.idctn(nd.fft.dctn(nd.ones((2, 3)))).shape
+    (2, 3)
+    """
+    return _waves(_ndock._idct, "idctn", x, type, s, axes, norm, orthogonalize)
+
+
+def dst(x: Array, /, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Norm = "backward", *,
+        orthogonalize: Optional[bool] = None) -> Array:
+    """The transform of x by sines along axis, of n elements: by default as many as x has there; else x is cut, or continued with
+    zeros. SciPy's conventions (scipy.fft.dst), with sums over all n where no other is named:
+
+    type 1: 2*sum of x[j]*sin(pi*(k+1)*(j+1)/(n+1))
+    type 2: 2*sum of x[j]*sin(pi*(k+1)*(2j+1)/(2n))
+    type 3: (-1)**k*x[n-1] + 2*sum of x[j]*sin(pi*(2k+1)*(j+1)/(2n)), j < n-1
+    type 4: 2*sum of x[j]*sin(pi*(2k+1)*(2j+1)/(4n))
+
+    norm: as the module says, of m = 2*(n + 1) for type 1 and 2*n else in the place of n. orthogonalize: as of dct, of element n-1 of
+    types 2 and 3.
+
+    Errors: ValueError for a type or norm that there is not and for lengths below 1 (2 of dct's type 1); IndexError for an axis out
+    of range.
+
+    >>> nd.fft.dst(nd.asarray([1.0]), type=1)
+    array([2.], dtype=float64, device='cpu:0')
+    """
+    return _waves(_ndock._dst, "dst", x, type, (n,), (axis,), norm, orthogonalize)
+
+
+def dstn(x: Array, /, type: int = 2, s: Optional[Sequence[Optional[int]]] = None, axes: Optional[Sequence[int]] = None,
+         norm: Norm = "backward", *, orthogonalize: Optional[bool] = None) -> Array:
+    """dst of x along one axis after another: axes, by default all, or as many of the last as s has lengths; type, norm,
+    orthogonalize and errors as there.
+
+    >>> nd.fft.dstn(nd.ones((1, 1)), type=1)
+    array([[4.]], dtype=float64, device='cpu:0')
+    """
+    return _waves(_ndock._dst, "dstn", x, type, s, axes, norm, orthogonalize)
+
+
+def idst(x: Array, /, type: int = 2, n: Optional[int] = None, axis: int = -1, norm: Norm = "backward", *,
+         orthogonalize: Optional[bool] = None) -> Array:
+    """The inverse of dst: of x by that type, with n, axis, norm and orthogonalize as there: types 2 and 3 are each other's.
+
+    Errors: ValueError for a type or norm that there is not and for lengths below 1 (2 of dct's type 1); IndexError for an axis out
+    of range.
+
+    >>> nd.fft.idst(nd.asarray([2.0]), type=1)
+    array([1.], dtype=float64, device='cpu:0')
+    """
+    return _waves(_ndock._idst, "idst", x, type, (n,), (axis,), norm, orthogonalize)
+
+
+def idstn(x: Array, /, type: int = 2, s: Optional[Sequence[Optional[int]]] = None, axes: Optional[Sequence[int]] = None,
+          norm: Norm = "backward", *, orthogonalize: Optional[bool] = None) -> Array:
+    """idst of x along one axis after another: axes, by default all, or as many of the last as s has lengths; type, norm,
+    orthogonalize and errors as there.
+
+    >>> nd.fft.idstn(nd.fft.dstn(nd.ones((2, 3)))).shape
+    (2, 3)
+    """
+    return _waves(_ndock._idst, "idstn", x, type, s, axes, norm, orthogonalize)
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Optional[DTypeLike] = None, device: Optional[DeviceLike] = None) -> Array:

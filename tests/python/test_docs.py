@@ -11,7 +11,8 @@ import ndock as nd
 from tap import cases, main
 
 MODULES = {"nd": nd, "nd.linalg": nd.linalg, "nd.fft": nd.fft, "nd.random": nd.random, "nd.memory": nd.memory, "nd.math": nd.math,
-           "nd.special": nd.special, "nd.backends": nd.backends}
+           "nd.special": nd.special, "nd.backends": nd.backends,
+           "nd.signal": nd.signal}
 OPERATORS = {"name", "args", "kwargs", "self"}
 
 
