@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Speed, ours and peers' side by side in one run: `make bench` on a machine with a GPU.
-EXTRA_DIST += %reldir%/exchange.py %reldir%/python_small.py %reldir%/gpu.py %reldir%/gpu_fft.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh
+EXTRA_DIST += %reldir%/exchange.py %reldir%/python_small.py %reldir%/fft.py %reldir%/gpu.py %reldir%/gpu_fft.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh
 check_PROGRAMS += %reldir%/overlap
 TESTS += %reldir%/overlap.sh
 %canon_reldir%_overlap_SOURCES = %reldir%/overlap.c
@@ -25,5 +25,11 @@ bench-python: all
 # What exchanges of arrays cost, on whatever devices and with whatever libraries there are.
 bench-exchange: all
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path):$(test_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/exchange.py
+# Fourier transforms: of the CPU beside SciPy's, and of a GPU beside cuFFT, PyTorch and CuPy.
+bench-fft: all
+	$(AM_V_at)for n in 1 2; do echo "$$n threads"; \
+	  NDOCK_NUM_THREADS=$$n NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/fft.py --workers $$n; done
+bench-gpu-fft: all
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/gpu_fft.py
 bench_plugin_path = $(abs_builddir)/backends/cpu/.libs:$(abs_builddir)/backends/cuda/.libs
-.PHONY: bench bench-python bench-exchange
+.PHONY: bench bench-python bench-exchange bench-fft bench-gpu-fft

@@ -10,7 +10,7 @@
 enum {
     GRAIN = 1 << 14,      /* elements that are worth waking a thread */
     LONG_LINE = 1 << 15,  /* elements of a transform that several threads share */
-    NEAR_CELLS = 1 << 18, /* bytes of cells that the nearer caches have room for */
+    NEAR_CELLS = 1 << 19, /* bytes of cells that the nearer caches have room for */
     MOST_CELLS = 1 << 28, /* bytes of them for transforms that lie side by side */
     SLOTS_A_THREAD = 2    /* parts of work, so that a thread that is held up delays less */
 };

@@ -73,10 +73,29 @@ static void run_rows(const cpu_fft_plan *plan, int32_t at, void *rows, int64_t b
 }
 
 /* ---- lines as two dense arrays of their parts ---- */
+
+/* Where element 0 of a line begins if its elements lie one after the other, both parts together;
+ * else NULL. */
+INLINE char *dense_line(const cpu_fft_io *line, int *exchanged)
+{
+    const lie l = lie_of(line);
+    *exchanged = l.exchanged;
+    return l.together && line->step == 2 * PART ? l.base + line->lane[0] : NULL;
+}
+
 static void load_line(const cpu_fft_io *line, int64_t begin, int64_t end, void *re, void *im)
 {
+    int exchanged;
+    const char *from = dense_line(line, &exchanged);
+    FFT_REAL *first = exchanged ? im : re, *second = exchanged ? re : im;
     cell c;
-    for (int64_t j = begin; j < end; j += LANES) {
+    int64_t j = begin;
+    for (; from && j + LANES <= end; j += LANES) {
+        vec a = load_vec(from + j * 2 * PART), b = load_vec(from + j * 2 * PART + FFT_BYTES);
+        store_vec(first + j, SHUFFLE(a, b, EVEN));
+        store_vec(second + j, SHUFFLE(a, b, ODD));
+    }
+    for (; j < end; j += LANES) {
         const cpu_fft_io part = part_of(line, j, end - j, 0);
         const size_t nbytes = (size_t)part.lanes * PART;
         load(&c, &part, 1);
@@ -88,8 +107,18 @@ static void load_line(const cpu_fft_io *line, int64_t begin, int64_t end, void *
 static void store_line(const void *re, const void *im, int64_t begin, int64_t end,
                        const cpu_fft_io *line)
 {
+    int exchanged;
+    char *to = dense_line(line, &exchanged);
+    const FFT_REAL *first = exchanged ? im : re, *second = exchanged ? re : im;
+    const FFT_REAL s1 = (FFT_REAL)line->scale[exchanged], s2 = (FFT_REAL)line->scale[!exchanged];
     cell c = {all(0), all(0)};
-    for (int64_t j = begin; j < end; j += LANES) {
+    int64_t j = begin;
+    for (; to && j + LANES <= end; j += LANES) {
+        vec a = s1 * load_vec(first + j), b = s2 * load_vec(second + j);
+        store_vec(to + j * 2 * PART, SHUFFLE(a, b, LOW));
+        store_vec(to + j * 2 * PART + FFT_BYTES, SHUFFLE(a, b, HIGH));
+    }
+    for (; j < end; j += LANES) {
         const cpu_fft_io part = part_of(line, j, end - j, 0);
         const size_t nbytes = (size_t)part.lanes * PART;
         memcpy(&c.r, (const FFT_REAL *)re + j, nbytes);
@@ -104,7 +133,14 @@ static void multiply_line(void *re_, void *im_, const void *wr_, const void *wi_
 {
     FFT_REAL *re = re_, *im = im_;
     const FFT_REAL *wr = wr_, *wi = wi_;
-    for (int64_t j = begin; j < end; j++) {
+    int64_t j = begin;
+    for (; j + LANES <= end; j += LANES) {
+        const cell x = {load_vec(re + j), load_vec(im + j)};
+        const cell y = times(x, load_vec(wr + j), load_vec(wi + j));
+        store_vec(re + j, exchange ? y.i : y.r);
+        store_vec(im + j, exchange ? y.r : y.i);
+    }
+    for (; j < end; j++) {
         FFT_REAL x = re[j] * wr[j] - im[j] * wi[j], y = re[j] * wi[j] + im[j] * wr[j];
         re[j] = exchange ? y : x;
         im[j] = exchange ? x : y;
