@@ -46,6 +46,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/index/scatter_tmpl.h %reldir%/index/search.c %reldir%/index/search_tmpl.h %reldir%/index/select.c \
   %reldir%/index/select_tmpl.h %reldir%/index/take.c %reldir%/index/take_tmpl.h \
   %reldir%/linalg/batch.c %reldir%/linalg/eigen.c %reldir%/linalg/factor.c %reldir%/linalg/iterate_tmpl.h \
+  %reldir%/linalg/lapack.c %reldir%/linalg/lapack.h \
   %reldir%/linalg/leaf_tmpl.h %reldir%/linalg/linalg.h %reldir%/linalg/own.c %reldir%/linalg/product.c %reldir%/linalg/reduce.c \
   %reldir%/linalg/scalar_tmpl.h %reldir%/linalg/solve.c %reldir%/linalg/spectral.h %reldir%/linalg/spectral_tmpl.h \
   %reldir%/linalg/svd.c %reldir%/linalg/triangular.c %reldir%/linalg/undef.h \

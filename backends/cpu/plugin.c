@@ -124,6 +124,10 @@ static int32_t info_item(ndp_dev *dev, uint32_t i, char *key, char *value, size_
         snprintf(key, n, "blas");
         snprintf(value, n, "%s", cpu_blas_name());
         return NDP_OK;
+    case 3:
+        snprintf(key, n, "lapack");
+        snprintf(value, n, "%s", cpu_lapack_name());
+        return NDP_OK;
     default:
         return NDP_ERR_INDEX;
     }

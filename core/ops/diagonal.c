@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Matrices made of diagonals and powers, and ones at chosen places. */
-#include "core/ops/steps.h"
+ * Matrices made of diagonals and powers, ones at chosen places, and the sum of a diagonal. */
+#include "core/ops/linalg.h"
 
 nd_status nd_tri(nd_device *device, nd_dtype dtype, int64_t rows, int64_t cols, int64_t k,
                  nd_array **out)
@@ -108,4 +108,19 @@ nd_status nd_one_hot(const nd_array *indices, int64_t n, nd_dtype dtype, nd_arra
     nd_array *r = nd__step2(&s, ND_OP_equal, column, places);
     r = nd__step_cast(&s, r, dtype);
     return nd__steps_end(&s, "one_hot", r, out);
+}
+
+nd_status nd_trace(const nd_array *a, int64_t offset, nd_dtype dtype, nd_array **out)
+{
+    static const int32_t last = -1;
+    const nd_reduce_opts o = {.size = sizeof o, .dtype = dtype, .axes = &last, .naxes = 1};
+    nd_steps s = {.status = ND_OK};
+    nd_array *diagonal, *sum;
+    ND_OUT("trace", 3, out, NULL);
+    ND_RETURN_IF(nd__check_array("trace", a, 0));
+    ND_RETURN_IF(nd__check_matrix("trace", a, 0));
+    ND_RETURN_IF(nd__steps_begin(&s, "trace", a, NULL));
+    ND_STEP(&s, diagonal, nd_diagonal(a, offset, -2, -1, &diagonal));
+    ND_STEP(&s, sum, nd_sum(diagonal, &o, &sum));
+    return nd__steps_end(&s, "trace", sum, out);
 }

@@ -96,6 +96,10 @@ nd_array *nd__step_axis(nd_steps *s, const nd_array *a, int32_t axis);
 /* Rows and columns [0, rows) and [0, columns) of each matrix; their diagonals. */
 nd_array *nd__step_corner(nd_steps *s, const nd_array *a, int64_t rows, int64_t columns);
 nd_array *nd__step_diagonal(nd_steps *s, const nd_array *a);
+/* Which singular values of a count: those above rtol (of the batch's shape; NULL: the longest
+ * extent times the dtype's precision) times the largest. */
+nd_array *nd__step_above(nd_steps *s, const nd_array *values, const nd_array *a,
+                         const nd_array *rtol);
 /* 0, 1, 2 ... along the last axis; ones on the diagonal and zeros elsewhere. */
 nd_status nd__fill_positions(const nd_array *dst);
 nd_status nd__fill_identity(const nd_array *dst);

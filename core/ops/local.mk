@@ -3,12 +3,16 @@
 core_ops_sources = %reldir%/copy.c %reldir%/create.c %reldir%/custom.c %reldir%/custom.h %reldir%/custom_apply.c \
   %reldir%/elementwise.c %reldir%/fft.c %reldir%/fft_order.c %reldir%/gather.c %reldir%/host.c %reldir%/index.c %reldir%/index.h %reldir%/join.c %reldir%/matmul.c \
   %reldir%/norm.c %reldir%/op_register.c %reldir%/ops.h %reldir%/pad.c %reldir%/prepare.c %reldir%/prepare.h %reldir%/ramp.c \
-  %reldir%/random.c %reldir%/random.h %reldir%/compose.c %reldir%/distribution.c %reldir%/samplers.c %reldir%/multivariate.c %reldir%/sampling.c %reldir%/sampling.h %reldir%/reduce.c %reldir%/reduce.h %reldir%/repeat.c %reldir%/roll.c %reldir%/scan.c %reldir%/scatter.c \
+  %reldir%/reduce.c %reldir%/reduce.h %reldir%/repeat.c %reldir%/roll.c %reldir%/scan.c %reldir%/scatter.c \
   %reldir%/search.c %reldir%/select.c %reldir%/set.c %reldir%/sort.c %reldir%/take.c %reldir%/transfer.c
+core_ops_sources += %reldir%/compose.c %reldir%/distribution.c %reldir%/multivariate.c %reldir%/random.c %reldir%/random.h \
+  %reldir%/samplers.c %reldir%/sampling.c %reldir%/sampling.h
 core_ops_sources += %reldir%/bins.c %reldir%/bins.h %reldir%/compare.c %reldir%/histogram.c %reldir%/nan.c \
   %reldir%/order_statistics.c %reldir%/quantile.c %reldir%/quantile.h %reldir%/rows.c %reldir%/rows.h %reldir%/split.c \
   %reldir%/stack.c %reldir%/statistics.c %reldir%/steps.c %reldir%/steps.h
-core_ops_sources += %reldir%/determinant.c %reldir%/eigen.c %reldir%/factor.c %reldir%/linalg.c %reldir%/linalg.h %reldir%/solve.c %reldir%/svd.c
+core_ops_sources += %reldir%/blocks.c %reldir%/decompositions.c %reldir%/determinant.c %reldir%/eigen.c %reldir%/einsum.c \
+  %reldir%/einsum.h %reldir%/einsum_parse.c %reldir%/factor.c %reldir%/linalg.c %reldir%/linalg.h %reldir%/norms.c \
+  %reldir%/products.c %reldir%/solve.c %reldir%/svd.c
 core_ops_sources += %reldir%/special.c %reldir%/convolve.c %reldir%/cosine.c
 core_ops_sources += %reldir%/calculus.c %reldir%/diagonal.c %reldir%/edit.c %reldir%/extremes.c %reldir%/interp.c \
   %reldir%/partition.c %reldir%/positions.c %reldir%/set.h %reldir%/set_axis.c %reldir%/set_pairs.c %reldir%/windows.c

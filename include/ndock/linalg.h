@@ -137,6 +137,87 @@ ND_API ND_MUST_USE nd_status nd_svd(const nd_array *a, const nd_linalg_opts *opt
                                     nd_array **s, nd_array **vh);
 ND_API ND_MUST_USE nd_status nd_svdvals(const nd_array *a, const nd_linalg_opts *opts,
                                         nd_array **s);
+/* ---- made of singular values. rtol: singular values up to rtol times the largest count as zero; an
+ * array that broadcasts to the batch, NULL: max(m, n) times the dtype's precision ---- */
+/* The pseudo-inverse (..., n, m) of a (..., m, n). */
+ND_API ND_MUST_USE nd_status nd_pinv(const nd_array *a, const nd_array *rtol,
+                                     const nd_linalg_opts *opts, nd_array **out);
+/* The number of singular values that count: i64 (...). */
+ND_API ND_MUST_USE nd_status nd_matrix_rank(const nd_array *a, const nd_array *rtol,
+                                            const nd_linalg_opts *opts, nd_array **out);
+/* x (..., n, k), or (..., n) for a vector b, of the least norm among those with the least |a x - b|
+ * for a (..., m, n) and b (..., m, k) or (m). residuals: the squares |a x - b|^2 of each column,
+ * (..., k), also where the rank is not full; rank: i64 (...); values: the singular values. */
+ND_API ND_MUST_USE nd_status nd_lstsq(const nd_array *a, const nd_array *b, const nd_array *rtol,
+                                      const nd_linalg_opts *opts, nd_array **x,
+                                      nd_array **residuals, nd_array **rank, nd_array **values);
+
+/* ---- norms ---- */
+enum { ND_NORM_DEFAULT = 0, ND_NORM_P = 1, ND_NORM_FROBENIUS = 2, ND_NORM_NUCLEAR = 3 };
+typedef struct {
+    uint32_t size; /* sizeof(nd_norms_opts) */
+    int32_t kind;  /* ND_NORM_*; P: by ord; DEFAULT: 2 of vectors, Frobenius of matrices */
+    nd_stream *stream;
+    const int32_t *axes; /* naxes of them; NULL and naxes 0: all (vector), the last two */
+    int32_t naxes, keepdims;
+    double ord; /* vectors: any, inf and -inf the largest and smallest magnitude, 0 the number of
+                   nonzero elements; matrices: 1, -1 column sums, inf, -inf row sums, 2, -2
+                   singular values */
+} nd_norms_opts;
+ND_API ND_MUST_USE nd_status nd_vector_norm(const nd_array *a, const nd_norms_opts *opts,
+                                            nd_array **out);
+ND_API ND_MUST_USE nd_status nd_matrix_norm(const nd_array *a, const nd_norms_opts *opts,
+                                            nd_array **out);
+/* NumPy's norm: of matrices for two axes, of vectors for one; by default the 2-norm of all
+ * elements. */
+ND_API ND_MUST_USE nd_status nd_norm(const nd_array *a, const nd_norms_opts *opts, nd_array **out);
+/* The condition number of a (..., m, n) for inversion in a norm: by default largest over smallest
+ * singular value; others need square matrices. Infinite, or NaN, for singular ones. */
+ND_API ND_MUST_USE nd_status nd_cond(const nd_array *a, const nd_norms_opts *opts, nd_array **out);
+
+/* ---- products ---- */
+/* Index notation as NumPy's: "ij,jk->ik"; "..." for axes that are not named and broadcast; an index
+ * twice in an operand is its diagonal; without "->" the indices that occur once, in alphabetical
+ * order, behind those of "...". 1 to 64 operands, contracted pair by pair, the pair first whose
+ * product is smallest beside what it takes the place of; dtypes are promoted, sums keep the dtype.
+ * out may be a view of an operand, where nothing is computed. ARGUMENT for a text that says
+ * nothing, SHAPE for extents that do not fit. */
+typedef struct {
+    uint32_t size;  /* sizeof(nd_einsum_opts) */
+    nd_dtype dtype; /* to compute in */
+    nd_stream *stream;
+} nd_einsum_opts;
+ND_API ND_MUST_USE nd_status nd_einsum(const char *subscripts, int n, const nd_array *const *arrays,
+                                       const nd_einsum_opts *opts, nd_array **out);
+/* a[i] * b[k] of the flattened arrays: (size of a, size of b). */
+ND_API ND_MUST_USE nd_status nd_outer(const nd_array *a, const nd_array *b, nd_array **out);
+/* Sum of conj(a) * b along the axis, counted in each by itself; the other axes broadcast. */
+ND_API ND_MUST_USE nd_status nd_vecdot(const nd_array *a, const nd_array *b, int axis,
+                                       nd_array **out);
+/* Sum of products over n pairs of axes; the result has the other axes of a, then those of b. */
+ND_API ND_MUST_USE nd_status nd_tensordot(const nd_array *a, const nd_array *b, int n,
+                                          const int32_t *axes_a, const int32_t *axes_b,
+                                          nd_array **out);
+/* The vector product along an axis of extent 3; the other axes broadcast. */
+ND_API ND_MUST_USE nd_status nd_cross(const nd_array *a, const nd_array *b, int axis,
+                                      nd_array **out);
+/* Every element of a times all of b: extents multiply, missing leading axes count as one. */
+ND_API ND_MUST_USE nd_status nd_kron(const nd_array *a, const nd_array *b, nd_array **out);
+/* The product of 2 to 80 matrices (the first and the last may be vectors), in the order with the
+ * fewest multiplications. */
+ND_API ND_MUST_USE nd_status nd_multi_dot(int n, const nd_array *const *arrays, nd_array **out);
+/* a (..., n, n) times itself; power 0: the identity, below 0: of the inverse. */
+ND_API ND_MUST_USE nd_status nd_matrix_power(const nd_array *a, int64_t power, nd_array **out);
+/* The exponential of a (..., n, n). Waits. */
+ND_API ND_MUST_USE nd_status nd_expm(const nd_array *a, nd_array **out);
+
+/* ---- diagonals and blocks ---- */
+/* The sum of the diagonal of the last two axes, which are gone; offset: as nd_diagonal's. dtype 0: by
+ * nd_sum's rule. */
+ND_API ND_MUST_USE nd_status nd_trace(const nd_array *a, int64_t offset, nd_dtype dtype,
+                                      nd_array **out);
+/* n >= 1 matrices one after the other on the diagonal of a matrix of zeros; vectors are rows. */
+ND_API ND_MUST_USE nd_status nd_block_diag(int n, const nd_array *const *arrays, nd_array **out);
 
 ND_END_DECLS
 #endif

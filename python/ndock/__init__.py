@@ -30,6 +30,7 @@ from ._nan import *  # noqa: F403
 from ._positions import *  # noqa: F403
 from ._printing import *  # noqa: F403
 from ._sets import *  # noqa: F403
+from ._products import *  # noqa: F403
 from ._sorting import *  # noqa: F403
 from ._stacking import *  # noqa: F403
 from ._statistics import *  # noqa: F403

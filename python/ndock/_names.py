@@ -25,8 +25,8 @@ INSTEAD = {
     "concatenate": "nd.concat(arrays, axis=0)",
     "ascontiguousarray": "x.contiguous()", "asanyarray": "nd.asarray", "cumsum": "nd.cumulative_sum(x, axis=...), or x.cumsum()",
     "cumprod": "nd.cumulative_prod(x, axis=...), or x.cumprod()", "copy": "x.copy()",
-    "ravel": "x.ravel()", "swapaxes": "x.swapaxes(axis1, axis2)", "diagonal": "x.diagonal()", "trace": "x.trace()",
-    "dot": "x.dot(y), or x @ y", "inner": "nd.vecdot(x, y), or x @ y", "outer": "x[:, nd.newaxis] * y",
+    "ravel": "x.ravel()", "swapaxes": "x.swapaxes(axis1, axis2)",
+    "dot": "x.dot(y), or x @ y", "inner": "nd.vecdot(x, y), or x @ y",
     "matvec": "x @ v[..., nd.newaxis]", "vecmat": "v[..., nd.newaxis, :] @ x", "vdot": "nd.vecdot(x, y) of flat arrays",
     "ndim": "x.ndim", "shape": "x.shape", "size": "x.size", "ndarray": "nd.Array", "dtype": "nd.float32 and the like; nd.DType is their class",
     "identity": "nd.eye(n)",
@@ -63,8 +63,7 @@ INSTEAD = {
 }
 
 LATER = frozenset("""
-einsum einsum_path
-cross kron
+einsum_path
 logspace geomspace logaddexp2 spacing bitwise_count
 trapz unwrap select piecewise choose diag_indices
 diag_indices_from tril_indices tril_indices_from triu_indices triu_indices_from mask_indices fill_diagonal

@@ -19,10 +19,15 @@ from collections import namedtuple
 
 from . import _ndock
 from ._linalg import _pair, matmul as matmul, matrix_transpose as matrix_transpose, tensordot as tensordot, vecdot as vecdot
+from ._matrices import diag as diag
+from ._norms import *  # noqa: F403
+from ._norms import __all__ as _norms_all
+from ._products import block_diag as block_diag, cross as cross, einsum as einsum, kron as kron, multi_dot as multi_dot
+from ._products import outer as outer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._types import Array, ArrayLike, Literal, NamedTuple, Union
+    from ._types import Array, ArrayLike, DTypeLike, Literal, NamedTuple, Optional, Union
 
     class LinAlgError(_ndock.Error, ValueError):
         ...
@@ -91,9 +96,10 @@ else:
     array([1., 1.], dtype=float64, device='cpu:0')
     """)
 
-__all__ = ["EigResult", "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "cho_solve", "cholesky", "det",
-           "eig", "eigh", "eigvals", "eigvalsh", "inv", "lu", "lu_factor", "lu_solve", "matmul", "matrix_transpose", "qr", "slogdet",
-           "solve", "solve_triangular", "svd", "svdvals", "tensordot", "vecdot"]
+__all__ = ["EigResult", "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "block_diag", "cho_solve", "cholesky",
+           "cross", "det", "diag", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "einsum", "inv", "kron", "lu", "lu_factor",
+           "lu_solve", "matmul", "matrix_transpose", "multi_dot", "outer", "qr", "slogdet", "solve", "solve_triangular", "svd",
+           "svdvals", "tensordot", "trace", "vecdot"] + _norms_all
 
 _UPPER, _UNIT, _RIGHT, _FULL, _NORMALIZE = 2, 4, 8, 16, 32
 _TRANS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
@@ -349,3 +355,26 @@ def svdvals(x: Array, /, *, check: bool = True) -> Array:
     array([3., 2.], dtype=float64, device='cpu:0')
     """
     return _ndock._svdvals(x, _flags(check))
+
+
+def trace(x: Array, /, *, offset: int = 0, dtype: Optional[DTypeLike] = None) -> Array:
+    """The sum of the diagonal of each matrix of x (..., m, n): shape (...); offset above zero: of a diagonal above the main one.
+    dtype: of the sum; by default as nd.sum's.
+
+    Errors: ValueError below two axes, TypeError for dtypes.
+
+    >>> nd.linalg.trace(nd.asarray([[1, 2], [3, 4]]))
+    array(5, dtype=int64, device='cpu:0')
+    """
+    return _ndock._trace(x, offset, dtype)
+
+
+def diagonal(x: Array, /, *, offset: int = 0) -> Array:
+    """A view of the diagonal of each matrix of x (..., m, n), as the last axis; offset above zero: of a diagonal above the main one.
+
+    Errors: ValueError below two axes.
+
+    >>> nd.linalg.diagonal(nd.asarray([[1, 2], [3, 4]]))
+    array([1, 4], dtype=int64, device='cpu:0')
+    """
+    return _ndock._diagonal(x, offset, -2, -1)

@@ -35,7 +35,7 @@ static union {
     char bytes[4096];
 } place[ROOM];
 static nd_random_key key = {1, {0, 0}};
-static const nd_array *pair[2];
+static const nd_array *pair[2], *squares[2];
 static const int64_t *shapes[] = {shape23, shape23};
 static int ndims[] = {2, 2};
 static nd_arg operands[2];
@@ -173,6 +173,7 @@ bool world_make(void)
         return false;
     pair[0] = pair[1] = w.f32;
     orders[0] = orders[1] = w.order;
+    squares[0] = squares[1] = w.matrix;
     operands[0] = operands[1] = nd_array_arg(w.f32);
     named[0] = (nd_named_array){"weight", w.f32};
     slice[0] = nd_at(0);
@@ -247,6 +248,8 @@ static const pointer_row pointers[] = {
     OF("nd_irfft_into", NULL, "dst", long_rows),
     OF("nd_hfft_into", NULL, "dst", long_rows),
     OF("nd_irfftn_into", NULL, "dst", long_rows),
+    IT("nd_einsum", NULL, "subscripts", "ab,ab->a"),
+    IT("nd_multi_dot", NULL, "arrays", squares),
     OF("nd_where", NULL, "a", where),
     OF("nd_where_into", NULL, "a", where),
     OF("nd_searchsorted", NULL, "sorted", row),
@@ -331,6 +334,7 @@ static const pointer_row pointers[] = {
     OF("nd_random_multivariate_normal", NULL, "mean", row),
     OF("nd_random_multivariate_normal", NULL, "cov", matrix),
     OF(NULL, "const nd_array *", "pivots", order),
+    OF(NULL, "const nd_array *", "rtol", number),
     OF(NULL, "const nd_array *", "indices", index),
     OF(NULL, "const nd_array *", "mask", mask),
     OF(NULL, "const nd_array *", "count", count),
@@ -396,6 +400,9 @@ static const number_row numbers[] = {
     {"nd_custom_error", "status", ND_ERR_SHAPE},
     {"nd_op_set_device_form", "op", ND_OP_RUNTIME},
     {"nd_effective_precision", "op", ND_OP_matmul},
+    {"nd_cross", "axis", 1},
+    {"nd_einsum", "n", 2},
+    {"nd_multi_dot", "n", 2},
     {"nd_tile", "nreps", 2},
     {"nd_roll", "n", 2},
     {"nd_meshgrid", "n", 0}, /* of one-dimensional arrays */
@@ -489,8 +496,9 @@ static nd_array *operand(const nd_call *call, const char *argument)
             name[n - m] = 0;
     }
     static const char *const square[] = {
-        "cholesky", "lu_factor", "lu_solve", "cho_solve", "solve", "inv",    "solve_triangular",
-        "det",      "slogdet",   "eigh",     "eigvalsh",  "eig",   "eigvals"};
+        "cholesky",         "lu_factor",    "lu_solve", "cho_solve", "solve",    "inv",
+        "solve_triangular", "det",          "slogdet",  "eigh",      "eigvalsh", "eig",
+        "eigvals",          "matrix_power", "expm"};
     for (size_t i = 0; i < sizeof square / sizeof *square; i++)
         if (strcmp(name, square[i]) == 0)
             return w.matrix;

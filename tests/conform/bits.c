@@ -228,6 +228,46 @@ static void product(nd_dtype dtype, int64_t m, int64_t k, int64_t n, int turned)
     nd_release(t);
 }
 
+/* Hashes of all results; n of them. */
+static void print_hashes(const char *name, nd_dtype dtype, int n, nd_array *const *r)
+{
+    char text[64];
+    for (int i = 0; i < n; i++) {
+        snprintf(text, sizeof text, "%s:%s:%d", name, nd_dtype_name(dtype), i);
+        print_hash(text, r[i]);
+    }
+}
+
+/* One large matrix, on which all threads work, and many of middling size, one for each. */
+static void decompositions(nd_dtype dtype, int64_t count, int64_t n)
+{
+    const int64_t shape[3] = {count, n, n};
+    nd_array *re = values(ND_F64, 3, shape, 1, 10), *im = values(ND_F64, 3, shape, 1, 11),
+             *turned = NULL, *both = NULL, *a = NULL, *t = NULL, *spd = NULL, *r[3] = {NULL};
+    need(nd_multiply_scalar(im, nd_complex(0, 1), &turned), "multiply");
+    need(nd_add(re, turned, &both), "add");
+    need(nd_astype(dtype >= ND_C64 ? both : re, dtype, &a), "astype");
+    need(nd_matrix_transpose(a, &t), "transpose");
+    need(nd_lu(a, NULL, &r[0], &r[1], &r[2]), "lu");
+    print_hashes("lu", dtype, 3, r);
+    need(nd_qr(a, NULL, &r[0], &r[1]), "qr");
+    print_hashes("qr", dtype, 2, r);
+    need(nd_solve(a, t, NULL, &r[0]), "solve");
+    print_hashes("solve", dtype, 1, r);
+    need(nd_eigh(a, NULL, &r[0], &r[1]), "eigh");
+    print_hashes("eigh", dtype, 2, r);
+    need(nd_svd(a, NULL, &r[0], &r[1], &r[2]), "svd");
+    print_hashes("svd", dtype, 3, r);
+    nd_release(t);
+    need(nd_conj(a, &spd), "conj");
+    need(nd_matrix_transpose(spd, &t), "transpose");
+    nd_release(spd);
+    need(nd_matmul(a, t, NULL, &spd), "matmul");
+    need(nd_cholesky(spd, NULL, &r[0]), "cholesky");
+    print_hashes("cholesky", dtype, 1, r);
+    nd_release_all(7, (nd_array *[]){re, im, turned, both, a, t, spd});
+}
+
 int main(void)
 {
     static const nd_dtype products[] = {ND_F32, ND_F64, ND_F16, ND_I32, ND_C64};
@@ -251,6 +291,11 @@ int main(void)
     product(ND_F32, 128, 128, 10, 0);
     product(ND_F32, 784, 128, 128, 1);
     product(ND_F32, 1, 784, 512, 0);
+    for (size_t i = 0; i < 4; i++) {
+        static const nd_dtype dtypes[] = {ND_F32, ND_F64, ND_C64, ND_C128};
+        decompositions(dtypes[i], 1, 301);
+        decompositions(dtypes[i], 9, 50);
+    }
     need(nd_random_normal(NULL, ND_F32, 2, shape, &key, 0, 1, &r), "random_normal");
     print_hash("random_normal:f32", r);
     need(nd_random_normal(NULL, ND_F64, 2, shape, &key, 0, 1, &r), "random_normal");

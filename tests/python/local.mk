@@ -23,6 +23,7 @@ python_tests = \
   %reldir%/test_distributions.py \
   %reldir%/test_dlpack.py \
   %reldir%/test_editing.py \
+  %reldir%/test_einsum.py \
   %reldir%/test_examples.py \
   %reldir%/test_fft.py \
   %reldir%/test_files.py \
@@ -42,6 +43,7 @@ python_tests = \
   %reldir%/test_namespace.py \
   %reldir%/test_needle.py \
   %reldir%/test_needle_backend.py \
+  %reldir%/test_norms.py \
   %reldir%/test_operators.py \
   %reldir%/test_package.py \
   %reldir%/test_pickle.py \
@@ -57,7 +59,7 @@ python_tests = \
   %reldir%/test_stream.py \
   %reldir%/test_wait.py
 EXTRA_DIST += $(python_tests) \
-  %reldir%/arrays.py %reldir%/devices.py %reldir%/in_use.py %reldir%/simulator.py %reldir%/tap.py %reldir%/typed.py %reldir%/wheel.sh
+  %reldir%/arrays.py %reldir%/devices.py %reldir%/golden_expm.py %reldir%/in_use.py %reldir%/simulator.py %reldir%/tap.py %reldir%/typed.py %reldir%/wheel.sh
 if HAVE_PYTHON_HEADERS
 TESTS += $(python_tests)
 endif

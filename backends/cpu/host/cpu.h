@@ -31,6 +31,7 @@ typedef struct {
     int64_t num_threads; /* 0: OpenMP says */
     const char *isa;     /* NULL: the best there is */
     const char *blas;
+    const char *lapack;
 } cpu_parameters;
 extern cpu_parameters cpu_set;
 void cpu_read_parameters(void);
@@ -112,6 +113,8 @@ extern const ndp_op_1 cpu_op_group;
 /* ---- matmul/blas.c: which BLAS serves, for info ("libopenblas.so.0", "own kernels"); opens it if that
  * was not done yet. */
 const char *cpu_blas_name(void);
+/* The same of linalg/lapack.c. */
+const char *cpu_lapack_name(void);
 
 /* ---- memory.c ---- */
 int32_t cpu_alloc(ndp_dev *, uint64_t nbytes, ndp_mem **out);

@@ -2,7 +2,7 @@
  * The CPU plug-in's parameters. */
 #include "host/cpu.h"
 
-cpu_parameters cpu_set = {.isa = NULL, .blas = "auto"};
+cpu_parameters cpu_set = {.isa = NULL, .blas = "auto", .lapack = "auto"};
 
 static const struct {
     void *out;
@@ -30,6 +30,14 @@ static const struct {
       .initial = "auto",
       .values = "auto, own, any, or a CBLAS library's path or soname",
       .help = "matrix products by: auto or own (own kernels), any (the first BLAS found)"}},
+    {&cpu_set.lapack,
+     {.size = sizeof(ndh_param),
+      .type = NDP_PARAM_TEXT,
+      .name = "LAPACK",
+      .initial = "auto",
+      .values = "auto, own, off, or a LAPACK library's path or soname",
+      .help = "linear algebra by: auto (the first LAPACK found, else own kernels), own or off (own "
+              "kernels)"}},
 };
 
 /* A value that is refused leaves the default: the host tells the user. A host without the service

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "copy/copy.h"
-#include "linalg/linalg.h"
+#include "linalg/lapack.h"
 
 #define LIN_ALONE_WORK 4e6     /* multiply-adds from which all threads work on one matrix */
 #define LIN_MOVE_ELEMENTS 4096 /* from here on copies go by the kernels of copies */
@@ -97,8 +97,11 @@ static void run_items(void *ctx, int64_t begin, int64_t end)
     char *slot = c->slots + s * (c->slot_bytes + c->product_bytes);
     lin_context x = c->x;
     x.work = slot + c->slot_bytes;
+    const int before = c->lapack ? lin_lapack_enter(is_serial(c)) : 0;
     for (int64_t i = begin; i < end; i++)
         c->failures[i] = c->one(c, &x, i, slot);
+    if (c->lapack)
+        lin_lapack_leave(before);
     atomic_store_explicit(&c->busy[s], 0, memory_order_release);
 }
 

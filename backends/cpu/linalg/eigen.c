@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "linalg/lapack.h"
 #include "linalg/spectral.h"
 
 /* Places in a slot. */
@@ -54,22 +55,30 @@ static void put_vectors(const lin_call *c, const lin_context *x, int64_t item, c
     lin_put(x, sorted, c->k, &c->call->out[1], item);
 }
 
+/* The matrix, whose lower triangle is right: of the upper one it is the conjugate. */
+static void take_triangle(const lin_call *c, const lin_context *x, int64_t item, char *a,
+                          int64_t lda)
+{
+    ndp_view in = c->call->in[0];
+    const int64_t swapped[3] = {in.stride[0], in.stride[2], in.stride[1]};
+    const int upper = ((const ndp_eigen *)c->call->params)->upper;
+    if (upper)
+        in.stride = swapped;
+    lin_get(x, &in, item, a, lda);
+    for (int64_t j = 0; upper && j < c->n; j++)
+        x->leaf->conjugate(c->n - j, lin_at(x, a, lda, j, j));
+}
+
 static int64_t eigh_one(const lin_call *c, const lin_context *x, int64_t item, char *slot)
 {
     const ndp_call *call = c->call;
     const int64_t n = c->n, lda = c->k;
-    ndp_view in = call->in[0];
-    const int64_t swapped[3] = {in.stride[0], in.stride[2], in.stride[1]};
     char *d = slot + c->place[VALUES], *e = slot + c->place[BESIDE], *tau = slot + c->place[TAU],
          *work = slot + c->place[WORK];
     int64_t *order = (int64_t *)(void *)(slot + c->place[ORDER]);
-    const int upper = ((const ndp_eigen *)call->params)->upper, vectors = call->n_out == 2;
+    const int vectors = call->n_out == 2;
     lin_rotations r;
-    if (upper) /* the lower triangle of the conjugate */
-        in.stride = swapped;
-    lin_get(x, &in, item, slot, lda);
-    for (int64_t j = 0; upper && j < n; j++)
-        x->leaf->conjugate(n - j, lin_at(x, slot, lda, j, j));
+    take_triangle(c, x, item, slot, lda);
     const double largest = x->leaf->largest(n, n, slot, lda, 1);
     if (!isfinite(largest)) {
         fill_nan(c, x, item);
@@ -114,12 +123,75 @@ static void plan_eigh(lin_call *c)
     c->one = eigh_one;
 }
 
+/* ---- by LAPACK ---- */
+
+static int64_t lapack_eigh_one(const lin_call *c, const lin_context *x, int64_t item, char *slot)
+{
+    const ndp_call *call = c->call;
+    const int64_t n = c->n;
+    const int vectors = call->n_out == 2;
+    char *w = slot + c->place[VALUES];
+    lin_context real = *x;
+    take_triangle(c, x, item, slot, n);
+    const int finite = isfinite(x->leaf->largest(n, n, slot, n, 1)) != 0;
+    if (!finite || !lin_lapack_eigh(x, n, vectors, slot, n, w, slot + c->place[WORK], 0)) {
+        fill_nan(c, x, item);
+        return finite ? -1 : 0;
+    }
+    lin_context_real(&real);
+    lin_put(&real, w, n, &call->out[0], item);
+    for (int64_t j = 0; vectors && j < n; j++)
+        x->leaf->normalize(n, lin_at(x, slot, n, 0, j));
+    if (vectors)
+        lin_put(x, slot, n, &call->out[1], item);
+    return 0;
+}
+
+static int64_t eig_one(const lin_call *c, const lin_context *x, int64_t item, char *slot)
+{
+    const ndp_call *call = c->call;
+    const int64_t n = c->n;
+    char *w = slot + c->place[VALUES], *v = call->n_out == 2 ? slot + c->place[VECTORS] : NULL;
+    lin_context complex = *x;
+    lin_context_complex(&complex);
+    lin_get(x, &call->in[0], item, slot, n);
+    const int finite = isfinite(x->leaf->largest(n, n, slot, n, 0)) != 0;
+    if (!finite || !lin_lapack_eig(x, n, slot, n, w, v, slot + c->place[WORK], 0)) {
+        fill_nan(c, x, item);
+        return finite ? -1 : 0;
+    }
+    lin_put(&complex, w, n, &call->out[0], item);
+    for (int64_t j = 0; v && j < n; j++)
+        complex.leaf->normalize(n, v + j * n * complex.size);
+    if (v)
+        lin_put(&complex, v, n, &call->out[1], item);
+    return 0;
+}
+
+static void plan_lapack(lin_call *c)
+{
+    const int64_t n = c->n = c->call->in[0].shape[1];
+    const int vectors = c->call->n_out == 2, hermitian = c->call->op == NDP_OP_eigh;
+    c->lapack = 1;
+    c->place[MATRIX] = lin_take(c, n * n);
+    c->place[VALUES] = lin_take(c, 2 * n);
+    c->place[VECTORS] = vectors && !hermitian ? lin_take(c, 2 * n * n) : 0;
+    c->place[WORK] = lin_take_bytes(c, hermitian ? lin_lapack_eigh_bytes(&c->x, n, vectors)
+                                                 : lin_lapack_eig_bytes(&c->x, n, vectors));
+    c->work = (hermitian ? 5 : 25) * (double)n * (double)n * (double)n;
+    c->one = hermitian ? lapack_eigh_one : eig_one;
+}
+
 /* ---- the class ---- */
 
 static void plan(lin_call *c, const ndp_call *call)
 {
     lin_begin(c, call, ((const ndp_eigen *)call->params)->check);
-    plan_eigh(c);
+    if (call->op == NDP_OP_eig ||
+        lin_lapack_serves(&c->x, call->in[0].shape[1], call->in[0].shape[1]))
+        plan_lapack(c);
+    else
+        plan_eigh(c);
 }
 
 static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
@@ -142,11 +214,24 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
 static const ndp_kernel the_kernel = {
     .size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .scratch = scratch, .run = run};
 
+static int32_t complex_of(int32_t dtype)
+{
+    return lin_type_of(dtype) == LIN_F64 || dtype == NDP_C128 ? NDP_C128 : NDP_C64;
+}
+
 static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
 {
-    const int32_t dtype = like->in[0].dtype;
-    if (like->op == NDP_OP_eigh && lin_type_of(dtype) >= 0 &&
-        like->out[0].dtype == ndp_result_dtype(like->op, dtype))
+    const int32_t dtype = like->in[0].dtype, hermitian = like->op == NDP_OP_eigh;
+    const int32_t values = hermitian ? ndp_result_dtype(like->op, dtype) : complex_of(dtype);
+    if (!hermitian && !lin_lapack_is_open()) {
+        snprintf(
+            why, n,
+            "%s needs a LAPACK, and none was found: install libopenblas0 or liblapack3, or name "
+            "one by NDOCK_CPU_LAPACK",
+            ndp_op_name(like->op));
+        return NULL;
+    }
+    if (lin_type_of(dtype) >= 0 && like->out[0].dtype == values)
         return &the_kernel;
     snprintf(why, n, "%s is not there for dtype %d", ndp_op_name(like->op), (int)dtype);
     return NULL;
@@ -154,7 +239,7 @@ static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
 
 static uint64_t dtypes(int32_t op)
 {
-    return op == NDP_OP_eigh ? cpu_domain_dtypes(op) : 0;
+    return op == NDP_OP_eigh || lin_lapack_is_open() ? cpu_domain_dtypes(op) : 0;
 }
 
 const cpu_class cpu_eigen = {dtypes, find};

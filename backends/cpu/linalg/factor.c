@@ -2,7 +2,7 @@
  * Class FACTOR: cholesky, lu, qr of each matrix of a batch. */
 #include <stdio.h>
 #include <string.h>
-#include "linalg/linalg.h"
+#include "linalg/lapack.h"
 
 /* ---- cholesky ---- */
 
@@ -26,7 +26,8 @@ static int64_t cholesky_one(const lin_call *c, const lin_context *x, int64_t ite
         out.stride = out_stride;
     }
     lin_get(x, &in, item, slot, c->n);
-    const int64_t failed = lin_cholesky(x, c->n, slot, c->n);
+    const int64_t failed =
+        c->lapack ? lin_lapack_cholesky(x, c->n, slot, c->n) : lin_cholesky(x, c->n, slot, c->n);
     if (failed)
         lin_put_nan(x, &out, item);
     else {
@@ -39,6 +40,7 @@ static int64_t cholesky_one(const lin_call *c, const lin_context *x, int64_t ite
 static void plan_cholesky(lin_call *c)
 {
     c->n = c->call->in[0].shape[1];
+    c->lapack = lin_lapack_serves(&c->x, c->n, c->n);
     (void)lin_take(c, c->n * c->n);
     if (c->n > LIN_SMALL)
         lin_take_product(c, c->n, c->n, c->n);
@@ -55,7 +57,10 @@ static int64_t lu_one(const lin_call *c, const lin_context *x, int64_t item, cha
     const ndp_call *call = c->call;
     int64_t *pivots = (int64_t *)(void *)(slot + c->place[0]), *perm = pivots + c->k;
     lin_get(x, &call->in[0], item, slot, c->m);
-    lin_lu(x, c->m, c->n, slot, c->m, pivots);
+    if (c->lapack)
+        lin_lapack_lu(x, c->m, c->n, slot, c->m, pivots);
+    else
+        lin_lu(x, c->m, c->n, slot, c->m, pivots);
     for (int64_t i = 0; i < c->m; i++)
         perm[i] = i;
     for (int64_t i = 0; i < c->k; i++) {
@@ -74,6 +79,7 @@ static void plan_lu(lin_call *c)
     c->m = c->call->in[0].shape[1];
     c->n = c->call->in[0].shape[2];
     c->k = c->m < c->n ? c->m : c->n;
+    c->lapack = lin_lapack_serves(&c->x, c->m, c->n);
     (void)lin_take(c, c->m * c->n);
     c->place[0] = lin_take_bytes(c, (c->k + c->m) * 8);
     if (c->n > LIN_LU_LEAF)
@@ -91,6 +97,19 @@ static void clear_below(const lin_context *x, int64_t m, int64_t n, char *a, int
 {
     for (int64_t j = 0; j < n && j + 1 < k; j++)
         memset(lin_at(x, a, m, j + 1, j), 0, (size_t)((k - j - 1) * x->size));
+}
+
+static int64_t lapack_qr_one(const lin_call *c, const lin_context *x, int64_t item, char *slot)
+{
+    const ndp_call *call = c->call;
+    char *q = call->n_out == 2 ? slot + c->place[2] : NULL;
+    lin_get(x, &call->in[0], item, slot, c->m);
+    lin_lapack_qr(x, c->m, c->n, c->k, slot, c->m, q, slot + c->place[0], c->place[1]);
+    if (q)
+        lin_put(x, q, c->m, &call->out[0], item);
+    clear_below(x, c->m, c->n, slot, c->k);
+    lin_put(x, slot, c->m, &call->out[call->n_out - 1], item);
+    return 0;
 }
 
 static int64_t qr_one(const lin_call *c, const lin_context *x, int64_t item, char *slot)
@@ -116,12 +135,21 @@ static void plan_qr(lin_call *c)
     c->k = r->shape[1];
     const int64_t least = c->m < c->n ? c->m : c->n, most = c->n > c->k ? c->n : c->k;
     (void)lin_take(c, c->m * c->n);
+    c->work = 2 * (double)c->m * (double)most * (double)least;
+    c->lapack = lin_lapack_serves(&c->x, c->m, most);
+    if (c->lapack) {
+        c->place[1] = lin_lapack_qr_bytes(&c->x, c->m, c->n, c->k);
+        c->place[0] = lin_take_bytes(c, c->place[1]);
+        if (c->call->n_out == 2)
+            c->place[2] = lin_take(c, c->m * c->k);
+        c->one = lapack_qr_one;
+        return;
+    }
     c->place[0] = lin_take(c, LIN_PANEL * mm_round_up(least, LIN_PANEL));
     c->place[1] = lin_take(c, lin_qr_work(c->m, c->n, c->k));
     if (c->call->n_out == 2)
         c->place[2] = lin_take(c, c->m * c->k);
     lin_take_product(c, c->m, most, c->m);
-    c->work = 2 * (double)c->m * (double)most * (double)least;
     c->one = qr_one;
 }
 

@@ -165,6 +165,7 @@ struct lin_call {
     const char *fault; /* what a pivot at fault makes of a matrix, and is: see lin_run */
     const char *pivot;
     int32_t check;
+    int32_t lapack;    /* a LAPACK computes the matrices */
     int64_t m, n, k;   /* extents, by class */
     int64_t place[8];  /* of memory in the slot, by class */
     int64_t *failures; /* a matrix each */

@@ -198,6 +198,13 @@ void lin_context_real(lin_context *x)
     x->leaf = &(*CPU_ISA_PICK(cpu_linalg_leaves))[x->type];
 }
 
+void lin_context_complex(lin_context *x)
+{
+    x->type = x->real == 4 ? LIN_C64 : LIN_C128;
+    x->size = 2 * x->real;
+    x->leaf = &(*CPU_ISA_PICK(cpu_linalg_leaves))[x->type];
+}
+
 double lin_scale_for(const lin_context *x, double largest)
 {
     const double big = x->real == 4 ? 0x1p40 : 0x1p400;

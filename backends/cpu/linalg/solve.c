@@ -2,7 +2,7 @@
  * Class SOLVE: systems of equations by LU, by factors, and triangular ones. */
 #include <stdio.h>
 #include <string.h>
-#include "linalg/linalg.h"
+#include "linalg/lapack.h"
 
 static const ndp_solve *params_of(const lin_call *c)
 {
@@ -54,7 +54,10 @@ static int64_t solve_one(const lin_call *c, const lin_context *x, int64_t item, 
     char *b = slot + c->place[1];
     lin_get(x, &call->in[0], item, slot, c->n);
     lin_get(x, &call->in[1], item, b, c->n);
-    lin_lu(x, c->n, c->n, slot, c->n, pivots);
+    if (c->lapack)
+        lin_lapack_lu(x, c->n, c->n, slot, c->n, pivots);
+    else
+        lin_lu(x, c->n, c->n, slot, c->n, pivots);
     const int64_t failed = lin_zero_pivot(x, c->n, slot, c->n);
     if (failed && c->check)
         return failed;
@@ -117,6 +120,7 @@ static void plan(lin_call *c, const ndp_call *call)
     lin_begin(c, call, p->check);
     c->n = call->in[0].shape[1];
     c->k = p->right && call->op == NDP_OP_solve_triangular ? b->shape[1] : b->shape[2];
+    c->lapack = call->op == NDP_OP_solve && lin_lapack_serves(&c->x, c->n, c->n);
     (void)lin_take(c, c->n * c->n);
     c->place[0] = lin_take_bytes(c, c->n * 8);
     c->place[1] = lin_take(c, c->n * c->k);

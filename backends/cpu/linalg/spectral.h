@@ -29,6 +29,7 @@ void lin_form_shifted(const lin_context *x, int64_t n, char *v, int64_t ldv, con
 int64_t lin_form_work(int64_t n); /* elements of work */
 /* The context of the real parts' dtype. */
 void lin_context_real(lin_context *x);
+void lin_context_complex(lin_context *x);
 /* A power of 2 that takes numbers of this size to where squares neither overflow nor vanish; 1 where
  * they are there. */
 double lin_scale_for(const lin_context *x, double largest);

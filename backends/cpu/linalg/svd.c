@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "linalg/lapack.h"
 #include "linalg/spectral.h"
 
 /* Places in a slot: the matrix (m, n), m >= n, and of it the triangle; both factors of the triangle;
@@ -206,6 +207,55 @@ static int64_t svd_one(const lin_call *c, const lin_context *x, int64_t item, ch
     return 0;
 }
 
+/* ---- by LAPACK, which takes matrices as they are ---- */
+
+static int64_t lapack_one(const lin_call *c, const lin_context *x, int64_t item, char *slot)
+{
+    const ndp_call *call = c->call;
+    const int vectors = call->n_out == 3;
+    const int64_t least = c->m < c->n ? c->m : c->n;
+    const int full = c->k > least;
+    char *s = slot + c->place[VALUES], *u = vectors ? slot + c->place[LEFT] : NULL,
+         *vt = vectors ? slot + c->place[RIGHT] : NULL;
+    lin_context real = *x;
+    lin_get(x, &call->in[0], item, slot, c->m);
+    const int finite = isfinite(x->leaf->largest(c->m, c->n, slot, c->m, 0)) != 0;
+    const int done = finite && lin_lapack_svd(x, c->m, c->n, full, slot, c->m, s, u, vt,
+                                              slot + c->place[WORK], 0);
+    if (!done) {
+        for (uint32_t i = 0; i < call->n_out; i++)
+            lin_put_nan(x, &call->out[i], item);
+        return finite ? -1 : 0;
+    }
+    lin_context_real(&real);
+    lin_put(&real, s, least, &call->out[vectors], item);
+    if (vectors) {
+        lin_put(x, u, c->m, &call->out[0], item);
+        lin_put(x, vt, call->out[2].shape[1], &call->out[2], item);
+    }
+    return 0;
+}
+
+/* k: the longer of both sides' numbers of vectors, by which whole factors are told. */
+static void plan_lapack(lin_call *c, int64_t m, int64_t n)
+{
+    const ndp_call *call = c->call;
+    const int vectors = call->n_out == 3;
+    const int64_t least = m < n ? m : n, u = vectors ? call->out[0].shape[2] : 0,
+                  v = vectors ? call->out[2].shape[1] : 0;
+    c->m = m;
+    c->n = n;
+    c->k = u > v ? u : v;
+    c->lapack = 1;
+    c->place[MATRIX] = lin_take(c, m * n);
+    c->place[VALUES] = lin_take(c, least);
+    c->place[LEFT] = vectors ? lin_take(c, m * u) : 0;
+    c->place[RIGHT] = vectors ? lin_take(c, n * v) : 0;
+    c->place[WORK] = lin_take_bytes(c, lin_lapack_svd_bytes(&c->x, m, n, c->k > least, vectors));
+    c->work = (vectors ? 12.0 : 3.0) * (double)m * (double)n * (double)least;
+    c->one = lapack_one;
+}
+
 /* ---- the class ---- */
 
 /* m >= n of what is decomposed; k: columns of its left factor. */
@@ -214,6 +264,10 @@ static void plan(lin_call *c, const ndp_call *call)
     lin_begin(c, call, ((const ndp_svd *)call->params)->check);
     const int64_t rows = call->in[0].shape[1], columns = call->in[0].shape[2];
     const int vectors = call->n_out == 3, wide = rows < columns;
+    if (lin_lapack_serves(&c->x, rows, columns)) {
+        plan_lapack(c, rows, columns);
+        return;
+    }
     const int64_t m = c->m = wide ? columns : rows, n = c->n = wide ? rows : columns;
     const int64_t ldn = lin_pitch(&c->x, n), lda = m == n ? ldn : lin_pitch(&c->x, m);
     c->k = !vectors ? n : wide ? call->out[2].shape[1] : call->out[0].shape[2];

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""einsum against NumPy's: listed and random subscripts over random views, dtypes, empty and stretched axes; what is refused."""
+import ndock as nd
+from arrays import DEVICES, np, pair, same
+from tap import cases, main, raises
+
+SUBSCRIPTS = """
+a->a; ->; a->; ab->ba; aa->a; aa->; aab->ba; abcba->cab; ab; ba; cab; aa; a,a->; a,a->a; a,b->ab; a,b->ba; ab,bc->ac; ab,cb->ac; ba,bc->ca; ab,bc
+ab,bc->b; ab,ab->; ab,ab->a; ab,ab->b; abc,acd->abd; abc,bd->acd; abc,adc->abd; abcd,cd->ab; abcd,abde->abce; ab,bc,cd->ad; ab,bc,cd,de->ae; a,ab,b->
+ab,ac,ad->abcd; abc,abd,cd->ab; aa,ab->b; aab,bcc->ac; ...->...; ...a->...; a...->a...; ...a,...a->...; ...ab,...bc->...ac; ab...,bc...->ac...
+a...,...a->...; ...,...; a...b,b->a...; ...ii->...i; i...i->...; ...ij,jk->...ik; abc,cba->abc; a,b,c,d->abcd; ab,b,c->ac; ab,cd->; abc->b; A,aA->a; Zz,zy->yZ
+"""
+
+
+def extents(rng, text):
+    return {c: int(rng.integers(0 if rng.random() < 0.05 else 1, 5)) for c in set(text) if c.isalpha()}
+
+
+def shapes(rng, text, ellipsis=()):
+    inputs = text.split("->")[0]
+    size = extents(rng, inputs)
+    for operand in inputs.split(","):
+        stretched = rng.random() < 0.15
+        cut = int(rng.integers(0, len(ellipsis) + 1))
+        middle = tuple(1 if rng.random() < 0.2 else n for n in ellipsis[cut:])
+        shape = []
+        for part in operand.replace("...", ".").strip():
+            if part == ".":
+                shape += middle
+            else:
+                shape.append(1 if stretched and operand.count(part) == 1 and inputs.count(part) > 1 and rng.random() < 0.5 else size[part])
+        yield tuple(shape)
+
+
+def check(rng, text, device, dtype, ellipsis=()):
+    pairs = [pair(rng, dtype, s, device) for s in shapes(rng, text, ellipsis)]
+    want = np.asarray(np.einsum(text, *[a for a, _ in pairs]))
+    got = nd.einsum(text, *[x for _, x in pairs])
+    same(got, want, {"f": 1e-4, "c": 1e-4}.get(np.dtype(dtype).kind, 0) if np.dtype(dtype).itemsize in (4, 8) and dtype != "float64" else 1e-11
+         if np.dtype(dtype).kind in "fc" else 0)
+
+
+@cases(*DEVICES)
+def test_listed(device):
+    rng = np.random.default_rng(1)
+    for text in SUBSCRIPTS.replace("\n", ";").split(";"):
+        text = text.strip()
+        for dtype in ("float64", "float32", "complex128", "int32"):
+            for ellipsis in ((), (2, 3)) if "..." in text else ((),):
+                check(rng, text, device, dtype, ellipsis)
+
+
+@cases(*DEVICES)
+def test_random(device):
+    rng = np.random.default_rng(2)
+    for _ in range(250):
+        letters = "abcdefgh"[:int(rng.integers(1, 7))]
+        operands = ["".join(rng.choice(list(letters), int(rng.integers(0, 5)))) for _ in range(int(rng.integers(1, 6)))]
+        used = sorted(set("".join(operands)))
+        text = ",".join(operands)
+        if rng.random() < 0.8:
+            text += "->" + "".join(rng.permutation(used)[:int(rng.integers(0, len(used) + 1))])
+        check(rng, text, device, "float64")
+
+
+def test_dtypes_and_views():
+    a = nd.asarray([[1, 2], [3, 4]], dtype=nd.int8)
+    assert nd.einsum("ij->j", a).dtype == nd.int8 and nd.einsum("ij,jk", a, nd.ones((2, 2), dtype=nd.float32)).dtype == nd.float32
+    assert nd.einsum("ij->", nd.asarray([[True, False], [False, False]])).tolist() is True
+    assert nd.einsum("i,i->", nd.asarray([200, 100], dtype=nd.uint8), nd.asarray([2, 3], dtype=nd.uint8), dtype=nd.int64).tolist() == 700
+    x = nd.zeros((3, 3))
+    nd.einsum("ii->i", x)[...] = 1  # a view, as NumPy's
+    assert x.tolist() == nd.eye(3).tolist()
+    assert nd.einsum("ij,j", [[1, 2], [3, 4]], nd.asarray([1, 1])).tolist() == [3, 7]
+    assert nd.einsum(" i j , j -> i ", np.eye(2), [1.0, 2.0]).tolist() == [1.0, 2.0]
+    many = [nd.ones(2)] * 64
+    assert nd.einsum(",".join("a" * 64) + "->a", *many).tolist() == [1, 1]
+
+
+def test_order():
+    """The order keeps what is between small: this would have 10^12 elements from left to right."""
+    a, b, c = nd.ones((1000000, 1)), nd.ones((1, 1000000)), nd.ones((1000000, 1))
+    assert nd.einsum("ab,bc,cd->ad", a, b, c).shape == (1000000, 1)
+
+
+@cases(
+    ("ij", "operand 0 has 1 axes"), ("i,i", "2 operands"), ("i->j", "no operand"), ("i->ii", "twice"), ("i.->i", "'.'"), ("i1", "'1'"),
+    ("...", None), ("i->...i", None), ("i->i->i", "one list"), ("", "operand 0 has 1 axes"))
+def test_refused(text, word):
+    x = nd.ones(3)
+    if word is None:
+        nd.einsum(text, x)
+        return
+    with raises(ValueError, "einsum", word):
+        nd.einsum(text, x)
+
+
+def test_refused_extents():
+    with raises(ValueError, "index j", "3", "4"):
+        nd.einsum("ij,jk", nd.ones((2, 3)), nd.ones((4, 2)))
+    with raises(ValueError, "broadcast"):
+        nd.einsum("...,...", nd.ones(2), nd.ones(3))
+    with raises(ValueError, "operands"):
+        nd.einsum("i")
+    with raises(ValueError, "64"):
+        nd.einsum(",".join("a" * 65), *[nd.ones(1)] * 65)
+    with raises(TypeError):
+        nd.einsum(3, nd.ones(1))
+
+
+if __name__ == "__main__":
+    main(globals())
