@@ -41,7 +41,8 @@ ND_API void nd_random_skip_draw(nd_random_key *key, nd_distribution id, int64_t 
                                 nd_dtype dtype);
 
 /* A new array (device NULL: current), of parameters that are scalars or arrays of that device, which
- * broadcast to the shape. Arrays are checked, for which the host waits. */
+ * broadcast to the shape. Arrays are checked, for which the host waits. An error names the function of
+ * the distribution, and as its argument the parameter's place in the list. */
 ND_API ND_MUST_USE nd_status nd_random_draw(nd_distribution id, const nd_arg *params, int n,
                                             nd_device *device, nd_dtype dtype, int ndim,
                                             const int64_t *shape, const nd_random_key *key,
