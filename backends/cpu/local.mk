@@ -37,7 +37,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/copy/iota.c %reldir%/copy/move_tmpl.h %reldir%/copy/tiles.c \
   %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h %reldir%/elementwise/loops.h \
   %reldir%/elementwise/loops_tmpl.h \
-  %reldir%/fft/fft.c %reldir%/fft/fft.h %reldir%/fft/lanes_tmpl.h %reldir%/fft/line.c %reldir%/fft/line.h \
+  %reldir%/fft/fft.c %reldir%/fft/fft.h %reldir%/fft/fftw.c %reldir%/fft/fftw.h %reldir%/host/choice.h %reldir%/fft/lanes_tmpl.h %reldir%/fft/line.c %reldir%/fft/line.h \
   %reldir%/fft/line_tmpl.h %reldir%/fft/node_tmpl.h %reldir%/fft/pass_tmpl.h %reldir%/fft/plan.c %reldir%/fft/real_tmpl.h \
   %reldir%/fft/roots.c %reldir%/fft/shape.c %reldir%/fft/vector_tmpl.h \
   %reldir%/host/code.c %reldir%/host/cpu.h %reldir%/host/host.c %reldir%/host/isa.c %reldir%/host/memory.c \

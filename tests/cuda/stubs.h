@@ -12,7 +12,7 @@
 static char here[512], folder[600], answer[4096];
 
 enum { NO_DRIVER = 1, NO_NVML = 2, SYSTEM = 4, NO_BLASLT = 8, NO_CUFFT = 16 };
-enum { STUBS = 5 };
+enum { STUBS = 6 };
 static const struct {
     const char *soname, *file;
     int absent; /* the flag of ask() that takes it away */
@@ -20,6 +20,7 @@ static const struct {
                   {"libnvidia-ml.so.1", "libnvmlstub.so", NO_NVML},
                   {"libcublasLt.so.13", "libblasltstub.so", NO_BLASLT},
                   {"libcufft.so.12", "libcufftstub.so", NO_CUFFT},
+                  {"libcufft.so.11", "libcufftstub.so", NO_CUFFT},
                   {"libnvrtc.so.13", "libnvrtcstub.so", 0}};
 
 /* A link to nothing would be passed over, and the search go on to the machine's own driver. */

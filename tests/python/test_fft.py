@@ -191,6 +191,41 @@ def test_threads_share_plans():
     assert not wrong
 
 
+FFTW = """
+import numpy as np, ndock as nd
+rng = np.random.default_rng(8)
+nd.set_default_device("cpu")
+try:
+    nd.fft.fft(nd.ones(4))
+except NotImplementedError as error:
+    assert "libfftw3" in str(error) and "install FFTW 3" in str(error), error
+    print("# FFTW is not installed: its error is looked at, not its results")
+else:
+    for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fftn", "ifftn", "rfftn", "irfftn"):
+        for shape in ((7,), (16,), (3, 5), (2, 3, 4), (40, 33), (1, 2), (130,)):
+            x = rng.normal(size=shape)[::-1]
+            x = x if name in ("rfft", "ihfft", "rfftn") else x + 1j * rng.normal(size=shape)
+            for norm in ("backward", "ortho", "forward"):
+                want = getattr(np.fft, name)(x, norm=norm)
+                for single, bound in ((False, 1e-14), (True, 2e-6)):
+                    y = nd.asarray(x.astype(("c8" if x.dtype.kind == "c" else "f4") if single else x.dtype))
+                    got = np.asarray(getattr(nd.fft, name)(y, norm=norm))
+                    assert abs(got - want).max() <= bound * abs(want).max(), (name, shape, norm, single)
+"""
+
+
+def test_fftw():
+    """In a process of its own, since variables are read when the library starts."""
+    import os
+    import subprocess
+    import sys
+
+    found = subprocess.run([sys.executable, "-c", FFTW], env={**os.environ, "NDOCK_CPU_FFT": "fftw"}, capture_output=True,
+                           text=True)
+    print(found.stdout, end="")
+    assert found.returncode == 0, found.stderr
+
+
 def test_plan_cache():
     cache = nd.backends.fft.plan_cache["cpu"]
     most = cache.max_size

@@ -5,6 +5,7 @@
  * a lane; longer ones one by one. */
 #include <stdio.h>
 #include "walk/walk.h"
+#include "fft/fftw.h"
 #include "fft/line.h"
 
 enum {
@@ -270,10 +271,19 @@ static int32_t too_long(int64_t n)
                      (long long)n);
 }
 
+static cpu_fftw_axis by_fftw(const axis *x)
+{
+    return (cpu_fftw_axis){x->kind,    x->inverse, x->n,       x->size,    x->scale, x->base[0],
+                           x->base[1], x->step[0], x->step[1], &x->others, x->memory};
+}
+
 static int32_t run_axis(axis *x)
 {
     cpu_fft_use use;
     cpu_fft_needs needs;
+    const cpu_fftw_axis other = by_fftw(x);
+    if (cpu_fftw_wanted())
+        return cpu_fftw_run(&other);
     if (!needs_of(x, &needs))
         return too_long(x->n);
     choose_way(x, &needs);
@@ -329,10 +339,13 @@ static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
         axis x;
         cpu_fft_needs needs;
         axis_begin(&x, call, steps[i].axis, view[steps[i].from], view[steps[i].to]);
-        if (!needs_of(&x, &needs))
+        const cpu_fftw_axis other = by_fftw(&x);
+        if (!cpu_fftw_wanted() && !needs_of(&x, &needs))
             return 0;
-        choose_way(&x, &needs);
-        most = memory_of(&x) > most ? memory_of(&x) : most;
+        if (!cpu_fftw_wanted())
+            choose_way(&x, &needs);
+        const int64_t nbytes = cpu_fftw_wanted() ? cpu_fftw_memory(&other) : memory_of(&x);
+        most = nbytes > most ? nbytes : most;
     }
     return (uint64_t)(kept + most);
 }
@@ -356,7 +369,7 @@ static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
                            : like->op == NDP_OP_fft_r2c ? complex
                                                         : real;
     if (dtypes(like->op) >> in & 1 && out == wanted)
-        return &the_kernel;
+        return cpu_fftw_serves(why, n) ? &the_kernel : NULL;
     snprintf(why, n, "the CPU plug-in has no %s from dtype %d to dtype %d", cpu_op_name(like->op),
              (int)in, (int)out);
     return NULL;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The CPU plug-in's parameters. */
 #include "host/cpu.h"
+#include "host/choice.h"
 
 cpu_parameters cpu_set = {.isa = NULL, .blas = "auto", .lapack = "auto"};
+const char *cpu_fft_library = "own";
 
 static const struct {
     void *out;
@@ -38,6 +40,13 @@ static const struct {
       .values = "auto, own, off, or a LAPACK library's path or soname",
       .help = "linear algebra by: auto (the first LAPACK found, else own kernels), own or off (own "
               "kernels)"}},
+    {&cpu_fft_library,
+     {.size = sizeof(ndh_param),
+      .type = NDP_PARAM_TEXT,
+      .name = "FFT",
+      .initial = "own",
+      .words = "own|fftw",
+      .help = "Fourier transforms by: own (own kernels), fftw (FFTW 3)"}},
 };
 
 /* A value that is refused leaves the default: the host tells the user. A host without the service
