@@ -94,6 +94,18 @@ static uint64_t staged_calls(void)
     return s.staged_calls;
 }
 
+void may_stage(const char *name)
+{
+    const nd_op op = nd_op_find(name);
+    const bool lacking = listed(run.staged, name);
+    if (!run.staged)
+        return;
+    if (lacking && op != ND_OP_NONE && nd_device_op_dtypes(run.device, op))
+        fail_case("the device has kernels of %s: it is to be left out of --staged", name);
+    if (nd_fallback_set(lacking ? ND_FALLBACK_ALLOW : run.fallback) != ND_OK)
+        fail_case("the policy cannot be set: %s", nd_last_error()->message);
+}
+
 void begin_op(const char *name)
 {
     op_name = name;
@@ -103,6 +115,7 @@ void begin_op(const char *name)
     skip_reason[0] = replay_text[0] = 0;
     staged_before = staged_calls();
     kit_now(name, 0);
+    may_stage(name);
 }
 
 void skip_op(const char *why)

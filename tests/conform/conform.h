@@ -17,6 +17,7 @@ typedef struct {
     const char *only;     /* run these operations alone, names with commas; NULL: all */
     const char *except;   /* and not those with these ids: "D.add,D.sum"; NULL */
     const char *pattern;  /* of ids, for fnmatch; NULL: all */
+    const char *staged;   /* operations that the device is known to lack: may_stage; NULL: none */
     int64_t only_case;    /* below 0: all */
     bool list, large;     /* print ids and run nothing; include arrays of 2^31 elements */
     int32_t fallback;     /* the policy; whoever sets another restores it */
@@ -35,6 +36,9 @@ uint64_t random_bits(void);
 int64_t random_below(int64_t n); /* 0 ... n-1 */
 /* Checks a status; on failure says what the library said. */
 bool good(nd_status status, const char *what);
+/* Until the next operation begins, or this is called again: the CPU may compute what run.staged
+ * names, if the device has no kernel of it. One that has is a failure: the list is out of date. */
+void may_stage(const char *name);
 /* One TAP line for an operation: fails are counted by fail_case. */
 void begin_op(const char *name);
 void fail_case(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -296,7 +296,9 @@ void conform_into(void)
     if (!wanted("into"))
         return;
     begin_op("into");
-    for (int i = 0; i < into_entries; i++)
+    for (int i = 0; i < into_entries; i++) {
+        may_stage(nd_op_get(into_table[i].op)->name);
         one_entry(&into_table[i], FIXED_CASE + i * 10000);
+    }
     end_op();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * conform [DEVICE] [--count N] [--seed S] [--only NAME,...]: the conformance suite on a device
- * (default cpu). NDOCK_CONFORM_DEVICE, _COUNT and _SEED say the same. Operations that the device
- * lacks fail, unless NDOCK_CONFORM_FALLBACK=allow.
+ * conform [DEVICE] [--count N] [--seed S] [--only NAME,...] [--staged NAME,...]: the conformance
+ * suite on a device (default cpu). NDOCK_CONFORM_DEVICE, _COUNT and _SEED say the same. Operations
+ * that the device lacks fail, but for those of --staged, unless NDOCK_CONFORM_FALLBACK=allow.
  * conform-ops --group D [--count N] [--seed S] [--replay CASE] [--filter GLOB] [--except ID,...]
  * [--large] [--list] FILE: the same on a plug-in's first device, for `ndock conform`. */
 #include "tests/conform/conform.h"
@@ -27,11 +27,8 @@ static void read_options(int argc, char **argv)
 {
     struct {
         const char *name, **value;
-    } texts[] = {{"--only", &run.only},
-                 {"--except", &run.except},
-                 {"--filter", &run.pattern},
-                 {"--replay", &replay},
-                 {"--group", &group}};
+    } texts[] = {{"--only", &run.only}, {"--except", &run.except}, {"--filter", &run.pattern},
+                 {"--replay", &replay}, {"--staged", &run.staged}, {"--group", &group}};
     device = setting("NDOCK_CONFORM_DEVICE", device);
     run.count = atoi(setting("NDOCK_CONFORM_COUNT", "300"));
     run.seed = strtoull(setting("NDOCK_CONFORM_SEED", "1"), NULL, 10);

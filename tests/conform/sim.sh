@@ -17,4 +17,8 @@ if [ -z "$NDOCK_TEST_SLICE" ]; then
     check 'the last of four devices, running by itself' conform auto 4 sim:3
 fi
 check 'the last of four devices, stepped' conform stepped 4 sim:3
+lists_a_kernel() {
+    ! ./tests/conform/conform.t cpu --only add --count 1 --staged multiply,add >"$tap_dir/log" 2>&1 && grep 'the device has kernels of add' "$tap_dir/log"
+}
+check 'what a device is said to lack, and has' lists_a_kernel
 finish
