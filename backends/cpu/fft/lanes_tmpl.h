@@ -66,6 +66,25 @@ static void load_apart(cell *to, const cpu_fft_io *io, int64_t n)
     }
 }
 
+/* Up to LANES elements that lie side by side, both parts together: fewer than that are followed by
+ * zeros. */
+INLINE void load_few(const char *from, int64_t n, vec both[2])
+{
+    both[0] = both[1] = all(0);
+    if (n == LANES / 2) /* of a known size, without a call */
+        both[0] = load_vec(from);
+    else
+        memcpy(both, from, (size_t)n * 2 * PART);
+}
+
+INLINE void store_few(char *to, int64_t n, const vec both[2])
+{
+    if (n == LANES / 2)
+        store_vec(to, both[0]);
+    else
+        memcpy(to, both, (size_t)n * 2 * PART);
+}
+
 /* Elements side by side with both parts together, lanes anywhere. */
 static void load_along(cell *to, const lie *l, const cpu_fft_io *io, int64_t n)
 {
@@ -85,7 +104,18 @@ static void load_along(cell *to, const lie *l, const cpu_fft_io *io, int64_t n)
         for (int k = 0; k < LANES; k++)
             to[j + k] = l->exchanged ? (cell){odd[k], even[k]} : (cell){even[k], odd[k]};
     }
-    load_each(to, io, j, n);
+    if (j == n)
+        return;
+    for (int k = 0; k < LANES; k++) {
+        vec both[2];
+        load_few(l->base + io->lane[k] + j * 2 * PART, n - j, both);
+        even[k] = SHUFFLE(both[0], both[1], EVEN);
+        odd[k] = SHUFFLE(both[0], both[1], ODD);
+    }
+    turn_square(even);
+    turn_square(odd);
+    for (int k = 0; k < n - j; k++)
+        to[j + k] = l->exchanged ? (cell){odd[k], even[k]} : (cell){even[k], odd[k]};
 }
 
 static void load(void *cells, const cpu_fft_io *io, int64_t n)
@@ -161,7 +191,20 @@ static void store_along(const cell *from, const lie *l, const cpu_fft_io *io, in
             store_vec(to + FFT_BYTES, SHUFFLE(even[k], odd[k], HIGH));
         }
     }
-    store_each(from, io, j, n);
+    if (j == n)
+        return;
+    for (int k = 0; k < LANES; k++) {
+        const int inside = k < n - j;
+        vec re = inside ? sr * from[j + k].r : all(0), im = inside ? si * from[j + k].i : all(0);
+        even[k] = l->exchanged ? im : re;
+        odd[k] = l->exchanged ? re : im;
+    }
+    turn_square(even);
+    turn_square(odd);
+    for (int k = 0; k < LANES; k++) {
+        const vec both[2] = {SHUFFLE(even[k], odd[k], LOW), SHUFFLE(even[k], odd[k], HIGH)};
+        store_few(l->base + io->lane[k] + j * 2 * PART, n - j, both);
+    }
 }
 
 static void store(const void *cells, const cpu_fft_io *io, int64_t n)
