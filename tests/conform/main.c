@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * conform [DEVICE] [--count N] [--seed S] [--only NAME,...] [--staged NAME,...]: the conformance
- * suite on a device (default cpu). NDOCK_CONFORM_DEVICE, _COUNT and _SEED say the same. Operations
- * that the device lacks fail, but for those of --staged, unless NDOCK_CONFORM_FALLBACK=allow.
+ * suite on a device (default cpu). NDOCK_CONFORM_DEVICE, _COUNT, _SEED and _STAGED say the same.
+ * Operations that the device lacks fail, but for those of --staged, unless
+ * NDOCK_CONFORM_FALLBACK=allow.
  * conform-ops --group D [--count N] [--seed S] [--replay CASE] [--filter GLOB] [--except ID,...]
  * [--large] [--list] FILE: the same on a plug-in's first device, for `ndock conform`. */
 #include "tests/conform/conform.h"
@@ -30,6 +31,7 @@ static void read_options(int argc, char **argv)
     } texts[] = {{"--only", &run.only}, {"--except", &run.except}, {"--filter", &run.pattern},
                  {"--replay", &replay}, {"--staged", &run.staged}, {"--group", &group}};
     device = setting("NDOCK_CONFORM_DEVICE", device);
+    run.staged = setting("NDOCK_CONFORM_STAGED", NULL);
     run.count = atoi(setting("NDOCK_CONFORM_COUNT", "300"));
     run.seed = strtoull(setting("NDOCK_CONFORM_SEED", "1"), NULL, 10);
     for (int i = 1; i < argc; i++) {

@@ -1,16 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The conformance suite on a CUDA device, nothing staged through the CPU but what the plug-in is known to lack, linear algebra, which
-# fails here as soon as it has kernels.
+# The conformance suite on a CUDA device, nothing staged through the CPU but what device.sh says that the plug-in lacks.
 . "$srcdir/tests/tap.sh"
 . "$srcdir/tests/cuda/device.sh"
 
-lacking=cholesky,lu,qr,solve_triangular,solve,lu_solve,eigh,eig,svd,singular
-
+# The names of what failed first, since the lines that are shown have an end.
 conform() {
-    NDOCK_FALLBACK=error NDOCK_CONFORM_COUNT=${NDOCK_CONFORM_COUNT:-100} ./tests/conform/conform.t cuda:0 --staged "$lacking" >"$tap_dir/log" 2>&1
+    NDOCK_FALLBACK=error NDOCK_CONFORM_COUNT=${NDOCK_CONFORM_COUNT:-100} ./tests/conform/conform.t cuda:0 >"$tap_dir/log" 2>&1
     status=$?
-    grep -v '^ok ' "$tap_dir/log"
+    grep '^not ok ' "$tap_dir/log"
+    grep -vE '^(not )?ok ' "$tap_dir/log"
     [ $status = 0 ] && [ "$(grep -c '^ok ' "$tap_dir/log")" -gt 150 ]
 }
 

@@ -50,7 +50,7 @@ slices() {
 }
 
 # Every name of the suite, as it says them on the CPU.
-names() { NDOCK_CONFORM_COUNT=1 tests/conform/conform.t cpu | sed -n 's/^ok [0-9]* - \([a-z_0-9]*\) on cpu.*/\1/p' | sort -u; }
+names() { NDOCK_CONFORM_STAGED='' NDOCK_CONFORM_COUNT=1 tests/conform/conform.t cpu | sed -n 's/^ok [0-9]* - \([a-z_0-9]*\) on cpu.*/\1/p' | sort -u; }
 
 if ! tools/ndock info | grep -q '^[* ] cuda:0 '; then
     echo 'no CUDA device: nothing was checked'
