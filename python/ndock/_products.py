@@ -27,11 +27,8 @@ def einsum(subscripts: str, /, *operands: ArrayLike, dtype: Optional[DTypeLike] 
     array([3., 7.], dtype=float64, device='cpu:0')
     """
     beside = next((x for x in operands if isinstance(x, _ndock.Array)), None)
-    if beside is None and operands:
-        beside = asarray(operands[0])
-        operands = (beside,) + operands[1:]
-    return _ndock._einsum(subscripts, [x if isinstance(x, _ndock.Array) else _ndock._operand("einsum", beside, x) for x in operands],
-                          dtype)
+    arrays = [x if isinstance(x, _ndock.Array) else asarray(x) if beside is None else _ndock._operand("einsum", beside, x) for x in operands]
+    return _ndock._einsum(subscripts, arrays, dtype)
 
 
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:

@@ -74,6 +74,8 @@ def test_dtypes_and_views():
     assert x.tolist() == nd.eye(3).tolist()
     assert nd.einsum("ij,j", [[1, 2], [3, 4]], nd.asarray([1, 1], device="cpu")).tolist() == [3, 7]
     assert nd.einsum(" i j , j -> i ", np.eye(2), [1.0, 2.0]).tolist() == [1.0, 2.0]
+    with nd.device("sim:0"):  # on the current device, where nothing says another
+        assert nd.einsum("ij,j->i", np.eye(2), [1.0, 2.0]).device == "sim:0"
     many = [nd.ones(2)] * 64
     assert nd.einsum(",".join("a" * 64) + "->a", *many).tolist() == [1, 1]
 
