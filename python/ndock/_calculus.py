@@ -42,7 +42,7 @@ def gradient(x: Array, /, *spacing: Any, axis: Axes = None, edge_order: Literal[
     >>> nd.gradient(nd.asarray([1.0, 2.0, 4.0, 7.0]))
     array([1. , 1.5, 2.5, 3. ], dtype=float64, device='cpu:0')
     """
-    axes = list(range(x.ndim)) if axis is None else [axis] if hasattr(axis, "__index__") else list(axis)  # type: ignore
+    axes = list(range(x.ndim)) if axis is None else [axis] if hasattr(axis, "__index__") else list(axis)
     steps = list(spacing) * (len(axes) if len(spacing) == 1 else 1) if spacing else [1.0] * len(axes)
     if len(steps) != len(axes):
         raise ValueError(f"gradient(): {len(spacing)} spacings for {len(axes)} axes")

@@ -10,8 +10,9 @@ from ._ndock import Array
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._types import Any, ArrayLike, DeviceLike, DTypeLike, Optional, Shape, Union
-    from .random import Generator, Key
-    KeyLike = Union[Key, Generator]
+    from ._generator import Distributions
+    from .random import Key
+    KeyLike = Union[Key, Distributions]
     Parameter = Union[float, ArrayLike]
 
 __all__ = ["bernoulli", "beta", "binomial", "cauchy", "chisquare", "exponential", "gamma", "geometric", "gumbel",

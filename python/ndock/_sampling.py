@@ -29,7 +29,7 @@ def _extents(function: str, size: Optional[Shape], shape: Optional[Shape], defau
     given = random._shape(function, size, shape)
     if size is None and shape is None:
         return default
-    return (given.__index__(),) if hasattr(given, "__index__") else tuple(given)  # type: ignore[union-attr,arg-type]
+    return (given.__index__(),) if hasattr(given, "__index__") else tuple(given)
 
 
 def choice(a: Union[int, ArrayLike], size: Optional[Shape] = None, replace: bool = True, p: Optional[ArrayLike] = None,
@@ -52,7 +52,7 @@ def choice(a: Union[int, ArrayLike], size: Optional[Shape] = None, replace: bool
     count = random._size(extents)
     source = None if hasattr(a, "__index__") and not hasattr(a, "shape") else _array(a, device)
     if source is not None and source.ndim == 0:
-        a, source = int(source), None  # type: ignore[arg-type]
+        a, source = int(source), None
     device = _device_of([source, p], device)
     weights = None if p is None else _array(p, device)
     n = a.__index__() if source is None else source.shape[axis]  # type: ignore[union-attr]

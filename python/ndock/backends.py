@@ -11,7 +11,7 @@ from . import _ndock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._types import DeviceLike
+    from ._types import DeviceLike, Optional
 
 __all__ = ["PlanCache", "fft"]
 
@@ -32,7 +32,7 @@ class PlanCache:
 
     __slots__ = ("_device",)
 
-    def __init__(self, device: DeviceLike = None) -> None:
+    def __init__(self, device: Optional[DeviceLike] = None) -> None:
         self._device = None if device is None else _ndock.Device(device)
 
     def __getitem__(self, device: DeviceLike) -> PlanCache:

@@ -196,7 +196,7 @@ def _key(key: Optional[Union[Key, Generator]], shape: Shape, dtype: DTypeLike) -
     return key if isinstance(key, Key) else _key_of(key, _ndock._random_skip(0, _size(shape), dtype))
 
 
-def _key_of(key: Optional[Union[Key, Generator]], blocks: int) -> Key:
+def _key_of(key: Optional[Union[Key, _generator.Distributions]], blocks: int) -> Key:
     """Where a call begins that uses so many blocks."""
     if isinstance(key, Key):
         return key
