@@ -32,9 +32,10 @@ static int64_t wild_count(void)
 
 static bool is_count(const nd_call *c, const char *name)
 {
-    static const char *const names[] = {"n",      "ndim",     "naxes", "nreps", "count",
-                                        "nbytes", "max_size", "room",  NULL};
-    return among(names, name) || strstr(c->name, "memory_cap") || ends(c->name, "_cap_set");
+    static const char *const names[] = {"n",     "nq",     "ndim",     "naxes", "nreps",
+                                        "count", "nbytes", "max_size", "room",  NULL};
+    return among(names, name) || strcmp(c->name, "nd_block_matrix") == 0 ||
+           strstr(c->name, "memory_cap") || ends(c->name, "_cap_set");
 }
 
 static const int64_t *wild_list(const char *type)
@@ -135,6 +136,8 @@ static bool counts_something_short(const nd_call *c)
                                         "const void *",
                                         "void *",
                                         NULL};
+    if (strcmp(c->name, "nd_block_matrix") == 0) /* rows*cols of them */
+        return true;
     for (int i = 0; i < c->n; i++)
         if (among(lists, c->argument[i].type) || strstr(c->argument[i].type, "nd_plugin_report") ||
             strstr(c->argument[i].type, "nd_library_report"))
@@ -175,15 +178,20 @@ nd_value fuzz_widened(const nd_call_argument *a, nd_value v, int i)
 {
     static int64_t wide[ND_CALL_MAX][LIST];
     static int32_t narrow[ND_CALL_MAX][LIST];
+    static double reals[ND_CALL_MAX][LIST];
     static const nd_array *arrays[ND_CALL_MAX][LIST];
     for (int k = 0; v.p && k < LIST; k++)
-        if (strcmp(a->type, "const int64_t *") == 0)
+        if (strcmp(a->type, "const double *") == 0)
+            reals[i][k] = ((const double *)v.p)[k % 2];
+        else if (strcmp(a->type, "const int64_t *") == 0)
             wide[i][k] = k < 2 ? ((const int64_t *)v.p)[k] : 1;
         else if (strcmp(a->type, "const int32_t *") == 0)
             narrow[i][k] = k < 2 ? ((const int32_t *)v.p)[k] : 0;
         else if (strcmp(a->type, "const nd_array *const *") == 0)
             arrays[i][k] = ((const nd_array *const *)v.p)[k % 2];
-    if (v.p && strcmp(a->type, "const int64_t *") == 0)
+    if (v.p && strcmp(a->type, "const double *") == 0)
+        v.p = reals[i];
+    else if (v.p && strcmp(a->type, "const int64_t *") == 0)
         v.p = wide[i];
     else if (v.p && strcmp(a->type, "const int32_t *") == 0)
         v.p = narrow[i];
