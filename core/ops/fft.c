@@ -153,16 +153,30 @@ static nd_status fit_operand(transforming *p, const int64_t *extent)
 
 /* ---- the call ---- */
 
+/* The axes that kernels are to transform: all but those of extent 1, which stay as they are. The last
+ * is always one, since it tells where real numbers are. No array has elements and 64 axes of other
+ * extents, so that there is room for one of a batch. */
+static int kept_axes(const transforming *p, const nd_array *const arrays[2], int *axes)
+{
+    int n = 0;
+    for (int i = 0; i < p->naxes; i++)
+        if (i == p->naxes - 1 || arrays[0]->shape[p->axes[i]] != 1 ||
+            arrays[1]->shape[p->axes[i]] != 1)
+            axes[n++] = p->axes[i];
+    return n;
+}
+
 /* Views of both with the transformed axes last, in their order; the others are merged, and there is
- * at least one. */
-static void make_views(const transforming *p, const nd_array *const arrays[2],
-                       int64_t shape[2][ND_MAX_NDIM], int64_t stride[2][ND_MAX_NDIM], ndp_view *v)
+ * at least one. Returns how many are transformed. */
+static int make_views(const transforming *p, const nd_array *const arrays[2],
+                      int64_t shape[2][ND_MAX_NDIM], int64_t stride[2][ND_MAX_NDIM], ndp_view *v)
 {
     int64_t others[ND_MAX_NDIM];
+    int axes[ND_MAX_NDIM], rank = 0;
+    const int naxes = kept_axes(p, arrays, axes);
     uint64_t mask = 0;
-    int rank = 0;
-    for (int i = 0; i < p->naxes; i++)
-        mask |= (uint64_t)1 << p->axes[i];
+    for (int i = 0; i < naxes; i++)
+        mask |= (uint64_t)1 << axes[i];
     for (int d = 0; d < arrays[0]->ndim; d++) {
         if (mask >> d & 1)
             continue;
@@ -179,16 +193,17 @@ static void make_views(const transforming *p, const nd_array *const arrays[2],
     }
     for (int i = 0; i < 2; i++) {
         memcpy(shape[i], others, (size_t)rank * sizeof *others);
-        for (int k = 0; k < p->naxes; k++) {
-            shape[i][rank + k] = arrays[i]->shape[p->axes[k]];
-            stride[i][rank + k] = arrays[i]->stride[p->axes[k]];
+        for (int k = 0; k < naxes; k++) {
+            shape[i][rank + k] = arrays[i]->shape[axes[k]];
+            stride[i][rank + k] = arrays[i]->stride[axes[k]];
         }
         v[i] = nd__view(arrays[i]);
-        v[i].ndim = rank + p->naxes;
+        v[i].ndim = rank + naxes;
         v[i].shape = shape[i];
         v[i].stride = stride[i];
         v[i].flags = nd__is_c_order(v[i].ndim, shape[i], stride[i]) ? NDP_VIEW_CONTIGUOUS : 0;
     }
+    return naxes;
 }
 
 static nd_status run(const nd_operation *of, const nd_array *dst)
@@ -199,9 +214,9 @@ static nd_status run(const nd_operation *of, const nd_array *dst)
     ndp_view v[2];
     if (dst->size == 0)
         return ND_OK;
-    make_views(p, arrays, shape, stride, v);
+    const int naxes = make_views(p, arrays, shape, stride, v);
     const ndp_fft params = {
-        .size = sizeof params, .n_axes = p->naxes, .inverse = p->t->inverse, .scale = p->scale};
+        .size = sizeof params, .n_axes = naxes, .inverse = p->t->inverse, .scale = p->scale};
     ndp_call call = {.size = sizeof call,
                      .op = p->t->op,
                      .n_in = 1,

@@ -209,8 +209,10 @@ static nd_status check_counted(nd_steps *s, const nd_array *a, int64_t *length)
     if (low < 0)
         return nd__fail(ND_ERR_ARGUMENT, "bincount", 0,
                         "an element is %lld; what is counted is not negative", (long long)low);
-    if (high == INT64_MAX)
-        return nd__fail(ND_ERR_OVERFLOW, "bincount", 0, "an element is beyond 2^63 - 2");
+    if (high >= INT64_MAX - 1)
+        return nd__fail(ND_ERR_OVERFLOW, "bincount", 0,
+                        "an element is %lld, which is beyond 2^63 - 3 (9223372036854775805)",
+                        (long long)high);
     *length = high + 1 > *length ? high + 1 : *length;
     return ND_OK;
 }
@@ -230,6 +232,9 @@ nd_status nd_bincount(const nd_array *a, const nd_array *weights, int64_t minlen
     if (minlength < 0)
         return nd__fail(ND_ERR_ARGUMENT, "bincount", 2,
                         "minlength is %lld; it must not be negative", (long long)minlength);
+    if (minlength == INT64_MAX)
+        return nd__fail(ND_ERR_OVERFLOW, "bincount", 2, "no array has %lld elements and one more",
+                        (long long)minlength);
     ND_RETURN_IF(check_weights("bincount", a, weights, 1));
     if (weights && nd__kind(weights->dtype) == ND_KIND_COMPLEX)
         return nd__fail(ND_ERR_DTYPE, "bincount", 1, "weights are real, not %s",

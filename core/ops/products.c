@@ -165,7 +165,8 @@ nd_status nd_cross(const nd_array *a, const nd_array *b, int axis, nd_array **ou
                             nd__step2(&s, ND_OP_multiply, x[(i + 2) % 3], y[(i + 1) % 3]));
     ND_STEP(&s, joined, nd_concat(3, (const nd_array *const *)part, -1, &joined));
     const int ndim = s.status == ND_OK ? joined->ndim : 1;
-    nd_array *r = nd__step_moveaxis(&s, joined, -1, axis < 0 ? axis : axis + ndim - a->ndim);
+    nd_array *r = nd__step_moveaxis(&s, joined, -1,
+                                    s.status != ND_OK || axis < 0 ? axis : axis + ndim - a->ndim);
     return nd__steps_end(&s, "cross", r, out);
 }
 

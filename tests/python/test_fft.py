@@ -253,6 +253,18 @@ def test_plan_cache():
         cache.max_size = most
 
 
+@cases(*DEVICES)
+def test_rank_64(device):
+    x, y = pair(np.random.default_rng(64), "complex128", (2, 3, 2), device)
+    high = nd.fft.ifftn(nd.reshape(y, (1,) * 61 + (2, 3, 2)))
+    assert high.shape == (1,) * 61 + (2, 3, 2)
+    close(nd.reshape(high, (2, 3, 2)), np.fft.ifftn(x))
+    x, y = pair(np.random.default_rng(65), "float64", (2, 3, 2), device)
+    high = nd.fft.rfftn(nd.reshape(y, (2, 3, 2) + (1,) * 61))
+    assert high.shape == (2, 3, 2) + (1,) * 61
+    close(nd.reshape(high, (2, 3, 2)), np.fft.fftn(x))
+
+
 def test_plan_cache_of_a_device():
     caches = nd.backends.fft.plan_cache
     with nd.device("cpu"):

@@ -126,6 +126,11 @@ def test_bincount(device):
         same(nd.bincount(y, v), np.bincount(x.astype("int64"), w).astype("float64"), 1e-13)
     with raises(ValueError, "-3"):
         nd.bincount(from_numpy(np.array([1, -3]), device))
+    for most in (2**63 - 2, 2**63 - 1):
+        with raises(OverflowError, str(2**63 - 3)):
+            nd.bincount(from_numpy(np.array([1, most]), device))
+    with raises(OverflowError, str(2**63 - 1)):
+        nd.bincount(from_numpy(np.array([1]), device), minlength=2**63 - 1)
     with raises(TypeError, "float64"):
         nd.bincount(from_numpy(np.array([1.0]), device))
     with raises(ValueError, "rank 2"):
