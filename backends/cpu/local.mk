@@ -9,6 +9,7 @@ cpu_isa_sources = \
   %reldir%/norm/norm_isa.c \
   %reldir%/random/random_isa.c %reldir%/random/sampler_isa.c \
   %reldir%/reduce/reduce_isa.c \
+  %reldir%/index/search_isa.c \
   %reldir%/sort/sort_isa.c
 cpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir%
 cpu_cflags = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(ND_KERNEL_CFLAGS)
@@ -43,7 +44,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/host/code.c %reldir%/host/cpu.h %reldir%/host/host.c %reldir%/host/isa.c %reldir%/host/memory.c \
   %reldir%/host/params.c %reldir%/host/scalar.c %reldir%/host/threads.c \
   %reldir%/index/index.c %reldir%/index/index.h %reldir%/index/plan.c %reldir%/index/scatter.c %reldir%/index/scatter_loop_tmpl.h \
-  %reldir%/index/scatter_tmpl.h %reldir%/index/search.c %reldir%/index/search_tmpl.h %reldir%/index/select.c \
+  %reldir%/index/scatter_tmpl.h %reldir%/index/search.c %reldir%/index/search.h %reldir%/index/search_tmpl.h %reldir%/index/select.c \
   %reldir%/index/select_tmpl.h %reldir%/index/take.c %reldir%/index/take_tmpl.h \
   %reldir%/linalg/batch.c %reldir%/linalg/eigen.c %reldir%/linalg/factor.c %reldir%/linalg/iterate_tmpl.h \
   %reldir%/linalg/lapack.c %reldir%/linalg/lapack.h \
@@ -61,7 +62,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/reduce/scan.c %reldir%/reduce/scan_tmpl.h %reldir%/reduce/sum_tmpl.h %reldir%/reduce/type_tmpl.h \
   %reldir%/reduce/var_tmpl.h \
   %reldir%/sort/elements.c %reldir%/sort/keys_tmpl.h %reldir%/sort/lanes.c %reldir%/sort/network_tmpl.h %reldir%/sort/row.c %reldir%/sort/sort.c \
-  %reldir%/sort/sort.h %reldir%/sort/sort_tmpl.h %reldir%/sort/topk.c \
+  %reldir%/sort/sort.h %reldir%/sort/sort_tmpl.h %reldir%/sort/parts.c %reldir%/sort/select.c %reldir%/sort/select.h %reldir%/sort/topk.c \
   %reldir%/walk/load_tmpl.h %reldir%/walk/tile.c %reldir%/walk/tile.h %reldir%/walk/tile_tmpl.h %reldir%/walk/walk.h
 %canon_reldir%_ndock_cpu_la_CPPFLAGS = $(cpu_cppflags)
 %canon_reldir%_ndock_cpu_la_CFLAGS = $(cpu_cflags)

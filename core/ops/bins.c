@@ -20,6 +20,25 @@ static nd_status read_bins(const char *op, const nd_bins *bins, nd_bins *o)
     return ND_OK;
 }
 
+/* The edges in the dtype in which they are compared with a's elements; the last one is the next
+ * number, so that what equals the last edge lies before it. Nothing but NaN is above infinity. */
+static nd_status searched_edges(nd_steps *s, const char *op, const nd_array *a, nd_binning *b)
+{
+    const nd_array *parts[2];
+    nd_dtype dtype = b->edges->dtype;
+    if (s->status == ND_OK)
+        ND_RETURN_IF(s->status = nd__promote(op, dtype, nd__floating_of(a->dtype), &dtype));
+    nd_array *edges = nd__step_cast(s, b->edges, dtype);
+    nd_array *last = nd__step_at(s, edges, 0, b->count);
+    nd_array *next = nd__step_scalar(s, ND_OP_nextafter, last, nd_float(INFINITY));
+    nd_array *rises = nd__step2(s, ND_OP_greater, next, last);
+    next = nd__step_where(s, rises, nd_array_arg(next), nd_scalar_arg(nd_float(NAN)));
+    parts[0] = nd__step_part(s, edges, 0, 0, b->count, 1);
+    parts[1] = next;
+    ND_STEP(s, b->searched, nd_concat(2, parts, 0, &b->searched));
+    return s->status;
+}
+
 /* ---- edges that are given ---- */
 static nd_status edges_given(nd_steps *s, const char *op, const nd_array *a, const nd_bins *o,
                              nd_binning *b)
@@ -40,8 +59,7 @@ static nd_status edges_given(nd_steps *s, const char *op, const nd_array *a, con
         return nd__fail(ND_ERR_ARGUMENT, op, 1, "the edges do not ascend; sort them");
     ND_STEP(s, b->edges, nd_copy(edges, NULL, &b->edges));
     b->count = edges->size - 1;
-    b->equal = false;
-    return s->status;
+    return searched_edges(s, op, a, b);
 }
 
 /* ---- equal bins ---- */
@@ -161,12 +179,10 @@ nd_status nd__binning_of(nd_steps *s, const char *op, const nd_array *a, const n
                          nd_binning *b)
 {
     nd_bins o;
-    nd_array *first, *last;
     ND_RETURN_IF(read_bins(op, bins, &o));
     if (o.edges)
         return edges_given(s, op, a, &o, b);
     ND_RETURN_IF(range_of(s, op, a, &o, b));
-    b->equal = true;
     b->count = o.count;
     if (o.method)
         ND_RETURN_IF(count_by_method(s, op, a, &o, b));
@@ -174,67 +190,54 @@ nd_status nd__binning_of(nd_steps *s, const char *op, const nd_array *a, const n
     ND_STEP(s, b->edges,
             nd_linspace(a->storage->device, dtype, nd_float(b->low), nd_float(b->high),
                         b->count + 1, 1, &b->edges));
-    if (dtype == ND_F32 && o.has_range) { /* a range that f32 rounds */
-        first = nd__step_at(s, b->edges, 0, 0);
-        last = nd__step_at(s, b->edges, 0, b->count);
-        b->low = nd__step_value(s, first);
-        b->high = nd__step_value(s, last);
-    }
-    return s->status;
+    return searched_edges(s, op, a, b);
 }
 
-/* ---- numbers ---- */
-/* Bins that are not equal: by searching. The last bin holds its upper edge. */
-static nd_array *numbers_by_search(nd_steps *s, const nd_array *a, const nd_binning *b)
+/* ---- positions among the edges ---- */
+nd_array *nd__bin_positions(nd_steps *s, const nd_array *a, const nd_binning *b)
 {
     nd_array *at;
-    nd_array *x = nd__step_cast(s, a, nd__floating_of(a->dtype));
-    ND_STEP(s, at, nd_searchsorted(b->edges, x, 1, NULL, &at));
-    at = nd__step_scalar(s, ND_OP_subtract, at, nd_int(1));
-    nd_array *last = nd__step_at(s, b->edges, 0, b->count);
-    nd_array *on_last = nd__step2(s, ND_OP_equal, x, last);
-    nd_array *outside = nd__step_scalar(s, ND_OP_less, at, nd_int(0));
-    at = nd__step_scalar(s, ND_OP_minimum, at, nd_int(b->count));
-    at = nd__step_where(s, outside, nd_scalar_arg(nd_int(b->count)), nd_array_arg(at));
-    return nd__step_where(s, on_last, nd_scalar_arg(nd_int(b->count - 1)), nd_array_arg(at));
+    nd_array *x = nd__step_cast(s, a, b->searched ? b->searched->dtype : ND_F64);
+    ND_STEP(s, at, nd_searchsorted(b->searched, x, 1, NULL, &at));
+    return at;
 }
 
-/* Equal bins: by arithmetic, which may miss by one; what the edges themselves say counts. */
-static nd_array *numbers_by_width(nd_steps *s, const nd_array *a, const nd_binning *b)
+nd_array *nd__bin_counts(nd_steps *s, const nd_array *a, const nd_binning *b)
 {
-    nd_array *below, *above;
-    nd_array *x = nd__step_cast(s, a, b->edges ? b->edges->dtype : ND_F64);
-    nd_array *from = nd__step_scalar(s, ND_OP_subtract, x, nd_float(b->low));
-    from =
-        nd__step_scalar(s, ND_OP_multiply, from, nd_float((double)b->count / (b->high - b->low)));
-    nd_array *at = nd__step_cast(s, from, ND_I64);
-    at = nd__step_scalar(s, ND_OP_maximum, at, nd_int(0));
-    at = nd__step_scalar(s, ND_OP_minimum, at, nd_int(b->count - 1));
-    ND_STEP(s, below, nd_take(b->edges, at, 0, &below));
-    nd_array *next = nd__step_part(s, b->edges, 0, 1, ND_END_OPEN, 1);
-    ND_STEP(s, above, nd_take(next, at, 0, &above));
-    nd_array *too_far = nd__step2(s, ND_OP_less, x, below);
-    nd_array *too_near = nd__step2(s, ND_OP_greater_equal, x, above);
-    at = nd__step2(s, ND_OP_subtract, at, nd__step_cast(s, too_far, ND_I64));
-    at = nd__step2(s, ND_OP_add, at, nd__step_cast(s, too_near, ND_I64));
-    at = nd__step_scalar(s, ND_OP_minimum, at, nd_int(b->count - 1));
-    nd_array *low = nd__step_scalar(s, ND_OP_greater_equal, x, nd_float(b->low));
-    nd_array *high = nd__step_scalar(s, ND_OP_less_equal, x, nd_float(b->high));
-    nd_array *inside = nd__step2(s, ND_OP_logical_and, low, high);
-    return nd__step_where(s, inside, nd_array_arg(at), nd_scalar_arg(nd_int(b->count)));
+    nd_array *counts;
+    if (s->status == ND_OK && nd__counts_insertions(a->storage->device, b->searched->dtype)) {
+        nd_array *x = b->searched->dtype == ND_F64 ? (nd_array *)(uintptr_t)a
+                                                   : nd__step_cast(s, a, b->searched->dtype);
+        ND_STEP(s, counts, nd__insertion_counts(b->searched, x, &counts));
+    } else {
+        nd_array *at = nd__bin_positions(s, a, b);
+        counts = nd__sums_by_position(s, at, NULL, b->count + 2);
+    }
+    return nd__step_copy(s, nd__step_part(s, counts, 0, 1, b->count + 1, 1));
 }
 
-nd_array *nd__bin_numbers(nd_steps *s, const nd_array *a, const nd_binning *b)
+int64_t nd__integers_of(nd_dtype dtype)
 {
-    return b->equal ? numbers_by_width(s, a, b) : numbers_by_search(s, a, b);
+    return nd__itemsize(dtype) < 8 ? INT64_C(1) << (8 * nd__itemsize(dtype)) : INT64_MAX;
 }
 
-nd_array *nd__sums_by_number(nd_steps *s, const nd_array *numbers, const nd_array *weights,
-                             int64_t count)
+nd_array *nd__counts_of_integers(nd_steps *s, const nd_array *a, int64_t length)
+{
+    nd_array *edges, *counts;
+    if (s->status != ND_OK || length == 0 || length / 4 > a->size ||
+        length > nd__integers_of(a->dtype) || !nd__counts_insertions(a->storage->device, a->dtype))
+        return nd__sums_by_position(s, nd__step_cast(s, a, ND_I64), NULL, length);
+    ND_STEP(s, edges,
+            nd_arange(a->storage->device, a->dtype, nd_int(0), nd_int(length), nd_int(1), &edges));
+    ND_STEP(s, counts, nd__insertion_counts(edges, a, &counts));
+    return nd__step_part(s, counts, 0, 1, length + 1, 1);
+}
+
+nd_array *nd__sums_by_position(nd_steps *s, const nd_array *positions, const nd_array *weights,
+                               int64_t length)
 {
     nd_array *sums, *one = NULL;
     nd_dtype dtype = ND_I64;
-    const int64_t n = count + 1;
     if (weights)
         switch (nd__kind(weights->dtype)) {
         case ND_KIND_UINT:
@@ -246,12 +249,12 @@ nd_array *nd__sums_by_number(nd_steps *s, const nd_array *numbers, const nd_arra
         case ND_KIND_COMPLEX:
             dtype = ND_C128;
         }
-    ND_STEP(s, sums, nd_zeros(numbers->storage->device, dtype, 1, &n, &sums));
-    nd_array *flat = nd__step_flat(s, numbers);
+    ND_STEP(s, sums, nd_zeros(positions->storage->device, dtype, 1, &length, &sums));
+    nd_array *flat = nd__step_flat(s, positions);
     if (weights)
         one = nd__step_flat(s, weights);
     else
-        ND_STEP(s, one, nd_full(numbers->storage->device, ND_I64, 0, NULL, nd_int(1), &one));
+        ND_STEP(s, one, nd_full(positions->storage->device, ND_I64, 0, NULL, nd_int(1), &one));
     ND_STEP_DO(s, nd_scatter_into(flat, one, 0, ND_SCATTER_ADD, sums));
-    return nd__step_part(s, sums, 0, 0, count, 1);
+    return sums;
 }

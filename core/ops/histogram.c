@@ -2,6 +2,10 @@
  * Histograms of values and of points, bincount and digitize. */
 #include "core/ops/bins.h"
 
+#define AT_ONCE_FROM 32768 /* elements that bincount counts before it knows the largest */
+#define AT_ONCE_SAMPLE 1024
+#define AT_ONCE_MAX 16384
+
 static nd_status check_weights(const char *op, const nd_array *a, const nd_array *weights,
                                int32_t argument)
 {
@@ -45,6 +49,15 @@ static nd_array *densities(nd_steps *s, const nd_array *counts, const nd_binning
     return nd__step2(s, ND_OP_divide, r, total);
 }
 
+static nd_array *weighted_counts(nd_steps *s, const nd_array *a, const nd_array *weights,
+                                 const nd_binning *b)
+{
+    nd_array *at = nd__bin_positions(s, a, b), *r = NULL;
+    if (s->status == ND_OK)
+        r = nd__sums_by_position(s, at, weights, b->count + 2);
+    return nd__step_copy(s, nd__step_part(s, r, 0, 1, b->count + 1, 1));
+}
+
 nd_status nd_histogram(const nd_array *a, const nd_bins *bins, const nd_array *weights, int density,
                        nd_array **out, nd_array **edges)
 {
@@ -57,13 +70,9 @@ nd_status nd_histogram(const nd_array *a, const nd_bins *bins, const nd_array *w
     ND_RETURN_IF(check_weights("histogram", a, weights, 2));
     ND_RETURN_IF(nd__steps_begin(&s, "histogram", a, NULL));
     s.status = nd__binning_of(&s, "histogram", a, bins, &b);
-    nd_array *r = NULL, *numbers = NULL;
+    nd_array *r = NULL;
     if (s.status == ND_OK)
-        numbers = nd__bin_numbers(&s, a, &b);
-    if (s.status == ND_OK)
-        r = nd__sums_by_number(&s, numbers, weights, b.count);
-    if (s.status == ND_OK)
-        r = nd__step_copy(&s, r); /* without the place of what is in no bin */
+        r = weights ? weighted_counts(&s, a, weights, &b) : nd__bin_counts(&s, a, &b);
     if (density && s.status == ND_OK)
         r = densities(&s, r, &b);
     if (s.status == ND_OK && edges)
@@ -79,49 +88,47 @@ typedef struct {
     nd_binning b[ND_MAX_NDIM];
 } grid;
 
-/* Position in the grid of each point so far, from that of the coordinates before and the bin along
- * this one; -1 once it is outside. */
+/* Position of each point in a grid with a margin for those outside, from that of the coordinates
+ * before and the bin along this one. */
 static nd_status add_coordinate(grid *g, int d, const nd_array *column, const nd_bins *bins,
-                                nd_array **numbers)
+                                nd_array **positions)
 {
     nd_steps s = {ND_OK};
     nd_array *r = NULL;
     nd_bins o = {.size = sizeof o};
     s.status = nd__binning_of(&s, g->op, column, bins ? bins : &o, &g->b[d]);
     if (s.status == ND_OK)
-        r = nd__bin_numbers(&s, column, &g->b[d]);
-    g->shape[d] = g->b[d].count;
+        r = nd__bin_positions(&s, column, &g->b[d]);
+    g->shape[d] = g->b[d].count + 2;
     if (s.status == ND_OK && !nd__mul_size(g->total, g->shape[d], &g->total))
         s.status = nd__fail(ND_ERR_OVERFLOW, g->op, 1, "there are more than 2^63 bins");
-    nd_array *outside = nd__step_scalar(&s, ND_OP_equal, r, nd_int(g->shape[d]));
-    if (*numbers) {
-        nd_array *before = nd__step_scalar(&s, ND_OP_less, *numbers, nd_int(0));
-        nd_array *base = nd__step_scalar(&s, ND_OP_multiply, *numbers, nd_int(g->shape[d]));
+    if (*positions) {
+        nd_array *base = nd__step_scalar(&s, ND_OP_multiply, *positions, nd_int(g->shape[d]));
         r = nd__step2(&s, ND_OP_add, base, r);
-        outside = nd__step2(&s, ND_OP_logical_or, outside, before);
     }
-    r = nd__step_where(&s, outside, nd_scalar_arg(nd_int(-1)), nd_array_arg(r));
-    nd_release(*numbers);
-    *numbers = NULL;
+    nd_release(*positions);
+    *positions = NULL;
     if (s.status == ND_OK)
         nd_retain(g->b[d].edges);
     else
         g->b[d].edges = NULL;
-    return nd__steps_end(&s, g->op, r, numbers);
+    return nd__steps_end(&s, g->op, r, positions);
 }
 
-static nd_status count_points(grid *g, nd_array *numbers, const nd_array *weights, int density,
+static nd_status count_points(grid *g, nd_array *positions, const nd_array *weights, int density,
                               nd_array **out)
 {
     nd_steps s = {ND_OK};
-    const int64_t total = g->total;
-    nd_array *outside = nd__step_scalar(&s, ND_OP_less, numbers, nd_int(0));
-    nd_array *at = nd__step_where(&s, outside, nd_scalar_arg(nd_int(total)), nd_array_arg(numbers));
-    nd_array *r = s.status == ND_OK ? nd__sums_by_number(&s, at, weights, total) : NULL;
+    nd_index inner[ND_MAX_NDIM];
+    nd_array *all, *part;
+    for (int d = 0; d < g->ndim; d++)
+        inner[d] = nd_range(1, g->shape[d] - 1, 1);
+    nd_array *r = nd__sums_by_position(&s, positions, weights, g->total);
+    r = nd__step_reshape(&s, r, g->ndim, g->shape);
+    ND_STEP(&s, part, nd_slice(r, inner, g->ndim, &part));
     const bool complex_sums = s.status == ND_OK && nd__kind(r->dtype) == ND_KIND_COMPLEX;
-    nd_array *all;
-    ND_STEP(&s, all, nd_astype(r, complex_sums ? ND_C128 : ND_F64, &all));
-    r = nd__step_reshape(&s, all, g->ndim, g->shape);
+    ND_STEP(&s, all, nd_astype(part, complex_sums ? ND_C128 : ND_F64, &all));
+    r = nd__step_copy(&s, all);
     if (density && s.status == ND_OK)
         r = densities(&s, r, g->b);
     return nd__steps_end(&s, g->op, r, out);
@@ -132,19 +139,19 @@ static nd_status histogram_of(grid *g, const nd_array *const *columns, const nd_
                               const nd_array *weights, int density, nd_array **out,
                               nd_array **edges)
 {
-    nd_array *numbers = NULL;
+    nd_array *positions = NULL;
     nd_status status = ND_OK;
     g->total = 1;
     for (int d = 0; d < g->ndim && status == ND_OK; d++)
-        status = add_coordinate(g, d, columns[d], bins ? bins + d : NULL, &numbers);
+        status = add_coordinate(g, d, columns[d], bins ? bins + d : NULL, &positions);
     if (status == ND_OK)
-        status = count_points(g, numbers, weights, density, out);
+        status = count_points(g, positions, weights, density, out);
     for (int d = 0; d < g->ndim; d++)
         if (status == ND_OK && edges)
             edges[d] = g->b[d].edges;
         else
             nd_release(g->b[d].edges);
-    nd_release(numbers);
+    nd_release(positions);
     return status;
 }
 
@@ -196,25 +203,85 @@ nd_status nd_histogram2d(const nd_array *x, const nd_array *y, const nd_bins *bi
 }
 
 /* ---- counting integers ---- */
-static nd_status check_counted(nd_steps *s, const nd_array *a, int64_t *length)
+/* The same bits as unsigned integers, the largest of which says whether any is negative. */
+static nd_array *as_unsigned(nd_steps *s, const nd_array *a)
 {
-    nd_array *least, *most;
-    if (a->size == 0)
-        return ND_OK;
-    ND_STEP(s, least, nd_min(a, NULL, &least));
-    ND_STEP(s, most, nd_max(a, NULL, &most));
-    const int64_t low = a->dtype == ND_U64 ? 0 : nd__step_int(s, least);
-    const int64_t high = nd__step_int(s, most);
+    static const nd_dtype of[] = {[ND_BOOL] = ND_U8,
+                                  [ND_I8] = ND_U8,
+                                  [ND_I16] = ND_U16,
+                                  [ND_I32] = ND_U32,
+                                  [ND_I64] = ND_U64};
+    const bool is_unsigned = nd__kind(a->dtype) == ND_KIND_UINT;
+    nd_array *r;
+    if (a->dtype == ND_BOOL)
+        return nd__step_cast(s, a, ND_U8);
+    ND_STEP(s, r,
+            nd__array_new(a->storage, is_unsigned ? a->dtype : of[a->dtype], a->ndim, a->shape,
+                          a->stride, a->offset, true, &r));
+    return r;
+}
+
+/* The least element of a is looked for where one is negative, or not to be counted. */
+static nd_status check_counted(nd_steps *s, const nd_array *a, uint64_t high)
+{
+    nd_array *least;
     ND_RETURN_IF(s->status);
-    if (low < 0)
+    if (nd__kind(a->dtype) == ND_KIND_INT && high >> (8 * nd__itemsize(a->dtype) - 1)) {
+        ND_STEP(s, least, nd_min(a, NULL, &least));
+        const int64_t low = nd__step_int(s, least);
+        ND_RETURN_IF(s->status);
         return nd__fail(ND_ERR_ARGUMENT, "bincount", 0,
                         "an element is %lld; what is counted is not negative", (long long)low);
+    }
     if (high >= INT64_MAX - 1)
         return nd__fail(ND_ERR_OVERFLOW, "bincount", 0,
-                        "an element is %lld, which is beyond 2^63 - 3 (9223372036854775805)",
-                        (long long)high);
-    *length = high + 1 > *length ? high + 1 : *length;
+                        "an element is %llu, which is beyond 2^63 - 3 (9223372036854775805)",
+                        (unsigned long long)high);
     return ND_OK;
+}
+
+/* One more than the largest element, if that is more than *length. a: integers in unsigned form. */
+static nd_status length_of(nd_steps *s, const nd_array *a, const nd_array *bits, int64_t *length)
+{
+    nd_array *most;
+    if (a->size == 0)
+        return ND_OK;
+    ND_STEP(s, most, nd_max(bits, NULL, &most));
+    const uint64_t high = nd__step_unsigned(s, most);
+    ND_RETURN_IF(check_counted(s, a, high));
+    *length = (int64_t)high + 1 > *length ? (int64_t)high + 1 : *length;
+    return ND_OK;
+}
+
+/* A sample of a long array says how many counts will do: then one pass over all of it is enough.
+ * NULL: it was misleading, or there is no sense in trying. */
+static nd_array *counted_at_once(nd_steps *s, const nd_array *bits, int64_t length)
+{
+    nd_array *most, *last;
+    if (s->status != ND_OK || bits->size < AT_ONCE_FROM ||
+        !nd__counts_insertions(bits->storage->device, bits->dtype))
+        return NULL;
+    nd_array *sample = nd__step_part(s, bits, 0, 0, ND_END_OPEN, bits->size / AT_ONCE_SAMPLE);
+    ND_STEP(s, most, nd_max(sample, NULL, &most));
+    const uint64_t high = nd__step_unsigned(s, most);
+    if (s->status != ND_OK || high > AT_ONCE_MAX || length > AT_ONCE_MAX)
+        return NULL;
+    const int64_t twice = 2 * (int64_t)high + 32, all = nd__integers_of(bits->dtype);
+    int64_t enough = twice > length ? twice : length;
+    enough = enough < all ? enough : all;
+    if (length > enough)
+        return NULL;
+    nd_array *counts = nd__counts_of_integers(s, bits, enough);
+    nd_array *beyond =
+        nd__step_at(s, counts, 0, enough - 1); /* larger ones are in the last place */
+    if (enough < all && nd__step_int(s, beyond) != 0)
+        return NULL;
+    nd_array *some = nd__step_scalar(s, ND_OP_greater, counts, nd_int(0));
+    nd_array *at = nd__step_range(s, counts, 1, enough + 1);
+    at = nd__step_where(s, some, nd_array_arg(at), nd_scalar_arg(nd_int(0)));
+    ND_STEP(s, last, nd_max(at, NULL, &last));
+    const int64_t end = nd__step_int(s, last);
+    return nd__step_part(s, counts, 0, 0, end > length ? end : length, 1);
 }
 
 nd_status nd_bincount(const nd_array *a, const nd_array *weights, int64_t minlength, nd_array **out)
@@ -240,13 +307,19 @@ nd_status nd_bincount(const nd_array *a, const nd_array *weights, int64_t minlen
         return nd__fail(ND_ERR_DTYPE, "bincount", 1, "weights are real, not %s",
                         nd_dtype_name(weights->dtype));
     ND_RETURN_IF(nd__steps_begin(&s, "bincount", a, NULL));
-    s.status = check_counted(&s, a, &length);
-    nd_array *numbers = nd__step_cast(&s, a, ND_I64);
-    if (weights)
+    nd_array *bits = as_unsigned(&s, a);
+    r = weights ? NULL : counted_at_once(&s, bits, length);
+    if (!r && s.status == ND_OK)
+        s.status = length_of(&s, a, bits, &length);
+    if (weights) {
         w = nd__step_cast(&s, weights, ND_F64);
-    if (s.status == ND_OK)
-        r = nd__sums_by_number(&s, numbers, w, length);
-    r = nd__step_copy(&s, r);
+        r = nd__step_cast(&s, a, ND_I64);
+        r = s.status == ND_OK ? nd__sums_by_position(&s, r, w, length) : NULL;
+    } else if (!r && s.status == ND_OK) {
+        r = nd__counts_of_integers(&s, bits, length);
+    }
+    if (s.status == ND_OK && r->size * nd__itemsize(r->dtype) < (int64_t)r->storage->used)
+        r = nd__step_copy(&s, r); /* without the margins of its block */
     return nd__steps_end(&s, "bincount", r, out);
 }
 

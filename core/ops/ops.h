@@ -36,6 +36,20 @@ nd_status nd__wrap_checked(const char *op, const nd_layout *layout, int64_t low,
 nd_status nd__from_host(const char *op, const nd_layout *layout, const void *data,
                         nd_device *device, nd_array **out);
 
+/* ---- operations that a device may have; where it has not, their callers sort or search ---- */
+/* Whether a's device has op, of the SORT class, of a's dtype. */
+bool nd__selects(const nd_array *a, nd_op op);
+/* Elements first to first + k-1 of a sorted along its last axis. */
+nd_status nd__order_statistics(const nd_array *a, int64_t first, int64_t k, nd_array **out);
+/* op: partition or argpartition; kth and axis are not negative. */
+nd_status nd__partition(nd_op op, const nd_array *a, int64_t kth, int axis, nd_array **out);
+/* Whether the device counts values by their insertion positions into a sorted array of this dtype.
+ */
+bool nd__counts_insertions(const nd_device *device, nd_dtype sorted);
+/* How many of values have each insertion position into sorted, after its equals: i64, one more than
+ * sorted has elements. values has sorted's dtype, or any real one where that is f64. */
+nd_status nd__insertion_counts(const nd_array *sorted, const nd_array *values, nd_array **out);
+
 void nd__fork_ops(nd_fork now);
 void nd__fork_custom(nd_fork now);
 

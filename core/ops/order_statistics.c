@@ -3,12 +3,16 @@
 #include <math.h>
 #include "core/ops/quantile.h"
 
+#define SELECTED_MAX 4     /* quantiles */
+#define SELECTED_FROM 1025 /* elements of a row */
+
 typedef struct {
     const char *op;
     nd_steps s; /* of the whole; each quantile has steps of its own */
     nd_rows r;
-    nd_array *sorted, *count; /* count: numbers in each row, NULL where NaN is not left out */
-    nd_array *spoiled;        /* rows with NaN; NULL: there is none */
+    nd_array *sorted;  /* NULL: each quantile selects its elements */
+    nd_array *count;   /* numbers in each row, NULL where NaN is not left out */
+    nd_array *spoiled; /* rows with NaN; NULL: there is none */
     int method;
     nd_dtype compute, result;
 } quantiles;
@@ -29,8 +33,15 @@ static nd_status one_quantile(const quantiles *w, double q, nd_array **out)
     if (w->count) {
         r = nd__quantile_of_counted(&s, w->sorted, w->count, q, w->method, compute);
     } else {
-        const nd_between b = nd__quantile_between(w->r.n, q, w->method);
-        r = nd__quantile_of_sorted(&s, w->sorted, &b, compute);
+        nd_between b = nd__quantile_between(w->r.n, q, w->method);
+        nd_array *sorted = w->sorted;
+        if (!sorted) {
+            ND_STEP(&s, sorted,
+                    nd__order_statistics(w->r.rows, b.low, b.high - b.low + 1, &sorted));
+            b.high -= b.low;
+            b.low = 0;
+        }
+        r = nd__quantile_of_sorted(&s, sorted, &b, compute);
     }
     if (w->spoiled)
         r = nd__step_where(&s, w->spoiled, nd_scalar_arg(nd_float(NAN)), nd_array_arg(r));
@@ -39,7 +50,24 @@ static nd_status one_quantile(const quantiles *w, double q, nd_array **out)
     return nd__steps_end(&s, w->op, r, out);
 }
 
-static nd_status prepare(quantiles *w, const nd_array *a, const nd_quantile_opts *o)
+/* Selecting the elements of each of few quantiles takes less time than sorting; rows that are short
+ * are sorted in any case, so once for all. */
+static bool is_selected(const quantiles *w, int nq)
+{
+    return nd__selects(w->r.rows, ND_OP_order_statistics) &&
+           (nq == 1 || (nq <= SELECTED_MAX && w->r.n >= SELECTED_FROM));
+}
+
+/* Rows with NaN, which sorts last. */
+static nd_array *spoiled(quantiles *w)
+{
+    const int last = w->r.rows->ndim - 1;
+    nd_array *most = w->sorted ? nd__step_at(&w->s, w->sorted, last, w->r.n - 1)
+                               : nd__step_reduce(&w->s, nd_max, w->r.rows, last, true);
+    return nd__step1(&w->s, ND_OP_isnan, most);
+}
+
+static nd_status prepare(quantiles *w, const nd_array *a, int nq, const nd_quantile_opts *o)
 {
     const bool floating = nd__kind(a->dtype) == ND_KIND_FLOAT;
     w->method = o->method;
@@ -50,14 +78,14 @@ static nd_status prepare(quantiles *w, const nd_array *a, const nd_quantile_opts
         w->result = nd__floating_of(a->dtype);
     if (w->r.n == 0 || w->r.rows->size == 0)
         return ND_OK;
-    ND_STEP(&w->s, w->sorted, nd_sort(w->r.rows, NULL, &w->sorted));
+    if ((floating && o->ignore_nan) || !is_selected(w, nq))
+        ND_STEP(&w->s, w->sorted, nd_sort(w->r.rows, NULL, &w->sorted));
     if (floating && o->ignore_nan) {
         nd_array *nan = nd__step1(&w->s, ND_OP_isnan, w->sorted);
         nd_array *number = nd__step1(&w->s, ND_OP_logical_not, nan);
         w->count = nd__step_reduce(&w->s, nd_count_nonzero, number, -1, true);
     } else if (floating) {
-        nd_array *last = nd__step_at(&w->s, w->sorted, w->r.rows->ndim - 1, w->r.n - 1);
-        w->spoiled = nd__step1(&w->s, ND_OP_isnan, last);
+        w->spoiled = spoiled(w);
     }
     return w->s.status;
 }
@@ -67,7 +95,7 @@ static nd_status run(quantiles *w, const nd_array *a, int nq, const double *q, d
 {
     int64_t shape[ND_MAX_NDIM];
     nd_array *all;
-    ND_RETURN_IF(prepare(w, a, o));
+    ND_RETURN_IF(prepare(w, a, nq, o));
     if (w->r.ndim == ND_MAX_NDIM)
         return nd__fail(ND_ERR_SHAPE, w->op, 0, "the result would have rank %d; the highest is %d",
                         ND_MAX_NDIM + 1, ND_MAX_NDIM);

@@ -2,10 +2,14 @@
  * Partitions, and sorting by several keys. */
 #include "core/ops/steps.h"
 
-static nd_status partition(const char *op,
+#define SELECTED_FROM 1025 /* elements of a row; many shorter ones are sorted */
+
+/* f: what sorts, where the device does not have the operation itself. */
+static nd_status partition(nd_op which,
                            nd_status (*f)(const nd_array *, const nd_sort_opts *, nd_array **),
                            const nd_array *a, int64_t kth, int axis, nd_array **out)
 {
+    const char *op = nd_op_get(which)->name;
     nd_sort_opts o = {.size = sizeof o};
     *out = NULL;
     ND_RETURN_IF(nd__check_array(op, a, 0));
@@ -15,19 +19,21 @@ static nd_status partition(const char *op,
         return nd__fail(ND_ERR_INDEX, op, 1,
                         "kth = %lld is out of range for the extent %lld of axis %d", (long long)kth,
                         (long long)n, o.axis);
-    return nd__error_as(op, f(a, &o, out));
+    return nd__error_as(op, nd__selects(a, which) && (n >= SELECTED_FROM || a->size < 4 * n)
+                                ? nd__partition(which, a, kth < 0 ? kth + n : kth, o.axis, out)
+                                : f(a, &o, out));
 }
 
 nd_status nd_partition(const nd_array *a, int64_t kth, int axis, nd_array **out)
 {
     ND_NEED("partition", 3, out);
-    return partition("partition", nd_sort, a, kth, axis, out);
+    return partition(ND_OP_partition, nd_sort, a, kth, axis, out);
 }
 
 nd_status nd_argpartition(const nd_array *a, int64_t kth, int axis, nd_array **out)
 {
     ND_NEED("argpartition", 3, out);
-    return partition("argpartition", nd_argsort, a, kth, axis, out);
+    return partition(ND_OP_argpartition, nd_argsort, a, kth, axis, out);
 }
 
 /* The order so far, sorted stably by one key more; *order NULL: none yet. */

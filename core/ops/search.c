@@ -48,3 +48,31 @@ nd_status nd_searchsorted(const nd_array *sorted, const nd_array *values, int ri
     s.right = right != 0;
     return nd__into_new(&s.of, start(sorted, values, sorter, &s), out);
 }
+
+/* ---- counts of insertion positions, where the device has them ---- */
+bool nd__counts_insertions(const nd_device *device, nd_dtype sorted)
+{
+    return nd_device_op_dtypes((nd_device *)(uintptr_t)device, ND_OP_histogram) >> sorted & 1;
+}
+
+static nd_status run_counts(const nd_operation *of, const nd_array *dst)
+{
+    const ndp_search params = {.size = sizeof params, .right = 1};
+    nd_array *const outs[1] = {(nd_array *)(uintptr_t)dst};
+    return nd__run_arrays(ND_OP_histogram, 2, of->in, 1, outs, &params);
+}
+
+nd_status nd__insertion_counts(const nd_array *sorted, const nd_array *values, nd_array **out)
+{
+    searching s;
+    nd_operation *of = &s.of;
+    nd__operation_begin(of, ND_OP_histogram, run_counts);
+    nd_status status = nd__operand(of, 0, sorted);
+    if (status == ND_OK)
+        status = nd__operand(of, 1, values);
+    const int64_t n = status == ND_OK ? sorted->size + 1 : 0;
+    of->compute = status == ND_OK ? sorted->dtype : ND_F64;
+    of->result = ND_I64;
+    nd__result_shape(of, 1, &n);
+    return nd__into_new(of, status, out);
+}

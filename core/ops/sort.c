@@ -6,6 +6,7 @@ typedef struct {
     nd_operation of;
     int axis;
     int32_t descending;
+    int64_t first; /* of order_statistics and partitions */
 } sorting;
 
 /* Runs a SORT kernel with the axis last; the other dimensions are merged jointly. */
@@ -37,7 +38,8 @@ static nd_status run_kernel(const sorting *s, int n_out, const nd_array *const *
         v[i].stride = stride[i];
         v[i].flags = nd__is_c_order(rank + 1, shape[i], stride[i]) ? NDP_VIEW_CONTIGUOUS : 0;
     }
-    ndp_sort params = {.size = sizeof params, .descending = s->descending, .stable = 1};
+    ndp_sort params = {
+        .size = sizeof params, .descending = s->descending, .stable = 1, .first = s->first};
     ndp_call call = {.size = sizeof call,
                      .op = s->of.info->op,
                      .n_in = 1,
@@ -57,6 +59,7 @@ static nd_status start(nd_op op, const nd_array *a, const nd_sort_opts *opts, so
 {
     nd_sort_opts o;
     nd__operation_begin(&s->of, op, run);
+    s->first = 0;
     ND_RETURN_IF(nd__operand(&s->of, 0, a));
     if (opts && opts->size < NDP_END(nd_sort_opts, descending))
         return nd__fail(ND_ERR_ARGUMENT, s->of.name, 1,
@@ -102,6 +105,34 @@ nd_status nd_argsort(const nd_array *a, const nd_sort_opts *opts, nd_array **out
 nd_status nd_argsort_into(const nd_array *a, const nd_sort_opts *opts, const nd_array *dst)
 {
     return sort_into(ND_OP_argsort, a, opts, dst);
+}
+
+/* ---- a part of the sorted order ---- */
+bool nd__selects(const nd_array *a, nd_op op)
+{
+    return nd_device_op_dtypes(a->storage->device, op) >> a->dtype & 1;
+}
+
+nd_status nd__order_statistics(const nd_array *a, int64_t first, int64_t k, nd_array **out)
+{
+    sorting s;
+    *out = NULL;
+    const nd_status status = start(ND_OP_order_statistics, a, NULL, &s);
+    if (status == ND_OK) {
+        s.of.shape[s.axis] = k;
+        s.first = first;
+    }
+    return nd__into_new(&s.of, status, out);
+}
+
+nd_status nd__partition(nd_op op, const nd_array *a, int64_t kth, int axis, nd_array **out)
+{
+    const nd_sort_opts opts = {.size = sizeof opts, .axis = axis};
+    sorting s;
+    *out = NULL;
+    const nd_status status = start(op, a, &opts, &s);
+    s.first = kth;
+    return nd__into_new(&s.of, status, out);
 }
 
 /* ---- top-k: two results ---- */

@@ -165,6 +165,12 @@ int64_t nd__step_int(nd_steps *s, const nd_array *a)
     return v.kind == ND_U64 && v.v.u > INT64_MAX ? INT64_MAX : v.v.i;
 }
 
+uint64_t nd__step_unsigned(nd_steps *s, const nd_array *a)
+{
+    const nd_scalar v = value(s, a);
+    return v.v.u;
+}
+
 bool nd__step_all(nd_steps *s, const nd_array *a)
 {
     nd_array *all;

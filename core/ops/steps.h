@@ -76,6 +76,7 @@ nd_array *nd__step_range(nd_steps *s, const nd_array *a, int64_t start, int64_t 
  * it is true. 0 where a step has failed. */
 double nd__step_value(nd_steps *s, const nd_array *a);
 int64_t nd__step_int(nd_steps *s, const nd_array *a);
+uint64_t nd__step_unsigned(nd_steps *s, const nd_array *a); /* of an unsigned integer */
 bool nd__step_all(nd_steps *s, const nd_array *a);
 
 /* ---- checks that compositions share ---- */

@@ -182,10 +182,11 @@ typedef struct {
     int32_t axis;
 } ndp_index;
 /* SORT along the last dimension. topk: out[0] values, out[1] i64 positions, k = out's last
- * extent. */
+ * extent. order_statistics: as many from `first` on as out's last extent. */
 typedef struct {
     uint32_t size;
     int32_t descending, stable, zero;
+    int64_t first; /* of order_statistics, partition and argpartition: a position in sorted order */
 } ndp_sort;
 /* SEARCH. */
 typedef struct {

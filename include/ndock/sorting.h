@@ -46,8 +46,8 @@ ND_API ND_MUST_USE nd_status nd_isin(const nd_array *a, const nd_array *test, in
                                      nd_array **out);
 
 /* Along axis the kth element of the sorted order (kth may be negative) is in its place, none that
- * is larger before it, none that is smaller after it; argpartition: i64 positions that do so. Both
- * are the full sorted order today, which nobody must rely on. */
+ * is larger before it, none that is smaller after it; argpartition: i64 positions that do so. The
+ * order of the others is nobody's to rely on: devices that have no such operation sort. */
 ND_API ND_MUST_USE nd_status nd_partition(const nd_array *a, int64_t kth, int axis, nd_array **out);
 ND_API ND_MUST_USE nd_status nd_argpartition(const nd_array *a, int64_t kth, int axis,
                                              nd_array **out);

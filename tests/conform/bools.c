@@ -141,17 +141,34 @@ static nd_status run_nonzero(const nd_op_info *info, int form, const operands *o
     return status == ND_OK ? nd_nonzero_into(o->a, r[0], r[1]) : status;
 }
 
+static nd_status run_statistics(int form, const operands *o, nd_array **r)
+{
+    const double q = form ? 0.25 : 0.5;
+    const int32_t axis = nd_ndim(o->a) - 1;
+    const nd_quantile_opts opts = {
+        .size = sizeof opts, .axes = &axis, .naxes = 1, .method = ND_QUANTILE_LOWER};
+    return nd_quantile(o->a, 1, &q, &opts, r);
+}
+
 static nd_status run_sort(const nd_op_info *info, int form, const operands *o, nd_array **r)
 {
     const nd_sort_opts opts = {.size = sizeof opts, .axis = -1, .descending = form};
     if (info->op == ND_OP_topk)
         return nd_topk(o->a, (nd_shape(o->a)[nd_ndim(o->a) - 1] + 1) / 2, -1, form, &r[0], &r[1]);
+    if (info->op == ND_OP_order_statistics)
+        return run_statistics(form, o, r);
+    const int64_t kth = form * (nd_shape(o->a)[nd_ndim(o->a) - 1] - 1);
+    if (info->op == ND_OP_partition)
+        return nd_partition(o->a, kth, -1, r);
+    if (info->op == ND_OP_argpartition)
+        return nd_argpartition(o->a, kth, -1, r);
     return info->op == ND_OP_sort ? nd_sort(o->a, &opts, r) : nd_argsort(o->a, &opts, r);
 }
 
 static nd_status run_search(const nd_op_info *info, int form, const operands *o, nd_array **r)
 {
-    (void)info;
+    if (info->op == ND_OP_histogram)
+        return nd_histogram(o->a, NULL, NULL, form, r, NULL);
     return nd_searchsorted(o->sorted, o->a, form, NULL, r);
 }
 

@@ -50,6 +50,7 @@ python_tests = \
   %reldir%/test_quantile.py \
   %reldir%/test_random.py \
   %reldir%/test_readme.py \
+  %reldir%/test_selection.py \
   %reldir%/test_signal.py \
   %reldir%/test_sorting.py \
   %reldir%/test_special.py \

@@ -1,112 +1,76 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * searchsorted: insertion positions into a sorted row. */
-#include "math/half.h"
-#include "sort/sort.h"
-#include "walk/walk.h"
+ * searchsorted: insertion positions into a sorted row; histogram: how many values have each. */
+#include <string.h>
+#include "index/search.h"
 
-#define SEARCH_BATCH 16
-typedef struct search_job search_job;
-typedef void search_fn(const search_job *w, const char *values, int64_t value_stride, int64_t m,
-                       int64_t *out, int64_t out_stride);
-struct search_job {
-    const char *sorted, *values;
-    int64_t *out;
-    int64_t stride, n, nbytes;
-    int64_t row, value_stride, out_stride; /* the innermost dimension of values and out */
-    int right;
-    cpu_walk outer;
+#define BLOCK 1024
+#define FROM 256        /* values: for fewer, nothing is prepared */
+#define COUNT_CHUNKS 16 /* most tables of counts */
+#define COUNT_GRAIN 16384
+#define COUNT_LANES 4       /* tables of a chunk: runs of one value do not wait for each other */
+#define COUNT_LANES_TO 1024 /* positions */
+
+typedef struct {
+    search_row of;
     search_fn *search;
-};
+    const char *values;
+    int64_t *out;
+    int64_t nbytes, row, value_stride,
+        out_stride; /* of the innermost dimension of values and out */
+    cpu_walk outer;
+    int64_t element[2]; /* a value that is a scalar */
+    /* Of histogram: */
+    uint32_t *counts; /* one chunk has fewer than 2^32 values */
+    int64_t grain, chunk_counts;
+    int lanes;
+} search_job;
 
-#define SAME(x) (x)
-#define TRUE(x) ((x) != 0) /* any byte but 0 */
-#define T uint8_t
-#define C uint8_t
-#define VALUE TRUE
-#define FLOATING 0
-#define FN(name) name##_bool
-#include "index/search_tmpl.h"
-#define T int8_t
-#define C int8_t
-#define VALUE SAME
-#define FLOATING 0
-#define FN(name) name##_i8
-#include "index/search_tmpl.h"
-#define T int16_t
-#define C int16_t
-#define VALUE SAME
-#define FLOATING 0
-#define FN(name) name##_i16
-#include "index/search_tmpl.h"
-#define T int32_t
-#define C int32_t
-#define VALUE SAME
-#define FLOATING 0
-#define FN(name) name##_i32
-#include "index/search_tmpl.h"
-#define T int64_t
-#define C int64_t
-#define VALUE SAME
-#define FLOATING 0
-#define FN(name) name##_i64
-#include "index/search_tmpl.h"
-#define T uint8_t
-#define C uint8_t
-#define VALUE SAME
-#define FLOATING 0
-#define FN(name) name##_u8
-#include "index/search_tmpl.h"
-#define T uint16_t
-#define C uint16_t
-#define VALUE SAME
-#define FLOATING 0
-#define FN(name) name##_u16
-#include "index/search_tmpl.h"
-#define T uint32_t
-#define C uint32_t
-#define VALUE SAME
-#define FLOATING 0
-#define FN(name) name##_u32
-#include "index/search_tmpl.h"
-#define T uint64_t
-#define C uint64_t
-#define VALUE SAME
-#define FLOATING 0
-#define FN(name) name##_u64
-#include "index/search_tmpl.h"
-#define T uint16_t
-#define C float
-#define VALUE cpu_f16_to_f32
-#define FLOATING 1
-#define FN(name) name##_f16
-#include "index/search_tmpl.h"
-#define T uint16_t
-#define C float
-#define VALUE cpu_bf16_to_f32
-#define FLOATING 1
-#define FN(name) name##_bf16
-#include "index/search_tmpl.h"
-#define T float
-#define C float
-#define VALUE SAME
-#define FLOATING 1
-#define FN(name) name##_f32
-#include "index/search_tmpl.h"
-#define T double
-#define C double
-#define VALUE SAME
-#define FLOATING 1
-#define FN(name) name##_f64
-#include "index/search_tmpl.h"
+/* ---- how ---- */
+static int64_t cells_nbytes(const ndp_call *call)
+{
+    int64_t n = call->in[0].shape[0], m = ndp_view_size(&call->in[1]);
+    return m >= FROM && n > 1 && n <= SEARCH_CELLS_MAX && m >= 8 * n ? search_nbytes(n) : 0;
+}
 
-static search_fn *const searches[NDP_DTYPE_END] = {
-    [NDP_BOOL] = search_bool, [NDP_I8] = search_i8,     [NDP_I16] = search_i16,
-    [NDP_I32] = search_i32,   [NDP_I64] = search_i64,   [NDP_U8] = search_u8,
-    [NDP_U16] = search_u16,   [NDP_U32] = search_u32,   [NDP_U64] = search_u64,
-    [NDP_F16] = search_f16,   [NDP_BF16] = search_bf16, [NDP_F32] = search_f32,
-    [NDP_F64] = search_f64,
-};
+static void choose(search_job *w, const ndp_call *call)
+{
+    const ndp_view *sorted = &call->in[0], *values = &call->in[1];
+    const search_table *table = CPU_ISA_PICK(search_table_of);
+    const search_functions *f =
+        values->dtype == sorted->dtype ? &table->same[values->dtype] : &table->wide[values->dtype];
+    const int64_t room = cells_nbytes(call), m = ndp_view_size(values);
+    w->search = f->by_halves;
+    if (m >= FROM && 2 * m >= w->of.n && f->follow && f->follow(&w->of))
+        w->search = f->by_distance;
+    else if (room > 0 && f->cells(&w->of, cpu_ptr(&call->scratch)))
+        w->search = f->by_cells;
+}
 
+/* All but the results' place. operands: how many of values and out are walked. */
+static void begin(search_job *w, const ndp_call *call, int operands)
+{
+    const ndp_view *sorted = &call->in[0], *values = &call->in[1];
+    const ndp_view *both[2] = {values, &call->out[0]};
+    int64_t stride[CPU_WALK_OPERANDS];
+    w->of.n = sorted->shape[0];
+    w->of.stride = sorted->stride[0];
+    w->of.sorted = w->of.n > 0 ? cpu_ptr(sorted) : NULL;
+    w->of.right = ((const ndp_search *)call->params)->right != 0;
+    w->nbytes = ndp_dtype_size(values->dtype);
+    cpu_walk_views(&w->outer, operands, both, 0, both[operands - 1]->ndim);
+    w->row = cpu_walk_pop(&w->outer, stride);
+    w->value_stride = stride[0];
+    w->out_stride = operands > 1 ? stride[1] : 1;
+    if (values->mem)
+        w->values = cpu_ptr(values);
+    else { /* strides of a scalar are 0 */
+        cpu_store_scalar(&call->scalar[values->offset_bytes], w->element);
+        w->values = (const char *)w->element;
+    }
+    choose(w, call);
+}
+
+/* ---- positions ---- */
 /* Positions begin to end-1 of values in C order. */
 static void search_chunk(void *ctx, int64_t begin, int64_t end)
 {
@@ -116,8 +80,8 @@ static void search_chunk(void *ctx, int64_t begin, int64_t end)
     cpu_place_seek(&c, &w->outer, begin / w->row);
     for (; begin < end; i = 0) {
         int64_t n = w->row - i < end - begin ? w->row - i : end - begin;
-        w->search(w, w->values + (c.offset[0] + i * w->value_stride) * w->nbytes, w->value_stride,
-                  n, w->out + c.offset[1] + i * w->out_stride, w->out_stride);
+        w->search(&w->of, w->values + (c.offset[0] + i * w->value_stride) * w->nbytes,
+                  w->value_stride, n, w->out + c.offset[1] + i * w->out_stride, w->out_stride);
         cpu_place_step(&c, 1);
         begin += n;
     }
@@ -127,40 +91,126 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call
 {
     (void)kernel;
     (void)s;
-    const ndp_view *sorted = &call->in[0], *values = &call->in[1], *out = &call->out[0];
-    const ndp_view *both[2] = {values, out};
-    int64_t size = ndp_view_size(out), element[2], row_stride[CPU_WALK_OPERANDS];
+    search_job w = {.out = (int64_t *)cpu_ptr(&call->out[0])};
+    int64_t size = ndp_view_size(&call->out[0]);
     if (size == 0)
         return NDP_OK;
-    search_job w = {.n = sorted->shape[0], .stride = sorted->stride[0]};
-    w.sorted = w.n > 0 ? cpu_ptr(sorted) : NULL;
-    w.nbytes = ndp_dtype_size(sorted->dtype);
-    w.right = ((const ndp_search *)call->params)->right != 0;
-    w.out = (int64_t *)cpu_ptr(out);
-    w.search = searches[sorted->dtype];
-    cpu_walk_views(&w.outer, 2, both, 0, out->ndim);
-    w.row = cpu_walk_pop(&w.outer, row_stride);
-    w.value_stride = row_stride[0];
-    w.out_stride = row_stride[1];
-    if (values->mem)
-        w.values = cpu_ptr(values);
-    else { /* strides of a scalar are 0 */
-        cpu_store_scalar(&call->scalar[values->offset_bytes], element);
-        w.values = (const char *)element;
-    }
+    begin(&w, call, 2);
     cpu_parallel(size, 4096, search_chunk, &w);
     return NDP_OK;
 }
 
-static const ndp_kernel the_kernel = {
-    .size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .run = run};
+static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
+{
+    (void)kernel;
+    return (uint64_t)cells_nbytes(call);
+}
+
+static const ndp_kernel search_kernel = {
+    .size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .scratch = scratch, .run = run};
+
+/* ---- counts: each chunk of values has tables of its own ---- */
+static int64_t count_chunks(const ndp_call *call)
+{
+    int64_t size = ndp_view_size(&call->in[1]), positions = call->out[0].shape[0];
+    int64_t chunks = size / COUNT_GRAIN, most = size / (8 * positions);
+    chunks = chunks < most ? chunks : most;
+    chunks = chunks < COUNT_CHUNKS ? chunks : COUNT_CHUNKS;
+    most = 1 + (size >> 31);
+    return chunks > most ? chunks : most;
+}
+
+static int count_lanes(const ndp_call *call)
+{
+    return call->out[0].shape[0] <= COUNT_LANES_TO && ndp_view_size(&call->in[1]) >= COUNT_GRAIN
+               ? COUNT_LANES
+               : 1;
+}
+
+static void count_block(const search_job *w, uint32_t *table, const int64_t *at, int64_t n)
+{
+    int64_t i = 0;
+    if (w->lanes == COUNT_LANES) {
+        const int64_t positions = w->of.n + 1;
+        uint32_t *second = table + positions, *third = second + positions,
+                 *fourth = third + positions;
+        for (; i + COUNT_LANES <= n; i += COUNT_LANES) {
+            table[at[i]]++;
+            second[at[i + 1]]++;
+            third[at[i + 2]]++;
+            fourth[at[i + 3]]++;
+        }
+    }
+    for (; i < n; i++)
+        table[at[i]]++;
+}
+
+static void count_chunk(void *ctx, int64_t begin, int64_t end)
+{
+    const search_job *w = ctx;
+    int64_t at[BLOCK];
+    uint32_t *table = w->counts + begin / w->grain * w->chunk_counts;
+    cpu_place c;
+    int64_t i = begin % w->row;
+    memset(table, 0, (size_t)w->chunk_counts * sizeof *table);
+    cpu_place_seek(&c, &w->outer, begin / w->row);
+    while (begin < end) {
+        int64_t n = w->row - i < end - begin ? w->row - i : end - begin;
+        n = n < BLOCK ? n : BLOCK;
+        w->search(&w->of, w->values + (c.offset[0] + i * w->value_stride) * w->nbytes,
+                  w->value_stride, n, at, 1);
+        count_block(w, table, at, n);
+        begin += n;
+        i += n;
+        if (i == w->row) {
+            i = 0;
+            cpu_place_step(&c, 1);
+        }
+    }
+}
+
+static int32_t run_counts(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call)
+{
+    (void)kernel;
+    (void)s;
+    const ndp_view *out = &call->out[0];
+    const int64_t size = ndp_view_size(&call->in[1]), positions = out->shape[0];
+    const int64_t chunks = count_chunks(call);
+    int64_t *to = (int64_t *)cpu_ptr(out);
+    search_job w = {.lanes = count_lanes(call), .grain = (size + chunks - 1) / chunks};
+    w.chunk_counts = w.lanes * positions;
+    w.counts = (uint32_t *)(cpu_ptr(&call->scratch) + cells_nbytes(call));
+    if (size > 0) {
+        begin(&w, call, 1);
+        cpu_parallel(size, w.grain, count_chunk, &w);
+    }
+    const int64_t tables = size > 0 ? (size + w.grain - 1) / w.grain * w.lanes : 0;
+    for (int64_t i = 0; i < positions; i++) {
+        int64_t sum = 0;
+        for (int64_t t = 0; t < tables; t++)
+            sum += w.counts[t * positions + i];
+        to[i * out->stride[0]] = sum;
+    }
+    return NDP_OK;
+}
+
+static uint64_t scratch_counts(const ndp_kernel *kernel, const ndp_call *call)
+{
+    (void)kernel;
+    return (uint64_t)(cells_nbytes(call) +
+                      4 * count_chunks(call) * count_lanes(call) * call->out[0].shape[0]);
+}
+
+static const ndp_kernel count_kernel = {.size = sizeof(ndp_kernel),
+                                        .max_ndim = NDP_MAX_NDIM,
+                                        .scratch = scratch_counts,
+                                        .run = run_counts};
 
 static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
 {
-    (void)like;
     (void)why;
     (void)n;
-    return &the_kernel;
+    return like->op == NDP_OP_histogram ? &count_kernel : &search_kernel;
 }
 
 const cpu_class cpu_search = {cpu_domain_dtypes, find};

@@ -129,6 +129,8 @@ static inline char *mm_at(const mm_plan *p, const mm_operand *x, int64_t item, i
 const mm_kernels *mm_kernels_for(int32_t dtype, int32_t out_dtype);
 /* dtype is stored as the sums are. */
 int mm_is_native(const mm_kernels *k, int32_t dtype);
+/* Whether x, whose elements along k are stride apart, needs no copy to be dense along k. */
+int mm_reads_in_place(const mm_plan *p, const mm_operand *x, int64_t stride);
 void mm_plan_call(mm_plan *p, const ndp_call *call);
 
 /* ---- matmul/finish.c */

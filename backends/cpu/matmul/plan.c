@@ -26,6 +26,11 @@ int mm_is_native(const mm_kernels *k, int32_t dtype)
     return k->save[dtype] && ndp_dtype_size(dtype) == k->element;
 }
 
+int mm_reads_in_place(const mm_plan *p, const mm_operand *x, int64_t stride)
+{
+    return stride == 1 && mm_is_native(p->k, x->dtype);
+}
+
 static mm_operand operand_of(const ndp_view *v)
 {
     mm_operand x = {.data = cpu_ptr(v),
@@ -117,7 +122,8 @@ static void plan_slots(mm_plan *p)
         p->slot_chain = take(p, p->m * p->pitch * size);
     } else if (p->path == MM_DOT) {
         p->slot_a = take(p, p->m * p->kc * size);
-        p->slot_b = take(p, mm_is_native(p->k, p->b.dtype) ? 0 : MM_DOT_COLUMNS * p->kc * size);
+        p->slot_b =
+            take(p, mm_reads_in_place(p, &p->b, p->b.row) ? 0 : MM_DOT_COLUMNS * p->kc * size);
         p->slot_chain = take(p, p->m * p->tile_n * MM_DOT_BYTES);
     }
     if (!p->direct) {
@@ -133,9 +139,10 @@ static int32_t few_rows(const mm_plan *p)
     if (!p->k->sweep || p->m > MM_FEW_ROWS || p->depth == 0 ||
         b_elements < (p->m == 1 ? 512 : MM_FEW_ROWS_FROM))
         return MM_SEPARATE;
-    if (p->b.column == 1)
+    if (p->b.column == 1 && p->n > 1)
         return MM_SWEEP;
-    return p->b.row == 1 && p->depth * p->k->element >= MM_DOT_BYTES ? MM_DOT : MM_SEPARATE;
+    return (p->b.row == 1 || p->n == 1) && p->depth * p->k->element >= MM_DOT_BYTES ? MM_DOT
+                                                                                    : MM_SEPARATE;
 }
 
 /* out^T = b^T a^T */

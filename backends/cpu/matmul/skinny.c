@@ -32,27 +32,30 @@ void mm_sweep_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *s
     mm_finish(p, item, 0, j, p->m, n, sums, slot + p->slot_row);
 }
 
-/* Rows of b have unit stride: inner products. */
+/* Rows of b have unit stride, or there is one column: inner products. */
 void mm_dot_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *slot)
 {
     const mm_kernels *k = p->k;
-    const int native = mm_is_native(k, p->b.dtype);
+    const int native = mm_reads_in_place(p, &p->b, p->b.row);
+    const int a_native = p->m == 1 && mm_reads_in_place(p, &p->a, p->a.column);
     const int64_t step = native ? n : MM_DOT_COLUMNS, sums_bytes = p->m * MM_DOT_BYTES;
     for (int64_t d = 0; d < p->depth; d += p->kc) {
         int64_t kc = p->depth - d < p->kc ? p->depth - d : p->kc;
-        k->load[p->a.dtype](mm_at(p, &p->a, item, 0, d), p->a.row, p->a.column, p->m, kc,
-                            slot + p->slot_a);
+        char *a = mm_at(p, &p->a, item, 0, d);
+        if (!a_native) {
+            k->load[p->a.dtype](a, p->a.row, p->a.column, p->m, kc, slot + p->slot_a);
+            a = slot + p->slot_a;
+        }
         for (int64_t i = 0; i < n; i += step) {
             int64_t columns = n - i < step ? n - i : step, ldb = p->b.column;
             char *b = mm_at(p, &p->b, item, d, j + i);
             char *totals = slot + p->slot_sums + i * k->element;
             if (!native) {
-                k->load[p->b.dtype](b, ldb, 1, columns, kc, slot + p->slot_b);
+                k->load[p->b.dtype](b, ldb, p->b.row, columns, kc, slot + p->slot_b);
                 b = slot + p->slot_b;
                 ldb = kc;
             }
-            k->dot(p->m, columns, kc, slot + p->slot_a, b, ldb,
-                   slot + p->slot_chain + i * sums_bytes, d == 0,
+            k->dot(p->m, columns, kc, a, b, ldb, slot + p->slot_chain + i * sums_bytes, d == 0,
                    d + kc == p->depth ? totals : NULL, p->pitch);
         }
     }

@@ -56,7 +56,7 @@ void sort_lanes_values(const sort_row *r, int rows)
         get_lane(row, (char *)lanes + l * nbytes, n, nbytes);
         if (special[l])
             k->restore(r[l].a, r->stride, n, flip, 0, row);
-        k->store(row, n, flip, 0, r[l].out, r->out_stride);
+        k->store((char *)row + r->first * nbytes, r->n_out, flip, 0, r[l].out, r->out_stride);
     }
 }
 

@@ -65,8 +65,9 @@ static void store_chunk(void *ctx, int64_t begin, int64_t end)
 {
     values_job *w = ctx;
     const sort_row *r = w->r;
-    sort_keys_of(r->dtype)->store(w->keys + begin * w->nbytes, end - begin, w->flip, w->min,
-                                  r->out + begin * r->out_stride * w->nbytes, r->out_stride);
+    sort_keys_of(r->dtype)->store(w->keys + (r->first + begin) * w->nbytes, end - begin, w->flip,
+                                  w->min, r->out + begin * r->out_stride * w->nbytes,
+                                  r->out_stride);
 }
 
 static void sort_values(const sort_row *r)
@@ -80,7 +81,7 @@ static void sort_values(const sort_row *r)
     w.keys = sorts[w.nbytes](w.keys, r->buffer[1], r->n, 0, bits, r->counts);
     if (atomic_load(&w.special)) /* before anything is written: out may be a */
         k->restore(r->a, r->stride, r->n, w.flip, w.min, w.keys);
-    cpu_parallel(r->n, sort_grain(r->n), store_chunk, &w);
+    cpu_parallel(r->n_out, sort_grain(r->n), store_chunk, &w);
 }
 
 /* Any byte but 0 is true, and sorts as 1. */
@@ -96,7 +97,7 @@ static void join_true(int64_t counts[4][256])
 /* Bytes have so few values that counting them is sorting them. */
 static void sort_bytes(const sort_row *r)
 {
-    int64_t counts[4][256] = {{0}}, at = 0;
+    int64_t counts[4][256] = {{0}}, at = -r->first; /* in out */
     uint8_t flip = (uint8_t)row_flip(r);
     const uint8_t *a = (const uint8_t *)r->a;
     int64_t i = 0;
@@ -110,10 +111,11 @@ static void sort_bytes(const sort_row *r)
     for (int key = 0; key < 256; key++) {
         uint8_t value = (uint8_t)key ^ flip;
         int64_t n = counts[0][value] + counts[1][value] + counts[2][value] + counts[3][value];
-        if (r->out_stride == 1)
-            memset(r->out + at, value, (size_t)n);
+        int64_t from = at > 0 ? at : 0, to = at + n < r->n_out ? at + n : r->n_out;
+        if (r->out_stride == 1 && from < to)
+            memset(r->out + from, value, (size_t)(to - from));
         else
-            for (i = at; i < at + n; i++)
+            for (i = from; i < to; i++)
                 r->out[i * r->out_stride] = (char)value;
         at += n;
     }

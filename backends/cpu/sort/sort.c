@@ -142,7 +142,16 @@ static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
 {
     (void)why;
     (void)n;
-    return like->op == NDP_OP_topk ? &sort_topk_kernel : &sort_kernel;
+    switch (like->op) {
+    case NDP_OP_topk:
+        return &sort_topk_kernel;
+    case NDP_OP_order_statistics:
+    case NDP_OP_partition:
+    case NDP_OP_argpartition:
+        return &sort_select_kernel;
+    default:
+        return &sort_kernel;
+    }
 }
 
 const cpu_class cpu_sort = {cpu_domain_dtypes, find};

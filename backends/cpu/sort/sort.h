@@ -45,9 +45,16 @@ typedef struct {
     void (*store)(const void *sorted, int64_t n, uint64_t flip, uint64_t min, char *out,
                   int64_t stride);
 } sort_keys;
+typedef struct {
+    int64_t below, at_low, inside, at_high;
+} sort_between;
 #define SORT_LANES 8
 typedef struct {
     sort_keys keys[NDP_DTYPE_END];
+    /* Counts keys below low, equal to it, and equal to high; those in between go to `inside`, which
+     * has room for n, in order. */
+    void (*between)(const uint64_t *keys, int64_t n, uint64_t low, uint64_t high, uint64_t *inside,
+                    sort_between *counts);
     void (*network[9])(void *keys, int64_t n); /* by key width: sorts SORT_LANES interleaved rows */
 } sort_table;
 extern const sort_table sort_table_of_baseline, sort_table_of_avx2, sort_table_of_avx512;
@@ -91,7 +98,8 @@ typedef struct {
     int32_t dtype;
     uint64_t descending; /* 0 or all ones */
     char *out;
-    int64_t out_stride, n_out; /* n_out: so many of the first are wanted */
+    int64_t out_stride, n_out; /* so many are wanted, */
+    int64_t first;             /* from this one of the sorted order on; of positions, from 0 on */
     char *buffer[2];
     int64_t *counts;
 } sort_row;
@@ -110,6 +118,6 @@ int64_t sort_counts_nbytes(int64_t n);
 int64_t sort_rows(const ndp_call *call);
 int64_t sort_slots(const ndp_call *call);
 
-extern const ndp_kernel sort_topk_kernel;
+extern const ndp_kernel sort_topk_kernel, sort_select_kernel;
 
 #endif

@@ -73,6 +73,25 @@ static void range_c64(const char *a, int64_t stride, int64_t n, uint64_t flip, u
     }
 }
 
+static void between(const uint64_t *keys, int64_t n, uint64_t low, uint64_t high, uint64_t *inside,
+                    sort_between *counts)
+{
+    int64_t below = 0, at_low = 0, at_high = 0, m = 0;
+    for (int64_t i = 0; i < n; i++) {
+        below += keys[i] < low;
+        at_low += keys[i] == low;
+        at_high += keys[i] == high;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        inside[m] = keys[i];
+        m += (keys[i] > low) & (keys[i] < high);
+    }
+    counts->below += below;
+    counts->at_low += at_low;
+    counts->inside += m;
+    counts->at_high += low < high ? at_high : 0;
+}
+
 #define U uint16_t
 #define TYPE(name) name##_16
 #include "sort/network_tmpl.h"
@@ -87,6 +106,7 @@ static void range_c64(const char *a, int64_t stride, int64_t n, uint64_t flip, u
 #define KEYS_INT(kind) KEYS(kind), .load = load_##kind, .store = store_##kind
 #define KEYS_FLOAT(kind) KEYS_INT(kind), .restore = restore_##kind
 const sort_table CPU_ISA_FN(sort_table_of) = {
+    .between = between,
     .network = {[2] = network_16, [4] = network_32, [8] = network_64},
     .keys =
         {
