@@ -27,6 +27,10 @@ nd_status nd__rows_of(nd_steps *s, const char *op, const nd_array *a, const int3
     for (int d = 0; d < a->ndim; d++)
         if (mask >> d & 1)
             order[at++] = d;
+    if (kept == ND_MAX_NDIM) { /* no axis is reduced, and there is no room for one more */
+        kept = 1;
+        shape[0] = a->size;
+    }
     shape[kept] = r->n;
     nd_array *moved;
     ND_STEP(s, moved, nd_permute(a, a->ndim, order, &moved));

@@ -52,16 +52,24 @@ def objects(build, files):
     return built
 
 
-def symbols(path):
-    """What an object defines for others, and what it needs of them."""
-    out = subprocess.run(["nm", "-g", str(path)], capture_output=True, text=True, check=True).stdout
-    kinds = [line.split()[-2:] for line in out.splitlines()]
-    return {name for kind, name in kinds if kind not in "Uwv"}, {name for kind, name in kinds if kind == "U"}
+def symbols(paths):
+    """{object: what it defines for others, and what it needs of them}, by one nm for all of them."""
+    out = subprocess.run(["nm", "-gA", *map(str, paths)], capture_output=True, text=True, check=True).stdout
+    found = {str(path): (set(), set()) for path in paths}
+    for line in out.splitlines():
+        path, _, symbol = line.rpartition(":")
+        kind, name = symbol.split()[-2:]
+        if kind == "U":
+            found[path][1].add(name)
+        elif kind not in "wv":
+            found[path][0].add(name)
+    return found
 
 
 def calls(built):
     """{(user, definer): [symbol, ...]} between files, and the same of events that are told to higher layers."""
-    tables = {file: symbols(path) for file, path in built.items()}
+    found = symbols(built.values()) if built else {}
+    tables = {file: found[str(path)] for file, path in built.items()}
     home = {name: file for file, (defined, _) in tables.items() for name in defined}
     found, told = collections.defaultdict(list), collections.defaultdict(list)
     for file, (_, needed) in tables.items():

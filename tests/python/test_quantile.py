@@ -231,6 +231,19 @@ def test_reductions_without_nan(device):
 
 
 @cases(*DEVICES)
+def test_highest_ranks(device):
+    x, y = pair(np.random.default_rng(63), "float64", (2, 3, 2), device)
+    for ones in (60, 61):
+        high = nd.reshape(y, (1,) * ones + (2, 3, 2))
+        same(nd.median(high), np.median(x))
+        if ones == 60:
+            same(nd.reshape(nd.median(high, axis=()), (2, 3, 2)), x)
+        else:
+            with raises(ValueError, "rank 65"):
+                nd.median(high, axis=())
+
+
+@cases(*DEVICES)
 def test_nan_to_num(device):
     x = np.array([np.nan, np.inf, -np.inf, 1.5, -0.0])
     for dtype in REALS + COMPLEX:
