@@ -26,9 +26,9 @@ class _Info:
         """The device on which the calling thread makes arrays when none is given."""
         return _ndock.Device(None)
 
-    def devices(self) -> list[Device]:
-        """All devices of all plug-ins that can be opened, a list as the standard has it; opens them."""
-        return [d for d in _device.devices() if _device.is_available(d.name, probe="full")]
+    def devices(self) -> tuple[Device, ...]:
+        """All devices of all plug-ins that can be opened, a tuple as the standard has it since 2025.12; opens them."""
+        return tuple(d for d in _device.devices() if _device.is_available(d.name, probe="full"))
 
     def default_dtypes(self, *, device: Optional[DeviceLike] = None) -> dict[str, DType]:
         """Default dtypes on a device, by default the current one: float64, complex128, int64 where it has them."""

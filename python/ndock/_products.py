@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import _ndock
 from ._creation import asarray
+from ._dtypes import isdtype
 from ._linalg import _pair
 
 TYPE_CHECKING = False
@@ -13,22 +14,43 @@ if TYPE_CHECKING:
 __all__ = ["cross", "diagonal", "einsum", "kron", "outer", "trace"]
 
 
-def einsum(subscripts: str, /, *operands: ArrayLike, dtype: Optional[DTypeLike] = None) -> Array:
+_KINDS = ("bool", "integral", "real floating", "complex floating")  # a result may go to its own kind and to those behind it
+
+
+def _check_out(result: Array, out: Array) -> None:
+    """The result may be written to out, as where the core writes results itself."""
+    if not isinstance(out, _ndock.Array):
+        raise TypeError(f"einsum(): out is an ndock.Array, not {type(out)}")
+    if out.shape != result.shape:
+        raise ValueError(f"einsum(): out has shape {out.shape}, the result {result.shape}")
+    if out.device != result.device:
+        raise ValueError(f"einsum(): out is on {out.device}, the result on {result.device}; move one with x.to(device)")
+    if not isdtype(out.dtype, _KINDS[next(i for i, k in enumerate(_KINDS) if isdtype(result.dtype, k)):]):
+        raise TypeError(f"einsum(): a result of {result.dtype} does not go into an out of {out.dtype}; convert explicitly with x.astype(dtype)")
+
+
+def einsum(subscripts: str, /, *operands: ArrayLike, out: Optional[Array] = None, dtype: Optional[DTypeLike] = None) -> Array:
     """Sums of products by index notation, as NumPy's: "ij,jk->ik" is the matrix product. An index that is not in the result is
     summed over, an index twice in an operand is its diagonal, "..." stands for axes that are not named and broadcast; without
     "->" the result has the axes of "...", then the indices that occur once, in alphabetical order.
 
     operands: 1 to 64 arrays, contracted pair by pair as matrix products, the pair first whose product is smallest beside what it
     takes the place of. dtypes are promoted (or dtype), and sums keep them. Where nothing is computed the result may be a view.
+    out: an array of the result's shape, which may be one of the operands; the result is converted to its dtype and it is returned.
 
-    Errors: ValueError for subscripts that say nothing and extents that do not fit, TypeError for dtypes.
+    Errors: ValueError for subscripts that say nothing, extents that do not fit and an out of another shape or device; TypeError
+    for dtypes, and where out would lose a fraction or an imaginary part.
 
     >>> nd.einsum("ij,j->i", nd.asarray([[1.0, 2.0], [3.0, 4.0]]), nd.asarray([1.0, 1.0]))
     array([3., 7.], dtype=float64, device='cpu:0')
     """
     beside = next((x for x in operands if isinstance(x, _ndock.Array)), None)
     arrays = [x if isinstance(x, _ndock.Array) else asarray(x) if beside is None else _ndock._operand("einsum", beside, x) for x in operands]
-    return _ndock._einsum(subscripts, arrays, dtype)
+    result: Array = _ndock._einsum(subscripts, arrays, dtype)
+    if out is not None:
+        _check_out(result, out)
+        out[...] = result
+    return result if out is None else out
 
 
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:

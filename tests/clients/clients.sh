@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# clients.sh [scipy|sklearn|xarray|extra]...: the array API tests of libraries that take any array, with ndock's arrays. By `make
+# clients.sh [scipy|sklearn|xarray|extra|opt_einsum]...: the array API tests of libraries that take any array, with ndock's arrays. By `make
 # check-clients` from the top of a build tree, or anywhere with the package on PYTHONPATH. README.md has the counts.
 #
 #   CLIENTS_VENV   a venv with requirements.txt; unset: made in ./_clients by pip, of the interpreter PYTHON
@@ -32,6 +32,7 @@ scipy() {
 }
 sklearn() { SCIPY_ARRAY_API=1 tests "$here/test_sklearn.py"; }
 xarray() { tests --pyargs xarray.tests.test_array_api; }
+opt_einsum() { tests -p opt_einsum_arrays --pyargs opt_einsum; }
 # Its tests are not installed, but in its release of the same version.
 extra() {
     version=$(sed -n 's/^array-api-extra==//p' "$here/requirements.txt")
@@ -43,11 +44,11 @@ extra() {
     cd "$sources" && tests -k 'array_api_strict and not strictest' tests
 }
 
-[ $# -gt 0 ] || set -- xarray extra sklearn scipy
+[ $# -gt 0 ] || set -- xarray extra opt_einsum sklearn scipy
 log=$(mktemp) counts=$(mktemp)
 trap 'rm -f "$log" "$counts"' EXIT
 for client; do
-    case $client in scipy | sklearn | xarray | extra) ;; *) echo "clients.sh: $client is no client: scipy, sklearn, xarray, extra" >&2; exit 2 ;; esac
+    case $client in scipy | sklearn | xarray | extra | opt_einsum) ;; *) echo "clients.sh: $client is no client: scipy, sklearn, xarray, extra, opt_einsum" >&2; exit 2 ;; esac
     ("$client") 2>&1 | tee "$log"
     echo "$client: $(grep -E '^(=+ )?[0-9]+ (passed|failed|skipped)' "$log" | tail -n 1)" >>"$counts"
 done

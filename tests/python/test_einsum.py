@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """einsum against NumPy's: listed and random subscripts over random views, dtypes, empty and stretched axes; what is refused."""
 import ndock as nd
-from arrays import DEVICES, np, pair, same
+from arrays import DEVICES, host, np, pair, same
 from tap import cases, main, raises
 
 SUBSCRIPTS = """
@@ -84,6 +84,32 @@ def test_order():
     """The order keeps what is between small: this would have 10^12 elements from left to right."""
     a, b, c = nd.ones((1000000, 1)), nd.ones((1, 1000000)), nd.ones((1000000, 1))
     assert nd.einsum("ab,bc,cd->ad", a, b, c).shape == (1000000, 1)
+
+
+@cases(*DEVICES)
+def test_out(device):
+    a, b = (nd.reshape(nd.arange(9.0, device=device), (3, 3)) for _ in range(2))
+    x = host(a)
+    for text, operands, want in (("ij,jk->ki", (a, b), (x @ x).T), ("ij->ji", (a,), x.T), ("ii->i", (a,), np.diagonal(x)), ("ij->", (a,), x.sum())):
+        wide = nd.zeros((*want.shape, 2), dtype=nd.float32, device=device)
+        out = wide[..., 1]  # strided, of another dtype
+        assert nd.einsum(text, *operands, out=out) is out
+        assert np.array_equal(host(out), want) and not np.any(host(wide)[..., 0])
+    assert nd.einsum("ij->ji", a, out=a) is a and np.array_equal(host(a), x.T)  # a view of the operand into itself
+    assert nd.einsum("ij,jk", b, b, out=b) is b and np.array_equal(host(b), x @ x)
+    with raises(ValueError, "einsum", "(3,)", "(3, 3)"):
+        nd.einsum("ij->ji", a, out=nd.ones(3, device=device))
+    with raises(ValueError, "einsum", "sim:1", device):
+        nd.einsum("ij->ji", a, out=nd.ones((3, 3), device="sim:1"))
+    with raises(TypeError, "out"):
+        nd.einsum("ij->ji", a, out=np.ones((3, 3)))
+    for operand, dtype in ((a * 1j, "float64"), (a, "int64"), (nd.astype(a, nd.int8), "bool")):
+        with raises(TypeError, "einsum", str(operand.dtype), dtype):
+            nd.einsum("ij->ji", operand, out=nd.zeros((3, 3), dtype=dtype, device=device))
+    assert nd.einsum("ij->ji", nd.astype(a, nd.uint8), out=(out := nd.zeros((3, 3), dtype=nd.complex64, device=device))) is out
+    assert np.array_equal(host(out), host(a).T)
+    with raises(ValueError, "read-only"):
+        nd.einsum("ij->ji", a, out=nd.broadcast_to(nd.ones(3, device=device), (3, 3)))
 
 
 @cases(

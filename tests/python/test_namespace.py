@@ -296,7 +296,7 @@ def test_inspection():
         assert list(got) == parameters and all(p.kind == p.KEYWORD_ONLY and p.default is None for p in got.values())
     assert info.capabilities() == {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
     devices = info.devices()
-    assert type(devices) is list and "cpu:0" in devices and info.default_device() in devices
+    assert type(devices) is tuple and "cpu:0" in devices and info.default_device() in devices
     for device in devices:
         assert info.default_dtypes(device=device) == {
             "real floating": nd.float64, "complex floating": nd.complex128, "integral": nd.int64, "indexing": nd.int64}
