@@ -35,6 +35,8 @@ python_tests = \
   %reldir%/test_leaks.py \
   %reldir%/test_lifecycle.py \
   %reldir%/test_linalg.py \
+  %reldir%/test_linalg_errors.py \
+  %reldir%/test_linalg_refused.py \
   %reldir%/test_log.py \
   %reldir%/test_manipulation.py \
   %reldir%/test_math.py \
@@ -71,6 +73,11 @@ array_api_script = $(abs_top_srcdir)/%reldir%/array_api.sh
 check-array-api: all
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(test_plugin_path)' PYTHON='$(PYTHON)' $(python_test_env) $(SHELL) $(array_api_script)
 .PHONY: check-array-api
+
+# Errors of more and larger matrices than in make check, beside LAPACK's.
+check-linalg-long: all
+	$(AM_V_at)NDOCK_TEST_LONG=1 NDOCK_PLUGIN_PATH='$(test_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/test_linalg_errors.py
+.PHONY: check-linalg-long
 
 # 10^6 round trips of each exchange, of which make check does a slice.
 check-exchange: all

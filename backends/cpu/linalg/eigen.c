@@ -224,11 +224,7 @@ static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
     const int32_t dtype = like->in[0].dtype, hermitian = like->op == NDP_OP_eigh;
     const int32_t values = hermitian ? ndp_result_dtype(like->op, dtype) : complex_of(dtype);
     if (!hermitian && !lin_lapack_is_open()) {
-        snprintf(
-            why, n,
-            "%s needs a LAPACK, and none was found: install libopenblas0 or liblapack3, or name "
-            "one by NDOCK_CPU_LAPACK",
-            ndp_op_name(like->op));
+        lin_lapack_missing(ndp_op_name(like->op), why, n);
         return NULL;
     }
     if (lin_type_of(dtype) >= 0 && like->out[0].dtype == values)

@@ -132,7 +132,8 @@ static void open_once(void)
         cpu_host->log(
             cpu_host->ctx, NDP_LOG_WARN,
             "NDOCK_CPU_LAPACK=%s: no such library with LAPACK's routines could be opened; "
-            "linear algebra uses the own kernels",
+            "linear algebra uses the own kernels; install libopenblas0 or liblapack3 and leave the "
+            "variable out",
             wanted);
 }
 
@@ -140,6 +141,26 @@ int lin_lapack_is_open(void)
 {
     pthread_once(&once, open_once);
     return lapack.name[0] != 0;
+}
+
+void lin_lapack_missing(const char *op, char *why, size_t n)
+{
+    static const char cure[] = "install libopenblas0 or liblapack3";
+    const char *wanted = cpu_set.lapack;
+    if (!wanted || strcmp(wanted, "auto") == 0)
+        snprintf(why, n,
+                 "%s needs a LAPACK, and none was found: %s, or name one by NDOCK_CPU_LAPACK", op,
+                 cure);
+    else if (strcmp(wanted, "own") == 0 || strcmp(wanted, "off") == 0)
+        snprintf(why, n,
+                 "%s needs a LAPACK, and NDOCK_CPU_LAPACK=%s leaves it out: %s and leave the "
+                 "variable out",
+                 op, wanted, cure);
+    else
+        snprintf(why, n,
+                 "%s needs a LAPACK, and NDOCK_CPU_LAPACK=%.80s cannot be opened as one: %s and "
+                 "leave the variable out",
+                 op, wanted, cure);
 }
 
 const char *cpu_lapack_name(void)

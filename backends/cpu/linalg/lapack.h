@@ -6,6 +6,8 @@
 
 /* Whether a LAPACK is there at all; opens it if that was not done yet. */
 int lin_lapack_is_open(void);
+/* Why there is none for an operation that needs it, and what to do. */
+void lin_lapack_missing(const char *op, char *why, size_t n);
 /* Whether it computes matrices of these extents: one is there, it may use as many threads as the
  * plug-in, and its integers hold what it needs. */
 int lin_lapack_serves(const lin_context *x, int64_t m, int64_t n);
