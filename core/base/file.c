@@ -3,16 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include "core/base/base.h"
 #include "core/base/file.h"
+#include "core/base/temporary.h"
 
 static int open_retry(const char *path, int flags, mode_t mode)
 {
@@ -94,72 +93,28 @@ nd_status nd__save_opts_check(const char *op, int32_t argument, const nd_save_op
     return ND_OK;
 }
 
-/* Length of the folder's part of path, with the slash; 0: the current folder. */
-static size_t folder_length(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? (size_t)(slash - path) + 1 : 0;
-}
-
-/* Makes names that differ between threads, processes and runs. They need not be hard to guess:
- * O_EXCL neither opens nor follows what is there already. */
-static uint64_t temporary_seed(void)
-{
-    static atomic_uint_fast64_t serial;
-    struct timespec now = {0, 0};
-    clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t x = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-    x ^= (uint64_t)getpid() << 40;
-    return (x + atomic_fetch_add(&serial, 1)) * 0x9E3779B97F4A7C15u;
-}
-
 /* Opens a file that has no name until it is whole. False: the file system has none of these, or
  * there is no /proc to give them a name by. */
-static bool open_unnamed(nd__writer *w, size_t folder, mode_t mode)
+static bool open_unnamed(nd__writer *w, mode_t mode)
 {
+    const size_t folder = nd__folder_length(w->target);
     char *name = folder ? strndup(w->target, folder) : strdup(".");
     w->fd = name ? open_retry(name, O_WRONLY | O_TMPFILE, mode) : -1;
     free(name);
     w->unnamed = w->fd >= 0 && access("/proc/self/fd", X_OK) == 0;
-    if (w->fd >= 0 && !w->unnamed)
+    if (w->fd >= 0 && !w->unnamed) {
         close(w->fd);
-    return w->unnamed;
-}
-
-/* Makes w->temporary the name of a new file, or of the one that has none yet. linkat() replaces no
- * file, so that the name is not the target's: rename() follows at once. False: errno says why. */
-static bool take_name(nd__writer *w, mode_t mode)
-{
-    enum { TRIES = 64, NAME_ROOM = 32 };
-    size_t folder = folder_length(w->target);
-    char own[40];
-    int done = -1;
-    w->temporary = malloc(folder + NAME_ROOM);
-    if (!w->temporary)
-        return false;
-    memcpy(w->temporary, w->target, folder);
-    snprintf(own, sizeof own, "/proc/self/fd/%d", w->fd);
-    for (int i = 0; i < TRIES; i++) {
-        snprintf(w->temporary + folder, NAME_ROOM, ".ndock-%016llx.tmp",
-                 (unsigned long long)temporary_seed());
-        done = w->unnamed ? linkat(AT_FDCWD, own, AT_FDCWD, w->temporary, AT_SYMLINK_FOLLOW)
-                          : (w->fd = open_retry(w->temporary, O_WRONLY | O_CREAT | O_EXCL, mode));
-        if (done >= 0 || errno != EEXIST)
-            break;
+        w->fd = -1;
     }
-    if (done >= 0)
-        return true;
-    int err = errno;
-    free(w->temporary);
-    w->temporary = NULL;
-    errno = err;
-    return false;
+    return w->unnamed;
 }
 
 static nd_status open_temporary(nd__writer *w, const struct stat *old)
 {
     mode_t mode = old ? old->st_mode & 0777 : 0666;
-    if (!open_unnamed(w, folder_length(w->target), mode) && !take_name(w, mode))
+    if (!open_unnamed(w, mode))
+        w->fd = nd__temporary_create(w->target, mode, &w->temporary);
+    if (w->fd < 0)
         return nd__fail_errno(errno == ENOMEM ? ND_ERR_MEMORY : ND_ERR_IO, w->op, errno,
                               "cannot create a file in the folder of %s", w->path);
     /* A file that is replaced keeps its mode; a file system without modes is no reason to fail. */
@@ -242,7 +197,7 @@ nd_status nd__writer_put(nd__writer *w, const void *data, size_t nbytes)
 /* The file is in place, but only a written folder survives a power cut. */
 static nd_status sync_folder(const nd__writer *w)
 {
-    size_t folder = folder_length(w->target);
+    const size_t folder = nd__folder_length(w->target);
     char *name = folder ? strndup(w->target, folder) : strdup(".");
     int fd = name ? open_retry(name, O_RDONLY | O_DIRECTORY, 0) : -1;
     int failed = fd < 0 || fsync(fd) < 0, err = errno;
@@ -256,33 +211,45 @@ static nd_status sync_folder(const nd__writer *w)
     return ND_OK;
 }
 
+/* After EINTR the descriptor is gone on Linux. */
+static nd_status close_written(nd__writer *w)
+{
+    const int fd = w->fd;
+    w->fd = -1;
+    if (close(fd) < 0 && errno != EINTR)
+        return nd__fail_errno(ND_ERR_IO, w->op, errno, "cannot write %s", w->path);
+    return ND_OK;
+}
+
 nd_status nd__writer_commit(nd__writer *w, const nd_save_opts *opts)
 {
     int sync = opts && opts->sync;
-    int fd = w->fd;
-    if (sync && fsync(fd) < 0 && (w->temporary || w->unnamed || errno != EINVAL))
+    if (sync && fsync(w->fd) < 0 && (w->temporary || w->unnamed || errno != EINVAL))
         return nd__fail_errno(ND_ERR_IO, w->op, errno, "cannot synchronise %s", w->path);
-    if (w->unnamed && !take_name(w, 0))
+    /* linkat() replaces no file, so that the name is not the target's: rename() follows at once. */
+    if (w->unnamed && !nd__temporary_link(w->fd, w->target, &w->temporary))
         return nd__fail_errno(ND_ERR_IO, w->op, errno, "cannot give %s its name", w->path);
-    w->fd = -1;
-    /* Network file systems report a full disk here. After EINTR the descriptor is gone on Linux. */
-    if (close(fd) < 0 && errno != EINTR)
-        return nd__fail_errno(ND_ERR_IO, w->op, errno, "cannot write %s", w->path);
+    /* Network file systems report a full disk at close; they have no files without a name, whose
+     * lock is to outlast the temporary one. */
+    if (!w->unnamed)
+        ND_RETURN_IF(close_written(w));
     if (!w->temporary)
         return ND_OK;
     if (rename(w->temporary, w->target) < 0)
         return nd__fail_errno(ND_ERR_IO, w->op, errno, "cannot replace %s", w->path);
     free(w->temporary);
     w->temporary = NULL;
+    if (w->unnamed)
+        ND_RETURN_IF(close_written(w));
     return sync ? sync_folder(w) : ND_OK;
 }
 
 void nd__writer_close(nd__writer *w)
 {
-    if (w->fd >= 0)
-        close(w->fd);
     if (w->temporary)
         unlink(w->temporary);
+    if (w->fd >= 0)
+        close(w->fd);
     free(w->temporary);
     free(w->target);
     w->fd = -1;

@@ -288,6 +288,7 @@ def test_shapes_without_elements():
 
 if __name__ == "__main__":
     if "--measure" in sys.argv:
+        nd.set_default_device("cpu")
         measure()
     else:
         main(globals())

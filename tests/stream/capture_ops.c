@@ -149,6 +149,49 @@ static nd_status to_real(nd_array **out)
 {
     return nd_irfft(matrix, NULL, out);
 }
+/* A square matrix of no symmetry, which changes its sign with a. */
+static nd_status square(nd_array **out)
+{
+    nd_array *other = NULL, *turned = NULL;
+    nd_status status = nd_reshape(b, 2, (const int64_t[]){ROWS, COLUMNS}, &other);
+    if (status == ND_OK)
+        status = nd_transpose(matrix, &turned);
+    if (status == ND_OK)
+        status = nd_matmul(turned, other, NULL, out);
+    nd_release(other);
+    nd_release(turned);
+    return status;
+}
+static nd_status qr(nd_array **out)
+{
+    return nd_qr(matrix, NULL, NULL, out);
+}
+static nd_status solve(nd_array **out)
+{
+    const nd_linalg_opts opts = {.size = sizeof opts, .unchecked = 1};
+    nd_array *x = NULL, *side = NULL;
+    nd_status status = square(&x);
+    if (status == ND_OK)
+        status = nd_reshape(b, 2, (const int64_t[]){COLUMNS, ROWS}, &side);
+    if (status == ND_OK)
+        status = nd_solve(x, side, &opts, out);
+    nd_release(x);
+    nd_release(side);
+    return status;
+}
+static nd_status eigenvalues(nd_array **out)
+{
+    nd_array *x = NULL;
+    nd_status status = square(&x);
+    if (status == ND_OK)
+        status = nd_eigvalsh(x, NULL, out);
+    nd_release(x);
+    return status;
+}
+static nd_status singular_values(nd_array **out)
+{
+    return nd_svdvals(matrix, NULL, out);
+}
 
 static const struct {
     int32_t op_class;
@@ -174,7 +217,11 @@ static const struct {
             {ND_CLASS_SEARCH, "searchsorted", search},
             {ND_CLASS_RANDOM, "random_normal", random_numbers},
             {ND_CLASS_FFT, "rfftn", to_complex},
-            {ND_CLASS_FFT, "irfft", to_real}};
+            {ND_CLASS_FFT, "irfft", to_real},
+            {ND_CLASS_FACTOR, "qr", qr},
+            {ND_CLASS_SOLVE, "solve", solve},
+            {ND_CLASS_EIGEN, "eigvalsh", eigenvalues},
+            {ND_CLASS_SVD, "svdvals", singular_values}};
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 /* ---- operands ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * What kill_save.sh kills: saves the network of the Fashion-MNIST job over and over, version after
- * version; or, with --check, says whether a file holds one whole version. */
+ * version; or once, with --once; or, with --check, says whether a file holds one whole version. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +78,8 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "--check") == 0)
         return check(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "--once") == 0)
+        return save(argv[2], 1);
     for (int version = 1; argc == 2; version++)
         if (save(argv[1], version) != 0)
             return 1;

@@ -74,6 +74,10 @@ EXTRA_DIST += %reldir%/kill_save.sh
 check-kill-save: %reldir%/kill_save
 	$(AM_V_at)NDOCK_KILLS=200 NDOCK_PLUGIN_PATH='$(test_plugin_path)' srcdir='$(srcdir)' $(SHELL) $(srcdir)/%reldir%/kill_save.sh
 .PHONY: check-kill-save
+check_PROGRAMS += %reldir%/stale_save.t
+TESTS += %reldir%/stale_save.t
+%canon_reldir%_stale_save_t_SOURCES = %reldir%/stale_save.c
+%canon_reldir%_stale_save_t_LDADD = $(test_ldadd)
 
 # The CPU plug-in's threads.
 check_PROGRAMS += %reldir%/team.t

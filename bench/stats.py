@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Statistics, searches and einsum of the CPU beside NumPy, in one run.
 
-    bench/statistics.py [--threads 1] [--rounds 7] [--sizes 1000,100000,16777216] [--only WORD]
+    bench/stats.py [--threads 1] [--rounds 7] [--sizes 1000,100000,16777216] [--only WORD]
 
 A figure is the best of the rounds, in microseconds a call, of as many calls as take about 10 ms, the two taking turns: on a machine
 that others use the best is what the machine can do. ratio: NumPy's time over ndock's, above 1 where ndock is faster. floor: what
