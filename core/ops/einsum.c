@@ -71,11 +71,14 @@ static nd_status sum_alone(nd_contraction *e, int which)
 
 /* ---- one pair ---- */
 
-/* The axes of a term in a new order, as a view. */
+/* The axes of a term in a new order, as a view; the term's own array, which nobody else need
+ * release, where that is its order. */
 static nd_array *permuted(nd_steps *s, const nd_term *t, int n, const int *labels)
 {
     int32_t axes[ND_MAX_NDIM];
     nd_array *r;
+    if (n == t->n && memcmp(labels, t->labels, (size_t)n * sizeof *labels) == 0)
+        return t->array;
     for (int i = 0; i < n; i++)
         for (int k = 0; k < t->n; k++)
             if (t->labels[k] == labels[i])
@@ -130,6 +133,8 @@ static nd_array *as_matrices(const nd_contraction *e, nd_steps *s, const nd_term
     memcpy(labels + n, first, (size_t)n_first * sizeof *labels);
     memcpy(labels + n + n_first, second, (size_t)n_second * sizeof *labels);
     nd_array *view = permuted(s, t, n + n_first + n_second, labels);
+    if (n_first == 1 && n_second == 1)
+        return view;
     for (int i = 0; i < n; i++)
         shape[i] = e->extent[labels[i]];
     shape[n] = extent_of(e, n_first, first);
@@ -172,13 +177,15 @@ static void group(const nd_term *a, const nd_term *b, const uint64_t *needed, gr
 {
     bool batch[ND_LABELS] = {false}, rows[ND_LABELS] = {false}, columns[ND_LABELS] = {false},
          depth[ND_LABELS] = {false};
-    for (int i = 0; i < ND_LABELS; i++) {
-        const bool kept = needed[i / 64] >> (i % 64) & 1, both = has(a, i) && has(b, i);
+    for (int k = 0; k < a->n; k++) {
+        const int i = a->labels[k];
+        const bool kept = needed[i / 64] >> (i % 64) & 1, both = has(b, i);
         batch[i] = both && kept;
         depth[i] = both && !kept;
-        rows[i] = has(a, i) && !both;
-        columns[i] = has(b, i) && !both;
+        rows[i] = !both;
     }
+    for (int k = 0; k < b->n; k++)
+        columns[b->labels[k]] = !has(a, b->labels[k]);
     g->n_batch = in_order(a, batch, g->batch);
     g->n_rows = in_order(a, rows, g->rows);
     g->n_columns = in_order(b, columns, g->columns);
@@ -215,6 +222,8 @@ static nd_array *contract(const nd_contraction *e, nd_steps *s, const nd_term *a
     nd_array *left = as_matrices(e, s, a, g, g->n_rows, g->rows, g->n_depth, g->depth);
     nd_array *right = as_matrices(e, s, b, g, g->n_depth, g->depth, g->n_columns, g->columns);
     ND_STEP(s, product, nd_matmul(left, right, NULL, &product));
+    if (g->n_rows == 1 && g->n_columns == 1)
+        return product;
     for (int i = 0; i < n; i++)
         shape[i] = e->extent[labels[i]];
     return nd__step_reshape(s, product, n, shape);
@@ -294,7 +303,8 @@ nd_status nd__einsum_contract(nd_contraction *e, nd_array **out)
         ND_RETURN_IF(sum_alone(e, i));
     while (e->n > 1) {
         int i = 0, k = 1;
-        choose_pair(e, &i, &k);
+        if (e->n > 2)
+            choose_pair(e, &i, &k);
         ND_RETURN_IF(contract_pair(e, i, k));
     }
     nd_array *r = permuted(&s, &e->term[0], e->result.n, e->result.labels);

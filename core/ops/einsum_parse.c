@@ -84,8 +84,9 @@ static nd_status note_extents(nd_contraction *e, const nd_array *a, const int *l
 }
 
 /* The operand as a view each of whose axes has another label: diagonals for labels that it has
- * twice, and without the axes of extent one that others broadcast. */
-static nd_status make_term(const nd_contraction *e, const nd_array *a, const int *labels,
+ * twice, and without the axes of extent one that others broadcast. alone: there is no other operand,
+ * so that the result may be this view. */
+static nd_status make_term(const nd_contraction *e, nd_array *a, const int *labels, bool alone,
                            nd_term *t)
 {
     int64_t shape[ND_MAX_NDIM], stride[ND_MAX_NDIM];
@@ -105,6 +106,10 @@ static nd_status make_term(const nd_contraction *e, const nd_array *a, const int
         stride[n++] = a->stride[d];
     }
     nd__term_labels(t, n, own);
+    if (n == a->ndim && !alone) {
+        t->array = nd_retain(a);
+        return ND_OK;
+    }
     return nd_as_strided(a, n, shape, stride, a->offset, &t->array);
 }
 
@@ -209,7 +214,7 @@ static nd_status make_terms(int n, const nd_array *const *arrays, const notation
     for (e->n = 0; e->n < n; e->n++) {
         nd_array *cast = NULL;
         ND_RETURN_IF(nd__cast(arrays[e->n], e->dtype, &cast));
-        nd_status status = make_term(e, cast, t->labels[e->n], &e->term[e->n]);
+        nd_status status = make_term(e, cast, t->labels[e->n], n == 1, &e->term[e->n]);
         nd_release(cast);
         ND_RETURN_IF(status);
     }

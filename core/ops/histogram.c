@@ -5,6 +5,7 @@
 #define AT_ONCE_FROM 32768 /* elements that bincount counts before it knows the largest */
 #define AT_ONCE_SAMPLE 1024
 #define AT_ONCE_MAX 16384
+#define COPIED_MAX 65536 /* counts */
 
 static nd_status check_weights(const char *op, const nd_array *a, const nd_array *weights,
                                int32_t argument)
@@ -318,8 +319,8 @@ nd_status nd_bincount(const nd_array *a, const nd_array *weights, int64_t minlen
     } else if (!r && s.status == ND_OK) {
         r = nd__counts_of_integers(&s, bits, length);
     }
-    if (s.status == ND_OK && r->size * nd__itemsize(r->dtype) < (int64_t)r->storage->used)
-        r = nd__step_copy(&s, r); /* without the margins of its block */
+    if (s.status == ND_OK && r->size < COPIED_MAX)
+        r = nd__step_copy(&s, r); /* aligned, and without the counts that are not wanted */
     return nd__steps_end(&s, "bincount", r, out);
 }
 

@@ -124,7 +124,7 @@ def bincount(x: Array, /, weights: Optional[ArrayLike] = None, minlength: int = 
     >>> nd.bincount(nd.asarray([0, 3, 1, 3]))
     array([1, 1, 0, 2], dtype=int64, device='cpu:0')
     """
-    return _ndock._bincount(x, _weights("bincount", x, weights), minlength)
+    return _ndock._bincount(x, None if weights is None else _weights("bincount", x, weights), minlength)
 
 
 def digitize(x: Array, bins: ArrayLike, /, right: bool = False) -> Array:

@@ -44,8 +44,10 @@ def einsum(subscripts: str, /, *operands: ArrayLike, out: Optional[Array] = None
     >>> nd.einsum("ij,j->i", nd.asarray([[1.0, 2.0], [3.0, 4.0]]), nd.asarray([1.0, 1.0]))
     array([3., 7.], dtype=float64, device='cpu:0')
     """
-    beside = next((x for x in operands if isinstance(x, _ndock.Array)), None)
-    arrays = [x if isinstance(x, _ndock.Array) else asarray(x) if beside is None else _ndock._operand("einsum", beside, x) for x in operands]
+    arrays: Sequence[ArrayLike] = operands
+    if not all(type(x) is _ndock.Array for x in operands):
+        beside = next((x for x in operands if isinstance(x, _ndock.Array)), None)
+        arrays = [x if isinstance(x, _ndock.Array) else asarray(x) if beside is None else _ndock._operand("einsum", beside, x) for x in operands]
     result: Array = _ndock._einsum(subscripts, arrays, dtype)
     if out is not None:
         _check_out(result, out)

@@ -175,6 +175,7 @@ void conform_zeros(void);
 void conform_into(void);
 void conform_edges(void);
 void conform_sorting(void);
+void conform_selection(void);
 void conform_sets(void);
 void conform_random(void);
 void conform_draws(void);
