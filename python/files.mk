@@ -13,7 +13,7 @@
 #   ops        functions that make and compute arrays
 #   indexing   x[key], x[key] = value, take and put
 #   exchange   arrays for and of other libraries: buffers, CUDA Array Interface, DLPack
-#   files      .npy, IDX and safetensors
+#   files      .npy, .npz, IDX and safetensors
 #   array      the type Array: attributes, operators, methods, elements as Python's numbers, text
 #   needle     the backend interface of the course's needle
 #   module     the extension module itself, and the list of what each file adds to it
@@ -103,6 +103,7 @@ python_sources += %reldir%/src/exchange/exchange.h
 python_sources += %reldir%/src/exchange/raw.c
 python_sources += %reldir%/src/files/files.c
 python_sources += %reldir%/src/files/files.h
+python_sources += %reldir%/src/files/npz.c
 python_sources += %reldir%/src/array/array.h
 python_sources += %reldir%/src/array/attributes.c
 python_sources += %reldir%/src/array/format.c
@@ -146,6 +147,7 @@ python_modules += %reldir%/ndock/_needle_array.py
 python_modules += %reldir%/ndock/_needle_device.py
 python_modules += %reldir%/ndock/_needle_operators.py
 python_modules += %reldir%/ndock/_norms.py
+python_modules += %reldir%/ndock/_npz.py
 python_modules += %reldir%/ndock/_pickle.py
 python_modules += %reldir%/ndock/_plugins.py
 python_modules += %reldir%/ndock/_positions.py

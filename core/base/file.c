@@ -22,7 +22,26 @@ static int open_retry(const char *path, int flags, mode_t mode)
     return fd;
 }
 
+/* Maps the file that is open, whose size is known to be above 0. */
+static nd_status map_pages(nd__map *map, int32_t mode, size_t size)
+{
+    const int access = mode == ND_MAP_READ ? PROT_READ : PROT_READ | PROT_WRITE;
+    const int kind = mode == ND_MAP_WRITE ? MAP_SHARED : MAP_PRIVATE;
+    void *p = mmap(NULL, size, access, kind, map->fd, 0);
+    if (p == MAP_FAILED)
+        return nd__fail_errno(errno == ENOMEM ? ND_ERR_MEMORY : ND_ERR_IO, map->op, errno,
+                              "cannot map %s", map->path);
+    map->data = p;
+    map->size = size;
+    return ND_OK;
+}
+
 nd_status nd__map_open(const char *op, const char *path, nd__map *out)
+{
+    return nd__map_open_as(op, path, ND_MAP_READ, out);
+}
+
+nd_status nd__map_open_as(const char *op, const char *path, int32_t mode, nd__map *out)
 {
     struct stat st;
     nd_status status = ND_OK;
@@ -35,9 +54,11 @@ nd_status nd__map_open(const char *op, const char *path, nd__map *out)
     out->path = path;
     out->data = (const unsigned char *)"";
     /* O_NONBLOCK: a pipe is to be refused, not waited for. */
-    out->fd = open_retry(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    out->fd =
+        open_retry(path, (mode == ND_MAP_WRITE ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOCTTY, 0);
     if (out->fd < 0)
-        return nd__fail_errno(ND_ERR_IO, op, errno, "cannot open %s", path);
+        return nd__fail_errno(ND_ERR_IO, op, errno, "cannot open %s%s", path,
+                              mode == ND_MAP_WRITE ? " for writing" : "");
     if (fstat(out->fd, &st) < 0) {
         status = nd__fail_errno(ND_ERR_IO, op, errno, "cannot look at %s", path);
     } else if (S_ISDIR(st.st_mode)) {
@@ -47,13 +68,7 @@ nd_status nd__map_open(const char *op, const char *path, nd__map *out)
     } else if ((uintmax_t)st.st_size > SIZE_MAX / 2) {
         status = nd__fail(ND_ERR_OVERFLOW, op, 0, "%s is too large to be mapped", path);
     } else if (st.st_size > 0) {
-        void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, out->fd, 0);
-        if (p == MAP_FAILED) {
-            status = nd__fail_errno(ND_ERR_IO, op, errno, "cannot map %s", path);
-        } else {
-            out->data = p;
-            out->size = (size_t)st.st_size;
-        }
+        status = map_pages(out, mode, (size_t)st.st_size);
     }
     if (status != ND_OK)
         nd__map_close(out);

@@ -16,6 +16,8 @@ typedef struct {
 } nd__map;
 
 nd_status nd__map_open(const char *op, const char *path, nd__map *out);
+/* The same with memory that may be written: ND_MAP_WRITE into the file, ND_MAP_PRIVATE not. */
+nd_status nd__map_open_as(const char *op, const char *path, int32_t mode, nd__map *out);
 /* ND_ERR_IO if the file has become shorter since it was opened. */
 nd_status nd__map_check(const nd__map *map);
 void nd__map_close(nd__map *map);

@@ -8,11 +8,6 @@
 #include "core/base/file.h"
 #include "core/io/zlib.h"
 
-/* Deflate spends at least one bit on 129 bytes of output (RFC 1951: a match of 258 bytes takes two
- * codes); the slack is for what the format adds. What promises more than that is refused before
- * memory is taken. */
-enum { MOST_INFLATION = 1032, INFLATION_SLACK = 64 };
-
 /* The file's bytes in order, inflated or as they are. */
 typedef struct {
     const nd__map *map;
@@ -99,7 +94,7 @@ static nd_status load_inflated(source *s, nd__elements *e, uint64_t nbytes, nd_d
     unsigned char beyond;
     size_t got, more = 0;
 
-    if (nbytes / MOST_INFLATION > (uint64_t)s->map->size + INFLATION_SLACK)
+    if (!nd__inflate_holds(s->map->size, nbytes))
         return nd__fail(ND_ERR_FORMAT, s->map->op, 0,
                         "%s: cut short: %zu compressed bytes cannot hold the %llu that the header "
                         "promises",
@@ -132,7 +127,8 @@ static nd_status load(source *s, nd_device *device, nd_array **out)
     const nd__map *map = s->map;
 
     if (map->size >= 2 && map->data[0] == 0x1F && map->data[1] == 0x8B)
-        ND_RETURN_IF(nd__inflate_open(map->op, map->path, map->data, map->size, &s->inflate));
+        ND_RETURN_IF(
+            nd__inflate_open(map->op, map->path, ND__GZIP, map->data, map->size, &s->inflate));
     ND_RETURN_IF(read_header(s, &e));
     if (!nd__elements_nbytes(e.ndim, e.shape, nd_dtype_size(e.dtype), &nbytes) || nbytes > SIZE_MAX)
         return bad(s, "the extents' product does not fit 63 bits");

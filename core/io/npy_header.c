@@ -258,9 +258,7 @@ nd_status nd__npy_header_read(const char *op, const char *path, const unsigned c
     memset(out, 0, sizeof *out);
     if (size >= 4 && memcmp(data, "PK\3\4", 4) == 0)
         return nd__fail(ND_ERR_FORMAT, op, 0,
-                        "%s: a zip archive, as np.savez writes (.npz); unpack it with unzip and "
-                        "load the .npy files, or save with nd_safetensors_save, which keeps names",
-                        path);
+                        "%s: a zip archive, as np.savez writes (.npz); nd_npz_open opens it", path);
     if (size < sizeof magic || memcmp(data, magic, sizeof magic) != 0)
         return nd__fail(ND_ERR_FORMAT, op, 0, "%s: not a .npy file: it lacks the first 6 bytes",
                         path);

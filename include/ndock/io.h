@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Files: .npy, IDX and safetensors. Readers check every size against the file before they allocate;
+ * Files: .npy, .npz, IDX and safetensors. Readers check every size against the file before they allocate;
  * a malformed file is ND_ERR_FORMAT with the offset or name at fault, a failed system call
  * ND_ERR_IO with errno. Writers write another file in the target's folder and rename it: the target
  * is whole or untouched, and a killed program leaves nothing behind where the file system has files
@@ -22,6 +22,17 @@ ND_API ND_MUST_USE nd_status nd_npy_load_as(const char *path, nd_dtype opaque, n
                                             nd_array **out);
 ND_API ND_MUST_USE nd_status nd_npy_save(const char *path, const nd_array *a,
                                          const nd_save_opts *opts);
+
+/* The array of a .npy file as the file itself, mapped and not read, for a device that uses host
+ * memory. ND_MAP_READ: read-only; ND_MAP_WRITE: what is written goes into the file (fsync of any
+ * descriptor of the file makes it last); ND_MAP_PRIVATE: writable, the file stays. opaque as in
+ * nd_npy_load_as; 0: opaque elements are refused. Fortran order becomes strides. The last array over
+ * the mapping ends it. Another byte order, elements at an unaligned place, and truth values other
+ * than 0 and 1 are ND_ERR_FORMAT (nd_npy_load reads them), another device is ND_ERR_DEVICE. Who cuts
+ * the file shorter meanwhile makes the next access a SIGBUS. */
+enum { ND_MAP_READ = 0, ND_MAP_WRITE = 1, ND_MAP_PRIVATE = 2 };
+ND_API ND_MUST_USE nd_status nd_npy_map(const char *path, int32_t mode, nd_dtype opaque,
+                                        nd_device *device, nd_array **out);
 
 /* IDX, plain or gzip (zlib is opened at run time; without it ND_ERR_UNSUPPORTED). u8 i8 i16 i32 f32
  * f64, big-endian in the file. */
@@ -49,6 +60,27 @@ ND_API const char *nd_safetensors_metadata(const nd_safetensors *file, const cha
 /* ND_ERR_INDEX names the arrays there are. */
 ND_API ND_MUST_USE nd_status nd_safetensors_load(nd_safetensors *file, const char *name,
                                                  nd_device *device, nd_array **out);
+
+/* .npz: named arrays in a zip archive of .npy files, as NumPy writes it. Stored or deflated members
+ * (zlib is opened at run time; without it ND_ERR_UNSUPPORTED), zip64 where it is needed, checksums
+ * compared. Names are UTF-8 without ".."; of two equal names none is read. */
+/* level: 0 stored, 1 (fast) to 9 (small) deflated; NumPy's savez_compressed takes 6. */
+ND_API ND_MUST_USE nd_status nd_npz_save(const char *path, int n, const nd_named_array *arrays,
+                                         int32_t level, const nd_save_opts *opts);
+typedef struct nd_npz nd_npz; /* an opened archive; any threads may load from it */
+ND_API ND_MUST_USE nd_status nd_npz_open(const char *path, nd_npz **out);
+ND_API void nd_npz_close(nd_npz *file); /* NULL is fine */
+ND_API int nd_npz_count(const nd_npz *file);
+/* Name of the i-th array, in the archive's order, without ".npy"; lives until close. NULL out of
+ * range. */
+ND_API const char *nd_npz_name(const nd_npz *file, int i);
+/* The array of that name, with or without ".npy". ND_ERR_INDEX names those there are; ND_ERR_FORMAT:
+ * the member is no .npy file, or its bytes are not those of its size and checksum. */
+ND_API ND_MUST_USE nd_status nd_npz_load(const nd_npz *file, const char *name, nd_device *device,
+                                         nd_array **out);
+/* The same with opaque elements read as that dtype; see nd_npy_load_as. */
+ND_API ND_MUST_USE nd_status nd_npz_load_as(const nd_npz *file, const char *name, nd_dtype opaque,
+                                            nd_device *device, nd_array **out);
 
 ND_END_DECLS
 #endif

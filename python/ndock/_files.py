@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arrays in files: .npy, IDX (also gzip), safetensors, and raw bytes.
+"""Arrays in files: .npy, .npz, IDX (also gzip), safetensors, and raw bytes.
 
 Paths are str, bytes or os.PathLike. Readers check every size against the file before they allocate; a malformed file is a
 ValueError, a failed system call an OSError with errno in `native`. Writers write a temporary file beside the target and
@@ -7,16 +7,20 @@ rename it: the target is whole or untouched. All of them wait, and give the GIL 
 from __future__ import annotations
 
 from . import _ndock
+from ._creation import asarray
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from os import PathLike
 
-    from ._types import Array, DeviceLike, DTypeLike, Optional, Sequence, Shape, Union
+    from ._npz import NpzFile
+    from ._types import Array, ArrayLike, DeviceLike, DTypeLike, Optional, Sequence, Shape, Union
 
     Path = Union[str, bytes, PathLike[str], PathLike[bytes]]
 
-__all__ = ["from_file", "load", "load_metadata", "save"]
+__all__ = ["from_file", "load", "load_metadata", "save", "savez", "savez_compressed"]
+
+MAP_MODES = {"r": 0, "r+": 1, "c": 2}  # ND_MAP_*
 
 
 def save(file: Path, x: Union[Array, dict[str, Array]], /, *, metadata: Optional[dict[str, str]] = None,
@@ -41,26 +45,90 @@ def save(file: Path, x: Union[Array, dict[str, Array]], /, *, metadata: Optional
         _ndock._safetensors_save(file, tuple(x), tuple(x.values()), tuple(pairs), sync)
 
 
+def _save_archive(file: Path, args: Sequence[ArrayLike], kwds: dict[str, ArrayLike], level: int) -> None:
+    """Names are arr_0, arr_1, ..., and those of the keywords; a path without ".npz" gets it."""
+    arrays = {f"arr_{i}": x for i, x in enumerate(args)}
+    both = arrays.keys() & kwds.keys()
+    if both:
+        raise ValueError(f"savez(): the keyword {min(both)!r} is the name of an array without a keyword; choose another")
+    arrays.update(kwds)
+    if isinstance(file, str) and not file.endswith(".npz"):
+        file += ".npz"
+    own = [x if isinstance(x, _ndock.Array) else asarray(x) for x in arrays.values()]
+    _ndock._npz_save(file, tuple(arrays), own, level, False)
+
+
+def savez(file: Path, /, *args: ArrayLike, **kwds: ArrayLike) -> None:
+    """Write arrays as a .npz archive, each as a .npy member as it is: those of kwds under their names, those of args as
+    arr_0, arr_1, ... A file that is a str without ".npz" at its end gets it. NumPy reads the archive.
+
+    Errors: OSError for a failed system call, ValueError for two arrays of one name and names with "..".
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "x.npz")
+    >>> nd.savez(path, nd.asarray([1, 2]), b=nd.ones(2))
+    >>> with nd.load(path) as arrays:
+    ...     print(arrays.files, arrays["b"])
+    ['arr_0', 'b'] [1. 1.]
+    """
+    _save_archive(file, args, kwds, 0)
+
+
+def savez_compressed(file: Path, /, *args: ArrayLike, **kwds: ArrayLike) -> None:
+    """savez(file, *args, **kwds) with deflated members. NotImplementedError where zlib (libz.so.1) is missing, with what
+    to install.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "x.npz")
+    >>> nd.savez_compressed(path, zeros=nd.zeros(100000))
+    >>> os.path.getsize(path) < 2000
+    True
+    """
+    _save_archive(file, args, kwds, 6)
+
+
+def _map(file: Path, mode: str, device: Optional[DeviceLike], dtype: Optional[DTypeLike]) -> Array:
+    if mode not in MAP_MODES:
+        raise ValueError(f"load(): mmap_mode {mode!r}; there are 'r' (read-only), 'r+' (writes go into the file) and 'c' "
+                         "(writes stay in memory)")
+    return _ndock._npy_map(file, MAP_MODES[mode], dtype, device)
+
+
 def load(file: Path, /, *, device: Optional[DeviceLike] = None, dtype: Optional[DTypeLike] = None,
-         names: Optional[Sequence[str]] = None) -> Union[Array, dict[str, Array]]:
-    """Read a file whose first bytes say what it is: .npy and IDX give an Array, safetensors a dict of them. dtype: what a
-    .npy file's opaque elements (V2) are. names: only these arrays of a safetensors file (IndexError if one is missing).
+         names: Optional[Sequence[str]] = None,
+         mmap_mode: Optional[str] = None) -> Union[Array, dict[str, Array], NpzFile]:
+    """Read a file whose first bytes say what it is: .npy and IDX give an Array, safetensors a dict of them, .npz a mapping
+    that reads each array when it is asked for, with files, close() and `with`, like NumPy's NpzFile. dtype: what opaque
+    elements (V2) of .npy are. names: only these arrays of a safetensors file (IndexError if one is missing).
+
+    mmap_mode: a .npy file as the array's memory, mapped and not read: "r" read-only, "r+" writes go into the file, "c" they
+    stay in memory. ValueError for what would have to be converted (another byte order) and on devices that do not use host
+    memory.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "x.npy")
     >>> nd.save(path, nd.asarray([1, 2]))
     >>> nd.load(path)
     array([1, 2], dtype=int64, device='cpu:0')
+    >>> nd.load(path, mmap_mode="r")
+    array([1, 2], dtype=int64, device='cpu:0')
     """
     with open(file, "rb") as f:
         head = f.read(9)
+    if mmap_mode is not None and head[:6] != b"\x93NUMPY":
+        raise ValueError(f"load(): only .npy files can be mapped; {file!r} begins with {head!r}")
     if head[:6] == b"\x93NUMPY":
+        if mmap_mode is not None:
+            return _map(file, mmap_mode, device, dtype)
         return _ndock._npy_load(file, dtype, device)
+    if head[:4] in (b"PK\3\4", b"PK\5\6"):
+        from ._npz import NpzFile
+        return NpzFile(file, device=device, dtype=dtype)
     if head[:2] in (b"\x1f\x8b", b"\0\0"):
         return _ndock._idx_load(file, device)
     if head[8:9] == b"{":
         return _ndock._safetensors_load(file, None if names is None else tuple(names), device)
-    raise ValueError(f"load(): {file!r} is neither .npy, IDX nor safetensors: it begins with {head!r}; from_file with a "
+    raise ValueError(f"load(): {file!r} is neither .npy, .npz, IDX nor safetensors: it begins with {head!r}; from_file with a "
                      "dtype reads raw bytes")
 
 
@@ -79,7 +147,7 @@ def load_metadata(file: Path, key: str, /) -> Optional[str]:
 
 
 def from_file(file: Path, /, dtype: Optional[DTypeLike] = None, shape: Optional[Shape] = None, *, offset: int = 0,
-              device: Optional[DeviceLike] = None) -> Union[Array, dict[str, Array]]:
+              device: Optional[DeviceLike] = None) -> Union[Array, dict[str, Array], NpzFile]:
     """Without a dtype: load. With one: the file's raw bytes from offset on, in the host's byte order, dense in C order in
     that shape (by default one dimension up to the end). ValueError where they are too few.
 

@@ -50,6 +50,8 @@ static const char *const optional[] = {
     "nd_unique_values values",
     "nd_dtype_of_typestr vendor",
     "nd_safetensors_save metadata",
+    "nd_npz_count file",
+    "nd_npz_name file",
     "nd_custom_find name",
     "nd_op_find name",
     "nd_safetensors_count file",

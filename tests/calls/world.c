@@ -17,13 +17,14 @@ static struct {
     nd_module *module;
     nd_function *function;
     nd_safetensors *file;
+    nd_npz *archive;
     const nd_custom_op *custom;
     nd_array *f32, *i32, *where, *index, *row, *number, *count, *counts, *mask, *square, *order;
     nd_array *positions, *coordinates, *flat, *matrix, *waves, *half_waves, *long_rows;
     nd_dl_managed *managed;
     nd_dl_legacy *legacy;
     nd_cai cai;
-    char folder[64], npy[96], tensors[96], output[96];
+    char folder[64], npy[96], tensors[96], npz[96], output[96];
 } w;
 
 static int64_t shape23[] = {2, 3}, stride23[] = {3, 1}, ones[] = {1, 1, 1};
@@ -160,10 +161,13 @@ static bool make_files(void)
         return false;
     snprintf(w.npy, sizeof w.npy, "%s/a.npy", w.folder);
     snprintf(w.tensors, sizeof w.tensors, "%s/a.safetensors", w.folder);
+    snprintf(w.npz, sizeof w.npz, "%s/a.npz", w.folder);
     snprintf(w.output, sizeof w.output, "%s/out", w.folder);
     return nd_npy_save(w.npy, w.f32, NULL) == ND_OK &&
            nd_safetensors_save(w.tensors, 1, named, NULL, NULL) == ND_OK &&
-           nd_safetensors_open(w.tensors, &w.file) == ND_OK;
+           nd_safetensors_open(w.tensors, &w.file) == ND_OK &&
+           nd_npz_save(w.npz, 1, named, 0, NULL) == ND_OK &&
+           nd_npz_open(w.npz, &w.archive) == ND_OK;
 }
 
 bool world_make(void)
@@ -197,6 +201,7 @@ void world_remove_files(void)
 {
     unlink(w.npy);
     unlink(w.tensors);
+    unlink(w.npz);
     unlink(w.output);
     rmdir(w.folder);
 }
@@ -210,6 +215,7 @@ void world_end(void)
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         nd_release(arrays[i]);
     nd_safetensors_close(w.file);
+    nd_npz_close(w.archive);
     nd_module_release(w.module);
     nd_pool_release(w.pool);
     nd_allocator_release(w.allocator);
@@ -290,6 +296,10 @@ static const pointer_row pointers[] = {
     IT(NULL, "const char *", "precision", "highest"),
     IT("nd_module_function", NULL, "name", "twice"),
     IT("nd_safetensors_load", NULL, "name", "weight"),
+    IT("nd_npz_load", NULL, "name", "weight"),
+    IT("nd_npz_load_as", NULL, "name", "weight"),
+    IT("nd_npz_open", NULL, "path", w.npz),
+    IT("nd_npy_map", NULL, "path", w.npy),
     IT("nd_plugin_load", NULL, "path", "/no/such/ndock-plugin.so"),
     IT("nd_allocator_load", NULL, "path", "/no/such/allocator.so"),
     IT("nd_npy_load", NULL, "path", w.npy),
@@ -352,6 +362,8 @@ static const pointer_row pointers[] = {
     OF(NULL, "const nd_function *", NULL, function),
     OF(NULL, "nd_safetensors *", NULL, file),
     OF(NULL, "const nd_safetensors *", NULL, file),
+    OF(NULL, "nd_npz *", NULL, archive),
+    OF(NULL, "const nd_npz *", NULL, archive),
     OF(NULL, "const nd_custom_op *", NULL, custom),
     OF(NULL, "nd_dl_managed *", NULL, managed),
     OF(NULL, "nd_dl_legacy *", NULL, legacy),
@@ -585,6 +597,8 @@ static void drop(const char *type, void **result)
         nd_allocator_release(*result);
     else if (strcmp(type, "nd_safetensors **") == 0)
         nd_safetensors_close(*result);
+    else if (strcmp(type, "nd_npz **") == 0)
+        nd_npz_close(*result);
     else if (strcmp(type, "nd_dl_managed **") == 0 && *result)
         ((nd_dl_managed *)*result)->deleter(*result);
     else if (strcmp(type, "nd_dl_legacy **") == 0 && *result)

@@ -46,6 +46,7 @@ python_tests = \
   %reldir%/test_needle.py \
   %reldir%/test_needle_backend.py \
   %reldir%/test_norms.py \
+  %reldir%/test_npz.py \
   %reldir%/test_operators.py \
   %reldir%/test_package.py \
   %reldir%/test_pickle.py \

@@ -43,7 +43,7 @@ static void load_dtype(const char *descr, const char *word)
 static void files(void)
 {
     static const char zip[] = "PK\3\4 and the rest of an archive";
-    load(zip, sizeof zip, "unzip", "an .npz archive");
+    load(zip, sizeof zip, "nd_npz_open", "an .npz archive");
     load_dtype("|O", "astype");
     load_dtype("<U5", "astype");
     load_dtype("<M8[s]", "view");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Arrays in files: .npy, IDX and safetensors. Paths are what os.fspath takes. */
+ * Arrays in files: .npy, IDX and safetensors, and saving .npz. Paths are what os.fspath takes. */
 #include "python/src/files/files.h"
 
 /* (path, dtype for opaque elements or None, device) */
@@ -18,6 +18,26 @@ static PyObject *npy_load(PyObject *module, PyObject *const *args, Py_ssize_t n)
     PyThreadState *saved = PyEval_SaveThread();
     nd_status status =
         opaque ? nd_npy_load_as(name, opaque, device, &r) : nd_npy_load(name, device, &r);
+    PyEval_RestoreThread(saved);
+    Py_DECREF(path);
+    return py_result(st, status, &r);
+}
+
+/* (path, mode: ND_MAP_*, dtype for opaque elements or None, device) */
+static PyObject *npy_map(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    py_state *st = py_state_of(module);
+    nd_dtype opaque;
+    nd_device *device;
+    nd_array *r = NULL;
+    int mode;
+    if (py_args(st, "load", "itv", args + 1, n - 1, &mode, &opaque, &device) < 0)
+        return NULL;
+    PyObject *path = py_path(args[0]);
+    if (!path)
+        return NULL;
+    PyThreadState *saved = PyEval_SaveThread();
+    nd_status status = nd_npy_map(PyBytes_AsString(path), mode, opaque, device, &r);
     PyEval_RestoreThread(saved);
     Py_DECREF(path);
     return py_result(st, status, &r);
@@ -188,6 +208,33 @@ static PyObject *safetensors_save(PyObject *module, PyObject *const *args, Py_ss
     return result;
 }
 
+/* (path, names: tuple of str, arrays, level, sync) */
+static PyObject *npz_save(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    py_state *st = py_state_of(module);
+    contents c = {.named = NULL};
+    nd_save_opts o = {.size = sizeof o};
+    PyObject *result = NULL, *path = NULL, *none = PyTuple_New(0);
+    int level;
+    if (!none || py_args(st, "savez", "ip", args + 3, n - 3, &level, &o.sync) < 0 ||
+        py_list_begin(st, "savez", args[2], &c.arrays) < 0) {
+        Py_XDECREF(none);
+        return NULL;
+    }
+    if (make_room(args[1], none, &c) == 0 && (path = py_path(args[0])) != NULL &&
+        read_names(args[1], &c) == 0) {
+        const char *name = PyBytes_AsString(path);
+        PyThreadState *saved = PyEval_SaveThread();
+        nd_status status = nd_npz_save(name, c.arrays.n, c.named, level, &o);
+        PyEval_RestoreThread(saved);
+        result = py_none(st, status);
+    }
+    Py_XDECREF(path);
+    Py_DECREF(none);
+    contents_end(&c);
+    return result;
+}
+
 /* (path, key): the text, or None */
 static PyObject *safetensors_metadata(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
@@ -230,6 +277,8 @@ static PyObject *from_bytes(PyObject *module, PyObject *const *args, Py_ssize_t 
 
 PyMethodDef py_file_methods[] = {PY_METHOD("_npy_load", npy_load),
                                  PY_METHOD("_npy_save", npy_save),
+                                 PY_METHOD("_npy_map", npy_map),
+                                 PY_METHOD("_npz_save", npz_save),
                                  PY_METHOD("_idx_load", idx_load),
                                  PY_METHOD("_safetensors_load", safetensors_load),
                                  PY_METHOD("_safetensors_save", safetensors_save),

@@ -5,5 +5,6 @@
 #include "python/src/args/args.h"
 
 extern PyMethodDef py_file_methods[];
+extern PyMethodDef py_npz_methods[];
 
 #endif
