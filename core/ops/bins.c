@@ -193,6 +193,16 @@ nd_status nd__binning_of(nd_steps *s, const char *op, const nd_array *a, const n
     return searched_edges(s, op, a, b);
 }
 
+nd_status nd__check_bin_weights(const char *op, const nd_array *a, const nd_array *weights,
+                                int32_t argument)
+{
+    if (!weights)
+        return ND_OK;
+    ND_RETURN_IF(nd__check_array(op, weights, argument));
+    ND_RETURN_IF(nd__check_same_device(op, a, weights, 0, argument));
+    return nd__check_shape_is(op, weights, a->ndim, a->shape, argument);
+}
+
 /* ---- positions among the edges ---- */
 nd_array *nd__bin_positions(nd_steps *s, const nd_array *a, const nd_binning *b)
 {

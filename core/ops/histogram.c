@@ -1,21 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Histograms of values and of points, bincount and digitize. */
+ * Histograms of values and of points, and digitize. */
 #include "core/ops/bins.h"
-
-#define AT_ONCE_FROM 32768 /* elements that bincount counts before it knows the largest */
-#define AT_ONCE_SAMPLE 1024
-#define AT_ONCE_MAX 16384
-#define COPIED_MAX 65536 /* counts */
-
-static nd_status check_weights(const char *op, const nd_array *a, const nd_array *weights,
-                               int32_t argument)
-{
-    if (!weights)
-        return ND_OK;
-    ND_RETURN_IF(nd__check_array(op, weights, argument));
-    ND_RETURN_IF(nd__check_same_device(op, a, weights, 0, argument));
-    return nd__check_shape_is(op, weights, a->ndim, a->shape, argument);
-}
 
 nd_status nd_bin_edges(const nd_array *a, const nd_bins *bins, nd_array **out)
 {
@@ -68,7 +53,7 @@ nd_status nd_histogram(const nd_array *a, const nd_bins *bins, const nd_array *w
     if (edges)
         *edges = NULL;
     ND_RETURN_IF(nd__check_real("histogram", a, 0));
-    ND_RETURN_IF(check_weights("histogram", a, weights, 2));
+    ND_RETURN_IF(nd__check_bin_weights("histogram", a, weights, 2));
     ND_RETURN_IF(nd__steps_begin(&s, "histogram", a, NULL));
     s.status = nd__binning_of(&s, "histogram", a, bins, &b);
     nd_array *r = NULL;
@@ -201,127 +186,6 @@ nd_status nd_histogram2d(const nd_array *x, const nd_array *y, const nd_bins *bi
     ND_RETURN_IF(nd__check_shape_is("histogram2d", y, 1, x->shape, 1));
     ND_RETURN_IF(check_points_weights("histogram2d", weights, x->size, x, 3));
     return histogram_of(&g, columns, bins, weights, density, out, edges);
-}
-
-/* ---- counting integers ---- */
-/* The same bits as unsigned integers, the largest of which says whether any is negative. */
-static nd_array *as_unsigned(nd_steps *s, const nd_array *a)
-{
-    static const nd_dtype of[] = {[ND_BOOL] = ND_U8,
-                                  [ND_I8] = ND_U8,
-                                  [ND_I16] = ND_U16,
-                                  [ND_I32] = ND_U32,
-                                  [ND_I64] = ND_U64};
-    const bool is_unsigned = nd__kind(a->dtype) == ND_KIND_UINT;
-    nd_array *r;
-    if (a->dtype == ND_BOOL)
-        return nd__step_cast(s, a, ND_U8);
-    ND_STEP(s, r,
-            nd__array_new(a->storage, is_unsigned ? a->dtype : of[a->dtype], a->ndim, a->shape,
-                          a->stride, a->offset, true, &r));
-    return r;
-}
-
-/* The least element of a is looked for where one is negative, or not to be counted. */
-static nd_status check_counted(nd_steps *s, const nd_array *a, uint64_t high)
-{
-    nd_array *least;
-    ND_RETURN_IF(s->status);
-    if (nd__kind(a->dtype) == ND_KIND_INT && high >> (8 * nd__itemsize(a->dtype) - 1)) {
-        ND_STEP(s, least, nd_min(a, NULL, &least));
-        const int64_t low = nd__step_int(s, least);
-        ND_RETURN_IF(s->status);
-        return nd__fail(ND_ERR_ARGUMENT, "bincount", 0,
-                        "an element is %lld; what is counted is not negative", (long long)low);
-    }
-    if (high >= INT64_MAX - 1)
-        return nd__fail(ND_ERR_OVERFLOW, "bincount", 0,
-                        "an element is %llu, which is beyond 2^63 - 3 (9223372036854775805)",
-                        (unsigned long long)high);
-    return ND_OK;
-}
-
-/* One more than the largest element, if that is more than *length. a: integers in unsigned form. */
-static nd_status length_of(nd_steps *s, const nd_array *a, const nd_array *bits, int64_t *length)
-{
-    nd_array *most;
-    if (a->size == 0)
-        return ND_OK;
-    ND_STEP(s, most, nd_max(bits, NULL, &most));
-    const uint64_t high = nd__step_unsigned(s, most);
-    ND_RETURN_IF(check_counted(s, a, high));
-    *length = (int64_t)high + 1 > *length ? (int64_t)high + 1 : *length;
-    return ND_OK;
-}
-
-/* A sample of a long array says how many counts will do: then one pass over all of it is enough.
- * NULL: it was misleading, or there is no sense in trying. */
-static nd_array *counted_at_once(nd_steps *s, const nd_array *bits, int64_t length)
-{
-    nd_array *most, *last;
-    if (s->status != ND_OK || bits->size < AT_ONCE_FROM ||
-        !nd__counts_insertions(bits->storage->device, bits->dtype))
-        return NULL;
-    nd_array *sample = nd__step_part(s, bits, 0, 0, ND_END_OPEN, bits->size / AT_ONCE_SAMPLE);
-    ND_STEP(s, most, nd_max(sample, NULL, &most));
-    const uint64_t high = nd__step_unsigned(s, most);
-    if (s->status != ND_OK || high > AT_ONCE_MAX || length > AT_ONCE_MAX)
-        return NULL;
-    const int64_t twice = 2 * (int64_t)high + 32, all = nd__integers_of(bits->dtype);
-    int64_t enough = twice > length ? twice : length;
-    enough = enough < all ? enough : all;
-    if (length > enough)
-        return NULL;
-    nd_array *counts = nd__counts_of_integers(s, bits, enough);
-    nd_array *beyond =
-        nd__step_at(s, counts, 0, enough - 1); /* larger ones are in the last place */
-    if (enough < all && nd__step_int(s, beyond) != 0)
-        return NULL;
-    nd_array *some = nd__step_scalar(s, ND_OP_greater, counts, nd_int(0));
-    nd_array *at = nd__step_range(s, counts, 1, enough + 1);
-    at = nd__step_where(s, some, nd_array_arg(at), nd_scalar_arg(nd_int(0)));
-    ND_STEP(s, last, nd_max(at, NULL, &last));
-    const int64_t end = nd__step_int(s, last);
-    return nd__step_part(s, counts, 0, 0, end > length ? end : length, 1);
-}
-
-nd_status nd_bincount(const nd_array *a, const nd_array *weights, int64_t minlength, nd_array **out)
-{
-    nd_steps s;
-    nd_array *w = NULL, *r = NULL;
-    int64_t length = minlength;
-    ND_OUT("bincount", 3, out, NULL);
-    ND_RETURN_IF(nd__check_array("bincount", a, 0));
-    if (!(nd__kind(a->dtype) & (ND_KIND_INT | ND_KIND_UINT | ND_KIND_BOOL)))
-        return nd__fail(ND_ERR_DTYPE, "bincount", 0, "%s; integers are counted",
-                        nd_dtype_name(a->dtype));
-    if (a->ndim != 1)
-        return nd__fail(ND_ERR_SHAPE, "bincount", 0, "rank %d, not 1; reshape it", a->ndim);
-    if (minlength < 0)
-        return nd__fail(ND_ERR_ARGUMENT, "bincount", 2,
-                        "minlength is %lld; it must not be negative", (long long)minlength);
-    if (minlength == INT64_MAX)
-        return nd__fail(ND_ERR_OVERFLOW, "bincount", 2, "no array has %lld elements and one more",
-                        (long long)minlength);
-    ND_RETURN_IF(check_weights("bincount", a, weights, 1));
-    if (weights && nd__kind(weights->dtype) == ND_KIND_COMPLEX)
-        return nd__fail(ND_ERR_DTYPE, "bincount", 1, "weights are real, not %s",
-                        nd_dtype_name(weights->dtype));
-    ND_RETURN_IF(nd__steps_begin(&s, "bincount", a, NULL));
-    nd_array *bits = as_unsigned(&s, a);
-    r = weights ? NULL : counted_at_once(&s, bits, length);
-    if (!r && s.status == ND_OK)
-        s.status = length_of(&s, a, bits, &length);
-    if (weights) {
-        w = nd__step_cast(&s, weights, ND_F64);
-        r = nd__step_cast(&s, a, ND_I64);
-        r = s.status == ND_OK ? nd__sums_by_position(&s, r, w, length) : NULL;
-    } else if (!r && s.status == ND_OK) {
-        r = nd__counts_of_integers(&s, bits, length);
-    }
-    if (s.status == ND_OK && r->size < COPIED_MAX)
-        r = nd__step_copy(&s, r); /* aligned, and without the counts that are not wanted */
-    return nd__steps_end(&s, "bincount", r, out);
 }
 
 /* ---- digitize ---- */

@@ -7,7 +7,7 @@ core_ops_sources = %reldir%/copy.c %reldir%/create.c %reldir%/custom.c %reldir%/
   %reldir%/search.c %reldir%/select.c %reldir%/set.c %reldir%/sort.c %reldir%/take.c %reldir%/transfer.c
 core_ops_sources += %reldir%/compose.c %reldir%/distribution.c %reldir%/multivariate.c %reldir%/random.c %reldir%/random.h \
   %reldir%/samplers.c %reldir%/sampling.c %reldir%/sampling.h
-core_ops_sources += %reldir%/bins.c %reldir%/bins.h %reldir%/compare.c %reldir%/histogram.c %reldir%/nan.c \
+core_ops_sources += %reldir%/bins.c %reldir%/bins.h %reldir%/bincount.c %reldir%/compare.c %reldir%/histogram.c %reldir%/nan.c \
   %reldir%/order_statistics.c %reldir%/quantile.c %reldir%/quantile.h %reldir%/rows.c %reldir%/rows.h %reldir%/split.c \
   %reldir%/stack.c %reldir%/statistics.c %reldir%/steps.c %reldir%/steps.h
 core_ops_sources += %reldir%/blocks.c %reldir%/decompositions.c %reldir%/determinant.c %reldir%/eigen.c %reldir%/einsum.c \

@@ -126,6 +126,22 @@ def test_bincount(device):
         same(nd.bincount(y, v), np.bincount(x.astype("int64"), w).astype("float64"), 1e-13)
     with raises(ValueError, "-3"):
         nd.bincount(from_numpy(np.array([1, -3]), device))
+    rng = np.random.default_rng(5)
+    n = 100_001  # several blocks, in which sums grow
+    for x in (np.arange(n), np.arange(n)[::-1], rng.integers(0, 100, n), rng.integers(0, 70_000, n).astype("int32"), np.arange(2 * n)[::2]):
+        y = from_numpy(x, device)
+        for minlength in (0, 3 * n):
+            same(nd.bincount(y, minlength=minlength), np.bincount(x, minlength=minlength))
+            w, v = pair(rng, "float64", (n,), device)
+            same(nd.bincount(y, v, minlength), np.bincount(x, w, minlength), 0 if device == "cpu" else 1e-13)
+    x[-1] = -7
+    for w in (None, v):
+        with raises(ValueError, "-7"):
+            nd.bincount(from_numpy(x, device), w)
+    x[-1] = 2**63 - 4  # more than any memory
+    for w in (None, v):
+        with raises((MemoryError, OverflowError), ""):
+            nd.bincount(from_numpy(x, device), w)
     for most in (2**63 - 2, 2**63 - 1):
         with raises(OverflowError, str(2**63 - 3)):
             nd.bincount(from_numpy(np.array([1, most]), device))

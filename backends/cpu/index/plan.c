@@ -60,8 +60,26 @@ typedef struct {
     atomic_int bad;
 } check;
 
-/* Rows begin to end. Adding the extent maps what is allowed to 0 .. 2*extent-1 in unsigned
- * arithmetic. */
+/* Whether an index of n is bad. Adding the extent maps what is allowed to 0 .. 2*extent-1 in
+ * unsigned arithmetic. Where that is below 2^63, either x or 2*extent-1 - x of any other number x
+ * has its highest bit set, and the loop needs no comparison, which SSE2 has not for 64 bits. */
+static int any_bad(const int64_t *at, int64_t n, uint64_t extent)
+{
+    uint64_t bad = 0;
+    const uint64_t last = 2 * extent - 1;
+    if (extent == 0 || extent > UINT64_C(1) << 62) {
+        for (int64_t i = 0; i < n; i++)
+            bad |= (uint64_t)at[i] + extent >= 2 * extent;
+        return bad != 0;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t x = (uint64_t)at[i] + extent;
+        bad |= x | (last - x);
+    }
+    return bad >> 63 != 0;
+}
+
+/* Rows begin to end. */
 static void check_rows(void *ctx, int64_t begin, int64_t end)
 {
     check *c = ctx;
@@ -71,8 +89,7 @@ static void check_rows(void *ctx, int64_t begin, int64_t end)
     for (int64_t r = begin; r < end; r++) {
         const int64_t *at = c->at + place.offset[0];
         if (c->stride == 1)
-            for (int64_t i = 0; i < c->row; i++)
-                bad |= (uint64_t)at[i] + extent >= 2 * extent;
+            bad |= (uint64_t)any_bad(at, c->row, extent);
         else
             for (int64_t i = 0; i < c->row; i++)
                 bad |= (uint64_t)at[i * c->stride] + extent >= 2 * extent;

@@ -10,10 +10,11 @@
 #include "walk/walk.h"
 
 enum {
-    CHUNK = 1 << 17,    /* elements of one chunk of a long reduction, about 50 us of work */
-    GRAIN = 1 << 17,    /* elements that are worth waking a thread */
-    MAX_PARTIALS = 256, /* chunks times results of an inner reduction */
-    SHORT = 32          /* fewer elements per result than this do not pay for a fold each */
+    CHUNK = 1 << 17,     /* elements of one chunk of a long reduction, about 50 us of work */
+    GRAIN = 1 << 17,     /* elements that are worth waking a thread */
+    MAX_PARTIALS = 256,  /* chunks times results of an inner reduction */
+    FAR_BYTES = 1 << 17, /* operands beyond this are read from memory */
+    SHORT = 32           /* fewer elements per result than this do not pay for a fold each */
 };
 
 typedef struct {
@@ -26,7 +27,7 @@ typedef struct {
     int64_t tile, tiles;         /* sweep: results of a tile */
     int64_t per_run;             /* sweep: tiles of one innermost run, 0 when tiles cross runs */
     int64_t wide;                /* sweep: short rows, one right after the other, taken as one */
-    int sweep, unit, cut_runs, linear;
+    int sweep, unit, cut_runs, linear, far;
     cpu_finish finish;
 } plan;
 
@@ -125,6 +126,8 @@ static void plan_inner(plan *p)
     int last = r->ndim - 1;
     p->unit = p->cell->direct && r->stride[0][last] == p->in_bytes;
     p->linear = r->operands == 1 || (r->ndim == 1 && (r->stride[1][0] == 1 || r->size <= 1));
+    p->far = p->unit && p->cell->finish != CPU_FINISH_PRODUCT &&
+             r->size * p->in_bytes > FAR_BYTES / p->kept.size;
     p->cut_runs = !p->linear || (p->unit && r->shape[last] >= 256);
     p->chunk = r->size;
     p->chunks = 1;
@@ -239,7 +242,7 @@ static void inner_units(void *ctx, int64_t begin, int64_t end)
     for (int64_t u = begin; u < end; u++) {
         _Alignas(16) char state[2 * CPU_STATE_BYTES];
         int64_t from = c * p->chunk, to = p->chunks == 1 ? p->chunk : from + p->chunk;
-        cpu_fold f = {.state = state, .cap = comps, .comps = comps};
+        cpu_fold f = {.state = state, .cap = comps, .comps = comps, .far = p->far};
         if (p->chunks > 1)
             f.state = p->scratch + u * comps * CPU_STATE_BYTES;
         r->init(&f, comps);

@@ -29,6 +29,7 @@ typedef struct {
     int64_t comps;       /* reals of an element: 2 for complex, else 1 */
     int64_t done;        /* elements already folded into each state */
     int64_t pos, weight; /* position of the first element or row, and from one to the next */
+    int far;             /* inner: elements come from memory and not from a cache */
 } cpu_fold;
 
 /* n counts reals. */
