@@ -13,7 +13,7 @@
 #   ops        functions that make and compute arrays
 #   indexing   x[key], x[key] = value, take and put
 #   exchange   arrays for and of other libraries: buffers, CUDA Array Interface, DLPack
-#   files      .npy, .npz, IDX and safetensors
+#   files      .npy, .npz, IDX, safetensors and text
 #   array      the type Array: attributes, operators, methods, elements as Python's numbers, text
 #   needle     the backend interface of the course's needle
 #   module     the extension module itself, and the list of what each file adds to it
@@ -101,6 +101,7 @@ python_sources += %reldir%/src/exchange/dlpack_import.c
 python_sources += %reldir%/src/exchange/exchange.c
 python_sources += %reldir%/src/exchange/exchange.h
 python_sources += %reldir%/src/exchange/raw.c
+python_sources += %reldir%/src/files/csv.c
 python_sources += %reldir%/src/files/files.c
 python_sources += %reldir%/src/files/files.h
 python_sources += %reldir%/src/files/npz.c
@@ -158,6 +159,7 @@ python_modules += %reldir%/ndock/_products.py
 python_modules += %reldir%/ndock/_sorting.py
 python_modules += %reldir%/ndock/_stacking.py
 python_modules += %reldir%/ndock/_statistics.py
+python_modules += %reldir%/ndock/_text_files.py
 python_modules += %reldir%/ndock/_types.py
 python_modules += %reldir%/ndock/linalg.py
 python_modules += %reldir%/ndock/backends.py

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The checksum of the bytes whose checksum was crc (0: none yet) followed by these n. Any thread. */
+/* The checksum of the bytes whose checksum was crc (0: none yet) followed by these n. Any thread.
+ * */
 uint32_t nd__crc32(uint32_t crc, const void *data, size_t n);
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Reading .npz: members of a mapped zip archive that are .npy files. A stored member is read where it
- * lies. Of a deflated one the header is inflated first, and its promise must be the member's size,
- * which its compressed bytes must be able to hold, before memory is taken. */
+ * Reading .npz: members of a mapped zip archive that are .npy files. A stored member is read where
+ * it lies. Of a deflated one the header is inflated first, and its promise must be the member's
+ * size, which its compressed bytes must be able to hold, before memory is taken. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

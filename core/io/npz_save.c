@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Writing .npz: each array as a .npy file in a zip archive, byte for byte what nd_npy_save writes. */
+ * Writing .npz: each array as a .npy file in a zip archive, byte for byte what nd_npy_save writes.
+ * */
 #include <stdlib.h>
 #include <string.h>
 #include "core/ops/ops.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Writing a zip archive from its first byte to its last, without going back: a stored member's
  * sizes and checksum are known before it is written; those of a deflated one follow it. The date is
- * 1 January 1980, the first that zip knows, as in NumPy's archives: equal arrays make equal files. */
+ * 1 January 1980, the first that zip knows, as in NumPy's archives: equal arrays make equal files.
+ * */
 #include <stdlib.h>
 #include <string.h>
 #include "core/base/base.h"

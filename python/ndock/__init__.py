@@ -34,6 +34,7 @@ from ._products import *  # noqa: F403
 from ._sorting import *  # noqa: F403
 from ._stacking import *  # noqa: F403
 from ._statistics import *  # noqa: F403
+from ._text_files import *  # noqa: F403
 from ._vectorize import *  # noqa: F403
 from . import _einops, _methods as _methods  # the methods of Array that are Python
 from . import backends as backends, fft as fft, linalg as linalg, math as math, memory as memory, random as random

@@ -24,7 +24,7 @@ static struct {
     nd_dl_managed *managed;
     nd_dl_legacy *legacy;
     nd_cai cai;
-    char folder[64], npy[96], tensors[96], npz[96], output[96];
+    char folder[64], npy[96], tensors[96], npz[96], csv[96], output[96];
 } w;
 
 static int64_t shape23[] = {2, 3}, stride23[] = {3, 1}, ones[] = {1, 1, 1};
@@ -162,12 +162,13 @@ static bool make_files(void)
     snprintf(w.npy, sizeof w.npy, "%s/a.npy", w.folder);
     snprintf(w.tensors, sizeof w.tensors, "%s/a.safetensors", w.folder);
     snprintf(w.npz, sizeof w.npz, "%s/a.npz", w.folder);
+    snprintf(w.csv, sizeof w.csv, "%s/a.csv", w.folder);
     snprintf(w.output, sizeof w.output, "%s/out", w.folder);
     return nd_npy_save(w.npy, w.f32, NULL) == ND_OK &&
            nd_safetensors_save(w.tensors, 1, named, NULL, NULL) == ND_OK &&
            nd_safetensors_open(w.tensors, &w.file) == ND_OK &&
            nd_npz_save(w.npz, 1, named, 0, NULL) == ND_OK &&
-           nd_npz_open(w.npz, &w.archive) == ND_OK;
+           nd_npz_open(w.npz, &w.archive) == ND_OK && nd_csv_save(w.csv, w.f32, NULL) == ND_OK;
 }
 
 bool world_make(void)
@@ -202,6 +203,7 @@ void world_remove_files(void)
     unlink(w.npy);
     unlink(w.tensors);
     unlink(w.npz);
+    unlink(w.csv);
     unlink(w.output);
     rmdir(w.folder);
 }
@@ -299,6 +301,8 @@ static const pointer_row pointers[] = {
     IT("nd_npz_load", NULL, "name", "weight"),
     IT("nd_npz_load_as", NULL, "name", "weight"),
     IT("nd_npz_open", NULL, "path", w.npz),
+    IT("nd_csv_load", NULL, "path", w.csv),
+    IT("nd_csv_read", NULL, "text", "1,2\n3,4\n"),
     IT("nd_npy_map", NULL, "path", w.npy),
     IT("nd_plugin_load", NULL, "path", "/no/such/ndock-plugin.so"),
     IT("nd_allocator_load", NULL, "path", "/no/such/allocator.so"),
@@ -406,6 +410,7 @@ typedef struct {
 
 static const number_row numbers[] = {
     {"nd_to_host", "nbytes", sizeof host},
+    {"nd_csv_read", "nbytes", 8},
     {"nd_host_register", "nbytes", sizeof host},
     {"nd_ptr_info", "address", 1},
     {"nd_stream_wrap", "handle", 1},
