@@ -9,8 +9,8 @@ from tap import cases, main
 
 CALLS = 300 if os.environ.get("NDOCK_TEST_SLICE") else 2500
 # What these do is lasting by nature, waits for long, or writes files.
-LASTING = {"save", "savez", "set_default_device", "set_default_dtype", "plugins", "from_file", "load", "needle", "reset_peak_memory",
-           "set_device", "set_log", "fallback"}
+LASTING = {"save", "savetxt", "savez", "savez_compressed", "set_default_device", "set_default_dtype", "plugins", "from_file", "load", "needle",
+           "reset_peak_memory", "set_device", "set_log", "fallback"}
 
 x = nd.reshape(nd.arange(6, dtype=nd.float64, device="cpu"), (2, 3)) + 1
 m = nd.reshape(nd.arange(9, dtype=nd.float64, device="cpu"), (3, 3)) + 1
