@@ -39,6 +39,12 @@ ND_API ND_MUST_USE nd_status nd_interp(const nd_array *x, const nd_array *xp, co
 /* The polynomial with the coefficients p (one dimension, the highest power first) at x, by Horner's
  * rule, in the promoted dtype. */
 ND_API ND_MUST_USE nd_status nd_polyval(const nd_array *p, const nd_array *x, nd_array **out);
+/* The roots of the polynomial with the coefficients p (one dimension, the highest power first), as
+ * the eigenvalues of its companion matrix, each as often as its multiplicity, in no order: c64 for
+ * f32, c64 and narrower, else c128. Zeros before the first other coefficient are left out, so that
+ * a constant has no roots. How many roots there are depends on the values: the host waits. Needs
+ * what nd_eigvals needs. */
+ND_API ND_MUST_USE nd_status nd_roots(const nd_array *p, nd_array **out);
 
 ND_END_DECLS
 #endif

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._types import Any, Array, ArrayLike, Axes, Literal, Operand, Optional, Union
 
-__all__ = ["cummax", "cummin", "ediff1d", "gradient", "interp", "polyval", "trapezoid"]
+__all__ = ["cummax", "cummin", "ediff1d", "gradient", "interp", "polyval", "roots", "trapezoid"]
 
 
 def _given(function: str, x: Array, other: Any) -> Any:
@@ -126,3 +126,16 @@ def cummin(x: Array, /, axis: Optional[int] = None) -> Array:
     array([4, 4, 2, 2, 1], dtype=int64, device='cpu:0')
     """
     return _ndock._cummin(x, _one_axis(x, axis, "cummin"))
+
+
+def roots(p: Array, /) -> Array:
+    """The roots of the polynomial with the coefficients p (one dimension, the highest power first): the eigenvalues of its
+    companion matrix, in no order, each as often as its multiplicity. Complex, of p's precision, float64's for integers.
+    How many there are depends on the values, so the host waits.
+
+    Errors: ValueError where p has not one dimension; what nd.linalg.eigvals raises.
+
+    >>> nd.round(nd.sort(nd.roots(nd.asarray([1, 0, -4])).real))
+    array([-2.,  2.], dtype=float64, device='cpu:0')
+    """
+    return _ndock._roots(p)

@@ -328,6 +328,7 @@ static const pointer_row pointers[] = {
     OF("nd_trapezoid", NULL, "coordinates", row),
     OF("nd_interp", "const nd_array *", NULL, row),
     OF("nd_polyval", NULL, "p", row),
+    OF("nd_roots", NULL, "p", row),
     OF("nd_cummax", NULL, "a", row),
     OF("nd_cummin", NULL, "a", row),
     OF("nd_vander", NULL, "a", row),

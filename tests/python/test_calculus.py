@@ -110,6 +110,31 @@ def test_polyval(device):
         nd.polyval(nd.ones((2, 2), device=device), 1)
 
 
+def in_order(roots):
+    """By the real part, and by the imaginary one where these are equal but for rounding."""
+    return sorted(np.asarray(roots).tolist(), key=lambda z: (round(z.real, 3), z.imag))
+
+
+@cases(*DEVICES)
+def test_roots(device):
+    rng = np.random.default_rng(4)
+    # Products of (x - r) for known roots, zeros before and after the coefficients among them.
+    for want in ([], [0], [2], [0, 0, -3], [1, 2, 3, 4], [1j, -1j], [0.5 + 2j, -1, 0, 7]):
+        coefficients = np.concatenate([np.zeros(2), 3 * np.poly(want)])
+        for dtype in ("float32", "float64", "complex128") if np.isrealobj(coefficients) else ("complex64", "complex128"):
+            got = nd.roots(from_numpy(coefficients.astype(dtype), device))
+            assert got.shape == (len(want),) and got.dtype == (nd.complex64 if dtype in ("float32", "complex64") else nd.complex128)
+            assert str(got.device) == device + ("" if ":" in device else ":0")
+            np.testing.assert_allclose(in_order(got), in_order(np.array(want, "complex128")), atol=1e-12 if dtype in ("float64", "complex128") else 1e-3)
+    for n in (2, 5, 9):
+        p = rng.normal(size=2 * n)[::2]
+        np.testing.assert_allclose(in_order(nd.roots(from_numpy(p, device))), in_order(np.roots(p)), rtol=1e-8)
+    assert nd.roots(nd.asarray([2, -6], device=device)).tolist() == [3]
+    assert nd.roots(nd.asarray([4], device=device)).shape == nd.roots(nd.zeros(3, device=device)).shape == (0,)
+    with raises(ValueError, "rank 2"):
+        nd.roots(nd.ones((2, 2), device=device))
+
+
 @cases(*DEVICES)
 def test_running_extremes(device):
     for rng, dtype, x, y in each(device, ("bool",) + INTS + REALS, SHAPES + [(0,), (3, 0), (1000,), (5, 1)]):

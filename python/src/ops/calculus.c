@@ -52,6 +52,17 @@ static PyObject *polyval(PyObject *module, PyObject *const *args, Py_ssize_t n)
     return py_done(st, saved, nd_polyval(p, a, &r), &r);
 }
 
+/* (p) */
+static PyObject *roots(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    py_state *st = py_state_of(module);
+    nd_array *p, *r = NULL;
+    if (py_args(st, "roots", "a", args, n, &p) < 0)
+        return NULL;
+    PyThreadState *saved = py_unlock(p, nd_size(p));
+    return py_done(st, saved, nd_roots(p, &r), &r);
+}
+
 /* (x, xp, fp, has left, left, has right, right, period) */
 static PyObject *interp(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
@@ -94,5 +105,6 @@ static PyObject *cummin(PyObject *module, PyObject *const *args, Py_ssize_t n)
 PyMethodDef py_calculus_methods[] = {
     PY_METHOD("_ediff1d", ediff1d),     PY_METHOD("_gradient", gradient),
     PY_METHOD("_trapezoid", trapezoid), PY_METHOD("_polyval", polyval),
+    PY_METHOD("_roots", roots),
     PY_METHOD("_interp", interp),       PY_METHOD("_cummax", cummax),
     PY_METHOD("_cummin", cummin),       PY_METHODS_END};
