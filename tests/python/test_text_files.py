@@ -138,6 +138,8 @@ def test_bytes_are_numpys():
             for keywords in ({}, {"delimiter": ",", "newline": "\r\n"},
                              {"header": "a\nb", "footer": "end", "comments": "% "}):
                 ours, theirs = io.StringIO(), io.StringIO()
+                if fmt == "%x" and x.dtype == bool:
+                    continue  # which NumPy before 2.4 writes, and later ones refuse
                 try:
                     with np.errstate(all="ignore"):
                         np.savetxt(theirs, x, fmt=fmt, **keywords)
@@ -171,7 +173,8 @@ def test_shortest_text_is_reprs():
         out = io.StringIO()
         nd.savetxt(out, y, fmt=None)
         for text, v in zip(out.getvalue().split(), y):
-            assert text == str(v), (dtype, text, v)
+            # NumPy's shortest digits in Python's notation, for NumPy's own differs between versions.
+            assert text == repr(float(np.format_float_scientific(v, unique=True))), (dtype, text, v)
 
 
 def test_random_texts_read_as_float_does():
