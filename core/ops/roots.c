@@ -23,7 +23,7 @@ static nd_array *companion(nd_steps *s, const nd_array *c, int64_t degree)
 {
     nd_array *m, *row = nd__step2(s, ND_OP_divide, nd__step_part(s, c, 0, 1, degree + 1, 1),
                                   nd__step_part(s, c, 0, 0, 1, 1));
-    ND_STEP(s, m, nd_eye(c->device, c->dtype, degree, degree, -1, &m));
+    ND_STEP(s, m, nd_eye(c->storage->device, c->dtype, degree, degree, -1, &m));
     nd_array *first = nd__step_part(s, m, 0, 0, 1, 1);
     ND_STEP_DO(s, nd_negative_into(row, first));
     return m;
@@ -47,7 +47,7 @@ nd_status nd_roots(const nd_array *p, nd_array **out)
     const int64_t degree = end > begin ? end - begin - 1 : 0,
                   at_zero = end > begin ? p->size - end : 0;
     const nd_dtype complex = dtype == ND_F32 || dtype == ND_C64 ? ND_C64 : ND_C128;
-    ND_STEP(&s, zeros, nd_zeros(p->device, complex, 1, &at_zero, &zeros));
+    ND_STEP(&s, zeros, nd_zeros(p->storage->device, complex, 1, &at_zero, &zeros));
     if (degree == 0)
         return nd__steps_end(&s, "roots", zeros, out);
     ND_STEP(&s, found, nd_eigvals(companion(&s, c, degree), NULL, &found));
