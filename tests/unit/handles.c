@@ -160,7 +160,7 @@ static void run_with_tool(const char *script, const char *name)
 }
 
 /* Whether this program was compiled with -g, which CFLAGS may lack. */
-static bool has_debug_info(void)
+static int has_debug_info(void)
 {
     char command[sizeof program + 64];
     snprintf(command, sizeof command, "readelf -S '%s' | grep -q debug_line", program);
