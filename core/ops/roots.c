@@ -21,10 +21,12 @@ static void extent(nd_steps *s, const nd_array *p, int64_t *begin, int64_t *end)
  * first row is -c[1 ...] / c[0], and below the diagonal are ones. */
 static nd_array *companion(nd_steps *s, const nd_array *c, int64_t degree)
 {
-    nd_array *m, *row = nd__step2(s, ND_OP_divide, nd__step_part(s, c, 0, 1, degree + 1, 1),
-                                  nd__step_part(s, c, 0, 0, 1, 1));
+    const nd_index top[1] = {nd_at(0)};
+    nd_array *m, *first,
+        *row = nd__step2(s, ND_OP_divide, nd__step_part(s, c, 0, 1, degree + 1, 1),
+                         nd__step_part(s, c, 0, 0, 1, 1));
     ND_STEP(s, m, nd_eye(c->storage->device, c->dtype, degree, degree, -1, &m));
-    nd_array *first = nd__step_part(s, m, 0, 0, 1, 1);
+    ND_STEP(s, first, nd_slice(m, top, 1, &first));
     ND_STEP_DO(s, nd_negative_into(row, first));
     return m;
 }
@@ -50,7 +52,8 @@ nd_status nd_roots(const nd_array *p, nd_array **out)
     ND_STEP(&s, zeros, nd_zeros(p->storage->device, complex, 1, &at_zero, &zeros));
     if (degree == 0)
         return nd__steps_end(&s, "roots", zeros, out);
-    ND_STEP(&s, found, nd_eigvals(companion(&s, c, degree), NULL, &found));
+    const nd_array *matrix = companion(&s, c, degree);
+    ND_STEP(&s, found, nd_eigvals(matrix, NULL, &found));
     const nd_array *both[2] = {found, zeros};
     ND_STEP(&s, r, nd_concat(2, both, 0, &r));
     return nd__steps_end(&s, "roots", r, out);

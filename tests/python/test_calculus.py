@@ -120,7 +120,7 @@ def test_roots(device):
     rng = np.random.default_rng(4)
     # Products of (x - r) for known roots, zeros before and after the coefficients among them.
     for want in ([], [0], [2], [0, 0, -3], [1, 2, 3, 4], [1j, -1j], [0.5 + 2j, -1, 0, 7]):
-        coefficients = np.concatenate([np.zeros(2), 3 * np.poly(want)])
+        coefficients = np.concatenate([np.zeros(2), 3 * np.atleast_1d(np.poly(want))])
         for dtype in ("float32", "float64", "complex128") if np.isrealobj(coefficients) else ("complex64", "complex128"):
             got = nd.roots(from_numpy(coefficients.astype(dtype), device))
             assert got.shape == (len(want),) and got.dtype == (nd.complex64 if dtype in ("float32", "complex64") else nd.complex128)
