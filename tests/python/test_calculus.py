@@ -112,7 +112,7 @@ def test_polyval(device):
 
 def in_order(roots):
     """By the real part, and by the imaginary one where these are equal but for rounding."""
-    return sorted(np.asarray(roots).tolist(), key=lambda z: (round(z.real, 3), z.imag))
+    return sorted(roots.tolist(), key=lambda z: (round(z.real, 3), z.imag))
 
 
 @cases(*DEVICES)
