@@ -110,8 +110,8 @@ nd_status nd_npy_map(const char *path, int32_t mode, nd_dtype opaque, nd_device 
                         (int)mode);
     if (opaque && !nd_dtype_get(opaque))
         return nd__fail(ND_ERR_DTYPE, op, 2, "there is no dtype %d", (int)opaque);
-    device = nd__or_current(device, &status);
-    ND_RETURN_IF(status);
+    if (!device)
+        ND_RETURN_IF(nd_device_get("cpu", &device));
     ND_RETURN_IF(check_device(device));
     ND_RETURN_IF(nd__map_open_as(op, path, mode, &map));
     ND_GOTO_IF(failed, nd__npy_header_read(op, path, map.data, map.size, &header));

@@ -24,7 +24,7 @@ ND_API ND_MUST_USE nd_status nd_npy_save(const char *path, const nd_array *a,
                                          const nd_save_opts *opts);
 
 /* The array of a .npy file as the file itself, mapped and not read, for a device that uses host
- * memory. ND_MAP_READ: read-only; ND_MAP_WRITE: what is written goes into the file (fsync of any
+ * memory (NULL: the CPU). ND_MAP_READ: read-only; ND_MAP_WRITE: what is written goes into the file (fsync of any
  * descriptor of the file makes it last); ND_MAP_PRIVATE: writable, the file stays. opaque as in
  * nd_npy_load_as; 0: opaque elements are refused. Fortran order becomes strides. The last array
  * over the mapping ends it. Another byte order, elements at an unaligned place, and truth values

@@ -102,8 +102,8 @@ def load(file: Path, /, *, device: Optional[DeviceLike] = None, dtype: Optional[
     elements (V2) of .npy are. names: only these arrays of a safetensors file (IndexError if one is missing).
 
     mmap_mode: a .npy file as the array's memory, mapped and not read: "r" read-only, "r+" writes go into the file, "c" they
-    stay in memory. ValueError for what would have to be converted (another byte order) and on devices that do not use host
-    memory.
+    stay in memory; on the CPU unless another device is named. ValueError for what would have to be converted (another byte
+    order) and on devices that do not use host memory.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "x.npy")

@@ -153,6 +153,7 @@ def test_nan(device, text):
 
 PROGRAM = """
 import ndock as nd
+nd.set_default_device("cpu")
 x = nd.reshape(nd.arange(1600.0), (40, 40)) + 1600 * nd.eye(40)
 assert abs(float(nd.sum(nd.linalg.solve(x, x))) - 40) < 1e-9 and nd.linalg.svdvals(x).shape == (40,)
 for f in (nd.linalg.eig, nd.linalg.eigvals):
@@ -179,7 +180,7 @@ def test_a_missing_LAPACK(name):
 
 def test_a_missing_FFTW():
     """Where FFTW is asked for and is not there: an error that says what to install, else a transform."""
-    got = subprocess.run([sys.executable, "-c", "import ndock as nd; print(nd.fft.fft(nd.ones(2)).tolist())"],
+    got = subprocess.run([sys.executable, "-c", "import ndock as nd; print(nd.fft.fft(nd.ones(2, device='cpu')).tolist())"],
                          env={**os.environ, "NDOCK_CPU_FFT": "fftw"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
     assert got.stdout == "[(2+0j), 0j]\n" or "NDOCK_CPU_FFT=fftw" in got.stderr and "install FFTW 3" in got.stderr, got.stderr
 

@@ -10,7 +10,7 @@ import threading
 import zipfile
 
 import ndock as nd
-from arrays import ALL, DEVICES, np, pair, same
+from arrays import ALL, DEVICES, host, np, pair, same
 from tap import cases, main, raises
 
 folder = tempfile.TemporaryDirectory()
@@ -226,7 +226,7 @@ def test_random_damage():
             except (ValueError, TypeError):
                 continue
             for want in (x, y):  # what passes the checksum is what was written
-                assert any(g.shape == want.shape and np.array_equal(np.asarray(g), want) for g in got.values())
+                assert any(g.shape == want.shape and np.array_equal(host(g), want) for g in got.values())
 
 
 def test_threads_load_from_one_archive():
@@ -238,7 +238,7 @@ def test_threads_load_from_one_archive():
     def work():
         for _ in range(20):
             for name, x in want.items():
-                if not np.array_equal(np.asarray(f[name]), x):
+                if not np.array_equal(host(f[name]), x):
                     wrong.append(name)
     threads = [threading.Thread(target=work) for _ in range(4)]
     for t in threads:
