@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The CPU beside NumPy, SciPy, numexpr and PyTorch, as far as they are installed, in one run: a table of ratios, and JSON.
+
+    bench/cpu.py [--threads 1,2] [--rounds 7] [--only WORD;WORD] [--json FILE] [--compare OLD.json] [--list]
+
+Each number of threads is a process of its own, since libraries read it when they start. Contenders take turns; a figure is the best
+of the rounds, each of as many calls as take about 10 ms, for on a machine that others use the best is what the machine can do. The
+results of a row are compared with NumPy's before it is timed. "x": the best peer's time over ndock's, above 1 where ndock is faster;
+"of copy": for rows of bytes, the share of what a copy that writes into an array reaches, the best contender's, in the same process.
+--compare names the JSON of an earlier run on this machine and refuses to judge where the copies of the two runs differ by more than 5 %
+or the rounds of a row do by more than 20 %; its status is 1 where a row is more than 3 % slower. The rows and aims are those of
+shared/spec/speed.md."""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+
+SECONDS = 0.01
+VARIABLES = "NDOCK_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
+
+
+def timed(fn, calls):
+    start = time.perf_counter()
+    for _ in range(calls):
+        fn()
+    return (time.perf_counter() - start) / calls
+
+
+def measured(turns, rounds):
+    """{contender: [seconds a call of each round]}"""
+    calls = {name: max(1, int(SECONDS / max(min(timed(fn, 1), timed(fn, 1)), 1e-8))) for name, fn in turns.items()}
+    times = {name: [] for name in turns}
+    for _ in range(rounds):
+        for name, fn in turns.items():
+            times[name].append(timed(fn, calls[name]))
+    return times
+
+
+def peer(name):
+    try:
+        return __import__(name, fromlist=["_"])
+    except Exception:  # a broken installation counts as none
+        return None
+
+
+class Data:
+    """An array in every library, random between low and high."""
+
+    def __init__(self, libraries, seed=1):
+        self.__dict__.update(libraries)
+        self.rng = self.np.random.default_rng(seed)
+
+    def real(self, *shape, dtype="float32", low=0.1, high=2.0):
+        return self.each((self.rng.random(shape) * (high - low) + low).astype(dtype))
+
+    def integers(self, *shape, high=1 << 20, dtype="int32"):
+        return self.each(self.rng.integers(1, high, shape).astype(dtype))
+
+    def each(self, x):
+        out = {"ndock": self.nd.asarray(x, copy=True), "numpy": x}
+        if self.torch:
+            out["torch"] = self.torch.from_numpy(x.copy())
+        return out
+
+
+def same(f, *operands, only=("ndock", "numpy", "torch")):
+    """Turns of one function of (library's name, operands)."""
+    def turn(name):
+        mine = [x[name] for x in operands]
+        return lambda: f(name, *mine)
+    return {name: turn(name) for name in only if all(name in x for x in operands)}
+
+
+def products(d):
+    for dtype, sizes in (("float32", (64, 256, 512, 1024, 2048)), ("float64", (64, 1024))):
+        for n in sizes:
+            a, b = d.real(n, n, dtype=dtype, low=-1, high=1), d.real(n, n, dtype=dtype, low=-1, high=1)
+            yield f"matmul {dtype} {n}", "GFLOP/s", 2 * n**3, same(lambda m, x, y: x @ y, a, b)
+    a, b = d.real(2000, 32, 32), d.real(2000, 32, 32)
+    yield "matmul of 2000 x 32 x 32 x 32", "GFLOP/s", 2 * 2000 * 32**3, same(lambda m, x, y: x @ y, a, b)
+    a, b, v = d.real(8, 4096), d.real(4096, 4096), d.real(4096)
+    yield "matmul 8 x 4096 by 4096 x 4096", "GFLOP/s", 2 * 8 * 4096**2, same(lambda m, x, y: x @ y, a, b)
+    yield "matmul 4096 x 4096 by a vector", "GB/s", 4 * 4096**2, same(lambda m, x, y: x @ y, b, v)
+
+
+def reductions(d):
+    a, small = d.real(4096, 4096), d.real(100000)
+    nbytes = 4 * 4096**2
+    for axis in (None, 0, 1):
+        yield f"sum, axis {axis}", "GB/s", nbytes, same(lambda m, x, k=axis: x.sum() if k is None else x.sum(k), a)
+    for axis in (0, 1):
+        def largest(m, x, k=axis):
+            return x.amax(k) if m == "torch" else x.max(axis=k)
+        yield f"max, axis {axis}", "GB/s", nbytes, same(largest, a)
+        yield f"argmax, axis {axis}", "GB/s", nbytes, same(
+            lambda m, x, k=axis: d.nd.argmax(x, axis=k) if m == "ndock" else x.argmax(k), a)
+    yield "sum of 100,000", "GB/s", 400000, same(lambda m, x: x.sum(), small)
+    yield "cumulative sum, axis 1", "GB/s", 2 * nbytes, same(
+        lambda m, x: d.nd.cumulative_sum(x, axis=1) if m == "ndock" else x.cumsum(1), a)
+
+
+def elementwise(d):
+    n = 1 << 24
+    a, b = d.real(n), d.real(n)
+    module = {"ndock": d.nd, "numpy": d.np, "torch": d.torch}
+    for size in (100000, 1000000, n):
+        x, y = ({k: v[:size] for k, v in p.items()} for p in (a, b))
+        yield f"add of {size}", "GB/s", 12 * size, same(lambda m, p, q: p + q, x, y)
+    for name in ("exp", "log", "tanh", "sin", "sqrt"):
+        yield f"{name} float32", "GB/s", 8 * n, same(lambda m, x, f=name: getattr(module[m], f)(x), a)
+    yield "pow float32", "GB/s", 12 * n, same(lambda m, x, y: x**y, a, b)
+    yield "greater or equal", "GB/s", 9 * n, same(lambda m, x, y: x >= y, a, b)
+    wide = d.real(n // 2, dtype="float64")
+    yield "exp float64", "GB/s", 8 * n, same(lambda m, x: module[m].exp(x), wide)
+    whole = d.integers(n)
+    yield "int32 // 7", "GB/s", 8 * n, same(lambda m, x: x // 7, whole)
+    yield "int32 % 7", "GB/s", 8 * n, same(lambda m, x: x % 7, whole)
+    for name, f in (("2a + b*b + 1", "2*a + b*b + 1"), ("tanh(a*b + a)", "tanh(a*b + a)")):
+        def written(m, x, y, f=f):
+            return eval(f, {"a": x, "b": y, "tanh": getattr(module[m], "tanh")})
+        turns = same(written, a, b)
+        if getattr(d.nd, "fuse", None):
+            fused = d.nd.fuse(lambda x, y, f=f: eval(f, {"a": x, "b": y, "tanh": d.nd.tanh}))
+            turns["ndock fused"] = lambda: fused(a["ndock"], b["ndock"])
+        if d.numexpr:
+            turns["numexpr"] = lambda f=f: d.numexpr.evaluate(f, {"a": a["numpy"], "b": b["numpy"]})
+        yield name, "GB/s", 12 * n, turns
+
+
+def copies(d):
+    a, b, box = d.real(4096, 4096), d.real(4096, 4096), d.real(32, 64, 96, 80)
+
+    def dense(m, x):
+        return d.nd.asarray(x, copy=True) if m == "ndock" else d.np.ascontiguousarray(x) if m == "numpy" else x.contiguous()
+
+    def turned(m, x, axes):
+        return d.nd.permute_dims(x, axes) if m == "ndock" else x.transpose(axes) if m == "numpy" else x.permute(axes)
+    yield "transpose", "GB/s", 8 * 4096**2, same(lambda m, x: dense(m, x.T), a)
+    yield "a.T + b", "GB/s", 12 * 4096**2, same(lambda m, x, y: x.T + y, a, b)
+    size = 8 * 32 * 64 * 96 * 80
+    for axes in ((3, 2, 1, 0), (0, 3, 1, 2), (0, 2, 1, 3)):
+        yield f"permute {axes}", "GB/s", size, same(lambda m, x, k=axes: dense(m, turned(m, x, k)), box)
+    yield "float32 to float16", "GB/s", 6 * 4096**2, same(
+        lambda m, x: x.half() if m == "torch" else x.astype(d.nd.float16 if m == "ndock" else "float16"), a)
+
+
+def sorting(d):
+    a, rows = d.real(10**7), d.real(10000, 1024)
+    for name, x in (("10,000,000", a), ("rows of 1024", rows)):
+        size = 10**7 if x is a else 10000 * 1024
+        yield f"sort {name}", "Gkey/s", size, same(
+            lambda m, y: d.nd.sort(y) if m == "ndock" else d.np.sort(y) if m == "numpy" else y.sort().values, x)
+        yield f"argsort {name}", "Gkey/s", size, same(
+            lambda m, y: d.nd.argsort(y) if m == "ndock" else d.np.argsort(y, kind="stable") if m == "numpy" else y.argsort(stable=True), x)
+
+
+def small(d):
+    x, v = d.real(10, 10, dtype="float64"), d.real(100, dtype="float64")
+    mask = {k: y > 1 for k, y in v.items()}
+    module = {"ndock": d.nd, "numpy": d.np, "torch": d.torch}
+    here = {"ndock": 0, "numpy": 0} | ({"torch": 0} if d.torch else {})
+    yield "zeros(100)", "us", 1, same(lambda m, _: module[m].zeros(100), here)
+    yield "x[2:5, 3]", "us", 1, same(lambda m, y: y[2:5, 3], x)
+    yield "x[mask] of 100", "us", 1, same(lambda m, y, k: y[k], v, mask)
+    yield "x + x of 100", "us", 1, same(lambda m, y: y + y, v)
+    yield "sum of 100", "us", 1, same(lambda m, y: y.sum(), v)
+
+
+GROUPS = (products, reductions, elementwise, copies, sorting, small)
+
+
+def agrees(np, turns):
+    """Names of contenders whose result is not NumPy's."""
+    if "numpy" not in turns:
+        return []
+    want = np.asarray(turns["numpy"]())
+    wrong = []
+    for name, fn in turns.items():
+        got = np.asarray(fn())
+        error = np.max(np.abs(got.astype("float64") - want.astype("float64")), initial=0) if got.shape == want.shape else np.inf
+        if not error <= 2e-3 * max(np.max(np.abs(want.astype("float64")), initial=0), 1) and want.size:
+            wrong.append(name)
+    return wrong
+
+
+def ceiling(d, rounds):
+    a, b = d.real(1 << 25), d.real(1 << 25)
+    times = measured({"ndock": lambda: d.nd.copyto(b["ndock"], a["ndock"]), "numpy": lambda: d.np.copyto(b["numpy"], a["numpy"])}, rounds)
+    return 8 * (1 << 25) / min(min(t) for t in times.values()) * 1e-9
+
+
+def figure(unit, amount, seconds):
+    return seconds * 1e6 if unit == "us" else amount / seconds * 1e-9
+
+
+def run(threads, words, rounds, names_only):
+    """One process's rows, printed; the report."""
+    import numpy as np
+    import ndock as nd
+    nd.set_default_device("cpu")
+    torch, numexpr = peer("torch"), peer("numexpr")
+    if torch:
+        torch.set_num_threads(threads)
+    if numexpr:
+        numexpr.set_num_threads(threads)
+    d = Data({"np": np, "nd": nd, "torch": torch, "numexpr": numexpr})
+    copy = 0 if names_only else ceiling(d, rounds)
+    print(f"# {threads} threads, NumPy {np.__version__}" + "".join(
+        f", {m.__name__} {m.__version__}" if m else "" for m in (torch, numexpr)) + f", copying {copy:.1f} GB/s")
+    report = {"threads": threads, "copy": copy, "rows": []}
+    for group in GROUPS:
+        for name, unit, amount, turns in group(d):
+            if not any(w in name for w in words):
+                continue
+            if names_only:
+                print(f"{name:34} {unit}")
+                continue
+            wrong = agrees(np, turns)
+            times = measured(turns, rounds)
+            best = {k: min(t) for k, t in times.items()}
+            ours = min(v for k, v in best.items() if k.startswith("ndock"))
+            others = {k: v for k, v in best.items() if not k.startswith("ndock")}
+            first = min(others, key=others.get)
+            share = f"{amount / ours * 1e-9 / copy:5.2f} of copy" if unit == "GB/s" else ""
+            print(f"{name:34} {unit:8}" + " ".join(f"{k} {figure(unit, amount, v):9.2f}" for k, v in best.items())
+                  + f"   {others[first] / ours:6.2f} x {first:8} {share}" + "".join(f"  WRONG: {w}" for w in wrong), flush=True)
+            report["rows"].append({"row": name, "unit": unit, "amount": amount, "seconds": times, "wrong": wrong})
+    return report
+
+
+def compared(old, new):
+    """Prints how the rows of two reports differ; 1 where one is slower by more than 3 %, 2 where they cannot be compared."""
+    status = 0
+    for a in old:
+        for b in new:
+            if a["threads"] != b["threads"]:
+                continue
+            if abs(a["copy"] / b["copy"] - 1) > 0.05:
+                print(f"# {a['threads']} threads: a copy ran at {a['copy']:.1f} GB/s then and at {b['copy']:.1f} now: no comparison")
+                status = 2
+                continue
+            before = {r["row"]: r for r in a["rows"]}
+            for r in b["rows"]:
+                then, now = before.get(r["row"], {}).get("seconds", {}).get("ndock"), r["seconds"]["ndock"]
+                if not then:
+                    continue
+                noisy = any(sorted(t)[len(t) // 2] > 1.2 * min(t) for t in (then, now))
+                ratio = min(then) / min(now)
+                print(f"{b['threads']} threads {r['row']:34} {ratio:6.3f} x" + (" noisy, not judged" if noisy else ""))
+                status = max(status, 1 if ratio < 0.97 and not noisy else 0)
+    return status
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--threads", default=f"1,{os.cpu_count()}")
+    p.add_argument("--rounds", type=int, default=7)
+    p.add_argument("--only", default="", help="rows whose name has one of these words, separated by semicolons")
+    p.add_argument("--json")
+    p.add_argument("--compare")
+    p.add_argument("--list", action="store_true", help="the names of the rows")
+    p.add_argument("--one", help=argparse.SUPPRESS)  # the file of one process's report
+    o = p.parse_args()
+    words = o.only.split(";")
+    if o.one:
+        report = run(int(o.threads), words, o.rounds, o.list)
+        with open(o.one, "w") as f:
+            json.dump(report, f)
+        return 0
+    reports = []
+    for threads in dict.fromkeys(o.threads.split(",")):
+        env = {**os.environ, **dict.fromkeys(VARIABLES, threads)}
+        path = f"/tmp/ndock-bench-{os.getpid()}.json"
+        code = subprocess.run([sys.executable, __file__, "--one", path, "--threads", threads, "--rounds", str(o.rounds), "--only", o.only]
+                              + ["--list"] * o.list, env=env).returncode
+        if code:
+            return code
+        with open(path) as f:
+            reports.append(json.load(f))
+        os.unlink(path)
+        if o.list:
+            return 0
+    if o.json:
+        with open(o.json, "w") as f:
+            json.dump(reports, f, indent=1)
+    if o.compare:
+        with open(o.compare) as f:
+            return compared(json.load(f), reports)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
