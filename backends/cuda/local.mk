@@ -14,6 +14,9 @@ cuda_host_sources = \
   %reldir%/host/team.c %reldir%/host/transfer.c %reldir%/host/vmm.c \
   %reldir%/index/gather.c %reldir%/index/gather.h %reldir%/index/scatter.c %reldir%/index/scatter.h %reldir%/index/search.c \
   %reldir%/index/search.h %reldir%/index/select.c %reldir%/index/select.h \
+  %reldir%/linalg/eigen.c %reldir%/linalg/factor.c %reldir%/linalg/large.h %reldir%/linalg/linalg.c %reldir%/linalg/linalg.h \
+  %reldir%/linalg/small.h %reldir%/linalg/solve.c %reldir%/linalg/solver.c %reldir%/linalg/solver.def %reldir%/linalg/solver.h \
+  %reldir%/linalg/svd.c \
   %reldir%/matmul/blaslt.c %reldir%/matmul/blaslt.def %reldir%/matmul/blaslt.h %reldir%/matmul/matmul.c \
   %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/plan.h \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
@@ -26,6 +29,7 @@ cuda_kernel_sources = \
   %reldir%/elementwise/elementwise.cu \
   %reldir%/fft/fft.cu \
   %reldir%/index/gather.cu %reldir%/index/scatter.cu %reldir%/index/search.cu %reldir%/index/select.cu \
+  %reldir%/linalg/large.cu %reldir%/linalg/small.cu \
   %reldir%/matmul/matmul.cu \
   %reldir%/norm/norm.cu \
   %reldir%/random/random.cu %reldir%/random/sampler.cu \
@@ -36,6 +40,8 @@ cuda_kernel_headers = \
   %reldir%/elementwise/elementwise.h \
   %reldir%/fft/fft.h \
   %reldir%/index/gather.h %reldir%/index/scatter.h %reldir%/index/search.h %reldir%/index/select.h %reldir%/index/status.cuh \
+  %reldir%/linalg/eigen.cuh %reldir%/linalg/factor.cuh %reldir%/linalg/lanes.cuh %reldir%/linalg/large.h %reldir%/linalg/scalar.cuh \
+  %reldir%/linalg/small.h %reldir%/linalg/solve.cuh %reldir%/linalg/svd.cuh %reldir%/linalg/types.cuh \
   %reldir%/math/angle.cuh %reldir%/math/core.cuh %reldir%/math/f32.cuh %reldir%/math/f64.cuh %reldir%/math/half.cuh \
   %reldir%/math/hw.cuh %reldir%/math/parts.cuh %reldir%/math/random.cuh %reldir%/math/scalar.cuh \
   %reldir%/math/scalar_complex.cuh %reldir%/math/scalar_float.cuh %reldir%/math/types.cuh \

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "fft/cufft.h"
 #include "host/backend.h"
+#include "linalg/solver.h"
 #include "matmul/blaslt.h"
 #include <ndock/note.h>
 
@@ -66,12 +67,13 @@ static const void *group(ndp_dev *dev, const char *id)
     return NULL;
 }
 
-/* The libraries of products and transforms go before the modules, some of whose kernels they may
+/* The libraries of products, decompositions and transforms go before the modules, some of whose kernels they may
  * still run. */
 static void close_device(ndp_dev *dev)
 {
-    static const cuda_closer closers[] = {cuda_rings_close, cuda_pool_close,     cuda_blaslt_close,
-                                          cuda_cufft_close, cuda_modules_unload, NULL};
+    static const cuda_closer closers[] = {cuda_rings_close,  cuda_pool_close,   cuda_blaslt_close,
+                                          cuda_solver_close, cuda_cufft_close, cuda_modules_unload,
+                                          NULL};
     cuda_close(dev, closers);
 }
 

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The steps that calls of linear algebra are made of. */
+#include "linalg/linalg.h"
+#include <string.h>
+
+int32_t lin_type_of(int32_t dtype)
+{
+    switch (dtype) {
+    case NDP_F32:
+        return SOLVER_F32;
+    case NDP_F64:
+        return SOLVER_F64;
+    case NDP_C64:
+        return SOLVER_C64;
+    case NDP_C128:
+        return SOLVER_C128;
+    default:
+        return -1;
+    }
+}
+
+int32_t lin_dtype_of(int32_t type)
+{
+    static const int32_t dtypes[] = {NDP_F32, NDP_F64, NDP_C64, NDP_C128};
+    return dtypes[type];
+}
+
+uint64_t lin_dtypes(void)
+{
+    return (uint64_t)1 << NDP_F32 | (uint64_t)1 << NDP_F64 | (uint64_t)1 << NDP_C64 |
+           (uint64_t)1 << NDP_C128;
+}
+
+void lin_begin(lin_job *j, const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
+{
+    *j = (lin_job){.k = (const cuda_kernel *)base, .stream = s, .call = call};
+    j->type = lin_type_of(call->in[0].dtype);
+    j->size = ndp_dtype_size(call->in[0].dtype);
+    j->real = j->type == SOLVER_F32 || j->type == SOLVER_C64 ? 4 : 8;
+    j->count = call->out[0].shape[0];
+    j->info = lin_take(j, j->count * (int64_t)sizeof(int32_t));
+}
+
+uint64_t lin_take(lin_job *j, int64_t nbytes)
+{
+    const uint64_t at = j->total;
+    j->total += ((uint64_t)nbytes + 255) / 256 * 256;
+    return at;
+}
+
+CUdeviceptr lin_at(const lin_job *j, uint64_t place)
+{
+    return j->call->scratch.mem ? cuda_ptr(&j->call->scratch) + place : 0;
+}
+
+int32_t lin_has_room(const lin_job *j)
+{
+    const ndp_view *given = &j->call->scratch;
+    if (given->mem && (uint64_t)given->shape[0] >= j->total)
+        return NDP_OK;
+    return cuda_error(NDP_ERR_INTERNAL, "%s was called without its scratch memory",
+                      cuda_op_name(j->call->op));
+}
+
+int32_t lin_find(cuda_kernel *k, int place, const char *file, int32_t dtype, const char *name)
+{
+    return cuda_function(k->dev, cuda_module_of(file, dtype), name, &k->function[place]);
+}
+
+/* ---- operands ---- */
+
+lin_side lin_side_of(const ndp_view *v)
+{
+    return (lin_side){.at = cuda_ptr(v),
+                      .batch = v->stride[0],
+                      .row = v->stride[1],
+                      .column = v->ndim > 2 ? v->stride[2] : 1};
+}
+
+lin_side lin_turned(lin_side s)
+{
+    return (lin_side){.at = s.at, .batch = s.batch, .row = s.column, .column = s.row};
+}
+
+lin_side lin_columns(CUdeviceptr at, int64_t rows, int64_t columns)
+{
+    return (lin_side){.at = at, .batch = rows * columns, .row = 1, .column = rows};
+}
+
+int64_t lin_leading(const ndp_view *v, int turned)
+{
+    const int near = turned ? 2 : 1, far = 3 - near;
+    const int64_t stride = v->shape[far] == 1 ? v->shape[near] : v->stride[far];
+    return (v->stride[near] == 1 || v->shape[near] == 1) && stride >= v->shape[near] ? stride : 0;
+}
+
+solver_operand lin_operand(const lin_job *j, CUdeviceptr at, int64_t rows, int64_t columns)
+{
+    return (solver_operand){.at = at, .step = rows * columns * j->size, .ld = rows};
+}
+
+/* ---- steps ---- */
+
+int32_t lin_clear(const lin_job *j, CUdeviceptr at, int64_t nbytes)
+{
+    cuda_scope scope;
+    int32_t status = cuda_enter(j->k->dev, &scope);
+    if (status != NDP_OK)
+        return status;
+    CUresult r = cu.cuMemsetD8Async(at, 0, (size_t)nbytes, cuda_stream(j->k->dev, j->stream));
+    cuda_leave(&scope);
+    return cuda_fail(r, "%s on cuda:%u", cuda_op_name(j->call->op), j->k->dev->index);
+}
+
+static uint32_t rows_of_grid(const lin_job *j)
+{
+    return (uint32_t)(j->count < LIN_GRID_Y ? j->count : LIN_GRID_Y);
+}
+
+int32_t lin_move(const lin_job *j, int place, lin_moving m)
+{
+    const int64_t down = (m.rows + LIN_TILE - 1) / LIN_TILE,
+                  across = (m.columns + LIN_TILE - 1) / LIN_TILE;
+    m.count = j->count;
+    if (down > INT32_MAX / across)
+        return cuda_error(NDP_ERR_OVERFLOW, "%s: matrices of %lld x %lld are too large",
+                          cuda_op_name(j->call->op), (long long)m.rows, (long long)m.columns);
+    return cuda_launch_2d(j->k, j->k->function[place], j->stream, (uint32_t)(down * across),
+                          rows_of_grid(j), LIN_MOVE_THREADS, 0, &m);
+}
+
+int32_t lin_look_at(const lin_job *j, int place, lin_looking l)
+{
+    const int64_t most = (int64_t)j->k->dev->sm_count * 8, lines = l.rows;
+    l.count = j->count;
+    return cuda_launch_2d(j->k, j->k->function[place], j->stream,
+                          (uint32_t)(lines < most ? lines : most), rows_of_grid(j),
+                          LIN_MOVE_THREADS, 0, &l);
+}
+
+int32_t lin_solver_run(const lin_job *j, solver_job *s)
+{
+    const uint64_t have = (uint64_t)j->call->scratch.shape[0];
+    s->type = j->type;
+    s->count = j->count;
+    s->work = lin_at(j, j->total);
+    s->work_bytes = have > j->total ? have - j->total : 0;
+    return cuda_solver_run(j->k->dev, j->stream, s);
+}
+
+void lin_solver_work(const lin_job *j, const solver_job *s, uint64_t *most)
+{
+    solver_job asked = *s;
+    uint64_t nbytes;
+    asked.type = j->type;
+    asked.count = j->count;
+    if (cuda_solver_work(j->k->dev, &asked, &nbytes) == NDP_OK && nbytes > *most)
+        *most = nbytes;
+}
+
+int32_t lin_report(const lin_job *j, int32_t check, int64_t n, int32_t iteration)
+{
+    if (!check || !j->call->status.mem)
+        return NDP_OK;
+    lin_reporting r = {.info = lin_at(j, j->info),
+                       .status = cuda_ptr(&j->call->status),
+                       .count = j->count,
+                       .n = n,
+                       .op = j->call->op,
+                       .iteration = iteration};
+    return cuda_launch(j->k, j->k->function[LIN_F_REPORT], j->stream, 1, LIN_MOVE_THREADS, 0, &r);
+}
+
+/* ---- small matrices ---- */
+
+int lin_is_small(int64_t rows, int64_t columns)
+{
+    return rows <= LIN_SMALL && columns <= LIN_SMALL;
+}
+
+int32_t lin_run_small(const lin_job *j, lin_small *p, int64_t elements, int64_t nbytes)
+{
+    const int64_t need = (elements * j->size + nbytes + 15) / 16 * 16;
+    int64_t warps = LIN_SMALL_SHARED / need < LIN_SMALL_WARPS ? LIN_SMALL_SHARED / need
+                                                              : LIN_SMALL_WARPS;
+    if (j->count < (int64_t)j->k->dev->sm_count * warps)
+        warps = 1;
+    const int64_t blocks = (j->count + warps - 1) / warps;
+    int32_t status = lin_has_room(j);
+    if (status != NDP_OK)
+        return status;
+    if (blocks > INT32_MAX)
+        return cuda_error(NDP_ERR_OVERFLOW, "%s: a batch of %lld matrices is too large",
+                          cuda_op_name(j->call->op), (long long)j->count);
+    p->info = lin_at(j, j->info);
+    p->count = j->count;
+    p->nbytes = (int32_t)need;
+    return cuda_launch(j->k, j->k->function[LIN_F_SMALL], j->stream, (uint32_t)blocks,
+                       32 * (uint32_t)warps, (uint32_t)(need * warps), p);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * What the files of linalg share: one call, its scratch memory, and the steps that it is made of.
+ *
+ * A call of matrices of up to LIN_SMALL rows and columns is one kernel, a warp a matrix (small.cu).
+ * Larger ones are copied to scratch memory in the libraries' order, column after column, where no
+ * view serves as it is, and copied back; what becomes of each matrix is an int32_t in scratch
+ * memory (info), of which the first failure goes to the status words. */
+#ifndef NDOCK_CUDA_LINALG_H
+#define NDOCK_CUDA_LINALG_H
+#include "host/backend.h"
+#include "linalg/large.h"
+#include "linalg/solver.h"
+
+/* Places of cuda_kernel.function. */
+enum {
+    LIN_F_SMALL,
+    LIN_F_MOVE,
+    LIN_F_REPORT,
+    LIN_F_MOVE_REAL, /* of real parts: eigenvalues and singular values */
+    LIN_F_EXAMINE,
+    LIN_F_OTHER,  /* a class's own */
+    LIN_F_OTHER2,
+    LIN_F_OTHER3
+};
+
+typedef struct {
+    const cuda_kernel *k;
+    ndp_stream *stream;
+    const ndp_call *call;
+    int32_t type;       /* SOLVER_F32 ... */
+    int64_t size, real; /* bytes of an element, and of its real part */
+    int64_t count;
+    uint64_t total; /* bytes of scratch memory so far */
+    uint64_t info;  /* place of what became of each matrix */
+} lin_job;
+
+/* SOLVER_F32 ... of a dtype; below 0: there are no kernels. */
+int32_t lin_type_of(int32_t dtype);
+int32_t lin_dtype_of(int32_t type);
+uint64_t lin_dtypes(void); /* mask of them */
+/* stream NULL and no scratch while sizes are asked for. */
+void lin_begin(lin_job *j, const ndp_kernel *base, ndp_stream *s, const ndp_call *call);
+/* Room in scratch memory, its place; and the address of a place. */
+uint64_t lin_take(lin_job *j, int64_t nbytes);
+CUdeviceptr lin_at(const lin_job *j, uint64_t place);
+/* NDP_ERR_INTERNAL where the call has less scratch memory than the job has taken. */
+int32_t lin_has_room(const lin_job *j);
+/* One of the CUDA_MODULE_small_* or CUDA_MODULE_large_* of the type. */
+int32_t lin_find(cuda_kernel *k, int place, const char *file, int32_t dtype, const char *name);
+
+/* ---- operands ---- */
+lin_side lin_side_of(const ndp_view *v);
+lin_side lin_turned(lin_side s);
+/* Dense matrices (rows, columns), column by column. */
+lin_side lin_columns(CUdeviceptr at, int64_t rows, int64_t columns);
+/* The view's leading dimension where its elements lie as a library wants them, column by column (or
+ * with turned row by row); 0: they do not. */
+int64_t lin_leading(const ndp_view *v, int turned);
+solver_operand lin_operand(const lin_job *j, CUdeviceptr at, int64_t rows, int64_t columns);
+
+/* ---- steps ---- */
+int32_t lin_clear(const lin_job *j, CUdeviceptr at, int64_t nbytes);
+/* count is the job's. place: LIN_F_MOVE or another one of its kind. */
+int32_t lin_move(const lin_job *j, int place, lin_moving m);
+int32_t lin_look_at(const lin_job *j, int place, lin_looking l);
+/* The work area of a function is what is left of the scratch memory. */
+int32_t lin_solver_run(const lin_job *j, solver_job *s);
+/* Bytes of the function's work area, or what was there before, if more; a failure is run's to tell. */
+void lin_solver_work(const lin_job *j, const solver_job *s, uint64_t *most);
+/* Tells of failures, if they are to be told. n: of how many pivots. */
+int32_t lin_report(const lin_job *j, int32_t check, int64_t n, int32_t iteration);
+
+/* ---- small matrices ---- */
+int lin_is_small(int64_t rows, int64_t columns);
+/* elements: of the dtype in shared memory, in so many parts; integers: beside them. */
+int32_t lin_run_small(const lin_job *j, lin_small *p, int64_t elements, int64_t nbytes);
+
+#endif

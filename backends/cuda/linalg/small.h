@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Batches of small matrices: one warp has one matrix in shared memory, from the first element that
+ * is read to the last result. For host C and device C++. */
+#ifndef NDOCK_CUDA_LINALG_SMALL_H
+#define NDOCK_CUDA_LINALG_SMALL_H
+#include <stdint.h>
+
+enum {
+    LIN_SMALL = 32,       /* extents up to here are small */
+    LIN_SMALL_SIDES = 32, /* right sides that are in shared memory at once */
+    LIN_SMALL_WARPS = 4,  /* most warps of a block */
+    LIN_SMALL_SHARED = 48 << 10
+};
+
+/* Which elements are read or written; the others are zero. */
+enum { LIN_ALL, LIN_LOWER, LIN_UPPER };
+
+/* A batch of matrices, or of vectors, which are columns; strides count elements. */
+typedef struct {
+    uint64_t at;
+    int64_t batch, row, column;
+} lin_side;
+
+/* What became of a matrix, an int32_t each: 0; the pivot at fault, from 1; or one of these. */
+enum { LIN_NOT_CONVERGED = -1, LIN_HAS_NAN = -2 };
+
+/* in and out are the call's operands; of an operand that is transposed the host has exchanged
+ * the strides.
+ *   cholesky    in a, out l: the lower triangle. m
+ *   lu          in a (m, n); out factors, pivots, perm
+ *   qr          in a (m, n); out q (m, k), r (k, n); vectors 0: no q
+ *   solve       in a (m, m), b (m, k); out x. trans: NDP_TRANS_*
+ *   lu_solve    in factors, pivots, b; out x: solve with packed 1
+ *   triangular  in a (m, m), b (m, k); out x: a's elements are conjugated where conj is 1
+ *   eigh        in a (m, m): the lower triangle, conjugated where conj is 1; out w, v
+ *   svd         in a (m, n), m >= n, conjugated where conj is 1; out u (m, k), s, v (n, n); of u and
+ *               v, the one numbered conj_out is conjugated when it is written */
+typedef struct {
+    lin_side in[3], out[3];
+    uint64_t info;
+    int64_t count, k;
+    int32_t m, n, trans, conj, upper, unit, packed, vectors, conj_out;
+    int32_t nbytes; /* of shared memory for a matrix; a multiple of 16 */
+} lin_small;
+
+/* Columns in shared memory are so far apart that rows do not share a bank. */
+#define LIN_PITCH(m) ((m) | 1)
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Class SVD. Of a wide matrix the adjoint is decomposed, whose factors are the adjoints. Larger ones
+ * are decomposed by their polar factor (gesvdp), which is fastest but moves the values of some that
+ * are nearly singular, and says so; these, and smaller ones, by rotations (gesvdj). */
+#include <stdio.h>
+#include "linalg/linalg.h"
+
+enum { POLAR_LEAST = 512 };
+
+typedef struct {
+    const ndp_view *u, *s, *vh; /* u, vh NULL: values alone */
+    int64_t m, n, k;            /* m >= n; columns of the left factor */
+    int32_t wide;
+    uint64_t bad, matrix, values, left, right;
+} svd_plan;
+
+static int32_t checks(const lin_job *j)
+{
+    return ((const ndp_svd *)j->call->params)->check;
+}
+
+static void plan_svd(const lin_job *j, svd_plan *p)
+{
+    const ndp_call *call = j->call;
+    const int64_t rows = call->in[0].shape[1], columns = call->in[0].shape[2];
+    *p = (svd_plan){.s = &call->out[call->n_out == 3], .wide = rows < columns};
+    p->m = p->wide ? columns : rows;
+    p->n = p->wide ? rows : columns;
+    p->k = p->n;
+    if (call->n_out < 3)
+        return;
+    p->u = &call->out[0];
+    p->vh = &call->out[2];
+    p->k = p->wide ? p->vh->shape[1] : p->u->shape[2];
+}
+
+static lin_side operand_of(const lin_job *j, const svd_plan *p)
+{
+    const lin_side in = lin_side_of(&j->call->in[0]);
+    return p->wide ? lin_turned(in) : in;
+}
+
+/* Where the left factor (m, k) and the right one (n, n) belong; one of them is conjugated. */
+static lin_side left_of(const svd_plan *p)
+{
+    return p->wide ? lin_turned(lin_side_of(p->vh)) : lin_side_of(p->u);
+}
+static lin_side right_of(const svd_plan *p)
+{
+    return p->wide ? lin_side_of(p->u) : lin_turned(lin_side_of(p->vh));
+}
+
+/* ---- by cuSOLVER ---- */
+
+static void plan_large(lin_job *j, svd_plan *p)
+{
+    plan_svd(j, p);
+    p->bad = lin_take(j, j->count * (int64_t)sizeof(int32_t));
+    p->matrix = lin_take(j, j->count * p->m * p->n * j->size);
+    p->values = lin_take(j, j->count * p->n * j->real);
+    p->left = p->u ? lin_take(j, j->count * p->m * p->k * j->size) : p->matrix;
+    p->right = p->u ? lin_take(j, j->count * p->n * p->n * j->size) : p->matrix;
+}
+
+static solver_job solver_of(const lin_job *j, const svd_plan *p, solver_function function)
+{
+    return (solver_job){.function = function,
+                        .vectors = p->u != NULL,
+                        .thin = p->k == p->n,
+                        .m = p->m,
+                        .n = p->n,
+                        .a = lin_operand(j, lin_at(j, p->matrix), p->m, p->n),
+                        .w = {lin_at(j, p->values), p->n * j->real, p->n},
+                        .u = lin_operand(j, lin_at(j, p->left), p->m, p->k),
+                        .v = lin_operand(j, lin_at(j, p->right), p->n, p->n),
+                        .info = lin_at(j, j->info)};
+}
+
+static int32_t take_matrix(const lin_job *j, const svd_plan *p)
+{
+    lin_moving m = {.from = operand_of(j, p),
+                    .to = lin_columns(lin_at(j, p->matrix), p->m, p->n),
+                    .rows = p->m,
+                    .columns = p->n,
+                    .info = lin_at(j, p->bad),
+                    .conj = p->wide};
+    return lin_move(j, LIN_F_MOVE, m);
+}
+
+static int32_t decompose(const lin_job *j, const svd_plan *p)
+{
+    const int polar = p->n >= POLAR_LEAST;
+    solver_job s = solver_of(j, p, polar ? SOLVER_GESVDP : SOLVER_GESVDJ);
+    int32_t status = take_matrix(j, p);
+    if (status == NDP_OK)
+        status = lin_solver_run(j, &s);
+    if (status != NDP_OK || !polar || s.moved == 0)
+        return status;
+    s = solver_of(j, p, SOLVER_GESVDJ);
+    status = take_matrix(j, p);
+    return status == NDP_OK ? lin_solver_run(j, &s) : status;
+}
+
+static int32_t put_vectors(const lin_job *j, const svd_plan *p, lin_moving m)
+{
+    m.from = lin_columns(lin_at(j, p->left), p->m, p->k);
+    m.to = left_of(p);
+    m.rows = p->m;
+    m.columns = p->k;
+    m.conj = p->wide;
+    int32_t status = lin_move(j, LIN_F_MOVE, m);
+    m.from = lin_columns(lin_at(j, p->right), p->n, p->n);
+    m.to = right_of(p);
+    m.rows = m.columns = p->n;
+    m.conj = !p->wide;
+    return status == NDP_OK ? lin_move(j, LIN_F_MOVE, m) : status;
+}
+
+static int32_t run_large(lin_job *j)
+{
+    svd_plan p;
+    plan_large(j, &p);
+    int32_t status = lin_has_room(j);
+    lin_looking l = {
+        .from = operand_of(j, &p), .rows = p.m, .columns = p.n, .info = lin_at(j, p.bad)};
+    if (status == NDP_OK)
+        status = lin_clear(j, l.info, j->count * (int64_t)sizeof(int32_t));
+    if (status == NDP_OK)
+        status = lin_look_at(j, LIN_F_EXAMINE, l);
+    if (status == NDP_OK)
+        status = decompose(j, &p);
+    lin_moving m = {.from = lin_columns(lin_at(j, p.values), p.n, 1),
+                    .to = lin_side_of(p.s),
+                    .rows = p.n,
+                    .columns = 1,
+                    .info = lin_at(j, j->info),
+                    .also = lin_at(j, p.bad),
+                    .nan = 1};
+    if (status == NDP_OK)
+        status = lin_move(j, LIN_F_MOVE_REAL, m);
+    if (status == NDP_OK && p.u)
+        status = put_vectors(j, &p, m);
+    return status == NDP_OK ? lin_report(j, checks(j), p.n, 1) : status;
+}
+
+/* ---- small ones ---- */
+
+static int32_t run_small(lin_job *j)
+{
+    svd_plan q;
+    plan_svd(j, &q);
+    lin_small p = {.in = {operand_of(j, &q)},
+                   .m = (int32_t)q.m,
+                   .n = (int32_t)q.n,
+                   .k = q.k,
+                   .conj = q.wide,
+                   .vectors = q.u != NULL,
+                   .conj_out = q.wide ? 0 : 2};
+    p.out[1] = lin_side_of(q.s);
+    if (q.u) {
+        p.out[0] = left_of(&q);
+        p.out[2] = right_of(&q);
+    }
+    const int64_t most = q.k > q.n ? q.k : q.n, v = q.u ? q.n * LIN_PITCH(q.n) : 0;
+    const int64_t beside =
+        LIN_SMALL / 2 * (24 + 2 * j->real + j->size) + LIN_SMALL * (j->real + 4) + 8 * 16;
+    int32_t status = lin_run_small(j, &p, most * LIN_PITCH(q.m) + v + LIN_SMALL, beside);
+    return status == NDP_OK ? lin_report(j, checks(j), q.n, 1) : status;
+}
+
+/* ---- the class ---- */
+
+static int is_small(const ndp_call *call)
+{
+    return lin_is_small(call->in[0].shape[1], call->in[0].shape[2]);
+}
+
+static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
+{
+    lin_job j;
+    uint64_t work = 0;
+    svd_plan p;
+    lin_begin(&j, base, NULL, call);
+    if (is_small(call))
+        return j.total;
+    plan_large(&j, &p);
+    const solver_job jacobi = solver_of(&j, &p, SOLVER_GESVDJ),
+                     polar = solver_of(&j, &p, SOLVER_GESVDP);
+    lin_solver_work(&j, &jacobi, &work);
+    if (p.n >= POLAR_LEAST)
+        lin_solver_work(&j, &polar, &work);
+    return j.total + work;
+}
+
+static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
+{
+    lin_job j;
+    lin_begin(&j, base, s, call);
+    return is_small(call) ? run_small(&j) : run_large(&j);
+}
+
+static int32_t make(cuda_kernel *k, const ndp_call *like)
+{
+    const int32_t dtype = like->in[0].dtype, values = like->out[like->n_out == 3].dtype;
+    int32_t status = cuda_solver_make(k->dev);
+    k->base.run = run;
+    k->base.scratch = scratch;
+    if (status == NDP_OK)
+        status = lin_find(k, LIN_F_SMALL, "small", dtype, "lin_svd");
+    if (status == NDP_OK)
+        status = lin_find(k, LIN_F_MOVE, "large", dtype, "lin_move");
+    if (status == NDP_OK)
+        status = lin_find(k, LIN_F_REPORT, "large", dtype, "lin_report");
+    if (status == NDP_OK)
+        status = lin_find(k, LIN_F_EXAMINE, "large", dtype, "lin_examine");
+    if (status == NDP_OK)
+        status = lin_find(k, LIN_F_MOVE_REAL, "large", values, "lin_move");
+    return status;
+}
+
+static uint64_t dtypes(int32_t op)
+{
+    return op == NDP_OP_svd ? lin_dtypes() : 0;
+}
+
+static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
+{
+    const int32_t dtype = like->in[0].dtype;
+    const int32_t real = dtype == NDP_F32 || dtype == NDP_C64 ? NDP_F32 : NDP_F64;
+    if (!(dtypes(like->op) >> dtype & 1) || like->out[like->n_out == 3].dtype != real)
+        return cuda_unsupported(like, why, n);
+    if (cuda_solver_open() != NDP_OK) {
+        snprintf(why, n, "%s", cuda_solver_missing());
+        return NDP_ERR_UNSUPPORTED;
+    }
+    return cuda_kernel_get(dev, like, 0, make, out);
+}
+
+const cuda_class cuda_svd = {.dtypes = dtypes, .find = find};
