@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The kernels of backends/cuda/fft/fft.cu as the libcuda.so.1 that only pretends runs them, on
- * memory of the host (STUB_CUDA_MEMORY=1): what moves elements and what makes pairs. All other
- * kernels do nothing. */
+ * memory of the host (STUB_CUDA_MEMORY=1): what moves elements and what makes pairs; and who runs
+ * those of linear algebra (stub_linalg.cc). All other kernels do nothing. */
 #include <cuda.h>
 #include <complex.h>
 #include <stdlib.h>
@@ -9,6 +9,11 @@
 #include "fft/fft.h"
 
 #pragma GCC visibility push(default)
+
+enum { LINALG = 1000 }; /* functions from here on are those of stub_linalg.cc */
+int stub_linalg_kernel(const char *name);
+int stub_linalg_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,
+                       unsigned threads, unsigned shared);
 
 enum { MOVE_F32, MOVE_F64, MOVE_C64, MOVE_C128, PAIRS_C64, PAIRS_C128, KERNELS };
 static const char *const names[KERNELS] = {"fft_move_f32",  "fft_move_f64",  "fft_move_c64",
@@ -21,7 +26,8 @@ CUfunction stub_kernel(const char *name)
     for (int i = 0; i < KERNELS; i++)
         if (strcmp(name, names[i]) == 0)
             return (CUfunction)(void *)(uintptr_t)(i + 1);
-    return NULL;
+    const int linalg = stub_linalg_kernel(name);
+    return linalg < 0 ? NULL : (CUfunction)(void *)(uintptr_t)(LINALG + linalg + 1);
 }
 
 static void move_element(int kind, char *to, const char *from, double scale, int conjugate)
@@ -96,11 +102,15 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned bx, unsigned by, unsigned
                                 void **extra)
 {
     const int kind = (int)(uintptr_t)(void *)f - 1;
-    (void)by, (void)bz, (void)ty, (void)tz, (void)shared, (void)s, (void)extra;
+    (void)bz, (void)ty, (void)tz, (void)s, (void)extra;
     if (!getenv("STUB_CUDA_WORKS"))
         return CUDA_ERROR_UNKNOWN;
     if (bx == 0 || tx == 0)
         return CUDA_ERROR_INVALID_VALUE;
+    if (getenv("STUB_CUDA_MEMORY") && kind >= LINALG && kind < 2 * LINALG)
+        return stub_linalg_launch(kind - LINALG, args[0], bx, by, tx, shared) == 0
+                   ? CUDA_SUCCESS
+                   : CUDA_ERROR_LAUNCH_FAILED;
     if (!getenv("STUB_CUDA_MEMORY") || kind < 0 || kind >= KERNELS)
         return CUDA_SUCCESS;
     if (kind < PAIRS_C64)

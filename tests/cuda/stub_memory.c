@@ -45,6 +45,14 @@ CUresult CUDAAPI cuMemFree(CUdeviceptr at)
     return said();
 }
 
+CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr at, unsigned char byte, size_t n, CUstream s)
+{
+    (void)s;
+    if (is_there())
+        memset((void *)(uintptr_t)at, byte, n);
+    return said();
+}
+
 /* ---- pinned ---- */
 CUresult CUDAAPI cuMemHostAlloc(void **out, size_t nbytes, unsigned flags)
 {

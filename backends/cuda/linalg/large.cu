@@ -100,7 +100,7 @@ template <class T, class F> LIN_FN void lin_look(const lin_looking &p, int64_t i
 
 /* ---- pivots ---- */
 
-LIN_FN void lin_order_rows(int64_t m, int64_t least, const int64_t *from, int32_t *perm)
+LIN_FN void lin_order_rows(int64_t least, const int64_t *from, int32_t *perm)
 {
     for (int64_t i = 0; i < least; i++) {
         const int64_t other = from[i] - 1;
@@ -111,7 +111,7 @@ LIN_FN void lin_order_rows(int64_t m, int64_t least, const int64_t *from, int32_
 }
 
 extern "C" __global__ void __launch_bounds__(LIN_COLUMN_THREADS)
-    lin_pivots(const __grid_constant__ lin_pivoting p)
+    LIN_NAME(lin_pivots)(const __grid_constant__ lin_pivoting p)
 {
     LIN_SHARED(shared);
     int32_t *perm = (int32_t *)shared;
@@ -128,7 +128,7 @@ extern "C" __global__ void __launch_bounds__(LIN_COLUMN_THREADS)
             out[i * p.perm.row] = i;
     __syncthreads();
     if (threadIdx.x == 0 && fits)
-        lin_order_rows(p.m, p.least, from, perm);
+        lin_order_rows(p.least, from, perm);
     for (int64_t i = 0; threadIdx.x == 0 && !fits && i < p.least; i++) {
         const int64_t other = from[i] - 1, row = out[other * p.perm.row];
         out[other * p.perm.row] = out[i * p.perm.row];
@@ -141,7 +141,7 @@ extern "C" __global__ void __launch_bounds__(LIN_COLUMN_THREADS)
 
 /* A pivot that is no row counts as its own. */
 extern "C" __global__ void __launch_bounds__(LIN_COLUMN_THREADS)
-    lin_pivots_back(const __grid_constant__ lin_pivoting p)
+    LIN_NAME(lin_pivots_back)(const __grid_constant__ lin_pivoting p)
 {
     const int64_t item = blockIdx.x;
     const int64_t *given = lin_item<const int64_t>(p.pivots, item);
@@ -154,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(LIN_COLUMN_THREADS)
 
 /* The first zero on the diagonal of each matrix, from 1, goes to info. */
 extern "C" __global__ void __launch_bounds__(LIN_COLUMN_THREADS)
-    lin_zeros(const __grid_constant__ lin_looking p)
+    LIN_NAME(lin_zeros)(const __grid_constant__ lin_looking p)
 {
     __shared__ int32_t first;
     const int64_t item = blockIdx.x;
@@ -220,20 +220,20 @@ template <class T> LIN_FN void lin_normalize_column(int64_t n, T *x)
 
 /* ---- the kernels ---- */
 extern "C" __global__ void __launch_bounds__(LIN_MOVE_THREADS)
-    lin_move(const __grid_constant__ lin_moving p)
+    LIN_NAME(lin_move)(const __grid_constant__ lin_moving p)
 {
     lin_move_all<lin_element, lin_element>(p);
 }
 
 /* Real matrices become complex ones. */
 extern "C" __global__ void __launch_bounds__(LIN_MOVE_THREADS)
-    lin_widen(const __grid_constant__ lin_moving p)
+    LIN_NAME(lin_widen)(const __grid_constant__ lin_moving p)
 {
     lin_move_all<lin_pair<lin_of<lin_element>::real>, lin_element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(LIN_MOVE_THREADS)
-    lin_examine(const __grid_constant__ lin_looking p)
+    LIN_NAME(lin_examine)(const __grid_constant__ lin_looking p)
 {
     for (int64_t item = blockIdx.y; item < p.count; item += gridDim.y) {
         int32_t *info = (int32_t *)p.info + item;
@@ -245,7 +245,7 @@ extern "C" __global__ void __launch_bounds__(LIN_MOVE_THREADS)
 }
 
 extern "C" __global__ void __launch_bounds__(LIN_MOVE_THREADS)
-    lin_excuse(const __grid_constant__ lin_looking p)
+    LIN_NAME(lin_excuse)(const __grid_constant__ lin_looking p)
 {
     for (int64_t item = blockIdx.y; item < p.count; item += gridDim.y) {
         int32_t *info = (int32_t *)p.info + item;
@@ -259,7 +259,7 @@ extern "C" __global__ void __launch_bounds__(LIN_MOVE_THREADS)
 }
 
 extern "C" __global__ void __launch_bounds__(LIN_COLUMN_THREADS)
-    lin_normalize(const __grid_constant__ lin_normalizing p)
+    LIN_NAME(lin_normalize)(const __grid_constant__ lin_normalizing p)
 {
     for (int64_t column = blockIdx.x; column < p.columns; column += gridDim.x)
         lin_normalize_column(p.n, (lin_element *)p.at + column * p.n);
@@ -267,7 +267,7 @@ extern "C" __global__ void __launch_bounds__(LIN_COLUMN_THREADS)
 
 /* One block: the first matrix at fault claims the stream's status words, if nobody has. */
 extern "C" __global__ void __launch_bounds__(LIN_MOVE_THREADS)
-    lin_report(const __grid_constant__ lin_reporting p)
+    LIN_NAME(lin_report)(const __grid_constant__ lin_reporting p)
 {
     __shared__ unsigned long long first;
     const int32_t *info = (const int32_t *)p.info;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The steps that calls of linear algebra are made of. */
 #include "linalg/linalg.h"
-#include <string.h>
+#include <stdio.h>
 
 int32_t lin_type_of(int32_t dtype)
 {
@@ -64,7 +64,10 @@ int32_t lin_has_room(const lin_job *j)
 
 int32_t lin_find(cuda_kernel *k, int place, const char *file, int32_t dtype, const char *name)
 {
-    return cuda_function(k->dev, cuda_module_of(file, dtype), name, &k->function[place]);
+    static const char *const suffixes[] = {"F32", "F64", "C64", "C128"};
+    char full[40];
+    snprintf(full, sizeof full, "%s_%s", name, suffixes[lin_type_of(dtype)]);
+    return cuda_function(k->dev, cuda_module_of(file, dtype), full, &k->function[place]);
 }
 
 /* ---- operands ---- */

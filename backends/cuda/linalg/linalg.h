@@ -45,7 +45,7 @@ uint64_t lin_take(lin_job *j, int64_t nbytes);
 CUdeviceptr lin_at(const lin_job *j, uint64_t place);
 /* NDP_ERR_INTERNAL where the call has less scratch memory than the job has taken. */
 int32_t lin_has_room(const lin_job *j);
-/* One of the CUDA_MODULE_small_* or CUDA_MODULE_large_* of the type. */
+/* The kernel of small.cu or large.cu, file without its ending, for the dtype. */
 int32_t lin_find(cuda_kernel *k, int place, const char *file, int32_t dtype, const char *name);
 
 /* ---- operands ---- */

@@ -6,7 +6,7 @@
 
 #define LIN_KERNEL(name)                                                             \
     extern "C" __global__ void __launch_bounds__(32 * LIN_SMALL_WARPS)               \
-        lin_##name(const __grid_constant__ lin_small p)                              \
+        LIN_NAME(lin_##name)(const __grid_constant__ lin_small p)                              \
     {                                                                                \
         LIN_SHARED(shared);                                                          \
         const int warp = (int)(threadIdx.x >> 5), warps = (int)(blockDim.x >> 5);    \

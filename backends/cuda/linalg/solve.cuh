@@ -74,6 +74,12 @@ LIN_FN void lin_solve_factored(int n, int k, const T *lu, const int *pivots, int
     lin_exchange(n, k, b, pitch, pivots, true);
 }
 
+LIN_FN int lin_sides_at_once(int64_t k)
+{
+    const int64_t most = LIN_SMALL_SIDES;
+    return (int)(k < most ? k : most);
+}
+
 /* Calls f(columns) for the right sides in shared memory, as many at once as have room, and stores
  * what it makes of them. */
 template <class T, class F>
@@ -82,7 +88,7 @@ LIN_FN void lin_each_sides(const lin_small &p, const lin_side &in, int64_t item,
 {
     const lin_side &out = p.out[0];
     for (int64_t first = 0; first < p.k; first += LIN_SMALL_SIDES) {
-        const int k = (int)(p.k - first < LIN_SMALL_SIDES ? p.k - first : LIN_SMALL_SIDES);
+        const int k = lin_sides_at_once(p.k - first);
         lin_load(in, lin_item<const T>(in, item) + first * in.column, p.m, k, LIN_ALL, false, b,
                  pitch);
         __syncwarp();
@@ -94,8 +100,7 @@ LIN_FN void lin_each_sides(const lin_small &p, const lin_side &in, int64_t item,
 
 template <class T> LIN_FN T *lin_carve_sides(const lin_small &p, char *&room)
 {
-    const int k = (int)(p.k < LIN_SMALL_SIDES ? p.k : LIN_SMALL_SIDES);
-    return lin_carve<T>(room, k * LIN_PITCH(p.m));
+    return lin_carve<T>(room, lin_sides_at_once(p.k) * LIN_PITCH(p.m));
 }
 
 template <class T> LIN_FN int lin_solve_item(const lin_small &p, int64_t item, char *room)

@@ -12,4 +12,9 @@
 #define LIN_TYPE_(dtype) LIN_TYPE__(dtype)
 typedef LIN_TYPE_(CUDA_DTYPE) lin_element;
 
+/* Names of kernels end with it: lin_move_F32. */
+#define LIN_NAME__(name, dtype) name##_##dtype
+#define LIN_NAME_(name, dtype) LIN_NAME__(name, dtype)
+#define LIN_NAME(name) LIN_NAME_(name, CUDA_DTYPE)
+
 #endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The threads of emulate.h. */
+#include <stdlib.h>
+#include <ucontext.h>
+#include "tests/cuda/emulate.h"
+
+enum { MOST_THREADS = 256, STACK = 128 << 10, SHARED = 48 << 10 };
+
+struct emulated_place emulated_thread, emulated_block, emulated_threads, emulated_blocks;
+alignas(16) char emulated_shared[SHARED];
+
+static ucontext_t scheduler, contexts[MOST_THREADS];
+static char *stacks;
+static bool ended[MOST_THREADS];
+static int now;
+static void (*running)(const void *);
+static const void *running_params;
+
+void emulated_barrier(void)
+{
+    swapcontext(&contexts[now], &scheduler);
+}
+
+static void begin(void)
+{
+    running(running_params);
+    ended[now] = true;
+    swapcontext(&contexts[now], &scheduler);
+}
+
+static void resume(int i)
+{
+    now = i;
+    emulated_thread = {(unsigned)i, 0, 0};
+    swapcontext(&scheduler, &contexts[i]);
+}
+
+/* Whether all threads of each warp are at a barrier, or all have ended; *left: how many have not. */
+static bool agree(int threads, int *left)
+{
+    bool same = true;
+    *left = 0;
+    for (int i = 0; i < threads; i++) {
+        same &= ended[i] == ended[i / 32 * 32];
+        *left += !ended[i];
+    }
+    return same;
+}
+
+static int run_block(int threads)
+{
+    int left = threads;
+    for (int i = 0; i < threads; i++) {
+        ended[i] = false;
+        getcontext(&contexts[i]);
+        contexts[i].uc_stack.ss_sp = stacks + (size_t)i * STACK;
+        contexts[i].uc_stack.ss_size = STACK;
+        contexts[i].uc_link = &scheduler;
+        makecontext(&contexts[i], begin, 0);
+    }
+    for (int turn = 0; left > 0; turn++) {
+        for (int k = 0; k < threads; k++) {
+            const int i = turn % 2 ? threads - 1 - k : k;
+            if (!ended[i])
+                resume(i);
+        }
+        if (!agree(threads, &left))
+            return -1;
+    }
+    return 0;
+}
+
+int emulated_launch(void (*kernel)(const void *), const void *params, struct emulated_place blocks,
+                    unsigned threads)
+{
+    if (!stacks)
+        stacks = (char *)malloc((size_t)MOST_THREADS * STACK);
+    if (!stacks || threads > MOST_THREADS)
+        return -1;
+    running = kernel;
+    running_params = params;
+    emulated_threads = {threads, 1, 1};
+    emulated_blocks = blocks;
+    int result = 0;
+    for (unsigned y = 0; y < blocks.y && result == 0; y++)
+        for (unsigned x = 0; x < blocks.x && result == 0; x++) {
+            emulated_block = {x, y, 0};
+            result = run_block((int)threads);
+        }
+    return result;
+}

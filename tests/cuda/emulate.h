@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Enough of CUDA C++ for kernels to be compiled for the host and run there, a block at a time: its
+ * threads are contexts of their own that take turns at barriers, forwards and backwards by turns, so
+ * that a barrier that is left out shows. */
+#ifndef NDOCK_TESTS_CUDA_EMULATE_H
+#define NDOCK_TESTS_CUDA_EMULATE_H
+#include <stdint.h>
+
+struct emulated_place {
+    unsigned x, y, z;
+};
+extern struct emulated_place emulated_thread, emulated_block, emulated_threads, emulated_blocks;
+extern char emulated_shared[];
+/* Runs one thread after another; kernel(params) is a kernel. 0, or -1 where threads of one warp do not
+ * meet at the same barriers. */
+int emulated_launch(void (*kernel)(const void *), const void *params, struct emulated_place blocks,
+                    unsigned threads);
+void emulated_barrier(void);
+
+#define __global__
+#define __device__
+#define __shared__ static
+#define __forceinline__ inline
+#define __launch_bounds__(n)
+#define __grid_constant__
+#define threadIdx emulated_thread
+#define blockIdx emulated_block
+#define blockDim emulated_threads
+#define gridDim emulated_blocks
+#define LIN_SHARED(name) char *const name = emulated_shared
+#define __syncthreads emulated_barrier
+#define __syncwarp emulated_barrier
+
+template <class T> static inline T atomicMin(T *at, T x)
+{
+    const T before = *at;
+    *at = x < before ? x : before;
+    return before;
+}
+static inline unsigned long long atomicCAS(unsigned long long *at, unsigned long long is,
+                                           unsigned long long becomes)
+{
+    const unsigned long long before = *at;
+    *at = before == is ? becomes : before;
+    return before;
+}
+#endif
