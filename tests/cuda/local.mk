@@ -2,7 +2,7 @@
 # The CUDA plug-in: what it says without a driver, on stub libraries, and its host side on a GPU; the latter skip where there is none
 # (.ci/run counts them by the lines "gpu_tests += " and "TESTS += ").
 cuda_tests = %reldir%/arithmetic.t %reldir%/driver.t %reldir%/unsound.t %reldir%/locking.t %reldir%/compile.t \
-  %reldir%/walk.t %reldir%/warmup.t %reldir%/fft_layouts.t %reldir%/linalg_calls.t $(gpu_tests)
+  %reldir%/walk.t %reldir%/warmup.t %reldir%/fft_layouts.t %reldir%/linalg_calls.t %reldir%/linalg_errors.t $(gpu_tests)
 gpu_tests =
 gpu_tests += %reldir%/capture_ops.t
 gpu_tests += %reldir%/code.t
@@ -20,7 +20,7 @@ TESTS += %reldir%/conform.sh %reldir%/fashion.sh %reldir%/sanitizer_runner.sh
 EXTRA_DIST += %reldir%/conform.sh %reldir%/device.sh %reldir%/fashion.sh
 EXTRA_DIST += %reldir%/stub_driver.c %reldir%/stub_memory.c %reldir%/stub_nvml.c %reldir%/gpu.h
 EXTRA_DIST += %reldir%/stub_cufft.c %reldir%/stub_fft.c %reldir%/fft_layouts.c %reldir%/fft.c
-EXTRA_DIST += %reldir%/emulate.cc %reldir%/emulate.h %reldir%/linalg_calls.c %reldir%/stub_cusolver.c %reldir%/stub_linalg.cc
+EXTRA_DIST += %reldir%/emulate.cc %reldir%/emulate.h %reldir%/linalg_calls.c %reldir%/linalg_errors.c %reldir%/stub_cusolver.c %reldir%/stub_linalg.cc
 EXTRA_DIST += %reldir%/stub_linalg_kernels.h
 EXTRA_DIST += %reldir%/stub_blaslt.c %reldir%/stub_device.c %reldir%/stubs.h
 EXTRA_DIST += %reldir%/sanitizer_runner.sh %reldir%/sanitizer.sh %reldir%/arithmetic.c %reldir%/peer.c %reldir%/unsound.c %reldir%/locking.c %reldir%/compile.c
@@ -80,6 +80,8 @@ endif
 %canon_reldir%_fft_layouts_t_LDADD = $(test_ldadd) -ldl -lm -lpthread
 %canon_reldir%_linalg_calls_t_SOURCES = %reldir%/linalg_calls.c
 %canon_reldir%_linalg_calls_t_LDADD = $(test_ldadd) -ldl -lm
+%canon_reldir%_linalg_errors_t_SOURCES = %reldir%/linalg_errors.c
+%canon_reldir%_linalg_errors_t_LDADD = $(test_ldadd) -ldl -lm
 %canon_reldir%_warmup_t_SOURCES = %reldir%/warmup.c
 %canon_reldir%_warmup_t_LDADD = $(test_ldadd) -ldl
 %canon_reldir%_capture_ops_t_SOURCES = tests/stream/capture_ops.c

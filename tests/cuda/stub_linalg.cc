@@ -84,5 +84,9 @@ extern "C" int stub_linalg_launch(int i, const void *params, unsigned blocks_x, 
     if (i < 0 || i >= COUNT || shared > LIN_SMALL_SHARED)
         return -1;
     memset(emulated_shared, 0xff, LIN_SMALL_SHARED); /* NaN, whatever the dtype */
-    return emulated_launch(kernels[i].run, params, {blocks_x, blocks_y, 1}, threads);
+    const int result = emulated_launch(kernels[i].run, params, {blocks_x, blocks_y, 1}, threads);
+    for (unsigned at = shared; at < LIN_SMALL_SHARED; at++)
+        if (emulated_shared[at] != (char)0xff) /* beyond what was asked for */
+            return -1;
+    return result;
 }

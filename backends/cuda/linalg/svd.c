@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include "linalg/linalg.h"
 
-enum { POLAR_LEAST = 512 };
+/* The least extent from which on the polar factor is asked for. */
+static _Atomic int64_t polar_least = 512;
 
 typedef struct {
     const ndp_view *u, *s, *vh; /* u, vh NULL: values alone */
@@ -89,7 +90,7 @@ static int32_t take_matrix(const lin_job *j, const svd_plan *p)
 
 static int32_t decompose(const lin_job *j, const svd_plan *p)
 {
-    const int polar = p->n >= POLAR_LEAST;
+    const int polar = p->n >= atomic_load_explicit(&polar_least, memory_order_relaxed);
     solver_job s = solver_of(j, p, polar ? SOLVER_GESVDP : SOLVER_GESVDJ);
     int32_t status = take_matrix(j, p);
     if (status == NDP_OK)
@@ -187,7 +188,7 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     const solver_job jacobi = solver_of(&j, &p, SOLVER_GESVDJ),
                      polar = solver_of(&j, &p, SOLVER_GESVDP);
     lin_solver_work(&j, &jacobi, &work);
-    if (p.n >= POLAR_LEAST)
+    if (p.n >= atomic_load_explicit(&polar_least, memory_order_relaxed))
         lin_solver_work(&j, &polar, &work);
     return j.total + work;
 }
@@ -199,10 +200,21 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     return is_small(call) ? run_small(&j) : run_large(&j);
 }
 
+static void read_setting(void)
+{
+    int64_t least = polar_least;
+    cuda_host->param(cuda_host->ctx, "SVD_POLAR", NDP_PARAM_I64,
+                     "least rows and columns of matrices whose singular values are found by their "
+                     "polar factor",
+                     &least);
+    atomic_store(&polar_least, least);
+}
+
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
     const int32_t dtype = like->in[0].dtype, values = like->out[like->n_out == 3].dtype;
     int32_t status = cuda_solver_make(k->dev);
+    read_setting();
     k->base.run = run;
     k->base.scratch = scratch;
     if (status == NDP_OK)

@@ -4,6 +4,13 @@
 #define NDOCK_CUDA_LINALG_SVD_CUH
 #include "linalg/eigen.cuh"
 
+/* Columns shorter than this, of a matrix whose largest element is about one, count as zero: they are
+ * what rounding has left of dependent columns, and have no direction. */
+template <class R> LIN_FN R lin_short()
+{
+    return lin_limits<R>::eps / 1024;
+}
+
 /* One round on a (m, n) and, if it is there, v (n, n). */
 template <class T>
 LIN_FN void lin_svd_round(int m, int n, int round, T *a, int pitch, T *v, int pitch_v,
@@ -26,7 +33,8 @@ LIN_FN void lin_svd_round(int m, int n, int round, T *a, int pitch, T *v, int pi
             const LIN_R size = lin_magnitude(apq);
             const LIN_R least = lin_root((LIN_R)(m > 16 ? m : 16)) * lin_limits<LIN_R>::eps *
                                 lin_root(app) * lin_root(aqq);
-            if (size > least && size > 0) {
+            const LIN_R shorter = app < aqq ? app : aqq;
+            if (size > least && shorter > lin_short<LIN_R>() * lin_short<LIN_R>()) {
                 r[lane].p = p;
                 r[lane].q = q;
                 lin_rotation_of(app, aqq, apq, size, &r[lane]);
@@ -114,9 +122,8 @@ LIN_FN void lin_left_vectors(int m, int n, int k, T *a, int pitch, const int *or
                              LIN_R *line)
 {
     const int lane = (int)(threadIdx.x & 31);
-    const LIN_R short_of = lin_root(lin_limits<LIN_R>::tiny / lin_limits<LIN_R>::eps) * 4;
     int good = 0;
-    while (good < n && line[order[good]] > short_of)
+    while (good < n && line[order[good]] > lin_short<LIN_R>())
         good++;
     for (int j = lane; j < good; j += 32) {
         T *x = a + order[j] * pitch;
