@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The conformance suite on a CUDA device, nothing staged through the CPU but what device.sh says that the plug-in lacks.
+# The conformance suite on a CUDA device, nothing staged through the CPU.
 . "$srcdir/tests/tap.sh"
 . "$srcdir/tests/cuda/device.sh"
 

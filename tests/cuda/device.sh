@@ -10,7 +10,3 @@ need_cuda() {
     skip "$1" "${reason:-the CUDA plug-in was not built: nvcc was not found}"
     finish
 }
-
-# What the plug-in has no kernels of, which the conformance suite lets the CPU compute, and fails as soon as there is one.
-NDOCK_CONFORM_STAGED=cholesky,lu,qr,solve_triangular,solve,lu_solve,eigh,eig,svd,singular
-export NDOCK_CONFORM_STAGED

@@ -248,9 +248,10 @@ template <class T> LIN_FN int lin_eigh_item(const lin_small &p, int64_t item, ch
     if (lane < n) { /* the matrix is not needed any more: vectors in order */
         int at;
         const T *from = v + order[lane] * pitch, phase = lin_phase(n, from, &at);
+        const R length = lin_norm_of(n, from); /* many roundings away from one */
         for (int i = 0; i < n; i++)
-            a[lane * pitch + i] = lin_times(from[i], phase);
-        a[lane * pitch + at] = lin_make<T>(lin_magnitude(from[at]), 0);
+            a[lane * pitch + i] = lin_over(lin_times(from[i], phase), length);
+        a[lane * pitch + at] = lin_make<T>(lin_magnitude(from[at]) / length, 0);
     }
     __syncwarp();
     lin_store(p.out[1], to, n, n, LIN_ALL, a, pitch);

@@ -459,12 +459,32 @@ static int queue(const struct cuda_solver *s, solver_job *j, CUstream stream)
     return result;
 }
 
+/* Functions that wait for parts of their work would break a capture, and leave its stream useless. */
+static int32_t refuse_capture(const ndp_dev *dev, const solver_job *j, CUstream stream)
+{
+    const int waits = j->function >= SOLVER_SYEVD && j->function <= SOLVER_GESVDP;
+    CUstreamCaptureStatus state = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (!waits || cu.cuStreamIsCapturing(stream, &state) != CUDA_SUCCESS ||
+        state != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+        return NDP_OK;
+    return cuda_error(NDP_ERR_CAPTURE,
+                      "%s on cuda:%u waits for the device, so matrices of %lld x %lld cannot be "
+                      "captured; those of up to %d x %d can",
+                      function_names[j->function], dev->index, (long long)j->m, (long long)j->n,
+                      LIN_SMALL, LIN_SMALL);
+}
+
 int32_t cuda_solver_run(ndp_dev *dev, ndp_stream *stream, solver_job *j)
 {
     cuda_scope scope;
     int32_t status = cuda_enter(dev, &scope);
     if (status != NDP_OK)
         return status;
+    status = refuse_capture(dev, j, cuda_stream_handle(dev, stream));
+    if (status != NDP_OK) {
+        cuda_leave(&scope);
+        return status;
+    }
     pthread_mutex_lock(&dev->solver->lock);
     const int result = queue(dev->solver, j, cuda_stream(dev, stream));
     pthread_mutex_unlock(&dev->solver->lock);

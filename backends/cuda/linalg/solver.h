@@ -3,6 +3,7 @@
 #ifndef NDOCK_CUDA_SOLVER_H
 #define NDOCK_CUDA_SOLVER_H
 #include "host/backend.h"
+#include "linalg/small.h"
 
 /* Opens the libraries with the first call; later ones say what became of them. NDP_ERR_UNSUPPORTED:
  * one is not there. */
@@ -57,8 +58,8 @@ typedef struct {
 
 /* Bytes of work area that the function wants; scratch of the call. */
 int32_t cuda_solver_work(ndp_dev *, const solver_job *, uint64_t *nbytes);
-/* Queues it on the stream. Those of SYEVD, GEEV, GESVDJ and GESVDP wait for parts of their own work,
- * and cannot be captured; the others do not. */
+/* Queues it on the stream. Those from SYEVD to GESVDP wait for parts of their own work, and are
+ * refused while the stream is captured; the others do not wait. */
 int32_t cuda_solver_run(ndp_dev *, ndp_stream *, solver_job *);
 
 #endif

@@ -116,7 +116,8 @@ LIN_FN void lin_complete(int m, int n, int j, T *u, int pitch, const int *order,
     }
 }
 
-/* u's columns of a's, whose lengths are in line. Those too short to have a direction are made. */
+/* u's columns of a's, whose lengths are about those in line. Those too short to have a direction are
+ * made. */
 template <class T>
 LIN_FN void lin_left_vectors(int m, int n, int k, T *a, int pitch, const int *order, T *part,
                              LIN_R *line)
@@ -127,7 +128,7 @@ LIN_FN void lin_left_vectors(int m, int n, int k, T *a, int pitch, const int *or
         good++;
     for (int j = lane; j < good; j += 32) {
         T *x = a + order[j] * pitch;
-        const LIN_R size = line[order[j]];
+        const LIN_R size = lin_norm_of(m, x);
         for (int i = 0; i < m; i++)
             x[i] = lin_over(x[i], size);
     }
@@ -184,8 +185,12 @@ template <class T> LIN_FN int lin_svd_item(const lin_small &p, int64_t item, cha
         }
         return finite ? LIN_NOT_CONVERGED : 0;
     }
-    if (lane < n)
-        line[lane] = lin_norm_of(m, a + lane * pitch);
+    if (lane < n) { /* what many rotations have changed of a's lengths they have of v's as well */
+        const R length = v ? lin_norm_of(n, v + lane * pitch_v) : 1;
+        line[lane] = lin_norm_of(m, a + lane * pitch) / length;
+        for (int i = 0; i < n && v; i++)
+            v[lane * pitch_v + i] = lin_over(v[lane * pitch_v + i], length);
+    }
     __syncwarp();
     lin_order(n, line, true, order);
     if (lane < n)
