@@ -16,7 +16,7 @@ cuda_host_sources = \
   %reldir%/index/search.h %reldir%/index/select.c %reldir%/index/select.h \
   %reldir%/linalg/eigen.c %reldir%/linalg/factor.c %reldir%/linalg/large.h %reldir%/linalg/linalg.c %reldir%/linalg/linalg.h \
   %reldir%/linalg/small.h %reldir%/linalg/solve.c %reldir%/linalg/solver.c %reldir%/linalg/solver.def %reldir%/linalg/solver.h \
-  %reldir%/linalg/svd.c \
+  %reldir%/linalg/solver_run.c %reldir%/linalg/solver_table.h %reldir%/linalg/svd.c \
   %reldir%/matmul/blaslt.c %reldir%/matmul/blaslt.def %reldir%/matmul/blaslt.h %reldir%/matmul/matmul.c \
   %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/plan.h \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \

@@ -35,7 +35,8 @@ static void resume(int i)
     swapcontext(&scheduler, &contexts[i]);
 }
 
-/* Whether all threads of each warp are at a barrier, or all have ended; *left: how many have not. */
+/* Whether all threads of each warp are at a barrier, or all have ended; *left: how many have not.
+ */
 static bool agree(int threads, int *left)
 {
     bool same = true;

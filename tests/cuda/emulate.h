@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Enough of CUDA C++ for kernels to be compiled for the host and run there, a block at a time: its
- * threads are contexts of their own that take turns at barriers, forwards and backwards by turns, so
- * that a barrier that is left out shows. */
+ * threads are contexts of their own that take turns at barriers, forwards and backwards by turns,
+ * so that a barrier that is left out shows. */
 #ifndef NDOCK_TESTS_CUDA_EMULATE_H
 #define NDOCK_TESTS_CUDA_EMULATE_H
 #include <stdint.h>
@@ -11,8 +11,8 @@ struct emulated_place {
 };
 extern struct emulated_place emulated_thread, emulated_block, emulated_threads, emulated_blocks;
 extern char emulated_shared[];
-/* Runs one thread after another; kernel(params) is a kernel. 0, or -1 where threads of one warp do not
- * meet at the same barriers. */
+/* Runs one thread after another; kernel(params) is a kernel. 0, or -1 where threads of one warp do
+ * not meet at the same barriers. */
 int emulated_launch(void (*kernel)(const void *), const void *params, struct emulated_place blocks,
                     unsigned threads);
 void emulated_barrier(void);

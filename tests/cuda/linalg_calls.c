@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Linear algebra of the CUDA plug-in without a GPU: its kernels are compiled for the host, cuSOLVER,
- * cuBLAS and the driver pretend, so that layouts, sizes, scratch memory, what becomes of matrices that
- * cannot be decomposed, and the kernels' arithmetic are the plug-in's own. Random batches are
- * compared with the CPU's results, or, where these are not unique, with what they claim. */
+ * Linear algebra of the CUDA plug-in without a GPU: its kernels are compiled for the host,
+ * cuSOLVER, cuBLAS and the driver pretend, so that layouts, sizes, scratch memory, what becomes of
+ * matrices that cannot be decomposed, and the kernels' arithmetic are the plug-in's own. Random
+ * batches are compared with the CPU's results, or, where these are not unique, with what they
+ * claim. */
 #include <complex.h>
 #include <math.h>
 #include <ndock/ndock.h>
@@ -24,7 +25,8 @@ static double uniform(void)
     return (double)below(1 << 20) / (1 << 19) - 1;
 }
 
-/* ---- batches of matrices: a copy on the host, in complex numbers, and an array on each device ---- */
+/* ---- batches of matrices: a copy on the host, in complex numbers, and an array on each device
+ * ---- */
 
 typedef struct {
     nd_dtype dtype;
@@ -141,9 +143,9 @@ static double apart(const matrix *a, const matrix *b)
 /* ---- one operation on both devices ---- */
 
 enum { CHOLESKY, LU, QR, SOLVE, LU_SOLVE, TRIANGULAR, EIGH, EIGVALSH, SVD, SVDVALS, EIG, KINDS };
-static const char *const names[KINDS] = {"cholesky",   "lu",   "qr",       "solve", "lu_solve",
-                                         "triangular", "eigh", "eigvalsh", "svd",   "svdvals",
-                                         "eig"};
+static const char *const names[KINDS] = {"cholesky", "lu",         "qr",   "solve",
+                                         "lu_solve", "triangular", "eigh", "eigvalsh",
+                                         "svd",      "svdvals",    "eig"};
 typedef struct {
     int kind, into, shared; /* shared: one matrix for all right sides */
     matrix a, b;
@@ -359,11 +361,12 @@ static void compute_all(void)
         good += same;
         shown += !same;
         if (!same)
-            printf("%s of %s (%d, %d, %d), mode %d: %g apart; upper %d full %d trans %d right %d unit "
-                   "%d sides %d into %d %s\n",
-                   names[t.kind], nd_dtype_name(t.a.dtype), (int)t.a.batch, (int)t.a.m, (int)t.a.n,
-                   t.a.mode, error, t.o.upper, t.o.full, t.o.trans, t.o.right, t.o.unit_diagonal,
-                   (int)t.b.n, t.into, status == ND_OK ? "" : nd_last_error()->message);
+            printf(
+                "%s of %s (%d, %d, %d), mode %d: %g apart; upper %d full %d trans %d right %d unit "
+                "%d sides %d into %d %s\n",
+                names[t.kind], nd_dtype_name(t.a.dtype), (int)t.a.batch, (int)t.a.m, (int)t.a.n,
+                t.a.mode, error, t.o.upper, t.o.full, t.o.trans, t.o.right, t.o.unit_diagonal,
+                (int)t.b.n, t.into, status == ND_OK ? "" : nd_last_error()->message);
         release(&t);
         free(t.a.e);
         free(t.b.e);

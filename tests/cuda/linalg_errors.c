@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Matrices that the CUDA plug-in cannot decompose, or not easily, without a GPU: as in linalg_calls.c
- * the libraries pretend. What is reported, and when; NaN, extremes, deficient ranks; an svd whose
- * values were moved; large batches; what is said where there is no library. */
+ * Matrices that the CUDA plug-in cannot decompose, or not easily, without a GPU: as in
+ * linalg_calls.c the libraries pretend. What is reported, and when; NaN, extremes, deficient
+ * ranks; an svd whose values were moved; large batches; what is said where there is no library. */
 #include <math.h>
 #include <ndock/ndock.h>
 #include "tests/cuda/stubs.h"
@@ -240,27 +240,30 @@ static void failures(void)
     ask(MACHINE(ONE, "NDOCK_FALLBACK=error"), NO_NVML);
     for (int n = 4; n <= 40; n += 36) {
         char text[200];
-        snprintf(text, sizeof text,
-                 "solve %d: ND_OK, ND_ERR_LINALG: solve: matrix 1 of the batch is singular: pivot 2 of "
-                 "%d is zero",
-                 n, n);
+        snprintf(
+            text, sizeof text,
+            "solve %d: ND_OK, ND_ERR_LINALG: solve: matrix 1 of the batch is singular: pivot 2 of "
+            "%d is zero",
+            n, n);
         SAYS(text, "a singular matrix is reported when the device is waited for");
-        snprintf(text, sizeof text, "triangular %d: ND_OK, ND_ERR_LINALG: solve_triangular: matrix 1",
-                 n);
-        SAYS(text, "so is a triangular one");
         snprintf(text, sizeof text,
-                 "cholesky %d: ND_OK, ND_ERR_LINALG: cholesky: matrix 1 of the batch is not positive "
-                 "definite: pivot 2 of %d",
-                 n, n);
+                 "triangular %d: ND_OK, ND_ERR_LINALG: solve_triangular: matrix 1", n);
+        SAYS(text, "so is a triangular one");
+        snprintf(
+            text, sizeof text,
+            "cholesky %d: ND_OK, ND_ERR_LINALG: cholesky: matrix 1 of the batch is not positive "
+            "definite: pivot 2 of %d",
+            n, n);
         SAYS(text, "and one that is not positive definite");
         snprintf(text, sizeof text, "lu_factor %d: ND_OK, ND_ERR_LINALG: lu: matrix 1", n);
         SAYS(text, "and by its factors");
         snprintf(text, sizeof text, "unchecked %d: ND_OK, ND_OK;", n);
         SAYS(text, "unless nobody wants to know");
-        snprintf(text, sizeof text,
-                 "eigh w %d: none all none;\neigh v %d: none all none;\nsvd u %d: none all none;\nsvd "
-                 "s %d: none all none;\nsvd vh %d: none all none;\n",
-                 n, n, n, n, n);
+        snprintf(
+            text, sizeof text,
+            "eigh w %d: none all none;\neigh v %d: none all none;\nsvd u %d: none all none;\nsvd "
+            "s %d: none all none;\nsvd vh %d: none all none;\n",
+            n, n, n, n, n);
         SAYS(text, "NaN stays in its matrix");
         snprintf(text, sizeof text, "cholesky %d: none all none;\nnan %d: ND_OK, ND_OK;", n, n);
         SAYS(text, "and is no failure");
@@ -278,7 +281,8 @@ static void failures(void)
 static void moved_values(void)
 {
     ask(MACHINE(ONE, "NDOCK_FALLBACK=error", "TEST_MOVED=1", "NDOCK_CUDA_SVD_POLAR=33"), NO_NVML);
-    SAYS("moved: right; polar 1, rotations 0, without work area or stream 0", "by the polar factor");
+    SAYS("moved: right; polar 1, rotations 0, without work area or stream 0",
+         "by the polar factor");
     ask(MACHINE(ONE, "NDOCK_FALLBACK=error", "TEST_MOVED=1", "NDOCK_CUDA_SVD_POLAR=33",
                 "STUB_POLAR_MOVES=1"),
         NO_NVML);
@@ -297,9 +301,8 @@ static void without_library(void)
 
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {{"failures", failures},
-                                     {"moved values", moved_values},
-                                     {"missing", without_library}};
+    static const tap_case cases[] = {
+        {"failures", failures}, {"moved values", moved_values}, {"missing", without_library}};
     if (argc > 1 && strcmp(argv[1], "--look") == 0)
         return look();
     return stubs_main(argc, argv, cases, (int)(sizeof cases / sizeof cases[0]));

@@ -20,7 +20,7 @@ TESTS += %reldir%/conform.sh %reldir%/fashion.sh %reldir%/sanitizer_runner.sh
 EXTRA_DIST += %reldir%/conform.sh %reldir%/device.sh %reldir%/fashion.sh
 EXTRA_DIST += %reldir%/stub_driver.c %reldir%/stub_memory.c %reldir%/stub_nvml.c %reldir%/gpu.h
 EXTRA_DIST += %reldir%/stub_cufft.c %reldir%/stub_fft.c %reldir%/fft_layouts.c %reldir%/fft.c
-EXTRA_DIST += %reldir%/emulate.cc %reldir%/emulate.h %reldir%/linalg_calls.c %reldir%/linalg_errors.c %reldir%/stub_cusolver.c %reldir%/stub_linalg.cc
+EXTRA_DIST += %reldir%/emulate.cc %reldir%/emulate.h %reldir%/linalg_calls.c %reldir%/linalg_errors.c %reldir%/stub_cusolver.c %reldir%/stub_cusolver.h %reldir%/stub_cusolver_svd.c %reldir%/stub_linalg.cc
 EXTRA_DIST += %reldir%/stub_linalg_kernels.h
 EXTRA_DIST += %reldir%/stub_blaslt.c %reldir%/stub_device.c %reldir%/stubs.h
 EXTRA_DIST += %reldir%/sanitizer_runner.sh %reldir%/sanitizer.sh %reldir%/arithmetic.c %reldir%/peer.c %reldir%/unsound.c %reldir%/locking.c %reldir%/compile.c
@@ -50,7 +50,7 @@ endif
 %canon_reldir%_libcudastub_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda $(ND_CUDA_CPPFLAGS)
 %canon_reldir%_libcudastub_la_CXXFLAGS = -std=c++17 -Wall -Wextra -fno-exceptions -fno-rtti
 %canon_reldir%_libcudastub_la_LDFLAGS = $(mock_ldflags)
-%canon_reldir%_libcusolverstub_la_SOURCES = %reldir%/stub_cusolver.c
+%canon_reldir%_libcusolverstub_la_SOURCES = %reldir%/stub_cusolver.c %reldir%/stub_cusolver.h %reldir%/stub_cusolver_svd.c
 %canon_reldir%_libcusolverstub_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda
 %canon_reldir%_libcusolverstub_la_LDFLAGS = $(mock_ldflags)
 %canon_reldir%_libcusolverstub_la_LIBADD = -lm

@@ -44,22 +44,22 @@ struct kernel {
     void (*run)(const void *);
 };
 #define KERNEL(name, P, dtype) {#name "_" #dtype, run<const P, name##_##dtype>},
-#define KERNELS(dtype)                          \
-    KERNEL(lin_cholesky, lin_small, dtype)      \
-    KERNEL(lin_lu, lin_small, dtype)            \
-    KERNEL(lin_qr, lin_small, dtype)            \
-    KERNEL(lin_solve, lin_small, dtype)         \
-    KERNEL(lin_triangular, lin_small, dtype)    \
-    KERNEL(lin_eigh, lin_small, dtype)          \
-    KERNEL(lin_svd, lin_small, dtype)           \
-    KERNEL(lin_move, lin_moving, dtype)         \
-    KERNEL(lin_widen, lin_moving, dtype)        \
-    KERNEL(lin_examine, lin_looking, dtype)     \
-    KERNEL(lin_excuse, lin_looking, dtype)      \
-    KERNEL(lin_zeros, lin_looking, dtype)       \
-    KERNEL(lin_pivots, lin_pivoting, dtype)     \
-    KERNEL(lin_pivots_back, lin_pivoting, dtype)\
-    KERNEL(lin_normalize, lin_normalizing, dtype)\
+#define KERNELS(dtype)                            \
+    KERNEL(lin_cholesky, lin_small, dtype)        \
+    KERNEL(lin_lu, lin_small, dtype)              \
+    KERNEL(lin_qr, lin_small, dtype)              \
+    KERNEL(lin_solve, lin_small, dtype)           \
+    KERNEL(lin_triangular, lin_small, dtype)      \
+    KERNEL(lin_eigh, lin_small, dtype)            \
+    KERNEL(lin_svd, lin_small, dtype)             \
+    KERNEL(lin_move, lin_moving, dtype)           \
+    KERNEL(lin_widen, lin_moving, dtype)          \
+    KERNEL(lin_examine, lin_looking, dtype)       \
+    KERNEL(lin_excuse, lin_looking, dtype)        \
+    KERNEL(lin_zeros, lin_looking, dtype)         \
+    KERNEL(lin_pivots, lin_pivoting, dtype)       \
+    KERNEL(lin_pivots_back, lin_pivoting, dtype)  \
+    KERNEL(lin_normalize, lin_normalizing, dtype) \
     KERNEL(lin_report, lin_reporting, dtype)
 using namespace f32;
 using namespace f64;
@@ -67,7 +67,7 @@ using namespace c64;
 using namespace c128;
 const kernel kernels[] = {KERNELS(F32) KERNELS(F64) KERNELS(C64) KERNELS(C128)};
 enum { COUNT = sizeof kernels / sizeof *kernels };
-}
+} // namespace
 
 /* The number of the kernel of that name, from 0; -1: there is none. */
 extern "C" int stub_linalg_kernel(const char *name)

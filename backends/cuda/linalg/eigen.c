@@ -34,7 +34,8 @@ static void plan_eigen(lin_job *j, eigen_plan *p)
     p->bad = lin_take(j, j->count * (int64_t)sizeof(int32_t));
     p->matrix = lin_take(j, j->count * p->n * p->n * j->size);
     p->values = lin_take(j, j->count * p->n * (p->hermitian ? j->real : j->size));
-    p->right = p->hermitian || !p->vectors ? p->matrix : lin_take(j, j->count * p->n * p->n * j->size);
+    p->right =
+        p->hermitian || !p->vectors ? p->matrix : lin_take(j, j->count * p->n * p->n * j->size);
 }
 
 static solver_job solver_of(const lin_job *j, const eigen_plan *p)

@@ -90,8 +90,8 @@ template <class T> LIN_FN LIN_R lin_whole_norm(int n, const T *a, int pitch, LIN
 
 /* One round on a (n, n) and, if it is there, v. A lane looks at a pair. */
 template <class T>
-LIN_FN void lin_eigh_round(int n, int round, LIN_R least, T *a, T *v, int pitch,
-                           lin_rotation<T> *r, int *moved)
+LIN_FN void lin_eigh_round(int n, int round, LIN_R least, T *a, T *v, int pitch, lin_rotation<T> *r,
+                           int *moved)
 {
     const int lane = (int)(threadIdx.x & 31), players = n + n % 2, pairs = players / 2;
     if (lane < pairs) {

@@ -10,8 +10,9 @@ static const ndp_factor *params_of(const lin_job *j)
     return j->call->params;
 }
 
-/* ---- cholesky: with upper, of the transposed views. The matrix is factored where the result is, if
- * a library can see that: in C order it sees the transpose, whose upper triangle is l's transpose ---- */
+/* ---- cholesky: with upper, of the transposed views. The matrix is factored where the result is,
+ * if a library can see that: in C order it sees the transpose, whose upper triangle is l's
+ * transpose ---- */
 
 typedef struct {
     lin_side in, out, at; /* at: where it is factored */
@@ -56,18 +57,14 @@ static int32_t run_cholesky(lin_job *j)
     int32_t status = lin_has_room(j);
     if (!p.in_place)
         p.at = lin_columns(lin_at(j, p.place), p.n, p.n);
-    lin_moving m = {
-        .to = p.at, .from = p.in, .rows = p.n, .columns = p.n, .part = LIN_LOWER};
+    lin_moving m = {.to = p.at, .from = p.in, .rows = p.n, .columns = p.n, .part = LIN_LOWER};
     if (status == NDP_OK)
         status = lin_move(j, LIN_F_MOVE, m);
     solver_job s = potrf_of(j, &p);
     if (status == NDP_OK)
         status = lin_solver_run(j, &s);
-    lin_looking l = {.from = p.in,
-                     .rows = p.n,
-                     .columns = p.n,
-                     .info = lin_at(j, j->info),
-                     .part = LIN_LOWER};
+    lin_looking l = {
+        .from = p.in, .rows = p.n, .columns = p.n, .info = lin_at(j, j->info), .part = LIN_LOWER};
     if (status == NDP_OK && p.in.at != p.at.at) /* else what was given is gone */
         status = lin_look_at(j, EXCUSE, l);
     m.from = p.at;
@@ -127,10 +124,9 @@ static int32_t put_pivots(const lin_job *j, const lu_plan *p)
                       .count = j->count,
                       .m = p->m,
                       .least = p->least};
-    return cuda_launch(j->k, j->k->function[PIVOTS], j->stream, (uint32_t)j->count,
-                       LIN_COLUMN_THREADS,
-                       p->m <= LIN_PERM_SHARED ? (uint32_t)p->m * (uint32_t)sizeof(int32_t) : 0,
-                       &q);
+    return cuda_launch(
+        j->k, j->k->function[PIVOTS], j->stream, (uint32_t)j->count, LIN_COLUMN_THREADS,
+        p->m <= LIN_PERM_SHARED ? (uint32_t)p->m * (uint32_t)sizeof(int32_t) : 0, &q);
 }
 
 static int32_t run_lu(lin_job *j)

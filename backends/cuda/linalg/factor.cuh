@@ -16,8 +16,7 @@ template <class T> LIN_FN int lin_cholesky_of(int n, T *a, int pitch)
         const LIN_R root = lin_root(pivot);
         __syncwarp();
         if (l.group == 0 && l.row >= j && l.row < n)
-            column[l.row] =
-                l.row == j ? lin_make<T>(root, 0) : lin_over(column[l.row], root);
+            column[l.row] = l.row == j ? lin_make<T>(root, 0) : lin_over(column[l.row], root);
         __syncwarp();
         for (int c = j + 1 + l.group; c < n; c += l.groups)
             if (l.row >= c && l.row < n)

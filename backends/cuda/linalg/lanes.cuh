@@ -45,8 +45,7 @@ LIN_FN bool lin_is_kept(int part, int i, int j)
 
 /* Calls f(i, j) for each element of a matrix of at most 32 rows and columns, lanes beside each
  * other along the dimension in which the view's elements are nearer. */
-template <class F>
-LIN_FN void lin_each(const lin_side &s, int rows, int columns, F f)
+template <class F> LIN_FN void lin_each(const lin_side &s, int rows, int columns, F f)
 {
     const int64_t down = s.row < 0 ? -s.row : s.row, across = s.column < 0 ? -s.column : s.column;
     if (across <= down) {
@@ -108,9 +107,8 @@ LIN_FN LIN_R lin_largest(const T *a, int pitch, int rows, int columns, LIN_R *li
             const T e = a[lane * pitch + i];
             const LIN_R re = lin_abs(lin_re(e)), im = lin_abs(lin_im(e));
             const LIN_R larger = re >= im ? re : im; /* NaN fails the next comparison */
-            most = larger <= lin_limits<LIN_R>::huge && re == re
-                       ? (larger > most ? larger : most)
-                       : (LIN_R)INFINITY;
+            most = larger <= lin_limits<LIN_R>::huge && re == re ? (larger > most ? larger : most)
+                                                                 : (LIN_R)INFINITY;
         }
         line[lane] = most;
     }

@@ -34,8 +34,9 @@ template <class F> LIN_FN void lin_tile_each(bool across, int64_t rows, int64_t 
     }
 }
 
-template <class T, class S> LIN_FN void lin_move_tile(const lin_moving &p, int64_t item, int64_t tile,
-                                                      T (*shared)[LIN_TILE + 1])
+template <class T, class S>
+LIN_FN void lin_move_tile(const lin_moving &p, int64_t item, int64_t tile,
+                          T (*shared)[LIN_TILE + 1])
 {
     const int64_t across = (p.columns + LIN_TILE - 1) / LIN_TILE;
     const int64_t row = tile / across * LIN_TILE, column = tile % across * LIN_TILE;
@@ -57,8 +58,8 @@ template <class T, class S> LIN_FN void lin_move_tile(const lin_moving &p, int64
         const bool kept = lin_has(p.part, row + i, column + j);
         if (p.in_place && kept && !bad)
             return;
-        const T rest = bad && p.nan ? lin_nan<T>()
-                                    : lin_make<T>(bad && row + i == column + j ? 1 : 0, 0);
+        const T rest =
+            bad && p.nan ? lin_nan<T>() : lin_make<T>(bad && row + i == column + j ? 1 : 0, 0);
         const T e = bad || !kept ? rest : shared[i][j];
         to[i * p.to.row + j * p.to.column] = e;
     });

@@ -16,9 +16,9 @@ enum {
 
 /* lin_move: the matrices of a view become another's, conjugated or in part (small.h), whose rest
  * becomes zero. info and also, where they are not zero, have what became of each matrix: where one
- * of them is not 0, the result is NaN with `nan`, else the identity. real_diagonal: imaginary parts
- * there are left out. in_place: both views are the same, and only what changes is written. lin_widen:
- * of real matrices to complex ones. */
+ * of them is not 0, the result is NaN with `nan`, else the identity. real_diagonal: imaginary
+ * parts there are left out. in_place: both views are the same, and only what changes is written.
+ * lin_widen: of real matrices to complex ones. */
 typedef struct {
     lin_side to, from;
     int64_t count, rows, columns;
@@ -43,8 +43,8 @@ typedef struct {
     int32_t op, iteration;
 } lin_reporting;
 
-/* lin_zeros: info becomes the first zero on the diagonal of each matrix, from 1. Parameters as those of
- * lin_examine. */
+/* lin_zeros: info becomes the first zero on the diagonal of each matrix, from 1. Parameters as
+ * those of lin_examine. */
 
 /* lin_pivots: pivots (count, least) of a library, from 1, become those of the call and the order of
  * rows that they make. lin_pivots_back: pivots of a call become those of a library. */

@@ -184,8 +184,8 @@ int lin_is_small(int64_t rows, int64_t columns)
 int32_t lin_run_small(const lin_job *j, lin_small *p, int64_t elements, int64_t nbytes)
 {
     const int64_t need = (elements * j->size + nbytes + 15) / 16 * 16;
-    int64_t warps = LIN_SMALL_SHARED / need < LIN_SMALL_WARPS ? LIN_SMALL_SHARED / need
-                                                              : LIN_SMALL_WARPS;
+    int64_t warps =
+        LIN_SMALL_SHARED / need < LIN_SMALL_WARPS ? LIN_SMALL_SHARED / need : LIN_SMALL_WARPS;
     if (j->count < (int64_t)j->k->dev->sm_count * warps)
         warps = 1;
     const int64_t blocks = (j->count + warps - 1) / warps;

@@ -18,7 +18,7 @@ enum {
     LIN_F_REPORT,
     LIN_F_MOVE_REAL, /* of real parts: eigenvalues and singular values */
     LIN_F_EXAMINE,
-    LIN_F_OTHER,  /* a class's own */
+    LIN_F_OTHER, /* a class's own */
     LIN_F_OTHER2,
     LIN_F_OTHER3
 };
@@ -65,7 +65,8 @@ int32_t lin_move(const lin_job *j, int place, lin_moving m);
 int32_t lin_look_at(const lin_job *j, int place, lin_looking l);
 /* The work area of a function is what is left of the scratch memory. */
 int32_t lin_solver_run(const lin_job *j, solver_job *s);
-/* Bytes of the function's work area, or what was there before, if more; a failure is run's to tell. */
+/* Bytes of the function's work area, or what was there before, if more; a failure is run's to
+ * tell. */
 void lin_solver_work(const lin_job *j, const solver_job *s, uint64_t *most);
 /* Tells of failures, if they are to be told. n: of how many pivots. */
 int32_t lin_report(const lin_job *j, int32_t check, int64_t n, int32_t iteration);

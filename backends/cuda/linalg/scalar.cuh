@@ -85,79 +85,73 @@ template <class R> LIN_FN R lin_length(R x, R y)
 }
 
 /* ---- real numbers ---- */
-#define LIN_REAL(R)                                    \
-    LIN_FN R lin_re(R a)                               \
-    {                                                  \
-        return a;                                      \
-    }                                                  \
-    LIN_FN R lin_im(R)                                 \
-    {                                                  \
-        return 0;                                      \
-    }                                                  \
-    LIN_FN R lin_conj(R a)                             \
-    {                                                  \
-        return a;                                      \
-    }                                                  \
-    LIN_FN R lin_scaled(R a, R s)                      \
-    {                                                  \
-        return a * s;                                  \
-    }                                                  \
-    LIN_FN R lin_over(R a, R s)                        \
-    {                                                  \
-        return a / s;                                  \
-    }                                                  \
-    LIN_FN R lin_divided(R a, R b)                     \
-    {                                                  \
-        return a / b;                                  \
-    }                                                  \
-    LIN_FN R lin_plus(R a, R b)                        \
-    {                                                  \
-        return a + b;                                  \
-    }                                                  \
-    LIN_FN R lin_plus(R c, R a, R b) /* c + a b */     \
-    {                                                  \
-        return lin_fma(a, b, c);                       \
-    }                                                  \
-    LIN_FN R lin_minus(R c, R a, R b) /* c - a b */    \
-    {                                                  \
-        return lin_fma(-a, b, c);                      \
-    }                                                  \
-    LIN_FN R lin_times(R a, R b)                       \
-    {                                                  \
-        return a * b;                                  \
-    }                                                  \
-    LIN_FN R lin_size(R a)                             \
-    {                                                  \
-        return lin_abs(a);                             \
-    }                                                  \
-    LIN_FN R lin_square(R a) /* of the magnitude */    \
-    {                                                  \
-        return a * a;                                  \
-    }                                                  \
-    LIN_FN R lin_magnitude(R a)                        \
-    {                                                  \
-        return lin_abs(a);                             \
-    }                                                  \
-    LIN_FN R lin_times_two_to(R a, int e)              \
-    {                                                  \
-        return lin_times_power(a, e);                  \
+#define LIN_REAL(R)                                 \
+    LIN_FN R lin_re(R a)                            \
+    {                                               \
+        return a;                                   \
+    }                                               \
+    LIN_FN R lin_im(R)                              \
+    {                                               \
+        return 0;                                   \
+    }                                               \
+    LIN_FN R lin_conj(R a)                          \
+    {                                               \
+        return a;                                   \
+    }                                               \
+    LIN_FN R lin_scaled(R a, R s)                   \
+    {                                               \
+        return a * s;                               \
+    }                                               \
+    LIN_FN R lin_over(R a, R s)                     \
+    {                                               \
+        return a / s;                               \
+    }                                               \
+    LIN_FN R lin_divided(R a, R b)                  \
+    {                                               \
+        return a / b;                               \
+    }                                               \
+    LIN_FN R lin_plus(R a, R b)                     \
+    {                                               \
+        return a + b;                               \
+    }                                               \
+    LIN_FN R lin_plus(R c, R a, R b) /* c + a b */  \
+    {                                               \
+        return lin_fma(a, b, c);                    \
+    }                                               \
+    LIN_FN R lin_minus(R c, R a, R b) /* c - a b */ \
+    {                                               \
+        return lin_fma(-a, b, c);                   \
+    }                                               \
+    LIN_FN R lin_times(R a, R b)                    \
+    {                                               \
+        return a * b;                               \
+    }                                               \
+    LIN_FN R lin_size(R a)                          \
+    {                                               \
+        return lin_abs(a);                          \
+    }                                               \
+    LIN_FN R lin_square(R a) /* of the magnitude */ \
+    {                                               \
+        return a * a;                               \
+    }                                               \
+    LIN_FN R lin_magnitude(R a)                     \
+    {                                               \
+        return lin_abs(a);                          \
+    }                                               \
+    LIN_FN R lin_times_two_to(R a, int e)           \
+    {                                               \
+        return lin_times_power(a, e);               \
     }
 LIN_REAL(float)
 LIN_REAL(double)
 #undef LIN_REAL
 template <class T> struct lin_maker {
-    static __device__ __forceinline__ T make(T re, T)
-    {
-        return re;
-    }
+    static __device__ __forceinline__ T make(T re, T) { return re; }
 };
 
 /* ---- pairs ---- */
 template <class R> struct lin_maker<lin_pair<R>> {
-    static __device__ __forceinline__ lin_pair<R> make(R re, R im)
-    {
-        return {re, im};
-    }
+    static __device__ __forceinline__ lin_pair<R> make(R re, R im) { return {re, im}; }
 };
 template <class T> LIN_FN T lin_make(LIN_R re, LIN_R im)
 {

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Batches of small matrices of one dtype, CUDA_DTYPE, a warp each; small.h describes the parameters. */
+ * Batches of small matrices of one dtype, CUDA_DTYPE, a warp each; small.h describes the
+ * parameters. */
 #include "linalg/solve.cuh"
 #include "linalg/svd.cuh"
 #include "linalg/types.cuh"
 
-#define LIN_KERNEL(name)                                                             \
-    extern "C" __global__ void __launch_bounds__(32 * LIN_SMALL_WARPS)               \
-        LIN_NAME(lin_##name)(const __grid_constant__ lin_small p)                              \
-    {                                                                                \
-        LIN_SHARED(shared);                                                          \
-        const int warp = (int)(threadIdx.x >> 5), warps = (int)(blockDim.x >> 5);    \
-        const int64_t item = (int64_t)blockIdx.x * warps + warp;                     \
-        if (item >= p.count)                                                         \
-            return;                                                                  \
-        const int info =                                                             \
+#define LIN_KERNEL(name)                                                                \
+    extern "C" __global__ void __launch_bounds__(32 * LIN_SMALL_WARPS)                  \
+        LIN_NAME(lin_##name)(const __grid_constant__ lin_small p)                       \
+    {                                                                                   \
+        LIN_SHARED(shared);                                                             \
+        const int warp = (int)(threadIdx.x >> 5), warps = (int)(blockDim.x >> 5);       \
+        const int64_t item = (int64_t)blockIdx.x * warps + warp;                        \
+        if (item >= p.count)                                                            \
+            return;                                                                     \
+        const int info =                                                                \
             lin_##name##_item<lin_element>(p, item, shared + (int64_t)warp * p.nbytes); \
-        if ((threadIdx.x & 31) == 0)                                                 \
-            ((int32_t *)p.info)[item] = info;                                        \
+        if ((threadIdx.x & 31) == 0)                                                    \
+            ((int32_t *)p.info)[item] = info;                                           \
     }
 LIN_KERNEL(cholesky)
 LIN_KERNEL(lu)

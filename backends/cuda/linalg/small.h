@@ -24,8 +24,8 @@ typedef struct {
 /* What became of a matrix, an int32_t each: 0; the pivot at fault, from 1; or one of these. */
 enum { LIN_NOT_CONVERGED = -1, LIN_HAS_NAN = -2 };
 
-/* in and out are the call's operands; of an operand that is transposed the host has exchanged
- * the strides.
+/* in and out are the call's operands; of an operand that is transposed the host has exchanged the
+ * strides.
  *   cholesky    in a, out l: the lower triangle. m
  *   lu          in a (m, n); out factors, pivots, perm
  *   qr          in a (m, n); out q (m, k), r (k, n); vectors 0: no q
@@ -33,8 +33,8 @@ enum { LIN_NOT_CONVERGED = -1, LIN_HAS_NAN = -2 };
  *   lu_solve    in factors, pivots, b; out x: solve with packed 1
  *   triangular  in a (m, m), b (m, k); out x: a's elements are conjugated where conj is 1
  *   eigh        in a (m, m): the lower triangle, conjugated where conj is 1; out w, v
- *   svd         in a (m, n), m >= n, conjugated where conj is 1; out u (m, k), s, v (n, n); of u and
- *               v, the one numbered conj_out is conjugated when it is written */
+ *   svd         in a (m, n), m >= n, conjugated where conj is 1; out u (m, k), s, v (n, n); of u
+ *               and v, the one numbered conj_out is conjugated when it is written */
 typedef struct {
     lin_side in[3], out[3];
     uint64_t info;

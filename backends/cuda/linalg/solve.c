@@ -159,8 +159,8 @@ static int32_t small_triangular(lin_job *j)
 /* The library sees operands in C order transposed: op(a) x = b as x^T op(a)^T = b^T, so that a^T,
  * which it sees, stands on the other side with the same op. */
 typedef struct {
-    int64_t n, rows, columns;             /* of a; of the right sides */
-    int64_t a_leading, b_leading;         /* 0: is copied */
+    int64_t n, rows, columns;     /* of a; of the right sides */
+    int64_t a_leading, b_leading; /* 0: is copied */
     uint64_t matrix, sides;
 } triangular_plan;
 
@@ -186,16 +186,15 @@ static lin_side rows_at(const lin_job *j, uint64_t place, int64_t rows, int64_t 
 static solver_job trsm_of(const lin_job *j, const triangular_plan *p, lin_side a, lin_side b)
 {
     const ndp_solve *s = params_of(j);
-    return (solver_job){
-        .function = SOLVER_TRSM,
-        .side = s->right ? SOLVER_LEFT : SOLVER_RIGHT,
-        .uplo = s->upper ? SOLVER_LOWER : SOLVER_UPPER,
-        .trans = s->trans,
-        .unit = s->unit_diagonal != 0,
-        .m = p->columns,
-        .n = p->rows,
-        .a = {a.at, a.batch * j->size, p->a_leading ? p->a_leading : p->n},
-        .b = {b.at, b.batch * j->size, p->b_leading ? p->b_leading : p->columns}};
+    return (solver_job){.function = SOLVER_TRSM,
+                        .side = s->right ? SOLVER_LEFT : SOLVER_RIGHT,
+                        .uplo = s->upper ? SOLVER_LOWER : SOLVER_UPPER,
+                        .trans = s->trans,
+                        .unit = s->unit_diagonal != 0,
+                        .m = p->columns,
+                        .n = p->rows,
+                        .a = {a.at, a.batch * j->size, p->a_leading ? p->a_leading : p->n},
+                        .b = {b.at, b.batch * j->size, p->b_leading ? p->b_leading : p->columns}};
 }
 
 static int32_t look_for_zeros(const lin_job *j, int64_t n)
@@ -303,8 +302,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
 
 static uint64_t dtypes(int32_t op)
 {
-    const int known =
-        op == NDP_OP_solve || op == NDP_OP_lu_solve || op == NDP_OP_solve_triangular;
+    const int known = op == NDP_OP_solve || op == NDP_OP_lu_solve || op == NDP_OP_solve_triangular;
     return known ? lin_dtypes() : 0;
 }
 

@@ -117,9 +117,8 @@ template <class T> LIN_FN int lin_solve_item(const lin_small &p, int64_t item, c
     if (!p.packed)
         lin_lu_of(n, n, a, pitch, pivots);
     const int failed = lin_zero_of(n, a, pitch);
-    lin_each_sides(p, p.in[p.packed ? 2 : 1], item, b, pitch, [&](int k) {
-        lin_solve_factored(n, k, a, pivots, p.trans, b, pitch);
-    });
+    lin_each_sides(p, p.in[p.packed ? 2 : 1], item, b, pitch,
+                   [&](int k) { lin_solve_factored(n, k, a, pivots, p.trans, b, pitch); });
     return failed;
 }
 
@@ -132,8 +131,7 @@ template <class T> LIN_FN int lin_triangular_item(const lin_small &p, int64_t it
              p.conj != 0, a, pitch);
     __syncwarp();
     const int failed = p.unit ? 0 : lin_zero_of(n, a, pitch);
-    lin_each_sides(p, p.in[1], item, b, pitch,
-                   [&](int k) { lin_substitute(n, k, t, b, pitch); });
+    lin_each_sides(p, p.in[1], item, b, pitch, [&](int k) { lin_substitute(n, k, t, b, pitch); });
     return failed;
 }
 

@@ -20,8 +20,8 @@ void cuda_solver_close(ndp_dev *);
 
 /* Types in the order of all tables here. */
 enum { SOLVER_F32, SOLVER_F64, SOLVER_C64, SOLVER_C128 };
-enum { SOLVER_LOWER, SOLVER_UPPER };     /* cublasFillMode_t */
-enum { SOLVER_LEFT, SOLVER_RIGHT };      /* cublasSideMode_t */
+enum { SOLVER_LOWER, SOLVER_UPPER }; /* cublasFillMode_t */
+enum { SOLVER_LEFT, SOLVER_RIGHT };  /* cublasSideMode_t */
 typedef enum {
     SOLVER_POTRF, /* a, info */
     SOLVER_GETRF, /* a, pivots, info */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Class SVD. Of a wide matrix the adjoint is decomposed, whose factors are the adjoints. Larger ones
- * are decomposed by their polar factor (gesvdp), which is fastest but moves the values of some that
- * are nearly singular, and says so; these, and smaller ones, by rotations (gesvdj). */
+ * Class SVD. Of a wide matrix the adjoint is decomposed, whose factors are the adjoints. Larger
+ * ones are decomposed by their polar factor (gesvdp), which is fastest but moves the values of
+ * some that are nearly singular, and says so; these, and smaller ones, by rotations (gesvdj). */
 #include <stdio.h>
 #include "linalg/linalg.h"
 

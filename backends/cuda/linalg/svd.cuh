@@ -4,8 +4,8 @@
 #define NDOCK_CUDA_LINALG_SVD_CUH
 #include "linalg/eigen.cuh"
 
-/* Columns shorter than this, of a matrix whose largest element is about one, count as zero: they are
- * what rounding has left of dependent columns, and have no direction. */
+/* Columns shorter than this, of a matrix whose largest element is about one, count as zero: they
+ * are what rounding has left of dependent columns, and have no direction. */
 template <class R> LIN_FN R lin_short()
 {
     return lin_limits<R>::eps / 1024;
@@ -74,9 +74,9 @@ LIN_FN int lin_column(const int *order, int n, int j)
     return j < n ? order[j] : j;
 }
 
-/* Column j of u (m, ...) becomes a unit vector orthogonal to those before it: of the unit vector that
- * they contain least of, what is left of it, twice (Kahan's rule; Parlett, The Symmetric Eigenvalue
- * Problem, 6.9). */
+/* Column j of u (m, ...) becomes a unit vector orthogonal to those before it: of the unit vector
+ * that they contain least of, what is left of it, twice (Kahan's rule; Parlett, The Symmetric
+ * Eigenvalue Problem, 6.9). */
 template <class T>
 LIN_FN void lin_complete(int m, int n, int j, T *u, int pitch, const int *order, T *part,
                          LIN_R *line)
@@ -116,8 +116,8 @@ LIN_FN void lin_complete(int m, int n, int j, T *u, int pitch, const int *order,
     }
 }
 
-/* u's columns of a's, whose lengths are about those in line. Those too short to have a direction are
- * made. */
+/* u's columns of a's, whose lengths are about those in line. Those too short to have a direction
+ * are made. */
 template <class T>
 LIN_FN void lin_left_vectors(int m, int n, int k, T *a, int pitch, const int *order, T *part,
                              LIN_R *line)
@@ -137,8 +137,9 @@ LIN_FN void lin_left_vectors(int m, int n, int k, T *a, int pitch, const int *or
         lin_complete(m, n, j, a, pitch, order, part, line);
 }
 
-template <class T> LIN_FN void lin_svd_store(const lin_small &p, int64_t item, const T *u, int pitch,
-                                             const T *v, int pitch_v, const int *order)
+template <class T>
+LIN_FN void lin_svd_store(const lin_small &p, int64_t item, const T *u, int pitch, const T *v,
+                          int pitch_v, const int *order)
 {
     const int m = p.m, n = p.n, k = (int)p.k;
     T *to_u = lin_item<T>(p.out[0], item), *to_v = lin_item<T>(p.out[2], item);
