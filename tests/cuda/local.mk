@@ -11,6 +11,7 @@ gpu_tests += %reldir%/copies.t
 gpu_tests += %reldir%/fft.t
 gpu_tests += %reldir%/graph.t
 gpu_tests += %reldir%/large.t
+gpu_tests += %reldir%/linalg.t
 gpu_tests += %reldir%/memory.t
 gpu_tests += %reldir%/modes.t
 gpu_tests += %reldir%/peer.t
@@ -20,7 +21,7 @@ TESTS += %reldir%/conform.sh %reldir%/fashion.sh %reldir%/sanitizer_runner.sh
 EXTRA_DIST += %reldir%/conform.sh %reldir%/device.sh %reldir%/fashion.sh
 EXTRA_DIST += %reldir%/stub_driver.c %reldir%/stub_memory.c %reldir%/stub_nvml.c %reldir%/gpu.h
 EXTRA_DIST += %reldir%/stub_cufft.c %reldir%/stub_fft.c %reldir%/fft_layouts.c %reldir%/fft.c
-EXTRA_DIST += %reldir%/emulate.cc %reldir%/emulate.h %reldir%/linalg_calls.c %reldir%/linalg_errors.c %reldir%/stub_cusolver.c %reldir%/stub_cusolver.h %reldir%/stub_cusolver_svd.c %reldir%/stub_linalg.cc
+EXTRA_DIST += %reldir%/linalg.c %reldir%/emulate.cc %reldir%/emulate.h %reldir%/linalg_calls.c %reldir%/linalg_errors.c %reldir%/stub_cusolver.c %reldir%/stub_cusolver.h %reldir%/stub_cusolver_svd.c %reldir%/stub_linalg.cc
 EXTRA_DIST += %reldir%/stub_linalg_kernels.h
 EXTRA_DIST += %reldir%/stub_blaslt.c %reldir%/stub_device.c %reldir%/stubs.h
 EXTRA_DIST += %reldir%/sanitizer_runner.sh %reldir%/sanitizer.sh %reldir%/arithmetic.c %reldir%/peer.c %reldir%/unsound.c %reldir%/locking.c %reldir%/compile.c
@@ -36,7 +37,8 @@ if HAVE_CUDA
 %reldir%/fft.log: %reldir%/copies.log
 %reldir%/graph.log: %reldir%/fft.log
 %reldir%/large.log: %reldir%/graph.log
-%reldir%/memory.log: %reldir%/large.log
+%reldir%/linalg.log: %reldir%/large.log
+%reldir%/memory.log: %reldir%/linalg.log
 %reldir%/modes.log: %reldir%/memory.log
 %reldir%/peer.log: %reldir%/modes.log
 %reldir%/random.log: %reldir%/peer.log
@@ -100,6 +102,8 @@ endif
 %canon_reldir%_graph_t_LDADD = $(test_ldadd)
 %canon_reldir%_large_t_SOURCES = %reldir%/large.c
 %canon_reldir%_large_t_LDADD = $(test_ldadd) -lm
+%canon_reldir%_linalg_t_SOURCES = %reldir%/linalg.c
+%canon_reldir%_linalg_t_LDADD = $(test_ldadd) -lm
 %canon_reldir%_memory_t_SOURCES = %reldir%/memory.c
 %canon_reldir%_memory_t_LDADD = $(test_ldadd)
 %canon_reldir%_random_t_SOURCES = %reldir%/random.c
