@@ -9,7 +9,7 @@
 #include <ndock/ndock.h>
 #include "tests/cuda/stubs.h"
 
-enum { TRIALS = 20, MOST = 45 };
+enum { TRIALS = 12, MOST = 45 };
 
 static nd_device *dev, *cpu;
 static uint64_t state = 20261125;
