@@ -129,7 +129,7 @@ static int32_t small_eigh(lin_job *j)
     if (vectors)
         p.out[1] = lin_side_of(&call->out[1]);
     const int64_t beside =
-        LIN_SMALL / 2 * (24 + 2 * j->real + j->size) + LIN_SMALL * (j->real + 4) + 7 * 16;
+        LIN_SMALL / 2 * (24 + 4 * j->real + j->size) + LIN_SMALL * (j->real + 4) + 7 * 16;
     int32_t status = lin_run_small(j, &p, (vectors ? 2 : 1) * n * LIN_PITCH(n), beside);
     return status == NDP_OK ? lin_report(j, params_of(j)->check, n, 1) : status;
 }

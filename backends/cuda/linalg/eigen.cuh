@@ -8,10 +8,11 @@
 
 enum { LIN_SWEEPS = 40, LIN_PAIRS = LIN_SMALL / 2 };
 
-/* Columns p and q become c p - s conj(u) q and s u p + c q, for u of length one. */
+/* Columns p and q become c p - s conj(u) q and s u p + c q, for u of length one; c is one less s
+ * times half, the tangent of half the angle. */
 template <class T> struct lin_rotation {
     int p, q; /* p below 0: there is nothing to do */
-    LIN_R c, s;
+    LIN_R half, s, app, aqq; /* app, aqq: what the diagonal becomes */
     T u;
 };
 
@@ -32,17 +33,23 @@ LIN_FN void lin_rotation_of(LIN_R app, LIN_R aqq, T apq, LIN_R size, lin_rotatio
     const LIN_R t = far > 1 / lin_limits<LIN_R>::eps
                         ? (LIN_R)0.5 / far
                         : 1 / (far + lin_root(lin_fma(far, far, (LIN_R)1)));
-    r->c = 1 / lin_root(lin_fma(t, t, (LIN_R)1));
-    r->s = (zeta < 0 ? -t : t) * r->c;
+    const LIN_R c = 1 / lin_root(lin_fma(t, t, (LIN_R)1)), tangent = zeta < 0 ? -t : t;
+    r->s = tangent * c;
+    r->half = r->s / (1 + c);
+    r->app = lin_fma(-tangent, size, app);
+    r->aqq = lin_fma(tangent, size, aqq);
     r->u = lin_over(apq, size);
 }
 
-/* Two elements of columns p and q, or with `row` of rows, by the adjoint. */
+/* Two elements of columns p and q, or with `row` of rows, by the adjoint. As differences, so that
+ * small angles round little (Rutishauser, Numerische Mathematik 9, 1966). */
 template <class T> LIN_FN void lin_rotate(const lin_rotation<T> &r, bool row, T *p, T *q)
 {
     const T x = *p, y = *q, u = row ? lin_conj(r.u) : r.u;
-    *p = lin_minus(lin_scaled(x, r.c), lin_scaled(lin_conj(u), r.s), y);
-    *q = lin_plus(lin_scaled(y, r.c), lin_scaled(u, r.s), x);
+    const T down = lin_plus(lin_scaled(x, r.half), lin_conj(u), y),
+            up = lin_minus(lin_scaled(y, r.half), u, x);
+    *p = lin_plus(x, lin_scaled(down, -r.s));
+    *q = lin_plus(y, lin_scaled(up, -r.s));
 }
 
 /* The round's rotations of columns of a (rows, ...). */
@@ -119,8 +126,8 @@ LIN_FN void lin_eigh_round(int n, int round, LIN_R least, T *a, T *v, int pitch,
     __syncwarp();
     if (lane < pairs && r[lane].p >= 0) {
         const int p = r[lane].p, q = r[lane].q;
-        a[p * pitch + p] = lin_make<T>(lin_re(a[p * pitch + p]), 0);
-        a[q * pitch + q] = lin_make<T>(lin_re(a[q * pitch + q]), 0);
+        a[p * pitch + p] = lin_make<T>(r[lane].app, 0);
+        a[q * pitch + q] = lin_make<T>(r[lane].aqq, 0);
         a[p * pitch + q] = a[q * pitch + p] = lin_make<T>(0, 0);
     }
     __syncwarp();

@@ -164,7 +164,7 @@ static int32_t run_small(lin_job *j)
     }
     const int64_t most = q.k > q.n ? q.k : q.n, v = q.u ? q.n * LIN_PITCH(q.n) : 0;
     const int64_t beside =
-        LIN_SMALL / 2 * (24 + 2 * j->real + j->size) + LIN_SMALL * (j->real + 4) + 8 * 16;
+        LIN_SMALL / 2 * (24 + 4 * j->real + j->size) + LIN_SMALL * (j->real + 4) + 8 * 16;
     int32_t status = lin_run_small(j, &p, most * LIN_PITCH(q.m) + v + LIN_SMALL, beside);
     return status == NDP_OK ? lin_report(j, checks(j), q.n, 1) : status;
 }
