@@ -73,6 +73,18 @@ static void count_nan(const char *what, int64_t n, const nd_array *r, int64_t ba
     free(e);
 }
 
+/* Whether matrix 1 has NaN, and no other. */
+static int has_nan(const nd_array *r, int64_t batch)
+{
+    const int64_t size = nd_size(r);
+    double *e = malloc((size_t)size * sizeof *e);
+    int in = 0, out = nd_to_host(r, e, (size_t)size * sizeof *e) != ND_OK;
+    for (int64_t i = 0; i < size; i++)
+        *(i / (size / batch) == 1 ? &in : &out) |= isnan(e[i]) != 0;
+    free(e);
+    return in && !out;
+}
+
 static void nans(int64_t n)
 {
     nd_array *a = identities(3, n, 3, 1, NAN), *r[3] = {NULL};
@@ -92,6 +104,13 @@ static void nans(int64_t n)
     if (nd_cholesky(a, NULL, &r[0]) == ND_OK)
         count_nan("cholesky", n, r[0], 3);
     nd_release(r[0]);
+    if (nd_solve(a, a, NULL, &r[0]) == ND_OK)
+        count_nan("solve", n, r[0], 3);
+    nd_release(r[0]);
+    if (nd_lu_factor(a, NULL, &r[0], &r[1]) == ND_OK)
+        printf("lu %d: %s\n", (int)n, has_nan(r[0], 3) ? "in its matrix;" : "elsewhere;");
+    nd_release(r[0]);
+    nd_release(r[1]);
     say("nan", n, ND_OK);
     nd_release(a);
 }
@@ -178,7 +197,7 @@ static void in_place(int64_t n)
 }
 
 typedef struct {
-    _Atomic int made, destroyed, runs, without, polar, jacobi;
+    _Atomic int made, destroyed, runs, without, polar, direct;
 } counts;
 
 static void moved(void)
@@ -191,9 +210,9 @@ static void moved(void)
     library = library ? library : dlopen("libcusolver.so.12", RTLD_NOW | RTLD_NOLOAD);
     const counts *c = library ? dlsym(library, "stub_solver_counts") : NULL;
     const double right = sqrt(sum_of_squares(40) * sum_of_squares(35));
-    printf("moved: %s; polar %d, rotations %d, without work area or stream %d\n",
+    printf("moved: %s; polar %d, direct %d, without work area or stream %d\n",
            fabs(got[0] - right) < 1e-5 * right && fabs(got[3]) < 1e-2 ? "right" : "wrong",
-           c ? c->polar : -1, c ? c->jacobi : -1, c ? c->without : -1);
+           c ? c->polar : -1, c ? c->direct : -1, c ? c->without : -1);
     nd_release(s);
     nd_release(a);
 }
@@ -265,7 +284,9 @@ static void failures(void)
             "s %d: none all none;\nsvd vh %d: none all none;\n",
             n, n, n, n, n);
         SAYS(text, "NaN stays in its matrix");
-        snprintf(text, sizeof text, "cholesky %d: none all none;\nnan %d: ND_OK, ND_OK;", n, n);
+        snprintf(text, sizeof text, "cholesky %d: none all none;\nsolve %d: none all none;\nlu %d: in its matrix;\nnan "
+                 "%d: ND_OK, ND_OK;",
+                 n, n, n, n);
         SAYS(text, "and is no failure");
         snprintf(text, sizeof text, "in place %d: right;", n);
         SAYS(text, "a matrix gives its place to its factor");
@@ -281,12 +302,12 @@ static void failures(void)
 static void moved_values(void)
 {
     ask(MACHINE(ONE, "NDOCK_FALLBACK=error", "TEST_MOVED=1", "NDOCK_CUDA_SVD_POLAR=33"), NO_NVML);
-    SAYS("moved: right; polar 1, rotations 0, without work area or stream 0",
+    SAYS("moved: right; polar 1, direct 0, without work area or stream 0",
          "by the polar factor");
     ask(MACHINE(ONE, "NDOCK_FALLBACK=error", "TEST_MOVED=1", "NDOCK_CUDA_SVD_POLAR=33",
                 "STUB_POLAR_MOVES=1"),
         NO_NVML);
-    SAYS("moved: right; polar 1, rotations 1, without work area or stream 0",
+    SAYS("moved: right; polar 1, direct 1, without work area or stream 0",
          "values that were moved are found again");
 }
 

@@ -124,14 +124,6 @@ int cusolverDnDestroyParams(void *p)
 {
     return drop(p);
 }
-int cusolverDnCreateGesvdjInfo(void **p)
-{
-    return make(p);
-}
-int cusolverDnDestroyGesvdjInfo(void *p)
-{
-    return drop(p);
-}
 int cublasCreate_v2(void **h)
 {
     return make(h);
@@ -230,6 +222,11 @@ int cusolverDnXgetrf(void *h, void *p, int64_t m, int64_t n, int type, void *a, 
         for (int64_t i = j + 1; i < m; i++)
             at = size_of(x[i + j * m]) > size_of(x[at + j * m]) ? i : at;
         pivots[j] = at + 1;
+        if (isnan(creal(x[at + j * m]))) { /* some versions count it as zero, whatever the pivot */
+            *info = *info ? *info : (int)j + 1;
+            pivots[j] = 0;
+            continue;
+        }
         for (int64_t c = 0; c < n; c++) {
             const number t = x[j + c * m];
             x[j + c * m] = x[at + c * m];

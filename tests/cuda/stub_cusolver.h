@@ -19,7 +19,7 @@ enum { WORK = 1024, HOST = 512, INVALID_VALUE = 3, NO_WORK = 31 };
 /* Of all: handles made and destroyed; functions run; those among them that had too small a work
  * area, or no stream; matrices given to each way of an svd. */
 typedef struct {
-    _Atomic int made, destroyed, runs, without, polar, jacobi;
+    _Atomic int made, destroyed, runs, without, polar, direct;
 } solver_counts;
 extern solver_counts stub_solver_counts;
 

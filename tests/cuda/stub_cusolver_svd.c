@@ -116,35 +116,44 @@ static int svd(const svd_call *c)
     return 0;
 }
 
-static int gesvdj(int type, handle *h, const svd_call *c, void *work, int elements, int *info)
+/* The jobs of gesvd that the plug-in may ask for. */
+static int has_jobs(int u_job, int vh_job)
 {
-    const size_t size = type == 0 ? 4 : type == 5 ? 16 : 8;
-    int r = stub_begin(h, work, (size_t)elements * size, NULL, 0);
-    stub_solver_counts.jacobi++;
-    *info = 0;
-    return r ? r : svd(c);
+    return u_job == 'N' ? vh_job == 'N' : (u_job == 'S' || u_job == 'A') && vh_job == 'A';
 }
-#define GESVDJ(name, type, elements_)                                                           \
-    int name##_bufferSize(void *h, int vectors, int thin, int m, int n, const void *a, int lda, \
-                          const void *s, const void *u, int ldu, const void *v, int ldv,        \
-                          int *elements, void *params)                                          \
-    {                                                                                           \
-        (void)h, (void)vectors, (void)thin, (void)m, (void)n, (void)a, (void)lda, (void)s;      \
-        (void)u, (void)ldu, (void)v, (void)ldv, (void)params;                                   \
-        *elements = elements_;                                                                  \
-        return 0;                                                                               \
-    }                                                                                           \
-    int name(void *h, int vectors, int thin, int m, int n, void *a, int lda, void *s, void *u,  \
-             int ldu, void *v, int ldv, void *work, int elements, int *info, void *params)      \
-    {                                                                                           \
-        const svd_call c = {type, vectors, thin, m, n, lda, ldu, ldv, a, s, u, v};              \
-        (void)params;                                                                           \
-        return gesvdj(type, h, &c, work, elements, info);                                       \
-    }
-GESVDJ(cusolverDnSgesvdj, 0, WORK / 4)
-GESVDJ(cusolverDnDgesvdj, 1, WORK / 8)
-GESVDJ(cusolverDnCgesvdj, 4, WORK / 8)
-GESVDJ(cusolverDnZgesvdj, 5, WORK / 16)
+
+int cusolverDnXgesvd_bufferSize(void *h, void *p, signed char u_job, signed char vh_job, int64_t m,
+                                int64_t n, int type, void *a, int64_t lda, int s_type,
+                                const void *s, int u_type, const void *u, int64_t ldu, int vh_type,
+                                const void *vh, int64_t ldvh, int compute, size_t *device,
+                                size_t *host)
+{
+    (void)h, (void)p, (void)m, (void)n, (void)type, (void)a, (void)lda, (void)s_type, (void)s;
+    (void)u_type, (void)u, (void)ldu, (void)vh_type, (void)vh, (void)ldvh, (void)compute;
+    return has_jobs(u_job, vh_job) ? stub_sizes(device, host, HOST) : INVALID_VALUE;
+}
+
+int cusolverDnXgesvd(void *h, void *p, signed char u_job, signed char vh_job, int64_t m, int64_t n,
+                     int type, void *a, int64_t lda, int s_type, void *s, int u_type, void *u,
+                     int64_t ldu, int vh_type, void *vh, int64_t ldvh, int compute, void *device,
+                     size_t nd, void *host, size_t nh, int *info)
+{
+    const svd_call c = {type, u_job != 'N', u_job == 'S', m, n, lda, ldu, ldvh, a, s, u, vh};
+    int r = stub_begin(h, device, nd, host, nh);
+    (void)p, (void)s_type, (void)u_type, (void)compute;
+    stub_solver_counts.direct++;
+    *info = 0;
+    r = r ? r : has_jobs(u_job, vh_job) ? svd(&c) : INVALID_VALUE;
+    if (r != 0 || !c.vectors)
+        return r;
+    number *v = stub_load(vh_type, vh, ldvh, n, n), *w = malloc((size_t)(n * n) * sizeof *w);
+    for (int64_t i = 0; i < n * n; i++)
+        w[i] = conj(v[i / n + i % n * n]);
+    stub_store(vh_type, vh, ldvh, n, n, w);
+    free(v);
+    free(w);
+    return 0;
+}
 
 int cusolverDnXgesvdp_bufferSize(void *h, void *p, int vectors, int thin, int64_t m, int64_t n,
                                  int type, void *a, int64_t lda, int s_type, const void *s,

@@ -90,11 +90,12 @@ static int32_t small_cholesky(lin_job *j)
     return status == NDP_OK ? lin_report(j, params_of(j)->check, n, 0) : status;
 }
 
-/* ---- lu ---- */
+/* ---- lu: in the place of a matrix that is not finite the library gets the identity, since what it
+ * says of pivots among NaN is nothing to go by ---- */
 
 typedef struct {
     int64_t m, n, least;
-    uint64_t matrix, pivots;
+    uint64_t bad, matrix, pivots;
 } lu_plan;
 
 static void plan_lu(lin_job *j, lu_plan *p)
@@ -102,6 +103,7 @@ static void plan_lu(lin_job *j, lu_plan *p)
     p->m = j->call->in[0].shape[1];
     p->n = j->call->in[0].shape[2];
     p->least = p->m < p->n ? p->m : p->n;
+    p->bad = lin_take(j, j->count * (int64_t)sizeof(int32_t));
     p->matrix = lin_take(j, j->count * p->m * p->n * j->size);
     p->pivots = lin_take(j, j->count * p->least * 8);
 }
@@ -137,7 +139,10 @@ static int32_t run_lu(lin_job *j)
     lin_moving m = {.from = lin_side_of(&j->call->in[0]),
                     .to = lin_columns(lin_at(j, p.matrix), p.m, p.n),
                     .rows = p.m,
-                    .columns = p.n};
+                    .columns = p.n,
+                    .info = lin_at(j, p.bad)};
+    if (status == NDP_OK)
+        status = lin_examine(j, m.from, p.m, p.n, m.info);
     if (status == NDP_OK)
         status = lin_move(j, LIN_F_MOVE, m);
     solver_job s = getrf_of(j, &p);
@@ -145,6 +150,7 @@ static int32_t run_lu(lin_job *j)
         status = lin_solver_run(j, &s);
     m.from = m.to;
     m.to = lin_side_of(&j->call->out[0]);
+    m.nan = 1;
     if (status == NDP_OK)
         status = lin_move(j, LIN_F_MOVE, m);
     if (status == NDP_OK)
@@ -324,6 +330,8 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
         status = lin_find(k, LIN_F_MOVE, "large", dtype, "lin_move");
     if (status == NDP_OK)
         status = lin_find(k, LIN_F_REPORT, "large", dtype, "lin_report");
+    if (status == NDP_OK && op == NDP_OP_lu)
+        status = lin_find(k, LIN_F_EXAMINE, "large", dtype, "lin_examine");
     if (status != NDP_OK || op == NDP_OP_qr)
         return status;
     return lin_find(k, LIN_F_OTHER, "large", dtype,

@@ -27,14 +27,15 @@ template <class T> LIN_FN int lin_cholesky_of(int n, T *a, int pitch)
     return 0;
 }
 
-/* The first row from j on with the largest magnitude; NaN is one only at j itself. */
+/* The first row from j on with the largest magnitude; NaN is larger than all numbers, so that it is
+ * met instead of a pivot of zero. */
 template <class T> LIN_FN int lin_pivot_of(int m, const T *column, int j)
 {
     LIN_R most = lin_size(column[j]);
     int at = j;
-    for (int i = j + 1; i < m; i++) {
+    for (int i = j + 1; i < m && most == most; i++) {
         const LIN_R size = lin_size(column[i]);
-        if (size > most) {
+        if (!(size <= most)) {
             most = size;
             at = i;
         }

@@ -141,6 +141,13 @@ int32_t lin_look_at(const lin_job *j, int place, lin_looking l)
                           LIN_MOVE_THREADS, 0, &l);
 }
 
+int32_t lin_examine(const lin_job *j, lin_side from, int64_t rows, int64_t columns, CUdeviceptr bad)
+{
+    const lin_looking l = {.from = from, .rows = rows, .columns = columns, .info = bad};
+    const int32_t status = lin_clear(j, bad, j->count * (int64_t)sizeof(int32_t));
+    return status == NDP_OK ? lin_look_at(j, LIN_F_EXAMINE, l) : status;
+}
+
 int32_t lin_solver_run(const lin_job *j, solver_job *s)
 {
     const uint64_t have = (uint64_t)j->call->scratch.shape[0];

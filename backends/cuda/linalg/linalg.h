@@ -63,6 +63,9 @@ int32_t lin_clear(const lin_job *j, CUdeviceptr at, int64_t nbytes);
 /* count is the job's. place: LIN_F_MOVE or another one of its kind. */
 int32_t lin_move(const lin_job *j, int place, lin_moving m);
 int32_t lin_look_at(const lin_job *j, int place, lin_looking l);
+/* bad, an int32_t each, becomes LIN_HAS_NAN for matrices that are not finite, else 0. */
+int32_t lin_examine(const lin_job *j, lin_side from, int64_t rows, int64_t columns,
+                    CUdeviceptr bad);
 /* The work area of a function is what is left of the scratch memory. */
 int32_t lin_solver_run(const lin_job *j, solver_job *s);
 /* Bytes of the function's work area, or what was there before, if more; a failure is run's to

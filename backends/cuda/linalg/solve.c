@@ -15,17 +15,20 @@ static const ndp_view *sides_of(const ndp_call *call)
     return &call->in[call->n_in - 1];
 }
 
-/* ---- by factors: matrix and right sides are copied column by column ---- */
+/* ---- by factors: matrix and right sides are copied column by column. In the place of a matrix that
+ * is not finite the library gets the identity, since what it says of pivots among NaN is nothing to
+ * go by ---- */
 
 typedef struct {
     int64_t n, k;
-    uint64_t matrix, sides, pivots, unread;
+    uint64_t bad, matrix, sides, pivots, unread;
 } solve_plan;
 
 static void plan_solve(lin_job *j, solve_plan *p)
 {
     p->n = j->call->in[0].shape[1];
     p->k = sides_of(j->call)->shape[2];
+    p->bad = lin_take(j, j->count * (int64_t)sizeof(int32_t));
     p->matrix = lin_take(j, j->count * p->n * p->n * j->size);
     p->sides = lin_take(j, j->count * p->n * p->k * j->size);
     p->pivots = lin_take(j, j->count * p->n * 8);
@@ -81,12 +84,15 @@ static int32_t run_solve(lin_job *j)
     lin_moving a = {.from = lin_side_of(&j->call->in[0]),
                     .to = lin_columns(lin_at(j, p.matrix), p.n, p.n),
                     .rows = p.n,
-                    .columns = p.n};
+                    .columns = p.n,
+                    .info = lin_at(j, p.bad)};
     lin_moving b = {.from = lin_side_of(sides_of(j->call)),
                     .to = lin_columns(lin_at(j, p.sides), p.n, p.k),
                     .rows = p.n,
                     .columns = p.k};
     solver_job s = getrf_of(j, &p);
+    if (status == NDP_OK)
+        status = lin_examine(j, a.from, p.n, p.n, a.info);
     if (status == NDP_OK)
         status = lin_move(j, LIN_F_MOVE, a);
     if (status == NDP_OK)
@@ -97,6 +103,8 @@ static int32_t run_solve(lin_job *j)
         status = substitute(j, &p);
     b.from = b.to;
     b.to = lin_side_of(&j->call->out[0]);
+    b.info = a.info;
+    b.nan = 1;
     if (status == NDP_OK)
         status = lin_move(j, LIN_F_MOVE, b);
     return status == NDP_OK ? lin_report(j, params_of(j)->check, p.n, 0) : status;
@@ -293,6 +301,8 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
         status = lin_find(k, LIN_F_MOVE, "large", dtype, "lin_move");
     if (status == NDP_OK)
         status = lin_find(k, LIN_F_REPORT, "large", dtype, "lin_report");
+    if (status == NDP_OK)
+        status = lin_find(k, LIN_F_EXAMINE, "large", dtype, "lin_examine");
     if (status == NDP_OK)
         status = lin_find(k, ZEROS, "large", dtype, "lin_zeros");
     if (status == NDP_OK)

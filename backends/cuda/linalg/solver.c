@@ -124,8 +124,6 @@ static void drop(struct cuda_solver *s)
 {
     if (s->blas)
         cuda_solver_blas.cublasDestroy_v2(s->blas);
-    if (s->jacobi)
-        cuda_solver_fn.cusolverDnDestroyGesvdjInfo(s->jacobi);
     if (s->params)
         cuda_solver_fn.cusolverDnDestroyParams(s->params);
     if (s->solver)
@@ -143,8 +141,6 @@ int32_t cuda_solver_make(ndp_dev *dev)
     int r = cuda_solver_fn.cusolverDnCreate(&s->solver);
     if (r == 0)
         r = cuda_solver_fn.cusolverDnCreateParams(&s->params);
-    if (r == 0)
-        r = cuda_solver_fn.cusolverDnCreateGesvdjInfo(&s->jacobi);
     if (r == 0)
         r = cuda_solver_blas.cublasCreate_v2(&s->blas);
     if (r != 0) {

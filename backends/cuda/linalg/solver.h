@@ -31,8 +31,8 @@ typedef enum {
     SOLVER_SYEVD, /* a, w, info */
     SOLVER_SYEV_BATCHED,
     SOLVER_GEEV,   /* a, w, v, info; of complex matrices */
-    SOLVER_GESVDJ, /* a, w, u, v, info */
-    SOLVER_GESVDP, /* the same; *moved: by how much values may be off, 0 most times */
+    SOLVER_GESVD,  /* a, w, u, v, info; v is the adjoint */
+    SOLVER_GESVDP, /* the same, v as it is; *moved: by how much values may be off, 0 most times */
     SOLVER_TRSM,   /* a, b (m, n) */
     SOLVER_FUNCTIONS
 } solver_function;

@@ -19,7 +19,7 @@ static const char *const function_names[SOLVER_FUNCTIONS] = {
     [SOLVER_GETRS] = "cusolverDnXgetrs",  [SOLVER_GEQRF] = "cusolverDnXgeqrf",
     [SOLVER_ORGQR] = "cusolverDnXorgqr",  [SOLVER_SYEVD] = "cusolverDnXsyevd",
     [SOLVER_GEEV] = "cusolverDnXgeev",    [SOLVER_SYEV_BATCHED] = "cusolverDnXsyevBatched",
-    [SOLVER_TRSM] = "cublasXtrsm",        [SOLVER_GESVDJ] = "cusolverDnXgesvdj",
+    [SOLVER_TRSM] = "cublasXtrsm",        [SOLVER_GESVD] = "cusolverDnXgesvd",
     [SOLVER_GESVDP] = "cusolverDnXgesvdp"};
 
 static int32_t failed(const ndp_dev *dev, const solver_job *j, int r)
@@ -60,16 +60,10 @@ typedef struct {
 /* What functions of the old kind want is counted in elements. */
 static int old_work(const struct cuda_solver *s, const solver_job *j, room *r)
 {
-    const int m = (int)j->m, n = (int)j->n;
-    int elements = 0, result;
-    if (j->function == SOLVER_ORGQR)
-        result = fn->orgqr_size[j->type](s->solver, m, n, (int)j->k, pointer(&j->a, 0),
-                                         (int)j->a.ld, pointer(&j->tau, 0), &elements);
-    else
-        result = fn->gesvdj_size[j->type](s->solver, j->vectors, j->thin, m, n, pointer(&j->a, 0),
-                                          (int)j->a.ld, pointer(&j->w, 0), pointer(&j->u, 0),
-                                          (int)j->u.ld, pointer(&j->v, 0), (int)j->v.ld, &elements,
-                                          s->jacobi);
+    int elements = 0;
+    const int result = fn->orgqr_size[j->type](s->solver, (int)j->m, (int)j->n, (int)j->k,
+                                               pointer(&j->a, 0), (int)j->a.ld,
+                                               pointer(&j->tau, 0), &elements);
     r->device = (size_t)elements * element_size(j->type);
     r->host = 0;
     return result;
@@ -90,6 +84,16 @@ static int eigen_work(const struct cuda_solver *s, const solver_job *j, room *r)
     return fn->cusolverDnXgeev_bufferSize(s->solver, s->params, 0, j->vectors, j->n, type, a,
                                           j->a.ld, type, w, type, NULL, j->n, type, v, j->v.ld,
                                           type, &r->device, &r->host);
+}
+
+/* What gesvd is to compute of its factors, in LAPACK's letters. */
+static signed char left_job(const solver_job *j)
+{
+    return j->vectors ? (j->thin ? 'S' : 'A') : 'N';
+}
+static signed char right_job(const solver_job *j)
+{
+    return j->vectors ? 'A' : 'N';
 }
 
 static int find_work(const struct cuda_solver *s, const solver_job *j, room *r)
@@ -113,8 +117,12 @@ static int find_work(const struct cuda_solver *s, const solver_job *j, room *r)
             s->solver, s->params, j->vectors, j->thin, j->m, j->n, type, a, j->a.ld,
             real_type(j->type), pointer(&j->w, 0), type, pointer(&j->u, 0), j->u.ld, type,
             pointer(&j->v, 0), j->v.ld, type, &r->device, &r->host);
+    case SOLVER_GESVD:
+        return fn->cusolverDnXgesvd_bufferSize(
+            s->solver, s->params, left_job(j), right_job(j), j->m, j->n, type, a, j->a.ld,
+            real_type(j->type), pointer(&j->w, 0), type, pointer(&j->u, 0), j->u.ld, type,
+            pointer(&j->v, 0), j->v.ld, type, &r->device, &r->host);
     case SOLVER_ORGQR:
-    case SOLVER_GESVDJ:
         return old_work(s, j, r);
     case SOLVER_GETRS:
         return 0;
@@ -129,8 +137,7 @@ static int find_work(const struct cuda_solver *s, const solver_job *j, room *r)
 /* Functions of the old kind take sizes of 32 bits. */
 static int is_too_large(const solver_job *j)
 {
-    const int old =
-        j->function == SOLVER_ORGQR || j->function == SOLVER_GESVDJ || j->function == SOLVER_TRSM;
+    const int old = j->function == SOLVER_ORGQR || j->function == SOLVER_TRSM;
     return old && (j->m > INT_MAX || j->n > INT_MAX || j->a.ld > INT_MAX || j->b.ld > INT_MAX);
 }
 
@@ -196,10 +203,10 @@ static int run_svd(const struct cuda_solver *s, solver_job *j, int64_t i, const 
          *v = pointer(&j->v, i), *work = (void *)(uintptr_t)j->work;
     int *info = (int *)(uintptr_t)j->info + i;
     double moved = 0;
-    if (j->function == SOLVER_GESVDJ)
-        return fn->gesvdj[j->type](s->solver, j->vectors, j->thin, (int)j->m, (int)j->n, a,
-                                   (int)j->a.ld, w, u, (int)j->u.ld, v, (int)j->v.ld, work,
-                                   (int)(r->device / element_size(j->type)), info, s->jacobi);
+    if (j->function == SOLVER_GESVD)
+        return fn->cusolverDnXgesvd(s->solver, s->params, left_job(j), right_job(j), j->m, j->n,
+                                    type, a, j->a.ld, real_type(j->type), w, type, u, j->u.ld, type,
+                                    v, j->v.ld, type, work, r->device, host, r->host, info);
     const int result = fn->cusolverDnXgesvdp(
         s->solver, s->params, j->vectors, j->thin, j->m, j->n, type, a, j->a.ld, real_type(j->type),
         w, type, u, j->u.ld, type, v, j->v.ld, type, work, r->device, host, r->host, info, &moved);
@@ -241,7 +248,7 @@ static int run_one(const struct cuda_solver *s, solver_job *j, int64_t i, const 
         return fn->orgqr[j->type](s->solver, (int)j->m, (int)j->n, (int)j->k, a, (int)j->a.ld,
                                   pointer(&j->tau, i), work,
                                   (int)(r->device / element_size(j->type)), info);
-    case SOLVER_GESVDJ:
+    case SOLVER_GESVD:
     case SOLVER_GESVDP:
         return run_svd(s, j, i, r, host);
     case SOLVER_TRSM:

@@ -26,7 +26,7 @@ typedef struct {
 extern blas_functions cuda_solver_blas;
 
 struct cuda_solver {
-    void *solver, *params, *jacobi, *blas;
+    void *solver, *params, *blas;
     pthread_mutex_t lock; /* of the handles */
 };
 
