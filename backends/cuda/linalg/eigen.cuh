@@ -11,7 +11,7 @@ enum { LIN_SWEEPS = 40, LIN_PAIRS = LIN_SMALL / 2 };
 /* Columns p and q become c p - s conj(u) q and s u p + c q, for u of length one; c is one less s
  * times half, the tangent of half the angle. */
 template <class T> struct lin_rotation {
-    int p, q; /* p below 0: there is nothing to do */
+    int p, q;                /* p below 0: there is nothing to do */
     LIN_R half, s, app, aqq; /* app, aqq: what the diagonal becomes */
     T u;
 };

@@ -61,9 +61,9 @@ typedef struct {
 static int old_work(const struct cuda_solver *s, const solver_job *j, room *r)
 {
     int elements = 0;
-    const int result = fn->orgqr_size[j->type](s->solver, (int)j->m, (int)j->n, (int)j->k,
-                                               pointer(&j->a, 0), (int)j->a.ld,
-                                               pointer(&j->tau, 0), &elements);
+    const int result =
+        fn->orgqr_size[j->type](s->solver, (int)j->m, (int)j->n, (int)j->k, pointer(&j->a, 0),
+                                (int)j->a.ld, pointer(&j->tau, 0), &elements);
     r->device = (size_t)elements * element_size(j->type);
     r->host = 0;
     return result;

@@ -12,7 +12,7 @@ static _Atomic int64_t polar_least = 256;
 typedef struct {
     const ndp_view *u, *s, *vh; /* u, vh NULL: values alone */
     int64_t m, n, k;            /* m >= n; columns of the left factor */
-    int32_t wide, adjoint; /* adjoint: what there is of the right factor */
+    int32_t wide, adjoint;      /* adjoint: what there is of the right factor */
     uint64_t bad, matrix, values, left, right;
 } svd_plan;
 
