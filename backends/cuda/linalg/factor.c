@@ -126,9 +126,10 @@ static int32_t put_pivots(const lin_job *j, const lu_plan *p)
                       .count = j->count,
                       .m = p->m,
                       .least = p->least};
-    return cuda_launch(
-        j->k, j->k->function[PIVOTS], j->stream, (uint32_t)j->count, LIN_COLUMN_THREADS,
-        p->m <= LIN_PERM_SHARED ? (uint32_t)p->m * (uint32_t)sizeof(int32_t) : 0, &q);
+    const int64_t blocks = (p->m + LIN_COLUMN_THREADS - 1) / LIN_COLUMN_THREADS;
+    return cuda_launch_2d(j->k, j->k->function[PIVOTS], j->stream, (uint32_t)j->count,
+                          (uint32_t)(blocks < LIN_GRID_Y ? blocks : LIN_GRID_Y), LIN_COLUMN_THREADS,
+                          0, &q);
 }
 
 static int32_t run_lu(lin_job *j)

@@ -101,43 +101,28 @@ template <class T, class F> LIN_FN void lin_look(const lin_looking &p, int64_t i
 
 /* ---- pivots ---- */
 
-LIN_FN void lin_order_rows(int64_t least, const int64_t *from, int32_t *perm)
+/* Which row is at a place after all exchanges: back from the last to the first, so that each thread
+ * finds its own, and all read the same pivot. */
+LIN_FN int64_t lin_row_at(int64_t place, int64_t least, const int64_t *from)
 {
-    for (int64_t i = 0; i < least; i++) {
+    for (int64_t i = least - 1; i >= 0; i--) {
         const int64_t other = from[i] - 1;
-        const int32_t row = perm[other];
-        perm[other] = perm[i];
-        perm[i] = row;
+        place = place == i ? other : place == other ? i : place;
     }
+    return place;
 }
 
 extern "C" __global__ void __launch_bounds__(LIN_COLUMN_THREADS)
     LIN_NAME(lin_pivots)(const __grid_constant__ lin_pivoting p)
 {
-    LIN_SHARED(shared);
-    int32_t *perm = (int32_t *)shared;
-    const int64_t item = blockIdx.x;
+    const int64_t item = blockIdx.x, step = (int64_t)gridDim.y * blockDim.x;
     const int64_t *from = (const int64_t *)p.library + item * p.least;
     int64_t *pivots = lin_item<int64_t>(p.pivots, item), *out = lin_item<int64_t>(p.perm, item);
-    const bool fits = p.m <= LIN_PERM_SHARED;
-    for (int64_t i = threadIdx.x; i < p.least; i += blockDim.x)
-        pivots[i * p.pivots.row] = from[i] - 1;
-    for (int64_t i = threadIdx.x; i < p.m; i += blockDim.x)
-        if (fits)
-            perm[i] = (int32_t)i;
-        else
-            out[i * p.perm.row] = i;
-    __syncthreads();
-    if (threadIdx.x == 0 && fits)
-        lin_order_rows(p.least, from, perm);
-    for (int64_t i = 0; threadIdx.x == 0 && !fits && i < p.least; i++) {
-        const int64_t other = from[i] - 1, row = out[other * p.perm.row];
-        out[other * p.perm.row] = out[i * p.perm.row];
-        out[i * p.perm.row] = row;
+    for (int64_t i = (int64_t)blockIdx.y * blockDim.x + threadIdx.x; i < p.m; i += step) {
+        if (i < p.least)
+            pivots[i * p.pivots.row] = from[i] - 1;
+        out[i * p.perm.row] = lin_row_at(i, p.least, from);
     }
-    __syncthreads();
-    for (int64_t i = threadIdx.x; i < p.m && fits; i += blockDim.x)
-        out[i * p.perm.row] = perm[i];
 }
 
 /* A pivot that is no row counts as its own. */

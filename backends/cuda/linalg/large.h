@@ -6,13 +6,7 @@
 #define NDOCK_CUDA_LINALG_LARGE_H
 #include "linalg/small.h"
 
-enum {
-    LIN_TILE = 32,
-    LIN_MOVE_THREADS = 256,
-    LIN_COLUMN_THREADS = 128,
-    LIN_PERM_SHARED = 12000, /* rows whose order has room in shared memory */
-    LIN_GRID_Y = 65535
-};
+enum { LIN_TILE = 32, LIN_MOVE_THREADS = 256, LIN_COLUMN_THREADS = 128, LIN_GRID_Y = 65535 };
 
 /* lin_move: the matrices of a view become another's, conjugated or in part (small.h), whose rest
  * becomes zero. info and also, where they are not zero, have what became of each matrix: where one
