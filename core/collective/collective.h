@@ -41,6 +41,29 @@ typedef struct {
     const nd_array *in, *out; /* NULL: none */
 } nd_exchange;
 
+/* ---- comm.c ---- */
+uint64_t nd__comm_timeout_ms(void);
+/* Sets who carries communicators of the device: its own plug-in, else the CPU's in its place. */
+nd_status nd__comm_carrier(const char *op, nd_device *device, nd_comm *c);
+/* A communicator carried as `like` is. */
+nd_status nd__comm_join(const char *op, const nd_comm *like, int32_t rank, int32_t n,
+                        const nd_comm_id *id, nd_comm **out);
+
+/* ---- store_client.c: what the ranks find each other by ---- */
+/* Frames of one size, on loopback. */
+enum { ND_STORE_TOKEN = 64, ND_STORE_KEY = 64 };
+typedef struct {
+    char magic[8], verb[8]; /* "set" and "get"; of an answer "ok" and "no" */
+    char token[ND_STORE_TOKEN], key[ND_STORE_KEY];
+    unsigned char value[ND_COMM_ID_BYTES];
+} nd_store_frame;
+#define ND_STORE_MAGIC "ndstore1"
+/* Sets a key, or waits until it is set, at most timeout_ms. */
+nd_status nd__store_set(const char *op, int32_t port, const char *token, const char *key,
+                        const nd_comm_id *value, uint64_t timeout_ms);
+nd_status nd__store_get(const char *op, int32_t port, const char *token, const char *key,
+                        nd_comm_id *value, uint64_t timeout_ms);
+
 /* ---- exchange.c ---- */
 nd_status nd__exchange(const nd_exchange *x);
 /* Whether the plug-in has the function, for this reduction and dtype where it reduces. */

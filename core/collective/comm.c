@@ -4,7 +4,7 @@
 #include "core/base/env.h"
 #include "core/collective/collective.h"
 
-static uint64_t timeout_ms(void)
+uint64_t nd__comm_timeout_ms(void)
 {
     return (uint64_t)nd__env_integer(ND_ENV_COMM_TIMEOUT);
 }
@@ -16,8 +16,7 @@ nd_status nd__comm_fails(nd_comm *c, const char *op, nd_status status)
     return status;
 }
 
-/* The device's own plug-in, else the CPU's in its place. */
-static nd_status find_carrier(const char *op, nd_device *device, nd_comm *c)
+nd_status nd__comm_carrier(const char *op, nd_device *device, nd_comm *c)
 {
     nd_device *carrier = device;
     if (!device->has_comm) {
@@ -25,7 +24,7 @@ static nd_status find_carrier(const char *op, nd_device *device, nd_comm *c)
         if (!carrier->has_comm || carrier == device)
             return nd__fail(ND_ERR_UNSUPPORTED, op, 0,
                             "the plug-in of %s has no communicators, nor has the CPU's that could "
-                            "stand in; NDOCK_COMM=mpi takes those of MPI",
+                            "stand in",
                             device->name);
         ND_RETURN_IF(nd__may_stage(device, op, NULL, "its plug-in has no communicators"));
     }
@@ -47,7 +46,7 @@ nd_status nd_comm_unique_id(nd_device *device, nd_comm_id *out)
     if (status == ND_OK)
         status = nd__usable(device, "comm_unique_id");
     if (status == ND_OK)
-        status = find_carrier("comm_unique_id", device, &c);
+        status = nd__comm_carrier("comm_unique_id", device, &c);
     return status == ND_OK ? nd__comm_fails(&c, "comm_unique_id", c.table.unique_id(c.dev, out->bytes))
                            : status;
 }
@@ -59,26 +58,35 @@ static nd_status check_rank(const char *op, int32_t rank, int32_t n)
                : (nd_status)ND_OK;
 }
 
-/* wait: it may, for the others. */
-static nd_status join(const char *op, nd_device *device, int32_t rank, int32_t n,
-                      const nd_comm_id *id, nd_comm **out)
+nd_status nd__comm_join(const char *op, const nd_comm *like, int32_t rank, int32_t n,
+                        const nd_comm_id *id, nd_comm **out)
 {
     nd_comm *c = calloc(1, sizeof *c);
     if (!c)
         return nd__fail(ND_ERR_MEMORY, op, -1, "no memory for a communicator");
-    nd_status status = find_carrier(op, device, c);
+    *c = *like;
     atomic_init(&c->refs, 1);
     c->rank = rank;
     c->n = n;
-    if (status == ND_OK)
-        status = nd__comm_fails(
-            c, op, c->table.init(c->dev, rank, n, id->bytes, timeout_ms(), &c->handle));
+    c->calls = 0;
+    c->side = NULL;
+    c->handle = NULL;
+    const nd_status status = nd__comm_fails(
+        c, op, c->table.init(c->dev, rank, n, id->bytes, nd__comm_timeout_ms(), &c->handle));
     if (status != ND_OK) {
         free(c);
         return status;
     }
     *out = c;
     return ND_OK;
+}
+
+static nd_status join(const char *op, nd_device *device, int32_t rank, int32_t n,
+                      const nd_comm_id *id, nd_comm **out)
+{
+    nd_comm like = {0};
+    ND_RETURN_IF(nd__comm_carrier(op, device, &like));
+    return nd__comm_join(op, &like, rank, n, id, out);
 }
 
 nd_status nd_comm_init(nd_device *device, int32_t rank, int32_t n, const nd_comm_id *id,
@@ -166,7 +174,7 @@ void nd_comm_release(nd_comm *c)
     if (!c || !nd__last(&c->refs))
         return;
     nd_stream_release(c->side);
-    if (!nd__out_of_reach(c->carrier))
+    if (!nd__out_of_reach(c->carrier) && c->handle)
         c->table.destroy(c->dev, c->handle);
     free(c);
 }
@@ -257,11 +265,11 @@ static nd_status split_by_init(nd_comm *c, int32_t color, int32_t key, nd_comm *
     ND_GOTO_IF(done, gather_rows(c, mine, 2, all));
     const int32_t n = place_of(c, all, &place, &leader);
     if (color >= 0 && place == 0)
-        ND_GOTO_IF(done, nd_comm_unique_id(c->device, &id));
+        ND_GOTO_IF(done, nd__comm_fails(c, "comm_split", c->table.unique_id(c->dev, id.bytes)));
     ND_GOTO_IF(done, gather_rows(c, id.bytes, WORDS, ids));
     memcpy(id.bytes, ids + WORDS * leader, sizeof id.bytes);
     if (color >= 0)
-        status = join("comm_split", c->device, place, n, &id, out);
+        status = nd__comm_join("comm_split", c, place, n, &id, out);
 done:
     free(all);
     return status;

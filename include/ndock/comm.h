@@ -55,6 +55,14 @@ ND_API ND_MUST_USE nd_status nd_comm_init(nd_device *device, int32_t rank, int32
 /* The communicator of n devices of this process: out receives n of them, one for each rank, which
  * the caller owns; all NULL on failure. */
 ND_API ND_MUST_USE nd_status nd_comm_local(int32_t n, nd_device *const *devices, nd_comm **out);
+/* The communicator of the processes that were started together, with the device (NULL: current) for
+ * this one: by `ndock run` or others that set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT (on this
+ * machine, with NDOCK_COMM_TOKEN), by mpirun or by srun (then plug-in mpi has to be there). One
+ * process alone is rank 0 of 1. Every process calls it, and waits for the others. */
+ND_API ND_MUST_USE nd_status nd_comm_world(nd_device *device, nd_comm **out);
+/* Where this process stands among those that were started together, from the same variables; local:
+ * among those of this machine, -1: unknown. Nothing is opened. */
+ND_API ND_MUST_USE nd_status nd_comm_launched(int32_t *rank, int32_t *size, int32_t *local);
 /* The ranks with the same color, in the order of key, then of rank, form a communicator; a color
  * below 0 joins none, and *out is NULL. Every rank calls it, and waits for the others, so that the
  * ranks of one process need a thread each. */
@@ -118,6 +126,14 @@ ND_API ND_MUST_USE nd_status nd_comm_barrier(nd_comm *comm);
  * what comm's plug-in does in several steps (nd_comm_status names none), and waiting. */
 ND_API ND_MUST_USE nd_status nd_comm_group_begin(nd_comm *comm);
 ND_API ND_MUST_USE nd_status nd_comm_group_end(nd_comm *comm);
+
+/* ---- for launchers ---- */
+typedef struct nd_store nd_store;
+/* Serves names of communicators to processes that show the token (16 to 63 letters and digits), on
+ * loopback at port (0: any that is free), on a thread of its own until it is stopped. */
+ND_API ND_MUST_USE nd_status nd_comm_store_serve(int32_t port, const char *token, nd_store **out);
+ND_API int32_t nd_comm_store_port(const nd_store *store); /* 0 of NULL */
+ND_API void nd_comm_store_stop(nd_store *store);          /* NULL is fine */
 
 /* ---- work ---- */
 /* Later work on the current stream of its device waits for the exchange; the host does not. */

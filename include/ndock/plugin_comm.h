@@ -43,10 +43,11 @@ static inline int32_t ndp_comm_run(const ndp_comm_cpu *cpu, const ndp_call *call
     return status == NDP_OK ? kernel->run(kernel, NULL, call) : status;
 }
 
-/* out[i] = the reduction of rows[r * count + i] over the n rows, in the order of r; all is host
- * memory aligned to 64 bytes. f16 and bf16 are summed in f32 and rounded once. */
+/* out[i] = the reduction of rows[r * apart + i] over the n rows of count elements, in the order of r;
+ * all is host memory. f16 and bf16 are summed in f32 and rounded once. */
 static inline int32_t ndp_comm_combine(const ndp_comm_cpu *cpu, int32_t reduce, int32_t dtype,
-                                       int64_t n, int64_t count, void *rows, void *out)
+                                       int64_t n, int64_t count, int64_t apart, void *rows,
+                                       void *out)
 {
     static const int32_t folds[NDP_COMM_OPS] = {NDP_OP_add, NDP_OP_multiply, NDP_OP_minimum,
                                                 NDP_OP_maximum, NDP_OP_NONE};
@@ -54,12 +55,13 @@ static inline int32_t ndp_comm_combine(const ndp_comm_cpu *cpu, int32_t reduce, 
                                                      NDP_OP_max, NDP_OP_mean};
     const int32_t kind = ndp_dtype_kind(dtype);
     const int32_t whole = kind == NDP_KIND_FLOAT || kind == NDP_KIND_COMPLEX;
-    const int64_t row_bytes = count * ndp_dtype_size(dtype);
-    const int64_t shape[2] = {count, n}, across[2] = {1, count}, along[1] = {1};
+    const int64_t item = ndp_dtype_size(dtype), row_bytes = count * item;
+    const int64_t shape[2] = {count, n}, across[2] = {1, apart}, along[1] = {1};
     ndp_mem *from = NULL, *to = NULL;
     if (count == 0)
         return NDP_OK;
-    int32_t status = cpu->map->wrap(cpu->dev, (uint64_t)(uintptr_t)rows, (uint64_t)(n * row_bytes), &from);
+    int32_t status = cpu->map->wrap(cpu->dev, (uint64_t)(uintptr_t)rows, (uint64_t)(((n - 1) * apart + count) * item),
+                                     &from);
     if (status == NDP_OK)
         status = cpu->map->wrap(cpu->dev, (uint64_t)(uintptr_t)out, (uint64_t)row_bytes, &to);
     ndp_reduce params = {sizeof params, 1, 0};
@@ -84,7 +86,7 @@ static inline int32_t ndp_comm_combine(const ndp_comm_cpu *cpu, int32_t reduce, 
         for (int64_t r = 1; r < n && status == NDP_OK; r++) {
             in[1] = result;
             in[1].mem = from;
-            in[1].offset_bytes = r * row_bytes;
+            in[1].offset_bytes = r * apart * item;
             status = ndp_comm_run(cpu, &call);
         }
     }

@@ -157,7 +157,7 @@ static int32_t run_reduction(const sim_round *r, size_t share)
     for (int32_t i = 0; i < n; i++)
         memcpy(rows + row * (size_t)i, in_of(r, i), row);
     int32_t status =
-        ndp_comm_combine(&cpu, r->like.reduce, r->like.dtype, n, count, rows, sum);
+        ndp_comm_combine(&cpu, r->like.reduce, r->like.dtype, n, count, count, rows, sum);
     for (int32_t i = 0; i < n && status == NDP_OK; i++)
         if (out_of(r, i) && (r->like.entry != SIM_reduce || i == r->like.root))
             memcpy(out_of(r, i), scatters ? sum + share * (size_t)i : sum, share);
