@@ -235,8 +235,10 @@ static void faults_of_the_devices_work(void)
 {
     team t = new_team(2);
     nd_array *in[2], *out[2];
+    set_modes(&t, NDSIM_STEPPED);
     must(t.sim[1].c->fault(t.sim[1].dev, NULL, 2, 77, 0)); /* the fill is the first */
     sum_ranks(&t, in, out);
+    set_modes(&t, NDSIM_AUTO);
     const double since = now_s();
     fails_with(out[0], since, "call 1 of rank 1", "work of sim:1 failed");
     is_int(nd_synchronize(t.sim[1].d), ND_ERR_ASYNC, "the fault is its own device's error");
@@ -256,9 +258,11 @@ static int lose_a_device(void *arg)
     float v[10];
     (void)arg;
     team t = new_team(3);
+    set_modes(&t, NDSIM_STEPPED);
     must(t.sim[1].c->fault(t.sim[1].dev, NULL, 1, 700, 1));
     const double since = now_s();
     sum_ranks(&t, in, out);
+    set_modes(&t, NDSIM_AUTO);
     if (nd_to_host(out[0], v, sizeof v) != ND_ERR_ASYNC || !strstr(message(), "rank 1"))
         return 1;
     if (nd_to_host(out[2], v, sizeof v) != ND_ERR_ASYNC || !strstr(message(), "rank 1"))

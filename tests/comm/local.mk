@@ -5,9 +5,12 @@ comm_tests += %reldir%/local.t
 comm_tests += %reldir%/semantics.t
 comm_tests += %reldir%/faults.t
 comm_tests += %reldir%/programs.t
+comm_tests += %reldir%/processes.t
+comm_tests += %reldir%/process_faults.t
+comm_tests += %reldir%/store.t
 check_PROGRAMS += $(comm_tests)
-TESTS += $(comm_tests) %reldir%/derived.sh
-EXTRA_DIST += %reldir%/derived.sh
+TESTS += $(comm_tests) %reldir%/derived.sh %reldir%/run.sh
+EXTRA_DIST += %reldir%/derived.sh %reldir%/run.sh
 noinst_HEADERS += %reldir%/matrix.h %reldir%/team.h
 %canon_reldir%_local_t_SOURCES = %reldir%/local.c
 %canon_reldir%_local_t_LDADD = $(test_ldadd) -lm
@@ -17,4 +20,11 @@ noinst_HEADERS += %reldir%/matrix.h %reldir%/team.h
 %canon_reldir%_faults_t_LDADD = $(test_ldadd) -lpthread
 %canon_reldir%_programs_t_SOURCES = %reldir%/programs.c
 %canon_reldir%_programs_t_LDADD = $(test_ldadd)
+%canon_reldir%_processes_t_SOURCES = %reldir%/processes.c
+%canon_reldir%_processes_t_LDADD = $(test_ldadd) -lm
+%canon_reldir%_process_faults_t_SOURCES = %reldir%/process_faults.c
+%canon_reldir%_process_faults_t_LDADD = $(test_ldadd)
+%canon_reldir%_store_t_SOURCES = %reldir%/store.c
+%canon_reldir%_store_t_LDADD = $(core_ldadd) -lpthread
+tests/comm/run.log: %reldir%/processes.t tools/ndock$(EXEEXT)
 tests/comm/derived.log: %reldir%/local.t
