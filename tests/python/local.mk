@@ -17,6 +17,7 @@ python_tests = \
   %reldir%/test_buffer.py \
   %reldir%/test_calculus.py \
   %reldir%/test_cai.py \
+  %reldir%/test_comm.py \
   %reldir%/test_decompositions.py \
   %reldir%/test_device.py \
   %reldir%/test_docs.py \
