@@ -9,8 +9,8 @@ comm_tests += %reldir%/processes.t
 comm_tests += %reldir%/process_faults.t
 comm_tests += %reldir%/store.t
 check_PROGRAMS += $(comm_tests)
-TESTS += $(comm_tests) %reldir%/derived.sh %reldir%/run.sh
-EXTRA_DIST += %reldir%/derived.sh %reldir%/run.sh
+TESTS += $(comm_tests) %reldir%/derived.sh %reldir%/mpi.sh %reldir%/run.sh
+EXTRA_DIST += %reldir%/derived.sh %reldir%/mpi.sh %reldir%/run.sh
 noinst_HEADERS += %reldir%/matrix.h %reldir%/team.h
 %canon_reldir%_local_t_SOURCES = %reldir%/local.c
 %canon_reldir%_local_t_LDADD = $(test_ldadd) -lm
@@ -26,5 +26,6 @@ noinst_HEADERS += %reldir%/matrix.h %reldir%/team.h
 %canon_reldir%_process_faults_t_LDADD = $(test_ldadd)
 %canon_reldir%_store_t_SOURCES = %reldir%/store.c
 %canon_reldir%_store_t_LDADD = $(core_ldadd) -lpthread
+tests/comm/mpi.log: %reldir%/processes.t tools/ndock$(EXEEXT)
 tests/comm/run.log: %reldir%/processes.t tools/ndock$(EXEEXT)
 tests/comm/derived.log: %reldir%/local.t

@@ -65,7 +65,7 @@ python_tests = \
   %reldir%/test_text_files.py \
   %reldir%/test_wait.py
 EXTRA_DIST += $(python_tests) \
-  %reldir%/arrays.py %reldir%/devices.py %reldir%/golden_expm.py %reldir%/in_use.py %reldir%/simulator.py %reldir%/tap.py %reldir%/typed.py %reldir%/wheel.sh
+  %reldir%/arrays.py %reldir%/devices.py %reldir%/golden_expm.py %reldir%/in_use.py %reldir%/ranks.py %reldir%/simulator.py %reldir%/tap.py %reldir%/typed.py %reldir%/wheel.sh
 if HAVE_PYTHON_HEADERS
 TESTS += $(python_tests)
 endif
