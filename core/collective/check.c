@@ -27,7 +27,8 @@ static nd_status compare(const nd_exchange *x, const nd_array *rows)
                               (uint64_t)(nd__byte_offset(rows) + r * TEXT), other, TEXT));
         if (memcmp(first, other, TEXT) != 0)
             return nd__fail(ND_ERR_COMM, x->op, -1,
-                            "call %" PRIu64 " of rank %d is %.95s, that of rank 0 is %.95s; all ranks "
+                            "call %" PRIu64
+                            " of rank %d is %.95s, that of rank 0 is %.95s; all ranks "
                             "make the same calls in the same order",
                             c->calls, (int)r, other, first);
     }
@@ -47,11 +48,8 @@ nd_status nd__comm_check(const nd_exchange *x)
     describe(x, text);
     ND_GOTO_IF(done, nd__from_host(x->op, &layout, text, x->comm->carrier, &mine));
     ND_GOTO_IF(done, nd__array_alloc(x->op, x->comm->carrier, ND_U8, 2, shape, &rows));
-    const nd_exchange gather = {.comm = x->comm,
-                                .op = x->op,
-                                .kind = ND_EXCHANGE_ALL_GATHER,
-                                .in = mine,
-                                .out = rows};
+    const nd_exchange gather = {
+        .comm = x->comm, .op = x->op, .kind = ND_EXCHANGE_ALL_GATHER, .in = mine, .out = rows};
     ND_GOTO_IF(done, nd__exchange(&gather));
     status = compare(x, rows);
 done:

@@ -27,7 +27,7 @@ struct nd_comm {
     ndp_comm *handle;
     const char *transport;
     int32_t rank, n;
-    uint64_t calls; /* that were compared, under NDOCK_COMM_CHECK */
+    uint64_t calls;  /* that were compared, under NDOCK_COMM_CHECK */
     nd_stream *side; /* its own stream, made with the first work */
 };
 

@@ -47,10 +47,10 @@ static nd_status check_reduction(const calling *c, const nd_array *a)
 static nd_status check_peer(const calling *c, int32_t peer)
 {
     const int32_t n = c->x.comm->n;
-    return peer >= 0 && peer < n ? (nd_status)ND_OK
-                                 : nd__fail(ND_ERR_ARGUMENT, c->x.op, 2,
-                                            "there is no rank %d; ranks are 0 to %d", (int)peer,
-                                            (int)n - 1);
+    return peer >= 0 && peer < n
+               ? (nd_status)ND_OK
+               : nd__fail(ND_ERR_ARGUMENT, c->x.op, 2, "there is no rank %d; ranks are 0 to %d",
+                          (int)peer, (int)n - 1);
 }
 
 /* The first extent of what is scattered is the number of ranks. */
@@ -72,8 +72,8 @@ static nd_status begin(calling *c, const char *op, nd_exchange_kind kind, nd_com
     memset(c, 0, sizeof *c);
     ND_NEED(op, 0, comm);
     c->x = (nd_exchange){.comm = comm, .op = op, .kind = kind};
-    ND_RETURN_IF(nd__read_options(op, opts, &c->opts, sizeof c->opts,
-                                  NDP_END(nd_comm_opts, stream)));
+    ND_RETURN_IF(
+        nd__read_options(op, opts, &c->opts, sizeof c->opts, NDP_END(nd_comm_opts, stream)));
     if (c->opts.work)
         *c->opts.work = NULL;
     ND_RETURN_IF(check_operand(c, a, 1));
@@ -118,14 +118,13 @@ static nd_status run(calling *c, const nd_array *in, const nd_array *out)
 {
     nd_array *apart = NULL;
     nd_status status = ND_OK;
-    const bool reduces =
-        c->x.kind == ND_EXCHANGE_ALL_REDUCE || c->x.kind == ND_EXCHANGE_REDUCE;
+    const bool reduces = c->x.kind == ND_EXCHANGE_ALL_REDUCE || c->x.kind == ND_EXCHANGE_REDUCE;
     if (in && out && !(reduces && nd__same_view(in, out)) && nd__may_overlap(in, out))
         ND_GOTO_IF(done, nd_copy(in, NULL, &apart));
     c->x.in = apart ? apart : in;
     c->x.out = out;
-    status = c->opts.work ? nd__comm_work(c->x.op, c->x.comm, run_now, c, c->opts.work)
-                          : run_now(c);
+    status =
+        c->opts.work ? nd__comm_work(c->x.op, c->x.comm, run_now, c, c->opts.work) : run_now(c);
 done:
     nd_release(apart);
     return status;
@@ -375,8 +374,7 @@ nd_status nd_comm_barrier(nd_comm *comm)
     } else {
         ND_RETURN_IF(nd__may_wait(ND_WAIT_RANKS, comm->device, op));
         ND_RETURN_IF(nd__queue_begin(s, op, NULL));
-        ND_RETURN_IF(
-            nd__queue_end(s, op, comm->table.barrier(comm->dev, s->handle, comm->handle)));
+        ND_RETURN_IF(nd__queue_end(s, op, comm->table.barrier(comm->dev, s->handle, comm->handle)));
     }
     return s ? nd__wait(s, ND_WAIT_RANKS, op) : (nd_status)ND_OK;
 }

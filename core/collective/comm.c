@@ -47,8 +47,9 @@ nd_status nd_comm_unique_id(nd_device *device, nd_comm_id *out)
         status = nd__usable(device, "comm_unique_id");
     if (status == ND_OK)
         status = nd__comm_carrier("comm_unique_id", device, &c);
-    return status == ND_OK ? nd__comm_fails(&c, "comm_unique_id", c.table.unique_id(c.dev, out->bytes))
-                           : status;
+    return status == ND_OK
+               ? nd__comm_fails(&c, "comm_unique_id", c.table.unique_id(c.dev, out->bytes))
+               : status;
 }
 
 static nd_status check_rank(const char *op, int32_t rank, int32_t n)

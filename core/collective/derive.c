@@ -5,8 +5,13 @@
 static nd_exchange step(const nd_exchange *x, nd_exchange_kind kind, const nd_array *in,
                         const nd_array *out)
 {
-    return (nd_exchange){.comm = x->comm, .op = x->op, .kind = kind, .reduce = x->reduce,
-                         .peer = x->peer, .in = in, .out = out};
+    return (nd_exchange){.comm = x->comm,
+                         .op = x->op,
+                         .kind = kind,
+                         .reduce = x->reduce,
+                         .peer = x->peer,
+                         .in = in,
+                         .out = out};
 }
 
 /* The part of rank r, a view without the first axis. */
@@ -48,8 +53,8 @@ static nd_status message(const nd_exchange *x, nd_exchange_kind kind, int32_t pe
     if (!whole)
         ND_RETURN_IF(row(rows, peer, &part));
     const nd_array *a = whole ? rows : part;
-    nd_exchange m = step(x, kind, kind == ND_EXCHANGE_SEND ? a : NULL,
-                         kind == ND_EXCHANGE_SEND ? NULL : a);
+    nd_exchange m =
+        step(x, kind, kind == ND_EXCHANGE_SEND ? a : NULL, kind == ND_EXCHANGE_SEND ? NULL : a);
     m.peer = peer;
     const nd_status status = nd__exchange(&m);
     nd_release(part);
@@ -84,8 +89,7 @@ static nd_status gather(const nd_exchange *x)
         nd_array *part = NULL;
         ND_RETURN_IF(row(x->out, r, &part));
         const bool mine = r == x->comm->rank;
-        nd_exchange b =
-            step(x, ND_EXCHANGE_BROADCAST, mine ? part : NULL, mine ? NULL : part);
+        nd_exchange b = step(x, ND_EXCHANGE_BROADCAST, mine ? part : NULL, mine ? NULL : part);
         b.peer = r;
         if (mine)
             status = nd__copy_into(x->in, part);

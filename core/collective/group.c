@@ -32,8 +32,8 @@ nd_status nd__comm_group_keep(const char *op, nd_stream *s, const nd_array *from
         g->all = all;
         g->room = room;
     }
-    g->all[g->n++] = (kept){nd_stream_retain(s), nd_retain((nd_array *)from),
-                            nd_retain((nd_array *)to)};
+    g->all[g->n++] =
+        (kept){nd_stream_retain(s), nd_retain((nd_array *)from), nd_retain((nd_array *)to)};
     return ND_OK;
 }
 

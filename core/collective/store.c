@@ -60,8 +60,8 @@ static bool may_ask(const nd_store *s, const nd_store_frame *f)
     unsigned char differs = 0;
     for (int i = 0; i < ND_STORE_TOKEN; i++)
         differs |= (unsigned char)(s->token[i] ^ f->token[i]);
-    return differs == 0 && memcmp(f->magic, ND_STORE_MAGIC, sizeof f->magic) == 0 &&
-           f->key[0] && !f->key[ND_STORE_KEY - 1];
+    return differs == 0 && memcmp(f->magic, ND_STORE_MAGIC, sizeof f->magic) == 0 && f->key[0] &&
+           !f->key[ND_STORE_KEY - 1];
 }
 
 static void drop(nd_store *s, client *c)

@@ -12,7 +12,8 @@ typedef struct {
 } launcher;
 static const launcher launchers[] = {
     {"ndock run or torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", false},
-    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", true},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     true},
     {"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", true},
     {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", true},
 };
@@ -83,10 +84,11 @@ static nd_status find_store(int32_t *port, const char **token)
     const char *address = nd__getenv("MASTER_ADDR");
     *token = nd__env(ND_ENV_COMM_TOKEN);
     if (!address || (strcmp(address, "127.0.0.1") != 0 && strcmp(address, "localhost") != 0))
-        return nd__fail(ND_ERR_UNSUPPORTED, op, -1,
-                        "MASTER_ADDR is \"%s\"; processes of one machine meet at 127.0.0.1, those of "
-                        "several are started by mpirun or srun, with plug-in mpi",
-                        address ? address : "");
+        return nd__fail(
+            ND_ERR_UNSUPPORTED, op, -1,
+            "MASTER_ADDR is \"%s\"; processes of one machine meet at 127.0.0.1, those of "
+            "several are started by mpirun or srun, with plug-in mpi",
+            address ? address : "");
     ND_RETURN_IF(number(op, "MASTER_PORT", 1, port));
     return *token ? (nd_status)ND_OK
                   : nd__fail(ND_ERR_ARGUMENT, op, -1,
@@ -108,7 +110,8 @@ static nd_status meet_at_store(const nd_comm *like, int32_t rank, int32_t n, nd_
     snprintf(key, sizeof key, "world %d %s", (int)worlds++, like->transport);
     pthread_mutex_unlock(&lock);
     if (rank == 0) {
-        ND_RETURN_IF(nd__comm_fails((nd_comm *)like, op, like->table.unique_id(like->dev, id.bytes)));
+        ND_RETURN_IF(
+            nd__comm_fails((nd_comm *)like, op, like->table.unique_id(like->dev, id.bytes)));
         ND_RETURN_IF(nd__store_set(op, port, token, key, &id, limit));
     } else {
         ND_RETURN_IF(nd__store_get(op, port, token, key, &id, limit));
@@ -122,8 +125,7 @@ static nd_status mpi_carrier(nd_device *device, nd_comm *c)
     static const char op[] = "comm_world";
     nd_plugin_slot *slot = NULL;
     ND_RETURN_IF(nd__registry_slot("mpi", &slot));
-    const ndp_comm_1 *table =
-        slot && slot->p.group ? slot->p.group(NULL, "ndp.comm/1") : NULL;
+    const ndp_comm_1 *table = slot && slot->p.group ? slot->p.group(NULL, "ndp.comm/1") : NULL;
     if (!table || table->size < NDP_END(ndp_comm_1, group_end))
         return nd__fail(ND_ERR_UNSUPPORTED, op, -1,
                         "the processes were started by MPI or Slurm, and there is no plug-in mpi; "

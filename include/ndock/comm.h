@@ -85,8 +85,7 @@ ND_API ND_MUST_USE nd_status nd_comm_abort(nd_comm *comm);
 ND_API ND_MUST_USE nd_status nd_comm_all_reduce(nd_comm *comm, const nd_array *a,
                                                 const nd_comm_opts *opts, nd_array **out);
 ND_API ND_MUST_USE nd_status nd_comm_all_reduce_into(nd_comm *comm, const nd_array *a,
-                                                     const nd_comm_opts *opts,
-                                                     const nd_array *dst);
+                                                     const nd_comm_opts *opts, const nd_array *dst);
 /* The result goes to the root alone: elsewhere *out is NULL, and dst is not used. */
 ND_API ND_MUST_USE nd_status nd_comm_reduce(nd_comm *comm, const nd_array *a, int32_t root,
                                             const nd_comm_opts *opts, nd_array **out);
@@ -99,8 +98,7 @@ ND_API ND_MUST_USE nd_status nd_comm_broadcast(nd_comm *comm, const nd_array *ds
 ND_API ND_MUST_USE nd_status nd_comm_all_gather(nd_comm *comm, const nd_array *a,
                                                 const nd_comm_opts *opts, nd_array **out);
 ND_API ND_MUST_USE nd_status nd_comm_all_gather_into(nd_comm *comm, const nd_array *a,
-                                                     const nd_comm_opts *opts,
-                                                     const nd_array *dst);
+                                                     const nd_comm_opts *opts, const nd_array *dst);
 /* The first extent of a is the number of ranks: rank r receives the reduction of the a[r]. */
 ND_API ND_MUST_USE nd_status nd_comm_reduce_scatter(nd_comm *comm, const nd_array *a,
                                                     const nd_comm_opts *opts, nd_array **out);
@@ -111,8 +109,7 @@ ND_API ND_MUST_USE nd_status nd_comm_reduce_scatter_into(nd_comm *comm, const nd
 ND_API ND_MUST_USE nd_status nd_comm_all_to_all(nd_comm *comm, const nd_array *a,
                                                 const nd_comm_opts *opts, nd_array **out);
 ND_API ND_MUST_USE nd_status nd_comm_all_to_all_into(nd_comm *comm, const nd_array *a,
-                                                     const nd_comm_opts *opts,
-                                                     const nd_array *dst);
+                                                     const nd_comm_opts *opts, const nd_array *dst);
 /* To and from one other rank, messages between two in their order. A rank that does both at once, or
  * several, does so in a group. */
 ND_API ND_MUST_USE nd_status nd_comm_send(nd_comm *comm, const nd_array *a, int32_t peer,

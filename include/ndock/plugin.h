@@ -533,13 +533,13 @@ enum {
 /* One exchange. Pointees live for the call only. n: how many ranks there are. */
 typedef struct {
     uint32_t size;
-    int32_t reduce;  /* NDP_COMM_SUM ..., of reductions */
-    int32_t peer;    /* the root of reduce and broadcast; the other rank of send and recv */
+    int32_t reduce; /* NDP_COMM_SUM ..., of reductions */
+    int32_t peer;   /* the root of reduce and broadcast; the other rank of send and recv */
     int32_t zero;
     ndp_view in;  /* mem NULL: there is none (recv; broadcast away from the root) */
     ndp_view out; /* mem NULL: there is none (send; reduce away from the root, broadcast at it) */
 } ndp_exchange;
-#define NDP_COMM_STRIDED 1u   /* takes operands of any strides, those of in zero or negative too */
+#define NDP_COMM_STRIDED 1u /* takes operands of any strides, those of in zero or negative too */
 typedef struct {
     uint32_t size, flags; /* NDP_COMM_* */
     /* Bit d set: the operation (NDP_COMM_SUM ...) is done in dtype d by all_reduce, reduce and

@@ -27,9 +27,8 @@ static inline uint64_t ndp_comm_combines(int32_t reduce)
     const int32_t kinds = NDP_KIND_BOOL | NDP_KIND_INT | NDP_KIND_UINT | NDP_KIND_FLOAT;
     if (reduce == NDP_COMM_AVG)
         return ndp_dtypes_of_kinds(NDP_KIND_FLOAT | NDP_KIND_COMPLEX);
-    return ndp_dtypes_of_kinds(reduce == NDP_COMM_SUM || reduce == NDP_COMM_PROD
-                                   ? kinds | NDP_KIND_COMPLEX
-                                   : kinds);
+    return ndp_dtypes_of_kinds(
+        reduce == NDP_COMM_SUM || reduce == NDP_COMM_PROD ? kinds | NDP_KIND_COMPLEX : kinds);
 }
 
 /* Runs one operation of the CPU plug-in whose operands are there; scratch is not lent. */
@@ -60,8 +59,8 @@ static inline int32_t ndp_comm_combine(const ndp_comm_cpu *cpu, int32_t reduce, 
     ndp_mem *from = NULL, *to = NULL;
     if (count == 0)
         return NDP_OK;
-    int32_t status = cpu->map->wrap(cpu->dev, (uint64_t)(uintptr_t)rows, (uint64_t)(((n - 1) * apart + count) * item),
-                                     &from);
+    int32_t status = cpu->map->wrap(cpu->dev, (uint64_t)(uintptr_t)rows,
+                                    (uint64_t)(((n - 1) * apart + count) * item), &from);
     if (status == NDP_OK)
         status = cpu->map->wrap(cpu->dev, (uint64_t)(uintptr_t)out, (uint64_t)row_bytes, &to);
     ndp_reduce params = {sizeof params, 1, 0};

@@ -9,7 +9,7 @@
 #include "ranks.h"
 
 int32_t ranks_unfinished;
-static int started; /* by us */
+static int started;                      /* by us */
 static MPI_Comm service = MPI_COMM_NULL; /* for messages about names */
 
 int32_t ranks_start(void)
@@ -63,10 +63,13 @@ static int32_t late(ndp_comm *c, int32_t peer)
 {
     ranks_unfinished = 1;
     if (peer >= 0)
-        return ranks_fail(c, "call %llu of rank %d, %s, waits for rank %d, which did not come within "
-                          "%llu ms", (unsigned long long)c->calls, c->rank, c->latest, peer,
+        return ranks_fail(c,
+                          "call %llu of rank %d, %s, waits for rank %d, which did not come within "
+                          "%llu ms",
+                          (unsigned long long)c->calls, c->rank, c->latest, peer,
                           (unsigned long long)c->timeout_ms);
-    return ranks_fail(c, "call %llu of rank %d, %s, waits for other ranks, of which one or more did "
+    return ranks_fail(c,
+                      "call %llu of rank %d, %s, waits for other ranks, of which one or more did "
                       "not come within %llu ms; NDOCK_COMM_CHECK=1 names calls that differ",
                       (unsigned long long)c->calls, c->rank, c->latest,
                       (unsigned long long)c->timeout_ms);
@@ -171,9 +174,10 @@ static int32_t join_world(ndp_comm *c)
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (n != c->n || rank != c->rank)
-        return ranks_error(NDP_ERR_COMM, "rank %d of %d by the environment is rank %d of %d to MPI: "
-                           "another MPI than that of plug-in mpi started the processes", c->rank,
-                           c->n, rank, n);
+        return ranks_error(NDP_ERR_COMM,
+                           "rank %d of %d by the environment is rank %d of %d to MPI: "
+                           "another MPI than that of plug-in mpi started the processes",
+                           c->rank, c->n, rank, n);
     MPI_Comm_idup(MPI_COMM_WORLD, &c->mpi, &r);
     int32_t status = ranks_wait(c, &r, 1, -1);
     if (status == NDP_OK && service == MPI_COMM_NULL) {
@@ -194,8 +198,8 @@ int32_t ranks_init(ndp_dev *dev, int32_t rank, int32_t n, const void *id, uint64
     ndp_comm *c = status == NDP_OK ? calloc(1, sizeof *c) : NULL;
     if (!c)
         return status != NDP_OK ? status : ranks_error(NDP_ERR_MEMORY, "no memory");
-    *c = (ndp_comm){.mpi = MPI_COMM_NULL, .rank = rank, .n = n, .timeout_ms = timeout_ms,
-                    .latest = "joining"};
+    *c = (ndp_comm){
+        .mpi = MPI_COMM_NULL, .rank = rank, .n = n, .timeout_ms = timeout_ms, .latest = "joining"};
     if (memcmp(who.kind, "world", 6) == 0)
         status = join_world(c);
     else if (memcmp(who.kind, "members", 8) == 0)

@@ -112,11 +112,12 @@ static int32_t run(message *first)
             since = now_ms();
         else if (now_ms() - since > waits->comm->timeout_ms) {
             ranks_unfinished = 1;
-            return ranks_fail(waits->comm, "%s of %lld %s of rank %d waits for rank %d, which did not "
-                              "come within %llu ms", waits->sends ? "send" : "recv",
-                              (long long)waits->head[0], ndp_dtype_name((int32_t)waits->head[1]),
-                              waits->comm->rank, waits->peer,
-                              (unsigned long long)waits->comm->timeout_ms);
+            return ranks_fail(waits->comm,
+                              "%s of %lld %s of rank %d waits for rank %d, which did not "
+                              "come within %llu ms",
+                              waits->sends ? "send" : "recv", (long long)waits->head[0],
+                              ndp_dtype_name((int32_t)waits->head[1]), waits->comm->rank,
+                              waits->peer, (unsigned long long)waits->comm->timeout_ms);
         }
     }
 }

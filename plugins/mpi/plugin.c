@@ -15,7 +15,8 @@ int32_t ranks_cpu(ndp_comm_cpu *cpu)
 {
     const ndp_plugin *p = ranks_host->plugin(ranks_host->ctx, "cpu");
     if (!p || p->open(0, &cpu->dev) != NDP_OK)
-        return ranks_error(NDP_ERR_PLUGIN, "the CPU plug-in, whose memory is exchanged, is missing");
+        return ranks_error(NDP_ERR_PLUGIN,
+                           "the CPU plug-in, whose memory is exchanged, is missing");
     cpu->op = p->group(cpu->dev, "ndp.op/1");
     cpu->map = p->group(cpu->dev, "ndp.map/1");
     cpu->free = p->free;
@@ -42,7 +43,8 @@ static int32_t no_device(void)
 static int32_t probe(uint32_t *count, char *why, size_t n)
 {
     *count = 0;
-    snprintf(why, n, "it has none: it carries communicators (ndp.comm/1) of processes that MPI started");
+    snprintf(why, n,
+             "it has none: it carries communicators (ndp.comm/1) of processes that MPI started");
     return NDP_OK;
 }
 static int32_t info(uint32_t index, ndp_device_info *out)
@@ -76,7 +78,8 @@ static int32_t dev_write(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t at,
     (void)dev, (void)s, (void)mem, (void)at, (void)src, (void)n;
     return no_device();
 }
-static int32_t dev_read(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t at, void *dst, uint64_t n)
+static int32_t dev_read(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t at, void *dst,
+                        uint64_t n)
 {
     (void)dev, (void)s, (void)mem, (void)at, (void)dst, (void)n;
     return no_device();
@@ -86,9 +89,7 @@ static int32_t dev_sync(ndp_dev *dev, ndp_stream *s)
     (void)dev, (void)s;
     return no_device();
 }
-static void shut_down(void)
-{
-}
+static void shut_down(void) {}
 
 static const void *group(ndp_dev *dev, const char *id)
 {

@@ -18,7 +18,7 @@ typedef struct {
     int32_t depth;
     sim_part *first, **end;
 } sim_group;
-static _Thread_local sim_group group __attribute__((tls_model("initial-exec")));
+static _Thread_local sim_group *group __attribute__((tls_model("initial-exec"))); /* NULL: none */
 
 /* ---- texts ---- */
 const char *sim_signature_text(const sim_signature *s, char *text, size_t n)
@@ -132,9 +132,7 @@ static sim_round *round_for(ndp_comm *c, const sim_signature *like, int32_t *pla
     const int32_t sends = like->entry == SIM_send, message = sends || like->entry == SIM_recv;
     const int32_t src = !message ? -1 : sends ? c->rank : like->root;
     const int32_t dst = !message ? -1 : sends ? like->root : c->rank;
-    const uint64_t number = !message ? ++c->calls
-                            : sends  ? ++c->sent[dst]
-                                     : ++c->received[src];
+    const uint64_t number = !message ? ++c->calls : sends ? ++c->sent[dst] : ++c->received[src];
     sim_round *r = find_round(c->team, number, src, dst);
     *place = !message ? c->rank : sends ? 0 : 1;
     if (r || (r = calloc(1, sizeof *r)) == NULL)
@@ -188,7 +186,8 @@ static int32_t join_round(ndp_comm *c, const sim_signature *like, sim_part *p)
                       (unsigned long long)r->number, c->rank, mine, other,
                       sim_signature_text(&r->like, theirs, sizeof theirs));
     else if (gone >= 0)
-        sim_team_fail(c->team, "call %llu of rank %d is %s, but rank %d has left; its latest call was %s",
+        sim_team_fail(c->team,
+                      "call %llu of rank %d is %s, but rank %d has left; its latest call was %s",
                       (unsigned long long)r->number, c->rank, mine, gone,
                       sim_signature_text(&c->team->rank[gone]->latest, theirs, sizeof theirs));
     c->latest = *like;
@@ -271,7 +270,8 @@ static int32_t push_parts(sim_part *first)
 {
     sim_queue *q = first->queue;
     uint64_t position = 0;
-    sim_body *b = sim_body_new(SIM_OP_COMM, sim_entry_name(first->round->like.entry), q->dev, 0, NULL);
+    sim_body *b =
+        sim_body_new(SIM_OP_COMM, sim_entry_name(first->round->like.entry), q->dev, 0, NULL);
     if (!b) {
         sim_part_free(first);
         return sim_fail(NDP_ERR_MEMORY, 0, "no host memory to queue a collective");
@@ -288,10 +288,10 @@ static int32_t push_parts(sim_part *first)
 
 static int32_t add_part(sim_part *p)
 {
-    if (!group.depth)
+    if (!group)
         return push_parts(p);
-    *group.end = p;
-    group.end = &p->next;
+    *group->end = p;
+    group->end = &p->next;
     return NDP_OK;
 }
 
@@ -302,8 +302,10 @@ static int32_t call(ndp_dev *dev, ndp_stream *s, ndp_comm *c, int32_t entry, con
     sim_queue *q = sim_queue_of(dev, s);
     sim_part *p = NULL;
     if (status == NDP_OK && (c->dev != dev || !q || q->dev != dev))
-        status = sim_fail(NDP_ERR_DEVICE, 400, "%s: the communicator's device is sim:%d, the stream "
-                          "is not", sim_entry_name(entry), c->dev->index);
+        status = sim_fail(NDP_ERR_DEVICE, 400,
+                          "%s: the communicator's device is sim:%d, the stream "
+                          "is not",
+                          sim_entry_name(entry), c->dev->index);
     if (status == NDP_OK)
         status = failed(c->team);
     if (status == NDP_OK && x)
@@ -319,7 +321,8 @@ static int32_t call(ndp_dev *dev, ndp_stream *s, ndp_comm *c, int32_t entry, con
     if (x)
         status = use_view(c, &x->in, sim_entry_name(entry), &p->in, &p->in_offset, &p->in_nbytes);
     if (x && status == NDP_OK)
-        status = use_view(c, &x->out, sim_entry_name(entry), &p->out, &p->out_offset, &p->out_nbytes);
+        status =
+            use_view(c, &x->out, sim_entry_name(entry), &p->out, &p->out_offset, &p->out_nbytes);
     if (status == NDP_OK)
         status = join_round(c, &like, p);
     if (status == NDP_OK)
@@ -329,10 +332,10 @@ static int32_t call(ndp_dev *dev, ndp_stream *s, ndp_comm *c, int32_t entry, con
     return sim_leave(&log, status);
 }
 
-#define CALL(name)                                                                        \
+#define CALL(name)                                                                       \
     static int32_t name(ndp_dev *dev, ndp_stream *s, ndp_comm *c, const ndp_exchange *x) \
-    {                                                                                     \
-        return call(dev, s, c, SIM_##name, x);                                            \
+    {                                                                                    \
+        return call(dev, s, c, SIM_##name, x);                                           \
     }
 CALL(all_reduce)
 CALL(reduce)
@@ -351,10 +354,12 @@ static int32_t barrier(ndp_dev *dev, ndp_stream *s, ndp_comm *c)
 static int32_t group_begin(ndp_dev *dev)
 {
     (void)dev;
-    if (!group.depth++) {
-        group.first = NULL;
-        group.end = &group.first;
+    if (!group) {
+        if ((group = malloc(sizeof *group)) == NULL)
+            return sim_fail(NDP_ERR_MEMORY, 0, "no host memory for a group");
+        *group = (sim_group){.end = &group->first};
     }
+    group->depth++;
     return NDP_OK;
 }
 
@@ -362,15 +367,15 @@ static int32_t group_begin(ndp_dev *dev)
 static int32_t group_end(ndp_dev *dev)
 {
     int32_t status = NDP_OK;
-    if (!group.depth)
+    if (!group)
         return sim_fail(NDP_ERR_STATE, 0, "group_end on sim:%d: no group was begun on this thread",
                         dev->index);
-    if (--group.depth)
+    if (--group->depth)
         return NDP_OK;
     pthread_mutex_lock(&sim_mutex);
-    while (group.first) {
-        sim_part *of_queue = NULL, **end = &of_queue, **at = &group.first;
-        sim_queue *q = group.first->queue;
+    while (group->first) {
+        sim_part *of_queue = NULL, **end = &of_queue, **at = &group->first;
+        sim_queue *q = group->first->queue;
         while (*at) {
             sim_part *p = *at;
             if (p->queue != q) {
@@ -386,6 +391,8 @@ static int32_t group_end(ndp_dev *dev)
         status = status == NDP_OK ? pushed : status;
     }
     pthread_mutex_unlock(&sim_mutex);
+    free(group);
+    group = NULL;
     return status;
 }
 
@@ -429,8 +436,9 @@ static int32_t join_team(ndp_dev *dev, int32_t rank, int32_t n, const void *id, 
                          ndp_comm **out)
 {
     if (n < 1 || n > SIM_MAX_DEVICES || rank < 0 || rank >= n)
-        return sim_fail(NDP_ERR_ARGUMENT, 0, "rank %d of %d; sim has communicators of 1 to %d ranks",
-                        rank, n, SIM_MAX_DEVICES);
+        return sim_fail(NDP_ERR_ARGUMENT, 0,
+                        "rank %d of %d; sim has communicators of 1 to %d ranks", rank, n,
+                        SIM_MAX_DEVICES);
     sim_team *t = team_of(id, n, timeout_ms);
     ndp_comm *c = t && t->n == n && !t->rank[rank] ? calloc(1, sizeof *c) : NULL;
     if (t && t->n != n)
@@ -485,7 +493,7 @@ static int32_t init(ndp_dev *dev, int32_t rank, int32_t n, const void *id, uint6
     *out = NULL;
     if (status == NDP_OK)
         status = join_team(dev, rank, n, id, timeout_ms, out);
-    if (status == NDP_OK && !group.depth && (status = await_team((*out)->team, rank)) != NDP_OK) {
+    if (status == NDP_OK && !group && (status = await_team((*out)->team, rank)) != NDP_OK) {
         leave_team(*out);
         *out = NULL;
     }
@@ -550,16 +558,15 @@ static int32_t is_listed(const char *name)
     return strcmp(sim_set.comm, "all") == 0;
 }
 
-/* Made once; called under the loader's lock. */
-const ndp_comm_1 *sim_comm_group(void)
+static ndp_comm_1 table;
+static pthread_once_t table_once = PTHREAD_ONCE_INIT;
+
+static void make_table(void)
 {
-    static ndp_comm_1 table;
-    if (table.size)
-        return &table;
-    ndp_comm_1 t = whole;
-#define KEEP(name)              \
+    table = whole;
+#define KEEP(name)         \
     if (!is_listed(#name)) \
-        t.name = NULL;
+        table.name = NULL;
     KEEP(all_reduce)
     KEEP(reduce)
     KEEP(broadcast)
@@ -569,6 +576,11 @@ const ndp_comm_1 *sim_comm_group(void)
     KEEP(send)
     KEEP(recv)
     KEEP(barrier)
-    table = t;
+#undef KEEP
+}
+
+const ndp_comm_1 *sim_comm_group(void)
+{
+    pthread_once(&table_once, make_table);
     return &table;
 }

@@ -38,7 +38,8 @@ static ndp_comm *member_of(const sim_round *r, int32_t place)
 static const char *call_text(const sim_part *p, char *text, size_t n)
 {
     const sim_round *r = p->round;
-    int at = snprintf(text, n, "call %llu of rank %d, ", (unsigned long long)r->number, p->comm->rank);
+    int at =
+        snprintf(text, n, "call %llu of rank %d, ", (unsigned long long)r->number, p->comm->rank);
     sim_signature like = r->like;
     if (r->src >= 0) {
         like.entry = p->place ? SIM_recv : SIM_send;
@@ -80,7 +81,8 @@ static void look_for_missing(const sim_part *p, uint64_t now)
     }
     for (int32_t i = 0; i < p->comm->team->n; i++)
         if (!p->comm->team->rank[i])
-            sim_team_fail(p->comm->team, "rank %d waits for rank %d, which did not join within %llu ms",
+            sim_team_fail(p->comm->team,
+                          "rank %d waits for rank %d, which did not join within %llu ms",
                           p->comm->rank, i, (unsigned long long)p->comm->team->timeout_ms);
 }
 
@@ -117,7 +119,8 @@ void sim_comm_need(sim_queue *q)
     for (const sim_part *p = q->head->body->parts; p; p = p->next)
         for (int32_t i = 0; i < p->round->need; i++) {
             const sim_part *other = p->round->part[i];
-            if (!other || other->active || !other->position || other->queue->needed || other->queue == q)
+            if (!other || other->active || !other->position || other->queue->needed ||
+                other->queue == q)
                 continue;
             sim_queue *of = other->queue;
             of->needed = 1;
@@ -197,7 +200,8 @@ static int32_t is_backed(const sim_round *r)
 
 static void run_round(sim_round *r)
 {
-    const size_t share = (size_t)(r->like.count * (r->like.dtype ? sim_dtype_size(r->like.dtype) : 0));
+    const size_t share =
+        (size_t)(r->like.count * (r->like.dtype ? sim_dtype_size(r->like.dtype) : 0));
     char text[SIM_CALL_TEXT];
     int32_t status = NDP_OK;
     for (int32_t i = 0; i < r->need; i++)
@@ -211,7 +215,8 @@ static void run_round(sim_round *r)
     else if (share)
         status = run_moves(r, share);
     if (status != NDP_OK)
-        sim_team_fail(r->team, "call %llu, %s, failed with status %d", (unsigned long long)r->number,
+        sim_team_fail(r->team, "call %llu, %s, failed with status %d",
+                      (unsigned long long)r->number,
                       sim_signature_text(&r->like, text, sizeof text), status);
     r->done = 1;
     pthread_cond_broadcast(&sim_changed);

@@ -22,7 +22,8 @@ static void others_go_on(const team *t)
     team again = new_team(t->n);
     nd_array *in[MOST], *out[MOST];
     sum_ranks(&again, in, out);
-    is_int(first_of(out[t->n - 1]), t->n * (t->n + 1) / 2, "another communicator of the devices works");
+    is_int(first_of(out[t->n - 1]), t->n * (t->n + 1) / 2,
+           "another communicator of the devices works");
     for (int i = 0; i < t->n; i++) {
         nd_release(in[i]);
         nd_release(out[i]);
@@ -186,7 +187,8 @@ static void a_rank_that_leaves_early(void)
     nd_comm_release(t.comm[1]); /* what it queued still runs */
     t.comm[1] = NULL;
     is_int(first_of(x[0]), 1, "what a rank queued before it left is done");
-    is_int(nd_comm_all_reduce(t.comm[0], x[0], NULL, &y), ND_ERR_COMM, "what it did not call fails");
+    is_int(nd_comm_all_reduce(t.comm[0], x[0], NULL, &y), ND_ERR_COMM,
+           "what it did not call fails");
     has_text(message(), "rank 1 has left; its latest call was all_reduce", "by its name");
     nd_comm_release(t.comm[0]);
     nd_release(x[0]);

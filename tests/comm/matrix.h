@@ -11,7 +11,7 @@
 #include "tests/tap.h"
 
 enum { DENSE, TRANSPOSED, STRIDED, REVERSED, REPEATED, EMPTY, NO_AXES, KINDS };
-static const char *const view_names[KINDS] = {"dense",    "transposed", "strided", "reversed",
+static const char *const view_names[KINDS] = {"dense",    "transposed", "strided",     "reversed",
                                               "repeated", "empty",      "without axes"};
 enum { MOST_RANKS = 8 };
 
@@ -127,7 +127,8 @@ static nd_array *filled(nd_device *dev, nd_dtype d, int kind, int ndim, const in
 {
     nd_device *cpu;
     nd_array *wide = NULL, *cast = NULL, *real = NULL;
-    const nd_layout layout = {.size = sizeof layout, .dtype = ND_C128, .ndim = ndim, .shape = shape};
+    const nd_layout layout = {
+        .size = sizeof layout, .dtype = ND_C128, .ndim = ndim, .shape = shape};
     nd_array *a = view_of(dev, d, kind, ndim, shape);
     fine(nd_device_get("cpu", &cpu));
     fine(nd_from_host(&layout, values, cpu, &wide));
@@ -162,7 +163,10 @@ static double tolerance(nd_dtype d, int op)
 {
     if (op != ND_COMM_AVG)
         return 0;
-    return d == ND_BF16 ? 0x1p-8 : d == ND_F16 ? 0x1p-11 : d == ND_F32 || d == ND_C64 ? 0x1p-23 : 0x1p-52;
+    return d == ND_BF16                 ? 0x1p-8
+           : d == ND_F16                ? 0x1p-11
+           : d == ND_F32 || d == ND_C64 ? 0x1p-23
+                                        : 0x1p-52;
 }
 
 static int holds(const nd_array *a, const double complex *want, double eps)
@@ -189,7 +193,8 @@ static int holds(const nd_array *a, const double complex *want, double eps)
 /* ---- one case: a collective, a dtype, a kind of view, for the ranks of this process ---- */
 enum { ALL_REDUCE, REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, RING, COLLECTIVES };
 static const char *const collective_names[COLLECTIVES] = {
-    "all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter", "all_to_all", "send, recv"};
+    "all_reduce",     "reduce",     "broadcast", "all_gather",
+    "reduce_scatter", "all_to_all", "send, recv"};
 
 typedef struct {
     int what, op, kind, into;
@@ -209,7 +214,8 @@ static void start(const matrix_case *m, nd_comm *c, nd_array **in, nd_array **ou
     int64_t shape[4];
     *out = NULL;
     *in = brought(dev, m->d, m->kind, rank, takes_rows(m->what) ? n : 0);
-    const int ndim = shape_of(m->kind, m->what == ALL_GATHER || m->what == ALL_TO_ALL ? n : 0, shape);
+    const int ndim =
+        shape_of(m->kind, m->what == ALL_GATHER || m->what == ALL_TO_ALL ? n : 0, shape);
     if (m->into || m->what == RING)
         *out = view_of(dev, m->d, m->kind == REPEATED ? STRIDED : m->kind, ndim, shape);
     switch (m->what) {

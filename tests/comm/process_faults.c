@@ -148,7 +148,8 @@ int main(void)
     setenv("NDOCK_COMM_TIMEOUT", "600", 1);
     alarm(100);
     with("dies", dies, "waits for rank 1, which has died", "call 2");
-    with("hangs", hangs, "waits for rank 1, which did not come within 600 ms", "number 1, all_reduce");
+    with("hangs", hangs, "waits for rank 1, which did not come within 600 ms",
+         "number 1, all_reduce");
     with("calls another operation", calls_another, "broadcast of 10 f32, root 2", "rank 1");
     with("leaves early", leaves, "rank 1, which has left", "all_reduce");
     with("aborts", aborts, "rank 1 aborted it", "latest call was all_reduce of 10 f32 by sum");

@@ -68,12 +68,12 @@ static int32_t compare(const cpu_later *l)
     for (int32_t r = 0; r < c->n; r++) {
         const cpu_signature *other = &c->shared->rank[r].signature[c->calls & 1];
         if (memcmp(other, &l->call, sizeof *other) != 0)
-            return cpu_comm_fail(c,
-                                 "call %llu of rank %d is %s, that of rank %d is %s; all ranks make "
-                                 "the same calls in the same order",
-                                 (unsigned long long)c->calls, c->rank,
-                                 cpu_call_text(&l->call, mine, sizeof mine), r,
-                                 cpu_call_text(other, theirs, sizeof theirs));
+            return cpu_comm_fail(
+                c,
+                "call %llu of rank %d is %s, that of rank %d is %s; all ranks make "
+                "the same calls in the same order",
+                (unsigned long long)c->calls, c->rank, cpu_call_text(&l->call, mine, sizeof mine),
+                r, cpu_call_text(other, theirs, sizeof theirs));
     }
     return NDP_OK;
 }

@@ -33,9 +33,9 @@ typedef struct {
 
 /* What a rank tells the others. */
 typedef struct {
-    _Atomic uint64_t phase;      /* how many steps it has come to */
-    _Atomic uint64_t calls;      /* which call it is in, or was */
-    _Atomic int32_t kind;        /* of that call */
+    _Atomic uint64_t phase; /* how many steps it has come to */
+    _Atomic uint64_t calls; /* which call it is in, or was */
+    _Atomic int32_t kind;   /* of that call */
     _Atomic int32_t joined, left;
     cpu_signature signature[2]; /* of its calls, in turn; written before the phase of their start */
 } cpu_rank;
@@ -51,7 +51,7 @@ typedef struct {
 
 struct ndp_comm {
     cpu_segment *shared;
-    char *buffers; /* [2][n][CPU_CHUNK] */
+    char *buffers;  /* [2][n][CPU_CHUNK] */
     cpu_mail *mail; /* [from][to] */
     uint64_t nbytes, timeout_ms;
     int32_t rank, n, fd;

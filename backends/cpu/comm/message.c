@@ -9,11 +9,12 @@ typedef struct {
     int32_t depth;
     cpu_later *first, **end;
 } group;
-static _Thread_local group open_group __attribute__((tls_model("initial-exec")));
+/* NULL: none is open. */
+static _Thread_local group *open_group __attribute__((tls_model("initial-exec")));
 
 int32_t cpu_comm_in_group(void)
 {
-    return open_group.depth > 0;
+    return open_group != NULL;
 }
 
 /* ---- rings ---- */
@@ -70,8 +71,8 @@ static int32_t move_on(cpu_later *l, uint64_t *moved)
 {
     ndp_comm *c = l->comm;
     const int32_t sends = l->call.kind == CPU_CALL_send;
-    cpu_mail *m = sends ? &c->mail[c->rank * c->n + l->call.root]
-                        : &c->mail[l->call.root * c->n + c->rank];
+    cpu_mail *m =
+        sends ? &c->mail[c->rank * c->n + l->call.root] : &c->mail[l->call.root * c->n + c->rank];
     *moved = 0;
     while (l->done < bytes_of(l)) {
         const int32_t in_head = l->done < sizeof l->head;
@@ -162,30 +163,33 @@ int32_t cpu_comm_later(const cpu_later *call)
         return cpu_error(NDP_ERR_MEMORY, "no memory for a group");
     *l = *call;
     l->next = NULL;
-    *open_group.end = l;
-    open_group.end = &l->next;
+    *open_group->end = l;
+    open_group->end = &l->next;
     return NDP_OK;
 }
 
 int32_t cpu_comm_group_begin(ndp_dev *dev)
 {
     (void)dev;
-    if (!open_group.depth++) {
-        open_group.first = NULL;
-        open_group.end = &open_group.first;
+    if (!open_group) {
+        if ((open_group = malloc(sizeof *open_group)) == NULL)
+            return cpu_error(NDP_ERR_MEMORY, "no memory for a group");
+        *open_group = (group){.end = &open_group->first};
     }
+    open_group->depth++;
     return NDP_OK;
 }
 
 int32_t cpu_comm_group_end(ndp_dev *dev)
 {
     (void)dev;
-    if (!open_group.depth)
+    if (!open_group)
         return cpu_error(NDP_ERR_STATE, "no group was begun on this thread");
-    if (--open_group.depth)
+    if (--open_group->depth)
         return NDP_OK;
-    cpu_later *first = open_group.first;
-    open_group.first = NULL;
+    cpu_later *first = open_group->first;
+    free(open_group);
+    open_group = NULL;
     const int32_t status = run_all(first);
     for (cpu_later *next; first; first = next) {
         next = first->next;
@@ -213,7 +217,7 @@ static int32_t message(ndp_comm *c, int32_t kind, const ndp_exchange *x)
         l.head[0] = count;
         l.head[1] = v->dtype;
     }
-    return open_group.depth ? cpu_comm_later(&l) : run_all(&l);
+    return open_group ? cpu_comm_later(&l) : run_all(&l);
 }
 
 int32_t cpu_comm_send(ndp_dev *dev, ndp_stream *s, ndp_comm *c, const ndp_exchange *x)

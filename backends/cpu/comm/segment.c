@@ -15,9 +15,9 @@
 #include <unistd.h>
 #include "comm/comm.h"
 
-static const char *const call_names[] = {"none",       "all_reduce",     "reduce",     "broadcast",
-                                         "all_gather", "reduce_scatter", "all_to_all", "barrier",
-                                         "send",       "recv"};
+static const char *const call_names[] = {
+    "none",           "all_reduce", "reduce",  "broadcast", "all_gather",
+    "reduce_scatter", "all_to_all", "barrier", "send",      "recv"};
 
 const char *cpu_call_text(const cpu_signature *s, char *text, size_t n)
 {
@@ -101,11 +101,13 @@ static uint64_t now_ns(void)
 static int32_t give_up(ndp_comm *c, int32_t rank, const char *because)
 {
     const cpu_rank *mine = &c->shared->rank[c->rank], *other = &c->shared->rank[rank];
-    return cpu_comm_fail(
-        c, "call %llu of rank %d, %s, waits for rank %d, which %s; its latest call was number %llu, %s",
-        (unsigned long long)atomic_load(&mine->calls), c->rank, call_names[atomic_load(&mine->kind)],
-        rank, because, (unsigned long long)atomic_load(&other->calls),
-        call_names[atomic_load(&other->kind)]);
+    return cpu_comm_fail(c,
+                         "call %llu of rank %d, %s, waits for rank %d, which %s; its latest call "
+                         "was number %llu, %s",
+                         (unsigned long long)atomic_load(&mine->calls), c->rank,
+                         call_names[atomic_load(&mine->kind)], rank, because,
+                         (unsigned long long)atomic_load(&other->calls),
+                         call_names[atomic_load(&other->kind)]);
 }
 
 enum { SPINS = 200, YIELDS = 2000, SLEEP_NS = 50000, LOOK_EVERY = 64 };

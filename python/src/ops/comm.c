@@ -252,7 +252,7 @@ static PyObject *comm_exchange(PyObject *module, PyObject *args)
                           &stream, &wanted) ||
         !(x.comm = PyCapsule_GetPointer(o, COMM)) ||
         !(x.a = py_array_need(st, array, "a collective")) ||
-        (out != Py_None && !(x.out = py_array_need(st, out, "out=")) ) ||
+        (out != Py_None && !(x.out = py_array_need(st, out, "out="))) ||
         py_stream(st, stream, nd_comm_device(x.comm), &x.opts.stream) < 0)
         return NULL;
     x.opts.reduce = reduce;
