@@ -13,12 +13,25 @@ static sim_team *teams;
 int32_t sim_comms_wait;
 static int32_t teams_made;
 
-/* The calls of this thread since group_begin; in static TLS, as in run.c. */
+/* The calls of a thread since group_begin. */
 typedef struct {
     int32_t depth;
     sim_part *first, **end;
 } sim_group;
-static _Thread_local sim_group *group __attribute__((tls_model("initial-exec"))); /* NULL: none */
+static pthread_key_t group_key;
+static pthread_once_t group_once = PTHREAD_ONCE_INIT;
+
+static void make_group_key(void)
+{
+    (void)pthread_key_create(&group_key, free);
+}
+
+/* This thread's; NULL: none is open. No thread-local variable, for the reason that stream.c has. */
+static sim_group *open_group(void)
+{
+    pthread_once(&group_once, make_group_key);
+    return pthread_getspecific(group_key);
+}
 
 /* ---- texts ---- */
 const char *sim_signature_text(const sim_signature *s, char *text, size_t n)
@@ -288,6 +301,7 @@ static int32_t push_parts(sim_part *first)
 
 static int32_t add_part(sim_part *p)
 {
+    sim_group *group = open_group();
     if (!group)
         return push_parts(p);
     *group->end = p;
@@ -354,9 +368,13 @@ static int32_t barrier(ndp_dev *dev, ndp_stream *s, ndp_comm *c)
 static int32_t group_begin(ndp_dev *dev)
 {
     (void)dev;
+    sim_group *group = open_group();
     if (!group) {
-        if ((group = malloc(sizeof *group)) == NULL)
+        group = malloc(sizeof *group);
+        if (!group || pthread_setspecific(group_key, group) != 0) {
+            free(group);
             return sim_fail(NDP_ERR_MEMORY, 0, "no host memory for a group");
+        }
         *group = (sim_group){.end = &group->first};
     }
     group->depth++;
@@ -367,6 +385,7 @@ static int32_t group_begin(ndp_dev *dev)
 static int32_t group_end(ndp_dev *dev)
 {
     int32_t status = NDP_OK;
+    sim_group *group = open_group();
     if (!group)
         return sim_fail(NDP_ERR_STATE, 0, "group_end on sim:%d: no group was begun on this thread",
                         dev->index);
@@ -391,8 +410,8 @@ static int32_t group_end(ndp_dev *dev)
         status = status == NDP_OK ? pushed : status;
     }
     pthread_mutex_unlock(&sim_mutex);
+    (void)pthread_setspecific(group_key, NULL);
     free(group);
-    group = NULL;
     return status;
 }
 
@@ -493,7 +512,7 @@ static int32_t init(ndp_dev *dev, int32_t rank, int32_t n, const void *id, uint6
     *out = NULL;
     if (status == NDP_OK)
         status = join_team(dev, rank, n, id, timeout_ms, out);
-    if (status == NDP_OK && !group && (status = await_team((*out)->team, rank)) != NDP_OK) {
+    if (status == NDP_OK && !open_group() && (status = await_team((*out)->team, rank)) != NDP_OK) {
         leave_team(*out);
         *out = NULL;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Messages between two ranks, through a ring of bytes each way, and groups: what a thread calls
  * between their two ends is done at the second one, its messages all at once. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include "comm/comm.h"
@@ -9,12 +10,25 @@ typedef struct {
     int32_t depth;
     cpu_later *first, **end;
 } group;
-/* NULL: none is open. */
-static _Thread_local group *open_group __attribute__((tls_model("initial-exec")));
+/* The thread's; NULL: none is open. Static thread-local storage is too scarce for a pointer that few
+ * threads have. */
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void make_key(void)
+{
+    (void)pthread_key_create(&key, free);
+}
+
+static group *open_group(void)
+{
+    pthread_once(&once, make_key);
+    return pthread_getspecific(key);
+}
 
 int32_t cpu_comm_in_group(void)
 {
-    return open_group != NULL;
+    return open_group() != NULL;
 }
 
 /* ---- rings ---- */
@@ -163,33 +177,38 @@ int32_t cpu_comm_later(const cpu_later *call)
         return cpu_error(NDP_ERR_MEMORY, "no memory for a group");
     *l = *call;
     l->next = NULL;
-    *open_group->end = l;
-    open_group->end = &l->next;
+    group *g = open_group();
+    *g->end = l;
+    g->end = &l->next;
     return NDP_OK;
 }
 
 int32_t cpu_comm_group_begin(ndp_dev *dev)
 {
     (void)dev;
-    if (!open_group) {
-        if ((open_group = malloc(sizeof *open_group)) == NULL)
+    group *g = open_group();
+    if (!g) {
+        if ((g = malloc(sizeof *g)) == NULL || pthread_setspecific(key, g) != 0) {
+            free(g);
             return cpu_error(NDP_ERR_MEMORY, "no memory for a group");
-        *open_group = (group){.end = &open_group->first};
+        }
+        *g = (group){.end = &g->first};
     }
-    open_group->depth++;
+    g->depth++;
     return NDP_OK;
 }
 
 int32_t cpu_comm_group_end(ndp_dev *dev)
 {
     (void)dev;
-    if (!open_group)
+    group *g = open_group();
+    if (!g)
         return cpu_error(NDP_ERR_STATE, "no group was begun on this thread");
-    if (--open_group->depth)
+    if (--g->depth)
         return NDP_OK;
-    cpu_later *first = open_group->first;
-    free(open_group);
-    open_group = NULL;
+    cpu_later *first = g->first;
+    (void)pthread_setspecific(key, NULL);
+    free(g);
     const int32_t status = run_all(first);
     for (cpu_later *next; first; first = next) {
         next = first->next;
@@ -217,7 +236,7 @@ static int32_t message(ndp_comm *c, int32_t kind, const ndp_exchange *x)
         l.head[0] = count;
         l.head[1] = v->dtype;
     }
-    return open_group ? cpu_comm_later(&l) : run_all(&l);
+    return open_group() ? cpu_comm_later(&l) : run_all(&l);
 }
 
 int32_t cpu_comm_send(ndp_dev *dev, ndp_stream *s, ndp_comm *c, const ndp_exchange *x)
