@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Train a 784-128-10 network on Fashion-MNIST: fashion.c's network, data, weights, batch order and arithmetic, in Python."""
+"""Train a 784-128-10 network on Fashion-MNIST: fashion.c's network, data, weights, batch order and arithmetic, in Python. With
+--ranks, one of several processes that train together, started by `ndock run -n N` or mpirun: each has a part of every batch."""
 import argparse
 import os
 import sys
@@ -79,13 +80,30 @@ def train_batch(net, velocity, x, y, lr):
     return loss
 
 
-def train(args):
+def train_batch_together(comm, net, velocity, x, y, lr, batch):
+    """The same of this rank's part of a batch: gradients are summed over the ranks before they are used."""
+    h, z = forward(net, x)
+    logp = nd.log_softmax(z, axis=1)
+    loss = nd.sum(logp * y)
+    dz = nd.exp(logp, out=z)
+    dz -= y
+    dz /= batch
+    dh = nd.where(h > 0, dz @ nd.matrix_transpose(net[2]), 0.0)
+    gradients = [nd.matrix_transpose(x) @ dh, nd.sum(dh, axis=0), nd.matrix_transpose(h) @ dz, nd.sum(dz, axis=0)]
+    for p, v, gradient in zip(net, velocity, nd.parallel.all_reduce_gradients(comm, gradients, "sum")):
+        update(p, v, gradient, lr)
+    return loss
+
+
+def train(args, comm):
     (x, labels), test = load_set(args.data, "train"), load_set(args.data, "t10k")
     n = x.shape[0]
     y = nd.astype(nd.expand_dims(labels, 1) == nd.arange(CLASSES, dtype=nd.uint8), nd.float32)
     net = [uniform(args.seed, 0, PIXELS, HIDDEN), nd.zeros(HIDDEN, dtype=nd.float32),
            uniform(args.seed, 1, HIDDEN, CLASSES), nd.zeros(CLASSES, dtype=nd.float32)]
     velocity = zeros_like(net)
+    if comm:
+        net = nd.parallel.replicate(comm, net)
     print("epoch    loss  accuracy  seconds")
     for epoch in range(args.epochs):
         start = time.perf_counter()
@@ -94,7 +112,13 @@ def train(args):
         total = nd.zeros((), dtype=nd.float32)
         for first in range(0, n, args.batch):
             index = order[first:first + args.batch]
-            total -= train_batch(net, velocity, nd.take(x, index, axis=0), nd.take(y, index, axis=0), lr)
+            if comm:
+                part = nd.parallel.shard(comm, index)
+                total -= train_batch_together(comm, net, velocity, nd.take(x, part, axis=0), nd.take(y, part, axis=0), lr, index.shape[0])
+            else:
+                total -= train_batch(net, velocity, nd.take(x, index, axis=0), nd.take(y, index, axis=0), lr)
+        if comm:
+            total = comm.all_reduce(total)
         hit = accuracy(net, *test)
         print(f"{epoch + 1:5d}  {float(total) / n:.5f}   {100 * float(hit):5.2f} %  {time.perf_counter() - start:7.3f}",
               flush=True)
@@ -109,13 +133,15 @@ def main():
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--lr", type=float, default=0.035, help="first learning rate; it falls linearly (%(default)s)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--ranks", action="store_true", help="this is one of the processes of `ndock run -n N` or mpirun")
     parser.add_argument("--save", help="where the weights go, a safetensors file")
     args = parser.parse_args()
     device = nd.Device(args.device)
     nd.set_default_device(device)
-    print(f"ndock {nd.__version__} on {device}")
-    net = train(args)
-    if args.save:
+    comm = nd.comm.world(device) if args.ranks else None
+    print(f"ndock {nd.__version__} on {device}" + (f", rank {comm.rank} of {comm.size} by {comm.transport}" if comm else ""))
+    net = train(args, comm)
+    if args.save and (not comm or comm.rank == 0):
         nd.save(args.save, dict(zip(("w1", "b1", "w2", "b2"), net)))
 
 

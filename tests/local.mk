@@ -34,6 +34,7 @@ include tests/growth/local.mk
 include tests/sim/local.mk
 include tests/stream/local.mk
 include tests/interop/local.mk
+include tests/comm/local.mk
 include tests/cache/local.mk
 include tests/cuda/local.mk
 include tests/abi/local.mk

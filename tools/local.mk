@@ -17,6 +17,7 @@ bin_PROGRAMS += %reldir%/ndock
   %reldir%/new_plugin/files.c
 %canon_reldir%_ndock_SOURCES += %reldir%/replay/replay.h %reldir%/replay/replay.c %reldir%/replay/line.c \
   %reldir%/replay/call.c %reldir%/replay/record.c
+%canon_reldir%_ndock_SOURCES += %reldir%/run/run.h %reldir%/run/run.c %reldir%/run/output.c
 # The programs of the kit and the templates, which are looked for beside the command first.
 %canon_reldir%_ndock_CPPFLAGS = $(AM_CPPFLAGS) -DND_KITDIR='"$(pkglibexecdir)"' -DND_TEMPLATESDIR='"$(templatesdir)"'
 %canon_reldir%_ndock_LDADD = libndock.la -lm

@@ -14,6 +14,7 @@ static const struct {
     {"new-plugin", tool_new_plugin, "writes a project that builds a plug-in for a device"},
     {"mem", tool_mem, "draws a snapshot of memory as a picture, or prints its sums"},
     {"replay", tool_replay, "makes the calls of a trace (NDOCK_HOOK=trace) again on a plug-in"},
+    {"run", tool_run, "starts a program several times, as the ranks of one communicator"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

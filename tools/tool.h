@@ -14,6 +14,7 @@ int tool_mem(int argc, char **argv);
 int tool_conform(int argc, char **argv);
 int tool_new_plugin(int argc, char **argv);
 int tool_replay(int argc, char **argv);
+int tool_run(int argc, char **argv);
 /* "conforms, tier 2, ndock 0.1.0, 2026-11-21" into out, if `ndock conform` left a certificate for
  * this build of the plug-in called name; else "". Returns out. */
 const char *tool_conform_line(const char *file, const char *name, char *out, size_t n);

@@ -34,6 +34,7 @@ endif
 plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
 %canon_reldir%_ndock_cpu_la_SOURCES = \
   %reldir%/classes.def %reldir%/op.c %reldir%/plugin.c \
+  %reldir%/comm/collective.c %reldir%/comm/comm.h %reldir%/comm/message.c %reldir%/comm/segment.c \
   %reldir%/copy/cast.h %reldir%/copy/cast_loop_tmpl.h %reldir%/copy/cast_tmpl.h %reldir%/copy/copy.c %reldir%/copy/copy.h \
   %reldir%/copy/iota.c %reldir%/copy/move_tmpl.h %reldir%/copy/tiles.c \
   %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h %reldir%/elementwise/loops.h \
@@ -66,7 +67,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/walk/load_tmpl.h %reldir%/walk/tile.c %reldir%/walk/tile.h %reldir%/walk/tile_tmpl.h %reldir%/walk/walk.h
 %canon_reldir%_ndock_cpu_la_CPPFLAGS = $(cpu_cppflags)
 %canon_reldir%_ndock_cpu_la_CFLAGS = $(cpu_cflags)
-%canon_reldir%_ndock_cpu_la_LIBADD = $(cpu_variants) -lm
+%canon_reldir%_ndock_cpu_la_LIBADD = $(cpu_variants) -lm -lrt
 %canon_reldir%_ndock_cpu_la_LDFLAGS = -module -avoid-version -shared $(OPENMP_CFLAGS)
 if HAVE_VERSION_SCRIPT
 %canon_reldir%_ndock_cpu_la_LDFLAGS += -Wl,--version-script=$(srcdir)/%reldir%/plugin.map -Wl,-z,nodelete -Wl,-z,relro,-z,now

@@ -180,6 +180,8 @@ static void copy_groups(nd_device *d)
     copy_group(d, "ndp.pool/1", NDP_END(ndp_pool_1, usage), &d->pool, sizeof d->pool);
     copy_group(d, "ndp.map/1", NDP_END(ndp_map_1, map), &d->map, sizeof d->map);
     copy_group(d, "ndp.pointer/1", NDP_END(ndp_pointer_1, info), &d->pointer, sizeof d->pointer);
+    d->has_comm =
+        copy_group(d, "ndp.comm/1", NDP_END(ndp_comm_1, group_end), &d->comm, sizeof d->comm);
     copy_group(d, "ndp.info/1", NDP_END(ndp_info_1, item), &d->facts, sizeof d->facts);
 }
 

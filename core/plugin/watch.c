@@ -4,9 +4,11 @@
 #include "core/plugin/device.h"
 
 static const char *const names[ND_WAIT_REASONS] = {
-    "item",    "copy",    "pageable copy", "synchronize",   "event",       "data-dependent shape",
-    "memory",  "staging", "first use",     "device memory", "module load", "launch blocking",
-    "address",
+    "item",          "copy",        "pageable copy",
+    "synchronize",   "event",       "data-dependent shape",
+    "memory",        "staging",     "first use",
+    "device memory", "module load", "launch blocking",
+    "address",       "other ranks",
 };
 
 const char *nd_wait_name(int32_t reason)

@@ -141,7 +141,8 @@ enum {
     ND_WAIT_MODULE_LOAD = 10, /* code is loaded or compiled */
     ND_WAIT_LAUNCH_BLOCKING = 11, /* NDOCK_LAUNCH_BLOCKING */
     ND_WAIT_DATA = 12,            /* nd_data hands out an address */
-    ND_WAIT_REASONS = 13
+    ND_WAIT_RANKS = 13,           /* other ranks of a communicator */
+    ND_WAIT_REASONS = 14
 };
 /* "item", "copy" ...; static; "?" for an unknown reason. */
 ND_API const char *nd_wait_name(int32_t reason);

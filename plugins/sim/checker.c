@@ -237,6 +237,12 @@ void sim_check_op(sim_queue *q, const sim_op *op)
         access_kernel(b, &who);
         return;
     }
+    for (const sim_part *p = b->parts; p; p = p->next) {
+        if (p->in)
+            access(p->in, sim_span_bytes(p->in_offset, p->in_nbytes), 0, &who);
+        if (p->out)
+            access(p->out, sim_span_bytes(p->out_offset, p->out_nbytes), 1, &who);
+    }
     if (b->mem[1])
         access(b->mem[1], sim_span_bytes(b->src_offset, b->nbytes), 0, &who);
     if (b->mem[0])

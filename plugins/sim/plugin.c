@@ -8,7 +8,7 @@
 
 NDP_PLUGIN_NOTE("sim", PACKAGE_VERSION, -100, ((uint64_t)1 << NDP_DTYPE_END) - 2,
                 "ndp.op/1 ndp.stream/1 ndp.memory/1 ndp.map/1 ndp.peer/1 ndp.graph/1 ndp.info/1 "
-                "ndp.code/1 ndp.pool/1 ndp.pointer/1 " NDSIM_GROUP)
+                "ndp.code/1 ndp.pool/1 ndp.pointer/1 ndp.comm/1 " NDSIM_GROUP)
 
 const ndp_host *sim_host;
 const ndp_plugin *sim_cpu;
@@ -186,7 +186,7 @@ static const void *group(ndp_dev *dev, const char *id)
         {"ndp.peer/1", &sim_peer_group},       {"ndp.graph/1", &sim_graph_group},
         {"ndp.info/1", &info_group},           {"ndp.code/1", &sim_code_group},
         {NDSIM_GROUP, &sim_control_group},     {"ndp.pool/1", &sim_pool_group},
-        {"ndp.pointer/1", &sim_pointer_group},
+        {"ndp.pointer/1", &sim_pointer_group}, {"ndp.comm/1", sim_comm_group()},
     };
     (void)dev;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)

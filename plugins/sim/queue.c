@@ -48,6 +48,7 @@ void sim_body_unref(sim_body *b)
             sim_mem_unuse(mem->base);
         sim_mem_unuse(mem);
     }
+    sim_part_free(b->parts);
     free(b);
 }
 
@@ -146,9 +147,13 @@ int32_t sim_push_mark(sim_queue *q, int32_t kind, sim_record *r)
     return append(q, op);
 }
 
-static int32_t can_run(const sim_queue *q)
+static int32_t can_run(sim_queue *q)
 {
-    return q->head && !q->running && !(q->head->kind == SIM_OP_WAIT && !q->head->record->done);
+    if (!q->head || q->running)
+        return 0;
+    if (q->head->kind == SIM_OP_COMM)
+        return sim_comm_ready(q);
+    return !(q->head->kind == SIM_OP_WAIT && !q->head->record->done);
 }
 
 static void pause_us(uint64_t us)
@@ -207,6 +212,23 @@ static void perform(sim_queue *q, sim_op *op, uint64_t latency)
         q->error = error;
 }
 
+/* Whether the operation is done; else there is more to exchange. */
+static int32_t exchange(sim_queue *q, uint64_t latency, uint64_t *begin)
+{
+    const uint64_t real_us = q->head->real_us + latency;
+    q->head->real_us = 0;
+    if (real_us) {
+        pthread_mutex_unlock(&sim_mutex);
+        pause_us(real_us);
+        pthread_mutex_lock(&sim_mutex);
+    }
+    if (sim_comm_run(q, begin))
+        return 1;
+    q->running = 0;
+    pthread_cond_broadcast(&sim_changed);
+    return 0;
+}
+
 /* Runs the first operation of a queue that can run. */
 static void run_one(sim_queue *q)
 {
@@ -219,10 +241,14 @@ static void run_one(sim_queue *q)
                            : 0;
     if (op->kind == SIM_OP_WAIT && op->record->time > begin)
         begin = op->record->time;
+    if (op->kind == SIM_OP_COMM && (op->faulty || dev->lost))
+        sim_comm_lost(op);
     if (op->faulty && !dev->lost)
         take_fault(q, op);
-    else if (op->body && !dev->lost)
+    else if (op->body && !dev->lost && op->kind != SIM_OP_COMM)
         perform(q, op, latency);
+    else if (op->body && !dev->lost && !exchange(q, latency, &begin))
+        return;
     q->time = begin + op->cost;
     if (op->kind == SIM_OP_RECORD) {
         op->record->time = q->time;
@@ -258,7 +284,7 @@ static void *worker_main(void *arg)
         if (q)
             run_one(q);
         else
-            pthread_cond_wait(&sim_changed, &sim_mutex);
+            sim_wait_changed();
     }
     pthread_mutex_unlock(&sim_mutex);
     return NULL;
@@ -289,7 +315,9 @@ void sim_need(sim_queue *q, uint64_t position)
     while (q->done < position) {
         sim_op *op = q->head;
         if (q->running || worker_serves(q->dev))
-            pthread_cond_wait(&sim_changed, &sim_mutex);
+            sim_wait_changed();
+        else if (op->kind == SIM_OP_COMM && !sim_comm_ready(q))
+            sim_comm_need(q);
         else if (op->kind == SIM_OP_WAIT && !op->record->done)
             /* Work can only wait for what was queued before it, so this ends. */
             sim_need(op->record->queue, op->record->position);

@@ -12,6 +12,7 @@ sim_settings sim_set = {.devices = 4,
                         .seed = 1,
                         .capability = "9.0",
                         .peers = "all",
+                        .comm = "all",
                         .usable = UINT64_MAX};
 
 /* NDOCK_ALLOC_CONF=sim.memory_mb. What is allocated beyond it stays. */
@@ -77,6 +78,13 @@ static const struct {
       .initial = "all",
       .values = "all, none, or rows of 0 and 1 separated by commas",
       .help = "who reaches whom"}},
+    {&sim_set.comm,
+     {.size = sizeof(ndh_param),
+      .type = NDP_PARAM_TEXT,
+      .name = "COMM",
+      .initial = "all",
+      .values = "all, or collectives separated by commas",
+      .help = "which exchanges communicators have; the core makes the others of them"}},
     {&mode,
      {.size = sizeof(ndh_param),
       .type = NDP_PARAM_TEXT,

@@ -66,7 +66,20 @@ enum {
     X(pool_trim)       \
     X(pool_usage)      \
     X(register_host)   \
-    X(is_pinned)
+    X(is_pinned)       \
+    X(comm_id)         \
+    X(comm_init)       \
+    X(comm_destroy)    \
+    X(comm_abort)      \
+    X(all_reduce)      \
+    X(reduce)          \
+    X(broadcast)       \
+    X(all_gather)      \
+    X(reduce_scatter)  \
+    X(all_to_all)      \
+    X(send)            \
+    X(recv)            \
+    X(barrier)
 enum {
 #define SIM_ENTRY(name) SIM_##name,
     SIM_ENTRIES(SIM_ENTRY)
@@ -81,6 +94,9 @@ typedef struct sim_op sim_op;
 typedef struct sim_capture sim_capture;
 typedef struct sim_access sim_access;
 typedef struct sim_plan sim_plan;
+typedef struct sim_team sim_team;
+typedef struct sim_round sim_round;
+typedef struct sim_part sim_part;
 
 /* A vector clock: component i is what is known of slot i (0: the host, else a stream's). */
 typedef struct {
@@ -119,7 +135,8 @@ enum {
     SIM_OP_RECORD,
     SIM_OP_WAIT,
     SIM_OP_HOST,
-    SIM_OP_FREE
+    SIM_OP_FREE,
+    SIM_OP_COMM
 };
 /* What an operation does; immutable, shared by a queue and by graphs. */
 struct sim_body {
@@ -134,6 +151,7 @@ struct sim_body {
     void (*fn)(void *);
     void *arg;
     ndp_dev *dev;
+    sim_part *parts; /* COMM: what it exchanges, in the order of the calls */
 };
 struct sim_op {
     sim_op *next;
@@ -157,7 +175,7 @@ struct sim_record {
 typedef struct {
     int32_t status;
     int64_t native;
-    char text[200];
+    char text[400];
 } sim_error;
 
 /* A stream's queue; lives on when its handle is destroyed, until it has run dry. */
@@ -174,6 +192,7 @@ struct sim_queue {
     sim_clock clock;
     sim_capture *capture; /* held; NULL: none */
     uint32_t member;
+    int32_t needed; /* sim_comm_need runs it */
 };
 struct ndp_stream {
     ndp_stream *next;  /* free list */
@@ -237,7 +256,7 @@ struct ndp_dev {
 typedef struct {
     int64_t devices, memory, granularity, priorities, seed, latency_us;
     int32_t mode, check;
-    const char *capability, *peers;
+    const char *capability, *peers, *comm;
     uint64_t usable; /* bytes of a device's memory, by NDOCK_ALLOC_CONF; under sim_mutex */
 } sim_settings;
 
@@ -414,6 +433,71 @@ void sim_capture_unref(sim_capture *c);
 void sim_capture_abandon(sim_queue *q);
 uint64_t sim_graph_size(const ndp_graph *g);
 int32_t sim_graph_launch(ndp_dev *dev, ndp_graph *g, ndp_stream *s);
+
+/* ---- comm.c: communicators and the calls of their ranks ---- */
+/* Calls of the ranks that belong together are a round. It is there from the first of them on, and
+ * runs as a whole when each of them is the first in its queue. */
+enum { SIM_COMM_TEXT = 400, SIM_CALL_TEXT = 96 };
+typedef struct {
+    int32_t entry, reduce, root, dtype; /* SIM_all_reduce ... */
+    int64_t count;                      /* elements of one rank's share */
+} sim_signature;
+struct sim_part {
+    sim_part *next; /* of its operation, or of its thread's group */
+    sim_round *round;
+    ndp_comm *comm;
+    int32_t place; /* in the round */
+    sim_queue *queue;
+    uint64_t position; /* in the queue; 0: not queued yet */
+    ndp_mem *in, *out; /* NULL: none; counted in uses */
+    uint64_t in_offset, in_nbytes, out_offset, out_nbytes;
+    int32_t active;    /* it is the first in its queue */
+    uint64_t deadline; /* in nanoseconds of the host, once it is active */
+};
+struct sim_round {
+    sim_round *next;
+    sim_team *team;
+    sim_signature like;
+    uint64_t number; /* of the ranks' calls; of messages from src to dst */
+    int32_t src, dst, parts, active, done, need;
+    uint64_t begin;
+    sim_part *part[SIM_MAX_DEVICES]; /* by rank; the sender and the receiver; NULL: not called */
+};
+struct sim_team {
+    sim_team *next;
+    unsigned char id[NDP_COMM_ID_BYTES];
+    int32_t n, joined, here, failed, number;
+    uint64_t uses; /* parts that name it */
+    uint64_t timeout_ms;
+    sim_round *rounds;
+    ndp_comm *rank[SIM_MAX_DEVICES];
+    char why[SIM_COMM_TEXT];
+};
+struct ndp_comm {
+    sim_team *team;
+    ndp_dev *dev;
+    int32_t rank, left;
+    uint64_t calls, sent[SIM_MAX_DEVICES], received[SIM_MAX_DEVICES];
+    sim_signature latest;
+};
+const ndp_comm_1 *sim_comm_group(void); /* with what NDOCK_SIM_COMM leaves of it */
+extern int32_t sim_comms_wait; /* parts that are first in their queues and wait for others */
+const char *sim_signature_text(const sim_signature *s, char *text, size_t n);
+void sim_team_fail(sim_team *t, const char *fmt, ...) NDP_PRINTF(2, 3);
+void sim_part_free(sim_part *p); /* and those after it */
+
+/* ---- comm_run.c ---- */
+/* Whether run_one has something to do for an operation that is first in its queue. */
+int32_t sim_comm_ready(sim_queue *q);
+/* Runs what can run of it; whether the operation is done. *begin: in virtual time, moved on. */
+int32_t sim_comm_run(sim_queue *q, uint64_t *begin);
+/* The operation's device faulted before it ran. */
+void sim_comm_lost(const sim_op *op);
+/* Somebody waits for it, and no worker serves the queue: the queues of other ranks are run up to
+ * their calls. */
+void sim_comm_need(sim_queue *q);
+/* Waits until something changed, or a while when time limits run. */
+void sim_wait_changed(void);
 
 /* ---- control.c ---- */
 extern const ndsim_control_1 sim_control_group;

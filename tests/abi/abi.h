@@ -135,5 +135,6 @@ abi_gate *abi_gate_close(ndp_stream *s); /* NULL without launch_host; opens by i
 bool abi_gate_open(abi_gate *g);         /* false: it had opened by itself */
 
 extern const abi_check abi_load_checks[], abi_memory_checks[], abi_stream_checks[],
-    abi_thread_checks[], abi_process_checks[], abi_speed_checks[]; /* end with id NULL */
+    abi_thread_checks[], abi_process_checks[], abi_comm_checks[],
+    abi_speed_checks[]; /* end with id NULL */
 #endif

@@ -13,12 +13,13 @@ static const struct {
     char letter;
     const abi_check *checks;
 } groups[] = {{'B', abi_load_checks},   {'C', abi_memory_checks},  {'E', abi_stream_checks},
-              {'F', abi_thread_checks}, {'G', abi_process_checks}, {'P', abi_speed_checks}};
+              {'F', abi_thread_checks}, {'G', abi_process_checks}, {'H', abi_comm_checks},
+              {'P', abi_speed_checks}};
 
 static int usage(const char *why, const char *what)
 {
     fprintf(stderr,
-            "conform-abi: %s%s\nusage: conform-abi [--group B|C|E|F|G|P] [--seed N] [--count N] "
+            "conform-abi: %s%s\nusage: conform-abi [--group B|C|E|F|G|H|P] [--seed N] [--count N] "
             "[--replay CASE] [--list] [--with FILE] [--timeout SECONDS] FILE\n",
             why, what);
     return 2;

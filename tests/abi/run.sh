@@ -13,16 +13,16 @@ passes() {
     grep -q "^1\.\.[1-9]" "$tap_dir/out"
 }
 refuses() { ! $kit "$@" >"$tap_dir/out" 2>&1 && grep -q '^usage:' "$tap_dir/out"; }
-lists_all() { [ "$($kit --list | grep -c '^[BCEFGP]\.[a-z_]*: ')" = "$($kit --list | wc -l)" ]; }
+lists_all() { [ "$($kit --list | grep -c '^[BCEFGHP]\.[a-z_]*: ')" = "$($kit --list | wc -l)" ]; }
 replays() { passes --replay C.roundtrip@7 "$cpu" && grep -q '^ok 1 - C.roundtrip' "$tap_dir/out"; }
 
-for group in B C E F G P; do
+for group in B C E F G H P; do
     check "cpu passes group $group" passes --group $group --with "$sim" "$cpu"
     check "sim passes group $group" passes --group $group "$sim"
 done
 # Where there is no driver or no GPU, what needs none is checked.
 cuda=backends/cuda/.libs/ndock-cuda.so
-for group in B C E F G; do
+for group in B C E F G H; do
     if [ -e "$cuda" ]; then
         check "cuda passes group $group" passes --group $group --with "$cpu" "$cuda"
     else

@@ -78,6 +78,9 @@ int32_t mem_copy(ndp_dev *, ndp_stream *, ndp_mem *dst, uint64_t d, ndp_mem *src
 extern const ndp_map_1 map_group;
 extern const ndp_memory_1 memory_group;
 
+/* comm.c */
+extern const ndp_comm_1 comm_table;
+
 /* pool.c */
 extern const ndp_pool_1 pool_group;
 

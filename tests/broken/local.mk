@@ -3,4 +3,4 @@
 # compiler each, as anybody would outside this tree.
 TESTS += %reldir%/broken.sh %reldir%/conform.sh
 EXTRA_DIST += %reldir%/broken.sh %reldir%/conform.sh %reldir%/breaks.def %reldir%/device.h %reldir%/event.c %reldir%/memory.c \
-  %reldir%/plugin.map %reldir%/pool.c %reldir%/process.c %reldir%/queue.c %reldir%/stream.c %reldir%/table.c
+  %reldir%/comm.c %reldir%/plugin.map %reldir%/pool.c %reldir%/process.c %reldir%/queue.c %reldir%/stream.c %reldir%/table.c

@@ -9,7 +9,7 @@
 #include "device.h"
 
 #define DTYPES (((UINT64_C(1) << NDP_DTYPE_END) - 1) & ~UINT64_C(1))
-#define GROUPS "ndp.stream/1 ndp.map/1 ndp.memory/1 ndp.info/1"
+#define GROUPS "ndp.stream/1 ndp.map/1 ndp.memory/1 ndp.info/1 ndp.comm/1"
 #define NOTE(version_, groups_) NDP_PLUGIN_NOTE("sound", version_, -50, DTYPES, groups_)
 #ifdef NOTE_VERSION
 NOTE("1.1", GROUPS " ndp.pool/1")
@@ -148,6 +148,8 @@ static const void *group(ndp_dev *dev, const char *id)
         return &stream_group;
     if (strcmp(id, "ndp.map/1") == 0)
         return &map_group;
+    if (strcmp(id, "ndp.comm/1") == 0)
+        return &comm_table;
     if (strcmp(id, "ndp.memory/1") == 0)
         return &memory_group;
     if (strcmp(id, "ndp.pool/1") == 0)

@@ -33,6 +33,9 @@ TESTS += %reldir%/scalar_tmpl_c.t %reldir%/scalar_tmpl_cxx.t
 %canon_reldir%_scalar_tmpl_cxx_t_CXXFLAGS = -std=c++17 -pedantic -Wall -Wextra -ffp-contract=off
 %canon_reldir%_scalar_tmpl_cxx_t_LDADD = -lm
 
+# plugins/mpi is one too; tests/comm/mpi.sh compiles it.
+EXTRA_DIST += plugins/mpi/README.md plugins/mpi/configure.ac plugins/mpi/Makefile.am plugins/mpi/collective.c plugins/mpi/life.c \
+  plugins/mpi/message.c plugins/mpi/plugin.c plugins/mpi/plugin.map plugins/mpi/ranks.h plugins/mpi/tests
 # plugins/opencl is a project of its own, which opencl.sh builds.
 EXTRA_DIST += plugins/opencl/README.md plugins/opencl/configure.ac plugins/opencl/Makefile.am plugins/opencl/embed.sh \
   plugins/opencl/classes.def plugins/opencl/op.c plugins/opencl/plugin.c plugins/opencl/plugin.map \

@@ -17,6 +17,7 @@ python_tests = \
   %reldir%/test_buffer.py \
   %reldir%/test_calculus.py \
   %reldir%/test_cai.py \
+  %reldir%/test_comm.py \
   %reldir%/test_decompositions.py \
   %reldir%/test_device.py \
   %reldir%/test_docs.py \
@@ -64,7 +65,7 @@ python_tests = \
   %reldir%/test_text_files.py \
   %reldir%/test_wait.py
 EXTRA_DIST += $(python_tests) \
-  %reldir%/arrays.py %reldir%/devices.py %reldir%/golden_expm.py %reldir%/in_use.py %reldir%/simulator.py %reldir%/tap.py %reldir%/typed.py %reldir%/wheel.sh
+  %reldir%/arrays.py %reldir%/devices.py %reldir%/golden_expm.py %reldir%/in_use.py %reldir%/ranks.py %reldir%/simulator.py %reldir%/tap.py %reldir%/typed.py %reldir%/wheel.sh
 if HAVE_PYTHON_HEADERS
 TESTS += $(python_tests)
 endif

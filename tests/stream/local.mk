@@ -68,7 +68,7 @@ noinst_HEADERS += %reldir%/lab.h %reldir%/harness.h %reldir%/order.h %reldir%/pi
 
 # A second plug-in with streams and events, beside sim.
 check_LTLIBRARIES += %reldir%/ndock-sound.la
-%canon_reldir%_ndock_sound_la_SOURCES = tests/broken/event.c tests/broken/memory.c tests/broken/pool.c tests/broken/process.c \
+%canon_reldir%_ndock_sound_la_SOURCES = tests/broken/comm.c tests/broken/event.c tests/broken/memory.c tests/broken/pool.c tests/broken/process.c \
   tests/broken/queue.c tests/broken/stream.c tests/broken/table.c tests/broken/device.h tests/broken/breaks.def
 %canon_reldir%_ndock_sound_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/broken
 %canon_reldir%_ndock_sound_la_LIBADD = -lm -lpthread

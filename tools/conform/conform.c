@@ -25,6 +25,7 @@ static const conform_group all_groups[CONFORM_GROUPS] = {
     {.letter = 'E', .title = "streams", .program = "conform-abi", .limit = 60},
     {.letter = 'F', .title = "threads", .program = "conform-abi", .limit = 120},
     {.letter = 'G', .title = "process", .program = "conform-abi", .limit = 60},
+    {.letter = 'H', .title = "communicators", .program = "conform-abi", .limit = 60},
     {.letter = 'P', .title = "performance", .program = "conform-abi", .limit = 120},
 };
 
@@ -32,7 +33,8 @@ static const char help_text[] =
     "Usage: ndock conform [OPTION]... PLUGIN.so\n\n"
     "  --tier N            it must reach tier N: 0 storage, 1 kernels, 2 streams\n"
     "  --group A,B,...     these groups alone: A static, B load, C memory, D operations,\n"
-    "                      E streams, F threads, G process, P performance\n"
+    "                      E streams, F threads, G process, H communicators,\n"
+    "                      P performance\n"
     "  --filter GLOB       checks alone whose id matches, such as 'D.scatter*'\n"
     "  --expect FILE       lines \"unsupported GLOB reason\" and \"xfail GLOB reason\"\n"
     "  --strict            an unexpected pass and an unused line of FILE are failures\n"
@@ -110,7 +112,7 @@ static int set_option(conform_run *r, int option, const char *value)
         r->tier = number(value, 2) ? atoi(value) : -1;
         return r->tier >= 0 ? -1 : usage("a tier is 0, 1 or 2, not", value);
     case GROUP:
-        return choose_groups(r, value) ? -1 : usage("groups are letters of ABCDEFGP, not", value);
+        return choose_groups(r, value) ? -1 : usage("groups are letters of ABCDEFGHP, not", value);
     case SEED:
         r->seed = value;
         return number(value, UINT64_MAX) ? -1 : usage("a seed is a number, not", value);

@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "tools/tool.h"
 
-enum { CONFORM_GROUPS = 8, EXIT_CANNOT = 2 };
+enum { CONFORM_GROUPS = 9, EXIT_CANNOT = 2 };
 
 typedef enum {
     CASE_PASS,

@@ -50,7 +50,7 @@ static const char *left_out(const hook_slot *s)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (slot_of(names[i][0]) == s)
             return names[i][1];
-    return NULL;
+    return s->in == HOOK_TABLE_comm ? "it needs the other ranks" : NULL;
 }
 
 static void no_function(void *arg)

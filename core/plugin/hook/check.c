@@ -137,7 +137,8 @@ static bool queues(hook_slot_id id)
     return id == HOOK_SLOT_plugin_write || id == HOOK_SLOT_plugin_copy ||
            id == HOOK_SLOT_kernel_run || id == HOOK_SLOT_stream_event_record ||
            id == HOOK_SLOT_stream_wait || id == HOOK_SLOT_stream_launch_host ||
-           id == HOOK_SLOT_peer_copy || id == HOOK_SLOT_code_launch;
+           id == HOOK_SLOT_peer_copy || id == HOOK_SLOT_code_launch ||
+           (id >= HOOK_SLOT_comm_all_reduce && id <= HOOK_SLOT_comm_barrier);
 }
 
 static bool stream_broken(hook_call *c)

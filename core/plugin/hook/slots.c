@@ -50,6 +50,7 @@ typedef struct {
 #define HOOK_VOID1(t, f, B, b) THUNK(t, f) NOTHING(F(t, f)(A(B, 0)))
 #define HOOK_VOID2(t, f, B, b, C, c) THUNK(t, f) NOTHING(F(t, f)(A(B, 0), A(C, 1)))
 #define HOOK_VOID3(t, f, B, b, C, c, D, d) THUNK(t, f) NOTHING(F(t, f)(A(B, 0), A(C, 1), A(D, 2)))
+#define HOOK_CALL1(t, f, R, B, b) THUNK(t, f) VALUE(F(t, f)(A(B, 0)))
 #define HOOK_CALL2(t, f, R, B, b, C, c) THUNK(t, f) VALUE(F(t, f)(A(B, 0), A(C, 1)))
 #define HOOK_CALL3(t, f, R, B, b, C, c, D, d) THUNK(t, f) VALUE(F(t, f)(A(B, 0), A(C, 1), A(D, 2)))
 #define HOOK_CALL4(t, f, R, B, b, C, c, D, d, E, e) \
@@ -86,6 +87,7 @@ typedef struct {
 #define HOOK_VOID1(t, f, B, b) ROW(t, f, 1, false, K(B, b))
 #define HOOK_VOID2(t, f, B, b, C, c) ROW(t, f, 2, false, K(B, b), K(C, c))
 #define HOOK_VOID3(t, f, B, b, C, c, D, d) ROW(t, f, 3, false, K(B, b), K(C, c), K(D, d))
+#define HOOK_CALL1(t, f, R, B, b) ROW(t, f, 1, IS_STATUS(R), K(B, b))
 #define HOOK_CALL2(t, f, R, B, b, C, c) ROW(t, f, 2, IS_STATUS(R), K(B, b), K(C, c))
 #define HOOK_CALL3(t, f, R, B, b, C, c, D, d) ROW(t, f, 3, IS_STATUS(R), K(B, b), K(C, c), K(D, d))
 #define HOOK_CALL4(t, f, R, B, b, C, c, D, d, E, e) \

@@ -171,6 +171,16 @@ static void add_launch(const hook_call *c, nd_text *t, const ndp_launch *l)
     }
 }
 
+static void add_exchange(const hook_call *c, nd_text *t, const ndp_exchange *x)
+{
+    static const ndp_call no_scalars;
+    nd__text_add(t, " reduce=%d peer=%d", (int)x->reduce, (int)x->peer);
+    if (x->in.mem)
+        add_view(c, t, "in", &x->in, &no_scalars);
+    if (x->out.mem)
+        add_view(c, t, "out", &x->out, &no_scalars);
+}
+
 static void add_index(hook_instance *of, nd_text *t, const char *name, const void *dev)
 {
     const hook_dev *d = nd__hook_find_dev(of, dev);
@@ -211,6 +221,9 @@ static void add_argument(const hook_call *c, nd_text *t, int i)
         break;
     case HOOK_KIND_LAUNCH:
         add_launch(c, t, p);
+        break;
+    case HOOK_KIND_EXCHANGE:
+        add_exchange(c, t, p);
         break;
     case HOOK_KIND_SRC:
     case HOOK_KIND_DST:

@@ -7,6 +7,7 @@
     WRAPPER(void, t, f)(hook_##B b, hook_##C c) PASS_ON(t, f, W(b), W(c))
 #define HOOK_VOID3(t, f, B, b, C, c, D, d) \
     WRAPPER(void, t, f)(hook_##B b, hook_##C c, hook_##D d) PASS_ON(t, f, W(b), W(c), W(d))
+#define HOOK_CALL1(t, f, R, B, b) WRAPPER(R, t, f)(hook_##B b) ANSWER(R, t, f, W(b))
 #define HOOK_CALL2(t, f, R, B, b, C, c) \
     WRAPPER(R, t, f)(hook_##B b, hook_##C c) ANSWER(R, t, f, W(b), W(c))
 #define HOOK_CALL3(t, f, R, B, b, C, c, D, d) \

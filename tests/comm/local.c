@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Every collective between simulated devices of one process, with all that their plug-in has, and
+ * with so little of it that the core makes the rest (NDOCK_SIM_COMM, in the
+ * runs that derived.sh makes). */
+#include "tests/comm/matrix.h"
+#include <unistd.h>
+
+static void with_ranks(int n)
+{
+    nd_device *devices[MOST_RANKS];
+    nd_comm *comms[MOST_RANKS];
+    char name[16];
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "sim:%d", i);
+        fine(nd_device_get(name, &devices[i]));
+    }
+    fine(nd_comm_local(n, devices, comms));
+    const char *only = getenv("NDOCK_SIM_COMM"); /* messages are made of nothing */
+    run_matrix(comms, n, getenv("NDOCK_TEST_SLICE") || n != 3 ? 7 : 1,
+               only && !strstr(only, "send") ? RING : COLLECTIVES);
+    for (int i = 0; i < n; i++)
+        nd_comm_release(comms[i]);
+}
+
+int main(void)
+{
+    const char *only = getenv("NDOCK_SIM_COMM");
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    alarm(300);
+    with_ranks(3);
+    if (!only)
+        for (int n = 1; n <= 4; n += n == 2 ? 2 : 1)
+            with_ranks(n);
+    printf("1..%d\n", tap_count);
+    return tap_failures != 0;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Ranks in processes of their own, by shared memory: one dies, hangs, calls something else, leaves or
+ * aborts, and the others get an error within the time limit that names it. */
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <ndock/comm.h>
+#include <ndock/ndock.h>
+#include "tests/tap.h"
+
+enum { RANKS = 3, LIMIT_MS = 600 };
+
+static void fine(nd_status status)
+{
+    if (status != ND_OK) {
+        printf("# %s\n", nd_last_error()->message);
+        fflush(stdout);
+        _exit(9);
+    }
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static nd_array *ones(void)
+{
+    nd_array *x = NULL;
+    const int64_t n = 10;
+    fine(nd_full(NULL, ND_F32, 1, &n, nd_float(1), &x));
+    return x;
+}
+
+static void sum_once(nd_comm *c)
+{
+    nd_array *x = ones(), *y = NULL;
+    fine(nd_comm_all_reduce(c, x, NULL, &y));
+    nd_release(x);
+    nd_release(y);
+}
+
+/* The other ranks: the second sum fails with these words, and so does everything after it. */
+static int expect(nd_comm *c, const char *first, const char *second)
+{
+    nd_array *x = ones(), *y = NULL;
+    const double since = now_s();
+    sum_once(c);
+    nd_status status = nd_comm_all_reduce(c, x, NULL, &y);
+    const char *text = nd_last_error()->message;
+    if (status != ND_ERR_COMM || !strstr(text, first) || !strstr(text, second)) {
+        printf("# rank %d: status %d, %s\n", (int)nd_comm_rank(c), (int)status, text);
+        return 1;
+    }
+    if (now_s() - since > 10)
+        return 2;
+    if (nd_comm_all_reduce(c, x, NULL, &y) != ND_ERR_COMM || nd_comm_status(c) != ND_ERR_COMM)
+        return 3;
+    nd_release(x);
+    return 0;
+}
+
+/* ---- what rank 1 does after the first sum; the process ends when it returns ---- */
+static void dies(nd_comm *c)
+{
+    (void)c;
+    raise(SIGKILL);
+}
+static void hangs(nd_comm *c)
+{
+    (void)c;
+    sleep(3);
+}
+static void calls_another(nd_comm *c)
+{
+    nd_array *x = ones();
+    const nd_status status = nd_comm_broadcast(c, x, 2, NULL);
+    if (status != ND_ERR_COMM || !strstr(nd_last_error()->message, "all_reduce of 10 f32 by sum"))
+        _exit(8);
+}
+static void leaves(nd_comm *c)
+{
+    nd_comm_release(c);
+    sleep(1);
+}
+static void aborts(nd_comm *c)
+{
+    fine(nd_comm_abort(c));
+}
+
+static int be_rank(int rank, const nd_comm_id *id, void (*first)(nd_comm *c), const char *word,
+                   const char *other)
+{
+    nd_comm *c = NULL;
+    alarm(30);
+    fine(nd_comm_init(NULL, rank, RANKS, id, &c));
+    if (rank != 1)
+        return expect(c, word, other);
+    sum_once(c);
+    first(c);
+    return 0;
+}
+
+static void with(const char *name, void (*first)(nd_comm *c), const char *word, const char *other)
+{
+    pid_t pid[RANKS];
+    nd_comm_id id;
+    int good = 1;
+    struct stat st;
+    char path[ND_COMM_ID_BYTES + 16];
+    fine(nd_comm_unique_id(NULL, &id));
+    fflush(NULL);
+    for (int r = 0; r < RANKS; r++)
+        if ((pid[r] = fork()) == 0)
+            _exit((be_rank(r, &id, first, word, other) | fflush(NULL)) != 0);
+    for (int r = 0; r < RANKS; r++) {
+        int status = 1;
+        const int ended = pid[r] > 0 && waitpid(pid[r], &status, 0) == pid[r];
+        good = ended && (status == 0 || (r == 1 && first == dies)) && good;
+    }
+    ok(good, "a rank that %s: the others are told in time", name);
+    snprintf(path, sizeof path, "/dev/shm%.127s", (const char *)id.bytes);
+    ok(stat(path, &st) != 0, "and no shared memory is left behind");
+}
+
+static void nobody_comes(void)
+{
+    nd_comm_id id;
+    nd_comm *c = NULL;
+    struct stat st;
+    char path[ND_COMM_ID_BYTES + 16];
+    fine(nd_comm_unique_id(NULL, &id));
+    ok(nd_comm_init(NULL, 0, 2, &id, &c) == ND_ERR_COMM, "a communicator that stays incomplete");
+    has_text(nd_last_error()->message, "rank 1, which did not join within 600 ms", "is no wait");
+    snprintf(path, sizeof path, "/dev/shm%.127s", (const char *)id.bytes);
+    ok(stat(path, &st) != 0, "and leaves nothing");
+    memset(&id, 'x', sizeof id);
+    ok(nd_comm_init(NULL, 0, 2, &id, &c) == ND_ERR_ARGUMENT && !c, "bytes that are no name");
+}
+
+int main(void)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    setenv("NDOCK_COMM_TIMEOUT", "600", 1);
+    alarm(100);
+    with("dies", dies, "waits for rank 1, which has died", "call 2");
+    with("hangs", hangs, "waits for rank 1, which did not come within 600 ms",
+         "number 1, all_reduce");
+    with("calls another operation", calls_another, "broadcast of 10 f32, root 2", "rank 1");
+    with("leaves early", leaves, "rank 1, which has left", "all_reduce");
+    with("aborts", aborts, "rank 1 aborted it", "latest call was all_reduce of 10 f32 by sum");
+    nobody_comes();
+    printf("1..%d\n", tap_count);
+    return tap_failures != 0;
+}

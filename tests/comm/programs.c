@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Random programs of collectives, work of the ranks between them, on streams of their own and in any
+ * order of the ranks, against a serial oracle in integers that wrap. */
+#include "tests/comm/team.h"
+
+enum { LENGTH = 24, STEPS = 12 }; /* LENGTH: divisible by every number of ranks */
+static uint64_t state;
+
+static uint32_t draw(uint32_t below)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(state >> 33) % below;
+}
+
+/* What each rank has, here and there. */
+typedef struct {
+    int n;
+    uint32_t want[MOST][LENGTH];
+    nd_array *x[MOST];
+    nd_stream *stream[MOST][2];
+    nd_stream *last[MOST]; /* on which x was used last */
+} world;
+
+static uint32_t combined(int op, uint32_t a, uint32_t b)
+{
+    switch (op) {
+    case ND_COMM_PROD:
+        return a * b;
+    case ND_COMM_MIN:
+        return (int32_t)a < (int32_t)b ? a : b;
+    case ND_COMM_MAX:
+        return (int32_t)a > (int32_t)b ? a : b;
+    default:
+        return a + b;
+    }
+}
+
+static void combine_all(const world *w, int op, uint32_t *out)
+{
+    memcpy(out, w->want[0], sizeof w->want[0]);
+    for (int r = 1; r < w->n; r++)
+        for (int i = 0; i < LENGTH; i++)
+            out[i] = combined(op, out[i], w->want[r][i]);
+}
+
+/* ---- the oracle ---- */
+enum { SUM_UP, TO_ROOT, SPREAD, GATHER, SCATTER, EXCHANGE, PASS, ADD, MULTIPLY, KINDS };
+
+static void expect(world *w, int kind, int op, int root, int k)
+{
+    uint32_t before[MOST][LENGTH], all[LENGTH];
+    const int n = w->n, part = LENGTH / n;
+    memcpy(before, w->want, sizeof before);
+    combine_all(w, op, all);
+    for (int r = 0; r < n; r++)
+        for (int i = 0; i < LENGTH; i++) {
+            uint32_t *x = &w->want[r][i];
+            switch (kind) {
+            case SUM_UP:
+                *x = all[i];
+                break;
+            case TO_ROOT:
+                *x = r == root ? all[i] : *x;
+                break;
+            case SPREAD:
+                *x = before[root][i];
+                break;
+            case GATHER: /* the first part of every rank */
+                *x = before[i / part][i % part];
+                break;
+            case SCATTER: /* the own part reduced, the rest as it was */
+                *x = i / part == r ? all[i] : *x;
+                break;
+            case EXCHANGE:
+                *x = before[i / part][r * part + i % part];
+                break;
+            case PASS:
+                *x = before[(r + n - 1) % n][i];
+                break;
+            case ADD:
+                *x += (uint32_t)(k + r);
+                break;
+            default:
+                *x *= (uint32_t)(2 * k + 1);
+            }
+        }
+}
+
+/* ---- the same by ndock ---- */
+static nd_array *part_of(const nd_array *x, int first, int extent)
+{
+    nd_array *v = NULL;
+    const nd_index at = nd_range(first, first + extent, 1);
+    must(nd_slice(x, &at, 1, &v));
+    return v;
+}
+
+static nd_array *rows_of(const nd_array *x, int n)
+{
+    nd_array *v = NULL;
+    const int64_t shape[2] = {n, LENGTH / n};
+    must(nd_reshape(x, 2, shape, &v));
+    return v;
+}
+
+static void by_rows(world *w, nd_comm *c, int kind, int r, const nd_comm_opts *opts)
+{
+    const int n = w->n, part = LENGTH / n;
+    nd_array *rows = rows_of(w->x[r], n), *mine = NULL, *new = NULL;
+    if (kind == GATHER) {
+        mine = part_of(w->x[r], 0, part);
+        must(nd_comm_all_gather_into(c, mine, opts, rows));
+    } else if (kind == SCATTER) {
+        mine = part_of(w->x[r], r * part, part);
+        must(nd_comm_reduce_scatter(c, rows, opts, &new));
+        must(nd_assign(new, mine));
+    } else {
+        must(nd_comm_all_to_all_into(c, rows, opts, rows));
+    }
+    nd_release(rows);
+    nd_release(mine);
+    nd_release(new);
+}
+
+static void pass_on(world *w, nd_comm *c, int r)
+{
+    nd_array *next = NULL;
+    const int64_t shape = LENGTH;
+    must(nd_empty(nd_comm_device(c), ND_I32, 1, &shape, &next));
+    must(nd_comm_group_begin(c));
+    must(nd_comm_send(c, w->x[r], (r + 1) % w->n, NULL));
+    must(nd_comm_recv(c, next, (r + w->n - 1) % w->n, NULL));
+    must(nd_comm_group_end(c));
+    nd_release(w->x[r]);
+    w->x[r] = next;
+}
+
+static void call(world *w, nd_comm *c, int kind, int op, int root, int k, int r)
+{
+    nd_comm_opts opts = {.size = sizeof opts, .reduce = op};
+    nd_work *work = NULL;
+    if (kind == SUM_UP && draw(2))
+        opts.work = &work;
+    switch (kind) {
+    case SUM_UP:
+        must(nd_comm_all_reduce_into(c, w->x[r], &opts, w->x[r]));
+        break;
+    case TO_ROOT:
+        must(nd_comm_reduce_into(c, w->x[r], root, &opts, w->x[r]));
+        break;
+    case SPREAD:
+        must(nd_comm_broadcast(c, w->x[r], root, &opts));
+        break;
+    case PASS:
+        pass_on(w, c, r);
+        break;
+    case ADD:
+        must(nd_add_scalar_into(w->x[r], nd_int(k + r), w->x[r]));
+        break;
+    case MULTIPLY:
+        must(nd_multiply_scalar_into(w->x[r], nd_int(2 * k + 1), w->x[r]));
+        break;
+    default:
+        by_rows(w, c, kind, r, &opts);
+    }
+    if (work)
+        must(nd_work_wait(work));
+    nd_work_release(work);
+}
+
+/* A rank's step on one of its streams, after what it did before. */
+static void take_step(world *w, nd_comm *c, int kind, int op, int root, int k, int r)
+{
+    nd_stream *s = w->stream[r][draw(2)];
+    if (s != w->last[r])
+        must(nd_stream_wait_stream(s, w->last[r]));
+    must(nd_stream_push(s));
+    call(w, c, kind, op, root, k, r);
+    must(nd_stream_pop(s));
+    w->last[r] = s;
+}
+
+static void shuffle(int *order, int n)
+{
+    for (int i = 0; i < n; i++)
+        order[i] = i;
+    for (int i = n - 1; i > 0; i--) {
+        const int j = (int)draw((uint32_t)i + 1), t = order[i];
+        order[i] = order[j];
+        order[j] = t;
+    }
+}
+
+static void begin(world *w, const team *t)
+{
+    const int64_t shape = LENGTH;
+    const nd_layout layout = {.size = sizeof layout, .dtype = ND_I32, .ndim = 1, .shape = &shape};
+    w->n = t->n;
+    for (int r = 0; r < t->n; r++) {
+        for (int i = 0; i < LENGTH; i++)
+            w->want[r][i] = draw(100) - 50;
+        w->last[r] = w->stream[r][0];
+        must(nd_stream_push(w->last[r]));
+        must(nd_from_host(&layout, w->want[r], t->sim[r].d, &w->x[r]));
+        must(nd_stream_pop(w->last[r]));
+    }
+}
+
+static int agrees(const world *w)
+{
+    int good = 1;
+    for (int r = 0; r < w->n; r++) {
+        uint32_t got[LENGTH];
+        must(nd_stream_push(w->last[r]));
+        must(nd_to_host(w->x[r], got, sizeof got));
+        must(nd_stream_pop(w->last[r]));
+        good = good && memcmp(got, w->want[r], sizeof got) == 0;
+    }
+    return good;
+}
+
+static int run_program(const team *t, world *w, uint64_t seed)
+{
+    int order[MOST];
+    state = seed;
+    begin(w, t);
+    for (int i = 0; i < STEPS; i++) {
+        const int kind = (int)draw(KINDS), op = (int)draw(4), root = (int)draw((uint32_t)t->n);
+        const int k = (int)draw(50);
+        shuffle(order, t->n);
+        for (int j = 0; j < t->n; j++)
+            take_step(w, t->comm[order[j]], kind, op, root, k, order[j]);
+        expect(w, kind, op, root, k);
+    }
+    const int good = agrees(w);
+    for (int r = 0; r < t->n; r++)
+        nd_release(w->x[r]);
+    return good;
+}
+
+int main(void)
+{
+    const char *count = getenv("NDOCK_TEST_PROGRAMS");
+    const int programs = count ? atoi(count) : getenv("NDOCK_TEST_SLICE") ? 60 : 1000;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    setenv("NDOCK_SIM_LATENCY_US", "20", 1); /* and any order of what may be in any */
+    alarm(300);
+    for (int n = 2; n <= MOST; n++) {
+        team t = new_team(n);
+        world w;
+        int wrong = 0;
+        for (int r = 0; r < n; r++)
+            for (int i = 0; i < 2; i++)
+                w.stream[r][i] = new_stream(t.sim[r].d);
+        for (int i = n - 2; i < programs; i += MOST - 1)
+            if (!run_program(&t, &w, (uint64_t)i * 977 + 1) && !wrong++)
+                diag("program %d of %d ranks is wrong", i, n);
+        ok(wrong == 0, "programs of %d ranks, every third of %d", n, programs);
+        for (int r = 0; r < n; r++)
+            for (int i = 0; i < 2; i++)
+                nd_stream_release(w.stream[r][i]);
+        end_team(&t);
+    }
+    printf("1..%d\n", tap_count);
+    return tap_failures != 0;
+}
