@@ -78,6 +78,17 @@ int32_t nd_graph_arg_count(const nd_graph *g)
     return (int32_t)g->n_arguments;
 }
 
+nd_status nd_graph_keep(nd_stream *stream, void (*release)(void *ctx), void *ctx)
+{
+    static const char op[] = "graph_keep";
+    ND_NEED(op, 0, stream);
+    ND_NEED(op, 1, release);
+    if (!nd__capture_id(stream))
+        return nd__fail(ND_ERR_CAPTURE, op, 0, "stream %llu is not being captured",
+                        (unsigned long long)stream->id);
+    return nd__capture_keep(stream, op, release, ctx);
+}
+
 int32_t nd_stream_is_capturing(nd_stream *s)
 {
     ND_NEED_OR("stream_is_capturing", 0, s, 0);

@@ -102,6 +102,11 @@ ND_API int32_t nd_graph_arg_count(const nd_graph *graph);
  * launch. */
 ND_API ND_MUST_USE nd_status nd_graph_random(nd_graph *graph, nd_random_key *key);
 
+/* While the stream is captured: release(ctx) is called once, when the graph is gone. For what
+ * captured work uses that ndock does not know. ND_ERR_CAPTURE: the stream is not being captured. */
+ND_API ND_MUST_USE nd_status nd_graph_keep(nd_stream *stream, void (*release)(void *ctx),
+                                           void *ctx);
+
 /* ---- update ---- */
 /* graph does what from does, from the next launch on; from is empty then. *updated: 1 where the two
  * are alike but for their values, so that what was made ready is used on; 0 where it was made anew.
