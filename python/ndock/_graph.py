@@ -41,7 +41,7 @@ class Graph:
     >>> x[:] = 5
     >>> g.launch()
     >>> y
-    array([10., 10., 10.], dtype=float32, device='cpu:0')
+    array([10., 10., 10.], dtype=float64, device='cpu:0')
     """
 
     def __init__(self) -> None:
@@ -359,7 +359,7 @@ def graphed(function: Optional[Callable[..., Any]] = None, /, *, warmup: int = 3
     ... def scaled(x, by):
     ...     return x * by + 1
     >>> scaled(nd.ones(2), 3.0)
-    array([4., 4.], dtype=float32, device='cpu:0')
+    array([4., 4.], dtype=float64, device='cpu:0')
     """
     if function is None:
         return lambda f: _Graphed(f, warmup, maxsize)

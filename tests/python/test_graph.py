@@ -111,8 +111,8 @@ def test_rebinding(device):
     g.rebind(o, into)
     g.launch()
     assert numbers(into) == [[8.0] * 4] * 3
-    with raises(TypeError, "f64"):
-        g.rebind(i, nd.ones((3, 4), dtype=nd.float64, device=device))
+    with raises(TypeError, "float32"):
+        g.rebind(i, nd.ones((3, 4), dtype=nd.float32, device=device))
     with raises(ValueError, "(4, 3)"):
         g.rebind(i, nd.ones((4, 3), device=device))
     with raises(ValueError, "strides"):
