@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Streams: their life, the pools of shared ones, and which one is current. */
 #include <stdlib.h>
-#include "core/stream/streams.h"
+#include "core/stream/tape.h"
 
 static _Atomic uint64_t last_id;
 
@@ -281,6 +281,11 @@ nd_stream *nd__stream_current(const nd_device *d)
 nd_stream *nd__stream(nd_device *d)
 {
     return !d->async ? NULL : d->has_stream ? nd__stream_current(d) : d->stream0;
+}
+
+nd_tape *nd__tape_here(nd_device *device)
+{
+    return nd__tape_of(nd__stream_current(device));
 }
 
 /* Takes over a reference to s. */

@@ -3,11 +3,6 @@
 #include <stdlib.h>
 #include "core/stream/tape.h"
 
-nd_tape *nd__tape_here(nd_device *device)
-{
-    return nd__tape_of(nd__stream_current(device));
-}
-
 nd_tape *nd__tape_new(nd_device *device, bool native)
 {
     nd_tape *t = calloc(1, sizeof *t);
