@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * What tests of graphs share. Each case runs on the simulated device, which captures streams, and on
- * the CPU, where ndock records the calls. */
+ * the CPU, where ndock records the calls. With GRAPHS_ON_CUDA on cuda:0. */
 #ifndef NDOCK_TESTS_GRAPH_LAB_H
 #define NDOCK_TESTS_GRAPH_LAB_H
 #include <stdlib.h>
+#include <string.h>
 #include <ndock/ndock.h>
 #include <ndock/sim.h>
 #include "tests/tap.h"
@@ -98,12 +99,28 @@ UNUSED static void on(const char *name, test fn)
     nd_stream_release(stream);
 }
 
-/* Cases name##_on_both for TAP_MAIN. */
-#define ON_BOTH(name)                  \
-    static void name##_on_both(void)   \
-    {                                  \
-        on("sim:0", name);             \
-        on("cpu", name);               \
+/* Cases name##_on_both for TAP_MAIN. tests/cuda/ makes programs of the same sources for cuda:0. */
+#ifdef GRAPHS_ON_CUDA
+__attribute__((constructor)) static void skip_without_gpu(void)
+{
+    if (nd_device_get("cuda:0", &device) == ND_OK)
+        return;
+    printf("1..0 # SKIP no CUDA device: %.*s\n", (int)strcspn(nd_last_error()->message, "\n#"),
+           nd_last_error()->message);
+    exit(0);
+}
+#define ON_BOTH(name)                \
+    static void name##_on_both(void) \
+    {                                \
+        on("cuda:0", name);          \
     }
+#else
+#define ON_BOTH(name)                \
+    static void name##_on_both(void) \
+    {                                \
+        on("sim:0", name);           \
+        on("cpu", name);             \
+    }
+#endif
 
 #endif
