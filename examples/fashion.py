@@ -102,9 +102,9 @@ class GraphedStep:
         return self.loss
 
 
-def best_of(function, rounds=20):
+def best_of(function, rounds=200, enough=0.25):
     times = []
-    for _ in range(rounds):
+    while len(times) < rounds and sum(times) < enough:
         nd.synchronize()
         start = time.perf_counter()
         function()
