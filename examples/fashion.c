@@ -21,7 +21,7 @@ static const char *const label_names[CLASSES] = {"T-shirt/top", "Trouser",   "Pu
 
 typedef struct {
     const char *data, *device, *save;
-    long epochs, batch, seed, streams;
+    long epochs, batch, seed, streams, graph;
     double lr;
 } options;
 
@@ -277,6 +277,15 @@ static void train_batch(const network *net, const optimiser *opt, const batch *t
     update_bias(net, opt, B2, t->dz);
 }
 
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+#include "fashion_graph.h"
+
 static void show_progress(long epoch, int64_t done, int64_t n)
 {
     static const char bar[] = "########################################";
@@ -301,10 +310,11 @@ static void gather_batch(const dataset *d, const nd_array *y, const nd_array *or
     nd_release(index);
 }
 
-/* sizes: whole batches and the last one, for each that is on its way. */
+/* sizes: whole batches and the last one, for each that is on its way. graph: the step of a whole
+ * batch, or NULL. */
 static void train_epoch(const options *o, long epoch, const network *net, const optimiser *opt,
                         const dataset *d, const nd_array *y, batch (*sizes)[2], const pipeline *p,
-                        const statistics *s)
+                        const statistics *s, nd_graph *graph)
 {
     nd_random_key key = random_key(o, 2 + epoch);
     nd_array *order;
@@ -323,7 +333,10 @@ static void train_epoch(const options *o, long epoch, const network *net, const 
         enter(compute, p->ready[slot]);
         if (compute) /* the weights of the step before */
             CHECK(nd_stream_wait_event(compute, p->used[before]));
-        train_batch(net, opt, t, s);
+        if (graph && t == &sizes[0][0])
+            CHECK(nd_graph_launch(graph, NULL, NULL));
+        else
+            train_batch(net, opt, t, s);
         leave(compute, p->used[slot]);
         show_progress(epoch + 1, first + t->n, d->n);
     }
@@ -344,13 +357,6 @@ static void test_epoch(const network *net, const dataset *test, const statistics
     CHECK(nd_tag_pop());
 }
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void train(const options *o, const network *net, const dataset *d, const dataset *test)
 {
     pipeline p = make_pipeline((int)o->streams);
@@ -367,18 +373,24 @@ static void train(const options *o, const network *net, const dataset *d, const 
     CHECK(nd_tag_push("optimiser"));
     optimiser opt = make_optimiser(net);
     CHECK(nd_tag_pop());
+    nd_graph *graph = NULL;
+    if (o->graph)
+        compare_steps(o);
     puts("epoch    loss  accuracy  seconds");
     for (long epoch = 0; epoch < o->epochs; epoch++) {
         double start = seconds();
         float result[2];
         opt.lr = o->lr * (1 - (double)epoch / (double)o->epochs);
-        train_epoch(o, epoch, net, &opt, d, y, sizes, &p, &s);
+        if (o->graph && d->n >= o->batch) /* the rate is a part of the step */
+            capture_step(net, &opt, &sizes[0][0], &s, &graph);
+        train_epoch(o, epoch, net, &opt, d, y, sizes, &p, &s, graph);
         test_epoch(net, test, &s);
         CHECK(nd_to_host(s.both, result, sizeof result));
         printf("%5ld  %.5f   %5.2f %%  %7.3f\n", epoch + 1, (double)result[0] / (double)d->n,
                100 * (double)result[1], seconds() - start);
         fflush(stdout);
     }
+    nd_graph_release(graph);
     drop_pipeline(&p);
 }
 
@@ -492,6 +504,7 @@ static const char usage[] =
     "  --seed N       of the weights and the order of images (default 1)\n"
     "  --streams N    gather batches on one stream and compute on N - 1 others, 1 to 8 (default "
     "1)\n"
+    "  --graph        run the step of a whole batch as a graph, and say what that gains\n"
     "  --save FILE    where the weights go (default fashion.safetensors)\n"
     "  --help         print this and exit\n"
     "  --version      print the version and exit";
@@ -514,11 +527,12 @@ static double number(const char *name, const char *text, double low, int whole)
 static options parse(int argc, char **argv)
 {
     enum { DATA, DEVICE, SAVE, EPOCHS, BATCH, SEED, LR, STREAMS };
+    long graph = 0;
     static const struct option known[] = {
         {"data", 1, NULL, 1},      {"device", 1, NULL, 1},  {"save", 1, NULL, 1},
         {"epochs", 1, NULL, 1},    {"batch", 1, NULL, 1},   {"seed", 1, NULL, 1},
         {"lr", 1, NULL, 1},        {"streams", 1, NULL, 1}, {"help", 0, NULL, 'h'},
-        {"version", 0, NULL, 'v'}, {NULL, 0, NULL, 0}};
+        {"version", 0, NULL, 'v'}, {"graph", 0, NULL, 'g'}, {NULL, 0, NULL, 0}};
     const char *text[] = {"/usr/share/datasets/fashion-mnist",
                           "auto",
                           "fashion.safetensors",
@@ -532,6 +546,10 @@ static options parse(int argc, char **argv)
             printf("%s%s\n", c == 'h' ? usage : "fashion (ndock) ", c == 'h' ? "" : nd_version());
             exit(0);
         }
+        if (c == 'g') {
+            graph = 1;
+            continue;
+        }
         if (c != 1)
             bad_option("", "");
         text[i] = optarg;
@@ -539,6 +557,8 @@ static options parse(int argc, char **argv)
     if (optind < argc)
         bad_option(argv[optind], ": not an option. ");
     long streams = (long)number("--streams", text[STREAMS], 1, 1);
+    if (graph && streams > 1)
+        bad_option("--graph", ": a step of several streams is not one graph here. ");
     if (streams > MOST_STREAMS)
         bad_option("--streams", ": not a number in range. ");
     return (options){.data = text[DATA],
@@ -548,7 +568,8 @@ static options parse(int argc, char **argv)
                      .batch = (long)number("--batch", text[BATCH], 1, 1),
                      .seed = (long)number("--seed", text[SEED], 0, 1),
                      .lr = number("--lr", text[LR], 1e-9, 0),
-                     .streams = streams};
+                     .streams = streams,
+                     .graph = graph};
 }
 
 int main(int argc, char **argv)

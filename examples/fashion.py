@@ -80,6 +80,51 @@ def train_batch(net, velocity, x, y, lr):
     return loss
 
 
+class GraphedStep:
+    """The step of a whole batch as a graph: gathers the images whose numbers are in index, and trains on them."""
+
+    def __init__(self, net, velocity, x, y, batch):
+        self.index = nd.zeros(batch, dtype=nd.int64)
+        self.step = lambda lr: train_batch(net, velocity, nd.take(x, self.index, axis=0), nd.take(y, self.index, axis=0), lr)
+        self.graph = None
+
+    def capture(self, lr):
+        """The learning rate is a part of what is captured; the second graph takes the place of the first."""
+        with nd.graph() as made:
+            self.loss = self.step(lr)
+        if self.graph:
+            self.graph.update(made)
+        else:
+            self.graph = made
+
+    def __call__(self, index):
+        self.index[:] = index
+        self.graph.launch()
+        return self.loss
+
+
+def best_of(function, rounds=200, enough=0.25):
+    times = []
+    while len(times) < rounds and sum(times) < enough:
+        nd.synchronize()
+        start = time.perf_counter()
+        function()
+        nd.synchronize()
+        times.append(time.perf_counter() - start)
+    return min(times) * 1e6
+
+
+def compare_steps(args, x, y):
+    """How long a step of a network of its own takes without a graph and with one."""
+    net = [uniform(args.seed, 0, PIXELS, HIDDEN), nd.zeros(HIDDEN, dtype=nd.float32),
+           uniform(args.seed, 1, HIDDEN, CLASSES), nd.zeros(CLASSES, dtype=nd.float32)]
+    graphed = GraphedStep(net, zeros_like(net), x, y, args.batch)
+    eager = best_of(lambda: graphed.step(args.lr))
+    graphed.capture(args.lr)
+    print(f"a step of {args.batch} images, {graphed.graph.nodes} operations: {eager:.1f} us eager, "
+          f"{best_of(graphed.graph.launch):.1f} us as a graph")
+
+
 def train_batch_together(comm, net, velocity, x, y, lr, batch):
     """The same of this rank's part of a batch: gradients are summed over the ranks before they are used."""
     h, z = forward(net, x)
@@ -104,17 +149,24 @@ def train(args, comm):
     velocity = zeros_like(net)
     if comm:
         net = nd.parallel.replicate(comm, net)
+    graphed = GraphedStep(net, velocity, x, y, args.batch) if args.graph and not comm and args.batch <= n else None
+    if graphed:
+        compare_steps(args, x, y)
     print("epoch    loss  accuracy  seconds")
     for epoch in range(args.epochs):
         start = time.perf_counter()
         order = nd.random.permutation(n, key=random_key(args.seed, 2 + epoch))
         lr = args.lr * (1 - epoch / args.epochs)
         total = nd.zeros((), dtype=nd.float32)
+        if graphed:
+            graphed.capture(lr)
         for first in range(0, n, args.batch):
             index = order[first:first + args.batch]
             if comm:
                 part = nd.parallel.shard(comm, index)
                 total -= train_batch_together(comm, net, velocity, nd.take(x, part, axis=0), nd.take(y, part, axis=0), lr, index.shape[0])
+            elif graphed and index.shape[0] == args.batch:
+                total -= graphed(index)
             else:
                 total -= train_batch(net, velocity, nd.take(x, index, axis=0), nd.take(y, index, axis=0), lr)
         if comm:
@@ -134,6 +186,7 @@ def main():
     parser.add_argument("--lr", type=float, default=0.035, help="first learning rate; it falls linearly (%(default)s)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--ranks", action="store_true", help="this is one of the processes of `ndock run -n N` or mpirun")
+    parser.add_argument("--graph", action="store_true", help="run the step of a whole batch as a graph, and say what that gains")
     parser.add_argument("--save", help="where the weights go, a safetensors file")
     args = parser.parse_args()
     device = nd.Device(args.device)

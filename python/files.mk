@@ -9,6 +9,7 @@
 #   args       arguments: scalars, shapes, axes, and formats of whole argument lists
 #   streams    Stream, Event, and what is known about waiting
 #   memory     device memory: statistics, settings, pinned memory, Allocator and Pool
+#   graph      _Graph, of which _graph.py makes Graph
 #   asarray    arrays of Python's numbers, nested sequences and other libraries' host memory
 #   ops        functions that make and compute arrays
 #   indexing   x[key], x[key] = value, take and put
@@ -53,6 +54,8 @@ python_sources += %reldir%/src/memory/memory.h
 python_sources += %reldir%/src/memory/pinned.c
 python_sources += %reldir%/src/memory/plans.c
 python_sources += %reldir%/src/memory/stats.c
+python_sources += %reldir%/src/graph/graph.c
+python_sources += %reldir%/src/graph/graph.h
 python_sources += %reldir%/src/asarray/asarray.c
 python_sources += %reldir%/src/asarray/asarray.h
 python_sources += %reldir%/src/asarray/buffer.c
@@ -123,6 +126,7 @@ python_sources += %reldir%/src/module/parts.def
 python_modules += %reldir%/ndock/__init__.py
 python_modules += %reldir%/ndock/_averages.py
 python_modules += %reldir%/ndock/_calculus.py
+python_modules += %reldir%/ndock/_capturing.py
 python_modules += %reldir%/ndock/_comparing.py
 python_modules += %reldir%/ndock/_creation.py
 python_modules += %reldir%/ndock/_debug.py
@@ -135,6 +139,7 @@ python_modules += %reldir%/ndock/_elementwise.py
 python_modules += %reldir%/ndock/_exchange.py
 python_modules += %reldir%/ndock/_files.py
 python_modules += %reldir%/ndock/_generator.py
+python_modules += %reldir%/ndock/_graph.py
 python_modules += %reldir%/ndock/_histogram.py
 python_modules += %reldir%/ndock/_indexing.py
 python_modules += %reldir%/ndock/_info.py

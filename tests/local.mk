@@ -33,6 +33,7 @@ include tests/hook/local.mk
 include tests/growth/local.mk
 include tests/sim/local.mk
 include tests/stream/local.mk
+include tests/graph/local.mk
 include tests/interop/local.mk
 include tests/comm/local.mk
 include tests/cache/local.mk

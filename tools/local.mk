@@ -13,6 +13,7 @@ bin_PROGRAMS += %reldir%/ndock
   %reldir%/conform/child.c %reldir%/conform/groups.c %reldir%/conform/print.c %reldir%/conform/static.c \
   %reldir%/conform/expect.c %reldir%/conform/judge.c %reldir%/conform/report.c %reldir%/conform/html.c \
   %reldir%/conform/cert.c
+%canon_reldir%_ndock_SOURCES += %reldir%/graph/graph.h %reldir%/graph/graph.c %reldir%/graph/read.c %reldir%/graph/draw.c
 %canon_reldir%_ndock_SOURCES += %reldir%/new_plugin/new_plugin.h %reldir%/new_plugin/new_plugin.c \
   %reldir%/new_plugin/files.c
 %canon_reldir%_ndock_SOURCES += %reldir%/replay/replay.h %reldir%/replay/replay.c %reldir%/replay/line.c \

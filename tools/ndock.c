@@ -13,6 +13,7 @@ static const struct {
     {"conform", tool_conform, "says whether the plug-in in a file keeps the contract"},
     {"new-plugin", tool_new_plugin, "writes a project that builds a plug-in for a device"},
     {"mem", tool_mem, "draws a snapshot of memory as a picture, or prints its sums"},
+    {"graph", tool_graph, "shows what is in the dump of a graph, as text or as a picture"},
     {"replay", tool_replay, "makes the calls of a trace (NDOCK_HOOK=trace) again on a plug-in"},
     {"run", tool_run, "starts a program several times, as the ranks of one communicator"},
 };

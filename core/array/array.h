@@ -30,11 +30,19 @@ static inline void nd__used_on(nd_storage *s, nd_stream *stream)
     if (atomic_load_explicit(&s->user, memory_order_relaxed) != stream->id)
         nd__used_elsewhere(s, stream);
 }
+/* ---- captured.c: storages in captures ---- */
+/* It was allocated now, perhaps in a capture, which then may use its memory again. */
+void nd__captured_new(nd_storage *s);
+/* The thread's stream is about to use it: if that is in a capture, the graph keeps what is from
+ * before. */
+void nd__captured_use(nd_storage *s);
 /* The storage is about to be used on the thread's stream of its device. */
 static inline void nd__used(nd_storage *s)
 {
     if (s->device->async)
         nd__used_on(s, nd__stream(s->device));
+    if (nd__captures_now())
+        nd__captured_use(s);
 }
 /* Orders s behind all pending work on the storage, one event a stream; *pending: there was any.
  * keep: s lives as long as the storage, and is remembered in the place of those. */

@@ -57,6 +57,8 @@ static void fill_in(nd_storage *s, nd_device *device, uint64_t used, uint64_t us
     s->used = used;
     s->pinned = NULL;
     s->release = NULL;
+    s->captured_in = 0;
+    atomic_init(&s->kept_by, 0);
     atomic_init(&s->user, user);
     atomic_init(&s->ready, 0);
     atomic_init(&s->sharing, NULL);
@@ -82,6 +84,8 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
     s->base = block->offset;
     s->host = block->host;
     s->block = block;
+    if (nd__captures_now())
+        nd__captured_new(s);
     return ND_OK;
 }
 

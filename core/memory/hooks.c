@@ -11,6 +11,13 @@ static nd_status said(nd_device *d, const char *op, nd_status status)
     return status;
 }
 
+/* A capture's own streams may grow its pool; other memory would break it. */
+static nd_status may_grow(nd_device *d, const char *op, const char *advice)
+{
+    const nd_tape *t = nd__captures_now() ? nd__tape_here(d) : NULL;
+    return t && t->grows ? (nd_status)ND_OK : nd__refuse_unsafe(d, op, advice);
+}
+
 #define WARM_UP "run once before it, so that the memory is there, or capture relaxed"
 static nd_status segment_alloc(void *ctx, nd_stream *s, uint64_t nbytes, ndp_mem **mem, char **host)
 {
@@ -20,7 +27,7 @@ static nd_status segment_alloc(void *ctx, nd_stream *s, uint64_t nbytes, ndp_mem
     *mem = NULL;
     *host = NULL;
     ND_RETURN_IF(nd__usable(d, "alloc"));
-    ND_RETURN_IF(nd__refuse_unsafe(d, "alloc", WARM_UP));
+    ND_RETURN_IF(may_grow(d, "alloc", WARM_UP));
     nd__note_wait(ND_WAIT_DEVICE_ALLOC, d, "alloc");
     ND_RETURN_IF(said(d, "alloc", d->p.alloc(d->dev, nbytes, mem)));
     if (!d->host_visible || !d->map.map)
@@ -148,7 +155,7 @@ static nd_status reserve(void *ctx, uint64_t nbytes, ndp_mem **out)
 {
     nd_device *d = ctx;
     ND_RETURN_IF(nd__usable(d, "reserve"));
-    ND_RETURN_IF(nd__refuse_unsafe(d, "reserve", WARM_UP));
+    ND_RETURN_IF(may_grow(d, "reserve", WARM_UP));
     return said(d, "reserve", d->memory.reserve(d->dev, nbytes, out));
 }
 
@@ -156,7 +163,7 @@ static nd_status commit(void *ctx, ndp_mem *mem, uint64_t offset, uint64_t nbyte
 {
     nd_device *d = ctx;
     ND_RETURN_IF(nd__usable(d, "commit"));
-    ND_RETURN_IF(nd__refuse_unsafe(d, "commit", WARM_UP));
+    ND_RETURN_IF(may_grow(d, "commit", WARM_UP));
     nd__note_wait(ND_WAIT_DEVICE_ALLOC, d, "commit");
     return said(d, "commit", d->memory.commit(d->dev, mem, offset, nbytes));
 }
@@ -193,7 +200,7 @@ void nd__device_hooks(nd_device *d, nd_hooks *out)
         out->synchronize = synchronize;
         out->give_back = give_back;
     }
-    if (d->has_graph)
+    if (d->has_graph || d->has_stream)
         out->capture_id = capture_id;
     if (d->memory.usage)
         out->usage = usage;

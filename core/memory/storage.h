@@ -3,7 +3,7 @@
  * storage does is in core/array/storage.c. */
 #ifndef NDOCK_CORE_STORAGE_H
 #define NDOCK_CORE_STORAGE_H
-#include "core/stream/streams.h"
+#include "core/stream/tape.h"
 
 typedef struct nd_sharing nd_sharing;
 typedef struct nd_storage nd_storage;
@@ -21,6 +21,8 @@ struct nd_storage {
                                     each stream that does, the newest first; NULL: none */
     void (*release)(void *ctx);
     void *ctx;
+    uint64_t captured_in;          /* id of the capture that it was allocated in; 0: none */
+    _Atomic uint64_t kept_by;      /* id of the capture whose graph has kept it last; 0: none */
     _Atomic uint64_t user;         /* id of the stream that used it last; see array/sharing.c */
     _Atomic uint64_t ready;        /* id of the stream that brings imported contents; 0: none */
     _Atomic(nd_sharing *) sharing; /* other streams and strangers; NULL: none */

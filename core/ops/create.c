@@ -31,7 +31,7 @@ static nd_status clear(const nd_array *a)
 {
     const nd_storage *s = a->storage;
     const ndp_scalar zero = {.dtype = a->dtype};
-    if (!s->host || s->device->async || s->used > FEW_BYTES)
+    if (!s->host || s->device->async || s->used > FEW_BYTES || nd__tape_here(s->device))
         return nd__run_dense_fill(&zero, a);
     memset(s->host, 0, s->used);
     return ND_OK;

@@ -100,6 +100,10 @@ nd_status nd__from_host(const char *op, const nd_layout *layout, const void *dat
     int64_t stride[ND_MAX_NDIM], low, high;
     ND_RETURN_IF(check_layout(op, layout, stride, &low, &high));
     ND_RETURN_IF(nd__cpu_device(&cpu));
+    if (nd__captures_now()) /* a graph would read the host's memory again when that is gone */
+        ND_RETURN_IF(nd__refuse_capture(nd__stream_current(device), op,
+                                        "copy before the capture, or into an array by nd_copy_to "
+                                        "from pinned memory (nd_empty_pinned)"));
     size_t item = nd_dtype_size(layout->dtype);
     if (data && (uintptr_t)data % item && high > low)
         ND_RETURN_IF(from_unaligned(op, layout, data, cpu, &view));

@@ -176,6 +176,8 @@ static nd_status peer_copy(const char *op, const nd_array *src, const nd_array *
         s, op,
         from->peer.copy(from->dev, s->handle, src->storage->mem, (uint64_t)nd__byte_offset(src),
                         to->dev, dst->storage->mem, (uint64_t)nd__byte_offset(dst), n)));
+    if (nd__tape_of(s))
+        ND_RETURN_IF(nd__tape_other(nd__tape_of(s), s, op));
     ND_RETURN_IF(nd__follow(s, (ndp_mem *const[]){src->storage->mem, dst->storage->mem}, 2));
     return nd_stream_wait_stream(d, s);
 }

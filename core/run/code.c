@@ -384,7 +384,7 @@ static nd_status queue_launch(nd_stream *s, const nd_function *f, const nd_launc
         like = nd__view(first);
     for (int32_t i = 0; i < n; i++)
         if (args[i].array)
-            nd__used_on(args[i].array->storage, s);
+            nd__used(args[i].array->storage);
     if (nd__hazards_now())
         ND_RETURN_IF(order_accesses(s, f, args, n));
     if (nd__capture_id(s)) { /* the graph runs the code again */
@@ -396,6 +396,8 @@ static nd_status queue_launch(nd_stream *s, const nd_function *f, const nd_launc
     }
     ND_RETURN_IF(nd__queue_begin(s, f->name, first ? &like : NULL));
     ND_RETURN_IF(nd__queue_end(s, f->name, d->code.launch(d->dev, s->handle, f->handle, launch)));
+    if (nd__tape_of(s))
+        ND_RETURN_IF(nd__tape_other(nd__tape_of(s), s, "launch"));
     ndp_mem *used[MAX_ARGUMENTS];
     for (int32_t i = 0; i < n; i++)
         used[i] = launch->argument[i].mem;
@@ -405,6 +407,8 @@ static nd_status queue_launch(nd_stream *s, const nd_function *f, const nd_launc
 static nd_status launch_now(nd_device *d, const nd_function *f, const ndp_launch *launch)
 {
     ND_RETURN_IF(nd__usable(d, f->name));
+    ND_RETURN_IF(nd__refuse_capture(nd__stream_current(d), f->name,
+                                    "launch before it begins or after it ends"));
     nd_status status = d->code.launch(d->dev, NULL, f->handle, launch);
     if (status != ND_OK)
         nd__error_context(f->name, d->name, d->slot->name);

@@ -105,6 +105,26 @@ static nd_status queue_kernel(nd_stream *s, const ndp_kernel *k, ndp_call *call)
     return ND_ERR_NOT_READY;
 }
 
+/* On a device that captures streams itself the call is queued as ever, and noted; on others it does
+ * not run now. */
+static nd_status capture_kernel(nd_tape *t, const ndp_kernel *k, ndp_call *call)
+{
+    nd_stream *s = nd__stream_current(t->device);
+    nd_node *node;
+    uint64_t first = nd__tape_native_nodes(t, s);
+    if (t->native) {
+        nd_status status = queue_kernel(s, k, call);
+        if (status == ND_ERR_CAPTURE && !t->offence)
+            t->offence = nd_op_get(call->op) ? nd_op_get(call->op)->name : "an operation";
+        ND_RETURN_IF(status);
+    } else if (t->device->async)
+        ND_RETURN_IF(lend_status_word(s, call));
+    ND_RETURN_IF(nd__tape_kernel(t, s, k, call, &node));
+    node->first = first;
+    node->count = nd__tape_native_nodes(t, s) - first;
+    return ND_OK;
+}
+
 nd_status nd__run_kernel(nd_device *dev, const ndp_kernel *k, ndp_call *call)
 {
     nd_storage *scratch = NULL;
@@ -121,11 +141,14 @@ nd_status nd__run_kernel(nd_device *dev, const ndp_kernel *k, ndp_call *call)
                                    .flags = NDP_VIEW_CONTIGUOUS};
     }
     nd_stream *s = nd__stream(dev);
-    nd_status status = s ? ND_OK : nd__usable(dev, NULL);
+    nd_tape *tape = nd__captures_now() ? nd__tape_here(dev) : NULL;
+    nd_status status = s && !tape ? ND_OK : nd__usable(dev, NULL);
     if (status == ND_OK)
-        status = s ? queue_kernel(s, k, call) : k->run(k, NULL, call);
+        status = tape ? capture_kernel(tape, k, call)
+                 : s  ? queue_kernel(s, k, call)
+                      : k->run(k, NULL, call);
     nd__storage_release(scratch);
-    if (status != ND_OK && !s) {
+    if (status != ND_OK && (!s || tape)) {
         const nd_op_info *info = nd_op_get(call->op);
         nd__error_context(info ? info->name : NULL, dev->name, dev->slot->name);
     }
@@ -229,7 +252,7 @@ nd_status nd__run_dense(nd_op op, const nd_array *const *in, int n, const nd_arr
     for (int i = 0; i < n; i++)
         v[i + 1] = flat_view(in[i]);
     nd__set_call(&call, op, (uint32_t)n, v + 1, 1, v);
-    if (dst->storage->device->async)
+    if (dst->storage->device->async || nd__captures_now())
         note_uses(in, n, dst);
     return run_dense_call(dst->storage->device, &call, 0);
 }
@@ -249,7 +272,7 @@ nd_status nd__run_dense_scalar(nd_op op, const nd_array *a, nd_scalar s, int pla
     nd__set_call(&call, op, 2, v + 1, 1, v);
     call.n_scalar = 1;
     call.scalar = &scalar;
-    if (dst->storage->device->async)
+    if (dst->storage->device->async || nd__captures_now())
         note_uses(&a, 1, dst);
     return run_dense_call(dst->storage->device, &call, 1 + place);
 }
@@ -265,7 +288,7 @@ nd_status nd__run_dense_fill(const ndp_scalar *value, const nd_array *dst)
     nd__set_call(&call, ND_OP_fill, 1, v + 1, 1, v);
     call.n_scalar = 1;
     call.scalar = value;
-    if (dst->storage->device->async)
+    if (dst->storage->device->async || nd__captures_now())
         note_uses(NULL, 0, dst);
     return run_dense_call(dst->storage->device, &call, 0);
 }
@@ -277,7 +300,7 @@ nd_status nd__run_dense_reduce(nd_op op, const nd_array *a, const nd_array *dst)
     ndp_call call;
     nd__set_call(&call, op, 1, &in, 1, &out);
     call.params = &params;
-    if (dst->storage->device->async)
+    if (dst->storage->device->async || nd__captures_now())
         note_uses(&a, 1, dst);
     return run_dense_call(dst->storage->device, &call, 0);
 }

@@ -3,7 +3,7 @@
  * driver, which would give the capture up, is not asked; what a graph must keep; and what has to
  * wait for the end. */
 #include <stdlib.h>
-#include "core/stream/streams.h"
+#include "core/stream/tape.h"
 
 /* Something to be done later: a release, or a free. */
 typedef struct task {
@@ -18,19 +18,24 @@ typedef struct capture {
     uint64_t id;
     pthread_t thread;
     int32_t mode;
-    task *kept;  /* the graph's, or done when there is none */
-    task *after; /* done when it ends */
+    bool soft;     /* the device captures nothing: the tape is the graph */
+    nd_tape *tape; /* counted */
+    task *kept;    /* the graph's, or done when there is none */
+    task *after;   /* done when it ends */
 } capture;
 
 struct nd_captured {
     nd_device *device;
-    ndp_graph *graph;
+    ndp_graph *graph; /* NULL where the tape is all there is */
+    nd_tape *tape;
     task *kept;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static capture *underway;
-static atomic_int count; /* of those underway */
+atomic_int nd__captures; /* of those underway */
+/* Of captures of devices that number none themselves: beyond what any plug-in counts to. */
+static atomic_uint_fast64_t last_soft = UINT64_C(1) << 62;
 
 void nd__fork_captures(nd_fork now)
 {
@@ -59,8 +64,12 @@ uint64_t nd__capture_id(nd_stream *s)
     int32_t status = NDP_CAPTURE_NONE;
     uint64_t id = 0;
     nd_device *d = s ? s->device : NULL;
-    if (!d || !d->has_graph || !atomic_load_explicit(&count, memory_order_acquire))
+    if (!d || !nd__captures_now())
         return 0;
+    if (!d->has_graph) {
+        const nd_tape *t = nd__tape_of(s);
+        return t ? t->id : 0;
+    }
     if (d->graph.info(d->dev, s->handle, &status, &id) != NDP_OK)
         return 0;
     return status == NDP_CAPTURE_NONE ? 0 : id;
@@ -71,7 +80,7 @@ static capture *forbidding(const nd_device *d)
 {
     capture *c = underway;
     while (c &&
-           (c->stream->device->slot != d->slot || c->mode == NDP_CAPTURE_RELAXED ||
+           (c->soft || c->stream->device->slot != d->slot || c->mode == NDP_CAPTURE_RELAXED ||
             (c->mode == NDP_CAPTURE_THREAD_LOCAL && !pthread_equal(c->thread, pthread_self()))))
         c = c->next;
     return c;
@@ -79,7 +88,7 @@ static capture *forbidding(const nd_device *d)
 
 static uint64_t forbidding_stream(const nd_device *d)
 {
-    if (!atomic_load_explicit(&count, memory_order_acquire))
+    if (!nd__captures_now())
         return 0;
     pthread_mutex_lock(&lock);
     const capture *c = forbidding(d);
@@ -116,7 +125,7 @@ nd_status nd__refuse_unsafe(nd_device *d, const char *op, const char *advice)
 
 nd_status nd__refuse_join(nd_stream *s, uint64_t recorded_in, const char *op)
 {
-    if (!atomic_load_explicit(&count, memory_order_acquire) && !recorded_in)
+    if (!nd__captures_now() && !recorded_in)
         return ND_OK;
     uint64_t mine = nd__capture_id(s);
     if (mine == recorded_in)
@@ -132,49 +141,94 @@ nd_status nd__refuse_join(nd_stream *s, uint64_t recorded_in, const char *op)
     else if (mine)
         why = "the stream is being captured and the event was recorded outside of that; wait "
               "before the capture begins";
-    else if (!s->handle)
+    else if (s == s->device->stream0)
         why = "the default stream cannot join a capture; use a stream of your own";
     return why ? nd__fail(ND_ERR_CAPTURE, op, 0, "%s", why) : (nd_status)ND_OK;
 }
 
-nd_status nd__capture_begin(nd_stream *s, int32_t mode)
+static nd_status check_begin(nd_stream *s, int32_t mode, const char *op)
 {
-    static const char op[] = "capture_begin";
-    nd_device *d = s->device;
-    int32_t state;
-    if (!d->has_graph)
-        return nd__fail(ND_ERR_UNSUPPORTED, op, 0, "%s captures no streams", d->name);
     if (mode < NDP_CAPTURE_GLOBAL || mode > NDP_CAPTURE_RELAXED)
         return nd__fail(ND_ERR_ARGUMENT, op, 1,
                         "%d is no capture mode; global is 0, thread-local 1, relaxed 2", (int)mode);
-    ND_RETURN_IF(nd__usable(d, op));
-    if (!s->handle)
+    ND_RETURN_IF(nd__usable(s->device, op));
+    if (s == s->device->stream0)
         return nd__fail(ND_ERR_CAPTURE, op, 0,
                         "the default stream cannot be captured; make one with nd_stream_create");
-    ND_RETURN_IF(nd__refuse_capture(s, op, "end that capture first"));
-    capture *c = calloc(1, sizeof *c);
-    if (!c)
-        return nd__fail(ND_ERR_MEMORY, op, -1, "no host memory for a capture");
+    return nd__refuse_capture(s, op, "end that capture first");
+}
+
+/* The plug-in's own capture, where it has them. */
+static nd_status begin_native(nd_stream *s, const char *op, int32_t mode, capture *c)
+{
+    nd_device *d = s->device;
+    int32_t state;
     pthread_mutex_lock(&s->lock);
     nd_status status = nd__fault(s, op, d->graph.begin(d->dev, s->handle, mode));
     if (status == ND_OK)
         (void)d->graph.info(d->dev, s->handle, &state, &c->id);
     pthread_mutex_unlock(&s->lock);
-    if (status != ND_OK) {
-        free(c);
-        return status;
+    return status;
+}
+
+static void capture_free(capture *c)
+{
+    if (c)
+        nd__tape_release(c->tape);
+    free(c);
+}
+
+static void give_up_native(nd_stream *s)
+{
+    nd_device *d = s->device;
+    ndp_graph *graph = NULL;
+    if (d->has_graph && d->graph.end(d->dev, s->handle, &graph) == NDP_OK && graph)
+        d->graph.destroy(d->dev, graph);
+}
+
+static nd_status begin(nd_stream *s, int32_t mode, bool grows)
+{
+    static const char op[] = "capture_begin";
+    nd_device *d = s->device;
+    ND_RETURN_IF(check_begin(s, mode, op));
+    capture *c = calloc(1, sizeof *c);
+    if (!c || (c->tape = nd__tape_new(d, d->has_graph)) == NULL) {
+        capture_free(c);
+        return nd__fail(ND_ERR_MEMORY, op, -1, "no host memory for a capture");
     }
     c->stream = s;
     c->thread = pthread_self();
     c->mode = mode;
+    c->soft = !d->has_graph;
+    c->id = atomic_fetch_add(&last_soft, 1);
+    nd_status status = c->soft ? ND_OK : begin_native(s, op, grows ? NDP_CAPTURE_RELAXED : mode, c);
+    c->tape->grows = grows;
+    c->tape->id = c->id;
+    if (status == ND_OK && (status = nd__tape_enlist(c->tape, s, op)) != ND_OK)
+        give_up_native(s);
+    if (status != ND_OK) {
+        capture_free(c);
+        return status;
+    }
     s->capture = c->id;
     pthread_mutex_lock(&lock);
     c->next = underway;
     underway = c;
-    atomic_fetch_add(&count, 1);
+    atomic_fetch_add(&nd__captures, 1);
     atomic_fetch_add(&d->captures, 1);
     pthread_mutex_unlock(&lock);
     return ND_OK;
+}
+
+nd_status nd__capture_begin(nd_stream *s, int32_t mode)
+{
+    return begin(s, mode, false);
+}
+
+/* The plug-in is told that everything is allowed, and the mode is ours to keep. */
+nd_status nd__capture_begin_growing(nd_stream *s, int32_t mode)
+{
+    return begin(s, mode, true);
 }
 
 /* G1: only where and by whom it was begun. */
@@ -211,11 +265,46 @@ static capture *take_out(const nd_stream *s)
         at = &(*at)->next;
     if ((c = *at) != NULL) {
         *at = c->next;
-        atomic_fetch_sub(&count, 1);
+        atomic_fetch_sub(&nd__captures, 1);
         atomic_fetch_sub(&s->device->captures, 1);
     }
     pthread_mutex_unlock(&lock);
     return c;
+}
+
+static nd_status end_native(nd_stream *s, ndp_graph **graph)
+{
+    nd_device *d = s->device;
+    pthread_mutex_lock(&s->lock);
+    nd_status status = nd__fault(s, "capture_end", d->graph.end(d->dev, s->handle, graph));
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+/* What a plug-in would say of work that was forked and not joined again. */
+static nd_status check_joined(nd_stream *s, nd_tape *t)
+{
+    char text[200];
+    if (!nd__tape_unjoined(t, text, sizeof text))
+        return ND_OK;
+    return nd__fail(ND_ERR_CAPTURE, "capture_end", 0,
+                    "work of stream %s was not joined; record an event there and let stream %llu "
+                    "wait for it",
+                    text, (unsigned long long)s->id);
+}
+
+/* In the core's words, with the plug-in's code. */
+static void explain_end(nd_stream *s, nd_tape *t)
+{
+    const int64_t native = nd_last_error()->native;
+    if (t->offence)
+        (void)nd__fail(ND_ERR_CAPTURE, "capture_end", 0,
+                       "the capture is invalid since %s; end it and begin again without that",
+                       t->offence);
+    else if (check_joined(s, t) == ND_OK)
+        return;
+    nd__error_native(native);
+    nd__error_context(NULL, s->device->name, s->device->slot->name);
 }
 
 nd_status nd__capture_end(nd_stream *s, nd_captured **out)
@@ -225,15 +314,17 @@ nd_status nd__capture_end(nd_stream *s, nd_captured **out)
     *out = NULL;
     ND_RETURN_IF(check_end(s));
     nd_captured *made = calloc(1, sizeof *made);
-    pthread_mutex_lock(&s->lock);
-    nd_status status = nd__fault(s, "capture_end", d->graph.end(d->dev, s->handle, &graph));
+    nd_tape *tape = nd__tape_of(s);
+    nd_status status = d->has_graph ? end_native(s, &graph) : check_joined(s, tape);
+    if (d->has_graph && status == ND_ERR_CAPTURE)
+        explain_end(s, tape);
     s->capture = 0;
-    pthread_mutex_unlock(&s->lock);
     capture *c = take_out(s);
+    nd__tape_end(c->tape);
     if (status == ND_OK && !made)
         status = nd__fail(ND_ERR_MEMORY, "capture_end", -1, "no host memory for a graph");
     if (status == ND_OK) {
-        *made = (nd_captured){d, graph, c->kept};
+        *made = (nd_captured){d, graph, nd__tape_retain(c->tape), c->kept};
         *out = made;
     } else {
         if (graph)
@@ -242,23 +333,32 @@ nd_status nd__capture_end(nd_stream *s, nd_captured **out)
         free(made);
     }
     run_all(c->after);
-    free(c);
+    capture_free(c);
     return status;
 }
 
 void nd__capture_abandon(nd_stream *s)
 {
-    nd_device *d = s->device;
-    ndp_graph *graph = NULL;
     if (!s->capture)
         return;
     s->capture = 0;
-    if (d->graph.end(d->dev, s->handle, &graph) == NDP_OK && graph)
-        d->graph.destroy(d->dev, graph);
+    give_up_native(s);
     capture *c = take_out(s);
+    nd__tape_end(c->tape);
     run_all(c->kept);
     run_all(c->after);
-    free(c);
+    capture_free(c);
+}
+
+void nd__captured_replace(nd_captured *c, ndp_graph *graph)
+{
+    c->device->graph.destroy(c->device->dev, c->graph);
+    c->graph = graph;
+}
+
+nd_tape *nd__captured_tape(const nd_captured *c)
+{
+    return c->tape;
 }
 
 ndp_graph *nd__captured_graph(const nd_captured *c)
@@ -270,7 +370,9 @@ void nd__captured_free(nd_captured *c)
 {
     if (!c)
         return;
-    c->device->graph.destroy(c->device->dev, c->graph);
+    if (c->graph)
+        c->device->graph.destroy(c->device->dev, c->graph);
+    nd__tape_release(c->tape);
     run_all(c->kept);
     free(c);
 }
@@ -297,12 +399,12 @@ nd_status nd__capture_keep(nd_stream *s, const char *op, void (*release)(void *c
 
 bool nd__after_capture(const nd_device *d, void (*run)(void *ctx), void *ctx)
 {
-    if (!atomic_load_explicit(&count, memory_order_acquire))
+    if (!nd__captures_now())
         return false;
     task *t = malloc(sizeof *t);
     pthread_mutex_lock(&lock);
     capture *c = t ? underway : NULL;
-    while (c && c->stream->device->slot != d->slot)
+    while (c && (c->soft || c->stream->device->slot != d->slot))
         c = c->next;
     if (c) {
         *t = (task){c->after, run, ctx};

@@ -2,7 +2,7 @@
  * Events: points on streams that others wait for, and what orders streams with them. */
 #include <stdlib.h>
 #include <time.h>
-#include "core/stream/streams.h"
+#include "core/stream/tape.h"
 
 /* ---- ordering by handles ---- */
 static nd_status record_handle(nd_stream *s, ndp_event *event, const char *op, uint64_t *seq)
@@ -63,6 +63,26 @@ nd_status nd__wait_mark(nd_stream *s, ndp_event *event)
     return wait_handle(s, event, 0, "stream_wait_event");
 }
 
+/* The capture that other is in, if it is in one, goes on in stream as well. */
+static nd_status join_stream(nd_stream *stream, nd_stream *other, const char *op)
+{
+    nd_tape *t = nd__tape_of(other);
+    uint32_t *seen, n;
+    if (!t)
+        return ND_OK;
+    ND_RETURN_IF(nd__tape_mark(t, other, op, &seen, &n));
+    nd_status status = nd__tape_join(t, stream, op, seen, n);
+    free(seen);
+    return status;
+}
+
+/* Whether what is queued on the stream goes to a tape alone. */
+static bool is_recorded(const nd_stream *s)
+{
+    const nd_tape *t = nd__tape_of(s);
+    return t && !t->native;
+}
+
 nd_status nd_stream_wait_stream(nd_stream *stream, nd_stream *other)
 {
     ndp_event *mark;
@@ -72,6 +92,12 @@ nd_status nd_stream_wait_stream(nd_stream *stream, nd_stream *other)
     ND_RETURN_IF(nd__usable(stream->device, "stream_wait_stream"));
     if (stream == other)
         return ND_OK;
+    if (nd__captures_now() && stream->device->slot == other->device->slot) {
+        ND_RETURN_IF(nd__refuse_join(stream, nd__capture_id(other), "stream_wait_stream"));
+        ND_RETURN_IF(join_stream(stream, other, "stream_wait_stream"));
+        if (is_recorded(other))
+            return ND_OK;
+    }
     if (!share_events(stream->device, other->device)) /* one queue, or none, or the host waits */
         return stream->device == other->device
                    ? (nd_status)ND_OK
@@ -141,8 +167,24 @@ void nd_event_release(nd_event *e)
         return;
     nd__event_give(e->device, e->flags, e->handle);
     nd__stream_unhold(e->stream);
+    nd__tape_release(e->tape);
+    free(e->seen);
     pthread_mutex_destroy(&e->lock);
     free(e);
+}
+
+/* Where the stream is in its capture; NULL: the event is recorded outside any. */
+static nd_status remember_place(nd_event *e, nd_stream *s, nd_tape *tape)
+{
+    uint32_t *seen = NULL, n = 0;
+    if (tape)
+        ND_RETURN_IF(nd__tape_mark(tape, s, "event_record", &seen, &n));
+    nd__tape_release(e->tape);
+    free(e->seen);
+    e->tape = nd__tape_retain(tape);
+    e->seen = seen;
+    e->n_seen = n;
+    return ND_OK;
 }
 
 nd_status nd_event_record(nd_event *e, nd_stream *stream)
@@ -161,9 +203,13 @@ nd_status nd_event_record(nd_event *e, nd_stream *stream)
                         "device and may be waited for on any",
                         e->device->name, s->device->name);
     nd_stream *before = NULL;
+    nd_tape *tape = nd__captures_now() ? nd__tape_of(s) : NULL;
     pthread_mutex_lock(&e->lock);
-    nd_status status =
-        e->handle ? record_handle(s, e->handle, "event_record", &seq) : (nd_status)ND_OK;
+    nd_status status = e->handle && !is_recorded(s)
+                           ? record_handle(s, e->handle, "event_record", &seq)
+                           : (nd_status)ND_OK;
+    if (status == ND_OK && (tape || e->tape))
+        status = remember_place(e, s, tape);
     if (status == ND_OK) {
         nd__stream_hold(s);
         before = e->stream;
@@ -242,7 +288,7 @@ static nd_status ask(const char *op, nd_event *e, int32_t *done)
     nd_status status = ND_OK;
     ND_RETURN_IF(nd__usable(d, op));
     nd_event now = snapshot_of(e);
-    if (now.recorded && d->async)
+    if (now.recorded && (d->async || now.capture))
         status = check_askable(&now, d, op);
     if (now.recorded && d->async && status == ND_OK)
         status = ask_device(&now, d, op, e->handle, done);
@@ -326,6 +372,22 @@ static nd_status wait_on_host(nd_stream *stream, nd_event *e)
     return status;
 }
 
+/* *done: no device has to be told. */
+static nd_status wait_in_capture(nd_stream *stream, nd_event *e, bool *done)
+{
+    static const char op[] = "stream_wait_event";
+    nd_status status = ND_OK;
+    pthread_mutex_lock(&e->lock);
+    if (e->recorded && (e->tape || nd__captures_now()))
+        status = nd__refuse_join(stream, e->capture, op);
+    if (status == ND_OK && e->recorded && e->tape) {
+        *done = !e->tape->native;
+        status = nd__tape_join(e->tape, stream, op, e->seen, e->n_seen);
+    }
+    pthread_mutex_unlock(&e->lock);
+    return status;
+}
+
 nd_status nd_stream_wait_event(nd_stream *stream, nd_event *e)
 {
     nd_status status = ND_OK;
@@ -333,6 +395,11 @@ nd_status nd_stream_wait_event(nd_stream *stream, nd_event *e)
         return nd__fail(ND_ERR_ARGUMENT, "stream_wait_event", !stream ? 0 : 1, "%s is NULL",
                         !stream ? "the stream" : "the event");
     ND_RETURN_IF(nd__usable(stream->device, "stream_wait_event"));
+    bool in_order = false; /* by a tape alone */
+    if (stream->device->slot == e->device->slot)
+        ND_RETURN_IF(wait_in_capture(stream, e, &in_order));
+    if (in_order)
+        return ND_OK;
     if (!share_events(stream->device, e->device))
         return wait_on_host(stream, e);
     pthread_mutex_lock(&e->lock); /* no new record in between */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Every use of a stream by the core: queueing work, waiting for it, moving bytes. */
 #include <stdlib.h>
-#include "core/stream/streams.h"
+#include "core/stream/tape.h"
 #include "core/base/env.h"
 
 nd_status nd__not_usable(nd_device *d, const char *op)
@@ -77,9 +77,20 @@ static nd_status wait_for_launch(nd_stream *s, const char *name)
 }
 
 /* ---- queueing ---- */
+/* Work that no tape can hold would run now, though its stream is being captured. */
+static nd_status refuse_recorded(nd_stream *s, const char *name)
+{
+    const nd_tape *t = nd__tape_of(s);
+    return t && !t->native
+               ? nd__refuse_capture(s, name, "do it before the capture begins or after it ends")
+               : (nd_status)ND_OK;
+}
+
 nd_status nd__queue_begin(nd_stream *s, const char *name, const ndp_view *like)
 {
     ND_RETURN_IF(nd__usable(s->device, name));
+    if (nd__captures_now())
+        ND_RETURN_IF(refuse_recorded(s, name));
     if (nd_launch_blocking() && !nd__capture_id(s) &&
         !nd__capture_forbids(s->device)) /* refused before there is anything to wait for */
         ND_RETURN_IF(nd__may_wait(ND_WAIT_LAUNCH_BLOCKING, s->device, name));
@@ -99,6 +110,10 @@ nd_status nd__queue_copy(nd_stream *s, const char *op, ndp_mem *dst, uint64_t ds
                          ndp_mem *src, uint64_t src_offset, uint64_t nbytes)
 {
     nd_device *d = s->device;
+    nd_tape *tape = nd__captures_now() ? nd__tape_of(s) : NULL;
+    const uint64_t first = tape ? nd__tape_native_nodes(tape, s) : 0;
+    if (tape && !tape->native)
+        return nd__tape_copy(tape, s, op, first, dst, dst_offset, src, src_offset, nbytes);
     if (nd__hazards_now()) {
         ND_RETURN_IF(nd__hazard_bytes(s, src, src_offset, nbytes, false, op));
         ND_RETURN_IF(nd__hazard_bytes(s, dst, dst_offset, nbytes, true, op));
@@ -106,6 +121,8 @@ nd_status nd__queue_copy(nd_stream *s, const char *op, ndp_mem *dst, uint64_t ds
     ND_RETURN_IF(nd__queue_begin(s, op, NULL));
     ND_RETURN_IF(nd__queue_end(
         s, op, d->p.copy(d->dev, s->handle, dst, dst_offset, src, src_offset, nbytes)));
+    if (tape)
+        ND_RETURN_IF(nd__tape_copy(tape, s, op, first, dst, dst_offset, src, src_offset, nbytes));
     return nd__follow(s, (ndp_mem *const[]){dst, src}, 2);
 }
 
@@ -213,9 +230,9 @@ static nd_status wait_now(nd_stream *s, const char *op)
 nd_status nd__wait(nd_stream *s, int32_t reason, const char *op)
 {
     ND_RETURN_IF(nd__usable(s->device, op));
+    ND_RETURN_IF(nd__refuse_capture(s, op, AFTER));
     if (!s->device->async)
         return ND_OK;
-    ND_RETURN_IF(nd__refuse_capture(s, op, AFTER));
     ND_RETURN_IF(nd__refuse_unsafe(s->device, op, AFTER));
     ND_RETURN_IF(nd__may_wait(reason, s->device, op));
     return wait_now(s, op);
@@ -269,8 +286,10 @@ nd_status nd__wait_device(nd_device *d, int32_t reason, const char *op)
     int n;
     nd_status status = ND_OK;
     ND_RETURN_IF(nd__usable(d, op));
-    if (!d->async)
+    if (!d->async) {
+        ND_RETURN_IF(nd__refuse_capture(nd__stream_current(d), op, AFTER));
         return d->p.sync(d->dev, NULL);
+    }
     ND_RETURN_IF(nd__refuse_unsafe(d, op, AFTER));
     stream_end *all = all_streams(d, &n);
     if (!all)
@@ -334,9 +353,9 @@ nd_status nd_stream_query(nd_stream *s, int32_t *done)
         return nd__fail(ND_ERR_ARGUMENT, "stream_query", 0, "the stream is NULL");
     nd_device *d = s->device;
     ND_RETURN_IF(nd__usable(d, "stream_query"));
+    ND_RETURN_IF(nd__refuse_capture(s, "stream_query", "query after the capture has ended"));
     if (!d->async)
         return ND_OK;
-    ND_RETURN_IF(nd__refuse_capture(s, "stream_query", "query after the capture has ended"));
     ND_RETURN_IF(nd__refuse_unsafe(d, "stream_query", "query after the capture has ended"));
     if (!d->has_stream) /* no way to ask */
         return nd__wait(s, ND_WAIT_SYNCHRONIZE, "stream_query");
@@ -391,6 +410,7 @@ nd_status nd__read(nd_device *d, const char *op, int32_t reason, ndp_mem *mem, u
     nd_stream *s = nd__stream(d);
     ND_RETURN_IF(nd__usable(d, op));
     if (!s) {
+        ND_RETURN_IF(nd__refuse_capture(nd__stream_current(d), op, AFTER));
         nd_status status = d->p.read(d->dev, NULL, mem, offset, dst, nbytes);
         if (status != ND_OK)
             nd__error_context(op, d->name, d->slot->name);
@@ -411,6 +431,7 @@ nd_status nd__write(nd_device *d, const char *op, int32_t reason, ndp_mem *mem, 
     nd_stream *s = nd__stream(d);
     ND_RETURN_IF(nd__usable(d, op));
     if (!s) {
+        ND_RETURN_IF(nd__refuse_capture(nd__stream_current(d), op, PINNED_ADVICE));
         nd_status status = d->p.write(d->dev, NULL, mem, offset, src, nbytes);
         if (status != ND_OK)
             nd__error_context(op, d->name, d->slot->name);
@@ -452,6 +473,11 @@ static void run_host_task(void *arg)
 static nd_status queue_host_task(nd_stream *s, const char *op, host_task *task)
 {
     nd_device *d = s->device;
+    nd_tape *tape = task->captured ? nd__tape_of(s) : NULL;
+    if (tape)
+        ND_RETURN_IF(nd__tape_host(tape, s, op, run_host_task, task));
+    if (tape && !tape->native)
+        return ND_OK;
     nd_status status = nd__queue_begin(s, op, NULL);
     if (status == ND_OK) {
         nd_status queued = d->stream.launch_host(d->dev, s->handle, run_host_task, task);
@@ -476,7 +502,8 @@ nd_status nd_stream_launch_host(nd_stream *s, void (*fn)(void *ctx), void *ctx)
         return nd__fail(ND_ERR_MEMORY, op, -1, "no memory for a host function");
     *task = (host_task){fn, ctx, nd__capture_id(s) != 0};
     nd_status status = task->captured ? nd__capture_keep(s, op, free, task) : (nd_status)ND_OK;
-    if (status == ND_OK && d->async && d->has_stream && d->stream.launch_host)
+    if (status == ND_OK &&
+        (task->captured || (d->async && d->has_stream && d->stream.launch_host)))
         return queue_host_task(s, op, task);
     if (status == ND_OK)
         status = nd__wait(s, ND_WAIT_STAGING, op);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Streams: their life, the pools of shared ones, and which one is current. */
 #include <stdlib.h>
-#include "core/stream/streams.h"
+#include "core/stream/tape.h"
 
 static _Atomic uint64_t last_id;
 
@@ -271,7 +271,7 @@ nd_status nd_stream_native(const nd_stream *stream, uint64_t *out)
 }
 
 /* ---- the current one ---- */
-static nd_stream *current_of(const nd_device *d)
+nd_stream *nd__stream_current(const nd_device *d)
 {
     const nd_thread *t = nd__self;
     nd_stream *s = t && d->ordinal < t->n_current ? t->current[d->ordinal] : NULL;
@@ -280,7 +280,12 @@ static nd_stream *current_of(const nd_device *d)
 
 nd_stream *nd__stream(nd_device *d)
 {
-    return !d->async ? NULL : d->has_stream ? current_of(d) : d->stream0;
+    return !d->async ? NULL : d->has_stream ? nd__stream_current(d) : d->stream0;
+}
+
+nd_tape *nd__tape_here(nd_device *device)
+{
+    return nd__tape_of(nd__stream_current(device));
 }
 
 /* Takes over a reference to s. */
@@ -310,7 +315,7 @@ nd_status nd_stream_current(nd_device *device, nd_stream **out)
     nd_status status;
     ND_OUT("stream_current", 1, out, NULL);
     device = nd__or_current(device, &status);
-    *out = status == ND_OK ? nd_stream_retain(current_of(device)) : NULL;
+    *out = status == ND_OK ? nd_stream_retain(nd__stream_current(device)) : NULL;
     return status;
 }
 
@@ -324,12 +329,12 @@ nd_status nd_stream_set_current(nd_stream *stream)
 nd_status nd__scope_enter(const char *op, nd_device *device, nd_stream *stream, nd_scope *scope)
 {
     *scope = (nd_scope){NULL, NULL};
-    if (!stream || stream == current_of(device))
+    if (!stream || stream == nd__stream_current(device))
         return ND_OK;
     if (stream->device != device)
         return nd__fail(ND_ERR_DEVICE, op, -1, "the stream is of %s, the arrays are on %s",
                         stream->device->name, device->name);
-    nd_stream *before = nd_stream_retain(current_of(device));
+    nd_stream *before = nd_stream_retain(nd__stream_current(device));
     nd_status status = make_current(device, nd_stream_retain(stream));
     if (status == ND_OK)
         *scope = (nd_scope){device, before};
@@ -368,7 +373,7 @@ static nd_status push(const char *op, const void *pushed, nd_device *device, nd_
     }
     nd_guard guard = {.device = t->device, .pushed = pushed};
     if (stream) {
-        guard.stream = nd_stream_retain(current_of(device));
+        guard.stream = nd_stream_retain(nd__stream_current(device));
         nd_status status = make_current(device, nd_stream_retain(stream));
         if (status != ND_OK) {
             nd_stream_release(guard.stream);

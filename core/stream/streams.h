@@ -51,6 +51,7 @@ struct nd_stream {
     struct nd_clock *clock; /* hazard.c: what is behind the stream's end; under its lock */
     uint64_t clock_since;
     uint64_t capture; /* of the capture that began here and has not ended; 0: none */
+    _Atomic(struct nd_tape *) tape; /* of the capture that it is in (tape.h); counted there */
     atomic_int kept;  /* a fault for the next call to report: ND_ERR_ASYNC; 0: none */
     int64_t kept_native;
     char kept_text[200];
@@ -68,6 +69,7 @@ void nd__fork_stream_pools(nd_fork now);
 void nd__fork_captures(nd_fork now);
 /* The calling thread's stream for work on the device; NULL where the device queues nothing. */
 nd_stream *nd__stream(nd_device *device);
+nd_stream *nd__stream_current(const nd_device *device); /* the same on all devices; not retained */
 /* The stretch of a call whose work goes to another stream than the current one. {0} is none. */
 typedef struct {
     nd_device *device;
@@ -131,9 +133,14 @@ bool nd__capture_forbids(const nd_device *device);
 /* Capture begun and ended on a stream; the graph API's first half. */
 typedef struct nd_captured nd_captured;
 nd_status nd__capture_begin(nd_stream *s, int32_t mode);
+/* The same, but its own streams may take memory from the device meanwhile. */
+nd_status nd__capture_begin_growing(nd_stream *s, int32_t mode);
 nd_status nd__capture_end(nd_stream *s, nd_captured **out);
 void nd__capture_abandon(nd_stream *s); /* the stream goes: so does a capture that began on it */
 ndp_graph *nd__captured_graph(const nd_captured *c);
+/* The graph takes the place of the plug-in's, which is destroyed. */
+void nd__captured_replace(nd_captured *c, ndp_graph *graph);
+struct nd_tape *nd__captured_tape(const nd_captured *c);
 void nd__captured_free(nd_captured *c);
 /* s is being captured: release(ctx) is called when the graph is gone. */
 nd_status nd__capture_keep(nd_stream *s, const char *op, void (*release)(void *ctx), void *ctx);
@@ -203,6 +210,8 @@ struct nd_event {
     nd_stream *stream; /* of the latest record; held */
     uint64_t seq;      /* what it covers on that stream */
     uint64_t capture;  /* in which it was recorded; 0: none */
+    struct nd_tape *tape; /* of that capture, counted; NULL: none */
+    uint32_t *seen, n_seen; /* the nodes that waiters come after */
     double when_ms;    /* of the record, where the device has no events */
     nd_event *earlier; /* among the pending ones of a storage, which owns both */
 };

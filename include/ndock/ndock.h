@@ -43,6 +43,7 @@
 #include <ndock/calculus.h>
 #include <ndock/random.h>
 #include <ndock/distribution.h>
+#include <ndock/graph.h>
 #include <ndock/special.h>
 #include <ndock/dlpack.h>
 #include <ndock/cai.h>

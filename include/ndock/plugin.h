@@ -394,6 +394,16 @@ typedef struct {
      * shape; the exec is as it was, and another one is to be instantiated. */
     int32_t (*update)(ndp_dev *dev, ndp_exec *exec, ndp_graph *graph, int32_t *updated);
     void (*exec_destroy)(ndp_dev *dev, ndp_exec *exec);
+    /* The next three may be NULL together. */
+    /* How many nodes the capture that the stream is in has so far: work that is queued from now on
+     * becomes those from this number on. */
+    int32_t (*nodes)(ndp_dev *dev, ndp_stream *stream, uint64_t *count);
+    /* Until patch_end, what the calling thread queues on the device is not queued: it takes the
+     * place of exec's nodes from first on, one after another, from the next launch on. Work that
+     * cannot take a node's place is NDP_ERR_UNSUPPORTED; the node then is as it was. */
+    int32_t (*patch_begin)(ndp_dev *dev, ndp_exec *exec, uint64_t first, uint64_t count);
+    /* NDP_ERR_UNSUPPORTED: other than count nodes were given, or one of them was refused. */
+    int32_t (*patch_end)(ndp_dev *dev, ndp_exec *exec);
 } ndp_graph_1;
 
 /* Group "ndp.map/1": addresses. */

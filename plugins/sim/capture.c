@@ -411,7 +411,45 @@ const ndp_graph_1 sim_graph_group = {
     .end = capture_end,
     .info = capture_info,
     .destroy = graph_destroy,
+    .instantiate = sim_instantiate,
+    .launch = sim_exec_launch,
+    .update = sim_exec_update,
+    .exec_destroy = sim_exec_destroy,
+    .nodes = sim_capture_nodes,
+    .patch_begin = sim_patch_begin,
+    .patch_end = sim_patch_end,
 };
+
+sim_body **sim_graph_bodies(const ndp_graph *g)
+{
+    sim_body **all = malloc(g->count * sizeof(sim_body *) + 1);
+    for (uint64_t i = 0; all && i < g->count; i++) {
+        all[i] = g->bodies[i];
+        all[i]->refs++;
+    }
+    return all;
+}
+
+ndp_dev *sim_graph_device(const ndp_graph *g)
+{
+    return g->dev;
+}
+
+int32_t sim_capture_nodes(ndp_dev *dev, ndp_stream *s, uint64_t *count)
+{
+    sim_call c = {.entry = SIM_graph_nodes, .dev = dev, .stream = s};
+    int32_t status = sim_enter(&c);
+    sim_queue *q = sim_queue_of(dev, s);
+    *count = 0;
+    if (status == NDP_OK)
+        status = check_queue(dev, q);
+    if (status == NDP_OK && (!q->capture || !q->capture->graph))
+        status = sim_fail(NDP_ERR_CAPTURE, ILLEGAL_STATE, "stream %llu is not being captured",
+                          (unsigned long long)q->id);
+    if (status == NDP_OK)
+        *count = q->capture->graph->count;
+    return sim_leave(&c, status);
+}
 
 uint64_t sim_graph_size(const ndp_graph *g)
 {

@@ -18,6 +18,17 @@ void sim_record_unref(sim_record *r)
     free(r);
 }
 
+sim_record *sim_record_new(sim_queue *q)
+{
+    sim_record *r = calloc(1, sizeof *r);
+    if (!r)
+        return NULL;
+    r->refs = 1;
+    r->queue = q;
+    q->refs++;
+    return r;
+}
+
 int32_t sim_event_create(ndp_dev *dev, uint64_t flags, ndp_event **out)
 {
     sim_call c = {.entry = SIM_event_create, .dev = dev};
@@ -67,12 +78,9 @@ static int32_t record(ndp_dev *dev, ndp_event *e, ndp_stream *s)
     int32_t status = sim_capture_check_push(q);
     if (status != NDP_OK)
         return status;
-    sim_record *r = calloc(1, sizeof *r);
+    sim_record *r = sim_record_new(q);
     if (!r)
         return sim_fail(NDP_ERR_MEMORY, 0, "no host memory to record an event");
-    r->refs = 1;
-    r->queue = q;
-    q->refs++;
     if (q->capture)
         status = sim_capture_record(q, r);
     else

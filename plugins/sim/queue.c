@@ -111,6 +111,8 @@ static int32_t append(sim_queue *q, sim_op *op)
 
 int32_t sim_push(sim_queue *q, sim_body *body, uint64_t *position)
 {
+    if (sim_patching(q->dev))
+        return sim_patch(body);
     int32_t status = sim_capture_check_push(q);
     sim_op *op = NULL;
     if (status == NDP_OK && q->capture)

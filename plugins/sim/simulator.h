@@ -61,6 +61,13 @@ enum {
     X(capture_end)     \
     X(capture_info)    \
     X(graph_destroy)   \
+    X(instantiate)     \
+    X(graph_launch)    \
+    X(graph_update)    \
+    X(exec_destroy)    \
+    X(graph_nodes)     \
+    X(patch_begin)     \
+    X(patch_end)       \
     X(pool_alloc)      \
     X(pool_free)       \
     X(pool_trim)       \
@@ -326,6 +333,7 @@ sim_queue *sim_queue_of(ndp_dev *dev, const ndp_stream *s);
 sim_queue *sim_queue_new(ndp_dev *dev, int32_t priority);
 void sim_queue_unref(sim_queue *q);
 int32_t sim_stream_sync(ndp_dev *dev, ndp_stream *s);
+sim_record *sim_record_new(sim_queue *q); /* NULL: no memory */
 void sim_record_unref(sim_record *r);
 int32_t sim_event_create(ndp_dev *, uint64_t flags, ndp_event **out);
 void sim_event_destroy(ndp_dev *, ndp_event *);
@@ -433,6 +441,22 @@ void sim_capture_unref(sim_capture *c);
 void sim_capture_abandon(sim_queue *q);
 uint64_t sim_graph_size(const ndp_graph *g);
 int32_t sim_graph_launch(ndp_dev *dev, ndp_graph *g, ndp_stream *s);
+/* A graph's operations, each with a reference for the caller: an array for free(); NULL: no memory. */
+sim_body **sim_graph_bodies(const ndp_graph *g);
+ndp_dev *sim_graph_device(const ndp_graph *g);
+int32_t sim_capture_nodes(ndp_dev *dev, ndp_stream *s, uint64_t *count);
+
+/* ---- exec.c: graphs made ready to run ---- */
+int32_t sim_instantiate(ndp_dev *dev, ndp_graph *g, ndp_exec **out);
+int32_t sim_exec_launch(ndp_dev *dev, ndp_exec *x, ndp_stream *s);
+int32_t sim_exec_update(ndp_dev *dev, ndp_exec *x, ndp_graph *g, int32_t *updated);
+void sim_exec_destroy(ndp_dev *dev, ndp_exec *x);
+int32_t sim_patch_begin(ndp_dev *dev, ndp_exec *x, uint64_t first, uint64_t count);
+int32_t sim_patch_end(ndp_dev *dev, ndp_exec *x);
+/* The calling thread changes an exec of the device: the body, whose reference is taken, goes there
+ * and not into the queue. */
+int32_t sim_patching(const ndp_dev *dev);
+int32_t sim_patch(sim_body *body);
 
 /* ---- comm.c: communicators and the calls of their ranks ---- */
 /* Calls of the ranks that belong together are a round. It is there from the first of them on, and

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 from _thread import _local, allocate_lock
 
-from . import _generator, _ndock
+from . import _capturing, _generator, _ndock
 from ._distributions import *
 from ._distributions import __all__ as _distributions
 from ._sampling import *
@@ -122,6 +122,8 @@ class Generator(_generator.Distributions):
         return self._take_blocks(_ndock._random_skip(0, _size(shape), dtype))
 
     def _take_blocks(self, n: int) -> Key:
+        if _capturing.underway:
+            _capturing.draws(self)
         with self._lock:
             now = self._key
             self._key = Key(now.seed, (now.position + n) % 2**128)

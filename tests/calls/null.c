@@ -76,6 +76,10 @@ static const char *const optional[] = {
     "nd_sliding_window_view axes",
     "nd_print a",
     "nd_random_choice p",
+    "nd_graph_break fn",
+    "nd_graph_break release",
+    "nd_graph_launch stream",
+    "nd_graph_update updated",
 };
 /* Devices and options that are needed after all. */
 static const char *const needed[] = {
@@ -114,6 +118,12 @@ static const char *const hopeless[] = {
     "nd_ptr_info",
     "nd_eig", /* without a LAPACK */
     "nd_eigvals",
+    "nd_graph_end", /* of a graph that has been captured */
+    "nd_graph_abort",
+    "nd_graph_break",
+    "nd_graph_random",
+    "nd_graph_keep",
+    "nd_graph_update", /* with itself */
 };
 
 static bool matches(const char *pattern, const char *function, const char *argument)

@@ -13,6 +13,7 @@ static struct {
     nd_stream *stream;
     nd_event *event;
     nd_pool *pool;
+    nd_graph *graph;
     nd_allocator *allocator;
     nd_module *module;
     nd_function *function;
@@ -171,6 +172,21 @@ static bool make_files(void)
            nd_npz_open(w.npz, &w.archive) == ND_OK && nd_csv_save(w.csv, w.f32, NULL) == ND_OK;
 }
 
+/* Of f32, its argument, and of i32. */
+static bool make_graph(void)
+{
+    nd_array *r[2] = {NULL};
+    int32_t index;
+    bool made = nd_stream_push(w.stream) == ND_OK &&
+                nd_graph_begin(w.stream, NULL, &w.graph) == ND_OK &&
+                nd_negative(w.f32, &r[0]) == ND_OK && nd_negative(w.i32, &r[1]) == ND_OK &&
+                nd_graph_end(w.graph) == ND_OK && nd_stream_pop(w.stream) == ND_OK &&
+                nd_graph_arg(w.graph, w.f32, &index) == ND_OK;
+    nd_release(r[0]);
+    nd_release(r[1]);
+    return made;
+}
+
 bool world_make(void)
 {
     static const nd_event_opts timed = {sizeof timed, ND_EVENT_TIMING};
@@ -193,7 +209,7 @@ bool world_make(void)
                 nd_allocator_named("caching", &w.allocator) == ND_OK &&
                 nd_module_load(w.device, &module_opts, &w.module) == ND_OK &&
                 nd_module_function(w.module, "twice", &w.function) == ND_OK &&
-                nd_custom_register(&custom, &w.custom) == ND_OK && make_files();
+                nd_custom_register(&custom, &w.custom) == ND_OK && make_files() && make_graph();
     streams[0] = w.stream;
     return made;
 }
@@ -219,6 +235,7 @@ void world_end(void)
     nd_safetensors_close(w.file);
     nd_npz_close(w.archive);
     nd_module_release(w.module);
+    nd_graph_release(w.graph);
     nd_pool_release(w.pool);
     nd_allocator_release(w.allocator);
     nd_event_release(w.event);
@@ -359,6 +376,9 @@ static const pointer_row pointers[] = {
     OF(NULL, "nd_stream *", NULL, stream),
     OF(NULL, "const nd_stream *", NULL, stream),
     OF(NULL, "nd_event *", NULL, event),
+    OF("nd_graph_arg", NULL, "a", i32),
+    OF(NULL, "nd_graph *", NULL, graph),
+    OF(NULL, "const nd_graph *", NULL, graph),
     OF(NULL, "nd_pool *", NULL, pool),
     OF(NULL, "const nd_pool *", NULL, pool),
     OF(NULL, "nd_allocator *", NULL, allocator),
@@ -597,6 +617,8 @@ static void drop(const char *type, void **result)
         nd_stream_release(*result);
     else if (strcmp(type, "nd_event **") == 0)
         nd_event_release(*result);
+    else if (strcmp(type, "nd_graph **") == 0)
+        nd_graph_release(*result);
     else if (strcmp(type, "nd_pool **") == 0)
         nd_pool_release(*result);
     else if (strcmp(type, "nd_allocator **") == 0)

@@ -10,6 +10,10 @@ gpu_tests += %reldir%/context.t
 gpu_tests += %reldir%/copies.t
 gpu_tests += %reldir%/fft.t
 gpu_tests += %reldir%/graph.t
+gpu_tests += %reldir%/graph_memory.t
+gpu_tests += %reldir%/graph_replay.t
+gpu_tests += %reldir%/graph_threads.t
+gpu_tests += %reldir%/graph_values.t
 gpu_tests += %reldir%/large.t
 gpu_tests += %reldir%/linalg.t
 gpu_tests += %reldir%/memory.t
@@ -36,7 +40,11 @@ if HAVE_CUDA
 %reldir%/copies.log: %reldir%/context.log
 %reldir%/fft.log: %reldir%/copies.log
 %reldir%/graph.log: %reldir%/fft.log
-%reldir%/large.log: %reldir%/graph.log
+%reldir%/graph_memory.log: %reldir%/graph.log
+%reldir%/graph_replay.log: %reldir%/graph_memory.log
+%reldir%/graph_threads.log: %reldir%/graph_replay.log
+%reldir%/graph_values.log: %reldir%/graph_threads.log
+%reldir%/large.log: %reldir%/graph_values.log
 %reldir%/linalg.log: %reldir%/large.log
 %reldir%/memory.log: %reldir%/linalg.log
 %reldir%/modes.log: %reldir%/memory.log
@@ -89,6 +97,18 @@ endif
 %canon_reldir%_capture_ops_t_SOURCES = tests/stream/capture_ops.c
 %canon_reldir%_capture_ops_t_CPPFLAGS = $(AM_CPPFLAGS) -DCAPTURE_ON_CUDA
 %canon_reldir%_capture_ops_t_LDADD = $(core_ldadd) -lpthread
+%canon_reldir%_graph_memory_t_SOURCES = tests/graph/memory.c
+%canon_reldir%_graph_memory_t_CPPFLAGS = $(AM_CPPFLAGS) -DGRAPHS_ON_CUDA
+%canon_reldir%_graph_memory_t_LDADD = $(test_ldadd) -lpthread
+%canon_reldir%_graph_replay_t_SOURCES = tests/graph/replay.c
+%canon_reldir%_graph_replay_t_CPPFLAGS = $(AM_CPPFLAGS) -DGRAPHS_ON_CUDA
+%canon_reldir%_graph_replay_t_LDADD = $(test_ldadd) -lpthread
+%canon_reldir%_graph_threads_t_SOURCES = tests/graph/threads.c
+%canon_reldir%_graph_threads_t_CPPFLAGS = $(AM_CPPFLAGS) -DGRAPHS_ON_CUDA
+%canon_reldir%_graph_threads_t_LDADD = $(test_ldadd) -lpthread
+%canon_reldir%_graph_values_t_SOURCES = tests/graph/values.c
+%canon_reldir%_graph_values_t_CPPFLAGS = $(AM_CPPFLAGS) -DGRAPHS_ON_CUDA
+%canon_reldir%_graph_values_t_LDADD = $(test_ldadd) -lpthread
 %canon_reldir%_code_t_SOURCES = %reldir%/code.c
 %canon_reldir%_code_t_LDADD = $(test_ldadd)
 %canon_reldir%_context_t_SOURCES = %reldir%/context.c

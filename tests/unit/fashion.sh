@@ -23,6 +23,12 @@ on_streams() {
         examples/fashion --device sim:0 --streams 4 --data "$data" --epochs 1 --save "$tap_dir/streams" >"$tap_dir/streams.log" &&
         same_bits streams
 }
+# The step as a graph, captured by the device or recorded by the core.
+as_graph() {
+    NDOCK_PLUGIN_PATH=$NDOCK_PLUGIN_PATH:$PWD/plugins/sim/.libs \
+        examples/fashion --device "$1" --graph --data "$data" --epochs 1 --save "$tap_dir/graph" >"$tap_dir/graph.log" &&
+        grep 'us as a graph' "$tap_dir/graph.log" && same_bits graph
+}
 refuses() { examples/fashion "$@" >"$tap_dir/out" 2>&1; [ $? = 2 ]; }
 explains_missing_data() {
     examples/fashion --data "$tap_dir/none" 2>"$tap_dir/err"
@@ -49,6 +55,9 @@ if [ -z "$NDOCK_TEST_SLICE" ]; then
 fi
 check 'too many streams: status 2' refuses --streams 9
 check 'the same bits on sim:0 with four streams' on_streams 1
+check 'the same bits with the step as a graph' as_graph cpu
+check 'the same bits on sim:0 with the step as a graph' as_graph sim:0
+check 'a graph of several streams: status 2' refuses --graph --streams 2
 if [ -n "$PYTHON" ] && "$PYTHON" -c 'import numpy' 2>/dev/null; then
     check 'the loss of the NumPy twin' agrees
 else

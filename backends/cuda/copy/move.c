@@ -125,7 +125,9 @@ static void make_plan(walk_plan *p, const ndp_view *out, const ndp_view *in, int
 static int32_t copy_bytes(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, int64_t nbytes)
 {
     cuda_scope scope;
-    int32_t status = cuda_enter(k->dev, &scope);
+    int32_t status = cuda_patch_refuse("a copy");
+    if (status == NDP_OK)
+        status = cuda_enter(k->dev, &scope);
     if (status != NDP_OK)
         return status;
     CUresult r = cu.cuMemcpyAsync(cuda_ptr(call->out), cuda_ptr(call->in), (size_t)nbytes,

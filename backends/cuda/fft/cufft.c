@@ -318,7 +318,9 @@ int32_t cuda_cufft_run(ndp_dev *dev, ndp_stream *s, const cufft_key *key, const 
     cuda_scope scope;
     ndh_plan *use;
     plan *p;
-    int32_t status = acquire(dev, key, &use, &p);
+    int32_t status = cuda_patch_refuse("a transform of cuFFT");
+    if (status == NDP_OK)
+        status = acquire(dev, key, &use, &p);
     if (status != NDP_OK)
         return status;
     status = cuda_enter(dev, &scope);

@@ -136,6 +136,38 @@ extern const ndp_peer_1 cuda_peer_group;
 
 /* ---- graph.c ---- */
 extern const ndp_graph_1 cuda_graph_group;
+/* A captured graph, counted: whoever changes an exec names nodes of the graph that it was made
+ * of. */
+struct ndp_graph {
+    atomic_int refs;
+    CUgraph graph;
+    CUgraphNode *node; /* in the order in which they were queued */
+    uint64_t n;
+};
+struct ndp_exec { /* runs on streams of its device; the driver puts the runs of one in order */
+    CUgraphExec exec;
+    const ndp_dev *dev;
+    ndp_graph *graph; /* counted */
+};
+
+/* ---- nodes.c: what captures underway have by now ---- */
+int32_t cuda_capture_nodes(ndp_dev *, ndp_stream *, uint64_t *count);
+/* The capture of that number has ended: graph gets its nodes. graph NULL: it failed. */
+void cuda_capture_ended(cuuint64_t id, ndp_graph *graph);
+
+/* ---- patch.c: nodes of an exec that the calling thread changes ---- */
+int32_t cuda_patch_begin(ndp_dev *, ndp_exec *, uint64_t first, uint64_t count);
+int32_t cuda_patch_end(ndp_dev *, ndp_exec *);
+extern _Thread_local ndp_exec *cuda_patched __attribute__((tls_model("initial-exec")));
+static inline int cuda_patching(void)
+{
+    return cuda_patched != NULL;
+}
+/* The launch takes the place of the next node. Inside cuda_enter(). */
+int32_t cuda_patch_kernel(const CUDA_KERNEL_NODE_PARAMS *);
+/* What is queued in another way than by cuda_launch cannot take a node's place: NDP_OK where nothing
+ * is being changed. */
+int32_t cuda_patch_refuse(const char *what);
 
 /* ---- code.c ---- */
 extern const ndp_code_1 cuda_code_group;

@@ -10,6 +10,11 @@
  * second at all. */
 typedef CUresult(CUDAAPI *cuda_capture_info_fn)(CUstream, CUstreamCaptureStatus *, cuuint64_t *id,
                                                 CUgraph *, const CUgraphNode **, size_t *);
+/* The first version, which all drivers have; <cuda.h> of CUDA 13 declares only the second. */
+#undef cuGraphNodeGetDependencies
+typedef CUresult(CUDAAPI *cuda_dependencies_fn)(CUgraphNode, CUgraphNode *, size_t *);
+typedef CUresult(CUDAAPI *cuda_node_params_fn)(CUgraphExec, CUgraphNode,
+                                               const CUDA_KERNEL_NODE_PARAMS *);
 typedef CUresult(CUDAAPI *cuda_param_info_fn)(CUfunction, size_t index, size_t *offset,
                                               size_t *nbytes); /* from CUDA 12.4 on */
 typedef void(CUDA_CB *cuda_logs_fn)(void *data, int level, char *message, size_t length);

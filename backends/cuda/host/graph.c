@@ -3,13 +3,14 @@
 #include <stdlib.h>
 #include "host/backend.h"
 
-#define GRAPH(g) ((CUgraph)(void *)(g))
-
-/* Runs on streams of its device alone; the driver puts the runs of one in order. */
-struct ndp_exec {
-    CUgraphExec exec;
-    const ndp_dev *dev;
-};
+static void graph_unref(ndp_graph *g) /* inside cuda_enter() */
+{
+    if (!g || atomic_fetch_sub(&g->refs, 1) != 1)
+        return;
+    cu.cuGraphDestroy(g->graph);
+    free(g->node);
+    free(g);
+}
 
 static int32_t begin(ndp_dev *dev, ndp_stream *s, int32_t mode)
 {
@@ -32,16 +33,31 @@ static int32_t end(ndp_dev *dev, ndp_stream *s, ndp_graph **out)
 {
     cuda_scope scope;
     CUgraph graph = NULL;
+    CUstreamCaptureStatus state;
+    cuuint64_t id = 0;
     *out = NULL;
+    ndp_graph *g = calloc(1, sizeof *g);
+    if (!g)
+        return cuda_error(NDP_ERR_MEMORY, "no host memory for the record of a graph");
     int32_t status = cuda_enter(dev, &scope);
-    if (status != NDP_OK)
+    if (status != NDP_OK) {
+        free(g);
         return status;
-    CUresult r = cu.cuStreamEndCapture(cuda_stream_handle(dev, s), &graph);
+    }
+    CUstream stream = cuda_stream_handle(dev, s);
+    if (cu.cuStreamGetCaptureInfo_v2(stream, &state, &id, NULL, NULL, NULL) != CUDA_SUCCESS)
+        id = 0;
+    CUresult r = cu.cuStreamEndCapture(stream, &graph);
     if (r == CUDA_SUCCESS && !graph)
         r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     cuda_leave(&scope);
+    atomic_init(&g->refs, 1);
+    g->graph = graph;
+    cuda_capture_ended(id, r == CUDA_SUCCESS ? g : NULL);
     if (r == CUDA_SUCCESS)
-        *out = (ndp_graph *)(void *)graph;
+        *out = g;
+    else
+        free(g);
     return cuda_fail(r, "ending the capture of a stream of cuda:%u", dev->index);
 }
 
@@ -71,7 +87,7 @@ static void destroy(ndp_dev *dev, ndp_graph *g)
     cuda_scope scope;
     if (!g || cuda_enter(dev, &scope) != NDP_OK)
         return;
-    cu.cuGraphDestroy(GRAPH(g));
+    graph_unref(g);
     cuda_leave(&scope);
 }
 
@@ -86,17 +102,20 @@ static int32_t instantiate(ndp_dev *dev, ndp_graph *g, ndp_exec **out)
     int32_t status = cuda_enter(dev, &scope);
     if (status == NDP_OK) {
         CUstreamCaptureMode mode = cuda_capture_relax();
-        CUresult r = cu.cuGraphInstantiate(&x->exec, GRAPH(g),
+        CUresult r = cu.cuGraphInstantiate(&x->exec, g->graph,
                                            CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
                                                CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY);
         cuda_capture_restore(mode);
         cuda_leave(&scope);
         status = cuda_fail(r, "making a graph of cuda:%u ready to run", dev->index);
     }
-    if (status != NDP_OK)
-        free(x);
-    else
+    if (status == NDP_OK) {
+        x->graph = g;
+        atomic_fetch_add(&g->refs, 1);
         *out = x;
+    } else {
+        free(x);
+    }
     return status;
 }
 
@@ -132,7 +151,7 @@ static int32_t update(ndp_dev *dev, ndp_exec *x, ndp_graph *g, int32_t *updated)
         status = cuda_enter(dev, &scope);
     if (status != NDP_OK)
         return status;
-    CUresult r = cu.cuGraphExecUpdate(x->exec, GRAPH(g), &result);
+    CUresult r = cu.cuGraphExecUpdate(x->exec, g->graph, &result);
     cuda_leave(&scope);
     *updated = r == CUDA_SUCCESS;
     return r == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
@@ -146,6 +165,7 @@ static void exec_destroy(ndp_dev *dev, ndp_exec *x)
     if (x && cuda_enter(dev, &scope) == NDP_OK) {
         CUstreamCaptureMode mode = cuda_capture_relax();
         cu.cuGraphExecDestroy(x->exec);
+        graph_unref(x->graph);
         cu.cuDeviceGraphMemTrim(
             dev->ordinal); /* what it had allocated stays with the device else */
         cuda_capture_restore(mode);
@@ -162,4 +182,7 @@ const ndp_graph_1 cuda_graph_group = {.size = sizeof(ndp_graph_1),
                                       .instantiate = instantiate,
                                       .launch = launch,
                                       .update = update,
-                                      .exec_destroy = exec_destroy};
+                                      .exec_destroy = exec_destroy,
+                                      .nodes = cuda_capture_nodes,
+                                      .patch_begin = cuda_patch_begin,
+                                      .patch_end = cuda_patch_end};

@@ -105,11 +105,33 @@ int32_t cuda_kernel_get(ndp_dev *dev, const ndp_call *like, int32_t choice,
     return status;
 }
 
+/* In a function of its own, so that launches pay for nothing but a look. */
+static __attribute__((noinline)) int32_t patch(const cuda_kernel *k, CUDA_KERNEL_NODE_PARAMS *node)
+{
+    cuda_scope scope;
+    int32_t status = cuda_enter(k->dev, &scope);
+    if (status != NDP_OK)
+        return status;
+    status = cuda_patch_kernel(node);
+    cuda_leave(&scope);
+    return status;
+}
+
 int32_t cuda_launch_2d(const cuda_kernel *k, CUfunction f, ndp_stream *s, uint32_t blocks_x,
                        uint32_t blocks_y, uint32_t threads, uint32_t shared_bytes, void *params)
 {
     cuda_scope scope;
     void *arguments[] = {params};
+    if (cuda_patching())
+        return patch(k, &(CUDA_KERNEL_NODE_PARAMS){.func = f,
+                                                   .gridDimX = blocks_x,
+                                                   .gridDimY = blocks_y,
+                                                   .gridDimZ = 1,
+                                                   .blockDimX = threads,
+                                                   .blockDimY = 1,
+                                                   .blockDimZ = 1,
+                                                   .sharedMemBytes = shared_bytes,
+                                                   .kernelParams = arguments});
     int32_t status = cuda_enter(k->dev, &scope);
     if (status != NDP_OK)
         return status;

@@ -297,7 +297,9 @@ int32_t cuda_copy(ndp_dev *dev, ndp_stream *s, ndp_mem *dst, uint64_t dst_offset
     cuda_scope scope;
     if (nbytes == 0)
         return NDP_OK;
-    int32_t status = cuda_enter(dev, &scope);
+    int32_t status = cuda_patch_refuse("a copy");
+    if (status == NDP_OK)
+        status = cuda_enter(dev, &scope);
     if (status != NDP_OK)
         return status;
     CUresult r = cu.cuMemcpyAsync(dst->base + dst_offset, src->base + src_offset, nbytes,

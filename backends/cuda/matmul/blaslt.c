@@ -384,7 +384,9 @@ int32_t cuda_blaslt_run(ndp_dev *dev, ndp_stream *s, const blaslt_key *key,
 {
     struct cuda_blaslt *lt = dev->blaslt;
     cuda_scope scope;
-    int32_t status = cuda_enter(dev, &scope);
+    int32_t status = cuda_patch_refuse("a product of cuBLASLt");
+    if (status == NDP_OK)
+        status = cuda_enter(dev, &scope);
     if (status != NDP_OK)
         return status;
     pthread_mutex_lock(&lt->lock);

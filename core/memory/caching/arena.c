@@ -47,10 +47,31 @@ void nd__pool_scope_leave(void)
     atomic_fetch_sub(&nd__pool_scopes, 1);
 }
 
+nd_pool_scope *nd__pool_scope_of(const nd_caching *c, uint64_t capture)
+{
+    nd_pool_scope **at = &scopes, *s;
+    while (*at && ((*at)->caching != c || (*at)->capture != capture))
+        at = &(*at)->outer;
+    if ((s = *at) != NULL) {
+        *at = s->outer;
+        atomic_fetch_sub(&nd__pool_scopes, 1);
+    }
+    return s;
+}
+
+/* Whether the scope serves requests of the thread now. */
+static bool is_open(const nd_pool_scope *s, const nd_caching *c)
+{
+    if (s->caching != c)
+        return false;
+    const nd_tape *t = s->capture ? nd__tape_here(c->backend.device) : NULL;
+    return !s->capture || (t && t->id == s->capture);
+}
+
 nd_arena *nd__pushed_arena(const nd_caching *c)
 {
     const nd_pool_scope *s = scopes;
-    while (s && s->caching != c)
+    while (s && !is_open(s, c))
         s = s->outer;
     return s ? s->arena : NULL;
 }

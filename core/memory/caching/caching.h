@@ -51,6 +51,8 @@ extern atomic_int nd__pool_scopes; /* how many are open in the process */
 nd_pool_scope *nd__pool_scope_innermost(void);
 void nd__pool_scope_enter(nd_pool_scope *s); /* s is the innermost one from now on */
 void nd__pool_scope_leave(void);             /* ends the innermost one */
+/* Takes the thread's scope of that capture out of the list; NULL: it has none. */
+nd_pool_scope *nd__pool_scope_of(const nd_caching *c, uint64_t capture);
 /* The arena of the calling thread's innermost scope of this allocator; NULL: none. */
 nd_arena *nd__pushed_arena(const nd_caching *c);
 /* Sets the request's arena and bin where there are captures or scopes. Without the lock. */

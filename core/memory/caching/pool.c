@@ -124,7 +124,7 @@ nd_status nd_pool_push(nd_pool *pool)
         free(s);
         return status;
     }
-    *s = (nd_pool_scope){nd_pool_retain(pool), pool->caching, pool->arena, NULL};
+    *s = (nd_pool_scope){nd_pool_retain(pool), pool->caching, pool->arena, NULL, 0};
     nd__pool_scope_enter(s);
     return ND_OK;
 }
@@ -133,7 +133,7 @@ nd_status nd_pool_pop(nd_pool *pool)
 {
     nd_pool_scope *s = nd__pool_scope_innermost();
     ND_NEED("pool_pop", 0, pool);
-    if (!s || s->pool != pool)
+    if (!s || s->pool != pool || s->capture)
         return nd__fail(ND_ERR_STATE, "pool_pop", 0,
                         s ? "the calling thread pushed another pool later: pop pool %llu first"
                           : "the calling thread has pushed no pool",
@@ -177,16 +177,32 @@ int64_t nd_pool_reserved_bytes(const nd_pool *pool)
     return read_locked(pool, &pool->arena->reserved_bytes);
 }
 
+static nd_status not_of(const nd_caching *c, const nd_pool *pool)
+{
+    if (!pool || pool->caching == c)
+        return ND_OK;
+    return nd__fail(ND_ERR_DEVICE, "graph_begin", 1,
+                    "pool %llu is of %s, or of an allocator that was replaced since; make one with "
+                    "nd_pool_create",
+                    (unsigned long long)pool->id, pool->device ? pool->device->name : "no device");
+}
+
 nd_status nd__caching_capture_begin(nd_backend *backend, uint64_t id, nd_pool *pool, nd_pool **out)
 {
     nd_caching *c = (nd_caching *)backend;
     *out = NULL;
+    ND_RETURN_IF(not_of(c, pool));
     nd_capture *k = malloc(sizeof *k);
-    if (!k)
+    nd_pool_scope *s = malloc(sizeof *s);
+    if (!k || !s) {
+        free(k);
+        free(s);
         return nd__fail(ND_ERR_MEMORY, "graph_begin", -1, "no host memory for a capture");
+    }
     nd_status status = pool ? ND_OK : pool_new(backend, NULL, out);
     if (status != ND_OK) {
         free(k);
+        free(s);
         return status;
     }
     *out = pool ? nd_pool_retain(pool) : *out;
@@ -197,6 +213,12 @@ nd_status nd__caching_capture_begin(nd_backend *backend, uint64_t id, nd_pool *p
     pool->arena->captured = true;
     atomic_fetch_add(&c->capturing, 1);
     nd__caching_leave(c);
+    if (c->streams) { /* the stream of a request tells */
+        free(s);
+        return ND_OK;
+    }
+    *s = (nd_pool_scope){pool, c, pool->arena, NULL, id};
+    nd__pool_scope_enter(s);
     return ND_OK;
 }
 
@@ -217,6 +239,8 @@ nd_status nd__caching_capture_end(nd_backend *backend, uint64_t id)
     if (!k)
         return nd__fail(ND_ERR_STATE, "graph_end", -1, "no capture %llu is under way here",
                         (unsigned long long)id);
+    if (!c->streams)
+        free(nd__pool_scope_of(c, id));
     nd_pool_release(k->pool);
     free(k);
     /* which was put off during the capture */

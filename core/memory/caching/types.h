@@ -130,6 +130,7 @@ typedef struct nd_pool_scope {
     const nd_caching *caching;
     nd_arena *arena;
     struct nd_pool_scope *outer; /* of the same thread */
+    uint64_t capture;            /* while the thread's stream is in that one; 0: always */
 } nd_pool_scope;
 
 /* ---- the allocator ---- */

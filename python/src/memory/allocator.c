@@ -114,6 +114,28 @@ static nd_pool *pool_of(PyObject *self)
     return ((py_pool_object *)self)->pool;
 }
 
+int py_pool_get(const py_state *st, PyObject *o, nd_pool **out)
+{
+    if (Py_TYPE(o) == st->pool) {
+        *out = pool_of(o);
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError, "a pool is an ndock.memory.Pool, not %R", o);
+    return -1;
+}
+
+PyObject *py_from_pool(py_state *st, nd_pool *pool, nd_device *device)
+{
+    py_pool_object *o = PyObject_New(py_pool_object, st->pool);
+    if (!o) {
+        nd_pool_release(pool);
+        return NULL;
+    }
+    o->pool = pool;
+    o->device = device;
+    return (PyObject *)o;
+}
+
 static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"device", "use_on_oom", "no_split", "upstream", NULL};
@@ -131,14 +153,7 @@ static PyObject *pool_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     if (py_or_current(st, &device) < 0 || py_check(st, nd_pool_create(device, &opts, &pool)) < 0)
         return NULL;
-    py_pool_object *o = PyObject_New(py_pool_object, st->pool);
-    if (!o) {
-        nd_pool_release(pool);
-        return NULL;
-    }
-    o->pool = pool;
-    o->device = device;
-    return (PyObject *)o;
+    return py_from_pool(st, pool, device);
 }
 
 static PyObject *pool_push(PyObject *self, PyObject *unused)

@@ -5,6 +5,7 @@
 
 typedef struct {
     PyObject *function, *args;
+    bool captured; /* it is called with each launch of a graph, which frees it */
 } host_call;
 
 /* The library calls this on a thread of the device, or one that waits, without a lock of its own. A
@@ -20,6 +21,24 @@ static void call_host(void *ctx)
     if (!answer)
         PyErr_WriteUnraisable(c->function);
     Py_XDECREF(answer);
+    const bool captured = c->captured;
+    if (!captured) {
+        Py_DECREF(c->function);
+        Py_DECREF(c->args);
+    }
+    py_bring_back(pending);
+    py_leave(gil);
+    if (!captured)
+        free(c);
+}
+
+static void free_call(void *ctx)
+{
+    host_call *c = ctx;
+    PyGILState_STATE gil;
+    if (!py_enter(&gil))
+        return;
+    py_exception pending = py_put_aside();
     Py_DECREF(c->function);
     Py_DECREF(c->args);
     py_bring_back(pending);
@@ -48,7 +67,7 @@ static host_call *new_call(PyObject *args)
         free(c);
         return NULL;
     }
-    *c = (host_call){Py_NewRef(function), rest};
+    *c = (host_call){Py_NewRef(function), rest, false};
     return c;
 }
 
@@ -59,11 +78,16 @@ PyObject *py_launch_host(PyObject *self, PyObject *args)
     if (!c)
         return NULL;
     py_release_may_wait();
+    nd_stream *s = py_stream_get(st, self);
+    c->captured = nd_stream_is_capturing(s) != 0;
     PyThreadState *saved = PyEval_SaveThread();
-    nd_status status = nd_stream_launch_host(py_stream_get(st, self), call_host, c);
+    nd_status status = nd_stream_launch_host(s, call_host, c);
+    if (status == ND_OK && c->captured) /* without memory for that, it stays */
+        status = nd_graph_keep(s, free_call, c);
+    const bool kept = c->captured;
     PyEval_RestoreThread(saved);
     /* the error of earlier work is reported when the call is queued already */
-    if (status != ND_OK && status != ND_ERR_ASYNC && status != ND_ERR_LOST &&
+    if (status != ND_OK && !kept && status != ND_ERR_ASYNC && status != ND_ERR_LOST &&
         status != ND_ERR_INDEX) {
         Py_DECREF(c->function);
         Py_DECREF(c->args);

@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Graphs: work that is captured once and then run again and again with one call."""
+from __future__ import annotations
+
+from . import _capturing, _ndock
+from ._device import _Guard
+from ._ndock import Array, Device, Stream
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from types import TracebackType
+    from typing import Any, Callable, Optional, Union
+
+    from ._device import DeviceLike, StreamLike
+    from .memory import Pool
+
+__all__ = ["Graph", "graph", "graphed"]
+
+_MODES = {"thread_local": 0, "global": 1, "relaxed": 2}
+_FORMATS = {"json": 0, "dot": 1}
+_HALF = 2**64
+
+
+def _choose(table: dict[str, int], what: str, name: str) -> int:
+    if name not in table:
+        raise ValueError(f"{what} is one of {', '.join(map(repr, table))}, not {name!r}")
+    return table[name]
+
+
+class Graph:
+    """Captured work, which launch() runs. `with nd.graph() as g:` makes one.
+
+    What is computed in the block does not run there: arrays made in it have their values after a launch, and get new
+    ones with each. The graph keeps the arrays that it reads and writes. Every device has graphs: where the device cannot
+    capture its streams (the CPU, OpenCL), the calls are recorded and played, which saves all that comes before a kernel.
+
+    >>> x = nd.ones(3)
+    >>> with nd.graph() as g:
+    ...     y = x * 2
+    >>> x[:] = 5
+    >>> g.launch()
+    >>> y
+    array([10., 10., 10.], dtype=float64, device='cpu:0')
+    """
+
+    def __init__(self) -> None:
+        self._graph: Any = None
+        self._generators: list[Any] = []
+
+    # ---- capture ----
+    def capture_begin(self, stream: Stream, *, pool: Optional[Union[Pool, Graph]] = None, mode: str = "thread_local",
+                      weak: bool = False) -> None:
+        """Begin the capture of a stream, which is not the default one; nd.graph does this and what belongs to it.
+
+        pool: the memory.Pool, or another Graph whose pool is used too: then the graphs are launched in the order of
+        their captures. mode: whose calls that would break the capture are refused: those of the calling "thread_local"
+        (the default), of every thread ("global"), or none but those of the stream ("relaxed"). weak: the program keeps
+        the arrays. Errors: RuntimeError for the default stream and for one that is being captured.
+        """
+        lent = pool.pool if isinstance(pool, Graph) else pool
+        self._graph = _ndock._Graph(stream, _choose(_MODES, "a capture mode", mode), lent, weak)
+        self._generators = []
+        _capturing.begin(self)
+
+    def capture_end(self) -> None:
+        """End the capture, on the thread that began it. Errors: RuntimeError, with the streams that were not joined, or
+        with the first call that broke the capture."""
+        _capturing.end(self)
+        for number, (generator, first) in enumerate(self._generators):
+            now = generator.key
+            self._graph.set_key(number, now.seed, *divmod(now.position, _HALF))
+            generator.key = first
+        self._need().end()
+
+    def capture_abort(self) -> None:
+        """End the capture and forget it."""
+        _capturing.end(self)
+        for generator, first in self._generators:
+            generator.key = first
+        self._need().abort()
+
+    def eager(self, function: Callable[[], object], /) -> None:
+        """Split the capture: what was captured so far runs now, then function() runs outside of any capture, and the
+        capture goes on behind it. Each launch does the same, in this order. An exception of it ends the capture."""
+        _capturing.end(self)
+        self._need().eager(function)
+        _capturing.begin(self)
+
+    def _draws(self, generator: Any) -> None:
+        """The generator is about to be used in the capture."""
+        if all(known is not generator for known, _ in self._generators):
+            now = generator.key
+            self._graph.random(now.seed, *divmod(now.position, _HALF))
+            self._generators.append((generator, now))
+
+    def _need(self) -> Any:
+        if self._graph is None:
+            raise RuntimeError("the graph has not been captured yet: with nd.graph(g): ...")
+        return self._graph
+
+    # ---- running it ----
+    def launch(self, stream: Optional[StreamLike] = None, *, force: bool = False) -> None:
+        """Queue the graph on a stream of its device (None: the current one). Launches of one graph follow each other.
+        Numbers of a Generator that was used in the capture go on from launch to launch. force: also where another
+        graph with the same pool was to run first. Errors: RuntimeError for that; ValueError for another device's stream.
+        """
+        inner = self._need()
+        for number, (generator, _) in enumerate(self._generators):
+            now = generator.key
+            inner.set_key(number, now.seed, *divmod(now.position, _HALF))
+        inner.launch(stream, force)
+        for number, (generator, _) in enumerate(self._generators):
+            seed, high, low = inner.get_key(number)
+            generator.key = type(generator.key)(seed, high * _HALF + low)
+
+    __call__ = replay = launch
+
+    def instantiate(self) -> None:
+        """Make it ready to run, which the first launch does else."""
+        self._need().instantiate()
+
+    def argument(self, array: Array, /) -> int:
+        """Name an array that the graph reads or writes, so that rebind can put others in its place. Returns its number.
+        Errors: ValueError if the graph uses nothing of it."""
+        number: int = self._need().argument(array)
+        return number
+
+    def rebind(self, number: int, array: Array, /) -> None:
+        """From the next launch on use this array in the argument's place, without a copy. It has the same dtype, shape,
+        strides and device. Errors: ValueError where it does not, or shares memory that the graph writes."""
+        self._need().rebind(number, array)
+
+    def update(self, other: Graph, /) -> bool:
+        """Do what another graph does, which is empty afterwards. True: what was made ready is used on, as the two are
+        alike but for their values."""
+        alike: bool = self._need().update(other._need())
+        self._generators, other._generators = other._generators, []
+        return alike
+
+    # ---- looking inside ----
+    @property
+    def nodes(self) -> int:
+        """How many operations are in it."""
+        n: int = self._need().nodes
+        return n
+
+    @property
+    def segments(self) -> int:
+        """How many parts eager() has split it into."""
+        n: int = self._need().segments
+        return n
+
+    @property
+    def pool(self) -> Optional[Pool]:
+        """The memory.Pool that its arrays lie in."""
+        pool: Optional[Pool] = self._need().pool
+        return pool
+
+    def text(self, format: str = "json") -> str:
+        """What is in it, as "json" or, for Graphviz, "dot"."""
+        text: str = self._need().text(_choose(_FORMATS, "a format", format))
+        return text
+
+    def dump(self, path: Union[str, os.PathLike[str]], format: str = "json") -> None:
+        """Write text(format) into a file; `ndock graph show FILE` draws the JSON."""
+        self._need().dump(path, _choose(_FORMATS, "a format", format))
+
+    def __repr__(self) -> str:
+        return "Graph()" if self._graph is None else f"Graph(nodes={self.nodes}, segments={self.segments})"
+
+
+def _side_stream(device: DeviceLike) -> Stream:
+    side = Stream(device)
+    side.wait_stream(Stream.current(device))
+    return side
+
+
+class graph(_Guard):
+    """graph(g=None, *, device=None, stream=None, pool=None, mode="thread_local", weak=False): a context manager that
+    captures what is computed in it; `as` gives the Graph.
+
+    g: the Graph to capture into, None for a new one. stream: a Stream of the device, which is current in the block; None
+    for a new one. The other parameters are those of Graph.capture_begin. Work that went before is waited for. An
+    exception in the block ends the capture, leaves nothing of it, and goes on. What would wait for the stream or read an
+    array in the block is a RuntimeError: run the work once before, outside.
+
+    >>> x = nd.arange(3, dtype=nd.float32)
+    >>> with nd.graph() as g:
+    ...     total = nd.sum(x * x)
+    >>> g.launch()
+    >>> float(total)
+    5.0
+    """
+
+    def __init__(self, g: Optional[Graph] = None, /, *, device: DeviceLike = None, stream: Optional[Stream] = None,
+                 pool: Optional[Union[Pool, Graph]] = None, mode: str = "thread_local", weak: bool = False) -> None:
+        if not isinstance(g, (Graph, type(None))):
+            raise TypeError(f"work is captured into an ndock.Graph, not {g!r}")
+        self.graph = Graph() if g is None else g
+        self.device, self.stream = device, stream
+        self.options: dict[str, Any] = {"pool": pool, "mode": mode, "weak": weak}
+
+    def __enter__(self) -> Graph:
+        self._used = self.stream or _side_stream(self.device)
+        if self.stream:
+            self.stream.wait_stream(Stream.current(self.stream.device))
+        self._used.__enter__()
+        try:
+            self.graph.capture_begin(self._used, **self.options)
+        except BaseException:
+            self._used.__exit__()
+            raise
+        return self.graph
+
+    def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException],
+                 where: Optional[TracebackType]) -> None:
+        try:
+            if kind is None:
+                self.graph.capture_end()
+            elif _capturing.is_open(self.graph):
+                self.graph.capture_abort()
+        finally:
+            self._used.__exit__()
+
+
+def _arrays_in(value: Any, found: list[Array]) -> Any:
+    """The value with numbers in the place of arrays, which are appended to found: hashable if the rest is."""
+    if isinstance(value, Array):
+        for i, known in enumerate(found):
+            if known is value:
+                return "array", i
+        found.append(value)
+        return "array", len(found) - 1, value.shape, value.strides, value.dtype, str(value.device)
+    if isinstance(value, (tuple, list)):
+        return type(value), tuple([_arrays_in(v, found) for v in value])
+    if isinstance(value, dict):
+        return dict, tuple([(k, _arrays_in(v, found)) for k, v in value.items()])
+    return value
+
+
+class _Entry:
+    """One signature of a graphed function: its graph, or why there is none."""
+
+    def __init__(self) -> None:
+        self.graph: Optional[Graph] = None
+        self.reason = ""
+        self.numbers: list[Optional[int]] = []  # of the arguments
+        self.inputs: list[Array] = []
+        self.result: Any = None
+
+    def capture(self, function: Callable[..., Any], args: Any, kwargs: Any, arrays: list[Array], warmup: int) -> None:
+        device = arrays[0].device if arrays else Device(None)
+        side = _side_stream(device)
+        with side:
+            for _ in range(warmup):
+                function(*args, **kwargs)
+        Stream.current(device).wait_stream(side)
+        try:
+            with graph(stream=side) as g:
+                self.result = function(*args, **kwargs)
+        except _ndock.Error as error:
+            self.reason = str(error)
+            self.result = None
+            return
+        self.numbers = []
+        for a in arrays:
+            try:
+                self.numbers.append(g.argument(a))
+            except ValueError as error:  # nothing of it is used, or it shares memory with another
+                if "neither reads nor writes" not in str(error):
+                    self.reason = str(error)
+                    return
+                self.numbers.append(None)
+        self.inputs, self.graph = list(arrays), g
+
+    def run(self, arrays: list[Array]) -> Any:
+        assert self.graph is not None
+        for i, a in enumerate(arrays):
+            number = self.numbers[i]
+            if number is not None and a is not self.inputs[i]:
+                self.graph.rebind(number, a)
+                self.inputs[i] = a
+        self.graph.launch()
+        return self.result
+
+
+class _Graphed:
+    """A function whose calls are graphs; see graphed."""
+
+    def __init__(self, function: Callable[..., Any], warmup: int, maxsize: int) -> None:
+        import functools
+
+        functools.update_wrapper(self, function)
+        self._function, self._warmup, self._maxsize = function, warmup, maxsize
+        self._entries: dict[Any, _Entry] = {}
+        self._hits = self._misses = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        entry, arrays = self._find(args, kwargs)
+        if entry.graph is None:
+            return self._function(*args, **kwargs)
+        try:
+            return entry.run(arrays)
+        except ValueError as error:  # an argument that cannot be put in the captured one's place
+            entry.reason = str(error)
+            return self._function(*args, **kwargs)
+
+    def _find(self, args: Any, kwargs: Any) -> tuple[_Entry, list[Array]]:
+        arrays: list[Array] = []
+        key = _arrays_in((args, kwargs), arrays), _math_key()
+        entry = self._entries.pop(key, None)
+        if entry is None:
+            self._misses += 1
+            entry = _Entry()
+            entry.capture(self._function, args, kwargs, arrays, self._warmup)
+            while len(self._entries) >= self._maxsize:
+                del self._entries[next(iter(self._entries))]
+        else:
+            self._hits += 1
+        self._entries[key] = entry  # at the end: the first is the one that was not used for longest
+        return entry, arrays
+
+    def cache_info(self) -> dict[str, int]:
+        """hits, misses, and how many graphs there are and may be at most."""
+        return {"hits": self._hits, "misses": self._misses, "size": len(self._entries), "maxsize": self._maxsize}
+
+    def cache_clear(self) -> None:
+        """Forget all graphs."""
+        self._entries.clear()
+
+    def reasons(self) -> list[str]:
+        """Why calls were not graphs, one for each signature that was refused."""
+        return [e.reason for e in self._entries.values() if e.reason]
+
+    def graphs(self) -> list[Graph]:
+        """The graphs, that of the latest call last."""
+        return [e.graph for e in self._entries.values() if e.graph is not None]
+
+
+def _math_key() -> Any:
+    from . import math
+
+    return tuple([math.get_mode(setting) for setting in math._SETTINGS])
+
+
+def graphed(function: Optional[Callable[..., Any]] = None, /, *, warmup: int = 3, maxsize: int = 16) -> Any:
+    """A function, or by a decorator, whose calls run as graphs: captured once for each signature, then launched.
+
+    function: takes and returns arrays, in tuples, lists and dicts too; other arguments are part of the signature and must
+    be hashable. It must do the same work each time: what it prints or appends happens at capture alone. warmup: how many
+    times it runs on a side stream before it is captured, so that kernels and workspaces are there. maxsize: graphs that
+    are kept, those used last. Returns an object that is called as the function is; a call puts its arrays in the place of
+    those that were captured, without a copy. The result is the graph's own memory, which the next call of the same
+    signature overwrites. A function that cannot be captured runs as it is; reasons() says why.
+    Errors: TypeError for arguments that are neither arrays nor hashable, and whatever the function raises.
+
+    >>> @nd.graphed
+    ... def scaled(x, by):
+    ...     return x * by + 1
+    >>> scaled(nd.ones(2), 3.0)
+    array([4., 4.], dtype=float64, device='cpu:0')
+    """
+    if function is None:
+        return lambda f: _Graphed(f, warmup, maxsize)
+    return _Graphed(function, warmup, maxsize)
