@@ -2,7 +2,7 @@
  * What happens at which moment: the functions of core/base/lifecycle.h, each made of its rows of
  * lifecycle.def. */
 #include "core/array/handles.h"
-#include "core/ops/ops.h"
+#include "core/fuse/fuse.h"
 #include "core/memory/memory.h"
 #include "core/run/fallback.h"
 #include "core/run/workspace.h"
