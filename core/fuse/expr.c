@@ -180,7 +180,7 @@ nd_status nd_expr_reduce(nd_expr *expr, nd_op op, int32_t operand, const nd_redu
         return nd__fail(ND_ERR_ARGUMENT, "expr_reduce", 1, "op %d is not a reduction", (int)op);
     ND_RETURN_IF(check_array_node(info->name, expr, operand, 2));
     if (opts && opts->size < NDP_END(nd_reduce_opts, correction))
-        return nd__fail(ND_ERR_ARGUMENT, info->name, 3,
+        return nd__fail(ND_ERR_ARGUMENT, "expr_reduce", 3,
                         "the options' size field is %u; set it to sizeof", opts->size);
     nd_expr_node made = {.kind = ND_NODE_REDUCE, .n = 1, .op = op, .arg = {operand}};
     if (opts)
