@@ -235,7 +235,7 @@ static int same_arrays(const nd_array *got, const nd_array *want)
 /* Runs it with these values as its results; whether all are what the operations gave. */
 static int random_expr_holds(random_expr *r, const int *outs, int n_out)
 {
-    nd_array *got[4] = {NULL};
+    nd_array *got[8] = {NULL};
     for (int i = 0; i < n_out; i++)
         need(nd_expr_output(r->e, r->node[outs[i]]));
     if (nd_expr_run(r->e, r->arg, r->n_args, NULL, n_out, got) != ND_OK) {
