@@ -69,7 +69,7 @@ typedef struct {
     bool dst_checked; /* the shapes and dtypes of all destinations are right */
 } nd_fusing;
 
-#define ND_FUSE_MAX_INSTRUCTIONS 512
+#define ND_FUSE_MAX_INSTRUCTIONS 768
 
 /* A program with its arrays, as a key of loops.c: what stands before `in` and is in use is compared.
  * Values are numbered from their kind's base until the program is whole. */

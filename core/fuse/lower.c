@@ -158,7 +158,7 @@ nd_status nd__fuse_lower(nd_fusing *run, const int32_t *roots, int32_t n, nd_fus
             continue;
         ND_RETURN_IF(lower_node(run, i, p));
         if (run->value[i].dtype && run->value[i].id < 0) {
-            *why = "more than 16 arrays, 64 scalars or 512 instructions are in one loop";
+            *why = "more than 16 arrays, 64 scalars or 768 instructions are in one loop";
             return ND_OK;
         }
     }

@@ -146,6 +146,11 @@ static nd_status by_loop(nd_fusing *run, const int32_t *roots, int32_t n, nd_fus
 {
     operands o;
     ND_RETURN_IF(nd__fuse_lower(run, roots, n, p, why));
+    if (*why && n > 1) { /* too much for one loop */
+        *why = NULL;
+        ND_RETURN_IF(nd__fuse_stage(run, roots, n / 2));
+        return nd__fuse_stage(run, roots + n / 2, n - n / 2);
+    }
     if (*why) {
         nd__fuse_reason("%s", *why);
         return ND_OK;

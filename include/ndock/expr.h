@@ -33,8 +33,8 @@
 ND_BEGIN_DECLS
 
 typedef struct nd_expr nd_expr; /* counted */
-#define ND_EXPR_MAX_NODES 1024
-#define ND_EXPR_MAX_RESULTS 64
+#define ND_EXPR_MAX_NODES 16384
+#define ND_EXPR_MAX_RESULTS 512
 
 /* A new expression without nodes; the caller's, given back by nd_expr_release. */
 ND_API ND_MUST_USE nd_status nd_expr_create(nd_expr **out);

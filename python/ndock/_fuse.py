@@ -30,6 +30,7 @@ class _Trace:
         self.nodes: list[tuple[Any, ...]] = []
         self.sources: list[Any] = []
         self.extents = False  # the function has asked for a shape
+        self.scalars: dict[Any, int] = {}
 
     def add(self, *node: Any) -> int:
         self.nodes.append(node)
@@ -49,7 +50,10 @@ class _Trace:
             raise _NotFusable(f"it uses an Array of shape {x.shape} that is no argument; make it one")
         if not isinstance(x, _SCALARS) and type(x).__module__ != "numpy":
             raise _NotFusable(f"an operand is {type(x).__name__}, neither an argument nor a scalar")
-        return self.add("scalar", x), x
+        key = (type(x), repr(x))
+        if key not in self.scalars:
+            self.scalars[key] = self.add("scalar", x)
+        return self.scalars[key], x
 
 
 class _Traced:
@@ -160,10 +164,10 @@ class _Traced:
         return made
 
     def __divmod__(self, other: Any) -> tuple[_Traced, _Traced]:
-        return self // other, self % other
+        return self._apply("floor_divide", (self, other), None), self._apply("remainder", (self, other), None)
 
     def __rdivmod__(self, other: Any) -> tuple[_Traced, _Traced]:
-        return other // self, other % self
+        return self._apply("floor_divide", (other, self), None), self._apply("remainder", (other, self), None)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise _NotFusable("it writes to an Array")
@@ -297,18 +301,21 @@ def _real(x: Any) -> Any:
 
 class _Entry:
     """What is known of one signature."""
-    __slots__ = ("reason", "expr", "sources", "n_out", "rebuild", "by_shape")
+    __slots__ = ("reason", "expr", "sources", "plain", "n_out", "rebuild", "by_shape")
 
     def __init__(self, reason: str = "") -> None:
         self.reason = reason  # "": it is fused
         self.by_shape: Optional[dict[Any, _Entry]] = None  # the function asked for shapes: one each
         self.expr: Any = None
+        self.sources: list[Any] = []
+        self.plain = False  # the inputs are the Arrays as they come
+        self.n_out = 0
+        self.rebuild: Any = None
 
     def inputs(self, arrays: list[Any]) -> list[Any]:
-        made = []
-        for source in self.sources:
-            made.append(_input_of(source, arrays))
-        return made
+        if self.plain:
+            return arrays
+        return [_input_of(source, arrays) for source in self.sources]
 
 
 def _input_of(source: Any, arrays: list[Any]) -> Any:
@@ -395,6 +402,7 @@ class _Fused:
             entry = _Entry()
             entry.rebuild = _plan_result(result, outputs)
             entry.sources, entry.n_out = trace.sources, len(outputs)
+            entry.plain = trace.sources == list(range(len(arrays)))
             if outputs:
                 entry.expr = _ndock._expr_make(trace.nodes, tuple(outputs))
         except Exception as e:  # whatever it is, the function itself says it again, or succeeds

@@ -284,7 +284,7 @@ static void choose_blocks(plan *p, int tiled)
         elements = 256; /* a call of a loop for fewer costs more than the second level of cache */
     p->block = elements < CPU_PROGRAM_BLOCK ? elements : CPU_PROGRAM_BLOCK;
     rows = tiled ? RUN_BYTES / slot : 1;
-    p->block_cols = p->block / rows;
+    p->block_cols = p->block > rows ? p->block / rows : 1;
     p->block_cols = p->cols < p->block_cols ? p->cols : p->block_cols;
     rows = p->block / p->block_cols;
     p->block_rows = p->rows < rows ? p->rows : rows;

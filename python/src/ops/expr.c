@@ -3,7 +3,6 @@
  * functions of this folder do with a stand-in for an Array while it does. */
 #include "python/src/ops/ops.h"
 
-enum { MOST_INPUTS = ND_EXPR_MAX_NODES };
 static const char capsule_name[] = "ndock.expr";
 
 /* ---- stand-ins ---- */
@@ -183,11 +182,27 @@ static PyObject *expr_make(PyObject *module, PyObject *const *args, Py_ssize_t n
 }
 
 /* ---- running ---- */
+/* The Arrays of a list; for PyMem_Free. */
+static nd_arg *inputs_of(const py_state *st, PyObject *list, Py_ssize_t n)
+{
+    nd_arg *inputs = PyMem_Malloc((size_t)n * sizeof *inputs);
+    if (!inputs)
+        PyErr_NoMemory();
+    for (Py_ssize_t i = 0; inputs && i < n; i++) {
+        nd_array *a = py_array_need(st, PyList_GetItem(list, i), "fuse");
+        if (!a) {
+            PyMem_Free(inputs);
+            return NULL;
+        }
+        inputs[i] = nd_array_arg(a);
+    }
+    return inputs;
+}
+
 /* (expression, list of Arrays, how many results, eagerly): a tuple of Arrays */
 static PyObject *expr_run(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     py_state *st = py_state_of(module);
-    nd_arg inputs[MOST_INPUTS];
     nd_array *out[ND_EXPR_MAX_RESULTS];
     nd_expr_opts opts = {.size = sizeof opts};
     if (n != 4 || !PyCapsule_IsValid(args[0], capsule_name) || !PyList_Check(args[1]))
@@ -196,19 +211,18 @@ static PyObject *expr_run(PyObject *module, PyObject *const *args, Py_ssize_t n)
     Py_ssize_t n_in = PyList_Size(args[1]);
     long n_out = PyLong_AsLong(args[2]);
     int eager = PyObject_IsTrue(args[3]);
-    if (n_in < 1 || n_in > MOST_INPUTS || n_out < 1 || n_out > ND_EXPR_MAX_RESULTS || eager < 0)
+    if (n_in < 1 || n_in > ND_EXPR_MAX_NODES || n_out < 1 || n_out > ND_EXPR_MAX_RESULTS ||
+        eager < 0)
         return PyErr_Format(PyExc_ValueError, "%zd inputs and %ld results", n_in, n_out);
-    for (Py_ssize_t i = 0; i < n_in; i++) {
-        nd_array *a = py_array_need(st, PyList_GetItem(args[1], i), "fuse");
-        if (!a)
-            return NULL;
-        inputs[i] = nd_array_arg(a);
-    }
+    nd_arg *inputs = inputs_of(st, args[1], n_in);
+    if (!inputs)
+        return NULL;
     opts.flags = eager ? ND_EXPR_EAGER : 0;
     const nd_array *first = inputs[0].array;
     PyThreadState *saved = py_unlock(first, nd_size(first));
     nd_status status = nd_expr_run(e, inputs, (int)n_in, &opts, (int)n_out, out);
     py_lock(saved);
+    PyMem_Free(inputs);
     return status == ND_OK ? py_array_tuple(st, out, (int)n_out) : py_fail(st, status);
 }
 
