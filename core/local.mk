@@ -9,6 +9,7 @@ include core/memory/local.mk
 include core/array/local.mk
 include core/run/local.mk
 include core/ops/local.mk
+include core/fuse/local.mk
 include core/print/local.mk
 include core/io/local.mk
 include core/interop/local.mk
@@ -16,7 +17,7 @@ include core/collective/local.mk
 include core/graph/local.mk
 include core/lib/local.mk
 core_sources = $(core_base_sources) $(core_model_sources) $(core_plugin_sources) $(core_stream_sources) $(core_memory_sources) \
-  $(core_array_sources) $(core_run_sources) $(core_ops_sources) $(core_print_sources) $(core_io_sources) \
+  $(core_array_sources) $(core_run_sources) $(core_ops_sources) $(core_fuse_sources) $(core_print_sources) $(core_io_sources) \
   $(core_interop_sources) $(core_collective_sources) $(core_graph_sources) $(core_lib_sources)
 
 noinst_LTLIBRARIES += %reldir%/libcore.la

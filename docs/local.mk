@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+dist_doc_DATA += %reldir%/fuse.md
 dist_doc_DATA += %reldir%/python.md
 dist_doc_DATA += %reldir%/random.md
 dist_doc_DATA += %reldir%/special.md
@@ -12,7 +13,7 @@ dist_man_MANS += %reldir%/man/ndock-debugging.7
 
 # A man page for every public function, from the headers. What is in the folder is the headers' affair, so no list of it is here.
 man3_headers = op.def status.h dtype.h device.h param.h stream.h memory.h cache.h math.h array.h \
-  view.h comm.h create.h op.h custom.h reduce.h linalg.h fft.h signal.h indexing.h sorting.h manip.h random.h graph.h distribution.h special.h dlpack.h cai.h io.h check.h \
+  view.h comm.h create.h op.h custom.h reduce.h expr.h linalg.h fft.h signal.h indexing.h sorting.h manip.h random.h graph.h distribution.h special.h dlpack.h cai.h io.h check.h \
   statistics.h histogram.h compare.h calculus.h
 noinst_DATA = %reldir%/man3/stamp
 %reldir%/man3/stamp: $(srcdir)/%reldir%/manpages.awk $(dist_ndockinclude_DATA) include/ndock/version.h

@@ -43,6 +43,7 @@ include tests/broken/local.mk
 include tests/conform/local.mk
 include tests/kit/local.mk
 include tests/fft/local.mk
+include tests/fuse/local.mk
 include tests/fuzz/local.mk
 include tests/tools/local.mk
 include tests/mutation/local.mk

@@ -7,7 +7,7 @@
 #include <ndock/note.h>
 
 NDP_PLUGIN_NOTE("cpu", PACKAGE_VERSION, 0, ((uint64_t)1 << NDP_DTYPE_END) - 2,
-                "ndp.op/1 ndp.map/1 ndp.pointer/1 ndp.code/1 ndp.comm/1 ndp.info/1")
+                "ndp.op/1 ndp.map/1 ndp.pointer/1 ndp.code/1 ndp.comm/1 ndp.info/1 ndp.fused/1")
 
 struct ndp_dev cpu_device;
 
@@ -148,6 +148,8 @@ static const void *group(ndp_dev *dev, const char *id)
         return &cpu_code_group;
     if (strcmp(id, "ndp.comm/1") == 0)
         return &cpu_comm_group;
+    if (strcmp(id, "ndp.fused/1") == 0)
+        return &cpu_fused_group;
     if (strcmp(id, "ndp.info/1") == 0)
         return &info_group;
     return NULL;

@@ -20,6 +20,8 @@ cuda_host_sources = \
   %reldir%/matmul/blaslt.c %reldir%/matmul/blaslt.def %reldir%/matmul/blaslt.h %reldir%/matmul/matmul.c \
   %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/plan.h \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
+  %reldir%/program/program.c %reldir%/program/program.h %reldir%/program/source.c %reldir%/program/text.c \
+  %reldir%/program/text.def %reldir%/program/text.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/random_class.h %reldir%/random/sampler.c \
   %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h %reldir%/reduce/scan.c %reldir%/reduce/scan.h \
   %reldir%/sort/cub.h %reldir%/sort/sort.c %reldir%/sort/sort.h \
@@ -47,6 +49,7 @@ cuda_kernel_headers = \
   %reldir%/math/scalar_complex.cuh %reldir%/math/scalar_float.cuh %reldir%/math/types.cuh \
   %reldir%/matmul/matmul.h \
   %reldir%/norm/fit.cuh %reldir%/norm/norm.h \
+  %reldir%/program/frame.cuh %reldir%/program/half.cuh %reldir%/program/undef.cuh \
   %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \
   %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh \
   %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/sort.h \
@@ -70,9 +73,11 @@ if HAVE_CUDA
 plugin_LTLIBRARIES += %reldir%/ndock-cuda.la
 %canon_reldir%_ndock_cuda_la_SOURCES = $(cuda_host_sources)
 %canon_reldir%_ndock_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% $(ND_CUDA_CPPFLAGS) \
-  -DCUDA_FATBIN_DIR='"$(abs_top_builddir)/%reldir%"' -DCUDA_ARCH_LIST='"$(ND_CUDA_ARCH_LIST)"'
+  -DCUDA_FATBIN_DIR='"$(abs_top_builddir)/%reldir%"' -DCUDA_SOURCE_DIR='"$(abs_top_srcdir)"' -DCUDA_ARCH_LIST='"$(ND_CUDA_ARCH_LIST)"'
 %canon_reldir%_ndock_cuda_la_CFLAGS = $(AM_CFLAGS)
 %canon_reldir%_ndock_cuda_la_LIBADD = -lm -lpthread -ldl -lrt
+# The assembler reads the texts of text.def, which the compiler does not know of.
+%reldir%/program/ndock_cuda_la-text.lo: $(cuda_kernel_headers) $(dist_ndockinclude_DATA)
 EXTRA_%canon_reldir%_ndock_cuda_la_DEPENDENCIES = %reldir%/sort/cub.o
 %canon_reldir%_ndock_cuda_la_LDFLAGS = -module -avoid-version -shared -Wl,%reldir%/sort/cub.o,$(ND_CUDART)
 if HAVE_VERSION_SCRIPT

@@ -10,7 +10,7 @@
 
 NDP_PLUGIN_NOTE("cuda", PACKAGE_VERSION, 100, ((uint64_t)1 << NDP_DTYPE_END) - 2,
                 "ndp.op/1 ndp.stream/1 ndp.memory/1 ndp.map/1 ndp.math/1 ndp.pool/1 ndp.peer/1 "
-                "ndp.graph/1 ndp.info/1 ndp.code/1 ndp.pointer/1")
+                "ndp.fused/1 ndp.graph/1 ndp.info/1 ndp.code/1 ndp.pointer/1")
 
 static int32_t info_item(ndp_dev *dev, uint32_t i, char *key, char *value, size_t n)
 {
@@ -50,6 +50,7 @@ static const void *group(ndp_dev *dev, const char *id)
         {"ndp.stream/1", &cuda_stream_group},
         {"ndp.memory/1", &cuda_memory_group},
         {"ndp.map/1", &cuda_map_group},
+        {"ndp.fused/1", &cuda_fused_group},
         {"ndp.math/1", &cuda_math_group},
         {"ndp.pool/1", &cuda_pool_group},
         {"ndp.peer/1", &cuda_peer_group},

@@ -4,6 +4,7 @@
 #include "core/array/handles.h"
 #include "core/graph/graph.h"
 #include "core/ops/ops.h"
+#include "core/fuse/fuse.h"
 #include "core/memory/memory.h"
 #include "core/run/fallback.h"
 #include "core/run/workspace.h"

@@ -22,7 +22,7 @@ struct nd_device {
     char name[80];
     ndp_device_info info;
     bool host_visible, async, is_cpu;
-    bool has_op, has_stream, has_graph, has_peer, has_code, has_comm;
+    bool has_op, has_stream, has_graph, has_peer, has_code, has_comm, has_fused;
     ndp_op_1 op;
     ndp_map_1 map;
     ndp_info_1 facts;
@@ -31,6 +31,7 @@ struct nd_device {
     ndp_peer_1 peer;
     ndp_graph_1 graph;
     ndp_code_1 code;
+    ndp_fused_1 fused;
     ndp_pool_1 pool;
     ndp_pointer_1 pointer;
     ndp_comm_1 comm;

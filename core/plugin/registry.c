@@ -176,6 +176,8 @@ static void copy_groups(nd_device *d)
     d->has_peer = copy_group(d, "ndp.peer/1", NDP_END(ndp_peer_1, copy), &d->peer, sizeof d->peer);
     d->has_code =
         copy_group(d, "ndp.code/1", NDP_END(ndp_code_1, launch), &d->code, sizeof d->code);
+    d->has_fused =
+        copy_group(d, "ndp.fused/1", NDP_END(ndp_fused_1, discard), &d->fused, sizeof d->fused);
     copy_group(d, "ndp.memory/1", NDP_END(ndp_memory_1, usage), &d->memory, sizeof d->memory);
     copy_group(d, "ndp.pool/1", NDP_END(ndp_pool_1, usage), &d->pool, sizeof d->pool);
     copy_group(d, "ndp.map/1", NDP_END(ndp_map_1, map), &d->map, sizeof d->map);

@@ -85,7 +85,7 @@ static nd_status lend_status_word(nd_stream *s, ndp_call *call)
 static nd_status queue_kernel(nd_stream *s, const ndp_kernel *k, ndp_call *call)
 {
     const nd_op_info *info = nd_op_get(call->op);
-    const char *name = info ? info->name : "operation";
+    const char *name = info ? info->name : "expression";
     ND_RETURN_IF(lend_status_word(s, call));
     if (nd__hazards_now())
         ND_RETURN_IF(nd__hazard_call(s, call, name));

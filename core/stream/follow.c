@@ -82,11 +82,12 @@ nd_status nd__follow_slow(nd_stream *s, ndp_mem *const *mem, int n)
 
 nd_status nd__follow_call_slow(nd_stream *s, const ndp_call *call)
 {
-    ndp_mem *mem[16];
+    enum { MOST = NDP_PROGRAM_MAX_IN + NDP_PROGRAM_MAX_OUT };
+    ndp_mem *mem[MOST];
     int n = 0;
-    for (uint32_t i = 0; i < call->n_in && n < 8; i++)
+    for (uint32_t i = 0; i < call->n_in && n < NDP_PROGRAM_MAX_IN; i++)
         mem[n++] = call->in[i].mem;
-    for (uint32_t i = 0; i < call->n_out && n < 16; i++)
+    for (uint32_t i = 0; i < call->n_out && n < MOST; i++)
         mem[n++] = call->out[i].mem;
     return nd__follow_slow(s, mem, n);
 }

@@ -31,6 +31,7 @@
 #include <ndock/op.h>
 #include <ndock/custom.h>
 #include <ndock/reduce.h>
+#include <ndock/expr.h>
 #include <ndock/linalg.h>
 #include <ndock/fft.h>
 #include <ndock/signal.h>

@@ -593,6 +593,42 @@ typedef struct {
     int32_t (*barrier)(ndp_dev *dev, ndp_stream *stream, ndp_comm *comm);
 } ndp_comm_1;
 
+/* Group "ndp.fused/1": several elementwise operations in one pass. A group and no op class, since a
+ * kernel of "ndp.op/1" may depend on dtypes and layouts alone, and a program is a value that code is
+ * made of, which has an end. */
+#define NDP_PROGRAM_MAX_IN 16
+#define NDP_PROGRAM_MAX_OUT 8
+#define NDP_PROGRAM_MAX_SCALARS 64
+typedef struct {     /* frozen: passed in arrays */
+    int32_t op;      /* of class UNARY, BINARY or TERNARY; NDP_OP_copy converts arg[0] to dtype */
+    int32_t dtype;   /* of the result */
+    int32_t compute; /* dtype of the operands (where: of the last two; copy: of its operand) */
+    int32_t arg[3];  /* values; -1: none. Value v is input v of the call, then scalar v - n_in, then
+                        the result of instruction v - n_in - n_scalar, an earlier one */
+} ndp_instruction;
+/* Results have the bits that the kernels of "ndp.op/1" give one after the other: each value is
+ * rounded to its dtype, nothing is contracted. Inputs and results of a call have one shape; an input
+ * may be broadcast by strides of zero. Two results may be the same value, a result may be an input. */
+typedef struct {
+    uint32_t size, flags;  /* NDP_PROGRAM_* */
+    uint32_t n_in, n_scalar, n_instruction, n_out;
+    const int32_t *dtype;  /* of the inputs, then of the scalars */
+    const ndp_instruction *instruction;
+    const int32_t *out;    /* the values that are results, in the order of the call's */
+} ndp_program;
+#define NDP_PROGRAM_FLAT 1u /* every operand of every call is dense, and of rank 1 */
+typedef struct {
+    uint32_t size, zero;
+    /* The kernel of a program, whose calls have op NDP_OP_NONE and no params. All that it needs of
+     * the program is copied. needs 0, max_ndim NDP_MAX_NDIM. NDP_ERR_UNSUPPORTED with the reason in
+     * why: the core runs the operations one by one. May take long, and is called by one thread at a
+     * time for one program. */
+    int32_t (*compile)(ndp_dev *dev, const ndp_program *program, const ndp_kernel **out, char *why,
+                       size_t n);
+    /* Nothing that is queued uses the kernel any more. */
+    void (*discard)(ndp_dev *dev, const ndp_kernel *kernel);
+} ndp_fused_1;
+
 /* Group "ndp.info/1": facts for people, as `ndock info` prints them. */
 typedef struct {
     uint32_t size, zero;

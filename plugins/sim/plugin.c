@@ -8,12 +8,13 @@
 
 NDP_PLUGIN_NOTE("sim", PACKAGE_VERSION, -100, ((uint64_t)1 << NDP_DTYPE_END) - 2,
                 "ndp.op/1 ndp.stream/1 ndp.memory/1 ndp.map/1 ndp.peer/1 ndp.graph/1 ndp.info/1 "
-                "ndp.code/1 ndp.pool/1 ndp.pointer/1 ndp.comm/1 " NDSIM_GROUP)
+                "ndp.code/1 ndp.pool/1 ndp.pointer/1 ndp.comm/1 ndp.fused/1 " NDSIM_GROUP)
 
 const ndp_host *sim_host;
 const ndp_plugin *sim_cpu;
 ndp_dev *sim_cpu_dev;
 const ndp_op_1 *sim_cpu_op;
+const ndp_fused_1 *sim_cpu_fused;
 const ndp_map_1 *sim_cpu_map;
 ndp_dev sim_devices[SIM_MAX_DEVICES];
 
@@ -57,6 +58,7 @@ static int32_t open_cpu(void)
         return status;
     sim_cpu_op = sim_cpu->group(sim_cpu_dev, "ndp.op/1");
     sim_cpu_map = sim_cpu->group(sim_cpu_dev, "ndp.map/1");
+    sim_cpu_fused = sim_cpu->group(sim_cpu_dev, "ndp.fused/1");
     return sim_cpu_op && sim_cpu_map
                ? NDP_OK
                : sim_fail(NDP_ERR_PLUGIN, 0, "the cpu plug-in lacks ndp.op/1 or ndp.map/1");
@@ -186,7 +188,7 @@ static const void *group(ndp_dev *dev, const char *id)
         {"ndp.peer/1", &sim_peer_group},       {"ndp.graph/1", &sim_graph_group},
         {"ndp.info/1", &info_group},           {"ndp.code/1", &sim_code_group},
         {NDSIM_GROUP, &sim_control_group},     {"ndp.pool/1", &sim_pool_group},
-        {"ndp.pointer/1", &sim_pointer_group}, {"ndp.comm/1", sim_comm_group()},
+        {"ndp.pointer/1", &sim_pointer_group}, {"ndp.comm/1", sim_comm_group()}, {"ndp.fused/1", &sim_fused_group},
     };
     (void)dev;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)

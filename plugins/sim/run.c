@@ -15,7 +15,9 @@ typedef struct sim_kernel {
 
 const char *sim_op_name(int32_t op)
 {
-    return ndp_op_known(op) ? ndp_op_name(op) : "op of a program";
+    return ndp_op_known(op)    ? ndp_op_name(op)
+           : op == NDP_OP_NONE ? "expression"
+                               : "op of a program";
 }
 
 int64_t sim_dtype_size(int32_t dtype)
@@ -183,7 +185,12 @@ static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
     return k->inner->scratch(k->inner, call);
 }
 
-static const ndp_kernel *wrap_kernel(ndp_dev *dev, const ndp_kernel *inner)
+const ndp_kernel *sim_inner_kernel(const ndp_kernel *kernel)
+{
+    return ((const sim_kernel *)kernel)->inner;
+}
+
+const ndp_kernel *sim_wrap_kernel(ndp_dev *dev, const ndp_kernel *inner)
 {
     sim_kernel *k = dev->kernels;
     while (k && k->inner != inner)
@@ -219,7 +226,7 @@ static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, 
     *out = NULL;
     if (status == NDP_OK)
         status = sim_cpu_op->find(sim_cpu_dev, like, &inner, why, n);
-    if (status == NDP_OK && (*out = wrap_kernel(dev, inner)) == NULL)
+    if (status == NDP_OK && (*out = sim_wrap_kernel(dev, inner)) == NULL)
         status = sim_fail(NDP_ERR_MEMORY, 0, "no host memory for a kernel");
     return sim_leave(&c, status);
 }

@@ -14,7 +14,8 @@ enum {
     SIM_RED_ZONE = 512, /* bytes on either side of a block, and its alignment */
     SIM_LOG_ENTRIES = 8192,
     SIM_RACE_TEXT = 512,
-    SIM_MAX_MEMS = 9, /* blocks one operation can name: 4 + 2 operands, scratch, status, spare */
+    /* Blocks one operation can name: a program's operands, scratch, status. */
+    SIM_MAX_MEMS = NDP_PROGRAM_MAX_IN + NDP_PROGRAM_MAX_OUT + 2,
     SIM_POISON_ALLOC = 0xA5,
     SIM_POISON_FREE = 0x5A,
     SIM_POISON_ZONE = 0xFD,
@@ -274,6 +275,7 @@ extern const ndp_host *sim_host;
 extern const ndp_plugin *sim_cpu; /* the CPU plug-in, its device, and its groups */
 extern ndp_dev *sim_cpu_dev;
 extern const ndp_op_1 *sim_cpu_op;
+extern const ndp_fused_1 *sim_cpu_fused; /* NULL: it has none */
 extern const ndp_map_1 *sim_cpu_map;
 extern sim_settings sim_set;
 extern ndp_dev sim_devices[SIM_MAX_DEVICES];
@@ -345,7 +347,11 @@ int32_t sim_stream_wait(ndp_dev *, ndp_stream *, ndp_event *);
 
 /* ---- queue.c ---- */
 /* Where views[] and mem[] of a kernel's body keep these; the operands come first. */
-enum { SIM_VIEW_SCRATCH = 6, SIM_VIEW_STATUS = 7, SIM_MAX_OPERANDS = 6 };
+enum {
+    SIM_MAX_OPERANDS = NDP_PROGRAM_MAX_IN + NDP_PROGRAM_MAX_OUT,
+    SIM_VIEW_SCRATCH = SIM_MAX_OPERANDS,
+    SIM_VIEW_STATUS
+};
 sim_body *sim_body_new(int32_t kind, const char *name, ndp_dev *dev, size_t extra_bytes,
                        void **extra);
 void sim_body_use(sim_body *b, int32_t i, ndp_mem *mem);
@@ -367,6 +373,10 @@ void sim_worker_stop(ndp_dev *dev);
 
 /* ---- run.c, copy.c ---- */
 extern const ndp_op_1 sim_op_group;
+extern const ndp_fused_1 sim_fused_group; /* fused.c */
+/* The device's own kernel that queues calls of the CPU's; NULL: no memory. */
+const ndp_kernel *sim_wrap_kernel(ndp_dev *dev, const ndp_kernel *inner);
+const ndp_kernel *sim_inner_kernel(const ndp_kernel *kernel);
 extern const ndp_peer_1 sim_peer_group;
 /* Does it, without the lock; an error is written to *error. */
 void sim_execute(const sim_body *b, sim_error *error);

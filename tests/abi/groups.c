@@ -17,6 +17,7 @@ const abi_group_rule abi_group_rules[] = {
     {"ndp.math/1", offsetof(ndp_math_1, effective), NDP_END(ndp_math_1, effective)},
     {"ndp.code/1", offsetof(ndp_code_1, limits), NDP_END(ndp_code_1, launch)},
     {"ndp.comm/1", offsetof(ndp_comm_1, dtypes), NDP_END(ndp_comm_1, async_error)},
+    {"ndp.fused/1", offsetof(ndp_fused_1, compile), NDP_END(ndp_fused_1, discard)},
     {"ndp.info/1", offsetof(ndp_info_1, item), NDP_END(ndp_info_1, item)},
     {NULL, 0, 0}};
 

@@ -20,6 +20,7 @@ static struct {
     nd_safetensors *file;
     nd_npz *archive;
     const nd_custom_op *custom;
+    nd_expr *expr, *ready; /* one takes nodes, one has run */
     nd_array *f32, *i32, *where, *index, *row, *number, *count, *counts, *mask, *square, *order;
     nd_array *positions, *coordinates, *flat, *matrix, *waves, *half_waves, *long_rows;
     nd_dl_managed *managed;
@@ -187,6 +188,21 @@ static bool make_graph(void)
     return made;
 }
 
+/* The sum of two inputs, twice. */
+static bool make_exprs(void)
+{
+    nd_expr **const both[2] = {&w.expr, &w.ready};
+    for (int i = 0; i < 2; i++) {
+        int32_t node[3];
+        if (nd_expr_create(both[i]) != ND_OK || nd_expr_input(*both[i], &node[0]) != ND_OK ||
+            nd_expr_input(*both[i], &node[1]) != ND_OK ||
+            nd_expr_apply(*both[i], ND_OP_add, node, 2, 0, &node[2]) != ND_OK ||
+            nd_expr_output(*both[i], node[2]) != ND_OK)
+            return false;
+    }
+    return true;
+}
+
 bool world_make(void)
 {
     static const nd_event_opts timed = {sizeof timed, ND_EVENT_TIMING};
@@ -209,7 +225,7 @@ bool world_make(void)
                 nd_allocator_named("caching", &w.allocator) == ND_OK &&
                 nd_module_load(w.device, &module_opts, &w.module) == ND_OK &&
                 nd_module_function(w.module, "twice", &w.function) == ND_OK &&
-                nd_custom_register(&custom, &w.custom) == ND_OK && make_files() && make_graph();
+                nd_custom_register(&custom, &w.custom) == ND_OK && make_exprs() && make_files() && make_graph();
     streams[0] = w.stream;
     return made;
 }
@@ -234,6 +250,8 @@ void world_end(void)
         nd_release(arrays[i]);
     nd_safetensors_close(w.file);
     nd_npz_close(w.archive);
+    nd_expr_release(w.expr);
+    nd_expr_release(w.ready);
     nd_module_release(w.module);
     nd_graph_release(w.graph);
     nd_pool_release(w.pool);
@@ -390,6 +408,9 @@ static const pointer_row pointers[] = {
     OF(NULL, "nd_npz *", NULL, archive),
     OF(NULL, "const nd_npz *", NULL, archive),
     OF(NULL, "const nd_custom_op *", NULL, custom),
+    OF("nd_expr_run", "nd_expr *", NULL, ready),
+    OF("nd_expr_run_into", "nd_expr *", NULL, ready),
+    OF(NULL, "nd_expr *", NULL, expr),
     OF(NULL, "nd_dl_managed *", NULL, managed),
     OF(NULL, "nd_dl_legacy *", NULL, legacy),
     IT(NULL, "const nd_cai *", NULL, &w.cai),
@@ -438,6 +459,13 @@ static const number_row numbers[] = {
     {"nd_custom_error", "status", ND_ERR_SHAPE},
     {"nd_op_set_device_form", "op", ND_OP_RUNTIME},
     {"nd_effective_precision", "op", ND_OP_matmul},
+    {"nd_expr_apply", "n", 2},
+    {"nd_expr_reduce", "op", ND_OP_sum},
+    {"nd_expr_run", "n_args", 2},
+    {"nd_expr_run", "n_out", 1},
+    {"nd_expr_run_into", "n_args", 2},
+    {"nd_expr_run_into", "n_out", 1},
+    {"nd_expr_cache_set_max", "max", 256},
     {"nd_cross", "axis", 1},
     {"nd_einsum", "n", 2},
     {"nd_multi_dot", "n", 2},
@@ -623,6 +651,8 @@ static void drop(const char *type, void **result)
         nd_pool_release(*result);
     else if (strcmp(type, "nd_allocator **") == 0)
         nd_allocator_release(*result);
+    else if (strcmp(type, "nd_expr **") == 0)
+        nd_expr_release(*result);
     else if (strcmp(type, "nd_safetensors **") == 0)
         nd_safetensors_close(*result);
     else if (strcmp(type, "nd_npz **") == 0)

@@ -2,7 +2,7 @@
 # The CUDA plug-in: what it says without a driver, on stub libraries, and its host side on a GPU; the latter skip where there is none
 # (.ci/run counts them by the lines "gpu_tests += " and "TESTS += ").
 cuda_tests = %reldir%/arithmetic.t %reldir%/driver.t %reldir%/unsound.t %reldir%/locking.t %reldir%/compile.t \
-  %reldir%/walk.t %reldir%/warmup.t %reldir%/fft_layouts.t %reldir%/linalg_calls.t %reldir%/linalg_errors.t $(gpu_tests)
+  %reldir%/program.t %reldir%/walk.t %reldir%/warmup.t %reldir%/fft_layouts.t %reldir%/linalg_calls.t %reldir%/linalg_errors.t $(gpu_tests)
 gpu_tests =
 gpu_tests += %reldir%/capture_ops.t
 gpu_tests += %reldir%/code.t
@@ -21,8 +21,8 @@ gpu_tests += %reldir%/modes.t
 gpu_tests += %reldir%/peer.t
 gpu_tests += %reldir%/random.t
 gpu_tests += %reldir%/streams.t
-TESTS += %reldir%/conform.sh %reldir%/fashion.sh %reldir%/sanitizer_runner.sh
-EXTRA_DIST += %reldir%/conform.sh %reldir%/device.sh %reldir%/fashion.sh
+TESTS += %reldir%/conform.sh %reldir%/fashion.sh %reldir%/fuse.sh %reldir%/sanitizer_runner.sh
+EXTRA_DIST += %reldir%/fuse.sh %reldir%/program.c %reldir%/conform.sh %reldir%/device.sh %reldir%/fashion.sh
 EXTRA_DIST += %reldir%/stub_driver.c %reldir%/stub_memory.c %reldir%/stub_nvml.c %reldir%/gpu.h
 EXTRA_DIST += %reldir%/stub_cufft.c %reldir%/stub_fft.c %reldir%/fft_layouts.c %reldir%/fft.c
 EXTRA_DIST += %reldir%/linalg.c %reldir%/emulate.cc %reldir%/emulate.h %reldir%/linalg_calls.c %reldir%/linalg_errors.c %reldir%/stub_cusolver.c %reldir%/stub_cusolver.h %reldir%/stub_cusolver_svd.c %reldir%/stub_linalg.cc
@@ -33,7 +33,8 @@ EXTRA_DIST += %reldir%/walk.c %reldir%/warmup.c %reldir%/stub_nvrtc.c
 EXTRA_DIST += %reldir%/driver.c %reldir%/code.c %reldir%/context.c %reldir%/copies.c %reldir%/graph.c %reldir%/large.c %reldir%/memory.c %reldir%/modes.c %reldir%/random.c %reldir%/streams.c
 if HAVE_CUDA
 # One after the other: some look at how much of the GPU's memory is in use.
-%reldir%/fashion.log: %reldir%/conform.log
+%reldir%/fuse.log: %reldir%/conform.log
+%reldir%/fashion.log: %reldir%/fuse.log
 %reldir%/capture_ops.log: %reldir%/fashion.log
 %reldir%/code.log: %reldir%/capture_ops.log
 %reldir%/context.log: %reldir%/code.log
@@ -84,6 +85,9 @@ endif
 %canon_reldir%_locking_t_LDADD = $(test_ldadd) -ldl
 %canon_reldir%_compile_t_SOURCES = %reldir%/compile.c
 %canon_reldir%_compile_t_LDADD = $(test_ldadd) -ldl
+%canon_reldir%_program_t_SOURCES = %reldir%/program.c backends/cuda/program/source.c backends/cuda/program/text.c
+%canon_reldir%_program_t_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda -DCUDA_SOURCE_DIR='"$(abs_top_srcdir)"'
+%canon_reldir%_program_t_LDADD = -ldl -lpthread
 %canon_reldir%_walk_t_SOURCES = %reldir%/walk.c backends/cuda/walk/plan.c
 %canon_reldir%_walk_t_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda
 %canon_reldir%_fft_layouts_t_SOURCES = %reldir%/fft_layouts.c

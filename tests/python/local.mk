@@ -32,6 +32,7 @@ python_tests = \
   %reldir%/test_idioms.py \
   %reldir%/test_format.py \
   %reldir%/test_graph.py \
+  %reldir%/test_fuse.py \
   %reldir%/test_hostile.py \
   %reldir%/test_index.py \
   %reldir%/test_leaks.py \

@@ -54,6 +54,12 @@ def test_einops_images(device):
     assert "WRONG" not in run("einops_images.py", "--device", device)
 
 
+@cases("cpu", "sim:0")
+def test_fused(device):
+    lines = run("fused.py", "--device", device, "--size", "4000", "--rounds", "1").splitlines()
+    assert len(lines) == 8 and all(line.endswith("same values") for line in lines[1:]), lines
+
+
 def numbers(line):
     return [float(number) for number in re.findall(r"[0-9.]+(?:e-?[0-9]+)?", line)]
 

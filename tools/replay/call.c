@@ -182,6 +182,8 @@ static const char *argument(const making *m, int i, uint64_t *word)
     case HOOK_KIND_LAUNCH:
     case HOOK_KIND_SOURCE:
         return record(m, kind, word);
+    case HOOK_KIND_PROGRAM:
+        return "its program is an expression's, which is not replayed";
     case HOOK_KIND_SRC:
     case HOOK_KIND_DST:
         return buffer(m, word);

@@ -287,7 +287,8 @@ typedef struct {
 #define CUDA_CLASS(CLASS, table) extern const cuda_class table;
 #include "classes.def"
 extern const ndp_op_1 cuda_op_group;
-extern const ndp_math_1 cuda_math_group; /* matmul.c */
+extern const ndp_math_1 cuda_math_group;   /* matmul.c */
+extern const ndp_fused_1 cuda_fused_group; /* program/program.c */
 
 /* ---- views ---- */
 /* Address of the element at index zero of an operand (not for scalars). */

@@ -107,7 +107,8 @@ static int32_t choose_arch(const ndp_dev *dev, char *arch, size_t n, int *ptx)
 /* ---- compiling: called by the kernel cache ---- */
 typedef struct {
     const char *name, *source, *options, *arch;
-    int ptx;
+    int ptx, n_headers;
+    const char *const *headers, *const *names; /* texts, and what they are included as */
 } job;
 
 /* Cuts text, in place, at its blanks. */
@@ -195,7 +196,7 @@ static int32_t compile(void *arg, ndh_compiled *out)
     const job *j = arg;
     nvrtc_program p = NULL;
     dump(j);
-    nvrtc_result r = fn.create(&p, j->source, j->name, 0, NULL, NULL);
+    nvrtc_result r = fn.create(&p, j->source, j->name, j->n_headers, j->headers, j->names);
     if (r != OK)
         return compile_failed(j, r, NULL);
     int32_t status = compile_program(j, p, out);
@@ -206,9 +207,22 @@ static int32_t compile(void *arg, ndh_compiled *out)
 int32_t cuda_nvrtc_compile(const ndp_dev *dev, const char *name, const char *source,
                            const char *options, cuda_nvrtc_code *out)
 {
+    return cuda_nvrtc_compile_with(dev, name, source, options, 0, NULL, NULL, out);
+}
+
+int32_t cuda_nvrtc_compile_with(const ndp_dev *dev, const char *name, const char *source,
+                                const char *options, int n_headers, const char *const *headers,
+                                const char *const *names, cuda_nvrtc_code *out)
+{
     char arch[32], compiler[64] = "nvrtc ";
     const ndh_kernel_1 *cache = cuda_host->service(cuda_host->ctx, "ndh.kernel/1");
-    job j = {.name = name, .source = source, .options = options, .arch = arch};
+    job j = {.name = name,
+             .source = source,
+             .options = options,
+             .arch = arch,
+             .n_headers = n_headers,
+             .headers = headers,
+             .names = names};
     int32_t status = need_library();
     if (status == NDP_OK)
         status = choose_arch(dev, arch, sizeof arch, &j.ptx);

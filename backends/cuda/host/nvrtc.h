@@ -16,6 +16,11 @@ typedef struct {
  * NDP_ERR_ARGUMENT has the compiler's log; NDP_ERR_UNSUPPORTED: there is no NVRTC. */
 int32_t cuda_nvrtc_compile(const ndp_dev *, const char *name, const char *source,
                            const char *options, cuda_nvrtc_code *out);
+/* The same of a source that includes these headers, by these names. The kernel cache does not look at
+ * them: the source must change when they do. */
+int32_t cuda_nvrtc_compile_with(const ndp_dev *, const char *name, const char *source,
+                                const char *options, int n_headers, const char *const *headers,
+                                const char *const *names, cuda_nvrtc_code *out);
 void cuda_nvrtc_release(cuda_nvrtc_code *);
 
 #endif

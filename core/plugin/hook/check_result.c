@@ -76,7 +76,7 @@ static bool why_broken(hook_call *c, int i)
         return nd__hook_violated(c, "text_size", "it wrote beyond the %zu bytes of why", n);
     if (!ends)
         return nd__hook_violated(c, "text_end", "why has no 0 at its end");
-    bool wanted = c->id == HOOK_SLOT_op_find
+    bool wanted = c->id == HOOK_SLOT_op_find || c->id == HOOK_SLOT_fused_compile
                       ? (int32_t)c->result == NDP_ERR_UNSUPPORTED
                       : (int32_t)c->result == NDP_OK && *(uint32_t *)(uintptr_t)c->word[0] == 0;
     return wanted && n > 1 && !text[0] &&

@@ -155,6 +155,25 @@ static void add_source(nd_text *t, const ndp_module_source *s)
         add_text(t, "code", s->code);
 }
 
+/* values=f32,f32,(multiply,f32,0,1): inputs, scalars, then instructions with what they take. */
+static void add_program(nd_text *t, const ndp_program *p)
+{
+    nd__text_add(t, " flags=%u n_in=%u n_scalar=%u values=", p->flags, p->n_in, p->n_scalar);
+    for (uint32_t i = 0; i < p->n_in + p->n_scalar; i++)
+        nd__text_add(t, i ? ",%s" : "%s", nd_dtype_name(p->dtype[i]));
+    for (uint32_t i = 0; i < p->n_instruction; i++) {
+        const ndp_instruction *k = &p->instruction[i];
+        const nd_op_info *op = nd_op_get(k->op);
+        nd__text_add(t, ",(%s,%s", op ? op->name : "?", nd_dtype_name(k->dtype));
+        for (int j = 0; j < 3 && k->arg[j] >= 0; j++)
+            nd__text_add(t, ",%d", (int)k->arg[j]);
+        nd__text_puts(t, ")");
+    }
+    nd__text_puts(t, " out=");
+    for (uint32_t i = 0; i < p->n_out; i++)
+        nd__text_add(t, i ? ",%d" : "%d", (int)p->out[i]);
+}
+
 static void add_launch(const hook_call *c, nd_text *t, const ndp_launch *l)
 {
     nd__text_add(t, " grid=%u,%u,%u block=%u,%u,%u shared_bytes=%" PRIu64, l->grid[0], l->grid[1],
@@ -224,6 +243,9 @@ static void add_argument(const hook_call *c, nd_text *t, int i)
         break;
     case HOOK_KIND_EXCHANGE:
         add_exchange(c, t, p);
+        break;
+    case HOOK_KIND_PROGRAM:
+        add_program(t, p);
         break;
     case HOOK_KIND_SRC:
     case HOOK_KIND_DST:

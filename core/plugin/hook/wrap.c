@@ -150,6 +150,17 @@ static void found(int instance, hook_call *c)
     }
 }
 
+/* The plug-in may use the kernel's address again, for one that it compiles later. */
+static void discarded(hook_call *c)
+{
+    hook_kernel *k = (hook_kernel *)(uintptr_t)c->word[1];
+    nd__hook_lock();
+    c->number[1] = k->number;
+    c->word[1] = (uint64_t)(uintptr_t)k->real;
+    k->real = NULL;
+    nd__hook_unlock();
+}
+
 /* ---- calls ---- */
 /* Whose device, and which of its tables. */
 static void resolve(hook_call *c)
@@ -167,6 +178,8 @@ static void resolve(hook_call *c)
         c->dev = nd__hook_find_dev(c->of, (ndp_dev *)(uintptr_t)c->word[0]);
         if (c->dev && s->in != HOOK_TABLE_plugin)
             c->table = &c->dev->group[s->in].real;
+        if (c->id == HOOK_SLOT_fused_discard)
+            discarded(c);
     }
 }
 
@@ -221,7 +234,7 @@ static void make(int instance, hook_call *c)
     nd__hook_objects_leave(c);
     if (c->slot->status && (int32_t)c->result != NDP_OK)
         return;
-    if (c->id == HOOK_SLOT_op_find)
+    if (c->id == HOOK_SLOT_op_find || c->id == HOOK_SLOT_fused_compile)
         found(instance, c);
     if (c->id == HOOK_SLOT_plugin_open)
         opened(c);

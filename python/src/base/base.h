@@ -22,6 +22,8 @@ typedef struct {
     PyTypeObject *array, *dtype, *device;
     PyTypeObject *stream, *event;
     PyTypeObject *allocator, *pool;
+    PyTypeObject *traced;                      /* stands in for Array while fuse() traces; NULL:
+                                                  it is not there yet */
     atomic_int discovered;                     /* plug-ins of other packages: 0 nobody has looked
                                                   for them, 1 a thread does, 2 they are loaded */
     atomic_ulong discoverer;                   /* the thread that looks for them */

@@ -41,6 +41,7 @@ static int traverse_module(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(st->event);
     Py_VISIT(st->allocator);
     Py_VISIT(st->pool);
+    Py_VISIT(st->traced);
     Py_VISIT(st->error);
     for (int i = 0; i < ND_DTYPE_END; i++)
         Py_VISIT(st->dtypes[i]);
@@ -60,6 +61,7 @@ static int clear_module(PyObject *module)
     Py_CLEAR(st->event);
     Py_CLEAR(st->allocator);
     Py_CLEAR(st->pool);
+    Py_CLEAR(st->traced);
     Py_CLEAR(st->error);
     for (int i = 0; i < ND_DTYPE_END; i++)
         Py_CLEAR(st->dtypes[i]);

@@ -63,7 +63,7 @@ PyObject *py_apply(py_state *st, nd_op op, PyObject *const *objects, int n, PyOb
     nd_array *dst = NULL, *r = NULL;
     const char *name = nd_op_get(op)->name;
     if (operands(st, name, objects, n, &list) < 0)
-        return NULL;
+        return py_traced(st, objects, n, "_apply", name, out);
     if (out && out != Py_None && !(dst = py_array_need(st, out, name))) {
         release(&list, n);
         return NULL;

@@ -10,6 +10,11 @@ PyObject *py_apply(py_state *st, nd_op op, PyObject *const *args, int n, PyObjec
 /* Makes a tuple of the views along an axis (manip.c). */
 PyObject *py_unstack(py_state *st, const nd_array *a, int axis);
 
+/* Where one of the objects stands in for an Array (expr.c): its method(name, objects, last), in the
+ * place of the exception that is set; else NULL, with that exception. */
+PyObject *py_traced(py_state *st, PyObject *const *objects, Py_ssize_t n, const char *method,
+                    const char *name, PyObject *last);
+
 /* ---- parts of the module ---- */
 extern PyMethodDef py_elementwise_methods[], py_create_methods[], py_filled_methods[];
 extern PyMethodDef py_reduce_methods[], py_manip_methods[], py_view_methods[], py_sorting_methods[];
@@ -18,7 +23,7 @@ extern PyMethodDef py_linalg_methods[], py_random_methods[], py_distribution_met
     py_promote_methods[];
 extern PyMethodDef py_math_methods[], py_statistics_methods[], py_histogram_methods[];
 extern PyMethodDef py_stack_methods[], py_fft_methods[], py_calculus_methods[], py_edit_methods[], py_sets_methods[];
-extern PyMethodDef py_signal_methods[], py_comm_methods[];
+extern PyMethodDef py_signal_methods[], py_comm_methods[], py_expr_methods[];
 
 /* ---- random numbers (random.c) ---- */
 typedef struct {

@@ -17,7 +17,7 @@ static PyObject *reduce(PyObject *module, const char *name, reduction *fresh, re
     nd_reduce_opts o = {.size = sizeof o};
     if (py_args(st, name, "axtpdA", args, n, &a, axes, &naxes, &o.dtype, &keepdims, &o.correction,
                 &dst) < 0)
-        return NULL;
+        return py_traced(st, args, n, "_reduce", name, NULL);
     o.keepdims = keepdims;
     if (naxes >= 0) {
         o.axes = axes;

@@ -169,7 +169,7 @@ static PyObject *astype(PyObject *module, PyObject *const *args, Py_ssize_t n)
     nd_device *device;
     int copy;
     if (py_args(st, "astype", "atpv", args, n, &a, &dtype, &copy, &device) < 0)
-        return NULL;
+        return py_traced(st, args, n, "_cast", "astype", NULL);
     bool same = !dtype || dtype == nd_dtype_of(a);
     bool here = !device || device == nd_device_of(a);
     if (same && here && !copy)

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Programs of elementwise operations: compile.c makes steps of instructions, run.c does them, a
+ * block of elements at a time, so that what one step leaves is in cache for the next. Steps are the
+ * loops of the operations themselves, so the bits are theirs. */
+#ifndef NDOCK_CPU_PROGRAM_H
+#define NDOCK_CPU_PROGRAM_H
+#include "copy/copy.h"
+#include "elementwise/elementwise.h"
+
+enum {
+    CPU_PROGRAM_OPERANDS = NDP_PROGRAM_MAX_IN + NDP_PROGRAM_MAX_OUT,
+    CPU_PROGRAM_PLACES = 1024,
+    CPU_PROGRAM_BLOCK = 2048,     /* elements of a block at most, */
+    CPU_PROGRAM_LEAST = 64,       /* and at least */
+    CPU_PROGRAM_CACHE = 24 << 10, /* bytes that the buffers should have together */
+    CPU_PROGRAM_ARENA = 160 << 10 /* and that they have at most */
+};
+
+enum { CPU_STEP_LOOP, CPU_STEP_CAST, CPU_STEP_WIDEN, CPU_STEP_NARROW };
+
+/* Places are pointers to a block's elements of one value: as it is stored, or f16 and bf16 as
+ * float. */
+typedef struct {
+    int32_t kind, n, bf16; /* CPU_STEP_*; operands; widen and narrow: of bf16, else f16 */
+    int16_t from[3], to;   /* places */
+    ew_loop loop;
+    cpu_cast_fn *cast;
+} cpu_step;
+
+typedef struct {
+    ndp_kernel base;
+    int32_t n_in, n_scalar, n_out, n_steps, n_places;
+    int32_t n_buffers;                               /* of places that steps write */
+    int32_t slot_bytes;                              /* of a buffer's element */
+    int32_t costly;                                  /* far slower than memory */
+    int16_t out[NDP_PROGRAM_MAX_OUT];                /* places of the results */
+    int16_t wide_of_scalar[NDP_PROGRAM_MAX_SCALARS]; /* -1: not wanted */
+    int32_t scalar_dtype[NDP_PROGRAM_MAX_SCALARS];
+    int16_t *buffer; /* by place: which one it has; -1: an input's or a scalar's own */
+    cpu_step step[];
+} cpu_program;
+
+/* run.c */
+int32_t cpu_program_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call);
+
+#endif

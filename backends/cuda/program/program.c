@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Group "ndp.fused/1": programs compiled by NVRTC, for the exact device, and kept by the core's
+ * kernel cache; their kernels, queued with one struct of parameters. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "host/nvrtc.h"
+#include "program/program.h"
+#include "program/text.h"
+
+static const char options[] = "--std=c++17 --fmad=false --device-as-default-execution-space";
+
+typedef struct {
+    ndp_kernel base;
+    ndp_dev *dev;
+    char *source;
+    int flat, width;
+    uint32_t n_in, n_out;
+    pthread_mutex_t lock; /* of what follows */
+    CUmodule module;
+    CUfunction function;
+    atomic_uint epoch; /* of the device when the function was found; 0: not yet */
+} program_kernel;
+
+/* ---- code ---- */
+static CUresult load_image(program_kernel *k, const void *code)
+{
+    CUresult r = cu.cuModuleLoadData(&k->module, code);
+    if (r == CUDA_SUCCESS)
+        r = cu.cuModuleGetFunction(&k->function, k->module,
+                                   k->flat ? "program_flat" : "program_strided");
+    return r;
+}
+
+/* From source to the function on the device as it is open now; under the lock. */
+static int32_t load(program_kernel *k)
+{
+    const cuda_texts *texts = cuda_program_texts();
+    cuda_nvrtc_code code;
+    cuda_scope scope;
+    unsigned epoch = atomic_load(&k->dev->epoch);
+    int32_t status = cuda_nvrtc_compile_with(k->dev, "expression", k->source, options, texts->n,
+                                             texts->text, texts->name, &code);
+    if (status != NDP_OK)
+        return status;
+    status = cuda_enter(k->dev, &scope);
+    if (status == NDP_OK) {
+        CUstreamCaptureMode mode = cuda_capture_relax(); /* loading code is no part of a graph */
+        status = cuda_fail(load_image(k, code.code), "loading an expression's code on cuda:%u",
+                           k->dev->index);
+        cuda_capture_restore(mode);
+        cuda_leave(&scope);
+    }
+    cuda_nvrtc_release(&code);
+    if (status == NDP_OK)
+        atomic_store_explicit(&k->epoch, epoch + 1, memory_order_release);
+    return status;
+}
+
+/* The functions of a device that was closed are gone; the kernel is the core's until discard(). */
+static int32_t need_function(program_kernel *k)
+{
+    int32_t status = NDP_OK;
+    if (atomic_load_explicit(&k->epoch, memory_order_acquire) == atomic_load(&k->dev->epoch) + 1)
+        return NDP_OK;
+    pthread_mutex_lock(&k->lock);
+    if (atomic_load(&k->epoch) != atomic_load(&k->dev->epoch) + 1)
+        status = load(k);
+    pthread_mutex_unlock(&k->lock);
+    return status;
+}
+
+/* ---- calls ---- */
+static int32_t launch(program_kernel *k, ndp_stream *s, uint64_t blocks, void *params)
+{
+    cuda_scope scope;
+    void *arguments[] = {params};
+    int32_t status = cuda_enter(k->dev, &scope);
+    if (status != NDP_OK)
+        return status;
+    CUresult r = cu.cuLaunchKernel(k->function, (unsigned)blocks, 1, 1, CUDA_PROGRAM_THREADS, 1, 1,
+                                   0, cuda_stream(k->dev, s), arguments, NULL);
+    cuda_leave(&scope);
+    return cuda_fail(r, "an expression on cuda:%u", k->dev->index);
+}
+
+static const ndp_view *operand(const ndp_call *call, uint32_t i)
+{
+    return i < call->n_in ? &call->in[i] : &call->out[i - call->n_in];
+}
+
+static void store_scalars(const ndp_call *call, cuda_program_scalar *to)
+{
+    for (uint32_t i = 0; i < call->n_scalar; i++)
+        cuda_store_scalar(&call->scalar[i], &to[i]);
+}
+
+/* A grid has at most 2^31 - 1 blocks, more than any memory has room for elements. */
+static int32_t run_flat(program_kernel *k, ndp_stream *s, const ndp_call *call)
+{
+    cuda_program_flat p;
+    const uint64_t each = (uint64_t)CUDA_PROGRAM_THREADS * (uint64_t)k->width;
+    p.n = (uint64_t)ndp_view_size(&call->out[0]);
+    p.aligned = 1;
+    p.zero = 0;
+    for (uint32_t i = 0; i < call->n_in + call->n_out; i++) {
+        p.operand[i] = cuda_ptr(operand(call, i));
+        p.aligned = p.aligned && p.operand[i] % 16 == 0;
+    }
+    store_scalars(call, p.scalar);
+    return launch(k, s, (p.n + each - 1) / each, &p);
+}
+
+/* Dimensions outermost first, as in the call. */
+typedef struct {
+    program_kernel *kernel;
+    ndp_stream *stream;
+    const ndp_call *call;
+    int64_t shape[NDP_MAX_NDIM];
+    uint64_t operand[CUDA_PROGRAM_OPERANDS]; /* addresses of element zero */
+} strided_call;
+
+static int32_t launch_strided(const strided_call *c, int first, uint64_t size)
+{
+    cuda_program_strided p;
+    const ndp_call *call = c->call;
+    const int ndim = call->out[0].ndim;
+    const uint64_t each = CUDA_PROGRAM_THREADS * CUDA_PROGRAM_EACH;
+    p.n = (uint32_t)size;
+    p.ndim = ndim - first;
+    for (int d = 0; d < p.ndim; d++)
+        p.extent[d] = cuda_divisor_of((uint32_t)c->shape[ndim - 1 - d]);
+    for (uint32_t i = 0; i < call->n_in + call->n_out; i++) {
+        p.operand[i] = c->operand[i];
+        for (int d = 0; d < p.ndim; d++)
+            p.stride[i][d] = operand(call, i)->stride[ndim - 1 - d];
+    }
+    store_scalars(call, p.scalar);
+    return launch(c->kernel, c->stream, (size + each - 1) / each, &p);
+}
+
+static void advance(strided_call *c, int d, int64_t by)
+{
+    for (uint32_t i = 0; i < c->call->n_in + c->call->n_out; i++) {
+        const ndp_view *v = operand(c->call, i);
+        c->operand[i] += (uint64_t)(by * v->stride[d] * ndp_dtype_size(v->dtype));
+    }
+}
+
+/* Dimensions from first on: in one launch where the kernel takes as many dimensions and elements,
+ * else in parts of the first dimension. */
+static int32_t run_dims(strided_call *c, int first)
+{
+    const int ndim = c->call->out[0].ndim;
+    uint64_t size = 1, limit = (UINT64_C(1) << 31) - 1;
+    for (int d = first; d < ndim; d++)
+        size *= (uint64_t)c->shape[d];
+    if (size <= limit && ndim - first <= CUDA_PROGRAM_NDIM)
+        return launch_strided(c, first, size);
+    const int64_t extent = c->shape[first];
+    int64_t part = 1, done = 0;
+    if (ndim - first <= CUDA_PROGRAM_NDIM && limit / (size / (uint64_t)extent) > 0)
+        part = (int64_t)(limit / (size / (uint64_t)extent));
+    int32_t status = NDP_OK;
+    for (; done < extent && status == NDP_OK; done += part) {
+        c->shape[first] = extent - done < part ? extent - done : part;
+        status = part == 1 ? run_dims(c, first + 1)
+                           : launch_strided(c, first,
+                                            size / (uint64_t)extent * (uint64_t)c->shape[first]);
+        advance(c, first, part);
+    }
+    c->shape[first] = extent;
+    advance(c, first, -done);
+    return status;
+}
+
+static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
+{
+    program_kernel *k = (program_kernel *)(uintptr_t)base;
+    strided_call c = {.kernel = k, .stream = s, .call = call};
+    int32_t status = need_function(k);
+    if (status != NDP_OK || ndp_view_size(&call->out[0]) == 0)
+        return status;
+    if (k->flat)
+        return run_flat(k, s, call);
+    memcpy(c.shape, call->out[0].shape, (size_t)call->out[0].ndim * sizeof *c.shape);
+    for (uint32_t i = 0; i < call->n_in + call->n_out; i++)
+        c.operand[i] = cuda_ptr(operand(call, i));
+    return run_dims(&c, 0);
+}
+
+/* ---- the group ---- */
+static void free_kernel(program_kernel *k)
+{
+    if (!k)
+        return;
+    free(k->source);
+    pthread_mutex_destroy(&k->lock);
+    free(k);
+}
+
+static program_kernel *new_kernel(ndp_dev *dev, const ndp_program *p, char *source)
+{
+    program_kernel *k = calloc(1, sizeof *k);
+    if (!k) {
+        free(source);
+        return NULL;
+    }
+    pthread_mutex_init(&k->lock, NULL);
+    k->base = (ndp_kernel){.size = sizeof k->base, .max_ndim = NDP_MAX_NDIM, .run = run};
+    k->dev = dev;
+    k->source = source;
+    k->flat = (p->flags & NDP_PROGRAM_FLAT) != 0;
+    k->width = cuda_program_width(p);
+    k->n_in = p->n_in;
+    k->n_out = p->n_out;
+    return k;
+}
+
+static int32_t compile(ndp_dev *dev, const ndp_program *p, const ndp_kernel **out, char *why,
+                       size_t n)
+{
+    cuda_text text = {0};
+    *out = NULL;
+    snprintf(why, n, "it is no program that kernels can be made of");
+    if (p->n_in > CUDA_PROGRAM_IN || p->n_out > CUDA_PROGRAM_OUT ||
+        p->n_scalar > CUDA_PROGRAM_SCALARS || !cuda_program_source(p, &text, why, n)) {
+        free(text.data);
+        return NDP_ERR_UNSUPPORTED;
+    }
+    program_kernel *k = new_kernel(dev, p, text.data);
+    if (!k)
+        return cuda_error(NDP_ERR_MEMORY, "no host memory for the record of an expression");
+    int32_t status = need_function(k);
+    if (status == NDP_OK) {
+        *out = &k->base;
+        return NDP_OK;
+    }
+    free_kernel(k);
+    if (status == NDP_ERR_UNSUPPORTED)
+        snprintf(why, n, "NVRTC, which compiles expressions, is not there");
+    if (status == NDP_ERR_ARGUMENT)
+        snprintf(why, n, "NVRTC refuses the expression's source");
+    return status == NDP_ERR_ARGUMENT ? NDP_ERR_UNSUPPORTED : status;
+}
+
+static void discard(ndp_dev *dev, const ndp_kernel *kernel)
+{
+    program_kernel *k = (program_kernel *)(uintptr_t)kernel;
+    cuda_scope scope;
+    /* The module of a device that was closed since went with its context. */
+    if (atomic_load(&k->epoch) == atomic_load(&dev->epoch) + 1 &&
+        cuda_enter(dev, &scope) == NDP_OK) {
+        cu.cuModuleUnload(k->module);
+        cuda_leave(&scope);
+    }
+    free_kernel(k);
+}
+
+const ndp_fused_1 cuda_fused_group = {
+    .size = sizeof(ndp_fused_1), .compile = compile, .discard = discard};

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Parameters of the kernels that programs are compiled to. For host C and device C++; the device's
+ * side is compiled from this text at run time. */
+#ifndef NDOCK_CUDA_PROGRAM_PARAMS_H
+#define NDOCK_CUDA_PROGRAM_PARAMS_H
+#include "walk/divisor.h"
+
+enum {
+    CUDA_PROGRAM_IN = 16,
+    CUDA_PROGRAM_OUT = 8,
+    CUDA_PROGRAM_OPERANDS = CUDA_PROGRAM_IN + CUDA_PROGRAM_OUT,
+    CUDA_PROGRAM_SCALARS = 64,
+    CUDA_PROGRAM_NDIM = 6,
+    CUDA_PROGRAM_THREADS = 256,
+    CUDA_PROGRAM_EACH = 4 /* elements that a thread of the strided kernel computes */
+};
+
+/* An element of any dtype. */
+typedef struct {
+    uint64_t half[2];
+} cuda_program_scalar;
+
+/* Operands are inputs, then results. */
+typedef struct {
+    uint64_t n;
+    int32_t aligned, zero; /* every operand lies at a multiple of 16 bytes */
+    uint64_t operand[CUDA_PROGRAM_OPERANDS];
+    cuda_program_scalar scalar[CUDA_PROGRAM_SCALARS];
+} cuda_program_flat;
+
+/* Fewer than 2^31 elements; dimensions are innermost first, strides in elements. */
+typedef struct {
+    uint32_t n;
+    int32_t ndim;
+    uint64_t operand[CUDA_PROGRAM_OPERANDS];
+    cuda_program_scalar scalar[CUDA_PROGRAM_SCALARS];
+    cuda_divisor extent[CUDA_PROGRAM_NDIM];
+    int64_t stride[CUDA_PROGRAM_OPERANDS][CUDA_PROGRAM_NDIM];
+} cuda_program_strided;
+
+#endif

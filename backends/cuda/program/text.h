@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The headers that programs are compiled from, as texts, and the source of a program. Knows no
+ * driver, so that tests compile sources on machines without a GPU. */
+#ifndef NDOCK_CUDA_PROGRAM_TEXT_H
+#define NDOCK_CUDA_PROGRAM_TEXT_H
+#include <ndock/plugin_facts.h>
+
+/* A text that grows; data NULL after it could not. */
+typedef struct {
+    char *data;
+    size_t n, room;
+    int failed;
+} cuda_text;
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void cuda_text_add(cuda_text *, const char *fmt, ...);
+
+enum { CUDA_TEXTS = 40 };
+typedef struct {
+    const char *name[CUDA_TEXTS], *text[CUDA_TEXTS];
+    int n;
+    uint64_t hash; /* of all of them */
+} cuda_texts;
+/* The same at every call; NULL: no memory. */
+const cuda_texts *cuda_program_texts(void);
+
+/* Whether the op's formula for floating dtypes is among the special functions. */
+int cuda_program_is_special(const char *op);
+
+/* The source of a program's kernel, program_flat or program_strided by its flags; 0 and the reason
+ * where the program is none that kernels know. */
+int cuda_program_source(const ndp_program *, cuda_text *out, char *why, size_t n);
+/* How many elements a thread of program_flat computes. */
+int cuda_program_width(const ndp_program *);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The CUDA plug-in's sources for programs compile: every operation in every dtype that kernels
+ * compute in, every conversion, flat and strided; by NVRTC, which needs no GPU. */
+#include <dlfcn.h>
+#include "backends/cuda/program/text.h"
+#include "tests/tap.h"
+
+typedef struct nvrtc_program_ *nvrtc_program;
+static int (*create)(nvrtc_program *, const char *, const char *, int, const char *const *,
+                     const char *const *);
+static int (*compile)(nvrtc_program, int, const char *const *);
+static int (*log_size)(nvrtc_program, size_t *);
+static int (*get_log)(nvrtc_program, char *);
+static int (*destroy)(nvrtc_program *);
+
+static int open_compiler(void)
+{
+    void *lib = dlopen("libnvrtc.so.13", RTLD_NOW);
+    lib = lib ? lib : dlopen("/usr/local/cuda/lib64/libnvrtc.so.13", RTLD_NOW);
+    lib = lib ? lib : dlopen("libnvrtc.so.12", RTLD_NOW);
+    if (!lib)
+        return 0;
+    *(void **)&create = dlsym(lib, "nvrtcCreateProgram");
+    *(void **)&compile = dlsym(lib, "nvrtcCompileProgram");
+    *(void **)&log_size = dlsym(lib, "nvrtcGetProgramLogSize");
+    *(void **)&get_log = dlsym(lib, "nvrtcGetProgramLog");
+    *(void **)&destroy = dlsym(lib, "nvrtcDestroyProgram");
+    return create && compile && log_size && get_log && destroy;
+}
+
+static int compiles(const ndp_program *p)
+{
+    static const char *const options[] = {"--gpu-architecture=compute_80", "--std=c++17",
+                                          "--fmad=false", "--device-as-default-execution-space"};
+    const cuda_texts *texts = cuda_program_texts();
+    cuda_text source = {0};
+    nvrtc_program program = NULL;
+    char why[256] = "";
+    size_t n = 0;
+    if (!texts || !cuda_program_source(p, &source, why, sizeof why)) {
+        diag("%s", why);
+        return 0;
+    }
+    int status = create(&program, source.data, "program.cu", texts->n, texts->text, texts->name);
+    status = status ? status : compile(program, 4, options);
+    if (status && log_size(program, &n) == 0 && n < 100000) {
+        char *text = calloc(1, n + 1);
+        get_log(program, text);
+        diag("%.2000s", text);
+        free(text);
+    }
+    destroy(&program);
+    free(source.data);
+    return status == 0;
+}
+
+/* All operations of one dtype, of those whose formulas are among the special functions or not. */
+static void every_op(int32_t dtype, int special, uint32_t flags)
+{
+    static ndp_instruction k[512];
+    const int32_t dtypes[6] = {dtype, dtype, dtype, NDP_BOOL, dtype, NDP_F32};
+    int32_t out[8];
+    uint32_t n = 0;
+    for (int32_t op = 1; op < NDP_OP_END; op++) {
+        int c = ndp_op_class(op);
+        if (c <= NDP_CLASS_TERNARY && ndp_op_dtypes(op) >> dtype & 1 &&
+            cuda_program_is_special(ndp_op_name(op)) == special)
+            k[n++] =
+                (ndp_instruction){op,
+                                  ndp_result_dtype(op, dtype),
+                                  dtype,
+                                  {op == NDP_OP_where ? 3 : 0, c > 1 ? 1 : -1, c > 2 ? 4 : -1}};
+    }
+    for (int32_t to = 1; !special && to <= NDP_C128; to++)
+        if (to != dtype && (dtype < NDP_C64 || to >= NDP_C64 || to == NDP_BOOL))
+            k[n++] = (ndp_instruction){NDP_OP_copy, to, dtype, {0, -1, -1}};
+    for (uint32_t i = 0; i < 8; i++)
+        out[i] = i < n ? (int32_t)(6 + n - 1 - i) : 0;
+    const ndp_program p = {.size = sizeof p,
+                           .flags = flags,
+                           .n_in = 4,
+                           .n_scalar = 2,
+                           .n_instruction = n,
+                           .n_out = 8,
+                           .dtype = dtypes,
+                           .instruction = k,
+                           .out = out};
+    if (n)
+        ok(compiles(&p), "%u instructions of %s%s, %s", n, ndp_dtype_name(dtype),
+           special ? ", special functions" : "", flags ? "flat" : "strided");
+}
+
+int main(void)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (!open_compiler()) {
+        printf("1..0 # SKIP libnvrtc.so is not there\n");
+        return 0;
+    }
+    const int some = getenv("NDOCK_TEST_ALL_DTYPES") == NULL; /* each takes a second or two */
+    for (int32_t dtype = NDP_BOOL; dtype <= NDP_C128; dtype++)
+        for (int special = 0; special < 2; special++)
+            if (!some || (special ? dtype == NDP_F32 : dtype == NDP_BF16 || dtype == NDP_I64))
+                every_op(dtype, special, dtype % 2 ? NDP_PROGRAM_FLAT : 0);
+    printf("1..%d\n", tap_count);
+    return tap_failures != 0;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Expressions: values worked out by hand, destinations, the cache and its statistics, errors,
+ * threads. */
+#include <pthread.h>
+#include "tests/ops/values.h"
+
+static void need(nd_status status)
+{
+    if (status != ND_OK)
+        bail(nd_last_error()->message);
+}
+
+static nd_expr_stats statistics(void)
+{
+    nd_expr_stats s = {.size = sizeof s};
+    need(nd_expr_statistics(&s));
+    return s;
+}
+
+/* x*y + 3, results: it and its square. */
+static nd_expr *two_results(void)
+{
+    nd_expr *e;
+    int32_t x, y, three, xy, sum, square;
+    need(nd_expr_create(&e));
+    need(nd_expr_input(e, &x));
+    need(nd_expr_input(e, &y));
+    need(nd_expr_scalar(e, nd_int(3), &three));
+    need(nd_expr_apply(e, ND_OP_multiply, (int32_t[]){x, y}, 2, 0, &xy));
+    need(nd_expr_apply(e, ND_OP_add, (int32_t[]){xy, three}, 2, 0, &sum));
+    need(nd_expr_apply(e, ND_OP_multiply, (int32_t[]){sum, sum}, 2, 0, &square));
+    need(nd_expr_output(e, sum));
+    need(nd_expr_output(e, square));
+    return e;
+}
+
+static void values(void)
+{
+    nd_expr *e = two_results();
+    nd_array *x = row_of(ND_F32, 3, (const double[]){1, 2, 3}),
+             *y = row_of(ND_F32, 3, (const double[]){4, 5, -1}), *out[2];
+    const nd_arg args[2] = {nd_array_arg(x), nd_array_arg(y)};
+    nd_status status = nd_expr_run(e, args, 2, NULL, 2, out);
+    is_str(nd_expr_reason(), "", "nothing ran eagerly");
+    is_row(status, out[1], ND_F32, 3, (const double[]){49, 169, 0}, "the square");
+    is_row(status, out[0], ND_F32, 3, (const double[]){7, 13, 0}, "x*y + 3");
+    const nd_arg mixed[2] = {nd_array_arg(x), nd_scalar_arg(nd_float(0.5))};
+    status = nd_expr_run(e, mixed, 2, NULL, 2, out);
+    is_row(status, out[1], ND_F32, 3, (const double[]){12.25, 16, 20.25}, "with a scalar argument");
+    is_row(status, out[0], ND_F32, 3, (const double[]){3.5, 4, 4.5}, "with a scalar argument");
+    const nd_expr_opts eager = {.size = sizeof eager, .flags = ND_EXPR_EAGER};
+    status = nd_expr_run(e, args, 2, &eager, 2, out);
+    has_text(nd_expr_reason(), "ND_EXPR_EAGER", "the reason of an eager run");
+    is_row(status, out[1], ND_F32, 3, (const double[]){49, 169, 0}, "eagerly");
+    is_row(status, out[0], ND_F32, 3, (const double[]){7, 13, 0}, "eagerly");
+    nd_release(x);
+    nd_release(y);
+    nd_expr_release(e);
+}
+
+/* softmax of rows by hand: the values of [0, log 3]. */
+static void reductions(void)
+{
+    const int32_t last = -1;
+    const nd_reduce_opts rows = {.size = sizeof rows, .axes = &last, .naxes = 1, .keepdims = 1};
+    const int64_t shape[2] = {2, 2};
+    nd_expr *e;
+    int32_t x, most, less, power, sum, y;
+    need(nd_expr_create(&e));
+    need(nd_expr_input(e, &x));
+    need(nd_expr_reduce(e, ND_OP_max, x, &rows, &most));
+    need(nd_expr_apply(e, ND_OP_subtract, (int32_t[]){x, most}, 2, 0, &less));
+    need(nd_expr_apply(e, ND_OP_exp, &less, 1, 0, &power));
+    need(nd_expr_reduce(e, ND_OP_sum, power, &rows, &sum));
+    need(nd_expr_apply(e, ND_OP_divide, (int32_t[]){power, sum}, 2, 0, &y));
+    need(nd_expr_output(e, y));
+    nd_array *a = values_of(ND_F64, 2, shape, (const double[]){0, log(3), 7, 7}), *r = NULL;
+    const nd_arg arg = nd_array_arg(a);
+    nd_status status = nd_expr_run(e, &arg, 1, NULL, 1, &r);
+    are_values(status, r, ND_F64, 2, shape, (const double[]){0.25, 0.75, 0.5, 0.5}, "softmax");
+    status = nd_expr_run_into(e, &arg, 1, NULL, 1, (const nd_array *const *)&a);
+    are_values(status, a, ND_F64, 2, shape, (const double[]){0.25, 0.75, 0.5, 0.5}, "in place");
+    nd_expr_release(e);
+}
+
+static void destinations(void)
+{
+    nd_expr *e = two_results();
+    const double zero[4] = {0};
+    nd_array *x = row_of(ND_F32, 4, (const double[]){1, 2, 3, 4}), *wide = row_of(ND_F64, 4, zero),
+             *other = row_of(ND_F32, 3, zero), *part = NULL;
+    const nd_arg args[2] = {nd_array_arg(x), nd_array_arg(x)};
+    const nd_array *dst[2] = {x, wide};
+    nd_status status = nd_expr_run_into(e, args, 2, NULL, 2, dst);
+    is_row(status, nd_retain(x), ND_F32, 4, (const double[]){4, 7, 12, 19}, "over an argument");
+    is_row(status, nd_retain(wide), ND_F64, 4, (const double[]){16, 49, 144, 361}, "in f64");
+    dst[1] = other;
+    is_int(nd_expr_run_into(e, args, 2, NULL, 2, dst), ND_ERR_SHAPE, "another shape");
+    is_row(ND_OK, nd_retain(x), ND_F32, 4, (const double[]){4, 7, 12, 19}, "nothing was written");
+    nd_index idx = nd_range(0, 4, 1);
+    need(nd_slice(x, &idx, 1, &part));
+    dst[1] = part;
+    is_int(nd_expr_run_into(e, args, 2, NULL, 2, dst), ND_ERR_OVERLAP, "overlapping ones");
+    nd_release(part);
+    nd_release(x);
+    nd_release(wide);
+    nd_release(other);
+    nd_expr_release(e);
+}
+
+/* x[1:] = x[:-1] + 1 as if x had been copied. */
+static void overlap(void)
+{
+    nd_expr *e;
+    int32_t x, one, y;
+    need(nd_expr_create(&e));
+    need(nd_expr_input(e, &x));
+    need(nd_expr_scalar(e, nd_int(1), &one));
+    need(nd_expr_apply(e, ND_OP_add, (int32_t[]){x, one}, 2, 0, &y));
+    need(nd_expr_output(e, y));
+    nd_array *a = row_of(ND_I32, 4, (const double[]){1, 2, 3, 4}), *low = NULL, *high = NULL;
+    nd_index first = nd_range(0, 3, 1), second = nd_range(1, 4, 1);
+    need(nd_slice(a, &first, 1, &low));
+    need(nd_slice(a, &second, 1, &high));
+    const nd_arg arg = nd_array_arg(low);
+    nd_status status = nd_expr_run_into(e, &arg, 1, NULL, 1, (const nd_array *const *)&high);
+    is_row(status, a, ND_I32, 4, (const double[]){1, 2, 3, 4}, "shifted by one");
+    nd_release(low);
+    nd_release(high);
+    nd_expr_release(e);
+}
+
+/* ---- the cache ---- */
+static void run_once(nd_expr *e, nd_dtype dtype, int64_t n)
+{
+    double v[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    nd_array *x = row_of(dtype, n, v), *out[2];
+    const nd_arg args[2] = {nd_array_arg(x), nd_array_arg(x)};
+    need(nd_expr_run(e, args, 2, NULL, 2, out));
+    nd_release_all(2, out);
+    nd_release(x);
+}
+
+static void cache(void)
+{
+    nd_expr *e = two_results(), *same = two_results();
+    need(nd_expr_cache_clear());
+    run_once(e, ND_F32, 4);
+    nd_expr_stats s = statistics();
+    is_int(s.compiled, 1, "compiled once");
+    is_int(s.programs, 1, "and kept");
+    run_once(e, ND_F32, 5);
+    run_once(same, ND_F32, 6);
+    s = statistics();
+    is_int(s.misses, 1, "not for other extents, nor for the same operations again");
+    is_int(s.hits, 2, "hits are counted");
+    run_once(e, ND_F64, 4);
+    run_once(e, ND_I32, 4);
+    is_int(statistics().compiled, 3, "for other dtypes it is");
+    need(nd_expr_cache_set_max(2));
+    s = statistics();
+    is_int(s.programs, 2, "the least recently used one goes");
+    is_int(s.evictions, 1, "which is counted");
+    run_once(e, ND_F64, 4);
+    is_int(statistics().compiled, 3, "a later one is still there");
+    run_once(e, ND_F32, 4);
+    is_int(statistics().compiled, 4, "the first is compiled again");
+    is_int(nd_expr_cache_set_max(0), ND_ERR_ARGUMENT, "no room at all is refused");
+    need(nd_expr_cache_set_max(256));
+    need(nd_expr_cache_clear());
+    is_int(statistics().programs, 0, "cleared");
+    nd_expr_release(e);
+    nd_expr_release(same);
+}
+
+/* ---- errors ---- */
+static void building(void)
+{
+    nd_expr *e = two_results();
+    int32_t node, from[2] = {0, 99};
+    is_int(nd_expr_apply(e, ND_OP_add, from, 2, 0, &node), ND_ERR_INDEX, "no such operand");
+    has_text(nd_last_error()->message, "99 is no node", "says which");
+    is_int(nd_expr_apply(e, ND_OP_add, from, 1, 0, &node), ND_ERR_ARGUMENT, "too few operands");
+    is_int(nd_expr_apply(e, ND_OP_matmul, from, 2, 0, &node), ND_ERR_ARGUMENT, "not elementwise");
+    is_int(nd_expr_reduce(e, ND_OP_add, 0, NULL, &node), ND_ERR_ARGUMENT, "not a reduction");
+    is_int(nd_expr_output(e, 2), ND_ERR_ARGUMENT, "a scalar is no result");
+    from[0] = from[1] = 2;
+    is_int(nd_expr_apply(e, ND_OP_add, from, 2, 0, &node), ND_ERR_ARGUMENT, "scalars alone");
+    is_int(node, -1, "no node");
+    run_once(e, ND_F32, 2);
+    is_int(nd_expr_input(e, &node), ND_ERR_STATE, "it has run");
+    nd_expr_release(e);
+}
+
+static void running(void)
+{
+    nd_expr *e = two_results();
+    const double v[3] = {1, 2, 3};
+    nd_array *x = row_of(ND_F32, 3, v), *y = row_of(ND_F32, 2, v), *u = row_of(ND_U64, 3, v),
+             *i = row_of(ND_I64, 3, v), *b = row_of(ND_U8, 3, v), *out[2] = {x, x};
+    nd_arg args[2] = {nd_array_arg(x), nd_array_arg(y)};
+    is_int(nd_expr_run(e, args, 2, NULL, 2, out), ND_ERR_SHAPE, "shapes");
+    is_str(nd_last_error()->op, "multiply", "names the operation");
+    ok(!out[0] && !out[1], "no results");
+    args[0] = nd_array_arg(u);
+    args[1] = nd_array_arg(i);
+    is_int(nd_expr_run(e, args, 2, NULL, 2, out), ND_ERR_DTYPE, "u64 with i64");
+    args[0] = args[1] = nd_scalar_arg(nd_int(1));
+    is_int(nd_expr_run(e, args, 2, NULL, 2, out), ND_ERR_ARGUMENT, "no array");
+    is_int(nd_expr_run(e, args, 1, NULL, 2, out), ND_ERR_ARGUMENT, "too few arguments");
+    is_int(nd_expr_run(e, args, 2, NULL, 1, out), ND_ERR_ARGUMENT, "too few results");
+    args[0] = nd_array_arg(b);
+    args[1] = nd_scalar_arg(nd_int(300));
+    is_int(nd_expr_run(e, args, 2, NULL, 2, out), ND_ERR_OVERFLOW, "a scalar too large");
+    nd_release(x);
+    nd_release(y);
+    nd_release(u);
+    nd_release(i);
+    nd_release(b);
+    nd_expr_release(e);
+}
+
+/* A chain so long that no loop takes it runs eagerly, with a reason. */
+static void too_long(void)
+{
+    nd_expr *e;
+    int32_t x, node, sum = -1;
+    need(nd_expr_create(&e));
+    nd_arg args[20];
+    nd_array *one = row_of(ND_F32, 1, (const double[]){1}), *r = NULL;
+    for (int i = 0; i < 20; i++) {
+        nd_array *a = NULL;
+        need(nd_copy(one, NULL, &a));
+        args[i] = nd_array_arg(a);
+        need(nd_expr_input(e, &x));
+        if (sum >= 0)
+            need(nd_expr_apply(e, ND_OP_add, (int32_t[]){sum, x}, 2, 0, &node));
+        sum = sum < 0 ? x : node;
+    }
+    need(nd_expr_output(e, sum));
+    nd_status status = nd_expr_run(e, args, 20, NULL, 1, &r);
+    is_row(status, r, ND_F32, 1, (const double[]){20}, "twenty arrays");
+    has_text(nd_expr_reason(), "16 arrays", "says why it was no loop");
+    for (int i = 0; i < 20; i++)
+        nd_release((nd_array *)args[i].array);
+    nd_release(one);
+    nd_expr_release(e);
+}
+
+/* ---- threads ---- */
+static void *crowd(void *expr)
+{
+    const nd_dtype dtypes[4] = {ND_F32, ND_F64, ND_I32, ND_F16};
+    for (int i = 0; i < 200; i++) {
+        double v[3] = {i % 7, 2, 3};
+        nd_array *x = row_of(dtypes[i % 4], 3, v), *out[2];
+        const nd_arg args[2] = {nd_array_arg(x), nd_array_arg(x)};
+        nd_scalar first = {0};
+        double want = (double)(i % 7) * (i % 7) + 3, got;
+        need(nd_expr_run(expr, args, 2, NULL, 2, out));
+        nd_array *at = NULL;
+        nd_index zero = nd_at(0);
+        need(nd_slice(out[0], &zero, 1, &at));
+        need(nd_item_f64(at, &got));
+        (void)first;
+        if (got != want)
+            return "wrong";
+        nd_release(at);
+        nd_release_all(2, out);
+        nd_release(x);
+    }
+    return NULL;
+}
+
+static void threads(void)
+{
+    nd_expr *e = two_results();
+    pthread_t t[4];
+    int wrong = 0;
+    need(nd_expr_cache_clear());
+    need(nd_expr_cache_set_max(2)); /* they evict each other's */
+    for (int i = 0; i < 4; i++)
+        if (pthread_create(&t[i], NULL, crowd, e))
+            bail("no thread");
+    for (int i = 0; i < 4; i++) {
+        void *answer;
+        pthread_join(t[i], &answer);
+        wrong += answer != NULL;
+    }
+    is_int(wrong, 0, "four threads, one expression, a cache of two");
+    ok(statistics().programs <= 2, "the cache keeps its limit");
+    need(nd_expr_cache_set_max(256));
+    nd_expr_release(e);
+}
+
+TAP_MAIN({"values", values}, {"reductions", reductions}, {"destinations", destinations},
+         {"overlap", overlap}, {"cache", cache}, {"building", building}, {"running", running},
+         {"too_long", too_long}, {"threads", threads})
