@@ -34,6 +34,7 @@
 #include <ndock/linalg.h>
 #include <ndock/fft.h>
 #include <ndock/signal.h>
+#include <ndock/conv.h>
 #include <ndock/indexing.h>
 #include <ndock/sorting.h>
 #include <ndock/manip.h>
