@@ -7,6 +7,7 @@ cpu_isa_sources = \
   %reldir%/fft/fft_f32_isa.c %reldir%/fft/fft_f64_isa.c \
   %reldir%/matmul/matmul_isa.c \
   %reldir%/norm/norm_isa.c \
+  %reldir%/pool/pool_isa.c \
   %reldir%/random/random_isa.c %reldir%/random/sampler_isa.c \
   %reldir%/reduce/reduce_isa.c \
   %reldir%/index/search_isa.c \
@@ -58,6 +59,8 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/simd.h %reldir%/matmul/skinny.c \
   %reldir%/matmul/skinny_tmpl.h \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
+  %reldir%/pool/frame.c %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/row_tmpl.h \
+  %reldir%/pool/unfold.c \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/sampler.c %reldir%/random/sampler.h \
   %reldir%/reduce/arg_tmpl.h %reldir%/reduce/finish.c %reldir%/reduce/lanes_tmpl.h %reldir%/reduce/logsumexp_tmpl.h \
   %reldir%/reduce/minmax_tmpl.h %reldir%/reduce/prod_tmpl.h %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h \

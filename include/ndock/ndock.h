@@ -35,6 +35,7 @@
 #include <ndock/fft.h>
 #include <ndock/signal.h>
 #include <ndock/conv.h>
+#include <ndock/pool.h>
 #include <ndock/indexing.h>
 #include <ndock/sorting.h>
 #include <ndock/manip.h>

@@ -132,17 +132,6 @@ ND_WINDOW_FN double nd_window_cubic(double x)
     return x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
 }
 
-/* Where element i of the result lies in the source, in its elements. */
-ND_WINDOW_FN double nd_window_place(int64_t i, int64_t in, int64_t out, int align_corners,
-                                    double ratio)
-{
-    if (align_corners)
-        return out > 1 ? (double)i * (double)(in - 1) / (double)(out - 1) : 0;
-    if (ratio == 0)
-        ratio = (double)in / (double)out;
-    return ratio * ((double)i + 0.5) - 0.5;
-}
-
 ND_WINDOW_FN int64_t nd_window_clamp(int64_t i, int64_t n)
 {
     return i < 0 ? 0 : i < n ? i : n - 1;
@@ -165,24 +154,51 @@ ND_WINDOW_FN int64_t nd_window_nearest(int64_t i, int64_t in, int64_t out, int e
     return nd_window_clamp(at, in);
 }
 
+/* numerator/denominator, the latter positive, as a whole number, which is returned, and a part of
+ * one. */
+ND_WINDOW_FN int64_t nd_window_split(int64_t numerator, int64_t denominator, double *part)
+{
+    int64_t whole = numerator / denominator, rest = numerator % denominator;
+    if (rest < 0) {
+        rest += denominator;
+        whole--;
+    }
+    *part = (double)rest / (double)denominator;
+    return whole;
+}
+
+/* Where element i of the result lies in the source: behind the middle of the element that is
+ * returned, by a part of one. Exact but for the rounding of the part where ratio is 0. */
+ND_WINDOW_FN int64_t nd_window_place(int64_t i, int64_t in, int64_t out, int align_corners,
+                                     double ratio, double *part)
+{
+    double place;
+    int64_t at;
+    *part = 0;
+    if (align_corners)
+        return out > 1 ? nd_window_split(i * (in - 1), out - 1, part) : 0;
+    if (ratio == 0)
+        return nd_window_split((2 * i + 1) * in - out, 2 * out, part);
+    place = ratio * ((double)i + 0.5) - 0.5;
+    at = nd_window_floor(place);
+    *part = place - (double)at;
+    return at;
+}
+
 /* The elements that element i of the result is made of, and their shares; returns how many: 1, 2
  * or 4. Elements may be named twice, at the edges. */
 ND_WINDOW_FN int nd_window_resample(int method, int align_corners, double ratio, int64_t in,
                                     int64_t out, int64_t i, int64_t *element, double *share)
 {
-    double place, part;
+    double part;
     int64_t at;
     if (method == ND_WINDOW_NEAREST || method == ND_WINDOW_NEAREST_EXACT) {
         element[0] = nd_window_nearest(i, in, out, method == ND_WINDOW_NEAREST_EXACT, ratio);
         share[0] = 1;
         return 1;
     }
-    place = nd_window_place(i, in, out, align_corners, ratio);
-    if (method == ND_WINDOW_LINEAR && place < 0)
-        place = 0;
-    at = nd_window_floor(place);
-    part = place - (double)at;
-    if (method == ND_WINDOW_LINEAR) {
+    at = nd_window_place(i, in, out, align_corners, ratio, &part);
+    if (method == ND_WINDOW_LINEAR) { /* before the first element: that one, whatever its share */
         element[0] = nd_window_clamp(at, in);
         element[1] = nd_window_clamp(at + 1, in);
         share[0] = 1 - part;
