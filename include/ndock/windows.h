@@ -125,13 +125,6 @@ ND_WINDOW_FN void nd_window_covering(int64_t i, int64_t in, int64_t out, int ada
 /* ---- resampling ---- */
 enum { ND_WINDOW_NEAREST, ND_WINDOW_NEAREST_EXACT, ND_WINDOW_LINEAR, ND_WINDOW_CUBIC };
 
-/* Keys' cubic with a = -3/4 at distance x from its middle, 0 <= x <= 2. */
-ND_WINDOW_FN double nd_window_cubic(double x)
-{
-    const double a = -0.75;
-    return x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
-}
-
 ND_WINDOW_FN int64_t nd_window_clamp(int64_t i, int64_t n)
 {
     return i < 0 ? 0 : i < n ? i : n - 1;
@@ -142,6 +135,16 @@ ND_WINDOW_FN int64_t nd_window_floor(double x)
 {
     const int64_t i = (int64_t)x;
     return (double)i > x ? i - 1 : i;
+}
+
+/* Keys' cubic with a = -3/4 at the distances 1 + x, x, 1 - x, 2 - x, its factors multiplied out. */
+ND_WINDOW_FN void nd_window_cubic(double x, double share[4])
+{
+    const double a = -0.75, y = 1 - x;
+    share[0] = a * x * y * y;
+    share[1] = y * (1 + x - (a + 2) * x * x);
+    share[2] = x * (1 + y - (a + 2) * y * y);
+    share[3] = a * y * x * x;
 }
 
 ND_WINDOW_FN int64_t nd_window_nearest(int64_t i, int64_t in, int64_t out, int exact, double ratio)
@@ -207,10 +210,7 @@ ND_WINDOW_FN int nd_window_resample(int method, int align_corners, double ratio,
     }
     for (int t = 0; t < 4; t++)
         element[t] = nd_window_clamp(at + t - 1, in);
-    share[0] = nd_window_cubic(1 + part);
-    share[1] = nd_window_cubic(part);
-    share[2] = nd_window_cubic(1 - part);
-    share[3] = nd_window_cubic(2 - part);
+    nd_window_cubic(part, share);
     return 4;
 }
 #endif

@@ -362,10 +362,10 @@ static void check_elements(const trial *t, const char *data, nd_dtype dtype)
     char text[2][128];
     for (int64_t i = 0; i < t->size[!t->f->back] && !failing(); i++) {
         const cell got = cell_read(dtype, data + (size_t)i * nd_dtype_size(dtype));
-        /* Places by a scale are counted in f64, and cubic shares change with them by 2 at most. */
-        const long double places = t->by_scale ? 2e-14L * t->all : 0;
+        /* Places are counted in f64, and cubic shares change with them by 2 at most. */
+        const long double places = t->f->kind == UPSAMPLE ? (t->by_scale ? 2e-14L : 1e-15L) : 0;
         const long double tolerance =
-            exact ? 0 : 8 * cell_ulp(sums, t->sizes[i]) + cell_ulp(t->dtype, t->want[i]) + places;
+            exact ? 0 : 8 * cell_ulp(sums, t->sizes[i]) + cell_ulp(t->dtype, t->want[i]) + places * t->all;
         if (!cell_within(dtype, got, cell_real(t->want[i]), tolerance))
             fail_case("%s of %s, rank %d, %lldx%lldx%lld to %lldx%lldx%lld, kernel %lldx%lldx%lld: "
                       "element %lld is %s, not %s",
