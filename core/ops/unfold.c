@@ -128,7 +128,7 @@ static nd_status start_fold(const nd_array *a, const int64_t *extents, const nd_
 {
     int64_t k, l, shape[ND_WINDOW_AXES + 2], image[ND_WINDOW_AXES];
     ND_RETURN_IF(start_unfolding(ND_OP_fold, a, opts, place, p));
-    ND_RETURN_IF(nd__window_list(p->of.name, "extents", p->rank, extents, 1, 1, image));
+    ND_RETURN_IF(nd__window_list(p->of.name, "extents", p->rank, extents, 1, 0, image));
     ND_RETURN_IF(count_windows(p, image + ND_WINDOW_AXES - p->rank, &k, &l));
     const int lead = a->ndim - 2;
     if ((lead != 0 && lead != 1) || a->shape[lead] % k || a->shape[lead + 1] != l) {

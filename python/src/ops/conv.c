@@ -31,7 +31,7 @@ static PyObject *convolved(PyObject *module, const char *name, int kind, PyObjec
     o.dilation = given(v[3], len[3]);
     o.output_padding = given(v[4], len[4]);
     o.padding_mode = mode;
-    PyThreadState *saved = py_unlock(a, nd_size(a) + nd_size(b));
+    PyThreadState *saved = py_unlock(a, py_work(a, b));
     if (kind == CONV)
         status = dst ? nd_conv_into(a, b, bias, &o, dst) : nd_conv(a, b, bias, &o, &r);
     else if (kind == TRANSPOSE)
@@ -114,7 +114,7 @@ static PyObject *max_pool(PyObject *module, PyObject *const *args, Py_ssize_t n)
     const nd_status status = nd_max_pool(x, &p.o, &r[0], both ? &r[1] : NULL);
     if (!both || status != ND_OK)
         return py_done(st, saved, status, &r[0]);
-    PyEval_RestoreThread(saved);
+    py_lock(saved);
     return py_array_tuple(st, r, 2);
 }
 
