@@ -64,10 +64,11 @@ ND_WINDOW_FN nd_window_axis nd_window_backward(int64_t n, int64_t kernel, int64_
 ND_WINDOW_FN void nd_window_inside(int64_t n, int64_t scale, int64_t at, int64_t extent,
                                    int64_t *first, int64_t *end)
 {
-    *first = at >= 0 ? 0 : (-at + scale - 1) / scale;
-    *end = at >= extent ? 0 : (extent - at + scale - 1) / scale;
-    if (*end > n)
+    *first = at >= 0 ? 0 : scale == 1 ? -at : (-at + scale - 1) / scale;
+    if (at < extent && (n - 1) * scale < extent - at) /* without a division where all are */
         *end = n;
+    else
+        *end = at >= extent ? 0 : (extent - at + scale - 1) / scale;
     if (*first > *end)
         *first = *end;
 }

@@ -12,6 +12,7 @@ typedef struct {
     int64_t image, group, o;
     int64_t at[2]; /* the row's position on the first axes */
     char *sums, *row, *bias;
+    double *weights; /* (channels of the source, taps) */
 } row_of;
 
 static double weight_at(const cv_plan *p, const row_of *t, int64_t c, const int64_t tap[3])
@@ -31,11 +32,25 @@ static double weight_at(const cv_plan *p, const row_of *t, int64_t c, const int6
     return single;
 }
 
+static void load_weights(const row_of *t)
+{
+    const cv_plan *p = t->r->p;
+    double *to = t->weights;
+    int64_t tap[3];
+    for (int64_t c = 0; c < p->ci; c++)
+        for (tap[0] = 0; tap[0] < t->axis[0].taps; tap[0]++)
+            for (tap[1] = 0; tap[1] < t->axis[1].taps; tap[1]++)
+                for (tap[2] = 0; tap[2] < t->axis[2].taps; tap[2]++)
+                    *to++ = weight_at(p, t, c, tap);
+}
+
 /* The taps of one row of the source. */
 static void add_row(const row_of *t, int64_t c, const int64_t place[2], int64_t tap[3])
 {
     const cv_plan *p = t->r->p;
     const nd_window_axis *a = &t->axis[2];
+    const double *weight =
+        t->weights + ((c * t->axis[0].taps + tap[0]) * t->axis[1].taps + tap[1]) * a->taps;
     const int64_t size = p->k->element;
     const char *src = p->source.data +
                       (t->image * p->source.image + (t->group * p->ci + c) * p->source.channel +
@@ -52,7 +67,7 @@ static void add_row(const row_of *t, int64_t c, const int64_t place[2], int64_t 
         if (end > first)
             p->isa->tap[p->k->dtype](t->sums + first * size,
                                      src + (at + first * a->scale) * size, a->scale,
-                                     weight_at(p, t, c, tap), end - first);
+                                     weight[tap[2]], end - first);
     }
 }
 
@@ -108,8 +123,10 @@ static void run_planes(void *ctx, int64_t begin, int64_t end)
                     .o = task / phases % p->co,
                     .sums = slot + p->slot_sums,
                     .row = slot + p->slot_row,
-                    .bias = slot + p->slot_image};
+                    .bias = slot + p->slot_image,
+                    .weights = (double *)(void *)(slot + p->slot_weights)};
         cv_phase(p, task % phases, t.axis);
+        load_weights(&t);
         for (t.at[0] = 0; t.at[0] < t.axis[0].n; t.at[0]++)
             for (t.at[1] = 0; t.at[1] < t.axis[1].n && t.axis[2].n > 0; t.at[1]++) {
                 sum_row(&t);

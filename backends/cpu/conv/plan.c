@@ -139,6 +139,7 @@ static void plan_scratch(cv_plan *p)
         p->slot_sums = take(p, width * size);
         p->slot_row = take(p, row * size);
         p->slot_image = take(p, width * size);
+        p->slot_weights = take(p, most_k * 8);
         return;
     }
     p->packed = mm_round_up(p->co, weights_across) * most_k * size;

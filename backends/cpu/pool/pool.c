@@ -5,13 +5,14 @@
 #include <string.h>
 #include "pool/pool.h"
 
-enum { SUMS, ROW, POSITIONS, COUNTS, ROWS };
+enum { SUMS, ROW, POSITIONS, ROWS };
 
 typedef struct {
     pl_frame f;
     const ndp_pool *params;
     cv_image positions; /* data NULL: none */
     int32_t op, by_channels;
+    int64_t *counts; /* of the windows along the last axis, for means; in the fixed scratch memory */
     int64_t image[3], grid[3];
 } plan;
 
@@ -53,7 +54,7 @@ static void plan_call(plan *q, const ndp_call *call)
     int64_t width = q->image[2] > q->grid[2] ? q->image[2] : q->grid[2];
     if (q->by_channels)
         width = q->f.channels;
-    pl_room(&q->f, ROWS, width, 0);
+    pl_room(&q->f, ROWS, width, 8 * q->grid[2]);
 }
 
 /* ---- forward ---- */
@@ -99,25 +100,19 @@ static void take_row(const plan *q, char *sums, int64_t *positions, const char *
     }
 }
 
-static void divide_row(const plan *q, char *sums, int64_t *counts, int64_t d, int64_t h)
+static void divide_row(const plan *q, char *sums, int64_t d, int64_t h)
 {
-    const int64_t outer = count_of(q, 0, d) * count_of(q, 1, h);
-    if (q->params->divisor) {
+    if (q->params->divisor)
         q->f.loops->divide(sums, NULL, q->params->divisor, q->grid[2]);
-        return;
-    }
-    for (int64_t p = 0; p < q->grid[2]; p++)
-        counts[p] = count_of(q, 2, p);
-    q->f.loops->divide(sums, counts, outer, q->grid[2]);
+    else
+        q->f.loops->divide(sums, q->counts, count_of(q, 0, d) * count_of(q, 1, h), q->grid[2]);
 }
 
-static void save_positions(const plan *q, char *to, int64_t stride, const int64_t *positions,
-                           int64_t n)
+static void save_positions(char *to, int64_t stride, const int64_t *positions, int64_t n)
 {
     int64_t *out = (int64_t *)(void *)to;
     for (int64_t i = 0; i < n; i++)
         out[i * stride] = positions[i];
-    (void)q;
 }
 
 /* Tasks count rows of the result: images, channels, and the first axes. */
@@ -146,11 +141,11 @@ static void run_rows(void *ctx, int64_t begin, int64_t end)
                 take_row(q, sums, positions, x, (at[0] * q->image[1] + at[1]) * q->image[2]);
             }
         if (q->op == NDP_OP_avg_pool)
-            divide_row(q, sums, (int64_t *)(void *)pl_row(r, s, COUNTS), d, h);
+            divide_row(q, sums, d, h);
         f->k->save[f->out.dtype](sums, q->grid[2], pl_at(&f->out, image, c, d, h, 0),
                                  f->out.space[2]);
         if (positions)
-            save_positions(q, pl_at(&q->positions, image, c, d, h, 0), q->positions.space[2],
+            save_positions(pl_at(&q->positions, image, c, d, h, 0), q->positions.space[2],
                            positions, q->grid[2]);
     }
     cpu_slot_give(r->busy, s);
@@ -188,7 +183,7 @@ static void pool_channels(const plan *q, const pl_run *r, int s, int64_t image, 
     f->k->save[f->out.dtype](sums, f->channels, pl_at(&f->out, image, 0, p[0], p[1], p[2]),
                              f->out.channel);
     if (positions)
-        save_positions(q, pl_at(&q->positions, image, 0, p[0], p[1], p[2]),
+        save_positions(pl_at(&q->positions, image, 0, p[0], p[1], p[2]),
                        q->positions.channel, positions, f->channels);
 }
 
@@ -217,14 +212,14 @@ static void covering(const plan *q, int d, int64_t e, int64_t *first, int64_t *e
 }
 
 /* Means of a row of windows go to every element that they cover. */
-static void spread_row(const plan *q, char *sums, const char *grad, char *mean, int64_t *counts,
-                       int64_t d, int64_t h)
+static void spread_row(const plan *q, char *sums, const char *grad, char *mean, int64_t d,
+                       int64_t h)
 {
     const ndp_pool *w = q->params;
     const int64_t size = q->f.element;
     int64_t first, end;
     memcpy(mean, grad, (size_t)(q->grid[2] * size));
-    divide_row(q, mean, counts, d, h);
+    divide_row(q, mean, d, h);
     for (int64_t t = 0; !w->adaptive && t < w->kernel[2]; t++) {
         const int64_t at = t - w->before[2];
         nd_window_inside(q->grid[2], w->stride[2], at, q->image[2], &first, &end);
@@ -249,8 +244,7 @@ static void take_windows(const plan *q, const pl_run *r, int s, int64_t image, i
                 q->grid[2], pl_row(r, s, ROW));
     int64_t *row = (int64_t *)(void *)pl_row(r, s, POSITIONS);
     if (q->op == NDP_OP_avg_pool_grad) {
-        spread_row(q, pl_row(r, s, SUMS), grad, pl_row(r, s, POSITIONS),
-                   (int64_t *)(void *)pl_row(r, s, COUNTS), window[0], window[1]);
+        spread_row(q, pl_row(r, s, SUMS), grad, pl_row(r, s, POSITIONS), window[0], window[1]);
         return;
     }
     const int64_t *from =
@@ -302,6 +296,11 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     (void)stream;
     plan_call(&q, call);
     const ndp_pool *w = q.params;
+    if (!call->scratch.mem || (uint64_t)ndp_view_size(&call->scratch) < pl_scratch(&q.f))
+        return cpu_error(NDP_ERR_INTERNAL, "a pool was called without its scratch memory");
+    q.counts = (int64_t *)(void *)cpu_ptr(&call->scratch);
+    for (int64_t p = 0; p < q.grid[2]; p++)
+        q.counts[p] = count_of(&q, 2, p);
     const int64_t taps = w->adaptive ? 4 : w->kernel[0] * w->kernel[1] * w->kernel[2];
     const int64_t planes = q.f.images * q.f.channels;
     if (call->op == NDP_OP_max_pool_grad || call->op == NDP_OP_avg_pool_grad)

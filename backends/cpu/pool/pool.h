@@ -17,11 +17,11 @@ typedef struct {
     void (*fill)(void *x, double value, int64_t n);
     /* sum[i] += scale*x[i] */
     void (*scaled)(void *sum, const void *x, double scale, int64_t n);
-    /* out[i] = sum of share[i*4 + t]*x[element[i*4 + t]] over taps; and back, added to x. */
-    void (*gather)(void *out, const void *x, const int64_t *element, const double *share, int taps,
+    /* out[i] = sum of share[t*n + i]*x[element[t*n + i]] over taps; and back, added to x. */
+    void (*gather)(void *out, const void *x, const int64_t *element, const void *share, int taps,
                    int64_t n);
-    void (*scatter)(void *x, const void *out, const int64_t *element, const double *share,
-                    int taps, int64_t n);
+    void (*scatter)(void *x, const void *out, const int64_t *element, const void *share, int taps,
+                    int64_t n);
     /* x[position[i] - base] += grad[i] where that is in [0, width) */
     void (*route)(void *x, const void *grad, const int64_t *position, int64_t base, int64_t width,
                   int64_t n);

@@ -6,11 +6,13 @@
 
 enum { SUMS, ROW, RESULT, ROWS };
 
-/* Taps of every element of the result along one axis, four places each, and the elements of the
- * result that have element e of the source among their taps: from begin[e], before end[e]. */
+/* Taps of every element of the result along one axis, those of tap t from place t*extent on, and the
+ * elements of the result that have element e of the source among their taps: from begin[e], before
+ * end[e]. row_share: shares in the type that is computed in. */
 typedef struct {
     int64_t *element, *begin, *end;
     double *share;
+    void *row_share;
 } table;
 
 typedef struct {
@@ -23,7 +25,7 @@ typedef struct {
 
 static int64_t table_bytes(const plan *q, int d)
 {
-    return 8 * (8 * q->result[d] + 2 * q->source[d]);
+    return 8 * (12 * q->result[d] + 2 * q->source[d]);
 }
 
 static void plan_call(plan *q, const ndp_call *call)
@@ -51,18 +53,26 @@ static void make_table(plan *q, int d, char *memory)
     const int64_t n = q->result[d], m = q->source[d];
     t->element = (int64_t *)(void *)memory;
     t->share = (double *)(void *)(t->element + 4 * n);
-    t->begin = (int64_t *)(void *)(t->share + 4 * n);
+    t->row_share = t->share + 4 * n;
+    t->begin = (int64_t *)(void *)(t->share + 8 * n);
     t->end = t->begin + m;
     for (int64_t e = 0; e < m; e++) {
         t->begin[e] = n;
         t->end[e] = 0;
     }
     for (int64_t i = 0; i < n; i++) {
+        int64_t element[4];
+        double share[4];
         const int taps = nd_window_resample(q->params->method, q->params->align_corners,
-                                            q->params->ratio[d], m, n, i, t->element + 4 * i,
-                                            t->share + 4 * i);
+                                            q->params->ratio[d], m, n, i, element, share);
         for (int k = 0; k < taps; k++) {
-            const int64_t e = t->element[4 * i + k];
+            const int64_t e = element[k];
+            t->element[k * n + i] = e;
+            t->share[k * n + i] = share[k];
+            if (q->f.element == 8)
+                ((double *)t->row_share)[k * n + i] = share[k];
+            else
+                ((float *)t->row_share)[k * n + i] = (float)share[k];
             t->begin[e] = i < t->begin[e] ? i : t->begin[e];
             t->end[e] = i + 1;
         }
@@ -76,18 +86,21 @@ static const char *sum_rows(const plan *q, const pl_run *r, int s, int64_t image
                             int64_t d, int64_t h)
 {
     const pl_frame *f = &q->f;
-    const int64_t *ed = q->axis[0].element + 4 * d, *eh = q->axis[1].element + 4 * h;
+    const table *ad = &q->axis[0], *ah = &q->axis[1];
+    const int64_t nd = q->result[0], nh = q->result[1];
     if (q->taps == 1)
-        return pl_load(f, &f->in, pl_at(&f->in, image, c, ed[0], eh[0], 0), f->in.space[2],
-                       q->source[2], pl_row(r, s, ROW));
+        return pl_load(f, &f->in, pl_at(&f->in, image, c, ad->element[d], ah->element[h], 0),
+                       f->in.space[2], q->source[2], pl_row(r, s, ROW));
     char *sums = pl_row(r, s, SUMS);
     f->loops->fill(sums, 0, q->source[2]);
     for (int i = 0; i < q->taps; i++)
         for (int j = 0; j < q->taps; j++) {
-            const double share = q->axis[0].share[4 * d + i] * q->axis[1].share[4 * h + j];
+            const double share = ad->share[i * nd + d] * ah->share[j * nh + h];
             if (share != 0)
                 f->loops->scaled(sums,
-                                 pl_load(f, &f->in, pl_at(&f->in, image, c, ed[i], eh[j], 0),
+                                 pl_load(f, &f->in,
+                                         pl_at(&f->in, image, c, ad->element[i * nd + d],
+                                               ah->element[j * nh + h], 0),
                                          f->in.space[2], q->source[2], pl_row(r, s, ROW)),
                                  share, q->source[2]);
         }
@@ -108,7 +121,7 @@ static void run_rows(void *ctx, int64_t begin, int64_t end)
         const int64_t image = plane / f->channels, c = plane % f->channels;
         const char *sums = sum_rows(q, r, s, image, c, d, h);
         char *out = pl_at(&f->out, image, c, d, h, 0), *row = direct ? out : pl_row(r, s, RESULT);
-        f->loops->gather(row, sums, q->axis[2].element, q->axis[2].share, q->taps, q->result[2]);
+        f->loops->gather(row, sums, q->axis[2].element, q->axis[2].row_share, q->taps, q->result[2]);
         if (!direct)
             f->k->save[f->out.dtype](row, q->result[2], out, f->out.space[2]);
     }
@@ -122,8 +135,8 @@ static double share_of(const plan *q, int d, int64_t i, int64_t e)
 {
     double share = 0;
     for (int t = 0; t < q->taps; t++)
-        if (q->axis[d].element[4 * i + t] == e)
-            share += q->axis[d].share[4 * i + t];
+        if (q->axis[d].element[t * q->result[d] + i] == e)
+            share += q->axis[d].share[t * q->result[d] + i];
     return share;
 }
 
@@ -150,7 +163,7 @@ static void run_back(void *ctx, int64_t begin, int64_t end)
                                      share, q->result[2]);
             }
         f->loops->fill(row, 0, q->source[2]);
-        f->loops->scatter(row, sums, q->axis[2].element, q->axis[2].share, q->taps, q->result[2]);
+        f->loops->scatter(row, sums, q->axis[2].element, q->axis[2].row_share, q->taps, q->result[2]);
         f->k->save[f->out.dtype](row, q->source[2], pl_at(&f->out, image, c, d, h, 0),
                                  f->out.space[2]);
     }

@@ -78,34 +78,31 @@ static void PL_FN(scaled)(void *sum_, const void *x_, double scale_, int64_t n)
         sum[i] += scale * x[i];
 }
 
-static void PL_FN(gather)(void *out_, const void *x_, const int64_t *element, const double *share,
-                          int taps, int64_t n)
+static void PL_FN(gather)(void *out_, const void *x_, const int64_t *restrict at,
+                          const void *share_, int taps, int64_t n)
 {
     PL_T *restrict out = out_;
-    const PL_T *restrict x = x_;
+    const PL_T *restrict x = x_, *restrict s = share_;
     if (taps == 1)
         for (int64_t i = 0; i < n; i++)
-            out[i] = x[element[i * 4]];
+            out[i] = x[at[i]];
     else if (taps == 2)
         for (int64_t i = 0; i < n; i++)
-            out[i] = (PL_T)share[i * 4] * x[element[i * 4]] +
-                     (PL_T)share[i * 4 + 1] * x[element[i * 4 + 1]];
+            out[i] = s[i] * x[at[i]] + s[n + i] * x[at[n + i]];
     else
         for (int64_t i = 0; i < n; i++)
-            out[i] = ((PL_T)share[i * 4] * x[element[i * 4]] +
-                      (PL_T)share[i * 4 + 1] * x[element[i * 4 + 1]]) +
-                     ((PL_T)share[i * 4 + 2] * x[element[i * 4 + 2]] +
-                      (PL_T)share[i * 4 + 3] * x[element[i * 4 + 3]]);
+            out[i] = (s[i] * x[at[i]] + s[n + i] * x[at[n + i]]) +
+                     (s[2 * n + i] * x[at[2 * n + i]] + s[3 * n + i] * x[at[3 * n + i]]);
 }
 
-static void PL_FN(scatter)(void *x_, const void *out_, const int64_t *element, const double *share,
-                           int taps, int64_t n)
+static void PL_FN(scatter)(void *x_, const void *out_, const int64_t *restrict at,
+                           const void *share_, int taps, int64_t n)
 {
     PL_T *restrict x = x_;
-    const PL_T *restrict out = out_;
+    const PL_T *restrict out = out_, *restrict s = share_;
     for (int64_t i = 0; i < n; i++)
         for (int t = 0; t < taps; t++)
-            x[element[i * 4 + t]] += (PL_T)share[i * 4 + t] * out[i];
+            x[at[t * n + i]] += s[t * n + i] * out[i];
 }
 
 static void PL_FN(route)(void *x_, const void *grad_, const int64_t *position, int64_t base,
