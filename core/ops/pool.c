@@ -284,11 +284,15 @@ nd_status nd_avg_pool_grad_into(const nd_array *grad, const nd_pooling_opts *opt
 
 /* ---- norms of windows: sums of powers ---- */
 
+/* p is argument `place`, the options are `options`. */
 static nd_status sums_options(const char *op, double p, const nd_pooling_opts *opts, int32_t place,
-                              nd_pooling_opts *o)
+                              int32_t options, nd_pooling_opts *o)
 {
     ND_RETURN_IF(nd__read_options(op, opts, o, sizeof *o, NDP_END(nd_pooling_opts, rank)));
     o->divisor = 1;
+    if (o->rank < 1 || o->rank > ND_WINDOW_AXES)
+        return nd__fail(ND_ERR_ARGUMENT, op, options,
+                        "rank is %d; set it to the number of spatial axes, 1 to 3", (int)o->rank);
     if (p != 0 && p == p)
         return ND_OK;
     return nd__fail(ND_ERR_ARGUMENT, op, place, "p is %g; it must be a number other than 0", p);
@@ -301,7 +305,7 @@ nd_status nd_lp_pool(const nd_array *x, double p, const nd_pooling_opts *opts, n
     nd_array *sums;
     ND_OUT("lp_pool", 3, out, NULL);
     ND_RETURN_IF(nd__check_real("lp_pool", x, 0));
-    ND_RETURN_IF(sums_options("lp_pool", p, opts, 1, &o));
+    ND_RETURN_IF(sums_options("lp_pool", p, opts, 1, 2, &o));
     ND_RETURN_IF(nd__steps_begin(&s, "lp_pool", x, opts));
     nd_array *size = nd__step1(
         &s, ND_OP_abs, nd__step_cast(&s, x, o.dtype ? o.dtype : nd__floating_of(x->dtype)));
@@ -323,7 +327,7 @@ nd_status nd_lp_pool_grad(const nd_array *grad, const nd_array *x, const nd_arra
     ND_RETURN_IF(nd__check_real("lp_pool_grad", y, 2));
     ND_RETURN_IF(nd__check_same_device("lp_pool_grad", grad, x, 0, 1));
     ND_RETURN_IF(nd__check_same_device("lp_pool_grad", grad, y, 0, 2));
-    ND_RETURN_IF(sums_options("lp_pool_grad", p, opts, 3, &o));
+    ND_RETURN_IF(sums_options("lp_pool_grad", p, opts, 3, 4, &o));
     ND_RETURN_IF(nd__steps_begin(&s, "lp_pool_grad", grad, opts));
     const nd_dtype dtype = o.dtype ? o.dtype : nd__floating_of(x->dtype);
     nd_array *from = nd__step_cast(&s, x, dtype), *norm = nd__step_cast(&s, y, dtype);

@@ -172,8 +172,10 @@ nd_status nd_fold(const nd_array *a, const int64_t *extents, const nd_unfold_opt
 nd_status nd_fold_into(const nd_array *a, const nd_unfold_opts *opts, const nd_array *dst)
 {
     unfolding p;
+    nd_unfold_opts o;
     ND_RETURN_IF(nd__check_array("fold", dst, 2));
-    const int rank = opts && opts->size >= NDP_END(nd_unfold_opts, rank) ? opts->rank : 0;
+    ND_RETURN_IF(nd__read_options("fold", opts, &o, sizeof o, NDP_END(nd_unfold_opts, rank)));
+    const int rank = o.rank;
     if (rank < 1 || rank > dst->ndim)
         return nd__fail(ND_ERR_ARGUMENT, "fold", 1,
                         "rank is %d and the destination's %d; set it to the number of spatial "
