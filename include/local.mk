@@ -19,6 +19,7 @@ dist_ndockinclude_DATA += %reldir%/ndock/op_expand.h %reldir%/ndock/opparam.def 
 dist_ndockinclude_DATA += %reldir%/ndock/calculus.h %reldir%/ndock/signal.h %reldir%/ndock/compare.h %reldir%/ndock/histogram.h %reldir%/ndock/statistics.h
 dist_ndockinclude_DATA += %reldir%/ndock/graph.h
 dist_ndockinclude_DATA += %reldir%/ndock/expr.h
+dist_ndockinclude_DATA += %reldir%/ndock/conv.h %reldir%/ndock/pool.h %reldir%/ndock/windows.h
 nodist_ndockinclude_DATA = %reldir%/ndock/version.h
 DISTCLEANFILES += %reldir%/ndock/version.h
 CONFIG_STATUS_DEPENDENCIES = $(srcdir)/%reldir%/ndock/version.h.in

@@ -77,16 +77,27 @@ static const form forms[] = {
     {ND_CLASS_EIGEN, 0, "a3", "r2a3"},
     {ND_CLASS_SVD, 0, "a3", "r2"},
     {ND_CLASS_SVD, 0, "a3", "a3r2a3"},
+    {ND_CLASS_CONV, 0, "a5a5", "r5"},
+    {ND_CLASS_CONV, 0, "a5a5a5", "r5"},
+    {ND_CLASS_CONV, ND_OP_conv_weight, "a5a5", "r5"},
+    {ND_CLASS_POOL, ND_OP_max_pool, "a5", "a5"},
+    {ND_CLASS_POOL, ND_OP_max_pool, "a5", "a5i5"},
+    {ND_CLASS_POOL, ND_OP_max_pool_grad, "a5i5", "a5"},
+    {ND_CLASS_POOL, 0, "a5", "a5"},
+    {ND_CLASS_RESAMPLE, 0, "a5", "a5"},
+    {ND_CLASS_UNFOLD, ND_OP_unfold, "a5", "a8"},
+    {ND_CLASS_UNFOLD, ND_OP_fold, "a8", "a5"},
     {ND_CLASS_FFT, ND_OP_fft_r2c, "a2", "c2"},
     {ND_CLASS_FFT, ND_OP_fft_c2r, "a2", "x2"},
     {ND_CLASS_FFT, 0, "a2", "r2"},
 };
 
-enum { EXTENT = 2, MOST_RANK = 3, STORAGE_BYTES = 16 * 2 * EXTENT * EXTENT * EXTENT };
-static const int64_t extents[MOST_RANK] = {EXTENT, EXTENT, EXTENT};
-/* C order by rank, and the same with every other element left out. */
-static const int64_t dense[MOST_RANK + 1][MOST_RANK] = {{0}, {1}, {2, 1}, {4, 2, 1}};
-static const int64_t sparse[MOST_RANK + 1][MOST_RANK] = {{0}, {2}, {4, 2}, {8, 4, 2}};
+enum { EXTENT = 2, MOST_RANK = 8, STORAGE_BYTES = 16 * 2 << MOST_RANK };
+static const int64_t extents[MOST_RANK] = {EXTENT, EXTENT, EXTENT, EXTENT,
+                                           EXTENT, EXTENT, EXTENT, EXTENT};
+/* C order of the last axes, as many as there are, and the same with every other element left out. */
+static const int64_t dense_strides[MOST_RANK] = {128, 64, 32, 16, 8, 4, 2, 1};
+static const int64_t sparse_strides[MOST_RANK] = {256, 128, 64, 32, 16, 8, 4, 2};
 static const int64_t zero[MOST_RANK];
 
 typedef struct {
@@ -107,8 +118,8 @@ static uint32_t make_views(const subject *s, const char *text, unsigned dense_ma
                           .offset_bytes = scalar ? 0 : (int64_t)s->storage->base,
                           .shape = extents,
                           .stride = scalar     ? zero
-                                    : is_dense ? dense[rank]
-                                               : sparse[rank],
+                                    : is_dense ? dense_strides + MOST_RANK - rank
+                                               : sparse_strides + MOST_RANK - rank,
                           .dtype = text[0] == 'r'   ? s->result
                                    : text[0] == 'x' ? nd__real_of(s->compute)
                                    : text[0] == 'c' ? nd__complex_of(s->compute)

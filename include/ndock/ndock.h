@@ -35,6 +35,8 @@
 #include <ndock/linalg.h>
 #include <ndock/fft.h>
 #include <ndock/signal.h>
+#include <ndock/conv.h>
+#include <ndock/pool.h>
 #include <ndock/indexing.h>
 #include <ndock/sorting.h>
 #include <ndock/manip.h>

@@ -271,6 +271,44 @@ typedef struct {
     int32_t check;
 } ndp_svd;
 
+/* CONV, POOL, RESAMPLE, UNFOLD: images (n, c, d, h, w); those of fewer axes come with extents of 1 in
+ * front, and parameters that fit. Window p of an axis covers the elements p*stride - before +
+ * t*dilation, t = 0 ... kernel - 1; what lies outside of the image counts as zero, in max_pool as
+ * nothing. Extents of windows are those of operands, where one has them. Every stride may be any;
+ * inputs may have strides of zero. windows.h has the arithmetic. */
+typedef struct {
+    uint32_t size;
+    int32_t epilogue; /* NDP_EPILOGUE_*, of conv and conv_input, after the bias */
+    int64_t groups;   /* channels are cut into so many parts, each of which meets its own weights */
+    int64_t stride[3], dilation[3], before[3];
+    int32_t has_bias, zero;
+} ndp_conv;
+typedef struct {
+    uint32_t size;
+    int32_t adaptive; /* window p covers floor(p*in/out) ... ceil((p + 1)*in/out) - 1; the next five
+                         fields count for nothing */
+    int64_t kernel[3], stride[3], dilation[3], before[3];
+    int64_t divisor;         /* avg_pool: what sums are divided by; 0: the elements of the window that lie
+                                in the image with `before` more on both sides */
+    int32_t exclude_padding; /* divisor 0: those in the image itself */
+    int32_t zero;
+} ndp_pool; /* A position is i64, -1 of a window without elements. */
+enum {
+    NDP_RESAMPLE_NEAREST = 0,
+    NDP_RESAMPLE_NEAREST_EXACT = 1,
+    NDP_RESAMPLE_LINEAR = 2,
+    NDP_RESAMPLE_CUBIC = 3
+};
+typedef struct {
+    uint32_t size;
+    int32_t method, align_corners, zero;
+    double ratio[3]; /* source elements an element of the result; 0: the quotient of the extents */
+} ndp_resample;
+typedef struct {
+    uint32_t size, zero;
+    int64_t stride[3], dilation[3], before[3];
+} ndp_unfold;
+
 /* A kernel that find() returned. The plug-in owns it, for the life of the process. */
 typedef struct ndp_kernel ndp_kernel;
 struct ndp_kernel {

@@ -23,12 +23,14 @@ static struct {
     nd_expr *expr, *ready; /* one takes nodes, one has run */
     nd_array *f32, *i32, *where, *index, *row, *number, *count, *counts, *mask, *square, *order;
     nd_array *positions, *coordinates, *flat, *matrix, *waves, *half_waves, *long_rows;
+    nd_array *taps, *bias, *images, *largest;
     nd_dl_managed *managed;
     nd_dl_legacy *legacy;
     nd_cai cai;
     char folder[64], npy[96], tensors[96], npz[96], csv[96], output[96];
 } w;
 
+static int64_t shape221[] = {2, 2, 1}, shape123[] = {1, 2, 3}, three_elements[] = {3};
 static int64_t shape23[] = {2, 3}, stride23[] = {3, 1}, ones[] = {1, 1, 1};
 static int32_t axes01[] = {0, 1};
 static float host[6] = {1, 2, 3, 4, 5, 6};
@@ -152,7 +154,9 @@ static bool make_arrays(void)
            make(ND_I64, 2, four, 0, &w.coordinates) && make(ND_F32, 2, flat, 1, &w.flat) &&
            nd_eye(w.device, ND_F32, 3, 3, 0, &w.matrix) == ND_OK &&
            make(ND_C128, 2, shape23, 1, &w.waves) && make(ND_C128, 2, four, 1, &w.half_waves) &&
-           make(ND_F64, 2, long_rows, 1, &w.long_rows);
+           make(ND_F64, 2, long_rows, 1, &w.long_rows) &&
+           make(ND_F32, 3, shape221, 1, &w.taps) && make(ND_F32, 1, two, 1, &w.bias) &&
+           make(ND_F32, 3, shape123, 1, &w.images) && make(ND_I64, 2, shape23, 0, &w.largest);
 }
 
 static bool make_files(void)
@@ -245,7 +249,8 @@ void world_end(void)
     nd_array *const arrays[] = {w.f32,    w.i32,        w.where,       w.index, w.row,
                                 w.number, w.count,      w.counts,      w.mask,  w.square,
                                 w.order,  w.positions,  w.coordinates, w.flat,  w.matrix,
-                                w.waves,  w.half_waves, w.long_rows};
+                                w.waves,  w.half_waves, w.long_rows,   w.taps,  w.bias,
+                                w.images, w.largest};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         nd_release(arrays[i]);
     nd_safetensors_close(w.file);
@@ -280,7 +285,36 @@ typedef struct {
         function, type, name, &w.handle, true \
     }
 
+/* Windows of one element over (c, l), and images of the extent that they have. */
+static nd_pooling_opts pooling_opts = {.size = sizeof pooling_opts, .kernel = ones, .rank = 1};
+static nd_unfold_opts unfold_opts = {.size = sizeof unfold_opts, .kernel = ones, .rank = 1};
+static nd_upsample_opts upsample_opts = {.size = sizeof upsample_opts, .extents = three_elements};
+
 static const pointer_row pointers[] = {
+    IT(NULL, "const nd_pooling_opts *", NULL, &pooling_opts),
+    IT(NULL, "const nd_unfold_opts *", NULL, &unfold_opts),
+    IT(NULL, "const nd_upsample_opts *", NULL, &upsample_opts),
+    OF("nd_conv", NULL, "weight", taps),
+    OF("nd_conv_into", NULL, "weight", taps),
+    OF("nd_conv_transpose", NULL, "weight", taps),
+    OF("nd_conv_transpose_into", NULL, "weight", taps),
+    OF("nd_conv_grad_input", NULL, "weight", taps),
+    OF("nd_conv_grad_input_into", NULL, "weight", taps),
+    OF("nd_conv_grad_weight_into", NULL, "dst", taps),
+    OF("nd_conv", NULL, "bias", bias),
+    OF("nd_conv_into", NULL, "bias", bias),
+    OF("nd_conv_transpose", NULL, "bias", bias),
+    OF("nd_conv_transpose_into", NULL, "bias", bias),
+    IT("nd_conv_grad_weight", NULL, "shape", shape221),
+    OF("nd_max_pool_into", NULL, "indices", largest),
+    OF("nd_max_pool_grad", NULL, "indices", largest),
+    OF("nd_max_pool_grad_into", NULL, "indices", largest),
+    OF("nd_upsample", "const nd_array *", NULL, images),
+    OF("nd_upsample_into", "const nd_array *", NULL, images),
+    OF("nd_upsample_grad", "const nd_array *", NULL, images),
+    OF("nd_upsample_grad_into", "const nd_array *", NULL, images),
+    IT("nd_upsample_grad", NULL, "shape", shape123),
+    IT("nd_fold", NULL, "extents", three_elements),
     OF("nd_fft_into", NULL, "dst", waves),
     OF("nd_ifft_into", NULL, "dst", waves),
     OF("nd_fftn_into", NULL, "dst", waves),
@@ -466,6 +500,8 @@ static const number_row numbers[] = {
     {"nd_expr_run_into", "n_args", 2},
     {"nd_expr_run_into", "n_out", 1},
     {"nd_expr_cache_set_max", "max", 256},
+    {"nd_conv_grad_weight", "ndim", 3},
+    {"nd_upsample_grad", "ndim", 3},
     {"nd_cross", "axis", 1},
     {"nd_einsum", "n", 2},
     {"nd_multi_dot", "n", 2},
@@ -537,6 +573,8 @@ static const struct {
     {NULL, "spacing"},
     {"nd_random_geometric", "p"},
     {"nd_random_negative_binomial", NULL},
+    {"nd_lp_pool", "p"},
+    {"nd_lp_pool_grad", "p"},
     {"nd_random_weibull", NULL},
     {"nd_random_pareto", NULL},
     {"nd_random_beta", NULL},

@@ -228,6 +228,40 @@ static void product(nd_dtype dtype, int64_t m, int64_t k, int64_t n, int turned)
     nd_release(t);
 }
 
+/* Convolutions as products and channel by channel, and what goes with them. */
+static void windows(nd_dtype dtype, int64_t groups)
+{
+    const int64_t image[4] = {3, 16, 19, 21}, weight[4] = {32, 16 / groups, 3, 3};
+    const int64_t two[2] = {2, 2}, three[2] = {3, 3}, extents[2] = {40, 13};
+    const nd_conv_opts opts = {
+        .size = sizeof opts, .stride = two, .padding = two, .groups = groups};
+    const nd_pooling_opts pool = {
+        .size = sizeof pool, .rank = 2, .kernel = three, .stride = two};
+    const nd_upsample_opts up = {
+        .size = sizeof up, .extents = extents, .method = ND_UPSAMPLE_CUBIC};
+    nd_array *x = values(dtype, 4, image, 5, 21), *w = values(dtype, 4, weight, 5, 22), *y = NULL,
+             *r = NULL, *at = NULL, *largest = NULL;
+    char name[64];
+    snprintf(name, sizeof name, "conv:%s:%d", nd_dtype_name(dtype), (int)groups);
+    need(nd_conv(x, w, NULL, &opts, &y), name);
+    need(nd_conv_grad_input(y, w, 4, image, &opts, &r), name);
+    print_hash("conv_input", r);
+    need(nd_conv_grad_weight(x, y, 4, weight, &opts, &r), name);
+    print_hash("conv_weight", r);
+    print_hash(name, y);
+    need(nd_max_pool(x, &pool, &largest, &at), "max_pool");
+    need(nd_max_pool_grad(largest, at, 4, image, &pool, &r), "max_pool_grad");
+    nd_release(largest);
+    print_hash("max_pool_grad", r);
+    print_hash("max_pool", at);
+    need(nd_avg_pool(x, &pool, &r), "avg_pool");
+    print_hash("avg_pool", r);
+    need(nd_upsample(x, &up, &r), "upsample");
+    print_hash("upsample", r);
+    nd_release(x);
+    nd_release(w);
+}
+
 /* Hashes of all results; n of them. */
 static void print_hashes(const char *name, nd_dtype dtype, int n, nd_array *const *r)
 {
@@ -291,6 +325,10 @@ int main(void)
     product(ND_F32, 128, 128, 10, 0);
     product(ND_F32, 784, 128, 128, 1);
     product(ND_F32, 1, 784, 512, 0);
+    windows(ND_F32, 1);
+    windows(ND_F32, 16);
+    windows(ND_F64, 2);
+    windows(ND_BF16, 1);
     for (size_t i = 0; i < 4; i++) {
         static const nd_dtype dtypes[] = {ND_F32, ND_F64, ND_C64, ND_C128};
         decompositions(dtypes[i], 1, 301);

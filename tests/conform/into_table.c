@@ -159,6 +159,61 @@ CALLER(call_matmul)
     return nd_matmul_into(in[0], in[1], &opts, dst);
 }
 
+/* Windows of one element: (channels, elements) is one image of one spatial axis. */
+static const int64_t one_element[1] = {1};
+
+CALLER(call_conv)
+{
+    const int32_t last = 2;
+    nd_array *weight = NULL;
+    UNUSED_COUNT;
+    nd_status status = nd_expand_dims(e->how == 3 ? dst : in[1], 1, &last, &weight);
+    if (status == ND_OK)
+        status = e->how == 0   ? nd_conv_into(in[0], weight, NULL, NULL, dst)
+                 : e->how == 1 ? nd_conv_transpose_into(in[0], weight, NULL, NULL, dst)
+                 : e->how == 2 ? nd_conv_grad_input_into(in[0], weight, NULL, dst)
+                               : nd_conv_grad_weight_into(in[0], in[1], NULL, weight);
+    nd_release(weight);
+    return status;
+}
+
+CALLER(call_pool)
+{
+    const nd_pooling_opts opts = {.size = sizeof opts, .rank = 1, .kernel = one_element};
+    UNUSED_COUNT;
+    return e->op == ND_OP_max_pool        ? nd_max_pool_into(in[0], &opts, dst, NULL)
+           : e->op == ND_OP_max_pool_grad ? nd_max_pool_grad_into(in[0], in[1], &opts, dst)
+           : e->op == ND_OP_avg_pool      ? nd_avg_pool_into(in[0], &opts, dst)
+                                          : nd_avg_pool_grad_into(in[0], &opts, dst);
+}
+
+CALLER(call_upsample)
+{
+    const int32_t first = 0;
+    const double scale[1] = {1};
+    const nd_upsample_opts opts = {
+        .size = sizeof opts, .scale = scale, .method = ND_UPSAMPLE_LINEAR};
+    nd_array *x = NULL, *to = NULL;
+    UNUSED_COUNT;
+    nd_status status = nd_expand_dims(in[0], 1, &first, &x);
+    if (status == ND_OK)
+        status = nd_expand_dims(dst, 1, &first, &to);
+    if (status == ND_OK)
+        status = e->op == ND_OP_upsample ? nd_upsample_into(x, &opts, to)
+                                         : nd_upsample_grad_into(x, &opts, to);
+    nd_release(x);
+    nd_release(to);
+    return status;
+}
+
+CALLER(call_unfold)
+{
+    const nd_unfold_opts opts = {.size = sizeof opts, .rank = 1, .kernel = one_element};
+    UNUSED_COUNT;
+    return e->op == ND_OP_unfold ? nd_unfold_into(in[0], &opts, dst)
+                                 : nd_fold_into(in[0], &opts, dst);
+}
+
 /* Unchecked: what is random may be singular. */
 CALLER(call_linalg)
 {
@@ -335,6 +390,25 @@ const into_entry into_table[] = {
      .out = SQUARE(V)},
     {"matmul_into", call_matmul, NULL, ND_OP_matmul, 3, .how = 1,
      .in = {SQUARE(V), SQUARE(V), COLUMN(V)}, .out = SQUARE(V)},
+    {"conv_into", call_conv, NULL, ND_OP_conv, 2, .how = 0, .in = {TABLE(V), SQUARE(V)},
+     .out = TABLE(V)},
+    {"conv_transpose_into", call_conv, NULL, ND_OP_conv_input, 2, .how = 1,
+     .in = {TABLE(V), SQUARE(V)}, .out = TABLE(V)},
+    {"conv_grad_input_into", call_conv, NULL, ND_OP_conv_input, 2, .how = 2,
+     .in = {TABLE(V), SQUARE(V)}, .out = TABLE(V)},
+    {"conv_grad_weight_into", call_conv, NULL, ND_OP_conv_weight, 2, .how = 3,
+     .in = {TABLE(V), TABLE(V)}, .out = SQUARE(V)},
+    {"max_pool_into", call_pool, NULL, ND_OP_max_pool, 1, .in = {TABLE(V)}, .out = TABLE(V)},
+    {"max_pool_grad_into", call_pool, NULL, ND_OP_max_pool_grad, 2,
+     .in = {TABLE(V), TABLE(INTO_INDEX)}, .out = TABLE(V)},
+    {"avg_pool_into", call_pool, NULL, ND_OP_avg_pool, 1, .in = {TABLE(V)}, .out = TABLE(V)},
+    {"avg_pool_grad_into", call_pool, NULL, ND_OP_avg_pool_grad, 1, .in = {TABLE(V)},
+     .out = TABLE(V)},
+    {"upsample_into", call_upsample, NULL, ND_OP_upsample, 1, .in = {TABLE(V)}, .out = TABLE(V)},
+    {"upsample_grad_into", call_upsample, NULL, ND_OP_upsample_grad, 1, .in = {TABLE(V)},
+     .out = TABLE(V)},
+    {"unfold_into", call_unfold, NULL, ND_OP_unfold, 1, .in = {TABLE(V)}, .out = TABLE(V)},
+    {"fold_into", call_unfold, NULL, ND_OP_fold, 1, .in = {TABLE(V)}, .out = TABLE(V)},
     {"cholesky_into", call_linalg, (into_any)nd_cholesky_into, ND_OP_cholesky, 1, .in = {SQUARE(V)},
      .out = SQUARE(V)},
     {"inv_into", call_linalg, (into_any)nd_inv_into, ND_OP_solve, 1, .in = {SQUARE(V)},

@@ -48,6 +48,7 @@ python_tests = \
   %reldir%/test_namespace.py \
   %reldir%/test_needle.py \
   %reldir%/test_needle_backend.py \
+  %reldir%/test_nn.py \
   %reldir%/test_norms.py \
   %reldir%/test_npz.py \
   %reldir%/test_operators.py \

@@ -12,7 +12,7 @@ from tap import cases, main
 
 MODULES = {"nd": nd, "nd.linalg": nd.linalg, "nd.fft": nd.fft, "nd.random": nd.random, "nd.memory": nd.memory, "nd.math": nd.math,
            "nd.special": nd.special, "nd.backends": nd.backends,
-           "nd.signal": nd.signal}
+           "nd.signal": nd.signal, "nd.nn": nd.nn}
 OPERATORS = {"name", "args", "kwargs", "self"}
 
 

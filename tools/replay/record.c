@@ -138,6 +138,18 @@ static void read_pair(const replay_line *line, const char *key, void *field)
     pair[0] = text ? strtoull(text, &end, 10) : 0;
     pair[1] = text && *end ? strtoull(end + 1, NULL, 10) : 0;
 }
+static void read_triple(const replay_line *line, const char *key, void *field)
+{
+    const char *text = replay_value(line, key, 0);
+    for (int i = 0; text && i < 3; i++, text += strcspn(text, ","), text += *text == ',')
+        ((int64_t *)field)[i] = strtoll(text, NULL, 10);
+}
+static void read_reals(const replay_line *line, const char *key, void *field)
+{
+    const char *text = replay_value(line, key, 0);
+    for (int i = 0; text && i < 3; i++, text += strcspn(text, ","), text += *text == ',')
+        ((double *)field)[i] = strtod(text, NULL);
+}
 static void read_typed(const replay_line *line, const char *key, void *field)
 {
     value_of(replay_value(line, key, 0), field);

@@ -4,19 +4,15 @@
  * Tiles of one large product share operands packed beforehand; tiles of small products pack their
  * own. Threads take tiles; a tile computes in a slot of the call's scratch memory, of which there
  * are as many as threads. */
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include "host/slots.h"
 #include "matmul/matmul.h"
 
 #define MM_PACK_WORK (32 << 10) /* elements worth a task of packing */
 
-typedef void (*pack_fn)(const void *, int64_t, int64_t, int64_t, int64_t, void *);
-
-/* Pack w lanes by kc; strides lead to the next lane and along k. Another dtype is converted first,
- * a panel at a time. */
-static void pack(const mm_kernels *k, pack_fn fn, int64_t width, const char *src, int32_t dtype,
-                 int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc, char *dst)
+void mm_pack(const mm_kernels *k, mm_pack_fn fn, int64_t width, const char *src, int32_t dtype,
+             int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc, char *dst)
 {
     if (mm_is_native(k, dtype)) {
         fn(src, stride_w, stride_k, w, kc, dst);
@@ -39,15 +35,15 @@ static void pack(const mm_kernels *k, pack_fn fn, int64_t width, const char *src
 static void pack_a(const mm_plan *p, int64_t item, int64_t i, int64_t w, int64_t k, int64_t kc,
                    char *dst)
 {
-    pack(p->k, p->k->pack_a, p->k->rows, mm_at(p, &p->a, item, i, k), p->a.dtype, p->a.row,
-         p->a.column, w, kc, dst);
+    mm_pack(p->k, p->k->pack_a, p->k->rows, mm_at(p, &p->a, item, i, k), p->a.dtype, p->a.row,
+            p->a.column, w, kc, dst);
 }
 
 static void pack_b(const mm_plan *p, int64_t item, int64_t j, int64_t w, int64_t k, int64_t kc,
                    char *dst)
 {
-    pack(p->k, p->k->pack_b, p->k->columns, mm_at(p, &p->b, item, k, j), p->b.dtype, p->b.column,
-         p->b.row, w, kc, dst);
+    mm_pack(p->k, p->k->pack_b, p->k->columns, mm_at(p, &p->b, item, k, j), p->b.dtype,
+            p->b.column, p->b.row, w, kc, dst);
 }
 
 /* The part of one product that is computed at a time, and the scratch memory. */
@@ -111,25 +107,12 @@ static void tile(const mm_run *r, int64_t item, int64_t i, int64_t j, char *slot
         mm_finish(p, item, r->i0 + i, r->j0 + j, m, n, sums, slot + p->slot_row);
 }
 
-static int take_slot(const mm_run *r)
-{
-    int s = 0;
-    while (atomic_exchange_explicit(&r->busy[s], 1, memory_order_acquire))
-        s = s + 1 < r->n_slots ? s + 1 : 0;
-    return s;
-}
-
-static void give_slot(const mm_run *r, int s)
-{
-    atomic_store_explicit(&r->busy[s], 0, memory_order_release);
-}
-
 /* Tasks count tiles of the part, product by product. */
 static void run_tiles(void *ctx, int64_t begin, int64_t end)
 {
     const mm_run *r = ctx;
     const mm_plan *p = r->p;
-    const int s = take_slot(r);
+    const int s = cpu_slot_take(r->busy, r->n_slots);
     for (int64_t t = begin; t < end; t++) {
         int64_t item = r->item + t / (r->tiles_m * r->tiles_n), in = t % (r->tiles_m * r->tiles_n);
         int64_t i = in / r->tiles_n * p->tile_m, j = in % r->tiles_n * p->tile_n;
@@ -141,7 +124,7 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
         else
             tile(r, item, i, j, slot);
     }
-    give_slot(r, s);
+    cpu_slot_give(r->busy, s);
 }
 
 static void run_shared(mm_run *r)
@@ -182,7 +165,7 @@ static void after_blas(void *ctx, int64_t begin, int64_t end)
 {
     const mm_run *r = ctx;
     mm_plan p = *r->p;
-    const int s = take_slot(r);
+    const int s = cpu_slot_take(r->busy, r->n_slots);
     char *slot = r->slots + s * p.slot_bytes;
     p.scale = (mm_scale){.f_alpha = 1};
     for (int64_t t = begin; t < end; t++) {
@@ -194,7 +177,7 @@ static void after_blas(void *ctx, int64_t begin, int64_t end)
                    mm_at(&p, &p.out, r->item, i + row, j), (size_t)(n * p.k->element));
         mm_finish(&p, r->item, i, j, m, n, slot + p.slot_sums, slot + p.slot_row);
     }
-    give_slot(r, s);
+    cpu_slot_give(r->busy, s);
 }
 
 static void run_blas(mm_run *r)

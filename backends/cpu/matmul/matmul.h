@@ -23,6 +23,9 @@ typedef void (*mm_load_fn)(const void *src, int64_t outer_stride, int64_t stride
                            int64_t n, void *dst); /* dst dense (n_outer, n) */
 typedef void (*mm_save_fn)(const void *src, int64_t n, void *dst, int64_t stride);
 
+typedef void (*mm_pack_fn)(const void *src, int64_t stride_w, int64_t stride_k, int64_t w,
+                           int64_t kc, void *dst);
+
 /* Kernels of one type of sums at one SIMD level. */
 typedef struct {
     int32_t rows, columns; /* of the block of sums held in registers: widths of the panels */
@@ -30,10 +33,7 @@ typedef struct {
     int32_t parts;         /* scalars in an element: 2 for complex */
     int32_t element;       /* bytes */
     /* Pack w lanes (rows of a, columns of b) by kc into panels, the last filled up with zeros. */
-    void (*pack_a)(const void *src, int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc,
-                   void *dst);
-    void (*pack_b)(const void *src, int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc,
-                   void *dst);
+    mm_pack_fn pack_a, pack_b;
     /* c (m, n), unit column stride: set to a@b, or that added to it. */
     void (*block)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b, void *c,
                   int64_t ldc, int add);
@@ -132,6 +132,14 @@ int mm_is_native(const mm_kernels *k, int32_t dtype);
 /* Whether x, whose elements along k are stride apart, needs no copy to be dense along k. */
 int mm_reads_in_place(const mm_plan *p, const mm_operand *x, int64_t stride);
 void mm_plan_call(mm_plan *p, const ndp_call *call);
+/* The loop of an epilogue over sums, or NULL. */
+ew_loop mm_epilogue_loop(const mm_kernels *k, int32_t epilogue);
+
+/* ---- matmul/matmul.c */
+/* Pack w lanes by kc with fn, whose panels are `width` across; strides lead to the next lane and
+ * along k. Another dtype is converted first, a panel at a time. */
+void mm_pack(const mm_kernels *k, mm_pack_fn fn, int64_t width, const char *src, int32_t dtype,
+             int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc, char *dst);
 
 /* ---- matmul/finish.c */
 /* Sums (m, n), rows p->pitch apart, into out at (i, j): alpha, beta, bias and epilogue. */

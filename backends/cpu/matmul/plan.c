@@ -182,7 +182,7 @@ static void plan_few_rows(mm_plan *p)
 }
 
 /* Epilogues are ops of the table, applied to sums in their own type. */
-static ew_loop epilogue_loop(const mm_kernels *k, int32_t epilogue)
+ew_loop mm_epilogue_loop(const mm_kernels *k, int32_t epilogue)
 {
     static const int32_t ops[] = {
         [NDP_EPILOGUE_NONE] = NDP_OP_NONE,       [NDP_EPILOGUE_RELU] = NDP_OP_relu,
@@ -221,7 +221,7 @@ void mm_plan_call(mm_plan *p, const ndp_call *call)
     p->scale.u_alpha = wrap_integer(params->alpha);
     p->scale.u_beta = wrap_integer(params->beta);
     p->epilogue = params->epilogue;
-    p->epilogue_loop = epilogue_loop(p->k, params->epilogue);
+    p->epilogue_loop = mm_epilogue_loop(p->k, params->epilogue);
     if (p->out.column != 1 && p->out.row == 1)
         swap_operands(p); /* rows of sums are then stored in runs */
     if (mm_is_empty(p))

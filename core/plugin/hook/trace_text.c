@@ -95,6 +95,16 @@ static void add_pair(nd_text *t, const void *field)
     const uint64_t *pair = field;
     nd__text_add(t, "%" PRIu64 ",%" PRIu64, pair[0], pair[1]);
 }
+static void add_triple(nd_text *t, const void *field)
+{
+    const int64_t *v = field;
+    nd__text_add(t, "%" PRId64 ",%" PRId64 ",%" PRId64, v[0], v[1], v[2]);
+}
+static void add_reals(nd_text *t, const void *field)
+{
+    const double *v = field;
+    nd__text_add(t, "%.17g,%.17g,%.17g", v[0], v[1], v[2]);
+}
 static void add_typed(nd_text *t, const void *field)
 {
     const ndp_scalar *s = field;

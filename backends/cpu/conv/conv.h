@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * What the files of conv share.
+ *
+ * A convolution and its gradient for the input are one computation: each position of the result
+ * reads the taps that windows.h says, positions of one phase having the same ones; forward there is
+ * one phase, backward one for each remainder of the stride. Its sums are products of matrices,
+ * weights by the taps of positions, that are never in memory as a whole: a tile of positions is
+ * packed into panels for the kernels of matmul, a block of k at a time.
+ *
+ * k counts taps within channels, or channels within taps where channels lie side by side. Blocks of
+ * k and the order of sums are those of matmul.h, so that bits do not depend on tiles or threads. */
+#ifndef NDOCK_CPU_CONV_H
+#define NDOCK_CPU_CONV_H
+#include "host/slots.h"
+#include "matmul/matmul.h"
+#include <ndock/windows.h>
+
+/* An operand (n, channels, d, h, w). Strides count elements. */
+typedef struct {
+    char *data;
+    int64_t image, channel, space[3], extent[3];
+    int64_t size; /* bytes of an element */
+    int32_t dtype;
+} cv_image;
+
+/* The taps of some positions in one image's group of channels. */
+typedef struct {
+    const char *data;
+    int64_t size, channel, space[3], extent[3];
+    int64_t channels;
+    nd_window_axis axis[3];
+    int channels_inner;
+    mm_pack_fn transpose; /* of elements that are stored as sums are; NULL: they are not */
+} cv_gather;
+
+/* Taps k0 to k0 + kc of positions p0 to p0 + w, as panels `width` across in the type of the sums. */
+typedef void (*cv_pack_fn)(const cv_gather *g, int64_t p0, int64_t w, int64_t k0, int64_t kc,
+                           int width, void *dst);
+typedef struct {
+    cv_pack_fn pack[NDP_DTYPE_END];
+    /* sum[i] += weight*x[i*stride]; sum[i] += weight[i]*x[i]: by the dtype of sums. */
+    void (*tap[NDP_DTYPE_END])(void *sum, const void *x, int64_t stride, double weight, int64_t n);
+    void (*channels[NDP_DTYPE_END])(void *sum, const void *x, const void *weight, int64_t n);
+} cv_isa;
+CPU_ISA_DECLARE(extern const cv_isa, cpu_conv_isa);
+
+/* A call of conv or conv_input, and how it is computed. */
+typedef struct {
+    const mm_kernels *k;
+    const cv_isa *isa;
+    cv_image source, out;
+    const char *weight;
+    int64_t w_out, w_in, w_space[3], kernel[3]; /* strides and extents */
+    int32_t w_dtype;
+    const char *bias; /* NULL: none; of out's dtype */
+    int64_t bias_stride;
+    ew_loop epilogue;
+    int32_t backward, channels_inner;
+    int64_t stride[3], dilation[3], before[3];
+    int64_t images, groups, co, ci; /* channels of a group on both sides */
+    int64_t phases[3], variants[3]; /* remainders, and those among them that have taps */
+    int64_t most_taps;              /* of a phase */
+    int32_t depthwise;              /* by rows, without matrices: depthwise.c */
+    int32_t by_channels;            /* of it: vectors are of channels */
+    int32_t pixels_down;            /* rows of sums are positions, else channels */
+    int32_t direct;                 /* sums go straight into out */
+    int64_t line;                   /* direct: from one position to the next */
+    int64_t tile_p, tile_o, tiles_p, tiles_o;
+    int64_t pitch;
+    int64_t packed, packed_bytes; /* scratch: weights of one variant and group, and of all */
+    int64_t slot_image, slot_sums, slot_row, slot_weights, slot_bytes;
+} cv_plan;
+
+typedef struct {
+    const cv_plan *p;
+    char *packed, *slots;
+    atomic_uchar *busy;
+    int32_t n_slots;
+} cv_run;
+
+static inline int64_t cv_product(const int64_t v[3])
+{
+    return v[0] * v[1] * v[2];
+}
+/* Elements that a stride apart from one to the next axis, all of one axis then: whether three axes
+ * are one. */
+int cv_is_line(const int64_t space[3], const int64_t extent[3]);
+/* Positions in C order, from `at` on: the next run along the last axis, of at most `most`, begins at
+ * (d, h, w); returns how many it has. */
+static inline int64_t cv_next_run(const int64_t n[3], int64_t at, int64_t most, int64_t begin[3])
+{
+    begin[2] = at % n[2];
+    begin[1] = at / n[2] % n[1];
+    begin[0] = at / n[2] / n[1];
+    return n[2] - begin[2] < most ? n[2] - begin[2] : most;
+}
+cv_image cv_image_of(const ndp_view *v);
+
+/* ---- plan.c ---- */
+void cv_plan_call(cv_plan *p, const ndp_call *call);
+/* Positions and taps of a phase; returns the variant of the weights, -1: no taps. */
+int64_t cv_phase(const cv_plan *p, int64_t phase, nd_window_axis axis[3]);
+
+/* ---- depthwise.c ---- */
+void cv_depthwise(cv_run *r);
+
+/* ---- weight.c: the gradient for the weight ---- */
+uint64_t cv_weight_scratch(const ndp_call *call);
+int32_t cv_weight_run(const ndp_call *call);
+
+#endif

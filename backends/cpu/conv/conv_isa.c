@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Loops of conv, built once per SIMD level. */
+#include "math/half.h"
+#include "matmul/simd.h"
+#include "conv/conv.h"
+
+#define CV_MOST_LANES 64
+
+/* Lanes of a panel that follow each other along the last axis. */
+typedef struct {
+    int lane, n;
+    int64_t at[3]; /* element of the source that the first one's tap zero meets */
+} cv_lane_run;
+
+static inline int cv_lane_runs(const cv_gather *g, int64_t p0, int lanes, cv_lane_run *run)
+{
+    const int64_t n[3] = {g->axis[0].n, g->axis[1].n, g->axis[2].n};
+    int runs = 0;
+    for (int lane = 0; lane < lanes; runs++) {
+        int64_t begin[3];
+        run[runs].lane = lane;
+        run[runs].n = (int)cv_next_run(n, p0 + lane, lanes - lane, begin);
+        for (int d = 0; d < 3; d++)
+            run[runs].at[d] = begin[d] * g->axis[d].scale + g->axis[d].origin;
+        lane += run[runs].n;
+    }
+    return runs;
+}
+
+/* Number k of the sums: a tap of a channel. */
+typedef struct {
+    int64_t channel, at[3];
+} cv_tap;
+
+static inline cv_tap cv_tap_at(const cv_gather *g, int64_t k)
+{
+    cv_tap t;
+    if (g->channels_inner) {
+        t.channel = k % g->channels;
+        k /= g->channels;
+    }
+    for (int d = 2; d >= 0; d--) {
+        t.at[d] = k % g->axis[d].taps;
+        k /= g->axis[d].taps;
+    }
+    if (!g->channels_inner)
+        t.channel = k;
+    return t;
+}
+
+/* How many of the next numbers, of `most`, are channels of this tap. */
+static inline int64_t cv_tap_channels(const cv_gather *g, const cv_tap *t, int64_t most)
+{
+    if (!g->channels_inner)
+        return 1;
+    return g->channels - t->channel < most ? g->channels - t->channel : most;
+}
+
+static inline void cv_tap_next(const cv_gather *g, cv_tap *t, int64_t channels)
+{
+    if (g->channels_inner) {
+        t->channel += channels;
+        if (t->channel < g->channels)
+            return;
+        t->channel = 0;
+    }
+    for (int d = 2; d >= 0; d--) {
+        if (++t->at[d] < g->axis[d].taps)
+            return;
+        t->at[d] = 0;
+    }
+    t->channel++;
+}
+
+/* Whether a tap of a run meets a row of the last axis, whose offset goes to *row. */
+static inline int cv_tap_row(const cv_gather *g, const cv_tap *t, const cv_lane_run *run,
+                             int64_t *row)
+{
+    const int64_t d = run->at[0] + t->at[0] * g->axis[0].move;
+    const int64_t h = run->at[1] + t->at[1] * g->axis[1].move;
+    *row = d * g->space[0] + h * g->space[1];
+    return d >= 0 && d < g->extent[0] && h >= 0 && h < g->extent[1];
+}
+
+#define CV_SAME(x) (x)
+#define CV_NAME f16
+#define CV_S uint16_t
+#define CV_T float
+#define CV_LOAD cpu_f16_to_f32
+#include "conv/pack_tmpl.h"
+#define CV_NAME bf16
+#define CV_S uint16_t
+#define CV_T float
+#define CV_LOAD cpu_bf16_to_f32
+#include "conv/pack_tmpl.h"
+#define CV_NAME f32
+#define CV_S float
+#define CV_T float
+#define CV_LOAD CV_SAME
+#include "conv/pack_tmpl.h"
+#define CV_NAME f64
+#define CV_S double
+#define CV_T double
+#define CV_LOAD CV_SAME
+#include "conv/pack_tmpl.h"
+
+#define CV_NAME f32
+#define CV_T float
+#include "conv/tap_tmpl.h"
+#define CV_NAME f64
+#define CV_T double
+#include "conv/tap_tmpl.h"
+
+const cv_isa CPU_ISA_FN(cpu_conv_isa) = {
+    .pack = {[NDP_F16] = cv_pack_f16,
+             [NDP_BF16] = cv_pack_bf16,
+             [NDP_F32] = cv_pack_f32,
+             [NDP_F64] = cv_pack_f64},
+    .tap = {[NDP_F32] = cv_tap_f32, [NDP_F64] = cv_tap_f64},
+    .channels = {[NDP_F32] = cv_channels_f32, [NDP_F64] = cv_channels_f64},
+};

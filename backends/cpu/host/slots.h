@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Slots of a call's scratch memory, as many as threads: a task takes one for as long as it runs. */
+#ifndef NDOCK_CPU_SLOTS_H
+#define NDOCK_CPU_SLOTS_H
+#include <stdatomic.h>
+
+static inline int cpu_slot_take(atomic_uchar *busy, int n_slots)
+{
+    int s = 0;
+    while (atomic_exchange_explicit(&busy[s], 1, memory_order_acquire))
+        s = s + 1 < n_slots ? s + 1 : 0;
+    return s;
+}
+
+static inline void cpu_slot_give(atomic_uchar *busy, int s)
+{
+    atomic_store_explicit(&busy[s], 0, memory_order_release);
+}
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Pools and their gradients. Where channels lie side by side a row is one of channels, else of
+ * positions along the last axis. */
+#include <math.h>
+#include <string.h>
+#include "pool/pool.h"
+
+enum { SUMS, ROW, POSITIONS, ROWS };
+
+typedef struct {
+    pl_frame f;
+    const ndp_pool *params;
+    cv_image positions; /* data NULL: none */
+    int32_t op, by_channels;
+    int64_t *counts; /* of the windows along the last axis, for means; in the fixed scratch memory */
+    int64_t image[3], grid[3];
+} plan;
+
+/* Taps of window p along axis d: m from *first, before *end, at element origin + m*dilation. */
+static int64_t taps_of(const plan *q, int d, int64_t p, int64_t *first, int64_t *end)
+{
+    const ndp_pool *w = q->params;
+    int64_t origin;
+    nd_window_taps(p, q->image[d], q->grid[d], w->adaptive, w->kernel[d], w->stride[d],
+                   w->dilation[d], w->before[d], &origin, first, end);
+    return origin;
+}
+
+static int64_t count_of(const plan *q, int d, int64_t p)
+{
+    const ndp_pool *w = q->params;
+    return nd_window_count(p, q->image[d], q->grid[d], w->adaptive, w->kernel[d], w->stride[d],
+                           w->before[d], w->exclude_padding);
+}
+
+static void plan_call(plan *q, const ndp_call *call)
+{
+    const int grad = call->op == NDP_OP_max_pool_grad || call->op == NDP_OP_avg_pool_grad;
+    const ndp_view *image = grad ? &call->out[0] : &call->in[0],
+                   *grid = grad ? &call->in[0] : &call->out[0];
+    memset(q, 0, sizeof *q);
+    pl_frame_of(&q->f, call->in[0].dtype, &call->in[0], &call->out[0]);
+    q->op = call->op;
+    q->params = call->params;
+    if (call->op == NDP_OP_max_pool && call->n_out > 1)
+        q->positions = cv_image_of(&call->out[1]);
+    if (call->op == NDP_OP_max_pool_grad)
+        q->positions = cv_image_of(&call->in[1]);
+    for (int d = 0; d < 3; d++) {
+        q->image[d] = image->shape[2 + d];
+        q->grid[d] = grid->shape[2 + d];
+    }
+    q->by_channels = !grad && q->f.in.channel == 1 && q->f.in.space[2] != 1 && q->f.channels > 1;
+    int64_t width = q->image[2] > q->grid[2] ? q->image[2] : q->grid[2];
+    if (q->by_channels)
+        width = q->f.channels;
+    pl_room(&q->f, ROWS, width, 8 * q->grid[2]);
+}
+
+/* ---- forward ---- */
+
+/* One tap of `n` lanes: element at, `step` apart in x; its position, `by` apart. */
+static void take_tap(const plan *q, char *sums, int64_t *positions, const char *x, int64_t step,
+                     int64_t n, int64_t at, int64_t by)
+{
+    if (q->op == NDP_OP_avg_pool)
+        q->f.loops->add(sums, x, step, n);
+    else if (positions)
+        q->f.loops->larger_at(sums, positions, x, step, n, at, by);
+    else
+        q->f.loops->larger(sums, x, step, n);
+}
+
+static void begin_row(const plan *q, char *sums, int64_t *positions, int64_t n)
+{
+    q->f.loops->fill(sums, q->op == NDP_OP_avg_pool ? 0 : -INFINITY, n);
+    for (int64_t i = 0; positions && i < n; i++)
+        positions[i] = -1;
+}
+
+/* All windows of a row of positions that meet row x of the image, whose first position is base. */
+static void take_row(const plan *q, char *sums, int64_t *positions, const char *x, int64_t base)
+{
+    const ndp_pool *w = q->params;
+    const int64_t size = q->f.element;
+    int64_t first, end;
+    for (int64_t t = 0; !w->adaptive && t < w->kernel[2]; t++) {
+        const int64_t at = t * w->dilation[2] - w->before[2];
+        nd_window_inside(q->grid[2], w->stride[2], at, q->image[2], &first, &end);
+        const int64_t e = at + first * w->stride[2];
+        if (end > first)
+            take_tap(q, sums + first * size, positions ? positions + first : NULL, x + e * size,
+                     w->stride[2], end - first, base + e, w->stride[2]);
+    }
+    for (int64_t p = 0; w->adaptive && p < q->grid[2]; p++) {
+        const int64_t origin = taps_of(q, 2, p, &first, &end);
+        for (int64_t t = first; t < end; t++)
+            take_tap(q, sums + p * size, positions ? positions + p : NULL,
+                     x + (origin + t) * size, 1, 1, base + origin + t, 0);
+    }
+}
+
+static void divide_row(const plan *q, char *sums, int64_t d, int64_t h)
+{
+    if (q->params->divisor)
+        q->f.loops->divide(sums, NULL, q->params->divisor, q->grid[2]);
+    else
+        q->f.loops->divide(sums, q->counts, count_of(q, 0, d) * count_of(q, 1, h), q->grid[2]);
+}
+
+static void save_positions(char *to, int64_t stride, const int64_t *positions, int64_t n)
+{
+    int64_t *out = (int64_t *)(void *)to;
+    for (int64_t i = 0; i < n; i++)
+        out[i * stride] = positions[i];
+}
+
+/* Tasks count rows of the result: images, channels, and the first axes. */
+static void run_rows(void *ctx, int64_t begin, int64_t end)
+{
+    const pl_run *r = ctx;
+    const plan *q = r->call;
+    const pl_frame *f = &q->f;
+    const int s = cpu_slot_take(r->busy, r->n_slots);
+    char *sums = pl_row(r, s, SUMS);
+    int64_t *positions = q->positions.data ? (int64_t *)(void *)pl_row(r, s, POSITIONS) : NULL;
+    for (int64_t task = begin; task < end; task++) {
+        const int64_t h = task % q->grid[1], d = task / q->grid[1] % q->grid[0];
+        const int64_t plane = task / q->grid[1] / q->grid[0];
+        const int64_t image = plane / f->channels, c = plane % f->channels;
+        int64_t first[2], last[2];
+        const int64_t d0 = taps_of(q, 0, d, &first[0], &last[0]);
+        const int64_t h0 = taps_of(q, 1, h, &first[1], &last[1]);
+        begin_row(q, sums, positions, q->grid[2]);
+        for (int64_t i = first[0]; i < last[0]; i++)
+            for (int64_t j = first[1]; j < last[1]; j++) {
+                const int64_t at[2] = {d0 + i * q->params->dilation[0],
+                                       h0 + j * q->params->dilation[1]};
+                const char *x = pl_load(f, &f->in, pl_at(&f->in, image, c, at[0], at[1], 0),
+                                        f->in.space[2], q->image[2], pl_row(r, s, ROW));
+                take_row(q, sums, positions, x, (at[0] * q->image[1] + at[1]) * q->image[2]);
+            }
+        if (q->op == NDP_OP_avg_pool)
+            divide_row(q, sums, d, h);
+        f->k->save[f->out.dtype](sums, q->grid[2], pl_at(&f->out, image, c, d, h, 0),
+                                 f->out.space[2]);
+        if (positions)
+            save_positions(pl_at(&q->positions, image, c, d, h, 0), q->positions.space[2],
+                           positions, q->grid[2]);
+    }
+    cpu_slot_give(r->busy, s);
+}
+
+/* One window of all channels. */
+static void pool_channels(const plan *q, const pl_run *r, int s, int64_t image, const int64_t p[3])
+{
+    const pl_frame *f = &q->f;
+    const ndp_pool *w = q->params;
+    char *sums = pl_row(r, s, SUMS);
+    int64_t *positions = q->positions.data ? (int64_t *)(void *)pl_row(r, s, POSITIONS) : NULL;
+    int64_t origin[3], first[3], last[3], t[3];
+    for (int d = 0; d < 3; d++)
+        origin[d] = taps_of(q, d, p[d], &first[d], &last[d]);
+    begin_row(q, sums, positions, f->channels);
+    for (t[0] = first[0]; t[0] < last[0]; t[0]++)
+        for (t[1] = first[1]; t[1] < last[1]; t[1]++)
+            for (t[2] = first[2]; t[2] < last[2]; t[2]++) {
+                int64_t e[3], at = 0;
+                for (int d = 0; d < 3; d++) {
+                    e[d] = origin[d] + t[d] * w->dilation[d];
+                    at = at * q->image[d] + e[d];
+                }
+                const char *x = pl_load(f, &f->in, pl_at(&f->in, image, 0, e[0], e[1], e[2]), 1,
+                                        f->channels, pl_row(r, s, ROW));
+                take_tap(q, sums, positions, x, 1, f->channels, at, 0);
+            }
+    if (q->op == NDP_OP_avg_pool)
+        f->loops->divide(sums, NULL,
+                         w->divisor ? w->divisor
+                                    : count_of(q, 0, p[0]) * count_of(q, 1, p[1]) *
+                                          count_of(q, 2, p[2]),
+                         f->channels);
+    f->k->save[f->out.dtype](sums, f->channels, pl_at(&f->out, image, 0, p[0], p[1], p[2]),
+                             f->out.channel);
+    if (positions)
+        save_positions(pl_at(&q->positions, image, 0, p[0], p[1], p[2]),
+                       q->positions.channel, positions, f->channels);
+}
+
+/* Tasks count rows of windows. */
+static void run_channels(void *ctx, int64_t begin, int64_t end)
+{
+    const pl_run *r = ctx;
+    const plan *q = r->call;
+    const int s = cpu_slot_take(r->busy, r->n_slots);
+    for (int64_t task = begin; task < end; task++)
+        for (int64_t w = 0; w < q->grid[2]; w++) {
+            const int64_t p[3] = {task / q->grid[1] % q->grid[0], task % q->grid[1], w};
+            pool_channels(q, r, s, task / q->grid[1] / q->grid[0], p);
+        }
+    cpu_slot_give(r->busy, s);
+}
+
+/* ---- backward ---- */
+
+/* The windows that cover element e along an axis. */
+static void covering(const plan *q, int d, int64_t e, int64_t *first, int64_t *end)
+{
+    const ndp_pool *w = q->params;
+    nd_window_covering(e, q->image[d], q->grid[d], w->adaptive, w->kernel[d], w->stride[d],
+                       w->dilation[d], w->before[d], first, end);
+}
+
+/* Means of a row of windows go to every element that they cover. */
+static void spread_row(const plan *q, char *sums, const char *grad, char *mean, int64_t d,
+                       int64_t h)
+{
+    const ndp_pool *w = q->params;
+    const int64_t size = q->f.element;
+    int64_t first, end;
+    memcpy(mean, grad, (size_t)(q->grid[2] * size));
+    divide_row(q, mean, d, h);
+    for (int64_t t = 0; !w->adaptive && t < w->kernel[2]; t++) {
+        const int64_t at = t - w->before[2];
+        nd_window_inside(q->grid[2], w->stride[2], at, q->image[2], &first, &end);
+        if (end > first)
+            q->f.loops->spread(sums + (at + first * w->stride[2]) * size, w->stride[2],
+                               mean + first * size, end - first);
+    }
+    for (int64_t p = 0; w->adaptive && p < q->grid[2]; p++) {
+        const int64_t origin = taps_of(q, 2, p, &first, &end);
+        for (int64_t t = first; t < end; t++)
+            q->f.loops->add(sums + (origin + t) * size, mean + p * size, 1, 1);
+    }
+}
+
+/* What one row of windows gives to row (d, h) of the image. */
+static void take_windows(const plan *q, const pl_run *r, int s, int64_t image, int64_t c,
+                         const int64_t window[2], int64_t base)
+{
+    const pl_frame *f = &q->f;
+    const char *grad =
+        pl_load(f, &f->in, pl_at(&f->in, image, c, window[0], window[1], 0), f->in.space[2],
+                q->grid[2], pl_row(r, s, ROW));
+    int64_t *row = (int64_t *)(void *)pl_row(r, s, POSITIONS);
+    if (q->op == NDP_OP_avg_pool_grad) {
+        spread_row(q, pl_row(r, s, SUMS), grad, pl_row(r, s, POSITIONS), window[0], window[1]);
+        return;
+    }
+    const int64_t *from =
+        (const int64_t *)(const void *)pl_at(&q->positions, image, c, window[0], window[1], 0);
+    for (int64_t i = 0; i < q->grid[2]; i++)
+        row[i] = from[i * q->positions.space[2]];
+    f->loops->route(pl_row(r, s, SUMS), grad, row, base, q->image[2], q->grid[2]);
+}
+
+/* Tasks count rows of the image. */
+static void run_back(void *ctx, int64_t begin, int64_t end)
+{
+    const pl_run *r = ctx;
+    const plan *q = r->call;
+    const pl_frame *f = &q->f;
+    const int s = cpu_slot_take(r->busy, r->n_slots);
+    for (int64_t task = begin; task < end; task++) {
+        const int64_t e[2] = {task / q->image[1] % q->image[0], task % q->image[1]};
+        const int64_t plane = task / q->image[1] / q->image[0];
+        const int64_t image = plane / f->channels, c = plane % f->channels;
+        int64_t first[2], last[2], window[2];
+        for (int d = 0; d < 2; d++)
+            covering(q, d, e[d], &first[d], &last[d]);
+        f->loops->fill(pl_row(r, s, SUMS), 0, q->image[2]);
+        for (window[0] = first[0]; window[0] < last[0]; window[0]++)
+            for (window[1] = first[1]; window[1] < last[1]; window[1]++)
+                take_windows(q, r, s, image, c, window,
+                             (e[0] * q->image[1] + e[1]) * q->image[2]);
+        f->k->save[f->out.dtype](pl_row(r, s, SUMS), q->image[2],
+                                 pl_at(&f->out, image, c, e[0], e[1], 0), f->out.space[2]);
+    }
+    cpu_slot_give(r->busy, s);
+}
+
+/* ---- calls ---- */
+
+static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
+{
+    plan q;
+    (void)kernel;
+    plan_call(&q, call);
+    return pl_scratch(&q.f);
+}
+
+static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
+{
+    plan q;
+    (void)kernel;
+    (void)stream;
+    plan_call(&q, call);
+    const ndp_pool *w = q.params;
+    if (!call->scratch.mem || (uint64_t)ndp_view_size(&call->scratch) < pl_scratch(&q.f))
+        return cpu_error(NDP_ERR_INTERNAL, "a pool was called without its scratch memory");
+    q.counts = (int64_t *)(void *)cpu_ptr(&call->scratch);
+    for (int64_t p = 0; p < q.grid[2]; p++)
+        q.counts[p] = count_of(&q, 2, p);
+    const int64_t taps = w->adaptive ? 4 : w->kernel[0] * w->kernel[1] * w->kernel[2];
+    const int64_t planes = q.f.images * q.f.channels;
+    if (call->op == NDP_OP_max_pool_grad || call->op == NDP_OP_avg_pool_grad)
+        return pl_parallel(&q.f, call, &q, planes * q.image[0] * q.image[1], q.image[2] * taps,
+                           run_back);
+    if (q.by_channels)
+        return pl_parallel(&q.f, call, &q, q.f.images * q.grid[0] * q.grid[1],
+                           q.f.channels * q.grid[2] * taps, run_channels);
+    return pl_parallel(&q.f, call, &q, planes * q.grid[0] * q.grid[1], q.grid[2] * taps, run_rows);
+}
+
+static const ndp_kernel the_kernel = {
+    .size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .scratch = scratch, .run = run};
+
+static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
+{
+    return pl_serves(like, 5, 5, why, n) ? &the_kernel : NULL;
+}
+
+const cpu_class cpu_pool = {pl_dtypes, find};

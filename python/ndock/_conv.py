@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions of nd.nn and their gradients, under the names of torch.nn.functional and torch.nn.grad.
+
+Images are (n, c, s...) with as many spatial axes as the name says, or (c, s...), one image. stride, padding, dilation and
+output_padding are an int, or a sequence of one a spatial axis. Arrays of any strides are taken as they are, channels last by
+nd.permute_dims for example, and out may be such an array."""
+from __future__ import annotations
+
+from . import _ndock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import Array, Literal, Optional, Sequence, Union
+
+    Ints = Union[int, Sequence[int]]
+    Padding = Union[Ints, Literal["same", "valid"]]
+
+__all__ = ["conv1d", "conv1d_input", "conv1d_weight", "conv2d", "conv2d_input", "conv2d_weight", "conv3d", "conv3d_input",
+           "conv3d_weight", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
+
+
+_MODES = {"same": 1, "valid": 2}
+
+
+def _list(function: str, what: str, value: object, rank: int) -> tuple[int, ...]:
+    """An int, or as many as there are spatial axes, as a tuple of these."""
+    values = (value,) * rank if hasattr(value, "__index__") else tuple(value)  # type: ignore[arg-type, var-annotated]
+    if len(values) != rank:
+        raise ValueError(f"{function}(): {what} has {len(values)} entries; it is an int, or has {rank}, one a spatial axis")
+    return values
+
+
+def _run(run: object, function: str, rank: int, a: Array, b: Array, bias: Optional[Array], shape: Sequence[int],
+         stride: object, padding: object, dilation: object, more: object, groups: int, out: Optional[Array]) -> Array:
+    mode = 0
+    if isinstance(padding, str):
+        if padding not in _MODES:
+            raise ValueError(f'{function}(): padding is "same", "valid" or numbers, not {padding!r}')
+        mode, padding = _MODES[padding], 0
+    if groups < 1:
+        raise ValueError(f"{function}(): groups is {groups}; it must be at least 1")
+    wanted = rank + 2
+    if len(shape) != wanted if shape and run is _ndock._conv_grad_weight else b.ndim != wanted and not shape:
+        raise ValueError(f"{function}(): the weight has rank {len(shape) or b.ndim}; here it is {wanted}")
+    return run(a, b, bias, shape, _list(function, "stride", stride, rank),  # type: ignore[no-any-return, operator]
+               _list(function, "padding", padding, rank), _list(function, "dilation", dilation, rank),
+               _list(function, "output_padding", more, rank), groups, mode, out)
+
+
+def conv1d(input: Array, weight: Array, bias: Optional[Array] = None, stride: Ints = 1, padding: Padding = 0,
+           dilation: Ints = 1, groups: int = 1, *, out: Optional[Array] = None) -> Array:
+    """The convolution (cross-correlation) of images (n, c, l) with a weight (o, c//groups, k).
+
+    input and weight floating; they are promoted. bias (o) is added to each channel. padding: as the module says, or "same" (the
+    result has the input's extents, at stride 1) or "valid" (none). stride, dilation: of windows and in them. groups: channels are
+    cut into so many parts, c of them for a depthwise convolution. out: an array for the result, of any strides.
+
+    Returns (n, o, ...) of (s + 2*padding - dilation*(k - 1) - 1)//stride + 1 elements an axis. Raises ValueError for shapes that do
+    not fit together, TypeError for complex dtypes.
+
+    >>> nd.nn.conv1d(nd.asarray([[[1.0, 2.0, 4.0]]]), nd.ones((1, 1, 2))).shape
+    (1, 1, 2)
+    """
+    return _run(_ndock._conv, "conv1d", 1, input, weight, bias, (), stride, padding, dilation, 0, groups, out)
+
+
+def conv_transpose1d(input: Array, weight: Array, bias: Optional[Array] = None, stride: Ints = 1, padding: Ints = 0,
+                     output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1, *, out: Optional[Array] = None) -> Array:
+    """The transposed convolution of images (n, c, l) with a weight (c, o//groups, k...): the gradient of conv1d for its input.
+
+    input, weight, bias, stride, padding, groups, dilation and out as of conv1d; output_padding: elements more at the end of each
+    axis, below stride or dilation.
+
+    Returns (n, o, ...) of (s - 1)*stride - 2*padding + dilation*(k - 1) + output_padding + 1 elements an axis. Raises ValueError for
+    shapes that do not fit together, TypeError for complex dtypes.
+
+    >>> nd.nn.conv_transpose1d(nd.ones((1, 1, 2)), nd.ones((1, 3, 2)), stride=2).shape
+    (1, 3, 4)
+    """
+    return _run(_ndock._conv_transpose, "conv_transpose1d", 1, input, weight, bias, (), stride, padding, dilation,
+                output_padding, groups, out)
+
+
+def conv1d_input(input_size: Sequence[int], weight: Array, grad_output: Array, stride: Ints = 1, padding: Padding = 0,
+                 dilation: Ints = 1, groups: int = 1) -> Array:
+    """The gradient of conv1d for its input, of shape input_size: grad_output is that of the result.
+
+    weight, stride, padding, dilation and groups as they were given to conv1d. Raises ValueError for shapes that do not fit
+    together, TypeError for complex dtypes.
+
+    >>> nd.nn.conv1d_input((1, 1, 3), nd.ones((1, 1, 2)), nd.ones((1, 1, 2))).shape
+    (1, 1, 3)
+    """
+    return _run(_ndock._conv_grad_input, "conv1d_input", 1, grad_output, weight, None, tuple(input_size), stride, padding,
+                dilation, 0, groups, None)
+
+
+def conv1d_weight(input: Array, weight_size: Sequence[int], grad_output: Array, stride: Ints = 1, padding: Padding = 0,
+                  dilation: Ints = 1, groups: int = 1) -> Array:
+    """The gradient of conv1d for its weight, of shape weight_size: grad_output is that of the result.
+
+    input, stride, padding, dilation and groups as they were given to conv1d. That for a bias is nd.sum of grad_output over all
+    axes but the channels. Raises ValueError for shapes that do not fit together, TypeError for complex dtypes.
+
+    >>> nd.nn.conv1d_weight(nd.ones((1, 1, 3)), (1, 1, 2), nd.ones((1, 1, 2))).shape
+    (1, 1, 2)
+    """
+    return _run(_ndock._conv_grad_weight, "conv1d_weight", 1, input, grad_output, None, tuple(weight_size), stride,
+                padding, dilation, 0, groups, None)
+
+
+def conv2d(input: Array, weight: Array, bias: Optional[Array] = None, stride: Ints = 1, padding: Padding = 0,
+           dilation: Ints = 1, groups: int = 1, *, out: Optional[Array] = None) -> Array:
+    """The convolution (cross-correlation) of images (n, c, h, w) with a weight (o, c//groups, kh, kw).
+
+    input and weight floating; they are promoted. bias (o) is added to each channel. padding: as the module says, or "same" (the
+    result has the input's extents, at stride 1) or "valid" (none). stride, dilation: of windows and in them. groups: channels are
+    cut into so many parts, c of them for a depthwise convolution. out: an array for the result, of any strides.
+
+    Returns (n, o, ...) of (s + 2*padding - dilation*(k - 1) - 1)//stride + 1 elements an axis. Raises ValueError for shapes that do
+    not fit together, TypeError for complex dtypes.
+
+    >>> nd.nn.conv2d(nd.asarray([[[[1.0, 2.0], [3.0, 4.0]]]]), nd.ones((1, 1, 1, 2))).shape
+    (1, 1, 2, 1)
+    """
+    return _run(_ndock._conv, "conv2d", 2, input, weight, bias, (), stride, padding, dilation, 0, groups, out)
+
+
+def conv_transpose2d(input: Array, weight: Array, bias: Optional[Array] = None, stride: Ints = 1, padding: Ints = 0,
+                     output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1, *, out: Optional[Array] = None) -> Array:
+    """The transposed convolution of images (n, c, h, w) with a weight (c, o//groups, k...): the gradient of conv2d for its input.
+
+    input, weight, bias, stride, padding, groups, dilation and out as of conv2d; output_padding: elements more at the end of each
+    axis, below stride or dilation.
+
+    Returns (n, o, ...) of (s - 1)*stride - 2*padding + dilation*(k - 1) + output_padding + 1 elements an axis. Raises ValueError for
+    shapes that do not fit together, TypeError for complex dtypes.
+
+    >>> nd.nn.conv_transpose2d(nd.ones((1, 1, 2, 2)), nd.ones((1, 3, 2, 2)), stride=2).shape
+    (1, 3, 4, 4)
+    """
+    return _run(_ndock._conv_transpose, "conv_transpose2d", 2, input, weight, bias, (), stride, padding, dilation,
+                output_padding, groups, out)
+
+
+def conv2d_input(input_size: Sequence[int], weight: Array, grad_output: Array, stride: Ints = 1, padding: Padding = 0,
+                 dilation: Ints = 1, groups: int = 1) -> Array:
+    """The gradient of conv2d for its input, of shape input_size: grad_output is that of the result.
+
+    weight, stride, padding, dilation and groups as they were given to conv2d. Raises ValueError for shapes that do not fit
+    together, TypeError for complex dtypes.
+
+    >>> nd.nn.conv2d_input((1, 1, 3, 3), nd.ones((1, 1, 2, 2)), nd.ones((1, 1, 2, 2))).shape
+    (1, 1, 3, 3)
+    """
+    return _run(_ndock._conv_grad_input, "conv2d_input", 2, grad_output, weight, None, tuple(input_size), stride, padding,
+                dilation, 0, groups, None)
+
+
+def conv2d_weight(input: Array, weight_size: Sequence[int], grad_output: Array, stride: Ints = 1, padding: Padding = 0,
+                  dilation: Ints = 1, groups: int = 1) -> Array:
+    """The gradient of conv2d for its weight, of shape weight_size: grad_output is that of the result.
+
+    input, stride, padding, dilation and groups as they were given to conv2d. That for a bias is nd.sum of grad_output over all
+    axes but the channels. Raises ValueError for shapes that do not fit together, TypeError for complex dtypes.
+
+    >>> nd.nn.conv2d_weight(nd.ones((1, 1, 3, 3)), (1, 1, 2, 2), nd.ones((1, 1, 2, 2))).shape
+    (1, 1, 2, 2)
+    """
+    return _run(_ndock._conv_grad_weight, "conv2d_weight", 2, input, grad_output, None, tuple(weight_size), stride,
+                padding, dilation, 0, groups, None)
+
+
+def conv3d(input: Array, weight: Array, bias: Optional[Array] = None, stride: Ints = 1, padding: Padding = 0,
+           dilation: Ints = 1, groups: int = 1, *, out: Optional[Array] = None) -> Array:
+    """The convolution (cross-correlation) of images (n, c, d, h, w) with a weight (o, c//groups, kd, kh, kw).
+
+    input and weight floating; they are promoted. bias (o) is added to each channel. padding: as the module says, or "same" (the
+    result has the input's extents, at stride 1) or "valid" (none). stride, dilation: of windows and in them. groups: channels are
+    cut into so many parts, c of them for a depthwise convolution. out: an array for the result, of any strides.
+
+    Returns (n, o, ...) of (s + 2*padding - dilation*(k - 1) - 1)//stride + 1 elements an axis. Raises ValueError for shapes that do
+    not fit together, TypeError for complex dtypes.
+
+    >>> nd.nn.conv3d(nd.ones((1, 1, 1, 2, 2)), nd.ones((1, 1, 1, 1, 2))).shape
+    (1, 1, 1, 2, 1)
+    """
+    return _run(_ndock._conv, "conv3d", 3, input, weight, bias, (), stride, padding, dilation, 0, groups, out)
+
+
+def conv_transpose3d(input: Array, weight: Array, bias: Optional[Array] = None, stride: Ints = 1, padding: Ints = 0,
+                     output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1, *, out: Optional[Array] = None) -> Array:
+    """The transposed convolution of images (n, c, d, h, w) with a weight (c, o//groups, k...): the gradient of conv3d for its input.
+
+    input, weight, bias, stride, padding, groups, dilation and out as of conv3d; output_padding: elements more at the end of each
+    axis, below stride or dilation.
+
+    Returns (n, o, ...) of (s - 1)*stride - 2*padding + dilation*(k - 1) + output_padding + 1 elements an axis. Raises ValueError for
+    shapes that do not fit together, TypeError for complex dtypes.
+
+    >>> nd.nn.conv_transpose3d(nd.ones((1, 1, 2, 2, 2)), nd.ones((1, 3, 2, 2, 2)), stride=2).shape
+    (1, 3, 4, 4, 4)
+    """
+    return _run(_ndock._conv_transpose, "conv_transpose3d", 3, input, weight, bias, (), stride, padding, dilation,
+                output_padding, groups, out)
+
+
+def conv3d_input(input_size: Sequence[int], weight: Array, grad_output: Array, stride: Ints = 1, padding: Padding = 0,
+                 dilation: Ints = 1, groups: int = 1) -> Array:
+    """The gradient of conv3d for its input, of shape input_size: grad_output is that of the result.
+
+    weight, stride, padding, dilation and groups as they were given to conv3d. Raises ValueError for shapes that do not fit
+    together, TypeError for complex dtypes.
+
+    >>> nd.nn.conv3d_input((1, 1, 3, 3, 3), nd.ones((1, 1, 2, 2, 2)), nd.ones((1, 1, 2, 2, 2))).shape
+    (1, 1, 3, 3, 3)
+    """
+    return _run(_ndock._conv_grad_input, "conv3d_input", 3, grad_output, weight, None, tuple(input_size), stride, padding,
+                dilation, 0, groups, None)
+
+
+def conv3d_weight(input: Array, weight_size: Sequence[int], grad_output: Array, stride: Ints = 1, padding: Padding = 0,
+                  dilation: Ints = 1, groups: int = 1) -> Array:
+    """The gradient of conv3d for its weight, of shape weight_size: grad_output is that of the result.
+
+    input, stride, padding, dilation and groups as they were given to conv3d. That for a bias is nd.sum of grad_output over all
+    axes but the channels. Raises ValueError for shapes that do not fit together, TypeError for complex dtypes.
+
+    >>> nd.nn.conv3d_weight(nd.ones((1, 1, 3, 3, 3)), (1, 1, 2, 2, 2), nd.ones((1, 1, 2, 2, 2))).shape
+    (1, 1, 2, 2, 2)
+    """
+    return _run(_ndock._conv_grad_weight, "conv3d_weight", 3, input, grad_output, None, tuple(weight_size), stride,
+                padding, dilation, 0, groups, None)

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""nd.nn: values worked out by hand, gradients against finite differences in float64, channels last, and what is refused. Random
+geometries against loops of the definition are in tests/conform/."""
+import ndock as nd
+from arrays import DEVICES, from_numpy, host, np
+from tap import cases, main, raises
+
+F = nd.nn
+
+
+def column(device, shape, seed=3):
+    """Random float64 numbers, no two of a window alike."""
+    rng = np.random.default_rng(seed)
+    return rng.permutation(int(np.prod(shape))).reshape(shape) / 7.0 - 3.0
+
+
+def differences(function, x, grad_of_result, step=1e-4):
+    """The gradient of sum(function(x)*grad_of_result) by central differences."""
+    g = np.zeros_like(x)
+    for i in np.ndindex(*x.shape):
+        at = x.copy()
+        at[i] += step
+        more = np.sum(function(at) * grad_of_result)
+        at[i] -= 2 * step
+        g[i] = (more - np.sum(function(at) * grad_of_result)) / (2 * step)
+    return g
+
+
+def check(device, function, gradient, x, tolerance=1e-7):
+    """gradient(x, dy) is the derivative of function, both of arrays of ndock, at x."""
+    def forward(a):
+        return host(function(from_numpy(a, device)))
+
+    dy = column(device, forward(x).shape, 5)
+    got = host(gradient(from_numpy(x, device), from_numpy(dy, device)))
+    np.testing.assert_allclose(got, differences(forward, x, dy), rtol=tolerance, atol=tolerance * 100)
+
+
+CONVS = [((2, 2, 7), (3, 2, 3), {}), ((1, 4, 9), (4, 2, 2), dict(stride=2, padding=1, groups=2)),
+         ((2, 3, 5, 6), (3, 1, 3, 2), dict(groups=3, padding=(1, 0), dilation=(1, 2))),
+         ((1, 2, 6, 5), (2, 2, 3, 3), dict(padding="same")), ((1, 2, 4, 3, 5), (2, 2, 2, 2, 3), dict(stride=(2, 1, 2), padding=1))]
+
+
+@cases(*[(d, i) for d in DEVICES for i in range(len(CONVS))])
+def test_conv_gradients(device, i):
+    shape, kernel, options = CONVS[i]
+    x, w = column(device, shape), column(device, kernel, 4)
+    rank = len(shape) - 2
+    conv, by_input, by_weight = (getattr(F, f"conv{rank}d{end}") for end in ("", "_input", "_weight"))
+    there = from_numpy(w, device)
+    check(device, lambda a: conv(a, there, **options), lambda a, dy: by_input(shape, there, dy, **options), x)
+    image = from_numpy(x, device)
+    check(device, lambda a: conv(image, a, **options), lambda a, dy: by_weight(image, kernel, dy, **options), w)
+
+
+@cases(*DEVICES)
+def test_conv_transpose_is_the_gradient(device):
+    w = from_numpy(column(device, (2, 3, 3, 2)), device)
+    x = from_numpy(column(device, (2, 2, 4, 3)), device)
+    got = F.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1)
+    want = F.conv2d_input((2, 3, 8, 5), w, x, stride=2, padding=1)
+    np.testing.assert_array_equal(host(got), host(want))
+    bias = from_numpy(np.array([1.0, 2.0, 3.0]), device)
+    biased = F.conv_transpose2d(x, w, bias, stride=2, padding=1, output_padding=1)
+    np.testing.assert_allclose(host(biased), host(want) + np.array([1.0, 2.0, 3.0])[:, None, None])
+
+
+@cases(*DEVICES)
+def test_values(device):
+    x = from_numpy(np.arange(1.0, 10).reshape(1, 1, 3, 3), device)
+    k = from_numpy(np.array([[[[1.0, 0.0], [0.0, -1.0]]]]), device)
+    assert host(F.conv2d(x, k)).tolist() == [[[[-4, -4], [-4, -4]]]]
+    assert host(F.max_pool2d(x, 2, 1)).tolist() == [[[[5, 6], [8, 9]]]]
+    assert host(F.max_pool2d(x, 2, 1, return_indices=True)[1]).tolist() == [[[[4, 5], [7, 8]]]]
+    assert host(F.avg_pool2d(x, 2, 1)).tolist() == [[[[3, 4], [6, 7]]]]
+    assert host(F.avg_pool2d(x, 2, padding=1)).tolist() == [[[[0.25, 1.25], [2.75, 7]]]]
+    assert host(F.avg_pool2d(x, 2, padding=1, count_include_pad=False)).tolist() == [[[[1, 2.5], [5.5, 7]]]]
+    assert host(F.avg_pool2d(x, 2, ceil_mode=True)).tolist() == [[[[3, 4.5], [7.5, 9]]]]
+    assert host(F.adaptive_avg_pool2d(x, 1)).tolist() == [[[[5]]]]
+    assert host(F.adaptive_max_pool2d(x, (None, 2))).tolist() == [[[[2, 3], [5, 6], [8, 9]]]]
+    assert host(F.lp_pool2d(x, 1, 3)).tolist() == [[[[45]]]]
+    assert host(F.interpolate(x, size=2)).tolist() == [[[[1, 2], [4, 5]]]]
+    assert host(F.interpolate(x, size=5, mode="bilinear", align_corners=True))[0, 0, 1].tolist() == [2.5, 3, 3.5, 4, 4.5]
+    assert host(F.unfold(x, 2)).tolist() == [[[1, 2, 4, 5], [2, 3, 5, 6], [4, 5, 7, 8], [5, 6, 8, 9]]]
+    assert host(F.fold(F.unfold(x, 2), (3, 3), 2)).tolist() == [[[[1, 4, 3], [8, 20, 12], [7, 16, 9]]]]
+
+
+@cases(*DEVICES)
+def test_pool_gradients(device):
+    x = column(device, (2, 2, 5, 6))
+    windows = dict(kernel_size=(3, 2), stride=(2, 1), padding=(1, 1))
+
+    def positions(a):
+        return F.max_pool2d(a, return_indices=True, dilation=(1, 2), **windows)[1]
+
+    check(device, lambda a: F.max_pool2d(a, dilation=(1, 2), **windows),
+          lambda a, dy: F.max_pool_grad(dy, positions(a), a.shape, dilation=(1, 2), **windows), x)
+    for more in (dict(count_include_pad=False), dict(ceil_mode=True), dict(divisor_override=3)):
+        check(device, lambda a: F.avg_pool2d(a, **windows, **more),
+              lambda a, dy: F.avg_pool_grad(dy, a.shape, **windows, **more), x)
+    check(device, lambda a: F.lp_pool2d(a, 3, 2), lambda a, dy: F.lp_pool_grad(dy, a, F.lp_pool2d(a, 3, 2), 3, 2), x, 1e-5)
+
+
+@cases(*[(d, m) for d in DEVICES for m in ("nearest", "nearest-exact", "linear", "bicubic")])
+def test_interpolate_gradients(device, mode):
+    x = column(device, (1, 2, 4, 5) if mode == "bicubic" else (2, 2, 6))
+    for align in (None, True) if mode in ("linear", "bicubic") else (None,):
+        for size in (dict(size=3), dict(scale_factor=1.7)):
+            check(device, lambda a: F.interpolate(a, mode=mode, align_corners=align, **size),
+                  lambda a, dy: F.interpolate_grad(dy, a.shape, mode=mode, align_corners=align, **size), x)
+
+
+@cases(*[(d, t) for d in DEVICES for t in ("float16", "float32", "float64")])
+def test_channels_last(device, dtype):
+    rng = np.random.default_rng(9)
+    x = rng.standard_normal((2, 7, 6, 8)).astype(dtype).transpose(0, 3, 1, 2)
+    for groups in (1, 8):
+        w = rng.standard_normal((16 if groups == 1 else 8, 8 // groups, 3, 3)).astype(dtype)
+        last, first = from_numpy(x, device), from_numpy(np.ascontiguousarray(x), device)
+        weight = from_numpy(w, device)
+        out = nd.permute_dims(nd.zeros((2, 7, 6, w.shape[0]), dtype=dtype, device=device), (0, 3, 1, 2))
+        got = F.conv2d(last, weight, padding=1, groups=groups, out=out)
+        want = host(F.conv2d(first, weight, padding=1, groups=groups)).astype("float64")
+        assert got is out and out.strides[1] == 1
+        np.testing.assert_allclose(host(out).astype("float64"), want, rtol=2e-3, atol=2e-2 if dtype == "float16" else 1e-5)
+        np.testing.assert_array_equal(host(F.max_pool2d(last, 3, 2, 1)), host(F.max_pool2d(first, 3, 2, 1)))
+
+
+@cases(*DEVICES)
+def test_empty_batch(device):
+    x, w = nd.zeros((0, 3, 5, 5), device=device), nd.ones((4, 3, 3, 3), device=device)
+    y = F.conv2d(x, w)
+    assert y.shape == (0, 4, 3, 3) and F.conv2d_input(x.shape, w, y).shape == x.shape
+    assert host(F.conv2d_weight(x, w.shape, y)).tolist() == np.zeros((4, 3, 3, 3)).tolist()
+    assert F.max_pool2d(x, 2).shape == (0, 3, 2, 2) and F.interpolate(x, size=7).shape == (0, 3, 7, 7)
+
+
+def test_refused():
+    x, w = nd.ones((1, 4, 5, 5)), nd.ones((6, 4, 3, 3))
+    for call, kind, text in [
+            (lambda: F.conv2d(x, nd.ones((6, 4, 7, 7))), ValueError, "a padding of 1 would be enough"),
+            (lambda: F.conv2d(x, w, groups=3), ValueError, "3 groups"),
+            (lambda: F.conv2d(x, w, groups=0), ValueError, "at least 1"),
+            (lambda: F.conv2d(x, nd.ones((6, 3, 3, 3))), ValueError, "(6, 4)"),
+            (lambda: F.conv2d(x, w, stride=0), ValueError, "stride is 0"),
+            (lambda: F.conv2d(x, w, stride=-1), ValueError, "stride is -1"),
+            (lambda: F.conv2d(x, w, padding=-2), ValueError, "padding is -2"),
+            (lambda: F.conv2d(x, w, padding=(1, 2, 3)), ValueError, "3 entries"),
+            (lambda: F.conv2d(x, w, padding="full"), ValueError, "'full'"),
+            (lambda: F.conv2d(x, w, padding="same", stride=2), ValueError, "stride 2"),
+            (lambda: F.conv2d(x, w, nd.ones(5)), ValueError, "5"),
+            (lambda: F.conv1d(x, w), ValueError, "rank 4"),
+            (lambda: F.conv2d(x[0, 0], w), ValueError, "rank 4, or 3"),
+            (lambda: F.conv2d(x + 0j, w), TypeError, "complex128"),
+            (lambda: F.conv2d_input((1, 4, 9, 9), w, nd.ones((1, 6, 3, 3))), ValueError, "7"),
+            (lambda: F.conv_transpose2d(x, nd.ones((4, 2, 3, 3)), output_padding=1), ValueError, "output_padding 1"),
+            (lambda: F.max_pool2d(x, 2, padding=2), ValueError, "at most half"),
+            (lambda: F.max_pool2d(x, 6), ValueError, "image has 5"),
+            (lambda: F.max_pool2d(x[0, 0], 2), ValueError, "rank 4 or 3"),
+            (lambda: F.avg_pool2d(x, 2, divisor_override=0), ValueError, "at least 1"),
+            (lambda: F.adaptive_avg_pool2d(x, 0), ValueError, "output is 0"),
+            (lambda: F.max_pool_grad(nd.ones((1, 4, 2, 2)), nd.ones((1, 4, 2, 2)), (1, 4, 5, 5), 2), TypeError, "int64"),
+            (lambda: F.interpolate(x, size=3, scale_factor=2), ValueError, "alone"),
+            (lambda: F.interpolate(x, size=3, mode="linear"), ValueError, "rank 4"),
+            (lambda: F.interpolate(x, scale_factor=-1), ValueError, "positive"),
+            (lambda: F.fold(nd.ones((1, 8, 5)), (3, 3), 2), ValueError, "4 windows of 4 elements")]:
+        with raises(kind, text):
+            call()
+
+
+if __name__ == "__main__":
+    main(globals())
