@@ -14,7 +14,7 @@ enum {
     SIM_RED_ZONE = 512, /* bytes on either side of a block, and its alignment */
     SIM_LOG_ENTRIES = 8192,
     SIM_RACE_TEXT = 512,
-    SIM_MAX_MEMS = 9, /* blocks one operation can name: 4 + 2 operands, scratch, status, spare */
+    SIM_MAX_MEMS = 13, /* blocks one operation can name: 10 operands, scratch, status, spare */
     SIM_POISON_ALLOC = 0xA5,
     SIM_POISON_FREE = 0x5A,
     SIM_POISON_ZONE = 0xFD,
@@ -318,7 +318,7 @@ int32_t sim_stream_wait(ndp_dev *, ndp_stream *, ndp_event *);
 
 /* ---- queue.c ---- */
 /* Where views[] and mem[] of a kernel's body keep these; the operands come first. */
-enum { SIM_VIEW_SCRATCH = 6, SIM_VIEW_STATUS = 7, SIM_MAX_OPERANDS = 6 };
+enum { SIM_VIEW_SCRATCH = 10, SIM_VIEW_STATUS = 11, SIM_MAX_OPERANDS = 10 };
 sim_body *sim_body_new(int32_t kind, const char *name, ndp_dev *dev, size_t extra_bytes,
                        void **extra);
 void sim_body_use(sim_body *b, int32_t i, ndp_mem *mem);

@@ -39,6 +39,7 @@ from ._vectorize import *  # noqa: F403
 from . import _einops, _methods as _methods  # the methods of Array that are Python
 from . import backends as backends, fft as fft, linalg as linalg, math as math, memory as memory, random as random
 from . import signal as signal, special as special
+from . import nn as nn
 from .signal import _convolve_1d as convolve, _correlate_1d as correlate
 from .memory import copy_to as copy_to, empty_pinned as empty_pinned, is_pinned as is_pinned
 

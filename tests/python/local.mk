@@ -47,6 +47,9 @@ python_tests = \
   %reldir%/test_needle_backend.py \
   %reldir%/test_norms.py \
   %reldir%/test_npz.py \
+  %reldir%/test_nn_attention.py \
+  %reldir%/test_nn_losses.py \
+  %reldir%/test_nn_norms.py \
   %reldir%/test_operators.py \
   %reldir%/test_package.py \
   %reldir%/test_pickle.py \

@@ -11,12 +11,8 @@
 
 #define MM_PACK_WORK (32 << 10) /* elements worth a task of packing */
 
-typedef void (*pack_fn)(const void *, int64_t, int64_t, int64_t, int64_t, void *);
-
-/* Pack w lanes by kc; strides lead to the next lane and along k. Another dtype is converted first,
- * a panel at a time. */
-static void pack(const mm_kernels *k, pack_fn fn, int64_t width, const char *src, int32_t dtype,
-                 int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc, char *dst)
+void mm_pack(const mm_kernels *k, mm_pack_fn fn, int64_t width, const char *src, int32_t dtype,
+             int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc, char *dst)
 {
     if (mm_is_native(k, dtype)) {
         fn(src, stride_w, stride_k, w, kc, dst);
@@ -39,15 +35,15 @@ static void pack(const mm_kernels *k, pack_fn fn, int64_t width, const char *src
 static void pack_a(const mm_plan *p, int64_t item, int64_t i, int64_t w, int64_t k, int64_t kc,
                    char *dst)
 {
-    pack(p->k, p->k->pack_a, p->k->rows, mm_at(p, &p->a, item, i, k), p->a.dtype, p->a.row,
-         p->a.column, w, kc, dst);
+    mm_pack(p->k, p->k->pack_a, p->k->rows, mm_at(p, &p->a, item, i, k), p->a.dtype, p->a.row,
+            p->a.column, w, kc, dst);
 }
 
 static void pack_b(const mm_plan *p, int64_t item, int64_t j, int64_t w, int64_t k, int64_t kc,
                    char *dst)
 {
-    pack(p->k, p->k->pack_b, p->k->columns, mm_at(p, &p->b, item, k, j), p->b.dtype, p->b.column,
-         p->b.row, w, kc, dst);
+    mm_pack(p->k, p->k->pack_b, p->k->columns, mm_at(p, &p->b, item, k, j), p->b.dtype,
+            p->b.column, p->b.row, w, kc, dst);
 }
 
 /* The part of one product that is computed at a time, and the scratch memory. */

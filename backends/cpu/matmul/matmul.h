@@ -133,6 +133,14 @@ int mm_is_native(const mm_kernels *k, int32_t dtype);
 int mm_reads_in_place(const mm_plan *p, const mm_operand *x, int64_t stride);
 void mm_plan_call(mm_plan *p, const ndp_call *call);
 
+/* ---- matmul/matmul.c */
+typedef void (*mm_pack_fn)(const void *, int64_t, int64_t, int64_t, int64_t, void *);
+/* Packs w lanes by kc, at most MM_MAX_DEPTH, by fn, pack_a or pack_b of k, whose panels have that
+ * width; strides lead to the next lane and along k. Another dtype is converted first, a panel at a
+ * time. */
+void mm_pack(const mm_kernels *k, mm_pack_fn fn, int64_t width, const char *src, int32_t dtype,
+             int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc, char *dst);
+
 /* ---- matmul/finish.c */
 /* Sums (m, n), rows p->pitch apart, into out at (i, j): alpha, beta, bias and epilogue. */
 void mm_finish(const mm_plan *p, int64_t item, int64_t i, int64_t j, int64_t m, int64_t n,
