@@ -16,6 +16,8 @@ cuda_host_sources = \
   %reldir%/index/search.h %reldir%/index/select.c %reldir%/index/select.h \
   %reldir%/matmul/blaslt.c %reldir%/matmul/blaslt.def %reldir%/matmul/blaslt.h %reldir%/matmul/matmul.c \
   %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/plan.h \
+  %reldir%/neural/attention.c %reldir%/neural/attention.h %reldir%/neural/neural.c %reldir%/neural/neural.h \
+  %reldir%/neural/norm_grad.c \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/random_class.h %reldir%/random/sampler.c \
   %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h %reldir%/reduce/scan.c %reldir%/reduce/scan.h \
@@ -27,6 +29,7 @@ cuda_kernel_sources = \
   %reldir%/fft/fft.cu \
   %reldir%/index/gather.cu %reldir%/index/scatter.cu %reldir%/index/search.cu %reldir%/index/select.cu \
   %reldir%/matmul/matmul.cu \
+  %reldir%/neural/attention.cu %reldir%/neural/entropy.cu %reldir%/neural/norm_grad.cu %reldir%/neural/rope.cu \
   %reldir%/norm/norm.cu \
   %reldir%/random/random.cu %reldir%/random/sampler.cu \
   %reldir%/reduce/reduce.cu %reldir%/reduce/scan.cu \
@@ -40,6 +43,7 @@ cuda_kernel_headers = \
   %reldir%/math/hw.cuh %reldir%/math/parts.cuh %reldir%/math/random.cuh %reldir%/math/scalar.cuh \
   %reldir%/math/scalar_complex.cuh %reldir%/math/scalar_float.cuh %reldir%/math/types.cuh \
   %reldir%/matmul/matmul.h \
+  %reldir%/neural/attention.h %reldir%/neural/neural.cuh %reldir%/neural/neural.h \
   %reldir%/norm/fit.cuh %reldir%/norm/norm.h \
   %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \
   %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh \

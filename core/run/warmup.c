@@ -5,7 +5,7 @@
 #include "core/run/workspace.h"
 
 /* Operands: a array of the op's dtype, r of its result's, x of its real parts', c of the complex
- * dtype of its width, i i64, b bool, s scalar; each followed by its rank, which a scalar takes from
+ * dtype of its width, i i64, b bool, w f32 for a of 16 bits, s scalar; each followed by its rank, which a scalar takes from
  * the result. */
 typedef struct {
     int op_class; /* ND_CLASS_NONE: every class that has no row of its own */
@@ -77,16 +77,24 @@ static const form forms[] = {
     {ND_CLASS_EIGEN, 0, "a3", "r2a3"},
     {ND_CLASS_SVD, 0, "a3", "r2"},
     {ND_CLASS_SVD, 0, "a3", "a3r2a3"},
+    {ND_CLASS_NORM_GRAD, 0, "a2a2", "r2"},
+    {ND_CLASS_ENTROPY, ND_OP_cross_entropy, "a2i1", "w1"},
+    {ND_CLASS_ENTROPY, ND_OP_cross_entropy_grad, "a2i1w1", "a2"},
+    {ND_CLASS_ATTENTION, ND_OP_attention, "a4a4a4", "a4w3"},
+    {ND_CLASS_ATTENTION, ND_OP_attention_grad, "a4a4a4a4w3w3", "a4a4a4"},
+    {ND_CLASS_ROPE, 0, "a4a4a4", "a4"},
     {ND_CLASS_FFT, ND_OP_fft_r2c, "a2", "c2"},
     {ND_CLASS_FFT, ND_OP_fft_c2r, "a2", "x2"},
     {ND_CLASS_FFT, 0, "a2", "r2"},
 };
 
-enum { EXTENT = 2, MOST_RANK = 3, STORAGE_BYTES = 16 * 2 * EXTENT * EXTENT * EXTENT };
-static const int64_t extents[MOST_RANK] = {EXTENT, EXTENT, EXTENT};
+enum { EXTENT = 2, MOST_RANK = 4, STORAGE_BYTES = 16 * 2 * EXTENT * EXTENT * EXTENT * EXTENT };
+static const int64_t extents[MOST_RANK] = {EXTENT, EXTENT, EXTENT, EXTENT};
 /* C order by rank, and the same with every other element left out. */
-static const int64_t dense[MOST_RANK + 1][MOST_RANK] = {{0}, {1}, {2, 1}, {4, 2, 1}};
-static const int64_t sparse[MOST_RANK + 1][MOST_RANK] = {{0}, {2}, {4, 2}, {8, 4, 2}};
+static const int64_t dense[MOST_RANK + 1][MOST_RANK] = {
+    {0}, {1}, {2, 1}, {4, 2, 1}, {8, 4, 2, 1}};
+static const int64_t sparse[MOST_RANK + 1][MOST_RANK] = {
+    {0}, {2}, {4, 2}, {8, 4, 2}, {16, 8, 4, 2}};
 static const int64_t zero[MOST_RANK];
 
 typedef struct {
@@ -99,6 +107,7 @@ typedef struct {
 /* The operands of one side. Bit i of dense_mask: operand i is dense. */
 static uint32_t make_views(const subject *s, const char *text, unsigned dense_mask, ndp_view *v)
 {
+    const nd_dtype wide = nd_dtype_size(s->compute) == 2 ? ND_F32 : s->compute;
     uint32_t n = 0;
     for (; *text; text += 2, n++) {
         const int rank = text[1] - '0';
@@ -114,6 +123,7 @@ static uint32_t make_views(const subject *s, const char *text, unsigned dense_ma
                                    : text[0] == 'c' ? nd__complex_of(s->compute)
                                    : text[0] == 'i' ? ND_I64
                                    : text[0] == 'b' ? ND_BOOL
+                                   : text[0] == 'w' ? wide
                                                     : s->compute,
                           .ndim = rank,
                           .flags = !scalar && is_dense ? NDP_VIEW_CONTIGUOUS : 0};
@@ -133,7 +143,7 @@ static bool look_up(const subject *s, const form *f, unsigned dense_mask)
 #include <ndock/opparam.def>
     };
     const ndp_scalar value = {.dtype = s->compute};
-    ndp_view in[4], out[3];
+    ndp_view in[6], out[3];
     ndp_call call = {
         .size = sizeof call, .op = s->info->op, .in = in, .out = out, .scalar = &value};
     call.n_in = make_views(s, f->in, dense_mask, in);
