@@ -92,5 +92,27 @@ ND_API ND_MUST_USE nd_status nd_kl_div(const nd_array *a, const nd_array *y,
 ND_API ND_MUST_USE nd_status nd_kl_div_grad(const nd_array *g, const nd_array *a, const nd_array *y,
                                             const nd_loss_opts *opts, nd_array **out);
 
+typedef struct {
+    uint32_t size;
+    int32_t reduction; /* ND_LOSS_*; the mean divides each loss by its target's length, 1 at least */
+    nd_stream *stream;
+    int64_t blank;         /* the class that stands for none */
+    int32_t zero_infinity; /* losses of targets that do not fit, and their gradients, become 0 */
+    int32_t zero;
+} nd_ctc_loss_opts;
+/* Connectionist temporal classification: minus the logarithm of the probability of all paths that
+ * give the targets, for log-probabilities a (t, n, classes) and integers y (n, s), of which each
+ * line counts up to its length, as does a: lengths of a and of y are integers (n). None may be the
+ * blank. Losses are (n). Queues some operations for each of t. Source: Graves et al., Connectionist
+ * temporal classification, ICML 2006. */
+ND_API ND_MUST_USE nd_status nd_ctc_loss(const nd_array *a, const nd_array *y,
+                                         const nd_array *a_lengths, const nd_array *y_lengths,
+                                         const nd_ctc_loss_opts *opts, nd_array **out);
+/* The gradient for the log-probabilities. */
+ND_API ND_MUST_USE nd_status nd_ctc_loss_grad(const nd_array *g, const nd_array *a,
+                                              const nd_array *y, const nd_array *a_lengths,
+                                              const nd_array *y_lengths,
+                                              const nd_ctc_loss_opts *opts, nd_array **out);
+
 ND_END_DECLS
 #endif

@@ -37,5 +37,27 @@ ND_API ND_MUST_USE nd_status nd_moe(const nd_array *x, const nd_array *weights,
                                     const nd_array *experts, const nd_array *scales,
                                     nd_array **out);
 
+/* Which activation: those of op.def that are bent. */
+enum {
+    ND_ACT_RELU = 0,
+    ND_ACT_GELU = 1,
+    ND_ACT_GELU_TANH = 2,
+    ND_ACT_SIGMOID = 3,
+    ND_ACT_SILU = 4,
+    ND_ACT_TANH = 5,
+    ND_ACT_SOFTPLUS = 6,
+    ND_ACT_MISH = 7,
+    ND_ACT_HARDSIGMOID = 8,
+    ND_ACT_HARDSWISH = 9,
+    ND_ACT_SELU = 10,
+    ND_ACT_LEAKY_RELU = 11, /* alpha: the slope below 0 */
+    ND_ACT_ELU = 12,        /* alpha: as in op.def, as is that of */
+    ND_ACT_CELU = 13
+};
+/* g times the derivative of the activation at a, of a's shape, for the gradient g of its result; in
+ * corners that of the left side. f16 and bf16 are computed in f32. alpha counts where it is named. */
+ND_API ND_MUST_USE nd_status nd_activation_grad(int32_t activation, const nd_array *g,
+                                                const nd_array *a, double alpha, nd_array **out);
+
 ND_END_DECLS
 #endif

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     Causal = Union[bool, Literal["first", "last"]]
     Layout = Literal["half", "interleaved", "thd"]
 
-__all__ = ["attention_with_logsumexp", "dropout", "embedding", "embedding_grad", "moe", "rope", "rope_grad",
+__all__ = ["activation_grad", "attention_with_logsumexp", "dropout", "embedding", "embedding_grad", "moe", "rope", "rope_grad",
            "scaled_dot_product_attention", "scaled_dot_product_attention_grad"]
 
 _CAUSAL = {False: 0, True: 1, "first": 1, "last": 2}
+_ACTIVATIONS = {"relu": 0, "gelu": 1, "gelu_tanh": 2, "sigmoid": 3, "silu": 4, "tanh": 5, "softplus": 6, "mish": 7, "hardsigmoid": 8,
+                "hardswish": 9, "selu": 10, "leaky_relu": 11, "elu": 12, "celu": 13}
 _LAYOUTS = {"half": 0, "interleaved": 1, "thd": 2}
 
 
@@ -174,3 +176,17 @@ def moe(x: Array, weight: Array, experts: Array, /, scales: Optional[Array] = No
     array([[20.]], dtype=float64, device='cpu:0')
     """
     return _ndock._moe(x, weight, experts, scales)
+
+
+def activation_grad(grad: Array, input: Array, /, activation: str, alpha: Optional[float] = None) -> Array:
+    """grad times the derivative at input of an activation: "relu", "gelu", "gelu_tanh", "sigmoid", "silu", "tanh", "softplus", "mish",
+    "hardsigmoid", "hardswish", "selu", "leaky_relu", "elu" or "celu". alpha: the slope of leaky_relu (0.01), the alpha of elu and
+    celu (1).
+
+    Errors: ValueError for shapes that differ and other names, TypeError for dtypes.
+
+    >>> nd.nn.activation_grad(nd.asarray([1.0, 1.0]), nd.asarray([-2.0, 2.0]), "relu")
+    array([0., 1.], dtype=float64, device='cpu:0')
+    """
+    which = _choice("activation_grad", "activation", _ACTIVATIONS, activation)
+    return _ndock._activation_grad(which, grad, input, (0.01 if activation == "leaky_relu" else 1.0) if alpha is None else alpha)

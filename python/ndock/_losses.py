@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Reduction = Literal["mean", "sum", "none"]
 
-__all__ = ["binary_cross_entropy_with_logits", "binary_cross_entropy_with_logits_grad", "cross_entropy", "cross_entropy_grad",
+__all__ = ["ctc_loss", "ctc_loss_grad", "binary_cross_entropy_with_logits", "binary_cross_entropy_with_logits_grad", "cross_entropy", "cross_entropy_grad",
            "huber_loss", "huber_loss_grad", "kl_div", "kl_div_grad", "l1_loss", "l1_loss_grad", "mse_loss", "mse_loss_grad", "nll_loss",
            "nll_loss_grad", "smooth_l1_loss", "smooth_l1_loss_grad"]
 
@@ -224,3 +224,33 @@ def kl_div_grad(grad: Array, input: Array, target: Array, /, *, reduction: str =
     array([[-1., -0.]], dtype=float64, device='cpu:0')
     """
     return _kl("kl_div_grad", grad, input, target, reduction, log_target)
+
+
+def ctc_loss(log_probs: Array, targets: Array, input_lengths: Array, target_lengths: Array, /, *, blank: int = 0,
+             reduction: Reduction = "mean", zero_infinity: bool = False) -> Array:
+    """Connectionist temporal classification: minus the logarithm of the probability of all paths that give the targets. log_probs:
+    (t, n, classes); targets: integers (n, s); lengths: integers (n). The mean divides each loss by its target's length first.
+    zero_infinity: losses of targets that do not fit, and their gradients, become 0. Source: Graves et al., ICML 2006.
+
+    Errors: ValueError for shapes and numbers, TypeError for dtypes, IndexError for targets that are no class.
+
+    >>> one = nd.asarray([1])
+    >>> nd.nn.ctc_loss(nd.log(nd.asarray([[[0.5, 0.5]]])), nd.asarray([[1]]), one, one)
+    array(0.69314718, dtype=float64, device='cpu:0')
+    """
+    return _ndock._ctc_loss(None, log_probs, targets, input_lengths, target_lengths, blank, _reduction("ctc_loss", reduction),
+                            zero_infinity)
+
+
+def ctc_loss_grad(grad: Array, log_probs: Array, targets: Array, input_lengths: Array, target_lengths: Array, /, *, blank: int = 0,
+                  reduction: Reduction = "mean", zero_infinity: bool = False) -> Array:
+    """The gradient of ctc_loss for log_probs.
+
+    Errors: ValueError for shapes and numbers, TypeError for dtypes, IndexError for targets that are no class.
+
+    >>> one = nd.asarray([1])
+    >>> nd.nn.ctc_loss_grad(nd.asarray(1.0), nd.log(nd.asarray([[[0.5, 0.5]]])), nd.asarray([[1]]), one, one)
+    array([[[ 0., -1.]]], dtype=float64, device='cpu:0')
+    """
+    return _ndock._ctc_loss(grad, log_probs, targets, input_lengths, target_lengths, blank, _reduction("ctc_loss_grad", reduction),
+                            zero_infinity)

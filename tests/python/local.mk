@@ -50,6 +50,7 @@ python_tests = \
   %reldir%/test_nn_attention.py \
   %reldir%/test_nn_losses.py \
   %reldir%/test_nn_norms.py \
+  %reldir%/test_nn_parts.py \
   %reldir%/test_operators.py \
   %reldir%/test_package.py \
   %reldir%/test_pickle.py \

@@ -69,7 +69,27 @@ LOSS(smooth_l1_loss)
 LOSS(bce_with_logits)
 LOSS(kl_div)
 
-PyMethodDef py_losses_methods[] = {PY_METHOD("_cross_entropy", cross_entropy),
+/* (g or None, log-probabilities, targets, their lengths, blank, reduction, zero_infinity) */
+static PyObject *ctc_loss(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    py_state *st = py_state_of(module);
+    nd_array *g, *a, *y, *a_lengths, *y_lengths, *r = NULL;
+    int reduction, zero_infinity;
+    nd_ctc_loss_opts o = {.size = sizeof o};
+    if (py_args(st, "ctc_loss", "Aaaaalip", args, n, &g, &a, &y, &a_lengths, &y_lengths, &o.blank,
+                &reduction, &zero_infinity) < 0)
+        return NULL;
+    o.reduction = reduction;
+    o.zero_infinity = zero_infinity;
+    PyThreadState *saved = py_unlock(a, nd_size(a) * 64);
+    return py_done(st, saved,
+                   g ? nd_ctc_loss_grad(g, a, y, a_lengths, y_lengths, &o, &r)
+                     : nd_ctc_loss(a, y, a_lengths, y_lengths, &o, &r),
+                   &r);
+}
+
+PyMethodDef py_losses_methods[] = {PY_METHOD("_ctc_loss", ctc_loss),
+                                   PY_METHOD("_cross_entropy", cross_entropy),
                                    PY_METHOD("_nll_loss", nll_loss),
                                    PY_METHOD("_mse_loss", mse_loss),
                                    PY_METHOD("_l1_loss", l1_loss),

@@ -251,7 +251,21 @@ static PyObject *moe(PyObject *module, PyObject *const *args, Py_ssize_t n)
     return py_done(st, saved, nd_moe(x, w, experts, scales, &r), &r);
 }
 
-PyMethodDef py_neural_methods[] = {PY_METHOD("_softmax_grad", softmax_grad),
+/* (activation, g, x, alpha) */
+static PyObject *activation_grad(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    py_state *st = py_state_of(module);
+    nd_array *g, *a, *r = NULL;
+    int activation;
+    double alpha;
+    if (py_args(st, "activation_grad", "iaad", args, n, &activation, &g, &a, &alpha) < 0)
+        return NULL;
+    PyThreadState *saved = py_unlock(a, py_work(g, a));
+    return py_done(st, saved, nd_activation_grad(activation, g, a, alpha, &r), &r);
+}
+
+PyMethodDef py_neural_methods[] = {PY_METHOD("_activation_grad", activation_grad),
+                                   PY_METHOD("_softmax_grad", softmax_grad),
                                    PY_METHOD("_log_softmax_grad", log_softmax_grad),
                                    PY_METHOD("_layer_norm_grad", layer_norm_grad),
                                    PY_METHOD("_rms_norm_grad", rms_norm_grad),
