@@ -164,6 +164,8 @@ void conform_reduce(void);
 void conform_accuracy(void);
 void conform_norm(void);
 void conform_fft(void);
+void conform_neural(void);
+void conform_attention(void);
 void conform_matmul(void);
 void conform_linalg(void);
 void conform_indexing(void);
