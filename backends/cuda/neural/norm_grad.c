@@ -39,6 +39,12 @@ static int64_t extents_of(const neural_dim *dim, int32_t n)
     return size;
 }
 
+/* Whether the scale is the same along the innermost dimension: its strides count elements always. */
+static int is_even(const neural_norm *p, int o)
+{
+    return o == NEURAL_SCALE && p->dim[p->kept].stride[o] == 0;
+}
+
 /* Whether rows can be taken in vectors of V elements. */
 static int is_whole(const neural_norm *p, int64_t V, int64_t bytes)
 {
@@ -46,9 +52,9 @@ static int is_whole(const neural_norm *p, int64_t V, int64_t bytes)
     if (p->reduced == 0 || inner->extent % V)
         return 0;
     for (int o = 0; o < NEURAL_OPERANDS; o++) {
-        if (!p->at[o])
+        if (!p->at[o] || is_even(p, o))
             continue;
-        if (inner->stride[o] != 1 && (o != NEURAL_SCALE || inner->stride[o] != 0))
+        if (inner->stride[o] != 1)
             return 0;
         if (p->at[o] % (uint64_t)(V * bytes))
             return 0;
@@ -65,7 +71,7 @@ static void take_vectors(neural_norm *p, int64_t V)
     p->items /= V;
     for (int d = p->kept + 1; d < p->kept + p->reduced; d++)
         for (int o = 0; o < NEURAL_OPERANDS; o++)
-            p->dim[d].stride[o] /= V;
+            p->dim[d].stride[o] /= is_even(p, o) ? 1 : V;
 }
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)

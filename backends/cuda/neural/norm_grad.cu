@@ -54,7 +54,7 @@ template <class T, int V> struct grad_row {
         if (V > 1 && p.dim[p.kept].stride[NEURAL_SCALE] == 0) { /* one for the whole vector */
 #pragma unroll
             for (int k = 0; k < V; k++)
-                b[k] *= neural_widen(scale[o.at[NEURAL_SCALE] * V]);
+                b[k] *= neural_widen(scale[o.at[NEURAL_SCALE]]);
             return;
         }
         C s[V];
