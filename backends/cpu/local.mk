@@ -8,6 +8,7 @@ cpu_isa_sources = \
   %reldir%/matmul/matmul_isa.c \
   %reldir%/norm/norm_isa.c \
   %reldir%/pool/pool_isa.c \
+  %reldir%/attention/rows_isa.c \
   %reldir%/random/random_isa.c %reldir%/random/sampler_isa.c \
   %reldir%/reduce/reduce_isa.c \
   %reldir%/index/search_isa.c \
@@ -59,7 +60,9 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/matmul/blas.c %reldir%/matmul/convert_tmpl.h %reldir%/matmul/finish.c %reldir%/matmul/kernel_tmpl.h %reldir%/matmul/matmul.c \
   %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/simd.h %reldir%/matmul/skinny.c \
   %reldir%/matmul/skinny_tmpl.h \
-  %reldir%/norm/norm.c %reldir%/norm/norm.h \
+  %reldir%/attention/attention.c %reldir%/attention/attention.h %reldir%/attention/blocks.c %reldir%/attention/gradient.c \
+  %reldir%/attention/rows_tmpl.h %reldir%/neural/dropout.c %reldir%/neural/entropy.c %reldir%/neural/rope.c \
+  %reldir%/norm/grad.c %reldir%/norm/norm.c %reldir%/norm/norm.h \
   %reldir%/program/compile.c %reldir%/program/program.h %reldir%/program/run.c \
   %reldir%/pool/frame.c %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/row_tmpl.h \
   %reldir%/pool/unfold.c \

@@ -9,16 +9,29 @@ static const cuda_class *const classes[NDP_CLASS_END] = {
 
 /* Operations of the classes that have no formula are known to their files up to this row of op.def. A
  * later one is computed by the CPU until the file of its class has it, and the mark is moved. The files
- * of Fourier transforms and of linear algebra refuse what they do not know themselves; class RANDOM
- * has all of its own. */
+ * of Fourier transforms and of linear algebra refuse what they do not know themselves; class RANDOM and
+ * the classes of neural operations have all of their own. */
 enum { LAST_KNOWN = NDP_OP_random_integers };
 
 static const cuda_class *class_of(int32_t op)
 {
     int32_t op_class = ndp_op_class(op);
-    const int32_t knows_its_own = op_class <= NDP_CLASS_TERNARY || op_class == NDP_CLASS_RANDOM ||
-                                  (op_class >= NDP_CLASS_FFT && op_class <= NDP_CLASS_SVD);
-    return knows_its_own || op <= LAST_KNOWN ? classes[op_class] : NULL;
+    switch (op_class) {
+    case NDP_CLASS_RANDOM:
+    case NDP_CLASS_FFT:
+    case NDP_CLASS_FACTOR:
+    case NDP_CLASS_SOLVE:
+    case NDP_CLASS_EIGEN:
+    case NDP_CLASS_SVD:
+    case NDP_CLASS_NORM_GRAD:
+    case NDP_CLASS_ENTROPY:
+    case NDP_CLASS_ATTENTION:
+    case NDP_CLASS_ROPE:
+    case NDP_CLASS_DROPOUT:
+        return classes[op_class];
+    default:
+        return op_class <= NDP_CLASS_TERNARY || op <= LAST_KNOWN ? classes[op_class] : NULL;
+    }
 }
 
 static uint64_t op_dtypes(ndp_dev *dev, int32_t op)

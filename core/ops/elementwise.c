@@ -123,10 +123,15 @@ static nd_status cast_args(elementwise *e)
         const nd_array *a = e->of.in[i];
         if (!a)
             continue;
-        if (is_condition(e, i) && a->dtype != ND_BOOL)
-            return nd__fail(ND_ERR_DTYPE, e->of.name, i,
-                            "the condition is %s, not bool; compare it, or convert with nd_astype",
-                            nd_dtype_name(a->dtype));
+        if (is_condition(e, i) && a->dtype != ND_BOOL) {
+            if (!(nd__kind(a->dtype) & (ND_KIND_INT | ND_KIND_UINT)))
+                return nd__fail(ND_ERR_DTYPE, e->of.name, i,
+                                "the condition is %s, not bool or an integer; compare it, or "
+                                "convert with nd_astype",
+                                nd_dtype_name(a->dtype));
+            ND_RETURN_IF(nd__operand_cast(&e->of, i, ND_BOOL)); /* what is not 0 is true */
+            a = e->of.in[i];
+        }
         if (a->storage->device != e->of.device) {
             e->of.in[i] = NULL;
             ND_RETURN_IF(nd__item(e->of.name, a, ND_WAIT_ITEM, &e->scalar[i]));

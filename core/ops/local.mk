@@ -17,3 +17,6 @@ core_ops_sources += %reldir%/conv.c %reldir%/pool.c %reldir%/resample.c %reldir%
 core_ops_sources += %reldir%/special.c %reldir%/convolve.c %reldir%/cosine.c
 core_ops_sources += %reldir%/calculus.c %reldir%/diagonal.c %reldir%/edit.c %reldir%/extremes.c %reldir%/interp.c %reldir%/roots.c \
   %reldir%/partition.c %reldir%/positions.c %reldir%/set.h %reldir%/set_axis.c %reldir%/set_pairs.c %reldir%/windows.c
+core_ops_sources += %reldir%/activation.c %reldir%/ctc.c %reldir%/padded.c
+core_ops_sources += %reldir%/attention.c %reldir%/batch_norm.c %reldir%/cross_entropy.c %reldir%/embedding.c %reldir%/group_norm.c \
+  %reldir%/losses.c %reldir%/neural.c %reldir%/neural.h %reldir%/norm_grad.c %reldir%/rope.c

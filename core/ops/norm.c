@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Row normalisations: softmax, log_softmax, layer_norm, rms_norm over any set of axes. */
-#include "core/ops/prepare.h"
+#include "core/ops/neural.h"
 
 typedef struct {
     nd_operation of; /* operands: a, scale, bias */
@@ -9,7 +9,7 @@ typedef struct {
     int order[ND_MAX_NDIM]; /* a's axes: kept ones, then normalised ones */
 } normalising;
 
-static nd_status read_options(const char *op, const nd_norm_opts *opts, nd_norm_opts *o)
+nd_status nd__norm_options(const char *op, const nd_norm_opts *opts, nd_norm_opts *o)
 {
     ND_RETURN_IF(nd__read_options(op, opts, o, sizeof *o, NDP_END(nd_norm_opts, dtype)));
     if (!opts || o->eps < 0)
@@ -17,26 +17,26 @@ static nd_status read_options(const char *op, const nd_norm_opts *opts, nd_norm_
     return ND_OK;
 }
 
-static nd_status choose_axes(normalising *p, const nd_norm_opts *o, int ndim)
+nd_status nd__norm_axes(const char *op, const nd_norm_opts *o, int ndim, int *naxes, int *order)
 {
     uint64_t mask;
     int n = o->naxes > 0 ? o->naxes : 1, at = 0;
     if (o->axes || o->naxes < 0) {
-        ND_RETURN_IF(nd__axes_option(p->of.name, o->naxes, o->axes, ndim, &mask));
+        ND_RETURN_IF(nd__axes_option(op, o->naxes, o->axes, ndim, &mask));
         n = o->naxes == ND_NO_AXES ? 0 : o->naxes;
     } else {
         if (n > ndim)
-            return nd__fail(ND_ERR_SHAPE, p->of.name, 0, "rank %d has no %d trailing axes", ndim,
+            return nd__fail(ND_ERR_SHAPE, op, 0, "rank %d has no %d trailing axes", ndim,
                             n);
         mask = (n >= 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1) << (ndim - n);
     }
-    p->naxes = n;
+    *naxes = n;
     for (int d = 0; d < ndim; d++)
         if (!(mask >> d & 1))
-            p->order[at++] = d;
+            order[at++] = d;
     for (int d = 0; d < ndim; d++)
         if (mask >> d & 1)
-            p->order[at++] = d;
+            order[at++] = d;
     return ND_OK;
 }
 
@@ -118,9 +118,9 @@ static nd_status start(nd_op op, const nd_array *a, const nd_array *scale, const
     nd__operation_begin(&p->of, op, run);
     p->of.elementwise = true; /* a row is read before it is written */
     ND_RETURN_IF(nd__operand(&p->of, 0, a));
-    ND_RETURN_IF(read_options(p->of.name, opts, &o));
+    ND_RETURN_IF(nd__norm_options(p->of.name, opts, &o));
     ND_RETURN_IF(nd__scope_of(p->of.name, a, opts, &p->of.scope));
-    ND_RETURN_IF(choose_axes(p, &o, a->ndim));
+    ND_RETURN_IF(nd__norm_axes(p->of.name, &o, a->ndim, &p->naxes, p->order));
     p->eps = o.eps;
     nd_dtype common = a->dtype;
     for (int i = 1; i < 3; i++) {

@@ -65,3 +65,9 @@ nd_status nd_float_power_into(const nd_array *a, const nd_array *b, const nd_arr
     ND_NEED("float_power", 2, dst);
     return float_power(a, b, NULL, dst);
 }
+
+nd_status nd_normcdf(const nd_array *a, nd_array **out)
+{
+    ND_OUT("normcdf", 1, out, NULL);
+    return nd__error_as("normcdf", nd_ndtr(a, out));
+}

@@ -51,7 +51,7 @@ nd_status nd__copy_views(nd_device *dev, const ndp_view *from, const ndp_view *t
 nd_status nd__run_arrays(nd_op op, int n_in, const nd_array *const *in, int n_out,
                          nd_array *const *out, const void *params)
 {
-    ndp_view v[6];
+    ndp_view v[ND_CALL_OPERANDS];
     for (int i = 0; i < n_in; i++)
         v[i] = nd__view(in[i]);
     for (int i = 0; i < n_out; i++)

@@ -56,11 +56,10 @@ static nd_status status_word(nd_stream *s, const char *op, nd_status_word **out)
 }
 
 /* The classes whose kernels may find out on the device that they cannot do what they were asked. */
-enum {
-    REPORT_LATER = 1 << ND_CLASS_TAKE | 1 << ND_CLASS_GATHER | 1 << ND_CLASS_SCATTER |
-                   1 << ND_CLASS_FACTOR | 1 << ND_CLASS_SOLVE | 1 << ND_CLASS_EIGEN |
-                   1 << ND_CLASS_SVD
-};
+#define BIT(CLASS) (UINT64_C(1) << ND_CLASS_##CLASS)
+static const uint64_t report_later = BIT(TAKE) | BIT(GATHER) | BIT(SCATTER) | BIT(FACTOR) |
+                                     BIT(SOLVE) | BIT(EIGEN) | BIT(SVD) | BIT(ENTROPY);
+#undef BIT
 
 /* Where an operation on the device leaves a bad index or matrix, since its caller will be gone by
  * then. */
@@ -69,7 +68,7 @@ static nd_status lend_status_word(nd_stream *s, ndp_call *call)
     static const int64_t five = 5, one = 1;
     const nd_op_info *info = nd_op_get(call->op);
     nd_status_word *word;
-    if (!info || !(UINT32_C(1) << info->op_class & REPORT_LATER))
+    if (!info || !(UINT64_C(1) << info->op_class & report_later))
         return ND_OK;
     ND_RETURN_IF(status_word(s, info->name, &word));
     call->status = (ndp_view){.mem = word->mem,

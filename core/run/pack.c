@@ -62,9 +62,9 @@ static void flatten(ndp_view *v, const int64_t *size)
 
 nd_status nd__pack_and_run(nd_device *dev, const ndp_kernel *k, ndp_call *call)
 {
-    ndp_view v[6] = {{0}}, given[6];
-    int64_t stride[6][ND_MAX_NDIM], size = size_of(&call->out[0]);
-    nd_storage *storage[6] = {NULL};
+    ndp_view v[ND_CALL_OPERANDS] = {{0}}, given[ND_CALL_OPERANDS];
+    int64_t stride[ND_CALL_OPERANDS][ND_MAX_NDIM], size = size_of(&call->out[0]);
+    nd_storage *storage[ND_CALL_OPERANDS] = {NULL};
     nd_status status = ND_OK;
     uint32_t n = call->n_in + call->n_out;
     ndp_call packed = *call;

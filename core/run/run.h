@@ -5,6 +5,8 @@
 #define NDOCK_CORE_RUN_H
 #include "core/array/array.h"
 
+enum { ND_CALL_OPERANDS = 10 }; /* inputs and outputs of a call, at most */
+
 /* ---- registered.c, op_form.c: elementwise operations of programs ---- */
 /* Lists an operation with its function for the CPU; info is copied. Under the lock of
  * registering. */
@@ -44,7 +46,8 @@ nd_status nd__math_mode(nd_device *dev, nd_op op, nd_dtype dtype, const int64_t 
 bool nd__updates_in_place(const ndp_call *call);
 /* Copy (and convert) between two views of one shape on the device. */
 nd_status nd__copy_views(nd_device *dev, const ndp_view *from, const ndp_view *to);
-/* One op over whole arrays as they are (no broadcasting, no merging). in, out: up to 4 and 2. */
+/* One op over whole arrays as they are (no broadcasting, no merging). Up to
+ * ND_CALL_OPERANDS together. */
 nd_status nd__run_arrays(nd_op op, int n_in, const nd_array *const *in, int n_out,
                          nd_array *const *out, const void *params);
 /* Elementwise call of arrays that are all dense and of dst's shape: one dimension, nothing to

@@ -98,8 +98,8 @@ static nd_status mirror_view(nd_device *dev, nd_device *cpu, const ndp_view *v, 
 
 static nd_status run_on_mirrors(nd_device *dev, nd_device *cpu, ndp_call *call)
 {
-    ndp_view v[6];
-    mirror m[6] = {{0}};
+    ndp_view v[ND_CALL_OPERANDS];
+    mirror m[ND_CALL_OPERANDS] = {{0}};
     ndp_call staged = *call;
     nd_status status = ND_OK;
     uint32_t n = call->n_in + call->n_out;

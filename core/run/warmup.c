@@ -5,7 +5,7 @@
 #include "core/run/workspace.h"
 
 /* Operands: a array of the op's dtype, r of its result's, x of its real parts', c of the complex
- * dtype of its width, i i64, b bool, s scalar; each followed by its rank, which a scalar takes from
+ * dtype of its width, i i64, b bool, w f32 for a of 16 bits, s scalar; each followed by its rank, which a scalar takes from
  * the result. */
 typedef struct {
     int op_class; /* ND_CLASS_NONE: every class that has no row of its own */
@@ -87,6 +87,12 @@ static const form forms[] = {
     {ND_CLASS_RESAMPLE, 0, "a5", "a5"},
     {ND_CLASS_UNFOLD, ND_OP_unfold, "a5", "a8"},
     {ND_CLASS_UNFOLD, ND_OP_fold, "a8", "a5"},
+    {ND_CLASS_NORM_GRAD, 0, "a2a2", "r2"},
+    {ND_CLASS_ENTROPY, ND_OP_cross_entropy, "a2i1", "w1"},
+    {ND_CLASS_ENTROPY, ND_OP_cross_entropy_grad, "a2i1w1", "a2"},
+    {ND_CLASS_ATTENTION, ND_OP_attention, "a4a4a4", "a4w3"},
+    {ND_CLASS_ATTENTION, ND_OP_attention_grad, "a4a4a4a4w3w3", "a4a4a4"},
+    {ND_CLASS_ROPE, 0, "a4a4a4", "a4"},
     {ND_CLASS_FFT, ND_OP_fft_r2c, "a2", "c2"},
     {ND_CLASS_FFT, ND_OP_fft_c2r, "a2", "x2"},
     {ND_CLASS_FFT, 0, "a2", "r2"},
@@ -110,6 +116,7 @@ typedef struct {
 /* The operands of one side. Bit i of dense_mask: operand i is dense. */
 static uint32_t make_views(const subject *s, const char *text, unsigned dense_mask, ndp_view *v)
 {
+    const nd_dtype wide = nd_dtype_size(s->compute) == 2 ? ND_F32 : s->compute;
     uint32_t n = 0;
     for (; *text; text += 2, n++) {
         const int rank = text[1] - '0';
@@ -125,6 +132,7 @@ static uint32_t make_views(const subject *s, const char *text, unsigned dense_ma
                                    : text[0] == 'c' ? nd__complex_of(s->compute)
                                    : text[0] == 'i' ? ND_I64
                                    : text[0] == 'b' ? ND_BOOL
+                                   : text[0] == 'w' ? wide
                                                     : s->compute,
                           .ndim = rank,
                           .flags = !scalar && is_dense ? NDP_VIEW_CONTIGUOUS : 0};
@@ -144,7 +152,7 @@ static bool look_up(const subject *s, const form *f, unsigned dense_mask)
 #include <ndock/opparam.def>
     };
     const ndp_scalar value = {.dtype = s->compute};
-    ndp_view in[4], out[3];
+    ndp_view in[6], out[3];
     ndp_call call = {
         .size = sizeof call, .op = s->info->op, .in = in, .out = out, .scalar = &value};
     call.n_in = make_views(s, f->in, dense_mask, in);

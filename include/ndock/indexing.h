@@ -40,6 +40,19 @@ ND_API ND_MUST_USE nd_status nd_index_add_into(const nd_array *indices, const nd
 ND_API ND_MUST_USE nd_status nd_index_add(const nd_array *a, const nd_array *indices,
                                           const nd_array *src, int axis, nd_array **out);
 
+/* The same where an index that is the largest value of its own dtype is padding: nd_take_padded and
+ * nd_gather_padded read 0 there, nd_scatter_padded and nd_index_add_padded write nothing. Other
+ * indices out of range are errors as before. */
+ND_API ND_MUST_USE nd_status nd_take_padded(const nd_array *a, const nd_array *indices, int axis,
+                                            nd_array **out);
+ND_API ND_MUST_USE nd_status nd_gather_padded(const nd_array *a, const nd_array *indices, int axis,
+                                              nd_array **out);
+ND_API ND_MUST_USE nd_status nd_scatter_padded(const nd_array *a, const nd_array *indices,
+                                               const nd_array *src, int axis, int mode,
+                                               nd_array **out);
+ND_API ND_MUST_USE nd_status nd_index_add_padded(const nd_array *a, const nd_array *indices,
+                                                 const nd_array *src, int axis, nd_array **out);
+
 /* Rows of a where mask, a bool array of a's leading axes, is true; C order. The result's length
  * depends on data: one count is read, so this waits. */
 ND_API ND_MUST_USE nd_status nd_select(const nd_array *a, const nd_array *mask, nd_array **out);

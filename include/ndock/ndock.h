@@ -48,6 +48,10 @@
 #include <ndock/distribution.h>
 #include <ndock/graph.h>
 #include <ndock/special.h>
+#include <ndock/normalization.h>
+#include <ndock/loss.h>
+#include <ndock/attention.h>
+#include <ndock/neural.h>
 #include <ndock/dlpack.h>
 #include <ndock/cai.h>
 #include <ndock/io.h>

@@ -270,6 +270,37 @@ typedef struct {
     uint32_t size;
     int32_t check;
 } ndp_svd;
+/* ENTROPY. A y that is `ignore` gives 0, with gradient 0; another that is not in [0, n) is
+ * NDP_ERR_INDEX. */
+typedef struct {
+    uint32_t size;
+    int32_t has_weights;
+    double smoothing;
+    int64_t ignore;
+} ndp_entropy;
+/* ATTENTION. A query head h sees key head h*k/h_all. Query i sees key j where the mask, if it is
+ * bool, is true, and, if causal, where j <= i + diagonal; a mask of numbers is added to the scores.
+ * Weight (b, h, i, j), number ((b*h_all + h)*m + i)*n + j, is dropped as DROPOUT does. What sees no
+ * key has logsumexp -inf, result 0 and gradient 0. */
+typedef struct {
+    uint32_t size;
+    int32_t has_mask, causal, zero;
+    int64_t diagonal;
+    double scale, dropout;
+    uint64_t key, counter[2];
+} ndp_attention;
+/* ROPE: pairs are (2i, 2i+1) if interleaved, else (i, i + d/2); inverse turns back. */
+typedef struct {
+    uint32_t size;
+    int32_t interleaved, inverse;
+} ndp_rope;
+/* DROPOUT. Element i is dropped where word i mod 4 of Philox block counter + i/4, as of RANDOM, is
+ * below floor(p * 2^32); the others are divided by 1 - p, in f32 or f64. 0 <= p < 1. */
+typedef struct {
+    uint32_t size, zero;
+    double p;
+    uint64_t key, counter[2];
+} ndp_dropout;
 
 /* CONV, POOL, RESAMPLE, UNFOLD: images (n, c, d, h, w); those of fewer axes come with extents of 1 in
  * front, and parameters that fit. Window p of an axis covers the elements p*stride - before +

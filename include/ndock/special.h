@@ -23,6 +23,8 @@ ND_API ND_MUST_USE nd_status nd_modf(const nd_array *a, nd_array **fraction, nd_
 ND_API ND_MUST_USE nd_status nd_float_power(const nd_array *a, const nd_array *b, nd_array **out);
 ND_API ND_MUST_USE nd_status nd_float_power_into(const nd_array *a, const nd_array *b,
                                                  const nd_array *dst);
+/* nd_ndtr by the name that machine learning has for it. */
+ND_API ND_MUST_USE nd_status nd_normcdf(const nd_array *a, nd_array **out);
 
 ND_END_DECLS
 #endif

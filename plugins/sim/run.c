@@ -252,13 +252,16 @@ static void find_bad_index(const sim_body *b, int64_t *position, int64_t *value,
     const ndp_view *indices = &b->call.in[which],
                    *target = scatter ? &b->call.out[0] : &b->call.in[0];
     int64_t size = 1;
-    *extent = target->shape[((const ndp_index *)b->call.params)->axis];
+    const int32_t entropy = ndp_op_class(b->call.op) == NDP_CLASS_ENTROPY;
+    *extent = target->shape[entropy ? 1 : ((const ndp_index *)b->call.params)->axis];
     for (int d = 0; d < indices->ndim; d++)
         size *= indices->shape[d];
     *value = 0;
     for (*position = 0; *position < size; ++*position) {
         *value = index_at(indices, b->mem[which]->alias, *position);
-        if (*value < -*extent || *value >= *extent)
+        if (entropy && *value == ((const ndp_entropy *)b->call.params)->ignore)
+            continue;
+        if (*value < (entropy ? 0 : -*extent) || *value >= *extent)
             return;
     }
 }

@@ -38,7 +38,7 @@ def clip(x: Array, /, min: Optional[Operand] = None, max: Optional[Operand] = No
 
 
 def where(condition: Array, x1: Operand, x2: Operand, /, *, out: Optional[Array] = None) -> Array:
-    """x1 where the bool array condition is true, else x2; all three broadcast. Two scalars meet in the default dtype of
+    """x1 where the array condition, bool or integers, is not 0, else x2; all three broadcast. Two scalars meet in the default dtype of
     their kind.
 
     out: a writable Array of the result's shape, which is returned. Errors: ValueError for shapes that do not broadcast

@@ -14,9 +14,9 @@ __all__ = ["argmax", "argmin", "compress", "gather", "index_add", "masked_select
            "take_along_axis"]
 
 
-def take(x: Array, indices: ArrayLike, /, *, axis: Optional[int] = None) -> Array:
+def take(x: Array, indices: ArrayLike, /, *, axis: Optional[int] = None, padded: bool = False) -> Array:
     """x's slices at the indices along axis, which may be left out for one dimension: x's shape with that axis replaced by
-    the shape of indices (of any rank).
+    the shape of indices (of any rank). padded: where an index is the largest value of its dtype, zeros.
 
     Errors: IndexError for an index or an axis out of range, ValueError for shapes that do not fit, TypeError for
     dtypes.
@@ -26,7 +26,8 @@ def take(x: Array, indices: ArrayLike, /, *, axis: Optional[int] = None) -> Arra
     """
     if axis is None and x.ndim != 1:
         raise ValueError(f"take() needs axis= for an array of {x.ndim} dimensions")
-    return _ndock._take(x, _ndock._operand("take", x, indices), 0 if axis is None else axis)
+    read = _ndock._take_padded if padded else _ndock._take
+    return read(x, _ndock._operand("take", x, indices), 0 if axis is None else axis)
 
 
 def take_along_axis(x: Array, indices: ArrayLike, /, *, axis: int = -1) -> Array:
@@ -42,9 +43,9 @@ def take_along_axis(x: Array, indices: ArrayLike, /, *, axis: int = -1) -> Array
     return _ndock._take_along_axis(x, _ndock._operand("take_along_axis", x, indices), axis)
 
 
-def gather(x: Array, indices: ArrayLike, /, *, axis: int = -1) -> Array:
+def gather(x: Array, indices: ArrayLike, /, *, axis: int = -1, padded: bool = False) -> Array:
     """As take_along_axis, but the other axes of indices may be shorter than x's instead of broadcasting, as PyTorch's:
-    the result has the shape of indices.
+    the result has the shape of indices. padded: where an index is the largest value of its dtype, zeros.
 
     Errors: IndexError for an index or an axis out of range, ValueError for shapes that do not fit, TypeError for
     dtypes.
@@ -53,17 +54,19 @@ def gather(x: Array, indices: ArrayLike, /, *, axis: int = -1) -> Array:
     array([[2],
            [3]], dtype=int64, device='cpu:0')
     """
-    return _ndock._gather(x, _ndock._operand("gather", x, indices), axis)
+    read = _ndock._gather_padded if padded else _ndock._gather
+    return read(x, _ndock._operand("gather", x, indices), axis)
 
 
 _MODES = {"set": 0, "add": 1, "min": 2, "max": 3}
 
 
 def scatter(x: Array, indices: ArrayLike, source: ArrayLike, /, *, axis: int = -1,
-            mode: Literal["set", "add", "min", "max"] = "set", copy: bool = True) -> Array:
+            mode: Literal["set", "add", "min", "max"] = "set", copy: bool = True, padded: bool = False) -> Array:
     """x with x[i, indices[i, j, k], k] = source[i, j, k] (axis 1), or the sum, the smaller or larger of both. source
     broadcasts to the shape of indices and takes x's dtype. Of duplicates the last in C order wins, sums are made in C
-    order. copy=False: x itself is updated and returned.
+    order. copy=False: x itself is updated and returned. padded: an index that is the largest value of its dtype writes
+    nothing; the result is a copy then.
 
     mode: what meets x's element. Errors: IndexError for an index or an axis out of range, ValueError for shapes that do
     not fit, TypeError for dtypes.
@@ -73,13 +76,19 @@ def scatter(x: Array, indices: ArrayLike, source: ArrayLike, /, *, axis: int = -
     """
     if mode not in _MODES:
         raise ValueError(f"scatter(): mode is one of {', '.join(_MODES)}, not {mode!r}")
-    return _ndock._scatter(x, _ndock._operand("scatter", x, indices), _ndock._operand("scatter", x, source), axis,
-                           _MODES[mode], copy)
+    indices, source = _ndock._operand("scatter", x, indices), _ndock._operand("scatter", x, source)
+    if padded and not copy:
+        raise ValueError("scatter(): padded=True makes a copy")
+    if padded:
+        return _ndock._scatter_padded(x, indices, source, axis, _MODES[mode])
+    return _ndock._scatter(x, indices, source, axis, _MODES[mode], copy)
 
 
-def index_add(x: Array, indices: ArrayLike, source: ArrayLike, /, *, axis: int = 0, copy: bool = True) -> Array:
+def index_add(x: Array, indices: ArrayLike, source: ArrayLike, /, *, axis: int = 0, copy: bool = True,
+              padded: bool = False) -> Array:
     """x with x[..., indices[j], ...] += source[..., j, ...] along axis, indices of one dimension, in C order. copy=False:
-    x itself is updated and returned.
+    x itself is updated and returned. padded: an index that is the largest value of its dtype adds nothing; the result is
+    a copy then.
 
     Errors: IndexError for an index or an axis out of range, ValueError for shapes that do not fit, TypeError for
     dtypes.
@@ -87,8 +96,12 @@ def index_add(x: Array, indices: ArrayLike, source: ArrayLike, /, *, axis: int =
     >>> nd.index_add(nd.zeros(3), [0, 2, 0], [1.0, 2.0, 3.0])
     array([4., 0., 2.], dtype=float64, device='cpu:0')
     """
-    return _ndock._index_add(x, _ndock._operand("index_add", x, indices), _ndock._operand("index_add", x, source), axis,
-                             copy)
+    indices, source = _ndock._operand("index_add", x, indices), _ndock._operand("index_add", x, source)
+    if padded and not copy:
+        raise ValueError("index_add(): padded=True makes a copy")
+    if padded:
+        return _ndock._scatter_padded(x, indices, source, axis, -1)
+    return _ndock._index_add(x, indices, source, axis, copy)
 
 
 def compress(condition: ArrayLike, x: Array, /, *, axis: Optional[int] = None) -> Array:

@@ -22,6 +22,7 @@ static struct {
     const nd_custom_op *custom;
     nd_expr *expr, *ready; /* one takes nodes, one has run */
     nd_array *f32, *i32, *where, *index, *row, *number, *count, *counts, *mask, *square, *order;
+    nd_array *two, *column, *rank3, *experts, *turned, *angles, *single;
     nd_array *positions, *coordinates, *flat, *matrix, *waves, *half_waves, *long_rows;
     nd_array *taps, *bias, *images, *largest;
     nd_dl_managed *managed;
@@ -144,7 +145,8 @@ static bool make(nd_dtype dtype, int ndim, const int64_t *shape, double value, n
 static bool make_arrays(void)
 {
     static const int64_t two[] = {2}, one[] = {1}, nine[] = {3, 3}, three[] = {3}, four[] = {2, 2},
-                         flat[] = {1, 3}, long_rows[] = {2, 4};
+                         flat[] = {1, 3}, long_rows[] = {2, 4}, column[] = {2, 1},
+                         rank3[] = {1, 2, 3}, turned[] = {1, 1, 2};
     return make(ND_F32, 2, shape23, 1, &w.f32) && make(ND_I32, 2, shape23, 1, &w.i32) &&
            make(ND_BOOL, 2, shape23, 1, &w.where) && make(ND_I64, 1, two, 1, &w.index) &&
            make(ND_F32, 1, three, 1, &w.row) && make(ND_F32, 0, NULL, 1, &w.number) &&
@@ -156,7 +158,10 @@ static bool make_arrays(void)
            make(ND_C128, 2, shape23, 1, &w.waves) && make(ND_C128, 2, four, 1, &w.half_waves) &&
            make(ND_F64, 2, long_rows, 1, &w.long_rows) &&
            make(ND_F32, 3, shape221, 1, &w.taps) && make(ND_F32, 1, two, 1, &w.bias) &&
-           make(ND_F32, 3, shape123, 1, &w.images) && make(ND_I64, 2, shape23, 0, &w.largest);
+           make(ND_F32, 3, shape123, 1, &w.images) && make(ND_I64, 2, shape23, 0, &w.largest) && make(ND_F32, 1, two, 1, &w.two) &&
+           make(ND_F32, 2, column, 1, &w.column) && make(ND_F32, 3, rank3, 1, &w.rank3) &&
+           make(ND_I64, 2, column, 0, &w.experts) && make(ND_F32, 3, turned, 1, &w.turned) &&
+           make(ND_F32, 2, ones, 1, &w.angles) && make(ND_I64, 2, ones, 1, &w.single);
 }
 
 static bool make_files(void)
@@ -250,7 +255,8 @@ void world_end(void)
                                 w.number, w.count,      w.counts,      w.mask,  w.square,
                                 w.order,  w.positions,  w.coordinates, w.flat,  w.matrix,
                                 w.waves,  w.half_waves, w.long_rows,   w.taps,  w.bias,
-                                w.images, w.largest};
+                                w.images, w.largest,   w.two,   w.column,
+                                w.rank3,  w.experts,    w.turned,      w.angles, w.single};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         nd_release(arrays[i]);
     nd_safetensors_close(w.file);
@@ -417,6 +423,41 @@ static const pointer_row pointers[] = {
     OF("nd_random_dirichlet", NULL, "alpha", order),
     OF("nd_random_multivariate_normal", NULL, "mean", row),
     OF("nd_random_multivariate_normal", NULL, "cov", matrix),
+    OF("nd_cross_entropy", NULL, "y", index),
+    OF("nd_cross_entropy_grad", NULL, "y", index),
+    OF("nd_nll_loss", NULL, "y", index),
+    OF("nd_nll_loss_grad", NULL, "y", index),
+    OF("nd_cross_entropy_grad", NULL, "g", number),
+    OF("nd_nll_loss_grad", NULL, "g", number),
+    OF("nd_mse_loss_grad", NULL, "g", number),
+    OF("nd_l1_loss_grad", NULL, "g", number),
+    OF("nd_huber_loss_grad", NULL, "g", number),
+    OF("nd_smooth_l1_loss_grad", NULL, "g", number),
+    OF("nd_bce_with_logits_grad", NULL, "g", number),
+    OF("nd_kl_div_grad", NULL, "g", number),
+    OF("nd_ctc_loss_grad", NULL, "g", number),
+    OF("nd_ctc_loss", NULL, "a", turned),
+    OF("nd_ctc_loss", NULL, "y", single),
+    OF("nd_ctc_loss", NULL, "a_lengths", counts),
+    OF("nd_ctc_loss", NULL, "y_lengths", counts),
+    OF("nd_ctc_loss_grad", NULL, "a", turned),
+    OF("nd_ctc_loss_grad", NULL, "y", single),
+    OF("nd_ctc_loss_grad", NULL, "a_lengths", counts),
+    OF("nd_ctc_loss_grad", NULL, "y_lengths", counts),
+    OF("nd_scaled_dot_product_attention_grad", "const nd_array *", "logsumexp", two),
+    OF("nd_rope", NULL, "a", turned),
+    OF("nd_rope_grad", NULL, "g", turned),
+    OF(NULL, "const nd_array *", "cos", angles),
+    OF(NULL, "const nd_array *", "sin", angles),
+    OF("nd_moe", NULL, "weights", rank3),
+    OF("nd_moe", NULL, "experts", experts),
+    OF("nd_moe", NULL, "scales", column),
+    OF("nd_gather_padded", NULL, "indices", positions),
+    OF("nd_scatter_padded", NULL, "indices", positions),
+    OF(NULL, "const nd_array *", "scale", row),
+    OF(NULL, "const nd_array *", "bias", row),
+    OF(NULL, "const nd_array *", "mean", row),
+    OF(NULL, "const nd_array *", "variance", row),
     OF(NULL, "const nd_array *", "pivots", order),
     OF(NULL, "const nd_array *", "rtol", number),
     OF(NULL, "const nd_array *", "indices", index),
@@ -503,6 +544,8 @@ static const number_row numbers[] = {
     {"nd_conv_grad_weight", "ndim", 3},
     {"nd_upsample_grad", "ndim", 3},
     {"nd_cross", "axis", 1},
+    {"nd_group_norm", "groups", 1},
+    {"nd_group_norm_grad", "groups", 1},
     {"nd_einsum", "n", 2},
     {"nd_multi_dot", "n", 2},
     {"nd_tile", "nreps", 2},

@@ -166,6 +166,8 @@ void conform_norm(void);
 void conform_fft(void);
 void conform_conv(void);
 void conform_pool(void);
+void conform_neural(void);
+void conform_attention(void);
 void conform_matmul(void);
 void conform_linalg(void);
 void conform_indexing(void);

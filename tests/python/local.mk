@@ -51,6 +51,10 @@ python_tests = \
   %reldir%/test_nn.py \
   %reldir%/test_norms.py \
   %reldir%/test_npz.py \
+  %reldir%/test_nn_attention.py \
+  %reldir%/test_nn_losses.py \
+  %reldir%/test_nn_norms.py \
+  %reldir%/test_nn_parts.py \
   %reldir%/test_operators.py \
   %reldir%/test_package.py \
   %reldir%/test_pickle.py \

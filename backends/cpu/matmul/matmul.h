@@ -141,6 +141,14 @@ ew_loop mm_epilogue_loop(const mm_kernels *k, int32_t epilogue);
 void mm_pack(const mm_kernels *k, mm_pack_fn fn, int64_t width, const char *src, int32_t dtype,
              int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc, char *dst);
 
+/* ---- matmul/matmul.c */
+typedef void (*mm_pack_fn)(const void *, int64_t, int64_t, int64_t, int64_t, void *);
+/* Packs w lanes by kc, at most MM_MAX_DEPTH, by fn, pack_a or pack_b of k, whose panels have that
+ * width; strides lead to the next lane and along k. Another dtype is converted first, a panel at a
+ * time. */
+void mm_pack(const mm_kernels *k, mm_pack_fn fn, int64_t width, const char *src, int32_t dtype,
+             int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc, char *dst);
+
 /* ---- matmul/finish.c */
 /* Sums (m, n), rows p->pitch apart, into out at (i, j): alpha, beta, bias and epilogue. */
 void mm_finish(const mm_plan *p, int64_t item, int64_t i, int64_t j, int64_t m, int64_t n,

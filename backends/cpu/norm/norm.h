@@ -30,6 +30,16 @@ typedef struct {
     void (*exp[2])(double *dst, const double *x, const double *shift, int64_t n);
     /* The same along a row, in place, and its sum. */
     double (*exp_sum[2])(double *x, int64_t n, double shift);
+    /* Gradients, of a row. */
+    double (*dot)(const double *x, const double *y, int64_t n);
+    void (*multiply)(double *x, const double *y, int64_t n); /* x*y, in place */
+    /* x*(g - s), in place */
+    void (*times_less)(double *x, const double *g, int64_t n, double s);
+    /* g - x*s into x */
+    void (*less_times)(double *x, const double *g, int64_t n, double s);
+    /* ((g - a) - (x - mean - error)*b)*factor into x */
+    void (*affine_grad)(double *x, const double *g, int64_t n, double mean, double error, double a,
+                        double b, double factor);
     /* Of columns. */
     /* Sums go on for as many lines as there are, so they carry their rounding errors. */
     void (*add_columns)(double *sum, double *error, const double *x, int64_t n);

@@ -297,6 +297,49 @@ static double exp_sum_double(double *x, int64_t n, double shift)
     return exp_sum(x, n, shift, 1);
 }
 
+/* ---- gradients ---- */
+CPU_INLINE void products(double *restrict sum, const double *restrict x, const double *restrict y,
+                         int64_t n)
+{
+    for (int64_t l = 0; l < n; l++)
+        sum[l] += x[l] * y[l];
+}
+
+static double row_dot(const double *x, const double *y, int64_t n)
+{
+    double v[LANES] = {0};
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        products(v, x + i, y + i, LANES);
+    products(v, x + i, y + i, n - i);
+    return joined(v);
+}
+
+static void row_multiply(double *restrict x, const double *restrict y, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] *= y[i];
+}
+
+static void row_times_less(double *restrict x, const double *restrict g, int64_t n, double s)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] *= g[i] - s;
+}
+
+static void row_less_times(double *restrict x, const double *restrict g, int64_t n, double s)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] = g[i] - x[i] * s;
+}
+
+static void row_affine_grad(double *restrict x, const double *restrict g, int64_t n, double mean,
+                            double error, double a, double b, double factor)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] = ((g[i] - a) - ((x[i] - mean) - error) * b) * factor;
+}
+
 /* ---- of columns ---- */
 static void add_columns(double *sum, double *error, const double *x, int64_t n)
 {
@@ -363,6 +406,11 @@ const cpu_norm_table CPU_ISA_FN(cpu_norm_loops) = {
     .subtract = row_subtract,
     .exp = {exp_single, exp_double},
     .exp_sum = {exp_sum_single, exp_sum_double},
+    .dot = row_dot,
+    .multiply = row_multiply,
+    .times_less = row_times_less,
+    .less_times = row_less_times,
+    .affine_grad = row_affine_grad,
     .add_columns = add_columns,
     .add_but_ones = add_but_ones,
     .max_columns = max_columns,

@@ -29,6 +29,30 @@ static PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t n)
     return read_along(module, "gather", nd_gather, args, n);
 }
 
+static PyObject *take_padded(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    return read_along(module, "take", nd_take_padded, args, n);
+}
+static PyObject *gather_padded(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    return read_along(module, "gather", nd_gather_padded, args, n);
+}
+
+/* (x, indices, source, axis, mode): scatter, or index_add for a mode of -1 */
+static PyObject *scatter_padded(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    py_state *st = py_state_of(module);
+    nd_array *a, *indices, *source, *r = NULL;
+    int axis, mode;
+    if (py_args(st, "scatter", "aaaii", args, n, &a, &indices, &source, &axis, &mode) < 0)
+        return NULL;
+    PyThreadState *saved = py_unlock(a, py_work(a, indices));
+    return py_done(st, saved,
+                   mode < 0 ? nd_index_add_padded(a, indices, source, axis, &r)
+                            : nd_scatter_padded(a, indices, source, axis, mode, &r),
+                   &r);
+}
+
 /* (x, indices, source, axis, mode, copy) */
 static PyObject *scatter(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
@@ -86,6 +110,9 @@ static PyObject *nonzero(PyObject *module, PyObject *const *args, Py_ssize_t n)
 }
 
 PyMethodDef py_indexing_methods[] = {
+    PY_METHOD("_take_padded", take_padded),
+    PY_METHOD("_gather_padded", gather_padded),
+    PY_METHOD("_scatter_padded", scatter_padded),
     PY_METHOD("_take", take),           PY_METHOD("_take_along_axis", take_along_axis),
     PY_METHOD("_gather", gather),       PY_METHOD("_scatter", scatter),
     PY_METHOD("_index_add", index_add), PY_METHOD("_select", select_rows),

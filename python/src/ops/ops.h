@@ -24,6 +24,7 @@ extern PyMethodDef py_linalg_methods[], py_random_methods[], py_distribution_met
 extern PyMethodDef py_math_methods[], py_statistics_methods[], py_histogram_methods[];
 extern PyMethodDef py_stack_methods[], py_fft_methods[], py_calculus_methods[], py_edit_methods[], py_sets_methods[];
 extern PyMethodDef py_signal_methods[], py_comm_methods[], py_expr_methods[], py_conv_methods[];
+extern PyMethodDef py_neural_methods[], py_losses_methods[];
 
 /* ---- random numbers (random.c) ---- */
 typedef struct {
@@ -37,6 +38,8 @@ typedef struct {
 /* Reads the first five arguments of each function: (seed, counter, shape, dtype, device). */
 int py_random_parse(py_state *st, const char *name, PyObject *const *args, Py_ssize_t n,
                     py_random_request *q);
+/* Reads a key of a seed and a counter. */
+int py_random_key(PyObject *seed, PyObject *counter, nd_random_key *key);
 /* Finds a distribution by name; ND_DRAW_NONE: there is none. */
 nd_distribution py_random_named(PyObject *name);
 

@@ -3,7 +3,7 @@
  * bits. */
 #include "python/src/ops/ops.h"
 
-static int key_of(PyObject *seed, PyObject *counter, nd_random_key *key)
+int py_random_key(PyObject *seed, PyObject *counter, nd_random_key *key)
 {
     key->key = PyLong_AsUnsignedLongLongMask(seed);
     if (PyErr_Occurred())
@@ -40,7 +40,7 @@ static PyObject *skip(PyObject *module, PyObject *const *args, Py_ssize_t n)
     if (py_args(st, "skip", "lt", args + 1, n - 1, &size, &dtype) < 0)
         return NULL;
     PyObject *zero = PyLong_FromLong(0);
-    int bad = zero ? key_of(zero, args[0], &key) : -1;
+    int bad = zero ? py_random_key(zero, args[0], &key) : -1;
     Py_XDECREF(zero);
     if (bad)
         return NULL;
@@ -72,7 +72,7 @@ static PyObject *blocks(PyObject *module, PyObject *const *args, Py_ssize_t n)
 int py_random_parse(py_state *st, const char *name, PyObject *const *args, Py_ssize_t n,
                     py_random_request *q)
 {
-    if (n < 5 || key_of(args[0], args[1], &q->key) < 0 ||
+    if (n < 5 || py_random_key(args[0], args[1], &q->key) < 0 ||
         py_args(st, name, "ztv", args + 2, 3, q->shape, &q->ndim, &q->dtype, &q->device) < 0)
         return -1;
     return 0;
@@ -128,7 +128,7 @@ static PyObject *permutation(PyObject *module, PyObject *const *args, Py_ssize_t
     int64_t count;
     nd_device *device;
     nd_array *r = NULL;
-    if (n != 4 || key_of(args[0], args[1], &key) < 0 ||
+    if (n != 4 || py_random_key(args[0], args[1], &key) < 0 ||
         py_args(st, "permutation", "lv", args + 2, 2, &count, &device) < 0)
         return NULL;
     PyThreadState *saved = PyEval_SaveThread();
@@ -141,7 +141,7 @@ static PyObject *block(PyObject *module, PyObject *const *args, Py_ssize_t n)
     nd_random_key k;
     uint32_t out[4];
     (void)module;
-    if (n != 2 || key_of(args[0], args[1], &k) < 0)
+    if (n != 2 || py_random_key(args[0], args[1], &k) < 0)
         return NULL;
     const uint32_t counter[4] = {(uint32_t)k.counter[0], (uint32_t)(k.counter[0] >> 32),
                                  (uint32_t)k.counter[1], (uint32_t)(k.counter[1] >> 32)};

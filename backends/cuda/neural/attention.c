@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Attention and its gradients: which kernel, and its parameters. */
+#include "neural/attention.h"
+#include <stdio.h>
+#include "host/backend.h"
+
+enum { FORWARD, QUERIES, KEYS, VALUES, KERNELS };
+static const char *const names[KERNELS] = {"attention", "attention_dq", "attention_dk",
+                                           "attention_dv"};
+
+static const char *dtype_name(int32_t dtype)
+{
+    return dtype == NDP_F16 ? "f16" : dtype == NDP_BF16 ? "bf16" : dtype == NDP_F32 ? "f32" : "f64";
+}
+
+static attention_view view_of(const ndp_view *v)
+{
+    attention_view r = {.at = cuda_ptr(v)};
+    for (int d = 0; d < v->ndim; d++)
+        r.stride[d] = v->stride[d];
+    return r;
+}
+
+/* Bytes of shared memory: two pieces of operands, a block of scores, and what rows have. */
+static uint32_t shared_bytes(int32_t dtype)
+{
+    const uint32_t pitch = ATTENTION_BLOCK + 4, element = dtype == NDP_F64 ? 8 : 4;
+    return (2 * 16 * pitch + ATTENTION_BLOCK * pitch + 3 * ATTENTION_BLOCK) * element;
+}
+
+static int64_t blocks_of(int64_t n, int64_t block)
+{
+    return (n + block - 1) / block;
+}
+
+static attention_params params_of(const ndp_call *call)
+{
+    const ndp_attention *given = call->params;
+    const ndp_view *in = call->in;
+    attention_params p = {.q = view_of(&in[0]),
+                          .k = view_of(&in[1]),
+                          .v = view_of(&in[2]),
+                          .batch = in[0].shape[0],
+                          .heads = in[0].shape[1],
+                          .key_heads = in[1].shape[1],
+                          .m = in[0].shape[2],
+                          .n = in[1].shape[2],
+                          .d = in[0].shape[3],
+                          .e = in[2].shape[3],
+                          .diagonal = given->diagonal,
+                          .counter = {given->counter[0], given->counter[1]},
+                          .key = {(uint32_t)given->key, (uint32_t)(given->key >> 32)},
+                          .least = (uint32_t)(given->dropout * 0x1p32),
+                          .causal = given->causal,
+                          .scale = given->scale,
+                          .keep = 1 - given->dropout};
+    if (call->op == NDP_OP_attention_grad) {
+        p.g = view_of(&in[3]);
+        p.lse = view_of(&in[4]);
+        p.delta = view_of(&in[5]);
+    }
+    for (uint32_t i = 0; i < call->n_out; i++)
+        p.out[i] = view_of(&call->out[i]);
+    if (given->has_mask) {
+        const ndp_view *mask = &in[call->n_in - 1];
+        p.mask = view_of(mask);
+        p.mask_kind = mask->dtype == NDP_BOOL ? ATTENTION_BOOL : ATTENTION_ADDED;
+    }
+    p.q_blocks = blocks_of(p.m, ATTENTION_BLOCK);
+    p.k_blocks = blocks_of(p.n, ATTENTION_BLOCK);
+    p.d_chunks = blocks_of(p.d, ATTENTION_COLUMNS);
+    p.e_chunks = blocks_of(p.e, ATTENTION_COLUMNS);
+    return p;
+}
+
+/* One kernel over so many blocks; none where there is nothing to write. */
+static int32_t launch(const cuda_kernel *k, int which, ndp_stream *s, int64_t blocks,
+                      attention_params *p, int32_t dtype)
+{
+    if (blocks == 0)
+        return NDP_OK;
+    if (blocks > INT32_MAX)
+        return cuda_error(NDP_ERR_UNSUPPORTED, "%s of %lld blocks", cuda_op_name(k->op),
+                          (long long)blocks);
+    return cuda_launch(k, k->function[which], s, (uint32_t)blocks, ATTENTION_THREADS,
+                       shared_bytes(dtype), p);
+}
+
+static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
+{
+    const cuda_kernel *k = (const cuda_kernel *)base;
+    const int32_t dtype = call->in[0].dtype;
+    attention_params p = params_of(call);
+    const int64_t queries = p.batch * p.heads * p.q_blocks,
+                  keys = p.batch * p.key_heads * p.k_blocks;
+    if (call->op == NDP_OP_attention) {
+        p.e_chunks = p.e_chunks ? p.e_chunks : 1; /* one at least, for the sums */
+        return launch(k, FORWARD, s, queries * p.e_chunks, &p, dtype);
+    }
+    int32_t status = launch(k, QUERIES, s, queries * p.d_chunks, &p, dtype);
+    if (status == NDP_OK)
+        status = launch(k, KEYS, s, keys * p.d_chunks, &p, dtype);
+    if (status == NDP_OK)
+        status = launch(k, VALUES, s, keys * p.e_chunks, &p, dtype);
+    return status;
+}
+
+static int32_t make(cuda_kernel *k, const ndp_call *like)
+{
+    char name[32];
+    const int32_t dtype = like->in[0].dtype;
+    const int gradient = like->op == NDP_OP_attention_grad;
+    int32_t status = NDP_OK;
+    k->base.run = run;
+    for (int i = gradient ? QUERIES : FORWARD; i < (gradient ? KERNELS : QUERIES) && status == NDP_OK;
+         i++) {
+        snprintf(name, sizeof name, "%s_%s", names[i], dtype_name(dtype));
+        status = cuda_function(k->dev, CUDA_MODULE_attention_ANY, name, &k->function[i]);
+        if (status == NDP_OK)
+            status = cuda_fail(cu.cuFuncSetAttribute(k->function[i],
+                                                     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                     (int)shared_bytes(dtype)),
+                               "shared memory for %s", name);
+    }
+    return status;
+}
+
+static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
+{
+    const int32_t dtype = like->in[0].dtype;
+    if (!(cuda_domain_dtypes(like->op) >> dtype & 1) || like->in[1].dtype != dtype ||
+        like->in[2].dtype != dtype || like->out[0].dtype != dtype)
+        return cuda_unsupported(like, why, n);
+    return cuda_kernel_get(dev, like, 0, make, out);
+}
+
+const cuda_class cuda_attention = {.dtypes = cuda_domain_dtypes, .find = find};

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Parameters of the kernels of neural operations: gradients of norms, cross entropy, rope, dropout.
+ * The same for host C and device C++. Strides count elements. */
+#ifndef NDOCK_CUDA_NEURAL_H
+#define NDOCK_CUDA_NEURAL_H
+#include <ndock/plugin.h>
+#include "walk/divisor.h"
+
+enum { NEURAL_THREADS = 256, NEURAL_LONG_THREADS = 1024, NEURAL_GRID = 1 << 20 };
+enum { NEURAL_X, NEURAL_G, NEURAL_OUT, NEURAL_SCALE, NEURAL_OPERANDS };
+
+typedef struct {
+    int64_t extent, stride[NEURAL_OPERANDS];
+} neural_dim;
+
+/* Gradients of norms. Items are elements, or vectors of them along the innermost dimension, whose
+ * strides then count vectors. */
+typedef struct {
+    uint64_t at[NEURAL_OPERANDS]; /* scale 0: none */
+    int64_t rows, items;
+    double count, eps; /* elements of a row */
+    int32_t kept, reduced;
+    neural_dim dim[NDP_MAX_NDIM]; /* kept ones, then reduced ones, each innermost first */
+} neural_norm;
+
+/* Cross entropy and its gradient; g, weights 0: none. */
+typedef struct {
+    uint64_t a, y, g, weights, out, status;
+    int64_t rows, n, a_row, a_step, y_step, g_step, weights_step, out_row, out_step;
+    int64_t ignore;
+    double smoothing;
+    int32_t op, vectors; /* a and out are taken in vectors along the classes */
+} neural_entropy;
+
+/* Pairs of (b, h, t): blocks take part of a (b, h)'s t * pairs. */
+typedef struct {
+    uint64_t in, cosine, sine, out;
+    int64_t in_stride[4], cos_stride[4], sin_stride[4], out_stride[4];
+    int64_t t, pairs;  /* pairs of a row, or vectors of them */
+    int64_t apart, step; /* elements between those of a pair, and from pair to pair */
+    cuda_divisor heads, chunks; /* chunks of blocks of one (b, h) */
+    float sign;
+    int32_t zero;
+} neural_rope;
+
+/* Dense elements in C order. */
+typedef struct {
+    uint64_t in, out, n, counter[2];
+    uint32_t key[2];
+    uint32_t least, zero;
+    double divisor;
+} neural_dropout;
+
+#endif

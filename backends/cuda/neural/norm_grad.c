@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Gradients of the row normalisations: which kernel, and its parameters. */
+#include <stdio.h>
+#include <string.h>
+#include "host/backend.h"
+#include "neural/neural.h"
+
+enum { WARP_VECTORS, WARP, BLOCK_VECTORS, BLOCK, KERNELS };
+enum { SHORT_ITEMS = 128 }; /* of a row that a warp serves */
+static const char *const suffixes[KERNELS] = {"warp_vec", "warp", "block_vec", "block"};
+
+/* Dimensions first to last - 1 of the views, innermost first, those that all step through evenly as
+ * one; returns how many there are. */
+static int32_t take_dims(neural_dim *dim, const ndp_view *const *view, int first, int last)
+{
+    int32_t n = 0;
+    for (int d = last - 1; d >= first; d--) {
+        neural_dim next = {.extent = view[0]->shape[d]};
+        int joins = n > 0;
+        if (next.extent == 1)
+            continue;
+        for (int o = 0; o < NEURAL_OPERANDS; o++) {
+            next.stride[o] = view[o] ? view[o]->stride[d] : 0;
+            joins = joins && next.stride[o] == dim[n - 1].stride[o] * dim[n - 1].extent;
+        }
+        if (joins)
+            dim[n - 1].extent *= next.extent;
+        else
+            dim[n++] = next;
+    }
+    return n;
+}
+
+static int64_t extents_of(const neural_dim *dim, int32_t n)
+{
+    int64_t size = 1;
+    for (int32_t d = 0; d < n; d++)
+        size *= dim[d].extent;
+    return size;
+}
+
+/* Whether the scale is the same along the innermost dimension: its strides count elements always. */
+static int is_even(const neural_norm *p, int o)
+{
+    return o == NEURAL_SCALE && p->dim[p->kept].stride[o] == 0;
+}
+
+/* Whether rows can be taken in vectors of V elements. */
+static int is_whole(const neural_norm *p, int64_t V, int64_t bytes)
+{
+    const neural_dim *inner = &p->dim[p->kept];
+    if (p->reduced == 0 || inner->extent % V)
+        return 0;
+    for (int o = 0; o < NEURAL_OPERANDS; o++) {
+        if (!p->at[o] || is_even(p, o))
+            continue;
+        if (inner->stride[o] != 1)
+            return 0;
+        if (p->at[o] % (uint64_t)(V * bytes))
+            return 0;
+        for (int d = 0; d < p->kept + p->reduced; d++)
+            if (d != p->kept && p->dim[d].stride[o] % V)
+                return 0;
+    }
+    return 1;
+}
+
+static void take_vectors(neural_norm *p, int64_t V)
+{
+    p->dim[p->kept].extent /= V;
+    p->items /= V;
+    for (int d = p->kept + 1; d < p->kept + p->reduced; d++)
+        for (int o = 0; o < NEURAL_OPERANDS; o++)
+            p->dim[d].stride[o] /= is_even(p, o) ? 1 : V;
+}
+
+static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
+{
+    const cuda_kernel *k = (const cuda_kernel *)base;
+    const ndp_norm *params = call->params;
+    const ndp_view *const view[NEURAL_OPERANDS] = {&call->in[1], &call->in[0], &call->out[0],
+                                                   params->has_scale ? &call->in[2] : NULL};
+    const int ndim = view[NEURAL_X]->ndim, kept = ndim - params->n_reduced;
+    const int64_t bytes = ndp_dtype_size(view[NEURAL_X]->dtype), V = 16 / bytes;
+    neural_norm p = {.eps = params->eps};
+    if (ndp_view_size(view[NEURAL_X]) == 0)
+        return NDP_OK;
+    for (int o = 0; o < NEURAL_OPERANDS; o++)
+        p.at[o] = view[o] ? cuda_ptr(view[o]) : 0;
+    p.kept = take_dims(p.dim, view, 0, kept);
+    p.reduced = take_dims(p.dim + p.kept, view, kept, ndim);
+    p.rows = extents_of(p.dim, p.kept);
+    p.items = extents_of(p.dim + p.kept, p.reduced);
+    p.count = (double)p.items;
+    const int whole = is_whole(&p, V, bytes);
+    if (whole)
+        take_vectors(&p, V);
+    const int narrow = p.items <= SHORT_ITEMS;
+    const int64_t beside = narrow ? NEURAL_THREADS / 32 : 1, blocks = (p.rows + beside - 1) / beside;
+    return cuda_launch(k, k->function[(narrow ? WARP_VECTORS : BLOCK_VECTORS) + !whole], s,
+                       (uint32_t)(blocks < NEURAL_GRID ? blocks : NEURAL_GRID), NEURAL_THREADS, 0,
+                       &p);
+}
+
+static int32_t make(cuda_kernel *k, const ndp_call *like)
+{
+    char name[48];
+    const int module = cuda_module_of("norm_grad", like->in[0].dtype);
+    int32_t status = NDP_OK;
+    k->base.run = run;
+    for (int i = 0; i < KERNELS && status == NDP_OK; i++) {
+        snprintf(name, sizeof name, "%s_%s", cuda_op_name(like->op), suffixes[i]);
+        status = cuda_function(k->dev, module, name, &k->function[i]);
+    }
+    return status;
+}
+
+static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
+{
+    const int32_t dtype = like->in[0].dtype;
+    int same = like->out[0].dtype == dtype;
+    for (uint32_t i = 1; i < like->n_in; i++)
+        same &= like->in[i].dtype == dtype;
+    if (!same || !(cuda_domain_dtypes(like->op) >> dtype & 1))
+        return cuda_unsupported(like, why, n);
+    return cuda_kernel_get(dev, like, 0, make, out);
+}
+
+const cuda_class cuda_norm_grad = {.dtypes = cuda_domain_dtypes, .find = find};

@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Normalisations and their gradients against formulas of their definitions in float64, gradients also against finite differences;
+random shapes, axes, views and dtypes; running statistics; errors."""
+import ndock as nd
+from arrays import DEVICES, np, pair
+from tap import cases, main, raises
+
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-5, "float64": 1e-11}
+
+
+def near(got, want, dtype, scale=1.0):
+    assert str(got.dtype) == dtype, (got.dtype, dtype)
+    got = np.asarray(nd.astype(got, nd.float64).tolist()) if got.size else np.zeros(got.shape)
+    assert got.shape == want.shape, (got.shape, want.shape)
+    bound = TOLERANCE[dtype] * (np.abs(want) + scale)
+    assert np.all(np.abs(got - want) <= bound), (np.max(np.abs(got - want) / bound), dtype)
+
+
+def given(rng, shape, dtype, device):
+    """A random array and what it holds, in float64: a view with other strides now and then."""
+    x = rng.normal(size=shape)
+    a = nd.astype(nd.asarray(x, device=device), dtype)
+    if len(shape) > 1 and rng.integers(2):
+        order = rng.permutation(len(shape))
+        a = nd.permute_dims(nd.permute_dims(a, tuple(int(d) for d in order)) + 0, tuple(int(d) for d in np.argsort(order)))
+    return a, np.asarray(nd.astype(a, nd.float64).tolist()).reshape(shape)
+
+
+def normal(x, axes, eps):
+    mean = x.mean(axes, keepdims=True)
+    return (x - mean) / np.sqrt(((x - mean) ** 2).mean(axes, keepdims=True) + eps)
+
+
+def normal_grad(g, x, axes, eps):
+    """The derivative of normal, by its Jacobian: of each element of the result by each of x."""
+    mean = x.mean(axes, keepdims=True)
+    d = x - mean
+    r = 1 / np.sqrt((d ** 2).mean(axes, keepdims=True) + eps)
+    n = np.prod([x.shape[a] for a in axes])
+    return r * g - r * g.sum(axes, keepdims=True) / n - d * r ** 3 * (g * d).sum(axes, keepdims=True) / n
+
+
+def rms_grad(g, x, axes, eps):
+    r = 1 / np.sqrt((x ** 2).mean(axes, keepdims=True) + eps)
+    n = np.prod([x.shape[a] for a in axes])
+    return r * g - x * r ** 3 * (g * x).sum(axes, keepdims=True) / n
+
+
+def softmax(x, axes):
+    e = np.exp(x - x.max(axes, keepdims=True))
+    return e / e.sum(axes, keepdims=True)
+
+
+SHAPES = [(7,), (3, 5), (2, 3, 4), (4, 1, 6), (2, 3, 2, 5), (3, 2100), (1, 5000)]
+
+
+@cases(*[(device, dtype) for device in DEVICES for dtype in FLOATS])
+def test_softmax_gradients(device, dtype):
+    rng = np.random.default_rng(3)
+    for shape in SHAPES:
+        axes = tuple(int(a) for a in rng.choice(len(shape), rng.integers(1, len(shape) + 1), replace=False))
+        g, g64 = given(rng, shape, dtype, device)
+        x, x64 = given(rng, shape, dtype, device)
+        y = nd.nn.softmax(x, axes)
+        y64 = np.asarray(nd.astype(y, nd.float64).tolist())
+        near(nd.nn.softmax_grad(g, y, axes), y64 * (g64 - (g64 * y64).sum(axes, keepdims=True)), dtype)
+        z = nd.nn.log_softmax(x, axes)
+        z64 = np.asarray(nd.astype(z, nd.float64).tolist())
+        near(nd.nn.log_softmax_grad(g, z, axes), g64 - np.exp(z64) * g64.sum(axes, keepdims=True), dtype, 1 + np.abs(g64.sum(axes, keepdims=True)))
+
+
+@cases(*[(device, dtype) for device in DEVICES for dtype in FLOATS])
+def test_layer_and_rms_norm_gradients(device, dtype):
+    rng = np.random.default_rng(4)
+    for shape in SHAPES:
+        n = int(rng.integers(1, len(shape) + 1))
+        axes, kept, last = tuple(range(len(shape) - n, len(shape))), tuple(range(len(shape) - n)), shape[len(shape) - n:]
+        g, g64 = given(rng, shape, dtype, device)
+        x, x64 = given(rng, shape, dtype, device)
+        w, w64 = given(rng, last, dtype, device)
+        for weight, scale in ((None, 1.0), (w, w64)):
+            size = 1 + np.abs(g64 * scale).mean()
+            dx, dw, db = nd.nn.layer_norm_grad(g, x, last, weight)
+            near(dx, normal_grad(g64 * scale, x64, axes, 1e-5), dtype, 8 * size)
+            near(dw, (g64 * normal(x64, axes, 1e-5)).sum(kept), dtype, 8)
+            near(db, g64.sum(kept), dtype, 8)
+            dx, dw = nd.nn.rms_norm_grad(g, x, last, weight)
+            near(dx, rms_grad(g64 * scale, x64, axes, 1e-5), dtype, 8 * size)
+            near(dw, (g64 * x64 / np.sqrt((x64 ** 2).mean(axes, keepdims=True) + 1e-5)).sum(kept), dtype, 8)
+
+
+@cases(*[(device, dtype) for device in DEVICES for dtype in FLOATS])
+def test_groups_and_instances(device, dtype):
+    rng = np.random.default_rng(5)
+    for shape, groups in [((2, 6, 5), 3), ((3, 4, 2, 3), 1), ((1, 4, 7), 4), ((2, 8), 2), ((0, 4, 3), 2)]:
+        x, x64 = given(rng, shape, dtype, device)
+        g, g64 = given(rng, shape, dtype, device)
+        w, w64 = given(rng, shape[1:2], dtype, device)
+        b, b64 = given(rng, shape[1:2], dtype, device)
+        column = (-1,) + (1,) * (len(shape) - 2)
+        rest = tuple(d for d in range(len(shape)) if d != 1)
+        for n, forward, backward in ((groups, lambda *a: nd.nn.group_norm(a[0], groups, *a[1:]), lambda *a: nd.nn.group_norm_grad(a[0], a[1], groups, *a[2:])),
+                                     (shape[1], nd.nn.instance_norm, nd.nn.instance_norm_grad)):
+            split = (shape[0], n, shape[1] // n, int(np.prod(shape[2:])))
+            y = normal(x64.reshape(split), (2, 3), 1e-5).reshape(shape) if x64.size else x64
+            near(forward(x), y, dtype, 4)
+            near(forward(x, w, b), y * w64.reshape(column) + b64.reshape(column), dtype, 4)
+            dx, dw, db = backward(g, x, w)
+            want = normal_grad((g64 * w64.reshape(column)).reshape(split), x64.reshape(split), (2, 3), 1e-5).reshape(shape) if x64.size else x64
+            near(dx, want, dtype, 20)
+            near(dw, (g64 * y).sum(rest), dtype, 8)
+            near(db, g64.sum(rest), dtype, 8)
+
+
+@cases(*[(device, dtype) for device in DEVICES for dtype in FLOATS])
+def test_batch_norm(device, dtype):
+    rng = np.random.default_rng(6)
+    for shape in [(4, 3), (5, 2, 3), (2, 3, 4, 2), (1, 3, 5)]:
+        column, axes = (1, -1) + (1,) * (len(shape) - 2), tuple(d for d in range(len(shape)) if d != 1)
+        x, x64 = given(rng, shape, dtype, device)
+        g, g64 = given(rng, shape, dtype, device)
+        w, w64 = given(rng, shape[1:2], dtype, device)
+        b, b64 = given(rng, shape[1:2], dtype, device)
+        mean, mean64 = given(rng, shape[1:2], dtype, device)
+        var, var64 = abs(nd.asarray(mean)), np.abs(mean64)
+        scale = w64.reshape(column)
+        r = 1 / np.sqrt(var64 + 1e-5).reshape(column)
+        away = (x64 - mean64.reshape(column)) * r
+        near(nd.nn.batch_norm(x, mean, var, w, b), away * scale + b64.reshape(column), dtype, 4 * np.max(r))
+        dx, dw, db = nd.nn.batch_norm_grad(g, x, mean, var, w)
+        near(dx, g64 * r * scale, dtype)
+        near(dw, (g64 * away).sum(axes), dtype, 8 * np.max(r))
+        near(db, g64.sum(axes), dtype, 8)
+        y = nd.nn.batch_norm(x, mean, var, w, b, training=True, momentum=0.25)
+        near(y, normal(x64, axes, 1e-5) * scale + b64.reshape(column), dtype, 4)
+        near(mean, 0.75 * mean64 + 0.25 * x64.mean(axes), dtype, 1)
+        near(var, 0.75 * var64 + 0.25 * x64.var(axes, ddof=1), dtype, 1)
+        dx, dw, db = nd.nn.batch_norm_grad(g, x, None, None, w, training=True)
+        near(dx, normal_grad(g64 * scale, x64, axes, 1e-5), dtype, 20)
+        near(dw, (g64 * normal(x64, axes, 1e-5)).sum(axes), dtype, 8)
+        near(nd.nn.batch_norm(x, None, None, training=True), normal(x64, axes, 1e-5), dtype, 4)
+
+
+def difference(f, x, g, step=1e-6):
+    """The gradient of sum(g*f(x)) by central differences."""
+    r = np.zeros_like(x)
+    for i in np.ndindex(x.shape):
+        up, down = x.copy(), x.copy()
+        up[i] += step
+        down[i] -= step
+        r[i] = ((f(up) - f(down)) * g).sum() / (2 * step)
+    return r
+
+
+def test_gradients_by_differences():
+    rng = np.random.default_rng(7)
+    x, g, w = rng.normal(size=(2, 3, 4)), rng.normal(size=(2, 3, 4)), rng.normal(size=4)
+    c = rng.normal(size=3)
+
+    def as64(f):
+        return lambda z: np.asarray(f(nd.asarray(z)).tolist())
+    a, ga = nd.asarray(x), nd.asarray(g)
+    for forward, backward in [
+            (nd.nn.softmax, lambda: nd.nn.softmax_grad(ga, nd.nn.softmax(a))),
+            (nd.nn.log_softmax, lambda: nd.nn.log_softmax_grad(ga, nd.nn.log_softmax(a))),
+            (lambda z: nd.nn.layer_norm(z, 4, nd.asarray(w)), lambda: nd.nn.layer_norm_grad(ga, a, 4, nd.asarray(w))[0]),
+            (lambda z: nd.nn.rms_norm(z, 4, nd.asarray(w)), lambda: nd.nn.rms_norm_grad(ga, a, 4, nd.asarray(w))[0]),
+            (lambda z: nd.nn.group_norm(z, 3, nd.asarray(c)), lambda: nd.nn.group_norm_grad(ga, a, 3, nd.asarray(c))[0]),
+            (lambda z: nd.nn.batch_norm(z, None, None, nd.asarray(c), training=True),
+             lambda: nd.nn.batch_norm_grad(ga, a, None, None, nd.asarray(c), training=True)[0])]:
+        want, got = difference(as64(forward), x, g), np.asarray(backward().tolist())
+        assert np.max(np.abs(want - got)) < 1e-7, np.max(np.abs(want - got))
+
+
+def test_views_of_more_axes():
+    rng = np.random.default_rng(8)
+    for _ in range(40):
+        shape = tuple(int(n) for n in rng.integers(1, 5, rng.integers(1, 5)))
+        (g64, g), (x64, x) = pair(rng, "float64", shape, "cpu"), pair(rng, "float64", shape, "cpu")
+        axes = tuple(range(int(rng.integers(0, len(shape))), len(shape)))
+        got = nd.nn.layer_norm_grad(g, x, tuple(shape[a] for a in axes))[0]
+        near(got, normal_grad(g64, x64, axes, 1e-5), "float64", 500)
+
+
+def test_errors():
+    x = nd.zeros((2, 3, 4))
+    with raises(ValueError, "layer_norm"):
+        nd.nn.layer_norm(x, (5,))
+    with raises(TypeError, "int64"):
+        nd.nn.softmax_grad(nd.zeros((2,), dtype=nd.int64), nd.zeros((2,), dtype=nd.int64))
+    with raises(ValueError, "softmax_grad"):
+        nd.nn.softmax_grad(nd.zeros((2,)), nd.zeros((3,)))
+    with raises(IndexError, "softmax_grad"):
+        nd.nn.softmax_grad(nd.zeros((2,)), nd.zeros((2,)), 1)
+    with raises(ValueError, "3 channels", "2 groups"):
+        nd.nn.group_norm(x, 2)
+    with raises(ValueError, "0 groups"):
+        nd.nn.group_norm(x, 0)
+    with raises(ValueError, "more than one value"):
+        nd.nn.batch_norm(nd.zeros((1, 3)), None, None, training=True)
+    with raises(ValueError, "batch_norm"):
+        nd.nn.batch_norm(x, nd.zeros((4,)), nd.zeros((4,)))
+
+
+if __name__ == "__main__":
+    main(globals())
