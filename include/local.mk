@@ -21,6 +21,7 @@ dist_ndockinclude_DATA += %reldir%/ndock/graph.h
 dist_ndockinclude_DATA += %reldir%/ndock/expr.h
 dist_ndockinclude_DATA += %reldir%/ndock/conv.h %reldir%/ndock/pool.h %reldir%/ndock/windows.h
 dist_ndockinclude_DATA += %reldir%/ndock/normalization.h %reldir%/ndock/loss.h %reldir%/ndock/attention.h %reldir%/ndock/neural.h
+dist_ndockinclude_DATA += %reldir%/ndock/gguf.h %reldir%/ndock/quant.def %reldir%/ndock/quant.h %reldir%/ndock/quant_tmpl.h
 nodist_ndockinclude_DATA = %reldir%/ndock/version.h
 DISTCLEANFILES += %reldir%/ndock/version.h
 CONFIG_STATUS_DEPENDENCIES = $(srcdir)/%reldir%/ndock/version.h.in

@@ -9,6 +9,7 @@ cpu_isa_sources = \
   %reldir%/norm/norm_isa.c \
   %reldir%/pool/pool_isa.c \
   %reldir%/attention/rows_isa.c \
+  %reldir%/quant/quant_isa.c \
   %reldir%/random/random_isa.c %reldir%/random/sampler_isa.c \
   %reldir%/reduce/reduce_isa.c \
   %reldir%/index/search_isa.c \
@@ -66,6 +67,8 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/program/compile.c %reldir%/program/program.h %reldir%/program/run.c \
   %reldir%/pool/frame.c %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/row_tmpl.h \
   %reldir%/pool/unfold.c \
+  %reldir%/quant/encode.c %reldir%/quant/format_tmpl.h %reldir%/quant/quant.c %reldir%/quant/quant.h \
+  %reldir%/quant/unpack_avx2.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/sampler.c %reldir%/random/sampler.h \
   %reldir%/reduce/arg_tmpl.h %reldir%/reduce/finish.c %reldir%/reduce/lanes_tmpl.h %reldir%/reduce/logsumexp_tmpl.h \
   %reldir%/reduce/minmax_tmpl.h %reldir%/reduce/prod_tmpl.h %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h \

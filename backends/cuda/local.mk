@@ -24,6 +24,7 @@ cuda_host_sources = \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
   %reldir%/program/program.c %reldir%/program/program.h %reldir%/program/source.c %reldir%/program/text.c \
   %reldir%/program/text.def %reldir%/program/text.h \
+  %reldir%/quant/quant.c %reldir%/quant/quant.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/random_class.h %reldir%/random/sampler.c \
   %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h %reldir%/reduce/scan.c %reldir%/reduce/scan.h \
   %reldir%/sort/cub.h %reldir%/sort/sort.c %reldir%/sort/sort.h \
@@ -37,6 +38,7 @@ cuda_kernel_sources = \
   %reldir%/matmul/matmul.cu \
   %reldir%/neural/attention.cu %reldir%/neural/entropy.cu %reldir%/neural/norm_grad.cu %reldir%/neural/rope.cu \
   %reldir%/norm/norm.cu \
+  %reldir%/quant/quant.cu \
   %reldir%/random/random.cu %reldir%/random/sampler.cu \
   %reldir%/reduce/reduce.cu %reldir%/reduce/scan.cu \
   %reldir%/sort/cub.cu %reldir%/sort/sort.cu
@@ -54,6 +56,7 @@ cuda_kernel_headers = \
   %reldir%/neural/attention.h %reldir%/neural/neural.cuh %reldir%/neural/neural.h \
   %reldir%/norm/fit.cuh %reldir%/norm/norm.h \
   %reldir%/program/frame.cuh %reldir%/program/half.cuh %reldir%/program/undef.cuh \
+  %reldir%/quant/format.cuh %reldir%/quant/quant.h \
   %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \
   %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh \
   %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/sort.h \

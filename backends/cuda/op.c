@@ -9,8 +9,8 @@ static const cuda_class *const classes[NDP_CLASS_END] = {
 
 /* Operations of the classes that have no formula are known to their files up to this row of op.def. A
  * later one is computed by the CPU until the file of its class has it, and the mark is moved. The files
- * of Fourier transforms and of linear algebra refuse what they do not know themselves; class RANDOM and
- * the classes of neural operations have all of their own. */
+ * of Fourier transforms, of linear algebra and of quantised arrays refuse what they do not know
+ * themselves; class RANDOM and the classes of neural operations have all of their own. */
 enum { LAST_KNOWN = NDP_OP_random_integers };
 
 static const cuda_class *class_of(int32_t op)
@@ -28,6 +28,7 @@ static const cuda_class *class_of(int32_t op)
     case NDP_CLASS_ATTENTION:
     case NDP_CLASS_ROPE:
     case NDP_CLASS_DROPOUT:
+    case NDP_CLASS_QUANT:
         return classes[op_class];
     default:
         return op_class <= NDP_CLASS_TERNARY || op <= LAST_KNOWN ? classes[op_class] : NULL;

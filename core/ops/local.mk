@@ -20,3 +20,4 @@ core_ops_sources += %reldir%/calculus.c %reldir%/diagonal.c %reldir%/edit.c %rel
 core_ops_sources += %reldir%/activation.c %reldir%/ctc.c %reldir%/padded.c
 core_ops_sources += %reldir%/attention.c %reldir%/batch_norm.c %reldir%/cross_entropy.c %reldir%/embedding.c %reldir%/group_norm.c \
   %reldir%/losses.c %reldir%/neural.c %reldir%/neural.h %reldir%/norm_grad.c %reldir%/rope.c
+core_ops_sources += %reldir%/qarray.c %reldir%/quant.c %reldir%/quant.h

@@ -87,6 +87,7 @@ static const char *const optional[] = {
     "nd_graph_break release",
     "nd_graph_launch stream",
     "nd_graph_update updated",
+    "nd_qarray_retain q",
 };
 /* Devices and options that are needed after all. */
 static const char *const needed[] = {

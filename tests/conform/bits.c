@@ -302,6 +302,25 @@ static void decompositions(nd_dtype dtype, int64_t count, int64_t n)
     nd_release_all(7, (nd_array *[]){re, im, turned, both, a, t, spd});
 }
 
+/* Products with quantised matrices, whose sums of integers are added up in one order of lanes. */
+static void quantised(nd_quant_format format)
+{
+    char name[64];
+    nd_array *x = values(ND_F32, 2, (int64_t[]){11, 1280}, 3, 21), *r = NULL,
+             *weights = values(ND_F32, 2, (int64_t[]){100, 1280}, 1, 22);
+    nd_qarray *q = NULL;
+    snprintf(name, sizeof name, "quantize %s", nd_quant_get(format)->name);
+    need(nd_quantize(weights, format, &q), name);
+    print_hash(name, nd_retain((nd_array *)(uintptr_t)nd_qarray_blocks(q)));
+    need(nd_dequantize(q, ND_F32, &r), name);
+    print_hash("dequantize", r);
+    need(nd_matmul_q(x, q, &r), name);
+    print_hash("matmul_q", r);
+    nd_release(x);
+    nd_release(weights);
+    nd_qarray_release(q);
+}
+
 int main(void)
 {
     static const nd_dtype products[] = {ND_F32, ND_F64, ND_F16, ND_I32, ND_C64};
@@ -339,5 +358,9 @@ int main(void)
     need(nd_random_normal(NULL, ND_F64, 2, shape, &key, 0, 1, &r), "random_normal");
     print_hash("random_normal:f64", r);
     draws();
+    quantised(ND_Q8_0);
+    quantised(ND_Q4_0);
+    quantised(ND_Q4_K);
+    quantised(ND_Q6_K);
     return failed;
 }

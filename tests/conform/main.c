@@ -17,7 +17,7 @@ static void (*const groups[])(void) = {
     conform_together,    conform_training,    conform_long_sums, conform_margins,  conform_linalg,
     conform_fft, conform_neural, conform_attention,
     conform_conv,
-    conform_pool,
+    conform_pool,         conform_quant,
 };
 static const char *device = "cpu", *group, *replay;
 

@@ -33,6 +33,7 @@ python_tests = \
   %reldir%/test_format.py \
   %reldir%/test_graph.py \
   %reldir%/test_fuse.py \
+  %reldir%/test_gguf.py \
   %reldir%/test_hostile.py \
   %reldir%/test_index.py \
   %reldir%/test_leaks.py \
@@ -59,6 +60,7 @@ python_tests = \
   %reldir%/test_package.py \
   %reldir%/test_pickle.py \
   %reldir%/test_quantile.py \
+  %reldir%/test_quantized.py \
   %reldir%/test_random.py \
   %reldir%/test_readme.py \
   %reldir%/test_selection.py \
