@@ -10,6 +10,7 @@
 enum { EXIT_USAGE = 2 };
 
 int tool_info(int argc, char **argv);
+int tool_cache(int argc, char **argv);
 int tool_mem(int argc, char **argv);
 int tool_conform(int argc, char **argv);
 int tool_new_plugin(int argc, char **argv);

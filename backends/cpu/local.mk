@@ -56,6 +56,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/simd.h %reldir%/matmul/skinny.c \
   %reldir%/matmul/skinny_tmpl.h \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
+  %reldir%/program/compiler.c %reldir%/program/object.c %reldir%/program/program.h %reldir%/program/source.c \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/sampler.c %reldir%/random/sampler.h \
   %reldir%/reduce/arg_tmpl.h %reldir%/reduce/finish.c %reldir%/reduce/lanes_tmpl.h %reldir%/reduce/logsumexp_tmpl.h \
   %reldir%/reduce/minmax_tmpl.h %reldir%/reduce/prod_tmpl.h %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h \
@@ -64,6 +65,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/sort/elements.c %reldir%/sort/keys_tmpl.h %reldir%/sort/lanes.c %reldir%/sort/network_tmpl.h %reldir%/sort/row.c %reldir%/sort/sort.c \
   %reldir%/sort/sort.h %reldir%/sort/sort_tmpl.h %reldir%/sort/parts.c %reldir%/sort/select.c %reldir%/sort/select.h %reldir%/sort/topk.c \
   %reldir%/walk/load_tmpl.h %reldir%/walk/tile.c %reldir%/walk/tile.h %reldir%/walk/tile_tmpl.h %reldir%/walk/walk.h
+nodist_%canon_reldir%_ndock_cpu_la_SOURCES = %reldir%/program/texts.c
 %canon_reldir%_ndock_cpu_la_CPPFLAGS = $(cpu_cppflags)
 %canon_reldir%_ndock_cpu_la_CFLAGS = $(cpu_cflags)
 %canon_reldir%_ndock_cpu_la_LIBADD = $(cpu_variants) -lm
@@ -75,3 +77,10 @@ if !HAVE_SANITIZER
 endif
 endif
 EXTRA_DIST += %reldir%/plugin.map
+
+# What #include "ndock_kernel.h" stands for in the C of programs, as text.
+cpu_kernel_header = %reldir%/math/half.h %reldir%/math/vmath.h %reldir%/program/kernel_prelude.h
+%reldir%/program/texts.c: $(cpu_kernel_header) %reldir%/program/embed.sh
+	$(AM_V_GEN)$(MKDIR_P) %reldir%/program && (cd $(srcdir) && $(SHELL) %reldir%/program/embed.sh $(cpu_kernel_header)) >$@.tmp && mv $@.tmp $@
+EXTRA_DIST += %reldir%/program/embed.sh %reldir%/program/kernel_prelude.h
+CLEANFILES += %reldir%/program/texts.c

@@ -3,6 +3,7 @@
 #include "python/src/array/array.h"
 #include "python/src/exchange/exchange.h"
 #include "python/src/files/files.h"
+#include "python/src/kernels/kernels.h"
 #include "python/src/memory/memory.h"
 #include "python/src/needle/needle.h"
 
