@@ -7,11 +7,12 @@ import tempfile
 _folder = tempfile.TemporaryDirectory()
 os.environ["NDOCK_KERNEL_CACHE_DIR"] = _folder.name
 
-from devices import DEVICES  # noqa: E402
+from devices import DEVICES as FOUND  # noqa: E402
 import ndock as nd  # noqa: E402
 import ndock._kernels as inside  # noqa: E402
 import numpy as np  # noqa: E402
 
+DEVICES = tuple(os.environ.get("KERNEL_TEST_DEVICES", "").split()) or FOUND  # "opencl:0": that alone
 WAYS = [(d, "compiled") for d in DEVICES] + [("cpu", "operations"), ("sim:0", "operations")]
 SLICE = bool(os.environ.get("NDOCK_TEST_SLICE"))
 REAL = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"][::3 if SLICE else 1]

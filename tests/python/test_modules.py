@@ -35,11 +35,21 @@ extern "C" __global__ void axpy(long long n, float a, const float *x, float *y)
         y[i] = a * x[i] + y[i];
 }
 """
+OPENCL = """
+__kernel void axpy(long n, float a, __global const char *x, ulong x_at, __global char *y, ulong y_at)
+{
+    long i = get_global_id(0);
+    if (i < n)
+        ((__global float *)(y + y_at))[i] += a * ((__global const float *)(x + x_at))[i];
+}
+__kernel void whole(__global float *x) { x[get_global_id(0)] += 1; }
+"""
+SOURCES = {"cuda": CUDA, "opencl": OPENCL}
 DECLARED = "int64 n, float32 a, const float32 *x, float32 *y"
 
 
 def module(device, **more):
-    return nd.Module(CUDA if device.startswith("cuda") else C, device, name="saxpy", **more)
+    return nd.Module(SOURCES.get(device.partition(":")[0], C), device, name="saxpy", **more)
 
 
 @cases(*DEVICES)
@@ -148,7 +158,8 @@ def test_functions_of_the_process():
 @cases(*DEVICES)
 def test_what_is_wrong_with_a_module(device):
     with raises(ValueError, "saxpy", "undeclared_name"):
-        nd.Module(("extern \"C\" __global__ " if device.startswith("cuda") else "") + "void f(void) { undeclared_name = 1; }", device, name="saxpy")
+        before = {"cuda": "extern \"C\" __global__ ", "opencl": "__kernel "}.get(device.partition(":")[0], "")
+        nd.Module(before + "void f(int n) { undeclared_name = n; }", device, name="saxpy")
     with raises(ValueError, "no_such"):
         module(device).kernel("no_such")
     with raises(ValueError, "kind"):
@@ -176,6 +187,18 @@ def test_a_kernel_outlives_its_module(device):
     k(1, 8, (8, 1.0, nd.ones(8, dtype="float32", device=device), y))
     assert back(y).tolist() == [1.0] * 8
     assert k.limits["block_threads"] >= 256 and "axpy" in repr(k) and "saxpy" in repr(k.module)
+
+
+@cases(*[d for d in DEVICES if d.startswith("opencl")])
+def test_buffers_of_opencl(device):
+    """Kernels with a parameter for each array get buffers, which begin at multiples of an alignment."""
+    x = nd.zeros(4096, dtype="float32", device=device)
+    k = module(device).kernel("whole")
+    k(1, 4, (x,))
+    k(1, 4, (x[2048:],))
+    assert back(x).nonzero()[0].tolist() == [0, 1, 2, 3, 2048, 2049, 2050, 2051]
+    with raises(ValueError, "offset", "ulong"):
+        k(1, 4, (x[1:],))
 
 
 @cases("sim:0")
