@@ -2,8 +2,6 @@
 """Code of programs for one device: CUDA C++, PTX, cubins, OpenCL C, C, functions of the process; and launches of its kernels."""
 from __future__ import annotations
 
-import re
-
 from . import _ndock
 
 TYPE_CHECKING = False
@@ -47,6 +45,7 @@ class _Argument:
 
 def _declared(source: str, name: str, names: Mapping[str, str]) -> Optional[list[_Argument]]:
     """The parameters of a kernel as its source declares them; None where that cannot be told."""
+    import re
     source = re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.S)
     m = re.search(rf"(?:__global__|\b__kernel\b|\bkernel\b)[^;{{}}]*?\b{re.escape(name)}\s*\(([^()]*)\)", source)
     if not m:

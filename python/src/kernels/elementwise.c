@@ -54,13 +54,54 @@ static int keep_few_axes(py_kernel_call *c, int original, const int64_t *shape)
     return -1;
 }
 
+/* Whether an input steps far along the innermost axis, and by one along another: read so, each
+ * element costs a line of the cache. A copy, made tile by tile, costs less. */
+static bool is_across(const py_kernel_call *c, const py_operand_of *p)
+{
+    enum { FAR = 16, MANY = 1 << 14 };
+    const int last = c->ndim - 1;
+    if (!p->a || p->raw || p->out || last < 1 || c->size < MANY)
+        return false;
+    const int64_t step = p->stride[last] < 0 ? -p->stride[last] : p->stride[last];
+    for (int d = 0; d < last && step >= FAR; d++)
+        if ((p->stride[d] == 1 || p->stride[d] == -1) && c->shape[d] >= FAR)
+            return true;
+    return false;
+}
+
+static int copy_across(py_kernel_call *c, bool *copied)
+{
+    *copied = false;
+    for (int i = 0; i < c->n_in; i++) {
+        py_operand_of *p = &c->operand[i];
+        nd_array *dense = NULL;
+        if (!is_across(c, p))
+            continue;
+        if (py_check(c->st, nd_copy(p->a, NULL, &dense)) < 0)
+            return -1;
+        py_discard(p->owned);
+        p->a = p->owned = dense;
+        *copied = true;
+    }
+    return 0;
+}
+
 static int lay_out(py_kernel_call *c)
 {
     int64_t shape[ND_MAX_NDIM];
     const int ndim = c->ndim;
+    bool copied;
     memcpy(shape, c->shape, (size_t)ndim * sizeof *shape);
     py_kernel_strides(c, 0);
     c->ndim = py_kernel_merge(c, c->n, ndim, c->shape);
+    if (copy_across(c, &copied) < 0)
+        return -1;
+    if (copied) {
+        c->ndim = ndim;
+        memcpy(c->shape, shape, (size_t)ndim * sizeof *shape);
+        py_kernel_strides(c, 0);
+        c->ndim = py_kernel_merge(c, c->n, ndim, c->shape);
+    }
     return c->ndim <= PY_KERNEL_NDIM ? 0 : keep_few_axes(c, ndim, shape);
 }
 
