@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 dist_doc_DATA += %reldir%/fuse.md
+dist_doc_DATA += %reldir%/kernels.md
 dist_doc_DATA += %reldir%/python.md
 dist_doc_DATA += %reldir%/random.md
 dist_doc_DATA += %reldir%/special.md

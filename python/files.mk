@@ -10,6 +10,7 @@
 #   streams    Stream, Event, and what is known about waiting
 #   memory     device memory: statistics, settings, pinned memory, Allocator and Pool
 #   graph      _Graph, of which _graph.py makes Graph
+#   kernels    modules, kernels and operations of programs, and what is kept of compiled code
 #   asarray    arrays of Python's numbers, nested sequences and other libraries' host memory
 #   ops        functions that make and compute arrays
 #   indexing   x[key], x[key] = value, take and put
@@ -101,6 +102,13 @@ python_sources += %reldir%/src/indexing/line.c
 python_sources += %reldir%/src/indexing/plan.c
 python_sources += %reldir%/src/indexing/set.c
 python_sources += %reldir%/src/indexing/take.c
+python_sources += %reldir%/src/kernels/cache.c
+python_sources += %reldir%/src/kernels/code.c
+python_sources += %reldir%/src/kernels/custom.c
+python_sources += %reldir%/src/kernels/elementwise.c
+python_sources += %reldir%/src/kernels/kernels.h
+python_sources += %reldir%/src/kernels/operands.c
+python_sources += %reldir%/src/kernels/reduce.c
 python_sources += %reldir%/src/exchange/buffer.c
 python_sources += %reldir%/src/exchange/cai_export.c
 python_sources += %reldir%/src/exchange/cai_import.c
@@ -136,6 +144,7 @@ python_modules += %reldir%/ndock/_capturing.py
 python_modules += %reldir%/ndock/_comparing.py
 python_modules += %reldir%/ndock/_conv.py
 python_modules += %reldir%/ndock/_creation.py
+python_modules += %reldir%/ndock/_custom.py
 python_modules += %reldir%/ndock/_debug.py
 python_modules += %reldir%/ndock/_device.py
 python_modules += %reldir%/ndock/_distributions.py
@@ -151,12 +160,22 @@ python_modules += %reldir%/ndock/_graph.py
 python_modules += %reldir%/ndock/_histogram.py
 python_modules += %reldir%/ndock/_indexing.py
 python_modules += %reldir%/ndock/_info.py
+python_modules += %reldir%/ndock/_kernel_cache.py
+python_modules += %reldir%/ndock/_kernel_eval.py
+python_modules += %reldir%/ndock/_kernel_machine.py
+python_modules += %reldir%/ndock/_kernel_parse.py
+python_modules += %reldir%/ndock/_kernel_preludes.py
+python_modules += %reldir%/ndock/_kernel_reduction.py
+python_modules += %reldir%/ndock/_kernel_text.py
+python_modules += %reldir%/ndock/_kernel_types.py
+python_modules += %reldir%/ndock/_kernels.py
 python_modules += %reldir%/ndock/_linalg.py
 python_modules += %reldir%/ndock/_log.py
 python_modules += %reldir%/ndock/_manipulation.py
 python_modules += %reldir%/ndock/_matrices.py
 python_modules += %reldir%/ndock/_methods.py
 python_modules += %reldir%/ndock/_names.py
+python_modules += %reldir%/ndock/_modules.py
 python_modules += %reldir%/ndock/_nan.py
 python_modules += %reldir%/ndock/_needle_array.py
 python_modules += %reldir%/ndock/_needle_device.py

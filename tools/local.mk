@@ -7,6 +7,7 @@ bin_PROGRAMS += %reldir%/ndock
   %reldir%/elf.c %reldir%/elf_find.c
 %canon_reldir%_ndock_SOURCES += %reldir%/info/doctor.c %reldir%/info/hardware.c %reldir%/info/offline.c \
   %reldir%/info/params.c %reldir%/info/suggest.c %reldir%/info/info.c %reldir%/info/ops.c %reldir%/info/memory.c
+%canon_reldir%_ndock_SOURCES += %reldir%/cache/cache.h %reldir%/cache/cache.c %reldir%/cache/read.c
 %canon_reldir%_ndock_SOURCES += %reldir%/mem/mem.h %reldir%/mem/mem.c %reldir%/mem/read.c %reldir%/mem/sum.c \
   %reldir%/mem/time.c %reldir%/mem/axis.c %reldir%/mem/chart.c %reldir%/mem/draw.c
 %canon_reldir%_ndock_SOURCES += %reldir%/conform/conform.h %reldir%/conform/conform.c %reldir%/conform/case.c \

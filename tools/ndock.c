@@ -12,6 +12,7 @@ static const struct {
      "devices, plug-ins and why some were refused, SIMD, threads, BLAS, environment"},
     {"conform", tool_conform, "says whether the plug-in in a file keeps the contract"},
     {"new-plugin", tool_new_plugin, "writes a project that builds a plug-in for a device"},
+    {"cache", tool_cache, "shows and clears the kernels that were compiled at run time"},
     {"mem", tool_mem, "draws a snapshot of memory as a picture, or prints its sums"},
     {"graph", tool_graph, "shows what is in the dump of a graph, as text or as a picture"},
     {"replay", tool_replay, "makes the calls of a trace (NDOCK_HOOK=trace) again on a plug-in"},

@@ -11,6 +11,7 @@ enum { EXIT_USAGE = 2 };
 
 int tool_info(int argc, char **argv);
 int tool_graph(int argc, char **argv);
+int tool_cache(int argc, char **argv);
 int tool_mem(int argc, char **argv);
 int tool_conform(int argc, char **argv);
 int tool_new_plugin(int argc, char **argv);

@@ -47,6 +47,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/fft/fft.c %reldir%/fft/fft.h %reldir%/fft/fftw.c %reldir%/fft/fftw.h %reldir%/host/choice.h %reldir%/fft/lanes_tmpl.h %reldir%/fft/line.c %reldir%/fft/line.h \
   %reldir%/fft/line_tmpl.h %reldir%/fft/node_tmpl.h %reldir%/fft/pass_tmpl.h %reldir%/fft/plan.c %reldir%/fft/real_tmpl.h \
   %reldir%/fft/roots.c %reldir%/fft/shape.c %reldir%/fft/vector_tmpl.h \
+  %reldir%/compiler/compiler.c %reldir%/compiler/compiler.h %reldir%/compiler/object.c %reldir%/compiler/source.c \
   %reldir%/host/code.c %reldir%/host/cpu.h %reldir%/host/host.c %reldir%/host/isa.c %reldir%/host/memory.c \
   %reldir%/host/params.c %reldir%/host/scalar.c %reldir%/host/slots.h %reldir%/host/threads.c \
   %reldir%/index/index.c %reldir%/index/index.h %reldir%/index/plan.c %reldir%/index/scatter.c %reldir%/index/scatter_loop_tmpl.h \
@@ -77,6 +78,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/sort/elements.c %reldir%/sort/keys_tmpl.h %reldir%/sort/lanes.c %reldir%/sort/network_tmpl.h %reldir%/sort/row.c %reldir%/sort/sort.c \
   %reldir%/sort/sort.h %reldir%/sort/sort_tmpl.h %reldir%/sort/parts.c %reldir%/sort/select.c %reldir%/sort/select.h %reldir%/sort/topk.c \
   %reldir%/walk/load_tmpl.h %reldir%/walk/tile.c %reldir%/walk/tile.h %reldir%/walk/tile_tmpl.h %reldir%/walk/walk.h
+nodist_%canon_reldir%_ndock_cpu_la_SOURCES = %reldir%/compiler/texts.c
 %canon_reldir%_ndock_cpu_la_CPPFLAGS = $(cpu_cppflags)
 %canon_reldir%_ndock_cpu_la_CFLAGS = $(cpu_cflags)
 %canon_reldir%_ndock_cpu_la_LIBADD = $(cpu_variants) -lm -lrt
@@ -88,3 +90,10 @@ if !HAVE_SANITIZER
 endif
 endif
 EXTRA_DIST += %reldir%/plugin.map
+
+# What #include "ndock_kernel.h" stands for in the C of programs, as text.
+cpu_kernel_header = %reldir%/math/half.h %reldir%/math/vmath.h %reldir%/compiler/kernel_prelude.h
+%reldir%/compiler/texts.c: $(cpu_kernel_header) %reldir%/compiler/embed.sh
+	$(AM_V_GEN)$(MKDIR_P) %reldir%/compiler && (cd $(srcdir) && $(SHELL) %reldir%/compiler/embed.sh $(cpu_kernel_header)) >$@.tmp && mv $@.tmp $@
+EXTRA_DIST += %reldir%/compiler/embed.sh %reldir%/compiler/kernel_prelude.h
+CLEANFILES += %reldir%/compiler/texts.c

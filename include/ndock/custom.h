@@ -18,8 +18,11 @@ ND_BEGIN_DECLS
 typedef struct nd_module nd_module;     /* counted */
 typedef struct nd_function nd_function; /* of a module, and goes with it */
 enum {
-    ND_CODE_SOURCE = 1, /* text; for CUDA it is CUDA C++, compiled for the exact device by NVRTC
-                           and kept in the kernel cache (cache.h). Functions by name: extern "C" */
+    ND_CODE_SOURCE = 1, /* text, compiled for the exact device and kept in the kernel cache
+                           (cache.h): for cuda CUDA C++ by NVRTC, its functions extern "C"; for
+                           opencl OpenCL C; for cpu and sim C, by the compiler that NDOCK_CPU_CC
+                           names, its functions ND_BLOCK_KERNEL(name) of "ndock_kernel.h", which
+                           are called for each block of the grid */
     ND_CODE_PTX = 2,    /* text, compiled by the driver */
     ND_CODE_BINARY = 3, /* a cubin or a fat binary */
     ND_CODE_HOST = 4    /* an array of nd_host_function, for cpu and sim */

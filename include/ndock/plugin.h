@@ -532,7 +532,7 @@ typedef struct {
 
 /* Group "ndp.code/1": code that programs bring along. */
 enum {
-    NDP_CODE_SOURCE = 1, /* text, which the plug-in compiles (CUDA C++) */
+    NDP_CODE_SOURCE = 1, /* text, which the plug-in compiles (CUDA C++, OpenCL C, C) */
     NDP_CODE_PTX = 2,    /* text, which the driver compiles */
     NDP_CODE_BINARY = 3, /* for the exact device (a cubin or fat binary) */
     NDP_CODE_HOST = 4    /* an array of ndp_host_function: functions of this process */

@@ -12,6 +12,7 @@ from ._averages import *  # noqa: F403
 from ._calculus import *  # noqa: F403
 from ._comparing import *  # noqa: F403
 from ._creation import *  # noqa: F403
+from ._custom import *  # noqa: F403
 from ._debug import *  # noqa: F403
 from ._device import *  # noqa: F403
 from ._dtypes import *  # noqa: F403
@@ -24,10 +25,13 @@ from ._fuse import *  # noqa: F403
 from ._histogram import *  # noqa: F403
 from ._indexing import *  # noqa: F403
 from ._info import __array_namespace_info__ as __array_namespace_info__
+from ._kernel_cache import *  # noqa: F403
+from ._kernels import *  # noqa: F403
 from ._linalg import *  # noqa: F403
 from ._log import *  # noqa: F403
 from ._manipulation import *  # noqa: F403
 from ._matrices import *  # noqa: F403
+from ._modules import *  # noqa: F403
 from ._nan import *  # noqa: F403
 from ._positions import *  # noqa: F403
 from ._printing import *  # noqa: F403

@@ -41,7 +41,7 @@ EXTRA_DIST += plugins/opencl/README.md plugins/opencl/configure.ac plugins/openc
   plugins/opencl/classes.def plugins/opencl/op.c plugins/opencl/plugin.c plugins/opencl/plugin.map \
   plugins/opencl/copy/convert.cl \
   plugins/opencl/elementwise/elementwise.c plugins/opencl/elementwise/elementwise.cl \
-  plugins/opencl/host/device.c plugins/opencl/host/event.c plugins/opencl/host/guard.c plugins/opencl/host/host.c plugins/opencl/host/host_function.c plugins/opencl/host/kernel.c \
+  plugins/opencl/host/code.c plugins/opencl/host/device.c plugins/opencl/host/event.c plugins/opencl/host/guard.c plugins/opencl/host/host.c plugins/opencl/host/host_function.c plugins/opencl/host/kernel.c \
   plugins/opencl/host/library.c plugins/opencl/host/library.def plugins/opencl/host/memory.c plugins/opencl/host/opencl.h \
   plugins/opencl/host/order.c plugins/opencl/host/program.c plugins/opencl/host/stream.c \
   plugins/opencl/index/index.c plugins/opencl/index/index.cl \

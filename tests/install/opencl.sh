@@ -41,6 +41,15 @@ own_tests() {
     [ $status = 0 ] || tail -n 60 "$tap_dir/check"
     return $status
 }
+# Kernels that programs bring, from Python, where the package was built.
+from_python() {
+    env PYTHONPATH="$PWD/python:$source/../../tests/python" LD_LIBRARY_PATH="$PWD/.libs" KERNEL_TEST_DEVICES=opencl:0 \
+        NDOCK_PLUGIN_PATH="$PWD/backends/cpu/.libs:$PWD/plugins/sim/.libs:$tap_dir/opencl/.libs" POCL_CACHE_DIR="$tap_dir/opencl" \
+        "${PYTHON:-python3}" -B "$source/../../tests/python/$1" >"$tap_dir/kernels" 2>&1
+    status=$?
+    grep -v '^ok ' "$tap_dir/kernels"
+    return $status
+}
 
 check 'it is copied' copy
 check 'autoreconf' in_folder autoreconf -fi
@@ -48,5 +57,11 @@ check 'configure' in_folder ./configure -q
 check 'it builds' in_folder make
 check 'it builds from the installed headers alone' uses_installed_only
 check 'its own tests pass' own_tests
+if [ -e python/package.stamp ] && ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1 && [ -z "$NDOCK_TEST_SLICE" ]; then
+    check 'modules of programs from Python' from_python test_modules.py
+    check 'reductions by formula from Python' from_python test_kernel_reductions.py
+else
+    skip 'kernels of programs from Python' "the package was not built, there is no OpenCL driver, or it is a slice"
+fi
 [ ! -f "$tap_dir/lines" ] || sed 's/^/# /' "$tap_dir/lines"
 finish

@@ -18,6 +18,7 @@ python_tests = \
   %reldir%/test_calculus.py \
   %reldir%/test_cai.py \
   %reldir%/test_comm.py \
+  %reldir%/test_custom.py \
   %reldir%/test_decompositions.py \
   %reldir%/test_device.py \
   %reldir%/test_docs.py \
@@ -36,6 +37,10 @@ python_tests = \
   %reldir%/test_gguf.py \
   %reldir%/test_hostile.py \
   %reldir%/test_index.py \
+  %reldir%/test_kernel_cache.py \
+  %reldir%/test_kernel_reductions.py \
+  %reldir%/test_kernel_sources.py \
+  %reldir%/test_kernels.py \
   %reldir%/test_leaks.py \
   %reldir%/test_lifecycle.py \
   %reldir%/test_linalg.py \
@@ -45,6 +50,7 @@ python_tests = \
   %reldir%/test_manipulation.py \
   %reldir%/test_math.py \
   %reldir%/test_memory.py \
+  %reldir%/test_modules.py \
   %reldir%/test_matrix.py \
   %reldir%/test_namespace.py \
   %reldir%/test_needle.py \
@@ -74,7 +80,7 @@ python_tests = \
   %reldir%/test_text_files.py \
   %reldir%/test_wait.py
 EXTRA_DIST += $(python_tests) \
-  %reldir%/arrays.py %reldir%/devices.py %reldir%/golden_expm.py %reldir%/in_use.py %reldir%/ranks.py %reldir%/simulator.py %reldir%/tap.py %reldir%/typed.py %reldir%/wheel.sh
+  %reldir%/arrays.py %reldir%/devices.py %reldir%/golden_expm.py %reldir%/in_use.py %reldir%/ranks.py %reldir%/kernels.py %reldir%/simulator.py %reldir%/tap.py %reldir%/typed.py %reldir%/wheel.sh
 if HAVE_PYTHON_HEADERS
 TESTS += $(python_tests)
 endif

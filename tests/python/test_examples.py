@@ -60,6 +60,20 @@ def test_fused(device):
     assert len(lines) == 8 and all(line.endswith("same values") for line in lines[1:]), lines
 
 
+@cases("cpu", "sim:0")
+def test_jit(device):
+    with tempfile.TemporaryDirectory() as folder:
+        for files in (2, 2):  # one kernel each of gcd and zeta, compiled once
+            out = run("jit.py", "--device", device, "--size", "2000", NDOCK_KERNEL_CACHE_DIR=folder)
+            assert f"{files} files" in out and "WRONG" not in out
+    assert "WRONG" not in run("jit.py", "--device", device, "--size", "2000", NDOCK_CPU_CC="off")
+
+
+@cases("cfunc", "numba", "triton")
+def test_kernel_recipes(name):
+    assert "WRONG" not in run("kernel_recipes.py", name)
+
+
 def numbers(line):
     return [float(number) for number in re.findall(r"[0-9.]+(?:e-?[0-9]+)?", line)]
 

@@ -102,10 +102,10 @@ static void launches(void)
 static void load_errors(void)
 {
     nd_module *m = NULL;
-    nd_module_opts opts = {.size = sizeof opts, .kind = ND_CODE_SOURCE, .code = "int x;"};
+    nd_module_opts opts = {.size = sizeof opts, .kind = ND_CODE_PTX, .code = ".version 7.0"};
     is_int(nd_module_load(cpu, NULL, &m), ND_ERR_ARGUMENT, "options are needed");
-    is_int(nd_module_load(cpu, &opts, &m), ND_ERR_UNSUPPORTED, "the CPU takes no source");
-    has_text(told(), "source", "the error names the kind of code");
+    is_int(nd_module_load(cpu, &opts, &m), ND_ERR_UNSUPPORTED, "the CPU takes no PTX");
+    has_text(told(), "PTX", "the error names the kind of code");
     has_text(told(), "cpu", "and the device");
     opts.kind = 9;
     is_int(nd_module_load(cpu, &opts, &m), ND_ERR_ARGUMENT, "no such kind");
@@ -115,6 +115,47 @@ static void load_errors(void)
     opts.nbytes--;
     is_int(nd_module_load(cpu, &opts, &m), ND_ERR_ARGUMENT, "half a host function");
     ok(m == NULL, "and no module");
+}
+
+/* C, compiled by the machine's compiler where there is one. */
+static void programs_in_c_on(nd_device *device)
+{
+    static const char text[] =
+        "#include \"ndock_kernel.h\"\n"
+        "ND_BLOCK_KERNEL(double_it)\n"
+        "{ ((float *)argument[1])[at[0]] = 2 * ((float *)argument[0])[at[0]]; }\n";
+    nd_module_opts opts = {.size = sizeof opts, .kind = ND_CODE_SOURCE, .code = text};
+    const nd_launch_opts launch = {.size = sizeof launch, .grid = {6}, .block = {1}};
+    nd_module *m = NULL;
+    nd_function *f = NULL;
+    nd_array *x = six(device), *y = NULL;
+    const nd_status status = nd_module_load(device, &opts, &m);
+    if (status == ND_ERR_UNSUPPORTED) {
+        skip(2, told());
+        nd_release(x);
+        return;
+    }
+    DO(status);
+    DO(nd_empty_like(x, 0, &y));
+    DO(nd_module_function(m, "double_it", &f));
+    const nd_launch_arg args[] = {nd_launch_in(x), nd_launch_out(y)};
+    DO(nd_launch(f, args, 2, &launch));
+    float in[6], out[6];
+    DO(nd_to_host(x, in, sizeof in));
+    DO(nd_to_host(y, out, sizeof out));
+    int right = 1;
+    for (int i = 0; i < 6; i++)
+        right &= out[i] == 2 * in[i];
+    ok(right, "a kernel in C computes on %s", nd_device_name(device));
+    is_int(nd_module_function(m, "other", &f), ND_ERR_ARGUMENT, "it has no other function");
+    nd_module_release(m);
+    nd_release_all(2, (nd_array *[]){x, y});
+}
+
+static void programs_in_c(void)
+{
+    programs_in_c_on(cpu);
+    programs_in_c_on(sim);
 }
 
 static void launch_errors(void)
@@ -510,6 +551,7 @@ int main(int argc, char **argv)
 {
     static const tap_case cases[] = {{"launches", launches},
                                      {"load_errors", load_errors},
+                                     {"programs_in_c", programs_in_c},
                                      {"launch_errors", launch_errors},
                                      {"order_of_accesses", order_of_accesses},
                                      {"registering", registering},

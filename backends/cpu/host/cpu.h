@@ -32,6 +32,7 @@ typedef struct {
     const char *isa;     /* NULL: the best there is */
     const char *blas;
     const char *lapack;
+    const char *cc;
 } cpu_parameters;
 extern cpu_parameters cpu_set;
 void cpu_read_parameters(void);

@@ -3,7 +3,7 @@
 #include "host/cpu.h"
 #include "host/choice.h"
 
-cpu_parameters cpu_set = {.isa = NULL, .blas = "auto", .lapack = "auto"};
+cpu_parameters cpu_set = {.isa = NULL, .blas = "auto", .lapack = "auto", .cc = "auto"};
 const char *cpu_fft_library = "own";
 
 static const struct {
@@ -40,6 +40,14 @@ static const struct {
       .values = "auto, own, off, or a LAPACK library's path or soname",
       .help = "linear algebra by: auto (the first LAPACK found, else own kernels), own or off (own "
               "kernels)"}},
+    {&cpu_set.cc,
+     {.size = sizeof(ndh_param),
+      .type = NDP_PARAM_TEXT,
+      .name = "CC",
+      .initial = "auto",
+      .values = "auto, off, or a C compiler's path or name",
+      .help =
+          "kernels of programs compiled by: auto (cc, gcc or clang in PATH), off (nothing is)"}},
     {&cpu_fft_library,
      {.size = sizeof(ndh_param),
       .type = NDP_PARAM_TEXT,

@@ -61,7 +61,7 @@ static inline uint16_t cpu_f16_from_f32_plain(float f)
     return (uint16_t)(sign | r);
 }
 
-#if defined(__F16C__)
+#if defined(__F16C__) && !defined(ND_KERNEL_TEXT)
 #include <immintrin.h>
 static inline float cpu_f16_to_f32(uint16_t h)
 {

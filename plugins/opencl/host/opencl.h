@@ -146,6 +146,11 @@ void ocl_text_formulas(ocl_text *, int32_t dtype);
 void ocl_program_settings(void); /* reads them; from probe() */
 /* NDP_ERR_UNSUPPORTED: it does not compile; why has the compiler's words. */
 int32_t ocl_program_get(ndp_dev *, const ocl_text *, cl_program *out, char *why, size_t n);
+/* A user's program, by its own options. NDP_ERR_ARGUMENT: it does not compile. */
+int32_t ocl_program_of_user(ndp_dev *, const ndp_module_source *, cl_program *out);
+
+/* ---- code.c ---- */
+extern const ndp_code_1 ocl_code_group;
 
 /* ---- kernel.c: what find() answers ---- */
 enum { OCL_FUNCTIONS = 4, OCL_KEY_DTYPES = 6 };

@@ -93,6 +93,7 @@ typedef struct {
     cl_program program; /* made by compile(); NULL if the cache had the code */
     char *why;
     size_t n;
+    const char *name; /* of a user's program, whose mistakes are the user's; else NULL */
 } build;
 
 static char *build_log(const build *b, cl_program p)
@@ -110,6 +111,10 @@ static char *build_log(const build *b, cl_program p)
 
 static int32_t build_failed(const build *b, cl_int r, const char *log)
 {
+    if (b->name)
+        return ocl_host->error(ocl_host->ctx, NDP_ERR_ARGUMENT, r,
+                               "%s does not compile for opencl:%u: %s", b->name, b->dev->index,
+                               log && log[0] ? log : ocl_error_name(r));
     snprintf(b->why, b->n, "the OpenCL compiler of opencl:%u (%s) refuses its kernel: %.400s",
              b->dev->index, b->dev->facts.platform_version,
              log && log[0] ? log : ocl_error_name(r));
@@ -217,23 +222,48 @@ static int32_t build_cached(build *b, const ndh_kernel_1 *cache)
     return status;
 }
 
+/* From the cache, or by the compiler. */
+static int32_t build_any(build *b)
+{
+    char *log = NULL;
+    const ndh_kernel_1 *cache = kernel_cache();
+    int32_t status = cache ? build_cached(b, cache) : NDP_ERR_FORMAT;
+    if (status == NDP_ERR_FORMAT)
+        status = build_source(b, &log);
+    ocl_host->free(ocl_host->ctx, log);
+    return status;
+}
+
+static const char *usual_options(const ndp_dev *dev)
+{
+    return dev->facts.correct_divide ? "-w -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
+                                     : "-w -cl-std=CL1.2"; /* a compiler may not print warnings */
+}
+
+int32_t ocl_program_of_user(ndp_dev *dev, const ndp_module_source *s, cl_program *out)
+{
+    char options[2048];
+    const int n = snprintf(options, sizeof options, "%s %s", usual_options(dev), s->options);
+    build b = {.dev = dev, .source = s->code, .options = options, .name = s->name};
+    *out = NULL;
+    if (n >= (int)sizeof options)
+        return ocl_error(NDP_ERR_ARGUMENT, "%s: the options have %zu bytes", s->name,
+                         strlen(s->options));
+    const int32_t status = build_any(&b);
+    *out = b.program;
+    return status;
+}
+
 int32_t ocl_program_get(ndp_dev *dev, const ocl_text *t, cl_program *out, char *why, size_t n)
 {
-    char *source = whole_text(t), *log = NULL;
-    const ndh_kernel_1 *cache = kernel_cache();
-    build b = {.dev = dev, .source = source, .why = why, .n = n};
-    b.options = dev->facts.correct_divide
-                    ? "-w -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
-                    : "-w -cl-std=CL1.2"; /* a driver's compiler may not print warnings */
+    char *source = whole_text(t);
+    build b = {.dev = dev, .source = source, .options = usual_options(dev), .why = why, .n = n};
     *out = NULL;
     if (!source)
         return ocl_error(NDP_ERR_MEMORY, "no host memory for the text of a kernel");
-    int32_t status = cache ? build_cached(&b, cache) : NDP_ERR_FORMAT;
-    if (status == NDP_ERR_FORMAT)
-        status = build_source(&b, &log);
+    const int32_t status = build_any(&b);
     if (status != NDP_OK && why[0] == 0)
         snprintf(why, n, "its kernel does not compile on opencl:%u", dev->index);
-    ocl_host->free(ocl_host->ctx, log);
     free(source);
     *out = b.program;
     return status;

@@ -4,6 +4,7 @@
 #include "python/src/exchange/exchange.h"
 #include "python/src/files/files.h"
 #include "python/src/graph/graph.h"
+#include "python/src/kernels/kernels.h"
 #include "python/src/memory/memory.h"
 #include "python/src/needle/needle.h"
 
