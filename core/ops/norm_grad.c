@@ -99,6 +99,7 @@ static nd_array *scale_gradient(nd_steps *s, const gradient *p, const nd_array *
     const nd_dtype wide = nd__wide_of(p->dtype);
     nd_norm_opts o = p->o;
     nd_array *normal;
+    o.size = sizeof o; /* there may have been none */
     o.dtype = wide;
     o.stream = NULL;
     a = nd__step_cast(s, a, wide);
