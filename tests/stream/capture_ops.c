@@ -193,6 +193,45 @@ static nd_status singular_values(nd_array **out)
     return nd_svdvals(matrix, NULL, out);
 }
 
+static nd_status norm_grad(nd_array **out)
+{
+    return nd_softmax_grad(matrix, matrix, NULL, out);
+}
+static nd_status entropy(nd_array **out)
+{
+    nd_array *targets = NULL;
+    nd_status status = nd_zeros(gpu, ND_I64, 1, (const int64_t[]){ROWS}, &targets);
+    if (status == ND_OK)
+        status = nd_cross_entropy(matrix, targets, NULL, out);
+    nd_release(targets);
+    return status;
+}
+static nd_status attention(nd_array **out)
+{
+    return nd_scaled_dot_product_attention(matrix, matrix, matrix, NULL, out, NULL);
+}
+static nd_status rope(nd_array **out)
+{
+    nd_array *heads = NULL, *tables = NULL, *angles = NULL;
+    const nd_index first[1] = {nd_at(0)};
+    nd_status status = nd_reshape(a, 3, (const int64_t[]){3, 10, 10}, &heads);
+    if (status == ND_OK)
+        status = nd_reshape(b, 3, (const int64_t[]){6, 10, 5}, &tables);
+    if (status == ND_OK)
+        status = nd_slice(tables, first, 1, &angles);
+    if (status == ND_OK)
+        status = nd_rope(heads, angles, angles, NULL, out);
+    nd_release(heads);
+    nd_release(tables);
+    nd_release(angles);
+    return status;
+}
+static nd_status dropout(nd_array **out)
+{
+    const nd_random_key key = {1, {0, 0}};
+    return nd_dropout(a, 0.5, &key, out);
+}
+
 static const struct {
     int32_t op_class;
     const char *name;
@@ -221,7 +260,12 @@ static const struct {
             {ND_CLASS_FACTOR, "qr", qr},
             {ND_CLASS_SOLVE, "solve", solve},
             {ND_CLASS_EIGEN, "eigvalsh", eigenvalues},
-            {ND_CLASS_SVD, "svdvals", singular_values}};
+            {ND_CLASS_SVD, "svdvals", singular_values},
+            {ND_CLASS_NORM_GRAD, "softmax_grad", norm_grad},
+            {ND_CLASS_ENTROPY, "cross_entropy", entropy},
+            {ND_CLASS_ATTENTION, "attention", attention},
+            {ND_CLASS_ROPE, "rope", rope},
+            {ND_CLASS_DROPOUT, "dropout", dropout}};
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 /* ---- operands ---- */
