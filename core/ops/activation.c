@@ -112,8 +112,8 @@ static nd_array *mish(nd_steps *s, const nd_array *a, double alpha)
 {
     (void)alpha;
     nd_array *t = nd__step1(s, ND_OP_tanh, nd__step1(s, ND_OP_softplus, a));
-    nd_array *bend = product(s, rest(s, nd__step1(s, ND_OP_square, t)),
-                             nd__step1(s, ND_OP_sigmoid, a));
+    nd_array *bend =
+        product(s, rest(s, nd__step1(s, ND_OP_square, t)), nd__step1(s, ND_OP_sigmoid, a));
     return sum(s, t, product(s, a, bend));
 }
 
@@ -182,8 +182,8 @@ static slope_fn *const slopes[] = {
     [ND_ACT_CELU] = celu,
 };
 
-nd_status nd_activation_grad(int32_t activation, const nd_array *g, const nd_array *a,
-                             double alpha, nd_array **out)
+nd_status nd_activation_grad(int32_t activation, const nd_array *g, const nd_array *a, double alpha,
+                             nd_array **out)
 {
     const char *op = "activation_grad";
     const nd_array *const both[2] = {g, a};

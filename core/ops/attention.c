@@ -15,15 +15,15 @@ typedef struct {
 
 static nd_status read_options(attention *p, const nd_attention_opts *opts)
 {
-    ND_RETURN_IF(nd__read_options(p->name, opts, &p->o, sizeof p->o,
-                                  NDP_END(nd_attention_opts, stream)));
+    ND_RETURN_IF(
+        nd__read_options(p->name, opts, &p->o, sizeof p->o, NDP_END(nd_attention_opts, stream)));
     if (p->o.causal < ND_CAUSAL_NONE || p->o.causal > ND_CAUSAL_LAST)
         return nd__fail(ND_ERR_ARGUMENT, p->name, -1,
                         "causal is %d; ND_CAUSAL_NONE, _FIRST and _LAST are 0 to 2",
                         (int)p->o.causal);
     if (!(p->o.dropout >= 0 && p->o.dropout < 1))
-        return nd__fail(ND_ERR_ARGUMENT, p->name, -1,
-                        "dropout %g is no probability below 1", p->o.dropout);
+        return nd__fail(ND_ERR_ARGUMENT, p->name, -1, "dropout %g is no probability below 1",
+                        p->o.dropout);
     return isfinite(p->o.scale)
                ? (nd_status)ND_OK
                : nd__fail(ND_ERR_ARGUMENT, p->name, -1, "scale %g is not finite", p->o.scale);
@@ -92,15 +92,16 @@ static nd_status start(attention *p, const nd_array *q, const nd_array *k, const
     ND_RETURN_IF(read_shapes(p, q, k, v, from));
     ND_RETURN_IF(check_mask(p, q));
     p->wide = nd__wide_of(p->dtype);
-    p->params = (ndp_attention){
-        .size = sizeof p->params,
-        .has_mask = p->o.mask != NULL,
-        .causal = p->o.causal != ND_CAUSAL_NONE,
-        .diagonal = p->o.causal == ND_CAUSAL_LAST ? p->n - p->m : 0,
-        .scale = p->o.scale != 0 ? p->o.scale : p->d > 0 ? 1 / sqrt((double)p->d) : 1,
-        .dropout = p->o.dropout,
-        .key = p->o.key.key,
-        .counter = {p->o.key.counter[0], p->o.key.counter[1]}};
+    p->params = (ndp_attention){.size = sizeof p->params,
+                                .has_mask = p->o.mask != NULL,
+                                .causal = p->o.causal != ND_CAUSAL_NONE,
+                                .diagonal = p->o.causal == ND_CAUSAL_LAST ? p->n - p->m : 0,
+                                .scale = p->o.scale != 0 ? p->o.scale
+                                         : p->d > 0      ? 1 / sqrt((double)p->d)
+                                                         : 1,
+                                .dropout = p->o.dropout,
+                                .key = p->o.key.key,
+                                .counter = {p->o.key.counter[0], p->o.key.counter[1]}};
     return ND_OK;
 }
 
@@ -187,11 +188,10 @@ static nd_status check_results(const attention *p, const nd_array *g, const nd_a
 }
 
 /* The sum of g*out over the last axis. */
-static nd_array *make_delta(nd_steps *s, const attention *p, const nd_array *g,
-                            const nd_array *out)
+static nd_array *make_delta(nd_steps *s, const attention *p, const nd_array *g, const nd_array *out)
 {
-    nd_array *product = nd__step2(s, ND_OP_multiply, nd__step_cast(s, g, p->wide),
-                                  nd__step_cast(s, out, p->wide));
+    nd_array *product =
+        nd__step2(s, ND_OP_multiply, nd__step_cast(s, g, p->wide), nd__step_cast(s, out, p->wide));
     return nd__step_sum(s, product, (uint64_t)1 << (g->ndim - 1), 0);
 }
 
@@ -230,8 +230,8 @@ nd_status nd_scaled_dot_product_attention_grad(const nd_array *g, const nd_array
     for (int i = 0; i < 3; i++)
         r[i] = nd__step_new(&s, q, p.dtype, 4, s.status == ND_OK ? in[i]->shape : NULL);
     if (s.status == ND_OK && (r[0]->size > 0 || r[1]->size > 0 || r[2]->size > 0))
-        s.status = nd__run_arrays(ND_OP_attention_grad, p.params.has_mask ? 7 : 6, in, 3, r,
-                                  &p.params);
+        s.status =
+            nd__run_arrays(ND_OP_attention_grad, p.params.has_mask ? 7 : 6, in, 3, r, &p.params);
     const nd_array *const like[3] = {q, k, v};
     for (int i = 0; i < 3; i++)
         r[i] = nd__step_reshape(&s, r[i], like[i]->ndim, like[i]->shape);

@@ -14,8 +14,8 @@ typedef struct {
 
 static nd_status read_options(batching *p, const nd_batch_norm_opts *opts)
 {
-    ND_RETURN_IF(nd__read_options(p->name, opts, &p->o, sizeof p->o,
-                                  NDP_END(nd_batch_norm_opts, stream)));
+    ND_RETURN_IF(
+        nd__read_options(p->name, opts, &p->o, sizeof p->o, NDP_END(nd_batch_norm_opts, stream)));
     if (!opts || p->o.eps < 0)
         p->o.eps = 1e-5;
     if (!opts || p->o.momentum < 0)
@@ -61,8 +61,7 @@ static nd_status start(batching *p, const nd_array *a, int from, const nd_array 
         p->order[d + 1] = d + (d > 0);
     for (int i = 0; i < 2; i++)
         if (weights[i])
-            ND_RETURN_IF(
-                nd__check_shape_is(p->name, weights[i], 1, &p->channels, from + 1 + i));
+            ND_RETURN_IF(nd__check_shape_is(p->name, weights[i], 1, &p->channels, from + 1 + i));
     if (p->o.training && p->count == 1)
         return nd__fail(ND_ERR_SHAPE, p->name, from,
                         "in training a channel needs more than one value");
@@ -120,8 +119,8 @@ static void move(nd_steps *s, const batching *p, const nd_array *running, nd_arr
     ND_STEP_DO(s, nd__copy_into(sum, running));
 }
 
-static void move_statistics(nd_steps *s, const batching *p, const nd_array *a,
-                            const nd_array *mean, const nd_array *variance)
+static void move_statistics(nd_steps *s, const batching *p, const nd_array *a, const nd_array *mean,
+                            const nd_array *variance)
 {
     int32_t axes[ND_MAX_NDIM];
     nd_array *now;
@@ -226,8 +225,8 @@ nd_status nd_batch_norm_grad(const nd_array *g, const nd_array *a, const nd_arra
     if (da)
         r[0] = of_input(&s, &p, wide_g, a, scale, inverse);
     if (dscale) {
-        nd_array *normal = p.o.training ? by_own(&s, &p, a, p.wide)
-                                        : by_running(&s, &p, a, mean, inverse);
+        nd_array *normal =
+            p.o.training ? by_own(&s, &p, a, p.wide) : by_running(&s, &p, a, mean, inverse);
         r[1] = nd__step2(&s, ND_OP_multiply, wide_g, normal);
         r[1] = nd__step_cast(&s, nd__step_sum(&s, r[1], p.axes, 0), p.dtype);
     }

@@ -7,10 +7,10 @@ typedef struct {
     const char *name;
     nd_class_loss_opts o;
     nd_dtype dtype, wide;
-    int64_t ignore;        /* INT64_MIN: nothing is ignored */
+    int64_t ignore; /* INT64_MIN: nothing is ignored */
     int64_t classes;
-    int axis;              /* of the classes in a */
-    int ndim;              /* of a without it */
+    int axis; /* of the classes in a */
+    int ndim; /* of a without it */
     int64_t shape[ND_MAX_NDIM];
     int64_t count;
 } entropy;
@@ -97,8 +97,7 @@ static nd_array *divisor(nd_steps *s, const entropy *p, const operands *x)
     counts = nd__step_scalar(s, ND_OP_not_equal, x->y, nd_int(p->ignore));
     if (!x->weights)
         return nd__step_sum(s, counts, 1, p->wide);
-    nd_array *safe =
-        nd__step_where(s, counts, nd_array_arg(x->y), nd_scalar_arg(nd_int(0)));
+    nd_array *safe = nd__step_where(s, counts, nd_array_arg(x->y), nd_scalar_arg(nd_int(0)));
     ND_STEP(s, w, nd_take(x->weights, safe, 0, &w));
     w = nd__step_where(s, counts, nd_array_arg(w), nd_scalar_arg(nd_float(0)));
     return nd__step_sum(s, w, 1, p->wide);
@@ -249,8 +248,8 @@ nd_status nd_nll_loss_grad(const nd_array *g, const nd_array *a, const nd_array 
                                minus_weights(&s, &p, &x, classes, counts));
     each = nd__step_reshape(&s, nd__step_cast(&s, each, p.dtype), 2, column);
     ND_STEP(&s, r, nd_zeros(a->storage->device, p.dtype, 2, shape, &r));
-    ND_STEP_DO(&s, nd_scatter_into(nd__step_reshape(&s, classes, 2, column), each, 1,
-                                   ND_SCATTER_SET, r));
+    ND_STEP_DO(
+        &s, nd_scatter_into(nd__step_reshape(&s, classes, 2, column), each, 1, ND_SCATTER_SET, r));
     r = as_given(&s, &p, r);
     return nd__steps_end(&s, p.name, r, out);
 }

@@ -203,15 +203,14 @@ static nd_status backward_step(const ctc *p, const paths *x, int64_t t, const nd
 {
     nd_steps s = {ND_OK};
     nd_array *ends = filled(&s, x->a, p->wide, p->n, p->states, nd_float(none));
-    ends = nd__step_where(&s, last_states(&s, p, x), nd_scalar_arg(nd_float(0)),
-                          nd_array_arg(ends));
+    ends =
+        nd__step_where(&s, last_states(&s, p, x), nd_scalar_arg(nd_float(0)), nd_array_arg(ends));
     nd_array *r = ends;
     if (t + 1 < p->t) {
-        nd_array *next = nd__step2(&s, ND_OP_add, at_time(&s, rows, t + 1),
-                                   at_time(&s, x->a, t + 1));
+        nd_array *next =
+            nd__step2(&s, ND_OP_add, at_time(&s, rows, t + 1), at_time(&s, x->a, t + 1));
         nd_array *runs = nd__step_scalar(&s, ND_OP_greater, x->lengths, nd_int(t + 1));
-        r = nd__step_where(&s, runs, nd_array_arg(from_behind(&s, p, x, next)),
-                           nd_array_arg(ends));
+        r = nd__step_where(&s, runs, nd_array_arg(from_behind(&s, p, x, next)), nd_array_arg(ends));
     }
     ND_STEP_DO(&s, nd__copy_into(r, at_time(&s, rows, t)));
     return nd__steps_end(&s, p->name, NULL, NULL);
@@ -249,8 +248,7 @@ static nd_array *zeroed(nd_steps *s, const ctc *p, const nd_array *losses, nd_ar
 static nd_array *divisors(nd_steps *s, const ctc *p, const nd_array *y_lengths)
 {
     nd_array *r = nd__step_scalar(s, ND_OP_maximum, nd__step_cast(s, y_lengths, ND_I64), nd_int(1));
-    return nd__step_scalar(s, ND_OP_multiply, nd__step_cast(s, r, p->wide),
-                           nd_float((double)p->n));
+    return nd__step_scalar(s, ND_OP_multiply, nd__step_cast(s, r, p->wide), nd_float((double)p->n));
 }
 
 nd_status nd_ctc_loss(const nd_array *a, const nd_array *y, const nd_array *a_lengths,
@@ -327,7 +325,7 @@ nd_status nd_ctc_loss_grad(const nd_array *g, const nd_array *a, const nd_array 
                               nd_scalar_arg(nd_float(0)));
     }
     ND_STEP(&s, r, nd_zeros(a->storage->device, p.wide, 3, a->shape, &r));
-    ND_STEP_DO(&s, nd_scatter_into(nd__step_broadcast(&s, x.classes, 3, all), each, 2,
-                                   ND_SCATTER_ADD, r));
+    ND_STEP_DO(
+        &s, nd_scatter_into(nd__step_broadcast(&s, x.classes, 3, all), each, 2, ND_SCATTER_ADD, r));
     return nd__steps_end(&s, p.name, nd__step_cast(&s, r, p.dtype), out);
 }

@@ -146,8 +146,8 @@ static void multiply(nd_steps *s, const mixture *p, const nd_array *rows, const 
 }
 
 /* Products in the order of the sorted rows, put back, scaled and added. */
-static nd_array *put_back(nd_steps *s, const mixture *p, nd_array *products,
-                          const nd_array *order, const nd_array *scales)
+static nd_array *put_back(nd_steps *s, const mixture *p, nd_array *products, const nd_array *order,
+                          const nd_array *scales)
 {
     const int64_t shape[3] = {p->tokens, p->top, p->n};
     nd_array *back, *r;
@@ -173,7 +173,7 @@ nd_status nd_moe(const nd_array *x, const nd_array *weights, const nd_array *exp
     ND_RETURN_IF(nd__steps_begin(&s, p.name, x, NULL));
     const int64_t shape[2] = {p.tokens * p.top, p.n};
     nd_array *flat = nd__step_cast(&s, nd__step_flat(&s, experts), ND_I64);
-    
+
     ND_STEP(&s, counts, nd_bincount(flat, NULL, p.experts, &counts));
     if (s.status == ND_OK && counts->size > p.experts)
         s.status = nd__fail(ND_ERR_INDEX, p.name, 2, "expert %lld is out of range; there are %lld",

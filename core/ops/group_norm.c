@@ -37,8 +37,7 @@ static nd_status start(grouping *p, const nd_array *a, int from, int64_t groups,
                         (long long)groups);
     for (int i = 0; i < 2; i++)
         if (weights[i])
-            ND_RETURN_IF(
-                nd__check_shape_is(p->name, weights[i], 1, &p->channels, from + 2 + i));
+            ND_RETURN_IF(nd__check_shape_is(p->name, weights[i], 1, &p->channels, from + 2 + i));
     return ND_OK;
 }
 
@@ -129,8 +128,8 @@ static nd_status group_gradients(grouping *p, const nd_array *g, const nd_array 
     nd_array *cast_a = in_groups(&s, p, nd__step_cast(&s, a, p->dtype));
     if (out[0]) {
         nd_array *by = scale ? weight(&s, p, scale, p->dtype) : NULL;
-        r[0] = nd__step_norm_grad(&s, ND_OP_layer_norm_grad, cast_g, cast_a, by, p->o.eps, 2,
-                                  order);
+        r[0] =
+            nd__step_norm_grad(&s, ND_OP_layer_norm_grad, cast_g, cast_a, by, p->o.eps, 2, order);
         r[0] = nd__step_reshape(&s, r[0], a->ndim, a->shape);
     }
     if (out[1]) {
@@ -139,8 +138,7 @@ static nd_status group_gradients(grouping *p, const nd_array *g, const nd_array 
         r[1] = nd__step_cast(&s, nd__step_flat(&s, nd__step_sum(&s, product, kept, 0)), p->dtype);
     }
     if (out[2])
-        r[2] = nd__step_cast(&s, nd__step_flat(&s, nd__step_sum(&s, cast_g, kept, wide)),
-                             p->dtype);
+        r[2] = nd__step_cast(&s, nd__step_flat(&s, nd__step_sum(&s, cast_g, kept, wide)), p->dtype);
     return nd__steps_end_all(&s, p->name, 3, r, out);
 }
 

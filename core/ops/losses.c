@@ -192,8 +192,8 @@ static nd_status slope_of(loss *p, const nd_array *g, const nd_array *a, const n
     ND_RETURN_IF(nd__check_array(p->name, g, 0));
     ND_RETURN_IF(start(p, 1, a, y, opts));
     ND_RETURN_IF(nd__check_floating(p->name, a, g, 0));
-    ND_RETURN_IF(nd__check_shape_is(p->name, g, p->o.reduction == ND_LOSS_NONE ? a->ndim : 0,
-                                    a->shape, 0));
+    ND_RETURN_IF(
+        nd__check_shape_is(p->name, g, p->o.reduction == ND_LOSS_NONE ? a->ndim : 0, a->shape, 0));
     ND_RETURN_IF(nd__steps_begin(&s, p->name, g, opts));
     nd_array *r = p->slope(&s, p, nd__step_cast(&s, a, p->wide), nd__step_cast(&s, y, p->wide));
     nd_array *by = nd__step_cast(&s, g, p->wide);
@@ -203,20 +203,20 @@ static nd_status slope_of(loss *p, const nd_array *g, const nd_array *a, const n
     return nd__steps_end(&s, p->name, nd__step_cast(&s, r, p->dtype), out);
 }
 
-#define LOSS(function, name_, value_, slope_)                                                    \
-    nd_status nd_##function(const nd_array *a, const nd_array *y, const nd_loss_opts *opts,      \
-                            nd_array **out)                                                      \
-    {                                                                                            \
-        loss p = {.name = name_, .value = value_, .slope = slope_};                              \
-        ND_OUT(name_, 3, out, NULL);                                                             \
-        return value_of(&p, a, y, opts, out);                                                    \
-    }                                                                                            \
-    nd_status nd_##function##_grad(const nd_array *g, const nd_array *a, const nd_array *y,      \
-                                   const nd_loss_opts *opts, nd_array **out)                     \
-    {                                                                                            \
-        loss p = {.name = name_ "_grad", .value = value_, .slope = slope_};                      \
-        ND_OUT(name_ "_grad", 4, out, NULL);                                                     \
-        return slope_of(&p, g, a, y, opts, out);                                                 \
+#define LOSS(function, name_, value_, slope_)                                               \
+    nd_status nd_##function(const nd_array *a, const nd_array *y, const nd_loss_opts *opts, \
+                            nd_array **out)                                                 \
+    {                                                                                       \
+        loss p = {.name = name_, .value = value_, .slope = slope_};                         \
+        ND_OUT(name_, 3, out, NULL);                                                        \
+        return value_of(&p, a, y, opts, out);                                               \
+    }                                                                                       \
+    nd_status nd_##function##_grad(const nd_array *g, const nd_array *a, const nd_array *y, \
+                                   const nd_loss_opts *opts, nd_array **out)                \
+    {                                                                                       \
+        loss p = {.name = name_ "_grad", .value = value_, .slope = slope_};                 \
+        ND_OUT(name_ "_grad", 4, out, NULL);                                                \
+        return slope_of(&p, g, a, y, opts, out);                                            \
     }
 LOSS(mse_loss, "mse_loss", mse, mse_slope)
 LOSS(l1_loss, "l1_loss", l1, l1_slope)

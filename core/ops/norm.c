@@ -26,8 +26,7 @@ nd_status nd__norm_axes(const char *op, const nd_norm_opts *o, int ndim, int *na
         n = o->naxes == ND_NO_AXES ? 0 : o->naxes;
     } else {
         if (n > ndim)
-            return nd__fail(ND_ERR_SHAPE, op, 0, "rank %d has no %d trailing axes", ndim,
-                            n);
+            return nd__fail(ND_ERR_SHAPE, op, 0, "rank %d has no %d trailing axes", ndim, n);
         mask = (n >= 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1) << (ndim - n);
     }
     *naxes = n;

@@ -126,8 +126,8 @@ static nd_status norm_gradients(gradient *p, const nd_array *g, const nd_array *
     if (out[1])
         r[1] = scale_gradient(&s, p, cast_g, cast_a);
     if (out[2])
-        r[2] = nd__step_cast(
-            &s, nd__step_sum(&s, cast_g, p->kept, nd__wide_of(p->dtype)), p->dtype);
+        r[2] =
+            nd__step_cast(&s, nd__step_sum(&s, cast_g, p->kept, nd__wide_of(p->dtype)), p->dtype);
     return nd__steps_end_all(&s, p->name, 3, r, out);
 }
 

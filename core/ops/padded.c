@@ -36,13 +36,13 @@ static nd_array *replaced(nd_steps *s, const nd_array *indices, int64_t extent)
     nd_array *high = nd__step_scalar(s, ND_OP_greater_equal, wide, nd_int(extent));
     nd_array *low = nd__step_scalar(s, ND_OP_less, wide, nd_int(-extent));
     nd_array *below = nd__step_scalar(s, ND_OP_less, wide, nd_int(0));
-    nd_array *moved = nd__step_where(s, below, nd_array_arg(nd__step_scalar(s, ND_OP_add, wide,
-                                                                            nd_int(extent))),
-                                     nd_array_arg(wide));
+    nd_array *moved =
+        nd__step_where(s, below, nd_array_arg(nd__step_scalar(s, ND_OP_add, wide, nd_int(extent))),
+                       nd_array_arg(wide));
     nd_array *bad = nd__step2(s, ND_OP_logical_or, high, low);
-    nd_array *r = nd__step_where(s, bad, nd_array_arg(nd__step_scalar(s, ND_OP_maximum, wide,
-                                                                      nd_int(extent + 1))),
-                                 nd_array_arg(moved));
+    nd_array *r = nd__step_where(
+        s, bad, nd_array_arg(nd__step_scalar(s, ND_OP_maximum, wide, nd_int(extent + 1))),
+        nd_array_arg(moved));
     return nd__step_where(s, pads, nd_scalar_arg(nd_int(extent)), nd_array_arg(r));
 }
 

@@ -86,8 +86,8 @@ static nd_array *angles(nd_steps *s, const rotation *p, const nd_array *x)
     return nd__step_broadcast(s, nd__step_reshape(s, cast, 4, own), 4, all);
 }
 
-static nd_status rope(const char *name, const nd_array *a, const nd_array *cos,
-                      const nd_array *sin, const nd_rope_opts *opts, bool inverse, nd_array **out)
+static nd_status rope(const char *name, const nd_array *a, const nd_array *cos, const nd_array *sin,
+                      const nd_rope_opts *opts, bool inverse, nd_array **out)
 {
     rotation p = {.name = name};
     nd_steps s;

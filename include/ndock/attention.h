@@ -33,15 +33,16 @@ typedef struct {
  * gets 0. logsumexp (..., h, m), in f32 (f64 of f64), is what the gradient needs; NULL: not
  * wanted.
  * Source: Dao et al., FlashAttention (2022). */
-ND_API ND_MUST_USE nd_status nd_scaled_dot_product_attention(
-    const nd_array *q, const nd_array *k, const nd_array *v, const nd_attention_opts *opts,
-    nd_array **out, nd_array **logsumexp);
+ND_API ND_MUST_USE nd_status nd_scaled_dot_product_attention(const nd_array *q, const nd_array *k,
+                                                             const nd_array *v,
+                                                             const nd_attention_opts *opts,
+                                                             nd_array **out, nd_array **logsumexp);
 /* The gradients for q, k and v of the same call, where g is that of its result `out`. There is none
  * for the mask. */
 ND_API ND_MUST_USE nd_status nd_scaled_dot_product_attention_grad(
-    const nd_array *g, const nd_array *q, const nd_array *k, const nd_array *v,
-    const nd_array *out, const nd_array *logsumexp, const nd_attention_opts *opts, nd_array **dq,
-    nd_array **dk, nd_array **dv);
+    const nd_array *g, const nd_array *q, const nd_array *k, const nd_array *v, const nd_array *out,
+    const nd_array *logsumexp, const nd_attention_opts *opts, nd_array **dq, nd_array **dk,
+    nd_array **dv);
 
 /* How rope pairs elements, and where positions are. */
 enum {

@@ -48,11 +48,11 @@ typedef struct {
     uint32_t size;
     int32_t reduction; /* ND_LOSS_* */
     nd_stream *stream;
-    double delta;            /* huber, smooth_l1: where the parabola ends; 0: 1 */
-    const nd_array *weights; /* bce: of elements, broadcast with them; NULL: ones */
+    double delta;             /* huber, smooth_l1: where the parabola ends; 0: 1 */
+    const nd_array *weights;  /* bce: of elements, broadcast with them; NULL: ones */
     const nd_array *positive; /* bce: weights of y = 1, broadcast with the elements; NULL: ones */
-    int32_t log_target;      /* kl_div: y holds logarithms */
-    int32_t batch_mean;      /* kl_div: the mean is over the first axis, the sum over the others */
+    int32_t log_target;       /* kl_div: y holds logarithms */
+    int32_t batch_mean;       /* kl_div: the mean is over the first axis, the sum over the others */
 } nd_loss_opts;
 /* Losses of a against y, of one shape each. NULL options: the mean. In the order of their formulas,
  * d = a - y:
@@ -94,7 +94,8 @@ ND_API ND_MUST_USE nd_status nd_kl_div_grad(const nd_array *g, const nd_array *a
 
 typedef struct {
     uint32_t size;
-    int32_t reduction; /* ND_LOSS_*; the mean divides each loss by its target's length, 1 at least */
+    int32_t
+        reduction; /* ND_LOSS_*; the mean divides each loss by its target's length, 1 at least */
     nd_stream *stream;
     int64_t blank;         /* the class that stands for none */
     int32_t zero_infinity; /* losses of targets that do not fit, and their gradients, become 0 */

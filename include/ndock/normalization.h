@@ -76,8 +76,8 @@ typedef struct {
  * of training a is normalised by them. NULL options: eps 1e-5, momentum 0.1, no training. */
 ND_API ND_MUST_USE nd_status nd_batch_norm(const nd_array *a, const nd_array *scale,
                                            const nd_array *bias, const nd_array *mean,
-                                           const nd_array *variance,
-                                           const nd_batch_norm_opts *opts, nd_array **out);
+                                           const nd_array *variance, const nd_batch_norm_opts *opts,
+                                           nd_array **out);
 /* Its gradients, as nd_layer_norm_grad; mean and variance matter outside of training alone, and are
  * only read. */
 ND_API ND_MUST_USE nd_status nd_batch_norm_grad(const nd_array *g, const nd_array *a,

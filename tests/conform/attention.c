@@ -121,7 +121,8 @@ static bool expect_row(const attention *a, int64_t b, int64_t h, int64_t i, int6
             s = -INFINITY;
         w[j] = s;
         a->size[row * a->n + j] = 1 + size * scale;
-        a->kept[row * a->n + j] = is_kept(a, row * a->n + j) ? 1 / (1 - (long double)a->o.dropout) : 0;
+        a->kept[row * a->n + j] =
+            is_kept(a, row * a->n + j) ? 1 / (1 - (long double)a->o.dropout) : 0;
         max = fmaxl(max, s);
     }
     for (int64_t j = 0; j < a->n; j++)
@@ -209,8 +210,11 @@ static void check_gradient(const attention *a, int which, const long double *by,
                 want += by[k] * x;
                 sizes += size[k] * fabsl(x);
             }
-        compare(a, ND_OP_attention_grad, which == Q ? "dq" : which == K ? "dk" : "dv", data, i, want,
-                sizes);
+        compare(a, ND_OP_attention_grad,
+                which == Q   ? "dq"
+                : which == K ? "dk"
+                             : "dv",
+                data, i, want, sizes);
     }
 }
 

@@ -17,8 +17,7 @@ static void compare(nd_op op, nd_dtype dtype, const char *data, int64_t i, long 
                     long double size)
 {
     char text[2][128];
-    const cell got = cell_read(dtype, data + (size_t)i * nd_dtype_size(dtype)),
-               w = cell_real(want);
+    const cell got = cell_read(dtype, data + (size_t)i * nd_dtype_size(dtype)), w = cell_real(want);
     const long double bound = op_ulp(op, dtype) * 1.01L * cell_ulp(dtype, fmaxl(size, fabsl(want)));
     if (!isfinite(size) || size > cell_max(dtype) / 4)
         return;
@@ -41,8 +40,8 @@ static void expect_softmax(nd_op op, const long double *g, const long double *y,
     for (int64_t i = 0; i < n; i++) {
         const long double e = expl(y[i]);
         want[i] = log_of ? g[i] - e * sum : y[i] * (g[i] - sum);
-        size[i] = log_of ? fabsl(g[i]) + e * all * (1 + fabsl(y[i]))
-                         : fabsl(y[i]) * (fabsl(g[i]) + all);
+        size[i] =
+            log_of ? fabsl(g[i]) + e * all * (1 + fabsl(y[i])) : fabsl(y[i]) * (fabsl(g[i]) + all);
     }
 }
 
@@ -69,7 +68,8 @@ static void expect_norm(nd_op op, const long double *g, const long double *x, in
         const long double d = (x[i] - mean) * r, wide = (fabsl(x[i]) + sizes) * r;
         want[i] = r * (g[i] - (centred ? a : 0) - d * b);
         /* What rounds in the mean is magnified by the factor in every product with it. */
-        size[i] = r * (fabsl(g[i]) + all + wide * both + (1 + sizes * r) * (all + both + wide * all));
+        size[i] =
+            r * (fabsl(g[i]) + all + wide * both + (1 + sizes * r) * (all + both + wide * all));
     }
 }
 
@@ -82,7 +82,8 @@ static void norm_grad_case(nd_op op, nd_dtype dtype)
     bool made = mirror_random(&x, dtype, &wish) && mirror_shaped(&g, dtype, x.ndim, x.shape, &tame);
     const int64_t n = made ? x.shape[x.ndim - 1] : 0;
     const nd_norm_opts o = {.size = sizeof o, .eps = 1e-5};
-    const bool weighted = made && !soft && random_below(2) && mirror_shaped(&w, dtype, 1, &n, &tame);
+    const bool weighted =
+        made && !soft && random_below(2) && mirror_shaped(&w, dtype, 1, &n, &tame);
     if (made && soft)
         made = good(op == ND_OP_softmax_grad ? nd_softmax(x.array, NULL, &y)
                                              : nd_log_softmax(x.array, NULL, &y),
@@ -151,7 +152,8 @@ static long double weight(const entropy *e, int64_t k)
     return e->w.array ? number(&e->w, k) : 1;
 }
 
-static void check_entropy(const entropy *e, nd_dtype dtype, bool grad, const char *data, int64_t row)
+static void check_entropy(const entropy *e, nd_dtype dtype, bool grad, const char *data,
+                          int64_t row)
 {
     const int64_t y = e->y[row], n = e->n;
     long double max = -INFINITY, sum = 0, all = 0, mixed = 0, wide = 0, sizes = 0;
@@ -169,7 +171,8 @@ static void check_entropy(const entropy *e, nd_dtype dtype, bool grad, const cha
     const long double log_sum = max + logl(sum), size = (fabsl(own) + each * wide) * (1 + sizes);
     if (!grad) {
         const long double loss =
-            y < 0 ? 0 : own * (log_sum - number(&e->a, row * n + y)) + each * (all * log_sum - mixed);
+            y < 0 ? 0
+                  : own * (log_sum - number(&e->a, row * n + y)) + each * (all * log_sum - mixed);
         compare(ND_OP_cross_entropy, dtype, data, row, loss, size * (1 + fabsl(logl(sum))));
         return;
     }
@@ -211,7 +214,8 @@ static void rope_case(nd_op op, nd_dtype dtype)
 {
     const int32_t layout = (int32_t)random_below(3), thd = layout == ND_ROPE_THD;
     const int64_t half = 1 + random_below(20), h = 1 + random_below(3), t = 1 + random_below(5);
-    const int64_t shape[4] = {random_below(4), thd ? t : h, thd ? h : t, 2 * half}, at[2] = {t, half};
+    const int64_t shape[4] = {random_below(4), thd ? t : h, thd ? h : t, 2 * half},
+                  at[2] = {t, half};
     const nd_rope_opts o = {.size = sizeof o, .layout = layout};
     const bool back = random_below(2);
     mirror x = {0}, c = {0}, s = {0};
@@ -274,10 +278,14 @@ void conform_neural(void)
     static const struct {
         nd_op op;
         void (*one)(nd_op op, nd_dtype dtype);
-    } rows[] = {{ND_OP_softmax_grad, norm_grad_case},    {ND_OP_log_softmax_grad, norm_grad_case},
-                {ND_OP_layer_norm_grad, norm_grad_case}, {ND_OP_rms_norm_grad, norm_grad_case},
-                {ND_OP_cross_entropy, entropy_case},     {ND_OP_cross_entropy_grad, entropy_case},
-                {ND_OP_rope, rope_case},                 {ND_OP_dropout, dropout_case}};
+    } rows[] = {{ND_OP_softmax_grad, norm_grad_case},
+                {ND_OP_log_softmax_grad, norm_grad_case},
+                {ND_OP_layer_norm_grad, norm_grad_case},
+                {ND_OP_rms_norm_grad, norm_grad_case},
+                {ND_OP_cross_entropy, entropy_case},
+                {ND_OP_cross_entropy_grad, entropy_case},
+                {ND_OP_rope, rope_case},
+                {ND_OP_dropout, dropout_case}};
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         const char *name = nd_op_get(rows[k].op)->name;
         if (!wanted(name))

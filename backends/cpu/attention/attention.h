@@ -23,9 +23,9 @@ typedef struct {
     void (*grad)(void *x, void *d, int64_t n, double shift, double delta, double factor);
     /* x*scale + mask, scale before the mask; mask NULL: none. stride counts elements. */
     void (*add_mask)(void *x, const void *mask, int64_t stride, int64_t n);
-    void (*hide)(void *x, int64_t from, int64_t n);                            /* -inf */
-    void (*hide_by)(void *x, const uint8_t *seen, int64_t stride, int64_t n);  /* where it is 0 */
-    void (*drop)(void *x, const uint32_t *word, uint32_t least, int64_t n);    /* 0 below least */
+    void (*hide)(void *x, int64_t from, int64_t n);                           /* -inf */
+    void (*hide_by)(void *x, const uint8_t *seen, int64_t stride, int64_t n); /* where it is 0 */
+    void (*drop)(void *x, const uint32_t *word, uint32_t least, int64_t n);   /* 0 below least */
     double (*get)(const void *x);
 } at_rows;
 CPU_ISA_DECLARE(extern const at_rows, cpu_attention_rows_f32);
@@ -63,8 +63,8 @@ static inline int64_t at_key_head(const at_plan *p, int64_t h)
     return h / (p->heads / p->key_heads);
 }
 /* c (m, n) = a b, or added to it. */
-void at_product(const at_plan *p, char *slot, int64_t m, int64_t n, int64_t depth,
-                const at_side *a, const at_side *b, char *c, int64_t ldc, int add);
+void at_product(const at_plan *p, char *slot, int64_t m, int64_t n, int64_t depth, const at_side *a,
+                const at_side *b, char *c, int64_t ldc, int add);
 /* Keys that queries before `end` may see. */
 int64_t at_seen(const at_plan *p, int64_t end);
 /* The block of scores of queries i to i + m and keys j to j + n, into the slot. */

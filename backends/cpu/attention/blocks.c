@@ -77,8 +77,8 @@ void at_give(at_plan *p, const char *slot)
     atomic_store_explicit(&p->busy[(slot - p->memory) / p->slot_bytes], 0, memory_order_release);
 }
 
-void at_product(const at_plan *p, char *slot, int64_t m, int64_t n, int64_t depth,
-                const at_side *a, const at_side *b, char *c, int64_t ldc, int add)
+void at_product(const at_plan *p, char *slot, int64_t m, int64_t n, int64_t depth, const at_side *a,
+                const at_side *b, char *c, int64_t ldc, int add)
 {
     const mm_kernels *k = p->k;
     const int64_t size_a = ndp_dtype_size(a->dtype), size_b = ndp_dtype_size(b->dtype);

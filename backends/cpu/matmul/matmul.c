@@ -42,8 +42,8 @@ static void pack_a(const mm_plan *p, int64_t item, int64_t i, int64_t w, int64_t
 static void pack_b(const mm_plan *p, int64_t item, int64_t j, int64_t w, int64_t k, int64_t kc,
                    char *dst)
 {
-    mm_pack(p->k, p->k->pack_b, p->k->columns, mm_at(p, &p->b, item, k, j), p->b.dtype,
-            p->b.column, p->b.row, w, kc, dst);
+    mm_pack(p->k, p->k->pack_b, p->k->columns, mm_at(p, &p->b, item, k, j), p->b.dtype, p->b.column,
+            p->b.row, w, kc, dst);
 }
 
 /* The part of one product that is computed at a time, and the scratch memory. */

@@ -124,8 +124,8 @@ static void loss_rows(void *ctx, int64_t begin, int64_t end)
                          log_sum = log(s.sum);
             loss = (1 - p->smoothing) * weight_of(p, y) * ((s.max - x) + log_sum);
             if (p->smoothing != 0)
-                loss += p->smoothing / (double)p->n *
-                        (p->all_weights * (s.max + log_sum) - s.weighted);
+                loss +=
+                    p->smoothing / (double)p->n * (p->all_weights * (s.max + log_sum) - s.weighted);
         }
         p->loops->store[p->wide](
             cpu_ptr(p->out) + row * p->out->stride[0] * ndp_dtype_size(p->out->dtype), 0, &loss, 1);
@@ -170,9 +170,9 @@ static void gradient_rows(void *ctx, int64_t begin, int64_t end)
                     load_scores(p, row, i, m, s.x);
                 gradient_block(p, &s, i, m, y, g);
             }
-            p->loops->store[p->dtype](
-                cpu_ptr(p->out) + (row * p->out->stride[0] + i * p->out->stride[1]) * bytes,
-                p->out->stride[1] * bytes, s.x, m);
+            p->loops->store[p->dtype](cpu_ptr(p->out) +
+                                          (row * p->out->stride[0] + i * p->out->stride[1]) * bytes,
+                                      p->out->stride[1] * bytes, s.x, m);
         }
     }
 }
@@ -217,7 +217,8 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     if (bad == rows)
         return NDP_OK;
     const int64_t *y = (const int64_t *)(void *)cpu_ptr(p.y);
-    return cpu_error(NDP_ERR_INDEX, "%s: target %lld at position %lld is no class; allowed are 0 to %lld",
+    return cpu_error(NDP_ERR_INDEX,
+                     "%s: target %lld at position %lld is no class; allowed are 0 to %lld",
                      cpu_op_name(call->op), (long long)y[bad * p.y->stride[0]], (long long)bad,
                      (long long)p.n - 1);
 }

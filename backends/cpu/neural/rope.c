@@ -8,7 +8,7 @@ enum { PAIRS = 256, GRAIN = 1 << 13 };
 typedef struct {
     const cpu_norm_table *loops;
     const ndp_view *in[3], *out;
-    int64_t half; /* pairs of a row */
+    int64_t half;        /* pairs of a row */
     int64_t apart, step; /* elements between those of a pair, and from a pair to the next */
     int dtype;
     double sign;
@@ -53,8 +53,7 @@ static void turn_rows(void *ctx, int64_t begin, int64_t end)
     const plan *p = ctx;
     const int64_t *shape = p->out->shape;
     for (int64_t u = begin; u < end; u++) {
-        const int64_t index[3] = {u / (shape[1] * shape[2]), u / shape[2] % shape[1],
-                                  u % shape[2]};
+        const int64_t index[3] = {u / (shape[1] * shape[2]), u / shape[2] % shape[1], u % shape[2]};
         turn(p, index);
     }
 }

@@ -109,8 +109,8 @@ static void read_g(row_state *s, int64_t from, int64_t n)
 }
 
 /* Blocks of the row, each read anew unless there is but one and it is there already. */
-#define EACH_BLOCK(p, i, m)                                                              \
-    for (int64_t i = 0, m = (p)->n < BLOCK ? (p)->n : BLOCK; i < (p)->n;                 \
+#define EACH_BLOCK(p, i, m)                                              \
+    for (int64_t i = 0, m = (p)->n < BLOCK ? (p)->n : BLOCK; i < (p)->n; \
          i += BLOCK, m = (p)->n - i < BLOCK ? (p)->n - i : BLOCK)
 
 /* The mean and deviation of x. */

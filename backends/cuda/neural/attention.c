@@ -112,14 +112,14 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     const int gradient = like->op == NDP_OP_attention_grad;
     int32_t status = NDP_OK;
     k->base.run = run;
-    for (int i = gradient ? QUERIES : FORWARD; i < (gradient ? KERNELS : QUERIES) && status == NDP_OK;
-         i++) {
+    for (int i = gradient ? QUERIES : FORWARD;
+         i < (gradient ? KERNELS : QUERIES) && status == NDP_OK; i++) {
         snprintf(name, sizeof name, "%s_%s", names[i], dtype_name(dtype));
         status = cuda_function(k->dev, CUDA_MODULE_attention_ANY, name, &k->function[i]);
         if (status == NDP_OK)
-            status = cuda_fail(cu.cuFuncSetAttribute(k->function[i],
-                                                     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                     (int)shared_bytes(dtype)),
+            status = cuda_fail(cu.cuFuncSetAttribute(
+                                   k->function[i], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                   (int)shared_bytes(dtype)),
                                "shared memory for %s", name);
     }
     return status;

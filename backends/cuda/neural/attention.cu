@@ -15,7 +15,8 @@ template <class C> struct stage {
     C max[B], sum[B], down[B];
 };
 
-template <class T> NEURAL_FN const T *row_of(const attention_view &v, int64_t b, int64_t h, int64_t i)
+template <class T>
+NEURAL_FN const T *row_of(const attention_view &v, int64_t b, int64_t h, int64_t i)
 {
     return (const T *)v.at + b * v.stride[0] + h * v.stride[1] + i * v.stride[2];
 }
@@ -69,7 +70,8 @@ NEURAL_FN void scores_by_rows(stage<C> &s, C (&y)[4][4], const attention_view &v
             const int k = i / B, column = i % B;
             const bool inside = j + from + k < rows && c + column < columns;
             s.b[k][column] =
-                inside ? (C)neural_widen(base[(j + from + k) * v.stride[2] + (c + column) * v.stride[3]])
+                inside ? (C)neural_widen(
+                             base[(j + from + k) * v.stride[2] + (c + column) * v.stride[3]])
                        : (C)0;
         }
         __syncthreads();
@@ -98,8 +100,8 @@ NEURAL_FN C score_of(const attention_params &p, C product, int64_t b, int64_t h,
 {
     if (i >= p.m || j >= p.n || (p.causal && j > i + p.diagonal))
         return nothing<C>();
-    const int64_t at = b * p.mask.stride[0] + h * p.mask.stride[1] + i * p.mask.stride[2] +
-                       j * p.mask.stride[3];
+    const int64_t at =
+        b * p.mask.stride[0] + h * p.mask.stride[1] + i * p.mask.stride[2] + j * p.mask.stride[3];
     C x = product * (C)p.scale;
     if (p.mask_kind == ATTENTION_BOOL)
         return ((const uint8_t *)p.mask.at)[at] ? x : nothing<C>();
@@ -115,7 +117,10 @@ NEURAL_FN bool is_kept(const attention_params &p, int64_t b, int64_t h, int64_t 
     const uint64_t at = ((uint64_t)(b * p.heads + h) * p.m + i) * p.n + j;
     neural_philox(p.counter, p.key[0], p.key[1], at / 4, word);
     const int which = (int)(at % 4);
-    return (which == 0 ? word[0] : which == 1 ? word[1] : which == 2 ? word[2] : word[3]) >= p.least;
+    return (which == 0   ? word[0]
+            : which == 1 ? word[1]
+            : which == 2 ? word[2]
+                         : word[3]) >= p.least;
 }
 
 NEURAL_FN int64_t seen_by(const attention_params &p, int64_t end)
@@ -225,8 +230,9 @@ NEURAL_FN void weights_of(const attention_params &p, stage<C> &s, int64_t b, int
             const C weight = lse > nothing<C>() || lse != lse ? neural_exp(score - lse) : (C)0;
             const bool kept = weight == 0 || is_kept(p, b, h, row, column);
             const C d = kept ? dp[r][q] / (C)p.keep : (C)0;
-            s.scores[ty * 4 + r][tx * 4 + q] =
-                GRADS ? weight * (d - delta) * (C)p.scale : kept ? weight / (C)p.keep : (C)0;
+            s.scores[ty * 4 + r][tx * 4 + q] = GRADS  ? weight * (d - delta) * (C)p.scale
+                                               : kept ? weight / (C)p.keep
+                                                      : (C)0;
         }
     }
     __syncthreads();
@@ -286,15 +292,15 @@ template <class T, bool VALUES> NEURAL_FN void key_gradient(const attention_para
     put<T, C>(p.out[VALUES ? 2 : 1], y, b, kh, j, p.n, chunk * B, VALUES ? p.e : p.d);
 }
 
-#define ATTENTION_KERNEL(name, f, ...)                                                             \
-    extern "C" __global__ void __launch_bounds__(ATTENTION_THREADS)                                \
-        name(const __grid_constant__ attention_params p)                                           \
-    {                                                                                              \
-        f<__VA_ARGS__>(p);                                                                         \
+#define ATTENTION_KERNEL(name, f, ...)                              \
+    extern "C" __global__ void __launch_bounds__(ATTENTION_THREADS) \
+        name(const __grid_constant__ attention_params p)            \
+    {                                                               \
+        f<__VA_ARGS__>(p);                                          \
     }
-#define ATTENTION(dtype, T)                                      \
-    ATTENTION_KERNEL(attention_##dtype, forward, T)              \
-    ATTENTION_KERNEL(attention_dq_##dtype, query_gradient, T)    \
+#define ATTENTION(dtype, T)                                        \
+    ATTENTION_KERNEL(attention_##dtype, forward, T)                \
+    ATTENTION_KERNEL(attention_dq_##dtype, query_gradient, T)      \
     ATTENTION_KERNEL(attention_dk_##dtype, key_gradient, T, false) \
     ATTENTION_KERNEL(attention_dv_##dtype, key_gradient, T, true)
 ATTENTION(f16, __half)

@@ -124,8 +124,8 @@ template <class T, int V, bool WARP, bool GRAD> NEURAL_FN void entropy_rows(cons
     int64_t row = blockIdx.x * beside + (WARP ? threadIdx.x / 32 : 0);
     for (; row < p.rows; row += step) {
         entropy_row<T, V, WARP> r = {p, (const T *)p.a + row * p.a_row,
-                                     WARP ? threadIdx.x % 32 : threadIdx.x,
-                                     WARP ? 32 : blockDim.x, p.n / V};
+                                     WARP ? threadIdx.x % 32 : threadIdx.x, WARP ? 32 : blockDim.x,
+                                     p.n / V};
         int64_t y = ((const int64_t *)p.y)[row * p.y_step];
         if (y == p.ignore) {
             y = -1;
@@ -135,7 +135,8 @@ template <class T, int V, bool WARP, bool GRAD> NEURAL_FN void entropy_rows(cons
             y = -1;
         }
         if (GRAD) {
-            gradient_of(r, (T *)p.out + row * p.out_row, y, (double)((const C *)p.g)[row * p.g_step]);
+            gradient_of(r, (T *)p.out + row * p.out_row, y,
+                        (double)((const C *)p.g)[row * p.g_step]);
             continue;
         }
         double loss = 0;
@@ -151,19 +152,20 @@ template <class T, int V, bool WARP, bool GRAD> NEURAL_FN void entropy_rows(cons
     }
 }
 
-#define ENTROPY_KERNEL(name, T, V, WARP, GRAD, THREADS)                                            \
-    extern "C" __global__ void __launch_bounds__(THREADS)                                          \
-        name(const __grid_constant__ neural_entropy p)                                             \
-    {                                                                                              \
-        entropy_rows<T, V, WARP, GRAD>(p);                                                         \
+#define ENTROPY_KERNEL(name, T, V, WARP, GRAD, THREADS)   \
+    extern "C" __global__ void __launch_bounds__(THREADS) \
+        name(const __grid_constant__ neural_entropy p)    \
+    {                                                     \
+        entropy_rows<T, V, WARP, GRAD>(p);                \
     }
-#define ENTROPY(name, dtype, T, GRAD)                                                              \
-    ENTROPY_KERNEL(name##_##dtype##_warp_vec, T, 16 / sizeof(T), true, GRAD, NEURAL_THREADS)       \
-    ENTROPY_KERNEL(name##_##dtype##_warp, T, 1, true, GRAD, NEURAL_THREADS)                        \
-    ENTROPY_KERNEL(name##_##dtype##_block_vec, T, 16 / sizeof(T), false, GRAD, NEURAL_LONG_THREADS) \
+#define ENTROPY(name, dtype, T, GRAD)                                                        \
+    ENTROPY_KERNEL(name##_##dtype##_warp_vec, T, 16 / sizeof(T), true, GRAD, NEURAL_THREADS) \
+    ENTROPY_KERNEL(name##_##dtype##_warp, T, 1, true, GRAD, NEURAL_THREADS)                  \
+    ENTROPY_KERNEL(name##_##dtype##_block_vec, T, 16 / sizeof(T), false, GRAD,               \
+                   NEURAL_LONG_THREADS)                                                      \
     ENTROPY_KERNEL(name##_##dtype##_block, T, 1, false, GRAD, NEURAL_LONG_THREADS)
-#define ENTROPY_OF(dtype, T)                   \
-    ENTROPY(cross_entropy, dtype, T, false)    \
+#define ENTROPY_OF(dtype, T)                \
+    ENTROPY(cross_entropy, dtype, T, false) \
     ENTROPY(cross_entropy_grad, dtype, T, true)
 ENTROPY_OF(f16, __half)
 ENTROPY_OF(bf16, __nv_bfloat16)

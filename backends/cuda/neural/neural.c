@@ -57,9 +57,10 @@ static int32_t run_entropy(const ndp_kernel *base, ndp_stream *s, const ndp_call
         return NDP_OK;
     neural_entropy p = entropy_of(call);
     const int narrow = p.n <= SHORT_CLASSES;
-    const int64_t beside = narrow ? NEURAL_THREADS / 32 : 1, blocks = (p.rows + beside - 1) / beside;
-    const uint32_t threads = narrow || p.n <= 8 * SHORT_CLASSES ? NEURAL_THREADS
-                                                                : NEURAL_LONG_THREADS;
+    const int64_t beside = narrow ? NEURAL_THREADS / 32 : 1,
+                  blocks = (p.rows + beside - 1) / beside;
+    const uint32_t threads =
+        narrow || p.n <= 8 * SHORT_CLASSES ? NEURAL_THREADS : NEURAL_LONG_THREADS;
     return cuda_launch(k, k->function[(narrow ? WARP_VECTORS : BLOCK_VECTORS) + !p.vectors], s,
                        (uint32_t)(blocks < NEURAL_GRID ? blocks : NEURAL_GRID), threads, 0, &p);
 }

@@ -36,8 +36,8 @@ typedef struct {
 typedef struct {
     uint64_t in, cosine, sine, out;
     int64_t in_stride[4], cos_stride[4], sin_stride[4], out_stride[4];
-    int64_t t, pairs;  /* pairs of a row, or vectors of them */
-    int64_t apart, step; /* elements between those of a pair, and from pair to pair */
+    int64_t t, pairs;           /* pairs of a row, or vectors of them */
+    int64_t apart, step;        /* elements between those of a pair, and from pair to pair */
     cuda_divisor heads, chunks; /* chunks of blocks of one (b, h) */
     float sign;
     int32_t zero;

@@ -96,7 +96,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     if (whole)
         take_vectors(&p, V);
     const int narrow = p.items <= SHORT_ITEMS;
-    const int64_t beside = narrow ? NEURAL_THREADS / 32 : 1, blocks = (p.rows + beside - 1) / beside;
+    const int64_t beside = narrow ? NEURAL_THREADS / 32 : 1,
+                  blocks = (p.rows + beside - 1) / beside;
     return cuda_launch(k, k->function[(narrow ? WARP_VECTORS : BLOCK_VECTORS) + !whole], s,
                        (uint32_t)(blocks < NEURAL_GRID ? blocks : NEURAL_GRID), NEURAL_THREADS, 0,
                        &p);

@@ -161,9 +161,8 @@ template <class T, int OP, int V, bool WARP> NEURAL_FN void grad_rows(const neur
         grad_row<T, V> r = {p,
                             (const T *)p.at[NEURAL_X] + o.at[NEURAL_X],
                             (const T *)p.at[NEURAL_G] + o.at[NEURAL_G],
-                            p.at[NEURAL_SCALE]
-                                ? (const T *)p.at[NEURAL_SCALE] + o.at[NEURAL_SCALE]
-                                : (const T *)0,
+                            p.at[NEURAL_SCALE] ? (const T *)p.at[NEURAL_SCALE] + o.at[NEURAL_SCALE]
+                                               : (const T *)0,
                             (T *)p.at[NEURAL_OUT] + o.at[NEURAL_OUT],
                             WARP ? threadIdx.x % 32 : threadIdx.x,
                             WARP ? 32 : blockDim.x};
@@ -178,15 +177,15 @@ template <class T, int OP, int V, bool WARP> NEURAL_FN void grad_rows(const neur
 #define GRAD_DTYPE(dtype) GRAD_DTYPE_(dtype)
 typedef GRAD_DTYPE(CUDA_DTYPE) element;
 enum { VECTOR = 16 / sizeof(element) };
-#define GRAD_KERNEL(name, OP, V, WARP)                                                             \
-    extern "C" __global__ void __launch_bounds__(NEURAL_THREADS)                                   \
-        name(const __grid_constant__ neural_norm p)                                                \
-    {                                                                                              \
-        grad_rows<element, OP, V, WARP>(p);                                                        \
+#define GRAD_KERNEL(name, OP, V, WARP)                           \
+    extern "C" __global__ void __launch_bounds__(NEURAL_THREADS) \
+        name(const __grid_constant__ neural_norm p)              \
+    {                                                            \
+        grad_rows<element, OP, V, WARP>(p);                      \
     }
-#define GRAD(name, OP)                              \
-    GRAD_KERNEL(name##_warp_vec, OP, VECTOR, true)  \
-    GRAD_KERNEL(name##_warp, OP, 1, true)           \
+#define GRAD(name, OP)                               \
+    GRAD_KERNEL(name##_warp_vec, OP, VECTOR, true)   \
+    GRAD_KERNEL(name##_warp, OP, 1, true)            \
     GRAD_KERNEL(name##_block_vec, OP, VECTOR, false) \
     GRAD_KERNEL(name##_block, OP, 1, false)
 GRAD(softmax_grad, SOFTMAX)

@@ -77,15 +77,15 @@ template <class T, int V> NEURAL_FN void rope_interleaved(const neural_rope &p)
     }
 }
 
-#define ROPE_KERNEL(name, f, T, V)                                                                 \
-    extern "C" __global__ void __launch_bounds__(NEURAL_THREADS)                                   \
-        name(const __grid_constant__ neural_rope p)                                                \
-    {                                                                                              \
-        f<T, V>(p);                                                                                \
+#define ROPE_KERNEL(name, f, T, V)                               \
+    extern "C" __global__ void __launch_bounds__(NEURAL_THREADS) \
+        name(const __grid_constant__ neural_rope p)              \
+    {                                                            \
+        f<T, V>(p);                                              \
     }
-#define ROPE(dtype, T)                                                      \
-    ROPE_KERNEL(rope_##dtype, rope_rows, T, 1)                              \
-    ROPE_KERNEL(rope_##dtype##_vec, rope_rows, T, 16 / sizeof(T))           \
+#define ROPE(dtype, T)                                            \
+    ROPE_KERNEL(rope_##dtype, rope_rows, T, 1)                    \
+    ROPE_KERNEL(rope_##dtype##_vec, rope_rows, T, 16 / sizeof(T)) \
     ROPE_KERNEL(rope_##dtype##_pairs, rope_interleaved, T, 16 / sizeof(T))
 ROPE(f16, __half)
 ROPE(bf16, __nv_bfloat16)
@@ -128,11 +128,11 @@ template <class T> NEURAL_FN void drop(const neural_dropout &p)
     }
 }
 
-#define DROPOUT(dtype, T)                                                 \
-    extern "C" __global__ void __launch_bounds__(NEURAL_THREADS)          \
-        dropout_##dtype(const __grid_constant__ neural_dropout p)         \
-    {                                                                     \
-        drop<T>(p);                                                       \
+#define DROPOUT(dtype, T)                                         \
+    extern "C" __global__ void __launch_bounds__(NEURAL_THREADS)  \
+        dropout_##dtype(const __grid_constant__ neural_dropout p) \
+    {                                                             \
+        drop<T>(p);                                               \
     }
 DROPOUT(f16, __half)
 DROPOUT(bf16, __nv_bfloat16)

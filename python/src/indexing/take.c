@@ -109,11 +109,14 @@ static PyObject *nonzero(PyObject *module, PyObject *const *args, Py_ssize_t n)
     return result;
 }
 
-PyMethodDef py_indexing_methods[] = {
-    PY_METHOD("_take_padded", take_padded),
-    PY_METHOD("_gather_padded", gather_padded),
-    PY_METHOD("_scatter_padded", scatter_padded),
-    PY_METHOD("_take", take),           PY_METHOD("_take_along_axis", take_along_axis),
-    PY_METHOD("_gather", gather),       PY_METHOD("_scatter", scatter),
-    PY_METHOD("_index_add", index_add), PY_METHOD("_select", select_rows),
-    PY_METHOD("_nonzero", nonzero),     PY_METHODS_END};
+PyMethodDef py_indexing_methods[] = {PY_METHOD("_take_padded", take_padded),
+                                     PY_METHOD("_gather_padded", gather_padded),
+                                     PY_METHOD("_scatter_padded", scatter_padded),
+                                     PY_METHOD("_take", take),
+                                     PY_METHOD("_take_along_axis", take_along_axis),
+                                     PY_METHOD("_gather", gather),
+                                     PY_METHOD("_scatter", scatter),
+                                     PY_METHOD("_index_add", index_add),
+                                     PY_METHOD("_select", select_rows),
+                                     PY_METHOD("_nonzero", nonzero),
+                                     PY_METHODS_END};

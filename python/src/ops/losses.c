@@ -57,10 +57,10 @@ static PyObject *of_elements(PyObject *module, const char *name, loss_fn *f, los
     return py_done(st, saved, g ? grad(g, a, y, &o, &r) : f(a, y, &o, &r), &r);
 }
 
-#define LOSS(name)                                                                    \
-    static PyObject *name(PyObject *module, PyObject *const *args, Py_ssize_t n)      \
-    {                                                                                 \
-        return of_elements(module, #name, nd_##name, nd_##name##_grad, args, n);      \
+#define LOSS(name)                                                               \
+    static PyObject *name(PyObject *module, PyObject *const *args, Py_ssize_t n) \
+    {                                                                            \
+        return of_elements(module, #name, nd_##name, nd_##name##_grad, args, n); \
     }
 LOSS(mse_loss)
 LOSS(l1_loss)

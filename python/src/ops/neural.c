@@ -104,9 +104,8 @@ static PyObject *group_norm_grad(PyObject *module, PyObject *const *args, Py_ssi
     if (py_args(st, "group_norm_grad", "aalAd", args, n, &g, &a, &groups, &scale, &o.eps) < 0)
         return NULL;
     PyThreadState *saved = py_unlock(a, py_work(g, a));
-    nd_status status =
-        groups ? nd_group_norm_grad(g, a, groups, scale, &o, &r[0], &r[1], &r[2])
-               : nd_instance_norm_grad(g, a, scale, &o, &r[0], &r[1], &r[2]);
+    nd_status status = groups ? nd_group_norm_grad(g, a, groups, scale, &o, &r[0], &r[1], &r[2])
+                              : nd_instance_norm_grad(g, a, scale, &o, &r[0], &r[1], &r[2]);
     return results(st, saved, status, r, 3);
 }
 
@@ -179,8 +178,8 @@ static PyObject *attention_grad(PyObject *module, PyObject *const *args, Py_ssiz
         read_attention(st, name, args + 6, n - 6, &o) < 0)
         return NULL;
     PyThreadState *saved = py_unlock(q, nd_size(q) * 64);
-    nd_status status = nd_scaled_dot_product_attention_grad(g, q, k, v, out, lse, &o, &r[0], &r[1],
-                                                            &r[2]);
+    nd_status status =
+        nd_scaled_dot_product_attention_grad(g, q, k, v, out, lse, &o, &r[0], &r[1], &r[2]);
     return results(st, saved, status, r, 3);
 }
 
@@ -197,8 +196,7 @@ static PyObject *rope(PyObject *module, PyObject *const *args, Py_ssize_t n)
     PyThreadState *saved = py_unlock(a, nd_size(a));
     return py_done(
         st, saved,
-        inverse ? nd_rope_grad(a, cosines, sines, &o, &r) : nd_rope(a, cosines, sines, &o, &r),
-        &r);
+        inverse ? nd_rope_grad(a, cosines, sines, &o, &r) : nd_rope(a, cosines, sines, &o, &r), &r);
 }
 
 /* ---- dropout, embedding, mixtures ---- */
