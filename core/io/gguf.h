@@ -11,7 +11,7 @@ enum {
     ND__GGUF_VERSION = 3,
     ND__GGUF_ALIGN = 32, /* unless a key says otherwise */
     ND__GGUF_NDIM = 4,
-    ND__GGUF_NAME_MAX = 63, /* of tensors that are written, in bytes */
+    ND__GGUF_NAME_MAX = 63,    /* of tensors that are written, in bytes */
     ND__GGUF_TEXT_MAX = 65535, /* of names and keys that are read */
     ND__GGUF_DEPTH = 4         /* of arrays in arrays */
 };
@@ -37,7 +37,7 @@ struct nd__gguf_texts {
 struct nd_gguf {
     nd__gguf_mapping *mapping;
     char *path;
-    nd__gguf_texts *texts; /* names and keys, each ended by a 0 */
+    nd__gguf_texts *texts;    /* names and keys, each ended by a 0 */
     uint64_t data, alignment; /* where tensors begin in the file */
     nd__gguf_pair *pairs;
     nd_gguf_tensor *tensors;

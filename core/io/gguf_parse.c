@@ -40,8 +40,8 @@ static nd_status read_count(const nd_gguf *f, nd__gguf_bytes *b, const char *wha
     ND_RETURN_IF(nd__gguf_take_number(b, 8, what, &n));
     if (n > b->size / (uint64_t)least || n > INT32_MAX)
         return nd__fail(ND_ERR_FORMAT, op, 0,
-                        "%s: at byte %" PRIu64 ": %s is %" PRIu64
-                        ", more than a file of %" PRIu64 " bytes can have",
+                        "%s: at byte %" PRIu64 ": %s is %" PRIu64 ", more than a file of %" PRIu64
+                        " bytes can have",
                         f->path, b->at - 8, what, n, b->size);
     *count = (size_t)n;
     return ND_OK;
@@ -153,8 +153,8 @@ static nd_status bad_tensor(const nd_gguf *f, const nd_gguf_tensor *t, const cha
     char name[80];
     return nd__fail(ND_ERR_FORMAT, op, 0,
                     "%s: tensor \"%s\" of type %d, bytes %" PRIu64 " to %" PRIu64 ": %s", f->path,
-                    nd__quote(name, sizeof name, t->name, strlen(t->name)), (int)t->type,
-                    t->offset, t->offset + t->nbytes, why);
+                    nd__quote(name, sizeof name, t->name, strlen(t->name)), (int)t->type, t->offset,
+                    t->offset + t->nbytes, why);
 }
 
 /* Extents come with that of adjacent elements first. */
@@ -278,9 +278,9 @@ static nd_status read_pairs(nd_gguf *f, nd__gguf_bytes *b)
     qsort(f->by_key, f->n_pairs, sizeof *f->by_key, nd__gguf_by_key);
     for (size_t i = 1; i < f->n_pairs; i++)
         if (nd__gguf_by_key(&f->by_key[i - 1], &f->by_key[i]) == 0)
-            return nd__fail(ND_ERR_FORMAT, op, 0, "%s: the key \"%s\" comes twice", f->path,
-                            nd__quote(quoted, sizeof quoted, f->by_key[i]->key,
-                                      strlen(f->by_key[i]->key)));
+            return nd__fail(
+                ND_ERR_FORMAT, op, 0, "%s: the key \"%s\" comes twice", f->path,
+                nd__quote(quoted, sizeof quoted, f->by_key[i]->key, strlen(f->by_key[i]->key)));
     return read_alignment(f);
 }
 

@@ -48,8 +48,7 @@ static const nd_array *bytes_of(const nd_gguf_item *item)
 
 static int32_t type_of(const nd_gguf_item *item)
 {
-    return item->array ? nd__gguf_type_of(nd_dtype_of(item->array))
-                       : nd_qarray_format(item->quant);
+    return item->array ? nd__gguf_type_of(nd_dtype_of(item->array)) : nd_qarray_format(item->quant);
 }
 
 static nd_status check_item(const nd_gguf_item *item, int i)
@@ -95,12 +94,11 @@ static nd_status check_value(const nd_gguf_pair *pair)
             ND_RETURN_IF(nd_gguf_next(&rest, &whole));
         b.at = v->nbytes - rest.nbytes;
     }
-    return b.at == v->nbytes
-               ? (nd_status)ND_OK
-               : nd__fail(ND_ERR_ARGUMENT, op, 4,
-                          "the value of \"%s\" has %" PRIu64 " bytes, of which %" PRIu64
-                          " are its own",
-                          quoted, v->nbytes, b.at);
+    return b.at == v->nbytes ? (nd_status)ND_OK
+                             : nd__fail(ND_ERR_ARGUMENT, op, 4,
+                                        "the value of \"%s\" has %" PRIu64
+                                        " bytes, of which %" PRIu64 " are its own",
+                                        quoted, v->nbytes, b.at);
 }
 
 static nd_status find_alignment(int n, const nd_gguf_pair *pairs, uint64_t *alignment)
@@ -123,8 +121,8 @@ static nd_status find_alignment(int n, const nd_gguf_pair *pairs, uint64_t *alig
     return ND_OK;
 }
 
-static nd_status check_all(int n, const nd_gguf_item *items, int n_pairs,
-                           const nd_gguf_pair *pairs, uint64_t *alignment, const char **texts)
+static nd_status check_all(int n, const nd_gguf_item *items, int n_pairs, const nd_gguf_pair *pairs,
+                           uint64_t *alignment, const char **texts)
 {
     for (int i = 0; i < n; i++) {
         ND_RETURN_IF(check_item(&items[i], i));

@@ -10,12 +10,12 @@ static const struct {
     uint8_t nbytes; /* 0: it has no size of its own */
     char kind;      /* unsigned, signed, float, bool */
 } types[] = {
-    [ND_GGUF_U8] = {"u8", 1, 'u'},          [ND_GGUF_I8] = {"i8", 1, 'i'},
-    [ND_GGUF_U16] = {"u16", 2, 'u'},        [ND_GGUF_I16] = {"i16", 2, 'i'},
-    [ND_GGUF_U32] = {"u32", 4, 'u'},        [ND_GGUF_I32] = {"i32", 4, 'i'},
-    [ND_GGUF_F32] = {"f32", 4, 'f'},        [ND_GGUF_BOOL] = {"bool", 1, 'b'},
-    [ND_GGUF_STRING] = {"string", 0, 's'},  [ND_GGUF_ARRAY] = {"array", 0, 'a'},
-    [ND_GGUF_U64] = {"u64", 8, 'u'},        [ND_GGUF_I64] = {"i64", 8, 'i'},
+    [ND_GGUF_U8] = {"u8", 1, 'u'},         [ND_GGUF_I8] = {"i8", 1, 'i'},
+    [ND_GGUF_U16] = {"u16", 2, 'u'},       [ND_GGUF_I16] = {"i16", 2, 'i'},
+    [ND_GGUF_U32] = {"u32", 4, 'u'},       [ND_GGUF_I32] = {"i32", 4, 'i'},
+    [ND_GGUF_F32] = {"f32", 4, 'f'},       [ND_GGUF_BOOL] = {"bool", 1, 'b'},
+    [ND_GGUF_STRING] = {"string", 0, 's'}, [ND_GGUF_ARRAY] = {"array", 0, 'a'},
+    [ND_GGUF_U64] = {"u64", 8, 'u'},       [ND_GGUF_I64] = {"i64", 8, 'i'},
     [ND_GGUF_F64] = {"f64", 8, 'f'},
 };
 enum { TYPES = sizeof types / sizeof *types };
@@ -56,11 +56,11 @@ nd_status nd__gguf_take_number(nd__gguf_bytes *b, int nbytes, const char *what, 
 
 static nd_status check_type(const nd__gguf_bytes *b, uint64_t type, const char *what)
 {
-    return type < TYPES ? (nd_status)ND_OK
-                        : nd__fail(ND_ERR_FORMAT, b->op, 0,
-                                   "%s: at byte %" PRIu64 ": %s has type %" PRIu64
-                                   "; there are 0 to %d",
-                                   b->path, b->at - 4, what, type, TYPES - 1);
+    return type < TYPES
+               ? (nd_status)ND_OK
+               : nd__fail(ND_ERR_FORMAT, b->op, 0,
+                          "%s: at byte %" PRIu64 ": %s has type %" PRIu64 "; there are 0 to %d",
+                          b->path, b->at - 4, what, type, TYPES - 1);
 }
 
 /* Sets v of a number. */

@@ -29,8 +29,7 @@ nd_status nd__check_quant(const char *op, nd_quant_format format, int32_t i,
 {
     *info = nd_quant_get(format);
     return *info ? (nd_status)ND_OK
-                 : nd__fail(ND_ERR_ARGUMENT, op, i, "there is no quantised format %d",
-                            (int)format);
+                 : nd__fail(ND_ERR_ARGUMENT, op, i, "there is no quantised format %d", (int)format);
 }
 
 bool nd__quant_row_bytes(const nd_quant_info *info, int64_t n, int64_t *nbytes)

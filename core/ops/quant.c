@@ -18,8 +18,7 @@ static nd_status run(const nd_operation *of, const nd_array *dst)
     if (dst->size == 0)
         return ND_OK;
     ND_RETURN_IF(nd_reshape(dst, 2, p->rows, &out));
-    nd_status status =
-        nd__run_arrays(of->info->op, of->in[1] ? 2 : 1, of->in, 1, &out, &params);
+    nd_status status = nd__run_arrays(of->info->op, of->in[1] ? 2 : 1, of->in, 1, &out, &params);
     nd_release(out);
     return status;
 }
@@ -117,8 +116,7 @@ static nd_status start_quantize(const nd_array *a, nd_quant_format format, quant
     ND_RETURN_IF(nd__check_quant(p->of.name, format, 1, &p->info));
     if (!p->info->can_quantize)
         return nd__fail(ND_ERR_UNSUPPORTED, p->of.name, 1,
-                        "%s is read and not written; q4_0, q8_0, q4_K and q6_K are",
-                        p->info->name);
+                        "%s is read and not written; q4_0, q8_0, q4_K and q6_K are", p->info->name);
     ND_RETURN_IF(check_rows(p->of.name, a, p->info));
     p->of.compute = ND_F32;
     p->of.result = ND_U8;

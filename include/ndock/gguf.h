@@ -31,14 +31,14 @@ enum {
 };
 /* A value of metadata. */
 typedef struct {
-    uint32_t size;       /* sizeof(nd_gguf_value) */
-    int32_t type;        /* ND_GGUF_* */
-    int32_t item, zero;  /* of an array: type of its items */
-    uint64_t count;      /* of an array: items that are left; else 1 */
-    const void *data;    /* the value as the file has it: numbers little-endian, a string's bytes (not
+    uint32_t size;      /* sizeof(nd_gguf_value) */
+    int32_t type;       /* ND_GGUF_* */
+    int32_t item, zero; /* of an array: type of its items */
+    uint64_t count;     /* of an array: items that are left; else 1 */
+    const void *data; /* the value as the file has it: numbers little-endian, a string's bytes (not
                           * ended by a 0), an array's items one behind the other, strings among them each
                           * behind its length in 8 bytes, arrays behind type in 4 and count in 8 */
-    uint64_t nbytes;     /* of data */
+    uint64_t nbytes;  /* of data */
     union {
         uint64_t u; /* of unsigned types and bool */
         int64_t i;  /* of signed types */
@@ -62,14 +62,15 @@ ND_API ND_MUST_USE nd_status nd_gguf_next(nd_gguf_value *array, nd_gguf_value *i
 
 /* A tensor. shape is in C order, the last extent of adjacent elements (the file has it first). */
 typedef struct {
-    uint32_t size; /* sizeof(nd_gguf_tensor) */
-    int32_t type;  /* the file's number */
+    uint32_t size;          /* sizeof(nd_gguf_tensor) */
+    int32_t type;           /* the file's number */
     nd_dtype dtype;         /* of a plain tensor, else 0 */
     nd_quant_format format; /* of a quantised one, else 0; both 0: it cannot be loaded */
     int32_t ndim, zero;
     int64_t shape[4];
-    uint64_t offset, nbytes; /* where its bytes are in the file; nbytes is 0 if it cannot be loaded */
-    const char *name;        /* lives until close */
+    uint64_t offset,
+        nbytes;       /* where its bytes are in the file; nbytes is 0 if it cannot be loaded */
+    const char *name; /* lives until close */
 } nd_gguf_tensor;
 /* Tensors: how many, and the i-th in the file's order (ND_ERR_INDEX out of range). */
 ND_API int nd_gguf_count(const nd_gguf *file);

@@ -180,8 +180,8 @@ ND_Q_FN int nd_q_code_iq4_nl(const unsigned char *b, int h, int l)
     /* The table's 16 values, four in a word, low byte first: -127 -104 -83 -65, -49 -35 -22 -10,
      * 1 13 25 38, 53 69 89 113. */
     const unsigned i = nd_q_nibble(b + 2, h, l);
-    const unsigned word = i < 8 ? (i < 4 ? 0xbfad9881u : 0xf6eaddcfu)
-                                : (i < 12 ? 0x26190d01u : 0x71594535u);
+    const unsigned word =
+        i < 8 ? (i < 4 ? 0xbfad9881u : 0xf6eaddcfu) : (i < 12 ? 0x26190d01u : 0x71594535u);
     return (int)(signed char)(word >> 8 * (i & 3u) & 255u);
 }
 ND_Q_FN float nd_q_scale_iq4_nl(const unsigned char *b, int h)

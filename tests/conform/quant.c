@@ -90,9 +90,9 @@ static parts large_parts(nd_quant_format f, const unsigned char *b, int j)
     } else {
         p.scale = half_at(b) * (float)six_bits(b + 4, j / 32, false);
         p.min = -(half_at(b + 2) * (float)six_bits(b + 4, j / 32, true));
-        p.code = f == ND_Q4_K ? field(b + 16, quad, 4)
-                              : field(b + 48, quad, 4) | field(b + 16, 8 * (j % 32) + j / 32, 1)
-                                                             << 4;
+        p.code = f == ND_Q4_K
+                     ? field(b + 16, quad, 4)
+                     : field(b + 48, quad, 4) | field(b + 16, 8 * (j % 32) + j / 32, 1) << 4;
     }
     return p;
 }

@@ -32,9 +32,8 @@ static int64_t wild_count(void)
 
 static bool is_count(const nd_call *c, const char *name)
 {
-    static const char *const names[] = {"n",     "nq",     "ndim",     "naxes", "nreps",
-                                        "count", "nbytes", "max_size", "room",  "n_pairs",
-                                        NULL};
+    static const char *const names[] = {"n",      "nq",       "ndim", "naxes",   "nreps", "count",
+                                        "nbytes", "max_size", "room", "n_pairs", NULL};
     return among(names, name) || strcmp(c->name, "nd_block_matrix") == 0 ||
            strstr(c->name, "memory_cap") || ends(c->name, "_cap_set");
 }

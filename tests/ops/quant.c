@@ -33,13 +33,13 @@ static const struct {
     const uint32_t *elements;
     size_t nbytes, count;
 } read_cases[] = {
-#define CASE(id, name)                                                              \
-    {                                                                               \
-        id, blocks_##name, elements_##name, sizeof blocks_##name,                   \
-            sizeof elements_##name / sizeof(uint32_t)                               \
+#define CASE(id, name)                                            \
+    {                                                             \
+        id, blocks_##name, elements_##name, sizeof blocks_##name, \
+            sizeof elements_##name / sizeof(uint32_t)             \
     }
-    CASE(ND_Q4_0, q4_0), CASE(ND_Q4_1, q4_1), CASE(ND_Q5_0, q5_0), CASE(ND_Q5_1, q5_1),
-    CASE(ND_Q8_0, q8_0), CASE(ND_Q2_K, q2_K), CASE(ND_Q3_K, q3_K), CASE(ND_Q4_K, q4_K),
+    CASE(ND_Q4_0, q4_0), CASE(ND_Q4_1, q4_1), CASE(ND_Q5_0, q5_0),     CASE(ND_Q5_1, q5_1),
+    CASE(ND_Q8_0, q8_0), CASE(ND_Q2_K, q2_K), CASE(ND_Q3_K, q3_K),     CASE(ND_Q4_K, q4_K),
     CASE(ND_Q5_K, q5_K), CASE(ND_Q6_K, q6_K), CASE(ND_IQ4_NL, iq4_nl),
 };
 enum { READ_CASES = sizeof read_cases / sizeof *read_cases };
@@ -47,13 +47,14 @@ enum { READ_CASES = sizeof read_cases / sizeof *read_cases };
 static void test_elements(void)
 {
     for (int i = 0; i < READ_CASES; i++) {
-        nd_qarray *q = blocks_as(read_cases[i].format, 1, (int64_t)read_cases[i].nbytes,
-                                 read_cases[i].blocks);
+        nd_qarray *q =
+            blocks_as(read_cases[i].format, 1, (int64_t)read_cases[i].nbytes, read_cases[i].blocks);
         const size_t n = read_cases[i].count;
         nd_array *a = NULL;
         uint32_t got[1024] = {0};
         ok(nd_qarray_shape(q)[1] == (int64_t)n && nd_dequantize(q, 0, &a) == ND_OK &&
-               nd_to_host(a, got, n * 4) == ND_OK && memcmp(got, read_cases[i].elements, n * 4) == 0,
+               nd_to_host(a, got, n * 4) == ND_OK &&
+               memcmp(got, read_cases[i].elements, n * 4) == 0,
            "%s: elements have gguf's bits", nd_quant_get(read_cases[i].format)->name);
         nd_release(a);
         nd_qarray_release(q);
@@ -162,7 +163,8 @@ static int product_is_right(nd_quant_format format, int m, int r, int n)
 
 static void test_products(void)
 {
-    static const int sizes[][3] = {{1, 1, 256}, {1, 9, 512}, {3, 5, 1024}, {11, 2, 256}, {8, 3, 768}};
+    static const int sizes[][3] = {
+        {1, 1, 256}, {1, 9, 512}, {3, 5, 1024}, {11, 2, 256}, {8, 3, 768}};
     for (nd_quant_format f = 1; f < ND_QUANT_END; f++) {
         int good = 0;
         if (!nd_quant_get(f))
@@ -264,7 +266,8 @@ static void test_errors(void)
     is_int(nd_quantize(a, ND_Q8_0, &q), ND_OK, "a matrix");
     is_int(nd_astype(a, ND_I32, &ints), ND_OK, "of integers");
     refused(nd_quantize(a, 5, &none), ND_ERR_ARGUMENT, "format 5", "no such format");
-    refused(nd_quantize(a, ND_Q5_0, &none), ND_ERR_UNSUPPORTED, "q5_0", "a format that is only read");
+    refused(nd_quantize(a, ND_Q5_0, &none), ND_ERR_UNSUPPORTED, "q5_0",
+            "a format that is only read");
     refused(nd_quantize(a, ND_Q4_K, &none), ND_ERR_SHAPE, "256", "rows that are no whole blocks");
     refused(nd_quantize(odd, ND_Q8_0, &none), ND_ERR_SHAPE, "33", "33 elements");
     refused(nd_quantize(ints, ND_Q8_0, &none), ND_ERR_DTYPE, "i32", "integers");

@@ -111,7 +111,8 @@ static void test_bytes(void)
     static const unsigned char seven[] = {7, 0, 0, 0};
     const nd_gguf_item item = {"w", io_array(ND_I8, 2, (int64_t[]){2, 3}, "\1\2\3\4\5\6"), NULL};
     const nd_gguf_pair pair = {
-        "k", {.size = sizeof pair.value, .type = ND_GGUF_U32, .count = 1, .data = seven, .nbytes = 4}};
+        "k",
+        {.size = sizeof pair.value, .type = ND_GGUF_U32, .count = 1, .data = seven, .nbytes = 4}};
     is_int(nd_gguf_save(io_path("b"), 1, &item, 1, &pair, NULL), ND_OK, "a tensor and a key");
     ok(io_same(io_path("b"), want, sizeof want), "have these bytes");
     nd_release((nd_array *)(uintptr_t)item.array);
@@ -167,7 +168,8 @@ static void test_round_trip(void)
 
 static void test_refused_saves(void)
 {
-    nd_array *a = io_array(ND_U8, 1, (int64_t[]){2}, "xy"), *b = io_array(ND_I8, 1, (int64_t[]){2}, "xy");
+    nd_array *a = io_array(ND_U8, 1, (int64_t[]){2}, "xy"),
+             *b = io_array(ND_I8, 1, (int64_t[]){2}, "xy");
     nd_array *deep = io_array(ND_I8, 5, (int64_t[]){1, 1, 1, 1, 2}, "xy");
     nd_gguf_item items[2] = {{"a", a, NULL}, {"a", b, NULL}};
     nd_gguf_pair pair = {"k", {.type = ND_GGUF_U32, .count = 1, .data = "abcde", .nbytes = 5}};
@@ -191,7 +193,8 @@ static void test_refused_saves(void)
     io_fails(nd_gguf_save(path, 0, NULL, 1, &pair, NULL), ND_ERR_ARGUMENT, "type 13", "no type");
     pair = (nd_gguf_pair){"general.alignment",
                           {.type = ND_GGUF_U32, .count = 1, .data = "\x30\0\0", .nbytes = 4}};
-    io_fails(nd_gguf_save(path, 0, NULL, 1, &pair, NULL), ND_ERR_ARGUMENT, "48", "an odd alignment");
+    io_fails(nd_gguf_save(path, 0, NULL, 1, &pair, NULL), ND_ERR_ARGUMENT, "48",
+             "an odd alignment");
     is_int(access(path, F_OK), -1, "and nothing is written");
     nd_release_all(3, (nd_array *[]){a, b, deep});
 }
@@ -317,5 +320,5 @@ static void test_deep(void)
 }
 
 TAP_MAIN({"metadata", test_metadata}, {"tensors", test_tensors}, {"bytes", test_bytes},
-         {"round_trip", test_round_trip}, {"refused_saves", test_refused_saves},
-         {"cut", test_cut}, {"lies", test_lies}, {"deep", test_deep})
+         {"round_trip", test_round_trip}, {"refused_saves", test_refused_saves}, {"cut", test_cut},
+         {"lies", test_lies}, {"deep", test_deep})

@@ -197,8 +197,10 @@ static int32_t run_product(const ndp_kernel *kernel, ndp_stream *stream, const n
 
 /* ---- the table ---- */
 
-#define KERNEL(...) \
-    {.size = sizeof(ndp_kernel), .needs = NDP_NEEDS_CONTIGUOUS, .max_ndim = 2, __VA_ARGS__}
+#define KERNEL(...)                                                                           \
+    {                                                                                         \
+        .size = sizeof(ndp_kernel), .needs = NDP_NEEDS_CONTIGUOUS, .max_ndim = 2, __VA_ARGS__ \
+    }
 static const ndp_kernel dequantize_kernel = KERNEL(.run = run_dequantize);
 static const ndp_kernel quantize_kernel = KERNEL(.run = run_quantize);
 static const ndp_kernel product_kernel = KERNEL(.run = run_product, .scratch = product_scratch);
@@ -214,7 +216,9 @@ static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
     const int32_t format = ((const ndp_quant *)like->params)->format;
     const bool blocks_out = like->op == NDP_OP_quantize, product = like->op == NDP_OP_matmul_q;
     const ndp_view *floats = like->op == NDP_OP_dequantize ? &like->out[0] : &like->in[0],
-                   *blocks = product ? &like->in[1] : blocks_out ? &like->out[0] : &like->in[0];
+                   *blocks = product      ? &like->in[1]
+                             : blocks_out ? &like->out[0]
+                                          : &like->in[0];
     if (format > 0 && format < QUANT_FORMATS && sizes[format].block && blocks->dtype == NDP_U8 &&
         dtypes(like->op) >> floats->dtype & 1 && (!product || like->out[0].dtype == floats->dtype))
         return product ? &product_kernel : blocks_out ? &quantize_kernel : &dequantize_kernel;

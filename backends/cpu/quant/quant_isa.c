@@ -114,9 +114,9 @@ static inline __m256i four_products(const int8_t *w, const int8_t *x, int positi
                   b = _mm256_loadu_si256((const __m256i *)(const void *)x);
     /* |a| <= 128 is taken as unsigned and its sign given to b, which is within 127: two products
      * stay within 16 bits. */
-    const __m256i pairs =
-        positive ? _mm256_maddubs_epi16(a, b)
-                 : _mm256_maddubs_epi16(_mm256_abs_epi8(a), _mm256_sign_epi8(b, a));
+    const __m256i pairs = positive
+                              ? _mm256_maddubs_epi16(a, b)
+                              : _mm256_maddubs_epi16(_mm256_abs_epi8(a), _mm256_sign_epi8(b, a));
     return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 }
 
@@ -129,11 +129,10 @@ static inline void add_products(const span *s, const int8_t *x, const float *d, 
         _mm256_store_ps(scale + h,
                         _mm256_mul_ps(_mm256_load_ps(s->scale + h), _mm256_loadu_ps(d + h)));
     for (int g = 0; g < QUANT_SPAN / 32; g++) {
-        const __m256 both = _mm256_insertf128_ps(_mm256_set1_ps(scale[2 * g]),
-                                                 _mm_set1_ps(scale[2 * g + 1]), 1);
+        const __m256 both =
+            _mm256_insertf128_ps(_mm256_set1_ps(scale[2 * g]), _mm_set1_ps(scale[2 * g + 1]), 1);
         const __m256i dots = four_products(s->code + 32 * g, x + 32 * g, positive);
-        lanes[g & 1] =
-            _mm256_add_ps(lanes[g & 1], _mm256_mul_ps(both, _mm256_cvtepi32_ps(dots)));
+        lanes[g & 1] = _mm256_add_ps(lanes[g & 1], _mm256_mul_ps(both, _mm256_cvtepi32_ps(dots)));
     }
     _mm256_storeu_ps(sum, lanes[0]);
     _mm256_storeu_ps(sum + 8, lanes[1]);

@@ -50,8 +50,8 @@ static inline void fast_unpack_q8_1(const unsigned char *b, int8_t *code, float 
 static inline void fast_unpack_iq4_nl(const unsigned char *b, int8_t *code, float *scale,
                                       float *min)
 {
-    const __m128i table = _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53,
-                                        69, 89, 113);
+    const __m128i table =
+        _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113);
     (void)min;
     put_codes(code, _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), nibbles(b + 2)));
     scale[0] = scale[1] = ND_Q_HALF(b);
@@ -63,9 +63,8 @@ static inline __m256i fifth_bits(const unsigned char *p)
     int32_t bits;
     memcpy(&bits, p, 4);
     const __m256i spread = _mm256_shuffle_epi8(
-        _mm256_set1_epi32(bits),
-        _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3,
-                         3, 3, 3, 3, 3, 3, 3));
+        _mm256_set1_epi32(bits), _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2,
+                                                  2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3));
     const __m256i each = _mm256_set1_epi64x((long long)0x8040201008040201u);
     const __m256i set = _mm256_cmpeq_epi8(_mm256_and_si256(spread, each), each);
     return _mm256_and_si256(set, _mm256_set1_epi8(16));
@@ -173,8 +172,8 @@ static inline void fast_unpack_q3_K(const unsigned char *b, int8_t *code, float 
     const __m256i high = bytes_of(b), four = _mm256_set1_epi8(4);
     (void)min;
     for (int g = 0; g < 8; g++) {
-        const __m256i bit = _mm256_and_si256(_mm256_srl_epi16(high, _mm_cvtsi32_si128(g)),
-                                             _mm256_set1_epi8(1));
+        const __m256i bit =
+            _mm256_and_si256(_mm256_srl_epi16(high, _mm_cvtsi32_si128(g)), _mm256_set1_epi8(1));
         const __m256i sum = _mm256_add_epi8(pair_codes(b + 32, g), _mm256_slli_epi16(bit, 2));
         put_codes(code + 32 * g, _mm256_sub_epi8(sum, four));
     }

@@ -63,8 +63,8 @@ static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call
     const int64_t tiles = many ? (p.m + QUANT_TILE - 1) / QUANT_TILE : 1,
                   row_blocks = (p.rows + QUANT_WARPS - 1) / QUANT_WARPS;
     if (tiles > MOST_TILES || row_blocks > INT32_MAX)
-        return cuda_error(NDP_ERR_UNSUPPORTED, "matmul_q of %lld rows times %lld",
-                          (long long)p.m, (long long)p.rows);
+        return cuda_error(NDP_ERR_UNSUPPORTED, "matmul_q of %lld rows times %lld", (long long)p.m,
+                          (long long)p.rows);
     if (p.n > 0) {
         p.codes = cuda_ptr(&call->scratch);
         p.sums = p.codes + (uint64_t)(p.m * p.n);

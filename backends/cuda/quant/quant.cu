@@ -101,12 +101,13 @@ extern "C" __global__ void __launch_bounds__(QUANT_THREADS)
 
 /* ---- products ---- */
 
-template <typename F> static __device__ __forceinline__ void unpack(const quant_params &p,
-                                                                    const unsigned char *b, int g,
-                                                                    int w[8])
+template <typename F>
+static __device__ __forceinline__ void unpack(const quant_params &p, const unsigned char *b, int g,
+                                              int w[8])
 {
     if (packed<F>::align > 1 && p.word < packed<F>::align) {
-        struct plain : F {}; /* without the specialisation */
+        struct plain : F {
+        }; /* without the specialisation */
         packed<plain>::slow(b, g, w);
     } else {
         packed<F>::codes(b, g, w);
@@ -163,16 +164,10 @@ static __device__ __forceinline__ void product(const quant_params &p)
 }
 
 template <typename F> struct one_row {
-    static __device__ __forceinline__ void run(const quant_params &p)
-    {
-        product<F, 1>(p);
-    }
+    static __device__ __forceinline__ void run(const quant_params &p) { product<F, 1>(p); }
 };
 template <typename F> struct many_rows {
-    static __device__ __forceinline__ void run(const quant_params &p)
-    {
-        product<F, QUANT_TILE>(p);
-    }
+    static __device__ __forceinline__ void run(const quant_params &p) { product<F, QUANT_TILE>(p); }
 };
 
 extern "C" __global__ void __launch_bounds__(QUANT_THREADS)

@@ -41,9 +41,9 @@ static PyObject *gguf_open(PyObject *module, PyObject *o)
 /* ---- metadata ---- */
 
 /* Names of ND_GGUF_*. */
-static const char *const types[] = {"uint8", "int8",   "uint16", "int16",  "uint32", "int32",
-                                    "float32", "bool", "str",    "array",  "uint64", "int64",
-                                    "float64"};
+static const char *const types[] = {"uint8",  "int8",    "uint16", "int16", "uint32",
+                                    "int32",  "float32", "bool",   "str",   "array",
+                                    "uint64", "int64",   "float64"};
 
 static PyObject *from_value(py_state *st, const nd_gguf_value *v);
 

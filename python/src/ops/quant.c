@@ -126,9 +126,7 @@ static PyObject *embedding_q(PyObject *module, PyObject *const *args, Py_ssize_t
     return py_result(st, status, &r);
 }
 
-PyMethodDef py_quant_methods[] = {{"_quant_block", quant_block, METH_O, NULL},
-                                  PY_METHOD("_quantize", quantize),
-                                  PY_METHOD("_dequantize", dequantize),
-                                  PY_METHOD("_matmul_q", matmul_q),
-                                  PY_METHOD("_embedding_q", embedding_q),
-                                  PY_METHODS_END};
+PyMethodDef py_quant_methods[] = {
+    {"_quant_block", quant_block, METH_O, NULL}, PY_METHOD("_quantize", quantize),
+    PY_METHOD("_dequantize", dequantize),        PY_METHOD("_matmul_q", matmul_q),
+    PY_METHOD("_embedding_q", embedding_q),      PY_METHODS_END};
