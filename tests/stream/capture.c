@@ -229,9 +229,7 @@ static void test_forks(void)
     DO(nd_stream_pop(t));
     is_int(nd__capture_end(s, &graph), ND_ERR_CAPTURE, "G4: work that was not joined is an error");
     ok(graph == NULL, "G4: without a graph");
-    uint64_t n = 0;
-    control->stream_id(dev[0], handle_of(t), &n);
-    snprintf(id, sizeof id, "stream %llu", (unsigned long long)n);
+    snprintf(id, sizeof id, "stream %llu", (unsigned long long)nd_stream_id(t));
     has_text(nd_last_error()->message, id, "G4: that names the stream");
     DO(nd__caching_capture_end(backend(), c.id));
     nd_pool_release(c.pool);
