@@ -106,8 +106,12 @@ static bool idle(void *ctx, nd_stream *s)
 {
     nd_device *d = ctx;
     int32_t done = 0;
-    if (nd__capture_forbids(d) || nd__capture_id(s) ||
-        d->stream.query(d->dev, s->handle, &done) != NDP_OK || !done)
+    if (nd__capture_forbids(d))
+        return false;
+    pthread_mutex_lock(&s->lock); /* so that no other thread begins a capture of it in between */
+    const bool asked = !nd__capture_id(s) && d->stream.query(d->dev, s->handle, &done) == NDP_OK;
+    pthread_mutex_unlock(&s->lock);
+    if (!asked || !done)
         return false;
     if (nd__hazards_now())
         nd__hazard_settled(s);

@@ -201,12 +201,15 @@ static nd_status begin(nd_stream *s, int32_t mode, bool grows)
     c->mode = mode;
     c->soft = !d->has_graph;
     c->id = atomic_fetch_add(&last_soft, 1);
+    atomic_fetch_add(&nd__captures, 1); /* before the plug-in begins: whoever asks it about streams
+                                           of others looks at this first */
     nd_status status = c->soft ? ND_OK : begin_native(s, op, grows ? NDP_CAPTURE_RELAXED : mode, c);
     c->tape->grows = grows;
     c->tape->id = c->id;
     if (status == ND_OK && (status = nd__tape_enlist(c->tape, s, op)) != ND_OK)
         give_up_native(s);
     if (status != ND_OK) {
+        atomic_fetch_sub(&nd__captures, 1);
         capture_free(c);
         return status;
     }
@@ -214,7 +217,6 @@ static nd_status begin(nd_stream *s, int32_t mode, bool grows)
     pthread_mutex_lock(&lock);
     c->next = underway;
     underway = c;
-    atomic_fetch_add(&nd__captures, 1);
     atomic_fetch_add(&d->captures, 1);
     pthread_mutex_unlock(&lock);
     return ND_OK;
