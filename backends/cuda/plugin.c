@@ -46,18 +46,12 @@ static const void *group(ndp_dev *dev, const char *id)
         const char *id;
         const void *table;
     } groups[] = {
-        {"ndp.op/1", &cuda_op_group},
-        {"ndp.stream/1", &cuda_stream_group},
-        {"ndp.memory/1", &cuda_memory_group},
-        {"ndp.map/1", &cuda_map_group},
-        {"ndp.fused/1", &cuda_fused_group},
-        {"ndp.math/1", &cuda_math_group},
-        {"ndp.pool/1", &cuda_pool_group},
-        {"ndp.peer/1", &cuda_peer_group},
-        {"ndp.graph/1", &cuda_graph_group},
-        {"ndp.info/1", &info_group},
-        {"ndp.code/1", &cuda_code_group},
-        {"ndp.pointer/1", &cuda_pointer_group},
+        {"ndp.op/1", &cuda_op_group},         {"ndp.stream/1", &cuda_stream_group},
+        {"ndp.memory/1", &cuda_memory_group}, {"ndp.map/1", &cuda_map_group},
+        {"ndp.fused/1", &cuda_fused_group},   {"ndp.math/1", &cuda_math_group},
+        {"ndp.pool/1", &cuda_pool_group},     {"ndp.peer/1", &cuda_peer_group},
+        {"ndp.graph/1", &cuda_graph_group},   {"ndp.info/1", &info_group},
+        {"ndp.code/1", &cuda_code_group},     {"ndp.pointer/1", &cuda_pointer_group},
     };
     (void)dev;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
@@ -72,8 +66,12 @@ static const void *group(ndp_dev *dev, const char *id)
  * still run. */
 static void close_device(ndp_dev *dev)
 {
-    static const cuda_closer closers[] = {cuda_rings_close,  cuda_pool_close,   cuda_blaslt_close,
-                                          cuda_solver_close, cuda_cufft_close, cuda_modules_unload,
+    static const cuda_closer closers[] = {cuda_rings_close,
+                                          cuda_pool_close,
+                                          cuda_blaslt_close,
+                                          cuda_solver_close,
+                                          cuda_cufft_close,
+                                          cuda_modules_unload,
                                           NULL};
     cuda_close(dev, closers);
 }

@@ -129,9 +129,8 @@ static nd_status add_argument(nd_graph *g, const nd_array *a, int32_t *index)
 {
     nd_graph_argument made = {.array = nd_retain((nd_array *)(uintptr_t)a)};
     nd_graph_argument *grown = realloc(g->argument, (g->n_arguments + 1) * sizeof *grown);
-    nd_status status = grown ? ND_OK
-                             : nd__fail(ND_ERR_MEMORY, "graph_arg", -1,
-                                        "no host memory for an argument");
+    nd_status status =
+        grown ? ND_OK : nd__fail(ND_ERR_MEMORY, "graph_arg", -1, "no host memory for an argument");
     g->argument = grown ? grown : g->argument;
     if (status == ND_OK)
         status = find_uses(g, &made);

@@ -9,8 +9,8 @@
 
 typedef struct {
     nd_captured *captured;
-    ndp_exec *exec; /* NULL: not made yet, or the tape is all there is */
-    bool stale;     /* exec has nodes that could not be changed in place */
+    ndp_exec *exec;             /* NULL: not made yet, or the tape is all there is */
+    bool stale;                 /* exec has nodes that could not be changed in place */
     nd_status (*fn)(void *ctx); /* runs behind it */
     void *ctx;
     void (*release)(void *ctx);
@@ -35,9 +35,9 @@ typedef struct {
     uint64_t base[2];
 } nd_graph_draw;
 typedef struct {
-    nd_random_key *key;      /* the program's */
-    nd_random_key first;     /* as it was when the capture began */
-    uint64_t amount[2];      /* by which a launch moves it */
+    nd_random_key *key;  /* the program's */
+    nd_random_key first; /* as it was when the capture began */
+    uint64_t amount[2];  /* by which a launch moves it */
     nd_graph_draw *draw;
     uint32_t n;
 } nd_graph_key;
@@ -52,7 +52,7 @@ struct nd_graph {
     int32_t state, mode;
     bool weak;
     nd_device *device;
-    nd_stream *stream; /* where it was captured; retained */
+    nd_stream *stream;   /* where it was captured; retained */
     nd_backend *backend; /* whose pool it has; NULL: it has none */
     nd_pool *pool;       /* retained */
     uint64_t capture;    /* the id of what is underway */

@@ -6,7 +6,7 @@
 
 struct nd_sharers {
     nd_sharers *next;
-    nd_pool *pool; /* held by each of the graphs */
+    nd_pool *pool;   /* held by each of the graphs */
     uint64_t *alive; /* ordinals, ascending */
     int n, room;
     uint64_t made, last; /* ordinals from 1 on; last 0: none has run */

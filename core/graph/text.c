@@ -90,10 +90,9 @@ static void add_json(nd_text *t, const nd_graph *g)
     nd__text_json(t, g->device->name);
     nd__text_add(t, ",\n\"recorded\": %s,\n", g->device->has_graph ? "false" : "true");
     if (g->pool)
-        nd__text_add(
-            t, "\"pool\": {\"id\": %llu, \"segments\": %lld, \"reserved_bytes\": %lld},\n",
-            (unsigned long long)nd_pool_id(g->pool), (long long)nd_pool_segments(g->pool),
-            (long long)nd_pool_reserved_bytes(g->pool));
+        nd__text_add(t, "\"pool\": {\"id\": %llu, \"segments\": %lld, \"reserved_bytes\": %lld},\n",
+                     (unsigned long long)nd_pool_id(g->pool), (long long)nd_pool_segments(g->pool),
+                     (long long)nd_pool_reserved_bytes(g->pool));
     add_arguments(t, g);
     nd__text_puts(t, "\"segments\": [");
     for (uint32_t s = 0; s < g->n; s++) {

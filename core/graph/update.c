@@ -24,7 +24,8 @@ static bool alike(const nd_tape *a, const nd_tape *b)
 {
     bool same = a->n == b->n;
     for (uint32_t i = 0; same && i < a->n; i++)
-        same = a->node[i]->kind == b->node[i]->kind && a->node[i]->n_before == b->node[i]->n_before &&
+        same = a->node[i]->kind == b->node[i]->kind &&
+               a->node[i]->n_before == b->node[i]->n_before &&
                a->node[i]->kernel == b->node[i]->kernel;
     return same;
 }
@@ -32,8 +33,8 @@ static bool alike(const nd_tape *a, const nd_tape *b)
 static void swap(nd_graph *g, nd_graph *from)
 {
     nd_graph old = *g;
-#define SWAP(field)           \
-    g->field = from->field;   \
+#define SWAP(field)         \
+    g->field = from->field; \
     from->field = old.field;
     SWAP(segment)
     SWAP(n)
@@ -74,12 +75,14 @@ nd_status nd_graph_update(nd_graph *g, nd_graph *from, int32_t *updated)
     ND_NEED(op, 1, from);
     if (g == from)
         return nd__fail(ND_ERR_ARGUMENT, op, 1, "a graph is not updated with itself");
-    ND_RETURN_IF(nd__graph_take_ready(g, op));
-    nd_status status = nd__graph_take_ready(from, op);
+    /* In the order of their addresses, so that two threads may exchange two graphs. */
+    nd_graph *first = (uintptr_t)g < (uintptr_t)from ? g : from, *second = first == g ? from : g;
+    ND_RETURN_IF(nd__graph_take_ready(first, op));
+    nd_status status = nd__graph_take_ready(second, op);
     if (status == ND_OK) {
         status = update(g, from, updated);
-        nd__graph_drop(from);
+        nd__graph_drop(second);
     }
-    nd__graph_drop(g);
+    nd__graph_drop(first);
     return status;
 }

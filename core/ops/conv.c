@@ -140,14 +140,13 @@ static nd_status image_of(const convolving *p, const int64_t *grid, const int64_
     for (int i = 0; i < p->rank; i++) {
         const int d = lead + i;
         const int64_t more = p->output_padding[d];
-        const double size = (double)grid[i] * (double)c->stride[d] +
-                            (double)kernel[i] * (double)c->dilation[d];
+        const double size =
+            (double)grid[i] * (double)c->stride[d] + (double)kernel[i] * (double)c->dilation[d];
         if (more >= c->stride[d] && more >= c->dilation[d])
             return nd__fail(ND_ERR_ARGUMENT, p->of.name, -1,
                             "output_padding %lld along spatial axis %d; it must be below the "
                             "stride (%lld) or the dilation (%lld)",
-                            (long long)more, i, (long long)c->stride[d],
-                            (long long)c->dilation[d]);
+                            (long long)more, i, (long long)c->stride[d], (long long)c->dilation[d]);
         if (p->o.padding_mode == ND_PADDING_SAME)
             out[i] = grid[i];
         else if (size < 0x1p60)
@@ -289,8 +288,7 @@ static nd_status start_transpose(const nd_array *x, const nd_array *weight, cons
     const int64_t channels = (double)weight->shape[1] * (double)p->o.groups < 0x1p60
                                  ? weight->shape[1] * p->o.groups
                                  : 0;
-    ND_RETURN_IF(
-        check_channels(p, x->shape[x->ndim - p->rank - 1], channels, weight->shape));
+    ND_RETURN_IF(check_channels(p, x->shape[x->ndim - p->rank - 1], channels, weight->shape));
     ND_RETURN_IF(choose_padding(p, weight->shape + 2));
     ND_RETURN_IF(image_of(p, spatial(p, x->ndim, x->shape), weight->shape + 2, image));
     image_shape(p, x, channels, image);
@@ -312,8 +310,8 @@ static nd_status start_grad_input(const nd_array *grad, const nd_array *weight, 
                         "%lld",
                         ndim, (long long)(ndim ? shape[0] : 0), grad->ndim,
                         (long long)grad->shape[0]);
-    ND_RETURN_IF(check_channels(p, grad->shape[grad->ndim - p->rank - 1],
-                                shape[ndim - p->rank - 1], weight->shape));
+    ND_RETURN_IF(check_channels(p, grad->shape[grad->ndim - p->rank - 1], shape[ndim - p->rank - 1],
+                                weight->shape));
     ND_RETURN_IF(choose_padding(p, weight->shape + 2));
     ND_RETURN_IF(check_grid(p, grad, 0, spatial(p, ndim, shape), weight->shape + 2));
     nd__result_shape(&p->of, ndim, shape);

@@ -19,8 +19,8 @@ static nd_status read_lists(pooling *p)
     const nd_pooling_opts *o = &p->o;
     ndp_pool *w = &p->params;
     ND_RETURN_IF(nd__window_list(op, "kernel", p->rank, o->kernel, 1, 1, w->kernel));
-    ND_RETURN_IF(nd__window_list(op, "stride", p->rank, o->stride ? o->stride : o->kernel, 1, 1,
-                                 w->stride));
+    ND_RETURN_IF(
+        nd__window_list(op, "stride", p->rank, o->stride ? o->stride : o->kernel, 1, 1, w->stride));
     ND_RETURN_IF(nd__window_list(op, "padding", p->rank, o->padding, 0, 0, w->before));
     ND_RETURN_IF(nd__window_list(op, "dilation", p->rank, o->dilation, 1, 1, w->dilation));
     for (int d = 0; d < ND_WINDOW_AXES; d++) {
@@ -185,8 +185,8 @@ nd_status nd_max_pool(const nd_array *x, const nd_pooling_opts *opts, nd_array *
         *indices = NULL;
     nd_status status = start_pool(ND_OP_max_pool, x, opts, &p);
     if (status == ND_OK && indices)
-        status = nd__array_alloc("max_pool", p.of.device, ND_I64, p.of.ndim, p.of.shape,
-                                 &positions);
+        status =
+            nd__array_alloc("max_pool", p.of.device, ND_I64, p.of.ndim, p.of.shape, &positions);
     p.indices = positions;
     status = nd__into_new(&p.of, status, out);
     if (status == ND_OK && indices)
@@ -242,9 +242,8 @@ nd_status nd_max_pool_grad_into(const nd_array *grad, const nd_array *indices,
     pooling p;
     ND_RETURN_IF(nd__check_array("max_pool_grad", dst, 3));
     return nd__into(
-        &p.of,
-        start_grad(ND_OP_max_pool_grad, grad, indices, dst->ndim, dst->shape, opts, 2, &p), dst,
-        3);
+        &p.of, start_grad(ND_OP_max_pool_grad, grad, indices, dst->ndim, dst->shape, opts, 2, &p),
+        dst, 3);
 }
 
 /* ---- means ---- */
@@ -268,8 +267,8 @@ nd_status nd_avg_pool_grad(const nd_array *grad, int ndim, const int64_t *shape,
     pooling p;
     ND_OUT("avg_pool_grad", 4, out, NULL);
     ND_NEED_LIST("avg_pool_grad", 2, ndim, shape);
-    return nd__into_new(
-        &p.of, start_grad(ND_OP_avg_pool_grad, grad, NULL, ndim, shape, opts, 3, &p), out);
+    return nd__into_new(&p.of,
+                        start_grad(ND_OP_avg_pool_grad, grad, NULL, ndim, shape, opts, 3, &p), out);
 }
 
 nd_status nd_avg_pool_grad_into(const nd_array *grad, const nd_pooling_opts *opts,
@@ -277,9 +276,9 @@ nd_status nd_avg_pool_grad_into(const nd_array *grad, const nd_pooling_opts *opt
 {
     pooling p;
     ND_RETURN_IF(nd__check_array("avg_pool_grad", dst, 2));
-    return nd__into(
-        &p.of,
-        start_grad(ND_OP_avg_pool_grad, grad, NULL, dst->ndim, dst->shape, opts, 1, &p), dst, 2);
+    return nd__into(&p.of,
+                    start_grad(ND_OP_avg_pool_grad, grad, NULL, dst->ndim, dst->shape, opts, 1, &p),
+                    dst, 2);
 }
 
 /* ---- norms of windows: sums of powers ---- */
@@ -307,12 +306,11 @@ nd_status nd_lp_pool(const nd_array *x, double p, const nd_pooling_opts *opts, n
     ND_RETURN_IF(nd__check_real("lp_pool", x, 0));
     ND_RETURN_IF(sums_options("lp_pool", p, opts, 1, 2, &o));
     ND_RETURN_IF(nd__steps_begin(&s, "lp_pool", x, opts));
-    nd_array *size = nd__step1(
-        &s, ND_OP_abs, nd__step_cast(&s, x, o.dtype ? o.dtype : nd__floating_of(x->dtype)));
+    nd_array *size = nd__step1(&s, ND_OP_abs,
+                               nd__step_cast(&s, x, o.dtype ? o.dtype : nd__floating_of(x->dtype)));
     nd_array *powers = nd__step_scalar(&s, ND_OP_pow, size, nd_float(p));
     ND_STEP(&s, sums, nd_avg_pool(powers, &o, &sums));
-    return nd__steps_end(&s, "lp_pool", nd__step_scalar(&s, ND_OP_pow, sums, nd_float(1 / p)),
-                         out);
+    return nd__steps_end(&s, "lp_pool", nd__step_scalar(&s, ND_OP_pow, sums, nd_float(1 / p)), out);
 }
 
 nd_status nd_lp_pool_grad(const nd_array *grad, const nd_array *x, const nd_array *y, double p,
@@ -332,15 +330,14 @@ nd_status nd_lp_pool_grad(const nd_array *grad, const nd_array *x, const nd_arra
     const nd_dtype dtype = o.dtype ? o.dtype : nd__floating_of(x->dtype);
     nd_array *from = nd__step_cast(&s, x, dtype), *norm = nd__step_cast(&s, y, dtype);
     zero = nd__step_scalar(&s, ND_OP_equal, norm, nd_float(0));
-    nd_array *share =
-        nd__step2(&s, ND_OP_multiply, nd__step_cast(&s, grad, dtype),
-                  nd__step_scalar(&s, ND_OP_pow, norm, nd_float(1 - p)));
+    nd_array *share = nd__step2(&s, ND_OP_multiply, nd__step_cast(&s, grad, dtype),
+                                nd__step_scalar(&s, ND_OP_pow, norm, nd_float(1 - p)));
     share = nd__step_where(&s, zero, (nd_arg){.scalar = nd_float(0)}, (nd_arg){.array = share});
     ND_STEP(&s, sums, nd_avg_pool_grad(share, x->ndim, x->shape, &o, &sums));
     zero = nd__step_scalar(&s, ND_OP_equal, from, nd_float(0));
-    nd_array *power = nd__step2(
-        &s, ND_OP_multiply, nd__step1(&s, ND_OP_sign, from),
-        nd__step_scalar(&s, ND_OP_pow, nd__step1(&s, ND_OP_abs, from), nd_float(p - 1)));
+    nd_array *power =
+        nd__step2(&s, ND_OP_multiply, nd__step1(&s, ND_OP_sign, from),
+                  nd__step_scalar(&s, ND_OP_pow, nd__step1(&s, ND_OP_abs, from), nd_float(p - 1)));
     power = nd__step_where(&s, zero, (nd_arg){.scalar = nd_float(0)}, (nd_arg){.array = power});
     return nd__steps_end(&s, "lp_pool_grad", nd__step2(&s, ND_OP_multiply, sums, power), out);
 }

@@ -53,8 +53,8 @@ static nd_status count_windows(unfolding *p, const int64_t *image, int64_t *k, i
 }
 
 /* (n, c*k, l) as (n, c, kd, kh, kw, od, oh, ow). */
-static void view_of_windows(const unfolding *p, const nd_array *a, int64_t channels,
-                            int64_t *shape, int64_t *stride, ndp_view *v)
+static void view_of_windows(const unfolding *p, const nd_array *a, int64_t channels, int64_t *shape,
+                            int64_t *stride, ndp_view *v)
 {
     const int lead = a->ndim - 2;
     int64_t k = a->stride[lead], l = a->stride[lead + 1];
@@ -137,8 +137,8 @@ static nd_status start_fold(const nd_array *a, const int64_t *extents, const nd_
         return nd__fail(ND_ERR_SHAPE, p->of.name, 0,
                         "the windows have shape %s; %lld windows of %lld elements are (n, "
                         "c*%lld, %lld) or (c*%lld, %lld)",
-                        text, (long long)l, (long long)k, (long long)k, (long long)l,
-                        (long long)k, (long long)l);
+                        text, (long long)l, (long long)k, (long long)k, (long long)l, (long long)k,
+                        (long long)l);
     }
     shape[0] = a->shape[0];
     shape[lead] = a->shape[lead] / k;

@@ -37,8 +37,9 @@ nd_status nd__window_extent(const char *op, int axis, int64_t s, int64_t kernel,
                             int64_t padding, int64_t dilation, int64_t *out)
 {
     if ((double)s > 0x1p60 || (double)kernel * (double)dilation > 0x1p60)
-        return nd__fail(ND_ERR_SHAPE, op, -1, "windows of extent %lld, %lld apart, over %lld elements",
-                        (long long)kernel, (long long)dilation, (long long)s);
+        return nd__fail(ND_ERR_SHAPE, op, -1,
+                        "windows of extent %lld, %lld apart, over %lld elements", (long long)kernel,
+                        (long long)dilation, (long long)s);
     const int64_t reach = dilation * (kernel - 1) + 1, padded = s + 2 * padding;
     if (kernel < 1)
         return nd__fail(ND_ERR_SHAPE, op, -1,

@@ -72,8 +72,8 @@ static bool come_after(nd_tape_member *m, const uint32_t *seen, uint32_t n)
 nd_status nd__tape_join(nd_tape *t, nd_stream *s, const char *op, const uint32_t *seen, uint32_t n)
 {
     pthread_mutex_lock(&t->lock);
-    bool done = !t->ended && (member_of(t, s) || enlist(t, s)) &&
-                come_after(member_of(t, s), seen, n);
+    bool done =
+        !t->ended && (member_of(t, s) || enlist(t, s)) && come_after(member_of(t, s), seen, n);
     bool ended = t->ended;
     pthread_mutex_unlock(&t->lock);
     if (ended)

@@ -502,8 +502,7 @@ nd_status nd_stream_launch_host(nd_stream *s, void (*fn)(void *ctx), void *ctx)
         return nd__fail(ND_ERR_MEMORY, op, -1, "no memory for a host function");
     *task = (host_task){fn, ctx, nd__capture_id(s) != 0};
     nd_status status = task->captured ? nd__capture_keep(s, op, free, task) : (nd_status)ND_OK;
-    if (status == ND_OK &&
-        (task->captured || (d->async && d->has_stream && d->stream.launch_host)))
+    if (status == ND_OK && (task->captured || (d->async && d->has_stream && d->stream.launch_host)))
         return queue_host_task(s, op, task);
     if (status == ND_OK)
         status = nd__wait(s, ND_WAIT_STAGING, op);

@@ -50,9 +50,9 @@ struct nd_stream {
     bool status_pending;              /* such an op was queued since status was last read */
     struct nd_clock *clock; /* hazard.c: what is behind the stream's end; under its lock */
     uint64_t clock_since;
-    uint64_t capture; /* of the capture that began here and has not ended; 0: none */
+    uint64_t capture;               /* of the capture that began here and has not ended; 0: none */
     _Atomic(struct nd_tape *) tape; /* of the capture that it is in (tape.h); counted there */
-    atomic_int kept;  /* a fault for the next call to report: ND_ERR_ASYNC; 0: none */
+    atomic_int kept;                /* a fault for the next call to report: ND_ERR_ASYNC; 0: none */
     int64_t kept_native;
     char kept_text[200];
 };
@@ -207,13 +207,13 @@ struct nd_event {
     ndp_event *handle; /* NULL on devices that have none */
     pthread_mutex_t lock;
     bool recorded;
-    nd_stream *stream; /* of the latest record; held */
-    uint64_t seq;      /* what it covers on that stream */
-    uint64_t capture;  /* in which it was recorded; 0: none */
-    struct nd_tape *tape; /* of that capture, counted; NULL: none */
+    nd_stream *stream;      /* of the latest record; held */
+    uint64_t seq;           /* what it covers on that stream */
+    uint64_t capture;       /* in which it was recorded; 0: none */
+    struct nd_tape *tape;   /* of that capture, counted; NULL: none */
     uint32_t *seen, n_seen; /* the nodes that waiters come after */
-    double when_ms;    /* of the record, where the device has no events */
-    nd_event *earlier; /* among the pending ones of a storage, which owns both */
+    double when_ms;         /* of the record, where the device has no events */
+    nd_event *earlier;      /* among the pending ones of a storage, which owns both */
 };
 /* An event of the pool recorded at the end of s; NULL where everything is done already. */
 nd_status nd__mark(nd_stream *s, ndp_event **out);

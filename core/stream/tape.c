@@ -70,7 +70,8 @@ static nd_status add(nd_tape *t, nd_stream *s, nd_node *node)
     while (m < t->member + t->n_members && m->stream != s)
         m++;
     uint32_t *tail = malloc(sizeof *tail);
-    if (m == t->member + t->n_members || !tail || !grow(&t->node, t->n, &t->room, sizeof *t->node)) {
+    if (m == t->member + t->n_members || !tail ||
+        !grow(&t->node, t->n, &t->room, sizeof *t->node)) {
         pthread_mutex_unlock(&t->lock);
         const char *name = node->name;
         free(tail);

@@ -17,12 +17,12 @@ typedef struct {
     int32_t kind;
     const char *name; /* immortal */
     char tag[ND_TAG_SIZE];
-    uint32_t member;              /* of the tape: whose stream it was queued on */
-    uint32_t *before, n_before;   /* the nodes that this one comes after, by number */
-    uint64_t first, count;        /* of the plug-in's own nodes, where it counts them */
-    const ndp_kernel *kernel;     /* KERNEL */
-    ndp_call call;                /* its pointees are in the node's own memory */
-    ndp_mem *dst, *src;           /* COPY */
+    uint32_t member;            /* of the tape: whose stream it was queued on */
+    uint32_t *before, n_before; /* the nodes that this one comes after, by number */
+    uint64_t first, count;      /* of the plug-in's own nodes, where it counts them */
+    const ndp_kernel *kernel;   /* KERNEL */
+    ndp_call call;              /* its pointees are in the node's own memory */
+    ndp_mem *dst, *src;         /* COPY */
     uint64_t dst_offset, src_offset, nbytes;
     void (*fn)(void *arg); /* HOST */
     void *arg;
@@ -40,14 +40,14 @@ typedef struct nd_tape {
     atomic_int refs;
     pthread_mutex_t lock; /* of what follows */
     nd_device *device;
-    uint64_t id;           /* of the capture */
-    bool native;           /* the plug-in captures as well, so that calls are queued after all */
-    bool grows;            /* the capture takes memory from the device where it lacks some */
-    bool weak;             /* the graph keeps no arrays */
-    bool no_pool;          /* what is allocated meanwhile is everybody's, so that it is kept */
-    bool reports;          /* some node leaves bad indices in a status word */
+    uint64_t id;  /* of the capture */
+    bool native;  /* the plug-in captures as well, so that calls are queued after all */
+    bool grows;   /* the capture takes memory from the device where it lacks some */
+    bool weak;    /* the graph keeps no arrays */
+    bool no_pool; /* what is allocated meanwhile is everybody's, so that it is kept */
+    bool reports; /* some node leaves bad indices in a status word */
     bool ended;
-    const char *offence;   /* the first operation that the plug-in refused; immortal; NULL: none */
+    const char *offence; /* the first operation that the plug-in refused; immortal; NULL: none */
     nd_node **node;
     uint32_t n, room;
     nd_tape_member *member; /* the first is where the capture began */

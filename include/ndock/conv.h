@@ -61,8 +61,7 @@ ND_API ND_MUST_USE nd_status nd_conv_grad_input(const nd_array *grad, const nd_a
                                                 int ndim, const int64_t *shape,
                                                 const nd_conv_opts *opts, nd_array **out);
 ND_API ND_MUST_USE nd_status nd_conv_grad_input_into(const nd_array *grad, const nd_array *weight,
-                                                     const nd_conv_opts *opts,
-                                                     const nd_array *dst);
+                                                     const nd_conv_opts *opts, const nd_array *dst);
 /* The gradient of nd_conv for weight, whose shape is given. That for bias is the sum of grad over
  * all its axes but the channels. */
 ND_API ND_MUST_USE nd_status nd_conv_grad_weight(const nd_array *x, const nd_array *grad, int ndim,

@@ -128,8 +128,7 @@ ND_API int32_t nd_graph_segments(const nd_graph *graph);
 enum { ND_GRAPH_JSON = 0, ND_GRAPH_DOT = 1 };
 ND_API ND_MUST_USE nd_status nd_graph_text(const nd_graph *graph, int32_t format, char **out);
 /* The same into a file, written whole or not at all. */
-ND_API ND_MUST_USE nd_status nd_graph_dump(const nd_graph *graph, const char *path,
-                                           int32_t format);
+ND_API ND_MUST_USE nd_status nd_graph_dump(const nd_graph *graph, const char *path, int32_t format);
 
 ND_END_DECLS
 #endif

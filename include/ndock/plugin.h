@@ -326,7 +326,7 @@ typedef struct {
     int32_t adaptive; /* window p covers floor(p*in/out) ... ceil((p + 1)*in/out) - 1; the next five
                          fields count for nothing */
     int64_t kernel[3], stride[3], dilation[3], before[3];
-    int64_t divisor;         /* avg_pool: what sums are divided by; 0: the elements of the window that lie
+    int64_t divisor; /* avg_pool: what sums are divided by; 0: the elements of the window that lie
                                 in the image with `before` more on both sides */
     int32_t exclude_padding; /* divisor 0: those in the image itself */
     int32_t zero;
@@ -686,11 +686,11 @@ typedef struct {     /* frozen: passed in arrays */
  * rounded to its dtype, nothing is contracted. Inputs and results of a call have one shape; an input
  * may be broadcast by strides of zero. Two results may be the same value, a result may be an input. */
 typedef struct {
-    uint32_t size, flags;  /* NDP_PROGRAM_* */
+    uint32_t size, flags; /* NDP_PROGRAM_* */
     uint32_t n_in, n_scalar, n_instruction, n_out;
-    const int32_t *dtype;  /* of the inputs, then of the scalars */
+    const int32_t *dtype; /* of the inputs, then of the scalars */
     const ndp_instruction *instruction;
-    const int32_t *out;    /* the values that are results, in the order of the call's */
+    const int32_t *out; /* the values that are results, in the order of the call's */
 } ndp_program;
 #define NDP_PROGRAM_FLAT 1u /* every operand of every call is dense, and of rank 1 */
 typedef struct {

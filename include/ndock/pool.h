@@ -26,7 +26,7 @@ typedef struct {
     const int64_t *kernel;                      /* extents of windows */
     const int64_t *stride, *padding, *dilation; /* NULL: kernel, 0, 1; padding: at most half of what
                                                    the window covers; no dilation in avg_pool */
-    const int64_t *output; /* adaptive: extents of the result, of which element p is made of the
+    const int64_t *output;   /* adaptive: extents of the result, of which element p is made of the
                               image's floor(p*s/output) to ceil((p + 1)*s/output) - 1; the lists
                               above and ceil_mode are not read. NULL: not adaptive */
     int32_t rank;            /* spatial axes: 1 to 3 */
@@ -49,7 +49,8 @@ ND_API ND_MUST_USE nd_status nd_max_pool_grad(const nd_array *grad, const nd_arr
                                               int ndim, const int64_t *shape,
                                               const nd_pooling_opts *opts, nd_array **out);
 ND_API ND_MUST_USE nd_status nd_max_pool_grad_into(const nd_array *grad, const nd_array *indices,
-                                                   const nd_pooling_opts *opts, const nd_array *dst);
+                                                   const nd_pooling_opts *opts,
+                                                   const nd_array *dst);
 /* The mean of each window. */
 ND_API ND_MUST_USE nd_status nd_avg_pool(const nd_array *x, const nd_pooling_opts *opts,
                                          nd_array **out);
@@ -57,15 +58,16 @@ ND_API ND_MUST_USE nd_status nd_avg_pool_into(const nd_array *x, const nd_poolin
                                               const nd_array *dst);
 ND_API ND_MUST_USE nd_status nd_avg_pool_grad(const nd_array *grad, int ndim, const int64_t *shape,
                                               const nd_pooling_opts *opts, nd_array **out);
-ND_API ND_MUST_USE nd_status nd_avg_pool_grad_into(const nd_array *grad, const nd_pooling_opts *opts,
+ND_API ND_MUST_USE nd_status nd_avg_pool_grad_into(const nd_array *grad,
+                                                   const nd_pooling_opts *opts,
                                                    const nd_array *dst);
 /* (sum of |x|^p over each window)^(1/p), of windows without padding; p is not 0. */
 ND_API ND_MUST_USE nd_status nd_lp_pool(const nd_array *x, double p, const nd_pooling_opts *opts,
                                         nd_array **out);
 /* Its gradient for x; y is its result. Zero where y is. */
 ND_API ND_MUST_USE nd_status nd_lp_pool_grad(const nd_array *grad, const nd_array *x,
-                                             const nd_array *y, double p, const nd_pooling_opts *opts,
-                                             nd_array **out);
+                                             const nd_array *y, double p,
+                                             const nd_pooling_opts *opts, nd_array **out);
 
 /* NEAREST: element floor(i*ratio); NEAREST_EXACT: floor((i + 1/2)*ratio). LINEAR: of two elements
  * an axis; CUBIC: of four, by Keys' polynomial with a = -3/4 (IEEE Trans. ASSP 29(6), 1981). */
@@ -80,9 +82,9 @@ typedef struct {
     nd_dtype dtype; /* of the result and the computation; 0: the operand's */
     nd_stream *stream;
     const int64_t *extents; /* of the result's spatial axes; NULL: floor(extent*scale) */
-    const double *scale;    /* ratio is 1/scale; NULL: ratio is the image's extent by the result's */
-    int32_t method;         /* ND_UPSAMPLE_* */
-    int32_t align_corners;  /* LINEAR, CUBIC: the outermost elements' middles fall on each other, in
+    const double *scale;   /* ratio is 1/scale; NULL: ratio is the image's extent by the result's */
+    int32_t method;        /* ND_UPSAMPLE_* */
+    int32_t align_corners; /* LINEAR, CUBIC: the outermost elements' middles fall on each other, in
                                place of the images' edges */
 } nd_upsample_opts;
 /* x, of one to three spatial axes after (n, c), with other extents, larger or smaller. */

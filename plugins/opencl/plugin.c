@@ -46,10 +46,8 @@ static const void *group(ndp_dev *dev, const char *id)
         const char *id;
         const void *table;
     } groups[] = {
-        {"ndp.op/1", &ocl_op_group},
-        {"ndp.stream/1", &ocl_stream_group},
-        {"ndp.memory/1", &ocl_memory_group},
-        {"ndp.code/1", &ocl_code_group},
+        {"ndp.op/1", &ocl_op_group},         {"ndp.stream/1", &ocl_stream_group},
+        {"ndp.memory/1", &ocl_memory_group}, {"ndp.code/1", &ocl_code_group},
         {"ndp.info/1", &info_group},
     };
     (void)dev;

@@ -49,19 +49,17 @@ int32_t sim_instantiate(ndp_dev *dev, ndp_graph *g, ndp_exec **out)
 
 static int32_t check_device(const ndp_dev *dev, const ndp_exec *x)
 {
-    return x->dev == dev
-               ? NDP_OK
-               : sim_fail(NDP_ERR_DEVICE, 400,
-                          "the graph was captured on sim:%d and cannot run on sim:%d",
-                          x->dev->index, dev->index);
+    return x->dev == dev ? NDP_OK
+                         : sim_fail(NDP_ERR_DEVICE, 400,
+                                    "the graph was captured on sim:%d and cannot run on sim:%d",
+                                    x->dev->index, dev->index);
 }
 
 /* The queue waits for the launch before. */
 static int32_t follow(const ndp_exec *x, sim_queue *q)
 {
-    return x->last && x->last->queue != q && !x->last->done
-               ? sim_push_mark(q, SIM_OP_WAIT, x->last)
-               : NDP_OK;
+    return x->last && x->last->queue != q && !x->last->done ? sim_push_mark(q, SIM_OP_WAIT, x->last)
+                                                            : NDP_OK;
 }
 
 static int32_t push_all(ndp_exec *x, sim_queue *q)

@@ -188,7 +188,8 @@ static const void *group(ndp_dev *dev, const char *id)
         {"ndp.peer/1", &sim_peer_group},       {"ndp.graph/1", &sim_graph_group},
         {"ndp.info/1", &info_group},           {"ndp.code/1", &sim_code_group},
         {NDSIM_GROUP, &sim_control_group},     {"ndp.pool/1", &sim_pool_group},
-        {"ndp.pointer/1", &sim_pointer_group}, {"ndp.comm/1", sim_comm_group()}, {"ndp.fused/1", &sim_fused_group},
+        {"ndp.pointer/1", &sim_pointer_group}, {"ndp.comm/1", sim_comm_group()},
+        {"ndp.fused/1", &sim_fused_group},
     };
     (void)dev;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)

@@ -165,9 +165,9 @@ static bool make_arrays(void)
            make(ND_I64, 2, four, 0, &w.coordinates) && make(ND_F32, 2, flat, 1, &w.flat) &&
            nd_eye(w.device, ND_F32, 3, 3, 0, &w.matrix) == ND_OK &&
            make(ND_C128, 2, shape23, 1, &w.waves) && make(ND_C128, 2, four, 1, &w.half_waves) &&
-           make(ND_F64, 2, long_rows, 1, &w.long_rows) &&
-           make(ND_F32, 3, shape221, 1, &w.taps) && make(ND_F32, 1, two, 1, &w.bias) &&
-           make(ND_F32, 3, shape123, 1, &w.images) && make(ND_I64, 2, shape23, 0, &w.largest) && make(ND_F32, 1, two, 1, &w.two) &&
+           make(ND_F64, 2, long_rows, 1, &w.long_rows) && make(ND_F32, 3, shape221, 1, &w.taps) &&
+           make(ND_F32, 1, two, 1, &w.bias) && make(ND_F32, 3, shape123, 1, &w.images) &&
+           make(ND_I64, 2, shape23, 0, &w.largest) && make(ND_F32, 1, two, 1, &w.two) &&
            make(ND_F32, 2, column, 1, &w.column) && make(ND_F32, 3, rank3, 1, &w.rank3) &&
            make(ND_I64, 2, column, 0, &w.experts) && make(ND_F32, 3, turned, 1, &w.turned) &&
            make(ND_F32, 2, ones, 1, &w.angles) && make(ND_I64, 2, ones, 1, &w.single);
@@ -260,7 +260,8 @@ bool world_make(void)
                 nd_allocator_named("caching", &w.allocator) == ND_OK &&
                 nd_module_load(w.device, &module_opts, &w.module) == ND_OK &&
                 nd_module_function(w.module, "twice", &w.function) == ND_OK &&
-                nd_custom_register(&custom, &w.custom) == ND_OK && make_exprs() && make_files() && make_graph();
+                nd_custom_register(&custom, &w.custom) == ND_OK && make_exprs() && make_files() &&
+                make_graph();
     streams[0] = w.stream;
     return made;
 }
@@ -278,12 +279,12 @@ void world_remove_files(void)
 
 void world_end(void)
 {
-    nd_array *const arrays[] = {w.f32,    w.i32,        w.where,       w.index, w.row,
-                                w.number, w.count,      w.counts,      w.mask,  w.square,
-                                w.order,  w.positions,  w.coordinates, w.flat,  w.matrix,
-                                w.waves,  w.half_waves, w.long_rows,   w.taps,  w.bias,
-                                w.images, w.largest,   w.two,   w.column,
-                                w.rank3,  w.experts,    w.turned,      w.angles, w.single,   w.blocks_of, w.bytes};
+    nd_array *const arrays[] = {
+        w.f32,     w.i32,       w.where,      w.index,     w.row,       w.number,      w.count,
+        w.counts,  w.mask,      w.square,     w.order,     w.positions, w.coordinates, w.flat,
+        w.matrix,  w.waves,     w.half_waves, w.long_rows, w.taps,      w.bias,        w.images,
+        w.largest, w.two,       w.column,     w.rank3,     w.experts,   w.turned,      w.angles,
+        w.single,  w.blocks_of, w.bytes};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         nd_release(arrays[i]);
     nd_safetensors_close(w.file);

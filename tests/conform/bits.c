@@ -235,8 +235,7 @@ static void windows(nd_dtype dtype, int64_t groups)
     const int64_t two[2] = {2, 2}, three[2] = {3, 3}, extents[2] = {40, 13};
     const nd_conv_opts opts = {
         .size = sizeof opts, .stride = two, .padding = two, .groups = groups};
-    const nd_pooling_opts pool = {
-        .size = sizeof pool, .rank = 2, .kernel = three, .stride = two};
+    const nd_pooling_opts pool = {.size = sizeof pool, .rank = 2, .kernel = three, .stride = two};
     const nd_upsample_opts up = {
         .size = sizeof up, .extents = extents, .method = ND_UPSAMPLE_CUBIC};
     nd_array *x = values(dtype, 4, image, 5, 21), *w = values(dtype, 4, weight, 5, 22), *y = NULL,

@@ -12,8 +12,8 @@ enum { IMAGE, WEIGHT, GRID, SIDES };
 typedef struct {
     const char *name;
     nd_op op;
-    int made;     /* which side is computed of the others */
-    bool turned;  /* conv_transpose */
+    int made;    /* which side is computed of the others */
+    bool turned; /* conv_transpose */
 } function;
 static const function functions[] = {
     {"conv", ND_OP_conv, GRID, false},
@@ -55,8 +55,7 @@ static void add_product(trial *t, int64_t image, int64_t weight, int64_t grid)
 /* Element of the image that tap k of window p meets along an axis, -1: none. */
 static int64_t element(const trial *t, int d, int64_t p, int64_t k)
 {
-    const int64_t before =
-        t->same ? t->dilation[d] * (t->kernel[d] - 1) / 2 : t->padding[d];
+    const int64_t before = t->same ? t->dilation[d] * (t->kernel[d] - 1) / 2 : t->padding[d];
     const int64_t e = p * t->stride[d] - before + k * t->dilation[d];
     return e >= 0 && e < t->image[d] ? e : -1;
 }
@@ -210,14 +209,13 @@ static void random_axis(trial *t, int d)
     t->image[d] = 1 + random_below(most);
     if (t->f->turned) {
         t->grid[d] = 1 + random_below(most / 2 + 1);
-        const int64_t limit =
-            t->stride[d] > t->dilation[d] ? t->stride[d] : t->dilation[d];
+        const int64_t limit = t->stride[d] > t->dilation[d] ? t->stride[d] : t->dilation[d];
         t->more[d] = t->same ? 0 : random_below(limit);
         while ((t->grid[d] - 1) * t->stride[d] - 2 * t->padding[d] + reach + t->more[d] < 1)
             t->padding[d]--;
-        t->image[d] = t->same ? t->grid[d]
-                              : (t->grid[d] - 1) * t->stride[d] - 2 * t->padding[d] + reach +
-                                    t->more[d];
+        t->image[d] =
+            t->same ? t->grid[d]
+                    : (t->grid[d] - 1) * t->stride[d] - 2 * t->padding[d] + reach + t->more[d];
         return;
     }
     if (!t->same && t->image[d] + 2 * t->padding[d] < reach)

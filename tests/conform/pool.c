@@ -40,7 +40,7 @@ typedef struct {
     int ndim[2];
     int64_t shape[2][5], size[2]; /* of the image, of the result */
     mirror in;
-    nd_array *indices; /* of the gradient of max_pool */
+    nd_array *indices;              /* of the gradient of max_pool */
     long double *want, *sizes, all; /* all: the size of the largest element that there is */
     int64_t *position;
 } trial;
@@ -71,9 +71,7 @@ static void pool_axis(trial *t, int d)
                 cover(t, d, p, e, 1);
             }
         }
-        const int64_t by = t->divisor            ? 1
-                           : t->exclude || t->adaptive ? count
-                                                 : in_padded;
+        const int64_t by = t->divisor ? 1 : t->exclude || t->adaptive ? count : in_padded;
         for (int64_t e = 0; e < n; e++)
             t->share[d][p][e] /= by ? by : 1;
     }
@@ -112,7 +110,9 @@ static void upsample_axis(trial *t, int d)
         for (int64_t e = (int64_t)floorl(place) - 1; e <= (int64_t)floorl(place) + 2; e++) {
             const long double far = fabsl(place - e);
             cover(t, d, p, at_edge(e, n),
-                  t->method == ND_UPSAMPLE_CUBIC ? cubic(far) : far < 1 ? 1 - far : 0);
+                  t->method == ND_UPSAMPLE_CUBIC ? cubic(far)
+                  : far < 1                      ? 1 - far
+                                                 : 0);
         }
     }
 }
@@ -364,8 +364,9 @@ static void check_elements(const trial *t, const char *data, nd_dtype dtype)
         const cell got = cell_read(dtype, data + (size_t)i * nd_dtype_size(dtype));
         /* Places are counted in f64, and cubic shares change with them by 2 at most. */
         const long double places = t->f->kind == UPSAMPLE ? (t->by_scale ? 2e-14L : 1e-15L) : 0;
-        const long double tolerance =
-            exact ? 0 : 8 * cell_ulp(sums, t->sizes[i]) + cell_ulp(t->dtype, t->want[i]) + places * t->all;
+        const long double tolerance = exact ? 0
+                                            : 8 * cell_ulp(sums, t->sizes[i]) +
+                                                  cell_ulp(t->dtype, t->want[i]) + places * t->all;
         if (!cell_within(dtype, got, cell_real(t->want[i]), tolerance))
             fail_case("%s of %s, rank %d, %lldx%lldx%lld to %lldx%lldx%lld, kernel %lldx%lldx%lld: "
                       "element %lld is %s, not %s",

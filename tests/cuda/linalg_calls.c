@@ -392,8 +392,7 @@ static double eigh_units(nd_dtype dtype, int64_t n)
             const double complex e = *element(&t.a, 0, i, j);
             double complex sum = -e;
             for (int64_t k = 0; k < n; k++)
-                sum +=
-                    *element(&v, 0, i, k) * *element(&w, 0, k, 0) * conj(*element(&v, 0, j, k));
+                sum += *element(&v, 0, i, k) * *element(&w, 0, k, 0) * conj(*element(&v, 0, j, k));
             error += creal(sum * conj(sum));
             whole += creal(e * conj(e));
         }

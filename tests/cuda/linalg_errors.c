@@ -284,9 +284,11 @@ static void failures(void)
             "s %d: none all none;\nsvd vh %d: none all none;\n",
             n, n, n, n, n);
         SAYS(text, "NaN stays in its matrix");
-        snprintf(text, sizeof text, "cholesky %d: none all none;\nsolve %d: none all none;\nlu %d: in its matrix;\nnan "
-                 "%d: ND_OK, ND_OK;",
-                 n, n, n, n);
+        snprintf(
+            text, sizeof text,
+            "cholesky %d: none all none;\nsolve %d: none all none;\nlu %d: in its matrix;\nnan "
+            "%d: ND_OK, ND_OK;",
+            n, n, n, n);
         SAYS(text, "and is no failure");
         snprintf(text, sizeof text, "in place %d: right;", n);
         SAYS(text, "a matrix gives its place to its factor");
@@ -302,8 +304,7 @@ static void failures(void)
 static void moved_values(void)
 {
     ask(MACHINE(ONE, "NDOCK_FALLBACK=error", "TEST_MOVED=1", "NDOCK_CUDA_SVD_POLAR=33"), NO_NVML);
-    SAYS("moved: right; polar 1, direct 0, without work area or stream 0",
-         "by the polar factor");
+    SAYS("moved: right; polar 1, direct 0, without work area or stream 0", "by the polar factor");
     ask(MACHINE(ONE, "NDOCK_FALLBACK=error", "TEST_MOVED=1", "NDOCK_CUDA_SVD_POLAR=33",
                 "STUB_POLAR_MOVES=1"),
         NO_NVML);

@@ -12,9 +12,9 @@
 #define UNUSED __attribute__((unused))
 enum { N = 600 };
 
-static nd_device *device;   /* of the case that runs */
-static const char *where;   /* its name */
-static nd_stream *stream;   /* a stream of it, which is current */
+static nd_device *device; /* of the case that runs */
+static const char *where; /* its name */
+static nd_stream *stream; /* a stream of it, which is current */
 
 #define DO(call) done((call), #call, __LINE__)
 UNUSED static void done(nd_status status, const char *what, int line)
@@ -26,11 +26,11 @@ UNUSED static void done(nd_status status, const char *what, int line)
 }
 
 /* Like is_int, with printf text. */
-#define same(got, want, ...)                                       \
-    do {                                                           \
-        const long long got_ = (got), want_ = (want);              \
-        if (!ok(got_ == want_, __VA_ARGS__))                       \
-            diag("got %lld, want %lld", got_, want_);              \
+#define same(got, want, ...)                          \
+    do {                                              \
+        const long long got_ = (got), want_ = (want); \
+        if (!ok(got_ == want_, __VA_ARGS__))          \
+            diag("got %lld, want %lld", got_, want_); \
     } while (0)
 
 UNUSED static nd_stream *new_stream(void)

@@ -27,9 +27,11 @@ static void test_pool(void)
     chain(x, 40, &y);
     const int64_t segments = nd_pool_segments(nd_graph_pool(g)),
                   bytes = nd_pool_reserved_bytes(nd_graph_pool(g));
-    ok(segments >= 1 && bytes <= 4 << 20, "%s: G6: blocks freed in the capture serve it again", where);
+    ok(segments >= 1 && bytes <= 4 << 20, "%s: G6: blocks freed in the capture serve it again",
+       where);
     DO(nd_stream_push(other));
-    const nd_status status = nd_full(device, ND_F32, 1, (const int64_t[]){N}, nd_float(1), &outside);
+    const nd_status status =
+        nd_full(device, ND_F32, 1, (const int64_t[]){N}, nd_float(1), &outside);
     DO(nd_stream_pop(other));
     ok(status == ND_OK || status == ND_ERR_CAPTURE, "%s: G5: another stream's memory", where);
     same(nd_pool_reserved_bytes(nd_graph_pool(g)), bytes, "%s: G5: is not the pool's", where);

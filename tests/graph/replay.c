@@ -199,7 +199,7 @@ static void test_fork(void)
     ok(strstr(nd_last_error()->message, id) != NULL, "%s: G4: which names the stream", where);
     same(nd_graph_launch(g, NULL, NULL), ND_ERR_STATE, "%s: G3: and there is no graph", where);
     same(nd_stream_is_capturing(side) + nd_stream_is_capturing(stream), 0,
-           "%s: G17: and no capture", where);
+         "%s: G17: and no capture", where);
     nd_graph_release(g);
     nd_event_release(fork);
     nd_event_release(join);
@@ -258,14 +258,13 @@ static void test_break(void)
     ok(value_of(z) == 30, "%s: G16: again with other values", where);
     same(e.times, 3, "%s: G16: the eager part runs with each launch", where);
     e.status = ND_ERR_STATE;
-    same(nd_graph_launch(g, NULL, NULL), ND_ERR_STATE, "%s: G16: its error ends the launch",
-           where);
+    same(nd_graph_launch(g, NULL, NULL), ND_ERR_STATE, "%s: G16: its error ends the launch", where);
     nd_graph_release(g);
     same(e.released, 1, "%s: G16: its context goes with the graph", where);
     g = begin();
     DO(nd_add(x, x, &e.from));
     same(nd_graph_break(g, double_on_host, &e, count_release), ND_ERR_STATE,
-           "%s: G16: an error at the break ends the capture", where);
+         "%s: G16: an error at the break ends the capture", where);
     same(nd_stream_is_capturing(stream), 0, "%s: G17: which leaves the stream", where);
     same(e.released, 2, "%s: G17: and nothing of the context", where);
     nd_graph_release(g);
@@ -329,8 +328,7 @@ static void test_streams(void)
     ok(value_of(x) == 20, "%s: G20: launches on two streams follow each other", where);
     DO(nd_device_get("sim:1", &second));
     DO(nd_stream_create(second, NULL, &foreign));
-    same(nd_graph_launch(g, foreign, NULL), ND_ERR_DEVICE, "%s: G20: not on another device",
-           where);
+    same(nd_graph_launch(g, foreign, NULL), ND_ERR_DEVICE, "%s: G20: not on another device", where);
     nd_graph *h = NULL;
     DO(nd_graph_begin(other, NULL, &h));
     same(nd_graph_launch(g, other, NULL), ND_ERR_CAPTURE, "%s: G20: nor into a capture", where);

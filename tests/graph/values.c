@@ -38,7 +38,8 @@ static void test_arguments(void)
         ok(value_of(sum) == N * 3 * (10 + t % 2), "%s: G11: and all who read them", where);
     }
     ok(value_of(y) == 3, "%s: G11: the captured one is left alone", where);
-    nd_array *wide = NULL, *shorter = filled(N - 1, 0), *every = NULL, *odd = NULL, *more = filled(2 * N, 0);
+    nd_array *wide = NULL, *shorter = filled(N - 1, 0), *every = NULL, *odd = NULL,
+             *more = filled(2 * N, 0);
     DO(nd_astype(x, ND_F64, &wide));
     const nd_index second[] = {nd_range(0, 2 * N, 2)}, late[] = {nd_range(1, N + 1, 1)};
     DO(nd_slice(more, second, 1, &every));
@@ -48,7 +49,8 @@ static void test_arguments(void)
     refused(nd_graph_set_arg(g, i, every), ND_ERR_SHAPE, "strides", "another stride");
     refused(nd_graph_set_arg(g, i, odd), ND_ERR_ARGUMENT, "multiple of 16", "another alignment");
     refused(nd_graph_set_arg(g, o, z), ND_ERR_ARGUMENT, "shares memory", "a result over an input");
-    refused(nd_graph_set_arg(g, i, out[0]), ND_ERR_ARGUMENT, "shares memory", "an input over a result");
+    refused(nd_graph_set_arg(g, i, out[0]), ND_ERR_ARGUMENT, "shares memory",
+            "an input over a result");
     refused(nd_graph_set_arg(g, 2, z), ND_ERR_ARGUMENT, "2 arguments", "a number that is none");
     refused(nd_graph_arg(g, more, &k), ND_ERR_ARGUMENT, "neither reads nor writes", "a stranger");
     nd_array *half = NULL;
@@ -116,7 +118,8 @@ static void read_both(const nd_array *a, const nd_array *b, float *to)
 static void test_random(void)
 {
     float want[5][2 * DRAWS], got[2 * DRAWS], between[2 * DRAWS];
-    nd_random_key eager = {.key = 11, .counter = {UINT64_MAX - 30, 4}}, key = eager, fixed = {.key = 11};
+    nd_random_key eager = {.key = 11, .counter = {UINT64_MAX - 30, 4}}, key = eager,
+                  fixed = {.key = 11};
     nd_array *a = filled(DRAWS, 0), *b = filled(DRAWS, 0), *still = filled(DRAWS, 0);
     for (int i = 0; i < 5; i++) {
         draw(&eager, a, b);
@@ -140,7 +143,8 @@ static void test_random(void)
         }
         launch(g);
         read_both(a, b, got);
-        ok(memcmp(got, want[i], sizeof got) == 0, "%s: G13: launch %d draws as run %d", where, i, i);
+        ok(memcmp(got, want[i], sizeof got) == 0, "%s: G13: launch %d draws as run %d", where, i,
+           i);
         DO(nd_to_host(still, i ? again : first, sizeof first));
     }
     ok(memcmp(first, again, sizeof first) == 0, "%s: G13: other keys stay", where);

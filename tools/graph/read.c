@@ -166,7 +166,8 @@ int graph_read(const char *path, graph_dump *g)
     if (!j.error && known)
         return 0;
     fprintf(stderr, "ndock: graph: %s is no graph that nd_graph_dump wrote: %s at byte %zu\n", path,
-            j.error ? j.error : "the key \"ndock_graph\" is not 1", j.error ? j.error_at : (size_t)0);
+            j.error ? j.error : "the key \"ndock_graph\" is not 1",
+            j.error ? j.error_at : (size_t)0);
     return 1;
 }
 

@@ -261,8 +261,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
         cv_depthwise(&r);
         return NDP_OK;
     }
-    const int64_t tasks =
-        p.images * p.groups * cv_product(p.phases) * p.tiles_p * p.tiles_o;
+    const int64_t tasks = p.images * p.groups * cv_product(p.phases) * p.tiles_p * p.tiles_o;
     const int64_t work = p.tile_p * p.tile_o * (p.ci * p.most_taps + 1);
     cpu_parallel(cv_product(p.variants) * p.groups, 1 + 16384 / (p.packed / p.k->element + 1),
                  pack_task, &r);

@@ -52,10 +52,10 @@ static void add_row(const row_of *t, int64_t c, const int64_t place[2], int64_t 
     const double *weight =
         t->weights + ((c * t->axis[0].taps + tap[0]) * t->axis[1].taps + tap[1]) * a->taps;
     const int64_t size = p->k->element;
-    const char *src = p->source.data +
-                      (t->image * p->source.image + (t->group * p->ci + c) * p->source.channel +
-                       place[0] * p->source.space[0] + place[1] * p->source.space[1]) *
-                          p->source.size;
+    const char *src =
+        p->source.data + (t->image * p->source.image + (t->group * p->ci + c) * p->source.channel +
+                          place[0] * p->source.space[0] + place[1] * p->source.space[1]) *
+                             p->source.size;
     if (p->source.space[2] != 1 || !mm_is_native(p->k, p->source.dtype)) {
         p->k->load[p->source.dtype](src, 0, p->source.space[2], 1, p->source.extent[2], t->row);
         src = t->row;
@@ -65,9 +65,8 @@ static void add_row(const row_of *t, int64_t c, const int64_t place[2], int64_t 
         int64_t first, end;
         nd_window_inside(a->n, a->scale, at, p->source.extent[2], &first, &end);
         if (end > first)
-            p->isa->tap[p->k->dtype](t->sums + first * size,
-                                     src + (at + first * a->scale) * size, a->scale,
-                                     weight[tap[2]], end - first);
+            p->isa->tap[p->k->dtype](t->sums + first * size, src + (at + first * a->scale) * size,
+                                     a->scale, weight[tap[2]], end - first);
     }
 }
 
@@ -80,8 +79,8 @@ static void sum_row(const row_of *t)
         for (tap[0] = 0; tap[0] < t->axis[0].taps; tap[0]++)
             for (tap[1] = 0; tap[1] < t->axis[1].taps; tap[1]++) {
                 for (int d = 0; d < 2; d++)
-                    place[d] = t->at[d] * t->axis[d].scale + t->axis[d].origin +
-                               tap[d] * t->axis[d].move;
+                    place[d] =
+                        t->at[d] * t->axis[d].scale + t->axis[d].origin + tap[d] * t->axis[d].move;
                 if (place[0] >= 0 && place[0] < p->source.extent[0] && place[1] >= 0 &&
                     place[1] < p->source.extent[1])
                     add_row(t, c, place, tap);
@@ -92,8 +91,8 @@ static void save_row(const row_of *t)
 {
     const cv_plan *p = t->r->p;
     const int64_t channel = t->group * p->co + t->o, n = t->axis[2].n;
-    int64_t offset = t->image * p->out.image + channel * p->out.channel +
-                     t->axis[2].first * p->out.space[2];
+    int64_t offset =
+        t->image * p->out.image + channel * p->out.channel + t->axis[2].first * p->out.space[2];
     for (int d = 0; d < 2; d++)
         offset += (t->axis[d].first + t->at[d] * t->axis[d].step) * p->out.space[d];
     if (p->bias) {
@@ -172,8 +171,7 @@ static void sum_channels(const cv_run *r, const nd_window_axis axis[3], int64_t 
                 }
                 if (inside)
                     p->isa->channels[p->k->dtype](sums, p->source.data + offset * p->source.size,
-                                                  r->packed + number * p->groups * size,
-                                                  p->groups);
+                                                  r->packed + number * p->groups * size, p->groups);
             }
 }
 
@@ -223,7 +221,6 @@ void cv_depthwise(cv_run *r)
     } else {
         const int64_t phases = cv_product(p->phases);
         const int64_t work = cv_product(p->out.extent) / phases * taps;
-        cpu_parallel(p->images * p->groups * p->co * phases, 1 + 65536 / (work + 1), run_planes,
-                     r);
+        cpu_parallel(p->images * p->groups * p->co * phases, 1 + 65536 / (work + 1), run_planes, r);
     }
 }

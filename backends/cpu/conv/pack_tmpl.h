@@ -21,9 +21,9 @@ static inline __attribute__((always_inline)) void CV_FN(copy)(const CV_S *src, i
 }
 
 /* A run of lanes for one tap, which begins at element `at` of the last axis of row src. */
-static inline __attribute__((always_inline)) void
-CV_FN(lanes)(const cv_gather *g, const CV_S *src, int64_t at, int64_t n, CV_T *dst,
-             const int width)
+static inline __attribute__((always_inline)) void CV_FN(lanes)(const cv_gather *g, const CV_S *src,
+                                                               int64_t at, int64_t n, CV_T *dst,
+                                                               const int width)
 {
     const int64_t scale = g->axis[2].scale, step = g->space[2] * scale, extent = g->extent[2];
     if (at >= 0 && at + (n - 1) * scale < extent) {
@@ -45,9 +45,11 @@ CV_FN(lanes)(const cv_gather *g, const CV_S *src, int64_t at, int64_t n, CV_T *d
 }
 
 /* The next channels of one tap, for all lanes of a panel. */
-static inline __attribute__((always_inline)) void
-CV_FN(tap_of_panel)(const cv_gather *g, const cv_lane_run *run, int runs, const cv_tap *t,
-                    int64_t channels, CV_T *dst, const int width)
+static inline __attribute__((always_inline)) void CV_FN(tap_of_panel)(const cv_gather *g,
+                                                                      const cv_lane_run *run,
+                                                                      int runs, const cv_tap *t,
+                                                                      int64_t channels, CV_T *dst,
+                                                                      const int width)
 {
     const int lanes = run[runs - 1].lane + run[runs - 1].n;
     const int64_t scale = g->axis[2].scale, moved = t->at[2] * g->axis[2].move;
@@ -66,17 +68,18 @@ CV_FN(tap_of_panel)(const cv_gather *g, const cv_lane_run *run, int runs, const 
         for (int64_t c = 0; c < channels; c++) {
             CV_T *lane = dst + c * width + run[i].lane;
             if (inside)
-                CV_FN(lanes)(g, src + c * g->channel + row, run[i].at[2] + moved, run[i].n, lane,
-                             width);
+                CV_FN(lanes)
+                (g, src + c * g->channel + row, run[i].at[2] + moved, run[i].n, lane, width);
             else
                 memset(lane, 0, (size_t)run[i].n * sizeof *lane);
         }
     }
 }
 
-static inline __attribute__((always_inline)) void
-CV_FN(pack_width)(const cv_gather *g, int64_t p0, int64_t w, int64_t k0, int64_t kc, CV_T *dst,
-                  const int width)
+static inline __attribute__((always_inline)) void CV_FN(pack_width)(const cv_gather *g, int64_t p0,
+                                                                    int64_t w, int64_t k0,
+                                                                    int64_t kc, CV_T *dst,
+                                                                    const int width)
 {
     cv_lane_run run[CV_MOST_LANES];
     for (; w > 0; w -= width, p0 += width, dst += width * kc) {

@@ -6,8 +6,8 @@
 int cv_is_line(const int64_t space[3], const int64_t extent[3])
 {
     for (int d = 1; d >= 0; d--)
-        if (extent[d] > 1 && space[d] != (d == 1 ? extent[2] * space[2]
-                                                 : extent[1] * extent[2] * space[2]))
+        if (extent[d] > 1 &&
+            space[d] != (d == 1 ? extent[2] * space[2] : extent[1] * extent[2] * space[2]))
             return 0;
     return 1;
 }
@@ -40,11 +40,10 @@ int64_t cv_phase(const cv_plan *p, int64_t phase, nd_window_axis axis[3])
         phase /= p->phases[d];
     }
     for (int d = 0; d < 3; d++) {
-        axis[d] = p->backward
-                      ? nd_window_backward(p->out.extent[d], p->kernel[d], p->stride[d],
-                                           p->dilation[d], p->before[d], number[d])
-                      : nd_window_forward(p->out.extent[d], p->kernel[d], p->stride[d],
-                                          p->dilation[d], p->before[d]);
+        axis[d] = p->backward ? nd_window_backward(p->out.extent[d], p->kernel[d], p->stride[d],
+                                                   p->dilation[d], p->before[d], number[d])
+                              : nd_window_forward(p->out.extent[d], p->kernel[d], p->stride[d],
+                                                  p->dilation[d], p->before[d]);
         empty |= axis[d].taps == 0;
         variant = variant * p->variants[d] + axis[d].tap;
     }
@@ -57,9 +56,9 @@ static void plan_phases(cv_plan *p)
     for (int d = 0; d < 3; d++) {
         const int64_t step =
             p->backward ? p->stride[d] / nd_window_gcd(p->dilation[d], p->stride[d]) : 1;
-        p->phases[d] = !p->backward                   ? 1
+        p->phases[d] = !p->backward                      ? 1
                        : p->stride[d] < p->out.extent[d] ? p->stride[d]
-                                                      : at_least_1(p->out.extent[d]);
+                                                         : at_least_1(p->out.extent[d]);
         p->variants[d] = step < p->kernel[d] ? step : p->kernel[d];
         p->most_taps *= (p->kernel[d] + step - 1) / step;
     }
@@ -143,11 +142,9 @@ static void plan_scratch(cv_plan *p)
         return;
     }
     p->packed = mm_round_up(p->co, weights_across) * most_k * size;
-    p->packed_bytes =
-        mm_round_up(p->packed * p->groups * at_least_1(cv_product(p->variants)), 64);
-    p->slot_image =
-        take(p, mm_round_up(p->tile_p, across) * (most_k < MM_MAX_DEPTH ? most_k : MM_MAX_DEPTH) *
-                    size);
+    p->packed_bytes = mm_round_up(p->packed * p->groups * at_least_1(cv_product(p->variants)), 64);
+    p->slot_image = take(p, mm_round_up(p->tile_p, across) *
+                                (most_k < MM_MAX_DEPTH ? most_k : MM_MAX_DEPTH) * size);
     const int64_t down = p->pixels_down ? p->tile_p : p->tile_o;
     const int64_t along = p->pixels_down ? p->tile_o : p->tile_p;
     p->pitch = mm_round_up(along, 64 / size) + 64 / size;

@@ -97,8 +97,8 @@ static void load_line(const plan *p, const cv_image *image, const char *data,
         memset(line + i * size, 0, (size_t)(first * size));
         if (end > first) {
             offset += (from[2] + first * scale[2]) * image->space[2];
-            p->k->load[image->dtype](data + offset * image->size, 0, scale[2] * image->space[2],
-                                     1, end - first, line + (i + first) * size);
+            p->k->load[image->dtype](data + offset * image->size, 0, scale[2] * image->space[2], 1,
+                                     end - first, line + (i + first) * size);
         }
         memset(line + (i + end) * size, 0, (size_t)((run - end) * size));
     }
@@ -160,18 +160,18 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
         const int64_t w = p->lanes - l < p->tile_l ? p->lanes - l : p->tile_l;
         const int64_t m = p->co - o < p->tile_o ? p->co - o : p->tile_o;
         const int64_t channels = p->lanes / (p->axis[0].taps * p->axis[1].taps * p->axis[2].taps);
-        char *sums = r->sums +
-                     (((part * p->groups + group) * p->co + o) * p->lanes + l) * k->element;
+        char *sums =
+            r->sums + (((part * p->groups + group) * p->co + o) * p->lanes + l) * k->element;
         int64_t last = (part + 1) * p->part_images;
         last = last < p->images ? last : p->images;
         for (int64_t i = part * p->part_images; i < last; i++)
             for (int64_t at = 0; at < p->positions; at += p->depth) {
                 const int64_t n = p->positions - at < p->depth ? p->positions - at : p->depth;
-                const char *g = p->grad.data + (i * p->grad.image +
-                                                (group * p->co + o) * p->grad.channel) *
-                                                   p->grad.size;
-                const char *x = p->x.data +
-                                (i * p->x.image + group * channels * p->x.channel) * p->x.size;
+                const char *g =
+                    p->grad.data +
+                    (i * p->grad.image + (group * p->co + o) * p->grad.channel) * p->grad.size;
+                const char *x =
+                    p->x.data + (i * p->x.image + group * channels * p->x.channel) * p->x.size;
                 pack_gradient(p, g, m, at, n, slot, slot + p->slot_line);
                 pack_taps(p, x, l, w, at, n, slot + p->slot_b, slot + p->slot_line);
                 k->block(m, w, n, slot, slot + p->slot_b, sums, p->lanes,
@@ -191,8 +191,8 @@ static void save_rows(void *ctx, int64_t begin, int64_t end)
     for (int64_t row = begin; row < end; row++) {
         char *sums = r->sums + row * p->lanes * size;
         for (int64_t part = 1; part < p->parts; part++)
-            p->k->combine(sums, p->lanes, &scale,
-                          sums + part * p->groups * p->co * p->lanes * size, NULL);
+            p->k->combine(sums, p->lanes, &scale, sums + part * p->groups * p->co * p->lanes * size,
+                          NULL);
         for (int64_t l = 0; l < p->lanes; l += taps) {
             int64_t rest = l / taps, offset = row * p->out_stride[0];
             for (int d = 1; d >= 0; d--) {

@@ -123,7 +123,7 @@ void cpu_free(ndp_dev *, ndp_mem *);
 extern const ndp_map_1 cpu_map_group;
 extern const ndp_pointer_1 cpu_pointer_group;
 extern const ndp_code_1 cpu_code_group;   /* code.c */
-extern const ndp_comm_1 cpu_comm_group; /* comm/collective.c */
+extern const ndp_comm_1 cpu_comm_group;   /* comm/collective.c */
 extern const ndp_fused_1 cpu_fused_group; /* program/compile.c */
 
 #endif

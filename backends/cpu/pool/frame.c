@@ -66,8 +66,7 @@ int pl_serves(const ndp_call *like, int in_ndim, int out_ndim, char *why, size_t
 {
     const int32_t dtype = like->in[0].dtype;
     if (cpu_domain_dtypes(like->op) >> dtype & 1 && like->in[0].mem &&
-        like->in[0].ndim == in_ndim && like->out[0].dtype == dtype &&
-        like->out[0].ndim == out_ndim)
+        like->in[0].ndim == in_ndim && like->out[0].dtype == dtype && like->out[0].ndim == out_ndim)
         return 1;
     snprintf(why, n, "the CPU plug-in has no %s of dtype %d", cpu_op_name(like->op), (int)dtype);
     return 0;

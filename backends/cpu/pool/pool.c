@@ -12,7 +12,8 @@ typedef struct {
     const ndp_pool *params;
     cv_image positions; /* data NULL: none */
     int32_t op, by_channels;
-    int64_t *counts; /* of the windows along the last axis, for means; in the fixed scratch memory */
+    int64_t
+        *counts; /* of the windows along the last axis, for means; in the fixed scratch memory */
     int64_t image[3], grid[3];
 } plan;
 
@@ -95,8 +96,8 @@ static void take_row(const plan *q, char *sums, int64_t *positions, const char *
     for (int64_t p = 0; w->adaptive && p < q->grid[2]; p++) {
         const int64_t origin = taps_of(q, 2, p, &first, &end);
         for (int64_t t = first; t < end; t++)
-            take_tap(q, sums + p * size, positions ? positions + p : NULL,
-                     x + (origin + t) * size, 1, 1, base + origin + t, 0);
+            take_tap(q, sums + p * size, positions ? positions + p : NULL, x + (origin + t) * size,
+                     1, 1, base + origin + t, 0);
     }
 }
 
@@ -176,15 +177,15 @@ static void pool_channels(const plan *q, const pl_run *r, int s, int64_t image, 
             }
     if (q->op == NDP_OP_avg_pool)
         f->loops->divide(sums, NULL,
-                         w->divisor ? w->divisor
-                                    : count_of(q, 0, p[0]) * count_of(q, 1, p[1]) *
-                                          count_of(q, 2, p[2]),
+                         w->divisor
+                             ? w->divisor
+                             : count_of(q, 0, p[0]) * count_of(q, 1, p[1]) * count_of(q, 2, p[2]),
                          f->channels);
     f->k->save[f->out.dtype](sums, f->channels, pl_at(&f->out, image, 0, p[0], p[1], p[2]),
                              f->out.channel);
     if (positions)
-        save_positions(pl_at(&q->positions, image, 0, p[0], p[1], p[2]),
-                       q->positions.channel, positions, f->channels);
+        save_positions(pl_at(&q->positions, image, 0, p[0], p[1], p[2]), q->positions.channel,
+                       positions, f->channels);
 }
 
 /* Tasks count rows of windows. */
@@ -239,9 +240,8 @@ static void take_windows(const plan *q, const pl_run *r, int s, int64_t image, i
                          const int64_t window[2], int64_t base)
 {
     const pl_frame *f = &q->f;
-    const char *grad =
-        pl_load(f, &f->in, pl_at(&f->in, image, c, window[0], window[1], 0), f->in.space[2],
-                q->grid[2], pl_row(r, s, ROW));
+    const char *grad = pl_load(f, &f->in, pl_at(&f->in, image, c, window[0], window[1], 0),
+                               f->in.space[2], q->grid[2], pl_row(r, s, ROW));
     int64_t *row = (int64_t *)(void *)pl_row(r, s, POSITIONS);
     if (q->op == NDP_OP_avg_pool_grad) {
         spread_row(q, pl_row(r, s, SUMS), grad, pl_row(r, s, POSITIONS), window[0], window[1]);
@@ -271,8 +271,7 @@ static void run_back(void *ctx, int64_t begin, int64_t end)
         f->loops->fill(pl_row(r, s, SUMS), 0, q->image[2]);
         for (window[0] = first[0]; window[0] < last[0]; window[0]++)
             for (window[1] = first[1]; window[1] < last[1]; window[1]++)
-                take_windows(q, r, s, image, c, window,
-                             (e[0] * q->image[1] + e[1]) * q->image[2]);
+                take_windows(q, r, s, image, c, window, (e[0] * q->image[1] + e[1]) * q->image[2]);
         f->k->save[f->out.dtype](pl_row(r, s, SUMS), q->image[2],
                                  pl_at(&f->out, image, c, e[0], e[1], 0), f->out.space[2]);
     }

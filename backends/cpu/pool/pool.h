@@ -70,8 +70,8 @@ const char *pl_load(const pl_frame *f, const cv_image *i, const char *data, int6
 static inline char *pl_at(const cv_image *i, int64_t image, int64_t channel, int64_t d, int64_t h,
                           int64_t w)
 {
-    return i->data + (image * i->image + channel * i->channel + d * i->space[0] +
-                      h * i->space[1] + w * i->space[2]) *
+    return i->data + (image * i->image + channel * i->channel + d * i->space[0] + h * i->space[1] +
+                      w * i->space[2]) *
                          i->size;
 }
 uint64_t pl_dtypes(int32_t op);

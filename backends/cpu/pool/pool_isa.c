@@ -9,11 +9,11 @@
 #define PL_T double
 #include "pool/row_tmpl.h"
 
-#define PL_LOOPS(name)                                                                         \
-    {                                                                                          \
-        .add = pl_add_##name, .larger = pl_larger_##name, .larger_at = pl_larger_at_##name,    \
-        .divide = pl_divide_##name, .fill = pl_fill_##name, .scaled = pl_scaled_##name,        \
-        .gather = pl_gather_##name, .scatter = pl_scatter_##name, .route = pl_route_##name,    \
-        .spread = pl_spread_##name                                                             \
+#define PL_LOOPS(name)                                                                      \
+    {                                                                                       \
+        .add = pl_add_##name, .larger = pl_larger_##name, .larger_at = pl_larger_at_##name, \
+        .divide = pl_divide_##name, .fill = pl_fill_##name, .scaled = pl_scaled_##name,     \
+        .gather = pl_gather_##name, .scatter = pl_scatter_##name, .route = pl_route_##name, \
+        .spread = pl_spread_##name                                                          \
     }
 const pl_isa CPU_ISA_FN(cpu_pool_isa) = {.loops = {PL_LOOPS(f32), PL_LOOPS(f64)}};

@@ -121,7 +121,8 @@ static void run_rows(void *ctx, int64_t begin, int64_t end)
         const int64_t image = plane / f->channels, c = plane % f->channels;
         const char *sums = sum_rows(q, r, s, image, c, d, h);
         char *out = pl_at(&f->out, image, c, d, h, 0), *row = direct ? out : pl_row(r, s, RESULT);
-        f->loops->gather(row, sums, q->axis[2].element, q->axis[2].row_share, q->taps, q->result[2]);
+        f->loops->gather(row, sums, q->axis[2].element, q->axis[2].row_share, q->taps,
+                         q->result[2]);
         if (!direct)
             f->k->save[f->out.dtype](row, q->result[2], out, f->out.space[2]);
     }
@@ -163,7 +164,8 @@ static void run_back(void *ctx, int64_t begin, int64_t end)
                                      share, q->result[2]);
             }
         f->loops->fill(row, 0, q->source[2]);
-        f->loops->scatter(row, sums, q->axis[2].element, q->axis[2].row_share, q->taps, q->result[2]);
+        f->loops->scatter(row, sums, q->axis[2].element, q->axis[2].row_share, q->taps,
+                          q->result[2]);
         f->k->save[f->out.dtype](row, q->source[2], pl_at(&f->out, image, c, d, h, 0),
                                  f->out.space[2]);
     }

@@ -113,8 +113,7 @@ static void fold_tap(const plan *q, const pl_run *r, int s, const char *windows,
         return;
     const char *x = pl_load(f, &q->image, windows + first * q->stride[7] * q->size, q->stride[7],
                             end - first, pl_row(r, s, ROW));
-    f->loops->spread(sums + (at + first * w->stride[2]) * f->element, w->stride[2], x,
-                     end - first);
+    f->loops->spread(sums + (at + first * w->stride[2]) * f->element, w->stride[2], x, end - first);
 }
 
 /* Tasks count rows of the images. */

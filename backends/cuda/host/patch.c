@@ -38,13 +38,14 @@ int32_t cuda_patch_kernel(const CUDA_KERNEL_NODE_PARAMS *params)
 {
     if (place.at == place.end)
         return cuda_patch_refuse("one more kernel");
-    CUresult r = cu.cuGraphExecKernelNodeSetParams(
-        cuda_patched->exec, cuda_patched->graph->node[place.at], params);
+    CUresult r = cu.cuGraphExecKernelNodeSetParams(cuda_patched->exec,
+                                                   cuda_patched->graph->node[place.at], params);
     if (r == CUDA_SUCCESS) {
         place.at++;
         return NDP_OK;
     }
-    return cuda_patch_refuse("this kernel"); /* the node was no kernel, or its function is another */
+    return cuda_patch_refuse(
+        "this kernel"); /* the node was no kernel, or its function is another */
 }
 
 int32_t cuda_patch_end(ndp_dev *dev, ndp_exec *x)

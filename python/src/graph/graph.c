@@ -296,11 +296,10 @@ static PyObject *get_pool(PyObject *self, void *unused)
                         nd_graph_device(of(self)->graph));
 }
 
-static PyGetSetDef getset[] = {
-    {"nodes", get_nodes, NULL, "How many operations are in it.", NULL},
-    {"segments", get_segments, NULL, "How many parts it has.", NULL},
-    {"pool", get_pool, NULL, "The Pool of its memory, or None.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef getset[] = {{"nodes", get_nodes, NULL, "How many operations are in it.", NULL},
+                               {"segments", get_segments, NULL, "How many parts it has.", NULL},
+                               {"pool", get_pool, NULL, "The Pool of its memory, or None.", NULL},
+                               {NULL, NULL, NULL, NULL, NULL}};
 static PyMethodDef methods[] = {{"end", end, METH_NOARGS, NULL},
                                 {"abort", abort_it, METH_NOARGS, NULL},
                                 {"instantiate", instantiate, METH_NOARGS, NULL},

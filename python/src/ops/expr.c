@@ -16,9 +16,9 @@ PyObject *py_traced(py_state *st, PyObject *const *objects, Py_ssize_t n, const 
         PyObject *all = PyTuple_New(n);
         for (Py_ssize_t k = 0; all && k < n; k++)
             PyTuple_SetItem(all, k, Py_NewRef(objects[k] ? objects[k] : Py_None));
-        PyObject *r = all ? PyObject_CallMethod(objects[i], method, "sOO", name, all,
-                                                last ? last : Py_None)
-                          : NULL;
+        PyObject *r =
+            all ? PyObject_CallMethod(objects[i], method, "sOO", name, all, last ? last : Py_None)
+                : NULL;
         Py_XDECREF(all);
         return r;
     }
@@ -173,9 +173,8 @@ static PyObject *expr_make(PyObject *module, PyObject *const *args, Py_ssize_t n
         return PyErr_Format(PyExc_TypeError, "a list of nodes and a tuple of results are needed");
     if (py_check(st, nd_expr_create(&e)) < 0)
         return NULL;
-    PyObject *made = add_nodes(st, e, args[0], args[1]) < 0
-                         ? NULL
-                         : PyCapsule_New(e, capsule_name, end_capsule);
+    PyObject *made =
+        add_nodes(st, e, args[0], args[1]) < 0 ? NULL : PyCapsule_New(e, capsule_name, end_capsule);
     if (!made)
         nd_expr_release(e);
     return made;
@@ -262,12 +261,11 @@ static PyObject *expr_cache_set_max(PyObject *module, PyObject *max)
     return py_none(py_state_of(module), nd_expr_cache_set_max(n));
 }
 
-PyMethodDef py_expr_methods[] = {
-    {"_traced_type", set_traced, METH_O, NULL},
-    PY_METHOD("_expr_make", expr_make),
-    PY_METHOD("_expr_run", expr_run),
-    {"_expr_reason", expr_reason, METH_NOARGS, NULL},
-    {"_expr_statistics", expr_statistics, METH_NOARGS, NULL},
-    {"_expr_cache_clear", expr_cache_clear, METH_NOARGS, NULL},
-    {"_expr_cache_set_max", expr_cache_set_max, METH_O, NULL},
-    PY_METHODS_END};
+PyMethodDef py_expr_methods[] = {{"_traced_type", set_traced, METH_O, NULL},
+                                 PY_METHOD("_expr_make", expr_make),
+                                 PY_METHOD("_expr_run", expr_run),
+                                 {"_expr_reason", expr_reason, METH_NOARGS, NULL},
+                                 {"_expr_statistics", expr_statistics, METH_NOARGS, NULL},
+                                 {"_expr_cache_clear", expr_cache_clear, METH_NOARGS, NULL},
+                                 {"_expr_cache_set_max", expr_cache_set_max, METH_O, NULL},
+                                 PY_METHODS_END};

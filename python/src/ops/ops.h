@@ -23,7 +23,8 @@ extern PyMethodDef py_quant_methods[];
 extern PyMethodDef py_linalg_methods[], py_random_methods[], py_distribution_methods[],
     py_promote_methods[];
 extern PyMethodDef py_math_methods[], py_statistics_methods[], py_histogram_methods[];
-extern PyMethodDef py_stack_methods[], py_fft_methods[], py_calculus_methods[], py_edit_methods[], py_sets_methods[];
+extern PyMethodDef py_stack_methods[], py_fft_methods[], py_calculus_methods[], py_edit_methods[],
+    py_sets_methods[];
 extern PyMethodDef py_signal_methods[], py_comm_methods[], py_expr_methods[], py_conv_methods[];
 extern PyMethodDef py_neural_methods[], py_losses_methods[];
 
