@@ -18,6 +18,7 @@ static void thread_end(void *arg)
     free(t->tags);
     free(t->math);
     free(t->suspects);
+    free(t->expr_reason);
     free(t);
 }
 

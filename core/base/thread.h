@@ -27,6 +27,8 @@ typedef struct nd_thread {
     uint64_t waits[ND_WAIT_REASONS];
     nd_op_note *suspects; /* of the latest fault; ND_RING of them, made with the first */
     int32_t n_suspects;
+    char *expr_reason; /* fuse/run.c: of the latest run of an expression; NULL: none yet */
+    void *comm_group;  /* collective/group.c: the open group */
     bool in_host_function;
 } nd_thread;
 nd_thread *nd__thread(void); /* NULL: out of memory */

@@ -13,17 +13,21 @@ typedef struct {
     kept *all;
     int n, room;
 } group;
-ND_TLS group *open_group;
+/* This thread's; NULL: none is open. */
+static group *open_group(void)
+{
+    return nd__self ? nd__self->comm_group : NULL;
+}
 
 bool nd__in_comm_group(void)
 {
-    return open_group != NULL;
+    return open_group() != NULL;
 }
 
 nd_status nd__comm_group_keep(const char *op, nd_stream *s, const nd_array *from,
                               const nd_array *to)
 {
-    group *g = open_group;
+    group *g = open_group();
     if (g->n == g->room) {
         const int room = g->room ? 2 * g->room : 8;
         kept *all = realloc(g->all, (size_t)room * sizeof *all);
@@ -41,12 +45,13 @@ nd_status nd_comm_group_begin(nd_comm *comm)
 {
     static const char op[] = "comm_group_begin";
     ND_NEED(op, 0, comm);
-    if (open_group)
+    if (open_group())
         return nd__fail(ND_ERR_STATE, op, -1, "a group is open on this thread; groups do not nest");
     if (!comm->table.group_begin)
         return nd__fail(ND_ERR_UNSUPPORTED, op, 0, "communicators of %s have no groups",
                         comm->transport);
-    group *g = calloc(1, sizeof *g);
+    nd_thread *t = nd__thread();
+    group *g = t ? calloc(1, sizeof *g) : NULL;
     if (!g)
         return nd__fail(ND_ERR_MEMORY, op, -1, "no memory for a group");
     nd_status status = nd__comm_fails(comm, op, comm->table.group_begin(comm->dev));
@@ -55,7 +60,7 @@ nd_status nd_comm_group_begin(nd_comm *comm)
         return status;
     }
     g->comm = nd_comm_retain(comm);
-    open_group = g;
+    t->comm_group = g;
     return ND_OK;
 }
 
@@ -94,11 +99,11 @@ static nd_status copy_out(const kept *k)
 nd_status nd_comm_group_end(nd_comm *comm)
 {
     static const char op[] = "comm_group_end";
-    group *g = open_group;
+    group *g = open_group();
     ND_NEED(op, 0, comm);
     if (!g)
         return nd__fail(ND_ERR_STATE, op, -1, "no group was begun on this thread");
-    open_group = NULL;
+    nd__self->comm_group = NULL;
     if (g->n)
         qsort(g->all, (size_t)g->n, sizeof *g->all, by_id);
     lock_streams(g, true);

@@ -6,21 +6,31 @@
 #include <stdlib.h>
 #include "core/fuse/fuse.h"
 
-ND_TLS char reason[512];
+enum { REASON_SIZE = 512 };
 
+/* Where memory is short there is no reason to be told. */
 void nd__fuse_reason(const char *fmt, ...)
 {
+    nd_thread *t = nd__thread();
     va_list args;
-    if (reason[0])
+    if (!t || (t->expr_reason && t->expr_reason[0]))
+        return;
+    if (!t->expr_reason && (t->expr_reason = malloc(REASON_SIZE)) == NULL)
         return;
     va_start(args, fmt);
-    vsnprintf(reason, sizeof reason, fmt, args);
+    vsnprintf(t->expr_reason, REASON_SIZE, fmt, args);
     va_end(args);
+}
+
+static void forget_reason(void)
+{
+    if (nd__self && nd__self->expr_reason)
+        nd__self->expr_reason[0] = 0;
 }
 
 const char *nd_expr_reason(void)
 {
-    return reason;
+    return nd__self && nd__self->expr_reason ? nd__self->expr_reason : "";
 }
 
 /* ---- arguments ---- */
@@ -298,7 +308,7 @@ static nd_status run_with(nd_fusing *run, const nd_expr_opts *o, nd_array **out)
 static nd_status start(const char *name, nd_expr *e, const nd_arg *args, int n_args,
                        const nd_expr_opts *opts, int n_out, nd_expr_opts *o)
 {
-    reason[0] = 0;
+    forget_reason();
     ND_NEED_LIST(name, 1, n_args, args);
     ND_RETURN_IF(read_options(name, opts, o));
     ND_RETURN_IF(check_counts(name, e, n_args, n_out));

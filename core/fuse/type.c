@@ -98,9 +98,11 @@ static nd_status type_apply(nd_fusing *run, const nd_expr_node *n, nd_fuse_value
     }
     ND_RETURN_IF(nd__op_domain(info, common, &v->compute));
     v->dtype = nd__op_result(info, v->compute);
-    if (n->op == ND_OP_where && first && first != ND_BOOL)
+    if (n->op == ND_OP_where && first &&
+        !(nd__kind(first) & (ND_KIND_BOOL | ND_KIND_INT | ND_KIND_UINT)))
         return nd__fail(ND_ERR_DTYPE, info->name, 0,
-                        "the condition is %s, not bool; compare it, or convert with nd_astype",
+                        "the condition is %s, not bool or an integer; compare it, or convert with "
+                        "nd_astype",
                         nd_dtype_name(first));
     v->cost = info->ulp[1] > 0.5f || n->op == ND_OP_divide ? COSTLY : CHEAP;
     return broadcast(run, info->name, n, v->dtype, &v->shape);

@@ -9,14 +9,12 @@ struct ndp_exec {
     sim_body **bodies;
     uint64_t count;
     sim_record *last; /* behind the latest launch; NULL: none yet */
+    uint64_t at, end; /* nodes that a thread is replacing */
+    int32_t failed;
 };
 
 /* What the thread changes; in static TLS, as in run.c. */
-static _Thread_local struct {
-    ndp_exec *exec;
-    uint64_t at, end;
-    int32_t failed;
-} patch __attribute__((tls_model("initial-exec")));
+static _Thread_local ndp_exec *patched __attribute__((tls_model("initial-exec")));
 
 static void drop_bodies(sim_body **bodies, uint64_t n)
 {
@@ -35,7 +33,7 @@ int32_t sim_instantiate(ndp_dev *dev, ndp_graph *g, ndp_exec **out)
         status = sim_fail(NDP_ERR_DEVICE, 400, "the graph was captured on sim:%d, not on sim:%d",
                           sim_graph_device(g)->index, dev->index);
     if (status == NDP_OK && (x = calloc(1, sizeof *x)) != NULL) {
-        *x = (ndp_exec){dev, sim_graph_bodies(g), sim_graph_size(g), NULL};
+        *x = (ndp_exec){.dev = dev, .bodies = sim_graph_bodies(g), .count = sim_graph_size(g)};
         if (!x->bodies) {
             free(x);
             x = NULL;
@@ -150,30 +148,30 @@ int32_t sim_patch_begin(ndp_dev *dev, ndp_exec *x, uint64_t first, uint64_t coun
                           (unsigned long long)x->count, (unsigned long long)count,
                           (unsigned long long)first);
     if (status == NDP_OK) {
-        patch.exec = x;
-        patch.at = first;
-        patch.end = first + count;
-        patch.failed = 0;
+        patched = x;
+        x->at = first;
+        x->end = first + count;
+        x->failed = 0;
     }
     return sim_leave(&c, status);
 }
 
 int32_t sim_patching(const ndp_dev *dev)
 {
-    return patch.exec && patch.exec->dev == dev;
+    return patched && patched->dev == dev;
 }
 
 int32_t sim_patch(sim_body *body)
 {
-    sim_body **at = patch.at < patch.end ? &patch.exec->bodies[patch.at] : NULL;
+    sim_body **at = patched->at < patched->end ? &patched->bodies[patched->at] : NULL;
     if (!at || !alike(*at, body)) {
-        patch.failed = 1;
+        patched->failed = 1;
         sim_body_unref(body);
         return sim_fail(NDP_ERR_UNSUPPORTED, 0, "this work cannot take the node's place");
     }
     sim_body_unref(*at);
     *at = body;
-    patch.at++;
+    patched->at++;
     return NDP_OK;
 }
 
@@ -181,8 +179,8 @@ int32_t sim_patch_end(ndp_dev *dev, ndp_exec *x)
 {
     sim_call c = {.entry = SIM_patch_end, .dev = dev};
     int32_t status = sim_enter(&c);
-    const int32_t whole = patch.exec == x && !patch.failed && patch.at == patch.end;
-    patch.exec = NULL;
+    const int32_t whole = patched == x && !x->failed && x->at == x->end;
+    patched = NULL;
     if (status == NDP_OK && !whole)
         status = sim_fail(NDP_ERR_UNSUPPORTED, 0, "the nodes were not all replaced");
     return sim_leave(&c, status);

@@ -52,6 +52,8 @@ def attention_with_logsumexp(query: Array, key: Array, value: Array, /, attn_mas
     """scaled_dot_product_attention, and the logarithms of the sums of its exponentials (..., heads, m) in float32 (float64 of float64),
     which the gradient needs.
 
+    query, key, value, attn_mask, dropout_p, is_causal, scale and dropout_key are those of scaled_dot_product_attention.
+
     Errors: ValueError for shapes and numbers that do not fit, TypeError for dtypes.
 
     >>> one = nd.ones((1, 2))
@@ -89,6 +91,9 @@ def scaled_dot_product_attention_grad(grad: Array, query: Array, key: Array, val
     """The gradients of scaled_dot_product_attention for query, key and value. output, logsumexp: what attention_with_logsumexp gave for
     the same arguments.
 
+    grad: the gradient of the result, of its shape; query, key, value, attn_mask, dropout_p, is_causal, scale and dropout_key are
+    those of scaled_dot_product_attention. Returns three arrays, of the shapes of query, key and value.
+
     Errors: ValueError for shapes and numbers that do not fit, TypeError for dtypes.
 
     >>> one = nd.ones((1, 2))
@@ -115,6 +120,8 @@ def rope(x: Array, cos: Array, sin: Array, /, *, layout: Layout = "half") -> Arr
 
 def rope_grad(grad: Array, cos: Array, sin: Array, /, *, layout: Layout = "half") -> Array:
     """The gradient of rope for x: the pairs turned back.
+
+    grad: the gradient of the result, of its shape and of that of x; cos, sin and layout are those of rope.
 
     Errors: ValueError for shapes that do not fit, TypeError for dtypes.
 
@@ -152,6 +159,9 @@ def embedding(input: Array, weight: Array, /) -> Array:
 def embedding_grad(grad: Array, input: Array, /, num_embeddings: int, padding_idx: Optional[int] = None) -> Array:
     """The gradient of embedding for weight (num_embeddings, ...): rows of grad added where their integers are, in C order on every device.
     Integers equal to padding_idx add nothing.
+
+    grad: the gradient of the result, of input's shape, then that of a row; input: the integers given to embedding; num_embeddings:
+    how many rows weight has.
 
     Errors: ValueError for shapes that do not fit, IndexError for integers that are no row, TypeError for dtypes.
 

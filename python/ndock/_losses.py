@@ -35,6 +35,8 @@ def cross_entropy(input: Array, target: Array, /, weight: Optional[Array] = None
     no axes. weight: of the classes. Targets equal to ignore_index count as nothing; the mean is over the weights of the others.
     label_smoothing: the share of the target that all classes divide evenly. One pass over input.
 
+    reduction: "mean", "sum", or "none" for a loss of each target, of its shape.
+
     Errors: ValueError for shapes and numbers, TypeError for dtypes, IndexError for targets that are no class.
 
     >>> nd.nn.cross_entropy(nd.zeros((1, 4)), nd.asarray([2]))
@@ -46,6 +48,9 @@ def cross_entropy(input: Array, target: Array, /, weight: Optional[Array] = None
 def cross_entropy_grad(grad: Array, input: Array, target: Array, /, weight: Optional[Array] = None, *, ignore_index: int = -100,
                        reduction: Reduction = "mean", label_smoothing: float = 0.0) -> Array:
     """The gradient of cross_entropy for input, of its shape.
+
+    grad: the gradient of the result, of its shape; input, target, weight, ignore_index, reduction and label_smoothing are those of
+    cross_entropy.
 
     Errors: ValueError for shapes and numbers, TypeError for dtypes, IndexError for targets that are no class.
 
@@ -59,6 +64,8 @@ def nll_loss(input: Array, target: Array, /, weight: Optional[Array] = None, *, 
              reduction: Reduction = "mean") -> Array:
     """Minus the log-probabilities input (n, classes, ...) at the targets (n, ...), as cross_entropy has them.
 
+    target, weight, ignore_index and reduction are those of cross_entropy.
+
     Errors: ValueError for shapes and numbers, TypeError for dtypes, IndexError for targets that are no class.
 
     >>> nd.nn.nll_loss(nd.asarray([[-1.0, -2.0]]), nd.asarray([1]))
@@ -71,6 +78,8 @@ def nll_loss_grad(grad: Array, input: Array, target: Array, /, weight: Optional[
                   reduction: Reduction = "mean") -> Array:
     """The gradient of nll_loss for input.
 
+    grad: the gradient of the result, of its shape; input, target, weight, ignore_index and reduction are those of nll_loss.
+
     Errors: ValueError for shapes and numbers, TypeError for dtypes, IndexError for targets that are no class.
 
     >>> nd.nn.nll_loss_grad(nd.asarray(1.0), nd.asarray([[-1.0, -2.0]]), nd.asarray([1]))
@@ -81,6 +90,8 @@ def nll_loss_grad(grad: Array, input: Array, target: Array, /, weight: Optional[
 
 def mse_loss(input: Array, target: Array, /, *, reduction: Reduction = "mean") -> Array:
     """(input - target)^2.
+
+    input, target: floating, of one shape; reduction: "mean", "sum" or "none".
 
     Errors: ValueError for shapes that differ, TypeError for dtypes.
 
@@ -93,6 +104,8 @@ def mse_loss(input: Array, target: Array, /, *, reduction: Reduction = "mean") -
 def mse_loss_grad(grad: Array, input: Array, target: Array, /, *, reduction: Reduction = "mean") -> Array:
     """The gradient of mse_loss for input.
 
+    grad: the gradient of the result, of its shape; input, target and reduction are those of mse_loss.
+
     Errors: ValueError for shapes that differ, TypeError for dtypes.
 
     >>> nd.nn.mse_loss_grad(nd.asarray(1.0), nd.asarray([1.0, 3.0]), nd.asarray([0.0, 0.0]))
@@ -103,6 +116,8 @@ def mse_loss_grad(grad: Array, input: Array, target: Array, /, *, reduction: Red
 
 def l1_loss(input: Array, target: Array, /, *, reduction: Reduction = "mean") -> Array:
     """|input - target|.
+
+    input, target: floating, of one shape; reduction: "mean", "sum" or "none".
 
     Errors: ValueError for shapes that differ, TypeError for dtypes.
 
@@ -115,6 +130,8 @@ def l1_loss(input: Array, target: Array, /, *, reduction: Reduction = "mean") ->
 def l1_loss_grad(grad: Array, input: Array, target: Array, /, *, reduction: Reduction = "mean") -> Array:
     """The gradient of l1_loss for input; 0 where input and target are equal.
 
+    grad: the gradient of the result, of its shape; input, target and reduction are those of l1_loss.
+
     Errors: ValueError for shapes that differ, TypeError for dtypes.
 
     >>> nd.nn.l1_loss_grad(nd.asarray(1.0), nd.asarray([1.0, -3.0]), nd.asarray([0.0, 0.0]))
@@ -125,6 +142,8 @@ def l1_loss_grad(grad: Array, input: Array, target: Array, /, *, reduction: Redu
 
 def huber_loss(input: Array, target: Array, /, *, reduction: Reduction = "mean", delta: float = 1.0) -> Array:
     """d^2/2 for |d| = |input - target| up to delta, beyond it delta*(|d| - delta/2).
+
+    input, target: floating, of one shape; reduction: "mean", "sum" or "none".
 
     Errors: ValueError for shapes that differ and a delta that is not positive, TypeError for dtypes.
 
@@ -137,6 +156,8 @@ def huber_loss(input: Array, target: Array, /, *, reduction: Reduction = "mean",
 def huber_loss_grad(grad: Array, input: Array, target: Array, /, *, reduction: Reduction = "mean", delta: float = 1.0) -> Array:
     """The gradient of huber_loss for input.
 
+    grad: the gradient of the result, of its shape; input, target, reduction and delta are those of huber_loss.
+
     Errors: ValueError for shapes that differ and a delta that is not positive, TypeError for dtypes.
 
     >>> nd.nn.huber_loss_grad(nd.asarray(1.0), nd.asarray([0.5, 3.0]), nd.asarray([0.0, 0.0]), reduction="sum")
@@ -147,6 +168,8 @@ def huber_loss_grad(grad: Array, input: Array, target: Array, /, *, reduction: R
 
 def smooth_l1_loss(input: Array, target: Array, /, *, reduction: Reduction = "mean", beta: float = 1.0) -> Array:
     """huber_loss with delta=beta, over beta; l1_loss for beta 0.
+
+    input, target: floating, of one shape; reduction: "mean", "sum" or "none"; beta: at least 0.
 
     Errors: ValueError for shapes that differ and a beta below 0, TypeError for dtypes.
 
@@ -160,6 +183,8 @@ def smooth_l1_loss(input: Array, target: Array, /, *, reduction: Reduction = "me
 
 def smooth_l1_loss_grad(grad: Array, input: Array, target: Array, /, *, reduction: Reduction = "mean", beta: float = 1.0) -> Array:
     """The gradient of smooth_l1_loss for input.
+
+    grad: the gradient of the result, of its shape; input, target, reduction and beta are those of smooth_l1_loss.
 
     Errors: ValueError for shapes that differ and a beta below 0, TypeError for dtypes.
 
@@ -176,6 +201,8 @@ def binary_cross_entropy_with_logits(input: Array, target: Array, /, weight: Opt
     """-target*log(p) - (1 - target)*log(1 - p), p the sigmoid of input. weight: of the elements; pos_weight: of the first term; both
     broadcast to input.
 
+    input, target: floating, of one shape; reduction: "mean", "sum" or "none".
+
     Errors: ValueError for shapes that do not fit, TypeError for dtypes.
 
     >>> nd.nn.binary_cross_entropy_with_logits(nd.asarray([0.0]), nd.asarray([1.0]))
@@ -188,6 +215,9 @@ def binary_cross_entropy_with_logits(input: Array, target: Array, /, weight: Opt
 def binary_cross_entropy_with_logits_grad(grad: Array, input: Array, target: Array, /, weight: Optional[Array] = None, *,
                                           reduction: Reduction = "mean", pos_weight: Optional[Array] = None) -> Array:
     """The gradient of binary_cross_entropy_with_logits for input.
+
+    grad: the gradient of the result, of its shape; input, target, weight, reduction and pos_weight are those of
+    binary_cross_entropy_with_logits.
 
     Errors: ValueError for shapes that do not fit, TypeError for dtypes.
 
@@ -205,7 +235,9 @@ def _kl(function: str, grad: Optional[Array], input: Array, target: Array, reduc
 
 def kl_div(input: Array, target: Array, /, *, reduction: str = "mean", log_target: bool = False) -> Array:
     """target*(log(target) - input) for log-probabilities input: the divergence of target from it. log_target: target holds logarithms.
-    reduction may be "batchmean" too: the sum over the first extent.
+    reduction: "mean", "sum", "none", or "batchmean": the sum over the first extent.
+
+    input, target: floating, of one shape.
 
     Errors: ValueError for shapes that differ, TypeError for dtypes.
 
@@ -218,6 +250,8 @@ def kl_div(input: Array, target: Array, /, *, reduction: str = "mean", log_targe
 def kl_div_grad(grad: Array, input: Array, target: Array, /, *, reduction: str = "mean", log_target: bool = False) -> Array:
     """The gradient of kl_div for input.
 
+    grad: the gradient of the result, of its shape; input, target, reduction and log_target are those of kl_div.
+
     Errors: ValueError for shapes that differ, TypeError for dtypes.
 
     >>> nd.nn.kl_div_grad(nd.asarray(1.0), nd.asarray([[-1.0, -1.0]]), nd.asarray([[1.0, 0.0]]), reduction="sum")
@@ -229,7 +263,9 @@ def kl_div_grad(grad: Array, input: Array, target: Array, /, *, reduction: str =
 def ctc_loss(log_probs: Array, targets: Array, input_lengths: Array, target_lengths: Array, /, *, blank: int = 0,
              reduction: Reduction = "mean", zero_infinity: bool = False) -> Array:
     """Connectionist temporal classification: minus the logarithm of the probability of all paths that give the targets. log_probs:
-    (t, n, classes); targets: integers (n, s); lengths: integers (n). The mean divides each loss by its target's length first.
+    (t, n, classes); targets: integers (n, s); input_lengths, target_lengths: integers (n), how many steps and targets of each
+    count; blank: the class that stands for none. reduction: "mean", "sum" or "none"; the mean divides each loss by its target's
+    length first.
     zero_infinity: losses of targets that do not fit, and their gradients, become 0. Source: Graves et al., ICML 2006.
 
     Errors: ValueError for shapes and numbers, TypeError for dtypes, IndexError for targets that are no class.
@@ -245,6 +281,9 @@ def ctc_loss(log_probs: Array, targets: Array, input_lengths: Array, target_leng
 def ctc_loss_grad(grad: Array, log_probs: Array, targets: Array, input_lengths: Array, target_lengths: Array, /, *, blank: int = 0,
                   reduction: Reduction = "mean", zero_infinity: bool = False) -> Array:
     """The gradient of ctc_loss for log_probs.
+
+    grad: the gradient of the result, of its shape; log_probs, targets, input_lengths, target_lengths, blank, reduction and
+    zero_infinity are those of ctc_loss.
 
     Errors: ValueError for shapes and numbers, TypeError for dtypes, IndexError for targets that are no class.
 

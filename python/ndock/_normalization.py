@@ -39,6 +39,8 @@ def softmax(input: Array, /, dim: Axes = -1) -> Array:
 def softmax_grad(grad: Array, output: Array, /, dim: Axes = -1) -> Array:
     """The gradient of softmax for its input, from that of its result, and the result itself: output*(grad - sum(grad*output)).
 
+    grad: the gradient of the result, of its shape; output: what softmax gave; dim: as given to it.
+
     Errors: ValueError for shapes that differ, TypeError for dtypes, IndexError for an axis out of range.
 
     >>> nd.nn.softmax_grad(nd.asarray([1.0, 0.0]), nd.asarray([0.5, 0.5]))
@@ -50,6 +52,8 @@ def softmax_grad(grad: Array, output: Array, /, dim: Axes = -1) -> Array:
 def log_softmax(input: Array, /, dim: Axes = -1) -> Array:
     """The logarithm of softmax, without its loss of small numbers: of input's shape and dtype.
 
+    input and dim are those of softmax.
+
     Errors: ValueError for shapes, TypeError for dtypes, IndexError for an axis out of range.
 
     >>> nd.exp(nd.nn.log_softmax(nd.asarray([1.0, 1.0])))
@@ -60,6 +64,8 @@ def log_softmax(input: Array, /, dim: Axes = -1) -> Array:
 
 def log_softmax_grad(grad: Array, output: Array, /, dim: Axes = -1) -> Array:
     """The gradient of log_softmax for its input, from that of its result, and the result itself: grad - exp(output)*sum(grad).
+
+    grad: the gradient of the result, of its shape; output: what log_softmax gave; dim: as given to it.
 
     Errors: ValueError for shapes that differ, TypeError for dtypes, IndexError for an axis out of range.
 
@@ -74,6 +80,8 @@ def layer_norm(input: Array, /, normalized_shape: Shape, weight: Optional[Array]
     """(input - mean)/sqrt(variance + eps)*weight + bias over the last axes, whose shape is normalized_shape, as are those of weight
     and bias. Source: Ba, Kiros and Hinton, arXiv 1607.06450.
 
+    weight None: ones; bias None: zeros.
+
     Errors: ValueError for shapes that do not fit, TypeError for dtypes.
 
     >>> nd.nn.layer_norm(nd.asarray([1.0, 3.0]), 2, eps=0.0)
@@ -85,6 +93,8 @@ def layer_norm(input: Array, /, normalized_shape: Shape, weight: Optional[Array]
 def layer_norm_grad(grad: Array, input: Array, /, normalized_shape: Shape, weight: Optional[Array] = None,
                     eps: float = 1e-5) -> tuple[Array, Array, Array]:
     """The gradients of layer_norm for input, weight and bias.
+
+    grad: the gradient of the result, of its shape; input, normalized_shape, weight and eps are those of layer_norm.
 
     Errors: ValueError for shapes that do not fit, TypeError for dtypes.
 
@@ -98,6 +108,8 @@ def rms_norm(input: Array, /, normalized_shape: Shape, weight: Optional[Array] =
     """input/sqrt(mean(input^2) + eps)*weight over the last axes, whose shape is normalized_shape. Source: Zhang and Sennrich,
     arXiv 1910.07467.
 
+    weight: of that shape too; None: ones. eps: added to the mean.
+
     Errors: ValueError for shapes that do not fit, TypeError for dtypes.
 
     >>> nd.nn.rms_norm(nd.asarray([3.0, 3.0]), 2, eps=0.0)
@@ -109,6 +121,8 @@ def rms_norm(input: Array, /, normalized_shape: Shape, weight: Optional[Array] =
 def rms_norm_grad(grad: Array, input: Array, /, normalized_shape: Shape, weight: Optional[Array] = None,
                   eps: float = 1e-5) -> tuple[Array, Array]:
     """The gradients of rms_norm for input and weight.
+
+    grad: the gradient of the result, of its shape; input, normalized_shape, weight and eps are those of rms_norm.
 
     Errors: ValueError for shapes that do not fit, TypeError for dtypes.
 
@@ -122,6 +136,8 @@ def group_norm(input: Array, /, num_groups: int, weight: Optional[Array] = None,
                eps: float = 1e-5) -> Array:
     """input (n, channels, ...) normalised over the channels of each of num_groups groups and all that lies behind them, then times
     weight plus bias (channels). Source: Wu and He, arXiv 1803.08494.
+
+    weight None: ones; bias None: zeros. eps: added to the variance of each group. The channels are a multiple of num_groups.
 
     Errors: ValueError for shapes that do not fit, TypeError for dtypes.
 
@@ -137,6 +153,8 @@ def group_norm_grad(grad: Array, input: Array, /, num_groups: int, weight: Optio
                     eps: float = 1e-5) -> tuple[Array, Array, Array]:
     """The gradients of group_norm for input, weight and bias.
 
+    grad: the gradient of the result, of its shape; input, num_groups, weight and eps are those of group_norm.
+
     Errors: ValueError for shapes that do not fit, TypeError for dtypes.
 
     >>> nd.nn.group_norm_grad(nd.asarray([[1.0, 2.0]]), nd.asarray([[1.0, 3.0]]), 1, eps=0.0)[2]
@@ -150,6 +168,8 @@ def group_norm_grad(grad: Array, input: Array, /, num_groups: int, weight: Optio
 def instance_norm(input: Array, /, weight: Optional[Array] = None, bias: Optional[Array] = None, eps: float = 1e-5) -> Array:
     """input (n, channels, ...) normalised over all that lies behind each channel, then times weight plus bias (channels).
 
+    weight None: ones; bias None: zeros. eps: added to the variances.
+
     Errors: ValueError for shapes that do not fit, TypeError for dtypes.
 
     >>> nd.nn.instance_norm(nd.asarray([[[1.0, 3.0]]]), eps=0.0)
@@ -161,6 +181,8 @@ def instance_norm(input: Array, /, weight: Optional[Array] = None, bias: Optiona
 def instance_norm_grad(grad: Array, input: Array, /, weight: Optional[Array] = None,
                        eps: float = 1e-5) -> tuple[Array, Array, Array]:
     """The gradients of instance_norm for input, weight and bias.
+
+    grad: the gradient of the result, of its shape; input, weight and eps are those of instance_norm.
 
     Errors: ValueError for shapes that do not fit, TypeError for dtypes.
 
@@ -174,7 +196,9 @@ def batch_norm(input: Array, /, running_mean: Optional[Array], running_var: Opti
                bias: Optional[Array] = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Array:
     """input (n, channels, ...) normalised over everything but the channels, then times weight plus bias (channels). In training by
     the batch's own statistics; running_mean and running_var, where they are given, are then written: (1 - momentum)*old +
-    momentum*new. Else by those. Source: Ioffe and Szegedy, arXiv 1502.03167.
+    momentum*new. Else by those, both of which are then needed. Source: Ioffe and Szegedy, arXiv 1502.03167.
+
+    weight None: ones; bias None: zeros. eps: added to the variances.
 
     Errors: ValueError for shapes that do not fit, TypeError for dtypes.
 
@@ -189,6 +213,9 @@ def batch_norm_grad(grad: Array, input: Array, /, running_mean: Optional[Array],
                     weight: Optional[Array] = None, training: bool = False,
                     eps: float = 1e-5) -> tuple[Array, Array, Array]:
     """The gradients of batch_norm for input, weight and bias.
+
+    grad: the gradient of the result, of its shape; input, running_mean, running_var, weight, training and eps are those of
+    batch_norm; nothing is written.
 
     Errors: ValueError for shapes that do not fit, TypeError for dtypes.
 

@@ -10,6 +10,8 @@ for name in $names assign fill; do
   n=$((n + 1))
   case $name in
   custom_apply_into) echo "ok $n - $name: programs' operations, in tests/unit/custom.c" && continue ;;
+  comm_*_into) echo "ok $n - $name: an exchange of ranks, in tests/comm/semantics.c" && continue ;;
+  expr_run_into) echo "ok $n - $name: several operations at once, in tests/fuse/expr.c" && continue ;;
   float_power_into) echo "ok $n - $name: pow in f64 whatever the operands are, in tests/unit/special.c" && continue ;;
   esac
   # SORTS(sort, ...) makes "sort_into" of its first word; rows of op.def of these classes are expanded.

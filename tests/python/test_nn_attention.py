@@ -175,6 +175,7 @@ def test_gradients_by_differences():
 
 THREADS = """
 import ndock as nd, hashlib
+nd.set_default_device("cpu")
 def normal(seed, shape):
     return nd.random.default_rng(seed).standard_normal(shape, dtype=nd.float32)
 q, k, v, g = (normal(i, (2, 4, 150, 32)) for i in range(4))

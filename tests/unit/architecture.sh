@@ -13,9 +13,9 @@ all_exist() {
     done
     return $missing
 }
-short() { [ "$(wc -l <"$srcdir/ARCHITECTURE.md")" -le 160 ]; }
+short() { [ "$(wc -l <"$srcdir/ARCHITECTURE.md")" -le 180 ]; }
 for page in ARCHITECTURE.md README.md CONTRIBUTING.md; do
     check "every path in $page exists" all_exist "$page"
 done
-check 'ARCHITECTURE.md has no more than 160 lines' short
+check 'ARCHITECTURE.md has no more than 180 lines' short
 finish

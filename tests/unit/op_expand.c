@@ -33,7 +33,7 @@ static const nd_op listed_complex[] = {
     ND_OP_END};
 
 /* Whether the list holds the rows of the classes (a mask) whose domain has one of the kinds. */
-static void check_list(const nd_op *list, uint32_t classes, int kinds, const char *what)
+static void check_list(const nd_op *list, uint64_t classes, int kinds, const char *what)
 {
     int at = 0, wrong = 0;
     for (nd_op op = 1; op < ND_OP_END; op++) {
@@ -48,13 +48,14 @@ static void check_list(const nd_op *list, uint32_t classes, int kinds, const cha
 
 static void by_class(void)
 {
-    const uint32_t two = 1u << ND_CLASS_BINARY | 1u << ND_CLASS_SCAN;
+    const uint64_t two = UINT64_C(1) << ND_CLASS_BINARY | UINT64_C(1) << ND_CLASS_SCAN;
     check_list(of_two_classes, two, 31, "of two classes");
 }
 
 static void by_kind(void)
 {
-    const uint32_t three = 1u << ND_CLASS_UNARY | 1u << ND_CLASS_BINARY | 1u << ND_CLASS_SCAN;
+    const uint64_t three = UINT64_C(1) << ND_CLASS_UNARY | UINT64_C(1) << ND_CLASS_BINARY |
+                           UINT64_C(1) << ND_CLASS_SCAN;
     check_list(listed_bool, three, ND_KIND_BOOL, "of three classes for bool");
     check_list(listed_int, three, ND_KIND_INT, "for signed integers");
     check_list(listed_uint, three, ND_KIND_UINT, "for unsigned integers");

@@ -49,6 +49,8 @@ little_tls() {
     echo "$sum bytes"
     [ "$sum" -le 400 ]
 }
+# The CUDA runtime that CUB brings has 4 KiB of it, which must not be wanted at once.
+no_static_tls() { [ ! -e "$1" ] || ! readelf -dW "$1" | grep STATIC_TLS; }
 # Files are written through a handle; the standard streams are nobody's.
 no_streams() {
     ! grep -rnE '\b(stdout|stderr)\b|\bfprintf *\(|\bassert *\(' "$srcdir/core" "$srcdir/backends" \
@@ -61,11 +63,12 @@ check 'the CPU plug-in exports its entry alone' only_entry
 check 'the CPU plug-in asks for no symbol of ours' nothing_of_ours
 check 'the sources use no standard stream and no assert' no_streams
 if imported $lib | grep -qE '^__(asan|ubsan|tsan|msan|lsan)_'; then
-    for text in 'thread-local storage is left to others' 'only libc and libm are needed' 'the stripped library is at most 1.5 MiB' \
+    for text in 'the CUDA plug-in takes no static thread-local storage' 'thread-local storage is left to others' 'only libc and libm are needed' 'the stripped library is at most 1.5 MiB' \
         'the library imports nothing that prints or exits' 'nor does the CPU plug-in'; do
         skip "$text" 'built with a sanitizer, which has needs of its own'
     done
 else
+    check 'the CUDA plug-in takes no static thread-local storage' no_static_tls backends/cuda/.libs/ndock-cuda.so
     check 'thread-local storage is left to others' little_tls $lib $plugin plugins/sim/.libs/ndock-sim.so
     check 'only libc and libm are needed' only_libc
     check 'the stripped library is at most 1.5 MiB' small

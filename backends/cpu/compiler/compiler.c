@@ -91,7 +91,8 @@ static int write_text(const char *path, const char *text)
     FILE *file = fopen(path, "we");
     if (!file)
         return 0;
-    const int written = fputs(text, file) >= 0;
+    const size_t n = strlen(text);
+    const int written = fwrite(text, 1, n, file) == n;
     return fclose(file) == 0 && written;
 }
 

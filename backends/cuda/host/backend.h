@@ -158,7 +158,7 @@ void cuda_capture_ended(cuuint64_t id, ndp_graph *graph);
 /* ---- patch.c: nodes of an exec that the calling thread changes ---- */
 int32_t cuda_patch_begin(ndp_dev *, ndp_exec *, uint64_t first, uint64_t count);
 int32_t cuda_patch_end(ndp_dev *, ndp_exec *);
-extern _Thread_local ndp_exec *cuda_patched __attribute__((tls_model("initial-exec")));
+extern _Thread_local ndp_exec *cuda_patched;
 static inline int cuda_patching(void)
 {
     return cuda_patched != NULL;

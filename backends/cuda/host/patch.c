@@ -2,11 +2,11 @@
  * Changing an exec: kernels that the thread launches meanwhile take the places of its nodes. */
 #include "host/backend.h"
 
-_Thread_local ndp_exec *cuda_patched __attribute__((tls_model("initial-exec")));
+_Thread_local ndp_exec *cuda_patched;
 static _Thread_local struct {
     uint64_t at, end;
     int failed;
-} place __attribute__((tls_model("initial-exec")));
+} place;
 
 int32_t cuda_patch_begin(ndp_dev *dev, ndp_exec *x, uint64_t first, uint64_t count)
 {
