@@ -12,7 +12,8 @@ dist_man_MANS += %reldir%/man/ndock-debugging.7
 # A man page for every public function, from the headers. What is in the folder is the headers' affair, so no list of it is here.
 man3_headers = op.def status.h dtype.h device.h param.h stream.h memory.h cache.h math.h array.h \
   view.h create.h op.h custom.h reduce.h linalg.h fft.h signal.h indexing.h sorting.h manip.h random.h distribution.h special.h dlpack.h cai.h io.h check.h \
-  statistics.h histogram.h compare.h calculus.h
+  statistics.h histogram.h compare.h calculus.h \
+  quant.h gguf.h
 noinst_DATA = %reldir%/man3/stamp
 %reldir%/man3/stamp: $(srcdir)/%reldir%/manpages.awk $(dist_ndockinclude_DATA) include/ndock/version.h
 	$(AM_V_GEN)$(MKDIR_P) %reldir%/man3 && rm -f %reldir%/man3/*.3 && cp include/ndock/version.h %reldir%/man3/ && \

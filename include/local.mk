@@ -17,6 +17,7 @@ dist_ndockinclude_DATA = \
   %reldir%/ndock/special.h %reldir%/ndock/status.def %reldir%/ndock/status.h %reldir%/ndock/stream.h %reldir%/ndock/view.h
 dist_ndockinclude_DATA += %reldir%/ndock/op_expand.h %reldir%/ndock/opparam.def %reldir%/ndock/param.h %reldir%/ndock/plugin_facts.h %reldir%/ndock/check.h
 dist_ndockinclude_DATA += %reldir%/ndock/calculus.h %reldir%/ndock/signal.h %reldir%/ndock/compare.h %reldir%/ndock/histogram.h %reldir%/ndock/statistics.h
+dist_ndockinclude_DATA += %reldir%/ndock/gguf.h %reldir%/ndock/quant.def %reldir%/ndock/quant.h %reldir%/ndock/quant_tmpl.h
 nodist_ndockinclude_DATA = %reldir%/ndock/version.h
 DISTCLEANFILES += %reldir%/ndock/version.h
 CONFIG_STATUS_DEPENDENCIES = $(srcdir)/%reldir%/ndock/version.h.in

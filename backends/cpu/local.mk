@@ -7,6 +7,7 @@ cpu_isa_sources = \
   %reldir%/fft/fft_f32_isa.c %reldir%/fft/fft_f64_isa.c \
   %reldir%/matmul/matmul_isa.c \
   %reldir%/norm/norm_isa.c \
+  %reldir%/quant/quant_isa.c \
   %reldir%/random/random_isa.c %reldir%/random/sampler_isa.c \
   %reldir%/reduce/reduce_isa.c \
   %reldir%/index/search_isa.c \
@@ -56,6 +57,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/simd.h %reldir%/matmul/skinny.c \
   %reldir%/matmul/skinny_tmpl.h \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
+  %reldir%/quant/encode.c %reldir%/quant/format_tmpl.h %reldir%/quant/quant.c %reldir%/quant/quant.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/sampler.c %reldir%/random/sampler.h \
   %reldir%/reduce/arg_tmpl.h %reldir%/reduce/finish.c %reldir%/reduce/lanes_tmpl.h %reldir%/reduce/logsumexp_tmpl.h \
   %reldir%/reduce/minmax_tmpl.h %reldir%/reduce/prod_tmpl.h %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h \

@@ -16,3 +16,4 @@ core_ops_sources += %reldir%/blocks.c %reldir%/decompositions.c %reldir%/determi
 core_ops_sources += %reldir%/special.c %reldir%/convolve.c %reldir%/cosine.c
 core_ops_sources += %reldir%/calculus.c %reldir%/diagonal.c %reldir%/edit.c %reldir%/extremes.c %reldir%/interp.c \
   %reldir%/partition.c %reldir%/positions.c %reldir%/set.h %reldir%/set_axis.c %reldir%/set_pairs.c %reldir%/windows.c
+core_ops_sources += %reldir%/qarray.c %reldir%/quant.c %reldir%/quant.h

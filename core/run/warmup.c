@@ -5,8 +5,8 @@
 #include "core/run/workspace.h"
 
 /* Operands: a array of the op's dtype, r of its result's, x of its real parts', c of the complex
- * dtype of its width, i i64, b bool, s scalar; each followed by its rank, which a scalar takes from
- * the result. */
+ * dtype of its width, i i64, u u8, b bool, s scalar; each followed by its rank, which a scalar takes
+ * from the result. */
 typedef struct {
     int op_class; /* ND_CLASS_NONE: every class that has no row of its own */
     nd_op op;     /* ND_OP_NONE: every op of the class that has no row of its own */
@@ -80,6 +80,9 @@ static const form forms[] = {
     {ND_CLASS_FFT, ND_OP_fft_r2c, "a2", "c2"},
     {ND_CLASS_FFT, ND_OP_fft_c2r, "a2", "x2"},
     {ND_CLASS_FFT, 0, "a2", "r2"},
+    {ND_CLASS_QUANT, ND_OP_dequantize, "u2", "a2"},
+    {ND_CLASS_QUANT, ND_OP_quantize, "a2", "u2"},
+    {ND_CLASS_QUANT, ND_OP_matmul_q, "a2u2", "a2"},
 };
 
 enum { EXTENT = 2, MOST_RANK = 3, STORAGE_BYTES = 16 * 2 * EXTENT * EXTENT * EXTENT };
@@ -113,6 +116,7 @@ static uint32_t make_views(const subject *s, const char *text, unsigned dense_ma
                                    : text[0] == 'x' ? nd__real_of(s->compute)
                                    : text[0] == 'c' ? nd__complex_of(s->compute)
                                    : text[0] == 'i' ? ND_I64
+                                   : text[0] == 'u' ? ND_U8
                                    : text[0] == 'b' ? ND_BOOL
                                                     : s->compute,
                           .ndim = rank,

@@ -47,4 +47,6 @@
 #include <ndock/dlpack.h>
 #include <ndock/cai.h>
 #include <ndock/io.h>
+#include <ndock/quant.h>
+#include <ndock/gguf.h>
 #endif

@@ -207,6 +207,13 @@ typedef struct {
     int32_t inverse, zero; /* the exponent's sign: 0 is -, 1 is + */
     double scale;
 } ndp_fft;
+/* QUANT. Blocks are dense rows of bytes; floats are f16, bf16, f32 or f64 (quantize: f32), dense rows. quant_tmpl.h says what blocks
+ * mean. matmul_q: each 32 elements of a row of a become codes round(x*(1/d)), half away from zero, of d = max|x|/127 (all 0 where d
+ * is, NaN where one of them is not finite); the product sums scale*d*(sum of codes' products) over 16 elements each. */
+typedef struct {
+    uint32_t size;
+    int32_t format; /* a row of quant.def */
+} ndp_quant;
 /* RANDOM. Element i (C order) of out comes from Philox 4x32-10 block counter + i/L, word i mod L,
  * where L is 4 for results up to 32 bits and 2 for 64-bit ones (words 2l, 2l+1 form one u64, low
  * first). key[0], key[1] are the low and high halves of key; the 128-bit counter is counter[0]

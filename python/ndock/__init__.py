@@ -31,6 +31,7 @@ from ._positions import *  # noqa: F403
 from ._printing import *  # noqa: F403
 from ._sets import *  # noqa: F403
 from ._products import *  # noqa: F403
+from ._quantized import *  # noqa: F403
 from ._sorting import *  # noqa: F403
 from ._stacking import *  # noqa: F403
 from ._statistics import *  # noqa: F403
@@ -47,12 +48,12 @@ _einops.register()
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for whom a __getattr__ would make any name right
-    from . import needle as needle
+    from . import gguf as gguf, needle as needle
 else:
     def __getattr__(name: str) -> object:
-        if name == "needle":  # read when it is wanted
-            import ndock.needle
-            return ndock.needle
+        if name in ("gguf", "needle"):  # read when they are wanted
+            import importlib
+            return importlib.import_module(f"ndock.{name}")
         if name.startswith("__"):
             raise AttributeError(f"module 'ndock' has no attribute {name!r}")
         import sys

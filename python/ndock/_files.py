@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arrays in files: .npy, .npz, IDX (also gzip), safetensors, and raw bytes.
+"""Arrays in files: .npy, .npz, IDX (also gzip), safetensors, GGUF, and raw bytes.
 
 Paths are str, bytes or os.PathLike. Readers check every size against the file before they allocate; a malformed file is a
 ValueError, a failed system call an OSError with errno in `native`. Writers write a temporary file beside the target and
@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ._npz import NpzFile
-    from ._types import Array, ArrayLike, DeviceLike, DTypeLike, Optional, Sequence, Shape, Union
+    from ._quantized import QuantArray
+    from .gguf import GgufFile
+    from ._types import Any, Array, ArrayLike, DeviceLike, DTypeLike, Mapping, Optional, Sequence, Shape, Union
 
     Path = Union[str, bytes, PathLike[str], PathLike[bytes]]
 
-__all__ = ["from_file", "load", "load_metadata", "save", "savez", "savez_compressed"]
+__all__ = ["from_file", "load", "load_metadata", "save", "save_gguf", "savez", "savez_compressed"]
 
 MAP_MODES = {"r": 0, "r+": 1, "c": 2}  # ND_MAP_*
 
@@ -96,9 +98,10 @@ def _map(file: Path, mode: str, device: Optional[DeviceLike], dtype: Optional[DT
 
 def load(file: Path, /, *, device: Optional[DeviceLike] = None, dtype: Optional[DTypeLike] = None,
          names: Optional[Sequence[str]] = None,
-         mmap_mode: Optional[str] = None) -> Union[Array, dict[str, Array], NpzFile]:
+         mmap_mode: Optional[str] = None) -> Union[Array, dict[str, Array], GgufFile, NpzFile]:
     """Read a file whose first bytes say what it is: .npy and IDX give an Array, safetensors a dict of them, .npz a mapping
-    that reads each array when it is asked for, with files, close() and `with`, like NumPy's NpzFile. dtype: what opaque
+    that reads each array when it is asked for, with files, close() and `with`, like NumPy's NpzFile; GGUF a mapping
+    likewise, with metadata (gguf.GgufFile). dtype: what opaque
     elements (V2) of .npy are. names: only these arrays of a safetensors file (IndexError if one is missing).
 
     mmap_mode: a .npy file as the array's memory, mapped and not read: "r" read-only, "r+" writes go into the file, "c" they
@@ -126,10 +129,31 @@ def load(file: Path, /, *, device: Optional[DeviceLike] = None, dtype: Optional[
         return NpzFile(file, device=device, dtype=dtype)
     if head[:2] in (b"\x1f\x8b", b"\0\0"):
         return _ndock._idx_load(file, device)
+    if head[:4] == b"GGUF":
+        from .gguf import GgufFile
+        return GgufFile(file, device=device)
     if head[8:9] == b"{":
         return _ndock._safetensors_load(file, None if names is None else tuple(names), device)
-    raise ValueError(f"load(): {file!r} is neither .npy, .npz, IDX nor safetensors: it begins with {head!r}; from_file with a "
+    raise ValueError(f"load(): {file!r} is neither .npy, .npz, IDX, safetensors nor GGUF: it begins with {head!r}; from_file with a "
                      "dtype reads raw bytes")
+
+
+def save_gguf(file: Path, tensors: Mapping[str, Union[Array, QuantArray]], /, *, metadata: Optional[Mapping[str, Any]] = None,
+              types: Optional[Mapping[str, str]] = None, sync: bool = False) -> None:
+    """Write Arrays and QuantArrays by name as a GGUF file: gguf.save, which says which dtypes and types there are.
+
+    file: a path. tensors: arrays by name. metadata: values by key; types: how they are written, by key. sync: fsync file and folder
+    before returning.
+    Errors: OSError for a failed system call; ValueError, TypeError, OverflowError for what GGUF lacks.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "x.gguf")
+    >>> nd.save_gguf(path, {"w": nd.ones((2, 3))}, metadata={"layers": 2})
+    >>> nd.load(path)["w"].shape
+    (2, 3)
+    """
+    from .gguf import save as write
+    write(file, tensors, metadata=metadata, types=types, sync=sync)
 
 
 def load_metadata(file: Path, key: str, /) -> Optional[str]:
@@ -147,7 +171,7 @@ def load_metadata(file: Path, key: str, /) -> Optional[str]:
 
 
 def from_file(file: Path, /, dtype: Optional[DTypeLike] = None, shape: Optional[Shape] = None, *, offset: int = 0,
-              device: Optional[DeviceLike] = None) -> Union[Array, dict[str, Array], NpzFile]:
+              device: Optional[DeviceLike] = None) -> Union[Array, dict[str, Array], GgufFile, NpzFile]:
     """Without a dtype: load. With one: the file's raw bytes from offset on, in the host's byte order, dense in C order in
     that shape (by default one dimension up to the end). ValueError where they are too few.
 

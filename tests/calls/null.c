@@ -76,6 +76,7 @@ static const char *const optional[] = {
     "nd_sliding_window_view axes",
     "nd_print a",
     "nd_random_choice p",
+    "nd_qarray_retain q",
 };
 /* Devices and options that are needed after all. */
 static const char *const needed[] = {

@@ -18,13 +18,16 @@ static struct {
     nd_function *function;
     nd_safetensors *file;
     nd_npz *archive;
+    nd_gguf *gguf;
+    nd_qarray *quantised;
     const nd_custom_op *custom;
     nd_array *f32, *i32, *where, *index, *row, *number, *count, *counts, *mask, *square, *order;
     nd_array *positions, *coordinates, *flat, *matrix, *waves, *half_waves, *long_rows;
+    nd_array *blocks_of, *bytes;
     nd_dl_managed *managed;
     nd_dl_legacy *legacy;
     nd_cai cai;
-    char folder[64], npy[96], tensors[96], npz[96], csv[96], output[96];
+    char folder[64], npy[96], tensors[96], npz[96], csv[96], gguf_path[96], output[96];
 } w;
 
 static int64_t shape23[] = {2, 3}, stride23[] = {3, 1}, ones[] = {1, 1, 1};
@@ -42,6 +45,12 @@ static int ndims[] = {2, 2};
 static nd_arg operands[2];
 static nd_stream *streams[1];
 static nd_named_array named[1];
+static nd_gguf_item items[1];
+static unsigned char seven[4] = {7, 0, 0, 0}; /* metadata: [7] and 7 */
+static nd_gguf_value list_value = {
+    sizeof list_value, ND_GGUF_ARRAY, ND_GGUF_U32, 0, 1, seven, sizeof seven, {0}};
+static nd_gguf_pair metadata[1] = {
+    {"seven", {sizeof(nd_gguf_value), ND_GGUF_U32, 0, 0, 1, seven, sizeof seven, {0}}}};
 static nd_warmup_item warm = {ND_OP_add, ND_F32, NULL};
 static nd_index slice[1];
 static const nd_array *orders[2];
@@ -153,6 +162,21 @@ static bool make_arrays(void)
            make(ND_F64, 2, long_rows, 1, &w.long_rows);
 }
 
+/* A quantised matrix of two rows, alone and beside a plain array in a file. */
+static bool make_quantised(void)
+{
+    static const int64_t shape[] = {2, 32};
+    nd_gguf_item both[2] = {{.name = "weight", .array = w.f32}, {.name = "quantised"}};
+    if (!make(ND_F32, 2, shape, 1, &w.blocks_of) ||
+        nd_quantize(w.blocks_of, ND_Q8_0, &w.quantised) != ND_OK)
+        return false;
+    items[0] = both[0];
+    both[1].quant = w.quantised;
+    w.bytes = nd_retain((nd_array *)(uintptr_t)nd_qarray_blocks(w.quantised));
+    return nd_gguf_save(w.gguf_path, 2, both, 1, metadata, NULL) == ND_OK &&
+           nd_gguf_open(w.gguf_path, &w.gguf) == ND_OK;
+}
+
 static bool make_files(void)
 {
     snprintf(w.folder, sizeof w.folder, "%s/ndock-calls-XXXXXX",
@@ -163,12 +187,14 @@ static bool make_files(void)
     snprintf(w.tensors, sizeof w.tensors, "%s/a.safetensors", w.folder);
     snprintf(w.npz, sizeof w.npz, "%s/a.npz", w.folder);
     snprintf(w.csv, sizeof w.csv, "%s/a.csv", w.folder);
+    snprintf(w.gguf_path, sizeof w.gguf_path, "%s/a.gguf", w.folder);
     snprintf(w.output, sizeof w.output, "%s/out", w.folder);
     return nd_npy_save(w.npy, w.f32, NULL) == ND_OK &&
            nd_safetensors_save(w.tensors, 1, named, NULL, NULL) == ND_OK &&
            nd_safetensors_open(w.tensors, &w.file) == ND_OK &&
            nd_npz_save(w.npz, 1, named, 0, NULL) == ND_OK &&
-           nd_npz_open(w.npz, &w.archive) == ND_OK && nd_csv_save(w.csv, w.f32, NULL) == ND_OK;
+           nd_npz_open(w.npz, &w.archive) == ND_OK && nd_csv_save(w.csv, w.f32, NULL) == ND_OK &&
+           make_quantised();
 }
 
 bool world_make(void)
@@ -204,6 +230,7 @@ void world_remove_files(void)
     unlink(w.tensors);
     unlink(w.npz);
     unlink(w.csv);
+    unlink(w.gguf_path);
     unlink(w.output);
     rmdir(w.folder);
 }
@@ -213,11 +240,13 @@ void world_end(void)
     nd_array *const arrays[] = {w.f32,    w.i32,        w.where,       w.index, w.row,
                                 w.number, w.count,      w.counts,      w.mask,  w.square,
                                 w.order,  w.positions,  w.coordinates, w.flat,  w.matrix,
-                                w.waves,  w.half_waves, w.long_rows};
+                                w.waves,  w.half_waves, w.long_rows,   w.blocks_of, w.bytes};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         nd_release(arrays[i]);
     nd_safetensors_close(w.file);
     nd_npz_close(w.archive);
+    nd_gguf_close(w.gguf);
+    nd_qarray_release(w.quantised);
     nd_module_release(w.module);
     nd_pool_release(w.pool);
     nd_allocator_release(w.allocator);
@@ -299,6 +328,21 @@ static const pointer_row pointers[] = {
     IT("nd_module_function", NULL, "name", "twice"),
     IT("nd_safetensors_load", NULL, "name", "weight"),
     IT("nd_npz_load", NULL, "name", "weight"),
+    IT("nd_gguf_load", NULL, "name", "weight"),
+    IT("nd_gguf_load_quant", NULL, "name", "quantised"),
+    IT("nd_gguf_open", NULL, "path", w.gguf_path),
+    IT("nd_gguf_find", NULL, "key", "seven"),
+    IT("nd_quant_find", NULL, "name", "q8_0"),
+    OF("nd_qarray_wrap", NULL, "blocks", bytes),
+    OF("nd_quantize", NULL, "a", blocks_of),
+    OF("nd_matmul_q", NULL, "x", blocks_of),
+    OF(NULL, "const nd_gguf *", NULL, gguf),
+    OF(NULL, "nd_gguf *", NULL, gguf),
+    OF(NULL, "const nd_qarray *", NULL, quantised),
+    OF(NULL, "nd_qarray *", NULL, quantised),
+    IT(NULL, "const nd_gguf_item *", NULL, items),
+    IT(NULL, "const nd_gguf_pair *", NULL, metadata),
+    IT("nd_gguf_next", NULL, "array", &list_value),
     IT("nd_npz_load_as", NULL, "name", "weight"),
     IT("nd_npz_open", NULL, "path", w.npz),
     IT("nd_csv_load", NULL, "path", w.csv),
@@ -457,6 +501,9 @@ static const number_row numbers[] = {
     {"nd_trapezoid", "axis", 1},
     {"nd_ravel_multi_index", "n", 2},
     {"nd_lexsort", "n", 2},
+    {"nd_qarray_wrap", "format", ND_Q8_0},
+    {"nd_quantize", "format", ND_Q8_0},
+    {NULL, "n_pairs", 1},
     {NULL, "edge_order", 1},
     {NULL, "nq", 2},
     {NULL, "naxes", 2},
@@ -604,6 +651,10 @@ static void drop(const char *type, void **result)
         nd_safetensors_close(*result);
     else if (strcmp(type, "nd_npz **") == 0)
         nd_npz_close(*result);
+    else if (strcmp(type, "nd_gguf **") == 0)
+        nd_gguf_close(*result);
+    else if (strcmp(type, "nd_qarray **") == 0)
+        nd_qarray_release(*result);
     else if (strcmp(type, "nd_dl_managed **") == 0 && *result)
         ((nd_dl_managed *)*result)->deleter(*result);
     else if (strcmp(type, "nd_dl_legacy **") == 0 && *result)

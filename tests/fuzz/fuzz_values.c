@@ -33,7 +33,8 @@ static int64_t wild_count(void)
 static bool is_count(const nd_call *c, const char *name)
 {
     static const char *const names[] = {"n",     "nq",     "ndim",     "naxes", "nreps",
-                                        "count", "nbytes", "max_size", "room",  NULL};
+                                        "count", "nbytes", "max_size", "room",  "n_pairs",
+                                        NULL};
     return among(names, name) || strcmp(c->name, "nd_block_matrix") == 0 ||
            strstr(c->name, "memory_cap") || ends(c->name, "_cap_set");
 }
@@ -130,6 +131,7 @@ static bool counts_something_short(const nd_call *c)
                                         "const nd_index *",
                                         "nd_stream *const *",
                                         "const nd_named_array *",
+                                        "const nd_gguf_item *",
                                         "const nd_warmup_item *",
                                         "const nd_launch_arg *",
                                         "const int64_t *const *",

@@ -2,7 +2,7 @@
 # Fuzzing of what reads files. In make check each target runs its seeds and a few thousand fixed
 # mutations; `make check-fuzz` runs each for FUZZ_SLICE seconds on others every time, FUZZ_JOBS side by side, best in the tree of
 # a sanitizer; `make fuzz` (clang) runs each under libFuzzer for FUZZ_SECONDS, in _fuzz/.
-fuzz_programs = %reldir%/npy.t %reldir%/csv.t %reldir%/npz.t %reldir%/idx.t %reldir%/safetensors.t \
+fuzz_programs = %reldir%/npy.t %reldir%/csv.t %reldir%/gguf.t %reldir%/npz.t %reldir%/idx.t %reldir%/safetensors.t \
   %reldir%/view.t %reldir%/name.t %reldir%/cai.t
 check_PROGRAMS += $(fuzz_programs)
 TESTS += $(fuzz_programs)
@@ -15,6 +15,9 @@ fuzz_seeds = $(AM_CPPFLAGS) -DFUZZ_SEEDS='"$(abs_srcdir)/%reldir%/seeds/
 %canon_reldir%_npz_t_SOURCES = %reldir%/fuzz_npz.c $(fuzz_sources)
 %canon_reldir%_npz_t_CPPFLAGS = $(fuzz_seeds)npz"'
 %canon_reldir%_npz_t_LDADD = $(test_ldadd)
+%canon_reldir%_gguf_t_SOURCES = %reldir%/fuzz_gguf.c $(fuzz_sources)
+%canon_reldir%_gguf_t_CPPFLAGS = $(fuzz_seeds)gguf"'
+%canon_reldir%_gguf_t_LDADD = $(test_ldadd)
 %canon_reldir%_csv_t_SOURCES = %reldir%/fuzz_csv.c $(fuzz_sources)
 %canon_reldir%_csv_t_CPPFLAGS = $(fuzz_seeds)csv"'
 %canon_reldir%_csv_t_LDADD = $(test_ldadd)
@@ -71,7 +74,7 @@ fuzz_programs += %reldir%/mem.t %reldir%/suggest.t %reldir%/trace.t %reldir%/con
 %canon_reldir%_rules_t_LDADD = $(core_ldadd)
 
 FUZZ_SECONDS = 600
-FUZZ_TARGETS = npy csv npz idx safetensors view name cai elf note mem suggest trace conf store rules
+FUZZ_TARGETS = npy csv gguf npz idx safetensors view name cai elf note mem suggest trace conf store rules
 fuzz: all
 	$(AM_V_at)FUZZ_CC='$(FUZZ_CC)' FUZZ_FLAGS='$(AM_CPPFLAGS)' FUZZ_SECONDS='$(FUZZ_SECONDS)' \
 	  FUZZ_TARGETS='$(FUZZ_TARGETS)' NDOCK_PLUGIN_PATH='$(test_plugin_path)' \
@@ -96,12 +99,15 @@ fuzz-python: all
 	  --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
 .PHONY: fuzz-python
 
+EXTRA_DIST += tests/data/gguf_seeds.py
 EXTRA_DIST += %reldir%/fuzz.sh \
   %reldir%/seeds/npy/big_endian %reldir%/seeds/npy/empty %reldir%/seeds/npy/fortran \
   %reldir%/seeds/npy/matrix %reldir%/seeds/npy/opaque %reldir%/seeds/npy/scalar \
   %reldir%/seeds/npy/structured %reldir%/seeds/npy/version2 %reldir%/seeds/npy/version3 \
   %reldir%/seeds/npz/deflated %reldir%/seeds/npz/descriptor %reldir%/seeds/npz/numpy \
   %reldir%/seeds/npz/own %reldir%/seeds/npz/stream %reldir%/seeds/npz/text \
+  %reldir%/seeds/gguf/aligned %reldir%/seeds/gguf/blocks %reldir%/seeds/gguf/empty %reldir%/seeds/gguf/other \
+  %reldir%/seeds/gguf/plain \
   %reldir%/seeds/csv/blanks %reldir%/seeds/csv/columns %reldir%/seeds/csv/complex \
   %reldir%/seeds/csv/digits %reldir%/seeds/csv/format %reldir%/seeds/csv/integers \
   %reldir%/seeds/csv/plain %reldir%/seeds/csv/quotes \

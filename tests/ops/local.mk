@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Operations with values worked out by hand; against NumPy they are tried in tests/python/.
-ops_tests = %reldir%/distributions.t %reldir%/everyday.t %reldir%/statistics.t
+ops_tests = %reldir%/distributions.t %reldir%/everyday.t %reldir%/quant.t %reldir%/statistics.t
 check_PROGRAMS += $(ops_tests)
 noinst_HEADERS += %reldir%/values.h
 TESTS += $(ops_tests)
@@ -15,3 +15,6 @@ check-random-long: %reldir%/distributions.t
 %canon_reldir%_statistics_t_LDADD = $(test_ldadd)
 %canon_reldir%_everyday_t_SOURCES = %reldir%/everyday.c
 %canon_reldir%_everyday_t_LDADD = $(test_ldadd)
+%canon_reldir%_quant_t_SOURCES = %reldir%/quant.c
+%canon_reldir%_quant_t_LDADD = $(test_ldadd) -lm
+EXTRA_DIST += tests/data/quant_golden.inc tests/data/quant_golden.py

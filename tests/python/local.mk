@@ -30,6 +30,7 @@ python_tests = \
   %reldir%/test_histogram.py \
   %reldir%/test_idioms.py \
   %reldir%/test_format.py \
+  %reldir%/test_gguf.py \
   %reldir%/test_hostile.py \
   %reldir%/test_index.py \
   %reldir%/test_leaks.py \
@@ -51,6 +52,7 @@ python_tests = \
   %reldir%/test_package.py \
   %reldir%/test_pickle.py \
   %reldir%/test_quantile.py \
+  %reldir%/test_quantized.py \
   %reldir%/test_random.py \
   %reldir%/test_readme.py \
   %reldir%/test_selection.py \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Unit tests: one program per source file of core/. Those that look inside link core/libcore.la instead of the library.
-io_tests = %reldir%/bool_bytes.t %reldir%/csv.t %reldir%/decimal.t %reldir%/npy.t %reldir%/npy_map.t %reldir%/npz.t %reldir%/idx.t %reldir%/safetensors.t %reldir%/file.t
+io_tests = %reldir%/bool_bytes.t %reldir%/csv.t %reldir%/decimal.t %reldir%/gguf.t %reldir%/npy.t %reldir%/npy_map.t %reldir%/npz.t %reldir%/idx.t %reldir%/safetensors.t %reldir%/file.t
 check_PROGRAMS += $(io_tests)
 TESTS += $(io_tests)
 %canon_reldir%_bool_bytes_t_SOURCES = %reldir%/bool_bytes.c %reldir%/io_files.h
@@ -11,6 +11,8 @@ TESTS += $(io_tests)
 %canon_reldir%_csv_t_LDADD = $(test_ldadd)
 %canon_reldir%_decimal_t_SOURCES = %reldir%/decimal.c
 %canon_reldir%_decimal_t_LDADD = $(core_ldadd) -lm
+%canon_reldir%_gguf_t_SOURCES = %reldir%/gguf.c %reldir%/io_files.h
+%canon_reldir%_gguf_t_LDADD = $(test_ldadd) -lm
 %canon_reldir%_npy_map_t_SOURCES = %reldir%/npy_map.c %reldir%/io_files.h
 %canon_reldir%_npy_map_t_LDADD = $(test_ldadd)
 %canon_reldir%_npz_t_SOURCES = %reldir%/npz.c %reldir%/io_files.h

@@ -7,5 +7,6 @@
 extern PyMethodDef py_file_methods[];
 extern PyMethodDef py_npz_methods[];
 extern PyMethodDef py_csv_methods[];
+extern PyMethodDef py_gguf_methods[];
 
 #endif

@@ -14,6 +14,7 @@ PyObject *py_unstack(py_state *st, const nd_array *a, int axis);
 extern PyMethodDef py_elementwise_methods[], py_create_methods[], py_filled_methods[];
 extern PyMethodDef py_reduce_methods[], py_manip_methods[], py_view_methods[], py_sorting_methods[];
 extern PyMethodDef py_decompose_methods[], py_products_methods[];
+extern PyMethodDef py_quant_methods[];
 extern PyMethodDef py_linalg_methods[], py_random_methods[], py_distribution_methods[],
     py_promote_methods[];
 extern PyMethodDef py_math_methods[], py_statistics_methods[], py_histogram_methods[];

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Quantised blocks on the CPU: loops over rows, built once per SIMD level, and what quantises. */
+#ifndef NDOCK_CPU_QUANT_H
+#define NDOCK_CPU_QUANT_H
+#include "host/cpu.h"
+
+/* Formats are cut into spans of 256 elements: one block, or up to eight. */
+enum { QUANT_SPAN = 256, QUANT_HALVES = QUANT_SPAN / 16, QUANT_LANES = 16 };
+
+/* A row of activations: 8-bit codes, and for each 16 elements d and d times the sum of codes. Of
+ * whole spans; what is beyond the row is zero. */
+typedef struct {
+    const int8_t *code;
+    const float *d, *sum;
+} quant_row;
+
+typedef struct {
+    /* n elements (whole blocks) to floats of dtype. */
+    void (*dequantize)(const unsigned char *blocks, int64_t n, int32_t dtype, void *out);
+    /* Products of one row of blocks, n elements, with `rows` rows of activations: out[i]. */
+    void (*dot)(const unsigned char *blocks, int64_t n, const quant_row *x, int rows, float *out);
+} quant_format;
+
+enum { QUANT_FORMATS = 21 }; /* above the ids of quant.def */
+typedef struct {
+    quant_format format[QUANT_FORMATS];
+    /* n floats of dtype as f32. */
+    void (*load)(const void *in, int32_t dtype, int64_t n, float *out);
+    void (*store)(const float *in, int32_t dtype, int64_t n, void *out);
+    /* A row of n floats into codes, d and sums of whole spans. */
+    void (*activate)(const float *in, int64_t n, int8_t *code, float *d, float *sum);
+} quant_table;
+CPU_ISA_DECLARE(extern const quant_table, quant_table_of);
+
+/* encode.c: a block by ggml's reference algorithm; NULL: the format is not written. */
+typedef void quant_encode(const float *x, unsigned char *block);
+quant_encode *quant_encoder(int32_t format);
+/* Elements and bytes of a block. */
+int quant_block(int32_t format);
+int quant_nbytes(int32_t format);
+#endif

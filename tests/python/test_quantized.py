@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Quantised arrays against NumPy, and bit for bit against the PyPI package gguf where it can be imported."""
+import ndock as nd
+from arrays import DEVICES, np
+from tap import Skip, cases, main, raises
+
+SMALL = ["q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q8_1", "iq4_nl"]
+LARGE = ["q2_K", "q3_K", "q4_K", "q5_K", "q6_K"]
+WRITTEN = ["q4_0", "q8_0", "q4_K", "q6_K"]
+STEP = {"q4_0": 1 / 7, "q8_0": 1 / 250, "q4_K": 1 / 8, "q6_K": 1 / 30}
+
+
+def gguf_package():
+    try:
+        import gguf
+    except ImportError:
+        return None
+    return gguf
+
+
+@cases(*SMALL, *LARGE)
+def test_elements_are_those_of_gguf(name):
+    gguf = gguf_package()
+    if gguf is None or name == "q8_1":
+        raise Skip("gguf does not read q8_1" if gguf else "the package gguf is not installed")
+    kind = gguf.GGMLQuantizationType[name.upper()]
+    block, nbytes = gguf.GGML_QUANT_SIZES[kind]
+    rng = np.random.default_rng(7)
+    for rows in (1, 5):
+        raw = rng.integers(0, 256, (rows, 3, nbytes * (512 // block)), dtype=np.uint8)
+        with np.errstate(all="ignore"):
+            want = gguf.quants.dequantize(raw, kind)
+        got = np.asarray(nd.dequantize(nd.QuantArray(nd.asarray(raw), name)))
+        assert got.shape == want.shape == (rows, 3, 512)
+        assert np.all((got.view(np.uint32) == want.view(np.uint32)) | (np.isnan(got) & np.isnan(want)))
+
+
+@cases("q4_0", "q8_0")
+def test_blocks_are_those_of_gguf(name):
+    gguf = gguf_package()
+    if gguf is None:
+        raise Skip("the package gguf is not installed")
+    rng = np.random.default_rng(8)
+    x = (rng.standard_normal((64, 96)) * np.exp(4 * rng.standard_normal((64, 1)))).astype(np.float32)
+    x[0], x[1], x[2, :40], x[3] = 0, 1, 0, np.round(2 * x[3]) / 2
+    want = gguf.quants.quantize(x, gguf.GGMLQuantizationType[name.upper()])
+    assert np.array_equal(np.asarray(nd.quantize(nd.asarray(x), name).blocks), want)
+
+
+@cases(*[(name, device) for name in WRITTEN for device in DEVICES])
+def test_round_trip(name, device):
+    rng = np.random.default_rng(9)
+    for dtype in (np.float32, np.float16, np.float64):
+        x = rng.standard_normal((2, 3, 512)).astype(dtype)
+        q = nd.quantize(nd.asarray(x, device=device), name)
+        assert q.shape == x.shape and q.format == name and str(q.device) == str(nd.Device(device))
+        y = np.asarray(nd.dequantize(q).to_device("cpu"))
+        assert np.abs(y - x).max() <= np.abs(x).max() * STEP[name]
+        assert np.array_equal(np.asarray(nd.quantize(nd.asarray(x), name).blocks), np.asarray(q.blocks.to_device("cpu")))
+        for narrow in (nd.float16, nd.bfloat16, nd.float64):
+            z = nd.dequantize(q, dtype=narrow)
+            assert z.dtype == narrow and nd.all(z == nd.dequantize(q).astype(narrow))
+
+
+@cases(*[(name, device) for name in WRITTEN for device in DEVICES])
+def test_products(name, device):
+    rng = np.random.default_rng(10)
+    for m, r, n in ((1, 7, 256), (5, 3, 1024), (17, 2, 768)):
+        x = rng.standard_normal((m, n)).astype(np.float32)
+        w = nd.quantize(nd.asarray(rng.standard_normal((r, n)).astype(np.float32), device=device), name)
+        d = (np.abs(x.reshape(m, -1, 32)).max(-1, keepdims=True) / np.float32(127)).astype(np.float32)
+        codes = np.sign(x.reshape(m, -1, 32)) * np.floor(np.abs(x.reshape(m, -1, 32) * (1 / d)) + 0.5)
+        rounded = (codes * d).reshape(m, n).astype(np.float64)
+        weights = np.asarray(nd.dequantize(w).to_device("cpu")).astype(np.float64)
+        got = nd.matmul_q(nd.asarray(x, device=device), w)
+        assert got.shape == (m, r) and got.dtype == nd.float32
+        got = np.asarray(got.to_device("cpu"))
+        assert np.all(np.abs(got - rounded @ weights.T) <= 2e-6 * (np.abs(rounded) @ np.abs(weights.T)))
+        assert np.abs(got - x @ weights.T).max() <= 0.02 * np.sqrt(n)
+        for dtype in (nd.float16, nd.bfloat16):
+            assert nd.matmul_q(nd.asarray(x, device=device).astype(dtype), w).dtype == dtype
+
+
+@cases(*DEVICES)
+def test_views_and_rows(device):
+    x = np.arange(4)[:, None] * np.full((1, 64), 127.0, np.float32)
+    q = nd.quantize(nd.asarray(x.reshape(2, 2, 64), device=device), "q8_0")
+    assert q[1].shape == (2, 64) and q[:, 1:].shape == (2, 1, 64) and q[..., ].shape == q.shape and len(q) == 2
+    assert nd.dequantize(q[1, ::-1])[:, 0].tolist() == [381, 254]
+    assert nd.dequantize(q[None, 1]).shape == (1, 2, 64)
+    flat = nd.QuantArray(q.blocks.reshape((4, -1)), "q8_0")
+    rows = nd.embedding_q(flat, [[3, 0], [-1, 2]], dtype=nd.float16)
+    assert rows.shape == (2, 2, 64) and rows.dtype == nd.float16 and rows[..., 5].tolist() == [[381, 0], [381, 254]]
+    assert nd.matmul_q(nd.ones((0, 64), dtype=nd.float32, device=device), flat).shape == (0, 4)
+    assert q.to_device(device) is q and q.size == 256 and q.nbytes == 4 * 68 and q.ndim == 3
+    x = nd.ones((3, 64), dtype=nd.float32, device=device)
+    part = nd.matmul_q(x[::-1, ::1], nd.QuantArray(flat.blocks[::2], "q8_0"))
+    assert part.shape == (3, 2) and abs(float(part[0, 1]) - 64 * 254) < 3
+
+
+def test_errors():
+    x = nd.ones((2, 64), dtype=nd.float32)
+    q = nd.quantize(x, "q8_0")
+    with raises(ValueError, "q4_2", "q4_0"):
+        nd.quantize(x, "q4_2")
+    with raises(NotImplementedError, "q5_K"):
+        nd.quantize(x, "q5_K")
+    with raises(ValueError, "64", "256"):
+        nd.quantize(x, "q4_K")
+    with raises(TypeError, "int64"):
+        nd.quantize(nd.arange(32), "q8_0")
+    with raises(ValueError, "68"):
+        nd.QuantArray(nd.zeros((2, 68), dtype=nd.uint8), "q4_K")
+    with raises(ValueError, "uint8"):
+        nd.QuantArray(x, "q8_0")
+    with raises(IndexError, "last axis"):
+        q[0, :32]
+    with raises(IndexError, "ints and slices"):
+        q[[0, 1]]
+    with raises(IndexError):
+        nd.embedding_q(q, [2])
+    with raises(ValueError, "32"):
+        nd.matmul_q(nd.ones((1, 32), dtype=nd.float32), q)
+    with raises(TypeError, "float64"):
+        nd.matmul_q(nd.ones((1, 64)), q)
+    with raises(TypeError, "int32"):
+        nd.dequantize(q, dtype=nd.int32)
+    with raises(TypeError):
+        len(q[0])
+
+
+if __name__ == "__main__":
+    main(globals())
