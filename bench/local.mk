@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Speed, ours and peers' side by side in one run: `make bench` on a machine with a GPU.
-EXTRA_DIST += %reldir%/exchange.py %reldir%/python_small.py %reldir%/fft.py %reldir%/linalg.py %reldir%/stats.py %reldir%/gpu.py %reldir%/gpu_fft.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh
+EXTRA_DIST += %reldir%/exchange.py %reldir%/python_small.py %reldir%/fft.py %reldir%/linalg.py %reldir%/stats.py %reldir%/gpu.py %reldir%/gpu_fft.py %reldir%/quant.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh
 check_PROGRAMS += %reldir%/overlap
 TESTS += %reldir%/overlap.sh
 %canon_reldir%_overlap_SOURCES = %reldir%/overlap.c
@@ -35,5 +35,8 @@ bench-statistics: all
 	  NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/stats.py --threads $$n $(BENCH_FLAGS); done
 bench-gpu-fft: all
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/gpu_fft.py
+# Quantised products and dequantisation, beside PyTorch's products: BENCH_FLAGS='--device cpu' or a GPU.
+bench-quant: all
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/quant.py $(BENCH_FLAGS)
 bench_plugin_path = $(abs_builddir)/backends/cpu/.libs:$(abs_builddir)/backends/cuda/.libs
-.PHONY: bench bench-python bench-exchange bench-fft bench-statistics bench-gpu-fft
+.PHONY: bench bench-python bench-exchange bench-fft bench-statistics bench-gpu-fft bench-quant

@@ -17,6 +17,7 @@ cuda_host_sources = \
   %reldir%/matmul/blaslt.c %reldir%/matmul/blaslt.def %reldir%/matmul/blaslt.h %reldir%/matmul/matmul.c \
   %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/plan.h \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
+  %reldir%/quant/quant.c %reldir%/quant/quant.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/random_class.h %reldir%/random/sampler.c \
   %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h %reldir%/reduce/scan.c %reldir%/reduce/scan.h \
   %reldir%/sort/cub.h %reldir%/sort/sort.c %reldir%/sort/sort.h \
@@ -28,6 +29,7 @@ cuda_kernel_sources = \
   %reldir%/index/gather.cu %reldir%/index/scatter.cu %reldir%/index/search.cu %reldir%/index/select.cu \
   %reldir%/matmul/matmul.cu \
   %reldir%/norm/norm.cu \
+  %reldir%/quant/quant.cu \
   %reldir%/random/random.cu %reldir%/random/sampler.cu \
   %reldir%/reduce/reduce.cu %reldir%/reduce/scan.cu \
   %reldir%/sort/cub.cu %reldir%/sort/sort.cu
@@ -41,6 +43,7 @@ cuda_kernel_headers = \
   %reldir%/math/scalar_complex.cuh %reldir%/math/scalar_float.cuh %reldir%/math/types.cuh \
   %reldir%/matmul/matmul.h \
   %reldir%/norm/fit.cuh %reldir%/norm/norm.h \
+  %reldir%/quant/format.cuh %reldir%/quant/quant.h \
   %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \
   %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh \
   %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/sort.h \

@@ -9,14 +9,14 @@ static const cuda_class *const classes[NDP_CLASS_END] = {
 
 /* Operations of the classes that have no formula are known to their files up to this row of op.def. A
  * later one is computed by the CPU until the file of its class has it, and the mark is moved. fft.c
- * refuses what it does not know itself; class RANDOM has all of its own. */
+ * and quant.c refuse what they do not know themselves; class RANDOM has all of its own. */
 enum { LAST_KNOWN = NDP_OP_random_integers };
 
 static const cuda_class *class_of(int32_t op)
 {
     int32_t op_class = ndp_op_class(op);
     return op_class <= NDP_CLASS_TERNARY || op_class == NDP_CLASS_FFT ||
-                   op_class == NDP_CLASS_RANDOM || op <= LAST_KNOWN
+                   op_class == NDP_CLASS_QUANT || op_class == NDP_CLASS_RANDOM || op <= LAST_KNOWN
                ? classes[op_class]
                : NULL;
 }
