@@ -58,6 +58,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/matmul/skinny_tmpl.h \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
   %reldir%/quant/encode.c %reldir%/quant/format_tmpl.h %reldir%/quant/quant.c %reldir%/quant/quant.h \
+  %reldir%/quant/unpack_avx2.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/sampler.c %reldir%/random/sampler.h \
   %reldir%/reduce/arg_tmpl.h %reldir%/reduce/finish.c %reldir%/reduce/lanes_tmpl.h %reldir%/reduce/logsumexp_tmpl.h \
   %reldir%/reduce/minmax_tmpl.h %reldir%/reduce/prod_tmpl.h %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h \

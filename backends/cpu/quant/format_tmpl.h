@@ -5,7 +5,11 @@
 #define Q_FN(name) Q_CAT(name, FORMAT)
 #define Q_BLOCK_HALVES (BLOCK / 16)
 
-/* A block's codes, and scales and minima of each 16. */
+/* A block's codes, and scales and minima of each 16, all aligned for vectors. */
+#ifdef FAST_UNPACK
+#define Q_UNPACK Q_CAT(fast_unpack, FORMAT)
+#else
+#define Q_UNPACK Q_FN(unpack)
 static inline void Q_FN(unpack)(const unsigned char *block, int8_t *restrict code,
                                 float *restrict scale, float *restrict min)
 {
@@ -20,20 +24,21 @@ static inline void Q_FN(unpack)(const unsigned char *block, int8_t *restrict cod
 #endif
     }
 }
+#endif
 
 static void Q_FN(dequantize)(const unsigned char *blocks, int64_t n, int32_t dtype, void *out)
 {
     char *to = out;
     for (int64_t i = 0; i < n; i += BLOCK, blocks += NBYTES) {
-        int8_t code[BLOCK];
-        float scale[Q_BLOCK_HALVES], min[Q_BLOCK_HALVES], element[BLOCK];
-        Q_FN(unpack)(blocks, code, scale, min);
+        span s;
+        float element[BLOCK];
+        Q_UNPACK(blocks, s.code, s.scale, s.min);
         for (int h = 0; h < Q_BLOCK_HALVES; h++)
             for (int l = 0; l < 16; l++)
 #if MIN
-                element[16 * h + l] = scale[h] * (float)code[16 * h + l] + min[h];
+                element[16 * h + l] = s.scale[h] * (float)s.code[16 * h + l] + s.min[h];
 #else
-                element[16 * h + l] = scale[h] * (float)code[16 * h + l];
+                element[16 * h + l] = s.scale[h] * (float)s.code[16 * h + l];
 #endif
         store(element, dtype, BLOCK, to);
         to += BLOCK * ndp_dtype_size(dtype);
@@ -44,7 +49,7 @@ static void Q_FN(dequantize)(const unsigned char *blocks, int64_t n, int32_t dty
 static inline void Q_FN(unpack_span)(const unsigned char *blocks, int n, span *s)
 {
     for (int i = 0; i < n; i += BLOCK, blocks += NBYTES)
-        Q_FN(unpack)(blocks, s->code + i, s->scale + i / 16, s->min + i / 16);
+        Q_UNPACK(blocks, s->code + i, s->scale + i / 16, s->min + i / 16);
     for (int i = n; i < QUANT_SPAN; i++)
         s->code[i] = 0;
     for (int h = n / 16; h < QUANT_HALVES; h++)
@@ -63,7 +68,8 @@ static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x
         span s;
         Q_FN(unpack_span)(blocks + at / BLOCK * NBYTES, m, &s);
         for (int r = 0; r < rows; r++) {
-            add_products(&s, x[r].code + at, x[r].d + at / 16, sum[r]);
+            /* Codes of formats with minima are at least 0. */
+            add_products(&s, x[r].code + at, x[r].d + at / 16, MIN, sum[r]);
 #if MIN
             add_minima(s.min, x[r].sum + at / 16, low[r]);
 #endif
@@ -80,6 +86,7 @@ static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x
 #undef Q_CAT_
 #undef Q_CAT
 #undef Q_FN
+#undef Q_UNPACK
 #undef Q_BLOCK_HALVES
 #undef FORMAT
 #undef BLOCK

@@ -10,6 +10,11 @@
 #define ND_Q_HALF(p) cpu_f16_to_f32((uint16_t)((p)[0] | (p)[1] << 8))
 #include <ndock/quant_tmpl.h>
 
+#if CPU_ISA_LEVEL >= 1 && defined(__AVX2__)
+#define FAST_UNPACK
+#include "quant/unpack_avx2.h"
+#endif
+
 /* Rows of activations that one pass over a row of blocks serves. */
 enum { QUANT_ROWS = 8 };
 
@@ -101,36 +106,43 @@ static void activate(const float *in, int64_t n, int8_t *code, float *d, float *
 
 /* ---- products ---- */
 
-#if CPU_ISA_LEVEL >= 1 && defined(__AVX2__)
-#include <immintrin.h>
-/* Sums of four products each of 32 codes. */
-static inline __m256i four_products(const int8_t *w, const int8_t *x)
+#ifdef FAST_UNPACK
+/* Sums of four products each of 32 codes; positive: those of w are all at least 0. */
+static inline __m256i four_products(const int8_t *w, const int8_t *x, int positive)
 {
-    const __m256i a = _mm256_load_si256((const __m256i *)w),
-                  b = _mm256_loadu_si256((const __m256i *)x);
+    const __m256i a = _mm256_load_si256((const __m256i *)(const void *)w),
+                  b = _mm256_loadu_si256((const __m256i *)(const void *)x);
     /* |a| <= 128 is taken as unsigned and its sign given to b, which is within 127: two products
      * stay within 16 bits. */
-    const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(a), _mm256_sign_epi8(b, a));
+    const __m256i pairs =
+        positive ? _mm256_maddubs_epi16(a, b)
+                 : _mm256_maddubs_epi16(_mm256_abs_epi8(a), _mm256_sign_epi8(b, a));
     return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 }
 
-static inline void add_products(const span *s, const int8_t *x, const float *d, float *sum)
+static inline void add_products(const span *s, const int8_t *x, const float *d, int positive,
+                                float *sum)
 {
+    _Alignas(32) float scale[QUANT_HALVES];
     __m256 lanes[2] = {_mm256_loadu_ps(sum), _mm256_loadu_ps(sum + 8)};
+    for (int h = 0; h < QUANT_HALVES; h += 8)
+        _mm256_store_ps(scale + h,
+                        _mm256_mul_ps(_mm256_load_ps(s->scale + h), _mm256_loadu_ps(d + h)));
     for (int g = 0; g < QUANT_SPAN / 32; g++) {
-        const __m256 scale = _mm256_insertf128_ps(_mm256_set1_ps(s->scale[2 * g]),
-                                                  _mm_set1_ps(s->scale[2 * g + 1]), 1);
-        const __m256 dots = _mm256_cvtepi32_ps(four_products(s->code + 32 * g, x + 32 * g));
-        const __m256 product =
-            _mm256_mul_ps(_mm256_mul_ps(scale, _mm256_set1_ps(d[2 * g])), dots);
-        lanes[g & 1] = _mm256_add_ps(lanes[g & 1], product);
+        const __m256 both = _mm256_insertf128_ps(_mm256_set1_ps(scale[2 * g]),
+                                                 _mm_set1_ps(scale[2 * g + 1]), 1);
+        const __m256i dots = four_products(s->code + 32 * g, x + 32 * g, positive);
+        lanes[g & 1] =
+            _mm256_add_ps(lanes[g & 1], _mm256_mul_ps(both, _mm256_cvtepi32_ps(dots)));
     }
     _mm256_storeu_ps(sum, lanes[0]);
     _mm256_storeu_ps(sum + 8, lanes[1]);
 }
 #else
-static inline void add_products(const span *s, const int8_t *x, const float *d, float *sum)
+static inline void add_products(const span *s, const int8_t *x, const float *d, int positive,
+                                float *sum)
 {
+    (void)positive;
     for (int g = 0; g < QUANT_SPAN / 32; g++)
         for (int k = 0; k < 8; k++) {
             const int8_t *a = s->code + 32 * g + 4 * k, *b = x + 32 * g + 4 * k;
