@@ -10,7 +10,7 @@ from . import _ndock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._types import Array, Literal, Optional, Sequence, Union
+    from ._types import Any, Array, Literal, Optional, Sequence, Union
 
     Ints = Union[int, Sequence[int]]
     Padding = Union[Ints, Literal["same", "valid"]]
@@ -24,7 +24,8 @@ _MODES = {"same": 1, "valid": 2}
 
 def _list(function: str, what: str, value: object, rank: int) -> tuple[int, ...]:
     """An int, or as many as there are spatial axes, as a tuple of these."""
-    values = (value,) * rank if hasattr(value, "__index__") else tuple(value)  # type: ignore[arg-type, var-annotated]
+    given: Any = value
+    values: tuple[int, ...] = (given,) * rank if hasattr(given, "__index__") else tuple(given)
     if len(values) != rank:
         raise ValueError(f"{function}(): {what} has {len(values)} entries; it is an int, or has {rank}, one a spatial axis")
     return values
@@ -42,7 +43,7 @@ def _run(run: object, function: str, rank: int, a: Array, b: Array, bias: Option
     wanted = rank + 2
     if len(shape) != wanted if shape and run is _ndock._conv_grad_weight else b.ndim != wanted and not shape:
         raise ValueError(f"{function}(): the weight has rank {len(shape) or b.ndim}; here it is {wanted}")
-    return run(a, b, bias, shape, _list(function, "stride", stride, rank),  # type: ignore[no-any-return, operator]
+    return run(a, b, bias, shape, _list(function, "stride", stride, rank),  # type: ignore[operator]
                _list(function, "padding", padding, rank), _list(function, "dilation", dilation, rank),
                _list(function, "output_padding", more, rank), groups, mode, out)
 

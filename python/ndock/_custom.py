@@ -114,7 +114,7 @@ def custom_op(name: str, n_in: int, n_out: int = 1, *, shape: Optional[Callable[
 
     def shapes(operands: list[tuple[tuple[int, ...], DType]], parameters: dict[str, Any]) -> list[tuple[tuple[int, ...], Any]]:
         found = rule(*[Spec(*o) for o in operands], **parameters)
-        several = found if n_out != 1 or isinstance(found, list) else [found]
+        several: Any = found if n_out != 1 or isinstance(found, list) else [found]
         return [(s.shape, s.dtype) if isinstance(s, Spec) else (tuple(s[0]), s[1]) for s in several]
 
     given = dict(forms or {})

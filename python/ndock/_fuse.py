@@ -160,7 +160,7 @@ class _Traced:
         if isinstance(exponent, _Traced) and "int" in str(made.dtype):
             raise _NotFusable("whether ** is allowed for integers depends on the exponents; use nd.pow")
         if not isinstance(exponent, _Traced) and exponent < 0 and "int" in str(made.dtype):
-            return base._array ** exponent  # type: ignore[no-any-return]  # raises
+            return base._array ** exponent  # raises
         return made
 
     def __divmod__(self, other: Any) -> tuple[_Traced, _Traced]:

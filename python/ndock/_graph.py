@@ -59,7 +59,8 @@ class Graph:
         the arrays. Errors: RuntimeError for the default stream and for one that is being captured.
         """
         lent = pool.pool if isinstance(pool, Graph) else pool
-        self._graph = _ndock._Graph(stream, _choose(_MODES, "a capture mode", mode), lent, weak)
+        make: Any = _ndock._Graph
+        self._graph = make(stream, _choose(_MODES, "a capture mode", mode), lent, weak)
         self._generators = []
         _capturing.begin(self)
 

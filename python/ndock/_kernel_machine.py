@@ -177,8 +177,8 @@ class Machine:
 
     def _do_if(self, mask: Optional[Array], loop: Optional[_Loop], c: Any, then: list[Any], other: list[Any]) -> Optional[Array]:
         test = _truth(self.value(c))
-        yes = self.run(then, self._both(mask, test), loop)
-        no = self.run(other, self._both(mask, nd.logical_not(test)), loop)
+        yes: Any = self.run(then, self._both(mask, test), loop)
+        no: Any = self.run(other, self._both(mask, nd.logical_not(test)), loop)
         if loop is None:
             return mask
         return nd.logical_or(yes, no)

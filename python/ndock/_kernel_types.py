@@ -73,7 +73,7 @@ class Binding:
         if dtype.name not in LETTERS:
             raise TypeError(f"{self.kernel}: {p.name} has the dtype {dtype.name}, which kernels by formula lack; take its "
                             f"real and imaginary parts apart")
-        wanted = p.dtype if p.placeholder is None else self.types.setdefault(p.placeholder, dtype)
+        wanted: Any = p.dtype if p.placeholder is None else self.types.setdefault(p.placeholder, dtype)
         if wanted != dtype:
             declared = wanted.name if p.placeholder is None else f"{p.placeholder}, here {wanted.name}"
             raise TypeError(f"{self.kernel}: {p.name} is declared as {declared}, and the array has {dtype.name}; "

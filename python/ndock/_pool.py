@@ -337,7 +337,7 @@ def _resample(function: str, x: Array, shape: Sequence[int], size: object, scale
     extents = () if size is None else _list(function, "size", size, rank)
     scales = (0.0,) * rank
     if scale is not None:
-        scales = (scale,) * rank if isinstance(scale, (int, float)) else tuple(scale)  # type: ignore[arg-type, assignment]
+        scales = (scale,) * rank if isinstance(scale, (int, float)) else tuple(scale)  # type: ignore[arg-type]
         if len(scales) != rank or not all(s > 0 for s in scales):
             raise ValueError(f"{function}(): scale_factor is {scale!r}; it is a positive number, or {rank} of them")
     return _ndock._upsample(x, tuple(shape), extents, *((1.0,) * (3 - rank)), *scales, method, bool(align), out)
