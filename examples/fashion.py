@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import time
+from typing import Any
 
 import ndock as nd
 
@@ -86,7 +87,7 @@ class GraphedStep:
     def __init__(self, net, velocity, x, y, batch):
         self.index = nd.zeros(batch, dtype=nd.int64)
         self.step = lambda lr: train_batch(net, velocity, nd.take(x, self.index, axis=0), nd.take(y, self.index, axis=0), lr)
-        self.graph = None
+        self.graph: Any = None
 
     def capture(self, lr):
         """The learning rate is a part of what is captured; the second graph takes the place of the first."""
@@ -104,7 +105,7 @@ class GraphedStep:
 
 
 def best_of(function, rounds=200, enough=0.25):
-    times = []
+    times: list[float] = []
     while len(times) < rounds and sum(times) < enough:
         nd.synchronize()
         start = time.perf_counter()
