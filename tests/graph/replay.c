@@ -345,7 +345,7 @@ ON_BOTH(test_streams)
 static void test_text(void)
 {
     nd_array *x = filled(N, 1), *y = NULL;
-    char *json = NULL, *dot = NULL;
+    char *json = NULL, *dot = NULL, *none = NULL;
     nd_graph *g = begin();
     DO(nd_tag_push("half \"way\""));
     DO(nd_multiply_scalar(x, nd_float(0.5), &y));
@@ -360,7 +360,7 @@ static void test_text(void)
     ok(strstr(json, "\"reserved_bytes\": ") != NULL, "%s: G22: and the pool's bytes", where);
     ok(strstr(dot, "n0_0 -> n0_1") && strstr(dot, "multiply f32 (600,)"), "%s: G22: and as DOT",
        where);
-    same(nd_graph_text(g, 2, &json), ND_ERR_ARGUMENT, "%s: G22: no third way", where);
+    same(nd_graph_text(g, 2, &none), ND_ERR_ARGUMENT, "%s: G22: no third way", where);
     free(dot);
     free(json);
     nd_graph_release(g);
