@@ -5,6 +5,7 @@ CUDA C++ and PTX; arguments are checked against what kernels declare."""
 import ctypes
 import gc
 
+from in_use import kilobytes
 from kernels import DEVICES, back, rng, there
 import ndock as nd
 import numpy as np
@@ -221,21 +222,20 @@ def test_launches_are_in_stream_order(device):
 
 
 def test_modules_do_not_leak():
-    import resource
     def once(i):
         k = nd.Module(C, "cpu", name=f"m{i % 2}").kernel("axpy", DECLARED)
         y = nd.zeros(8, dtype="float32", device="cpu")
         k(1, 8, (8, 1.0, y, y))
     for i in range(20):
         once(i)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = kilobytes()
     with open("/proc/self/maps") as f:
         maps = len(f.readlines())
     for i in range(200):
         once(i)
     with open("/proc/self/maps") as f:
         assert len(f.readlines()) <= maps + 8
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096
+    assert kilobytes() - before < 4096
 
 
 def test_ptx_on_a_gpu():
