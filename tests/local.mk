@@ -21,6 +21,9 @@ AM_TESTS_ENVIRONMENT = . '$(abs_top_srcdir)/%reldir%/environment.sh'; \
   LDFLAGS='$(LDFLAGS)'; PYTHON='$(PYTHON)'; \
   export NDOCK_PLUGIN_PATH NDOCK_PLUGIN_DIR NDOCK_KERNEL_CACHE_DIR CC CFLAGS LDFLAGS PYTHON;
 EXTRA_DIST += %reldir%/environment.sh
+# What the plug-ins compiled for tests: NDOCK_KERNEL_CACHE_DIR.
+mostlyclean-local:
+	-rm -rf %reldir%/kernels
 
 include tests/unit/local.mk
 include tests/calls/local.mk
