@@ -79,15 +79,16 @@ PyObject *py_launch_host(PyObject *self, PyObject *args)
         return NULL;
     py_release_may_wait();
     nd_stream *s = py_stream_get(st, self);
-    c->captured = nd_stream_is_capturing(s) != 0;
+    const bool captured = nd_stream_is_capturing(s) != 0;
+    c->captured = captured;
     PyThreadState *saved = PyEval_SaveThread();
+    /* Once it is queued, another thread may have called and freed it. */
     nd_status status = nd_stream_launch_host(s, call_host, c);
-    if (status == ND_OK && c->captured) /* without memory for that, it stays */
+    if (status == ND_OK && captured) /* without memory for that, it stays */
         status = nd_graph_keep(s, free_call, c);
-    const bool kept = c->captured;
     PyEval_RestoreThread(saved);
     /* the error of earlier work is reported when the call is queued already */
-    if (status != ND_OK && !kept && status != ND_ERR_ASYNC && status != ND_ERR_LOST &&
+    if (status != ND_OK && !captured && status != ND_ERR_ASYNC && status != ND_ERR_LOST &&
         status != ND_ERR_INDEX) {
         Py_DECREF(c->function);
         Py_DECREF(c->args);
