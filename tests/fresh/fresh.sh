@@ -8,11 +8,14 @@ here=$top/tests/fresh
 
 usage() {
     cat <<'END'
-Usage: tests/fresh/fresh.sh [--release NAME]... [--as root|user]... [--slice] [--ccache] [--cache DIR] [--keep]
+Usage: tests/fresh/fresh.sh [--release NAME]... [--as root|user]... [--tarball FILE] [--slice] [--ccache]
+                            [--cache DIR] [--keep]
 
   --release NAME   bookworm, trixie (Debian 12, 13) or noble (Ubuntu 24.04); default: all three
   --as WHO         root, or a user with sudo; default: both
-  --slice          compiled without much optimisation, one epoch of training, and of the tests' repetitions a slice
+  --tarball FILE   a release instead of this tree
+  --slice          compiled without much optimisation, one epoch of training, of the tests' repetitions a slice, and the tests
+                   once, beside what was installed
   --ccache         put ccache before the compilers, with one cache a release: a second run need not compile again
   --cache DIR      where packages and bare systems are kept for the next time; default: /var/cache/ndock-fresh
   --keep           leave the chroots where they are, for a look
@@ -27,12 +30,13 @@ die() { printf 'fresh: %s\n' "$*" >&2; exit 1; }
 # Whose option lacks its value says so, not the shell.
 value() { [ $# -gt 1 ] || die "$1 wants a value; --help"; printf '%s' "$2"; }
 
-releases=() whos=() slice='' ccache='' cache=/var/cache/ndock-fresh keep='' all=("$@")
+releases=() whos=() tarball='' slice='' ccache='' cache=/var/cache/ndock-fresh keep='' all=("$@")
 while [ $# -gt 0 ]; do
     case $1 in
         --release) releases+=("$(value "$@")") || exit; shift ;;
         --as) whos+=("$(value "$@")") || exit; shift ;;
         --cache) cache=$(value "$@") || exit; shift ;;
+        --tarball) tarball=$(value "$@") || exit; shift ;;
         --slice) slice=yes ;;
         --ccache) ccache=yes ;;
         --keep) keep=yes ;;
@@ -47,6 +51,7 @@ for who in "${whos[@]}"; do case $who in root|user) ;; *) die "--as $who: it is 
 for release in "${releases[@]}"; do
     case $release in bookworm|trixie|noble) ;; *) die "--release $release: bookworm, trixie and noble are known" ;; esac
 done
+[ -z "$tarball" ] || [ -r "$tarball" ] || die "--tarball $tarball: no such file"
 if [ "$(id -u)" != 0 ]; then
     sudo -n true 2>/dev/null || die 'a chroot needs root, and sudo asks for a password here'
     exec sudo -n --preserve-env=http_proxy,https_proxy,no_proxy,JOBS,FRESH_DEBIAN,FRESH_UBUNTU "$0" "${all[@]}"
@@ -57,10 +62,12 @@ fi
 
 # ---- one machine ----
 
-# The tree as git has it, with what is not committed yet; of a release everything.
+# A release as it is unpacked; or this tree as git has it, with what is not committed yet; of an unpacked release everything.
 copy_tree() {
     mkdir -p "$1"
-    if git -C "$top" -c safe.directory="$top" rev-parse HEAD >/dev/null 2>&1; then
+    if [ -n "$tarball" ]; then
+        tar -C "$1" --strip-components=1 -xf "$tarball"
+    elif git -C "$top" -c safe.directory="$top" rev-parse HEAD >/dev/null 2>&1; then
         git -C "$top" -c safe.directory="$top" ls-files -z --cached --others --exclude-standard |
             (cd "$top" && xargs -0 sh -c 'for f; do [ ! -e "$f" ] || printf "%s\0" "$f"; done' sh) | tar -C "$top" --null -T - -cf - | tar -C "$1" -xf -
     else
