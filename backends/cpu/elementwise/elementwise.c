@@ -2,12 +2,12 @@
  * Elementwise operations: the driver. Loops take dense operands only (elementwise_isa.c), so the
  * iteration space is cut into blocks, and in each block whatever is not dense goes through a small
  * buffer in cache: scalars and broadcast operands are repeated there, strided and transposed ones
- * gathered, f16 and bf16 widened. Blocks span the last dimension and one more, the "row" dimension:
- * the next one, or for a transposed operand that in which it is dense. */
+ * gathered, f16 and bf16 widened. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include "elementwise/elementwise.h"
+#include "walk/blocks.h"
 #include "walk/tile.h"
 
 #define EW_OPERANDS 4        /* inputs and the output */
@@ -15,14 +15,10 @@
 #define EW_ARENA_BYTES 65536 /* the buffers of all operands */
 #define EW_SHARE_BYTES 32768 /* at most, of one */
 #define EW_STREAM_BLOCK_BYTES 16384
-#define EW_RUN_BYTES 256 /* of a transposed operand, read in one go */
-#define EW_SHORT 32      /* shorter rows are gathered to one loop call for several rows */
-#define EW_SMALL 64      /* elements served without a plan even if an operand is a scalar */
+#define EW_SHORT 32 /* shorter rows are gathered to one loop call for several rows */
+#define EW_SMALL 64 /* elements served without a plan even if an operand is a scalar */
 #define EW_CHEAP_GRAIN 65536
 #define EW_COSTLY_GRAIN 4096
-#define EW_STREAM_BYTES \
-    ((int64_t)16 << 20) /* results beyond most caches are not read back soon \
-                         */
 
 typedef struct {
     ndp_kernel base;
@@ -36,29 +32,26 @@ static ew_kernel kernels[NDP_OP_END][NDP_DTYPE_END];
 static const ew_isa *isa;
 static pthread_once_t kernels_once = PTHREAD_ONCE_INIT;
 
-/* One operand; strides in bytes. */
+/* Of an operand, what blocks do not know. */
 typedef struct {
-    char *base;
-    const int64_t *stride;            /* the view's, in elements */
-    int64_t nbytes, row, col, buffer; /* buffer: offset in the arena */
+    int64_t buffer; /* offset in the arena */
     int32_t dtype, widen;
 } ew_operand;
 
 typedef struct {
     const ew_kernel *kernel;
-    const int64_t *shape;
+    cpu_blocks blocks; /* the last operand is the output */
+    cpu_blocks_operand place[EW_OPERANDS];
     ew_operand operand[EW_OPERANDS];
-    int n; /* operands; the last is the output */
-    int stream, tiled;
-    int n_outer, outer[NDP_MAX_NDIM]; /* dimensions besides rows and columns, innermost first */
-    int64_t rows, cols, block_rows, block_cols, row_blocks, col_blocks;
+    int n; /* operands */
+    int stream;
 } ew_plan;
 
 /* What one chunk keeps from block to block. */
 typedef struct {
     const ew_plan *plan;
-    char *at[EW_OPERANDS]; /* at row and column zero of the present outer index */
-    int64_t index[NDP_MAX_NDIM];
+    cpu_blocks_place place;
+    char *at[EW_OPERANDS];
     const char
         *repeated[EW_OPERANDS]; /* the element that fills the buffer, so far filled_n times */
     int64_t repeated_n[EW_OPERANDS];
@@ -82,14 +75,14 @@ static void narrow(int32_t dtype, char *to, const float *from, int64_t n)
 /* Whether the loop is called row by row; else once, for which all rows lie in one. */
 static int by_rows(const ew_plan *plan, int64_t cols)
 {
-    return plan->tiled || cols >= EW_SHORT;
+    return plan->blocks.tiled || cols >= EW_SHORT;
 }
 
 /* Where input k's rows x cols elements lie dense in each row, with the distance of rows. */
 static char *input_rows(ew_worker *w, int k, char *from, int64_t rows, int64_t cols, int64_t *pitch)
 {
     int separate = by_rows(w->plan, cols);
-    const ew_operand *o = &w->plan->operand[k];
+    const cpu_blocks_operand *o = &w->plan->place[k];
     *pitch = o->row;
     if (o->col == o->nbytes && (rows == 1 || separate || o->row == cols * o->nbytes))
         return from;
@@ -128,21 +121,20 @@ static void dense(ew_worker *w, char *const *from, char *to, int64_t n)
     if (out->widen)
         narrow(out->dtype, stream ? w->buffer[last] : to, w->wide[last], n);
     if (stream)
-        isa->stream(to, w->buffer[last], n * out->nbytes);
+        isa->stream(to, w->buffer[last], n * plan->place[last].nbytes);
 }
 
-static void block(ew_worker *w, int64_t row, int64_t col, int64_t rows, int64_t cols)
+static void do_block(ew_worker *w, const cpu_blocks_part *b)
 {
     const ew_plan *plan = w->plan;
     const int last = plan->n - 1;
-    const ew_operand *out = &plan->operand[last];
-    char *p[EW_OPERANDS], *to = w->at[last] + row * out->row + col * out->col;
+    const cpu_blocks_operand *out = &plan->place[last];
+    const int64_t rows = b->rows, cols = b->cols;
+    char *p[EW_OPERANDS], *to = cpu_blocks_at(&w->place, last, b);
     int64_t pitch[EW_OPERANDS], calls = by_rows(plan, cols) ? rows : 1;
     int direct = out->col == out->nbytes && (calls == rows || out->row == cols * out->nbytes);
-    for (int k = 0; k < last; k++) {
-        const ew_operand *o = &plan->operand[k];
-        p[k] = input_rows(w, k, w->at[k] + row * o->row + col * o->col, rows, cols, &pitch[k]);
-    }
+    for (int k = 0; k < last; k++)
+        p[k] = input_rows(w, k, cpu_blocks_at(&w->place, k, b), rows, cols, &pitch[k]);
     p[last] = direct ? to : w->buffer[last];
     pitch[last] = direct ? out->row : cols * out->nbytes;
     for (int64_t i = 0; i < calls; i++) {
@@ -152,35 +144,6 @@ static void block(ew_worker *w, int64_t row, int64_t col, int64_t rows, int64_t 
     }
     if (!direct)
         cpu_tile_unpack(to, w->buffer[last], rows, cols, out->row, out->col, out->nbytes);
-}
-
-/* ---- the walk over blocks ---- */
-static void seek(ew_worker *w, int64_t outer)
-{
-    const ew_plan *plan = w->plan;
-    for (int k = 0; k < plan->n; k++)
-        w->at[k] = plan->operand[k].base;
-    for (int i = 0; i < plan->n_outer; i++) {
-        int d = plan->outer[i];
-        w->index[i] = outer % plan->shape[d];
-        outer /= plan->shape[d];
-        for (int k = 0; k < plan->n; k++)
-            w->at[k] += w->index[i] * plan->operand[k].stride[d] * plan->operand[k].nbytes;
-    }
-}
-
-static void next_outer(ew_worker *w)
-{
-    const ew_plan *plan = w->plan;
-    for (int i = 0; i < plan->n_outer; i++) {
-        int d = plan->outer[i];
-        int64_t step = ++w->index[i] < plan->shape[d] ? 1 : 1 - plan->shape[d];
-        for (int k = 0; k < plan->n; k++)
-            w->at[k] += step * plan->operand[k].stride[d] * plan->operand[k].nbytes;
-        if (step == 1)
-            return;
-        w->index[i] = 0;
-    }
 }
 
 static void chunk(void *ctx, int64_t begin, int64_t end)
@@ -193,75 +156,28 @@ static void chunk(void *ctx, int64_t begin, int64_t end)
         w.repeated_n[k] = 0;
         w.buffer[k] = w.arena + plan->operand[k].buffer;
     }
-    int64_t per_outer = plan->row_blocks * plan->col_blocks;
-    int64_t r = begin % per_outer / plan->col_blocks, c = begin % plan->col_blocks;
-    seek(&w, begin / per_outer);
-    for (int64_t i = begin; i < end; i++) {
-        int64_t row = r * plan->block_rows, col = c * plan->block_cols;
-        int64_t rows = plan->rows - row, cols = plan->cols - col;
-        block(&w, row, col, rows < plan->block_rows ? rows : plan->block_rows,
-              cols < plan->block_cols ? cols : plan->block_cols);
-        if (++c < plan->col_blocks)
-            continue;
-        c = 0;
-        if (++r < plan->row_blocks)
-            continue;
-        r = 0;
-        next_outer(&w);
+    cpu_blocks_seek(&w.place, &plan->blocks, w.at, begin);
+    for (int64_t i = begin; i < end; i++, cpu_blocks_next(&w.place)) {
+        const cpu_blocks_part here = cpu_blocks_here(&w.place);
+        do_block(&w, &here);
     }
 }
 
 /* ---- planning ---- */
-/* The dimension besides the last in which operand o is dense, while it is not in the last; -1 if
- * there is none. */
-static int transposed_dim(const ew_operand *o, const int64_t *shape, int ndim)
+static void set_operand(ew_plan *plan, int k, const ndp_call *call, const ndp_view *v, char *scalar)
 {
-    int found = -1;
-    uint64_t last = ndp_magnitude(o->stride[ndim - 1]);
-    if (last * (uint64_t)o->nbytes <= 64 || shape[ndim - 1] < 8)
-        return -1;
-    for (int d = ndim - 2; d >= 0; d--) {
-        uint64_t s = ndp_magnitude(o->stride[d]);
-        if (s != 0 && s * 8 <= last && shape[d] >= 8 &&
-            (found < 0 || s < ndp_magnitude(o->stride[found])))
-            found = d;
-    }
-    return found;
-}
-
-static void set_operand(ew_operand *o, const ew_kernel *kernel, const ndp_call *call,
-                        const ndp_view *v, char *scalar)
-{
+    ew_operand *o = &plan->operand[k];
+    cpu_blocks_operand *place = &plan->place[k];
     if (v->mem) {
-        o->base = cpu_ptr(v);
+        place->base = cpu_ptr(v);
     } else {
         cpu_store_scalar(&call->scalar[v->offset_bytes], scalar);
-        o->base = scalar;
+        place->base = scalar;
     }
-    o->stride = v->stride;
+    place->stride = v->stride;
+    place->nbytes = ndp_dtype_size(v->dtype);
     o->dtype = v->dtype;
-    o->nbytes = ndp_dtype_size(v->dtype);
-    o->widen = kernel->widen && (v->dtype == NDP_F16 || v->dtype == NDP_BF16);
-}
-
-/* Rows and columns; a rank of zero is one column. Scalars have strides of zero. */
-static int choose_dims(ew_plan *plan, int ndim)
-{
-    int tiled = -1;
-    for (int k = 0; k < plan->n && tiled < 0 && ndim > 1; k++)
-        tiled = transposed_dim(&plan->operand[k], plan->shape, ndim);
-    int row_dim = tiled >= 0 ? tiled : ndim - 2;
-    plan->cols = ndim > 0 ? plan->shape[ndim - 1] : 1;
-    plan->rows = row_dim >= 0 ? plan->shape[row_dim] : 1;
-    for (int d = ndim - 2; d >= 0; d--)
-        if (d != row_dim)
-            plan->outer[plan->n_outer++] = d;
-    for (int k = 0; k < plan->n; k++) {
-        ew_operand *o = &plan->operand[k];
-        o->col = ndim > 0 ? o->stride[ndim - 1] * o->nbytes : o->nbytes;
-        o->row = row_dim >= 0 ? o->stride[row_dim] * o->nbytes : 0;
-    }
-    return tiled >= 0;
+    o->widen = plan->kernel->widen && (v->dtype == NDP_F16 || v->dtype == NDP_BF16);
 }
 
 static int64_t grain(const ew_plan *plan)
@@ -269,86 +185,74 @@ static int64_t grain(const ew_plan *plan)
     return plan->kernel->costly ? EW_COSTLY_GRAIN : EW_CHEAP_GRAIN;
 }
 
+static int may_need_buffer(const ew_plan *plan, int k)
+{
+    return !plan->blocks.tiled || plan->place[k].col != plan->place[k].nbytes;
+}
+
 /* Parts the arena among the operands that may need a buffer; returns the bytes of each. */
 static int64_t share_arena(ew_plan *plan)
 {
     int64_t sharers = 0, share;
     for (int k = 0; k < plan->n; k++)
-        sharers += !plan->tiled || plan->operand[k].col != plan->operand[k].nbytes;
+        sharers += may_need_buffer(plan, k);
     share = sharers > 3   ? EW_ARENA_BYTES / 4
             : sharers > 2 ? EW_ARENA_BYTES / 3 & ~63
                           : EW_SHARE_BYTES;
     for (int64_t k = 0, at = 0; k < plan->n; k++) {
         plan->operand[k].buffer = at;
-        at += !plan->tiled || plan->operand[k].col != plan->operand[k].nbytes ? share : 0;
+        at += may_need_buffer(plan, (int)k) ? share : 0;
     }
     return share;
 }
 
-/* Extents of a block. Where every operand is dense no buffer is used, and a block is a whole chunk.
- */
-static void choose_blocks(ew_plan *plan)
+/* Extents of a block; returns how many there are. Where every operand is dense no buffer is used,
+ * and a block is a whole chunk. */
+static int64_t cut_blocks(ew_plan *plan)
 {
-    int64_t widest = 1, share = share_arena(plan), limit = EW_BLOCK, rows_limit;
-    int buffers = plan->stream, widening = 0;
+    int64_t widest = 1, share = share_arena(plan), limit = EW_BLOCK, rows;
+    int buffers = plan->stream, widening = 0, tiled = plan->blocks.tiled;
     for (int k = 0; k < plan->n; k++) {
-        const ew_operand *o = &plan->operand[k];
+        const cpu_blocks_operand *o = &plan->place[k];
         widest = o->nbytes > widest ? o->nbytes : widest;
-        widening |= o->widen;
+        widening |= plan->operand[k].widen;
         buffers |= o->col != o->nbytes;
     }
-    if (plan->tiled)
-        limit = share / EW_RUN_BYTES;
+    if (tiled)
+        limit = share / CPU_BLOCKS_RUN_BYTES;
     else if (!buffers && !widening)
         limit = grain(plan);
     else if (plan->stream && !widening)
         limit = EW_STREAM_BLOCK_BYTES / widest;
-    plan->block_cols = plan->cols < limit ? plan->cols : limit;
-    rows_limit = plan->tiled ? EW_RUN_BYTES / widest : EW_BLOCK / plan->block_cols;
-    plan->block_rows = plan->rows < rows_limit ? plan->rows : rows_limit > 0 ? rows_limit : 1;
-    plan->row_blocks = (plan->rows + plan->block_rows - 1) / plan->block_rows;
-    plan->col_blocks = (plan->cols + plan->block_cols - 1) / plan->block_cols;
-}
-
-/* Large results are written past the cache where the operation waits for memory, unless they take
- * the place of an input, whose lines are in the cache already. */
-static int streams(const ew_plan *plan, int64_t size)
-{
-    const ew_operand *out = &plan->operand[plan->n - 1];
-    int gains = !plan->kernel->costly && out->col == out->nbytes && plan->cols >= EW_BLOCK &&
-                size * out->nbytes >= EW_STREAM_BYTES;
-    for (int k = 0; k < plan->n - 1; k++)
-        gains &= plan->operand[k].base != out->base;
-    return gains;
+    limit = plan->blocks.cols < limit ? plan->blocks.cols : limit;
+    rows = tiled ? CPU_BLOCKS_RUN_BYTES / widest : EW_BLOCK / limit;
+    return cpu_blocks_cut(&plan->blocks, rows > 0 ? rows : 1, limit);
 }
 
 static void run_blocks(const ew_kernel *kernel, const ndp_call *call, int flat)
 {
     const ndp_view *out = &call->out[0];
     static const int64_t one = 1, zero = 0;
-    int64_t size = ndp_view_size(out), blocks = 1;
+    int64_t size = ndp_view_size(out), blocks, per_chunk;
     _Alignas(16) char scalar[EW_OPERANDS][16];
     ew_plan plan;
     if (size == 0)
         return;
     plan.kernel = kernel;
     plan.n = (int)call->n_in + 1;
-    plan.n_outer = 0;
-    plan.shape = flat ? &size : out->shape;
     for (int k = 0; k < plan.n; k++) {
         const ndp_view *v = k < plan.n - 1 ? &call->in[k] : out;
-        set_operand(&plan.operand[k], kernel, call, v, scalar[k]);
+        set_operand(&plan, k, call, v, scalar[k]);
         if (flat)
-            plan.operand[k].stride = v->mem ? &one : &zero;
+            plan.place[k].stride = v->mem ? &one : &zero;
     }
-    plan.tiled = choose_dims(&plan, flat ? 1 : out->ndim);
-    plan.stream = !plan.tiled && streams(&plan, size);
-    choose_blocks(&plan);
-    for (int i = 0; i < plan.n_outer; i++)
-        blocks *= plan.shape[plan.outer[i]];
-    int64_t per_chunk = grain(&plan) / (plan.block_rows * plan.block_cols);
-    cpu_parallel(blocks * plan.row_blocks * plan.col_blocks, per_chunk > 0 ? per_chunk : 1, chunk,
-                 &plan);
+    cpu_blocks_choose(&plan.blocks, plan.place, plan.n, flat ? &size : out->shape,
+                      flat ? 1 : out->ndim);
+    plan.stream = !kernel->costly && !plan.blocks.tiled &&
+                  cpu_blocks_streams(&plan.blocks, plan.n - 1, plan.n - 1, size);
+    blocks = cut_blocks(&plan);
+    per_chunk = grain(&plan) / (plan.blocks.block_rows * plan.blocks.block_cols);
+    cpu_parallel(blocks, per_chunk > 0 ? per_chunk : 1, chunk, &plan);
 }
 
 /* Few dense elements: the loop at once, scalars repeated beside. */
