@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Speed, ours and peers' side by side in one run: `make bench` on a machine with a GPU.
-EXTRA_DIST += %reldir%/cpu.py %reldir%/exchange.py %reldir%/comm.py %reldir%/python_small.py %reldir%/fft.py %reldir%/fuse.py %reldir%/linalg.py %reldir%/stats.py %reldir%/kernels.py %reldir%/gpu.py %reldir%/gpu_fft.py %reldir%/gpu_linalg.py %reldir%/gpu_graph.py %reldir%/nn.py %reldir%/quant.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh
+EXTRA_DIST += %reldir%/cpu.py %reldir%/exchange.py %reldir%/comm.py %reldir%/python_small.py %reldir%/fft.py %reldir%/fuse.py %reldir%/linalg.py %reldir%/stats.py %reldir%/kernels.py %reldir%/gpu.py %reldir%/gpu_fft.py %reldir%/gpu_linalg.py %reldir%/gpu_graph.py %reldir%/nn.py %reldir%/quant.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh %reldir%/small_add.sh
 check_PROGRAMS += %reldir%/overlap
 TESTS += %reldir%/overlap.sh
 %canon_reldir%_overlap_SOURCES = %reldir%/overlap.c
 %canon_reldir%_overlap_LDADD = libndock.la
+# Instructions of the small add from C, by callgrind.
+EXTRA_PROGRAMS += %reldir%/small_add
+%canon_reldir%_small_add_SOURCES = %reldir%/small_add.c
+%canon_reldir%_small_add_LDADD = libndock.la
+CLEANFILES += %reldir%/small_add
+bench-small-add: %reldir%/small_add backends/cpu/ndock-cpu.la
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(LIBTOOL) --mode=execute $(SHELL) $(srcdir)/%reldir%/small_add.sh %reldir%/small_add
 if HAVE_CUDA
 EXTRA_PROGRAMS += %reldir%/launch
 %canon_reldir%_launch_SOURCES = %reldir%/launch.c
@@ -52,4 +59,4 @@ bench-nn: all
 bench-quant: all
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/quant.py $(BENCH_FLAGS)
 bench_plugin_path = $(abs_builddir)/backends/cpu/.libs:$(abs_builddir)/backends/cuda/.libs
-.PHONY: bench bench-nn bench-python bench-exchange bench-fft bench-statistics bench-cpu bench-kernels bench-gpu-fft bench-gpu-linalg bench-quant
+.PHONY: bench bench-small-add bench-nn bench-python bench-exchange bench-fft bench-statistics bench-cpu bench-kernels bench-gpu-fft bench-gpu-linalg bench-quant

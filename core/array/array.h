@@ -39,6 +39,8 @@ void nd__captured_use(nd_storage *s);
 /* The storage is about to be used on the thread's stream of its device. */
 static inline void nd__used(nd_storage *s)
 {
+    if (!nd__is_noted(s->device))
+        return;
     if (s->device->async)
         nd__used_on(s, nd__stream(s->device));
     if (nd__captures_now())

@@ -71,7 +71,8 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
     *out = NULL;
     ND_RETURN_IF(nd__device_backend(device, &backend));
     ND_RETURN_IF(nd__usable(device, "alloc"));
-    nd_stream *stream = device->async ? nd__stream(device) : NULL;
+    const bool noted = nd__is_noted(device);
+    nd_stream *stream = noted ? nd__stream(device) : NULL;
     nd_status status = backend->type->alloc(backend, stream, nbytes ? nbytes : 1, &block);
     if (status != ND_OK) {
         nd__error_context("alloc", device->name, device->slot->name);
@@ -84,7 +85,7 @@ nd_status nd__storage_alloc(nd_device *device, uint64_t nbytes, nd_storage **out
     s->base = block->offset;
     s->host = block->host;
     s->block = block;
-    if (nd__captures_now())
+    if (noted && nd__captures_now())
         nd__captured_new(s);
     return ND_OK;
 }

@@ -41,6 +41,7 @@ struct nd_device {
                             stream_lock */
     nd_event_pool *events;
     atomic_int captures; /* begun on its streams and not ended */
+    atomic_int noted;    /* its streams that are in captures; one more where it is asynchronous */
     atomic_int lost;     /* ND_ERR_LOST once the device is; lost_text then never changes */
     char lost_text[512];
     int64_t lost_native;

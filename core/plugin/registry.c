@@ -220,6 +220,7 @@ static nd_status open_device(nd_plugin_slot *slot, uint32_t index, nd_device **o
     }
     d->host_visible = d->info.flags & NDP_DEV_HOST_VISIBLE;
     d->async = d->info.flags & NDP_DEV_ASYNC;
+    atomic_init(&d->noted, d->async);
     d->is_cpu = strcmp(slot->name, "cpu") == 0;
     d->dl = nd__dl_device(slot->name, index, d->host_visible);
     copy_groups(d);

@@ -124,12 +124,43 @@ static nd_status capture_kernel(nd_tape *t, const ndp_kernel *k, ndp_call *call)
     return ND_OK;
 }
 
-nd_status nd__run_kernel(nd_device *dev, const ndp_kernel *k, ndp_call *call)
+static __attribute__((noinline)) nd_status named(nd_device *dev, const ndp_call *call,
+                                                 nd_status status)
+{
+    const nd_op_info *info = nd_op_get(call->op);
+    nd__error_context(info ? info->name : NULL, dev->name, dev->slot->name);
+    return status;
+}
+
+/* On a device that queues nothing, and notes nothing now. */
+static nd_status run_now(nd_device *dev, const ndp_kernel *k, ndp_call *call)
+{
+    nd_status status = nd__usable(dev, NULL);
+    if (status == ND_OK)
+        status = k->run(k, NULL, call);
+    return status == ND_OK ? status : named(dev, call, status);
+}
+
+static nd_status run_noted(nd_device *dev, const ndp_kernel *k, ndp_call *call)
+{
+    nd_stream *s = nd__stream(dev);
+    nd_tape *tape = nd__captures_now() ? nd__tape_here(dev) : NULL;
+    if (s && !tape)
+        return queue_kernel(s, k, call);
+    if (!tape)
+        return run_now(dev, k, call);
+    nd_status status = nd__usable(dev, NULL);
+    if (status == ND_OK)
+        status = capture_kernel(tape, k, call);
+    return status == ND_OK ? status : named(dev, call, status);
+}
+
+static nd_status run_with_scratch(nd_device *dev, const ndp_kernel *k, ndp_call *call)
 {
     nd_storage *scratch = NULL;
-    int64_t nbytes = 0;
+    int64_t nbytes = (int64_t)k->scratch(k, call);
     static const int64_t one = 1;
-    if (k->scratch && (nbytes = (int64_t)k->scratch(k, call)) > 0) {
+    if (nbytes > 0) {
         ND_RETURN_IF(nd__storage_alloc(dev, (uint64_t)nbytes, &scratch));
         call->scratch = (ndp_view){.mem = scratch->mem,
                                    .offset_bytes = (int64_t)scratch->base,
@@ -139,19 +170,16 @@ nd_status nd__run_kernel(nd_device *dev, const ndp_kernel *k, ndp_call *call)
                                    .ndim = 1,
                                    .flags = NDP_VIEW_CONTIGUOUS};
     }
-    nd_stream *s = nd__stream(dev);
-    nd_tape *tape = nd__captures_now() ? nd__tape_here(dev) : NULL;
-    nd_status status = s && !tape ? ND_OK : nd__usable(dev, NULL);
-    if (status == ND_OK)
-        status = tape ? capture_kernel(tape, k, call)
-                 : s  ? queue_kernel(s, k, call)
-                      : k->run(k, NULL, call);
+    nd_status status = nd__is_noted(dev) ? run_noted(dev, k, call) : run_now(dev, k, call);
     nd__storage_release(scratch);
-    if (status != ND_OK && (!s || tape)) {
-        const nd_op_info *info = nd_op_get(call->op);
-        nd__error_context(info ? info->name : NULL, dev->name, dev->slot->name);
-    }
     return status;
+}
+
+nd_status nd__run_kernel(nd_device *dev, const ndp_kernel *k, ndp_call *call)
+{
+    return k->scratch          ? run_with_scratch(dev, k, call)
+           : nd__is_noted(dev) ? run_noted(dev, k, call)
+                               : run_now(dev, k, call);
 }
 
 bool nd__updates_in_place(const ndp_call *call)
@@ -251,7 +279,7 @@ nd_status nd__run_dense(nd_op op, const nd_array *const *in, int n, const nd_arr
     for (int i = 0; i < n; i++)
         v[i + 1] = flat_view(in[i]);
     nd__set_call(&call, op, (uint32_t)n, v + 1, 1, v);
-    if (dst->storage->device->async || nd__captures_now())
+    if (nd__is_noted(dst->storage->device))
         note_uses(in, n, dst);
     return run_dense_call(dst->storage->device, &call, 0);
 }
@@ -271,7 +299,7 @@ nd_status nd__run_dense_scalar(nd_op op, const nd_array *a, nd_scalar s, int pla
     nd__set_call(&call, op, 2, v + 1, 1, v);
     call.n_scalar = 1;
     call.scalar = &scalar;
-    if (dst->storage->device->async || nd__captures_now())
+    if (nd__is_noted(dst->storage->device))
         note_uses(&a, 1, dst);
     return run_dense_call(dst->storage->device, &call, 1 + place);
 }
@@ -287,7 +315,7 @@ nd_status nd__run_dense_fill(const ndp_scalar *value, const nd_array *dst)
     nd__set_call(&call, ND_OP_fill, 1, v + 1, 1, v);
     call.n_scalar = 1;
     call.scalar = value;
-    if (dst->storage->device->async || nd__captures_now())
+    if (nd__is_noted(dst->storage->device))
         note_uses(NULL, 0, dst);
     return run_dense_call(dst->storage->device, &call, 0);
 }
@@ -299,7 +327,7 @@ nd_status nd__run_dense_reduce(nd_op op, const nd_array *a, const nd_array *dst)
     ndp_call call;
     nd__set_call(&call, op, 1, &in, 1, &out);
     call.params = &params;
-    if (dst->storage->device->async || nd__captures_now())
+    if (nd__is_noted(dst->storage->device))
         note_uses(&a, 1, dst);
     return run_dense_call(dst->storage->device, &call, 0);
 }

@@ -167,3 +167,27 @@ nd_status nd_fault_window(nd_op_note *out, int32_t n, int32_t *count)
         out[i] = t->suspects[i];
     return ND_OK;
 }
+
+void nd__progress(nd_stream *s, uint64_t seq)
+{
+    if (seq > s->good && !atomic_load(&s->kept)) /* that fault's suspects are still wanted */
+        s->good = seq;
+}
+
+/* ---- what cannot be used at all ---- */
+nd_status nd__not_usable(nd_device *d, const char *op)
+{
+    nd_status status = ND_OK;
+    if (atomic_load_explicit(&d->lost, memory_order_acquire)) {
+        status = nd__fail(ND_ERR_LOST, op, -1, "%s", d->lost_text);
+        nd__error_native(d->lost_native);
+    } else if (nd__forked() && !d->host_visible) {
+        status = nd__fail(ND_ERR_FORKED, op, -1,
+                          "%s cannot be used after fork; spawn a new process instead", d->name);
+    } else {
+        status = nd__refuse_inside(op);
+    }
+    if (status != ND_OK)
+        nd__error_context(NULL, d->name, NULL);
+    return status;
+}

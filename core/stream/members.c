@@ -25,6 +25,7 @@ static bool enlist(nd_tape *t, nd_stream *s) /* under the lock */
     t->member = grown;
     t->member[t->n_members++] = (nd_tape_member){.stream = s, .id = s->id};
     nd__stream_hold(s);
+    atomic_fetch_add(&s->device->noted, 1);
     atomic_store_explicit(&s->tape, nd__tape_retain(t), memory_order_release);
     return true;
 }
@@ -91,8 +92,10 @@ void nd__tape_end(nd_tape *t)
     for (uint32_t i = 0; i < n; i++) { /* nobody joins any more */
         nd_stream *s = t->member[i].stream;
         t->member[i].stream = NULL;
-        if (s && atomic_exchange(&s->tape, NULL))
+        if (s && atomic_exchange(&s->tape, NULL)) {
+            atomic_fetch_sub(&s->device->noted, 1);
             nd__tape_release(t);
+        }
         nd__stream_unhold(s);
     }
 }

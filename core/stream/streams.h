@@ -78,7 +78,7 @@ typedef struct {
 nd_status nd__scope_enter(const char *op, nd_device *device, nd_stream *stream, nd_scope *scope);
 void nd__scope_leave(nd_scope *scope);
 
-/* ---- queue.c, fault.c: every use of a stream by the core, and its faults ---- */
+/* ---- queue.c, wait.c, fault.c: every use of a stream by the core, and its faults ---- */
 /* Refuses a lost device, a forked child and a call from a host function. */
 nd_status nd__not_usable(nd_device *device, const char *op); /* says why, if so */
 static inline nd_status nd__usable(nd_device *d, const char *op)
@@ -93,6 +93,9 @@ nd_status nd__queue_begin(nd_stream *s, const char *name, const ndp_view *like);
 nd_status nd__queue_end(nd_stream *s, const char *name, nd_status status);
 /* Whether the pinned sources of the copies that were done were left alone meanwhile. */
 nd_status nd__sources_kept(nd_stream *s, const char *op);
+/* Waits for what is queued on s, whatever forbids it; without the lock, so that others can queue work
+ * meanwhile. */
+nd_status nd__wait_now(nd_stream *s, const char *op);
 /* Waits for everything queued on s so far; returns its fault or bad index. */
 nd_status nd__wait(nd_stream *s, int32_t reason, const char *op);
 nd_status nd__wait_device(nd_device *device, int32_t reason, const char *op);
@@ -111,6 +114,7 @@ nd_status nd__fault_keep(nd_stream *s, nd_status status);
 nd_status nd__fault_later(nd_device *device, ndp_event *event, nd_status status);
 /* Everything up to seq is known to have ended well. */
 void nd__progress(nd_stream *s, uint64_t seq);
+#define ND_PINNED_ADVICE "copy from pinned memory (nd_empty_pinned), or before the capture"
 /* Bytes between host memory and the device, on the thread's stream; both wait (reason). */
 nd_status nd__read(nd_device *device, const char *op, int32_t reason, ndp_mem *mem, uint64_t offset,
                    void *dst, uint64_t nbytes);
@@ -199,6 +203,18 @@ static inline nd_status nd__follow_call(nd_stream *s, const ndp_call *call)
                                                                      : (nd_status)ND_OK;
 }
 
+/* ---- order.c ---- */
+/* Records the plug-in's event on s, whose last operation is number *seq. */
+nd_status nd__record_handle(nd_stream *s, ndp_event *event, const char *op, uint64_t *seq);
+/* s waits for the event; recorded_in: the capture that it is of; 0: none. */
+nd_status nd__wait_handle(nd_stream *s, ndp_event *event, uint64_t recorded_in, const char *op);
+/* Plug-ins share no events, so between two of them the host waits. */
+bool nd__share_events(const nd_device *a, const nd_device *b);
+/* An event of the pool recorded at the end of s; NULL where everything is done already. */
+nd_status nd__mark(nd_stream *s, ndp_event **out);
+/* s waits for it; both are of one device. */
+nd_status nd__wait_mark(nd_stream *s, ndp_event *event);
+
 /* ---- event.c ---- */
 struct nd_event {
     atomic_int refs;
@@ -215,10 +231,6 @@ struct nd_event {
     double when_ms;         /* of the record, where the device has no events */
     nd_event *earlier;      /* among the pending ones of a storage, which owns both */
 };
-/* An event of the pool recorded at the end of s; NULL where everything is done already. */
-nd_status nd__mark(nd_stream *s, ndp_event **out);
-/* s waits for it; both are of one device. */
-nd_status nd__wait_mark(nd_stream *s, ndp_event *event);
 
 /* ---- hazard.c: order of accesses, for hazard mode and the stream check ---- */
 typedef struct nd_clock nd_clock;

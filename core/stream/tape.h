@@ -63,10 +63,22 @@ static inline bool nd__captures_now(void)
 {
     return atomic_load_explicit(&nd__captures, memory_order_acquire) != 0;
 }
+/* What is allocated or computed on the device has a stream to go to, or a capture to be noted in: the
+ * one question of the fast path. */
+static inline bool nd__is_noted(const nd_device *d)
+{
+    return atomic_load_explicit(&d->noted, memory_order_acquire) != 0;
+}
 /* The tape of the capture that the stream is in; NULL: none that ndock knows of. */
 static inline nd_tape *nd__tape_of(const nd_stream *s)
 {
     return s ? atomic_load_explicit(&s->tape, memory_order_acquire) : NULL;
+}
+/* Whether what is queued on the stream goes to a tape alone. */
+static inline bool nd__is_recorded(const nd_stream *s)
+{
+    const nd_tape *t = nd__tape_of(s);
+    return t && !t->native;
 }
 /* The same of the calling thread's stream, on devices that queue nothing as well. */
 nd_tape *nd__tape_here(nd_device *device);
