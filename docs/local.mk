@@ -18,7 +18,7 @@ man3_headers = op.def status.h dtype.h device.h param.h stream.h memory.h cache.
   statistics.h histogram.h compare.h calculus.h conv.h pool.h normalization.h loss.h attention.h neural.h \
   quant.h gguf.h
 noinst_DATA = %reldir%/man3/stamp
-%reldir%/man3/stamp: $(srcdir)/%reldir%/manpages.awk $(dist_ndockinclude_DATA) include/ndock/version.h
+%reldir%/man3/stamp: $(srcdir)/%reldir%/local.mk $(srcdir)/%reldir%/manpages.awk $(dist_ndockinclude_DATA) include/ndock/version.h
 	$(AM_V_GEN)$(MKDIR_P) %reldir%/man3 && rm -f %reldir%/man3/*.3 && cp include/ndock/version.h %reldir%/man3/ && \
 	  out=`pwd`/%reldir%/man3 && script=`cd $(srcdir) && pwd`/%reldir%/manpages.awk && (cd $(srcdir)/include/ndock && \
 	  $(AWK) -v out="$$out" -v version=$(VERSION) -f "$$script" $(man3_headers) "$$out/version.h") && \

@@ -5,7 +5,7 @@
 
 typedef struct {
     const char *name;
-    nd_class_loss_opts o;
+    nd_loss_opts o;
     nd_dtype dtype, wide;
     int64_t ignore; /* INT64_MIN: nothing is ignored */
     int64_t classes;
@@ -15,10 +15,10 @@ typedef struct {
     int64_t count;
 } entropy;
 
-static nd_status read_options(entropy *p, const nd_class_loss_opts *opts)
+static nd_status read_options(entropy *p, const nd_loss_opts *opts)
 {
-    ND_RETURN_IF(nd__read_options(p->name, opts, &p->o, sizeof p->o,
-                                  NDP_END(nd_class_loss_opts, has_ignore)));
+    ND_RETURN_IF(
+        nd__read_options(p->name, opts, &p->o, sizeof p->o, NDP_END(nd_loss_opts, stream)));
     if (p->o.reduction < ND_LOSS_MEAN || p->o.reduction > ND_LOSS_NONE)
         return nd__fail(ND_ERR_ARGUMENT, p->name, -1,
                         "%d is no reduction; ND_LOSS_MEAN, _SUM and _NONE are 0 to 2",
@@ -32,7 +32,7 @@ static nd_status read_options(entropy *p, const nd_class_loss_opts *opts)
 
 /* a's argument is `from`, y's the next. */
 static nd_status start(entropy *p, int from, const nd_array *a, const nd_array *y,
-                       const nd_class_loss_opts *opts)
+                       const nd_loss_opts *opts)
 {
     ND_RETURN_IF(read_options(p, opts));
     ND_RETURN_IF(nd__check_floating(p->name, a, a, from));
@@ -131,7 +131,7 @@ static nd_array *spread(nd_steps *s, const entropy *p, const operands *x, const 
     return nd__step_broadcast(s, g, 1, &p->count);
 }
 
-nd_status nd_cross_entropy(const nd_array *a, const nd_array *y, const nd_class_loss_opts *opts,
+nd_status nd_cross_entropy(const nd_array *a, const nd_array *y, const nd_loss_opts *opts,
                            nd_array **out)
 {
     entropy p = {.name = "cross_entropy"};
@@ -167,7 +167,7 @@ static nd_array *as_given(nd_steps *s, const entropy *p, nd_array *r)
 }
 
 nd_status nd_cross_entropy_grad(const nd_array *g, const nd_array *a, const nd_array *y,
-                                const nd_class_loss_opts *opts, nd_array **out)
+                                const nd_loss_opts *opts, nd_array **out)
 {
     entropy p = {.name = "cross_entropy_grad"};
     nd_steps s;
@@ -209,7 +209,7 @@ static nd_array *minus_weights(nd_steps *s, const entropy *p, const operands *x,
     return nd__step_where(s, counts, nd_array_arg(w), nd_scalar_arg(nd_float(0)));
 }
 
-nd_status nd_nll_loss(const nd_array *a, const nd_array *y, const nd_class_loss_opts *opts,
+nd_status nd_nll_loss(const nd_array *a, const nd_array *y, const nd_loss_opts *opts,
                       nd_array **out)
 {
     entropy p = {.name = "nll_loss"};
@@ -231,7 +231,7 @@ nd_status nd_nll_loss(const nd_array *a, const nd_array *y, const nd_class_loss_
 }
 
 nd_status nd_nll_loss_grad(const nd_array *g, const nd_array *a, const nd_array *y,
-                           const nd_class_loss_opts *opts, nd_array **out)
+                           const nd_loss_opts *opts, nd_array **out)
 {
     entropy p = {.name = "nll_loss_grad"};
     nd_steps s;

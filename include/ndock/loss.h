@@ -23,37 +23,34 @@ typedef struct {
     uint32_t size;
     int32_t reduction; /* ND_LOSS_* */
     nd_stream *stream;
-    const nd_array *weights; /* (classes); NULL: ones. The mean is divided by the sum of those of
-                                the targets that count */
-    int64_t ignore;          /* a target that does not count; 0: none unless has_ignore is set */
+    const nd_array *weights; /* NULL: ones. cross_entropy, nll_loss: (classes); the mean is divided
+                                by the sum of those of the targets that count. bce: of elements,
+                                broadcast with them */
+    int64_t ignore;          /* cross_entropy, nll_loss: a target that does not count; none unless
+                                has_ignore is set */
     int32_t has_ignore;
+    int32_t log_target;       /* kl_div: y holds logarithms */
+    double smoothing;         /* cross_entropy: 0 to 1, the share of the target that all classes
+                                 divide evenly */
+    double delta;             /* huber, smooth_l1: where the parabola ends; 0: 1 */
+    const nd_array *positive; /* bce: weights of y = 1, broadcast with the elements; NULL: ones */
+    int32_t batch_mean;       /* kl_div: the mean is over the first axis, the sum over the others */
     int32_t zero;
-    double smoothing; /* 0 to 1: the share of the target that all classes divide evenly */
-} nd_class_loss_opts;
+} nd_loss_opts;
 /* Cross entropy of scores a (n, classes, ...), or (classes), and integer targets y (n, ...), or no
  * axes: -log of softmax along the classes at the target, in one pass over a. */
 ND_API ND_MUST_USE nd_status nd_cross_entropy(const nd_array *a, const nd_array *y,
-                                              const nd_class_loss_opts *opts, nd_array **out);
+                                              const nd_loss_opts *opts, nd_array **out);
 ND_API ND_MUST_USE nd_status nd_cross_entropy_grad(const nd_array *g, const nd_array *a,
-                                                   const nd_array *y,
-                                                   const nd_class_loss_opts *opts, nd_array **out);
+                                                   const nd_array *y, const nd_loss_opts *opts,
+                                                   nd_array **out);
 /* The same of log-probabilities a: minus that at the target. There is no smoothing. */
 ND_API ND_MUST_USE nd_status nd_nll_loss(const nd_array *a, const nd_array *y,
-                                         const nd_class_loss_opts *opts, nd_array **out);
+                                         const nd_loss_opts *opts, nd_array **out);
 ND_API ND_MUST_USE nd_status nd_nll_loss_grad(const nd_array *g, const nd_array *a,
-                                              const nd_array *y, const nd_class_loss_opts *opts,
+                                              const nd_array *y, const nd_loss_opts *opts,
                                               nd_array **out);
 
-typedef struct {
-    uint32_t size;
-    int32_t reduction; /* ND_LOSS_* */
-    nd_stream *stream;
-    double delta;             /* huber, smooth_l1: where the parabola ends; 0: 1 */
-    const nd_array *weights;  /* bce: of elements, broadcast with them; NULL: ones */
-    const nd_array *positive; /* bce: weights of y = 1, broadcast with the elements; NULL: ones */
-    int32_t log_target;       /* kl_div: y holds logarithms */
-    int32_t batch_mean;       /* kl_div: the mean is over the first axis, the sum over the others */
-} nd_loss_opts;
 /* Losses of a against y, of one shape each. NULL options: the mean. In the order of their formulas,
  * d = a - y:
  *   mse        d^2

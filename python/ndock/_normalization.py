@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Normalisations under PyTorch's functional names, and gradients, whose first argument is that of the function's result. Floating
-arrays; the same bits for every number of threads; queued on the current stream, nothing waits. In ndock.nn.
+"""Normalisations under PyTorch's functional names, and gradients, whose first argument is that of the function's result. Arrays
+are floating; what softmax, log_softmax, layer_norm and rms_norm are given may hold integers or bool too, which become the default
+floating dtype. The same bits for every number of threads; queued on the current stream, nothing waits. In ndock.nn.
 
 Errors of all of them: ValueError for shapes and numbers that do not fit, TypeError for dtypes, IndexError for an axis out of
 range."""
@@ -26,7 +27,9 @@ def _trailing(function: str, x: Array, normalized_shape: Shape) -> list[int]:
 
 
 def softmax(input: Array, /, dim: Axes = -1) -> Array:
-    """exp(input - max) over its sum along the axis dim (or several together): of input's shape and dtype.
+    """exp(input - max) over its sum along the axis dim (or several together): of input's shape.
+
+    The result has input's dtype, of integers and bool the default floating dtype.
 
     Errors: ValueError for shapes, TypeError for dtypes, IndexError for an axis out of range.
 
@@ -50,9 +53,9 @@ def softmax_grad(grad: Array, output: Array, /, dim: Axes = -1) -> Array:
 
 
 def log_softmax(input: Array, /, dim: Axes = -1) -> Array:
-    """The logarithm of softmax, without its loss of small numbers: of input's shape and dtype.
+    """The logarithm of softmax, without its loss of small numbers: of input's shape.
 
-    input and dim are those of softmax.
+    input, dim and the result's dtype are those of softmax.
 
     Errors: ValueError for shapes, TypeError for dtypes, IndexError for an axis out of range.
 

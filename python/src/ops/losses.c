@@ -2,10 +2,10 @@
  * Losses and their gradients, each function with or without that of the loss. */
 #include "python/src/ops/ops.h"
 
-typedef nd_status class_fn(const nd_array *a, const nd_array *y, const nd_class_loss_opts *opts,
+typedef nd_status class_fn(const nd_array *a, const nd_array *y, const nd_loss_opts *opts,
                            nd_array **out);
 typedef nd_status class_grad_fn(const nd_array *g, const nd_array *a, const nd_array *y,
-                                const nd_class_loss_opts *opts, nd_array **out);
+                                const nd_loss_opts *opts, nd_array **out);
 
 /* (g or None, scores, targets, weights or None, ignored, reduction, smoothing) */
 static PyObject *of_classes(PyObject *module, const char *name, class_fn *f, class_grad_fn *grad,
@@ -14,7 +14,7 @@ static PyObject *of_classes(PyObject *module, const char *name, class_fn *f, cla
     py_state *st = py_state_of(module);
     nd_array *g, *a, *y, *weights, *r = NULL;
     int reduction;
-    nd_class_loss_opts o = {.size = sizeof o, .has_ignore = 1};
+    nd_loss_opts o = {.size = sizeof o, .has_ignore = 1};
     if (py_args(st, name, "AaaAlid", args, n, &g, &a, &y, &weights, &o.ignore, &reduction,
                 &o.smoothing) < 0)
         return NULL;
