@@ -197,6 +197,7 @@ void conform_training(void);
 void conform_long_sums(void);
 void conform_margins(void);
 void conform_quant(void);
+void conform_fused(void);
 void conform_contract(const char *file);
 /* In the process that conform_contract makes: rules of the contract that are broken are printed. */
 void contract_listen(void);

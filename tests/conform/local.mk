@@ -10,7 +10,7 @@ conform_sources = %reldir%/conform.h %reldir%/conform.c %reldir%/main.c %reldir%
   %reldir%/runtime_ops.c %reldir%/slice.c %reldir%/claims.c %reldir%/large.c %reldir%/bools.c %reldir%/ties.c %reldir%/zeros.c \
   %reldir%/into.h %reldir%/into.c %reldir%/into_table.c %reldir%/edges.c \
   %reldir%/works.h %reldir%/works.c %reldir%/growth.c %reldir%/together.c %reldir%/modes.c \
-  %reldir%/contract.c %reldir%/conv.c %reldir%/pool.c %reldir%/training.c %reldir%/long_sums.c %reldir%/margins.c %reldir%/quant.c
+  %reldir%/contract.c %reldir%/conv.c %reldir%/pool.c %reldir%/training.c %reldir%/long_sums.c %reldir%/margins.c %reldir%/quant.c %reldir%/fused.c
 check_PROGRAMS += %reldir%/conform.t
 TESTS += %reldir%/conform.t
 %canon_reldir%_conform_t_SOURCES = $(conform_sources)

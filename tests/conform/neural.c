@@ -73,6 +73,7 @@ static void expect_norm(nd_op op, const long double *g, const long double *x, in
     }
 }
 
+/* Over the last axis, or the last few together. */
 static void norm_grad_case(nd_op op, nd_dtype dtype)
 {
     view_wish wish = {.tame = true, .least_ndim = 1, .no_empty = random_below(4) != 0};
@@ -80,16 +81,20 @@ static void norm_grad_case(nd_op op, nd_dtype dtype)
     nd_array *y = NULL, *r = NULL;
     const bool soft = op == ND_OP_softmax_grad || op == ND_OP_log_softmax_grad;
     bool made = mirror_random(&x, dtype, &wish) && mirror_shaped(&g, dtype, x.ndim, x.shape, &tame);
-    const int64_t n = made ? x.shape[x.ndim - 1] : 0;
-    const nd_norm_opts o = {.size = sizeof o, .eps = 1e-5};
+    const int naxes = made && random_below(2) ? 1 + (int)random_below(x.ndim) : 1;
+    const int64_t *last = x.shape + x.ndim - naxes;
+    int64_t n = made;
+    for (int d = 0; d < naxes && made; d++)
+        n *= last[d];
+    const nd_norm_opts o = {.size = sizeof o, .eps = 1e-5, .naxes = naxes};
     const bool weighted =
-        made && !soft && random_below(2) && mirror_shaped(&w, dtype, 1, &n, &tame);
+        made && !soft && random_below(2) && mirror_shaped(&w, dtype, naxes, last, &tame);
     if (made && soft)
-        made = good(op == ND_OP_softmax_grad ? nd_softmax(x.array, NULL, &y)
-                                             : nd_log_softmax(x.array, NULL, &y),
+        made = good(op == ND_OP_softmax_grad ? nd_softmax(x.array, &o, &y)
+                                             : nd_log_softmax(x.array, &o, &y),
                     "softmax") &&
-               good(op == ND_OP_softmax_grad ? nd_softmax_grad(g.array, y, NULL, &r)
-                                             : nd_log_softmax_grad(g.array, y, NULL, &r),
+               good(op == ND_OP_softmax_grad ? nd_softmax_grad(g.array, y, &o, &r)
+                                             : nd_log_softmax_grad(g.array, y, &o, &r),
                     "softmax_grad");
     else if (made)
         made = good(op == ND_OP_layer_norm_grad
@@ -122,7 +127,7 @@ static void norm_grad_case(nd_op op, nd_dtype dtype)
 typedef struct {
     mirror a, w, g;
     int64_t rows, n, y[8];
-    nd_class_loss_opts o;
+    nd_loss_opts o;
 } entropy;
 
 static bool make_entropy(entropy *e, nd_dtype dtype)
@@ -131,11 +136,11 @@ static bool make_entropy(entropy *e, nd_dtype dtype)
     memset(e, 0, sizeof *e);
     e->rows = shape[0];
     e->n = shape[1];
-    e->o = (nd_class_loss_opts){.size = sizeof e->o,
-                                .reduction = ND_LOSS_NONE,
-                                .ignore = -7,
-                                .has_ignore = 1,
-                                .smoothing = random_below(2) ? 0 : (double)random_below(5) / 8};
+    e->o = (nd_loss_opts){.size = sizeof e->o,
+                          .reduction = ND_LOSS_NONE,
+                          .ignore = -7,
+                          .has_ignore = 1,
+                          .smoothing = random_below(2) ? 0 : (double)random_below(5) / 8};
     for (int64_t i = 0; i < e->rows; i++)
         e->y[i] = random_below(5) ? random_below(e->n) : -7;
     bool made = mirror_shaped(&e->a, dtype, 2, shape, &tame) &&

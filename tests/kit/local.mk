@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # `ndock conform`: its runner on programs that stand in for the kit's, group A on files broken by the linker, group D on broken kernels.
 check_LTLIBRARIES += %reldir%/ndock-opdefect.la
-%canon_reldir%_ndock_opdefect_la_SOURCES = %reldir%/opdefect.c
+%canon_reldir%_ndock_opdefect_la_SOURCES = %reldir%/opdefect.c %reldir%/fused.c %reldir%/fused.h %reldir%/misread.c %reldir%/misread.h
 %canon_reldir%_ndock_opdefect_la_LDFLAGS = $(mock_ldflags)
 %canon_reldir%_ndock_opdefect_la_LIBADD = -lm
 kit_tests = %reldir%/static.sh %reldir%/runner.sh %reldir%/operations.sh

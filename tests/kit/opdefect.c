@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <ndock/plugin_facts.h>
 #include "tests/borrowed.h"
+#include "tests/kit/fused.h"
+#include "tests/kit/misread.h"
 
 static int defect(const char *kind)
 {
@@ -163,19 +165,11 @@ static void store_past(const outer *k, ndp_stream *s, const ndp_view *out)
                          four, 4 * over);
 }
 
-/* The sum of a Fourier transform's sign or scale, or the transform of one axis of several. */
-static int32_t run_spoiled_fft(const outer *k, ndp_stream *s, const ndp_call *call)
+static int32_t run_inner(const outer *k, ndp_stream *s, const ndp_call *call)
 {
-    ndp_call other = *call;
-    ndp_fft params = *(const ndp_fft *)call->params;
-    other.params = &params;
-    if (defect("fft_sign"))
-        params.inverse = 0;
-    if (defect("fft_scale") && params.scale != 1)
-        params.scale *= 1 + 1e-5;
-    if (defect("fft_axes") && call->op == NDP_OP_fft && params.n_axes > 2)
-        params.n_axes = 2;
-    return k->inner->run(k->inner, s, &other);
+    ndp_call other;
+    _Alignas(16) char params[MISREAD_ROOM];
+    return k->inner->run(k->inner, s, misread(getenv("NDOCK_OPDEFECT_KIND"), call, &other, params));
 }
 
 /* Defects that have nothing to do with what is computed. */
@@ -209,8 +203,7 @@ static int32_t run_outer(const ndp_kernel *base, ndp_stream *s, const ndp_call *
         pause();
     if (call->op == NDP_OP_sqrt && defect("lost"))
         return host->error(host->ctx, NDP_ERR_LOST, 999, "the defect called lost");
-    int32_t status = ndp_op_class(call->op) == NDP_CLASS_FFT ? run_spoiled_fft(k, s, call)
-                                                             : k->inner->run(k->inner, s, call);
+    int32_t status = run_inner(k, s, call);
     if (status == NDP_ERR_INDEX && defect("early"))
         spoil(k, s, out, 0);
     if (status != NDP_OK)
@@ -223,8 +216,14 @@ static int32_t run_outer(const ndp_kernel *base, ndp_stream *s, const ndp_call *
         (call->op == NDP_OP_subtract && defect("strides") && steps_back(call)) ||
         (call->op == NDP_OP_copy && defect("cast") && call->in[0].dtype != out->dtype) ||
         (call->op == NDP_OP_sum && defect("reduce") &&
-         ((const ndp_reduce *)call->params)->n_reduced > 1))
+         ((const ndp_reduce *)call->params)->n_reduced > 1) ||
+        (call->op == NDP_OP_take && defect("take") && elements(&call->in[1]) > 4) ||
+        (call->op == NDP_OP_scatter_add && defect("scatter") && elements(&call->in[0]) > 4) ||
+        (call->op == NDP_OP_dequantize && defect("dequantize")) ||
+        (call->op == NDP_OP_matmul_q && defect("matmul_q")))
         spoil(k, s, out, 0);
+    if (call->op == NDP_OP_quantize && defect("quantize")) /* a code, behind the scale */
+        spoil(k, s, out, 2);
     if (call->op == NDP_OP_multiply && defect("beside") && !(out->flags & NDP_VIEW_CONTIGUOUS))
         spoil(k, s, out, -1);
     if (call->op == NDP_OP_sum && defect("halves"))
@@ -277,11 +276,12 @@ static const ndp_op_1 op_group = {.size = sizeof(ndp_op_1), .dtypes = op_dtypes,
 
 static const void *group(ndp_dev *dev, const char *id)
 {
-    (void)dev;
+    if (strcmp(id, "ndp.fused/1") == 0)
+        return defective_fused(host, cpu->group(dev, id), getenv("NDOCK_OPDEFECT_KIND"));
     return strcmp(id, "ndp.op/1") == 0 ? &op_group : NULL;
 }
 
-NDP_PLUGIN_NOTE("opdefect", "1", -2, (UINT64_C(1) << NDP_DTYPE_END) - 2, "ndp.op/1")
+NDP_PLUGIN_NOTE("opdefect", "1", -2, (UINT64_C(1) << NDP_DTYPE_END) - 2, "ndp.op/1 ndp.fused/1")
 
 static const ndp_plugin table = {
     .size = sizeof(ndp_plugin),

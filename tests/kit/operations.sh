@@ -92,6 +92,29 @@ check_defect 'D.untouched: writes, then UNSUPPORTED' touch D.untouched 'refused 
 check_defect 'D.claims: a dtype without a kernel' claims D.claims 'exp of f16' --filter 'D.[ec][xl]*' --count 30
 check_defect 'D.load: the device cannot be opened' open D.load 'the defect called open'
 check_defect 'D.errors_index_writes: writes before it tells of a bad index' early D.errors_index_writes 'changed its destination'
+check_defect 'D.softmax: of several axes the last one alone' softmax_axes D.softmax 'softmax' --count 60
+check_defect 'D.layer_norm: without eps' norm_eps D.layer_norm 'layer_norm' --count 60
+check_defect 'D.rms_norm: without its scale' norm_scale D.rms_norm 'rms_norm' --count 60
+check_defect 'D.softmax_grad: of several axes the last one alone' softmax_grad_axes D.softmax_grad 'softmax_grad' --count 60
+check_defect 'D.rms_norm_grad: without eps' norm_grad_eps D.rms_norm_grad 'rms_norm_grad' --count 60
+check_defect 'D.layer_norm_grad: without its scale' norm_grad_scale D.layer_norm_grad 'layer_norm_grad' --count 60
+check_defect 'D.cross_entropy: another class is ignored' entropy_ignore D.cross_entropy 'cross_entropy' --count 60
+check_defect 'D.cross_entropy: without weights' entropy_weights D.cross_entropy 'cross_entropy' --count 60
+check_defect 'D.cross_entropy_grad: without smoothing' entropy_smoothing D.cross_entropy_grad 'cross_entropy_grad' --count 60
+check_defect 'D.attention: causal by one key more' attention_causal D.attention 'attention' --count 60
+check_defect 'D.attention: without its mask' attention_mask D.attention 'attention' --count 60
+check_defect 'D.attention: other weights are dropped' attention_dropout D.attention 'attention' --count 60
+check_defect 'D.attention_grad: another scale' attention_scale D.attention_grad 'attention_grad' --count 60
+check_defect 'D.rope: pairs of the other layout' rope_pairs D.rope 'rope' --count 60
+check_defect 'D.rope: turned the other way' rope_inverse D.rope 'rope' --count 60
+check_defect 'D.dropout: half of the counter' dropout_counter D.dropout 'dropout' --count 60
+check_defect 'D.quantize: a wrong code' quantize D.quantize 'quantize to' --count 60
+check_defect 'D.dequantize: a wrong element' dequantize D.dequantize 'dequantize' --count 60
+check_defect 'D.matmul_q: a wrong element' matmul_q D.matmul_q 'matmul_q of' --count 60
+check_defect 'D.fused: the first scalars are part of the code' fused_scalar D.fused 'of the program of' --count 60
+check_defect 'D.fused: results change places' fused_result D.fused 'of the program of' --count 60
+check_defect 'D.take, of embeddings: wrong for five indices and more' take D.take 'take' --count 60
+check_defect 'D.scatter_add, of their gradients: wrong for five and more' scatter D.scatter_add 'scatter_add\|index_add' --count 60
 check_defect 'D.fft: the inverse is the forward transform' fft_sign D.fft 'ifft' --count 20
 check_defect 'D.fft_r2c: the scale is off by one in 100,000' fft_scale D.fft_r2c 'fft of' --count 60
 check_defect 'D.fft: two axes of three are transformed' fft_axes D.fft 'fftn' --count 100

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Kernels that misread the parameters of their class: a row for each way, what is misread and of
+ * which operations. */
+#include <string.h>
+#include <ndock/plugin_facts.h>
+#include "tests/kit/misread.h"
+
+/* ---- Fourier transforms ---- */
+static void forward(void *p)
+{
+    ((ndp_fft *)p)->inverse = 0;
+}
+static void other_scale(void *p)
+{
+    ndp_fft *fft = p;
+    if (fft->scale != 1)
+        fft->scale *= 1 + 1e-5;
+}
+static void two_axes(void *p)
+{
+    ndp_fft *fft = p;
+    fft->n_axes = fft->n_axes > 2 ? 2 : fft->n_axes;
+}
+
+/* ---- normalisations ---- */
+static void no_eps(void *p)
+{
+    ((ndp_norm *)p)->eps = 0;
+}
+static void last_axis(void *p)
+{
+    ((ndp_norm *)p)->n_reduced = 1;
+}
+static void no_scale(void *p)
+{
+    ((ndp_norm *)p)->has_scale = 0;
+}
+
+/* ---- losses ---- */
+static void other_ignored(void *p)
+{
+    ((ndp_entropy *)p)->ignore = -100;
+}
+static void no_smoothing(void *p)
+{
+    ((ndp_entropy *)p)->smoothing = 0;
+}
+static void no_weights(void *p)
+{
+    ((ndp_entropy *)p)->has_weights = 0;
+}
+
+/* ---- attention, positions, dropout ---- */
+static void one_more_key(void *p)
+{
+    ((ndp_attention *)p)->diagonal++;
+}
+static void no_mask(void *p)
+{
+    ((ndp_attention *)p)->has_mask = 0;
+}
+static void other_draws(void *p)
+{
+    ((ndp_attention *)p)->counter[0]++;
+}
+static void own_scale(void *p)
+{
+    ((ndp_attention *)p)->scale *= 1.01;
+}
+static void other_pairs(void *p)
+{
+    ndp_rope *rope = p;
+    rope->interleaved = !rope->interleaved;
+}
+static void turned_back(void *p)
+{
+    ndp_rope *rope = p;
+    rope->inverse = !rope->inverse;
+}
+static void low_counter(void *p)
+{
+    ((ndp_dropout *)p)->counter[1] = 0;
+}
+
+static const struct {
+    const char *defect;
+    int32_t op;
+    void (*read)(void *params);
+} rows[] = {
+    {"fft_sign", NDP_OP_fft, forward},
+    {"fft_scale", NDP_OP_fft_r2c, other_scale},
+    {"fft_axes", NDP_OP_fft, two_axes},
+    {"softmax_axes", NDP_OP_softmax, last_axis},
+    {"norm_eps", NDP_OP_layer_norm, no_eps},
+    {"norm_scale", NDP_OP_rms_norm, no_scale},
+    {"softmax_grad_axes", NDP_OP_softmax_grad, last_axis},
+    {"norm_grad_eps", NDP_OP_rms_norm_grad, no_eps},
+    {"norm_grad_scale", NDP_OP_layer_norm_grad, no_scale},
+    {"entropy_ignore", NDP_OP_cross_entropy, other_ignored},
+    {"entropy_weights", NDP_OP_cross_entropy, no_weights},
+    {"entropy_smoothing", NDP_OP_cross_entropy_grad, no_smoothing},
+    {"attention_causal", NDP_OP_attention, one_more_key},
+    {"attention_mask", NDP_OP_attention, no_mask},
+    {"attention_dropout", NDP_OP_attention, other_draws},
+    {"attention_scale", NDP_OP_attention_grad, own_scale},
+    {"rope_pairs", NDP_OP_rope, other_pairs},
+    {"rope_inverse", NDP_OP_rope, turned_back},
+    {"dropout_counter", NDP_OP_dropout, low_counter},
+};
+
+static uint32_t params_size(const ndp_call *call)
+{
+    return call->params ? *(const uint32_t *)call->params : 0;
+}
+
+const ndp_call *misread(const char *defect, const ndp_call *call, ndp_call *other, void *params)
+{
+    const uint32_t n = params_size(call);
+    for (size_t i = 0; defect && n && n <= MISREAD_ROOM && i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].op == call->op && strcmp(rows[i].defect, defect) == 0) {
+            *other = *call;
+            other->params = memcpy(params, call->params, n);
+            rows[i].read(params);
+            return other;
+        }
+    return call;
+}
