@@ -58,6 +58,8 @@ class Parser:
         token = self.tokens[self.at][1]
         if text is not None and token != text:
             raise NotUnderstood(f"{token or 'the end'!r} where {text!r} is expected")
+        if self.tokens[self.at][0] == "end":
+            raise NotUnderstood("the end where something is expected")
         self.at += 1
         return token
 
@@ -253,22 +255,37 @@ def number(text: str) -> Any:
     suffix = text[len(bare):].lower()
     if not hexadecimal and ("." in bare or "e" in bare.lower()):
         return ("number", float(bare), "float32" if "f" in suffix else "float64")
-    value = int(bare, 16 if hexadecimal else 8 if len(bare) > 1 and bare[0] == "0" else 10)
+    try:
+        value = int(bare, 16 if hexadecimal else 8 if len(bare) > 1 and bare[0] == "0" else 10)
+    except ValueError:
+        value = 1 << 64
+    if value >= 1 << 64:
+        raise NotUnderstood(f"{text[:40]}, which is no integer of C")
     unsigned = "u" in suffix
     if "l" not in suffix and value < (1 << 32 if unsigned or hexadecimal and value >= 1 << 31 else 1 << 31):
         return ("number", value, "uint32" if unsigned or value >= 1 << 31 else "int32")
     return ("number", value, "uint64" if unsigned or value >= 1 << 63 else "int64")
 
 
+def _read(parser: Parser, rule: Any) -> Any:
+    """What the rule reads; the parser calls itself for what is nested, as deep as Python lets it."""
+    try:
+        return rule()
+    except RecursionError:
+        raise NotUnderstood(f"nesting too deep at token {parser.at}") from None
+
+
 def statements(text: str, types: dict[str, str]) -> list[Any]:
     """The statements of a text; a last one may lack its semicolon."""
-    return Parser(text + ";", types).program()
+    parser = Parser(text + ";", types)
+    found: list[Any] = _read(parser, parser.program)
+    return found
 
 
 def expression(text: str, types: dict[str, str]) -> Any:
     """The expression that a text is."""
     parser = Parser(text, types)
-    found = parser.expression()
+    found = _read(parser, parser.expression)
     if parser.tokens[parser.at][0] != "end":
         raise NotUnderstood(f"{parser.peek()!r} behind an expression")
     return found

@@ -27,8 +27,10 @@ enum { BATCH = 5000, LATE_S = 120 };
 typedef struct {
     char text[512];
     long calls, refused;
+    unsigned char made[ND_CALLS], done[ND_CALLS]; /* called; without an error */
 } shared;
 static shared *now;
+static unsigned char ever_made[ND_CALLS], ever_done[ND_CALLS]; /* by any child */
 uint64_t fuzz_state;
 nd_array *fuzz_pool[POOL];
 
@@ -104,9 +106,12 @@ static void keep(const nd_call *c, nd_value *v)
     }
 }
 
+/* Every other call is of the next function of the table, so that each has its turn. */
 static void one_call(void)
 {
-    const nd_call *c = &nd_calls[below(ND_CALLS)];
+    static unsigned turn;
+    const int k = once_in(2) ? (int)(turn++ % ND_CALLS) : below(ND_CALLS);
+    const nd_call *c = &nd_calls[k];
     nd_value v[ND_CALL_MAX], result = {0};
     if (left_out(c))
         return;
@@ -120,6 +125,8 @@ static void one_call(void)
     judge(c, v, result);
     now->calls++;
     bool succeeded = strcmp(c->result, "nd_status") != 0 || result.i == ND_OK;
+    now->made[k] = 1;
+    now->done[k] |= succeeded;
     if (succeeded && strcmp(c->result, "nd_status") == 0)
         keep(c, v);
     world_clear(c, v, succeeded);
@@ -186,6 +193,30 @@ static long option(int argc, char **argv, const char *name, long otherwise)
     return otherwise;
 }
 
+/* What a child has called. */
+static void remember(void)
+{
+    for (int k = 0; k < ND_CALLS; k++) {
+        ever_made[k] |= now->made[k];
+        ever_done[k] |= now->done[k];
+    }
+}
+
+/* How many functions were never called; those that never succeeded are told. */
+static int unreached(void)
+{
+    int n = 0;
+    for (int k = 0; k < ND_CALLS; k++) {
+        const nd_call *c = &nd_calls[k];
+        if (left_out(c))
+            continue;
+        n += !ever_made[k];
+        if (!ever_done[k])
+            diag("%s: %s", c->name, ever_made[k] ? "no call succeeded" : "never called");
+    }
+    return n;
+}
+
 int main(int argc, char **argv)
 {
     const long seed = option(argc, argv, "--seed", 1), seconds = option(argc, argv, "--seconds", 0);
@@ -200,9 +231,11 @@ int main(int argc, char **argv)
         bad += !batch((uint64_t)(seed + i), calls - made < BATCH ? calls - made : BATCH);
         made += now->calls ? now->calls : 1;
         refused += now->refused;
+        remember();
     }
     diag("%ld calls of %d functions, %ld of them refused", made, ND_CALLS, refused);
     ok(bad == 0, "random calls of the C API: none crashes, hangs, or fails without a word");
+    ok(made < BATCH || unreached() == 0, "every function but those that end objects is called");
     ok(refused > made / 10 && refused < made * 9 / 10, "some are refused, and some are not");
     printf("1..%d\n", tap_count);
     return tap_failures != 0;

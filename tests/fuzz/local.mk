@@ -50,7 +50,7 @@ fuzz_programs += %reldir%/note.t
 # Tools that read files, and parts of the core that do: with the objects they are made of.
 fuzz_tool_sources = tools/mem/read.c tools/mem/sum.c tools/mem/time.c tools/mem/axis.c tools/mem/chart.c tools/mem/draw.c \
   tools/info/suggest.c tools/json.c tools/file.c tools/list.c \
-  tools/replay/replay.c tools/replay/line.c tools/replay/call.c tools/replay/record.c
+  tools/replay/replay.c tools/replay/line.c tools/replay/call.c tools/replay/record.c tools/graph/read.c tools/graph/draw.c
 fuzz_programs += %reldir%/mem.t %reldir%/suggest.t %reldir%/trace.t %reldir%/conf.t %reldir%/store.t %reldir%/rules.t
 %canon_reldir%_mem_t_SOURCES = %reldir%/fuzz_mem.c tools/mem/mem.h tools/mem/read.c tools/mem/sum.c tools/mem/time.c \
   tools/mem/axis.c tools/mem/chart.c tools/mem/draw.c tools/json.c tools/file.c $(fuzz_sources)
@@ -73,8 +73,28 @@ fuzz_programs += %reldir%/mem.t %reldir%/suggest.t %reldir%/trace.t %reldir%/con
 %canon_reldir%_rules_t_CPPFLAGS = $(fuzz_seeds)rules"'
 %canon_reldir%_rules_t_LDADD = $(core_ldadd)
 
+# What was added since: expressions, graphs, quantised arrays, dumps of graphs, and where ranks meet.
+fuzz_programs += %reldir%/expr.t %reldir%/graph.t %reldir%/quant.t %reldir%/show.t %reldir%/meeting.t
+%canon_reldir%_expr_t_SOURCES = %reldir%/fuzz_expr.c $(fuzz_sources)
+%canon_reldir%_expr_t_CPPFLAGS = $(fuzz_seeds)expr"'
+%canon_reldir%_expr_t_LDADD = $(test_ldadd)
+%canon_reldir%_graph_t_SOURCES = %reldir%/fuzz_graph.c $(fuzz_sources)
+%canon_reldir%_graph_t_CPPFLAGS = $(fuzz_seeds)graph"'
+%canon_reldir%_graph_t_LDADD = $(test_ldadd)
+%canon_reldir%_quant_t_SOURCES = %reldir%/fuzz_quant.c $(fuzz_sources)
+%canon_reldir%_quant_t_CPPFLAGS = $(fuzz_seeds)quant"'
+%canon_reldir%_quant_t_LDADD = $(test_ldadd)
+%canon_reldir%_show_t_SOURCES = %reldir%/fuzz_show.c tools/graph/graph.h tools/graph/read.c tools/graph/draw.c tools/tool.h \
+  tools/json.c tools/file.c $(fuzz_sources)
+%canon_reldir%_show_t_CPPFLAGS = $(fuzz_seeds)show"'
+%canon_reldir%_show_t_LDADD = $(core_ldadd)
+%canon_reldir%_meeting_t_SOURCES = %reldir%/fuzz_meeting.c $(fuzz_sources)
+%canon_reldir%_meeting_t_CPPFLAGS = $(fuzz_seeds)meeting"'
+%canon_reldir%_meeting_t_LDADD = $(core_ldadd)
+
 FUZZ_SECONDS = 600
-FUZZ_TARGETS = npy csv gguf npz idx safetensors view name cai elf note mem suggest trace conf store rules
+FUZZ_TARGETS = npy csv gguf npz idx safetensors view name cai elf note mem suggest trace conf store rules \
+  expr graph quant show meeting
 fuzz: all
 	$(AM_V_at)FUZZ_CC='$(FUZZ_CC)' FUZZ_FLAGS='$(AM_CPPFLAGS)' FUZZ_SECONDS='$(FUZZ_SECONDS)' \
 	  FUZZ_TARGETS='$(FUZZ_TARGETS)' NDOCK_PLUGIN_PATH='$(test_plugin_path)' \
@@ -89,9 +109,9 @@ MOSTLYCLEANFILES += %reldir%/*.out
 .PHONY: fuzz check-fuzz
 
 # Calls of the Python package with hostile objects; in sanitizer builds (--enable-sanitizer) any bad access ends them.
-EXTRA_DIST += %reldir%/objects.py %reldir%/hostile.py
+EXTRA_DIST += %reldir%/objects.py %reldir%/hostile.py %reldir%/formulas.py
 if HAVE_PYTHON_HEADERS
-TESTS += %reldir%/objects.py
+TESTS += %reldir%/objects.py %reldir%/formulas.py
 endif
 FUZZ_SEED = 1
 fuzz-python: all
@@ -131,6 +151,11 @@ EXTRA_DIST += %reldir%/fuzz.sh \
 EXTRA_DIST += \
   %reldir%/seeds/mem/empty %reldir%/seeds/mem/huge %reldir%/seeds/mem/whole %reldir%/seeds/suggest/empty \
   %reldir%/seeds/suggest/huge %reldir%/seeds/suggest/items %reldir%/seeds/suggest/version \
+  %reldir%/seeds/expr/applied %reldir%/seeds/expr/bundle %reldir%/seeds/expr/reduced \
+  %reldir%/seeds/graph/captured %reldir%/seeds/graph/rebound %reldir%/seeds/graph/split \
+  %reldir%/seeds/quant/q4_0 %reldir%/seeds/quant/q6_K %reldir%/seeds/quant/q8_0 \
+  %reldir%/seeds/show/empty %reldir%/seeds/show/whole %reldir%/seeds/show/wrong \
+  %reldir%/seeds/meeting/get %reldir%/seeds/meeting/set %reldir%/seeds/meeting/stranger \
   %reldir%/seeds/conf/file \
   %reldir%/seeds/conf/folder %reldir%/seeds/conf/no_path %reldir%/seeds/conf/relative %reldir%/seeds/conf/two \
   %reldir%/seeds/store/cut %reldir%/seeds/store/no_code %reldir%/seeds/store/other_key \
@@ -142,7 +167,7 @@ EXTRA_DIST += \
 # Random calls of the C API, by the table of tests/calls; in make check ten thousand of them.
 check_PROGRAMS += %reldir%/calls.t
 TESTS += %reldir%/calls.t
-%canon_reldir%_calls_t_SOURCES = %reldir%/fuzz_calls.c %reldir%/fuzz_values.c %reldir%/fuzz_calls.h tests/calls/world.c tests/calls/calls.h tests/calls/world.h
+%canon_reldir%_calls_t_SOURCES = %reldir%/fuzz_calls.c %reldir%/fuzz_values.c %reldir%/fuzz_calls.h tests/calls/things.c tests/calls/things.h tests/calls/world.c tests/calls/calls.h tests/calls/world.h
 nodist_%canon_reldir%_calls_t_SOURCES = tests/calls/calls.inc
 %canon_reldir%_calls_t_LDADD = $(test_ldadd)
 %reldir%/fuzz_calls.$(OBJEXT): tests/calls/calls.inc
