@@ -147,3 +147,37 @@ int32_t cuda_launch(const cuda_kernel *k, CUfunction f, ndp_stream *s, uint32_t 
 {
     return cuda_launch_2d(k, f, s, blocks, 1, threads, shared_bytes, params);
 }
+
+/* Drivers that order kernels so in graphs, tell such an order. */
+static int may_begin_early(const cuda_kernel *k, const ndp_stream *s)
+{
+    return s && atomic_load_explicit(&s->captured, memory_order_relaxed) && !cuda_patching() &&
+           k->dev->capability >= 90 && cu.cuLaunchKernelEx && cu.cuGraphNodeGetDependencies_v2 &&
+           cuda_graphs_overlap();
+}
+
+int32_t cuda_launch_early(const cuda_kernel *k, CUfunction f, ndp_stream *s, uint32_t blocks,
+                          uint32_t threads, void *params)
+{
+    cuda_scope scope;
+    void *arguments[] = {params};
+    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                               .value.programmaticStreamSerializationAllowed = 1};
+    if (!may_begin_early(k, s))
+        return cuda_launch(k, f, s, blocks, threads, 0, params);
+    int32_t status = cuda_enter(k->dev, &scope);
+    if (status != NDP_OK)
+        return status;
+    CUresult r = cu.cuLaunchKernelEx(&(CUlaunchConfig){.gridDimX = blocks,
+                                                       .gridDimY = 1,
+                                                       .gridDimZ = 1,
+                                                       .blockDimX = threads,
+                                                       .blockDimY = 1,
+                                                       .blockDimZ = 1,
+                                                       .hStream = cuda_stream(k->dev, s),
+                                                       .attrs = &early,
+                                                       .numAttrs = 1},
+                                     f, arguments, NULL);
+    cuda_leave(&scope);
+    return cuda_fail(r, "%s on cuda:%u", cuda_op_name(k->op), k->dev->index);
+}
