@@ -22,7 +22,7 @@ cuda_host_sources = \
   %reldir%/neural/attention.c %reldir%/neural/attention.h %reldir%/neural/neural.c %reldir%/neural/neural.h \
   %reldir%/neural/norm_grad.c \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
-  %reldir%/program/program.c %reldir%/program/program.h %reldir%/program/source.c %reldir%/program/text.c \
+  %reldir%/program/program.c %reldir%/program/program.h %reldir%/program/prune.c %reldir%/program/source.c %reldir%/program/text.c \
   %reldir%/program/text.def %reldir%/program/text.h \
   %reldir%/quant/quant.c %reldir%/quant/quant.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/random_class.h %reldir%/random/sampler.c \

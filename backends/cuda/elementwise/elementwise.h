@@ -102,7 +102,8 @@ EW_FN int ew_many(int32_t op, int32_t dtype, int32_t inputs)
     case NDP_OP_logaddexp:
         return 1;
     default:
-        if (op >= NDP_OP_erfc && op <= NDP_OP_i1e) /* special functions take far longer than memory does */
+        if (op >= NDP_OP_erfc &&
+            op <= NDP_OP_i1e) /* special functions take far longer than memory does */
             return 1;
         return 4 / inputs;
     }

@@ -30,8 +30,8 @@ int32_t cuda_unsupported(const ndp_call *like, char *why, size_t n);
 /* ---- device.c ---- */
 struct ndp_stream {
     CUstream handle;
-    int wrapped;     /* somebody else's: destroy() leaves it alone */
-    atomic_int busy; /* work of ours was queued since it was last waited for */
+    int wrapped;         /* somebody else's: destroy() leaves it alone */
+    atomic_int busy;     /* work of ours was queued since it was last waited for */
     atomic_int captured; /* a capture was begun on it and has not ended */
 };
 struct ndp_dev {

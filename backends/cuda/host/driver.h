@@ -16,8 +16,8 @@ typedef CUresult(CUDAAPI *cuda_dependencies_fn)(CUgraphNode, CUgraphNode *, size
 /* Those that tell what orders a node behind another, from CUDA 12.3 on: of that 8 bytes each. */
 typedef CUresult(CUDAAPI *cuda_edges_fn)(CUgraphNode, CUgraphNode *, uint64_t *, size_t *);
 typedef CUresult(CUDAAPI *cuda_capture_edges_fn)(CUstream, CUstreamCaptureStatus *, cuuint64_t *id,
-                                                 CUgraph *, const CUgraphNode **,
-                                                 const uint64_t **, size_t *);
+                                                 CUgraph *, const CUgraphNode **, const uint64_t **,
+                                                 size_t *);
 typedef CUresult(CUDAAPI *cuda_launch_ex_fn)(const CUlaunchConfig *, CUfunction, void **params,
                                              void **extra);
 typedef CUresult(CUDAAPI *cuda_node_params_fn)(CUgraphExec, CUgraphNode,

@@ -33,6 +33,8 @@ template <> struct program_word<16> {
     typedef uint4 type;
 };
 
+/* The first n of N elements, 0 < n <= N. Where they are not all there, and at one aligned address,
+ * the last one stands for those that are missing: code without branches is sooner compiled. */
 template <class T, int N>
 static __device__ __forceinline__ void program_load(T (&to)[N], const T *from, bool whole,
                                                     uint32_t n)
@@ -49,8 +51,7 @@ static __device__ __forceinline__ void program_load(T (&to)[N], const T *from, b
     }
 #pragma unroll
     for (uint32_t k = 0; k < N; k++)
-        if (k < n)
-            to[k] = from[k];
+        to[k] = from[k < n ? k : n - 1];
 }
 
 template <class T, int N>
@@ -67,10 +68,12 @@ static __device__ __forceinline__ void program_store(T *to, const T (&from)[N], 
             ((word *)to)[k] = w[k];
         return;
     }
+    T last = from[0];
 #pragma unroll
-    for (uint32_t k = 0; k < N; k++)
-        if (k < n)
-            to[k] = from[k];
+    for (uint32_t k = 0; k < N; k++) {
+        last = k < n ? from[k] : last;
+        to[k < n ? k : n - 1] = last;
+    }
 }
 
 /* Offsets of all operands at element i, in elements. */

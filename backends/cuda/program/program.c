@@ -32,6 +32,19 @@ static CUresult load_image(program_kernel *k, const void *code)
     return r;
 }
 
+static int shorten(const char *source, const char **text, char **room)
+{
+    cuda_texts some;
+    cuda_text words = {0};
+    const int fewer = cuda_program_prune(source, &some, &words);
+    *room = words.data;
+    for (int i = 0; fewer && i < some.n; i++)
+        text[i] = some.text[i];
+    if (!fewer)
+        free(words.data);
+    return fewer;
+}
+
 /* From source to the function on the device as it is open now; under the lock. */
 static int32_t load(program_kernel *k)
 {
@@ -39,8 +52,10 @@ static int32_t load(program_kernel *k)
     cuda_nvrtc_code code;
     cuda_scope scope;
     unsigned epoch = atomic_load(&k->dev->epoch);
-    int32_t status = cuda_nvrtc_compile_with(k->dev, "expression", k->source, options, texts->n,
-                                             texts->text, texts->name, &code);
+    const cuda_nvrtc_headers headers = {
+        .n = texts->n, .text = texts->text, .name = texts->name, .shorten = shorten};
+    int32_t status =
+        cuda_nvrtc_compile_with(k->dev, "expression", k->source, options, &headers, &code);
     if (status != NDP_OK)
         return status;
     status = cuda_enter(k->dev, &scope);
@@ -78,10 +93,21 @@ static int32_t launch(program_kernel *k, ndp_stream *s, uint64_t blocks, void *p
     int32_t status = cuda_enter(k->dev, &scope);
     if (status != NDP_OK)
         return status;
-    CUresult r = cu.cuLaunchKernel(k->function, (unsigned)blocks, 1, 1, CUDA_PROGRAM_THREADS, 1, 1,
-                                   0, cuda_stream(k->dev, s), arguments, NULL);
+    CUresult r = CUDA_SUCCESS;
+    if (cuda_patching())
+        status = cuda_patch_kernel(&(CUDA_KERNEL_NODE_PARAMS){.func = k->function,
+                                                              .gridDimX = (unsigned)blocks,
+                                                              .gridDimY = 1,
+                                                              .gridDimZ = 1,
+                                                              .blockDimX = CUDA_PROGRAM_THREADS,
+                                                              .blockDimY = 1,
+                                                              .blockDimZ = 1,
+                                                              .kernelParams = arguments});
+    else
+        r = cu.cuLaunchKernel(k->function, (unsigned)blocks, 1, 1, CUDA_PROGRAM_THREADS, 1, 1, 0,
+                              cuda_stream(k->dev, s), arguments, NULL);
     cuda_leave(&scope);
-    return cuda_fail(r, "an expression on cuda:%u", k->dev->index);
+    return r == CUDA_SUCCESS ? status : cuda_fail(r, "an expression on cuda:%u", k->dev->index);
 }
 
 static const ndp_view *operand(const ndp_call *call, uint32_t i)
