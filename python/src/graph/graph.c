@@ -188,6 +188,34 @@ static PyObject *eager(PyObject *self, PyObject *function)
     return PyErr_Occurred() ? NULL : py_none(st, status);
 }
 
+/* cond(kind, value, bodies), bodies a tuple of graphs */
+static PyObject *cond(PyObject *self, PyObject *args)
+{
+    py_state *st = py_state_of_self(self);
+    nd_graph *bodies[64];
+    PyObject *o, *tuple;
+    int kind;
+    if (!PyArg_ParseTuple(args, "iOO!:cond", &kind, &o, &PyTuple_Type, &tuple))
+        return NULL;
+    const nd_array *value = py_array_need(st, o, "a condition");
+    const Py_ssize_t n = PyTuple_Size(tuple);
+    if (!value)
+        return NULL;
+    if (n > (Py_ssize_t)(sizeof bodies / sizeof *bodies))
+        return PyErr_Format(PyExc_ValueError, "%zd bodies; 64 are the most", n);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *body = PyTuple_GetItem(tuple, i);
+        if (Py_TYPE(body) != Py_TYPE(self))
+            return PyErr_Format(PyExc_TypeError, "a body is a graph, not %R", body);
+        bodies[i] = of(body)->graph;
+    }
+    PyThreadState *saved = PyEval_SaveThread();
+    nd_status status = nd_graph_cond(of(self)->graph, kind, value, bodies, (int32_t)n);
+    PyEval_RestoreThread(saved);
+    py_drop_now();
+    return py_none(st, status);
+}
+
 /* ---- keys of random numbers ---- */
 static key_list *key_at(PyObject *self, PyObject *index)
 {
@@ -286,6 +314,11 @@ static PyObject *get_segments(PyObject *self, void *unused)
     (void)unused;
     return PyLong_FromLong(nd_graph_segments(of(self)->graph));
 }
+static PyObject *get_capturing(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(nd_stream_is_capturing(of(self)->stream));
+}
 static PyObject *get_pool(PyObject *self, void *unused)
 {
     nd_pool *pool = nd_graph_pool(of(self)->graph);
@@ -296,10 +329,12 @@ static PyObject *get_pool(PyObject *self, void *unused)
                         nd_graph_device(of(self)->graph));
 }
 
-static PyGetSetDef getset[] = {{"nodes", get_nodes, NULL, "How many operations are in it.", NULL},
-                               {"segments", get_segments, NULL, "How many parts it has.", NULL},
-                               {"pool", get_pool, NULL, "The Pool of its memory, or None.", NULL},
-                               {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef getset[] = {
+    {"nodes", get_nodes, NULL, "How many operations are in it.", NULL},
+    {"segments", get_segments, NULL, "How many parts it has.", NULL},
+    {"capturing", get_capturing, NULL, "Whether its stream is captured.", NULL},
+    {"pool", get_pool, NULL, "The Pool of its memory, or None.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
 static PyMethodDef methods[] = {{"end", end, METH_NOARGS, NULL},
                                 {"abort", abort_it, METH_NOARGS, NULL},
                                 {"instantiate", instantiate, METH_NOARGS, NULL},
@@ -308,6 +343,7 @@ static PyMethodDef methods[] = {{"end", end, METH_NOARGS, NULL},
                                 PY_METHOD("rebind", rebind),
                                 {"update", update, METH_O, NULL},
                                 {"eager", eager, METH_O, NULL},
+                                {"cond", cond, METH_VARARGS, NULL},
                                 PY_METHOD("random", draws),
                                 PY_METHOD("set_key", set_key),
                                 {"get_key", get_key, METH_O, NULL},
