@@ -79,8 +79,6 @@ static nd_status check_content(const nd_graph *body, int32_t number)
 
 static nd_status check_body(const nd_graph *g, nd_graph *body, int32_t number)
 {
-    if (!body)
-        return nd__fail(ND_ERR_ARGUMENT, "graph_cond", 3, "body %d is NULL", (int)number);
     if (body == g || body->device != g->device)
         return nd__fail(body == g ? ND_ERR_ARGUMENT : ND_ERR_DEVICE, "graph_cond", 3,
                         "body %d is %s%s", (int)number,
@@ -126,6 +124,8 @@ static nd_status check(const nd_graph *g, int32_t kind, const nd_array *value,
                        nd_graph *const *bodies, int32_t n)
 {
     ND_RETURN_IF(check_kind(kind, n));
+    for (int32_t i = 0; i < n; i++)
+        ND_NEED("graph_cond", 3, bodies[i]);
     ND_RETURN_IF(check_value(g, value));
     for (int32_t i = 0; i < n; i++)
         ND_RETURN_IF(check_body(g, bodies[i], i));

@@ -49,6 +49,7 @@ static const int64_t *shapes[] = {shape23, shape23};
 static int ndims[] = {2, 2};
 static nd_arg operands[2];
 static nd_stream *streams[1];
+static nd_graph *graphs[1];
 static nd_named_array named[1];
 static nd_gguf_item items[1];
 static unsigned char seven[4] = {7, 0, 0, 0}; /* metadata: [7] and 7 */
@@ -263,6 +264,7 @@ bool world_make(void)
                 nd_custom_register(&custom, &w.custom) == ND_OK && make_exprs() && make_files() &&
                 make_graph();
     streams[0] = w.stream;
+    graphs[0] = w.graph;
     return made;
 }
 
@@ -543,6 +545,7 @@ static const pointer_row pointers[] = {
     IT(NULL, "const nd_arg *", NULL, operands),
     IT(NULL, "const nd_index *", NULL, slice),
     IT(NULL, "nd_stream *const *", NULL, streams),
+    IT(NULL, "nd_graph *const *", NULL, graphs),
     IT(NULL, "const nd_named_array *", NULL, named),
     IT(NULL, "const nd_warmup_item *", NULL, &warm),
     IT(NULL, "const nd_module_opts *", NULL, &module_opts),
