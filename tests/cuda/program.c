@@ -153,7 +153,7 @@ int main(void)
     for (int32_t dtype = NDP_BOOL; dtype <= NDP_C128; dtype++)
         for (int special = 0; special < 2; special++)
             if (!some || (special ? dtype == NDP_F32 : dtype == NDP_BF16 || dtype == NDP_I64))
-                every_op(dtype, special, dtype % 2 ? NDP_PROGRAM_FLAT : 0);
+                every_op(dtype, special, dtype % 2 ? NDP_PROGRAM_FLAT : (uint32_t)dtype % 4 << 8);
     if (some) {
         static const int32_t ops[] = {NDP_OP_pow, NDP_OP_gelu, NDP_OP_logaddexp, NDP_OP_divide};
         for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)

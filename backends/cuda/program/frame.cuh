@@ -76,8 +76,8 @@ static __device__ __forceinline__ void program_store(T *to, const T (&from)[N], 
     }
 }
 
-/* Offsets of all operands at element i, in elements. */
-template <int OPERANDS>
+/* Offsets of all operands at element i, in elements; of DIMS dimensions. */
+template <int DIMS, int OPERANDS>
 static __device__ __forceinline__ void program_locate(const cuda_program_strided &p, uint32_t i,
                                                       int64_t (&at)[OPERANDS])
 {
@@ -85,10 +85,9 @@ static __device__ __forceinline__ void program_locate(const cuda_program_strided
     for (int k = 0; k < OPERANDS; k++)
         at[k] = 0;
 #pragma unroll
-    for (int d = 0; d < CUDA_PROGRAM_NDIM; d++) {
-        if (d >= p.ndim)
-            break;
-        uint32_t q = cuda_quotient(i, p.extent[d]), x = i - q * p.extent[d].value;
+    for (int d = 0; d < DIMS; d++) {
+        uint32_t q = d + 1 < DIMS ? cuda_quotient(i, p.extent[d]) : 0;
+        uint32_t x = d + 1 < DIMS ? i - q * p.extent[d].value : i;
         i = q;
 #pragma unroll
         for (int k = 0; k < OPERANDS; k++)

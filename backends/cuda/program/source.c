@@ -3,6 +3,7 @@
  * one function for an element, a line an instruction, each as elementwise.cu has it: operands
  * widened from what is stored, the result narrowed. */
 #include <stdio.h>
+#include "program/program.h"
 #include "program/text.h"
 
 static const char *dtype_word(int32_t dtype)
@@ -130,6 +131,12 @@ int cuda_program_width(const ndp_program *p)
     return least <= 2 ? 8 : 16 / least;
 }
 
+int cuda_program_dims(const ndp_program *p)
+{
+    const int rank = (int)NDP_PROGRAM_RANK(p->flags);
+    return rank > 0 && rank < CUDA_PROGRAM_NDIM ? rank : CUDA_PROGRAM_NDIM;
+}
+
 /* The call of element() for element j of the arrays a0, a1 ..., which end with the results. */
 static void add_call(cuda_text *t, const ndp_program *p)
 {
@@ -185,9 +192,11 @@ static void add_strided(cuda_text *t, const ndp_program *p)
                   "    int64_t at[E][%u];\n",
                   p->n_in + p->n_out);
     add_arrays(t, p, "E");
-    cuda_text_add(t, "#pragma unroll\n    for (int j = 0; j < E; j++) {\n"
-                     "        if (first + j * T >= p.n)\n            break;\n"
-                     "        program_locate(p, first + j * T, at[j]);\n");
+    cuda_text_add(t,
+                  "#pragma unroll\n    for (int j = 0; j < E; j++) {\n"
+                  "        if (first + j * T >= p.n)\n            break;\n"
+                  "        program_locate<%d>(p, first + j * T, at[j]);\n",
+                  cuda_program_dims(p));
     for (uint32_t i = 0; i < p->n_in; i++) {
         cuda_text_add(t, "        a%u[j] = ((const ", i);
         add_stored(t, p->dtype[i]);

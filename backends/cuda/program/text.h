@@ -37,5 +37,7 @@ int cuda_program_is_special(const char *op);
 int cuda_program_source(const ndp_program *, cuda_text *out, char *why, size_t n);
 /* How many elements a thread of program_flat computes. */
 int cuda_program_width(const ndp_program *);
+/* How many dimensions program_strided walks. */
+int cuda_program_dims(const ndp_program *);
 
 #endif
