@@ -146,7 +146,10 @@ class Graph:
         Numbers of a Generator that was used in the capture go on from launch to launch. force: also where another
         graph with the same pool was to run first. Errors: RuntimeError for that; ValueError for another device's stream.
         """
-        inner = self._need()
+        inner = self._graph or self._need()
+        if not self._generators:
+            inner.launch(stream, force)
+            return
         for number, (generator, _) in enumerate(self._generators):
             now = generator.key
             inner.set_key(number, now.seed, *divmod(now.position, _HALF))

@@ -31,7 +31,7 @@ static int open_compiler(void)
 
 static int compiles(const ndp_program *p)
 {
-    static const char *const options[] = {"--gpu-architecture=compute_80", "--std=c++17",
+    static const char *const options[] = {"--gpu-architecture=compute_90", "--std=c++17",
                                           "--fmad=false", "--device-as-default-execution-space",
                                           "-minimal"};
     cuda_texts texts;

@@ -280,6 +280,9 @@ int32_t cuda_launch(const cuda_kernel *, CUfunction, ndp_stream *, uint32_t bloc
  * while what was queued before it ends. */
 int32_t cuda_launch_early(const cuda_kernel *, CUfunction, ndp_stream *, uint32_t blocks,
                           uint32_t threads, void *params);
+/* The same inside cuda_enter(), where nothing is being patched. */
+CUresult cuda_queue_early(ndp_dev *, CUfunction, ndp_stream *, uint32_t blocks, uint32_t threads,
+                          void *params);
 /* The same with a grid of two dimensions. */
 int32_t cuda_launch_2d(const cuda_kernel *, CUfunction, ndp_stream *, uint32_t blocks_x,
                        uint32_t blocks_y, uint32_t threads, uint32_t shared_bytes, void *params);

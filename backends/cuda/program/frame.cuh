@@ -6,6 +6,7 @@
 #include "math/types.cuh"
 #include "program/program.h"
 #include "walk/divisor.cuh"
+#include "walk/earlier.cuh"
 
 template <class T> static __device__ __forceinline__ T program_scalar(const cuda_program_scalar &s)
 {

@@ -104,8 +104,8 @@ static int32_t launch(program_kernel *k, ndp_stream *s, uint64_t blocks, void *p
                                                               .blockDimZ = 1,
                                                               .kernelParams = arguments});
     else
-        r = cu.cuLaunchKernel(k->function, (unsigned)blocks, 1, 1, CUDA_PROGRAM_THREADS, 1, 1, 0,
-                              cuda_stream(k->dev, s), arguments, NULL);
+        r = cuda_queue_early(k->dev, k->function, s, (uint32_t)blocks, CUDA_PROGRAM_THREADS,
+                             params);
     cuda_leave(&scope);
     return r == CUDA_SUCCESS ? status : cuda_fail(r, "an expression on cuda:%u", k->dev->index);
 }

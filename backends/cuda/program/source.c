@@ -161,7 +161,8 @@ static void add_flat(cuda_text *t, const ndp_program *p)
                   "enum { N = %d };\nextern \"C\" __global__ void "
                   "__launch_bounds__(CUDA_PROGRAM_THREADS)\n    program_flat(const "
                   "__grid_constant__ cuda_program_flat p)\n{\n"
-                  "    const uint64_t at = ((uint64_t)blockIdx.x * CUDA_PROGRAM_THREADS + "
+                  "    cuda_after_earlier();\n    const uint64_t at = ((uint64_t)blockIdx.x * "
+                  "CUDA_PROGRAM_THREADS + "
                   "threadIdx.x) * N;\n    if (at >= p.n)\n        return;\n"
                   "    const uint32_t n = p.n - at < N ? (uint32_t)(p.n - at) : N;\n"
                   "    const bool whole = p.aligned && n == N;\n",
@@ -184,13 +185,14 @@ static void add_flat(cuda_text *t, const ndp_program *p)
 
 static void add_strided(cuda_text *t, const ndp_program *p)
 {
-    cuda_text_add(t,
-                  "extern \"C\" __global__ void __launch_bounds__(CUDA_PROGRAM_THREADS)\n"
-                  "    program_strided(const __grid_constant__ cuda_program_strided p)\n{\n"
-                  "    enum { E = CUDA_PROGRAM_EACH, T = CUDA_PROGRAM_THREADS };\n"
-                  "    const uint32_t first = blockIdx.x * (E * T) + threadIdx.x;\n"
-                  "    int64_t at[E][%u];\n",
-                  p->n_in + p->n_out);
+    cuda_text_add(
+        t,
+        "extern \"C\" __global__ void __launch_bounds__(CUDA_PROGRAM_THREADS)\n"
+        "    program_strided(const __grid_constant__ cuda_program_strided p)\n{\n"
+        "    cuda_after_earlier();\n    enum { E = CUDA_PROGRAM_EACH, T = CUDA_PROGRAM_THREADS };\n"
+        "    const uint32_t first = blockIdx.x * (E * T) + threadIdx.x;\n"
+        "    int64_t at[E][%u];\n",
+        p->n_in + p->n_out);
     add_arrays(t, p, "E");
     cuda_text_add(t,
                   "#pragma unroll\n    for (int j = 0; j < E; j++) {\n"
