@@ -5,10 +5,11 @@
     bench/fuse.py [--device cpu] [--n 2^25] [--rounds 5] [--only WORD]
 
 GB/s of useful traffic: the bytes of the arguments and results, each counted once. On the CPU beside NumPy, numexpr and PyTorch, on
-cuda beside torch.compile and cupy.fuse, where these are installed. copy: ndock's own copy of an array of the same size, in the same
+cuda beside torch.compile, cupy.fuse and jax.jit, where these are installed. copy: ndock's own copy of an array of the same size, in the same
 run; of copy: the fused figure over it, for the traffic of one read a write as well as for more. Best of the rounds, taken in turns.
 first: what the first fused call took, milliseconds. A row that fails says so, and the others go on."""
 import argparse
+import os
 import time
 
 PARSER = argparse.ArgumentParser()
@@ -33,6 +34,8 @@ def optional(name):
 import numpy  # noqa: E402
 import ndock as nd  # noqa: E402
 numexpr, torch, cupy = optional("numexpr"), optional("torch"), optional("cupy")
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+jax = optional("jax") if GPU and not ARGS.no_compile else None
 
 
 # ---- the functions: m is the module whose arrays they get ----
@@ -77,6 +80,8 @@ def normal(m, x):
         return 0.5 * (1 + nd.erf(x * 0.7071067811865476))
     if m is torch:
         return 0.5 * (1 + torch.erf(x * 0.7071067811865476))
+    if jax and m is jax.numpy:
+        return 0.5 * (1 + jax.scipy.special.erf(x * 0.7071067811865476))
     return 1 / (1 + m.exp(-1.5957691216 * (x + 0.044715 * x * x * x)))  # NumPy and CuPy's core have no erf
 
 
@@ -103,14 +108,16 @@ ROWS = {  # name: function, shapes of the arguments, numexpr's text
 def sync(module):
     if GPU:
         {nd: lambda: nd.synchronize(ARGS.device), torch: lambda: torch.cuda.synchronize(),
-         cupy: lambda: cupy.cuda.Stream.null.synchronize()}[module]()
+         cupy: lambda: cupy.cuda.Stream.null.synchronize(), jax: lambda: None}[module]()
 
 
 def timed(fn, module, calls):
     sync(module)
     start = time.perf_counter()
     for _ in range(calls):
-        fn()
+        result = fn()
+    if jax and module is jax:
+        result.block_until_ready()  # they run in order
     sync(module)
     return (time.perf_counter() - start) / calls
 
@@ -148,6 +155,10 @@ def contestants(name, dtype):
         arrays = [cupy.asarray(h) for h in hosts]
         kernel = cupy.fuse(lambda *xs: function(cupy, *xs))
         made.append(("cupy.fuse", cupy, lambda: kernel(*arrays)))
+    if jax:
+        handed = [jax.numpy.asarray(h).astype(dtype) for h in hosts]
+        jitted = jax.jit(lambda *xs: function(jax.numpy, *xs))
+        made.append(("jax.jit", jax, lambda: jitted(*handed)))
     nbytes = sum(a.nbytes for a in ours) + fused(*ours).nbytes
     return made, nbytes, source.nbytes * 2, first, why
 

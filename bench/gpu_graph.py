@@ -194,11 +194,23 @@ def rebinding(ours, args):
     def once():
         turn[0] += 1
         g.rebind(number, arrays[turn[0] % 2])
+    def launched():
+        once()
+        g.launch()
+        ours.wait()
+
+    def only_launch():
+        g.launch()
+        ours.wait()
+    launched()
     took = best(once, args.rounds)
-    g.launch()
+    # A node that cannot be changed in place costs a capture at the next launch.
+    both = max(best(launched, args.rounds) - best(only_launch, args.rounds), took)
+    launched()
     value, want = float(nd.sum(ours.result)) / N, (args.nodes + 1) * (2 + turn[0] % 2)
     row(f"rebind, us ({args.nodes} nodes read it)", [f"{took:.2f}"])
-    row("   us a node beyond 5 (aim 0.3)", [f"{max(took - 5, 0) / args.nodes:.3f}"])
+    row("   with what the next launch takes more", [f"{both:.2f}"])
+    row("   us a node beyond 5 (aim 0.3)", [f"{max(both - 5, 0) / args.nodes:.3f}"])
     print("   values after it are right" if value == want else f"   WRONG: {value}, not {want}")
 
 

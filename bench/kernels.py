@@ -173,7 +173,8 @@ def first_calls(s):
     for name, texts in sides.items():
         try:
             with tempfile.TemporaryDirectory() as folder:
-                env = {**os.environ, "NDOCK_KERNEL_CACHE_DIR": folder, "CUPY_CACHE_DIR": folder}
+                env = {**os.environ, "NDOCK_KERNEL_CACHE_DIR": folder, "CUPY_CACHE_DIR": folder,
+                       "PYTHONPYCACHEPREFIX": folder, "PYTHONDONTWRITEBYTECODE": ""}  # modules come compiled, as when they are installed
                 times = []
                 for _ in range(4):
                     out = subprocess.run([sys.executable, "-c", CHILD.format(**texts)], env=env, capture_output=True, text=True)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Seven functions as users write them, run operation by operation and through nd.fuse: the same bits, and both times.
+"""Seven functions as users write them, run operation by operation, through nd.fuse, as graphs (nd.graphed), and both: the same
+bits, and the times.
 
     examples/fused.py [--device auto] [--size 1000000] [--rounds 5]"""
 import argparse
@@ -69,10 +70,10 @@ def programs(n, device):
     def make(*shape):
         return nd.random.Generator(next(key)).uniform(0.5, 1.5, shape, dtype="float32", device=device)
     side = max(int(n ** 0.5), 4)
-    layers = [make(max(n // 100 // 64, 1), 64) for _ in range(100)]
+    layers = [[make(max(n // 100 // 64, 1), 64) for _ in range(100)] for _ in range(4)]
     yield "softmax by hand", softmax, (make(max(n // 1000, 1), 1000),)
     yield "GELU by hand", gelu, (make(n),)
-    yield "Adam, 100 arrays", adam, (layers, layers, layers, layers, 1e-3)
+    yield "Adam, 100 arrays", adam, (*layers, 1e-3)
     yield "Black-Scholes", black_scholes, (make(n), make(n), make(n))
     yield "Mandelbrot", mandelbrot, (make(n // 10) * 2.5 - 3.25, make(n // 10) * 2.5 - 2.5)
     yield "k-means step", k_means, (make(n // 10, 1), make(n // 10, 1), make(8), make(8), nd.arange(8, device=device))
@@ -94,6 +95,10 @@ def best(function, arguments, rounds, device):
     return least * 1e3
 
 
+def alike(got, want):
+    return len(got) == len(want) and all(bool(nd.all((g == w) | (nd.isnan(g) & nd.isnan(w)))) for g, w in zip(got, want))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="auto")
@@ -101,17 +106,21 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
     device = nd.Device(args.device)
-    print(f"{device}: milliseconds operation by operation, fused, and their ratio")
+    print(f"{device}: milliseconds operation by operation, fused, as a graph, as a graph of what is fused; the first over each")
     for name, function, arguments in programs(args.size, device):
         fused = nd.fuse(function)
+        ways = [function, fused, nd.graphed(function), nd.graphed(nd.fuse(function))]
         want = flat(function(*arguments))
-        fused(*arguments)
-        got = flat(fused(*arguments))
-        why = fused.fused_reason
-        same = len(got) == len(want) and all(bool(nd.all((g == w) | (nd.isnan(g) & nd.isnan(w)))) for g, w in zip(got, want))
-        eager, quick = best(function, arguments, args.rounds, device), best(fused, arguments, args.rounds, device)
-        print(f"{name:18} {eager:9.3f} {quick:9.3f} {eager / quick:6.2f}  {'same values' if same else 'DIFFERS'}"
-              f"{'  in part by single operations: ' + why if why else ''}")
+        same, reasons = True, []
+        for way in ways[1:]:
+            way(*arguments)
+            same = alike(flat(way(*arguments)), want) and same
+        if fused.fused_reason:
+            reasons.append("in part by single operations: " + fused.fused_reason)
+        reasons += [f"no graph: {why}" for way in ways[2:] for why in way.reasons()]
+        took = [best(way, arguments, args.rounds, device) for way in ways]
+        print(f"{name:18} " + " ".join(f"{t:8.3f}" for t in took) + "  " + " ".join(f"{took[0] / t:5.2f}" for t in took[1:])
+              + f"  {'same values' if same else 'DIFFERS'}" + "".join("  " + why for why in reasons))
 
 
 if __name__ == "__main__":

@@ -55,6 +55,7 @@ python_sources += %reldir%/src/memory/memory.h
 python_sources += %reldir%/src/memory/pinned.c
 python_sources += %reldir%/src/memory/plans.c
 python_sources += %reldir%/src/memory/stats.c
+python_sources += %reldir%/src/graph/between.c
 python_sources += %reldir%/src/graph/graph.c
 python_sources += %reldir%/src/graph/graph.h
 python_sources += %reldir%/src/asarray/asarray.c

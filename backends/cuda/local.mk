@@ -22,7 +22,7 @@ cuda_host_sources = \
   %reldir%/neural/attention.c %reldir%/neural/attention.h %reldir%/neural/neural.c %reldir%/neural/neural.h \
   %reldir%/neural/norm_grad.c \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
-  %reldir%/program/program.c %reldir%/program/program.h %reldir%/program/source.c %reldir%/program/text.c \
+  %reldir%/program/program.c %reldir%/program/program.h %reldir%/program/prune.c %reldir%/program/source.c %reldir%/program/text.c \
   %reldir%/program/text.def %reldir%/program/text.h \
   %reldir%/quant/quant.c %reldir%/quant/quant.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/random_class.h %reldir%/random/sampler.c \
@@ -60,7 +60,7 @@ cuda_kernel_headers = \
   %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \
   %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh \
   %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/sort.h \
-  %reldir%/walk/divisor.cuh %reldir%/walk/divisor.h %reldir%/walk/lines.cuh %reldir%/walk/lines.h %reldir%/walk/walk.cuh \
+  %reldir%/walk/divisor.cuh %reldir%/walk/divisor.h %reldir%/walk/earlier.cuh %reldir%/walk/lines.cuh %reldir%/walk/lines.h %reldir%/walk/walk.cuh \
   %reldir%/walk/walk.h
 EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/plugin.map
 

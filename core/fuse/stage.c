@@ -124,6 +124,7 @@ static nd_status run_loop(nd_fusing *run, nd_fuse_program *p, operands *o, const
     const ndp_kernel *kernel;
     ndp_call call;
     p->flags = set_views(run, p, o) ? NDP_PROGRAM_FLAT : 0;
+    p->flags |= (uint32_t)o->ndim << 8;
     ND_RETURN_IF(nd__fuse_loop_get(run->device, p, &loop, &kernel, why));
     nd_status status = ND_OK;
     if (kernel) {

@@ -216,8 +216,6 @@ static nd_status check_apart(const nd_graph *g, const nd_graph_argument *to, con
 
 static nd_status set_argument(nd_graph *g, nd_graph_argument *to, const nd_array *a)
 {
-    if (a->storage == to->array->storage && a->offset == to->array->offset)
-        return ND_OK;
     for (uint32_t u = 0; u < to->n; u++) {
         const nd_graph_use *use = &to->use[u];
         set_operand(nd__graph_node(g, use->segment, use->node), use->i, a->storage->mem,
@@ -244,6 +242,8 @@ static nd_status replace(nd_graph *g, int32_t index, const nd_array *a)
                         (unsigned)g->n_arguments, (int)index);
     nd_graph_argument *to = &g->argument[index];
     ND_RETURN_IF(check_alike(to, a));
+    if (a->storage == to->array->storage && a->offset == to->array->offset)
+        return ND_OK;
     ND_RETURN_IF(check_apart(g, to, a));
     ND_RETURN_IF(nd__graph_instantiate(g));
     return set_argument(g, to, a);

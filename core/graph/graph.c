@@ -237,7 +237,7 @@ static nd_status run_between(nd_graph *g, nd_segment_of_graph *s)
 {
     ND_RETURN_IF(nd__graph_instantiate(g));
     ND_RETURN_IF(nd__graph_run_segment(g, s, g->device->async ? g->stream : NULL));
-    return s->fn ? s->fn(s->ctx) : (nd_status)ND_OK;
+    return nd__graph_run_between(g, s, g->stream);
 }
 
 static nd_status split(nd_graph *g, nd_status (*fn)(void *ctx), void *ctx,
@@ -245,8 +245,6 @@ static nd_status split(nd_graph *g, nd_status (*fn)(void *ctx), void *ctx,
 {
     nd_captured *captured = NULL;
     nd_status status = end_capture(g, &captured);
-    if (g->capture)
-        return status;
     if (status == ND_OK)
         status = add_segment(g, captured);
     if (status == ND_OK) {
@@ -258,6 +256,8 @@ static nd_status split(nd_graph *g, nd_status (*fn)(void *ctx), void *ctx,
     } else if (release) {
         release(ctx);
     }
+    if (g->capture) /* refused: it goes on */
+        return status;
     if (status == ND_OK)
         status = begin_capture(g, g->pool);
     if (status != ND_OK) {
@@ -271,8 +271,13 @@ static nd_status split(nd_graph *g, nd_status (*fn)(void *ctx), void *ctx,
 nd_status nd_graph_break(nd_graph *g, nd_status (*fn)(void *ctx), void *ctx,
                          void (*release)(void *ctx))
 {
-    ND_RETURN_IF(take_open(g, "graph_break"));
-    nd_status status = split(g, fn, ctx, release);
+    nd_status status = take_open(g, "graph_break");
+    if (status != ND_OK) {
+        if (release)
+            release(ctx);
+        return status;
+    }
+    status = split(g, fn, ctx, release);
     nd__graph_drop(g);
     return status;
 }

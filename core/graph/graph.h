@@ -91,6 +91,12 @@ void nd__graph_settle(nd_graph *g);
 /* ---- launch.c ---- */
 nd_status nd__graph_run_segment(nd_graph *g, nd_segment_of_graph *segment, nd_stream *s);
 nd_status nd__graph_instantiate(nd_graph *g);
+/* What is between the segment and the next, with s current. */
+nd_status nd__graph_run_between(nd_graph *g, const nd_segment_of_graph *segment, nd_stream *s);
+
+/* ---- cond.c ---- */
+/* "if", "while" or "switch", if that is what stands behind the segment; else NULL. */
+const char *nd__graph_condition(const nd_segment_of_graph *segment);
 
 /* ---- play.c ---- */
 /* Queues the calls of a tape on s (NULL: the device queues nothing, they run). */

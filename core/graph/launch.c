@@ -107,18 +107,22 @@ static nd_status follow_last(nd_graph *g, nd_stream *s)
     return ND_OK;
 }
 
+nd_status nd__graph_run_between(nd_graph *g, const nd_segment_of_graph *segment, nd_stream *s)
+{
+    nd_scope scope;
+    if (!segment->fn)
+        return ND_OK;
+    ND_RETURN_IF(nd__scope_enter("graph_launch", g->device, s, &scope));
+    nd_status status = segment->fn(segment->ctx);
+    nd__scope_leave(&scope);
+    return status;
+}
+
 static nd_status run_segments(nd_graph *g, nd_stream *s)
 {
     for (uint32_t i = 0; i < g->n; i++) {
-        nd_segment_of_graph *segment = &g->segment[i];
-        ND_RETURN_IF(nd__graph_run_segment(g, segment, s));
-        if (!segment->fn)
-            continue;
-        nd_scope scope;
-        ND_RETURN_IF(nd__scope_enter("graph_launch", g->device, s, &scope));
-        nd_status status = segment->fn(segment->ctx);
-        nd__scope_leave(&scope);
-        ND_RETURN_IF(status);
+        ND_RETURN_IF(nd__graph_run_segment(g, &g->segment[i], s));
+        ND_RETURN_IF(nd__graph_run_between(g, &g->segment[i], s));
     }
     return ND_OK;
 }

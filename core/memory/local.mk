@@ -6,7 +6,7 @@ core_memory_sources = %reldir%/backend.c %reldir%/callback.c %reldir%/calls.c %r
   %reldir%/caching/arena.c %reldir%/caching/block.c %reldir%/caching/caching.c %reldir%/caching/caching.h \
   %reldir%/caching/expandable.c %reldir%/caching/gate.c %reldir%/caching/grow.c %reldir%/caching/ladder.c \
   %reldir%/caching/magazine.c %reldir%/caching/order.c %reldir%/caching/pool.c %reldir%/caching/release.c \
-  %reldir%/caching/report.c %reldir%/caching/segment.c %reldir%/caching/steal.c %reldir%/caching/stream_queue.c \
+  %reldir%/caching/report.c %reldir%/caching/reuse.c %reldir%/caching/segment.c %reldir%/caching/steal.c %reldir%/caching/stream_queue.c \
   %reldir%/caching/types.h %reldir%/choose/choose.c %reldir%/conf/conf.c %reldir%/conf/conf.h \
   %reldir%/conf/conf_divisions.c %reldir%/conf/conf_keys.c %reldir%/conf/conf_plugin.c %reldir%/conf/conf_pytorch.c \
   %reldir%/conf/conf_service.c %reldir%/conf/conf_waiting.c %reldir%/conf/settings.h %reldir%/pinned/pinned.c \

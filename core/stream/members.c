@@ -110,6 +110,46 @@ static void reach(const nd_tape *t, const uint32_t *from, uint32_t n, unsigned c
             reached[t->node[i]->before[b]] = 1;
 }
 
+uint32_t nd__tape_length(const nd_stream *s)
+{
+    nd_tape *t = nd__tape_of(s);
+    if (!t)
+        return 0;
+    pthread_mutex_lock(&t->lock);
+    const uint32_t n = t->n;
+    pthread_mutex_unlock(&t->lock);
+    return n;
+}
+
+/* The latest of the first n nodes that was queued on a member's stream; n: there is none. */
+static uint32_t latest(const nd_tape *t, uint32_t n, const nd_tape_member *m)
+{
+    for (uint32_t i = n; i-- > 0;)
+        if (t->node[i]->member == (uint32_t)(m - t->member))
+            return i;
+    return n;
+}
+
+bool nd__tape_follows(const nd_stream *s, const nd_stream *other, uint32_t n)
+{
+    nd_tape *t = nd__tape_of(s);
+    if (!t || nd__tape_of(other) != t)
+        return false;
+    pthread_mutex_lock(&t->lock);
+    const nd_tape_member *mine = member_of(t, s), *theirs = member_of(t, other);
+    n = n < t->n ? n : t->n;
+    const uint32_t last = theirs ? latest(t, n, theirs) : n;
+    unsigned char *reached = mine && theirs ? calloc(1, t->n + 1) : NULL;
+    bool follows = reached && last == n;
+    if (reached && !follows) {
+        reach(t, mine->tail, mine->n_tail, reached);
+        follows = reached[last];
+    }
+    pthread_mutex_unlock(&t->lock);
+    free(reached);
+    return follows;
+}
+
 bool nd__tape_unjoined(nd_tape *t, char *text, size_t n)
 {
     size_t length = 0;

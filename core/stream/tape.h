@@ -107,6 +107,11 @@ nd_status nd__tape_enlist(nd_tape *t, nd_stream *s, const char *op);
 nd_status nd__tape_mark(nd_tape *t, nd_stream *s, const char *op, uint32_t **seen, uint32_t *n);
 /* s, which joins if it is in no capture, comes after these nodes. */
 nd_status nd__tape_join(nd_tape *t, nd_stream *s, const char *op, const uint32_t *seen, uint32_t n);
+/* How many nodes the capture has that s is in; 0: it is in none. */
+uint32_t nd__tape_length(const nd_stream *s);
+/* Whether the next operation of s comes after all that `other` queued among the first n nodes, both
+ * being in one capture. */
+bool nd__tape_follows(const nd_stream *s, const nd_stream *other, uint32_t n);
 /* All streams are themselves again. */
 void nd__tape_end(nd_tape *t);
 /* Streams with work that the first one does not come after, by their ids, as a text; false: there

@@ -57,9 +57,25 @@ ND_API ND_MUST_USE nd_status nd_graph_abort(nd_graph *graph);
  * fn(ctx) is called, with no capture underway, and the capture goes on. Every launch does the same
  * in this order. fn finds the stream current; a status other than ND_OK ends the launch, or the
  * capture (as nd_graph_abort). fn NULL only splits. release(ctx), which may be NULL, is called when
- * the graph is gone. Arrays from before the break are used behind it as they are. */
+ * the graph is gone, or by a call that fails. Arrays from before the break are used behind it as they are. */
 ND_API ND_MUST_USE nd_status nd_graph_break(nd_graph *graph, nd_status (*fn)(void *ctx), void *ctx,
                                             void (*release)(void *ctx));
+/* Conditional work, at this place of a graph that is being captured: graphs that were captured
+ * before, which each launch runs by what one element, a bool or an integer, holds then.
+ *   ND_GRAPH_IF      bodies[0] if it is not 0; else bodies[1], if there are two
+ *   ND_GRAPH_WHILE   bodies[0] as long as it is not 0, which is looked at before each round; the body
+ *                    changes it
+ *   ND_GRAPH_SWITCH  bodies[value]; none where the value is no number from 0 to n - 1
+ * The graph keeps the value and the bodies, which are of its device and may be conditional
+ * themselves. A body draws no random numbers by nd_graph_random and has no functions of the host. Its
+ * memory was taken when it was captured; where it does not run, its results stay what they were. The
+ * value and what bodies use are these arrays, whatever nd_graph_set_arg puts elsewhere. Like
+ * nd_graph_break it splits the capture: what was captured so far runs now, then the bodies as the
+ * value says. Each launch waits for the value on the host. ND_ERR_ARGUMENT, ND_ERR_DTYPE, ND_ERR_SHAPE,
+ * ND_ERR_DEVICE; ND_ERR_STATE for bodies that are still captured. */
+enum { ND_GRAPH_IF = 0, ND_GRAPH_WHILE = 1, ND_GRAPH_SWITCH = 2 };
+ND_API ND_MUST_USE nd_status nd_graph_cond(nd_graph *graph, int32_t kind, const nd_array *value,
+                                           nd_graph *const *bodies, int32_t n);
 /* Whether the stream is being captured; 0 or 1. */
 ND_API int32_t nd_stream_is_capturing(nd_stream *stream);
 

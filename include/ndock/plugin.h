@@ -486,6 +486,8 @@ typedef struct {
     const int32_t *out; /* the values that are results, in the order of the call's */
 } ndp_program;
 #define NDP_PROGRAM_FLAT 1u /* every operand of every call is dense, and of rank 1 */
+/* The rank of every call, from 1 on; 0: any. */
+#define NDP_PROGRAM_RANK(flags) ((flags) >> 8 & 255u)
 typedef struct {
     uint32_t size, zero;
     /* The kernel of a program, whose calls have op NDP_OP_NONE and no params. All that it needs of

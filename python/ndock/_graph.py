@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from types import TracebackType
+    from collections.abc import Sequence
     from typing import Any, Callable, Optional, Union
 
     from ._device import DeviceLike, StreamLike
@@ -88,6 +89,45 @@ class Graph:
         self._need().eager(function)
         _capturing.begin(self)
 
+    def _condition(self, kind: int, value: Array, bodies: Any) -> None:
+        inner = self._need()
+        try:
+            inner.cond(kind, value, tuple([body._need() for body in bodies]))
+        except BaseException:
+            if not inner.capturing:  # a body failed, which has ended the capture
+                _capturing.end(self)
+            raise
+
+    def cond(self, value: Array, then: Graph, otherwise: Optional[Graph] = None, /) -> None:
+        """At this place of the capture: each launch runs the graph `then` where value, an Array of one bool or integer,
+        is not 0, and else `otherwise`, if there is one.
+
+        The bodies were captured before, on the same device; they draw no random numbers and call no functions of the
+        host, but may have conditions themselves. Where a body does not run, its results stay as they were. As eager()
+        does, this splits the capture: what was captured so far runs now, and then a body. Errors: TypeError, ValueError
+        for another value; ValueError for what cannot be a body.
+
+        >>> x, deep = nd.zeros(2), nd.asarray(True)
+        >>> with nd.graph() as body:
+        ...     nd.add(x, 1, out=x)
+        >>> with nd.graph() as g:
+        ...     g.cond(deep, body)
+        >>> g.launch()
+        >>> x
+        array([2., 2.], dtype=float64, device='cpu:0')
+        """
+        self._condition(0, value, (then,) if otherwise is None else (then, otherwise))
+
+    def while_loop(self, value: Array, body: Graph, /) -> None:
+        """At this place of the capture: each launch runs the graph body again and again, as long as value, an Array of
+        one bool or integer that the body changes, is not 0; it is looked at before each round. See cond()."""
+        self._condition(1, value, (body,))
+
+    def switch(self, value: Array, bodies: Sequence[Graph], /) -> None:
+        """At this place of the capture: each launch runs bodies[value], of up to 64 graphs; none where value, an Array of
+        one bool or integer, is no index of them, as a negative number is none. See cond()."""
+        self._condition(2, value, bodies)
+
     def _draws(self, generator: Any) -> None:
         """The generator is about to be used in the capture."""
         if all(known is not generator for known, _ in self._generators):
@@ -106,7 +146,10 @@ class Graph:
         Numbers of a Generator that was used in the capture go on from launch to launch. force: also where another
         graph with the same pool was to run first. Errors: RuntimeError for that; ValueError for another device's stream.
         """
-        inner = self._need()
+        inner = self._graph or self._need()
+        if not self._generators:
+            inner.launch(stream, force)
+            return
         for number, (generator, _) in enumerate(self._generators):
             now = generator.key
             inner.set_key(number, now.seed, *divmod(now.position, _HALF))

@@ -156,6 +156,7 @@ static const char *const hopeless[] = {
     "nd_graph_end", /* of a graph that has been captured */
     "nd_graph_abort",
     "nd_graph_break",
+    "nd_graph_cond",
     "nd_graph_random",
     "nd_graph_keep",
     "nd_graph_update", /* with itself */

@@ -19,6 +19,7 @@ const int64_t *shapes[] = {shape23, shape23};
 int ndims[] = {2, 2};
 nd_arg operands[2];
 nd_stream *streams[1];
+nd_graph *graphs[1];
 nd_named_array named[1];
 nd_gguf_item items[1];
 unsigned char seven[4] = {7, 0, 0, 0}; /* metadata: [7] and 7 */
@@ -234,6 +235,7 @@ bool world_make(void)
                 nd_custom_register(&custom, &w.custom) == ND_OK && make_exprs() && make_files() &&
                 make_graph();
     streams[0] = w.stream;
+    graphs[0] = w.graph;
     return made;
 }
 

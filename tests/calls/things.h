@@ -47,6 +47,7 @@ extern const int64_t *shapes[2];
 extern int ndims[2];
 extern nd_arg operands[2];
 extern nd_stream *streams[1];
+extern nd_graph *graphs[1];
 extern nd_named_array named[1];
 extern nd_gguf_item items[1];
 extern unsigned char seven[4];

@@ -10,6 +10,7 @@ gpu_tests += %reldir%/context.t
 gpu_tests += %reldir%/copies.t
 gpu_tests += %reldir%/fft.t
 gpu_tests += %reldir%/graph.t
+gpu_tests += %reldir%/graph_cond.t
 gpu_tests += %reldir%/graph_memory.t
 gpu_tests += %reldir%/graph_replay.t
 gpu_tests += %reldir%/graph_threads.t
@@ -41,7 +42,8 @@ if HAVE_CUDA
 %reldir%/copies.log: %reldir%/context.log
 %reldir%/fft.log: %reldir%/copies.log
 %reldir%/graph.log: %reldir%/fft.log
-%reldir%/graph_memory.log: %reldir%/graph.log
+%reldir%/graph_cond.log: %reldir%/graph.log
+%reldir%/graph_memory.log: %reldir%/graph_cond.log
 %reldir%/graph_replay.log: %reldir%/graph_memory.log
 %reldir%/graph_threads.log: %reldir%/graph_replay.log
 %reldir%/graph_values.log: %reldir%/graph_threads.log
@@ -85,7 +87,7 @@ endif
 %canon_reldir%_locking_t_LDADD = $(test_ldadd) -ldl
 %canon_reldir%_compile_t_SOURCES = %reldir%/compile.c
 %canon_reldir%_compile_t_LDADD = $(test_ldadd) -ldl
-%canon_reldir%_program_t_SOURCES = %reldir%/program.c backends/cuda/program/source.c backends/cuda/program/text.c
+%canon_reldir%_program_t_SOURCES = %reldir%/program.c backends/cuda/program/prune.c backends/cuda/program/source.c backends/cuda/program/text.c
 %canon_reldir%_program_t_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda -DCUDA_SOURCE_DIR='"$(abs_top_srcdir)"'
 %canon_reldir%_program_t_LDADD = -ldl -lpthread
 %canon_reldir%_walk_t_SOURCES = %reldir%/walk.c backends/cuda/walk/plan.c
@@ -101,6 +103,9 @@ endif
 %canon_reldir%_capture_ops_t_SOURCES = tests/stream/capture_ops.c
 %canon_reldir%_capture_ops_t_CPPFLAGS = $(AM_CPPFLAGS) -DCAPTURE_ON_CUDA
 %canon_reldir%_capture_ops_t_LDADD = $(core_ldadd) -lpthread
+%canon_reldir%_graph_cond_t_SOURCES = tests/graph/cond.c
+%canon_reldir%_graph_cond_t_CPPFLAGS = $(AM_CPPFLAGS) -DGRAPHS_ON_CUDA
+%canon_reldir%_graph_cond_t_LDADD = $(test_ldadd) -lpthread
 %canon_reldir%_graph_memory_t_SOURCES = tests/graph/memory.c
 %canon_reldir%_graph_memory_t_CPPFLAGS = $(AM_CPPFLAGS) -DGRAPHS_ON_CUDA
 %canon_reldir%_graph_memory_t_LDADD = $(test_ldadd) -lpthread

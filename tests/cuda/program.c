@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The CUDA plug-in's sources for programs compile: every operation in every dtype that kernels
- * compute in, every conversion, flat and strided; by NVRTC, which needs no GPU. */
+ * The CUDA plug-in's sources for programs compile, with the short form of their headers: every
+ * operation in every dtype that kernels compute in, every conversion, flat and strided, and
+ * operations by themselves; by NVRTC, which needs no GPU. */
 #include <dlfcn.h>
 #include "backends/cuda/program/text.h"
 #include "tests/tap.h"
@@ -30,19 +31,21 @@ static int open_compiler(void)
 
 static int compiles(const ndp_program *p)
 {
-    static const char *const options[] = {"--gpu-architecture=compute_80", "--std=c++17",
-                                          "--fmad=false", "--device-as-default-execution-space"};
-    const cuda_texts *texts = cuda_program_texts();
-    cuda_text source = {0};
+    static const char *const options[] = {"--gpu-architecture=compute_90", "--std=c++17",
+                                          "--fmad=false", "--device-as-default-execution-space",
+                                          "-minimal"};
+    cuda_texts texts;
+    cuda_text source = {0}, room = {0};
     nvrtc_program program = NULL;
     char why[256] = "";
     size_t n = 0;
-    if (!texts || !cuda_program_source(p, &source, why, sizeof why)) {
+    if (!cuda_program_source(p, &source, why, sizeof why) ||
+        !cuda_program_prune(source.data, &texts, &room)) {
         diag("%s", why);
         return 0;
     }
-    int status = create(&program, source.data, "program.cu", texts->n, texts->text, texts->name);
-    status = status ? status : compile(program, 4, options);
+    int status = create(&program, source.data, "program.cu", texts.n, texts.text, texts.name);
+    status = status ? status : compile(program, 5, options);
     if (status && log_size(program, &n) == 0 && n < 100000) {
         char *text = calloc(1, n + 1);
         get_log(program, text);
@@ -51,7 +54,55 @@ static int compiles(const ndp_program *p)
     }
     destroy(&program);
     free(source.data);
+    free(room.data);
     return status == 0;
+}
+
+/* One operation by itself, so that nothing is there but what it uses. */
+static void alone(int32_t op, int32_t dtype)
+{
+    const int32_t dtypes[3] = {op == NDP_OP_where ? NDP_BOOL : dtype, dtype, dtype}, out = 3;
+    const int inputs = ndp_op_class(op);
+    const ndp_instruction k = {
+        op, ndp_result_dtype(op, dtype), dtype, {0, inputs > 1 ? 1 : -1, inputs > 2 ? 2 : -1}};
+    const ndp_program p = {.size = sizeof p,
+                           .n_in = 3,
+                           .n_instruction = 1,
+                           .n_out = 1,
+                           .dtype = dtypes,
+                           .instruction = &k,
+                           .out = &out};
+    ok(compiles(&p), "%s alone, %s", ndp_op_name(op), ndp_dtype_name(dtype));
+}
+
+static void each_alone(int32_t dtype)
+{
+    for (int32_t op = 1; op < NDP_OP_END; op++)
+        if (ndp_op_class(op) <= NDP_CLASS_TERNARY && ndp_op_dtypes(op) >> dtype & 1)
+            alone(op, dtype);
+}
+
+/* What is left for a tangent hyperbolic is one formula with its parts. */
+static void is_short(void)
+{
+    const char *source = "#include \"math/f32.cuh\"\n d_F32::cuda_tanh(x)";
+    const cuda_texts *whole = cuda_program_texts();
+    cuda_texts some;
+    cuda_text room = {0};
+    size_t before = 0, after = 0;
+    int has_tanh = 0, has_sinh = 0;
+    ok(cuda_program_prune(source, &some, &room), "headers have a short form");
+    is_int(some.n, whole->n, "of each");
+    for (int i = 0; i < whole->n; i++) {
+        before += strlen(whole->text[i]);
+        after += strlen(some.text[i]);
+        has_tanh |= strstr(some.text[i], "float cuda_f32_tanh(float x)") != NULL;
+        has_sinh |= strstr(some.text[i], "float cuda_f32_sinh(float x)") != NULL;
+    }
+    ok(after * 3 < before, "%zu bytes of %zu", after, before);
+    ok(has_tanh, "what is used is there");
+    ok(!has_sinh, "what is not is left out");
+    free(room.data);
 }
 
 /* All operations of one dtype, of those whose formulas are among the special functions or not. */
@@ -97,11 +148,20 @@ int main(void)
         printf("1..0 # SKIP libnvrtc.so is not there\n");
         return 0;
     }
+    is_short();
     const int some = getenv("NDOCK_TEST_ALL_DTYPES") == NULL; /* each takes a second or two */
     for (int32_t dtype = NDP_BOOL; dtype <= NDP_C128; dtype++)
         for (int special = 0; special < 2; special++)
             if (!some || (special ? dtype == NDP_F32 : dtype == NDP_BF16 || dtype == NDP_I64))
-                every_op(dtype, special, dtype % 2 ? NDP_PROGRAM_FLAT : 0);
+                every_op(dtype, special, dtype % 2 ? NDP_PROGRAM_FLAT : (uint32_t)dtype % 4 << 8);
+    if (some) {
+        static const int32_t ops[] = {NDP_OP_pow, NDP_OP_gelu, NDP_OP_logaddexp, NDP_OP_divide};
+        for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+            alone(ops[i], i % 2 ? NDP_F32 : NDP_F16);
+        alone(NDP_OP_tanh, NDP_C64);
+    }
+    for (int32_t dtype = NDP_BOOL; !some && dtype <= NDP_C128; dtype++)
+        each_alone(dtype);
     printf("1..%d\n", tap_count);
     return tap_failures != 0;
 }

@@ -50,6 +50,89 @@ static void test_pool(void)
 }
 ON_BOTH(test_pool)
 
+/* ---- G7 ---- */
+/* A block of side's is freed; the stream asks for one of that size before and after it has waited for
+ * side, or side asks for one that the stream freed before side was forked. */
+static nd_array *sum_on(nd_stream *s, const nd_array *x)
+{
+    nd_array *y = NULL;
+    DO(nd_stream_push(s));
+    DO(nd_add(x, x, &y));
+    DO(nd_stream_pop(s));
+    return y;
+}
+
+static uint64_t place_of(const nd_array *a)
+{
+    nd_cai cai = {.size = sizeof cai};
+    const nd_cai_export_opts opts = {.size = sizeof opts, .policy = ND_CAI_EXPORT_NONE};
+    DO(nd_cai_export(a, &opts, &cai));
+    return cai.data;
+}
+
+/* The CPU has no streams that could differ. */
+static void test_reuse(void)
+{
+    if (strcmp(where, "cpu") == 0)
+        return;
+    nd_array *x = filled(BIG, 1), *apart = NULL, *late = NULL, *early = NULL, *forked = NULL,
+             *rest[7];
+    nd_stream *side = new_stream();
+    nd_graph *g = begin();
+    nd_array *first = sum_on(stream, x);
+    const uint64_t first_at = place_of(first);
+    nd_release(first);
+    DO(nd_stream_wait_stream(side, stream));
+    forked = sum_on(side, x);
+    ok(place_of(forked) == first_at, "%s: G7: what was freed before a fork serves the branch",
+       where);
+    nd_array *theirs = sum_on(side, x);
+    const uint64_t theirs_at = place_of(theirs);
+    nd_release(theirs);
+    early = sum_on(stream, x);
+    ok(place_of(early) != theirs_at, "%s: G7: not what may still be in use", where);
+    for (int i = 0; i < 7; i++) /* the rest of a segment of the stream's own */
+        rest[i] = sum_on(stream, x);
+    DO(nd_stream_wait_stream(stream, side));
+    late = sum_on(stream, x);
+    ok(place_of(late) == theirs_at, "%s: G7: but after the join", where);
+    DO(nd_add(late, early, &apart));
+    DO(nd_graph_end(g));
+    for (int i = 0; i < 3; i++) {
+        DO(nd_fill(x, nd_float(i)));
+        launch(g);
+        ok(value_of(apart) == 4 * i && value_of(forked) == 2 * i, "%s: G7: and the graph is right",
+           where);
+    }
+    nd_graph_release(g);
+    nd_array *all[] = {x, apart, late, early, forked};
+    for (size_t n = 0; n < sizeof all / sizeof *all; n++)
+        nd_release(all[n]);
+    for (int i = 0; i < 7; i++)
+        nd_release(rest[i]);
+    nd_stream_release(side);
+}
+
+static void test_reuse_checked(void)
+{
+    const ndsim_control_1 *sim = NULL;
+    ndp_dev *dev = NULL;
+    uint64_t races = 0;
+    const void *table = NULL;
+    if (nd_device_group(device, NDSIM_GROUP, &table, &dev) == ND_OK && table) {
+        sim = table;
+        DO(sim->set_checker(dev, 1));
+    }
+    test_reuse();
+    if (!sim)
+        return;
+    DO(nd_synchronize(device));
+    DO(sim->race_count(dev, &races));
+    same((int64_t)races, 0, "%s: F5: no replay has a race", where);
+    DO(sim->set_checker(dev, 0));
+}
+ON_BOTH(test_reuse_checked)
+
 /* ---- G8, in every order ---- */
 static void test_lifetime(void)
 {
@@ -205,6 +288,7 @@ static void test_shared(void)
 }
 ON_BOTH(test_shared)
 
-TAP_MAIN({"pool", test_pool_on_both}, {"lifetime", test_lifetime_on_both},
-         {"keeps", test_keeps_on_both}, {"aborted", test_aborted_on_both},
-         {"flat", test_flat_on_both}, {"shared", test_shared_on_both})
+TAP_MAIN({"pool", test_pool_on_both}, {"reuse", test_reuse_checked_on_both},
+         {"lifetime", test_lifetime_on_both}, {"keeps", test_keeps_on_both},
+         {"aborted", test_aborted_on_both}, {"flat", test_flat_on_both},
+         {"shared", test_shared_on_both})

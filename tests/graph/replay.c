@@ -341,6 +341,73 @@ static void test_streams(void)
 }
 ON_BOTH(test_streams)
 
+/* ---- G12, G14 ---- */
+/* The calls of a plug-in that a second capture must not need: the first one, after a run, has loaded
+ * kernels and made workspaces; shapes travel with the calls, so that nothing is written to the
+ * device. */
+static void step(const nd_array *x, const nd_array *turned, nd_array **r)
+{
+    DO(nd_add_scalar(turned, nd_float(0.5), &r[0]));
+    DO(nd_matmul(x, turned, NULL, &r[1]));
+    DO(nd_sum(turned, NULL, &r[2]));
+    DO(nd_softmax(turned, NULL, &r[3]));
+    DO(nd_sort(turned, NULL, &r[4]));
+    DO(nd_cumulative_sum(turned, &(nd_scan_opts){.size = sizeof(nd_scan_opts), .axis = 0}, &r[5]));
+}
+
+static void release_all(nd_array **r, int n)
+{
+    while (n-- > 0)
+        nd_release(r[n]);
+}
+
+static void test_warm(void)
+{
+    static const char *const entries[] = {"write", "alloc", "find", "stream_create",
+                                          "event_create"};
+    const int64_t shape[2] = {20, 30};
+    nd_array *x = NULL, *flat = filled(N, 2), *turned = NULL, *r[6];
+    const ndsim_control_1 *sim = NULL;
+    const void *table = NULL;
+    ndp_dev *dev = NULL;
+    uint64_t waits[ND_WAIT_REASONS] = {0};
+    DO(nd_reshape(flat, 2, shape, &x));
+    DO(nd_transpose(x, &turned));
+    step(x, turned, r);
+    release_all(r, 6);
+    nd_graph *first = begin();
+    step(x, turned, r);
+    release_all(r, 6);
+    DO(nd_graph_end(first));
+    if (nd_device_group(device, NDSIM_GROUP, &table, &dev) == ND_OK && table) {
+        sim = table;
+        DO(sim->log_clear(dev));
+    }
+    DO(nd_sync_watch_push(ND_SYNC_COUNT));
+    nd_sync_watch_reset();
+    const nd_graph_opts same_pool = {.size = sizeof same_pool, .pool = nd_graph_pool(first)};
+    nd_graph *second = NULL;
+    DO(nd_graph_begin(stream, &same_pool, &second));
+    step(x, turned, r);
+    release_all(r, 6);
+    DO(nd_graph_end(second));
+    nd_sync_watch_counts(waits);
+    DO(nd_sync_watch_pop());
+    for (size_t i = 0; sim && i < sizeof entries / sizeof *entries; i++) {
+        uint64_t n = 1;
+        DO(sim->log_count(dev, entries[i], &n));
+        same((int64_t)n, 0, "%s: %s: a second capture has no %s", where, i ? "G14" : "G12",
+             entries[i]);
+    }
+    same((int64_t)waits[ND_WAIT_MODULE_LOAD], 0, "%s: G14: and loads no code", where);
+    nd_graph_release(first);
+    nd_graph_release(second);
+    nd_release(x);
+    nd_release(flat);
+    nd_release(turned);
+}
+ON_BOTH(test_warm)
+
 /* ---- G22 ---- */
 static void test_text(void)
 {
@@ -370,6 +437,7 @@ static void test_text(void)
 ON_BOTH(test_text)
 
 /* ---- G23 ---- */
+static int kept;
 static void count(void *ctx)
 {
     ++*(int *)ctx;
@@ -380,13 +448,17 @@ static void test_host(void)
     int times = 0;
     nd_graph *g = begin();
     DO(nd_stream_launch_host(stream, count, &times));
+    DO(nd_graph_keep(stream, count, &kept)); /* what the function uses goes with the graph */
     DO(nd_graph_end(g));
     same(times, 0, "%s: G23: a host function is captured", where);
     launch(g);
     launch(g);
     DO(nd_stream_synchronize(stream));
     same(times, 2, "%s: G23: and runs with each launch", where);
+    same(kept, 0, "%s: G23: what it uses is kept", where);
     nd_graph_release(g);
+    same(kept, 1, "%s: G23: as long as the graph is there", where);
+    kept = 0;
 }
 ON_BOTH(test_host)
 
@@ -394,4 +466,4 @@ TAP_MAIN({"replay", test_replay_on_both}, {"classes", test_classes_on_both},
          {"rules", test_rules_on_both}, {"illegal", test_illegal_on_both},
          {"fork", test_fork_on_both}, {"break", test_break_on_both},
          {"update", test_update_on_both}, {"streams", test_streams_on_both},
-         {"text", test_text_on_both}, {"host", test_host_on_both})
+         {"warm", test_warm_on_both}, {"text", test_text_on_both}, {"host", test_host_on_both})

@@ -56,6 +56,51 @@ def test_whole_step(device):
 
 
 @BOTH
+def test_conditions(device):
+    """G21: if, if-else, while and switch, as the same loops of Python."""
+    x = nd.zeros(3, dtype=nd.int32, device=device)
+    value, below = nd.asarray(0, device=device), nd.asarray(True, device=device)
+    bodies = []
+    for by in (1, 10, 100):
+        with nd.graph(device=device) as body:
+            nd.add(x, by, out=x)
+        bodies.append(body)
+    with nd.graph(device=device) as one:
+        nd.multiply(x, 2, out=x)
+        one.cond(value, bodies[0])
+    with nd.graph(device=device) as two:
+        two.cond(value, bodies[0], bodies[1])
+        nd.multiply(x, 2, out=x)
+    with nd.graph(device=device) as several:
+        several.switch(value, bodies)
+    want = {one: lambda v, k: 2 * v + (k != 0), two: lambda v, k: 2 * (v + (1 if k else 10)),
+            several: lambda v, k: v + (1, 10, 100)[k] if 0 <= k < 3 else v}
+    for g, expected in want.items():
+        for k in (0, 1, 2, 3, -1):
+            x[:], value[...] = 7, k
+            g.launch()
+            assert numbers(x) == [expected(7, k)] * 3, (k, numbers(x))
+    with nd.graph(device=device) as body:
+        nd.add(x, 3, out=x)
+        nd.less(x[0], 50, out=below)
+    with nd.graph(device=device) as loop:
+        nd.less(x[0], 50, out=below)
+        loop.while_loop(below, body)
+    for start in (0, 49, 50, 80):
+        x[:] = start
+        loop.launch()
+        assert numbers(x) == [start + -(-max(50 - start, 0) // 3) * 3] * 3
+    with nd.graph(device=device) as g:
+        y = x + 1
+        raises(ValueError, lambda: g.cond(x, body))
+        raises(ValueError, lambda: g.cond(value, g))
+        raises(TypeError, lambda: g.cond(nd.asarray(1.0, device=device), body))
+        g.cond(below, body)
+    g.launch()
+    assert numbers(y) == [v + 1 for v in numbers(x)]
+
+
+@BOTH
 def test_exception_ends_the_capture(device):
     side = nd.Stream(device)
     x = nd.ones(4, device=device)

@@ -6,7 +6,7 @@
 #include "host/backend.h"
 #include "walk/plan.h"
 
-enum { EW_VECTORS_KERNEL, EW_ELEMENTS_KERNEL, EW_TILES_KERNEL, EW_KERNELS };
+enum { EW_VECTORS_KERNEL, EW_ELEMENTS_KERNEL, EW_TILES_KERNEL, EW_SMALL_KERNEL, EW_KERNELS };
 enum { EW_MIN_TILE = 8 }; /* shorter dimensions are not worth a tile */
 
 static uint64_t dtypes(int32_t op)
@@ -24,6 +24,7 @@ static uint32_t element_size(const ndp_call *call)
     return (uint32_t)ndp_dtype_size(call->in[call->n_in - 1].dtype);
 }
 
+/* Returns which of them are scalars. */
 static uint32_t set_inputs(ew_input *in, const ndp_call *call)
 {
     uint32_t scalars = 0;
@@ -62,20 +63,41 @@ static int32_t launch_vectors(const cuda_kernel *k, ndp_stream *s, ew_params *p,
     return cuda_launch(k, k->function[EW_VECTORS_KERNEL], s, (uint32_t)blocks, EW_THREADS, 0, p);
 }
 
+/* As many as run at once: then no thread has more to do than one vector. */
+static int is_small(const cuda_kernel *k, const ndp_call *call, uint64_t vectors)
+{
+    return vectors <= (uint64_t)k->dev->sm_count * EW_SM_THREADS &&
+           !ew_is_heavy(call->op, call->in[call->n_in - 1].dtype);
+}
+
+static int32_t run_small(const cuda_kernel *k, ndp_stream *s, const ndp_call *call,
+                         uint64_t vectors)
+{
+    ew_small p;
+    p.n = (uint32_t)ndp_view_size(call->out);
+    p.out = cuda_ptr(call->out);
+    p.scalars = set_inputs(p.in, call);
+    return cuda_launch_early(k, k->function[EW_SMALL_KERNEL], s,
+                             (uint32_t)((vectors + EW_THREADS - 1) / EW_THREADS), EW_THREADS, &p);
+}
+
 static int32_t run_dense(const cuda_kernel *k, ndp_stream *s, const ndp_call *call)
 {
     ew_params p;
     uint32_t per = EW_VECTOR_BYTES / element_size(call);
     uint32_t many = (uint32_t)ew_many(call->op, call->in[call->n_in - 1].dtype, (int)call->n_in);
     p.n = (uint64_t)ndp_view_size(call->out);
+    uint64_t vectors = (p.n + per - 1) / per, threads = (uint64_t)k->dev->sm_count * EW_SM_THREADS;
+    if (p.n == 0)
+        return NDP_OK;
+    if (is_small(k, call, vectors))
+        return run_small(k, s, call, vectors);
     p.out = cuda_ptr(call->out);
     p.walk.ndim = 0;
     p.splats = 0;
     p.scalars = set_inputs(p.in, call);
     p.vectors = ~p.scalars;
-    uint64_t vectors = (p.n + per - 1) / per, threads = (uint64_t)k->dev->sm_count * EW_SM_THREADS;
-    return p.n == 0 ? NDP_OK
-                    : launch_vectors(k, s, &p, vectors, vectors < threads * many ? 1 : many);
+    return launch_vectors(k, s, &p, vectors, vectors < threads * many ? 1 : many);
 }
 
 /* ---- any strides ---- */
@@ -246,7 +268,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    static const char *const kernels[EW_KERNELS] = {"vectors", "elements", "tiles"};
+    static const char *const kernels[EW_KERNELS] = {"vectors", "elements", "tiles", "small"};
     int module = cuda_module_of("elementwise", like->in[like->n_in - 1].dtype);
     char name[64];
     k->base.run = run;

@@ -2,6 +2,7 @@
  * Elementwise kernels of one dtype, CUDA_DTYPE: add_vectors and add_elements for the row add of
  * op.def, and so on for every row that is legal for it. */
 #include "elementwise/elementwise.h"
+#include "walk/earlier.cuh"
 #include "walk/lines.cuh"
 #include "walk/walk.cuh"
 #include "math/scalar.cuh"
@@ -334,6 +335,47 @@ template <class OP> static __device__ __forceinline__ void vectors(const ew_para
     }
 }
 
+/* ---- small: dense operands that one round of threads covers. What such a kernel costs is mostly how
+ * long it takes to begin and end, so its code and its parameters are short, and in graphs it begins
+ * while the kernel before it ends. ---- */
+
+template <class T, int N>
+static __device__ __forceinline__ cuda_vector<T, N> small_input(const ew_small &p, int input,
+                                                                uint32_t at)
+{
+    if (p.scalars >> input & 1)
+        return splat<T, N>(scalar_of<T>(p.in[input]));
+    return unpack<T, N>(*(const ew_packed<T, N> *)((const T *)p.in[input].at + at));
+}
+
+template <class OP, int N>
+static __device__ __forceinline__ void small_vector(const ew_small &p, uint32_t at)
+{
+    operands<OP, N> x = {};
+    x.a = small_input<typename OP::in1, N>(p, 0, at);
+    if (OP::inputs > 1)
+        x.b = small_input<typename OP::in2, N>(p, 1, at);
+    if (OP::inputs > 2)
+        x.c = small_input<typename OP::in3, N>(p, 2, at);
+    cuda_vector<typename OP::out, N> r = apply<OP, N, N>(x);
+    *(ew_packed<typename OP::out, N> *)((typename OP::out *)p.out + at) =
+        pack<typename OP::out, N>(r);
+}
+
+template <class OP> static __device__ __forceinline__ void small(const ew_small &p)
+{
+    const int N = EW_N;
+    uint32_t at = (blockIdx.x * EW_THREADS + threadIdx.x) * N;
+    cuda_after_earlier();
+    if (at + N <= p.n) {
+        small_vector<OP, N>(p, at);
+        return;
+    }
+#pragma unroll 1
+    for (; at < p.n; at++)
+        small_vector<OP, 1>(p, at);
+}
+
 /* ---- elements, one by one: short rows, outputs whose innermost stride is not 1, and tiles.
  * Inputs of tiles go through shared memory, loaded by 32 lanes along the dimension in which they
  * lie together, and are read along the output's. ---- */
@@ -513,12 +555,18 @@ static constexpr int blocks_of(int many, int inputs)
     return many == 1 ? 0 : threads / EW_THREADS * (inputs == 1 ? 4 : 3) / 4;
 }
 
-/* ---- three kernels for each row of the op table ---- */
+/* ---- four kernels for each row of the op table ---- */
 #define EW_KERNELS(op)                                                        \
     extern "C" __global__ void __launch_bounds__(EW_THREADS, op_##op::blocks) \
         op##_vectors(const __grid_constant__ ew_params p)                     \
     {                                                                         \
         vectors<op_##op>(p);                                                  \
+    }                                                                         \
+    extern "C" __global__ void __launch_bounds__(EW_THREADS)                  \
+        op##_small(const __grid_constant__ ew_small p)                        \
+    {                                                                         \
+        if constexpr (!op_##op::heavy)                                        \
+            small<op_##op>(p);                                                \
     }                                                                         \
     extern "C" __global__ void __launch_bounds__(EW_ELEMENT_THREADS)          \
         op##_elements(const __grid_constant__ ew_params p)                    \

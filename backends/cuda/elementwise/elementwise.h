@@ -54,6 +54,14 @@ typedef struct {
     int64_t stride[EW_OPERANDS][CUDA_WALK_FEW];
 } ew_params;
 
+/* Of op_small: dense operands that are few, or values by the bits of scalars; out at a vector's
+ * address, and the inputs as well. */
+typedef struct {
+    uint64_t out;
+    uint32_t n, scalars;
+    ew_input in[EW_INPUTS];
+} ew_small;
+
 /* Whether the formula is long: it is then not unrolled beyond a vector. */
 EW_FN int ew_is_heavy(int32_t op, int32_t dtype)
 {
@@ -94,7 +102,8 @@ EW_FN int ew_many(int32_t op, int32_t dtype, int32_t inputs)
     case NDP_OP_logaddexp:
         return 1;
     default:
-        if (op >= NDP_OP_erfc && op <= NDP_OP_i1e) /* special functions take far longer than memory does */
+        if (op >= NDP_OP_erfc &&
+            op <= NDP_OP_i1e) /* special functions take far longer than memory does */
             return 1;
         return 4 / inputs;
     }

@@ -30,8 +30,9 @@ int32_t cuda_unsupported(const ndp_call *like, char *why, size_t n);
 /* ---- device.c ---- */
 struct ndp_stream {
     CUstream handle;
-    int wrapped;     /* somebody else's: destroy() leaves it alone */
-    atomic_int busy; /* work of ours was queued since it was last waited for */
+    int wrapped;         /* somebody else's: destroy() leaves it alone */
+    atomic_int busy;     /* work of ours was queued since it was last waited for */
+    atomic_int captured; /* a capture was begun on it and has not ended */
 };
 struct ndp_dev {
     uint32_t index;
@@ -149,6 +150,8 @@ struct ndp_exec { /* runs on streams of its device; the driver puts the runs of 
     const ndp_dev *dev;
     ndp_graph *graph; /* counted */
 };
+
+int cuda_graphs_overlap(void); /* whether kernels of cuda_launch_early may */
 
 /* ---- nodes.c: what captures underway have by now ---- */
 int32_t cuda_capture_nodes(ndp_dev *, ndp_stream *, uint64_t *count);
@@ -273,6 +276,13 @@ int32_t cuda_kernel_get(ndp_dev *, const ndp_call *like, int32_t choice,
 /* Queues a kernel whose one parameter is the struct. */
 int32_t cuda_launch(const cuda_kernel *, CUfunction, ndp_stream *, uint32_t blocks,
                     uint32_t threads, uint32_t shared_bytes, void *params);
+/* The same for a kernel whose threads all call cuda_after_earlier() first: in a capture it may begin
+ * while what was queued before it ends. */
+int32_t cuda_launch_early(const cuda_kernel *, CUfunction, ndp_stream *, uint32_t blocks,
+                          uint32_t threads, void *params);
+/* The same inside cuda_enter(), where nothing is being patched. */
+CUresult cuda_queue_early(ndp_dev *, CUfunction, ndp_stream *, uint32_t blocks, uint32_t threads,
+                          void *params);
 /* The same with a grid of two dimensions. */
 int32_t cuda_launch_2d(const cuda_kernel *, CUfunction, ndp_stream *, uint32_t blocks_x,
                        uint32_t blocks_y, uint32_t threads, uint32_t shared_bytes, void *params);

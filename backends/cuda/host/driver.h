@@ -13,6 +13,13 @@ typedef CUresult(CUDAAPI *cuda_capture_info_fn)(CUstream, CUstreamCaptureStatus 
 /* The first version, which all drivers have; <cuda.h> of CUDA 13 declares only the second. */
 #undef cuGraphNodeGetDependencies
 typedef CUresult(CUDAAPI *cuda_dependencies_fn)(CUgraphNode, CUgraphNode *, size_t *);
+/* Those that tell what orders a node behind another, from CUDA 12.3 on: of that 8 bytes each. */
+typedef CUresult(CUDAAPI *cuda_edges_fn)(CUgraphNode, CUgraphNode *, uint64_t *, size_t *);
+typedef CUresult(CUDAAPI *cuda_capture_edges_fn)(CUstream, CUstreamCaptureStatus *, cuuint64_t *id,
+                                                 CUgraph *, const CUgraphNode **, const uint64_t **,
+                                                 size_t *);
+typedef CUresult(CUDAAPI *cuda_launch_ex_fn)(const CUlaunchConfig *, CUfunction, void **params,
+                                             void **extra);
 typedef CUresult(CUDAAPI *cuda_node_params_fn)(CUgraphExec, CUgraphNode,
                                                const CUDA_KERNEL_NODE_PARAMS *);
 typedef CUresult(CUDAAPI *cuda_param_info_fn)(CUfunction, size_t index, size_t *offset,

@@ -12,6 +12,20 @@ static void graph_unref(ndp_graph *g) /* inside cuda_enter() */
     free(g);
 }
 
+int cuda_graphs_overlap(void)
+{
+    static atomic_int known; /* 1: no, 2: yes */
+    int now = atomic_load_explicit(&known, memory_order_relaxed);
+    if (!now) {
+        int32_t on = 1;
+        cuda_host->param(cuda_host->ctx, "GRAPH_OVERLAP", NDP_PARAM_BOOL,
+                         "in graphs small kernels begin while those before them end", &on);
+        now = on ? 2 : 1;
+        atomic_store_explicit(&known, now, memory_order_relaxed);
+    }
+    return now == 2;
+}
+
 static int32_t begin(ndp_dev *dev, ndp_stream *s, int32_t mode)
 {
     static const CUstreamCaptureMode modes[] = {
@@ -26,6 +40,8 @@ static int32_t begin(ndp_dev *dev, ndp_stream *s, int32_t mode)
         return status;
     CUresult r = cu.cuStreamBeginCapture(cuda_stream_handle(dev, s), modes[mode]);
     cuda_leave(&scope);
+    if (r == CUDA_SUCCESS && s)
+        atomic_store(&s->captured, 1);
     return cuda_fail(r, "beginning the capture of a stream of cuda:%u", dev->index);
 }
 
@@ -48,6 +64,8 @@ static int32_t end(ndp_dev *dev, ndp_stream *s, ndp_graph **out)
     if (cu.cuStreamGetCaptureInfo_v2(stream, &state, &id, NULL, NULL, NULL) != CUDA_SUCCESS)
         id = 0;
     CUresult r = cu.cuStreamEndCapture(stream, &graph);
+    if (s)
+        atomic_store(&s->captured, 0);
     if (r == CUDA_SUCCESS && !graph)
         r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     cuda_leave(&scope);

@@ -147,3 +147,46 @@ int32_t cuda_launch(const cuda_kernel *k, CUfunction f, ndp_stream *s, uint32_t 
 {
     return cuda_launch_2d(k, f, s, blocks, 1, threads, shared_bytes, params);
 }
+
+/* Drivers that order kernels so in graphs, tell such an order. */
+static int may_begin_early(const ndp_dev *dev, const ndp_stream *s)
+{
+    return s && atomic_load_explicit(&s->captured, memory_order_relaxed) && dev->capability >= 90 &&
+           cu.cuLaunchKernelEx && cu.cuGraphNodeGetDependencies_v2 && cuda_graphs_overlap();
+}
+
+CUresult cuda_queue_early(ndp_dev *dev, CUfunction f, ndp_stream *s, uint32_t blocks,
+                          uint32_t threads, void *params)
+{
+    void *arguments[] = {params};
+    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                               .value.programmaticStreamSerializationAllowed = 1};
+    if (!may_begin_early(dev, s))
+        return cu.cuLaunchKernel(f, blocks, 1, 1, threads, 1, 1, 0, cuda_stream(dev, s), arguments,
+                                 NULL);
+    return cu.cuLaunchKernelEx(&(CUlaunchConfig){.gridDimX = blocks,
+                                                 .gridDimY = 1,
+                                                 .gridDimZ = 1,
+                                                 .blockDimX = threads,
+                                                 .blockDimY = 1,
+                                                 .blockDimZ = 1,
+                                                 .hStream = cuda_stream(dev, s),
+                                                 .attrs = &early,
+                                                 .numAttrs = 1},
+                               f, arguments, NULL);
+}
+
+int32_t cuda_launch_early(const cuda_kernel *k, CUfunction f, ndp_stream *s, uint32_t blocks,
+                          uint32_t threads, void *params)
+{
+    cuda_scope scope;
+    if (cuda_patching())
+        return cuda_launch(k, f, s, blocks, threads, 0, params);
+    int32_t status = cuda_enter(k->dev, &scope);
+    if (status != NDP_OK)
+        return status;
+    CUresult r = cuda_queue_early(k->dev, f, s, blocks, threads, params);
+    cuda_leave(&scope);
+    return r == CUDA_SUCCESS ? NDP_OK
+                             : cuda_fail(r, "%s on cuda:%u", cuda_op_name(k->op), k->dev->index);
+}

@@ -50,14 +50,23 @@ static CUresult append(capture *c, CUgraphNode node)
     return CUDA_SUCCESS;
 }
 
+/* Without out, how many nodes this one comes after; with it *n is 1. */
+static CUresult dependencies(CUgraphNode node, CUgraphNode *out, size_t *n)
+{
+    uint64_t edge;
+    return cu.cuGraphNodeGetDependencies_v2
+               ? cu.cuGraphNodeGetDependencies_v2(node, out, out ? &edge : NULL, n)
+               : cu.cuGraphNodeGetDependencies(node, out, n);
+}
+
 /* The one node that this one comes after; NULL: there is none, or more than one, which are known, as
  * each of them was its stream's latest once. */
 static CUresult before(CUgraphNode node, CUgraphNode *out)
 {
     size_t n = 0;
     *out = NULL;
-    CUresult r = cu.cuGraphNodeGetDependencies(node, NULL, &n);
-    return r == CUDA_SUCCESS && n == 1 ? cu.cuGraphNodeGetDependencies(node, out, &n) : r;
+    CUresult r = dependencies(node, NULL, &n);
+    return r == CUDA_SUCCESS && n == 1 ? dependencies(node, out, &n) : r;
 }
 
 enum { MOST_NEW = 256 }; /* of one operation */
@@ -77,13 +86,23 @@ static CUresult learn(capture *c, CUgraphNode latest)
     return r;
 }
 
+/* The stream's latest nodes. */
+static CUresult latest_of(CUstream stream, cuuint64_t *id, CUstreamCaptureStatus *state,
+                          const CUgraphNode **latest, size_t *n)
+{
+    const uint64_t *edge = NULL;
+    return cu.cuStreamGetCaptureInfo_v3
+               ? cu.cuStreamGetCaptureInfo_v3(stream, state, id, NULL, latest, &edge, n)
+               : cu.cuStreamGetCaptureInfo_v2(stream, state, id, NULL, latest, n);
+}
+
 static CUresult look(CUstream stream, uint64_t *count)
 {
     CUstreamCaptureStatus state = CU_STREAM_CAPTURE_STATUS_NONE;
     cuuint64_t id = 0;
     const CUgraphNode *latest = NULL;
     size_t n = 0;
-    CUresult r = cu.cuStreamGetCaptureInfo_v2(stream, &state, &id, NULL, &latest, &n);
+    CUresult r = latest_of(stream, &id, &state, &latest, &n);
     if (r != CUDA_SUCCESS || state != CU_STREAM_CAPTURE_STATUS_ACTIVE)
         return r == CUDA_SUCCESS ? CUDA_ERROR_ILLEGAL_STATE : r;
     pthread_mutex_lock(&lock);

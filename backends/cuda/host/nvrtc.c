@@ -28,7 +28,7 @@ typedef struct {
     nvrtc_result (*archs)(int *);
 } functions;
 
-enum { OK = 0, OUT_OF_MEMORY = 1, COMPILATION = 6, MAX_OPTIONS = 64 };
+enum { OK = 0, OUT_OF_MEMORY = 1, COMPILATION = 6, MAX_OPTIONS = 64, MAX_HEADERS = 64 };
 
 static int32_t version_text(const void *table, char *text, size_t n)
 {
@@ -107,8 +107,8 @@ static int32_t choose_arch(const ndp_dev *dev, char *arch, size_t n, int *ptx)
 /* ---- compiling: called by the kernel cache ---- */
 typedef struct {
     const char *name, *source, *options, *arch;
-    int ptx, n_headers;
-    const char *const *headers, *const *names; /* texts, and what they are included as */
+    int ptx;
+    const cuda_nvrtc_headers *headers;
 } job;
 
 /* Cuts text, in place, at its blanks. */
@@ -191,12 +191,11 @@ static void dump(const job *j)
                        j->name, path, strerror(errno));
 }
 
-static int32_t compile(void *arg, ndh_compiled *out)
+static int32_t compile_texts(const job *j, const char *const *text, ndh_compiled *out)
 {
-    const job *j = arg;
     nvrtc_program p = NULL;
-    dump(j);
-    nvrtc_result r = fn.create(&p, j->source, j->name, j->n_headers, j->headers, j->names);
+    const cuda_nvrtc_headers *h = j->headers;
+    nvrtc_result r = fn.create(&p, j->source, j->name, h->n, text, h->name);
     if (r != OK)
         return compile_failed(j, r, NULL);
     int32_t status = compile_program(j, p, out);
@@ -204,25 +203,52 @@ static int32_t compile(void *arg, ndh_compiled *out)
     return status;
 }
 
+/* With the headers' short form, and without what this kind of source never uses of the language; of
+ * failures nothing is left. */
+static int32_t compile_short(const job *j, ndh_compiled *out)
+{
+    const char *text[MAX_HEADERS];
+    char *room = NULL, options[256];
+    job quick = *j;
+    if (!j->headers->shorten || j->headers->n > MAX_HEADERS ||
+        !j->headers->shorten(j->source, text, &room))
+        return NDP_ERR_UNSUPPORTED;
+    snprintf(options, sizeof options, "%s -minimal", j->options);
+    quick.options = options;
+    int32_t status = compile_texts(&quick, text, out);
+    free(room);
+    if (status != NDP_OK) {
+        cuda_host->log(cuda_host->ctx, NDP_LOG_INFO, "%s: its short form does not compile: %s",
+                       j->name, out->log ? out->log : "no log");
+        if (out->log)
+            cuda_host->free(cuda_host->ctx, out->log);
+        out->log = NULL;
+    }
+    return status;
+}
+
+static int32_t compile(void *arg, ndh_compiled *out)
+{
+    const job *j = arg;
+    dump(j);
+    int32_t status = compile_short(j, out);
+    return status == NDP_OK ? status : compile_texts(j, j->headers->text, out);
+}
+
 int32_t cuda_nvrtc_compile(const ndp_dev *dev, const char *name, const char *source,
                            const char *options, cuda_nvrtc_code *out)
 {
-    return cuda_nvrtc_compile_with(dev, name, source, options, 0, NULL, NULL, out);
+    static const cuda_nvrtc_headers none;
+    return cuda_nvrtc_compile_with(dev, name, source, options, &none, out);
 }
 
 int32_t cuda_nvrtc_compile_with(const ndp_dev *dev, const char *name, const char *source,
-                                const char *options, int n_headers, const char *const *headers,
-                                const char *const *names, cuda_nvrtc_code *out)
+                                const char *options, const cuda_nvrtc_headers *headers,
+                                cuda_nvrtc_code *out)
 {
     char arch[32], compiler[64] = "nvrtc ";
     const ndh_kernel_1 *cache = cuda_host->service(cuda_host->ctx, "ndh.kernel/1");
-    job j = {.name = name,
-             .source = source,
-             .options = options,
-             .arch = arch,
-             .n_headers = n_headers,
-             .headers = headers,
-             .names = names};
+    job j = {.name = name, .source = source, .options = options, .arch = arch, .headers = headers};
     int32_t status = need_library();
     if (status == NDP_OK)
         status = choose_arch(dev, arch, sizeof arch, &j.ptx);

@@ -16,11 +16,18 @@ typedef struct {
  * NDP_ERR_ARGUMENT has the compiler's log; NDP_ERR_UNSUPPORTED: there is no NVRTC. */
 int32_t cuda_nvrtc_compile(const ndp_dev *, const char *name, const char *source,
                            const char *options, cuda_nvrtc_code *out);
-/* The same of a source that includes these headers, by these names. The kernel cache does not look at
- * them: the source must change when they do. */
+/* The same of a source that includes headers. The kernel cache does not look at them: the source must
+ * change when they do. */
+typedef struct {
+    int n;
+    const char *const *text, *const *name; /* of each, and what it is included as */
+    /* Texts in their place that are enough for this source, sooner compiled; 0: there are none. They
+     * are in *room until free(*room). The whole ones are compiled where these do not. */
+    int (*shorten)(const char *source, const char **text, char **room);
+} cuda_nvrtc_headers;
 int32_t cuda_nvrtc_compile_with(const ndp_dev *, const char *name, const char *source,
-                                const char *options, int n_headers, const char *const *headers,
-                                const char *const *names, cuda_nvrtc_code *out);
+                                const char *options, const cuda_nvrtc_headers *,
+                                cuda_nvrtc_code *out);
 void cuda_nvrtc_release(cuda_nvrtc_code *);
 
 #endif

@@ -6,6 +6,7 @@
 #include "math/types.cuh"
 #include "program/program.h"
 #include "walk/divisor.cuh"
+#include "walk/earlier.cuh"
 
 template <class T> static __device__ __forceinline__ T program_scalar(const cuda_program_scalar &s)
 {
@@ -33,6 +34,8 @@ template <> struct program_word<16> {
     typedef uint4 type;
 };
 
+/* The first n of N elements, 0 < n <= N. Where they are not all there, and at one aligned address,
+ * the last one stands for those that are missing: code without branches is sooner compiled. */
 template <class T, int N>
 static __device__ __forceinline__ void program_load(T (&to)[N], const T *from, bool whole,
                                                     uint32_t n)
@@ -49,8 +52,7 @@ static __device__ __forceinline__ void program_load(T (&to)[N], const T *from, b
     }
 #pragma unroll
     for (uint32_t k = 0; k < N; k++)
-        if (k < n)
-            to[k] = from[k];
+        to[k] = from[k < n ? k : n - 1];
 }
 
 template <class T, int N>
@@ -67,14 +69,16 @@ static __device__ __forceinline__ void program_store(T *to, const T (&from)[N], 
             ((word *)to)[k] = w[k];
         return;
     }
+    T last = from[0];
 #pragma unroll
-    for (uint32_t k = 0; k < N; k++)
-        if (k < n)
-            to[k] = from[k];
+    for (uint32_t k = 0; k < N; k++) {
+        last = k < n ? from[k] : last;
+        to[k < n ? k : n - 1] = last;
+    }
 }
 
-/* Offsets of all operands at element i, in elements. */
-template <int OPERANDS>
+/* Offsets of all operands at element i, in elements; of DIMS dimensions. */
+template <int DIMS, int OPERANDS>
 static __device__ __forceinline__ void program_locate(const cuda_program_strided &p, uint32_t i,
                                                       int64_t (&at)[OPERANDS])
 {
@@ -82,10 +86,9 @@ static __device__ __forceinline__ void program_locate(const cuda_program_strided
     for (int k = 0; k < OPERANDS; k++)
         at[k] = 0;
 #pragma unroll
-    for (int d = 0; d < CUDA_PROGRAM_NDIM; d++) {
-        if (d >= p.ndim)
-            break;
-        uint32_t q = cuda_quotient(i, p.extent[d]), x = i - q * p.extent[d].value;
+    for (int d = 0; d < DIMS; d++) {
+        uint32_t q = d + 1 < DIMS ? cuda_quotient(i, p.extent[d]) : 0;
+        uint32_t x = d + 1 < DIMS ? i - q * p.extent[d].value : i;
         i = q;
 #pragma unroll
         for (int k = 0; k < OPERANDS; k++)

@@ -14,7 +14,7 @@ typedef struct {
     ndp_kernel base;
     ndp_dev *dev;
     char *source;
-    int flat, width;
+    int flat, width, dims;
     uint32_t n_in, n_out;
     pthread_mutex_t lock; /* of what follows */
     CUmodule module;
@@ -32,6 +32,19 @@ static CUresult load_image(program_kernel *k, const void *code)
     return r;
 }
 
+static int shorten(const char *source, const char **text, char **room)
+{
+    cuda_texts some;
+    cuda_text words = {0};
+    const int fewer = cuda_program_prune(source, &some, &words);
+    *room = words.data;
+    for (int i = 0; fewer && i < some.n; i++)
+        text[i] = some.text[i];
+    if (!fewer)
+        free(words.data);
+    return fewer;
+}
+
 /* From source to the function on the device as it is open now; under the lock. */
 static int32_t load(program_kernel *k)
 {
@@ -39,8 +52,10 @@ static int32_t load(program_kernel *k)
     cuda_nvrtc_code code;
     cuda_scope scope;
     unsigned epoch = atomic_load(&k->dev->epoch);
-    int32_t status = cuda_nvrtc_compile_with(k->dev, "expression", k->source, options, texts->n,
-                                             texts->text, texts->name, &code);
+    const cuda_nvrtc_headers headers = {
+        .n = texts->n, .text = texts->text, .name = texts->name, .shorten = shorten};
+    int32_t status =
+        cuda_nvrtc_compile_with(k->dev, "expression", k->source, options, &headers, &code);
     if (status != NDP_OK)
         return status;
     status = cuda_enter(k->dev, &scope);
@@ -78,10 +93,21 @@ static int32_t launch(program_kernel *k, ndp_stream *s, uint64_t blocks, void *p
     int32_t status = cuda_enter(k->dev, &scope);
     if (status != NDP_OK)
         return status;
-    CUresult r = cu.cuLaunchKernel(k->function, (unsigned)blocks, 1, 1, CUDA_PROGRAM_THREADS, 1, 1,
-                                   0, cuda_stream(k->dev, s), arguments, NULL);
+    CUresult r = CUDA_SUCCESS;
+    if (cuda_patching())
+        status = cuda_patch_kernel(&(CUDA_KERNEL_NODE_PARAMS){.func = k->function,
+                                                              .gridDimX = (unsigned)blocks,
+                                                              .gridDimY = 1,
+                                                              .gridDimZ = 1,
+                                                              .blockDimX = CUDA_PROGRAM_THREADS,
+                                                              .blockDimY = 1,
+                                                              .blockDimZ = 1,
+                                                              .kernelParams = arguments});
+    else
+        r = cuda_queue_early(k->dev, k->function, s, (uint32_t)blocks, CUDA_PROGRAM_THREADS,
+                             params);
     cuda_leave(&scope);
-    return cuda_fail(r, "an expression on cuda:%u", k->dev->index);
+    return r == CUDA_SUCCESS ? status : cuda_fail(r, "an expression on cuda:%u", k->dev->index);
 }
 
 static const ndp_view *operand(const ndp_call *call, uint32_t i)
@@ -126,14 +152,15 @@ static int32_t launch_strided(const strided_call *c, int first, uint64_t size)
     const ndp_call *call = c->call;
     const int ndim = call->out[0].ndim;
     const uint64_t each = CUDA_PROGRAM_THREADS * CUDA_PROGRAM_EACH;
+    const int here = ndim - first, dims = c->kernel->dims; /* the kernel's others have extent 1 */
     p.n = (uint32_t)size;
-    p.ndim = ndim - first;
-    for (int d = 0; d < p.ndim; d++)
-        p.extent[d] = cuda_divisor_of((uint32_t)c->shape[ndim - 1 - d]);
+    p.zero = 0;
+    for (int d = 0; d < dims; d++)
+        p.extent[d] = cuda_divisor_of(d < here ? (uint32_t)c->shape[ndim - 1 - d] : 1);
     for (uint32_t i = 0; i < call->n_in + call->n_out; i++) {
         p.operand[i] = c->operand[i];
-        for (int d = 0; d < p.ndim; d++)
-            p.stride[i][d] = operand(call, i)->stride[ndim - 1 - d];
+        for (int d = 0; d < dims; d++)
+            p.stride[i][d] = d < here ? operand(call, i)->stride[ndim - 1 - d] : 0;
     }
     store_scalars(call, p.scalar);
     return launch(c->kernel, c->stream, (size + each - 1) / each, &p);
@@ -155,11 +182,11 @@ static int32_t run_dims(strided_call *c, int first)
     uint64_t size = 1, limit = (UINT64_C(1) << 31) - 1;
     for (int d = first; d < ndim; d++)
         size *= (uint64_t)c->shape[d];
-    if (size <= limit && ndim - first <= CUDA_PROGRAM_NDIM)
+    if (size <= limit && ndim - first <= c->kernel->dims)
         return launch_strided(c, first, size);
     const int64_t extent = c->shape[first];
     int64_t part = 1, done = 0;
-    if (ndim - first <= CUDA_PROGRAM_NDIM && limit / (size / (uint64_t)extent) > 0)
+    if (ndim - first <= c->kernel->dims && limit / (size / (uint64_t)extent) > 0)
         part = (int64_t)(limit / (size / (uint64_t)extent));
     int32_t status = NDP_OK;
     for (; done < extent && status == NDP_OK; done += part) {
@@ -212,6 +239,7 @@ static program_kernel *new_kernel(ndp_dev *dev, const ndp_program *p, char *sour
     k->source = source;
     k->flat = (p->flags & NDP_PROGRAM_FLAT) != 0;
     k->width = cuda_program_width(p);
+    k->dims = cuda_program_dims(p);
     k->n_in = p->n_in;
     k->n_out = p->n_out;
     return k;

@@ -30,8 +30,7 @@ typedef struct {
 
 /* Fewer than 2^31 elements; dimensions are innermost first, strides in elements. */
 typedef struct {
-    uint32_t n;
-    int32_t ndim;
+    uint32_t n, zero;
     uint64_t operand[CUDA_PROGRAM_OPERANDS];
     cuda_program_scalar scalar[CUDA_PROGRAM_SCALARS];
     cuda_divisor extent[CUDA_PROGRAM_NDIM];

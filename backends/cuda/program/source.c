@@ -3,6 +3,7 @@
  * one function for an element, a line an instruction, each as elementwise.cu has it: operands
  * widened from what is stored, the result narrowed. */
 #include <stdio.h>
+#include "program/program.h"
 #include "program/text.h"
 
 static const char *dtype_word(int32_t dtype)
@@ -130,6 +131,12 @@ int cuda_program_width(const ndp_program *p)
     return least <= 2 ? 8 : 16 / least;
 }
 
+int cuda_program_dims(const ndp_program *p)
+{
+    const int rank = (int)NDP_PROGRAM_RANK(p->flags);
+    return rank > 0 && rank < CUDA_PROGRAM_NDIM ? rank : CUDA_PROGRAM_NDIM;
+}
+
 /* The call of element() for element j of the arrays a0, a1 ..., which end with the results. */
 static void add_call(cuda_text *t, const ndp_program *p)
 {
@@ -154,7 +161,8 @@ static void add_flat(cuda_text *t, const ndp_program *p)
                   "enum { N = %d };\nextern \"C\" __global__ void "
                   "__launch_bounds__(CUDA_PROGRAM_THREADS)\n    program_flat(const "
                   "__grid_constant__ cuda_program_flat p)\n{\n"
-                  "    const uint64_t at = ((uint64_t)blockIdx.x * CUDA_PROGRAM_THREADS + "
+                  "    cuda_after_earlier();\n    const uint64_t at = ((uint64_t)blockIdx.x * "
+                  "CUDA_PROGRAM_THREADS + "
                   "threadIdx.x) * N;\n    if (at >= p.n)\n        return;\n"
                   "    const uint32_t n = p.n - at < N ? (uint32_t)(p.n - at) : N;\n"
                   "    const bool whole = p.aligned && n == N;\n",
@@ -177,17 +185,20 @@ static void add_flat(cuda_text *t, const ndp_program *p)
 
 static void add_strided(cuda_text *t, const ndp_program *p)
 {
-    cuda_text_add(t,
-                  "extern \"C\" __global__ void __launch_bounds__(CUDA_PROGRAM_THREADS)\n"
-                  "    program_strided(const __grid_constant__ cuda_program_strided p)\n{\n"
-                  "    enum { E = CUDA_PROGRAM_EACH, T = CUDA_PROGRAM_THREADS };\n"
-                  "    const uint32_t first = blockIdx.x * (E * T) + threadIdx.x;\n"
-                  "    int64_t at[E][%u];\n",
-                  p->n_in + p->n_out);
+    cuda_text_add(
+        t,
+        "extern \"C\" __global__ void __launch_bounds__(CUDA_PROGRAM_THREADS)\n"
+        "    program_strided(const __grid_constant__ cuda_program_strided p)\n{\n"
+        "    cuda_after_earlier();\n    enum { E = CUDA_PROGRAM_EACH, T = CUDA_PROGRAM_THREADS };\n"
+        "    const uint32_t first = blockIdx.x * (E * T) + threadIdx.x;\n"
+        "    int64_t at[E][%u];\n",
+        p->n_in + p->n_out);
     add_arrays(t, p, "E");
-    cuda_text_add(t, "#pragma unroll\n    for (int j = 0; j < E; j++) {\n"
-                     "        if (first + j * T >= p.n)\n            break;\n"
-                     "        program_locate(p, first + j * T, at[j]);\n");
+    cuda_text_add(t,
+                  "#pragma unroll\n    for (int j = 0; j < E; j++) {\n"
+                  "        if (first + j * T >= p.n)\n            break;\n"
+                  "        program_locate<%d>(p, first + j * T, at[j]);\n",
+                  cuda_program_dims(p));
     for (uint32_t i = 0; i < p->n_in; i++) {
         cuda_text_add(t, "        a%u[j] = ((const ", i);
         add_stored(t, p->dtype[i]);

@@ -25,6 +25,10 @@ typedef struct {
 /* The same at every call; NULL: no memory. */
 const cuda_texts *cuda_program_texts(void);
 
+/* The same without the functions that the source does not use, in room, which the caller frees. 0:
+ * there is no memory, or the texts are too many. */
+int cuda_program_prune(const char *source, cuda_texts *out, cuda_text *room);
+
 /* Whether the op's formula for floating dtypes is among the special functions. */
 int cuda_program_is_special(const char *op);
 
@@ -33,5 +37,7 @@ int cuda_program_is_special(const char *op);
 int cuda_program_source(const ndp_program *, cuda_text *out, char *why, size_t n);
 /* How many elements a thread of program_flat computes. */
 int cuda_program_width(const ndp_program *);
+/* How many dimensions program_strided walks. */
+int cuda_program_dims(const ndp_program *);
 
 #endif

@@ -2,6 +2,7 @@
  * Blocks of the caching allocator: sizes, finding the best fit, cutting, joining. */
 #include <stdlib.h>
 #include "core/memory/caching/caching.h"
+#include "core/stream/tape.h"
 
 #define SLAB 64 /* headers taken from the host at once */
 
@@ -52,6 +53,7 @@ nd_piece *nd__piece_new(nd_caching *c)
     nd_piece *p = c->spare;
     c->spare = p->chain;
     p->chain = NULL;
+    p->nodes = 0;
     return p;
 }
 
@@ -137,6 +139,7 @@ nd_piece *nd__cut_front(nd_caching *c, nd_piece *p, uint64_t nbytes)
     front->events = 0;
     front->state = p->state;
     front->born = p->born;
+    front->nodes = p->nodes;
     front->unmapped = front->deferred = false;
     front->prev = p->prev;
     front->next = p;
@@ -215,6 +218,23 @@ static bool change_sides(nd_caching *c, const nd_request *r, nd_piece *p, nd_str
     return true;
 }
 
+void nd__set_live(nd_caching *c, nd_request *r, nd_piece *p)
+{
+    p->state = ND_PIECE_LIVE;
+    p->b.requested = r->requested;
+    p->b.host = p->segment->host ? p->segment->host + p->b.offset : NULL;
+    count_taken(c, r, p);
+    r->piece = p;
+}
+
+void nd__count_freed(nd_caching *c, const nd_piece *p)
+{
+    int small = p->segment->bin->small;
+    nd__stat3_out(&c->stats.active, small, 1);
+    nd__stat3_out(&c->stats.active_bytes, small, p->b.nbytes);
+    nd__stat3_out(&c->stats.requested_bytes, small, p->b.requested);
+}
+
 bool nd__take(nd_caching *c, nd_request *r, nd_piece *p)
 {
     nd_stream_queue *lent = NULL;
@@ -237,12 +257,8 @@ bool nd__take(nd_caching *c, nd_request *r, nd_piece *p)
     }
     count_cut(c, p, front ? r->size : nbytes, was_split, front != NULL);
     p = front ? front : p;
-    p->state = ND_PIECE_LIVE;
     p->queue = lent ? lent : p->segment->queue;
-    p->b.requested = r->requested;
-    p->b.host = p->segment->host ? p->segment->host + p->b.offset : NULL;
-    count_taken(c, r, p);
-    r->piece = p;
+    nd__set_live(c, r, p);
     return true;
 }
 
@@ -259,6 +275,7 @@ bool nd__find(nd_caching *c, nd_request *r)
 static void absorb(nd_caching *c, nd_piece *a, nd_piece *b)
 {
     a->b.nbytes += b->b.nbytes;
+    a->nodes = a->nodes > b->nodes ? a->nodes : b->nodes;
     a->next = b->next;
     if (b->next)
         b->next->prev = a;
@@ -273,6 +290,7 @@ static void absorb_front(nd_caching *c, nd_piece *a, nd_piece *b)
 {
     b->b.offset = a->b.offset;
     b->b.nbytes += a->b.nbytes;
+    b->nodes = a->nodes > b->nodes ? a->nodes : b->nodes;
     b->prev = a->prev;
     if (a->prev)
         a->prev->next = b;
@@ -329,10 +347,8 @@ nd_piece *nd__join(nd_caching *c, nd_piece *p, int32_t state)
 
 nd_piece *nd__give(nd_caching *c, nd_piece *p)
 {
-    int small = p->segment->bin->small;
-    nd__stat3_out(&c->stats.active, small, 1);
-    nd__stat3_out(&c->stats.active_bytes, small, p->b.nbytes);
-    nd__stat3_out(&c->stats.requested_bytes, small, p->b.requested);
+    nd__count_freed(c, p);
+    p->nodes = c->captures ? nd__tape_length(p->queue->stream) : 0;
     if (p->queue != p->segment->queue)
         nd__stream_queue_put(c, p->queue);
     return nd__join(c, p, ND_PIECE_FREE);

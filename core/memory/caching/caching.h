@@ -99,6 +99,9 @@ bool nd__take(nd_caching *c, nd_request *r, nd_piece *p);
 /* Ends a block that nobody uses any more and joins it with free neighbours. The whole free
  * block. */
 nd_piece *nd__give(nd_caching *c, nd_piece *p);
+/* The statistics of a block that is in use no more; and of one that is the request's result now. */
+void nd__count_freed(nd_caching *c, const nd_piece *p);
+void nd__set_live(nd_caching *c, nd_request *r, nd_piece *p);
 /* Makes p, which is in no tree, FREE or UNMAPPED and joins it with neighbours of that state. */
 nd_piece *nd__join(nd_caching *c, nd_piece *p, int32_t state);
 /* A new record for the first nbytes of p, which keeps the rest; no tree is touched. NULL: there is
@@ -171,6 +174,11 @@ uint64_t nd__shrink(nd_caching *c, nd_piece *p);
 void nd__stream_queue_gone(nd_caching *c, nd_stream *stream);
 /* Takes a free block of another stream of the arena, whose work the request's stream waits for. */
 bool nd__steal(nd_caching *c, nd_request *r, nd_arena *arena);
+
+/* ---- reuse.c: blocks that a capture frees ---- */
+/* Takes one that other streams of the capture used, if the request's stream comes after them
+ * already. */
+bool nd__reuse_in_capture(nd_caching *c, nd_request *r);
 
 /* ---- grow.c: more memory for a request; without the lock ---- */
 /* Makes the request LIVE in memory that the device gives. False: the device has no room, or an

@@ -56,6 +56,14 @@ static bool steal(nd_caching *c, nd_request *r)
     return found;
 }
 
+static bool reuse_in_capture(nd_caching *c, nd_request *r)
+{
+    nd__lock_take(&c->lock);
+    bool found = nd__reuse_in_capture(c, r);
+    nd__caching_leave(c);
+    return found;
+}
+
 /* Takes from pools that lend, first blocks of the request's stream, then of other streams. */
 static bool borrow(nd_caching *c, nd_request *r)
 {
@@ -123,6 +131,8 @@ static bool likely_full(nd_caching *c, const nd_request *r)
 static bool climb(nd_caching *c, nd_request *r)
 {
     if (nd__run_free_callbacks(c->backend.device, r->requested) && find_locked(c, r))
+        return true;
+    if (r->in_capture && r->status == ND_OK && reuse_in_capture(c, r))
         return true;
     if (r->status != ND_OK)
         return false;

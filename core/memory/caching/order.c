@@ -4,6 +4,7 @@
  * recorded by itself (record_use) is a gate that the next user's stream waits for. */
 #include <stdlib.h>
 #include "core/memory/caching/caching.h"
+#include "core/stream/tape.h"
 
 /* Moves the block's first record to its stream's queue, or drops it if the stream is done. */
 static bool queue_event(nd_caching *c, nd_piece *p)
@@ -60,6 +61,7 @@ static bool record_all(nd_caching *c, nd_piece *p)
 void nd__retire(nd_caching *c, nd_piece *p)
 {
     p->state = ND_PIECE_PENDING;
+    p->nodes = c->captures && !p->deferred ? nd__tape_length(p->queue->stream) : 0;
     if (c->captures || !record_all(c, p)) { /* no event of a capture can be asked about */
         p->deferred = true;
         p->chain = c->deferred;

@@ -1,24 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * _Graph: a graph of the library, with the keys of the generators that draw in it and the functions
- * that run between its segments. ndock/_graph.py makes Graph of it. */
+ * _Graph: a graph of the library, with the keys of the generators that draw in it. ndock/_graph.py
+ * makes Graph of it. */
 #include <stdlib.h>
 #include "python/src/graph/graph.h"
-
-typedef struct key_list {
-    struct key_list *next;
-    nd_random_key key;
-} key_list;
-typedef struct {
-    PyObject_HEAD nd_graph *graph;
-    nd_stream *stream; /* retained */
-    key_list *keys;    /* the latest first; the library has their addresses */
-    Py_ssize_t n_keys;
-} py_graph;
-
-static py_graph *of(PyObject *self)
-{
-    return (py_graph *)self;
-}
 
 /* _Graph(stream, mode, pool, weak): begins the capture. */
 static PyObject *graph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -52,7 +36,7 @@ static PyObject *graph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 
 static void graph_dealloc(PyObject *self)
 {
-    py_graph *g = of(self);
+    py_graph *g = py_graph_of(self);
     PyThreadState *saved = PyEval_SaveThread();
     nd_graph_release(g->graph);
     nd_stream_release(g->stream);
@@ -68,7 +52,7 @@ static void graph_dealloc(PyObject *self)
 static PyObject *without_gil(PyObject *self, nd_status (*fn)(nd_graph *graph))
 {
     PyThreadState *saved = PyEval_SaveThread();
-    nd_status status = fn(of(self)->graph);
+    nd_status status = fn(py_graph_of(self)->graph);
     PyEval_RestoreThread(saved);
     py_drop_now();
     return py_none(py_state_of_self(self), status);
@@ -97,11 +81,11 @@ static PyObject *launch(PyObject *self, PyObject *const *args, Py_ssize_t n)
     if (n != 2)
         return PyErr_Format(PyExc_TypeError, "launch() takes 2 arguments, not %zd", n);
     const int force = PyObject_IsTrue(args[1]);
-    if (force < 0 || py_stream(st, args[0], nd_graph_device(of(self)->graph), &stream) < 0)
+    if (force < 0 || py_stream(st, args[0], nd_graph_device(py_graph_of(self)->graph), &stream) < 0)
         return NULL;
     const nd_graph_launch_opts opts = {.size = sizeof opts, .force = force};
     PyThreadState *saved = PyEval_SaveThread();
-    nd_status status = nd_graph_launch(of(self)->graph, stream, &opts);
+    nd_status status = nd_graph_launch(py_graph_of(self)->graph, stream, &opts);
     nd_stream_release(stream);
     PyEval_RestoreThread(saved);
     /* a function between segments has left its own exception */
@@ -114,7 +98,7 @@ static PyObject *argument(PyObject *self, PyObject *o)
     py_state *st = py_state_of_self(self);
     const nd_array *a = py_array_need(st, o, "argument");
     int32_t index = -1;
-    if (!a || py_check(st, nd_graph_arg(of(self)->graph, a, &index)) < 0)
+    if (!a || py_check(st, nd_graph_arg(py_graph_of(self)->graph, a, &index)) < 0)
         return NULL;
     return PyLong_FromLong(index);
 }
@@ -130,7 +114,7 @@ static PyObject *rebind(PyObject *self, PyObject *const *args, Py_ssize_t n)
     const long index = PyLong_AsLong(args[0]);
     if (index == -1 && PyErr_Occurred())
         return NULL;
-    nd_status status = nd_graph_set_arg(of(self)->graph, (int32_t)index, a);
+    nd_status status = nd_graph_set_arg(py_graph_of(self)->graph, (int32_t)index, a);
     py_drop_now();
     return py_none(st, status);
 }
@@ -142,57 +126,25 @@ static PyObject *update(PyObject *self, PyObject *other)
     if (Py_TYPE(other) != Py_TYPE(self))
         return PyErr_Format(PyExc_TypeError, "a graph is updated with a graph, not %R", other);
     PyThreadState *saved = PyEval_SaveThread();
-    nd_status status = nd_graph_update(of(self)->graph, of(other)->graph, &updated);
+    nd_status status =
+        nd_graph_update(py_graph_of(self)->graph, py_graph_of(other)->graph, &updated);
     PyEval_RestoreThread(saved);
     if (status == ND_OK) { /* the keys are the other's, at their addresses */
-        py_graph g = *of(self);
-        of(self)->keys = of(other)->keys;
-        of(self)->n_keys = of(other)->n_keys;
-        of(other)->keys = g.keys;
-        of(other)->n_keys = g.n_keys;
+        py_graph g = *py_graph_of(self);
+        py_graph_of(self)->keys = py_graph_of(other)->keys;
+        py_graph_of(self)->n_keys = py_graph_of(other)->n_keys;
+        py_graph_of(other)->keys = g.keys;
+        py_graph_of(other)->n_keys = g.n_keys;
     }
     py_drop_now();
     return py_bool(st, status, updated);
 }
 
-/* ---- functions between segments ---- */
-/* The library calls this on the thread that launches, without the GIL. The exception stays with the
- * thread, which raises it. */
-static nd_status call_eager(void *ctx)
-{
-    PyGILState_STATE gil;
-    if (!py_enter(&gil))
-        return ND_ERR_STATE;
-    PyObject *answer = PyObject_CallNoArgs(ctx);
-    nd_status status = answer ? ND_OK : ND_ERR_STATE;
-    Py_XDECREF(answer);
-    py_leave(gil);
-    return status;
-}
-
-static PyObject *eager(PyObject *self, PyObject *function)
-{
-    py_state *st = py_state_of_self(self);
-    if (!PyCallable_Check(function))
-        return PyErr_Format(PyExc_TypeError, "eager() takes a function, not %R", function);
-    void *kept = py_keep(function);
-    if (!kept)
-        return NULL;
-    PyThreadState *saved = PyEval_SaveThread();
-    nd_status status = nd_graph_break(of(self)->graph, call_eager, function, NULL);
-    PyEval_RestoreThread(saved);
-    if (status == ND_OK)
-        status = nd_graph_keep(of(self)->stream, py_drop, kept);
-    else
-        py_unkeep(kept);
-    return PyErr_Occurred() ? NULL : py_none(st, status);
-}
-
 /* ---- keys of random numbers ---- */
 static key_list *key_at(PyObject *self, PyObject *index)
 {
-    Py_ssize_t i = PyLong_AsSsize_t(index), n = of(self)->n_keys;
-    key_list *k = of(self)->keys;
+    Py_ssize_t i = PyLong_AsSsize_t(index), n = py_graph_of(self)->n_keys;
+    key_list *k = py_graph_of(self)->keys;
     if (i < 0 || i >= n) {
         if (!PyErr_Occurred())
             PyErr_Format(PyExc_IndexError, "the graph has %zd keys", n);
@@ -220,13 +172,13 @@ static PyObject *draws(PyObject *self, PyObject *const *args, Py_ssize_t n)
         return n == 3 ? PyErr_NoMemory()
                       : PyErr_Format(PyExc_TypeError, "random() takes 3 arguments, not %zd", n);
     if (read_key(args, &k->key) < 0 ||
-        py_check(st, nd_graph_random(of(self)->graph, &k->key)) < 0) {
+        py_check(st, nd_graph_random(py_graph_of(self)->graph, &k->key)) < 0) {
         free(k);
         return NULL;
     }
-    k->next = of(self)->keys;
-    of(self)->keys = k;
-    return PyLong_FromSsize_t(of(self)->n_keys++);
+    k->next = py_graph_of(self)->keys;
+    py_graph_of(self)->keys = k;
+    return PyLong_FromSsize_t(py_graph_of(self)->n_keys++);
 }
 
 /* set_key(number, seed, high, low) */
@@ -257,7 +209,7 @@ static PyObject *text(PyObject *self, PyObject *format)
     const long which = PyLong_AsLong(format);
     if (which == -1 && PyErr_Occurred())
         return NULL;
-    nd_status status = nd_graph_text(of(self)->graph, (int32_t)which, &out);
+    nd_status status = nd_graph_text(py_graph_of(self)->graph, (int32_t)which, &out);
     return py_text_result(py_state_of_self(self), status, out);
 }
 
@@ -271,7 +223,7 @@ static PyObject *dump(PyObject *self, PyObject *args)
     PyObject *path = py_path(file);
     if (!path)
         return NULL;
-    nd_status status = nd_graph_dump(of(self)->graph, PyBytes_AsString(path), format);
+    nd_status status = nd_graph_dump(py_graph_of(self)->graph, PyBytes_AsString(path), format);
     Py_DECREF(path);
     return py_none(py_state_of_self(self), status);
 }
@@ -279,27 +231,34 @@ static PyObject *dump(PyObject *self, PyObject *args)
 static PyObject *get_nodes(PyObject *self, void *unused)
 {
     (void)unused;
-    return PyLong_FromLongLong(nd_graph_nodes(of(self)->graph));
+    return PyLong_FromLongLong(nd_graph_nodes(py_graph_of(self)->graph));
 }
 static PyObject *get_segments(PyObject *self, void *unused)
 {
     (void)unused;
-    return PyLong_FromLong(nd_graph_segments(of(self)->graph));
+    return PyLong_FromLong(nd_graph_segments(py_graph_of(self)->graph));
+}
+static PyObject *get_capturing(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(nd_stream_is_capturing(py_graph_of(self)->stream));
 }
 static PyObject *get_pool(PyObject *self, void *unused)
 {
-    nd_pool *pool = nd_graph_pool(of(self)->graph);
+    nd_pool *pool = nd_graph_pool(py_graph_of(self)->graph);
     (void)unused;
     if (!pool)
         Py_RETURN_NONE;
     return py_from_pool(py_state_of_self(self), nd_pool_retain(pool),
-                        nd_graph_device(of(self)->graph));
+                        nd_graph_device(py_graph_of(self)->graph));
 }
 
-static PyGetSetDef getset[] = {{"nodes", get_nodes, NULL, "How many operations are in it.", NULL},
-                               {"segments", get_segments, NULL, "How many parts it has.", NULL},
-                               {"pool", get_pool, NULL, "The Pool of its memory, or None.", NULL},
-                               {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef getset[] = {
+    {"nodes", get_nodes, NULL, "How many operations are in it.", NULL},
+    {"segments", get_segments, NULL, "How many parts it has.", NULL},
+    {"capturing", get_capturing, NULL, "Whether its stream is captured.", NULL},
+    {"pool", get_pool, NULL, "The Pool of its memory, or None.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
 static PyMethodDef methods[] = {{"end", end, METH_NOARGS, NULL},
                                 {"abort", abort_it, METH_NOARGS, NULL},
                                 {"instantiate", instantiate, METH_NOARGS, NULL},
@@ -307,7 +266,8 @@ static PyMethodDef methods[] = {{"end", end, METH_NOARGS, NULL},
                                 {"argument", argument, METH_O, NULL},
                                 PY_METHOD("rebind", rebind),
                                 {"update", update, METH_O, NULL},
-                                {"eager", eager, METH_O, NULL},
+                                {"eager", py_graph_eager, METH_O, NULL},
+                                {"cond", py_graph_cond, METH_VARARGS, NULL},
                                 PY_METHOD("random", draws),
                                 PY_METHOD("set_key", set_key),
                                 {"get_key", get_key, METH_O, NULL},
