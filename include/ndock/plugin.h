@@ -667,6 +667,9 @@ typedef struct {
     int32_t (*recv)(ndp_dev *dev, ndp_stream *stream, ndp_comm *comm, const ndp_exchange *x);
     /* Work behind it on the stream runs after all ranks have come to it. */
     int32_t (*barrier)(ndp_dev *dev, ndp_stream *stream, ndp_comm *comm);
+    /* NDP_OK, or NDP_ERR_UNSUPPORTED with what is missing, and what to do: then the core exchanges
+     * by way of the host. NULL: nothing can be missing. Touches no device. */
+    int32_t (*available)(ndp_dev *dev);
 } ndp_comm_1;
 
 /* Group "ndp.fused/1": several elementwise operations in one pass. A group and no op class, since a

@@ -53,6 +53,29 @@ CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr at, unsigned char byte, size_t n, C
     return said();
 }
 
+/* ---- words that streams wait for ---- */
+CUresult CUDAAPI cuStreamWriteValue32(CUstream s, CUdeviceptr at, cuuint32_t value, unsigned flags)
+{
+    (void)s;
+    (void)flags;
+    if (is_there())
+        __atomic_store_n((cuuint32_t *)(uintptr_t)at, value, __ATOMIC_SEQ_CST);
+    return said();
+}
+
+/* Streams of this driver are done when a call returns, so the caller waits: STUB_CUDA_WAITS=1, where
+ * another thread writes the word. */
+CUresult CUDAAPI cuStreamWaitValue32(CUstream s, CUdeviceptr at, cuuint32_t value, unsigned flags)
+{
+    const cuuint32_t *word = (const cuuint32_t *)(uintptr_t)at;
+    (void)s;
+    (void)flags;
+    while (getenv("STUB_CUDA_WAITS") &&
+           (int)(__atomic_load_n(word, __ATOMIC_SEQ_CST) - value) < 0)
+        usleep(20);
+    return said();
+}
+
 /* ---- pinned ---- */
 CUresult CUDAAPI cuMemHostAlloc(void **out, size_t nbytes, unsigned flags)
 {

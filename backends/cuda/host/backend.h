@@ -234,6 +234,13 @@ static inline CUstream cuda_stream(ndp_dev *dev, ndp_stream *s)
     return to->handle;
 }
 int32_t cuda_sync(ndp_dev *, ndp_stream *);
+
+/* ---- fault.c: failures of streams that the driver does not know of ---- */
+/* Whoever waits for the stream next is told why. */
+void cuda_stream_fault(CUstream, const char *why);
+int32_t cuda_stream_look(CUstream); /* NDP_OK, or NDP_ERR_ASYNC once */
+void cuda_stream_forget(CUstream);  /* the stream is destroyed */
+
 extern const ndp_stream_1 cuda_stream_group;
 
 /* ---- module.c: code of the plug-in, loaded once per device when it is first wanted ---- */
