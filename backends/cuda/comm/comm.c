@@ -253,7 +253,8 @@ static int32_t init(ndp_dev *dev, int32_t rank, int32_t n, const void *id, uint6
 }
 
 /* ---- leaving ---- */
-enum { LEAVING_MS = 2000 };
+/* How long leaving may take when all work is done, and when some may still run. */
+enum { LEAVING_MS = 2000, SHORTLY_MS = 50 };
 
 static void destroy(ndp_dev *dev, ndp_comm *c)
 {
@@ -263,8 +264,7 @@ static void destroy(ndp_dev *dev, ndp_comm *c)
     pthread_mutex_lock(&cuda_comm_lock);
     c->left = 1;
     cuda_keeper_wake();
-    if (!c->work || c->failed)
-        cuda_keeper_await(c, LEAVING_MS);
+    cuda_keeper_await(c, c->work && !c->failed ? SHORTLY_MS : LEAVING_MS);
     pthread_mutex_unlock(&cuda_comm_lock);
 }
 

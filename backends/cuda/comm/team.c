@@ -303,17 +303,17 @@ int32_t cuda_team_call(ndp_comm *c, const cuda_part *part)
         status = cuda_fail(enter_lane(c, part->stream), "%s on cuda:%u", part->text, c->dev->index);
     if (status == NDP_OK)
         status = keep(c, part);
-    if (status == NDP_OK) {
-        for (int n; status == NDP_OK && (n = pick(c, round)) > 0;)
-            status = run_round(round, n);
-        const CUresult r = cu.cuStreamWaitValue32(part->stream, c->flag, (cuuint32_t)part->number,
-                                                  CU_STREAM_WAIT_VALUE_GEQ);
-        if (status == NDP_OK)
-            status = cuda_fail(r, "waiting for %s on cuda:%u", part->text, c->dev->index);
-    }
+    const int32_t kept = status;
+    for (int n; status == NDP_OK && (n = pick(c, round)) > 0;)
+        status = run_round(round, n);
     pthread_mutex_unlock(&c->team->lock);
     free(round);
-    return status;
+    if (kept != NDP_OK)
+        return kept;
+    const CUresult r = cu.cuStreamWaitValue32(part->stream, c->flag, (cuuint32_t)part->number,
+                                              CU_STREAM_WAIT_VALUE_GEQ);
+    return status == NDP_OK ? cuda_fail(r, "waiting for %s on cuda:%u", part->text, c->dev->index)
+                            : status;
 }
 
 void cuda_team_release(ndp_comm *c)
