@@ -184,14 +184,17 @@ static int32_t run_alone(ndp_comm *c, const cuda_part *p)
     return status;
 }
 
+/* Ranks that share a process may call in one group or in one each, which only its end tells. */
 static int32_t run_in_group(ndp_comm *c, const cuda_part *p)
 {
+    if (cuda_team_local(c) > 1)
+        return cuda_comm_group_part(c, p, 0);
     int32_t status = cuda_comm_enter(c, p);
     if (status != NDP_OK)
         return status;
     const int r = cuda_comm_issue(c, p, p->stream);
     status = cuda_comm_said(c, r == NCCL_IN_PROGRESS ? NCCL_SUCCESS : r, p->text);
-    return status == NDP_OK ? cuda_comm_group_part(c, p) : status;
+    return status == NDP_OK ? cuda_comm_group_part(c, p, 1) : status;
 }
 
 int32_t cuda_comm_call(ndp_dev *dev, ndp_stream *s, ndp_comm *c, cuda_exchange_kind kind,

@@ -48,11 +48,13 @@ typedef struct cuda_part {
     int32_t peer;
     const void *in;
     void *out;
-    size_t count;    /* of elements as NCCL sees them, of one rank's share */
-    size_t item;     /* bytes of one of them */
-    int dtype, op;   /* ncclDataType_t, ncclRedOp_t */
-    CUstream stream; /* on which the caller expects it */
-    uint64_t number; /* which call of its rank it is, from 1 on */
+    size_t count;      /* of elements as NCCL sees them, of one rank's share */
+    size_t item;       /* bytes of one of them */
+    int dtype, op;     /* ncclDataType_t, ncclRedOp_t */
+    CUstream stream;   /* on which the caller expects it */
+    uint64_t number;   /* which call of its rank it is, from 1 on */
+    cuuint32_t ticket; /* where it is kept: the same for parts that were called at once */
+    int taken;         /* it is in a round */
     struct cuda_part *next;
     char text[CUDA_CALL_TEXT]; /* "all_reduce of 10 f32 by sum" */
 } cuda_part;
@@ -90,7 +92,8 @@ struct ndp_comm {
     cuda_part *parts, **parts_end; /* called, and not yet with all the others */
     CUstream lane;                 /* where they run */
     CUevent ready;
-    CUdeviceptr flag; /* a word: the number of the latest call that is done */
+    cuuint32_t tickets;
+    CUdeviceptr flag; /* a word: the latest ticket whose parts are done */
 };
 extern pthread_mutex_t cuda_comm_lock;
 extern const ndp_comm_1 cuda_comm_group;
@@ -125,9 +128,9 @@ void cuda_comm_leave(ndp_comm *);
 int cuda_comm_grouped(void); /* whether this thread is in a group */
 int32_t cuda_comm_group_begin(ndp_dev *);
 int32_t cuda_comm_group_end(ndp_dev *);
-/* In a group: what has to be done at its end. */
+/* In a group: what has to be done at its end. given: the part is with NCCL already. */
 int32_t cuda_comm_group_init(ndp_comm *);
-int32_t cuda_comm_group_part(ndp_comm *, const cuda_part *);
+int32_t cuda_comm_group_part(ndp_comm *, const cuda_part *, int given);
 /* Waits until those that were begun have joined; the first that fails makes all fail. */
 int32_t cuda_comm_finish(ndp_comm *const *, int n);
 
@@ -136,8 +139,12 @@ int32_t cuda_comm_finish(ndp_comm *const *, int n);
 int32_t cuda_team_join(ndp_comm *, const void *id);
 void cuda_team_leave(ndp_comm *);
 int cuda_team_local(const ndp_comm *); /* how many of its ranks are here */
-/* The part runs when the others have come. Inside cuda_enter(). */
-int32_t cuda_team_call(ndp_comm *, const cuda_part *);
+/* The part runs when the others have come: cuda_team_keep, _run and _wait. Inside cuda_enter(). */
+int32_t cuda_team_call(ndp_comm *, cuda_part *);
+/* Keeps the part, called at once with the one before if `together`, and sets its ticket. */
+int32_t cuda_team_keep(ndp_comm *, cuda_part *, int together);
+int32_t cuda_team_run(ndp_comm *);                     /* what can run now, of all its ranks here */
+int32_t cuda_team_wait(ndp_comm *, const cuda_part *); /* its stream waits for it */
 /* Streams that wait for calls that will never be made go on. Inside cuda_enter(). */
 void cuda_team_release(ndp_comm *);
 /* The ranks of its process, under cuda_comm_lock. */

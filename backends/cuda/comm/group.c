@@ -8,6 +8,8 @@
 typedef struct {
     ndp_comm *comm;
     cuda_part part;
+    int given; /* NCCL has it */
+    int32_t status;
 } grouped;
 /* A thread's group. */
 typedef struct {
@@ -59,14 +61,14 @@ int32_t cuda_comm_group_init(ndp_comm *c)
     return NDP_OK;
 }
 
-int32_t cuda_comm_group_part(ndp_comm *c, const cuda_part *part)
+int32_t cuda_comm_group_part(ndp_comm *c, const cuda_part *part, int given)
 {
     group *g = open_group();
     grouped *all = grow(g->parts, g->n_parts, &g->parts_room, sizeof *all);
     if (!all)
         return cuda_error(NDP_ERR_MEMORY, "no memory for a group of %d calls", g->n_parts);
     g->parts = all;
-    g->parts[g->n_parts++] = (grouped){c, *part};
+    g->parts[g->n_parts++] = (grouped){c, *part, given, NDP_OK};
     return NDP_OK;
 }
 
@@ -160,8 +162,94 @@ int32_t cuda_comm_finish(ndp_comm *const *all, int n)
     return status;
 }
 
+/* ---- ranks of this process, at the end ---- */
+static int is_message(const cuda_part *p)
+{
+    return p->kind == CUDA_SEND || p->kind == CUDA_RECV;
+}
+
+/* How many collectives the rank has in the group; of messages of `kind` with peer, those. */
+static int count_parts(const group *g, const ndp_comm *c, int messages, cuda_exchange_kind kind,
+                       int32_t peer)
+{
+    int n = 0;
+    for (int i = 0; i < g->n_parts; i++) {
+        const cuda_part *p = &g->parts[i].part;
+        n += g->parts[i].comm == c && is_message(p) == messages &&
+             (!messages || (p->kind == kind && p->peer == peer));
+    }
+    return n;
+}
+
+/* Whether the group has all calls that belong to those of c here, and none is kept from before: then
+ * they go to NCCL together, each on its own stream. */
+static int is_whole(const group *g, const ndp_comm *c)
+{
+    const int collectives = count_parts(g, c, 0, CUDA_SEND, 0);
+    for (const ndp_comm *m = cuda_team_next(c, NULL); m; m = cuda_team_next(c, m)) {
+        if (m->parts || count_parts(g, m, 0, CUDA_SEND, 0) != collectives)
+            return 0;
+        for (const ndp_comm *to = cuda_team_next(c, NULL); to; to = cuda_team_next(c, to))
+            if (count_parts(g, m, 1, CUDA_SEND, to->rank) !=
+                count_parts(g, to, 1, CUDA_RECV, m->rank))
+                return 0;
+    }
+    return 1;
+}
+
+static int32_t give(grouped *p)
+{
+    cuda_scope scope;
+    int32_t status = cuda_comm_enter(p->comm, &p->part);
+    if (status == NDP_OK)
+        status = cuda_enter(p->comm->dev, &scope);
+    if (status != NDP_OK)
+        return status;
+    const int r = cuda_comm_issue(p->comm, &p->part, p->part.stream);
+    cuda_leave(&scope);
+    return cuda_comm_said(p->comm, r == NCCL_IN_PROGRESS ? NCCL_SUCCESS : r, p->part.text);
+}
+
+static void give_what_is_whole(group *g)
+{
+    for (int i = 0; i < g->n_parts; i++) {
+        grouped *p = &g->parts[i];
+        if (p->given || !is_whole(g, p->comm))
+            continue;
+        p->status = give(p);
+        p->given = p->status == NDP_OK;
+    }
+}
+
+/* The others are kept until the rest of their team has called, those of one rank at once. */
+static int32_t keep_others(group *g)
+{
+    cuda_scope scope;
+    int32_t status = NDP_OK;
+    for (int i = 0; i < g->n_parts; i++) {
+        grouped *p = &g->parts[i];
+        int together = 0;
+        if (p->given || p->status != NDP_OK || (p->status = cuda_enter(p->comm->dev, &scope)))
+            continue;
+        for (int k = 0; k < i; k++)
+            together |= g->parts[k].comm == p->comm && !g->parts[k].given;
+        p->status = cuda_team_keep(p->comm, &p->part, together);
+        cuda_leave(&scope);
+    }
+    for (int i = 0; i < g->n_parts; i++) {
+        grouped *p = &g->parts[i];
+        if (!p->given && p->status == NDP_OK && (p->status = cuda_team_run(p->comm)) == NDP_OK &&
+            (p->status = cuda_enter(p->comm->dev, &scope)) == NDP_OK) {
+            p->status = cuda_team_wait(p->comm, &p->part);
+            cuda_leave(&scope);
+        }
+        status = status == NDP_OK ? p->status : status;
+    }
+    return status;
+}
+
 /* ---- the end ---- */
-static int32_t end_part(grouped *p, int r)
+static int32_t end_part(const grouped *p, int r)
 {
     cuda_scope scope;
     ndp_comm *c = p->comm;
@@ -175,29 +263,44 @@ static int32_t end_part(grouped *p, int r)
     return status;
 }
 
-int32_t cuda_comm_group_end(ndp_dev *dev)
+static int32_t end_given(const group *g, int r)
 {
     int32_t status = NDP_OK;
+    for (int i = 0; i < g->n_parts; i++) {
+        const int32_t ended = g->parts[i].given ? end_part(&g->parts[i], r) : NDP_OK;
+        status = status == NDP_OK ? ended : status;
+    }
+    for (int i = 0; i < g->n_parts; i++)
+        if (g->parts[i].given)
+            cuda_comm_leave(g->parts[i].comm);
+    return status;
+}
+
+static int32_t end_joining(const group *g, int r)
+{
+    if (g->n_joining)
+        return r == NCCL_SUCCESS || r == NCCL_IN_PROGRESS
+                   ? cuda_comm_finish(g->joining, g->n_joining)
+                   : cuda_comm_said(g->joining[0], r, "joining");
+    return r == NCCL_SUCCESS || r == NCCL_IN_PROGRESS || g->n_parts
+               ? NDP_OK
+               : cuda_error(NDP_ERR_COMM, "ending a group: NCCL says %s", cuda_nccl_result(r));
+}
+
+int32_t cuda_comm_group_end(ndp_dev *dev)
+{
     group *g = open_group();
     if (!g)
         return cuda_error(NDP_ERR_STATE, "group_end on cuda:%u: no group was begun on this thread",
                           dev->index);
     if (--g->depth)
         return NDP_OK;
+    give_what_is_whole(g);
     (void)pthread_setspecific(key, NULL);
     const int r = cuda_nccl.ncclGroupEnd();
-    if (r != NCCL_SUCCESS && r != NCCL_IN_PROGRESS && !g->n_parts && !g->n_joining)
-        status = cuda_error(NDP_ERR_COMM, "ending a group: NCCL says %s", cuda_nccl_result(r));
-    if (g->n_joining)
-        status = r == NCCL_SUCCESS || r == NCCL_IN_PROGRESS
-                     ? cuda_comm_finish(g->joining, g->n_joining)
-                     : cuda_comm_said(g->joining[0], r, "joining");
-    for (int i = 0; i < g->n_parts; i++) {
-        const int32_t ended = end_part(&g->parts[i], r);
-        status = status == NDP_OK ? ended : status;
-    }
-    for (int i = 0; i < g->n_parts; i++)
-        cuda_comm_leave(g->parts[i].comm);
+    int32_t status = end_joining(g, r);
+    const int32_t given = end_given(g, r), kept = keep_others(g);
+    status = status != NDP_OK ? status : given != NDP_OK ? given : kept;
     free(g->parts);
     free(g->joining);
     free(g);

@@ -125,75 +125,95 @@ static CUresult enter_lane(ndp_comm *c, CUstream stream)
     return r == CUDA_SUCCESS ? cu.cuStreamWaitEvent(c->lane, c->ready, 0) : r;
 }
 
-/* ---- rounds: the first call of each rank that is kept ---- */
+/* ---- rounds: what belongs together among the first calls that are kept of each rank ---- */
+/* A part, and whose it is. */
+typedef struct {
+    ndp_comm *comm;
+    cuda_part *part;
+} member_part;
+
 static int is_message(const cuda_part *p)
 {
     return p->kind == CUDA_SEND || p->kind == CUDA_RECV;
 }
 
-/* The rank here that a message is for or from, NULL: it is elsewhere. */
-static ndp_comm *other_end(const ndp_comm *c, const cuda_part *p)
+/* The next part after p, of those that were called at once with the first of the rank. */
+static cuda_part *next_of_first(const ndp_comm *c, const cuda_part *p)
 {
-    return is_message(p) ? c->team->member[p->peer] : NULL;
+    cuda_part *next = p ? p->next : c->parts;
+    return next && next->ticket == c->parts->ticket ? next : NULL;
 }
 
-static int same_call(const cuda_part *a, const cuda_part *b)
+/* The other end of rank c's message, which a rank that is here has called; NULL: it has not. */
+static cuda_part *other_end(const ndp_comm *c, const cuda_part *p)
 {
-    return strcmp(a->text, b->text) == 0;
+    const ndp_comm *other = c->team->member[p->peer];
+    for (cuda_part *at = NULL; (at = next_of_first(other, at)) != NULL;)
+        if (at->kind == (p->kind == CUDA_SEND ? CUDA_RECV : CUDA_SEND) && at->peer == c->rank &&
+            !at->taken)
+            return at;
+    return NULL;
 }
 
-static int fits(const ndp_comm *c, const cuda_part *p, const cuda_part *other)
+static void take(member_part *out, ndp_comm *c, cuda_part *p)
 {
-    return other && other->kind == (p->kind == CUDA_SEND ? CUDA_RECV : CUDA_SEND) &&
-           other->peer == c->rank;
+    p->taken = 1;
+    *out = (member_part){c, p};
 }
 
-/* Whether this rank's first call is a message that may run now: the number of its ends that are
- * here. */
-static int pick_message(ndp_comm *c, ndp_comm **out)
-{
-    const cuda_part *p = c->parts;
-    ndp_comm *other = p && is_message(p) ? other_end(c, p) : NULL;
-    if (!p || !is_message(p) || (other && other != c && !fits(c, p, other->parts)))
-        return 0;
-    out[0] = c;
-    out[1] = other;
-    return other && other != c ? 2 : 1;
-}
-
-/* Which ranks' first calls may run now; 0: none. A message needs both its ends, anything else every
- * rank that is here. */
-static int pick(const ndp_comm *c, ndp_comm **out)
+/* A message needs both its ends, where the other is here. */
+static int pick_messages(const cuda_team *t, member_part *out)
 {
     int n = 0;
-    for (int r = 0; r < c->n; r++) {
-        ndp_comm *m = c->team->member[r];
-        if (m && (n = pick_message(m, out)) > 0)
-            return n;
-    }
-    for (int r = 0; r < c->n; r++) {
-        ndp_comm *m = c->team->member[r];
-        if (m && (!m->parts || is_message(m->parts)))
-            return 0;
-        if (m)
-            out[n++] = m;
+    for (int r = 0; r < t->n; r++) {
+        ndp_comm *m = t->member[r];
+        for (cuda_part *p = NULL; m && (p = next_of_first(m, p)) != NULL;) {
+            ndp_comm *other = t->member[p->peer];
+            if (!is_message(p) || p->taken)
+                continue;
+            cuda_part *end = other ? other_end(m, p) : NULL;
+            if (other && !end)
+                continue;
+            take(&out[n++], m, p);
+            if (end)
+                take(&out[n++], other, end);
+        }
     }
     return n;
 }
 
-static int32_t compare(ndp_comm *const *all, int n)
+/* Anything else needs every rank that is here. */
+static int pick_collective(const cuda_team *t, member_part *out)
 {
-    const cuda_part *first = all[0]->parts;
+    int n = 0;
+    for (int r = 0; r < t->n; r++) {
+        ndp_comm *m = t->member[r];
+        cuda_part *p = NULL;
+        while (m && (p = next_of_first(m, p)) != NULL && is_message(p))
+            ;
+        if (m && !p)
+            return 0;
+        if (m)
+            out[n++] = (member_part){m, p};
+    }
+    for (int i = 0; i < n; i++)
+        out[i].part->taken = 1;
+    return n;
+}
+
+static int32_t compare(const member_part *all, int n)
+{
+    const cuda_part *first = all[0].part;
     for (int i = 1; i < n && !is_message(first); i++) {
-        const cuda_part *p = all[i]->parts;
-        if (same_call(first, p))
+        const cuda_part *p = all[i].part;
+        if (strcmp(first->text, p->text) == 0)
             continue;
-        cuda_comm_fail(all[0],
+        cuda_comm_fail(all[0].comm,
                        "call %llu of rank %d is %s, that of rank %d was %s; all ranks make the "
                        "same calls in the same order",
-                       (unsigned long long)p->number, all[i]->rank, p->text, all[0]->rank,
+                       (unsigned long long)p->number, all[i].comm->rank, p->text, all[0].comm->rank,
                        first->text);
-        return cuda_comm_error(all[0]);
+        return cuda_comm_error(all[0].comm);
     }
     return NDP_OK;
 }
@@ -211,76 +231,77 @@ static void note_waiting(ndp_comm *c)
     pthread_mutex_unlock(&cuda_comm_lock);
 }
 
-/* The call has been given to NCCL, or has failed. */
-static int32_t finish_part(ndp_comm *c, int r)
+/* The part is no longer kept; when it was the last of its ticket, streams that wait go on. */
+static CUresult end_part(ndp_comm *c, cuda_part *p)
 {
-    cuda_scope scope;
-    cuda_part *p = c->parts;
-    int32_t status = cuda_comm_said(c, cuda_comm_until_queued(c, r), p->text);
-    const int32_t entered = cuda_enter(c->dev, &scope);
-    if (entered == NDP_OK) {
-        CUresult w = cu.cuStreamWriteValue32(c->lane, c->flag, (cuuint32_t)p->number, 0);
-        if (status == NDP_OK)
-            status = cuda_fail(w, "ending a collective on cuda:%u", c->dev->index);
-        if (status == NDP_OK)
-            status = cuda_comm_watch(c, p, c->lane);
-        cuda_leave(&scope);
-    }
-    cuda_comm_leave(c);
-    c->parts = p->next;
-    if (!c->parts)
-        c->parts_end = &c->parts;
+    cuda_part **at = &c->parts;
+    const cuuint32_t ticket = p->ticket;
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
+    if (!*at)
+        c->parts_end = at;
     free(p);
     note_waiting(c);
-    return status == NDP_OK ? entered : status;
+    return c->parts && c->parts->ticket == ticket
+               ? CUDA_SUCCESS
+               : cu.cuStreamWriteValue32(c->lane, c->flag, ticket, 0);
 }
 
-static int32_t run_round(ndp_comm *const *all, int n)
+/* The call has been given to NCCL, or has failed. */
+static int32_t finish_part(ndp_comm *c, cuda_part *p, int r)
 {
     cuda_scope scope;
-    int entered = 0, r = NCCL_SUCCESS;
+    int32_t status = cuda_comm_said(c, cuda_comm_until_queued(c, r), p->text);
+    const int32_t entered = cuda_enter(c->dev, &scope);
+    if (entered != NDP_OK)
+        return entered;
+    if (status == NDP_OK)
+        status = cuda_comm_watch(c, p, c->lane);
+    const CUresult w = end_part(c, p);
+    cuda_leave(&scope);
+    return status == NDP_OK ? cuda_fail(w, "ending a collective on cuda:%u", c->dev->index)
+                            : status;
+}
+
+static int give_all(const member_part *all, int n)
+{
+    cuda_scope scope;
+    int r = cuda_nccl.ncclGroupStart();
+    if (r != NCCL_SUCCESS)
+        return r;
+    for (int i = 0; i < n && r == NCCL_SUCCESS; i++) {
+        if (cuda_enter(all[i].comm->dev, &scope) != NDP_OK) {
+            r = NCCL_UNHANDLED_CUDA_ERROR;
+            break;
+        }
+        r = cuda_comm_issue(all[i].comm, all[i].part, all[i].comm->lane);
+        r = r == NCCL_IN_PROGRESS ? NCCL_SUCCESS : r;
+        cuda_leave(&scope);
+    }
+    const int ended = cuda_nccl.ncclGroupEnd();
+    return r == NCCL_SUCCESS ? ended : r;
+}
+
+static int32_t run_round(const member_part *all, int n)
+{
+    int entered = 0;
     int32_t status = compare(all, n);
     for (; entered < n && status == NDP_OK; entered += status == NDP_OK)
-        status = cuda_comm_enter(all[entered], all[entered]->parts);
-    if (status == NDP_OK && (r = cuda_nccl.ncclGroupStart()) == NCCL_SUCCESS) {
-        for (int i = 0; i < n && r == NCCL_SUCCESS; i++) {
-            if (cuda_enter(all[i]->dev, &scope) != NDP_OK) {
-                r = NCCL_UNHANDLED_CUDA_ERROR;
-                break;
-            }
-            r = cuda_comm_issue(all[i], all[i]->parts, all[i]->lane);
-            r = r == NCCL_IN_PROGRESS ? NCCL_SUCCESS : r;
-            cuda_leave(&scope);
+        status = cuda_comm_enter(all[entered].comm, all[entered].part);
+    if (status == NDP_OK) {
+        const int r = give_all(all, n);
+        for (int i = 0; i < n; i++) {
+            const int32_t ended = finish_part(all[i].comm, all[i].part, r);
+            status = status == NDP_OK ? ended : status;
         }
-        const int ended = cuda_nccl.ncclGroupEnd();
-        r = r == NCCL_SUCCESS ? ended : r;
     }
-    if (status != NDP_OK) {
-        for (int i = 0; i < entered; i++)
-            cuda_comm_leave(all[i]);
-        return status;
-    }
-    for (int i = 0; i < n; i++) {
-        const int32_t ended = finish_part(all[i], r);
-        status = status == NDP_OK ? ended : status;
-    }
+    for (int i = 0; i < entered; i++)
+        cuda_comm_leave(all[i].comm);
     return status;
 }
 
-static int32_t keep(ndp_comm *c, const cuda_part *part)
-{
-    cuda_part *p = malloc(sizeof *p);
-    if (!p)
-        return cuda_error(NDP_ERR_MEMORY, "no memory for a collective of cuda:%u", c->dev->index);
-    *p = *part;
-    p->next = NULL;
-    *c->parts_end = p;
-    c->parts_end = &p->next;
-    if (c->parts == p)
-        note_waiting(c);
-    return NDP_OK;
-}
-
+/* ---- calls ---- */
 static int32_t refuse_capture(const cuda_part *part)
 {
     CUstreamCaptureStatus state = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -288,36 +309,74 @@ static int32_t refuse_capture(const cuda_part *part)
         state == CU_STREAM_CAPTURE_STATUS_NONE)
         return NDP_OK;
     return cuda_error(NDP_ERR_CAPTURE,
-                      "%s: ranks of one process are captured in a group (nd_comm_group_begin)",
+                      "%s: ranks of one process are captured in one group with the calls of all "
+                      "(nd_comm_group_begin)",
                       part->text);
 }
 
-int32_t cuda_team_call(ndp_comm *c, const cuda_part *part)
+int32_t cuda_team_keep(ndp_comm *c, cuda_part *part, int together)
 {
-    ndp_comm **round = malloc((size_t)(c->n + 1) * sizeof(ndp_comm *));
-    if (!round)
-        return cuda_error(NDP_ERR_MEMORY, "no memory for a collective of %d ranks", c->n);
-    pthread_mutex_lock(&c->team->lock);
     int32_t status = refuse_capture(part);
+    cuda_part *p = malloc(sizeof *p);
+    if (!p)
+        return cuda_error(NDP_ERR_MEMORY, "no memory for a collective of cuda:%u", c->dev->index);
+    pthread_mutex_lock(&c->team->lock);
     if (status == NDP_OK)
         status = cuda_fail(enter_lane(c, part->stream), "%s on cuda:%u", part->text, c->dev->index);
-    if (status == NDP_OK)
-        status = keep(c, part);
-    const int32_t kept = status;
-    for (int n; status == NDP_OK && (n = pick(c, round)) > 0;)
+    if (status == NDP_OK) {
+        part->ticket = c->tickets += !together;
+        *p = *part;
+        p->next = NULL;
+        *c->parts_end = p;
+        c->parts_end = &p->next;
+        if (c->parts == p)
+            note_waiting(c);
+        p = NULL;
+    }
+    pthread_mutex_unlock(&c->team->lock);
+    free(p);
+    return status;
+}
+
+int32_t cuda_team_run(ndp_comm *c)
+{
+    int32_t status = NDP_OK;
+    int n = 0;
+    pthread_mutex_lock(&c->team->lock);
+    for (int r = 0; r < c->n; r++)
+        for (const cuda_part *p = c->team->member[r] ? c->team->member[r]->parts : NULL; p;
+             p = p->next)
+            n++;
+    member_part *round = malloc((size_t)(n + 1) * sizeof *round);
+    if (!round)
+        status = cuda_error(NDP_ERR_MEMORY, "no memory for a round of %d calls", n);
+    while (status == NDP_OK &&
+           ((n = pick_messages(c->team, round)) > 0 || (n = pick_collective(c->team, round)) > 0))
         status = run_round(round, n);
     pthread_mutex_unlock(&c->team->lock);
     free(round);
-    if (kept != NDP_OK)
-        return kept;
-    const CUresult r = cu.cuStreamWaitValue32(part->stream, c->flag, (cuuint32_t)part->number,
-                                              CU_STREAM_WAIT_VALUE_GEQ);
-    return status == NDP_OK ? cuda_fail(r, "waiting for %s on cuda:%u", part->text, c->dev->index)
-                            : status;
+    return status;
+}
+
+int32_t cuda_team_wait(ndp_comm *c, const cuda_part *part)
+{
+    return cuda_fail(
+        cu.cuStreamWaitValue32(part->stream, c->flag, part->ticket, CU_STREAM_WAIT_VALUE_GEQ),
+        "waiting for %s on cuda:%u", part->text, c->dev->index);
+}
+
+int32_t cuda_team_call(ndp_comm *c, cuda_part *part)
+{
+    int32_t status = cuda_team_keep(c, part, 0);
+    if (status != NDP_OK)
+        return status;
+    status = cuda_team_run(c);
+    const int32_t waits = cuda_team_wait(c, part);
+    return status == NDP_OK ? waits : status;
 }
 
 void cuda_team_release(ndp_comm *c)
 {
     if (c->lane)
-        (void)cu.cuStreamWriteValue32(c->lane, c->flag, (cuuint32_t)c->calls, 0);
+        (void)cu.cuStreamWriteValue32(c->lane, c->flag, c->tickets, 0);
 }
