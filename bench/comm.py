@@ -97,6 +97,26 @@ def captured(comm):
     return f"graph with an all_reduce of 4 KiB: {'right' if good else 'WRONG'}, {g.nodes} nodes, {1e6 * t:.1f} us a launch"
 
 
+def overlapped(comm):
+    """How much of an exchange hides behind computing: products on one stream, all_reduce on the communicator's own."""
+    a = nd.ones((4096, 4096), dtype=nd.float32, device=comm.device)
+    c = nd.empty_like(a)
+    x = nd.ones(16 << 20, dtype=nd.float32, device=comm.device)
+
+    def compute():
+        for _ in range(4):
+            nd.matmul(a, a, out=c)
+
+    def both():
+        work = comm.all_reduce(x, out=x, async_op=True)
+        compute()
+        work.wait()
+
+    wait = lambda: nd.synchronize(comm.device)
+    t, u, b = (per_call(comm, f, wait, 64 << 20) for f in (compute, lambda: comm.all_reduce(x, out=x), both))
+    return f"computing {1e6 * t:.0f} us, all_reduce of 64 MiB {1e6 * u:.0f} us, both {1e6 * b:.0f} us: {(t + u - b) / min(t, u):.2f} of it hidden"
+
+
 def tell(comm, what, function, *args):
     try:
         line = function(*args)
@@ -121,6 +141,7 @@ def main():
             tell(comm, f"{name} {nbytes}", row, comm, peer, name, nbytes)
     if kind == "cuda":
         tell(comm, "graph", captured, comm)
+        tell(comm, "overlap", overlapped, comm)
 
 
 main()

@@ -63,6 +63,31 @@ nd_status nd_comm_unique_id(nd_device *device, nd_comm_id *out)
                : status;
 }
 
+nd_status nd_comm_carrier(nd_device *device, const char **transport, char *missing, size_t n)
+{
+    static const char op[] = "comm_carrier";
+    nd_status status;
+    nd_device *cpu = NULL;
+    ND_OUT(op, 1, transport, "");
+    ND_NEED(op, 2, missing);
+    if (n)
+        *missing = 0;
+    device = nd__or_current(device, &status);
+    if (status == ND_OK)
+        status = nd__usable(device, op);
+    if (status != ND_OK)
+        return status;
+    if (nd__comm_carries(device)) {
+        *transport = device->slot->name;
+        return ND_OK;
+    }
+    snprintf(missing, n, "%s",
+             device->has_comm ? nd_last_error()->message : "its plug-in has no communicators");
+    if (nd__cpu_device(&cpu) == ND_OK && cpu != device && cpu->has_comm)
+        *transport = cpu->slot->name;
+    return ND_OK;
+}
+
 static nd_status check_rank(const char *op, int32_t rank, int32_t n)
 {
     return n < 1 || rank < 0 || rank >= n

@@ -30,6 +30,8 @@ static struct {
     nd_array *blocks_of, *bytes;
     nd_dl_managed *managed;
     nd_dl_legacy *legacy;
+    nd_ipc *exported; /* NULL: the CPU exports nothing */
+    const nd_ipc_handle *handle;
     nd_cai cai;
     char folder[64], npy[96], tensors[96], npz[96], csv[96], gguf_path[96], output[96];
 } w;
@@ -209,6 +211,8 @@ static bool make_files(void)
 }
 
 /* Of f32, its argument, and of i32. */
+static const nd_ipc_handle no_handle;
+
 static bool make_graph(void)
 {
     nd_array *r[2] = {NULL};
@@ -262,6 +266,7 @@ bool world_make(void)
                 nd_module_function(w.module, "twice", &w.function) == ND_OK &&
                 nd_custom_register(&custom, &w.custom) == ND_OK && make_exprs() && make_files() &&
                 make_graph();
+    w.handle = &no_handle;
     streams[0] = w.stream;
     return made;
 }
@@ -513,6 +518,10 @@ static const pointer_row pointers[] = {
     OF(NULL, NULL, "stream", stream),
     OF(NULL, "nd_stream *", NULL, stream),
     OF(NULL, "const nd_stream *", NULL, stream),
+    OF("nd_device_can_access_peer", NULL, "peer", device),
+    OF("nd_device_enable_peer", NULL, "peer", device),
+    OF(NULL, "nd_ipc *", NULL, exported),
+    OF(NULL, "const nd_ipc_handle *", NULL, handle),
     OF(NULL, "nd_event *", NULL, event),
     OF("nd_graph_arg", NULL, "a", i32),
     OF(NULL, "nd_graph *", NULL, graph),
@@ -776,6 +785,8 @@ static void drop(const char *type, void **result)
         nd_event_release(*result);
     else if (strcmp(type, "nd_graph **") == 0)
         nd_graph_release(*result);
+    else if (strcmp(type, "nd_ipc **") == 0)
+        nd_ipc_release(*result);
     else if (strcmp(type, "nd_pool **") == 0)
         nd_pool_release(*result);
     else if (strcmp(type, "nd_allocator **") == 0)

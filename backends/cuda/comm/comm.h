@@ -135,10 +135,21 @@ int32_t cuda_comm_group_part(ndp_comm *, const cuda_part *, int given);
 int32_t cuda_comm_finish(ndp_comm *const *, int n);
 
 /* ---- team.c: ranks of one communicator in this process ---- */
+struct cuda_team {
+    char id[NDP_COMM_ID_BYTES];
+    pthread_mutex_t lock;
+    ndp_comm **member; /* by rank, NULL: not here; under cuda_comm_lock too */
+    int n, local;      /* under cuda_comm_lock */
+    cuda_team *next;
+};
 /* Enters the rank; the team is made with the first. */
 int32_t cuda_team_join(ndp_comm *, const void *id);
 void cuda_team_leave(ndp_comm *);
 int cuda_team_local(const ndp_comm *); /* how many of its ranks are here */
+/* The ranks of its process, under cuda_comm_lock. */
+ndp_comm *cuda_team_next(const ndp_comm *of, const ndp_comm *after);
+
+/* ---- round.c: their calls ---- */
 /* The part runs when the others have come: cuda_team_keep, _run and _wait. Inside cuda_enter(). */
 int32_t cuda_team_call(ndp_comm *, cuda_part *);
 /* Keeps the part, called at once with the one before if `together`, and sets its ticket. */
@@ -147,8 +158,6 @@ int32_t cuda_team_run(ndp_comm *);                     /* what can run now, of a
 int32_t cuda_team_wait(ndp_comm *, const cuda_part *); /* its stream waits for it */
 /* Streams that wait for calls that will never be made go on. Inside cuda_enter(). */
 void cuda_team_release(ndp_comm *);
-/* The ranks of its process, under cuda_comm_lock. */
-ndp_comm *cuda_team_next(const ndp_comm *of, const ndp_comm *after);
 
 /* ---- keeper.c: the thread that watches ---- */
 int32_t cuda_keeper_start(void);

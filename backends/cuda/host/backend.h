@@ -134,6 +134,9 @@ CUresult cuda_pool_share(ndp_dev *); /* as cuda_ranges_share() */
 /* ---- peer.c ---- */
 extern const ndp_peer_1 cuda_peer_group;
 
+/* ---- ipc.c ---- */
+extern const ndp_ipc_1 cuda_ipc_group;
+
 /* ---- graph.c ---- */
 extern const ndp_graph_1 cuda_graph_group;
 /* A captured graph, counted: whoever changes an exec names nodes of the graph that it was made
