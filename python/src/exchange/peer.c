@@ -97,7 +97,10 @@ static PyObject *ipc_is_used(PyObject *module, PyObject *capsule)
 {
     int32_t used = 0;
     nd_ipc *x = PyCapsule_GetPointer(capsule, EXPORT);
-    return x ? py_bool(py_state_of(module), nd_ipc_is_used(x, &used), used) : NULL;
+    if (!x)
+        return NULL;
+    const nd_status status = nd_ipc_is_used(x, &used);
+    return py_bool(py_state_of(module), status, used);
 }
 
 static PyObject *ipc_is_alive(PyObject *module, PyObject *o)
@@ -105,7 +108,10 @@ static PyObject *ipc_is_alive(PyObject *module, PyObject *o)
     int32_t alive = 0;
     py_state *st = py_state_of(module);
     const nd_array *a = py_array_need(st, o, "is_alive");
-    return a ? py_bool(st, nd_ipc_is_alive(a, &alive), alive) : NULL;
+    if (!a)
+        return NULL;
+    const nd_status status = nd_ipc_is_alive(a, &alive);
+    return py_bool(st, status, alive);
 }
 
 PyMethodDef py_peer_methods[] = {{"_peer_can_access", peer_can_access, METH_VARARGS, NULL},
