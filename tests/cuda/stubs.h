@@ -11,7 +11,15 @@
 
 static char here[512], folder[600], answer[4096];
 
-enum { NO_DRIVER = 1, NO_NVML = 2, SYSTEM = 4, NO_BLASLT = 8, NO_CUFFT = 16, NO_CUSOLVER = 32, NO_NCCL = 64 };
+enum {
+    NO_DRIVER = 1,
+    NO_NVML = 2,
+    SYSTEM = 4,
+    NO_BLASLT = 8,
+    NO_CUFFT = 16,
+    NO_CUSOLVER = 32,
+    NO_NCCL = 64
+};
 enum { STUBS = 11 };
 static const struct {
     const char *soname, *file;
