@@ -37,6 +37,7 @@ class Export:
 
     __slots__ = ("_export", "handle")
     handle: bytes
+    _export: Any
 
     def __init__(self, x: Array) -> None:
         self.handle, self._export = _ndock._ipc_export(x)
@@ -48,7 +49,7 @@ class Export:
 
     def release(self) -> None:
         """Nobody can open it any more."""
-        self._export: Any = None
+        self._export = None
 
     def __enter__(self) -> Export:
         return self
