@@ -1,50 +1,147 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Time and bus bandwidth of all_reduce and all_gather by size, as NCCL's tests count it: 2(n-1)/n and (n-1)/n of the bytes of the whole.
+"""Time and bus bandwidth of collectives by size, as NCCL's tests count it: 2(n-1)/n of the bytes for all_reduce, (n-1)/n of the
+bytes of the whole for all_gather. On GPUs PyTorch's, by its NCCL, stand beside, in turns in the same processes.
 
-    ndock run -n 2 python bench/comm.py [device]      mpirun -n 2 python bench/comm.py [device]"""
+    ndock run -n 2 python bench/comm.py [device]      mpirun -n 2 python bench/comm.py [device]
+    ndock run -n 2 --device cuda python bench/comm.py"""
+import os
+import socket
 import sys
 import time
 
 import ndock as nd
 
-SIZES = [4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20]
+SMALL = [4 << 10, 64 << 10, 1 << 20, 16 << 20]
+SIZES = {"cpu": SMALL + [64 << 20], "cuda": SMALL + [128 << 20, 1 << 30]}
 
 
-def seconds(comm, call):
-    call()
+def per_call(comm, call, wait, nbytes):
+    """Seconds of a call, of several queued one after the other; the least of a few tries."""
+    n = max(1, min(50, (256 << 20) // nbytes))
+    for _ in range(3):
+        call()
     best = float("inf")
-    for _ in range(5):
+    for _ in range(4):
+        wait()
         comm.barrier()
         start = time.perf_counter()
-        call()
-        nd.synchronize(comm.device)
-        best = min(best, time.perf_counter() - start)
+        for _ in range(n):
+            call()
+        wait()
+        best = min(best, (time.perf_counter() - start) / n)
     return best
 
 
-def row(comm, name, nbytes):
-    x = nd.ones(nbytes // 4, dtype=nd.float32, device=comm.device)
+def peer_of(comm):
+    """PyTorch's communicator of the same ranks; None where there is none."""
+    if not str(comm.device).startswith("cuda"):
+        return None
+    import torch
+    import torch.distributed as dist
+    port = nd.zeros(1, dtype=nd.int64, device=comm.device)
+    if comm.rank == 0:
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port[0] = s.getsockname()[1]
+    comm.broadcast(port)
+    os.environ.pop("NDOCK_COMM_STORE", None)
+    torch.cuda.set_device(int(str(comm.device).split(":")[1]))
+    dist.init_process_group("nccl", init_method=f"tcp://127.0.0.1:{int(port[0])}", rank=comm.rank, world_size=comm.size)
+    return torch, dist
+
+
+def calls(comm, peer, name, nbytes):
+    """ndock's call and PyTorch's, and the bytes that cross the bus."""
+    n = nbytes // 4
+    x = nd.ones(n, dtype=nd.float32, device=comm.device)
+    there = None
     if name == "all_reduce":
-        moved, t = 2 * (comm.size - 1) / comm.size * nbytes, seconds(comm, lambda: comm.all_reduce(x, out=x))
+        moved, here = 2 * (comm.size - 1) / comm.size * nbytes, lambda: comm.all_reduce(x, out=x)
     else:
-        whole = nd.empty((comm.size, nbytes // 4), dtype=nd.float32, device=comm.device)
-        moved, t = (comm.size - 1) * nbytes, seconds(comm, lambda: comm.all_gather(x, out=whole))
-    return f"{name:10s} {nbytes:10d} bytes  {1e6 * t:10.1f} us  {moved / t / 1e9:7.2f} GB/s"
+        whole = nd.empty((comm.size, n), dtype=nd.float32, device=comm.device)
+        moved, here = (comm.size - 1) * nbytes, lambda: comm.all_gather(x, out=whole)
+    if peer:
+        torch, dist = peer
+        t = torch.ones(n, device="cuda")
+        if name == "all_reduce":
+            there = lambda: dist.all_reduce(t)
+        else:
+            all_of = torch.empty(comm.size * n, device="cuda")
+            there = lambda: dist.all_gather_into_tensor(all_of, t)
+    return here, there, moved
+
+
+def row(comm, peer, name, nbytes):
+    here, there, moved = calls(comm, peer, name, nbytes)
+    t = per_call(comm, here, lambda: nd.synchronize(comm.device), nbytes)
+    text = f"{name:10s} {nbytes:10d} bytes  {1e6 * t:9.1f} us {moved / t / 1e9:7.2f} GB/s"
+    if there:
+        u = per_call(comm, there, peer[0].cuda.synchronize, nbytes)
+        text += f"   torch {1e6 * u:9.1f} us {moved / u / 1e9:7.2f} GB/s   {u / t:5.2f} x"
+    return text
+
+
+def captured(comm):
+    """An all_reduce in a graph that is launched again and again."""
+    x = nd.full(1024, float(comm.rank + 1), dtype=nd.float32, device=comm.device)
+    comm.all_reduce(x)
+    with nd.graph(device=comm.device) as g:
+        total = comm.all_reduce(x)
+    want = comm.size * (comm.size + 1) / 2
+    for _ in range(3):
+        g.launch()
+    nd.synchronize(comm.device)
+    good = float(total[0]) == want and float(total[-1]) == want
+    t = per_call(comm, g.launch, lambda: nd.synchronize(comm.device), 4096)
+    return f"graph with an all_reduce of 4 KiB: {'right' if good else 'WRONG'}, {g.nodes} nodes, {1e6 * t:.1f} us a launch"
+
+
+def overlapped(comm):
+    """How much of an exchange hides behind computing: products on one stream, all_reduce on the communicator's own."""
+    a = nd.ones((4096, 4096), dtype=nd.float32, device=comm.device)
+    c = nd.empty_like(a)
+    x = nd.ones(16 << 20, dtype=nd.float32, device=comm.device)
+
+    def compute():
+        for _ in range(4):
+            nd.matmul(a, a, out=c)
+
+    def both():
+        work = comm.all_reduce(x, out=x, async_op=True)
+        compute()
+        work.wait()
+
+    wait = lambda: nd.synchronize(comm.device)
+    t, u, b = (per_call(comm, f, wait, 64 << 20) for f in (compute, lambda: comm.all_reduce(x, out=x), both))
+    return f"computing {1e6 * t:.0f} us, all_reduce of 64 MiB {1e6 * u:.0f} us, both {1e6 * b:.0f} us: {(t + u - b) / min(t, u):.2f} of it hidden"
+
+
+def tell(comm, what, function, *args):
+    try:
+        line = function(*args)
+    except Exception as e:  # the other rows are still wanted
+        line = f"{what}: {type(e).__name__} {e}"
+    if comm.rank == 0:
+        print(line, flush=True)
 
 
 def main():
-    comm = nd.comm.world(sys.argv[1] if len(sys.argv) > 1 else None)
+    comm = nd.comm.world(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("NDOCK_DEVICE"))
+    kind = str(comm.device).split(":")[0]
     if comm.rank == 0:
-        print(f"{comm.size} ranks on {comm.device} by {comm.transport}")
+        print(f"{comm.size} ranks on {comm.device} by {comm.transport}", flush=True)
+    try:
+        peer = peer_of(comm)
+    except Exception as e:
+        peer = None
+        print(f"no PyTorch beside: {e}", flush=True)
     for name in ("all_reduce", "all_gather"):
-        for nbytes in SIZES:
-            try:
-                line = row(comm, name, nbytes)
-            except Exception as e:  # the other rows are still wanted
-                line = f"{name} {nbytes}: {e}"
-            if comm.rank == 0:
-                print(line, flush=True)
+        for nbytes in SIZES.get(kind, SMALL):
+            tell(comm, f"{name} {nbytes}", row, comm, peer, name, nbytes)
+    if kind == "cuda":
+        tell(comm, "graph", captured, comm)
+        tell(comm, "overlap", overlapped, comm)
 
 
 main()

@@ -14,7 +14,7 @@ dist_man_MANS += %reldir%/man/ndock-debugging.7
 
 # A man page for every public function, from the headers. What is in the folder is the headers' affair, so no list of it is here.
 man3_headers = op.def status.h dtype.h device.h param.h stream.h memory.h cache.h math.h array.h \
-  view.h comm.h create.h op.h custom.h reduce.h expr.h linalg.h fft.h signal.h indexing.h sorting.h manip.h random.h graph.h distribution.h special.h dlpack.h cai.h io.h check.h \
+  view.h comm.h create.h op.h custom.h reduce.h expr.h linalg.h fft.h signal.h indexing.h sorting.h manip.h random.h graph.h distribution.h special.h dlpack.h cai.h peer.h io.h check.h \
   statistics.h histogram.h compare.h calculus.h conv.h pool.h normalization.h loss.h attention.h neural.h \
   quant.h gguf.h
 noinst_DATA = %reldir%/man3/stamp

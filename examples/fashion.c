@@ -21,7 +21,7 @@ static const char *const label_names[CLASSES] = {"T-shirt/top", "Trouser",   "Pu
 
 typedef struct {
     const char *data, *device, *save;
-    long epochs, batch, seed, streams, graph;
+    long epochs, batch, seed, streams, graph, ranks;
     double lr;
 } options;
 
@@ -44,7 +44,7 @@ typedef struct {
 
 /* Velocities of the parameters, and room for the gradients of the biases. */
 typedef struct {
-    nd_array *v[PARAMS], *g[PARAMS];
+    nd_array *v[PARAMS], *g[PARAMS], *flat; /* flat: all gradients, where ranks add them up */
     double lr;
 } optimiser;
 
@@ -202,13 +202,19 @@ static batch make_batch(int64_t n)
     return t;
 }
 
+#include "fashion_ranks.h"
+
 static optimiser make_optimiser(const network *net)
 {
     optimiser opt = {.lr = 0};
+    if (team.comm)
+        opt.flat = join_gradients(net->p, opt.g, PARAMS);
     for (int i = 0; i < PARAMS; i++) {
         CHECK(nd_zeros_like(net->p[i], 0, &opt.v[i]));
-        CHECK(nd_zeros_like(net->p[i], 0, &opt.g[i]));
         keep(opt.v[i]);
+        if (team.comm)
+            continue;
+        CHECK(nd_zeros_like(net->p[i], 0, &opt.g[i]));
         keep(opt.g[i]);
     }
     return opt;
@@ -238,7 +244,7 @@ static void backward(const network *net, const batch *t)
 {
     CHECK(nd_exp_into(t->logp, t->dz));
     CHECK(nd_subtract_into(t->dz, t->y, t->dz));
-    apply_scalar(ND_OP_divide, t->dz, (double)t->n, t->dz);
+    apply_scalar(ND_OP_divide, t->dz, (double)(t->n * team.n), t->dz);
     CHECK(nd_matmul_into(t->dz, net->w2t, NULL, t->dh));
     apply_scalar(ND_OP_greater, t->h, 0, t->positive);
     nd_arg args[] = {nd_array_arg(t->positive), nd_array_arg(t->dh), nd_scalar_arg(nd_float(0))};
@@ -271,6 +277,11 @@ static void train_batch(const network *net, const optimiser *opt, const batch *t
     forward(net, t->x, t->h, t->z);
     add_loss(t, s);
     backward(net, t);
+    if (team.comm) {
+        gradients_of_part(opt, t);
+        update_together(net, opt);
+        return;
+    }
     update_weights(net, opt, W1, t->xt, t->dh);
     update_bias(net, opt, B1, t->dh);
     update_weights(net, opt, W2, t->ht, t->dz);
@@ -291,7 +302,7 @@ static void show_progress(long epoch, int64_t done, int64_t n)
     static const char bar[] = "########################################";
     static int last = -1;
     int all = (int)sizeof bar - 1, width = (int)(done * all / n);
-    if (width == last || !isatty(STDERR_FILENO))
+    if (width == last || team.comm || !isatty(STDERR_FILENO))
         return;
     last = width;
     fprintf(stderr, "\repoch %ld [%.*s%*s]", epoch, width, bar, all - width, "");
@@ -302,7 +313,7 @@ static void show_progress(long epoch, int64_t done, int64_t n)
 static void gather_batch(const dataset *d, const nd_array *y, const nd_array *order, int64_t first,
                          const batch *t)
 {
-    nd_index range = nd_range(first, first + t->n, 1);
+    nd_index range = nd_range(first + team.rank * t->n, first + (team.rank + 1) * t->n, 1);
     nd_array *index;
     CHECK(nd_slice(order, &range, 1, &index));
     CHECK(nd_take_into(d->x, index, 0, t->x));
@@ -327,6 +338,8 @@ static void train_epoch(const options *o, long epoch, const network *net, const 
         before = slot;
         slot = (int)(step % p->n);
         const batch *t = &sizes[slot][d->n - first < o->batch];
+        if (t->n == 0) /* fewer images than ranks are left */
+            break;
         enter(p->gather, p->used[slot]);
         gather_batch(d, y, order, first, t);
         leave(p->gather, p->ready[slot]);
@@ -364,8 +377,8 @@ static void train(const options *o, const network *net, const dataset *d, const 
         nd_tag_push("batches")); /* labels, as pictures of the memory and reports of faults have */
     batch sizes[MOST_STREAMS][2];
     for (int i = 0; i < p.n; i++) {
-        sizes[i][0] = make_batch(o->batch);
-        sizes[i][1] = make_batch(d->n % o->batch);
+        sizes[i][0] = make_batch(o->batch / team.n);
+        sizes[i][1] = make_batch(d->n % o->batch / team.n);
     }
     nd_array *y = one_hot(d->labels);
     statistics s = make_statistics();
@@ -374,9 +387,10 @@ static void train(const options *o, const network *net, const dataset *d, const 
     optimiser opt = make_optimiser(net);
     CHECK(nd_tag_pop());
     nd_graph *graph = NULL;
-    if (o->graph)
+    if (o->graph && !team.comm)
         compare_steps(o);
-    puts("epoch    loss  accuracy  seconds");
+    if (team.rank == 0)
+        puts("epoch    loss  accuracy  seconds");
     for (long epoch = 0; epoch < o->epochs; epoch++) {
         double start = seconds();
         float result[2];
@@ -385,9 +399,12 @@ static void train(const options *o, const network *net, const dataset *d, const 
             capture_step(net, &opt, &sizes[0][0], &s, &graph);
         train_epoch(o, epoch, net, &opt, d, y, sizes, &p, &s, graph);
         test_epoch(net, test, &s);
+        if (team.comm)
+            CHECK(nd_comm_all_reduce_into(team.comm, s.loss, NULL, s.loss));
         CHECK(nd_to_host(s.both, result, sizeof result));
-        printf("%5ld  %.5f   %5.2f %%  %7.3f\n", epoch + 1, (double)result[0] / (double)d->n,
-               100 * (double)result[1], seconds() - start);
+        if (team.rank == 0)
+            printf("%5ld  %.5f   %5.2f %%  %7.3f\n", epoch + 1, (double)result[0] / (double)d->n,
+                   100 * (double)result[1], seconds() - start);
         fflush(stdout);
     }
     nd_graph_release(graph);
@@ -505,6 +522,8 @@ static const char usage[] =
     "  --streams N    gather batches on one stream and compute on N - 1 others, 1 to 8 (default "
     "1)\n"
     "  --graph        run the step of a whole batch as a graph, and say what that gains\n"
+    "  --ranks        this is one of the processes of `ndock run -n N` or mpirun, which train "
+    "together\n"
     "  --save FILE    where the weights go (default fashion.safetensors)\n"
     "  --help         print this and exit\n"
     "  --version      print the version and exit";
@@ -527,12 +546,13 @@ static double number(const char *name, const char *text, double low, int whole)
 static options parse(int argc, char **argv)
 {
     enum { DATA, DEVICE, SAVE, EPOCHS, BATCH, SEED, LR, STREAMS };
-    long graph = 0;
+    long graph = 0, ranks_given = 0;
     static const struct option known[] = {
         {"data", 1, NULL, 1},      {"device", 1, NULL, 1},  {"save", 1, NULL, 1},
         {"epochs", 1, NULL, 1},    {"batch", 1, NULL, 1},   {"seed", 1, NULL, 1},
         {"lr", 1, NULL, 1},        {"streams", 1, NULL, 1}, {"help", 0, NULL, 'h'},
-        {"version", 0, NULL, 'v'}, {"graph", 0, NULL, 'g'}, {NULL, 0, NULL, 0}};
+        {"version", 0, NULL, 'v'}, {"graph", 0, NULL, 'g'}, {"ranks", 0, NULL, 'r'},
+        {NULL, 0, NULL, 0}};
     const char *text[] = {"/usr/share/datasets/fashion-mnist",
                           "auto",
                           "fashion.safetensors",
@@ -548,6 +568,10 @@ static options parse(int argc, char **argv)
         }
         if (c == 'g') {
             graph = 1;
+            continue;
+        }
+        if (c == 'r') {
+            ranks_given = 1;
             continue;
         }
         if (c != 1)
@@ -569,7 +593,8 @@ static options parse(int argc, char **argv)
                      .seed = (long)number("--seed", text[SEED], 0, 1),
                      .lr = number("--lr", text[LR], 1e-9, 0),
                      .streams = streams,
-                     .graph = graph};
+                     .graph = graph,
+                     .ranks = ranks_given};
 }
 
 int main(int argc, char **argv)
@@ -581,7 +606,12 @@ int main(int argc, char **argv)
     CHECK(nd_device_get(o.device, &device));
     CHECK(nd_device_set_current(device));
     nd_device_describe(device, &info);
-    printf("ndock %s on %s: %s\n", nd_version(), info.name, info.description);
+    if (o.ranks)
+        join_team(device);
+    if (team.rank == 0)
+        printf("ndock %s on %s: %s\n", nd_version(), info.name, info.description);
+    if (team.comm && team.rank == 0)
+        printf("%d ranks by %s\n", (int)team.n, nd_comm_transport(team.comm));
     CHECK(nd_tag_push("images"));
     dataset images = load_set(o.data, "train"), test = load_set(o.data, "t10k");
     CHECK(nd_tag_pop());
@@ -589,9 +619,15 @@ int main(int argc, char **argv)
     network net = make_network(&o);
     CHECK(nd_tag_pop());
     o.batch = o.batch > images.n ? (long)images.n : o.batch;
+    o.batch -= o.batch % (long)team.n; /* as many for each */
+    if (o.batch == 0)
+        bad_option("--batch", ": not as many images as ranks. ");
     train(&o, &net, &images, &test);
-    save(&o, &net);
-    check_file(o.save, &test, strcmp(nl_langinfo(CODESET), "UTF-8") == 0);
+    if (team.rank == 0) {
+        save(&o, &net);
+        check_file(o.save, &test, strcmp(nl_langinfo(CODESET), "UTF-8") == 0);
+    }
+    nd_comm_release(team.comm);
     while (n_kept > 0)
         nd_release(kept[--n_kept]);
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;

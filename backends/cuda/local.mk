@@ -2,12 +2,14 @@
 # The CUDA plug-in: the host side in C, kernels as fat binaries inside it. configure writes a rule for each row of modules.def.
 cuda_host_sources = \
   %reldir%/classes.def %reldir%/op.c %reldir%/plugin.c \
+  %reldir%/comm/call.c %reldir%/comm/comm.c %reldir%/comm/comm.h %reldir%/comm/group.c %reldir%/comm/keeper.c %reldir%/comm/nccl.c \
+  %reldir%/comm/nccl.def %reldir%/comm/round.c %reldir%/comm/team.c \
   %reldir%/copy/cast.c %reldir%/copy/cast.h %reldir%/copy/iota.c %reldir%/copy/iota.h %reldir%/copy/move.c \
   %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h \
   %reldir%/fft/cufft.c %reldir%/fft/cufft.def %reldir%/fft/cufft.h %reldir%/fft/fft.c %reldir%/fft/fft.h \
   %reldir%/host/backend.h %reldir%/host/block.c %reldir%/host/code.c %reldir%/host/device.c %reldir%/host/driver.c \
-  %reldir%/host/driver.def %reldir%/host/driver.h %reldir%/host/graph.c %reldir%/host/host.c %reldir%/host/kernel.c %reldir%/host/memory.c %reldir%/host/nodes.c %reldir%/host/patch.c \
+  %reldir%/host/driver.def %reldir%/host/driver.h %reldir%/host/fault.c %reldir%/host/graph.c %reldir%/host/host.c %reldir%/host/ipc.c %reldir%/host/kernel.c %reldir%/host/memory.c %reldir%/host/nodes.c %reldir%/host/patch.c \
   %reldir%/host/module.c %reldir%/host/modules.def %reldir%/host/nvml.c %reldir%/host/nvrtc.c %reldir%/host/nvrtc.h \
   %reldir%/host/peer.c %reldir%/host/pinned.c %reldir%/host/pinned_conf.c \
   %reldir%/host/pointer.c %reldir%/host/pool.c %reldir%/host/ring.c %reldir%/host/scalar.c %reldir%/host/stream.c \

@@ -2,6 +2,7 @@
  * The CUDA plug-in's table. */
 #include <stdio.h>
 #include <string.h>
+#include "comm/comm.h"
 #include "fft/cufft.h"
 #include "host/backend.h"
 #include "linalg/solver.h"
@@ -10,7 +11,7 @@
 
 NDP_PLUGIN_NOTE("cuda", PACKAGE_VERSION, 100, ((uint64_t)1 << NDP_DTYPE_END) - 2,
                 "ndp.op/1 ndp.stream/1 ndp.memory/1 ndp.map/1 ndp.math/1 ndp.pool/1 ndp.peer/1 "
-                "ndp.fused/1 ndp.graph/1 ndp.info/1 ndp.code/1 ndp.pointer/1")
+                "ndp.fused/1 ndp.graph/1 ndp.info/1 ndp.code/1 ndp.pointer/1 ndp.comm/1 ndp.ipc/1")
 
 static int32_t info_item(ndp_dev *dev, uint32_t i, char *key, char *value, size_t n)
 {
@@ -52,6 +53,7 @@ static const void *group(ndp_dev *dev, const char *id)
         {"ndp.pool/1", &cuda_pool_group},     {"ndp.peer/1", &cuda_peer_group},
         {"ndp.graph/1", &cuda_graph_group},   {"ndp.info/1", &info_group},
         {"ndp.code/1", &cuda_code_group},     {"ndp.pointer/1", &cuda_pointer_group},
+        {"ndp.comm/1", &cuda_comm_group},     {"ndp.ipc/1", &cuda_ipc_group},
     };
     (void)dev;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)

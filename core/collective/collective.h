@@ -27,6 +27,7 @@ struct nd_comm {
     ndp_comm *handle;
     const char *transport;
     int32_t rank, n;
+    bool local;      /* of nd_comm_local: one thread may call for all ranks in turn */
     uint64_t calls;  /* that were compared, under NDOCK_COMM_CHECK */
     nd_stream *side; /* its own stream, made with the first work */
 };
@@ -43,6 +44,8 @@ typedef struct {
 
 /* ---- comm.c ---- */
 uint64_t nd__comm_timeout_ms(void);
+/* Whether the device's own plug-in carries them; why it does not is the thread's error then. */
+bool nd__comm_carries(const nd_device *device);
 /* Sets who carries communicators of the device: its own plug-in, else the CPU's in its place. */
 nd_status nd__comm_carrier(const char *op, nd_device *device, nd_comm *c);
 /* A communicator carried as `like` is. */

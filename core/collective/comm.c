@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Communicators: who carries one, how its ranks come together, and how one becomes several. */
+#include <stdio.h>
 #include <stdlib.h>
 #include "core/base/env.h"
 #include "core/collective/collective.h"
@@ -16,17 +17,27 @@ nd_status nd__comm_fails(nd_comm *c, const char *op, nd_status status)
     return status;
 }
 
+/* Whether the device's own plug-in carries them. Why it does not is the thread's error then. */
+bool nd__comm_carries(const nd_device *device)
+{
+    const ndp_comm_1 *t = &device->comm;
+    return device->has_comm && (!t->available || t->available(device->dev) == ND_OK);
+}
+
 nd_status nd__comm_carrier(const char *op, nd_device *device, nd_comm *c)
 {
+    char why[300] = "its plug-in has no communicators";
     nd_device *carrier = device;
-    if (!device->has_comm) {
+    if (!nd__comm_carries(device)) {
+        if (device->has_comm)
+            snprintf(why, sizeof why, "%s", nd_last_error()->message);
         ND_RETURN_IF(nd__cpu_device(&carrier));
         if (!carrier->has_comm || carrier == device)
             return nd__fail(ND_ERR_UNSUPPORTED, op, 0,
                             "the plug-in of %s has no communicators, nor has the CPU's that could "
                             "stand in",
                             device->name);
-        ND_RETURN_IF(nd__may_stage(device, op, NULL, "its plug-in has no communicators"));
+        ND_RETURN_IF(nd__may_stage(device, op, NULL, why));
     }
     c->device = device;
     c->carrier = carrier;
@@ -50,6 +61,31 @@ nd_status nd_comm_unique_id(nd_device *device, nd_comm_id *out)
     return status == ND_OK
                ? nd__comm_fails(&c, "comm_unique_id", c.table.unique_id(c.dev, out->bytes))
                : status;
+}
+
+nd_status nd_comm_carrier(nd_device *device, const char **transport, char *missing, size_t n)
+{
+    static const char op[] = "comm_carrier";
+    nd_status status;
+    nd_device *cpu = NULL;
+    ND_OUT(op, 1, transport, "");
+    ND_NEED(op, 2, missing);
+    if (n)
+        *missing = 0;
+    device = nd__or_current(device, &status);
+    if (status == ND_OK)
+        status = nd__usable(device, op);
+    if (status != ND_OK)
+        return status;
+    if (nd__comm_carries(device)) {
+        *transport = device->slot->name;
+        return ND_OK;
+    }
+    snprintf(missing, n, "%s",
+             device->has_comm ? nd_last_error()->message : "its plug-in has no communicators");
+    if (nd__cpu_device(&cpu) == ND_OK && cpu != device && cpu->has_comm)
+        *transport = cpu->slot->name;
+    return ND_OK;
 }
 
 static nd_status check_rank(const char *op, int32_t rank, int32_t n)
@@ -130,6 +166,8 @@ static nd_status check_local(int32_t n, nd_device *const *devices)
                 return nd__fail(ND_ERR_DEVICE, op, 1, "%s is named twice; ranks have a device each",
                                 devices[i]->name);
     }
+    if (devices[0]->has_comm && devices[0]->comm.available && n > 1)
+        return nd__error_as(op, devices[0]->comm.available(devices[0]->dev));
     return n == 1 || devices[0]->has_comm
                ? (nd_status)ND_OK
                : nd__fail(ND_ERR_UNSUPPORTED, op, 1, "the plug-in of %s has no communicators",
@@ -151,8 +189,11 @@ nd_status nd_comm_local(int32_t n, nd_device *const *devices, nd_comm **out)
     nd_status status = n > 1 ? table->group_begin(devices[0]->dev) : ND_OK;
     if (status != ND_OK)
         return status;
-    for (int32_t i = 0; i < n && status == ND_OK; i++)
+    for (int32_t i = 0; i < n && status == ND_OK; i++) {
         status = join("comm_local", devices[i], i, n, &id, &out[i]);
+        if (out[i])
+            out[i]->local = true;
+    }
     if (n > 1) {
         nd_status ended = table->group_end(devices[0]->dev);
         status = status == ND_OK ? ended : status;

@@ -2,6 +2,7 @@
  * One exchange: the plug-in's function for it, with operands as that takes them, on the thread's
  * stream; or what takes its place. */
 #include "core/collective/collective.h"
+#include "core/stream/tape.h"
 
 typedef int32_t (*slot)(ndp_dev *, ndp_stream *, ndp_comm *, const ndp_exchange *);
 
@@ -74,6 +75,8 @@ static nd_status call_plugin(const nd_exchange *x)
         ND_RETURN_IF(end_in_group(s, x->op, status));
     else
         ND_RETURN_IF(nd__queue_end(s, x->op, status));
+    if (nd__captures_now() && nd__tape_of(s))
+        ND_RETURN_IF(nd__tape_other(nd__tape_of(s), s, x->op));
     return nd__follow(s, (ndp_mem *const[]){e.in.mem, e.out.mem}, 2);
 }
 

@@ -163,7 +163,7 @@ static nd_status meet_by_mpi(nd_device *device, int32_t rank, int32_t n, nd_comm
     nd_comm *by = NULL;
     nd_comm_id id = {{0}};
     ND_RETURN_IF(nd__cpu_device(&cpu));
-    const bool staged = device != cpu && device->has_comm;
+    const bool staged = device != cpu && nd__comm_carries(device);
     ND_RETURN_IF(mpi_carrier(staged ? cpu : device, &like));
     ND_RETURN_IF(nd__comm_join("comm_world", &like, rank, n, &world, &by));
     if (!staged) {

@@ -13,5 +13,8 @@ nd_status nd__stream_handle(nd_stream *s, uint64_t *out);
 nd_status nd__device_of_address(const char *op, uint64_t address, nd_device **out);
 /* Device address of a's element 0; 0 without elements. Waits for nothing. */
 nd_status nd__address(const char *op, const nd_array *a, uint64_t *out);
+/* ---- ipc.c, lease.c ---- */
+void nd__fork_ipc(nd_fork now);
+void nd__fork_lease(nd_fork now);
 
 #endif

@@ -3,6 +3,7 @@
  * lifecycle.def. */
 #include "core/array/handles.h"
 #include "core/graph/graph.h"
+#include "core/interop/interop.h"
 #include "core/ops/ops.h"
 #include "core/fuse/fuse.h"
 #include "core/memory/memory.h"

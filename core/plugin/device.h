@@ -22,7 +22,7 @@ struct nd_device {
     char name[80];
     ndp_device_info info;
     bool host_visible, async, is_cpu;
-    bool has_op, has_stream, has_graph, has_peer, has_code, has_comm, has_fused;
+    bool has_op, has_stream, has_graph, has_peer, has_code, has_comm, has_fused, has_ipc;
     ndp_op_1 op;
     ndp_map_1 map;
     ndp_info_1 facts;
@@ -35,6 +35,7 @@ struct nd_device {
     ndp_pool_1 pool;
     ndp_pointer_1 pointer;
     ndp_comm_1 comm;
+    ndp_ipc_1 ipc;
     nd_stream *stream0;  /* the default stream */
     nd_stream *streams;  /* all live ones; under stream_lock */
     nd_stream_end *ends; /* end markers of destroyed streams whose work is unfinished; under

@@ -184,6 +184,7 @@ static void copy_groups(nd_device *d)
     copy_group(d, "ndp.pointer/1", NDP_END(ndp_pointer_1, info), &d->pointer, sizeof d->pointer);
     d->has_comm =
         copy_group(d, "ndp.comm/1", NDP_END(ndp_comm_1, group_end), &d->comm, sizeof d->comm);
+    d->has_ipc = copy_group(d, "ndp.ipc/1", NDP_END(ndp_ipc_1, close), &d->ipc, sizeof d->ipc);
     copy_group(d, "ndp.info/1", NDP_END(ndp_info_1, item), &d->facts, sizeof d->facts);
 }
 

@@ -76,6 +76,11 @@ ND_API int32_t nd_comm_size(const nd_comm *comm); /* 0 of NULL */
 ND_API nd_device *nd_comm_device(const nd_comm *comm);
 /* Who carries it: the name of a plug-in. Static. */
 ND_API const char *nd_comm_transport(const nd_comm *comm);
+/* Who would carry a communicator of the device (NULL: current): the name of a plug-in, "": nobody.
+ * missing, of n bytes, receives why it is not the device's own and what to do, else "". Opens
+ * vendor libraries that are needed, and no device. */
+ND_API ND_MUST_USE nd_status nd_comm_carrier(nd_device *device, const char **transport,
+                                             char *missing, size_t n);
 /* ND_OK, or why it has failed. Never waits. */
 ND_API ND_MUST_USE nd_status nd_comm_status(nd_comm *comm);
 /* The communicator fails: whatever waits for it, on this rank and on the others, gets an error. */

@@ -47,6 +47,7 @@
 #include <ndock/random.h>
 #include <ndock/distribution.h>
 #include <ndock/graph.h>
+#include <ndock/peer.h>
 #include <ndock/special.h>
 #include <ndock/normalization.h>
 #include <ndock/loss.h>

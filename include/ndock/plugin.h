@@ -460,7 +460,28 @@ typedef struct {
     int32_t (*recv)(ndp_dev *dev, ndp_stream *stream, ndp_comm *comm, const ndp_exchange *x);
     /* Work behind it on the stream runs after all ranks have come to it. */
     int32_t (*barrier)(ndp_dev *dev, ndp_stream *stream, ndp_comm *comm);
+    /* NDP_OK, or NDP_ERR_UNSUPPORTED with what is missing, and what to do: then the core exchanges
+     * by way of the host. NULL: nothing can be missing. Touches no device. */
+    int32_t (*available)(ndp_dev *dev);
 } ndp_comm_1;
+
+/* Group "ndp.ipc/1": memory and events of a device, named for other processes of this machine. Names
+ * have NDP_IPC_BYTES bytes. */
+#define NDP_IPC_BYTES 64
+typedef struct {
+    uint32_t size, zero;
+    /* The name of the allocation in which the block lies; *offset_bytes: where the block begins in it.
+     * NDP_ERR_UNSUPPORTED: this kind of memory has no name; the text says what to do. */
+    int32_t (*memory)(ndp_dev *dev, ndp_mem *mem, void *name, uint64_t *offset_bytes);
+    /* In another process: the allocation's address here, for map.wrap, until it is closed as often as
+     * it was opened. */
+    int32_t (*open)(ndp_dev *dev, const void *name, uint64_t *address);
+    void (*close)(ndp_dev *dev, uint64_t address);
+    /* The name of an event that was made with NDP_EVENT_INTERPROCESS, and the same event in another
+     * process. May be NULL together. */
+    int32_t (*event)(ndp_dev *dev, ndp_event *event, void *name);
+    int32_t (*event_open)(ndp_dev *dev, const void *name, ndp_event **out);
+} ndp_ipc_1;
 
 /* Group "ndp.fused/1": several elementwise operations in one pass. A group and no op class, since a
  * kernel of "ndp.op/1" may depend on dtypes and layouts alone, and a program is a value that code is

@@ -515,9 +515,20 @@ struct ndp_comm {
     sim_signature latest;
 };
 const ndp_comm_1 *sim_comm_group(void); /* with what NDOCK_SIM_COMM leaves of it */
+extern sim_team *sim_teams;
+
+/* ---- comm_call.c ---- */
+void sim_comm_calls(ndp_comm_1 *table); /* fills in the slots of calls and groups */
+int32_t sim_in_group(void);             /* whether this thread has begun one */
+
+/* ---- comm_round.c: what belongs together ---- */
 extern int32_t sim_comms_wait; /* parts that are first in their queues and wait for others */
 const char *sim_signature_text(const sim_signature *s, char *text, size_t n);
 void sim_team_fail(sim_team *t, const char *fmt, ...) NDP_PRINTF(2, 3);
+int32_t sim_team_failed(const sim_team *t); /* NDP_OK, or why it has */
+void sim_team_free_unused(sim_team *t);
+/* The call of c is part of its round from now on. */
+int32_t sim_join_round(ndp_comm *c, const sim_signature *like, sim_part *p);
 void sim_part_free(sim_part *p); /* and those after it */
 
 /* ---- comm_run.c ---- */

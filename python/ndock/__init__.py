@@ -44,7 +44,7 @@ from ._statistics import *  # noqa: F403
 from ._text_files import *  # noqa: F403
 from ._vectorize import *  # noqa: F403
 from . import _einops, _methods as _methods  # the methods of Array that are Python
-from . import backends as backends, comm as comm, fft as fft, linalg as linalg, math as math, memory as memory, parallel as parallel
+from . import backends as backends, comm as comm, fft as fft, linalg as linalg, math as math, memory as memory, parallel as parallel, peer as peer
 from . import random as random, nn as nn, signal as signal, special as special
 from .signal import _convolve_1d as convolve, _correlate_1d as correlate
 from .memory import copy_to as copy_to, empty_pinned as empty_pinned, is_pinned as is_pinned

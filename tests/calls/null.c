@@ -97,6 +97,8 @@ static const char *const needed[] = {
     "nd_device_op_dtypes device",
     "nd_device_group device",
     "nd_device_set_current device",
+    "nd_device_can_access_peer device",
+    "nd_device_enable_peer device",
     "nd_module_load opts",
     "nd_module_get opts",
     "nd_launch opts",
@@ -151,6 +153,9 @@ static const char *const hopeless[] = {
     "nd_idx_load",
     "nd_device_fact",
     "nd_ptr_info",
+    "nd_ipc_export", /* of the CPU's memory */
+    "nd_ipc_import",
+    "nd_ipc_is_used",
     "nd_eig", /* without a LAPACK */
     "nd_eigvals",
     "nd_graph_end", /* of a graph that has been captured */

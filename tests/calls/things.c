@@ -18,6 +18,7 @@ const nd_array *pair[2], *squares[2];
 const int64_t *shapes[] = {shape23, shape23};
 int ndims[] = {2, 2};
 nd_arg operands[2];
+static const nd_ipc_handle no_handle;
 nd_stream *streams[1];
 nd_graph *graphs[1];
 nd_named_array named[1];
@@ -234,6 +235,7 @@ bool world_make(void)
                 nd_module_function(w.module, "twice", &w.function) == ND_OK &&
                 nd_custom_register(&custom, &w.custom) == ND_OK && make_exprs() && make_files() &&
                 make_graph();
+    w.handle = &no_handle;
     streams[0] = w.stream;
     graphs[0] = w.graph;
     return made;

@@ -27,6 +27,8 @@ typedef struct {
     nd_dl_managed *managed;
     nd_dl_legacy *legacy;
     nd_cai cai;
+    nd_ipc *exported; /* NULL: the CPU exports nothing */
+    const nd_ipc_handle *handle;
     char folder[64], npy[96], tensors[96], npz[96], csv[96], gguf_path[96], output[96];
 } things;
 extern things w;

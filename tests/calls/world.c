@@ -162,6 +162,8 @@ static void drop(const char *type, void **result)
         nd_event_release(*result);
     else if (strcmp(type, "nd_graph **") == 0)
         nd_graph_release(*result);
+    else if (strcmp(type, "nd_ipc **") == 0)
+        nd_ipc_release(*result);
     else if (strcmp(type, "nd_pool **") == 0)
         nd_pool_release(*result);
     else if (strcmp(type, "nd_allocator **") == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Every collective between processes: run this program by `ndock run`, mpirun or srun. Without one
- * it starts three processes of itself, which meet at MASTER_PORT. argv[1]: the device, else cpu. */
+ * it starts three processes of itself, which meet at MASTER_PORT. argv[1]: the device, else the
+ * launcher's, else cpu. */
 #include "tests/comm/matrix.h"
 #include <sys/wait.h>
 #include <unistd.h>
@@ -111,7 +112,8 @@ static pid_t start_process(const char *program, const char *device, int rank, in
 
 int main(int argc, char **argv)
 {
-    const char *device = argc > 1 ? argv[1] : "cpu";
+    const char *given = getenv("NDOCK_DEVICE");
+    const char *device = argc > 1 ? argv[1] : given ? given : "cpu";
     int32_t rank, size, local;
     int good = 1;
     nd_store *store = NULL;

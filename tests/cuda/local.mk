@@ -2,7 +2,7 @@
 # The CUDA plug-in: what it says without a driver, on stub libraries, and its host side on a GPU; the latter skip where there is none
 # (.ci/run counts them by the lines "gpu_tests += " and "TESTS += ").
 cuda_tests = %reldir%/arithmetic.t %reldir%/driver.t %reldir%/unsound.t %reldir%/locking.t %reldir%/compile.t \
-  %reldir%/program.t %reldir%/walk.t %reldir%/warmup.t %reldir%/fft_layouts.t %reldir%/linalg_calls.t %reldir%/linalg_errors.t $(gpu_tests)
+  %reldir%/program.t %reldir%/walk.t %reldir%/warmup.t %reldir%/fft_layouts.t %reldir%/linalg_calls.t %reldir%/linalg_errors.t %reldir%/ipc.t %reldir%/nccl.t $(gpu_tests)
 gpu_tests =
 gpu_tests += %reldir%/capture_ops.t
 gpu_tests += %reldir%/code.t
@@ -30,6 +30,7 @@ EXTRA_DIST += %reldir%/linalg.c %reldir%/emulate.cc %reldir%/emulate.h %reldir%/
 EXTRA_DIST += %reldir%/stub_linalg_kernels.h
 EXTRA_DIST += %reldir%/stub_blaslt.c %reldir%/stub_device.c %reldir%/stubs.h
 EXTRA_DIST += %reldir%/sanitizer_runner.sh %reldir%/sanitizer.sh %reldir%/arithmetic.c %reldir%/peer.c %reldir%/unsound.c %reldir%/locking.c %reldir%/compile.c
+EXTRA_DIST += %reldir%/ipc.c %reldir%/nccl.c %reldir%/stub_nccl.c %reldir%/stub_share.c
 EXTRA_DIST += %reldir%/walk.c %reldir%/warmup.c %reldir%/stub_nvrtc.c
 EXTRA_DIST += %reldir%/driver.c %reldir%/code.c %reldir%/context.c %reldir%/copies.c %reldir%/graph.c %reldir%/large.c %reldir%/memory.c %reldir%/modes.c %reldir%/random.c %reldir%/streams.c
 if HAVE_CUDA
@@ -56,10 +57,10 @@ if HAVE_CUDA
 %reldir%/streams.log: %reldir%/random.log
 check_PROGRAMS += $(cuda_tests)
 TESTS += $(cuda_tests)
-check_LTLIBRARIES += %reldir%/libblasltstub.la %reldir%/libcudastub.la %reldir%/libcufftstub.la %reldir%/libcusolverstub.la %reldir%/libnvmlstub.la %reldir%/libnvrtcstub.la
+check_LTLIBRARIES += %reldir%/libblasltstub.la %reldir%/libcudastub.la %reldir%/libcufftstub.la %reldir%/libcusolverstub.la %reldir%/libncclstub.la %reldir%/libnvmlstub.la %reldir%/libnvrtcstub.la
 endif
 %canon_reldir%_libcudastub_la_SOURCES = %reldir%/emulate.cc %reldir%/emulate.h %reldir%/stub_device.c %reldir%/stub_driver.c %reldir%/stub_fft.c \
-  %reldir%/stub_linalg.cc %reldir%/stub_linalg_kernels.h %reldir%/stub_memory.c
+  %reldir%/stub_linalg.cc %reldir%/stub_linalg_kernels.h %reldir%/stub_memory.c %reldir%/stub_share.c
 %canon_reldir%_libcudastub_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda $(ND_CUDA_CPPFLAGS)
 %canon_reldir%_libcudastub_la_CXXFLAGS = -std=c++17 -Wall -Wextra -fno-exceptions -fno-rtti
 %canon_reldir%_libcudastub_la_LDFLAGS = $(mock_ldflags)
@@ -73,6 +74,9 @@ endif
 %canon_reldir%_libcufftstub_la_SOURCES = %reldir%/stub_cufft.c
 %canon_reldir%_libcufftstub_la_LDFLAGS = $(mock_ldflags)
 %canon_reldir%_libcufftstub_la_LIBADD = -lm
+%canon_reldir%_libncclstub_la_SOURCES = %reldir%/stub_nccl.c
+%canon_reldir%_libncclstub_la_LDFLAGS = $(mock_ldflags)
+%canon_reldir%_libncclstub_la_LIBADD = -lpthread
 %canon_reldir%_libnvmlstub_la_SOURCES = %reldir%/stub_nvml.c
 %canon_reldir%_libnvmlstub_la_LDFLAGS = $(mock_ldflags)
 %canon_reldir%_libnvrtcstub_la_SOURCES = %reldir%/stub_nvrtc.c
@@ -98,6 +102,10 @@ endif
 %canon_reldir%_linalg_calls_t_LDADD = $(test_ldadd) -ldl -lm
 %canon_reldir%_linalg_errors_t_SOURCES = %reldir%/linalg_errors.c
 %canon_reldir%_linalg_errors_t_LDADD = $(test_ldadd) -ldl -lm
+%canon_reldir%_ipc_t_SOURCES = %reldir%/ipc.c
+%canon_reldir%_ipc_t_LDADD = $(test_ldadd) -ldl
+%canon_reldir%_nccl_t_SOURCES = %reldir%/nccl.c
+%canon_reldir%_nccl_t_LDADD = $(test_ldadd) -ldl -lm -lpthread
 %canon_reldir%_warmup_t_SOURCES = %reldir%/warmup.c
 %canon_reldir%_warmup_t_LDADD = $(test_ldadd) -ldl
 %canon_reldir%_capture_ops_t_SOURCES = tests/stream/capture_ops.c

@@ -21,7 +21,7 @@ static CUresult said(void)
 /* Set by tests: from then on memory is asked for in vain, as after a fault of a kernel. */
 int stub_lost;
 
-static CUcontext now;
+static _Thread_local CUcontext now;
 static char context, function;
 
 /* Of CUDA 12.9 and later, so not with its prototype: <cuda.h> may lack it. */
@@ -97,6 +97,14 @@ CUresult CUDAAPI cuStreamGetCtx(CUstream stream, CUcontext *out)
     (void)stream;
     stub_streams_asked++;
     *out = (CUcontext)&context;
+    return said();
+}
+
+CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
+{
+    (void)flags;
+    (void)priority;
+    *out = (CUstream)&function;
     return said();
 }
 

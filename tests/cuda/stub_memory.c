@@ -27,20 +27,26 @@ static CUresult said(void)
 }
 
 CUresult stub_fails(CUresult r);
+/* stub_share.c */
+int stub_shares(void);
+void *stub_share_alloc(size_t nbytes);
+int stub_share_free(void *at);
 
 CUresult CUDAAPI cuMemAlloc(CUdeviceptr *out, size_t nbytes)
 {
     static CUdeviceptr next = (CUdeviceptr)1 << 40;
     if (stub_lost)
         return stub_fails(CUDA_ERROR_ILLEGAL_ADDRESS);
-    *out = is_there() ? (CUdeviceptr)(uintptr_t)malloc(nbytes) : next;
+    *out = is_there()
+               ? (CUdeviceptr)(uintptr_t)(stub_shares() ? stub_share_alloc(nbytes) : malloc(nbytes))
+               : next;
     next += (nbytes + 511) / 512 * 512;
     return *out ? said() : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult CUDAAPI cuMemFree(CUdeviceptr at)
 {
-    if (is_there())
+    if (is_there() && !stub_share_free((void *)(uintptr_t)at))
         free((void *)(uintptr_t)at);
     return said();
 }
@@ -50,6 +56,28 @@ CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr at, unsigned char byte, size_t n, C
     (void)s;
     if (is_there())
         memset((void *)(uintptr_t)at, byte, n);
+    return said();
+}
+
+/* ---- words that streams wait for ---- */
+CUresult CUDAAPI cuStreamWriteValue32(CUstream s, CUdeviceptr at, cuuint32_t value, unsigned flags)
+{
+    (void)s;
+    (void)flags;
+    if (is_there())
+        __atomic_store_n((cuuint32_t *)(uintptr_t)at, value, __ATOMIC_SEQ_CST);
+    return said();
+}
+
+/* Streams of this driver are done when a call returns, so the caller waits: STUB_CUDA_WAITS=1, where
+ * another thread writes the word. */
+CUresult CUDAAPI cuStreamWaitValue32(CUstream s, CUdeviceptr at, cuuint32_t value, unsigned flags)
+{
+    const cuuint32_t *word = (const cuuint32_t *)(uintptr_t)at;
+    (void)s;
+    (void)flags;
+    while (getenv("STUB_CUDA_WAITS") && (int)(__atomic_load_n(word, __ATOMIC_SEQ_CST) - value) < 0)
+        usleep(20);
     return said();
 }
 

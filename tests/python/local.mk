@@ -18,6 +18,7 @@ python_tests = \
   %reldir%/test_calculus.py \
   %reldir%/test_cai.py \
   %reldir%/test_comm.py \
+  %reldir%/test_peer.py \
   %reldir%/test_custom.py \
   %reldir%/test_decompositions.py \
   %reldir%/test_device.py \

@@ -135,6 +135,9 @@ CUresult cuda_pool_share(ndp_dev *); /* as cuda_ranges_share() */
 /* ---- peer.c ---- */
 extern const ndp_peer_1 cuda_peer_group;
 
+/* ---- ipc.c ---- */
+extern const ndp_ipc_1 cuda_ipc_group;
+
 /* ---- graph.c ---- */
 extern const ndp_graph_1 cuda_graph_group;
 /* A captured graph, counted: whoever changes an exec names nodes of the graph that it was made
@@ -237,6 +240,13 @@ static inline CUstream cuda_stream(ndp_dev *dev, ndp_stream *s)
     return to->handle;
 }
 int32_t cuda_sync(ndp_dev *, ndp_stream *);
+
+/* ---- fault.c: failures of streams that the driver does not know of ---- */
+/* Whoever waits for the stream next is told why. */
+void cuda_stream_fault(CUstream, const char *why);
+int32_t cuda_stream_look(CUstream); /* NDP_OK, or NDP_ERR_ASYNC once */
+void cuda_stream_forget(CUstream);  /* the stream is destroyed */
+
 extern const ndp_stream_1 cuda_stream_group;
 
 /* ---- module.c: code of the plug-in, loaded once per device when it is first wanted ---- */

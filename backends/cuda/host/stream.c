@@ -21,7 +21,8 @@ int32_t cuda_sync(ndp_dev *dev, ndp_stream *s)
     if (was_busy && (r == CUDA_SUCCESS || atomic_exchange(&at->busy, 1)))
         atomic_fetch_sub(&cuda_busy_streams, 1);
     cuda_leave(&scope);
-    return cuda_fail(r, "waiting for a stream of cuda:%u", dev->index);
+    return r == CUDA_SUCCESS ? cuda_stream_look(at->handle)
+                             : cuda_fail(r, "waiting for a stream of cuda:%u", dev->index);
 }
 
 static int32_t new_stream(CUstream handle, int wrapped, ndp_stream **out)
@@ -118,6 +119,7 @@ static void destroy(ndp_dev *dev, ndp_stream *s)
 {
     cuda_scope scope;
     if (s && !s->wrapped && cuda_enter(dev, &scope) == NDP_OK) {
+        cuda_stream_forget(s->handle);
         cu.cuStreamDestroy(s->handle);
         cuda_leave(&scope);
     }

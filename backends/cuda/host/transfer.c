@@ -288,7 +288,7 @@ int32_t cuda_read(ndp_dev *dev, ndp_stream *s, ndp_mem *m, uint64_t offset, void
         status = to_host(dev, s, m->base + offset, dst, nbytes);
     cuda_capture_restore(mode);
     cuda_leave(&scope);
-    return status;
+    return status == NDP_OK ? cuda_stream_look(cuda_stream_handle(dev, s)) : status;
 }
 
 int32_t cuda_copy(ndp_dev *dev, ndp_stream *s, ndp_mem *dst, uint64_t dst_offset, ndp_mem *src,

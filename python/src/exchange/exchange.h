@@ -93,7 +93,7 @@ PyObject *py_array_numpy(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* ---- parts of the module ---- */
 int py_init_exchange(PyObject *module, py_state *st);
-extern PyMethodDef py_exchange_methods[], py_raw_methods[];
+extern PyMethodDef py_exchange_methods[], py_raw_methods[], py_peer_methods[];
 extern PyMethodDef py_cai_import_methods[], py_dlpack_methods[];
 
 #endif

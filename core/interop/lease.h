@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Leases: files in shared memory by which the processes that share something know of each other.
+ * Locks on their bytes are gone with the process that had them, however it ended. */
+#ifndef NDOCK_CORE_LEASE_H
+#define NDOCK_CORE_LEASE_H
+#include "core/interop/interop.h"
+
+enum { ND_LEASE_NAME = 48 };
+typedef struct nd_lease nd_lease;
+/* A new one, whose owner this process is. */
+nd_status nd__lease_make(const char *op, nd_lease **out);
+const char *nd__lease_name(const nd_lease *lease);
+/* Another process's, by name, counted; STATE where its owner has ended it or is gone. */
+nd_status nd__lease_take(const char *op, const char *name, nd_lease **out);
+/* Whether another process has taken it; of an owner's. */
+bool nd__lease_is_taken(const nd_lease *lease);
+/* Whether its owner is there and has not ended it; of a taken one. */
+bool nd__lease_is_owned(const nd_lease *lease);
+/* Nobody can take it any more; those that have taken it keep it. */
+void nd__lease_end(nd_lease *lease);
+void nd__lease_drop(nd_lease *lease); /* the owner's record, or one reference */
+#endif

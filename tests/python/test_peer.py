@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""nd.peer without a GPU: who reaches whom, and what is refused; tests/cuda/ipc.c shares arrays between processes."""
+import ndock as nd
+from tap import main, raises
+
+
+def test_devices():
+    assert nd.peer.can_access("cpu", "cpu") and not nd.peer.can_access("cpu", "sim:0")
+    with raises(RuntimeError, "cannot use the memory"):
+        nd.peer.enable("sim:0", "cpu")
+
+
+def test_arrays():
+    assert nd.peer.is_alive(nd.ones(2))
+    with raises(RuntimeError, "cannot be named"):
+        nd.peer.export(nd.ones(2))
+    with raises(TypeError, "export"):
+        nd.peer.export(3)
+
+
+def test_handles():
+    with raises(ValueError, "1536"):
+        nd.peer.open(b"x")
+    with raises(ValueError, "no handle"):
+        nd.peer.open(bytes(1536))
+    with raises(TypeError):
+        nd.peer.open(3)
+
+
+if __name__ == "__main__":
+    main(globals())
