@@ -22,6 +22,7 @@ cuda_host_sources = \
   %reldir%/neural/attention.c %reldir%/neural/attention.h %reldir%/neural/neural.c %reldir%/neural/neural.h \
   %reldir%/neural/norm_grad.c \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
+  %reldir%/pool/frame.c %reldir%/pool/frame.h %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/unfold.c \
   %reldir%/program/program.c %reldir%/program/program.h %reldir%/program/source.c %reldir%/program/text.c \
   %reldir%/program/text.def %reldir%/program/text.h \
   %reldir%/quant/quant.c %reldir%/quant/quant.h \
@@ -38,6 +39,7 @@ cuda_kernel_sources = \
   %reldir%/matmul/matmul.cu \
   %reldir%/neural/attention.cu %reldir%/neural/entropy.cu %reldir%/neural/norm_grad.cu %reldir%/neural/rope.cu \
   %reldir%/norm/norm.cu \
+  %reldir%/pool/pool.cu %reldir%/pool/pool_grad.cu %reldir%/pool/resample.cu %reldir%/pool/unfold.cu \
   %reldir%/quant/quant.cu \
   %reldir%/random/random.cu %reldir%/random/sampler.cu \
   %reldir%/reduce/reduce.cu %reldir%/reduce/scan.cu \
@@ -55,6 +57,7 @@ cuda_kernel_headers = \
   %reldir%/matmul/matmul.h \
   %reldir%/neural/attention.h %reldir%/neural/neural.cuh %reldir%/neural/neural.h \
   %reldir%/norm/fit.cuh %reldir%/norm/norm.h \
+  %reldir%/pool/pool.h %reldir%/pool/taps.cuh %reldir%/pool/window.cuh \
   %reldir%/program/frame.cuh %reldir%/program/half.cuh %reldir%/program/undef.cuh \
   %reldir%/quant/format.cuh %reldir%/quant/quant.h \
   %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \
