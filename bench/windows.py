@@ -144,7 +144,7 @@ def main():
     only, b.only = b.only, ""
     n = 2 ** 26 // (8 if b.small else 1)
     x, t = b.pair((n,), "float32")
-    b.row("copy f32", lambda: (lambda: nd.copy(x), lambda: t.clone()), 8 * n)
+    b.row("copy f32", lambda: (x.copy, lambda: t.clone()), 8 * n)
     b.only = only
     for dtype in options.dtypes.split():
         for rows in (pool_rows, resample_rows, conv_rows):
