@@ -2,6 +2,7 @@
 # The CUDA plug-in: the host side in C, kernels as fat binaries inside it. configure writes a rule for each row of modules.def.
 cuda_host_sources = \
   %reldir%/classes.def %reldir%/op.c %reldir%/plugin.c \
+  %reldir%/conv/conv.c %reldir%/conv/conv.h %reldir%/conv/cudnn.c %reldir%/conv/cudnn.def %reldir%/conv/cudnn.h \
   %reldir%/copy/cast.c %reldir%/copy/cast.h %reldir%/copy/iota.c %reldir%/copy/iota.h %reldir%/copy/move.c \
   %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h \
@@ -31,6 +32,7 @@ cuda_host_sources = \
   %reldir%/sort/cub.h %reldir%/sort/sort.c %reldir%/sort/sort.h \
   %reldir%/walk/divisor.h %reldir%/walk/lines.h %reldir%/walk/plan.c %reldir%/walk/plan.h %reldir%/walk/walk.h
 cuda_kernel_sources = \
+  %reldir%/conv/conv.cu %reldir%/conv/depthwise.cu \
   %reldir%/copy/cast.cu %reldir%/copy/iota.cu %reldir%/copy/move.cu \
   %reldir%/elementwise/elementwise.cu \
   %reldir%/fft/fft.cu \
@@ -45,6 +47,7 @@ cuda_kernel_sources = \
   %reldir%/reduce/reduce.cu %reldir%/reduce/scan.cu \
   %reldir%/sort/cub.cu %reldir%/sort/sort.cu
 cuda_kernel_headers = \
+  %reldir%/conv/conv.cuh %reldir%/conv/conv.h \
   %reldir%/copy/cast.h %reldir%/copy/convert.cuh %reldir%/copy/iota.h %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.h \
   %reldir%/fft/fft.h \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The kernels of backends/cuda/fft/fft.cu as the libcuda.so.1 that only pretends runs them, on
  * memory of the host (STUB_CUDA_MEMORY=1): what moves elements and what makes pairs; and who runs
- * those of linear algebra (stub_linalg.cc) and of pools (stub_pool.cc). All other kernels do nothing. */
+ * those of linear algebra (stub_linalg.cc) of pools (stub_pool.cc)
+ * and of convolutions (stub_conv.cc). All other kernels do nothing. */
 #include <cuda.h>
 #include <complex.h>
 #include <stdlib.h>
@@ -10,10 +11,13 @@
 
 #pragma GCC visibility push(default)
 
-enum { LINALG = 1000, POOL = 2000 }; /* functions from here on are those of stub_linalg.cc, ... */
+enum { LINALG = 1000, POOL = 2000, CONV = 3000 }; /* functions from here on are those of stub_linalg.cc, ... */
 int stub_linalg_kernel(const char *name);
 int stub_linalg_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,
                        unsigned threads, unsigned shared);
+int stub_conv_kernel(const char *name);
+int stub_conv_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,
+                     unsigned threads);
 int stub_pool_kernel(const char *name);
 int stub_pool_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,
                      unsigned threads);
@@ -29,8 +33,9 @@ CUfunction stub_kernel(const char *name)
     for (int i = 0; i < KERNELS; i++)
         if (strcmp(name, names[i]) == 0)
             return (CUfunction)(void *)(uintptr_t)(i + 1);
-    const int linalg = stub_linalg_kernel(name), pool = stub_pool_kernel(name);
-    const int i = linalg >= 0 ? LINALG + linalg : pool >= 0 ? POOL + pool : -1;
+    const int linalg = stub_linalg_kernel(name), pool = stub_pool_kernel(name),
+              conv = stub_conv_kernel(name);
+    const int i = linalg >= 0 ? LINALG + linalg : pool >= 0 ? POOL + pool : conv >= 0 ? CONV + conv : -1;
     return i < 0 ? NULL : (CUfunction)(void *)(uintptr_t)(i + 1);
 }
 
@@ -115,7 +120,10 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned bx, unsigned by, unsigned
         return stub_linalg_launch(kind - LINALG, args[0], bx, by, tx, shared) == 0
                    ? CUDA_SUCCESS
                    : CUDA_ERROR_LAUNCH_FAILED;
-    if (getenv("STUB_CUDA_MEMORY") && kind >= POOL && kind < 2 * POOL)
+    if (getenv("STUB_CUDA_MEMORY") && kind >= CONV && kind < 2 * CONV)
+        return stub_conv_launch(kind - CONV, args[0], bx, by, tx) == 0 ? CUDA_SUCCESS
+                                                                       : CUDA_ERROR_LAUNCH_FAILED;
+    if (getenv("STUB_CUDA_MEMORY") && kind >= POOL && kind < CONV)
         return stub_pool_launch(kind - POOL, args[0], bx, by, tx) == 0 ? CUDA_SUCCESS
                                                                        : CUDA_ERROR_LAUNCH_FAILED;
     if (!getenv("STUB_CUDA_MEMORY") || kind < 0 || kind >= KERNELS)

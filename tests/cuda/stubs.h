@@ -11,8 +11,8 @@
 
 static char here[512], folder[600], answer[4096];
 
-enum { NO_DRIVER = 1, NO_NVML = 2, SYSTEM = 4, NO_BLASLT = 8, NO_CUFFT = 16, NO_CUSOLVER = 32 };
-enum { STUBS = 10 };
+enum { NO_DRIVER = 1, NO_NVML = 2, SYSTEM = 4, NO_BLASLT = 8, NO_CUFFT = 16, NO_CUSOLVER = 32, NO_CUDNN = 64 };
+enum { STUBS = 11 };
 static const struct {
     const char *soname, *file;
     int absent; /* the flag of ask() that takes it away */
@@ -25,6 +25,7 @@ static const struct {
                   {"libcusolver.so.11", "libcusolverstub.so", NO_CUSOLVER},
                   {"libcublas.so.13", "libcusolverstub.so", NO_CUSOLVER},
                   {"libcublas.so.12", "libcusolverstub.so", NO_CUSOLVER},
+                  {"libcudnn.so.9", "libcudnnstub.so", NO_CUDNN},
                   {"libnvrtc.so.13", "libnvrtcstub.so", 0}};
 
 /* A link to nothing would be passed over, and the search go on to the machine's own driver. */

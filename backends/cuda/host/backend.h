@@ -46,6 +46,7 @@ struct ndp_dev {
     struct cuda_kernel *kernels;
     struct cuda_blaslt *blaslt; /* NULL: not there, or not asked for yet */
     int blaslt_tried;
+    struct cuda_cudnn *cudnn;   /* NULL until a convolution is wanted */
     struct cuda_solver *solver; /* NULL until linear algebra is wanted */
     struct cuda_ring *rings[2]; /* by cuda_ring_kind; NULL until wanted */
     CUmemoryPool pool;          /* pool.c; NULL until it is wanted */
