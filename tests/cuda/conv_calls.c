@@ -5,7 +5,7 @@
 #include "tests/cuda/forms.h"
 #include "tests/cuda/stubs.h"
 
-enum { TRIALS = 60, TRIALS_SLICE = 20 };
+enum { TRIALS = 40, TRIALS_SLICE = 12 };
 enum { FORWARD, TRANSPOSED, INPUT, WEIGHT, KINDS };
 static const char *const names[KINDS] = {"conv", "conv_transpose", "conv_grad_input",
                                          "conv_grad_weight"};
@@ -105,8 +105,8 @@ static nd_status run_on(int which, const trial *t, char **data)
     if (status == ND_OK)
         status = call(t, view);
     if (status == ND_OK)
-        status = nd_to_host(base[made], data[made],
-                            (size_t)f[made]->room * nd_dtype_size(t->dtype));
+        status =
+            nd_to_host(base[made], data[made], (size_t)f[made]->room * nd_dtype_size(t->dtype));
     for (int i = 0; i < 4; i++) {
         nd_release(view[i]);
         nd_release(base[i]);
@@ -158,7 +158,8 @@ static int look(void)
 {
     int (*idle)(const char **name), done = 0;
     const char *first = "";
-    if (nd_device_get("cuda:0", &devices[0]) != ND_OK || nd_device_get("cpu", &devices[1]) != ND_OK) {
+    if (nd_device_get("cuda:0", &devices[0]) != ND_OK ||
+        nd_device_get("cpu", &devices[1]) != ND_OK) {
         puts(nd_last_error()->message);
         return 1;
     }
@@ -186,7 +187,8 @@ static void with(int what)
 static void own_kernels(void)
 {
     with(NO_CUDNN);
-    if (trials == TRIALS && !has_text(answer, "idle: 2 conv_finish_grid_F32\n", "each kernel was run"))
+    if (trials == TRIALS &&
+        !has_text(answer, "idle: 2 conv_finish_grid_F32\n", "each kernel was run"))
         diag("%s", answer);
 }
 

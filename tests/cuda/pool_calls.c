@@ -12,7 +12,7 @@ static const char *const names[KINDS] = {
     "max_pool", "max_pool with positions", "max_pool_grad", "avg_pool", "avg_pool_grad",
     "upsample", "upsample_grad",           "unfold",        "fold"};
 
-static int trials;            /* of each kind */
+static int trials; /* of each kind */
 /* ---- geometries ---- */
 typedef struct {
     int kind, method;
@@ -33,13 +33,14 @@ static int64_t windows_of(const trial *t, int d)
 /* Kernels that have code of their own, over rows that are cut into vectors. */
 static void usual_windows(trial *t, int d)
 {
-    static const int64_t usual[3][3] = {{2, 2, 0}, {3, 1, 1}, {3, 2, 1}};
-    const int64_t *u = usual[below(3)];
+    static const int64_t usual[4][3] = {{2, 2, 0}, {3, 1, 1}, {3, 2, 1}, {5, 1, 2}};
+    static int next; /* each in turn */
+    const int64_t *u = usual[next++ % 4];
     for (; d < 3; d++) {
         t->kernel[d] = u[0];
         t->stride[d] = u[1];
         t->padding[d] = u[2];
-        t->image[d] = u[1] * (d == 2 ? 8 * (1 + below(2)) : 1 + below(4));
+        t->image[d] = u[1] * (d == 2 ? 8 * (1 + below(2)) : u[2] + 1 + below(4));
     }
 }
 

@@ -132,13 +132,11 @@ int cudnnSetConvolutionGroupCount(void *conv, int groups)
 /* ---- heuristics ---- */
 static int choices(const descriptor *conv, int winograd, int asked, int *given, choice *c)
 {
-    const choice all[4] = {{.algorithm = winograd, .determinism = 1, .math = conv->math},
-                           {.algorithm = 0, .determinism = 0, .math = conv->math},
-                           {.algorithm = 0, .status = BAD, .determinism = 1, .math = conv->math},
-                           {.algorithm = GOOD_ALGORITHM,
-                            .memory = WORK,
-                            .determinism = 1,
-                            .math = conv->math}};
+    const choice all[4] = {
+        {.algorithm = winograd, .determinism = 1, .math = conv->math},
+        {.algorithm = 0, .determinism = 0, .math = conv->math},
+        {.algorithm = 0, .status = BAD, .determinism = 1, .math = conv->math},
+        {.algorithm = GOOD_ALGORITHM, .memory = WORK, .determinism = 1, .math = conv->math}};
     *given = conv->n == 3 && conv->groups > 1 ? 2 : 4;
     *given = *given < asked ? *given : asked;
     memcpy(c, all, (size_t)*given * sizeof *c);
@@ -234,10 +232,11 @@ static int convolve(const descriptor *const d[3], const descriptor *conv, void *
                 element = element * (size_t)d[0]->extent[k] + (size_t)e;
             }
             if (inside)
-                sum[made == 0 ? element : made == 1 ? j : i] +=
-                    (made == 0 ? 1 : get(d[0], data[0], at[0])) *
-                    (made == 1 ? 1 : get(d[1], data[1], at[1])) *
-                    (made == 2 ? 1 : get(d[2], data[2], at[2]));
+                sum[made == 0   ? element
+                    : made == 1 ? j
+                                : i] += (made == 0 ? 1 : get(d[0], data[0], at[0])) *
+                                        (made == 1 ? 1 : get(d[1], data[1], at[1])) *
+                                        (made == 2 ? 1 : get(d[2], data[2], at[2]));
         }
     for (size_t i = 0; i < n; i++) {
         int at[5];
@@ -274,9 +273,8 @@ int cudnnConvolutionBackwardData(void *handle, const void *alpha, void *w, const
     return run(handle, x, x_at, w, w_at, y, y_at, conv, algorithm, work, nbytes, 0);
 }
 int cudnnConvolutionBackwardFilter(void *handle, const void *alpha, void *x, const void *x_at,
-                                   void *y, const void *y_at, void *conv, int algorithm,
-                                   void *work, size_t nbytes, const void *beta, void *w,
-                                   void *w_at)
+                                   void *y, const void *y_at, void *conv, int algorithm, void *work,
+                                   size_t nbytes, const void *beta, void *w, void *w_at)
 {
     (void)alpha, (void)beta;
     return run(handle, x, x_at, w, w_at, y, y_at, conv, algorithm, work, nbytes, 1);

@@ -49,17 +49,21 @@ struct kernel {
     EACH(pool_##op##_warp, cuda_pooling)     \
     EACH(pool_##op##_220, cuda_pooling)      \
     EACH(pool_##op##_311, cuda_pooling)      \
-    EACH(pool_##op##_321, cuda_pooling)
+    EACH(pool_##op##_321, cuda_pooling)      \
+    EACH(pool_##op##_512, cuda_pooling)
 #define RESAMPLES(method)                               \
     EACH(resample_##method, cuda_resampling)            \
     EACH(resample_##method##_vectors, cuda_resampling)  \
     EACH(resample_##method##_channels, cuda_resampling) \
     EACH(resample_##method##_twice, cuda_resampling)
 const kernel kernels[] = {
-    POOLS(max) POOLS(index) POOLS(mean)                                                    /* */
-    EACH(pool_grad_max_rows, cuda_pooling) EACH(pool_grad_max_channels, cuda_pooling)      /* */
-    EACH(pool_grad_mean_rows, cuda_pooling) EACH(pool_grad_mean_channels, cuda_pooling)    /* */
-    EACH(resample_tables, cuda_resampling)                                                 /* */
+    POOLS(max) POOLS(index) POOLS(mean)                                                 /* */
+    EACH(pool_grad_max_rows, cuda_pooling) EACH(pool_grad_max_channels, cuda_pooling)   /* */
+    EACH(pool_grad_mean_rows, cuda_pooling) EACH(pool_grad_mean_channels, cuda_pooling) /* */
+    EACH(pool_grad_max_220, cuda_pooling) EACH(pool_grad_max_311, cuda_pooling)
+        EACH(pool_grad_max_321, cuda_pooling) EACH(pool_grad_mean_220, cuda_pooling)
+            EACH(pool_grad_mean_311, cuda_pooling) EACH(pool_grad_mean_321, cuda_pooling)
+                EACH(resample_tables, cuda_resampling)                                     /* */
     RESAMPLES(nearest) RESAMPLES(linear) RESAMPLES(cubic)                                  /* */
     EACH(resample_back_any, cuda_resampling) EACH(resample_back_channels, cuda_resampling) /* */
     EACH(resample_back_nearest_twice, cuda_resampling)                                     /* */

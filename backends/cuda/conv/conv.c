@@ -58,8 +58,9 @@ static plan plan_of(const ndp_call *call, const ndp_dev *dev)
     q.co = q.weight->shape[0] / c->groups;
     q.ci = q.weight->shape[1];
     q.few = c->groups > 1 && q.co < FEW && q.ci < FEW;
-    q.k = q.kind == CONV_WEIGHT ? q.grid->shape[0] * product(q.grid->shape + 2)
-                                : (q.kind == CONV_INPUT ? q.co : q.ci) * product(q.weight->shape + 2);
+    q.k = q.kind == CONV_WEIGHT
+              ? q.grid->shape[0] * product(q.grid->shape + 2)
+              : (q.kind == CONV_INPUT ? q.co : q.ci) * product(q.weight->shape + 2);
     q.part = q.k;
     if (q.kind == CONV_WEIGHT && !q.few)
         plan_splits(&q, dev);
@@ -107,8 +108,8 @@ static int32_t params_of(cuda_convolving *p, const plan *q, const ndp_call *call
     const ndp_conv *c = call->params;
     const int64_t *image = q->image->shape, *grid = q->grid->shape, *kernel = q->weight->shape + 2;
     int64_t counts[4] = {product(image + 2), product(grid + 2), q->k, 1};
-    int32_t status = window_reach_fits(call->op, image + 2, grid + 2, kernel, c->stride,
-                                       c->dilation, c->before);
+    int32_t status =
+        window_reach_fits(call->op, image + 2, grid + 2, kernel, c->stride, c->dilation, c->before);
     if (status == NDP_OK)
         counts[3] = q->kind == CONV_INPUT ? image[0] * counts[0] : grid[0] * counts[1];
     if (status == NDP_OK)
@@ -164,8 +165,8 @@ static int32_t run_product(const cuda_kernel *k, ndp_stream *s, const plan *q, c
                               cuda_op_name(call->op));
         p->partial = cuda_ptr(&call->scratch);
     }
-    int32_t status = cuda_launch_2d(k, k->function[PRODUCT], s, (uint32_t)columns,
-                                    (uint32_t)blocks, CONV_THREADS, 0, p);
+    int32_t status = cuda_launch_2d(k, k->function[PRODUCT], s, (uint32_t)columns, (uint32_t)blocks,
+                                    CONV_THREADS, 0, p);
     if (status != NDP_OK || q->splits == 1)
         return status;
     const int64_t all = (ndp_view_size(q->made) + CONV_THREADS - 1) / CONV_THREADS;
@@ -252,8 +253,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
         return status;
     if (is_aligned(q.image) && is_aligned(q.weight) && is_aligned(q.grid) &&
         cudnn_takes(k->dev, &q, call, &key, &nbytes)) {
-        const uint64_t room =
-            call->scratch.mem ? (uint64_t)ndp_view_size(&call->scratch) : 0;
+        const uint64_t room = call->scratch.mem ? (uint64_t)ndp_view_size(&call->scratch) : 0;
         status = cuda_cudnn_run(k->dev, s, &key, p.image, p.weight, p.grid,
                                 call->scratch.mem ? cuda_ptr(&call->scratch) : 0, room);
         return status == NDP_OK && (q.bias || c->epilogue)

@@ -14,8 +14,9 @@ template <int KIND> WINDOW_FN C left(const cuda_convolving &p, int32_t group, in
         return 0;
     if (KIND == CONV_WEIGHT) {
         const conv_place w = conv_split(k, p.by_grid);
-        return neural_widen(((const T *)p.grid)[conv_offset(p.grid_stride, w.outer,
-                                                            group * p.co + (int32_t)m, w.at)]);
+        return neural_widen(
+            ((const T *)
+                 p.grid)[conv_offset(p.grid_stride, w.outer, group * p.co + (int32_t)m, w.at)]);
     }
     const conv_place t = conv_split(k, p.by_kernel);
     const int32_t o = group * p.co + (KIND == CONV_FORWARD ? (int32_t)m : t.outer);
@@ -32,20 +33,22 @@ WINDOW_FN C right(const cuda_convolving &p, int32_t group, const conv_place &col
         const conv_place w = conv_split(k, p.by_grid);
         if (!conv_meets(p, w.at, column.at, at))
             return 0;
-        return neural_widen(((const T *)p.image)[conv_offset(p.image_stride, w.outer,
-                                                             group * p.ci + column.outer, at)]);
+        return neural_widen(
+            ((const T *)
+                 p.image)[conv_offset(p.image_stride, w.outer, group * p.ci + column.outer, at)]);
     }
     const conv_place t = conv_split(k, p.by_kernel);
     if (KIND == CONV_FORWARD) {
         if (!conv_meets(p, column.at, t.at, at))
             return 0;
-        return neural_widen(((const T *)p.image)[conv_offset(p.image_stride, column.outer,
-                                                             group * p.ci + t.outer, at)]);
+        return neural_widen(
+            ((const T *)
+                 p.image)[conv_offset(p.image_stride, column.outer, group * p.ci + t.outer, at)]);
     }
     if (!conv_met_by(p, column.at, t.at, at))
         return 0;
-    return neural_widen(((const T *)p.grid)[conv_offset(p.grid_stride, column.outer,
-                                                        group * p.co + t.outer, at)]);
+    return neural_widen(
+        ((const T *)p.grid)[conv_offset(p.grid_stride, column.outer, group * p.co + t.outer, at)]);
 }
 
 template <int KIND> WINDOW_FN conv_place place_of(const cuda_convolving &p, int64_t n)
@@ -66,8 +69,7 @@ WINDOW_FN void save(const cuda_convolving &p, int32_t group, int32_t split, int6
     const conv_place place = place_of<KIND>(p, n);
     const int32_t channel = group * (KIND == CONV_INPUT ? p.ci : p.co) + (int32_t)m;
     if (KIND == CONV_WEIGHT)
-        neural_narrow((T *)p.weight +
-                          conv_offset(p.weight_stride, channel, place.outer, place.at),
+        neural_narrow((T *)p.weight + conv_offset(p.weight_stride, channel, place.outer, place.at),
                       sum);
     else if (KIND == CONV_FORWARD)
         neural_narrow((T *)p.grid + conv_offset(p.grid_stride, place.outer, channel, place.at),
@@ -149,17 +151,16 @@ WINDOW_FN void add_splits(const cuda_convolving &p)
             sum += ((const C *)p.partial)[s * all + i];
         const int64_t row = i / p.n;
         const conv_place place = conv_split(i - row * p.n, p.by_kernel);
-        neural_narrow((T *)p.weight + conv_offset(p.weight_stride, (int32_t)row, place.outer,
-                                                  place.at),
-                      sum);
+        neural_narrow(
+            (T *)p.weight + conv_offset(p.weight_stride, (int32_t)row, place.outer, place.at), sum);
     }
 }
 
-#define CONV_KERNEL(name, ...)                                 \
-    extern "C" __global__ void __launch_bounds__(CONV_THREADS) \
+#define CONV_KERNEL(name, ...)                                       \
+    extern "C" __global__ void __launch_bounds__(CONV_THREADS)       \
         WINDOW_NAME(name)(const __grid_constant__ cuda_convolving p) \
-    {                                                          \
-        __VA_ARGS__(p);                                        \
+    {                                                                \
+        __VA_ARGS__(p);                                              \
     }
 CONV_KERNEL(conv_forward, multiply<CONV_FORWARD>)
 CONV_KERNEL(conv_input, multiply<CONV_INPUT>)

@@ -69,8 +69,7 @@ template <class C> WINDOW_FN C conv_activate(int32_t epilogue, C x)
     case NDP_EPILOGUE_GELU:
         return half * x * erfc(-x * (C)0.70710678118654752440);
     case NDP_EPILOGUE_GELU_TANH:
-        return half * x *
-               (one + tanh((C)0.79788456080286535588 * (x + (C)0.044715 * x * x * x)));
+        return half * x * (one + tanh((C)0.79788456080286535588 * (x + (C)0.044715 * x * x * x)));
     case NDP_EPILOGUE_SIGMOID:
         return one / (one + exp(-x));
     case NDP_EPILOGUE_SILU:

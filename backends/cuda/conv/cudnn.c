@@ -43,7 +43,7 @@ struct cuda_cudnn {
 };
 
 /* ---- the library ---- */
-#define INSTALL                                                                                  \
+#define INSTALL                                                                                   \
     "install cuDNN 9 (Debian and Ubuntu: libcudnn9-cuda-13; from PyPI: nvidia-cudnn-cu13, whose " \
     "nvidia/cudnn/lib belongs into LD_LIBRARY_PATH)"
 
@@ -188,12 +188,15 @@ static int describe(plan *p)
 {
     const cudnn_key *k = &p->key;
     const int type = type_of(k->dtype), compute = k->dtype == NDP_F64 ? DATA_DOUBLE : DATA_FLOAT;
-    const int math = ndp_dtype_size(k->dtype) == 2 ? MATH_TENSOR : k->tf32 ? MATH_DEFAULT : MATH_FMA;
+    const int math = ndp_dtype_size(k->dtype) == 2 ? MATH_TENSOR
+                     : k->tf32                     ? MATH_DEFAULT
+                                                   : MATH_FMA;
     return fn.cudnnCreateTensorDescriptor(&p->image) == 0 &&
            fn.cudnnCreateFilterDescriptor(&p->weight) == 0 &&
            fn.cudnnCreateTensorDescriptor(&p->grid) == 0 &&
            fn.cudnnCreateConvolutionDescriptor(&p->conv) == 0 &&
-           fn.cudnnSetTensorNdDescriptor(p->image, type, k->ndim, k->extent[0], k->stride[0]) == 0 &&
+           fn.cudnnSetTensorNdDescriptor(p->image, type, k->ndim, k->extent[0], k->stride[0]) ==
+               0 &&
            fn.cudnnSetFilterNdDescriptor(p->weight, type,
                                          k->weight_last ? FORMAT_NHWC : FORMAT_NCHW, k->ndim,
                                          k->extent[1]) == 0 &&
@@ -207,9 +210,9 @@ static int describe(plan *p)
 /* Fourier's and Winograd's algorithms, by their numbers in each of the three enumerations. */
 static int is_plain(int32_t op, int algorithm)
 {
-    return op == NDP_OP_conv          ? algorithm <= 3
-           : op == NDP_OP_conv_input  ? algorithm <= 1
-                                      : algorithm <= 1 || algorithm == 3;
+    return op == NDP_OP_conv         ? algorithm <= 3
+           : op == NDP_OP_conv_input ? algorithm <= 1
+                                     : algorithm <= 1 || algorithm == 3;
 }
 
 static int ask(const struct cuda_cudnn *c, const plan *p, int *n, cudnn_choice *choice)
@@ -218,9 +221,8 @@ static int ask(const struct cuda_cudnn *c, const plan *p, int *n, cudnn_choice *
         return fn.cudnnGetConvolutionForwardAlgorithm_v7(c->handle, p->image, p->weight, p->conv,
                                                          p->grid, CHOICES, n, choice);
     if (p->key.op == NDP_OP_conv_input)
-        return fn.cudnnGetConvolutionBackwardDataAlgorithm_v7(c->handle, p->weight, p->grid,
-                                                              p->conv, p->image, CHOICES, n,
-                                                              choice);
+        return fn.cudnnGetConvolutionBackwardDataAlgorithm_v7(
+            c->handle, p->weight, p->grid, p->conv, p->image, CHOICES, n, choice);
     return fn.cudnnGetConvolutionBackwardFilterAlgorithm_v7(c->handle, p->image, p->grid, p->conv,
                                                             p->weight, CHOICES, n, choice);
 }

@@ -31,10 +31,11 @@ template <bool INPUT> WINDOW_FN void direct(const cuda_convolving &p)
                         const int64_t offset =
                             INPUT ? conv_offset(p.grid_stride, split[0], o, at)
                                   : conv_offset(p.image_stride, split[0], group * p.ci + c, at);
-                        sum = neural_fma(neural_widen(w[tap[0] * p.weight_stride[2] +
-                                                        tap[1] * p.weight_stride[3] +
-                                                        tap[2] * p.weight_stride[4]]),
-                                         neural_widen(from[offset]), sum);
+                        sum = neural_fma(
+                            neural_widen(
+                                w[tap[0] * p.weight_stride[2] + tap[1] * p.weight_stride[3] +
+                                  tap[2] * p.weight_stride[4]]),
+                            neural_widen(from[offset]), sum);
                     }
         }
         T *to = (T *)(INPUT ? p.image : p.grid);
@@ -64,8 +65,7 @@ template <int STEP> WINDOW_FN void three(const cuda_convolving &p)
                 const int32_t u = p.flip ? p.kernel[0] - 1 - i : i,
                               v = p.flip ? p.kernel[1] - 1 - j : j;
                 C x[(V - 1) * STEP + 3];
-                window_span<T, V, 3, STEP, 1>(plane + d * p.image_stride[2] +
-                                                  h * p.image_stride[3],
+                window_span<T, V, 3, STEP, 1>(plane + d * p.image_stride[2] + h * p.image_stride[3],
                                               (int32_t)item * V, p.image_extent[2], (C)0, x);
 #pragma unroll
                 for (int t = 0; t < 3; t++) {
@@ -102,18 +102,17 @@ WINDOW_FN void weigh(const cuda_convolving &p)
             int32_t at[3];
             if (!conv_meets(p, window.at, mine.at, at))
                 continue;
-            part = neural_fma(
-                neural_widen(((const T *)p.image)[conv_offset(p.image_stride, window.outer,
-                                                              group * p.ci + mine.outer, at)]),
-                neural_widen(((const T *)p.grid)[conv_offset(p.grid_stride, window.outer,
-                                                             (int32_t)o, window.at)]),
-                part);
+            part = neural_fma(neural_widen(((const T *)p.image)[conv_offset(
+                                  p.image_stride, window.outer, group * p.ci + mine.outer, at)]),
+                              neural_widen(((const T *)p.grid)[conv_offset(
+                                  p.grid_stride, window.outer, (int32_t)o, window.at)]),
+                              part);
         }
         sum[0] = part;
         neural_sum<1, false>(sum);
         if (threadIdx.x == 0)
-            neural_narrow((T *)p.weight + conv_offset(p.weight_stride, (int32_t)o, mine.outer,
-                                                      mine.at),
+            neural_narrow((T *)p.weight +
+                              conv_offset(p.weight_stride, (int32_t)o, mine.outer, mine.at),
                           (C)sum[0]);
     }
 }

@@ -4,15 +4,28 @@
 #include <string.h>
 #include "pool/frame.h"
 
-enum { ANY, CHANNELS, WARP, PLANE_220, PLANE_311, PLANE_321, KERNELS };
-static const char *const suffixes[KERNELS] = {"any", "channels", "warp", "220", "311", "321"};
-enum { ROWS_BACK, CHANNELS_BACK, BACK_KERNELS };
-static const char *const back_suffixes[BACK_KERNELS] = {"rows", "channels"};
+enum { ANY, CHANNELS, WARP, PLANE_220, PLANE_311, PLANE_321, PLANE_512, KERNELS };
+static const char *const suffixes[KERNELS] = {"any", "channels", "warp", "220",
+                                              "311", "321",      "512"};
+enum { ROWS_BACK, CHANNELS_BACK, BACK_220, BACK_311, BACK_321, BACK_KERNELS };
+static const char *const back_suffixes[BACK_KERNELS] = {"rows", "channels", "220", "311", "321"};
 enum { LARGE_WINDOW = 64 }; /* elements from which on a warp takes a window */
 
 static void take_strides(int64_t out[5], const ndp_view *v)
 {
     memcpy(out, v->stride, 5 * sizeof *out);
+}
+
+/* Whether a mean counts as many elements of every window. */
+static int are_alike(const cuda_pooling *p)
+{
+    int alike = !p->adaptive && (double)p->kernel[0] * p->kernel[1] * p->kernel[2] < INT32_MAX;
+    for (int d = 0; d < 3; d++) {
+        const int32_t end = (p->grid_extent[d] - 1) * p->stride[d] - p->before[d] + p->kernel[d];
+        alike = alike && end <= p->image_extent[d] + (p->exclude ? 0 : p->before[d]) &&
+                !(p->exclude && p->before[d]);
+    }
+    return alike;
 }
 
 static int32_t params_of(cuda_pooling *p, const ndp_call *call, const ndp_view *image,
@@ -47,6 +60,9 @@ static int32_t params_of(cuda_pooling *p, const ndp_call *call, const ndp_view *
     window_take(p->before, before);
     for (int d = 0; d < 3; d++)
         p->step[d] = cuda_divisor_of((uint32_t)stride[d]);
+    if (!p->divisor && are_alike(p))
+        p->divisor = p->kernel[0] * p->kernel[1] * p->kernel[2];
+    p->inverse = p->divisor ? 1.0 / p->divisor : 0;
     return NDP_OK;
 }
 
@@ -86,6 +102,8 @@ static int how_to_pool(const cuda_pooling *p, const ndp_call *call)
         return PLANE_311;
     if (is_plane(p, call, 3, 2, 1))
         return PLANE_321;
+    if (is_plane(p, call, 5, 1, 2))
+        return PLANE_512;
     return is_large(p) && x->stride[1] != 1 ? WARP : beside ? CHANNELS : ANY;
 }
 
@@ -124,6 +142,23 @@ static int32_t run_pool(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
 
 /* ---- backward ---- */
 
+/* Which kernel gives gradients of planes back. */
+static int how_to_return(const cuda_pooling *p, const ndp_view *x, const ndp_view *y,
+                         const ndp_view *positions)
+{
+    static const int32_t usual[3][3] = {{2, 2, 0}, {3, 1, 1}, {3, 2, 1}};
+    const int64_t V = 16 / ndp_dtype_size(x->dtype);
+    for (int i = 0; i < 3; i++) {
+        const int64_t row = V > 2 * p->stride[2] ? V : 2 * p->stride[2];
+        if (!p->adaptive && p->dilation[2] == 1 && p->kernel[2] == usual[i][0] &&
+            p->stride[2] == usual[i][1] && p->before[2] == usual[i][2] && y->stride[4] == 1 &&
+            x->shape[4] % row == 0 && window_is_whole(x, 4, row) &&
+            (positions ? positions->stride[4] == 1 : p->divisor != 0))
+            return BACK_220 + i;
+    }
+    return ROWS_BACK;
+}
+
 static int32_t run_grad(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
@@ -135,12 +170,16 @@ static int32_t run_grad(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
     const int32_t status = params_of(&p, call, x, y, positions);
     if (status != NDP_OK)
         return status;
-    const int64_t V = 16 / ndp_dtype_size(x->dtype), row = POOL_ROW_ELEMENTS, n = x->shape[4];
+    const int64_t V = 16 / ndp_dtype_size(x->dtype), n = x->shape[4];
+    int64_t row = POOL_ROW_ELEMENTS;
     const int channels = y->stride[1] == 1 && y->shape[1] % V == 0 && window_is_whole(y, 1, V);
     p.vectors = channels ? window_is_whole(x, 1, V) : n % row == 0 && window_is_whole(x, 4, row);
     const int64_t planes[3] = {x->shape[1], x->shape[2], x->shape[3]};
+    const int how = channels ? CHANNELS_BACK : how_to_return(&p, x, y, positions);
+    if (how > CHANNELS_BACK)
+        row = V > 2 * p.stride[2] ? V : 2 * p.stride[2];
     window_launch l = {
-        .function = k->function[channels ? CHANNELS_BACK : ROWS_BACK],
+        .function = k->function[how],
         .walk = &p.walk,
         .moved = {&p.image, &p.grid, &p.positions},
         .by = {image_bytes(x), image_bytes(y), positions ? image_bytes(positions) : 0},

@@ -7,7 +7,7 @@
 typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
 typedef neural_computed<T>::type C;
 enum { VECTOR = 16 / sizeof(T) };
-enum { POOL_MAX, POOL_INDEX, POOL_MEAN };
+enum { POOL_MAX, POOL_INDEX, POOL_MEAN, BATCH = 8 };
 
 /* What a window has met so far; at: the position of the largest element, of POOL_INDEX alone. */
 template <int OP> struct pool_state {
@@ -26,7 +26,7 @@ template <int OP> WINDOW_FN void pool_meet(pool_state<OP> &s, C x, int64_t at)
     if (OP == POOL_MEAN) {
         s.x += x;
     } else if (OP == POOL_MAX) {
-        s.x = x > s.x || x != x ? x : s.x;
+        s.x = pool_larger(s.x, x);
     } else if (x > s.x || s.at < 0 || (x != x && s.x == s.x)) {
         s.x = x;
         s.at = at;
@@ -35,7 +35,7 @@ template <int OP> WINDOW_FN void pool_meet(pool_state<OP> &s, C x, int64_t at)
 
 WINDOW_FN C pool_mean(const cuda_pooling &p, C sum, int32_t count)
 {
-    return pool_divided(sum, p.divisor ? p.divisor : count);
+    return p.divisor ? sum * (C)p.inverse : pool_divided(sum, count);
 }
 
 /* V elements side by side of the grid, and of the positions. */
@@ -79,13 +79,21 @@ template <int OP, int KERNEL, int STEP, int BEFORE> WINDOW_FN void pool_plane(co
                     plane + ed * p.image_stride[2] + eh * p.image_stride[3], window,
                     p.image_extent[2], OP == POOL_MEAN ? (C)0 : (C)-INFINITY, x);
 #pragma unroll
-                for (int k = 0; k < V; k++)
+                for (int k = 0; k < V; k++) {
+                    pool_state<OP> row = OP == POOL_INDEX ? s[k] : pool_nothing<OP>();
 #pragma unroll
                     for (int t = 0; t < KERNEL; t++) { /* padding has no position */
                         const int32_t e = window * STEP + k * STEP + t - BEFORE;
-                        if (OP != POOL_INDEX || (e >= 0 && e < p.image_extent[2]))
-                            pool_meet(s[k], x[k * STEP + t], base + k * STEP + t);
+                        if (OP != POOL_INDEX)
+                            pool_meet(row, x[k * STEP + t], 0);
+                        else if (e >= 0 && e < p.image_extent[2])
+                            pool_meet(row, x[k * STEP + t], base + k * STEP + t);
                     }
+                    if (OP == POOL_INDEX)
+                        s[k] = row;
+                    else
+                        pool_meet(s[k], row.x, 0);
+                }
             }
         if (OP == POOL_MEAN) {
             const int32_t rows = p.divisor ? 0 : pool_count(p, 0, at[2]) * pool_count(p, 1, at[3]);
@@ -192,16 +200,25 @@ template <int OP> WINDOW_FN void pool_warp(const cuda_pooling &p)
         const int32_t all = wide * high * (end[0] - first[0]);
         const T *plane = (const T *)p.image + at[0] * p.image_stride[0] + at[1] * p.image_stride[1];
         pool_state<OP> s = pool_nothing<OP>();
-        for (int32_t i = (int32_t)lane; i < all; i += 32) {
-            const int32_t line = i / wide, t = first[2] + i - line * wide;
-            const int32_t layer = line / high;
-            const int64_t ed = origin[0] + (first[0] + layer) * p.dilation[0];
-            const int64_t eh = origin[1] + (first[1] + line - layer * high) * p.dilation[1];
-            const int64_t ew = origin[2] + t * p.dilation[2];
-            pool_meet(s,
-                      neural_widen(plane[ed * p.image_stride[2] + eh * p.image_stride[3] +
-                                         ew * p.image_stride[4]]),
-                      (ed * p.image_extent[1] + eh) * p.image_extent[2] + ew);
+        for (int32_t i = (int32_t)lane; i < all; i += 32 * BATCH) {
+            C x[BATCH];
+            int64_t place[BATCH];
+#pragma unroll
+            for (int b = 0; b < BATCH; b++) { /* so that many loads are underway */
+                const int32_t j = i + 32 * b < all ? i + 32 * b : i;
+                const int32_t line = j / wide, t = first[2] + j - line * wide;
+                const int32_t layer = line / high;
+                const int64_t ed = origin[0] + (first[0] + layer) * p.dilation[0];
+                const int64_t eh = origin[1] + (first[1] + line - layer * high) * p.dilation[1];
+                const int64_t ew = origin[2] + t * p.dilation[2];
+                x[b] = neural_widen(plane[ed * p.image_stride[2] + eh * p.image_stride[3] +
+                                          ew * p.image_stride[4]]);
+                place[b] = (ed * p.image_extent[1] + eh) * p.image_extent[2] + ew;
+            }
+#pragma unroll
+            for (int b = 0; b < BATCH; b++)
+                if (i + 32 * b < all)
+                    pool_meet(s, x[b], place[b]);
         }
         for (int apart = 16; apart; apart /= 2) {
             pool_state<OP> o;
@@ -238,6 +255,7 @@ template <int OP> WINDOW_FN void pool_warp(const cuda_pooling &p)
     POOL_KERNEL(pool_##name##_channels, pool_any<OP, VECTOR>) \
     POOL_KERNEL(pool_##name##_warp, pool_warp<OP>)            \
     POOL_KERNEL(pool_##name##_220, pool_plane<OP, 2, 2, 0>)   \
+    POOL_KERNEL(pool_##name##_512, pool_plane<OP, 5, 1, 2>)   \
     POOL_KERNEL(pool_##name##_311, pool_plane<OP, 3, 1, 1>)   \
     POOL_KERNEL(pool_##name##_321, pool_plane<OP, 3, 2, 1>)
 POOL(max, POOL_MAX)

@@ -6,7 +6,13 @@
 #include <ndock/plugin.h>
 #include "walk/divisor.h"
 
-enum { WINDOW_THREADS = 256, WINDOW_SPLITS = 6, RESAMPLE_NEAR = 8, POOL_ROW_ELEMENTS = 4 };
+enum {
+    WINDOW_THREADS = 256,
+    WINDOW_SPLITS = 6,
+    RESAMPLE_NEAR = 8,
+    POOL_ROW_ELEMENTS = 4,
+    RESAMPLE_COLUMNS = 4
+};
 
 /* Rows of elements or vectors of them: threads take the items of a row side by side, lanes (a power of
  * two) of them, and those of a block several rows. The number of a row is cut by its divisors, the
@@ -22,6 +28,7 @@ typedef struct {
     int32_t image_extent[3], grid_extent[3], kernel[3], stride[3], dilation[3], before[3];
     int32_t adaptive, exclude;
     int32_t divisor;      /* of every sum; 0: windows are counted */
+    double inverse;       /* of divisor */
     int32_t vectors;      /* gradients along w: whether they are stored as vectors */
     cuda_divisor step[3]; /* by stride */
     window_walk walk;

@@ -136,15 +136,17 @@ static window_launch launch_of(const cuda_kernel *k, cuda_resampling *p, const n
     } else {
         if (twice && window_is_whole(image, 4, V / 2))
             how = TWICE;
-        else if (!channels && grid->shape[4] % V == 0 && window_is_whole(grid, 4, V))
+        else if (!channels && grid->shape[4] % RESAMPLE_COLUMNS == 0 &&
+                 window_is_whole(grid, 4, RESAMPLE_COLUMNS))
             how = VECTORS;
         function = 1 + (p->taps / 2) * WAYS + how;
     }
     l.function = k->function[function];
     l.extent = how == CHANNELS ? made->shape + 2 : planes;
-    l.items = how == CHANNELS ? made->shape[1] / V
-              : how == ANY    ? made->shape[4]
-                              : made->shape[4] / V;
+    l.items = how == CHANNELS  ? made->shape[1] / V
+              : how == ANY     ? made->shape[4]
+              : how == VECTORS ? made->shape[4] / RESAMPLE_COLUMNS
+                               : made->shape[4] / V;
     return l;
 }
 

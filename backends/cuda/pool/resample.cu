@@ -318,10 +318,10 @@ template <int TAPS> WINDOW_FN void resample_twice_back(const cuda_resampling &p)
     {                                                                \
         __VA_ARGS__(p);                                              \
     }
-#define RESAMPLE(name, TAPS)                                                      \
-    RESAMPLE_KERNEL(resample_##name, resample_any<TAPS, 1, false>)                \
-    RESAMPLE_KERNEL(resample_##name##_vectors, resample_any<TAPS, VECTOR, false>) \
-    RESAMPLE_KERNEL(resample_##name##_channels, resample_any<TAPS, VECTOR, true>) \
+#define RESAMPLE(name, TAPS)                                                                \
+    RESAMPLE_KERNEL(resample_##name, resample_any<TAPS, 1, false>)                          \
+    RESAMPLE_KERNEL(resample_##name##_vectors, resample_any<TAPS, RESAMPLE_COLUMNS, false>) \
+    RESAMPLE_KERNEL(resample_##name##_channels, resample_any<TAPS, VECTOR, true>)           \
     RESAMPLE_KERNEL(resample_##name##_twice, resample_twice<TAPS>)
 RESAMPLE(nearest, 1)
 RESAMPLE(linear, 2)
