@@ -6,7 +6,7 @@
 #include "tests/cuda/forms.h"
 #include "tests/cuda/stubs.h"
 
-enum { TRIALS = 110, TRIALS_SLICE = 30 };
+enum { TRIALS = 90, TRIALS_SLICE = 30 };
 enum { MAX, INDEX, MAX_GRAD, AVG, AVG_GRAD, UPSAMPLE, UPSAMPLE_GRAD, UNFOLD, FOLD, KINDS };
 static const char *const names[KINDS] = {
     "max_pool", "max_pool with positions", "max_pool_grad", "avg_pool", "avg_pool_grad",
@@ -80,7 +80,8 @@ static void set_pool(trial *t, int lead)
 static void set_upsample(trial *t, int lead)
 {
     const int twice = below(2) == 0, by_scale = below(2) == 0;
-    t->method = (int)below(4);
+    static int next; /* each in turn */
+    t->method = next++ / 2 % 4;
     for (int d = lead; d < 3; d++) {
         t->image[d] = twice && d == 2 ? 8 * (1 + below(2)) : 1 + below(7);
         t->scale[d] = twice ? 2 : (double)(1 + below(40)) / 8;
