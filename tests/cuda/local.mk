@@ -68,7 +68,7 @@ endif
 %canon_reldir%_libcusolverstub_la_LDFLAGS = $(mock_ldflags)
 %canon_reldir%_libcusolverstub_la_LIBADD = -lm
 %canon_reldir%_libcudnnstub_la_SOURCES = %reldir%/stub_cudnn.c
-%canon_reldir%_libcudnnstub_la_CPPFLAGS = $(AM_CPPFLAGS) $(ND_CUDA_CPPFLAGS)
+%canon_reldir%_libcudnnstub_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda $(ND_CUDA_CPPFLAGS)
 %canon_reldir%_libcudnnstub_la_LDFLAGS = $(mock_ldflags)
 %canon_reldir%_libblasltstub_la_SOURCES = %reldir%/stub_blaslt.c
 %canon_reldir%_libblasltstub_la_CPPFLAGS = $(AM_CPPFLAGS) $(ND_CUDA_CPPFLAGS)

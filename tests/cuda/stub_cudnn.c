@@ -9,15 +9,20 @@
 #pragma GCC visibility push(default)
 
 typedef struct {
-    int type, n, extent[5], stride[5]; /* a convolution's: padding, step and dilation */
-    int step[3], dilation[3], groups, math;
-} descriptor;
-typedef struct {
     int algorithm, status;
     float time;
     size_t memory;
     int determinism, math, reserved[3];
-} choice;
+} cudnn_choice;
+typedef cudnn_choice choice;
+/* Prototypes of all that is defined here. */
+#define CUDNN_FN(type, name, parameters) type name parameters;
+#include "conv/cudnn.def"
+
+typedef struct {
+    int type, n, extent[5], stride[5]; /* a convolution's: padding, step and dilation */
+    int step[3], dilation[3], groups, math;
+} descriptor;
 enum { BAD = 2000, WORK = 64, GOOD_ALGORITHM = 1 };
 
 int stub_convolutions; /* how many were computed */

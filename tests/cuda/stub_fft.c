@@ -11,7 +11,7 @@
 
 #pragma GCC visibility push(default)
 
-enum { LINALG = 1000, POOL = 2000, CONV = 3000 }; /* functions from here on are those of stub_linalg.cc, ... */
+enum { LINALG = 1000, POOL = 2000, CONV = 3000 }; /* where those of each begin */
 int stub_linalg_kernel(const char *name);
 int stub_linalg_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,
                        unsigned threads, unsigned shared);
@@ -35,7 +35,10 @@ CUfunction stub_kernel(const char *name)
             return (CUfunction)(void *)(uintptr_t)(i + 1);
     const int linalg = stub_linalg_kernel(name), pool = stub_pool_kernel(name),
               conv = stub_conv_kernel(name);
-    const int i = linalg >= 0 ? LINALG + linalg : pool >= 0 ? POOL + pool : conv >= 0 ? CONV + conv : -1;
+    const int i = linalg >= 0 ? LINALG + linalg
+                  : pool >= 0 ? POOL + pool
+                  : conv >= 0 ? CONV + conv
+                              : -1;
     return i < 0 ? NULL : (CUfunction)(void *)(uintptr_t)(i + 1);
 }
 
