@@ -4,6 +4,7 @@ cuda_host_sources = \
   %reldir%/classes.def %reldir%/op.c %reldir%/plugin.c \
   %reldir%/comm/call.c %reldir%/comm/comm.c %reldir%/comm/comm.h %reldir%/comm/group.c %reldir%/comm/keeper.c %reldir%/comm/nccl.c \
   %reldir%/comm/nccl.def %reldir%/comm/round.c %reldir%/comm/team.c \
+  %reldir%/conv/conv.c %reldir%/conv/conv.h %reldir%/conv/cudnn.c %reldir%/conv/cudnn.def %reldir%/conv/cudnn.h \
   %reldir%/copy/cast.c %reldir%/copy/cast.h %reldir%/copy/iota.c %reldir%/copy/iota.h %reldir%/copy/move.c \
   %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h \
@@ -24,6 +25,7 @@ cuda_host_sources = \
   %reldir%/neural/attention.c %reldir%/neural/attention.h %reldir%/neural/neural.c %reldir%/neural/neural.h \
   %reldir%/neural/norm_grad.c \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
+  %reldir%/pool/frame.c %reldir%/pool/frame.h %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/unfold.c \
   %reldir%/program/program.c %reldir%/program/program.h %reldir%/program/prune.c %reldir%/program/source.c %reldir%/program/text.c \
   %reldir%/program/text.def %reldir%/program/text.h \
   %reldir%/quant/quant.c %reldir%/quant/quant.h \
@@ -32,6 +34,7 @@ cuda_host_sources = \
   %reldir%/sort/cub.h %reldir%/sort/sort.c %reldir%/sort/sort.h \
   %reldir%/walk/divisor.h %reldir%/walk/lines.h %reldir%/walk/plan.c %reldir%/walk/plan.h %reldir%/walk/walk.h
 cuda_kernel_sources = \
+  %reldir%/conv/conv.cu %reldir%/conv/depthwise.cu \
   %reldir%/copy/cast.cu %reldir%/copy/iota.cu %reldir%/copy/move.cu \
   %reldir%/elementwise/elementwise.cu \
   %reldir%/fft/fft.cu \
@@ -40,11 +43,13 @@ cuda_kernel_sources = \
   %reldir%/matmul/matmul.cu \
   %reldir%/neural/attention.cu %reldir%/neural/entropy.cu %reldir%/neural/norm_grad.cu %reldir%/neural/rope.cu \
   %reldir%/norm/norm.cu \
+  %reldir%/pool/pool.cu %reldir%/pool/pool_grad.cu %reldir%/pool/resample.cu %reldir%/pool/unfold.cu \
   %reldir%/quant/quant.cu \
   %reldir%/random/random.cu %reldir%/random/sampler.cu \
   %reldir%/reduce/reduce.cu %reldir%/reduce/scan.cu \
   %reldir%/sort/cub.cu %reldir%/sort/sort.cu
 cuda_kernel_headers = \
+  %reldir%/conv/conv.cuh %reldir%/conv/conv.h \
   %reldir%/copy/cast.h %reldir%/copy/convert.cuh %reldir%/copy/iota.h %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.h \
   %reldir%/fft/fft.h \
@@ -57,6 +62,7 @@ cuda_kernel_headers = \
   %reldir%/matmul/matmul.h \
   %reldir%/neural/attention.h %reldir%/neural/neural.cuh %reldir%/neural/neural.h \
   %reldir%/norm/fit.cuh %reldir%/norm/norm.h \
+  %reldir%/pool/pool.h %reldir%/pool/taps.cuh %reldir%/pool/window.cuh \
   %reldir%/program/frame.cuh %reldir%/program/half.cuh %reldir%/program/undef.cuh \
   %reldir%/quant/format.cuh %reldir%/quant/quant.h \
   %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \

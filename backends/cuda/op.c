@@ -23,6 +23,10 @@ static const cuda_class *class_of(int32_t op)
     case NDP_CLASS_SOLVE:
     case NDP_CLASS_EIGEN:
     case NDP_CLASS_SVD:
+    case NDP_CLASS_CONV:
+    case NDP_CLASS_POOL:
+    case NDP_CLASS_RESAMPLE:
+    case NDP_CLASS_UNFOLD:
     case NDP_CLASS_NORM_GRAD:
     case NDP_CLASS_ENTROPY:
     case NDP_CLASS_ATTENTION:

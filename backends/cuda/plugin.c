@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "comm/comm.h"
+#include "conv/cudnn.h"
 #include "fft/cufft.h"
 #include "host/backend.h"
 #include "linalg/solver.h"
@@ -73,6 +74,7 @@ static void close_device(ndp_dev *dev)
                                           cuda_blaslt_close,
                                           cuda_solver_close,
                                           cuda_cufft_close,
+                                          cuda_cudnn_close,
                                           cuda_modules_unload,
                                           NULL};
     cuda_close(dev, closers);

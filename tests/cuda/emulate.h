@@ -31,6 +31,17 @@ void emulated_barrier(void);
 #define __syncthreads emulated_barrier
 #define __syncwarp emulated_barrier
 
+/* The lanes of a warp meet twice, so that all have written before any reads. */
+template <class T> static inline T __shfl_xor_sync(unsigned, T x, int lanes)
+{
+    static T slots[1024];
+    slots[emulated_thread.x] = x;
+    emulated_barrier();
+    const T other = slots[emulated_thread.x ^ (unsigned)lanes];
+    emulated_barrier();
+    return other;
+}
+
 template <class T> static inline T atomicMin(T *at, T x)
 {
     const T before = *at;

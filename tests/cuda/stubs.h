@@ -18,9 +18,10 @@ enum {
     NO_BLASLT = 8,
     NO_CUFFT = 16,
     NO_CUSOLVER = 32,
-    NO_NCCL = 64
+    NO_NCCL = 64,
+    NO_CUDNN = 128
 };
-enum { STUBS = 11 };
+enum { STUBS = 12 };
 static const struct {
     const char *soname, *file;
     int absent; /* the flag of ask() that takes it away */
@@ -34,6 +35,7 @@ static const struct {
                   {"libcublas.so.13", "libcusolverstub.so", NO_CUSOLVER},
                   {"libcublas.so.12", "libcusolverstub.so", NO_CUSOLVER},
                   {"libnccl.so.2", "libncclstub.so", NO_NCCL},
+                  {"libcudnn.so.9", "libcudnnstub.so", NO_CUDNN},
                   {"libnvrtc.so.13", "libnvrtcstub.so", 0}};
 
 /* A link to nothing would be passed over, and the search go on to the machine's own driver. */

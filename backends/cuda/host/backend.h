@@ -47,6 +47,7 @@ struct ndp_dev {
     struct cuda_kernel *kernels;
     struct cuda_blaslt *blaslt; /* NULL: not there, or not asked for yet */
     int blaslt_tried;
+    struct cuda_cudnn *cudnn;   /* NULL until a convolution is wanted */
     struct cuda_solver *solver; /* NULL until linear algebra is wanted */
     struct cuda_ring *rings[2]; /* by cuda_ring_kind; NULL until wanted */
     CUmemoryPool pool;          /* pool.c; NULL until it is wanted */
@@ -262,7 +263,7 @@ int cuda_module_of(const char *file, int32_t dtype);
 void cuda_modules_unload(ndp_dev *);
 
 /* ---- kernel.c: what find() answers ---- */
-enum { CUDA_FUNCTIONS = 10, CUDA_KEY_DTYPES = 5 };
+enum { CUDA_FUNCTIONS = 16, CUDA_KEY_DTYPES = 5 };
 typedef struct cuda_kernel cuda_kernel;
 struct cuda_kernel {
     ndp_kernel base;

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Convolutions and their gradients: by cuDNN, or which kernel of ours, and its parameters. */
+#include <stdio.h>
+#include <string.h>
+#include "conv/cudnn.h"
+#include "pool/frame.h"
+
+enum { PRODUCT, DIRECT, THREE, THREE_TWO, FINISH, SPLITS, KERNELS };
+static const struct {
+    int32_t op;
+    const char *product, *direct, *finish;
+} names[3] = {
+    {NDP_OP_conv, "conv_forward", "depthwise_forward", "conv_finish_grid"},
+    {NDP_OP_conv_input, "conv_input", "depthwise_input", "conv_finish_image"},
+    {NDP_OP_conv_weight, "conv_weight", "depthwise_weight", NULL},
+};
+enum { FEW = 4 }; /* channels of a group on either side, below which there is no product */
+
+typedef struct {
+    const ndp_view *image, *weight, *grid, *bias, *made;
+    int kind, few;
+    int64_t co, ci, k, part;
+    int32_t splits;
+} plan;
+
+static int64_t product(const int64_t v[3])
+{
+    return v[0] * v[1] * v[2];
+}
+
+static void plan_splits(plan *q, const ndp_dev *dev)
+{
+    const int64_t groups = q->grid->shape[1] / q->co;
+    const int64_t tiles = (q->co + CONV_TILE - 1) / CONV_TILE *
+                          ((q->ci * product(q->weight->shape + 2) + CONV_TILE - 1) / CONV_TILE) *
+                          groups;
+    int64_t n = (2 * (int64_t)dev->sm_count + tiles - 1) / tiles;
+    const int64_t most = (q->k + 4 * CONV_DEPTH - 1) / (4 * CONV_DEPTH);
+    n = n < most ? n : most;
+    n = n < CONV_MOST_SPLITS ? n : CONV_MOST_SPLITS;
+    n = n < 1 ? 1 : n;
+    q->part = ((q->k + n - 1) / n + CONV_DEPTH - 1) / CONV_DEPTH * CONV_DEPTH;
+    q->splits = (int32_t)((q->k + q->part - 1) / q->part);
+}
+
+static plan plan_of(const ndp_call *call, const ndp_dev *dev)
+{
+    const ndp_conv *c = call->params;
+    plan q = {.made = &call->out[0],
+              .bias = c->has_bias ? &call->in[2] : NULL,
+              .kind = call->op == NDP_OP_conv         ? CONV_FORWARD
+                      : call->op == NDP_OP_conv_input ? CONV_INPUT
+                                                      : CONV_WEIGHT,
+              .splits = 1};
+    q.image = q.kind == CONV_INPUT ? q.made : &call->in[0];
+    q.weight = q.kind == CONV_WEIGHT ? q.made : &call->in[1];
+    q.grid = q.kind == CONV_FORWARD ? q.made : q.kind == CONV_INPUT ? &call->in[0] : &call->in[1];
+    q.co = q.weight->shape[0] / c->groups;
+    q.ci = q.weight->shape[1];
+    q.few = c->groups > 1 && q.co < FEW && q.ci < FEW;
+    q.k = q.kind == CONV_WEIGHT
+              ? q.grid->shape[0] * product(q.grid->shape + 2)
+              : (q.kind == CONV_INPUT ? q.co : q.ci) * product(q.weight->shape + 2);
+    q.part = q.k;
+    if (q.kind == CONV_WEIGHT && !q.few)
+        plan_splits(&q, dev);
+    return q;
+}
+
+static uint64_t own_scratch(const plan *q)
+{
+    return q->splits > 1 ? (uint64_t)(q->splits * ndp_view_size(q->made)) *
+                               (q->made->dtype == NDP_F64 ? 8 : 4)
+                         : 0;
+}
+
+/* ---- cuDNN ---- */
+
+static int is_aligned(const ndp_view *v)
+{
+    return cuda_ptr(v) % 16 == 0;
+}
+
+static int cudnn_takes(ndp_dev *dev, const plan *q, const ndp_call *call, cudnn_key *key,
+                       uint64_t *nbytes)
+{
+    *nbytes = 0;
+    return !q->few && cuda_cudnn_key(key, call, q->image, q->weight, q->grid) &&
+           cuda_cudnn_has(dev, key, nbytes);
+}
+
+static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
+{
+    ndp_dev *dev = ((const cuda_kernel *)base)->dev;
+    const plan q = plan_of(call, dev);
+    const uint64_t own = own_scratch(&q);
+    cudnn_key key;
+    uint64_t nbytes;
+    if (ndp_view_size(q.made) == 0 || !cudnn_takes(dev, &q, call, &key, &nbytes))
+        return own;
+    return nbytes > own ? nbytes : own;
+}
+
+/* ---- our kernels ---- */
+
+static int32_t params_of(cuda_convolving *p, const plan *q, const ndp_call *call)
+{
+    const ndp_conv *c = call->params;
+    const int64_t *image = q->image->shape, *grid = q->grid->shape, *kernel = q->weight->shape + 2;
+    int64_t counts[4] = {product(image + 2), product(grid + 2), q->k, 1};
+    int32_t status =
+        window_reach_fits(call->op, image + 2, grid + 2, kernel, c->stride, c->dilation, c->before);
+    if (status == NDP_OK)
+        counts[3] = q->kind == CONV_INPUT ? image[0] * counts[0] : grid[0] * counts[1];
+    if (status == NDP_OK)
+        status = window_fits(call->op, counts, 4);
+    if (status != NDP_OK)
+        return status;
+    *p = (cuda_convolving){.image = cuda_ptr(q->image),
+                           .weight = cuda_ptr(q->weight),
+                           .grid = cuda_ptr(q->grid),
+                           .bias = q->bias ? cuda_ptr(q->bias) : 0,
+                           .bias_stride = q->bias ? q->bias->stride[1] : 0,
+                           .co = (int32_t)q->co,
+                           .ci = (int32_t)q->ci,
+                           .groups = (int32_t)c->groups,
+                           .epilogue = c->epilogue,
+                           .splits = q->splits,
+                           .m = q->kind == CONV_INPUT ? q->ci : q->co,
+                           .k = q->k,
+                           .part = q->part};
+    p->n = q->kind == CONV_WEIGHT ? q->ci * product(kernel) : counts[3];
+    memcpy(p->image_stride, q->image->stride, sizeof p->image_stride);
+    memcpy(p->weight_stride, q->weight->stride, sizeof p->weight_stride);
+    memcpy(p->grid_stride, q->grid->stride, sizeof p->grid_stride);
+    window_take(p->image_extent, image + 2);
+    window_take(p->grid_extent, grid + 2);
+    window_take(p->kernel, kernel);
+    window_take(p->stride, c->stride);
+    window_take(p->dilation, c->dilation);
+    window_take(p->before, c->before);
+    for (int d = 0; d < 3; d++) {
+        p->by_image[d] = cuda_divisor_of((uint32_t)image[2 + d]);
+        p->by_grid[d] = cuda_divisor_of((uint32_t)grid[2 + d]);
+        p->by_kernel[d] = cuda_divisor_of((uint32_t)kernel[d]);
+        p->step[d] = cuda_divisor_of((uint32_t)c->stride[d]);
+    }
+    p->by_co = cuda_divisor_of((uint32_t)q->co);
+    p->by_ci = cuda_divisor_of((uint32_t)q->ci);
+    return NDP_OK;
+}
+
+static int32_t run_product(const cuda_kernel *k, ndp_stream *s, const plan *q, cuda_convolving *p,
+                           const ndp_call *call)
+{
+    const int64_t columns = (p->n + CONV_TILE - 1) / CONV_TILE;
+    const int64_t rows = (p->m + CONV_TILE - 1) / CONV_TILE;
+    const int64_t blocks = rows * p->groups * q->splits;
+    if (blocks > 65535)
+        return window_fits(call->op, &(int64_t){INT64_MAX}, 1);
+    p->tiles_m = cuda_divisor_of((uint32_t)rows);
+    if (q->splits > 1) {
+        if (!call->scratch.mem || (uint64_t)ndp_view_size(&call->scratch) < own_scratch(q))
+            return cuda_error(NDP_ERR_INTERNAL, "%s was called without its scratch memory",
+                              cuda_op_name(call->op));
+        p->partial = cuda_ptr(&call->scratch);
+    }
+    int32_t status = cuda_launch_2d(k, k->function[PRODUCT], s, (uint32_t)columns, (uint32_t)blocks,
+                                    CONV_THREADS, 0, p);
+    if (status != NDP_OK || q->splits == 1)
+        return status;
+    const int64_t all = (ndp_view_size(q->made) + CONV_THREADS - 1) / CONV_THREADS;
+    return cuda_launch(k, k->function[SPLITS], s, (uint32_t)(all < 65535 ? all : 65535),
+                       CONV_THREADS, 0, p);
+}
+
+/* Whether rows of windows are of three elements with one of padding, and whole vectors; for the
+ * gradient for the image, which is a convolution with the taps turned around, image and grid change
+ * places. */
+static int is_three(const plan *q, const cuda_convolving *p)
+{
+    const ndp_view *from = q->kind == CONV_INPUT ? q->grid : q->image;
+    const int64_t V = 16 / ndp_dtype_size(from->dtype), step = p->stride[2];
+    int suits = q->co == 1 && q->ci == 1 && p->kernel[2] == 3 && p->dilation[2] == 1 &&
+                p->before[2] == 1 && (step == 1 || step == 2) && q->made->shape[4] % V == 0 &&
+                q->made->shape[4] * step <= from->shape[4] && window_is_whole(from, 4, V) &&
+                window_is_whole(q->made, 4, V);
+    for (int d = 0; d < 3 && q->kind == CONV_INPUT; d++)
+        suits = suits && p->stride[d] == 1;
+    return suits;
+}
+
+static void turn_around(cuda_convolving *p)
+{
+    const cuda_convolving was = *p;
+    p->image = was.grid;
+    p->grid = was.image;
+    memcpy(p->image_stride, was.grid_stride, sizeof was.grid_stride);
+    memcpy(p->grid_stride, was.image_stride, sizeof was.image_stride);
+    memcpy(p->image_extent, was.grid_extent, sizeof was.grid_extent);
+    memcpy(p->grid_extent, was.image_extent, sizeof was.image_extent);
+    for (int d = 0; d < 3; d++)
+        p->before[d] = (p->kernel[d] - 1) * p->dilation[d] - was.before[d];
+    p->flip = 1;
+}
+
+/* Rows of the result, one item an element or vector. */
+static int32_t run_rows(const cuda_kernel *k, ndp_stream *s, const plan *q, cuda_convolving *p,
+                        int function, int64_t items)
+{
+    const int64_t size = ndp_dtype_size(q->made->dtype);
+    int64_t bytes[2] = {q->image->stride[0] * size, q->grid->stride[0] * size};
+    window_launch l = {.function = k->function[function],
+                       .walk = &p->walk,
+                       .moved = {&p->image, &p->grid},
+                       .by = {bytes[p->flip], bytes[!p->flip]},
+                       .images = q->made->shape[0],
+                       .items = items,
+                       .extent = q->made->shape + 1,
+                       .n_extents = 3,
+                       .n_moved = 2};
+    return window_run(k, s, &l, p);
+}
+
+static int32_t run_few(const cuda_kernel *k, ndp_stream *s, const plan *q, cuda_convolving *p)
+{
+    const int64_t n = q->made->shape[4], V = 16 / ndp_dtype_size(q->made->dtype);
+    if (q->kind == CONV_WEIGHT) {
+        const int64_t all = ndp_view_size(q->made);
+        return cuda_launch(k, k->function[DIRECT], s, (uint32_t)(all < 65535 ? all : 65535),
+                           CONV_THREADS, 0, p);
+    }
+    if (!is_three(q, p))
+        return run_rows(k, s, q, p, DIRECT, n);
+    const int function = p->stride[2] == 1 ? THREE : THREE_TWO;
+    if (q->kind == CONV_INPUT)
+        turn_around(p);
+    return run_rows(k, s, q, p, function, n / V);
+}
+
+static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
+{
+    const cuda_kernel *k = (const cuda_kernel *)base;
+    const ndp_conv *c = call->params;
+    const plan q = plan_of(call, k->dev);
+    cuda_convolving p;
+    cudnn_key key;
+    uint64_t nbytes;
+    if (ndp_view_size(q.made) == 0)
+        return NDP_OK;
+    int32_t status = params_of(&p, &q, call);
+    if (status != NDP_OK)
+        return status;
+    if (is_aligned(q.image) && is_aligned(q.weight) && is_aligned(q.grid) &&
+        cudnn_takes(k->dev, &q, call, &key, &nbytes)) {
+        const uint64_t room = call->scratch.mem ? (uint64_t)ndp_view_size(&call->scratch) : 0;
+        status = cuda_cudnn_run(k->dev, s, &key, p.image, p.weight, p.grid,
+                                call->scratch.mem ? cuda_ptr(&call->scratch) : 0, room);
+        return status == NDP_OK && (q.bias || c->epilogue)
+                   ? run_rows(k, s, &q, &p, FINISH, q.made->shape[4])
+                   : status;
+    }
+    return q.few ? run_few(k, s, &q, &p) : run_product(k, s, &q, &p, call);
+}
+
+/* ---- what there is ---- */
+
+static int32_t make(cuda_kernel *k, const ndp_call *like)
+{
+    const int32_t dtype = like->in[0].dtype;
+    int i = 0;
+    while (names[i].op != like->op)
+        i++;
+    k->base.run = run;
+    k->base.scratch = scratch;
+    int32_t status = window_function(k, "conv", dtype, names[i].product, &k->function[PRODUCT]);
+    if (status == NDP_OK)
+        status = window_function(k, "depthwise", dtype, names[i].direct, &k->function[DIRECT]);
+    if (status == NDP_OK && names[i].finish)
+        status = window_function(k, "depthwise", dtype, names[i].finish, &k->function[FINISH]);
+    if (status == NDP_OK)
+        status = window_function(k, "depthwise", dtype, "depthwise_three", &k->function[THREE]);
+    if (status == NDP_OK)
+        status =
+            window_function(k, "depthwise", dtype, "depthwise_three_two", &k->function[THREE_TWO]);
+    if (status == NDP_OK)
+        status = window_function(k, "conv", dtype, "conv_splits", &k->function[SPLITS]);
+    return status;
+}
+
+static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
+{
+    const int32_t dtype = like->in[0].dtype;
+    int same = like->out[0].dtype == dtype && like->in[0].ndim == 5;
+    for (uint32_t i = 1; i < like->n_in; i++)
+        same &= like->in[i].dtype == dtype;
+    if (!same || !(cuda_domain_dtypes(like->op) >> dtype & 1))
+        return cuda_unsupported(like, why, n);
+    return cuda_kernel_get(dev, like, 0, make, out);
+}
+
+const cuda_class cuda_conv = {.dtypes = cuda_domain_dtypes, .find = find};

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Parameters of the kernels of convolutions and their gradients. The same for host C and device C++.
+ * Strides count elements; images and grids are (n, c, d, h, w), weights (o, c/groups, d, h, w). */
+#ifndef NDOCK_CUDA_CONV_H
+#define NDOCK_CUDA_CONV_H
+#include "pool/pool.h"
+
+enum { CONV_TILE = 64, CONV_DEPTH = 16, CONV_THREADS = 256, CONV_MOST_SPLITS = 256 };
+enum { CONV_FORWARD, CONV_INPUT, CONV_WEIGHT };
+
+typedef struct {
+    uint64_t image, weight, grid, bias; /* bias 0: none */
+    uint64_t partial;                   /* sums of parts of k, splits*groups*m*n of them; 0: none */
+    int64_t image_stride[5], weight_stride[5], grid_stride[5], bias_stride;
+    int32_t image_extent[3], grid_extent[3], kernel[3], stride[3], dilation[3], before[3];
+    int32_t co, ci, groups, epilogue; /* channels of a group */
+    int32_t splits, flip;             /* flip: taps are counted from the last */
+    int64_t m, n, k, part;            /* of a group's product; k of a split */
+    cuda_divisor by_image[3], by_grid[3], by_kernel[3], step[3], tiles_m, by_co, by_ci;
+    window_walk walk;
+} cuda_convolving;
+
+#endif

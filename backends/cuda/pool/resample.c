@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Images of other extents: which kernel, its parameters, and where its tables lie. */
+#include <stdio.h>
+#include <string.h>
+#include "pool/frame.h"
+
+enum { TABLES, BACK_ANY, BACK_CHANNELS, BACK_NEAREST_TWICE, BACK_LINEAR_TWICE, BACK_KERNELS };
+static const char *const back_names[BACK_KERNELS] = {"tables", "back_any", "back_channels",
+                                                     "back_nearest_twice", "back_linear_twice"};
+enum { ANY, VECTORS, CHANNELS, TWICE, WAYS, METHODS = 3 };
+static const char *const methods[METHODS] = {"nearest", "linear", "cubic"};
+static const char *const ways[WAYS] = {"", "_vectors", "_channels", "_twice"};
+
+static int method_of(const ndp_resample *r)
+{
+    return r->method == NDP_RESAMPLE_CUBIC ? 2 : r->method == NDP_RESAMPLE_LINEAR ? 1 : 0;
+}
+
+static uint64_t rounded(uint64_t nbytes)
+{
+    return (nbytes + 15) / 16 * 16;
+}
+
+/* Gives the tables their places from `at` on, and returns their end. */
+static uint64_t place_tables(cuda_resampling *p, const ndp_view *image, const ndp_view *grid,
+                             uint64_t at)
+{
+    const uint64_t real = image->dtype == NDP_F64 ? 8 : 4;
+    for (int d = 0; d < 3; d++) {
+        const uint64_t n = (uint64_t)grid->shape[2 + d], m = (uint64_t)image->shape[2 + d];
+        resample_table *t = &p->table[d];
+        t->element = at;
+        at += rounded(4 * n * (uint64_t)p->taps);
+        t->share = at;
+        at += rounded(real * n * (uint64_t)p->taps);
+        if (!p->backward)
+            continue;
+        t->begin = at;
+        at += rounded(4 * m);
+        t->end = at;
+        at += rounded(4 * m);
+        t->near = at;
+        at += rounded(real * m * RESAMPLE_NEAR);
+    }
+    return at;
+}
+
+static void begin(cuda_resampling *p, const ndp_call *call)
+{
+    *p = (cuda_resampling){.taps = 1 << method_of(call->params),
+                           .backward = call->op == NDP_OP_upsample_grad};
+}
+
+static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
+{
+    cuda_resampling p;
+    (void)kernel;
+    begin(&p, call);
+    return place_tables(&p, p.backward ? &call->out[0] : &call->in[0],
+                        p.backward ? &call->in[0] : &call->out[0], 0);
+}
+
+static int32_t params_of(cuda_resampling *p, const ndp_call *call, const ndp_view *image,
+                         const ndp_view *grid)
+{
+    const ndp_resample *r = call->params;
+    int32_t status = window_fits(call->op, image->shape + 2, 3);
+    if (status == NDP_OK)
+        status = window_fits(call->op, grid->shape + 2, 3);
+    if (status != NDP_OK)
+        return status;
+    if (!call->scratch.mem)
+        return cuda_error(NDP_ERR_INTERNAL, "%s was called without its scratch memory",
+                          cuda_op_name(call->op));
+    p->image = cuda_ptr(image);
+    p->grid = cuda_ptr(grid);
+    p->method = r->method;
+    p->align_corners = r->align_corners;
+    memcpy(p->ratio, r->ratio, sizeof p->ratio);
+    memcpy(p->image_stride, image->stride, sizeof p->image_stride);
+    memcpy(p->grid_stride, grid->stride, sizeof p->grid_stride);
+    window_take(p->image_extent, image->shape + 2);
+    window_take(p->grid_extent, grid->shape + 2);
+    place_tables(p, image, grid, cuda_ptr(&call->scratch));
+    return NDP_OK;
+}
+
+static int32_t write_tables(const cuda_kernel *k, ndp_stream *s, cuda_resampling *p)
+{
+    int32_t longest = 1;
+    for (int d = 0; d < 3; d++) {
+        longest = p->grid_extent[d] > longest ? p->grid_extent[d] : longest;
+        if (p->backward)
+            longest = p->image_extent[d] > longest ? p->image_extent[d] : longest;
+    }
+    const int32_t blocks = (longest + WINDOW_THREADS - 1) / WINDOW_THREADS;
+    return cuda_launch_2d(k, k->function[TABLES], s, (uint32_t)(blocks < 1024 ? blocks : 1024), 3,
+                          WINDOW_THREADS, 0, p);
+}
+
+/* Whether the result is twice as wide, by half a step a place. */
+static int is_twice(const cuda_resampling *p)
+{
+    return p->grid_extent[2] == 2 * p->image_extent[2] && !p->align_corners &&
+           (p->ratio[2] == 0 || p->ratio[2] == 0.5);
+}
+
+/* Channels side by side, to be taken as vectors; `other` may have them otherwise. */
+static int are_beside(const ndp_view *v, const ndp_view *other, int64_t V)
+{
+    return v->shape[1] % V == 0 && window_is_whole(v, 1, V) &&
+           (other->stride[1] != 1 || window_is_whole(other, 1, V));
+}
+
+static window_launch launch_of(const cuda_kernel *k, cuda_resampling *p, const ndp_view *image,
+                               const ndp_view *grid, const ndp_view *made, const int64_t planes[3])
+{
+    const int64_t size = ndp_dtype_size(image->dtype), V = 16 / size;
+    const ndp_view *from = made == grid ? image : grid;
+    const int channels = are_beside(from, made, V);
+    const int twice = is_twice(p) && grid->shape[4] % V == 0 && window_is_whole(grid, 4, V);
+    window_launch l = {.walk = &p->walk,
+                       .moved = {&p->image, &p->grid},
+                       .by = {image->stride[0] * size, grid->stride[0] * size},
+                       .images = image->shape[0],
+                       .n_extents = 3,
+                       .n_moved = 2};
+    int how = channels ? CHANNELS : ANY, function;
+    if (made == image) {
+        if (twice && p->taps < 4 && image->shape[4] % V == 0 && window_is_whole(image, 4, V))
+            how = TWICE;
+        function = how == CHANNELS ? BACK_CHANNELS
+                   : how == ANY    ? BACK_ANY
+                   : p->taps == 1  ? BACK_NEAREST_TWICE
+                                   : BACK_LINEAR_TWICE;
+    } else {
+        if (twice && window_is_whole(image, 4, V / 2))
+            how = TWICE;
+        else if (!channels && grid->shape[4] % RESAMPLE_COLUMNS == 0 &&
+                 window_is_whole(grid, 4, RESAMPLE_COLUMNS))
+            how = VECTORS;
+        function = 1 + (p->taps / 2) * WAYS + how;
+    }
+    l.function = k->function[function];
+    l.extent = how == CHANNELS ? made->shape + 2 : planes;
+    l.items = how == CHANNELS  ? made->shape[1] / V
+              : how == ANY     ? made->shape[4]
+              : how == VECTORS ? made->shape[4] / RESAMPLE_COLUMNS
+                               : made->shape[4] / V;
+    return l;
+}
+
+static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
+{
+    const cuda_kernel *k = (const cuda_kernel *)base;
+    cuda_resampling p;
+    if (ndp_view_size(&call->out[0]) == 0)
+        return NDP_OK;
+    begin(&p, call);
+    const ndp_view *made = &call->out[0];
+    const ndp_view *image = p.backward ? made : &call->in[0];
+    const ndp_view *grid = p.backward ? &call->in[0] : made;
+    int32_t status = params_of(&p, call, image, grid);
+    if (status == NDP_OK)
+        status = write_tables(k, s, &p);
+    if (status != NDP_OK)
+        return status;
+    const int64_t planes[3] = {made->shape[1], made->shape[2], made->shape[3]};
+    const window_launch l = launch_of(k, &p, image, grid, made, planes);
+    return window_run(k, s, &l, &p);
+}
+
+static int32_t make(cuda_kernel *k, const ndp_call *like)
+{
+    const int back = like->op == NDP_OP_upsample_grad;
+    const int n = back ? BACK_KERNELS : 1 + METHODS * WAYS;
+    int32_t status = NDP_OK;
+    k->base.run = run;
+    k->base.scratch = scratch;
+    for (int i = 0; i < n && status == NDP_OK; i++) {
+        char name[48];
+        if (i == TABLES || back)
+            snprintf(name, sizeof name, "resample_%s", back_names[i]);
+        else
+            snprintf(name, sizeof name, "resample_%s%s", methods[(i - 1) / WAYS],
+                     ways[(i - 1) % WAYS]);
+        status = window_function(k, "resample", like->in[0].dtype, name, &k->function[i]);
+    }
+    return status;
+}
+
+static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
+{
+    const int32_t dtype = like->in[0].dtype;
+    if (!(cuda_domain_dtypes(like->op) >> dtype & 1) || like->in[0].ndim != 5 ||
+        like->out[0].dtype != dtype)
+        return cuda_unsupported(like, why, n);
+    return cuda_kernel_get(dev, like, 0, make, out);
+}
+
+const cuda_class cuda_resample = {.dtypes = cuda_domain_dtypes, .find = find};

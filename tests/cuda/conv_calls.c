@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Convolutions of the CUDA plug-in without a GPU: its kernels are compiled for the host, cuDNN and the
+ * driver pretend. Random geometries and layouts are compared with the CPU's results, which the
+ * conformance suite judges, with cuDNN and without; every kernel must have run. */
+#include "tests/cuda/forms.h"
+#include "tests/cuda/stubs.h"
+
+enum { TRIALS = 40, TRIALS_SLICE = 12 };
+enum { FORWARD, TRANSPOSED, INPUT, WEIGHT, KINDS };
+static const char *const names[KINDS] = {"conv", "conv_transpose", "conv_grad_input",
+                                         "conv_grad_weight"};
+static int trials; /* of each kind */
+
+typedef struct {
+    int kind, lead, bias;
+    nd_dtype dtype;
+    int64_t n, co, ci, image[3], grid[3], kernel[3], stride[3], padding[3], dilation[3], more[3];
+    nd_conv_opts o;
+    form x, w, y, b;
+} trial;
+
+static void random_axis(trial *t, int d, int three)
+{
+    t->kernel[d] = three ? 3 : 1 + below(3);
+    t->stride[d] = three && t->kind == INPUT ? 1 : 1 + below(2);
+    t->dilation[d] = three ? 1 : 1 + below(2);
+    t->padding[d] = three ? 1 : below(3);
+    const int64_t reach = t->dilation[d] * (t->kernel[d] - 1) + 1;
+    t->image[d] = three ? t->stride[d] * (d == 2 ? 8 : 1 + below(3)) : reach + below(7);
+    if (t->o.padding_mode == ND_PADDING_SAME) {
+        t->stride[d] = 1;
+        t->grid[d] = t->image[d];
+        return;
+    }
+    t->grid[d] = (t->image[d] + 2 * t->padding[d] - reach) / t->stride[d] + 1;
+    t->more[d] = t->image[d] - ((t->grid[d] - 1) * t->stride[d] - 2 * t->padding[d] + reach);
+}
+
+static void random_trial(trial *t, int kind)
+{
+    static const nd_dtype dtypes[3] = {ND_F32, ND_F64, ND_BF16};
+    const int depthwise = below(2) == 0, three = depthwise && below(2);
+    *t = (trial){.kind = kind, .dtype = dtypes[below(3)], .n = 1 + below(2), .lead = (int)below(3)};
+    t->o.groups = depthwise ? 2 + below(3) : 1 + below(2);
+    t->co = t->o.groups * (three ? 1 : depthwise ? 1 + below(3) : 1 + below(below(5) ? 6 : 80));
+    t->ci = t->o.groups * (three ? 1 : depthwise ? 1 + below(3) : 1 + below(6));
+    t->bias = kind <= TRANSPOSED && below(2);
+    t->o.padding_mode = kind != TRANSPOSED && below(5) == 0 ? ND_PADDING_SAME : ND_PADDING_GIVEN;
+    t->o.epilogue = kind <= TRANSPOSED && below(3) == 0 ? (int32_t)below(7) : 0;
+    for (int d = 0; d < 3; d++) {
+        t->image[d] = t->grid[d] = t->kernel[d] = t->stride[d] = t->dilation[d] = 1;
+        if (d >= t->lead)
+            random_axis(t, d, three);
+    }
+    if (kind == WEIGHT && below(3) == 0) /* long sums are cut */
+        t->n = 40;
+    int64_t x[5] = {t->n, t->ci}, w[5] = {t->co, t->ci / t->o.groups}, y[5] = {t->n, t->co};
+    for (int d = t->lead, to = 2; d < 3; d++, to++) {
+        x[to] = t->image[d];
+        w[to] = t->kernel[d];
+        y[to] = t->grid[d];
+    }
+    const int plain = below(2) == 0;
+    t->x = form_of(t->dtype, 5 - t->lead, x, plain ? PLANES : (int)below(LAYOUTS));
+    t->w = form_of(t->dtype, 5 - t->lead, w, plain ? PLANES : (int)below(LAYOUTS));
+    t->y = form_of(t->dtype, 5 - t->lead, y, plain ? PLANES : (int)below(LAYOUTS));
+    t->b = form_of(t->dtype, 1, kind == TRANSPOSED ? &t->ci : &t->co, PLANES);
+}
+
+static nd_status call(const trial *t, nd_array *const *v)
+{
+    nd_conv_opts o = t->o;
+    const nd_array *bias = t->bias ? v[3] : NULL;
+    o.size = sizeof o;
+    o.stride = t->stride + t->lead;
+    o.padding = o.padding_mode == ND_PADDING_SAME ? NULL : t->padding + t->lead;
+    o.dilation = t->dilation + t->lead;
+    o.output_padding = t->kind == TRANSPOSED ? t->more + t->lead : NULL;
+    switch (t->kind) {
+    case FORWARD:
+        return nd_conv_into(v[0], v[1], bias, &o, v[2]);
+    case TRANSPOSED:
+        return nd_conv_transpose_into(v[2], v[1], bias, &o, v[0]);
+    case INPUT:
+        return nd_conv_grad_input_into(v[2], v[1], &o, v[0]);
+    default:
+        return nd_conv_grad_weight_into(v[0], v[2], &o, v[1]);
+    }
+}
+
+static int made_by(int kind)
+{
+    return kind == FORWARD ? 2 : kind == WEIGHT ? 1 : 0;
+}
+
+/* data: of x, w, y, bias; what the call makes is read back. */
+static nd_status run_on(int which, const trial *t, char **data)
+{
+    nd_array *base[4] = {NULL, NULL, NULL, NULL}, *view[4] = {NULL, NULL, NULL, NULL};
+    const form *const f[4] = {&t->x, &t->w, &t->y, &t->b};
+    const int made = made_by(t->kind);
+    nd_status status = ND_OK;
+    for (int i = 0; i < 4 && status == ND_OK; i++)
+        status = place_array(f[i], data[i], which, &base[i], &view[i]);
+    if (status == ND_OK)
+        status = call(t, view);
+    if (status == ND_OK)
+        status =
+            nd_to_host(base[made], data[made], (size_t)f[made]->room * nd_dtype_size(t->dtype));
+    for (int i = 0; i < 4; i++) {
+        nd_release(view[i]);
+        nd_release(base[i]);
+    }
+    return status;
+}
+
+static void show(const trial *t)
+{
+    printf("%s of %s, n %d o %d c %d groups %d, bias %d epilogue %d, layouts %d %d %d",
+           names[t->kind], nd_dtype_name(t->dtype), (int)t->n, (int)t->co, (int)t->ci,
+           (int)t->o.groups, t->bias, (int)t->o.epilogue, t->x.layout, t->w.layout, t->y.layout);
+    for (int d = 0; d < 3; d++)
+        printf(", %d to %d (%d, %d, %d, %d)", (int)t->image[d], (int)t->grid[d], (int)t->kernel[d],
+               (int)t->stride[d], (int)t->padding[d], (int)t->dilation[d]);
+    printf(": %s\n", nd_last_error()->message);
+}
+
+static int one_trial(int kind)
+{
+    trial t;
+    random_trial(&t, kind);
+    const form *const f[4] = {&t.x, &t.w, &t.y, &t.b};
+    const int made = made_by(kind);
+    char *data[4], *other;
+    for (int i = 0; i < 4; i++)
+        data[i] = random_data(f[i], 0);
+    other = malloc((size_t)f[made]->room * 8);
+    memcpy(other, data[made], (size_t)f[made]->room * 8);
+    nd_status status = run_on(1, &t, data);
+    char *expected = data[made];
+    data[made] = other;
+    if (status == ND_OK)
+        status = run_on(0, &t, data);
+    const double terms = kind == WEIGHT ? (double)(t.y.size / t.co) : (double)(t.w.size);
+    const double unit = t.dtype == ND_BF16  ? 0x1p-7
+                        : t.dtype == ND_F32 ? 0x1p-22 * (8 + terms)
+                                            : 0x1p-50 * (8 + terms);
+    const int good = status == ND_OK && same(f[made], other, expected, unit);
+    if (!good)
+        show(&t);
+    free(expected);
+    for (int i = 0; i < 4; i++)
+        free(data[i]);
+    return good;
+}
+
+static int look(void)
+{
+    int (*idle)(const char **name), done = 0;
+    const char *first = "";
+    if (nd_device_get("cuda:0", &devices[0]) != ND_OK ||
+        nd_device_get("cpu", &devices[1]) != ND_OK) {
+        puts(nd_last_error()->message);
+        return 1;
+    }
+    for (int i = 0; i < trials * KINDS; i++)
+        done += one_trial(i % KINDS);
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    *(void **)&idle = library ? dlsym(library, "stub_conv_idle") : NULL;
+    printf("computed: %d\n", done);
+    const int left = idle ? idle(&first) : -1;
+    printf("idle: %d %s\n", left, first);
+    printf("cuDNN: %d\n", counted("libcudnn.so.9", "stub_convolutions"));
+    return 0;
+}
+
+#define ONE "STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "STUB_CUDA_MEMORY=1", "NDOCK_FALLBACK=error"
+static void with(int what)
+{
+    char all[40];
+    snprintf(all, sizeof all, "computed: %d\n", trials * KINDS);
+    ask(MACHINE(ONE), NO_NVML | what);
+    if (!has_text(answer, all, what ? "by ndock's own kernels" : "by cuDNN, where it has them"))
+        diag("%s", answer);
+}
+
+static void own_kernels(void)
+{
+    with(NO_CUDNN);
+    if (trials == TRIALS &&
+        !has_text(answer, "idle: 2 conv_finish_grid_F32\n", "each kernel was run"))
+        diag("%s", answer);
+}
+
+static void by_cudnn(void)
+{
+    with(0);
+    ok(!strstr(answer, "cuDNN: -1") && !strstr(answer, "cuDNN: 0"), "cuDNN was asked");
+}
+
+int main(int argc, char **argv)
+{
+    static const tap_case cases[] = {{"own kernels", own_kernels}, {"by cuDNN", by_cudnn}};
+    trials = getenv("NDOCK_TEST_SLICE") ? TRIALS_SLICE : TRIALS;
+    if (argc > 1 && strcmp(argv[1], "--look") == 0)
+        return look();
+    return stubs_main(argc, argv, cases, (int)(sizeof cases / sizeof cases[0]));
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * In place of math/types.cuh and what CUDA has of functions, for kernels that emulate.h runs: f32, f64
+ * and bf16. Kernels of f16 are not run, so that its functions are declared alone. */
+#ifndef NDOCK_TESTS_CUDA_EMULATE_TYPES_H
+#define NDOCK_TESTS_CUDA_EMULATE_TYPES_H
+#define NDOCK_CUDA_TYPES_CUH
+#include <math.h>
+#include <ndock/plugin.h>
+#include <string.h>
+#include "tests/cuda/emulate.h"
+
+struct __half {
+    uint16_t bits;
+};
+float __half2float(__half);
+__half __float2half_rn(float);
+struct __nv_bfloat16 {
+    uint16_t bits;
+};
+static inline float __bfloat162float(__nv_bfloat16 x)
+{
+    const uint32_t bits = (uint32_t)x.bits << 16;
+    float f;
+    memcpy(&f, &bits, 4);
+    return f;
+}
+static inline __nv_bfloat16 __float2bfloat16_rn(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, 4);
+    if (x != x)
+        return {0x7fff};
+    return {(uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
+}
+template <int DTYPE> struct cuda_dtype;
+template <> struct cuda_dtype<NDP_F32> {
+    typedef float stored;
+};
+template <> struct cuda_dtype<NDP_F64> {
+    typedef double stored;
+};
+template <> struct cuda_dtype<NDP_BF16> {
+    typedef __nv_bfloat16 stored;
+};
+
+static inline float __fmaf_rn(float a, float b, float c)
+{
+    return fmaf(a, b, c);
+}
+static inline double __fma_rn(double a, double b, double c)
+{
+    return fma(a, b, c);
+}
+static inline float __fdiv_rn(float a, float b)
+{
+    return a / b;
+}
+static inline double __ddiv_rn(double a, double b)
+{
+    return a / b;
+}
+static inline uint32_t __umulhi(uint32_t a, uint32_t b)
+{
+    return (uint32_t)((uint64_t)a * b >> 32);
+}
+#endif

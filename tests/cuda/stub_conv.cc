@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The kernels of backends/cuda/conv, compiled for the host, for the libcuda.so.1 that only pretends. */
+#include "tests/cuda/emulate.h"
+#include <math.h>
+#include <ndock/plugin.h>
+#include <string.h>
+#include "tests/cuda/emulate_types.h"
+#include "conv/conv.cuh"
+
+#define KERNELS_OF_DTYPE "tests/cuda/stub_conv_kernels.h"
+#define CUDA_DTYPE F32
+namespace conv_f32
+{
+#include KERNELS_OF_DTYPE
+}
+#undef CUDA_DTYPE
+#define CUDA_DTYPE F64
+namespace conv_f64
+{
+#include KERNELS_OF_DTYPE
+}
+#undef CUDA_DTYPE
+#define CUDA_DTYPE BF16
+namespace conv_bf16
+{
+#include KERNELS_OF_DTYPE
+}
+
+namespace
+{
+using namespace conv_f32;
+using namespace conv_f64;
+using namespace conv_bf16;
+template <void (*KERNEL)(cuda_convolving)> void run(const void *params)
+{
+    KERNEL(*(const cuda_convolving *)params);
+}
+struct kernel {
+    const char *name;
+    void (*run)(const void *);
+};
+#define ONE(name, dtype) {#name "_" #dtype, run<name##_##dtype>},
+#define EACH(name) ONE(name, F32) ONE(name, F64) ONE(name, BF16)
+const kernel kernels[] = {EACH(conv_forward) EACH(conv_input) EACH(conv_weight) EACH(conv_splits)
+                              EACH(depthwise_forward) EACH(depthwise_input) EACH(depthwise_three)
+                                  EACH(depthwise_three_two) EACH(depthwise_weight)
+                                      EACH(conv_finish_grid) EACH(conv_finish_image)};
+enum { COUNT = sizeof kernels / sizeof *kernels };
+int runs[COUNT];
+} // namespace
+
+/* How many of the kernels were run with no dtype; the first of them in *name. */
+extern "C" __attribute__((visibility("default"))) int stub_conv_idle(const char **name)
+{
+    int idle = 0;
+    for (int i = COUNT - 3; i >= 0; i -= 3)
+        if (!runs[i] && !runs[i + 1] && !runs[i + 2]) {
+            idle++;
+            *name = kernels[i].name;
+        }
+    return idle;
+}
+
+/* The number of the kernel of that name, from 0; -1: there is none. */
+extern "C" int stub_conv_kernel(const char *name)
+{
+    for (int i = 0; i < COUNT; i++)
+        if (strcmp(kernels[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+extern "C" int stub_conv_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,
+                                unsigned threads)
+{
+    runs[i]++;
+    return emulated_launch(kernels[i].run, params, {blocks_x, blocks_y, 1}, threads);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The kernels of CUDA_DTYPE, inside a namespace. Deliberately no include guard. */
+namespace products
+{
+#include "conv/conv.cu"
+}
+#undef CONV_KERNEL
+namespace threads
+{
+#include "conv/depthwise.cu"
+}
+#undef CONV_KERNEL
+using namespace products;
+using namespace threads;
