@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The kernels of backends/cuda/fft/fft.cu as the libcuda.so.1 that only pretends runs them, on
  * memory of the host (STUB_CUDA_MEMORY=1): what moves elements and what makes pairs; and who runs
- * those of linear algebra (stub_linalg.cc). All other kernels do nothing. */
+ * those of linear algebra (stub_linalg.cc) and neural operations (stub_neural.cc). All other kernels
+ * do nothing. */
 #include <cuda.h>
 #include <complex.h>
 #include <stdlib.h>
@@ -13,6 +14,10 @@
 enum { LINALG = 1000 }; /* functions from here on are those of stub_linalg.cc */
 int stub_linalg_kernel(const char *name);
 int stub_linalg_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,
+                       unsigned threads, unsigned shared);
+enum { NEURAL = 3000 }; /* those of stub_neural.cc */
+int stub_neural_kernel(const char *name);
+int stub_neural_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,
                        unsigned threads, unsigned shared);
 
 enum { MOVE_F32, MOVE_F64, MOVE_C64, MOVE_C128, PAIRS_C64, PAIRS_C128, KERNELS };
@@ -26,7 +31,9 @@ CUfunction stub_kernel(const char *name)
     for (int i = 0; i < KERNELS; i++)
         if (strcmp(name, names[i]) == 0)
             return (CUfunction)(void *)(uintptr_t)(i + 1);
-    const int linalg = stub_linalg_kernel(name);
+    const int linalg = stub_linalg_kernel(name), neural = stub_neural_kernel(name);
+    if (neural >= 0)
+        return (CUfunction)(void *)(uintptr_t)(NEURAL + neural + 1);
     return linalg < 0 ? NULL : (CUfunction)(void *)(uintptr_t)(LINALG + linalg + 1);
 }
 
@@ -109,6 +116,10 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned bx, unsigned by, unsigned
         return CUDA_ERROR_INVALID_VALUE;
     if (getenv("STUB_CUDA_MEMORY") && kind >= LINALG && kind < 2 * LINALG)
         return stub_linalg_launch(kind - LINALG, args[0], bx, by, tx, shared) == 0
+                   ? CUDA_SUCCESS
+                   : CUDA_ERROR_LAUNCH_FAILED;
+    if (getenv("STUB_CUDA_MEMORY") && kind >= NEURAL && kind < 2 * NEURAL)
+        return stub_neural_launch(kind - NEURAL, args[0], bx, by, tx, shared) == 0
                    ? CUDA_SUCCESS
                    : CUDA_ERROR_LAUNCH_FAILED;
     if (!getenv("STUB_CUDA_MEMORY") || kind < 0 || kind >= KERNELS)

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Kernels of backends/cuda/neural, compiled for the host, for the libcuda.so.1 that only pretends.
+ */
+#include "tests/cuda/emulate_warp.h"
+#include <ndock/plugin.h>
+#include "neural/flash.cuh"
+#define CUDA_DTYPE F16
+namespace f16
+{
+#include "neural/flash.cu"
+}
+#undef CUDA_DTYPE
+#define CUDA_DTYPE BF16
+namespace bf16
+{
+#include "neural/flash.cu"
+}
+using namespace f16;
+using namespace bf16;
+
+namespace
+{
+template <class P, void (*KERNEL)(P)> void run(const void *params)
+{
+    KERNEL(*(const P *)params);
+}
+struct kernel {
+    const char *name;
+    void (*run)(const void *);
+};
+#define KERNEL(name, P) {#name, run<const P, name>},
+#define FLASH_ROWS(D, dtype)                    \
+    KERNEL(flash_##D##_##dtype, attention_params) \
+    KERNEL(flash_spread_##D##_##dtype, attention_params)
+#define FLASH_ALL(dtype)   \
+    FLASH_ROWS(32, dtype)  \
+    FLASH_ROWS(64, dtype)  \
+    FLASH_ROWS(80, dtype)  \
+    FLASH_ROWS(96, dtype)  \
+    FLASH_ROWS(128, dtype) \
+    FLASH_ROWS(256, dtype) \
+    KERNEL(flash_join_##dtype, attention_params)
+const kernel kernels[] = {FLASH_ALL(F16) FLASH_ALL(BF16)};
+enum { COUNT = sizeof kernels / sizeof *kernels };
+} // namespace
+
+/* The number of the kernel of that name, from 0; -1: there is none. */
+extern "C" int stub_neural_kernel(const char *name)
+{
+    for (int i = 0; i < COUNT; i++)
+        if (strcmp(kernels[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+extern "C" int stub_neural_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,
+                                  unsigned threads, unsigned shared)
+{
+    if (i < 0 || i >= COUNT || shared > WARP_SHARED)
+        return -1;
+    memset(warp_shared, 0xff, WARP_SHARED); /* NaN, whatever the dtype */
+    const int result = warp_launch(kernels[i].run, params, {blocks_x, blocks_y, 1}, threads);
+    for (unsigned at = shared; at < WARP_SHARED; at++)
+        if (warp_shared[at] != (char)0xff) /* beyond what was asked for */
+            return -1;
+    return result;
+}
