@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Kernels of backends/cuda/neural, compiled for the host, for the libcuda.so.1 that only pretends.
+ * Kernels of backends/cuda/neural, compiled for the host, for the libcuda.so.1 that only pretends:
+ * attention by tensor cores, and gradients of norms, of f32 alone, since their names have no dtype.
  */
 #include "tests/cuda/emulate_warp.h"
 #include <ndock/plugin.h>
 #include "neural/flash.cuh"
+#include "neural/neural.h"
+#include "neural/norm_held.cuh"
 #define CUDA_DTYPE F16
 namespace f16
 {
@@ -15,7 +18,14 @@ namespace bf16
 {
 #include "neural/flash.cu"
 }
+#undef CUDA_DTYPE
+#define CUDA_DTYPE F32
+namespace f32
+{
+#include "neural/norm_grad.cu"
+}
 using namespace f16;
+using namespace f32;
 using namespace bf16;
 
 namespace
@@ -40,7 +50,16 @@ struct kernel {
     FLASH_ROWS(128, dtype) \
     FLASH_ROWS(256, dtype) \
     KERNEL(flash_join_##dtype, attention_params)
-const kernel kernels[] = {FLASH_ALL(F16) FLASH_ALL(BF16)};
+#define NORM_ROWS(name)             \
+    KERNEL(name##_warp, neural_norm)  \
+    KERNEL(name##_warp_vec, neural_norm)  \
+    KERNEL(name##_block, neural_norm) \
+    KERNEL(name##_block_vec, neural_norm) \
+    KERNEL(name##_held, neural_norm)  \
+    KERNEL(name##_held4, neural_norm) \
+    KERNEL(name##_held8, neural_norm)
+const kernel kernels[] = {FLASH_ALL(F16) FLASH_ALL(BF16) NORM_ROWS(layer_norm_grad)
+                              NORM_ROWS(rms_norm_grad)};
 enum { COUNT = sizeof kernels / sizeof *kernels };
 } // namespace
 
