@@ -10,6 +10,7 @@ enum { RUNS, AT_WARP, AT_BLOCK, ENDED };
 
 struct copy {
     mma_address to;
+    unsigned nbytes;
     char data[16];
 };
 struct copies { /* of a thread: those of group g end at end[g] */
@@ -24,14 +25,15 @@ static ucontext_t scheduler, contexts[MOST_THREADS];
 static char *stacks;
 static struct copies *copies;
 static int state[MOST_THREADS], now;
-static uint32_t slots[MOST_THREADS / 32][32][WARP_WORDS];
+static uint32_t slots[2][MOST_THREADS / 32][32][WARP_WORDS];
+static unsigned calls[MOST_THREADS];
 static bool failed;
 static void (*running)(const void *);
 static const void *running_params;
 
 uint32_t (*warp_slots(void))[WARP_WORDS]
 {
-    return slots[now / 32];
+    return slots[calls[now]++ % 2][now / 32];
 }
 
 static void wait_at(int where)
@@ -58,19 +60,20 @@ char *warp_at(mma_address at, unsigned nbytes)
 }
 
 /* ---- copies: what is read is what lies there now; it arrives when it is waited for ---- */
-void warp_copy(mma_address to, const void *from, bool inside)
+void warp_copy(mma_address to, const void *from, unsigned nbytes, bool inside)
 {
     struct copies *c = &copies[now];
-    if (c->n == MOST_COPIES || (uintptr_t)from % 16 != 0) {
+    if (c->n == MOST_COPIES || (uintptr_t)from % nbytes != 0) {
         failed = true;
         return;
     }
     struct copy *one = &c->queued[c->n++];
     one->to = to;
+    one->nbytes = nbytes;
     memset(one->data, 0, sizeof one->data);
     if (inside)
-        memcpy(one->data, from, sizeof one->data);
-    memset(warp_at(to, 16), 0xff, 16); /* until then nothing of use is there */
+        memcpy(one->data, from, nbytes);
+    memset(warp_at(to, nbytes), 0xff, nbytes); /* until then nothing of use is there */
 }
 
 void warp_copies_commit(void)
@@ -87,7 +90,8 @@ void warp_copies_wait(int but)
     struct copies *c = &copies[now];
     const int done = c->groups > but ? c->groups - but : 0, end = done ? c->end[done - 1] : 0;
     for (int i = 0; i < end; i++)
-        memcpy(warp_at(c->queued[i].to, 16), c->queued[i].data, 16);
+        memcpy(warp_at(c->queued[i].to, c->queued[i].nbytes), c->queued[i].data,
+               c->queued[i].nbytes);
     memmove(c->queued, c->queued + end, (size_t)(c->n - end) * sizeof *c->queued);
     c->n -= end;
     c->groups -= done;
@@ -130,6 +134,7 @@ static void prepare(int i)
 {
     state[i] = RUNS;
     copies[i].n = copies[i].groups = 0;
+    calls[i] = 0;
     getcontext(&contexts[i]);
     contexts[i].uc_stack.ss_sp = stacks + (size_t)i * STACK;
     contexts[i].uc_stack.ss_size = STACK;

@@ -39,7 +39,8 @@ int warp_launch(void (*kernel)(const void *), const void *params, struct warp_pl
                 unsigned threads);
 void warp_block_barrier(void);
 void warp_barrier(void);
-/* What the lanes of the calling warp have for each other; each writes its own. */
+/* What the lanes of the calling warp have for each other: each writes its own, and reads others'
+ * after a barrier. Calls alternate between two such places, so that one barrier is enough. */
 uint32_t (*warp_slots(void))[WARP_WORDS];
 #define __syncthreads warp_block_barrier
 #define __syncwarp warp_barrier
@@ -48,10 +49,10 @@ template <class V> static inline V warp_from(V x, int lane)
 {
     static_assert(sizeof(V) <= WARP_WORDS * 4, "a slot");
     V r;
-    memcpy(warp_slots()[threadIdx.x % 32], &x, sizeof x);
+    uint32_t(*slot)[WARP_WORDS] = warp_slots();
+    memcpy(slot[threadIdx.x % 32], &x, sizeof x);
     warp_barrier();
-    memcpy(&r, warp_slots()[lane], sizeof r);
-    warp_barrier();
+    memcpy(&r, slot[lane], sizeof r);
     return r;
 }
 template <class V> static inline V __shfl_xor_sync(unsigned, V x, int by, int = 32)
@@ -104,25 +105,25 @@ MMA_FN mma_address mma_address_of(const void *shared)
  * inside. */
 char *warp_at(mma_address at, unsigned nbytes);
 /* Copies of the thread: queued, put into a group, and done. */
-void warp_copy(mma_address to, const void *from, bool inside);
+void warp_copy(mma_address to, const void *from, unsigned nbytes, bool inside);
 void warp_copies_commit(void);
 void warp_copies_wait(int but);
 
 static inline void warp_load(uint32_t (&r)[4], mma_address at, bool turned)
 {
     const int lane = (int)(threadIdx.x % 32);
-    memcpy(warp_slots()[lane], warp_at(at, 16), 16);
+    uint32_t(*slot)[WARP_WORDS] = warp_slots();
+    memcpy(slot[lane], warp_at(at, 16), 16);
     warp_barrier();
     for (int k = 0; k < 4; k++) {
         uint16_t pair[2];
         for (int h = 0; h < 2; h++) {
             const int row = turned ? lane % 4 * 2 + h : lane / 4,
                       column = turned ? lane / 4 : lane % 4 * 2 + h;
-            memcpy(&pair[h], (const char *)warp_slots()[k * 8 + row] + 2 * column, 2);
+            memcpy(&pair[h], (const char *)slot[k * 8 + row] + 2 * column, 2);
         }
         memcpy(&r[k], pair, 4);
     }
-    warp_barrier();
 }
 MMA_FN void mma_load(uint32_t (&r)[4], mma_address at)
 {
@@ -166,7 +167,6 @@ MMA_FN void mma_multiply(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uin
         }
         c[o] = (float)sum;
     }
-    warp_barrier();
 }
 template <class T> MMA_FN uint32_t mma_pack(float low, float high)
 {
@@ -179,7 +179,17 @@ template <class T> MMA_FN uint32_t mma_pack(float low, float high)
 }
 MMA_FN void mma_fetch(mma_address to, const void *from, bool inside)
 {
-    warp_copy(to, from, inside);
+    warp_copy(to, from, 16, inside);
+}
+MMA_FN void mma_fetch_word(mma_address to, const void *from, bool inside)
+{
+    warp_copy(to, from, 4, inside);
+}
+MMA_FN float mma_word(mma_address at)
+{
+    float x;
+    memcpy(&x, warp_at(at, 4), 4);
+    return x;
 }
 MMA_FN void mma_store(mma_address to, const uint32_t (&x)[4])
 {

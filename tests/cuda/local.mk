@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The CUDA plug-in: what it says without a driver, on stub libraries, and its host side on a GPU; the latter skip where there is none
 # (.ci/run counts them by the lines "gpu_tests += " and "TESTS += ").
-cuda_tests = %reldir%/arithmetic.t %reldir%/attention_calls.t %reldir%/driver.t %reldir%/unsound.t %reldir%/locking.t %reldir%/compile.t \
+cuda_tests = %reldir%/arithmetic.t %reldir%/attention_calls.t %reldir%/norm_calls.t %reldir%/driver.t %reldir%/unsound.t %reldir%/locking.t %reldir%/compile.t \
   %reldir%/program.t %reldir%/walk.t %reldir%/warmup.t %reldir%/fft_layouts.t %reldir%/linalg_calls.t %reldir%/linalg_errors.t $(gpu_tests)
 gpu_tests =
 gpu_tests += %reldir%/capture_ops.t
@@ -26,7 +26,7 @@ EXTRA_DIST += %reldir%/fuse.sh %reldir%/program.c %reldir%/conform.sh %reldir%/d
 EXTRA_DIST += %reldir%/stub_driver.c %reldir%/stub_memory.c %reldir%/stub_nvml.c %reldir%/gpu.h
 EXTRA_DIST += %reldir%/stub_cufft.c %reldir%/stub_fft.c %reldir%/fft_layouts.c %reldir%/fft.c
 EXTRA_DIST += %reldir%/linalg.c %reldir%/emulate.cc %reldir%/emulate.h %reldir%/linalg_calls.c %reldir%/linalg_errors.c %reldir%/stub_cusolver.c %reldir%/stub_cusolver.h %reldir%/stub_cusolver_svd.c %reldir%/stub_linalg.cc
-EXTRA_DIST += %reldir%/stub_linalg_kernels.h %reldir%/attention_calls.c %reldir%/emulate_warp.cc %reldir%/emulate_warp.h %reldir%/stub_neural.cc
+EXTRA_DIST += %reldir%/stub_linalg_kernels.h %reldir%/attention_calls.c %reldir%/attention_lab.h %reldir%/norm_calls.c %reldir%/neural_lab.h %reldir%/emulate_warp.cc %reldir%/emulate_warp.h %reldir%/stub_neural.cc
 EXTRA_DIST += %reldir%/stub_blaslt.c %reldir%/stub_device.c %reldir%/stubs.h
 EXTRA_DIST += %reldir%/sanitizer_runner.sh %reldir%/sanitizer.sh %reldir%/arithmetic.c %reldir%/peer.c %reldir%/unsound.c %reldir%/locking.c %reldir%/compile.c
 EXTRA_DIST += %reldir%/walk.c %reldir%/warmup.c %reldir%/stub_nvrtc.c
@@ -76,7 +76,9 @@ endif
 %canon_reldir%_libnvrtcstub_la_SOURCES = %reldir%/stub_nvrtc.c
 %canon_reldir%_libnvrtcstub_la_LDFLAGS = $(mock_ldflags)
 %canon_reldir%_attention_calls_t_SOURCES = %reldir%/attention_calls.c
-%canon_reldir%_attention_calls_t_LDADD = $(test_ldadd) -ldl -lm
+%canon_reldir%_attention_calls_t_LDADD = $(core_ldadd) -ldl -lm -lpthread
+%canon_reldir%_norm_calls_t_SOURCES = %reldir%/norm_calls.c
+%canon_reldir%_norm_calls_t_LDADD = $(test_ldadd) -ldl -lm
 %canon_reldir%_arithmetic_t_SOURCES = %reldir%/arithmetic.c
 %canon_reldir%_arithmetic_t_LDADD = $(test_ldadd) -ldl -lpthread
 %canon_reldir%_driver_t_SOURCES = %reldir%/driver.c

@@ -91,16 +91,19 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     const cuda_kernel *k = (const cuda_kernel *)base;
     const int32_t dtype = call->in[0].dtype;
     attention_params p = params_of(call);
+    int32_t status;
     flash_plan plan;
-    if (flash_plans(k, &p, &plan))
+    if (call->op == NDP_OP_attention && flash_plans(k, &p, &plan))
         return flash_run(k, s, call, &p, &plan);
+    if (call->op == NDP_OP_attention_grad && flash_grad_run(k, s, &p, &status))
+        return status;
     const int64_t queries = p.batch * p.heads * p.q_blocks,
                   keys = p.batch * p.key_heads * p.k_blocks;
     if (call->op == NDP_OP_attention) {
         p.e_chunks = p.e_chunks ? p.e_chunks : 1; /* one at least, for the sums */
         return launch(k, FORWARD, s, queries * p.e_chunks, &p, dtype);
     }
-    int32_t status = launch(k, QUERIES, s, queries * p.d_chunks, &p, dtype);
+    status = launch(k, QUERIES, s, queries * p.d_chunks, &p, dtype);
     if (status == NDP_OK)
         status = launch(k, KEYS, s, keys * p.d_chunks, &p, dtype);
     if (status == NDP_OK)
@@ -112,7 +115,9 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 {
     attention_params p = params_of(call);
     flash_plan plan;
-    return flash_plans((const cuda_kernel *)base, &p, &plan) ? plan.scratch : 0;
+    const int parts =
+        call->op == NDP_OP_attention && flash_plans((const cuda_kernel *)base, &p, &plan);
+    return parts ? plan.scratch : 0;
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)

@@ -10,6 +10,8 @@ enum { ATTENTION_BLOCK = 64, ATTENTION_COLUMNS = 64, ATTENTION_THREADS = 256 };
 /* On tensor cores (flash.cuh): queries that a block has at most, keys that it takes at a time, and
  * the widest heads. */
 enum { FLASH_THREADS = 128, FLASH_WARPS = 4, FLASH_KEYS = 64, FLASH_WIDEST = 256 };
+/* Rows of the other side that gradients take at a time, and the widest heads that they serve. */
+enum { FLASH_GRAD_STEP = 32, FLASH_GRAD_WIDEST = 128 };
 /* Queries of a block whose warps share out the keys. */
 enum { FLASH_SPREAD_ROWS = 16 };
 enum { ATTENTION_NO_MASK, ATTENTION_BOOL, ATTENTION_ADDED };

@@ -6,6 +6,7 @@
 
 /* Functions of a kernel: the class's own come first. */
 enum { WIDTHS = 6, ROWS = 3, SPREAD = ROWS + WIDTHS, JOIN = SPREAD + WIDTHS };
+enum { QUERIES = ROWS, KEYS = QUERIES + WIDTHS }; /* of the gradient's */
 enum { PACKED = 64 }; /* rows of heads that share keys, at most */
 static const int widths[WIDTHS] = {32, 64, 80, 96, 128, 256};
 
@@ -37,6 +38,17 @@ static uint32_t shared_of(int width, int spread)
     return (uint32_t)((rows_of(width, spread) + 4 * FLASH_KEYS) * (width + 8) * 2);
 }
 
+/* Of gradients: own rows, and two steps of those of the other side, with their sums. */
+static int grad_rows_of(int width, int keys)
+{
+    return keys && width > 64 ? 64 : 128;
+}
+static uint32_t grad_shared_of(int width, int keys)
+{
+    const int rows = grad_rows_of(width, keys);
+    return (uint32_t)((2 * rows + 4 * FLASH_GRAD_STEP) * (width + 8) * 2 + 4 * FLASH_GRAD_STEP * 4);
+}
+
 /* A function that may use so much shared memory; none where the device cannot run it: either it has
  * less, or its code was made of an older architecture's. */
 static int32_t find_function(cuda_kernel *k, int module, const char *name, uint32_t shared,
@@ -59,6 +71,25 @@ static int32_t find_function(cuda_kernel *k, int module, const char *name, uint3
                      "shared memory for %s", name);
 }
 
+static int32_t make_gradient(cuda_kernel *k, int32_t dtype)
+{
+    static const char *const names[2] = {"queries", "keys"};
+    char name[32];
+    const int module = cuda_module_of("flash_grad", dtype);
+    int32_t status = NDP_OK;
+    for (int i = 0; i < 2 * WIDTHS && status == NDP_OK; i++) {
+        const int keys = i / WIDTHS, width = widths[i % WIDTHS];
+        k->function[QUERIES + i] = NULL;
+        if (width > FLASH_GRAD_WIDEST)
+            continue;
+        snprintf(name, sizeof name, "flash_%s_%d_%s", names[keys], width,
+                 dtype == NDP_F16 ? "F16" : "BF16");
+        status =
+            find_function(k, module, name, grad_shared_of(width, keys), &k->function[QUERIES + i]);
+    }
+    return status;
+}
+
 int32_t flash_make(cuda_kernel *k, const ndp_call *like)
 {
     char name[32];
@@ -67,7 +98,7 @@ int32_t flash_make(cuda_kernel *k, const ndp_call *like)
     const char *suffix = dtype == NDP_F16 ? "F16" : "BF16";
     int32_t status = NDP_OK;
     if (like->op == NDP_OP_attention_grad)
-        return NDP_OK;
+        return make_gradient(k, dtype);
     for (int i = 0; i < WIDTHS && status == NDP_OK; i++) {
         snprintf(name, sizeof name, "flash_%d_%s", widths[i], suffix);
         status = find_function(k, module, name, shared_of(widths[i], 0), &k->function[ROWS + i]);
@@ -125,18 +156,29 @@ static void set_whole(attention_params *p)
 {
     const int64_t queries[3] = {p->batch, p->heads, p->m}, keys[3] = {p->batch, p->key_heads, p->n};
     p->whole = is_whole(&p->q, queries, p->d) && is_whole(&p->k, keys, p->d) &&
-               is_whole(&p->v, keys, p->e);
+               is_whole(&p->v, keys, p->e) && (!p->g.at || is_whole(&p->g, queries, p->e));
+}
+
+/* The number of the kernel for the columns of both operands; WIDTHS: they are too many, or the call
+ * is none for these kernels. */
+static int width_of(const attention_params *p)
+{
+    const int64_t columns = p->d > p->e ? p->d : p->e;
+    int i = 0;
+    if (columns > FLASH_WIDEST || p->d == 0 || p->e == 0 || p->m > INT32_MAX - 256 ||
+        p->n > INT32_MAX - 256 || p->heads > INT32_MAX)
+        return WIDTHS;
+    while (widths[i] < columns)
+        i++;
+    return i;
 }
 
 int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan)
 {
-    const int64_t columns = p->d > p->e ? p->d : p->e, pack = pack_of(p), rows = p->m * pack;
-    int i = 0;
-    if (columns > FLASH_WIDEST || p->d == 0 || p->e == 0 || rows > INT32_MAX - 256 ||
-        p->n > INT32_MAX - 256 || p->heads > INT32_MAX)
+    const int64_t pack = pack_of(p), rows = p->m * pack;
+    const int i = width_of(p);
+    if (i == WIDTHS)
         return 0;
-    while (widths[i] < columns)
-        i++;
     const int spread = rows <= FLASH_SPREAD_ROWS || !k->function[ROWS + i];
     if (!k->function[(spread ? SPREAD : ROWS) + i])
         return 0;
@@ -170,4 +212,27 @@ int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, att
         return status;
     return cuda_launch(k, k->function[JOIN], s, (uint32_t)steps_of(results, FLASH_WARPS),
                        FLASH_THREADS, 0, p);
+}
+
+int flash_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int32_t *status)
+{
+    const int width = width_of(p);
+    if (width == WIDTHS || !k->function[QUERIES + width] || !k->function[KEYS + width])
+        return 0;
+    set_whole(p);
+    p->pack = 1;
+    *status = NDP_OK;
+    for (int keys = 0; keys < 2 && *status == NDP_OK; keys++) {
+        p->rows = (int32_t)(keys ? p->n : p->m);
+        p->row_blocks = (int32_t)steps_of(p->rows, grad_rows_of(widths[width], keys));
+        const int64_t blocks = p->batch * (keys ? p->key_heads : p->heads) * p->row_blocks;
+        if (blocks > INT32_MAX)
+            *status = cuda_error(NDP_ERR_UNSUPPORTED, "attention_grad of %lld blocks",
+                                 (long long)blocks);
+        else if (blocks > 0)
+            *status = cuda_launch(k, k->function[(keys ? KEYS : QUERIES) + width], s,
+                                  (uint32_t)blocks, FLASH_THREADS,
+                                  grad_shared_of(widths[width], keys), p);
+    }
+    return 1;
 }

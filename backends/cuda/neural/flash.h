@@ -18,5 +18,7 @@ int32_t flash_make(cuda_kernel *k, const ndp_call *like);
 int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan);
 int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, attention_params *p,
                   const flash_plan *plan);
+/* The gradients; 0: there is no kernel for the call. */
+int flash_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int32_t *status);
 
 #endif

@@ -79,6 +79,18 @@ MMA_FN void mma_fetch(mma_address to, const void *from, bool inside)
                  "r"(inside ? 16 : 0)
                  : "memory");
 }
+MMA_FN void mma_fetch_word(mma_address to, const void *from, bool inside)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from),
+                 "r"(inside ? 4 : 0)
+                 : "memory");
+}
+MMA_FN float mma_word(mma_address at)
+{
+    float x;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(at) : "memory");
+    return x;
+}
 MMA_FN void mma_store(mma_address to, const uint32_t (&x)[4])
 {
     asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x[0]), "r"(x[1]),
