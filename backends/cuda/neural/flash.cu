@@ -8,24 +8,25 @@
 typedef FLASH_DTYPE(CUDA_DTYPE) flash_element;
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-#define FLASH_RUN(D, M, SPREAD) flash<flash_element, D, M, SPREAD>(p).run()
+#define FLASH_RUN(D, M, N, SPREAD) flash<flash_element, D, M, N, SPREAD>(p).run()
 #else
-#define FLASH_RUN(D, M, SPREAD)
+#define FLASH_RUN(D, M, N, SPREAD)
 #endif
-#define FLASH_KERNEL_(name, dtype, ...)                         \
-    extern "C" __global__ void __launch_bounds__(FLASH_THREADS) \
-        name##_##dtype(const __grid_constant__ attention_params p) \
-    {                                                           \
-        __VA_ARGS__;                                            \
+#define FLASH_KERNEL_(name, dtype, blocks, ...)                         \
+    extern "C" __global__ void __launch_bounds__(FLASH_THREADS, blocks) \
+        name##_##dtype(const __grid_constant__ attention_params p)      \
+    {                                                                   \
+        __VA_ARGS__;                                                    \
     }
-#define FLASH_KERNEL(name, dtype, ...) FLASH_KERNEL_(name, dtype, __VA_ARGS__)
-#define FLASH(D, M)                                                  \
-    FLASH_KERNEL(flash_##D, CUDA_DTYPE, FLASH_RUN(D, M, false)) \
-    FLASH_KERNEL(flash_spread_##D, CUDA_DTYPE, FLASH_RUN(D, 1, true))
-FLASH(32, 2)
-FLASH(64, 2)
-FLASH(80, 2)
-FLASH(96, 2)
-FLASH(128, 2)
-FLASH(256, 1)
-FLASH_KERNEL(flash_join, CUDA_DTYPE, flash_join<flash_element>(p))
+#define FLASH_KERNEL(name, dtype, blocks, ...) FLASH_KERNEL_(name, dtype, blocks, __VA_ARGS__)
+/* Columns; pieces of rows of a warp; keys at once; blocks of an SM. */
+#define FLASH(D, M, N, BLOCKS)                                          \
+    FLASH_KERNEL(flash_##D, CUDA_DTYPE, BLOCKS, FLASH_RUN(D, M, N, false)) \
+    FLASH_KERNEL(flash_spread_##D, CUDA_DTYPE, 1, FLASH_RUN(D, 1, N, true))
+FLASH(32, 2, 64, 2)
+FLASH(64, 2, 64, 2)
+FLASH(80, 2, 64, 2)
+FLASH(96, 2, 32, 2)
+FLASH(128, 2, 32, 2)
+FLASH(256, 1, 32, 1)
+FLASH_KERNEL(flash_join, CUDA_DTYPE, 1, flash_join<flash_element>(p))

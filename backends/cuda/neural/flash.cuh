@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Attention by tensor cores. A block has rows of queries and goes over the keys, FLASH_KEYS at a
- * time, whose scores stay in registers: what was summed is scaled down whenever a larger score is
+ * time, whose scores, those of N keys, stay in registers: what was summed is scaled down whenever a larger score is
  * met (Milakov and Gimelshein, arXiv 1805.02867; Dao et al., arXiv 2205.14135). The keys and values
  * that come next are copied meanwhile. Warps share out the rows (M pieces of 16 each), or of SPREAD
  * kernels the keys, whose parts of results then are joined as those of blocks are. */
@@ -22,10 +22,10 @@ MMA_FN bool flash_is_kept(const attention_params &p, int64_t b, int64_t h, int64
     return (at & 2 ? high : low) >= p.least;
 }
 
-template <class T, int D, int M, bool SPREAD> struct flash {
+template <class T, int D, int M, int N, bool SPREAD> struct flash {
     enum {
         ROWS = SPREAD ? FLASH_SPREAD_ROWS : FLASH_WARPS * 16 * M,
-        KEYS = SPREAD ? FLASH_KEYS / FLASH_WARPS : FLASH_KEYS, /* of a warp */
+        KEYS = SPREAD ? FLASH_KEYS / FLASH_WARPS : N, /* of a warp, at once */
         HELD = D <= 64,                                        /* queries stay in registers */
         PITCH = tile<D>::PITCH,
         STAGE = FLASH_KEYS * PITCH, /* bytes of keys, or values */
@@ -298,9 +298,8 @@ template <class T, int D, int M, bool SPREAD> struct flash {
             }
         }
     }
-    __device__ __forceinline__ void step(int j, int stage)
+    __device__ __forceinline__ void step(int j, int stage, int offset)
     {
-        const int offset = SPREAD ? warp * KEYS : 0; /* of the warp's keys */
         const mma_address at = stages + (mma_address)(stage * 2 * STAGE + offset * PITCH);
         float x[M][KEYS / 8][4] = {};
         multiply_keys(x, at);
@@ -398,7 +397,10 @@ template <class T, int D, int M, bool SPREAD> struct flash {
                 continue;
             if (HELD && j == from)
                 hold_queries();
-            step(j, stage);
+#pragma unroll 1
+            for (int offset = SPREAD ? warp * KEYS : 0; offset < FLASH_KEYS;
+                 offset += SPREAD ? (int)FLASH_KEYS : (int)KEYS)
+                step(j, stage, offset);
         }
         mma_wait<0>();
         if (!is_idle())

@@ -55,7 +55,17 @@ template <class T> struct tile_source {
 template <int ROWS, int WIDTH, class T>
 MMA_FN void tile_fetch(mma_address to, const tile_source<T> &from, int64_t first, int64_t end)
 {
-    enum { CHUNKS = WIDTH / TILE_CHUNK };
+    enum { CHUNKS = WIDTH / TILE_CHUNK, BESIDE = FLASH_THREADS / CHUNKS };
+    if (FLASH_THREADS % CHUNKS == 0 && from.whole && from.columns == WIDTH && first + ROWS <= end) {
+        const int row = (int)threadIdx.x / CHUNKS, c = (int)threadIdx.x % CHUNKS;
+        const T *at = from.at + (first + row) * from.row + c * TILE_CHUNK;
+        const int64_t step = BESIDE * from.row;
+        to += (mma_address)(row * tile<WIDTH>::PITCH + c * 16);
+#pragma unroll
+        for (int k = 0; k < ROWS / BESIDE; k++)
+            mma_fetch(to + (mma_address)(k * BESIDE * tile<WIDTH>::PITCH), at + k * step, true);
+        return;
+    }
 #pragma unroll
     for (int k = 0; k < (ROWS * CHUNKS + FLASH_THREADS - 1) / FLASH_THREADS; k++) {
         const int i = k * FLASH_THREADS + (int)threadIdx.x, row = i / CHUNKS, c = i % CHUNKS;
