@@ -41,8 +41,8 @@ static int compute(int number)
     trial t;
     choose(&t, number);
     nd_status status = make_operands(&t);
-    status = status == ND_OK ? nd_scaled_dot_product_attention(t.q.array, t.k.array, t.v.array, &t.o,
-                                                               &t.out, &t.lse)
+    status = status == ND_OK ? nd_scaled_dot_product_attention(t.q.array, t.k.array, t.v.array,
+                                                               &t.o, &t.out, &t.lse)
                              : status;
     const double error = status == ND_OK ? error_of(&t) : HUGE_VAL;
     if (!(error < 2))
@@ -87,8 +87,8 @@ static double add_row(const trial *t, gradients *r, const operand *g, int64_t b,
     for (int64_t j = 0; j < t->n; j++)
         for (int64_t c = 0; c < t->d; c++) {
             const double ds = w[j] * (dp[j] - delta) * scale,
-                         size = w[j] * (mag[j] + all) * fabs(scale),
-                         q = at(&t->q, b, h, i, c), k = at(&t->k, b, kh, j, c);
+                         size = w[j] * (mag[j] + all) * fabs(scale), q = at(&t->q, b, h, i, c),
+                         k = at(&t->k, b, kh, j, c);
             place_of(t, r, r->want, DQ, b, h, i)[c] += ds * k;
             place_of(t, r, r->size, DQ, b, h, i)[c] += size * fabs(k);
             place_of(t, r, r->want, DK, b, h, j)[c] += ds * q;
@@ -106,9 +106,8 @@ static int64_t count_of(const trial *t, const gradients *r, int which)
 /* The gradients by definition, and what the operation is given of each row. */
 static void define(const trial *t, gradients *r, const operand *g, float *lse, float *delta)
 {
-    *r = (gradients){.rows = {t->m, t->n, t->n},
-                     .columns = {t->d, t->d, t->e},
-                     .heads = {t->h, t->hk, t->hk}};
+    *r = (gradients){
+        .rows = {t->m, t->n, t->n}, .columns = {t->d, t->d, t->e}, .heads = {t->h, t->hk, t->hk}};
     double *w = calloc((size_t)t->n + 1, sizeof *w);
     for (int which = DQ; which <= DV; which++) {
         r->want[which] = calloc((size_t)count_of(t, r, which) + 1, sizeof(double));
@@ -133,15 +132,14 @@ static nd_status run_gradient(const trial *t, const operand *g, const float *lse
                               const float *delta, nd_array *out[3])
 {
     const int64_t whole[4] = {t->b, t->h, t->m, t->n};
-    const ndp_attention params = {
-        .size = sizeof params,
-        .has_mask = t->o.mask != NULL,
-        .causal = t->o.causal != ND_CAUSAL_NONE,
-        .diagonal = t->o.causal == ND_CAUSAL_LAST ? t->n - t->m : 0,
-        .scale = t->o.scale != 0 ? t->o.scale : 1 / sqrt((double)t->d),
-        .dropout = t->o.dropout,
-        .key = t->o.key.key,
-        .counter = {t->o.key.counter[0], t->o.key.counter[1]}};
+    const ndp_attention params = {.size = sizeof params,
+                                  .has_mask = t->o.mask != NULL,
+                                  .causal = t->o.causal != ND_CAUSAL_NONE,
+                                  .diagonal = t->o.causal == ND_CAUSAL_LAST ? t->n - t->m : 0,
+                                  .scale = t->o.scale != 0 ? t->o.scale : 1 / sqrt((double)t->d),
+                                  .dropout = t->o.dropout,
+                                  .key = t->o.key.key,
+                                  .counter = {t->o.key.counter[0], t->o.key.counter[1]}};
     const operand *like[3] = {&t->q, &t->k, &t->v};
     nd_array *sums[2] = {NULL, NULL}, *mask = NULL;
     nd_status status = give_sums(t, lse, &sums[0]);
@@ -181,7 +179,8 @@ static int compute_gradient(int number)
         const int64_t n = count_of(&t, &r, which);
         float *got = status == ND_OK ? fetch(out[which], n) : NULL;
         for (int64_t i = 0; got && i < n; i++) {
-            const double unit = (t.dtype == ND_F16 ? 0x1p-10 : 0x1p-7) * (r.size[which][i] + 0x1p-14),
+            const double unit =
+                             (t.dtype == ND_F16 ? 0x1p-10 : 0x1p-7) * (r.size[which][i] + 0x1p-14),
                          error = fabs(got[i] - r.want[which][i]) / unit;
             worst = error <= worst ? worst : error;
         }

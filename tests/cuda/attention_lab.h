@@ -175,12 +175,15 @@ static nd_status make_operands(trial *t)
 
 static void describe(const trial *t, int number, double error, nd_status status)
 {
-    printf("trial %d, %s b %d h %d hk %d m %d n %d d %d e %d causal %d scale %g mask %d dropout %g: "
-           "error %g %s\n",
-           number, t->dtype == ND_F16 ? "f16" : "bf16", (int)t->b, (int)t->h, (int)t->hk, (int)t->m,
-           (int)t->n, (int)t->d, (int)t->e, (int)t->o.causal, t->o.scale,
-           t->seen ? 2 : t->mask.x ? 1 : 0, t->o.dropout, error,
-           status == ND_OK ? "" : nd_last_error()->message);
+    printf(
+        "trial %d, %s b %d h %d hk %d m %d n %d d %d e %d causal %d scale %g mask %d dropout %g: "
+        "error %g %s\n",
+        number, t->dtype == ND_F16 ? "f16" : "bf16", (int)t->b, (int)t->h, (int)t->hk, (int)t->m,
+        (int)t->n, (int)t->d, (int)t->e, (int)t->o.causal, t->o.scale,
+        t->seen     ? 2
+        : t->mask.x ? 1
+                    : 0,
+        t->o.dropout, error, status == ND_OK ? "" : nd_last_error()->message);
 }
 
 static void release_operands(trial *t)

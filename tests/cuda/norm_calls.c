@@ -51,8 +51,10 @@ static nd_status norm_array(float **x, nd_array **a, int64_t rows, int64_t n, fl
 
 static int norm_trial(int number)
 {
-    static const int64_t lengths[] = {4, 36, 508, 512, 516, 1000, 2048, 8192, 8196, 16384, 16388, 77};
-    norm t = {.rows = 1 + below(3), .n = lengths[number % 12], .centred = (int)below(2), .eps = 1e-5};
+    static const int64_t lengths[] = {4,    36,   508,  512,   516,   1000,
+                                      2048, 8192, 8196, 16384, 16388, 77};
+    norm t = {
+        .rows = 1 + below(3), .n = lengths[number % 12], .centred = (int)below(2), .eps = 1e-5};
     nd_array *x = NULL, *g = NULL, *w = NULL, *r = NULL;
     float *from[3] = {NULL, NULL, NULL};
     const nd_norm_opts o = {.size = sizeof o, .naxes = 1, .eps = t.eps};

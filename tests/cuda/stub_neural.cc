@@ -5,6 +5,7 @@
 #include "tests/cuda/emulate_warp.h"
 #include <ndock/plugin.h>
 #include "neural/flash_grad.cuh"
+#include "neural/flash_join.cuh"
 #include "neural/neural.h"
 #include "neural/norm_held.cuh"
 #define CUDA_DTYPE F16
@@ -12,14 +13,14 @@ namespace f16
 {
 #include "neural/flash.cu"
 #include "neural/flash_grad.cu"
-}
+} // namespace f16
 #undef CUDA_DTYPE
 #define CUDA_DTYPE BF16
 namespace bf16
 {
 #include "neural/flash.cu"
 #include "neural/flash_grad.cu"
-}
+} // namespace bf16
 #undef CUDA_DTYPE
 #define CUDA_DTYPE F32
 namespace f32
@@ -41,7 +42,7 @@ struct kernel {
     void (*run)(const void *);
 };
 #define KERNEL(name, P) {#name, run<const P, name>},
-#define FLASH_ROWS(D, dtype)                    \
+#define FLASH_ROWS(D, dtype)                      \
     KERNEL(flash_##D##_##dtype, attention_params) \
     KERNEL(flash_spread_##D##_##dtype, attention_params)
 #define FLASH_ALL(dtype)   \
@@ -52,25 +53,25 @@ struct kernel {
     FLASH_ROWS(128, dtype) \
     FLASH_ROWS(256, dtype) \
     KERNEL(flash_join_##dtype, attention_params)
-#define GRAD_ROWS(D, dtype)                        \
+#define GRAD_ROWS(D, dtype)                               \
     KERNEL(flash_queries_##D##_##dtype, attention_params) \
     KERNEL(flash_keys_##D##_##dtype, attention_params)
-#define GRAD_ALL(dtype)   \
-    GRAD_ROWS(32, dtype)  \
-    GRAD_ROWS(64, dtype)  \
-    GRAD_ROWS(80, dtype)  \
-    GRAD_ROWS(96, dtype)  \
+#define GRAD_ALL(dtype)  \
+    GRAD_ROWS(32, dtype) \
+    GRAD_ROWS(64, dtype) \
+    GRAD_ROWS(80, dtype) \
+    GRAD_ROWS(96, dtype) \
     GRAD_ROWS(128, dtype)
-#define NORM_ROWS(name)             \
-    KERNEL(name##_warp, neural_norm)  \
+#define NORM_ROWS(name)                   \
+    KERNEL(name##_warp, neural_norm)      \
     KERNEL(name##_warp_vec, neural_norm)  \
-    KERNEL(name##_block, neural_norm) \
+    KERNEL(name##_block, neural_norm)     \
     KERNEL(name##_block_vec, neural_norm) \
-    KERNEL(name##_held, neural_norm)  \
-    KERNEL(name##_held4, neural_norm) \
+    KERNEL(name##_held, neural_norm)      \
+    KERNEL(name##_held4, neural_norm)     \
     KERNEL(name##_held8, neural_norm)
-const kernel kernels[] = {FLASH_ALL(F16) FLASH_ALL(BF16) GRAD_ALL(F16) GRAD_ALL(BF16) NORM_ROWS(layer_norm_grad)
-                              NORM_ROWS(rms_norm_grad)};
+const kernel kernels[] = {FLASH_ALL(F16) FLASH_ALL(BF16) GRAD_ALL(F16) GRAD_ALL(BF16)
+                              NORM_ROWS(layer_norm_grad) NORM_ROWS(rms_norm_grad)};
 enum { COUNT = sizeof kernels / sizeof *kernels };
 } // namespace
 

@@ -7,7 +7,7 @@
 /* Functions of a kernel: the class's own come first. */
 enum { WIDTHS = 6, ROWS = 3, SPREAD = ROWS + WIDTHS, JOIN = SPREAD + WIDTHS };
 enum { QUERIES = ROWS, KEYS = QUERIES + WIDTHS }; /* of the gradient's */
-enum { PACKED = 64 }; /* rows of heads that share keys, at most */
+enum { PACKED = 64 };                             /* rows of heads that share keys, at most */
 static const int widths[WIDTHS] = {32, 64, 80, 96, 128, 256};
 
 /* Bytes of shared memory that a block can be given. */
@@ -66,9 +66,9 @@ static int32_t find_function(cuda_kernel *k, int module, const char *name, uint3
     if (status != NDP_OK || version < 80)
         return status;
     *out = f;
-    return cuda_fail(cu.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                           (int)shared),
-                     "shared memory for %s", name);
+    return cuda_fail(
+        cu.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared),
+        "shared memory for %s", name);
 }
 
 static int32_t make_gradient(cuda_kernel *k, int32_t dtype)
@@ -227,12 +227,12 @@ int flash_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int
         p->row_blocks = (int32_t)steps_of(p->rows, grad_rows_of(widths[width], keys));
         const int64_t blocks = p->batch * (keys ? p->key_heads : p->heads) * p->row_blocks;
         if (blocks > INT32_MAX)
-            *status = cuda_error(NDP_ERR_UNSUPPORTED, "attention_grad of %lld blocks",
-                                 (long long)blocks);
+            *status =
+                cuda_error(NDP_ERR_UNSUPPORTED, "attention_grad of %lld blocks", (long long)blocks);
         else if (blocks > 0)
-            *status = cuda_launch(k, k->function[(keys ? KEYS : QUERIES) + width], s,
-                                  (uint32_t)blocks, FLASH_THREADS,
-                                  grad_shared_of(widths[width], keys), p);
+            *status =
+                cuda_launch(k, k->function[(keys ? KEYS : QUERIES) + width], s, (uint32_t)blocks,
+                            FLASH_THREADS, grad_shared_of(widths[width], keys), p);
     }
     return 1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The kernels of attention by tensor cores of one dtype, CUDA_DTYPE, for heads of up to D columns.
  * On devices without such instructions they do nothing, and are not called. */
-#include "neural/flash.cuh"
+#include "neural/flash_join.cuh"
 
 #define FLASH_DTYPE_(dtype) cuda_dtype<NDP_##dtype>::stored
 #define FLASH_DTYPE(dtype) FLASH_DTYPE_(dtype)
@@ -20,7 +20,7 @@ typedef FLASH_DTYPE(CUDA_DTYPE) flash_element;
     }
 #define FLASH_KERNEL(name, dtype, blocks, ...) FLASH_KERNEL_(name, dtype, blocks, __VA_ARGS__)
 /* Columns; pieces of rows of a warp; keys at once; blocks of an SM. */
-#define FLASH(D, M, N, BLOCKS)                                          \
+#define FLASH(D, M, N, BLOCKS)                                             \
     FLASH_KERNEL(flash_##D, CUDA_DTYPE, BLOCKS, FLASH_RUN(D, M, N, false)) \
     FLASH_KERNEL(flash_spread_##D, CUDA_DTYPE, 1, FLASH_RUN(D, 1, N, true))
 FLASH(32, 2, 64, 2)

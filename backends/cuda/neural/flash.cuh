@@ -26,7 +26,7 @@ template <class T, int D, int M, int N, bool SPREAD> struct flash {
     enum {
         ROWS = SPREAD ? FLASH_SPREAD_ROWS : FLASH_WARPS * 16 * M,
         KEYS = SPREAD ? FLASH_KEYS / FLASH_WARPS : N, /* of a warp, at once */
-        HELD = D <= 64,                                        /* queries stay in registers */
+        HELD = D <= 64,                               /* queries stay in registers */
         PITCH = tile<D>::PITCH,
         STAGE = FLASH_KEYS * PITCH, /* bytes of keys, or values */
         SHARED = ROWS * PITCH + 4 * STAGE
@@ -146,29 +146,17 @@ template <class T, int D, int M, int N, bool SPREAD> struct flash {
     /* ---- one step ---- */
     __device__ __forceinline__ void multiply_keys(float (&x)[M][KEYS / 8][4], mma_address keys)
     {
-        const mma_address mine = own_queries(), at = tile_along<D>(keys, lane);
-#pragma unroll
-        for (int k = 0; k < D / 16; k++) {
-            uint32_t a[M][4];
-#pragma unroll
-            for (int m = 0; m < M; m++) {
+        const mma_address mine = own_queries();
+        tile_multiply<T, D, M, KEYS>(
+            x,
+            [&](uint32_t(&r)[4], int m, int k) {
                 if (!HELD)
-                    mma_load(a[m], mine + (mma_address)(m * 16 * PITCH + k * 32));
+                    mma_load(r, mine + (mma_address)(m * 16 * PITCH + k * 32));
 #pragma unroll
                 for (int i = 0; i < 4; i++)
-                    a[m][i] = HELD ? q[HELD ? m : 0][HELD ? k : 0][i] : a[m][i];
-            }
-#pragma unroll
-            for (int n = 0; n < KEYS / 16; n++) {
-                uint32_t r[4];
-                mma_load(r, at + (mma_address)(n * 16 * PITCH + k * 32));
-#pragma unroll
-                for (int m = 0; m < M; m++) {
-                    mma_multiply<T>(x[m][2 * n], a[m], r[0], r[1]);
-                    mma_multiply<T>(x[m][2 * n + 1], a[m], r[2], r[3]);
-                }
-            }
-        }
+                    r[i] = HELD ? q[HELD ? m : 0][HELD ? k : 0][i] : r[i];
+            },
+            tile_along<D>(keys, lane));
     }
     /* What is to be done to each score that keys j and on have, of a row below p.rows. Numbers of
      * rows are found anew each time, in place of being kept in registers for a rare need. */
@@ -273,31 +261,6 @@ template <class T, int D, int M, int N, bool SPREAD> struct flash {
                 for (int k = 0; k < 4; k++)
                     y[m][e][k] *= down[m][k / 2];
     }
-    __device__ __forceinline__ void multiply_values(const float (&x)[M][KEYS / 8][4],
-                                                    mma_address values)
-    {
-        const mma_address at = tile_down<D>(values, lane);
-#pragma unroll
-        for (int k = 0; k < KEYS / 16; k++) {
-            uint32_t a[M][4];
-#pragma unroll
-            for (int m = 0; m < M; m++)
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-                    a[m][i] = mma_pack<T>(x[m][2 * k + i / 2][i % 2 * 2],
-                                          x[m][2 * k + i / 2][i % 2 * 2 + 1]);
-#pragma unroll
-            for (int e = 0; e < D / 16; e++) {
-                uint32_t r[4];
-                mma_load_turned(r, at + (mma_address)(k * 16 * PITCH + e * 32));
-#pragma unroll
-                for (int m = 0; m < M; m++) {
-                    mma_multiply<T>(y[m][2 * e], a[m], r[0], r[1]);
-                    mma_multiply<T>(y[m][2 * e + 1], a[m], r[2], r[3]);
-                }
-            }
-        }
-    }
     __device__ __forceinline__ void step(int j, int stage, int offset)
     {
         const mma_address at = stages + (mma_address)(stage * 2 * STAGE + offset * PITCH);
@@ -312,7 +275,7 @@ template <class T, int D, int M, int N, bool SPREAD> struct flash {
         weigh(x);
         if (p.least)
             drop(x, j + offset);
-        multiply_values(x, at + STAGE);
+        tile_add<T, D, M, KEYS>(y, x, tile_down<D>(at + STAGE, lane));
     }
 
     /* ---- the result ---- */
@@ -361,9 +324,9 @@ template <class T, int D, int M, int N, bool SPREAD> struct flash {
                 all += __shfl_xor_sync(0xffffffffu, all, 1);
                 all += __shfl_xor_sync(0xffffffffu, all, 2);
                 const float factor = all == 0 ? 0.0f : 1.0f / (all * (float)p.keep);
-                const float lse = all == 0 ? FLASH_NOTHING
-                                           : (top[m][half] * by + log2f(all)) *
-                                                 (float)(1 / FLASH_LOG2E);
+                const float lse = all == 0
+                                      ? FLASH_NOTHING
+                                      : (top[m][half] * by + log2f(all)) * (float)(1 / FLASH_LOG2E);
                 if (row >= p.rows)
                     continue;
                 if (p.parts > 1) {
@@ -407,36 +370,5 @@ template <class T, int D, int M, int N, bool SPREAD> struct flash {
             write();
     }
 };
-
-/* ---- joining of parts: a warp has a row ---- */
-template <class T> MMA_FN void flash_join(const attention_params &p)
-{
-    const int lane = (int)threadIdx.x % 32;
-    const int64_t all = p.batch * p.heads * p.m,
-                  row = (int64_t)blockIdx.x * FLASH_WARPS + threadIdx.x / 32;
-    if (row >= all)
-        return;
-    const int64_t i = row % p.m, h = row / p.m % p.heads, b = row / p.m / p.heads;
-    const float *lse = (const float *)p.part_lse + row, *part = (const float *)p.part + row * p.e;
-    float top = FLASH_NOTHING, sum = 0;
-    for (int64_t k = 0; k < p.parts; k++)
-        top = fmaxf(top, lse[k * all]);
-    const float shift = top > FLASH_NOTHING ? top : 0.0f;
-    for (int64_t k = 0; k < p.parts; k++)
-        sum += expf(lse[k * all] - shift);
-    T *to = (T *)p.out[0].at + b * p.out[0].stride[0] + h * p.out[0].stride[1] +
-            i * p.out[0].stride[2];
-    const float by = sum == 0 ? 0.0f : 1.0f / sum;
-    for (int64_t column = lane; column < p.e; column += 32) {
-        float y = 0;
-        for (int64_t k = 0; k < p.parts; k++)
-            y = __fmaf_rn(expf(lse[k * all] - shift), part[k * all * p.e + column], y);
-        neural_narrow(to + column * p.out[0].stride[3], y * by);
-    }
-    if (lane == 0)
-        ((float *)p.out[1].at)[b * p.out[1].stride[0] + h * p.out[1].stride[1] +
-                               i * p.out[1].stride[2]] =
-            sum == 0 ? FLASH_NOTHING : top + logf(sum);
-}
 
 #endif

@@ -20,7 +20,7 @@ typedef FLASH_DTYPE(CUDA_DTYPE) flash_grad_element;
     }
 #define FLASH_GRAD_KERNEL(name, dtype, ...) FLASH_GRAD_KERNEL_(name, dtype, __VA_ARGS__)
 /* Pieces of 16 rows of a warp: of queries, of keys. */
-#define FLASH_GRAD(D, M, N)                                                  \
+#define FLASH_GRAD(D, M, N)                                                       \
     FLASH_GRAD_KERNEL(flash_queries_##D, CUDA_DTYPE, FLASH_RUN_GRAD(D, M, false)) \
     FLASH_GRAD_KERNEL(flash_keys_##D, CUDA_DTYPE, FLASH_RUN_GRAD(D, N, true))
 FLASH_GRAD(32, 2, 2)

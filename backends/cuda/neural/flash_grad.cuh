@@ -138,53 +138,17 @@ template <class T, int D, int M, bool KEYS> struct flash_grad {
     /* ---- one step ---- */
     __device__ __forceinline__ void multiply_rows(scores &s, int which, mma_address others)
     {
-        const mma_address left = mine(which), at = tile_along<D>(others, lane);
-#pragma unroll
-        for (int k = 0; k < D / 16; k++) {
-            uint32_t a[M][4];
-#pragma unroll
-            for (int m = 0; m < M; m++) {
+        const mma_address left = mine(which);
+        tile_multiply<T, D, M, STEP>(
+            s,
+            [&](uint32_t(&r)[4], int m, int k) {
                 if (!HELD)
-                    mma_load(a[m], left + (mma_address)(m * 16 * PITCH + k * 32));
+                    mma_load(r, left + (mma_address)(m * 16 * PITCH + k * 32));
 #pragma unroll
                 for (int i = 0; i < 4; i++)
-                    a[m][i] = HELD ? x[HELD ? which : 0][HELD ? k : 0][i] : a[m][i];
-            }
-#pragma unroll
-            for (int n = 0; n < STEP / 16; n++) {
-                uint32_t r[4];
-                mma_load(r, at + (mma_address)(n * 16 * PITCH + k * 32));
-#pragma unroll
-                for (int m = 0; m < M; m++) {
-                    mma_multiply<T>(s[m][2 * n], a[m], r[0], r[1]);
-                    mma_multiply<T>(s[m][2 * n + 1], a[m], r[2], r[3]);
-                }
-            }
-        }
-    }
-    __device__ __forceinline__ void multiply_scores(const scores &s, int which, mma_address others)
-    {
-        const mma_address at = tile_down<D>(others, lane);
-#pragma unroll
-        for (int k = 0; k < STEP / 16; k++) {
-            uint32_t a[M][4];
-#pragma unroll
-            for (int m = 0; m < M; m++)
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-                    a[m][i] = mma_pack<T>(s[m][2 * k + i / 2][i % 2 * 2],
-                                          s[m][2 * k + i / 2][i % 2 * 2 + 1]);
-#pragma unroll
-            for (int e = 0; e < D / 16; e++) {
-                uint32_t r[4];
-                mma_load_turned(r, at + (mma_address)(k * 16 * PITCH + e * 32));
-#pragma unroll
-                for (int m = 0; m < M; m++) {
-                    mma_multiply<T>(y[which][m][2 * e], a[m], r[0], r[1]);
-                    mma_multiply<T>(y[which][m][2 * e + 1], a[m], r[2], r[3]);
-                }
-            }
-        }
+                    r[i] = HELD ? x[HELD ? which : 0][HELD ? k : 0][i] : r[i];
+            },
+            tile_along<D>(others, lane));
     }
     /* f(m, n, k, query, key) for those that there are; `from` is the first of the other side. */
     template <class F> __device__ __forceinline__ void each(int from, const F &f) const
@@ -291,11 +255,11 @@ template <class T, int D, int M, bool KEYS> struct flash_grad {
         if (p.least)
             drop(dp, gone, head, from);
         weigh(s, dp, stages + (mma_address)(SUMS + stage * 2 * STEP * 4));
-        multiply_scores(dp, 0, at);
+        tile_add<T, D, M, STEP>(y[0], dp, tile_down<D>(at, lane));
         if (KEYS && p.least)
             forget(s, gone);
         if (KEYS)
-            multiply_scores(s, OUTS - 1, at + STAGE);
+            tile_add<T, D, M, STEP>(y[OUTS - 1], s, tile_down<D>(at + STAGE, lane));
     }
 
     /* ---- the results ---- */

@@ -8,7 +8,7 @@
 enum { WARP_VECTORS, WARP, BLOCK_VECTORS, BLOCK, HELD, HELD_4, HELD_8, KERNELS };
 enum { SHORT_ITEMS = 128 }; /* of a row that a warp serves */
 static const char *const suffixes[KERNELS] = {"warp_vec", "warp",  "block_vec", "block",
-                                             "held",     "held4", "held8"};
+                                              "held",     "held4", "held8"};
 
 /* Dimensions first to last - 1 of the views, innermost first, those that all step through evenly as
  * one; returns how many there are. */

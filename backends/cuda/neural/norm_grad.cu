@@ -201,8 +201,8 @@ GRAD(rms_norm_grad, RMS_NORM)
     {                                                          \
         held_rows<element, K, CENTRED, WARP>(p);               \
     }
-#define HELD(name, CENTRED)                                         \
-    HELD_KERNEL(name##_held, 4, CENTRED, true, NEURAL_THREADS, 4)      \
+#define HELD(name, CENTRED)                                              \
+    HELD_KERNEL(name##_held, 4, CENTRED, true, NEURAL_THREADS, 4)        \
     HELD_KERNEL(name##_held4, 4, CENTRED, false, NEURAL_HELD_THREADS, 2) \
     HELD_KERNEL(name##_held8, 8, CENTRED, false, NEURAL_HELD_THREADS, 1)
 #define HELD_F16 HELD(layer_norm_grad, true) HELD(rms_norm_grad, false)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Rows of operands in shared memory for tensor cores: WIDTH columns of 16 bits, and 16 bytes between
+ * Rows of operands in shared memory for tensor cores, and their products: WIDTH columns of 16 bits, and 16 bytes between
  * rows, so that eight of them that are read at once lie in different banks. */
 #ifndef NDOCK_CUDA_TILE_CUH
 #define NDOCK_CUDA_TILE_CUH
@@ -43,7 +43,7 @@ template <class T> struct tile_source {
 #pragma unroll
             for (int h = 0; h < 2; h++)
                 if (inside && c + 2 * k + h < columns)
-                    pair |= (uint32_t)*(const uint16_t *)(at + i * row + (c + 2 * k + h) * column)
+                    pair |= (uint32_t) * (const uint16_t *)(at + i * row + (c + 2 * k + h) * column)
                             << (16 * h);
             x[k] = pair;
         }
@@ -72,6 +72,56 @@ MMA_FN void tile_fetch(mma_address to, const tile_source<T> &from, int64_t first
         if (ROWS * CHUNKS % FLASH_THREADS == 0 || i < ROWS * CHUNKS)
             from.put(to + (mma_address)(row * tile<WIDTH>::PITCH + c * 16), first + row,
                      c * TILE_CHUNK, first + row < end);
+    }
+}
+
+/* s += left times the transposes of N rows that begin at `at`; left(r, m, k) gives columns 16*k and
+ * on of the warp's piece m of 16 rows. */
+template <class T, int WIDTH, int M, int N, class L>
+MMA_FN void tile_multiply(float (&s)[M][N / 8][4], const L &left, mma_address at)
+{
+#pragma unroll
+    for (int k = 0; k < WIDTH / 16; k++) {
+        uint32_t a[M][4];
+#pragma unroll
+        for (int m = 0; m < M; m++)
+            left(a[m], m, k);
+#pragma unroll
+        for (int n = 0; n < N / 16; n++) {
+            uint32_t r[4];
+            mma_load(r, at + (mma_address)(n * 16 * tile<WIDTH>::PITCH + k * 32));
+#pragma unroll
+            for (int m = 0; m < M; m++) {
+                mma_multiply<T>(s[m][2 * n], a[m], r[0], r[1]);
+                mma_multiply<T>(s[m][2 * n + 1], a[m], r[2], r[3]);
+            }
+        }
+    }
+}
+/* y += weights, rounded to T, times N rows that begin at `at`. */
+template <class T, int WIDTH, int M, int N>
+MMA_FN void tile_add(float (&y)[M][WIDTH / 8][4], const float (&weight)[M][N / 8][4],
+                     mma_address at)
+{
+#pragma unroll
+    for (int k = 0; k < N / 16; k++) {
+        uint32_t a[M][4];
+#pragma unroll
+        for (int m = 0; m < M; m++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                a[m][i] = mma_pack<T>(weight[m][2 * k + i / 2][i % 2 * 2],
+                                      weight[m][2 * k + i / 2][i % 2 * 2 + 1]);
+#pragma unroll
+        for (int e = 0; e < WIDTH / 16; e++) {
+            uint32_t r[4];
+            mma_load_turned(r, at + (mma_address)(k * 16 * tile<WIDTH>::PITCH + e * 32));
+#pragma unroll
+            for (int m = 0; m < M; m++) {
+                mma_multiply<T>(y[m][2 * e], a[m], r[0], r[1]);
+                mma_multiply<T>(y[m][2 * e + 1], a[m], r[2], r[3]);
+            }
+        }
     }
 }
 
