@@ -5,7 +5,7 @@
 #include <ucontext.h>
 #include "tests/cuda/emulate_warp.h"
 
-enum { MOST_THREADS = 1024, STACK = 48 << 10, MOST_COPIES = 256, MOST_GROUPS = 16 };
+enum { MOST_THREADS = 1024, STACK = 128 << 10, MOST_COPIES = 256, MOST_GROUPS = 16 };
 enum { RUNS, AT_WARP, AT_BLOCK, ENDED };
 
 struct copy {
