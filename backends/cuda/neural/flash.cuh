@@ -6,21 +6,8 @@
  * kernels the keys, whose parts of results then are joined as those of blocks are. */
 #ifndef NDOCK_CUDA_FLASH_CUH
 #define NDOCK_CUDA_FLASH_CUH
-#include "neural/neural.cuh"
+#include "neural/flash_weight.cuh"
 #include "neural/tile.cuh"
-
-#define FLASH_LOG2E 1.4426950408889634
-#define FLASH_NOTHING __int_as_float((int)0xff800000u)
-
-/* Whether a weight is kept: those of one number modulo 4 are words of one step of Philox. */
-MMA_FN bool flash_is_kept(const attention_params &p, int64_t b, int64_t h, int64_t i, int64_t j)
-{
-    uint32_t word[4];
-    const uint64_t at = ((uint64_t)(b * p.heads + h) * p.m + i) * p.n + j;
-    neural_philox(p.counter, p.key[0], p.key[1], at / 4, word);
-    const uint32_t low = at & 1 ? word[1] : word[0], high = at & 1 ? word[3] : word[2];
-    return (at & 2 ? high : low) >= p.least;
-}
 
 template <class T, int D, int M, int N, bool SPREAD> struct flash {
     enum {
@@ -200,16 +187,6 @@ template <class T, int D, int M, int N, bool SPREAD> struct flash {
                 score += neural_widen(((const T *)p.mask.at)[at]) * (float)FLASH_LOG2E;
         });
     }
-    __device__ __forceinline__ void scale_scores(float (&x)[M][KEYS / 8][4]) const
-    {
-#pragma unroll
-        for (int m = 0; m < M; m++)
-#pragma unroll
-            for (int n = 0; n < KEYS / 8; n++)
-#pragma unroll
-                for (int k = 0; k < 4; k++)
-                    x[m][n][k] *= c;
-    }
     __device__ __forceinline__ void drop(float (&x)[M][KEYS / 8][4], int j) const
     {
         each(x, j, [&](float &weight, int h, int i, int key) {
@@ -267,7 +244,7 @@ template <class T, int D, int M, int N, bool SPREAD> struct flash {
         float x[M][KEYS / 8][4] = {};
         multiply_keys(x, at);
         if (scaled)
-            scale_scores(x);
+            each(x, j, [&](float &score, int, int, int) { score *= c; });
         if (p.mask_kind)
             mask(x, j + offset);
         if (j + FLASH_KEYS > clear)
