@@ -71,7 +71,7 @@ extern "C" int stub_conv_kernel(const char *name)
 }
 
 extern "C" int stub_conv_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,
-                                unsigned threads)
+                                unsigned threads, unsigned)
 {
     runs[i]++;
     return emulated_launch(kernels[i].run, params, {blocks_x, blocks_y, 1}, threads);

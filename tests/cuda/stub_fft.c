@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The kernels of backends/cuda/fft/fft.cu as the libcuda.so.1 that only pretends runs them, on
  * memory of the host (STUB_CUDA_MEMORY=1): what moves elements and what makes pairs; and who runs
- * those of linear algebra (stub_linalg.cc) of pools (stub_pool.cc)
- * and of convolutions (stub_conv.cc). All other kernels do nothing. */
+ * those of linear algebra (stub_linalg.cc), pools (stub_pool.cc), convolutions (stub_conv.cc) and
+ * neural operations (stub_neural.cc). All other kernels do nothing. */
 #include <cuda.h>
 #include <complex.h>
 #include <stdlib.h>
@@ -11,16 +11,24 @@
 
 #pragma GCC visibility push(default)
 
-enum { LINALG = 1000, POOL = 2000, CONV = 3000 }; /* where those of each begin */
-int stub_linalg_kernel(const char *name);
-int stub_linalg_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,
-                       unsigned threads, unsigned shared);
-int stub_conv_kernel(const char *name);
-int stub_conv_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,
-                     unsigned threads);
-int stub_pool_kernel(const char *name);
-int stub_pool_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,
-                     unsigned threads);
+/* Kernels of other files: what a name's number is there, or -1; and the launch, 0 for success. */
+#define FAMILY(name)                                                                               \
+    int stub_##name##_kernel(const char *kernel);                                                  \
+    int stub_##name##_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,      \
+                             unsigned threads, unsigned shared);
+FAMILY(linalg)
+FAMILY(pool)
+FAMILY(conv)
+FAMILY(neural)
+#undef FAMILY
+enum { FAMILIES = 4, PLACES = 1000 }; /* those of family k begin at (k + 1) * PLACES */
+static const struct {
+    int (*kernel)(const char *);
+    int (*launch)(int, const void *, unsigned, unsigned, unsigned, unsigned);
+} families[FAMILIES] = {{stub_linalg_kernel, stub_linalg_launch},
+                        {stub_pool_kernel, stub_pool_launch},
+                        {stub_conv_kernel, stub_conv_launch},
+                        {stub_neural_kernel, stub_neural_launch}};
 
 enum { MOVE_F32, MOVE_F64, MOVE_C64, MOVE_C128, PAIRS_C64, PAIRS_C128, KERNELS };
 static const char *const names[KERNELS] = {"fft_move_f32",  "fft_move_f64",  "fft_move_c64",
@@ -33,13 +41,12 @@ CUfunction stub_kernel(const char *name)
     for (int i = 0; i < KERNELS; i++)
         if (strcmp(name, names[i]) == 0)
             return (CUfunction)(void *)(uintptr_t)(i + 1);
-    const int linalg = stub_linalg_kernel(name), pool = stub_pool_kernel(name),
-              conv = stub_conv_kernel(name);
-    const int i = linalg >= 0 ? LINALG + linalg
-                  : pool >= 0 ? POOL + pool
-                  : conv >= 0 ? CONV + conv
-                              : -1;
-    return i < 0 ? NULL : (CUfunction)(void *)(uintptr_t)(i + 1);
+    for (int k = 0; k < FAMILIES; k++) {
+        const int i = families[k].kernel(name);
+        if (i >= 0)
+            return (CUfunction)(void *)(uintptr_t)((k + 1) * PLACES + i + 1);
+    }
+    return NULL;
 }
 
 static void move_element(int kind, char *to, const char *from, double scale, int conjugate)
@@ -119,16 +126,11 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned bx, unsigned by, unsigned
         return CUDA_ERROR_UNKNOWN;
     if (bx == 0 || tx == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if (getenv("STUB_CUDA_MEMORY") && kind >= LINALG && kind < 2 * LINALG)
-        return stub_linalg_launch(kind - LINALG, args[0], bx, by, tx, shared) == 0
+    const int family = kind / PLACES - 1;
+    if (getenv("STUB_CUDA_MEMORY") && kind >= PLACES)
+        return families[family].launch(kind % PLACES, args[0], bx, by, tx, shared) == 0
                    ? CUDA_SUCCESS
                    : CUDA_ERROR_LAUNCH_FAILED;
-    if (getenv("STUB_CUDA_MEMORY") && kind >= CONV && kind < 2 * CONV)
-        return stub_conv_launch(kind - CONV, args[0], bx, by, tx) == 0 ? CUDA_SUCCESS
-                                                                       : CUDA_ERROR_LAUNCH_FAILED;
-    if (getenv("STUB_CUDA_MEMORY") && kind >= POOL && kind < CONV)
-        return stub_pool_launch(kind - POOL, args[0], bx, by, tx) == 0 ? CUDA_SUCCESS
-                                                                       : CUDA_ERROR_LAUNCH_FAILED;
     if (!getenv("STUB_CUDA_MEMORY") || kind < 0 || kind >= KERNELS)
         return CUDA_SUCCESS;
     if (kind < PAIRS_C64)

@@ -3,10 +3,10 @@
 #include "neural/attention.h"
 #include <stdio.h>
 #include "host/backend.h"
+#include "neural/flash.h"
 
-enum { FORWARD, QUERIES, KEYS, VALUES, KERNELS };
-static const char *const names[KERNELS] = {"attention", "attention_dq", "attention_dk",
-                                           "attention_dv"};
+enum { FORWARD, QUERIES = 0, KEYS, VALUES, KERNELS };
+static const char *const names[KERNELS] = {"attention_dq", "attention_dk", "attention_dv"};
 
 static const char *dtype_name(int32_t dtype)
 {
@@ -91,13 +91,19 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     const cuda_kernel *k = (const cuda_kernel *)base;
     const int32_t dtype = call->in[0].dtype;
     attention_params p = params_of(call);
+    int32_t status;
+    flash_plan plan;
+    if (call->op == NDP_OP_attention && flash_plans(k, &p, &plan))
+        return flash_run(k, s, call, &p, &plan);
+    if (call->op == NDP_OP_attention_grad && flash_grad_run(k, s, &p, &status))
+        return status;
     const int64_t queries = p.batch * p.heads * p.q_blocks,
                   keys = p.batch * p.key_heads * p.k_blocks;
     if (call->op == NDP_OP_attention) {
         p.e_chunks = p.e_chunks ? p.e_chunks : 1; /* one at least, for the sums */
         return launch(k, FORWARD, s, queries * p.e_chunks, &p, dtype);
     }
-    int32_t status = launch(k, QUERIES, s, queries * p.d_chunks, &p, dtype);
+    status = launch(k, QUERIES, s, queries * p.d_chunks, &p, dtype);
     if (status == NDP_OK)
         status = launch(k, KEYS, s, keys * p.d_chunks, &p, dtype);
     if (status == NDP_OK)
@@ -105,16 +111,25 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     return status;
 }
 
+static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
+{
+    attention_params p = params_of(call);
+    flash_plan plan;
+    const int parts =
+        call->op == NDP_OP_attention && flash_plans((const cuda_kernel *)base, &p, &plan);
+    return parts ? plan.scratch : 0;
+}
+
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
     char name[32];
     const int32_t dtype = like->in[0].dtype;
     const int gradient = like->op == NDP_OP_attention_grad;
-    int32_t status = NDP_OK;
+    int32_t status = dtype == NDP_F16 || dtype == NDP_BF16 ? flash_make(k, like) : NDP_OK;
     k->base.run = run;
-    for (int i = gradient ? QUERIES : FORWARD;
-         i < (gradient ? KERNELS : QUERIES) && status == NDP_OK; i++) {
-        snprintf(name, sizeof name, "%s_%s", names[i], dtype_name(dtype));
+    k->base.scratch = scratch;
+    for (int i = 0; i < (gradient ? KERNELS : 1) && status == NDP_OK; i++) {
+        snprintf(name, sizeof name, "%s_%s", gradient ? names[i] : "attention", dtype_name(dtype));
         status = cuda_function(k->dev, CUDA_MODULE_attention_ANY, name, &k->function[i]);
         if (status == NDP_OK)
             status = cuda_fail(cu.cuFuncSetAttribute(

@@ -5,10 +5,15 @@
 #define NDOCK_CUDA_ATTENTION_H
 #include <ndock/plugin.h>
 
-/* Queries and keys of a block, and columns of a result that it has; of the kernel of tensor cores:
- * queries and keys, and the widest heads. */
+/* Queries and keys of a block, and columns of a result that it has. */
 enum { ATTENTION_BLOCK = 64, ATTENTION_COLUMNS = 64, ATTENTION_THREADS = 256 };
-enum { FLASH_QUERIES = 64, FLASH_KEYS = 64, FLASH_WIDEST = 128, FLASH_THREADS = 128 };
+/* On tensor cores (flash.cuh): queries that a block has at most, keys that it takes at a time, and
+ * the widest heads. */
+enum { FLASH_THREADS = 128, FLASH_WARPS = 4, FLASH_KEYS = 64, FLASH_WIDEST = 256 };
+/* Rows of the other side that gradients take at a time, and the widest heads that they serve. */
+enum { FLASH_GRAD_STEP = 32, FLASH_GRAD_WIDEST = 128 };
+/* Queries of a block whose warps share out the keys. */
+enum { FLASH_SPREAD_ROWS = 16 };
 enum { ATTENTION_NO_MASK, ATTENTION_BOOL, ATTENTION_ADDED };
 
 typedef struct {
@@ -25,6 +30,12 @@ typedef struct {
     int32_t mask_kind, causal;
     int64_t q_blocks, k_blocks, d_chunks, e_chunks;
     double scale, keep;
+    /* On tensor cores. A row of a block is a query of one of `pack` heads that share keys: number
+     * i*pack + head. The keys are cut in `splits` of keys_each, which leave their parts of results
+     * behind: (part, b, h, i, column), then their logsumexp (part, b, h, i). */
+    int32_t pack, whole; /* whole: rows are taken 16 bytes at a time */
+    int32_t rows, row_blocks, splits, parts, keys_each, zero;
+    uint64_t part, part_lse;
 } attention_params;
 
 #endif

@@ -7,6 +7,8 @@
 #include "walk/divisor.h"
 
 enum { NEURAL_THREADS = 256, NEURAL_LONG_THREADS = 1024, NEURAL_GRID = 1 << 20 };
+/* Threads that hold a row of vectors of 16 bytes. */
+enum { NEURAL_HELD_THREADS = 512 };
 enum { NEURAL_X, NEURAL_G, NEURAL_OUT, NEURAL_SCALE, NEURAL_OPERANDS };
 
 typedef struct {

@@ -5,9 +5,10 @@
 #include "host/backend.h"
 #include "neural/neural.h"
 
-enum { WARP_VECTORS, WARP, BLOCK_VECTORS, BLOCK, KERNELS };
+enum { WARP_VECTORS, WARP, BLOCK_VECTORS, BLOCK, HELD, HELD_4, HELD_8, KERNELS };
 enum { SHORT_ITEMS = 128 }; /* of a row that a warp serves */
-static const char *const suffixes[KERNELS] = {"warp_vec", "warp", "block_vec", "block"};
+static const char *const suffixes[KERNELS] = {"warp_vec", "warp",  "block_vec", "block",
+                                              "held",     "held4", "held8"};
 
 /* Dimensions first to last - 1 of the views, innermost first, those that all step through evenly as
  * one; returns how many there are. */
@@ -74,6 +75,22 @@ static void take_vectors(neural_norm *p, int64_t V)
             p->dim[d].stride[o] /= is_even(p, o) ? 1 : V;
 }
 
+/* Which kernel holds rows of vectors in registers, and with how many threads; BLOCK: none does. */
+static int holder(const cuda_kernel *k, const neural_norm *p, uint32_t *threads)
+{
+    const int dense = p->kept <= 1 && p->reduced == 1 &&
+                      (p->at[NEURAL_SCALE] == 0 || (p->dim[p->kept].stride[NEURAL_SCALE] == 1 &&
+                                                    p->dim[0].stride[NEURAL_SCALE] * p->kept == 0));
+    if (!k->function[HELD] || !dense)
+        return BLOCK;
+    const int64_t each = p->items <= 4 * NEURAL_HELD_THREADS ? 4 : 8;
+    *threads = p->items <= SHORT_ITEMS ? NEURAL_THREADS
+                                       : (uint32_t)((p->items + each * 32 - 1) / (each * 32) * 32);
+    if (*threads > NEURAL_HELD_THREADS)
+        return BLOCK;
+    return p->items <= SHORT_ITEMS ? HELD : each == 4 ? HELD_4 : HELD_8;
+}
+
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
@@ -96,11 +113,14 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     if (whole)
         take_vectors(&p, V);
     const int narrow = p.items <= SHORT_ITEMS;
+    uint32_t threads = NEURAL_THREADS;
+    const int held = whole ? holder(k, &p, &threads) : BLOCK;
     const int64_t beside = narrow ? NEURAL_THREADS / 32 : 1,
                   blocks = (p.rows + beside - 1) / beside;
-    return cuda_launch(k, k->function[(narrow ? WARP_VECTORS : BLOCK_VECTORS) + !whole], s,
-                       (uint32_t)(blocks < NEURAL_GRID ? blocks : NEURAL_GRID), NEURAL_THREADS, 0,
-                       &p);
+    const int which =
+        held != BLOCK ? held : (narrow ? WARP_VECTORS : BLOCK_VECTORS) + (whole ? 0 : 1);
+    return cuda_launch(k, k->function[which], s,
+                       (uint32_t)(blocks < NEURAL_GRID ? blocks : NEURAL_GRID), threads, 0, &p);
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
@@ -109,7 +129,9 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     const int module = cuda_module_of("norm_grad", like->in[0].dtype);
     int32_t status = NDP_OK;
     k->base.run = run;
-    for (int i = 0; i < KERNELS && status == NDP_OK; i++) {
+    const int centred = like->op == NDP_OP_layer_norm_grad || like->op == NDP_OP_rms_norm_grad;
+    const int all = centred && like->in[0].dtype != NDP_F64 ? KERNELS : HELD;
+    for (int i = 0; i < all && status == NDP_OK; i++) {
         snprintf(name, sizeof name, "%s_%s", cuda_op_name(like->op), suffixes[i]);
         status = cuda_function(k->dev, module, name, &k->function[i]);
     }

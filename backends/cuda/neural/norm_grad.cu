@@ -3,6 +3,7 @@
  * pass for its sums, in doubles, and one that writes (for f64 a first one for the mean, too). */
 #include "neural/neural.h"
 #include "neural/neural.cuh"
+#include "neural/norm_held.cuh"
 
 enum { SOFTMAX, LOG_SOFTMAX, LAYER_NORM, RMS_NORM };
 
@@ -192,3 +193,22 @@ GRAD(softmax_grad, SOFTMAX)
 GRAD(log_softmax_grad, LOG_SOFTMAX)
 GRAD(layer_norm_grad, LAYER_NORM)
 GRAD(rms_norm_grad, RMS_NORM)
+
+/* Rows that threads hold: four vectors each, or eight. */
+#define HELD_KERNEL(name, K, CENTRED, WARP, MOST, BLOCKS)      \
+    extern "C" __global__ void __launch_bounds__(MOST, BLOCKS) \
+        name(const __grid_constant__ neural_norm p)            \
+    {                                                          \
+        held_rows<element, K, CENTRED, WARP>(p);               \
+    }
+#define HELD(name, CENTRED)                                              \
+    HELD_KERNEL(name##_held, 4, CENTRED, true, NEURAL_THREADS, 4)        \
+    HELD_KERNEL(name##_held4, 4, CENTRED, false, NEURAL_HELD_THREADS, 2) \
+    HELD_KERNEL(name##_held8, 8, CENTRED, false, NEURAL_HELD_THREADS, 1)
+#define HELD_F16 HELD(layer_norm_grad, true) HELD(rms_norm_grad, false)
+#define HELD_BF16 HELD_F16
+#define HELD_F32 HELD_F16
+#define HELD_F64
+#define HELD_OF_(dtype) HELD_##dtype
+#define HELD_OF(dtype) HELD_OF_(dtype)
+HELD_OF(CUDA_DTYPE)

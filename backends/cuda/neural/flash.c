@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Attention by tensor cores: which kernel, how rows and keys are shared among blocks, and its
+ * parameters. */
+#include "neural/flash.h"
+#include <stdio.h>
+
+/* Functions of a kernel: the class's own come first. */
+enum { WIDTHS = 6, ROWS = 3, SPREAD = ROWS + WIDTHS, JOIN = SPREAD + WIDTHS };
+enum { QUERIES = ROWS, KEYS = QUERIES + WIDTHS }; /* of the gradient's */
+enum { PACKED = 64 };                             /* rows of heads that share keys, at most */
+static const int widths[WIDTHS] = {32, 64, 80, 96, 128, 256};
+
+/* Bytes of shared memory that a block can be given. */
+static uint32_t most_shared(const ndp_dev *dev)
+{
+    switch (dev->capability) {
+    case 80:
+    case 87:
+        return 163 << 10;
+    case 86:
+    case 89:
+    case 120:
+    case 121:
+        return 99 << 10;
+    default:
+        return 227 << 10;
+    }
+}
+
+static int rows_of(int width, int spread)
+{
+    return spread ? FLASH_SPREAD_ROWS : width > 128 ? 64 : 128;
+}
+
+/* Queries, and two steps of keys and values. */
+static uint32_t shared_of(int width, int spread)
+{
+    return (uint32_t)((rows_of(width, spread) + 4 * FLASH_KEYS) * (width + 8) * 2);
+}
+
+/* Of gradients: own rows, and two steps of those of the other side, with their sums. */
+static int grad_rows_of(int width, int keys)
+{
+    return keys && width > 64 ? 64 : 128;
+}
+static uint32_t grad_shared_of(int width, int keys)
+{
+    const int rows = grad_rows_of(width, keys);
+    return (uint32_t)((2 * rows + 4 * FLASH_GRAD_STEP) * (width + 8) * 2 + 4 * FLASH_GRAD_STEP * 4);
+}
+
+/* A function that may use so much shared memory; none where the device cannot run it: either it has
+ * less, or its code was made of an older architecture's. */
+static int32_t find_function(cuda_kernel *k, int module, const char *name, uint32_t shared,
+                             CUfunction *out)
+{
+    CUfunction f;
+    int version = 80;
+    *out = NULL;
+    if (k->dev->capability < 80 || shared > most_shared(k->dev))
+        return NDP_OK;
+    int32_t status = cuda_function(k->dev, module, name, &f);
+    if (status == NDP_OK)
+        status = cuda_fail(cu.cuFuncGetAttribute(&version, CU_FUNC_ATTRIBUTE_PTX_VERSION, f),
+                           "the architecture of %s", name);
+    if (status != NDP_OK || version < 80)
+        return status;
+    *out = f;
+    return cuda_fail(
+        cu.cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared),
+        "shared memory for %s", name);
+}
+
+static int32_t make_gradient(cuda_kernel *k, int32_t dtype)
+{
+    static const char *const names[2] = {"queries", "keys"};
+    char name[32];
+    const int module = cuda_module_of("flash_grad", dtype);
+    int32_t status = NDP_OK;
+    for (int i = 0; i < 2 * WIDTHS && status == NDP_OK; i++) {
+        const int keys = i / WIDTHS, width = widths[i % WIDTHS];
+        k->function[QUERIES + i] = NULL;
+        if (width > FLASH_GRAD_WIDEST)
+            continue;
+        snprintf(name, sizeof name, "flash_%s_%d_%s", names[keys], width,
+                 dtype == NDP_F16 ? "F16" : "BF16");
+        status =
+            find_function(k, module, name, grad_shared_of(width, keys), &k->function[QUERIES + i]);
+    }
+    return status;
+}
+
+int32_t flash_make(cuda_kernel *k, const ndp_call *like)
+{
+    char name[32];
+    const int32_t dtype = like->in[0].dtype;
+    const int module = cuda_module_of("flash", dtype);
+    const char *suffix = dtype == NDP_F16 ? "F16" : "BF16";
+    int32_t status = NDP_OK;
+    if (like->op == NDP_OP_attention_grad)
+        return make_gradient(k, dtype);
+    for (int i = 0; i < WIDTHS && status == NDP_OK; i++) {
+        snprintf(name, sizeof name, "flash_%d_%s", widths[i], suffix);
+        status = find_function(k, module, name, shared_of(widths[i], 0), &k->function[ROWS + i]);
+        if (status != NDP_OK)
+            break;
+        snprintf(name, sizeof name, "flash_spread_%d_%s", widths[i], suffix);
+        status = find_function(k, module, name, shared_of(widths[i], 1), &k->function[SPREAD + i]);
+    }
+    snprintf(name, sizeof name, "flash_join_%s", suffix);
+    return status == NDP_OK ? find_function(k, module, name, 0, &k->function[JOIN]) : status;
+}
+
+static int64_t least_of(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t steps_of(int64_t n, int64_t each)
+{
+    return (n + each - 1) / each;
+}
+
+/* Heads whose rows a block takes together: all that share keys, where queries are few. */
+static int64_t pack_of(const attention_params *p)
+{
+    const int64_t group = p->key_heads ? p->heads / p->key_heads : 1;
+    return p->m * group <= PACKED ? group : 1;
+}
+
+/* Cuts the keys into so many parts that the device has enough blocks; returns how many. */
+static int64_t split(const cuda_kernel *k, attention_params *p, int64_t blocks)
+{
+    const int64_t steps = steps_of(p->n, FLASH_KEYS), sms = k->dev->sm_count;
+    int64_t splits = 1;
+    if (blocks > 0 && blocks < sms && steps > 3)
+        splits = least_of(steps_of(2 * sms, blocks), steps / 2);
+    const int64_t each = steps > 0 ? steps_of(steps, splits) : 1;
+    p->keys_each = (int32_t)(each * FLASH_KEYS);
+    p->splits = (int32_t)(steps > 0 ? steps_of(steps, each) : 1);
+    return p->splits;
+}
+
+/* Whether rows of an operand can be copied 16 bytes at a time. */
+static int is_whole(const attention_view *v, const int64_t *extents, int64_t columns)
+{
+    if (columns % 8 || v->stride[3] != 1 || v->at % 16)
+        return 0;
+    for (int d = 0; d < 3; d++)
+        if (extents[d] > 1 && v->stride[d] % 8)
+            return 0;
+    return 1;
+}
+
+static void set_whole(attention_params *p)
+{
+    const int64_t queries[3] = {p->batch, p->heads, p->m}, keys[3] = {p->batch, p->key_heads, p->n};
+    p->whole = is_whole(&p->q, queries, p->d) && is_whole(&p->k, keys, p->d) &&
+               is_whole(&p->v, keys, p->e) && (!p->g.at || is_whole(&p->g, queries, p->e));
+}
+
+/* The number of the kernel for the columns of both operands; WIDTHS: they are too many, or the call
+ * is none for these kernels. */
+static int width_of(const attention_params *p)
+{
+    const int64_t columns = p->d > p->e ? p->d : p->e;
+    int i = 0;
+    if (columns > FLASH_WIDEST || p->d == 0 || p->e == 0 || p->m > INT32_MAX - 256 ||
+        p->n > INT32_MAX - 256 || p->heads > INT32_MAX)
+        return WIDTHS;
+    while (widths[i] < columns)
+        i++;
+    return i;
+}
+
+int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan)
+{
+    const int64_t pack = pack_of(p), rows = p->m * pack;
+    const int i = width_of(p);
+    if (i == WIDTHS)
+        return 0;
+    const int spread = rows <= FLASH_SPREAD_ROWS || !k->function[ROWS + i];
+    if (!k->function[(spread ? SPREAD : ROWS) + i])
+        return 0;
+    p->pack = (int32_t)pack;
+    p->rows = (int32_t)rows;
+    p->row_blocks = (int32_t)steps_of(rows, rows_of(widths[i], spread));
+    const int64_t blocks = p->heads / pack * p->batch * p->row_blocks;
+    *plan = (flash_plan){.function = (spread ? SPREAD : ROWS) + i,
+                         .blocks = blocks * split(k, p, blocks),
+                         .shared = shared_of(widths[i], spread)};
+    p->parts = p->splits * (spread ? FLASH_WARPS : 1);
+    if (p->parts > 1)
+        plan->scratch = (uint64_t)(p->parts * p->batch * p->heads * p->m * (p->e + 1)) * 4;
+    return plan->blocks <= INT32_MAX;
+}
+
+int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, attention_params *p,
+                  const flash_plan *plan)
+{
+    const int64_t results = p->batch * p->heads * p->m;
+    if (plan->blocks == 0)
+        return NDP_OK;
+    set_whole(p);
+    if (p->parts > 1) {
+        p->part = cuda_ptr(&call->scratch);
+        p->part_lse = p->part + (uint64_t)(p->parts * results * p->e) * 4;
+    }
+    int32_t status = cuda_launch(k, k->function[plan->function], s, (uint32_t)plan->blocks,
+                                 FLASH_THREADS, plan->shared, p);
+    if (status != NDP_OK || p->parts == 1)
+        return status;
+    return cuda_launch(k, k->function[JOIN], s, (uint32_t)steps_of(results, FLASH_WARPS),
+                       FLASH_THREADS, 0, p);
+}
+
+int flash_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int32_t *status)
+{
+    const int width = width_of(p);
+    if (width == WIDTHS || !k->function[QUERIES + width] || !k->function[KEYS + width])
+        return 0;
+    set_whole(p);
+    p->pack = 1;
+    *status = NDP_OK;
+    for (int keys = 0; keys < 2 && *status == NDP_OK; keys++) {
+        p->rows = (int32_t)(keys ? p->n : p->m);
+        p->row_blocks = (int32_t)steps_of(p->rows, grad_rows_of(widths[width], keys));
+        const int64_t blocks = p->batch * (keys ? p->key_heads : p->heads) * p->row_blocks;
+        if (blocks > INT32_MAX)
+            *status =
+                cuda_error(NDP_ERR_UNSUPPORTED, "attention_grad of %lld blocks", (long long)blocks);
+        else if (blocks > 0)
+            *status =
+                cuda_launch(k, k->function[(keys ? KEYS : QUERIES) + width], s, (uint32_t)blocks,
+                            FLASH_THREADS, grad_shared_of(widths[width], keys), p);
+    }
+    return 1;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * How attention of f16 and bf16 is shared among blocks that use tensor cores. */
+#ifndef NDOCK_CUDA_FLASH_H
+#define NDOCK_CUDA_FLASH_H
+#include "host/backend.h"
+#include "neural/attention.h"
+
+typedef struct {
+    int function; /* of the kernel */
+    int64_t blocks;
+    uint32_t shared;  /* bytes of a block */
+    uint64_t scratch; /* bytes: of parts */
+} flash_plan;
+
+/* Finds the kernels, after the class's own ones; those that the device cannot run are left out. */
+int32_t flash_make(cuda_kernel *k, const ndp_call *like);
+/* Whether there is a kernel for a call; how it is cut up goes into plan and p. */
+int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan);
+int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, attention_params *p,
+                  const flash_plan *plan);
+/* The gradients; 0: there is no kernel for the call. */
+int flash_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int32_t *status);
+
+#endif

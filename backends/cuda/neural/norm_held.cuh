@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Gradients of layer_norm and rms_norm of dense rows that the threads of a warp or a block hold in
+ * registers: x and g are read once. Each thread sums in the type of computation; of f32 lanes are
+ * joined in doubles, of halves in floats. */
+#ifndef NDOCK_CUDA_NORM_HELD_CUH
+#define NDOCK_CUDA_NORM_HELD_CUH
+#include "neural/neural.cuh"
+
+template <class T> struct held_sum {
+    typedef float type;
+};
+template <> struct held_sum<float> {
+    typedef double type;
+};
+
+/* Hides from the compiler where 16 bytes came from, so that what follows from them is computed
+ * again. */
+template <class V> NEURAL_FN void held_forget(V &x)
+{
+#ifdef __CUDA_ARCH__
+    uint32_t(&word)[4] = (uint32_t(&)[4])x;
+    asm volatile("" : "+r"(word[0]), "+r"(word[1]), "+r"(word[2]), "+r"(word[3]));
+#else
+    (void)x;
+#endif
+}
+
+/* The sums of N values over the lanes of a row, in every thread, in one order. Calls of a block that
+ * alternate between two slots need no other barrier. */
+template <class S, int N, bool WARP> NEURAL_FN void held_all(S (&s)[N], int slot)
+{
+    __shared__ S all[2][WARP ? 1 : NEURAL_HELD_THREADS / 32][N];
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        for (int h = 16; h; h /= 2)
+            s[k] += __shfl_xor_sync(0xffffffffu, s[k], h);
+    if (WARP)
+        return;
+    if (threadIdx.x % 32 == 0)
+        for (int k = 0; k < N; k++)
+            all[slot][threadIdx.x / 32][k] = s[k];
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        s[k] = all[slot][0][k];
+    for (int w = 1; w < (int)blockDim.x / 32; w++)
+#pragma unroll
+        for (int k = 0; k < N; k++)
+            s[k] += all[slot][w][k];
+}
+
+/* Vectors lane, lane + lanes ... of a row; K of them at most. */
+template <class T, int K, bool CENTRED, bool WARP> struct held_row {
+    enum { V = 16 / sizeof(T) };
+    typedef neural_vector<T, V> vector;
+    typedef typename held_sum<T>::type S;
+    const neural_norm &p;
+    int lane, lanes;
+    vector x[K], g[K];
+
+    __device__ __forceinline__ held_row(const neural_norm &params)
+        : p(params), lane((int)(WARP ? threadIdx.x % 32 : threadIdx.x)),
+          lanes((int)(WARP ? 32 : blockDim.x))
+    {
+    }
+    __device__ __forceinline__ bool has(int k) const { return lane + k * lanes < p.items; }
+    /* What lies there; g times the scale, rounded only where it is summed. */
+    __device__ __forceinline__ void load(const T *from, const T *by)
+    {
+#pragma unroll
+        for (int k = 0; k < K; k++)
+            if (has(k))
+                x[k] = ((const vector *)from)[lane + k * lanes];
+#pragma unroll
+        for (int k = 0; k < K; k++)
+            if (has(k))
+                g[k] = ((const vector *)by)[lane + k * lanes];
+    }
+    __device__ __forceinline__ void widen(int k, float (&a)[V], float (&b)[V]) const
+    {
+        const T *scale = (const T *)p.at[NEURAL_SCALE];
+#pragma unroll
+        for (int i = 0; i < V; i++) {
+            a[i] = neural_widen(x[k].at[i]);
+            b[i] = neural_widen(g[k].at[i]);
+        }
+        if (!scale)
+            return;
+        const vector s = ((const vector *)scale)[lane + k * lanes];
+#pragma unroll
+        for (int i = 0; i < V; i++)
+            b[i] *= neural_widen(s.at[i]);
+    }
+    /* Numbers are widened anew in each pass: they would need twice the registers. */
+    __device__ __forceinline__ void forget()
+    {
+#pragma unroll
+        for (int k = 0; k < K; k++) {
+            held_forget(x[k]);
+            held_forget(g[k]);
+        }
+    }
+    /* f(x, g times scale) of each element; what it adds to part, those of a vector, goes into s. */
+    template <class F> __device__ __forceinline__ void sum(S (&s)[2], const F &f) const
+    {
+#pragma unroll
+        for (int k = 0; k < K; k++) {
+            float a[V], b[V], part[2] = {0, 0};
+            if (!has(k))
+                continue;
+            widen(k, a, b);
+#pragma unroll
+            for (int i = 0; i < V; i++)
+                f(a[i], b[i], part);
+            s[0] += part[0];
+            s[1] += part[1];
+        }
+    }
+    /* first: some element, so that the sum for the mean is of small numbers. */
+    __device__ __forceinline__ void run(T *out, float first)
+    {
+        S s[2] = {0, 0}, q[2] = {0, 0};
+        double mean = 0, a = 0;
+        if (CENTRED) {
+            sum(s, [&](float x, float g, float(&part)[2]) {
+                part[0] += x - first;
+                part[1] += g;
+            });
+            held_all<S, 2, WARP>(s, 0);
+            mean = (double)first + (double)s[0] / p.count;
+            a = (double)s[1] / p.count;
+        }
+        const float high = (float)mean, low = (float)(mean - (double)high), ca = (float)a;
+        forget();
+        sum(q, [&](float x, float g, float(&part)[2]) {
+            const float d = (x - high) - low;
+            part[0] = __fmaf_rn(d, d, part[0]);
+            part[1] = __fmaf_rn(g, d, part[1]);
+        });
+        held_all<S, 2, WARP>(q, 1);
+        forget();
+        const double factor = 1.0 / sqrt((double)q[0] / p.count + p.eps);
+        const float cb = (float)((double)q[1] / p.count * factor * factor), cf = (float)factor;
+#pragma unroll
+        for (int k = 0; k < K; k++) {
+            float u[V], v[V];
+            vector r;
+            if (!has(k))
+                continue;
+            widen(k, u, v);
+#pragma unroll
+            for (int i = 0; i < V; i++)
+                neural_narrow(&r.at[i], ((v[i] - ca) - ((u[i] - high) - low) * cb) * cf);
+            ((vector *)out)[lane + k * lanes] = r;
+        }
+        if (!CENTRED && !WARP)
+            __syncthreads(); /* its one slot of held_all is free for the next row */
+    }
+};
+
+template <class T, int K, bool CENTRED, bool WARP> NEURAL_FN void held_rows(const neural_norm &p)
+{
+    const int64_t beside = WARP ? blockDim.x / 32 : 1, step = (int64_t)gridDim.x * beside;
+    int64_t i = blockIdx.x * beside + (WARP ? threadIdx.x / 32 : 0);
+    for (; i < p.rows; i += step) {
+        held_row<T, K, CENTRED, WARP> row(p);
+        const T *x = (const T *)p.at[NEURAL_X] + i * p.dim[0].stride[NEURAL_X];
+        row.load(x, (const T *)p.at[NEURAL_G] + i * p.dim[0].stride[NEURAL_G]);
+        row.run((T *)p.at[NEURAL_OUT] + i * p.dim[0].stride[NEURAL_OUT],
+                CENTRED ? neural_widen(*x) : 0.0f);
+    }
+}
+
+#endif

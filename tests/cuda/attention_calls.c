@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Attention of the CUDA plug-in and its gradients without a GPU: its kernels for tensor cores are
+ * compiled for the host, whose threads hand each other operands as PTX says (emulate_warp.h), and
+ * the driver pretends, so that tiles, masks, parts of keys and their joining are the plug-in's own.
+ * Random geometries are compared with the definition in doubles. */
+#include "core/run/run.h"
+#include "tests/cuda/attention_lab.h"
+
+/* The largest error in units of the half type's rounding of the sizes that were summed, and of
+ * logsumexp over 1e-5. */
+static double error_of(const trial *t)
+{
+    const double unit = t->dtype == ND_F16 ? 0x1p-10 : 0x1p-7;
+    float *out = fetch(t->out, t->b * t->h * t->m * t->e), *lse = fetch(t->lse, t->b * t->h * t->m);
+    double *w = calloc((size_t)t->n + 1, sizeof *w), worst = 0;
+    for (int64_t row = 0; row < t->b * t->h * t->m; row++) {
+        const int64_t i = row % t->m, h = row / t->m % t->h, b = row / t->m / t->h;
+        const double want = weigh(t, b, h, i, w);
+        const double off = want > -HUGE_VAL ? fabs(lse[row] - want) / 1e-5 : lse[row] != want;
+        worst = off <= worst ? worst : off;
+        for (int64_t c = 0; c < t->e; c++) {
+            double sum = 0, size = 0x1p-14;
+            for (int64_t j = 0; j < t->n; j++) {
+                const double x = w[j] * (t->o.dropout > 0 ? kept(t, row * t->n + j) : 1) *
+                                 at(&t->v, b, h / (t->h / t->hk), j, c);
+                sum += x;
+                size += fabs(x);
+            }
+            const double error = fabs(out[row * t->e + c] - sum) / (unit * size);
+            worst = error <= worst ? worst : error;
+        }
+    }
+    free(w);
+    free(out);
+    free(lse);
+    return worst;
+}
+
+static int compute(int number)
+{
+    trial t;
+    choose(&t, number);
+    nd_status status = make_operands(&t);
+    status = status == ND_OK ? nd_scaled_dot_product_attention(t.q.array, t.k.array, t.v.array,
+                                                               &t.o, &t.out, &t.lse)
+                             : status;
+    const double error = status == ND_OK ? error_of(&t) : HUGE_VAL;
+    if (!(error < 2))
+        describe(&t, number, error, status);
+    release_operands(&t);
+    return error < 2;
+}
+
+/* ---- gradients, of the operation itself: what the core makes of g and out is given ---- */
+enum { DQ, DK, DV };
+typedef struct {
+    double *want[3], *size[3];
+    int64_t rows[3], columns[3], heads[3];
+} gradients;
+
+static double *place_of(const trial *t, const gradients *r, double *const *to, int which, int64_t b,
+                        int64_t h, int64_t i)
+{
+    h = which == DQ ? h : h / (t->h / t->hk);
+    return to[which] + ((b * r->heads[which] + h) * r->rows[which] + i) * r->columns[which];
+}
+
+/* What row (b, h, i) adds to the gradients; w are its weights, d its delta in the end. */
+static double add_row(const trial *t, gradients *r, const operand *g, int64_t b, int64_t h,
+                      int64_t i, const double *w)
+{
+    const double scale = t->o.scale != 0 ? t->o.scale : 1 / sqrt((double)t->d);
+    const int64_t kh = h / (t->h / t->hk), row = (b * t->h + h) * t->m + i;
+    double *dp = calloc((size_t)t->n + 1, 2 * sizeof *dp), *mag = dp + t->n, delta = 0, all = 0;
+    for (int64_t j = 0; j < t->n; j++) {
+        const double keep = t->o.dropout > 0 ? kept(t, row * t->n + j) : 1;
+        for (int64_t c = 0; c < t->e; c++) {
+            const double x = (double)at(g, b, h, i, c) * at(&t->v, b, kh, j, c) * keep;
+            dp[j] += x;
+            mag[j] += fabs(x);
+            place_of(t, r, r->want, DV, b, h, j)[c] += w[j] * keep * at(g, b, h, i, c);
+            place_of(t, r, r->size, DV, b, h, j)[c] += fabs(w[j] * keep * at(g, b, h, i, c));
+        }
+        delta += w[j] * dp[j];
+        all += w[j] * mag[j];
+    }
+    for (int64_t j = 0; j < t->n; j++)
+        for (int64_t c = 0; c < t->d; c++) {
+            const double ds = w[j] * (dp[j] - delta) * scale,
+                         size = w[j] * (mag[j] + all) * fabs(scale), q = at(&t->q, b, h, i, c),
+                         k = at(&t->k, b, kh, j, c);
+            place_of(t, r, r->want, DQ, b, h, i)[c] += ds * k;
+            place_of(t, r, r->size, DQ, b, h, i)[c] += size * fabs(k);
+            place_of(t, r, r->want, DK, b, h, j)[c] += ds * q;
+            place_of(t, r, r->size, DK, b, h, j)[c] += size * fabs(q);
+        }
+    free(dp);
+    return delta;
+}
+
+static int64_t count_of(const trial *t, const gradients *r, int which)
+{
+    return t->b * r->heads[which] * r->rows[which] * r->columns[which];
+}
+
+/* The gradients by definition, and what the operation is given of each row. */
+static void define(const trial *t, gradients *r, const operand *g, float *lse, float *delta)
+{
+    *r = (gradients){
+        .rows = {t->m, t->n, t->n}, .columns = {t->d, t->d, t->e}, .heads = {t->h, t->hk, t->hk}};
+    double *w = calloc((size_t)t->n + 1, sizeof *w);
+    for (int which = DQ; which <= DV; which++) {
+        r->want[which] = calloc((size_t)count_of(t, r, which) + 1, sizeof(double));
+        r->size[which] = calloc((size_t)count_of(t, r, which) + 1, sizeof(double));
+    }
+    for (int64_t row = 0; row < t->b * t->h * t->m; row++) {
+        const int64_t i = row % t->m, h = row / t->m % t->h, b = row / t->m / t->h;
+        lse[row] = (float)weigh(t, b, h, i, w);
+        delta[row] = (float)add_row(t, r, g, b, h, i, w);
+    }
+    free(w);
+}
+
+static nd_status give_sums(const trial *t, const float *x, nd_array **out)
+{
+    const int64_t shape[3] = {t->b, t->h, t->m};
+    const nd_layout layout = {.size = sizeof layout, .dtype = ND_F32, .ndim = 3, .shape = shape};
+    return nd_from_host(&layout, x, dev, out);
+}
+
+static nd_status run_gradient(const trial *t, const operand *g, const float *lse,
+                              const float *delta, nd_array *out[3])
+{
+    const int64_t whole[4] = {t->b, t->h, t->m, t->n};
+    const ndp_attention params = {.size = sizeof params,
+                                  .has_mask = t->o.mask != NULL,
+                                  .causal = t->o.causal != ND_CAUSAL_NONE,
+                                  .diagonal = t->o.causal == ND_CAUSAL_LAST ? t->n - t->m : 0,
+                                  .scale = t->o.scale != 0 ? t->o.scale : 1 / sqrt((double)t->d),
+                                  .dropout = t->o.dropout,
+                                  .key = t->o.key.key,
+                                  .counter = {t->o.key.counter[0], t->o.key.counter[1]}};
+    const operand *like[3] = {&t->q, &t->k, &t->v};
+    nd_array *sums[2] = {NULL, NULL}, *mask = NULL;
+    nd_status status = give_sums(t, lse, &sums[0]);
+    status = status == ND_OK ? give_sums(t, delta, &sums[1]) : status;
+    if (status == ND_OK && t->o.mask)
+        status = nd_broadcast_to(t->o.mask, 4, whole, &mask);
+    for (int i = 0; i < 3 && status == ND_OK; i++)
+        status = nd_empty(dev, t->dtype, 4, like[i]->shape, &out[i]);
+    const nd_array *in[7] = {t->q.array, t->k.array, t->v.array, g->array, sums[0], sums[1], mask};
+    if (status == ND_OK)
+        status = nd__run_arrays(ND_OP_attention_grad, mask ? 7 : 6, in, 3, out, &params);
+    nd_release(sums[0]);
+    nd_release(sums[1]);
+    nd_release(mask);
+    return status;
+}
+
+static int compute_gradient(int number)
+{
+    trial t;
+    operand g;
+    gradients r;
+    nd_array *out[3] = {NULL, NULL, NULL};
+    choose(&t, number);
+    t.d = t.d > 128 ? t.d - 128 : t.d; /* as wide as these kernels are */
+    t.e = t.e > 128 ? t.e - 128 : t.e;
+    t.m = t.m > 100 ? t.m - 60 : t.m; /* the host is slow */
+    t.n = t.n > 300 ? t.n / 3 : t.n;
+    nd_status status = make_operands(&t);
+    status = status == ND_OK ? make(&g, t.dtype, t.b, t.h, t.m, t.e) : status;
+    float *sums = calloc((size_t)(t.b * t.h * t.m) + 1, 2 * sizeof *sums),
+          *delta = sums + t.b * t.h * t.m;
+    define(&t, &r, &g, sums, delta);
+    status = status == ND_OK ? run_gradient(&t, &g, sums, delta, out) : status;
+    double worst = status == ND_OK ? 0 : HUGE_VAL;
+    for (int which = DQ; which <= DV; which++) {
+        const int64_t n = count_of(&t, &r, which);
+        float *got = status == ND_OK ? fetch(out[which], n) : NULL;
+        for (int64_t i = 0; got && i < n; i++) {
+            const double unit =
+                             (t.dtype == ND_F16 ? 0x1p-10 : 0x1p-7) * (r.size[which][i] + 0x1p-14),
+                         error = fabs(got[i] - r.want[which][i]) / unit;
+            worst = error <= worst ? worst : error;
+        }
+        free(got);
+        free(r.want[which]);
+        free(r.size[which]);
+        nd_release(out[which]);
+    }
+    if (!(worst < 2))
+        describe(&t, number, worst, status);
+    release_operands(&t);
+    drop(&g);
+    free(sums);
+    return worst < 2;
+}
+
+static int trials(void)
+{
+    const char *text = getenv("ATTENTION_TRIALS");
+    return text ? atoi(text) : getenv("NDOCK_TEST_SLICE") ? 4 : 24;
+}
+
+static int look(void)
+{
+    int close = 0, gradients_close = 0;
+    if (nd_device_get("cuda:0", &dev) != ND_OK || nd_device_get("cpu", &cpu) != ND_OK) {
+        puts(nd_last_error()->message);
+        return 1;
+    }
+    for (int i = 0; i < trials(); i++) {
+        close += compute(i);
+        gradients_close += compute_gradient(i);
+    }
+    printf("close: %d\ngradients: %d\n", close, gradients_close);
+    return 0;
+}
+
+static void results(void)
+{
+    char all[2][40];
+    snprintf(all[0], sizeof all[0], "close: %d\n", trials());
+    snprintf(all[1], sizeof all[1], "gradients: %d\n", trials());
+    ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "STUB_CUDA_MEMORY=1",
+                "NDOCK_FALLBACK=error"),
+        NO_NVML);
+    if (!has_text(answer, all[0], "attention is what its definition says"))
+        diag("%s", answer);
+    if (!has_text(answer, all[1], "so are its gradients"))
+        diag("%s", answer);
+}
+
+int main(int argc, char **argv)
+{
+    static const tap_case cases[] = {{"results", results}};
+    if (argc > 1 && strcmp(argv[1], "--look") == 0)
+        return look();
+    return stubs_main(argc, argv, cases, (int)(sizeof cases / sizeof cases[0]));
+}
