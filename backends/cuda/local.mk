@@ -12,11 +12,12 @@ cuda_host_sources = \
   %reldir%/host/peer.c %reldir%/host/pinned.c %reldir%/host/pinned_conf.c \
   %reldir%/host/pointer.c %reldir%/host/pool.c %reldir%/host/ring.c %reldir%/host/scalar.c %reldir%/host/stream.c \
   %reldir%/host/team.c %reldir%/host/transfer.c %reldir%/host/vmm.c \
-  %reldir%/index/gather.c %reldir%/index/gather.h %reldir%/index/scatter.c %reldir%/index/scatter.h %reldir%/index/search.c \
+  %reldir%/index/gather.c %reldir%/index/gather.h %reldir%/index/histogram.c %reldir%/index/histogram.h %reldir%/index/scatter.c %reldir%/index/scatter.h %reldir%/index/search.c \
   %reldir%/index/search.h %reldir%/index/select.c %reldir%/index/select.h \
-  %reldir%/linalg/eigen.c %reldir%/linalg/factor.c %reldir%/linalg/large.h %reldir%/linalg/linalg.c %reldir%/linalg/linalg.h \
-  %reldir%/linalg/small.h %reldir%/linalg/solve.c %reldir%/linalg/solver.c %reldir%/linalg/solver.def %reldir%/linalg/solver.h \
+  %reldir%/linalg/cholesky.c %reldir%/linalg/eigen.c %reldir%/linalg/factor.c %reldir%/linalg/factor.h %reldir%/linalg/large.h \
+  %reldir%/linalg/linalg.c %reldir%/linalg/linalg.h %reldir%/linalg/lu.c %reldir%/linalg/qr.c %reldir%/linalg/small.h %reldir%/linalg/solve.c %reldir%/linalg/solver.c %reldir%/linalg/solver.def %reldir%/linalg/solver.h \
   %reldir%/linalg/solver_run.c %reldir%/linalg/solver_table.h %reldir%/linalg/svd.c \
+  %reldir%/linalg/svd.h %reldir%/linalg/svd_double.c \
   %reldir%/matmul/blaslt.c %reldir%/matmul/blaslt.def %reldir%/matmul/blaslt.h %reldir%/matmul/matmul.c \
   %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/plan.h \
   %reldir%/neural/attention.c %reldir%/neural/attention.h %reldir%/neural/neural.c %reldir%/neural/neural.h \
@@ -33,8 +34,8 @@ cuda_kernel_sources = \
   %reldir%/copy/cast.cu %reldir%/copy/iota.cu %reldir%/copy/move.cu \
   %reldir%/elementwise/elementwise.cu \
   %reldir%/fft/fft.cu \
-  %reldir%/index/gather.cu %reldir%/index/scatter.cu %reldir%/index/search.cu %reldir%/index/select.cu \
-  %reldir%/linalg/large.cu %reldir%/linalg/small.cu \
+  %reldir%/index/gather.cu %reldir%/index/histogram.cu %reldir%/index/scatter.cu %reldir%/index/search.cu %reldir%/index/select.cu \
+  %reldir%/linalg/block.cu %reldir%/linalg/large.cu %reldir%/linalg/small.cu \
   %reldir%/matmul/matmul.cu \
   %reldir%/neural/attention.cu %reldir%/neural/entropy.cu %reldir%/neural/norm_grad.cu %reldir%/neural/rope.cu \
   %reldir%/norm/norm.cu \
@@ -46,9 +47,11 @@ cuda_kernel_headers = \
   %reldir%/copy/cast.h %reldir%/copy/convert.cuh %reldir%/copy/iota.h %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.h \
   %reldir%/fft/fft.h \
-  %reldir%/index/gather.h %reldir%/index/scatter.h %reldir%/index/search.h %reldir%/index/select.h %reldir%/index/status.cuh \
-  %reldir%/linalg/eigen.cuh %reldir%/linalg/factor.cuh %reldir%/linalg/lanes.cuh %reldir%/linalg/large.h %reldir%/linalg/scalar.cuh \
-  %reldir%/linalg/small.h %reldir%/linalg/solve.cuh %reldir%/linalg/svd.cuh %reldir%/linalg/types.cuh \
+  %reldir%/index/gather.h %reldir%/index/histogram.h %reldir%/index/scatter.h %reldir%/index/search.h %reldir%/index/select.h \
+  %reldir%/index/status.cuh \
+  %reldir%/linalg/block.cuh %reldir%/linalg/block_solve.cuh %reldir%/linalg/eigen.cuh %reldir%/linalg/eigh.cuh \
+  %reldir%/linalg/factor.cuh %reldir%/linalg/lanes.cuh %reldir%/linalg/large.h %reldir%/linalg/scalar.cuh \
+  %reldir%/linalg/rows.cuh %reldir%/linalg/shuffle.cuh %reldir%/linalg/small.h %reldir%/linalg/solve.cuh %reldir%/linalg/svd.cuh %reldir%/linalg/types.cuh \
   %reldir%/math/angle.cuh %reldir%/math/core.cuh %reldir%/math/f32.cuh %reldir%/math/f64.cuh %reldir%/math/half.cuh \
   %reldir%/math/hw.cuh %reldir%/math/parts.cuh %reldir%/math/random.cuh %reldir%/math/scalar.cuh \
   %reldir%/math/scalar_complex.cuh %reldir%/math/scalar_float.cuh %reldir%/math/types.cuh \
