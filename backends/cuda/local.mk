@@ -28,7 +28,7 @@ cuda_host_sources = \
   %reldir%/quant/quant.c %reldir%/quant/quant.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/random_class.h %reldir%/random/sampler.c \
   %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h %reldir%/reduce/scan.c %reldir%/reduce/scan.h \
-  %reldir%/sort/cub.h %reldir%/sort/sort.c %reldir%/sort/sort.h \
+  %reldir%/sort/cub.h %reldir%/sort/order.c %reldir%/sort/order.h %reldir%/sort/small.h %reldir%/sort/sort.c %reldir%/sort/sort.h \
   %reldir%/walk/divisor.h %reldir%/walk/lines.h %reldir%/walk/plan.c %reldir%/walk/plan.h %reldir%/walk/walk.h
 cuda_kernel_sources = \
   %reldir%/copy/cast.cu %reldir%/copy/iota.cu %reldir%/copy/move.cu \
@@ -42,7 +42,7 @@ cuda_kernel_sources = \
   %reldir%/quant/quant.cu \
   %reldir%/random/random.cu %reldir%/random/sampler.cu \
   %reldir%/reduce/reduce.cu %reldir%/reduce/scan.cu \
-  %reldir%/sort/cub.cu %reldir%/sort/sort.cu
+  %reldir%/sort/cub.cu %reldir%/sort/order.cu %reldir%/sort/sort.cu
 cuda_kernel_headers = \
   %reldir%/copy/cast.h %reldir%/copy/convert.cuh %reldir%/copy/iota.h %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.h \
@@ -62,7 +62,7 @@ cuda_kernel_headers = \
   %reldir%/quant/format.cuh %reldir%/quant/quant.h \
   %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \
   %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh \
-  %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/sort.h \
+  %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/order.h %reldir%/sort/sort.h \
   %reldir%/walk/divisor.cuh %reldir%/walk/divisor.h %reldir%/walk/lines.cuh %reldir%/walk/lines.h %reldir%/walk/walk.cuh \
   %reldir%/walk/walk.h
 EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/plugin.map
