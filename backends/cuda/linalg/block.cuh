@@ -6,6 +6,10 @@
 #include "linalg/factor.cuh"
 #include "linalg/shuffle.cuh"
 
+template <int N> struct lin_parts {
+    static constexpr int count = N;
+};
+
 LIN_FN int lin_warp()
 {
     return (int)(threadIdx.x >> 5);
@@ -98,10 +102,45 @@ template <class T> LIN_FN LIN_R lin_warp_norm(int first, int n, const T *x)
     return most * lin_root(lin_warp_sum(sum));
 }
 
+/* Calls f(lin_parts<N>()) for a number N of parts of 32 rows that n rows fit into. */
+template <class F> LIN_FN void lin_by_parts(int n, F f)
+{
+    static_assert(LIN_BLOCK_ROWS == 128, "there are up to four parts");
+    if (n <= 64)
+        f(lin_parts<2>());
+    else
+        f(lin_parts<4>());
+}
+
+/* From each column c > j of a (m, n), from row `from(c)` > j on, column j times factor(c) is
+ * subtracted: a warp has some columns, and column j in registers. */
+template <int PARTS, class T, class ROWS, class FACTOR>
+LIN_FN void lin_block_subtract(int j, int m, int n, T *a, int pitch, ROWS from, FACTOR factor)
+{
+    const int lane = lin_lane();
+    T mine[PARTS];
+    LIN_UNROLL
+    for (int q = 0; q < PARTS; q++) {
+        const int i = 32 * q + lane;
+        mine[q] = i > j && i < m ? a[j * pitch + i] : lin_make<T>(0, 0);
+    }
+    for (int c = j + 1 + lin_warp(); c < n; c += lin_warps()) {
+        const int least = from(c);
+        const T f = factor(c);
+        T *column = a + c * pitch + lane;
+        LIN_UNROLL
+        for (int q = 0; q < PARTS; q++) {
+            const int i = 32 * q + lane;
+            if (i >= least && i < m)
+                column[32 * q] = lin_minus(column[32 * q], mine[q], f);
+        }
+    }
+}
+
 /* ---- cholesky ---- */
 
 /* What lin_cholesky_of is for a warp. */
-template <class T> LIN_FN int lin_block_cholesky_of(int n, T *a, int pitch)
+template <int PARTS, class T> LIN_FN int lin_block_cholesky_of(int n, T *a, int pitch)
 {
     for (int j = 0; j < n; j++) {
         T *column = a + j * pitch;
@@ -113,11 +152,9 @@ template <class T> LIN_FN int lin_block_cholesky_of(int n, T *a, int pitch)
         for (int i = j + (int)threadIdx.x; i < n; i += (int)blockDim.x)
             column[i] = i == j ? lin_make<T>(root, 0) : lin_over(column[i], root);
         __syncthreads();
-        for (int c = j + 1 + lin_warp(); c < n; c += lin_warps()) {
-            const T factor = lin_conj(column[c]);
-            for (int i = c + lin_lane(); i < n; i += 32)
-                a[c * pitch + i] = lin_minus(a[c * pitch + i], column[i], factor);
-        }
+        lin_block_subtract<PARTS>(
+            j, n, n, a, pitch, [&](int c) { return c; },
+            [&](int c) { return lin_conj(column[c]); });
         __syncthreads();
     }
     return 0;
@@ -136,7 +173,10 @@ template <class T> LIN_FN int lin_block_cholesky_item(const lin_small &p, int64_
     T *a = lin_carve<T>(room, n * pitch);
     lin_block_load(p.in[0], item, n, n, LIN_LOWER, false, a, pitch);
     __syncthreads();
-    const int failed = lin_block_cholesky_of(n, a, pitch);
+    int failed = 0;
+    lin_by_parts(n, [&](auto parts) {
+        failed = lin_block_cholesky_of<decltype(parts)::count>(n, a, pitch);
+    });
     __syncthreads();
     if (failed)
         lin_block_fill(p.out[0], item, n, n, lin_nan<T>());
@@ -174,7 +214,7 @@ template <class T> LIN_FN int lin_warp_pivot(int m, const T *column, int j)
 }
 
 /* What lin_lu_of is for a warp. order: which row of the given matrix is where. */
-template <class T>
+template <int PARTS, class T>
 LIN_FN void lin_block_lu_of(int m, int n, T *a, int pitch, int *pivots, int *order)
 {
     const int least = m < n ? m : n, thread = (int)threadIdx.x, threads = (int)blockDim.x;
@@ -202,11 +242,8 @@ LIN_FN void lin_block_lu_of(int m, int n, T *a, int pitch, int *pivots, int *ord
         for (int i = j + 1 + thread; i < m && !zero; i += threads)
             column[i] = lin_divided(column[i], pivot);
         __syncthreads();
-        for (int c = j + 1 + lin_warp(); c < n; c += lin_warps()) {
-            const T factor = a[c * pitch + j];
-            for (int i = j + 1 + lin_lane(); i < m; i += 32)
-                a[c * pitch + i] = lin_minus(a[c * pitch + i], column[i], factor);
-        }
+        lin_block_subtract<PARTS>(
+            j, m, n, a, pitch, [&](int) { return j + 1; }, [&](int c) { return a[c * pitch + j]; });
         __syncthreads();
     }
 }
@@ -220,7 +257,9 @@ template <class T> LIN_FN int lin_block_lu_item(const lin_small &p, int64_t item
     for (int i = (int)threadIdx.x; i < m; i += (int)blockDim.x)
         order[i] = i;
     __syncthreads();
-    lin_block_lu_of(m, n, a, pitch, pivots, order);
+    lin_by_parts(m, [&](auto parts) {
+        lin_block_lu_of<decltype(parts)::count>(m, n, a, pitch, pivots, order);
+    });
     lin_block_store(p.out[0], item, m, n, LIN_ALL, a, pitch);
     for (int i = (int)threadIdx.x; i < m; i += (int)blockDim.x) {
         if (i < least)

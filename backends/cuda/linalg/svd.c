@@ -64,20 +64,28 @@ int32_t lin_svd_put_vectors(const lin_job *j, const svd_plan *p, int place, lin_
 
 /* ---- by cuSOLVER ---- */
 
+static int is_polar(const svd_plan *p)
+{
+    return p->n >= atomic_load_explicit(&polar_least, memory_order_relaxed);
+}
+
+/* Asked for values alone, gesvdp of CUDA 13.0 gives wrong ones for 600 x 600 of f64, and refuses
+ * 1300 x 700, so it has room for vectors in any case. */
 static void plan_large(lin_job *j, svd_plan *p)
 {
     lin_svd_plan(j, p);
+    const int vectors = p->u || is_polar(p);
     p->bad = lin_take(j, j->count * (int64_t)sizeof(int32_t));
     p->matrix = lin_take(j, j->count * p->m * p->n * j->size);
     p->values = lin_take(j, j->count * p->n * j->real);
-    p->left = p->u ? lin_take(j, j->count * p->m * p->k * j->size) : p->matrix;
-    p->right = p->u ? lin_take(j, j->count * p->n * p->n * j->size) : p->matrix;
+    p->left = vectors ? lin_take(j, j->count * p->m * p->k * j->size) : p->matrix;
+    p->right = vectors ? lin_take(j, j->count * p->n * p->n * j->size) : p->matrix;
 }
 
 static solver_job solver_of(const lin_job *j, const svd_plan *p, solver_function function)
 {
     return (solver_job){.function = function,
-                        .vectors = p->u != NULL,
+                        .vectors = p->u != NULL || function == SOLVER_GESVDP,
                         .thin = p->k == p->n,
                         .m = p->m,
                         .n = p->n,
@@ -101,7 +109,7 @@ static int32_t take_matrix(const lin_job *j, const svd_plan *p)
 
 static int32_t decompose(const lin_job *j, svd_plan *p)
 {
-    const int polar = p->n >= atomic_load_explicit(&polar_least, memory_order_relaxed);
+    const int polar = is_polar(p);
     solver_job s = solver_of(j, p, polar ? SOLVER_GESVDP : SOLVER_GESVD);
     int32_t status = take_matrix(j, p);
     if (status == NDP_OK)
@@ -190,7 +198,7 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     const solver_job direct = solver_of(&j, &p, SOLVER_GESVD),
                      polar = solver_of(&j, &p, SOLVER_GESVDP);
     lin_solver_work(&j, &direct, &work);
-    if (p.n >= atomic_load_explicit(&polar_least, memory_order_relaxed))
+    if (is_polar(&p))
         lin_solver_work(&j, &polar, &work);
     return j.total + work;
 }
