@@ -17,6 +17,12 @@ static const char *kernel_of(int32_t dtype)
         return "histogram_i32";
     case NDP_I64:
         return "histogram_i64";
+    case NDP_U8:
+        return "histogram_u8";
+    case NDP_U16:
+        return "histogram_u16";
+    case NDP_U32:
+        return "histogram_u32";
     case NDP_U64:
         return "histogram_u64";
     default:
@@ -35,12 +41,13 @@ uint64_t cuda_histogram_dtypes(void)
 /* Counts of a block in shared memory, beside the edges, in several sets if there is room. */
 static uint32_t plan_shared(histogram_params *p)
 {
-    const int64_t size = ndp_dtype_size(p->sorted_dtype);
-    int64_t copies = 0;
-    if (p->n < HISTOGRAM_SHARED / (size + 4) - 1)
-        copies = (HISTOGRAM_SHARED - p->n * size) / ((p->n + 1) * 4);
+    const int64_t edges = p->n < HISTOGRAM_SHARED
+                              ? (p->n * ndp_dtype_size(p->sorted_dtype) + 3) / 4 * 4
+                              : HISTOGRAM_SHARED;
+    const int64_t set = (p->n + 1) * 4, room = HISTOGRAM_SHARED - edges;
+    const int64_t copies = room > 0 ? room / set : 0;
     p->copies = (int32_t)(copies < HISTOGRAM_COPIES ? copies : HISTOGRAM_COPIES);
-    return p->copies ? (uint32_t)(p->n * size + p->copies * (p->n + 1) * 4) : 0;
+    return p->copies ? (uint32_t)(edges + p->copies * set) : 0;
 }
 
 static void plan_values(histogram_params *p, const ndp_call *call)

@@ -121,7 +121,7 @@ template <class W, class V> static __device__ __forceinline__ void count(const h
 {
     extern __shared__ __align__(16) unsigned char shared[];
     W *own = (W *)shared;
-    uint32_t *counts = (uint32_t *)(own + p.n);
+    uint32_t *counts = (uint32_t *)(shared + (p.n * (int64_t)sizeof(W) + 3) / 4 * 4);
     edges<W> e = {(const W *)p.sorted, p.n, p.stride, p.right != 0, 0, 0};
     unsigned long long *out = (unsigned long long *)p.out;
     if (!p.copies) {
@@ -170,6 +170,18 @@ HISTOGRAM(i32)
 HISTOGRAM(i64)
 {
     count<int64_t, int64_t>(p);
+}
+HISTOGRAM(u8)
+{
+    count<uint8_t, uint8_t>(p);
+}
+HISTOGRAM(u16)
+{
+    count<uint16_t, uint16_t>(p);
+}
+HISTOGRAM(u32)
+{
+    count<uint32_t, uint32_t>(p);
 }
 HISTOGRAM(u64)
 {
