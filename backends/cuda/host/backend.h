@@ -26,8 +26,10 @@ typedef struct {
     int32_t (*open)(void);
     const char *without;
 } cuda_optional;
-#define CUDA_OPTIONAL(open, without) \
-    {PTHREAD_MUTEX_INITIALIZER, NDP_ERR_NOT_READY, open, without}
+#define CUDA_OPTIONAL(open, without)                                \
+    {                                                               \
+        PTHREAD_MUTEX_INITIALIZER, NDP_ERR_NOT_READY, open, without \
+    }
 /* NDP_ERR_UNSUPPORTED where they are not there. */
 int32_t cuda_optional_open(cuda_optional *);
 /* The text of a version as cuFFT and cuSOLVER count it: 12104 is 12.1.4. */
