@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Linear algebra of a GPU: ndock from Python beside PyTorch and CuPy, in one run.
 
-    bench/gpu_linalg.py [--device cuda:0] [--sizes 1024,256,4096] [--batch 10000] [--only WORD] [--rounds 5] [--limit 55] [--json FILE]
+    bench/gpu_linalg.py [--device cuda:0] [--sizes 1024,256,4096] [--batches 10000x8,1000x32,1000x64,200x128] [--only WORD;WORD] [--dtype float32] [--rounds 5] [--limit 55] [--json FILE]
 
 A figure is the least of the rounds, in milliseconds a call, of as many calls as take about 8 ms, between two waits for the whole
-device; the contenders of a row take turns, in single precision, on the same numbers. In brackets: a peer's time over ndock's (above 1, ndock is faster). "error" is ndock's
+device; the contenders of a row take turns, on the same numbers. In brackets: a peer's time over ndock's (above 1, ndock is faster). "error" is ndock's
 backward error in the Frobenius norm, computed in double precision on the device, over eps times the longest extent: about 1 or less is
 as it should be, and above 10 the row counts as wrong. Rows of which one contender fails say so, and the run goes on. Run it
 with NDOCK_FALLBACK=error, as `make bench-gpu-linalg` does, so that nothing can be staged through the CPU unseen."""
@@ -16,10 +16,10 @@ import time
 import ndock as nd
 import numpy as np
 
-EPS = float(np.finfo(np.float32).eps)
 FUNCTIONS = ["cholesky", "solve", "inv", "qr", "eigh", "svd"]
 SECONDS = 0.008  # of calls in one round
 SLOW = 0.4  # seconds: what takes longer is run no more
+TOO_SLOW = 3  # seconds: not even a second time
 
 
 def peer(name):
@@ -47,24 +47,23 @@ class Waiting:
             raise RuntimeError("the device has failed")
 
 
-def numbers(name, shape):
-    rng = np.random.default_rng(14)
-    a = rng.standard_normal(shape, dtype=np.float32)
+def numbers(name, shape, dtype):
+    a = np.random.default_rng(14).standard_normal(shape, dtype=dtype)
     n = shape[-1]
     turned = np.swapaxes(a, -1, -2)
     if name == "cholesky":
         if n > 1024:  # a product would take the host long: the diagonal outweighs the rows
-            return (a + turned) / 2 + np.eye(n, dtype=np.float32) * 4 * n ** 0.5
-        return a @ turned + np.eye(n, dtype=np.float32) * n
+            return (a + turned) / 2 + np.eye(n, dtype=dtype) * 4 * n ** 0.5
+        return a @ turned + np.eye(n, dtype=dtype) * n
     if name == "eigh":
         return (a + turned) / 2
     if name in ("solve", "inv"):
-        return a + np.eye(n, dtype=np.float32) * 2 * n ** 0.5
+        return a + np.eye(n, dtype=dtype) * 2 * n ** 0.5
     return a
 
 
-def sides(shape):
-    return np.random.default_rng(15).standard_normal(shape[:-1] + (16,), dtype=np.float32)
+def sides(shape, dtype):
+    return np.random.default_rng(15).standard_normal(shape[:-1] + (16,), dtype=dtype)
 
 
 def call(name, linalg, x, b):
@@ -105,7 +104,7 @@ def error_of(name, x, b, result):
     else:
         u, s, vh = wide
         off = norm(nd.matmul(u * nd.expand_dims(s, axis=-2), vh) - a) / norm(a) + norm(nd.matmul(turned(u), u) - one) / n ** 0.5
-    return float(nd.max(off)) / (EPS * n)
+    return float(nd.max(off)) / (float(nd.finfo(x.dtype).eps) * n)
 
 
 def timed(fn, wait, calls=1):
@@ -146,7 +145,7 @@ def late(name, who, shape, until):
 
 
 def row(name, shape, args, wait, torch, cupy, until):
-    a, b = numbers(name, shape), sides(shape)
+    a, b = numbers(name, shape, args.dtype), sides(shape, args.dtype)
     best, calls, notes = {}, {}, []
     for who, (_, make) in contenders(name, a, b, args, torch, cupy).items():
         try:
@@ -154,7 +153,7 @@ def row(name, shape, args, wait, torch, cupy, until):
             if late(name, who, shape, until):
                 raise TimeoutError("left out: as slow as for smaller matrices it would not be done in time")
             first = timed(calls[who], wait)
-            best[who] = first if first > SLOW else timed(calls[who], wait)
+            best[who] = first if first > TOO_SLOW else timed(calls[who], wait)  # the first call opens libraries
             if len(shape) == 2:
                 past[name, who] = best[who], shape[-1]
             if best[who] > SLOW:
@@ -188,8 +187,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--sizes", default="1024,256,4096")
-    parser.add_argument("--batch", type=int, default=10000)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--batches", default="10000x8,1000x32,1000x64,200x128", help="how many matrices x their extent")
+    parser.add_argument("--only", default="", help="rows whose label has one of these words, separated by semicolons")
+    parser.add_argument("--dtype", default="float32", choices=["float32", "float64"])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--limit", type=float, default=55, help="seconds after which no more rows are begun")
     parser.add_argument("--json")
@@ -197,12 +197,13 @@ def main():
     torch, cupy = peer("torch"), peer("cupy")
     start, found, wrong = time.perf_counter(), [], 0
     wait = Waiting(int(args.device.split(":")[1]))
-    shapes = [(args.batch, 8, 8), (args.batch // 10, 32, 32)] + [(int(n), int(n)) for n in args.sizes.split(",")]
-    print(f"{'ms, f32':26}{'ndock':>18} {'torch':>18} {'cupy':>18} {'error':>8}")
+    batches = [tuple(map(int, batch.split("x"))) for batch in args.batches.split(",") if batch]
+    shapes = [(count, n, n) for count, n in batches] + [(int(n), int(n)) for n in args.sizes.split(",") if n]
+    print(f"{'ms, ' + args.dtype:26}{'ndock':>18} {'torch':>18} {'cupy':>18} {'error':>8}")
     for shape in shapes:
         for name in FUNCTIONS:
             label = f"{name} {' x '.join(map(str, shape))}"
-            if args.only not in label:
+            if not any(word in label for word in args.only.split(";")):
                 continue
             if time.perf_counter() - start > args.limit:
                 print(f"{label:26}left out: {args.limit:.0f} s are over")

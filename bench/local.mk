@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Speed, ours and peers' side by side in one run: `make bench` on a machine with a GPU.
-EXTRA_DIST += %reldir%/attention.py %reldir%/cpu.py %reldir%/exchange.py %reldir%/comm.py %reldir%/python_small.py %reldir%/fft.py %reldir%/fuse.py %reldir%/linalg.py %reldir%/stats.py %reldir%/kernels.py %reldir%/gpu.py %reldir%/gpu_fft.py %reldir%/gpu_linalg.py %reldir%/gpu_graph.py %reldir%/nn.py %reldir%/windows.py %reldir%/quant.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh %reldir%/small_add.sh
+EXTRA_DIST += %reldir%/attention.py %reldir%/cpu.py %reldir%/exchange.py %reldir%/comm.py %reldir%/python_small.py %reldir%/fft.py %reldir%/fuse.py %reldir%/linalg.py %reldir%/stats.py %reldir%/kernels.py %reldir%/gpu.py %reldir%/gpu_fft.py %reldir%/gpu_linalg.py %reldir%/gpu_stats.py %reldir%/gpu_graph.py %reldir%/nn.py %reldir%/windows.py %reldir%/quant.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh %reldir%/small_add.sh
 check_PROGRAMS += %reldir%/overlap
 TESTS += %reldir%/overlap.sh
 %canon_reldir%_overlap_SOURCES = %reldir%/overlap.c
@@ -52,6 +52,9 @@ bench-gpu-fft: all
 # Linear algebra of a GPU beside PyTorch and CuPy, nothing staged.
 bench-gpu-linalg: all
 	$(AM_V_at)NDOCK_FALLBACK=error NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/gpu_linalg.py $(BENCH_FLAGS)
+# Statistics of a GPU beside PyTorch and CuPy.
+bench-gpu-stats: all
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/gpu_stats.py $(BENCH_FLAGS)
 # Neural operations beside PyTorch: BENCH_FLAGS="--device cuda:0".
 bench-nn: all
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/nn.py $(BENCH_FLAGS)
@@ -59,4 +62,4 @@ bench-nn: all
 bench-quant: all
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/quant.py $(BENCH_FLAGS)
 bench_plugin_path = $(abs_builddir)/backends/cpu/.libs:$(abs_builddir)/backends/cuda/.libs
-.PHONY: bench bench-small-add bench-nn bench-python bench-exchange bench-fft bench-statistics bench-cpu bench-kernels bench-gpu-fft bench-gpu-linalg bench-quant
+.PHONY: bench bench-small-add bench-nn bench-python bench-exchange bench-fft bench-statistics bench-cpu bench-kernels bench-gpu-fft bench-gpu-linalg bench-gpu-stats bench-quant

@@ -15,11 +15,12 @@ cuda_host_sources = \
   %reldir%/host/peer.c %reldir%/host/pinned.c %reldir%/host/pinned_conf.c \
   %reldir%/host/pointer.c %reldir%/host/pool.c %reldir%/host/ring.c %reldir%/host/scalar.c %reldir%/host/stream.c \
   %reldir%/host/team.c %reldir%/host/transfer.c %reldir%/host/vmm.c \
-  %reldir%/index/gather.c %reldir%/index/gather.h %reldir%/index/scatter.c %reldir%/index/scatter.h %reldir%/index/search.c \
+  %reldir%/index/gather.c %reldir%/index/gather.h %reldir%/index/histogram.c %reldir%/index/histogram.h %reldir%/index/scatter.c %reldir%/index/scatter.h %reldir%/index/search.c \
   %reldir%/index/search.h %reldir%/index/select.c %reldir%/index/select.h \
-  %reldir%/linalg/eigen.c %reldir%/linalg/factor.c %reldir%/linalg/large.h %reldir%/linalg/linalg.c %reldir%/linalg/linalg.h \
-  %reldir%/linalg/small.h %reldir%/linalg/solve.c %reldir%/linalg/solver.c %reldir%/linalg/solver.def %reldir%/linalg/solver.h \
+  %reldir%/linalg/cholesky.c %reldir%/linalg/eigen.c %reldir%/linalg/factor.c %reldir%/linalg/factor.h %reldir%/linalg/large.h \
+  %reldir%/linalg/linalg.c %reldir%/linalg/linalg.h %reldir%/linalg/lu.c %reldir%/linalg/qr.c %reldir%/linalg/small.h %reldir%/linalg/solve.c %reldir%/linalg/solver.c %reldir%/linalg/solver.def %reldir%/linalg/solver.h \
   %reldir%/linalg/solver_run.c %reldir%/linalg/solver_table.h %reldir%/linalg/svd.c \
+  %reldir%/linalg/svd.h %reldir%/linalg/svd_double.c \
   %reldir%/matmul/blaslt.c %reldir%/matmul/blaslt.def %reldir%/matmul/blaslt.h %reldir%/matmul/matmul.c \
   %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/plan.h \
   %reldir%/neural/attention.c %reldir%/neural/attention.h %reldir%/neural/flash.c %reldir%/neural/flash.h %reldir%/neural/neural.c %reldir%/neural/neural.h \
@@ -31,15 +32,15 @@ cuda_host_sources = \
   %reldir%/quant/quant.c %reldir%/quant/quant.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/random_class.h %reldir%/random/sampler.c \
   %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h %reldir%/reduce/scan.c %reldir%/reduce/scan.h \
-  %reldir%/sort/cub.h %reldir%/sort/sort.c %reldir%/sort/sort.h \
+  %reldir%/sort/cub.h %reldir%/sort/order.c %reldir%/sort/order.h %reldir%/sort/small.h %reldir%/sort/sort.c %reldir%/sort/sort.h \
   %reldir%/walk/divisor.h %reldir%/walk/lines.h %reldir%/walk/plan.c %reldir%/walk/plan.h %reldir%/walk/walk.h
 cuda_kernel_sources = \
   %reldir%/conv/conv.cu %reldir%/conv/depthwise.cu \
   %reldir%/copy/cast.cu %reldir%/copy/iota.cu %reldir%/copy/move.cu \
   %reldir%/elementwise/elementwise.cu \
   %reldir%/fft/fft.cu \
-  %reldir%/index/gather.cu %reldir%/index/scatter.cu %reldir%/index/search.cu %reldir%/index/select.cu \
-  %reldir%/linalg/large.cu %reldir%/linalg/small.cu \
+  %reldir%/index/gather.cu %reldir%/index/histogram.cu %reldir%/index/scatter.cu %reldir%/index/search.cu %reldir%/index/select.cu \
+  %reldir%/linalg/block.cu %reldir%/linalg/large.cu %reldir%/linalg/small.cu \
   %reldir%/matmul/matmul.cu \
   %reldir%/neural/attention.cu %reldir%/neural/entropy.cu %reldir%/neural/flash.cu %reldir%/neural/flash_grad.cu %reldir%/neural/norm_grad.cu %reldir%/neural/rope.cu \
   %reldir%/norm/norm.cu \
@@ -47,15 +48,17 @@ cuda_kernel_sources = \
   %reldir%/quant/quant.cu \
   %reldir%/random/random.cu %reldir%/random/sampler.cu \
   %reldir%/reduce/reduce.cu %reldir%/reduce/scan.cu \
-  %reldir%/sort/cub.cu %reldir%/sort/sort.cu
+  %reldir%/sort/cub.cu %reldir%/sort/order.cu %reldir%/sort/sort.cu
 cuda_kernel_headers = \
   %reldir%/conv/conv.cuh %reldir%/conv/conv.h \
   %reldir%/copy/cast.h %reldir%/copy/convert.cuh %reldir%/copy/iota.h %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.h \
   %reldir%/fft/fft.h \
-  %reldir%/index/gather.h %reldir%/index/scatter.h %reldir%/index/search.h %reldir%/index/select.h %reldir%/index/status.cuh \
-  %reldir%/linalg/eigen.cuh %reldir%/linalg/factor.cuh %reldir%/linalg/lanes.cuh %reldir%/linalg/large.h %reldir%/linalg/scalar.cuh \
-  %reldir%/linalg/small.h %reldir%/linalg/solve.cuh %reldir%/linalg/svd.cuh %reldir%/linalg/types.cuh \
+  %reldir%/index/gather.h %reldir%/index/histogram.h %reldir%/index/scatter.h %reldir%/index/search.h %reldir%/index/select.h \
+  %reldir%/index/status.cuh \
+  %reldir%/linalg/block.cuh %reldir%/linalg/block_qr.cuh %reldir%/linalg/block_solve.cuh %reldir%/linalg/eigen.cuh %reldir%/linalg/eigh.cuh \
+  %reldir%/linalg/factor.cuh %reldir%/linalg/lanes.cuh %reldir%/linalg/large.h %reldir%/linalg/scalar.cuh \
+  %reldir%/linalg/rows.cuh %reldir%/linalg/shuffle.cuh %reldir%/linalg/small.h %reldir%/linalg/solve.cuh %reldir%/linalg/svd.cuh %reldir%/linalg/types.cuh \
   %reldir%/math/angle.cuh %reldir%/math/core.cuh %reldir%/math/f32.cuh %reldir%/math/f64.cuh %reldir%/math/half.cuh \
   %reldir%/math/hw.cuh %reldir%/math/parts.cuh %reldir%/math/random.cuh %reldir%/math/scalar.cuh \
   %reldir%/math/scalar_complex.cuh %reldir%/math/scalar_float.cuh %reldir%/math/types.cuh \
@@ -67,7 +70,7 @@ cuda_kernel_headers = \
   %reldir%/quant/format.cuh %reldir%/quant/quant.h \
   %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \
   %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh \
-  %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/sort.h \
+  %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/order.h %reldir%/sort/sort.h \
   %reldir%/walk/divisor.cuh %reldir%/walk/divisor.h %reldir%/walk/earlier.cuh %reldir%/walk/lines.cuh %reldir%/walk/lines.h %reldir%/walk/walk.cuh \
   %reldir%/walk/walk.h
 EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/plugin.map

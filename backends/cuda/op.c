@@ -9,8 +9,8 @@ static const cuda_class *const classes[NDP_CLASS_END] = {
 
 /* Operations of the classes that have no formula are known to their files up to this row of op.def. A
  * later one is computed by the CPU until the file of its class has it, and the mark is moved. The files
- * of Fourier transforms, of linear algebra and of quantised arrays refuse what they do not know
- * themselves; class RANDOM and the classes of neural operations have all of their own. */
+ * of sorting, searches, Fourier transforms, linear algebra and quantised arrays refuse what they do
+ * not know themselves; class RANDOM and the classes of neural operations have all of their own. */
 enum { LAST_KNOWN = NDP_OP_random_integers };
 
 static const cuda_class *class_of(int32_t op)
@@ -18,6 +18,8 @@ static const cuda_class *class_of(int32_t op)
     int32_t op_class = ndp_op_class(op);
     switch (op_class) {
     case NDP_CLASS_RANDOM:
+    case NDP_CLASS_SORT:
+    case NDP_CLASS_SEARCH:
     case NDP_CLASS_FFT:
     case NDP_CLASS_FACTOR:
     case NDP_CLASS_SOLVE:

@@ -143,7 +143,7 @@ static nd_status add_block(growing *g, const nd_array *a, const nd_array *weight
 static nd_array *sums_of(nd_steps *s, const nd_array *a, const nd_array *weights, int64_t length)
 {
     growing g = {.length = length};
-    const bool host = nd__counts_insertions(a->storage->device, ND_U64);
+    const bool host = !a->storage->device->async;
     const int64_t block = host && a->size > BLOCK ? BLOCK : a->size;
     if (s->status == ND_OK && a->size == 0) {
         g.last = true;

@@ -302,8 +302,8 @@ def eigvalsh(x: Array, /, *, upper: bool = False, check: bool = True) -> Array:
 
 def eig(x: Array, /, *, check: bool = True) -> EigResult:
     """Eigenvalues (..., n) and eigenvectors, the columns of (..., n, n), of square matrices x (..., n, n): complex, the
-    values in no order. A vector has length 1, and its largest component is real and positive. The CPU needs a LAPACK for
-    this.
+    values in no order. They are complex whatever x is, as in the array API; NumPy's are real where no imaginary part is left.
+    A vector has length 1, and its largest component is real and positive. The CPU needs a LAPACK for this.
 
     Errors: as cholesky; LinAlgError, unless check=False, where the iteration does not converge; NotImplementedError without
     a LAPACK, which says what to install.

@@ -4,14 +4,16 @@
 #include <ucontext.h>
 #include "tests/cuda/emulate.h"
 
-enum { MOST_THREADS = 256, STACK = 128 << 10, SHARED = 48 << 10 };
+enum { MOST_THREADS = 256, STACK = 128 << 10, SHARED = 227 << 10 };
 
 struct emulated_place emulated_thread, emulated_block, emulated_threads, emulated_blocks;
 alignas(16) char emulated_shared[SHARED];
 
 static ucontext_t scheduler, contexts[MOST_THREADS];
 static char *stacks;
-static bool ended[MOST_THREADS];
+static bool ended[MOST_THREADS], waits[MOST_THREADS];
+static unsigned turn_of[MOST_THREADS]; /* which place of an exchange is next */
+static double places[MOST_THREADS][2];
 static int now;
 static void (*running)(const void *);
 static const void *running_params;
@@ -19,6 +21,23 @@ static const void *running_params;
 void emulated_barrier(void)
 {
     swapcontext(&contexts[now], &scheduler);
+}
+
+void emulated_block_barrier(void)
+{
+    waits[now] = true;
+    emulated_barrier();
+}
+
+/* All lanes of a warp have had as many exchanges as this one. */
+void *emulated_exchange(unsigned thread)
+{
+    return &places[thread][turn_of[now] % 2];
+}
+
+void emulated_next_exchange(void)
+{
+    turn_of[now]++;
 }
 
 static void begin(void)
@@ -35,6 +54,16 @@ static void resume(int i)
     swapcontext(&scheduler, &contexts[i]);
 }
 
+/* Threads go on from a barrier of the block when all that have not ended are there. */
+static void release(int threads)
+{
+    for (int i = 0; i < threads; i++)
+        if (!ended[i] && !waits[i])
+            return;
+    for (int i = 0; i < threads; i++)
+        waits[i] = false;
+}
+
 /* Whether all threads of each warp are at a barrier, or all have ended; *left: how many have not.
  */
 static bool agree(int threads, int *left)
@@ -42,7 +71,7 @@ static bool agree(int threads, int *left)
     bool same = true;
     *left = 0;
     for (int i = 0; i < threads; i++) {
-        same &= ended[i] == ended[i / 32 * 32];
+        same &= ended[i] == ended[i / 32 * 32] && waits[i] == waits[i / 32 * 32];
         *left += !ended[i];
     }
     return same;
@@ -52,7 +81,8 @@ static int run_block(int threads)
 {
     int left = threads;
     for (int i = 0; i < threads; i++) {
-        ended[i] = false;
+        ended[i] = waits[i] = false;
+        turn_of[i] = 0;
         getcontext(&contexts[i]);
         contexts[i].uc_stack.ss_sp = stacks + (size_t)i * STACK;
         contexts[i].uc_stack.ss_size = STACK;
@@ -62,9 +92,10 @@ static int run_block(int threads)
     for (int turn = 0; left > 0; turn++) {
         for (int k = 0; k < threads; k++) {
             const int i = turn % 2 ? threads - 1 - k : k;
-            if (!ended[i])
+            if (!ended[i] && !waits[i])
                 resume(i);
         }
+        release(threads);
         if (!agree(threads, &left))
             return -1;
     }

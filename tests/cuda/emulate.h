@@ -15,7 +15,12 @@ extern char emulated_shared[];
  * not meet at the same barriers. */
 int emulated_launch(void (*kernel)(const void *), const void *params, struct emulated_place blocks,
                     unsigned threads);
-void emulated_barrier(void);
+void emulated_barrier(void);       /* of a warp */
+void emulated_block_barrier(void); /* of all threads that have not ended */
+/* Room for what a thread shows the others of its warp: two places, used by turns, so that it may go
+ * on to the next exchange while others still read. */
+void *emulated_exchange(unsigned thread);
+void emulated_next_exchange(void);
 
 #define __global__
 #define __device__
@@ -28,19 +33,20 @@ void emulated_barrier(void);
 #define blockDim emulated_threads
 #define gridDim emulated_blocks
 #define LIN_SHARED(name) char *const name = emulated_shared
-#define __syncthreads emulated_barrier
+#define __syncthreads emulated_block_barrier
 #define __syncwarp emulated_barrier
 
-/* The lanes of a warp meet twice, so that all have written before any reads. */
-template <class T> static inline T __shfl_xor_sync(unsigned, T x, int lanes)
+template <class T> static inline T emulated_shuffle(T x, unsigned lane)
 {
-    static T slots[1024];
-    slots[emulated_thread.x] = x;
+    *(T *)emulated_exchange(emulated_thread.x) = x;
     emulated_barrier();
-    const T other = slots[emulated_thread.x ^ (unsigned)lanes];
-    emulated_barrier();
-    return other;
+    const T there = *(const T *)emulated_exchange(emulated_thread.x / 32 * 32 + lane % 32);
+    emulated_next_exchange();
+    return there;
 }
+#define __shfl_sync(mask, x, lane) emulated_shuffle(x, (unsigned)(lane))
+#define __shfl_xor_sync(mask, x, apart) \
+    emulated_shuffle(x, emulated_thread.x % 32 ^ (unsigned)(apart))
 
 template <class T> static inline T atomicMin(T *at, T x)
 {

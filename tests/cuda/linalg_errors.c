@@ -116,14 +116,19 @@ static void nans(int64_t n)
 }
 
 /* Row and column i of the outer product of (1, 2, ... n) with itself, times scale; f32. */
-static nd_array *outer(int64_t m, int64_t n, double scale)
+static nd_array *outer(nd_dtype dtype, int64_t m, int64_t n, double scale)
 {
     const int64_t shape[3] = {1, m, n};
-    const nd_layout layout = {.size = sizeof layout, .dtype = ND_F32, .ndim = 3, .shape = shape};
-    float *e = malloc((size_t)(m * n) * sizeof *e);
+    const nd_layout layout = {.size = sizeof layout, .dtype = dtype, .ndim = 3, .shape = shape};
+    double *e = malloc((size_t)(m * n) * sizeof *e);
     nd_array *a = NULL;
-    for (int64_t i = 0; i < m * n; i++)
-        e[i] = (float)(scale * (double)(i / n + 1) * (double)(i % n + 1));
+    for (int64_t i = 0; i < m * n; i++) {
+        const double x = scale * (double)(i / n + 1) * (double)(i % n + 1);
+        if (dtype == ND_F64)
+            e[i] = x;
+        else
+            ((float *)e)[i] = (float)x;
+    }
     if (nd_from_host(&layout, e, dev, &a) != ND_OK)
         puts(nd_last_error()->message);
     free(e);
@@ -139,7 +144,7 @@ static double sum_of_squares(int64_t n)
 static void deficient(int64_t m, int64_t n, double scale)
 {
     const nd_linalg_opts full = {.size = sizeof full, .full = 1};
-    nd_array *a = outer(m, n, scale), *r[3] = {NULL};
+    nd_array *a = outer(ND_F32, m, n, scale), *r[3] = {NULL};
     float s[64] = {0}, u[64 * 64] = {0};
     const int64_t k = m < n ? m : n;
     double worst = 0;
@@ -203,8 +208,8 @@ typedef struct {
 static void moved(void)
 {
     void *library = dlopen("libcusolver.so.12", RTLD_NOW | RTLD_NOLOAD);
-    nd_array *a = outer(40, 35, 1), *s = NULL;
-    float got[35] = {0};
+    nd_array *a = outer(ND_F64, 40, 35, 1), *s = NULL;
+    double got[35] = {0};
     if (nd_svdvals(a, NULL, &s) != ND_OK || nd_to_host(s, got, sizeof got) != ND_OK)
         puts(nd_last_error()->message);
     library = library ? library : dlopen("libcusolver.so.12", RTLD_NOW | RTLD_NOLOAD);

@@ -421,3 +421,43 @@ TRSM(cublasStrsm_v2, 0)
 TRSM(cublasDtrsm_v2, 1)
 TRSM(cublasCtrsm_v2, 4)
 TRSM(cublasZtrsm_v2, 5)
+
+/* b is taken as it is. */
+static int gemm(int type, handle *h, int a_trans, int b_trans, int m, int n, int k,
+                const void *alpha, const void *a, int lda, long long a_step, const void *b, int ldb,
+                long long b_step, const void *beta, void *c, int ldc, long long c_step, int count)
+{
+    const int64_t size = type == 0 ? 4 : type == 5 ? 16 : 8, rows = a_trans ? k : m;
+    if (!h->has_stream || b_trans != 0 || stub_get(type, alpha, 0) != 1 ||
+        stub_get(type, beta, 0) != 0 || lda < rows || ldb < k || ldc < m)
+        return INVALID_VALUE;
+    stub_solver_counts.runs++;
+    for (int64_t i = 0; i < count; i++) {
+        number *x =
+                   stub_load(type, (const char *)a + i * a_step * size, lda, rows, a_trans ? m : k),
+               *y = stub_load(type, (const char *)b + i * b_step * size, ldb, k, n),
+               *r = calloc((size_t)m * (size_t)n, sizeof *r);
+        for (int64_t e = 0; e < (int64_t)m * n; e++)
+            for (int64_t l = 0; l < k; l++) {
+                const number f = a_trans ? x[l + e % m * rows] : x[e % m + l * rows];
+                r[e] += (a_trans == 2 ? conj(f) : f) * y[l + e / m * k];
+            }
+        stub_store(type, (char *)c + i * c_step * size, ldc, m, n, r);
+        free(x);
+        free(y);
+        free(r);
+    }
+    return 0;
+}
+#define GEMM(name, type)                                                                         \
+    int name(void *h, int a_trans, int b_trans, int m, int n, int k, const void *alpha,          \
+             const void *a, int lda, long long a_step, const void *b, int ldb, long long b_step, \
+             const void *beta, void *c, int ldc, long long c_step, int count)                    \
+    {                                                                                            \
+        return gemm(type, h, a_trans, b_trans, m, n, k, alpha, a, lda, a_step, b, ldb, b_step,   \
+                    beta, c, ldc, c_step, count);                                                \
+    }
+GEMM(cublasSgemmStridedBatched, 0)
+GEMM(cublasDgemmStridedBatched, 1)
+GEMM(cublasCgemmStridedBatched, 4)
+GEMM(cublasZgemmStridedBatched, 5)

@@ -5,6 +5,9 @@
 #include <ndock/plugin.h>
 #include <string.h>
 #define CUDA_DTYPE F32
+#include "linalg/block_qr.cuh"
+#include "linalg/block_solve.cuh"
+#include "linalg/eigh.cuh"
 #include "linalg/large.h"
 #include "linalg/solve.cuh"
 #include "linalg/svd.cuh"
@@ -44,29 +47,38 @@ struct kernel {
     void (*run)(const void *);
 };
 #define KERNEL(name, P, dtype) {#name "_" #dtype, run<const P, name##_##dtype>},
-#define KERNELS(dtype)                            \
-    KERNEL(lin_cholesky, lin_small, dtype)        \
-    KERNEL(lin_lu, lin_small, dtype)              \
-    KERNEL(lin_qr, lin_small, dtype)              \
-    KERNEL(lin_solve, lin_small, dtype)           \
-    KERNEL(lin_triangular, lin_small, dtype)      \
-    KERNEL(lin_eigh, lin_small, dtype)            \
-    KERNEL(lin_svd, lin_small, dtype)             \
-    KERNEL(lin_move, lin_moving, dtype)           \
-    KERNEL(lin_widen, lin_moving, dtype)          \
-    KERNEL(lin_examine, lin_looking, dtype)       \
-    KERNEL(lin_excuse, lin_looking, dtype)        \
-    KERNEL(lin_zeros, lin_looking, dtype)         \
-    KERNEL(lin_pivots, lin_pivoting, dtype)       \
-    KERNEL(lin_pivots_back, lin_pivoting, dtype)  \
-    KERNEL(lin_normalize, lin_normalizing, dtype) \
+#define KERNELS(dtype)                             \
+    KERNEL(lin_cholesky, lin_small, dtype)         \
+    KERNEL(lin_lu, lin_small, dtype)               \
+    KERNEL(lin_qr, lin_small, dtype)               \
+    KERNEL(lin_solve, lin_small, dtype)            \
+    KERNEL(lin_triangular, lin_small, dtype)       \
+    KERNEL(lin_eigh, lin_small, dtype)             \
+    KERNEL(lin_svd, lin_small, dtype)              \
+    KERNEL(lin_block_cholesky, lin_small, dtype)   \
+    KERNEL(lin_block_lu, lin_small, dtype)         \
+    KERNEL(lin_block_qr, lin_small, dtype)         \
+    KERNEL(lin_block_solve, lin_small, dtype)      \
+    KERNEL(lin_block_triangular, lin_small, dtype) \
+    KERNEL(lin_move, lin_moving, dtype)            \
+    KERNEL(lin_double, lin_moving, dtype)          \
+    KERNEL(lin_single, lin_moving, dtype)          \
+    KERNEL(lin_roots, lin_rooting, dtype)          \
+    KERNEL(lin_flip, lin_rooting, dtype)           \
+    KERNEL(lin_widen, lin_moving, dtype)           \
+    KERNEL(lin_examine, lin_looking, dtype)        \
+    KERNEL(lin_excuse, lin_looking, dtype)         \
+    KERNEL(lin_zeros, lin_looking, dtype)          \
+    KERNEL(lin_pivots, lin_pivoting, dtype)        \
+    KERNEL(lin_pivots_back, lin_pivoting, dtype)   \
+    KERNEL(lin_normalize, lin_normalizing, dtype)  \
     KERNEL(lin_report, lin_reporting, dtype)
 using namespace f32;
 using namespace f64;
 using namespace c64;
 using namespace c128;
 const kernel kernels[] = {KERNELS(F32) KERNELS(F64) KERNELS(C64) KERNELS(C128)};
-enum { COUNT = sizeof kernels / sizeof *kernels };
+enum { COUNT = sizeof kernels / sizeof *kernels, SHARED = 227 << 10 };
 } // namespace
 
 /* The number of the kernel of that name, from 0; -1: there is none. */
@@ -81,11 +93,11 @@ extern "C" int stub_linalg_kernel(const char *name)
 extern "C" int stub_linalg_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,
                                   unsigned threads, unsigned shared)
 {
-    if (i < 0 || i >= COUNT || shared > LIN_SMALL_SHARED)
+    if (i < 0 || i >= COUNT || shared > SHARED)
         return -1;
-    memset(emulated_shared, 0xff, LIN_SMALL_SHARED); /* NaN, whatever the dtype */
+    memset(emulated_shared, 0xff, SHARED); /* NaN, whatever the dtype */
     const int result = emulated_launch(kernels[i].run, params, {blocks_x, blocks_y, 1}, threads);
-    for (unsigned at = shared; at < LIN_SMALL_SHARED; at++)
+    for (unsigned at = shared; at < SHARED; at++)
         if (emulated_shared[at] != (char)0xff) /* beyond what was asked for */
             return -1;
     return result;

@@ -14,6 +14,7 @@ from arrays import DEVICES, host, np
 from tap import cases, main, raises
 
 L, F = nd.linalg, nd.fft
+INF = float("inf")
 BIG = 40  # beyond the own kernels of small matrices
 Failure, Shape, Value, Index = L.LinAlgError, ValueError, ValueError, IndexError
 
@@ -40,6 +41,7 @@ L.lu_factor(ones) | Failure | pivot 1
 L.matrix_power(ones, -1) | Failure | pivot 1
 L.cholesky(neg) | Failure | cholesky | not positive definite | pivot 0
 L.cholesky(Neg) | Failure | cholesky | not positive definite | pivot 39
+L.cholesky(-Inf) | Failure | cholesky | not positive definite | pivot 0
 L.solve_triangular(ones * 0, v) | Failure | solve_triangular | pivot 0
 L.inv(wide) | Shape | (2, 3) | square
 L.det(wide) | Shape | (2, 3) | square
@@ -102,8 +104,11 @@ F.dct(v, type=5) | Value | 5
 F.dct(one, type=1) | Value | at least 2
 """.strip().splitlines()
 
-# What is computed to NaN, in every element that it touches: a matrix whole, a transform whole.
+# What is computed to NaN, in every element that it touches: a matrix whole, a transform whole. Of Cholesky factors NumPy says the same,
+# those of infinities included: inf / inf is NaN below the first row.
 NAN = """
+L.cholesky(nan)[2, :]; L.cholesky(Nan)[39, :]; L.cholesky(Nan, upper=True)[:, 39]; L.cholesky(Spoiled)[7, 5:8]; L.cholesky(Inf)[39, :]
+L.cholesky(ones * INF)[2, 1:]
 L.solve(Nan, Nan); L.inv(Nan); L.det(Nan); L.pinv(Nan); L.expm(Nan); L.cond(Nan); L.lstsq(Nan, Nan).x; L.svdvals(Nan); L.svd(Nan).S
 L.svd(Inf).S; L.eigvalsh(Nan); L.eigh(Nan).eigenvalues; L.eigh(Inf).eigenvectors; L.qr(Nan).R[0, :]; L.lu(Nan)[2][0, :]; L.solve(nan, nan)
 L.inv(nan); L.det(nan); L.svdvals(nan); L.eigvalsh(nan); L.eigh(nan).eigenvectors; L.expm(nan); L.matrix_power(nan, 5); L.svdvals(Spoiled)

@@ -208,6 +208,10 @@ def test_eig():
                 assert np.max(np.abs(a @ v - v * w[..., None, :])) <= 300 * np.finfo(dtype).eps * np.max(np.abs(a)) * shape[-1]
                 assert np.allclose(np.linalg.norm(v, axis=-2), 1, atol=1e-4)
                 assert np.allclose(np.sort_complex(host(L.eigvals(x))), np.sort_complex(w), atol=1e-3 * np.max(np.abs(w)))
+    real = nd.asarray([[2.0, 1], [1, 2]])  # NumPy's are real here, the standard's never
+    w, v = L.eig(real)
+    assert w.dtype == v.dtype == L.eigvals(real).dtype == nd.complex128
+    assert np.allclose(np.sort(host(w.real)), [1, 3]) and not np.any(host(w.imag)) and not np.any(host(v.imag))
     bad = nd.asarray([[[1.0, 2], [3, 4]], [[nd.nan, 1], [1, 1]]])
     w = host(L.eigvals(bad))
     assert np.all(np.isfinite(w[0])) and np.all(np.isnan(w[1]))

@@ -13,28 +13,47 @@ static void clear_above(const lin_context *x, int64_t n, char *a)
         memset(lin_at(x, a, n, 0, j), 0, (size_t)(j * x->size));
 }
 
+/* r (k, n), in a (m, n), without what lies below it. */
+static void clear_below(const lin_context *x, int64_t m, int64_t n, char *a, int64_t k)
+{
+    for (int64_t j = 0; j < n && j + 1 < k; j++)
+        memset(lin_at(x, a, m, j + 1, j), 0, (size_t)((k - j - 1) * x->size));
+}
+
+/* Whether rows of a matrix are dense; of the transposed one with `turned`. */
+static int has_rows(const ndp_view *v, int turned)
+{
+    return v->stride[turned ? 1 : 2] == 1;
+}
+
 /* Upper: the view transposed, whose conjugate is the lower triangle of the same matrix; the factor
- * that belongs to it is u^T, where u^H would be its conjugate, and comes out as u. */
+ * that belongs to it is u^T, where u^H would be its conjugate, and comes out as u. LAPACK takes
+ * dense rows as the columns of the transposed matrix, whose upper factor is u = l^T likewise, so
+ * that nothing is transposed. */
 static int64_t cholesky_one(const lin_call *c, const lin_context *x, int64_t item, char *slot)
 {
-    const int upper = ((const ndp_factor *)c->call->params)->upper;
+    const int upper = ((const ndp_factor *)c->call->params)->upper != 0;
     ndp_view in = c->call->in[0], out = c->call->out[0];
+    const int rows = c->lapack && has_rows(&in, upper) && has_rows(&out, upper);
     const int64_t in_stride[3] = {in.stride[0], in.stride[2], in.stride[1]};
     const int64_t out_stride[3] = {out.stride[0], out.stride[2], out.stride[1]};
-    if (upper) {
+    if (upper != rows) {
         in.stride = in_stride;
         out.stride = out_stride;
     }
     lin_get(x, &in, item, slot, c->n);
-    const int64_t failed =
-        c->lapack ? lin_lapack_cholesky(x, c->n, slot, c->n) : lin_cholesky(x, c->n, slot, c->n);
-    if (failed)
+    const int64_t failed = c->lapack ? lin_lapack_cholesky(x, rows, c->n, slot, c->n)
+                                     : lin_cholesky(x, c->n, slot, c->n);
+    if (failed) {
         lin_put_nan(x, &out, item);
-    else {
-        clear_above(x, c->n, slot);
-        lin_put(x, slot, c->n, &out, item);
+        return failed > 0 ? failed : 0;
     }
-    return failed > 0 ? failed : 0;
+    if (rows)
+        clear_below(x, c->n, c->n, slot, c->n);
+    else
+        clear_above(x, c->n, slot);
+    lin_put(x, slot, c->n, &out, item);
+    return 0;
 }
 
 static void plan_cholesky(lin_call *c)
@@ -91,13 +110,6 @@ static void plan_lu(lin_call *c)
 }
 
 /* ---- qr ---- */
-
-/* r (k, n), in a (m, n), without the reflectors below it. */
-static void clear_below(const lin_context *x, int64_t m, int64_t n, char *a, int64_t k)
-{
-    for (int64_t j = 0; j < n && j + 1 < k; j++)
-        memset(lin_at(x, a, m, j + 1, j), 0, (size_t)((k - j - 1) * x->size));
-}
 
 static int64_t lapack_qr_one(const lin_call *c, const lin_context *x, int64_t item, char *slot)
 {

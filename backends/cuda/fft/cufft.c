@@ -4,7 +4,6 @@
  * number of streams at once. The stream and the work area are set in the plan before each run,
  * under its lock. */
 #include "fft/cufft.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +24,6 @@ typedef struct {
 } plan;
 
 static functions fn;
-static pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
-static int32_t library_state = NDP_ERR_NOT_READY; /* under the lock until it is anything else */
 
 /* Work areas by key, so that scratch() need not have the plan; of two that share a place the later
  * one is there. */
@@ -45,10 +42,8 @@ static pthread_mutex_t memo_lock = PTHREAD_MUTEX_INITIALIZER;
 static int32_t version_text(const void *table, char *text, size_t n)
 {
     int v = 0;
-    if (((const functions *)table)->cufftGetVersion(&v) != 0)
-        v = 0;
-    snprintf(text, n, "%d.%d.%d", v / 1000, v % 1000 / 100, v % 100);
-    return NDP_OK;
+    const int result = ((const functions *)table)->cufftGetVersion(&v);
+    return cuda_version_text(result, v, text, n);
 }
 
 static int32_t open_library(void)
@@ -68,22 +63,14 @@ static int32_t open_library(void)
         .symbols = symbols,
         .version = version_text,
     };
-    int32_t status = cuda_open_library(&library, &fn);
-    if (status != NDP_OK)
-        cuda_host->log(cuda_host->ctx, NDP_LOG_WARN,
-                       "no cuFFT, so Fourier transforms of GPUs are computed by the CPU; %s",
-                       INSTALL);
-    return status == NDP_OK ? NDP_OK : NDP_ERR_UNSUPPORTED;
+    return cuda_open_library(&library, &fn);
 }
 
 int32_t cuda_cufft_open(void)
 {
-    pthread_mutex_lock(&library_lock);
-    if (library_state == NDP_ERR_NOT_READY)
-        library_state = open_library();
-    const int32_t status = library_state;
-    pthread_mutex_unlock(&library_lock);
-    return status;
+    static cuda_optional cufft = CUDA_OPTIONAL(
+        open_library, "no cuFFT, so Fourier transforms of GPUs are computed by the CPU; " INSTALL);
+    return cuda_optional_open(&cufft);
 }
 
 const char *cuda_cufft_missing(void)

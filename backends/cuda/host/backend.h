@@ -18,6 +18,22 @@ extern const ndp_host *cuda_host; /* set by the entry */
 /* Opens a library of the vendor's and fills out with its functions; an error says what to install.
  */
 int32_t cuda_open_library(const ndh_library *library, void *out);
+/* Libraries that are opened with the first call that wants them, by open(), and without which the
+ * plug-in lacks something: what is said then, once. */
+typedef struct {
+    pthread_mutex_t lock;
+    int32_t status; /* NDP_ERR_NOT_READY before the first call */
+    int32_t (*open)(void);
+    const char *without;
+} cuda_optional;
+#define CUDA_OPTIONAL(open, without)                                \
+    {                                                               \
+        PTHREAD_MUTEX_INITIALIZER, NDP_ERR_NOT_READY, open, without \
+    }
+/* NDP_ERR_UNSUPPORTED where they are not there. */
+int32_t cuda_optional_open(cuda_optional *);
+/* The text of a version as cuFFT and cuSOLVER count it: 12104 is 12.1.4. */
+int32_t cuda_version_text(int result, int version, char *text, size_t n);
 /* Whether kernels know the dtype's values; those of kinds that are only stored they do not. */
 int cuda_computes(int32_t dtype);
 /* Legal dtypes of an op by the op table that kernels know: mask of its domain. */
@@ -40,6 +56,7 @@ struct ndp_dev {
     CUcontext context;        /* the primary one; NULL while the device is closed */
     int opened;               /* how often, less how often it was closed */
     int sm_count, capability; /* 90: 9.0 */
+    int shared_most;          /* bytes of shared memory that a block may be given */
     ndp_stream own;           /* the default one: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD */
     atomic_uint epoch;        /* counts closes: functions of an earlier one are gone */
     pthread_mutex_t lock;     /* of what follows */

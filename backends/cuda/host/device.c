@@ -104,6 +104,9 @@ static CUresult retain(ndp_dev *d)
         r = cu.cuDeviceGetAttribute(&d->sm_count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
                                     d->ordinal);
     if (r == CUDA_SUCCESS)
+        r = cu.cuDeviceGetAttribute(
+            &d->shared_most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, d->ordinal);
+    if (r == CUDA_SUCCESS)
         r = cu.cuDevicePrimaryCtxRetain(&d->context, d->ordinal);
     d->capability = major * 10 + minor;
     return r;

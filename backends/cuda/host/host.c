@@ -13,6 +13,26 @@ int32_t cuda_open_library(const ndh_library *library, void *out)
                    : cuda_error(NDP_ERR_UNSUPPORTED, "this ndock opens no vendor libraries");
 }
 
+int32_t cuda_optional_open(cuda_optional *o)
+{
+    pthread_mutex_lock(&o->lock);
+    if (o->status == NDP_ERR_NOT_READY) {
+        o->status = o->open() == NDP_OK ? NDP_OK : NDP_ERR_UNSUPPORTED;
+        if (o->status != NDP_OK)
+            cuda_host->log(cuda_host->ctx, NDP_LOG_WARN, "%s", o->without);
+    }
+    const int32_t status = o->status;
+    pthread_mutex_unlock(&o->lock);
+    return status;
+}
+
+int32_t cuda_version_text(int result, int version, char *text, size_t n)
+{
+    const int v = result == 0 ? version : 0;
+    snprintf(text, n, "%d.%d.%d", v / 1000, v % 1000 / 100, v % 100);
+    return NDP_OK;
+}
+
 int32_t cuda_op_class(int32_t op)
 {
     return ndp_op_class(op);

@@ -2,6 +2,7 @@
  * searchsorted: parameters of its kernel. */
 #include "index/search.h"
 #include "host/backend.h"
+#include "index/histogram.h"
 #include "walk/plan.h"
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
@@ -37,11 +38,19 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     return cuda_function(k->dev, CUDA_MODULE_search_ANY, "search", &k->function[0]);
 }
 
-static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
+static uint64_t dtypes(int32_t op)
 {
-    (void)why;
-    (void)n;
-    return cuda_kernel_get(dev, like, 0, make, out);
+    return op == NDP_OP_searchsorted ? cuda_domain_dtypes(op)
+           : op == NDP_OP_histogram  ? cuda_histogram_dtypes()
+                                     : 0;
 }
 
-const cuda_class cuda_search = {.dtypes = cuda_domain_dtypes, .find = find};
+static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
+{
+    if (!dtypes(like->op))
+        return cuda_unsupported(like, why, n);
+    return like->op == NDP_OP_histogram ? cuda_histogram_find(dev, like, out, why, n)
+                                        : cuda_kernel_get(dev, like, 0, make, out);
+}
+
+const cuda_class cuda_search = {.dtypes = dtypes, .find = find};

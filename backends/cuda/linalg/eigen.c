@@ -130,7 +130,8 @@ static int32_t small_eigh(lin_job *j)
         p.out[1] = lin_side_of(&call->out[1]);
     const int64_t beside =
         LIN_SMALL / 2 * (24 + 4 * j->real + j->size) + LIN_SMALL * (j->real + 4) + 7 * 16;
-    int32_t status = lin_run_small(j, &p, (vectors ? 2 : 1) * n * LIN_PITCH(n), beside);
+    const lin_room room = {(vectors ? 2 : 1) * n * LIN_PITCH(n), beside};
+    int32_t status = lin_run_shared(j, LIN_BY_WARP, &p, room);
     return status == NDP_OK ? lin_report(j, params_of(j)->check, n, 1) : status;
 }
 
@@ -166,23 +167,20 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
     const int32_t dtype = like->in[0].dtype, values = like->out[0].dtype;
     const int hermitian = like->op == NDP_OP_eigh, widens = !hermitian && dtype != values;
-    int32_t status = cuda_solver_make(k->dev);
+    const int32_t vectors = hermitian ? dtype : values;
+    const lin_function list[] = {{LIN_F_MOVE, "large", widens ? "lin_widen" : "lin_move"},
+                                 {LIN_F_REPORT, "large", "lin_report"},
+                                 {LIN_F_EXAMINE, "large", "lin_examine"},
+                                 {LIN_F_SMALL, "small", "lin_eigh"}};
     k->base.run = run;
     k->base.scratch = scratch;
-    if (status == NDP_OK && hermitian)
-        status = lin_find(k, LIN_F_SMALL, "small", dtype, "lin_eigh");
+    int32_t status = lin_find_all(k, dtype, hermitian ? 4 : 3, list);
     if (status == NDP_OK)
-        status = lin_find(k, LIN_F_MOVE, "large", dtype, widens ? "lin_widen" : "lin_move");
+        status = lin_find(k, (lin_function){LIN_F_MOVE_REAL, "large", "lin_move"}, values);
     if (status == NDP_OK)
-        status = lin_find(k, LIN_F_REPORT, "large", dtype, "lin_report");
+        status = lin_find(k, (lin_function){MOVE_VECTORS, "large", "lin_move"}, vectors);
     if (status == NDP_OK)
-        status = lin_find(k, LIN_F_EXAMINE, "large", dtype, "lin_examine");
-    if (status == NDP_OK)
-        status = lin_find(k, LIN_F_MOVE_REAL, "large", values, "lin_move");
-    if (status == NDP_OK)
-        status = lin_find(k, MOVE_VECTORS, "large", hermitian ? dtype : values, "lin_move");
-    if (status == NDP_OK)
-        status = lin_find(k, NORMALIZE, "large", hermitian ? dtype : values, "lin_normalize");
+        status = lin_find(k, (lin_function){NORMALIZE, "large", "lin_normalize"}, vectors);
     return status;
 }
 
@@ -202,17 +200,14 @@ static int32_t values_of(int32_t op, int32_t dtype)
 static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
 {
     const int32_t dtype = like->in[0].dtype;
-    if (!(dtypes(like->op) >> dtype & 1) || like->out[0].dtype != values_of(like->op, dtype))
-        return cuda_unsupported(like, why, n);
-    if (cuda_solver_open() != NDP_OK) {
-        snprintf(why, n, "%s", cuda_solver_missing());
-        return NDP_ERR_UNSUPPORTED;
-    }
-    if (like->op == NDP_OP_eig && !cuda_solver_has_geev()) {
-        snprintf(why, n, "%s", cuda_solver_no_geev());
-        return NDP_ERR_UNSUPPORTED;
-    }
-    return cuda_kernel_get(dev, like, 0, make, out);
+    const int known =
+        (dtypes(like->op) >> dtype & 1) && like->out[0].dtype == values_of(like->op, dtype);
+    const int32_t status = lin_kernel(dev, like, known, make, out, why, n);
+    if (status != NDP_OK || like->op != NDP_OP_eig || cuda_solver_has_geev())
+        return status;
+    snprintf(why, n, "%s", cuda_solver_no_geev());
+    *out = NULL;
+    return NDP_ERR_UNSUPPORTED;
 }
 
 const cuda_class cuda_eigen = {.dtypes = dtypes, .find = find};

@@ -219,6 +219,43 @@ extern "C" __global__ void __launch_bounds__(LIN_MOVE_THREADS)
 }
 
 extern "C" __global__ void __launch_bounds__(LIN_MOVE_THREADS)
+    LIN_NAME(lin_double)(const __grid_constant__ lin_moving p)
+{
+    lin_move_all<lin_precise<lin_element>::type, lin_element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(LIN_MOVE_THREADS)
+    LIN_NAME(lin_single)(const __grid_constant__ lin_moving p)
+{
+    lin_move_all<lin_element, lin_precise<lin_element>::type>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(LIN_COLUMN_THREADS)
+    LIN_NAME(lin_roots)(const __grid_constant__ lin_rooting p)
+{
+    typedef lin_of<lin_element>::real R;
+    const int64_t step = (int64_t)gridDim.x * blockDim.x;
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < p.columns; i += step) {
+        const int64_t from = i / p.n * p.n + p.n - 1 - i % p.n;
+        const R value = ((const R *)p.values)[from];
+        ((R *)p.roots)[i] = value < 0 ? 0 : lin_root(value); /* NaN stays */
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(LIN_COLUMN_THREADS)
+    LIN_NAME(lin_flip)(const __grid_constant__ lin_rooting p)
+{
+    for (int64_t column = blockIdx.x; column < p.columns; column += gridDim.x) {
+        const int64_t j = column % p.n;
+        const lin_element *r = lin_item<const lin_element>(p.r, column / p.n);
+        lin_element *v = (lin_element *)p.v + column * p.n;
+        if (lin_re(r[j * (p.r.row + p.r.column)]) < 0)
+            for (int64_t i = threadIdx.x; i < p.n; i += blockDim.x)
+                v[i] = lin_scaled(v[i], (lin_of<lin_element>::real) - 1);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(LIN_MOVE_THREADS)
     LIN_NAME(lin_examine)(const __grid_constant__ lin_looking p)
 {
     for (int64_t item = blockIdx.y; item < p.count; item += gridDim.y) {

@@ -12,7 +12,8 @@ enum { LIN_TILE = 32, LIN_MOVE_THREADS = 256, LIN_COLUMN_THREADS = 128, LIN_GRID
  * becomes zero. info and also, where they are not zero, have what became of each matrix: where one
  * of them is not 0, the result is NaN with `nan`, else the identity. real_diagonal: imaginary
  * parts there are left out. in_place: both views are the same, and only what changes is written.
- * lin_widen: of real matrices to complex ones. */
+ * lin_widen: of real matrices to complex ones. lin_double, lin_single: of the dtype to double
+ * precision, and back. */
 typedef struct {
     lin_side to, from;
     int64_t count, rows, columns;
@@ -53,5 +54,14 @@ typedef struct {
     uint64_t at;
     int64_t columns, n;
 } lin_normalizing;
+
+/* lin_roots: roots (columns) become the square roots of values in the other order, 0 for those below
+ * it. lin_flip: column j of dense matrices v (n, n) changes its sign where element (j, j) of r, real,
+ * is negative. columns: n for each matrix. */
+typedef struct {
+    uint64_t values, roots, v;
+    lin_side r;
+    int64_t columns, n;
+} lin_rooting;
 
 #endif

@@ -62,12 +62,42 @@ int32_t lin_has_room(const lin_job *j)
                       cuda_op_name(j->call->op));
 }
 
-int32_t lin_find(cuda_kernel *k, int place, const char *file, int32_t dtype, const char *name)
+/* ---- what a class's find and make do ---- */
+
+int32_t lin_find(cuda_kernel *k, lin_function f, int32_t dtype)
 {
     static const char *const suffixes[] = {"F32", "F64", "C64", "C128"};
     char full[40];
-    snprintf(full, sizeof full, "%s_%s", name, suffixes[lin_type_of(dtype)]);
-    return cuda_function(k->dev, cuda_module_of(file, dtype), full, &k->function[place]);
+    snprintf(full, sizeof full, "%s_%s", f.name, suffixes[lin_type_of(dtype)]);
+    const int32_t status =
+        cuda_function(k->dev, cuda_module_of(f.file, dtype), full, &k->function[f.place]);
+    if (status != NDP_OK || f.place != LIN_F_BLOCK)
+        return status;
+    return cuda_fail(cu.cuFuncSetAttribute(k->function[f.place],
+                                           CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                           k->dev->shared_most),
+                     "shared memory for %s", full);
+}
+
+int32_t lin_find_all(cuda_kernel *k, int32_t dtype, int n, const lin_function *list)
+{
+    int32_t status = cuda_solver_make(k->dev);
+    for (int i = 0; i < n && status == NDP_OK; i++)
+        status = lin_find(k, list[i], dtype);
+    return status;
+}
+
+int32_t lin_kernel(ndp_dev *dev, const ndp_call *like, int known,
+                   int32_t (*make)(cuda_kernel *, const ndp_call *), const ndp_kernel **out,
+                   char *why, size_t n)
+{
+    if (!known)
+        return cuda_unsupported(like, why, n);
+    if (cuda_solver_open() != NDP_OK) {
+        snprintf(why, n, "%s", cuda_solver_missing());
+        return NDP_ERR_UNSUPPORTED;
+    }
+    return cuda_kernel_get(dev, like, 0, make, out);
 }
 
 /* ---- operands ---- */
@@ -181,30 +211,64 @@ int32_t lin_report(const lin_job *j, int32_t check, int64_t n, int32_t iteration
     return cuda_launch(j->k, j->k->function[LIN_F_REPORT], j->stream, 1, LIN_MOVE_THREADS, 0, &r);
 }
 
-/* ---- small matrices ---- */
+/* ---- matrices in shared memory ---- */
 
 int lin_is_small(int64_t rows, int64_t columns)
 {
     return rows <= LIN_SMALL && columns <= LIN_SMALL;
 }
 
-int32_t lin_run_small(const lin_job *j, lin_small *p, int64_t elements, int64_t nbytes)
+static int64_t bytes_of(const lin_job *j, lin_room room)
 {
-    const int64_t need = (elements * j->size + nbytes + 15) / 16 * 16;
+    return (room.elements * j->size + room.nbytes + 15) / 16 * 16;
+}
+
+lin_way lin_way_of(const lin_job *j, int64_t rows, int64_t columns, lin_room room)
+{
+    if (lin_is_small(rows, columns))
+        return LIN_BY_WARP;
+    const int fits = rows <= LIN_BLOCK_ROWS && columns <= LIN_BLOCK_ROWS &&
+                     bytes_of(j, room) <= j->k->dev->shared_most && j->count <= INT32_MAX;
+    return fits ? LIN_BY_BLOCK : LIN_BY_LIBRARY;
+}
+
+int32_t lin_run_block(const lin_job *j, lin_small *p, lin_room room, CUdeviceptr info)
+{
+    const int64_t need = bytes_of(j, room);
+    const uint32_t threads = p->m > LIN_BLOCK_ROWS / 2 || p->n > LIN_BLOCK_ROWS / 2
+                                 ? LIN_BLOCK_THREADS
+                                 : LIN_BLOCK_THREADS / 2;
+    p->info = info;
+    p->count = j->count;
+    p->nbytes = (int32_t)need;
+    return cuda_launch(j->k, j->k->function[LIN_F_BLOCK], j->stream, (uint32_t)j->count, threads,
+                       (uint32_t)need, p);
+}
+
+static int32_t run_warps(const lin_job *j, lin_small *p, lin_room room)
+{
+    const int64_t need = bytes_of(j, room);
     int64_t warps =
         LIN_SMALL_SHARED / need < LIN_SMALL_WARPS ? LIN_SMALL_SHARED / need : LIN_SMALL_WARPS;
     if (j->count < (int64_t)j->k->dev->sm_count * warps)
         warps = 1;
     const int64_t blocks = (j->count + warps - 1) / warps;
-    int32_t status = lin_has_room(j);
-    if (status != NDP_OK)
-        return status;
     if (blocks > INT32_MAX)
         return cuda_error(NDP_ERR_OVERFLOW, "%s: a batch of %lld matrices is too large",
                           cuda_op_name(j->call->op), (long long)j->count);
-    p->info = lin_at(j, j->info);
-    p->count = j->count;
     p->nbytes = (int32_t)need;
     return cuda_launch(j->k, j->k->function[LIN_F_SMALL], j->stream, (uint32_t)blocks,
                        32 * (uint32_t)warps, (uint32_t)(need * warps), p);
+}
+
+int32_t lin_run_shared(const lin_job *j, lin_way way, lin_small *p, lin_room room)
+{
+    int32_t status = lin_has_room(j);
+    if (status != NDP_OK)
+        return status;
+    if (way == LIN_BY_BLOCK)
+        return lin_run_block(j, p, room, lin_at(j, j->info));
+    p->info = lin_at(j, j->info);
+    p->count = j->count;
+    return run_warps(j, p, room);
 }

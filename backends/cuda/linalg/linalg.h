@@ -20,7 +20,8 @@ enum {
     LIN_F_EXAMINE,
     LIN_F_OTHER, /* a class's own */
     LIN_F_OTHER2,
-    LIN_F_OTHER3
+    LIN_F_OTHER3,
+    LIN_F_BLOCK
 };
 
 typedef struct {
@@ -45,8 +46,20 @@ uint64_t lin_take(lin_job *j, int64_t nbytes);
 CUdeviceptr lin_at(const lin_job *j, uint64_t place);
 /* NDP_ERR_INTERNAL where the call has less scratch memory than the job has taken. */
 int32_t lin_has_room(const lin_job *j);
-/* The kernel of small.cu or large.cu, file without its ending, for the dtype. */
-int32_t lin_find(cuda_kernel *k, int place, const char *file, int32_t dtype, const char *name);
+
+/* ---- what a class's find and make do ---- */
+/* A kernel of small.cu, block.cu or large.cu; file without its ending. */
+typedef struct {
+    int place;
+    const char *file, *name;
+} lin_function;
+int32_t lin_find(cuda_kernel *k, lin_function f, int32_t dtype);
+/* The libraries' handles and n kernels for the dtype. */
+int32_t lin_find_all(cuda_kernel *k, int32_t dtype, int n, const lin_function *list);
+/* Answers find() where the class knows the call's dtypes and the libraries are there. */
+int32_t lin_kernel(ndp_dev *dev, const ndp_call *like, int known,
+                   int32_t (*make)(cuda_kernel *, const ndp_call *), const ndp_kernel **out,
+                   char *why, size_t n);
 
 /* ---- operands ---- */
 lin_side lin_side_of(const ndp_view *v);
@@ -74,9 +87,18 @@ void lin_solver_work(const lin_job *j, const solver_job *s, uint64_t *most);
 /* Tells of failures, if they are to be told. n: of how many pivots. */
 int32_t lin_report(const lin_job *j, int32_t check, int64_t n, int32_t iteration);
 
-/* ---- small matrices ---- */
+/* ---- matrices in shared memory ---- */
+typedef enum { LIN_BY_WARP, LIN_BY_BLOCK, LIN_BY_LIBRARY } lin_way;
+/* Of a matrix and what is beside it: elements of the dtype, and bytes. */
+typedef struct {
+    int64_t elements, nbytes;
+} lin_room;
 int lin_is_small(int64_t rows, int64_t columns);
-/* elements: of the dtype in shared memory, in so many parts; integers: beside them. */
-int32_t lin_run_small(const lin_job *j, lin_small *p, int64_t elements, int64_t nbytes);
+lin_way lin_way_of(const lin_job *j, int64_t rows, int64_t columns, lin_room room);
+int32_t lin_run_shared(const lin_job *j, lin_way way, lin_small *p, lin_room room);
+/* By a block, as one step of several: what it says of each matrix goes to `info`. */
+int32_t lin_run_block(const lin_job *j, lin_small *p, lin_room room, CUdeviceptr info);
+/* The room that lin_block_qr takes for a matrix (m, n) and k columns of q; 0: r alone. */
+lin_room lin_block_qr_room(int64_t m, int64_t n, int64_t k);
 
 #endif

@@ -7,6 +7,11 @@
 #include <stdint.h>
 
 #define LIN_FN static __device__ __forceinline__
+#ifdef __CUDACC__
+#define LIN_UNROLL _Pragma("unroll")
+#else /* compiled for the host by tests */
+#define LIN_UNROLL
+#endif
 
 template <class R> struct alignas(2 * sizeof(R)) lin_pair {
     R re, im;
@@ -21,6 +26,13 @@ template <class R> struct lin_of<lin_pair<R>> {
     static constexpr bool is_complex = true;
 };
 #define LIN_R typename lin_of<T>::real
+
+template <class T> struct lin_precise { /* the dtype in double precision */
+    typedef double type;
+};
+template <class R> struct lin_precise<lin_pair<R>> {
+    typedef lin_pair<double> type;
+};
 
 /* Half an ulp of one twice; the least normal number. */
 template <class R> struct lin_limits;

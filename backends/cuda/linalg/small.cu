@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Batches of small matrices of one dtype, CUDA_DTYPE, a warp each; small.h describes the
  * parameters. */
+#include "linalg/eigh.cuh"
 #include "linalg/solve.cuh"
 #include "linalg/svd.cuh"
 #include "linalg/types.cuh"

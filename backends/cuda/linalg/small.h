@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Batches of small matrices: one warp has one matrix in shared memory, from the first element that
- * is read to the last result. For host C and device C++. */
+ * Batches of small matrices: one warp, or one block, has one matrix in shared memory, from the first
+ * element that is read to the last result. For host C and device C++. */
 #ifndef NDOCK_CUDA_LINALG_SMALL_H
 #define NDOCK_CUDA_LINALG_SMALL_H
 #include <stdint.h>
@@ -9,7 +9,9 @@ enum {
     LIN_SMALL = 32,       /* extents up to here are small */
     LIN_SMALL_SIDES = 32, /* right sides that are in shared memory at once */
     LIN_SMALL_WARPS = 4,  /* most warps of a block */
-    LIN_SMALL_SHARED = 48 << 10
+    LIN_SMALL_SHARED = 48 << 10,
+    LIN_BLOCK_ROWS = 128, /* extents up to here are a block's, if it has room for them */
+    LIN_BLOCK_THREADS = 256
 };
 
 /* Which elements are read or written; the others are zero. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Class SOLVE: systems of equations by LU, by factors, and triangular ones. */
-#include <stdio.h>
 #include "linalg/linalg.h"
 
 enum { ZEROS = LIN_F_OTHER, PIVOTS_BACK = LIN_F_OTHER2 };
@@ -110,12 +109,19 @@ static int32_t run_solve(lin_job *j)
     return status == NDP_OK ? lin_report(j, params_of(j)->check, p.n, 0) : status;
 }
 
-static int64_t sides_at_once(int64_t k)
+/* A warp has right sides in shared memory, a block has them in registers. */
+static lin_room room_of(const lin_job *j)
 {
-    return k < LIN_SMALL_SIDES ? k : LIN_SMALL_SIDES;
+    const ndp_view *b = sides_of(j->call);
+    const int right = j->call->op == NDP_OP_solve_triangular && params_of(j)->right;
+    const int64_t n = j->call->in[0].shape[1], k = b->shape[right ? 1 : 2];
+    if (!lin_is_small(n, n))
+        return (lin_room){n * LIN_PITCH(n), 48 + 2 * n * 4};
+    return (lin_room){(n + (k < LIN_SMALL_SIDES ? k : LIN_SMALL_SIDES)) * LIN_PITCH(n),
+                      32 + LIN_SMALL * 4};
 }
 
-static int32_t small_solve(lin_job *j)
+static int32_t shared_solve(lin_job *j, lin_way way)
 {
     const ndp_call *call = j->call;
     const int64_t n = call->in[0].shape[1], k = sides_of(call)->shape[2];
@@ -128,8 +134,7 @@ static int32_t small_solve(lin_job *j)
                    .packed = call->op == NDP_OP_lu_solve};
     if (p.packed)
         p.in[2] = lin_side_of(&call->in[2]);
-    int32_t status =
-        lin_run_small(j, &p, (n + sides_at_once(k)) * LIN_PITCH(n), 32 + LIN_SMALL * 4);
+    int32_t status = lin_run_shared(j, way, &p, room_of(j));
     return status == NDP_OK ? lin_report(j, params_of(j)->check, n, 0) : status;
 }
 
@@ -147,7 +152,7 @@ static lin_side operated(const lin_job *j, int32_t *conj, int32_t *upper)
     return turned ? lin_turned(a) : a;
 }
 
-static int32_t small_triangular(lin_job *j)
+static int32_t shared_triangular(lin_job *j, lin_way way)
 {
     const ndp_solve *s = params_of(j);
     const ndp_view *b = sides_of(j->call);
@@ -160,7 +165,7 @@ static int32_t small_triangular(lin_job *j)
                    .k = k,
                    .unit = s->unit_diagonal != 0};
     p.in[0] = operated(j, &p.conj, &p.upper);
-    int32_t status = lin_run_small(j, &p, (n + sides_at_once(k)) * LIN_PITCH(n), 32);
+    int32_t status = lin_run_shared(j, way, &p, room_of(j));
     return status == NDP_OK ? lin_report(j, s->check, n, 0) : status;
 }
 
@@ -251,9 +256,10 @@ static int32_t run_triangular(lin_job *j)
 
 /* ---- the class ---- */
 
-static int is_small(const ndp_call *call)
+static lin_way way_of(const lin_job *j)
 {
-    return lin_is_small(call->in[0].shape[1], call->in[0].shape[2]);
+    const ndp_view *a = &j->call->in[0];
+    return lin_way_of(j, a->shape[1], a->shape[2], room_of(j));
 }
 
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
@@ -261,7 +267,7 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     lin_job j;
     uint64_t work = 0;
     lin_begin(&j, base, NULL, call);
-    if (is_small(call))
+    if (way_of(&j) != LIN_BY_LIBRARY)
         return j.total;
     if (call->op == NDP_OP_solve_triangular) {
         triangular_plan p = {0};
@@ -281,33 +287,27 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     lin_job j;
-    const int small = is_small(call);
     lin_begin(&j, base, s, call);
+    const lin_way way = way_of(&j);
     if (call->op == NDP_OP_solve_triangular)
-        return small ? small_triangular(&j) : run_triangular(&j);
-    return small ? small_solve(&j) : run_solve(&j);
+        return way == LIN_BY_LIBRARY ? run_triangular(&j) : shared_triangular(&j, way);
+    return way == LIN_BY_LIBRARY ? run_solve(&j) : shared_solve(&j, way);
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    const int32_t dtype = like->in[0].dtype;
-    int32_t status = cuda_solver_make(k->dev);
+    const int triangular = like->op == NDP_OP_solve_triangular;
+    const lin_function list[] = {
+        {LIN_F_SMALL, "small", triangular ? "lin_triangular" : "lin_solve"},
+        {LIN_F_BLOCK, "block", triangular ? "lin_block_triangular" : "lin_block_solve"},
+        {LIN_F_MOVE, "large", "lin_move"},
+        {LIN_F_REPORT, "large", "lin_report"},
+        {LIN_F_EXAMINE, "large", "lin_examine"},
+        {ZEROS, "large", "lin_zeros"},
+        {PIVOTS_BACK, "large", "lin_pivots_back"}};
     k->base.run = run;
     k->base.scratch = scratch;
-    if (status == NDP_OK)
-        status = lin_find(k, LIN_F_SMALL, "small", dtype,
-                          like->op == NDP_OP_solve_triangular ? "lin_triangular" : "lin_solve");
-    if (status == NDP_OK)
-        status = lin_find(k, LIN_F_MOVE, "large", dtype, "lin_move");
-    if (status == NDP_OK)
-        status = lin_find(k, LIN_F_REPORT, "large", dtype, "lin_report");
-    if (status == NDP_OK)
-        status = lin_find(k, LIN_F_EXAMINE, "large", dtype, "lin_examine");
-    if (status == NDP_OK)
-        status = lin_find(k, ZEROS, "large", dtype, "lin_zeros");
-    if (status == NDP_OK)
-        status = lin_find(k, PIVOTS_BACK, "large", dtype, "lin_pivots_back");
-    return status;
+    return lin_find_all(k, like->in[0].dtype, (int)(sizeof list / sizeof *list), list);
 }
 
 static uint64_t dtypes(int32_t op)
@@ -319,14 +319,9 @@ static uint64_t dtypes(int32_t op)
 static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
 {
     const int32_t dtype = like->in[0].dtype;
-    if (!(dtypes(like->op) >> dtype & 1) || like->in[like->n_in - 1].dtype != dtype ||
-        like->out[0].dtype != dtype)
-        return cuda_unsupported(like, why, n);
-    if (cuda_solver_open() != NDP_OK) {
-        snprintf(why, n, "%s", cuda_solver_missing());
-        return NDP_ERR_UNSUPPORTED;
-    }
-    return cuda_kernel_get(dev, like, 0, make, out);
+    const int known = (dtypes(like->op) >> dtype & 1) && like->in[like->n_in - 1].dtype == dtype &&
+                      like->out[0].dtype == dtype;
+    return lin_kernel(dev, like, known, make, out, why, n);
 }
 
 const cuda_class cuda_solve = {.dtypes = dtypes, .find = find};

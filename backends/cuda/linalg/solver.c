@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * cuSOLVER and cuBLAS, opened when they are first wanted, and a device's handles. */
 #include "linalg/solver_table.h"
-#include <stdio.h>
 #include <stdlib.h>
 
 solver_functions cuda_solver_fn;
 blas_functions cuda_solver_blas;
-static pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
-static int32_t library_state = NDP_ERR_NOT_READY; /* under the lock until it is anything else */
 
 /* ---- the libraries ---- */
 
@@ -21,10 +18,8 @@ static int32_t library_state = NDP_ERR_NOT_READY; /* under the lock until it is 
 static int32_t version_text(const void *table, char *text, size_t n)
 {
     int v = 0;
-    if (((const solver_functions *)table)->cusolverGetVersion(&v) != 0)
-        v = 0;
-    snprintf(text, n, "%d.%d.%d", v / 1000, v % 1000 / 100, v % 100);
-    return NDP_OK;
+    const int result = ((const solver_functions *)table)->cusolverGetVersion(&v);
+    return cuda_version_text(result, v, text, n);
 }
 
 static int32_t open_solver(void)
@@ -77,21 +72,18 @@ static int32_t open_blas(void)
     return cuda_open_library(&library, &cuda_solver_blas);
 }
 
+static int32_t open_both(void)
+{
+    const int32_t status = open_solver();
+    return status == NDP_OK ? open_blas() : status;
+}
+
 int32_t cuda_solver_open(void)
 {
-    pthread_mutex_lock(&library_lock);
-    if (library_state == NDP_ERR_NOT_READY) {
-        const int there = open_solver() == NDP_OK && open_blas() == NDP_OK;
-        library_state = there ? NDP_OK : NDP_ERR_UNSUPPORTED;
-        if (!there)
-            cuda_host->log(cuda_host->ctx, NDP_LOG_WARN,
-                           "no cuSOLVER or cuBLAS, so linear algebra of GPUs is computed by the "
-                           "CPU; %s",
-                           INSTALL_SOLVER);
-    }
-    const int32_t status = library_state;
-    pthread_mutex_unlock(&library_lock);
-    return status;
+    static cuda_optional libraries = CUDA_OPTIONAL(
+        open_both, "no cuSOLVER or cuBLAS, so linear algebra of GPUs is computed by the "
+                   "CPU; " INSTALL_SOLVER);
+    return cuda_optional_open(&libraries);
 }
 
 const char *cuda_solver_missing(void)

@@ -34,6 +34,7 @@ typedef enum {
     SOLVER_GESVD,  /* a, w, u, v, info; v is the adjoint */
     SOLVER_GESVDP, /* the same, v as it is; *moved: by how much values may be off, 0 most times */
     SOLVER_TRSM,   /* a, b (m, n) */
+    SOLVER_GEMM,   /* u (m, n) = a b, or with trans op(a) b; k: the extent summed over */
     SOLVER_FUNCTIONS
 } solver_function;
 

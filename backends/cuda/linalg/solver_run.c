@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include "linalg/solver_table.h"
 
-enum { TRSM_WORK = 4 << 20 };
+enum { BLAS_WORK = 4 << 20 };
 
 static const solver_functions *const fn = &cuda_solver_fn;
 static const blas_functions *const blas = &cuda_solver_blas;
@@ -15,12 +15,12 @@ static const blas_functions *const blas = &cuda_solver_blas;
 /* ---- errors ---- */
 
 static const char *const function_names[SOLVER_FUNCTIONS] = {
-    [SOLVER_POTRF] = "cusolverDnXpotrf",  [SOLVER_GETRF] = "cusolverDnXgetrf",
-    [SOLVER_GETRS] = "cusolverDnXgetrs",  [SOLVER_GEQRF] = "cusolverDnXgeqrf",
-    [SOLVER_ORGQR] = "cusolverDnXorgqr",  [SOLVER_SYEVD] = "cusolverDnXsyevd",
-    [SOLVER_GEEV] = "cusolverDnXgeev",    [SOLVER_SYEV_BATCHED] = "cusolverDnXsyevBatched",
-    [SOLVER_TRSM] = "cublasXtrsm",        [SOLVER_GESVD] = "cusolverDnXgesvd",
-    [SOLVER_GESVDP] = "cusolverDnXgesvdp"};
+    [SOLVER_POTRF] = "cusolverDnXpotrf", [SOLVER_GETRF] = "cusolverDnXgetrf",
+    [SOLVER_GETRS] = "cusolverDnXgetrs", [SOLVER_GEQRF] = "cusolverDnXgeqrf",
+    [SOLVER_ORGQR] = "cusolverDnXorgqr", [SOLVER_SYEVD] = "cusolverDnXsyevd",
+    [SOLVER_GEEV] = "cusolverDnXgeev",   [SOLVER_SYEV_BATCHED] = "cusolverDnXsyevBatched",
+    [SOLVER_TRSM] = "cublasXtrsm",       [SOLVER_GEMM] = "cublasXgemmStridedBatched",
+    [SOLVER_GESVD] = "cusolverDnXgesvd", [SOLVER_GESVDP] = "cusolverDnXgesvdp"};
 
 static int32_t failed(const ndp_dev *dev, const solver_job *j, int r)
 {
@@ -127,18 +127,31 @@ static int find_work(const struct cuda_solver *s, const solver_job *j, room *r)
     case SOLVER_GETRS:
         return 0;
     case SOLVER_TRSM:
-        r->device = TRSM_WORK;
+    case SOLVER_GEMM:
+        r->device = BLAS_WORK;
         return 0;
     default:
         return eigen_work(s, j, r);
     }
 }
 
+static int is_blas(const solver_job *j)
+{
+    return j->function == SOLVER_TRSM || j->function == SOLVER_GEMM;
+}
+
+/* Whether all matrices are one call. */
+static int takes_batch(const solver_job *j)
+{
+    return j->function == SOLVER_SYEV_BATCHED || j->function == SOLVER_GEMM;
+}
+
 /* Functions of the old kind take sizes of 32 bits. */
 static int is_too_large(const solver_job *j)
 {
-    const int old = j->function == SOLVER_ORGQR || j->function == SOLVER_TRSM;
-    return old && (j->m > INT_MAX || j->n > INT_MAX || j->a.ld > INT_MAX || j->b.ld > INT_MAX);
+    const int old = j->function == SOLVER_ORGQR || is_blas(j);
+    return old && (j->m > INT_MAX || j->n > INT_MAX || j->a.ld > INT_MAX || j->b.ld > INT_MAX ||
+                   (takes_batch(j) && (j->count > INT_MAX || j->k > INT_MAX)));
 }
 
 /* Inside cuda_enter(). Sizes are asked for before run() finds out that the device was closed. */
@@ -224,6 +237,19 @@ static int run_trsm(const struct cuda_solver *s, const solver_job *j, int64_t i)
                                (int)j->b.ld);
 }
 
+static int run_gemm(const struct cuda_solver *s, const solver_job *j)
+{
+    static const float f[2][2] = {{1, 0}, {0, 0}};
+    static const double d[2][2] = {{1, 0}, {0, 0}};
+    const int wide = real_type(j->type);
+    const long long size = (long long)element_size(j->type);
+    return blas->gemm[j->type](s->blas, j->trans, 0, (int)j->m, (int)j->n, (int)j->k,
+                               wide ? (const void *)d[0] : f[0], pointer(&j->a, 0), (int)j->a.ld,
+                               j->a.step / size, pointer(&j->b, 0), (int)j->b.ld, j->b.step / size,
+                               wide ? (const void *)d[1] : f[1], pointer(&j->u, 0), (int)j->u.ld,
+                               j->u.step / size, (int)j->count);
+}
+
 static int run_one(const struct cuda_solver *s, solver_job *j, int64_t i, const room *r, void *host)
 {
     const int type = data_type(j->type);
@@ -253,6 +279,8 @@ static int run_one(const struct cuda_solver *s, solver_job *j, int64_t i, const 
         return run_svd(s, j, i, r, host);
     case SOLVER_TRSM:
         return run_trsm(s, j, i);
+    case SOLVER_GEMM:
+        return run_gemm(s, j);
     default:
         return run_eigen(s, j, i, r, host);
     }
@@ -260,7 +288,7 @@ static int run_one(const struct cuda_solver *s, solver_job *j, int64_t i, const 
 
 static int queue(const struct cuda_solver *s, solver_job *j, CUstream stream)
 {
-    const int64_t times = j->function == SOLVER_SYEV_BATCHED ? 1 : j->count;
+    const int64_t times = takes_batch(j) ? 1 : j->count;
     room r;
     int result = find_work(s, j, &r);
     if (result == 0 && r.device > j->work_bytes)
@@ -269,7 +297,7 @@ static int queue(const struct cuda_solver *s, solver_job *j, CUstream stream)
     if (r.host && !host)
         return SOLVER_ALLOC_FAILED;
     j->moved = 0;
-    if (result == 0 && j->function == SOLVER_TRSM) {
+    if (result == 0 && is_blas(j)) {
         result = blas->cublasSetStream_v2(s->blas, stream);
         if (result == 0)
             result = blas->cublasSetWorkspace_v2(s->blas, (void *)(uintptr_t)j->work, r.device);

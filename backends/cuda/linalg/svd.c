@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Class SVD. Of a wide matrix the adjoint is decomposed, whose factors are the adjoints. Larger
- * ones are decomposed by their polar factor (gesvdp), which is fastest but moves the values of
- * some that are nearly singular, and says so; these, and smaller ones, by their bidiagonal form
- * (gesvd): rotations (gesvdj) leave vectors that are orthogonal to 45 units only at 65 rows. */
-#include <stdio.h>
-#include "linalg/linalg.h"
+ * ones in single precision are svd_double.c's. Those in double precision are decomposed by their
+ * polar factor (gesvdp), which is fastest but moves the values of some that are nearly singular,
+ * and says so; these, and smaller ones, by their bidiagonal form (gesvd): rotations (gesvdj) leave
+ * vectors that are orthogonal to 45 units only at 65 rows. */
+#include "linalg/svd.h"
 
 /* The least extent from which on the polar factor is asked for. */
 static _Atomic int64_t polar_least = 256;
-
-typedef struct {
-    const ndp_view *u, *s, *vh; /* u, vh NULL: values alone */
-    int64_t m, n, k;            /* m >= n; columns of the left factor */
-    int32_t wide, adjoint;      /* adjoint: what there is of the right factor */
-    uint64_t bad, matrix, values, left, right;
-} svd_plan;
 
 static int32_t checks(const lin_job *j)
 {
     return ((const ndp_svd *)j->call->params)->check;
 }
 
-static void plan_svd(const lin_job *j, svd_plan *p)
+void lin_svd_plan(const lin_job *j, svd_plan *p)
 {
     const ndp_call *call = j->call;
     const int64_t rows = call->in[0].shape[1], columns = call->in[0].shape[2];
@@ -36,7 +29,7 @@ static void plan_svd(const lin_job *j, svd_plan *p)
     p->k = p->wide ? p->vh->shape[1] : p->u->shape[2];
 }
 
-static lin_side operand_of(const lin_job *j, const svd_plan *p)
+lin_side lin_svd_operand(const lin_job *j, const svd_plan *p)
 {
     const lin_side in = lin_side_of(&j->call->in[0]);
     return p->wide ? lin_turned(in) : in;
@@ -52,22 +45,47 @@ static lin_side right_of(const svd_plan *p)
     return p->wide ? lin_side_of(p->u) : lin_turned(lin_side_of(p->vh));
 }
 
+int32_t lin_svd_put_vectors(const lin_job *j, const svd_plan *p, int place, lin_moving m)
+{
+    m.from = lin_columns(lin_at(j, p->left), p->m, p->k);
+    m.to = left_of(p);
+    m.rows = p->m;
+    m.columns = p->k;
+    m.conj = p->wide;
+    int32_t status = lin_move(j, place, m);
+    m.from = lin_columns(lin_at(j, p->right), p->n, p->n);
+    m.to = right_of(p);
+    if (p->adjoint)
+        m.from = lin_turned(m.from);
+    m.rows = m.columns = p->n;
+    m.conj = p->wide == p->adjoint;
+    return status == NDP_OK ? lin_move(j, place, m) : status;
+}
+
 /* ---- by cuSOLVER ---- */
 
+static int is_polar(const svd_plan *p)
+{
+    return p->n >= atomic_load_explicit(&polar_least, memory_order_relaxed);
+}
+
+/* Asked for values alone, gesvdp of CUDA 13.0 gives wrong ones for 600 x 600 of f64, and refuses
+ * 1300 x 700, so it has room for vectors in any case. */
 static void plan_large(lin_job *j, svd_plan *p)
 {
-    plan_svd(j, p);
+    lin_svd_plan(j, p);
+    const int vectors = p->u || is_polar(p);
     p->bad = lin_take(j, j->count * (int64_t)sizeof(int32_t));
     p->matrix = lin_take(j, j->count * p->m * p->n * j->size);
     p->values = lin_take(j, j->count * p->n * j->real);
-    p->left = p->u ? lin_take(j, j->count * p->m * p->k * j->size) : p->matrix;
-    p->right = p->u ? lin_take(j, j->count * p->n * p->n * j->size) : p->matrix;
+    p->left = vectors ? lin_take(j, j->count * p->m * p->k * j->size) : p->matrix;
+    p->right = vectors ? lin_take(j, j->count * p->n * p->n * j->size) : p->matrix;
 }
 
 static solver_job solver_of(const lin_job *j, const svd_plan *p, solver_function function)
 {
     return (solver_job){.function = function,
-                        .vectors = p->u != NULL,
+                        .vectors = p->u != NULL || function == SOLVER_GESVDP,
                         .thin = p->k == p->n,
                         .m = p->m,
                         .n = p->n,
@@ -80,7 +98,7 @@ static solver_job solver_of(const lin_job *j, const svd_plan *p, solver_function
 
 static int32_t take_matrix(const lin_job *j, const svd_plan *p)
 {
-    lin_moving m = {.from = operand_of(j, p),
+    lin_moving m = {.from = lin_svd_operand(j, p),
                     .to = lin_columns(lin_at(j, p->matrix), p->m, p->n),
                     .rows = p->m,
                     .columns = p->n,
@@ -91,7 +109,7 @@ static int32_t take_matrix(const lin_job *j, const svd_plan *p)
 
 static int32_t decompose(const lin_job *j, svd_plan *p)
 {
-    const int polar = p->n >= atomic_load_explicit(&polar_least, memory_order_relaxed);
+    const int polar = is_polar(p);
     solver_job s = solver_of(j, p, polar ? SOLVER_GESVDP : SOLVER_GESVD);
     int32_t status = take_matrix(j, p);
     if (status == NDP_OK)
@@ -105,30 +123,13 @@ static int32_t decompose(const lin_job *j, svd_plan *p)
     return status == NDP_OK ? lin_solver_run(j, &s) : status;
 }
 
-static int32_t put_vectors(const lin_job *j, const svd_plan *p, lin_moving m)
-{
-    m.from = lin_columns(lin_at(j, p->left), p->m, p->k);
-    m.to = left_of(p);
-    m.rows = p->m;
-    m.columns = p->k;
-    m.conj = p->wide;
-    int32_t status = lin_move(j, LIN_F_MOVE, m);
-    m.from = lin_columns(lin_at(j, p->right), p->n, p->n);
-    m.to = right_of(p);
-    if (p->adjoint)
-        m.from = lin_turned(m.from);
-    m.rows = m.columns = p->n;
-    m.conj = p->wide == p->adjoint;
-    return status == NDP_OK ? lin_move(j, LIN_F_MOVE, m) : status;
-}
-
 static int32_t run_large(lin_job *j)
 {
     svd_plan p;
     plan_large(j, &p);
     int32_t status = lin_has_room(j);
     if (status == NDP_OK)
-        status = lin_examine(j, operand_of(j, &p), p.m, p.n, lin_at(j, p.bad));
+        status = lin_examine(j, lin_svd_operand(j, &p), p.m, p.n, lin_at(j, p.bad));
     if (status == NDP_OK)
         status = decompose(j, &p);
     lin_moving m = {.from = lin_columns(lin_at(j, p.values), p.n, 1),
@@ -141,7 +142,7 @@ static int32_t run_large(lin_job *j)
     if (status == NDP_OK)
         status = lin_move(j, LIN_F_MOVE_REAL, m);
     if (status == NDP_OK && p.u)
-        status = put_vectors(j, &p, m);
+        status = lin_svd_put_vectors(j, &p, LIN_F_MOVE, m);
     return status == NDP_OK ? lin_report(j, checks(j), p.n, 1) : status;
 }
 
@@ -150,8 +151,8 @@ static int32_t run_large(lin_job *j)
 static int32_t run_small(lin_job *j)
 {
     svd_plan q;
-    plan_svd(j, &q);
-    lin_small p = {.in = {operand_of(j, &q)},
+    lin_svd_plan(j, &q);
+    lin_small p = {.in = {lin_svd_operand(j, &q)},
                    .m = (int32_t)q.m,
                    .n = (int32_t)q.n,
                    .k = q.k,
@@ -166,11 +167,17 @@ static int32_t run_small(lin_job *j)
     const int64_t most = q.k > q.n ? q.k : q.n, v = q.u ? q.n * LIN_PITCH(q.n) : 0;
     const int64_t beside =
         LIN_SMALL / 2 * (24 + 4 * j->real + j->size) + LIN_SMALL * (j->real + 4) + 8 * 16;
-    int32_t status = lin_run_small(j, &p, most * LIN_PITCH(q.m) + v + LIN_SMALL, beside);
+    const lin_room room = {most * LIN_PITCH(q.m) + v + LIN_SMALL, beside};
+    int32_t status = lin_run_shared(j, LIN_BY_WARP, &p, room);
     return status == NDP_OK ? lin_report(j, checks(j), q.n, 1) : status;
 }
 
 /* ---- the class ---- */
+
+static int is_single(int32_t dtype)
+{
+    return dtype == NDP_F32 || dtype == NDP_C64;
+}
 
 static int is_small(const ndp_call *call)
 {
@@ -185,11 +192,13 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     lin_begin(&j, base, NULL, call);
     if (is_small(call))
         return j.total;
+    if (is_single(call->in[0].dtype))
+        return lin_svd_double_scratch(&j);
     plan_large(&j, &p);
     const solver_job direct = solver_of(&j, &p, SOLVER_GESVD),
                      polar = solver_of(&j, &p, SOLVER_GESVDP);
     lin_solver_work(&j, &direct, &work);
-    if (p.n >= atomic_load_explicit(&polar_least, memory_order_relaxed))
+    if (is_polar(&p))
         lin_solver_work(&j, &polar, &work);
     return j.total + work;
 }
@@ -198,7 +207,9 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     lin_job j;
     lin_begin(&j, base, s, call);
-    return is_small(call) ? run_small(&j) : run_large(&j);
+    if (is_small(call))
+        return run_small(&j);
+    return is_single(call->in[0].dtype) ? lin_svd_double_run(&j) : run_large(&j);
 }
 
 static void read_setting(void)
@@ -214,20 +225,18 @@ static void read_setting(void)
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
     const int32_t dtype = like->in[0].dtype, values = like->out[like->n_out == 3].dtype;
-    int32_t status = cuda_solver_make(k->dev);
+    const lin_function list[] = {{LIN_F_SMALL, "small", "lin_svd"},
+                                 {LIN_F_MOVE, "large", "lin_move"},
+                                 {LIN_F_REPORT, "large", "lin_report"},
+                                 {LIN_F_EXAMINE, "large", "lin_examine"}};
     read_setting();
     k->base.run = run;
     k->base.scratch = scratch;
+    int32_t status = lin_find_all(k, dtype, (int)(sizeof list / sizeof *list), list);
+    if (status == NDP_OK && is_single(dtype))
+        return lin_svd_double_find(k, dtype);
     if (status == NDP_OK)
-        status = lin_find(k, LIN_F_SMALL, "small", dtype, "lin_svd");
-    if (status == NDP_OK)
-        status = lin_find(k, LIN_F_MOVE, "large", dtype, "lin_move");
-    if (status == NDP_OK)
-        status = lin_find(k, LIN_F_REPORT, "large", dtype, "lin_report");
-    if (status == NDP_OK)
-        status = lin_find(k, LIN_F_EXAMINE, "large", dtype, "lin_examine");
-    if (status == NDP_OK)
-        status = lin_find(k, LIN_F_MOVE_REAL, "large", values, "lin_move");
+        status = lin_find(k, (lin_function){LIN_F_MOVE_REAL, "large", "lin_move"}, values);
     return status;
 }
 
@@ -239,14 +248,9 @@ static uint64_t dtypes(int32_t op)
 static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
 {
     const int32_t dtype = like->in[0].dtype;
-    const int32_t real = dtype == NDP_F32 || dtype == NDP_C64 ? NDP_F32 : NDP_F64;
-    if (!(dtypes(like->op) >> dtype & 1) || like->out[like->n_out == 3].dtype != real)
-        return cuda_unsupported(like, why, n);
-    if (cuda_solver_open() != NDP_OK) {
-        snprintf(why, n, "%s", cuda_solver_missing());
-        return NDP_ERR_UNSUPPORTED;
-    }
-    return cuda_kernel_get(dev, like, 0, make, out);
+    const int32_t real = is_single(dtype) ? NDP_F32 : NDP_F64;
+    const int known = (dtypes(like->op) >> dtype & 1) && like->out[like->n_out == 3].dtype == real;
+    return lin_kernel(dev, like, known, make, out, why, n);
 }
 
 const cuda_class cuda_svd = {.dtypes = dtypes, .find = find};

@@ -6,6 +6,8 @@
 #include <string.h>
 #include "host/backend.h"
 #include "sort/cub.h"
+#include "sort/order.h"
+#include "sort/small.h"
 #include "walk/plan.h"
 
 enum { SMALL, KEYS, RESULTS, LOAD, STORE, COUNT, SCAN, RESTORE };
@@ -185,6 +187,8 @@ static void set_params(sort_run *r)
     p->positions = positions ? cuda_ptr(positions) : 0;
     p->n = (uint64_t)r->plan.n;
     p->k = (uint64_t)r->plan.k;
+    p->first =
+        call->op == NDP_OP_order_statistics ? (uint64_t)((const ndp_sort *)call->params)->first : 0;
     p->flip = ((const ndp_sort *)call->params)->descending ? UINT64_MAX : 0;
     p->stride = a->stride[last];
     p->values_stride = values ? values->stride[last] : 0;
@@ -205,7 +209,7 @@ static int32_t launch(sort_run *r, int function, uint32_t blocks, uint32_t threa
     return cuda_launch(r->k, r->k->function[function], r->stream, blocks, threads, 0, &r->params);
 }
 
-static int32_t run_small(sort_run *r)
+static int32_t run_small(sort_run *r, CUfunction f)
 {
     sort_params *p = &r->params;
     uint32_t word_nbytes = p->nbytes <= 4 ? 8 : p->nbytes == 8 ? 16 : 24;
@@ -215,9 +219,26 @@ static int32_t run_small(sort_run *r)
     p->together = p->padded < SORT_SMALL_LEAST ? SORT_SMALL_LEAST / p->padded : 1;
     uint32_t count = p->padded * p->together, threads = count / 2 < 1024 ? count / 2 : 1024;
     uint64_t blocks = (p->rows.size + p->together - 1) / p->together;
-    return cuda_launch(r->k, r->k->function[SMALL], r->stream,
-                       (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX), threads,
-                       count * word_nbytes, p);
+    return cuda_launch(r->k, f, r->stream, (uint32_t)(blocks < INT32_MAX ? blocks : INT32_MAX),
+                       threads, count * word_nbytes, p);
+}
+
+int32_t cuda_sort_small(const cuda_kernel *k, CUfunction f, ndp_stream *s, const ndp_call *call)
+{
+    sort_run r = {.k = k, .stream = s, .call = call};
+    plan_make(&r.plan, call);
+    set_params(&r);
+    return run_small(&r, f);
+}
+
+int32_t cuda_sort_small_find(const cuda_kernel *k, int32_t dtype, CUfunction *out)
+{
+    const int64_t nbytes = ndp_dtype_size(dtype);
+    return cuda_function(k->dev, CUDA_MODULE_sort_ANY,
+                         nbytes <= 4   ? "sort_small_4"
+                         : nbytes == 8 ? "sort_small_8"
+                                       : "sort_small_16",
+                         out);
 }
 
 static int32_t radix_sort(sort_run *r, const sort_pass *pass)
@@ -348,7 +369,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
         return NDP_OK;
     set_params(&r);
     if (r.plan.kind == PLAN_SMALL)
-        return run_small(&r);
+        return run_small(&r, r.k->function[SMALL]);
     if ((status = plan_temp(&r.plan, r.k)) != NDP_OK)
         return status;
     for (int64_t row = 0; row < r.plan.rows && status == NDP_OK; row += r.plan.rows_at_once) {
@@ -365,12 +386,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     static const char *const names[] = {
         NULL,         "sort_keys",          "sort_results",      "sort_load",
         "sort_store", "sort_count_special", "sort_scan_special", "sort_restore_special"};
-    int64_t nbytes = ndp_dtype_size(like->in[0].dtype);
-    int32_t status = cuda_function(k->dev, CUDA_MODULE_sort_ANY,
-                                   nbytes <= 4   ? "sort_small_4"
-                                   : nbytes == 8 ? "sort_small_8"
-                                                 : "sort_small_16",
-                                   &k->function[SMALL]);
+    int32_t status = cuda_sort_small_find(k, like->in[0].dtype, &k->function[SMALL]);
     k->base.run = run;
     k->base.scratch = scratch;
     for (int i = KEYS; i <= RESTORE && status == NDP_OK; i++)
@@ -378,11 +394,29 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     return status;
 }
 
-static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
+static uint64_t dtypes(int32_t op)
 {
-    (void)why;
-    (void)n;
-    return cuda_kernel_get(dev, like, 0, make, out);
+    switch (op) {
+    case NDP_OP_sort:
+    case NDP_OP_argsort:
+    case NDP_OP_topk:
+    case NDP_OP_order_statistics:
+    case NDP_OP_partition:
+    case NDP_OP_argpartition:
+        return cuda_domain_dtypes(op);
+    default:
+        return 0;
+    }
 }
 
-const cuda_class cuda_sorts = {.dtypes = cuda_domain_dtypes, .find = find};
+static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
+{
+    if (!dtypes(like->op))
+        return cuda_unsupported(like, why, n);
+    return like->op == NDP_OP_order_statistics || like->op == NDP_OP_partition ||
+                   like->op == NDP_OP_argpartition
+               ? cuda_order_find(dev, like, out, why, n)
+               : cuda_kernel_get(dev, like, 0, make, out);
+}
+
+const cuda_class cuda_sorts = {.dtypes = dtypes, .find = find};

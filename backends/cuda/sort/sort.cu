@@ -128,8 +128,8 @@ template <class W> static __device__ __forceinline__ void small_rows(const sort_
         for (uint32_t e = threadIdx.x; e < count; e += blockDim.x) {
             uint32_t i = e & (p.padded - 1);
             uint64_t row = first + e / p.padded;
-            if (i < p.k && row < p.rows.size)
-                write_result(p, place_of(p, row), i, W::position(w[e]));
+            if (i >= p.first && i - p.first < p.k && row < p.rows.size)
+                write_result(p, place_of(p, row), i - p.first, W::position(w[e]));
         }
         __syncthreads();
     }

@@ -23,8 +23,8 @@ typedef enum {
 typedef struct {
     cuda_walk rows;
     uint64_t a, values, positions;
-    uint64_t n, k; /* of a row: elements, and how many of the first are wanted */
-    uint64_t flip; /* all ones for descending order */
+    uint64_t n, k, first; /* of a row: elements, and how many are wanted, from which on */
+    uint64_t flip;        /* all ones for descending order */
     int64_t stride, values_stride, positions_stride;
     int32_t dtype, nbytes;
     int64_t row_stride[CUDA_WALK_NDIM], row_values_stride[CUDA_WALK_NDIM],
