@@ -15,8 +15,8 @@ enum { LANES, KEYS, SEGMENTS, ROW_SEGMENTS, CLEAR, WINNERS, ROWS };
 
 typedef struct {
     int by_lanes;
-    int64_t vectors; /* 0: rows are not moved in vectors */
-    int is_set;      /* they are, and without a sort */
+    int64_t vectors;         /* 0: rows are not moved in vectors */
+    int is_set;              /* they are, and without a sort */
     uint64_t items, bad_key; /* sorted: see scatter_params */
     int key_bits, wide_keys, wide_order;
     cuda_cub_kind kind;
@@ -195,7 +195,8 @@ static int32_t launch_rows(const cuda_kernel *k, int function, ndp_stream *s, ui
 {
     uint64_t blocks = (warps * 32 + SCATTER_ROW_THREADS - 1) / SCATTER_ROW_THREADS;
     uint32_t pieces = (p->vectors + 31) / 32;
-    return cuda_launch_2d(k, k->function[function], s, (uint32_t)(blocks < 1 << 20 ? blocks : 1 << 20),
+    return cuda_launch_2d(k, k->function[function], s,
+                          (uint32_t)(blocks < 1 << 20 ? blocks : 1 << 20),
                           pieces < 65535 ? pieces : 65535, SCATTER_ROW_THREADS, 0, p);
 }
 
@@ -206,7 +207,8 @@ static int32_t run_set_rows(const cuda_kernel *k, ndp_stream *s, const ndp_call 
     int32_t status =
         cuda_launch(k, k->function[CLEAR], s, blocks_for((uint64_t)p->extent), CUDA_THREADS, 0, p);
     if (status == NDP_OK)
-        status = cuda_launch(k, k->function[WINNERS], s, blocks_for((uint64_t)p->k), CUDA_THREADS, 0, p);
+        status =
+            cuda_launch(k, k->function[WINNERS], s, blocks_for((uint64_t)p->k), CUDA_THREADS, 0, p);
     uint64_t warps = ((uint64_t)p->k + SCATTER_ROW_UNROLL - 1) / SCATTER_ROW_UNROLL;
     return status == NDP_OK ? launch_rows(k, ROWS, s, warps, p) : status;
 }
@@ -257,11 +259,13 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
 #define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [id] = #NAME,
 #include <ndock/dtype.def>
     };
-    static const char *const names[] = {
-        [LANES] = "scatter_lanes_%s",       [KEYS] = "scatter_keys",
-        [SEGMENTS] = "scatter_segments_%s", [ROW_SEGMENTS] = "scatter_row_segments_%s",
-        [CLEAR] = "scatter_clear",          [WINNERS] = "scatter_winners",
-        [ROWS] = "scatter_rows"};
+    static const char *const names[] = {[LANES] = "scatter_lanes_%s",
+                                        [KEYS] = "scatter_keys",
+                                        [SEGMENTS] = "scatter_segments_%s",
+                                        [ROW_SEGMENTS] = "scatter_row_segments_%s",
+                                        [CLEAR] = "scatter_clear",
+                                        [WINNERS] = "scatter_winners",
+                                        [ROWS] = "scatter_rows"};
     char name[64];
     int32_t status = NDP_OK;
     k->base.run = run;

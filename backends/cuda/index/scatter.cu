@@ -199,8 +199,8 @@ template <class S> union row_vector {
 /* The rows of the segment that begins at the i-th of the sorted items, added up in order: a lane
  * reads the number of one row for all, and several rows are under way at once. */
 template <int DTYPE>
-static __device__ __forceinline__ void row_segment(const scatter_params &p, uint64_t i, uint64_t key,
-                                                   uint32_t v)
+static __device__ __forceinline__ void row_segment(const scatter_params &p, uint64_t i,
+                                                   uint64_t key, uint32_t v)
 {
     typedef typename element<DTYPE>::stored S;
     const int U = SCATTER_SEGMENT_UNROLL, N = 16 / sizeof(S);
@@ -291,7 +291,8 @@ extern "C" __global__ void __launch_bounds__(SCATTER_ROW_THREADS)
 #pragma unroll
             for (int u = 0; u < U; u++)
                 if (v < p.vectors && first + u < (uint64_t)p.k)
-                    x[u] = ((const uint4 *)p.source)[(int64_t)(first + u) * p.source_row_vectors + v];
+                    x[u] =
+                        ((const uint4 *)p.source)[(int64_t)(first + u) * p.source_row_vectors + v];
 #pragma unroll
             for (int u = 0; u < U; u++) {
                 int64_t to = __shfl_sync(0xffffffffu, mine, u);

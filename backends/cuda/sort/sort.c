@@ -8,7 +8,7 @@
 #include "sort/cub.h"
 #include "walk/plan.h"
 
-enum { SMALL, KEYS, RESULTS, LOAD, STORE, COUNT, SCAN, RESTORE };
+enum { SMALL, KEYS, RESULTS, LOAD, STORE, COUNT, SCAN, RESTORE, TOPK };
 #define ROWS_AT_ONCE ((int64_t)1 << 26) /* elements of rows that are sorted as one */
 #define WHOLE_DEVICE ((int64_t)1 << 20) /* a row that is worth sorts of its own */
 
@@ -143,6 +143,8 @@ static int32_t plan_temp(sort_plan *p, const cuda_kernel *k)
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 {
     sort_plan p;
+    if (cuda_topk_fits(call))
+        return cuda_topk_scratch(call);
     plan_make(&p, call);
     if (p.kind == PLAN_SMALL || plan_temp(&p, (const cuda_kernel *)base) != NDP_OK)
         return p.total; /* run() reports what is the matter */
@@ -347,6 +349,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     if (r.plan.rows == 0 || r.plan.k == 0)
         return NDP_OK;
     set_params(&r);
+    if (cuda_topk_fits(call))
+        return cuda_topk_run(r.k, r.k->function[TOPK], s, call, &r.params);
     if (r.plan.kind == PLAN_SMALL)
         return run_small(&r);
     if ((status = plan_temp(&r.plan, r.k)) != NDP_OK)
@@ -364,7 +368,8 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
     static const char *const names[] = {
         NULL,         "sort_keys",          "sort_results",      "sort_load",
-        "sort_store", "sort_count_special", "sort_scan_special", "sort_restore_special"};
+        "sort_store", "sort_count_special", "sort_scan_special", "sort_restore_special",
+        "sort_topk"};
     int64_t nbytes = ndp_dtype_size(like->in[0].dtype);
     int32_t status = cuda_function(k->dev, CUDA_MODULE_sort_ANY,
                                    nbytes <= 4   ? "sort_small_4"
@@ -373,7 +378,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
                                    &k->function[SMALL]);
     k->base.run = run;
     k->base.scratch = scratch;
-    for (int i = KEYS; i <= RESTORE && status == NDP_OK; i++)
+    for (int i = KEYS; i <= TOPK && status == NDP_OK; i++)
         status = cuda_function(k->dev, CUDA_MODULE_sort_ANY, names[i], &k->function[i]);
     return status;
 }
