@@ -17,8 +17,9 @@ static nd_status padded_shape(const nd_array *a, const int64_t *before, const in
     return ND_OK;
 }
 
-/* The margins of `whole` around its part `middle`: first those of axis 0, as long as the others are, then
- * those of axis 1 within what is left. Fills of a few lines cost little beside one of everything. */
+/* The margins of `whole` around its part `middle`: first those of axis 0, as long as the others
+ * are, then those of axis 1 within what is left. Fills of a few lines cost little beside one of
+ * everything. */
 static nd_status fill_margins(const nd_array *whole, const int64_t *before, const int64_t *extent,
                               nd_scalar value)
 {

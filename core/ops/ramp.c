@@ -187,8 +187,8 @@ nd_status nd_meshgrid(int n, const nd_array *const *arrays, int ij, nd_array **o
     return ND_OK;
 }
 
-/* Which elements stay depends on column - row alone: a mask of one row and one column that stands for all of
- * them, each row one place further back in it. The corner (m-1, 0) comes first. */
+/* Which elements stay depends on column - row alone: a mask of one row and one column that stands
+ * for all of them, each row one place further back in it. The corner (m-1, 0) comes first. */
 static nd_status diagonal_mask(nd_op compare, nd_device *device, int64_t m, int64_t n, int64_t k,
                                nd_array **keep)
 {

@@ -2,8 +2,8 @@
  * Elements moved along their axis, what leaves at one end entering at the other. */
 #include "core/ops/ops.h"
 
-/* Copies a to r, moved by shift[d], from 0 to the extent, along each axis from d on: each axis is cut in two
- * where it wraps, so that every element is moved once. */
+/* Copies a to r, moved by shift[d], from 0 to the extent, along each axis from d on: each axis is
+ * cut in two where it wraps, so that every element is moved once. */
 static nd_status roll_pieces(const nd_array *a, const nd_array *r, int d, const int64_t *shift)
 {
     nd_array *from = NULL, *to = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Quicksort of 32-bit keys in vectors, for the levels that have them. A pivot deals a run out to another
- * buffer, low keys from the left and high ones from the right, until 64 are left, which fit registers
- * and a network sorts. Equal keys are alike, so it need not be stable.
+ * Quicksort of 32-bit keys in vectors, for the levels that have them. A pivot deals a run out to
+ * another buffer, low keys from the left and high ones from the right, until 64 are left, which fit
+ * registers and a network sorts. Equal keys are alike, so it need not be stable.
  *
- * Sources: the partition by compression follows Bramas, A novel hybrid quicksort algorithm vectorized
- * using AVX-512, IJACSA 8(10), 2017; the network of 19 exchanges is Knuth's, The Art of Computer
- * Programming 3, 5.3.4; bitonic merging is Batcher's, AFIPS 1968. */
+ * Sources: the partition by compression follows Bramas, A novel hybrid quicksort algorithm
+ * vectorized using AVX-512, IJACSA 8(10), 2017; the network of 19 exchanges is Knuth's, The Art of
+ * Computer Programming 3, 5.3.4; bitonic merging is Batcher's, AFIPS 1968. */
 #ifndef NDOCK_CPU_SORT_QUICK_H
 #define NDOCK_CPU_SORT_QUICK_H
 #if defined(__AVX2__)
@@ -173,9 +173,9 @@ static void quick_prepare(void)
 }
 #endif
 
-/* Deals out the keys of a vector that are among `valid` lanes: those below the pivot go to *left on, the
- * others end before *right. Between the two there is room for all that is yet to come, in whole
- * vectors, so what a store leaves beyond its keys is written over later, or is the same. */
+/* Deals out the keys of a vector that are among `valid` lanes: those below the pivot go to *left
+ * on, the others end before *right. Between the two there is room for all that is yet to come, in
+ * whole vectors, so what a store leaves beyond its keys is written over later, or is the same. */
 QUICK_FN void quick_deal(const uint32_t *from, unsigned valid, uint32_t pivot, uint32_t **left,
                          uint32_t **right)
 {
@@ -210,8 +210,8 @@ QUICK_FN void quick_deal(const uint32_t *from, unsigned valid, uint32_t pivot, u
 #endif
 }
 
-/* Keys below the pivot to the left of `to`, the others to the right; how many are below. More than a
- * leaf of them. */
+/* Keys below the pivot to the left of `to`, the others to the right; how many are below. More than
+ * a leaf of them. */
 static int64_t quick_partition(const uint32_t *from, int64_t n, uint32_t pivot, uint32_t *to)
 {
     const unsigned all = (1u << QUICK_LANES) - 1;

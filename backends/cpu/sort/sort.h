@@ -56,7 +56,8 @@ typedef struct {
     void (*between)(const uint64_t *keys, int64_t n, uint64_t low, uint64_t high, uint64_t *inside,
                     sort_between *counts);
     void (*network[9])(void *keys, int64_t n); /* by key width: sorts SORT_LANES interleaved rows */
-    /* Sorts n keys of 32 bits, with room for as many in spare; NULL where vectors lack what it needs. */
+    /* Sorts n keys of 32 bits, with room for as many in spare; NULL where vectors lack what it
+     * needs. */
     void (*quick)(void *keys, void *spare, int64_t n);
 } sort_table;
 extern const sort_table sort_table_of_baseline, sort_table_of_avx2, sort_table_of_avx512;

@@ -187,7 +187,8 @@ template <int DTYPE> static __device__ __forceinline__ void segments(const scatt
     }
 }
 
-/* ---- rows of 16-byte vectors, 32 beside each other; piece blockIdx.y of a row and its likes ---- */
+/* ---- rows of 16-byte vectors, 32 beside each other; piece blockIdx.y of a row and its likes ----
+ */
 
 /* A vector as elements. */
 template <class S> union row_vector {

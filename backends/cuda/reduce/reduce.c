@@ -174,8 +174,8 @@ static void plan_col(reduce_plan *r, int kind, int64_t V, int sm_count)
         kind == VAR || kind == LOGSUMEXP ? BLOCKS_AT_ONCE - 1 : BLOCKS_AT_ONCE);
 }
 
-/* Rows of few results that follow each other without a gap: how many of them make one that a block of "col" takes
- * well. 1: none. Positions would be numbered anew. */
+/* Rows of few results that follow each other without a gap: how many of them make one that a block
+ * of "col" takes well. 1: none. Positions would be numbered anew. */
 static int64_t fold_of(const ndp_view *in, const reduce_params *p, int kind, int64_t V)
 {
     int64_t width = p->n_kept == 1 ? in->shape[0] : 0, fold = 32;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Cumulative sums and products, for all dtypes. A block goes along a line tile by tile ("vec" by
- * vectors, "row" by elements; "pass" tiles of one line in many blocks), each warp over a dense part of the tile; or each thread goes along a
- * line of its own ("col"). The order in which states are merged follows from the parameters alone.
- */
+ * vectors, "row" by elements; "pass" tiles of one line in many blocks), each warp over a dense part
+ * of the tile; or each thread goes along a line of its own ("col"). The order in which states are
+ * merged follows from the parameters alone. */
 #include "reduce/scan.h"
 #include "reduce/sums.cuh"
 

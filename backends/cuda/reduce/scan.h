@@ -21,8 +21,8 @@ typedef struct {
     int32_t totals_only; /* the first of the two readings */
     int32_t chunks, ndim;
     int32_t out_nbytes, out_is_bool;
-    /* "pass": scratch begins with the number of tiles taken, then has u32 flags of all lines' tiles and
-     * groups; their states lie at states. */
+    /* "pass": scratch begins with the number of tiles taken, then has u32 flags of all lines' tiles
+     * and groups; their states lie at states. */
     uint64_t states, tiles, groups;
     line_dim dim[LINE_MAX_NDIM]; /* of the lines, innermost first */
 } scan_params;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Running sums of long dense lines in one reading. A block takes the next tile, says its sum as soon
- * as it is known, and waits for what lies in front: the sums of the earlier tiles of its group, one
- * a thread, and the sum of everything before the group, which the last tile of each group says.
- * Blocks take tiles in order, so whoever is waited for has begun. Which sums are merged with which
- * follows from the parameters alone, unlike where a block takes whatever its neighbours know already
- * (Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back, NVIDIA 2016). */
+ * Running sums of long dense lines in one reading. A block takes the next tile, says its sum as
+ * soon as it is known, and waits for what lies in front: the sums of the earlier tiles of its
+ * group, one a thread, and the sum of everything before the group, which the last tile of each
+ * group says. Blocks take tiles in order, so whoever is waited for has begun. Which sums are merged
+ * with which follows from the parameters alone, unlike where a block takes whatever its neighbours
+ * know already (Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back,
+ * NVIDIA 2016). */
 #ifndef NDOCK_CUDA_SCAN_PASS_CUH
 #define NDOCK_CUDA_SCAN_PASS_CUH
 

@@ -147,7 +147,8 @@ LINE_FN int prod_power(double exponent)
 template <class T> struct prod_float {
     typedef T element, result;
     typedef prod_parts state;
-    /* The product of four singles neither overflows nor underflows in double, so that it is settled once. */
+    /* The product of four singles neither overflows nor underflows in double, so that it is settled
+     * once. */
     static constexpr bool has_run = sizeof(T) <= 4;
     template <int N> LINE_FN state run(const T *x)
     {

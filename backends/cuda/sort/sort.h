@@ -40,7 +40,8 @@ typedef struct {
     int32_t wide_keys, wide_order, key_bits;
     /* of values sorted without positions: one row, its zeros and NaNs */
     uint64_t flag, counts, per_part; /* flag: i32, set if there are any */
-    /* topk by selection: rows of n words (0: of the elements); the first k of each chunk (0: the results) */
+    /* topk by selection: rows of n words (0: of the elements); the first k of each chunk (0: the
+     * results) */
     uint64_t words, found;
     uint32_t chunks;
     int32_t as_f32; /* keys are floats, which keep their zeros */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * topk of few elements by selection: a block finds the first k of each chunk of a row, then others the
- * first k of what those found, until one chunk is left. */
+ * topk of few elements by selection: a block finds the first k of each chunk of a row, then others
+ * the first k of what those found, until one chunk is left. */
 #include "host/backend.h"
 #include "sort/sort.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The first k of a chunk of a row, without sorting the rest: a digit at a time, counts tell which words
- * can be among them, until few enough are left for a network. Words are keys with positions below
- * them, so that all are different. */
+ * The first k of a chunk of a row, without sorting the rest: a digit at a time, counts tell which
+ * words can be among them, until few enough are left for a network. Words are keys with positions
+ * below them, so that all are different. */
 #ifndef NDOCK_CUDA_SORT_TOPK_CUH
 #define NDOCK_CUDA_SORT_TOPK_CUH
 
@@ -29,8 +29,8 @@ static __device__ __forceinline__ void topk_count(topk_counts &c, bool counts, u
 #endif
 }
 
-/* By the first warp: in which digit the last wanted word is, and how many come before those with it. In the
- * first round no more are wanted than there are. */
+/* By the first warp: in which digit the last wanted word is, and how many come before those with
+ * it. In the first round no more are wanted than there are. */
 static __device__ __forceinline__ void topk_choose(topk_counts &c, uint32_t k, bool first)
 {
     const int EACH = TOPK_DIGITS / 32;
