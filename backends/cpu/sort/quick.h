@@ -11,6 +11,7 @@
 #if defined(__AVX2__)
 #include <immintrin.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <string.h>
 
 #define QUICK_LEAF 64 /* keys: eight vectors */
