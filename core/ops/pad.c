@@ -54,7 +54,7 @@ static nd_status pad_constant(const nd_array *a, const int64_t *before, const in
 {
     nd_array *r = NULL, *middle = NULL;
     nd_status status;
-    bool margins = a->size >= PAD_MARGINS / nd_dtype_size(a->dtype);
+    bool margins = a->size >= PAD_MARGINS / (int64_t)nd_dtype_size(a->dtype);
     if (margins)
         ND_RETURN_IF(nd__array_alloc("pad", a->storage->device, a->dtype, a->ndim, shape, &r));
     else

@@ -37,7 +37,7 @@ static int quota_2(const char *folder)
 {
     char path[PATH_BYTES + 32], text[64];
     long long quota = 0, period = 0;
-    snprintf(path, sizeof path, "%s/cpu.max", folder);
+    (void)snprintf(path, sizeof path, "%s/cpu.max", folder);
     return read_file(path, text, sizeof text) && sscanf(text, "%lld %lld", &quota, &period) == 2
                ? processors(quota, period)
                : 0;
@@ -59,9 +59,9 @@ static int least_quota(const char *root, const char *below, int (*quota)(const c
 {
     char folder[PATH_BYTES];
     size_t base = strlen(root);
-    if (base + strlen(below) >= sizeof folder)
+    int length = snprintf(folder, sizeof folder, "%s%s", root, below);
+    if (length < 0 || length >= (int)sizeof folder)
         return 0;
-    snprintf(folder, sizeof folder, "%s%s", root, below);
     int n = quota(folder);
     for (size_t end = strlen(folder); end-- > base;)
         if (folder[end] == '/') {
