@@ -22,70 +22,10 @@
 #define ND_U uint32_t
 #define ND_BITS 16
 #include "elementwise/loops_tmpl.h"
-/* Quotients in double, which no processor lacks in vectors: they are exact enough, for the distance
- * of a quotient that is not whole from the next integer is at least 1/|b|, far more than rounding
- * moves it. */
-EW_INLINE int32_t floor_quotient(int32_t a, int32_t b)
-{
-    int32_t by = (b == 0) | (b == -1) ? 1 : b; /* by -1 the least would leave the range */
-    double q = (double)a / (double)by;
-    int32_t down = (int32_t)q;
-    down -= q < (double)down;
-    int32_t negated = (int32_t)(0u - (uint32_t)a);
-    return b == 0 ? 0 : b == -1 ? negated : down;
-}
-#ifdef __AVX2__
-EW_INLINE __m128i floor_quotients(__m128i a, __m128i b)
-{
-    __m256d q = _mm256_div_pd(_mm256_cvtepi32_pd(a), _mm256_cvtepi32_pd(b));
-    return _mm256_cvttpd_epi32(_mm256_floor_pd(q));
-}
-/* Eight at a time, by floor_quotient's rules; the least over -1 leaves the range and wraps. */
-EW_INLINE __m256i floor_quotients_8(__m256i a, __m256i b)
-{
-    const __m256i zero = _mm256_setzero_si256();
-    __m256i none = _mm256_cmpeq_epi32(b, zero);
-    __m256i turns = _mm256_cmpeq_epi32(b, _mm256_set1_epi32(-1));
-    __m256i by = _mm256_sub_epi32(b, none); /* 1 for 0 */
-    __m128i low = floor_quotients(_mm256_castsi256_si128(a), _mm256_castsi256_si128(by));
-    __m128i high = floor_quotients(_mm256_extracti128_si256(a, 1), _mm256_extracti128_si256(by, 1));
-    __m256i q = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
-    q = _mm256_blendv_epi8(q, _mm256_sub_epi32(zero, a), turns);
-    return _mm256_andnot_si256(none, q);
-}
-#endif
-
-EW_INLINE void divide_i32(char *const *p, int64_t n, int remainder)
-{
-    const int32_t *a = (const int32_t *)p[0], *b = (const int32_t *)p[1];
-    int32_t *out = (int32_t *)p[2];
-    int64_t i = 0;
-#ifdef __AVX2__
-    for (; i + 8 <= n; i += 8) {
-        __m256i x = _mm256_loadu_si256((const __m256i *)(a + i));
-        __m256i y = _mm256_loadu_si256((const __m256i *)(b + i)), q = floor_quotients_8(x, y);
-        __m256i none = _mm256_cmpeq_epi32(y, _mm256_setzero_si256());
-        __m256i left = _mm256_sub_epi32(x, _mm256_mullo_epi32(q, y));
-        q = remainder ? _mm256_andnot_si256(none, left) : q;
-        _mm256_storeu_si256((__m256i *)(out + i), q);
-    }
-#endif
-    for (; i < n; i++) {
-        uint32_t q = (uint32_t)floor_quotient(a[i], b[i]),
-                 left = (uint32_t)a[i] - q * (uint32_t)b[i];
-        out[i] = remainder ? (b[i] == 0 ? 0 : (int32_t)left) : (int32_t)q;
-    }
-}
-static void floor_divide_i32_loop(char *const *p, int64_t n)
-{
-    divide_i32(p, n, 0);
-}
-static void remainder_i32_loop(char *const *p, int64_t n)
-{
-    divide_i32(p, n, 1);
-}
-#define EW_OVERRIDE_floor_divide ND_EXPAND_BY(floor_divide_i32_loop)
-#define EW_OVERRIDE_remainder ND_EXPAND_BY(remainder_i32_loop)
+static void divide_i32(char *const *p, int64_t n);
+static void remain_i32(char *const *p, int64_t n);
+#define EW_OVERRIDE_floor_divide ND_EXPAND_BY(divide_i32)
+#define EW_OVERRIDE_remainder ND_EXPAND_BY(remain_i32)
 #define EW_DTYPE i32
 #define EW_KIND EW_KIND_INT
 #define ND_T int32_t
@@ -94,6 +34,57 @@ static void remainder_i32_loop(char *const *p, int64_t n)
 #include "elementwise/loops_tmpl.h"
 #undef EW_OVERRIDE_floor_divide
 #undef EW_OVERRIDE_remainder
+
+/* Quotients in double, eight at a time, where there are vectors of them: they are exact enough, for
+ * the distance of a quotient that is not whole from the next integer is at least 1/|b|, far more
+ * than rounding moves it. */
+#ifdef __AVX2__
+EW_INLINE __m128i floor_quotients_4(__m128i a, __m128i b)
+{
+    __m256d q = _mm256_div_pd(_mm256_cvtepi32_pd(a), _mm256_cvtepi32_pd(b));
+    return _mm256_cvttpd_epi32(_mm256_floor_pd(q));
+}
+/* 0 where none is set: b is 0. By -1 the least leaves the range and wraps. */
+EW_INLINE __m256i floor_quotients(__m256i a, __m256i b, __m256i none)
+{
+    __m256i turns = _mm256_cmpeq_epi32(b, _mm256_set1_epi32(-1));
+    __m256i by = _mm256_sub_epi32(b, none); /* 1 for 0 */
+    __m128i low = floor_quotients_4(_mm256_castsi256_si128(a), _mm256_castsi256_si128(by));
+    __m128i high =
+        floor_quotients_4(_mm256_extracti128_si256(a, 1), _mm256_extracti128_si256(by, 1));
+    __m256i q = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+    q = _mm256_blendv_epi8(q, _mm256_sub_epi32(_mm256_setzero_si256(), a), turns);
+    return _mm256_andnot_si256(none, q);
+}
+#endif
+
+EW_INLINE void quotients_i32(ew_loop rest, char *const *p, int64_t n, int remainder)
+{
+    int64_t i = 0;
+#ifdef __AVX2__
+    for (; i + 8 <= n; i += 8) {
+        __m256i a = _mm256_loadu_si256((const __m256i *)(p[0] + 4 * i));
+        __m256i b = _mm256_loadu_si256((const __m256i *)(p[1] + 4 * i));
+        __m256i none = _mm256_cmpeq_epi32(b, _mm256_setzero_si256());
+        __m256i q = floor_quotients(a, b, none);
+        if (remainder)
+            q = _mm256_andnot_si256(none, _mm256_sub_epi32(a, _mm256_mullo_epi32(q, b)));
+        _mm256_storeu_si256((__m256i *)(p[2] + 4 * i), q);
+    }
+#else
+    (void)remainder;
+#endif
+    char *left[3] = {p[0] + 4 * i, p[1] + 4 * i, p[2] + 4 * i};
+    rest(left, n - i);
+}
+static void divide_i32(char *const *p, int64_t n)
+{
+    quotients_i32(loop_floor_divide_i32, p, n, 0);
+}
+static void remain_i32(char *const *p, int64_t n)
+{
+    quotients_i32(loop_remainder_i32, p, n, 1);
+}
 #define EW_DTYPE i64
 #define EW_KIND EW_KIND_INT
 #define ND_T int64_t
