@@ -126,7 +126,7 @@ def reductions(d, q):
     yield "logsumexp rows", "GB/s", nbytes, 3900, turns(
         {"ndock": lambda x: nd.logsumexp(x, axis=1), "torch": lambda x: x.logsumexp(1)}, a)
     yield "softmax axis 0", "GB/s", 2 * nbytes, 3600, turns(
-        {"ndock": lambda x: nd.nn.softmax(x, axis=0), "torch": lambda x: x.softmax(0)}, a)
+        {"ndock": lambda x: nd.nn.softmax(x, dim=0), "torch": lambda x: x.softmax(0)}, a)
     yield "cumsum axis 0", "GB/s", 2 * nbytes, 3600, turns(
         {"ndock": lambda x: nd.cumulative_sum(x, axis=0), "torch": lambda x: x.cumsum(0), "cupy": lambda x: x.cumsum(0)}, a)
     del a
@@ -196,7 +196,7 @@ def elementwise(d, q):
     a, b = d.real(n), d.real(n)
     module = {"ndock": nd, "torch": torch, "cupy": cupy}
     each = {k: m for k, m in module.items() if m}
-    yield "gelu f32", "GB/s", 8 * n, 4154, turns({"ndock": nd.nn.gelu, "torch": torch and torch.nn.functional.gelu}, a)
+    yield "gelu f32", "GB/s", 8 * n, 4154, turns({"ndock": nd.gelu, "torch": torch and torch.nn.functional.gelu}, a)
     yield "pow f32", "GB/s", 12 * n, 3400, turns(dict.fromkeys(each, lambda x, y: x**y), a, b)
     big = {k: v * 1e6 for k, v in a.items()}
     yield "sin of 1e6 x", "GB/s", 8 * n, 952, turns({k: m.sin for k, m in each.items()}, big)
