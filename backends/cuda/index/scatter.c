@@ -191,13 +191,13 @@ static uint32_t blocks_for(uint64_t items)
 
 /* So many warps, and the pieces of 32 vectors of a row that they stand for. */
 static int32_t launch_rows(const cuda_kernel *k, int function, ndp_stream *s, uint64_t warps,
-                           scatter_params *p)
+                           uint32_t threads, scatter_params *p)
 {
-    uint64_t blocks = (warps * 32 + SCATTER_ROW_THREADS - 1) / SCATTER_ROW_THREADS;
+    uint64_t blocks = (warps * 32 + threads - 1) / threads;
     uint32_t pieces = (p->vectors + 31) / 32;
     return cuda_launch_2d(k, k->function[function], s,
                           (uint32_t)(blocks < 1 << 20 ? blocks : 1 << 20),
-                          pieces < 65535 ? pieces : 65535, SCATTER_ROW_THREADS, 0, p);
+                          pieces < 65535 ? pieces : 65535, threads, 0, p);
 }
 
 static int32_t run_set_rows(const cuda_kernel *k, ndp_stream *s, const ndp_call *call,
@@ -210,7 +210,18 @@ static int32_t run_set_rows(const cuda_kernel *k, ndp_stream *s, const ndp_call 
         status =
             cuda_launch(k, k->function[WINNERS], s, blocks_for((uint64_t)p->k), CUDA_THREADS, 0, p);
     uint64_t warps = ((uint64_t)p->k + SCATTER_ROW_UNROLL - 1) / SCATTER_ROW_UNROLL;
-    return status == NDP_OK ? launch_rows(k, ROWS, s, warps, p) : status;
+    return status == NDP_OK ? launch_rows(k, ROWS, s, warps, SCATTER_ROW_THREADS, p) : status;
+}
+
+#define LONG_SEGMENTS 8 /* items of a destination, on average */
+
+static int32_t run_segments(const cuda_kernel *k, ndp_stream *s, const scatter_plan *plan,
+                            scatter_params *p)
+{
+    p->by_destination = (uint64_t)p->extent <= plan->items / LONG_SEGMENTS;
+    if (p->by_destination)
+        return launch_rows(k, ROW_SEGMENTS, s, (uint64_t)p->extent, SCATTER_FEW_THREADS, p);
+    return launch_rows(k, ROW_SEGMENTS, s, (plan->items + 31) / 32, SCATTER_ROW_THREADS, p);
 }
 
 static int32_t run_sorted(const cuda_kernel *k, ndp_stream *s, const ndp_call *call,
@@ -232,7 +243,7 @@ static int32_t run_sorted(const cuda_kernel *k, ndp_stream *s, const ndp_call *c
     p->keys = (uint64_t)(uintptr_t)b.keys[b.selector];
     p->order = (uint64_t)(uintptr_t)b.values[b.selector];
     if (status == NDP_OK && p->vectors > 0)
-        return launch_rows(k, ROW_SEGMENTS, s, (plan->items + 31) / 32, p);
+        return run_segments(k, s, plan, p);
     return status != NDP_OK
                ? status
                : cuda_launch(k, k->function[SEGMENTS], s, blocks_for(p->items.size * p->lanes.size),

@@ -237,11 +237,47 @@ static __device__ __forceinline__ void row_segment(const scatter_params &p, uint
         *to = sum.words;
 }
 
+/* How many of the sorted keys are below this one: 32 places are looked at together. */
+static __device__ __forceinline__ uint64_t keys_below(const scatter_params &p, uint64_t key)
+{
+    uint64_t from = 0, left = p.items.size;
+    while (left > 0) {
+        uint64_t step = (left + 31) / 32, at = from + threadIdx.x % 32 * step;
+        bool below = at < from + left && key_at(p, at) < key;
+        uint32_t count = __popc(__ballot_sync(0xffffffffu, below));
+        if (count == 0)
+            break;
+        uint64_t begin = from + (count - 1) * step + 1, end = from + count * step;
+        end = end < from + left ? end : from + left;
+        from = begin;
+        left = end - begin;
+    }
+    return from;
+}
+
+/* A warp for each destination. */
+template <int DTYPE>
+static __device__ __forceinline__ void row_destinations(const scatter_params &p)
+{
+    uint64_t warps = cuda_threads() / 32;
+    for (uint64_t key = cuda_thread() / 32; key < (uint64_t)p.extent; key += warps) {
+        uint64_t i = keys_below(p, key);
+        if (i == p.items.size || key_at(p, i) != key)
+            continue;
+        for (uint32_t piece = blockIdx.y; piece * 32 < p.vectors; piece += gridDim.y)
+            row_segment<DTYPE>(p, i, key, piece * 32 + threadIdx.x % 32);
+    }
+}
+
 /* A warp looks at 32 of the sorted items for those that are the first of their destination. */
 template <int DTYPE> static __device__ __forceinline__ void row_segments(const scatter_params &p)
 {
     uint32_t lane = threadIdx.x % 32;
     uint64_t warps = cuda_threads() / 32;
+    if (p.by_destination) {
+        row_destinations<DTYPE>(p);
+        return;
+    }
     for (uint64_t w = cuda_thread() / 32; w * 32 < p.items.size; w += warps) {
         uint64_t i = w * 32 + lane, key = i < p.items.size ? key_at(p, i) : p.bad_key;
         bool first = key != p.bad_key && (i == 0 || key_at(p, i - 1) != key);

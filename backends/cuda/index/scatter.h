@@ -12,7 +12,8 @@
 
 enum {
     SCATTER_ROW_THREADS = 256,
-    SCATTER_ROW_UNROLL = 8,     /* rows of a warp under way when they are set */
+    SCATTER_FEW_THREADS = 64, /* of a block where segments are long: they end at different times */
+    SCATTER_ROW_UNROLL = 8,   /* rows of a warp under way when they are set */
     SCATTER_SEGMENT_UNROLL = 16 /* and when they are added up */
 };
 typedef enum { SCATTER_SET, SCATTER_ADD, SCATTER_MIN, SCATTER_MAX } scatter_mode;
@@ -33,9 +34,11 @@ typedef struct {
     cuda_walk items;
     uint64_t keys, order, bad_key;
     int32_t wide_keys, wide_order, axis; /* axis: its number in items */
-    uint64_t winner;                     /* u32 of each destination */
-    uint32_t
-        vectors; /* of a row of vectors; their strides are those of lanes and items in vectors */
+    /* rows of vectors, 16 bytes each: how many a row has; a u32 of each destination; whether a warp
+     * is for each destination, of which there are few, and finds its segment */
+    uint32_t vectors;
+    int32_t by_destination;
+    uint64_t winner;
     int64_t out_row_vectors, source_row_vectors;
     int64_t item_out_stride[CUDA_WALK_NDIM], item_at_stride[CUDA_WALK_NDIM],
         item_source_stride[CUDA_WALK_NDIM];

@@ -266,7 +266,10 @@ static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call
         plan_col(r, kind_of(call->op), across, sm_count);
     else
         plan_any(r, sm_count);
-    uint64_t width = (uint64_t)p->width, blocks = (p->results + width - 1) / width;
+    uint64_t width = (uint64_t)p->width;
+    if (r->how == ROW && p->lanes == 1)
+        width *= REDUCE_SHORT_UNROLL;
+    uint64_t blocks = (p->results + width - 1) / width;
     r->blocks = (uint32_t)(blocks < GRID_X ? blocks : GRID_X);
 }
 

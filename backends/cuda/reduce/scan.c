@@ -80,11 +80,11 @@ static void plan_pass(scan_plan *r, int64_t bytes)
     r->blocks = (uint32_t)(tiles * p->lines);
 }
 
-/* Bytes of the ticket and the flags, before the states. */
-static uint64_t pass_flags(const scan_params *p)
+/* A slot has the state and 8 bytes more, and 16 bytes are its unit. */
+static uint64_t pass_nbytes(const scan_params *p, const ndp_call *call)
 {
-    uint64_t nbytes = SCAN_TICKET_NBYTES + 4 * p->lines * (p->tiles + p->groups);
-    return (nbytes + 255) / 256 * 256;
+    uint64_t slot = (state_bytes(call->op, call->in[0].dtype) + 8 + 15) / 16 * 16;
+    return SCAN_TICKET_NBYTES + p->lines * (p->tiles + p->groups) * slot;
 }
 
 static void make_plan(scan_plan *r, const cuda_kernel *k, const ndp_call *call)
@@ -118,8 +118,7 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
         return 0;
     make_plan(&r, (const cuda_kernel *)base, call);
     if (r.how == PASS)
-        return pass_flags(&r.p) +
-               r.p.lines * (r.p.tiles + r.p.groups) * state_bytes(call->op, call->in[0].dtype);
+        return pass_nbytes(&r.p, call);
     if (r.p.chunks < 2)
         return 0;
     return (uint64_t)r.p.chunks * r.p.lines * state_bytes(call->op, call->in[0].dtype);
@@ -128,8 +127,8 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 static int32_t run_pass(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, scan_plan *r)
 {
     r->p.scratch = cuda_ptr(&call->scratch);
-    r->p.states = r->p.scratch + pass_flags(&r->p);
-    uint64_t blocks = pass_flags(&r->p) / 4 / SCAN_THREADS + 1;
+    r->p.scratch_words = pass_nbytes(&r->p, call) / 16;
+    uint64_t blocks = r->p.scratch_words / SCAN_THREADS + 1;
     int32_t status = cuda_launch(k, k->function[CLEAR], s,
                                  (uint32_t)(blocks < 1024 ? blocks : 1024), SCAN_THREADS, 0, &r->p);
     return status != NDP_OK

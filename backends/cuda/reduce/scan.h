@@ -21,9 +21,9 @@ typedef struct {
     int32_t totals_only; /* the first of the two readings */
     int32_t chunks, ndim;
     int32_t out_nbytes, out_is_bool;
-    /* "pass": scratch begins with the number of tiles taken, then has u32 flags of all lines' tiles
-     * and groups; their states lie at states. */
-    uint64_t states, tiles, groups;
+    /* "pass": scratch begins with the number of tiles taken, then has the slots of each line's
+     * tiles and groups: scratch_words of 16 bytes in all. */
+    uint64_t tiles, groups, scratch_words;
     line_dim dim[LINE_MAX_NDIM]; /* of the lines, innermost first */
 } scan_params;
 

@@ -9,48 +9,62 @@
 #ifndef NDOCK_CUDA_SCAN_PASS_CUH
 #define NDOCK_CUDA_SCAN_PASS_CUH
 
-/* A state and then, once all threads of the device can see it, its flag. */
-template <class S> LINE_FN void pass_say(S *slot, uint32_t *flag, S s)
+/* A state, and a mark that it is set. States of 8 bytes go with the mark in one store of 16, which
+ * is seen whole or not at all; the others are stored first, the mark once everybody can see them. */
+template <class S> struct alignas(16) pass_slot {
+    uint32_t word[sizeof(S) / 4];
+    uint32_t set, unused;
+};
+static_assert(sizeof(pass_slot<double>) == 16, "one store");
+
+template <class S> LINE_FN void pass_say(pass_slot<S> *slot, S s)
 {
     union {
         S state;
         uint32_t word[sizeof(S) / 4];
     } u = {s};
-    volatile uint32_t *to = (volatile uint32_t *)slot;
+    if constexpr (sizeof(S) == 8) {
+        asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(slot),
+                     "r"(u.word[0]), "r"(u.word[1]), "r"(1), "r"(0)
+                     : "memory");
+    } else {
 #pragma unroll
-    for (int i = 0; i < (int)(sizeof(S) / 4); i++)
-        to[i] = u.word[i];
-    __threadfence();
-    *(volatile uint32_t *)flag = 1;
+        for (int i = 0; i < (int)(sizeof(S) / 4); i++)
+            ((volatile pass_slot<S> *)slot)->word[i] = u.word[i];
+        __threadfence();
+        ((volatile pass_slot<S> *)slot)->set = 1;
+    }
 }
 
-template <class S> LINE_FN S pass_hear(const S *slot, const uint32_t *flag)
+template <class S> LINE_FN S pass_hear(const pass_slot<S> *slot)
 {
     union {
         S state;
         uint32_t word[sizeof(S) / 4];
     } u;
-    const volatile uint32_t *from = (const volatile uint32_t *)slot;
-    while (*(const volatile uint32_t *)flag == 0)
-        ;
-    __threadfence();
+    if constexpr (sizeof(S) == 8) {
+        uint32_t set, unused;
+        do
+            asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(u.word[0]), "=r"(u.word[1]), "=r"(set), "=r"(unused)
+                         : "l"(slot)
+                         : "memory");
+        while (set == 0);
+    } else {
+        while (((const volatile pass_slot<S> *)slot)->set == 0)
+            ;
+        __threadfence();
 #pragma unroll
-    for (int i = 0; i < (int)(sizeof(S) / 4); i++)
-        u.word[i] = from[i];
+        for (int i = 0; i < (int)(sizeof(S) / 4); i++)
+            u.word[i] = ((const volatile pass_slot<S> *)slot)->word[i];
+    }
     return u.state;
 }
 
-/* Where the states of a line's tiles and groups lie in scratch, and the flags that they are set. */
-template <class S> struct pass_slots {
-    S *tile, *group;
-    uint32_t *tile_flag, *group_flag;
-};
-template <class S> LINE_FN pass_slots<S> pass_slots_of(const scan_params &p, uint64_t line)
+/* The slots of a line's tiles; those of its groups follow. */
+template <class S> LINE_FN pass_slot<S> *pass_slots_of(const scan_params &p, uint64_t line)
 {
-    uint32_t *flags = (uint32_t *)(p.scratch + SCAN_TICKET_NBYTES);
-    S *states = (S *)p.states;
-    return {states + line * p.tiles, states + p.lines * p.tiles + line * p.groups,
-            flags + line * p.tiles, flags + p.lines * p.tiles + line * p.groups};
+    return (pass_slot<S> *)(p.scratch + SCAN_TICKET_NBYTES) + line * (p.tiles + p.groups);
 }
 
 /* What lies in front of tile `tile`, whose own sum is `whole`, in every thread of the block. */
@@ -60,15 +74,14 @@ LINE_FN typename OP::state pass_front(const scan_params &p, uint64_t line, uint3
 {
     typedef typename OP::state S;
     const uint32_t t = threadIdx.x, group = tile / SCAN_GROUP, index = tile % SCAN_GROUP;
-    pass_slots<S> slots = pass_slots_of<S>(p, line);
+    pass_slot<S> *tiles = pass_slots_of<S>(p, line), *groups = tiles + p.tiles;
     if (t == 0 && index + 1 < SCAN_GROUP) /* nobody asks for a group's last tile */
-        pass_say(slots.tile + tile, slots.tile_flag + tile, whole);
+        pass_say(tiles + tile, whole);
     S s = OP::zero();
     if (t < index) {
-        uint32_t other = group * SCAN_GROUP + t;
-        s = pass_hear(slots.tile + other, slots.tile_flag + other);
+        s = pass_hear(tiles + group * SCAN_GROUP + t);
     } else if (t == SCAN_GROUP - 1 && group > 0) {
-        s = pass_hear(slots.group + group - 1, slots.group_flag + group - 1);
+        s = pass_hear(groups + group - 1);
     }
     for (int h = 16; h; h /= 2)
         s = OP::merge(s, state_shuffle_down(s, h, 32));
@@ -80,7 +93,7 @@ LINE_FN typename OP::state pass_front(const scan_params &p, uint64_t line, uint3
     for (int w = 1; w < WARPS; w++)
         s = OP::merge(s, shared[w]);
     if (t == 0 && index + 1 == SCAN_GROUP && tile + 1 < p.tiles)
-        pass_say(slots.group + group, slots.group_flag + group, OP::merge(s, whole));
+        pass_say(groups + group, OP::merge(s, whole));
     return s;
 }
 
@@ -155,10 +168,9 @@ template <class OP> LINE_FN void scan_pass(const scan_params &p)
 /* Before each run: no tile is taken and no state is set. */
 extern "C" __global__ void scan_clear(const __grid_constant__ scan_params p)
 {
-    uint64_t n = SCAN_TICKET_NBYTES / 4 + p.lines * (p.tiles + p.groups);
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < p.scratch_words;
          i += (uint64_t)gridDim.x * blockDim.x)
-        ((uint32_t *)p.scratch)[i] = 0;
+        ((uint4 *)p.scratch)[i] = make_uint4(0, 0, 0, 0);
 }
 
 #endif

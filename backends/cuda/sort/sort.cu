@@ -144,6 +144,7 @@ SMALL(4, packed)
 SMALL(8, pairs)
 SMALL(16, triples)
 
+#include "sort/rows.cuh"
 #include "sort/topk.cuh"
 
 /* ---- long rows: keys, and what comes of their order ---- */

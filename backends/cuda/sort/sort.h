@@ -9,6 +9,8 @@ enum {
     SORT_SMALL_LEAST = 512, /* shorter ones several at once, so many elements */
     SORT_PARTS = 1024,      /* zeros and NaNs are put back in so many parts */
     SORT_THREADS = 256,
+    SORT_ROWS_THREADS = 128, /* four rows of up to SORT_ROWS_MOST elements of 4 bytes */
+    SORT_ROWS_MOST = 1024,
     SORT_TOPK_MOST = 256,   /* topk of up to so many selects, */
     SORT_TOPK_LEAST = 512,  /* from rows of so many on, */
     SORT_TOPK_CHUNK = 2048, /* which are looked at in chunks */
