@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """ndock beside PyTorch, CuPy and JAX on one GPU, in one run: a table of ratios, and JSON.
 
-    bench/gpu.py [--lib PATH] [--device cuda:0] [--only WORD] [--rounds 20] [--json FILE] [--quick]
+    bench/gpu.py [--lib PATH] [--device cuda:0] [--only WORD] [--rounds 20] [--json FILE] [--quick] [--rows anchors|speed|all]
 
 Contenders of a row take turns; a figure is the median of --rounds after five warm-up turns, by the
 contender's own events on the device. Bytes count each input read once and each output written
 once, so that a figure divides by the copy ceiling, measured first in the same run. The rows and
 their aims are those of gpu-anchors.md. A peer that is not installed is left out, and said so.
+--rows speed: those of speed.md, from Python (bench/gpu_speed.py, which needs the package); all: both.
 """
 import argparse
 import json
@@ -344,7 +345,25 @@ def main():
     parse.add_argument("--rounds", type=int, default=20)
     parse.add_argument("--json")
     parse.add_argument("--quick", action="store_true", help="smaller arrays, for a first look")
+    parse.add_argument("--rows", choices=("anchors", "speed", "all"), default="anchors")
     args = parse.parse_args()
+    report = {"rows": []}
+    if args.rows != "anchors":
+        report["speed"] = speed_rows(args)
+    if args.rows != "speed":
+        report.update(anchor_rows(args))
+    if args.json:
+        with open(args.json, "w") as f:
+            json.dump(report, f, indent=1)
+
+
+def speed_rows(args):
+    import gpu_speed
+    return gpu_speed.run(argparse.Namespace(device=args.device, rows=args.only, quick=args.quick, limit=600,
+                                            rounds=4 if args.quick else 7))
+
+
+def anchor_rows(args):
     nd = ndock_ctypes.Library(args.lib, args.device)
     torch, cupy, jax = peer("torch"), peer("cupy"), peer("jax")
     jnp, jit = (jax.numpy, jax.jit) if jax else (None, None)
@@ -387,9 +406,7 @@ def main():
             got = host_us(nd, turns, args.rounds)
             print("%-24s %-8s %s" % (name, "us", " ".join("%s %8.2f" % kv for kv in got.items())))
             report["rows"].append({"row": name, "unit": "us", "failed": {}, **got})
-    if args.json:
-        with open(args.json, "w") as f:
-            json.dump(report, f, indent=1)
+    return report
 
 
 if __name__ == "__main__":

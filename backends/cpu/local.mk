@@ -49,7 +49,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/fft/roots.c %reldir%/fft/shape.c %reldir%/fft/vector_tmpl.h \
   %reldir%/compiler/compiler.c %reldir%/compiler/compiler.h %reldir%/compiler/object.c %reldir%/compiler/source.c \
   %reldir%/host/code.c %reldir%/host/cpu.h %reldir%/host/host.c %reldir%/host/isa.c %reldir%/host/memory.c \
-  %reldir%/host/params.c %reldir%/host/scalar.c %reldir%/host/slots.h %reldir%/host/threads.c \
+  %reldir%/host/params.c %reldir%/host/quota.c %reldir%/host/quota.h %reldir%/host/scalar.c %reldir%/host/slots.h %reldir%/host/threads.c \
   %reldir%/index/index.c %reldir%/index/index.h %reldir%/index/plan.c %reldir%/index/scatter.c %reldir%/index/scatter_loop_tmpl.h \
   %reldir%/index/scatter_tmpl.h %reldir%/index/search.c %reldir%/index/search.h %reldir%/index/search_tmpl.h %reldir%/index/select.c \
   %reldir%/index/select_tmpl.h %reldir%/index/take.c %reldir%/index/take_tmpl.h \
@@ -75,7 +75,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/reduce/minmax_tmpl.h %reldir%/reduce/prod_tmpl.h %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h \
   %reldir%/reduce/scan.c %reldir%/reduce/scan_tmpl.h %reldir%/reduce/sum_tmpl.h %reldir%/reduce/type_tmpl.h \
   %reldir%/reduce/var_tmpl.h \
-  %reldir%/sort/elements.c %reldir%/sort/keys_tmpl.h %reldir%/sort/lanes.c %reldir%/sort/network_tmpl.h %reldir%/sort/row.c %reldir%/sort/sort.c \
+  %reldir%/sort/elements.c %reldir%/sort/keys_tmpl.h %reldir%/sort/quick.h %reldir%/sort/lanes.c %reldir%/sort/network_tmpl.h %reldir%/sort/row.c %reldir%/sort/sort.c \
   %reldir%/sort/sort.h %reldir%/sort/sort_tmpl.h %reldir%/sort/parts.c %reldir%/sort/select.c %reldir%/sort/select.h %reldir%/sort/topk.c \
   %reldir%/walk/blocks.c %reldir%/walk/blocks.h %reldir%/walk/load_tmpl.h %reldir%/walk/tile.c %reldir%/walk/tile.h %reldir%/walk/tile_tmpl.h %reldir%/walk/walk.h
 nodist_%canon_reldir%_ndock_cpu_la_SOURCES = %reldir%/compiler/texts.c

@@ -17,12 +17,50 @@ static nd_status padded_shape(const nd_array *a, const int64_t *before, const in
     return ND_OK;
 }
 
+/* The margins of `whole` around its part `middle`: first those of axis 0, as long as the others
+ * are, then those of axis 1 within what is left. Fills of a few lines cost little beside one of
+ * everything. */
+static nd_status fill_margins(const nd_array *whole, const int64_t *before, const int64_t *extent,
+                              nd_scalar value)
+{
+    nd_array *now = nd_retain((nd_array *)whole), *part = NULL;
+    nd_status status = ND_OK;
+    for (int d = 0; d < whole->ndim; d++) {
+        int64_t begins[2] = {0, before[d] + extent[d]};
+        int64_t lengths[2] = {before[d], whole->shape[d] - begins[1]};
+        for (int side = 0; side < 2; side++) {
+            if (lengths[side] == 0)
+                continue;
+            ND_GOTO_IF(done, nd__part(now, d, begins[side], lengths[side], &part));
+            ND_GOTO_IF(done, nd_fill(part, value));
+            nd_release(part);
+            part = NULL;
+        }
+        ND_GOTO_IF(done, nd__part(now, d, before[d], extent[d], &part));
+        nd_release(now);
+        now = part;
+        part = NULL;
+    }
+done:
+    nd_release(now);
+    nd_release(part);
+    return status;
+}
+
+#define PAD_MARGINS ((int64_t)1 << 20) /* bytes, below which one fill is quicker than several */
+
 static nd_status pad_constant(const nd_array *a, const int64_t *before, const int64_t *shape,
                               nd_scalar value, nd_array **out)
 {
     nd_array *r = NULL, *middle = NULL;
     nd_status status;
-    ND_RETURN_IF(nd_full(a->storage->device, a->dtype, a->ndim, shape, value, &r));
+    bool margins = a->size >= PAD_MARGINS / (int64_t)nd_dtype_size(a->dtype);
+    if (margins)
+        ND_RETURN_IF(nd__array_alloc("pad", a->storage->device, a->dtype, a->ndim, shape, &r));
+    else
+        ND_RETURN_IF(nd_full(a->storage->device, a->dtype, a->ndim, shape, value, &r));
+    if (margins)
+        ND_GOTO_IF(done, fill_margins(r, before, a->shape, value));
     int64_t offset = 0;
     for (int d = 0; d < a->ndim; d++)
         offset += before[d] * r->stride[d];

@@ -187,32 +187,40 @@ nd_status nd_meshgrid(int n, const nd_array *const *arrays, int ij, nd_array **o
     return ND_OK;
 }
 
-/* Rows minus columns, compared with -k: which elements stay. */
+/* Which elements stay depends on column - row alone: a mask of one row and one column that stands
+ * for all of them, each row one place further back in it. The corner (m-1, 0) comes first. */
+static nd_status diagonal_mask(nd_op compare, nd_device *device, int64_t m, int64_t n, int64_t k,
+                               nd_array **keep)
+{
+    nd_array *places = NULL, *line = NULL;
+    const int64_t shape[2] = {m, n}, stride[2] = {-1, 1};
+    nd_status status;
+    ND_GOTO_IF(done, nd_arange(device, ND_I64, nd_int(1 - m), nd_int(n), nd_int(1), &places));
+    const nd_arg pair[2] = {nd_array_arg(places), nd_scalar_arg(nd_int(k))};
+    ND_GOTO_IF(done, nd_apply(compare, pair, 2, NULL, &line));
+    ND_GOTO_IF(done, nd__array_new(line->storage, ND_BOOL, 2, shape, stride, line->offset + m - 1,
+                                   true, keep));
+done:
+    nd_release(places);
+    nd_release(line);
+    return status;
+}
+
 static nd_status triangle(const char *name, nd_op compare, const nd_array *a, int64_t k,
                           nd_array **out)
 {
-    nd_array *rows = NULL, *cols = NULL, *column = NULL, *keep = NULL;
-    nd_status status;
+    nd_array *keep = NULL;
     *out = NULL;
     ND_RETURN_IF(nd__check_array(name, a, 0));
     if (a->ndim < 2)
         return nd__fail(ND_ERR_SHAPE, name, 0, "rank %d where at least 2 is needed", a->ndim);
-    int64_t m = a->shape[a->ndim - 2], n = a->shape[a->ndim - 1], as_column[2] = {m, 1};
-    k = k > n    ? n
-        : k < -m ? -m
-                 : k; /* beyond the corners nothing changes, and i + k must not overflow */
-    ND_GOTO_IF(done,
-               nd_arange(a->storage->device, ND_I64, nd_int(k), nd_int(k + m), nd_int(1), &rows));
-    ND_GOTO_IF(done, nd_arange(a->storage->device, ND_I64, nd_int(0), nd_int(n), nd_int(1), &cols));
-    ND_GOTO_IF(done, nd_reshape(rows, 2, as_column, &column));
-    const nd_arg pair[2] = {nd_array_arg(cols), nd_array_arg(column)};
-    ND_GOTO_IF(done, nd_apply(compare, pair, 2, NULL, &keep));
+    if (a->size == 0)
+        return nd_copy(a, NULL, out);
+    int64_t m = a->shape[a->ndim - 2], n = a->shape[a->ndim - 1];
+    k = k > n ? n : k < -m ? -m : k; /* beyond the corners nothing changes */
+    ND_RETURN_IF(diagonal_mask(compare, a->storage->device, m, n, k, &keep));
     const nd_arg choice[3] = {nd_array_arg(keep), nd_array_arg(a), nd_scalar_arg(nd_bool(0))};
-    ND_GOTO_IF(done, nd_apply(ND_OP_where, choice, 3, NULL, out));
-done:
-    nd_release(rows);
-    nd_release(cols);
-    nd_release(column);
+    nd_status status = nd_apply(ND_OP_where, choice, 3, NULL, out);
     nd_release(keep);
     return status;
 }

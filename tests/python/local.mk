@@ -65,6 +65,7 @@ python_tests = \
   %reldir%/test_nn_parts.py \
   %reldir%/test_operators.py \
   %reldir%/test_package.py \
+  %reldir%/test_paths.py \
   %reldir%/test_pickle.py \
   %reldir%/test_quantile.py \
   %reldir%/test_quantized.py \

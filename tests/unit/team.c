@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The CPU plug-in's team of threads alone: every element once, whoever claims it; several callers;
- * stopping; forks. */
+ * stopping; forks; quotas of control groups as files. */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <sys/stat.h>
+#include "backends/cpu/host/quota.c"
 #include "backends/cpu/host/threads.c"
 #include "tests/tap.h"
 
@@ -92,4 +94,55 @@ static void ends(void)
     cpu_threads_stop();
 }
 
-TAP_MAIN({"callers", callers}, {"inside", inside}, {"ends", ends})
+/* Files below a temporary folder, whose folders are made as they are needed. */
+static char folder[] = "/tmp/ndock-team-XXXXXX";
+
+static const char *write_text(const char *name, const char *text)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    for (char *at = path + sizeof folder; (at = strchr(at, '/')) != NULL; at++) {
+        *at = 0;
+        mkdir(path, 0700);
+        *at = '/';
+    }
+    FILE *f = fopen(path, "w");
+    if (!f || fputs(text, f) < 0 || fclose(f) != 0)
+        bail("cannot write a file");
+    return path;
+}
+
+static int quota_of(const char *self)
+{
+    char root[64];
+    snprintf(root, sizeof root, "%s/fs", folder);
+    return cpu_quota(write_text("self", self), root);
+}
+
+static void quotas(void)
+{
+    if (!mkdtemp(folder))
+        bail("no temporary folder");
+    is_int(quota_of("0::/a/b\n"), 0, "no file, no quota");
+    write_text("fs/a/b/cpu.max", "max 100000\n");
+    is_int(quota_of("0::/a/b\n"), 0, "max is none");
+    write_text("fs/a/b/cpu.max", "250000 100000\n");
+    is_int(quota_of("0::/a/b\n"), 3, "two and a half processors are three");
+    write_text("fs/a/cpu.max", "50000 50000\n");
+    is_int(quota_of("0::/a/b\n"), 1, "an outer group's counts where it is less");
+    is_int(quota_of("0::/gone/b\n"), 0, "a group that is not there, and no quota around it");
+    write_text("fs/cpu.max", "200000 100000\n");
+    is_int(quota_of("0::/gone/b\n"), 2, "a container sees its own as the root");
+    write_text("fs/cpu/x/cpu.cfs_quota_us", "-1\n");
+    write_text("fs/cpu/x/cpu.cfs_period_us", "100000\n");
+    is_int(quota_of("5:cpu,cpuacct:/x\n2:cpuset:/x\n"), 0, "version 1 without a quota");
+    write_text("fs/cpu/x/cpu.cfs_quota_us", "400000\n");
+    is_int(quota_of("5:cpu,cpuacct:/x\n2:cpuset:/x\n"), 4, "version 1 with one");
+    is_int(quota_of("5:cpuset:/x\nnonsense\n"), 0, "other controllers, and no line of a group");
+    is_int(cpu_quota("/nowhere", "/nowhere"), 0, "no control groups");
+    char command[64];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    ok(system(command) == 0, "the files are removed");
+}
+
+TAP_MAIN({"quotas", quotas}, {"callers", callers}, {"inside", inside}, {"ends", ends})

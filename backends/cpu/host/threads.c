@@ -7,6 +7,15 @@
  *
  * One job at a time: whoever finds the team busy runs alone. Chunks are the same however many claim
  * them, and so are the bits. */
+#if defined(__linux__)
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* syscall */
+#endif
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -17,8 +26,15 @@
 #include <omp.h>
 #endif
 #include "host/cpu.h"
+#include "host/quota.h"
 
-#define SPIN_NS 50000 /* how long an idle thread looks for the next job before it sleeps */
+/* How long an idle thread looks for the next job before it sleeps: as long as jobs have lately been
+ * apart, within these bounds. A thread that loses its processor while it looks, so that somebody
+ * else has use for it, sleeps at once and looks for a shorter time. */
+#define SPIN_LEAST_NS 5000
+#define SPIN_NS 50000
+#define SPIN_MOST_NS 500000
+#define LOST_NS 30000 /* between two looks; they are less than 5 us apart */
 
 static int thread_limit = 1;
 static atomic_int forked_child;
@@ -39,9 +55,12 @@ static struct {
 static _Atomic uint64_t gate;
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
+static _Atomic uint32_t bell; /* goes up with every job; what sleepers watch */
+static atomic_int sleepers, stopping;
+#if !defined(__linux__)
 static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t sleep_end = PTHREAD_COND_INITIALIZER;
-static atomic_int sleepers, stopping;
+#endif
 static pthread_t *team; /* under busy */
 static int team_size;
 
@@ -50,14 +69,25 @@ static void child_after_fork(void)
     atomic_store(&forked_child, 1); /* the team does not exist there: a child works serially */
 }
 
+/* As many as there are processors to run on, of those that the process may use: more would only
+ * take turns within a container's quota. What a program or OMP_NUM_THREADS asked for is left alone.
+ */
+static int default_threads(void)
+{
+#ifdef _OPENMP
+    int threads = omp_get_max_threads(), quota = 0;
+    if (threads == omp_get_num_procs())
+        quota = cpu_quota("/proc/self/cgroup", "/sys/fs/cgroup");
+    return quota > 0 && quota < threads ? quota : threads;
+#else
+    return 1;
+#endif
+}
+
 static void threads_init(void)
 {
     const int64_t wanted = cpu_set.num_threads;
-#ifdef _OPENMP
-    thread_limit = wanted > 0 && wanted < 4096 ? (int)wanted : omp_get_max_threads();
-#else
-    thread_limit = wanted > 0 && wanted < 4096 ? (int)wanted : 1;
-#endif
+    thread_limit = wanted > 0 && wanted < 4096 ? (int)wanted : default_threads();
     (void)pthread_atfork(NULL, NULL, child_after_fork);
 }
 
@@ -99,24 +129,80 @@ static uint64_t generation(uint64_t w)
     return w >> 32;
 }
 
-/* A job this thread has not looked at, or 0 when the team is to stop. */
-static uint64_t wait_for_job(uint64_t last)
+/* Sleeps while the bell is what was seen, or a little longer; it may also return at once. */
+static void sleep_on(uint32_t seen)
 {
-    int64_t until = now_ns() + SPIN_NS;
-    uint64_t w;
-    while (generation(w = atomic_load_explicit(&gate, memory_order_acquire)) == last) {
+    atomic_fetch_add(&sleepers, 1);
+#if defined(__linux__)
+    (void)syscall(SYS_futex, &bell, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+#else
+    pthread_mutex_lock(&sleep_lock);
+    while (atomic_load(&bell) == seen)
+        pthread_cond_wait(&sleep_end, &sleep_lock);
+    pthread_mutex_unlock(&sleep_lock);
+#endif
+    atomic_fetch_sub(&sleepers, 1);
+}
+
+/* Whoever is about to sleep has counted itself, or finds the bell changed. */
+static void wake(int64_t threads)
+{
+    atomic_fetch_add(&bell, 1);
+    if (atomic_load(&sleepers) == 0)
+        return;
+#if defined(__linux__)
+    (void)syscall(SYS_futex, &bell, FUTEX_WAKE_PRIVATE, threads < INT_MAX ? (int)threads : INT_MAX,
+                  NULL, NULL, 0);
+#else
+    (void)threads;
+    pthread_mutex_lock(&sleep_lock);
+    pthread_cond_broadcast(&sleep_end);
+    pthread_mutex_unlock(&sleep_lock);
+#endif
+}
+
+/* Looks for a new generation for that long; 0: the time is over, or the processor was lost. */
+static uint64_t look(uint64_t last, int64_t *spin_ns)
+{
+    int64_t before = now_ns(), until = before + *spin_ns;
+    for (;;) {
+        uint64_t w = atomic_load_explicit(&gate, memory_order_acquire);
+        if (generation(w) != last)
+            return w;
         for (int i = 0; i < 32; i++)
             relax();
-        if (now_ns() < until && !atomic_load(&stopping))
-            continue;
-        pthread_mutex_lock(&sleep_lock);
-        atomic_fetch_add(&sleepers, 1);
-        while (generation(atomic_load(&gate)) == last && !atomic_load(&stopping))
-            pthread_cond_wait(&sleep_end, &sleep_lock);
-        atomic_fetch_sub(&sleepers, 1);
-        pthread_mutex_unlock(&sleep_lock);
+        int64_t now = now_ns();
+        if (now - before > LOST_NS) {
+            *spin_ns = *spin_ns / 4 > SPIN_LEAST_NS ? *spin_ns / 4 : SPIN_LEAST_NS;
+            return 0;
+        }
+        if (now > until || atomic_load(&stopping))
+            return 0;
+        before = now;
+    }
+}
+
+/* A job this thread has not looked at, or 0 when the team is to stop. */
+static uint64_t wait_for_job(uint64_t last, int64_t *spin_ns)
+{
+    uint64_t w = look(last, spin_ns);
+    int64_t slept = w ? 0 : now_ns();
+    while (w == 0) {
+        uint32_t seen = atomic_load(&bell);
         if (atomic_load(&stopping))
             return 0;
+        w = atomic_load(&gate);
+        if (generation(w) == last) {
+            sleep_on(seen);
+            w = 0;
+        }
+    }
+    if (slept) { /* a little more, and the job would have been seen; or far more */
+        slept = now_ns() - slept;
+        if (slept < SPIN_MOST_NS)
+            *spin_ns = 2 * *spin_ns < SPIN_MOST_NS ? 2 * *spin_ns : SPIN_MOST_NS;
+        else if (*spin_ns > SPIN_NS)
+            *spin_ns /= 2;
     }
     return w;
 }
@@ -124,8 +210,9 @@ static uint64_t wait_for_job(uint64_t last)
 static void *work(void *arg)
 {
     uint64_t last = (uint64_t)(uintptr_t)arg, w;
+    int64_t spin_ns = SPIN_NS;
     inside_team = 1;
-    while ((w = wait_for_job(last)) != 0) {
+    while ((w = wait_for_job(last, &spin_ns)) != 0) {
         last = generation(w);
         while ((w & OPEN) && generation(w) == last &&
                !atomic_compare_exchange_weak_explicit(&gate, &w, w + 1, memory_order_acq_rel,
@@ -161,9 +248,7 @@ void cpu_threads_stop(void)
     while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
         sched_yield();
     atomic_store(&stopping, 1);
-    pthread_mutex_lock(&sleep_lock);
-    pthread_cond_broadcast(&sleep_end);
-    pthread_mutex_unlock(&sleep_lock);
+    wake(INT_MAX);
     while (team_size > 0)
         pthread_join(team[--team_size], NULL);
     free(team);
@@ -172,16 +257,13 @@ void cpu_threads_stop(void)
     atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
-static void open_job(void)
+/* threads: how many of the team can have a chunk. */
+static void open_job(int64_t threads)
 {
     uint64_t next =
         (generation(atomic_load_explicit(&gate, memory_order_relaxed)) + 1) & 0xffffffff;
     atomic_store(&gate, (next ? next : 1) << 32 | OPEN);
-    if (atomic_load(&sleepers) == 0)
-        return;
-    pthread_mutex_lock(&sleep_lock);
-    pthread_cond_broadcast(&sleep_end);
-    pthread_mutex_unlock(&sleep_lock);
+    wake(threads);
 }
 
 /* Those at work finish their chunk; the processor is theirs if they have lost their own. */
@@ -226,7 +308,7 @@ void cpu_parallel(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin,
         job.chunks = chunks;
         atomic_store_explicit(&job.next, 0, memory_order_relaxed);
         inside_team = 1;
-        open_job();
+        open_job(chunks - 1);
         claim_chunks();
         close_job();
         inside_team = 0;

@@ -79,10 +79,12 @@ static void MM_FN(pack_b)(const void *src, int64_t stride_w, int64_t stride_k, i
     MM_FN(pack)(src, stride_w, stride_k, w, kc, dst, MM_COLUMNS);
 }
 
-/* sums[row][part][column] of one pair of panels */
+/* sums[row][part][column] of rows of a, row apart, and columns of b side by side, along k, a_step
+ * and b_step apart; panels, or the operands as they lie. */
 static inline __attribute__((always_inline)) void MM_FN(micro)(int64_t kc, const MM_T *restrict a,
+                                                               int64_t row, int64_t a_step,
                                                                const MM_T *restrict b,
-                                                               MM_T *restrict sums)
+                                                               int64_t b_step, MM_T *restrict sums)
 {
     MM_V c[MM_ROWS][MM_PARTS][MM_VECTORS];
 #pragma GCC unroll 64
@@ -95,12 +97,12 @@ static inline __attribute__((always_inline)) void MM_FN(micro)(int64_t kc, const
             memcpy(&bv[j / MM_VECTORS][j % MM_VECTORS], b + j * MM_LANES, MM_BYTES);
 #pragma GCC unroll 16
         for (int i = 0; i < MM_ROWS; i++) {
-            MM_V ar = MM_SET(a[i]);
+            MM_V ar = MM_SET(a[i * row]);
 #pragma GCC unroll 4
             for (int j = 0; j < MM_VECTORS; j++)
                 c[i][0][j] = MM_FMA(ar, bv[0][j], c[i][0][j]);
 #if MM_PARTS == 2
-            MM_V ai = MM_SET(a[MM_ROWS + i]);
+            MM_V ai = MM_SET(a[(MM_ROWS + i) * row]);
 #pragma GCC unroll 4
             for (int j = 0; j < MM_VECTORS; j++) {
                 c[i][1][j] = MM_FMA(ar, bv[1][j], c[i][1][j]);
@@ -109,8 +111,8 @@ static inline __attribute__((always_inline)) void MM_FN(micro)(int64_t kc, const
             }
 #endif
         }
-        a += MM_ROWS * MM_PARTS;
-        b += MM_COLUMNS * MM_PARTS;
+        a += a_step;
+        b += b_step;
     }
 #pragma GCC unroll 64
     for (int i = 0; i < MM_ROWS * MM_PARTS * MM_VECTORS; i++)
@@ -143,7 +145,9 @@ static void MM_FN(block)(int64_t m, int64_t n, int64_t kc, const void *a, const 
             int rows = m - i < MM_ROWS ? (int)(m - i) : MM_ROWS;
             int columns = n - j < MM_COLUMNS ? (int)(n - j) : MM_COLUMNS;
             MM_T *to = (MM_T *)c + (i * ldc + j) * MM_PARTS;
-            MM_FN(micro)(kc, pa + i * kc * MM_PARTS, pb + j * kc * MM_PARTS, sums);
+            MM_FN(micro)
+            (kc, pa + i * kc * MM_PARTS, 1, MM_ROWS * MM_PARTS, pb + j * kc * MM_PARTS,
+             MM_COLUMNS * MM_PARTS, sums);
             if (rows == MM_ROWS && columns == MM_COLUMNS && add)
                 MM_FN(merge)(sums, MM_ROWS, MM_COLUMNS, to, ldc * MM_PARTS, 1);
             else if (rows == MM_ROWS && columns == MM_COLUMNS)
@@ -152,6 +156,28 @@ static void MM_FN(block)(int64_t m, int64_t n, int64_t kc, const void *a, const 
                 MM_FN(merge)(sums, rows, columns, to, ldc * MM_PARTS, add);
         }
 }
+
+#if MM_PARTS == 1
+/* Operands as they lie. The last blocks begin early enough to be whole: what they share with those
+ * before is computed twice, with the same bits. */
+static void MM_FN(plain)(int64_t m, int64_t n, int64_t kc, const void *a, int64_t a_row,
+                         int64_t a_step, const void *b, int64_t ldb, void *c, int64_t ldc)
+{
+    const MM_T *pa = a, *pb = b;
+    _Alignas(64) MM_T sums[MM_ROWS * MM_COLUMNS];
+    for (int64_t jj = 0; jj < n; jj += MM_COLUMNS) {
+        int64_t j = jj < n - MM_COLUMNS ? jj : n - MM_COLUMNS;
+        for (int64_t ii = 0; ii < m; ii += MM_ROWS) {
+            int64_t i = ii < m - MM_ROWS ? ii : m - MM_ROWS;
+            if (a_step == 1)
+                MM_FN(micro)(kc, pa + i * a_row, a_row, 1, pb + j, ldb, sums);
+            else
+                MM_FN(micro)(kc, pa + i * a_row, a_row, a_step, pb + j, ldb, sums);
+            MM_FN(merge)(sums, MM_ROWS, MM_COLUMNS, (MM_T *)c + i * ldc + j, ldc, 0);
+        }
+    }
+}
+#endif
 
 static void MM_FN(combine)(void *x_, int64_t n, const mm_scale *scale, const void *old_,
                            const void *bias_)

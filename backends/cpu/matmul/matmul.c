@@ -121,6 +121,10 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
             mm_sweep_tile(p, item, j, p->n - j < p->tile_n ? p->n - j : p->tile_n, slot);
         else if (p->path == MM_DOT)
             mm_dot_tile(p, item, j, p->n - j < p->tile_n ? p->n - j : p->tile_n, slot);
+        else if (p->path == MM_PLAIN)
+            p->k->plain(p->m, p->n, p->depth, mm_at(p, &p->a, item, 0, 0), p->a.row, p->a.column,
+                        mm_at(p, &p->b, item, 0, 0), p->b.row, mm_at(p, &p->out, item, 0, 0),
+                        p->out.row);
         else
             tile(r, item, i, j, slot);
     }

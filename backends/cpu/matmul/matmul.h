@@ -37,6 +37,10 @@ typedef struct {
     /* c (m, n), unit column stride: set to a@b, or that added to it. */
     void (*block)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b, void *c,
                   int64_t ldc, int add);
+    /* The same for at least rows by columns of a and b as they lie, b with unit column stride, in one
+     * block of k; NULL for complex. */
+    void (*plain)(int64_t m, int64_t n, int64_t kc, const void *a, int64_t a_row, int64_t a_step,
+                  const void *b, int64_t ldb, void *c, int64_t ldc);
     /* x = alpha*x [+ beta*old] [+ bias], over n scalars */
     void (*combine)(void *x, int64_t n, const mm_scale *, const void *old, const void *bias);
     /* For few rows; NULL for complex. sweep: c (m, n) continues, or starts, the chains of a (kc, m)
@@ -82,8 +86,8 @@ typedef struct {
 } mm_operand;
 
 /* Tiles pack their operands; operands are packed beforehand, for all tiles; few rows:
- * matmul/skinny.c. */
-enum { MM_SEPARATE, MM_SHARED, MM_SWEEP, MM_DOT };
+ * matmul/skinny.c; small products, which are over before packing would pay. */
+enum { MM_SEPARATE, MM_SHARED, MM_SWEEP, MM_DOT, MM_PLAIN };
 
 /* A call and how it is computed. */
 typedef struct {

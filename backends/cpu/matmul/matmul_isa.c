@@ -201,6 +201,7 @@ const mm_level CPU_ISA_FN(cpu_matmul_kernels) =
         [MM_F32] =
             {
                 MM_KERNELS(f32, F32),
+                .plain = mm_plain_f32,
                 .sweep = mm_sweep_f32,
                 .dot = mm_dot_f32,
                 .element = 4,
@@ -214,6 +215,7 @@ const mm_level CPU_ISA_FN(cpu_matmul_kernels) =
         [MM_F64] =
             {
                 MM_KERNELS(f64, F64),
+                .plain = mm_plain_f64,
                 .sweep = mm_sweep_f64,
                 .dot = mm_dot_f64,
                 .element = 8,
@@ -243,6 +245,7 @@ const mm_level CPU_ISA_FN(cpu_matmul_kernels) =
         [MM_U32] =
             {
                 MM_KERNELS(u32, U32),
+                .plain = mm_plain_u32,
                 .sweep = mm_sweep_u32,
                 .dot = mm_dot_u32,
                 .element = 4,
@@ -260,6 +263,7 @@ const mm_level CPU_ISA_FN(cpu_matmul_kernels) =
         [MM_U64] =
             {
                 MM_KERNELS(u64, U64),
+                .plain = mm_plain_u64,
                 .sweep = mm_sweep_u64,
                 .dot = mm_dot_u64,
                 .element = 8,

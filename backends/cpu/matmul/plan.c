@@ -101,6 +101,14 @@ static void plan_shared(mm_plan *p)
     p->shared_bytes = mm_round_up(p->shared_bytes, 64);
 }
 
+/* Small products of one tile and one block of k, whose operands the kernels can read as they lie. */
+static int is_plain(const mm_plan *p)
+{
+    return p->k->plain && p->direct && p->m >= p->k->rows && p->n >= p->k->columns &&
+           p->depth > 0 && p->depth == p->kc && p->m <= p->tile_m && p->n <= p->tile_n &&
+           p->b.column == 1 && mm_is_native(p->k, p->a.dtype) && mm_is_native(p->k, p->b.dtype);
+}
+
 /* The next bytes of a slot. */
 static int64_t take(mm_plan *p, int64_t nbytes)
 {
@@ -232,6 +240,8 @@ void mm_plan_call(mm_plan *p, const ndp_call *call)
     if (p->path == MM_SEPARATE) {
         plan_tiles(p);
         plan_shared(p);
+        if (p->path == MM_SEPARATE && is_plain(p))
+            p->path = MM_PLAIN;
     }
     plan_slots(p);
 }

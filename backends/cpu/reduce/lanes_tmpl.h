@@ -8,6 +8,8 @@
  *   FN(settle)(acc)            after every four steps at most
  *   FN(flush)(acc, s, cap)     into the state at s
  *   FN(init), FN(merge)        as in cpu_reducer
+ * and ANY_ORDER where neither the order of elements nor how many are folded between two flushes
+ * changes a bit: flushes of floating extremes take longer than many rows do.
  * Every loop runs over neighbouring columns with nothing but scalars inside: any compiler that
  * vectorises at all vectorises these, and no width changes what is added to what. */
 
@@ -67,6 +69,20 @@ static void FN(sweep)(const cpu_fold *f, const void *const *rows, int nrows, int
     STATE *restrict s = f->state;
     int64_t cap = f->cap;
     int r = 0;
+#ifdef ANY_ORDER
+    for (; r + CPU_SWEEP_ROWS <= nrows; r += CPU_SWEEP_ROWS) {
+        const T *x[CPU_SWEEP_ROWS];
+        memcpy(x, rows + r, sizeof x);
+        CPU_INDEPENDENT
+        for (int64_t j = 0; j < n; j++) {
+            FN(acc) v = FN(zero)();
+            CPU_UNROLL_ROWS
+            for (int i = 0; i < CPU_SWEEP_ROWS; i++)
+                v = FN(step)(v, x[i][j]);
+            FN(flush)(FN(settle)(v), s + j, cap);
+        }
+    }
+#endif
     for (; r + 4 <= nrows; r += 4) {
         const T *restrict x0 = rows[r], *restrict x1 = rows[r + 1];
         const T *restrict x2 = rows[r + 2], *restrict x3 = rows[r + 3];
@@ -92,4 +108,5 @@ static const cpu_reducer FN(reducer) = {
     .merge = FN(merge),
 };
 #undef STATE_BYTES
+#undef ANY_ORDER
 #undef OP

@@ -132,6 +132,7 @@ static void FN(merge)(const cpu_fold *f, const cpu_fold *from, int64_t n)
         s[j] = FN(better)(s[j], t[j]);
 }
 
+#define ANY_ORDER
 #include "reduce/lanes_tmpl.h"
 #undef BEATS
 #undef IS_MAX

@@ -10,8 +10,10 @@
 enum { CPU_LANES = 64 }; /* of an inner fold */
 #if defined(__GNUC__) && !defined(__clang__)
 #define CPU_INDEPENDENT _Pragma("GCC ivdep") /* rows never overlap states */
+#define CPU_UNROLL_ROWS _Pragma("GCC unroll 16")
 #else
 #define CPU_INDEPENDENT
+#define CPU_UNROLL_ROWS
 #endif
 
 #define T float

@@ -70,15 +70,30 @@ static void store_chunk(void *ctx, int64_t begin, int64_t end)
                                   r->out_stride);
 }
 
+int sort_is_quick(int32_t dtype)
+{
+    return ndp_dtype_size(dtype) == 4 && CPU_ISA_PICK(sort_table_of)->quick;
+}
+
+/* The team deals out a long row by digits, which is quicker from three threads on. */
+static int is_for_team(int64_t n)
+{
+    return n >= SORT_PARALLEL && cpu_threads() > 2;
+}
+
 static void sort_values(const sort_row *r)
 {
     static void *(*const sorts[9])(void *, void *, int64_t, int, int,
                                    int64_t *) = {[2] = sort_u16, [4] = sort_u32, [8] = sort_u64};
     const sort_keys *k = sort_keys_of(r->dtype);
     values_job w = {r, row_flip(r), 0, ndp_dtype_size(r->dtype), r->buffer[0], 0};
-    int bits = key_range(r, &w.min);
+    int quick = sort_is_quick(r->dtype) && !is_for_team(r->n);
+    int bits = quick ? 0 : key_range(r, &w.min);
     cpu_parallel(r->n, sort_grain(r->n), load_chunk, &w);
-    w.keys = sorts[w.nbytes](w.keys, r->buffer[1], r->n, 0, bits, r->counts);
+    if (quick)
+        CPU_ISA_PICK(sort_table_of)->quick(w.keys, r->buffer[1], r->n);
+    else
+        w.keys = sorts[w.nbytes](w.keys, r->buffer[1], r->n, 0, bits, r->counts);
     if (atomic_load(&w.special)) /* before anything is written: out may be a */
         k->restore(r->a, r->stride, r->n, w.flip, w.min, w.keys);
     cpu_parallel(r->n_out, sort_grain(r->n), store_chunk, &w);

@@ -56,6 +56,9 @@ typedef struct {
     void (*between)(const uint64_t *keys, int64_t n, uint64_t low, uint64_t high, uint64_t *inside,
                     sort_between *counts);
     void (*network[9])(void *keys, int64_t n); /* by key width: sorts SORT_LANES interleaved rows */
+    /* Sorts n keys of 32 bits, with room for as many in spare; NULL where vectors lack what it
+     * needs. */
+    void (*quick)(void *keys, void *spare, int64_t n);
 } sort_table;
 extern const sort_table sort_table_of_baseline, sort_table_of_avx2, sort_table_of_avx512;
 static inline const sort_keys *sort_keys_of(int32_t dtype)
@@ -104,6 +107,8 @@ typedef struct {
     int64_t *counts;
 } sort_row;
 void sort_row_values(const sort_row *r);
+/* Whether values of the dtype are sorted by the level's quicksort, when one thread has the row. */
+int sort_is_quick(int32_t dtype);
 void sort_row_positions(const sort_row *r); /* out is i64 */
 /* Up to SORT_LANES rows of one length at once, where sort_lanes_fit. Needs no buffers. */
 #define SORT_LANES_MAX 1024

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Sort keys of every dtype that has them, and sorting networks over lanes: what gains from wide
  * registers. Built once per SIMD level. */
+#include "sort/quick.h"
 #include "sort/sort.h"
 
 #define KEYED __attribute__((may_alias))
@@ -107,6 +108,7 @@ static void between(const uint64_t *keys, int64_t n, uint64_t low, uint64_t high
 #define KEYS_FLOAT(kind) KEYS_INT(kind), .restore = restore_##kind
 const sort_table CPU_ISA_FN(sort_table_of) = {
     .between = between,
+    .quick = quick_32,
     .network = {[2] = network_16, [4] = network_32, [8] = network_64},
     .keys =
         {

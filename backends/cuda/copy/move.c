@@ -169,9 +169,8 @@ static int32_t run_fill_dense(const cuda_kernel *k, ndp_stream *s, const ndp_cal
                    .nbytes = (uint64_t)(ndp_view_size(call->out) * size)};
     repeat_pattern(element, size, 0, p.pattern);
     repeat_pattern(element, size, (0 - p.dst) % 16, p.vector);
-    uint64_t blocks = p.nbytes / 16 / CUDA_THREADS + 1, most = (uint64_t)k->dev->sm_count * 32;
-    return cuda_launch(k, k->function[MOVE_FILL_DENSE], s,
-                       (uint32_t)(blocks < most ? blocks : most), CUDA_THREADS, 0, &p);
+    uint64_t blocks = p.nbytes / (16 * LINE_THREADS * MOVE_FILL_VECTORS) + 1;
+    return cuda_launch(k, k->function[MOVE_FILL_DENSE], s, (uint32_t)blocks, LINE_THREADS, 0, &p);
 }
 
 /* The scalar has the dtype of the destination. */

@@ -148,13 +148,15 @@ extern "C" __global__ void __launch_bounds__(LINE_THREADS)
     fill_dense(const __grid_constant__ move_fill p)
 {
     uint64_t head = (0 - p.dst) % 16, t = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    uint64_t step = (uint64_t)gridDim.x * blockDim.x;
     if (head > p.nbytes)
         head = p.nbytes;
     uint64_t vectors = (p.nbytes - head) / 16, tail = head + vectors * 16;
-    uint4 v = *(const uint4 *)p.vector;
-    for (uint64_t i = t; i < vectors; i += step)
-        ((uint4 *)(p.dst + head))[i] = v;
+    uint64_t first = (uint64_t)blockIdx.x * (LINE_THREADS * MOVE_FILL_VECTORS) + threadIdx.x;
+    uint4 v = *(const uint4 *)p.vector, *to = (uint4 *)(p.dst + head) + first;
+#pragma unroll
+    for (int k = 0; k < MOVE_FILL_VECTORS; k++)
+        if (first + k * LINE_THREADS < vectors)
+            to[k * LINE_THREADS] = v;
     if (t < head)
         ((unsigned char *)p.dst)[t] = p.pattern[t];
     if (t < p.nbytes - tail)

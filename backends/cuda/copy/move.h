@@ -4,6 +4,8 @@
 #define NDOCK_CUDA_MOVE_H
 #include "walk/lines.h"
 
+enum { MOVE_FILL_VECTORS = 4 }; /* that a thread stores, a block's width apart */
+
 /* nbytes at dst become pattern over and over; vector is the pattern from the first address on that
  * 16 divides. */
 typedef struct {

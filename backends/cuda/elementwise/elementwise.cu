@@ -160,6 +160,20 @@ static __device__ __forceinline__ cuda_vector<T, N> load_shifted(const T *at)
     return v;
 }
 
+/* Every second element, out of the two aligned vectors that they lie in. */
+template <class T, int N>
+static __device__ __forceinline__ cuda_vector<T, N> load_second(const T *at)
+{
+    uint4 two[2] = {((const uint4 *)at)[0], ((const uint4 *)at)[1]};
+    cuda_vector<T, N> v;
+    T all[2 * N];
+    memcpy(all, two, sizeof two);
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        v.at[k] = all[2 * k];
+    return v;
+}
+
 /* Elements low to high - 1 of a vector whose element k lies at at[k * stride]. inner: there is a
  * vector's length of the row on either side, so that whole aligned vectors may be read. */
 template <class T, int N>
@@ -167,6 +181,9 @@ static __device__ __noinline__ ew_packed<T, N> load_row(const T *at, int64_t str
                                                         int high, bool inner)
 {
     cuda_vector<T, N> v;
+    if (N * sizeof(T) == EW_VECTOR_BYTES && N > 1 && inner && stride == 2 &&
+        (uintptr_t)at % EW_VECTOR_BYTES == 0)
+        return pack<T, N>(load_second<T, N>(at));
     if (N * sizeof(T) < EW_VECTOR_BYTES || N == 1 || !inner || (stride != 1 && stride != -1))
         return pack<T, N>(load_elements<T, N>(at, stride, low, high));
     v = load_shifted<T, N>(stride == 1 ? at : at - (N - 1));

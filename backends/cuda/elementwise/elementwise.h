@@ -89,6 +89,10 @@ EW_FN int ew_is_heavy(int32_t op, int32_t dtype)
  * take about as long as memory does. Those of halves are shorter, those of f64 longer. */
 EW_FN int ew_many(int32_t op, int32_t dtype, int32_t inputs)
 {
+    if (dtype >= NDP_I8 &&
+        dtype <= NDP_U64 && /* quotients by one divisor share what is made of it */
+        (op == NDP_OP_floor_divide || op == NDP_OP_remainder))
+        return dtype == NDP_I32 || dtype == NDP_U32 ? 2 : 1;
     if (dtype != NDP_F32 || inputs > 2 || !ew_is_heavy(op, dtype))
         return 1;
     switch (op) {

@@ -5,7 +5,8 @@
 #include "host/backend.h"
 #include "walk/plan.h"
 
-enum { GATHER_ROWS = 5, GATHER_LONG_ROW = 512 }; /* functions 0 to 4: by log2 of the element */
+/* Functions 0 to 4: by log2 of the element. */
+enum { GATHER_ROWS = 5, GATHER_WARPS, GATHER_LONG_ROW = 512, GATHER_SHORT_ROW = 16 };
 
 /* A call with the innermost dimension perhaps seen as wider elements. */
 typedef struct {
@@ -83,6 +84,14 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
                                GATHER_ROW_THREADS, 0, &p);
         }
     }
+    if (e.wide && e.nbytes == 16 && e.row >= GATHER_SHORT_ROW) {
+        int64_t rows = GATHER_ROW_THREADS / 32 * GATHER_WARP_ROWS;
+        set_walk(&p, call, &e, 1);
+        int64_t row_blocks = ((int64_t)p.walk.size + rows - 1) / rows;
+        if (row_blocks < INT32_MAX)
+            return cuda_launch(k, k->function[GATHER_WARPS], s, (uint32_t)row_blocks,
+                               GATHER_ROW_THREADS, 0, &p);
+    }
     set_walk(&p, call, &e, 0);
     uint64_t blocks = (p.walk.size / 4 + CUDA_THREADS) / CUDA_THREADS;
     return cuda_launch(k, k->function[__builtin_ctzll((uint64_t)e.nbytes)], s,
@@ -91,12 +100,12 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    static const char *const names[] = {"gather_1", "gather_2",  "gather_4",
-                                        "gather_8", "gather_16", "gather_rows"};
+    static const char *const names[] = {"gather_1",  "gather_2",    "gather_4",    "gather_8",
+                                        "gather_16", "gather_rows", "gather_warps"};
     int32_t status = NDP_OK;
     (void)like;
     k->base.run = run;
-    for (int i = 0; i <= GATHER_ROWS && status == NDP_OK; i++)
+    for (int i = 0; i <= GATHER_WARPS && status == NDP_OK; i++)
         status = cuda_function(k->dev, CUDA_MODULE_gather_ANY, names[i], &k->function[i]);
     return status;
 }

@@ -81,3 +81,33 @@ extern "C" __global__ void __launch_bounds__(GATHER_ROW_THREADS)
         if (first + k * GATHER_ROW_THREADS < p.row)
             out[first + k * GATHER_ROW_THREADS] = x[k];
 }
+
+/* Rows too short for a block each: a warp takes several, one lane finds where each lies, and all of
+ * them are under way at once. */
+extern "C" __global__ void __launch_bounds__(GATHER_ROW_THREADS)
+    gather_warps(const __grid_constant__ gather_params p)
+{
+    const int ROWS = GATHER_WARP_ROWS;
+    uint32_t lane = threadIdx.x % 32;
+    uint64_t first = ((uint64_t)blockIdx.x * (GATHER_ROW_THREADS / 32) + threadIdx.x / 32) * ROWS;
+    int64_t to = 0;
+    uint64_t from = 0; /* 0: the index is bad */
+    if (lane < ROWS && first + lane < p.walk.size)
+        from = (uint64_t)source<uint4>(p, first + lane, &to);
+    for (int64_t v = lane; v - lane < p.row; v += 32) {
+        uint4 x[ROWS];
+#pragma unroll
+        for (int k = 0; k < ROWS; k++) {
+            const uint4 *row = (const uint4 *)__shfl_sync(0xffffffffu, from, k);
+            x[k] = make_uint4(0, 0, 0, 0);
+            if (row && v < p.row)
+                x[k] = row[v];
+        }
+#pragma unroll
+        for (int k = 0; k < ROWS; k++) {
+            uint4 *row = (uint4 *)p.value + __shfl_sync(0xffffffffu, to, k);
+            if (v < p.row && first + k < p.walk.size)
+                row[v] = x[k];
+        }
+    }
+}

@@ -5,7 +5,7 @@
 #define NDOCK_CUDA_GATHER_H
 #include "walk/walk.h"
 
-enum { GATHER_ROW_THREADS = 256, GATHER_ROW_VECTORS = 4 };
+enum { GATHER_ROW_THREADS = 256, GATHER_ROW_VECTORS = 4, GATHER_WARP_ROWS = 8 };
 
 typedef struct {
     cuda_walk walk; /* over value; for rows, over all dimensions but the innermost */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * scatter: lane by lane where there are many lanes or few updates, else sorted by destination. */
+ * scatter: lane by lane where there are many lanes or few updates, else sorted by destination; rows
+ * that are set are not sorted. */
 #include "index/scatter.h"
 #include <stdio.h>
 #include <string.h>
@@ -7,12 +8,15 @@
 #include "sort/cub.h"
 #include "walk/plan.h"
 
-enum { LANES, KEYS, SEGMENTS };
+enum { LANES, KEYS, SEGMENTS, ROW_SEGMENTS, CLEAR, WINNERS, ROWS };
 #define MANY_LANES 65536
 #define FEW_UPDATES 32
+#define FEW_VECTORS 8 /* of a row, below which a warp for each would be mostly idle */
 
 typedef struct {
     int by_lanes;
+    int64_t vectors;         /* 0: rows are not moved in vectors */
+    int is_set;              /* they are, and without a sort */
     uint64_t items, bad_key; /* sorted: see scatter_params */
     int key_bits, wide_keys, wide_order;
     cuda_cub_kind kind;
@@ -31,6 +35,38 @@ static uint64_t reserve(scatter_plan *p, uint64_t nbytes)
     return at;
 }
 
+/* 16-byte vectors of a row where every index has one that lies dense in source and destination, and
+ * nothing differs but the axis and the place in the row; else 0. */
+static int64_t row_vectors(const ndp_call *call)
+{
+    const ndp_view *at = &call->in[0], *source = &call->in[1], *out = &call->out[0];
+    int axis = axis_of(call), row = -1;
+    int64_t nbytes = ndp_dtype_size(out->dtype);
+    if (!source->mem)
+        return 0;
+    for (int d = 0; d < at->ndim; d++) {
+        if (d == axis || at->shape[d] == 1)
+            continue;
+        if (row >= 0 || at->stride[d] != 0 || source->stride[d] != 1 || out->stride[d] != 1)
+            return 0;
+        row = d;
+    }
+    if (row < 0)
+        return 0;
+    uint64_t bits = cuda_ptr(source) | cuda_ptr(out) | (uint64_t)(at->shape[row] * nbytes) |
+                    (uint64_t)(out->stride[axis] * nbytes) |
+                    (uint64_t)(source->stride[axis] * nbytes);
+    int64_t vectors = at->shape[row] * nbytes / 16;
+    return bits % 16 == 0 && vectors >= FEW_VECTORS && vectors < INT32_MAX ? vectors : 0;
+}
+
+/* A u32 of each destination must be worth it. */
+static int sets_rows(const ndp_call *call, int64_t k)
+{
+    return call->op == NDP_OP_scatter && k < INT32_MAX &&
+           call->out[0].shape[axis_of(call)] / 64 <= k;
+}
+
 static void plan_make(scatter_plan *p, const ndp_call *call)
 {
     const ndp_view *at = &call->in[0];
@@ -44,6 +80,12 @@ static void plan_make(scatter_plan *p, const ndp_call *call)
     p->by_lanes = lanes >= MANY_LANES || k <= FEW_UPDATES;
     if (p->by_lanes || lanes == 0)
         return;
+    p->vectors = row_vectors(call);
+    p->is_set = p->vectors > 0 && sets_rows(call, k);
+    if (p->is_set) {
+        (void)reserve(p, (uint64_t)call->out[0].shape[axis] * 4);
+        return;
+    }
     p->items = (uint64_t)(distinct * k);
     p->bad_key = (uint64_t)distinct * (uint64_t)call->out[0].shape[axis];
     p->key_bits = p->bad_key ? 64 - __builtin_clzll(p->bad_key) : 1;
@@ -124,6 +166,9 @@ static void set_params(scatter_params *p, const scatter_plan *plan, const ndp_ca
     p->k = at->shape[axis];
     p->at_axis_stride = at->stride[axis];
     p->source_axis_stride = source->mem ? source->stride[axis] : 0;
+    p->vectors = (uint32_t)plan->vectors;
+    p->out_row_vectors = out->stride[axis] * ndp_dtype_size(out->dtype) / 16;
+    p->source_row_vectors = p->source_axis_stride * ndp_dtype_size(out->dtype) / 16;
     p->bad_key = plan->bad_key;
     p->wide_keys = plan->wide_keys;
     p->wide_order = plan->wide_order;
@@ -144,6 +189,41 @@ static uint32_t blocks_for(uint64_t items)
     return (uint32_t)(blocks < 1 << 20 ? blocks : 1 << 20);
 }
 
+/* So many warps, and the pieces of 32 vectors of a row that they stand for. */
+static int32_t launch_rows(const cuda_kernel *k, int function, ndp_stream *s, uint64_t warps,
+                           uint32_t threads, scatter_params *p)
+{
+    uint64_t blocks = (warps * 32 + threads - 1) / threads;
+    uint32_t pieces = (p->vectors + 31) / 32;
+    return cuda_launch_2d(k, k->function[function], s,
+                          (uint32_t)(blocks < 1 << 20 ? blocks : 1 << 20),
+                          pieces < 65535 ? pieces : 65535, threads, 0, p);
+}
+
+static int32_t run_set_rows(const cuda_kernel *k, ndp_stream *s, const ndp_call *call,
+                            scatter_params *p)
+{
+    p->winner = cuda_ptr(&call->scratch);
+    int32_t status =
+        cuda_launch(k, k->function[CLEAR], s, blocks_for((uint64_t)p->extent), CUDA_THREADS, 0, p);
+    if (status == NDP_OK)
+        status =
+            cuda_launch(k, k->function[WINNERS], s, blocks_for((uint64_t)p->k), CUDA_THREADS, 0, p);
+    uint64_t warps = ((uint64_t)p->k + SCATTER_ROW_UNROLL - 1) / SCATTER_ROW_UNROLL;
+    return status == NDP_OK ? launch_rows(k, ROWS, s, warps, SCATTER_ROW_THREADS, p) : status;
+}
+
+#define LONG_SEGMENTS 8 /* items of a destination, on average */
+
+static int32_t run_segments(const cuda_kernel *k, ndp_stream *s, const scatter_plan *plan,
+                            scatter_params *p)
+{
+    p->by_destination = (uint64_t)p->extent <= plan->items / LONG_SEGMENTS;
+    if (p->by_destination)
+        return launch_rows(k, ROW_SEGMENTS, s, (uint64_t)p->extent, SCATTER_FEW_THREADS, p);
+    return launch_rows(k, ROW_SEGMENTS, s, (plan->items + 31) / 32, SCATTER_ROW_THREADS, p);
+}
+
 static int32_t run_sorted(const cuda_kernel *k, ndp_stream *s, const ndp_call *call,
                           scatter_plan *plan, scatter_params *p)
 {
@@ -162,6 +242,8 @@ static int32_t run_sorted(const cuda_kernel *k, ndp_stream *s, const ndp_call *c
         status = sort(k, s, plan, (void *)(memory + plan->temp), &b);
     p->keys = (uint64_t)(uintptr_t)b.keys[b.selector];
     p->order = (uint64_t)(uintptr_t)b.values[b.selector];
+    if (status == NDP_OK && p->vectors > 0)
+        return run_segments(k, s, plan, p);
     return status != NDP_OK
                ? status
                : cuda_launch(k, k->function[SEGMENTS], s, blocks_for(p->items.size * p->lanes.size),
@@ -179,7 +261,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     set_params(&p, &plan, call);
     if (plan.by_lanes)
         return cuda_launch(k, k->function[LANES], s, blocks_for(p.lanes.size), CUDA_THREADS, 0, &p);
-    return run_sorted(k, s, call, &plan, &p);
+    return plan.is_set ? run_set_rows(k, s, call, &p) : run_sorted(k, s, call, &plan, &p);
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
@@ -188,16 +270,23 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
 #define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [id] = #NAME,
 #include <ndock/dtype.def>
     };
+    static const char *const names[] = {[LANES] = "scatter_lanes_%s",
+                                        [KEYS] = "scatter_keys",
+                                        [SEGMENTS] = "scatter_segments_%s",
+                                        [ROW_SEGMENTS] = "scatter_row_segments_%s",
+                                        [CLEAR] = "scatter_clear",
+                                        [WINNERS] = "scatter_winners",
+                                        [ROWS] = "scatter_rows"};
     char name[64];
+    int32_t status = NDP_OK;
     k->base.run = run;
     k->base.scratch = scratch;
-    snprintf(name, sizeof name, "scatter_lanes_%s", dtypes[like->out[0].dtype]);
-    int32_t status = cuda_function(k->dev, CUDA_MODULE_scatter_ANY, name, &k->function[LANES]);
-    snprintf(name, sizeof name, "scatter_segments_%s", dtypes[like->out[0].dtype]);
-    if (status == NDP_OK)
-        status = cuda_function(k->dev, CUDA_MODULE_scatter_ANY, name, &k->function[SEGMENTS]);
-    if (status == NDP_OK)
-        status = cuda_function(k->dev, CUDA_MODULE_scatter_ANY, "scatter_keys", &k->function[KEYS]);
+    for (int i = LANES; i <= ROWS && status == NDP_OK; i++) {
+        const char *mark = strstr(names[i], "%s");
+        snprintf(name, sizeof name, "%.*s%s", mark ? (int)(mark - names[i]) : 63, names[i],
+                 mark ? dtypes[like->out[0].dtype] : "");
+        status = cuda_function(k->dev, CUDA_MODULE_scatter_ANY, name, &k->function[i]);
+    }
     return status;
 }
 

@@ -187,15 +187,169 @@ template <int DTYPE> static __device__ __forceinline__ void segments(const scatt
     }
 }
 
-/* scatter_lanes_F32 and scatter_segments_F32 for every dtype. */
+/* ---- rows of 16-byte vectors, 32 beside each other; piece blockIdx.y of a row and its likes ----
+ */
+
+/* A vector as elements. */
+template <class S> union row_vector {
+    uint4 words;
+    S at[16 / sizeof(S)];
+    __device__ row_vector() {}
+};
+
+/* The rows of the segment that begins at the i-th of the sorted items, added up in order: a lane
+ * reads the number of one row for all, and several rows are under way at once. */
+template <int DTYPE>
+static __device__ __forceinline__ void row_segment(const scatter_params &p, uint64_t i,
+                                                   uint64_t key, uint32_t v)
+{
+    typedef typename element<DTYPE>::stored S;
+    const int U = SCATTER_SEGMENT_UNROLL, N = 16 / sizeof(S);
+    uint32_t lane = threadIdx.x % 32, count;
+    uint4 *to = (uint4 *)p.out + (int64_t)key * p.out_row_vectors + v;
+    const uint4 *from = (const uint4 *)p.source + v;
+    bool mine = v < p.vectors;
+    row_vector<S> sum;
+    if (mine)
+        sum.words = *to;
+    do {
+        bool same = i + lane < p.items.size && key_at(p, i + lane) == key;
+        int64_t row = same ? (int64_t)order_at(p, i + lane) : 0;
+        count = __popc(__ballot_sync(0xffffffffu, same));
+        for (uint32_t first = 0; first < count; first += U) {
+            row_vector<S> x[U];
+#pragma unroll
+            for (int u = 0; u < U; u++) {
+                int64_t r = __shfl_sync(0xffffffffu, row, (first + u) % 32);
+                if (mine && first + u < count)
+                    x[u].words = from[r * p.source_row_vectors];
+            }
+#pragma unroll
+            for (int u = 0; u < U; u++)
+                if (mine && first + u < count)
+#pragma unroll
+                    for (int n = 0; n < N; n++)
+                        sum.at[n] = update<DTYPE>(p.mode, sum.at[n], x[u].at[n]);
+        }
+        i += 32;
+    } while (count == 32);
+    if (mine)
+        *to = sum.words;
+}
+
+/* How many of the sorted keys are below this one: 32 places are looked at together. */
+static __device__ __forceinline__ uint64_t keys_below(const scatter_params &p, uint64_t key)
+{
+    uint64_t from = 0, left = p.items.size;
+    while (left > 0) {
+        uint64_t step = (left + 31) / 32, at = from + threadIdx.x % 32 * step;
+        bool below = at < from + left && key_at(p, at) < key;
+        uint32_t count = __popc(__ballot_sync(0xffffffffu, below));
+        if (count == 0)
+            break;
+        uint64_t begin = from + (count - 1) * step + 1, end = from + count * step;
+        end = end < from + left ? end : from + left;
+        from = begin;
+        left = end - begin;
+    }
+    return from;
+}
+
+/* A warp for each destination. */
+template <int DTYPE>
+static __device__ __forceinline__ void row_destinations(const scatter_params &p)
+{
+    uint64_t warps = cuda_threads() / 32;
+    for (uint64_t key = cuda_thread() / 32; key < (uint64_t)p.extent; key += warps) {
+        uint64_t i = keys_below(p, key);
+        if (i == p.items.size || key_at(p, i) != key)
+            continue;
+        for (uint32_t piece = blockIdx.y; piece * 32 < p.vectors; piece += gridDim.y)
+            row_segment<DTYPE>(p, i, key, piece * 32 + threadIdx.x % 32);
+    }
+}
+
+/* A warp looks at 32 of the sorted items for those that are the first of their destination. */
+template <int DTYPE> static __device__ __forceinline__ void row_segments(const scatter_params &p)
+{
+    uint32_t lane = threadIdx.x % 32;
+    uint64_t warps = cuda_threads() / 32;
+    if (p.by_destination) {
+        row_destinations<DTYPE>(p);
+        return;
+    }
+    for (uint64_t w = cuda_thread() / 32; w * 32 < p.items.size; w += warps) {
+        uint64_t i = w * 32 + lane, key = i < p.items.size ? key_at(p, i) : p.bad_key;
+        bool first = key != p.bad_key && (i == 0 || key_at(p, i - 1) != key);
+        for (uint32_t starts = __ballot_sync(0xffffffffu, first); starts; starts &= starts - 1) {
+            int at = __ffs(starts) - 1;
+            uint64_t its = __shfl_sync(0xffffffffu, key, at);
+            for (uint32_t piece = blockIdx.y; piece * 32 < p.vectors; piece += gridDim.y)
+                row_segment<DTYPE>(p, w * 32 + at, its, piece * 32 + lane);
+        }
+    }
+}
+
+extern "C" __global__ void scatter_clear(const __grid_constant__ scatter_params p)
+{
+    for (uint64_t i = cuda_thread(); i < (uint64_t)p.extent; i += cuda_threads())
+        ((uint32_t *)p.winner)[i] = 0;
+}
+
+extern "C" __global__ void scatter_winners(const __grid_constant__ scatter_params p)
+{
+    for (uint64_t i = cuda_thread(); i < (uint64_t)p.k; i += cuda_threads()) {
+        int64_t index = ((const int64_t *)p.at)[(int64_t)i * p.at_axis_stride];
+        if (cuda_index_is_bad(index, p.extent))
+            report(p, (int64_t)i, index);
+        else
+            atomicMax((uint32_t *)p.winner + cuda_index_wrap(index, p.extent), (uint32_t)i + 1);
+    }
+}
+
+/* Rows are read before it is known who wins: most do. */
+extern "C" __global__ void __launch_bounds__(SCATTER_ROW_THREADS)
+    scatter_rows(const __grid_constant__ scatter_params p)
+{
+    const int U = SCATTER_ROW_UNROLL;
+    uint32_t lane = threadIdx.x % 32;
+    uint64_t warps = cuda_threads() / 32;
+    for (uint64_t first = cuda_thread() / 32 * U; first < (uint64_t)p.k; first += warps * U) {
+        int64_t mine = -1; /* where the row goes that this lane asks for; -1: nowhere */
+        if (lane < U && first + lane < (uint64_t)p.k) {
+            int64_t index = ((const int64_t *)p.at)[(int64_t)(first + lane) * p.at_axis_stride];
+            int64_t to = cuda_index_wrap(index, p.extent);
+            if (!cuda_index_is_bad(index, p.extent) &&
+                ((const uint32_t *)p.winner)[to] == (uint32_t)(first + lane) + 1)
+                mine = to;
+        }
+        for (uint32_t v = blockIdx.y * 32 + lane; v - lane < p.vectors; v += gridDim.y * 32) {
+            uint4 x[U];
+#pragma unroll
+            for (int u = 0; u < U; u++)
+                if (v < p.vectors && first + u < (uint64_t)p.k)
+                    x[u] =
+                        ((const uint4 *)p.source)[(int64_t)(first + u) * p.source_row_vectors + v];
+#pragma unroll
+            for (int u = 0; u < U; u++) {
+                int64_t to = __shfl_sync(0xffffffffu, mine, u);
+                if (v < p.vectors && to >= 0)
+                    ((uint4 *)p.out)[to * p.out_row_vectors + v] = x[u];
+            }
+        }
+    }
+}
+
+/* scatter_lanes_F32, scatter_segments_F32 and scatter_row_segments_F32 for every dtype. */
 #define SCATTER(kind, NAME)                                                                      \
     extern "C" __global__ void scatter_##kind##_##NAME(const __grid_constant__ scatter_params p) \
     {                                                                                            \
         kind<NDP_##NAME>(p);                                                                     \
     }
-#define SCATTERS(NAME)   \
-    SCATTER(lanes, NAME) \
-    SCATTER(segments, NAME)
+#define SCATTERS(NAME)      \
+    SCATTER(lanes, NAME)    \
+    SCATTER(segments, NAME) \
+    SCATTER(row_segments, NAME)
 #define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
     CUDA_OF_KIND(KIND, SCATTERS)(NAME)
 #include <ndock/dtype.def>

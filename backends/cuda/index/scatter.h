@@ -3,11 +3,19 @@
  *
  * Updates that meet lie in one lane: the same place in all dimensions but the axis. Either a thread
  * walks a lane in order, or all updates are sorted by destination, and a thread does those of one
- * destination in order. */
+ * destination in order. Dense rows with one index each are moved in vectors, a warp beside each
+ * other: sorted ones by destination; those that are only set without a sort, since a first pass
+ * finds the last update of each destination (`winner`, its number and one; 0: there is none). */
 #ifndef NDOCK_CUDA_SCATTER_H
 #define NDOCK_CUDA_SCATTER_H
 #include "walk/walk.h"
 
+enum {
+    SCATTER_ROW_THREADS = 256,
+    SCATTER_FEW_THREADS = 64, /* of a block where segments are long: they end at different times */
+    SCATTER_ROW_UNROLL = 8,   /* rows of a warp under way when they are set */
+    SCATTER_SEGMENT_UNROLL = 16 /* and when they are added up */
+};
 typedef enum { SCATTER_SET, SCATTER_ADD, SCATTER_MIN, SCATTER_MAX } scatter_mode;
 
 typedef struct {
@@ -26,6 +34,12 @@ typedef struct {
     cuda_walk items;
     uint64_t keys, order, bad_key;
     int32_t wide_keys, wide_order, axis; /* axis: its number in items */
+    /* rows of vectors, 16 bytes each: how many a row has; a u32 of each destination; whether a warp
+     * is for each destination, of which there are few, and finds its segment */
+    uint32_t vectors;
+    int32_t by_destination;
+    uint64_t winner;
+    int64_t out_row_vectors, source_row_vectors;
     int64_t item_out_stride[CUDA_WALK_NDIM], item_at_stride[CUDA_WALK_NDIM],
         item_source_stride[CUDA_WALK_NDIM];
 } scatter_params;

@@ -5,7 +5,7 @@
 #include "host/backend.h"
 #include "walk/plan.h"
 
-enum { COUNT, SCAN, WRITE, POSITIONS, ROWS };
+enum { COUNT, SCAN, WRITE, POSITIONS, ROWS, COUNT_BYTES };
 #define STARTS_NBYTES (SELECT_PARTS * 8)
 
 static const struct {
@@ -58,9 +58,9 @@ static void set_tested(select_params *p, const ndp_call *call, const ndp_view *t
     p->capacity = call->out[0].shape[0];
 }
 
-static int32_t count(const cuda_kernel *k, ndp_stream *s, select_params *p)
+static int32_t count(const cuda_kernel *k, ndp_stream *s, select_params *p, int function)
 {
-    int32_t status = launch(k, COUNT, s, (uint32_t)p->parts, SELECT_THREADS, p);
+    int32_t status = launch(k, function, s, (uint32_t)p->parts, SELECT_THREADS, p);
     return status == NDP_OK ? launch(k, SCAN, s, 1, SELECT_SCAN_THREADS, p) : status;
 }
 
@@ -71,13 +71,15 @@ static int32_t run_nonzero(const ndp_kernel *base, ndp_stream *s, const ndp_call
     const ndp_view *out = &call->out[0];
     select_params p;
     set_tested(&p, call, &call->in[0]);
-    int32_t status = count(k, s, &p);
+    /* Bytes in a line are tested as a mask is, and their places are the results. */
+    int bytes = p.dense_bytes && out->stride[0] == 1;
+    int32_t status = count(k, s, &p, bytes ? COUNT_BYTES : COUNT);
     if (status != NDP_OK || p.parts == 0 || p.capacity == 0)
         return status;
     p.out = cuda_ptr(out);
     p.out_stride = out->stride[0];
     p.coordinate_stride = out->stride[1];
-    return launch(k, WRITE, s, (uint32_t)p.parts, SELECT_THREADS, &p);
+    return launch(k, bytes ? POSITIONS : WRITE, s, (uint32_t)p.parts, SELECT_THREADS, &p);
 }
 
 /* ---- compress ---- */
@@ -125,7 +127,7 @@ static int32_t run_compress(const ndp_kernel *base, ndp_stream *s, const ndp_cal
     const ndp_view *a = &call->in[0], *out = &call->out[0];
     select_params p;
     set_tested(&p, call, &call->in[1]);
-    int32_t status = count(k, s, &p);
+    int32_t status = count(k, s, &p, COUNT);
     int64_t row = row_size(call);
     if (status != NDP_OK || p.parts == 0 || p.capacity == 0 || row == 0)
         return status;
@@ -171,12 +173,16 @@ static const char *writer(const ndp_call *like)
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
     int nonzero = like->op == NDP_OP_nonzero;
-    const char *const names[] = {nonzero ? "select_count" : "select_count_mask", "select_scan",
-                                 writer(like), "select_mask_positions", "compress_rows"};
+    const char *const names[] = {nonzero ? "select_count" : "select_count_mask",
+                                 "select_scan",
+                                 writer(like),
+                                 "select_mask_positions",
+                                 "compress_rows",
+                                 "select_count_mask"};
     int32_t status = NDP_OK;
     k->base.run = nonzero ? run_nonzero : run_compress;
     k->base.scratch = scratch;
-    for (int i = COUNT; i <= ROWS && status == NDP_OK; i++)
+    for (int i = COUNT; i <= COUNT_BYTES && status == NDP_OK; i++)
         status = cuda_function(k->dev, CUDA_MODULE_select_ANY, names[i], &k->function[i]);
     return status;
 }

@@ -46,6 +46,26 @@ static void split_batch(mm_plan *plan, const ndp_view *const views[OPERANDS])
     }
 }
 
+/* More products than one launch of the library takes, as equal shares that the host steps through,
+ * if they can be made. */
+static void cut_batch(mm_plan *plan)
+{
+    mm_params *p = &plan->p;
+    int64_t shares = (p->batch + MM_BATCH_MAX - 1) / MM_BATCH_MAX, most = 64 * shares;
+    if (p->batch <= MM_BATCH_MAX || plan->n_outer == NDP_MAX_NDIM)
+        return;
+    while (shares < most && p->batch % shares != 0)
+        shares++;
+    if (p->batch % shares != 0)
+        return;
+    p->batch /= shares;
+    plan->outer[plan->n_outer] = shares;
+    for (int i = 0; i < OPERANDS; i++)
+        plan->outer_stride[i][plan->n_outer] =
+            operand(plan, i)->batch * p->batch * operand(plan, i)->size;
+    plan->n_outer++;
+}
+
 /* A result whose columns are dense is computed as its transpose: out^T = b^T a^T. */
 static void transpose(mm_plan *plan)
 {
@@ -328,6 +348,7 @@ void mm_plan_call(mm_plan *plan, ndp_dev *dev, const ndp_call *call)
         transpose(plan);
     fold_batch(p);
     plain = *plan;
+    cut_batch(plan);
     if (plan_library(plan, dev, call)) {
         plan->use_library = 1;
     } else {

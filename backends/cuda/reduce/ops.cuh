@@ -47,22 +47,26 @@ template <class A> struct reduce_float {
     typedef typename A::element element;
     typedef typename A::state state;
     LINE_FN state zero() { return A::zero(); }
-    /* Pairs, pairs of pairs: short chains of additions. */
+    /* Pairs, pairs of pairs: short chains of additions; or what A makes of a run of four. */
     template <int N, int V>
     LINE_FN void add(state &s, const element *x, int64_t, int64_t, const reduce_params &)
     {
         const int RUN = N < 4 ? N : 4;
 #pragma unroll
         for (int i = 0; i < N; i += RUN) {
-            state t[RUN];
+            if constexpr (A::has_run) {
+                s = A::merge(s, A::template run<RUN>(x + i));
+            } else {
+                state t[RUN];
 #pragma unroll
-            for (int k = 0; k < RUN; k++)
-                t[k] = A::one(x[i + k]);
+                for (int k = 0; k < RUN; k++)
+                    t[k] = A::one(x[i + k]);
 #pragma unroll
-            for (int h = RUN / 2; h; h /= 2)
-                for (int k = 0; k < h; k++)
-                    t[k] = A::merge(t[k], t[k + h]);
-            s = A::merge(s, t[0]);
+                for (int h = RUN / 2; h; h /= 2)
+                    for (int k = 0; k < h; k++)
+                        t[k] = A::merge(t[k], t[k + h]);
+                s = A::merge(s, t[0]);
+            }
         }
     }
     LINE_FN state merge(state a, state b, const reduce_params &)

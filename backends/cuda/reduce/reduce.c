@@ -87,6 +87,7 @@ typedef struct {
     int how;
     uint64_t results; /* elements of the result */
     uint32_t blocks;
+    int64_t fold; /* several lines of short rows that are seen as one of a longer row; else 1 */
 } reduce_plan;
 
 static int32_t power_of_two_from(uint64_t n, int32_t most)
@@ -154,7 +155,7 @@ static void plan_row(reduce_plan *r, int kind, int64_t V, int sm_count)
     p->items = (uint64_t)(p->count / V);
     p->lanes = r->results < few || (p->items >= 1024 && !(costly && r->results >= many))
                    ? REDUCE_THREADS
-                   : 32;
+                   : power_of_two_from(p->items, 32);
     p->width = REDUCE_THREADS / p->lanes;
     uint64_t blocks = (r->results + (uint64_t)p->width - 1) / (uint64_t)p->width;
     cut(r, p->lanes == REDUCE_THREADS ? blocks : UINT64_MAX, REDUCE_THREADS, sm_count,
@@ -171,6 +172,35 @@ static void plan_col(reduce_plan *r, int kind, int64_t V, int sm_count)
     p->lanes = REDUCE_THREADS / 32;
     cut(r, (p->results + 31) / 32, (uint64_t)p->lanes, sm_count,
         kind == VAR || kind == LOGSUMEXP ? BLOCKS_AT_ONCE - 1 : BLOCKS_AT_ONCE);
+}
+
+/* Rows of few results that follow each other without a gap: how many of them make one that a block
+ * of "col" takes well. 1: none. Positions would be numbered anew. */
+static int64_t fold_of(const ndp_view *in, const reduce_params *p, int kind, int64_t V)
+{
+    int64_t width = p->n_kept == 1 ? in->shape[0] : 0, fold = 32;
+    if (width < 1 || width >= 32 || p->n_reduced != 1 || in->stride[0] != 1 ||
+        in->stride[1] != width || kind == POSITION)
+        return 1;
+    while (width * fold % V || width * fold < 32 * V)
+        fold *= 2;
+    return p->count % fold == 0 && p->count / fold >= CUT &&
+                   cuda_ptr(in) % (CUdeviceptr)(V * ndp_dtype_size(in->dtype)) == 0
+               ? fold
+               : 1;
+}
+
+/* As "col", of the longer rows; the states of what was folded are joined with those of chunks. */
+static void plan_folded(reduce_plan *r, int kind, int64_t V, int sm_count)
+{
+    reduce_params *p = &r->p;
+    int64_t row = p->dim[0].extent * r->fold;
+    p->dim[0] = line_dim_of(row, 1, 1);
+    p->dim[1] = line_dim_of(p->count / r->fold, row, 0);
+    p->items = (uint64_t)(p->count / r->fold);
+    r->results *= (uint64_t)r->fold;
+    plan_col(r, kind, V, sm_count);
+    r->results /= (uint64_t)r->fold;
 }
 
 /* Neighbouring threads read neighbouring results where those are closer in memory. */
@@ -209,7 +239,23 @@ static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call
     p->results = r->results;
     p->items = (uint64_t)p->count;
     r->how = ANY;
-    if (p->n_reduced > 0 && p->count >= 32 * V && is_whole(in, in->ndim - 1, V, p->n_reduced == 1))
+    r->fold = fold_of(in, p, kind_of(call->op), across);
+    if (r->fold > 1) {
+        r->how = COL;
+        plan_folded(r, kind_of(call->op), across, sm_count);
+        if (p->chunks > 1) {
+            r->blocks = (uint32_t)((p->results + 31) / 32);
+            return;
+        }
+        r->fold = 1;
+        r->how = ANY;
+        p->results = r->results;
+        p->items = (uint64_t)p->count;
+        set_dims(p, in, &call->out[0]);
+    }
+    int short_rows = p->n_reduced == 1 && p->count % V == 0 && r->results >= 4096;
+    if (p->n_reduced > 0 && (p->count >= 32 * V || short_rows) &&
+        is_whole(in, in->ndim - 1, V, p->n_reduced == 1))
         r->how = ROW;
     else if (p->n_kept > 0 && p->count >= 8 && in->shape[p->n_kept - 1] >= 32 &&
              is_whole(in, p->n_kept - 1, across, 0))
@@ -220,7 +266,10 @@ static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call
         plan_col(r, kind_of(call->op), across, sm_count);
     else
         plan_any(r, sm_count);
-    uint64_t width = (uint64_t)p->width, blocks = (p->results + width - 1) / width;
+    uint64_t width = (uint64_t)p->width;
+    if (r->how == ROW && p->lanes == 1)
+        width *= REDUCE_SHORT_UNROLL;
+    uint64_t blocks = (p->results + width - 1) / width;
     r->blocks = (uint32_t)(blocks < GRID_X ? blocks : GRID_X);
 }
 
@@ -276,14 +325,15 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     make_plan(&r, (const cuda_kernel *)base, call);
     if (r.p.chunks < 2)
         return 0;
-    return (uint64_t)r.p.chunks * r.results * state_bytes(kind_of(call->op), call->in[0].dtype);
+    return (uint64_t)r.p.chunks * r.results * (uint64_t)r.fold *
+           state_bytes(kind_of(call->op), call->in[0].dtype);
 }
 
 /* The states of the chunks to results. */
 static int32_t join(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, reduce_plan *r)
 {
     reduce_params *p = &r->p;
-    p->items = (uint64_t)p->chunks;
+    p->items = (uint64_t)p->chunks * (uint64_t)r->fold;
     p->chunks = 1;
     p->results = r->results;
     set_dims(p, &call->in[0], &call->out[0]);

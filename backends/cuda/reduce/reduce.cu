@@ -80,10 +80,45 @@ LINE_FN typename OP::state reduce_lanes(const reduce_params &p, typename OP::sta
     return s;
 }
 
+/* Lines of one vector each: a thread has several, which are under way at once. */
+template <class OP, int V> LINE_FN void reduce_vectors(const reduce_params &p)
+{
+    typedef typename OP::element T;
+    typedef cuda_vector<T, V> vector;
+    const int U = REDUCE_SHORT_UNROLL;
+    uint64_t step = (uint64_t)gridDim.x * REDUCE_THREADS * U;
+    for (uint64_t first = (uint64_t)blockIdx.x * REDUCE_THREADS * U; first < p.results;
+         first += step) {
+        vector v[U];
+        int64_t to[U];
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            uint64_t o = first + u * REDUCE_THREADS + threadIdx.x;
+            int64_t from;
+            v[u] = {};
+            line_offsets(p.dim, p.n_kept, o < p.results ? o : 0, &from, &to[u]);
+            if (o < p.results)
+                v[u] = *(const vector *)((const T *)p.in + from);
+        }
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            uint64_t o = first + u * REDUCE_THREADS + threadIdx.x;
+            typename OP::state s = OP::zero();
+            OP::template add<V, V>(s, v[u].at, 0, 0, p);
+            if (o < p.results)
+                OP::store(p, to[u], s);
+        }
+    }
+}
+
 template <class OP> LINE_FN void reduce_row(const reduce_params &p)
 {
     typedef typename OP::element T;
     const int V = reduce_sizes<T>::row_vector, U = reduce_sizes<T>::row_unroll;
+    if (p.lanes == 1 && p.chunks == 1 && p.items == 1 && p.tail == 0) {
+        reduce_vectors<OP, V>(p);
+        return;
+    }
     uint64_t step = (uint64_t)gridDim.x * p.width, lane = threadIdx.x & (p.lanes - 1);
     for (uint64_t first = (uint64_t)blockIdx.x * p.width; first < p.results; first += step) {
         uint64_t o = first + threadIdx.x / p.lanes;

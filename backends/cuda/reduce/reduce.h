@@ -4,7 +4,7 @@
 #define NDOCK_CUDA_REDUCE_H
 #include "walk/lines.h"
 
-enum { REDUCE_THREADS = 256 };
+enum { REDUCE_THREADS = 256, REDUCE_SHORT_UNROLL = 4 }; /* the latter: lines of a vector each */
 
 /* What an op does at the end. */
 enum { REDUCE_VALUE = 0, REDUCE_SQRT = 1, REDUCE_ANY = 2, REDUCE_ALL = 3 };

@@ -5,15 +5,16 @@
 #include "host/backend.h"
 #include "walk/plan.h"
 
-enum { VEC, ROW, COL };
+enum { VEC, ROW, COL, PASS, CLEAR };
 enum {
     BLOCKS_PER_SM = 4,
-    TILE = 4096, /* elements below which a line is not worth cutting */
-    SHORT = 64,  /* below that a thread takes a line by itself, where there are many */
+    TILE = 4096,     /* elements below which a line is not worth cutting */
+    PASS_TILES = 16, /* tiles below which reading twice is as quick */
+    SHORT = 64,      /* below that a thread takes a line by itself, where there are many */
     GRID_X = 1 << 20
 };
 
-static const char *const suffixes[] = {"vec", "row", "col"};
+static const char *const suffixes[] = {"vec", "row", "col", "pass"};
 
 static int32_t module_dtype(int32_t dtype)
 {
@@ -65,6 +66,27 @@ typedef struct {
     uint32_t blocks;
 } scan_plan;
 
+/* Lines that would be cut and read twice: in tiles instead, each of a block of its own. */
+static void plan_pass(scan_plan *r, int64_t bytes)
+{
+    scan_params *p = &r->p;
+    uint64_t V = bytes <= 4 ? 4 : 16 / (uint64_t)bytes, tile = SCAN_THREADS * SCAN_PASS_UNROLL * V;
+    uint64_t tiles = (p->n + tile - 1) / tile;
+    if (tiles < PASS_TILES || tiles > INT32_MAX / p->lines)
+        return;
+    r->how = PASS;
+    p->tiles = tiles;
+    p->groups = (tiles + SCAN_GROUP - 1) / SCAN_GROUP;
+    r->blocks = (uint32_t)(tiles * p->lines);
+}
+
+/* A slot has the state and 8 bytes more, and 16 bytes are its unit. */
+static uint64_t pass_nbytes(const scan_params *p, const ndp_call *call)
+{
+    uint64_t slot = (state_bytes(call->op, call->in[0].dtype) + 8 + 15) / 16 * 16;
+    return SCAN_TICKET_NBYTES + p->lines * (p->tiles + p->groups) * slot;
+}
+
 static void make_plan(scan_plan *r, const cuda_kernel *k, const ndp_call *call)
 {
     const ndp_view *in = &call->in[0], *out = &call->out[0];
@@ -85,6 +107,8 @@ static void make_plan(scan_plan *r, const cuda_kernel *k, const ndp_call *call)
     uint64_t blocks = r->how == COL ? (p->lines + SCAN_THREADS - 1) / SCAN_THREADS : p->lines;
     cut(p, blocks, r->how == COL ? 256 : 2 * TILE, k->dev->sm_count * (r->how == COL ? 2 : 1));
     r->blocks = (uint32_t)(blocks < GRID_X ? blocks : GRID_X);
+    if (r->how == VEC && p->chunks > 1)
+        plan_pass(r, ndp_dtype_size(in->dtype));
 }
 
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
@@ -93,9 +117,23 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     if (ndp_view_size(&call->in[0]) == 0)
         return 0;
     make_plan(&r, (const cuda_kernel *)base, call);
+    if (r.how == PASS)
+        return pass_nbytes(&r.p, call);
     if (r.p.chunks < 2)
         return 0;
     return (uint64_t)r.p.chunks * r.p.lines * state_bytes(call->op, call->in[0].dtype);
+}
+
+static int32_t run_pass(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, scan_plan *r)
+{
+    r->p.scratch = cuda_ptr(&call->scratch);
+    r->p.scratch_words = pass_nbytes(&r->p, call) / 16;
+    uint64_t blocks = r->p.scratch_words / SCAN_THREADS + 1;
+    int32_t status = cuda_launch(k, k->function[CLEAR], s,
+                                 (uint32_t)(blocks < 1024 ? blocks : 1024), SCAN_THREADS, 0, &r->p);
+    return status != NDP_OK
+               ? status
+               : cuda_launch(k, k->function[PASS], s, r->blocks, SCAN_THREADS, 0, &r->p);
 }
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
@@ -108,6 +146,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     make_plan(&r, k, call);
     r.p.in = cuda_ptr(&call->in[0]);
     r.p.out = cuda_ptr(&call->out[0]);
+    if (r.how == PASS)
+        return run_pass(k, s, call, &r);
     if (r.p.chunks > 1) {
         r.p.scratch = cuda_ptr(&call->scratch);
         r.p.totals_only = 1;
@@ -132,11 +172,13 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     int32_t status = NDP_OK;
     k->base.run = run;
     k->base.scratch = scratch;
-    for (int how = product ? ROW : VEC; how <= COL && status == NDP_OK; how++) {
+    for (int how = product ? ROW : VEC; how <= (product ? COL : PASS) && status == NDP_OK; how++) {
         snprintf(name, sizeof name, "%s_%s_%s", product ? "prod" : "sum",
                  dtype_names[module_dtype(like->in[0].dtype)], suffixes[how]);
         status = cuda_function(k->dev, CUDA_MODULE_scan_ANY, name, &k->function[how]);
     }
+    if (status == NDP_OK)
+        status = cuda_function(k->dev, CUDA_MODULE_scan_ANY, "scan_clear", &k->function[CLEAR]);
     return status;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Cumulative sums and products, for all dtypes. A block goes along a line tile by tile ("vec" by
- * vectors, "row" by elements), each warp over a dense part of the tile; or each thread goes along a
- * line of its own ("col"). The order in which states are merged follows from the parameters alone.
- */
+ * vectors, "row" by elements; "pass" tiles of one line in many blocks), each warp over a dense part
+ * of the tile; or each thread goes along a line of its own ("col"). The order in which states are
+ * merged follows from the parameters alone. */
 #include "reduce/scan.h"
 #include "reduce/sums.cuh"
 
-enum { WARPS = SCAN_THREADS / 32, UNROLL = 4 };
+enum { WARPS = SCAN_THREADS / 32, UNROLL = SCAN_PASS_UNROLL };
 
 /* Integers to what the call's destination holds; floating elements to their own dtype. */
 template <class A> struct scan_int {
@@ -234,6 +234,8 @@ template <class OP> LINE_FN void scan_col(const scan_params &p)
     }
 }
 
+#include "reduce/scan_pass.cuh"
+
 /* ---- the kernels, by op and dtype ---- */
 #define SCAN_KERNEL(name, how, ...)                            \
     extern "C" __global__ void __launch_bounds__(SCAN_THREADS) \
@@ -246,6 +248,7 @@ template <class OP> LINE_FN void scan_col(const scan_params &p)
     SCAN_KERNEL(sum_##dtype, vec, SUM)   \
     SCAN_KERNEL(sum_##dtype, row, SUM)   \
     SCAN_KERNEL(sum_##dtype, col, SUM)   \
+    SCAN_KERNEL(sum_##dtype, pass, SUM)  \
     SCAN_KERNEL(prod_##dtype, row, PROD) \
     SCAN_KERNEL(prod_##dtype, col, PROD)
 #define SCAN_INT(dtype, T) SCAN(dtype, scan_int<sum_int<T>>, scan_int<prod_int<T>>)

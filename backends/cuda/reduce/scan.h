@@ -4,7 +4,12 @@
 #define NDOCK_CUDA_SCAN_H
 #include "walk/lines.h"
 
-enum { SCAN_THREADS = 256 };
+enum {
+    SCAN_THREADS = 256,
+    SCAN_GROUP = SCAN_THREADS, /* tiles of a group of "pass": one a thread */
+    SCAN_PASS_UNROLL = 4,      /* vectors of a thread */
+    SCAN_TICKET_NBYTES = 256
+};
 
 /* Lines that are cut into chunks are read twice: first for the state of each chunk alone, which
  * goes to scratch (chunk c of line l at c*lines + l), then with the states of all earlier chunks in
@@ -16,6 +21,9 @@ typedef struct {
     int32_t totals_only; /* the first of the two readings */
     int32_t chunks, ndim;
     int32_t out_nbytes, out_is_bool;
+    /* "pass": scratch begins with the number of tiles taken, then has the slots of each line's
+     * tiles and groups: scratch_words of 16 bytes in all. */
+    uint64_t tiles, groups, scratch_words;
     line_dim dim[LINE_MAX_NDIM]; /* of the lines, innermost first */
 } scan_params;
 

@@ -48,6 +48,7 @@ template <class T> struct prod_int {
 
 /* ---- sums of floating elements ---- */
 template <class T> struct sum_float {
+    static constexpr bool has_run = false;
     typedef T element, result;
     typedef double state;
     LINE_FN state zero() { return -0.0; }
@@ -76,6 +77,7 @@ LINE_FN double sum_pair_value(sum_pair s)
     return s.error != 0 && s.sum - s.sum == 0 ? s.sum + s.error : s.sum;
 }
 struct sum_f64 {
+    static constexpr bool has_run = false;
     typedef double element, result;
     typedef sum_pair state;
     LINE_FN state zero() { return {-0.0, 0.0}; }
@@ -90,6 +92,7 @@ struct sum_f64 {
 
 /* Complex sums: two real ones. */
 template <class T, class REAL> struct sum_complex {
+    static constexpr bool has_run = false;
     typedef T element, result;
     struct state {
         typename REAL::state re, im;
@@ -144,19 +147,40 @@ LINE_FN int prod_power(double exponent)
 template <class T> struct prod_float {
     typedef T element, result;
     typedef prod_parts state;
-    LINE_FN state zero() { return {1.0, 0.0}; }
-    LINE_FN state one(T x) { return prod_settle(sums_double(x), 0.0); }
+    /* The product of four singles neither overflows nor underflows in double, so that it is settled
+     * once. */
+    static constexpr bool has_run = sizeof(T) <= 4;
+    template <int N> LINE_FN state run(const T *x)
+    {
+        double product = sums_double(x[0]);
+#pragma unroll
+        for (int i = 1; i < N; i++)
+            product *= sums_double(x[i]);
+        return prod_settle(product, 0.0);
+    }
+    LINE_FN state zero()
+    {
+        return {1.0, 0.0};
+    }
+    LINE_FN state one(T x)
+    {
+        return prod_settle(sums_double(x), 0.0);
+    }
     LINE_FN state merge(state a, state b)
     {
         return prod_settle(a.significand * b.significand, a.exponent + b.exponent);
     }
-    LINE_FN state nothing() { return zero(); }
+    LINE_FN state nothing()
+    {
+        return zero();
+    }
     LINE_FN void value(T *to, state s, double)
     {
         state_store(to, ldexp(s.significand, prod_power(s.exponent)));
     }
 };
 template <class T> struct prod_complex {
+    static constexpr bool has_run = false;
     typedef T element, result;
     struct state {
         double re, im, exponent;

@@ -10,7 +10,7 @@
 #include "sort/small.h"
 #include "walk/plan.h"
 
-enum { SMALL, KEYS, RESULTS, LOAD, STORE, COUNT, SCAN, RESTORE };
+enum { SMALL, KEYS, RESULTS, LOAD, STORE, COUNT, SCAN, RESTORE, TOPK, ROWS };
 #define ROWS_AT_ONCE ((int64_t)1 << 26) /* elements of rows that are sorted as one */
 #define WHOLE_DEVICE ((int64_t)1 << 20) /* a row that is worth sorts of its own */
 
@@ -145,6 +145,8 @@ static int32_t plan_temp(sort_plan *p, const cuda_kernel *k)
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 {
     sort_plan p;
+    if (cuda_topk_fits(call))
+        return cuda_topk_scratch(call);
     plan_make(&p, call);
     if (p.kind == PLAN_SMALL || plan_temp(&p, (const cuda_kernel *)base) != NDP_OK)
         return p.total; /* run() reports what is the matter */
@@ -239,6 +241,24 @@ int32_t cuda_sort_small_find(const cuda_kernel *k, int32_t dtype, CUfunction *ou
                          : nbytes == 8 ? "sort_small_8"
                                        : "sort_small_16",
                          out);
+}
+
+/* Values of 4 bytes, by warps. */
+static int fits_rows(const ndp_call *call, const sort_plan *p)
+{
+    int32_t dtype = call->in[0].dtype;
+    return call->op == NDP_OP_sort && p->n <= SORT_ROWS_MOST &&
+           (dtype == NDP_F32 || dtype == NDP_I32 || dtype == NDP_U32);
+}
+
+static int32_t run_rows(sort_run *r)
+{
+    int function = ROWS;
+    uint64_t rows = SORT_ROWS_THREADS / 32, blocks = (r->params.rows.size + rows - 1) / rows;
+    for (uint64_t most = 128; most < r->params.n; most *= 2)
+        function++;
+    return cuda_launch(r->k, r->k->function[function], r->stream, (uint32_t)blocks,
+                       SORT_ROWS_THREADS, 0, &r->params);
 }
 
 static int32_t radix_sort(sort_run *r, const sort_pass *pass)
@@ -368,8 +388,11 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     if (r.plan.rows == 0 || r.plan.k == 0)
         return NDP_OK;
     set_params(&r);
+    if (cuda_topk_fits(call))
+        return cuda_topk_run(r.k, r.k->function[TOPK], s, call, &r.params);
     if (r.plan.kind == PLAN_SMALL)
-        return run_small(&r, r.k->function[SMALL]);
+        return fits_rows(call, &r.plan) && r.params.rows.size < INT32_MAX ? run_rows(&r)
+                                                                          : run_small(&r, r.k->function[SMALL]);
     if ((status = plan_temp(&r.plan, r.k)) != NDP_OK)
         return status;
     for (int64_t row = 0; row < r.plan.rows && status == NDP_OK; row += r.plan.rows_at_once) {
@@ -384,12 +407,14 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
     static const char *const names[] = {
-        NULL,         "sort_keys",          "sort_results",      "sort_load",
-        "sort_store", "sort_count_special", "sort_scan_special", "sort_restore_special"};
+        NULL,          "sort_keys",          "sort_results",      "sort_load",
+        "sort_store",  "sort_count_special", "sort_scan_special", "sort_restore_special",
+        "sort_topk",   "sort_rows_4",        "sort_rows_8",       "sort_rows_16",
+        "sort_rows_32"};
     int32_t status = cuda_sort_small_find(k, like->in[0].dtype, &k->function[SMALL]);
     k->base.run = run;
     k->base.scratch = scratch;
-    for (int i = KEYS; i <= RESTORE && status == NDP_OK; i++)
+    for (int i = KEYS; i <= ROWS + 3 && status == NDP_OK; i++)
         status = cuda_function(k->dev, CUDA_MODULE_sort_ANY, names[i], &k->function[i]);
     return status;
 }

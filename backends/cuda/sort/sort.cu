@@ -144,6 +144,9 @@ SMALL(4, packed)
 SMALL(8, pairs)
 SMALL(16, triples)
 
+#include "sort/rows.cuh"
+#include "sort/topk.cuh"
+
 /* ---- long rows: keys, and what comes of their order ---- */
 
 static __device__ __forceinline__ uint64_t order_at(const sort_params &p, uint64_t i)

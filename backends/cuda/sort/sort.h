@@ -8,7 +8,12 @@ enum {
     SORT_SMALL = 2048,      /* rows up to so long are sorted by one block, in shared memory */
     SORT_SMALL_LEAST = 512, /* shorter ones several at once, so many elements */
     SORT_PARTS = 1024,      /* zeros and NaNs are put back in so many parts */
-    SORT_THREADS = 256
+    SORT_THREADS = 256,
+    SORT_ROWS_THREADS = 128, /* four rows of up to SORT_ROWS_MOST elements of 4 bytes */
+    SORT_ROWS_MOST = 1024,
+    SORT_TOPK_MOST = 256,   /* topk of up to so many selects, */
+    SORT_TOPK_LEAST = 512,  /* from rows of so many on, */
+    SORT_TOPK_CHUNK = 2048, /* which are looked at in chunks */
 };
 
 /* Which key a pass sorts by. */
@@ -37,7 +42,20 @@ typedef struct {
     int32_t wide_keys, wide_order, key_bits;
     /* of values sorted without positions: one row, its zeros and NaNs */
     uint64_t flag, counts, per_part; /* flag: i32, set if there are any */
-    int32_t as_f32;                  /* keys are floats, which keep their zeros */
+    /* topk by selection: rows of n words (0: of the elements); the first k of each chunk (0: the
+     * results) */
+    uint64_t words, found;
+    uint32_t chunks;
+    int32_t as_f32; /* keys are floats, which keep their zeros */
 } sort_params;
+
+#ifndef __cplusplus
+#include "host/backend.h"
+/* ---- topk.c: topk by selection; the parameters are those of the whole call ---- */
+int cuda_topk_fits(const ndp_call *call);
+uint64_t cuda_topk_scratch(const ndp_call *call);
+int32_t cuda_topk_run(const cuda_kernel *k, CUfunction f, ndp_stream *s, const ndp_call *call,
+                      sort_params *p);
+#endif
 
 #endif

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Paths that only arrays of some size and layout take, against NumPy: rows moved in vectors, lines summed in tiles, short rows folded
+together, long rows sorted."""
+import ndock as nd
+from arrays import DEVICES, from_numpy, host, np, same
+from tap import cases, main
+
+rng = np.random.default_rng(18)
+
+
+def numbers(dtype, *shape):
+    if np.dtype(dtype).kind in "iu":
+        return rng.integers(0, 100, shape).astype(dtype)
+    x = rng.standard_normal(shape)
+    return (x + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else x).astype(dtype)
+
+
+@cases(*DEVICES)
+def test_rows_set(device):
+    for dtype, row in (("float32", 128), ("int8", 160), ("complex128", 33), ("float16", 1040)):
+        x, b = numbers(dtype, 500, row), numbers(dtype, 300, row)
+        for i in (rng.permutation(500)[:300], rng.integers(-500, 500, 300)):  # the last of equal indices wins
+            y = from_numpy(x, device)
+            y[from_numpy(i, device)] = from_numpy(b, device)
+            want = x.copy()
+            for j, at in enumerate(i):
+                want[at] = b[j]
+            same(y, want)
+
+
+@cases(*DEVICES)
+def test_rows_added(device):
+    for dtype, row, groups in (("float32", 128, 7), ("float64", 20, 100), ("int32", 300, 1), ("float16", 64, 3), ("complex64", 40, 50)):
+        x, b, i = numbers(dtype, groups, row), numbers(dtype, 700, row), rng.integers(-groups, groups, 700)
+        want = x.copy()
+        for j, at in enumerate(i):  # in order, each sum rounded
+            want[at] += b[j]
+        same(nd.index_add(from_numpy(x, device), from_numpy(i, device), from_numpy(b, device)), want)
+
+
+@cases(*DEVICES)
+def test_rows_taken(device):
+    for dtype, row in (("float32", 128), ("int8", 272), ("float64", 2000), ("complex128", 17)):
+        x, i = numbers(dtype, 300, row), rng.integers(-300, 300, 1001)
+        same(nd.take(from_numpy(x, device), from_numpy(i, device), axis=0), x[i])
+        same(nd.take(from_numpy(x[:, ::2], device), from_numpy(i, device), axis=0), x[:, ::2][i])
+
+
+@cases(*DEVICES)
+def test_positions(device):
+    for n in (100, 4096, 70001):
+        for x in (rng.random(n) < 0.5, rng.random(n) < 0.01, numbers("int8", n)):
+            same(nd.nonzero(from_numpy(x, device))[0], np.nonzero(x)[0])
+
+
+@cases(*DEVICES)
+def test_triangles(device):
+    for shape in ((1, 1), (3, 5), (5, 3), (70, 90), (2, 40, 37), (0, 3), (4, 0)):
+        x = numbers("float32", *shape)
+        for k in (0, 1, -2, 100, -100, shape[-1], -shape[-2]):
+            same(nd.tril(from_numpy(x, device), k=k), np.tril(x, k))
+            same(nd.triu(from_numpy(x, device), k=k), np.triu(x, k))
+
+
+@cases(*DEVICES)
+def test_rolled_and_padded(device):
+    x = numbers("float32", 12, 9, 7)
+    for shift, axis in ((3, 0), ((1, -2), (0, 2)), ((4, 5, -6), (0, 1, 2)), ((2, 3), (1, 1)), (100, 1), (0, 2), (5, None)):
+        same(nd.roll(from_numpy(x, device), shift, axis=axis), np.roll(x, shift, axis))
+    for shape, width in (((700, 400), ((1, 2), (3, 0))), ((30, 40), 2), ((20, 130, 120), ((0, 1), (2, 0), (0, 5))), ((600, 500), 0)):
+        a = numbers("float32", *shape)
+        same(nd.pad(from_numpy(a, device), width, constant_values=2.5), np.pad(a, width, constant_values=2.5))
+
+
+@cases(*DEVICES)
+def test_products(device):
+    x = (rng.random((50, 3000)) + 0.5).astype("float32")
+    x[0, 7], x[1, 3], x[2, 5], x[3, 8] = 0, np.inf, np.nan, -0.0
+    tiny = np.full((2, 400), 1e-30, "float32")
+    tiny[:, ::2] = 1e30  # nothing overflows on the way
+    for a in (x, tiny):
+        wide = np.where(a == 0, 1, a).astype("float64")
+        want = np.where(np.any(a == 0, axis=1), 0, np.exp2(np.sum(np.log2(wide), axis=1))).astype("float32")
+        np.testing.assert_allclose(host(nd.prod(from_numpy(a, device), axis=1)), want, rtol=1e-5)
+
+
+@cases(*DEVICES)
+def test_short_rows(device):
+    for dtype in ("float32", "int32", "float64", "int8", "complex64"):
+        for width in (1, 3, 4, 8, 31):
+            x = numbers(dtype, 1 << 18 if width < 8 else 1 << 17, width)
+            got = nd.sum(from_numpy(x, device), axis=0)
+            want = np.sum(x, axis=0, dtype="int64" if x.dtype.kind in "iu" else "complex128" if x.dtype.kind == "c" else "float64")
+            np.testing.assert_allclose(host(got), want, rtol=1e-6, atol=1e-4)
+            np.testing.assert_allclose(host(nd.sum(from_numpy(x, device), axis=1)), np.sum(x.astype(want.dtype), axis=1), rtol=1e-6, atol=1e-5)
+            if x.dtype.kind != "c":
+                same(nd.max(from_numpy(x, device), axis=0), np.max(x, axis=0))
+                same(nd.argmax(from_numpy(x, device), axis=0), np.argmax(x, axis=0))
+
+
+@cases(*DEVICES)
+def test_long_lines(device):
+    for dtype, shape in (("float32", (1 << 20,)), ("float32", (3, 100004)), ("int32", (200004,)), ("float64", (2, 65538)),
+                         ("complex64", (80002,)), ("float16", (1 << 17,)), ("int8", (3, 70000))):
+        x = numbers(dtype, *shape)
+        wide = {"i": "int64", "f": "float64", "c": "complex128"}[x.dtype.kind]
+        want = np.cumsum(x.astype(wide), axis=-1)
+        got = host(nd.cumulative_sum(from_numpy(x, device), axis=-1)).astype(wide)
+        if x.dtype.kind == "i":
+            same(got, want)
+        else:
+            eps = np.finfo(x.dtype).eps
+            assert np.all(np.abs(got - want) <= np.abs(want) * eps + 1e-9), (dtype, shape)
+        again = host(nd.cumulative_sum(from_numpy(x, device), axis=-1))
+        same(again, host(nd.cumulative_sum(from_numpy(x, device), axis=-1)))  # the same bits from run to run
+
+
+@cases(*DEVICES)
+def test_every_second(device):
+    for dtype in ("float32", "int16", "float64", "uint8"):
+        x = numbers(dtype, 10007)
+        for first in (0, 1, 5):
+            same(from_numpy(x, device)[first::2] + from_numpy(x, device)[first::2], x[first::2] + x[first::2])
+
+
+@cases(*DEVICES)
+def test_quotients(device):
+    x = rng.integers(-2**31, 2**31, 1 << 16).astype("int32")
+    for y in (7, -3, 1, -1, 2**31 - 1, -2**31, 10, 64):
+        want = (x.astype("int64") // y).astype("int32")  # the least over -1 wraps
+        same(from_numpy(x, device) // y, want)
+        same(from_numpy(x, device) % y, (x.astype("int64") % y).astype("int32"))
+
+
+@cases(*DEVICES)
+def test_filled(device):
+    for n in (1, 3, 15, 17, 4095, 4097, 65537):
+        for dtype, value in (("int8", 5), ("int16", -3), ("float32", 1.5), ("float64", 2.5), ("complex128", 1 + 2j)):
+            y = nd.zeros(n + 3, dtype=dtype, device=device)
+            y[3:] = value
+            want = np.zeros(n + 3, dtype)
+            want[3:] = value
+            same(y, want)
+
+
+@cases(*DEVICES)
+def test_long_rows_sorted(device):
+    for dtype in ("float32", "int32", "uint32", "int64", "float64", "float16"):
+        for shape in ((3, 65), (5, 100), (2, 1000), (9, 1024), (2, 3000), (300001,)):
+            x = numbers(dtype, *shape)
+            some = rng.integers(0, shape[-1], 9)
+            if x.dtype.kind == "f":
+                x[..., some[:3]], x[..., some[3:5]], x[..., some[5:7]] = np.nan, -0.0, 0.0
+            elif x.dtype.kind == "i":
+                x[..., some] = np.iinfo(dtype).min
+            got = host(nd.sort(from_numpy(x, device)))
+            same(got, np.take_along_axis(x, np.argsort(x, axis=-1, kind="stable"), -1))
+            if x.dtype.kind == "f":  # zeros of either sign keep their order
+                same(np.signbit(got), np.signbit(np.take_along_axis(x, np.argsort(x, axis=-1, kind="stable"), -1)))
+            same(nd.sort(from_numpy(x, device), descending=True)[..., ::-1], np.sort(x, axis=-1))
+    for x in (np.zeros(5000, "float32"), np.arange(5000, 0, -1, dtype="float32"), np.repeat(np.float32([3, 1, 2]), 4000)):
+        same(nd.sort(from_numpy(x, device)), np.sort(x))
+
+
+@cases(*DEVICES)
+def test_topk_of_long_rows(device):
+    for shape, k in (((5, 1024), 10), ((3, 2048), 100), ((2, 777), 1), ((100003,), 100), ((2, 5000), 33)):
+        for x in (numbers("float32", *shape), rng.integers(0, 5, shape).astype("int32")):
+            for largest in (True, False):
+                values, places = nd.topk(from_numpy(x, device), k, largest=largest)
+                order = np.argsort(-x.astype("float64") if largest else x, axis=-1, kind="stable")[..., :k]
+                same(places, order)
+                same(values, np.take_along_axis(x, order, -1))
+
+
+if __name__ == "__main__":
+    main(globals())
