@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Speed, ours and peers' side by side in one run: `make bench` on a machine with a GPU.
-EXTRA_DIST += %reldir%/cpu.py %reldir%/exchange.py %reldir%/comm.py %reldir%/python_small.py %reldir%/fft.py %reldir%/fuse.py %reldir%/linalg.py %reldir%/stats.py %reldir%/kernels.py %reldir%/gpu.py %reldir%/gpu_fft.py %reldir%/gpu_linalg.py %reldir%/gpu_graph.py %reldir%/nn.py %reldir%/quant.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh
+EXTRA_DIST += %reldir%/cpu.py %reldir%/exchange.py %reldir%/comm.py %reldir%/python_small.py %reldir%/fft.py %reldir%/fuse.py %reldir%/linalg.py %reldir%/stats.py %reldir%/kernels.py %reldir%/gpu.py %reldir%/gpu_fft.py %reldir%/gpu_linalg.py %reldir%/gpu_graph.py %reldir%/nn.py %reldir%/quant.py %reldir%/narrow.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh
 check_PROGRAMS += %reldir%/overlap
 TESTS += %reldir%/overlap.sh
 %canon_reldir%_overlap_SOURCES = %reldir%/overlap.c
@@ -50,6 +50,6 @@ bench-nn: all
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/nn.py $(BENCH_FLAGS)
 # Quantised products and dequantisation, beside PyTorch's products: BENCH_FLAGS='--device cpu' or a GPU.
 bench-quant: all
-	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/quant.py $(BENCH_FLAGS)
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/quant.py %reldir%/narrow.py $(BENCH_FLAGS)
 bench_plugin_path = $(abs_builddir)/backends/cpu/.libs:$(abs_builddir)/backends/cuda/.libs
 .PHONY: bench bench-nn bench-python bench-exchange bench-fft bench-statistics bench-cpu bench-kernels bench-gpu-fft bench-gpu-linalg bench-quant

@@ -18,8 +18,8 @@ extern const ndp_host *cuda_host; /* set by the entry */
 /* Opens a library of the vendor's and fills out with its functions; an error says what to install.
  */
 int32_t cuda_open_library(const ndh_library *library, void *out);
-/* Whether kernels know the dtype's values; those of kinds that are only stored they do not. */
-int cuda_computes(int32_t dtype);
+/* Whether kernels compute in the dtype, or move and convert it. */
+int cuda_knows(int32_t dtype);
 /* Legal dtypes of an op by the op table that kernels know: mask of its domain. */
 uint64_t cuda_domain_dtypes(int32_t op);
 int32_t cuda_op_class(int32_t op);

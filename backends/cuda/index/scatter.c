@@ -188,12 +188,15 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
 #define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [id] = #NAME,
 #include <ndock/dtype.def>
     };
+    /* Of what is only stored, bytes are moved. */
+    const int32_t dtype = like->out[0].dtype;
+    const char *of = ndp_dtype_kind(dtype) & NDP_DOMAIN_BIUFC ? dtypes[dtype] : "U8";
     char name[64];
     k->base.run = run;
     k->base.scratch = scratch;
-    snprintf(name, sizeof name, "scatter_lanes_%s", dtypes[like->out[0].dtype]);
+    snprintf(name, sizeof name, "scatter_lanes_%s", of);
     int32_t status = cuda_function(k->dev, CUDA_MODULE_scatter_ANY, name, &k->function[LANES]);
-    snprintf(name, sizeof name, "scatter_segments_%s", dtypes[like->out[0].dtype]);
+    snprintf(name, sizeof name, "scatter_segments_%s", of);
     if (status == NDP_OK)
         status = cuda_function(k->dev, CUDA_MODULE_scatter_ANY, name, &k->function[SEGMENTS]);
     if (status == NDP_OK)

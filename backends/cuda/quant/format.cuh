@@ -43,7 +43,7 @@ static __device__ __forceinline__ float quant_half(const unsigned char *p)
 static __device__ __forceinline__ int word_of_2(const unsigned char *bytes, int i)
 {
     const unsigned short *p = (const unsigned short *)bytes + 2 * i;
-    return (int)((unsigned)__ldg(p) | (unsigned)__ldg(p + 1) << 16);
+    return (int)((unsigned)p[0] | (unsigned)p[1] << 16);
 }
 
 /* 32 codes of group g of a block in eight words, element by element. Formats with faster ways have
@@ -122,7 +122,7 @@ template <> struct packed<format_q4_K> {
         const int *p = (const int *)(b + 16 + 32 * (g / 2));
 #pragma unroll
         for (int i = 0; i < 8; i++)
-            w[i] = __ldg(p + i) >> 4 * (g % 2) & 0x0f0f0f0f;
+            w[i] = p[i] >> 4 * (g % 2) & 0x0f0f0f0f;
     }
 };
 template <> struct packed<format_q5_K> {
@@ -132,8 +132,7 @@ template <> struct packed<format_q5_K> {
         const int *low = (const int *)(b + 48 + 32 * (g / 2)), *high = (const int *)(b + 16);
 #pragma unroll
         for (int i = 0; i < 8; i++)
-            w[i] = (__ldg(low + i) >> 4 * (g % 2) & 0x0f0f0f0f) |
-                   (__ldg(high + i) >> g & 0x01010101) << 4;
+            w[i] = (low[i] >> 4 * (g % 2) & 0x0f0f0f0f) | (high[i] >> g & 0x01010101) << 4;
     }
 };
 template <> struct packed<format_q6_K> {

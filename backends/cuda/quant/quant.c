@@ -3,7 +3,7 @@
 #include "quant/quant.h"
 #include "host/backend.h"
 
-enum { DEQUANTIZE, ACTIVATE, PRODUCT_ONE, PRODUCT_MANY };
+enum { DEQUANTIZE, ACTIVATE, PRODUCT_ONE, PRODUCT_STAGED, PRODUCT_MANY, FUNCTIONS };
 enum { MOST_BLOCKS = 1 << 20, MOST_TILES = 65535 };
 
 static const struct {
@@ -49,6 +49,13 @@ static uint64_t product_scratch(const ndp_kernel *base, const ndp_call *call)
     return n + n / 32 * 3 * sizeof(float);
 }
 
+/* Shared memory of a block of threads: two pieces for each warp. */
+static uint32_t staged_bytes(int32_t format)
+{
+    return (uint32_t)(QUANT_WARPS * 2 * QUANT_PIECE / (sizes[format].block / 32) *
+                      sizes[format].nbytes);
+}
+
 static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
@@ -75,18 +82,21 @@ static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call
         if (status != NDP_OK)
             return status;
     }
-    return cuda_launch_2d(k, k->function[many ? PRODUCT_MANY : PRODUCT_ONE], s,
-                          (uint32_t)row_blocks, (uint32_t)tiles, QUANT_THREADS, 0, &p);
+    const int staged = !many && p.blocks % 16 == 0 && p.row_bytes % 16 == 0;
+    const int which = many ? PRODUCT_MANY : staged ? PRODUCT_STAGED : PRODUCT_ONE;
+    return cuda_launch_2d(k, k->function[which], s, (uint32_t)row_blocks, (uint32_t)tiles,
+                          QUANT_THREADS, staged ? staged_bytes(p.format) : 0, &p);
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    static const char *const names[] = {"dequantize", "activate", "product_one", "product_many"};
+    static const char *const names[] = {"dequantize", "activate", "product_one", "product_staged",
+                                        "product_many"};
     const int product = like->op == NDP_OP_matmul_q;
     k->base.run = product ? run_product : run_dequantize;
     k->base.scratch = product ? product_scratch : NULL;
     k->base.needs = NDP_NEEDS_CONTIGUOUS;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < FUNCTIONS; i++) {
         const int32_t status =
             cuda_function(k->dev, CUDA_MODULE_quant_ANY, names[i], &k->function[i]);
         if (status != NDP_OK)
