@@ -3,7 +3,7 @@
 """A small transformer language model from a GGUF file writes text, one byte a token, and tokens a second beside the same model in
 eager PyTorch where that is installed.
 
-    examples/generate.py --make model.gguf [--format f16|q8_0|q4_K] [--size tiny|small]   writes a model of random weights
+    examples/generate.py --make model.gguf [--format f16|q8_0|q4_K] [--size tiny|small|large]   writes a model of random weights
     examples/generate.py model.gguf [--device auto] [--prompt TEXT] [--tokens 64] [--sample] [--seed 1] [--torch]
 
 The model is one of llama's kind: rotary positions, grouped heads of keys, SwiGLU, root mean square norms. Weights are random with a
@@ -18,7 +18,7 @@ import time
 import ndock as nd
 
 # Width, layers, heads, heads of keys, width of the feed-forward part, longest text.
-SIZES = {"tiny": (256, 2, 8, 2, 512, 256), "small": (2048, 12, 16, 4, 5632, 1024)}
+SIZES = {"tiny": (256, 2, 8, 2, 512, 256), "small": (1024, 8, 16, 4, 2816, 1024), "large": (2048, 16, 16, 4, 5632, 1024)}
 VOCABULARY = 256
 
 
@@ -58,7 +58,8 @@ class Model:
             self.key_heads, self.context = int(get["llama.attention.head_count_kv"]), int(get["llama.context_length"])
             self.base = float(get["llama.rope.freq_base"])
             self.w = {name[:-len(".weight")]: f[name] for name in f}
-        self.device, self.dtype = device, nd.float32 if str(device).startswith(("cpu", "sim")) else nd.float16
+        self.device = device = self.w["output_norm"].device
+        self.dtype = nd.float16 if str(device).startswith("cuda") else nd.float32
         for name, w in self.w.items():
             if isinstance(w, nd.Array):
                 self.w[name] = w.astype(self.dtype)
@@ -91,7 +92,7 @@ class Model:
 
     def feed(self, x, layer):
         at = f"blk.{layer}."
-        return self.product(nd.nn.silu(self.product(x, at + "ffn_gate")) * self.product(x, at + "ffn_up"), at + "ffn_down")
+        return self.product(nd.silu(self.product(x, at + "ffn_gate")) * self.product(x, at + "ffn_up"), at + "ffn_down")
 
     def norm(self, x, name):
         return nd.nn.rms_norm(x, (self.width,), self.w[name], eps=1e-5)
@@ -191,7 +192,7 @@ def main():
     path = o.model or o.make
     if not path:
         p.error("a model, or --make, is wanted")
-    model = Model(path, nd.device(o.device))
+    model = Model(path, o.device)
     prompt = o.prompt.encode()
     if not prompt or len(prompt) + 2 * o.tokens > model.context:
         p.error(f"the prompt is empty, or it and twice {o.tokens} tokens do not fit into {model.context}")
