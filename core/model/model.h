@@ -32,6 +32,7 @@ nd_dtype nd__complex_of(nd_dtype dtype); /* f64 -> c128, other floats -> c64, el
 typedef struct {
     int32_t digits, bias; /* bits of the significand with the hidden one; the exponent's bias */
     int32_t finite;       /* there are no infinities */
+    int32_t saturates;    /* what is beyond the largest value becomes that */
 } nd_float_format;
 nd_float_format nd__float_format(nd_dtype dtype);
 /* The first magnitude beyond the format's values, where its spacing would go on. */

@@ -193,7 +193,7 @@ nd_status nd__scalar_to(const char *op, nd_scalar s, nd_dtype dtype, int32_t arg
         if (im != 0)
             return nd__fail(ND_ERR_DTYPE, op, argument, "a complex scalar does not fit into %s",
                             nd_dtype_name(dtype));
-        if (nd__kind(dtype) == ND_KIND_STORED && isinf(re)) { /* conversions to it saturate */
+        if (nd__float_format(dtype).saturates && isinf(re)) { /* conversions to it saturate */
             out->v.f = copysign(nd__format_largest(nd__float_format(dtype)), re);
             return ND_OK;
         }

@@ -9,18 +9,18 @@ nd_float_format nd__float_format(nd_dtype dtype)
 {
     switch (dtype) {
     case ND_F16:
-        return (nd_float_format){11, 15, 0};
+        return (nd_float_format){11, 15, 0, 0};
     case ND_BF16:
-        return (nd_float_format){8, 127, 0};
+        return (nd_float_format){8, 127, 0, 0};
     case ND_F8_E4M3:
-        return (nd_float_format){4, 7, 1};
+        return (nd_float_format){4, 7, 1, 1};
     case ND_F8_E5M2:
-        return (nd_float_format){3, 15, 0};
+        return (nd_float_format){3, 15, 0, 1};
     case ND_F32:
     case ND_C64:
-        return (nd_float_format){24, 127, 0};
+        return (nd_float_format){24, 127, 0, 0};
     default:
-        return (nd_float_format){53, 1023, 0};
+        return (nd_float_format){53, 1023, 0, 0};
     }
 }
 

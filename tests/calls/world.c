@@ -24,7 +24,7 @@ static struct {
     const nd_custom_op *custom;
     nd_expr *expr, *ready; /* one takes nodes, one has run */
     nd_array *f32, *i32, *where, *index, *row, *number, *count, *counts, *mask, *square, *order;
-    nd_array *two, *column, *rank3, *experts, *turned, *angles, *single;
+    nd_array *two, *column, *rank3, *experts, *turned, *angles, *single, *narrow;
     nd_array *positions, *coordinates, *flat, *matrix, *waves, *half_waves, *long_rows;
     nd_array *taps, *bias, *images, *largest;
     nd_array *blocks_of, *bytes;
@@ -170,7 +170,8 @@ static bool make_arrays(void)
            make(ND_I64, 2, shape23, 0, &w.largest) && make(ND_F32, 1, two, 1, &w.two) &&
            make(ND_F32, 2, column, 1, &w.column) && make(ND_F32, 3, rank3, 1, &w.rank3) &&
            make(ND_I64, 2, column, 0, &w.experts) && make(ND_F32, 3, turned, 1, &w.turned) &&
-           make(ND_F32, 2, ones, 1, &w.angles) && make(ND_I64, 2, ones, 1, &w.single);
+           make(ND_F32, 2, ones, 1, &w.angles) && make(ND_I64, 2, ones, 1, &w.single) &&
+           make(ND_F8_E4M3, 2, nine, 1, &w.narrow);
 }
 
 /* A quantised matrix of two rows, alone and beside a plain array in a file. */
@@ -284,7 +285,7 @@ void world_end(void)
         w.counts,  w.mask,      w.square,     w.order,     w.positions, w.coordinates, w.flat,
         w.matrix,  w.waves,     w.half_waves, w.long_rows, w.taps,      w.bias,        w.images,
         w.largest, w.two,       w.column,     w.rank3,     w.experts,   w.turned,      w.angles,
-        w.single,  w.blocks_of, w.bytes};
+        w.single,  w.blocks_of, w.bytes,      w.narrow};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         nd_release(arrays[i]);
     nd_safetensors_close(w.file);
@@ -386,6 +387,15 @@ static const pointer_row pointers[] = {
     OF("nd_nancumsum", NULL, "a", row),
     OF("nd_nancumprod", NULL, "a", row),
     OF("nd_diagonal", NULL, "a", square),
+    OF("nd_scaled_mm", NULL, "a", narrow),
+    OF("nd_scaled_mm", NULL, "b", narrow),
+    OF("nd_scaled_mm_into", NULL, "a", narrow),
+    OF("nd_scaled_mm_into", NULL, "b", narrow),
+    OF("nd_scaled_mm", NULL, "scale_a", number),
+    OF("nd_scaled_mm", NULL, "scale_b", number),
+    OF("nd_scaled_mm_into", NULL, "scale_a", number),
+    OF("nd_scaled_mm_into", NULL, "scale_b", number),
+    OF("nd_scaled_mm_into", NULL, "dst", square),
     OF("nd_matmul", NULL, "b", square),
     OF("nd_matmul_into", NULL, "b", square),
     OF("nd_layer_norm", NULL, "scale", row),
