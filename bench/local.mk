@@ -50,6 +50,9 @@ bench-nn: all
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/nn.py $(BENCH_FLAGS)
 # Quantised products and dequantisation, beside PyTorch's products: BENCH_FLAGS='--device cpu' or a GPU.
 bench-quant: all
-	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/quant.py %reldir%/narrow.py $(BENCH_FLAGS)
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/quant.py $(BENCH_FLAGS)
+# Products of 8-bit matrices, beside PyTorch.
+bench-narrow: all
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/narrow.py $(BENCH_FLAGS)
 bench_plugin_path = $(abs_builddir)/backends/cpu/.libs:$(abs_builddir)/backends/cuda/.libs
-.PHONY: bench bench-nn bench-python bench-exchange bench-fft bench-statistics bench-cpu bench-kernels bench-gpu-fft bench-gpu-linalg bench-quant
+.PHONY: bench bench-nn bench-python bench-exchange bench-fft bench-statistics bench-cpu bench-kernels bench-gpu-fft bench-gpu-linalg bench-quant bench-narrow

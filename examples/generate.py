@@ -197,7 +197,7 @@ def main():
     if not prompt or len(prompt) + 2 * o.tokens > model.context:
         p.error(f"the prompt is empty, or it and twice {o.tokens} tokens do not fit into {model.context}")
     nd.random.seed(o.seed)
-    model.write(prompt, min(8, o.tokens), o.sample)  # kernels are found and memory is taken
+    model.write(prompt, o.tokens, o.sample)  # kernels are found and memory is taken
     model.at = 0
     nd.random.seed(o.seed)
     text, took = model.write(prompt, o.tokens, o.sample)
@@ -205,7 +205,7 @@ def main():
     print(f"{model.device}: {1 / took:.1f} tokens a second")
     if o.torch and not o.sample:
         try:
-            torch_twin(model, prompt, min(8, o.tokens))
+            torch_twin(model, prompt, o.tokens)
             theirs, twin = torch_twin(model, prompt, o.tokens)
         except ImportError:
             print("PyTorch is not installed")

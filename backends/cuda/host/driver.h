@@ -13,6 +13,8 @@ typedef CUresult(CUDAAPI *cuda_capture_info_fn)(CUstream, CUstreamCaptureStatus 
 /* The first version, which all drivers have; <cuda.h> of CUDA 13 declares only the second. */
 #undef cuGraphNodeGetDependencies
 typedef CUresult(CUDAAPI *cuda_dependencies_fn)(CUgraphNode, CUgraphNode *, size_t *);
+typedef CUresult(CUDAAPI *cuda_launch_ex_fn)(const CUlaunchConfig *, CUfunction, void **params,
+                                             void **extra);
 typedef CUresult(CUDAAPI *cuda_node_params_fn)(CUgraphExec, CUgraphNode,
                                                const CUDA_KERNEL_NODE_PARAMS *);
 typedef CUresult(CUDAAPI *cuda_param_info_fn)(CUfunction, size_t index, size_t *offset,

@@ -246,14 +246,15 @@ static int set_bias(const functions *fn, plan *p, CUdeviceptr bias)
                                               sizeof bias) == 0;
 }
 
-/* What 8-bit floating operands need besides: how sums are kept, scales, the bias's type. Nothing is
- * multiplied by scales before their addresses are set. */
+/* What 8-bit floating operands need besides: how sums are kept, scales, the bias's type. The addresses
+ * of scales that are set here serve the choice of algorithm alone. */
 static int describe_f8(const functions *fn, plan *p)
 {
     const blaslt_key *k = &p->key;
     const int8_t fast = (k->mode & NDP_MODE_FP8_FAST) != 0;
     const int32_t lines = CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
     const int32_t bias = library_type(k->out);
+    const CUdeviceptr some = 256;
     const struct {
         cublasLtMatmulDescAttributes_t name;
         const void *value;
@@ -262,6 +263,8 @@ static int describe_f8(const functions *fn, plan *p)
     } all[] = {
         {CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast, 1},
         {CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &bias, sizeof bias, k->has_bias},
+        {CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &some, sizeof some, k->scaled != BLASLT_PLAIN},
+        {CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &some, sizeof some, k->scaled != BLASLT_PLAIN},
         {CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &lines, sizeof lines, k->scaled == BLASLT_SCALED_LINES},
         {CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &lines, sizeof lines,
          k->scaled == BLASLT_SCALED_LINES}};

@@ -262,16 +262,28 @@ extern "C" __global__ void __launch_bounds__(MM_THREADS)
         tile(p, p.first + blockIdx.y, t / across * MM_TILE, t % across * MM_TILE, sa, sb);
 }
 
-/* ---- passes before and after the library: a block takes 256 elements of a line at a time ---- */
+/* ---- passes before and after the library: a block takes a piece of a line at a time ---- */
 extern "C" __global__ void __launch_bounds__(MM_THREADS)
     matmul_finish(const __grid_constant__ mm_params p)
 {
-    const int64_t pieces = (p.n + MM_THREADS - 1) / MM_THREADS, lines = p.batch * p.m;
+    const int64_t pieces = (p.n + MM_FINISH - 1) / MM_FINISH, lines = p.batch * p.m;
     for (int64_t t = blockIdx.x; t < lines * pieces; t += gridDim.x) {
         const int64_t line = t / pieces, item = line / p.m, i = line % p.m;
-        const int64_t j = t % pieces * MM_THREADS + threadIdx.x;
-        if (j < p.n)
-            finish(p, item, i, j, load(p.a, item * p.a.batch + i * p.a.row + j * p.a.column));
+        const int64_t from = item * p.a.batch + i * p.a.row;
+        const int64_t first = t % pieces * MM_FINISH + threadIdx.x;
+        T sum[MM_FINISH / MM_THREADS];
+#pragma unroll
+        for (int x = 0; x < MM_FINISH / MM_THREADS; x++) {
+            const int64_t j = first + x * MM_THREADS;
+            if (j < p.n)
+                sum[x] = ((const T *)p.a.at)[from + j * p.a.column];
+        }
+#pragma unroll
+        for (int x = 0; x < MM_FINISH / MM_THREADS; x++) {
+            const int64_t j = first + x * MM_THREADS;
+            if (j < p.n)
+                finish(p, item, i, j, sum[x]);
+        }
     }
 }
 

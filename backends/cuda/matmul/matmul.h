@@ -4,7 +4,12 @@
 #define NDOCK_CUDA_MATMUL_H
 #include <stdint.h>
 
-enum { MM_TILE = 64, MM_DEPTH = 16, MM_THREADS = 256 };
+enum {
+    MM_TILE = 64,
+    MM_DEPTH = 16,
+    MM_THREADS = 256,
+    MM_FINISH = 1024 /* elements of a line that a block of matmul_finish takes at a time */
+};
 
 /* Matrices, one of each product of a batch; strides count elements. at 0: there is none. */
 typedef struct {

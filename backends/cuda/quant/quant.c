@@ -56,6 +56,41 @@ static uint32_t staged_bytes(int32_t format)
                       sizes[format].nbytes);
 }
 
+/* The kernel behind `activate`, whose blocks of threads may begin while that ends: not where a graph is
+ * made or changed, whose nodes are ordered whole. */
+static int32_t launch_staged(const cuda_kernel *k, ndp_stream *s, uint32_t blocks, uint32_t shared,
+                             quant_params *p)
+{
+    const CUfunction f = k->function[PRODUCT_STAGED];
+    const CUstream stream = cuda_stream(k->dev, s);
+    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                               .value.programmaticStreamSerializationAllowed = 1};
+    CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
+    void *arguments[] = {p};
+    cuda_scope scope;
+    if (k->dev->capability < 90 || !cu.cuLaunchKernelEx || cuda_patching())
+        return cuda_launch(k, f, s, blocks, QUANT_THREADS, shared, p);
+    int32_t status = cuda_enter(k->dev, &scope);
+    if (status != NDP_OK)
+        return status;
+    CUresult r = s ? cu.cuStreamIsCapturing(stream, &capturing) : CUDA_SUCCESS;
+    if (r == CUDA_SUCCESS)
+        r = cu.cuLaunchKernelEx(
+            &(CUlaunchConfig){.gridDimX = blocks,
+                              .gridDimY = 1,
+                              .gridDimZ = 1,
+                              .blockDimX = QUANT_THREADS,
+                              .blockDimY = 1,
+                              .blockDimZ = 1,
+                              .sharedMemBytes = shared,
+                              .hStream = stream,
+                              .attrs = &early,
+                              .numAttrs = capturing == CU_STREAM_CAPTURE_STATUS_NONE},
+            f, arguments, NULL);
+    cuda_leave(&scope);
+    return cuda_fail(r, "matmul_q on cuda:%u", k->dev->index);
+}
+
 static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
@@ -82,10 +117,11 @@ static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call
         if (status != NDP_OK)
             return status;
     }
-    const int staged = !many && p.blocks % 16 == 0 && p.row_bytes % 16 == 0;
-    const int which = many ? PRODUCT_MANY : staged ? PRODUCT_STAGED : PRODUCT_ONE;
-    return cuda_launch_2d(k, k->function[which], s, (uint32_t)row_blocks, (uint32_t)tiles,
-                          QUANT_THREADS, staged ? staged_bytes(p.format) : 0, &p);
+    const int staged = !many && p.n > 0 && p.blocks % 16 == 0 && p.row_bytes % 16 == 0;
+    if (staged)
+        return launch_staged(k, s, (uint32_t)row_blocks, staged_bytes(p.format), &p);
+    return cuda_launch_2d(k, k->function[many ? PRODUCT_MANY : PRODUCT_ONE], s,
+                          (uint32_t)row_blocks, (uint32_t)tiles, QUANT_THREADS, 0, &p);
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)

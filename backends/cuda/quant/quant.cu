@@ -74,10 +74,26 @@ static __device__ __forceinline__ int code_of(float v)
     return v < 0 ? -whole : whole;
 }
 
+/* What comes next may begin, and fetch what this kernel does not write; it waits for the end of this
+ * one before it reads what that writes. */
+static __device__ __forceinline__ void next_may_begin(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+static __device__ __forceinline__ void wait_for_earlier(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 /* A warp rounds 32 elements. */
 extern "C" __global__ void __launch_bounds__(QUANT_THREADS)
     activate(const __grid_constant__ quant_params p)
 {
+    next_may_begin();
     const int lane = threadIdx.x % 32;
     const int64_t groups = p.m * p.n / 32, step = (int64_t)gridDim.x * QUANT_WARPS;
     for (int64_t g = (int64_t)blockIdx.x * QUANT_WARPS + threadIdx.x / 32; g < groups; g += step) {
@@ -230,6 +246,7 @@ template <typename F> struct staged_row {
         float sum = 0;
         fetch(mine, blocks, 0, p.row_bytes);
         fetch(mine + bytes, blocks, 1, p.row_bytes);
+        wait_for_earlier(); /* a's rows in 8 bits */
         for (int64_t first = 0, piece = 0; first < groups; first += QUANT_PIECE, piece++) {
             unsigned char *now = mine + piece % 2 * bytes;
             copies_wait();
