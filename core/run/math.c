@@ -292,12 +292,9 @@ nd_status nd_effective_precision(nd_op op, nd_dtype dtype, nd_device *device, co
     static const struct {
         uint32_t bit;
         const char *text;
-    } names[] = {{NDP_MODE_FAST_MATH, "tf32"},
-                 {NDP_MODE_BF16X9, "bf16x9"},
-                 {NDP_MODE_F16_SUMS, "f16 sums"},
-                 {NDP_MODE_REDUCED_SUMS, "reduced sums"},
-                 {NDP_MODE_FP8_FAST, "fast sums"},
-                 {NDP_MODE_F64_EMULATED, "emulated"}};
+    } names[] = {{NDP_MODE_FAST_MATH, "tf32"},     {NDP_MODE_BF16X9, "bf16x9"},
+                 {NDP_MODE_F16_SUMS, "f16 sums"},  {NDP_MODE_REDUCED_SUMS, "reduced sums"},
+                 {NDP_MODE_FP8_FAST, "fast sums"}, {NDP_MODE_F64_EMULATED, "emulated"}};
     ND_OUT("effective_precision", 4, text, "ieee");
     if (!nd_op_get(op))
         return nd__fail(ND_ERR_ARGUMENT, "effective_precision", 0, "there is no op %d", (int)op);
