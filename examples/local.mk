@@ -19,4 +19,4 @@ noinst_PROGRAMS += %reldir%/denoise %reldir%/heat %reldir%/pca
 exampledir = $(docdir)/examples
 dist_example_DATA = %reldir%/fashion.c %reldir%/fashion_graph.h %reldir%/fashion_ranks.h %reldir%/fashion_streams.h %reldir%/custom_op.c %reldir%/custom_op_kernels.h \
   %reldir%/fashion_numpy.py %reldir%/fashion.py %reldir%/einops_images.py %reldir%/jit.py %reldir%/kernel_recipes.py %reldir%/numba_stream.py \
-  %reldir%/denoise.c %reldir%/denoise.py %reldir%/fused.py %reldir%/heat.c %reldir%/heat.py %reldir%/pca.c %reldir%/pca.py %reldir%/picture.c %reldir%/picture.h
+  %reldir%/denoise.c %reldir%/denoise.py %reldir%/fused.py %reldir%/generate.py %reldir%/heat.c %reldir%/heat.py %reldir%/pca.c %reldir%/pca.py %reldir%/picture.c %reldir%/picture.h

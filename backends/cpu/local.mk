@@ -60,7 +60,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/linalg/svd.c %reldir%/linalg/triangular.c %reldir%/linalg/undef.h \
   %reldir%/math/exp.h %reldir%/math/half.h %reldir%/math/philox.h %reldir%/math/vmath.h \
   %reldir%/matmul/blas.c %reldir%/matmul/convert_tmpl.h %reldir%/matmul/finish.c %reldir%/matmul/kernel_tmpl.h %reldir%/matmul/matmul.c \
-  %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/simd.h %reldir%/matmul/skinny.c \
+  %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/pairs.h %reldir%/matmul/pairs_tmpl.h %reldir%/matmul/simd.h %reldir%/matmul/skinny.c \
   %reldir%/matmul/skinny_tmpl.h \
   %reldir%/attention/attention.c %reldir%/attention/attention.h %reldir%/attention/blocks.c %reldir%/attention/gradient.c \
   %reldir%/attention/rows_tmpl.h %reldir%/neural/dropout.c %reldir%/neural/entropy.c %reldir%/neural/rope.c \

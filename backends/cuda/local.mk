@@ -22,7 +22,7 @@ cuda_host_sources = \
   %reldir%/linalg/solver_run.c %reldir%/linalg/solver_table.h %reldir%/linalg/svd.c \
   %reldir%/linalg/svd.h %reldir%/linalg/svd_double.c \
   %reldir%/matmul/blaslt.c %reldir%/matmul/blaslt.def %reldir%/matmul/blaslt.h %reldir%/matmul/matmul.c \
-  %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/plan.h \
+  %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/bytes.c %reldir%/matmul/plan.h \
   %reldir%/neural/attention.c %reldir%/neural/attention.h %reldir%/neural/flash.c %reldir%/neural/flash.h %reldir%/neural/neural.c %reldir%/neural/neural.h \
   %reldir%/neural/norm_grad.c \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \

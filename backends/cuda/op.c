@@ -37,7 +37,9 @@ static const cuda_class *class_of(int32_t op)
     case NDP_CLASS_QUANT:
         return classes[op_class];
     default:
-        return op_class <= NDP_CLASS_TERNARY || op <= LAST_KNOWN ? classes[op_class] : NULL;
+        return op_class <= NDP_CLASS_TERNARY || op <= LAST_KNOWN || op == NDP_OP_scaled_mm
+                   ? classes[op_class]
+                   : NULL;
     }
 }
 
@@ -54,7 +56,7 @@ static int32_t op_find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **ou
     const cuda_class *c = class_of(like->op);
     *out = NULL;
     for (uint32_t i = 0; i < like->n_in + like->n_out; i++)
-        if (!cuda_computes(i < like->n_in ? like->in[i].dtype : like->out[i - like->n_in].dtype))
+        if (!cuda_knows(i < like->n_in ? like->in[i].dtype : like->out[i - like->n_in].dtype))
             return cuda_unsupported(like, why, n);
     return c ? c->find(dev, like, out, why, n) : cuda_unsupported(like, why, n);
 }

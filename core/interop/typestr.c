@@ -10,13 +10,14 @@ static const char kinds[ND_DTYPE_END] = {
 #include <ndock/dtype.def>
 };
 
-/* By the kind, a letter's lower five bits, and the bytes of an element; 0: none. */
-enum { MOST_BYTES = 16 };
-static const uint8_t dtypes[32][MOST_BYTES + 1] = {
-#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
-    [(numpy)&31][nbytes] = id,
-#include <ndock/dtype.def>
-};
+/* The dtype of a kind's letter, which is not V, and the bytes of an element; 0: there is none. */
+static nd_dtype dtype_of(char kind, int64_t nbytes)
+{
+    for (nd_dtype d = 1; d < ND_DTYPE_END; d++)
+        if (kinds[d] == kind && nd__itemsize(d) == nbytes)
+            return d;
+    return 0;
+}
 
 static char native_order(void)
 {
@@ -85,8 +86,8 @@ nd_status nd_dtype_of_typestr(const char *t, const char *vendor, nd_dtype *out)
     if (t[1] == 'V')
         return vendor_dtype(vendor, nbytes, out);
     bool foreign = t[0] != '=' && t[0] != native_order() && !(t[0] == '|' && nbytes == 1);
-    const nd_dtype dtype = nbytes <= MOST_BYTES ? dtypes[t[1] & 31][nbytes] : 0;
-    if (kinds[dtype] != t[1])
+    const nd_dtype dtype = dtype_of(t[1], nbytes);
+    if (!dtype)
         return nd__fail(ND_ERR_DTYPE, "typestr", 0, "\"%s\" is of no dtype here", t);
     if (foreign && nbytes > 1)
         return nd__fail(ND_ERR_DTYPE, "typestr", 0,

@@ -156,7 +156,7 @@ static double in_format(const product *p, int e, nd_float_format format)
     if (bits < 0)
         return 0;
     const double x = ldexp((double)rounded(p, top + 1 - bits), e + top + 1 - bits);
-    return x >= ldexp(1, format.bias + 1) ? (double)INFINITY : x;
+    return x >= nd__format_end(format) ? (double)INFINITY : x;
 }
 
 /* From the lower bound of w * 10^q to the upper one; zeros, unless negative: the number may be up

@@ -9,7 +9,7 @@
  * rounded once, to their own format; "nan", "inf" and "infinity" in any case; complex numbers as
  * 1+2j, 2j, (1-2j); truth values are true, false or integers. */
 const char *nd__number_read(const char *text, const char *end, nd_dtype dtype, void *to);
-/* f16 and bf16 are held as f32, other dtypes as they are. */
+/* f16, bf16 and the 8-bit formats are held as f32, other dtypes as they are. */
 nd_dtype nd__number_held(nd_dtype dtype);
 
 /* One part of an element, as conversions take it. */

@@ -9,7 +9,10 @@ static const char not_a_number[] = "no number";
 
 nd_dtype nd__number_held(nd_dtype dtype)
 {
-    return dtype == ND_F16 || dtype == ND_BF16 ? ND_F32 : dtype;
+    const nd_dtype_info *info = nd_dtype_get(dtype);
+    const bool narrow =
+        info->kind == ND_KIND_STORED || (info->kind == ND_KIND_FLOAT && info->nbytes == 2);
+    return narrow ? ND_F32 : dtype;
 }
 
 static bool is_digit(const char *p, const char *end)
@@ -229,6 +232,7 @@ const char *nd__number_read(const char *text, const char *end, nd_dtype dtype, v
     case ND_KIND_BOOL:
         return read_bool(text, end, to);
     case ND_KIND_FLOAT:
+    case ND_KIND_STORED:
         return read_float(text, end, dtype, to);
     case ND_KIND_COMPLEX:
         return read_complex(text, end, dtype, to);

@@ -25,13 +25,19 @@ static inline bool nd__aligned(nd_dtype dtype, uint64_t address)
     return (address & (nd__alignment(dtype) - 1)) == 0;
 }
 nd_status nd__check_dtype(const char *op, nd_dtype dtype);
-nd_dtype nd__real_of(nd_dtype dtype); /* c64 -> f32, c128 -> f64, else itself */
+nd_dtype nd__real_of(nd_dtype dtype);    /* c64 -> f32, c128 -> f64, else itself */
 nd_dtype nd__complex_of(nd_dtype dtype); /* f64 -> c128, other floats -> c64, else itself */
-/* The format of a floating dtype or of a complex one's parts: IEEE 754's, of any width. */
+/* The format of a floating dtype or of a complex one's parts: IEEE 754's, of any width, or one that
+ * has no infinities and its only NaN where all bits are set. */
 typedef struct {
     int32_t digits, bias; /* bits of the significand with the hidden one; the exponent's bias */
+    int32_t finite;       /* there are no infinities */
+    int32_t saturates;    /* what is beyond the largest value becomes that */
 } nd_float_format;
 nd_float_format nd__float_format(nd_dtype dtype);
+/* The first magnitude beyond the format's values, where its spacing would go on. */
+double nd__format_end(nd_float_format format);
+double nd__format_largest(nd_float_format format); /* finite value */
 /* nd_promote on behalf of an operation, which its errors name. */
 nd_status nd__promote(const char *op, nd_dtype a, nd_dtype b, nd_dtype *out);
 /* The dtype in which arrays of `arrays` (0: none) and a weak scalar meet. */

@@ -44,6 +44,11 @@ nd_status nd__promote(const char *op, nd_dtype a, nd_dtype b, nd_dtype *out)
         *out = a;
     else if (ka == ND_KIND_BOOL)
         *out = b;
+    else if ((ka | kb) & ND_KIND_STORED)
+        return nd__fail(ND_ERR_DTYPE, op, -1,
+                        "%s is only stored, so %s meets no other dtype; convert one with nd_astype",
+                        nd_dtype_name(ka == ND_KIND_STORED ? a : b),
+                        nd_dtype_name(ka == ND_KIND_STORED ? b : a));
     else if (ka == ND_KIND_COMPLEX || kb == ND_KIND_COMPLEX)
         *out = ka == ND_KIND_COMPLEX ? promote_complex(a, b) : promote_complex(b, a);
     else if (ka == ND_KIND_FLOAT || kb == ND_KIND_FLOAT)
@@ -73,7 +78,7 @@ nd_status nd__promote_scalar(const char *op, nd_dtype arrays, nd_scalar s, nd_dt
     *out = arrays;
     if (!arrays)
         *out = s.kind;
-    else if (scalar_kind == ND_KIND_BOOL || kind == ND_KIND_COMPLEX)
+    else if (scalar_kind == ND_KIND_BOOL || kind & (ND_KIND_COMPLEX | ND_KIND_STORED))
         return ND_OK;
     else if (scalar_kind == ND_KIND_COMPLEX)
         *out = kind == ND_KIND_FLOAT && arrays != ND_F64 ? ND_C64 : ND_C128;
@@ -107,7 +112,7 @@ static bool round_to_format(double x, nd_float_format f, double *out)
     (void)frexp(x, &e);
     int quantum = (e < least ? least : e) - f.digits;
     *out = ldexp(rint(ldexp(x, -quantum)), quantum);
-    return fabs(*out) < ldexp(1, f.bias + 1);
+    return fabs(*out) < nd__format_end(f);
 }
 
 static bool round_float(nd_dtype dtype, double x, double *out)
@@ -188,6 +193,10 @@ nd_status nd__scalar_to(const char *op, nd_scalar s, nd_dtype dtype, int32_t arg
         if (im != 0)
             return nd__fail(ND_ERR_DTYPE, op, argument, "a complex scalar does not fit into %s",
                             nd_dtype_name(dtype));
+        if (nd__float_format(dtype).saturates && isinf(re)) { /* conversions to it saturate */
+            out->v.f = copysign(nd__format_largest(nd__float_format(dtype)), re);
+            return ND_OK;
+        }
         return round_float(dtype, re, &out->v.f) ? ND_OK : overflow(op, s, dtype, argument);
     }
 }

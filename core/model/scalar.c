@@ -9,15 +9,30 @@ nd_float_format nd__float_format(nd_dtype dtype)
 {
     switch (dtype) {
     case ND_F16:
-        return (nd_float_format){11, 15};
+        return (nd_float_format){11, 15, 0, 0};
     case ND_BF16:
-        return (nd_float_format){8, 127};
+        return (nd_float_format){8, 127, 0, 0};
+    case ND_F8_E4M3:
+        return (nd_float_format){4, 7, 1, 1};
+    case ND_F8_E5M2:
+        return (nd_float_format){3, 15, 0, 1};
     case ND_F32:
     case ND_C64:
-        return (nd_float_format){24, 127};
+        return (nd_float_format){24, 127, 0, 0};
     default:
-        return (nd_float_format){53, 1023};
+        return (nd_float_format){53, 1023, 0, 0};
     }
+}
+
+double nd__format_end(nd_float_format format)
+{
+    const double two = format.finite ? 2 - ldexp(1, 1 - format.digits) : 1;
+    return ldexp(two, format.bias + 1);
+}
+
+double nd__format_largest(nd_float_format format)
+{
+    return nd__format_end(format) - ldexp(1, format.bias + 1 - format.digits + format.finite);
 }
 
 /* A double that is exactly representable in a format of 16 bits or less, as its bits. */
@@ -28,7 +43,8 @@ static uint16_t narrow_bits(double x, nd_dtype dtype)
     uint16_t infinity = (uint16_t)((2 * f.bias + 1) << fraction_bits),
              sign = signbit(x) ? (uint16_t)(1u << (8 * nd__itemsize(dtype) - 1)) : 0;
     if (isnan(x))
-        return (uint16_t)(sign | infinity | 1u << (fraction_bits - 1));
+        return (uint16_t)(sign | infinity |
+                          (f.finite ? (1u << fraction_bits) - 1 : 1u << (fraction_bits - 1)));
     if (isinf(x))
         return sign | infinity;
     if (x == 0)
@@ -46,8 +62,10 @@ static double narrow_value(uint16_t bits, nd_dtype dtype)
     nd_float_format f = nd__float_format(dtype);
     int fraction_bits = f.digits - 1, fraction = bits & ((1 << fraction_bits) - 1),
         top = 2 * f.bias + 1, e = bits >> fraction_bits & top;
-    double m = e == top ? (fraction ? NAN : INFINITY)
-               : e == 0 ? ldexp(fraction, 1 - f.bias - fraction_bits)
+    const bool nan = f.finite ? fraction == (1 << fraction_bits) - 1 : fraction != 0;
+    double m = e == top && nan         ? NAN
+               : e == top && !f.finite ? INFINITY
+               : e == 0                ? ldexp(fraction, 1 - f.bias - fraction_bits)
                         : ldexp((1 << fraction_bits) + fraction, e - f.bias - fraction_bits);
     return bits >> (8 * nd__itemsize(dtype) - 1) & 1 ? -m : m;
 }

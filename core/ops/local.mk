@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The operations, one file a class.
 core_ops_sources = %reldir%/copy.c %reldir%/create.c %reldir%/custom.c %reldir%/custom.h %reldir%/custom_apply.c \
-  %reldir%/elementwise.c %reldir%/fft.c %reldir%/fft_order.c %reldir%/gather.c %reldir%/host.c %reldir%/index.c %reldir%/index.h %reldir%/join.c %reldir%/matmul.c \
+  %reldir%/elementwise.c %reldir%/fft.c %reldir%/fft_order.c %reldir%/gather.c %reldir%/host.c %reldir%/index.c %reldir%/index.h %reldir%/join.c %reldir%/matmul.c %reldir%/scaled_mm.c \
   %reldir%/norm.c %reldir%/op_register.c %reldir%/ops.h %reldir%/pad.c %reldir%/prepare.c %reldir%/prepare.h %reldir%/ramp.c \
   %reldir%/reduce.c %reldir%/reduce.h %reldir%/repeat.c %reldir%/roll.c %reldir%/scan.c %reldir%/scatter.c \
   %reldir%/search.c %reldir%/select.c %reldir%/set.c %reldir%/sort.c %reldir%/take.c %reldir%/transfer.c

@@ -56,8 +56,11 @@ nd_status nd__choose_dtypes(nd_operation *of, nd_dtype common, nd_dtype wanted)
         ND_RETURN_IF(nd__check_castable(of->name, common, wanted));
         common = wanted;
     }
-    ND_RETURN_IF(nd__op_domain(of->info, common, &of->compute));
+    const bool rounds = nd__kind(common) == ND_KIND_STORED && of->info->domain & ND_KIND_FLOAT &&
+                        !(of->info->domain & ND_KIND_STORED);
+    ND_RETURN_IF(nd__op_domain(of->info, rounds ? ND_F32 : common, &of->compute));
     of->result = nd__op_result(of->info, of->compute);
+    of->stored = rounds && of->result == ND_F32 ? common : 0;
     return ND_OK;
 }
 
@@ -79,7 +82,11 @@ static nd_status run_into_new(const nd_operation *of, nd_array **out)
     nd_array *r = NULL;
     ND_RETURN_IF(nd__array_alloc(of->name, of->device, of->result, of->ndim, of->shape, &r));
     nd_status status = of->run(of, r);
-    return nd__hand_over(status, r, out);
+    if (status != ND_OK || !of->stored)
+        return nd__hand_over(status, r, out);
+    status = nd__cast(r, of->stored, out);
+    nd_release(r);
+    return status;
 }
 
 nd_status nd__into_new(nd_operation *of, nd_status status, nd_array **out)
@@ -100,7 +107,7 @@ static nd_status check_dst(const nd_operation *of, const nd_array *dst, int32_t 
                         "with nd_to_device",
                         of->device->name, place, dst->storage->device->name);
     ND_RETURN_IF(nd__check_dst_shape(of->name, dst, of->ndim, of->shape, place));
-    return nd__check_castable(of->name, of->result, dst->dtype);
+    return nd__check_castable(of->name, of->stored ? of->stored : of->result, dst->dtype);
 }
 
 static bool disturbs(const nd_operation *of, int i, const nd_array *dst)
@@ -129,6 +136,12 @@ static nd_status run_by_way_of_new(const nd_operation *of, const nd_array *dst)
     nd_status status = of->updates ? nd__copy_into(dst, r) : (nd_status)ND_OK;
     if (status == ND_OK)
         status = of->run(of, r);
+    if (status == ND_OK && of->stored && dst->dtype != of->stored) {
+        nd_array *rounded = NULL;
+        status = nd__cast(r, of->stored, &rounded);
+        nd_release(r);
+        r = rounded;
+    }
     if (status == ND_OK)
         status = nd__copy_into(r, dst);
     nd_release(r);
@@ -137,7 +150,8 @@ static nd_status run_by_way_of_new(const nd_operation *of, const nd_array *dst)
 
 static nd_status run_into(nd_operation *of, const nd_array *dst)
 {
-    bool direct = dst->dtype == of->result && (!of->dense || dst->flags & ND_FLAG_CONTIGUOUS);
+    bool direct =
+        dst->dtype == of->result && !of->stored && (!of->dense || dst->flags & ND_FLAG_CONTIGUOUS);
     if (direct && of->elementwise)
         ND_RETURN_IF(part_from(of, dst));
     for (int i = 0; i < ND_OPERANDS; i++)

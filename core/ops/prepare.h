@@ -16,7 +16,7 @@
 #define NDOCK_CORE_PREPARE_H
 #include "core/ops/ops.h"
 
-#define ND_OPERANDS 4
+#define ND_OPERANDS 5
 
 typedef struct nd_operation nd_operation;
 struct nd_operation {
@@ -27,6 +27,8 @@ struct nd_operation {
     nd_status (*run)(const nd_operation *of, const nd_array *dst);
     nd_device *device; /* of the first operand */
     nd_dtype compute, result;
+    nd_dtype
+        stored; /* what the result is rounded to, where it has a dtype that nothing is computed in; else 0 */
     bool elementwise; /* an operand that is the same view as dst does no harm */
     bool updates;     /* run reads what is in dst */
     bool dense;       /* run takes a dst in C order alone */

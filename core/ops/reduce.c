@@ -11,10 +11,10 @@ typedef struct {
 nd_status nd__reduce_dtypes(nd_operation *of, nd_dtype in, nd_dtype wanted)
 {
     ND_RETURN_IF(nd__choose_dtypes(of, in, wanted));
-    if (wanted && of->compute != wanted)
+    if (wanted && of->compute != wanted && of->stored != wanted)
         return nd__fail(ND_ERR_DTYPE, of->name, -1, "it cannot be computed in %s",
                         nd_dtype_name(wanted));
-    if (wanted && of->info->result == ND_RESULT_SUM)
+    if (wanted && of->info->result == ND_RESULT_SUM && !of->stored)
         of->result = wanted;
     return ND_OK;
 }
@@ -110,7 +110,8 @@ static nd_status start(nd_op op, const nd_array *a, const nd_reduce_opts *opts, 
     r->correction = o.correction;
     ND_RETURN_IF(nd__reduce_dtypes(&r->of, a->dtype, picks ? 0 : o.dtype));
     ND_RETURN_IF(result_shape(r, o.keepdims));
-    const bool widens = info->result == ND_RESULT_SUM && !o.dtype; /* as it adds up */
+    const bool widens =
+        info->result == ND_RESULT_SUM && !o.dtype && !r->of.stored; /* as it adds up */
     return widens ? (nd_status)ND_OK : nd__operand_cast(&r->of, 0, r->of.compute);
 }
 

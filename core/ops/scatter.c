@@ -44,6 +44,25 @@ done:
 static const nd_op scatter_ops[] = {ND_OP_scatter, ND_OP_scatter_add, ND_OP_scatter_min,
                                     ND_OP_scatter_max};
 
+static nd_status scatter(const nd_given_indices *g, const nd_array *indices, const nd_array *src,
+                         int axis, int mode, const nd_array *dst, int32_t dst_argument);
+
+/* Into a dst of a dtype that nothing is computed in: by way of f32. */
+static nd_status scatter_stored(const nd_given_indices *g, const nd_array *indices,
+                                const nd_array *src, int axis, int mode, const nd_array *dst,
+                                int32_t dst_argument)
+{
+    nd_array *computed = NULL;
+    ND_RETURN_IF(nd__check_array(g->op, src, 1));
+    ND_RETURN_IF(nd__check_castable(g->op, src->dtype, dst->dtype));
+    ND_RETURN_IF(nd__cast(dst, ND_F32, &computed));
+    nd_status status = scatter(g, indices, src, axis, mode, computed, dst_argument);
+    if (status == ND_OK)
+        status = nd__copy_into(computed, dst);
+    nd_release(computed);
+    return status;
+}
+
 /* indices: those given, perhaps stretched. dst is argument dst_argument. */
 static nd_status scatter(const nd_given_indices *g, const nd_array *indices, const nd_array *src,
                          int axis, int mode, const nd_array *dst, int32_t dst_argument)
@@ -53,6 +72,8 @@ static nd_status scatter(const nd_given_indices *g, const nd_array *indices, con
     nd_status status;
     int at;
     ND_GOTO_IF(done, nd__check_writable(g->op, dst, dst_argument));
+    if (mode != ND_SCATTER_SET && nd__kind(dst->dtype) == ND_KIND_STORED)
+        return scatter_stored(g, indices, src, axis, mode, dst, dst_argument);
     ND_GOTO_IF(done, nd__axis(g->op, axis, dst->ndim, &at));
     ND_GOTO_IF(done, nd__op_domain(nd_op_get(scatter_ops[mode]), dst->dtype, &compute));
     ND_GOTO_IF(done, nd__as_indices(g->op, indices, g->argument, &idx));

@@ -68,10 +68,9 @@ static nd_status start(nd_op op, const nd_array *a, const nd_sort_opts *opts, so
     ND_RETURN_IF(nd__scope_of(s->of.name, a, opts, &s->of.scope));
     ND_RETURN_IF(nd__axis(s->of.name, opts ? o.axis : -1, a->ndim, &s->axis));
     s->descending = o.descending != 0;
-    ND_RETURN_IF(nd__op_domain(s->of.info, a->dtype, &s->of.compute));
-    s->of.result = nd__op_result(s->of.info, a->dtype);
+    ND_RETURN_IF(nd__choose_dtypes(&s->of, a->dtype, 0));
     nd__result_shape(&s->of, a->ndim, a->shape);
-    return ND_OK;
+    return nd__operand_cast(&s->of, 0, s->of.compute);
 }
 
 static nd_status sort(nd_op op, const nd_array *a, const nd_sort_opts *opts, nd_array **out)
@@ -148,6 +147,21 @@ static nd_status topk_start(const nd_array *a, int64_t k, int axis, int smallest
     return ND_OK;
 }
 
+/* Of a dtype that nothing is computed in: by way of f32. */
+static nd_status topk_stored(const nd_array *a, int64_t k, int axis, int smallest,
+                             nd_array **values, nd_array **indices)
+{
+    nd_array *computed = NULL, *largest = NULL;
+    ND_RETURN_IF(nd__cast(a, ND_F32, &computed));
+    nd_status status = nd_topk(computed, k, axis, smallest, &largest, indices);
+    nd_release(computed);
+    if (status != ND_OK)
+        return status;
+    status = nd__cast(largest, a->dtype, values);
+    nd_release(largest);
+    return status;
+}
+
 nd_status nd_topk(const nd_array *a, int64_t k, int axis, int smallest, nd_array **values,
                   nd_array **indices)
 {
@@ -157,6 +171,9 @@ nd_status nd_topk(const nd_array *a, int64_t k, int axis, int smallest, nd_array
     ND_OUT("topk", 4, values, NULL);
     if (indices)
         *indices = NULL;
+    ND_RETURN_IF(nd__check_array("topk", a, 0));
+    if (nd__kind(a->dtype) == ND_KIND_STORED)
+        return topk_stored(a, k, axis, smallest, values, indices);
     ND_RETURN_IF(topk_start(a, k, axis, smallest, &s));
     const nd_dtype dtypes[2] = {a->dtype, ND_I64};
     for (int i = 0; i < 2; i++)

@@ -22,7 +22,7 @@ static const rule rules[ND_MATH_SETTINGS] = {
     {"bf16 split k", ND_MATH_ON, ND_MATH_OFF, 0, ND_BF16, NDP_MODE_NO_SPLIT_K, 0},
     {"f16 accumulate", ND_MATH_F32, ND_MATH_F16, 0, ND_F16, NDP_MODE_F16_SUMS, 0},
     {"f64 matmul", ND_MATH_NATIVE, ND_MATH_EMULATED, 0, ND_F64, NDP_MODE_F64_EMULATED, 0},
-    {"fp8 fast", ND_MATH_OFF, ND_MATH_ON, 0, -1, NDP_MODE_FP8_FAST, 0}, /* -1: no dtype so far */
+    {"fp8 fast", ND_MATH_OFF, ND_MATH_ON, 0, ND_F8_E4M3, NDP_MODE_FP8_FAST, 0},
     {"deterministic", ND_MATH_OFF, ND_MATH_ON, 0, 0, NDP_MODE_DETERMINISTIC, 0},
     {"strict", ND_MATH_OFF, ND_MATH_ON, 0, 0, 0, 0},
 };
@@ -292,11 +292,9 @@ nd_status nd_effective_precision(nd_op op, nd_dtype dtype, nd_device *device, co
     static const struct {
         uint32_t bit;
         const char *text;
-    } names[] = {{NDP_MODE_FAST_MATH, "tf32"},
-                 {NDP_MODE_BF16X9, "bf16x9"},
-                 {NDP_MODE_F16_SUMS, "f16 sums"},
-                 {NDP_MODE_REDUCED_SUMS, "reduced sums"},
-                 {NDP_MODE_F64_EMULATED, "emulated"}};
+    } names[] = {{NDP_MODE_FAST_MATH, "tf32"},     {NDP_MODE_BF16X9, "bf16x9"},
+                 {NDP_MODE_F16_SUMS, "f16 sums"},  {NDP_MODE_REDUCED_SUMS, "reduced sums"},
+                 {NDP_MODE_FP8_FAST, "fast sums"}, {NDP_MODE_F64_EMULATED, "emulated"}};
     ND_OUT("effective_precision", 4, text, "ieee");
     if (!nd_op_get(op))
         return nd__fail(ND_ERR_ARGUMENT, "effective_precision", 0, "there is no op %d", (int)op);

@@ -5,7 +5,7 @@
 #include "core/run/workspace.h"
 
 /* Operands: a array of the op's dtype, r of its result's, x of its real parts', c of the complex
- * dtype of its width, i i64, u u8, b bool, w f32 for a of 16 bits, s scalar; each followed by its rank, which a scalar takes
+ * dtype of its width, i i64, u u8, b bool, w f32 for a of 16 bits or less, s scalar; each followed by its rank, which a scalar takes
  * from the result. */
 typedef struct {
     int op_class; /* ND_CLASS_NONE: every class that has no row of its own */
@@ -40,6 +40,7 @@ static const form forms[] = {
     {ND_CLASS_ARGREDUCE, 0, "a1", "r0"},
     {ND_CLASS_ARGREDUCE, 0, "a2", "r1"},
     {ND_CLASS_NORM, 0, "a2", "r2"},
+    {ND_CLASS_MATMUL, ND_OP_scaled_mm, "a2a2w2w2", "w2"},
     {ND_CLASS_MATMUL, 0, "a2a2", "r2"},
     {ND_CLASS_MATMUL, 0, "a3a3", "r3"},
     {ND_CLASS_TAKE, 0, "a1i1", "r1"},
@@ -119,7 +120,7 @@ typedef struct {
 /* The operands of one side. Bit i of dense_mask: operand i is dense. */
 static uint32_t make_views(const subject *s, const char *text, unsigned dense_mask, ndp_view *v)
 {
-    const nd_dtype wide = nd_dtype_size(s->compute) == 2 ? ND_F32 : s->compute;
+    const nd_dtype wide = nd_dtype_size(s->compute) <= 2 ? ND_F32 : s->compute;
     uint32_t n = 0;
     for (; *text; text += 2, n++) {
         const int rank = text[1] - '0';

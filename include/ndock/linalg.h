@@ -46,6 +46,32 @@ ND_API ND_MUST_USE nd_status nd_matmul(const nd_array *a, const nd_array *b,
 ND_API ND_MUST_USE nd_status nd_matmul_into(const nd_array *a, const nd_array *b,
                                             const nd_matmul_opts *opts, const nd_array *dst);
 
+/* Options of nd_scaled_mm. */
+typedef struct {
+    uint32_t size;  /* sizeof(nd_scaled_mm_opts) */
+    nd_dtype dtype; /* of the result: ND_F16, ND_BF16 or ND_F32, which is the default */
+    nd_stream *stream;
+    const nd_array *bias;    /* broadcasts to the result, floating; NULL: none */
+    int32_t fast_accumulate; /* not 0: sums may lose bits where a device is faster so, as with the
+                                setting ND_MATH_FP8_FAST */
+    int32_t zero;
+} nd_scaled_mm_opts;
+
+/* (a @ b) * scale_a * scale_b [+ bias] of a (m, k) and b (k, n), both of ND_F8_E4M3 or ND_F8_E5M2,
+ * each its own. scale_a, scale_b: f32, for all of the matrix (any shape of one element), or of a's
+ * rows (m, 1) and of b's columns (1, n); all on a's device. Products are summed in f32; one rounding
+ * to the result's dtype. Devices are fastest where a is dense along k, and so is b, as a transposed
+ * matrix is; other layouts are copied first. Errors: ND_ERR_DTYPE, ND_ERR_SHAPE for extents that do
+ * not meet, ND_ERR_DEVICE. Queued on the current stream; from any thread. Formats: OCP 8-bit floating
+ * point specification 1.0; call: PyTorch's scaled_mm. */
+ND_API ND_MUST_USE nd_status nd_scaled_mm(const nd_array *a, const nd_array *b,
+                                          const nd_array *scale_a, const nd_array *scale_b,
+                                          const nd_scaled_mm_opts *opts, nd_array **out);
+/* The same into dst (m, n), whose dtype may be any that the result's may be written into. */
+ND_API ND_MUST_USE nd_status nd_scaled_mm_into(const nd_array *a, const nd_array *b,
+                                               const nd_array *scale_a, const nd_array *scale_b,
+                                               const nd_scaled_mm_opts *opts, const nd_array *dst);
+
 /* ---- options of what follows ---- */
 enum { ND_TRANS_N = 0, ND_TRANS_T = 1, ND_TRANS_C = 2 }; /* a, a^T, a^H */
 typedef struct {

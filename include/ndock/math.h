@@ -62,8 +62,9 @@ ND_API ND_MUST_USE nd_status nd_math_set_fp32_precision(const char *name, const 
 ND_API ND_MUST_USE nd_status nd_math_fp32_precision(const char *name, const char **precision);
 
 /* What really runs for op in dtype on the device as the settings are now: "ieee", "tf32", "bf16x9",
- * "f16 sums", "reduced sums", "emulated". mnk: extents of a matrix product; NULL: any. Static
- * text. ND_ERR_ARGUMENT for an unknown op, ND_ERR_DTYPE for a dtype that the op has not. */
+ * "f16 sums", "reduced sums", "fast sums" (of 8-bit floats), "emulated". mnk: extents of a matrix
+ * product; NULL: any. Static text. ND_ERR_ARGUMENT for an unknown op, ND_ERR_DTYPE for a dtype that
+ * the op has not. */
 ND_API ND_MUST_USE nd_status nd_effective_precision(nd_op op, nd_dtype dtype, nd_device *device,
                                                     const int64_t *mnk, const char **text);
 

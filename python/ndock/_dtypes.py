@@ -90,7 +90,8 @@ class finfo:
     smallest_subnormal: float
 
     # Explicit bits of the fraction, largest exponent, real dtype.
-    _formats = {"float16": (10, 15, "float16"), "bfloat16": (7, 127, "bfloat16"), "float32": (23, 127, "float32"),
+    _formats = {"float8_e4m3fn": (3, 8, "float8_e4m3fn"), "float8_e5m2": (2, 15, "float8_e5m2"),
+                "float16": (10, 15, "float16"), "bfloat16": (7, 127, "bfloat16"), "float32": (23, 127, "float32"),
                 "float64": (52, 1023, "float64"), "complex64": (23, 127, "float32"), "complex128": (52, 1023, "float64")}
 
     def __init__(self, type: Union[DTypeLike, Array], /) -> None:
@@ -101,10 +102,11 @@ class finfo:
         self.dtype = getattr(_ndock, real)
         self.bits = 8 * self.dtype.itemsize
         self.eps = 2.0 ** -fraction
-        self.max = (2.0 - self.eps) * 2.0 ** exponent
+        finite = real == "float8_e4m3fn"  # its highest exponent is a number's, but for the one NaN
+        self.max = (2.0 - self.eps * (1 + finite)) * 2.0 ** exponent
         self.min = -self.max
-        self.smallest_normal = 2.0 ** (1 - exponent)
-        self.smallest_subnormal = 2.0 ** (1 - exponent - fraction)
+        self.smallest_normal = 2.0 ** (1 + finite - exponent)
+        self.smallest_subnormal = self.smallest_normal * self.eps
 
     @property
     def tiny(self) -> float:

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._types import Array, ArrayLike, DTypeLike, Literal, Optional, Sequence, Union
 
-__all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
+__all__ = ["matmul", "matrix_transpose", "scaled_mm", "tensordot", "vecdot"]
 
 _EPILOGUES = {None: 0, "relu": 1, "gelu": 2, "gelu_tanh": 3, "sigmoid": 4, "silu": 5, "tanh": 6}
 
@@ -40,6 +40,27 @@ def matmul(x1: ArrayLike, x2: ArrayLike, /, *, dtype: Optional[DTypeLike] = None
         raise ValueError("matmul(): beta scales what is in out, and there is no out")
     x1, x2 = _pair("matmul", x1, x2)
     return _ndock._matmul(x1, x2, dtype, alpha, beta, bias, _EPILOGUES[epilogue], out)
+
+
+def scaled_mm(a: Array, b: Array, scale_a: Union[Array, float], scale_b: Union[Array, float], *,
+              bias: Optional[Array] = None, dtype: Optional[DTypeLike] = None, use_fast_accum: bool = False,
+              out: Optional[Array] = None) -> Array:
+    """(a @ b) * scale_a * scale_b + bias of 8-bit floating matrices a (m, k) and b (k, n): (m, n), summed in float32.
+
+    a, b: float8_e4m3fn or float8_e5m2, each its own. scale_a, scale_b: a number or a float32 Array of one element, or
+    of shapes (m, 1) and (1, n). bias: broadcasts to the result. dtype: float16, bfloat16 or float32 (None).
+    use_fast_accum: sums may lose bits where a device is faster so. out: takes the result. Fastest where b is the
+    transpose of a dense matrix. Errors: TypeError for other dtypes, ValueError for shapes. Queued on the current stream.
+    By PyTorch's function of that name.
+
+    >>> a = nd.asarray([[1, 2], [3, 4]], dtype=nd.float32).astype(nd.float8_e4m3fn)
+    >>> nd.scaled_mm(a, a.T, 0.5, 2.0)
+    array([[ 5., 11.],
+           [11., 25.]], dtype=float32, device='cpu:0')
+    """
+    scales = [s if isinstance(s, _ndock.Array) else _ndock.full((), s, dtype=_ndock.float32, device=a.device)
+              for s in (scale_a, scale_b)]
+    return _ndock._scaled_mm(a, b, scales[0], scales[1], dtype, bias, use_fast_accum, out)
 
 
 def matrix_transpose(x: Array, /) -> Array:

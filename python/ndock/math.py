@@ -165,7 +165,7 @@ def fp32_precision(name: str = "", /) -> str:
 
 def effective_precision(op: str, dtype: Any, device: DeviceLike = None, *, mnk: Sequence[int] | None = None) -> str:
     """What really runs for op ("matmul") in dtype on the device as the settings are now: "ieee", "tf32", "bf16x9",
-    "f16 sums", "reduced sums", "emulated". mnk: the extents of a product; None: any.
+    "f16 sums", "reduced sums", "fast sums" (of float8), "emulated". mnk: the extents of a product; None: any.
 
     >>> nd.math.effective_precision("matmul", nd.float32, device="cpu")
     'ieee'

@@ -143,7 +143,8 @@ static bool make_arrays(void)
            make(ND_I64, 2, shape23, 0, &w.largest) && make(ND_F32, 1, two, 1, &w.two) &&
            make(ND_F32, 2, column, 1, &w.column) && make(ND_F32, 3, rank3, 1, &w.rank3) &&
            make(ND_I64, 2, column, 0, &w.experts) && make(ND_F32, 3, turned, 1, &w.turned) &&
-           make(ND_F32, 2, ones, 1, &w.angles) && make(ND_I64, 2, ones, 1, &w.single);
+           make(ND_F32, 2, ones, 1, &w.angles) && make(ND_I64, 2, ones, 1, &w.single) &&
+           make(ND_F8_E4M3, 2, nine, 1, &w.narrow);
 }
 
 /* A quantised matrix of two rows, alone and beside a plain array in a file. */
@@ -259,7 +260,7 @@ void world_end(void)
         w.counts,  w.mask,      w.square,     w.order,     w.positions, w.coordinates, w.flat,
         w.matrix,  w.waves,     w.half_waves, w.long_rows, w.taps,      w.bias,        w.images,
         w.largest, w.two,       w.column,     w.rank3,     w.experts,   w.turned,      w.angles,
-        w.single,  w.blocks_of, w.bytes};
+        w.single,  w.blocks_of, w.bytes,      w.narrow};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         nd_release(arrays[i]);
     nd_safetensors_close(w.file);

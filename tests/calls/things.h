@@ -20,7 +20,7 @@ typedef struct {
     const nd_custom_op *custom;
     nd_expr *expr, *ready; /* one takes nodes, one has run */
     nd_array *f32, *i32, *where, *index, *row, *number, *count, *counts, *mask, *square, *order;
-    nd_array *two, *column, *rank3, *experts, *turned, *angles, *single;
+    nd_array *two, *column, *rank3, *experts, *turned, *angles, *single, *narrow;
     nd_array *positions, *coordinates, *flat, *matrix, *waves, *half_waves, *long_rows;
     nd_array *taps, *bias, *images, *largest;
     nd_array *blocks_of, *bytes;

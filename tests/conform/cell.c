@@ -7,20 +7,31 @@ cell_format cell_format_of(nd_dtype dtype)
 {
     switch (dtype) {
     case ND_F16:
-        return (cell_format){10, 15, 16};
+        return (cell_format){10, 15, 16, false, false};
     case ND_BF16:
-        return (cell_format){7, 127, 16};
+        return (cell_format){7, 127, 16, false, false};
+    case ND_F8_E4M3:
+        return (cell_format){3, 7, 8, true, true};
+    case ND_F8_E5M2:
+        return (cell_format){2, 15, 8, false, true};
     case ND_F32:
     case ND_C64:
-        return (cell_format){23, 127, 32};
+        return (cell_format){23, 127, 32, false, false};
     default:
-        return (cell_format){52, 1023, 64};
+        return (cell_format){52, 1023, 64, false, false};
     }
+}
+
+uint64_t cell_code_end(cell_format f)
+{
+    uint64_t infinity = (uint64_t)(2 * f.bias + 1) << f.fraction;
+    return f.finite ? infinity | (((uint64_t)1 << f.fraction) - 1) : infinity;
 }
 
 int cell_kind(nd_dtype dtype)
 {
-    return nd_dtype_get(dtype)->kind;
+    int kind = nd_dtype_get(dtype)->kind;
+    return kind == ND_KIND_STORED ? ND_KIND_FLOAT : kind;
 }
 
 int64_t cell_whole(nd_dtype dtype)
@@ -60,9 +71,11 @@ cell cell_wrap(nd_dtype dtype, __int128 value)
 static long double decode(int code, cell_format f)
 {
     int top = 2 * f.bias + 1, e = code >> f.fraction & top, m = code & ((1 << f.fraction) - 1);
-    long double x = e == top ? (m ? NAN : INFINITY)
-                    : e      ? ldexpl((1 << f.fraction) + m, e - f.bias - f.fraction)
-                             : ldexpl(m, 1 - f.bias - f.fraction);
+    bool nan = f.finite ? m == (1 << f.fraction) - 1 : m != 0;
+    long double x = e == top && nan         ? NAN
+                    : e == top && !f.finite ? INFINITY
+                    : e                     ? ldexpl((1 << f.fraction) + m, e - f.bias - f.fraction)
+                                            : ldexpl(m, 1 - f.bias - f.fraction);
     return code >> (f.bits - 1) & 1 ? -x : x;
 }
 
@@ -139,9 +152,13 @@ static int truncated(float x, cell_format f)
         e = (int)(bits >> 23 & 0xff) - 127 + f.bias;
     if (e <= 0)
         return sign;
-    if (e >= top)
-        return sign | top << f.fraction | (isnan(x) ? 1 << (f.fraction - 1) : 0);
-    return sign | e << f.fraction | (int)((bits & 0x7fffff) >> (23 - f.fraction));
+    int end = (int)cell_code_end(f);
+    if (isnan(x))
+        return sign | end | (f.finite ? 0 : 1 << (f.fraction - 1));
+    if (e > top || (e == top && !f.finite))
+        return sign | (end - f.finite);
+    int code = e << f.fraction | (int)((bits & 0x7fffff) >> (23 - f.fraction));
+    return sign | (code < end ? code : end - 1);
 }
 
 static void store_code(int code, cell_format f, void *element)
@@ -209,14 +226,14 @@ void cell_random(nd_dtype dtype, bool tame, void *element)
 long double cell_max(nd_dtype dtype)
 {
     cell_format f = cell_format_of(dtype);
-    return ldexpl(2 - ldexpl(1, -f.fraction), f.bias);
+    return ldexpl(2 - ldexpl(1 + f.finite, -f.fraction), f.bias + f.finite);
 }
 
 long double cell_ulp(nd_dtype dtype, long double x)
 {
     cell_format f = cell_format_of(dtype);
     int least = 1 - f.bias, e = x == 0 || !isfinite(x) ? least : ilogbl(x);
-    e = e < least ? least : e > f.bias ? f.bias : e;
+    e = e < least ? least : e > f.bias + f.finite ? f.bias + f.finite : e;
     return ldexpl(1, e - f.fraction);
 }
 
@@ -224,6 +241,8 @@ static bool real_close(nd_dtype dtype, long double got, long double want, double
 {
     if (isnan(want) || isnan(got))
         return isnan(want) && isnan(got);
+    if (cell_format_of(dtype).saturates && fabsl(want) > cell_max(dtype))
+        want = copysignl(cell_max(dtype), want);
     if (isinf(want))
         return got == want;
     long double max = cell_max(dtype), spacing = cell_ulp(dtype, want);

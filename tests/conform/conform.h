@@ -82,9 +82,13 @@ typedef struct {
 } cell;
 typedef struct {
     int fraction, bias, bits; /* stored bits of the significand; of the exponent's bias; of all */
+    bool finite;              /* no infinities: the one NaN has all bits set */
+    bool saturates;           /* what is beyond the largest value becomes that */
 } cell_format;
-/* Of a floating dtype, or of a complex one's parts: an IEEE 754 format. */
+/* Of a floating dtype, or of a complex one's parts: an IEEE 754 format, or one of OCP's of 8 bits. */
 cell_format cell_format_of(nd_dtype dtype);
+/* The code after the largest finite value's, without a sign. */
+uint64_t cell_code_end(cell_format f);
 /* The kind of the cells that hold the dtype's values. */
 int cell_kind(nd_dtype dtype);
 /* The dtype has every integer below this, which is at most 100; of bool it does not say. */
@@ -198,6 +202,7 @@ void conform_long_sums(void);
 void conform_margins(void);
 void conform_quant(void);
 void conform_fused(void);
+void conform_scaled_mm(void);
 void conform_contract(const char *file);
 /* In the process that conform_contract makes: rules of the contract that are broken are printed. */
 void contract_listen(void);

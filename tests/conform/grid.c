@@ -178,19 +178,19 @@ bool mirror_of(mirror *m, const dense *values)
 /* A real number in a format of 8 or 16 bits. */
 static uint16_t encode(long double x, cell_format f)
 {
-    int infinity = (2 * f.bias + 1) << f.fraction, e;
+    int end = (int)cell_code_end(f), e;
     int sign = signbit(x) ? 1 << (f.bits - 1) : 0;
     if (isnan(x))
-        return (uint16_t)(sign | infinity | 1 << (f.fraction - 1));
+        return (uint16_t)(sign | end | (f.finite ? 0 : 1 << (f.fraction - 1)));
     x = fabsl(x);
     if (isinf(x))
-        return (uint16_t)(sign | infinity);
+        return (uint16_t)(sign | (end - f.finite));
     e = x == 0 ? 1 - f.bias : ilogbl(x);
     e = e < 1 - f.bias ? 1 - f.bias : e;
     /* The significand as an integer; its carry into the next exponent is the encoding's own. */
     long double significand = rintl(ldexpl(x, f.fraction - e));
     int64_t bits = (int64_t)significand + ((int64_t)(e + f.bias - 1) << f.fraction);
-    return (uint16_t)(sign | (bits >= infinity ? infinity : bits));
+    return (uint16_t)(sign | (bits >= end ? end - f.saturates : bits));
 }
 
 static void write_real(nd_dtype dtype, long double x, void *element)

@@ -159,6 +159,18 @@ CALLER(call_matmul)
     return nd_matmul_into(in[0], in[1], &opts, dst);
 }
 
+CALLER(call_scaled_mm)
+{
+    nd_array *one = NULL;
+    (void)e;
+    UNUSED_COUNT;
+    nd_status status = nd_full(nd_device_of(dst), ND_F32, 0, NULL, nd_float(1), &one);
+    if (status == ND_OK)
+        status = nd_scaled_mm_into(in[0], in[1], one, one, NULL, dst);
+    nd_release(one);
+    return status;
+}
+
 /* Windows of one element: (channels, elements) is one image of one spatial axis. */
 static const int64_t one_element[1] = {1};
 
@@ -390,6 +402,8 @@ const into_entry into_table[] = {
      .out = SQUARE(V)},
     {"matmul_into", call_matmul, NULL, ND_OP_matmul, 3, .how = 1,
      .in = {SQUARE(V), SQUARE(V), COLUMN(V)}, .out = SQUARE(V)},
+    {"scaled_mm_into", call_scaled_mm, NULL, ND_OP_scaled_mm, 2, .in = {SQUARE(V), SQUARE(V)},
+     .out = SQUARE(V)},
     {"conv_into", call_conv, NULL, ND_OP_conv, 2, .how = 0, .in = {TABLE(V), SQUARE(V)},
      .out = TABLE(V)},
     {"conv_transpose_into", call_conv, NULL, ND_OP_conv_input, 2, .how = 1,

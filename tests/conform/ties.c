@@ -12,13 +12,7 @@ typedef struct {
     bool negative;
 } exact;
 
-static uint64_t infinity_of(cell_format f)
-{
-    return (uint64_t)(2 * f.bias + 1) << f.fraction;
-}
-
-/* The magnitude whose element without a sign is code; of infinity, what the next power of two would
- * be. */
+/* The magnitude whose element without a sign is code; of the end, what the next one would be. */
 static exact decode(cell_format f, uint64_t code)
 {
     int field = (int)(code >> f.fraction);
@@ -47,11 +41,12 @@ static uint64_t encode(cell_format f, exact x)
     int least = top < 1 - f.bias ? 1 - f.bias : top;
     /* A significand that was rounded up to the next power of two carries into the exponent. */
     uint64_t code = shifted(x.m, least - f.fraction - x.e);
-    if (least > f.bias)
-        code = infinity_of(f);
+    uint64_t end = cell_code_end(f);
+    if (least > f.bias + f.finite)
+        code = end;
     else
         code += (uint64_t)(least + f.bias - 1) << f.fraction;
-    return sign | (code < infinity_of(f) ? code : infinity_of(f));
+    return sign | (code < end ? code : end - f.saturates);
 }
 
 /* ---- inputs ---- */
@@ -78,7 +73,7 @@ static void put(inputs *in, uint64_t code)
 static void put_float(inputs *in, uint64_t code)
 {
     cell_format f = cell_format_of(in->dtype);
-    if (code >= infinity_of(f))
+    if (code >= cell_code_end(f))
         return;
     put(in, code);
     put(in, code | (uint64_t)1 << (f.bits - 1));
@@ -103,7 +98,7 @@ static void put_pair(inputs *in, cell_format to, uint64_t code)
 static void float_inputs(inputs *in, nd_dtype to)
 {
     cell_format f = cell_format_of(to);
-    uint64_t end = infinity_of(f), step = f.bits <= 16;
+    uint64_t end = cell_code_end(f), step = f.bits <= 16;
     for (uint64_t code = 0; code < end && step; code++)
         put_pair(in, f, code);
     for (uint64_t field = 0; field < end >> f.fraction && !step; field++)

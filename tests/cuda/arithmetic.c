@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <ndock/ndock.h>
+#include <stdbool.h>
 #include "tests/cuda/stubs.h"
 
 /* ---- the process that multiplies ---- */
@@ -40,6 +41,35 @@ static void multiply(const char *name, nd_dtype dtype, nd_dtype result)
         heard->runs = 0;
     nd_release(a);
     nd_release(out);
+}
+
+/* M11: products of 8-bit floating matrices, b as it lies or dense along k: "compute scale types of the
+ * library's a and b runs". */
+static void multiply_narrow(const char *name, nd_dtype left, nd_dtype right, bool turned)
+{
+    static int64_t side = 128;
+    const int64_t shape[2] = {side, side};
+    nd_array *a = NULL, *b = NULL, *one = NULL, *view = NULL, *out = NULL;
+    side += 8; /* lines of a multiple of 16 bytes, and others, which are filled up */
+    void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
+    asked *heard = library ? dlsym(library, "stub_blaslt_asked") : NULL;
+    nd_status status = nd_empty(dev, left, 2, shape, &a);
+    if (status == ND_OK)
+        status = nd_empty(dev, right, 2, shape, &b);
+    if (status == ND_OK)
+        status = nd_empty(dev, ND_F32, 0, NULL, &one);
+    if (status == ND_OK)
+        status = nd_matrix_transpose(b, &view);
+    if (status == ND_OK)
+        status = nd_scaled_mm(a, turned ? view : b, one, one, NULL, &out);
+    if (status != ND_OK || !heard)
+        printf("%s: %s\n", name, heard ? nd_last_error()->message : "the library is not loaded");
+    else
+        printf("%s: %d %d %d %d %d\n", name, heard->compute, heard->scale, heard->a, heard->b,
+               heard->runs);
+    if (heard)
+        heard->runs = 0;
+    nd_release_all(5, (nd_array *[]){a, b, one, view, out});
 }
 
 static void with(int32_t setting, int32_t value, const char *name, nd_dtype dtype)
@@ -105,6 +135,11 @@ static int look(void)
     with(ND_MATH_BF16_SPLIT_K, ND_MATH_OFF, "bf16 whole", ND_BF16);
     with(ND_MATH_F16_ACCUMULATE, ND_MATH_F16, "bf16 sums", ND_BF16);
     multiply("i8 to i32", ND_I8, ND_I32);
+    multiply_narrow("e4m3 e4m3", ND_F8_E4M3, ND_F8_E4M3, false);
+    multiply_narrow("e4m3 e4m3 turned", ND_F8_E4M3, ND_F8_E4M3, true);
+    multiply_narrow("e4m3 e5m2", ND_F8_E4M3, ND_F8_E5M2, false);
+    multiply_narrow("e5m2 e4m3", ND_F8_E5M2, ND_F8_E4M3, true);
+    multiply_narrow("e5m2 e5m2", ND_F8_E5M2, ND_F8_E5M2, true);
     multiply_together();
     return 0;
 }
@@ -145,6 +180,21 @@ static void every_setting(void)
     CHECK(rows, "9.0");
 }
 
+static void narrow(void)
+{
+    /* 28 is e4m3, 29 e5m2; the library's a is our b */
+    static const row rows[] = {
+        {"e4m3 e4m3", "68 0 28 28 1"},
+        {"e4m3 e4m3 turned", "68 0 28 28 1"},
+        {"e4m3 e5m2", "68 0 29 28 1"},
+        {"e5m2 e4m3", "68 0 28 29 1"},
+    };
+    ask(DEVICE("STUB_CUDA_CAPABILITY=90"), 0);
+    CHECK(rows, "9.0");
+    const char *line = strstr(answer, "e5m2 e5m2: "), *end = line ? strchr(line, '\n') : NULL;
+    ok(end && end[-1] == '0' && end[-2] == ' ', "M11 the library is never asked for e5m2 by e5m2");
+}
+
 static void handles_and_workspaces(void)
 {
     ask(DEVICE("STUB_CUDA_CAPABILITY=90"), 0);
@@ -167,8 +217,10 @@ static void other_devices(void)
 
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {
-        {"M5", every_setting}, {"M5_devices", other_devices}, {"W3_W5", handles_and_workspaces}};
+    static const tap_case cases[] = {{"M5", every_setting},
+                                     {"M11", narrow},
+                                     {"M5_devices", other_devices},
+                                     {"W3_W5", handles_and_workspaces}};
     if (argc > 1 && strcmp(argv[1], "--look") == 0)
         return look();
     return stubs_main(argc, argv, cases, (int)(sizeof cases / sizeof cases[0]));

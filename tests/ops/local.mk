@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Operations with values worked out by hand; against NumPy they are tried in tests/python/.
-ops_tests = %reldir%/distributions.t %reldir%/everyday.t %reldir%/quant.t %reldir%/statistics.t
+ops_tests = %reldir%/distributions.t %reldir%/everyday.t %reldir%/fp8.t %reldir%/quant.t %reldir%/statistics.t
 check_PROGRAMS += $(ops_tests)
 noinst_HEADERS += %reldir%/values.h
 TESTS += $(ops_tests)
@@ -17,4 +17,7 @@ check-random-long: %reldir%/distributions.t
 %canon_reldir%_everyday_t_LDADD = $(test_ldadd)
 %canon_reldir%_quant_t_SOURCES = %reldir%/quant.c
 %canon_reldir%_quant_t_LDADD = $(test_ldadd) -lm
+%canon_reldir%_fp8_t_SOURCES = %reldir%/fp8.c
+%canon_reldir%_fp8_t_LDADD = $(test_ldadd) -lm
+EXTRA_DIST += tests/data/fp8_golden.inc tests/data/fp8_golden.py
 EXTRA_DIST += tests/data/quant_golden.inc tests/data/quant_golden.py

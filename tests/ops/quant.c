@@ -277,8 +277,12 @@ static void test_errors(void)
     refused(nd_matmul_q(odd, q, &out), ND_ERR_SHAPE, "33", "rows of other lengths");
     refused(nd_matmul_q(ints, q, &out), ND_ERR_DTYPE, "i32", "products with integers");
     nd_array *index = array_of(ND_I64, 1, (int64_t[]){1}, (int64_t[]){2});
-    refused(nd_embedding_q(q, index, 0, &out), ND_ERR_INDEX, "2", "a row that there is not");
-    ok(!out && !none, "there are no results");
+    nd_status found = nd_embedding_q(q, index, 0, &out);
+    if (found == ND_OK) /* a device that works on its own says so by the next wait */
+        found = nd_synchronize(NULL);
+    refused(found, ND_ERR_INDEX, "2", "a row that there is not");
+    nd_release(out);
+    ok(!none, "there are no results");
     is_int(nd_quant_find("Q4_k"), ND_Q4_K, "names in any case");
     is_int(nd_quant_find("q9"), 0, "others are none");
     nd_release_all(5, (nd_array *[]){a, ints, odd, bytes, index});

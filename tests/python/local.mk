@@ -32,7 +32,7 @@ python_tests = \
   %reldir%/test_files.py \
   %reldir%/test_histogram.py \
   %reldir%/test_idioms.py \
-  %reldir%/test_format.py \
+  %reldir%/test_format.py %reldir%/test_fp8.py \
   %reldir%/test_graph.py \
   %reldir%/test_fuse.py \
   %reldir%/test_gguf.py \

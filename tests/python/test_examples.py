@@ -60,6 +60,15 @@ def test_fused(device):
     assert len(lines) == 8 and all(line.endswith("same values") for line in lines[1:]), lines
 
 
+@cases("f16", "q8_0", "q4_K")
+def test_generate(form):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.gguf")
+        texts = [run("generate.py", *first, "--device", device, "--tokens", "12").splitlines()[-2]
+                 for first, device in ((("--make", path, "--format", form), "cpu"), ((path,), "cpu"), ((path,), "sim:0"))]
+    assert len(texts[0]) == len("Once upon a time") + 12 and texts[0] == texts[1] == texts[2], texts
+
+
 @cases("cpu", "sim:0")
 def test_jit(device):
     with tempfile.TemporaryDirectory() as folder:

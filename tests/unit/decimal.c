@@ -7,7 +7,7 @@
 #include "core/io/decimal.h"
 #include "tests/tap.h"
 
-static const nd_float_format f64 = {53, 1023}, f32 = {24, 127};
+static const nd_float_format f64 = {53, 1023, 0, 0}, f32 = {24, 127, 0, 0};
 enum { MANY = 200000 };
 static uint64_t state = 88172645463325252;
 

@@ -17,10 +17,11 @@ static int good(nd_status status, const char *what)
 static const struct {
     nd_dtype dtype;
     uint8_t code, bits;
-} types[] = {{ND_BOOL, 6, 8}, {ND_I8, 0, 8},   {ND_I16, 0, 16},  {ND_I32, 0, 32},
-             {ND_I64, 0, 64}, {ND_U8, 1, 8},   {ND_U16, 1, 16},  {ND_U32, 1, 32},
-             {ND_U64, 1, 64}, {ND_F16, 2, 16}, {ND_BF16, 4, 16}, {ND_F32, 2, 32},
-             {ND_F64, 2, 64}, {ND_C64, 5, 64}, {ND_C128, 5, 128}};
+} types[] = {{ND_BOOL, 6, 8},    {ND_I8, 0, 8},   {ND_I16, 0, 16},   {ND_I32, 0, 32},
+             {ND_I64, 0, 64},    {ND_U8, 1, 8},   {ND_U16, 1, 16},   {ND_U32, 1, 32},
+             {ND_U64, 1, 64},    {ND_F16, 2, 16}, {ND_BF16, 4, 16},  {ND_F32, 2, 32},
+             {ND_F64, 2, 64},    {ND_C64, 5, 64}, {ND_C128, 5, 128}, {ND_F8_E4M3, 10, 8},
+             {ND_F8_E5M2, 12, 8}};
 enum { TYPES = sizeof types / sizeof types[0] };
 
 /* Element p of the base array; no pattern is a NaN. */

@@ -202,6 +202,57 @@ static inline uint16_t cast_u64_bf16(uint64_t x)
     return cast_f64_bf16((double)(x <= UINT64_C(1) << 53 ? x : odd));
 }
 
+/* The 8-bit formats of the OCP specification (1.0), rounded to nearest even and saturating:
+ * infinities and what is beyond the largest value become that, whose code is given. NaN has all bits
+ * set. */
+static inline uint8_t cast_f64_f8(double x, int fraction, uint64_t bias, uint64_t largest)
+{
+    int shift = 52 - fraction;
+    uint64_t u = cast_bits_of_f64(x), a = u & INT64_MAX;
+    uint64_t smallest_normal = (1023 - bias + 1) << 52;
+    uint64_t half = (UINT64_C(1) << (shift - 1)) - 1 + ((a >> shift) & 1);
+    uint64_t normal = (a - ((1023 - bias) << 52) + half) >> shift;
+    uint64_t aligner = (1023 - bias + 1 + (uint64_t)shift) << 52;
+    uint64_t sum = cast_bits_of_f64(cast_f64_of_bits(a) + cast_f64_of_bits(aligner));
+    uint64_t r = a < smallest_normal ? sum - aligner : normal;
+    r = r > largest ? largest : r;
+    r = a > UINT64_C(0x7ff0000000000000) ? 0x7f : r;
+    return (uint8_t)(((u >> 56) & 0x80u) | r);
+}
+static inline uint8_t cast_f64_f8_e4m3(double x)
+{
+    return cast_f64_f8(x, 3, 7, 0x7e);
+}
+static inline uint8_t cast_f64_f8_e5m2(double x)
+{
+    return cast_f64_f8(x, 2, 15, 0x7b);
+}
+static inline uint8_t cast_f32_f8_e4m3(float x)
+{
+    return cast_f64_f8_e4m3((double)x);
+}
+static inline uint8_t cast_f32_f8_e5m2(float x)
+{
+    return cast_f64_f8_e5m2((double)x);
+}
+static inline uint8_t cast_i64_f8_e4m3(int64_t x)
+{
+    x = x > 131072 ? 131072 : x;
+    return cast_f64_f8_e4m3((double)(int32_t)(x < -131072 ? -131072 : x));
+}
+static inline uint8_t cast_i64_f8_e5m2(int64_t x)
+{
+    x = x > 131072 ? 131072 : x;
+    return cast_f64_f8_e5m2((double)(int32_t)(x < -131072 ? -131072 : x));
+}
+static inline uint8_t cast_u64_f8_e4m3(uint64_t x)
+{
+    return cast_f64_f8_e4m3((double)(int32_t)(x > 131072 ? 131072 : x));
+}
+static inline uint8_t cast_u64_f8_e5m2(uint64_t x)
+{
+    return cast_f64_f8_e5m2((double)(int32_t)(x > 131072 ? 131072 : x));
+}
 /* Not the one-element instruction: loops over these vectorise. */
 static inline uint16_t cast_f32_f16(float x)
 {
@@ -236,6 +287,8 @@ static inline uint16_t cast_f32_bf16(float x)
 #define CAST_TO_u64(x) CAST_INTEGER(x, u64)
 #define CAST_TO_f16(x) CAST_HALF(x, f16)
 #define CAST_TO_bf16(x) CAST_HALF(x, bf16)
+#define CAST_TO_f8_e4m3(x) CAST_HALF(x, f8_e4m3)
+#define CAST_TO_f8_e5m2(x) CAST_HALF(x, f8_e5m2)
 #define CAST_TO_f32(x) ((float)(x))
 #define CAST_TO_f64(x) ((double)(x))
 #define CAST_TO_c64(x) ((float)(x))
@@ -253,6 +306,8 @@ typedef uint32_t cast_u32;
 typedef uint64_t cast_u64;
 typedef uint16_t cast_f16;
 typedef uint16_t cast_bf16;
+typedef uint8_t cast_f8_e4m3;
+typedef uint8_t cast_f8_e5m2;
 typedef float cast_f32;
 typedef double cast_f64;
 typedef float cast_c64;

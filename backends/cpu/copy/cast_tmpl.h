@@ -38,6 +38,10 @@
 #include "copy/cast_loop_tmpl.h"
 #define CAST_DST bf16
 #include "copy/cast_loop_tmpl.h"
+#define CAST_DST f8_e4m3
+#include "copy/cast_loop_tmpl.h"
+#define CAST_DST f8_e5m2
+#include "copy/cast_loop_tmpl.h"
 #define CAST_DST f32
 #include "copy/cast_loop_tmpl.h"
 #define CAST_DST f64

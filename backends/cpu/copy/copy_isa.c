@@ -248,6 +248,12 @@ static inline void stream_row(const cpu_block *b, int64_t k, const char *staged,
 #define CAST_SRC bf16
 #define CAST_GET(i) cpu_bf16_to_f32(s[i])
 #include "copy/cast_tmpl.h"
+#define CAST_SRC f8_e4m3
+#define CAST_GET(i) cpu_f8_e4m3_to_f32(s[i])
+#include "copy/cast_tmpl.h"
+#define CAST_SRC f8_e5m2
+#define CAST_GET(i) cpu_f8_e5m2_to_f32(s[i])
+#include "copy/cast_tmpl.h"
 #define CAST_SRC f32
 #define CAST_GET(i) s[i]
 #include "copy/cast_tmpl.h"

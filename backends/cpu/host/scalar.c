@@ -9,6 +9,7 @@ void cpu_store_scalar(const ndp_scalar *s, void *element)
     float f = (float)s->v.f;
     float pair[2] = {(float)s->v.c[0], (float)s->v.c[1]};
     uint16_t half;
+    uint8_t byte;
     switch (s->dtype) {
     case NDP_F16:
         half = cpu_f16_from_f32(f);
@@ -17,6 +18,15 @@ void cpu_store_scalar(const ndp_scalar *s, void *element)
     case NDP_BF16:
         half = cpu_bf16_from_f32(f);
         memcpy(element, &half, 2);
+        break;
+    case NDP_F8_E4M3: /* the core rounded the values to the formats */
+        half = cpu_f16_from_f32(f / 256);
+        byte = (uint8_t)((half >> 8 & 0x80) | (f == f ? half >> 7 & 0x7f : 0x7f));
+        memcpy(element, &byte, 1);
+        break;
+    case NDP_F8_E5M2:
+        byte = (uint8_t)(cpu_f16_from_f32(f) >> 8);
+        memcpy(element, &byte, 1);
         break;
     case NDP_F32:
         memcpy(element, &f, 4);

@@ -81,4 +81,17 @@ static inline uint16_t cpu_f16_from_f32(float f)
     return cpu_f16_from_f32_plain(f);
 }
 #endif
+
+/* The 8-bit formats of OCP (1.0), in plain operations. e4m3 is rebiased by a multiplication, which
+ * also normalises subnormals, and has one NaN of either sign; e5m2 is binary16's upper half. */
+static inline float cpu_f8_e4m3_to_f32(uint8_t code)
+{
+    const uint32_t sign = (code & 0x80u) << 24, rest = code & 0x7fu;
+    const uint32_t magnitude = cpu_bits_of_f32(cpu_f32_of_bits(rest << 20) * 0x1p120f);
+    return cpu_f32_of_bits(sign | (rest == 0x7fu ? 0x7fc00000u : magnitude));
+}
+static inline float cpu_f8_e5m2_to_f32(uint8_t code)
+{
+    return cpu_f16_to_f32_plain((uint16_t)(code << 8));
+}
 #endif

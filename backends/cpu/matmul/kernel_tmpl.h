@@ -4,7 +4,9 @@
  *   MM_SCALAR  the real type's name: f32 f64 u32 u64
  *   MM_T       that type
  *   MM_PARTS   1, or 2 for complex: a panel then holds, for each k, the real parts before the
- *              imaginary ones */
+ *              imaginary ones
+ *   MM_STEPS(kc)  optional: lines of a panel that hold kc elements of each lane; pack_a and pack_b
+ *              are not defined then */
 #define MM_FN(name) CPU_CAT(mm_##name, MM_NAME)
 #define MM_V CPU_CAT(mm_v, MM_SCALAR)
 #define MM_SET CPU_CAT(mm_set, MM_SCALAR)
@@ -16,6 +18,8 @@
 #define MM_SQUARE ((int)(16 / sizeof(MM_T)))
 #define MM_TRANSPOSE(square) (sizeof(MM_T) == 4 ? mm_transpose_4(square) : mm_transpose_2(square))
 
+#ifndef MM_STEPS
+#define MM_STEPS(kc) (kc)
 /* MM_SQUARE lanes, stride apart, of kc scalars side by side, to kc groups of lanes, width apart. */
 static inline void MM_FN(transpose)(const MM_T *src, int64_t stride, int64_t kc, MM_T *dst,
                                     int width)
@@ -79,8 +83,10 @@ static void MM_FN(pack_b)(const void *src, int64_t stride_w, int64_t stride_k, i
     MM_FN(pack)(src, stride_w, stride_k, w, kc, dst, MM_COLUMNS);
 }
 
+#endif /* MM_STEPS */
+
 /* sums[row][part][column] of rows of a, row apart, and columns of b side by side, along k, a_step
- * and b_step apart; panels, or the operands as they lie. */
+ * and b_step apart; panels of so many lines, or the operands as they lie. */
 static inline __attribute__((always_inline)) void MM_FN(micro)(int64_t kc, const MM_T *restrict a,
                                                                int64_t row, int64_t a_step,
                                                                const MM_T *restrict b,
@@ -146,7 +152,7 @@ static void MM_FN(block)(int64_t m, int64_t n, int64_t kc, const void *a, const 
             int columns = n - j < MM_COLUMNS ? (int)(n - j) : MM_COLUMNS;
             MM_T *to = (MM_T *)c + (i * ldc + j) * MM_PARTS;
             MM_FN(micro)
-            (kc, pa + i * kc * MM_PARTS, 1, MM_ROWS * MM_PARTS, pb + j * kc * MM_PARTS,
+            (MM_STEPS(kc), pa + i * kc * MM_PARTS, 1, MM_ROWS * MM_PARTS, pb + j * kc * MM_PARTS,
              MM_COLUMNS * MM_PARTS, sums);
             if (rows == MM_ROWS && columns == MM_COLUMNS && add)
                 MM_FN(merge)(sums, MM_ROWS, MM_COLUMNS, to, ldc * MM_PARTS, 1);
@@ -195,6 +201,7 @@ static void MM_FN(combine)(void *x_, int64_t n, const mm_scale *scale, const voi
 }
 
 #undef MM_FN
+#undef MM_STEPS
 #undef MM_V
 #undef MM_SET
 #undef MM_FMA

@@ -14,7 +14,7 @@
 void mm_pack(const mm_kernels *k, mm_pack_fn fn, int64_t width, const char *src, int32_t dtype,
              int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc, char *dst)
 {
-    if (mm_is_native(k, dtype)) {
+    if (mm_is_native(k, dtype) || k->reads == dtype) {
         fn(src, stride_w, stride_k, w, kc, dst);
         return;
     }

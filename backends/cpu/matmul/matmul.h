@@ -32,6 +32,7 @@ typedef struct {
     int32_t dtype;         /* of the sums; NDP_U32 and NDP_U64 serve every integer */
     int32_t parts;         /* scalars in an element: 2 for complex */
     int32_t element;       /* bytes */
+    int32_t reads;         /* another dtype that pack_a and pack_b read themselves; 0: none */
     /* Pack w lanes (rows of a, columns of b) by kc into panels, the last filled up with zeros. */
     mm_pack_fn pack_a, pack_b;
     /* c (m, n), unit column stride: set to a@b, or that added to it. */
@@ -55,7 +56,18 @@ typedef struct {
     mm_save_fn save[NDP_DTYPE_END];
 } mm_kernels;
 
-enum { MM_F32, MM_F64, MM_C64, MM_C128, MM_U32, MM_U64, MM_KINDS };
+enum {
+    MM_F32,
+    MM_F64,
+    MM_C64,
+    MM_C128,
+    MM_U32,
+    MM_U64,
+    MM_PAIRS_I8,
+    MM_PAIRS_U8,
+    MM_PAIRS_I16,
+    MM_KINDS
+};
 typedef mm_kernels mm_level[MM_KINDS];
 CPU_ISA_DECLARE(extern const mm_level, cpu_matmul_kernels);
 
@@ -97,6 +109,8 @@ typedef struct {
     int64_t batch;
     const int64_t *batch_shape;
     int32_t n_batch, has_bias, epilogue;
+    int32_t scaled;        /* sums are f32, and multiplied by both scales */
+    mm_operand scales[2];  /* of the shape of out, by stride 0 */
     ew_loop epilogue_loop; /* NULL without one, and where the dtype has none */
     int32_t direct;        /* sums go straight into out */
     int32_t path;          /* MM_SEPARATE ... */

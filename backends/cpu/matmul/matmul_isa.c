@@ -2,6 +2,7 @@
  * Loops of matmul, built once per SIMD level. */
 #include "math/half.h"
 #include "matmul/matmul.h"
+#include "matmul/pairs.h"
 #include "matmul/simd.h"
 
 #define MM_SAME(x) (x)
@@ -45,6 +46,21 @@
 #define MM_NAME u32
 #include "matmul/skinny_tmpl.h"
 #undef MM_SCALAR
+#define MM_SCALAR pairs
+#define MM_NAME pairs
+#define MM_PARTS 1
+#define MM_STEPS(kc) mm_pairs(kc)
+#include "matmul/kernel_tmpl.h"
+#undef MM_SCALAR
+#define MM_NAME pairs_i8
+#define MM_S int8_t
+#include "matmul/pairs_tmpl.h"
+#define MM_NAME pairs_u8
+#define MM_S uint8_t
+#include "matmul/pairs_tmpl.h"
+#define MM_NAME pairs_i16
+#define MM_S int16_t
+#include "matmul/pairs_tmpl.h"
 #undef MM_T
 #define MM_SCALAR u64
 #define MM_T uint64_t
@@ -84,6 +100,16 @@ static inline void mm_to_f16_run(const float *src, uint16_t *dst)
 #define MM_PARTS 1
 #define MM_FROM cpu_bf16_to_f32
 #define MM_TO cpu_bf16_from_f32
+#include "matmul/convert_tmpl.h"
+#define MM_NAME f8_e4m3_f32
+#define MM_S uint8_t
+#define MM_PARTS 1
+#define MM_FROM cpu_f8_e4m3_to_f32
+#include "matmul/convert_tmpl.h"
+#define MM_NAME f8_e5m2_f32
+#define MM_S uint8_t
+#define MM_PARTS 1
+#define MM_FROM cpu_f8_e5m2_to_f32
 #include "matmul/convert_tmpl.h"
 #define MM_NAME f32_f32
 #define MM_S float
@@ -194,6 +220,21 @@ static inline void mm_to_f16_run(const float *src, uint16_t *dst)
 #define MM_KERNELS(name, NAME)                                                                    \
     .rows = MM_ROWS, .dtype = NDP_##NAME, .pack_a = mm_pack_a_##name, .pack_b = mm_pack_b_##name, \
     .block = mm_block_##name, .combine = mm_combine_##name
+/* Pairs of one stored type; all else is as with words of one element. */
+#define MM_PAIRS(name, NAME)                                                                  \
+    .rows = MM_ROWS, .dtype = NDP_U32, .reads = NDP_##NAME, .pack_a = mm_pack_a_pairs_##name, \
+    .pack_b = mm_pack_b_pairs_##name, .block = mm_block_pairs, .combine = mm_combine_pairs,   \
+    .element = 4, .parts = 1, .columns = MM_ACROSS * MM_BYTES / 4
+#define MM_U32_LOADS                                                             \
+    {                                                                            \
+        MM_LOAD(i8, u32, I8), MM_LOAD(i16, u32, I16), MM_LOAD(i32, u32, I32),    \
+            MM_LOAD(u8, u32, U8), MM_LOAD(u16, u32, U16), MM_LOAD(u32, u32, U32) \
+    }
+#define MM_U32_SAVES                                                                         \
+    {                                                                                        \
+        [NDP_I8] = mm_save_u8_u32, [NDP_I16] = mm_save_u16_u32, [NDP_I32] = mm_save_u32_u32, \
+        [NDP_U8] = mm_save_u8_u32, [NDP_U16] = mm_save_u16_u32, [NDP_U32] = mm_save_u32_u32  \
+    }
 #define MM_LOAD(from, to, FROM) [NDP_##FROM] = mm_load_##from##_##to
 
 const mm_level CPU_ISA_FN(cpu_matmul_kernels) =
@@ -207,7 +248,8 @@ const mm_level CPU_ISA_FN(cpu_matmul_kernels) =
                 .element = 4,
                 .parts = 1,
                 .columns = MM_ACROSS / 1 * MM_BYTES / 4,
-                .load = {MM_LOAD(f16, f32, F16), MM_LOAD(bf16, f32, BF16), MM_LOAD(f32, f32, F32)},
+                .load = {MM_LOAD(f16, f32, F16), MM_LOAD(bf16, f32, BF16), MM_LOAD(f32, f32, F32),
+                         MM_LOAD(f8_e4m3, f32, F8_E4M3), MM_LOAD(f8_e5m2, f32, F8_E5M2)},
                 .save = {[NDP_F16] = mm_save_f16_f32,
                          [NDP_BF16] = mm_save_bf16_f32,
                          [NDP_F32] = mm_save_f32_f32},
@@ -251,14 +293,8 @@ const mm_level CPU_ISA_FN(cpu_matmul_kernels) =
                 .element = 4,
                 .parts = 1,
                 .columns = MM_ACROSS / 1 * MM_BYTES / 4,
-                .load = {MM_LOAD(i8, u32, I8), MM_LOAD(i16, u32, I16), MM_LOAD(i32, u32, I32),
-                         MM_LOAD(u8, u32, U8), MM_LOAD(u16, u32, U16), MM_LOAD(u32, u32, U32)},
-                .save = {[NDP_I8] = mm_save_u8_u32,
-                         [NDP_I16] = mm_save_u16_u32,
-                         [NDP_I32] = mm_save_u32_u32,
-                         [NDP_U8] = mm_save_u8_u32,
-                         [NDP_U16] = mm_save_u16_u32,
-                         [NDP_U32] = mm_save_u32_u32},
+                .load = MM_U32_LOADS,
+                .save = MM_U32_SAVES,
             },
         [MM_U64] =
             {
@@ -274,4 +310,7 @@ const mm_level CPU_ISA_FN(cpu_matmul_kernels) =
                          MM_LOAD(u32, u64, U32), MM_LOAD(u64, u64, U64)},
                 .save = {[NDP_I64] = mm_save_u64_u64, [NDP_U64] = mm_save_u64_u64},
             },
+        [MM_PAIRS_I8] = {MM_PAIRS(i8, I8), .load = MM_U32_LOADS, .save = MM_U32_SAVES},
+        [MM_PAIRS_U8] = {MM_PAIRS(u8, U8), .load = MM_U32_LOADS, .save = MM_U32_SAVES},
+        [MM_PAIRS_I16] = {MM_PAIRS(i16, I16), .load = MM_U32_LOADS, .save = MM_U32_SAVES},
 };

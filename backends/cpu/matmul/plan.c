@@ -21,6 +21,19 @@ const mm_kernels *mm_kernels_for(int32_t dtype, int32_t out_dtype)
     return NULL;
 }
 
+/* Integers in pairs, where there are rows and columns enough for panels and both operands' dtype has
+ * such kernels; else p's own. */
+static const mm_kernels *in_pairs(const mm_plan *p)
+{
+    const mm_kernels *level = *CPU_ISA_PICK(cpu_matmul_kernels);
+    if (p->k != &level[MM_U32] || p->m <= MM_FEW_ROWS || p->n <= MM_FEW_ROWS)
+        return p->k;
+    for (int i = MM_PAIRS_I8; i < MM_KINDS; i++)
+        if (level[i].reads == p->a.dtype && p->a.dtype == p->b.dtype)
+            return &level[i];
+    return p->k;
+}
+
 int mm_is_native(const mm_kernels *k, int32_t dtype)
 {
     return k->save[dtype] && ndp_dtype_size(dtype) == k->element;
@@ -162,6 +175,8 @@ static void swap_operands(mm_plan *p)
     p->b = transposed(a);
     p->out = transposed(p->out);
     p->bias = transposed(p->bias);
+    for (int i = 0; i < 2; i++)
+        p->scales[i] = transposed(p->scales[i]);
     p->m = p->n;
     p->n = m;
 }
@@ -216,6 +231,9 @@ void mm_plan_call(mm_plan *p, const ndp_call *call)
     p->has_bias = params->has_bias;
     if (p->has_bias)
         p->bias = operand_of(&call->in[2]);
+    p->scaled = call->op == NDP_OP_scaled_mm;
+    for (int i = 0; p->scaled && i < 2; i++)
+        p->scales[i] = operand_of(&call->in[2 + p->has_bias + i]);
     p->n_batch = out->ndim - 2;
     p->batch_shape = out->shape;
     p->batch = 1;
@@ -223,6 +241,7 @@ void mm_plan_call(mm_plan *p, const ndp_call *call)
         p->batch *= out->shape[d];
     p->m = out->shape[p->n_batch];
     p->n = out->shape[p->n_batch + 1];
+    p->k = in_pairs(p);
     p->depth = call->in[0].shape[p->n_batch + 1];
     p->kc = mm_block_depth(p->depth);
     p->scale = (mm_scale){.f_alpha = params->alpha, .f_beta = params->beta};
@@ -235,7 +254,7 @@ void mm_plan_call(mm_plan *p, const ndp_call *call)
     if (mm_is_empty(p))
         return;
     p->direct = mm_is_native(p->k, p->out.dtype) && p->out.column == 1 && params->alpha == 1 &&
-                params->beta == 0 && !p->has_bias && p->epilogue == NDP_EPILOGUE_NONE;
+                params->beta == 0 && !p->has_bias && !p->scaled && p->epilogue == NDP_EPILOGUE_NONE;
     plan_few_rows(p);
     if (p->path == MM_SEPARATE) {
         plan_tiles(p);

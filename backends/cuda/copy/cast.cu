@@ -2,7 +2,7 @@
  * Casts: for each dtype of the result cast_dense_f32 and cast_walk_f32, which take any other dtype;
  * the branch on it is the same for all threads. */
 #include "copy/cast.h"
-#include "copy/convert.cuh"
+#include "copy/convert_f8.cuh"
 #include "walk/lines.cuh"
 
 /* ---- dense ---- */
@@ -73,7 +73,7 @@ template <int TO, class P> static __device__ __forceinline__ void cast_from(int 
         cast_pair<id, TO>::run(p); \
         break;
 #define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
-    CUDA_OF_KIND(KIND, CAST_FROM)(id)
+    CUDA_CONVERTED(NAME, KIND, CAST_FROM)(id)
 #include <ndock/dtype.def>
     }
 }
@@ -90,5 +90,5 @@ template <int TO, class P> static __device__ __forceinline__ void cast_from(int 
         cast_from<id>(p.kind, p);                               \
     }
 #define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
-    CUDA_OF_KIND(KIND, CAST_KERNELS)(name, id)
+    CUDA_CONVERTED(NAME, KIND, CAST_KERNELS)(name, id)
 #include <ndock/dtype.def>

@@ -34,8 +34,8 @@ typedef struct {
 int32_t cuda_optional_open(cuda_optional *);
 /* The text of a version as cuFFT and cuSOLVER count it: 12104 is 12.1.4. */
 int32_t cuda_version_text(int result, int version, char *text, size_t n);
-/* Whether kernels know the dtype's values; those of kinds that are only stored they do not. */
-int cuda_computes(int32_t dtype);
+/* Whether kernels compute in the dtype, or move and convert it. */
+int cuda_knows(int32_t dtype);
 /* Legal dtypes of an op by the op table that kernels know: mask of its domain. */
 uint64_t cuda_domain_dtypes(int32_t op);
 int32_t cuda_op_class(int32_t op);

@@ -43,14 +43,21 @@ const char *cuda_op_name(int32_t op)
     return ndp_op_name(op);
 }
 
-int cuda_computes(int32_t dtype)
+/* The dtypes that kernels compute in, and those that they move and convert alone. */
+static uint64_t known_dtypes(void)
 {
-    return ndp_dtype_kind(dtype) & NDP_DOMAIN_BIUFC;
+    return ndp_dtypes_of_kinds(NDP_DOMAIN_BIUFC) | UINT64_C(1) << NDP_F8_E4M3 |
+           UINT64_C(1) << NDP_F8_E5M2;
+}
+
+int cuda_knows(int32_t dtype)
+{
+    return dtype > 0 && known_dtypes() >> dtype & 1;
 }
 
 uint64_t cuda_domain_dtypes(int32_t op)
 {
-    return ndp_op_dtypes(op) & ndp_dtypes_of_kinds(NDP_DOMAIN_BIUFC);
+    return ndp_op_dtypes(op) & known_dtypes();
 }
 
 int32_t cuda_unsupported(const ndp_call *like, char *why, size_t n)

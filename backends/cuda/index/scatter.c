@@ -277,6 +277,9 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
                                         [CLEAR] = "scatter_clear",
                                         [WINNERS] = "scatter_winners",
                                         [ROWS] = "scatter_rows"};
+    /* Of what is only stored, bytes are moved. */
+    const int32_t dtype = like->out[0].dtype;
+    const char *of = ndp_dtype_kind(dtype) & NDP_DOMAIN_BIUFC ? dtypes[dtype] : "U8";
     char name[64];
     int32_t status = NDP_OK;
     k->base.run = run;
@@ -284,7 +287,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     for (int i = LANES; i <= ROWS && status == NDP_OK; i++) {
         const char *mark = strstr(names[i], "%s");
         snprintf(name, sizeof name, "%.*s%s", mark ? (int)(mark - names[i]) : 63, names[i],
-                 mark ? dtypes[like->out[0].dtype] : "");
+                 mark ? of : "");
         status = cuda_function(k->dev, CUDA_MODULE_scatter_ANY, name, &k->function[i]);
     }
     return status;

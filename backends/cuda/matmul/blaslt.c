@@ -129,6 +129,8 @@ uint32_t cuda_blaslt_mode(const ndp_dev *dev, int32_t dtype, uint32_t mode)
         can |= (lt->tf32 ? NDP_MODE_FAST_MATH : 0) | (lt->bf16x9 ? NDP_MODE_BF16X9 : 0);
     else if (dtype == NDP_F16)
         can |= NDP_MODE_REDUCED_SUMS | NDP_MODE_NO_SPLIT_K | NDP_MODE_F16_SUMS;
+    else if (dtype == NDP_F8_E4M3 || dtype == NDP_F8_E5M2)
+        can |= NDP_MODE_FP8_FAST;
     else if (dtype == NDP_BF16)
         can |= NDP_MODE_REDUCED_SUMS | NDP_MODE_NO_SPLIT_K;
     return mode & can;
@@ -137,16 +139,22 @@ uint32_t cuda_blaslt_mode(const ndp_dev *dev, int32_t dtype, uint32_t mode)
 static cudaDataType_t library_type(int32_t dtype)
 {
     static const cudaDataType_t types[NDP_DTYPE_END] = {
-        [NDP_I8] = CUDA_R_8I,     [NDP_I32] = CUDA_R_32I, [NDP_F16] = CUDA_R_16F,
-        [NDP_BF16] = CUDA_R_16BF, [NDP_F32] = CUDA_R_32F, [NDP_F64] = CUDA_R_64F,
-        [NDP_C64] = CUDA_C_32F,   [NDP_C128] = CUDA_C_64F};
+        [NDP_I8] = CUDA_R_8I,          [NDP_I32] = CUDA_R_32I,  [NDP_F16] = CUDA_R_16F,
+        [NDP_BF16] = CUDA_R_16BF,      [NDP_F32] = CUDA_R_32F,  [NDP_F64] = CUDA_R_64F,
+        [NDP_C64] = CUDA_C_32F,        [NDP_C128] = CUDA_C_64F, [NDP_F8_E4M3] = CUDA_R_8F_E4M3,
+        [NDP_F8_E5M2] = CUDA_R_8F_E5M2};
     return types[dtype];
+}
+
+static int is_f8(const blaslt_key *k)
+{
+    return k->dtype == NDP_F8_E4M3 || k->dtype == NDP_F8_E5M2;
 }
 
 /* M5: the compute type for a dtype and mode; scale is the dtype of alpha and beta. */
 static cublasComputeType_t compute_type(const blaslt_key *k, uint32_t mode, int32_t *scale)
 {
-    *scale = k->dtype == NDP_F16 || k->dtype == NDP_BF16 ? NDP_F32 : k->dtype;
+    *scale = is_f8(k) || k->dtype == NDP_F16 || k->dtype == NDP_BF16 ? NDP_F32 : k->dtype;
     switch (k->dtype) {
     case NDP_I8:
         *scale = NDP_I32;
@@ -238,6 +246,44 @@ static int set_bias(const functions *fn, plan *p, CUdeviceptr bias)
                                               sizeof bias) == 0;
 }
 
+/* What 8-bit floating operands need besides: how sums are kept, scales, the bias's type. The addresses
+ * of scales that are set here serve the choice of algorithm alone. */
+static int describe_f8(const functions *fn, plan *p)
+{
+    const blaslt_key *k = &p->key;
+    const int8_t fast = (k->mode & NDP_MODE_FP8_FAST) != 0;
+    const int32_t lines = CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+    const int32_t bias = library_type(k->out);
+    const CUdeviceptr some = 256;
+    const struct {
+        cublasLtMatmulDescAttributes_t name;
+        const void *value;
+        size_t size;
+        int wanted;
+    } all[] = {
+        {CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast, 1},
+        {CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &bias, sizeof bias, k->has_bias},
+        {CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &some, sizeof some, k->scaled != BLASLT_PLAIN},
+        {CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &some, sizeof some, k->scaled != BLASLT_PLAIN},
+        {CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &lines, sizeof lines, k->scaled == BLASLT_SCALED_LINES},
+        {CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &lines, sizeof lines,
+         k->scaled == BLASLT_SCALED_LINES}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].wanted && fn->cublasLtMatmulDescSetAttribute(p->product, all[i].name,
+                                                                all[i].value, all[i].size) != 0)
+            return 0;
+    return 1;
+}
+
+/* The library's A is our b. */
+static int set_scales(const functions *fn, plan *p, const CUdeviceptr scale[2])
+{
+    return fn->cublasLtMatmulDescSetAttribute(p->product, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
+                                              &scale[1], sizeof *scale) == 0 &&
+           fn->cublasLtMatmulDescSetAttribute(p->product, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
+                                              &scale[0], sizeof *scale) == 0;
+}
+
 /* The problem as the library describes it. */
 static int describe(const functions *fn, plan *p, cublasComputeType_t compute)
 {
@@ -251,12 +297,14 @@ static int describe(const functions *fn, plan *p, cublasComputeType_t compute)
         fn->cublasLtMatmulDescSetAttribute(p->product, CUBLASLT_MATMUL_DESC_TRANSB, &turn_b,
                                            sizeof turn_b) != 0)
         return 0;
+    if (is_f8(k) && !describe_f8(fn, p))
+        return 0;
     if (k->has_bias && /* the address that is set here serves the choice of algorithm alone */
         (fn->cublasLtMatmulDescSetAttribute(p->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &bias,
                                             sizeof bias) != 0 ||
          !set_bias(fn, p, (CUdeviceptr)k->align[3])))
         return 0;
-    return make_layout(fn, k, k->dtype, k->transposed[1] ? k->k : k->n,
+    return make_layout(fn, k, k->dtype_b, k->transposed[1] ? k->k : k->n,
                        k->transposed[1] ? k->n : k->k, k->line[1], k->step[1], &p->a) &&
            make_layout(fn, k, k->dtype, k->transposed[0] ? k->m : k->k,
                        k->transposed[0] ? k->k : k->m, k->line[0], k->step[0], &p->b) &&
@@ -371,6 +419,8 @@ static cublasStatus_t queue(struct cuda_blaslt *lt, plan *p, CUstream stream,
     store_factor(p->scale, x->alpha, alpha);
     store_factor(p->scale, x->beta, beta);
     if (p->key.has_bias && !set_bias(&lt->fn, p, x->bias))
+        return CUBLAS_STATUS_INTERNAL_ERROR;
+    if (p->key.scaled && !set_scales(&lt->fn, p, x->scale))
         return CUBLAS_STATUS_INTERNAL_ERROR;
     return lt->fn.cublasLtMatmul(lt->handle, p->product, alpha, (const void *)(uintptr_t)x->b, p->a,
                                  (const void *)(uintptr_t)x->a, p->b, beta,

@@ -5,6 +5,9 @@
 #define NDOCK_CUDA_BLASLT_H
 #include "host/backend.h"
 
+/* Scales of 8-bit floating operands: none, one of each, or one of each row of a and column of b. */
+enum { BLASLT_PLAIN, BLASLT_SCALED, BLASLT_SCALED_LINES };
+
 /* All that a choice depends on. Rows are lines of dense elements, so products are in C order; a
  * transposed operand's lines are its columns. Every byte counts: clear it before it is filled. */
 typedef struct {
@@ -12,10 +15,11 @@ typedef struct {
     int64_t line[3],
         step[3];           /* of a, b, out: elements from line to line, from product to product */
     int32_t transposed[2]; /* a, b */
-    int32_t dtype, out;
-    int32_t align[4]; /* bytes, a power of two up to 256: of a, b, out and the bias */
-    uint32_t mode;    /* NDP_MODE_* */
-    int32_t has_bias; /* of n elements, added to each line */
+    int32_t dtype, dtype_b, out; /* of a, b, the result */
+    int32_t scaled;              /* BLASLT_*: by f32 numbers on the device */
+    int32_t align[4];            /* bytes, a power of two up to 256: of a, b, out and the bias */
+    uint32_t mode;               /* NDP_MODE_* */
+    int32_t has_bias;            /* of n elements, added to each line */
 } blaslt_key;
 
 /* Opens the library and makes the device's handle, once; inside cuda_enter(). Without the library
@@ -26,9 +30,9 @@ void cuda_blaslt_close(ndp_dev *);
 int cuda_blaslt_serves(ndp_dev *, const blaslt_key *, uint64_t *workspace);
 /* The bits of mode that count for products in the dtype. */
 uint32_t cuda_blaslt_mode(const ndp_dev *, int32_t dtype, uint32_t mode);
-/* out = alpha * a@b + beta * out [+ bias]. */
+/* out = alpha * a@b [* scales] + beta * out [+ bias]. */
 typedef struct {
-    CUdeviceptr a, b, out, bias, workspace;
+    CUdeviceptr a, b, out, bias, workspace, scale[2]; /* scales of a, b */
     double alpha, beta;
 } blaslt_operands;
 int32_t cuda_blaslt_run(ndp_dev *, ndp_stream *, const blaslt_key *, const blaslt_operands *);

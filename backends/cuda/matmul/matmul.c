@@ -34,6 +34,8 @@ static int32_t run_pack(const cuda_kernel *k, ndp_stream *s, const mm_plan *plan
     int64_t rows = i == A ? plan->p.m : plan->p.k, columns = i == A ? plan->p.k : plan->p.n;
     mm_params p = {.a = plan->from[i], .out = *to, .m = rows, .n = columns};
     p.batch = to->batch ? plan->p.batch : 1;
+    if (to->size == 1) /* lines are filled up: bytes.c */
+        p.k = to->column == 1 ? to->row : to->column;
     p.a.at += (uint64_t)offset;
     if (to->column != 1) {
         mm_swap(&p.a.row, &p.a.column);
@@ -63,6 +65,7 @@ static int32_t run_library(const cuda_kernel *k, ndp_stream *s, const mm_plan *p
                          .out = plan->finish ? sums : out,
                          .bias = plan->key.has_bias ? p->bias.at + (CUdeviceptr)offset[BIAS] : 0,
                          .workspace = scratch + plan->workspace_at,
+                         .scale = {p->scale_a.at, p->scale_b.at},
                          .alpha = plan->finish ? 1 : p->alpha,
                          .beta = plan->finish ? 0 : p->beta};
     if (status == NDP_OK)
@@ -148,9 +151,25 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     return status;
 }
 
+/* The scales are the last operands. */
+static int32_t find_scaled(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why,
+                           size_t n)
+{
+    const int32_t result = like->out[0].dtype;
+    const uint64_t narrow = dtypes(like->op);
+    int fits = like->n_in >= 4 && narrow >> like->in[0].dtype & 1 &&
+               narrow >> like->in[1].dtype & 1 &&
+               (result == NDP_F16 || result == NDP_BF16 || result == NDP_F32);
+    for (uint32_t i = 0; i < like->n_in; i++)
+        fits = fits && like->in[i].mem && (i + 2 < like->n_in || like->in[i].dtype == NDP_F32);
+    return fits ? cuda_kernel_get(dev, like, 0, make, out) : cuda_unsupported(like, why, n);
+}
+
 static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
 {
     const int32_t in = like->in[0].dtype, result = like->out[0].dtype;
+    if (like->op == NDP_OP_scaled_mm)
+        return find_scaled(dev, like, out, why, n);
     const uint64_t whole = (uint64_t)1 << NDP_I8 | (uint64_t)1 << NDP_I16 | (uint64_t)1 << NDP_I32 |
                            (uint64_t)1 << NDP_I64 | (uint64_t)1 << NDP_U8 | (uint64_t)1 << NDP_U16 |
                            (uint64_t)1 << NDP_U32 | (uint64_t)1 << NDP_U64;

@@ -3,10 +3,11 @@
  * in CUDA_DTYPE (F32 for f16 and bf16 too; U32 and U64 for all integers, which wrap), and the
  * passes before and after the library. */
 #include "matmul/matmul.h"
+#include "copy/convert_f8.cuh"
 #include "math/scalar.cuh"
 
 typedef cuda_computed T;
-/* This file's kernels for f32 take f16 and bf16 as well. */
+/* This file's kernels for f32 take f16, bf16 and the 8-bit formats as well. */
 #define MM_HALVES_TOO (CUDA_KIND == CUDA_KIND_FLOAT && CUDA_BITS == 32)
 enum { MM_EACH = 4, MM_LINE = MM_TILE + 4 };
 enum { MM_VECTOR = 16 / sizeof(T) < MM_EACH ? 16 / sizeof(T) : MM_EACH };
@@ -40,6 +41,10 @@ static __device__ __forceinline__ T load(const mm_matrix &x, int64_t offset)
         return load_as<__half>(x.at, offset);
     if (x.dtype == NDP_BF16)
         return load_as<__nv_bfloat16>(x.at, offset);
+    if (x.dtype == NDP_F8_E4M3)
+        return load_as<cuda_f8_e4m3>(x.at, offset);
+    if (x.dtype == NDP_F8_E5M2)
+        return load_as<cuda_f8_e5m2>(x.at, offset);
     return load_as<float>(x.at, offset);
 #else
     return ((const T *)x.at)[offset];
@@ -145,6 +150,11 @@ static __device__ __forceinline__ void finish(const mm_params &p, int64_t item, 
 {
     const T zero = {};
     T value = p.alpha == 1 ? sum : scale_add(p.alpha, sum, zero);
+#if MM_HALVES_TOO
+    if (p.scale_a.at)
+        value *= ((const float *)p.scale_a.at)[i * p.scale_a.row + j * p.scale_a.column] *
+                 ((const float *)p.scale_b.at)[i * p.scale_b.row + j * p.scale_b.column];
+#endif
     int64_t to = item * p.out.batch + i * p.out.row + j * p.out.column;
     if (p.beta != 0)
         value = scale_add(p.beta, load(p.out, to), value);
@@ -252,34 +262,101 @@ extern "C" __global__ void __launch_bounds__(MM_THREADS)
         tile(p, p.first + blockIdx.y, t / across * MM_TILE, t % across * MM_TILE, sa, sb);
 }
 
-/* ---- passes before and after the library: a block takes 256 elements of a line at a time ---- */
+/* ---- passes before and after the library: a block takes a piece of a line at a time ---- */
 extern "C" __global__ void __launch_bounds__(MM_THREADS)
     matmul_finish(const __grid_constant__ mm_params p)
 {
-    const int64_t pieces = (p.n + MM_THREADS - 1) / MM_THREADS, lines = p.batch * p.m;
+    const int64_t pieces = (p.n + MM_FINISH - 1) / MM_FINISH, lines = p.batch * p.m;
     for (int64_t t = blockIdx.x; t < lines * pieces; t += gridDim.x) {
         const int64_t line = t / pieces, item = line / p.m, i = line % p.m;
-        const int64_t j = t % pieces * MM_THREADS + threadIdx.x;
-        if (j < p.n)
-            finish(p, item, i, j, load(p.a, item * p.a.batch + i * p.a.row + j * p.a.column));
+        const int64_t from = item * p.a.batch + i * p.a.row;
+        const int64_t first = t % pieces * MM_FINISH + threadIdx.x;
+        T sum[MM_FINISH / MM_THREADS];
+#pragma unroll
+        for (int x = 0; x < MM_FINISH / MM_THREADS; x++) {
+            const int64_t j = first + x * MM_THREADS;
+            if (j < p.n)
+                sum[x] = ((const T *)p.a.at)[from + j * p.a.column];
+        }
+#pragma unroll
+        for (int x = 0; x < MM_FINISH / MM_THREADS; x++) {
+            const int64_t j = first + x * MM_THREADS;
+            if (j < p.n)
+                finish(p, item, i, j, sum[x]);
+        }
     }
 }
 
 template <class S> static __device__ __forceinline__ void pack(const mm_params &p)
 {
-    const int64_t pieces = (p.n + MM_THREADS - 1) / MM_THREADS, lines = p.batch * p.m;
+    const int64_t length = p.k > p.n ? p.k : p.n;
+    const int64_t pieces = (length + MM_THREADS - 1) / MM_THREADS, lines = p.batch * p.m;
     for (int64_t t = blockIdx.x; t < lines * pieces; t += gridDim.x) {
         const int64_t line = t / pieces, item = line / p.m, i = line % p.m;
         const int64_t j = t % pieces * MM_THREADS + threadIdx.x;
-        if (j < p.n)
+        const S zero = {};
+        if (j < length)
             ((S *)p.out.at)[item * p.out.batch + i * p.out.row + j] =
-                ((const S *)p.a.at)[item * p.a.batch + i * p.a.row + j * p.a.column];
+                j < p.n ? ((const S *)p.a.at)[item * p.a.batch + i * p.a.row + j * p.a.column]
+                        : zero;
+    }
+}
+
+/* Bytes whose neighbours in memory go to different lines: squares of them are turned in shared
+ * memory. Lines of out are a multiple of 16 bytes long, and so aligned. */
+enum { MM_SQUARE = 64, MM_WORDS = MM_SQUARE / 4 };
+
+static __device__ __forceinline__ void fetch_square(const mm_params &p, int64_t from, int64_t i0,
+                                                    int64_t j0, uint8_t (*square)[MM_SQUARE + 4])
+{
+    const uint64_t bits = p.a.at | (uint64_t)p.a.column | (uint64_t)p.a.batch;
+    const bool words = p.a.row == 1 && bits % 4 == 0 && i0 + MM_SQUARE <= p.m;
+    const int per_line = words ? MM_WORDS : MM_SQUARE;
+    for (int x = threadIdx.x; x < MM_SQUARE * per_line; x += MM_THREADS) {
+        const int j = x / per_line, i = x % per_line * (words ? 4 : 1);
+        const uint64_t at = p.a.at + (uint64_t)(from + (i0 + i) * p.a.row + (j0 + j) * p.a.column);
+        uint32_t v = 0;
+        if (j0 + j < p.n && i0 + i < p.m)
+            v = words ? *(const uint32_t *)at : *(const uint8_t *)at;
+        square[i][j] = (uint8_t)v;
+        if (words)
+            for (int b = 1; b < 4; b++)
+                square[i + b][j] = (uint8_t)(v >> 8 * b);
+    }
+}
+
+static __device__ __forceinline__ void pack_turned(const mm_params &p)
+{
+    __shared__ alignas(4) uint8_t square[MM_SQUARE][MM_SQUARE + 4];
+    const int64_t length = p.k > p.n ? p.k : p.n, down = (p.m + MM_SQUARE - 1) / MM_SQUARE;
+    const int64_t across = (length + MM_SQUARE - 1) / MM_SQUARE;
+    for (int64_t t = blockIdx.x; t < p.batch * down * across; t += gridDim.x) {
+        const int64_t item = t / (down * across), i0 = t / across % down * MM_SQUARE;
+        const int64_t j0 = t % across * MM_SQUARE;
+        fetch_square(p, item * p.a.batch, i0, j0, square);
+        __syncthreads();
+        for (int x = threadIdx.x; x < MM_SQUARE * MM_WORDS; x += MM_THREADS) {
+            const int i = x / MM_WORDS, j = x % MM_WORDS * 4;
+            if (i0 + i < p.m && j0 + j < length)
+                *(uint32_t *)(p.out.at + (uint64_t)(item * p.out.batch + (i0 + i) * p.out.row + j0 +
+                                                    j)) = *(const uint32_t *)&square[i][j];
+        }
+        __syncthreads();
     }
 }
 
 extern "C" __global__ void __launch_bounds__(MM_THREADS)
     matmul_pack(const __grid_constant__ mm_params p)
 {
+#if MM_HALVES_TOO || CUDA_KIND == CUDA_KIND_UINT
+    if (p.a.size == 1) {
+        if (p.k && magnitude(p.a.row) < magnitude(p.a.column))
+            pack_turned(p);
+        else
+            pack<uint8_t>(p);
+        return;
+    }
+#endif
 #if MM_HALVES_TOO
     if (p.a.size == 2) {
         pack<uint16_t>(p);

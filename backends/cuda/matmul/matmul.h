@@ -4,7 +4,12 @@
 #define NDOCK_CUDA_MATMUL_H
 #include <stdint.h>
 
-enum { MM_TILE = 64, MM_DEPTH = 16, MM_THREADS = 256 };
+enum {
+    MM_TILE = 64,
+    MM_DEPTH = 16,
+    MM_THREADS = 256,
+    MM_FINISH = 1024 /* elements of a line that a block of matmul_finish takes at a time */
+};
 
 /* Matrices, one of each product of a batch; strides count elements. at 0: there is none. */
 typedef struct {
@@ -13,11 +18,11 @@ typedef struct {
     int32_t dtype, size; /* bytes of an element */
 } mm_matrix;
 
-/* matmul_tiles: out = epilogue(alpha * a@b + beta * out + bias), for the products from first on.
+/* matmul_tiles: out = epilogue(alpha * a@b * scale_a * scale_b + beta * out + bias), for the products from first on.
  * matmul_finish: the same with a the sums already. matmul_pack: out = a. */
 typedef struct {
-    mm_matrix a, b, out, bias;
-    int64_t m, n, k, batch, first; /* pack: a has m lines of n */
+    mm_matrix a, b, out, bias, scale_a, scale_b; /* scales are f32, of out's shape by stride 0 */
+    int64_t m, n, k, batch, first; /* pack: a has m lines of n, made as long as k by zeros */
     double alpha, beta;
     int32_t epilogue, zero;
 } mm_params;

@@ -5,19 +5,20 @@
  * alpha, beta and a bias of one element a column is to be done; else it leaves sums (f32 for f16
  * and bf16, so that there is one rounding) in scratch memory, and matmul_finish makes the result of
  * them. Operands of other strides are packed into scratch where the product is large, else the own
- * kernel, matmul_tiles, reads them as they are; so do all integers but i8 -> i32. */
+ * kernel, matmul_tiles, reads them as they are; so do all integers but i8. Large products of 8-bit
+ * operands are bytes.c's. */
 #include "matmul/plan.h"
 #include <string.h>
 
 enum {
-    ALIGN = 256,             /* of pieces of scratch memory */
     EXACT_I8_DEPTH = 1 << 16 /* sums of as many i8 products cannot leave i32 */
 };
 #define PACK_WORK 2e6 /* multiplications for which packing beats the own kernel */
 
-static mm_matrix *operand(mm_plan *plan, int i)
+mm_matrix *mm_operand(mm_plan *plan, int i)
 {
-    mm_matrix *const all[OPERANDS] = {&plan->p.a, &plan->p.b, &plan->p.out, &plan->p.bias};
+    mm_matrix *const all[OPERANDS] = {&plan->p.a,    &plan->p.b,       &plan->p.out,
+                                      &plan->p.bias, &plan->p.scale_a, &plan->p.scale_b};
     return all[i];
 }
 
@@ -38,9 +39,9 @@ static void split_batch(mm_plan *plan, const ndp_view *const views[OPERANDS])
         for (int i = 0; i < OPERANDS; i++) {
             int64_t stride = views[i] ? views[i]->stride[d] : 0;
             if (d == longest)
-                operand(plan, i)->batch = plan->p.batch > 1 ? stride : 0;
+                mm_operand(plan, i)->batch = plan->p.batch > 1 ? stride : 0;
             else
-                plan->outer_stride[i][plan->n_outer] = stride * operand(plan, i)->size;
+                plan->outer_stride[i][plan->n_outer] = stride * mm_operand(plan, i)->size;
         }
         plan->n_outer += d != longest;
     }
@@ -71,11 +72,14 @@ static void transpose(mm_plan *plan)
 {
     mm_params *p = &plan->p;
     for (int i = 0; i < OPERANDS; i++)
-        mm_swap(&operand(plan, i)->row, &operand(plan, i)->column);
+        mm_swap(&mm_operand(plan, i)->row, &mm_operand(plan, i)->column);
     mm_swap(&p->m, &p->n);
     mm_matrix was = p->a;
     p->a = p->b;
     p->b = was;
+    was = p->scale_a;
+    p->scale_a = p->scale_b;
+    p->scale_b = was;
     for (int d = 0; d < plan->n_outer; d++)
         mm_swap(&plan->outer_stride[A][d], &plan->outer_stride[B][d]);
 }
@@ -84,7 +88,7 @@ static void transpose(mm_plan *plan)
 static void fold_batch(mm_params *p)
 {
     mm_matrix *const all[] = {&p->a, &p->out, &p->bias};
-    if (p->batch == 1 || p->b.batch != 0)
+    if (p->batch == 1 || p->b.batch != 0 || p->scale_a.at)
         return;
     for (int i = 0; i < 3; i++)
         if (p->m > 1 && all[i]->at && all[i]->batch != p->m * all[i]->row)
@@ -104,6 +108,8 @@ int32_t mm_compute_dtype(int32_t dtype, int32_t out)
     case NDP_F16:
     case NDP_BF16:
     case NDP_F32:
+    case NDP_F8_E4M3:
+    case NDP_F8_E5M2:
         return NDP_F32;
     case NDP_F64:
     case NDP_C64:
@@ -119,16 +125,19 @@ static void read_call(mm_plan *plan, const ndp_call *call)
     const ndp_matmul *given = call->params;
     const ndp_view *views[OPERANDS] = {&call->in[0], &call->in[1], &call->out[0],
                                        given->has_bias ? &call->in[2] : NULL};
+    const int scaled = call->op == NDP_OP_scaled_mm;
+    for (int i = 0; scaled && i < 2; i++)
+        views[SCALE_A + i] = &call->in[2 + given->has_bias + i];
     memset(plan, 0, sizeof *plan);
     mm_params *p = &plan->p;
     for (int i = 0; i < OPERANDS; i++)
         if (views[i]) {
             const int64_t *stride = views[i]->stride + views[i]->ndim - 2;
-            *operand(plan, i) = (mm_matrix){.at = cuda_ptr(views[i]),
-                                            .row = stride[0],
-                                            .column = stride[1],
-                                            .dtype = views[i]->dtype,
-                                            .size = (int32_t)ndp_dtype_size(views[i]->dtype)};
+            *mm_operand(plan, i) = (mm_matrix){.at = cuda_ptr(views[i]),
+                                               .row = stride[0],
+                                               .column = stride[1],
+                                               .dtype = views[i]->dtype,
+                                               .size = (int32_t)ndp_dtype_size(views[i]->dtype)};
         }
     p->m = views[OUT]->shape[views[OUT]->ndim - 2];
     p->n = views[OUT]->shape[views[OUT]->ndim - 1];
@@ -173,26 +182,25 @@ static int fits(const mm_matrix *x, int64_t rows, int64_t columns, int may_turn,
     return *line != 0;
 }
 
-/* The largest power of two, up to 256, that divides every address of the operand. */
-static int32_t alignment(const mm_plan *plan, int i, uint64_t at)
+int32_t mm_alignment(const mm_plan *plan, int i, uint64_t at)
 {
-    uint64_t bits = at | ALIGN;
+    uint64_t bits = at | MM_ALIGN;
     for (int d = 0; d < plan->n_outer && at; d++)
         bits |= (uint64_t)plan->outer_stride[i][d];
     return (int32_t)(bits & (~bits + 1));
 }
 
-static uint64_t take_scratch(mm_plan *plan, uint64_t nbytes)
+uint64_t mm_take_scratch(mm_plan *plan, uint64_t nbytes)
 {
     uint64_t at = plan->scratch;
-    plan->scratch += (nbytes + ALIGN - 1) / ALIGN * ALIGN;
+    plan->scratch += (nbytes + MM_ALIGN - 1) / MM_ALIGN * MM_ALIGN;
     return at;
 }
 
 /* A place for a dense copy of a or b, in the order of its smaller stride, lines 16 bytes apart. */
 static void plan_pack(mm_plan *plan, int i)
 {
-    mm_matrix *x = operand(plan, i);
+    mm_matrix *x = mm_operand(plan, i);
     int64_t rows = i == A ? plan->p.m : plan->p.k, columns = i == A ? plan->p.k : plan->p.n;
     int64_t step = x->row < 0 ? -x->row : x->row, along = x->column < 0 ? -x->column : x->column;
     int64_t unit = 16 / x->size;
@@ -201,7 +209,7 @@ static void plan_pack(mm_plan *plan, int i)
     int64_t line = (length + unit - 1) / unit * unit, items = x->batch ? plan->p.batch : 1;
     plan->from[i] = *x;
     plan->packed[i] = 1;
-    plan->packed_at[i] = take_scratch(plan, (uint64_t)(items * lines * line * x->size));
+    plan->packed_at[i] = mm_take_scratch(plan, (uint64_t)(items * lines * line * x->size));
     x->row = turn ? 1 : line;
     x->column = turn ? line : 1;
     x->batch = x->batch ? lines * line : 0;
@@ -210,6 +218,8 @@ static void plan_pack(mm_plan *plan, int i)
 static int library_dtypes(const mm_plan *plan)
 {
     const mm_params *p = &plan->p;
+    if (p->scale_a.at) /* bytes.c */
+        return 0;
     if (plan->compute != NDP_U32 && plan->compute != NDP_U64)
         return 1;
     return p->a.dtype == NDP_I8 && p->out.dtype == NDP_I32 && p->k <= EXACT_I8_DEPTH &&
@@ -228,7 +238,7 @@ static int integers_fit(const blaslt_key *k)
 
 static int32_t operand_align(const mm_plan *plan, int i)
 {
-    return plan->packed[i] ? ALIGN : alignment(plan, i, i == A ? plan->p.a.at : plan->p.b.at);
+    return plan->packed[i] ? MM_ALIGN : mm_alignment(plan, i, i == A ? plan->p.a.at : plan->p.b.at);
 }
 
 static void set_key(mm_plan *plan, ndp_dev *dev, const ndp_call *call)
@@ -243,20 +253,20 @@ static void set_key(mm_plan *plan, ndp_dev *dev, const ndp_call *call)
     k->step[B] = p->b.batch;
     k->step[OUT] = p->out.batch;
     k->dtype = p->a.dtype;
+    k->dtype_b = p->b.dtype;
     k->out = p->out.dtype;
     k->align[A] = operand_align(plan, A);
     k->align[B] = operand_align(plan, B);
-    k->align[OUT] = alignment(plan, OUT, p->out.at);
+    k->align[OUT] = mm_alignment(plan, OUT, p->out.at);
     k->mode = cuda_blaslt_mode(dev, k->dtype, call->mode);
 }
 
-/* A bias that the library adds itself: one line for all, of the result's dtype. */
-static int bias_fits(const mm_plan *plan)
+int mm_bias_fits(const mm_plan *plan)
 {
     const mm_params *p = &plan->p;
     return p->bias.at && plan->compute == NDP_F32 && p->bias.dtype == p->out.dtype &&
            (p->m == 1 || p->bias.row == 0) && (p->n == 1 || p->bias.column == 1) &&
-           p->bias.batch == 0 && alignment(plan, BIAS, p->bias.at) >= 16;
+           p->bias.batch == 0 && mm_alignment(plan, BIAS, p->bias.at) >= 16;
 }
 
 /* The library's result is the final one. */
@@ -264,11 +274,11 @@ static int try_whole(mm_plan *plan, ndp_dev *dev, uint64_t *workspace)
 {
     const mm_params *p = &plan->p;
     int32_t turned;
-    if (p->epilogue || p->alpha == 0 || (p->bias.at && !bias_fits(plan)) ||
+    if (p->epilogue || p->alpha == 0 || (p->bias.at && !mm_bias_fits(plan)) ||
         !fits(&p->out, p->m, p->n, 0, &plan->key.line[OUT], &turned))
         return 0;
     plan->key.has_bias = p->bias.at != 0;
-    plan->key.align[BIAS] = plan->key.has_bias ? alignment(plan, BIAS, p->bias.at) : 0;
+    plan->key.align[BIAS] = plan->key.has_bias ? mm_alignment(plan, BIAS, p->bias.at) : 0;
     return integers_fit(&plan->key) && cuda_blaslt_serves(dev, &plan->key, workspace);
 }
 
@@ -289,7 +299,7 @@ static int try_sums(mm_plan *plan, ndp_dev *dev, uint64_t *workspace)
         int32_t size = (int32_t)ndp_dtype_size(plan->compute);
         int64_t line = (p->n * size + 15) / 16 * 16 / size;
         plan->sums_at =
-            take_scratch(plan, (uint64_t)p->batch * (uint64_t)p->m * (uint64_t)(line * size));
+            mm_take_scratch(plan, (uint64_t)p->batch * (uint64_t)p->m * (uint64_t)(line * size));
         last->a = (mm_matrix){.row = line,
                               .column = 1,
                               .batch = p->batch > 1 ? p->m * line : 0,
@@ -298,7 +308,7 @@ static int try_sums(mm_plan *plan, ndp_dev *dev, uint64_t *workspace)
         k->line[OUT] = line;
         k->step[OUT] = last->a.batch;
         k->out = plan->compute;
-        k->align[OUT] = ALIGN;
+        k->align[OUT] = MM_ALIGN;
     }
     plan->finish = 1;
     return cuda_blaslt_serves(dev, k, workspace);
@@ -316,12 +326,14 @@ static int plan_library(mm_plan *plan, ndp_dev *dev, const ndp_call *call)
     int pays = !integers && work >= PACK_WORK;
     for (int i = A; i <= B; i++) {
         int64_t rows = i == A ? p->m : p->k, columns = i == A ? p->k : p->n;
-        if (fits(operand(plan, i), rows, columns, 1, &plan->key.line[i], &plan->key.transposed[i]))
+        if (fits(mm_operand(plan, i), rows, columns, 1, &plan->key.line[i],
+                 &plan->key.transposed[i]))
             continue;
         if (!pays)
             return 0;
         plan_pack(plan, i);
-        if (!fits(operand(plan, i), rows, columns, 1, &plan->key.line[i], &plan->key.transposed[i]))
+        if (!fits(mm_operand(plan, i), rows, columns, 1, &plan->key.line[i],
+                  &plan->key.transposed[i]))
             return 0;
     }
     int32_t turned;
@@ -330,7 +342,7 @@ static int plan_library(mm_plan *plan, ndp_dev *dev, const ndp_call *call)
     set_key(plan, dev, call);
     if (!try_whole(plan, dev, &workspace) && !try_sums(plan, dev, &workspace))
         return 0;
-    plan->workspace_at = take_scratch(plan, workspace);
+    plan->workspace_at = mm_take_scratch(plan, workspace);
     return 1;
 }
 
@@ -348,10 +360,13 @@ void mm_plan_call(mm_plan *plan, ndp_dev *dev, const ndp_call *call)
         transpose(plan);
     fold_batch(p);
     plain = *plan;
+    plan->use_library = mm_plan_bytes(plan, dev, call);
+    if (plan->use_library)
+        return;
+    *plan = plain;
     cut_batch(plan);
-    if (plan_library(plan, dev, call)) {
+    if (plan_library(plan, dev, call))
         plan->use_library = 1;
-    } else {
+    else
         *plan = plain;
-    }
 }

@@ -9,7 +9,7 @@
 enum { MM_BATCH_MAX = 65535 }; /* of one launch: grid dimensions, the library's too */
 
 /* Operands by number. */
-enum { A, B, OUT, BIAS, OPERANDS };
+enum { A, B, OUT, BIAS, SCALE_A, SCALE_B, OPERANDS };
 
 typedef struct {
     mm_params p; /* of one step of the outer dimensions */
@@ -25,6 +25,21 @@ typedef struct {
 } mm_plan;
 
 void mm_plan_call(mm_plan *, ndp_dev *, const ndp_call *);
+
+/* ---- plan.c, for bytes.c ---- */
+enum { MM_ALIGN = 256 }; /* of pieces of scratch memory */
+mm_matrix *mm_operand(mm_plan *, int i);
+/* The largest power of two, up to MM_ALIGN, that divides every address of the operand. */
+int32_t mm_alignment(const mm_plan *, int i, uint64_t at);
+uint64_t mm_take_scratch(mm_plan *, uint64_t nbytes);
+/* A bias that the library adds itself: one line for all, of the result's dtype. */
+int mm_bias_fits(const mm_plan *);
+
+/* ---- bytes.c ---- */
+/* Plans a product of 8-bit operands in the library; 0: it does not take it, and what the plan says is
+ * of no use. */
+int mm_plan_bytes(mm_plan *, ndp_dev *, const ndp_call *);
+
 /* There is nothing to write; nothing but the shapes is planned then. */
 int mm_is_empty(const mm_plan *);
 /* The dtype that sums are in. */

@@ -43,7 +43,7 @@ static __device__ __forceinline__ float quant_half(const unsigned char *p)
 static __device__ __forceinline__ int word_of_2(const unsigned char *bytes, int i)
 {
     const unsigned short *p = (const unsigned short *)bytes + 2 * i;
-    return (int)((unsigned)__ldg(p) | (unsigned)__ldg(p + 1) << 16);
+    return (int)((unsigned)p[0] | (unsigned)p[1] << 16);
 }
 
 /* 32 codes of group g of a block in eight words, element by element. Formats with faster ways have
@@ -122,7 +122,7 @@ template <> struct packed<format_q4_K> {
         const int *p = (const int *)(b + 16 + 32 * (g / 2));
 #pragma unroll
         for (int i = 0; i < 8; i++)
-            w[i] = __ldg(p + i) >> 4 * (g % 2) & 0x0f0f0f0f;
+            w[i] = p[i] >> 4 * (g % 2) & 0x0f0f0f0f;
     }
 };
 template <> struct packed<format_q5_K> {
@@ -132,8 +132,7 @@ template <> struct packed<format_q5_K> {
         const int *low = (const int *)(b + 48 + 32 * (g / 2)), *high = (const int *)(b + 16);
 #pragma unroll
         for (int i = 0; i < 8; i++)
-            w[i] = (__ldg(low + i) >> 4 * (g % 2) & 0x0f0f0f0f) |
-                   (__ldg(high + i) >> g & 0x01010101) << 4;
+            w[i] = (low[i] >> 4 * (g % 2) & 0x0f0f0f0f) | (high[i] >> g & 0x01010101) << 4;
     }
 };
 template <> struct packed<format_q6_K> {
@@ -146,6 +145,82 @@ template <> struct packed<format_q6_K> {
             w[i] = less((word_of_2(low, i) >> 4 * (g % 4 / 2) & 0x0f0f0f0f) |
                             (word_of_2(high, i) >> 2 * (g % 4) & 0x03030303) << 4,
                         0x20202020);
+    }
+};
+
+/* Bits of a nibble, each as bit 4 of a byte. */
+static __device__ __forceinline__ int fifth_bits(unsigned nibble)
+{
+    return (int)(((nibble & 15) * 0x00204081u & 0x01010101u) << 4);
+}
+template <> struct packed<format_q5_0> {
+    static constexpr int align = 2;
+    static __device__ __forceinline__ void codes(const unsigned char *b, int, int w[8])
+    {
+        const unsigned high = (unsigned)word_of_2(b + 2, 0);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int v = word_of_2(b + 6, i);
+            w[i] = less((v & 0x0f0f0f0f) | fifth_bits(high >> 4 * i), 0x10101010);
+            w[i + 4] = less((v >> 4 & 0x0f0f0f0f) | fifth_bits(high >> (16 + 4 * i)), 0x10101010);
+        }
+    }
+};
+template <> struct packed<format_q5_1> {
+    static constexpr int align = 2;
+    static __device__ __forceinline__ void codes(const unsigned char *b, int, int w[8])
+    {
+        const unsigned high = (unsigned)word_of_2(b + 4, 0);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int v = word_of_2(b + 8, i);
+            w[i] = (v & 0x0f0f0f0f) | fifth_bits(high >> 4 * i);
+            w[i + 4] = (v >> 4 & 0x0f0f0f0f) | fifth_bits(high >> (16 + 4 * i));
+        }
+    }
+};
+template <> struct packed<format_q2_K> {
+    static constexpr int align = 4;
+    static __device__ __forceinline__ void codes(const unsigned char *b, int g, int w[8])
+    {
+        const int *p = (const int *)(b + 16 + 32 * (g / 4));
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            w[i] = p[i] >> 2 * (g % 4) & 0x03030303;
+    }
+};
+template <> struct packed<format_q3_K> {
+    static constexpr int align = 2;
+    static __device__ __forceinline__ void codes(const unsigned char *b, int g, int w[8])
+    {
+        const unsigned char *low = b + 32 + 32 * (g / 4);
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            w[i] = less((word_of_2(low, i) >> 2 * (g % 4) & 0x03030303) |
+                            (word_of_2(b, i) >> g & 0x01010101) << 2,
+                        0x04040404);
+    }
+};
+/* Four nibbles, each in a byte, as the values of their table. */
+static __device__ __forceinline__ int iq4_values(unsigned nibbles)
+{
+    unsigned pick = (nibbles | nibbles >> 4) & 0x00ff00ffu;
+    pick = (pick | pick >> 8) & 0x7777u;
+    const unsigned low = __byte_perm(0xbfad9881u, 0xf6eaddcfu, pick);
+    const unsigned high = __byte_perm(0x26190d01u, 0x71594535u, pick);
+    const unsigned upper = (nibbles >> 3 & 0x01010101u) * 255u;
+    return (int)((high & upper) | (low & ~upper));
+}
+template <> struct packed<format_iq4_nl> {
+    static constexpr int align = 2;
+    static __device__ __forceinline__ void codes(const unsigned char *b, int, int w[8])
+    {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const unsigned v = (unsigned)word_of_2(b + 2, i);
+            w[i] = iq4_values(v & 0x0f0f0f0fu);
+            w[i + 4] = iq4_values(v >> 4 & 0x0f0f0f0fu);
+        }
     }
 };
 

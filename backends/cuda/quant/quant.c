@@ -3,7 +3,7 @@
 #include "quant/quant.h"
 #include "host/backend.h"
 
-enum { DEQUANTIZE, ACTIVATE, PRODUCT_ONE, PRODUCT_MANY };
+enum { DEQUANTIZE, ACTIVATE, PRODUCT_ONE, PRODUCT_STAGED, PRODUCT_MANY, FUNCTIONS };
 enum { MOST_BLOCKS = 1 << 20, MOST_TILES = 65535 };
 
 static const struct {
@@ -49,6 +49,48 @@ static uint64_t product_scratch(const ndp_kernel *base, const ndp_call *call)
     return n + n / 32 * 3 * sizeof(float);
 }
 
+/* Shared memory of a block of threads: two pieces for each warp. */
+static uint32_t staged_bytes(int32_t format)
+{
+    return (uint32_t)(QUANT_WARPS * 2 * QUANT_PIECE / (sizes[format].block / 32) *
+                      sizes[format].nbytes);
+}
+
+/* The kernel behind `activate`, whose blocks of threads may begin while that ends: not where a graph is
+ * made or changed, whose nodes are ordered whole. */
+static int32_t launch_staged(const cuda_kernel *k, ndp_stream *s, uint32_t blocks, uint32_t shared,
+                             quant_params *p)
+{
+    const CUfunction f = k->function[PRODUCT_STAGED];
+    const CUstream stream = cuda_stream(k->dev, s);
+    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                               .value.programmaticStreamSerializationAllowed = 1};
+    CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
+    void *arguments[] = {p};
+    cuda_scope scope;
+    if (k->dev->capability < 90 || !cu.cuLaunchKernelEx || cuda_patching())
+        return cuda_launch(k, f, s, blocks, QUANT_THREADS, shared, p);
+    int32_t status = cuda_enter(k->dev, &scope);
+    if (status != NDP_OK)
+        return status;
+    CUresult r = s ? cu.cuStreamIsCapturing(stream, &capturing) : CUDA_SUCCESS;
+    if (r == CUDA_SUCCESS)
+        r = cu.cuLaunchKernelEx(
+            &(CUlaunchConfig){.gridDimX = blocks,
+                              .gridDimY = 1,
+                              .gridDimZ = 1,
+                              .blockDimX = QUANT_THREADS,
+                              .blockDimY = 1,
+                              .blockDimZ = 1,
+                              .sharedMemBytes = shared,
+                              .hStream = stream,
+                              .attrs = &early,
+                              .numAttrs = capturing == CU_STREAM_CAPTURE_STATUS_NONE},
+            f, arguments, NULL);
+    cuda_leave(&scope);
+    return cuda_fail(r, "matmul_q on cuda:%u", k->dev->index);
+}
+
 static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
@@ -75,18 +117,22 @@ static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call
         if (status != NDP_OK)
             return status;
     }
+    const int staged = !many && p.n > 0 && p.blocks % 16 == 0 && p.row_bytes % 16 == 0;
+    if (staged)
+        return launch_staged(k, s, (uint32_t)row_blocks, staged_bytes(p.format), &p);
     return cuda_launch_2d(k, k->function[many ? PRODUCT_MANY : PRODUCT_ONE], s,
                           (uint32_t)row_blocks, (uint32_t)tiles, QUANT_THREADS, 0, &p);
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    static const char *const names[] = {"dequantize", "activate", "product_one", "product_many"};
+    static const char *const names[] = {"dequantize", "activate", "product_one", "product_staged",
+                                        "product_many"};
     const int product = like->op == NDP_OP_matmul_q;
     k->base.run = product ? run_product : run_dequantize;
     k->base.scratch = product ? product_scratch : NULL;
     k->base.needs = NDP_NEEDS_CONTIGUOUS;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < FUNCTIONS; i++) {
         const int32_t status =
             cuda_function(k->dev, CUDA_MODULE_quant_ANY, names[i], &k->function[i]);
         if (status != NDP_OK)

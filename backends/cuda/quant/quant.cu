@@ -74,10 +74,26 @@ static __device__ __forceinline__ int code_of(float v)
     return v < 0 ? -whole : whole;
 }
 
+/* What comes next may begin, and fetch what this kernel does not write; it waits for the end of this
+ * one before it reads what that writes. */
+static __device__ __forceinline__ void next_may_begin(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+static __device__ __forceinline__ void wait_for_earlier(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 /* A warp rounds 32 elements. */
 extern "C" __global__ void __launch_bounds__(QUANT_THREADS)
     activate(const __grid_constant__ quant_params p)
 {
+    next_may_begin();
     const int lane = threadIdx.x % 32;
     const int64_t groups = p.m * p.n / 32, step = (int64_t)gridDim.x * QUANT_WARPS;
     for (int64_t g = (int64_t)blockIdx.x * QUANT_WARPS + threadIdx.x / 32; g < groups; g += step) {
@@ -114,6 +130,44 @@ static __device__ __forceinline__ void unpack(const quant_params &p, const unsig
     }
 }
 
+/* What one group of 32 codes at b adds to a sum: its products with those of a's at place. */
+template <typename F> struct group_codes {
+    int w[8];
+    float scale[2], min[2];
+    __device__ __forceinline__ group_codes(const quant_params &p, const unsigned char *b, int g)
+    {
+        unpack<F>(p, b, g, w);
+        for (int h = 0; h < 2; h++) {
+            scale[h] = F::scale(b, 2 * g + h);
+            min[h] = F::has_min ? F::min(b, 2 * g + h) : 0;
+        }
+    }
+    __device__ __forceinline__ void add(const quant_params &p, int64_t place, float &sum) const
+    {
+        const int4 *x = (const int4 *)p.codes + 2 * place;
+        const float d = ((const float *)p.d)[place];
+        const float2 low = F::has_min ? ((const float2 *)p.sums)[place] : float2{0, 0};
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            const int4 four = x[h];
+            int dot = __dp4a(w[4 * h], four.x, 0);
+            dot = __dp4a(w[4 * h + 1], four.y, dot);
+            dot = __dp4a(w[4 * h + 2], four.z, dot);
+            dot = __dp4a(w[4 * h + 3], four.w, dot);
+            sum += scale[h] * d * (float)dot;
+            if (F::has_min)
+                sum += min[h] * (h ? low.y : low.x);
+        }
+    }
+};
+
+static __device__ __forceinline__ float sum_of_warp(float sum)
+{
+    for (int k = 16; k > 0; k /= 2)
+        sum += __shfl_xor_sync(~0u, sum, k);
+    return sum;
+}
+
 template <typename F, int TILE>
 static __device__ __forceinline__ void product(const quant_params &p)
 {
@@ -127,41 +181,90 @@ static __device__ __forceinline__ void product(const quant_params &p)
     for (int64_t at = lane; at < groups; at += 32) {
         const unsigned char *b = blocks + at / (F::block / 32) * F::nbytes;
         const int g = (int)(at % (F::block / 32));
-        int w[8];
-        unpack<F>(p, b, g, w);
-        const float scale[2] = {F::scale(b, 2 * g), F::scale(b, 2 * g + 1)};
-        float min[2] = {0, 0};
-        if (F::has_min) {
-            min[0] = F::min(b, 2 * g);
-            min[1] = F::min(b, 2 * g + 1);
-        }
+        const group_codes<F> codes(p, b, g);
 #pragma unroll
         for (int t = 0; t < TILE; t++) {
-            const int64_t i = first + t < p.m ? first + t : p.m - 1, place = i * groups + at;
-            const int4 *x = (const int4 *)p.codes + 2 * place;
-            const float d = ((const float *)p.d)[place];
-            const float2 low = ((const float2 *)p.sums)[place];
-#pragma unroll
-            for (int h = 0; h < 2; h++) {
-                const int4 four = x[h];
-                int dot = __dp4a(w[4 * h], four.x, 0);
-                dot = __dp4a(w[4 * h + 1], four.y, dot);
-                dot = __dp4a(w[4 * h + 2], four.z, dot);
-                dot = __dp4a(w[4 * h + 3], four.w, dot);
-                sum[t] += scale[h] * d * (float)dot;
-                if (F::has_min)
-                    sum[t] += min[h] * (h ? low.y : low.x);
-            }
+            const int64_t i = first + t < p.m ? first + t : p.m - 1;
+            codes.add(p, i * groups + at, sum[t]);
         }
     }
 #pragma unroll
     for (int t = 0; t < TILE; t++) {
-        for (int k = 16; k > 0; k /= 2)
-            sum[t] += __shfl_xor_sync(~0u, sum[t], k);
+        const float all = sum_of_warp(sum[t]);
         if (lane == 0 && first + t < p.m)
-            store(p.out, p.dtype, (first + t) * p.rows + row, sum[t]);
+            store(p.out, p.dtype, (first + t) * p.rows + row, all);
     }
 }
+
+/* ---- one row of a: blocks by way of shared memory, whole lines of memory at a time ---- */
+
+static __device__ __forceinline__ void copy_16(unsigned char *to, const unsigned char *from)
+{
+#if __CUDA_ARCH__ >= 800
+    const uint32_t at = (uint32_t)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+#else
+    *(uint4 *)to = *(const uint4 *)from;
+#endif
+}
+static __device__ __forceinline__ void copies_end(void)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/* All copies but those of the last group that was ended are there. */
+static __device__ __forceinline__ void copies_wait(void)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group 1;" ::: "memory");
+#endif
+    __syncwarp();
+}
+
+/* A row of blocks, a piece at a time, of which there are two at once. Rows begin at multiples of 16
+ * bytes, so pieces do, and the last one may be read to such a multiple. */
+template <typename F> struct staged_row {
+    static constexpr int bytes = QUANT_PIECE / (F::block / 32) * F::nbytes;
+    static __device__ __forceinline__ void fetch(unsigned char *to, const unsigned char *row,
+                                                 int64_t piece, int64_t row_bytes)
+    {
+        const int64_t left = row_bytes - piece * bytes;
+        for (int i = threadIdx.x % 32 * 16; i < bytes && i < left; i += 32 * 16)
+            copy_16(to + i, row + piece * bytes + i);
+        copies_end();
+    }
+    static __device__ __forceinline__ void run(const quant_params &p)
+    {
+        extern __shared__ uint4 staged[];
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+        const int64_t row = (int64_t)blockIdx.x * QUANT_WARPS + warp, groups = p.n / 32;
+        unsigned char *mine = (unsigned char *)staged + warp * 2 * bytes;
+        if (row >= p.rows) /* the whole warp */
+            return;
+        const unsigned char *blocks = (const unsigned char *)p.blocks + row * p.row_bytes;
+        float sum = 0;
+        fetch(mine, blocks, 0, p.row_bytes);
+        fetch(mine + bytes, blocks, 1, p.row_bytes);
+        wait_for_earlier(); /* a's rows in 8 bits */
+        for (int64_t first = 0, piece = 0; first < groups; first += QUANT_PIECE, piece++) {
+            unsigned char *now = mine + piece % 2 * bytes;
+            copies_wait();
+#pragma unroll
+            for (int i = lane; i < QUANT_PIECE; i += 32)
+                if (first + i < groups) {
+                    const unsigned char *b = now + i / (F::block / 32) * F::nbytes;
+                    const group_codes<F> codes(p, b, i % (F::block / 32));
+                    codes.add(p, first + i, sum);
+                }
+            __syncwarp();
+            fetch(now, blocks, piece + 2, p.row_bytes);
+        }
+        const float all = sum_of_warp(sum);
+        if (lane == 0)
+            store(p.out, p.dtype, row, all);
+    }
+};
 
 template <typename F> struct one_row {
     static __device__ __forceinline__ void run(const quant_params &p) { product<F, 1>(p); }
@@ -174,6 +277,12 @@ extern "C" __global__ void __launch_bounds__(QUANT_THREADS)
     product_one(const __grid_constant__ quant_params p)
 {
     by_format<one_row>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(QUANT_THREADS)
+    product_staged(const __grid_constant__ quant_params p)
+{
+    by_format<staged_row>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(QUANT_THREADS)

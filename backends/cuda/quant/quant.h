@@ -7,6 +7,9 @@
 enum {
     QUANT_THREADS = 256, /* of a block */
     QUANT_WARPS = QUANT_THREADS / 32,
+    QUANT_PIECE =
+        64, /* groups of 32 elements of a row of blocks in shared memory at a time; a multiple of 16
+                         bytes in each format */
     QUANT_TILE = 4 /* rows of a that one pass over b serves where there is more than one */
 };
 

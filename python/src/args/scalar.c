@@ -49,7 +49,7 @@ int py_numpy_scalar(PyObject *o, PyObject **value)
     *value = NULL;
     if (!is_numpy(o, "generic"))
         return 0;
-    PyObject *v = py_has_bfloat16(o) ? PyNumber_Float(o) : PyObject_CallMethod(o, "item", NULL);
+    PyObject *v = py_opaque_dtype(o) ? PyNumber_Float(o) : PyObject_CallMethod(o, "item", NULL);
     if (!v)
         return -1;
     /* numpy.longdouble is its own item, and dates, texts and records are no numbers */

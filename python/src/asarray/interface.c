@@ -47,7 +47,7 @@ static long read_size(PyObject *typestr, const char **text, char **end)
     return (!**end || **end == '[') && nbytes > 0 ? nbytes : 0;
 }
 
-/* Reads the dtype and the byte order. '<V2' is bfloat16 where the object's dtype has that name. */
+/* Reads the dtype and the byte order. '<V2' is bfloat16, '|V1' or '<f1' an 8-bit format, where the object's dtype has its name. */
 static int read_typestr(PyObject *o, PyObject *typestr, py_host_memory *m)
 {
     const char *t;
@@ -57,8 +57,9 @@ static int read_typestr(PyObject *o, PyObject *typestr, py_host_memory *m)
         return bad("typestr is text such as '<f4'", typestr);
     m->swapped = nbytes > 1 && py_is_swapped(t[0]);
     m->dtype = *end ? 0 : py_dtype_of_kind(t[1], nbytes);
-    if (!m->dtype && t[1] == 'V' && nbytes == 2 && py_has_bfloat16(o))
-        m->dtype = ND_BF16;
+    const nd_dtype opaque = m->dtype ? 0 : py_opaque_dtype(o);
+    if (opaque && (long)nd_dtype_size(opaque) == nbytes)
+        m->dtype = opaque;
     if (m->dtype)
         return 0;
     PyErr_Format(PyExc_TypeError, "no dtype for elements of type '%s'", t);

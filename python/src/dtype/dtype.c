@@ -121,16 +121,19 @@ PyObject *py_from_dtypes(py_state *st, uint64_t mask)
     return list;
 }
 
-bool py_has_bfloat16(PyObject *o)
+nd_dtype py_opaque_dtype(PyObject *o)
 {
     PyObject *dtype = PyObject_GetAttrString(o, "dtype");
     PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
-    bool has =
-        name && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "bfloat16") == 0;
+    nd_dtype found = 0;
+    for (nd_dtype d = 1; d < ND_DTYPE_END && name && PyUnicode_Check(name); d++)
+        if (!py_format_of_dtype(d) &&
+            PyUnicode_CompareWithASCIIString(name, nd_dtype_get(d)->standard) == 0)
+            found = d;
     PyErr_Clear();
     Py_XDECREF(dtype);
     Py_XDECREF(name);
-    return has;
+    return found;
 }
 
 /* bool, int, float and complex stand for the default dtypes. */

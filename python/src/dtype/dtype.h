@@ -17,9 +17,9 @@ nd_dtype py_dtype_known(const char *text);
 PyObject *py_from_dtype(py_state *st, nd_dtype dtype);
 /* Makes a list of the DTypes whose bits are set in the mask, as nd_device_info has them. */
 PyObject *py_from_dtypes(py_state *st, uint64_t mask);
-/* Whether o.dtype.name is "bfloat16", as with ml_dtypes, which NumPy knows no format for. Leaves no
- * exception. */
-bool py_has_bfloat16(PyObject *o);
+/* Finds the dtype that o.dtype.name names, as with ml_dtypes, of those that NumPy knows no format for
+ * (bfloat16 and the 8-bit ones); 0: it is none of them. Leaves no exception. */
+nd_dtype py_opaque_dtype(PyObject *o);
 
 /* ---- elements in memory, as others describe them (layout.c) ---- */
 /* Finds the dtype of a kind ('b' bool, 'i', 'u', 'f', 'c') and a size; 0: there is none. Those of
