@@ -44,9 +44,14 @@ template <class T> static inline T emulated_shuffle(T x, unsigned lane)
     emulated_next_exchange();
     return there;
 }
-#define __shfl_sync(mask, x, lane) emulated_shuffle(x, (unsigned)(lane))
-#define __shfl_xor_sync(mask, x, apart) \
-    emulated_shuffle(x, emulated_thread.x % 32 ^ (unsigned)(apart))
+template <class T> static inline T __shfl_sync(unsigned, T x, int lane)
+{
+    return emulated_shuffle(x, (unsigned)lane);
+}
+template <class T> static inline T __shfl_xor_sync(unsigned, T x, int apart)
+{
+    return emulated_shuffle(x, emulated_thread.x % 32 ^ (unsigned)apart);
+}
 
 template <class T> static inline T atomicMin(T *at, T x)
 {

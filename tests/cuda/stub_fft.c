@@ -12,9 +12,9 @@
 #pragma GCC visibility push(default)
 
 /* Kernels of other files: what a name's number is there, or -1; and the launch, 0 for success. */
-#define FAMILY(name)                                                                               \
-    int stub_##name##_kernel(const char *kernel);                                                  \
-    int stub_##name##_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,      \
+#define FAMILY(name)                                                                          \
+    int stub_##name##_kernel(const char *kernel);                                             \
+    int stub_##name##_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y, \
                              unsigned threads, unsigned shared);
 FAMILY(linalg)
 FAMILY(pool)

@@ -20,6 +20,7 @@
 
 #ifndef MM_STEPS
 #define MM_STEPS(kc) (kc)
+#define MM_PLAIN
 /* MM_SQUARE lanes, stride apart, of kc scalars side by side, to kc groups of lanes, width apart. */
 static inline void MM_FN(transpose)(const MM_T *src, int64_t stride, int64_t kc, MM_T *dst,
                                     int width)
@@ -163,7 +164,7 @@ static void MM_FN(block)(int64_t m, int64_t n, int64_t kc, const void *a, const 
         }
 }
 
-#if MM_PARTS == 1
+#if MM_PARTS == 1 && defined MM_PLAIN
 /* Operands as they lie. The last blocks begin early enough to be whole: what they share with those
  * before is computed twice, with the same bits. */
 static void MM_FN(plain)(int64_t m, int64_t n, int64_t kc, const void *a, int64_t a_row,
@@ -202,6 +203,7 @@ static void MM_FN(combine)(void *x_, int64_t n, const mm_scale *scale, const voi
 
 #undef MM_FN
 #undef MM_STEPS
+#undef MM_PLAIN
 #undef MM_V
 #undef MM_SET
 #undef MM_FMA

@@ -63,7 +63,7 @@ static void cut_batch(mm_plan *plan)
     plan->outer[plan->n_outer] = shares;
     for (int i = 0; i < OPERANDS; i++)
         plan->outer_stride[i][plan->n_outer] =
-            operand(plan, i)->batch * p->batch * operand(plan, i)->size;
+            mm_operand(plan, i)->batch * p->batch * mm_operand(plan, i)->size;
     plan->n_outer++;
 }
 

@@ -391,8 +391,9 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     if (cuda_topk_fits(call))
         return cuda_topk_run(r.k, r.k->function[TOPK], s, call, &r.params);
     if (r.plan.kind == PLAN_SMALL)
-        return fits_rows(call, &r.plan) && r.params.rows.size < INT32_MAX ? run_rows(&r)
-                                                                          : run_small(&r, r.k->function[SMALL]);
+        return fits_rows(call, &r.plan) && r.params.rows.size < INT32_MAX
+                   ? run_rows(&r)
+                   : run_small(&r, r.k->function[SMALL]);
     if ((status = plan_temp(&r.plan, r.k)) != NDP_OK)
         return status;
     for (int64_t row = 0; row < r.plan.rows && status == NDP_OK; row += r.plan.rows_at_once) {
