@@ -51,9 +51,14 @@ static nd_status one(const char *path, const char *name, nd_array **out)
     return status;
 }
 
-/* Every dtype in three shapes, stored and deflated. */
+/* Every dtype in three shapes, stored and deflated; those that NumPy has no name for are opaque in
+ * the file (V1, V2), so the reader is told which they are. */
 static void round_trips(void)
 {
+    static const char kinds[ND_DTYPE_END] = {
+#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [id] = numpy,
+#include <ndock/dtype.def>
+    };
     static const int64_t shapes[][2] = {{0, 0}, {4, 5}, {0, 3}};
     static const int ndims[] = {0, 2, 2};
     const char *path = io_path("all.npz");
@@ -76,7 +81,7 @@ static void round_trips(void)
             unsigned char want[4096];
             nd_dtype d = nd_dtype_of(named[i].array);
             io_fill(d, want, sizeof want);
-            nd_status status = nd_npz_load_as(f, names[i], d == ND_BF16 ? d : 0, NULL, &a);
+            nd_status status = nd_npz_load_as(f, names[i], kinds[d] == 'V' ? d : 0, NULL, &a);
             same += status == ND_OK && strcmp(nd_npz_name(f, i), names[i]) == 0 &&
                     io_is(a, d, ndims[i % 3], shapes[i % 3], want);
             nd_release(a);
