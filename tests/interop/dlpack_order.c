@@ -171,9 +171,9 @@ static void i20_types(void)
     static const struct {
         uint8_t code, bits;
         const char *name;
-    } types[] = {{7, 8, "float8_e3m4"},  {8, 8, "float8_e4m3"},     {10, 8, "float8_e4m3fn"},
-                 {12, 8, "float8_e5m2"}, {14, 8, "float8_e8m0fnu"}, {17, 4, "float4_e2m1fn"},
-                 {3, 64, "handle"},      {200, 8, "unknown"}};
+    } types[] = {{7, 8, "float8_e3m4"},      {8, 8, "float8_e4m3"},     {11, 8, "float8_e4m3fnuz"},
+                 {13, 8, "float8_e5m2fnuz"}, {14, 8, "float8_e8m0fnu"}, {17, 4, "float4_e2m1fn"},
+                 {3, 64, "handle"},          {200, 8, "unknown"}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         nd_dl_managed m = {.version = {1, 0},
                            .tensor = {.data = x,
@@ -184,6 +184,22 @@ static void i20_types(void)
         nd_array *a = NULL;
         is_int(nd_dlpack_import(&m, NULL, &a), ND_ERR_DTYPE, "I20: no dtype of ours");
         has_text(nd_last_error()->message, types[i].name, "I20: but it is named");
+    }
+    static const struct {
+        uint8_t code;
+        nd_dtype dtype;
+    } ours[] = {{10, ND_F8_E4M3}, {12, ND_F8_E5M2}}; /* kDLFloat8_e4m3fn, kDLFloat8_e5m2 */
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+        nd_dl_managed m = {.version = {1, 0},
+                           .tensor = {.data = x,
+                                      .device = {ND_DL_CPU, 0},
+                                      .ndim = 1,
+                                      .dtype = {ours[i].code, 8, 1},
+                                      .shape = shape}};
+        nd_array *a = NULL;
+        DO(nd_dlpack_import(&m, NULL, &a));
+        ok(a && nd_dtype_of(a) == ours[i].dtype, "I20: an 8-bit float of ours");
+        nd_release(a);
     }
     nd_dl_managed pinned = {.version = {1, 0},
                             .tensor = {.data = x,

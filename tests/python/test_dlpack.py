@@ -123,7 +123,8 @@ def test_I19_read_only():
 
 
 @cases(("bool", 6, 8), ("int8", 0, 8), ("uint16", 1, 16), ("int64", 0, 64), ("float16", 2, 16), ("bfloat16", 4, 16),
-       ("float64", 2, 64), ("complex64", 5, 64), ("complex128", 5, 128))
+       ("float64", 2, 64), ("complex64", 5, 64), ("complex128", 5, 128), ("float8_e4m3fn", 10, 8),
+       ("float8_e5m2", 12, 8))
 def test_I20_dtype_codes(name, code, bits):
     x = nd.zeros(3, dtype=getattr(nd, name), device="cpu")
     capsule = x.__dlpack__(max_version=(1, 0))
@@ -132,7 +133,8 @@ def test_I20_dtype_codes(name, code, bits):
     assert nd.from_dlpack(x).dtype == x.dtype
 
 
-@cases((7, 8, "float8_e3m4"), (10, 8, "float8_e4m3fn"), (14, 8, "float8_e8m0fnu"), (17, 4, "float4_e2m1fn"), (3, 64, "handle"))
+@cases((7, 8, "float8_e3m4"), (8, 8, "float8_e4m3"), (11, 8, "float8_e4m3fnuz"), (13, 8, "float8_e5m2fnuz"),
+       (14, 8, "float8_e8m0fnu"), (17, 4, "float4_e2m1fn"), (3, 64, "handle"))
 def test_I20_other_dtypes_are_named(code, bits, name):
     p = Producer(code=code, bits=bits)
     with raises(TypeError, name):
