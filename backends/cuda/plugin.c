@@ -69,14 +69,9 @@ static const void *group(ndp_dev *dev, const char *id)
  * still run. */
 static void close_device(ndp_dev *dev)
 {
-    static const cuda_closer closers[] = {cuda_rings_close,
-                                          cuda_pool_close,
-                                          cuda_blaslt_close,
-                                          cuda_solver_close,
-                                          cuda_cufft_close,
-                                          cuda_cudnn_close,
-                                          cuda_modules_unload,
-                                          NULL};
+    static const cuda_closer closers[] = {
+        cuda_rings_close, cuda_pool_close,  cuda_blaslt_close,   cuda_solver_close,
+        cuda_cufft_close, cuda_cudnn_close, cuda_modules_unload, NULL};
     cuda_close(dev, closers);
 }
 

@@ -76,7 +76,7 @@ struct nd_piece {
     nd_gates *gates;        /* what its next user has to wait for */
     nd_piece *chain;        /* in one list at a time */
     uint64_t born;          /* the bin's count of searches when it was freed, which tells its age */
-    uint32_t nodes; /* FREE: how many nodes a capture had when it was freed there, else 0 */
+    uint32_t nodes;         /* FREE: how many nodes a capture had when it was freed there, else 0 */
     int32_t state;
     int32_t events; /* PENDING: its records in stream queues */
     bool oversize;  /* LIVE: counted as oversize */
