@@ -80,11 +80,15 @@ static nd_status operand(const nd_fusing *run, const char *name, int32_t node, i
     return ND_OK;
 }
 
+/* What is computed in f32 for a stored dtype is rounded to it afterwards. */
 static nd_status lower_apply(const nd_fusing *run, const nd_expr_node *n, const nd_fuse_value *v,
                              nd_fuse_program *p, int32_t *out)
 {
-    ndp_instruction k = {
-        .op = n->op, .dtype = v->dtype, .compute = v->compute, .arg = {-1, -1, -1}};
+    const bool rounds = nd__kind(v->dtype) == ND_KIND_STORED && v->compute == ND_F32;
+    ndp_instruction k = {.op = n->op,
+                         .dtype = rounds ? ND_F32 : v->dtype,
+                         .compute = v->compute,
+                         .arg = {-1, -1, -1}};
     for (int32_t i = 0; i < n->n; i++) {
         nd_dtype wanted = n->op == ND_OP_where && i == 0 ? ND_BOOL : v->compute;
         ND_RETURN_IF(operand(run, nd__ops[n->op].name, n->arg[i], i, wanted, p, &k.arg[i]));
@@ -93,7 +97,7 @@ static nd_status lower_apply(const nd_fusing *run, const nd_expr_node *n, const 
             return ND_OK;
         }
     }
-    *out = instruction_of(&k, p);
+    *out = converted(instruction_of(&k, p), k.dtype, v->dtype, p);
     return ND_OK;
 }
 

@@ -96,8 +96,11 @@ static nd_status type_apply(nd_fusing *run, const nd_expr_node *n, nd_fuse_value
         ND_RETURN_IF(nd__check_castable(info->name, common, n->dtype));
         common = n->dtype;
     }
-    ND_RETURN_IF(nd__op_domain(info, common, &v->compute));
+    const bool rounds = nd__op_rounds(info, common);
+    ND_RETURN_IF(nd__op_domain(info, rounds ? ND_F32 : common, &v->compute));
     v->dtype = nd__op_result(info, v->compute);
+    if (rounds && v->dtype == ND_F32)
+        v->dtype = common;
     if (n->op == ND_OP_where && first &&
         !(nd__kind(first) & (ND_KIND_BOOL | ND_KIND_INT | ND_KIND_UINT)))
         return nd__fail(ND_ERR_DTYPE, info->name, 0,

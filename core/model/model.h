@@ -48,6 +48,8 @@ nd_status nd__scalar_to(const char *op, nd_scalar s, nd_dtype dtype, int32_t arg
 /* dtype as an op computes it: in the op's domain, or the default float; ND_ERR_DTYPE else. */
 nd_status nd__op_domain(const nd_op_info *op, nd_dtype in, nd_dtype *compute);
 nd_dtype nd__op_result(const nd_op_info *op, nd_dtype compute);
+/* Whether it computes operands of that stored dtype in f32; a result in f32 is then rounded to it. */
+bool nd__op_rounds(const nd_op_info *op, nd_dtype common);
 /* scalar.c: one element as bytes. element has room for 16 bytes. */
 void nd__scalar_store(const ndp_scalar *s, void *element);
 nd_scalar nd__scalar_load(nd_dtype dtype, const void *element);

@@ -235,6 +235,12 @@ nd_status nd__op_domain(const nd_op_info *op, nd_dtype in, nd_dtype *compute)
                     nd_dtype_name(in), domain_text(op, kinds, sizeof kinds));
 }
 
+bool nd__op_rounds(const nd_op_info *op, nd_dtype common)
+{
+    return nd__kind(common) == ND_KIND_STORED && op->domain & ND_KIND_FLOAT &&
+           !(op->domain & ND_KIND_STORED);
+}
+
 nd_dtype nd__op_result(const nd_op_info *op, nd_dtype compute)
 {
     switch (op->result) {

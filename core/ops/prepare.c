@@ -56,8 +56,7 @@ nd_status nd__choose_dtypes(nd_operation *of, nd_dtype common, nd_dtype wanted)
         ND_RETURN_IF(nd__check_castable(of->name, common, wanted));
         common = wanted;
     }
-    const bool rounds = nd__kind(common) == ND_KIND_STORED && of->info->domain & ND_KIND_FLOAT &&
-                        !(of->info->domain & ND_KIND_STORED);
+    const bool rounds = nd__op_rounds(of->info, common);
     ND_RETURN_IF(nd__op_domain(of->info, rounds ? ND_F32 : common, &of->compute));
     of->result = nd__op_result(of->info, of->compute);
     of->stored = rounds && of->result == ND_F32 ? common : 0;
