@@ -120,7 +120,8 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned bx, unsigned by, unsigned
                                 unsigned ty, unsigned tz, unsigned shared, CUstream s, void **args,
                                 void **extra)
 {
-    const int kind = (int)(uintptr_t)(void *)f - 1;
+    const uintptr_t number = (uintptr_t)(void *)f; /* or an address, of what does nothing */
+    const int kind = number < (FAMILIES + 1) * PLACES ? (int)number - 1 : -1;
     (void)bz, (void)ty, (void)tz, (void)s, (void)extra;
     if (!getenv("STUB_CUDA_WORKS"))
         return CUDA_ERROR_UNKNOWN;
