@@ -13,7 +13,7 @@ nd_status nd__npy_opaque(const char *op, const char *path, nd_dtype dtype, nd__n
     if (!dtype)
         return nd__fail(ND_ERR_DTYPE, op, 0,
                         "%s: opaque elements of %d bytes (dtype V%d); nd_npy_load_as reads them as "
-                        "a dtype of that size, V2 as bf16",
+                        "a dtype of that size, V2 as bf16, V1 as an 8-bit float",
                         path, h->opaque, h->opaque);
     if (nd_dtype_size(dtype) != (size_t)h->opaque)
         return nd__fail(ND_ERR_DTYPE, op, 1,

@@ -16,7 +16,7 @@ typedef struct {
 } nd_save_opts;
 
 /* NumPy's format, versions 1.0 to 3.0; Fortran order becomes strides, other byte orders are
- * swapped. bf16 is written as V2, and V2 is read as bf16 only by nd_npy_load_as. */
+ * swapped. bf16 is written as V2, 8-bit floats as V1; nd_npy_load_as alone reads them as such. */
 ND_API ND_MUST_USE nd_status nd_npy_load(const char *path, nd_device *device, nd_array **out);
 ND_API ND_MUST_USE nd_status nd_npy_load_as(const char *path, nd_dtype opaque, nd_device *device,
                                             nd_array **out);
