@@ -76,10 +76,13 @@ static void expect_norm(nd_op op, const long double *g, const long double *x, in
 /* Over the last axis, or the last few together. */
 static void norm_grad_case(nd_op op, nd_dtype dtype)
 {
-    view_wish wish = {.tame = true, .least_ndim = 1, .no_empty = random_below(4) != 0};
+    view_wish wish = any_view;
     mirror g = {0}, x = {0}, w = {0};
     nd_array *y = NULL, *r = NULL;
     const bool soft = op == ND_OP_softmax_grad || op == ND_OP_log_softmax_grad;
+    wish.tame = true;
+    wish.least_ndim = 1;
+    wish.no_empty = random_below(4) != 0;
     bool made = mirror_random(&x, dtype, &wish) && mirror_shaped(&g, dtype, x.ndim, x.shape, &tame);
     const int naxes = made && random_below(2) ? 1 + (int)random_below(x.ndim) : 1;
     const int64_t *last = x.shape + x.ndim - naxes;
@@ -258,7 +261,9 @@ static void dropout_case(nd_op op, nd_dtype dtype)
     const double p = (double)random_below(9) / 10;
     mirror x = {0};
     nd_array *r = NULL;
-    if (mirror_random(&x, dtype, &tame) && good(nd_dropout(x.array, p, &key, &r), "dropout")) {
+    view_wish wish = any_view;
+    wish.tame = true;
+    if (mirror_random(&x, dtype, &wish) && good(nd_dropout(x.array, p, &key, &r), "dropout")) {
         char *data = fetch(r);
         for (int64_t i = 0; data && i < x.size && !failing(); i++) {
             const uint64_t low = key.counter[0] + (uint64_t)(i / 4),
