@@ -4,6 +4,8 @@ import numpy as np
 
 import ndock as nd
 
+nd.set_default_device("cpu")
+
 comm = nd.comm.world("cpu")
 assert nd.comm.world("cpu") is comm and nd.comm.launched()[:2] == (comm.rank, comm.size)
 

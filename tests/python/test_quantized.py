@@ -57,7 +57,7 @@ def test_round_trip(name, device):
         assert q.shape == x.shape and q.format == name and str(q.device) == str(nd.Device(device))
         y = np.asarray(nd.dequantize(q).to_device("cpu"))
         assert np.abs(y - x).max() <= np.abs(x).max() * STEP[name]
-        assert np.array_equal(np.asarray(nd.quantize(nd.asarray(x), name).blocks), np.asarray(q.blocks.to_device("cpu")))
+        assert np.array_equal(np.asarray(nd.quantize(nd.asarray(x, device="cpu"), name).blocks), np.asarray(q.blocks.to_device("cpu")))
         for narrow in (nd.float16, nd.bfloat16, nd.float64):
             z = nd.dequantize(q, dtype=narrow)
             assert z.dtype == narrow and nd.all(z == nd.dequantize(q).astype(narrow))
