@@ -232,6 +232,69 @@ static nd_status dropout(nd_array **out)
     return nd_dropout(a, 0.5, &key, out);
 }
 
+static nd_status images(const nd_array *of, nd_array **out)
+{
+    return nd_reshape(of, 4, (const int64_t[]){3, 4, 5, 5}, out);
+}
+static nd_status conv(nd_array **out)
+{
+    const nd_conv_opts opts = {.size = sizeof opts, .padding_mode = ND_PADDING_SAME};
+    nd_array *x = NULL, *weight = NULL;
+    nd_status status = images(a, &x);
+    if (status == ND_OK)
+        status = images(b, &weight);
+    if (status == ND_OK)
+        status = nd_conv(x, weight, NULL, &opts, out);
+    nd_release(x);
+    nd_release(weight);
+    return status;
+}
+static nd_status pool(nd_array **out)
+{
+    const nd_pooling_opts opts = {
+        .size = sizeof opts, .rank = 2, .kernel = (const int64_t[]){2, 2}};
+    nd_array *x = NULL;
+    nd_status status = images(a, &x);
+    if (status == ND_OK)
+        status = nd_max_pool(x, &opts, out, NULL);
+    nd_release(x);
+    return status;
+}
+static nd_status resample(nd_array **out)
+{
+    const nd_upsample_opts opts = {
+        .size = sizeof opts, .method = ND_UPSAMPLE_LINEAR, .extents = (const int64_t[]){7, 4}};
+    nd_array *x = NULL;
+    nd_status status = images(a, &x);
+    if (status == ND_OK)
+        status = nd_upsample(x, &opts, out);
+    nd_release(x);
+    return status;
+}
+static nd_status unfold(nd_array **out)
+{
+    const nd_unfold_opts opts = {.size = sizeof opts, .rank = 2, .kernel = (const int64_t[]){3, 3}};
+    nd_array *x = NULL;
+    nd_status status = images(a, &x);
+    if (status == ND_OK)
+        status = nd_unfold(x, &opts, out);
+    nd_release(x);
+    return status;
+}
+static nd_status dequantize(nd_array **out)
+{
+    nd_array *blocks = NULL;
+    nd_qarray *q = NULL;
+    nd_status status = nd_full(gpu, ND_U8, 2, (const int64_t[]){2, 34}, nd_int(60), &blocks);
+    if (status == ND_OK)
+        status = nd_qarray_wrap(blocks, nd_quant_find("q8_0"), &q);
+    if (status == ND_OK)
+        status = nd_dequantize(q, ND_F32, out);
+    nd_qarray_release(q);
+    nd_release(blocks);
+    return status;
+}
+
 static const struct {
     int32_t op_class;
     const char *name;
@@ -265,7 +328,12 @@ static const struct {
             {ND_CLASS_ENTROPY, "cross_entropy", entropy},
             {ND_CLASS_ATTENTION, "attention", attention},
             {ND_CLASS_ROPE, "rope", rope},
-            {ND_CLASS_DROPOUT, "dropout", dropout}};
+            {ND_CLASS_DROPOUT, "dropout", dropout},
+            {ND_CLASS_CONV, "conv", conv},
+            {ND_CLASS_POOL, "max_pool", pool},
+            {ND_CLASS_RESAMPLE, "upsample", resample},
+            {ND_CLASS_UNFOLD, "unfold", unfold},
+            {ND_CLASS_QUANT, "dequantize", dequantize}};
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 /* ---- operands ---- */
