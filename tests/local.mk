@@ -20,7 +20,7 @@ AM_TESTS_ENVIRONMENT = . '$(abs_top_srcdir)/%reldir%/environment.sh'; \
   NDOCK_KERNEL_CACHE_DIR='$(abs_top_builddir)/%reldir%/kernels'; CC='$(CC)'; CFLAGS='$(AM_CFLAGS) $(CFLAGS)'; \
   LDFLAGS='$(LDFLAGS)'; PYTHON='$(PYTHON)'; \
   export NDOCK_PLUGIN_PATH NDOCK_PLUGIN_DIR NDOCK_KERNEL_CACHE_DIR CC CFLAGS LDFLAGS PYTHON;
-EXTRA_DIST += %reldir%/environment.sh
+EXTRA_DIST += %reldir%/fashion_cut.sh %reldir%/environment.sh
 # What the plug-ins compiled for tests: NDOCK_KERNEL_CACHE_DIR.
 mostlyclean-local:
 	-rm -rf %reldir%/kernels
