@@ -225,9 +225,10 @@ class graph(_Guard):
     captures what is computed in it; `as` gives the Graph.
 
     g: the Graph to capture into, None for a new one. stream: a Stream of the device, which is current in the block; None
-    for a new one. The other parameters are those of Graph.capture_begin. Work that went before is waited for. An
-    exception in the block ends the capture, leaves nothing of it, and goes on. What would wait for the stream or read an
-    array in the block is a RuntimeError: run the work once before, outside.
+    for a new one. The other parameters are those of Graph.capture_begin. The block's stream waits for the work before
+    it, and what comes after it for what ran in the block, at breaks and conditions. An exception in the block ends the
+    capture, leaves nothing of it, and goes on. What would wait for the stream or read an array in the block is a
+    RuntimeError: run the work once before, outside.
 
     >>> x = nd.arange(3, dtype=nd.float32)
     >>> with nd.graph() as g:
@@ -266,6 +267,7 @@ class graph(_Guard):
                 self.graph.capture_abort()
         finally:
             self._used.__exit__()
+        Stream.current(self._used.device).wait_stream(self._used)
 
 
 def _arrays_in(value: Any, found: list[Array]) -> Any:

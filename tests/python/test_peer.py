@@ -12,9 +12,10 @@ def test_devices():
 
 
 def test_arrays():
-    assert nd.peer.is_alive(nd.ones(2))
+    x = nd.ones(2, device="cpu")
+    assert nd.peer.is_alive(x)
     with raises(RuntimeError, "cannot be named"):
-        nd.peer.export(nd.ones(2))
+        nd.peer.export(x)
     with raises(TypeError, "export"):
         nd.peer.export(3)
 
