@@ -51,7 +51,7 @@ cuda_kernel_sources = \
   %reldir%/sort/cub.cu %reldir%/sort/order.cu %reldir%/sort/sort.cu
 cuda_kernel_headers = \
   %reldir%/conv/conv.cuh %reldir%/conv/conv.h \
-  %reldir%/copy/cast.h %reldir%/copy/convert.cuh %reldir%/copy/iota.h %reldir%/copy/move.h \
+  %reldir%/copy/cast.h %reldir%/copy/convert.cuh %reldir%/copy/convert_f8.cuh %reldir%/copy/iota.h %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.h \
   %reldir%/fft/fft.h \
   %reldir%/index/gather.h %reldir%/index/histogram.h %reldir%/index/scatter.h %reldir%/index/search.h %reldir%/index/select.h \
