@@ -292,7 +292,8 @@ void nd__decimal_shortest(double x, nd_float_format format, uint64_t *digits, in
     /* Any decimal number of `fewest` digits survives the format, where it has all its digits; any
      * number of the format `most` digits: IEEE 754-2008, 5.12.2. */
     const bool subnormal = x < ldexp(1, 1 - format.bias);
-    const int fewest = subnormal ? 1 : (int)floor((format.digits - 1) * 0.30102999566398120);
+    const int sure = (int)floor((format.digits - 1) * 0.30102999566398120);
+    const int fewest = subnormal || sure < 1 ? 1 : sure; /* 8-bit floats are sure of none */
     const int most = 1 + (int)ceil(format.digits * 0.30102999566398120);
     int e;
     const bool uneven = frexp(x, &e) == 0.5; /* twice as far to the next number as to the last */

@@ -129,9 +129,30 @@ static void halfway(void)
     is_int(wrong, 0, "integers halfway between two doubles go to the even one");
 }
 
+/* Every value of a format whose numbers are sure of no decimal digit: three bits, as float8_e5m2. */
+static void narrow(void)
+{
+    static const nd_float_format f8 = {3, 15, 0, 0};
+    int wrong = 0;
+    for (int e = -14; e < 15; e++)
+        for (int m = 4; m < 8; m++) {
+            const double x = ldexp(m, e - 2);
+            uint64_t v;
+            int exponent;
+            char text[32];
+            nd__decimal_shortest(x, f8, &v, &exponent);
+            snprintf(text, sizeof text, "%llue%d", (unsigned long long)v, exponent);
+            wrong += v >= 1000 || fabs(strtod(text, NULL) - x) >= ldexp(1, e - 3);
+        }
+    is_int(wrong, 0, "numbers of three bits have at most three digits, next to which no other is");
+}
+
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {
-        {"digits", digits}, {"shortest", shortest}, {"values", values}, {"halfway", halfway}};
+    static const tap_case cases[] = {{"digits", digits},
+                                     {"shortest", shortest},
+                                     {"values", values},
+                                     {"halfway", halfway},
+                                     {"narrow", narrow}};
     return tap_main(argc, argv, cases, sizeof cases / sizeof cases[0]);
 }
