@@ -59,7 +59,7 @@ static const int64_t *spatial(const convolving *p, int ndim, const int64_t *shap
 static nd_status check_ranks(convolving *p, const nd_array *image, int32_t place, int weight_ndim)
 {
     char text[ND_SHAPE_TEXT];
-    p->rank = weight_ndim - 2;
+    p->rank = weight_ndim < 0 ? 0 : weight_ndim - 2; /* a rank is the caller's, in gradients */
     if (p->rank < 1 || p->rank > ND_WINDOW_AXES)
         return nd__fail(ND_ERR_SHAPE, p->of.name, 1,
                         "the weight has rank %d; it must be (o, c, k...) with one to three "

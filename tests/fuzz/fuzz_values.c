@@ -32,8 +32,9 @@ static int64_t wild_count(void)
 
 static bool is_count(const nd_call *c, const char *name)
 {
-    static const char *const names[] = {"n",      "nq",       "ndim", "naxes",   "nreps", "count",
-                                        "nbytes", "max_size", "room", "n_pairs", NULL};
+    static const char *const names[] = {"n",      "nq",     "ndim",     "naxes", "nreps",
+                                        "count",  "nbytes", "max_size", "room",  "n_pairs",
+                                        "n_args", "n_out",  NULL};
     return among(names, name) || strcmp(c->name, "nd_block_matrix") == 0 ||
            strstr(c->name, "memory_cap") || ends(c->name, "_cap_set");
 }
@@ -129,6 +130,7 @@ static bool counts_something_short(const nd_call *c)
     static const char *const lists[] = {"const nd_arg *",
                                         "const nd_index *",
                                         "nd_stream *const *",
+                                        "nd_graph *const *",
                                         "const nd_named_array *",
                                         "const nd_gguf_item *",
                                         "const nd_warmup_item *",
@@ -137,7 +139,8 @@ static bool counts_something_short(const nd_call *c)
                                         "const void *",
                                         "void *",
                                         NULL};
-    if (strcmp(c->name, "nd_block_matrix") == 0) /* rows*cols of them */
+    if (strcmp(c->name, "nd_block_matrix") == 0 /* rows*cols of them */ ||
+        starts(c->name, "nd_expr_run"))
         return true;
     for (int i = 0; i < c->n; i++)
         if (among(lists, c->argument[i].type) || strstr(c->argument[i].type, "nd_plugin_report") ||

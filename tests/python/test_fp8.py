@@ -89,6 +89,12 @@ def test_ml_dtypes(name):
 
 
 @cases(*FORMATS)
+def test_nonzero(name):
+    x = nd.asarray([0.0, -0.0, 1.0, -2.0, 0.0], dtype=name, device="cpu")
+    assert nd.nonzero(x)[0].tolist() == [2, 3]
+
+
+@cases(*FORMATS)
 def test_dlpack(name):
     x = nd.asarray([1.5, -2.0], dtype=name, device="cpu")
     assert nd.from_dlpack(x).dtype == x.dtype

@@ -17,6 +17,7 @@ typedef struct SELECTED {
 /* Floating elements are nonzero when a bit other than the sign is set: NaN is, -0 is not. */
 #define ANY(x) ((x) != 0)
 #define ANY_F16(x) (((x)&0x7fffu) != 0)
+#define ANY_F8(x) (((x)&0x7fu) != 0)
 #define ANY_F32(x) (((x)&0x7fffffffu) != 0)
 #define ANY_F64(x) (((x)&INT64_MAX) != 0)
 #define ANY_C64(x) (((x)&0x7fffffff7fffffffu) != 0)
@@ -51,6 +52,12 @@ typedef struct SELECTED {
 #define ACC uint64_t
 #define NONZERO ANY_C128
 #define MOVES 1
+#include "index/select_tmpl.h"
+#define TYPE(name) name##_f8
+#define T u8
+#define ACC uint8_t
+#define NONZERO ANY_F8
+#define MOVES 0
 #include "index/select_tmpl.h"
 #define TYPE(name) name##_f16
 #define T u16
@@ -90,11 +97,12 @@ typedef void compress_fn(const char *a, int64_t stride, const uint8_t *mask, int
         count_##kind, positions_##kind \
     }
 static const tester testers[NDP_DTYPE_END] = {
-    [NDP_BOOL] = TESTER(1),  [NDP_I8] = TESTER(1),     [NDP_U8] = TESTER(1),
-    [NDP_I16] = TESTER(2),   [NDP_U16] = TESTER(2),    [NDP_I32] = TESTER(4),
-    [NDP_U32] = TESTER(4),   [NDP_I64] = TESTER(8),    [NDP_U64] = TESTER(8),
-    [NDP_F16] = TESTER(f16), [NDP_BF16] = TESTER(f16), [NDP_F32] = TESTER(f32),
-    [NDP_F64] = TESTER(f64), [NDP_C64] = TESTER(c64),  [NDP_C128] = TESTER(16),
+    [NDP_BOOL] = TESTER(1),     [NDP_I8] = TESTER(1),       [NDP_U8] = TESTER(1),
+    [NDP_I16] = TESTER(2),      [NDP_U16] = TESTER(2),      [NDP_I32] = TESTER(4),
+    [NDP_U32] = TESTER(4),      [NDP_I64] = TESTER(8),      [NDP_U64] = TESTER(8),
+    [NDP_F16] = TESTER(f16),    [NDP_BF16] = TESTER(f16),   [NDP_F32] = TESTER(f32),
+    [NDP_F64] = TESTER(f64),    [NDP_C64] = TESTER(c64),    [NDP_C128] = TESTER(16),
+    [NDP_F8_E4M3] = TESTER(f8), [NDP_F8_E5M2] = TESTER(f8),
 };
 static compress_fn *const compresses[17] = {
     [1] = compress_1, [2] = compress_2, [4] = compress_4, [8] = compress_8, [16] = compress_16};
