@@ -8,8 +8,6 @@
 enum { LEAST = 21800 }; /* 2.18: ncclCommSplit, and configurations as nccl_config has them */
 
 nccl_functions cuda_nccl;
-static pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
-static int32_t library_state = NDP_ERR_NOT_READY; /* under the lock until it is anything else */
 
 #define INSTALL                                                                           \
     "install NVIDIA's package libnccl2, or put the folder of libnccl.so.2 (in PyTorch's " \
@@ -57,11 +55,9 @@ static int32_t open_library(void)
 
 int32_t cuda_nccl_open(void)
 {
-    pthread_mutex_lock(&library_lock);
-    if (library_state == NDP_ERR_NOT_READY && (library_state = open_library()) != NDP_OK)
-        library_state = NDP_ERR_UNSUPPORTED;
-    const int32_t status = library_state;
-    pthread_mutex_unlock(&library_lock);
+    static cuda_optional nccl =
+        CUDA_OPTIONAL(open_library, NDP_LOG_INFO, NULL); /* who asks says it */
+    const int32_t status = cuda_optional_open(&nccl);
     return status == NDP_OK
                ? NDP_OK
                : cuda_error(status, "NCCL (libnccl.so.2, 2.18 or later) cannot be used: " INSTALL);

@@ -24,8 +24,6 @@ static struct {
 #define CUDNN_FN(type, name, parameters) type(*name) parameters;
 #include "conv/cudnn.def"
 } fn;
-static pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
-static int32_t library_state = NDP_ERR_NOT_READY; /* under the lock until it is anything else */
 
 typedef struct plan plan;
 struct plan {
@@ -78,18 +76,10 @@ static int32_t open_library(void)
 
 static int is_there(void)
 {
-    pthread_mutex_lock(&library_lock);
-    if (library_state == NDP_ERR_NOT_READY) {
-        library_state = open_library() == NDP_OK ? NDP_OK : NDP_ERR_UNSUPPORTED;
-        if (library_state != NDP_OK)
-            cuda_host->log(cuda_host->ctx, NDP_LOG_INFO,
-                           "no cuDNN: convolutions of GPUs are computed by ndock's own kernels, "
-                           "which are slower; %s",
-                           INSTALL);
-    }
-    const int there = library_state == NDP_OK;
-    pthread_mutex_unlock(&library_lock);
-    return there;
+    static cuda_optional cudnn = CUDA_OPTIONAL(open_library, NDP_LOG_INFO,
+                                               "no cuDNN: convolutions of GPUs are computed by "
+                                               "ndock's own kernels, which are slower; " INSTALL);
+    return cuda_optional_open(&cudnn) == NDP_OK;
 }
 
 /* ---- keys ---- */

@@ -68,8 +68,9 @@ static int32_t open_library(void)
 
 int32_t cuda_cufft_open(void)
 {
-    static cuda_optional cufft = CUDA_OPTIONAL(
-        open_library, "no cuFFT, so Fourier transforms of GPUs are computed by the CPU; " INSTALL);
+    static cuda_optional cufft =
+        CUDA_OPTIONAL(open_library, NDP_LOG_WARN,
+                      "no cuFFT, so Fourier transforms of GPUs are computed by the CPU; " INSTALL);
     return cuda_optional_open(&cufft);
 }
 

@@ -19,16 +19,17 @@ extern const ndp_host *cuda_host; /* set by the entry */
  */
 int32_t cuda_open_library(const ndh_library *library, void *out);
 /* Libraries that are opened with the first call that wants them, by open(), and without which the
- * plug-in lacks something: what is said then, once. */
+ * plug-in lacks something: what is said then, once, at a level of the log; NULL: nothing. */
 typedef struct {
     pthread_mutex_t lock;
     int32_t status; /* NDP_ERR_NOT_READY before the first call */
     int32_t (*open)(void);
+    int32_t level; /* NDP_LOG_* */
     const char *without;
 } cuda_optional;
-#define CUDA_OPTIONAL(open, without)                                \
-    {                                                               \
-        PTHREAD_MUTEX_INITIALIZER, NDP_ERR_NOT_READY, open, without \
+#define CUDA_OPTIONAL(open, level, without)                                \
+    {                                                                      \
+        PTHREAD_MUTEX_INITIALIZER, NDP_ERR_NOT_READY, open, level, without \
     }
 /* NDP_ERR_UNSUPPORTED where they are not there. */
 int32_t cuda_optional_open(cuda_optional *);

@@ -18,8 +18,8 @@ int32_t cuda_optional_open(cuda_optional *o)
     pthread_mutex_lock(&o->lock);
     if (o->status == NDP_ERR_NOT_READY) {
         o->status = o->open() == NDP_OK ? NDP_OK : NDP_ERR_UNSUPPORTED;
-        if (o->status != NDP_OK)
-            cuda_host->log(cuda_host->ctx, NDP_LOG_WARN, "%s", o->without);
+        if (o->status != NDP_OK && o->without)
+            cuda_host->log(cuda_host->ctx, o->level, "%s", o->without);
     }
     const int32_t status = o->status;
     pthread_mutex_unlock(&o->lock);

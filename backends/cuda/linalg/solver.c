@@ -80,9 +80,10 @@ static int32_t open_both(void)
 
 int32_t cuda_solver_open(void)
 {
-    static cuda_optional libraries = CUDA_OPTIONAL(
-        open_both, "no cuSOLVER or cuBLAS, so linear algebra of GPUs is computed by the "
-                   "CPU; " INSTALL_SOLVER);
+    static cuda_optional libraries =
+        CUDA_OPTIONAL(open_both, NDP_LOG_WARN,
+                      "no cuSOLVER or cuBLAS, so linear algebra of GPUs is computed by the "
+                      "CPU; " INSTALL_SOLVER);
     return cuda_optional_open(&libraries);
 }
 
