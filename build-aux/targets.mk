@@ -13,13 +13,14 @@ check-tsan: ; $(AM_V_at)$(sanitizer_check) $@ thread $(SANITIZER_GOALS)
 sanitizer_check = MAKE='$(MAKE)' $(SHELL) $(srcdir)/build-aux/sanitizer-check.sh $(abs_srcdir)
 EXTRA_DIST += %reldir%/sanitizer-check.sh %reldir%/tsan.supp
 
-# The tests in which threads meet, for a slice of check-tsan (SANITIZER_GOALS=check-threads).
+# check-threads: the tests in which threads meet, for a slice of check-tsan (SANITIZER_GOALS=check-threads); check-sanitized: those that
+# say something under a sanitizer. Only their own programs are compiled, and what scripts call.
 check-threads: all
-	$(AM_V_at)$(MAKE) $(AM_MAKEFLAGS) check \
-	  TESTS="`$(SHELL) $(srcdir)/tests/threaded.sh $(srcdir) $$($(SHELL) $(srcdir)/tests/sanitized.sh $(TESTS)) | tr '\n' ' '`"
-# The tests that say something under a sanitizer.
+	$(AM_V_at)tests=`$(SHELL) $(srcdir)/tests/threaded.sh $(srcdir) $$($(SHELL) $(srcdir)/tests/sanitized.sh $(TESTS))`; $(check_some)
 check-sanitized: all
-	$(AM_V_at)$(MAKE) $(AM_MAKEFLAGS) check TESTS="`$(SHELL) $(srcdir)/tests/sanitized.sh $(TESTS) | tr '\n' ' '`"
+	$(AM_V_at)tests=`$(SHELL) $(srcdir)/tests/sanitized.sh $(TESTS)`; $(check_some)
+check_some = $(MAKE) $(AM_MAKEFLAGS) check TESTS="`echo $$tests`" \
+  check_PROGRAMS="`{ printf '%s\n' $$tests | grep '\.t$$'; printf '%s\n' $(check_PROGRAMS) | grep -v '\.t$$'; } | tr '\n' ' '`"
 EXTRA_DIST += tests/sanitized.sh
 
 # distcheck without the tests, where tests/fresh/fresh.sh --tarball runs those of the tarball on a bare machine: what is compiled,
