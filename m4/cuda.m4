@@ -4,7 +4,7 @@ dnl The CUDA plug-in: whether it is built, for which architectures, and one rule
 dnl ND_CUDA: NVCC, ND_CUDA_CPPFLAGS, ND_CUDA_GENCODE, ND_CUDA_ARCH_LIST, and the file that ND_CUDA_RULES names.
 AC_DEFUN([ND_CUDA],
 [AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [build the CUDA plug-in with the toolkit in DIR; default: where nvcc is found])], [], [with_cuda=auto])
-AC_ARG_WITH([cuda-arch], [AS_HELP_STRING([--with-cuda-arch=LIST], [compute capabilities to compile kernels for, such as "80 90" (the lowest as PTX too); default: those the toolkit knows of 75 80 86 89 90 100 120])])
+AC_ARG_WITH([cuda-arch], [AS_HELP_STRING([--with-cuda-arch=LIST], [compute capabilities to compile kernels for, such as "80 90" (the lowest as PTX too), or compute_90: PTX alone, in a third of the time; default: those the toolkit knows of 75 80 86 89 90 100 120])])
 AC_ARG_VAR([NVCC], [CUDA compiler])
 AS_CASE(["$with_cuda"],
   [no], [NVCC=],
@@ -35,9 +35,11 @@ AS_IF([test -n "$NVCC"], [
     [for nd_a in 75 80 86 89 90 100 120; do AS_CASE([" "`echo $nd_known`" "], [*" $nd_a "*], [with_cuda_arch="$with_cuda_arch $nd_a"]); done])
   nd_lowest=
   for nd_a in `echo $with_cuda_arch | tr , ' '`; do
+    dnl The driver compiles PTX when a kernel is first used.
+    AS_CASE([$nd_a], [compute_*], [nd_code=$nd_a nd_a=`echo $nd_a | sed 's/compute_//'`], [nd_code=sm_$nd_a])
     AS_CASE([" "`echo $nd_known`" "], [*" $nd_a "*], [], [AC_MSG_ERROR([--with-cuda-arch: $NVCC does not know $nd_a; it knows `echo $nd_known`])])
-    ND_CUDA_GENCODE="$ND_CUDA_GENCODE -gencode arch=compute_$nd_a,code=sm_$nd_a"
-    ND_CUDA_ARCH_LIST="$ND_CUDA_ARCH_LIST${ND_CUDA_ARCH_LIST:+ }sm_$nd_a"
+    AS_CASE([$nd_code], [sm_*], [ND_CUDA_GENCODE="$ND_CUDA_GENCODE -gencode arch=compute_$nd_a,code=$nd_code"])
+    ND_CUDA_ARCH_LIST="$ND_CUDA_ARCH_LIST${ND_CUDA_ARCH_LIST:+ }$nd_code"
     AS_IF([test -z "$nd_lowest" || test "$nd_a" -lt "$nd_lowest"], [nd_lowest=$nd_a])
   done
   ND_CUDA_GENCODE="$ND_CUDA_GENCODE -gencode arch=compute_$nd_lowest,code=compute_$nd_lowest"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # sanitized.sh TEST...: those of the tests that say something under a sanitizer. The others measure or provoke what the sanitizer
-# itself changes; each with its reason.
+# itself changes; each with its reason. A slice (NDOCK_TEST_SLICE=1) leaves out as well what others have run already.
 for test; do
   case $test in
     tests/unit/handles.t) ;;             # names callers by their frames, between which the sanitizer's functions lie

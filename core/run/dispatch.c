@@ -77,6 +77,23 @@ static bool all_dense(const nd_arg *args, int n, const nd_array *dst)
     return dst->flags & ND_FLAG_CONTIGUOUS;
 }
 
+/* The dtype in which operand i is computed: where's condition is a bool whatever its choices are. */
+static nd_dtype dtype_of(nd_op op, int i, nd_dtype compute)
+{
+    return op == ND_OP_where && i == 0 ? ND_BOOL : compute;
+}
+
+/* Whether each scalar fits: for arrays without elements that is all there is to do. */
+static nd_status check_scalars(nd_op op, nd_dtype compute, const nd_arg *args, int n)
+{
+    ndp_scalar scalar;
+    for (int i = 0; i < n; i++)
+        if (!args[i].array)
+            ND_RETURN_IF(nd__scalar_to(nd_op_get(op)->name, args[i].scalar,
+                                       dtype_of(op, i, compute), i, &scalar));
+    return ND_OK;
+}
+
 nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, int n,
                               const nd_array *dst)
 {
@@ -85,7 +102,7 @@ nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, in
     int64_t shape[ND_MAX_NDIM], stride[4][ND_MAX_NDIM];
     uint32_t n_scalar = 0;
     if (dst->size == 0)
-        return ND_OK;
+        return check_scalars(op, compute, args, n);
     const nd_op_form *form = nd__op_form(op, dst->storage->device);
     if (form)
         return nd__run_op_form(form, op, compute, args, n, dst);
@@ -112,9 +129,8 @@ nd_status nd__run_elementwise(nd_op op, nd_dtype compute, const nd_arg *args, in
             v[i + 1] = nd__view(args[i].array);
             continue;
         }
-        nd_dtype dtype = op == ND_OP_where && i == 0 ? ND_BOOL : compute;
-        ND_RETURN_IF(
-            nd__scalar_to(nd_op_get(op)->name, args[i].scalar, dtype, i, &scalars[n_scalar]));
+        ND_RETURN_IF(nd__scalar_to(nd_op_get(op)->name, args[i].scalar, dtype_of(op, i, compute), i,
+                                   &scalars[n_scalar]));
         v[i + 1] = nd__scalar_view(scalars, (int)n_scalar++, rank, shape);
     }
     for (int i = 0; i <= n; i++) {

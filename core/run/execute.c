@@ -290,9 +290,9 @@ nd_status nd__run_dense_scalar(nd_op op, const nd_array *a, nd_scalar s, int pla
     ndp_view v[3];
     ndp_call call;
     ndp_scalar scalar;
+    ND_RETURN_IF(nd__scalar_to(nd_op_get(op)->name, s, a->dtype, place, &scalar));
     if (dst->size == 0)
         return ND_OK;
-    ND_RETURN_IF(nd__scalar_to(nd_op_get(op)->name, s, a->dtype, place, &scalar));
     v[0] = flat_view(dst);
     v[2 - place] = flat_view(a);
     v[1 + place] = nd__scalar_view(&scalar, 0, 1, &dst->size);

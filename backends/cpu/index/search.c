@@ -51,7 +51,7 @@ static void begin(search_job *w, const ndp_call *call, int operands)
 {
     const ndp_view *sorted = &call->in[0], *values = &call->in[1];
     const ndp_view *both[2] = {values, &call->out[0]};
-    int64_t stride[CPU_WALK_OPERANDS];
+    int64_t stride[CPU_WALK_OPERANDS] = {0};
     w->of.n = sorted->shape[0];
     w->of.stride = sorted->stride[0];
     w->of.sorted = w->of.n > 0 ? cpu_ptr(sorted) : NULL;
