@@ -2,7 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # sanitized.sh TEST...: those of the tests that say something under a sanitizer. The others measure or provoke what the sanitizer
 # itself changes; each with its reason. A slice (NDOCK_TEST_SLICE=1) leaves out as well what others have run already.
+# What a slice leaves out (NDOCK_TEST_SLICE=1): defects that `ndock conform` must find, and the comparison of bits, whose kernels run
+# in tests/conform/conform.t; programs that train; and programs in Python about values, each of which costs seconds below a sanitizer
+# while what they call runs in tests/conform, tests/calls and under the fuzzers.
+repeated() {
+  [ -n "$NDOCK_TEST_SLICE" ] || return 1
+  case $1 in
+    tests/kit/* | tests/broken/* | tests/abi/run.sh | tests/conform/bits.sh | tests/change/* | tests/layers/*) ;;
+    tests/unit/jobs.sh | tests/unit/fashion.sh | tests/unit/manpages.sh | tests/unit/symbols.sh) ;;
+    tests/allocators/whole.sh | tests/python/test_kernel_cache.py | tests/python/test_paths.py) ;;
+    tests/python/test_calculus.py | tests/python/test_decompositions.py | tests/python/test_distributions.py | tests/python/test_docs.py) ;;
+    tests/python/test_einsum.py | tests/python/test_fft.py | tests/python/test_histogram.py | tests/python/test_idioms.py) ;;
+    tests/python/test_linalg*.py | tests/python/test_nn*.py | tests/python/test_needle*.py | tests/python/test_norms.py) ;;
+    tests/python/test_package.py | tests/python/test_quantile.py | tests/python/test_readme.py | tests/python/test_selection.py) ;;
+    tests/python/test_signal.py | tests/python/test_sorting.py | tests/python/test_special*.py | tests/python/test_stacking.py) ;;
+    tests/python/test_statistics.py) ;;
+    *) return 1 ;;
+  esac
+}
+
 for test; do
+  ! repeated "$test" || continue
   case $test in
     tests/unit/handles.t) ;;             # names callers by their frames, between which the sanitizer's functions lie
     tests/hook/check.t) ;;               # how much the heap grows is the sanitizer's
