@@ -78,6 +78,8 @@ static void make(void)
     add("ndock/plugin.h", plugin.data);
     add("ndock/op.def", "#undef ND_OP\n");
     add("stdint.h", stdint_text);
+    /* Of the walks by line, reductions in programs use this word. */
+    add("walk/lines.cuh", "#pragma once\n#define LINE_FN static __device__ __forceinline__\n");
     /* Long to compile, and seldom wanted. */
     add("ndock/scalar_special_tmpl.h",
         "#ifdef PROGRAM_SPECIAL\n#include \"program/special.h\"\n#endif\n");
