@@ -261,6 +261,7 @@ static int is_left_out(const char *name, const char *source)
     static const char *const only[][2] = {{"complex", "CUDA_DTYPE C"},
                                           {"special", "PROGRAM_SPECIAL"},
                                           {"math/half", "math/half.cuh"},
+                                          {"copy/convert", "copy/convert.cuh"},
                                           {"reduce/", "program/rows.cuh"},
                                           {"program/rows", "program/rows.cuh"}};
     for (size_t i = 0; i < sizeof only / sizeof *only; i++)

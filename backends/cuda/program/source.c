@@ -24,16 +24,18 @@ static int computes(int32_t dtype)
 static void add_formulas(cuda_text *t, const ndp_program *p)
 {
     uint64_t done = 0, kinds = 0;
-    int special = 0;
+    int special = 0, converts = 0;
     for (uint32_t i = 0; i < p->n_instruction; i++) {
         const ndp_instruction *k = &p->instruction[i];
+        converts |= k->op == NDP_OP_copy;
         if (k->op == NDP_OP_copy || cuda_source_is_reduction(k))
             continue;
         kinds |= (uint64_t)1 << k->compute;
         special |= cuda_program_is_special(ndp_op_name(k->op));
     }
-    cuda_text_add(t, "%s#include \"program/frame.cuh\"\n#include \"copy/convert.cuh\"\n%s",
+    cuda_text_add(t, "%s#include \"program/frame.cuh\"\n%s%s",
                   special ? "#define PROGRAM_SPECIAL\n" : "",
+                  converts ? "#include \"copy/convert.cuh\"\n" : "",
                   p->flags & NDP_PROGRAM_ROWS ? "#include \"program/rows.cuh\"\n" : "");
     /* In the namespace of none of the dtypes. */
     if (kinds >> NDP_F16)
