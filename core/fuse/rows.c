@@ -32,6 +32,7 @@ typedef struct {
     int n, ndim;
     ndp_view view[OPERANDS];
     int64_t shape[ND_MAX_NDIM + 1], stride[OPERANDS][ND_MAX_NDIM + 1];
+    int64_t of_rows[ND_MAX_NDIM + 1]; /* shape of what has one element for each row */
 } operands;
 
 static bool is_reduction(const nd_expr_node *n)
@@ -312,6 +313,15 @@ static bool merge_dims(const rows *r, operands *o)
     return true;
 }
 
+static void set_shape(const rows *r, operands *o, int i, int32_t node)
+{
+    const int64_t *shape = r->dropped[node] || r->kind[node] != FULL ? o->of_rows : o->shape;
+    o->view[i].ndim = o->ndim;
+    o->view[i].shape = shape;
+    o->view[i].stride = o->stride[i];
+    o->view[i].flags = nd__is_c_order(o->ndim, shape, o->stride[i]) ? NDP_VIEW_CONTIGUOUS : 0;
+}
+
 static bool set_views(const rows *r, operands *o)
 {
     const nd_fuse_program *p = &r->program;
@@ -322,13 +332,12 @@ static bool set_views(const rows *r, operands *o)
         set_strides(r, o, (int)(p->n_out + i), r->run->value[p->in[i]].array, r->dropped[p->in[i]]);
     if (!merge_dims(r, o))
         return false;
-    for (int i = 0; i < o->n; i++) {
-        o->view[i].ndim = o->ndim;
-        o->view[i].shape = o->shape;
-        o->view[i].stride = o->stride[i];
-        o->view[i].flags =
-            nd__is_c_order(o->ndim, o->shape, o->stride[i]) ? NDP_VIEW_CONTIGUOUS : 0;
-    }
+    memcpy(o->of_rows, o->shape, sizeof o->shape);
+    o->of_rows[o->ndim - 1] = 1;
+    for (uint32_t i = 0; i < p->n_out; i++)
+        set_shape(r, o, (int)i, p->root[i]);
+    for (uint32_t i = 0; i < p->n_in; i++)
+        set_shape(r, o, (int)(p->n_out + i), p->in[i]);
     return true;
 }
 

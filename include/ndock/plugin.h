@@ -512,7 +512,7 @@ typedef struct {
  * (sum, mean, prod, min, max, var, std of a floating dtype) make one value of a row; of var and std,
  * arg[1] is an f64 scalar, the correction. A value that is computed of such values, of inputs in
  * row_in and of scalars alone is one of the row, too. Operands that have one value for each row have
- * stride 0 along it. What is reduced and is an input of the call is dense. */
+ * extent 1 in the last dimension. What is reduced and is an input of the call is dense. */
 #define NDP_PROGRAM_ROWS 2u
 /* The rank of every call, from 1 on; 0: any. */
 #define NDP_PROGRAM_RANK(flags) ((flags) >> 8 & 255u)

@@ -25,9 +25,15 @@ typedef struct {
     _Alignas(64) char arena[CPU_PROGRAM_ARENA];
 } worker;
 
-static int64_t length_of(const ndp_view *v)
+/* Of a row: operands with one element for each row have extent 1. */
+static int64_t length_of(const ndp_call *call)
 {
-    return v->shape[v->ndim - 1];
+    int64_t length = 1;
+    for (uint32_t k = 0; k < call->n_in + call->n_out; k++) {
+        const ndp_view *v = k < call->n_in ? &call->in[k] : &call->out[k - call->n_in];
+        length = v->shape[v->ndim - 1] > length ? v->shape[v->ndim - 1] : length;
+    }
+    return length;
 }
 
 /* Whether the input is where it is read, if a block is one row. */
@@ -50,7 +56,7 @@ static int32_t count_buffers(const cpu_program *p, const ndp_call *call, int sin
 /* How many rows a block has, as many as there is room for; 0: not even one. */
 static int64_t rows_of_block(const cpu_program *p, const ndp_call *call, int32_t *own)
 {
-    const int64_t length = length_of(&call->out[0]), one = length * p->slot_bytes;
+    const int64_t length = length_of(call), one = length * p->slot_bytes;
     int64_t rows = (BLOCK_ELEMENTS + length - 1) / length;
     const int64_t most = CPU_PROGRAM_ARENA / one / count_buffers(p, call, 0, own);
     rows = rows < most ? rows : most;
@@ -60,7 +66,7 @@ static int64_t rows_of_block(const cpu_program *p, const ndp_call *call, int32_t
 
 int32_t cpu_program_rows_takes(ndp_dev *dev, const ndp_kernel *kernel, const ndp_call *call)
 {
-    const int64_t length = length_of(&call->out[0]);
+    const int64_t length = length_of(call);
     int32_t own[NDP_PROGRAM_MAX_IN];
     (void)dev;
     return length >= CPU_REDUCE_ROW_LEAST && length <= CPU_REDUCE_ROW_MOST &&
@@ -253,9 +259,11 @@ int32_t cpu_program_rows_run(const ndp_kernel *kernel, ndp_stream *stream, const
     plan p = {.program = (const cpu_program *)kernel,
               .call = call,
               .isa = CPU_ISA_PICK(elementwise_isa),
-              .length = length_of(first)};
+              .length = length_of(call),
+              .n_rows = 1};
     (void)stream;
-    p.n_rows = ndp_view_size(first) / p.length;
+    for (int d = 0; d < first->ndim - 1; d++)
+        p.n_rows *= first->shape[d];
     p.block = rows_of_block(p.program, call, p.own);
     const int64_t grain = GRAIN_ELEMENTS / (p.block * p.length);
     cpu_parallel((p.n_rows + p.block - 1) / p.block, grain > 0 ? grain : 1, chunk, &p);

@@ -41,8 +41,14 @@ static void make_plan(const cuda_program_kernel *k, const ndp_call *call, plan *
 {
     const ndp_view *first = &call->out[0];
     uint64_t at = 0;
-    p->length = first->shape[first->ndim - 1];
-    p->rows = (uint64_t)(ndp_view_size(first) / p->length);
+    p->length = p->rows = 1;
+    for (uint32_t i = 0; i < call->n_in + call->n_out; i++) {
+        const ndp_view *v = cuda_program_operand(call, i);
+        const int64_t extent = v->shape[v->ndim - 1]; /* 1: it has one element for each row */
+        p->length = extent > p->length ? extent : p->length;
+    }
+    for (int d = 0; d < first->ndim - 1; d++)
+        p->rows *= (uint64_t)first->shape[d];
     p->lanes = p->rows < (UINT64_C(1) << 31) && p->length < (INT64_C(1) << 31) ? lanes_of(k, p) : 0;
     if (!p->lanes)
         return;
