@@ -45,7 +45,8 @@ static void shorten(const char **at, int *n)
                                            "cm_bf16_",    "cuda_part_", "cuda_",     "cm_"};
     static const char suffix[] = "_formula";
     const int tail = (int)sizeof suffix - 1;
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+    const size_t n_prefixes = **at == 'N' || **at == 'c' ? sizeof prefixes / sizeof *prefixes : 0;
+    for (size_t i = 0; i < n_prefixes; i++) {
         int k = (int)strlen(prefixes[i]);
         if (*n < k || memcmp(*at, prefixes[i], (size_t)k) != 0)
             continue;
