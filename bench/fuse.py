@@ -148,7 +148,7 @@ def contestants(name, dtype):
     if torch and (not GPU or torch.cuda.is_available()):
         theirs = [torch.from_numpy(h).to(ARGS.device).to(getattr(torch, dtype)) for h in hosts]
         made.append(("torch eager", torch, lambda: function(torch, *theirs)))
-        if not ARGS.no_compile:
+        if not ARGS.no_compile and hasattr(torch, "compile"):
             compiled = torch.compile(lambda *xs: function(torch, *xs))
             made.append(("torch.compile", torch, lambda: compiled(*theirs)))
     if cupy and GPU and dtype == "float32" and name in ("tanh(a*b+c)", "2*a+b*b+1", "gelu by hand"):

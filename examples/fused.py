@@ -3,7 +3,9 @@
 """Seven functions as users write them, run operation by operation, through nd.fuse, as graphs (nd.graphed), and both: the same
 bits, and the times.
 
-    examples/fused.py [--device auto] [--size 1000000] [--rounds 5]"""
+    examples/fused.py [--device auto] [--size 1000000] [--rounds 5]
+
+--device: several, with commas, are one table after another."""
 import argparse
 import time
 
@@ -99,13 +101,7 @@ def alike(got, want):
     return len(got) == len(want) and all(bool(nd.all((g == w) | (nd.isnan(g) & nd.isnan(w)))) for g, w in zip(got, want))
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--size", type=int, default=1000000)
-    parser.add_argument("--rounds", type=int, default=5)
-    args = parser.parse_args()
-    device = nd.Device(args.device)
+def table(device, args):
     print(f"{device}: milliseconds operation by operation, fused, as a graph, as a graph of what is fused; the first over each")
     for name, function, arguments in programs(args.size, device):
         fused = nd.fuse(function)
@@ -121,6 +117,16 @@ def main():
         took = [best(way, arguments, args.rounds, device) for way in ways]
         print(f"{name:18} " + " ".join(f"{t:8.3f}" for t in took) + "  " + " ".join(f"{took[0] / t:5.2f}" for t in took[1:])
               + f"  {'same values' if same else 'DIFFERS'}" + "".join("  " + why for why in reasons))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--size", type=int, default=1000000)
+    parser.add_argument("--rounds", type=int, default=5)
+    args = parser.parse_args()
+    for name in args.device.split(","):
+        table(nd.Device(name), args)
 
 
 if __name__ == "__main__":

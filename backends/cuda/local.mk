@@ -11,7 +11,7 @@ cuda_host_sources = \
   %reldir%/fft/cufft.c %reldir%/fft/cufft.def %reldir%/fft/cufft.h %reldir%/fft/fft.c %reldir%/fft/fft.h \
   %reldir%/host/backend.h %reldir%/host/block.c %reldir%/host/code.c %reldir%/host/device.c %reldir%/host/driver.c \
   %reldir%/host/driver.def %reldir%/host/driver.h %reldir%/host/fault.c %reldir%/host/graph.c %reldir%/host/host.c %reldir%/host/ipc.c %reldir%/host/kernel.c %reldir%/host/memory.c %reldir%/host/nodes.c %reldir%/host/patch.c \
-  %reldir%/host/module.c %reldir%/host/modules.def %reldir%/host/nvml.c %reldir%/host/nvrtc.c %reldir%/host/nvrtc.h \
+  %reldir%/host/module.c %reldir%/host/modules.def %reldir%/host/nvml.c %reldir%/host/nvrtc.c %reldir%/host/nvrtc_known.c %reldir%/host/nvrtc.h \
   %reldir%/host/peer.c %reldir%/host/pinned.c %reldir%/host/pinned_conf.c \
   %reldir%/host/pointer.c %reldir%/host/pool.c %reldir%/host/ring.c %reldir%/host/scalar.c %reldir%/host/stream.c \
   %reldir%/host/team.c %reldir%/host/transfer.c %reldir%/host/vmm.c \
@@ -27,11 +27,12 @@ cuda_host_sources = \
   %reldir%/neural/norm_grad.c \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
   %reldir%/pool/frame.c %reldir%/pool/frame.h %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/unfold.c \
-  %reldir%/program/program.c %reldir%/program/program.h %reldir%/program/prune.c %reldir%/program/source.c %reldir%/program/text.c \
+  %reldir%/program/kernel.h %reldir%/program/program.c %reldir%/program/program.h %reldir%/program/prune.c %reldir%/program/rows.c \
+  %reldir%/program/source.c %reldir%/program/source.h %reldir%/program/source_rows.c %reldir%/program/text.c \
   %reldir%/program/text.def %reldir%/program/text.h \
   %reldir%/quant/quant.c %reldir%/quant/quant.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/random_class.h %reldir%/random/sampler.c \
-  %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h %reldir%/reduce/scan.c %reldir%/reduce/scan.h \
+  %reldir%/reduce/keys.c %reldir%/reduce/keys.h %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h %reldir%/reduce/scan.c %reldir%/reduce/scan.h \
   %reldir%/sort/cub.h %reldir%/sort/order.c %reldir%/sort/order.h %reldir%/sort/small.h %reldir%/sort/sort.c %reldir%/sort/sort.h %reldir%/sort/topk.c \
   %reldir%/walk/divisor.h %reldir%/walk/lines.h %reldir%/walk/plan.c %reldir%/walk/plan.h %reldir%/walk/walk.h
 cuda_kernel_sources = \
@@ -66,7 +67,7 @@ cuda_kernel_headers = \
   %reldir%/neural/attention.h %reldir%/neural/flash.cuh %reldir%/neural/flash_grad.cuh %reldir%/neural/flash_join.cuh %reldir%/neural/flash_weight.cuh %reldir%/neural/mma.cuh %reldir%/neural/neural.cuh %reldir%/neural/neural.h %reldir%/neural/norm_held.cuh %reldir%/neural/tile.cuh \
   %reldir%/norm/fit.cuh %reldir%/norm/norm.h \
   %reldir%/pool/pool.h %reldir%/pool/taps.cuh %reldir%/pool/window.cuh \
-  %reldir%/program/frame.cuh %reldir%/program/half.cuh %reldir%/program/undef.cuh \
+  %reldir%/program/frame.cuh %reldir%/program/half.cuh %reldir%/program/reduce_few.cuh %reldir%/program/rows.cuh %reldir%/program/undef.cuh \
   %reldir%/quant/format.cuh %reldir%/quant/quant.h \
   %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \
   %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/scan_pass.cuh %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh \

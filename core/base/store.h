@@ -13,6 +13,9 @@ typedef struct {
 void nd__sha256_init(nd_sha256 *s);
 void nd__sha256_add(nd_sha256 *s, const void *data, size_t n);
 void nd__sha256_end(nd_sha256 *s, uint8_t digest[32]);
+/* Whether the processor's own instructions compute it, from now on, for tests: false if there are
+ * none. */
+bool nd__sha256_instructions(bool use);
 /* Of a file's bytes; false if it cannot be read to its end. */
 bool nd__sha256_file(const char *path, uint8_t digest[32]);
 

@@ -74,7 +74,7 @@ typedef struct {
 /* A program with its arrays, as a key of loops.c: what stands before `in` and is in use is compared.
  * Values are numbered from their kind's base until the program is whole. */
 typedef struct {
-    uint32_t flags, n_in, n_scalar, n_instruction, n_out;
+    uint32_t flags, n_in, n_scalar, n_instruction, n_out, row_in;
     int32_t dtype[NDP_PROGRAM_MAX_IN + NDP_PROGRAM_MAX_SCALARS]; /* whole: as in ndp_program */
     int32_t out[NDP_PROGRAM_MAX_OUT];
     ndp_instruction instruction[ND_FUSE_MAX_INSTRUCTIONS];
@@ -84,6 +84,8 @@ typedef struct {
 } nd_fuse_program;
 
 /* ---- type.c ---- */
+/* The number of a shape, which may be a new one. */
+int32_t nd__fuse_shape_number(nd_fusing *run, int ndim, const int64_t *dim);
 /* The dtypes and shapes of the level's nodes, but for those that are computed apart. */
 nd_status nd__fuse_type(nd_fusing *run, int32_t level);
 /* A node that has its array now, whose dtype and shape it takes. */
@@ -96,6 +98,11 @@ nd_status nd__fuse_lower(nd_fusing *run, const int32_t *roots, int32_t n, nd_fus
                          const char **why);
 /* Marks the nodes that computing these takes. */
 void nd__fuse_need(nd_fusing *run, const int32_t *roots, int32_t n);
+
+/* ---- rows.c ---- */
+/* An expression whose reductions all reduce the same last axes, in one loop that has each row while
+ * it is in cache; *done: it was one, and the device took it. */
+nd_status nd__fuse_rows(nd_fusing *run, bool *done);
 
 /* ---- loops.c ---- */
 typedef struct nd_fuse_loop nd_fuse_loop;
@@ -111,7 +118,9 @@ void nd__fork_fuse(nd_fork now);
 /* ---- stage.c, eager.c ---- */
 /* Computes the arrays of n nodes of one shape. */
 nd_status nd__fuse_stage(nd_fusing *run, const int32_t *roots, int32_t n);
-/* The same, operation by operation. */
+/* Runs a compiled loop; a graph that records the call keeps the code. */
+nd_status nd__fuse_call(nd_device *d, nd_fuse_loop *loop, const ndp_kernel *kernel, ndp_call *call);
+/* The same as a stage, operation by operation. */
 nd_status nd__fuse_eager(nd_fusing *run, const int32_t *roots, int32_t n);
 /* One node whose operands have their arrays. */
 nd_status nd__fuse_apart(nd_fusing *run, int32_t node);
@@ -119,6 +128,10 @@ nd_status nd__fuse_apart(nd_fusing *run, int32_t node);
 nd_status nd__fuse_result(nd_fusing *run, int32_t node, const nd_array **out, bool *owned);
 
 /* ---- run.c ---- */
+/* Whether destinations, if all results up to the level are known, have their shapes and dtypes. */
+nd_status nd__fuse_check_destinations(nd_fusing *run, int32_t level);
+/* What the nodes are before anything is computed. */
+void nd__fuse_take_arguments(nd_fusing *run);
 /* The reason of this thread's run not to be one of loops alone; the first one stays. */
 void nd__fuse_reason(const char *fmt, ...) ND_PRINTF(1, 2);
 

@@ -37,7 +37,7 @@ void nd__fuse_count_run(bool fused)
 }
 
 /* ---- keys ---- */
-enum { HEAD_WORDS = 5, INSTRUCTION_WORDS = sizeof(ndp_instruction) / sizeof(int32_t) };
+enum { HEAD_WORDS = 6, INSTRUCTION_WORDS = sizeof(ndp_instruction) / sizeof(int32_t) };
 enum {
     KEY_WORDS = HEAD_WORDS + NDP_PROGRAM_MAX_IN + NDP_PROGRAM_MAX_SCALARS + NDP_PROGRAM_MAX_OUT +
                 ND_FUSE_MAX_INSTRUCTIONS * INSTRUCTION_WORDS
@@ -161,7 +161,8 @@ static nd_status compile(nd_device *d, const nd_fuse_program *p, const ndp_kerne
                                  .n_out = p->n_out,
                                  .dtype = p->dtype,
                                  .instruction = p->instruction,
-                                 .out = p->out};
+                                 .out = p->out,
+                                 .row_in = p->row_in};
     nd__note_wait(ND_WAIT_MODULE_LOAD, d, "expr_run");
     nd_status status = d->fused.compile(d->dev, &program, kernel, text, sizeof text);
     text[sizeof text - 1] = 0;

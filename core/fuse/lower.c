@@ -117,6 +117,19 @@ static int32_t lower_cast(const nd_fusing *run, const nd_expr_node *n, const nd_
         p);
 }
 
+/* Of a loop over rows. */
+static int32_t lower_reduce(const nd_fusing *run, const nd_expr_node *n, const nd_fuse_value *v,
+                            nd_fuse_program *p)
+{
+    ndp_instruction k = {.op = n->op,
+                         .dtype = v->dtype,
+                         .compute = v->compute,
+                         .arg = {run->value[n->arg[0]].id, -1, -1}};
+    if (n->op == ND_OP_var || n->op == ND_OP_std)
+        k.arg[1] = scalar_of(&(ndp_scalar){.dtype = ND_F64, .v.f = n->correction}, p);
+    return k.arg[0] < 0 || k.arg[1] == TOO_MUCH ? TOO_MUCH : instruction_of(&k, p);
+}
+
 static nd_status lower_node(nd_fusing *run, int32_t node, nd_fuse_program *p)
 {
     const nd_expr_node *n = &run->expr->node[node];
@@ -125,6 +138,8 @@ static nd_status lower_node(nd_fusing *run, int32_t node, nd_fuse_program *p)
         v->id = input_of(run, node, p);
     else if (n->kind == ND_NODE_CAST)
         v->id = lower_cast(run, n, v, p);
+    else if (n->kind == ND_NODE_REDUCE)
+        v->id = lower_reduce(run, n, v, p);
     else if (n->kind == ND_NODE_APPLY)
         return lower_apply(run, n, v, p, &v->id);
     return ND_OK;
@@ -155,7 +170,7 @@ nd_status nd__fuse_lower(nd_fusing *run, const int32_t *roots, int32_t n, nd_fus
                          const char **why)
 {
     *why = NULL;
-    p->flags = p->n_in = p->n_scalar = p->n_instruction = p->n_out = 0;
+    p->flags = p->n_in = p->n_scalar = p->n_instruction = p->n_out = p->row_in = 0;
     nd__fuse_need(run, roots, n);
     for (int32_t i = 0; i < run->expr->n; i++) {
         if (!run->value[i].needed)

@@ -63,8 +63,9 @@ static nd_status choose_device(nd_fusing *run)
 
 /* Devices that differ are left to the operations, which take numbers of the host and refuse the
  * rest. */
-static void take_arguments(nd_fusing *run)
+void nd__fuse_take_arguments(nd_fusing *run)
 {
+    run->n_shapes = 0;
     for (int32_t i = 0; i < run->expr->n; i++) {
         const nd_expr_node *n = &run->expr->node[i];
         const nd_arg *arg = n->kind == ND_NODE_INPUT ? &run->args[n->arg[0]] : NULL;
@@ -117,7 +118,7 @@ static void extend_uses(nd_fusing *run)
 }
 
 /* ---- levels ---- */
-static nd_status check_destinations(nd_fusing *run, int32_t level)
+nd_status nd__fuse_check_destinations(nd_fusing *run, int32_t level)
 {
     const nd_expr *e = run->expr;
     if (!run->dst || run->dst_checked)
@@ -194,12 +195,16 @@ static void release_arrays(nd_fusing *run, int32_t level)
 
 static nd_status run_levels(nd_fusing *run)
 {
+    bool done = false;
+    ND_RETURN_IF(nd__fuse_rows(run, &done));
+    if (done)
+        return ND_OK;
     want_arrays(run);
     extend_uses(run);
     for (int32_t level = 0; level < run->expr->n_levels; level++) {
         ND_RETURN_IF(run_apart(run, level));
         ND_RETURN_IF(nd__fuse_type(run, level));
-        ND_RETURN_IF(check_destinations(run, level));
+        ND_RETURN_IF(nd__fuse_check_destinations(run, level));
         ND_RETURN_IF(run_stages(run, level));
         release_arrays(run, level);
     }
@@ -290,7 +295,7 @@ static nd_status run_with(nd_fusing *run, const nd_expr_opts *o, nd_array **out)
                                              "no memory for the values of %d nodes", (int)e->n);
     if (status == ND_OK) {
         run->shape = (nd_fuse_shape *)(void *)(run->value + e->n);
-        take_arguments(run);
+        nd__fuse_take_arguments(run);
         status = run_levels(run);
         if (status == ND_OK)
             status = out ? hand_results(run, out) : write_results(run);

@@ -101,9 +101,7 @@ static void let_loop_go(void *loop)
     nd__fuse_loop_release(loop);
 }
 
-/* The call; a graph that records it keeps the code. */
-static nd_status call_loop(nd_device *d, nd_fuse_loop *loop, const ndp_kernel *kernel,
-                           ndp_call *call)
+nd_status nd__fuse_call(nd_device *d, nd_fuse_loop *loop, const ndp_kernel *kernel, ndp_call *call)
 {
     nd_stream *s = nd__stream(d);
     if (s && nd__capture_id(s)) {
@@ -131,7 +129,7 @@ static nd_status run_loop(nd_fusing *run, nd_fuse_program *p, operands *o, const
         nd__set_call(&call, ND_OP_NONE, p->n_in, o->view + p->n_out, p->n_out, o->view);
         call.n_scalar = p->n_scalar;
         call.scalar = p->scalar;
-        status = call_loop(run->device, loop, kernel, &call);
+        status = nd__fuse_call(run->device, loop, kernel, &call);
         *why = NULL;
     } else {
         nd__fuse_reason("%s: %s", run->device->name, *why);

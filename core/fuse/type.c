@@ -6,7 +6,7 @@
 enum { CHEAP = 1, COSTLY = 16 };
 
 /* Shapes are few, so the same one is found and not listed twice. */
-static int32_t number_of(nd_fusing *run, int ndim, const int64_t *dim)
+int32_t nd__fuse_shape_number(nd_fusing *run, int ndim, const int64_t *dim)
 {
     for (int32_t i = 0; i < run->n_shapes; i++)
         if (nd__same_shape(ndim, dim, run->shape[i].ndim, run->shape[i].dim))
@@ -23,7 +23,7 @@ void nd__fuse_take(nd_fusing *run, int32_t node, const nd_array *array, bool own
 {
     nd_fuse_value *v = &run->value[node];
     v->dtype = array->dtype;
-    v->shape = number_of(run, array->ndim, array->shape);
+    v->shape = nd__fuse_shape_number(run, array->ndim, array->shape);
     v->array = array;
     v->owned = owned;
     v->cost = 0;
@@ -51,7 +51,7 @@ static nd_status broadcast(nd_fusing *run, const char *name, const nd_expr_node 
         return ND_OK;
     ND_RETURN_IF(nd__broadcast(name, count, ndims, shapes, &ndim, dim));
     ND_RETURN_IF(nd__check_shape(name, dtype, ndim, dim, &size));
-    *out = number_of(run, ndim, dim);
+    *out = nd__fuse_shape_number(run, ndim, dim);
     return ND_OK;
 }
 

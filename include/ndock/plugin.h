@@ -505,8 +505,15 @@ typedef struct {
     const int32_t *dtype; /* of the inputs, then of the scalars */
     const ndp_instruction *instruction;
     const int32_t *out; /* the values that are results, in the order of the call's */
+    uint64_t row_in;    /* with NDP_PROGRAM_ROWS: bit i: input i has one value for each row */
 } ndp_program;
 #define NDP_PROGRAM_FLAT 1u /* every operand of every call is dense, and of rank 1 */
+/* The last dimension of every call, whose rank is 2 or more, is a row. Instructions of class REDUCE
+ * (sum, mean, prod, min, max, var, std of a floating dtype) make one value of a row; of var and std,
+ * arg[1] is an f64 scalar, the correction. A value that is computed of such values, of inputs in
+ * row_in and of scalars alone is one of the row, too. Operands that have one value for each row have
+ * extent 1 in the last dimension. What is reduced and is an input of the call is dense. */
+#define NDP_PROGRAM_ROWS 2u
 /* The rank of every call, from 1 on; 0: any. */
 #define NDP_PROGRAM_RANK(flags) ((flags) >> 8 & 255u)
 typedef struct {
@@ -519,6 +526,10 @@ typedef struct {
                        size_t n);
     /* Nothing that is queued uses the kernel any more. */
     void (*discard)(ndp_dev *dev, const ndp_kernel *kernel);
+    /* Whether the kernel of a program of rows serves a call of these shapes with the bits that
+     * reductions have by themselves: NDP_OK, or NDP_ERR_UNSUPPORTED, and the core cuts the expression
+     * at its reductions. Touches no memory. NULL: compile() is given no programs of rows. */
+    int32_t (*takes)(ndp_dev *dev, const ndp_kernel *kernel, const ndp_call *call);
 } ndp_fused_1;
 
 /* Group "ndp.info/1": facts for people, as `ndock info` prints them. */

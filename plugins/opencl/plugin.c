@@ -6,7 +6,7 @@
 #include "matmul/product.h"
 
 NDP_PLUGIN_NOTE(OCL_NAME, OCL_VERSION, -10, NDP_NOTE_EVERY_DTYPE,
-                "ndp.op/1 ndp.stream/1 ndp.memory/1 ndp.code/1 ndp.info/1")
+                "ndp.op/1 ndp.stream/1 ndp.memory/1 ndp.code/1 ndp.fused/1 ndp.info/1")
 
 static int32_t info_item(ndp_dev *dev, uint32_t i, char *key, char *value, size_t n)
 {
@@ -48,7 +48,7 @@ static const void *group(ndp_dev *dev, const char *id)
     } groups[] = {
         {"ndp.op/1", &ocl_op_group},         {"ndp.stream/1", &ocl_stream_group},
         {"ndp.memory/1", &ocl_memory_group}, {"ndp.code/1", &ocl_code_group},
-        {"ndp.info/1", &info_group},
+        {"ndp.fused/1", &ocl_fused_group},   {"ndp.info/1", &info_group},
     };
     (void)dev;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)

@@ -31,5 +31,11 @@ static void discard(ndp_dev *dev, const ndp_kernel *kernel)
     sim_cpu_fused->discard(sim_cpu_dev, sim_inner_kernel(kernel));
 }
 
+static int32_t takes(ndp_dev *dev, const ndp_kernel *kernel, const ndp_call *call)
+{
+    (void)dev;
+    return sim_cpu_fused->takes(sim_cpu_dev, sim_inner_kernel(kernel), call);
+}
+
 const ndp_fused_1 sim_fused_group = {
-    .size = sizeof(ndp_fused_1), .compile = compile, .discard = discard};
+    .size = sizeof(ndp_fused_1), .compile = compile, .discard = discard, .takes = takes};

@@ -270,14 +270,13 @@ class graph(_Guard):
         Stream.current(self._used.device).wait_stream(self._used)
 
 
-def _arrays_in(value: Any, found: list[Array]) -> Any:
-    """The value with numbers in the place of arrays, which are appended to found: hashable if the rest is."""
+def _arrays_in(value: Any, found: dict[int, Array]) -> Any:
+    """The value with what is told of arrays in their place, which are added to found by id: hashable if the rest is."""
     if isinstance(value, Array):
-        for i, known in enumerate(found):
-            if known is value:
-                return "array", i
-        found.append(value)
-        return "array", len(found) - 1, value.shape, value.strides, value.dtype, str(value.device)
+        if id(value) in found:
+            return "array", list(found).index(id(value))
+        found[id(value)] = value
+        return "array", _ndock._layout(value)
     if isinstance(value, (tuple, list)):
         return type(value), tuple([_arrays_in(v, found) for v in value])
     if isinstance(value, dict):
@@ -353,8 +352,9 @@ class _Graphed:
             return self._function(*args, **kwargs)
 
     def _find(self, args: Any, kwargs: Any) -> tuple[_Entry, list[Array]]:
-        arrays: list[Array] = []
-        key = _arrays_in((args, kwargs), arrays), _math_key()
+        found: dict[int, Array] = {}
+        key = _arrays_in((args, kwargs), found), _ndock._math_all()
+        arrays = list(found.values())
         entry = self._entries.pop(key, None)
         if entry is None:
             self._misses += 1
@@ -382,12 +382,6 @@ class _Graphed:
     def graphs(self) -> list[Graph]:
         """The graphs, that of the latest call last."""
         return [e.graph for e in self._entries.values() if e.graph is not None]
-
-
-def _math_key() -> Any:
-    from . import math
-
-    return tuple([math.get_mode(setting) for setting in math._SETTINGS])
 
 
 def graphed(function: Optional[Callable[..., Any]] = None, /, *, warmup: int = 3, maxsize: int = 16) -> Any:

@@ -38,17 +38,25 @@ static void digest_of(int i, size_t n, char hex[65])
     free(text);
 }
 
-static void published(void)
+static void published_by(const char *how)
 {
     static const size_t pieces[] = {1 << 20, 1, 7, 63, 64, 65};
     char hex[65], what[80];
     for (int i = 0; i < (int)(sizeof examples / sizeof *examples); i++)
         for (size_t p = 0; p < sizeof pieces / sizeof *pieces; p++) {
             digest_of(i, pieces[p], hex);
-            snprintf(what, sizeof what, "W9 FIPS 180-4: %s, in pieces of %zu", examples[i].name,
-                     pieces[p]);
+            snprintf(what, sizeof what, "W9 FIPS 180-4: %s, in pieces of %zu, %s", examples[i].name,
+                     pieces[p], how);
             is_str(hex, examples[i].digest, what);
         }
+}
+
+static void published(void)
+{
+    nd__sha256_instructions(false);
+    published_by("in C");
+    if (nd__sha256_instructions(true))
+        published_by("by the processor's instructions");
 }
 
 TAP_MAIN({"published", published})

@@ -32,6 +32,14 @@ static int look(void)
         return 1;
     }
     load("first");
+    if (getenv("LOOK_ONCE")) {
+        nd_library_report libraries[16];
+        int32_t n = 0, open = 0;
+        for (int32_t i = 0; nd_library_list(libraries, 16, &n) == ND_OK && i < n; i++)
+            open |= strcmp(libraries[i].name, "NVRTC") == 0;
+        printf("NVRTC %s\n", open ? "was opened" : "stayed closed");
+        return 0;
+    }
     load("wrong");
     load("second");
     return 0;
@@ -79,6 +87,26 @@ static void mistakes(void)
          "W12 the compiler's log is in the error");
 }
 
+/* What is part of a kernel's key is known from the process before. */
+static void remembered(void)
+{
+    char setting[800];
+    snprintf(setting, sizeof setting, "NDOCK_KERNEL_CACHE_DIR=%s/kernels", folder);
+    for (int i = 0; i < 2; i++) {
+        ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", KNOWS, "STUB_CUDA_CAPABILITY=90",
+                    "LOOK_ONCE=1", setting),
+            NO_NVML);
+        SAYS("ND_OK: machine code --gpu-architecture=sm_90 ", "W9 compiled, and from its file");
+        SAYS(i ? "NVRTC stayed closed" : "NVRTC was opened",
+             "W14 NVRTC is opened to compile, not to load");
+    }
+    ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "STUB_NVRTC_ARCHS=75,80",
+                "STUB_CUDA_CAPABILITY=80", "LOOK_ONCE=1", setting),
+        NO_NVML);
+    SAYS("ND_OK: machine code --gpu-architecture=sm_80 ", "W12 another device");
+    SAYS("NVRTC was opened", "W14 needs another kernel");
+}
+
 static int holds(const char *path, const char *text)
 {
     char data[64] = "";
@@ -112,11 +140,9 @@ static void dumps(void)
 
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {{"exact", exact},
-                                     {"newer", newer},
-                                     {"older", older},
-                                     {"mistakes", mistakes},
-                                     {"dumps", dumps}};
+    static const tap_case cases[] = {{"exact", exact},           {"newer", newer},
+                                     {"older", older},           {"mistakes", mistakes},
+                                     {"remembered", remembered}, {"dumps", dumps}};
     if (argc > 1 && strcmp(argv[1], "--look") == 0)
         return look();
     return stubs_main(argc, argv, cases, (int)(sizeof cases / sizeof cases[0]));

@@ -37,9 +37,10 @@ static int compiles(const ndp_program *p)
     cuda_texts texts;
     cuda_text source = {0}, room = {0};
     nvrtc_program program = NULL;
+    cuda_program_rows_facts rows;
     char why[256] = "";
     size_t n = 0;
-    if (!cuda_program_source(p, &source, why, sizeof why) ||
+    if (!cuda_program_source(p, &source, &rows, why, sizeof why) ||
         !cuda_program_prune(source.data, &texts, &room)) {
         diag("%s", why);
         return 0;
@@ -141,6 +142,38 @@ static void every_op(int32_t dtype, int special, uint32_t flags)
            special ? ", special functions" : "", flags ? "flat" : "strided");
 }
 
+/* Softmax of rows by hand, and reductions of every kind beside it, of an array, with one value for
+ * each row and one for each column. */
+static void rows(int32_t dtype)
+{
+    const int32_t dtypes[4] = {dtype, dtype, dtype, NDP_F64}, out[5] = {8, 10, 13, 14, 15};
+    const ndp_instruction k[] = {
+        {NDP_OP_max, dtype, dtype, {0, -1, -1}},     /* 4, a row's */
+        {NDP_OP_subtract, dtype, dtype, {0, 4, -1}}, /* 5 */
+        {NDP_OP_exp, dtype, dtype, {5, -1, -1}},     /* 6 */
+        {NDP_OP_sum, dtype, dtype, {6, -1, -1}},     /* 7, a row's */
+        {NDP_OP_divide, dtype, dtype, {6, 7, -1}},   /* 8 */
+        {NDP_OP_std, dtype, dtype, {0, 3, -1}},      /* 9, a row's */
+        {NDP_OP_multiply, dtype, dtype, {9, 1, -1}}, /* 10, a row's */
+        {NDP_OP_add, dtype, dtype, {0, 2, -1}},      /* 11 */
+        {NDP_OP_prod, dtype, dtype, {11, -1, -1}},   /* 12, a row's */
+        {NDP_OP_add, dtype, dtype, {11, 12, -1}},    /* 13 */
+        {NDP_OP_min, dtype, dtype, {13, -1, -1}},    /* 14, a row's */
+        {NDP_OP_var, dtype, dtype, {13, 3, -1}},     /* 15, a row's */
+    };
+    const ndp_program p = {.size = sizeof p,
+                           .flags = NDP_PROGRAM_ROWS | 3u << 8,
+                           .n_in = 3,
+                           .n_scalar = 1,
+                           .n_instruction = sizeof k / sizeof *k,
+                           .n_out = 5,
+                           .dtype = dtypes,
+                           .instruction = k,
+                           .out = out,
+                           .row_in = 1u << 1};
+    ok(compiles(&p), "rows of %s", ndp_dtype_name(dtype));
+}
+
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -149,6 +182,9 @@ int main(void)
         return 0;
     }
     is_short();
+    for (int32_t dtype = NDP_F16; dtype <= NDP_F64; dtype++)
+        if (getenv("NDOCK_TEST_ALL_DTYPES") || dtype == NDP_BF16)
+            rows(dtype);
     const int some = getenv("NDOCK_TEST_ALL_DTYPES") == NULL; /* each takes a second or two */
     for (int32_t dtype = NDP_BOOL; dtype <= NDP_C128; dtype++)
         for (int special = 0; special < 2; special++)

@@ -104,10 +104,92 @@ static void random_ones(void)
        (unsigned long long)s.compiled, (unsigned long long)s.refused);
 }
 
+/* A reduction of the last axis; whether the value can be reduced. */
+static int add_row_reduce(random_expr *r, int from, int keepdims)
+{
+    static nd_status (*const functions[])(const nd_array *, const nd_reduce_opts *, nd_array **) = {
+        nd_sum, nd_max, nd_min, nd_prod, nd_mean, nd_var, nd_std};
+    static const nd_op ops[] = {ND_OP_sum,  ND_OP_max, ND_OP_min, ND_OP_prod,
+                                ND_OP_mean, ND_OP_var, ND_OP_std};
+    const int which = (int)below(7);
+    const nd_reduce_opts opts = {.size = sizeof opts,
+                                 .axes = (const int32_t[]){-1},
+                                 .naxes = 1,
+                                 .keepdims = keepdims,
+                                 .correction = which > 4 ? below(2) : 0};
+    nd_array *value = NULL;
+    int32_t node;
+    need(functions[which](r->value[from], &opts, &value));
+    need(nd_expr_reduce(r->e, ops[which], r->node[from], &opts, &node));
+    tell(r, "%d:%s %d; ", r->n, nd_op_get(ops[which])->name, from);
+    add_value(r, node, value);
+    return r->n - 1;
+}
+
+/* x - reduction of x, scaled, reduced again ...: every value has the whole shape, or one for each
+ * row. */
+static int try_rows(nd_dtype dtype, const int64_t *shape, int walks)
+{
+    static const nd_op ops[] = {ND_OP_subtract, ND_OP_add, ND_OP_multiply, ND_OP_maximum};
+    static const nd_op unary[] = {ND_OP_negative, ND_OP_tanh, ND_OP_abs, ND_OP_square};
+    const int64_t rows[3] = {shape[0], shape[1], 1};
+    random_expr r;
+    int outs[3], n_out = 1, x = 0;
+    random_expr_begin(&r);
+    nd_array *dense = NULL, *any = random_array(dtype, device, 3, shape);
+    need(nd_copy(any, NULL, &dense));
+    nd_release(any);
+    add_input(&r, dense);
+    add_input(&r, random_array(dtype, device, 1, shape + 2));
+    add_input(&r, random_array(dtype, device, 3, rows));
+    for (int i = 0; i < walks; i++) {
+        const int of = add_row_reduce(&r, x, 1);
+        const int with = below(2) ? x : 0;
+        add_apply(&r, ops[below(4)], (const int[]){with, of}, 2);
+        add_apply(&r, ops[below(4)], (const int[]){r.n - 1, 1 + (int)below(2)}, 2);
+        if (below(2))
+            add_apply(&r, unary[below(4)], (const int[]){r.n - 1}, 1);
+        x = r.n - 1;
+    }
+    outs[0] = x;
+    if (below(2))
+        outs[n_out++] = add_row_reduce(&r, x, 0);
+    if (below(3) == 0)
+        outs[n_out++] = add_row_reduce(&r, 0, 1);
+    const int holds = random_expr_holds(&r, outs, n_out);
+    random_expr_end(&r);
+    return holds;
+}
+
+/* Lengths that devices take in one loop, and others. */
+static void rows_in_one(void)
+{
+    static const int64_t shapes[][3] = {{3, 4, 64},   {1, 2, 1000}, {5, 1, 128},
+                                        {70, 64, 32}, {2, 3, 33},   {1, 1, 4096},
+                                        {2, 2, 7},    {3, 1, 1},    {1, 3, 2048}};
+    static const nd_dtype dtypes[] = {ND_F32, ND_BF16, ND_F16, ND_F64};
+    const int slow = strncmp(nd_device_name(device), "cuda", 4) == 0;
+    const int n = slow ? 36 : getenv("NDOCK_TEST_SLICE") ? 36 : 180;
+    nd_expr_stats before = {.size = sizeof before}, after = before;
+    int failed = 0, once = 0, may = 0;
+    for (int i = 0; i < n && failed < 5; i++) {
+        state = (uint64_t)i + 1;
+        need(nd_expr_statistics(&before));
+        failed += !try_rows(dtypes[i % 4], shapes[i % 9], 1 + i % 3);
+        need(nd_expr_statistics(&after));
+        may += shapes[i % 9][2] >= (slow ? 1000 : 32) && shapes[i % 9][2] <= 1000;
+        once += shapes[i % 9][2] >= 32 && after.fused_runs - before.fused_runs == 1;
+    }
+    ok(failed == 0, "%d expressions over rows on %s", n, nd_device_name(device));
+    ok(once >= may || !after.fused_runs, "%d of them in one loop, %d must be", once, may);
+}
+
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {
-        {"every_op", every_op}, {"every_cast", every_cast}, {"random", random_ones}};
+    static const tap_case cases[] = {{"every_op", every_op},
+                                     {"every_cast", every_cast},
+                                     {"random", random_ones},
+                                     {"rows", rows_in_one}};
     char names[256];
     const char *given = getenv("NDOCK_TEST_DEVICES");
     snprintf(names, sizeof names, "%s", given ? given : "cpu sim:0");

@@ -40,12 +40,12 @@ EXTRA_DIST += plugins/mpi/README.md plugins/mpi/configure.ac plugins/mpi/Makefil
 EXTRA_DIST += plugins/opencl/README.md plugins/opencl/configure.ac plugins/opencl/Makefile.am plugins/opencl/embed.sh \
   plugins/opencl/classes.def plugins/opencl/op.c plugins/opencl/plugin.c plugins/opencl/plugin.map \
   plugins/opencl/copy/convert.cl \
-  plugins/opencl/elementwise/elementwise.c plugins/opencl/elementwise/elementwise.cl \
+  plugins/opencl/elementwise/elementwise.c plugins/opencl/elementwise/elementwise.cl plugins/opencl/fused/fused.c \
   plugins/opencl/host/code.c plugins/opencl/host/device.c plugins/opencl/host/event.c plugins/opencl/host/guard.c plugins/opencl/host/host.c plugins/opencl/host/host_function.c plugins/opencl/host/kernel.c \
   plugins/opencl/host/library.c plugins/opencl/host/library.def plugins/opencl/host/memory.c plugins/opencl/host/opencl.h \
   plugins/opencl/host/order.c plugins/opencl/host/program.c plugins/opencl/host/stream.c \
   plugins/opencl/index/index.c plugins/opencl/index/index.cl \
-  plugins/opencl/math/complex.cl plugins/opencl/math/scalar.cl plugins/opencl/math/trig.cl \
+  plugins/opencl/math/complex.cl plugins/opencl/math/divide.cl plugins/opencl/math/scalar.cl plugins/opencl/math/trig.cl \
   plugins/opencl/matmul/clblast.c plugins/opencl/matmul/matmul.c plugins/opencl/matmul/matmul.cl plugins/opencl/matmul/product.h \
   plugins/opencl/norm/norm.c plugins/opencl/norm/norm.cl \
   plugins/opencl/random/random.c plugins/opencl/random/random.cl \

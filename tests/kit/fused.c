@@ -69,9 +69,15 @@ static void discard(ndp_dev *dev, const ndp_kernel *kernel)
     host->free(host->ctx, (void *)(uintptr_t)p);
 }
 
+static int32_t takes(ndp_dev *dev, const ndp_kernel *kernel, const ndp_call *call)
+{
+    return inner->takes(dev, ((const program *)kernel)->inner, call);
+}
+
 const ndp_fused_1 *defective_fused(const ndp_host *h, const ndp_fused_1 *other, const char *kind)
 {
-    static const ndp_fused_1 group = {.size = sizeof group, .compile = compile, .discard = discard};
+    static const ndp_fused_1 group = {
+        .size = sizeof group, .compile = compile, .discard = discard, .takes = takes};
     host = h;
     inner = other;
     defect = kind;

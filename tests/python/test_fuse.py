@@ -71,6 +71,27 @@ def test_programs(device, dtype):
     same(black_scholes, positive, positive, positive, 0.02, 0.3)
 
 
+@cases(*[(device, dtype) for device in DEVICES for dtype in ("float32", "bfloat16")])
+def test_rows(device, dtype):
+    # 1024 elements are rows that every device takes whole: one loop, whatever the reductions
+    x, row, column = array((6, 1024), dtype, device), array((6, 1), dtype, device), array((1024,), dtype, device)
+    largest = lambda x: x - x.max(axis=-1, keepdims=True)  # noqa: E731
+    spread = lambda x: (((x - x.mean(axis=-1, keepdims=True)) * row) ** 2).sum(axis=1)  # noqa: E731
+
+    def many(x, row, column):
+        s = x * column
+        return largest(s), s.std(axis=-1, keepdims=True) * row, (s - s.min(axis=1, keepdims=True)).var(axis=-1)
+    for function, args in ((softmax, (x,)), (largest, (x,)), (layer_norm, (x, column, column)), (many, (x, row, column))):
+        fused = same(function, *args)
+        before = nd.fuse_statistics()["fused_runs"]
+        fused(*args)
+        assert nd.fuse_statistics()["fused_runs"] - before == 1, function
+    same(spread, x, reason="no argument")
+    same(lambda x: x - x.max(axis=0, keepdims=True), x)  # columns are no rows
+    same(lambda x: x - x.max(axis=-1), array((64, 64), dtype, device))  # and this is a row of largest values, not a column
+    same(softmax, array((6, 1025), dtype, device)[:, :1024])
+
+
 @cases(*DEVICES)
 def test_values(device):
     x = nd.asarray([[0.0, math.log(3)]], dtype="float64", device=device)

@@ -13,6 +13,8 @@ typedef struct {
     cpu_step *step;
     int32_t n_steps, n_places, widest, costly;
     int16_t *stored, *wide;           /* by value: its place; -1: none yet */
+    int16_t *spread;                  /* the same of both, of rows' values as many as elements */
+    char *of_rows;                    /* by value: it is one for each row */
     int32_t last[CPU_PROGRAM_PLACES]; /* by place: the last step that uses it */
     char *why;
     size_t n;
@@ -56,7 +58,41 @@ static int16_t wide_place(compiler *c, int32_t value)
     cpu_step *s = new_step(c, CPU_STEP_WIDEN, 1, to);
     s->from[0] = c->stored[value];
     s->bf16 = dtype_of(c, value) == NDP_BF16;
+    s->of_rows = c->of_rows[value];
     return to;
+}
+
+static int is_scalar(const compiler *c, int32_t value)
+{
+    return value >= (int32_t)c->p->n_in && value < (int32_t)(c->p->n_in + c->p->n_scalar);
+}
+
+/* Where an instruction reads an operand, which may have to be spread over the rows' elements. */
+static int16_t operand_place(compiler *c, int32_t value, int widens, int of_rows)
+{
+    int16_t from = widens ? wide_place(c, value) : c->stored[value];
+    int16_t *spread = &c->spread[2 * value + widens];
+    const int64_t nbytes = widens ? 4 : ndp_dtype_size(dtype_of(c, value));
+    if (of_rows || !c->of_rows[value] || from < 0)
+        return from;
+    if (*spread < 0 && (*spread = new_place(c, nbytes)) >= 0) {
+        cpu_step *s = new_step(c, CPU_STEP_SPREAD, 1, *spread);
+        s->from[0] = from;
+        s->nbytes = (int32_t)nbytes;
+    }
+    return *spread;
+}
+
+/* Whether what is computed of these is one value for each row. */
+static int operands_of_rows(const compiler *c, const ndp_instruction *k)
+{
+    int some = 0;
+    for (int i = 0; i < 3 && k->arg[i] >= 0; i++) {
+        if (!c->of_rows[k->arg[i]] && !is_scalar(c, k->arg[i]))
+            return 0;
+        some |= c->of_rows[k->arg[i]];
+    }
+    return some;
 }
 
 /* ---- instructions ---- */
@@ -70,6 +106,24 @@ static int32_t convert(compiler *c, const ndp_instruction *k, int32_t value)
     cpu_step *s = new_step(c, CPU_STEP_CAST, 1, to);
     s->from[0] = c->stored[k->arg[0]];
     s->cast = cast;
+    s->of_rows = c->of_rows[value] = (char)operands_of_rows(c, k);
+    return NDP_OK;
+}
+
+static int32_t reduce(compiler *c, const ndp_instruction *k, int32_t value)
+{
+    const int is_var = k->op == NDP_OP_var || k->op == NDP_OP_std;
+    if (!(c->p->flags & NDP_PROGRAM_ROWS) || k->compute < NDP_F16 || k->compute > NDP_F64 ||
+        k->dtype != k->compute || c->of_rows[k->arg[0]] || (is_var && k->arg[1] < 0))
+        return REFUSE(c, "%s of dtype %d is no part of a program", cpu_op_name(k->op),
+                      (int)k->compute);
+    cpu_step *s = new_step(c, CPU_STEP_REDUCE, is_var ? 2 : 1,
+                           c->stored[value] = new_place(c, ndp_dtype_size(k->dtype)));
+    s->from[0] = c->stored[k->arg[0]];
+    s->from[1] = is_var ? c->stored[k->arg[1]] : -1;
+    s->op = k->op;
+    s->dtype = k->compute;
+    c->of_rows[value] = 1;
     return NDP_OK;
 }
 
@@ -87,17 +141,20 @@ static int32_t apply(compiler *c, const ndp_instruction *k, int32_t value)
     int narrows = widens && is_half(k->dtype);
     int16_t from[3] = {-1, -1, -1};
     int n = 0;
+    const int of_rows = operands_of_rows(c, k);
     for (; n < 3 && k->arg[n] >= 0; n++)
-        from[n] = widens ? wide_place(c, k->arg[n]) : c->stored[k->arg[n]];
+        from[n] = operand_place(c, k->arg[n], widens, of_rows);
     int16_t stored = new_place(c, ndp_dtype_size(k->dtype));
     int16_t to = narrows ? new_place(c, 4) : stored;
     cpu_step *s = new_step(c, CPU_STEP_LOOP, n, to);
     memcpy(s->from, from, sizeof from);
     s->loop = row[k->op];
+    s->of_rows = c->of_rows[value] = (char)of_rows;
     c->stored[value] = stored;
     c->costly |= ulps[k->op] > 0.5f && k->compute >= NDP_F16;
     if (narrows) {
         s = new_step(c, CPU_STEP_NARROW, 1, stored);
+        s->of_rows = of_rows;
         s->from[0] = to;
         s->bf16 = k->dtype == NDP_BF16;
     }
@@ -116,13 +173,16 @@ static int32_t add_instructions(compiler *c)
     for (int32_t v = 0; v < first; v++) {
         if (!known(p->dtype[v]))
             return REFUSE(c, "dtype %d is unknown", (int)p->dtype[v]);
+        c->of_rows[v] = v < (int32_t)p->n_in && (p->row_in >> v & 1);
         c->stored[v] = new_place(c, ndp_dtype_size(p->dtype[v]));
     }
     for (int32_t i = 0; i < (int32_t)p->n_instruction; i++) {
         const ndp_instruction *k = &p->instruction[i];
         if (!ndp_op_known(k->op) || !known(k->dtype) || !known(k->compute))
             return REFUSE(c, "op %d or its dtypes are unknown", (int)k->op);
-        int32_t status = k->op == NDP_OP_copy ? convert(c, k, first + i) : apply(c, k, first + i);
+        int32_t status = k->op == NDP_OP_copy                      ? convert(c, k, first + i)
+                         : ndp_op_class(k->op) == NDP_CLASS_REDUCE ? reduce(c, k, first + i)
+                                                                   : apply(c, k, first + i);
         if (status != NDP_OK)
             return status;
         if (c->n_places >= CPU_PROGRAM_PLACES - 8)
@@ -181,8 +241,13 @@ static int32_t finish(compiler *c, const ndp_kernel **kernel)
     out->n_places = c->n_places;
     out->slot_bytes = c->widest;
     out->costly = c->costly;
-    for (int32_t i = 0; i < out->n_out; i++)
+    out->row_in = p->row_in;
+    for (int32_t i = 0; i < out->n_out; i++) {
         out->out[i] = c->stored[p->out[i]];
+        out->row_out |= (uint64_t)c->of_rows[p->out[i]] << i;
+    }
+    if (p->flags & NDP_PROGRAM_ROWS)
+        out->base.run = cpu_program_rows_run;
     for (int32_t i = 0; i < out->n_scalar; i++) {
         out->wide_of_scalar[i] = c->wide[out->n_in + i];
         out->scalar_dtype[i] = p->dtype[out->n_in + i];
@@ -213,20 +278,25 @@ static int32_t compile(ndp_dev *dev, const ndp_program *p, const ndp_kernel **ou
     if (p->n_in > NDP_PROGRAM_MAX_IN || p->n_scalar > NDP_PROGRAM_MAX_SCALARS ||
         p->n_out > NDP_PROGRAM_MAX_OUT || values > CPU_PROGRAM_PLACES)
         return REFUSE(&c, "the program has too many values");
-    /* An instruction makes five steps at most: three operands widened, the loop, narrowed. */
-    c.step = malloc((5 * (size_t)p->n_instruction + 1) * sizeof *c.step);
-    c.stored = malloc((2 * values + 1) * sizeof *c.stored);
-    int32_t status =
-        c.step && c.stored ? NDP_OK : cpu_error(NDP_ERR_MEMORY, "no memory to compile");
+    /* An instruction makes eight steps at most: three operands widened and spread, the loop,
+     * narrowed. */
+    c.step = malloc((8 * (size_t)p->n_instruction + 1) * sizeof *c.step);
+    c.stored = malloc((4 * values + 1) * sizeof *c.stored);
+    c.of_rows = calloc(values + 1, 1);
+    int32_t status = c.step && c.stored && c.of_rows
+                         ? NDP_OK
+                         : cpu_error(NDP_ERR_MEMORY, "no memory to compile");
     if (status == NDP_OK) {
         c.wide = c.stored + values;
-        memset(c.stored, -1, 2 * values * sizeof *c.stored);
+        c.spread = c.wide + values;
+        memset(c.stored, -1, 4 * values * sizeof *c.stored);
         status = add_instructions(&c);
     }
     if (status == NDP_OK)
         status = finish(&c, out);
     free(c.step);
     free(c.stored);
+    free(c.of_rows);
     return status;
 }
 
@@ -236,5 +306,7 @@ static void discard(ndp_dev *dev, const ndp_kernel *kernel)
     free((cpu_program *)kernel);
 }
 
-const ndp_fused_1 cpu_fused_group = {
-    .size = sizeof(ndp_fused_1), .compile = compile, .discard = discard};
+const ndp_fused_1 cpu_fused_group = {.size = sizeof(ndp_fused_1),
+                                     .compile = compile,
+                                     .discard = discard,
+                                     .takes = cpu_program_rows_takes};

@@ -16,12 +16,23 @@ enum {
     CPU_PROGRAM_ARENA = 160 << 10 /* and that they have at most */
 };
 
-enum { CPU_STEP_LOOP, CPU_STEP_CAST, CPU_STEP_WIDEN, CPU_STEP_NARROW };
+/* The last two are of programs of rows: a row's elements to one value, and back to as many. */
+enum {
+    CPU_STEP_LOOP,
+    CPU_STEP_CAST,
+    CPU_STEP_WIDEN,
+    CPU_STEP_NARROW,
+    CPU_STEP_REDUCE,
+    CPU_STEP_SPREAD
+};
 
 /* Places are pointers to a block's elements of one value: as it is stored, or f16 and bf16 as
  * float. */
 typedef struct {
     int32_t kind, n, bf16; /* CPU_STEP_*; operands; widen and narrow: of bf16, else f16 */
+    int32_t of_rows;       /* of one element for each row */
+    int32_t op, dtype;     /* reduce */
+    int32_t nbytes;        /* spread: of an element */
     int16_t from[3], to;   /* places */
     ew_loop loop;
     cpu_cast_fn *cast;
@@ -34,6 +45,7 @@ typedef struct {
     int32_t slot_bytes;                              /* of a buffer's element */
     int32_t costly;                                  /* far slower than memory */
     int16_t out[NDP_PROGRAM_MAX_OUT];                /* places of the results */
+    uint64_t row_in, row_out;                        /* operands with one element for each row */
     int16_t wide_of_scalar[NDP_PROGRAM_MAX_SCALARS]; /* -1: not wanted */
     int32_t scalar_dtype[NDP_PROGRAM_MAX_SCALARS];
     int16_t *buffer; /* by place: which one it has; -1: an input's or a scalar's own */
@@ -42,5 +54,9 @@ typedef struct {
 
 /* run.c */
 int32_t cpu_program_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call);
+
+/* rows.c */
+int32_t cpu_program_rows_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call);
+int32_t cpu_program_rows_takes(ndp_dev *dev, const ndp_kernel *kernel, const ndp_call *call);
 
 #endif

@@ -10,11 +10,13 @@
 #include "walk/walk.h"
 
 enum {
-    CHUNK = 1 << 17,     /* elements of one chunk of a long reduction, about 50 us of work */
-    GRAIN = 1 << 17,     /* elements that are worth waking a thread */
-    MAX_PARTIALS = 256,  /* chunks times results of an inner reduction */
-    FAR_BYTES = 1 << 17, /* operands beyond this are read from memory */
-    SHORT = 32           /* fewer elements per result than this do not pay for a fold each */
+    CHUNK =
+        CPU_REDUCE_ROW_MOST, /* elements of one chunk of a long reduction, about 50 us of work */
+    GRAIN = 1 << 17,         /* elements that are worth waking a thread */
+    MAX_PARTIALS = 256,      /* chunks times results of an inner reduction */
+    FAR_BYTES = 1 << 17,     /* operands beyond this are read from memory */
+    SHORT =
+        CPU_REDUCE_ROW_LEAST /* fewer elements per result than this do not pay for a fold each */
 };
 
 typedef struct {
@@ -420,6 +422,30 @@ static int run_small(const ndp_call *call)
     cpu_finish finish = finish_of(cell, call, n);
     cpu_reduce_finish(&finish, state, cell->comps, 1, cpu_ptr(&call->out[0]), 0);
     return 1;
+}
+
+void cpu_reduce_row(int32_t op, int32_t dtype, const char *row, int64_t n, double correction,
+                    char *to)
+{
+    _Alignas(64) char buf[CPU_FOLD_BYTES];
+    _Alignas(16) char state[2 * CPU_STATE_BYTES];
+    const cpu_reduce_cell *cell = cell_of(op, dtype);
+    const int64_t nbytes = ndp_dtype_size(dtype);
+    cpu_fold f = {.state = state, .cap = 1, .comps = 1, .weight = 1};
+    cell->reducer->init(&f, 1);
+    for (int64_t m; f.done < n; f.done += m, row += m * nbytes) {
+        m = n - f.done < cell->fold ? n - f.done : cell->fold;
+        if (!cell->direct)
+            cell->load(buf, row, nbytes, m);
+        cell->reducer->inner(&f, cell->direct ? row : buf, m);
+    }
+    cpu_reduce_finish(&(cpu_finish){.finish = cell->finish,
+                                    .dtype = dtype,
+                                    .comps = 1,
+                                    .planes = cell->reducer->state_bytes / 8,
+                                    .count = n,
+                                    .correction = correction},
+                      state, 1, 1, to, 0);
 }
 
 static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)

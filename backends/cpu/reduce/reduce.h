@@ -90,6 +90,12 @@ typedef struct {
 void cpu_reduce_finish(const cpu_finish *, const void *state, int64_t cap, int64_t n, char *out,
                        int64_t stride_bytes);
 
+/* reduce/reduce.c: the op on a dense row of n elements of a real floating dtype, as its kernel has
+ * it where it folds results one by one and cuts none. */
+void cpu_reduce_row(int32_t op, int32_t dtype, const char *row, int64_t n, double correction,
+                    char *to);
+enum { CPU_REDUCE_ROW_LEAST = 32, CPU_REDUCE_ROW_MOST = 1 << 17 }; /* elements of such rows */
+
 /* What loops are made of must be inlined for them to vectorise, whatever the optimiser thinks of
  * it. */
 #if defined(__GNUC__)

@@ -311,7 +311,7 @@ int32_t cuda_launch_early(const cuda_kernel *, CUfunction, ndp_stream *, uint32_
                           uint32_t threads, void *params);
 /* The same inside cuda_enter(), where nothing is being patched. */
 CUresult cuda_queue_early(ndp_dev *, CUfunction, ndp_stream *, uint32_t blocks, uint32_t threads,
-                          void *params);
+                          uint32_t shared_bytes, void *params);
 /* The same with a grid of two dimensions. */
 int32_t cuda_launch_2d(const cuda_kernel *, CUfunction, ndp_stream *, uint32_t blocks_x,
                        uint32_t blocks_y, uint32_t threads, uint32_t shared_bytes, void *params);

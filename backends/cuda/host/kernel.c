@@ -156,20 +156,21 @@ static int may_begin_early(const ndp_dev *dev, const ndp_stream *s)
 }
 
 CUresult cuda_queue_early(ndp_dev *dev, CUfunction f, ndp_stream *s, uint32_t blocks,
-                          uint32_t threads, void *params)
+                          uint32_t threads, uint32_t shared_bytes, void *params)
 {
     void *arguments[] = {params};
     CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                                .value.programmaticStreamSerializationAllowed = 1};
     if (!may_begin_early(dev, s))
-        return cu.cuLaunchKernel(f, blocks, 1, 1, threads, 1, 1, 0, cuda_stream(dev, s), arguments,
-                                 NULL);
+        return cu.cuLaunchKernel(f, blocks, 1, 1, threads, 1, 1, shared_bytes, cuda_stream(dev, s),
+                                 arguments, NULL);
     return cu.cuLaunchKernelEx(&(CUlaunchConfig){.gridDimX = blocks,
                                                  .gridDimY = 1,
                                                  .gridDimZ = 1,
                                                  .blockDimX = threads,
                                                  .blockDimY = 1,
                                                  .blockDimZ = 1,
+                                                 .sharedMemBytes = shared_bytes,
                                                  .hStream = cuda_stream(dev, s),
                                                  .attrs = &early,
                                                  .numAttrs = 1},
@@ -185,7 +186,7 @@ int32_t cuda_launch_early(const cuda_kernel *k, CUfunction f, ndp_stream *s, uin
     int32_t status = cuda_enter(k->dev, &scope);
     if (status != NDP_OK)
         return status;
-    CUresult r = cuda_queue_early(k->dev, f, s, blocks, threads, params);
+    CUresult r = cuda_queue_early(k->dev, f, s, blocks, threads, 0, params);
     cuda_leave(&scope);
     return r == CUDA_SUCCESS ? NDP_OK
                              : cuda_fail(r, "%s on cuda:%u", cuda_op_name(k->op), k->dev->index);

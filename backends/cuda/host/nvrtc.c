@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * CUDA C++ compiled by NVRTC, for the exact device where it knows that, and kept by the core's
  * kernel cache. NDOCK_CUDA_DUMP_DIR=FOLDER writes every source that is compiled there. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr */
+#endif
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "host/nvrtc.h"
 
 /* Its header may be missing where the driver's is there, so the few that are needed are declared
@@ -28,7 +33,14 @@ typedef struct {
     nvrtc_result (*archs)(int *);
 } functions;
 
-enum { OK = 0, OUT_OF_MEMORY = 1, COMPILATION = 6, MAX_OPTIONS = 64, MAX_HEADERS = 64 };
+enum {
+    OK = 0,
+    OUT_OF_MEMORY = 1,
+    COMPILATION = 6,
+    MAX_OPTIONS = 64,
+    MAX_HEADERS = 64,
+    MAX_ARCHS = 128 /* of cuda_nvrtc_known */
+};
 
 static int32_t version_text(const void *table, char *text, size_t n)
 {
@@ -84,20 +96,52 @@ static int32_t need_library(void)
 }
 
 /* ---- what to compile for ---- */
-/* Machine code for the device itself, or PTX of the newest architecture below it. */
-static int32_t choose_arch(const ndp_dev *dev, char *arch, size_t n, int *ptx)
+/* The file that the functions are of. */
+static void describe_file(cuda_nvrtc_known *k)
 {
-    int list[128], count = 0, best = 0;
-    if (fn.n_archs(&count) != OK || count < 1 || count > 128 || fn.archs(list) != OK)
+    Dl_info info;
+    struct stat st;
+    void *function;
+    memcpy(&function, &fn.version, sizeof function);
+    if (!dladdr(function, &info) || !info.dli_fname || strlen(info.dli_fname) >= sizeof k->path ||
+        info.dli_fname[0] != '/' || stat(info.dli_fname, &st) != 0)
+        return;
+    snprintf(k->path, sizeof k->path, "%s", info.dli_fname);
+    k->nbytes = (uint64_t)st.st_size;
+    k->inode = (uint64_t)st.st_ino;
+    k->seconds = (int64_t)st.st_mtim.tv_sec;
+    k->nanoseconds = (int64_t)st.st_mtim.tv_nsec;
+}
+
+int32_t cuda_nvrtc_describe(cuda_nvrtc_known *k)
+{
+    int count = 0;
+    int32_t status = need_library();
+    memset(k, 0, sizeof *k);
+    if (status != NDP_OK)
+        return status;
+    if (fn.n_archs(&count) != OK || count < 1 || count > MAX_ARCHS || fn.archs(k->arch) != OK)
         return cuda_error(NDP_ERR_UNSUPPORTED, "NVRTC does not say what it compiles for");
-    for (int i = 0; i < count; i++)
-        if (list[i] <= dev->capability && list[i] > best)
-            best = list[i];
+    k->n_archs = count;
+    snprintf(k->version, sizeof k->version, "nvrtc ");
+    version_text(&fn, k->version + 6, sizeof k->version - 6);
+    describe_file(k);
+    return NDP_OK;
+}
+
+/* Machine code for the device itself, or PTX of the newest architecture below it. */
+static int32_t choose_arch(const ndp_dev *dev, const cuda_nvrtc_known *k, char *arch, size_t n,
+                           int *ptx)
+{
+    int best = 0;
+    for (int i = 0; i < k->n_archs; i++)
+        if (k->arch[i] <= dev->capability && k->arch[i] > best)
+            best = k->arch[i];
     if (best == 0)
         return cuda_error(NDP_ERR_UNSUPPORTED,
                           "this NVRTC compiles for compute capability %d.%d and above, cuda:%u has "
                           "%d.%d: install an older CUDA toolkit's libnvrtc",
-                          list[0] / 10, list[0] % 10, dev->index, dev->capability / 10,
+                          k->arch[0] / 10, k->arch[0] % 10, dev->index, dev->capability / 10,
                           dev->capability % 10);
     *ptx = best != dev->capability;
     snprintf(arch, n, "%s_%d", *ptx ? "compute" : "sm", best);
@@ -106,8 +150,8 @@ static int32_t choose_arch(const ndp_dev *dev, char *arch, size_t n, int *ptx)
 
 /* ---- compiling: called by the kernel cache ---- */
 typedef struct {
-    const char *name, *source, *options, *arch;
-    int ptx;
+    const char *name, *source, *options, *arch, *compiler;
+    int ptx, other; /* other: another NVRTC was opened than the key names */
     const cuda_nvrtc_headers *headers;
 } job;
 
@@ -229,9 +273,19 @@ static int32_t compile_short(const job *j, ndh_compiled *out)
 
 static int32_t compile(void *arg, ndh_compiled *out)
 {
-    const job *j = arg;
+    job *j = arg;
+    cuda_nvrtc_known is;
+    int32_t status = cuda_nvrtc_describe(&is);
+    if (status != NDP_OK)
+        return status;
+    j->other = strcmp(is.version, j->compiler) != 0;
+    if (j->other) {
+        cuda_nvrtc_correct(&is);
+        return cuda_error(NDP_ERR_STATE, "%s was opened, %s was there before", is.version,
+                          j->compiler);
+    }
     dump(j);
-    int32_t status = compile_short(j, out);
+    status = compile_short(j, out);
     return status == NDP_OK ? status : compile_texts(j, j->headers->text, out);
 }
 
@@ -242,29 +296,39 @@ int32_t cuda_nvrtc_compile(const ndp_dev *dev, const char *name, const char *sou
     return cuda_nvrtc_compile_with(dev, name, source, options, &none, out);
 }
 
+static int32_t compile_by(const ndp_dev *dev, const ndh_kernel_1 *cache, job *j,
+                          cuda_nvrtc_code *out)
+{
+    char arch[32];
+    cuda_nvrtc_known known;
+    int32_t status = cuda_nvrtc_find(&known);
+    if (status == NDP_OK)
+        status = choose_arch(dev, &known, arch, sizeof arch, &j->ptx);
+    if (status != NDP_OK)
+        return status;
+    const ndh_kernel_key key = {.size = sizeof key,
+                                .source = j->source,
+                                .options = j->options,
+                                .arch = arch,
+                                .compiler = known.version,
+                                .library = "ndock-cuda " PACKAGE_VERSION};
+    j->arch = arch;
+    j->compiler = known.version;
+    j->other = 0;
+    /* A failure that the cache remembers is told with its log. */
+    return cache->get(cuda_host->ctx, &key, 0, compile, j, &out->kept, &out->code, &out->nbytes);
+}
+
 int32_t cuda_nvrtc_compile_with(const ndp_dev *dev, const char *name, const char *source,
                                 const char *options, const cuda_nvrtc_headers *headers,
                                 cuda_nvrtc_code *out)
 {
-    char arch[32], compiler[64] = "nvrtc ";
     const ndh_kernel_1 *cache = cuda_host->service(cuda_host->ctx, "ndh.kernel/1");
-    job j = {.name = name, .source = source, .options = options, .arch = arch, .headers = headers};
-    int32_t status = need_library();
-    if (status == NDP_OK)
-        status = choose_arch(dev, arch, sizeof arch, &j.ptx);
-    if (status != NDP_OK)
-        return status;
+    job j = {.name = name, .source = source, .options = options, .headers = headers};
     if (!cache)
         return cuda_error(NDP_ERR_UNSUPPORTED, "this ndock keeps no compiled kernels");
-    version_text(&fn, compiler + 6, sizeof compiler - 6);
-    ndh_kernel_key key = {.size = sizeof key,
-                          .source = source,
-                          .options = options,
-                          .arch = arch,
-                          .compiler = compiler,
-                          .library = "ndock-cuda " PACKAGE_VERSION};
-    /* A failure that the cache remembers is told with its log. */
-    return cache->get(cuda_host->ctx, &key, 0, compile, &j, &out->kept, &out->code, &out->nbytes);
+    int32_t status = compile_by(dev, cache, &j, out);
+    return status != NDP_OK && j.other ? compile_by(dev, cache, &j, out) : status;
 }
 
 void cuda_nvrtc_release(cuda_nvrtc_code *code)

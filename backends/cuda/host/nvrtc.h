@@ -30,4 +30,19 @@ int32_t cuda_nvrtc_compile_with(const ndp_dev *, const char *name, const char *s
                                 cuda_nvrtc_code *out);
 void cuda_nvrtc_release(cuda_nvrtc_code *);
 
+/* What of NVRTC is part of kernels' keys, and its file as it is. */
+typedef struct {
+    char version[64];
+    int32_t n_archs, arch[128];
+    char path[1024];
+    uint64_t nbytes, inode;
+    int64_t seconds, nanoseconds; /* of its last change */
+} cuda_nvrtc_known;
+/* Opens it. */
+int32_t cuda_nvrtc_describe(cuda_nvrtc_known *);
+/* nvrtc_known.c: the same, without opening it where the kernel cache remembers the file. */
+int32_t cuda_nvrtc_find(cuda_nvrtc_known *);
+/* Another one was opened than was found. */
+void cuda_nvrtc_correct(const cuda_nvrtc_known *);
+
 #endif

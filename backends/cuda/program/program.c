@@ -5,30 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include "host/nvrtc.h"
-#include "program/program.h"
+#include "program/kernel.h"
 #include "program/text.h"
 
 static const char options[] = "--std=c++17 --fmad=false --device-as-default-execution-space";
 
-typedef struct {
-    ndp_kernel base;
-    ndp_dev *dev;
-    char *source;
-    int flat, width, dims;
-    uint32_t n_in, n_out;
-    pthread_mutex_t lock; /* of what follows */
-    CUmodule module;
-    CUfunction function;
-    atomic_uint epoch; /* of the device when the function was found; 0: not yet */
-} program_kernel;
-
 /* ---- code ---- */
-static CUresult load_image(program_kernel *k, const void *code)
+static CUresult load_image(cuda_program_kernel *k, const void *code)
 {
+    static const char *const names[] = {"program_flat", "program_strided", "program_rows"};
     CUresult r = cu.cuModuleLoadData(&k->module, code);
     if (r == CUDA_SUCCESS)
-        r = cu.cuModuleGetFunction(&k->function, k->module,
-                                   k->flat ? "program_flat" : "program_strided");
+        r = cu.cuModuleGetFunction(&k->function, k->module, names[k->how]);
+    /* More shared memory than 48 KiB is to be asked for; some of the most is the kernel's own. */
+    if (r == CUDA_SUCCESS && k->how == CUDA_PROGRAM_ROWS && k->dev->shared_most > 48 << 10)
+        r = cu.cuFuncSetAttribute(k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                  k->dev->shared_most - 4096);
     return r;
 }
 
@@ -46,7 +38,7 @@ static int shorten(const char *source, const char **text, char **room)
 }
 
 /* From source to the function on the device as it is open now; under the lock. */
-static int32_t load(program_kernel *k)
+static int32_t load(cuda_program_kernel *k)
 {
     const cuda_texts *texts = cuda_program_texts();
     cuda_nvrtc_code code;
@@ -73,7 +65,7 @@ static int32_t load(program_kernel *k)
 }
 
 /* The functions of a device that was closed are gone; the kernel is the core's until discard(). */
-static int32_t need_function(program_kernel *k)
+static int32_t need_function(cuda_program_kernel *k)
 {
     int32_t status = NDP_OK;
     if (atomic_load_explicit(&k->epoch, memory_order_acquire) == atomic_load(&k->dev->epoch) + 1)
@@ -86,7 +78,8 @@ static int32_t need_function(program_kernel *k)
 }
 
 /* ---- calls ---- */
-static int32_t launch(program_kernel *k, ndp_stream *s, uint64_t blocks, void *params)
+int32_t cuda_program_launch(cuda_program_kernel *k, ndp_stream *s, uint64_t blocks,
+                            uint32_t threads, uint32_t shared_bytes, void *params)
 {
     cuda_scope scope;
     void *arguments[] = {params};
@@ -99,30 +92,26 @@ static int32_t launch(program_kernel *k, ndp_stream *s, uint64_t blocks, void *p
                                                               .gridDimX = (unsigned)blocks,
                                                               .gridDimY = 1,
                                                               .gridDimZ = 1,
-                                                              .blockDimX = CUDA_PROGRAM_THREADS,
+                                                              .blockDimX = threads,
                                                               .blockDimY = 1,
                                                               .blockDimZ = 1,
+                                                              .sharedMemBytes = shared_bytes,
                                                               .kernelParams = arguments});
     else
-        r = cuda_queue_early(k->dev, k->function, s, (uint32_t)blocks, CUDA_PROGRAM_THREADS,
+        r = cuda_queue_early(k->dev, k->function, s, (uint32_t)blocks, threads, shared_bytes,
                              params);
     cuda_leave(&scope);
     return r == CUDA_SUCCESS ? status : cuda_fail(r, "an expression on cuda:%u", k->dev->index);
 }
 
-static const ndp_view *operand(const ndp_call *call, uint32_t i)
-{
-    return i < call->n_in ? &call->in[i] : &call->out[i - call->n_in];
-}
-
-static void store_scalars(const ndp_call *call, cuda_program_scalar *to)
+void cuda_program_scalars(const ndp_call *call, cuda_program_scalar *to)
 {
     for (uint32_t i = 0; i < call->n_scalar; i++)
         cuda_store_scalar(&call->scalar[i], &to[i]);
 }
 
 /* A grid has at most 2^31 - 1 blocks, more than any memory has room for elements. */
-static int32_t run_flat(program_kernel *k, ndp_stream *s, const ndp_call *call)
+static int32_t run_flat(cuda_program_kernel *k, ndp_stream *s, const ndp_call *call)
 {
     cuda_program_flat p;
     const uint64_t each = (uint64_t)CUDA_PROGRAM_THREADS * (uint64_t)k->width;
@@ -130,16 +119,16 @@ static int32_t run_flat(program_kernel *k, ndp_stream *s, const ndp_call *call)
     p.aligned = 1;
     p.zero = 0;
     for (uint32_t i = 0; i < call->n_in + call->n_out; i++) {
-        p.operand[i] = cuda_ptr(operand(call, i));
+        p.operand[i] = cuda_ptr(cuda_program_operand(call, i));
         p.aligned = p.aligned && p.operand[i] % 16 == 0;
     }
-    store_scalars(call, p.scalar);
-    return launch(k, s, (p.n + each - 1) / each, &p);
+    cuda_program_scalars(call, p.scalar);
+    return cuda_program_launch(k, s, (p.n + each - 1) / each, CUDA_PROGRAM_THREADS, 0, &p);
 }
 
 /* Dimensions outermost first, as in the call. */
 typedef struct {
-    program_kernel *kernel;
+    cuda_program_kernel *kernel;
     ndp_stream *stream;
     const ndp_call *call;
     int64_t shape[NDP_MAX_NDIM];
@@ -160,16 +149,17 @@ static int32_t launch_strided(const strided_call *c, int first, uint64_t size)
     for (uint32_t i = 0; i < call->n_in + call->n_out; i++) {
         p.operand[i] = c->operand[i];
         for (int d = 0; d < dims; d++)
-            p.stride[i][d] = d < here ? operand(call, i)->stride[ndim - 1 - d] : 0;
+            p.stride[i][d] = d < here ? cuda_program_operand(call, i)->stride[ndim - 1 - d] : 0;
     }
-    store_scalars(call, p.scalar);
-    return launch(c->kernel, c->stream, (size + each - 1) / each, &p);
+    cuda_program_scalars(call, p.scalar);
+    return cuda_program_launch(c->kernel, c->stream, (size + each - 1) / each, CUDA_PROGRAM_THREADS,
+                               0, &p);
 }
 
 static void advance(strided_call *c, int d, int64_t by)
 {
     for (uint32_t i = 0; i < c->call->n_in + c->call->n_out; i++) {
-        const ndp_view *v = operand(c->call, i);
+        const ndp_view *v = cuda_program_operand(c->call, i);
         c->operand[i] += (uint64_t)(by * v->stride[d] * ndp_dtype_size(v->dtype));
     }
 }
@@ -203,21 +193,23 @@ static int32_t run_dims(strided_call *c, int first)
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
-    program_kernel *k = (program_kernel *)(uintptr_t)base;
+    cuda_program_kernel *k = (cuda_program_kernel *)(uintptr_t)base;
     strided_call c = {.kernel = k, .stream = s, .call = call};
     int32_t status = need_function(k);
     if (status != NDP_OK || ndp_view_size(&call->out[0]) == 0)
         return status;
-    if (k->flat)
+    if (k->how == CUDA_PROGRAM_FLAT)
         return run_flat(k, s, call);
+    if (k->how == CUDA_PROGRAM_ROWS)
+        return cuda_program_rows_run(k, s, call);
     memcpy(c.shape, call->out[0].shape, (size_t)call->out[0].ndim * sizeof *c.shape);
     for (uint32_t i = 0; i < call->n_in + call->n_out; i++)
-        c.operand[i] = cuda_ptr(operand(call, i));
+        c.operand[i] = cuda_ptr(cuda_program_operand(call, i));
     return run_dims(&c, 0);
 }
 
 /* ---- the group ---- */
-static void free_kernel(program_kernel *k)
+static void free_kernel(cuda_program_kernel *k)
 {
     if (!k)
         return;
@@ -226,9 +218,10 @@ static void free_kernel(program_kernel *k)
     free(k);
 }
 
-static program_kernel *new_kernel(ndp_dev *dev, const ndp_program *p, char *source)
+static cuda_program_kernel *new_kernel(ndp_dev *dev, const ndp_program *p,
+                                       const cuda_program_rows_facts *rows, char *source)
 {
-    program_kernel *k = calloc(1, sizeof *k);
+    cuda_program_kernel *k = calloc(1, sizeof *k);
     if (!k) {
         free(source);
         return NULL;
@@ -237,9 +230,13 @@ static program_kernel *new_kernel(ndp_dev *dev, const ndp_program *p, char *sour
     k->base = (ndp_kernel){.size = sizeof k->base, .max_ndim = NDP_MAX_NDIM, .run = run};
     k->dev = dev;
     k->source = source;
-    k->flat = (p->flags & NDP_PROGRAM_FLAT) != 0;
+    k->how = p->flags & NDP_PROGRAM_ROWS   ? CUDA_PROGRAM_ROWS
+             : p->flags & NDP_PROGRAM_FLAT ? CUDA_PROGRAM_FLAT
+                                           : CUDA_PROGRAM_STRIDED;
+    k->rows = *rows;
     k->width = cuda_program_width(p);
-    k->dims = cuda_program_dims(p);
+    k->dims =
+        k->how == CUDA_PROGRAM_ROWS ? (int)NDP_PROGRAM_RANK(p->flags) - 1 : cuda_program_dims(p);
     k->n_in = p->n_in;
     k->n_out = p->n_out;
     return k;
@@ -249,14 +246,15 @@ static int32_t compile(ndp_dev *dev, const ndp_program *p, const ndp_kernel **ou
                        size_t n)
 {
     cuda_text text = {0};
+    cuda_program_rows_facts rows = {0};
     *out = NULL;
     snprintf(why, n, "it is no program that kernels can be made of");
     if (p->n_in > CUDA_PROGRAM_IN || p->n_out > CUDA_PROGRAM_OUT ||
-        p->n_scalar > CUDA_PROGRAM_SCALARS || !cuda_program_source(p, &text, why, n)) {
+        p->n_scalar > CUDA_PROGRAM_SCALARS || !cuda_program_source(p, &text, &rows, why, n)) {
         free(text.data);
         return NDP_ERR_UNSUPPORTED;
     }
-    program_kernel *k = new_kernel(dev, p, text.data);
+    cuda_program_kernel *k = new_kernel(dev, p, &rows, text.data);
     if (!k)
         return cuda_error(NDP_ERR_MEMORY, "no host memory for the record of an expression");
     int32_t status = need_function(k);
@@ -274,7 +272,7 @@ static int32_t compile(ndp_dev *dev, const ndp_program *p, const ndp_kernel **ou
 
 static void discard(ndp_dev *dev, const ndp_kernel *kernel)
 {
-    program_kernel *k = (program_kernel *)(uintptr_t)kernel;
+    cuda_program_kernel *k = (cuda_program_kernel *)(uintptr_t)kernel;
     cuda_scope scope;
     /* The module of a device that was closed since went with its context. */
     if (atomic_load(&k->epoch) == atomic_load(&dev->epoch) + 1 &&
@@ -285,5 +283,7 @@ static void discard(ndp_dev *dev, const ndp_kernel *kernel)
     free_kernel(k);
 }
 
-const ndp_fused_1 cuda_fused_group = {
-    .size = sizeof(ndp_fused_1), .compile = compile, .discard = discard};
+const ndp_fused_1 cuda_fused_group = {.size = sizeof(ndp_fused_1),
+                                      .compile = compile,
+                                      .discard = discard,
+                                      .takes = cuda_program_rows_takes};

@@ -12,7 +12,9 @@ enum {
     CUDA_PROGRAM_SCALARS = 64,
     CUDA_PROGRAM_NDIM = 6,
     CUDA_PROGRAM_THREADS = 256,
-    CUDA_PROGRAM_EACH = 4 /* elements that a thread of the strided kernel computes */
+    CUDA_PROGRAM_EACH = 4, /* elements that a thread of the strided kernel computes */
+    CUDA_PROGRAM_KEPT =
+        16 /* values that a program of rows keeps from one walk over a row to the next */
 };
 
 /* An element of any dtype. */
@@ -36,5 +38,28 @@ typedef struct {
     cuda_divisor extent[CUDA_PROGRAM_NDIM];
     int64_t stride[CUDA_PROGRAM_OPERANDS][CUDA_PROGRAM_NDIM];
 } cuda_program_strided;
+
+/* A group of lanes has a row, items of as many elements each; strides and steps, along the row, count
+ * elements. */
+typedef struct {
+    uint32_t rows, items;
+    int32_t lanes;
+    uint32_t whole; /* bit i: operand i is moved an item at a time */
+    int64_t count;  /* elements of a row */
+    uint64_t operand[CUDA_PROGRAM_OPERANDS];
+    cuda_program_scalar scalar[CUDA_PROGRAM_SCALARS];
+    cuda_divisor extent[CUDA_PROGRAM_NDIM];
+    int64_t stride[CUDA_PROGRAM_OPERANDS][CUDA_PROGRAM_NDIM], step[CUDA_PROGRAM_OPERANDS];
+    uint32_t kept[CUDA_PROGRAM_KEPT]; /* where in shared memory, in bytes */
+} cuda_program_rows;
+
+/* What the host knows of such a kernel. */
+typedef struct {
+    int32_t width; /* elements of an item */
+    int32_t n_kept, n_reductions;
+    int32_t kept_bytes[CUDA_PROGRAM_KEPT]; /* of an element */
+    int32_t op[CUDA_PROGRAM_KEPT], dtype[CUDA_PROGRAM_KEPT];
+    int32_t input[CUDA_PROGRAM_KEPT]; /* that the reduction reads; -1: none */
+} cuda_program_rows_facts;
 
 #endif

@@ -45,7 +45,8 @@ static void shorten(const char **at, int *n)
                                            "cm_bf16_",    "cuda_part_", "cuda_",     "cm_"};
     static const char suffix[] = "_formula";
     const int tail = (int)sizeof suffix - 1;
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+    const size_t n_prefixes = **at == 'N' || **at == 'c' ? sizeof prefixes / sizeof *prefixes : 0;
+    for (size_t i = 0; i < n_prefixes; i++) {
         int k = (int)strlen(prefixes[i]);
         if (*n < k || memcmp(*at, prefixes[i], (size_t)k) != 0)
             continue;
@@ -258,9 +259,10 @@ static void cut_all(void)
 /* Texts that a program without the word includes nothing of. */
 static int is_left_out(const char *name, const char *source)
 {
-    static const char *const only[][2] = {{"complex", "CUDA_DTYPE C"},
-                                          {"special", "PROGRAM_SPECIAL"},
-                                          {"math/half", "math/half.cuh"}};
+    static const char *const only[][2] = {
+        {"complex", "CUDA_DTYPE C"},     {"special", "PROGRAM_SPECIAL"},
+        {"math/half", "math/half.cuh"},  {"copy/convert", "copy/convert.cuh"},
+        {"reduce/", "program/rows.cuh"}, {"program/rows", "program/rows.cuh"}};
     for (size_t i = 0; i < sizeof only / sizeof *only; i++)
         if (strstr(name, only[i][0]) && !strstr(source, only[i][1]))
             return 1;

@@ -3,10 +3,9 @@
  * one function for an element, a line an instruction, each as elementwise.cu has it: operands
  * widened from what is stored, the result narrowed. */
 #include <stdio.h>
-#include "program/program.h"
-#include "program/text.h"
+#include "program/source.h"
 
-static const char *dtype_word(int32_t dtype)
+const char *cuda_source_dtype(int32_t dtype)
 {
     static const char *const words[NDP_DTYPE_END] = {
 #define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [id] = #NAME,
@@ -25,16 +24,19 @@ static int computes(int32_t dtype)
 static void add_formulas(cuda_text *t, const ndp_program *p)
 {
     uint64_t done = 0, kinds = 0;
-    int special = 0;
+    int special = 0, converts = 0;
     for (uint32_t i = 0; i < p->n_instruction; i++) {
         const ndp_instruction *k = &p->instruction[i];
-        if (k->op == NDP_OP_copy)
+        converts |= k->op == NDP_OP_copy;
+        if (k->op == NDP_OP_copy || cuda_source_is_reduction(k))
             continue;
         kinds |= (uint64_t)1 << k->compute;
         special |= cuda_program_is_special(ndp_op_name(k->op));
     }
-    cuda_text_add(t, "%s#include \"program/frame.cuh\"\n#include \"copy/convert.cuh\"\n",
-                  special ? "#define PROGRAM_SPECIAL\n" : "");
+    cuda_text_add(t, "%s#include \"program/frame.cuh\"\n%s%s",
+                  special ? "#define PROGRAM_SPECIAL\n" : "",
+                  converts ? "#include \"copy/convert.cuh\"\n" : "",
+                  p->flags & NDP_PROGRAM_ROWS ? "#include \"program/rows.cuh\"\n" : "");
     /* In the namespace of none of the dtypes. */
     if (kinds >> NDP_F16)
         cuda_text_add(t, "#include \"math/f32.cuh\"\n#include \"math/f64.cuh\"\n");
@@ -42,39 +44,39 @@ static void add_formulas(cuda_text *t, const ndp_program *p)
         cuda_text_add(t, "#include \"math/half.cuh\"\n");
     for (uint32_t i = 0; i < p->n_instruction; i++) {
         const ndp_instruction *k = &p->instruction[i];
-        if (k->op == NDP_OP_copy || done >> k->compute & 1)
+        if (k->op == NDP_OP_copy || cuda_source_is_reduction(k) || done >> k->compute & 1)
             continue;
         done |= (uint64_t)1 << k->compute;
         cuda_text_add(t,
                       "#define CUDA_DTYPE %s\nnamespace d_%s {\n#include \"math/scalar.cuh\"\n}\n"
                       "#include \"program/undef.cuh\"\n",
-                      dtype_word(k->compute), dtype_word(k->compute));
+                      cuda_source_dtype(k->compute), cuda_source_dtype(k->compute));
     }
 }
 
-static void add_stored(cuda_text *t, int32_t dtype)
+void cuda_source_stored(cuda_text *t, int32_t dtype)
 {
-    cuda_text_add(t, "cuda_dtype<NDP_%s>::stored", dtype_word(dtype));
+    cuda_text_add(t, "cuda_dtype<NDP_%s>::stored", cuda_source_dtype(dtype));
 }
 
-static int32_t dtype_of(const ndp_program *p, int32_t value)
+int32_t cuda_source_dtype_of(const ndp_program *p, int32_t value)
 {
     int32_t first = (int32_t)(p->n_in + p->n_scalar);
     return value < first ? p->dtype[value] : p->instruction[value - first].dtype;
 }
 
-static void add_instruction(cuda_text *t, const ndp_instruction *k, uint32_t value)
+void cuda_source_instruction(cuda_text *t, const ndp_instruction *k, uint32_t value)
 {
-    const char *in = dtype_word(k->compute), *name = ndp_op_name(k->op);
+    const char *in = cuda_source_dtype(k->compute), *name = ndp_op_name(k->op);
     cuda_text_add(t, "    const ");
-    add_stored(t, k->dtype);
+    cuda_source_stored(t, k->dtype);
     if (k->op == NDP_OP_copy) {
         cuda_text_add(t, " v%u = convert<NDP_%s, NDP_%s>::of(v%d);\n", value, in,
-                      dtype_word(k->dtype), (int)k->arg[0]);
+                      cuda_source_dtype(k->dtype), (int)k->arg[0]);
         return;
     }
     cuda_text_add(t, " v%u = cuda_narrow<", value);
-    add_stored(t, k->dtype);
+    cuda_source_stored(t, k->dtype);
     cuda_text_add(t, ">(d_%s::cuda_%s(", in, name);
     for (int i = 0; i < 3 && k->arg[i] >= 0; i++) {
         cuda_text_add(t, i ? ", " : "");
@@ -87,6 +89,17 @@ static void add_instruction(cuda_text *t, const ndp_instruction *k, uint32_t val
     cuda_text_add(t, "));\n");
 }
 
+void cuda_source_scalars(cuda_text *t, const ndp_program *p)
+{
+    for (uint32_t i = 0; i < p->n_scalar; i++) {
+        cuda_text_add(t, "    const ");
+        cuda_source_stored(t, p->dtype[p->n_in + i]);
+        cuda_text_add(t, " v%u = program_scalar<", p->n_in + i);
+        cuda_source_stored(t, p->dtype[p->n_in + i]);
+        cuda_text_add(t, ">(p.scalar[%u]);\n", i);
+    }
+}
+
 /* element(p, inputs, results) */
 static void add_element(cuda_text *t, const ndp_program *p)
 {
@@ -94,40 +107,34 @@ static void add_element(cuda_text *t, const ndp_program *p)
                   "template <class P> static __device__ __forceinline__ void element(const P &p");
     for (uint32_t i = 0; i < p->n_in; i++) {
         cuda_text_add(t, ",\n    const ");
-        add_stored(t, p->dtype[i]);
+        cuda_source_stored(t, p->dtype[i]);
         cuda_text_add(t, " v%u", i);
     }
     for (uint32_t i = 0; i < p->n_out; i++) {
         cuda_text_add(t, ",\n    ");
-        add_stored(t, dtype_of(p, p->out[i]));
+        cuda_source_stored(t, cuda_source_dtype_of(p, p->out[i]));
         cuda_text_add(t, " &r%u", i);
     }
     cuda_text_add(t, ")\n{\n");
-    for (uint32_t i = 0; i < p->n_scalar; i++) {
-        cuda_text_add(t, "    const ");
-        add_stored(t, p->dtype[p->n_in + i]);
-        cuda_text_add(t, " v%u = program_scalar<", p->n_in + i);
-        add_stored(t, p->dtype[p->n_in + i]);
-        cuda_text_add(t, ">(p.scalar[%u]);\n", i);
-    }
+    cuda_source_scalars(t, p);
     for (uint32_t i = 0; i < p->n_instruction; i++)
-        add_instruction(t, &p->instruction[i], p->n_in + p->n_scalar + i);
+        cuda_source_instruction(t, &p->instruction[i], p->n_in + p->n_scalar + i);
     for (uint32_t i = 0; i < p->n_out; i++)
         cuda_text_add(t, "    r%u = v%d;\n", i, (int)p->out[i]);
     cuda_text_add(t, "}\n");
 }
 
-static int32_t operand_dtype(const ndp_program *p, uint32_t i)
+int32_t cuda_source_operand_dtype(const ndp_program *p, uint32_t i)
 {
-    return i < p->n_in ? p->dtype[i] : dtype_of(p, p->out[i - p->n_in]);
+    return i < p->n_in ? p->dtype[i] : cuda_source_dtype_of(p, p->out[i - p->n_in]);
 }
 
 int cuda_program_width(const ndp_program *p)
 {
     int32_t least = 16;
     for (uint32_t i = 0; i < p->n_in + p->n_out; i++)
-        if (ndp_dtype_size(operand_dtype(p, i)) < least)
-            least = (int32_t)ndp_dtype_size(operand_dtype(p, i));
+        if (ndp_dtype_size(cuda_source_operand_dtype(p, i)) < least)
+            least = (int32_t)ndp_dtype_size(cuda_source_operand_dtype(p, i));
     return least <= 2 ? 8 : 16 / least;
 }
 
@@ -150,7 +157,7 @@ static void add_arrays(cuda_text *t, const ndp_program *p, const char *count)
 {
     for (uint32_t i = 0; i < p->n_in + p->n_out; i++) {
         cuda_text_add(t, "    ");
-        add_stored(t, operand_dtype(p, i));
+        cuda_source_stored(t, cuda_source_operand_dtype(p, i));
         cuda_text_add(t, " a%u[%s];\n", i, count);
     }
 }
@@ -170,14 +177,14 @@ static void add_flat(cuda_text *t, const ndp_program *p)
     add_arrays(t, p, "N");
     for (uint32_t i = 0; i < p->n_in; i++) {
         cuda_text_add(t, "    program_load(a%u, (const ", i);
-        add_stored(t, p->dtype[i]);
+        cuda_source_stored(t, p->dtype[i]);
         cuda_text_add(t, " *)p.operand[%u] + at, whole, n);\n", i);
     }
     cuda_text_add(t, "#pragma unroll\n    for (int j = 0; j < N; j++)\n        ");
     add_call(t, p);
     for (uint32_t i = p->n_in; i < p->n_in + p->n_out; i++) {
         cuda_text_add(t, "    program_store((");
-        add_stored(t, operand_dtype(p, i));
+        cuda_source_stored(t, cuda_source_operand_dtype(p, i));
         cuda_text_add(t, " *)p.operand[%u] + at, a%u, whole, n);\n", i, i);
     }
     cuda_text_add(t, "}\n");
@@ -201,7 +208,7 @@ static void add_strided(cuda_text *t, const ndp_program *p)
                   cuda_program_dims(p));
     for (uint32_t i = 0; i < p->n_in; i++) {
         cuda_text_add(t, "        a%u[j] = ((const ", i);
-        add_stored(t, p->dtype[i]);
+        cuda_source_stored(t, p->dtype[i]);
         cuda_text_add(t, " *)p.operand[%u])[at[j][%u]];\n", i, i);
     }
     cuda_text_add(t, "    }\n#pragma unroll\n    for (int j = 0; j < E; j++) {\n"
@@ -209,7 +216,7 @@ static void add_strided(cuda_text *t, const ndp_program *p)
     add_call(t, p);
     for (uint32_t i = p->n_in; i < p->n_in + p->n_out; i++) {
         cuda_text_add(t, "        ((");
-        add_stored(t, operand_dtype(p, i));
+        cuda_source_stored(t, cuda_source_operand_dtype(p, i));
         cuda_text_add(t, " *)p.operand[%u])[at[j][%u]] = a%u[j];\n", i, i, i);
     }
     cuda_text_add(t, "    }\n}\n");
@@ -231,7 +238,8 @@ static int check(const ndp_program *p, char *why, size_t n)
     return 1;
 }
 
-int cuda_program_source(const ndp_program *p, cuda_text *out, char *why, size_t n)
+int cuda_program_source(const ndp_program *p, cuda_text *out, cuda_program_rows_facts *rows,
+                        char *why, size_t n)
 {
     const cuda_texts *texts = cuda_program_texts();
     if (!texts || !check(p, why, n))
@@ -239,11 +247,16 @@ int cuda_program_source(const ndp_program *p, cuda_text *out, char *why, size_t 
     cuda_text_add(out, "/* program of ndock, headers %016llx */\n",
                   (unsigned long long)texts->hash);
     add_formulas(out, p);
-    add_element(out, p);
-    if (p->flags & NDP_PROGRAM_FLAT)
-        add_flat(out, p);
-    else
-        add_strided(out, p);
+    if (p->flags & NDP_PROGRAM_ROWS) {
+        if (!cuda_source_rows(out, p, rows, why, n))
+            return 0;
+    } else {
+        add_element(out, p);
+        if (p->flags & NDP_PROGRAM_FLAT)
+            add_flat(out, p);
+        else
+            add_strided(out, p);
+    }
     if (out->failed)
         snprintf(why, n, "no host memory for the source");
     return !out->failed;

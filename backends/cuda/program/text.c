@@ -19,20 +19,21 @@ void cuda_text_add(cuda_text *t, const char *fmt, ...)
     va_list args, again;
     va_start(args, fmt);
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, fmt, args);
+    const size_t left = t->room - t->n;
+    int n = t->failed ? -1 : vsnprintf(left ? t->data + t->n : NULL, left, fmt, args);
     va_end(args);
-    if (n >= 0 && !t->failed && t->n + (size_t)n + 1 > t->room) {
-        size_t room = 2 * (t->n + (size_t)n) + 1024;
+    if (n >= 0 && (size_t)n >= left) {
+        size_t room = 2 * (t->n + (size_t)n) + 4096;
         char *grown = realloc(t->data, room);
         t->failed = !grown;
         t->data = grown ? grown : t->data;
         t->room = grown ? room : t->room;
-    }
-    if (n >= 0 && !t->failed) {
-        vsnprintf(t->data + t->n, t->room - t->n, fmt, again);
-        t->n += (size_t)n;
+        if (grown)
+            vsnprintf(t->data + t->n, t->room - t->n, fmt, again);
     }
     va_end(again);
+    if (n >= 0 && !t->failed)
+        t->n += (size_t)n;
 }
 
 static const char stdint_text[] = "#pragma once\n"
@@ -62,8 +63,12 @@ static void add(const char *name, const char *text)
 {
     texts.name[texts.n] = name;
     texts.text[texts.n++] = text;
-    for (const char *c = text; *c; c++)
-        texts.hash = (texts.hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    for (size_t n = strlen(text); n; text += n < 8 ? n : 8, n -= n < 8 ? n : 8) {
+        uint64_t word = 0;
+        memcpy(&word, text, n < 8 ? n : 8);
+        texts.hash = (texts.hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        texts.hash ^= texts.hash >> 29;
+    }
 }
 
 static void make(void)
@@ -78,6 +83,8 @@ static void make(void)
     add("ndock/plugin.h", plugin.data);
     add("ndock/op.def", "#undef ND_OP\n");
     add("stdint.h", stdint_text);
+    /* Of the walks by line, reductions in programs use this word. */
+    add("walk/lines.cuh", "#pragma once\n#define LINE_FN static __device__ __forceinline__\n");
     /* Long to compile, and seldom wanted. */
     add("ndock/scalar_special_tmpl.h",
         "#ifdef PROGRAM_SPECIAL\n#include \"program/special.h\"\n#endif\n");

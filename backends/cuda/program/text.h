@@ -4,6 +4,7 @@
 #ifndef NDOCK_CUDA_PROGRAM_TEXT_H
 #define NDOCK_CUDA_PROGRAM_TEXT_H
 #include <ndock/plugin_facts.h>
+#include "program/program.h"
 
 /* A text that grows; data NULL after it could not. */
 typedef struct {
@@ -16,7 +17,7 @@ __attribute__((format(printf, 2, 3)))
 #endif
 void cuda_text_add(cuda_text *, const char *fmt, ...);
 
-enum { CUDA_TEXTS = 40 };
+enum { CUDA_TEXTS = 48 };
 typedef struct {
     const char *name[CUDA_TEXTS], *text[CUDA_TEXTS];
     int n;
@@ -32,9 +33,10 @@ int cuda_program_prune(const char *source, cuda_texts *out, cuda_text *room);
 /* Whether the op's formula for floating dtypes is among the special functions. */
 int cuda_program_is_special(const char *op);
 
-/* The source of a program's kernel, program_flat or program_strided by its flags; 0 and the reason
- * where the program is none that kernels know. */
-int cuda_program_source(const ndp_program *, cuda_text *out, char *why, size_t n);
+/* The source of a program's kernel, program_flat, program_strided or program_rows by its flags; 0 and
+ * the reason where the program is none that kernels know. rows is for the last of these. */
+int cuda_program_source(const ndp_program *, cuda_text *out, cuda_program_rows_facts *rows,
+                        char *why, size_t n);
 /* How many elements a thread of program_flat computes. */
 int cuda_program_width(const ndp_program *);
 /* How many dimensions program_strided walks. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Reductions: which kernel, how the work is cut, and the parameters. */
-#include "reduce/reduce.h"
+#include "reduce/keys.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,8 @@ enum {
     BLOCKS_IN_TURN = 16,
     CUT = 4096, /* items that a chunk of a lane's group has at least */
     MOST_CHUNKS = 4096,
-    GRID_X = 1 << 20 /* blocks; each takes several results where that is not enough */
+    SHORT_ROWS = 4096, /* lines that are worth vectors however short they are */
+    GRID_X = 1 << 20   /* blocks; each takes several results where that is not enough */
 };
 
 static const char *const names[] = {"sum",   "prod", "extreme",  "position",
@@ -253,7 +254,7 @@ static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call
         p->items = (uint64_t)p->count;
         set_dims(p, in, &call->out[0]);
     }
-    int short_rows = p->n_reduced == 1 && p->count % V == 0 && r->results >= 4096;
+    int short_rows = p->n_reduced == 1 && p->count % V == 0 && r->results >= SHORT_ROWS;
     if (p->n_reduced > 0 && (p->count >= 32 * V || short_rows) &&
         is_whole(in, in->ndim - 1, V, p->n_reduced == 1))
         r->how = ROW;
@@ -271,27 +272,6 @@ static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call
         width *= REDUCE_SHORT_UNROLL;
     uint64_t blocks = (p->results + width - 1) / width;
     r->blocks = (uint32_t)(blocks < GRID_X ? blocks : GRID_X);
-}
-
-/* What turns elements into keys, and how a NaN is known and stored. */
-static void set_keys(reduce_params *p, int32_t op, int32_t dtype)
-{
-    static const int64_t above[NDP_DTYPE_END] = {[NDP_F16] = 0x7c00,
-                                                 [NDP_BF16] = 0x7f80,
-                                                 [NDP_F32] = 0x7f800000,
-                                                 [NDP_F64] = 0x7ff0000000000000};
-    static const int64_t nan[NDP_DTYPE_END] = {[NDP_F16] = 0x7e00,
-                                               [NDP_BF16] = 0x7fc0,
-                                               [NDP_F32] = 0x7fc00000,
-                                               [NDP_F64] = 0x7ff8000000000000};
-    int is_unsigned = dtype == NDP_BOOL || (dtype >= NDP_U8 && dtype <= NDP_U64);
-    int bits = (int)(8 * ndp_dtype_size(dtype));
-    uint64_t flip = is_unsigned ? UINT64_MAX << (bits - 1) : 0;
-    if (op == NDP_OP_min || op == NDP_OP_argmin)
-        flip = ~flip;
-    p->flip = (int64_t)flip;
-    p->nan_above = above[dtype];
-    p->nan_bits = nan[dtype];
 }
 
 static void set_op(reduce_params *p, const ndp_call *call)
@@ -314,7 +294,20 @@ static void set_op(reduce_params *p, const ndp_call *call)
                  : in == NDP_F64 || in == NDP_C128 ? INT64_MAX
                                                    : -1;
     if (kind_of(call->op) == EXTREME || kind_of(call->op) == POSITION)
-        set_keys(p, call->op, in);
+        cuda_reduce_keys(p, call->op, in);
+}
+
+int32_t cuda_reduce_row_lanes(int32_t op, int32_t dtype, uint64_t results, int64_t count,
+                              int sm_count)
+{
+    const int64_t V = 16 / ndp_dtype_size(dtype);
+    reduce_plan r = {.results = results,
+                     .p = {.n_kept = 1, .n_reduced = 1, .results = results, .count = count}};
+    if (count % V || (count < 32 * V && results < SHORT_ROWS))
+        return 0;
+    r.p.dim[1] = line_dim_of(count, 1, 0);
+    plan_row(&r, kind_of(op), V, sm_count);
+    return r.p.chunks == 1 ? r.p.lanes : 0;
 }
 
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)

@@ -161,6 +161,14 @@ static void discarded(hook_call *c)
     nd__hook_unlock();
 }
 
+/* A kernel of the group that is no wrapper's first argument. */
+static void asked(hook_call *c)
+{
+    const hook_kernel *k = (const hook_kernel *)(uintptr_t)c->word[1];
+    c->number[1] = k->number;
+    c->word[1] = (uint64_t)(uintptr_t)k->real;
+}
+
 /* ---- calls ---- */
 /* Whose device, and which of its tables. */
 static void resolve(hook_call *c)
@@ -180,6 +188,8 @@ static void resolve(hook_call *c)
             c->table = &c->dev->group[s->in].real;
         if (c->id == HOOK_SLOT_fused_discard)
             discarded(c);
+        if (c->id == HOOK_SLOT_fused_takes)
+            asked(c);
     }
 }
 

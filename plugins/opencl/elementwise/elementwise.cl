@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Elementwise kernels: result R of the formula OP, in dtype T; or a copy, or a ramp. */
 #ifndef IOTA
-#ifdef DIVIDES_WIDE
-static inline float nd_divide(float a, float b)
-{
-    return (float)((double)a / (double)b);
-}
-static inline float nd_reciprocal(float a)
-{
-    return (float)(1 / (double)a);
-}
-#endif
 struct elementwise {
     struct walk walk;
     ulong scalar[3][2];

@@ -127,9 +127,9 @@ void ocl_host_functions_stop(void);
 
 /* ---- program.c, texts.c: OpenCL C, put together from parts ---- */
 extern const char ocl_text_prelude[], ocl_text_convert[], ocl_text_scalar[], ocl_text_trig[],
-    ocl_text_complex[], ocl_text_elementwise[], ocl_text_reduce[], ocl_text_norm[],
-    ocl_text_matmul[], ocl_text_index[], ocl_text_random[], ocl_text_sort[], ocl_text_scalar_tmpl[],
-    ocl_text_scalar_complex_tmpl[], ocl_text_scalar_complex_log_tmpl[];
+    ocl_text_complex[], ocl_text_divide[], ocl_text_elementwise[], ocl_text_reduce[],
+    ocl_text_norm[], ocl_text_matmul[], ocl_text_index[], ocl_text_random[], ocl_text_sort[],
+    ocl_text_scalar_tmpl[], ocl_text_scalar_complex_tmpl[], ocl_text_scalar_complex_log_tmpl[];
 enum { OCL_TEXT_PARTS = 10, OCL_HEAD = 2048 };
 typedef struct {
     char head[OCL_HEAD]; /* of #define lines */
@@ -151,6 +151,9 @@ int32_t ocl_program_of_user(ndp_dev *, const ndp_module_source *, cl_program *ou
 
 /* ---- code.c ---- */
 extern const ndp_code_1 ocl_code_group;
+
+/* ---- fused.c ---- */
+extern const ndp_fused_1 ocl_fused_group;
 
 /* ---- kernel.c: what find() answers ---- */
 enum { OCL_FUNCTIONS = 4, OCL_KEY_DTYPES = 6 };

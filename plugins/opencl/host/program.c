@@ -65,6 +65,7 @@ void ocl_text_formulas(ocl_text *t, int32_t dtype)
             ocl_text_add(t, ocl_text_trig);
         ocl_text_add(t, ocl_text_scalar);
         ocl_text_add(t, ocl_text_scalar_tmpl);
+        ocl_text_add(t, ocl_text_divide);
     }
 }
 

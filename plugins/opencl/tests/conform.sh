@@ -32,6 +32,7 @@ else
     fallback=allow
     check 'copies, where those of 8-bit floats are made by the CPU' operations 4 copy
     fallback=
+    check 'expressions as one kernel' operations 2 fused
     check 'the other classes' operations 4 fma,max,var,argmax,cumulative_sum,layer_norm,take,scatter_add,matmul,topk,random_uniform
 fi
 finish

@@ -261,6 +261,23 @@ static PyObject *expr_cache_set_max(PyObject *module, PyObject *max)
     return py_none(py_state_of(module), nd_expr_cache_set_max(n));
 }
 
+/* _layout(array): bytes that arrays of one device, dtype, shape and strides share */
+static PyObject *layout(PyObject *module, PyObject *x)
+{
+    const nd_array *a = py_array_need(py_state_of(module), x, "_layout");
+    int64_t word[2 + 2 * ND_MAX_NDIM];
+    if (!a)
+        return NULL;
+    const int n = nd_ndim(a);
+    word[0] = (int64_t)(intptr_t)nd_device_of(a);
+    word[1] = nd_dtype_of(a);
+    for (int d = 0; d < n; d++) {
+        word[2 + d] = nd_shape(a)[d];
+        word[2 + n + d] = nd_strides(a)[d];
+    }
+    return PyBytes_FromStringAndSize((const char *)word, (2 + 2 * n) * (Py_ssize_t)sizeof *word);
+}
+
 PyMethodDef py_expr_methods[] = {{"_traced_type", set_traced, METH_O, NULL},
                                  PY_METHOD("_expr_make", expr_make),
                                  PY_METHOD("_expr_run", expr_run),
@@ -268,4 +285,5 @@ PyMethodDef py_expr_methods[] = {{"_traced_type", set_traced, METH_O, NULL},
                                  {"_expr_statistics", expr_statistics, METH_NOARGS, NULL},
                                  {"_expr_cache_clear", expr_cache_clear, METH_NOARGS, NULL},
                                  {"_expr_cache_set_max", expr_cache_set_max, METH_O, NULL},
+                                 {"_layout", layout, METH_O, NULL},
                                  PY_METHODS_END};

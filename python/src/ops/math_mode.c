@@ -34,6 +34,15 @@ static PyObject *get(PyObject *module, PyObject *args)
         return NULL;
     return PyLong_FromLong(nd_math_get(setting, plugin, op));
 }
+/* _math_all(): the value of each setting, as bytes: what kernels could be chosen by */
+static PyObject *all(PyObject *module, PyObject *unused)
+{
+    char value[ND_MATH_SETTINGS];
+    (void)module, (void)unused;
+    for (int i = 0; i < ND_MATH_SETTINGS; i++)
+        value[i] = (char)nd_math_get(i, NULL, ND_OP_NONE);
+    return PyBytes_FromStringAndSize(value, sizeof value);
+}
 /* _math_op(name): its number */
 static PyObject *op_number(PyObject *module, PyObject *name)
 {
@@ -111,6 +120,7 @@ PyMethodDef py_math_methods[] = {
     {"_math_push", push, METH_VARARGS, NULL},
     {"_math_pop", pop, METH_NOARGS, NULL},
     {"_math_get", get, METH_VARARGS, NULL},
+    {"_math_all", all, METH_NOARGS, NULL},
     {"_math_op", op_number, METH_O, NULL},
     {"_set_allow_tf32", set_allow_tf32, METH_O, NULL},
     {"_allow_tf32", allow_tf32, METH_NOARGS, NULL},
