@@ -60,6 +60,7 @@ python_tests = \
   %reldir%/test_norms.py \
   %reldir%/test_npz.py \
   %reldir%/test_nn_attention.py \
+  %reldir%/test_nn_gradients.py \
   %reldir%/test_nn_losses.py \
   %reldir%/test_nn_norms.py \
   %reldir%/test_nn_parts.py \
@@ -98,6 +99,15 @@ check-array-api: all
 check-linalg-long: all
 	$(AM_V_at)NDOCK_TEST_LONG=1 NDOCK_PLUGIN_PATH='$(test_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/test_linalg_errors.py
 .PHONY: check-linalg-long
+
+# 10,000 random geometries of each function of windows, forward by the definition and gradients.
+check-nn-long: all
+	$(AM_V_at)NDOCK_NN_COUNT=10000 NDOCK_PLUGIN_PATH='$(test_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/test_nn_gradients.py
+	$(AM_V_at)for name in conv max_pool avg_pool upsample unfold fold; do \
+	  NDOCK_PLUGIN_PATH='$(test_plugin_path)' NDOCK_CONFORM_DIR='$(abs_builddir)/tests/conform:$(abs_builddir)/tests/abi' \
+	  tools/ndock conform --group D --filter "D.$$name*" --count 10000 backends/cpu/.libs/ndock-cpu.so || exit 1; \
+	done
+.PHONY: check-nn-long
 
 # 10^6 round trips of each exchange, of which make check does a slice.
 check-exchange: all
