@@ -128,30 +128,35 @@ static nd_array *classify(const network *net, const dataset *d)
     return labels;
 }
 
-static void test_epoch(const network *net, const dataset *test, const training *t)
+/* Returns what the images were taken for, the caller's own. */
+static nd_array *test_epoch(const network *net, const dataset *test, const training *t)
 {
     const nd_reduce_opts mean = {.size = sizeof mean, .dtype = ND_F32};
     nd_array *right, *predicted = classify(net, test);
     CHECK(nd_equal(predicted, test->labels, &right));
     CHECK(nd_mean_into(right, &mean, t->accuracy));
-    nd_release(predicted);
     nd_release(right);
+    return predicted;
 }
 
-static void train(const options *o, const network *net, const dataset *d, const dataset *test)
+/* Returns what the test set was taken for in the end, the caller's own. */
+static nd_array *train(const options *o, const network *net, const dataset *d, const dataset *test)
 {
     const training t = make_training(net);
+    nd_array *predicted = NULL;
     puts("epoch    loss  accuracy  seconds");
     for (long epoch = 0; epoch < o->epochs; epoch++) {
         const double start = seconds();
         float result[2];
         train_epoch(o, epoch, net, &t, d);
-        test_epoch(net, test, &t);
+        nd_release(predicted);
+        predicted = test_epoch(net, test, &t);
         CHECK(nd_to_host(t.both, result, sizeof result));
         printf("%5ld  %.5f   %5.2f %%  %7.3f\n", epoch + 1, (double)result[0] / (double)d->n,
                100 * (double)result[1], seconds() - start);
         fflush(stdout);
     }
+    return predicted;
 }
 
 /* Parameters, and the running statistics without which they mean nothing. */
@@ -180,7 +185,7 @@ static const char usage[] =
     "  --batch N      images in a batch (default 128)\n"
     "  --lr X         first learning rate; it falls linearly to zero (default 0.05)\n"
     "  --seed N       of the weights, the order of images and what is dropped (default 1)\n"
-    "  --limit N      train on the first N images alone (default all)\n"
+    "  --limit N      take the first N images of both sets alone (default all)\n"
     "  --save FILE    where the weights go, a safetensors file (default none)\n"
     "  --help         print this and exit\n"
     "  --version      print the version and exit";
@@ -227,13 +232,12 @@ int main(int argc, char **argv)
     nd_device_describe(device, &info);
     printf("ndock %s on %s: %s\n", nd_version(), info.name, info.description);
     const dataset images = first_images(load_set(o.data, "train"), o.limit);
-    const dataset test = load_set(o.data, "t10k");
+    const dataset test = first_images(load_set(o.data, "t10k"), o.limit);
     const network net = make_network(o.seed);
-    train(&o, &net, &images, &test);
+    const nd_array *predicted = keep(train(&o, &net, &images, &test));
     if (o.save)
         save(&o, &net);
-    show_results("the test set", &test, keep(classify(&net, &test)),
-                 strcmp(nl_langinfo(CODESET), "UTF-8") == 0);
+    show_results("the test set", &test, predicted, strcmp(nl_langinfo(CODESET), "UTF-8") == 0);
     release_kept();
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }

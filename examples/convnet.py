@@ -99,7 +99,8 @@ def accuracy(net, running, x, labels):
 
 def train(args):
     (x, labels), (test_x, test_labels) = load_set(args.data, "train"), load_set(args.data, "t10k")
-    x, labels, test_x = nd.reshape(x, (-1, 1, SIDE, SIDE))[:args.limit], labels[:args.limit], nd.reshape(test_x, (-1, 1, SIDE, SIDE))
+    x, test_x = (nd.reshape(a, (-1, 1, SIDE, SIDE))[:args.limit] for a in (x, test_x))
+    labels, test_labels = labels[:args.limit], test_labels[:args.limit]
     n, (net, running) = x.shape[0], make_network(args.seed)
     velocity = {name: nd.zeros_like(p) for name, p in net.items()}
     peer = Twin(args, net, (x, labels), (test_x, test_labels)) if args.peer else None
@@ -179,7 +180,7 @@ def main():
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--lr", type=float, default=0.05, help="first learning rate; it falls linearly (%(default)s)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--limit", type=int, help="train on the first images alone")
+    parser.add_argument("--limit", type=int, help="take the first images of both sets alone")
     parser.add_argument("--peer", action="store_true", help="PyTorch's epochs beside ours, where it is installed")
     parser.add_argument("--save", help="where the weights go, a safetensors file")
     args = parser.parse_args()

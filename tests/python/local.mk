@@ -102,7 +102,7 @@ check-linalg-long: all
 
 # 10,000 random geometries of each function of windows, forward by the definition and gradients.
 check-nn-long: all
-	$(AM_V_at)NDOCK_NN_COUNT=10000 NDOCK_PLUGIN_PATH='$(test_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/test_nn_gradients.py
+	$(AM_V_at)NN_COUNT=10000 NDOCK_PLUGIN_PATH='$(test_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/test_nn_gradients.py
 	$(AM_V_at)for name in conv max_pool avg_pool upsample unfold fold; do \
 	  NDOCK_PLUGIN_PATH='$(test_plugin_path)' NDOCK_CONFORM_DIR='$(abs_builddir)/tests/conform:$(abs_builddir)/tests/abi' \
 	  tools/ndock conform --group D --filter "D.$$name*" --count 10000 backends/cpu/.libs/ndock-cpu.so || exit 1; \
