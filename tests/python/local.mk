@@ -60,6 +60,7 @@ python_tests = \
   %reldir%/test_norms.py \
   %reldir%/test_npz.py \
   %reldir%/test_nn_attention.py \
+  %reldir%/test_nn_candle.py \
   %reldir%/test_nn_gradients.py \
   %reldir%/test_nn_losses.py \
   %reldir%/test_nn_norms.py \
@@ -84,6 +85,8 @@ python_tests = \
   %reldir%/test_wait.py
 EXTRA_DIST += $(python_tests) \
   %reldir%/arrays.py %reldir%/devices.py %reldir%/golden_expm.py %reldir%/in_use.py %reldir%/ranks.py %reldir%/kernels.py %reldir%/simulator.py %reldir%/tap.py %reldir%/typed.py %reldir%/wheel.sh
+# Expected values of what candle's tests compute, and what made them.
+EXTRA_DIST += tests/data/candle_golden.json tests/data/candle_golden.py
 if HAVE_PYTHON_HEADERS
 TESTS += $(python_tests)
 endif
