@@ -1,40 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Train a 784-128-10 network on Fashion-MNIST, save it, read it back and classify the test set. */
-#include <getopt.h>
+#define PROGRAM "fashion"
 #include <langinfo.h>
 #include <locale.h>
-#include <math.h>
-#include <ndock/ndock.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { HIDDEN = 128, CLASSES = 10, SIDE = 28, PIXELS = SIDE * SIDE };
+#include "fashion_options.h"
+#include "fashion_show.h"
+#include "fashion_streams.h"
+
+enum { HIDDEN = 128 };
 enum { W1, B1, W2, B2, PARAMS };
-static const double pixel_mean = 0.2860, pixel_std = 0.3530, momentum = 0.9;
+static const double momentum = 0.9;
 static const char *const param_names[PARAMS] = {"w1", "b1", "w2", "b2"};
-static const char *const label_names[CLASSES] = {"T-shirt/top", "Trouser",   "Pullover", "Dress",
-                                                 "Coat",        "Sandal",    "Shirt",    "Sneaker",
-                                                 "Bag",         "Ankle boot"};
-
-typedef struct {
-    const char *data, *device, *save;
-    long epochs, batch, seed, streams, graph, ranks;
-    double lr;
-} options;
 
 /* w2t is a view of p[W2], so it follows the updates. */
 typedef struct {
     nd_array *p[PARAMS], *w2t;
 } network;
-
-typedef struct {
-    int64_t n;
-    nd_array *pixels, *labels; /* u8, as in the files */
-    nd_array *x;               /* f32 (n, 784), normalised */
-} dataset;
 
 /* Arrays of one batch size; made once, so that a step allocates nothing. xt and ht are views. */
 typedef struct {
@@ -53,24 +35,6 @@ typedef struct {
     nd_array *both, *loss, *accuracy, *batch_loss;
 } statistics;
 
-static void fail(void)
-{
-    fprintf(stderr, "fashion: %s\n", nd_last_error()->message);
-    exit(1);
-}
-#define CHECK(call) ((call) == ND_OK ? (void)0 : fail())
-
-#include "fashion_streams.h"
-
-/* Arrays that live until the end of main; their number does not depend on the input. */
-static nd_array *kept[64 + 20 * MOST_STREAMS];
-static int n_kept;
-
-static nd_array *keep(nd_array *a)
-{
-    return kept[n_kept++] = a;
-}
-
 static nd_array *make(nd_dtype dtype, int ndim, int64_t rows, int64_t columns)
 {
     nd_array *a;
@@ -85,47 +49,7 @@ static nd_array *transposed(const nd_array *a)
     return keep(view);
 }
 
-/* dst = op(a, value) */
-static void apply_scalar(nd_op op, const nd_array *a, double value, const nd_array *dst)
-{
-    nd_arg args[] = {nd_array_arg(a), nd_scalar_arg(nd_float(value))};
-    CHECK(nd_apply_into(op, args, 2, NULL, dst));
-}
-
 /* ---- data ---- */
-
-static nd_array *load_idx(const char *folder, const char *set, const char *what)
-{
-    char path[4096];
-    nd_array *a;
-    snprintf(path, sizeof path, "%s/%s-%s-ubyte.gz", folder, set, what);
-    if (access(path, F_OK) != 0)
-        path[strlen(path) - strlen(".gz")] = '\0';
-    CHECK(nd_idx_load(path, NULL, &a));
-    return keep(a);
-}
-
-static dataset load_set(const char *folder, const char *set)
-{
-    dataset d = {.pixels = load_idx(folder, set, "images-idx3")};
-    nd_array *flat;
-    d.labels = load_idx(folder, set, "labels-idx1");
-    d.n = nd_size(d.labels);
-    if (d.n == 0 || nd_size(d.pixels) != d.n * PIXELS) {
-        fprintf(stderr,
-                "fashion: %s: the %s set's images are not as many as its labels, or not 28x28\n",
-                folder, set);
-        exit(1);
-    }
-    CHECK(nd_reshape(d.pixels, 2, (int64_t[]){d.n, PIXELS}, &flat));
-    CHECK(nd_astype(flat, ND_F32, &d.x));
-    nd_release(flat);
-    keep(d.x);
-    apply_scalar(ND_OP_divide, d.x, 255, d.x);
-    apply_scalar(ND_OP_subtract, d.x, pixel_mean, d.x);
-    apply_scalar(ND_OP_divide, d.x, pixel_std, d.x);
-    return d;
-}
 
 /* (n, 10): 1 at the label's column, else 0 */
 static nd_array *one_hot(const nd_array *labels)
@@ -288,27 +212,7 @@ static void train_batch(const network *net, const optimiser *opt, const batch *t
     update_bias(net, opt, B2, t->dz);
 }
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 #include "fashion_graph.h"
-
-static void show_progress(long epoch, int64_t done, int64_t n)
-{
-    static const char bar[] = "########################################";
-    static int last = -1;
-    int all = (int)sizeof bar - 1, width = (int)(done * all / n);
-    if (width == last || team.comm || !isatty(STDERR_FILENO))
-        return;
-    last = width;
-    fprintf(stderr, "\repoch %ld [%.*s%*s]", epoch, width, bar, all - width, "");
-    if (done == n)
-        fputs("\r\033[K", stderr);
-}
 
 static void gather_batch(const dataset *d, const nd_array *y, const nd_array *order, int64_t first,
                          const batch *t)
@@ -351,7 +255,8 @@ static void train_epoch(const options *o, long epoch, const network *net, const 
         else
             train_batch(net, opt, t, s);
         leave(compute, p->used[slot]);
-        show_progress(epoch + 1, first + t->n, d->n);
+        if (!team.comm)
+            show_progress(epoch + 1, first + t->n, d->n);
     }
     join_streams(p);
     nd_release(order);
@@ -441,160 +346,11 @@ static network load(const char *path)
     return net;
 }
 
-/* Two rows of pixels make one row of characters. */
-static void print_row(const uint8_t *top, int utf8)
-{
-    static const char *const blocks[] = {" ", "▀", "▄", "█"};
-    const uint8_t *bottom = top + SIDE;
-    for (int i = 0; i < SIDE; i++) {
-        if (utf8)
-            fputs(blocks[(top[i] > 90) | (bottom[i] > 90) << 1], stdout);
-        else
-            putchar(" .:-=+*#%@"[(top[i] + bottom[i]) * 10 / 511]);
-    }
-}
-
-/* Two images side by side, with their labels below. */
-static void print_pair(const uint8_t *pixels, const uint8_t *labels, const int64_t *predicted,
-                       const int64_t *which, int utf8)
-{
-    for (int row = 0; row < SIDE / 2; row++) {
-        for (int i = 0; i < 2; i++) {
-            print_row(pixels + which[i] * PIXELS + 2 * row * SIDE, utf8);
-            fputs(i ? "\n" : "        ", stdout);
-        }
-    }
-    for (int i = 0; i < 2; i++) {
-        int64_t guess = predicted[which[i]], truth = labels[which[i]] % CLASSES;
-        printf("%-12s%-24s", label_names[guess], guess == truth ? "right" : label_names[truth]);
-    }
-    puts("\n");
-}
-
-static void *host_copy(const nd_array *a)
-{
-    size_t nbytes = (size_t)nd_size(a) * nd_dtype_size(nd_dtype_of(a));
-    void *data = malloc(nbytes);
-    if (!data) {
-        fputs("fashion: out of memory\n", stderr);
-        exit(1);
-    }
-    CHECK(nd_to_host(a, data, nbytes));
-    return data;
-}
-
-/* Classify the test set from the file alone; show three images and the first one that came out
- * wrong. */
+/* Classify the test set from the file alone, and say what came of it. */
 static void check_file(const char *path, const dataset *test, int utf8)
 {
     network net = load(path);
-    nd_array *result = keep(classify(&net, test));
-    uint8_t *labels = host_copy(test->labels), *pixels = host_copy(test->pixels);
-    int64_t *predicted = host_copy(result), right = 0, wrong = -1;
-    for (int64_t i = 0; i < test->n; i++) {
-        if (predicted[i] == labels[i])
-            right++;
-        else if (wrong < 0)
-            wrong = i;
-    }
-    printf("%s: %.2f %% of %lld test images right\n\n", path, 100 * (double)right / (double)test->n,
-           (long long)test->n);
-    int64_t which[] = {0, 1 % test->n, 2 % test->n, wrong < 0 ? test->n - 1 : wrong};
-    print_pair(pixels, labels, predicted, which, utf8);
-    print_pair(pixels, labels, predicted, which + 2, utf8);
-    free(predicted);
-    free(labels);
-    free(pixels);
-}
-
-/* ---- command line ---- */
-
-static const char usage[] =
-    "Usage: fashion [OPTION]...\n"
-    "Train a small network on Fashion-MNIST, save it, and classify the test set from the file.\n\n"
-    "  --data DIR     folder of the four IDX files, plain or gzip\n"
-    "                 (default /usr/share/datasets/fashion-mnist, Debian's dataset-fashion-mnist)\n"
-    "  --device NAME  cpu, cuda:0, ..., or auto, the best there is (default auto)\n"
-    "  --epochs N     passes over the training images (default 10)\n"
-    "  --batch N      images in a batch (default 128)\n"
-    "  --lr X         first learning rate; it falls linearly to zero (default 0.035)\n"
-    "  --seed N       of the weights and the order of images (default 1)\n"
-    "  --streams N    gather batches on one stream and compute on N - 1 others, 1 to 8 (default "
-    "1)\n"
-    "  --graph        run the step of a whole batch as a graph, and say what that gains\n"
-    "  --ranks        this is one of the processes of `ndock run -n N` or mpirun, which train "
-    "together\n"
-    "  --save FILE    where the weights go (default fashion.safetensors)\n"
-    "  --help         print this and exit\n"
-    "  --version      print the version and exit";
-
-static void bad_option(const char *name, const char *problem)
-{
-    fprintf(stderr, "fashion: %s%sTry 'fashion --help'.\n", name, problem);
-    exit(2);
-}
-
-static double number(const char *name, const char *text, double low, int whole)
-{
-    char *end;
-    double value = strtod(text, &end);
-    if (end == text || *end || !(value >= low && value <= 1e9) || (whole && value != floor(value)))
-        bad_option(name, ": not a number in range. ");
-    return value;
-}
-
-static options parse(int argc, char **argv)
-{
-    enum { DATA, DEVICE, SAVE, EPOCHS, BATCH, SEED, LR, STREAMS };
-    long graph = 0, ranks_given = 0;
-    static const struct option known[] = {
-        {"data", 1, NULL, 1},      {"device", 1, NULL, 1},  {"save", 1, NULL, 1},
-        {"epochs", 1, NULL, 1},    {"batch", 1, NULL, 1},   {"seed", 1, NULL, 1},
-        {"lr", 1, NULL, 1},        {"streams", 1, NULL, 1}, {"help", 0, NULL, 'h'},
-        {"version", 0, NULL, 'v'}, {"graph", 0, NULL, 'g'}, {"ranks", 0, NULL, 'r'},
-        {NULL, 0, NULL, 0}};
-    const char *text[] = {"/usr/share/datasets/fashion-mnist",
-                          "auto",
-                          "fashion.safetensors",
-                          "10",
-                          "128",
-                          "1",
-                          "0.035",
-                          "1"};
-    for (int c, i = 0; (c = getopt_long(argc, argv, "", known, &i)) != -1;) {
-        if (c == 'h' || c == 'v') {
-            printf("%s%s\n", c == 'h' ? usage : "fashion (ndock) ", c == 'h' ? "" : nd_version());
-            exit(0);
-        }
-        if (c == 'g') {
-            graph = 1;
-            continue;
-        }
-        if (c == 'r') {
-            ranks_given = 1;
-            continue;
-        }
-        if (c != 1)
-            bad_option("", "");
-        text[i] = optarg;
-    }
-    if (optind < argc)
-        bad_option(argv[optind], ": not an option. ");
-    long streams = (long)number("--streams", text[STREAMS], 1, 1);
-    if (graph && streams > 1)
-        bad_option("--graph", ": a step of several streams is not one graph here. ");
-    if (streams > MOST_STREAMS)
-        bad_option("--streams", ": not a number in range. ");
-    return (options){.data = text[DATA],
-                     .device = text[DEVICE],
-                     .save = text[SAVE],
-                     .epochs = (long)number("--epochs", text[EPOCHS], 1, 1),
-                     .batch = (long)number("--batch", text[BATCH], 1, 1),
-                     .seed = (long)number("--seed", text[SEED], 0, 1),
-                     .lr = number("--lr", text[LR], 1e-9, 0),
-                     .streams = streams,
-                     .graph = graph,
-                     .ranks = ranks_given};
+    show_results(path, test, keep(classify(&net, test)), utf8);
 }
 
 int main(int argc, char **argv)
@@ -628,7 +384,6 @@ int main(int argc, char **argv)
         check_file(o.save, &test, strcmp(nl_langinfo(CODESET), "UTF-8") == 0);
     }
     nd_comm_release(team.comm);
-    while (n_kept > 0)
-        nd_release(kept[--n_kept]);
+    release_kept();
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }

@@ -29,7 +29,7 @@ def load_set(folder, name):
     """Normalised images, float32 (n, 784), and labels, uint8 (n,)."""
     pixels, labels = load_idx(folder, name + "-images-idx3"), load_idx(folder, name + "-labels-idx1")
     if labels.size == 0 or pixels.size != labels.size * PIXELS:
-        sys.exit(f"fashion: {folder}: the {name} set's images are not as many as its labels, or not 28x28")
+        sys.exit(f"{folder}: the {name} set's images are not as many as its labels, or not 28x28")
     x = nd.astype(nd.reshape(pixels, (-1, PIXELS)), nd.float32)
     x /= 255
     x -= MEAN

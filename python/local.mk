@@ -93,5 +93,5 @@ mypy = MYPYPATH=$(abs_builddir)/python $(MYPY) --cache-dir=$(abs_builddir)/%reld
 check-mypy: all
 	$(mypy) -p ndock
 	$(mypy) $(srcdir)/tests/python/typed.py
-	$(mypy) --allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls --check-untyped-defs $(srcdir)/examples/fashion.py
+	$(mypy) --allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls --check-untyped-defs $(srcdir)/examples/fashion.py $(srcdir)/examples/convnet.py
 .PHONY: wheel wheel-sim wheel-cuda check-wheel check-mypy

@@ -47,9 +47,9 @@ ND_API ND_MUST_USE nd_status nd_conv_into(const nd_array *x, const nd_array *wei
                                           const nd_array *bias, const nd_conv_opts *opts,
                                           const nd_array *dst);
 /* The transposed convolution: weight is (c, o/groups, k...), bias (o); along an axis the result has
- * (s - 1)*stride - 2*padding + dilation*(k - 1) + output_padding + 1 elements. Its gradient for x is
- * nd_conv of the gradient with the same weight; that for weight is nd_conv_grad_weight of (gradient,
- * x). */
+ * (s - 1)*stride - 2*padding + dilation*(k - 1) + output_padding + 1 elements. Where output_padding
+ * is below the stride, its gradient for x is nd_conv of the gradient with the same weight; that for
+ * weight is nd_conv_grad_weight of (gradient, x). */
 ND_API ND_MUST_USE nd_status nd_conv_transpose(const nd_array *x, const nd_array *weight,
                                                const nd_array *bias, const nd_conv_opts *opts,
                                                nd_array **out);

@@ -10,16 +10,48 @@ from . import _ndock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol, TypeVar
+
     from ._types import Any, Array, Literal, Optional, Sequence, Union
 
     Ints = Union[int, Sequence[int]]
     Padding = Union[Ints, Literal["same", "valid"]]
+    Function = TypeVar("Function")
+
+    class Conv(Protocol):
+        def __call__(self, input: Array, weight: Array, bias: Optional[Array] = None, stride: Ints = 1, padding: Padding = 0,
+                     dilation: Ints = 1, groups: int = 1, *, out: Optional[Array] = None) -> Array: ...
+
+    class Transposed(Protocol):
+        def __call__(self, input: Array, weight: Array, bias: Optional[Array] = None, stride: Ints = 1, padding: Ints = 0,
+                     output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1, *, out: Optional[Array] = None) -> Array: ...
+
+    class ByInput(Protocol):
+        def __call__(self, input_size: Sequence[int], weight: Array, grad_output: Array, stride: Ints = 1, padding: Padding = 0,
+                     dilation: Ints = 1, groups: int = 1) -> Array: ...
+
+    class ByWeight(Protocol):
+        def __call__(self, input: Array, weight_size: Sequence[int], grad_output: Array, stride: Ints = 1, padding: Padding = 0,
+                     dilation: Ints = 1, groups: int = 1) -> Array: ...
 
 __all__ = ["conv1d", "conv1d_input", "conv1d_weight", "conv2d", "conv2d_input", "conv2d_weight", "conv3d", "conv3d_input",
            "conv3d_weight", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
 
 
 _MODES = {"same": 1, "valid": 2}
+_IMAGES = {1: "(n, c, l)", 2: "(n, c, h, w)", 3: "(n, c, d, h, w)"}
+_TAPS = {1: "k", 2: "kh, kw", 3: "kd, kh, kw"}
+
+
+def _named(function: Function, name: str, rank: int) -> Function:
+    """function, made for images of so many spatial axes, under its name: its text says {name}, {rank} and {images}, {taps} for a
+    window's extents, and {4} for as many extents of 4."""
+    made: Any = function
+    made.__name__ = made.__qualname__ = name
+    if made.__doc__:  # python -OO has none
+        extents = [f", {n}" * rank for n in range(10)]
+        made.__doc__ = made.__doc__.format(*extents, name=name, rank=rank, images=_IMAGES[rank], taps=_TAPS[rank])
+    return function
 
 
 def _list(function: str, what: str, value: object, rank: int) -> tuple[int, ...]:
@@ -48,187 +80,88 @@ def _run(run: object, function: str, rank: int, a: Array, b: Array, bias: Option
                _list(function, "output_padding", more, rank), groups, mode, out)
 
 
-def conv1d(input: Array, weight: Array, bias: Optional[Array] = None, stride: Ints = 1, padding: Padding = 0,
-           dilation: Ints = 1, groups: int = 1, *, out: Optional[Array] = None) -> Array:
-    """The convolution (cross-correlation) of images (n, c, l) with a weight (o, c//groups, k).
+def _conv(rank: int) -> Conv:
+    name = f"conv{rank}d"
 
-    input and weight floating; they are promoted. bias (o) is added to each channel. padding: as the module says, or "same" (the
-    result has the input's extents, at stride 1) or "valid" (none). stride, dilation: of windows and in them. groups: channels are
-    cut into so many parts, c of them for a depthwise convolution. out: an array for the result, of any strides.
+    def conv(input: Array, weight: Array, bias: Optional[Array] = None, stride: Ints = 1, padding: Padding = 0, dilation: Ints = 1,
+             groups: int = 1, *, out: Optional[Array] = None) -> Array:
+        """The convolution (cross-correlation) of images {images} with a weight (o, c//groups, {taps}).
 
-    Returns (n, o, ...) of (s + 2*padding - dilation*(k - 1) - 1)//stride + 1 elements an axis. Raises ValueError for shapes that do
-    not fit together, TypeError for complex dtypes.
+        input and weight floating; they are promoted. bias (o) is added to each channel. padding: as the module says, or "same" (the
+        result has the input's extents, at stride 1) or "valid" (none). stride, dilation: of windows and in them. groups: channels
+        are cut into so many parts, c of them for a depthwise convolution. out: an array for the result, of any strides.
 
-    >>> nd.nn.conv1d(nd.asarray([[[1.0, 2.0, 4.0]]]), nd.ones((1, 1, 2))).shape
-    (1, 1, 2)
-    """
-    return _run(_ndock._conv, "conv1d", 1, input, weight, bias, (), stride, padding, dilation, 0, groups, out)
+        Returns (n, o, ...) of (s + 2*padding - dilation*(k - 1) - 1)//stride + 1 elements an axis. Raises ValueError for shapes that
+        do not fit together, TypeError for complex dtypes.
 
+        >>> nd.nn.{name}(nd.ones((1, 1{4})), nd.ones((1, 1{2}))).shape
+        (1, 1{3})
+        """
+        return _run(_ndock._conv, name, rank, input, weight, bias, (), stride, padding, dilation, 0, groups, out)
 
-def conv_transpose1d(input: Array, weight: Array, bias: Optional[Array] = None, stride: Ints = 1, padding: Ints = 0,
-                     output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1, *, out: Optional[Array] = None) -> Array:
-    """The transposed convolution of images (n, c, l) with a weight (c, o//groups, k...): the gradient of conv1d for its input.
-
-    input, weight, bias, stride, padding, groups, dilation and out as of conv1d; output_padding: elements more at the end of each
-    axis, below stride or dilation.
-
-    Returns (n, o, ...) of (s - 1)*stride - 2*padding + dilation*(k - 1) + output_padding + 1 elements an axis. Raises ValueError for
-    shapes that do not fit together, TypeError for complex dtypes.
-
-    >>> nd.nn.conv_transpose1d(nd.ones((1, 1, 2)), nd.ones((1, 3, 2)), stride=2).shape
-    (1, 3, 4)
-    """
-    return _run(_ndock._conv_transpose, "conv_transpose1d", 1, input, weight, bias, (), stride, padding, dilation,
-                output_padding, groups, out)
+    return _named(conv, name, rank)
 
 
-def conv1d_input(input_size: Sequence[int], weight: Array, grad_output: Array, stride: Ints = 1, padding: Padding = 0,
+def _conv_transpose(rank: int) -> Transposed:
+    name = f"conv_transpose{rank}d"
+
+    def transposed(input: Array, weight: Array, bias: Optional[Array] = None, stride: Ints = 1, padding: Ints = 0,
+                   output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1, *, out: Optional[Array] = None) -> Array:
+        """The transposed convolution of images {images} with a weight (c, o//groups, {taps}): the gradient of conv{rank}d for its input.
+
+        input, weight, bias, stride, padding, groups, dilation and out as of conv{rank}d; output_padding: elements more at the end of
+        each axis, below stride or dilation.
+
+        Returns (n, o, ...) of (s - 1)*stride - 2*padding + dilation*(k - 1) + output_padding + 1 elements an axis. Raises ValueError
+        for shapes that do not fit together, TypeError for complex dtypes.
+
+        >>> nd.nn.{name}(nd.ones((1, 1{2})), nd.ones((1, 3{2})), stride=2).shape
+        (1, 3{4})
+        """
+        return _run(_ndock._conv_transpose, name, rank, input, weight, bias, (), stride, padding, dilation, output_padding, groups, out)
+
+    return _named(transposed, name, rank)
+
+
+def _by_input(rank: int) -> ByInput:
+    name = f"conv{rank}d_input"
+
+    def by_input(input_size: Sequence[int], weight: Array, grad_output: Array, stride: Ints = 1, padding: Padding = 0,
                  dilation: Ints = 1, groups: int = 1) -> Array:
-    """The gradient of conv1d for its input, of shape input_size: grad_output is that of the result.
+        """The gradient of conv{rank}d for its input, of shape input_size: grad_output is that of the result.
 
-    weight, stride, padding, dilation and groups as they were given to conv1d. Raises ValueError for shapes that do not fit
-    together, TypeError for complex dtypes.
+        weight, stride, padding, dilation and groups as they were given to conv{rank}d. Raises ValueError for shapes that do not fit
+        together, TypeError for complex dtypes.
 
-    >>> nd.nn.conv1d_input((1, 1, 3), nd.ones((1, 1, 2)), nd.ones((1, 1, 2))).shape
-    (1, 1, 3)
-    """
-    return _run(_ndock._conv_grad_input, "conv1d_input", 1, grad_output, weight, None, tuple(input_size), stride, padding,
-                dilation, 0, groups, None)
+        >>> nd.nn.{name}((1, 1{3}), nd.ones((1, 1{2})), nd.ones((1, 1{2}))).shape
+        (1, 1{3})
+        """
+        return _run(_ndock._conv_grad_input, name, rank, grad_output, weight, None, tuple(input_size), stride, padding, dilation, 0,
+                    groups, None)
+
+    return _named(by_input, name, rank)
 
 
-def conv1d_weight(input: Array, weight_size: Sequence[int], grad_output: Array, stride: Ints = 1, padding: Padding = 0,
+def _by_weight(rank: int) -> ByWeight:
+    name = f"conv{rank}d_weight"
+
+    def by_weight(input: Array, weight_size: Sequence[int], grad_output: Array, stride: Ints = 1, padding: Padding = 0,
                   dilation: Ints = 1, groups: int = 1) -> Array:
-    """The gradient of conv1d for its weight, of shape weight_size: grad_output is that of the result.
+        """The gradient of conv{rank}d for its weight, of shape weight_size: grad_output is that of the result.
 
-    input, stride, padding, dilation and groups as they were given to conv1d. That for a bias is nd.sum of grad_output over all
-    axes but the channels. Raises ValueError for shapes that do not fit together, TypeError for complex dtypes.
+        input, stride, padding, dilation and groups as they were given to conv{rank}d. That for a bias is nd.sum of grad_output over
+        all axes but the channels. Raises ValueError for shapes that do not fit together, TypeError for complex dtypes.
 
-    >>> nd.nn.conv1d_weight(nd.ones((1, 1, 3)), (1, 1, 2), nd.ones((1, 1, 2))).shape
-    (1, 1, 2)
-    """
-    return _run(_ndock._conv_grad_weight, "conv1d_weight", 1, input, grad_output, None, tuple(weight_size), stride,
-                padding, dilation, 0, groups, None)
+        >>> nd.nn.{name}(nd.ones((1, 1{3})), (1, 1{2}), nd.ones((1, 1{2}))).shape
+        (1, 1{2})
+        """
+        return _run(_ndock._conv_grad_weight, name, rank, input, grad_output, None, tuple(weight_size), stride, padding, dilation, 0,
+                    groups, None)
 
-
-def conv2d(input: Array, weight: Array, bias: Optional[Array] = None, stride: Ints = 1, padding: Padding = 0,
-           dilation: Ints = 1, groups: int = 1, *, out: Optional[Array] = None) -> Array:
-    """The convolution (cross-correlation) of images (n, c, h, w) with a weight (o, c//groups, kh, kw).
-
-    input and weight floating; they are promoted. bias (o) is added to each channel. padding: as the module says, or "same" (the
-    result has the input's extents, at stride 1) or "valid" (none). stride, dilation: of windows and in them. groups: channels are
-    cut into so many parts, c of them for a depthwise convolution. out: an array for the result, of any strides.
-
-    Returns (n, o, ...) of (s + 2*padding - dilation*(k - 1) - 1)//stride + 1 elements an axis. Raises ValueError for shapes that do
-    not fit together, TypeError for complex dtypes.
-
-    >>> nd.nn.conv2d(nd.asarray([[[[1.0, 2.0], [3.0, 4.0]]]]), nd.ones((1, 1, 1, 2))).shape
-    (1, 1, 2, 1)
-    """
-    return _run(_ndock._conv, "conv2d", 2, input, weight, bias, (), stride, padding, dilation, 0, groups, out)
+    return _named(by_weight, name, rank)
 
 
-def conv_transpose2d(input: Array, weight: Array, bias: Optional[Array] = None, stride: Ints = 1, padding: Ints = 0,
-                     output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1, *, out: Optional[Array] = None) -> Array:
-    """The transposed convolution of images (n, c, h, w) with a weight (c, o//groups, k...): the gradient of conv2d for its input.
-
-    input, weight, bias, stride, padding, groups, dilation and out as of conv2d; output_padding: elements more at the end of each
-    axis, below stride or dilation.
-
-    Returns (n, o, ...) of (s - 1)*stride - 2*padding + dilation*(k - 1) + output_padding + 1 elements an axis. Raises ValueError for
-    shapes that do not fit together, TypeError for complex dtypes.
-
-    >>> nd.nn.conv_transpose2d(nd.ones((1, 1, 2, 2)), nd.ones((1, 3, 2, 2)), stride=2).shape
-    (1, 3, 4, 4)
-    """
-    return _run(_ndock._conv_transpose, "conv_transpose2d", 2, input, weight, bias, (), stride, padding, dilation,
-                output_padding, groups, out)
-
-
-def conv2d_input(input_size: Sequence[int], weight: Array, grad_output: Array, stride: Ints = 1, padding: Padding = 0,
-                 dilation: Ints = 1, groups: int = 1) -> Array:
-    """The gradient of conv2d for its input, of shape input_size: grad_output is that of the result.
-
-    weight, stride, padding, dilation and groups as they were given to conv2d. Raises ValueError for shapes that do not fit
-    together, TypeError for complex dtypes.
-
-    >>> nd.nn.conv2d_input((1, 1, 3, 3), nd.ones((1, 1, 2, 2)), nd.ones((1, 1, 2, 2))).shape
-    (1, 1, 3, 3)
-    """
-    return _run(_ndock._conv_grad_input, "conv2d_input", 2, grad_output, weight, None, tuple(input_size), stride, padding,
-                dilation, 0, groups, None)
-
-
-def conv2d_weight(input: Array, weight_size: Sequence[int], grad_output: Array, stride: Ints = 1, padding: Padding = 0,
-                  dilation: Ints = 1, groups: int = 1) -> Array:
-    """The gradient of conv2d for its weight, of shape weight_size: grad_output is that of the result.
-
-    input, stride, padding, dilation and groups as they were given to conv2d. That for a bias is nd.sum of grad_output over all
-    axes but the channels. Raises ValueError for shapes that do not fit together, TypeError for complex dtypes.
-
-    >>> nd.nn.conv2d_weight(nd.ones((1, 1, 3, 3)), (1, 1, 2, 2), nd.ones((1, 1, 2, 2))).shape
-    (1, 1, 2, 2)
-    """
-    return _run(_ndock._conv_grad_weight, "conv2d_weight", 2, input, grad_output, None, tuple(weight_size), stride,
-                padding, dilation, 0, groups, None)
-
-
-def conv3d(input: Array, weight: Array, bias: Optional[Array] = None, stride: Ints = 1, padding: Padding = 0,
-           dilation: Ints = 1, groups: int = 1, *, out: Optional[Array] = None) -> Array:
-    """The convolution (cross-correlation) of images (n, c, d, h, w) with a weight (o, c//groups, kd, kh, kw).
-
-    input and weight floating; they are promoted. bias (o) is added to each channel. padding: as the module says, or "same" (the
-    result has the input's extents, at stride 1) or "valid" (none). stride, dilation: of windows and in them. groups: channels are
-    cut into so many parts, c of them for a depthwise convolution. out: an array for the result, of any strides.
-
-    Returns (n, o, ...) of (s + 2*padding - dilation*(k - 1) - 1)//stride + 1 elements an axis. Raises ValueError for shapes that do
-    not fit together, TypeError for complex dtypes.
-
-    >>> nd.nn.conv3d(nd.ones((1, 1, 1, 2, 2)), nd.ones((1, 1, 1, 1, 2))).shape
-    (1, 1, 1, 2, 1)
-    """
-    return _run(_ndock._conv, "conv3d", 3, input, weight, bias, (), stride, padding, dilation, 0, groups, out)
-
-
-def conv_transpose3d(input: Array, weight: Array, bias: Optional[Array] = None, stride: Ints = 1, padding: Ints = 0,
-                     output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1, *, out: Optional[Array] = None) -> Array:
-    """The transposed convolution of images (n, c, d, h, w) with a weight (c, o//groups, k...): the gradient of conv3d for its input.
-
-    input, weight, bias, stride, padding, groups, dilation and out as of conv3d; output_padding: elements more at the end of each
-    axis, below stride or dilation.
-
-    Returns (n, o, ...) of (s - 1)*stride - 2*padding + dilation*(k - 1) + output_padding + 1 elements an axis. Raises ValueError for
-    shapes that do not fit together, TypeError for complex dtypes.
-
-    >>> nd.nn.conv_transpose3d(nd.ones((1, 1, 2, 2, 2)), nd.ones((1, 3, 2, 2, 2)), stride=2).shape
-    (1, 3, 4, 4, 4)
-    """
-    return _run(_ndock._conv_transpose, "conv_transpose3d", 3, input, weight, bias, (), stride, padding, dilation,
-                output_padding, groups, out)
-
-
-def conv3d_input(input_size: Sequence[int], weight: Array, grad_output: Array, stride: Ints = 1, padding: Padding = 0,
-                 dilation: Ints = 1, groups: int = 1) -> Array:
-    """The gradient of conv3d for its input, of shape input_size: grad_output is that of the result.
-
-    weight, stride, padding, dilation and groups as they were given to conv3d. Raises ValueError for shapes that do not fit
-    together, TypeError for complex dtypes.
-
-    >>> nd.nn.conv3d_input((1, 1, 3, 3, 3), nd.ones((1, 1, 2, 2, 2)), nd.ones((1, 1, 2, 2, 2))).shape
-    (1, 1, 3, 3, 3)
-    """
-    return _run(_ndock._conv_grad_input, "conv3d_input", 3, grad_output, weight, None, tuple(input_size), stride, padding,
-                dilation, 0, groups, None)
-
-
-def conv3d_weight(input: Array, weight_size: Sequence[int], grad_output: Array, stride: Ints = 1, padding: Padding = 0,
-                  dilation: Ints = 1, groups: int = 1) -> Array:
-    """The gradient of conv3d for its weight, of shape weight_size: grad_output is that of the result.
-
-    input, stride, padding, dilation and groups as they were given to conv3d. That for a bias is nd.sum of grad_output over all
-    axes but the channels. Raises ValueError for shapes that do not fit together, TypeError for complex dtypes.
-
-    >>> nd.nn.conv3d_weight(nd.ones((1, 1, 3, 3, 3)), (1, 1, 2, 2, 2), nd.ones((1, 1, 2, 2, 2))).shape
-    (1, 1, 2, 2, 2)
-    """
-    return _run(_ndock._conv_grad_weight, "conv3d_weight", 3, input, grad_output, None, tuple(weight_size), stride,
-                padding, dilation, 0, groups, None)
+conv1d, conv2d, conv3d = _conv(1), _conv(2), _conv(3)
+conv_transpose1d, conv_transpose2d, conv_transpose3d = _conv_transpose(1), _conv_transpose(2), _conv_transpose(3)
+conv1d_input, conv2d_input, conv3d_input = _by_input(1), _by_input(2), _by_input(3)
+conv1d_weight, conv2d_weight, conv3d_weight = _by_weight(1), _by_weight(2), _by_weight(3)

@@ -7,14 +7,36 @@ taken as they are."""
 from __future__ import annotations
 
 from . import _ndock
-from ._conv import _list
+from ._conv import _list, _named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from ._types import Array, Literal, Optional, Sequence, Union
 
     Ints = Union[int, Sequence[int]]
     Mode = Literal["nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic"]
+
+    class MaxPool(Protocol):
+        def __call__(self, input: Array, kernel_size: Ints, stride: Optional[Ints] = None, padding: Ints = 0, dilation: Ints = 1,
+                     ceil_mode: bool = False, return_indices: bool = False, *,
+                     out: Optional[Array] = None) -> Union[Array, tuple[Array, Array]]: ...
+
+    class AvgPool(Protocol):
+        def __call__(self, input: Array, kernel_size: Ints, stride: Optional[Ints] = None, padding: Ints = 0, ceil_mode: bool = False,
+                     count_include_pad: bool = True, divisor_override: Optional[int] = None, *,
+                     out: Optional[Array] = None) -> Array: ...
+
+    class LpPool(Protocol):
+        def __call__(self, input: Array, norm_type: float, kernel_size: Ints, stride: Optional[Ints] = None,
+                     ceil_mode: bool = False) -> Array: ...
+
+    class AdaptiveAvgPool(Protocol):
+        def __call__(self, input: Array, output_size: Ints, *, out: Optional[Array] = None) -> Array: ...
+
+    class AdaptiveMaxPool(Protocol):
+        def __call__(self, input: Array, output_size: Ints, return_indices: bool = False) -> Union[Array, tuple[Array, Array]]: ...
 
 __all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
            "adaptive_max_pool2d", "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "avg_pool_grad",
@@ -52,28 +74,33 @@ def _rank(function: str, input_size: Sequence[int], kernel: object) -> int:
     return len(input_size) - 2 if hasattr(kernel, "__index__") else len(tuple(kernel))  # type: ignore[arg-type]
 
 
-def max_pool1d(input: Array, kernel_size: Ints, stride: Optional[Ints] = None, padding: Ints = 0, dilation: Ints = 1,
-               ceil_mode: bool = False, return_indices: bool = False, *,
-               out: Optional[Array] = None) -> Union[Array, tuple[Array, Array]]:
-    """The largest element of each window of images (n, c, l); NaN where there is one.
+def _max(rank: int) -> MaxPool:
+    name = f"max_pool{rank}d"
 
-    input floating; kernel_size, stride, dilation: of windows, as the module says; padding: at most half of what they cover.
-    ceil_mode: windows that begin in the image or before it count even where they reach beyond the padding. return_indices: also
-    i64 positions in the image's spatial axes, counted in C order, of the first of equals (-1 for a window without elements). out:
-    an array for the result alone.
+    def max_pool(input: Array, kernel_size: Ints, stride: Optional[Ints] = None, padding: Ints = 0, dilation: Ints = 1,
+                 ceil_mode: bool = False, return_indices: bool = False, *,
+                 out: Optional[Array] = None) -> Union[Array, tuple[Array, Array]]:
+        """The largest element of each window of images {images}; NaN where there is one.
 
-    Returns an array, or two. Raises ValueError for windows that do not fit, TypeError for complex dtypes.
+        input floating; kernel_size, stride, dilation: of windows, as the module says; padding: at most half of what they cover.
+        ceil_mode: windows that begin in the image or before it count even where they reach beyond the padding. return_indices: also
+        i64 positions in the image's spatial axes, counted in C order, of the first of equals (-1 for a window without elements).
+        out: an array for the result alone.
 
-    >>> nd.nn.max_pool1d(nd.ones((1, 2, 4)), 2).shape
-    (1, 2, 2)
-    """
-    windows = _windows("max_pool1d", 1, kernel_size, stride, padding, dilation, ceil_mode)
-    return _ndock._max_pool(input, out, return_indices, *windows)
+        Returns an array, or two. Raises ValueError for windows that do not fit, TypeError for complex dtypes.
+
+        >>> nd.nn.{name}(nd.ones((1, 2{4})), 2).shape
+        (1, 2{2})
+        """
+        windows = _windows(name, rank, kernel_size, stride, padding, dilation, ceil_mode)
+        return _ndock._max_pool(input, out, return_indices, *windows)
+
+    return _named(max_pool, name, rank)
 
 
 def avg_pool1d(input: Array, kernel_size: Ints, stride: Optional[Ints] = None, padding: Ints = 0, ceil_mode: bool = False,
                count_include_pad: bool = True, *, out: Optional[Array] = None) -> Array:
-    """The mean of each window of images (n, c, l).
+    """The mean of each window of images (n, c, l): avg_pool2d without divisor_override, as in PyTorch.
 
     input floating; kernel_size, stride, padding, ceil_mode and out as of max_pool1d. count_include_pad: elements of the padding
     count, as zeros.
@@ -87,189 +114,83 @@ def avg_pool1d(input: Array, kernel_size: Ints, stride: Optional[Ints] = None, p
                                                   not count_include_pad, None))
 
 
-def lp_pool1d(input: Array, norm_type: float, kernel_size: Ints, stride: Optional[Ints] = None,
-              ceil_mode: bool = False) -> Array:
-    """The norm of each window of images (n, c, l): (sum of abs(x)**p)**(1/p) with p = norm_type, not 0.
+def _avg(rank: int) -> AvgPool:
+    name = f"avg_pool{rank}d"
 
-    input floating; kernel_size, stride and ceil_mode as of max_pool1d. Raises ValueError for windows that do not fit, TypeError
-    for complex dtypes.
+    def avg_pool(input: Array, kernel_size: Ints, stride: Optional[Ints] = None, padding: Ints = 0, ceil_mode: bool = False,
+                 count_include_pad: bool = True, divisor_override: Optional[int] = None, *, out: Optional[Array] = None) -> Array:
+        """The mean of each window of images {images}.
 
-    >>> nd.nn.lp_pool1d(nd.ones((1, 1, 4)), 1, 4).item()
-    4.0
-    """
-    return _ndock._lp_pool(input, norm_type, *_windows("lp_pool1d", 1, kernel_size, stride, 0, 1, ceil_mode))
+        input floating; kernel_size, stride, padding, ceil_mode and out as of max_pool{rank}d. count_include_pad: elements of the
+        padding count, as zeros. divisor_override: what sums are divided by instead.
 
+        Raises ValueError for windows that do not fit, TypeError for complex dtypes.
 
-def adaptive_avg_pool1d(input: Array, output_size: Ints, *, out: Optional[Array] = None) -> Array:
-    """The means of windows such that the result of images (n, c, l) has these spatial extents.
+        >>> nd.nn.{name}(nd.ones((1, 1{2})), 2).item()
+        1.0
+        """
+        return _ndock._avg_pool(input, out, *_windows(name, rank, kernel_size, stride, padding, 1, ceil_mode, not count_include_pad,
+                                                      divisor_override))
 
-    input floating; output_size: an int, or one a spatial axis, None for the input's own; element i of the result is made of elements
-    floor(i*s/output_size) to ceil((i + 1)*s/output_size) - 1. out: an array for the result. Raises ValueError for extents below 1.
-
-    >>> nd.nn.adaptive_avg_pool1d(nd.ones((1, 2, 5)), 3).shape
-    (1, 2, 3)
-    """
-    return _ndock._avg_pool(input, out, *_adaptive("adaptive_avg_pool1d", 1, input, output_size))
+    return _named(avg_pool, name, rank)
 
 
-def adaptive_max_pool1d(input: Array, output_size: Ints,
-                        return_indices: bool = False) -> Union[Array, tuple[Array, Array]]:
-    """The largest elements of the windows of adaptive_avg_pool1d.
+def _lp(rank: int) -> LpPool:
+    name = f"lp_pool{rank}d"
 
-    input, output_size as there; return_indices as of max_pool1d. Raises ValueError for extents below 1.
+    def lp_pool(input: Array, norm_type: float, kernel_size: Ints, stride: Optional[Ints] = None, ceil_mode: bool = False) -> Array:
+        """The norm of each window of images {images}: (sum of abs(x)**p)**(1/p) with p = norm_type, not 0.
 
-    >>> nd.nn.adaptive_max_pool1d(nd.ones((1, 2, 5)), 2).shape
-    (1, 2, 2)
-    """
-    return _ndock._max_pool(input, None, return_indices, *_adaptive("adaptive_max_pool1d", 1, input, output_size))
+        input floating; kernel_size, stride and ceil_mode as of max_pool{rank}d. Raises ValueError for windows that do not fit,
+        TypeError for complex dtypes.
 
+        >>> nd.nn.{name}(nd.ones((1, 1{4})), 1, 4).item() == 4.0**{rank}
+        True
+        """
+        return _ndock._lp_pool(input, norm_type, *_windows(name, rank, kernel_size, stride, 0, 1, ceil_mode))
 
-def max_pool2d(input: Array, kernel_size: Ints, stride: Optional[Ints] = None, padding: Ints = 0, dilation: Ints = 1,
-               ceil_mode: bool = False, return_indices: bool = False, *,
-               out: Optional[Array] = None) -> Union[Array, tuple[Array, Array]]:
-    """The largest element of each window of images (n, c, h, w); NaN where there is one.
-
-    input floating; kernel_size, stride, dilation: of windows, as the module says; padding: at most half of what they cover.
-    ceil_mode: windows that begin in the image or before it count even where they reach beyond the padding. return_indices: also
-    i64 positions in the image's spatial axes, counted in C order, of the first of equals (-1 for a window without elements). out:
-    an array for the result alone.
-
-    Returns an array, or two. Raises ValueError for windows that do not fit, TypeError for complex dtypes.
-
-    >>> nd.nn.max_pool2d(nd.ones((1, 2, 4, 4)), 2).shape
-    (1, 2, 2, 2)
-    """
-    windows = _windows("max_pool2d", 2, kernel_size, stride, padding, dilation, ceil_mode)
-    return _ndock._max_pool(input, out, return_indices, *windows)
+    return _named(lp_pool, name, rank)
 
 
-def avg_pool2d(input: Array, kernel_size: Ints, stride: Optional[Ints] = None, padding: Ints = 0, ceil_mode: bool = False,
-               count_include_pad: bool = True,
-               divisor_override: Optional[int] = None, *, out: Optional[Array] = None) -> Array:
-    """The mean of each window of images (n, c, h, w).
+def _adaptive_avg(rank: int) -> AdaptiveAvgPool:
+    name = f"adaptive_avg_pool{rank}d"
 
-    input floating; kernel_size, stride, padding, ceil_mode and out as of max_pool2d. count_include_pad: elements of the padding
-    count, as zeros. divisor_override:
-    what sums are divided by instead.
+    def adaptive_avg_pool(input: Array, output_size: Ints, *, out: Optional[Array] = None) -> Array:
+        """The means of windows such that the result of images {images} has these spatial extents.
 
-    Raises ValueError for windows that do not fit, TypeError for complex dtypes.
+        input floating; output_size: an int, or one a spatial axis, None for the input's own; element i of the result is made of
+        elements floor(i*s/output_size) to ceil((i + 1)*s/output_size) - 1. out: an array for the result. Raises ValueError for
+        extents below 1.
 
-    >>> nd.nn.avg_pool2d(nd.ones((1, 1, 2, 2)), 2).item()
-    1.0
-    """
-    return _ndock._avg_pool(input, out, *_windows("avg_pool2d", 2, kernel_size, stride, padding, 1, ceil_mode,
-                                                  not count_include_pad, divisor_override))
+        >>> nd.nn.{name}(nd.ones((1, 2{5})), 3).shape
+        (1, 2{3})
+        """
+        return _ndock._avg_pool(input, out, *_adaptive(name, rank, input, output_size))
 
-
-def lp_pool2d(input: Array, norm_type: float, kernel_size: Ints, stride: Optional[Ints] = None,
-              ceil_mode: bool = False) -> Array:
-    """The norm of each window of images (n, c, h, w): (sum of abs(x)**p)**(1/p) with p = norm_type, not 0.
-
-    input floating; kernel_size, stride and ceil_mode as of max_pool2d. Raises ValueError for windows that do not fit, TypeError
-    for complex dtypes.
-
-    >>> nd.nn.lp_pool2d(nd.ones((1, 1, 4, 4)), 1, 4).item()
-    16.0
-    """
-    return _ndock._lp_pool(input, norm_type, *_windows("lp_pool2d", 2, kernel_size, stride, 0, 1, ceil_mode))
+    return _named(adaptive_avg_pool, name, rank)
 
 
-def adaptive_avg_pool2d(input: Array, output_size: Ints, *, out: Optional[Array] = None) -> Array:
-    """The means of windows such that the result of images (n, c, h, w) has these spatial extents.
+def _adaptive_max(rank: int) -> AdaptiveMaxPool:
+    name = f"adaptive_max_pool{rank}d"
 
-    input floating; output_size: an int, or one a spatial axis, None for the input's own; element i of the result is made of elements
-    floor(i*s/output_size) to ceil((i + 1)*s/output_size) - 1. out: an array for the result. Raises ValueError for extents below 1.
+    def adaptive_max_pool(input: Array, output_size: Ints, return_indices: bool = False) -> Union[Array, tuple[Array, Array]]:
+        """The largest elements of the windows of adaptive_avg_pool{rank}d.
 
-    >>> nd.nn.adaptive_avg_pool2d(nd.ones((1, 2, 5, 5)), 3).shape
-    (1, 2, 3, 3)
-    """
-    return _ndock._avg_pool(input, out, *_adaptive("adaptive_avg_pool2d", 2, input, output_size))
+        input, output_size as there; return_indices as of max_pool{rank}d. Raises ValueError for extents below 1.
 
+        >>> nd.nn.{name}(nd.ones((1, 2{5})), 2).shape
+        (1, 2{2})
+        """
+        return _ndock._max_pool(input, None, return_indices, *_adaptive(name, rank, input, output_size))
 
-def adaptive_max_pool2d(input: Array, output_size: Ints,
-                        return_indices: bool = False) -> Union[Array, tuple[Array, Array]]:
-    """The largest elements of the windows of adaptive_avg_pool2d.
-
-    input, output_size as there; return_indices as of max_pool2d. Raises ValueError for extents below 1.
-
-    >>> nd.nn.adaptive_max_pool2d(nd.ones((1, 2, 5, 5)), 2).shape
-    (1, 2, 2, 2)
-    """
-    return _ndock._max_pool(input, None, return_indices, *_adaptive("adaptive_max_pool2d", 2, input, output_size))
+    return _named(adaptive_max_pool, name, rank)
 
 
-def max_pool3d(input: Array, kernel_size: Ints, stride: Optional[Ints] = None, padding: Ints = 0, dilation: Ints = 1,
-               ceil_mode: bool = False, return_indices: bool = False, *,
-               out: Optional[Array] = None) -> Union[Array, tuple[Array, Array]]:
-    """The largest element of each window of images (n, c, d, h, w); NaN where there is one.
-
-    input floating; kernel_size, stride, dilation: of windows, as the module says; padding: at most half of what they cover.
-    ceil_mode: windows that begin in the image or before it count even where they reach beyond the padding. return_indices: also
-    i64 positions in the image's spatial axes, counted in C order, of the first of equals (-1 for a window without elements). out:
-    an array for the result alone.
-
-    Returns an array, or two. Raises ValueError for windows that do not fit, TypeError for complex dtypes.
-
-    >>> nd.nn.max_pool3d(nd.ones((1, 2, 4, 4, 4)), 2).shape
-    (1, 2, 2, 2, 2)
-    """
-    windows = _windows("max_pool3d", 3, kernel_size, stride, padding, dilation, ceil_mode)
-    return _ndock._max_pool(input, out, return_indices, *windows)
-
-
-def avg_pool3d(input: Array, kernel_size: Ints, stride: Optional[Ints] = None, padding: Ints = 0, ceil_mode: bool = False,
-               count_include_pad: bool = True,
-               divisor_override: Optional[int] = None, *, out: Optional[Array] = None) -> Array:
-    """The mean of each window of images (n, c, d, h, w).
-
-    input floating; kernel_size, stride, padding, ceil_mode and out as of max_pool3d. count_include_pad: elements of the padding
-    count, as zeros. divisor_override:
-    what sums are divided by instead.
-
-    Raises ValueError for windows that do not fit, TypeError for complex dtypes.
-
-    >>> nd.nn.avg_pool3d(nd.ones((1, 1, 2, 2, 2)), 2).item()
-    1.0
-    """
-    return _ndock._avg_pool(input, out, *_windows("avg_pool3d", 3, kernel_size, stride, padding, 1, ceil_mode,
-                                                  not count_include_pad, divisor_override))
-
-
-def lp_pool3d(input: Array, norm_type: float, kernel_size: Ints, stride: Optional[Ints] = None,
-              ceil_mode: bool = False) -> Array:
-    """The norm of each window of images (n, c, d, h, w): (sum of abs(x)**p)**(1/p) with p = norm_type, not 0.
-
-    input floating; kernel_size, stride and ceil_mode as of max_pool3d. Raises ValueError for windows that do not fit, TypeError
-    for complex dtypes.
-
-    >>> nd.nn.lp_pool3d(nd.ones((1, 1, 4, 4, 4)), 1, 4).item()
-    64.0
-    """
-    return _ndock._lp_pool(input, norm_type, *_windows("lp_pool3d", 3, kernel_size, stride, 0, 1, ceil_mode))
-
-
-def adaptive_avg_pool3d(input: Array, output_size: Ints, *, out: Optional[Array] = None) -> Array:
-    """The means of windows such that the result of images (n, c, d, h, w) has these spatial extents.
-
-    input floating; output_size: an int, or one a spatial axis, None for the input's own; element i of the result is made of elements
-    floor(i*s/output_size) to ceil((i + 1)*s/output_size) - 1. out: an array for the result. Raises ValueError for extents below 1.
-
-    >>> nd.nn.adaptive_avg_pool3d(nd.ones((1, 2, 5, 5, 5)), 3).shape
-    (1, 2, 3, 3, 3)
-    """
-    return _ndock._avg_pool(input, out, *_adaptive("adaptive_avg_pool3d", 3, input, output_size))
-
-
-def adaptive_max_pool3d(input: Array, output_size: Ints,
-                        return_indices: bool = False) -> Union[Array, tuple[Array, Array]]:
-    """The largest elements of the windows of adaptive_avg_pool3d.
-
-    input, output_size as there; return_indices as of max_pool3d. Raises ValueError for extents below 1.
-
-    >>> nd.nn.adaptive_max_pool3d(nd.ones((1, 2, 5, 5, 5)), 2).shape
-    (1, 2, 2, 2, 2)
-    """
-    return _ndock._max_pool(input, None, return_indices, *_adaptive("adaptive_max_pool3d", 3, input, output_size))
+max_pool1d, max_pool2d, max_pool3d = _max(1), _max(2), _max(3)
+avg_pool2d, avg_pool3d = _avg(2), _avg(3)
+lp_pool1d, lp_pool2d, lp_pool3d = _lp(1), _lp(2), _lp(3)
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = _adaptive_avg(1), _adaptive_avg(2), _adaptive_avg(3)
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = _adaptive_max(1), _adaptive_max(2), _adaptive_max(3)
 
 
 def max_pool_grad(grad_output: Array, indices: Array, input_size: Sequence[int], kernel_size: Ints,

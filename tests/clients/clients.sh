@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# clients.sh [scipy|sklearn|xarray|extra|opt_einsum]...: the array API tests of libraries that take any array, with ndock's arrays. By `make
+# clients.sh [scipy|sklearn|xarray|extra|opt_einsum|needle]...: the array API tests of libraries that take any array, with ndock's arrays. By `make
 # check-clients` from the top of a build tree, or anywhere with the package on PYTHONPATH. README.md has the counts.
 #
 #   CLIENTS_VENV   a venv with requirements.txt; unset: made in ./_clients by pip, of the interpreter PYTHON
 #   CLIENTS_ARGS   more arguments for pytest, "-n 2" say
+#   NEEDLE_HW4     of needle alone: the folder of a solved homework 4 of Deep Learning Systems (github.com/dlsyscourse/hw4), with its tests
+#                  as they are there. It is none of ours to hand out, so that this client runs where it is asked for
 #   NDOCK_DEVICE   the device the arrays are on, "cpu" or "cuda" say
 #
 # Ends with one line for each client: its name and pytest's counts. Status 0 where all of them could be counted: what fails is
@@ -44,11 +46,16 @@ extra() {
     cd "$sources" && tests -k 'array_api_strict and not strictest' tests
 }
 
+# The course's tests of convolution and of sequence models, which need PyTorch; without a GPU those of its cuda() skip.
+needle() {
+    cd "${NEEDLE_HW4:?names the folder of a solved homework 4}" && tests -p needle_ndock tests/hw4
+}
+
 [ $# -gt 0 ] || set -- xarray extra opt_einsum sklearn scipy
 log=$(mktemp) counts=$(mktemp)
 trap 'rm -f "$log" "$counts"' EXIT
 for client; do
-    case $client in scipy | sklearn | xarray | extra | opt_einsum) ;; *) echo "clients.sh: $client is no client: scipy, sklearn, xarray, extra, opt_einsum" >&2; exit 2 ;; esac
+    case $client in scipy | sklearn | xarray | extra | opt_einsum | needle) ;; *) echo "clients.sh: $client is no client: scipy, sklearn, xarray, extra, opt_einsum, needle" >&2; exit 2 ;; esac
     ("$client") 2>&1 | tee "$log"
     echo "$client: $(grep -E '^(=+ )?[0-9]+ (passed|failed|skipped)' "$log" | tail -n 1)" >>"$counts"
 done

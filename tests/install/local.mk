@@ -20,8 +20,8 @@ installcheck-local:
 	  $(SHELL) $(srcdir)/$$script || failed=yes; \
 	done; test -z "$$failed"
 
-TESTS += %reldir%/readme.sh tests/unit/architecture.sh tests/unit/fashion.sh tests/unit/layers.sh
-EXTRA_DIST += tests/unit/architecture.sh tests/unit/fashion.sh tests/unit/layers.sh
+TESTS += %reldir%/readme.sh tests/unit/architecture.sh tests/unit/convnet.sh tests/unit/fashion.sh tests/unit/layers.sh
+EXTRA_DIST += tests/unit/architecture.sh tests/unit/convnet.sh tests/unit/fashion.sh tests/unit/layers.sh
 
 # The formulas of the public header alone, in the oldest languages they are promised for.
 check_PROGRAMS += %reldir%/scalar_tmpl_c.t %reldir%/scalar_tmpl_cxx.t

@@ -82,6 +82,78 @@ static void low_counter(void *p)
     ((ndp_dropout *)p)->counter[1] = 0;
 }
 
+/* ---- windows ---- */
+static void set_all(int64_t v[3], int64_t value)
+{
+    v[0] = v[1] = v[2] = value;
+}
+static void conv_undilated(void *p)
+{
+    set_all(((ndp_conv *)p)->dilation, 1);
+}
+static void conv_no_stride(void *p)
+{
+    set_all(((ndp_conv *)p)->stride, 1);
+}
+static void conv_no_padding(void *p)
+{
+    set_all(((ndp_conv *)p)->before, 0);
+}
+static void conv_no_bias(void *p)
+{
+    ((ndp_conv *)p)->has_bias = 0;
+}
+static void pool_undilated(void *p)
+{
+    set_all(((ndp_pool *)p)->dilation, 1);
+}
+static void pool_no_padding(void *p)
+{
+    set_all(((ndp_pool *)p)->before, 0);
+}
+static void pool_with_padding(void *p)
+{
+    ((ndp_pool *)p)->exclude_padding = 0;
+}
+static void pool_no_divisor(void *p)
+{
+    ((ndp_pool *)p)->divisor = 0;
+}
+static void pool_of_windows(void *p)
+{
+    ndp_pool *pool = p;
+    if (pool->adaptive) { /* as many elements each, where the extents do not divide */
+        pool->adaptive = 0;
+        set_all(pool->kernel, 1);
+        set_all(pool->stride, 1);
+        set_all(pool->dilation, 1);
+        set_all(pool->before, 0);
+    }
+}
+static void other_corners(void *p)
+{
+    ((ndp_resample *)p)->align_corners = 0;
+}
+static void own_ratio(void *p)
+{
+    ndp_resample *resample = p;
+    resample->ratio[0] = resample->ratio[1] = resample->ratio[2] = 0;
+}
+static void linear(void *p)
+{
+    ndp_resample *resample = p;
+    if (resample->method == NDP_RESAMPLE_CUBIC)
+        resample->method = NDP_RESAMPLE_LINEAR;
+}
+static void unfold_undilated(void *p)
+{
+    set_all(((ndp_unfold *)p)->dilation, 1);
+}
+static void unfold_no_padding(void *p)
+{
+    set_all(((ndp_unfold *)p)->before, 0);
+}
+
 static const struct {
     const char *defect;
     int32_t op;
@@ -106,6 +178,20 @@ static const struct {
     {"rope_pairs", NDP_OP_rope, other_pairs},
     {"rope_inverse", NDP_OP_rope, turned_back},
     {"dropout_counter", NDP_OP_dropout, low_counter},
+    {"conv_dilation", NDP_OP_conv, conv_undilated},
+    {"conv_bias", NDP_OP_conv, conv_no_bias},
+    {"conv_input_stride", NDP_OP_conv_input, conv_no_stride},
+    {"conv_weight_padding", NDP_OP_conv_weight, conv_no_padding},
+    {"max_pool_dilation", NDP_OP_max_pool, pool_undilated},
+    {"max_pool_adaptive", NDP_OP_max_pool, pool_of_windows},
+    {"max_pool_grad_padding", NDP_OP_max_pool_grad, pool_no_padding},
+    {"avg_pool_exclude", NDP_OP_avg_pool, pool_with_padding},
+    {"avg_pool_grad_divisor", NDP_OP_avg_pool_grad, pool_no_divisor},
+    {"upsample_corners", NDP_OP_upsample, other_corners},
+    {"upsample_ratio", NDP_OP_upsample, own_ratio},
+    {"upsample_grad_method", NDP_OP_upsample_grad, linear},
+    {"unfold_dilation", NDP_OP_unfold, unfold_undilated},
+    {"fold_padding", NDP_OP_fold, unfold_no_padding},
 };
 
 static uint32_t params_size(const ndp_call *call)

@@ -222,6 +222,8 @@ static int32_t run_outer(const ndp_kernel *base, ndp_stream *s, const ndp_call *
         (call->op == NDP_OP_dequantize && defect("dequantize")) ||
         (call->op == NDP_OP_matmul_q && defect("matmul_q")))
         spoil(k, s, out, 0);
+    if (call->op == NDP_OP_max_pool && call->n_out > 1 && defect("max_pool_position"))
+        spoil(k, s, &call->out[1], 0);
     if (call->op == NDP_OP_quantize && defect("quantize")) /* a code, behind the scale */
         spoil(k, s, out, 2);
     if (call->op == NDP_OP_multiply && defect("beside") && !(out->flags & NDP_VIEW_CONTIGUOUS))

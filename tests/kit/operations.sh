@@ -111,6 +111,21 @@ check_defect 'D.dropout: half of the counter' dropout_counter D.dropout 'dropout
 check_defect 'D.quantize: a wrong code' quantize D.quantize 'quantize to' --count 60
 check_defect 'D.dequantize: a wrong element' dequantize D.dequantize 'dequantize' --count 60
 check_defect 'D.matmul_q: a wrong element' matmul_q D.matmul_q 'matmul_q of' --count 60
+check_defect 'D.conv: dilation is ignored' conv_dilation D.conv 'conv of' --count 60
+check_defect 'D.conv: without its bias' conv_bias D.conv 'conv of' --count 60
+check_defect 'D.conv_grad_input: the stride is ignored' conv_input_stride D.conv_grad_input 'conv_grad_input of' --count 60
+check_defect 'D.conv_grad_weight: the padding is ignored' conv_weight_padding D.conv_grad_weight 'conv_grad_weight of' --count 60
+check_defect 'D.max_pool: dilation is ignored' max_pool_dilation D.max_pool 'max_pool of' --count 60
+check_defect 'D.max_pool: adaptive windows of one element' max_pool_adaptive D.max_pool 'max_pool of' --count 60
+check_defect 'D.max_pool: a wrong position' max_pool_position D.max_pool 'max_pool: position' --count 60
+check_defect 'D.max_pool_grad: the padding is ignored' max_pool_grad_padding D.max_pool_grad 'max_pool_grad of' --count 60
+check_defect 'D.avg_pool: padding counts where it should not' avg_pool_exclude D.avg_pool 'avg_pool of' --count 60
+check_defect 'D.avg_pool_grad: the divisor is ignored' avg_pool_grad_divisor D.avg_pool_grad 'avg_pool_grad of' --count 60
+check_defect 'D.upsample: corners are not aligned' upsample_corners D.upsample 'upsample of' --count 60
+check_defect 'D.upsample: the ratio is that of the extents' upsample_ratio D.upsample 'upsample of' --count 60
+check_defect 'D.upsample_grad: linear in place of cubic' upsample_grad_method D.upsample_grad 'upsample_grad of' --count 60
+check_defect 'D.unfold: dilation is ignored' unfold_dilation D.unfold 'unfold of' --count 60
+check_defect 'D.fold: the padding is ignored' fold_padding D.fold 'fold of' --count 60
 check_defect 'D.fused: the first scalars are part of the code' fused_scalar D.fused 'of the program of' --count 60
 check_defect 'D.fused: results change places' fused_result D.fused 'of the program of' --count 60
 check_defect 'D.take, of embeddings: wrong for five indices and more' take D.take 'take' --count 60

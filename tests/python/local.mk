@@ -60,6 +60,8 @@ python_tests = \
   %reldir%/test_norms.py \
   %reldir%/test_npz.py \
   %reldir%/test_nn_attention.py \
+  %reldir%/test_nn_candle.py \
+  %reldir%/test_nn_gradients.py \
   %reldir%/test_nn_losses.py \
   %reldir%/test_nn_norms.py \
   %reldir%/test_nn_parts.py \
@@ -83,6 +85,8 @@ python_tests = \
   %reldir%/test_wait.py
 EXTRA_DIST += $(python_tests) \
   %reldir%/arrays.py %reldir%/devices.py %reldir%/golden_expm.py %reldir%/in_use.py %reldir%/ranks.py %reldir%/kernels.py %reldir%/simulator.py %reldir%/tap.py %reldir%/typed.py %reldir%/wheel.sh
+# Expected values of what candle's tests compute, and what made them.
+EXTRA_DIST += tests/data/candle_golden.json tests/data/candle_golden.py
 if HAVE_PYTHON_HEADERS
 TESTS += $(python_tests)
 endif
@@ -98,6 +102,15 @@ check-array-api: all
 check-linalg-long: all
 	$(AM_V_at)NDOCK_TEST_LONG=1 NDOCK_PLUGIN_PATH='$(test_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/test_linalg_errors.py
 .PHONY: check-linalg-long
+
+# 10,000 random geometries of each function of windows, forward by the definition and gradients.
+check-nn-long: all
+	$(AM_V_at)NN_COUNT=10000 NDOCK_PLUGIN_PATH='$(test_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/test_nn_gradients.py
+	$(AM_V_at)for name in conv max_pool avg_pool upsample unfold fold; do \
+	  NDOCK_PLUGIN_PATH='$(test_plugin_path)' NDOCK_CONFORM_DIR='$(abs_builddir)/tests/conform:$(abs_builddir)/tests/abi' \
+	  tools/ndock conform --group D --filter "D.$$name*" --count 10000 backends/cpu/.libs/ndock-cpu.so || exit 1; \
+	done
+.PHONY: check-nn-long
 
 # 10^6 round trips of each exchange, of which make check does a slice.
 check-exchange: all

@@ -49,6 +49,22 @@ def test_fashion_as_the_c_program():
     assert abs(loss - want) < 1e-3, f"loss {loss}, of the C program {want}: sums in another order differ by 1e-4"
 
 
+def test_convnet_as_the_c_program():
+    """The same weights, batches and what is dropped: the loss of 120 images to rounding."""
+    if not any(os.path.exists(f"{DATA}/train-images-idx3-ubyte{end}") for end in ("", ".gz")):
+        raise Skip(f"no {DATA} (Debian: dataset-fashion-mnist)")
+    with tempfile.TemporaryDirectory() as folder:
+        data = f"{folder}/cut"
+        subprocess.run(["sh", os.path.join(EXAMPLES, "..", "tests", "fashion_cut.sh"), DATA, data], check=True)
+        options = ("--device", "cpu", "--epochs", "1", "--limit", "120", "--batch", "20", "--data", data)
+        loss, accuracy = first_epoch(run("convnet.py", *options))
+        assert loss < 2.5 and accuracy > 10, (loss, accuracy)
+        if not os.path.exists("examples/convnet"):
+            raise Skip("no C program beside to compare with")
+        want = first_epoch(subprocess.run(["examples/convnet", *options], check=True, text=True, stdout=subprocess.PIPE).stdout)
+    assert abs(loss - want[0]) < 1e-5 and abs(accuracy - want[1]) < 0.5, (loss, accuracy, want)
+
+
 @cases("cpu", "sim:0")
 def test_einops_images(device):
     assert "WRONG" not in run("einops_images.py", "--device", device)
@@ -66,7 +82,15 @@ def test_generate(form):
         path = os.path.join(folder, "model.gguf")
         texts = [run("generate.py", *first, "--device", device, "--tokens", "12").splitlines()[-2]
                  for first, device in ((("--make", path, "--format", form), "cpu"), ((path,), "cpu"), ((path,), "sim:0"))]
-    assert len(texts[0]) == len("Once upon a time") + 12 and texts[0] == texts[1] == texts[2], texts
+        assert len(texts[0]) == len("Once upon a time") + 12 and texts[0] == texts[1] == texts[2], texts
+        if not os.path.exists("examples/generate"):
+            raise Skip("no C program beside to compare with")
+        for more in ((), ("--sample", "--seed", "5", "--prompt", "It was")):
+            ours = run("generate.py", path, "--device", "cpu", "--tokens", "24", *more).splitlines()[0]
+            for device in ("cpu", "sim:0"):
+                twin = subprocess.run(["examples/generate", "--device", device, "--tokens", "24", *more, path], check=True, text=True,
+                                      stdout=subprocess.PIPE).stdout.splitlines()
+                assert twin[0] == ours and twin[1].startswith(device), (twin, ours)
 
 
 @cases("cpu", "sim:0")

@@ -36,39 +36,79 @@ def test_a_file_of_gguf(device):
             assert f[name].shape == (2, 64) and nd.max(nd.abs(nd.dequantize(f[name]) - x)) < 0.4
 
 
-def test_both_directions():
+def package():
     try:
         import gguf
     except ImportError:
         raise Skip("the package gguf is not installed")
-    kinds = gguf.GGMLQuantizationType
-    rng = np.random.default_rng(3)
-    x = rng.standard_normal((3, 512)).astype(np.float32)
+    return gguf
+
+
+NUMBERS = {"F32": "float32", "F16": "float16", "F64": "float64", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64"}
+BLOCKS = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL")
+
+
+def packed(gguf, rng, name):
+    """Two rows of 512 elements as bytes: by the package where it quantises, else any."""
+    kind = gguf.GGMLQuantizationType[name]
+    block, nbytes = gguf.GGML_QUANT_SIZES[kind]
+    try:
+        return gguf.quants.quantize(rng.standard_normal((2, 512)).astype(np.float32), kind)
+    except NotImplementedError:
+        return rng.integers(0, 60, (2, 512 // block * nbytes), dtype=np.uint8)
+
+
+def test_files_of_the_package():
+    """Every type that the package writes: equal elements, bit for bit, and the bytes as they are."""
+    gguf, rng, want = package(), np.random.default_rng(3), {}
     w = gguf.GGUFWriter(PATH, "tiny")
-    want = {}
-    for kind in (kinds.F16, kinds.BF16, kinds.Q4_0, kinds.Q4_1, kinds.Q5_0, kinds.Q5_1, kinds.Q8_0):
-        raw = gguf.quants.quantize(x, kind)
-        w.add_tensor(kind.name, raw, raw_dtype=kind)
-        want[kind.name] = gguf.quants.dequantize(raw, kind)
+    for name, dtype in NUMBERS.items():
+        want[name] = rng.integers(-50, 50, (2, 3)).astype(dtype)
+        w.add_tensor(name, want[name])
+    for name in ("BF16",) + BLOCKS:
+        raw = packed(gguf, rng, name)
+        w.add_tensor(name, raw, raw_dtype=gguf.GGMLQuantizationType[name])
+        want[name] = raw, gguf.quants.dequantize(raw, gguf.GGMLQuantizationType[name])
     w.write_header_to_file()
     w.write_kv_data_to_file()
     w.write_tensors_to_file()
     w.close()
-    f = nd.load(PATH)
-    for name, y in want.items():
-        a = f[name]
-        assert np.array_equal(np.asarray(nd.dequantize(a) if isinstance(a, nd.QuantArray) else a.astype(nd.float32)), y), name
-    other = os.path.join(folder.name, "other.gguf")
-    ours = {"a": nd.asarray(x), "b": nd.asarray(x).astype(nd.bfloat16), **{k: nd.quantize(nd.asarray(x), k) for k in ("q4_K", "q6_K")}}
-    metadata = {k: v for k, v in METADATA.items() if k != "nested"}
-    nd.save_gguf(other, ours, metadata=metadata, types={"u8": "uint8", "f32": "float32"})
-    r = gguf.GGUFReader(other)
+    with nd.load(PATH) as f:
+        assert sorted(f) == sorted(want)
+        for name in NUMBERS:
+            assert f[name].dtype.name == NUMBERS[name] and np.array_equal(np.asarray(f[name]), want[name]), name
+        assert np.array_equal(np.asarray(f["BF16"].astype(nd.float32)), want["BF16"][1])
+        for name in BLOCKS:
+            raw, elements = want[name]
+            got = np.asarray(nd.dequantize(f[name]))
+            assert f[name].format.upper() == name and np.array_equal(np.asarray(f[name].blocks), raw), name
+            assert np.array_equal(got.view(np.uint32), elements.view(np.uint32)), name
+
+
+def test_our_files_by_the_package():
+    """Every type that we write, quantised arrays of any format among them."""
+    gguf, rng = package(), np.random.default_rng(4)
+    x = rng.standard_normal((3, 512)).astype(np.float32)
+    plain = {name: rng.integers(-50, 50, (2, 3)).astype(dtype) for name, dtype in NUMBERS.items()}
+    blocks = {name: packed(gguf, rng, name) for name in BLOCKS}
+    made = {k: nd.quantize(nd.asarray(x, device="cpu"), k) for k in ("q4_0", "q8_0", "q4_K", "q6_K")}
+    ours = {**{k: nd.asarray(v, device="cpu") for k, v in plain.items()}, "BF16": nd.asarray(x, device="cpu").astype(nd.bfloat16),
+            **{k: nd.QuantArray(nd.asarray(v, device="cpu"), k.lower().replace("_k", "_K")) for k, v in blocks.items()}, **made}
+    metadata = {k: v for k, v in METADATA.items() if k != "nested"}  # the package reads no lists of lists
+    nd.save_gguf(PATH, ours, metadata=metadata, types={"u8": "uint8", "f32": "float32"})
+    r = gguf.GGUFReader(PATH)
     for k, v in metadata.items():
         assert r.get_field(k).contents() == v, k
-    for t in r.tensors:
-        if t.name in ("q4_K", "q6_K"):
-            assert np.array_equal(gguf.quants.dequantize(t.data, t.tensor_type), np.asarray(nd.dequantize(ours[t.name])))
-    assert np.array_equal(r.tensors[0].data, x) and len(r.tensors) == 4
+    theirs = {t.name: t for t in r.tensors}
+    assert list(theirs) == list(ours)
+    for name, want in plain.items():
+        assert theirs[name].tensor_type.name == name and np.array_equal(theirs[name].data, want), name
+    assert np.array_equal(gguf.quants.dequantize(theirs["BF16"].data, theirs["BF16"].tensor_type), np.asarray(ours["BF16"].astype(nd.float32)))
+    for name, raw in blocks.items():
+        assert theirs[name].tensor_type.name == name and np.array_equal(np.asarray(theirs[name].data).reshape(raw.shape), raw), name
+    for name, q in made.items():
+        got = gguf.quants.dequantize(theirs[name].data, theirs[name].tensor_type)
+        assert theirs[name].tensor_type.name == name.upper() and np.array_equal(got, np.asarray(nd.dequantize(q))), name
 
 
 @cases(*DEVICES)
