@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * sort, argsort and topk along the last dimension. Short rows are sorted by one block each, long
- * ones by radix sorts of the whole device: keys alone where nothing else is wanted, else keys with
- * positions, of several rows at once with the row's number as the highest digits. */
+ * ones by radix sorts of the whole device: keys alone where nothing else is wanted, integers from
+ * where they are to where they go, else keys with positions, of several rows at once with the row's number as the highest digits. */
 #include "sort/sort.h"
 #include <string.h>
 #include "host/backend.h"
@@ -25,7 +25,7 @@ typedef struct {
     plan_kind kind;
     int64_t n, k, rows, rows_at_once;
     int64_t nbytes;
-    int as_f32, wide_keys, wide_order;
+    int as_f32, as_is, wide_keys, wide_order;
     int n_passes;
     sort_pass pass[3];
     /* scratch: offsets, and all of it */
@@ -65,6 +65,28 @@ static void plan_order(sort_plan *p)
         add_pass(p, SORT_BY_ROW, row_bits);
 }
 
+/* How integers, in ascending order and side by side, are sorted without making keys of them. */
+static int kind_as_is(const ndp_call *call, cuda_cub_kind *kind)
+{
+    const ndp_view *a = &call->in[0], *out = &call->out[0];
+    static const struct {
+        int32_t dtype;
+        cuda_cub_kind kind;
+    } kinds[4] = {{NDP_I32, CUB_KEYS_I32},
+                  {NDP_I64, CUB_KEYS_I64},
+                  {NDP_U32, CUB_KEYS_U32},
+                  {NDP_U64, CUB_KEYS_U64}};
+    if (((const ndp_sort *)call->params)->descending || a->stride[a->ndim - 1] != 1 ||
+        out->stride[out->ndim - 1] != 1)
+        return 0;
+    for (int i = 0; i < 4; i++)
+        if (kinds[i].dtype == a->dtype) {
+            *kind = kinds[i].kind;
+            return 1;
+        }
+    return 0;
+}
+
 static void plan_values(sort_plan *p, const ndp_call *call)
 {
     const ndp_view *out = &call->out[0];
@@ -76,6 +98,7 @@ static void plan_values(sort_plan *p, const ndp_call *call)
     p->n_passes = 1;
     p->pass[0].kind = p->as_f32 ? CUB_KEYS_F32 : p->wide_keys ? CUB_KEYS_U64 : CUB_KEYS_U32;
     p->pass[0].bits = 8 * (int)p->nbytes;
+    p->as_is = kind_as_is(call, &p->pass[0].kind);
 }
 
 static uint64_t reserve(sort_plan *p, uint64_t nbytes)
@@ -88,12 +111,12 @@ static uint64_t reserve(sort_plan *p, uint64_t nbytes)
 static void plan_scratch(sort_plan *p)
 {
     uint64_t elements = (uint64_t)(p->n * p->rows_at_once);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && !p->as_is; i++) {
         p->keys[i] = reserve(p, p->as_f32 && i == 0 ? 0 : elements * (p->wide_keys ? 8 : 4));
         if (p->kind == PLAN_ORDER)
             p->order[i] = reserve(p, elements * (p->wide_order ? 8 : 4));
     }
-    if (p->kind == PLAN_VALUES) {
+    if (p->kind == PLAN_VALUES && !p->as_is) {
         p->flag = reserve(p, 4);
         p->counts = reserve(p, 3 * SORT_PARTS * 8);
     }
@@ -130,7 +153,7 @@ static int32_t plan_temp(sort_plan *p, const cuda_kernel *k)
         return status;
     for (int i = 0; i < p->n_passes && status == NDP_OK; i++) {
         size_t nbytes = 0;
-        cuda_cub_buffers none = {{NULL, NULL}, {NULL, NULL}, 0};
+        cuda_cub_buffers none = {{NULL, NULL}, {NULL, NULL}, 0, p->as_is};
         int r = cuda_cub_sort(p->pass[i].kind, NULL, &nbytes, &none,
                               (uint64_t)(p->n * p->rows_at_once), p->pass[i].bits, NULL);
         status =
@@ -283,7 +306,7 @@ static void *scratch_at(const sort_run *r, uint64_t offset)
 
 static void set_buffers(sort_run *r)
 {
-    r->buffers.selector = 0;
+    r->buffers.selector = r->buffers.keep = 0;
     for (int i = 0; i < 2; i++) {
         r->buffers.keys[i] = scratch_at(r, r->plan.keys[i]);
         r->buffers.values[i] = scratch_at(r, r->plan.order[i]);
@@ -343,17 +366,26 @@ static int32_t restore_special(sort_run *r)
     return status == NDP_OK ? launch(r, RESTORE, parts, SORT_THREADS) : status;
 }
 
-/* Where the keys of f32 are the elements, they are sorted in the destination. */
-static uint64_t row_of_values(const sort_run *r)
+/* Where the row begins in an array whose rows have these strides. */
+static void *row_at(const sort_run *r, uint64_t array, const int64_t *stride)
 {
     const sort_params *p = &r->params;
     uint64_t rest = p->first_row;
     int64_t offset = 0;
     for (int d = 0; d < p->rows.ndim; d++) {
-        offset += (int64_t)(rest % (uint64_t)p->rows.shape[d]) * p->row_values_stride[d];
+        offset += (int64_t)(rest % (uint64_t)p->rows.shape[d]) * stride[d];
         rest /= (uint64_t)p->rows.shape[d];
     }
-    return p->values + (uint64_t)(offset * p->nbytes);
+    return (void *)(uintptr_t)(array + (uint64_t)(offset * p->nbytes));
+}
+
+static int32_t run_as_is(sort_run *r)
+{
+    const sort_params *p = &r->params;
+    r->buffers = (cuda_cub_buffers){
+        .keys = {row_at(r, p->a, p->row_stride), row_at(r, p->values, p->row_values_stride)},
+        .keep = 1};
+    return radix_sort(r, &r->plan.pass[0]);
 }
 
 static int32_t run_values(sort_run *r)
@@ -361,9 +393,11 @@ static int32_t run_values(sort_run *r)
     sort_params *p = &r->params;
     int32_t dtype = p->dtype, status;
     int floats = dtype == NDP_F16 || dtype == NDP_BF16 || dtype == NDP_F32 || dtype == NDP_F64;
+    if (r->plan.as_is)
+        return run_as_is(r);
     set_buffers(r);
-    if (r->plan.as_f32)
-        r->buffers.keys[0] = (void *)(uintptr_t)row_of_values(r);
+    if (r->plan.as_f32) /* the keys are the elements, and are sorted in the destination */
+        r->buffers.keys[0] = row_at(r, p->values, p->row_values_stride);
     p->as_f32 = r->plan.as_f32;
     p->wide_keys = r->plan.wide_keys;
     p->flag = (uint64_t)(uintptr_t)scratch_at(r, r->plan.flag);
