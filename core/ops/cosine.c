@@ -101,24 +101,21 @@ static nd_array *transform(axis *x,
 
 /* ---- by cosines ---- */
 
-/* By the transform v of every second element, and then the others backwards: with w = 2 v[k]
- * exp(-i pi k/(2n)), element k is the real part of w, and n - k minus the imaginary one. */
+/* By the inverse transform v of every second element, and then the others backwards: with w = 2 v[k]
+ * exp(i pi k/(2n)), element k is the real part of w, and n - k the imaginary one. */
 static nd_array *type2(axis *x, const nd_array *a)
 {
     const int64_t n = x->n, others = (n - 1) / 2, odd = n - 1 - n % 2;
     const nd_array *order[2] = {part(x, a, 0, ND_END_OPEN, 2), NULL};
     if (n > 1)
         order[1] = backwards(x, a, odd, 1, 2);
-    nd_array *v = transform(x, nd_rfft, joined(x, n > 1 ? 2 : 1, order), n, ND_FFT_BACKWARD);
-    nd_array *t = turns(x, a, n / 2 + 1, -0.5 / (double)n, 0, 1, 2 * x->scale);
-    nd_array *w = v, *r;
-    ND_STEP_DO(&x->s, nd_multiply_into(v, t, w));
+    nd_array *w = transform(x, nd_ihfft, joined(x, n > 1 ? 2 : 1, order), n, ND_FFT_FORWARD), *r;
+    nd_array *t = turns(x, a, n / 2 + 1, 0.5 / (double)n, 0, 1, 2 * x->scale);
+    ND_STEP_DO(&x->s, nd_multiply_into(w, t, w));
     ND_STEP(&x->s, r, nd_empty_like(a, 0, &r));
     put(x, ND_OP_real, w, part(x, r, 0, n / 2 + 1, 1));
-    if (others == 0)
-        return r;
-    w = nd__step1(&x->s, ND_OP_imag, backwards(x, w, others, 1, 1));
-    put(x, ND_OP_negative, w, part(x, r, n / 2 + 1, n, 1));
+    if (others > 0)
+        put(x, ND_OP_imag, backwards(x, w, others, 1, 1), part(x, r, n / 2 + 1, n, 1));
     return r;
 }
 
