@@ -133,8 +133,9 @@ typedef struct {
     void (*join)(const cpu_fft_plan *, void *cells, double sign);
     /* The same of an odd number n: n/2 + 1 cells become n. */
     void (*mirror)(void *cells, int64_t n, double sign);
-    /* The same of an odd number that goes into parts, whose cells follow each other: their transforms
-     * become n/2 + 1 cells, or n/2 + 1 cells become what gives the parts, parts exchanged. */
+    /* The same of an odd number that goes into parts, whose cells follow each other: their
+     * transforms become n/2 + 1 cells, or n/2 + 1 cells become what gives the parts, parts
+     * exchanged; and of a line. */
     void (*part_odd)(const cpu_fft_plan *, void *cells);
     void (*join_odd)(const cpu_fft_plan *, void *cells, double sign);
     void (*part_odd_line)(const cpu_fft_plan *, void *re, void *im);

@@ -6,8 +6,8 @@
  * conjugate. Part 0 is transformed alone, parts 2p-1 and 2p as Z_p, real and imaginary. Z_p[j] is
  * cell p*m + j; the results of k and of m - k take the same cells as what they are made of.
  *
- * The table has w^(b*k), its real parts and then its imaginary ones, for b from 1 to r - 1, each for k
- * from 0 to m/2, and then the cosines and sines of sum_odd. */
+ * The table has w^(b*k), its real parts and then its imaginary ones, for b from 1 to r - 1, each for
+ * k from 0 to m/2, and then the cosines and sines of sum_odd. */
 
 typedef struct {
     int64_t m;
