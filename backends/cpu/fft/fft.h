@@ -39,14 +39,16 @@ typedef struct {
 /* How a transform of n >= 1 elements is cut up. Zero if n is too large to be. */
 int cpu_fft_cut(int64_t n, cpu_fft_shape *shape);
 /* Into how many parts every so-manieth of an odd number of real numbers goes, whose transforms are
- * computed two at a time as a complex one (odd_tmpl.h): a prime factor of n; 0: into none. */
+ * computed two at a time as a complex one (odd_tmpl.h): a prime factor of n, which has small ones
+ * alone, since convolutions of parts would round more; 0: into none. */
 static inline int64_t cpu_fft_odd_parts(int64_t n)
 {
     static const int primes[] = {7, 5, 11, 13, 3}; /* of many parts less is wasted, but sums grow */
+    int64_t parts = 0, rest = n;
     for (int i = 0; i < 5 && n % 2 && n <= CPU_FFT_ODD_MOST; i++)
-        if (n % primes[i] == 0 && n > primes[i])
-            return primes[i];
-    return 0;
+        for (; rest % primes[i] == 0; rest /= primes[i])
+            parts = parts ? parts : primes[i];
+    return rest == 1 && parts < n ? parts : 0;
 }
 /* Extra table numbers of the transform of n real numbers by those of cpu_fft_complex(n). */
 static inline int64_t cpu_fft_real_numbers(int64_t n)
