@@ -16,43 +16,9 @@ import statistics
 import time
 
 import ndock as nd
+from gpu_timing import Waiting, library, peer, repeats, timed
 
-SECONDS = 0.008  # of calls in one round
 R2C, C2R, C2C = 0x2a, 0x2c, 0x29
-
-
-def peer(name):
-    try:
-        return __import__(name)
-    except Exception as error:  # a broken installation counts as none
-        print(f"# without {name}: {error}")
-        return None
-
-
-def library(*names):
-    for name in names:
-        try:
-            return ctypes.CDLL(name)
-        except OSError as error:
-            reason = error
-    print(f"# without {names[0]}: {reason}")
-    return None
-
-
-class Waiting:
-    """Waits for everything that the device has to do, whoever queued it."""
-
-    def __init__(self, index):
-        self.cu = library("libcuda.so.1")
-        context, device = ctypes.c_void_p(), ctypes.c_int()
-        self.cu.cuInit(0)
-        self.cu.cuDeviceGet(ctypes.byref(device), index)
-        self.cu.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
-        self.cu.cuCtxSetCurrent(context)
-
-    def __call__(self):
-        if self.cu.cuCtxSynchronize() != 0:
-            raise RuntimeError("the device has failed")
 
 
 def address(x):
@@ -111,25 +77,15 @@ def axes_of(fft, dims):
     return {"dim" if fft.__name__.startswith("torch") else "axes": dims}
 
 
-def timed(fn, calls, wait):
-    wait()
-    start = time.perf_counter()
-    for _ in range(calls):
-        keep = fn()
-    wait()
-    del keep
-    return (time.perf_counter() - start) / calls
-
-
 def measure(turns, rounds, wait):
     """{contender: median seconds a call}."""
     for fn in turns.values():
-        timed(fn, 3, wait)
-    calls = {name: max(1, min(2000, int(SECONDS / timed(fn, 3, wait)))) for name, fn in turns.items()}
+        timed(fn, wait, 3)
+    calls = {name: repeats(timed(fn, wait, 3), 2000) for name, fn in turns.items()}
     times = {name: [] for name in turns}
     for _ in range(rounds):
         for name, fn in turns.items():
-            times[name].append(timed(fn, calls[name], wait))
+            times[name].append(timed(fn, wait, calls[name]))
     return {name: statistics.median(t) for name, t in times.items()}
 
 
@@ -167,7 +123,7 @@ def first_calls(first, wait):
         fn()
         wait()
         forget()
-        found[name] = timed(fn, 1, wait) * 1e3
+        found[name] = timed(fn, wait) * 1e3
     return found
 
 

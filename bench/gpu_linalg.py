@@ -15,36 +15,11 @@ import time
 
 import ndock as nd
 import numpy as np
+from gpu_timing import Waiting, peer, repeats, shown, timed
 
 FUNCTIONS = ["cholesky", "solve", "inv", "qr", "eigh", "svd"]
-SECONDS = 0.008  # of calls in one round
 SLOW = 0.4  # seconds: what takes longer is run no more
 TOO_SLOW = 3  # seconds: not even a second time
-
-
-def peer(name):
-    try:
-        return __import__(name)
-    except Exception as error:  # a broken installation counts as none
-        print(f"# without {name}: {error}")
-        return None
-
-
-class Waiting:
-    """Waits for everything that the device has to do, whoever queued it."""
-
-    def __init__(self, index):
-        import ctypes
-        self.cu = ctypes.CDLL("libcuda.so.1")
-        context, device = ctypes.c_void_p(), ctypes.c_int()
-        self.cu.cuInit(0)
-        self.cu.cuDeviceGet(ctypes.byref(device), index)
-        self.cu.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
-        self.cu.cuCtxSetCurrent(context)
-
-    def __call__(self):
-        if self.cu.cuCtxSynchronize() != 0:
-            raise RuntimeError("the device has failed")
 
 
 def numbers(name, shape, dtype):
@@ -107,22 +82,6 @@ def error_of(name, x, b, result):
     return float(nd.max(off)) / (float(nd.finfo(x.dtype).eps) * n)
 
 
-def timed(fn, wait, calls=1):
-    """Seconds a call."""
-    wait()
-    start = time.perf_counter()
-    for _ in range(calls):
-        keep = fn()
-    wait()
-    seconds = (time.perf_counter() - start) / calls
-    del keep
-    return seconds
-
-
-def repeats(seconds):
-    return max(1, min(100, int(SECONDS / seconds)))
-
-
 def contenders(name, a, b, args, torch, cupy):
     made = {"ndock": (nd, lambda: call(name, nd.linalg, nd.asarray(a, device=args.device), nd.asarray(b, device=args.device)))}
     if torch:
@@ -174,13 +133,6 @@ def row(name, shape, args, wait, torch, cupy, until):
         except Exception as error:
             notes.append(f"check: {type(error).__name__}: {error}".splitlines()[0][:120])
     return best, off, notes
-
-
-def shown(best, who):
-    if who not in best:
-        return f"{'-':>18}"
-    ratio = f"({best[who] / best['ndock']:.2f})" if who != "ndock" and "ndock" in best else ""
-    return f"{best[who] * 1e3:10.3f} {ratio:>7}"
 
 
 def main():

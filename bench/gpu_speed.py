@@ -13,33 +13,9 @@ import argparse
 import json
 import time
 
-SECONDS = 0.008
+from gpu_timing import Waiting, peer, repeats, timed
+
 CEILING = 4250.0  # GB/s of the copy beside which speed.md states its aims
-
-
-def peer(name):
-    try:
-        return __import__(name)
-    except Exception as error:  # a broken installation counts as none
-        print(f"# without {name}: {str(error).splitlines()[0]}")
-        return None
-
-
-class Waiting:
-    """Waits for everything that the device has to do, whoever queued it."""
-
-    def __init__(self, index=0):
-        import ctypes
-        self.cu = ctypes.CDLL("libcuda.so.1")
-        context, device = ctypes.c_void_p(), ctypes.c_int()
-        self.cu.cuInit(0)
-        self.cu.cuDeviceGet(ctypes.byref(device), index)
-        self.cu.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
-        self.cu.cuCtxSetCurrent(context)
-
-    def __call__(self):
-        if self.cu.cuCtxSynchronize() != 0:
-            raise RuntimeError("the device has failed")
 
 
 class Data:
@@ -280,27 +256,18 @@ GROUPS = (indexing, reductions, sorting, moving, elementwise, products, small, a
 RANDOM = ("normal f32",)
 
 
-def timed(fn, calls, wait):
-    wait()
-    start = time.perf_counter()
-    for _ in range(calls):
-        fn()
-    wait()
-    return (time.perf_counter() - start) / calls
-
-
 def measured(contenders, rounds, wait):
     """{contender: least seconds a call}, and why others failed."""
     calls, best, failed = {}, {}, {}
     for name, fn in contenders.items():
         try:
-            timed(fn, 1, wait)
-            calls[name] = max(1, min(20000, int(SECONDS / max(timed(fn, 1, wait), timed(fn, 2, wait), 1e-7))))
+            timed(fn, wait)
+            calls[name] = repeats(max(timed(fn, wait), timed(fn, wait, 2)), 20000)
         except Exception as error:
             failed[name] = (str(error) or repr(error)).splitlines()[0]
     for _ in range(rounds):
         for name, n in calls.items():
-            best[name] = min(best.get(name, 1e9), timed(contenders[name], n, wait))
+            best[name] = min(best.get(name, 1e9), timed(contenders[name], wait, n))
     return best, failed
 
 

@@ -12,7 +12,10 @@ import time
 
 import ndock as nd
 import numpy as np
-from gpu_linalg import SLOW, TOO_SLOW, Waiting, peer, repeats, timed
+from gpu_timing import Waiting, peer, repeats, shown, timed
+
+SLOW = 0.4  # seconds: what takes longer is run no more
+TOO_SLOW = 3  # seconds: not even a second time
 
 
 def cases(n, rng):
@@ -85,13 +88,6 @@ def row(right, f, a, args, wait, torch, cupy):
             if best[who] < SLOW:
                 best[who] = min(best[who], timed(fn, wait, repeats(best[who])))
     return best, notes
-
-
-def shown(best, who):
-    if who not in best:
-        return f"{'-':>18}"
-    ratio = f"({best[who] / best['ndock']:.2f})" if who != "ndock" and "ndock" in best else ""
-    return f"{best[who] * 1e3:10.3f} {ratio:>7}"
 
 
 def main():

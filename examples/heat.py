@@ -56,29 +56,31 @@ def solve(xp, n, end, steps):
     float(u[0, 0])
     exact, fft_ms = timed(lambda: spectral(xp, u, end))
     stepped, steps_ms = timed(lambda: differences(xp, u, end, steps))
-    return u, exact, float(xp.max(xp.abs(stepped - exact))), fft_ms, steps_ms
+    apart = xp.abs(stepped - exact)
+    return u, exact, apart, float(xp.max(apart)), fft_ms, steps_ms
 
 
-def draw(path, first, last):
+def draw(path, first, last, apart):
     try:
         import matplotlib
     except ImportError:
         sys.exit("heat: pictures need matplotlib: pip install matplotlib, or use examples/heat, which needs libpng alone")
     matplotlib.use("Agg")
     from matplotlib import pyplot
-    figure, axes = pyplot.subplots(1, 2, layout="constrained")
-    for axis, title, u in zip(axes, ("start", "end"), (first, last)):
-        axis.imshow(u.to_device("cpu").numpy(), cmap="hot", vmin=0, vmax=float(nd.max(first)))
+    figure, axes = pyplot.subplots(1, 3, figsize=(10, 3.3), layout="constrained")
+    for axis, title, u, most in zip(axes, ("start", "end", "FFT and steps apart"), (first, last, apart), (first, first, apart)):
+        image = axis.imshow(u.to_device("cpu").numpy(), cmap="hot", vmin=0, vmax=float(nd.max(most)))
         axis.set(title=title, xticks=[], yticks=[])
+        figure.colorbar(image, ax=axis)
     figure.savefig(path)
-    print(f"{path}: the start and the end")
+    print(f"{path}: the start, the end, and how far the two solutions are apart")
 
 
 def main():
     parser = argparse.ArgumentParser(prog="heat", description=__doc__)
     parser.add_argument("--cells", type=int, default=256, help="of a side: grids of 32, 64 ... up to CELLS")
     parser.add_argument("--time", type=float, default=0.002, help="when the solutions are compared")
-    parser.add_argument("--picture", help="where a picture of the start and the end goes")
+    parser.add_argument("--picture", help="where a picture of the start, the end and the error goes")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--peer", action="store_true", help="NumPy's times in the same run")
     o = parser.parse_args()
@@ -89,11 +91,11 @@ def main():
         print(" cells     steps    FFT [ms]  steps [ms]  difference" + ("   NumPy: FFT       steps" if peer else ""))
         for n in [2**i for i in range(5, o.cells.bit_length()) if 2**i < o.cells] + [o.cells]:
             steps = math.ceil(o.time * n * n / 0.25)
-            first, last, error, fft_ms, steps_ms = solve(nd, n, o.time, steps)
-            theirs = "  {:11.2f} {:11.2f}".format(*solve(peer, n, o.time, steps)[3:]) if peer else ""
+            first, last, apart, error, fft_ms, steps_ms = solve(nd, n, o.time, steps)
+            theirs = "  {:11.2f} {:11.2f}".format(*solve(peer, n, o.time, steps)[4:]) if peer else ""
             print(f"{n:6}  {steps:8}  {fft_ms:10.2f}  {steps_ms:10.2f}  {error:10.2e}{theirs}")
         if o.picture:
-            draw(o.picture, first, last)
+            draw(o.picture, first, last, apart)
 
 
 if __name__ == "__main__":

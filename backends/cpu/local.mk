@@ -45,7 +45,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h %reldir%/elementwise/loops.h \
   %reldir%/elementwise/loops_tmpl.h \
   %reldir%/fft/fft.c %reldir%/fft/fft.h %reldir%/fft/fftw.c %reldir%/fft/fftw.h %reldir%/host/choice.h %reldir%/fft/lanes_tmpl.h %reldir%/fft/line.c %reldir%/fft/line.h \
-  %reldir%/fft/line_tmpl.h %reldir%/fft/node_tmpl.h %reldir%/fft/pass_tmpl.h %reldir%/fft/plan.c %reldir%/fft/real_tmpl.h \
+  %reldir%/fft/line_tmpl.h %reldir%/fft/node_tmpl.h %reldir%/fft/odd_tmpl.h %reldir%/fft/pass_tmpl.h %reldir%/fft/plan.c %reldir%/fft/real_tmpl.h \
   %reldir%/fft/roots.c %reldir%/fft/shape.c %reldir%/fft/vector_tmpl.h \
   %reldir%/compiler/compiler.c %reldir%/compiler/compiler.h %reldir%/compiler/object.c %reldir%/compiler/source.c \
   %reldir%/host/code.c %reldir%/host/cpu.h %reldir%/host/host.c %reldir%/host/isa.c %reldir%/host/memory.c \

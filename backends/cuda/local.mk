@@ -33,7 +33,7 @@ cuda_host_sources = \
   %reldir%/quant/quant.c %reldir%/quant/quant.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/random_class.h %reldir%/random/sampler.c \
   %reldir%/reduce/keys.c %reldir%/reduce/keys.h %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h %reldir%/reduce/scan.c %reldir%/reduce/scan.h \
-  %reldir%/sort/cub.h %reldir%/sort/order.c %reldir%/sort/order.h %reldir%/sort/small.h %reldir%/sort/sort.c %reldir%/sort/sort.h %reldir%/sort/topk.c \
+  %reldir%/sort/cub.h %reldir%/sort/order.c %reldir%/sort/order.h %reldir%/sort/small.h %reldir%/sort/plan.c %reldir%/sort/plan.h %reldir%/sort/sort.c %reldir%/sort/sort.h %reldir%/sort/topk.c \
   %reldir%/walk/divisor.h %reldir%/walk/lines.h %reldir%/walk/plan.c %reldir%/walk/plan.h %reldir%/walk/walk.h
 cuda_kernel_sources = \
   %reldir%/conv/conv.cu %reldir%/conv/depthwise.cu \
@@ -57,7 +57,7 @@ cuda_kernel_headers = \
   %reldir%/fft/fft.h \
   %reldir%/index/gather.h %reldir%/index/histogram.h %reldir%/index/scatter.h %reldir%/index/search.h %reldir%/index/select.h \
   %reldir%/index/status.cuh \
-  %reldir%/linalg/block.cuh %reldir%/linalg/block_qr.cuh %reldir%/linalg/block_solve.cuh %reldir%/linalg/eigen.cuh %reldir%/linalg/eigh.cuh \
+  %reldir%/linalg/block.cuh %reldir%/linalg/block_qr.cuh %reldir%/linalg/block_solve.cuh %reldir%/linalg/block_svd.cuh %reldir%/linalg/eigen.cuh %reldir%/linalg/eigh.cuh \
   %reldir%/linalg/factor.cuh %reldir%/linalg/lanes.cuh %reldir%/linalg/large.h %reldir%/linalg/scalar.cuh \
   %reldir%/linalg/rows.cuh %reldir%/linalg/shuffle.cuh %reldir%/linalg/small.h %reldir%/linalg/solve.cuh %reldir%/linalg/svd.cuh %reldir%/linalg/types.cuh \
   %reldir%/math/angle.cuh %reldir%/math/core.cuh %reldir%/math/f32.cuh %reldir%/math/f64.cuh %reldir%/math/half.cuh \
@@ -71,7 +71,7 @@ cuda_kernel_headers = \
   %reldir%/quant/format.cuh %reldir%/quant/quant.h \
   %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \
   %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/scan_pass.cuh %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh \
-  %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/order.h %reldir%/sort/rows.cuh %reldir%/sort/sort.h %reldir%/sort/topk.cuh \
+  %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/order.h %reldir%/sort/order_rows.cuh %reldir%/sort/rows.cuh %reldir%/sort/sort.h %reldir%/sort/topk.cuh \
   %reldir%/walk/divisor.cuh %reldir%/walk/divisor.h %reldir%/walk/earlier.cuh %reldir%/walk/lines.cuh %reldir%/walk/lines.h %reldir%/walk/walk.cuh \
   %reldir%/walk/walk.h
 EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/plugin.map

@@ -61,6 +61,13 @@ static void multiply(axis *x, const nd_array *a, int64_t start, int64_t stop, in
     ND_STEP_DO(&x->s, nd_multiply_scalar_into(some, nd_float(by), some));
 }
 
+/* An elementwise operation into a part of what becomes the result. */
+static void put(axis *x, nd_op op, const nd_array *a, const nd_array *to)
+{
+    const nd_arg args[1] = {nd_array_arg(a)};
+    ND_STEP_DO(&x->s, nd_apply_into(op, args, 1, NULL, to));
+}
+
 /* factor * exp(i * turn * (first + k*step) * pi), k < count, of the precision of a. */
 static nd_array *turns(axis *x, const nd_array *a, int64_t count, double turn, double first,
                        double step, double factor)
@@ -94,23 +101,22 @@ static nd_array *transform(axis *x,
 
 /* ---- by cosines ---- */
 
-/* By the transform v of every second element, and then the others backwards: with w = 2 v[k]
- * exp(-i pi k/(2n)), element k is the real part of w, and n - k minus the imaginary one. */
+/* By the inverse transform v of every second element, and then the others backwards: with w = 2 v[k]
+ * exp(i pi k/(2n)), element k is the real part of w, and n - k the imaginary one. */
 static nd_array *type2(axis *x, const nd_array *a)
 {
     const int64_t n = x->n, others = (n - 1) / 2, odd = n - 1 - n % 2;
     const nd_array *order[2] = {part(x, a, 0, ND_END_OPEN, 2), NULL};
     if (n > 1)
         order[1] = backwards(x, a, odd, 1, 2);
-    nd_array *v = transform(x, nd_rfft, joined(x, n > 1 ? 2 : 1, order), n, ND_FFT_BACKWARD);
-    nd_array *t = turns(x, a, n / 2 + 1, -0.5 / (double)n, 0, 1, 2 * x->scale);
-    nd_array *w = nd__step2(&x->s, ND_OP_multiply, v, t);
-    const nd_array *halves[2] = {nd__step1(&x->s, ND_OP_real, w), NULL};
-    if (others == 0)
-        return joined(x, 1, halves);
-    w = nd__step1(&x->s, ND_OP_imag, backwards(x, w, others, 1, 1));
-    halves[1] = nd__step1(&x->s, ND_OP_negative, w);
-    return joined(x, 2, halves);
+    nd_array *w = transform(x, nd_ihfft, joined(x, n > 1 ? 2 : 1, order), n, ND_FFT_FORWARD), *r;
+    nd_array *t = turns(x, a, n / 2 + 1, 0.5 / (double)n, 0, 1, 2 * x->scale);
+    ND_STEP_DO(&x->s, nd_multiply_into(w, t, w));
+    ND_STEP(&x->s, r, nd_empty_like(a, 0, &r));
+    put(x, ND_OP_real, w, part(x, r, 0, n / 2 + 1, 1));
+    if (others > 0)
+        put(x, ND_OP_imag, backwards(x, w, others, 1, 1), part(x, r, n / 2 + 1, n, 1));
+    return r;
 }
 
 /* The same backwards. */

@@ -122,7 +122,8 @@ static int64_t extent_of(const nd_contraction *e, int n, const int *labels)
     return size;
 }
 
-/* A term as (batch..., first, second), each of the two groups one axis. */
+/* A term as (batch..., first, second), each of the two groups one axis; without a batch a group of
+ * no labels is no axis, so that it is a vector. */
 static nd_array *as_matrices(const nd_contraction *e, nd_steps *s, const nd_term *t,
                              const groups *g, int n_first, const int *first, int n_second,
                              const int *second)
@@ -133,13 +134,14 @@ static nd_array *as_matrices(const nd_contraction *e, nd_steps *s, const nd_term
     memcpy(labels + n, first, (size_t)n_first * sizeof *labels);
     memcpy(labels + n + n_first, second, (size_t)n_second * sizeof *labels);
     nd_array *view = permuted(s, t, n + n_first + n_second, labels);
-    if (n_first == 1 && n_second == 1)
+    const bool vector = n == 0 && (n_first == 0 || n_second == 0);
+    if (vector ? n_first + n_second == 1 : n_first == 1 && n_second == 1)
         return view;
     for (int i = 0; i < n; i++)
         shape[i] = e->extent[labels[i]];
     shape[n] = extent_of(e, n_first, first);
-    shape[n + 1] = extent_of(e, n_second, second);
-    return nd__step_reshape(s, view, n + 2, shape);
+    shape[n + !vector] = extent_of(e, n_second, second) * (vector ? shape[n] : 1);
+    return nd__step_reshape(s, view, n + 2 - vector, shape);
 }
 
 /* Whether the labels of a term in this order are one axis of a view. */
@@ -222,7 +224,7 @@ static nd_array *contract(const nd_contraction *e, nd_steps *s, const nd_term *a
     nd_array *left = as_matrices(e, s, a, g, g->n_rows, g->rows, g->n_depth, g->depth);
     nd_array *right = as_matrices(e, s, b, g, g->n_depth, g->depth, g->n_columns, g->columns);
     ND_STEP(s, product, nd_matmul(left, right, NULL, &product));
-    if (g->n_rows == 1 && g->n_columns == 1)
+    if (product && product->ndim == n && g->n_rows <= 1 && g->n_columns <= 1)
         return product;
     for (int i = 0; i < n; i++)
         shape[i] = e->extent[labels[i]];

@@ -29,6 +29,11 @@ def _check_out(result: Array, out: Array) -> None:
         raise TypeError(f"einsum(): a result of {result.dtype} does not go into an out of {out.dtype}; convert explicitly with x.astype(dtype)")
 
 
+def _as_arrays(operands: Sequence[ArrayLike]) -> Sequence[ArrayLike]:
+    beside = next((x for x in operands if isinstance(x, _ndock.Array)), None)
+    return [x if isinstance(x, _ndock.Array) else asarray(x) if beside is None else _ndock._operand("einsum", beside, x) for x in operands]
+
+
 def einsum(subscripts: str, /, *operands: ArrayLike, out: Optional[Array] = None, dtype: Optional[DTypeLike] = None) -> Array:
     """Sums of products by index notation, as NumPy's: "ij,jk->ik" is the matrix product. An index that is not in the result is
     summed over, an index twice in an operand is its diagonal, "..." stands for axes that are not named and broadcast; without
@@ -45,14 +50,16 @@ def einsum(subscripts: str, /, *operands: ArrayLike, out: Optional[Array] = None
     array([3., 7.], dtype=float64, device='cpu:0')
     """
     arrays: Sequence[ArrayLike] = operands
-    if not all(type(x) is _ndock.Array for x in operands):
-        beside = next((x for x in operands if isinstance(x, _ndock.Array)), None)
-        arrays = [x if isinstance(x, _ndock.Array) else asarray(x) if beside is None else _ndock._operand("einsum", beside, x) for x in operands]
+    for x in operands:
+        if type(x) is not _ndock.Array:
+            arrays = _as_arrays(operands)
+            break
     result: Array = _ndock._einsum(subscripts, arrays, dtype)
-    if out is not None:
-        _check_out(result, out)
-        out[...] = result
-    return result if out is None else out
+    if out is None:
+        return result
+    _check_out(result, out)
+    out[...] = result
+    return out
 
 
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:

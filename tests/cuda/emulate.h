@@ -52,7 +52,37 @@ template <class T> static inline T __shfl_xor_sync(unsigned, T x, int apart)
 {
     return emulated_shuffle(x, emulated_thread.x % 32 ^ (unsigned)apart);
 }
+template <class T> static inline T __shfl_up_sync(unsigned, T x, int apart)
+{
+    const unsigned lane = emulated_thread.x % 32, from = lane - (unsigned)apart;
+    return emulated_shuffle(x, lane < (unsigned)apart ? lane : from);
+}
+static inline uint32_t __ballot_sync(unsigned, bool mine)
+{
+    uint32_t all = 0;
+    *(bool *)emulated_exchange(emulated_thread.x) = mine;
+    emulated_barrier();
+    for (unsigned lane = 0; lane < 32; lane++)
+        all |= (uint32_t) * (const bool *)emulated_exchange(emulated_thread.x / 32 * 32 + lane)
+               << lane;
+    emulated_next_exchange();
+    return all;
+}
+static inline uint32_t __umulhi(uint32_t a, uint32_t b)
+{
+    return (uint32_t)((uint64_t)a * b >> 32);
+}
+static inline int __popc(uint32_t x)
+{
+    return __builtin_popcount(x);
+}
 
+template <class T> static inline T atomicAdd(T *at, T x)
+{
+    const T before = *at;
+    *at = before + x;
+    return before;
+}
 template <class T> static inline T atomicMin(T *at, T x)
 {
     const T before = *at;

@@ -59,8 +59,4 @@ static inline double __ddiv_rn(double a, double b)
 {
     return a / b;
 }
-static inline uint32_t __umulhi(uint32_t a, uint32_t b)
-{
-    return (uint32_t)((uint64_t)a * b >> 32);
-}
 #endif

@@ -308,10 +308,12 @@ static void failures(void)
 
 static void moved_values(void)
 {
-    ask(MACHINE(ONE, "NDOCK_FALLBACK=error", "TEST_MOVED=1", "NDOCK_CUDA_SVD_POLAR=33"), NO_NVML);
+    ask(MACHINE(ONE, "NDOCK_FALLBACK=error", "TEST_MOVED=1", "NDOCK_CUDA_SVD_POLAR=33",
+                "STUB_CUDA_SHARED=1024"), /* no block has room for the matrix */
+        NO_NVML);
     SAYS("moved: right; polar 1, direct 0, without work area or stream 0", "by the polar factor");
     ask(MACHINE(ONE, "NDOCK_FALLBACK=error", "TEST_MOVED=1", "NDOCK_CUDA_SVD_POLAR=33",
-                "STUB_POLAR_MOVES=1"),
+                "STUB_CUDA_SHARED=1024", "STUB_POLAR_MOVES=1"),
         NO_NVML);
     SAYS("moved: right; polar 1, direct 1, without work area or stream 0",
          "values that were moved are found again");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The kernels of backends/cuda/fft/fft.cu as the libcuda.so.1 that only pretends runs them, on
  * memory of the host (STUB_CUDA_MEMORY=1): what moves elements and what makes pairs; and who runs
- * those of linear algebra (stub_linalg.cc), pools (stub_pool.cc), convolutions (stub_conv.cc) and
- * neural operations (stub_neural.cc). All other kernels do nothing. */
+ * those of linear algebra (stub_linalg.cc), pools (stub_pool.cc), convolutions (stub_conv.cc),
+ * neural operations (stub_neural.cc) and order statistics (stub_order.cc). All other kernels do nothing. */
 #include <cuda.h>
 #include <complex.h>
 #include <stdlib.h>
@@ -20,15 +20,17 @@ FAMILY(linalg)
 FAMILY(pool)
 FAMILY(conv)
 FAMILY(neural)
+FAMILY(order)
 #undef FAMILY
-enum { FAMILIES = 4, PLACES = 1000 }; /* those of family k begin at (k + 1) * PLACES */
+enum { FAMILIES = 5, PLACES = 1000 }; /* those of family k begin at (k + 1) * PLACES */
 static const struct {
     int (*kernel)(const char *);
     int (*launch)(int, const void *, unsigned, unsigned, unsigned, unsigned);
 } families[FAMILIES] = {{stub_linalg_kernel, stub_linalg_launch},
                         {stub_pool_kernel, stub_pool_launch},
                         {stub_conv_kernel, stub_conv_launch},
-                        {stub_neural_kernel, stub_neural_launch}};
+                        {stub_neural_kernel, stub_neural_launch},
+                        {stub_order_kernel, stub_order_launch}};
 
 enum { MOVE_F32, MOVE_F64, MOVE_C64, MOVE_C128, PAIRS_C64, PAIRS_C128, KERNELS };
 static const char *const names[KERNELS] = {"fft_move_f32",  "fft_move_f64",  "fft_move_c64",

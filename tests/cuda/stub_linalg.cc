@@ -7,6 +7,7 @@
 #define CUDA_DTYPE F32
 #include "linalg/block_qr.cuh"
 #include "linalg/block_solve.cuh"
+#include "linalg/block_svd.cuh"
 #include "linalg/eigh.cuh"
 #include "linalg/large.h"
 #include "linalg/solve.cuh"
@@ -60,6 +61,7 @@ struct kernel {
     KERNEL(lin_block_qr, lin_small, dtype)         \
     KERNEL(lin_block_solve, lin_small, dtype)      \
     KERNEL(lin_block_triangular, lin_small, dtype) \
+    KERNEL(lin_block_svd, lin_small, dtype)        \
     KERNEL(lin_move, lin_moving, dtype)            \
     KERNEL(lin_double, lin_moving, dtype)          \
     KERNEL(lin_single, lin_moving, dtype)          \

@@ -33,6 +33,22 @@ def test_matmul(device):
 
 
 @cases(*DEVICES)
+def test_one_vector_by_many_short_rows(device):
+    rng = np.random.default_rng(9)
+    for dtype in ("float32", "float64", "int32", "int64"):
+        for k in (*range(8, 50), 100, 255):
+            for n, gap in [(1, 0), (3, 0), (65, 0), (300, 0), (5, 3), (64, 1)]:
+                a, v = (rng.normal(size=n) * 9).astype(dtype), (rng.normal(size=k) * 9).astype(dtype)
+                rows = np.full((n, k + gap), np.nan if dtype[0] == "f" else 1 << 30, dtype)  # what lies between rows is read
+                rows[:, :k] = a[:, None] + np.arange(k, dtype=dtype)
+                if dtype[0] == "f":
+                    rows[n // 2, k // 2] = np.inf
+                got = host(nd.matmul(from_numpy(rows, device)[:, :k], from_numpy(v, device)))
+                want = rows[:, :k].astype("longdouble") @ v.astype("longdouble")
+                np.testing.assert_allclose(got, want.astype("float64"), rtol=1e-4 if dtype == "float32" else 1e-12, atol=2e-3 if dtype == "float32" else 1e-10)
+
+
+@cases(*DEVICES)
 def test_matmul_in_one_pass(device):
     rng = np.random.default_rng(2)
     (a, x), (b, y), (c, z) = (pair(rng, "float32", s, device) for s in [(3, 4), (4, 5), (5,)])

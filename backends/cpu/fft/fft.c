@@ -54,6 +54,34 @@ static cpu_fft_io io_of(const axis *x, int side)
     return io;
 }
 
+/* Real numbers that go into an odd number of parts. */
+static void odd_parts(const axis *x, const cpu_fft_io *in, const cpu_fft_io *out, char *cells,
+                      char *work)
+{
+    const cpu_fft_table *f = x->loops;
+    const int64_t parts = cpu_fft_odd_parts(x->n), m = x->n / parts;
+    const int64_t nbytes = m * 2 * f->lanes * x->size;
+    if (x->kind == CPU_FFT_TO_REAL) {
+        f->load(cells, in, x->n / 2 + 1);
+        f->join_odd(x->plan, cells, x->inverse ? 1 : -1);
+    }
+    for (int64_t p = 0; p <= parts / 2; p++) {
+        char *at = cells + p * nbytes;
+        const cpu_fft_io io = x->kind == CPU_FFT_TO_REAL
+                                  ? cpu_fft_io_of_part(out, parts, p ? 2 * p - 1 : 0, 1)
+                                  : cpu_fft_io_of_part(in, parts, p ? 2 * p - 1 : 0, 0);
+        if (x->kind == CPU_FFT_TO_COMPLEX)
+            f->load(at, &io, m);
+        f->cells(x->plan, x->plan->shape.root, at, work);
+        if (x->kind == CPU_FFT_TO_REAL)
+            f->store(at, &io, m);
+    }
+    if (x->kind == CPU_FFT_TO_COMPLEX) {
+        f->part_odd(x->plan, cells);
+        f->store(cells, out, x->n / 2 + 1);
+    }
+}
+
 /* Cells that are loaded, transformed and stored. */
 static void cells_of_lanes(const axis *x, const cpu_fft_io *in, const cpu_fft_io *out, char *cells,
                            char *work)
@@ -91,7 +119,10 @@ static void run_vectors(const axis *x, int64_t begin, int64_t end, char *memory)
             if (i + 1 < in.lanes)
                 cpu_place_step(&at, 1);
         }
-        cells_of_lanes(x, &in, &out, memory, memory + x->room.shared);
+        if (x->kind != CPU_FFT_COMPLEX && cpu_fft_odd_parts(x->n))
+            odd_parts(x, &in, &out, memory, memory + x->room.shared);
+        else
+            cells_of_lanes(x, &in, &out, memory, memory + x->room.shared);
     }
 }
 
@@ -149,7 +180,8 @@ static void choose_way(axis *x, const cpu_fft_needs *needs)
 {
     const int64_t lanes = x->loops->lanes, inner = x->others.shape[x->others.ndim - 1];
     const int64_t wide = 2 * x->size;
-    const int64_t most = needs->n > x->n / 2 + 1 ? needs->n : x->n / 2 + 1;
+    const int64_t real = x->kind == CPU_FFT_COMPLEX ? 0 : cpu_fft_real_cells(x->n);
+    const int64_t most = needs->n > real ? needs->n : real;
     const cpu_fft_room cells = {most * lanes * wide, needs->work * lanes * wide};
     const uint64_t away[2] = {ndp_magnitude(cpu_walk_inner(&x->others, 0)),
                               ndp_magnitude(cpu_walk_inner(&x->others, 1))};

@@ -17,7 +17,8 @@ enum {
     CPU_FFT_NODES = 64,
     CPU_FFT_LANES = 16,           /* the most that any vector has */
     CPU_FFT_TWO_TABLES = 1 << 20, /* cuts of such a length multiply two factors for a twiddle */
-    CPU_FFT_BLOCK = 16            /* columns that share the first of them */
+    CPU_FFT_BLOCK = 16,           /* columns that share the first of them */
+    CPU_FFT_ODD_MOST = 4095       /* real numbers whose transform is made of those of parts */
 };
 
 /* ---- how a length is cut up (shape.c) ---- */
@@ -37,15 +38,37 @@ typedef struct {
 } cpu_fft_shape;
 /* How a transform of n >= 1 elements is cut up. Zero if n is too large to be. */
 int cpu_fft_cut(int64_t n, cpu_fft_shape *shape);
-/* Extra table numbers of the transform of n real numbers by one of cpu_fft_complex(n). */
+/* Into how many parts every so-manieth of an odd number of real numbers goes, whose transforms are
+ * computed two at a time as a complex one (odd_tmpl.h): a prime factor of n, which has small ones
+ * alone, since convolutions of parts would round more; 0: into none. */
+static inline int64_t cpu_fft_odd_parts(int64_t n)
+{
+    static const int primes[] = {7, 5, 11, 13, 3}; /* of many parts less is wasted, but sums grow */
+    int64_t parts = 0, rest = n;
+    for (int i = 0; i < 5 && n % 2 && n <= CPU_FFT_ODD_MOST; i++)
+        for (; rest % primes[i] == 0; rest /= primes[i])
+            parts = parts ? parts : primes[i];
+    return rest == 1 && parts < n ? parts : 0;
+}
+/* Extra table numbers of the transform of n real numbers by those of cpu_fft_complex(n). */
 static inline int64_t cpu_fft_real_numbers(int64_t n)
 {
+    const int64_t parts = cpu_fft_odd_parts(n);
+    if (parts)
+        return (parts - 1) * (2 * (n / parts / 2 + 1) + 1);
     return n % 2 ? 0 : 2 * (n / 4 + 1);
 }
-/* The length of the complex transform that one of n real numbers is made of. */
+/* The length of the complex transforms that one of n real numbers is made of. */
 static inline int64_t cpu_fft_complex(int64_t n)
 {
-    return n % 2 ? n : n / 2;
+    const int64_t parts = cpu_fft_odd_parts(n);
+    return parts ? n / parts : n % 2 ? n : n / 2;
+}
+/* Cells that they take. */
+static inline int64_t cpu_fft_real_cells(int64_t n)
+{
+    const int64_t parts = cpu_fft_odd_parts(n);
+    return parts ? (parts + 1) / 2 * (n / parts) : n % 2 ? n : n / 2 + 1;
 }
 
 /* What a transform is and needs, of its shape. */
@@ -62,7 +85,7 @@ typedef struct {
     cpu_fft_shape shape;
     int64_t n;           /* of the transform, of which the shape's root is half if real */
     int32_t dtype, real; /* NDP_F32 or NDP_F64 */
-    int64_t real_table;  /* exp(-2 pi i k/n) for k up to n/4 */
+    int64_t real_table;  /* exp(-2 pi i k/n) for k up to n/4, or what odd_tmpl.h has */
     void *table;         /* float or double */
 } cpu_fft_plan;
 typedef struct {
@@ -93,6 +116,9 @@ typedef struct {
     double scale[2]; /* what is written is multiplied by: parts of re and im */
     int64_t lane[CPU_FFT_LANES];
 } cpu_fft_io;
+/* Elements part, part + parts ... of real numbers as real parts, those from the next one on as
+ * imaginary ones, or exchanged; of part 0 alone. */
+cpu_fft_io cpu_fft_io_of_part(const cpu_fft_io *io, int64_t parts, int64_t part, int exchanged);
 
 /* ---- loops, built once per SIMD level (fft_f32_isa.c, fft_f64_isa.c) ---- */
 typedef struct {
@@ -109,6 +135,13 @@ typedef struct {
     void (*join)(const cpu_fft_plan *, void *cells, double sign);
     /* The same of an odd number n: n/2 + 1 cells become n. */
     void (*mirror)(void *cells, int64_t n, double sign);
+    /* The same of an odd number that goes into parts, whose cells follow each other: their
+     * transforms become n/2 + 1 cells, or n/2 + 1 cells become what gives the parts, parts
+     * exchanged; and of a line. */
+    void (*part_odd)(const cpu_fft_plan *, void *cells);
+    void (*join_odd)(const cpu_fft_plan *, void *cells, double sign);
+    void (*part_odd_line)(const cpu_fft_plan *, void *re, void *im);
+    void (*join_odd_line)(const cpu_fft_plan *, void *re, void *im, double sign);
     /* One long transform, a SPLIT node: vectors of columns, then blocks of rows (line_tmpl.h). */
     void (*columns)(const cpu_fft_plan *, int32_t node, const cpu_fft_io *in, int64_t begin,
                     int64_t end, void *rows, void *work);
@@ -125,10 +158,11 @@ typedef struct {
     void (*join_line)(const cpu_fft_plan *, void *re, void *im, int64_t begin, int64_t end,
                       double sign);
 } cpu_fft_table;
-#define CPU_FFT_TABLE                                                                     \
-    {                                                                                     \
-        LANES, load, store, run_cells, part_cells, join_cells, mirror_cells, run_columns, \
-            run_rows, load_line, store_line, multiply_line, part_line, join_line          \
+#define CPU_FFT_TABLE                                                                        \
+    {                                                                                        \
+        LANES, load, store, run_cells, part_cells, join_cells, mirror_cells, part_odd_cells, \
+            join_odd_cells, part_odd_line, join_odd_line, run_columns, run_rows, load_line,  \
+            store_line, multiply_line, part_line, join_line                                  \
     }
 CPU_ISA_DECLARE(extern const cpu_fft_table, cpu_fft_f32);
 CPU_ISA_DECLARE(extern const cpu_fft_table, cpu_fft_f64);

@@ -9,5 +9,6 @@
 #include "fft/lanes_tmpl.h"
 #include "fft/line_tmpl.h"
 #include "fft/real_tmpl.h"
+#include "fft/odd_tmpl.h"
 
 const cpu_fft_table CPU_ISA_FN(cpu_fft_f32) = CPU_FFT_TABLE;

@@ -213,6 +213,43 @@ static void mirror(const cpu_fft_line *l, int64_t n, char *re, char *im)
         }
 }
 
+cpu_fft_io cpu_fft_io_of_part(const cpu_fft_io *io, int64_t parts, int64_t part, int exchanged)
+{
+    cpu_fft_io r = *io;
+    char *first = (io->re ? io->re : io->im) + part * io->step;
+    char *second = part ? first + io->step : NULL;
+    r.step = parts * io->step;
+    r.re = exchanged ? second : first;
+    r.im = exchanged ? first : second;
+    r.scale[0] = r.scale[1] = io->scale[0];
+    return r;
+}
+
+/* An odd number that goes into parts. */
+static void odd_line(const cpu_fft_line *l, const cpu_fft_io *in, const cpu_fft_io *out, char *re,
+                     char *im, char *rest)
+{
+    const int to_real = l->kind == CPU_FFT_TO_REAL;
+    const int64_t parts = cpu_fft_odd_parts(l->plan->n), half = l->plan->n / 2 + 1;
+    const int64_t nbytes = l->plan->n / parts * size_of(l);
+    const task t = {.line = l, .in = in, .out = out, .re = re, .im = im};
+    if (to_real) {
+        run_task(t, do_load, half);
+        l->loops->join_odd_line(l->plan, re, im, l->sign);
+    }
+    for (int64_t p = 0; p <= parts / 2; p++) {
+        const cpu_fft_io arrays = io_of_arrays(l, re + p * nbytes, im + p * nbytes);
+        const cpu_fft_io part =
+            cpu_fft_io_of_part(to_real ? out : in, parts, p ? 2 * p - 1 : 0, to_real);
+        complex_line(l, l->plan->shape.root, to_real ? &arrays : &part, to_real ? &part : &arrays,
+                     rest);
+    }
+    if (!to_real) {
+        l->loops->part_odd_line(l->plan, re, im);
+        run_task(t, do_store, half);
+    }
+}
+
 void cpu_fft_line_run(const cpu_fft_line *l, const cpu_fft_io *in, const cpu_fft_io *out)
 {
     const int64_t n = l->plan->n, half = n / 2 + 1, size = size_of(l);
@@ -223,6 +260,8 @@ void cpu_fft_line_run(const cpu_fft_line *l, const cpu_fft_io *in, const cpu_fft
     const task t = {.line = l, .in = in, .out = out, .re = re, .im = im};
     if (l->kind == CPU_FFT_COMPLEX) {
         complex_line(l, root, in, out, l->shared);
+    } else if (cpu_fft_odd_parts(n)) {
+        odd_line(l, in, out, re, im, rest);
     } else if (l->kind == CPU_FFT_TO_COMPLEX) {
         complex_line(l, root, in, &arrays, rest);
         if (n % 2 == 0)

@@ -164,12 +164,32 @@ static int32_t fill_node(const cpu_fft_node *node, cpu_fft_plan *plan)
     return status;
 }
 
+/* As odd_tmpl.h has it. */
+static void fill_odd(const cpu_fft_roots *roots, int64_t parts, cpu_fft_plan *plan)
+{
+    const int64_t m = plan->n / parts, each = m / 2 + 1, numbers = (parts - 1) * each;
+    const int64_t sums = plan->real_table + 2 * numbers;
+    double part[4];
+    for (int64_t b = 1; b < parts; b++)
+        for (int64_t k = 0; k < each; k++)
+            put_apart(roots, b * k, plan->dtype, plan->table, plan->real_table + (b - 1) * each + k,
+                      numbers);
+    for (int64_t j = 1; j <= parts / 2; j++) {
+        cpu_fft_root(roots, j * m, part);
+        put(plan->table, plan->dtype, sums + j - 1, part[0]);
+        put(plan->table, plan->dtype, sums + parts / 2 + j - 1, -part[2]);
+    }
+}
+
 static int32_t fill_real(cpu_fft_plan *plan)
 {
     cpu_fft_roots *roots = cpu_fft_roots_new(plan->n);
+    const int64_t parts = cpu_fft_odd_parts(plan->n);
     if (!roots)
         return NDP_ERR_MEMORY;
-    for (int64_t k = 0; k <= plan->n / 4; k++)
+    if (parts)
+        fill_odd(roots, parts, plan);
+    for (int64_t k = 0; !parts && k <= plan->n / 4; k++)
         put_apart(roots, k, plan->dtype, plan->table, plan->real_table + k, plan->n / 4 + 1);
     cpu_fft_roots_free(roots);
     return NDP_OK;

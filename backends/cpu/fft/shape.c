@@ -99,7 +99,8 @@ static int64_t middle_divisor(int64_t n)
     return best;
 }
 
-static const int32_t odd_parts[] = {1, 3, 5, 9};
+/* Of lengths of convolutions; a radix above 5 would not pay. */
+static const int32_t odd_parts[] = {1, 3, 5, 9, 15, 25, 27, 45, 75};
 enum { ODD_PARTS = sizeof odd_parts / sizeof *odd_parts };
 
 /* The smallest odd_parts[i]*2^k from n up. */

@@ -8,6 +8,7 @@
 
 #define MM_FEW_ROWS 8
 #define MM_FEW_ROWS_FROM (32 << 10) /* elements of b */
+#define MM_SHORT_DEPTH 1024         /* bytes of columns of which a tile has many */
 #define MM_SHARE_FROM (4 << 20)   /* multiply-adds of a product whose packed operands are shared */
 #define MM_SHARE_BYTES (64 << 20) /* most memory for them */
 
@@ -196,7 +197,7 @@ static void plan_few_rows(mm_plan *p)
     p->tile_m = p->m;
     p->tile_n = 16384 / p->k->element;
     if (p->path == MM_DOT) {
-        p->tile_n = 64;
+        p->tile_n = p->depth * p->k->element <= MM_SHORT_DEPTH ? 256 : 64;
         p->kc = 16384 / p->k->element / p->m / MM_DOT_BYTES * MM_DOT_BYTES;
     } else
         while (p->n / p->tile_n * p->batch < 16 &&

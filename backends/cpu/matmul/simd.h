@@ -37,6 +37,7 @@ typedef float mm_v_f32 __attribute__((vector_size(MM_BYTES)));
 typedef double mm_v_f64 __attribute__((vector_size(MM_BYTES)));
 typedef uint32_t mm_v_u32 __attribute__((vector_size(MM_BYTES)));
 typedef uint64_t mm_v_u64 __attribute__((vector_size(MM_BYTES)));
+typedef uint8_t mm_bytes __attribute__((vector_size(MM_BYTES)));
 
 #define MM_REP2(x) x, x
 #define MM_REP4(x) MM_REP2(x), MM_REP2(x)

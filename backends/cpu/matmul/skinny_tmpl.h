@@ -192,13 +192,71 @@ static inline MM_T MM_FN(dot_total)(const MM_T *sums)
     return lanes[0];
 }
 
+/* dot_block and dot_rest of one row from the first k to the last, and the totals. tail: the rest of
+ * a, padded; kept: all ones where it has elements. What follows a column of b is read, too. */
+static inline __attribute__((always_inline)) void MM_FN(dot_short)(
+    const int columns, int64_t whole, int64_t rest, const MM_T *a, const MM_T *tail,
+    const mm_bytes *kept, const MM_T *b, int64_t ldb, MM_T *c)
+{
+    MM_V s[4][MM_DOT_VECTORS], x, y;
+#pragma GCC unroll 4
+    for (int i = 0; i < columns; i++)
+#pragma GCC unroll 8
+        for (int v = 0; v < MM_DOT_VECTORS; v++)
+            s[i][v] = MM_SET(0);
+    for (int64_t k = 0; k < whole; k += MM_DOT_LANES)
+#pragma GCC unroll 8
+        for (int v = 0; v < MM_DOT_VECTORS; v++) {
+            memcpy(&x, a + k + v * MM_LANES, MM_BYTES);
+#pragma GCC unroll 4
+            for (int i = 0; i < columns; i++) {
+                memcpy(&y, b + i * ldb + k + v * MM_LANES, MM_BYTES);
+                s[i][v] = MM_FMA(x, y, s[i][v]);
+            }
+        }
+#pragma GCC unroll 8
+    for (int v = 0; rest > 0 && v < MM_DOT_VECTORS; v++) {
+        memcpy(&x, tail + v * MM_LANES, MM_BYTES);
+#pragma GCC unroll 4
+        for (int i = 0; i < columns; i++) {
+            memcpy(&y, b + i * ldb + whole + v * MM_LANES, MM_BYTES);
+            y = (MM_V)((mm_bytes)y & kept[v]);
+            s[i][v] = MM_FMA(x, y, s[i][v]);
+        }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < columns; i++)
+        c[i] = MM_FN(dot_total)((const MM_T *)s[i]);
+}
+
+/* One row by columns that have one block of k: how many of them are done, all but those behind which
+ * there is nothing to be read. */
+static int64_t MM_FN(dot_row)(int64_t n, int64_t kc, const MM_T *a, const MM_T *b, int64_t ldb,
+                              MM_T *c)
+{
+    const int64_t whole = kc / MM_DOT_LANES * MM_DOT_LANES, rest = kc - whole;
+    const int64_t most = rest == 0 ? n : ldb >= MM_DOT_LANES ? n - 1 : 0;
+    MM_T tail[MM_DOT_LANES] = {0};
+    mm_bytes kept[MM_DOT_VECTORS];
+    int64_t j = 0;
+    memset(kept, 0, sizeof kept);
+    memset(kept, 0xff, (size_t)rest * sizeof *tail);
+    memcpy(tail, a + whole, (size_t)rest * sizeof *tail);
+    for (; j + 4 <= most; j += 4)
+        MM_FN(dot_short)(4, whole, rest, a, tail, kept, b + j * ldb, ldb, c + j);
+    for (; j < most; j++)
+        MM_FN(dot_short)(1, whole, rest, a, tail, kept, b + j * ldb, ldb, c + j);
+    return j;
+}
+
 static void MM_FN(dot)(int64_t m, int64_t n, int64_t kc, const void *a_, const void *b_,
                        int64_t ldb, void *sums_, int first, void *c_, int64_t ldc)
 {
     const MM_T *a = a_, *b = b_;
     MM_T *sums = sums_, *c = c_;
     const int64_t whole = kc / MM_DOT_LANES * MM_DOT_LANES, step = m * MM_DOT_LANES;
-    int64_t j = 0;
+    const int64_t done = m == 1 && first && c ? MM_FN(dot_row)(n, kc, a, b, ldb, c) : 0;
+    int64_t j = done;
     for (; j + 4 <= n; j += 4) {
         const MM_T *bj = b + j * ldb;
         int64_t i = 0;
@@ -216,10 +274,11 @@ static void MM_FN(dot)(int64_t m, int64_t n, int64_t kc, const void *a_, const v
             MM_FN(dot_block)
     (1, 1, whole, a + i * kc, kc, b + j * ldb, ldb, sums + j * step + i * MM_DOT_LANES, step,
      first);
-    if (whole < kc)
-        MM_FN(dot_rest)(m, n, kc - whole, a + whole, kc, b + whole, ldb, sums);
+    if (whole < kc && done < n)
+        MM_FN(dot_rest)
+    (m, n - done, kc - whole, a + whole, kc, b + done * ldb + whole, ldb, sums + done * step);
     for (int64_t i = 0; c && i < m; i++)
-        for (j = 0; j < n; j++)
+        for (j = done; j < n; j++)
             c[i * ldc + j] = MM_FN(dot_total)(sums + j * step + i * MM_DOT_LANES);
 }
 

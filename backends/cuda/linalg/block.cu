@@ -3,6 +3,7 @@
  * has one each; small.h describes the parameters. */
 #include "linalg/block_qr.cuh"
 #include "linalg/block_solve.cuh"
+#include "linalg/block_svd.cuh"
 #include "linalg/types.cuh"
 
 #define LIN_BLOCK_KERNEL(name)                                                  \
@@ -20,3 +21,4 @@ LIN_BLOCK_KERNEL(lu)
 LIN_BLOCK_KERNEL(qr)
 LIN_BLOCK_KERNEL(solve)
 LIN_BLOCK_KERNEL(triangular)
+LIN_BLOCK_KERNEL(svd)

@@ -18,12 +18,13 @@ LIN_FN void lin_warp_step(int n, const lin_triangle<T> &a, int lane, lin_sides<T
 {
     constexpr int COUNT = lin_sides<T, PARTS>::count;
     const int p = 32 * Q + lane, mine = lin_lane();
+    const T pivot = a.unit ? lin_make<T>(1, 0) : a(p, p), inverse = lin_inverse(pivot);
     T known[COUNT];
     LIN_UNROLL
     for (int c = 0; c < COUNT; c++) {
         known[c] = lin_shuffle(x.at[Q][c], lane);
         if (!a.unit)
-            known[c] = lin_divided(known[c], a(p, p));
+            known[c] = lin_divided_by(known[c], pivot, inverse);
         if (mine == lane)
             x.at[Q][c] = known[c];
     }

@@ -178,6 +178,16 @@ int32_t lin_examine(const lin_job *j, lin_side from, int64_t rows, int64_t colum
     return status == NDP_OK ? lin_look_at(j, LIN_F_EXAMINE, l) : status;
 }
 
+solver_job lin_getrf(const lin_job *j, uint64_t matrix, int64_t m, int64_t n, uint64_t pivots)
+{
+    return (solver_job){.function = SOLVER_GETRF,
+                        .m = m,
+                        .n = n,
+                        .a = lin_operand(j, lin_at(j, matrix), m, n),
+                        .pivots = {lin_at(j, pivots), (m < n ? m : n) * 8, 0},
+                        .info = lin_at(j, j->info)};
+}
+
 int32_t lin_solver_run(const lin_job *j, solver_job *s)
 {
     const uint64_t have = (uint64_t)j->call->scratch.shape[0];

@@ -79,6 +79,8 @@ int32_t lin_look_at(const lin_job *j, int place, lin_looking l);
 /* bad, an int32_t each, becomes LIN_HAS_NAN for matrices that are not finite, else 0. */
 int32_t lin_examine(const lin_job *j, lin_side from, int64_t rows, int64_t columns,
                     CUdeviceptr bad);
+/* Triangular factors of the matrices (m, n) at a place, in their stead, and 8 bytes a pivot. */
+solver_job lin_getrf(const lin_job *j, uint64_t matrix, int64_t m, int64_t n, uint64_t pivots);
 /* The work area of a function is what is left of the scratch memory. */
 int32_t lin_solver_run(const lin_job *j, solver_job *s);
 /* Bytes of the function's work area, or what was there before, if more; a failure is run's to

@@ -25,16 +25,6 @@ static void plan_lu(lin_job *j, lu_plan *p)
     p->pivots = lin_take(j, j->count * p->least * 8);
 }
 
-static solver_job getrf_of(const lin_job *j, const lu_plan *p)
-{
-    return (solver_job){.function = SOLVER_GETRF,
-                        .m = p->m,
-                        .n = p->n,
-                        .a = lin_operand(j, lin_at(j, p->matrix), p->m, p->n),
-                        .pivots = {lin_at(j, p->pivots), p->least * 8, 0},
-                        .info = lin_at(j, j->info)};
-}
-
 static int32_t put_pivots(const lin_job *j, const lu_plan *p)
 {
     lin_pivoting q = {.library = lin_at(j, p->pivots),
@@ -63,7 +53,7 @@ static int32_t run_lu(lin_job *j)
         status = lin_examine(j, m.from, p.m, p.n, m.info);
     if (status == NDP_OK)
         status = lin_move(j, LIN_F_MOVE, m);
-    solver_job s = getrf_of(j, &p);
+    solver_job s = lin_getrf(j, p.matrix, p.m, p.n, p.pivots);
     if (status == NDP_OK)
         status = lin_solver_run(j, &s);
     m.from = m.to;
@@ -99,7 +89,7 @@ void lin_lu_work(lin_job *j, uint64_t *work)
 {
     lu_plan p;
     plan_lu(j, &p);
-    const solver_job s = getrf_of(j, &p);
+    const solver_job s = lin_getrf(j, p.matrix, p.m, p.n, p.pivots);
     lin_solver_work(j, &s, work);
 }
 

@@ -234,4 +234,30 @@ template <class R> LIN_FN lin_pair<R> lin_divided(lin_pair<R> a, lin_pair<R> b)
     return {lin_fma(a.re, ratio, a.im) / below, lin_fma(a.im, ratio, -a.re) / below};
 }
 
+/* ---- many quotients of one divisor ---- */
+/* lin_inverse: what lin_divided_by wants beside the divisor, whose quotient is the division's but
+ * for the last bit, and the division's where that is no number. */
+#define LIN_REAL(R)                                               \
+    LIN_FN R lin_inverse(R b)                                     \
+    {                                                             \
+        return 1 / b;                                             \
+    }                                                             \
+    LIN_FN R lin_divided_by(R a, R b, R inverse)                  \
+    {                                                             \
+        const R near = a * inverse;                               \
+        const R q = lin_fma(lin_fma(-near, b, a), inverse, near); \
+        return lin_abs(q) <= lin_limits<R>::huge ? q : a / b;     \
+    }
+LIN_REAL(float)
+LIN_REAL(double)
+#undef LIN_REAL
+template <class R> LIN_FN lin_pair<R> lin_inverse(lin_pair<R> b)
+{
+    return b;
+}
+template <class R> LIN_FN lin_pair<R> lin_divided_by(lin_pair<R> a, lin_pair<R> b, lin_pair<R>)
+{
+    return lin_divided(a, b);
+}
+
 #endif

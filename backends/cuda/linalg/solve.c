@@ -34,19 +34,9 @@ static void plan_solve(lin_job *j, solve_plan *p)
     p->unread = lin_take(j, j->count * 4); /* what getrs says of its parameters */
 }
 
-static solver_job getrf_of(const lin_job *j, const solve_plan *p)
-{
-    return (solver_job){.function = SOLVER_GETRF,
-                        .m = p->n,
-                        .n = p->n,
-                        .a = lin_operand(j, lin_at(j, p->matrix), p->n, p->n),
-                        .pivots = {lin_at(j, p->pivots), p->n * 8, 0},
-                        .info = lin_at(j, j->info)};
-}
-
 static int32_t substitute(const lin_job *j, const solve_plan *p)
 {
-    solver_job s = getrf_of(j, p);
+    solver_job s = lin_getrf(j, p->matrix, p->n, p->n, p->pivots);
     s.function = SOLVER_GETRS;
     s.trans = params_of(j)->trans; /* cublasOperation_t has the same numbers */
     s.k = p->k;
@@ -89,7 +79,7 @@ static int32_t run_solve(lin_job *j)
                     .to = lin_columns(lin_at(j, p.sides), p.n, p.k),
                     .rows = p.n,
                     .columns = p.k};
-    solver_job s = getrf_of(j, &p);
+    solver_job s = lin_getrf(j, p.matrix, p.n, p.n, p.pivots);
     if (status == NDP_OK)
         status = lin_examine(j, a.from, p.n, p.n, a.info);
     if (status == NDP_OK)
@@ -277,7 +267,7 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     } else {
         solve_plan p;
         plan_solve(&j, &p);
-        const solver_job s = getrf_of(&j, &p);
+        const solver_job s = lin_getrf(&j, p.matrix, p.n, p.n, p.pivots);
         if (call->op == NDP_OP_solve)
             lin_solver_work(&j, &s, &work);
     }

@@ -4,6 +4,7 @@
 #define NDOCK_CUDA_LINALG_SOLVE_CUH
 #include <ndock/plugin.h>
 #include "linalg/factor.cuh"
+#include "linalg/shuffle.cuh"
 
 /* A triangular matrix in shared memory, perhaps transposed or conjugated. */
 template <class T> struct lin_triangle {
@@ -21,11 +22,14 @@ template <class T> struct lin_triangle {
 template <class T> LIN_FN void lin_substitute(int n, int k, lin_triangle<T> a, T *b, int pitch)
 {
     const lin_lanes l = lin_lanes_of(n);
+    const T mine = l.lane < n && !a.unit ? a(l.lane, l.lane) : lin_make<T>(1, 0),
+            inverse = lin_inverse(mine); /* each lane's pivot is another one */
     for (int step = 0; step < n; step++) {
         const int p = a.upper ? n - 1 - step : step;
         if (!a.unit) {
+            const T pivot = lin_shuffle(mine, p), over = lin_shuffle(inverse, p);
             if (l.lane < k)
-                b[l.lane * pitch + p] = lin_divided(b[l.lane * pitch + p], a(p, p));
+                b[l.lane * pitch + p] = lin_divided_by(b[l.lane * pitch + p], pivot, over);
             __syncwarp();
         }
         if (a.upper ? l.row < p : l.row > p && l.row < n) {

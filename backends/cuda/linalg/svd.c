@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Class SVD. Of a wide matrix the adjoint is decomposed, whose factors are the adjoints. Larger
- * ones in single precision are svd_double.c's. Those in double precision are decomposed by their
- * polar factor (gesvdp), which is fastest but moves the values of some that are nearly singular,
+ * ones in single precision are svd_double.c's. In double precision a block's shared memory has those
+ * that fit (block_svd.cuh); others are decomposed by their polar factor (gesvdp), which is fastest but moves the values of some that are nearly singular,
  * and says so; these, and smaller ones, by their bidiagonal form (gesvd): rotations (gesvdj) leave
  * vectors that are orthogonal to 45 units only at 65 rows. */
 #include "linalg/svd.h"
@@ -146,9 +146,24 @@ static int32_t run_large(lin_job *j)
     return status == NDP_OK ? lin_report(j, checks(j), p.n, 1) : status;
 }
 
-/* ---- small ones ---- */
+/* ---- in shared memory ---- */
 
-static int32_t run_small(lin_job *j)
+/* What a warp's or a block's matrix takes, with columns in place of rows beside it. */
+static lin_room room_of(const lin_job *j, const svd_plan *q, int64_t rows, int64_t nbytes)
+{
+    const int64_t most = q->k > q->n ? q->k : q->n, v = q->u ? q->n * LIN_PITCH(q->n) : 0;
+    return (lin_room){most * LIN_PITCH(q->m) + v + rows, nbytes + rows * (j->real + 4) + 8 * 16};
+}
+static lin_room warp_room(const lin_job *j, const svd_plan *q)
+{
+    return room_of(j, q, LIN_SMALL, LIN_SMALL / 2 * (24 + 4 * j->real + j->size));
+}
+static lin_room block_room(const lin_job *j, const svd_plan *q)
+{
+    return room_of(j, q, LIN_BLOCK_ROWS, LIN_BLOCK_ROWS * j->real);
+}
+
+static int32_t run_shared(lin_job *j, lin_way way)
 {
     svd_plan q;
     lin_svd_plan(j, &q);
@@ -164,11 +179,8 @@ static int32_t run_small(lin_job *j)
         p.out[0] = left_of(&q);
         p.out[2] = right_of(&q);
     }
-    const int64_t most = q.k > q.n ? q.k : q.n, v = q.u ? q.n * LIN_PITCH(q.n) : 0;
-    const int64_t beside =
-        LIN_SMALL / 2 * (24 + 4 * j->real + j->size) + LIN_SMALL * (j->real + 4) + 8 * 16;
-    const lin_room room = {most * LIN_PITCH(q.m) + v + LIN_SMALL, beside};
-    int32_t status = lin_run_shared(j, LIN_BY_WARP, &p, room);
+    const lin_room room = way == LIN_BY_BLOCK ? block_room(j, &q) : warp_room(j, &q);
+    const int32_t status = lin_run_shared(j, way, &p, room);
     return status == NDP_OK ? lin_report(j, checks(j), q.n, 1) : status;
 }
 
@@ -179,9 +191,12 @@ static int is_single(int32_t dtype)
     return dtype == NDP_F32 || dtype == NDP_C64;
 }
 
-static int is_small(const ndp_call *call)
+static lin_way way_of(const lin_job *j)
 {
-    return lin_is_small(call->in[0].shape[1], call->in[0].shape[2]);
+    svd_plan q;
+    lin_svd_plan(j, &q);
+    const lin_way way = lin_way_of(j, q.m, q.n, block_room(j, &q));
+    return way == LIN_BY_BLOCK && is_single(j->call->in[0].dtype) ? LIN_BY_LIBRARY : way;
 }
 
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
@@ -190,7 +205,7 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     uint64_t work = 0;
     svd_plan p;
     lin_begin(&j, base, NULL, call);
-    if (is_small(call))
+    if (way_of(&j) != LIN_BY_LIBRARY)
         return j.total;
     if (is_single(call->in[0].dtype))
         return lin_svd_double_scratch(&j);
@@ -207,8 +222,9 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     lin_job j;
     lin_begin(&j, base, s, call);
-    if (is_small(call))
-        return run_small(&j);
+    const lin_way way = way_of(&j);
+    if (way != LIN_BY_LIBRARY)
+        return run_shared(&j, way);
     return is_single(call->in[0].dtype) ? lin_svd_double_run(&j) : run_large(&j);
 }
 
@@ -235,6 +251,8 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     int32_t status = lin_find_all(k, dtype, (int)(sizeof list / sizeof *list), list);
     if (status == NDP_OK && is_single(dtype))
         return lin_svd_double_find(k, dtype);
+    if (status == NDP_OK)
+        status = lin_find(k, (lin_function){LIN_F_BLOCK, "block", "lin_block_svd"}, dtype);
     if (status == NDP_OK)
         status = lin_find(k, (lin_function){LIN_F_MOVE_REAL, "large", "lin_move"}, values);
     return status;

@@ -14,6 +14,11 @@ static cudaError_t sort_keys(void *temp, size_t *temp_nbytes, cuda_cub_buffers *
                              int bits, cudaStream_t s)
 {
     int from = b->selector;
+    if (b->keep) {
+        b->selector = !from;
+        return cub::DeviceRadixSort::SortKeys(temp, *temp_nbytes, (const K *)b->keys[from],
+                                              (K *)b->keys[!from], (N)n, 0, bits, s);
+    }
     cub::DoubleBuffer<K> keys((K *)b->keys[from], (K *)b->keys[!from]);
     cudaError_t r = cub::DeviceRadixSort::SortKeys(temp, *temp_nbytes, keys, (N)n, 0, bits, s);
     b->selector = from ^ keys.selector;
@@ -39,6 +44,10 @@ static cudaError_t sort_as(cuda_cub_kind kind, void *temp, size_t *temp_nbytes, 
     switch (kind) {
     case CUB_KEYS_F32:
         return sort_keys<float, uint32_t>(temp, temp_nbytes, b, n, bits, s);
+    case CUB_KEYS_I32:
+        return sort_keys<int32_t, uint32_t>(temp, temp_nbytes, b, n, bits, s);
+    case CUB_KEYS_I64:
+        return sort_keys<int64_t, uint32_t>(temp, temp_nbytes, b, n, bits, s);
     case CUB_KEYS_U32:
         return sort_keys<uint32_t, uint32_t>(temp, temp_nbytes, b, n, bits, s);
     case CUB_KEYS_U64:

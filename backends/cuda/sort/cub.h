@@ -12,6 +12,8 @@ extern "C" {
 
 typedef enum {
     CUB_KEYS_F32, /* keys are floats: -0 and +0 are equal and stay in order; no NaN below zero */
+    CUB_KEYS_I32, /* keys are signed numbers */
+    CUB_KEYS_I64,
     CUB_KEYS_U32,
     CUB_KEYS_U64,
     CUB_PAIRS_U32, /* u32 values */
@@ -23,6 +25,7 @@ typedef enum {
 typedef struct {
     void *keys[2], *values[2];
     int selector; /* which of the two holds them; changed by the sort */
+    int keep;     /* of keys alone: they are sorted into the other array, and stay as they were */
 } cuda_cub_buffers;
 
 /* Sorts by bits 0 to bits-1 of the keys. Returns a cudaError_t. temp NULL: only writes to

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * order_statistics, partition and argpartition along the last dimension: elements of rows up to
- * SORT_SMALL long are those of the sorted row, others are found digit by digit. */
+ * ORDER_ROW_LEAST long are those of the sorted row, others are found digit by digit. */
 #include "sort/order.h"
 #include <string.h>
 #include "sort/small.h"
 #include "walk/plan.h"
 
-enum { BEGIN, COUNT, PICK, STORE, PARTS, SCAN, MOVE, SMALL };
+enum { BEGIN, COUNT, PICK, STORE, PARTS, SCAN, MOVE, ROWS, SMALL };
 
 typedef struct {
-    int64_t problems, at_once;
+    int64_t problems, at_once, groups; /* groups: for a block each; 0: not by blocks */
     int32_t partition;
     uint64_t states, counts, parts, total; /* places in scratch memory; all of it */
 } order_plan;
@@ -31,7 +31,20 @@ static uint64_t reserve(order_plan *p, uint64_t nbytes)
     return at;
 }
 
-static void plan_order(order_plan *p, const ndp_call *call)
+/* Groups of neighbours of the order, where blocks are to find them: rows are short, or so many that
+ * blocks of a row each fill the device. */
+static int64_t groups_for_blocks(const ndp_call *call, const cuda_kernel *k)
+{
+    const int64_t n = length_of(call), wanted = call->out[0].shape[call->out[0].ndim - 1];
+    int64_t groups = (wanted + ORDER_TOGETHER - 1) / ORDER_TOGETHER;
+    for (int d = 0; d < call->in[0].ndim - 1; d++)
+        groups *= call->in[0].shape[d];
+    return n <= (int64_t)UINT32_MAX && (n <= ORDER_ROW_MOST || groups >= 2 * k->dev->sm_count)
+               ? groups
+               : 0;
+}
+
+static void plan_order(order_plan *p, const ndp_call *call, const cuda_kernel *k)
 {
     const ndp_view *a = &call->in[0], *out = &call->out[0];
     *p = (order_plan){.partition = is_partition(call)};
@@ -40,10 +53,13 @@ static void plan_order(order_plan *p, const ndp_call *call)
         p->problems *= a->shape[d];
     p->at_once = p->problems < ORDER_AT_ONCE ? p->problems : ORDER_AT_ONCE;
     if (p->problems == 0 || length_of(call) == 0 ||
-        (!p->partition && length_of(call) <= SORT_SMALL)) {
+        (!p->partition && length_of(call) <= ORDER_ROW_LEAST)) {
         p->problems = 0;
         return;
     }
+    p->groups = p->partition ? 0 : groups_for_blocks(call, k);
+    if (p->groups > 0)
+        return;
     p->states = reserve(p, (uint64_t)p->at_once * sizeof(order_state));
     p->counts = reserve(p, (uint64_t)p->at_once * ORDER_DIGITS * 8);
     if (p->partition)
@@ -53,8 +69,7 @@ static void plan_order(order_plan *p, const ndp_call *call)
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 {
     order_plan p;
-    (void)base;
-    plan_order(&p, call);
+    plan_order(&p, call, (const cuda_kernel *)base);
     return p.total;
 }
 
@@ -71,7 +86,7 @@ static void set_params(order_params *p, const ndp_call *call, const order_plan *
 {
     const ndp_view *a = &call->in[0], *out = &call->out[0];
     const int last = a->ndim - 1, positions = call->op == NDP_OP_argpartition;
-    const CUdeviceptr base = cuda_ptr(&call->scratch);
+    const CUdeviceptr base = plan->total ? cuda_ptr(&call->scratch) : 0;
     memset(p, 0, sizeof *p);
     cuda_walk_begin(&p->rows);
     for (int d = last - 1; d >= 0; d--) {
@@ -139,17 +154,27 @@ static int32_t part_rows(order_run *r)
     return status == NDP_OK ? launch(r, MOVE, (uint32_t)p->n_parts) : status;
 }
 
+static int32_t find_by_blocks(order_run *r, int64_t groups)
+{
+    r->params.from = (uint64_t)groups;
+    return cuda_launch(r->k, r->k->function[ROWS], r->stream,
+                       (uint32_t)(groups < INT32_MAX ? groups : INT32_MAX), ORDER_THREADS, 0,
+                       &r->params);
+}
+
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     order_run r = {.k = (const cuda_kernel *)base, .stream = s};
     order_plan plan;
     int32_t status = NDP_OK;
-    plan_order(&plan, call);
+    plan_order(&plan, call, r.k);
     if (plan.problems == 0)
         return ndp_view_size(&call->out[0]) == 0
                    ? NDP_OK
                    : cuda_sort_small(r.k, r.k->function[SMALL], s, call);
     set_params(&r.params, call, &plan);
+    if (plan.groups > 0)
+        return find_by_blocks(&r, plan.groups);
     for (int64_t from = 0; from < plan.problems && status == NDP_OK; from += plan.at_once) {
         const int64_t left = plan.problems - from;
         r.params.from = (uint64_t)from;
@@ -164,11 +189,11 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
     static const char *const names[] = {"order_begin", "order_count", "order_pick", "order_store",
-                                        "order_parts", "order_scan",  "order_move"};
+                                        "order_parts", "order_scan",  "order_move", "order_rows"};
     int32_t status = NDP_OK;
     k->base.run = run;
     k->base.scratch = scratch;
-    for (int i = BEGIN; i <= MOVE && status == NDP_OK; i++)
+    for (int i = BEGIN; i <= ROWS && status == NDP_OK; i++)
         status = cuda_function(k->dev, CUDA_MODULE_order_ANY, names[i], &k->function[i]);
     return status == NDP_OK ? cuda_sort_small_find(k, like->in[0].dtype, &k->function[SMALL])
                             : status;

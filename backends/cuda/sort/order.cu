@@ -15,15 +15,19 @@ static __device__ __forceinline__ uint64_t problem_of(const order_params &p)
     return p.from + blockIdx.y;
 }
 
-static __device__ __forceinline__ row_place place_of(const order_params &p)
+static __device__ __forceinline__ row_place place_of(const order_params &p, uint64_t row)
 {
     row_place r = {0, 0, 0};
-    cuda_walk_indices(p.rows, problem_of(p) / p.k, [&](int d, int64_t x) {
+    cuda_walk_indices(p.rows, row, [&](int d, int64_t x) {
         r.a += x * p.row_stride[d];
         r.values += x * p.row_values_stride[d];
         r.positions += x * p.row_positions_stride[d];
     });
     return r;
+}
+static __device__ __forceinline__ row_place place_of(const order_params &p)
+{
+    return place_of(p, problem_of(p) / p.k);
 }
 
 static __device__ __forceinline__ order_state *state_of(const order_params &p)
@@ -141,14 +145,22 @@ static __device__ __forceinline__ uint64_t element_of(const order_params &p, uin
     return is_signed ? key ^ sign : key;
 }
 
+/* Result number i of a row is the element of a key. */
+static __device__ __forceinline__ void store_key(const order_params &p, const row_place &r,
+                                                 uint64_t i, uint64_t key)
+{
+    const uint64_t element = element_of(p, key); /* its lowest bytes come first */
+    copy_element(p.values, r.values + (int64_t)i * p.values_stride, (uint64_t)&element, 0,
+                 p.nbytes);
+}
+
 ORDER(store)
 {
-    if (threadIdx.x != 0)
-        return;
-    const uint64_t element = element_of(p, state_of(p)->key);
-    const int64_t at = place_of(p).values + (int64_t)(problem_of(p) % p.k) * p.values_stride;
-    copy_element(p.values, at, (uint64_t)&element, 0, p.nbytes); /* its lowest bytes come first */
+    if (threadIdx.x == 0)
+        store_key(p, place_of(p), problem_of(p) % p.k, state_of(p)->key);
 }
+
+#include "sort/order_rows.cuh"
 
 /* ---- partitions ---- */
 

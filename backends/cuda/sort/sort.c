@@ -1,154 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * sort, argsort and topk along the last dimension. Short rows are sorted by one block each, long
- * ones by radix sorts of the whole device: keys alone where nothing else is wanted, else keys with
- * positions, of several rows at once with the row's number as the highest digits. */
+ * ones by radix sorts of the whole device: keys alone where nothing else is wanted, integers from
+ * where they are to where they go, else keys with positions, of several rows at once with the row's
+ * number as the highest digits (plan.c). */
 #include "sort/sort.h"
 #include <string.h>
 #include "host/backend.h"
-#include "sort/cub.h"
 #include "sort/order.h"
+#include "sort/plan.h"
 #include "sort/small.h"
 #include "walk/plan.h"
 
 enum { SMALL, KEYS, RESULTS, LOAD, STORE, COUNT, SCAN, RESTORE, TOPK, ROWS };
-#define ROWS_AT_ONCE ((int64_t)1 << 26) /* elements of rows that are sorted as one */
-#define WHOLE_DEVICE ((int64_t)1 << 20) /* a row that is worth sorts of its own */
-
-typedef struct {
-    cuda_cub_kind kind;
-    sort_by by;
-    int bits;
-} sort_pass;
-
-typedef enum { PLAN_SMALL, PLAN_VALUES, PLAN_ORDER } plan_kind;
-typedef struct {
-    plan_kind kind;
-    int64_t n, k, rows, rows_at_once;
-    int64_t nbytes;
-    int as_f32, wide_keys, wide_order;
-    int n_passes;
-    sort_pass pass[3];
-    /* scratch: offsets, and all of it */
-    uint64_t keys[2], order[2], flag, counts, temp, temp_nbytes, total;
-} sort_plan;
-
-static int bit_length(uint64_t x)
-{
-    return x ? 64 - __builtin_clzll(x) : 0;
-}
-
-static void add_pass(sort_plan *p, sort_by by, int bits)
-{
-    int wide = bits > 32 || p->nbytes >= 8;
-    sort_pass *pass = &p->pass[p->n_passes++];
-    wide = by == SORT_BY_ROW ? 0 : wide;
-    pass->kind = p->wide_order ? CUB_PAIRS_WIDE : wide ? CUB_PAIRS_U64 : CUB_PAIRS_U32;
-    pass->by = by;
-    pass->bits = bits;
-    p->wide_keys |= wide || p->wide_order;
-}
-
-static void plan_order(sort_plan *p)
-{
-    int64_t most = p->n < ROWS_AT_ONCE ? ROWS_AT_ONCE / p->n : 1;
-    p->kind = PLAN_ORDER;
-    p->rows_at_once = p->rows < most ? p->rows : most;
-    p->wide_order = p->n * p->rows_at_once > (int64_t)UINT32_MAX;
-    int row_bits = bit_length((uint64_t)p->rows_at_once - 1);
-    if (p->nbytes == 16)
-        add_pass(p, SORT_BY_SECOND, 64);
-    if (p->nbytes == 16)
-        add_pass(p, SORT_BY_FIRST, 64);
-    else
-        add_pass(p, SORT_BY_ELEMENT, 8 * (int)p->nbytes + (p->nbytes < 8 ? row_bits : 0));
-    if (p->nbytes >= 8 && row_bits > 0)
-        add_pass(p, SORT_BY_ROW, row_bits);
-}
-
-static void plan_values(sort_plan *p, const ndp_call *call)
-{
-    const ndp_view *out = &call->out[0];
-    int descending = ((const ndp_sort *)call->params)->descending;
-    p->kind = PLAN_VALUES;
-    p->rows_at_once = 1;
-    p->as_f32 = out->dtype == NDP_F32 && !descending && out->stride[out->ndim - 1] == 1;
-    p->wide_keys = p->nbytes == 8;
-    p->n_passes = 1;
-    p->pass[0].kind = p->as_f32 ? CUB_KEYS_F32 : p->wide_keys ? CUB_KEYS_U64 : CUB_KEYS_U32;
-    p->pass[0].bits = 8 * (int)p->nbytes;
-}
-
-static uint64_t reserve(sort_plan *p, uint64_t nbytes)
-{
-    uint64_t at = p->total;
-    p->total += (nbytes + 255) / 256 * 256;
-    return at;
-}
-
-static void plan_scratch(sort_plan *p)
-{
-    uint64_t elements = (uint64_t)(p->n * p->rows_at_once);
-    for (int i = 0; i < 2; i++) {
-        p->keys[i] = reserve(p, p->as_f32 && i == 0 ? 0 : elements * (p->wide_keys ? 8 : 4));
-        if (p->kind == PLAN_ORDER)
-            p->order[i] = reserve(p, elements * (p->wide_order ? 8 : 4));
-    }
-    if (p->kind == PLAN_VALUES) {
-        p->flag = reserve(p, 4);
-        p->counts = reserve(p, 3 * SORT_PARTS * 8);
-    }
-    p->temp = p->total;
-}
-
-static void plan_make(sort_plan *p, const ndp_call *call)
-{
-    const ndp_view *a = &call->in[0], *out = &call->out[0];
-    int last = a->ndim - 1, is_complex = a->dtype == NDP_C64 || a->dtype == NDP_C128;
-    memset(p, 0, sizeof *p);
-    p->n = a->shape[last];
-    p->k = out->shape[last];
-    p->nbytes = ndp_dtype_size(a->dtype);
-    p->rows = 1;
-    for (int d = 0; d < last; d++)
-        p->rows *= a->shape[d];
-    if (p->n <= SORT_SMALL || p->rows == 0 || p->k == 0)
-        return;
-    if (call->op == NDP_OP_sort && !is_complex && p->n <= (int64_t)UINT32_MAX &&
-        (p->rows == 1 || p->n >= WHOLE_DEVICE))
-        plan_values(p, call);
-    else
-        plan_order(p);
-    plan_scratch(p);
-}
-
-/* What CUB wants for the most demanding pass. */
-static int32_t plan_temp(sort_plan *p, const cuda_kernel *k)
-{
-    cuda_scope scope;
-    int32_t status = cuda_enter(k->dev, &scope);
-    if (status != NDP_OK)
-        return status;
-    for (int i = 0; i < p->n_passes && status == NDP_OK; i++) {
-        size_t nbytes = 0;
-        cuda_cub_buffers none = {{NULL, NULL}, {NULL, NULL}, 0};
-        int r = cuda_cub_sort(p->pass[i].kind, NULL, &nbytes, &none,
-                              (uint64_t)(p->n * p->rows_at_once), p->pass[i].bits, NULL);
-        status =
-            cuda_fail((CUresult)r, "memory for %s on cuda:%u", cuda_op_name(k->op), k->dev->index);
-        p->temp_nbytes = nbytes > p->temp_nbytes ? nbytes : p->temp_nbytes;
-    }
-    cuda_leave(&scope);
-    p->total = p->temp + p->temp_nbytes;
-    return status;
-}
 
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 {
     sort_plan p;
     if (cuda_topk_fits(call))
         return cuda_topk_scratch(call);
-    plan_make(&p, call);
-    if (p.kind == PLAN_SMALL || plan_temp(&p, (const cuda_kernel *)base) != NDP_OK)
+    cuda_sort_plan(&p, call);
+    if (p.kind == PLAN_SMALL || cuda_sort_plan_temp(&p, (const cuda_kernel *)base) != NDP_OK)
         return p.total; /* run() reports what is the matter */
     return p.total;
 }
@@ -228,7 +99,7 @@ static int32_t run_small(sort_run *r, CUfunction f)
 int32_t cuda_sort_small(const cuda_kernel *k, CUfunction f, ndp_stream *s, const ndp_call *call)
 {
     sort_run r = {.k = k, .stream = s, .call = call};
-    plan_make(&r.plan, call);
+    cuda_sort_plan(&r.plan, call);
     set_params(&r);
     return run_small(&r, f);
 }
@@ -283,7 +154,7 @@ static void *scratch_at(const sort_run *r, uint64_t offset)
 
 static void set_buffers(sort_run *r)
 {
-    r->buffers.selector = 0;
+    r->buffers.selector = r->buffers.keep = 0;
     for (int i = 0; i < 2; i++) {
         r->buffers.keys[i] = scratch_at(r, r->plan.keys[i]);
         r->buffers.values[i] = scratch_at(r, r->plan.order[i]);
@@ -343,17 +214,26 @@ static int32_t restore_special(sort_run *r)
     return status == NDP_OK ? launch(r, RESTORE, parts, SORT_THREADS) : status;
 }
 
-/* Where the keys of f32 are the elements, they are sorted in the destination. */
-static uint64_t row_of_values(const sort_run *r)
+/* Where the row begins in an array whose rows have these strides. */
+static void *row_at(const sort_run *r, uint64_t array, const int64_t *stride)
 {
     const sort_params *p = &r->params;
     uint64_t rest = p->first_row;
     int64_t offset = 0;
     for (int d = 0; d < p->rows.ndim; d++) {
-        offset += (int64_t)(rest % (uint64_t)p->rows.shape[d]) * p->row_values_stride[d];
+        offset += (int64_t)(rest % (uint64_t)p->rows.shape[d]) * stride[d];
         rest /= (uint64_t)p->rows.shape[d];
     }
-    return p->values + (uint64_t)(offset * p->nbytes);
+    return (void *)(uintptr_t)(array + (uint64_t)(offset * p->nbytes));
+}
+
+static int32_t run_as_is(sort_run *r)
+{
+    const sort_params *p = &r->params;
+    r->buffers = (cuda_cub_buffers){
+        .keys = {row_at(r, p->a, p->row_stride), row_at(r, p->values, p->row_values_stride)},
+        .keep = 1};
+    return radix_sort(r, &r->plan.pass[0]);
 }
 
 static int32_t run_values(sort_run *r)
@@ -361,9 +241,11 @@ static int32_t run_values(sort_run *r)
     sort_params *p = &r->params;
     int32_t dtype = p->dtype, status;
     int floats = dtype == NDP_F16 || dtype == NDP_BF16 || dtype == NDP_F32 || dtype == NDP_F64;
+    if (r->plan.as_is)
+        return run_as_is(r);
     set_buffers(r);
-    if (r->plan.as_f32)
-        r->buffers.keys[0] = (void *)(uintptr_t)row_of_values(r);
+    if (r->plan.as_f32) /* the keys are the elements, and are sorted in the destination */
+        r->buffers.keys[0] = row_at(r, p->values, p->row_values_stride);
     p->as_f32 = r->plan.as_f32;
     p->wide_keys = r->plan.wide_keys;
     p->flag = (uint64_t)(uintptr_t)scratch_at(r, r->plan.flag);
@@ -384,7 +266,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     sort_run r = {.k = (const cuda_kernel *)base, .stream = s, .call = call};
     int32_t status = NDP_OK;
-    plan_make(&r.plan, call);
+    cuda_sort_plan(&r.plan, call);
     if (r.plan.rows == 0 || r.plan.k == 0)
         return NDP_OK;
     set_params(&r);
@@ -394,7 +276,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
         return fits_rows(call, &r.plan) && r.params.rows.size < INT32_MAX
                    ? run_rows(&r)
                    : run_small(&r, r.k->function[SMALL]);
-    if ((status = plan_temp(&r.plan, r.k)) != NDP_OK)
+    if ((status = cuda_sort_plan_temp(&r.plan, r.k)) != NDP_OK)
         return status;
     for (int64_t row = 0; row < r.plan.rows && status == NDP_OK; row += r.plan.rows_at_once) {
         int64_t left = r.plan.rows - row;

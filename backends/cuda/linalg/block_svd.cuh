@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Singular values of a block's matrix, which is not wide, by rotations of its columns as in svd.cuh:
+ * a warp has a pair of columns, and all pairs of a round are rotated between two barriers. */
+#ifndef NDOCK_CUDA_LINALG_BLOCK_SVD_CUH
+#define NDOCK_CUDA_LINALG_BLOCK_SVD_CUH
+#include "linalg/block.cuh"
+#include "linalg/svd.cuh"
+
+/* Whether columns p and q of a (m, n), and of v (n, n) if it is there, had to be rotated. */
+template <class T>
+LIN_FN bool lin_warp_svd_pair(int m, int n, int p, int q, T *a, int pitch, T *v, int pitch_v)
+{
+    T *x = a + p * pitch, *y = a + q * pitch;
+    LIN_R app = 0, aqq = 0;
+    T apq = lin_make<T>(0, 0);
+    for (int i = lin_lane(); i < m; i += 32) {
+        app += lin_square(x[i]);
+        aqq += lin_square(y[i]);
+        apq = lin_plus(apq, lin_conj(x[i]), y[i]);
+    }
+    app = lin_warp_sum(app);
+    aqq = lin_warp_sum(aqq);
+    apq = lin_warp_sum(apq);
+    const LIN_R size = lin_magnitude(apq), shorter = app < aqq ? app : aqq;
+    const LIN_R least = lin_root((LIN_R)m) * lin_limits<LIN_R>::eps * lin_root(app) * lin_root(aqq);
+    if (!(size > least && shorter > lin_short<LIN_R>() * lin_short<LIN_R>()))
+        return false;
+    lin_rotation<T> r;
+    lin_rotation_of(app, aqq, apq, size, &r);
+    for (int i = lin_lane(); i < m; i += 32)
+        lin_rotate(r, false, &x[i], &y[i]);
+    for (int i = lin_lane(); i < n && v; i += 32)
+        lin_rotate(r, false, &v[p * pitch_v + i], &v[q * pitch_v + i]);
+    return true;
+}
+
+template <class T>
+LIN_FN bool lin_block_svd_of(int m, int n, T *a, int pitch, T *v, int pitch_v, int *moved)
+{
+    const int players = n + n % 2, pairs = players / 2;
+    for (int sweep = 0; sweep < LIN_SWEEPS; sweep++) {
+        if (threadIdx.x == 0)
+            *moved = 0;
+        __syncthreads();
+        for (int round = 0; round < players - 1; round++) {
+            for (int k = lin_warp(); k < pairs; k += lin_warps()) {
+                int p, q;
+                lin_pairing(players, round, k, &p, &q);
+                if (q < n && lin_warp_svd_pair(m, n, p, q, a, pitch, v, pitch_v) && lin_lane() == 0)
+                    *moved = 1;
+            }
+            __syncthreads();
+        }
+        const int again = *moved;
+        __syncthreads();
+        if (!again)
+            return true;
+    }
+    return false;
+}
+
+/* The largest magnitude, or NaN, the same for all threads. line: a number a column. */
+template <class T> LIN_FN LIN_R lin_block_largest(int m, int n, const T *a, int pitch, LIN_R *line)
+{
+    for (int c = lin_warp(); c < n; c += lin_warps()) {
+        LIN_R most = 0;
+        for (int i = lin_lane(); i < m; i += 32) {
+            const LIN_R size = lin_size(a[c * pitch + i]);
+            most = size > most || size != size ? size : most;
+        }
+        most = lin_warp_most(most);
+        if (lin_lane() == 0)
+            line[c] = most;
+    }
+    __syncthreads();
+    LIN_R most = 0;
+    for (int c = 0; c < n; c++)
+        most = line[c] > most || line[c] != line[c] ? line[c] : most;
+    __syncthreads();
+    return most;
+}
+
+/* a times a power of two; v becomes the identity. */
+template <class T>
+LIN_FN void lin_block_svd_begin(int m, int n, int power, T *a, int pitch, T *v, int pitch_v)
+{
+    for (int c = lin_warp(); c < n; c += lin_warps()) {
+        for (int i = lin_lane(); i < m && power != 0; i += 32)
+            a[c * pitch + i] = lin_times_two_to(a[c * pitch + i], -power);
+        for (int i = lin_lane(); i < n && v; i += 32)
+            v[c * pitch_v + i] = lin_make<T>(i == c, 0);
+    }
+    __syncthreads();
+}
+
+template <class T> LIN_FN void lin_warp_over(int n, T *x, LIN_R size)
+{
+    for (int i = lin_lane(); i < n; i += 32)
+        x[i] = lin_over(x[i], size);
+    __syncwarp();
+}
+
+/* The lengths of a's columns, and which is the longest, the second ... What many rotations have
+ * changed of them they have of v's as well. */
+template <class T>
+LIN_FN void lin_block_lengths(int m, int n, const T *a, int pitch, T *v, int pitch_v, LIN_R *line,
+                              int *order)
+{
+    for (int c = lin_warp(); c < n; c += lin_warps()) {
+        const LIN_R own = lin_warp_norm(0, m, a + c * pitch);
+        const LIN_R length = v ? lin_warp_norm(0, n, v + c * pitch_v) : 1;
+        __syncwarp();
+        if (lin_lane() == 0)
+            line[c] = own / length;
+        if (v)
+            lin_warp_over(n, v + c * pitch_v, length);
+    }
+    __syncthreads();
+    for (int c = (int)threadIdx.x; c < n; c += (int)blockDim.x) {
+        int rank = 0;
+        for (int j = 0; j < n; j++)
+            rank += line[j] > line[c] || (line[j] == line[c] && j < c);
+        order[rank] = c;
+    }
+    __syncthreads();
+}
+
+/* lin_complete for more rows, by a warp. part, line: a number each for columns and rows. */
+template <class T>
+LIN_FN void lin_warp_complete(int m, int n, int j, T *u, int pitch, const int *order, T *part,
+                              LIN_R *line)
+{
+    T *x = u + lin_column(order, n, j) * pitch;
+    for (int i = lin_lane(); i < m; i += 32) {
+        LIN_R have = 0;
+        for (int k = 0; k < j; k++)
+            have += lin_square(u[lin_column(order, n, k) * pitch + i]);
+        line[i] = have;
+    }
+    __syncwarp();
+    int at = 0;
+    for (int i = 1; i < m; i++)
+        at = line[i] < line[at] ? i : at;
+    for (int i = lin_lane(); i < m; i += 32)
+        x[i] = lin_make<T>(i == at, 0);
+    __syncwarp();
+    for (int turn = 0; turn < 3; turn++) {
+        for (int k = lin_lane(); k < j; k += 32) {
+            const T *y = u + lin_column(order, n, k) * pitch;
+            T sum = lin_make<T>(0, 0);
+            for (int i = 0; i < m; i++)
+                sum = lin_plus(sum, lin_conj(y[i]), x[i]);
+            part[k] = sum;
+        }
+        __syncwarp();
+        for (int i = lin_lane(); i < m; i += 32)
+            for (int k = 0; k < j; k++)
+                x[i] = lin_minus(x[i], part[k], u[lin_column(order, n, k) * pitch + i]);
+        __syncwarp();
+        const LIN_R size = lin_warp_norm(0, m, x);
+        __syncwarp();
+        lin_warp_over(m, x, size);
+    }
+}
+
+template <class T>
+LIN_FN void lin_block_left_vectors(int m, int n, int k, T *a, int pitch, const int *order, T *part,
+                                   const LIN_R *length, LIN_R *line)
+{
+    int good = 0;
+    while (good < n && length[order[good]] > lin_short<LIN_R>())
+        good++;
+    for (int j = lin_warp(); j < good; j += lin_warps()) {
+        T *x = a + order[j] * pitch;
+        const LIN_R size = lin_warp_norm(0, m, x);
+        __syncwarp();
+        lin_warp_over(m, x, size);
+    }
+    __syncthreads();
+    for (int j = good; j < k && lin_warp() == 0; j++)
+        lin_warp_complete(m, n, j, a, pitch, order, part, line);
+    __syncthreads();
+}
+
+template <class T>
+LIN_FN void lin_block_svd_store(const lin_small &p, int64_t item, const T *u, int pitch, const T *v,
+                                int pitch_v, const int *order)
+{
+    const int m = p.m, n = p.n, k = (int)p.k;
+    T *to_u = lin_item<T>(p.out[0], item), *to_v = lin_item<T>(p.out[2], item);
+    lin_block_each(p.out[0], m, k, [&](int i, int j) {
+        const T e = u[lin_column(order, n, j) * pitch + i];
+        to_u[i * p.out[0].row + j * p.out[0].column] = p.conj_out == 0 ? lin_conj(e) : e;
+    });
+    lin_block_each(p.out[2], n, n, [&](int i, int j) {
+        const T e = v[order[j] * pitch_v + i];
+        to_v[i * p.out[2].row + j * p.out[2].column] = p.conj_out == 2 ? lin_conj(e) : e;
+    });
+}
+
+template <class T> LIN_FN int lin_block_svd_item(const lin_small &p, int64_t item, char *room)
+{
+    typedef LIN_R R;
+    const int m = p.m, n = p.n, k = (int)p.k, thread = (int)threadIdx.x;
+    const int pitch = LIN_PITCH(m), pitch_v = LIN_PITCH(n), most = k > n ? k : n;
+    T *a = lin_carve<T>(room, most * pitch);
+    T *v = p.vectors ? lin_carve<T>(room, n * pitch_v) : NULL;
+    T *part = lin_carve<T>(room, LIN_BLOCK_ROWS);
+    R *length = lin_carve<R>(room, LIN_BLOCK_ROWS), *line = lin_carve<R>(room, LIN_BLOCK_ROWS);
+    int *order = lin_carve<int>(room, LIN_BLOCK_ROWS), *moved = lin_carve<int>(room, 1);
+    R *s = lin_item<R>(p.out[1], item);
+    lin_block_load(p.in[0], item, m, n, LIN_ALL, p.conj != 0, a, pitch);
+    __syncthreads();
+    const R largest = lin_block_largest(m, n, a, pitch, line);
+    const bool finite = largest <= lin_limits<R>::huge;
+    const int power = finite ? lin_power_for(largest) : 0;
+    bool done = false;
+    if (finite) {
+        lin_block_svd_begin(m, n, power, a, pitch, v, pitch_v);
+        done = lin_block_svd_of(m, n, a, pitch, v, pitch_v, moved);
+    }
+    if (!done) {
+        for (int i = thread; i < n; i += (int)blockDim.x)
+            s[i * p.out[1].row] = (R)NAN;
+        if (v) {
+            lin_block_fill(p.out[0], item, m, k, lin_nan<T>());
+            lin_block_fill(p.out[2], item, n, n, lin_nan<T>());
+        }
+        return finite ? LIN_NOT_CONVERGED : 0;
+    }
+    lin_block_lengths(m, n, a, pitch, v, pitch_v, length, order);
+    for (int i = thread; i < n; i += (int)blockDim.x)
+        s[i * p.out[1].row] = lin_times_power(length[order[i]], power);
+    if (!v)
+        return 0;
+    lin_block_left_vectors(m, n, k, a, pitch, order, part, length, line);
+    lin_block_svd_store(p, item, a, pitch, v, pitch_v, order);
+    return 0;
+}
+
+#endif
