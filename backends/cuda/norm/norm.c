@@ -3,6 +3,7 @@
 #include "norm/norm.h"
 #include <stdio.h>
 #include "host/backend.h"
+#include "neural/group_call.h"
 #include "walk/plan.h"
 
 enum { VEC, ANY, LONG, SHORT };
@@ -208,6 +209,8 @@ static uint64_t dtypes(int32_t op)
 static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
 {
     int32_t dtype = like->in[0].dtype;
+    if (like->op == NDP_OP_group_norm)
+        return cuda_group_find(dev, like, out, why, n);
     int same = like->out[0].dtype == dtype;
     for (uint32_t i = 1; i < like->n_in; i++)
         same &= like->in[i].dtype == dtype;
