@@ -6,7 +6,7 @@
 #include "tests/cuda/forms.h"
 #include "tests/cuda/stubs.h"
 
-enum { TRIALS = 90, TRIALS_SLICE = 30 };
+enum { TRIALS = 110, TRIALS_SLICE = 30 };
 enum { MAX, INDEX, MAX_GRAD, AVG, AVG_GRAD, UPSAMPLE, UPSAMPLE_GRAD, UNFOLD, FOLD, KINDS };
 static const char *const names[KINDS] = {
     "max_pool", "max_pool with positions", "max_pool_grad", "avg_pool", "avg_pool_grad",
