@@ -94,7 +94,11 @@ static void add_columns(const plan *p, const cpu_place *at, const cpu_place *w, 
                              cpu_walk_inner(&p->weights, X), n);
     p->loops->load[p->dtype](g, p->g + at->offset[G] + w->offset[G],
                              cpu_walk_inner(&p->weights, G), n);
-    for (int64_t j = 0; j < n; j++) {
+    for (int64_t j = 0; j < n && step == 0; j++) { /* of one row */
+        s[j][0] += g[j] * ((x[j] - row[0] - row[1]) * row[2]);
+        s[j][1] += g[j];
+    }
+    for (int64_t j = 0; j < n && step != 0; j++) {
         const double *r = row + j * step;
         s[j][0] += g[j] * ((x[j] - r[0] - r[1]) * r[2]);
         s[j][1] += g[j];
