@@ -6,6 +6,7 @@
 #include <ndock/plugin.h>
 #include "neural/flash_grad.cuh"
 #include "neural/flash_join.cuh"
+#define GROUP_SHARED(name) unsigned char *const name = (unsigned char *)warp_shared
 #include "neural/group.cuh"
 #include "neural/neural.h"
 #include "neural/norm_held.cuh"
@@ -96,6 +97,7 @@ struct kernel {
 #define GROUP_ALL(dtype)                        \
     GROUP_ROWS(, dtype)                         \
     GROUP_ROWS(_grad, dtype)                    \
+    KERNEL(group_held_##dtype, group_params)    \
     KERNEL(group_columns_##dtype, group_params) \
     KERNEL(group_column_##dtype, group_params)  \
     KERNEL(group_weights_##dtype, group_weights)

@@ -6,11 +6,11 @@
 #include "neural/group_call.h"
 
 enum { PLAIN, VEC, WARP, WARP_VEC, COLUMNS, WAYS };
-enum { SUMS, APPLY = WAYS, ROWS = 2 * WAYS, OF_COLUMNS, OF_COLUMN, WEIGHTS, OF_X, ALL = OF_X + CUDA_NORM_GRADS };
+enum { SUMS, APPLY = WAYS, ROWS = 2 * WAYS, HELD, OF_COLUMNS, OF_COLUMN, WEIGHTS, OF_X, ALL = OF_X + CUDA_NORM_GRADS };
 static const char *const names[OF_X] = {
     "sums",  "sums_vec",  "sums_warp",  "sums_warp_vec",  "sums_columns",
     "apply", "apply_vec", "apply_warp", "apply_warp_vec", "apply_columns",
-    "rows",  "columns",   "column",     "weights"};
+    "rows",  "held",      "columns",    "column",         "weights"};
 
 static uint64_t address(const ndp_view *v)
 {
@@ -26,7 +26,7 @@ static void set_addresses(group_plan *r, const ndp_call *call, int64_t sums)
     p->g = address(view[GROUP_G]);
     p->scale = address(view[GROUP_SCALE]);
     p->bias = address(view[GROUP_BIAS]);
-    p->rows_at = cuda_ptr(&call->scratch);
+    p->rows_at = call->scratch.mem ? cuda_ptr(&call->scratch) : 0;
     p->partial = p->rows_at + (uint64_t)sums;
 }
 
@@ -54,6 +54,13 @@ static int32_t queue_warps(const cuda_kernel *k, ndp_stream *s, int which, int64
     const int64_t warps = GROUP_THREADS / 32;
     return cuda_launch(k, k->function[which], s, grid((n + warps - 1) / warps), GROUP_THREADS, 0,
                        params);
+}
+
+static int32_t queue_held(const cuda_kernel *k, ndp_stream *s, group_plan *r)
+{
+    const int64_t rows = r->p.cells / r->p.per_row, nbytes = r->p.per_row * r->p.items * 16;
+    return cuda_launch(k, k->function[HELD], s, grid(rows), (uint32_t)r->held_threads,
+                       (uint32_t)nbytes, &r->p);
 }
 
 /* Strides of the rows' results are where the kernel of rows expects them. */
@@ -125,6 +132,8 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     if (is_gradient(call) && group_plan_rows(&r, call, k->dev))
         return (uint64_t)(row_bytes(r.p.items) + r.p.cells * r.p.parts * 2 * 8);
     group_plan_make(&r, call, k->dev, is_gradient(call));
+    if (r.held)
+        return 0;
     const int64_t sums = r.p.cells * r.p.parts * (is_gradient(call) ? 4 : 2) * 8;
     return (uint64_t)(row_bytes(r.p.cells / r.p.per_row) + sums);
 }
@@ -148,6 +157,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     }
     group_plan_make(&r, call, k->dev, grad);
     set_addresses(&r, call, row_bytes(r.p.cells / r.p.per_row));
+    if (r.held)
+        return queue_held(k, s, &r);
     status = queue_statistics(k, s, &r);
     if (status == NDP_OK)
         status = queue_cells(k, s, &r, APPLY);
@@ -169,12 +180,19 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     k->base.run = run;
     k->base.scratch = scratch;
     for (int i = 0; i < (grad ? OF_X : OF_COLUMNS) && status == NDP_OK; i++) {
+        if (grad && i == HELD)
+            continue;
         snprintf(name, sizeof name, "group_%s%s_%s", names[i], grad && i <= ROWS ? "_grad" : "",
                  type);
         status = cuda_function(k->dev, cuda_module_of("group", dtype), name, &k->function[i]);
     }
-    if (!grad || status != NDP_OK)
+    if (status != NDP_OK)
         return status;
+    if (!grad)
+        return cuda_fail(cu.cuFuncSetAttribute(k->function[HELD],
+                                               CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                               k->dev->shared_most - 2048),
+                         "shared memory for %s", cuda_op_name(like->op));
     return cuda_norm_grad_functions(k->dev,
                                     like->op == NDP_OP_rms_norm_grads ? NDP_OP_rms_norm_grad
                                                                       : NDP_OP_layer_norm_grad,

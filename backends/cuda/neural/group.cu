@@ -357,6 +357,64 @@ template <class T> NEURAL_FN void weight_finish(const group_weights &p)
     }
 }
 
+/* ---- a block holds a dense row in shared memory, where each vector is its thread's alone ---- */
+template <class T, int V>
+NEURAL_FN void held_sum(double (&s)[2], const neural_vector<T, V> *stage, int vectors, double shift)
+{
+    typedef typename neural_computed<T>::type C;
+    group_sums<C, false> all;
+#pragma unroll 4
+    for (int j = (int)threadIdx.x; j < vectors; j += (int)blockDim.x) {
+        C x[V], none[V] = {};
+        neural_load<T, V>((const T *)(stage + j), 0, x);
+        all.template take<T, V>(x, none, shift);
+    }
+    s[0] = all.s[0];
+    s[1] = all.s[1];
+    neural_sum<2, false>(s);
+}
+
+template <class T, int V> NEURAL_FN void held_apply(const group_params &p)
+{
+    typedef typename neural_computed<T>::type C;
+    typedef neural_vector<T, V> vector;
+    GROUP_SHARED(memory);
+    vector *stage = (vector *)memory;
+    const int vectors = (int)(p.per_row * p.items);
+    for (int64_t row = blockIdx.x; row < p.cells / p.per_row; row += gridDim.x) {
+        const group_at from = group_place(p.dim, p.n_cell, (uint64_t)(row * p.per_row));
+        const T *x = (const T *)p.x + from.x;
+        for (int j = (int)threadIdx.x; j < vectors; j += (int)blockDim.x)
+            group_copy(stage + j, (const vector *)x + j);
+        double shift = (double)neural_widen(*x), s[2], known[GROUP_ROW];
+        group_copied();
+        held_sum<T, V>(s, stage, vectors, shift);
+        if (sizeof(C) == 8) {
+            shift += s[0] / p.count;
+            held_sum<T, V>(s, stage, vectors, shift);
+        }
+        const double d = s[0] / p.count, mean = shift + d;
+        double variance = s[1] / p.count - d * d;
+        variance = variance > 0 || !(variance == variance) ? variance : 0.0;
+        known[GROUP_MEAN] = mean;
+        known[GROUP_FACTOR] = 1.0 / sqrt(variance + p.eps);
+        const group_affine<C> affine(known);
+        for (int j = (int)threadIdx.x; j < vectors; j += (int)blockDim.x) {
+            const int64_t cell = p.per_row == 1 ? 0 : cuda_quotient((uint32_t)j, p.by_items);
+            C v[V], scale = (C)1, bias = (C)0;
+            neural_load<T, V>((const T *)(stage + j), 0, v);
+            if (p.scale)
+                scale = neural_widen(((const T *)p.scale)[from.scale + cell * p.dim[0].scale]);
+            if (p.bias)
+                bias = neural_widen(((const T *)p.bias)[from.bias + cell * p.dim[0].bias]);
+#pragma unroll
+            for (int k = 0; k < V; k++)
+                v[k] = p.bias ? neural_fma(affine.of(v[k]), scale, bias) : affine.of(v[k]) * scale;
+            neural_store<T, V>((T *)p.out + from.out, j, v);
+        }
+    }
+}
+
 #define GROUP_DTYPE_(dtype) cuda_dtype<NDP_##dtype>::stored
 #define GROUP_DTYPE(dtype) GROUP_DTYPE_(dtype)
 typedef GROUP_DTYPE(CUDA_DTYPE) group_element;
@@ -386,6 +444,11 @@ enum {
     GROUP_KERNEL(rows##end, group_params, row_finish<group_element, GRAD>)
 GROUP_BOTH(, false)
 GROUP_BOTH(_grad, true)
+extern "C" __global__ void __launch_bounds__(GROUP_HELD_THREADS, 2)
+    GROUP_NAME(held, CUDA_DTYPE)(const __grid_constant__ group_params p)
+{
+    held_apply<group_element, GROUP_V>(p);
+}
 GROUP_KERNEL(columns, group_params, column_weights<group_element, GROUP_COLUMNS>)
 GROUP_KERNEL(column, group_params, column_weights<group_element, 1>)
 GROUP_KERNEL(weights, group_weights, weight_finish<group_element>)

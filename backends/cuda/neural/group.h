@@ -9,7 +9,7 @@
 #include <ndock/plugin.h>
 #include "walk/lines.h"
 
-enum { GROUP_THREADS = 256, GROUP_GRID = 1 << 20 };
+enum { GROUP_THREADS = 256, GROUP_HELD_THREADS = 512, GROUP_GRID = 1 << 20 };
 
 /* What is known of a row, in doubles: x less the shift was summed, delta is the mean of that. The
  * gradient for x is (g*scale - a - (x - mean)*b)*factor. */
@@ -32,6 +32,7 @@ typedef struct {
     int32_t parts, lanes;            /* lanes: of a row of columns */
     int32_t centred;                 /* not for rms_norm */
     int32_t shifted;                 /* the shifts of rows are known */
+    cuda_divisor by_items;           /* of rows that a block holds */
     int32_t n_cell, n_item;
     group_dim dim[NDP_MAX_NDIM]; /* of cells, those of a row innermost; then of items, innermost
                                     first */

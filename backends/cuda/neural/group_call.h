@@ -33,8 +33,8 @@ typedef struct {
 typedef struct {
     group_call call;
     group_params p;
-    int columns, vectors, warp;
-    int64_t column_blocks;
+    int columns, vectors, warp, held;
+    int64_t column_blocks, held_threads;
 } group_plan;
 
 /* ---- group_plan.c ---- */

@@ -6,7 +6,7 @@
 #include "walk/plan.h"
 
 enum { BLOCKS_A_PROCESSOR = 8, PART_ITEMS = 2048, WARP_ITEMS = 512 };
-enum { MOST_PARTS = 1024 };
+enum { MOST_PARTS = 1024, MOST_HELD = 200 << 10 };
 
 /* Dimensions of the views with their classes: kept or reduced, with or without weights. Extents of 1
  * are left out; neighbours of a class that every operand steps through evenly are one. */
@@ -141,10 +141,32 @@ static int64_t set_columns(const group_call *c, group_params *p, int64_t columns
     return units;
 }
 
+/* Whether a block can hold a row: it lies dense, channel by channel, and its shared memory has room. */
+static int is_held(group_plan *r, const ndp_dev *dev)
+{
+    const group_call *c = &r->call;
+    group_params *p = &r->p;
+    const group_dim *items = &p->dim[p->n_cell];
+    const int64_t most = dev->shared_most - 2048 < MOST_HELD ? dev->shared_most - 2048 : MOST_HELD;
+    const int64_t vectors = p->per_row * p->items, span = p->items * c->V;
+    if (c->grad || c->view[GROUP_MEANS] || !r->vectors || p->n_item != 1 || vectors * 16 > most ||
+        p->cells / p->per_row < c->processors / 2 || items->at.in != c->V || items->at.out != c->V)
+        return 0;
+    if (p->per_row > 1 && (p->dim[0].at.extent != p->per_row || p->dim[0].at.in != span ||
+                           p->dim[0].at.out != span))
+        return 0;
+    p->by_items = cuda_divisor_of((uint32_t)p->items);
+    r->held_threads = 64;
+    while (r->held_threads < GROUP_HELD_THREADS && r->held_threads * 4 < vectors)
+        r->held_threads *= 2;
+    return 1;
+}
+
 void group_plan_make(group_plan *r, const ndp_call *call, const ndp_dev *dev, int grad)
 {
     group_call *c = &r->call;
     call_make(c, call, dev, grad);
+    r->held = 0;
     memset(&r->p, 0, sizeof r->p);
     group_params *p = &r->p;
     const int64_t columns_V = c->bytes == 8 ? 2 : 4;
@@ -163,6 +185,7 @@ void group_plan_make(group_plan *r, const ndp_call *call, const ndp_dev *dev, in
         r->column_blocks = set_columns(c, p, p->cells / columns_V);
         return;
     }
+    r->held = is_held(r, dev);
     r->warp = p->items <= WARP_ITEMS && p->cells > 1;
     p->parts = 1;
     p->chunk = p->items;
@@ -187,6 +210,7 @@ int group_plan_rows(group_plan *r, const ndp_call *call, const ndp_dev *dev)
 {
     group_call *c = &r->call;
     call_make(c, call, dev, 1);
+    r->held = 0;
     memset(&r->p, 0, sizeof r->p);
     if (call->n_out < 2 || !is_of_rows(c))
         return 0;
