@@ -170,7 +170,8 @@ nd_status nd_layer_norm_grad(const nd_array *g, const nd_array *a, const nd_arra
 nd_status nd_rms_norm_grad(const nd_array *g, const nd_array *a, const nd_array *scale,
                            const nd_norm_opts *opts, nd_array **da, nd_array **dscale)
 {
-    gradient p = {.op = ND_OP_rms_norm_grad, .with_weights = ND_OP_rms_norm_grads, .name = "rms_norm_grad"};
+    gradient p = {
+        .op = ND_OP_rms_norm_grad, .with_weights = ND_OP_rms_norm_grads, .name = "rms_norm_grad"};
     nd_array **const out[3] = {da, dscale, NULL};
     no_results(out);
     return norm_gradients(&p, g, a, scale, opts, out);

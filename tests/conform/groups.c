@@ -45,13 +45,13 @@ static void sort_out(trial *t, const int64_t *shape, int naxes)
     for (int d = t->x.ndim - naxes; d < t->x.ndim; d++)
         last *= shape[d];
     t->weights = t->kind <= RMS ? last : channels;
-    t->rows = t->kind <= RMS ? t->x.size / last
+    t->rows = t->kind <= RMS     ? t->x.size / last
               : t->kind == BATCH ? channels
                                  : shape[0] * t->groups;
     for (int64_t i = 0; i < t->x.size; i++) {
         const int64_t c = i / rest % channels, n = i / (rest * channels);
         t->weight[i] = t->kind <= RMS ? i % last : c;
-        t->row[i] = t->kind <= RMS ? i / last
+        t->row[i] = t->kind <= RMS     ? i / last
                     : t->kind == BATCH ? c
                                        : n * t->groups + c / (channels / t->groups);
     }
@@ -180,7 +180,8 @@ static void check_input(const trial *t, const char *data)
     }
     for (int64_t i = 0; i < t->x.size && !failing(); i++) {
         const int64_t r = t->row[i];
-        const long double g = number(&t->g, i) * scale_of(t, i), x = number(&t->x, i), f = t->factor[r];
+        const long double g = number(&t->g, i) * scale_of(t, i), x = number(&t->x, i),
+                          f = t->factor[r];
         const long double d = (x - t->mean[r]) * f, wide = (fabsl(x) + t->sizes[r]) * f;
         /* What rounds in the mean is magnified by the factor in every product with it. */
         compare(t, "the gradient for x", data, i, f * (g - a[r] - d * b[r]),
@@ -198,8 +199,8 @@ static void check_weights(const trial *t, const char *const data[3])
         const int64_t r = t->row[i], w = t->weight[i];
         const long double g = number(&t->g, i), x = number(&t->x, i);
         s[w] += g * (x - t->mean[r]) * t->factor[r];
-        size[w] += fabsl(g) * (fabsl(x) + t->sizes[r]) * t->factor[r] *
-                   (1 + t->sizes[r] * t->factor[r]);
+        size[w] +=
+            fabsl(g) * (fabsl(x) + t->sizes[r]) * t->factor[r] * (1 + t->sizes[r] * t->factor[r]);
         b[w] += g;
         bs[w] += fabsl(g);
     }

@@ -149,7 +149,8 @@ static nd_status run_group(const grouped *t, nd_device *on, int last, uint64_t s
 {
     const nd_batch_norm_opts b = {.size = sizeof b, .eps = 1e-5, .training = 1};
     const nd_norm_opts o = {.size = sizeof o, .eps = 1e-5, .naxes = 1};
-    grouped w = {.ndim = 1, .dtype = t->dtype, .shape = {t->shape[t->kind <= RMS ? t->ndim - 1 : 1]}};
+    grouped w = {
+        .ndim = 1, .dtype = t->dtype, .shape = {t->shape[t->kind <= RMS ? t->ndim - 1 : 1]}};
     nd_array *x = NULL, *g = NULL, *scale = NULL, *bias = NULL;
     nd_status status = random_operand(t, on, last, seed, &x);
     status = status == ND_OK ? random_operand(t, on, last, seed + 1, &g) : status;

@@ -7,7 +7,8 @@
 #include "neural/flash_grad.cuh"
 #include "neural/flash_join.cuh"
 #define GROUP_SHARED(name) unsigned char *const name = (unsigned char *)warp_shared
-#include "neural/group.cuh"
+#include "neural/group_cells.cuh"
+#include "neural/group_columns.cuh"
 #include "neural/neural.h"
 #include "neural/norm_held.cuh"
 #define CUDA_DTYPE F16

@@ -24,7 +24,7 @@ typedef struct {
     cpu_walk rows, row;   /* bytes of all operands; of the row in, out, scale, bias */
     char *base[OPERANDS]; /* those after out NULL where there is none */
     int op, dtype, precise;
-    int grouped; /* group_norm: rows differ in scale and bias, and say their mean and variance */
+    int grouped;    /* group_norm: rows differ in scale and bias, and say their mean and variance */
     int64_t n;      /* elements of a row */
     int64_t batch;  /* rows that fit a block, 0 when one does not */
     int64_t dense;  /* bytes of a row when all lie one after the other, in and out, else 0 */

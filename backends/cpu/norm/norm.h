@@ -55,7 +55,9 @@ typedef struct {
 CPU_ISA_DECLARE(extern const cpu_norm_table, cpu_norm_loops);
 
 /* ---- weights.c: the gradients for scale and bias ---- */
-enum { CPU_NORM_STATISTICS = 3 }; /* of a row, in C order of the kept dimensions: mean, its rounding
+enum {
+    CPU_NORM_STATISTICS = 3
+}; /* of a row, in C order of the kept dimensions: mean, its rounding
                                    * error, factor */
 /* Doubles of scratch memory: statistics of rows, then partial sums. */
 int64_t cpu_norm_weights_scratch(const ndp_call *call);

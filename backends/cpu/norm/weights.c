@@ -35,9 +35,9 @@ static void plan_walks(plan *p, const ndp_call *call)
     cpu_walk_begin(&p->weights, OPERANDS);
     cpu_walk_begin(&p->sums, OPERANDS);
     for (int d = 0; d < x->ndim; d++) {
-        const int64_t step[OPERANDS] = {
-            x->stride[d] * bytes, call->in[0].stride[d] * bytes, row_step[d],
-            weight->stride[d] * bytes, call->n_out > 2 ? call->out[2].stride[d] * bytes : 0};
+        const int64_t step[OPERANDS] = {x->stride[d] * bytes, call->in[0].stride[d] * bytes,
+                                        row_step[d], weight->stride[d] * bytes,
+                                        call->n_out > 2 ? call->out[2].stride[d] * bytes : 0};
         cpu_walk_add(weight->shape[d] == 1 ? &p->sums : &p->weights, x->shape[d], step);
     }
     cpu_walk_sort(&p->weights);
@@ -76,8 +76,10 @@ static void add_run(const plan *p, const cpu_place *at, const cpu_place *w, int6
 {
     double x[BLOCK], g[BLOCK];
     const double *row = p->statistics + (at->offset[ROW] + w->offset[ROW]) * CPU_NORM_STATISTICS;
-    p->loops->load[p->dtype](x, p->x + at->offset[X] + w->offset[X], cpu_walk_inner(&p->sums, X), n);
-    p->loops->load[p->dtype](g, p->g + at->offset[G] + w->offset[G], cpu_walk_inner(&p->sums, G), n);
+    p->loops->load[p->dtype](x, p->x + at->offset[X] + w->offset[X], cpu_walk_inner(&p->sums, X),
+                             n);
+    p->loops->load[p->dtype](g, p->g + at->offset[G] + w->offset[G], cpu_walk_inner(&p->sums, G),
+                             n);
     p->loops->subtract(x, n, row[0], row[1]);
     s[0] += p->loops->dot(x, g, n) * row[2];
     s[1] += p->loops->sum(g, n);
@@ -90,10 +92,10 @@ static void add_columns(const plan *p, const cpu_place *at, const cpu_place *w, 
     double x[CHUNK], g[CHUNK];
     const int64_t step = cpu_walk_inner(&p->weights, ROW) * CPU_NORM_STATISTICS;
     const double *row = p->statistics + (at->offset[ROW] + w->offset[ROW]) * CPU_NORM_STATISTICS;
-    p->loops->load[p->dtype](x, p->x + at->offset[X] + w->offset[X],
-                             cpu_walk_inner(&p->weights, X), n);
-    p->loops->load[p->dtype](g, p->g + at->offset[G] + w->offset[G],
-                             cpu_walk_inner(&p->weights, G), n);
+    p->loops->load[p->dtype](x, p->x + at->offset[X] + w->offset[X], cpu_walk_inner(&p->weights, X),
+                             n);
+    p->loops->load[p->dtype](g, p->g + at->offset[G] + w->offset[G], cpu_walk_inner(&p->weights, G),
+                             n);
     for (int64_t j = 0; j < n && step == 0; j++) { /* of one row */
         s[j][0] += g[j] * ((x[j] - row[0] - row[1]) * row[2]);
         s[j][1] += g[j];

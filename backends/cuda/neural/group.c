@@ -6,7 +6,17 @@
 #include "neural/group_call.h"
 
 enum { PLAIN, VEC, WARP, WARP_VEC, COLUMNS, WAYS };
-enum { SUMS, APPLY = WAYS, ROWS = 2 * WAYS, HELD, OF_COLUMNS, OF_COLUMN, WEIGHTS, OF_X, ALL = OF_X + CUDA_NORM_GRADS };
+enum {
+    SUMS,
+    APPLY = WAYS,
+    ROWS = 2 * WAYS,
+    HELD,
+    OF_COLUMNS,
+    OF_COLUMN,
+    WEIGHTS,
+    OF_X,
+    ALL = OF_X + CUDA_NORM_GRADS
+};
 static const char *const names[OF_X] = {
     "sums",  "sums_vec",  "sums_warp",  "sums_warp_vec",  "sums_columns",
     "apply", "apply_vec", "apply_warp", "apply_warp_vec", "apply_columns",
@@ -70,7 +80,7 @@ static void set_row_results(const group_plan *r, group_params *p)
     int at = 0;
     p->mean = address(c->view[GROUP_MEANS]);
     p->variance = address(c->view[GROUP_VARIANCES]);
-    for (int class = 0; class < 2; class++)
+    for (int class = 0; class < 2; class ++)
         for (int d = 0; d < c->n; d++) {
             if (c->dim[d].reduced == class || (c->dim[d].reduced && !c->dim[d].weighted))
                 continue;
@@ -193,13 +203,13 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
                                                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                                k->dev->shared_most - 2048),
                          "shared memory for %s", cuda_op_name(like->op));
-    return cuda_norm_grad_functions(k->dev,
-                                    like->op == NDP_OP_rms_norm_grads ? NDP_OP_rms_norm_grad
-                                                                      : NDP_OP_layer_norm_grad,
-                                    dtype, k->function + OF_X);
+    return cuda_norm_grad_functions(
+        k->dev, like->op == NDP_OP_rms_norm_grads ? NDP_OP_rms_norm_grad : NDP_OP_layer_norm_grad,
+        dtype, k->function + OF_X);
 }
 
-int32_t cuda_group_find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
+int32_t cuda_group_find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why,
+                        size_t n)
 {
     const int32_t dtype = like->in[0].dtype, wide = dtype == NDP_F64 ? NDP_F64 : NDP_F32;
     int same = like->out[0].dtype == dtype;

@@ -88,7 +88,8 @@ template <class C, bool GRAD> struct group_sums {
         for (int k = 0; k < N; k++)
             s[k] = 0;
     }
-    template <int V> __device__ __forceinline__ void add(const C (&x)[V], const C (&g)[V], double by)
+    template <int V>
+    __device__ __forceinline__ void add(const C (&x)[V], const C (&g)[V], double by)
     {
 #pragma unroll
         for (int k = 0; k < V; k++) {

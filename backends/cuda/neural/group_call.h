@@ -47,14 +47,15 @@ int group_plan_rows(group_plan *, const ndp_call *, const ndp_dev *);
 void group_plan_weights(const group_plan *, group_weights *);
 
 /* ---- group.c: what cuda_norm and cuda_norm_grad leave to it ---- */
-int32_t cuda_group_find(ndp_dev *, const ndp_call *like, const ndp_kernel **out, char *why, size_t n);
+int32_t cuda_group_find(ndp_dev *, const ndp_call *like, const ndp_kernel **out, char *why,
+                        size_t n);
 
 /* ---- norm_grad.c ---- */
 enum { CUDA_NORM_GRADS = 7 };
 /* Fills in so many functions of the gradient for x of the op. */
 int32_t cuda_norm_grad_functions(ndp_dev *, int32_t op, int32_t dtype, CUfunction *);
 /* Queues it; rows_at, if not 0: GROUP_ROW doubles of each row, of which mean and factor are set. */
-int32_t cuda_norm_grad_queue(const cuda_kernel *, const CUfunction *, ndp_stream *, const ndp_call *,
-                             uint64_t rows_at);
+int32_t cuda_norm_grad_queue(const cuda_kernel *, const CUfunction *, ndp_stream *,
+                             const ndp_call *, uint64_t rows_at);
 
 #endif

@@ -14,7 +14,8 @@ static void take_dims(group_call *c, int ndim, int n_reduced)
 {
     c->n = 0;
     for (int d = ndim - 1; d >= 0; d--) {
-        group_extent next = {.extent = c->view[GROUP_X]->shape[d], .reduced = d >= ndim - n_reduced};
+        group_extent next = {.extent = c->view[GROUP_X]->shape[d],
+                             .reduced = d >= ndim - n_reduced};
         if (next.extent == 1)
             continue;
         for (int o = 0; o < GROUP_OPERANDS; o++) {
@@ -51,8 +52,8 @@ static void sort_dims(group_call *c)
 
 static group_dim dim_of(const group_extent *e, int64_t V, int g, int scale, int bias)
 {
-    group_dim d = {.at = line_dim_of(e->extent / V, e->stride[GROUP_X] * V,
-                                     e->stride[GROUP_OUT] * V),
+    group_dim d = {.at =
+                       line_dim_of(e->extent / V, e->stride[GROUP_X] * V, e->stride[GROUP_OUT] * V),
                    .g = e->stride[g] * V,
                    .scale = e->stride[scale] * V,
                    .bias = e->stride[bias] * V};
@@ -83,7 +84,7 @@ static int is_whole(const group_call *c, int along, int64_t V, int64_t bytes)
 static void add_dims(const group_call *c, group_params *p, int vector)
 {
     p->cells = p->items = p->per_row = 1;
-    for (int class = 0; class < 3; class++) {
+    for (int class = 0; class < 3; class ++) {
         for (int i = 0; i < c->n; i++) {
             const group_extent *e = &c->dim[i];
             const int is = !e->reduced ? 1 : e->weighted ? 0 : 2;
@@ -152,8 +153,8 @@ static int is_held(group_plan *r, const ndp_dev *dev)
     if (c->grad || c->view[GROUP_MEANS] || !r->vectors || p->n_item != 1 || vectors * 16 > most ||
         p->cells / p->per_row < c->processors / 2 || items->at.in != c->V || items->at.out != c->V)
         return 0;
-    if (p->per_row > 1 && (p->dim[0].at.extent != p->per_row || p->dim[0].at.in != span ||
-                           p->dim[0].at.out != span))
+    if (p->per_row > 1 &&
+        (p->dim[0].at.extent != p->per_row || p->dim[0].at.in != span || p->dim[0].at.out != span))
         return 0;
     p->by_items = cuda_divisor_of((uint32_t)p->items);
     r->held_threads = 64;
@@ -238,7 +239,7 @@ void group_plan_weights(const group_plan *r, group_weights *w)
     memset(w, 0, sizeof *w);
     for (int weighted = 1; weighted >= 0; weighted--) {
         step = 1;
-        for (int class = 0; class < 2; class++)
+        for (int class = 0; class < 2; class ++)
             for (int d = 0; d < c->n; d++) {
                 const group_extent *e = &c->dim[d];
                 if (e->reduced == class || (e->reduced && !e->weighted))

@@ -26,8 +26,8 @@ LINE_FN double columns_read(const double *at, uint32_t block)
  * one order. here: of the block; all: of the cluster. */
 enum { COLUMNS_WARPS = NORM_COLUMN_THREADS / 32 };
 template <class F, int V>
-LINE_FN void columns_join(double (&x)[V], int lanes, double (*warps)[NORM_COLUMNS_MOST], double *here,
-                          double *all)
+LINE_FN void columns_join(double (&x)[V], int lanes, double (*warps)[NORM_COLUMNS_MOST],
+                          double *here, double *all)
 {
     const int lane = (int)threadIdx.x & (lanes - 1), columns = lanes * V;
 #pragma unroll
@@ -175,12 +175,12 @@ template <class T, bool LOG> LINE_FN void columns_softmax(const norm_params &p)
     columns_cluster_sync(); /* nobody's shared memory goes while others read it */
 }
 
-#define NORM_COLUMNS(name, T, LOG)                                         \
-    extern "C" __global__ void __cluster_dims__(NORM_CLUSTER, 1, 1)        \
-        __launch_bounds__(NORM_COLUMN_THREADS, 1)                          \
-            name##_columns(const __grid_constant__ norm_params p)          \
-    {                                                                      \
-        columns_softmax<T, LOG>(p);                                        \
+#define NORM_COLUMNS(name, T, LOG)                                  \
+    extern "C" __global__ void __cluster_dims__(NORM_CLUSTER, 1, 1) \
+        __launch_bounds__(NORM_COLUMN_THREADS, 1)                   \
+            name##_columns(const __grid_constant__ norm_params p)   \
+    {                                                               \
+        columns_softmax<T, LOG>(p);                                 \
     }
 #else
 #define NORM_COLUMNS(name, T, LOG)

@@ -420,7 +420,8 @@ template <class T, class C> struct reduce_logsumexp {
             return;
         double down = 0.0;
         if (finite(s.largest) && finite(largest))
-            down = sizeof(T) == 2 ? lse_exp((float)(s.largest - largest)) : exp(s.largest - largest);
+            down =
+                sizeof(T) == 2 ? lse_exp((float)(s.largest - largest)) : exp(s.largest - largest);
         s.sum = (s.sum + s.ones) * down;
         s.error *= down;
         s.ones = 0.0;
