@@ -22,6 +22,7 @@ enum { IN, OUT, SCALE, BIAS, MEAN, VARIANCE, OPERANDS };
 typedef struct {
     const cpu_norm_table *loops;
     cpu_walk rows, row;   /* bytes of all operands; of the row in, out, scale, bias */
+    cpu_walk line;        /* the row of in and out alone, in the same order */
     char *base[OPERANDS]; /* those after out NULL where there is none */
     int op, dtype, precise;
     int grouped;    /* group_norm: rows differ in scale and bias, and say their mean and variance */
@@ -60,16 +61,21 @@ static void plan_axes(plan *p, const ndp_view *view[OPERANDS], int n_reduced)
     int kept = in->ndim - n_reduced;
     cpu_walk_begin(&p->rows, p->grouped ? OPERANDS : 2);
     cpu_walk_begin(&p->row, 4);
+    cpu_walk_begin(&p->line, 2);
     for (int d = 0; d < in->ndim; d++) {
         int64_t step[OPERANDS];
         for (int o = 0; o < OPERANDS; o++)
             step[o] = view[o] ? view[o]->stride[d] * ndp_dtype_size(view[o]->dtype) : 0;
         cpu_walk_add(d < kept ? &p->rows : &p->row, in->shape[d], step);
+        if (d >= kept)
+            cpu_walk_add(&p->line, in->shape[d], step);
     }
     cpu_walk_sort(&p->rows);
     cpu_walk_end(&p->rows);
     cpu_walk_sort(&p->row);
+    cpu_walk_sort(&p->line);
     cpu_walk_end(&p->row);
+    cpu_walk_end(&p->line);
 }
 
 static void plan_make(plan *p, const ndp_call *call)
@@ -109,7 +115,7 @@ static void plan_make(plan *p, const ndp_call *call)
 /* Elements from..from+n of a row of operand o, dense. */
 static void read_row(const plan *p, int o, const char *base, int64_t from, int64_t n, double *dst)
 {
-    const cpu_walk *a = &p->row;
+    const cpu_walk *a = o > OUT ? &p->row : &p->line;
     cpu_place at;
     cpu_place_seek(&at, a, from);
     for (int64_t done = 0, m; done < n; done += m) {
@@ -122,7 +128,7 @@ static void read_row(const plan *p, int o, const char *base, int64_t from, int64
 
 static void write_row(const plan *p, char *base, int64_t from, int64_t n, const double *src)
 {
-    const cpu_walk *a = &p->row;
+    const cpu_walk *a = &p->line;
     cpu_place at;
     cpu_place_seek(&at, a, from);
     for (int64_t done = 0, m; done < n; done += m) {
