@@ -159,22 +159,24 @@ template <class T, int V> NEURAL_FN void column_weights(const group_params &p)
     int64_t i = (int64_t)blockIdx.y * p.chunk + at.line;
     for (; at.has && i < at.end; i += GROUP_UNROLL * at.lines) {
         C x[GROUP_UNROLL][V], g[GROUP_UNROLL][V], part[V][2];
+        double mean[GROUP_UNROLL], by[GROUP_UNROLL];
 #pragma unroll
         for (int k = 0; k < V; k++)
             part[k][0] = part[k][1] = 0;
 #pragma unroll
         for (int u = 0; u < GROUP_UNROLL; u++)
-            if (i + u * at.lines < at.end) {
+            if (i + u * at.lines < at.end) { /* all loads are underway at once */
+                const double *row = group_row(p, i + u * at.lines);
                 const group_at item = group_item(p, (uint64_t)(i + u * at.lines));
+                mean[u] = row[GROUP_MEAN];
+                by[u] = row[GROUP_FACTOR];
                 neural_load<T, V>((const T *)p.x + at.from.x + item.x, 0, x[u]);
                 neural_load<T, V>((const T *)p.g + at.from.g + item.g, 0, g[u]);
             }
 #pragma unroll
         for (int u = 0; u < GROUP_UNROLL; u++)
             if (i + u * at.lines < at.end) {
-                const double *row = group_row(p, i + u * at.lines);
-                const C high = (C)row[GROUP_MEAN], factor = (C)row[GROUP_FACTOR];
-                const C low = (C)(row[GROUP_MEAN] - (double)high);
+                const C high = (C)mean[u], factor = (C)by[u], low = (C)(mean[u] - (double)high);
 #pragma unroll
                 for (int k = 0; k < V; k++) {
                     const C t = ((x[u][k] - high) - low) * factor;
