@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Speed, ours and peers' side by side in one run: `make bench` on a machine with a GPU.
-EXTRA_DIST += %reldir%/attention.py %reldir%/cpu.py %reldir%/exchange.py %reldir%/comm.py %reldir%/python_small.py %reldir%/fft.py %reldir%/fuse.py %reldir%/linalg.py %reldir%/stats.py %reldir%/kernels.py %reldir%/gpu.py %reldir%/gpu_fft.py %reldir%/gpu_linalg.py %reldir%/gpu_stats.py %reldir%/gpu_timing.py %reldir%/gpu_graph.py %reldir%/gpu_speed.py %reldir%/sweep.py %reldir%/plot.py %reldir%/nn.py %reldir%/windows.py %reldir%/quant.py %reldir%/narrow.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh %reldir%/small_add.sh
+EXTRA_DIST += %reldir%/attention.py %reldir%/cpu.py %reldir%/exchange.py %reldir%/comm.py %reldir%/python_small.py %reldir%/fft.py %reldir%/fuse.py %reldir%/linalg.py %reldir%/stats.py %reldir%/kernels.py %reldir%/gpu.py %reldir%/gpu_fft.py %reldir%/gpu_linalg.py %reldir%/gpu_stats.py %reldir%/gpu_timing.py %reldir%/gpu_graph.py %reldir%/gpu_speed.py %reldir%/sweep.py %reldir%/plot.py %reldir%/nn.py %reldir%/norms.py %reldir%/windows.py %reldir%/quant.py %reldir%/narrow.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh %reldir%/small_add.sh
 check_PROGRAMS += %reldir%/overlap
 TESTS += %reldir%/overlap.sh
 %canon_reldir%_overlap_SOURCES = %reldir%/overlap.c
@@ -64,6 +64,7 @@ bench-sweep: all
 	$(AM_V_at)$(PYTHON) $(srcdir)/%reldir%/plot.py sweep.json sweep.svg
 # Neural operations beside PyTorch: BENCH_FLAGS="--device cuda:0".
 bench-nn: all
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/norms.py $(BENCH_FLAGS)
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/nn.py $(BENCH_FLAGS)
 # Quantised products and dequantisation, beside PyTorch's products: BENCH_FLAGS='--device cpu' or a GPU.
 bench-quant: all

@@ -37,7 +37,8 @@ static const cuda_class *class_of(int32_t op)
     case NDP_CLASS_QUANT:
         return classes[op_class];
     default:
-        return op_class <= NDP_CLASS_TERNARY || op <= LAST_KNOWN || op == NDP_OP_scaled_mm
+        return op_class <= NDP_CLASS_TERNARY || op <= LAST_KNOWN || op == NDP_OP_scaled_mm ||
+                       op == NDP_OP_group_norm
                    ? classes[op_class]
                    : NULL;
     }

@@ -74,22 +74,10 @@ static nd_array *beside(nd_steps *s, const batching *p, const nd_array *w)
     return nd__step_along(s, nd__step_cast(s, w, p->wide), p->ndim, 1);
 }
 
-static void list_axes(const batching *p, int32_t *axes)
+/* The same beside a with the axis of the channels first, in the dtype. */
+static nd_array *first(nd_steps *s, const batching *p, const nd_array *w)
 {
-    for (int d = 0; d < p->naxes; d++)
-        axes[d] = d + (d > 0);
-}
-
-/* a normalised by its own statistics, in the dtype. */
-static nd_array *by_own(nd_steps *s, const batching *p, const nd_array *a, nd_dtype dtype)
-{
-    int32_t axes[ND_MAX_NDIM];
-    nd_array *r;
-    list_axes(p, axes);
-    const nd_norm_opts o = {
-        .size = sizeof o, .dtype = dtype, .axes = axes, .naxes = p->naxes, .eps = p->o.eps};
-    ND_STEP(s, r, nd_layer_norm(a, NULL, NULL, &o, &r));
-    return r;
+    return w ? nd__step_along(s, nd__step_cast(s, w, p->dtype), p->ndim, 0) : NULL;
 }
 
 /* 1/sqrt(variance + eps), (channels). */
@@ -109,31 +97,33 @@ static nd_array *by_running(nd_steps *s, const batching *p, const nd_array *a, c
     return nd__step2(s, ND_OP_multiply, d, beside(s, p, by));
 }
 
-/* running = (1 - momentum)*running + momentum*now */
-static void move(nd_steps *s, const batching *p, const nd_array *running, nd_array *now)
+/* running = (1 - momentum)*running + momentum*times*now */
+static void move(nd_steps *s, const batching *p, const nd_array *running, nd_array *now,
+                 double times)
 {
     nd_array *old = nd__step_cast(s, running, now ? now->dtype : 0);
     old = nd__step_scalar(s, ND_OP_multiply, old, nd_float(1 - p->o.momentum));
-    now = nd__step_scalar(s, ND_OP_multiply, now, nd_float(p->o.momentum));
+    now = nd__step_scalar(s, ND_OP_multiply, now, nd_float(p->o.momentum * times));
     nd_array *sum = nd__step2(s, ND_OP_add, old, now);
     ND_STEP_DO(s, nd__copy_into(sum, running));
 }
 
-static void move_statistics(nd_steps *s, const batching *p, const nd_array *a, const nd_array *mean,
-                            const nd_array *variance)
+/* a normalised by its own statistics, and the running ones moved towards these. */
+static nd_array *by_own(nd_steps *s, const batching *p, const nd_array *a,
+                        const nd_array *const weights[2], const nd_array *mean,
+                        const nd_array *variance)
 {
-    int32_t axes[ND_MAX_NDIM];
-    nd_array *now;
-    list_axes(p, axes);
-    nd_reduce_opts o = {
-        .size = sizeof o, .dtype = p->wide, .axes = axes, .naxes = p->naxes, .correction = 0};
-    if (!mean || p->count == 0)
-        return;
-    ND_STEP(s, now, nd_mean(a, &o, &now));
-    move(s, p, mean, now);
-    o.correction = 1;
-    ND_STEP(s, now, nd_var(a, &o, &now));
-    move(s, p, variance, now);
+    nd_array *now[2], *r;
+    const int moves = mean && p->count > 0;
+    r = nd__step_group_norm(s, nd__step_cast(s, a, p->dtype), first(s, p, weights[0]),
+                            first(s, p, weights[1]), p->o.eps, p->naxes, p->order,
+                            moves ? now : NULL);
+    if (!moves || s->status != ND_OK)
+        return r;
+    const double n = (double)p->count;
+    move(s, p, mean, nd__step_flat(s, now[0]), 1);
+    move(s, p, variance, nd__step_flat(s, now[1]), n / (n - 1));
+    return r;
 }
 
 nd_status nd_batch_norm(const nd_array *a, const nd_array *scale, const nd_array *bias,
@@ -153,16 +143,13 @@ nd_status nd_batch_norm(const nd_array *a, const nd_array *scale, const nd_array
     }
     ND_RETURN_IF(nd__steps_begin(&s, p.name, a, opts));
     if (p.o.training) {
-        r = by_own(&s, &p, a, scale || bias ? p.wide : p.dtype);
-        if (scale)
-            r = nd__step2(&s, ND_OP_multiply, r, beside(&s, &p, scale));
-        move_statistics(&s, &p, a, mean, variance);
-    } else {
-        nd_array *by = inverse_deviation(&s, &p, variance);
-        if (scale)
-            by = nd__step2(&s, ND_OP_multiply, by, nd__step_cast(&s, scale, p.wide));
-        r = by_running(&s, &p, a, mean, by);
+        r = by_own(&s, &p, a, weights, mean, variance);
+        return nd__steps_end(&s, p.name, r, out);
     }
+    nd_array *by = inverse_deviation(&s, &p, variance);
+    if (scale)
+        by = nd__step2(&s, ND_OP_multiply, by, nd__step_cast(&s, scale, p.wide));
+    r = by_running(&s, &p, a, mean, by);
     if (bias)
         r = nd__step2(&s, ND_OP_add, r, beside(&s, &p, bias));
     r = nd__step_cast(&s, r, p.dtype);
@@ -171,20 +158,41 @@ nd_status nd_batch_norm(const nd_array *a, const nd_array *scale, const nd_array
 
 /* ---- gradients ---- */
 
-/* The gradient for a. */
-static nd_array *of_input(nd_steps *s, const batching *p, const nd_array *g, const nd_array *a,
-                          const nd_array *scale, const nd_array *inverse)
+/* In training: by the batch's own statistics. */
+static void by_own_grads(nd_steps *s, const batching *p, const nd_array *g, const nd_array *a,
+                         const nd_array *scale, int weights, nd_array *r[3])
 {
-    if (!p->o.training) {
-        nd_array *r = nd__step2(s, ND_OP_multiply, g, beside(s, p, inverse));
-        r = scale ? nd__step2(s, ND_OP_multiply, r, beside(s, p, scale)) : r;
-        return nd__step_cast(s, r, p->dtype);
+    g = nd__step_cast(s, g, p->dtype);
+    a = nd__step_cast(s, a, p->dtype);
+    const nd_array *by = first(s, p, scale);
+    if (!weights) {
+        r[0] = nd__step_norm_grad(s, ND_OP_layer_norm_grad, g, a, by, p->o.eps, p->naxes, p->order);
+        return;
     }
-    nd_array *column = NULL;
-    if (scale)
-        column = nd__step_along(s, nd__step_cast(s, scale, p->dtype), p->ndim, 0);
-    return nd__step_norm_grad(s, ND_OP_layer_norm_grad, nd__step_cast(s, g, p->dtype),
-                              nd__step_cast(s, a, p->dtype), column, p->o.eps, p->naxes, p->order);
+    nd__step_norm_grads(s, ND_OP_layer_norm_grads, g, a, by, p->o.eps, p->naxes, p->order, 1, 3, r);
+    for (int i = 1; i < 3; i++)
+        r[i] = nd__step_flat(s, r[i]);
+}
+
+/* By the running statistics, which do not depend on a. */
+static void by_running_grads(nd_steps *s, const batching *p, const nd_array *g, const nd_array *a,
+                             const nd_array *const operands[3], nd_array **const out[3],
+                             nd_array *r[3])
+{
+    const nd_array *scale = operands[0], *mean = operands[1];
+    nd_array *inverse = inverse_deviation(s, p, operands[2]);
+    g = nd__step_cast(s, g, p->wide);
+    if (out[0]) {
+        r[0] = nd__step2(s, ND_OP_multiply, g, beside(s, p, inverse));
+        r[0] = scale ? nd__step2(s, ND_OP_multiply, r[0], beside(s, p, scale)) : r[0];
+        r[0] = nd__step_cast(s, r[0], p->dtype);
+    }
+    if (out[1]) {
+        r[1] = nd__step2(s, ND_OP_multiply, g, by_running(s, p, a, mean, inverse));
+        r[1] = nd__step_cast(s, nd__step_sum(s, r[1], p->axes, 0), p->dtype);
+    }
+    if (out[2])
+        r[2] = nd__step_cast(s, nd__step_sum(s, g, p->axes, 0), p->dtype);
 }
 
 static nd_status check_gradient(batching *p, const nd_array *g, const nd_array *a)
@@ -206,9 +214,9 @@ nd_status nd_batch_norm_grad(const nd_array *g, const nd_array *a, const nd_arra
                              nd_array **dbias)
 {
     batching p = {.name = "batch_norm_grad"};
-    const nd_array *const weights[2] = {scale, NULL};
+    const nd_array *const weights[2] = {scale, NULL}, *const operands[3] = {scale, mean, variance};
     nd_array **const out[3] = {da, dscale, dbias};
-    nd_array *r[3] = {NULL}, *inverse = NULL;
+    nd_array *r[3] = {NULL};
     nd_steps s;
     for (int i = 0; i < 3; i++)
         if (out[i])
@@ -219,18 +227,9 @@ nd_status nd_batch_norm_grad(const nd_array *g, const nd_array *a, const nd_arra
     if (!p.o.training)
         ND_RETURN_IF(check_statistics(&p, g, mean, variance, 3));
     ND_RETURN_IF(nd__steps_begin(&s, p.name, g, opts));
-    nd_array *wide_g = nd__step_cast(&s, g, p.wide);
-    if (!p.o.training)
-        inverse = inverse_deviation(&s, &p, variance);
-    if (da)
-        r[0] = of_input(&s, &p, wide_g, a, scale, inverse);
-    if (dscale) {
-        nd_array *normal =
-            p.o.training ? by_own(&s, &p, a, p.wide) : by_running(&s, &p, a, mean, inverse);
-        r[1] = nd__step2(&s, ND_OP_multiply, wide_g, normal);
-        r[1] = nd__step_cast(&s, nd__step_sum(&s, r[1], p.axes, 0), p.dtype);
-    }
-    if (dbias)
-        r[2] = nd__step_cast(&s, nd__step_sum(&s, wide_g, p.axes, 0), p.dtype);
+    if (p.o.training)
+        by_own_grads(&s, &p, g, a, scale, dscale || dbias, r);
+    else
+        by_running_grads(&s, &p, g, a, operands, out, r);
     return nd__steps_end_all(&s, p.name, 3, r, out);
 }

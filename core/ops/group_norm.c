@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Normalisation of groups of channels and of instances: layer_norm over another shape, with a scale
- * and a bias for each channel. */
+ * Normalisation of groups of channels and of instances, with a scale and a bias for each channel. */
 #include <ndock/normalization.h>
 #include "core/ops/neural.h"
 
@@ -56,13 +55,9 @@ static nd_array *weight(nd_steps *s, const grouping *p, const nd_array *w, nd_dt
     return nd__step_reshape(s, nd__step_cast(s, w, dtype), 4, shape);
 }
 
-static nd_array *normalise(nd_steps *s, const grouping *p, const nd_array *a, nd_dtype dtype)
-{
-    nd_array *r;
-    const nd_norm_opts o = {.size = sizeof o, .dtype = dtype, .naxes = 2, .eps = p->o.eps};
-    ND_STEP(s, r, nd_layer_norm(a, NULL, NULL, &o, &r));
-    return r;
-}
+/* Axes of what in_groups makes: the last two are normalised, groups and channels have weights. */
+static const int in_order[4] = {0, 1, 2, 3};
+enum { WEIGHT_AXES = 1 << 1 | 1 << 2 };
 
 static nd_status group_norm(grouping *p, const nd_array *a, int64_t groups,
                             const nd_array *const weights[2], const nd_norm_opts *opts,
@@ -71,14 +66,12 @@ static nd_status group_norm(grouping *p, const nd_array *a, int64_t groups,
     nd_steps s;
     ND_RETURN_IF(start(p, a, 0, groups, weights, opts));
     ND_RETURN_IF(nd__steps_begin(&s, p->name, a, opts));
-    const nd_dtype wide = weights[0] || weights[1] ? nd__wide_of(p->dtype) : p->dtype;
-    nd_array *r = normalise(&s, p, in_groups(&s, p, a), wide);
-    if (weights[0])
-        r = nd__step2(&s, ND_OP_multiply, r, weight(&s, p, weights[0], wide));
-    if (weights[1])
-        r = nd__step2(&s, ND_OP_add, r, weight(&s, p, weights[1], wide));
-    r = nd__step_reshape(&s, nd__step_cast(&s, r, p->dtype), a->ndim, a->shape);
-    return nd__steps_end(&s, p->name, r, out);
+    nd_array *in = in_groups(&s, p, nd__step_cast(&s, a, p->dtype)), *w[2] = {NULL};
+    for (int i = 0; i < 2; i++)
+        if (weights[i])
+            w[i] = weight(&s, p, weights[i], p->dtype);
+    nd_array *r = nd__step_group_norm(&s, in, w[0], w[1], p->o.eps, 2, in_order, NULL);
+    return nd__steps_end(&s, p->name, nd__step_reshape(&s, r, a->ndim, a->shape), out);
 }
 
 nd_status nd_group_norm(const nd_array *a, int64_t groups, const nd_array *scale,
@@ -107,9 +100,7 @@ static nd_status group_gradients(grouping *p, const nd_array *g, const nd_array 
                                  const nd_array *scale, const nd_norm_opts *opts,
                                  nd_array **const out[3])
 {
-    static const int order[4] = {0, 1, 2, 3};
     const nd_array *const weights[2] = {scale, NULL}, *const both[2] = {g, a};
-    const uint64_t kept = 1 | 1 << 3;
     nd_dtype common;
     nd_steps s;
     nd_array *r[3] = {NULL};
@@ -123,22 +114,18 @@ static nd_status group_gradients(grouping *p, const nd_array *g, const nd_array 
     if (!p->o.dtype)
         ND_RETURN_IF(nd__promote(p->name, common, p->dtype, &p->dtype));
     ND_RETURN_IF(nd__steps_begin(&s, p->name, g, opts));
-    const nd_dtype wide = nd__wide_of(p->dtype);
     nd_array *cast_g = in_groups(&s, p, nd__step_cast(&s, g, p->dtype));
     nd_array *cast_a = in_groups(&s, p, nd__step_cast(&s, a, p->dtype));
-    if (out[0]) {
-        nd_array *by = scale ? weight(&s, p, scale, p->dtype) : NULL;
-        r[0] =
-            nd__step_norm_grad(&s, ND_OP_layer_norm_grad, cast_g, cast_a, by, p->o.eps, 2, order);
-        r[0] = nd__step_reshape(&s, r[0], a->ndim, a->shape);
-    }
-    if (out[1]) {
-        nd_array *product = nd__step2(&s, ND_OP_multiply, nd__step_cast(&s, cast_g, wide),
-                                      normalise(&s, p, cast_a, wide));
-        r[1] = nd__step_cast(&s, nd__step_flat(&s, nd__step_sum(&s, product, kept, 0)), p->dtype);
-    }
-    if (out[2])
-        r[2] = nd__step_cast(&s, nd__step_flat(&s, nd__step_sum(&s, cast_g, kept, wide)), p->dtype);
+    nd_array *by = scale ? weight(&s, p, scale, p->dtype) : NULL;
+    if (out[1] || out[2])
+        nd__step_norm_grads(&s, ND_OP_layer_norm_grads, cast_g, cast_a, by, p->o.eps, 2, in_order,
+                            WEIGHT_AXES, 3, r);
+    else
+        r[0] = nd__step_norm_grad(&s, ND_OP_layer_norm_grad, cast_g, cast_a, by, p->o.eps, 2,
+                                  in_order);
+    r[0] = nd__step_reshape(&s, r[0], a->ndim, a->shape);
+    for (int i = 1; i < 3; i++)
+        r[i] = r[i] ? nd__step_flat(&s, r[i]) : NULL;
     return nd__steps_end_all(&s, p->name, 3, r, out);
 }
 

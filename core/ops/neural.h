@@ -38,10 +38,23 @@ nd_status nd__norm_options(const char *op, const nd_norm_opts *opts, nd_norm_opt
 /* The axes of an array: the kept ones, then the *naxes normalised ones. */
 nd_status nd__norm_axes(const char *op, const nd_norm_opts *o, int ndim, int *naxes, int *order);
 
+/* a normalised over the last naxes of its axes in `order`; scale and bias broadcast to the axes in
+ * that order, or are NULL. All have one dtype. stats, if not NULL: becomes the mean and the variance
+ * of each row, of the dtype of sums and of those axes, the normalised ones of extent 1. */
+nd_array *nd__step_group_norm(nd_steps *s, const nd_array *a, const nd_array *scale,
+                              const nd_array *bias, double eps, int naxes, const int *order,
+                              nd_array *stats[2]);
+
 /* ---- norm_grad.c ---- */
 /* The gradient op for a, of g's and a's shape, whose axes in `order` end with the naxes normalised
  * ones; scale broadcasts to the axes in that order, or is NULL. All have one dtype. */
 nd_array *nd__step_norm_grad(nd_steps *s, nd_op op, const nd_array *g, const nd_array *a,
                              const nd_array *scale, double eps, int naxes, const int *order);
+/* The same with the gradients for the weights, by an op of *_grads: of their axes, which is a mask
+ * of those in `order`; the others are summed over and have extent 1. r has n_out results: that for
+ * a, for scale, and for bias. */
+void nd__step_norm_grads(nd_steps *s, nd_op op, const nd_array *g, const nd_array *a,
+                         const nd_array *scale, double eps, int naxes, const int *order,
+                         uint64_t weight_axes, int n_out, nd_array **r);
 
 #endif

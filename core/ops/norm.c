@@ -198,3 +198,33 @@ nd_status nd_rms_norm_into(const nd_array *a, const nd_array *scale, const nd_no
 {
     return norm_into(ND_OP_rms_norm, a, scale, NULL, opts, 3, dst);
 }
+
+/* ---- with weights of any axes ---- */
+nd_array *nd__step_group_norm(nd_steps *s, const nd_array *a, const nd_array *scale,
+                              const nd_array *bias, double eps, int naxes, const int *order,
+                              nd_array *stats[2])
+{
+    const nd_array *const weights[2] = {scale, bias}, *in[3];
+    nd_array *r, *to[3] = {NULL};
+    int64_t shape[ND_MAX_NDIM];
+    int n_in = 1;
+    if (s->status != ND_OK)
+        return NULL;
+    const ndp_norm params = {.size = sizeof params,
+                             .n_reduced = naxes,
+                             .eps = eps,
+                             .has_scale = scale != NULL,
+                             .has_bias = bias != NULL};
+    r = nd__step_new(s, a, a->dtype, a->ndim, a->shape);
+    to[0] = nd__step_permute(s, r, order);
+    in[0] = nd__step_permute(s, a, order);
+    for (int d = 0; d < a->ndim; d++)
+        shape[d] = d < a->ndim - naxes ? a->shape[order[d]] : 1;
+    for (int i = 0; i < 2 && stats; i++)
+        to[i + 1] = stats[i] = nd__step_new(s, a, nd__wide_of(a->dtype), a->ndim, shape);
+    for (int i = 0; i < 2; i++)
+        if (weights[i] && to[0])
+            in[n_in++] = nd__step_broadcast(s, weights[i], to[0]->ndim, to[0]->shape);
+    nd__step_kernel(s, ND_OP_group_norm, n_in, in, stats ? 3 : 1, to, &params);
+    return r;
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Gradients of softmax, log_softmax, layer_norm and rms_norm. The gradient for what was normalised
- * is a kernel; those of scale and bias are sums. */
+ * Gradients of softmax, log_softmax, layer_norm and rms_norm; one kernel makes those of the weights
+ * beside that of what was normalised. */
 #include <ndock/normalization.h>
 #include "core/ops/neural.h"
 
@@ -21,6 +21,35 @@ nd_array *nd__step_norm_grad(nd_steps *s, nd_op op, const nd_array *g, const nd_
         in[2] = to ? nd__step_broadcast(s, scale, to->ndim, to->shape) : NULL;
     nd__step_kernel(s, op, scale ? 3 : 2, in, 1, &to, &params);
     return r;
+}
+
+void nd__step_norm_grads(nd_steps *s, nd_op op, const nd_array *g, const nd_array *a,
+                         const nd_array *scale, double eps, int naxes, const int *order,
+                         uint64_t weight_axes, int n_out, nd_array **r)
+{
+    nd_array *to[3];
+    const nd_array *in[3];
+    int64_t shape[ND_MAX_NDIM];
+    if (s->status != ND_OK)
+        return;
+    const ndp_norm params = {
+        .size = sizeof params, .n_reduced = naxes, .eps = eps, .has_scale = scale != NULL};
+    r[0] = nd__step_new(s, a, a->dtype, a->ndim, a->shape);
+    to[0] = nd__step_permute(s, r[0], order);
+    in[0] = nd__step_permute(s, g, order);
+    in[1] = nd__step_permute(s, a, order);
+    if (scale)
+        in[2] = to[0] ? nd__step_broadcast(s, scale, to[0]->ndim, to[0]->shape) : NULL;
+    for (int d = 0; d < a->ndim; d++)
+        shape[d] = weight_axes >> d & 1 ? a->shape[order[d]] : 1;
+    for (int i = 1; i < n_out; i++) {
+        if (a->size)
+            r[i] = nd__step_new(s, a, a->dtype, a->ndim, shape);
+        else /* sums of nothing */
+            ND_STEP(s, r[i], nd_zeros(a->storage->device, a->dtype, a->ndim, shape, &r[i]));
+        to[i] = r[i];
+    }
+    nd__step_kernel(s, op, scale ? 3 : 2, in, n_out, to, &params);
 }
 
 /* ---- softmax ---- */
@@ -62,12 +91,11 @@ nd_status nd_log_softmax_grad(const nd_array *g, const nd_array *y, const nd_nor
 
 /* ---- layer_norm, rms_norm ---- */
 typedef struct {
-    nd_op op;
+    nd_op op, with_weights;
     const char *name;
     nd_dtype dtype;
     nd_norm_opts o;
     int naxes, order[ND_MAX_NDIM];
-    uint64_t kept; /* axes */
 } gradient;
 
 static nd_status start(gradient *p, const nd_array *g, const nd_array *a, const nd_array *scale,
@@ -84,31 +112,17 @@ static nd_status start(gradient *p, const nd_array *g, const nd_array *a, const 
     if (p->o.dtype)
         ND_RETURN_IF(nd__check_castable(p->name, p->dtype, p->o.dtype));
     p->dtype = p->o.dtype ? p->o.dtype : p->dtype;
-    p->kept = 0;
-    for (int d = 0; d < a->ndim - p->naxes; d++)
-        p->kept |= (uint64_t)1 << p->order[d];
     for (int d = 0; d < p->naxes; d++)
         shape[d] = a->shape[p->order[a->ndim - p->naxes + d]];
     return scale ? nd__check_shape_is(p->name, scale, p->naxes, shape, 2) : (nd_status)ND_OK;
 }
 
-/* The gradient of scale: the sum of g times what the forward function makes of a without it. */
-static nd_array *scale_gradient(nd_steps *s, const gradient *p, const nd_array *g,
-                                const nd_array *a)
+static uint64_t axes_from(int first, int ndim)
 {
-    const nd_dtype wide = nd__wide_of(p->dtype);
-    nd_norm_opts o = p->o;
-    nd_array *normal;
-    o.size = sizeof o; /* there may have been none */
-    o.dtype = wide;
-    o.stream = NULL;
-    a = nd__step_cast(s, a, wide);
-    if (p->op == ND_OP_layer_norm_grad)
-        ND_STEP(s, normal, nd_layer_norm(a, NULL, NULL, &o, &normal));
-    else
-        ND_STEP(s, normal, nd_rms_norm(a, NULL, &o, &normal));
-    nd_array *product = nd__step2(s, ND_OP_multiply, nd__step_cast(s, g, wide), normal);
-    return nd__step_cast(s, nd__step_sum(s, product, p->kept, 0), p->dtype);
+    uint64_t mask = 0;
+    for (int d = first; d < ndim; d++)
+        mask |= (uint64_t)1 << d;
+    return mask;
 }
 
 static nd_status norm_gradients(gradient *p, const nd_array *g, const nd_array *a,
@@ -121,13 +135,16 @@ static nd_status norm_gradients(gradient *p, const nd_array *g, const nd_array *
     ND_RETURN_IF(nd__steps_begin(&s, p->name, g, opts));
     nd_array *cast_g = nd__step_cast(&s, g, p->dtype), *cast_a = nd__step_cast(&s, a, p->dtype);
     nd_array *cast = scale ? nd__step_cast(&s, scale, p->dtype) : NULL;
-    if (out[0])
+    const int kept = a->ndim - p->naxes;
+    if (!out[1] && !out[2]) {
         r[0] = nd__step_norm_grad(&s, p->op, cast_g, cast_a, cast, p->o.eps, p->naxes, p->order);
-    if (out[1])
-        r[1] = scale_gradient(&s, p, cast_g, cast_a);
-    if (out[2])
-        r[2] =
-            nd__step_cast(&s, nd__step_sum(&s, cast_g, p->kept, nd__wide_of(p->dtype)), p->dtype);
+        return nd__steps_end_all(&s, p->name, 3, r, out);
+    }
+    nd__step_norm_grads(&s, p->with_weights, cast_g, cast_a, cast, p->o.eps, p->naxes, p->order,
+                        axes_from(kept, a->ndim), out[2] ? 3 : 2, r);
+    for (int i = 1; i < 3; i++)
+        if (r[i])
+            r[i] = nd__step_reshape(&s, r[i], p->naxes, r[i]->shape + kept);
     return nd__steps_end_all(&s, p->name, 3, r, out);
 }
 
@@ -142,7 +159,9 @@ nd_status nd_layer_norm_grad(const nd_array *g, const nd_array *a, const nd_arra
                              const nd_norm_opts *opts, nd_array **da, nd_array **dscale,
                              nd_array **dbias)
 {
-    gradient p = {.op = ND_OP_layer_norm_grad, .name = "layer_norm_grad"};
+    gradient p = {.op = ND_OP_layer_norm_grad,
+                  .with_weights = ND_OP_layer_norm_grads,
+                  .name = "layer_norm_grad"};
     nd_array **const out[3] = {da, dscale, dbias};
     no_results(out);
     return norm_gradients(&p, g, a, scale, opts, out);
@@ -151,7 +170,8 @@ nd_status nd_layer_norm_grad(const nd_array *g, const nd_array *a, const nd_arra
 nd_status nd_rms_norm_grad(const nd_array *g, const nd_array *a, const nd_array *scale,
                            const nd_norm_opts *opts, nd_array **da, nd_array **dscale)
 {
-    gradient p = {.op = ND_OP_rms_norm_grad, .name = "rms_norm_grad"};
+    gradient p = {
+        .op = ND_OP_rms_norm_grad, .with_weights = ND_OP_rms_norm_grads, .name = "rms_norm_grad"};
     nd_array **const out[3] = {da, dscale, NULL};
     no_results(out);
     return norm_gradients(&p, g, a, scale, opts, out);

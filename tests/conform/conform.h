@@ -170,6 +170,7 @@ void conform_norm(void);
 void conform_fft(void);
 void conform_conv(void);
 void conform_pool(void);
+void conform_groups(void);
 void conform_neural(void);
 void conform_attention(void);
 void conform_matmul(void);

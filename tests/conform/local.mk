@@ -2,7 +2,7 @@
 # The conformance suite: one program, a device by name; run on cpu here. NDOCK_CONFORM_COUNT cases an operation.
 conform_sources = %reldir%/conform.h %reldir%/conform.c %reldir%/main.c %reldir%/kit.c %reldir%/cell.c %reldir%/view.c \
   %reldir%/oracle.c %reldir%/special.c %reldir%/special.h %reldir%/special_gamma.c \
-  %reldir%/elementwise.c %reldir%/copy.c %reldir%/reduce.c %reldir%/accuracy.c %reldir%/fft.c %reldir%/norm.c %reldir%/neural.c %reldir%/attention.c \
+  %reldir%/elementwise.c %reldir%/copy.c %reldir%/reduce.c %reldir%/accuracy.c %reldir%/fft.c %reldir%/groups.c %reldir%/norm.c %reldir%/neural.c %reldir%/attention.c \
   %reldir%/linalg.c %reldir%/matmul.c %reldir%/scaled_mm.c %reldir%/indexing.c %reldir%/sorting.c %reldir%/selection.c %reldir%/draws.c %reldir%/generator.h \
   %reldir%/samplers.c %reldir%/samplers.h %reldir%/random.c %reldir%/manip.c \
   %reldir%/views.c %reldir%/errors.c %reldir%/grid.h %reldir%/grid.c %reldir%/positions.h %reldir%/order.h \

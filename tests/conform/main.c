@@ -15,7 +15,7 @@ static void (*const groups[])(void) = {
     conform_errors,      conform_runtime_ops, conform_special,   conform_ties,     conform_zeros,
     conform_into,        conform_edges,       conform_kit,       conform_large,    conform_growth,
     conform_together,    conform_training,    conform_long_sums, conform_margins,  conform_linalg,
-    conform_fft,         conform_neural,      conform_attention, conform_conv,     conform_pool,
+    conform_fft,         conform_groups,   conform_neural,      conform_attention, conform_conv,     conform_pool,
     conform_quant,       conform_fused,       conform_scaled_mm,
 };
 static const char *device = "cpu", *group, *replay;

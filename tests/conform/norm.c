@@ -252,16 +252,22 @@ static void one_case(const nd_op_info *info, nd_dtype dtype)
     mirror_release(&t.bias);
 }
 
-/* Runs softmax or log_softmax over dense rows of n elements: what is in x, which dtype holds. */
-static void dense_rows(nd_op op, nd_dtype dtype, int64_t rows, int64_t n, const float *x)
+/* Runs softmax or log_softmax over an axis of a dense array: what is in x, which dtype holds. */
+static void dense(nd_op op, nd_dtype dtype, int64_t high, int64_t across, const float *x, int axis)
 {
-    const int64_t shape[2] = {rows, n};
+    const int64_t shape[2] = {high, across};
     nd_layout layout = {.size = sizeof layout, .dtype = ND_F32, .ndim = 2, .shape = shape};
     trial t = {.info = nd_op_get(op), .compute = dtype, .opts = {.size = sizeof t.opts}};
     nd_array *wide = NULL, *r = NULL;
-    t.in =
-        (mirror){.dtype = dtype, .ndim = 2, .shape = {rows, n}, .stride = {n, 1}, .size = rows * n};
-    t.normed[1] = true;
+    t.in = (mirror){.dtype = dtype,
+                    .ndim = 2,
+                    .shape = {high, across},
+                    .stride = {across, 1},
+                    .size = high * across};
+    t.normed[axis] = true;
+    t.axes[0] = axis;
+    t.opts.axes = t.axes;
+    t.opts.naxes = 1;
     if (good(nd_from_host(&layout, x, run.device, &wide), "from_host") &&
         good(nd_astype(wide, dtype, &t.in.array), "astype") &&
         (t.in.base = fetch(t.in.array)) != NULL) {
@@ -274,6 +280,24 @@ static void dense_rows(nd_op op, nd_dtype dtype, int64_t rows, int64_t n, const 
     nd_release(wide);
     nd_release(r);
     mirror_release(&t.in);
+}
+
+static void dense_rows(nd_op op, nd_dtype dtype, int64_t rows, int64_t n, const float *x)
+{
+    dense(op, dtype, rows, n, x, 1);
+}
+
+/* Columns of n elements: one without any above -inf, one with a NaN, one far apart, the others random. */
+static void dense_columns(nd_op op, nd_dtype dtype, int64_t n, int64_t columns)
+{
+    float *x = malloc((size_t)(n * columns) * sizeof *x);
+    for (int64_t i = 0; i < n * columns; i++)
+        x[i] = i % columns == 1   ? -INFINITY
+               : i % columns == 3 ? (i / columns == n / 2 ? 0 : -84.0f - (float)(i % 37) / 2)
+                                  : (float)random_below(2000) / 100 - 10;
+    x[2 + columns * (n - 1)] = NAN;
+    dense(op, dtype, n, columns, x, 0);
+    free(x);
 }
 
 /* Some of a row, then all of it, is -inf; long rows. Softmax of nothing but -inf is NaN. */
@@ -313,6 +337,11 @@ static void long_rows(nd_op op)
         minus_infinity(op, whole[i]);
         for (int d = 0; d < 4; d++)
             far_apart(op, dtypes[d], whole[i]);
+    }
+    for (int d = 0; d < 4; d++) {
+        dense_columns(op, dtypes[d], 130, 40);
+        dense_columns(op, dtypes[d], 1031, 16);
+        dense_columns(op, dtypes[d], 300, 264);
     }
 }
 

@@ -13,12 +13,14 @@
 #undef __device__
 #undef __shared__
 #undef __forceinline__
+#undef __noinline__
 #undef __launch_bounds__
 #undef __grid_constant__
 #define __global__
 #define __device__
 #define __shared__ static
 #define __forceinline__ inline
+#define __noinline__
 #define __launch_bounds__(...)
 #define __grid_constant__
 
@@ -76,6 +78,10 @@ static inline float __fmaf_rn(float a, float b, float c)
 static inline double __fma_rn(double a, double b, double c)
 {
     return fma(a, b, c);
+}
+static inline uint32_t __umulhi(uint32_t a, uint32_t b)
+{
+    return (uint32_t)((uint64_t)a * b >> 32);
 }
 static inline float __int_as_float(int x)
 {

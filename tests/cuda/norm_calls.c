@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Gradients of layer_norm and rms_norm of the CUDA plug-in without a GPU: kernels are compiled for
- * the host (emulate_warp.h), and the driver pretends. Rows that a warp, a few warps or a block hold,
- * and those that none does, are compared with the definition in doubles. */
+ * Norms of the CUDA plug-in without a GPU: kernels are compiled for the host (emulate_warp.h), and the
+ * driver pretends. Gradients of layer_norm and rms_norm, of rows that a warp, a few warps or a block
+ * hold and of those that none does, are compared with the definition in doubles; norms of groups and
+ * batches, and gradients for weights, with the CPU's, which the conformance suite judges. */
 #include "tests/cuda/neural_lab.h"
 
 typedef struct {
@@ -83,16 +84,146 @@ static int norm_trial(int number)
     return worst < 8;
 }
 
+/* ---- groups, batches, weights ---- */
+enum { LAYER, RMS, GROUP, BATCH, KINDS, MOST = 6000 };
+typedef struct {
+    int kind, backward, ndim;
+    nd_dtype dtype;
+    int64_t shape[4], groups;
+} grouped;
+
+static void random_group(grouped *t, int number)
+{
+    static const nd_dtype dtypes[4] = {ND_F32, ND_F64, ND_F16, ND_BF16};
+    static const int64_t rests[6] = {1, 7, 16, 48, 520, 2056};
+    *t = (grouped){.kind = number % KINDS, .backward = number / KINDS % 2, .ndim = 2 + number % 3};
+    t->backward |= t->kind <= RMS;
+    t->dtype = t->kind <= RMS ? ND_F32 : dtypes[below(4)];
+    do {
+        t->shape[0] = 1 + below(3) * below(14);
+        t->shape[1] = 4 * (1 + below(below(2) ? 3 : 20));
+        t->shape[2] = rests[below(6)];
+        t->shape[3] = 1 + below(2);
+    } while (t->shape[0] * t->shape[1] * (t->ndim > 2 ? t->shape[2] : 1) * t->shape[3] > MOST);
+    t->groups = below(2) ? t->shape[1] : below(2) ? 4 : t->shape[1] / 4;
+    t->shape[0] += t->kind == BATCH;
+    if (t->kind == GROUP && number % 16 < 8) { /* enough rows for a block to hold each */
+        t->ndim = 3;
+        t->shape[0] = 9 + below(4);
+        t->shape[1] = 8 * (1 + below(2));
+        t->shape[2] = 16 * (1 + below(2));
+        t->groups = 8;
+    }
+}
+
+/* Batches whose channels lie innermost, as views. */
+static nd_status random_operand(const grouped *t, nd_device *on, int last, uint64_t seed,
+                                nd_array **out)
+{
+    const int32_t order[4] = {0, t->ndim - 1, 1, 2};
+    int64_t shape[4], size = 1;
+    float *x = calloc(4 * MOST, sizeof *x);
+    nd_array *host = NULL, *typed = NULL, *there = NULL;
+    for (int d = 0; d < t->ndim; d++) {
+        shape[d] = t->shape[last && d > 0 ? (d < t->ndim - 1 ? d + 1 : 1) : d];
+        size *= shape[d];
+    }
+    state = seed;
+    for (int64_t i = 0; i < size; i++)
+        x[i] = (float)(below(257) - 128) / 64 + 3;
+    const nd_layout layout = {
+        .size = sizeof layout, .dtype = ND_F32, .ndim = t->ndim, .shape = shape};
+    nd_status status = nd_from_host(&layout, x, cpu, &host);
+    status = status == ND_OK ? nd_astype(host, t->dtype, &typed) : status;
+    status = status == ND_OK ? nd_to_device(typed, on, &there) : status;
+    if (status == ND_OK && last)
+        status = nd_permute(there, t->ndim, order, out);
+    else if (status == ND_OK)
+        *out = nd_retain(there);
+    nd_release(host), nd_release(typed), nd_release(there);
+    free(x);
+    return status;
+}
+
+static nd_status run_group(const grouped *t, nd_device *on, int last, uint64_t seed, nd_array **r)
+{
+    const nd_batch_norm_opts b = {.size = sizeof b, .eps = 1e-5, .training = 1};
+    const nd_norm_opts o = {.size = sizeof o, .eps = 1e-5, .naxes = 1};
+    grouped w = {
+        .ndim = 1, .dtype = t->dtype, .shape = {t->shape[t->kind <= RMS ? t->ndim - 1 : 1]}};
+    nd_array *x = NULL, *g = NULL, *scale = NULL, *bias = NULL;
+    nd_status status = random_operand(t, on, last, seed, &x);
+    status = status == ND_OK ? random_operand(t, on, last, seed + 1, &g) : status;
+    status = status == ND_OK ? random_operand(&w, on, 0, seed + 2, &scale) : status;
+    status = status == ND_OK ? random_operand(&w, on, 0, seed + 3, &bias) : status;
+    if (status == ND_OK && t->kind == LAYER)
+        status = nd_layer_norm_grad(g, x, scale, &o, &r[0], &r[1], &r[2]);
+    else if (status == ND_OK && t->kind == RMS)
+        status = nd_rms_norm_grad(g, x, scale, &o, &r[0], &r[1]);
+    else if (status == ND_OK && t->backward)
+        status = t->kind == GROUP
+                     ? nd_group_norm_grad(g, x, t->groups, scale, &o, &r[0], &r[1], &r[2])
+                     : nd_batch_norm_grad(g, x, scale, NULL, NULL, &b, &r[0], &r[1], &r[2]);
+    else if (status == ND_OK)
+        status = t->kind == GROUP ? nd_group_norm(x, t->groups, scale, bias, &o, &r[0])
+                                  : nd_batch_norm(x, scale, bias, NULL, NULL, &b, &r[0]);
+    nd_release(x), nd_release(g), nd_release(scale), nd_release(bias);
+    return status;
+}
+
+/* The largest difference of two results, as a share of the largest element. */
+static double apart(const nd_array *a, const nd_array *b)
+{
+    const int64_t n = nd_size(a);
+    float *x = fetch(a, n), *y = fetch(b, n);
+    double most = 1, worst = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double e = fabs((double)x[i] - y[i]);
+        most = fabs(y[i]) > most ? fabs(y[i]) : most;
+        worst = e <= worst ? worst : e;
+    }
+    free(x), free(y);
+    return worst / most;
+}
+
+static int group_trial(int number)
+{
+    grouped t;
+    random_group(&t, number);
+    const uint64_t seed = 1 + (uint64_t)below(1 << 30);
+    const int last = t.kind == BATCH && t.ndim > 2 && below(2);
+    const double bound = t.dtype == ND_BF16 ? 0x1p-6 : t.dtype == ND_F16 ? 0x1p-9 : 0x1p-18;
+    nd_array *r[3] = {NULL}, *want[3] = {NULL};
+    nd_status status = run_group(&t, dev, last, seed, r);
+    status = status == ND_OK ? run_group(&t, cpu, last, seed, want) : status;
+    double worst = status == ND_OK ? 0 : HUGE_VAL;
+    for (int k = 0; k < 3 && status == ND_OK; k++)
+        if (want[k] && !(apart(r[k], want[k]) <= worst))
+            worst = apart(r[k], want[k]);
+    if (!(worst <= bound))
+        printf("group %d: kind %d of %s, backward %d, %d axes, %d x %d x %d x %d, %d groups, last "
+               "%d: %g %s\n",
+               number, t.kind, nd_dtype_name(t.dtype), t.backward, t.ndim, (int)t.shape[0],
+               (int)t.shape[1], (int)t.shape[2], (int)t.shape[3], (int)t.groups, last, worst,
+               status == ND_OK ? "" : nd_last_error()->message);
+    for (int k = 0; k < 3; k++)
+        nd_release(r[k]), nd_release(want[k]);
+    state = seed * 2 + 1;
+    return worst <= bound;
+}
+
 static int look(void)
 {
-    int norms = 0;
+    int norms = 0, groups = 0;
     if (nd_device_get("cuda:0", &dev) != ND_OK || nd_device_get("cpu", &cpu) != ND_OK) {
         puts(nd_last_error()->message);
         return 1;
     }
     for (int i = 0; i < 24; i++)
         norms += norm_trial(i);
-    printf("norms: %d\n", norms);
+    for (int i = 0; i < 48; i++)
+        groups += group_trial(i);
+    printf("norms: %d\ngroups: %d\n", norms, groups);
     return 0;
 }
 
@@ -101,7 +232,8 @@ static void results(void)
     ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "STUB_CUDA_MEMORY=1",
                 "NDOCK_FALLBACK=error"),
         NO_NVML);
-    if (!has_text(answer, "norms: 24\n", "gradients of norms are what their definitions say"))
+    if (!has_text(answer, "norms: 24\n", "gradients of norms are what their definitions say") ||
+        !has_text(answer, "groups: 48\n", "norms with weights are what they are on the CPU"))
         diag("%s", answer);
 }
 

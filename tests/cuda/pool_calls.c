@@ -6,7 +6,7 @@
 #include "tests/cuda/forms.h"
 #include "tests/cuda/stubs.h"
 
-enum { TRIALS = 90, TRIALS_SLICE = 30 };
+enum { TRIALS = 110, TRIALS_SLICE = 30 };
 enum { MAX, INDEX, MAX_GRAD, AVG, AVG_GRAD, UPSAMPLE, UPSAMPLE_GRAD, UNFOLD, FOLD, KINDS };
 static const char *const names[KINDS] = {
     "max_pool", "max_pool with positions", "max_pool_grad", "avg_pool", "avg_pool_grad",
@@ -67,9 +67,12 @@ static void set_pool(trial *t, int lead)
                                 .exclude_padding = (int32_t)below(2)};
     if ((t->kind == AVG || t->kind == AVG_GRAD) && below(4) == 0)
         t->pool.divisor = 1 + below(9);
-    if (t->kind <= AVG_GRAD && below(6) == 0) { /* adaptive */
+    if (t->kind <= AVG_GRAD && below(6) == 0) { /* adaptive; or of the whole image, dense */
+        const int whole = below(2) == 0;
+        t->plain |= whole;
+        t->image[2] = whole ? 64 + 8 * below(3) : t->image[2];
         for (int d = lead; d < 3; d++)
-            t->grid[d] = 1 + below(4);
+            t->grid[d] = whole ? 1 : 1 + below(4);
         t->pool.output = t->grid + lead;
         return;
     }

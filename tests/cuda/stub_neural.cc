@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Kernels of backends/cuda/neural, compiled for the host, for the libcuda.so.1 that only pretends:
- * attention by tensor cores, and gradients of norms, of f32 alone, since their names have no dtype.
- */
+ * attention by tensor cores, norms with weights of any dimensions, and gradients of norms, of f32
+ * alone, since their names have no dtype. */
 #include "tests/cuda/emulate_warp.h"
 #include <ndock/plugin.h>
 #include "neural/flash_grad.cuh"
 #include "neural/flash_join.cuh"
+#define GROUP_SHARED(name) unsigned char *const name = (unsigned char *)warp_shared
+#include "neural/group_cells.cuh"
+#include "neural/group_columns.cuh"
 #include "neural/neural.h"
 #include "neural/norm_held.cuh"
 #define CUDA_DTYPE F16
@@ -13,6 +16,7 @@ namespace f16
 {
 #include "neural/flash.cu"
 #include "neural/flash_grad.cu"
+#include "neural/group.cu"
 } // namespace f16
 #undef CUDA_DTYPE
 #define CUDA_DTYPE BF16
@@ -20,15 +24,24 @@ namespace bf16
 {
 #include "neural/flash.cu"
 #include "neural/flash_grad.cu"
+#include "neural/group.cu"
 } // namespace bf16
 #undef CUDA_DTYPE
 #define CUDA_DTYPE F32
 namespace f32
 {
+#include "neural/group.cu"
 #include "neural/norm_grad.cu"
+} // namespace f32
+#undef CUDA_DTYPE
+#define CUDA_DTYPE F64
+namespace f64
+{
+#include "neural/group.cu"
 }
 using namespace f16;
 using namespace f32;
+using namespace f64;
 using namespace bf16;
 
 namespace
@@ -70,7 +83,26 @@ struct kernel {
     KERNEL(name##_held, neural_norm)      \
     KERNEL(name##_held4, neural_norm)     \
     KERNEL(name##_held8, neural_norm)
-const kernel kernels[] = {FLASH_ALL(F16) FLASH_ALL(BF16) GRAD_ALL(F16) GRAD_ALL(BF16)
+#define GROUP_ROWS(end, dtype)                             \
+    KERNEL(group_sums##end##_##dtype, group_params)            \
+    KERNEL(group_sums_vec##end##_##dtype, group_params)        \
+    KERNEL(group_sums_warp##end##_##dtype, group_params)       \
+    KERNEL(group_sums_warp_vec##end##_##dtype, group_params)   \
+    KERNEL(group_sums_columns##end##_##dtype, group_params)    \
+    KERNEL(group_apply##end##_##dtype, group_params)           \
+    KERNEL(group_apply_vec##end##_##dtype, group_params)       \
+    KERNEL(group_apply_warp##end##_##dtype, group_params)      \
+    KERNEL(group_apply_warp_vec##end##_##dtype, group_params)  \
+    KERNEL(group_apply_columns##end##_##dtype, group_params)   \
+    KERNEL(group_rows##end##_##dtype, group_params)
+#define GROUP_ALL(dtype)                        \
+    GROUP_ROWS(, dtype)                         \
+    GROUP_ROWS(_grad, dtype)                    \
+    KERNEL(group_held_##dtype, group_params)    \
+    KERNEL(group_columns_##dtype, group_params) \
+    KERNEL(group_column_##dtype, group_params)  \
+    KERNEL(group_weights_##dtype, group_weights)
+const kernel kernels[] = {GROUP_ALL(F16) GROUP_ALL(BF16) GROUP_ALL(F32) GROUP_ALL(F64) FLASH_ALL(F16) FLASH_ALL(BF16) GRAD_ALL(F16) GRAD_ALL(BF16)
                               NORM_ROWS(layer_norm_grad) NORM_ROWS(rms_norm_grad)};
 enum { COUNT = sizeof kernels / sizeof *kernels };
 } // namespace

@@ -18,6 +18,7 @@ typedef struct {
     int op, dtype, precise;
     int64_t n; /* elements of a row */
     double eps;
+    double *statistics; /* of each row, for the weights; NULL: not wanted */
 } plan;
 
 /* A row's block at hand, and what the passes found. */
@@ -51,7 +52,10 @@ static void plan_make(plan *p, const ndp_call *call)
     for (int o = 0; o < 4; o++)
         p->base[o] = view[o] ? cpu_ptr(view[o]) : NULL;
     p->loops = CPU_ISA_PICK(cpu_norm_loops);
-    p->op = call->op;
+    p->op = call->op == NDP_OP_layer_norm_grads ? NDP_OP_layer_norm_grad
+            : call->op == NDP_OP_rms_norm_grads ? NDP_OP_rms_norm_grad
+                                                : call->op;
+    p->statistics = call->n_out > 1 ? (double *)cpu_ptr(&call->scratch) : NULL;
     p->dtype = view[X]->dtype == NDP_F16    ? CPU_NORM_F16
                : view[X]->dtype == NDP_BF16 ? CPU_NORM_BF16
                : view[X]->dtype == NDP_F32  ? CPU_NORM_F32
@@ -225,6 +229,12 @@ static void grad_rows(void *ctx, int64_t begin, int64_t end)
             softmax_row(&s);
         else
             norm_row(&s);
+        if (p->statistics) {
+            double *to = p->statistics + u * CPU_NORM_STATISTICS;
+            to[0] = s.mean;
+            to[1] = s.error;
+            to[2] = s.factor;
+        }
     }
 }
 
@@ -238,11 +248,19 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
         return NDP_OK;
     const int64_t grain = GRAIN / p.n;
     cpu_parallel(p.rows.size, grain > 1 ? grain : 1, grad_rows, &p);
+    if (p.statistics)
+        cpu_norm_weights(p.loops, p.dtype, call);
     return NDP_OK;
 }
 
+static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
+{
+    (void)kernel;
+    return call->n_out > 1 ? (uint64_t)cpu_norm_weights_scratch(call) * sizeof(double) : 0;
+}
+
 static const ndp_kernel the_kernel = {
-    .size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .run = run};
+    .size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .scratch = scratch, .run = run};
 
 static uint64_t dtypes(int32_t op)
 {
@@ -252,7 +270,9 @@ static uint64_t dtypes(int32_t op)
 static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
 {
     const int32_t dtype = like->in[0].dtype;
-    int same = like->out[0].dtype == dtype;
+    int same = 1;
+    for (uint32_t i = 0; i < like->n_out; i++)
+        same &= like->out[i].dtype == dtype;
     for (uint32_t i = 1; i < like->n_in; i++)
         same &= like->in[i].dtype == dtype;
     if (cpu_domain_dtypes(like->op) >> dtype & 1 && same)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Row normalisations: softmax, log_softmax, layer_norm, rms_norm over the last dimensions.
+ * Row normalisations: softmax, log_softmax, layer_norm, rms_norm over the last dimensions; group_norm,
+ * whose weights are of any.
  *
  * A row is the product of the reduced dimensions. Rows are read into blocks of doubles that stay in
  * L1, several short ones at once; a row longer than a block is read again for each pass. Where rows
@@ -16,13 +17,15 @@ enum {
     GRAIN = 1 << 14 /* elements that are worth waking a thread */
 };
 enum { KEEP = 16384 }; /* elements of a tile that are kept from pass to pass */
-enum { IN, OUT, SCALE, BIAS };
+enum { IN, OUT, SCALE, BIAS, MEAN, VARIANCE, OPERANDS };
 
 typedef struct {
     const cpu_norm_table *loops;
-    cpu_walk rows, row; /* operands: in, out; in, out, scale, bias; bytes */
-    char *base[4];      /* scale and bias NULL where there is none */
+    cpu_walk rows, row;   /* bytes of all operands; of the row in, out, scale, bias */
+    cpu_walk line;        /* the row of in and out alone, in the same order */
+    char *base[OPERANDS]; /* those after out NULL where there is none */
     int op, dtype, precise;
+    int grouped;    /* group_norm: rows differ in scale and bias, and say their mean and variance */
     int64_t n;      /* elements of a row */
     int64_t batch;  /* rows that fit a block, 0 when one does not */
     int64_t dense;  /* bytes of a row when all lie one after the other, in and out, else 0 */
@@ -35,7 +38,7 @@ typedef struct {
  * family the maximum, the sum of exponentials below 1, and how many are 1: with the ones apart,
  * log1p loses nothing where one element outweighs the rest. */
 typedef struct {
-    double max, sum, ones, mean, error, factor;
+    double max, sum, ones, mean, error, variance, factor;
 } statistics;
 
 static int dtype_index(int32_t dtype)
@@ -52,39 +55,47 @@ static int dtype_index(int32_t dtype)
     }
 }
 
-static void plan_axes(plan *p, const ndp_view *view[4], int n_reduced, int64_t bytes)
+static void plan_axes(plan *p, const ndp_view *view[OPERANDS], int n_reduced)
 {
     const ndp_view *in = view[IN];
     int kept = in->ndim - n_reduced;
-    cpu_walk_begin(&p->rows, 2);
+    cpu_walk_begin(&p->rows, p->grouped ? OPERANDS : 2);
     cpu_walk_begin(&p->row, 4);
+    cpu_walk_begin(&p->line, 2);
     for (int d = 0; d < in->ndim; d++) {
-        int64_t step[4];
-        for (int o = 0; o < 4; o++)
-            step[o] = view[o] ? view[o]->stride[d] * bytes : 0;
+        int64_t step[OPERANDS];
+        for (int o = 0; o < OPERANDS; o++)
+            step[o] = view[o] ? view[o]->stride[d] * ndp_dtype_size(view[o]->dtype) : 0;
         cpu_walk_add(d < kept ? &p->rows : &p->row, in->shape[d], step);
+        if (d >= kept)
+            cpu_walk_add(&p->line, in->shape[d], step);
     }
     cpu_walk_sort(&p->rows);
     cpu_walk_end(&p->rows);
     cpu_walk_sort(&p->row);
+    cpu_walk_sort(&p->line);
     cpu_walk_end(&p->row);
+    cpu_walk_end(&p->line);
 }
 
 static void plan_make(plan *p, const ndp_call *call)
 {
     const ndp_norm *params = call->params;
-    const ndp_view *in = &call->in[0], *view[4] = {in, &call->out[0], NULL, NULL};
+    const ndp_view *in = &call->in[0], *view[OPERANDS] = {in, &call->out[0]};
     int64_t bytes = ndp_dtype_size(in->dtype);
     view[SCALE] = params->has_scale ? &call->in[1] : NULL;
     view[BIAS] = params->has_bias ? &call->in[call->n_in - 1] : NULL;
-    for (int o = 0; o < 4; o++)
+    p->grouped = call->op == NDP_OP_group_norm;
+    for (uint32_t i = 1; i < call->n_out; i++)
+        view[MEAN + i - 1] = &call->out[i];
+    for (int o = 0; o < OPERANDS; o++)
         p->base[o] = view[o] ? cpu_ptr(view[o]) : NULL;
     p->loops = CPU_ISA_PICK(cpu_norm_loops);
-    p->op = call->op;
+    p->op = p->grouped ? NDP_OP_layer_norm : call->op;
     p->dtype = dtype_index(in->dtype);
     p->precise = in->dtype == NDP_F64;
     p->eps = params->eps;
-    plan_axes(p, view, params->n_reduced, bytes);
+    plan_axes(p, view, params->n_reduced);
     p->n = p->row.size;
     p->batch = p->n && p->n <= BLOCK ? BLOCK / p->n : 0;
     int64_t width = p->n * bytes, inner = p->rows.shape[p->rows.ndim - 1];
@@ -104,7 +115,7 @@ static void plan_make(plan *p, const ndp_call *call)
 /* Elements from..from+n of a row of operand o, dense. */
 static void read_row(const plan *p, int o, const char *base, int64_t from, int64_t n, double *dst)
 {
-    const cpu_walk *a = &p->row;
+    const cpu_walk *a = o > OUT ? &p->row : &p->line;
     cpu_place at;
     cpu_place_seek(&at, a, from);
     for (int64_t done = 0, m; done < n; done += m) {
@@ -117,7 +128,7 @@ static void read_row(const plan *p, int o, const char *base, int64_t from, int64
 
 static void write_row(const plan *p, char *base, int64_t from, int64_t n, const double *src)
 {
-    const cpu_walk *a = &p->row;
+    const cpu_walk *a = &p->line;
     cpu_place at;
     cpu_place_seek(&at, a, from);
     for (int64_t done = 0, m; done < n; done += m) {
@@ -146,7 +157,8 @@ static void finish_moments(const plan *p, double mean, double sum, double square
     double n = (double)p->n;
     s->mean = mean;
     s->error = p->op == NDP_OP_layer_norm ? sum / n : 0;
-    s->factor = 1 / sqrt((squares - sum * s->error) / n + p->eps);
+    s->variance = (squares - sum * s->error) / n;
+    s->factor = 1 / sqrt(s->variance + p->eps);
 }
 
 /* By the sum of the exponentials. Single precision has bits to spare for a reciprocal. */
@@ -310,15 +322,64 @@ static void long_row(const plan *p, const char *in, char *out)
     }
 }
 
+/* ---- rows with weights of their own ---- */
+static void store_wide(const plan *p, char *to, double x)
+{
+    if (p->precise)
+        *(double *)to = x;
+    else
+        *(float *)to = (float)x;
+}
+
+static void store_moments(const plan *p, const int64_t *offset, double mean, double variance)
+{
+    if (p->base[MEAN])
+        store_wide(p, p->base[MEAN] + offset[MEAN], mean);
+    if (p->base[VARIANCE])
+        store_wide(p, p->base[VARIANCE] + offset[VARIANCE], variance);
+}
+
+static void grouped_row(const plan *p, const int64_t *offset)
+{
+    double x[BLOCK], scale[BLOCK], bias[BLOCK], sum, squares;
+    const char *in = p->base[IN] + offset[IN];
+    statistics s = {0};
+    if (p->batch) {
+        read_row(p, IN, in, 0, p->n, x);
+        p->loops->squares(x, p->n, p->loops->sum(x, p->n) / (double)p->n, &sum, &squares);
+        finish_moments(p, p->loops->sum(x, p->n) / (double)p->n, sum, squares, &s);
+    } else {
+        long_moments(p, in, x, &s);
+    }
+    for (int64_t i = 0; i < p->n; i += BLOCK) {
+        int64_t m = p->n - i < BLOCK ? p->n - i : BLOCK;
+        if (!p->batch)
+            read_row(p, IN, in, i, m, x);
+        if (p->base[SCALE])
+            read_row(p, SCALE, p->base[SCALE] + offset[SCALE], i, m, scale);
+        if (p->base[BIAS])
+            read_row(p, BIAS, p->base[BIAS] + offset[BIAS], i, m, bias);
+        p->loops->affine(x, m, s.mean, s.error, s.factor, p->base[SCALE] ? scale : NULL,
+                         p->base[BIAS] ? bias : NULL);
+        write_row(p, p->base[OUT] + offset[OUT], i, m, x);
+    }
+    store_moments(p, offset, s.mean + s.error, s.variance);
+}
+
 static void norm_rows(void *ctx, int64_t begin, int64_t end)
 {
     const plan *p = ctx;
+    cpu_place row;
+    cpu_place_seek(&row, &p->rows, begin);
+    if (p->grouped) {
+        for (int64_t u = begin; u < end; u++, cpu_place_step(&row, 1))
+            grouped_row(p, row.offset);
+        return;
+    }
     if (p->batch) {
         short_rows(p, begin, end);
         return;
     }
-    cpu_place row;
-    cpu_place_seek(&row, &p->rows, begin);
     for (int64_t u = begin; u < end; u++, cpu_place_step(&row, 1))
         long_row(p, p->base[IN] + row.offset[IN], p->base[OUT] + row.offset[OUT]);
 }
@@ -328,8 +389,9 @@ typedef struct {
     const plan *p;
     const char *in;
     char *out;
-    int64_t m, step[2]; /* rows, and bytes from one to the next in and out */
-    int kept;           /* all lines fit in x */
+    const char *scale, *bias; /* of group_norm */
+    int64_t m, step[4];       /* rows, and bytes from one to the next */
+    int kept;                 /* all lines fit in x */
     double max[TILE], sum[TILE], ones[TILE], squares[TILE], mean[TILE], error[TILE], factor[TILE];
     double x[KEEP];
 } tile;
@@ -417,10 +479,32 @@ static void pass_squares(tile *t, const cpu_place *at, double *line)
     t->p->loops->square_columns(t->sum, t->squares, t->error, line, t->mean, t->m);
 }
 
+/* Each row of the tile has a scale and a bias of its own. */
+static void grouped_columns(tile *t, const cpu_place *at, double *line)
+{
+    const plan *p = t->p;
+    double w[TILE];
+    p->loops->affine_columns(line, t->mean, t->error, t->factor, 1, -0.0, t->m);
+    if (t->scale) {
+        p->loops->load[p->dtype](w, t->scale + at->offset[SCALE], t->step[SCALE], t->m);
+        p->loops->multiply(line, w, t->m);
+    }
+    if (t->bias) {
+        p->loops->load[p->dtype](w, t->bias + at->offset[BIAS], t->step[BIAS], t->m);
+        for (int64_t j = 0; j < t->m; j++)
+            line[j] += w[j];
+    }
+    tile_write(t, at, line);
+}
+
 static void pass_affine(tile *t, const cpu_place *at, double *line)
 {
     const plan *p = t->p;
     double scale = 1, bias = -0.0; /* neutral in every bit */
+    if (p->grouped) {
+        grouped_columns(t, at, line);
+        return;
+    }
     if (p->base[SCALE])
         p->loops->load[p->dtype](&scale, p->base[SCALE] + at->offset[SCALE], 0, 1);
     if (p->base[BIAS])
@@ -449,6 +533,7 @@ static void tile_moments(tile *t)
         finish_moments(p, t->mean[j], centred ? t->sum[j] : 0, squares, &s);
         t->error[j] = s.error;
         t->factor[j] = s.factor;
+        t->squares[j] = s.variance;
     }
     tile_each(t, pass_affine, 0);
 }
@@ -462,6 +547,8 @@ static void norm_tiles(void *ctx, int64_t begin, int64_t end)
     t.p = p;
     t.step[IN] = a->stride[IN][a->ndim - 1];
     t.step[OUT] = a->stride[OUT][a->ndim - 1];
+    t.step[SCALE] = p->grouped ? a->stride[SCALE][a->ndim - 1] : 0;
+    t.step[BIAS] = p->grouped ? a->stride[BIAS][a->ndim - 1] : 0;
     t.kept = p->across * p->n <= KEEP;
     for (int64_t u = begin; u < end; u++) {
         cpu_place row;
@@ -470,10 +557,14 @@ static void norm_tiles(void *ctx, int64_t begin, int64_t end)
         t.m = room < p->across ? room : p->across;
         t.in = p->base[IN] + row.offset[IN];
         t.out = p->base[OUT] + row.offset[OUT];
+        t.scale = p->grouped && p->base[SCALE] ? p->base[SCALE] + row.offset[SCALE] : NULL;
+        t.bias = p->grouped && p->base[BIAS] ? p->base[BIAS] + row.offset[BIAS] : NULL;
         if (p->op == NDP_OP_softmax || p->op == NDP_OP_log_softmax)
             tile_softmax(&t);
         else
             tile_moments(&t);
+        for (int64_t j = 0; j < t.m && p->grouped; j++, cpu_place_step(&row, 1))
+            store_moments(p, row.offset, t.mean[j] + t.error[j], t.squares[j]);
     }
 }
 

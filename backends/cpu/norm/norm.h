@@ -53,4 +53,14 @@ typedef struct {
                            double scale, double bias, int64_t n);
 } cpu_norm_table;
 CPU_ISA_DECLARE(extern const cpu_norm_table, cpu_norm_loops);
+
+/* ---- weights.c: the gradients for scale and bias ---- */
+enum {
+    CPU_NORM_STATISTICS = 3
+}; /* of a row, in C order of the kept dimensions: mean, its rounding
+                                   * error, factor */
+/* Doubles of scratch memory: statistics of rows, then partial sums. */
+int64_t cpu_norm_weights_scratch(const ndp_call *call);
+/* From g, x and the rows' statistics, which the call's scratch memory begins with. */
+void cpu_norm_weights(const cpu_norm_table *loops, int dtype, const ndp_call *call);
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Walking up to four operands of one shape: dimensions with a stride for each operand, joined where
+ * Walking up to six operands of one shape: dimensions with a stride for each operand, joined where
  * all of them allow it, and places that move over them, one by one or run by run. */
 #ifndef NDOCK_CPU_WALK_H
 #define NDOCK_CPU_WALK_H
 #include "host/cpu.h"
 
-enum { CPU_WALK_OPERANDS = 4 };
+enum { CPU_WALK_OPERANDS = 6 };
 
 /* Dimensions, outermost first; there is always at least one. Strides are in whatever unit the user
  * put in: elements, bytes, positions. */

@@ -19,6 +19,7 @@ typedef struct {
  * strides then count vectors. */
 typedef struct {
     uint64_t at[NEURAL_OPERANDS]; /* scale 0: none */
+    uint64_t rows_at;             /* as in group.h; 0: not wanted */
     int64_t rows, items;
     double count, eps; /* elements of a row */
     int32_t kept, reduced;

@@ -2,10 +2,10 @@
  * Gradients of the row normalisations: which kernel, and its parameters. */
 #include <stdio.h>
 #include <string.h>
-#include "host/backend.h"
+#include "neural/group_call.h"
 #include "neural/neural.h"
 
-enum { WARP_VECTORS, WARP, BLOCK_VECTORS, BLOCK, HELD, HELD_4, HELD_8, KERNELS };
+enum { WARP_VECTORS, WARP, BLOCK_VECTORS, BLOCK, HELD, HELD_4, HELD_8, KERNELS = CUDA_NORM_GRADS };
 enum { SHORT_ITEMS = 128 }; /* of a row that a warp serves */
 static const char *const suffixes[KERNELS] = {"warp_vec", "warp",  "block_vec", "block",
                                               "held",     "held4", "held8"};
@@ -76,12 +76,12 @@ static void take_vectors(neural_norm *p, int64_t V)
 }
 
 /* Which kernel holds rows of vectors in registers, and with how many threads; BLOCK: none does. */
-static int holder(const cuda_kernel *k, const neural_norm *p, uint32_t *threads)
+static int holder(const CUfunction *function, const neural_norm *p, uint32_t *threads)
 {
     const int dense = p->kept <= 1 && p->reduced == 1 &&
                       (p->at[NEURAL_SCALE] == 0 || (p->dim[p->kept].stride[NEURAL_SCALE] == 1 &&
                                                     p->dim[0].stride[NEURAL_SCALE] * p->kept == 0));
-    if (!k->function[HELD] || !dense)
+    if (!function[HELD] || !dense)
         return BLOCK;
     const int64_t each = p->items <= 4 * NEURAL_HELD_THREADS ? 4 : 8;
     *threads = p->items <= SHORT_ITEMS ? NEURAL_THREADS
@@ -91,15 +91,15 @@ static int holder(const cuda_kernel *k, const neural_norm *p, uint32_t *threads)
     return p->items <= SHORT_ITEMS ? HELD : each == 4 ? HELD_4 : HELD_8;
 }
 
-static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
+int32_t cuda_norm_grad_queue(const cuda_kernel *k, const CUfunction *function, ndp_stream *s,
+                             const ndp_call *call, uint64_t rows_at)
 {
-    const cuda_kernel *k = (const cuda_kernel *)base;
     const ndp_norm *params = call->params;
     const ndp_view *const view[NEURAL_OPERANDS] = {&call->in[1], &call->in[0], &call->out[0],
                                                    params->has_scale ? &call->in[2] : NULL};
     const int ndim = view[NEURAL_X]->ndim, kept = ndim - params->n_reduced;
     const int64_t bytes = ndp_dtype_size(view[NEURAL_X]->dtype), V = 16 / bytes;
-    neural_norm p = {.eps = params->eps};
+    neural_norm p = {.eps = params->eps, .rows_at = rows_at};
     if (ndp_view_size(view[NEURAL_X]) == 0)
         return NDP_OK;
     for (int o = 0; o < NEURAL_OPERANDS; o++)
@@ -114,33 +114,46 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
         take_vectors(&p, V);
     const int narrow = p.items <= SHORT_ITEMS;
     uint32_t threads = NEURAL_THREADS;
-    const int held = whole ? holder(k, &p, &threads) : BLOCK;
+    const int held = whole ? holder(function, &p, &threads) : BLOCK;
     const int64_t beside = narrow ? NEURAL_THREADS / 32 : 1,
                   blocks = (p.rows + beside - 1) / beside;
     const int which =
         held != BLOCK ? held : (narrow ? WARP_VECTORS : BLOCK_VECTORS) + (whole ? 0 : 1);
-    return cuda_launch(k, k->function[which], s,
+    return cuda_launch(k, function[which], s,
                        (uint32_t)(blocks < NEURAL_GRID ? blocks : NEURAL_GRID), threads, 0, &p);
+}
+
+static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
+{
+    const cuda_kernel *k = (const cuda_kernel *)base;
+    return cuda_norm_grad_queue(k, k->function, s, call, 0);
+}
+
+int32_t cuda_norm_grad_functions(ndp_dev *dev, int32_t op, int32_t dtype, CUfunction *function)
+{
+    char name[48];
+    const int module = cuda_module_of("norm_grad", dtype);
+    const int held = op == NDP_OP_layer_norm_grad || op == NDP_OP_rms_norm_grad;
+    const int all = held && dtype != NDP_F64 ? KERNELS : HELD;
+    int32_t status = NDP_OK;
+    for (int i = 0; i < all && status == NDP_OK; i++) {
+        snprintf(name, sizeof name, "%s_%s", cuda_op_name(op), suffixes[i]);
+        status = cuda_function(dev, module, name, &function[i]);
+    }
+    return status;
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    char name[48];
-    const int module = cuda_module_of("norm_grad", like->in[0].dtype);
-    int32_t status = NDP_OK;
     k->base.run = run;
-    const int centred = like->op == NDP_OP_layer_norm_grad || like->op == NDP_OP_rms_norm_grad;
-    const int all = centred && like->in[0].dtype != NDP_F64 ? KERNELS : HELD;
-    for (int i = 0; i < all && status == NDP_OK; i++) {
-        snprintf(name, sizeof name, "%s_%s", cuda_op_name(like->op), suffixes[i]);
-        status = cuda_function(k->dev, module, name, &k->function[i]);
-    }
-    return status;
+    return cuda_norm_grad_functions(k->dev, like->op, like->in[0].dtype, k->function);
 }
 
 static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
 {
     const int32_t dtype = like->in[0].dtype;
+    if (like->op == NDP_OP_layer_norm_grads || like->op == NDP_OP_rms_norm_grads)
+        return cuda_group_find(dev, like, out, why, n);
     int same = like->out[0].dtype == dtype;
     for (uint32_t i = 1; i < like->n_in; i++)
         same &= like->in[i].dtype == dtype;

@@ -111,7 +111,8 @@ NEURAL_FN double row_mean(const grad_row<T, V> &r, double shift)
     return shift + s[0] / r.p.count;
 }
 
-template <class T, int V, bool WARP, bool CENTRED> NEURAL_FN void norm_row(const grad_row<T, V> &r)
+template <class T, int V, bool WARP, bool CENTRED>
+NEURAL_FN void norm_row(const grad_row<T, V> &r, int64_t number)
 {
     typedef typename neural_computed<T>::type C;
     const double n = r.p.count;
@@ -140,6 +141,8 @@ template <class T, int V, bool WARP, bool CENTRED> NEURAL_FN void norm_row(const
     double variance = s[1] / n - d * d;
     variance = variance > 0 || !(variance == variance) ? variance : 0.0;
     const double factor = 1.0 / sqrt(variance + r.p.eps);
+    if (r.lane == 0)
+        neural_row_known(r.p, number, mean, factor);
     const double a = CENTRED ? s[2] / n : 0.0, b = (s[3] - d * s[2]) / n * factor * factor;
     const C high = (C)mean, low = (C)(mean - (double)high), ca = (C)a, cb = (C)b, cf = (C)factor;
     for (int64_t i = r.lane; i < r.p.items; i += r.lanes) {
@@ -170,7 +173,7 @@ template <class T, int OP, int V, bool WARP> NEURAL_FN void grad_rows(const neur
         if (OP == SOFTMAX || OP == LOG_SOFTMAX)
             softmax_row<T, V, WARP, OP == LOG_SOFTMAX>(r);
         else
-            norm_row<T, V, WARP, OP == LAYER_NORM>(r);
+            norm_row<T, V, WARP, OP == LAYER_NORM>(r, row);
     }
 }
 

@@ -4,7 +4,19 @@
  * joined in doubles, of halves in floats. */
 #ifndef NDOCK_CUDA_NORM_HELD_CUH
 #define NDOCK_CUDA_NORM_HELD_CUH
+#include "neural/group.h"
 #include "neural/neural.cuh"
+#include "neural/neural.h"
+
+/* What the gradients for weights need of a row. */
+NEURAL_FN void neural_row_known(const neural_norm &p, int64_t number, double mean, double factor)
+{
+    if (p.rows_at == 0)
+        return;
+    double *to = (double *)p.rows_at + number * GROUP_ROW;
+    to[GROUP_MEAN] = mean;
+    to[GROUP_FACTOR] = factor;
+}
 
 template <class T> struct held_sum {
     typedef float type;
@@ -117,7 +129,7 @@ template <class T, int K, bool CENTRED, bool WARP> struct held_row {
         }
     }
     /* first: some element, so that the sum for the mean is of small numbers. */
-    __device__ __forceinline__ void run(T *out, float first)
+    __device__ __forceinline__ void run(T *out, float first, int64_t number)
     {
         S s[2] = {0, 0}, q[2] = {0, 0};
         double mean = 0, a = 0;
@@ -140,6 +152,8 @@ template <class T, int K, bool CENTRED, bool WARP> struct held_row {
         held_all<S, 2, WARP>(q, 1);
         forget();
         const double factor = 1.0 / sqrt((double)q[0] / p.count + p.eps);
+        if (lane == 0)
+            neural_row_known(p, number, mean, factor);
         const float cb = (float)((double)q[1] / p.count * factor * factor), cf = (float)factor;
 #pragma unroll
         for (int k = 0; k < K; k++) {
@@ -167,7 +181,7 @@ template <class T, int K, bool CENTRED, bool WARP> NEURAL_FN void held_rows(cons
         const T *x = (const T *)p.at[NEURAL_X] + i * p.dim[0].stride[NEURAL_X];
         row.load(x, (const T *)p.at[NEURAL_G] + i * p.dim[0].stride[NEURAL_G]);
         row.run((T *)p.at[NEURAL_OUT] + i * p.dim[0].stride[NEURAL_OUT],
-                CENTRED ? neural_widen(*x) : 0.0f);
+                CENTRED ? neural_widen(*x) : 0.0f, i);
     }
 }
 

@@ -3,14 +3,18 @@
 #include "norm/norm.h"
 #include <stdio.h>
 #include "host/backend.h"
+#include "neural/group_call.h"
 #include "walk/plan.h"
 
-enum { VEC, ANY, LONG, SHORT };
+enum { VEC, ANY, LONG, SHORT, COLUMNS };
 enum {
     ACROSS_STAGE = 32 << 10, /* bytes of shared memory for rows side by side */
-    GRID_X = 1 << 20
+    GRID_X = 1 << 20,
+    COLUMN_ROWS = 128,       /* elements of a row from which on a cluster takes it */
+    COLUMN_OWN = 16 << 10,   /* bytes of shared memory that its kernels have beside the stage */
+    COLUMN_STAGE = 100 << 10 /* of a block: two of them are on a processor at once */
 };
-static const char *const suffixes[] = {"vec", "any", "long", "short"};
+static const char *const suffixes[] = {"vec", "any", "long", "short", "columns"};
 
 /* Bytes of shared memory for the rows of a block: what a block can be given, less what the kernels
  * have anyway (about 5 KiB). */
@@ -60,16 +64,20 @@ static void set_dims(norm_params *p, const ndp_call *call)
     p->count = (double)p->items;
 }
 
-/* Whether an operand can be taken in vectors of V along its last dimension. */
-static int is_whole(const ndp_view *v, int64_t V)
+/* Whether an operand can be taken in vectors of V along a dimension; along its last one. */
+static int is_whole_along(const ndp_view *v, int along, int64_t V)
 {
-    int last = v->ndim - 1;
-    if (v->stride[last] != 1 || v->shape[last] % V)
+    if (v->stride[along] != 1 || v->shape[along] % V)
         return 0;
-    for (int d = 0; d < last; d++)
-        if (v->stride[d] % V)
+    for (int d = 0; d < v->ndim; d++)
+        if (d != along && v->stride[d] % V)
             return 0;
     return cuda_ptr(v) % (CUdeviceptr)(V * ndp_dtype_size(v->dtype)) == 0;
+}
+
+static int is_whole(const ndp_view *v, int64_t V)
+{
+    return is_whole_along(v, v->ndim - 1, V);
 }
 
 static int all_whole(const ndp_call *call, const norm_params *p, int64_t V)
@@ -153,6 +161,35 @@ static int fits(norm_plan *r, const ndp_call *call, const ndp_dev *dev)
     return r->shared <= most_stage(dev);
 }
 
+/* Rows side by side that a cluster of blocks holds at once. */
+static int columns(norm_plan *r, const ndp_call *call, const cuda_kernel *k)
+{
+    norm_params *p = &r->p;
+    const ndp_view *in = &call->in[0], *out = &call->out[0];
+    const int64_t bytes = ndp_dtype_size(in->dtype), V = 16 / bytes;
+    const int inner = p->n_kept - 1;
+    if (!k->function[COLUMNS] || p->n_reduced != 1 || p->n_kept < 1 || p->items < COLUMN_ROWS ||
+        !is_whole_along(in, inner, V) || !is_whole_along(out, inner, V))
+        return 0;
+    const uint64_t each = (p->items + NORM_CLUSTER - 1) / NORM_CLUSTER;
+    const uint64_t most = most_stage(k->dev) - COLUMN_OWN;
+    int32_t lanes = (int32_t)(NORM_COLUMNS_MOST / V < 32 ? NORM_COLUMNS_MOST / V : 32);
+    while (lanes > 4 && each * 16 * (uint64_t)lanes > COLUMN_STAGE)
+        lanes /= 2;
+    while (lanes > 2 && each * 16 * (uint64_t)lanes > most)
+        lanes /= 2;
+    if (each * 16 * (uint64_t)lanes > most)
+        return 0;
+    const uint64_t beside = (uint64_t)(lanes * V);
+    p->width = lanes;
+    p->stage_row = (int32_t)each;
+    r->how = COLUMNS;
+    r->threads = NORM_COLUMN_THREADS;
+    r->shared = (uint32_t)(each * 16 * (uint64_t)lanes);
+    r->blocks = (uint32_t)((p->rows + beside - 1) / beside) * NORM_CLUSTER;
+    return p->rows < (uint64_t)GRID_X * beside;
+}
+
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
@@ -163,6 +200,9 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
         return NDP_OK;
     set_dims(p, call);
     norm_plan fit = r;
+    if (columns(&fit, call, k))
+        return cuda_launch(k, k->function[fit.how], s, fit.blocks, fit.threads, fit.shared, &fit.p);
+    fit = r;
     if (fits(&fit, call, k->dev)) {
         r = fit;
     } else if (all_whole(call, p, V)) {
@@ -178,6 +218,23 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     uint64_t width = (uint64_t)p->width, blocks = (p->rows + width - 1) / width;
     r.blocks = (uint32_t)(blocks < GRID_X ? blocks : GRID_X);
     return cuda_launch(k, k->function[r.how], s, r.blocks, r.threads, r.shared, p);
+}
+
+/* Code for clusters is there where it was compiled for such a device, not for an earlier one. */
+static int32_t make_columns(cuda_kernel *k, const ndp_call *like, int module)
+{
+    char name[32];
+    const int soft = like->op == NDP_OP_softmax || like->op == NDP_OP_log_softmax;
+    k->function[COLUMNS] = NULL;
+    if (!soft || like->in[0].dtype == NDP_F64 || k->dev->capability < 90)
+        return NDP_OK;
+    snprintf(name, sizeof name, "%s_%s", cuda_op_name(like->op), suffixes[COLUMNS]);
+    if (cuda_function(k->dev, module, name, &k->function[COLUMNS]) != NDP_OK)
+        return NDP_OK;
+    return cuda_fail(cu.cuFuncSetAttribute(k->function[COLUMNS],
+                                           CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                           (int)most_stage(k->dev) - COLUMN_OWN),
+                     "shared memory for %s", name);
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
@@ -197,7 +254,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
                                                 (int)most_stage(k->dev)),
                           "shared memory for %s", name);
     }
-    return status;
+    return status == NDP_OK ? make_columns(k, like, module) : status;
 }
 
 static uint64_t dtypes(int32_t op)
@@ -208,6 +265,8 @@ static uint64_t dtypes(int32_t op)
 static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
 {
     int32_t dtype = like->in[0].dtype;
+    if (like->op == NDP_OP_group_norm)
+        return cuda_group_find(dev, like, out, why, n);
     int same = like->out[0].dtype == dtype;
     for (uint32_t i = 1; i < like->n_in; i++)
         same &= like->in[i].dtype == dtype;

@@ -3,6 +3,7 @@
  * serves a row; a block may also serve neighbouring rows, a thread of each side by side. Rows that
  * fit are read once, the others once per pass. Statistics are in double. */
 #include "norm/norm.h"
+#include "norm/columns.cuh"
 #include "norm/fit.cuh"
 #pragma nv_diag_suppress 177 /* of overloads, a dtype uses its own alone */
 
@@ -466,6 +467,12 @@ NORM(rms_norm, RMS_NORM)
 #define NORM_FITS_BF16(name, OP) NORM_FIT(name, OP, norm_element)
 #define NORM_FITS_F32(name, OP) NORM_FIT(name, OP, norm_element)
 #define NORM_FITS_F64(name, OP)
+#define NORM_COLUMNS_F16(name, LOG) NORM_COLUMNS(name, norm_element, LOG)
+#define NORM_COLUMNS_BF16(name, LOG) NORM_COLUMNS(name, norm_element, LOG)
+#define NORM_COLUMNS_F32(name, LOG) NORM_COLUMNS(name, norm_element, LOG)
+#define NORM_COLUMNS_F64(name, LOG)
+#define NORM_COLUMNS_(dtype) NORM_COLUMNS_##dtype
+#define NORM_COLUMNS_OF(dtype) NORM_COLUMNS_(dtype)
 #define NORM_FITS_(dtype) NORM_FITS_##dtype
 #define NORM_FITS(dtype) NORM_FITS_(dtype)
 #define NORM_FIT_OF NORM_FITS(CUDA_DTYPE)
@@ -473,3 +480,6 @@ NORM_FIT_OF(softmax, SOFTMAX)
 NORM_FIT_OF(log_softmax, LOG_SOFTMAX)
 NORM_FIT_OF(layer_norm, LAYER_NORM)
 NORM_FIT_OF(rms_norm, RMS_NORM)
+#define NORM_COLUMN_OF NORM_COLUMNS_OF(CUDA_DTYPE)
+NORM_COLUMN_OF(softmax, false)
+NORM_COLUMN_OF(log_softmax, true)

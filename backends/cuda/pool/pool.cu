@@ -186,6 +186,42 @@ template <int OP> WINDOW_FN void pool_join(pool_state<OP> &s, const pool_state<O
         s = o;
 }
 
+/* Elements from, from + 1 ... of a window that lies dense, in whole vectors; at: the first's position. */
+template <int OP>
+WINDOW_FN void pool_dense(pool_state<OP> &s, const T *from, int32_t all, int32_t lane, int64_t at)
+{
+    constexpr int V = VECTOR, UNROLL = 4;
+    for (int32_t i = lane * V; i < all; i += 32 * V * UNROLL) {
+        C x[UNROLL][V];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++)
+            if (i + u * 32 * V < all)
+                neural_load<T, V>(from + i + u * 32 * V, 0, x[u]);
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++)
+            if (i + u * 32 * V < all) {
+                pool_state<OP> few = OP == POOL_INDEX ? s : pool_nothing<OP>();
+#pragma unroll
+                for (int k = 0; k < V; k++)
+                    pool_meet(few, x[u][k], at + i + u * 32 * V + k);
+                if (OP == POOL_INDEX)
+                    s = few;
+                else
+                    pool_meet(s, few.x, 0);
+            }
+    }
+}
+
+/* Whether a window of so many layers, whole rows and columns lies in one piece. */
+WINDOW_FN bool pool_is_dense(const cuda_pooling &p, int32_t layers, int32_t high, int32_t wide)
+{
+    const int64_t row = p.image_extent[2], layer = row * p.image_extent[1];
+    return p.image_stride[4] == 1 && wide == row && p.dilation[0] == 1 && p.dilation[1] == 1 &&
+           p.dilation[2] == 1 && (high == 1 || p.image_stride[3] == row) &&
+           (layers == 1 || (high == p.image_extent[1] && p.image_stride[2] == layer)) &&
+           (int64_t)wide * high * layers % VECTOR == 0;
+}
+
 template <int OP> WINDOW_FN void pool_warp(const cuda_pooling &p)
 {
     const uint32_t warps = blockDim.x / 32, lane = threadIdx.x % 32;
@@ -200,7 +236,14 @@ template <int OP> WINDOW_FN void pool_warp(const cuda_pooling &p)
         const int32_t all = wide * high * (end[0] - first[0]);
         const T *plane = (const T *)p.image + at[0] * p.image_stride[0] + at[1] * p.image_stride[1];
         pool_state<OP> s = pool_nothing<OP>();
-        for (int32_t i = (int32_t)lane; i < all; i += 32 * BATCH) {
+        const int64_t ed0 = origin[0] + first[0], eh0 = origin[1] + first[1];
+        const T *begin = plane + ed0 * p.image_stride[2] + eh0 * p.image_stride[3];
+        const bool dense = pool_is_dense(p, end[0] - first[0], high, wide) &&
+                           (uint64_t)begin % (VECTOR * sizeof(T)) == 0;
+        if (dense)
+            pool_dense(s, begin, all, (int32_t)lane,
+                       (ed0 * p.image_extent[1] + eh0) * p.image_extent[2]);
+        for (int32_t i = (int32_t)lane; i < all && !dense; i += 32 * BATCH) {
             C x[BATCH];
             int64_t place[BATCH];
 #pragma unroll

@@ -4,6 +4,7 @@
  * to the next. */
 #ifndef NDOCK_CUDA_REDUCE_OPS_CUH
 #define NDOCK_CUDA_REDUCE_OPS_CUH
+#include "math/hw.cuh"
 #include "reduce/reduce.h"
 #include "reduce/sums.cuh"
 
@@ -369,6 +370,39 @@ LINE_FN double lse_exp(double d)
 {
     return exp(d);
 }
+/* A NaN wins. */
+LINE_FN float lse_larger(float a, float b)
+{
+#if __CUDA_ARCH__ >= 800
+    float r;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+#else
+    return b > a || b != b ? b : a;
+#endif
+}
+/* The sum of exp(x - largest) over those below it. Halves are summed in floats, a few at a time. */
+template <int N> LINE_FN double lse_below(const float (&x)[N], float largest, const float *)
+{
+    double sum[2] = {0.0, 0.0};
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        float e = expf(x[i] - largest);
+        sum[i % 2] += (double)(x[i] == largest ? 0.0f : e);
+    }
+    return sum[0] + sum[1];
+}
+template <int N, class HALF>
+LINE_FN double lse_below(const float (&x)[N], float largest, const HALF *)
+{
+    float sum[2] = {0.0f, 0.0f};
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        float e = cm_exp2_flushed((x[i] - largest) * 1.44269504f);
+        sum[i % 2] += x[i] == largest ? 0.0f : e;
+    }
+    return (double)(sum[0] + sum[1]);
+}
 template <class T, class C> struct reduce_logsumexp {
     typedef T element;
     struct state {
@@ -384,15 +418,41 @@ template <class T, class C> struct reduce_logsumexp {
     {
         if (largest == s.largest)
             return;
-        double down = finite(s.largest) && finite(largest) ? exp(s.largest - largest) : 0.0;
+        double down = 0.0;
+        if (finite(s.largest) && finite(largest))
+            down =
+                sizeof(T) == 2 ? lse_exp((float)(s.largest - largest)) : exp(s.largest - largest);
         s.sum = (s.sum + s.ones) * down;
         s.error *= down;
         s.ones = 0.0;
         s.largest = largest;
     }
+    /* A double has enough bits for sums of what was float. */
+    template <int N> LINE_FN void add_single(state &s, const T *x)
+    {
+        float v[N], largest = (float)s.largest;
+        int met = 0;
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            v[i] = (float)sums_double(x[i]);
+            largest = lse_larger(largest, v[i]);
+        }
+        raise(s, (double)largest);
+        if (!finite((double)largest))
+            return;
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            met += v[i] == largest;
+        s.ones += (double)met;
+        s.sum += lse_below<N>(v, largest, x);
+    }
     template <int N, int V>
     LINE_FN void add(state &s, const T *x, int64_t, int64_t, const reduce_params &)
     {
+        if constexpr (sizeof(C) == 4) {
+            add_single<N>(s, x);
+            return;
+        }
         double largest = s.largest;
 #pragma unroll
         for (int i = 0; i < N; i++)

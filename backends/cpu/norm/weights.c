@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Gradients for scale and bias of normalisations: sums of g times the normalised x, and of g, over
+ * the dimensions that the weights lack. Sums are cut into parts, whose number depends on extents
+ * alone, so that few weights keep all threads busy. */
+#include <string.h>
+#include "norm/norm.h"
+#include "walk/walk.h"
+
+enum { CHUNK = 128, BLOCK = 2048, PART = 1 << 15, MOST_PARTS = 64 };
+/* Operands: ROW counts rows in C order of the kept dimensions. */
+enum { X, G, ROW, SCALE, BIAS, OPERANDS };
+
+typedef struct {
+    const cpu_norm_table *loops;
+    cpu_walk weights, sums; /* bytes; rows */
+    const char *x, *g;
+    char *out[2]; /* for scale and bias; NULL: not wanted */
+    const double *statistics;
+    double *partial; /* of part i for weight w: 2 at (i*weights + w) */
+    int dtype;
+    int64_t rows, chunk, chunks, parts;
+} plan;
+
+static void plan_walks(plan *p, const ndp_call *call)
+{
+    const ndp_norm *params = call->params;
+    const ndp_view *x = &call->in[1], *weight = &call->out[1];
+    const int64_t bytes = ndp_dtype_size(x->dtype);
+    int64_t row_step[NDP_MAX_NDIM];
+    p->rows = 1;
+    for (int d = x->ndim - 1; d >= 0; d--) {
+        row_step[d] = d < x->ndim - params->n_reduced ? p->rows : 0;
+        p->rows *= d < x->ndim - params->n_reduced ? x->shape[d] : 1;
+    }
+    cpu_walk_begin(&p->weights, OPERANDS);
+    cpu_walk_begin(&p->sums, OPERANDS);
+    for (int d = 0; d < x->ndim; d++) {
+        const int64_t step[OPERANDS] = {x->stride[d] * bytes, call->in[0].stride[d] * bytes,
+                                        row_step[d], weight->stride[d] * bytes,
+                                        call->n_out > 2 ? call->out[2].stride[d] * bytes : 0};
+        cpu_walk_add(weight->shape[d] == 1 ? &p->sums : &p->weights, x->shape[d], step);
+    }
+    cpu_walk_sort(&p->weights);
+    cpu_walk_end(&p->weights);
+    cpu_walk_sort(&p->sums);
+    cpu_walk_end(&p->sums);
+}
+
+static void plan_make(plan *p, const ndp_call *call)
+{
+    plan_walks(p, call);
+    const uint64_t across = ndp_magnitude(cpu_walk_inner(&p->weights, X));
+    const int columns = p->sums.size == 1 || across < ndp_magnitude(cpu_walk_inner(&p->sums, X));
+    p->chunk = columns ? CHUNK : 1;
+    p->chunks = 1;
+    for (int d = 0; d < p->weights.ndim; d++)
+        p->chunks *= d + 1 < p->weights.ndim ? p->weights.shape[d]
+                                             : (p->weights.shape[d] + p->chunk - 1) / p->chunk;
+    const int64_t elements = p->weights.size * p->sums.size;
+    p->parts = elements / PART < MOST_PARTS ? elements / PART : MOST_PARTS;
+    p->parts = p->parts < p->sums.size ? p->parts : p->sums.size;
+    p->parts = p->parts > 1 ? p->parts : 1;
+}
+
+int64_t cpu_norm_weights_scratch(const ndp_call *call)
+{
+    plan p;
+    if (ndp_view_size(&call->in[1]) == 0)
+        return 0;
+    plan_make(&p, call);
+    return p.rows * CPU_NORM_STATISTICS + p.parts * p.weights.size * 2;
+}
+
+/* Elements of one row, n of them along the sums: into s. */
+static void add_run(const plan *p, const cpu_place *at, const cpu_place *w, int64_t n, double s[2])
+{
+    double x[BLOCK], g[BLOCK];
+    const double *row = p->statistics + (at->offset[ROW] + w->offset[ROW]) * CPU_NORM_STATISTICS;
+    p->loops->load[p->dtype](x, p->x + at->offset[X] + w->offset[X], cpu_walk_inner(&p->sums, X),
+                             n);
+    p->loops->load[p->dtype](g, p->g + at->offset[G] + w->offset[G], cpu_walk_inner(&p->sums, G),
+                             n);
+    p->loops->subtract(x, n, row[0], row[1]);
+    s[0] += p->loops->dot(x, g, n) * row[2];
+    s[1] += p->loops->sum(g, n);
+}
+
+/* One element for each of n weights side by side. */
+static void add_columns(const plan *p, const cpu_place *at, const cpu_place *w, int64_t n,
+                        double (*s)[2])
+{
+    double x[CHUNK], g[CHUNK];
+    const int64_t step = cpu_walk_inner(&p->weights, ROW) * CPU_NORM_STATISTICS;
+    const double *row = p->statistics + (at->offset[ROW] + w->offset[ROW]) * CPU_NORM_STATISTICS;
+    p->loops->load[p->dtype](x, p->x + at->offset[X] + w->offset[X], cpu_walk_inner(&p->weights, X),
+                             n);
+    p->loops->load[p->dtype](g, p->g + at->offset[G] + w->offset[G], cpu_walk_inner(&p->weights, G),
+                             n);
+    for (int64_t j = 0; j < n && step == 0; j++) { /* of one row */
+        s[j][0] += g[j] * ((x[j] - row[0] - row[1]) * row[2]);
+        s[j][1] += g[j];
+    }
+    for (int64_t j = 0; j < n && step != 0; j++) {
+        const double *r = row + j * step;
+        s[j][0] += g[j] * ((x[j] - r[0] - r[1]) * r[2]);
+        s[j][1] += g[j];
+    }
+}
+
+/* Where chunk c of the weights begins; returns how many there are. */
+static int64_t seek_chunk(const plan *p, int64_t c, cpu_place *w, int64_t *number)
+{
+    const int64_t inner = p->weights.shape[p->weights.ndim - 1];
+    const int64_t each = (inner + p->chunk - 1) / p->chunk;
+    *number = c / each * inner + c % each * p->chunk;
+    cpu_place_seek(w, &p->weights, *number);
+    const int64_t room = cpu_place_room(w);
+    return room < p->chunk ? room : p->chunk;
+}
+
+/* Task u is a part of a chunk. */
+static void sum_parts(void *ctx, int64_t begin, int64_t end)
+{
+    const plan *p = ctx;
+    const int along = cpu_walk_inner(&p->sums, ROW) == 0;
+    for (int64_t u = begin; u < end; u++) {
+        const int64_t part = u / p->chunks, size = p->sums.size;
+        const int64_t last = (part + 1) * size / p->parts;
+        cpu_place w, at;
+        int64_t number, i = part * size / p->parts;
+        const int64_t n = seek_chunk(p, u % p->chunks, &w, &number);
+        double(*s)[2] = (double(*)[2])p->partial + part * p->weights.size + number;
+        memset(s, 0, (size_t)n * sizeof *s);
+        cpu_place_seek(&at, &p->sums, i);
+        for (int64_t m = 1; i < last; i += m, cpu_place_step(&at, m)) {
+            if (p->chunk == 1 && along) {
+                m = cpu_place_room(&at) < last - i ? cpu_place_room(&at) : last - i;
+                m = m < BLOCK ? m : BLOCK;
+                add_run(p, &at, &w, m, *s);
+            } else {
+                add_columns(p, &at, &w, n, s);
+            }
+        }
+    }
+}
+
+static void write_weights(const plan *p)
+{
+    cpu_place w;
+    cpu_place_seek(&w, &p->weights, 0);
+    for (int64_t i = 0; i < p->weights.size; i++, cpu_place_step(&w, 1)) {
+        double s[2] = {0, 0};
+        for (int64_t part = 0; part < p->parts; part++)
+            for (int k = 0; k < 2; k++)
+                s[k] += p->partial[(part * p->weights.size + i) * 2 + k];
+        for (int k = 0; k < 2; k++)
+            if (p->out[k])
+                p->loops->store[p->dtype](p->out[k] + w.offset[SCALE + k], 0, &s[k], 1);
+    }
+}
+
+void cpu_norm_weights(const cpu_norm_table *loops, int dtype, const ndp_call *call)
+{
+    plan p;
+    plan_make(&p, call);
+    p.loops = loops;
+    p.dtype = dtype;
+    p.x = cpu_ptr(&call->in[1]);
+    p.g = cpu_ptr(&call->in[0]);
+    p.statistics = (const double *)cpu_ptr(&call->scratch);
+    p.partial = (double *)cpu_ptr(&call->scratch) + p.rows * CPU_NORM_STATISTICS;
+    for (int k = 0; k < 2; k++)
+        p.out[k] = call->n_out > (uint32_t)k + 1 ? cpu_ptr(&call->out[k + 1]) : NULL;
+    const int64_t each = p.sums.size / p.parts * p.chunk, grain = PART / (each > 0 ? each : 1);
+    cpu_parallel(p.chunks * p.parts, grain > 1 ? grain : 1, sum_parts, &p);
+    write_weights(&p);
+}

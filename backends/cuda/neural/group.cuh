@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * What kernels of group.cu share: where cells and items lie, and sums that lose nothing to a mean
+ * that is far from zero. */
+#ifndef NDOCK_CUDA_GROUP_CUH
+#define NDOCK_CUDA_GROUP_CUH
+#include "neural/group.h"
+#include "neural/neural.cuh"
+#include "walk/lines.cuh"
+
+enum { GROUP_UNROLL = 4 };
+
+#ifndef GROUP_SHARED
+#define GROUP_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
+#endif
+/* 16 bytes to shared memory; on newer devices they arrive by the time of group_copied(). */
+template <class V> NEURAL_FN void group_copy(V *to, const V *from)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile(
+        "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint32_t)__cvta_generic_to_shared(to)),
+        "l"(from)
+        : "memory");
+#else
+    *to = *from;
+#endif
+}
+NEURAL_FN void group_copied()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+struct group_at {
+    int64_t x, out, g, scale, bias;
+};
+
+/* Where number i lies along dimensions innermost first. */
+NEURAL_FN group_at group_place(const group_dim *dim, int ndim, uint64_t i)
+{
+    group_at r = {0, 0, 0, 0, 0};
+#pragma unroll 1
+    for (int d = 0; d < ndim; d++) {
+        const int64_t x = (int64_t)line_index(dim[d].at, d + 1 < ndim, i);
+        r.x += x * dim[d].at.in;
+        r.out += x * dim[d].at.out;
+        r.g += x * dim[d].g;
+        r.scale += x * dim[d].scale;
+        r.bias += x * dim[d].bias;
+    }
+    return r;
+}
+
+/* Item i of a cell. */
+NEURAL_FN group_at group_item(const group_params &p, uint64_t i)
+{
+    const group_dim *dim = p.dim + p.n_cell;
+    if (p.n_item != 1)
+        return group_place(dim, p.n_item, i);
+    const int64_t n = (int64_t)i;
+    return {n * dim->at.in, n * dim->at.out, n * dim->g, n * dim->scale, n * dim->bias};
+}
+
+NEURAL_FN double *group_row(const group_params &p, int64_t row)
+{
+    return (double *)p.rows_at + row * GROUP_ROW;
+}
+
+/* What is subtracted before squares are summed: the row's first element, or a mean. */
+template <class T> NEURAL_FN double group_shift(const group_params &p, int64_t cell)
+{
+    const int64_t row = cell / p.per_row;
+    if (p.shifted)
+        return group_row(p, row)[GROUP_SHIFT];
+    if (!p.centred)
+        return 0;
+    const group_at first = group_place(p.dim, p.n_cell, (uint64_t)(row * p.per_row));
+    return (double)neural_widen(((const T *)p.x)[first.x]);
+}
+
+/* Sums of d = x - shift and of its squares; of g and of g*d. */
+template <class C, bool GRAD> struct group_sums {
+    enum { N = GRAD ? 4 : 2 };
+    double s[N];
+    __device__ __forceinline__ group_sums()
+    {
+#pragma unroll
+        for (int k = 0; k < N; k++)
+            s[k] = 0;
+    }
+    template <int V>
+    __device__ __forceinline__ void add(const C (&x)[V], const C (&g)[V], double by)
+    {
+#pragma unroll
+        for (int k = 0; k < V; k++) {
+            const double d = (double)x[k] - by;
+            s[0] += d;
+            s[1] = __fma_rn(d, d, s[1]);
+            if (GRAD) {
+                s[N - 2] += (double)g[k];
+                s[N - 1] = __fma_rn((double)g[k], d, s[N - 1]);
+            }
+        }
+    }
+    /* Of halves: in floats around the mean of these few, which are joined in doubles. */
+    template <int V>
+    __device__ __forceinline__ void add_few(const float (&x)[V], const float (&g)[V], double by)
+    {
+        float sum = 0, squares = 0, gs = 0, both = 0;
+#pragma unroll
+        for (int k = 0; k < V; k++) {
+            sum += x[k];
+            gs += GRAD ? g[k] : 0.0f;
+        }
+        const float mean = sum * (1.0f / V);
+#pragma unroll
+        for (int k = 0; k < V; k++) {
+            const float d = x[k] - mean;
+            squares = __fmaf_rn(d, d, squares);
+            both = GRAD ? __fmaf_rn(g[k], d, both) : 0.0f;
+        }
+        const double d = (double)mean - by;
+        s[0] = __fma_rn((double)V, d, s[0]);
+        s[1] += __fma_rn(V * d, d, (double)squares);
+        if (GRAD) {
+            s[N - 2] += (double)gs;
+            s[N - 1] += __fma_rn((double)gs, d, (double)both);
+        }
+    }
+    template <class T, int V>
+    __device__ __forceinline__ void take(const C (&x)[V], const C (&g)[V], double by)
+    {
+        if constexpr (sizeof(T) == 2 && V > 1)
+            add_few(x, g, by);
+        else
+            add(x, g, by);
+    }
+};
+
+/* (x - mean)*factor, each in two parts; in doubles where a float does not hold the factor well. */
+template <class C> struct group_affine {
+    C high, low, factor, rest;
+    double mean, wide;
+    bool far;
+    __device__ __forceinline__ group_affine(const double *row)
+    {
+        mean = row[GROUP_MEAN];
+        wide = row[GROUP_FACTOR];
+        high = (C)mean;
+        low = (C)(mean - (double)high);
+        factor = (C)wide;
+        rest = (C)(wide - (double)factor);
+        far = sizeof(C) == 4 && !(wide > 1e-30 && wide < 1e30);
+    }
+    __device__ __forceinline__ C of(C x) const
+    {
+        if (far)
+            return (C)(((double)x - mean) * wide);
+        const C t = (x - high) - low;
+        return neural_fma(t, factor, t * rest);
+    }
+};
+
+template <class C> struct group_slope {
+    C high, low, a, b, factor;
+    __device__ __forceinline__ group_slope(const double *row)
+    {
+        high = (C)row[GROUP_MEAN];
+        low = (C)(row[GROUP_MEAN] - (double)high);
+        a = (C)row[GROUP_A];
+        b = (C)row[GROUP_B];
+        factor = (C)row[GROUP_FACTOR];
+    }
+    __device__ __forceinline__ C of(C x, C g) const
+    {
+        return ((g - a) - ((x - high) - low) * b) * factor;
+    }
+};
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * softmax and log_softmax of rows side by side: eight blocks, a cluster, hold the elements of some
+ * neighbouring rows in shared memory, each some of every row, and hand each other what they found.
+ * Memory is read once and written once. Kernels are there from compute capability 9.0 on. */
+#ifndef NDOCK_CUDA_NORM_COLUMNS_CUH
+#define NDOCK_CUDA_NORM_COLUMNS_CUH
+#include "norm/fit.cuh"
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+LINE_FN void columns_cluster_sync()
+{
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+/* What lies there in the shared memory of another block of the cluster. */
+LINE_FN double columns_read(const double *at, uint32_t block)
+{
+    uint32_t here = (uint32_t)__cvta_generic_to_shared(at), there;
+    double x;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(block));
+    asm volatile("ld.shared::cluster.f64 %0, [%1];" : "=d"(x) : "r"(there) : "memory");
+    return x;
+}
+
+/* One value of each column: of the lines of a warp, of a block, of the cluster; in every thread, in
+ * one order. here: of the block; all: of the cluster. */
+enum { COLUMNS_WARPS = NORM_COLUMN_THREADS / 32 };
+template <class F, int V>
+LINE_FN void columns_join(double (&x)[V], int lanes, double (*warps)[NORM_COLUMNS_MOST],
+                          double *here, double *all)
+{
+    const int lane = (int)threadIdx.x & (lanes - 1), columns = lanes * V;
+#pragma unroll
+    for (int k = 0; k < V; k++)
+        for (int h = lanes; h < 32; h *= 2)
+            x[k] = F::of(x[k], __shfl_xor_sync(0xffffffffu, x[k], h));
+    if ((int)threadIdx.x % 32 < lanes)
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            warps[threadIdx.x / 32][lane * V + k] = x[k];
+    __syncthreads();
+    for (int c = (int)threadIdx.x; c < columns; c += NORM_COLUMN_THREADS) {
+        double v = warps[0][c];
+        for (int w = 1; w < COLUMNS_WARPS; w++)
+            v = F::of(v, warps[w][c]);
+        here[c] = v;
+    }
+    columns_cluster_sync();
+    for (int c = (int)threadIdx.x; c < columns; c += NORM_COLUMN_THREADS) {
+        double v = columns_read(here + c, 0);
+        for (uint32_t b = 1; b < NORM_CLUSTER; b++)
+            v = F::of(v, columns_read(here + c, b));
+        all[c] = v;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < V; k++)
+        x[k] = all[lane * V + k];
+}
+
+/* The thread's column vector, and its lines of the block's. */
+template <class T> struct columns_place {
+    enum { V = 16 / sizeof(T) };
+    typedef cuda_vector<T, V> vector;
+    int lane, line, lines, lanes, n; /* n: lines of the block */
+    vector *stage;
+    T *out;
+    int64_t in_step, out_step;
+    bool has;
+    LINE_MEMBER columns_place(const norm_params &p, unsigned char *memory)
+    {
+        lanes = p.width;
+        lane = (int)threadIdx.x & (lanes - 1);
+        line = (int)threadIdx.x / lanes;
+        lines = NORM_COLUMN_THREADS / lanes;
+        const uint64_t column = ((uint64_t)(blockIdx.x / NORM_CLUSTER) * lanes + lane) * V;
+        const int64_t first = (int64_t)(blockIdx.x % NORM_CLUSTER) * p.stage_row;
+        const int64_t left = (int64_t)p.items - first;
+        has = column < p.rows;
+        n = left < 0 ? 0 : left < p.stage_row ? (int)left : p.stage_row;
+        n = has ? n : 0;
+        int64_t from, to;
+        line_offsets(p.dim, p.n_kept, has ? column : 0, &from, &to);
+        in_step = p.dim[p.n_kept].in;
+        out_step = p.dim[p.n_kept].out;
+        stage = (vector *)memory + lane;
+        out = (T *)p.out + to + first * out_step;
+        const T *in = (const T *)p.in + from + first * in_step;
+        for (int i = line; i < n; i += lines)
+            fit_copy(stage + i * lanes, (const vector *)(in + i * in_step));
+        fit_wait();
+    }
+};
+
+template <class T, bool LOG> LINE_FN void columns_softmax(const norm_params &p)
+{
+    extern __shared__ __align__(32) unsigned char norm_stage[];
+    __shared__ double warps[COLUMNS_WARPS][NORM_COLUMNS_MOST], here[3][NORM_COLUMNS_MOST],
+        all[NORM_COLUMNS_MOST];
+    typedef columns_place<T> place;
+    const int V = place::V;
+    const bool WIDE = sizeof(T) == 4;
+    const place at(p, norm_stage);
+    double joined[V], met[V];
+    float most[V], high[V], low[V];
+    fit_exp<T> e[V];
+#pragma unroll
+    for (int k = 0; k < V; k++)
+        most[k] = __int_as_float(0xff800000);
+    for (int i = at.line; i < at.n; i += at.lines) {
+        const typename place::vector v = at.stage[i * at.lanes];
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            most[k] = fit_larger(most[k], fit_widen(v.at[k]));
+    }
+#pragma unroll
+    for (int k = 0; k < V; k++)
+        joined[k] = (double)most[k];
+    columns_join<fit_max, V>(joined, at.lanes, warps, here[0], all);
+    typename fit_sum<T>::type total[V];
+#pragma unroll
+    for (int k = 0; k < V; k++) {
+        most[k] = (float)joined[k];
+        e[k].set(most[k]);
+        total[k] = 0;
+        met[k] = 0;
+    }
+    for (int i = at.line; i < at.n; i += at.lines) {
+        typename place::vector v = at.stage[i * at.lanes];
+#pragma unroll
+        for (int k = 0; k < V; k++) {
+            const float x = fit_widen(v.at[k]);
+            float y = e[k].of(x);
+            if (LOG) {
+                met[k] += x == most[k];
+                y = x == most[k] || e[k].is_nothing(x) ? 0.0f : y;
+            } else if (WIDE) {
+                fit_narrow(&v.at[k], y);
+            }
+            total[k] += y;
+        }
+        if (!LOG && WIDE)
+            at.stage[i * at.lanes] = v;
+    }
+#pragma unroll
+    for (int k = 0; k < V; k++)
+        joined[k] = (double)total[k];
+    columns_join<fit_add, V>(joined, at.lanes, warps, here[1], all);
+    if (LOG)
+        columns_join<fit_add, V>(met, at.lanes, warps, here[2], all);
+#pragma unroll
+    for (int k = 0; k < V; k++) {
+        double last = 1.0 / joined[k];
+        if (LOG)
+            last = log1p(met[k] - 1.0 + joined[k] / (double)e[k].of(most[k]));
+        last = most[k] - most[k] == 0 ? last : __longlong_as_double(0x7ff8000000000000ll);
+        high[k] = (float)last;
+        low[k] = (float)(last - (double)high[k]);
+    }
+    for (int i = at.line; i < at.n; i += at.lines) {
+        typename place::vector v = at.stage[i * at.lanes];
+#pragma unroll
+        for (int k = 0; k < V; k++) {
+            float x = fit_widen(v.at[k]);
+            if (LOG)
+                x = WIDE ? (float)(((double)x - (double)most[k]) -
+                                   ((double)high[k] + (double)low[k]))
+                         : (x - most[k]) - high[k];
+            else
+                x = WIDE ? __fmaf_rn(x, high[k], x * low[k]) : e[k].of(x) * high[k];
+            fit_narrow(&v.at[k], x);
+        }
+        *(typename place::vector *)(at.out + i * at.out_step) = v;
+    }
+    columns_cluster_sync(); /* nobody's shared memory goes while others read it */
+}
+
+#define NORM_COLUMNS(name, T, LOG)                                  \
+    extern "C" __global__ void __cluster_dims__(NORM_CLUSTER, 1, 1) \
+        __launch_bounds__(NORM_COLUMN_THREADS, 1)                   \
+            name##_columns(const __grid_constant__ norm_params p)   \
+    {                                                               \
+        columns_softmax<T, LOG>(p);                                 \
+    }
+#else
+#define NORM_COLUMNS(name, T, LOG)
+#endif
+
+#endif
