@@ -2,10 +2,11 @@
  * Kernels of backends/cuda/neural, compiled for the host, for the libcuda.so.1 that only pretends:
  * attention by tensor cores, and gradients of norms, of f32 alone, since their names have no dtype.
  */
-#include "tests/cuda/emulate_warp.h"
+#include "tests/cuda/emulate_wide.h"
 #include <ndock/plugin.h>
 #include "neural/flash_grad.cuh"
 #include "neural/flash_join.cuh"
+#include "neural/flash_wide.cuh"
 #include "neural/neural.h"
 #include "neural/norm_held.cuh"
 #define CUDA_DTYPE F16
@@ -13,6 +14,7 @@ namespace f16
 {
 #include "neural/flash.cu"
 #include "neural/flash_grad.cu"
+#include "neural/flash_wide.cu"
 } // namespace f16
 #undef CUDA_DTYPE
 #define CUDA_DTYPE BF16
@@ -20,6 +22,7 @@ namespace bf16
 {
 #include "neural/flash.cu"
 #include "neural/flash_grad.cu"
+#include "neural/flash_wide.cu"
 } // namespace bf16
 #undef CUDA_DTYPE
 #define CUDA_DTYPE F32
@@ -52,6 +55,11 @@ struct kernel {
     FLASH_ROWS(96, dtype)  \
     FLASH_ROWS(128, dtype) \
     FLASH_ROWS(256, dtype) \
+    KERNEL(flash_wide_64_##dtype, attention_params) \
+    KERNEL(flash_wide_80_##dtype, attention_params) \
+    KERNEL(flash_wide_96_##dtype, attention_params) \
+    KERNEL(flash_wide_128_##dtype, attention_params) \
+    KERNEL(flash_wide_256_##dtype, attention_params) \
     KERNEL(flash_join_##dtype, attention_params)
 #define GRAD_ROWS(D, dtype)                               \
     KERNEL(flash_queries_##D##_##dtype, attention_params) \
