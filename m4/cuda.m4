@@ -61,7 +61,7 @@ AS_IF([test -n "$NVCC"], [
   for nd_row in `sed -n 's/^CUDA_MODULE(\(.*\), *\(.*\), *\(.*\))$/\1,\2,\3/p' "$srcdir/backends/cuda/host/modules.def"`; do
     nd_folder=${nd_row%%,*} nd_dtype=${nd_row##*,} nd_file=${nd_row%,*} nd_file=${nd_file#*,}
     ND_CUDA_FATBINS="$ND_CUDA_FATBINS backends/cuda/$nd_file-$nd_dtype.fatbin"
-    nd_rule=nvcc_fatbin; AS_CASE([$nd_file], [*_wide], [nd_rule=nvcc_fatbin_wide])
+    nd_rule=nvcc_fatbin; AS_CASE([$nd_file], [*_wide*], [nd_rule=nvcc_fatbin_wide])
     nd_define=; test $nd_dtype = ANY || nd_define=" -DCUDA_DTYPE=$nd_dtype"
     AS_ECHO(["backends/cuda/$nd_file-$nd_dtype.fatbin: backends/cuda/$nd_folder/$nd_file.cu
 	\$($nd_rule)$nd_define -o \$[@] \$(srcdir)/backends/cuda/$nd_folder/$nd_file.cu

@@ -7,6 +7,7 @@
 #include "neural/flash_grad.cuh"
 #include "neural/flash_join.cuh"
 #include "neural/flash_wide.cuh"
+#include "neural/flash_wide_grad.cuh"
 #include "neural/neural.h"
 #include "neural/norm_held.cuh"
 #define CUDA_DTYPE F16
@@ -15,6 +16,7 @@ namespace f16
 #include "neural/flash.cu"
 #include "neural/flash_grad.cu"
 #include "neural/flash_wide.cu"
+#include "neural/flash_wide_grad.cu"
 } // namespace f16
 #undef CUDA_DTYPE
 #define CUDA_DTYPE BF16
@@ -23,6 +25,7 @@ namespace bf16
 #include "neural/flash.cu"
 #include "neural/flash_grad.cu"
 #include "neural/flash_wide.cu"
+#include "neural/flash_wide_grad.cu"
 } // namespace bf16
 #undef CUDA_DTYPE
 #define CUDA_DTYPE F32
@@ -64,12 +67,19 @@ struct kernel {
 #define GRAD_ROWS(D, dtype)                               \
     KERNEL(flash_queries_##D##_##dtype, attention_params) \
     KERNEL(flash_keys_##D##_##dtype, attention_params)
+#define WIDE_ROWS(D, dtype)                                    \
+    KERNEL(flash_wide_queries_##D##_##dtype, attention_params) \
+    KERNEL(flash_wide_keys_##D##_##dtype, attention_params)
 #define GRAD_ALL(dtype)  \
     GRAD_ROWS(32, dtype) \
     GRAD_ROWS(64, dtype) \
     GRAD_ROWS(80, dtype) \
     GRAD_ROWS(96, dtype) \
-    GRAD_ROWS(128, dtype)
+    GRAD_ROWS(128, dtype) \
+    WIDE_ROWS(64, dtype) \
+    WIDE_ROWS(80, dtype) \
+    WIDE_ROWS(96, dtype) \
+    WIDE_ROWS(128, dtype)
 #define NORM_ROWS(name)                   \
     KERNEL(name##_warp, neural_norm)      \
     KERNEL(name##_warp_vec, neural_norm)  \

@@ -6,13 +6,18 @@
 
 /* Functions of a kernel: the class's own come first. */
 enum { WIDTHS = 6, ROWS = 3, SPREAD = ROWS + WIDTHS, JOIN = SPREAD + WIDTHS, WIDE };
-enum { QUERIES = ROWS, KEYS = QUERIES + WIDTHS }; /* of the gradient's */
+enum { QUERIES = ROWS, KEYS = QUERIES + WIDTHS, WIDE_GRAD = KEYS + WIDTHS }; /* of the gradient's */
 enum { PACKED = 64 };                             /* rows of heads that share keys, at most */
 static const int widths[WIDTHS] = {32, 64, 80, 96, 128, 256};
 /* Of flash_wide.cu: warpgroups that multiply, and keys that they take at once. */
 static const struct {
     int groups, keys;
 } wide_shapes[WIDTHS] = {{0, 0}, {3, 128}, {2, 128}, {2, 128}, {2, 128}, {2, 64}};
+/* Of flash_wide_grad.cu, for queries and for keys: those, and rows of the other side at once. */
+static const struct {
+    int groups, step;
+} wide_grad_shapes[2][WIDTHS] = {{{0, 0}, {3, 64}, {2, 64}, {2, 64}, {2, 64}, {0, 0}},
+                                 {{0, 0}, {2, 64}, {2, 64}, {2, 64}, {2, 64}, {0, 0}}};
 
 /* Bytes of shared memory that a block can be given. */
 static uint32_t most_shared(const ndp_dev *dev)
@@ -61,6 +66,14 @@ static uint32_t wide_shared_of(int i)
                       64);
 }
 
+/* Own rows, two steps of those of the other side with their sums, the beginning and the end. */
+static uint32_t wide_grad_shared_of(int i, int keys)
+{
+    const int slabs = (widths[i] + 63) / 64, step = wide_grad_shapes[keys][i].step;
+    return (uint32_t)(slabs * (2 * 64 * wide_grad_shapes[keys][i].groups + 4 * step) * 128 +
+                      4 * step * 4 + 1024 + 48);
+}
+
 /* A function that may use so much shared memory; none where the device cannot run it: either it has
  * less, or its code was made of an older architecture's. */
 static int32_t find_function(cuda_kernel *k, int module, const char *name, uint32_t shared,
@@ -83,6 +96,25 @@ static int32_t find_function(cuda_kernel *k, int module, const char *name, uint3
         "shared memory for %s", name);
 }
 
+/* Kernels for compute capability 9.0 alone, where the plug-in was built with them. */
+static int32_t make_wide_gradient(cuda_kernel *k, int32_t dtype)
+{
+    static const char *const names[2] = {"queries", "keys"};
+    char name[40];
+    int32_t status = NDP_OK;
+    for (int i = 0; i < 2 * WIDTHS && status == NDP_OK; i++) {
+        const int keys = i / WIDTHS, width = i % WIDTHS;
+        k->function[WIDE_GRAD + i] = NULL;
+        if (!CUDA_HAS_90A || k->dev->capability != 90 || !wide_grad_shapes[keys][width].groups)
+            continue;
+        snprintf(name, sizeof name, "flash_wide_%s_%d_%s", names[keys], widths[width],
+                 dtype == NDP_F16 ? "F16" : "BF16");
+        status = find_function(k, cuda_module_of("flash_wide_grad", dtype), name,
+                               wide_grad_shared_of(width, keys), &k->function[WIDE_GRAD + i]);
+    }
+    return status;
+}
+
 static int32_t make_gradient(cuda_kernel *k, int32_t dtype)
 {
     static const char *const names[2] = {"queries", "keys"};
@@ -99,10 +131,10 @@ static int32_t make_gradient(cuda_kernel *k, int32_t dtype)
         status =
             find_function(k, module, name, grad_shared_of(width, keys), &k->function[QUERIES + i]);
     }
-    return status;
+    return status == NDP_OK ? make_wide_gradient(k, dtype) : status;
 }
 
-/* Kernels for compute capability 9.0 alone, where the plug-in was built with them. */
+/* The same of attention's. */
 static int32_t make_wide(cuda_kernel *k, int32_t dtype)
 {
     char name[32];
@@ -250,6 +282,27 @@ int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, att
                        FLASH_THREADS, 0, p);
 }
 
+/* One of the gradient's kernels: of queries, or of keys and values. */
+static int32_t run_gradient(const cuda_kernel *k, ndp_stream *s, attention_params *p, int width,
+                            int keys)
+{
+    const int wide = k->function[WIDE_GRAD + keys * WIDTHS + width] != NULL;
+    const int groups = wide_grad_shapes[keys][width].groups;
+    p->rows = (int32_t)(keys ? p->n : p->m);
+    p->row_blocks =
+        (int32_t)steps_of(p->rows, wide ? 64 * groups : grad_rows_of(widths[width], keys));
+    const int64_t blocks = p->batch * (keys ? p->key_heads : p->heads) * p->row_blocks;
+    if (blocks > INT32_MAX)
+        return cuda_error(NDP_ERR_UNSUPPORTED, "attention_grad of %lld blocks", (long long)blocks);
+    if (blocks == 0)
+        return NDP_OK;
+    if (wide)
+        return cuda_launch(k, k->function[WIDE_GRAD + keys * WIDTHS + width], s, (uint32_t)blocks,
+                           (uint32_t)(128 * (groups + 1)), wide_grad_shared_of(width, keys), p);
+    return cuda_launch(k, k->function[(keys ? KEYS : QUERIES) + width], s, (uint32_t)blocks,
+                       FLASH_THREADS, grad_shared_of(widths[width], keys), p);
+}
+
 int flash_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int32_t *status)
 {
     const int width = width_of(p);
@@ -257,18 +310,8 @@ int flash_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int
         return 0;
     set_whole(p);
     p->pack = 1;
-    *status = NDP_OK;
-    for (int keys = 0; keys < 2 && *status == NDP_OK; keys++) {
-        p->rows = (int32_t)(keys ? p->n : p->m);
-        p->row_blocks = (int32_t)steps_of(p->rows, grad_rows_of(widths[width], keys));
-        const int64_t blocks = p->batch * (keys ? p->key_heads : p->heads) * p->row_blocks;
-        if (blocks > INT32_MAX)
-            *status =
-                cuda_error(NDP_ERR_UNSUPPORTED, "attention_grad of %lld blocks", (long long)blocks);
-        else if (blocks > 0)
-            *status =
-                cuda_launch(k, k->function[(keys ? KEYS : QUERIES) + width], s, (uint32_t)blocks,
-                            FLASH_THREADS, grad_shared_of(widths[width], keys), p);
-    }
+    *status = run_gradient(k, s, p, width, 0);
+    if (*status == NDP_OK)
+        *status = run_gradient(k, s, p, width, 1);
     return 1;
 }
