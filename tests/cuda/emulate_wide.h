@@ -69,9 +69,7 @@ template <class T, int N> struct wgmma {
         wide_queue({wide_product_of<T, N, true>, c, 0, b, {a[0], a[1], a[2], a[3]}, true});
     }
 };
-MMA_FN void wgmma_begin(void)
-{
-}
+MMA_FN void wgmma_begin(void) {}
 MMA_FN void wgmma_commit(void)
 {
     wide_commit();
@@ -80,18 +78,10 @@ template <int N> MMA_FN void wgmma_wait(void)
 {
     wide_compute(N);
 }
-template <int N> MMA_FN void wgmma_settle(float (&)[N][4])
-{
-}
-MMA_FN void wgmma_publish(void)
-{
-}
-template <int N> MMA_FN void wgmma_take_registers(void)
-{
-}
-template <int N> MMA_FN void wgmma_give_registers(void)
-{
-}
+template <int N> MMA_FN void wgmma_settle(float (&)[N][4]) {}
+MMA_FN void wgmma_publish(void) {}
+template <int N> MMA_FN void wgmma_take_registers(void) {}
+template <int N> MMA_FN void wgmma_give_registers(void) {}
 #define wgmma_gate_set wide_gate_set
 #define wgmma_gate_arrive wide_gate_arrive
 #define wgmma_gate_wait wide_gate_wait

@@ -51,16 +51,16 @@ struct kernel {
 #define FLASH_ROWS(D, dtype)                      \
     KERNEL(flash_##D##_##dtype, attention_params) \
     KERNEL(flash_spread_##D##_##dtype, attention_params)
-#define FLASH_ALL(dtype)   \
-    FLASH_ROWS(32, dtype)  \
-    FLASH_ROWS(64, dtype)  \
-    FLASH_ROWS(80, dtype)  \
-    FLASH_ROWS(96, dtype)  \
-    FLASH_ROWS(128, dtype) \
-    FLASH_ROWS(256, dtype) \
-    KERNEL(flash_wide_64_##dtype, attention_params) \
-    KERNEL(flash_wide_80_##dtype, attention_params) \
-    KERNEL(flash_wide_96_##dtype, attention_params) \
+#define FLASH_ALL(dtype)                             \
+    FLASH_ROWS(32, dtype)                            \
+    FLASH_ROWS(64, dtype)                            \
+    FLASH_ROWS(80, dtype)                            \
+    FLASH_ROWS(96, dtype)                            \
+    FLASH_ROWS(128, dtype)                           \
+    FLASH_ROWS(256, dtype)                           \
+    KERNEL(flash_wide_64_##dtype, attention_params)  \
+    KERNEL(flash_wide_80_##dtype, attention_params)  \
+    KERNEL(flash_wide_96_##dtype, attention_params)  \
     KERNEL(flash_wide_128_##dtype, attention_params) \
     KERNEL(flash_wide_256_##dtype, attention_params) \
     KERNEL(flash_join_##dtype, attention_params)
@@ -70,15 +70,15 @@ struct kernel {
 #define WIDE_ROWS(D, dtype)                                    \
     KERNEL(flash_wide_queries_##D##_##dtype, attention_params) \
     KERNEL(flash_wide_keys_##D##_##dtype, attention_params)
-#define GRAD_ALL(dtype)  \
-    GRAD_ROWS(32, dtype) \
-    GRAD_ROWS(64, dtype) \
-    GRAD_ROWS(80, dtype) \
-    GRAD_ROWS(96, dtype) \
+#define GRAD_ALL(dtype)   \
+    GRAD_ROWS(32, dtype)  \
+    GRAD_ROWS(64, dtype)  \
+    GRAD_ROWS(80, dtype)  \
+    GRAD_ROWS(96, dtype)  \
     GRAD_ROWS(128, dtype) \
-    WIDE_ROWS(64, dtype) \
-    WIDE_ROWS(80, dtype) \
-    WIDE_ROWS(96, dtype) \
+    WIDE_ROWS(64, dtype)  \
+    WIDE_ROWS(80, dtype)  \
+    WIDE_ROWS(96, dtype)  \
     WIDE_ROWS(128, dtype)
 #define NORM_ROWS(name)                   \
     KERNEL(name##_warp, neural_norm)      \

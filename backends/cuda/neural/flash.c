@@ -7,7 +7,7 @@
 /* Functions of a kernel: the class's own come first. */
 enum { WIDTHS = 6, ROWS = 3, SPREAD = ROWS + WIDTHS, JOIN = SPREAD + WIDTHS, WIDE };
 enum { QUERIES = ROWS, KEYS = QUERIES + WIDTHS, WIDE_GRAD = KEYS + WIDTHS }; /* of the gradient's */
-enum { PACKED = 64 };                             /* rows of heads that share keys, at most */
+enum { PACKED = 64 }; /* rows of heads that share keys, at most */
 static const int widths[WIDTHS] = {32, 64, 80, 96, 128, 256};
 /* Of flash_wide.cu: warpgroups that multiply, and keys that they take at once. */
 static const struct {
@@ -252,11 +252,11 @@ int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan)
     p->row_blocks =
         (int32_t)steps_of(rows, wide ? 64 * wide_shapes[i].groups : rows_of(widths[i], spread));
     const int64_t blocks = p->heads / pack * p->batch * p->row_blocks;
-    *plan = (flash_plan){
-        .function = function,
-        .threads = wide ? 128 * (wide_shapes[i].groups + 1) : FLASH_THREADS,
-        .blocks = blocks * split(k, p, blocks, wide ? wide_shapes[i].keys : FLASH_KEYS),
-        .shared = wide ? wide_shared_of(i) : shared_of(widths[i], spread)};
+    *plan = (flash_plan){.function = function,
+                         .threads = wide ? 128 * (wide_shapes[i].groups + 1) : FLASH_THREADS,
+                         .blocks =
+                             blocks * split(k, p, blocks, wide ? wide_shapes[i].keys : FLASH_KEYS),
+                         .shared = wide ? wide_shared_of(i) : shared_of(widths[i], spread)};
     p->parts = p->splits * (spread ? FLASH_WARPS : 1);
     if (p->parts > 1)
         plan->scratch = (uint64_t)(p->parts * p->batch * p->heads * p->m * (p->e + 1)) * 4;

@@ -22,18 +22,18 @@ struct flash : flash_rows<T, D, M, SPREAD ? FLASH_SPREAD_KEYS : N> {
         SHARED = ROWS * PITCH + 4 * STAGE
     };
     typedef flash_rows<T, D, M, KEYS> base;
-    using base::p;
     using base::b;
+    using base::first;
+    using base::from;
     using base::h0;
     using base::kh;
-    using base::first;
+    using base::lane;
     using base::own;
-    using base::from;
+    using base::p;
     using base::to;
     using base::warp;
-    using base::lane;
     mma_address queries, stages;
-    uint32_t q[HELD ? M : 1][HELD ? D / 16 : 1][4];
+    tile_left<T, D, M, HELD> left;
 
     __device__ __forceinline__ explicit flash(const attention_params &params) : base(params, ROWS)
     {
@@ -45,10 +45,7 @@ struct flash : flash_rows<T, D, M, SPREAD ? FLASH_SPREAD_KEYS : N> {
         else
             own += warp * 16 * M;
     }
-    __device__ __forceinline__ bool is_idle() const
-    {
-        return !SPREAD && own >= p.rows;
-    }
+    __device__ __forceinline__ bool is_idle() const { return !SPREAD && own >= p.rows; }
 
     /* ---- operands ---- */
     __device__ __forceinline__ void fetch_queries() const
@@ -80,38 +77,13 @@ struct flash : flash_rows<T, D, M, SPREAD ? FLASH_SPREAD_KEYS : N> {
     {
         return tile_down<D>(queries + (mma_address)(SPREAD ? 0 : warp * 16 * M * PITCH), lane);
     }
-    __device__ __forceinline__ void hold_queries()
-    {
-        const mma_address at = own_queries();
-#pragma unroll
-        for (int m = 0; m < (HELD ? M : 0); m++)
-#pragma unroll
-            for (int k = 0; k < D / 16; k++)
-                mma_load(q[HELD ? m : 0][HELD ? k : 0],
-                         at + (mma_address)(m * 16 * PITCH + k * 32));
-    }
 
-    /* ---- one step ---- */
-    __device__ __forceinline__ void multiply_keys(typename base::scores &x, mma_address keys)
-    {
-        const mma_address mine = own_queries();
-        tile_multiply<T, D, M, KEYS>(
-            x,
-            [&](uint32_t(&r)[4], int m, int k) {
-                if (!HELD)
-                    mma_load(r, mine + (mma_address)(m * 16 * PITCH + k * 32));
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-                    r[i] = HELD ? q[HELD ? m : 0][HELD ? k : 0][i] : r[i];
-            },
-            tile_along<D>(keys, lane));
-    }
     __device__ __forceinline__ void step(int j, int stage, int offset)
     {
         const mma_address at = stages + (mma_address)(stage * 2 * STAGE + offset * PITCH);
         typename base::scores x = {};
         float down[M][2];
-        multiply_keys(x, at);
+        left.template multiply<KEYS>(x, own_queries(), tile_along<D>(at, lane));
         base::finish(x, j + offset, j + FLASH_KEYS > base::clear);
         if (base::weigh(x, down))
             base::scale_down(down);
@@ -134,8 +106,8 @@ struct flash : flash_rows<T, D, M, SPREAD ? FLASH_SPREAD_KEYS : N> {
             mma_commit();
             if (is_idle())
                 continue;
-            if (HELD && j == from)
-                hold_queries();
+            if (j == from)
+                left.hold(own_queries());
 #pragma unroll 1
             for (int offset = SPREAD ? warp * KEYS : 0; offset < FLASH_KEYS;
                  offset += SPREAD ? (int)FLASH_KEYS : (int)KEYS)

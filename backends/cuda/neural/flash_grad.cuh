@@ -7,8 +7,7 @@
 #include "neural/flash_grad_rows.cuh"
 
 template <class T, int D, int M, bool KEYS>
-struct flash_grad
-    : flash_grad_rows<T, D, M, FLASH_WARPS * 16 * M, FLASH_GRAD_STEP, KEYS> {
+struct flash_grad : flash_grad_rows<T, D, M, FLASH_WARPS * 16 * M, FLASH_GRAD_STEP, KEYS> {
     enum {
         ROWS = FLASH_WARPS * 16 * M,
         STEP = FLASH_GRAD_STEP,
@@ -19,16 +18,16 @@ struct flash_grad
     };
     typedef flash_grad_rows<T, D, M, ROWS, STEP, KEYS> base;
     typedef typename base::scores scores;
-    using base::p;
+    using base::first;
     using base::h;
     using base::kh;
-    using base::first;
-    using base::warp;
     using base::lane;
+    using base::p;
     using base::steps;
+    using base::warp;
     using base::y;
     mma_address own, stages;
-    uint32_t x[HELD ? 2 : 1][HELD ? D / 16 : 1][4];
+    tile_left<T, D, M, HELD> left[2];
 
     __device__ __forceinline__ explicit flash_grad(const attention_params &params) : base(params)
     {
@@ -65,32 +64,7 @@ struct flash_grad
     {
         return tile_down<D>(own + (mma_address)((which * ROWS + warp * 16 * M) * PITCH), lane);
     }
-    /* What the block keeps of its rows: operands, and sums of queries. */
-    __device__ __forceinline__ void hold()
-    {
-#pragma unroll
-        for (int which = 0; which < (HELD ? 2 : 0); which++)
-#pragma unroll
-            for (int k = 0; k < D / 16; k++)
-                mma_load(x[which][HELD ? k : 0], mine(which) + (mma_address)(k * 32));
-        base::hold_sums();
-    }
 
-    /* ---- one step ---- */
-    __device__ __forceinline__ void multiply_rows(scores &s, int which, mma_address others)
-    {
-        const mma_address left = mine(which);
-        tile_multiply<T, D, M, STEP>(
-            s,
-            [&](uint32_t(&r)[4], int m, int k) {
-                if (!HELD)
-                    mma_load(r, left + (mma_address)(m * 16 * PITCH + k * 32));
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-                    r[i] = HELD ? x[HELD ? which : 0][HELD ? k : 0][i] : r[i];
-            },
-            tile_along<D>(others, lane));
-    }
     __device__ __forceinline__ void step(int number, int stage)
     {
         const int head = base::head_of(number), from = base::from_of(number);
@@ -98,8 +72,8 @@ struct flash_grad
                           sums = stages + (mma_address)(SUMS + stage * 2 * STEP * 4);
         scores s = {}, dp = {};
         uint64_t gone[M] = {};
-        multiply_rows(s, 0, at);
-        multiply_rows(dp, 1, at + STAGE);
+        left[0].template multiply<STEP>(s, mine(0), tile_along<D>(at, lane));
+        left[1].template multiply<STEP>(dp, mine(1), tile_along<D>(at + STAGE, lane));
         base::finish(s, head, from);
         if (p.least) {
             base::choose(gone, head, from);
@@ -125,8 +99,11 @@ struct flash_grad
             if (i + 1 < steps)
                 fetch(i + 1, (i + 1) % 2);
             mma_commit();
-            if (i == 0)
-                hold();
+            if (i == 0) {
+                left[0].hold(mine(0));
+                left[1].hold(mine(1));
+                base::hold_sums();
+            }
             step(i, i % 2);
         }
         mma_wait<0>();

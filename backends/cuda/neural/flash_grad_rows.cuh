@@ -218,8 +218,7 @@ template <class T, int D, int M, int ROWS, int STEP, bool KEYS> struct flash_gra
             for (int m = 0; m < M; m++)
 #pragma unroll
                 for (int k = 0; k < 4; k++)
-                    dp[m][n][k] =
-                        w[m][n][k] * (dp[m][n][k] - (KEYS ? d[k % 2] : delta[m][k / 2]));
+                    dp[m][n][k] = w[m][n][k] * (dp[m][n][k] - (KEYS ? d[k % 2] : delta[m][k / 2]));
         }
     }
     /* ---- the results ---- */

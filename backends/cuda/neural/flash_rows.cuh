@@ -79,8 +79,7 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
     /* ---- one step ---- */
     /* What is to be done to each score that keys j and on have, of a row below p.rows. Numbers of
      * rows are found anew each time, in place of being kept in registers for a rare need. */
-    template <class F>
-    __device__ __forceinline__ void each(scores &x, int j, const F &f) const
+    template <class F> __device__ __forceinline__ void each(scores &x, int j, const F &f) const
     {
         int base = row_of(0, 0);
         MMA_OPAQUE(base);

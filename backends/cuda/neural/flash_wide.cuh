@@ -20,11 +20,11 @@ template <class T, int D, int GROUPS, int KEYS> struct flash_wide : flash_rows<T
     };
     enum { KEYS_FULL, KEYS_FREE = 2, VALUES_FULL = 4, VALUES_FREE = 6, GATES = 8 };
     typedef flash_rows<T, D, 1, KEYS> base;
-    using base::p;
     using base::b;
+    using base::from;
     using base::h0;
     using base::kh;
-    using base::from;
+    using base::p;
     using base::y;
     typename base::scores x = {};
     uint32_t weight[KEYS / 16][4]; /* as left operands */
@@ -46,10 +46,7 @@ template <class T, int D, int GROUPS, int KEYS> struct flash_wide : flash_rows<T
     {
         return gates + (mma_address)((which + step % STAGES) * 8);
     }
-    __device__ __forceinline__ static int parity(int step)
-    {
-        return step / STAGES & 1;
-    }
+    __device__ __forceinline__ static int parity(int step) { return step / STAGES & 1; }
     __device__ __forceinline__ mma_address stage(int step, int values) const
     {
         return stages + (mma_address)((step % STAGES * 2 + values) * STAGE);
@@ -111,9 +108,9 @@ template <class T, int D, int GROUPS, int KEYS> struct flash_wide : flash_rows<T
     }
     __device__ __forceinline__ void multiply_keys(int step)
     {
-        wide_multiply<T, D, KEYS>(
-            x[0], wgmma_operand(queries + (mma_address)(group * 64 * WGMMA_ROW), 0), QUERY_SLAB,
-            wgmma_operand(stage(step, 0), 0), SLAB);
+        wide_multiply<T, D, KEYS>(x[0],
+                                  wgmma_operand(queries + (mma_address)(group * 64 * WGMMA_ROW), 0),
+                                  QUERY_SLAB, wgmma_operand(stage(step, 0), 0), SLAB);
     }
     __device__ __forceinline__ void add_values(int step)
     {

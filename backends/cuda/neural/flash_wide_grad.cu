@@ -23,10 +23,10 @@ typedef FLASH_DTYPE(CUDA_DTYPE) flash_wide_grad_element;
     FLASH_WIDE_GRAD_KERNEL_(name, dtype, threads, __VA_ARGS__)
 /* Columns; warpgroups that multiply and rows of the other side at once: wide_grad_shapes of flash.c
  * has the same. */
-#define FLASH_WIDE_QUERIES(D, GROUPS, STEP)                                      \
+#define FLASH_WIDE_QUERIES(D, GROUPS, STEP)                                        \
     FLASH_WIDE_GRAD_KERNEL(flash_wide_queries_##D, CUDA_DTYPE, 128 * (GROUPS + 1), \
                            FLASH_WIDE_RUN_GRAD(D, GROUPS, STEP, false))
-#define FLASH_WIDE_KEYS(D, GROUPS, STEP)                                      \
+#define FLASH_WIDE_KEYS(D, GROUPS, STEP)                                        \
     FLASH_WIDE_GRAD_KERNEL(flash_wide_keys_##D, CUDA_DTYPE, 128 * (GROUPS + 1), \
                            FLASH_WIDE_RUN_GRAD(D, GROUPS, STEP, true))
 FLASH_WIDE_QUERIES(64, 3, 64)

@@ -21,9 +21,9 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 64 * GROUPS, STEP, KEYS> {
     };
     enum { SCORES_FULL, WEIGHTS_FULL = 2, STEP_FREE = 4, GATES = 6 };
     typedef flash_grad_rows<T, D, 1, ROWS, STEP, KEYS> base;
-    using base::p;
     using base::h;
     using base::kh;
+    using base::p;
     using base::steps;
     using base::y;
     typename base::scores s = {}, dp = {};
@@ -46,10 +46,7 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 64 * GROUPS, STEP, KEYS> {
     {
         return gates + (mma_address)((which + step % STAGES) * 8);
     }
-    __device__ __forceinline__ static int parity(int step)
-    {
-        return step / STAGES & 1;
-    }
+    __device__ __forceinline__ static int parity(int step) { return step / STAGES & 1; }
     __device__ __forceinline__ mma_address stage(int step, int which) const
     {
         return stages + (mma_address)((step % STAGES * 2 + which) * STAGE);
@@ -121,7 +118,8 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 64 * GROUPS, STEP, KEYS> {
     }
     __device__ __forceinline__ void multiply_rows(typename base::scores &to, int which, int step)
     {
-        const mma_address mine = own + (mma_address)(which * SLABS * OWN_SLAB + group * 64 * WGMMA_ROW);
+        const mma_address mine =
+            own + (mma_address)(which * SLABS * OWN_SLAB + group * 64 * WGMMA_ROW);
         wide_multiply<T, D, STEP>(to[0], wgmma_operand(mine, 0), OWN_SLAB,
                                   wgmma_operand(stage(step, which), 0), SLAB);
     }

@@ -36,8 +36,7 @@ template <int N> MMA_FN void wgmma_settle(float (&c)[N][4])
 template <class T, int N> struct wgmma;
 #define WGMMA_4(c, i) "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
 #define WGMMA_16(c, i) WGMMA_4(c, i), WGMMA_4(c, i + 1), WGMMA_4(c, i + 2), WGMMA_4(c, i + 3)
-#define WGMMA_NAMES_16 \
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+#define WGMMA_NAMES_16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
 #define WGMMA_NAMES_32 \
     WGMMA_NAMES_16     \
     ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
@@ -46,12 +45,12 @@ template <class T, int N> struct wgmma;
 #define WGMMA_NAMES_64 \
     WGMMA_NAMES_48     \
     ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define WGMMA_NAMES_128                                                                    \
-    WGMMA_NAMES_64                                                                         \
-    ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "   \
+#define WGMMA_NAMES_128                                                                     \
+    WGMMA_NAMES_64                                                                          \
+    ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "    \
     "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, " \
-    "%97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, "    \
-    "%111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, " \
+    "%97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, "     \
+    "%111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, "  \
     "%125, %126, %127"
 #define WGMMA_OUT_32(c) WGMMA_16(c, 0), WGMMA_16(c, 4)
 #define WGMMA_OUT_40(c) WGMMA_OUT_32(c), WGMMA_4(c, 8), WGMMA_4(c, 9)
@@ -67,17 +66,17 @@ template <class T, int N> struct wgmma;
                                                       uint64_t b, bool add)                       \
         {                                                                                         \
             asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " o2 ", 0;\n"                          \
-                         "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." name "." name " {"     \
-                         WGMMA_NAMES_##REGS "}, " o0 ", " o1 ", p, 1, 1, 0, 0;\n}"                \
+                         "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." name "." name          \
+                         " {" WGMMA_NAMES_##REGS "}, " o0 ", " o1 ", p, 1, 1, 0, 0;\n}"           \
                          : WGMMA_OUT_##REGS(c)                                                    \
                          : "l"(a), "l"(b), "r"((int)add));                                        \
         }                                                                                         \
         static __device__ __forceinline__ void held(float (&c)[N / 8][4], const uint32_t (&a)[4], \
                                                     uint64_t b)                                   \
         {                                                                                         \
-            asm volatile("wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." name "." name " {"     \
-                         WGMMA_NAMES_##REGS "}, {" o0 ", " o1 ", " o2 ", " o3 "}, " o4            \
-                         ", 1, 1, 1, 1;"                                                          \
+            asm volatile("wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." name "." name          \
+                         " {" WGMMA_NAMES_##REGS "}, {" o0 ", " o1 ", " o2 ", " o3 "}, " o4       \
+                                                 ", 1, 1, 1, 1;"                                  \
                          : WGMMA_OUT_##REGS(c)                                                    \
                          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));                   \
         }                                                                                         \
