@@ -66,12 +66,12 @@ static uint32_t wide_shared_of(int i)
                       64);
 }
 
-/* Own rows, two steps of those of the other side with their sums, the beginning and the end. */
+/* Own rows, three steps of those of the other side with their sums, the beginning and the end. */
 static uint32_t wide_grad_shared_of(int i, int keys)
 {
     const int slabs = (widths[i] + 63) / 64, step = wide_grad_shapes[keys][i].step;
-    return (uint32_t)(slabs * (2 * 64 * wide_grad_shapes[keys][i].groups + 4 * step) * 128 +
-                      4 * step * 4 + 1024 + 48);
+    return (uint32_t)(slabs * (2 * 64 * wide_grad_shapes[keys][i].groups + 6 * step) * 128 +
+                      6 * step * 4 + 1024 + 72);
 }
 
 /* A function that may use so much shared memory; none where the device cannot run it: either it has

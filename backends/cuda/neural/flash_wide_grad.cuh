@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Gradients of attention by products of warpgroups, for compute capability 9.0: of a block, GROUPS
  * warpgroups have 64 rows each, queries or keys, and one more copies rows of the other side, STEP at
- * a time, two steps ahead (flash_grad_rows.cuh says what is computed). Weights are made while
- * gradients of weights are multiplied, and those of scores while values are. */
+ * a time, some steps ahead (flash_grad_rows.cuh says what is computed). Weights are made while
+ * gradients of weights are multiplied, and those of scores (slopes) while values are. */
 #ifndef NDOCK_CUDA_FLASH_WIDE_GRAD_CUH
 #define NDOCK_CUDA_FLASH_WIDE_GRAD_CUH
 #include "neural/flash_grad_rows.cuh"
@@ -16,10 +16,11 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 64 * GROUPS, STEP, KEYS> {
         OWN_SLAB = ROWS * WGMMA_ROW,
         SLAB = STEP * WGMMA_ROW,
         STAGE = SLABS * SLAB, /* bytes of one operand */
-        STAGES = 2,
-        SUMS = 2 * STEP * 4 /* logsumexp and delta of a step's queries */
+        STAGES = 3,
+        LATE = !KEYS || D <= 96, /* slopes are multiplied in the next step: there are registers */
+        SUMS = 2 * STEP * 4      /* logsumexp and delta of a step's queries */
     };
-    enum { SCORES_FULL, WEIGHTS_FULL = 2, STEP_FREE = 4, GATES = 6 };
+    enum { SCORES_FULL, WEIGHTS_FULL = STAGES, STEP_FREE = 2 * STAGES, GATES = 3 * STAGES };
     typedef flash_grad_rows<T, D, 1, ROWS, STEP, KEYS> base;
     using base::h;
     using base::kh;
@@ -155,8 +156,22 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 64 * GROUPS, STEP, KEYS> {
             base::drop(kept, gone);
         wide_pack<T, STEP>(weight, kept[0]);
     }
-    __device__ __forceinline__ void step(int i)
+    /* The gradient of own rows. */
+    __device__ __forceinline__ void add_slopes(int i)
     {
+        wide_add<T, D, STEP>(y[0][0], slope, wgmma_operand(stage(i, 0), SLAB));
+    }
+    __device__ __forceinline__ void finish_slopes(int i)
+    {
+        wgmma_begin();
+        add_slopes(i);
+        wgmma_wait<0>();
+        settle();
+        free(i);
+    }
+    template <bool FIRST> __device__ __forceinline__ void step(int i)
+    {
+        constexpr bool earlier = LATE && !FIRST; /* slopes of the step before are multiplied */
         uint64_t gone[1] = {};
         await(SCORES_FULL, i);
         await(WEIGHTS_FULL, i);
@@ -165,27 +180,36 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 64 * GROUPS, STEP, KEYS> {
         settle();
         wgmma_begin();
         multiply_rows(s, 0, i);
+        if (earlier)
+            add_slopes(i - 1);
         multiply_rows(dp, 1, i);
-        wgmma_wait<1>();
+        wgmma_wait<earlier ? 2 : 1>();
         wgmma_settle(s[0]);
         weigh(i, gone);
         wgmma_wait<KEYS ? 1 : 0>();
         wgmma_settle(dp[0]);
+        if (earlier)
+            free(i - 1);
         if (p.least)
             base::drop(dp, gone);
         base::derive(s, dp, sums_of(i));
+        if (LATE)
+            wgmma_wait<0>();
         wide_pack<T, STEP>(slope, dp[0]);
-        wgmma_begin();
-        wide_add<T, D, STEP>(y[0][0], slope, wgmma_operand(stage(i, 0), SLAB));
-        wgmma_wait<0>();
-        settle();
-        free(i);
+        if (!LATE)
+            finish_slopes(i);
     }
     __device__ __forceinline__ void multiply()
     {
         base::hold_sums();
-        for (int i = 0; i < steps; i++)
-            step(i);
+        if (steps > 0) {
+            if (LATE)
+                step<true>(0);
+            for (int i = LATE; i < steps; i++)
+                step<false>(i);
+            if (LATE)
+                finish_slopes(steps - 1);
+        }
         base::write_all();
     }
     __device__ __forceinline__ void run()
