@@ -78,7 +78,8 @@ template <class T, int D, int GROUPS, int KEYS> struct flash_wide : flash_rows<T
     {
         const int thread = (int)threadIdx.x - GROUPS * WGMMA_THREADS;
         const tile_source<T> k = source(p.k, kh, p.d), v = source(p.v, kh, p.e);
-        wide_fetch<ROWS, D>(queries, source(p.q, h0, p.d), base::first, p.rows, thread);
+        if (steps > 0)
+            wide_fetch<ROWS, D>(queries, source(p.q, h0, p.d), base::first, p.rows, thread);
         for (int i = 0; i < steps; i++) {
             if (i >= STAGES)
                 wgmma_gate_wait(gate(KEYS_FREE, i), parity(i - STAGES));

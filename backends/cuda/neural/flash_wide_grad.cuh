@@ -84,7 +84,8 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 64 * GROUPS, STEP, KEYS> {
     {
         const int thread = (int)threadIdx.x - GROUPS * WGMMA_THREADS;
         const int64_t end = KEYS ? p.m : p.n;
-        copy_own(thread);
+        if (steps > 0)
+            copy_own(thread);
         for (int i = 0; i < steps; i++) {
             const int head = base::head_of(i), from = base::from_of(i);
             if (i >= STAGES)
