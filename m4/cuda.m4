@@ -50,9 +50,9 @@ AS_IF([test -n "$NVCC"], [
   ND_CUDA_GENCODE="$ND_CUDA_GENCODE $nd_compress"
   dnl Instructions of one architecture alone: of 9.0 where it is asked for and nvcc knows its own; else what is made of them is empty.
   ND_CUDA_GENCODE_WIDE="-gencode arch=compute_$nd_lowest,code=compute_$nd_lowest" nd_has_90a=0
-  AS_CASE([" "`echo $with_cuda_arch | tr , ' '`" "], [*" 90 "*],
-    [AS_IF([$NVCC -fatbin -gencode arch=compute_90a,code=sm_90a -o conftest.fatbin conftest.cu >/dev/null 2>&1],
-           [ND_CUDA_GENCODE_WIDE="-gencode arch=compute_90a,code=sm_90a" nd_has_90a=1])])
+  nd_code=; AS_CASE([" $ND_CUDA_ARCH_LIST "], [*" sm_90 "*], [nd_code=sm_90a], [*" compute_90 "*], [nd_code=compute_90a])
+  AS_IF([test -n "$nd_code" && $NVCC -fatbin -gencode arch=compute_90a,code=$nd_code -o conftest.fatbin conftest.cu >/dev/null 2>&1],
+        [ND_CUDA_GENCODE_WIDE="-gencode arch=compute_90a,code=$nd_code" nd_has_90a=1])
   ND_CUDA_GENCODE_WIDE="$ND_CUDA_GENCODE_WIDE $nd_compress"
   ND_CUDA_CPPFLAGS="$ND_CUDA_CPPFLAGS -DCUDA_HAS_90A=$nd_has_90a"
   rm -f conftest.cu conftest.fatbin
