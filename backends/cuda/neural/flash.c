@@ -17,7 +17,7 @@ static const struct {
 static const struct {
     int groups, step;
 } wide_grad_shapes[2][WIDTHS] = {{{0, 0}, {3, 64}, {2, 64}, {2, 64}, {2, 64}, {0, 0}},
-                                 {{0, 0}, {2, 64}, {2, 64}, {2, 64}, {2, 64}, {0, 0}}};
+                                 {{0, 0}, {2, 96}, {2, 64}, {2, 64}, {2, 64}, {0, 0}}};
 
 /* Bytes of shared memory that a block can be given. */
 static uint32_t most_shared(const ndp_dev *dev)

@@ -17,8 +17,9 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 64 * GROUPS, STEP, KEYS> {
         SLAB = STEP * WGMMA_ROW,
         STAGE = SLABS * SLAB, /* bytes of one operand */
         STAGES = 3,
-        LATE = !KEYS || D <= 96, /* slopes are multiplied in the next step: there are registers */
-        SUMS = 2 * STEP * 4      /* logsumexp and delta of a step's queries */
+        /* Slopes wait for the next step where there are registers for them. */
+        LATE = !KEYS || (D <= 96 && STEP <= 64),
+        SUMS = 2 * STEP * 4 /* logsumexp and delta of a step's queries */
     };
     enum { SCORES_FULL, WEIGHTS_FULL = STAGES, STEP_FREE = 2 * STAGES, GATES = 3 * STAGES };
     typedef flash_grad_rows<T, D, 1, ROWS, STEP, KEYS> base;
