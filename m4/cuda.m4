@@ -1,7 +1,7 @@
 dnl SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 dnl The CUDA plug-in: whether it is built, for which architectures, and one rule for each row of backends/cuda/host/modules.def.
 
-dnl ND_CUDA: NVCC, ND_CUDA_CPPFLAGS, ND_CUDA_GENCODE, ND_CUDA_ARCH_LIST, and the file that ND_CUDA_RULES names.
+dnl ND_CUDA: NVCC, ND_CUDA_CPPFLAGS, ND_CUDA_GENCODE, ND_CUDA_GENCODE_WIDE, ND_CUDA_ARCH_LIST, and the file that ND_CUDA_RULES names.
 AC_DEFUN([ND_CUDA],
 [AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [build the CUDA plug-in with the toolkit in DIR; default: where nvcc is found])], [], [with_cuda=auto])
 AC_ARG_WITH([cuda-arch], [AS_HELP_STRING([--with-cuda-arch=LIST], [compute capabilities to compile kernels for, such as "80 90" (the lowest as PTX too), or compute_90: PTX alone, in a third of the time; default: those the toolkit knows of 75 80 86 89 90 100 120])])
@@ -27,7 +27,7 @@ AS_IF([test -n "$NVCC"], [
     test -n "$ND_CUDART" || nd_lacks="libcudart_static.a below $nd_cuda_home (NVIDIA's package cuda-cudart-dev)"])
   AS_IF([test -n "$nd_lacks"], [NVCC= nd_cuda_summary="no: without $nd_lacks"])])
 AS_CASE(["$with_cuda:$NVCC"], [no:*|auto:*], [], [*:], [AC_MSG_ERROR([--with-cuda: $nd_cuda_summary])])
-ND_CUDA_GENCODE= ND_CUDA_ARCH_LIST= ND_CUDA_FATBINS=
+ND_CUDA_GENCODE= ND_CUDA_GENCODE_WIDE= ND_CUDA_ARCH_LIST= ND_CUDA_FATBINS=
 ND_CUDA_RULES=/dev/null
 AS_IF([test -n "$NVCC"], [
   nd_known=`"$NVCC" --list-gpu-arch 2>/dev/null | sed 's/compute_//'`
@@ -46,16 +46,25 @@ AS_IF([test -n "$NVCC"], [
   dnl A quarter of the size, for a few milliseconds when a module is first loaded.
   AS_ECHO(["__global__ void k() {}"]) >conftest.cu
   AS_IF([$NVCC -fatbin --compress-mode=size -o conftest.fatbin conftest.cu >/dev/null 2>&1],
-        [ND_CUDA_GENCODE="$ND_CUDA_GENCODE --compress-mode=size"], [ND_CUDA_GENCODE="$ND_CUDA_GENCODE -Xfatbin -compress-all"])
+        [nd_compress=--compress-mode=size], [nd_compress="-Xfatbin -compress-all"])
+  ND_CUDA_GENCODE="$ND_CUDA_GENCODE $nd_compress"
+  dnl Instructions of one architecture alone: of 9.0 where it is asked for and nvcc knows its own; else what is made of them is empty.
+  ND_CUDA_GENCODE_WIDE="-gencode arch=compute_$nd_lowest,code=compute_$nd_lowest" nd_has_90a=0
+  nd_code=; AS_CASE([" $ND_CUDA_ARCH_LIST "], [*" sm_90 "*], [nd_code=sm_90a], [*" compute_90 "*], [nd_code=compute_90a])
+  AS_IF([test -n "$nd_code" && $NVCC -fatbin -gencode arch=compute_90a,code=$nd_code -o conftest.fatbin conftest.cu >/dev/null 2>&1],
+        [ND_CUDA_GENCODE_WIDE="-gencode arch=compute_90a,code=$nd_code" nd_has_90a=1])
+  ND_CUDA_GENCODE_WIDE="$ND_CUDA_GENCODE_WIDE $nd_compress"
+  ND_CUDA_CPPFLAGS="$ND_CUDA_CPPFLAGS -DCUDA_HAS_90A=$nd_has_90a"
   rm -f conftest.cu conftest.fatbin
   ND_CUDA_RULES=cuda-rules.mk
   : >$ND_CUDA_RULES
   for nd_row in `sed -n 's/^CUDA_MODULE(\(.*\), *\(.*\), *\(.*\))$/\1,\2,\3/p' "$srcdir/backends/cuda/host/modules.def"`; do
     nd_folder=${nd_row%%,*} nd_dtype=${nd_row##*,} nd_file=${nd_row%,*} nd_file=${nd_file#*,}
     ND_CUDA_FATBINS="$ND_CUDA_FATBINS backends/cuda/$nd_file-$nd_dtype.fatbin"
+    nd_rule=nvcc_fatbin; AS_CASE([$nd_file], [*_wide*], [nd_rule=nvcc_fatbin_wide])
     nd_define=; test $nd_dtype = ANY || nd_define=" -DCUDA_DTYPE=$nd_dtype"
     AS_ECHO(["backends/cuda/$nd_file-$nd_dtype.fatbin: backends/cuda/$nd_folder/$nd_file.cu
-	\$(nvcc_fatbin)$nd_define -o \$[@] \$(srcdir)/backends/cuda/$nd_folder/$nd_file.cu
+	\$($nd_rule)$nd_define -o \$[@] \$(srcdir)/backends/cuda/$nd_folder/$nd_file.cu
 -include backends/cuda/$nd_file-$nd_dtype.fatbin.d"]) >>$ND_CUDA_RULES
   done
   AS_ECHO(["backends/cuda/sort/cub.o: backends/cuda/sort/cub.cu
@@ -67,6 +76,7 @@ test -z "$NVCC" || nd_cuda_summary="$ND_CUDA_ARCH_LIST, by $NVCC"
 AM_CONDITIONAL([HAVE_CUDA], [test -n "$NVCC"])
 AC_SUBST([ND_CUDA_CPPFLAGS])
 AC_SUBST([ND_CUDA_GENCODE])
+AC_SUBST([ND_CUDA_GENCODE_WIDE])
 AC_SUBST([ND_CUDA_ARCH_LIST])
 AC_SUBST([ND_CUDA_FATBINS])
 AC_SUBST([ND_CUDART])

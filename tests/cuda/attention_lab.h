@@ -151,8 +151,8 @@ static void choose(trial *t, int number)
     t->b = 1 + below(2);
     t->hk = 1 + below(2);
     t->h = t->hk * (1 + below(few ? 5 : 2));
-    t->m = few ? 1 + below(4) : 1 + below(150);
-    t->n = 1 + below(few ? 700 : 200);
+    t->m = few ? 1 + below(4) : 1 + below(width == 64 ? 220 : 150);
+    t->n = 1 + below(few ? 700 : width == 64 ? 400 : 200);
     t->d = below(2) ? width : width - below(15);
     t->e = below(2) ? width : width - below(15);
     t->o.causal = (int32_t)below(3);

@@ -3,10 +3,11 @@
  * block, and whose copies arrive as late as they may. */
 #include <stdlib.h>
 #include <ucontext.h>
-#include "tests/cuda/emulate_warp.h"
+#include "tests/cuda/emulate_wide.h"
 
 enum { MOST_THREADS = 1024, STACK = 128 << 10, MOST_COPIES = 256, MOST_GROUPS = 16 };
-enum { RUNS, AT_WARP, AT_BLOCK, ENDED };
+enum { MOST_PRODUCTS = 96, NAMES = 16 };
+enum { RUNS, AT_WARP, AT_BLOCK, LOOKS, ENDED };
 
 struct copy {
     mma_address to;
@@ -18,12 +19,27 @@ struct copies { /* of a thread: those of group g end at end[g] */
     int n, groups, end[MOST_GROUPS];
 };
 
+struct products { /* of a thread */
+    struct wide_product queued[MOST_PRODUCTS];
+    int n, groups, end[MOST_GROUPS];
+};
+struct gate {
+    uint16_t pending, arrivals;
+    uint32_t phase;
+};
+
 struct warp_place warp_thread, warp_block, warp_threads, warp_blocks;
-alignas(128) char warp_shared[WARP_SHARED];
+alignas(1024) char warp_shared[WARP_SHARED];
 
 static ucontext_t scheduler, contexts[MOST_THREADS];
 static char *stacks;
 static struct copies *copies;
+static struct products *products;
+static struct {
+    int arrived;
+    unsigned phase;
+} names[NAMES];
+static unsigned events; /* what may let go threads that look */
 static int state[MOST_THREADS], now;
 static uint32_t slots[2][MOST_THREADS / 32][32][WARP_WORDS];
 static unsigned calls[MOST_THREADS];
@@ -99,11 +115,76 @@ void warp_copies_wait(int but)
         c->end[g] = c->end[g + done] - end;
 }
 
+/* ---- products of warpgroups ---- */
+void wide_queue(const struct wide_product &p)
+{
+    struct products *q = &products[now];
+    if (q->n == MOST_PRODUCTS)
+        failed = true;
+    else
+        q->queued[q->n++] = p;
+}
+void wide_commit(void)
+{
+    struct products *q = &products[now];
+    if (q->groups == MOST_GROUPS)
+        failed = true;
+    else
+        q->end[q->groups++] = q->n;
+}
+void wide_compute(int but)
+{
+    struct products *q = &products[now];
+    const int done = q->groups > but ? q->groups - but : 0, end = done ? q->end[done - 1] : 0;
+    for (int i = 0; i < end; i++)
+        q->queued[i].compute(q->queued[i]);
+    memmove(q->queued, q->queued + end, (size_t)(q->n - end) * sizeof *q->queued);
+    q->n -= end;
+    q->groups -= done;
+    for (int g = 0; g < q->groups; g++)
+        q->end[g] = q->end[g + done] - end;
+}
+
+/* ---- barriers of some threads ---- */
+void wide_gate_set(mma_address at, int arrivals)
+{
+    const struct gate g = {(uint16_t)arrivals, (uint16_t)arrivals, 0};
+    memcpy(warp_at(at, 8), &g, sizeof g);
+}
+void wide_gate_arrive(mma_address at)
+{
+    struct gate g;
+    memcpy(&g, warp_at(at, 8), sizeof g);
+    if (--g.pending == 0) {
+        g.pending = g.arrivals;
+        g.phase++;
+        events++;
+    }
+    memcpy(warp_at(at, 8), &g, sizeof g);
+}
+void wide_gate_wait(mma_address at, int parity)
+{
+    struct gate g;
+    while (memcpy(&g, warp_at(at, 8), sizeof g), (g.phase & 1) == (unsigned)parity)
+        wait_at(LOOKS);
+}
+void wide_turn(int name, int threads, bool waits)
+{
+    const unsigned phase = names[name].phase;
+    if (++names[name].arrived == threads) {
+        names[name].arrived = 0;
+        names[name].phase++;
+        events++;
+    }
+    while (waits && names[name].phase == phase)
+        wait_at(LOOKS);
+}
+
 /* ---- threads ---- */
 static void begin(void)
 {
     running(running_params);
-    failed = failed || copies[now].n > 0;
+    failed = failed || copies[now].n > 0 || products[now].n > 0;
     state[now] = ENDED;
     swapcontext(&contexts[now], &scheduler);
 }
@@ -134,6 +215,7 @@ static void prepare(int i)
 {
     state[i] = RUNS;
     copies[i].n = copies[i].groups = 0;
+    products[i].n = products[i].groups = 0;
     calls[i] = 0;
     getcontext(&contexts[i]);
     contexts[i].uc_stack.ss_sp = stacks + (size_t)i * STACK;
@@ -146,10 +228,15 @@ static void prepare(int i)
 static int run_block(int threads)
 {
     bool moved = true;
+    memset(names, 0, sizeof names);
     for (int i = 0; i < threads; i++)
         prepare(i);
     for (int turn = 0; moved; turn++) {
+        const unsigned before = events;
         moved = false;
+        for (int i = 0; i < threads; i++)
+            if (state[i] == LOOKS)
+                state[i] = RUNS;
         for (int k = 0; k < threads / 32; k++) {
             const int first = (turn % 2 ? threads / 32 - 1 - k : k) * 32;
             do {
@@ -158,7 +245,7 @@ static int run_block(int threads)
                         resume(i);
             } while (release(first, first + 32, AT_WARP) && (moved = true));
         }
-        moved = release(0, threads, AT_BLOCK) || moved;
+        moved = release(0, threads, AT_BLOCK) || moved || events != before;
     }
     for (int i = 0; i < threads; i++)
         if (state[i] != ENDED)
@@ -173,7 +260,9 @@ int warp_launch(void (*kernel)(const void *), const void *params, struct warp_pl
         stacks = (char *)malloc((size_t)MOST_THREADS * STACK);
     if (!copies)
         copies = (struct copies *)calloc(MOST_THREADS, sizeof *copies);
-    if (!stacks || !copies || threads > MOST_THREADS || threads % 32)
+    if (!products)
+        products = (struct products *)calloc(MOST_THREADS, sizeof *products);
+    if (!stacks || !copies || !products || threads > MOST_THREADS || threads % 32)
         return -1;
     failed = false;
     running = kernel;

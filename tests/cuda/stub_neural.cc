@@ -2,13 +2,15 @@
  * Kernels of backends/cuda/neural, compiled for the host, for the libcuda.so.1 that only pretends:
  * attention by tensor cores, norms with weights of any dimensions, and gradients of norms, of f32
  * alone, since their names have no dtype. */
-#include "tests/cuda/emulate_warp.h"
+#include "tests/cuda/emulate_wide.h"
 #include <ndock/plugin.h>
 #include "neural/flash_grad.cuh"
 #include "neural/flash_join.cuh"
 #define GROUP_SHARED(name) unsigned char *const name = (unsigned char *)warp_shared
 #include "neural/group_cells.cuh"
 #include "neural/group_columns.cuh"
+#include "neural/flash_wide.cuh"
+#include "neural/flash_wide_grad.cuh"
 #include "neural/neural.h"
 #include "neural/norm_held.cuh"
 #define CUDA_DTYPE F16
@@ -17,6 +19,8 @@ namespace f16
 #include "neural/flash.cu"
 #include "neural/flash_grad.cu"
 #include "neural/group.cu"
+#include "neural/flash_wide.cu"
+#include "neural/flash_wide_grad.cu"
 } // namespace f16
 #undef CUDA_DTYPE
 #define CUDA_DTYPE BF16
@@ -25,6 +29,8 @@ namespace bf16
 #include "neural/flash.cu"
 #include "neural/flash_grad.cu"
 #include "neural/group.cu"
+#include "neural/flash_wide.cu"
+#include "neural/flash_wide_grad.cu"
 } // namespace bf16
 #undef CUDA_DTYPE
 #define CUDA_DTYPE F32
@@ -58,23 +64,35 @@ struct kernel {
 #define FLASH_ROWS(D, dtype)                      \
     KERNEL(flash_##D##_##dtype, attention_params) \
     KERNEL(flash_spread_##D##_##dtype, attention_params)
-#define FLASH_ALL(dtype)   \
-    FLASH_ROWS(32, dtype)  \
-    FLASH_ROWS(64, dtype)  \
-    FLASH_ROWS(80, dtype)  \
-    FLASH_ROWS(96, dtype)  \
-    FLASH_ROWS(128, dtype) \
-    FLASH_ROWS(256, dtype) \
+#define FLASH_ALL(dtype)                             \
+    FLASH_ROWS(32, dtype)                            \
+    FLASH_ROWS(64, dtype)                            \
+    FLASH_ROWS(80, dtype)                            \
+    FLASH_ROWS(96, dtype)                            \
+    FLASH_ROWS(128, dtype)                           \
+    FLASH_ROWS(256, dtype)                           \
+    KERNEL(flash_wide_64_##dtype, attention_params)  \
+    KERNEL(flash_wide_80_##dtype, attention_params)  \
+    KERNEL(flash_wide_96_##dtype, attention_params)  \
+    KERNEL(flash_wide_128_##dtype, attention_params) \
+    KERNEL(flash_wide_256_##dtype, attention_params) \
     KERNEL(flash_join_##dtype, attention_params)
 #define GRAD_ROWS(D, dtype)                               \
     KERNEL(flash_queries_##D##_##dtype, attention_params) \
     KERNEL(flash_keys_##D##_##dtype, attention_params)
-#define GRAD_ALL(dtype)  \
-    GRAD_ROWS(32, dtype) \
-    GRAD_ROWS(64, dtype) \
-    GRAD_ROWS(80, dtype) \
-    GRAD_ROWS(96, dtype) \
-    GRAD_ROWS(128, dtype)
+#define WIDE_ROWS(D, dtype)                                    \
+    KERNEL(flash_wide_queries_##D##_##dtype, attention_params) \
+    KERNEL(flash_wide_keys_##D##_##dtype, attention_params)
+#define GRAD_ALL(dtype)   \
+    GRAD_ROWS(32, dtype)  \
+    GRAD_ROWS(64, dtype)  \
+    GRAD_ROWS(80, dtype)  \
+    GRAD_ROWS(96, dtype)  \
+    GRAD_ROWS(128, dtype) \
+    WIDE_ROWS(64, dtype)  \
+    WIDE_ROWS(80, dtype)  \
+    WIDE_ROWS(96, dtype)  \
+    WIDE_ROWS(128, dtype)
 #define NORM_ROWS(name)                   \
     KERNEL(name##_warp, neural_norm)      \
     KERNEL(name##_warp_vec, neural_norm)  \

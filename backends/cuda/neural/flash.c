@@ -5,10 +5,19 @@
 #include <stdio.h>
 
 /* Functions of a kernel: the class's own come first. */
-enum { WIDTHS = 6, ROWS = 3, SPREAD = ROWS + WIDTHS, JOIN = SPREAD + WIDTHS };
-enum { QUERIES = ROWS, KEYS = QUERIES + WIDTHS }; /* of the gradient's */
-enum { PACKED = 64 };                             /* rows of heads that share keys, at most */
+enum { WIDTHS = 6, ROWS = 3, SPREAD = ROWS + WIDTHS, JOIN = SPREAD + WIDTHS, WIDE };
+enum { QUERIES = ROWS, KEYS = QUERIES + WIDTHS, WIDE_GRAD = KEYS + WIDTHS }; /* of the gradient's */
+enum { PACKED = 64 }; /* rows of heads that share keys, at most */
 static const int widths[WIDTHS] = {32, 64, 80, 96, 128, 256};
+/* Of flash_wide.cu: warpgroups that multiply, and keys that they take at once. */
+static const struct {
+    int groups, keys;
+} wide_shapes[WIDTHS] = {{0, 0}, {3, 128}, {2, 128}, {2, 128}, {2, 128}, {2, 64}};
+/* Of flash_wide_grad.cu, for queries and for keys: those, and rows of the other side at once. */
+static const struct {
+    int groups, step;
+} wide_grad_shapes[2][WIDTHS] = {{{0, 0}, {3, 64}, {2, 64}, {2, 64}, {2, 64}, {0, 0}},
+                                 {{0, 0}, {2, 96}, {2, 64}, {2, 64}, {2, 64}, {0, 0}}};
 
 /* Bytes of shared memory that a block can be given. */
 static uint32_t most_shared(const ndp_dev *dev)
@@ -49,6 +58,22 @@ static uint32_t grad_shared_of(int width, int keys)
     return (uint32_t)((2 * rows + 4 * FLASH_GRAD_STEP) * (width + 8) * 2 + 4 * FLASH_GRAD_STEP * 4);
 }
 
+/* Queries, two steps of keys and values, and what stages begin with and end in. */
+static uint32_t wide_shared_of(int i)
+{
+    const int slabs = (widths[i] + 63) / 64;
+    return (uint32_t)(slabs * (64 * wide_shapes[i].groups + 4 * wide_shapes[i].keys) * 128 + 1024 +
+                      64);
+}
+
+/* Own rows, three steps of those of the other side with their sums, the beginning and the end. */
+static uint32_t wide_grad_shared_of(int i, int keys)
+{
+    const int slabs = (widths[i] + 63) / 64, step = wide_grad_shapes[keys][i].step;
+    return (uint32_t)(slabs * (2 * 64 * wide_grad_shapes[keys][i].groups + 6 * step) * 128 +
+                      6 * step * 4 + 1024 + 72);
+}
+
 /* A function that may use so much shared memory; none where the device cannot run it: either it has
  * less, or its code was made of an older architecture's. */
 static int32_t find_function(cuda_kernel *k, int module, const char *name, uint32_t shared,
@@ -71,6 +96,25 @@ static int32_t find_function(cuda_kernel *k, int module, const char *name, uint3
         "shared memory for %s", name);
 }
 
+/* Kernels for compute capability 9.0 alone, where the plug-in was built with them. */
+static int32_t make_wide_gradient(cuda_kernel *k, int32_t dtype)
+{
+    static const char *const names[2] = {"queries", "keys"};
+    char name[40];
+    int32_t status = NDP_OK;
+    for (int i = 0; i < 2 * WIDTHS && status == NDP_OK; i++) {
+        const int keys = i / WIDTHS, width = i % WIDTHS;
+        k->function[WIDE_GRAD + i] = NULL;
+        if (!CUDA_HAS_90A || k->dev->capability != 90 || !wide_grad_shapes[keys][width].groups)
+            continue;
+        snprintf(name, sizeof name, "flash_wide_%s_%d_%s", names[keys], widths[width],
+                 dtype == NDP_F16 ? "F16" : "BF16");
+        status = find_function(k, cuda_module_of("flash_wide_grad", dtype), name,
+                               wide_grad_shared_of(width, keys), &k->function[WIDE_GRAD + i]);
+    }
+    return status;
+}
+
 static int32_t make_gradient(cuda_kernel *k, int32_t dtype)
 {
     static const char *const names[2] = {"queries", "keys"};
@@ -86,6 +130,23 @@ static int32_t make_gradient(cuda_kernel *k, int32_t dtype)
                  dtype == NDP_F16 ? "F16" : "BF16");
         status =
             find_function(k, module, name, grad_shared_of(width, keys), &k->function[QUERIES + i]);
+    }
+    return status == NDP_OK ? make_wide_gradient(k, dtype) : status;
+}
+
+/* The same of attention's. */
+static int32_t make_wide(cuda_kernel *k, int32_t dtype)
+{
+    char name[32];
+    int32_t status = NDP_OK;
+    for (int i = 0; i < WIDTHS && status == NDP_OK; i++) {
+        k->function[WIDE + i] = NULL;
+        if (!CUDA_HAS_90A || k->dev->capability != 90 || !wide_shapes[i].groups)
+            continue;
+        snprintf(name, sizeof name, "flash_wide_%d_%s", widths[i],
+                 dtype == NDP_F16 ? "F16" : "BF16");
+        status = find_function(k, cuda_module_of("flash_wide", dtype), name, wide_shared_of(i),
+                               &k->function[WIDE + i]);
     }
     return status;
 }
@@ -108,7 +169,8 @@ int32_t flash_make(cuda_kernel *k, const ndp_call *like)
         status = find_function(k, module, name, shared_of(widths[i], 1), &k->function[SPREAD + i]);
     }
     snprintf(name, sizeof name, "flash_join_%s", suffix);
-    return status == NDP_OK ? find_function(k, module, name, 0, &k->function[JOIN]) : status;
+    status = status == NDP_OK ? find_function(k, module, name, 0, &k->function[JOIN]) : status;
+    return status == NDP_OK ? make_wide(k, dtype) : status;
 }
 
 static int64_t least_of(int64_t a, int64_t b)
@@ -128,15 +190,16 @@ static int64_t pack_of(const attention_params *p)
     return p->m * group <= PACKED ? group : 1;
 }
 
-/* Cuts the keys into so many parts that the device has enough blocks; returns how many. */
-static int64_t split(const cuda_kernel *k, attention_params *p, int64_t blocks)
+/* Cuts the keys, of which a step takes so many, into so many parts that the device has enough blocks;
+ * returns how many. */
+static int64_t split(const cuda_kernel *k, attention_params *p, int64_t blocks, int keys)
 {
-    const int64_t steps = steps_of(p->n, FLASH_KEYS), sms = k->dev->sm_count;
+    const int64_t steps = steps_of(p->n, keys), sms = k->dev->sm_count;
     int64_t splits = 1;
     if (blocks > 0 && blocks < sms && steps > 3)
         splits = least_of(steps_of(2 * sms, blocks), steps / 2);
     const int64_t each = steps > 0 ? steps_of(steps, splits) : 1;
-    p->keys_each = (int32_t)(each * FLASH_KEYS);
+    p->keys_each = (int32_t)(each * keys);
     p->splits = (int32_t)(steps > 0 ? steps_of(steps, each) : 1);
     return p->splits;
 }
@@ -179,16 +242,21 @@ int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan)
     const int i = width_of(p);
     if (i == WIDTHS)
         return 0;
-    const int spread = rows <= FLASH_SPREAD_ROWS || !k->function[ROWS + i];
-    if (!k->function[(spread ? SPREAD : ROWS) + i])
+    const int wide = rows > PACKED && k->function[WIDE + i];
+    const int spread = !wide && (rows <= FLASH_SPREAD_ROWS || !k->function[ROWS + i]);
+    const int function = (wide ? WIDE : spread ? SPREAD : ROWS) + i;
+    if (!k->function[function])
         return 0;
     p->pack = (int32_t)pack;
     p->rows = (int32_t)rows;
-    p->row_blocks = (int32_t)steps_of(rows, rows_of(widths[i], spread));
+    p->row_blocks =
+        (int32_t)steps_of(rows, wide ? 64 * wide_shapes[i].groups : rows_of(widths[i], spread));
     const int64_t blocks = p->heads / pack * p->batch * p->row_blocks;
-    *plan = (flash_plan){.function = (spread ? SPREAD : ROWS) + i,
-                         .blocks = blocks * split(k, p, blocks),
-                         .shared = shared_of(widths[i], spread)};
+    *plan = (flash_plan){.function = function,
+                         .threads = wide ? 128 * (wide_shapes[i].groups + 1) : FLASH_THREADS,
+                         .blocks =
+                             blocks * split(k, p, blocks, wide ? wide_shapes[i].keys : FLASH_KEYS),
+                         .shared = wide ? wide_shared_of(i) : shared_of(widths[i], spread)};
     p->parts = p->splits * (spread ? FLASH_WARPS : 1);
     if (p->parts > 1)
         plan->scratch = (uint64_t)(p->parts * p->batch * p->heads * p->m * (p->e + 1)) * 4;
@@ -207,11 +275,32 @@ int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, att
         p->part_lse = p->part + (uint64_t)(p->parts * results * p->e) * 4;
     }
     int32_t status = cuda_launch(k, k->function[plan->function], s, (uint32_t)plan->blocks,
-                                 FLASH_THREADS, plan->shared, p);
+                                 plan->threads, plan->shared, p);
     if (status != NDP_OK || p->parts == 1)
         return status;
     return cuda_launch(k, k->function[JOIN], s, (uint32_t)steps_of(results, FLASH_WARPS),
                        FLASH_THREADS, 0, p);
+}
+
+/* One of the gradient's kernels: of queries, or of keys and values. */
+static int32_t run_gradient(const cuda_kernel *k, ndp_stream *s, attention_params *p, int width,
+                            int keys)
+{
+    const int wide = k->function[WIDE_GRAD + keys * WIDTHS + width] != NULL;
+    const int groups = wide_grad_shapes[keys][width].groups;
+    p->rows = (int32_t)(keys ? p->n : p->m);
+    p->row_blocks =
+        (int32_t)steps_of(p->rows, wide ? 64 * groups : grad_rows_of(widths[width], keys));
+    const int64_t blocks = p->batch * (keys ? p->key_heads : p->heads) * p->row_blocks;
+    if (blocks > INT32_MAX)
+        return cuda_error(NDP_ERR_UNSUPPORTED, "attention_grad of %lld blocks", (long long)blocks);
+    if (blocks == 0)
+        return NDP_OK;
+    if (wide)
+        return cuda_launch(k, k->function[WIDE_GRAD + keys * WIDTHS + width], s, (uint32_t)blocks,
+                           (uint32_t)(128 * (groups + 1)), wide_grad_shared_of(width, keys), p);
+    return cuda_launch(k, k->function[(keys ? KEYS : QUERIES) + width], s, (uint32_t)blocks,
+                       FLASH_THREADS, grad_shared_of(widths[width], keys), p);
 }
 
 int flash_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int32_t *status)
@@ -221,18 +310,8 @@ int flash_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int
         return 0;
     set_whole(p);
     p->pack = 1;
-    *status = NDP_OK;
-    for (int keys = 0; keys < 2 && *status == NDP_OK; keys++) {
-        p->rows = (int32_t)(keys ? p->n : p->m);
-        p->row_blocks = (int32_t)steps_of(p->rows, grad_rows_of(widths[width], keys));
-        const int64_t blocks = p->batch * (keys ? p->key_heads : p->heads) * p->row_blocks;
-        if (blocks > INT32_MAX)
-            *status =
-                cuda_error(NDP_ERR_UNSUPPORTED, "attention_grad of %lld blocks", (long long)blocks);
-        else if (blocks > 0)
-            *status =
-                cuda_launch(k, k->function[(keys ? KEYS : QUERIES) + width], s, (uint32_t)blocks,
-                            FLASH_THREADS, grad_shared_of(widths[width], keys), p);
-    }
+    *status = run_gradient(k, s, p, width, 0);
+    if (*status == NDP_OK)
+        *status = run_gradient(k, s, p, width, 1);
     return 1;
 }

@@ -8,6 +8,7 @@
 typedef struct {
     int function; /* of the kernel */
     int64_t blocks;
+    uint32_t threads; /* of a block */
     uint32_t shared;  /* bytes of a block */
     uint64_t scratch; /* bytes: of parts */
 } flash_plan;

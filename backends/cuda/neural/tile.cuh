@@ -75,29 +75,56 @@ MMA_FN void tile_fetch(mma_address to, const tile_source<T> &from, int64_t first
     }
 }
 
-/* s += left times the transposes of N rows that begin at `at`; left(r, m, k) gives columns 16*k and
- * on of the warp's piece m of 16 rows. */
-template <class T, int WIDTH, int M, int N, class L>
-MMA_FN void tile_multiply(float (&s)[M][N / 8][4], const L &left, mma_address at)
-{
+/* A warp's own rows as the left operand of products, M pieces of 16: HELD in registers, or read each
+ * time from where they lie, as tile_down() says. */
+template <class T, int WIDTH, int M, bool HELD> struct tile_left {
+    uint32_t held[HELD ? M : 1][HELD ? WIDTH / 16 : 1][4];
+
+    __device__ __forceinline__ void hold(mma_address mine)
+    {
+        if constexpr (HELD) {
 #pragma unroll
-    for (int k = 0; k < WIDTH / 16; k++) {
-        uint32_t a[M][4];
+            for (int m = 0; m < M; m++)
 #pragma unroll
-        for (int m = 0; m < M; m++)
-            left(a[m], m, k);
+                for (int k = 0; k < WIDTH / 16; k++)
+                    mma_load(held[m][k],
+                             mine + (mma_address)(m * 16 * tile<WIDTH>::PITCH + k * 32));
+        }
+    }
+    /* Columns 16*k and on of piece m. */
+    __device__ __forceinline__ void take(uint32_t (&r)[4], mma_address mine, int m, int k) const
+    {
+        if constexpr (HELD) {
 #pragma unroll
-        for (int n = 0; n < N / 16; n++) {
-            uint32_t r[4];
-            mma_load(r, at + (mma_address)(n * 16 * tile<WIDTH>::PITCH + k * 32));
+            for (int i = 0; i < 4; i++)
+                r[i] = held[m][k][i];
+        } else
+            mma_load(r, mine + (mma_address)(m * 16 * tile<WIDTH>::PITCH + k * 32));
+    }
+    /* s += these rows times the transposes of N others, where tile_along() says. */
+    template <int N>
+    __device__ __forceinline__ void multiply(float (&s)[M][N / 8][4], mma_address mine,
+                                             mma_address others) const
+    {
 #pragma unroll
-            for (int m = 0; m < M; m++) {
-                mma_multiply<T>(s[m][2 * n], a[m], r[0], r[1]);
-                mma_multiply<T>(s[m][2 * n + 1], a[m], r[2], r[3]);
+        for (int k = 0; k < WIDTH / 16; k++) {
+            uint32_t a[M][4];
+#pragma unroll
+            for (int m = 0; m < M; m++)
+                take(a[m], mine, m, k);
+#pragma unroll
+            for (int n = 0; n < N / 16; n++) {
+                uint32_t r[4];
+                mma_load(r, others + (mma_address)(n * 16 * tile<WIDTH>::PITCH + k * 32));
+#pragma unroll
+                for (int m = 0; m < M; m++) {
+                    mma_multiply<T>(s[m][2 * n], a[m], r[0], r[1]);
+                    mma_multiply<T>(s[m][2 * n + 1], a[m], r[2], r[3]);
+                }
             }
         }
     }
-}
+};
 /* y += weights, rounded to T, times N rows that begin at `at`. */
 template <class T, int WIDTH, int M, int N>
 MMA_FN void tile_add(float (&y)[M][WIDTH / 8][4], const float (&weight)[M][N / 8][4],
