@@ -27,6 +27,39 @@ CPU_INLINE void FN(join)(KEY *best, int64_t *at, KEY key, int64_t pos)
     *best = better ? key : *best;
 }
 
+#ifdef IS_FLOAT
+/* The largest key of a run: elements are compared as they are, which ignores NaN, and the key is
+ * made of the best one. */
+CPU_INLINE KEY FN(largest)(const T *x, int64_t n)
+{
+    enum { LANES = 128 / (int)sizeof(T) };
+    T most[LANES];
+    KEY nan[LANES];
+    int64_t i = 0;
+    for (int l = 0; l < LANES; l++) {
+        most[l] = IS_MAX ? -(T)INFINITY : (T)INFINITY;
+        nan[l] = 0;
+    }
+    for (; i + LANES <= n; i += LANES)
+        for (int l = 0; l < LANES; l++) {
+            const T v = x[i + l];
+            most[l] = (IS_MAX ? v > most[l] : v < most[l]) ? v : most[l];
+            nan[l] |= -(KEY)(v != v);
+        }
+    KEY best = FN(key)(most[0]), none = nan[0];
+    for (int l = 1; l < LANES; l++) {
+        const KEY k = FN(key)(most[l]);
+        best = k > best ? k : best;
+        none |= nan[l];
+    }
+    best = none ? FN(key)((T)NAN) : best;
+    for (; i < n; i++) {
+        const KEY k = FN(key)(x[i]);
+        best = k > best ? k : best;
+    }
+    return best;
+}
+#else
 /* The largest key of a run. */
 CPU_INLINE KEY FN(largest)(const T *x, int64_t n)
 {
@@ -37,6 +70,7 @@ CPU_INLINE KEY FN(largest)(const T *x, int64_t n)
     }
     return most;
 }
+#endif
 
 /* Where key is met first; it is there. Whole steps first, since a loop that may stop early does not
  * vectorise. */
