@@ -34,6 +34,18 @@ static int64_t count_of(const plan *q, int d, int64_t p)
                            w->before[d], w->exclude_padding);
 }
 
+/* Axes that one adaptive window covers, and that lie as one, are one: rows as long as can be. */
+static void join_axes(plan *q)
+{
+    const int64_t *space = q->f.in.space;
+    for (int d = 1; d >= 0 && q->grid[2] == 1 && q->grid[d] == 1; d--) {
+        if (space[d] != q->image[2] * space[2])
+            return;
+        q->image[2] *= q->image[d];
+        q->image[d] = 1;
+    }
+}
+
 static void plan_call(plan *q, const ndp_call *call)
 {
     const int grad = call->op == NDP_OP_max_pool_grad || call->op == NDP_OP_avg_pool_grad;
@@ -52,6 +64,8 @@ static void plan_call(plan *q, const ndp_call *call)
         q->grid[d] = grid->shape[2 + d];
     }
     q->by_channels = !grad && q->f.in.channel == 1 && q->f.in.space[2] != 1 && q->f.channels > 1;
+    if (!grad && !q->by_channels && q->params->adaptive)
+        join_axes(q);
     int64_t width = q->image[2] > q->grid[2] ? q->image[2] : q->grid[2];
     if (q->by_channels)
         width = q->f.channels;
@@ -95,9 +109,14 @@ static void take_row(const plan *q, char *sums, int64_t *positions, const char *
     }
     for (int64_t p = 0; w->adaptive && p < q->grid[2]; p++) {
         const int64_t origin = taps_of(q, 2, p, &first, &end);
-        for (int64_t t = first; t < end; t++)
-            take_tap(q, sums + p * size, positions ? positions + p : NULL, x + (origin + t) * size,
-                     1, 1, base + origin + t, 0);
+        const char *from = x + (origin + first) * size;
+        if (q->op == NDP_OP_avg_pool)
+            q->f.loops->add_run(sums + p * size, from, end - first);
+        else if (!positions)
+            q->f.loops->larger_run(sums + p * size, from, end - first);
+        for (int64_t t = first; positions && t < end; t++)
+            take_tap(q, sums + p * size, positions + p, x + (origin + t) * size, 1, 1,
+                     base + origin + t, 0);
     }
 }
 
@@ -300,9 +319,12 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     q.counts = (int64_t *)(void *)cpu_ptr(&call->scratch);
     for (int64_t p = 0; p < q.grid[2]; p++)
         q.counts[p] = count_of(&q, 2, p);
-    const int64_t taps = w->adaptive ? 4 : w->kernel[0] * w->kernel[1] * w->kernel[2];
+    const int grad = call->op == NDP_OP_max_pool_grad || call->op == NDP_OP_avg_pool_grad;
+    const int64_t taps = !w->adaptive ? cv_product(w->kernel)
+                         : grad       ? 4
+                                      : 1 + cv_product(q.image) / (1 + cv_product(q.grid));
     const int64_t planes = q.f.images * q.f.channels;
-    if (call->op == NDP_OP_max_pool_grad || call->op == NDP_OP_avg_pool_grad)
+    if (grad)
         return pl_parallel(&q.f, call, &q, planes * q.image[0] * q.image[1], q.image[2] * taps,
                            run_back);
     if (q.by_channels)
