@@ -39,7 +39,7 @@ static void join_axes(plan *q)
 {
     const int64_t *space = q->f.in.space;
     for (int d = 1; d >= 0 && q->grid[2] == 1 && q->grid[d] == 1; d--) {
-        if (space[d] != q->image[2] * space[2])
+        if (q->image[d] > 1 && space[d] != q->image[2] * space[2])
             return;
         q->image[2] *= q->image[d];
         q->image[d] = 1;
@@ -254,6 +254,20 @@ static void spread_row(const plan *q, char *sums, const char *grad, char *mean, 
     }
 }
 
+/* Positions of a row of windows, dense. */
+static const int64_t *positions_of(const plan *q, const pl_run *r, int s, int64_t image, int64_t c,
+                                   int64_t d, int64_t h)
+{
+    const int64_t step = q->positions.space[2];
+    const int64_t *from = (const int64_t *)(const void *)pl_at(&q->positions, image, c, d, h, 0);
+    int64_t *row = (int64_t *)(void *)pl_row(r, s, POSITIONS);
+    if (step == 1)
+        return from;
+    for (int64_t i = 0; i < q->grid[2]; i++)
+        row[i] = from[i * step];
+    return row;
+}
+
 /* What one row of windows gives to row (d, h) of the image. */
 static void take_windows(const plan *q, const pl_run *r, int s, int64_t image, int64_t c,
                          const int64_t window[2], int64_t base)
@@ -261,16 +275,12 @@ static void take_windows(const plan *q, const pl_run *r, int s, int64_t image, i
     const pl_frame *f = &q->f;
     const char *grad = pl_load(f, &f->in, pl_at(&f->in, image, c, window[0], window[1], 0),
                                f->in.space[2], q->grid[2], pl_row(r, s, ROW));
-    int64_t *row = (int64_t *)(void *)pl_row(r, s, POSITIONS);
     if (q->op == NDP_OP_avg_pool_grad) {
         spread_row(q, pl_row(r, s, SUMS), grad, pl_row(r, s, POSITIONS), window[0], window[1]);
         return;
     }
-    const int64_t *from =
-        (const int64_t *)(const void *)pl_at(&q->positions, image, c, window[0], window[1], 0);
-    for (int64_t i = 0; i < q->grid[2]; i++)
-        row[i] = from[i * q->positions.space[2]];
-    f->loops->route(pl_row(r, s, SUMS), grad, row, base, q->image[2], q->grid[2]);
+    f->loops->route(pl_row(r, s, SUMS), grad, positions_of(q, r, s, image, c, window[0], window[1]),
+                    base, q->image[2], q->grid[2]);
 }
 
 /* Tasks count rows of the image. */
@@ -293,6 +303,38 @@ static void run_back(void *ctx, int64_t begin, int64_t end)
                 take_windows(q, r, s, image, c, window, (e[0] * q->image[1] + e[1]) * q->image[2]);
         f->k->save[f->out.dtype](pl_row(r, s, SUMS), q->image[2],
                                  pl_at(&f->out, image, c, e[0], e[1], 0), f->out.space[2]);
+    }
+    cpu_slot_give(r->busy, s);
+}
+
+/* Whether gradients of whole planes can be added up where they lie. Each element's come in the same
+ * order either way. */
+static int by_planes(const plan *q)
+{
+    const cv_image *out = &q->f.out;
+    return q->op == NDP_OP_max_pool_grad && mm_is_native(q->f.k, out->dtype) &&
+           out->space[2] == 1 && cv_is_line(out->space, out->extent) &&
+           q->f.images * q->f.channels >= 4 * cpu_threads();
+}
+
+/* Tasks count planes: channels of images. */
+static void run_planes(void *ctx, int64_t begin, int64_t end)
+{
+    const pl_run *r = ctx;
+    const plan *q = r->call;
+    const pl_frame *f = &q->f;
+    const int s = cpu_slot_take(r->busy, r->n_slots);
+    const int64_t volume = cv_product(q->image);
+    for (int64_t task = begin; task < end; task++) {
+        const int64_t image = task / f->channels, c = task % f->channels;
+        char *x = pl_at(&f->out, image, c, 0, 0, 0);
+        memset(x, 0, (size_t)(volume * f->element));
+        for (int64_t d = 0; d < q->grid[0]; d++)
+            for (int64_t h = 0; h < q->grid[1]; h++)
+                f->loops->route(x,
+                                pl_load(f, &f->in, pl_at(&f->in, image, c, d, h, 0), f->in.space[2],
+                                        q->grid[2], pl_row(r, s, ROW)),
+                                positions_of(q, r, s, image, c, d, h), 0, volume, q->grid[2]);
     }
     cpu_slot_give(r->busy, s);
 }
@@ -324,6 +366,9 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
                          : grad       ? 4
                                       : 1 + cv_product(q.image) / (1 + cv_product(q.grid));
     const int64_t planes = q.f.images * q.f.channels;
+    if (by_planes(&q))
+        return pl_parallel(&q.f, call, &q, planes, cv_product(q.image) + cv_product(q.grid),
+                           run_planes);
     if (grad)
         return pl_parallel(&q.f, call, &q, planes * q.image[0] * q.image[1], q.image[2] * taps,
                            run_back);
