@@ -42,7 +42,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/conv/tap_tmpl.h %reldir%/conv/weight.c \
   %reldir%/copy/cast.h %reldir%/copy/cast_loop_tmpl.h %reldir%/copy/cast_tmpl.h %reldir%/copy/copy.c %reldir%/copy/copy.h \
   %reldir%/copy/iota.c %reldir%/copy/move_tmpl.h %reldir%/copy/tiles.c \
-  %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h %reldir%/elementwise/loops.h \
+  %reldir%/elementwise/divide.h %reldir%/elementwise/divide_tmpl.h %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h %reldir%/elementwise/loops.h \
   %reldir%/elementwise/loops_tmpl.h \
   %reldir%/fft/fft.c %reldir%/fft/fft.h %reldir%/fft/fftw.c %reldir%/fft/fftw.h %reldir%/host/choice.h %reldir%/fft/lanes_tmpl.h %reldir%/fft/line.c %reldir%/fft/line.h \
   %reldir%/fft/line_tmpl.h %reldir%/fft/node_tmpl.h %reldir%/fft/odd_tmpl.h %reldir%/fft/pass_tmpl.h %reldir%/fft/plan.c %reldir%/fft/real_tmpl.h \

@@ -174,5 +174,34 @@ def test_topk_of_long_rows(device):
                 same(values, np.take_along_axis(x, order, -1))
 
 
+@cases(*DEVICES)
+def test_one_divisor(device):
+    for dtype in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):
+        ends, bits = np.iinfo(dtype), np.iinfo(dtype).bits
+        x = np.concatenate([rng.integers(ends.min, ends.max, 150, dtype, endpoint=True), np.array([ends.min, ends.min + 1, 0, 1, ends.max - 1, ends.max], dtype)])
+        powers = [1 << k for k in range(0, bits - 1, max(1, bits // 6))]
+        for d in {*powers, *(k + 1 for k in powers), *(k - 1 for k in powers[1:]), 0, 7, 100, 127, ends.max, ends.max - 1, ends.min, ends.min // 3}:
+            for b in {d, -d} if ends.min <= -d <= ends.max else {d}:
+                exact = [(int(a) // b, int(a) % b) if b else (0, 0) for a in x]
+                quotients = np.array([q % (1 << bits) for q, _ in exact], "uint64").astype(f"uint{bits}").view(dtype)  # MIN / -1 wraps
+                a = from_numpy(x, device)
+                same(a // b, quotients)
+                same(a % b, np.array([r for _, r in exact], dtype))
+                same(a[::2] // b, quotients[::2])
+
+
+@cases(*DEVICES)
+def test_largest_of_rows(device):
+    for dtype in ("float32", "float64", "float16", "int8", "int32", "int64"):
+        for n in (1, 5, 31, 32, 33, 511, 512, 513, 1500):
+            x = numbers(dtype, 9, n)
+            if x.dtype.kind == "f":
+                x[1], x[2], x[3, n // 2:] = 0.0, -np.inf, np.nan
+                x[1, n // 3:], x[4, n - 1], x[5, 0], x[6] = -0.0, np.nan, np.nan, np.inf
+                x[7] = -abs(x[7])
+            same(nd.argmax(from_numpy(x, device), axis=1), np.argmax(x, axis=1))
+            same(nd.argmin(from_numpy(x, device), axis=1), np.argmin(x, axis=1))
+
+
 if __name__ == "__main__":
     main(globals())

@@ -36,10 +36,20 @@ typedef struct {
 /* Taps k0 to k0 + kc of positions p0 to p0 + w, as panels `width` across in the type of the sums. */
 typedef void (*cv_pack_fn)(const cv_gather *g, int64_t p0, int64_t w, int64_t k0, int64_t kc,
                            int width, void *dst);
+/* Taps along the last axis in some rows of the source: for sum i, number k meets element i*scale +
+ * origin + k*move. What lies outside of the extent counts as zero. */
+enum { CV_MOST_ROWS = 8 };
+typedef struct {
+    int64_t n, extent, scale, origin, move, taps;
+    int64_t first, end; /* of the sums whose taps are all inside */
+    int rows, start;    /* start: sums are zero so far, whatever is in memory */
+    const void *row[CV_MOST_ROWS], *weight[CV_MOST_ROWS]; /* in the type of sums */
+} cv_taps;
 typedef struct {
     cv_pack_fn pack[NDP_DTYPE_END];
-    /* sum[i] += weight*x[i*stride]; sum[i] += weight[i]*x[i]: by the dtype of sums. */
-    void (*tap[NDP_DTYPE_END])(void *sum, const void *x, int64_t stride, double weight, int64_t n);
+    /* Row by row and tap by tap sum[i] += weight[row][k] * row[i*scale + origin + k*move]. Then
+     * sum[i] += weight[i]*x[i]. By the dtype of sums. */
+    void (*taps[NDP_DTYPE_END])(void *sum, const cv_taps *t);
     void (*channels[NDP_DTYPE_END])(void *sum, const void *x, const void *weight, int64_t n);
 } cv_isa;
 CPU_ISA_DECLARE(extern const cv_isa, cpu_conv_isa);

@@ -116,6 +116,6 @@ const cv_isa CPU_ISA_FN(cpu_conv_isa) = {
              [NDP_BF16] = cv_pack_bf16,
              [NDP_F32] = cv_pack_f32,
              [NDP_F64] = cv_pack_f64},
-    .tap = {[NDP_F32] = cv_tap_f32, [NDP_F64] = cv_tap_f64},
+    .taps = {[NDP_F32] = cv_taps_f32, [NDP_F64] = cv_taps_f64},
     .channels = {[NDP_F32] = cv_channels_f32, [NDP_F64] = cv_channels_f64},
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The elementwise loops of the real dtypes and the table of all, built once per SIMD level. */
+#include "elementwise/divide.h"
 #include "elementwise/loops.h"
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -22,117 +23,28 @@
 #define ND_U uint32_t
 #define ND_BITS 16
 #include "elementwise/loops_tmpl.h"
-static void divide_i32(char *const *p, int64_t n);
-static void remain_i32(char *const *p, int64_t n);
-#define EW_OVERRIDE_floor_divide ND_EXPAND_BY(divide_i32)
-#define EW_OVERRIDE_remainder ND_EXPAND_BY(remain_i32)
+static void divide_each_i32(char *const *p, int64_t n);
+static void remain_each_i32(char *const *p, int64_t n);
+#define EW_EACH_floor_divide divide_each_i32
+#define EW_EACH_remainder remain_each_i32
 #define EW_DTYPE i32
 #define EW_KIND EW_KIND_INT
 #define ND_T int32_t
 #define ND_U uint32_t
 #define ND_BITS 32
 #include "elementwise/loops_tmpl.h"
-#undef EW_OVERRIDE_floor_divide
-#undef EW_OVERRIDE_remainder
-
-/* Quotients in double, eight at a time, where there are vectors of them: they are exact enough, for
- * the distance of a quotient that is not whole from the next integer is at least 1/|b|, far more
- * than rounding moves it. */
-#ifdef __AVX2__
-EW_INLINE __m128i floor_quotients_4(__m128i a, __m128i b)
+static void each_i32(ew_loop rest, char *const *p, int64_t n, int64_t done)
 {
-    __m256d q = _mm256_div_pd(_mm256_cvtepi32_pd(a), _mm256_cvtepi32_pd(b));
-    return _mm256_cvttpd_epi32(_mm256_floor_pd(q));
+    char *left[3] = {p[0] + 4 * done, p[1] + 4 * done, p[2] + 4 * done};
+    rest(left, n - done);
 }
-/* 0 where none is set: b is 0. By -1 the least leaves the range and wraps. */
-EW_INLINE __m256i floor_quotients(__m256i a, __m256i b, __m256i none)
+static void divide_each_i32(char *const *p, int64_t n)
 {
-    __m256i turns = _mm256_cmpeq_epi32(b, _mm256_set1_epi32(-1));
-    __m256i by = _mm256_sub_epi32(b, none); /* 1 for 0 */
-    __m128i low = floor_quotients_4(_mm256_castsi256_si128(a), _mm256_castsi256_si128(by));
-    __m128i high =
-        floor_quotients_4(_mm256_extracti128_si256(a, 1), _mm256_extracti128_si256(by, 1));
-    __m256i q = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
-    q = _mm256_blendv_epi8(q, _mm256_sub_epi32(_mm256_setzero_si256(), a), turns);
-    return _mm256_andnot_si256(none, q);
+    each_i32(loop_floor_divide_i32, p, n, ew_quotients_i32(p, n, 0));
 }
-
-/* By one divisor b, neither 0 nor -1: a product with 1/b in place of the quotient. A half more than
- * a, towards where b lies, keeps it at least 1/(2|b|) from every integer, farther than rounding
- * moves it. */
-EW_INLINE __m128i floor_products_4(__m128i a, __m256d half, __m256d inverse)
+static void remain_each_i32(char *const *p, int64_t n)
 {
-    __m256d q = _mm256_mul_pd(_mm256_add_pd(_mm256_cvtepi32_pd(a), half), inverse);
-    return _mm256_cvttpd_epi32(_mm256_floor_pd(q));
-}
-EW_INLINE __m256i floor_products(__m256i a, __m256d half, __m256d inverse)
-{
-    __m128i low = floor_products_4(_mm256_castsi256_si128(a), half, inverse);
-    __m128i high = floor_products_4(_mm256_extracti128_si256(a, 1), half, inverse);
-    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
-}
-
-/* Whether all n divisors are the same one that floor_products takes. */
-static int is_one_divisor(const char *b, int64_t n)
-{
-    int32_t first;
-    memcpy(&first, b, sizeof first);
-    const __m256i same = _mm256_set1_epi32(first);
-    __m256i alike = _mm256_set1_epi32(-1);
-    for (int64_t i = 0; i + 8 <= n; i += 8)
-        alike = _mm256_and_si256(
-            alike, _mm256_cmpeq_epi32(same, _mm256_loadu_si256((const __m256i *)(b + 4 * i))));
-    return first != 0 && first != -1 && _mm256_movemask_epi8(alike) == -1;
-}
-
-/* n is a multiple of 8. */
-EW_INLINE void products_i32(char *const *p, int64_t n, int remainder)
-{
-    int32_t divisor;
-    memcpy(&divisor, p[1], sizeof divisor);
-    const __m256i b = _mm256_set1_epi32(divisor);
-    const __m256d half = _mm256_set1_pd(divisor > 0 ? 0.5 : -0.5);
-    const __m256d inverse = _mm256_set1_pd(1.0 / divisor);
-    for (int64_t i = 0; i < n; i += 8) {
-        __m256i a = _mm256_loadu_si256((const __m256i *)(p[0] + 4 * i));
-        __m256i q = floor_products(a, half, inverse);
-        if (remainder)
-            q = _mm256_sub_epi32(a, _mm256_mullo_epi32(q, b));
-        _mm256_storeu_si256((__m256i *)(p[2] + 4 * i), q);
-    }
-}
-#endif
-
-EW_INLINE void quotients_i32(ew_loop rest, char *const *p, int64_t n, int remainder)
-{
-    int64_t i = 0;
-#ifdef __AVX2__
-    if (n >= 32 && is_one_divisor(p[1], n)) {
-        i = n / 8 * 8;
-        products_i32(p, i, remainder);
-    }
-    for (; i + 8 <= n; i += 8) {
-        __m256i a = _mm256_loadu_si256((const __m256i *)(p[0] + 4 * i));
-        __m256i b = _mm256_loadu_si256((const __m256i *)(p[1] + 4 * i));
-        __m256i none = _mm256_cmpeq_epi32(b, _mm256_setzero_si256());
-        __m256i q = floor_quotients(a, b, none);
-        if (remainder)
-            q = _mm256_andnot_si256(none, _mm256_sub_epi32(a, _mm256_mullo_epi32(q, b)));
-        _mm256_storeu_si256((__m256i *)(p[2] + 4 * i), q);
-    }
-#else
-    (void)remainder;
-#endif
-    char *left[3] = {p[0] + 4 * i, p[1] + 4 * i, p[2] + 4 * i};
-    rest(left, n - i);
-}
-static void divide_i32(char *const *p, int64_t n)
-{
-    quotients_i32(loop_floor_divide_i32, p, n, 0);
-}
-static void remain_i32(char *const *p, int64_t n)
-{
-    quotients_i32(loop_remainder_i32, p, n, 1);
+    each_i32(loop_remainder_i32, p, n, ew_quotients_i32(p, n, 1));
 }
 #define EW_DTYPE i64
 #define EW_KIND EW_KIND_INT

@@ -4,7 +4,8 @@
  * elementwise/loops.h, with EW_DTYPE, EW_KIND, ND_T and, for integers, ND_U and ND_BITS defined,
  * which end here; what the formulas ask for besides belongs to the floating type and stays. f16 and
  * bf16 have the loops of f32 but for what depends on the storage format. EW_OVERRIDE_<op>, as ND_EXPAND_BY(loop),
- * names another loop for the row. */
+ * names another loop for the row; EW_EACH_floor_divide and EW_EACH_remainder those of integers whose
+ * divisors differ (divide_tmpl.h). */
 #define ND_FN EW_INLINE /* a loop with a call in it is not vectorised */
 #define ND_FN_APART static __attribute__((noinline, unused))
 #define ND_BOOL_T uint8_t
@@ -114,6 +115,15 @@ static void EW_LOOP(nextafter)(char *const *p, int64_t n)
     EW_FN(binary_SAME)(ND_NAME(nextafter), p, n);
 }
 #endif
+#if ND_IS_INT || ND_IS_UINT
+#ifndef EW_EACH_floor_divide
+#define EW_EACH_floor_divide EW_LOOP(floor_divide)
+#define EW_EACH_remainder EW_LOOP(remainder)
+#endif
+#include "elementwise/divide_tmpl.h"
+#define EW_OVERRIDE_floor_divide ND_EXPAND_BY(EW_LOOP(quotients))
+#define EW_OVERRIDE_remainder ND_EXPAND_BY(EW_LOOP(remainders))
+#endif
 const ew_loop CPU_ISA_FN(CPU_CAT(ew_row, EW_DTYPE))[NDP_OP_END] = {
 #define ND_EXPAND_UNARY ND_EXPAND_BY(EW_CELL)
 #define ND_EXPAND_BINARY ND_EXPAND_BY(EW_CELL)
@@ -125,6 +135,12 @@ const ew_loop CPU_ISA_FN(CPU_CAT(ew_row, EW_DTYPE))[NDP_OP_END] = {
 #undef ND_EXPAND_BINARY
 #undef ND_EXPAND_TERNARY
 
+#if ND_IS_INT || ND_IS_UINT
+#undef EW_EACH_floor_divide
+#undef EW_EACH_remainder
+#undef EW_OVERRIDE_floor_divide
+#undef EW_OVERRIDE_remainder
+#endif
 #undef EW_GET
 #undef ND_IS_BOOL
 #undef ND_IS_INT

@@ -34,6 +34,18 @@ static int64_t count_of(const plan *q, int d, int64_t p)
                            w->before[d], w->exclude_padding);
 }
 
+/* Axes that one adaptive window covers, and that lie as one, are one: rows as long as can be. */
+static void join_axes(plan *q)
+{
+    const int64_t *space = q->f.in.space;
+    for (int d = 1; d >= 0 && q->grid[2] == 1 && q->grid[d] == 1; d--) {
+        if (q->image[d] > 1 && space[d] != q->image[2] * space[2])
+            return;
+        q->image[2] *= q->image[d];
+        q->image[d] = 1;
+    }
+}
+
 static void plan_call(plan *q, const ndp_call *call)
 {
     const int grad = call->op == NDP_OP_max_pool_grad || call->op == NDP_OP_avg_pool_grad;
@@ -52,6 +64,8 @@ static void plan_call(plan *q, const ndp_call *call)
         q->grid[d] = grid->shape[2 + d];
     }
     q->by_channels = !grad && q->f.in.channel == 1 && q->f.in.space[2] != 1 && q->f.channels > 1;
+    if (!grad && !q->by_channels && q->params->adaptive)
+        join_axes(q);
     int64_t width = q->image[2] > q->grid[2] ? q->image[2] : q->grid[2];
     if (q->by_channels)
         width = q->f.channels;
@@ -95,9 +109,14 @@ static void take_row(const plan *q, char *sums, int64_t *positions, const char *
     }
     for (int64_t p = 0; w->adaptive && p < q->grid[2]; p++) {
         const int64_t origin = taps_of(q, 2, p, &first, &end);
-        for (int64_t t = first; t < end; t++)
-            take_tap(q, sums + p * size, positions ? positions + p : NULL, x + (origin + t) * size,
-                     1, 1, base + origin + t, 0);
+        const char *from = x + (origin + first) * size;
+        if (q->op == NDP_OP_avg_pool)
+            q->f.loops->add_run(sums + p * size, from, end - first);
+        else if (!positions)
+            q->f.loops->larger_run(sums + p * size, from, end - first);
+        for (int64_t t = first; positions && t < end; t++)
+            take_tap(q, sums + p * size, positions + p, x + (origin + t) * size, 1, 1,
+                     base + origin + t, 0);
     }
 }
 
@@ -235,6 +254,20 @@ static void spread_row(const plan *q, char *sums, const char *grad, char *mean, 
     }
 }
 
+/* Positions of a row of windows, dense. */
+static const int64_t *positions_of(const plan *q, const pl_run *r, int s, int64_t image, int64_t c,
+                                   int64_t d, int64_t h)
+{
+    const int64_t step = q->positions.space[2];
+    const int64_t *from = (const int64_t *)(const void *)pl_at(&q->positions, image, c, d, h, 0);
+    int64_t *row = (int64_t *)(void *)pl_row(r, s, POSITIONS);
+    if (step == 1)
+        return from;
+    for (int64_t i = 0; i < q->grid[2]; i++)
+        row[i] = from[i * step];
+    return row;
+}
+
 /* What one row of windows gives to row (d, h) of the image. */
 static void take_windows(const plan *q, const pl_run *r, int s, int64_t image, int64_t c,
                          const int64_t window[2], int64_t base)
@@ -242,16 +275,12 @@ static void take_windows(const plan *q, const pl_run *r, int s, int64_t image, i
     const pl_frame *f = &q->f;
     const char *grad = pl_load(f, &f->in, pl_at(&f->in, image, c, window[0], window[1], 0),
                                f->in.space[2], q->grid[2], pl_row(r, s, ROW));
-    int64_t *row = (int64_t *)(void *)pl_row(r, s, POSITIONS);
     if (q->op == NDP_OP_avg_pool_grad) {
         spread_row(q, pl_row(r, s, SUMS), grad, pl_row(r, s, POSITIONS), window[0], window[1]);
         return;
     }
-    const int64_t *from =
-        (const int64_t *)(const void *)pl_at(&q->positions, image, c, window[0], window[1], 0);
-    for (int64_t i = 0; i < q->grid[2]; i++)
-        row[i] = from[i * q->positions.space[2]];
-    f->loops->route(pl_row(r, s, SUMS), grad, row, base, q->image[2], q->grid[2]);
+    f->loops->route(pl_row(r, s, SUMS), grad, positions_of(q, r, s, image, c, window[0], window[1]),
+                    base, q->image[2], q->grid[2]);
 }
 
 /* Tasks count rows of the image. */
@@ -278,6 +307,38 @@ static void run_back(void *ctx, int64_t begin, int64_t end)
     cpu_slot_give(r->busy, s);
 }
 
+/* Whether gradients of whole planes can be added up where they lie. Each element's come in the same
+ * order either way. */
+static int by_planes(const plan *q)
+{
+    const cv_image *out = &q->f.out;
+    return q->op == NDP_OP_max_pool_grad && mm_is_native(q->f.k, out->dtype) &&
+           out->space[2] == 1 && cv_is_line(out->space, out->extent) &&
+           q->f.images * q->f.channels >= 4 * cpu_threads();
+}
+
+/* Tasks count planes: channels of images. */
+static void run_planes(void *ctx, int64_t begin, int64_t end)
+{
+    const pl_run *r = ctx;
+    const plan *q = r->call;
+    const pl_frame *f = &q->f;
+    const int s = cpu_slot_take(r->busy, r->n_slots);
+    const int64_t volume = cv_product(q->image);
+    for (int64_t task = begin; task < end; task++) {
+        const int64_t image = task / f->channels, c = task % f->channels;
+        char *x = pl_at(&f->out, image, c, 0, 0, 0);
+        memset(x, 0, (size_t)(volume * f->element));
+        for (int64_t d = 0; d < q->grid[0]; d++)
+            for (int64_t h = 0; h < q->grid[1]; h++)
+                f->loops->route(x,
+                                pl_load(f, &f->in, pl_at(&f->in, image, c, d, h, 0), f->in.space[2],
+                                        q->grid[2], pl_row(r, s, ROW)),
+                                positions_of(q, r, s, image, c, d, h), 0, volume, q->grid[2]);
+    }
+    cpu_slot_give(r->busy, s);
+}
+
 /* ---- calls ---- */
 
 static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
@@ -300,9 +361,15 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     q.counts = (int64_t *)(void *)cpu_ptr(&call->scratch);
     for (int64_t p = 0; p < q.grid[2]; p++)
         q.counts[p] = count_of(&q, 2, p);
-    const int64_t taps = w->adaptive ? 4 : w->kernel[0] * w->kernel[1] * w->kernel[2];
+    const int grad = call->op == NDP_OP_max_pool_grad || call->op == NDP_OP_avg_pool_grad;
+    const int64_t taps = !w->adaptive ? cv_product(w->kernel)
+                         : grad       ? 4
+                                      : 1 + cv_product(q.image) / (1 + cv_product(q.grid));
     const int64_t planes = q.f.images * q.f.channels;
-    if (call->op == NDP_OP_max_pool_grad || call->op == NDP_OP_avg_pool_grad)
+    if (by_planes(&q))
+        return pl_parallel(&q.f, call, &q, planes, cv_product(q.image) + cv_product(q.grid),
+                           run_planes);
+    if (grad)
         return pl_parallel(&q.f, call, &q, planes * q.image[0] * q.image[1], q.image[2] * taps,
                            run_back);
     if (q.by_channels)

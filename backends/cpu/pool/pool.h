@@ -11,6 +11,9 @@ typedef struct {
      * positions: that of x[i*step] is at + i*by. */
     void (*add)(void *sum, const void *x, int64_t step, int64_t n);
     void (*larger)(void *best, const void *x, int64_t step, int64_t n);
+    /* sum[0] += all n of x; best[0] = the largest of it and them. */
+    void (*add_run)(void *sum, const void *x, int64_t n);
+    void (*larger_run)(void *best, const void *x, int64_t n);
     void (*larger_at)(void *best, int64_t *position, const void *x, int64_t step, int64_t n,
                       int64_t at, int64_t by);
     void (*divide)(void *x, const int64_t *counts, int64_t count, int64_t n);

@@ -11,7 +11,8 @@
 
 #define PL_LOOPS(name)                                                                      \
     {                                                                                       \
-        .add = pl_add_##name, .larger = pl_larger_##name, .larger_at = pl_larger_at_##name, \
+        .add = pl_add_##name, .add_run = pl_add_run_##name, .larger = pl_larger_##name,     \
+        .larger_run = pl_larger_run_##name, .larger_at = pl_larger_at_##name,               \
         .divide = pl_divide_##name, .fill = pl_fill_##name, .scaled = pl_scaled_##name,     \
         .gather = pl_gather_##name, .scatter = pl_scatter_##name, .route = pl_route_##name, \
         .spread = pl_spread_##name                                                          \

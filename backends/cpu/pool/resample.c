@@ -107,6 +107,12 @@ static const char *sum_rows(const plan *q, const pl_run *r, int s, int64_t image
     return sums;
 }
 
+/* Whether row h is the one before it again, of the same element. */
+static int is_repeated(const plan *q, int64_t h)
+{
+    return q->taps == 1 && h > 0 && q->axis[1].element[h] == q->axis[1].element[h - 1];
+}
+
 /* Tasks count rows of the result. */
 static void run_rows(void *ctx, int64_t begin, int64_t end)
 {
@@ -119,8 +125,12 @@ static void run_rows(void *ctx, int64_t begin, int64_t end)
         const int64_t h = task % q->result[1], d = task / q->result[1] % q->result[0];
         const int64_t plane = task / q->result[1] / q->result[0];
         const int64_t image = plane / f->channels, c = plane % f->channels;
-        const char *sums = sum_rows(q, r, s, image, c, d, h);
         char *out = pl_at(&f->out, image, c, d, h, 0), *row = direct ? out : pl_row(r, s, RESULT);
+        if (direct && task > begin && is_repeated(q, h)) {
+            memcpy(out, pl_at(&f->out, image, c, d, h - 1, 0), (size_t)(q->result[2] * f->element));
+            continue;
+        }
+        const char *sums = sum_rows(q, r, s, image, c, d, h);
         f->loops->gather(row, sums, q->axis[2].element, q->axis[2].row_share, q->taps,
                          q->result[2]);
         if (!direct)

@@ -17,6 +17,24 @@ static void PL_FN(add)(void *sum_, const void *x_, int64_t step, int64_t n)
             sum[i] += x[i * step];
 }
 
+/* Lanes first, then halves of them: an order of its own, the same at every SIMD level. */
+static void PL_FN(add_run)(void *sum_, const void *x_, int64_t n)
+{
+    enum { LANES = 32 };
+    const PL_T *x = x_;
+    PL_T *sum = sum_, lane[LANES] = {0}, total = 0;
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int l = 0; l < LANES; l++)
+            lane[l] += x[i + l];
+    for (int half = LANES / 2; half > 0 && i > 0; half /= 2)
+        for (int l = 0; l < half; l++)
+            lane[l] += lane[l + half];
+    for (; i < n; i++)
+        total += x[i];
+    sum[0] += lane[0] + total;
+}
+
 static inline PL_T PL_FN(larger_of)(PL_T best, PL_T x)
 {
     return (x > best) | (x != x) ? x : best;
@@ -35,6 +53,15 @@ static void PL_FN(larger)(void *best_, const void *x_, int64_t step, int64_t n)
     else
         for (int64_t i = 0; i < n; i++)
             best[i] = PL_FN(larger_of)(best[i], x[i * step]);
+}
+
+static void PL_FN(larger_run)(void *best_, const void *x_, int64_t n)
+{
+    const PL_T *x = x_;
+    PL_T best = *(PL_T *)best_;
+    for (int64_t i = 0; i < n; i++)
+        best = PL_FN(larger_of)(best, x[i]);
+    *(PL_T *)best_ = best;
 }
 
 static void PL_FN(larger_at)(void *best_, int64_t *restrict position, const void *x_, int64_t step,

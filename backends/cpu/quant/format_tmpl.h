@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Loops over the blocks of one format: FORMAT (its name), BLOCK, NBYTES and MIN as in quant.def. */
+ * Loops over the blocks of one format: FORMAT (its name), BLOCK, NBYTES and MIN as in quant.def;
+ * ALIKE: each 32 elements have one scale. */
 #define Q_CAT_(a, b) a##_##b
 #define Q_CAT(a, b) Q_CAT_(a, b)
 #define Q_FN(name) Q_CAT(name, FORMAT)
 #define Q_BLOCK_HALVES (BLOCK / 16)
 
 /* A block's codes, and scales and minima of each 16, all aligned for vectors. */
-#ifdef FAST_UNPACK
-#define Q_UNPACK Q_CAT(fast_unpack, FORMAT)
-#else
 #define Q_UNPACK Q_FN(unpack)
+#ifdef FAST_UNPACK
+static inline void Q_FN(unpack)(const unsigned char *block, int8_t *code, float *scale, float *min)
+{
+    for (int g = 0; g < BLOCK / 32; g++)
+        _mm256_store_si256((__m256i *)(void *)(code + 32 * g), Q_CAT(codes, FORMAT)(block, g));
+    Q_CAT(scales, FORMAT)(block, scale, min);
+}
+#else
 static inline void Q_FN(unpack)(const unsigned char *block, int8_t *restrict code,
                                 float *restrict scale, float *restrict min)
 {
@@ -45,6 +51,70 @@ static void Q_FN(dequantize)(const unsigned char *blocks, int64_t n, int32_t dty
     }
 }
 
+#ifdef FAST_UNPACK
+/* Scales and minima of up to a span of blocks, n elements; minima beyond them are zero. */
+static inline __attribute__((always_inline)) void Q_FN(span_scales)(const unsigned char *blocks,
+                                                                    int n, float *scale, float *min)
+{
+    for (int i = 0; i < n; i += BLOCK, blocks += NBYTES)
+        Q_CAT(scales, FORMAT)(blocks, scale + i / 16, min + i / 16);
+    for (int h = n / 16; MIN && h < QUANT_HALVES; h++)
+        min[h] = 0;
+}
+
+/* A span of m elements, whose codes stay in registers. */
+static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned char *from,
+                                                                 const int m, const quant_row *x,
+                                                                 int64_t at, const int rows,
+                                                                 __m256 (*sum)[2], float *low)
+{
+    _Alignas(64) float scale[QUANT_HALVES], min[QUANT_HALVES];
+    Q_FN(span_scales)(from, m, scale, min);
+#pragma GCC unroll 8
+    for (int g = 0; g < m / 32; g++) {
+        const __m256i codes =
+            Q_CAT(codes, FORMAT)(from + 32 * g / BLOCK * NBYTES, g % (BLOCK / 32));
+        const __m256 scales = scales_of_group(scale + 2 * g, ALIKE);
+        for (int r = 0; r < rows; r++)
+            sum[r][g & 1] = add_group(sum[r][g & 1], codes, x[r].code + at + 32 * g, scales,
+                                      x[r].d[at / 16 + 2 * g], MIN);
+    }
+    for (int r = 0; MIN && r < rows; r++)
+        add_minima(min, x[r].sum + at / 16, low + r * QUANT_LANES);
+}
+
+/* With one row the sums stay in registers too. */
+static inline __attribute__((always_inline)) void Q_FN(dot_rows)(const unsigned char *blocks,
+                                                                 int64_t n, const quant_row *x,
+                                                                 const int rows, float *out)
+{
+    __m256 sum[QUANT_ROWS][2];
+    float low[QUANT_ROWS * QUANT_LANES] = {0};
+    int64_t at = 0;
+    for (int r = 0; r < rows; r++)
+        sum[r][0] = sum[r][1] = _mm256_setzero_ps();
+    for (; at + QUANT_SPAN <= n; at += QUANT_SPAN)
+        Q_FN(dot_span)(blocks + at / BLOCK * NBYTES, QUANT_SPAN, x, at, rows, sum, low);
+    if (BLOCK < QUANT_SPAN && at < n)
+        Q_FN(dot_span)(blocks + at / BLOCK * NBYTES, (int)(n - at), x, at, rows, sum, low);
+    for (int r = 0; r < rows; r++) {
+        float lanes[QUANT_LANES];
+        _mm256_storeu_ps(lanes, sum[r][0]);
+        _mm256_storeu_ps(lanes + 8, sum[r][1]);
+        out[r] = total(lanes);
+        if (MIN)
+            out[r] += total(low + r * QUANT_LANES);
+    }
+}
+static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x, int rows,
+                      float *out)
+{
+    if (rows == 1)
+        Q_FN(dot_rows)(blocks, n, x, 1, out);
+    else
+        Q_FN(dot_rows)(blocks, n, x, rows, out);
+}
+#else
 /* Up to a span of blocks, n elements; what is beyond them is zero. */
 static inline void Q_FN(unpack_span)(const unsigned char *blocks, int n, span *s)
 {
@@ -68,8 +138,7 @@ static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x
         span s;
         Q_FN(unpack_span)(blocks + at / BLOCK * NBYTES, m, &s);
         for (int r = 0; r < rows; r++) {
-            /* Codes of formats with minima are at least 0. */
-            add_products(&s, x[r].code + at, x[r].d + at / 16, MIN, sum[r]);
+            add_products(&s, x[r].code + at, x[r].d + at / 16, sum[r]);
 #if MIN
             add_minima(s.min, x[r].sum + at / 16, low[r]);
 #endif
@@ -82,6 +151,7 @@ static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x
 #endif
     }
 }
+#endif
 
 #undef Q_CAT_
 #undef Q_CAT
@@ -92,3 +162,4 @@ static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x
 #undef BLOCK
 #undef NBYTES
 #undef MIN
+#undef ALIKE

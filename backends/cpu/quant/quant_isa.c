@@ -108,10 +108,9 @@ static void activate(const float *in, int64_t n, int8_t *code, float *d, float *
 
 #ifdef FAST_UNPACK
 /* Sums of four products each of 32 codes; positive: those of w are all at least 0. */
-static inline __m256i four_products(const int8_t *w, const int8_t *x, int positive)
+static inline __m256i four_products(__m256i a, const int8_t *x, int positive)
 {
-    const __m256i a = _mm256_load_si256((const __m256i *)(const void *)w),
-                  b = _mm256_loadu_si256((const __m256i *)(const void *)x);
+    const __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)x);
     /* |a| <= 128 is taken as unsigned and its sign given to b, which is within 127: two products
      * stay within 16 bits. */
     const __m256i pairs = positive
@@ -120,28 +119,23 @@ static inline __m256i four_products(const int8_t *w, const int8_t *x, int positi
     return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 }
 
-static inline void add_products(const span *s, const int8_t *x, const float *d, int positive,
-                                float *sum)
+/* The scales of 32 codes, for their sums of four. */
+static inline __m256 scales_of_group(const float *scale, int alike)
 {
-    _Alignas(32) float scale[QUANT_HALVES];
-    __m256 lanes[2] = {_mm256_loadu_ps(sum), _mm256_loadu_ps(sum + 8)};
-    for (int h = 0; h < QUANT_HALVES; h += 8)
-        _mm256_store_ps(scale + h,
-                        _mm256_mul_ps(_mm256_load_ps(s->scale + h), _mm256_loadu_ps(d + h)));
-    for (int g = 0; g < QUANT_SPAN / 32; g++) {
-        const __m256 both =
-            _mm256_insertf128_ps(_mm256_set1_ps(scale[2 * g]), _mm_set1_ps(scale[2 * g + 1]), 1);
-        const __m256i dots = four_products(s->code + 32 * g, x + 32 * g, positive);
-        lanes[g & 1] = _mm256_add_ps(lanes[g & 1], _mm256_mul_ps(both, _mm256_cvtepi32_ps(dots)));
-    }
-    _mm256_storeu_ps(sum, lanes[0]);
-    _mm256_storeu_ps(sum + 8, lanes[1]);
+    const __m256 first = _mm256_set1_ps(scale[0]);
+    return alike ? first : _mm256_insertf128_ps(first, _mm_set1_ps(scale[1]), 1);
+}
+/* Codes of formats with minima are at least 0. */
+static inline __m256 add_group(__m256 lanes, __m256i codes, const int8_t *x, __m256 scales, float d,
+                               int positive)
+{
+    const __m256 products = _mm256_cvtepi32_ps(four_products(codes, x, positive));
+    const __m256 both = _mm256_mul_ps(scales, _mm256_set1_ps(d));
+    return _mm256_add_ps(lanes, _mm256_mul_ps(both, products));
 }
 #else
-static inline void add_products(const span *s, const int8_t *x, const float *d, int positive,
-                                float *sum)
+static inline void add_products(const span *s, const int8_t *x, const float *d, float *sum)
 {
-    (void)positive;
     for (int g = 0; g < QUANT_SPAN / 32; g++)
         for (int k = 0; k < 8; k++) {
             const int8_t *a = s->code + 32 * g + 4 * k, *b = x + 32 * g + 4 * k;
@@ -171,61 +165,73 @@ static inline float total(float *lanes)
 #define BLOCK 32
 #define NBYTES 18
 #define MIN 0
+#define ALIKE 1
 #include "quant/format_tmpl.h"
 #define FORMAT q4_1
 #define BLOCK 32
 #define NBYTES 20
 #define MIN 1
+#define ALIKE 1
 #include "quant/format_tmpl.h"
 #define FORMAT q5_0
 #define BLOCK 32
 #define NBYTES 22
 #define MIN 0
+#define ALIKE 1
 #include "quant/format_tmpl.h"
 #define FORMAT q5_1
 #define BLOCK 32
 #define NBYTES 24
 #define MIN 1
+#define ALIKE 1
 #include "quant/format_tmpl.h"
 #define FORMAT q8_0
 #define BLOCK 32
 #define NBYTES 34
 #define MIN 0
+#define ALIKE 1
 #include "quant/format_tmpl.h"
 #define FORMAT q8_1
 #define BLOCK 32
 #define NBYTES 36
 #define MIN 0
+#define ALIKE 1
 #include "quant/format_tmpl.h"
 #define FORMAT q2_K
 #define BLOCK 256
 #define NBYTES 84
 #define MIN 1
+#define ALIKE 0
 #include "quant/format_tmpl.h"
 #define FORMAT q3_K
 #define BLOCK 256
 #define NBYTES 110
 #define MIN 0
+#define ALIKE 0
 #include "quant/format_tmpl.h"
 #define FORMAT q4_K
 #define BLOCK 256
 #define NBYTES 144
 #define MIN 1
+#define ALIKE 1
 #include "quant/format_tmpl.h"
 #define FORMAT q5_K
 #define BLOCK 256
 #define NBYTES 176
 #define MIN 1
+#define ALIKE 1
 #include "quant/format_tmpl.h"
 #define FORMAT q6_K
 #define BLOCK 256
 #define NBYTES 210
 #define MIN 0
+#define ALIKE 0
 #include "quant/format_tmpl.h"
 #define FORMAT iq4_nl
 #define BLOCK 32
 #define NBYTES 18
 #define MIN 0
+#define ALIKE 1
 #include "quant/format_tmpl.h"
 
 const quant_table CPU_ISA_FN(quant_table_of) = {

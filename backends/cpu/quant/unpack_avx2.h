@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Blocks of the common formats taken apart 32 elements at a time: the values of quant_tmpl.h, whose
- * loops compilers make no such instructions of. Included by quant_isa.c for the levels with AVX2. */
+ * loops compilers make no such instructions of. codes_X are the codes of group g, 32 elements, of the
+ * block b; scales_X the scales and minima of each 16. Included by quant_isa.c for the levels with
+ * AVX2. */
 #include <immintrin.h>
 
 static inline __m256i bytes_of(const void *p)
 {
     return _mm256_loadu_si256((const __m256i *)p);
-}
-static inline void put_codes(int8_t *to, __m256i codes)
-{
-    _mm256_store_si256((__m256i *)(void *)to, codes);
 }
 /* Bits `shift` and on of each byte, as many as mask has. */
 static inline __m256i field(__m256i bytes, int shift, char mask)
@@ -23,38 +21,32 @@ static inline __m256i nibbles(const unsigned char *p)
     return _mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(low, 4), low), _mm256_set1_epi8(15));
 }
 
-static inline void fast_unpack_q4_0(const unsigned char *b, int8_t *code, float *scale, float *min)
+static inline __m256i codes_q4_0(const unsigned char *b, int g)
 {
-    (void)min;
-    put_codes(code, _mm256_sub_epi8(nibbles(b + 2), _mm256_set1_epi8(8)));
-    scale[0] = scale[1] = ND_Q_HALF(b);
+    (void)g;
+    return _mm256_sub_epi8(nibbles(b + 2), _mm256_set1_epi8(8));
 }
-static inline void fast_unpack_q4_1(const unsigned char *b, int8_t *code, float *scale, float *min)
+static inline __m256i codes_q4_1(const unsigned char *b, int g)
 {
-    put_codes(code, nibbles(b + 4));
-    scale[0] = scale[1] = ND_Q_HALF(b);
-    min[0] = min[1] = ND_Q_HALF(b + 2);
+    (void)g;
+    return nibbles(b + 4);
 }
-static inline void fast_unpack_q8_0(const unsigned char *b, int8_t *code, float *scale, float *min)
+static inline __m256i codes_q8_0(const unsigned char *b, int g)
 {
-    (void)min;
-    put_codes(code, bytes_of(b + 2));
-    scale[0] = scale[1] = ND_Q_HALF(b);
+    (void)g;
+    return bytes_of(b + 2);
 }
-static inline void fast_unpack_q8_1(const unsigned char *b, int8_t *code, float *scale, float *min)
+static inline __m256i codes_q8_1(const unsigned char *b, int g)
 {
-    (void)min;
-    put_codes(code, bytes_of(b + 4));
-    scale[0] = scale[1] = ND_Q_HALF(b);
+    (void)g;
+    return bytes_of(b + 4);
 }
-static inline void fast_unpack_iq4_nl(const unsigned char *b, int8_t *code, float *scale,
-                                      float *min)
+static inline __m256i codes_iq4_nl(const unsigned char *b, int g)
 {
     const __m128i table =
         _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113);
-    (void)min;
-    put_codes(code, _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), nibbles(b + 2)));
-    scale[0] = scale[1] = ND_Q_HALF(b);
+    (void)g;
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), nibbles(b + 2));
 }
 
 /* Bits 0 to 31 of the four bytes at p as bytes of 0 and 16. */
@@ -69,19 +61,35 @@ static inline __m256i fifth_bits(const unsigned char *p)
     const __m256i set = _mm256_cmpeq_epi8(_mm256_and_si256(spread, each), each);
     return _mm256_and_si256(set, _mm256_set1_epi8(16));
 }
-static inline void fast_unpack_q5_0(const unsigned char *b, int8_t *code, float *scale, float *min)
+static inline __m256i codes_q5_0(const unsigned char *b, int g)
+{
+    (void)g;
+    const __m256i codes = _mm256_or_si256(nibbles(b + 6), fifth_bits(b + 2));
+    return _mm256_sub_epi8(codes, _mm256_set1_epi8(16));
+}
+static inline __m256i codes_q5_1(const unsigned char *b, int g)
+{
+    (void)g;
+    return _mm256_or_si256(nibbles(b + 8), fifth_bits(b + 4));
+}
+
+static inline void scales_of_one(const unsigned char *b, float *scale, float *min)
 {
     (void)min;
-    const __m256i codes = _mm256_or_si256(nibbles(b + 6), fifth_bits(b + 2));
-    put_codes(code, _mm256_sub_epi8(codes, _mm256_set1_epi8(16)));
     scale[0] = scale[1] = ND_Q_HALF(b);
 }
-static inline void fast_unpack_q5_1(const unsigned char *b, int8_t *code, float *scale, float *min)
+static inline void scales_of_two(const unsigned char *b, float *scale, float *min)
 {
-    put_codes(code, _mm256_or_si256(nibbles(b + 8), fifth_bits(b + 4)));
     scale[0] = scale[1] = ND_Q_HALF(b);
     min[0] = min[1] = ND_Q_HALF(b + 2);
 }
+#define scales_q4_0 scales_of_one
+#define scales_q4_1 scales_of_two
+#define scales_q5_0 scales_of_one
+#define scales_q5_1 scales_of_two
+#define scales_q8_0 scales_of_one
+#define scales_q8_1 scales_of_one
+#define scales_iq4_nl scales_of_one
 
 /* Eight bytes times d, each twice. */
 static inline void put_twice(float *to, uint64_t bytes, __m256 d)
@@ -93,7 +101,7 @@ static inline void put_twice(float *to, uint64_t bytes, __m256 d)
     _mm256_store_ps(to + 8, _mm256_permute2f128_ps(low, high, 0x31));
 }
 /* Scales and minima of 6 bits, eight of both in 12 bytes, of formats with d and dmin before them. */
-static inline void unpack_sixes(const unsigned char *b, float *scale, float *min)
+static inline void scales_of_sixes(const unsigned char *b, float *scale, float *min)
 {
     uint32_t s[3];
     memcpy(s, b + 4, sizeof s);
@@ -105,35 +113,32 @@ static inline void unpack_sixes(const unsigned char *b, float *scale, float *min
     put_twice(min, (s[1] & 0x3f3f3f3fu) | (uint64_t)min_high << 32,
               _mm256_xor_ps(_mm256_set1_ps(ND_Q_HALF(b + 2)), sign));
 }
-static inline void fast_unpack_q4_K(const unsigned char *b, int8_t *code, float *scale, float *min)
+#define scales_q4_K scales_of_sixes
+#define scales_q5_K scales_of_sixes
+static inline __m256i codes_q4_K(const unsigned char *b, int g)
 {
-    unpack_sixes(b, scale, min);
-    for (int pair = 0; pair < 4; pair++) {
-        const __m256i both = bytes_of(b + 16 + 32 * pair);
-        put_codes(code + 64 * pair, field(both, 0, 15));
-        put_codes(code + 64 * pair + 32, field(both, 4, 15));
-    }
+    return field(bytes_of(b + 16 + 32 * (g / 2)), 4 * (g % 2), 15);
 }
-static inline void fast_unpack_q5_K(const unsigned char *b, int8_t *code, float *scale, float *min)
+/* Bit g of each of 32 bytes, as 1. */
+static inline __m256i bit_of(const unsigned char *bytes, int g)
 {
-    __m256i high = bytes_of(b + 16);
-    unpack_sixes(b, scale, min);
-    for (int pair = 0; pair < 4; pair++) {
-        const __m256i both = bytes_of(b + 48 + 32 * pair);
-        put_codes(code + 64 * pair,
-                  _mm256_or_si256(field(both, 0, 15), _mm256_slli_epi16(field(high, 0, 1), 4)));
-        put_codes(code + 64 * pair + 32,
-                  _mm256_or_si256(field(both, 4, 15), _mm256_slli_epi16(field(high, 1, 1), 4)));
-        high = _mm256_srli_epi16(high, 2);
-    }
+    return _mm256_and_si256(_mm256_srl_epi16(bytes_of(bytes), _mm_cvtsi32_si128(g)),
+                            _mm256_set1_epi8(1));
+}
+static inline __m256i codes_q5_K(const unsigned char *b, int g)
+{
+    const __m256i low = field(bytes_of(b + 48 + 32 * (g / 2)), 4 * (g % 2), 15);
+    return _mm256_or_si256(low, _mm256_slli_epi16(bit_of(b + 16, g), 4));
 }
 
-static inline void put_q6(int8_t *to, __m256i low, __m256i high)
+static inline __m256i codes_q6_K(const unsigned char *b, int g)
 {
-    const __m256i codes = _mm256_or_si256(low, _mm256_slli_epi16(high, 4));
-    put_codes(to, _mm256_sub_epi8(codes, _mm256_set1_epi8(32)));
+    const int part = g % 4;
+    const __m256i low = field(bytes_of(b + 64 * (g / 4) + 32 * (part % 2)), 4 * (part / 2), 15),
+                  high = field(bytes_of(b + 128 + 32 * (g / 4)), 2 * part, 3);
+    return _mm256_sub_epi8(_mm256_or_si256(low, _mm256_slli_epi16(high, 4)), _mm256_set1_epi8(32));
 }
-static inline void fast_unpack_q6_K(const unsigned char *b, int8_t *code, float *scale, float *min)
+static inline void scales_q6_K(const unsigned char *b, float *scale, float *min)
 {
     const __m256 d = _mm256_set1_ps(ND_Q_HALF(b + 208));
     const __m128i eights = _mm_loadu_si128((const __m128i *)(const void *)(b + 192));
@@ -142,12 +147,6 @@ static inline void fast_unpack_q6_K(const unsigned char *b, int8_t *code, float 
         const __m128i eight = i ? _mm_srli_si128(eights, 8) : eights;
         _mm256_store_ps(scale + 8 * i,
                         _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(eight))));
-        const __m256i first = bytes_of(b + 64 * i), second = bytes_of(b + 64 * i + 32),
-                      high = bytes_of(b + 128 + 32 * i);
-        put_q6(code + 128 * i, field(first, 0, 15), field(high, 0, 3));
-        put_q6(code + 128 * i + 32, field(second, 0, 15), field(high, 2, 3));
-        put_q6(code + 128 * i + 64, field(first, 4, 15), field(high, 4, 3));
-        put_q6(code + 128 * i + 96, field(second, 4, 15), field(high, 6, 3));
     }
 }
 
@@ -158,25 +157,25 @@ static inline __m256i pair_codes(const unsigned char *bytes, int group)
     return _mm256_and_si256(_mm256_srl_epi16(all, _mm_cvtsi32_si128(2 * (group % 4))),
                             _mm256_set1_epi8(3));
 }
-static inline void fast_unpack_q2_K(const unsigned char *b, int8_t *code, float *scale, float *min)
+static inline __m256i codes_q2_K(const unsigned char *b, int g)
 {
-    for (int g = 0; g < 8; g++)
-        put_codes(code + 32 * g, pair_codes(b + 16, g));
+    return pair_codes(b + 16, g);
+}
+static inline void scales_q2_K(const unsigned char *b, float *scale, float *min)
+{
     for (int h = 0; h < 16; h++) {
         scale[h] = nd_q_scale_q2_K(b, h);
         min[h] = nd_q_min_q2_K(b, h);
     }
 }
-static inline void fast_unpack_q3_K(const unsigned char *b, int8_t *code, float *scale, float *min)
+static inline __m256i codes_q3_K(const unsigned char *b, int g)
 {
-    const __m256i high = bytes_of(b), four = _mm256_set1_epi8(4);
+    const __m256i sum = _mm256_add_epi8(pair_codes(b + 32, g), _mm256_slli_epi16(bit_of(b, g), 2));
+    return _mm256_sub_epi8(sum, _mm256_set1_epi8(4));
+}
+static inline void scales_q3_K(const unsigned char *b, float *scale, float *min)
+{
     (void)min;
-    for (int g = 0; g < 8; g++) {
-        const __m256i bit =
-            _mm256_and_si256(_mm256_srl_epi16(high, _mm_cvtsi32_si128(g)), _mm256_set1_epi8(1));
-        const __m256i sum = _mm256_add_epi8(pair_codes(b + 32, g), _mm256_slli_epi16(bit, 2));
-        put_codes(code + 32 * g, _mm256_sub_epi8(sum, four));
-    }
     for (int h = 0; h < 16; h++)
         scale[h] = nd_q_scale_q3_K(b, h);
 }

@@ -27,30 +27,83 @@ CPU_INLINE void FN(join)(KEY *best, int64_t *at, KEY key, int64_t pos)
     *best = better ? key : *best;
 }
 
-/* The largest key of a run. */
-CPU_INLINE KEY FN(largest)(const T *x, int64_t n)
+/* The best element of a run, or NaN where there is one. Floats are compared as they are, which
+ * ignores NaN. */
+CPU_INLINE T FN(best_of)(const T *x, int64_t n)
 {
-    KEY most = FN(key)(x[0]);
-    for (int64_t j = 1; j < n; j++) {
-        KEY k = FN(key)(x[j]);
-        most = k > most ? k : most;
+    T one = x[0];
+    int64_t i = 0;
+#ifdef IS_FLOAT
+    enum { LANES = 128 / (int)sizeof(T) };
+    T most[LANES];
+    KEY nan[LANES];
+    for (int l = 0; l < LANES; l++) {
+        most[l] = IS_MAX ? -(T)INFINITY : (T)INFINITY;
+        nan[l] = 0;
     }
-    return most;
+    for (; i + LANES <= n; i += LANES)
+        for (int l = 0; l < LANES; l++) {
+            const T v = x[i + l];
+            most[l] = (IS_MAX ? v > most[l] : v < most[l]) ? v : most[l];
+            nan[l] |= -(KEY)(v != v);
+        }
+    for (int half = LANES / 2; half > 0; half /= 2)
+        for (int l = 0; l < half; l++) {
+            const T v = most[l + half];
+            most[l] = (IS_MAX ? v > most[l] : v < most[l]) ? v : most[l];
+            nan[l] |= nan[l + half];
+        }
+    if (nan[0])
+        return (T)NAN;
+    one = i > 0 ? most[0] : one;
+#endif
+    for (; i < n; i++)
+        one = FN(key)(x[i]) > FN(key)(one) ? x[i] : one;
+    return one;
 }
 
-/* Where key is met first; it is there. Whole steps first, since a loop that may stop early does not
- * vectorise. */
-CPU_INLINE int64_t FN(position)(const T *x, int64_t n, KEY key)
+/* Where an element with the key of `one` is met first; it is there. Whole steps first, since a loop
+ * that may stop early does not vectorise. */
+#ifdef IS_FLOAT
+typedef T FN(elements) __attribute__((vector_size(32), aligned(4), may_alias));
+typedef KEY FN(places) __attribute__((vector_size(32)));
+CPU_INLINE int64_t FN(steps_before)(const T *x, int64_t n, T one)
+{
+    enum { LANES = 32 / (int)sizeof(T), STEP = 4 * LANES };
+    int64_t i = 0, parts[4];
+    for (; i + STEP <= n; i += STEP) {
+        FN(places) met = *(const FN(elements) *)(x + i) == one;
+        for (int v = LANES; v < STEP; v += LANES)
+            met |= *(const FN(elements) *)(x + i + v) == one;
+        memcpy(parts, &met, sizeof parts);
+        if (parts[0] | parts[1] | parts[2] | parts[3])
+            break;
+    }
+    return i;
+}
+#else
+CPU_INLINE int64_t FN(steps_before)(const T *x, int64_t n, T one)
 {
     enum { STEP = 32 };
     int64_t i = 0;
     for (; i + STEP <= n; i += STEP) {
         KEY met = 0;
         for (int64_t j = 0; j < STEP; j++)
-            met |= FN(key)(x[i + j]) == key;
+            met |= x[i + j] == one;
         if (met)
             break;
     }
+    return i;
+}
+#endif
+CPU_INLINE int64_t FN(position)(const T *x, int64_t n, T one)
+{
+    const KEY key = FN(key)(one);
+    int64_t i = key == FN(key)(x[0]) ? 0 : FN(steps_before)(x, n, one);
+#ifdef IS_FLOAT
+    if (one != one) /* equal to none */
+        i = 0;
+#endif
     while (FN(key)(x[i]) != key)
         i++;
     return i;
@@ -60,17 +113,20 @@ static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
 {
     enum { BLOCK = 512 };
     const T *x = src;
-    KEY *best = f->state, most = 0;
+    T one = x[0];
+    KEY *best = f->state;
     int64_t *at = (int64_t *)f->state + f->cap, where = 0;
     for (int64_t i = 0; i < n; i += BLOCK) {
-        KEY k = FN(largest)(x + i, n - i < BLOCK ? n - i : BLOCK);
-        where = i == 0 || k > most ? i : where;
-        most = i == 0 || k > most ? k : most;
+        const T other = FN(best_of)(x + i, n - i < BLOCK ? n - i : BLOCK);
+        if (i == 0 || FN(key)(other) > FN(key)(one)) {
+            where = i;
+            one = other;
+        }
     }
-    if (most < *best)
+    if (FN(key)(one) < *best)
         return;
-    where += FN(position)(x + where, n - where, most);
-    FN(join)(best, at, most, f->pos + where * f->weight);
+    where += FN(position)(x + where, n - where, one);
+    FN(join)(best, at, FN(key)(one), f->pos + where * f->weight);
 }
 
 /* The largest keys of a block of columns; only where they beat the states are rows looked at. Rows
