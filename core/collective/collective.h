@@ -29,6 +29,7 @@ struct nd_comm {
     int32_t rank, n;
     bool local;      /* of nd_comm_local: one thread may call for all ranks in turn */
     uint64_t calls;  /* that were compared, under NDOCK_COMM_CHECK */
+    char *differs;   /* how they did; NULL: they did not */
     nd_stream *side; /* its own stream, made with the first work */
 };
 
@@ -90,4 +91,6 @@ nd_status nd__comm_work(const char *op, nd_comm *c, nd_status (*start)(void *arg
 /* ---- check.c ---- */
 /* NDOCK_COMM_CHECK: whether the other ranks are about to make the same call. */
 nd_status nd__comm_check(const nd_exchange *x);
+/* ND_ERR_COMM where an earlier comparison found a difference. */
+nd_status nd__comm_differs(const nd_comm *c, const char *op);
 #endif
