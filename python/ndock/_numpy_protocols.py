@@ -40,6 +40,14 @@ def _known(x: Any) -> bool:
     return isinstance(x, (Array, bool, int, float, complex, list, tuple)) or type(x).__module__ == "numpy"
 
 
+def _scalars(operands: Any) -> tuple[Any, ...]:
+    """NumPy's arrays without axes as Arrays beside the others: a number needs no copy."""
+    device = next((x.device for x in operands if isinstance(x, Array)), None)
+    return tuple(_package().full((), x.item(), dtype=x.dtype.name, device=device)
+                 if type(x).__module__ == "numpy" and type(x).__name__ == "ndarray" and not x.ndim and x.dtype.kind in "biufc" else x
+                 for x in operands)
+
+
 def _elementwise(name: str, inputs: tuple[Any, ...]) -> Any:
     if name in _OPERATORS and len(inputs) == 2:
         here, swapped = _OPERATORS[name]
@@ -64,7 +72,7 @@ def _array_ufunc(self: Array, ufunc: Any, method: str, *inputs: Any, out: Any = 
     """NumPy's universal functions of Arrays: numpy.sin(x) is nd.sin(x)."""
     if where is not True or not all(_known(x) for x in inputs) or any(not isinstance(o, Array) for o in out or ()):
         return NotImplemented
-    name = ufunc.__name__
+    name, inputs = ufunc.__name__, _scalars(inputs)
     if method == "__call__" and not kwargs:
         if dtype is not None:
             inputs = tuple(x.astype(dtype) if isinstance(x, Array) else x for x in inputs)
@@ -93,7 +101,7 @@ reshape roll rot90 round searchsorted sinc sort squeeze stack std sum take take_
 unstack unwrap var vecdot vstack where""".split()
 _NAMES = {"amax": "max", "amin": "min", "concatenate": "concat", "cumsum": "cumulative_sum", "cumprod": "cumulative_prod",
           "transpose": "permute_dims", "around": "round"}
-_PARAMETERS = {"ddof": "correction", "a_min": "min", "a_max": "max", "reps": "repetitions"}
+_PARAMETERS = {"ddof": "correction", "a_min": "min", "a_max": "max", "reps": "repetitions", "newshape": "shape"}
 
 
 def _transpose(nd: Any, a: Array, axes: Any = None) -> Array:
@@ -147,7 +155,7 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "transpose": _transpose, "permute_dims": _transpose, "clip": _clip, "einsum": _einsum,
     "full_like": _full_like, **{name + "_like": _like(name) for name in ("empty", "ones", "zeros")},
     **{name: _split(name) for name in ("split", "array_split")},
-    "where": lambda nd, condition, *xy: nd.where(condition, *xy) if xy else nd.nonzero(condition),
+    "where": lambda nd, condition, *xy: nd.where(*_scalars((condition, *xy))) if xy else nd.nonzero(condition),
     "concatenate": _concatenate, "concat": _concatenate,
     "ravel": lambda nd, a, order="C": nd.reshape(a, (-1,)) if order in ("C", "K") else NotImplemented,
     "swapaxes": lambda nd, a, axis1, axis2: nd.moveaxis(a, (axis1, axis2), (axis2, axis1)),
