@@ -66,7 +66,7 @@ nd_status nd__comm_check(const nd_exchange *x)
     nd_layout layout = {.size = sizeof layout, .dtype = ND_U8, .ndim = 1, .shape = shape + 1};
     nd_status status;
     if (!nd__env_bool(ND_ENV_COMM_CHECK) || nd__in_comm_group() || x->comm->local ||
-        x->kind >= ND_EXCHANGE_SEND)
+        nd__comm_is_noted(x->comm) || x->kind >= ND_EXCHANGE_SEND)
         return ND_OK;
     ND_RETURN_IF(nd__comm_differs(x->comm, x->op));
     x->comm->calls++;

@@ -70,6 +70,9 @@ nd_status nd__store_get(const char *op, int32_t port, const char *token, const c
 
 /* ---- exchange.c ---- */
 nd_status nd__exchange(const nd_exchange *x);
+/* Whether exchanges are noted for a graph's launches, by the thread's capture on a device that queues
+ * nothing. */
+bool nd__comm_is_noted(const nd_comm *c);
 /* Whether the plug-in has the function, for this reduction and dtype where it reduces. */
 bool nd__exchanges(const nd_comm *c, nd_exchange_kind kind, int32_t reduce, nd_dtype dtype);
 nd_status nd__comm_fails(nd_comm *c, const char *op, nd_status status); /* adds who it was */
