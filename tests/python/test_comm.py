@@ -111,8 +111,7 @@ def test_buckets_begin_when_they_are_full():
     for b, c in zip(both, comms):
         b.add(nd.full((3,), float(c.rank + 1), device=c.device))
         b.add(nd.ones((2, 2), dtype=nd.float32, device=c.device))
-    for b in both:
-        first, second = b.wait()
+    for first, second in [b.wait() for b in both]:
         assert host([first])[0].tolist() == [3.0] * 3 and host([second])[0].tolist() == [[2.0] * 2] * 2 and second.dtype == nd.float32
     with raises(ValueError, "first_bytes is at least 1"):
         nd.parallel.Buckets(comm, first_bytes=0)
