@@ -9,7 +9,9 @@ from ._ndock import Array
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._types import Any, Callable, Optional
+    from collections.abc import Callable
+
+    from ._types import Any, Optional
 
 # ---- ufuncs ----
 # Those that are operators: Python's names, and that of the operator with its sides exchanged.
@@ -227,7 +229,8 @@ def _by_names(theirs: Any, own: Any) -> Callable[..., Any]:
 
     def call(nd: Any, *args: Any, **kwargs: Any) -> Any:
         bound = signature.bind(*args, **kwargs).arguments
-        front, named = [], {}
+        front: list[Any] = []
+        named: dict[str, Any] = {}
         for i, (name, value) in enumerate(bound.items()):
             default = signature.parameters[name].default
             if i < first and len(front) == i:

@@ -29,8 +29,9 @@ def _sizeof(x: Array) -> int:
 
 def _token(x: Array) -> Any:
     host = x.to_device("cpu")
+    data: Any = host.copy()
     from hashlib import sha256
-    return "ndock.Array", x.dtype.name, x.shape, str(x.device), sha256(memoryview(host.copy()).cast("B") if host.size else b"").hexdigest()
+    return "ndock.Array", x.dtype.name, x.shape, str(x.device), sha256(memoryview(data).cast("B") if host.size else b"").hexdigest()
 
 
 def _to_numpy(x: Array, **unused: Any) -> Any:
@@ -62,10 +63,10 @@ def register() -> None:
 
     Errors: ImportError without Dask.
     """
-    from dask.array import backends
-    from dask.array.dispatch import nannumel_lookup, numel_lookup, percentile_lookup, take_lookup, to_numpy_dispatch
-    from dask.base import normalize_token
-    from dask.sizeof import sizeof
+    from dask.array import backends  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from dask.array.dispatch import nannumel_lookup, numel_lookup, percentile_lookup, take_lookup, to_numpy_dispatch  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from dask.base import normalize_token  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from dask.sizeof import sizeof  # type: ignore[import-not-found,import-untyped,unused-ignore]
     sizeof.register(Array, _sizeof)
     normalize_token.register(Array, _token)
     to_numpy_dispatch.register(Array, _to_numpy)

@@ -157,6 +157,8 @@ static const char *const hopeless[] = {
     "nd_ptr_info",
     "nd_ipc_export", /* of the CPU's memory */
     "nd_ipc_import",
+    "nd_event_export",
+    "nd_event_import",
     "nd_ipc_is_used",
     "nd_eig", /* without a LAPACK */
     "nd_eigvals",

@@ -20,6 +20,7 @@ int ndims[] = {2, 2};
 nd_arg operands[2];
 static const nd_ipc_handle no_handle;
 nd_comm_id comm_id;
+nd_event_handle no_event;
 nd_device *devices[1];
 char token[17] = "letters4and4more";
 nd_stream *streams[1];

@@ -75,6 +75,7 @@ extern nd_pooling_opts pooling_opts;
 extern nd_unfold_opts unfold_opts;
 extern nd_upsample_opts upsample_opts;
 extern nd_comm_id comm_id;
+extern nd_event_handle no_event;
 extern nd_device *devices[1];
 extern char token[17];
 #endif
