@@ -239,6 +239,7 @@ int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
     setenv("NDOCK_COMM_TIMEOUT", "600", 1);
+    setenv("NDOCK_DEVICE", "cpu", 1); /* whose plug-in it is that is tested */
     alarm(100);
     with("dies", dies, "waits for rank 1, which has died", "call 2");
     with("hangs", hangs, "waits for rank 1, which did not come within 600 ms",
