@@ -4,7 +4,13 @@
 bytes of the whole for all_gather. On GPUs PyTorch's, by its NCCL, stand beside, in turns in the same processes.
 
     ndock run -n 2 python bench/comm.py [device]      mpirun -n 2 python bench/comm.py [device]
-    ndock run -n 2 --device cuda python bench/comm.py"""
+    ndock run -n 2 --device cuda python bench/comm.py [--only all_gather] [--from BYTES]
+
+NCCL's own variables tell what its choices cost, in both at once: NCCL_MIN_CTAS=32, NCCL_CGA_CLUSTER_SIZE=0, NCCL_P2P_USE_CUDA_MEMCPY=1.
+
+Other rows, on GPUs: a graph with an exchange; how much of an exchange hides behind computing, for gradients in buckets as a backward
+pass makes them (nd.parallel.Buckets), beside one exchange at its end."""
+import argparse
 import os
 import socket
 import sys
@@ -16,21 +22,26 @@ SMALL = [4 << 10, 64 << 10, 1 << 20, 16 << 20]
 SIZES = {"cpu": SMALL + [64 << 20], "cuda": SMALL + [128 << 20, 1 << 30]}
 
 
-def per_call(comm, call, wait, nbytes):
-    """Seconds of a call, of several queued one after the other; the least of a few tries."""
+def in_turns(comm, calls, wait, nbytes):
+    """Seconds of each call, of several queued one after the other; the least of a few tries, which the calls take in turns."""
     n = max(1, min(50, (256 << 20) // nbytes))
-    for _ in range(3):
+    for call in calls * 3:
         call()
-    best = float("inf")
-    for _ in range(4):
-        wait()
-        comm.barrier()
-        start = time.perf_counter()
-        for _ in range(n):
-            call()
-        wait()
-        best = min(best, (time.perf_counter() - start) / n)
+    best = [float("inf")] * len(calls)
+    for _ in range(5):
+        for i, call in enumerate(calls):
+            wait()
+            comm.barrier()
+            start = time.perf_counter()
+            for _ in range(n):
+                call()
+            wait()
+            best[i] = min(best[i], (time.perf_counter() - start) / n)
     return best
+
+
+def per_call(comm, call, wait, nbytes):
+    return in_turns(comm, [call], wait, nbytes)[0]
 
 
 def peer_of(comm):
@@ -74,10 +85,14 @@ def calls(comm, peer, name, nbytes):
 
 def row(comm, peer, name, nbytes):
     here, there, moved = calls(comm, peer, name, nbytes)
-    t = per_call(comm, here, lambda: nd.synchronize(comm.device), nbytes)
+    def wait():
+        nd.synchronize(comm.device)
+        if there:
+            peer[0].cuda.synchronize()
+
+    t, *others = in_turns(comm, [here, there] if there else [here], wait, nbytes)
     text = f"{name:10s} {nbytes:10d} bytes  {1e6 * t:9.1f} us {moved / t / 1e9:7.2f} GB/s"
-    if there:
-        u = per_call(comm, there, peer[0].cuda.synchronize, nbytes)
+    for u in others:
         text += f"   torch {1e6 * u:9.1f} us {moved / u / 1e9:7.2f} GB/s   {u / t:5.2f} x"
     return text
 
@@ -117,6 +132,34 @@ def overlapped(comm):
     return f"computing {1e6 * t:.0f} us, all_reduce of 64 MiB {1e6 * u:.0f} us, both {1e6 * b:.0f} us: {(t + u - b) / min(t, u):.2f} of it hidden"
 
 
+def bucketed(comm):
+    """A backward pass of eight products of bfloat16, whose results are gradients of 32 MiB: in buckets, each exchanged while the next
+    ones are computed, and all in one at the end."""
+    a = nd.ones((4096, 4096), dtype=nd.bfloat16, device=comm.device)
+    grads = [nd.empty_like(a) for _ in range(8)]
+
+    def compute(each=lambda g: None):
+        for g in grads:
+            nd.matmul(a, a, out=g)
+            each(g)
+
+    def overlapping():
+        buckets = nd.parallel.Buckets(comm)
+        compute(buckets.add)
+        return buckets.wait()
+
+    def exchange():
+        return nd.parallel.all_reduce_gradients(comm, grads)
+
+    def after():
+        compute()
+        return exchange()
+
+    t, u, b, e = in_turns(comm, [compute, exchange, overlapping, after], lambda: nd.synchronize(comm.device), 64 << 20)
+    return (f"backward pass {1e6 * t:.0f} us, its 256 MiB exchanged {1e6 * u:.0f} us, in buckets {1e6 * b:.0f} us, after it {1e6 * e:.0f} us: "
+            f"{(t + u - b) / min(t, u):.2f} of it hidden")
+
+
 def tell(comm, what, function, *args):
     try:
         line = function(*args)
@@ -127,7 +170,12 @@ def tell(comm, what, function, *args):
 
 
 def main():
-    comm = nd.comm.world(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("NDOCK_DEVICE"))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("device", nargs="?", default=os.environ.get("NDOCK_DEVICE"))
+    parser.add_argument("--only", choices=["all_reduce", "all_gather"])
+    parser.add_argument("--from", type=int, default=0, dest="least")
+    args = parser.parse_args()
+    comm = nd.comm.world(args.device)
     kind = str(comm.device).split(":")[0]
     if comm.rank == 0:
         print(f"{comm.size} ranks on {comm.device} by {comm.transport}", flush=True)
@@ -137,11 +185,12 @@ def main():
         peer = None
         print(f"no PyTorch beside: {e}", flush=True)
     for name in ("all_reduce", "all_gather"):
-        for nbytes in SIZES.get(kind, SMALL):
+        for nbytes in [n for n in SIZES.get(kind, SMALL) if n >= args.least and args.only in (None, name)]:
             tell(comm, f"{name} {nbytes}", row, comm, peer, name, nbytes)
-    if kind == "cuda":
+    if kind == "cuda" and not args.only:
         tell(comm, "graph", captured, comm)
         tell(comm, "overlap", overlapped, comm)
+        tell(comm, "buckets", bucketed, comm)
 
 
 main()

@@ -13,6 +13,7 @@ import ndock as nd
 MEAN, STD = 0.2860, 0.3530  # of the training pixels divided by 255
 PIXELS, HIDDEN, CLASSES = 784, 128, 10
 MOMENTUM = 0.9
+BUCKET_BYTES = 64 << 10  # the second layer's gradients have 5 KB, the first one's 400
 
 
 def random_key(seed, stream):
@@ -84,16 +85,18 @@ def train_batch(net, velocity, x, y, lr):
 class GraphedStep:
     """The step of a whole batch as a graph: gathers the images whose numbers are in index, and trains on them."""
 
-    def __init__(self, net, velocity, x, y, batch):
+    def __init__(self, batch, step, renew=False):
         self.index = nd.zeros(batch, dtype=nd.int64)
-        self.step = lambda lr: train_batch(net, velocity, nd.take(x, self.index, axis=0), nd.take(y, self.index, axis=0), lr)
+        self.step = lambda lr: step(lr, self.index)
+        self.renew = renew
         self.graph: Any = None
 
     def capture(self, lr):
-        """The learning rate is a part of what is captured; the second graph takes the place of the first."""
+        """The learning rate is a part of what is captured; the second graph takes the place of the first, whose parameters change
+        where they can (renew: where its exchanges cannot)."""
         with nd.graph() as made:
             self.loss = self.step(lr)
-        if self.graph:
+        if self.graph and not self.renew:
             self.graph.update(made)
         else:
             self.graph = made
@@ -102,6 +105,10 @@ class GraphedStep:
         self.index[:] = index
         self.graph.launch()
         return self.loss
+
+
+def alone(net, velocity, x, y, batch):
+    return GraphedStep(batch, lambda lr, index: train_batch(net, velocity, nd.take(x, index, axis=0), nd.take(y, index, axis=0), lr))
 
 
 def best_of(function, rounds=200, enough=0.25):
@@ -119,7 +126,7 @@ def compare_steps(args, x, y):
     """How long a step of a network of its own takes without a graph and with one."""
     net = [uniform(args.seed, 0, PIXELS, HIDDEN), nd.zeros(HIDDEN, dtype=nd.float32),
            uniform(args.seed, 1, HIDDEN, CLASSES), nd.zeros(CLASSES, dtype=nd.float32)]
-    graphed = GraphedStep(net, zeros_like(net), x, y, args.batch)
+    graphed = alone(net, zeros_like(net), x, y, args.batch)
     eager = best_of(lambda: graphed.step(args.lr))
     graphed.capture(args.lr)
     print(f"a step of {args.batch} images, {graphed.graph.nodes} operations: {eager:.1f} us eager, "
@@ -134,11 +141,22 @@ def train_batch_together(comm, net, velocity, x, y, lr, batch):
     dz = nd.exp(logp, out=z)
     dz -= y
     dz /= batch
+    buckets = nd.parallel.Buckets(comm, "sum", bucket_bytes=BUCKET_BYTES)
+    buckets.add(nd.sum(dz, axis=0))
+    buckets.add(nd.matrix_transpose(h) @ dz)  # on its way while the first layer's gradients are computed
     dh = nd.where(h > 0, dz @ nd.matrix_transpose(net[2]), 0.0)
-    gradients = [nd.matrix_transpose(x) @ dh, nd.sum(dh, axis=0), nd.matrix_transpose(h) @ dz, nd.sum(dz, axis=0)]
-    for p, v, gradient in zip(net, velocity, nd.parallel.all_reduce_gradients(comm, gradients, "sum")):
+    buckets.add(nd.sum(dh, axis=0))
+    buckets.add(nd.matrix_transpose(x) @ dh)
+    for p, v, gradient in zip(reversed(net), reversed(velocity), buckets.wait()):
         update(p, v, gradient, lr)
     return loss
+
+
+def together(comm, net, velocity, x, y, batch):
+    """The step of this rank's part of a whole batch as a graph, with the exchange of its gradients."""
+    nd.parallel.all_reduce_gradients(comm, zeros_like(net), "sum", bucket_bytes=BUCKET_BYTES)  # connects, before a capture
+    return GraphedStep(batch // comm.size, lambda lr, index: train_batch_together(
+        comm, net, velocity, nd.take(x, index, axis=0), nd.take(y, index, axis=0), lr, batch), renew=True)
 
 
 def train(args, comm):
@@ -150,9 +168,12 @@ def train(args, comm):
     velocity = zeros_like(net)
     if comm:
         net = nd.parallel.replicate(comm, net)
-    graphed = GraphedStep(net, velocity, x, y, args.batch) if args.graph and not comm and args.batch <= n else None
-    if graphed:
+    graphed: Any = None
+    if args.graph and args.batch <= n and not comm:
+        graphed = alone(net, velocity, x, y, args.batch)
         compare_steps(args, x, y)
+    elif args.graph and args.batch <= n and args.batch % comm.size == 0:
+        graphed = together(comm, net, velocity, x, y, args.batch)
     print("epoch    loss  accuracy  seconds")
     for epoch in range(args.epochs):
         start = time.perf_counter()
@@ -163,11 +184,11 @@ def train(args, comm):
             graphed.capture(lr)
         for first in range(0, n, args.batch):
             index = order[first:first + args.batch]
-            if comm:
-                part = nd.parallel.shard(comm, index)
+            part = nd.parallel.shard(comm, index) if comm else index
+            if graphed and index.shape[0] == args.batch:
+                total -= graphed(part)
+            elif comm:
                 total -= train_batch_together(comm, net, velocity, nd.take(x, part, axis=0), nd.take(y, part, axis=0), lr, index.shape[0])
-            elif graphed and index.shape[0] == args.batch:
-                total -= graphed(index)
             else:
                 total -= train_batch(net, velocity, nd.take(x, index, axis=0), nd.take(y, index, axis=0), lr)
         if comm:

@@ -29,6 +29,7 @@ struct nd_comm {
     int32_t rank, n;
     bool local;      /* of nd_comm_local: one thread may call for all ranks in turn */
     uint64_t calls;  /* that were compared, under NDOCK_COMM_CHECK */
+    char *differs;   /* how they did; NULL: they did not */
     nd_stream *side; /* its own stream, made with the first work */
 };
 
@@ -69,6 +70,9 @@ nd_status nd__store_get(const char *op, int32_t port, const char *token, const c
 
 /* ---- exchange.c ---- */
 nd_status nd__exchange(const nd_exchange *x);
+/* Whether exchanges are noted for a graph's launches, by the thread's capture on a device that queues
+ * nothing. */
+bool nd__comm_is_noted(const nd_comm *c);
 /* Whether the plug-in has the function, for this reduction and dtype where it reduces. */
 bool nd__exchanges(const nd_comm *c, nd_exchange_kind kind, int32_t reduce, nd_dtype dtype);
 nd_status nd__comm_fails(nd_comm *c, const char *op, nd_status status); /* adds who it was */
@@ -90,4 +94,6 @@ nd_status nd__comm_work(const char *op, nd_comm *c, nd_status (*start)(void *arg
 /* ---- check.c ---- */
 /* NDOCK_COMM_CHECK: whether the other ranks are about to make the same call. */
 nd_status nd__comm_check(const nd_exchange *x);
+/* ND_ERR_COMM where an earlier comparison found a difference. */
+nd_status nd__comm_differs(const nd_comm *c, const char *op);
 #endif

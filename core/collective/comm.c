@@ -107,6 +107,7 @@ nd_status nd__comm_join(const char *op, const nd_comm *like, int32_t rank, int32
     c->n = n;
     c->calls = 0;
     c->side = NULL;
+    c->differs = NULL;
     c->handle = NULL;
     const nd_status status = nd__comm_fails(
         c, op, c->table.init(c->dev, rank, n, id->bytes, nd__comm_timeout_ms(), &c->handle));
@@ -218,6 +219,7 @@ void nd_comm_release(nd_comm *c)
     nd_stream_release(c->side);
     if (!nd__out_of_reach(c->carrier) && c->handle)
         c->table.destroy(c->dev, c->handle);
+    free(c->differs);
     free(c);
 }
 
@@ -241,13 +243,14 @@ nd_device *nd_comm_device(const nd_comm *comm)
 
 const char *nd_comm_transport(const nd_comm *comm)
 {
-    ND_NEED_OR("comm_transport", 0, comm, "?");
+    ND_NEED_OR("comm_transport", 0, comm, "");
     return comm->transport;
 }
 
 nd_status nd_comm_status(nd_comm *comm)
 {
     ND_NEED("comm_status", 0, comm);
+    ND_RETURN_IF(nd__comm_differs(comm, "comm_status"));
     return nd__comm_fails(comm, "comm_status", comm->table.async_error(comm->dev, comm->handle));
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * One exchange: the plug-in's function for it, with operands as that takes them, on the thread's
  * stream; or what takes its place. */
+#include <stdlib.h>
 #include "core/collective/collective.h"
 #include "core/stream/tape.h"
 
@@ -111,12 +112,57 @@ done:
     return status;
 }
 
+/* ---- in a capture of a device that queues nothing: the exchange is made by each launch ---- */
+static nd_status run_noted(void *arg)
+{
+    return nd__exchange(arg);
+}
+
+static void drop_noted(void *arg)
+{
+    nd_exchange *x = arg;
+    nd_release((nd_array *)(uintptr_t)x->in);
+    nd_release((nd_array *)(uintptr_t)x->out);
+    nd_comm_release(x->comm);
+    free(x);
+}
+
+static nd_status note(const nd_exchange *x, nd_tape *tape)
+{
+    nd_stream *s = nd__stream_current(x->comm->carrier);
+    nd_exchange *noted = malloc(sizeof *noted);
+    if (!noted)
+        return nd__fail(ND_ERR_MEMORY, x->op, -1, "no memory for an exchange of a graph");
+    *noted = *x;
+    nd_retain((nd_array *)(uintptr_t)x->in);
+    nd_retain((nd_array *)(uintptr_t)x->out);
+    nd_comm_retain(x->comm);
+    const nd_status status = nd__capture_keep(s, x->op, drop_noted, noted);
+    if (status != ND_OK) {
+        drop_noted(noted);
+        return status;
+    }
+    return nd__tape_step(tape, s, x->op, run_noted, noted);
+}
+
+bool nd__comm_is_noted(const nd_comm *c)
+{
+    return nd__captures_now() && !nd__stream(c->carrier) && nd__tape_here(c->carrier);
+}
+
 nd_status nd__exchange(const nd_exchange *x)
 {
     const nd_array *a = x->in ? x->in : x->out;
     ND_RETURN_IF(nd__usable(x->comm->carrier, x->op));
     if (a->size == 0) /* as on every other rank */
         return ND_OK;
+    if (nd__comm_is_noted(x->comm)) {
+        if (nd__in_comm_group())
+            return nd__fail(ND_ERR_CAPTURE, x->op, -1,
+                            "groups of %s are not captured; make these calls outside of the graph",
+                            x->comm->transport);
+        return note(x, nd__tape_here(x->comm->carrier));
+    }
     if (nd__exchanges(x->comm, x->kind, x->reduce, a->dtype))
         return run_dense(x);
     if (nd__in_comm_group())

@@ -15,8 +15,13 @@ static nd_status side_of(nd_comm *c, nd_stream **side, nd_stream **caller)
     *side = *caller = NULL;
     if (!c->carrier->has_stream)
         return ND_OK;
-    if (!c->side)
-        ND_RETURN_IF(nd_stream_create(c->carrier, NULL, &c->side));
+    if (!c->side) {
+        /* More urgent than computing, whose blocks would otherwise all go before the exchange's. */
+        nd_stream_opts opts = {.size = sizeof opts};
+        int32_t lowest;
+        ND_RETURN_IF(nd_stream_priority_range(c->carrier, &lowest, &opts.priority));
+        ND_RETURN_IF(nd_stream_create(c->carrier, &opts, &c->side));
+    }
     ND_RETURN_IF(nd_stream_current(c->carrier, caller));
     *side = c->side;
     return ND_OK;

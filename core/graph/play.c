@@ -16,6 +16,8 @@ static nd_status run_now(const nd_tape *t, const nd_node *node)
 {
     nd_device *d = t->device;
     nd_status status = ND_OK;
+    if (node->step)
+        return node->step(node->arg);
     if (node->kind == ND_NODE_HOST)
         node->fn(node->arg);
     else if (node->kind == ND_NODE_COPY)

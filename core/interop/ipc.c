@@ -36,13 +36,18 @@ void nd__fork_ipc(nd_fork now)
     nd__fork_mutex(&lock, now);
 }
 
-static uint64_t sum_of(const contents *c)
+uint64_t nd__ipc_sum(const unsigned char *p, size_t n)
 {
-    const unsigned char *p = (const unsigned char *)c;
     uint64_t sum = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = offsetof(contents, pid); i < sizeof *c; i++) /* FNV-1a */
+    for (size_t i = 0; i < n; i++) /* FNV-1a */
         sum = (sum ^ p[i]) * UINT64_C(0x100000001b3);
     return sum;
+}
+
+static uint64_t sum_of(const contents *c)
+{
+    return nd__ipc_sum((const unsigned char *)c + offsetof(contents, pid),
+                       sizeof *c - offsetof(contents, pid));
 }
 
 /* ---- exports ---- */
@@ -215,25 +220,24 @@ static nd_status read_handle(const char *op, const nd_ipc_handle *handle, conten
                           "this process has exported the array itself, and can use that");
 }
 
-/* This process's device with the unique id. */
-static nd_status find_device(const char *op, const contents *c, nd_device **out)
+nd_status nd__ipc_device(const char *op, const char *plugin, const char *unique_id, nd_device **out)
 {
     char name[48];
     nd_device *d = NULL;
     *out = NULL;
     for (int i = 0; !*out; i++) {
-        snprintf(name, sizeof name, "%s:%d", c->plugin, i);
+        snprintf(name, sizeof name, "%.32s:%d", plugin, i);
         if (nd_device_get(name, &d) != ND_OK)
             return nd__fail(ND_ERR_DEVICE, op, 0,
-                            "the array is on a device of %s, %s, which this process does not see",
-                            c->plugin, c->device);
-        if (strcmp(d->info.unique_id, c->device) == 0)
+                            "it is on a device of %s, %s, which this process does not see", plugin,
+                            unique_id);
+        if (strcmp(d->info.unique_id, unique_id) == 0)
             *out = d;
     }
     ND_RETURN_IF(nd__usable(*out, op));
     return (*out)->has_ipc ? (nd_status)ND_OK
                            : nd__fail(ND_ERR_UNSUPPORTED, op, 0,
-                                      "the plug-in of %s opens no memory of others", (*out)->name);
+                                      "the plug-in of %s opens nothing of others", (*out)->name);
 }
 
 /* Later work of this process on the current stream comes after what was queued before the export. */
@@ -275,7 +279,7 @@ nd_status nd_ipc_import(const nd_ipc_handle *handle, nd_array **out)
     ND_OUT(op, 1, out, NULL);
     ND_NEED(op, 0, handle);
     ND_RETURN_IF(read_handle(op, handle, &c));
-    ND_RETURN_IF(find_device(op, &c, &d));
+    ND_RETURN_IF(nd__ipc_device(op, c.plugin, c.device, &d));
     imported *m = calloc(1, sizeof *m);
     if (!m)
         return nd__fail(ND_ERR_MEMORY, op, -1, "no memory for an import");

@@ -19,4 +19,10 @@ bool nd__lease_is_owned(const nd_lease *lease);
 /* Nobody can take it any more; those that have taken it keep it. */
 void nd__lease_end(nd_lease *lease);
 void nd__lease_drop(nd_lease *lease); /* the owner's record, or one reference */
+
+/* ---- ipc.c ---- */
+uint64_t nd__ipc_sum(const unsigned char *p, size_t n);
+/* This process's device of the plug-in, with the unique id. */
+nd_status nd__ipc_device(const char *op, const char *plugin, const char *unique_id,
+                         nd_device **out);
 #endif

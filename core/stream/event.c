@@ -53,16 +53,44 @@ nd_event *nd_event_retain(nd_event *e)
     return e;
 }
 
+nd_device *nd_event_device(const nd_event *e)
+{
+    ND_NEED_OR("event_device", 0, e, NULL);
+    return e->device;
+}
+
 void nd_event_release(nd_event *e)
 {
     if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1)
         return;
     nd__event_give(e->device, e->flags, e->handle);
+    if (e->let_go)
+        e->let_go(e->let_go_ctx);
     nd__stream_unhold(e->stream);
     nd__tape_release(e->tape);
     free(e->seen);
     pthread_mutex_destroy(&e->lock);
     free(e);
+}
+
+nd_status nd__event_wrap(const char *op, nd_device *device, ndp_event *handle,
+                         void (*let_go)(void *ctx), void *ctx, nd_event **out)
+{
+    nd_event *e = calloc(1, sizeof *e);
+    if (!e)
+        return nd__fail(ND_ERR_MEMORY, op, -1, "no memory for an event");
+    atomic_init(&e->refs, 1);
+    e->flags = ND_EVENT_INTERPROCESS;
+    e->device = device;
+    e->handle = handle;
+    e->recorded = true; /* by whom and where, the plug-in knows */
+    e->stream = device->stream0;
+    nd__stream_hold(e->stream);
+    e->let_go = let_go;
+    e->let_go_ctx = ctx;
+    pthread_mutex_init(&e->lock, NULL);
+    *out = e;
+    return ND_OK;
 }
 
 /* Where the stream is in its capture; NULL: the event is recorded outside any. */

@@ -73,6 +73,10 @@ void nd__event_give(nd_device *d, int32_t flags, ndp_event *handle)
     nd_event_pool *pool = d->events;
     if (!handle || nd__out_of_reach(d))
         return;
+    if (flags & ND_EVENT_INTERPROCESS) { /* other processes may know its name */
+        d->stream.event_destroy(d->dev, handle);
+        return;
+    }
     pthread_mutex_lock(&pool->lock);
     int count = pool->kinds[flags].count, room = pool->kinds[flags].room;
     if (count == room) {

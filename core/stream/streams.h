@@ -157,6 +157,9 @@ bool nd__after_capture(const nd_device *device, void (*run)(void *ctx), void *ct
 /* Handles from the device's pool (flags ND_EVENT_*), which keeps what is given back. */
 nd_status nd__event_take(nd_device *device, int32_t flags, ndp_event **out);
 void nd__event_give(nd_device *device, int32_t flags, ndp_event *handle);
+/* An event of another process, which the plug-in has opened and destroys with it; let_go(ctx) then. */
+nd_status nd__event_wrap(const char *op, nd_device *device, ndp_event *handle,
+                         void (*let_go)(void *ctx), void *ctx, nd_event **out);
 nd_status nd__events_open(nd_device *device);
 /* The stream that nd__mark last recorded the event on; 0: unknown. */
 uint64_t nd__mark_stream(nd_device *device, ndp_event *event);
@@ -229,7 +232,9 @@ struct nd_event {
     struct nd_tape *tape;   /* of that capture, counted; NULL: none */
     uint32_t *seen, n_seen; /* the nodes that waiters come after */
     double when_ms;         /* of the record, where the device has no events */
-    nd_event *earlier;      /* among the pending ones of a storage, which owns both */
+    void (*let_go)(void *); /* with the event; NULL: nothing */
+    void *let_go_ctx;
+    nd_event *earlier; /* among the pending ones of a storage, which owns both */
 };
 
 /* ---- hazard.c: order of accesses, for hazard mode and the stream check ---- */

@@ -204,6 +204,17 @@ nd_status nd__tape_host(nd_tape *t, nd_stream *s, const char *name, void (*fn)(v
     return add(t, s, node);
 }
 
+nd_status nd__tape_step(nd_tape *t, nd_stream *s, const char *name, nd_status (*step)(void *arg),
+                        void *arg)
+{
+    nd_node *node = new_node(ND_NODE_HOST, name, 0);
+    if (!node)
+        return no_memory(name);
+    node->step = step;
+    node->arg = arg;
+    return add(t, s, node);
+}
+
 nd_status nd__tape_other(nd_tape *t, nd_stream *s, const char *name)
 {
     nd_node *node = new_node(ND_NODE_OTHER, name, 0);

@@ -24,7 +24,8 @@ typedef struct {
     ndp_call call;              /* its pointees are in the node's own memory */
     ndp_mem *dst, *src;         /* COPY */
     uint64_t dst_offset, src_offset, nbytes;
-    void (*fn)(void *arg); /* HOST */
+    void (*fn)(void *arg);        /* HOST */
+    nd_status (*step)(void *arg); /* HOST, in the place of fn, on devices that queue nothing */
     void *arg;
 } nd_node;
 
@@ -94,6 +95,9 @@ nd_status nd__tape_kernel(nd_tape *t, nd_stream *s, const ndp_kernel *k, const n
 nd_status nd__tape_copy(nd_tape *t, nd_stream *s, const char *name, uint64_t first, ndp_mem *dst,
                         uint64_t dst_offset, ndp_mem *src, uint64_t src_offset, uint64_t nbytes);
 nd_status nd__tape_host(nd_tape *t, nd_stream *s, const char *name, void (*fn)(void *), void *arg);
+/* On a device that queues nothing: what a launch calls, and which may fail. */
+nd_status nd__tape_step(nd_tape *t, nd_stream *s, const char *name, nd_status (*step)(void *arg),
+                        void *arg);
 nd_status nd__tape_other(nd_tape *t, nd_stream *s, const char *name);
 /* How many nodes the plug-in's own capture has by now; 0 where it does not count them. */
 uint64_t nd__tape_native_nodes(nd_tape *t, nd_stream *s);

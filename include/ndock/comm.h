@@ -74,7 +74,7 @@ ND_API void nd_comm_release(nd_comm *comm);
 ND_API int32_t nd_comm_rank(const nd_comm *comm); /* -1 of NULL */
 ND_API int32_t nd_comm_size(const nd_comm *comm); /* 0 of NULL */
 ND_API nd_device *nd_comm_device(const nd_comm *comm);
-/* Who carries it: the name of a plug-in. Static. */
+/* Who carries it: the name of a plug-in; "" of NULL. Static. */
 ND_API const char *nd_comm_transport(const nd_comm *comm);
 /* Who would carry a communicator of the device (NULL: current): the name of a plug-in, "": nobody.
  * missing, of n bytes, receives why it is not the device's own and what to do, else "". Opens

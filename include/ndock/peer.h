@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Two devices of one plug-in that reach each other's memory, and arrays shared with other processes
- * of this machine, whose devices are the same.
+ * Two devices of one plug-in that reach each other's memory, and arrays and events shared with other
+ * processes of this machine, whose devices are the same.
  *
  * Copies between devices (nd_copy, nd_to_device, nd_assign) need none of this: they go from one to
  * the other without the host where the plug-in can do that.
@@ -9,6 +9,7 @@
 #ifndef NDOCK_PEER_H
 #define NDOCK_PEER_H
 #include <ndock/base.h>
+#include <ndock/stream.h>
 
 ND_BEGIN_DECLS
 
@@ -50,6 +51,22 @@ ND_API ND_MUST_USE nd_status nd_ipc_is_used(nd_ipc *exported, int32_t *used);
  * elements may be anything, and it should be released. 1 for arrays of this process's own. */
 ND_API ND_MUST_USE nd_status nd_ipc_is_alive(const nd_array *a, int32_t *alive);
 ND_API void nd_ipc_release(nd_ipc *exported); /* NULL is fine */
+
+/* ---- events of other processes ---- */
+#define ND_IPC_EVENT_BYTES 256
+typedef struct {
+    unsigned char bytes[ND_IPC_EVENT_BYTES];
+} nd_event_handle;
+/* Names an event that was made with ND_EVENT_INTERPROCESS, to be recorded and waited for in other
+ * processes as well: what each of them waits for is the latest record that any had made when it
+ * asked, so that a record is told of by other means. The event is kept until the others are done.
+ * Errors: ARGUMENT without that flag; UNSUPPORTED for devices that name no events; STATE for an
+ * event that was imported. */
+ND_API ND_MUST_USE nd_status nd_event_export(nd_event *event, nd_event_handle *handle);
+/* The event, in another process, on the same device; released with nd_event_release. It has no times.
+ * Errors: STATE where the event was released, its process has ended, or is this one; DEVICE where this
+ * process does not see the device; ARGUMENT for bytes that are no handle. */
+ND_API ND_MUST_USE nd_status nd_event_import(const nd_event_handle *handle, nd_event **out);
 
 ND_END_DECLS
 #endif

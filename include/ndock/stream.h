@@ -86,6 +86,7 @@ typedef struct {
 ND_API ND_MUST_USE nd_status nd_event_create(nd_device *device, const nd_event_opts *opts,
                                              nd_event **out);
 ND_API nd_event *nd_event_retain(nd_event *event);
+ND_API nd_device *nd_event_device(const nd_event *event);
 ND_API void nd_event_release(nd_event *event);
 /* Marks the present end of the stream (NULL: the current one of the event's device), replacing an
  * earlier record; waits already issued keep the record they were issued on. ND_ERR_DEVICE for a

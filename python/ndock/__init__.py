@@ -43,7 +43,7 @@ from ._stacking import *  # noqa: F403
 from ._statistics import *  # noqa: F403
 from ._text_files import *  # noqa: F403
 from ._vectorize import *  # noqa: F403
-from . import _einops, _methods as _methods  # the methods of Array that are Python
+from . import _einops, _methods as _methods, _numpy_protocols as _numpy_protocols  # the methods of Array that are Python
 from . import backends as backends, comm as comm, fft as fft, linalg as linalg, math as math, memory as memory, parallel as parallel, peer as peer
 from . import random as random, nn as nn, signal as signal, special as special
 from .signal import _convolve_1d as convolve, _correlate_1d as correlate
@@ -54,10 +54,10 @@ _einops.register()
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for whom a __getattr__ would make any name right
-    from . import gguf as gguf, needle as needle
+    from . import dask as dask, gguf as gguf, needle as needle
 else:
     def __getattr__(name: str) -> object:
-        if name in ("gguf", "needle"):  # read when they are wanted
+        if name in ("dask", "gguf", "needle"):  # read when they are wanted
             import importlib
             return importlib.import_module(f"ndock.{name}")
         if name.startswith("__"):

@@ -62,7 +62,7 @@ def _quantiles(name: str, x: Array, q: Any, axis: Axes, method: str, keepdims: b
     return r if len(shape) == 1 else _ndock._reshape(r, shape + r.shape[1:], None)
 
 
-def quantile(x: Array, q: Union[float, ArrayLike], /, axis: Axes = None, *, method: str = "linear",
+def quantile(x: Array, /, q: Union[float, ArrayLike], axis: Axes = None, *, method: str = "linear",
              keepdims: bool = False) -> Array:
     """The values below which the parts q (each in [0, 1]) of the elements along axis lie; the result's first axes are
     those of q. method, where that falls between two elements: "linear", which is definition 7 of Hyndman and Fan (The
@@ -82,7 +82,7 @@ def quantile(x: Array, q: Union[float, ArrayLike], /, axis: Axes = None, *, meth
     return _quantiles("quantile", x, q, axis, method, keepdims, False)
 
 
-def percentile(x: Array, q: Union[float, ArrayLike], /, axis: Axes = None, *, method: str = "linear",
+def percentile(x: Array, /, q: Union[float, ArrayLike], axis: Axes = None, *, method: str = "linear",
                keepdims: bool = False) -> Array:
     """quantile with q in per cent, 0 to 100.
 
@@ -95,7 +95,7 @@ def percentile(x: Array, q: Union[float, ArrayLike], /, axis: Axes = None, *, me
     return _quantiles("percentile", x, q, axis, method, keepdims, False)
 
 
-def nanquantile(x: Array, q: Union[float, ArrayLike], /, axis: Axes = None, *, method: str = "linear",
+def nanquantile(x: Array, /, q: Union[float, ArrayLike], axis: Axes = None, *, method: str = "linear",
                 keepdims: bool = False) -> Array:
     """quantile of the elements that are no NaN; NaN where there is none.
 
@@ -108,7 +108,7 @@ def nanquantile(x: Array, q: Union[float, ArrayLike], /, axis: Axes = None, *, m
     return _quantiles("nanquantile", x, q, axis, method, keepdims, True)
 
 
-def nanpercentile(x: Array, q: Union[float, ArrayLike], /, axis: Axes = None, *, method: str = "linear",
+def nanpercentile(x: Array, /, q: Union[float, ArrayLike], axis: Axes = None, *, method: str = "linear",
                   keepdims: bool = False) -> Array:
     """percentile of the elements that are no NaN; NaN where there is none.
 

@@ -51,20 +51,29 @@ def nanmean(x: Array, /, axis: Axes = None, *, dtype: Optional[DTypeLike] = None
     return _ndock._nanmean(x, axis, dtype, keepdims, 0.0)
 
 
-def nanvar(x: Array, /, axis: Axes = None, *, correction: float = 0.0, keepdims: bool = False) -> Array:
+def _divisor(ddof: float, correction: float) -> float:
+    if ddof != 0 and correction != 0:
+        raise TypeError("ddof and correction mean the same: give one of them")
+    return ddof or correction
+
+
+def nanvar(x: Array, /, axis: Axes = None, dtype: Optional[DTypeLike] = None, *, ddof: float = 0.0, correction: float = 0.0,
+           keepdims: bool = False) -> Array:
     """Variance of the elements that are no NaN, over their count less correction; NaN where that is not positive.
 
-    x: an Array. axis: an int, a tuple of ints, or None for all. keepdims: the reduced axes stay with extent one.
-    Errors: TypeError for dtypes, IndexError for an axis out of range.
+    x: an Array. axis: an int, a tuple of ints, or None for all. dtype: what x is converted to before. ddof: NumPy's name of
+    correction. keepdims: the reduced axes stay with extent one.
+    Errors: TypeError for dtypes, and where both ddof and correction are given; IndexError for an axis out of range.
 
     >>> nd.nanvar(nd.asarray([3.0, nd.nan, 1.0]))
     array(1., dtype=float64, device='cpu:0')
     """
-    return _ndock._nanvar(x, axis, None, keepdims, correction)
+    return _ndock._nanvar(x if dtype is None else _ndock._astype(x, dtype, False, None), axis, None, keepdims, _divisor(ddof, correction))
 
 
-def nanstd(x: Array, /, axis: Axes = None, *, correction: float = 0.0, keepdims: bool = False) -> Array:
-    """Standard deviation: the square root of nanvar. correction: as there.
+def nanstd(x: Array, /, axis: Axes = None, dtype: Optional[DTypeLike] = None, *, ddof: float = 0.0, correction: float = 0.0,
+           keepdims: bool = False) -> Array:
+    """Standard deviation: the square root of nanvar. correction, ddof, dtype: as there.
 
     x: an Array. axis: an int, a tuple of ints, or None for all. keepdims: the reduced axes stay with extent one.
     Errors: TypeError for dtypes, IndexError for an axis out of range.
@@ -72,7 +81,7 @@ def nanstd(x: Array, /, axis: Axes = None, *, correction: float = 0.0, keepdims:
     >>> nd.nanstd(nd.asarray([3.0, nd.nan, 1.0]))
     array(1., dtype=float64, device='cpu:0')
     """
-    return _ndock._nanstd(x, axis, None, keepdims, correction)
+    return _ndock._nanstd(x if dtype is None else _ndock._astype(x, dtype, False, None), axis, None, keepdims, _divisor(ddof, correction))
 
 
 def nanmin(x: Array, /, axis: Axes = None, *, keepdims: bool = False) -> Array:

@@ -2,7 +2,7 @@
 """Data parallel training: every rank has all parameters and a part of each batch, and gradients are averaged over the ranks.
 
 Gradients go in buckets, of which the first is that of the last gradients, since backward passes make these first: each is on its way
-while the next is put together. The same ranks have the same bits in every run, and every rank has the same parameters."""
+while the next ones are computed (Buckets), or put together (all_reduce_gradients). The same ranks have the same bits in every run, and every rank has the same parameters."""
 from __future__ import annotations
 
 from ._manipulation import concat
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from ._types import Any, Array, Sequence
     from .comm import Communicator
 
-__all__ = ["all_reduce_gradients", "replicate", "shard"]
+__all__ = ["Buckets", "all_reduce_gradients", "replicate", "shard"]
 
 BUCKET_BYTES = 25 << 20
+FIRST_BYTES = 1 << 20  # as PyTorch has them
 
 
 def replicate(comm: Communicator, params: Sequence[Array], root: int = 0) -> list[Array]:
@@ -38,18 +39,66 @@ def shard(comm: Communicator, x: Array) -> Array:
     return x[comm.rank * n // comm.size:(comm.rank + 1) * n // comm.size]
 
 
-def _buckets(grads: Sequence[Array], most: int) -> list[list[int]]:
-    """Positions of gradients of one dtype, from the last on, as many as fit into a bucket."""
-    buckets: list[list[int]] = []
-    nbytes = 0
-    for i in range(len(grads) - 1, -1, -1):
-        size = grads[i].size * grads[i].dtype.itemsize
-        if not buckets or nbytes + size > most or grads[buckets[-1][0]].dtype != grads[i].dtype:
-            buckets.append([])
-            nbytes = 0
-        buckets[-1].append(i)
-        nbytes += size
-    return buckets
+class Buckets:
+    """Gradients on their way: Buckets(comm, op="avg", *, bucket_bytes=25 MiB, first_bytes=1 MiB).
+
+    add() takes each gradient as the backward pass makes it; as soon as a bucket is full its exchange begins, on the communicator's
+    own stream beside what follows, so that it hides behind computing. The first bucket is smaller, to begin sooner. wait() begins
+    that of the last one, and returns the results. op: as for Communicator.all_reduce. Every rank adds the same shapes and dtypes
+    in the same order. Errors: ValueError for sizes below 1.
+
+    >>> buckets = nd.parallel.Buckets(nd.comm.world())
+    >>> buckets.add(nd.zeros(1))  # the gradient of the last layer comes first
+    >>> buckets.add(nd.ones((1, 2)))
+    >>> buckets.wait()
+    [array([0.], dtype=float64, device='cpu:0'), array([[1., 1.]], dtype=float64, device='cpu:0')]
+    """
+
+    __slots__ = ("_comm", "_op", "_most", "_now", "_open", "_nbytes", "_under_way")
+
+    def __init__(self, comm: Communicator, op: str = "avg", *, bucket_bytes: int = BUCKET_BYTES, first_bytes: int = FIRST_BYTES) -> None:
+        for name, value in (("bucket_bytes", bucket_bytes), ("first_bytes", first_bytes)):
+            if value < 1:
+                raise ValueError(f"{name} is at least 1, not {value}")
+        self._comm, self._op = comm, op
+        self._most, self._now = bucket_bytes, min(first_bytes, bucket_bytes)
+        self._open: list[Array] = []
+        self._nbytes = 0
+        self._under_way: list[Any] = []
+
+    def _begin(self) -> None:
+        parts = [reshape(g, (-1,)) for g in self._open]
+        if len(parts) == 1:  # is its own bucket; the gradient stays as it is
+            work: Any = self._comm.all_reduce(parts[0], self._op, async_op=True)  # type: ignore[arg-type]
+        else:
+            flat = concat(parts)
+            work = self._comm.all_reduce(flat, self._op, out=flat, async_op=True)  # type: ignore[arg-type]
+        self._under_way.append((work, [(g.size, g.shape) for g in self._open], parts))
+        self._open, self._nbytes, self._now = [], 0, self._most
+
+    def add(self, gradient: Array) -> None:
+        """The next gradient, which is not to be changed before wait() has returned. With it full, a bucket's exchange begins."""
+        nbytes = gradient.size * gradient.dtype.itemsize
+        if self._open and (self._nbytes + nbytes > self._now or self._open[0].dtype != gradient.dtype):
+            self._begin()
+        self._open.append(gradient)
+        self._nbytes += nbytes
+        if self._nbytes >= self._now:
+            self._begin()
+
+    def wait(self) -> list[Array]:
+        """The gradients reduced over all ranks, in the order in which they were added, in new arrays; the Buckets are empty again. The
+        host does not wait."""
+        results: list[Array] = []
+        if self._open:
+            self._begin()
+        for work, shapes, _ in self._under_way:
+            flat, at = work.wait(), 0
+            for size, shape in shapes:
+                results.append(reshape(flat[at:at + size], shape))
+                at += size
+        self._under_way = []
+        return results
 
 
 def all_reduce_gradients(comm: Communicator, grads: Sequence[Array], op: str = "avg", *,
@@ -61,17 +110,7 @@ def all_reduce_gradients(comm: Communicator, grads: Sequence[Array], op: str = "
     >>> nd.parallel.all_reduce_gradients(nd.comm.world(), [nd.ones((1, 2)), nd.zeros(1)])
     [array([[1., 1.]], dtype=float64, device='cpu:0'), array([0.], dtype=float64, device='cpu:0')]
     """
-    if bucket_bytes < 1:
-        raise ValueError(f"bucket_bytes is at least 1, not {bucket_bytes}")
-    results: list[Any] = [None] * len(grads)
-    under_way = []
-    for bucket in _buckets(grads, bucket_bytes):
-        flat = concat([reshape(grads[i], (-1,)) for i in bucket])
-        under_way.append((bucket, flat, comm.all_reduce(flat, op, out=flat, async_op=True)))  # type: ignore[arg-type]
-    for bucket, flat, work in under_way:
-        work.wait()  # type: ignore[union-attr]
-        at = 0
-        for i in bucket:
-            results[i] = reshape(flat[at:at + grads[i].size], grads[i].shape)
-            at += grads[i].size
-    return results
+    buckets = Buckets(comm, op, bucket_bytes=bucket_bytes)
+    for gradient in reversed(grads):
+        buckets.add(gradient)
+    return buckets.wait()[::-1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Two devices that reach each other's memory, and arrays shared with other processes of this machine.
+"""Two devices that reach each other's memory, and arrays and events shared with other processes of this machine.
 
 >>> nd.peer.can_access("cpu", "cpu")
 True
@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._types import Any, Array, DeviceLike, Optional, Union
 
-__all__ = ["Export", "can_access", "enable", "export", "is_alive", "open"]
+__all__ = ["Export", "can_access", "enable", "export", "is_alive", "open", "open_event"]
 
 
 def can_access(device: Optional[DeviceLike], peer: Optional[DeviceLike]) -> bool:
@@ -82,3 +82,13 @@ def is_alive(x: Array) -> bool:
     True
     """
     return bool(_ndock._ipc_is_alive(x))
+
+
+def open_event(handle: Union[bytes, bytearray, memoryview]) -> _ndock.Event:
+    """The Event that another process of this machine has exported: Event(interprocess=True).export() there. Work that is queued after
+    its wait() comes after the latest record that any process had made by then, which is told of by other means; both sides may
+    record it. The exporting process keeps its Event until the others are done.
+
+    handle: its 256 bytes. Errors: ValueError for bytes that are no handle, RuntimeError where the event is gone, or is this process's.
+    """
+    return _ndock._event_import(handle)

@@ -5,6 +5,7 @@
  * function is in it without being asked. */
 #ifndef NDOCK_TESTS_CALLS_H
 #define NDOCK_TESTS_CALLS_H
+#include <ndock/comm.h>
 #include <ndock/ndock.h>
 
 enum { ND_CALL_MAX = 12 }; /* arguments of one function */

@@ -4,7 +4,7 @@ EXTRA_DIST += %reldir%/prototypes.awk
 noinst_HEADERS += %reldir%/calls.h %reldir%/things.h %reldir%/world.h
 EXTRA_DIST += %reldir%/numbers.def %reldir%/pointers.def
 %reldir%/calls.inc: $(srcdir)/%reldir%/prototypes.awk $(dist_ndockinclude_DATA) include/ndock/version.h
-	$(AM_V_GEN)$(MKDIR_P) %reldir% && echo '#include <ndock/ndock.h>' >$@.c && \
+	$(AM_V_GEN)$(MKDIR_P) %reldir% && printf '#include <ndock/ndock.h>\n#include <ndock/comm.h>\n' >$@.c && \
 	  $(CC) $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) -E $@.c | $(AWK) -f $(srcdir)/%reldir%/prototypes.awk >$@.new && \
 	  rm -f $@.c && mv $@.new $@
 CLEANFILES += %reldir%/calls.inc

@@ -19,6 +19,10 @@ const int64_t *shapes[] = {shape23, shape23};
 int ndims[] = {2, 2};
 nd_arg operands[2];
 static const nd_ipc_handle no_handle;
+nd_comm_id comm_id;
+nd_event_handle no_event;
+nd_device *devices[1];
+char token[17] = "letters4and4more";
 nd_stream *streams[1];
 nd_graph *graphs[1];
 nd_named_array named[1];
@@ -212,6 +216,18 @@ static bool make_exprs(void)
     return true;
 }
 
+/* Of one rank, with a finished work. */
+static bool make_communicators(void)
+{
+    nd_comm_opts opts = {.size = sizeof opts, .work = &w.work};
+    devices[0] = w.device;
+    return nd_comm_local(1, devices, &w.comm) == ND_OK &&
+           nd_comm_local(1, devices, &w.doomed) == ND_OK &&
+           nd_comm_unique_id(w.device, &comm_id) == ND_OK &&
+           nd_comm_all_reduce_into(w.comm, w.f32, &opts, w.f32) == ND_OK &&
+           nd_comm_store_serve(0, token, &w.store) == ND_OK;
+}
+
 bool world_make(void)
 {
     static const nd_event_opts timed = {sizeof timed, ND_EVENT_TIMING};
@@ -235,7 +251,7 @@ bool world_make(void)
                 nd_module_load(w.device, &module_opts, &w.module) == ND_OK &&
                 nd_module_function(w.module, "twice", &w.function) == ND_OK &&
                 nd_custom_register(&custom, &w.custom) == ND_OK && make_exprs() && make_files() &&
-                make_graph();
+                make_graph() && make_communicators();
     w.handle = &no_handle;
     streams[0] = w.stream;
     graphs[0] = w.graph;
@@ -269,6 +285,10 @@ void world_end(void)
     nd_expr_release(w.ready);
     nd_gguf_close(w.gguf);
     nd_qarray_release(w.quantised);
+    nd_work_release(w.work);
+    nd_comm_release(w.comm);
+    nd_comm_release(w.doomed);
+    nd_comm_store_stop(w.store);
     nd_module_release(w.module);
     nd_graph_release(w.graph);
     nd_pool_release(w.pool);

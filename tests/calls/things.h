@@ -29,6 +29,9 @@ typedef struct {
     nd_cai cai;
     nd_ipc *exported; /* NULL: the CPU exports nothing */
     const nd_ipc_handle *handle;
+    nd_comm *comm, *doomed; /* doomed: to be aborted, and for messages to itself */
+    nd_work *work;
+    nd_store *store, *no_store; /* no_store: NULL, since what stops one ends it */
     char folder[64], npy[96], tensors[96], npz[96], csv[96], gguf_path[96], output[96];
 } things;
 extern things w;
@@ -71,4 +74,8 @@ extern nd_allocator_table table;
 extern nd_pooling_opts pooling_opts;
 extern nd_unfold_opts unfold_opts;
 extern nd_upsample_opts upsample_opts;
+extern nd_comm_id comm_id;
+extern nd_event_handle no_event;
+extern nd_device *devices[1];
+extern char token[17];
 #endif

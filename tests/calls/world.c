@@ -164,6 +164,10 @@ static void drop(const char *type, void **result)
         nd_graph_release(*result);
     else if (strcmp(type, "nd_ipc **") == 0)
         nd_ipc_release(*result);
+    else if (strcmp(type, "nd_comm **") == 0)
+        nd_comm_release(*result);
+    else if (strcmp(type, "nd_store **") == 0)
+        nd_comm_store_stop(*result);
     else if (strcmp(type, "nd_pool **") == 0)
         nd_pool_release(*result);
     else if (strcmp(type, "nd_allocator **") == 0)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# clients.sh [scipy|sklearn|xarray|extra|opt_einsum|needle]...: the array API tests of libraries that take any array, with ndock's arrays. By `make
+# clients.sh [scipy|sklearn|xarray|extra|opt_einsum|needle|blocks|mpi4py]...: the array API tests of libraries that take any array, with ndock's arrays. By `make
 # check-clients` from the top of a build tree, or anywhere with the package on PYTHONPATH. README.md has the counts.
 #
 #   CLIENTS_VENV   a venv with requirements.txt; unset: made in ./_clients by pip, of the interpreter PYTHON
@@ -34,6 +34,21 @@ scipy() {
 }
 sklearn() { SCIPY_ARRAY_API=1 tests "$here/test_sklearn.py"; }
 xarray() { tests --pyargs xarray.tests.test_array_api; }
+# Dask and xarray on ndock's blocks need NumPy 2.4, which takes other libraries' dtypes: a venv of their own.
+blocks() {
+    python=$(dirname "$venv")/blocks/bin/python
+    [ -x "$python" ] || {
+        "${PYTHON:-python3}" -m venv "$(dirname "$venv")/blocks" && "$python" -m pip install -q -r "$here/requirements-blocks.txt"
+    } || return
+    tests "$here/test_dask.py" "$here/test_xarray_blocks.py"
+}
+# By the mpirun that is there, two and three ranks.
+mpi4py() {
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_rmaps_base_oversubscribe
+    for n in 2 3; do "${MPIRUN:-mpirun}" -n $n "$python" -B "$here/mpi4py_ranks.py" $n || return; done
+    echo "2 passed"
+}
 opt_einsum() { tests -p opt_einsum_arrays --pyargs opt_einsum; }
 # Its tests are not installed, but in its release of the same version.
 extra() {
@@ -51,11 +66,11 @@ needle() {
     cd "${NEEDLE_HW4:?names the folder of a solved homework 4}" && tests -p needle_ndock tests/hw4
 }
 
-[ $# -gt 0 ] || set -- xarray extra opt_einsum sklearn scipy
+[ $# -gt 0 ] || set -- mpi4py blocks xarray extra opt_einsum sklearn scipy
 log=$(mktemp) counts=$(mktemp)
 trap 'rm -f "$log" "$counts"' EXIT
 for client; do
-    case $client in scipy | sklearn | xarray | extra | opt_einsum | needle) ;; *) echo "clients.sh: $client is no client: scipy, sklearn, xarray, extra, opt_einsum, needle" >&2; exit 2 ;; esac
+    case $client in scipy | sklearn | xarray | extra | opt_einsum | needle | blocks | mpi4py) ;; *) echo "clients.sh: $client is no client: scipy, sklearn, xarray, extra, opt_einsum, needle, blocks, mpi4py" >&2; exit 2 ;; esac
     ("$client") 2>&1 | tee "$log"
     echo "$client: $(grep -E '^(=+ )?[0-9]+ (passed|failed|skipped)' "$log" | tail -n 1)" >>"$counts"
 done

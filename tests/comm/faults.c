@@ -113,6 +113,56 @@ static void disagreements(void)
     disagree("another dtype", another_dtype, "all_reduce of 10 f64");
 }
 
+/* ---- NDOCK_COMM_CHECK, of ranks with a thread each ---- */
+typedef struct {
+    nd_comm_id id;
+    nd_device *device;
+    int rank;
+    nd_status first, second, later, state;
+    char text[512];
+} checked;
+
+static void *be_checked(void *arg)
+{
+    checked *k = arg;
+    nd_comm *c = NULL;
+    nd_array *x = vector(k->device, 10, 1), *y = NULL, *z = NULL;
+    const nd_comm_opts most = {.size = sizeof most, .reduce = ND_COMM_MAX};
+    must(nd_comm_init(k->device, k->rank, 2, &k->id, &c));
+    k->first = nd_comm_all_reduce(c, x, NULL, &y);
+    k->second = nd_comm_reduce_into(c, x, 0, k->rank ? &most : NULL, x);
+    snprintf(k->text, sizeof k->text, "%s", message());
+    k->later = nd_comm_all_reduce(c, x, NULL, &z);
+    k->state = nd_comm_status(c);
+    nd_release(x);
+    nd_release(y);
+    nd_comm_release(c);
+    return NULL;
+}
+
+static void calls_are_compared_before(void)
+{
+    sim s[2] = {open_sim(0), open_sim(1)};
+    checked k[2] = {{.device = s[0].d}, {.device = s[1].d, .rank = 1}};
+    pthread_t thread[2];
+    setenv("NDOCK_COMM_CHECK", "1", 1);
+    must(nd_comm_unique_id(s[0].d, &k[0].id));
+    k[1].id = k[0].id;
+    for (int i = 0; i < 2; i++)
+        if (pthread_create(&thread[i], NULL, be_checked, &k[i]) != 0)
+            bail("no thread");
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+    unsetenv("NDOCK_COMM_CHECK");
+    for (int i = 0; i < 2; i++) {
+        is_int(k[i].first, ND_OK, "calls that agree are made");
+        is_int(k[i].second, ND_ERR_COMM, "the first that differs is not");
+        has_text(k[i].text, "call 2 of rank 1 is comm_reduce of 10 f32 by max, root 0", "one");
+        has_text(k[i].text, "that of rank 0 is comm_reduce of 10 f32 by sum", "and the other");
+        ok(k[i].later == ND_ERR_COMM && k[i].state == ND_ERR_COMM, "the communicator has failed");
+    }
+}
+
 static void messages_that_do_not_fit(void)
 {
     team t = new_team(2);
@@ -284,6 +334,7 @@ int main(int argc, char **argv)
     static const tap_case cases[] = {
         {"a_device_that_is_lost", a_device_that_is_lost}, /* before any is open here */
         {"disagreements", disagreements},
+        {"calls_are_compared_before", calls_are_compared_before},
         {"messages_that_do_not_fit", messages_that_do_not_fit},
         {"a_rank_that_hangs", a_rank_that_hangs},
         {"a_rank_that_is_held_up", a_rank_that_is_held_up},

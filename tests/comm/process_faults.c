@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Ranks in processes of their own, by shared memory: one dies, hangs, calls something else, leaves or
- * aborts, and the others get an error within the time limit that names it. */
+ * aborts, and the others get an error within the time limit that names it; what it calls is compared
+ * by the plug-in, or before that under NDOCK_COMM_CHECK. */
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -44,13 +45,25 @@ static void sum_once(nd_comm *c)
     nd_release(y);
 }
 
-/* The other ranks: the second sum fails with these words, and so does everything after it. */
+/* What the other ranks call after the first sum. */
+static nd_status sum_again(nd_comm *c, nd_array *x)
+{
+    nd_array *y = NULL;
+    return nd_comm_all_reduce(c, x, NULL, &y);
+}
+static nd_status broadcast_of_0(nd_comm *c, nd_array *x)
+{
+    return nd_comm_broadcast(c, x, 0, NULL);
+}
+static nd_status (*second_call)(nd_comm *c, nd_array *x) = sum_again;
+
+/* The other ranks: the second call fails with these words, and so does everything after it. */
 static int expect(nd_comm *c, const char *first, const char *second)
 {
     nd_array *x = ones(), *y = NULL;
     const double since = now_s();
     sum_once(c);
-    nd_status status = nd_comm_all_reduce(c, x, NULL, &y);
+    nd_status status = second_call(c, x);
     const char *text = nd_last_error()->message;
     if (status != ND_ERR_COMM || !strstr(text, first) || !strstr(text, second)) {
         printf("# rank %d: status %d, %s\n", (int)nd_comm_rank(c), (int)status, text);
@@ -75,12 +88,42 @@ static void hangs(nd_comm *c)
     (void)c;
     sleep(3);
 }
+/* Refused as those of the others are; "root 0" of a broadcast, "all_reduce of 10 f32" of a sum. */
+static void refused(nd_status status)
+{
+    const char *text = nd_last_error()->message;
+    if (status == ND_ERR_COMM && (strstr(text, "all_reduce of 10 f32") || strstr(text, "root 0")))
+        return;
+    printf("# rank 1: status %d, %s\n", (int)status, text);
+    fflush(stdout);
+    _exit(8);
+}
 static void calls_another(nd_comm *c)
 {
-    nd_array *x = ones();
-    const nd_status status = nd_comm_broadcast(c, x, 2, NULL);
-    if (status != ND_ERR_COMM || !strstr(nd_last_error()->message, "all_reduce of 10 f32 by sum"))
-        _exit(8);
+    refused(nd_comm_broadcast(c, ones(), 2, NULL));
+}
+static void calls_f64(nd_comm *c)
+{
+    nd_array *x = NULL, *y = NULL;
+    fine(nd_astype(ones(), ND_F64, &x));
+    refused(nd_comm_all_reduce(c, x, NULL, &y));
+}
+static void calls_fewer(nd_comm *c)
+{
+    nd_array *x = NULL, *y = NULL;
+    const nd_index few = nd_range(0, 7, 1);
+    fine(nd_slice(ones(), &few, 1, &x));
+    refused(nd_comm_all_reduce(c, x, NULL, &y));
+}
+static void calls_max(nd_comm *c)
+{
+    const nd_comm_opts opts = {.size = sizeof opts, .reduce = ND_COMM_MAX};
+    nd_array *y = NULL;
+    refused(nd_comm_all_reduce(c, ones(), &opts, &y));
+}
+static void calls_root_2(nd_comm *c)
+{
+    refused(nd_comm_broadcast(c, ones(), 2, NULL));
 }
 static void leaves(nd_comm *c)
 {
@@ -127,6 +170,56 @@ static void with(const char *name, void (*first)(nd_comm *c), const char *word, 
     ok(stat(path, &st) != 0, "and no shared memory is left behind");
 }
 
+static void compare(const char *how)
+{
+    char name[80];
+#define CASE(what, call, word)                              \
+    snprintf(name, sizeof name, "calls %s, %s", what, how); \
+    with(name, call, word, "of rank 1")
+    CASE("another operation", calls_another, "broadcast of 10 f32");
+    CASE("another dtype", calls_f64, "all_reduce of 10 f64");
+    CASE("fewer elements", calls_fewer, "all_reduce of 7 f32");
+    CASE("another reduction", calls_max, "all_reduce of 10 f32 by max");
+    second_call = broadcast_of_0;
+    CASE("another root", calls_root_2, "root 2");
+    second_call = sum_again;
+#undef CASE
+}
+
+/* Two communicators of the same ranks, which rank 1 calls in the opposite order. */
+static int be_one_of_two(int rank, const nd_comm_id *id)
+{
+    nd_comm *c[2];
+    nd_array *x = ones(), *y = NULL;
+    const double since = now_s();
+    alarm(30);
+    for (int i = 0; i < 2; i++)
+        fine(nd_comm_init(NULL, rank, 2, &id[i], &c[i]));
+    const nd_status status = nd_comm_all_reduce(c[rank], x, NULL, &y);
+    const char *text = nd_last_error()->message;
+    if (status == ND_ERR_COMM && strstr(text, "call 1 of rank") && strstr(text, "all_reduce") &&
+        strstr(text, rank ? "waits for rank 0" : "waits for rank 1") && now_s() - since < 10)
+        return 0;
+    printf("# rank %d: status %d, %s\n", rank, (int)status, text);
+    return 1;
+}
+
+static void two_communicators(const char *how)
+{
+    nd_comm_id id[2];
+    pid_t pid[2];
+    int good = 1, status;
+    for (int i = 0; i < 2; i++)
+        fine(nd_comm_unique_id(NULL, &id[i]));
+    fflush(NULL);
+    for (int r = 0; r < 2; r++)
+        if ((pid[r] = fork()) == 0)
+            _exit((be_one_of_two(r, id) | fflush(NULL)) != 0);
+    for (int r = 0; r < 2; r++)
+        good = waitpid(pid[r], &status, 0) == pid[r] && status == 0 && good;
+    ok(good, "communicators in the opposite order, %s: both are told in time", how);
+}
+
 static void nobody_comes(void)
 {
     nd_comm_id id;
@@ -146,11 +239,17 @@ int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
     setenv("NDOCK_COMM_TIMEOUT", "600", 1);
+    setenv("NDOCK_DEVICE", "cpu", 1); /* whose plug-in it is that is tested */
     alarm(100);
     with("dies", dies, "waits for rank 1, which has died", "call 2");
     with("hangs", hangs, "waits for rank 1, which did not come within 600 ms",
          "number 1, all_reduce");
-    with("calls another operation", calls_another, "broadcast of 10 f32, root 2", "rank 1");
+    compare("compared by the plug-in");
+    two_communicators("compared by the plug-in");
+    setenv("NDOCK_COMM_CHECK", "1", 1);
+    compare("under NDOCK_COMM_CHECK");
+    two_communicators("under NDOCK_COMM_CHECK");
+    unsetenv("NDOCK_COMM_CHECK");
     with("leaves early", leaves, "rank 1, which has left", "all_reduce");
     with("aborts", aborts, "rank 1 aborted it", "latest call was all_reduce of 10 f32 by sum");
     nobody_comes();

@@ -238,6 +238,18 @@ static int run_program(const team *t, world *w, uint64_t seed)
     return good;
 }
 
+static int64_t bytes_in_use(const team *t)
+{
+    int64_t sum = 0;
+    for (int r = 0; r < t->n; r++) {
+        nd_memory_stats stats = {.size = sizeof stats};
+        must(nd_synchronize(t->sim[r].d));
+        must(nd_memory_stats_get(t->sim[r].d, &stats));
+        sum += stats.active_bytes.all.current;
+    }
+    return sum;
+}
+
 int main(void)
 {
     const char *count = getenv("NDOCK_TEST_PROGRAMS");
@@ -249,12 +261,14 @@ int main(void)
         team t = new_team(n);
         world w;
         int wrong = 0;
+        const int64_t before = bytes_in_use(&t);
         for (int r = 0; r < n; r++)
             for (int i = 0; i < 2; i++)
                 w.stream[r][i] = new_stream(t.sim[r].d);
         for (int i = n - 2; i < programs; i += MOST - 1)
             if (!run_program(&t, &w, (uint64_t)i * 977 + 1) && !wrong++)
                 diag("program %d of %d ranks is wrong", i, n);
+        ok(bytes_in_use(&t) == before, "nothing is left of them");
         ok(wrong == 0, "programs of %d ranks, every third of %d", n, programs);
         for (int r = 0; r < n; r++)
             for (int i = 0; i < 2; i++)

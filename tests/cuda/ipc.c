@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Arrays shared between processes (C32): what the other sees and writes, how long memory stays, and
+ * Arrays and events shared between processes (C32): what the other sees and writes, how long memory stays, and
  * what is told of owners and importers that have ended. On a driver that pretends; with --look
  * alone on a GPU. */
 #include <ndock/ndock.h>
@@ -43,18 +43,55 @@ static void look_at(nd_array *a)
            nd_device_name(nd_device_of(a)));
 }
 
-static void write_to(const nd_array *a)
+static void write_to(const nd_array *a, double from)
 {
     double v[12];
     nd_array *b = NULL;
     const nd_layout layout = {
         .size = sizeof layout, .dtype = ND_F64, .ndim = nd_ndim(a), .shape = nd_shape(a)};
     for (int i = 0; i < 12; i++)
-        v[i] = 100 + i;
+        v[i] = from + i;
     fine(nd_from_host(&layout, v, device, &b));
     fine(nd_assign(b, a));
     fine(nd_synchronize(device));
     nd_release(b);
+}
+
+static nd_event_handle event_from(const char *path)
+{
+    nd_event_handle h;
+    char name[64];
+    snprintf(name, sizeof name, "%s.event", path);
+    FILE *f = fopen(name, "rb");
+    if (!f || fread(h.bytes, sizeof h.bytes, 1, f) != 1)
+        memset(&h, 0, sizeof h);
+    if (f)
+        fclose(f);
+    return h;
+}
+
+/* Work of this process after the owner's record; then a record of its own for the owner. */
+static void follow(const char *path, nd_array *a)
+{
+    const nd_event_handle h = event_from(path);
+    nd_event *e = NULL;
+    nd_stream *s = NULL;
+    int32_t done = -1;
+    nd_event_handle again;
+    told("event", nd_event_import(&h, &e));
+    if (!e)
+        return;
+    fine(nd_stream_current(device, &s));
+    fine(nd_stream_wait_event(s, e));
+    look_at(a);
+    fine(nd_event_query(e, &done));
+    printf("done %d\n", (int)done);
+    write_to(a, 20);
+    fine(nd_event_record(e, s));
+    fine(nd_event_synchronize(e));
+    told("passed on", nd_event_export(e, &again));
+    nd_event_release(e);
+    nd_stream_release(s);
 }
 
 static int import_side(const char *path)
@@ -71,9 +108,11 @@ static int import_side(const char *path)
         if (c == 'l')
             look_at(a[0]);
         if (c == 'w')
-            write_to(a[0]);
+            write_to(a[0], 100);
         if (c == 'a' && nd_ipc_is_alive(a[0], &alive) == ND_OK)
             printf("alive %d\n", (int)alive);
+        if (c == 'e')
+            follow(path, a[0]);
         if (c == 'r')
             nd_release(a[0]);
         if (c == 's')
@@ -212,6 +251,49 @@ static void killed(const char *path)
     nd_release(whole);
 }
 
+/* The owner's work, then the other's behind its record, then the owner's behind that one's. */
+static void in_order(const char *path)
+{
+    double v[12];
+    char name[64];
+    nd_event_handle h;
+    nd_event *e = NULL, *plain = NULL, *own = NULL;
+    nd_stream *s = NULL;
+    const nd_event_opts opts = {.size = sizeof opts, .flags = ND_EVENT_INTERPROCESS};
+    nd_array *whole = NULL, *a = two_rows(&whole);
+    nd_ipc *x = export_to(path, whole);
+    fine(nd_event_create(device, NULL, &plain));
+    told("plain", nd_event_export(plain, &h));
+    fine(nd_event_create(device, &opts, &e));
+    fine(nd_event_export(e, &h));
+    told("own event", nd_event_import(&h, &own));
+    snprintf(name, sizeof name, "%s.event", path);
+    FILE *f = fopen(name, "wb");
+    if (!f || fwrite(h.bytes, sizeof h.bytes, 1, f) != 1)
+        exit(1);
+    fclose(f);
+    fine(nd_stream_current(device, &s));
+    other o = start(path);
+    tell(&o, 'i');
+    write_to(whole, 10);
+    fine(nd_event_record(e, s));
+    tell(&o, 'e');
+    fine(nd_stream_wait_event(s, e));
+    fine(nd_to_host(whole, v, sizeof v));
+    printf("its work: %g %g\n", v[0], v[11]);
+    nd_event_release(e);
+    tell(&o, 'e');
+    end(&o);
+    h.bytes[100] ^= 1;
+    told("broken", nd_event_import(&h, &own));
+    unlink(name);
+    nd_event_release(plain);
+    nd_ipc_release(x);
+    nd_stream_release(s);
+    nd_release(a);
+    nd_release(whole);
+}
+
 static int look(void)
 {
     char path[] = "/tmp/ndock-ipc-test-XXXXXX";
@@ -223,6 +305,8 @@ static int look(void)
     shared(path);
     puts("-");
     killed(path);
+    puts("-");
+    in_order(path);
     told("garbage", nd_ipc_import(&h, &none));
     int32_t yes = -1;
     fine(nd_device_can_access_peer(device, device, &yes));
@@ -263,9 +347,24 @@ static void arrays(void)
     SAYS("itself 1\n", "a device reaches itself");
 }
 
+static void events(void)
+{
+    ask(MACHINE(ONE), NO_NVML);
+    SAYS("plain: ND_ERR_ARGUMENT event_export: the event was made without ND_EVENT_INTERPROCESS",
+         "the flag is asked for");
+    SAYS("own event: ND_ERR_STATE event_import: this process has exported the event itself",
+         "the process itself uses the event");
+    SAYS("event: ND_OK \n  shape 4 of 2, stride 3, elements 10 11 21 on cuda:0\n  done 1\n",
+         "another one comes after its record");
+    SAYS("passed on: ND_ERR_STATE event_export: the event is another process's", "and has it lent");
+    SAYS("its work: 20 31\n", "the owner comes after the record of the other");
+    SAYS("event: ND_ERR_STATE", "released it is not to be had any more");
+    SAYS("broken: ND_ERR_ARGUMENT event_import: these bytes are no handle", "bytes that are none");
+}
+
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {{"arrays", arrays}};
+    static const tap_case cases[] = {{"arrays", arrays}, {"events", events}};
     if (argc > 2 && strcmp(argv[1], "--import") == 0) {
         fine(nd_device_get("cuda:0", &device));
         return import_side(argv[2]);

@@ -155,7 +155,10 @@ CUresult CUDAAPI cuIpcCloseMemHandle(CUdeviceptr at)
     return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Work is done when a call returns: any event will do. */
+/* What tests read: events of other processes that were opened here. */
+int stub_events_opened;
+
+/* Work is done when a call returns: any event will do, but only under its name. */
 CUresult CUDAAPI cuIpcGetEventHandle(CUipcEventHandle *out, CUevent e)
 {
     (void)e;
@@ -165,7 +168,9 @@ CUresult CUDAAPI cuIpcGetEventHandle(CUipcEventHandle *out, CUevent e)
 
 CUresult CUDAAPI cuIpcOpenEventHandle(CUevent *out, CUipcEventHandle handle)
 {
-    (void)handle;
+    if (handle.reserved[0] != 1 || handle.reserved[63] != 1)
+        return CUDA_ERROR_INVALID_VALUE;
+    stub_events_opened++;
     *out = (CUevent)&blocks;
     return CUDA_SUCCESS;
 }

@@ -146,6 +146,7 @@ static void restore(void)
 
 static void child(uint64_t seed, long calls)
 {
+    setenv("NDOCK_COMM_TIMEOUT", "20", 1); /* for ranks that nobody is */
     fuzz_state = seed;
     if (!world_make())
         wrong("the values for the calls cannot be made");

@@ -130,6 +130,7 @@ static bool counts_something_short(const nd_call *c)
     static const char *const lists[] = {"const nd_arg *",
                                         "const nd_index *",
                                         "nd_stream *const *",
+                                        "nd_device *const *",
                                         "nd_graph *const *",
                                         "const nd_named_array *",
                                         "const nd_gguf_item *",

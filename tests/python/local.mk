@@ -59,6 +59,7 @@ python_tests = \
   %reldir%/test_nn.py \
   %reldir%/test_norms.py \
   %reldir%/test_npz.py \
+  %reldir%/test_numpy_protocols.py \
   %reldir%/test_nn_attention.py \
   %reldir%/test_nn_candle.py \
   %reldir%/test_nn_gradients.py \

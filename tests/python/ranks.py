@@ -37,6 +37,21 @@ for bucket in (1, 16, 1 << 20):
     mean = nd.parallel.all_reduce_gradients(comm, grads, bucket_bytes=bucket)
     assert [m.shape for m in mean] == [(3,), (2, 2), (1,)] and [m.dtype for m in mean] == [g.dtype for g in grads]
     assert float(mean[0][0]) == (comm.size - 1) / 2 and float(mean[1][1, 1]) == 10 * (comm.size - 1) / 2 and float(mean[2][0]) == 1
+buckets = nd.parallel.Buckets(comm, bucket_bytes=16, first_bytes=8)
+for g in reversed(grads):
+    buckets.add(g)
+assert [got(m).tolist() for m in reversed(buckets.wait())] == [got(m).tolist() for m in mean] and buckets.wait() == []
+
+# A graph repeats its exchanges: in its own stream and beside it.
+x, z = nd.full((4,), 1.), nd.zeros((4,))
+with nd.graph() as g:
+    y = comm.all_reduce(x) * 2
+    z[:] = comm.all_reduce(y, async_op=True).wait()
+for i in range(3):
+    x[:] = comm.rank + i
+    g.launch()
+    total = sum(range(comm.size)) + comm.size * i
+    assert got(y).tolist() == [2 * total] * 4 and got(z).tolist() == [2 * total * comm.size] * 4
 weights = nd.parallel.replicate(comm, [nd.full((5,), comm.rank + 3)])
 assert got(weights[0]).tolist() == [3] * 5
 assert nd.parallel.shard(comm, nd.arange(11)).shape[0] in (11 // comm.size, 11 // comm.size + 1)

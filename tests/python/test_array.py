@@ -283,10 +283,10 @@ def test_numpy_in_place_keeps_its_array():
     need_numpy()
     a, x = np.ones(2), nd.ones(2, device="cpu")
     with raises(TypeError):
-        np.add(a, x)
-    with raises(TypeError):
         a += x
-    assert type(a) is np.ndarray and type(a + x) is nd.Array
+    with raises(TypeError):
+        np.add(a, x, out=a)
+    assert type(a) is np.ndarray and type(a + x) is nd.Array and type(np.add(a, x)) is nd.Array
 
 
 def test_numpy_scalars_are_weak():

@@ -78,7 +78,7 @@ def test_never_silently_from_a_device():
     with raises(TypeError, 'x.to_device("cpu")', "sim:0"):
         x.__array__()
     if np:
-        for f in (np.asarray, np.array, np.sort):
+        for f in (np.asarray, np.array, np.packbits):
             with raises(TypeError, 'x.to_device("cpu")'):
                 f(x)
     assert memoryview(x.to_device("cpu")).tolist() == [1, 2]

@@ -81,6 +81,42 @@ def test_work_and_groups():
     assert [float(r[0]) for r in host(results)] == [2, 0, 1]
 
 
+class Recorder:
+    """A communicator that notes when it is called, and sums nothing."""
+    def __init__(self):
+        self.sizes = []
+
+    def all_reduce(self, x, op, out=None, async_op=False):
+        assert op == "avg" and async_op
+        self.sizes.append(x.size)
+        return Done(x)
+
+
+class Done:
+    def __init__(self, result):
+        self.wait = lambda: result
+
+
+def test_buckets_begin_when_they_are_full():
+    comm = Recorder()
+    buckets = nd.parallel.Buckets(comm, bucket_bytes=80, first_bytes=16)
+    sent = []
+    for n in (2, 3, 5, 1, 20, 1):  # of 8 bytes
+        buckets.add(nd.full((n,), float(n)))
+        sent.append(list(comm.sizes))
+    assert sent == [[2], [2], [2], [2], [2, 9, 20], [2, 9, 20]]
+    assert [r.tolist() for r in buckets.wait()] == [[float(n)] * n for n in (2, 3, 5, 1, 20, 1)] and comm.sizes == [2, 9, 20, 1]
+    comms = team(2)
+    both = [nd.parallel.Buckets(c, "sum", first_bytes=1) for c in comms]
+    for b, c in zip(both, comms):
+        b.add(nd.full((3,), float(c.rank + 1), device=c.device))
+        b.add(nd.ones((2, 2), dtype=nd.float32, device=c.device))
+    for first, second in [b.wait() for b in both]:
+        assert host([first])[0].tolist() == [3.0] * 3 and host([second])[0].tolist() == [[2.0] * 2] * 2 and second.dtype == nd.float32
+    with raises(ValueError, "first_bytes is at least 1"):
+        nd.parallel.Buckets(comm, first_bytes=0)
+
+
 def test_splitting():
     comms, parts = team(), {}
 

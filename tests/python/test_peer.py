@@ -29,5 +29,16 @@ def test_handles():
         nd.peer.open(3)
 
 
+def test_events():
+    with raises(RuntimeError, "events of cpu:0 cannot be named"):
+        nd.Event("cpu", interprocess=True).export()
+    with raises(ValueError, "256 bytes"):
+        nd.peer.open_event(b"x")
+    with raises(ValueError, "no handle"):
+        nd.peer.open_event(bytes(256))
+    with raises(TypeError):
+        nd.peer.open_event(3)
+
+
 if __name__ == "__main__":
     main(globals())

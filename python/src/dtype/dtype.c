@@ -82,11 +82,23 @@ static PyObject *get_numpy_dtype(PyObject *self, void *unused)
     return made;
 }
 
+/* NumPy's class of scalars, which programs that know dtypes as NumPy's ask for. */
+static PyObject *get_type(PyObject *self, void *unused)
+{
+    PyObject *dtype = get_numpy_dtype(self, unused);
+    PyObject *type = dtype ? PyObject_GetAttrString(dtype, "type") : NULL;
+    Py_XDECREF(dtype);
+    if (!type && PyErr_ExceptionMatches(PyExc_TypeError)) /* what NumPy has no dtype for */
+        PyErr_SetString(PyExc_AttributeError, "NumPy has no such dtype");
+    return type;
+}
+
 static PyGetSetDef getset[] = {
     {"__numpy_dtype__", get_numpy_dtype, NULL,
      "The same dtype as NumPy's, so that numpy.dtype(x) takes it (NumPy 2.4 and later).", NULL},
     {"name", get_name, NULL, "\"float32\" ...: the array API's name.", NULL},
     {"itemsize", get_itemsize, NULL, "Bytes of an element.", NULL},
+    {"type", get_type, NULL, "NumPy's class of such scalars; needs NumPy imported.", NULL},
     {"kind", get_kind, NULL, "NumPy's letter of the kind.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 static PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, NULL}, PY_METHODS_END};

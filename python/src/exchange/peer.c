@@ -3,6 +3,7 @@
 #include <string.h>
 #include <ndock/peer.h>
 #include "python/src/exchange/exchange.h"
+#include "python/src/streams/streams.h"
 
 #define EXPORT "ndock.ipc"
 
@@ -118,6 +119,7 @@ PyMethodDef py_peer_methods[] = {{"_peer_can_access", peer_can_access, METH_VARA
                                  {"_peer_enable", peer_enable, METH_VARARGS, NULL},
                                  {"_ipc_export", ipc_export, METH_O, NULL},
                                  {"_ipc_import", ipc_import, METH_O, NULL},
+                                 {"_event_import", py_event_import, METH_O, NULL},
                                  {"_ipc_is_used", ipc_is_used, METH_O, NULL},
                                  {"_ipc_is_alive", ipc_is_alive, METH_O, NULL},
                                  PY_METHODS_END};

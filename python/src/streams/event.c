@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Event: a point on a stream that others wait for. */
+#include <string.h>
+#include <ndock/peer.h>
 #include "python/src/streams/streams.h"
 
 typedef struct {
@@ -17,12 +19,8 @@ nd_event *py_event_get(const py_state *st, PyObject *o)
     return Py_TYPE(o) == st->event ? of(o) : NULL;
 }
 
-static PyObject *make(py_state *st, nd_device *device, int32_t flags)
+static PyObject *wrap(py_state *st, nd_event *event, nd_device *device)
 {
-    nd_event_opts opts = {.size = sizeof opts, .flags = flags};
-    nd_event *event;
-    if (py_or_current(st, &device) < 0 || py_check(st, nd_event_create(device, &opts, &event)) < 0)
-        return NULL;
     py_event_object *o = PyObject_New(py_event_object, st->event);
     if (!o) {
         nd_event_release(event);
@@ -31,6 +29,15 @@ static PyObject *make(py_state *st, nd_device *device, int32_t flags)
     o->event = event;
     o->device = device;
     return (PyObject *)o;
+}
+
+static PyObject *make(py_state *st, nd_device *device, int32_t flags)
+{
+    nd_event_opts opts = {.size = sizeof opts, .flags = flags};
+    nd_event *event;
+    if (py_or_current(st, &device) < 0 || py_check(st, nd_event_create(device, &opts, &event)) < 0)
+        return NULL;
+    return wrap(st, event, device);
 }
 
 static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -129,6 +136,42 @@ static PyObject *elapsed_time(PyObject *self, PyObject *end)
     return status == ND_OK ? PyFloat_FromDouble(ms) : py_fail(py_state_of_self(self), status);
 }
 
+/* ---- between processes ---- */
+static PyObject *export_handle(PyObject *self, PyObject *unused)
+{
+    nd_event_handle handle;
+    (void)unused;
+    PyThreadState *saved = PyEval_SaveThread();
+    const nd_status status = nd_event_export(of(self), &handle);
+    PyEval_RestoreThread(saved);
+    return status == ND_OK
+               ? PyBytes_FromStringAndSize((const char *)handle.bytes, sizeof handle.bytes)
+               : py_fail(py_state_of_self(self), status);
+}
+
+PyObject *py_event_import(PyObject *module, PyObject *bytes)
+{
+    py_state *st = py_state_of(module);
+    nd_event_handle handle;
+    nd_event *event = NULL;
+    Py_buffer b;
+    if (PyObject_GetBuffer(bytes, &b, PyBUF_SIMPLE) < 0)
+        return NULL;
+    const int fits = b.len == (Py_ssize_t)sizeof handle.bytes;
+    if (fits)
+        memcpy(handle.bytes, b.buf, sizeof handle.bytes);
+    else
+        PyErr_Format(PyExc_ValueError, "a handle of an event has %d bytes, not %zd",
+                     (int)sizeof handle.bytes, b.len);
+    PyBuffer_Release(&b);
+    if (!fits)
+        return NULL;
+    PyThreadState *saved = PyEval_SaveThread();
+    const nd_status status = nd_event_import(&handle, &event);
+    PyEval_RestoreThread(saved);
+    return status == ND_OK ? wrap(st, event, nd_event_device(event)) : py_fail(st, status);
+}
+
 static PyObject *get_device(PyObject *self, void *unused)
 {
     (void)unused;
@@ -157,6 +200,10 @@ static PyMethodDef methods[] = {
     {"elapsed_time", elapsed_time, METH_O,
      "elapsed_time($self, end, /)\n--\n\nMilliseconds from this record to the end's; both events"
      " were made with timing=True and are done."},
+    {"export", export_handle, METH_NOARGS,
+     "export($self)\n--\n\nBytes by which another process of this machine has the event, with"
+     " ndock.peer.open_event;\nof one made with interprocess=True, on devices that share events "
+     "(CUDA)."},
     PY_METHODS_END};
 static PyType_Slot slots[] = {
     {Py_tp_doc,

@@ -26,6 +26,8 @@ PyObject *py_stream_from_external(PyObject *type, PyObject *args, PyObject *kwar
 /* Lends the event of an Event; NULL (no exception) where o is none. */
 nd_event *py_event_get(const py_state *st, PyObject *o);
 /* Records an Event, or a new one for None, on the stream, and returns it. */
+/* The Event that another process has exported: a method of the module. */
+PyObject *py_event_import(PyObject *module, PyObject *bytes);
 PyObject *py_event_record(py_state *st, PyObject *event, nd_stream *stream);
 
 /* ---- functions of Python in stream order (launch.c) ---- */
