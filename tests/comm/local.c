@@ -18,8 +18,8 @@ static int count_devices(const char *kind)
 
 static void with_ranks(const char *kind, int n)
 {
-    nd_device *devices[MOST_RANKS];
-    nd_comm *comms[MOST_RANKS];
+    nd_device *devices[MOST_RANKS] = {0};
+    nd_comm *comms[MOST_RANKS] = {0};
     char name[16];
     for (int i = 0; i < n; i++) {
         snprintf(name, sizeof name, "%s:%d", kind, i);
