@@ -295,7 +295,7 @@ void nd__drain_users(nd_storage *s)
     for (int i = 0; ids && i < n && !forgot; i++) {
         nd_stream *stream = nd__stream_id_done(d, ids[i]) ? NULL : nd__stream_by_id(d, ids[i]);
         if (stream)
-            nd__drain_stream(stream, "release");
+            (void)nd__drain_stream(stream, "release");
         else if (!nd__stream_id_done(d, ids[i]))
             (void)nd__wait_ends(d, "release");
         nd_stream_release(stream);

@@ -3,13 +3,14 @@
 #include <stdlib.h>
 #include "core/graph/graph.h"
 
-void nd__graph_settle(nd_graph *g)
+bool nd__graph_settle(nd_graph *g)
 {
     nd_stream *last = g->last;
     if (!last || !g->device->async || nd__out_of_reach(g->device))
-        return;
-    if (!nd__stream_id_done(g->device, last->id))
-        nd__drain_stream(last, "graph_release");
+        return true;
+    if (nd__stream_id_done(g->device, last->id))
+        return true;
+    return !nd__capture_forbids(g->device) && nd__drain_stream(last, "graph_release");
 }
 
 static void clear_segment(nd_graph *g, nd_segment_of_graph *s)

@@ -298,7 +298,11 @@ static void destroy(void *graph)
         if (g->backend)
             (void)nd__caching_capture_end(g->backend, g->capture);
     }
-    nd__graph_settle(g);
+    if (!nd__graph_settle(g)) { /* another capture forbids it by now, or its stream is in one */
+        if (nd__after_capture(g->device, destroy, g))
+            return;
+        (void)nd__graph_settle(g); /* that one has just ended */
+    }
     nd__graph_clear(g);
     nd_stream_release(g->last);
     nd_stream_release(g->stream);

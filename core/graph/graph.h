@@ -85,8 +85,8 @@ static inline nd_node *nd__graph_node(const nd_graph *g, uint32_t segment, uint3
 /* ---- contents.c ---- */
 /* Forgets segments, arguments, keys and the pool. */
 void nd__graph_clear(nd_graph *g);
-/* Waits until no launch runs any more. */
-void nd__graph_settle(nd_graph *g);
+/* Waits until no launch runs any more; false where a capture forbids that. */
+bool nd__graph_settle(nd_graph *g);
 
 /* ---- launch.c ---- */
 nd_status nd__graph_run_segment(nd_graph *g, nd_segment_of_graph *segment, nd_stream *s);

@@ -59,7 +59,7 @@ static nd_status update(nd_graph *g, nd_graph *from, int32_t *updated)
         *updated = alike(nd__segment_tape(&g->segment[i]), nd__segment_tape(&from->segment[i]));
     for (uint32_t i = 0; *updated && i < g->n; i++)
         ND_RETURN_IF(pass_on(g, &g->segment[i], &from->segment[i], updated));
-    nd__graph_settle(g);
+    (void)nd__graph_settle(g);
     swap(g, from);
     from->state = ND_GRAPH_EMPTY;
     nd__graph_clear(from);

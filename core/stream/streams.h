@@ -101,7 +101,8 @@ nd_status nd__wait(nd_stream *s, int32_t reason, const char *op);
 nd_status nd__wait_device(nd_device *device, int32_t reason, const char *op);
 /* The same where nobody can be told: counted, never refused; faults are kept for the next call. */
 void nd__drain(nd_device *device, const char *op);
-void nd__drain_stream(nd_stream *s, const char *op);
+/* False: s is being captured, and was not waited for. */
+bool nd__drain_stream(nd_stream *s, const char *op);
 /* status came from the plug-in on behalf of s: a fault gets the window of suspects into its text,
  * and a lost device is remembered. Caller holds s->lock. Returns status. */
 nd_status nd__fault(nd_stream *s, const char *op, nd_status status);

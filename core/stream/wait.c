@@ -200,15 +200,43 @@ void nd__drain(nd_device *d, const char *op)
     (void)nd__wait_ends(d, op);
 }
 
-void nd__drain_stream(nd_stream *s, const char *op)
+/* A mark at the end of s, unless s is being captured: no capture begins between the look and the
+ * record, since it would need the lock. */
+static bool mark_end(nd_stream *s, ndp_event *mark, stream_end *at, nd_status *status)
 {
+    nd_device *d = s->device;
+    pthread_mutex_lock(&s->lock);
+    at->seq = s->seq;
+    bool captured = nd__capture_id(s) != 0;
+    if (!captured)
+        *status = d->stream.event_record(d->dev, mark, s->handle);
+    pthread_mutex_unlock(&s->lock);
+    return !captured;
+}
+
+bool nd__drain_stream(nd_stream *s, const char *op)
+{
+    nd_device *d = s->device;
+    ndp_event *mark = NULL;
     stream_end at = {.s = s};
-    if (nd__usable(s->device, op) != ND_OK || nd__capture_id(s))
-        return;
-    nd__note_wait(ND_WAIT_MEMORY, s->device, op);
-    nd_status status = wait_quietly(&at);
+    nd_status status = ND_OK;
+    if (nd__usable(d, op) != ND_OK)
+        return true;
+    nd__note_wait(ND_WAIT_MEMORY, d, op);
+    if (!d->has_graph || !d->has_stream || nd__event_take(d, 0, &mark) != ND_OK)
+        status = wait_quietly(&at); /* streams of such devices are in no capture of theirs */
+    else if (!mark_end(s, mark, &at, &status)) {
+        nd__event_give(d, 0, mark);
+        return false;
+    } else if (status == ND_OK)
+        status = d->stream.event_sync(d->dev, mark);
+    if (mark) {
+        status = nd__fault_keep(s, status);
+        nd__event_give(d, 0, mark);
+    }
     if (status != ND_OK) /* as above */
         (void)waited(s, op, at.seq, status);
+    return true;
 }
 
 nd_status nd_stream_synchronize(nd_stream *stream)
