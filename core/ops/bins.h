@@ -16,7 +16,7 @@ nd_status nd__binning_of(nd_steps *s, const char *op, const nd_array *a, const n
                          nd_binning *b);
 /* weights, which may be NULL, have a's shape and device. */
 nd_status nd__check_bin_weights(const char *op, const nd_array *a, const nd_array *weights,
-                            int32_t argument);
+                                int32_t argument);
 /* Where each element of a is among the edges, i64: 1 in the first bin and so on, 0 below it,
  * b->count + 1 above the last one and for NaN. */
 nd_array *nd__bin_positions(nd_steps *s, const nd_array *a, const nd_binning *b);

@@ -91,8 +91,7 @@ static nd_array *interpolated(nd_steps *s, points *p, const nd_interp_opts *o)
     if (s->status != ND_OK)
         return NULL;
     if (p->xp->size == 1) {
-        ND_STEP(s, r,
-                nd_broadcast_to(element(s, p->fp, 0), p->x->ndim, p->x->shape, &r));
+        ND_STEP(s, r, nd_broadcast_to(element(s, p->fp, 0), p->x->ndim, p->x->shape, &r));
         return ends(s, p, r, o);
     }
     ND_STEP(s, at, nd_searchsorted(p->xp, p->x, 1, NULL, &at));

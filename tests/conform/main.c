@@ -8,15 +8,15 @@
 #include "tests/conform/conform.h"
 
 static void (*const groups[])(void) = {
-    conform_elementwise, conform_copy,        conform_reduce,    conform_accuracy, conform_norm,
-    conform_matmul,      conform_indexing,    conform_scatter,   conform_select,   conform_bools,
-    conform_sorting,     conform_selection,   conform_sets,      conform_random,   conform_draws,
-    conform_manip,       conform_create,      conform_views,     conform_slice,    conform_assign,
-    conform_errors,      conform_runtime_ops, conform_special,   conform_ties,     conform_zeros,
-    conform_into,        conform_edges,       conform_kit,       conform_large,    conform_growth,
-    conform_together,    conform_training,    conform_long_sums, conform_margins,  conform_linalg,
-    conform_fft,         conform_groups,   conform_neural,      conform_attention, conform_conv,     conform_pool,
-    conform_quant,       conform_fused,       conform_scaled_mm,
+    conform_elementwise, conform_copy,        conform_reduce,    conform_accuracy,  conform_norm,
+    conform_matmul,      conform_indexing,    conform_scatter,   conform_select,    conform_bools,
+    conform_sorting,     conform_selection,   conform_sets,      conform_random,    conform_draws,
+    conform_manip,       conform_create,      conform_views,     conform_slice,     conform_assign,
+    conform_errors,      conform_runtime_ops, conform_special,   conform_ties,      conform_zeros,
+    conform_into,        conform_edges,       conform_kit,       conform_large,     conform_growth,
+    conform_together,    conform_training,    conform_long_sums, conform_margins,   conform_linalg,
+    conform_fft,         conform_groups,      conform_neural,    conform_attention, conform_conv,
+    conform_pool,        conform_quant,       conform_fused,     conform_scaled_mm,
 };
 static const char *device = "cpu", *group, *replay;
 

@@ -69,9 +69,8 @@ static inline __attribute__((always_inline)) void CV_FN(tap_of_panel)(const cv_g
             CV_T *lane = dst + c * width + run[i].lane;
             if (inside)
                 CV_FN(lanes)
-                (g, src + c * g->channel + row, run[i].at[2] + moved, run[i].n, lane, width);
-            else
-                memset(lane, 0, (size_t)run[i].n * sizeof *lane);
+            (g, src + c * g->channel + row, run[i].at[2] + moved, run[i].n, lane, width);
+            else memset(lane, 0, (size_t)run[i].n * sizeof *lane);
         }
     }
 }

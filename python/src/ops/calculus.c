@@ -102,9 +102,12 @@ static PyObject *cummin(PyObject *module, PyObject *const *args, Py_ssize_t n)
     return running(module, "cummin", nd_cummin, args, n);
 }
 
-PyMethodDef py_calculus_methods[] = {
-    PY_METHOD("_ediff1d", ediff1d),     PY_METHOD("_gradient", gradient),
-    PY_METHOD("_trapezoid", trapezoid), PY_METHOD("_polyval", polyval),
-    PY_METHOD("_roots", roots),
-    PY_METHOD("_interp", interp),       PY_METHOD("_cummax", cummax),
-    PY_METHOD("_cummin", cummin),       PY_METHODS_END};
+PyMethodDef py_calculus_methods[] = {PY_METHOD("_ediff1d", ediff1d),
+                                     PY_METHOD("_gradient", gradient),
+                                     PY_METHOD("_trapezoid", trapezoid),
+                                     PY_METHOD("_polyval", polyval),
+                                     PY_METHOD("_roots", roots),
+                                     PY_METHOD("_interp", interp),
+                                     PY_METHOD("_cummax", cummax),
+                                     PY_METHOD("_cummin", cummin),
+                                     PY_METHODS_END};
