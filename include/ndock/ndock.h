@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * ndock: N-dimensional arrays whose devices are plug-ins. This includes every public header but
- * plugin.h.
+ * ndock: N-dimensional arrays whose devices are plug-ins. This includes the public headers but
+ * comm.h (several ranks), check.h (a macro for programs), sim.h and those for plug-ins.
  *
  * Every call returns a status. Inputs are const and borrowed. Options come last but one, NULL for
  * the defaults. Results come last: *out is NULL on failure, else the caller's, to be given back
