@@ -52,6 +52,30 @@ typedef struct {
     cpu_step step[];
 } cpu_program;
 
+/* One step over n elements; not those of rows alone. */
+static inline void cpu_step_do(const cpu_step *s, const ew_isa *isa, char *const *place, int64_t n)
+{
+    char *p[4] = {place[s->from[0]]}, *const to = place[s->to];
+    switch (s->kind) {
+    case CPU_STEP_LOOP:
+        for (int k = 1; k < s->n; k++)
+            p[k] = place[s->from[k]];
+        p[s->n] = to;
+        s->loop(p, n);
+        break;
+    case CPU_STEP_CAST:
+        s->cast(to, p[0], n);
+        break;
+    case CPU_STEP_WIDEN:
+        (s->bf16 ? isa->load_bf16 : isa->load_f16)((float *)(void *)to,
+                                                   (const uint16_t *)(void *)p[0], n);
+        break;
+    default:
+        (s->bf16 ? isa->store_bf16 : isa->store_f16)((uint16_t *)(void *)to,
+                                                     (const float *)(void *)p[0], n);
+    }
+}
+
 /* run.c */
 int32_t cpu_program_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call);
 

@@ -171,33 +171,12 @@ static void spread(const worker *w, const cpu_step *s)
 
 static void do_step(const worker *w, const cpu_step *s)
 {
-    const ew_isa *isa = w->plan->isa;
-    const int64_t n = s->of_rows ? w->rows : w->rows * w->plan->length;
-    char *p[4] = {w->place[s->from[0]]}, *to = w->place[s->to];
-    switch (s->kind) {
-    case CPU_STEP_REDUCE:
+    if (s->kind == CPU_STEP_REDUCE)
         reduce(w, s);
-        break;
-    case CPU_STEP_SPREAD:
+    else if (s->kind == CPU_STEP_SPREAD)
         spread(w, s);
-        break;
-    case CPU_STEP_LOOP:
-        for (int k = 1; k < s->n; k++)
-            p[k] = w->place[s->from[k]];
-        p[s->n] = to;
-        s->loop(p, n);
-        break;
-    case CPU_STEP_CAST:
-        s->cast(to, p[0], n);
-        break;
-    case CPU_STEP_WIDEN:
-        (s->bf16 ? isa->load_bf16 : isa->load_f16)((float *)(void *)to,
-                                                   (const uint16_t *)(void *)p[0], n);
-        break;
-    default:
-        (s->bf16 ? isa->store_bf16 : isa->store_f16)((uint16_t *)(void *)to,
-                                                     (const float *)(void *)p[0], n);
-    }
+    else
+        cpu_step_do(s, w->plan->isa, w->place, s->of_rows ? w->rows : w->rows * w->plan->length);
 }
 
 /* ---- blocks ---- */

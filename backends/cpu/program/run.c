@@ -37,29 +37,8 @@ typedef struct {
 static void do_steps(worker *w, int64_t n)
 {
     const cpu_program *program = w->plan->program;
-    const ew_isa *isa = w->plan->isa;
-    for (const cpu_step *s = program->step, *end = s + program->n_steps; s < end; s++) {
-        char *p[4] = {w->place[s->from[0]]};
-        char *to = w->place[s->to];
-        switch (s->kind) {
-        case CPU_STEP_LOOP:
-            for (int k = 1; k < s->n; k++)
-                p[k] = w->place[s->from[k]];
-            p[s->n] = to;
-            s->loop(p, n);
-            break;
-        case CPU_STEP_CAST:
-            s->cast(to, p[0], n);
-            break;
-        case CPU_STEP_WIDEN:
-            (s->bf16 ? isa->load_bf16 : isa->load_f16)((float *)(void *)to,
-                                                       (const uint16_t *)(void *)p[0], n);
-            break;
-        default:
-            (s->bf16 ? isa->store_bf16 : isa->store_f16)((uint16_t *)(void *)to,
-                                                         (const float *)(void *)p[0], n);
-        }
-    }
+    for (const cpu_step *s = program->step, *end = s + program->n_steps; s < end; s++)
+        cpu_step_do(s, w->plan->isa, w->place, n);
 }
 
 /* ---- one block ---- */
