@@ -12,7 +12,7 @@ typedef struct {
     char magic[8]; /* "ndipc 1" */
     uint64_t sum;  /* of all that follows */
     int64_t pid;
-    char lease[ND_LEASE_NAME], plugin[32], device[64]; /* device: its unique id */
+    char lease[ND_LEASE_NAME], plugin[ND_IPC_PLUGIN], device[ND_IPC_DEVICE]; /* its unique id */
     unsigned char memory[NDP_IPC_BYTES], event[NDP_IPC_BYTES];
     uint64_t offset_bytes; /* of the element at index zero, in the memory that is named */
     int32_t dtype, ndim, readonly, zero;
@@ -42,6 +42,12 @@ uint64_t nd__ipc_sum(const unsigned char *p, size_t n)
     for (size_t i = 0; i < n; i++) /* FNV-1a */
         sum = (sum ^ p[i]) * UINT64_C(0x100000001b3);
     return sum;
+}
+
+bool nd__ipc_is_named(const char *lease, const char *plugin, const char *device)
+{
+    return memchr(lease, 0, ND_LEASE_NAME) && memchr(plugin, 0, ND_IPC_PLUGIN) &&
+           memchr(device, 0, ND_IPC_DEVICE);
 }
 
 static uint64_t sum_of(const contents *c)
@@ -211,7 +217,7 @@ static nd_status read_handle(const char *op, const nd_ipc_handle *handle, conten
 {
     memcpy(c, handle->bytes, sizeof *c);
     if (memcmp(c->magic, magic, sizeof magic) != 0 || c->sum != sum_of(c) || c->ndim < 0 ||
-        c->ndim > ND_MAX_NDIM)
+        c->ndim > ND_MAX_NDIM || !nd__ipc_is_named(c->lease, c->plugin, c->device))
         return nd__fail(ND_ERR_ARGUMENT, op, 0,
                         "these bytes are no handle of nd_ipc_export, or of another version");
     return c->pid != getpid()

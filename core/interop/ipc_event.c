@@ -11,7 +11,7 @@ typedef struct {
     char magic[8]; /* "ndevt 1" */
     uint64_t sum;  /* of all that follows */
     int64_t pid;
-    char lease[ND_LEASE_NAME], plugin[32], device[64]; /* device: its unique id */
+    char lease[ND_LEASE_NAME], plugin[ND_IPC_PLUGIN], device[ND_IPC_DEVICE]; /* its unique id */
     unsigned char event[NDP_IPC_BYTES];
 } contents;
 _Static_assert(sizeof(contents) <= ND_IPC_EVENT_BYTES, "a handle has room for what it says");
@@ -90,7 +90,8 @@ nd_status nd_event_export(nd_event *event, nd_event_handle *handle)
 static nd_status read_handle(const char *op, const nd_event_handle *handle, contents *c)
 {
     memcpy(c, handle->bytes, sizeof *c);
-    if (memcmp(c->magic, magic, sizeof magic) != 0 || c->sum != sum_of(c))
+    if (memcmp(c->magic, magic, sizeof magic) != 0 || c->sum != sum_of(c) ||
+        !nd__ipc_is_named(c->lease, c->plugin, c->device))
         return nd__fail(ND_ERR_ARGUMENT, op, 0,
                         "these bytes are no handle of nd_event_export, or of another version");
     return c->pid != getpid()

@@ -5,7 +5,8 @@
 #define NDOCK_CORE_LEASE_H
 #include "core/interop/interop.h"
 
-enum { ND_LEASE_NAME = 48 };
+/* Bytes of the names in handles. */
+enum { ND_LEASE_NAME = 48, ND_IPC_PLUGIN = 32, ND_IPC_DEVICE = 64 };
 typedef struct nd_lease nd_lease;
 /* A new one, whose owner this process is. */
 nd_status nd__lease_make(const char *op, nd_lease **out);
@@ -22,6 +23,8 @@ void nd__lease_drop(nd_lease *lease); /* the owner's record, or one reference */
 
 /* ---- ipc.c ---- */
 uint64_t nd__ipc_sum(const unsigned char *p, size_t n);
+/* Whether the names end where they have to: anybody can write a handle. */
+bool nd__ipc_is_named(const char *lease, const char *plugin, const char *device);
 /* This process's device of the plug-in, with the unique id. */
 nd_status nd__ipc_device(const char *op, const char *plugin, const char *unique_id,
                          nd_device **out);

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """nd.peer without a GPU: who reaches whom, and what is refused; tests/cuda/ipc.c shares arrays between processes."""
+import struct
+
 import ndock as nd
 from tap import main, raises
 
@@ -27,6 +29,26 @@ def test_handles():
         nd.peer.open(bytes(1536))
     with raises(TypeError):
         nd.peer.open(3)
+
+
+def forged(magic, nbytes, size, names):
+    """A handle of process 1 whose sum is right: lease, plug-in and device as named, zeros behind."""
+    body = (struct.pack("<q", 1) + b"".join(names)).ljust(size - 16, b"\0")
+    total = 0xCBF29CE484222325
+    for byte in body:
+        total = (total ^ byte) * 0x100000001B3 % 2**64
+    return (magic.ljust(8, b"\0") + struct.pack("<Q", total) + body).ljust(nbytes, b"\0")
+
+
+def test_forged_handles():
+    sizes = 48, 32, 64
+    for magic, nbytes, size, take in ((b"ndevt 1", 256, 232, nd.peer.open_event), (b"ndipc 1", 1536, 320 + 2 * 8 * 64, nd.peer.open)):
+        ended = [b"x".ljust(n, b"\0") for n in sizes]
+        with raises(nd.Error, "does not see"):
+            take(forged(magic, nbytes, size, ended))
+        for k in range(3):
+            with raises(ValueError, "no handle"):
+                take(forged(magic, nbytes, size, ended[:k] + [b"x" * sizes[k]] + ended[k + 1:]))
 
 
 def test_events():
