@@ -14,8 +14,8 @@ Usage: tests/fresh/fresh.sh [--release NAME]... [--as root|user]... [--tarball F
   --release NAME   bookworm, trixie (Debian 12, 13) or noble (Ubuntu 24.04); default: all three
   --as WHO         root, or a user with sudo; default: both
   --tarball FILE   a release instead of this tree
-  --slice          compiled without much optimisation, one epoch of training, of the tests' repetitions a slice, and the tests
-                   once, beside what was installed
+  --slice          compiled without much optimisation (but with --ccache), one epoch of training, of the tests' repetitions a
+                   slice, and the tests once, beside what was installed, which is removed at the end
   --ccache         put ccache before the compilers, with one cache a release: a second run need not compile again
   --cache DIR      where packages and bare systems are kept for the next time; default: /var/cache/ndock-fresh
   --keep           leave the chroots where they are, for a look

@@ -4,10 +4,15 @@
 # what was installed in the way and every variable set that could turn them. The last line of ours begins with "## ".
 set -uo pipefail
 failures=()
-# A slice is compiled as the sanitizer builds are, and for one kind of processor: fast code would take most of the time.
+# A slice is compiled as the sanitizer builds are, and for one kind of processor, since fast code would take most of the time; unless
+# a cache may have it already.
 if [ -n "${SLICE:-}" ]; then
-    export NDOCK_TEST_SLICE=1 NDOCK_CONFORM_COUNT=6 NDOCK_MEMORY_OPS=20000 CFLAGS='-O1 -g1 -fno-tree-vectorize' CONFIG_SITE=$HOME/config.site
-    echo 'test -n "$enable_cpu_variants" || enable_cpu_variants=no' >"$CONFIG_SITE"
+    export NDOCK_TEST_SLICE=1 NDOCK_CONFORM_COUNT=6 NDOCK_MEMORY_OPS=20000 CONFIG_SITE=$HOME/config.site
+    echo 'test -n "$enable_static" || enable_static=no' >"$CONFIG_SITE"
+    if [ -z "${CCACHE:-}" ]; then
+        export CFLAGS='-O1 -g1 -fno-tree-vectorize'
+        echo 'test -n "$enable_cpu_variants" || enable_cpu_variants=no' >>"$CONFIG_SITE"
+    fi
 fi
 export VERBOSE=1
 
@@ -15,7 +20,7 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 
 # One cache for root and the user, whose trees lie in folders of their own.
 with_ccache() {
-    export CCACHE_DIR=/var/cache/ccache CCACHE_UMASK=000 CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$PWD PATH=/usr/lib/ccache:$PATH
+    export CCACHE_DIR=/var/cache/ccache CCACHE_UMASK=000 CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content CCACHE_BASEDIR=$PWD PATH=/usr/lib/ccache:$PATH
     as_root apt-get -q -y update && as_root apt-get -q -y install --no-install-recommends ccache
 }
 
@@ -59,6 +64,15 @@ trapped() (
     "$@"
 )
 
+# As `make distcheck` has it: a release can be made of the unpacked release, nothing of ours stays where it was installed, and nothing
+# in the build folder but what was not made by make.
+removed_and_cleaned() {
+    local left
+    make -s -C _build dist && as_root make -s -C _build uninstall && make -s -C _build distclean || return
+    left=$(find /usr/local _build -type f ! -name 'ndock-trap.so' ! -name ndock-cuda.so ! -name '*.conf' ! -name 'ndock-*.tar.*' ! -path _build/fashion.log)
+    [ -z "$left" ] || { printf 'left behind: %s\n' $left; return 1; }
+}
+
 checked_again() {
     make -C _build --no-print-directory check -j"$JOBS"
     local status=$?
@@ -84,6 +98,8 @@ else
     step 'make check after make install' trapped checked_again
 fi
 step 'Python package' package_built
+installed=$(sh tests/totals.sh _build)
+[ -z "${SLICE:-}" ] || step 'removed and cleaned' removed_and_cleaned
 [ ${#failures[@]} = 0 ] || printf '\nFAILED: %s\n' "${failures[*]}"
-printf '## fresh: %s; installed: %s\n' "$first" "$(sh tests/totals.sh _build)"
+printf '## fresh: %s; installed: %s\n' "$first" "$installed"
 [ ${#failures[@]} = 0 ]
