@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * A plug-in that does all that <ndock/plugin.h> asks below kernels: two devices over host memory,
- * each stream with a thread of its own. It passes `ndock conform` as it is; -DBREAK=break_NAME
+ * each stream with a thread of its own. It passes `ndock conform` as it is; -DBREAK_NOW=break_NAME
  * breaks it in one way of breaks.def, which one check is meant to find. All its memory is
  * host->alloc's. */
 #ifndef NDOCK_TESTS_BROKEN_DEVICE_H
@@ -16,11 +16,13 @@ enum { /* the breaks, break_none being 0 */
 #undef BREAK
        break_end
 };
-#ifndef BREAK_NOW
+/* Which it is: a constant, so that tables can depend on it; or the constant in table.c, where other files are compiled once for all breaks. */
+#ifdef BREAK_IN_TABLE
+extern const int break_now;
+#define BREAK_NOW break_now
+#elif !defined BREAK_NOW
 #define BREAK_NOW break_none
 #endif
-
-/* A constant, so that tables can depend on it. */
 #define broken(which) ((which) == BREAK_NOW)
 
 typedef struct queue queue;

@@ -19,6 +19,8 @@ NOTE("1.0", GROUPS)
 NOTE("1.0", GROUPS " ndp.pool/1")
 #endif
 
+const int break_now = BREAK_NOW;
+
 const ndp_host *host;
 ndp_dev devices[DEVICES];
 bool was_shut_down;
