@@ -20,7 +20,7 @@ from tap import cases, main, raises
 
 L = nd.linalg
 LONG = "NDOCK_TEST_LONG" in os.environ
-ROUNDS = 100 if LONG else 10
+ROUNDS = 100 if LONG else 4
 SIZES = (1, 2, 3, 5, 8, 13, 24, 32, 33, 40, 61, 100, 150, 260) if LONG else (1, 2, 3, 5, 8, 17, 32, 33, 48, 70)
 DTYPES = ("float32", "float64", "complex64", "complex128")
 JOBS = {}
