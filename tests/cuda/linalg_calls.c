@@ -425,6 +425,7 @@ static bool eigh_is_alone(nd_dtype dtype, int64_t batch, int64_t n)
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++)
                 *element(&all.a, b, i, j) = i == j || (b > 1 && i == j + 2 && i % 4 == 2);
+    *element(&all.a, batch - 1, n - 1, 0) = NAN; /* of which the others know nothing either */
     same = call(&all, dev) == ND_OK;
     for (int64_t b = 0; b < batch && same; b++) {
         trial one = {.kind = EIGH, .o = {.size = sizeof one.o}, .a = new_matrix(dtype, 1, n, n)};
@@ -435,7 +436,9 @@ static bool eigh_is_alone(nd_dtype dtype, int64_t batch, int64_t n)
             matrix whole = fetch(all.out[k]), own = fetch(one.out[k]);
             for (int64_t i = 0; i < (k ? n * n : n); i++) {
                 const int64_t row = k ? i / n : i, column = k ? i % n : 0;
-                same = same && *element(&whole, b, row, column) == *element(&own, 0, row, column);
+                const double complex x = *element(&whole, b, row, column),
+                                     y = *element(&own, 0, row, column);
+                same = same && (b == batch - 1 ? x != x && y != y : x == y);
             }
             free(whole.e);
             free(own.e);

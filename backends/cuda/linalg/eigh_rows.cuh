@@ -64,7 +64,7 @@ LIN_FN void lin_eigh_rows_of(const lin_small &p, int64_t first, char *room)
     __syncwarp();
     const int sweeps = lin_rows_sweep(least * least, x, turns);
     lin_rows_store(x, n, sweeps, a, pitch, line, order);
-    const bool done = finite && !lin_rows_open(x, least * least);
+    const bool open = lin_rows_open(x, least * least), done = finite && !open; /* by all lanes */
     if (there && row < n)
         lin_item<R>(p.out[0], first + which)[row * p.out[0].row] =
             done ? lin_times_power(line[row], power) : (R)NAN;
