@@ -195,120 +195,39 @@ template <class T> LIN_FN int lin_block_cholesky_item(const lin_small &p, int64_
 
 /* ---- lu ---- */
 
-/* Rows j and p of a warp's columns from c on, of n, are exchanged, and below row j column j, `mine`,
- * is subtracted times the new element of row j. */
-template <int PARTS, class T>
-LIN_FN void lin_block_eliminate(int j, int p, int m, int c, int n, T *a, int pitch, const T *mine)
-{
-    const int lane = lin_lane(), step = lin_warps();
-    for (; c < n; c += LIN_AT_ONCE * step) {
-        T e[LIN_AT_ONCE][PARTS], top[LIN_AT_ONCE];
-        LIN_UNROLL
-        for (int k = 0; k < LIN_AT_ONCE; k++) {
-            if (c + k * step >= n)
-                continue;
-            const T *column = a + (c + k * step) * pitch, down = column[j];
-            top[k] = column[p];
-            LIN_UNROLL
-            for (int q = 0; q < PARTS; q++) {
-                const int i = 32 * q + lane;
-                if (i > j && i < m)
-                    e[k][q] = lin_minus(i == p ? down : column[i], mine[q], top[k]);
-            }
-        }
-        __syncwarp();
-        LIN_UNROLL
-        for (int k = 0; k < LIN_AT_ONCE; k++)
-            LIN_UNROLL
-        for (int q = 0; q < PARTS; q++) {
-            const int i = 32 * q + lane;
-            if (c + k * step < n && i >= j && i < m)
-                a[(c + k * step) * pitch + i] = i == j ? top[k] : e[k][q];
-        }
-    }
-    __syncwarp();
-}
-
-/* Where the pivot of column j is, by the warp that has the column, whose part so far is final. */
-template <class T>
-LIN_FN void lin_block_choose(int j, int m, const T *a, int pitch, int *pivots, int *order)
-{
-    const int p = lin_warp_pivot(m, a + j * pitch, j);
-    if (lin_lane() == 0) {
-        const int row = order[p];
-        order[p] = order[j];
-        order[j] = row;
-        pivots[j] = p;
-    }
-}
-
-/* Column j as it is when rows j and p are exchanged and it is divided by its pivot: `mine` below
- * the pivot. */
-template <int PARTS, class T>
-LIN_FN void lin_block_multipliers(int j, int p, int m, const T *column, T pivot, T *mine)
-{
-    const bool zero = lin_re(pivot) == 0 && lin_im(pivot) == 0;
-    LIN_UNROLL
-    for (int q = 0; q < PARTS; q++) {
-        const int i = 32 * q + lin_lane();
-        mine[q] = lin_make<T>(0, 0);
-        if (i > j && i < m) {
-            mine[q] = i == p ? column[j] : column[i];
-            if (!zero)
-                mine[q] = lin_divided(mine[q], pivot);
-        }
-    }
-}
-
-/* The same to shared memory. */
-template <int PARTS, class T>
-LIN_FN void lin_block_put_column(int j, int m, T *column, T pivot, const T *mine)
-{
-    LIN_UNROLL
-    for (int q = 0; q < PARTS; q++) {
-        const int i = 32 * q + lin_lane();
-        if (i >= j && i < m)
-            column[i] = i == j ? pivot : mine[q];
-    }
-    __syncwarp();
-}
-
-/* What lin_lu_of is for a warp. order: which row of the given matrix is where. Warp w has the columns
- * w, w + warps ...; each of them divides column j for itself, and the one that has column j + 1
- * finds its pivot before the others wait for it. Column j is stored a step later, when nobody reads
- * it any more. */
+/* What lin_lu_of is for a warp. order: which row of the given matrix is where. */
 template <int PARTS, class T>
 LIN_FN void lin_block_lu_of(int m, int n, T *a, int pitch, int *pivots, int *order)
 {
-    const int least = m < n ? m : n, warp = lin_warp(), warps = lin_warps();
-    T mine[PARTS], pivot = lin_make<T>(0, 0);
-    if (warp == 0)
-        lin_block_choose(0, m, a, pitch, pivots, order);
+    const int least = m < n ? m : n, thread = (int)threadIdx.x, threads = (int)blockDim.x;
     for (int j = 0; j < least; j++) {
+        T *column = a + j * pitch;
+        if (lin_warp() == 0) {
+            const int p = lin_warp_pivot(m, column, j);
+            if (thread == 0) {
+                const int row = order[p];
+                order[p] = order[j];
+                order[j] = row;
+                pivots[j] = p;
+            }
+        }
         __syncthreads();
-        if (j > 0 && (j - 1) % warps == warp)
-            lin_block_put_column<PARTS>(j - 1, m, a + (j - 1) * pitch, pivot, mine);
         const int p = pivots[j];
-        for (int c = warp + warps * lin_lane(); c < j && p != j; c += 32 * warps) {
+        for (int c = thread; c < n && p != j; c += threads) {
             const T t = a[c * pitch + j];
             a[c * pitch + j] = a[c * pitch + p];
             a[c * pitch + p] = t;
         }
-        pivot = a[j * pitch + p];
-        lin_block_multipliers<PARTS>(j, p, m, a + j * pitch, pivot, mine);
-        int first = j + 1 + (warp + warps - (j + 1) % warps) % warps;
-        if (first == j + 1 && first < n) {
-            lin_block_eliminate<PARTS>(j, p, m, first, first + 1, a, pitch, mine);
-            if (first < least)
-                lin_block_choose(first, m, a, pitch, pivots, order);
-            first += warps;
-        }
-        lin_block_eliminate<PARTS>(j, p, m, first, n, a, pitch, mine);
+        __syncthreads();
+        const T pivot = column[j];
+        const bool zero = lin_re(pivot) == 0 && lin_im(pivot) == 0;
+        for (int i = j + 1 + thread; i < m && !zero; i += threads)
+            column[i] = lin_divided(column[i], pivot);
+        __syncthreads();
+        lin_block_subtract<PARTS>(
+            j, m, n, a, pitch, [&](int) { return j + 1; }, [&](int c) { return a[c * pitch + j]; });
+        __syncthreads();
     }
-    __syncthreads();
-    if ((least - 1) % warps == warp)
-        lin_block_put_column<PARTS>(least - 1, m, a + (least - 1) * pitch, pivot, mine);
-    __syncthreads();
 }
 
 template <class T> LIN_FN int lin_block_lu_item(const lin_small &p, int64_t item, char *room)
