@@ -4,6 +4,7 @@
  * matrices that cannot be decomposed, and the kernels' arithmetic are the plug-in's own. Random
  * batches are compared with the CPU's results, or, where these are not unique, with what they
  * claim. */
+#include <stdbool.h>
 #include <complex.h>
 #include <math.h>
 #include <ndock/ndock.h>
@@ -414,6 +415,42 @@ static double eigh_units(nd_dtype dtype, int64_t n)
     return sqrt(error / whole) / 0x1p-23;
 }
 
+/* Whether eigh gives each of a batch what it gives it alone: a warp has several matrices, sweeps until
+ * the last of them is done, and one of two equal values has to stay the first. */
+static bool eigh_is_alone(nd_dtype dtype, int64_t batch, int64_t n)
+{
+    trial all = {.kind = EIGH, .o = {.size = sizeof all.o}, .a = new_matrix(dtype, batch, n, n)};
+    bool same = true;
+    for (int64_t b = 1; b < batch; b += 2) /* equal values, and few sweeps */
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++)
+                *element(&all.a, b, i, j) = i == j || (b > 1 && i == j + 2 && i % 4 == 2);
+    *element(&all.a, batch - 1, n - 1, 0) = NAN; /* of which the others know nothing either */
+    same = call(&all, dev) == ND_OK;
+    for (int64_t b = 0; b < batch && same; b++) {
+        trial one = {.kind = EIGH, .o = {.size = sizeof one.o}, .a = new_matrix(dtype, 1, n, n)};
+        for (int64_t i = 0; i < n * n; i++)
+            *element(&one.a, 0, i / n, i % n) = *element(&all.a, b, i / n, i % n);
+        same = call(&one, dev) == ND_OK;
+        for (int k = 0; k < 2 && same; k++) {
+            matrix whole = fetch(all.out[k]), own = fetch(one.out[k]);
+            for (int64_t i = 0; i < (k ? n * n : n); i++) {
+                const int64_t row = k ? i / n : i, column = k ? i % n : 0;
+                const double complex x = *element(&whole, b, row, column),
+                                     y = *element(&own, 0, row, column);
+                same = same && (b == batch - 1 ? x != x && y != y : x == y);
+            }
+            free(whole.e);
+            free(own.e);
+        }
+        release(&one);
+        free(one.a.e);
+    }
+    release(&all);
+    free(all.a.e);
+    return same;
+}
+
 static int look(void)
 {
     if (nd_device_get("cuda:0", &dev) != ND_OK || nd_device_get("cpu", &cpu) != ND_OK) {
@@ -422,6 +459,8 @@ static int look(void)
     }
     const double real = eigh_units(ND_F32, 32), pairs = eigh_units(ND_C64, 20);
     printf("eigh: %s (%g, %g)\n", real < 12 && pairs < 12 ? "close" : "off", real, pairs);
+    printf("alone: %d\n", eigh_is_alone(ND_F32, 7, 6) && eigh_is_alone(ND_F64, 5, 8) &&
+                              eigh_is_alone(ND_C128, 5, 11) && eigh_is_alone(ND_F32, 3, 16));
     compute_all(getenv("TEST_LARGE") ? FEW : TRIALS);
     return 0;
 }
@@ -439,6 +478,7 @@ static void results(void)
     ask(MACHINE(ONE, "NDOCK_FALLBACK=error"), NO_NVML);
     SAYS(all, "random batches are decomposed as by the CPU");
     SAYS("eigh: close", "rotations in single precision round little");
+    SAYS("alone: 1", "eigenvalues do not depend on the others of the batch");
     snprintf(all, sizeof all, "computed: %d\n", FEW * KINDS);
     ask(MACHINE(ONE, "NDOCK_FALLBACK=error", "TEST_LARGE=1", "STUB_CUDA_SHARED=1024"), NO_NVML);
     SAYS(all, "so are larger ones where a block has no room for them");

@@ -8,9 +8,9 @@
 #include "linalg/block_qr.cuh"
 #include "linalg/block_solve.cuh"
 #include "linalg/block_svd.cuh"
-#include "linalg/eigh.cuh"
+#include "linalg/eigh_rows.cuh"
 #include "linalg/large.h"
-#include "linalg/solve.cuh"
+#include "linalg/solve_columns.cuh"
 #include "linalg/svd.cuh"
 
 #define KERNELS_OF_DTYPE "tests/cuda/stub_linalg_kernels.h"
@@ -53,8 +53,11 @@ struct kernel {
     KERNEL(lin_lu, lin_small, dtype)               \
     KERNEL(lin_qr, lin_small, dtype)               \
     KERNEL(lin_solve, lin_small, dtype)            \
+    KERNEL(lin_solve_columns, lin_small, dtype)    \
     KERNEL(lin_triangular, lin_small, dtype)       \
     KERNEL(lin_eigh, lin_small, dtype)             \
+    KERNEL(lin_eigh8, lin_small, dtype)            \
+    KERNEL(lin_eigh16, lin_small, dtype)           \
     KERNEL(lin_svd, lin_small, dtype)              \
     KERNEL(lin_block_cholesky, lin_small, dtype)   \
     KERNEL(lin_block_lu, lin_small, dtype)         \

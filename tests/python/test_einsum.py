@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """einsum against NumPy's: listed and random subscripts over random views, dtypes, empty and stretched axes; what is refused."""
 import ndock as nd
-from arrays import DEVICES, host, np, pair, same
+from arrays import DEVICES, from_numpy, host, np, pair, same
 from tap import cases, main, raises
 
 SUBSCRIPTS = """
@@ -62,6 +62,19 @@ def test_random(device):
         if rng.random() < 0.8:
             text += "->" + "".join(rng.permutation(used)[:int(rng.integers(0, len(used) + 1))])
         check(rng, text, device, "float64")
+
+
+@cases(*DEVICES)
+def test_sums_of_one_operand(device):
+    rng = np.random.default_rng(3)
+    for shape in ((20, 30), (16, 16, 40), (3, 40), (40, 3), (20, 600), (4, 5, 700), (0, 600), (20, 0), (600,)):
+        letters = "abc"[:len(shape)]
+        for dtype in ("float32", "float64", "int32"):
+            a = (10 * rng.normal(size=shape)).astype(dtype)
+            for kept in ("", letters[:1], letters[:-1], letters[-1:], letters[1:]):
+                got, want = host(nd.einsum(f"{letters}->{kept}", from_numpy(a, device))), np.einsum(f"{letters}->{kept}", a.astype("float64"))
+                assert got.dtype == a.dtype and got.shape == want.shape
+                np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * np.abs(a).sum() if dtype == "float32" else 1e-9)
 
 
 def test_dtypes_and_views():

@@ -45,7 +45,10 @@ def adjoint(a):
 def wide(a):
     """The elements in more than their own precision."""
     a = np.asarray(a)
-    return a.astype("complex128" if a.dtype.itemsize == (8 if a.dtype.kind == "c" else 4) else "clongdouble")
+    single = a.dtype.itemsize == (8 if a.dtype.kind == "c" else 4)
+    if a.dtype.kind != "c":  # products of real numbers take half the time of those of complex ones
+        return a.astype("float64" if single else "longdouble")
+    return a.astype("complex128" if single else "clongdouble")
 
 
 def double(a):

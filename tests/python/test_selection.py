@@ -175,6 +175,16 @@ def test_bincount_of_long_arrays(device):
 
 
 @cases(*DEVICES)
+def test_bincount_into_many(device):
+    rng = np.random.default_rng(9)
+    for size, high in ((400_000, 70_000), (300_000, 65_535)):
+        x = rng.integers(0, high, size)
+        x[::3], x[1::5] = 17, high - 1  # far more than 256 times
+        for dtype in ("int64", "int32", "uint32"):
+            np.testing.assert_array_equal(host(nd.bincount(from_numpy(x.astype(dtype), device))), np.bincount(x))
+
+
+@cases(*DEVICES)
 def test_points_outside_the_grid_are_not_counted(device):
     rng = np.random.default_rng(10)
     x, y = rng.normal(size=(2, 5000))

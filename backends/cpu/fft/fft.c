@@ -65,12 +65,13 @@ static void odd_parts(const axis *x, const cpu_fft_io *in, const cpu_fft_io *out
         f->load(cells, in, x->n / 2 + 1);
         f->join_odd(x->plan, cells, x->inverse ? 1 : -1);
     }
+    const int loads = x->kind == CPU_FFT_TO_COMPLEX && !f->load_odd(x->plan, cells, in);
     for (int64_t p = 0; p <= parts / 2; p++) {
         char *at = cells + p * nbytes;
         const cpu_fft_io io = x->kind == CPU_FFT_TO_REAL
                                   ? cpu_fft_io_of_part(out, parts, p ? 2 * p - 1 : 0, 1)
                                   : cpu_fft_io_of_part(in, parts, p ? 2 * p - 1 : 0, 0);
-        if (x->kind == CPU_FFT_TO_COMPLEX)
+        if (loads)
             f->load(at, &io, m);
         f->cells(x->plan, x->plan->shape.root, at, work);
         if (x->kind == CPU_FFT_TO_REAL)

@@ -135,9 +135,10 @@ typedef struct {
     void (*join)(const cpu_fft_plan *, void *cells, double sign);
     /* The same of an odd number n: n/2 + 1 cells become n. */
     void (*mirror)(void *cells, int64_t n, double sign);
-    /* The same of an odd number that goes into parts, whose cells follow each other: their
-     * transforms become n/2 + 1 cells, or n/2 + 1 cells become what gives the parts, parts
+    /* The same of an odd number that goes into parts, whose cells follow each other: they are loaded
+     * at once, where that is faster (else 0 is returned); their transforms become n/2 + 1 cells, or n/2 + 1 cells become what gives the parts, parts
      * exchanged; and of a line. */
+    int (*load_odd)(const cpu_fft_plan *, void *cells, const cpu_fft_io *io);
     void (*part_odd)(const cpu_fft_plan *, void *cells);
     void (*join_odd)(const cpu_fft_plan *, void *cells, double sign);
     void (*part_odd_line)(const cpu_fft_plan *, void *re, void *im);
@@ -158,11 +159,11 @@ typedef struct {
     void (*join_line)(const cpu_fft_plan *, void *re, void *im, int64_t begin, int64_t end,
                       double sign);
 } cpu_fft_table;
-#define CPU_FFT_TABLE                                                                        \
-    {                                                                                        \
-        LANES, load, store, run_cells, part_cells, join_cells, mirror_cells, part_odd_cells, \
-            join_odd_cells, part_odd_line, join_odd_line, run_columns, run_rows, load_line,  \
-            store_line, multiply_line, part_line, join_line                                  \
+#define CPU_FFT_TABLE                                                                            \
+    {                                                                                            \
+        LANES, load, store, run_cells, part_cells, join_cells, mirror_cells, load_odd_cells,     \
+            part_odd_cells, join_odd_cells, part_odd_line, join_odd_line, run_columns, run_rows, \
+            load_line, store_line, multiply_line, part_line, join_line                           \
     }
 CPU_ISA_DECLARE(extern const cpu_fft_table, cpu_fft_f32);
 CPU_ISA_DECLARE(extern const cpu_fft_table, cpu_fft_f64);

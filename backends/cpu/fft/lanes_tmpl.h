@@ -85,25 +85,82 @@ INLINE void store_few(char *to, int64_t n, const vec both[2])
         memcpy(to, both, (size_t)n * 2 * PART);
 }
 
+/* Of lanes anywhere, from byte `at` on, as many elements with both parts together as are turned at
+ * once. */
+#if FFT_BYTES == 32
+enum { AT_ONCE = LANES / 2 };
+INLINE void load_some(cell *to, const lie *l, const cpu_fft_io *io, int64_t at)
+{
+    vec x[LANES];
+#pragma GCC unroll 16
+    for (int k = 0; k < LANES; k++)
+        x[k] = load_vec(l->base + io->lane[k] + at);
+    cells_of_pairs(x, to);
+    if (l->exchanged)
+        for (int k = 0; k < AT_ONCE; k++)
+            to[k] = (cell){to[k].i, to[k].r};
+}
+INLINE void store_some(const cell *from, const lie *l, const cpu_fft_io *io, int64_t at)
+{
+    const FFT_REAL sr = (FFT_REAL)io->scale[0], si = (FFT_REAL)io->scale[1];
+    cell c[AT_ONCE];
+    vec x[LANES];
+#pragma GCC unroll 16
+    for (int k = 0; k < AT_ONCE; k++) {
+        const vec re = sr * from[k].r, im = si * from[k].i;
+        c[k] = l->exchanged ? (cell){im, re} : (cell){re, im};
+    }
+    pairs_of_cells(c, x);
+#pragma GCC unroll 16
+    for (int k = 0; k < LANES; k++)
+        store_vec(l->base + io->lane[k] + at, x[k]);
+}
+#else
+enum { AT_ONCE = LANES };
+INLINE void load_some(cell *to, const lie *l, const cpu_fft_io *io, int64_t at)
+{
+    vec even[LANES], odd[LANES];
+#pragma GCC unroll 16
+    for (int k = 0; k < LANES; k++) {
+        const char *from = l->base + io->lane[k] + at;
+        vec a = load_vec(from), b = load_vec(from + FFT_BYTES);
+        even[k] = SHUFFLE(a, b, EVEN);
+        odd[k] = SHUFFLE(a, b, ODD);
+    }
+    turn_square(even);
+    turn_square(odd);
+#pragma GCC unroll 16
+    for (int k = 0; k < LANES; k++)
+        to[k] = l->exchanged ? (cell){odd[k], even[k]} : (cell){even[k], odd[k]};
+}
+INLINE void store_some(const cell *from, const lie *l, const cpu_fft_io *io, int64_t at)
+{
+    const FFT_REAL sr = (FFT_REAL)io->scale[0], si = (FFT_REAL)io->scale[1];
+    vec even[LANES], odd[LANES];
+#pragma GCC unroll 16
+    for (int k = 0; k < LANES; k++) {
+        vec re = sr * from[k].r, im = si * from[k].i;
+        even[k] = l->exchanged ? im : re;
+        odd[k] = l->exchanged ? re : im;
+    }
+    turn_square(even);
+    turn_square(odd);
+#pragma GCC unroll 16
+    for (int k = 0; k < LANES; k++) {
+        char *to = l->base + io->lane[k] + at;
+        store_vec(to, SHUFFLE(even[k], odd[k], LOW));
+        store_vec(to + FFT_BYTES, SHUFFLE(even[k], odd[k], HIGH));
+    }
+}
+#endif
+
 /* Elements side by side with both parts together, lanes anywhere. */
 static void load_along(cell *to, const lie *l, const cpu_fft_io *io, int64_t n)
 {
     int64_t j = 0;
     vec even[LANES], odd[LANES];
-    for (; j + LANES <= n; j += LANES) {
-#pragma GCC unroll 16
-        for (int k = 0; k < LANES; k++) {
-            const char *from = l->base + io->lane[k] + j * 2 * PART;
-            vec a = load_vec(from), b = load_vec(from + FFT_BYTES);
-            even[k] = SHUFFLE(a, b, EVEN);
-            odd[k] = SHUFFLE(a, b, ODD);
-        }
-        turn_square(even);
-        turn_square(odd);
-#pragma GCC unroll 16
-        for (int k = 0; k < LANES; k++)
-            to[j + k] = l->exchanged ? (cell){odd[k], even[k]} : (cell){even[k], odd[k]};
-    }
+    for (; j + AT_ONCE <= n; j += AT_ONCE)
+        load_some(to + j, l, io, j * 2 * PART);
     if (j == n)
         return;
     for (int k = 0; k < LANES; k++) {
@@ -175,22 +232,8 @@ static void store_along(const cell *from, const lie *l, const cpu_fft_io *io, in
     const FFT_REAL sr = (FFT_REAL)io->scale[0], si = (FFT_REAL)io->scale[1];
     int64_t j = 0;
     vec even[LANES], odd[LANES];
-    for (; j + LANES <= n; j += LANES) {
-#pragma GCC unroll 16
-        for (int k = 0; k < LANES; k++) {
-            vec re = sr * from[j + k].r, im = si * from[j + k].i;
-            even[k] = l->exchanged ? im : re;
-            odd[k] = l->exchanged ? re : im;
-        }
-        turn_square(even);
-        turn_square(odd);
-#pragma GCC unroll 16
-        for (int k = 0; k < LANES; k++) {
-            char *to = l->base + io->lane[k] + j * 2 * PART;
-            store_vec(to, SHUFFLE(even[k], odd[k], LOW));
-            store_vec(to + FFT_BYTES, SHUFFLE(even[k], odd[k], HIGH));
-        }
-    }
+    for (; j + AT_ONCE <= n; j += AT_ONCE)
+        store_some(from + j, l, io, j * 2 * PART);
     if (j == n)
         return;
     for (int k = 0; k < LANES; k++) {

@@ -29,6 +29,56 @@ INLINE cell turned(const odd_plan *o, int b, int64_t k, cell x)
     return times(x, all(o->re[at]), all(o->im[at]));
 }
 
+/* Element `at` of part b, of all lanes, to its cell; part 0 is alone in its cells. */
+INLINE void put_in_part(cell *c, int64_t m, int b, int64_t at, vec x)
+{
+    cell *to = c + (b + 1) / 2 * m + at;
+    if (b == 0)
+        *to = (cell){x, all(0)};
+    else if (b % 2)
+        to->r = x;
+    else
+        to->i = x;
+}
+
+/* All parts' elements from rows of real numbers, where these are dense and as many as a vector has
+ * lanes: vectors of each row are turned, and go to one part after the other. Zero: they are not. */
+static int load_odd_cells(const cpu_fft_plan *plan, void *cells, const cpu_fft_io *io)
+{
+    const odd_plan o = odd_plan_of(plan);
+    if (io->im || !io->re || io->step != PART || io->lanes < LANES || plan->n < LANES ||
+        lie_of(io).across == PART)
+        return 0;
+    for (int64_t e = 0; e < plan->n; e += LANES) {
+        const int64_t first = e + LANES <= plan->n ? e : plan->n - LANES;
+        int64_t at = first / o.r;
+        int b = (int)(first % o.r);
+        vec x[LANES];
+#pragma GCC unroll 16
+        for (int k = 0; k < LANES; k++)
+            x[k] = load_vec(io->re + io->lane[k] + first * PART);
+        turn_square(x);
+        for (int k = 0; k < LANES; k++) {
+            put_in_part(cells, o.m, b, at, x[k]);
+            if (++b == o.r) {
+                b = 0;
+                at++;
+            }
+        }
+    }
+    return 1;
+}
+
+INLINE void sum_parts(cell *y, const int r, const FFT_REAL *sums)
+{
+    if (r == 3)
+        sum_3(y, y + 1, y + 2);
+    else if (r == 5)
+        sum_5(y, y + 1, y + 2, y + 3, y + 4);
+    else
+        sum_odd(y, r, sums);
+}
+
 /* The elements k of all parts' transforms. */
 INLINE void elements_of_parts(const odd_plan *o, const cell *c, int64_t k, cell *y)
 {
@@ -48,7 +98,7 @@ INLINE void part_odd(const odd_plan *o, const int r, cell *c)
         elements_of_parts(o, c, k, y);
         for (int b = 1; k && b < r; b++)
             y[b] = turned(o, b, k, y[b]);
-        sum_odd(y, r, o->sums);
+        sum_parts(y, r, o->sums);
         for (int b = 0; b <= r / 2; b++)
             c[b * o->m + k] = y[b];
         for (int b = r / 2 + 1; k && b < r; b++)
@@ -70,7 +120,7 @@ INLINE void join_odd(const odd_plan *o, const int r, cell *c, FFT_REAL sign)
             const cell x = c[k ? (r - b - 1) * o->m + o->m - k : (r - b) * o->m];
             y[b] = (cell){-sign * x.i, x.r};
         }
-        sum_odd(y, r, o->sums);
+        sum_parts(y, r, o->sums);
         for (int b = 1; k && b < r; b++)
             y[b] = turned(o, b, k, y[b]);
         c[k] = y[0];
@@ -116,7 +166,7 @@ INLINE void part_odd_vector(const odd_plan *o, const int r, FFT_REAL *re, FFT_RE
     }
     for (int b = 1; b < r; b++)
         y[b] = turned_line(o, b, k, y[b]);
-    sum_odd(y, r, o->sums);
+    sum_parts(y, r, o->sums);
     for (int b = 0; b <= r / 2; b++) {
         const pairs at = odd_pairs(o, re, im, b, k);
         store_pairs(&at, y[b], (cell){y[r - b - 1].r, -y[r - b - 1].i});
@@ -134,7 +184,7 @@ INLINE void join_odd_vector(const odd_plan *o, const int r, FFT_REAL *re, FFT_RE
             y[r - b - 1] = (cell){-sign * v.i, v.r};
         y[b] = (cell){sign * x.i, x.r};
     }
-    sum_odd(y, r, o->sums);
+    sum_parts(y, r, o->sums);
     for (int b = 1; b < r; b++)
         y[b] = turned_line(o, b, k, y[b]);
     for (int p = 0; p <= r / 2; p++) {

@@ -74,8 +74,111 @@ INLINE vec all(FFT_REAL x)
     return x - (vec){0};
 }
 
-/* Rows of a square of LANES x LANES elements become its columns. Each step lays the halves of the
- * rows between each other. */
+/* Rows of a square of LANES x LANES elements become its columns. */
+#if FFT_BYTES == 32 && FFT_DOUBLE
+#define NEAR_LOW 0, 4, 2, 6 /* within halves of a vector, which is the fastest */
+#define NEAR_HIGH 1, 5, 3, 7
+#define FIRST_HALVES 0, 1, 4, 5
+#define LAST_HALVES 2, 3, 6, 7
+
+INLINE void turn_square(vec *x)
+{
+    const vec a = SHUFFLE(x[0], x[1], NEAR_LOW), b = SHUFFLE(x[0], x[1], NEAR_HIGH);
+    const vec c = SHUFFLE(x[2], x[3], NEAR_LOW), d = SHUFFLE(x[2], x[3], NEAR_HIGH);
+    x[0] = SHUFFLE(a, c, FIRST_HALVES);
+    x[1] = SHUFFLE(b, d, FIRST_HALVES);
+    x[2] = SHUFFLE(a, c, LAST_HALVES);
+    x[3] = SHUFFLE(b, d, LAST_HALVES);
+}
+
+/* Two elements of each lane, real and imaginary parts together, become two cells, and back. */
+INLINE void cells_of_pairs(const vec *x, cell *c)
+{
+    const vec a = SHUFFLE(x[0], x[2], FIRST_HALVES), b = SHUFFLE(x[1], x[3], FIRST_HALVES);
+    const vec d = SHUFFLE(x[0], x[2], LAST_HALVES), e = SHUFFLE(x[1], x[3], LAST_HALVES);
+    c[0] = (cell){SHUFFLE(a, b, NEAR_LOW), SHUFFLE(a, b, NEAR_HIGH)};
+    c[1] = (cell){SHUFFLE(d, e, NEAR_LOW), SHUFFLE(d, e, NEAR_HIGH)};
+}
+INLINE void pairs_of_cells(const cell *c, vec *x)
+{
+    const vec a = SHUFFLE(c[0].r, c[0].i, NEAR_LOW), b = SHUFFLE(c[0].r, c[0].i, NEAR_HIGH);
+    const vec d = SHUFFLE(c[1].r, c[1].i, NEAR_LOW), e = SHUFFLE(c[1].r, c[1].i, NEAR_HIGH);
+    x[0] = SHUFFLE(a, d, FIRST_HALVES);
+    x[1] = SHUFFLE(b, e, FIRST_HALVES);
+    x[2] = SHUFFLE(a, d, LAST_HALVES);
+    x[3] = SHUFFLE(b, e, LAST_HALVES);
+}
+#elif FFT_BYTES == 32
+#define NEAR_LOW 0, 8, 1, 9, 4, 12, 5, 13
+#define NEAR_HIGH 2, 10, 3, 11, 6, 14, 7, 15
+#define PAIRS_LOW 0, 1, 8, 9, 4, 5, 12, 13
+#define PAIRS_HIGH 2, 3, 10, 11, 6, 7, 14, 15
+#define NEAR_EVEN 0, 2, 8, 10, 4, 6, 12, 14
+#define NEAR_ODD 1, 3, 9, 11, 5, 7, 13, 15
+#define FIRST_HALVES 0, 1, 2, 3, 8, 9, 10, 11
+#define LAST_HALVES 4, 5, 6, 7, 12, 13, 14, 15
+
+INLINE void turn_square(vec *x)
+{
+    vec y[8], z[8];
+#pragma GCC unroll 16
+    for (int i = 0; i < 8; i += 2) {
+        y[i] = SHUFFLE(x[i], x[i + 1], NEAR_LOW);
+        y[i + 1] = SHUFFLE(x[i], x[i + 1], NEAR_HIGH);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 8; i += 4) {
+        z[i] = SHUFFLE(y[i], y[i + 2], PAIRS_LOW);
+        z[i + 1] = SHUFFLE(y[i], y[i + 2], PAIRS_HIGH);
+        z[i + 2] = SHUFFLE(y[i + 1], y[i + 3], PAIRS_LOW);
+        z[i + 3] = SHUFFLE(y[i + 1], y[i + 3], PAIRS_HIGH);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 4; i++) {
+        x[i] = SHUFFLE(z[i], z[i + 4], FIRST_HALVES);
+        x[i + 4] = SHUFFLE(z[i], z[i + 4], LAST_HALVES);
+    }
+}
+
+/* Four elements of each lane, real and imaginary parts together, become four cells, and back. */
+INLINE void cells_of_pairs(const vec *x, cell *c)
+{
+    vec h[8];
+#pragma GCC unroll 16
+    for (int i = 0; i < 4; i++) {
+        h[i] = SHUFFLE(x[i], x[i + 4], FIRST_HALVES);
+        h[i + 4] = SHUFFLE(x[i], x[i + 4], LAST_HALVES);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 4; i += 2) {
+        const vec *g = h + 2 * i;
+        const vec a = SHUFFLE(g[0], g[1], PAIRS_LOW), b = SHUFFLE(g[2], g[3], PAIRS_LOW);
+        const vec d = SHUFFLE(g[0], g[1], PAIRS_HIGH), e = SHUFFLE(g[2], g[3], PAIRS_HIGH);
+        c[i] = (cell){SHUFFLE(a, b, NEAR_EVEN), SHUFFLE(a, b, NEAR_ODD)};
+        c[i + 1] = (cell){SHUFFLE(d, e, NEAR_EVEN), SHUFFLE(d, e, NEAR_ODD)};
+    }
+}
+INLINE void pairs_of_cells(const cell *c, vec *x)
+{
+    vec h[8];
+#pragma GCC unroll 16
+    for (int i = 0; i < 4; i += 2) {
+        const cell *f = c + i, *g = f + 1;
+        const vec a = SHUFFLE(f->r, f->i, NEAR_LOW), b = SHUFFLE(f->r, f->i, NEAR_HIGH);
+        const vec d = SHUFFLE(g->r, g->i, NEAR_LOW), e = SHUFFLE(g->r, g->i, NEAR_HIGH);
+        h[2 * i] = SHUFFLE(a, d, PAIRS_LOW);
+        h[2 * i + 1] = SHUFFLE(a, d, PAIRS_HIGH);
+        h[2 * i + 2] = SHUFFLE(b, e, PAIRS_LOW);
+        h[2 * i + 3] = SHUFFLE(b, e, PAIRS_HIGH);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 4; i++) {
+        x[i] = SHUFFLE(h[i], h[i + 4], FIRST_HALVES);
+        x[i + 4] = SHUFFLE(h[i], h[i + 4], LAST_HALVES);
+    }
+}
+#else
+/* Each step lays the halves of the rows between each other. */
 INLINE void turn_square(vec *x)
 {
     vec y[LANES];
@@ -90,6 +193,7 @@ INLINE void turn_square(vec *x)
             x[i] = y[i];
     }
 }
+#endif
 
 /* ---- complex arithmetic ---- */
 INLINE cell plus(cell a, cell b)

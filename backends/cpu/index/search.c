@@ -9,6 +9,9 @@
 #define COUNT_GRAIN 16384
 #define COUNT_LANES 4       /* tables of a chunk: runs of one value do not wait for each other */
 #define COUNT_LANES_TO 1024 /* positions */
+/* From so many positions on, values are counted in bytes, which stay in a cache where the counts would
+ * not; each time a byte begins again at 0, the count has 256 more. */
+#define BYTES_FROM 65536
 
 typedef struct {
     search_row of;
@@ -23,6 +26,7 @@ typedef struct {
     uint32_t *counts; /* one chunk has fewer than 2^32 values */
     int64_t grain, chunk_counts;
     int lanes;
+    uint8_t *bytes; /* of each chunk one a position; NULL: there are none */
 } search_job;
 
 /* ---- how ---- */
@@ -127,6 +131,19 @@ static int count_lanes(const ndp_call *call)
                : 1;
 }
 
+static int64_t count_bytes(const ndp_call *call)
+{
+    const int64_t positions = call->out[0].shape[0];
+    return positions >= BYTES_FROM ? positions : 0;
+}
+
+static void count_in_bytes(uint8_t *bytes, uint32_t *table, const int64_t *at, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (++bytes[at[i]] == 0)
+            table[at[i]] += 256;
+}
+
 static void count_block(const search_job *w, uint32_t *table, const int64_t *at, int64_t n)
 {
     int64_t i = 0;
@@ -150,16 +167,22 @@ static void count_chunk(void *ctx, int64_t begin, int64_t end)
     const search_job *w = ctx;
     int64_t at[BLOCK];
     uint32_t *table = w->counts + begin / w->grain * w->chunk_counts;
+    uint8_t *bytes = w->bytes ? w->bytes + begin / w->grain * w->chunk_counts : NULL;
     cpu_place c;
     int64_t i = begin % w->row;
     memset(table, 0, (size_t)w->chunk_counts * sizeof *table);
+    if (bytes)
+        memset(bytes, 0, (size_t)w->chunk_counts);
     cpu_place_seek(&c, &w->outer, begin / w->row);
     while (begin < end) {
         int64_t n = w->row - i < end - begin ? w->row - i : end - begin;
         n = n < BLOCK ? n : BLOCK;
         w->search(&w->of, w->values + (c.offset[0] + i * w->value_stride) * w->nbytes,
                   w->value_stride, n, at, 1);
-        count_block(w, table, at, n);
+        if (bytes)
+            count_in_bytes(bytes, table, at, n);
+        else
+            count_block(w, table, at, n);
         begin += n;
         i += n;
         if (i == w->row) {
@@ -180,6 +203,8 @@ static int32_t run_counts(const ndp_kernel *kernel, ndp_stream *s, const ndp_cal
     search_job w = {.lanes = count_lanes(call), .grain = (size + chunks - 1) / chunks};
     w.chunk_counts = w.lanes * positions;
     w.counts = (uint32_t *)(cpu_ptr(&call->scratch) + cells_nbytes(call));
+    if (count_bytes(call))
+        w.bytes = (uint8_t *)(w.counts + chunks * w.chunk_counts);
     if (size > 0) {
         begin(&w, call, 1);
         cpu_parallel(size, w.grain, count_chunk, &w);
@@ -188,7 +213,7 @@ static int32_t run_counts(const ndp_kernel *kernel, ndp_stream *s, const ndp_cal
     for (int64_t i = 0; i < positions; i++) {
         int64_t sum = 0;
         for (int64_t t = 0; t < tables; t++)
-            sum += w.counts[t * positions + i];
+            sum += w.counts[t * positions + i] + (w.bytes ? w.bytes[t * positions + i] : 0U);
         to[i * out->stride[0]] = sum;
     }
     return NDP_OK;
@@ -197,7 +222,7 @@ static int32_t run_counts(const ndp_kernel *kernel, ndp_stream *s, const ndp_cal
 static uint64_t scratch_counts(const ndp_kernel *kernel, const ndp_call *call)
 {
     (void)kernel;
-    return (uint64_t)(cells_nbytes(call) +
+    return (uint64_t)(cells_nbytes(call) + count_chunks(call) * count_bytes(call) +
                       4 * count_chunks(call) * count_lanes(call) * call->out[0].shape[0]);
 }
 

@@ -29,7 +29,7 @@ static int has_rows(const ndp_view *v, int turned)
 /* Upper: the view transposed, whose conjugate is the lower triangle of the same matrix; the factor
  * that belongs to it is u^T, where u^H would be its conjugate, and comes out as u. LAPACK takes
  * dense rows as the columns of the transposed matrix, whose upper factor is u = l^T likewise, so
- * that nothing is transposed. */
+ * that nothing is transposed, and does so in the result. */
 static int64_t cholesky_one(const lin_call *c, const lin_context *x, int64_t item, char *slot)
 {
     const int upper = ((const ndp_factor *)c->call->params)->upper != 0;
@@ -41,18 +41,23 @@ static int64_t cholesky_one(const lin_call *c, const lin_context *x, int64_t ite
         in.stride = in_stride;
         out.stride = out_stride;
     }
-    lin_get(x, &in, item, slot, c->n);
-    const int64_t failed = c->lapack ? lin_lapack_cholesky(x, rows, c->n, slot, c->n)
+    const int direct = rows && out.stride[2] >= c->n && ndp_dtype_size(out.dtype) == x->size;
+    const int64_t apart = direct ? out.stride[2] : c->n;
+    if (direct)
+        slot = cpu_ptr(&out) + item * out.stride[0] * x->size;
+    lin_get(x, &in, item, slot, apart);
+    const int64_t failed = c->lapack ? lin_lapack_cholesky(x, rows, c->n, slot, apart)
                                      : lin_cholesky(x, c->n, slot, c->n);
     if (failed) {
         lin_put_nan(x, &out, item);
         return failed > 0 ? failed : 0;
     }
     if (rows)
-        clear_below(x, c->n, c->n, slot, c->n);
+        clear_below(x, apart, c->n, slot, c->n);
     else
         clear_above(x, c->n, slot);
-    lin_put(x, slot, c->n, &out, item);
+    if (!direct)
+        lin_put(x, slot, c->n, &out, item);
     return 0;
 }
 

@@ -124,15 +124,23 @@ LIN_FN void lin_block_subtract(int j, int m, int n, T *a, int pitch, ROWS from, 
         const int i = 32 * q + lane;
         mine[q] = i > j && i < m ? a[j * pitch + i] : lin_make<T>(0, 0);
     }
-    for (int c = j + 1 + lin_warp(); c < n; c += lin_warps()) {
-        const int least = from(c);
-        const T f = factor(c);
-        T *column = a + c * pitch + lane;
+    for (int first = j + 1 + lin_warp(); first < n; first += LIN_AT_ONCE * lin_warps()) {
+        T e[LIN_AT_ONCE][PARTS];
         LIN_UNROLL
-        for (int q = 0; q < PARTS; q++) {
-            const int i = 32 * q + lane;
-            if (i >= least && i < m)
-                column[32 * q] = lin_minus(column[32 * q], mine[q], f);
+        for (int k = 0; k < LIN_AT_ONCE; k++) {
+            const int c = first + k * lin_warps(), least = c < n ? from(c) : m;
+            LIN_UNROLL
+            for (int q = 0; q < PARTS; q++)
+                if (32 * q + lane >= least && 32 * q + lane < m)
+                    e[k][q] = lin_minus(a[c * pitch + 32 * q + lane], mine[q], factor(c));
+        }
+        LIN_UNROLL
+        for (int k = 0; k < LIN_AT_ONCE; k++) {
+            const int c = first + k * lin_warps(), least = c < n ? from(c) : m;
+            LIN_UNROLL
+            for (int q = 0; q < PARTS; q++)
+                if (32 * q + lane >= least && 32 * q + lane < m)
+                    a[c * pitch + 32 * q + lane] = e[k][q];
         }
     }
 }
@@ -186,32 +194,6 @@ template <class T> LIN_FN int lin_block_cholesky_item(const lin_small &p, int64_
 }
 
 /* ---- lu ---- */
-
-/* The row from j on with the largest magnitude, by a warp; lin_pivot_of says which of several. */
-template <class T> LIN_FN int lin_warp_pivot(int m, const T *column, int j)
-{
-    typedef LIN_R R;
-    R most = -1;
-    int at = m;
-    for (int i = j + lin_lane(); i < m; i += 32) {
-        const R size = lin_size(column[i]);
-        if (most == most && !(size <= most)) {
-            most = size;
-            at = i;
-        }
-    }
-    for (int apart = 16; apart > 0; apart /= 2) {
-        const R size = lin_shuffle_xor(most, apart);
-        const int other = lin_shuffle_xor(at, apart);
-        const bool nan = most != most, also = size != size;
-        const bool same = nan ? also : size == most;
-        if (same ? other < at : also || (!nan && size > most)) {
-            most = size;
-            at = other;
-        }
-    }
-    return at;
-}
 
 /* What lin_lu_of is for a warp. order: which row of the given matrix is where. */
 template <int PARTS, class T>

@@ -12,22 +12,42 @@ template <class T, int PARTS> struct lin_sides {
     T at[PARTS][count];
 };
 
+/* The rows of a block's triangular matrix, but for the diagonal, by the diagonal: the upper triangle
+ * of a (n, n) in shared memory, or the lower one; of the transpose, columns. With right sides that
+ * were divided as well, a substitution divides nothing more. */
+template <class T> LIN_FN void lin_block_divide(int n, T *a, int pitch, bool upper, bool columns)
+{
+    for (int j = lin_warp(); j < n; j += lin_warps()) {
+        const int first = upper ? 0 : j + 1, end = upper ? j : n;
+        for (int i = first + lin_lane(); i < end; i += 32)
+            a[j * pitch + i] = lin_divided(a[j * pitch + i], a[(columns ? j : i) * (pitch + 1)]);
+    }
+    __syncthreads();
+}
+
+template <class T, int PARTS>
+LIN_FN void lin_warp_divide(int n, const lin_triangle<T> &a, lin_sides<T, PARTS> &x)
+{
+    LIN_UNROLL
+    for (int q = 0; q < PARTS; q++) {
+        const int i = 32 * q + lin_lane();
+        const T pivot = i < n ? a(i, i) : lin_make<T>(1, 0), inverse = lin_inverse(pivot);
+        LIN_UNROLL
+        for (int c = 0; c < (lin_sides<T, PARTS>::count); c++)
+            x.at[q][c] = lin_divided_by(x.at[q][c], pivot, inverse);
+    }
+}
+
 /* Row p = 32 Q + lane of the solution, and what becomes of the other rows by it. */
 template <int Q, class T, int PARTS>
 LIN_FN void lin_warp_step(int n, const lin_triangle<T> &a, int lane, lin_sides<T, PARTS> &x)
 {
     constexpr int COUNT = lin_sides<T, PARTS>::count;
     const int p = 32 * Q + lane, mine = lin_lane();
-    const T pivot = a.unit ? lin_make<T>(1, 0) : a(p, p), inverse = lin_inverse(pivot);
     T known[COUNT];
     LIN_UNROLL
-    for (int c = 0; c < COUNT; c++) {
+    for (int c = 0; c < COUNT; c++)
         known[c] = lin_shuffle(x.at[Q][c], lane);
-        if (!a.unit)
-            known[c] = lin_divided_by(known[c], pivot, inverse);
-        if (mine == lane)
-            x.at[Q][c] = known[c];
-    }
     LIN_UNROLL
     for (int q = 0; q < PARTS; q++) {
         const int i = 32 * q + mine;
@@ -50,11 +70,13 @@ LIN_FN void lin_warp_steps(int n, const lin_triangle<T> &a, lin_sides<T, PARTS> 
     }
 }
 
-/* a x = b. */
+/* a x = b for a whose rows are divided by its diagonal, if that is not of ones. */
 template <class T, int PARTS>
 LIN_FN void lin_warp_substitute(int n, const lin_triangle<T> &a, lin_sides<T, PARTS> &x)
 {
     static_assert(PARTS <= 4, "there are as many steps");
+    if (!a.unit)
+        lin_warp_divide(n, a, x);
     if (a.upper) {
         lin_warp_steps<3>(n, a, x);
         lin_warp_steps<2>(n, a, x);
@@ -104,7 +126,7 @@ LIN_FN void lin_block_each_sides(const lin_small &p, const lin_side &in, int64_t
 
 /* p l u x = b, or op of that. */
 template <int PARTS, class T>
-LIN_FN void lin_block_solve_factored(const lin_small &p, int64_t item, const T *lu, int pitch,
+LIN_FN void lin_block_solve_factored(const lin_small &p, int64_t item, T *lu, int pitch,
                                      const int *order)
 {
     const bool turned = p.trans != NDP_TRANS_N, conj = p.trans == NDP_TRANS_C;
@@ -116,6 +138,7 @@ LIN_FN void lin_block_solve_factored(const lin_small &p, int64_t item, const T *
         u.upper = false;
     }
     const lin_triangle<T> &first = turned ? u : l, &second = turned ? l : u;
+    lin_block_divide(p.m, lu, pitch, true, turned);
     lin_block_each_sides<PARTS, T>(p, p.in[p.packed ? 2 : 1], item, turned ? NULL : order,
                                    turned ? order : NULL, [&](lin_sides<T, PARTS> &x) {
                                        lin_warp_substitute(p.m, first, x);
@@ -166,6 +189,8 @@ LIN_FN int lin_block_triangular_item(const lin_small &p, int64_t item, char *roo
     const lin_triangle<T> t = {a, 1, pitch, false, p.upper != 0, p.unit != 0};
     lin_block_load(p.in[0], item, n, n, p.upper ? LIN_UPPER : LIN_LOWER, p.conj != 0, a, pitch);
     __syncthreads();
+    if (!t.unit)
+        lin_block_divide(n, a, pitch, t.upper, false);
     lin_by_parts(n, [&](auto parts) {
         constexpr int PARTS = decltype(parts)::count;
         lin_block_each_sides<PARTS, T>(p, p.in[1], item, NULL, NULL, [&](lin_sides<T, PARTS> &x) {

@@ -26,7 +26,7 @@ LIN_FN bool lin_warp_svd_pair(int m, int n, int p, int q, T *a, int pitch, T *v,
     if (!(size > least && shorter > lin_short<LIN_R>() * lin_short<LIN_R>()))
         return false;
     lin_rotation<T> r;
-    lin_rotation_of(app, aqq, apq, size, &r);
+    lin_rotation_of(app, aqq, apq, size, lin_wide_tangent(aqq - app, size), &r);
     for (int i = lin_lane(); i < m; i += 32)
         lin_rotate(r, false, &x[i], &y[i]);
     for (int i = lin_lane(); i < n && v; i += 32)

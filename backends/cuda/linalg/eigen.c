@@ -7,7 +7,12 @@
 
 /* LIN_F_MOVE copies the operand, LIN_F_MOVE_REAL the values; eig's vectors are of the dtype of its
  * values. */
-enum { MOVE_VECTORS = LIN_F_OTHER, NORMALIZE = LIN_F_OTHER2 };
+enum {
+    MOVE_VECTORS = LIN_F_OTHER,
+    NORMALIZE = LIN_F_OTHER2,
+    OF_8 = LIN_F_OTHER3,
+    OF_16 = LIN_F_BLOCK + 1
+};
 
 typedef struct {
     int64_t n;
@@ -114,6 +119,18 @@ static int32_t run_eigen(lin_job *j)
     return status == NDP_OK ? lin_report(j, params_of(j)->check, p.n, 1) : status;
 }
 
+/* Up to 16 rows a warp has several matrices, in registers. */
+static lin_room room_of(const lin_job *j, int64_t n, int vectors)
+{
+    const int64_t rotations =
+        LIN_SMALL / 2 * (24 + 4 * j->real + j->size) + LIN_SMALL * (j->real + 4) + 7 * 16;
+    if (n > LIN_SMALL / 2)
+        return (lin_room){(vectors ? 2 : 1) * n * LIN_PITCH(n), rotations, LIN_F_SMALL, 0};
+    const int32_t together = n <= LIN_SMALL / 4 ? 4 : 2;
+    return (lin_room){together * n * LIN_PITCH(n), rotations, together == 4 ? OF_8 : OF_16,
+                      together};
+}
+
 static int32_t small_eigh(lin_job *j)
 {
     const ndp_call *call = j->call;
@@ -128,10 +145,7 @@ static int32_t small_eigh(lin_job *j)
                    .vectors = vectors};
     if (vectors)
         p.out[1] = lin_side_of(&call->out[1]);
-    const int64_t beside =
-        LIN_SMALL / 2 * (24 + 4 * j->real + j->size) + LIN_SMALL * (j->real + 4) + 7 * 16;
-    const lin_room room = {(vectors ? 2 : 1) * n * LIN_PITCH(n), beside};
-    int32_t status = lin_run_shared(j, LIN_BY_WARP, &p, room);
+    int32_t status = lin_run_shared(j, LIN_BY_WARP, &p, room_of(j, n, vectors));
     return status == NDP_OK ? lin_report(j, params_of(j)->check, n, 1) : status;
 }
 
@@ -171,10 +185,12 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     const lin_function list[] = {{LIN_F_MOVE, "large", widens ? "lin_widen" : "lin_move"},
                                  {LIN_F_REPORT, "large", "lin_report"},
                                  {LIN_F_EXAMINE, "large", "lin_examine"},
-                                 {LIN_F_SMALL, "small", "lin_eigh"}};
+                                 {LIN_F_SMALL, "small", "lin_eigh"},
+                                 {OF_8, "small", "lin_eigh8"},
+                                 {OF_16, "small", "lin_eigh16"}};
     k->base.run = run;
     k->base.scratch = scratch;
-    int32_t status = lin_find_all(k, dtype, hermitian ? 4 : 3, list);
+    int32_t status = lin_find_all(k, dtype, hermitian ? 6 : 3, list);
     if (status == NDP_OK)
         status = lin_find(k, (lin_function){LIN_F_MOVE_REAL, "large", "lin_move"}, values);
     if (status == NDP_OK)

@@ -25,20 +25,30 @@ LIN_FN void lin_pairing(int players, int round, int k, int *p, int *q)
     *q = a < b ? b : a;
 }
 
-/* What makes [app, apq; conj(apq), aqq] diagonal. */
-template <class T>
-LIN_FN void lin_rotation_of(LIN_R app, LIN_R aqq, T apq, LIN_R size, lin_rotation<T> *r)
+/* The tangent of the angle of the rotation that makes a matrix with `apart` between its diagonal
+ * elements, and `size` beside them, diagonal; its magnitude, and where squares may be out of range. */
+template <class R> LIN_FN R lin_tangent(R apart, R size)
 {
-    const LIN_R zeta = (aqq - app) / (2 * size), far = lin_abs(zeta);
-    const LIN_R t = far > 1 / lin_limits<LIN_R>::eps
-                        ? (LIN_R)0.5 / far
-                        : 1 / (far + lin_root(lin_fma(far, far, (LIN_R)1)));
-    const LIN_R c = 1 / lin_root(lin_fma(t, t, (LIN_R)1)), tangent = zeta < 0 ? -t : t;
+    const R far = lin_abs(apart), twice = 2 * size;
+    return twice / (far + lin_root(lin_fma(apart, apart, twice * twice)));
+}
+template <class R> LIN_FN R lin_wide_tangent(R apart, R size)
+{
+    const R far = lin_abs(apart / (2 * size));
+    return far > 1 / lin_limits<R>::eps ? (R)0.5 / far
+                                        : 1 / (far + lin_root(lin_fma(far, far, (R)1)));
+}
+
+/* What makes [app, apq; conj(apq), aqq] diagonal; t: its tangent. */
+template <class T>
+LIN_FN void lin_rotation_of(LIN_R app, LIN_R aqq, T apq, LIN_R size, LIN_R t, lin_rotation<T> *r)
+{
+    const LIN_R c = lin_inverse_root(lin_fma(t, t, (LIN_R)1)), tangent = aqq < app ? -t : t;
     r->s = tangent * c;
     r->half = r->s / (1 + c);
     r->app = lin_fma(-tangent, size, app);
     r->aqq = lin_fma(tangent, size, aqq);
-    r->u = lin_over(apq, size);
+    r->u = lin_direction(apq, size);
 }
 
 /* Two elements of columns p and q, or with `row` of rows, by the adjoint. As differences, so that
@@ -111,8 +121,8 @@ LIN_FN void lin_eigh_round(int n, int round, LIN_R least, T *a, T *v, int pitch,
             if (size > least) {
                 r[lane].p = p;
                 r[lane].q = q;
-                lin_rotation_of(lin_re(a[p * pitch + p]), lin_re(a[q * pitch + q]), apq, size,
-                                &r[lane]);
+                const LIN_R app = lin_re(a[p * pitch + p]), aqq = lin_re(a[q * pitch + q]);
+                lin_rotation_of(app, aqq, apq, size, lin_tangent(aqq - app, size), &r[lane]);
                 *moved = 1;
             }
         }

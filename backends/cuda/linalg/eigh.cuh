@@ -12,7 +12,7 @@ LIN_FN bool lin_eigh_in_order(int n, T *a, T *v, int pitch, lin_rotation<T> *r, 
 {
     const int lane = (int)(threadIdx.x & 31);
     if constexpr (sizeof(T) <= 8) /* else there are not as many registers */
-        if (n > LIN_ROWS / 2) {
+        if (n > LIN_SMALL / 2) {
             lin_turn<T> *turns = (lin_turn<T> *)r;
             return v ? lin_rows_eigh<true>(n, a, v, pitch, turns, line, order)
                      : lin_rows_eigh<false>(n, a, v, pitch, turns, line, order);
@@ -27,6 +27,18 @@ LIN_FN bool lin_eigh_in_order(int n, T *a, T *v, int pitch, lin_rotation<T> *r, 
     __syncwarp();
     lin_order(n, line, false, order);
     return true;
+}
+
+/* A vector of length one and with its largest component real and positive, of one with many
+ * roundings. */
+template <class T> LIN_FN void lin_normal_vector(int n, const T *from, T *to)
+{
+    int at;
+    const T phase = lin_phase(n, from, &at);
+    const LIN_R length = lin_norm_of(n, from), size = lin_magnitude(from[at]) / length;
+    for (int i = 0; i < n; i++)
+        to[i] = lin_over(lin_times(from[i], phase), length);
+    to[at] = lin_make<T>(size, 0);
 }
 
 template <class T> LIN_FN int lin_eigh_item(const lin_small &p, int64_t item, char *room)
@@ -60,14 +72,8 @@ template <class T> LIN_FN int lin_eigh_item(const lin_small &p, int64_t item, ch
         w[lane * p.out[0].row] = lin_times_power(line[order[lane]], power);
     if (!v)
         return 0;
-    if (lane < n) { /* the matrix is not needed any more: vectors in order */
-        int at;
-        const T *from = v + order[lane] * pitch, phase = lin_phase(n, from, &at);
-        const R length = lin_norm_of(n, from); /* many roundings away from one */
-        for (int i = 0; i < n; i++)
-            a[lane * pitch + i] = lin_over(lin_times(from[i], phase), length);
-        a[lane * pitch + at] = lin_make<T>(lin_magnitude(from[at]) / length, 0);
-    }
+    if (lane < n) /* the matrix is not needed any more: vectors in order */
+        lin_normal_vector(n, v + order[lane] * pitch, a + lane * pitch);
     __syncwarp();
     lin_store(p.out[1], to, n, n, LIN_ALL, a, pitch);
     return 0;

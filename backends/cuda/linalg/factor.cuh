@@ -3,6 +3,10 @@
 #ifndef NDOCK_CUDA_LINALG_FACTOR_CUH
 #define NDOCK_CUDA_LINALG_FACTOR_CUH
 #include "linalg/lanes.cuh"
+#include "linalg/shuffle.cuh"
+
+/* Columns that are read before the first of them is written, so that reads need not wait. */
+enum { LIN_AT_ONCE = 4 };
 
 /* The lower triangle becomes l. 0, the pivot that is not positive, from 1, or LIN_HAS_NAN. */
 template <class T> LIN_FN int lin_cholesky_of(int n, T *a, int pitch)
@@ -43,6 +47,49 @@ template <class T> LIN_FN int lin_pivot_of(int m, const T *column, int j)
     return at;
 }
 
+/* The row from j on with the largest magnitude, by a warp; lin_pivot_of says which of several. */
+template <class T> LIN_FN int lin_warp_pivot(int m, const T *column, int j)
+{
+    typedef LIN_R R;
+    R most = -1;
+    int at = m;
+    for (int i = j + (int)(threadIdx.x & 31); i < m; i += 32) {
+        const R size = lin_size(column[i]);
+        if (most == most && !(size <= most)) {
+            most = size;
+            at = i;
+        }
+    }
+    for (int apart = 16; apart > 0; apart /= 2) {
+        const R size = lin_shuffle_xor(most, apart);
+        const int other = lin_shuffle_xor(at, apart);
+        const bool nan = most != most, also = size != size;
+        const bool same = nan ? also : size == most;
+        if (same ? other < at : also || (!nan && size > most)) {
+            most = size;
+            at = other;
+        }
+    }
+    return at;
+}
+
+/* From columns first, first + step ... of a row of a (., n), `mine` times factor(column). */
+template <class T, class F>
+LIN_FN void lin_subtract_from(int first, int step, int n, T *row, int pitch, T mine, F factor)
+{
+    for (int c = first; c < n; c += LIN_AT_ONCE * step) {
+        T e[LIN_AT_ONCE];
+        LIN_UNROLL
+        for (int k = 0; k < LIN_AT_ONCE; k++)
+            if (c + k * step < n)
+                e[k] = lin_minus(row[(c + k * step) * pitch], mine, factor(c + k * step));
+        LIN_UNROLL
+        for (int k = 0; k < LIN_AT_ONCE; k++)
+            if (c + k * step < n)
+                row[(c + k * step) * pitch] = e[k];
+    }
+}
+
 /* Packed factors of a (m, n), by the largest pivot of each column. */
 template <class T> LIN_FN void lin_lu_of(int m, int n, T *a, int pitch, int *pivots)
 {
@@ -50,7 +97,7 @@ template <class T> LIN_FN void lin_lu_of(int m, int n, T *a, int pitch, int *piv
     const int least = m < n ? m : n;
     for (int j = 0; j < least; j++) {
         T *column = a + j * pitch;
-        const int p = lin_pivot_of(m, column, j);
+        const int p = m > LIN_SMALL / 4 ? lin_warp_pivot(m, column, j) : lin_pivot_of(m, column, j);
         __syncwarp();
         if (l.lane == 0)
             pivots[j] = p;
@@ -65,10 +112,9 @@ template <class T> LIN_FN void lin_lu_of(int m, int n, T *a, int pitch, int *piv
         if (l.group == 0 && l.row > j && l.row < m && !zero)
             column[l.row] = lin_divided(column[l.row], pivot);
         __syncwarp();
-        for (int c = j + 1 + l.group; c < n; c += l.groups)
-            if (l.row > j && l.row < m)
-                a[c * pitch + l.row] =
-                    lin_minus(a[c * pitch + l.row], column[l.row], a[c * pitch + j]);
+        if (l.row > j && l.row < m)
+            lin_subtract_from(j + 1 + l.group, l.groups, n, a + l.row, pitch, column[l.row],
+                              [&](int c) { return a[c * pitch + j]; });
         __syncwarp();
     }
 }

@@ -257,17 +257,18 @@ int32_t lin_run_block(const lin_job *j, lin_small *p, lin_room room, CUdeviceptr
 
 static int32_t run_warps(const lin_job *j, lin_small *p, lin_room room)
 {
-    const int64_t need = bytes_of(j, room);
+    const int64_t need = bytes_of(j, room), together = room.together ? room.together : 1;
+    const int64_t most = (j->count + together - 1) / together; /* warps with work */
     int64_t warps =
         LIN_SMALL_SHARED / need < LIN_SMALL_WARPS ? LIN_SMALL_SHARED / need : LIN_SMALL_WARPS;
-    if (j->count < (int64_t)j->k->dev->sm_count * warps)
+    if (most < (int64_t)j->k->dev->sm_count * warps)
         warps = 1;
-    const int64_t blocks = (j->count + warps - 1) / warps;
+    const int64_t blocks = (most + warps - 1) / warps;
     if (blocks > INT32_MAX)
         return cuda_error(NDP_ERR_OVERFLOW, "%s: a batch of %lld matrices is too large",
                           cuda_op_name(j->call->op), (long long)j->count);
     p->nbytes = (int32_t)need;
-    return cuda_launch(j->k, j->k->function[LIN_F_SMALL], j->stream, (uint32_t)blocks,
+    return cuda_launch(j->k, j->k->function[room.place], j->stream, (uint32_t)blocks,
                        32 * (uint32_t)warps, (uint32_t)(need * warps), p);
 }
 

@@ -82,7 +82,8 @@ static int32_t run_shared(lin_job *j, lin_way way)
 lin_room lin_lu_room(const lin_job *j)
 {
     const int64_t m = j->call->in[0].shape[1], n = j->call->in[0].shape[2];
-    return (lin_room){n * LIN_PITCH(m), 48 + 2 * (m > LIN_SMALL ? m : LIN_SMALL) * 4};
+    return (lin_room){.elements = n * LIN_PITCH(m),
+                      .nbytes = 48 + 2 * (m > LIN_SMALL ? m : LIN_SMALL) * 4};
 }
 
 void lin_lu_work(lin_job *j, uint64_t *work)

@@ -98,7 +98,7 @@ static int32_t run_shared(lin_job *j, lin_way way)
 
 lin_room lin_block_qr_room(int64_t m, int64_t n, int64_t k)
 {
-    return (lin_room){(n > k ? n : k) * LIN_PITCH(m) + (m < n ? m : n), 32};
+    return (lin_room){.elements = (n > k ? n : k) * LIN_PITCH(m) + (m < n ? m : n), .nbytes = 32};
 }
 
 /* A warp has q beside the matrix, a block has it in the matrix's place. */
@@ -108,7 +108,7 @@ lin_room lin_qr_room(const lin_job *j)
     plan_qr(j, &q);
     if (!lin_is_small(q.m, q.n))
         return lin_block_qr_room(q.m, q.n, q.q ? q.k : 0);
-    return (lin_room){(q.n + q.k) * LIN_PITCH(q.m) + LIN_SMALL, 48};
+    return (lin_room){.elements = (q.n + q.k) * LIN_PITCH(q.m) + LIN_SMALL, .nbytes = 48};
 }
 
 void lin_qr_work(lin_job *j, uint64_t *work)

@@ -52,6 +52,24 @@ LIN_FN double lin_root(double x)
 {
     return sqrt(x);
 }
+/* 1 / sqrt(x), for x of about one. */
+LIN_FN float lin_inverse_root(float x)
+{
+#ifdef __CUDACC__
+    const float near = rsqrtf(x); /* two units of the last place */
+    return fmaf(fmaf(-x * near, near, 1.0f), 0.5f * near, near);
+#else
+    return 1 / sqrtf(x);
+#endif
+}
+LIN_FN double lin_inverse_root(double x)
+{
+#ifdef __CUDACC__
+    return rsqrt(x);
+#else
+    return 1 / sqrt(x);
+#endif
+}
 LIN_FN float lin_abs(float x)
 {
     return fabsf(x);
@@ -138,6 +156,10 @@ template <class R> LIN_FN R lin_length(R x, R y)
     {                                               \
         return a * b;                               \
     }                                               \
+    LIN_FN R lin_direction(R a, R) /* a / size */   \
+    {                                               \
+        return a < 0 ? (R)-1 : (R)1;                \
+    }                                               \
     LIN_FN R lin_size(R a)                          \
     {                                               \
         return lin_abs(a);                          \
@@ -206,6 +228,10 @@ template <class R> LIN_FN lin_pair<R> lin_minus(lin_pair<R> c, lin_pair<R> a, li
 template <class R> LIN_FN lin_pair<R> lin_times(lin_pair<R> a, lin_pair<R> b)
 {
     return {lin_fma(-a.im, b.im, a.re * b.re), lin_fma(a.im, b.re, a.re * b.im)};
+}
+template <class R> LIN_FN lin_pair<R> lin_direction(lin_pair<R> a, R size)
+{
+    return lin_over(a, size);
 }
 template <class R> LIN_FN R lin_size(lin_pair<R> a) /* by which LAPACK compares pivots as well */
 {

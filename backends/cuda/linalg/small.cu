@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Batches of small matrices of one dtype, CUDA_DTYPE, a warp each; small.h describes the
  * parameters. */
-#include "linalg/eigh.cuh"
-#include "linalg/solve.cuh"
+#include "linalg/eigh_rows.cuh"
+#include "linalg/solve_columns.cuh"
 #include "linalg/svd.cuh"
 #include "linalg/types.cuh"
 
@@ -20,10 +20,24 @@
         if ((threadIdx.x & 31) == 0)                                                    \
             ((int32_t *)p.info)[item] = info;                                           \
     }
+/* A warp has 32 / ROWS matrices; nbytes are for all of them. */
+#define LIN_KERNEL_OF_ROWS(name, rows)                                                         \
+    extern "C" __global__ void __launch_bounds__(32 * LIN_SMALL_WARPS)                         \
+        LIN_NAME(lin_##name##rows)(const __grid_constant__ lin_small p)                        \
+    {                                                                                          \
+        LIN_SHARED(shared);                                                                    \
+        const int warp = (int)(threadIdx.x >> 5), warps = (int)(blockDim.x >> 5);              \
+        const int64_t first = ((int64_t)blockIdx.x * warps + warp) * (32 / rows);              \
+        if (first < p.count)                                                                   \
+            lin_##name##_rows<rows, lin_element>(p, first, shared + (int64_t)warp * p.nbytes); \
+    }
+LIN_KERNEL_OF_ROWS(eigh, 8)
+LIN_KERNEL_OF_ROWS(eigh, 16)
 LIN_KERNEL(cholesky)
 LIN_KERNEL(lu)
 LIN_KERNEL(qr)
 LIN_KERNEL(solve)
+LIN_KERNEL(solve_columns)
 LIN_KERNEL(triangular)
 LIN_KERNEL(eigh)
 LIN_KERNEL(svd)

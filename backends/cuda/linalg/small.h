@@ -33,8 +33,10 @@ enum { LIN_NOT_CONVERGED = -1, LIN_HAS_NAN = -2 };
  *   qr          in a (m, n); out q (m, k), r (k, n); vectors 0: no q
  *   solve       in a (m, m), b (m, k); out x. trans: NDP_TRANS_*
  *   lu_solve    in factors, pivots, b; out x: solve with packed 1
+ *   solve_columns  as solve, neither trans nor packed, m above half of LIN_SMALL
  *   triangular  in a (m, m), b (m, k); out x: a's elements are conjugated where conj is 1
- *   eigh        in a (m, m): the lower triangle, conjugated where conj is 1; out w, v
+ *   eigh        in a (m, m): the lower triangle, conjugated where conj is 1; out w, v. eigh8 and
+ *               eigh16 are for as many rows, 32 / 8 or 32 / 16 matrices a warp
  *   svd         in a (m, n), m >= n, conjugated where conj is 1; out u (m, k), s, v (n, n); of u
  *               and v, the one numbered conj_out is conjugated when it is written */
 typedef struct {
@@ -47,5 +49,7 @@ typedef struct {
 
 /* Columns in shared memory are so far apart that rows do not share a bank. */
 #define LIN_PITCH(m) ((m) | 1)
+/* Where it is to be known to the compiler. */
+#define LIN_SMALL_PITCH LIN_PITCH(LIN_SMALL)
 
 #endif

@@ -2,7 +2,7 @@
  * Class SOLVE: systems of equations by LU, by factors, and triangular ones. */
 #include "linalg/linalg.h"
 
-enum { ZEROS = LIN_F_OTHER, PIVOTS_BACK = LIN_F_OTHER2 };
+enum { ZEROS = LIN_F_OTHER, PIVOTS_BACK = LIN_F_OTHER2, COLUMNS = LIN_F_OTHER3 };
 
 static const ndp_solve *params_of(const lin_job *j)
 {
@@ -99,16 +99,19 @@ static int32_t run_solve(lin_job *j)
     return status == NDP_OK ? lin_report(j, params_of(j)->check, p.n, 0) : status;
 }
 
-/* A warp has right sides in shared memory, a block has them in registers. */
+/* A warp has right sides in shared memory, or of systems that are not so small in registers, as a
+ * block has them. */
 static lin_room room_of(const lin_job *j)
 {
     const ndp_view *b = sides_of(j->call);
     const int right = j->call->op == NDP_OP_solve_triangular && params_of(j)->right;
     const int64_t n = j->call->in[0].shape[1], k = b->shape[right ? 1 : 2];
     if (!lin_is_small(n, n))
-        return (lin_room){n * LIN_PITCH(n), 48 + 2 * n * 4};
+        return (lin_room){n * LIN_PITCH(n), 48 + 2 * n * 4, 0, 0};
+    if (n > LIN_SMALL / 2 && j->call->op == NDP_OP_solve && params_of(j)->trans == NDP_TRANS_N)
+        return (lin_room){n * LIN_SMALL_PITCH, 32 + 2 * LIN_SMALL * 4, COLUMNS, 0};
     return (lin_room){(n + (k < LIN_SMALL_SIDES ? k : LIN_SMALL_SIDES)) * LIN_PITCH(n),
-                      32 + LIN_SMALL * 4};
+                      32 + LIN_SMALL * 4, LIN_F_SMALL, 0};
 }
 
 static int32_t shared_solve(lin_job *j, lin_way way)
@@ -290,6 +293,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     const lin_function list[] = {
         {LIN_F_SMALL, "small", triangular ? "lin_triangular" : "lin_solve"},
         {LIN_F_BLOCK, "block", triangular ? "lin_block_triangular" : "lin_block_solve"},
+        {COLUMNS, "small", "lin_solve_columns"},
         {LIN_F_MOVE, "large", "lin_move"},
         {LIN_F_REPORT, "large", "lin_report"},
         {LIN_F_EXAMINE, "large", "lin_examine"},

@@ -152,7 +152,8 @@ static int32_t run_large(lin_job *j)
 static lin_room room_of(const lin_job *j, const svd_plan *q, int64_t rows, int64_t nbytes)
 {
     const int64_t most = q->k > q->n ? q->k : q->n, v = q->u ? q->n * LIN_PITCH(q->n) : 0;
-    return (lin_room){most * LIN_PITCH(q->m) + v + rows, nbytes + rows * (j->real + 4) + 8 * 16};
+    return (lin_room){.elements = most * LIN_PITCH(q->m) + v + rows,
+                      .nbytes = nbytes + rows * (j->real + 4) + 8 * 16};
 }
 static lin_room warp_room(const lin_job *j, const svd_plan *q)
 {

@@ -37,7 +37,7 @@ LIN_FN void lin_svd_round(int m, int n, int round, T *a, int pitch, T *v, int pi
             if (size > least && shorter > lin_short<LIN_R>() * lin_short<LIN_R>()) {
                 r[lane].p = p;
                 r[lane].q = q;
-                lin_rotation_of(app, aqq, apq, size, &r[lane]);
+                lin_rotation_of(app, aqq, apq, size, lin_wide_tangent(aqq - app, size), &r[lane]);
                 *moved = 1;
             }
         }
