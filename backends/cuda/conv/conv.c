@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Convolutions and their gradients: by cuDNN, or which kernel of ours, and its parameters. */
+ * Convolutions and their gradients: by cuBLASLt, by cuDNN, or which kernel of ours, and its parameters. */
 #include <stdio.h>
 #include <string.h>
 #include "conv/cudnn.h"
+#include "conv/pointwise.h"
 #include "pool/frame.h"
 
 enum { PRODUCT, DIRECT, THREE, THREE_TWO, FINISH, SPLITS, KERNELS };
@@ -94,9 +95,14 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     ndp_dev *dev = ((const cuda_kernel *)base)->dev;
     const plan q = plan_of(call, dev);
     const uint64_t own = own_scratch(&q);
+    conv_pointwise product;
     cudnn_key key;
-    uint64_t nbytes;
-    if (ndp_view_size(q.made) == 0 || !cudnn_takes(dev, &q, call, &key, &nbytes))
+    uint64_t nbytes = 0;
+    if (ndp_view_size(q.made) == 0)
+        return own;
+    if (cuda_conv_pointwise(&product, dev, call, q.kind, q.image, q.weight, q.grid))
+        nbytes = product.sums + product.work;
+    else if (!cudnn_takes(dev, &q, call, &key, &nbytes))
         return own;
     return nbytes > own ? nbytes : own;
 }
@@ -238,12 +244,33 @@ static int32_t run_few(const cuda_kernel *k, ndp_stream *s, const plan *q, cuda_
     return run_rows(k, s, q, p, function, n / V);
 }
 
+/* Sums of images, where there are any, are added up as those of splits are. */
+static int32_t run_pointwise(const cuda_kernel *k, ndp_stream *s, const plan *q,
+                             const conv_pointwise *product, cuda_convolving *p,
+                             const ndp_call *call)
+{
+    const uint64_t room = call->scratch.mem ? (uint64_t)ndp_view_size(&call->scratch) : 0;
+    if (room < product->sums + product->work)
+        return cuda_error(NDP_ERR_INTERNAL, "%s was called without its scratch memory",
+                          cuda_op_name(call->op));
+    const CUdeviceptr scratch = room ? cuda_ptr(&call->scratch) : 0;
+    int32_t status = cuda_conv_pointwise_run(k->dev, s, product, scratch);
+    if (status != NDP_OK || !product->sums)
+        return status;
+    const int64_t all = (ndp_view_size(q->made) + CONV_THREADS - 1) / CONV_THREADS;
+    p->partial = scratch;
+    p->splits = (int32_t)product->key.batch;
+    return cuda_launch(k, k->function[SPLITS], s, (uint32_t)(all < 65535 ? all : 65535),
+                       CONV_THREADS, 0, p);
+}
+
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
     const ndp_conv *c = call->params;
     const plan q = plan_of(call, k->dev);
     cuda_convolving p;
+    conv_pointwise product;
     cudnn_key key;
     uint64_t nbytes;
     if (ndp_view_size(q.made) == 0)
@@ -251,16 +278,19 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     int32_t status = params_of(&p, &q, call);
     if (status != NDP_OK)
         return status;
-    if (is_aligned(q.image) && is_aligned(q.weight) && is_aligned(q.grid) &&
-        cudnn_takes(k->dev, &q, call, &key, &nbytes)) {
+    if (cuda_conv_pointwise(&product, k->dev, call, q.kind, q.image, q.weight, q.grid)) {
+        status = run_pointwise(k, s, &q, &product, &p, call);
+    } else if (is_aligned(q.image) && is_aligned(q.weight) && is_aligned(q.grid) &&
+               cudnn_takes(k->dev, &q, call, &key, &nbytes)) {
         const uint64_t room = call->scratch.mem ? (uint64_t)ndp_view_size(&call->scratch) : 0;
         status = cuda_cudnn_run(k->dev, s, &key, p.image, p.weight, p.grid,
                                 call->scratch.mem ? cuda_ptr(&call->scratch) : 0, room);
-        return status == NDP_OK && (q.bias || c->epilogue)
-                   ? run_rows(k, s, &q, &p, FINISH, q.made->shape[4])
-                   : status;
+    } else {
+        return q.few ? run_few(k, s, &q, &p) : run_product(k, s, &q, &p, call);
     }
-    return q.few ? run_few(k, s, &q, &p) : run_product(k, s, &q, &p, call);
+    return status == NDP_OK && (q.bias || c->epilogue)
+               ? run_rows(k, s, &q, &p, FINISH, q.made->shape[4])
+               : status;
 }
 
 /* ---- what there is ---- */
@@ -273,6 +303,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
         i++;
     k->base.run = run;
     k->base.scratch = scratch;
+    cuda_blaslt_open(k->dev);
     int32_t status = window_function(k, "conv", dtype, names[i].product, &k->function[PRODUCT]);
     if (status == NDP_OK)
         status = window_function(k, "depthwise", dtype, names[i].direct, &k->function[DIRECT]);
