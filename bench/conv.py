@@ -5,8 +5,8 @@
     bench/conv.py [--device cuda:0|cpu] [--only WORD] [--seconds 0.05] [--dtypes "float32 bfloat16"] [--layouts "first last"]
 
 A line has, for the result, the gradient for the input and that for the weight, ndock's least time in microseconds and in brackets PyTorch's
-over it (above 1, ndock is faster); both take turns. f32 is computed without TF32 on both sides. "last" means channels last, of image and result;
-the weight is as PyTorch keeps it, in C order for ndock and channels last for PyTorch. What fails says so and the rest goes on."""
+over it (above 1, ndock is faster); both take turns. f32 is computed without TF32 on both sides. "last" means channels last, of image, result and
+weight. What fails says so and the rest goes on."""
 import argparse
 
 import ndock as nd
@@ -49,7 +49,7 @@ class Line:
         self.x, self.t = b.pair(shape, dtype)
         self.w, self.v = b.pair(weight, dtype)
         if layout == "last":
-            self.x = last_of(self.x)
+            self.x, self.w = last_of(self.x), last_of(self.w)
             if b.peer:
                 form = {4: torch.channels_last, 5: torch.channels_last_3d}[len(shape)]
                 self.t, self.v = self.t.to(memory_format=form), self.v.to(memory_format=form)

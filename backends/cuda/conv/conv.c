@@ -75,6 +75,23 @@ static uint64_t own_scratch(const plan *q)
                          : 0;
 }
 
+/* Whether a kernel of ours is the fastest: of single channels whose rows of windows are of three elements
+ * with one of padding, and whole vectors; for the gradient for the image, which is a convolution with the
+ * taps turned around, image and grid change places. */
+static int is_three(const plan *q, const ndp_conv *c)
+{
+    const ndp_view *from = q->kind == CONV_INPUT ? q->grid : q->image;
+    const int64_t V = 16 / ndp_dtype_size(from->dtype), step = c->stride[2];
+    int suits = q->few && q->kind != CONV_WEIGHT && q->co == 1 && q->ci == 1 &&
+                q->weight->shape[4] == 3 && c->dilation[2] == 1 && c->before[2] == 1 &&
+                (step == 1 || step == 2) && q->made->shape[4] % V == 0 &&
+                q->made->shape[4] * step <= from->shape[4] && window_is_whole(from, 4, V) &&
+                window_is_whole(q->made, 4, V);
+    for (int d = 0; d < 3 && q->kind == CONV_INPUT; d++)
+        suits = suits && c->stride[d] == 1;
+    return suits;
+}
+
 /* ---- cuDNN ---- */
 
 static int is_aligned(const ndp_view *v)
@@ -86,7 +103,8 @@ static int cudnn_takes(ndp_dev *dev, const plan *q, const ndp_call *call, cudnn_
                        uint64_t *nbytes)
 {
     *nbytes = 0;
-    return !q->few && cuda_cudnn_key(key, call, q->image, q->weight, q->grid) &&
+    return !is_three(q, call->params) &&
+           cuda_cudnn_key(key, call, q->image, q->weight, q->grid) &&
            cuda_cudnn_has(dev, key, nbytes);
 }
 
@@ -180,22 +198,6 @@ static int32_t run_product(const cuda_kernel *k, ndp_stream *s, const plan *q, c
                        CONV_THREADS, 0, p);
 }
 
-/* Whether rows of windows are of three elements with one of padding, and whole vectors; for the
- * gradient for the image, which is a convolution with the taps turned around, image and grid change
- * places. */
-static int is_three(const plan *q, const cuda_convolving *p)
-{
-    const ndp_view *from = q->kind == CONV_INPUT ? q->grid : q->image;
-    const int64_t V = 16 / ndp_dtype_size(from->dtype), step = p->stride[2];
-    int suits = q->co == 1 && q->ci == 1 && p->kernel[2] == 3 && p->dilation[2] == 1 &&
-                p->before[2] == 1 && (step == 1 || step == 2) && q->made->shape[4] % V == 0 &&
-                q->made->shape[4] * step <= from->shape[4] && window_is_whole(from, 4, V) &&
-                window_is_whole(q->made, 4, V);
-    for (int d = 0; d < 3 && q->kind == CONV_INPUT; d++)
-        suits = suits && p->stride[d] == 1;
-    return suits;
-}
-
 static void turn_around(cuda_convolving *p)
 {
     const cuda_convolving was = *p;
@@ -228,7 +230,8 @@ static int32_t run_rows(const cuda_kernel *k, ndp_stream *s, const plan *q, cuda
     return window_run(k, s, &l, p);
 }
 
-static int32_t run_few(const cuda_kernel *k, ndp_stream *s, const plan *q, cuda_convolving *p)
+static int32_t run_few(const cuda_kernel *k, ndp_stream *s, const plan *q, cuda_convolving *p,
+                       const ndp_call *call)
 {
     const int64_t n = q->made->shape[4], V = 16 / ndp_dtype_size(q->made->dtype);
     if (q->kind == CONV_WEIGHT) {
@@ -236,7 +239,7 @@ static int32_t run_few(const cuda_kernel *k, ndp_stream *s, const plan *q, cuda_
         return cuda_launch(k, k->function[DIRECT], s, (uint32_t)(all < 65535 ? all : 65535),
                            CONV_THREADS, 0, p);
     }
-    if (!is_three(q, p))
+    if (!is_three(q, call->params))
         return run_rows(k, s, q, p, DIRECT, n);
     const int function = p->stride[2] == 1 ? THREE : THREE_TWO;
     if (q->kind == CONV_INPUT)
@@ -286,7 +289,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
         status = cuda_cudnn_run(k->dev, s, &key, p.image, p.weight, p.grid,
                                 call->scratch.mem ? cuda_ptr(&call->scratch) : 0, room);
     } else {
-        return q.few ? run_few(k, s, &q, &p) : run_product(k, s, &q, &p, call);
+        return q.few ? run_few(k, s, &q, &p, call) : run_product(k, s, &q, &p, call);
     }
     return status == NDP_OK && (q.bias || c->epilogue)
                ? run_rows(k, s, &q, &p, FINISH, q.made->shape[4])
