@@ -257,6 +257,10 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     r.busy = (atomic_uchar *)(r.packed + p.packed_bytes);
     r.slots = (char *)r.busy + mm_round_up(r.n_slots, 64);
     memset(r.busy, 0, (size_t)r.n_slots);
+    if (p.plane) {
+        cv_planes(&r);
+        return NDP_OK;
+    }
     if (p.depthwise) {
         cv_depthwise(&r);
         return NDP_OK;
