@@ -53,7 +53,8 @@ static void random_trial(trial *t, int kind)
     t->co = t->o.groups * (three ? 1 : depthwise ? 1 + below(3) : 1 + below(below(5) ? 6 : 80));
     t->ci = t->o.groups * (three ? 1 : depthwise ? 1 + below(3) : 1 + below(6));
     t->bias = kind <= TRANSPOSED && below(2);
-    t->o.padding_mode = kind != TRANSPOSED && !point && below(5) == 0 ? ND_PADDING_SAME : ND_PADDING_GIVEN;
+    t->o.padding_mode =
+        kind != TRANSPOSED && !point && below(5) == 0 ? ND_PADDING_SAME : ND_PADDING_GIVEN;
     t->o.epilogue = kind <= TRANSPOSED && below(3) == 0 ? (int32_t)below(7) : 0;
     for (int d = 0; d < 3; d++) {
         t->image[d] = t->grid[d] = t->kernel[d] = t->stride[d] = t->dilation[d] = 1;
@@ -191,7 +192,8 @@ static void with(int what)
     char all[40];
     snprintf(all, sizeof all, "computed: %d\n", trials * KINDS);
     ask(MACHINE(ONE), NO_NVML | what);
-    if (!has_text(answer, all, what ? "by ndock's own kernels" : "by the libraries, where they have them"))
+    if (!has_text(answer, all,
+                  what ? "by ndock's own kernels" : "by the libraries, where they have them"))
         diag("%s", answer);
 }
 

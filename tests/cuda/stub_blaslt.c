@@ -201,8 +201,10 @@ static void multiply(const note *p, const note *a, const void *a_at, const note 
             for (long long i = 0; i < d->rows; i++) {
                 double sum = 0;
                 for (long long k = 0; k < depth; k++)
-                    sum += get(a, a_at, z * a->step + (p->turn[0] ? i * a->line + k : k * a->line + i)) *
-                           get(b, b_at, z * b->step + (p->turn[1] ? k * b->line + j : j * b->line + k));
+                    sum += get(a, a_at,
+                               z * a->step + (p->turn[0] ? i * a->line + k : k * a->line + i)) *
+                           get(b, b_at,
+                               z * b->step + (p->turn[1] ? k * b->line + j : j * b->line + k));
                 put(d, d_at, z * d->step + j * d->line + i, sum);
             }
 }

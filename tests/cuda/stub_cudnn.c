@@ -149,7 +149,8 @@ static const node *operation_of(const node *graph)
 /* Attributes of image, weight, grid, convolution. */
 static const int *names_of(const node *operation)
 {
-    static const int names[3][4] = {{704, 703, 705, 702}, {716, 715, 717, 714}, {710, 709, 711, 708}};
+    static const int names[3][4] = {
+        {704, 703, 705, 702}, {716, 715, 717, 714}, {710, 709, 711, 708}};
     return names[operation->kind - CUDNN_FORWARD];
 }
 static int read_tensor(const node *operation, int i, layout *d)
@@ -276,8 +277,7 @@ static size_t place(const layout *d, size_t i, int *at)
 }
 
 /* Adds each product of the definition to where it belongs: 0 image, 1 weight, 2 grid. */
-static int convolve(const layout *const d[3], const layout *conv, void *const data[3],
-                    int made)
+static int convolve(const layout *const d[3], const layout *conv, void *const data[3], int made)
 {
     const size_t n = count(d[made]);
     double *sum = calloc(n, sizeof *sum);

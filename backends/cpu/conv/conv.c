@@ -54,7 +54,7 @@ static int64_t even_run(const weights *w, int64_t k, int64_t *step)
         taps[d] = w->axis[d].taps;
     }
     *step = p->channels_inner ? p->w_in : space[2];
-    const int64_t n = p->channels_inner          ? p->ci
+    const int64_t n = p->channels_inner         ? p->ci
                       : cv_is_line(space, taps) ? cv_product(taps)
                                                 : taps[2];
     return n - k % n;

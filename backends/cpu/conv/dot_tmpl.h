@@ -14,7 +14,7 @@ enum {
 #define CV_EACH ((int)CPU_CAT(cv_dot_each_, CV_NAME))
 #define CV_PARTS (64 / MM_BYTES)
 
-static inline double CV_FN(dot_total)(const CV_FN(dot_vector) *s)
+static inline double CV_FN(dot_total)(const CV_FN(dot_vector) * s)
 {
     CV_T v[64 / sizeof(CV_T)];
     memcpy(v, s, sizeof v);
@@ -27,7 +27,7 @@ static inline double CV_FN(dot_total)(const CV_FN(dot_vector) *s)
 /* Taps t to t + taps: the last lanes of a row count where there are elements. */
 static inline __attribute__((always_inline)) void CV_FN(dot_taps)(const cv_dots *d, int64_t t,
                                                                   const int taps,
-                                                                  const CV_FN(dot_mask) *last)
+                                                                  const CV_FN(dot_mask) * last)
 {
     CV_FN(dot_vector) s[CV_DOT_TAPS][CV_PARTS];
     const CV_T *x[CV_DOT_TAPS];

@@ -46,8 +46,8 @@ static int64_t longest(const cv_plan *p, int d)
 
 int cv_is_plane(const cv_plan *p)
 {
-    const int flat = p->kernel[0] == 1 && p->source.extent[0] == 1 && p->out.extent[0] == 1 &&
-                     p->before[0] == 0;
+    const int flat =
+        p->kernel[0] == 1 && p->source.extent[0] == 1 && p->out.extent[0] == 1 && p->before[0] == 0;
     const int beside = p->source.channel == 1 && p->source.space[2] != 1 && p->ci * p->groups > 1;
     return flat && !beside && p->ci * p->most_taps <= MOST_TAPS && p->most_taps > 1 &&
            (p->co <= CV_PLANE_OUTS || (p->co <= FEW && p->ci <= MANY));
@@ -102,8 +102,7 @@ static void pack_rows(const tile *t, int64_t c, int64_t first, int64_t end, char
                    .run = p->run,
                    .scale = scale_of(p, 2),
                    .begin = t->columns.first};
-    const int whole =
-        space == 1 && mm_is_native(p->k, p->source.dtype) && s.scale <= CV_MOST_SCALE;
+    const int whole = space == 1 && mm_is_native(p->k, p->source.dtype) && s.scale <= CV_MOST_SCALE;
     for (int64_t run = 0; run < s.scale; run++) {
         const int64_t begin = s.begin + run;
         int64_t from, until;
@@ -114,10 +113,10 @@ static void pack_rows(const tile *t, int64_t c, int64_t first, int64_t end, char
             continue;
         }
         for (int64_t r = 0; r < s.rows && until > from; r++)
-            p->k->load[p->source.dtype](
-                src + (r * s.row + (begin + from * s.scale) * space) * p->source.size, 0,
-                s.scale * space, 1, until - from,
-                to + ((r * s.scale + run) * p->run + from) * size);
+            p->k->load[p->source.dtype](src + (r * s.row + (begin + from * s.scale) * space) *
+                                                  p->source.size,
+                                        0, s.scale * space, 1, until - from,
+                                        to + ((r * s.scale + run) * p->run + from) * size);
     }
     if (whole)
         p->isa->spread[p->k->dtype](&s);
@@ -182,9 +181,8 @@ static void finish_row(const tile *t, const nd_window_axis *along, char *sums, c
     const cv_plan *p = t->p;
     if (p->bias) {
         const mm_scale scale = {.f_alpha = 1};
-        p->k->load[p->out.dtype](
-            p->bias + (t->group * p->co + o) * p->bias_stride * p->out.size, 0, 0, 1, along->n,
-            t->row);
+        p->k->load[p->out.dtype](p->bias + (t->group * p->co + o) * p->bias_stride * p->out.size, 0,
+                                 0, 1, along->n, t->row);
         p->k->combine(sums, along->n, &scale, NULL, t->row);
     }
     if (p->epilogue)
@@ -213,11 +211,11 @@ static void compute(const tile *t, const nd_window_axis axis[3], int64_t o, int 
     if (plane.rows <= 0 || plane.n == 0)
         return;
     for (int k = 0; k < outs; k++) {
-        result[k] = p->out.data +
-                    (t->image * p->out.image + (t->group * p->co + o + k) * p->out.channel +
-                     (axis[1].first + t->from * axis[1].step) * p->out.space[1] +
-                     axis[2].first * p->out.space[2]) *
-                        p->out.size;
+        result[k] =
+            p->out.data + (t->image * p->out.image + (t->group * p->co + o + k) * p->out.channel +
+                           (axis[1].first + t->from * axis[1].step) * p->out.space[1] +
+                           axis[2].first * p->out.space[2]) *
+                              p->out.size;
         plane.sum[k] = direct ? result[k] : t->sums + k * plane.rows * plane.pitch * size;
     }
     if (!none)

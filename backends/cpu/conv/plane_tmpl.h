@@ -9,9 +9,10 @@ typedef CV_T CV_FN(plane_vector) __attribute__((vector_size(MM_BYTES)));
 typedef CV_T CV_FN(plane_anywhere) __attribute__((vector_size(MM_BYTES), aligned(4), may_alias));
 
 /* Vectors `across` of sums i on, of each of `outs` channels; the last may have fewer than all lanes. */
-static inline __attribute__((always_inline)) void
-    CV_FN(plane_block)(const cv_plane *p, const CV_T *from, int64_t row, int64_t i, const int outs,
-                       const int across, int64_t n)
+static inline __attribute__((always_inline)) void CV_FN(plane_block)(const cv_plane *p,
+                                                                     const CV_T *from, int64_t row,
+                                                                     int64_t i, const int outs,
+                                                                     const int across, int64_t n)
 {
     CV_FN(plane_vector) s[CV_PLANE_OUTS][4];
     const CV_T *weight = p->weight;
@@ -60,8 +61,9 @@ static inline __attribute__((always_inline)) void CV_FN(plane_rows)(const cv_pla
 }
 
 /* Elements of one run of a row, `scale` apart. */
-static inline __attribute__((always_inline)) void
-    CV_FN(spread_run)(const CV_T *restrict from, CV_T *restrict to, int64_t n, const int64_t scale)
+static inline __attribute__((always_inline)) void CV_FN(spread_run)(const CV_T *restrict from,
+                                                                    CV_T *restrict to, int64_t n,
+                                                                    const int64_t scale)
 {
     for (int64_t i = 0; i < n; i++)
         to[i] = from[i * scale];

@@ -19,7 +19,7 @@ typedef struct {
     int64_t tile_o, tile_l, tiles_o, tiles_l;
     int64_t parts, part_images;
     int64_t sums, slot_a, slot_b, slot_line, slot_bytes; /* scratch: all sums; of a slot */
-    int planes;   /* without matrices: weight_plane.c */
+    int planes;                                          /* without matrices: weight_plane.c */
     cv_plan few;
 } plan;
 
@@ -253,8 +253,8 @@ int32_t cv_weight_run(const ndp_call *call)
     if (p.planes)
         cpu_parallel(p.parts * p.groups, 1 + MM_TASK_WORK / 2 / (task + 1), run_planes, &r);
     else
-        cpu_parallel(p.parts * p.groups * p.tiles_o * p.tiles_l,
-                     1 + MM_TASK_WORK / 2 / (task + 1), run_tiles, &r);
+        cpu_parallel(p.parts * p.groups * p.tiles_o * p.tiles_l, 1 + MM_TASK_WORK / 2 / (task + 1),
+                     run_tiles, &r);
     cpu_parallel(p.groups * p.co, 1 + 16384 / (p.lanes * p.parts + 1), save_rows, &r);
     return NDP_OK;
 }

@@ -62,8 +62,8 @@ static void pack_gradient(const cv_plan *f, int64_t image, int64_t group, char *
     const int64_t pitch = gradient_pitch(f), size = f->k->element, n = g->extent[2];
     for (int64_t o = 0; o < f->co; o++)
         for (int64_t r = 0; r < g->extent[1]; r++, to += pitch * size) {
-            const int64_t at = image * g->image + (group * f->co + o) * g->channel +
-                               r * g->space[1];
+            const int64_t at =
+                image * g->image + (group * f->co + o) * g->channel + r * g->space[1];
             f->k->load[g->dtype](g->data + at * g->size, 0, g->space[2], 1, n, to);
             memset(to + n * size, 0, (size_t)((pitch - n) * size));
         }

@@ -190,7 +190,7 @@ static inline void scales_q3_K(const unsigned char *b, float *scale, float *min)
     for (int i = 0; i < 2; i++)
         far[i] = (high >> 4 * i & 0x03030303u) | (uint64_t)(high >> (4 * i + 2) & 0x03030303u)
                                                      << 32;
-    const __m128i six = _mm_set_epi64x((long long)(near[1] | far[1] << 4),
-                                       (long long)(near[0] | far[0] << 4));
+    const __m128i six =
+        _mm_set_epi64x((long long)(near[1] | far[1] << 4), (long long)(near[0] | far[0] << 4));
     put_sixteen(scale, _mm_sub_epi8(six, _mm_set1_epi8(32)), _mm256_set1_ps(ND_Q_HALF(b + 108)));
 }

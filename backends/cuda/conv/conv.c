@@ -103,8 +103,7 @@ static int cudnn_takes(ndp_dev *dev, const plan *q, const ndp_call *call, cudnn_
                        uint64_t *nbytes)
 {
     *nbytes = 0;
-    return !is_three(q, call->params) &&
-           cuda_cudnn_key(key, call, q->image, q->weight, q->grid) &&
+    return !is_three(q, call->params) && cuda_cudnn_key(key, call, q->image, q->weight, q->grid) &&
            cuda_cudnn_has(dev, key, nbytes);
 }
 

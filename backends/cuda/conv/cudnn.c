@@ -118,9 +118,9 @@ static void take_packings(const int fits[3], int last[3])
 {
     const int all = fits[0] & fits[1] & fits[2], some = fits[0] & fits[2];
     for (int i = 0; i < 3; i++)
-        last[i] = all       ? !(all & 1)
-                  : some    ? (i == 1 ? !(fits[i] & 1) : !(some & 1))
-                            : !(fits[i] & 1);
+        last[i] = all    ? !(all & 1)
+                  : some ? (i == 1 ? !(fits[i] & 1) : !(some & 1))
+                         : !(fits[i] & 1);
 }
 
 int cuda_cudnn_key(cudnn_key *key, const ndp_call *call, const ndp_view *image,

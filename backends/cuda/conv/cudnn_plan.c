@@ -108,8 +108,7 @@ static void *operation(cudnn_plan *p)
     if (!put_one(d, rows[i].name[3], convolution(p)))
         return NULL;
     for (int j = 0; j < 2; j++)
-        if (!put(d, rows[i].name[4 + j], type, 1,
-                 wide ? (const void *)&factor_f64[j] : &factor[j]))
+        if (!put(d, rows[i].name[4 + j], type, 1, wide ? (const void *)&factor_f64[j] : &factor[j]))
             return NULL;
     return finish(d) ? d : NULL;
 }

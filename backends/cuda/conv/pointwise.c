@@ -7,8 +7,13 @@
 #include "pool/frame.h"
 
 enum { A, B, OUT };
-enum { LEAST_PLANE = 32, UNIT = 16 }; /* elements; bytes that lines of 16-bit numbers are whole in */
-enum { LEAST_COLUMNS = 128 }; /* of narrow numbers, where lines are pixels: else cuDNN is as fast or faster */
+enum {
+    LEAST_PLANE = 32,
+    UNIT = 16
+}; /* elements; bytes that lines of 16-bit numbers are whole in */
+enum {
+    LEAST_COLUMNS = 128
+}; /* of narrow numbers, where lines are pixels: else cuDNN is as fast or faster */
 
 /* A matrix of lines of dense elements; the lines of a turned one are its columns. */
 typedef struct {

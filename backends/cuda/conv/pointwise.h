@@ -8,7 +8,8 @@
 typedef struct {
     blaslt_key key;
     const ndp_view *a, *b, *out;
-    uint64_t sums, work; /* bytes of scratch: of one product an image, to be added up; of the library */
+    uint64_t sums,
+        work; /* bytes of scratch: of one product an image, to be added up; of the library */
 } conv_pointwise;
 
 /* Whether the library computes the convolution of this kind (CONV_*), and how. */

@@ -20,8 +20,8 @@ enum {
     KERNELS = CUDA_NORM_GRADS
 };
 enum { SHORT_ITEMS = 128 }; /* of a row that a warp serves */
-static const char *const suffixes[KERNELS] = {"warp_vec", "warp",    "block_vec", "block",
-                                              "held",     "held4",   "held8",     "weighed",
+static const char *const suffixes[KERNELS] = {"warp_vec", "warp",     "block_vec", "block",
+                                              "held",     "held4",    "held8",     "weighed",
                                               "weighed1", "weighed2", "weighed4"};
 
 /* Dimensions first to last - 1 of the views, innermost first, those that all step through evenly as

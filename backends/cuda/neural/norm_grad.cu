@@ -217,14 +217,14 @@ GRAD(rms_norm_grad, RMS_NORM)
         weighed_rows<element, K, CENTRED, WARP>(p);            \
     }
 enum { WEIGHED_FEW = NEURAL_WEIGHED_ITEMS / 32 / VECTOR };
-#define WEIGHED(name, CENTRED)                                                          \
-    WEIGHED_KERNEL(name##_weighed, WEIGHED_FEW, CENTRED, true, NEURAL_THREADS, 2)       \
-    WEIGHED_KERNEL(name##_weighed1, 1, CENTRED, false, NEURAL_HELD_THREADS, 2)          \
+#define WEIGHED(name, CENTRED)                                                    \
+    WEIGHED_KERNEL(name##_weighed, WEIGHED_FEW, CENTRED, true, NEURAL_THREADS, 2) \
+    WEIGHED_KERNEL(name##_weighed1, 1, CENTRED, false, NEURAL_HELD_THREADS, 2)    \
     WEIGHED_KERNEL(name##_weighed2, 2, CENTRED, false, NEURAL_HELD_THREADS, 1)
 #define WEIGHED_LONG(name, CENTRED) \
     WEIGHED_KERNEL(name##_weighed4, 4, CENTRED, false, NEURAL_HELD_THREADS, 1)
-#define HELD_F16                                                                    \
-    HELD(layer_norm_grad, true)                                                     \
+#define HELD_F16                \
+    HELD(layer_norm_grad, true) \
     HELD(rms_norm_grad, false) WEIGHED(layer_norm_grad, true) WEIGHED(rms_norm_grad, false)
 #define HELD_BF16 HELD_F16
 #define HELD_F32 HELD_F16 WEIGHED_LONG(layer_norm_grad, true) WEIGHED_LONG(rms_norm_grad, false)

@@ -137,11 +137,11 @@ static window_launch launch_of(const cuda_kernel *k, cuda_resampling *p, const n
     if (made == image) {
         if (twice && p->taps < 4 && image->shape[4] % V == 0 && window_is_whole(image, 4, V))
             how = TWICE;
-        function = how == CHANNELS                  ? BACK_CHANNELS
+        function = how == CHANNELS              ? BACK_CHANNELS
                    : how == ANY && p->taps == 1 ? BACK_BOX
-                   : how == ANY    ? BACK_ANY
-                   : p->taps == 1  ? BACK_NEAREST_TWICE
-                                   : BACK_LINEAR_TWICE;
+                   : how == ANY                 ? BACK_ANY
+                   : p->taps == 1               ? BACK_NEAREST_TWICE
+                                                : BACK_LINEAR_TWICE;
     } else {
         if (twice && window_is_whole(image, 4, V / 2))
             how = TWICE;

@@ -307,9 +307,9 @@ WINDOW_FN void resample_box(const cuda_resampling &p)
             for (int j = 0; j < FEW; j++)
 #pragma unroll
                 for (int k = 0; k < FEW; k++)
-                    x[j][k] = j < n[1] && k < n[2] ? neural_widen(from[j * p.grid_stride[3] +
-                                                                       k * p.grid_stride[4]])
-                                                   : (C)0;
+                    x[j][k] = j < n[1] && k < n[2]
+                                  ? neural_widen(from[j * p.grid_stride[3] + k * p.grid_stride[4]])
+                                  : (C)0;
 #pragma unroll
             for (int j = 0; j < FEW; j++)
 #pragma unroll

@@ -254,12 +254,13 @@ template <typename F> struct staged_row {
             for (int i = lane; i < QUANT_PIECE; i += 32)
                 if (first + i < groups) {
                     const int64_t place = first + i;
-                    const staged_x x = {
-                        {((const int4 *)p.codes)[2 * place], ((const int4 *)p.codes)[2 * place + 1]},
-                        ((const float *)p.d)[place],
-                        F::has_min ? ((const float2 *)p.sums)[place] : float2{0, 0}};
-                    staged_group<F>::add(now + i / (F::block / 32) * F::nbytes,
-                                         i % (F::block / 32), x, sum);
+                    const staged_x x = {{((const int4 *)p.codes)[2 * place],
+                                         ((const int4 *)p.codes)[2 * place + 1]},
+                                        ((const float *)p.d)[place],
+                                        F::has_min ? ((const float2 *)p.sums)[place]
+                                                   : float2{0, 0}};
+                    staged_group<F>::add(now + i / (F::block / 32) * F::nbytes, i % (F::block / 32),
+                                         x, sum);
                 }
             __syncwarp();
             fetch(now, blocks, piece + 2, p.row_bytes);
