@@ -103,6 +103,9 @@ static int cudnn_takes(ndp_dev *dev, const plan *q, const ndp_call *call, cudnn_
                        uint64_t *nbytes)
 {
     *nbytes = 0;
+    /* Of single channels its engines round sums of narrow numbers on the way. */
+    if (q->few && q->kind != CONV_WEIGHT && ndp_dtype_size(q->made->dtype) == 2)
+        return 0;
     return !is_three(q, call->params) && cuda_cudnn_key(key, call, q->image, q->weight, q->grid) &&
            cuda_cudnn_has(dev, key, nbytes);
 }
