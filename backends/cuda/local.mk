@@ -5,6 +5,7 @@ cuda_host_sources = \
   %reldir%/comm/call.c %reldir%/comm/comm.c %reldir%/comm/comm.h %reldir%/comm/group.c %reldir%/comm/keeper.c %reldir%/comm/nccl.c \
   %reldir%/comm/nccl.def %reldir%/comm/round.c %reldir%/comm/team.c \
   %reldir%/conv/conv.c %reldir%/conv/conv.h %reldir%/conv/cudnn.c %reldir%/conv/cudnn.def %reldir%/conv/cudnn.h \
+  %reldir%/conv/cudnn_names.h %reldir%/conv/cudnn_plan.c %reldir%/conv/pointwise.c %reldir%/conv/pointwise.h \
   %reldir%/copy/cast.c %reldir%/copy/cast.h %reldir%/copy/iota.c %reldir%/copy/iota.h %reldir%/copy/move.c \
   %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h \
@@ -64,11 +65,11 @@ cuda_kernel_headers = \
   %reldir%/math/hw.cuh %reldir%/math/parts.cuh %reldir%/math/random.cuh %reldir%/math/scalar.cuh \
   %reldir%/math/scalar_complex.cuh %reldir%/math/scalar_float.cuh %reldir%/math/types.cuh \
   %reldir%/matmul/matmul.h \
-  %reldir%/neural/attention.h %reldir%/neural/flash.cuh %reldir%/neural/flash_grad.cuh %reldir%/neural/flash_grad_rows.cuh %reldir%/neural/flash_join.cuh %reldir%/neural/flash_rows.cuh %reldir%/neural/flash_weight.cuh %reldir%/neural/group.cuh %reldir%/neural/group_cells.cuh %reldir%/neural/group_columns.cuh %reldir%/neural/group.h %reldir%/neural/flash_wide.cuh %reldir%/neural/flash_wide_grad.cuh %reldir%/neural/mma.cuh %reldir%/neural/neural.cuh %reldir%/neural/neural.h %reldir%/neural/norm_held.cuh %reldir%/neural/tile.cuh %reldir%/neural/wgmma.cuh %reldir%/neural/wide_tile.cuh \
+  %reldir%/neural/attention.h %reldir%/neural/flash.cuh %reldir%/neural/flash_grad.cuh %reldir%/neural/flash_grad_rows.cuh %reldir%/neural/flash_join.cuh %reldir%/neural/flash_rows.cuh %reldir%/neural/flash_weight.cuh %reldir%/neural/group.cuh %reldir%/neural/group_cells.cuh %reldir%/neural/group_columns.cuh %reldir%/neural/group.h %reldir%/neural/flash_wide.cuh %reldir%/neural/flash_wide_grad.cuh %reldir%/neural/mma.cuh %reldir%/neural/neural.cuh %reldir%/neural/neural.h %reldir%/neural/norm_held.cuh %reldir%/neural/norm_weighed.cuh %reldir%/neural/tile.cuh %reldir%/neural/wgmma.cuh %reldir%/neural/wide_tile.cuh \
   %reldir%/norm/columns.cuh %reldir%/norm/fit.cuh %reldir%/norm/norm.h \
   %reldir%/pool/pool.h %reldir%/pool/taps.cuh %reldir%/pool/window.cuh \
   %reldir%/program/frame.cuh %reldir%/program/half.cuh %reldir%/program/reduce_few.cuh %reldir%/program/rows.cuh %reldir%/program/undef.cuh \
-  %reldir%/quant/format.cuh %reldir%/quant/quant.h \
+  %reldir%/quant/format.cuh %reldir%/quant/staged.cuh %reldir%/quant/quant.h \
   %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \
   %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/scan_pass.cuh %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh \
   %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/order.h %reldir%/sort/order_rows.cuh %reldir%/sort/rows.cuh %reldir%/sort/sort.h %reldir%/sort/topk.cuh \

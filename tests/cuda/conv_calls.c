@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Convolutions of the CUDA plug-in without a GPU: its kernels are compiled for the host, cuDNN and the
- * driver pretend. Random geometries and layouts are compared with the CPU's results, which the
- * conformance suite judges, with cuDNN and without; every kernel must have run. */
+ * Convolutions of the CUDA plug-in without a GPU: its kernels are compiled for the host; cuDNN, cuBLASLt
+ * and the driver pretend. Random geometries and layouts are compared with the CPU's results, which the
+ * conformance suite judges, with the libraries and without; every kernel must have run. */
 #include "tests/cuda/forms.h"
 #include "tests/cuda/stubs.h"
 
@@ -36,20 +36,31 @@ static void random_axis(trial *t, int d, int three)
     t->more[d] = t->image[d] - ((t->grid[d] - 1) * t->stride[d] - 2 * t->padding[d] + reach);
 }
 
+/* Windows of single elements, whose products the library computes. */
+static void point_axis(trial *t, int d)
+{
+    t->kernel[d] = t->stride[d] = t->dilation[d] = 1;
+    t->padding[d] = 0;
+    t->image[d] = t->grid[d] = d == 2 ? 8 * (1 + below(2)) : 2 + below(4);
+}
+
 static void random_trial(trial *t, int kind)
 {
     static const nd_dtype dtypes[3] = {ND_F32, ND_F64, ND_BF16};
-    const int depthwise = below(2) == 0, three = depthwise && below(2);
+    const int point = below(4) == 0, depthwise = !point && below(2), three = depthwise && below(2);
     *t = (trial){.kind = kind, .dtype = dtypes[below(3)], .n = 1 + below(2), .lead = (int)below(3)};
-    t->o.groups = depthwise ? 2 + below(3) : 1 + below(2);
+    t->o.groups = depthwise ? 2 + below(3) : point ? 1 : 1 + below(2);
     t->co = t->o.groups * (three ? 1 : depthwise ? 1 + below(3) : 1 + below(below(5) ? 6 : 80));
     t->ci = t->o.groups * (three ? 1 : depthwise ? 1 + below(3) : 1 + below(6));
     t->bias = kind <= TRANSPOSED && below(2);
-    t->o.padding_mode = kind != TRANSPOSED && below(5) == 0 ? ND_PADDING_SAME : ND_PADDING_GIVEN;
+    t->o.padding_mode =
+        kind != TRANSPOSED && !point && below(5) == 0 ? ND_PADDING_SAME : ND_PADDING_GIVEN;
     t->o.epilogue = kind <= TRANSPOSED && below(3) == 0 ? (int32_t)below(7) : 0;
     for (int d = 0; d < 3; d++) {
         t->image[d] = t->grid[d] = t->kernel[d] = t->stride[d] = t->dilation[d] = 1;
-        if (d >= t->lead)
+        if (d >= t->lead && point)
+            point_axis(t, d);
+        else if (d >= t->lead)
             random_axis(t, d, three);
     }
     if (kind == WEIGHT && below(3) == 0) /* long sums are cut */
@@ -171,6 +182,7 @@ static int look(void)
     const int left = idle ? idle(&first) : -1;
     printf("idle: %d %s\n", left, first);
     printf("cuDNN: %d\n", counted("libcudnn.so.9", "stub_convolutions"));
+    printf("cuBLASLt: %d\n", counted("libcublasLt.so.13", "stub_products"));
     return 0;
 }
 
@@ -180,27 +192,29 @@ static void with(int what)
     char all[40];
     snprintf(all, sizeof all, "computed: %d\n", trials * KINDS);
     ask(MACHINE(ONE), NO_NVML | what);
-    if (!has_text(answer, all, what ? "by ndock's own kernels" : "by cuDNN, where it has them"))
+    if (!has_text(answer, all,
+                  what ? "by ndock's own kernels" : "by the libraries, where they have them"))
         diag("%s", answer);
 }
 
 static void own_kernels(void)
 {
-    with(NO_CUDNN);
+    with(NO_CUDNN | NO_BLASLT);
     if (trials == TRIALS &&
         !has_text(answer, "idle: 2 conv_finish_grid_F32\n", "each kernel was run"))
         diag("%s", answer);
 }
 
-static void by_cudnn(void)
+static void by_libraries(void)
 {
     with(0);
     ok(!strstr(answer, "cuDNN: -1") && !strstr(answer, "cuDNN: 0"), "cuDNN was asked");
+    ok(!strstr(answer, "cuBLASLt: -1") && !strstr(answer, "cuBLASLt: 0"), "cuBLASLt was asked");
 }
 
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {{"own kernels", own_kernels}, {"by cuDNN", by_cudnn}};
+    static const tap_case cases[] = {{"own kernels", own_kernels}, {"by libraries", by_libraries}};
     trials = getenv("NDOCK_TEST_SLICE") ? TRIALS_SLICE : TRIALS;
     if (argc > 1 && strcmp(argv[1], "--look") == 0)
         return look();

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * A libcublasLt.so.13 that computes nothing and remembers what it was asked for. */
+ * A libcublasLt.so.13 that remembers what it was asked for. It computes nothing, unless memory of the
+ * pretended device is memory of the host (STUB_CUDA_MEMORY): then products of real numbers, in double
+ * precision, without what follows them. */
 #include <cublasLt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +18,13 @@ struct {
     _Atomic int runs, handles, without;
 } stub_blaslt_asked = {-1, -1, -1, -1, -1, ~0u, 0, 0, 0};
 
+int stub_products; /* how many products were computed */
+
 /* The library's descriptions are opaque to everybody else. */
 typedef struct {
-    int compute, scale, type;
+    int compute, scale, type, turn[2], batch;
     unsigned schemes;
+    long long rows, columns, line, step;
 } note;
 
 static cublasStatus_t make(void **out, note n)
@@ -79,6 +84,10 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t 
         memcpy(&((note *)desc)->compute, value, n);
     if (name == CUBLASLT_MATMUL_DESC_SCALE_TYPE && n == sizeof(int))
         memcpy(&((note *)desc)->scale, value, n);
+    if (name == CUBLASLT_MATMUL_DESC_TRANSA)
+        memcpy(&((note *)desc)->turn[0], value, n);
+    if (name == CUBLASLT_MATMUL_DESC_TRANSB)
+        memcpy(&((note *)desc)->turn[1], value, n);
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -86,10 +95,11 @@ cublasStatus_t CUBLASWINAPI cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *o
                                                        cudaDataType type, uint64_t rows,
                                                        uint64_t columns, int64_t line)
 {
-    (void)rows;
-    (void)columns;
-    (void)line;
-    return make((void **)out, (note){.type = (int)type});
+    return make((void **)out, (note){.type = (int)type,
+                                     .batch = 1,
+                                     .rows = (long long)rows,
+                                     .columns = (long long)columns,
+                                     .line = line});
 }
 
 cublasStatus_t CUBLASWINAPI cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout)
@@ -101,10 +111,10 @@ cublasStatus_t CUBLASWINAPI cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayou
                                                              cublasLtMatrixLayoutAttribute_t name,
                                                              const void *value, size_t n)
 {
-    (void)layout;
-    (void)name;
-    (void)value;
-    (void)n;
+    if (name == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT)
+        memcpy(&((note *)layout)->batch, value, n);
+    if (name == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET)
+        memcpy(&((note *)layout)->step, value, n);
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -149,6 +159,56 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmulAlgoGetHeuristic(
     return CUBLAS_STATUS_SUCCESS;
 }
 
+static double get(const note *x, const void *at, long long i)
+{
+    unsigned bits;
+    float single;
+    if (x->type == CUDA_R_64F)
+        return ((const double *)at)[i];
+    if (x->type == CUDA_R_32F)
+        return ((const float *)at)[i];
+    bits = (unsigned)((const unsigned short *)at)[i] << 16;
+    memcpy(&single, &bits, sizeof single);
+    return single;
+}
+
+static void put(const note *x, void *at, long long i, double value)
+{
+    float single = (float)value;
+    unsigned bits;
+    memcpy(&bits, &single, sizeof bits);
+    if (x->type == CUDA_R_64F)
+        ((double *)at)[i] = value;
+    else if (x->type == CUDA_R_32F)
+        ((float *)at)[i] = single;
+    else
+        ((unsigned short *)at)[i] = (unsigned short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static int is_computed(const note *x)
+{
+    return x->type == CUDA_R_64F || x->type == CUDA_R_32F || x->type == CUDA_R_16BF;
+}
+
+/* Matrices are column-major. */
+static void multiply(const note *p, const note *a, const void *a_at, const note *b,
+                     const void *b_at, const note *d, void *d_at)
+{
+    const long long depth = p->turn[0] ? a->rows : a->columns;
+    stub_products++;
+    for (long long z = 0; z < d->batch; z++)
+        for (long long j = 0; j < d->columns; j++)
+            for (long long i = 0; i < d->rows; i++) {
+                double sum = 0;
+                for (long long k = 0; k < depth; k++)
+                    sum += get(a, a_at,
+                               z * a->step + (p->turn[0] ? i * a->line + k : k * a->line + i)) *
+                           get(b, b_at,
+                               z * b->step + (p->turn[1] ? k * b->line + j : j * b->line + k));
+                put(d, d_at, z * d->step + j * d->line + i, sum);
+            }
+}
+
 cublasStatus_t CUBLASWINAPI cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
                                            const void *alpha, const void *a,
                                            cublasLtMatrixLayout_t a_layout, const void *b,
@@ -158,8 +218,11 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatm
                                            const cublasLtMatmulAlgo_t *algo, void *workspace,
                                            size_t n, cudaStream_t stream)
 {
-    (void)handle, (void)desc, (void)alpha, (void)a, (void)a_layout, (void)b, (void)b_layout;
-    (void)beta, (void)c, (void)c_layout, (void)d, (void)d_layout, (void)algo, (void)stream;
+    const note *x = (const note *)a_layout, *y = (const note *)b_layout,
+               *out = (const note *)d_layout;
+    (void)handle, (void)alpha, (void)beta, (void)c, (void)c_layout, (void)algo, (void)stream;
+    if (getenv("STUB_CUDA_MEMORY") && is_computed(x) && is_computed(y) && is_computed(out))
+        multiply((const note *)desc, x, a, y, b, out, d);
     stub_blaslt_asked.runs++;
     stub_blaslt_asked.without += !workspace || n < WORKSPACE;
     return CUBLAS_STATUS_SUCCESS;

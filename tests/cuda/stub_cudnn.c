@@ -1,29 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * A libcudnn.so.9 that only pretends: convolutions by their definition, in double precision, on memory
- * of the host, from descriptors as the plug-in made them. Heuristics name a nondeterministic and a
- * Winograd algorithm first, which are not to be chosen, and none for 5 dimensions with groups. */
+ * of the host, from descriptors of the backend API as the plug-in made them; what is not finished, or of
+ * another kind than it should be, is refused. Heuristics name first a Winograd, a nondeterministic and a
+ * tensor-core engine, which are not to be chosen for f32, and one that cannot be planned; the one that
+ * computes comes last, with three axes by the fallback alone, and not at all with groups and three axes. */
 #include <cuda.h>
 #include <stdlib.h>
 #include <string.h>
+#include "conv/cudnn_names.h"
 
 #pragma GCC visibility push(default)
 
-typedef struct {
-    int algorithm, status;
-    float time;
-    size_t memory;
-    int determinism, math, reserved[3];
-} cudnn_choice;
-typedef cudnn_choice choice;
 /* Prototypes of all that is defined here. */
 #define CUDNN_FN(type, name, parameters) type name parameters;
 #include "conv/cudnn.def"
 
+enum { BAD = 2000, WORK = 64, MOST = 8, BYTES = 48 };
+enum { WINOGRAD, NONDETERMINISTIC, TENSOR, BROKEN, GOOD, ENGINES };
+
+typedef struct node {
+    int kind, finished, used, engine;
+    struct node *graph;
+    struct {
+        int name, type;
+        int64_t n;
+        char bytes[BYTES];
+    } has[MOST];
+} node;
+
 typedef struct {
-    int type, n, extent[5], stride[5]; /* a convolution's: padding, step and dilation */
-    int step[3], dilation[3], groups, math;
-} descriptor;
-enum { BAD = 2000, WORK = 64, GOOD_ALGORITHM = 1 };
+    int type, n, extent[5], stride[5];
+    int step[3], dilation[3], groups; /* a convolution's, whose extent is its padding */
+} layout;
 
 int stub_convolutions; /* how many were computed */
 static int handles;
@@ -49,125 +57,183 @@ int cudnnSetStream(void *handle, CUstream stream)
     return handle == &handles ? 0 : BAD;
 }
 
-static int make(void **d)
+/* ---- descriptors ---- */
+int cudnnBackendCreateDescriptor(int kind, void **out)
 {
-    *d = calloc(1, sizeof(descriptor));
-    return *d ? 0 : BAD;
+    node *d = calloc(1, sizeof *d);
+    if (d)
+        d->kind = kind;
+    *out = d;
+    return d ? 0 : BAD;
 }
-static int drop(void *d)
+int cudnnBackendDestroyDescriptor(void *d)
 {
     free(d);
     return 0;
 }
-int cudnnCreateTensorDescriptor(void **d)
+static size_t size_of(int type)
 {
-    return make(d);
+    return type == CUDNN_IS_DATA_TYPE || type == CUDNN_IS_FLOAT ||
+                   type == CUDNN_IS_CONVOLUTION_MODE || type == CUDNN_IS_HEURISTICS_MODE
+               ? 4
+               : 8;
 }
-int cudnnDestroyTensorDescriptor(void *d)
+int cudnnBackendSetAttribute(void *descriptor, int name, int type, int64_t n, const void *elements)
 {
-    return drop(d);
-}
-int cudnnCreateFilterDescriptor(void **d)
-{
-    return make(d);
-}
-int cudnnDestroyFilterDescriptor(void *d)
-{
-    return drop(d);
-}
-int cudnnCreateConvolutionDescriptor(void **d)
-{
-    return make(d);
-}
-int cudnnDestroyConvolutionDescriptor(void *d)
-{
-    return drop(d);
-}
-
-int cudnnSetTensorNdDescriptor(void *tensor, int type, int n, const int *extent, const int *stride)
-{
-    descriptor *d = tensor;
-    d->type = type;
-    d->n = n;
-    memcpy(d->extent, extent, (size_t)n * sizeof *extent);
-    memcpy(d->stride, stride, (size_t)n * sizeof *stride);
-    return n == 4 || n == 5 ? 0 : BAD;
-}
-
-/* Packed; format 1: channels innermost. */
-int cudnnSetFilterNdDescriptor(void *filter, int type, int format, int n, const int *extent)
-{
-    descriptor *d = filter;
-    int step = format ? extent[1] : 1;
-    d->type = type;
-    d->n = n;
-    memcpy(d->extent, extent, (size_t)n * sizeof *extent);
-    for (int i = n - 1; i >= 0; i--) {
-        if (format && i == 1)
-            continue;
-        d->stride[i] = step;
-        step *= extent[i];
-    }
-    if (format)
-        d->stride[1] = 1;
-    return n == 4 || n == 5 ? 0 : BAD;
-}
-
-int cudnnSetConvolutionNdDescriptor(void *conv, int n, const int *padding, const int *stride,
-                                    const int *dilation, int mode, int compute)
-{
-    descriptor *d = conv;
-    d->n = n;
-    memcpy(d->extent, padding, (size_t)n * sizeof *padding);
-    memcpy(d->step, stride, (size_t)n * sizeof *stride);
-    memcpy(d->dilation, dilation, (size_t)n * sizeof *dilation);
-    return mode == 1 && (compute == 0 || compute == 1) ? 0 : BAD;
-}
-int cudnnSetConvolutionMathType(void *conv, int math)
-{
-    ((descriptor *)conv)->math = math;
+    node *d = descriptor;
+    const size_t nbytes = (size_t)n * size_of(type);
+    if (d->finished || d->used == MOST || nbytes > BYTES)
+        return BAD;
+    if (type == CUDNN_IS_DESCRIPTOR && !(*(node *const *)elements)->finished)
+        return BAD;
+    d->has[d->used].name = name;
+    d->has[d->used].type = type;
+    d->has[d->used].n = n;
+    memcpy(d->has[d->used++].bytes, elements, nbytes);
     return 0;
 }
-int cudnnSetConvolutionGroupCount(void *conv, int groups)
+static const void *find(const node *d, int name)
 {
-    ((descriptor *)conv)->groups = groups;
+    for (int i = 0; d && i < d->used; i++)
+        if (d->has[i].name == name)
+            return d->has[i].bytes;
+    return NULL;
+}
+static node *other(const node *d, int name, int kind)
+{
+    node *const *at = find(d, name);
+    return at && (*at)->kind == kind ? *at : NULL;
+}
+/* How many attributes a descriptor of the kind needs. */
+static int wanted(int kind)
+{
+    switch (kind) {
+    case CUDNN_TENSOR:
+        return 5;
+    case CUDNN_CONVOLUTION:
+        return 7;
+    case CUDNN_FORWARD:
+    case CUDNN_BACKWARD_DATA:
+    case CUDNN_BACKWARD_FILTER:
+        return 6;
+    case CUDNN_GRAPH:
+    case CUDNN_HEURISTICS:
+    case CUDNN_PLAN:
+        return 2;
+    default:
+        return kind == CUDNN_PACK ? 3 : -1;
+    }
+}
+int cudnnBackendFinalize(void *descriptor)
+{
+    node *d = descriptor;
+    if (d->used != wanted(d->kind))
+        return BAD;
+    if (d->kind == CUDNN_PLAN) {
+        const node *config = other(d, CUDNN_PLAN_CONFIG, CUDNN_CONFIG);
+        if (!config || config->engine == BROKEN)
+            return BAD;
+        d->engine = config->engine;
+        d->graph = config->graph;
+    }
+    d->finished = 1;
     return 0;
 }
 
 /* ---- heuristics ---- */
-static int choices(const descriptor *conv, int winograd, int asked, int *given, choice *c)
+static const node *operation_of(const node *graph)
 {
-    const choice all[4] = {
-        {.algorithm = winograd, .determinism = 1, .math = conv->math},
-        {.algorithm = 0, .determinism = 0, .math = conv->math},
-        {.algorithm = 0, .status = BAD, .determinism = 1, .math = conv->math},
-        {.algorithm = GOOD_ALGORITHM, .memory = WORK, .determinism = 1, .math = conv->math}};
-    *given = conv->n == 3 && conv->groups > 1 ? 2 : 4;
-    *given = *given < asked ? *given : asked;
-    memcpy(c, all, (size_t)*given * sizeof *c);
+    node *const *at = find(graph, CUDNN_GRAPH_OPERATIONS);
+    return at ? *at : NULL;
+}
+/* Attributes of image, weight, grid, convolution. */
+static const int *names_of(const node *operation)
+{
+    static const int names[3][4] = {
+        {704, 703, 705, 702}, {716, 715, 717, 714}, {710, 709, 711, 708}};
+    return names[operation->kind - CUDNN_FORWARD];
+}
+static int read_tensor(const node *operation, int i, layout *d)
+{
+    const node *t = other(operation, names_of(operation)[i], CUDNN_TENSOR);
+    const int64_t *extent = find(t, CUDNN_TENSOR_EXTENT), *stride = find(t, CUDNN_TENSOR_STRIDE);
+    const int64_t *id = find(t, CUDNN_TENSOR_ID);
+    if (!t || *id != i + 1)
+        return 0;
+    d->type = *(const int *)find(t, CUDNN_TENSOR_TYPE);
+    for (int k = 0; k < 5; k++) {
+        d->extent[k] = (int)extent[k];
+        d->stride[k] = (int)stride[k];
+    }
+    d->n = extent[4] == 0 ? 4 : 5;
+    return 1;
+}
+static int read_graph(const node *graph, layout d[3], layout *conv)
+{
+    const node *o = operation_of(graph);
+    const node *c = o ? other(o, names_of(o)[3], CUDNN_CONVOLUTION) : NULL;
+    for (int i = 0; i < 3; i++)
+        if (!c || !read_tensor(o, i, &d[i]))
+            return 0;
+    conv->n = (int)*(const int64_t *)find(c, CUDNN_CONV_AXES);
+    for (int i = 0; i < conv->n; i++) {
+        conv->extent[i] = (int)((const int64_t *)find(c, CUDNN_CONV_BEFORE))[i];
+        conv->step[i] = (int)((const int64_t *)find(c, CUDNN_CONV_STRIDE))[i];
+        conv->dilation[i] = (int)((const int64_t *)find(c, CUDNN_CONV_DILATION))[i];
+        const int after = (int)((const int64_t *)find(c, CUDNN_CONV_AFTER))[i];
+        const int reach = (d[1].extent[2 + i] - 1) * conv->dilation[i] + 1;
+        if ((d[0].extent[2 + i] + conv->extent[i] + after - reach) / conv->step[i] + 1 !=
+            d[2].extent[2 + i])
+            return 0;
+    }
+    conv->groups = d[0].extent[1] / d[1].extent[1];
+    return conv->n == d[0].n - 2;
+}
+static int results(const node *heuristics, int64_t asked, int64_t *n, node **config)
+{
+    node *graph = other(heuristics, CUDNN_HEURISTICS_GRAPH, CUDNN_GRAPH);
+    const int fallback = *(const int *)find(heuristics, CUDNN_HEURISTICS_MODE) == CUDNN_BY_FALLBACK;
+    layout d[3], conv;
+    if (!graph || !read_graph(graph, d, &conv))
+        return BAD;
+    *n = conv.n == 2 || (fallback && conv.groups == 1) ? ENGINES : GOOD;
+    for (int i = 0; i < *n && i < asked; i++) {
+        config[i]->engine = i;
+        config[i]->graph = graph;
+        config[i]->finished = 1;
+    }
     return 0;
 }
-int cudnnGetConvolutionForwardAlgorithm_v7(void *handle, void *x, void *w, void *conv, void *y,
-                                           int asked, int *given, choice *c)
+int cudnnBackendGetAttribute(void *descriptor, int name, int type, int64_t asked, int64_t *n,
+                             void *elements)
 {
-    (void)handle, (void)x, (void)w, (void)y;
-    return choices(conv, 6, asked, given, c);
-}
-int cudnnGetConvolutionBackwardDataAlgorithm_v7(void *handle, void *w, void *y, void *conv, void *x,
-                                                int asked, int *given, choice *c)
-{
-    (void)handle, (void)x, (void)w, (void)y;
-    return choices(conv, 4, asked, given, c);
-}
-int cudnnGetConvolutionBackwardFilterAlgorithm_v7(void *handle, void *x, void *y, void *conv,
-                                                  void *w, int asked, int *given, choice *c)
-{
-    (void)handle, (void)x, (void)w, (void)y;
-    return choices(conv, 5, asked, given, c);
+    static const int notes[ENGINES] = {CUDNN_NOTE_WINOGRAD, CUDNN_NOTE_NONDETERMINISTIC,
+                                       CUDNN_NOTE_TENSOR_CORE, 9, 9};
+    const node *d = descriptor;
+    (void)type;
+    *n = 1;
+    if (!d->finished)
+        return BAD;
+    switch (name) {
+    case CUDNN_HEURISTICS_RESULTS:
+        return results(d, asked, n, elements);
+    case CUDNN_CONFIG_ENGINE:
+        (*(node **)elements)->engine = d->engine;
+        (*(node **)elements)->finished = 1;
+        return 0;
+    case CUDNN_ENGINE_NOTES:
+        *(int *)elements = notes[d->engine];
+        return 0;
+    case CUDNN_PLAN_WORK:
+        *(int64_t *)elements = WORK;
+        return 0;
+    default:
+        return BAD;
+    }
 }
 
 /* ---- convolutions ---- */
-static double get(const descriptor *d, const void *at, size_t i)
+static double get(const layout *d, const void *at, size_t i)
 {
     unsigned bits;
     float single;
@@ -179,7 +245,7 @@ static double get(const descriptor *d, const void *at, size_t i)
     memcpy(&single, &bits, sizeof single);
     return single;
 }
-static void put(const descriptor *d, void *at, size_t i, double value)
+static void put(const layout *d, void *at, size_t i, double value)
 {
     float single = (float)value;
     unsigned bits;
@@ -192,14 +258,14 @@ static void put(const descriptor *d, void *at, size_t i, double value)
         ((unsigned short *)at)[i] = (unsigned short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-static size_t count(const descriptor *d)
+static size_t count(const layout *d)
 {
     size_t n = 1;
     for (int i = 0; i < d->n; i++)
         n *= (size_t)d->extent[i];
     return n;
 }
-static size_t place(const descriptor *d, size_t i, int *at)
+static size_t place(const layout *d, size_t i, int *at)
 {
     size_t to = 0;
     for (int k = d->n - 1; k >= 0; k--) {
@@ -211,8 +277,7 @@ static size_t place(const descriptor *d, size_t i, int *at)
 }
 
 /* Adds each product of the definition to where it belongs: 0 image, 1 weight, 2 grid. */
-static int convolve(const descriptor *const d[3], const descriptor *conv, void *const data[3],
-                    int made)
+static int convolve(const layout *const d[3], const layout *conv, void *const data[3], int made)
 {
     const size_t n = count(d[made]);
     double *sum = calloc(n, sizeof *sum);
@@ -253,34 +318,20 @@ static int convolve(const descriptor *const d[3], const descriptor *conv, void *
     return 0;
 }
 
-static int run(void *handle, void *x, const void *x_at, void *w, const void *w_at, void *y,
-               const void *y_at, void *conv, int algorithm, void *work, size_t nbytes, int made)
+int cudnnBackendExecute(void *handle, void *plan, void *pack)
 {
-    const descriptor *const d[3] = {x, w, y};
-    void *const data[3] = {(void *)x_at, (void *)w_at, (void *)y_at};
-    if (handle != &handles || algorithm != GOOD_ALGORITHM || nbytes < WORK || !work)
+    const node *p = plan, *v = pack;
+    void *const *at = find(v, CUDNN_PACK_POINTERS), *const *work = find(v, CUDNN_PACK_WORK);
+    layout d[3], conv;
+    if (handle != &handles || !p->finished || !v->finished || !at || !*work ||
+        !read_graph(p->graph, d, &conv) || p->engine == WINOGRAD || p->engine == NONDETERMINISTIC ||
+        (p->engine == TENSOR && d[0].type == CUDNN_F32))
         return BAD;
-    memset(work, 0xff, nbytes);
-    return convolve(d, conv, data, made);
-}
-int cudnnConvolutionForward(void *handle, const void *alpha, void *x, const void *x_at, void *w,
-                            const void *w_at, void *conv, int algorithm, void *work, size_t nbytes,
-                            const void *beta, void *y, void *y_at)
-{
-    (void)alpha, (void)beta;
-    return run(handle, x, x_at, w, w_at, y, y_at, conv, algorithm, work, nbytes, 2);
-}
-int cudnnConvolutionBackwardData(void *handle, const void *alpha, void *w, const void *w_at,
-                                 void *y, const void *y_at, void *conv, int algorithm, void *work,
-                                 size_t nbytes, const void *beta, void *x, void *x_at)
-{
-    (void)alpha, (void)beta;
-    return run(handle, x, x_at, w, w_at, y, y_at, conv, algorithm, work, nbytes, 0);
-}
-int cudnnConvolutionBackwardFilter(void *handle, const void *alpha, void *x, const void *x_at,
-                                   void *y, const void *y_at, void *conv, int algorithm, void *work,
-                                   size_t nbytes, const void *beta, void *w, void *w_at)
-{
-    (void)alpha, (void)beta;
-    return run(handle, x, x_at, w, w_at, y, y_at, conv, algorithm, work, nbytes, 1);
+    const int kind = operation_of(p->graph)->kind;
+    const layout *const all[3] = {&d[0], &d[1], &d[2]};
+    memset(*work, 0xff, WORK);
+    return convolve(all, &conv, at,
+                    kind == CUDNN_FORWARD         ? 2
+                    : kind == CUDNN_BACKWARD_DATA ? 0
+                                                  : 1);
 }

@@ -12,7 +12,7 @@
 #include "neural/flash_wide.cuh"
 #include "neural/flash_wide_grad.cuh"
 #include "neural/neural.h"
-#include "neural/norm_held.cuh"
+#include "neural/norm_weighed.cuh"
 #define CUDA_DTYPE F16
 namespace f16
 {
@@ -100,7 +100,11 @@ struct kernel {
     KERNEL(name##_block_vec, neural_norm) \
     KERNEL(name##_held, neural_norm)      \
     KERNEL(name##_held4, neural_norm)     \
-    KERNEL(name##_held8, neural_norm)
+    KERNEL(name##_held8, neural_norm)     \
+    KERNEL(name##_weighed, neural_norm)   \
+    KERNEL(name##_weighed1, neural_norm)  \
+    KERNEL(name##_weighed2, neural_norm)  \
+    KERNEL(name##_weighed4, neural_norm)
 #define GROUP_ROWS(end, dtype)                             \
     KERNEL(group_sums##end##_##dtype, group_params)            \
     KERNEL(group_sums_vec##end##_##dtype, group_params)        \

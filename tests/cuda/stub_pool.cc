@@ -67,6 +67,7 @@ const kernel kernels[] = {
     RESAMPLES(nearest) RESAMPLES(linear) RESAMPLES(cubic)                                  /* */
     EACH(resample_back_any, cuda_resampling) EACH(resample_back_channels, cuda_resampling) /* */
     EACH(resample_back_nearest_twice, cuda_resampling)                                     /* */
+    EACH(resample_back_box, cuda_resampling)                                               /* */
     EACH(resample_back_linear_twice, cuda_resampling)                                      /* */
     EACH(unfold_any, cuda_unfolding) EACH(unfold_vectors, cuda_unfolding)                  /* */
     EACH(fold_any, cuda_unfolding)};

@@ -82,6 +82,38 @@ def test_products(name, device):
             assert nd.matmul_q(nd.asarray(x, device=device).astype(dtype), w).dtype == dtype
 
 
+def blocks_of(x, name):
+    """What 32 numbers become in q4_0 (the largest one is -8 of them) and q8_0, by ggml's definition, in float32 as there."""
+    parts = x.reshape(-1, 32).astype(np.float32)
+    most = parts[np.arange(len(parts)), np.abs(parts).argmax(1)][:, None]
+    d = most / np.float32(-8) if name == "q4_0" else np.abs(most) / np.float32(127)
+    scaled = parts * np.divide(np.float32(1), d, out=np.zeros_like(d), where=d != 0)
+    if name == "q4_0":
+        codes = np.minimum(15, np.trunc(scaled + np.float32(8.5))) - 8
+    else:
+        codes = np.sign(scaled) * np.floor(np.abs(scaled) + np.float32(0.5))
+    return (codes.astype(np.float64) * d.astype(np.float16).astype(np.float64)).reshape(x.shape)
+
+
+@cases(*[(name, device) for name in ("q4_0", "q8_0") for device in DEVICES])
+def test_numbers_of_candle(name, device):
+    """The operands of candle's own tests of quantised products: numbers that count, from 0 and from below it, and batches of them."""
+    line = np.arange(128, dtype=np.float32)
+    got = np.asarray(nd.dequantize(nd.quantize(nd.asarray(line, device=device), name)).to_device("cpu"))
+    assert np.array_equal(got, blocks_of(line, name).astype(np.float32))
+    m, k, n = 3, 64, 4
+    for batch, low, right in ((1, 0, 0), (1, m * k // 2, k * n // 3), (12, 0, 0)):
+        x = (np.arange(batch * m * k, dtype=np.float32) - low).reshape(batch * m, k)
+        w = (np.arange(k * n, dtype=np.float32) - right).reshape(n, k)
+        parts = x.reshape(-1, 32)
+        d = np.abs(parts).max(1, keepdims=True) / np.float32(127)
+        codes = parts * np.divide(np.float32(1), d, out=np.zeros_like(d), where=d != 0)
+        rounded = (np.sign(codes) * np.floor(np.abs(codes) + np.float32(0.5)) * d.astype(np.float64)).reshape(x.shape)
+        want = rounded @ blocks_of(w, name).T
+        got = nd.matmul_q(nd.asarray(x, device=device), nd.quantize(nd.asarray(w, device=device), name))
+        assert np.abs(np.asarray(got.to_device("cpu")) - want).max() <= 2e-6 * np.abs(want).max(), (batch, low)
+
+
 @cases(*DEVICES)
 def test_views_and_rows(device):
     x = np.arange(4)[:, None] * np.full((1, 64), 127.0, np.float32)

@@ -44,6 +44,39 @@ static int is_even(const weights *w, int64_t *step)
            (p->ci == 1 || (!p->channels_inner && p->w_in == all * space[2]));
 }
 
+/* Numbers that follow number k at one distance: taps of a channel, or channels of a tap. */
+static int64_t even_run(const weights *w, int64_t k, int64_t *step)
+{
+    const cv_plan *p = w->p;
+    int64_t space[3], taps[3];
+    for (int d = 0; d < 3; d++) {
+        space[d] = p->w_space[d] * w->axis[d].tap_step;
+        taps[d] = w->axis[d].taps;
+    }
+    *step = p->channels_inner ? p->w_in : space[2];
+    const int64_t n = p->channels_inner         ? p->ci
+                      : cv_is_line(space, taps) ? cv_product(taps)
+                                                : taps[2];
+    return n - k % n;
+}
+
+/* A block of numbers from `at` on, a run of them and a panel of channels at a time. */
+static void pack_runs(const weights *w, mm_pack_fn fn, int64_t width, int64_t at, int64_t kc,
+                      char *dst)
+{
+    const cv_plan *p = w->p;
+    const int64_t size = ndp_dtype_size(p->w_dtype);
+    int64_t step, run;
+    for (int64_t i = 0; i < kc; i += run) {
+        const int64_t left = even_run(w, at + i, &step), offset = weight_offset(w, at + i);
+        run = left < kc - i ? left : kc - i;
+        for (int64_t o = 0; o < p->co; o += width)
+            fn(w->data + (offset + o * p->w_out) * size, p->w_out, step,
+               p->co - o < width ? p->co - o : width, run,
+               dst + (o * kc + i * width) * p->k->element);
+    }
+}
+
 static void pack_weights(const weights *w, char *dst)
 {
     const cv_plan *p = w->p;
@@ -59,6 +92,12 @@ static void pack_weights(const weights *w, char *dst)
             mm_pack(k, fn, width, src + at * step * size, p->w_dtype, p->w_out, step, p->co, kc,
                     dst + at * padded * k->element);
         }
+        return;
+    }
+    if (mm_is_native(k, p->w_dtype)) {
+        for (int64_t at = 0; at < w->k; at += depth)
+            pack_runs(w, fn, width, at, w->k - at < depth ? w->k - at : depth,
+                      dst + at * padded * k->element);
         return;
     }
     _Alignas(64) char line[MM_MAX_PANEL];
@@ -257,6 +296,10 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     r.busy = (atomic_uchar *)(r.packed + p.packed_bytes);
     r.slots = (char *)r.busy + mm_round_up(r.n_slots, 64);
     memset(r.busy, 0, (size_t)r.n_slots);
+    if (p.plane) {
+        cv_planes(&r);
+        return NDP_OK;
+    }
     if (p.depthwise) {
         cv_depthwise(&r);
         return NDP_OK;

@@ -45,8 +45,38 @@ typedef struct {
     int rows, start;    /* start: sums are zero so far, whatever is in memory */
     const void *row[CV_MOST_ROWS], *weight[CV_MOST_ROWS]; /* in the type of sums */
 } cv_taps;
+/* Sums of the positions of `rows` rows, n of each, for up to CV_PLANE_OUTS channels of the result: tap t
+ * of position i of row r meets packed[r*row_step + offset[t] + i]; weights are tap by tap, of all channels
+ * side by side. */
+enum { CV_PLANE_OUTS = 4 };
+typedef struct {
+    int64_t n, rows, row_step, pitch, taps;
+    const void *packed, *weight;
+    const int64_t *offset;
+    void *sum[CV_PLANE_OUTS];
+} cv_plane;
+/* Rows of a source, `row` elements apart, to packed ones: of run k, elements first[k] to end[k], which are
+ * begin + k + i*scale of the row. Of one type, that of the sums. */
+enum { CV_MOST_SCALE = 4 };
+typedef struct {
+    const void *from;
+    void *to;
+    int64_t rows, row, run, scale, begin, first[CV_MOST_SCALE], end[CV_MOST_SCALE];
+} cv_spread;
+/* sums[t] += the inner product of `rows` rows of g, `pitch` apart and n long, with the packed elements from
+ * offset[t] on, row_step further for each row. Behind the elements of g are zeros, to 64 bytes. */
+enum { CV_DOT_TAPS = 4 };
+typedef struct {
+    int64_t n, rows, row_step, pitch, taps;
+    const void *packed, *g;
+    const int64_t *offset;
+    double *sums;
+} cv_dots;
 typedef struct {
     cv_pack_fn pack[NDP_DTYPE_END];
+    void (*dots[NDP_DTYPE_END])(const cv_dots *d);
+    void (*plane[NDP_DTYPE_END])(const cv_plane *p, int outs);
+    void (*spread[NDP_DTYPE_END])(const cv_spread *s);
     /* Row by row and tap by tap sum[i] += weight[row][k] * row[i*scale + origin + k*move]. Then
      * sum[i] += weight[i]*x[i]. By the dtype of sums. */
     void (*taps[NDP_DTYPE_END])(void *sum, const cv_taps *t);
@@ -71,6 +101,8 @@ typedef struct {
     int64_t phases[3], variants[3]; /* remainders, and those among them that have taps */
     int64_t most_taps;              /* of a phase */
     int32_t depthwise;              /* by rows, without matrices: depthwise.c */
+    int32_t plane;                  /* by packed planes, without matrices: plane.c */
+    int64_t run, packed_rows;       /* of it: elements a stride apart in a row; rows in a tile */
     int32_t by_channels;            /* of it: vectors are of channels */
     int32_t pixels_down;            /* rows of sums are positions, else channels */
     int32_t direct;                 /* sums go straight into out */
@@ -78,7 +110,7 @@ typedef struct {
     int64_t tile_p, tile_o, tiles_p, tiles_o;
     int64_t pitch;
     int64_t packed, packed_bytes; /* scratch: weights of one variant and group, and of all */
-    int64_t slot_image, slot_sums, slot_row, slot_weights, slot_bytes;
+    int64_t slot_image, slot_sums, slot_row, slot_weights, slot_offsets, slot_bytes;
 } cv_plan;
 
 typedef struct {
@@ -113,6 +145,27 @@ int64_t cv_phase(const cv_plan *p, int64_t phase, nd_window_axis axis[3]);
 
 /* ---- depthwise.c ---- */
 void cv_depthwise(cv_run *r);
+
+/* ---- plane.c ---- */
+int cv_is_plane(const cv_plan *p);
+void cv_plane_plan(cv_plan *p);
+/* Bytes of scratch of a tile's sums and of its packed source. */
+int64_t cv_plane_sums(const cv_plan *p);
+int64_t cv_plane_packed(const cv_plan *p);
+void cv_planes(cv_run *r);
+/* For gradients for the weight: all rows are one tile. Elements from one packed row to the next; where each
+ * tap meets the first position; a group's channels of an image, packed amid zeros. */
+void cv_plane_whole(cv_plan *p);
+int64_t cv_plane_pitch(const cv_plan *p);
+void cv_plane_offsets(const cv_plan *p, int64_t *offset);
+void cv_plane_pack(const cv_plan *p, int64_t image, int64_t group, char *packed);
+
+/* ---- weight_plane.c ---- */
+/* Fills in the plan of the convolution whose weight is wanted. 0: its groups have many channels. */
+int cv_weight_planes(cv_plan *f, const ndp_call *call);
+/* The sums (co, ci, taps) of a group over some images. */
+void cv_weight_part(const cv_plan *f, int64_t group, int64_t first, int64_t end, char *slot,
+                    char *sums);
 
 /* ---- weight.c: the gradient for the weight ---- */
 uint64_t cv_weight_scratch(const ndp_call *call);

@@ -130,6 +130,14 @@ static void plan_scratch(cv_plan *p)
     const int64_t size = p->k->element, most_k = p->ci * p->most_taps;
     const int64_t across = p->pixels_down ? p->k->rows : p->k->columns;
     const int64_t weights_across = p->pixels_down ? p->k->columns : p->k->rows;
+    if (p->plane) {
+        p->slot_sums = take(p, cv_plane_sums(p));
+        p->slot_image = take(p, cv_plane_packed(p));
+        p->slot_row = take(p, (p->out.extent[2] + p->kernel[2]) * size);
+        p->slot_weights = take(p, most_k * CV_PLANE_OUTS * size);
+        p->slot_offsets = take(p, most_k * (int64_t)sizeof(int64_t));
+        return;
+    }
     if (p->depthwise) {
         const int64_t width = p->by_channels ? p->groups : p->out.extent[2];
         const int64_t row = p->source.extent[2] > width ? p->source.extent[2] : width;
@@ -193,7 +201,11 @@ void cv_plan_call(cv_plan *p, const ndp_call *call)
     p->by_channels = p->depthwise && p->co == 1 && p->ci == 1 && p->source.channel == 1 &&
                      p->out.channel == 1 && p->out.space[2] != 1 &&
                      mm_is_native(p->k, p->source.dtype);
+    p->plane = !p->by_channels && cv_is_plane(p);
     plan_layout(p);
-    plan_tiles(p);
+    if (p->plane)
+        cv_plane_plan(p);
+    else
+        plan_tiles(p);
     plan_scratch(p);
 }

@@ -19,6 +19,8 @@ typedef struct {
     int64_t tile_o, tile_l, tiles_o, tiles_l;
     int64_t parts, part_images;
     int64_t sums, slot_a, slot_b, slot_line, slot_bytes; /* scratch: all sums; of a slot */
+    int planes;                                          /* without matrices: weight_plane.c */
+    cv_plan few;
 } plan;
 
 typedef struct {
@@ -31,8 +33,8 @@ typedef struct {
 static void plan_tiles(plan *p)
 {
     const int64_t size = p->k->element;
-    p->tile_o = p->co < TILE_BYTES / size ? p->co : TILE_BYTES / size;
-    p->tile_l = p->lanes < TILE_BYTES / size ? p->lanes : TILE_BYTES / size;
+    p->tile_o = p->co < TILE_BYTES / size || p->planes ? p->co : TILE_BYTES / size;
+    p->tile_l = p->lanes < TILE_BYTES / size || p->planes ? p->lanes : TILE_BYTES / size;
     p->tiles_o = (p->co + p->tile_o - 1) / p->tile_o;
     p->tiles_l = (p->lanes + p->tile_l - 1) / p->tile_l;
     const int64_t tasks = p->groups * p->tiles_o * p->tiles_l;
@@ -67,6 +69,7 @@ static void plan_call(plan *p, const ndp_call *call)
         p->positions *= p->grad.extent[d];
     }
     p->depth = mm_block_depth(p->positions);
+    p->planes = cv_weight_planes(&p->few, call);
     plan_tiles(p);
     const int64_t size = p->k->element;
     p->sums = mm_round_up(p->parts * p->groups * p->co * p->lanes * size, 64);
@@ -74,6 +77,8 @@ static void plan_call(plan *p, const ndp_call *call)
     p->slot_line =
         p->slot_b + mm_round_up(mm_round_up(p->tile_l, p->k->columns) * p->depth * size, 64);
     p->slot_bytes = p->slot_line + mm_round_up(p->k->columns * p->depth * size, 64);
+    if (p->planes)
+        p->slot_bytes = p->few.slot_bytes;
 }
 
 /* Positions at to at + n of one channel of an image, or of one tap of it, into a line. */
@@ -181,6 +186,21 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
     cpu_slot_give(r->busy, s);
 }
 
+/* Tasks count parts of the images, groups. */
+static void run_planes(void *ctx, int64_t begin, int64_t end)
+{
+    const work *r = ctx;
+    const plan *p = r->p;
+    const int s = cpu_slot_take(r->busy, r->n_slots);
+    for (int64_t t = begin; t < end; t++) {
+        const int64_t first = t / p->groups * p->part_images, last = first + p->part_images;
+        cv_weight_part(&p->few, t % p->groups, first, last < p->images ? last : p->images,
+                       r->slots + s * p->slot_bytes,
+                       r->sums + t * p->co * p->lanes * p->k->element);
+    }
+    cpu_slot_give(r->busy, s);
+}
+
 /* Rows of the weight: the parts' sums, in order, into out. */
 static void save_rows(void *ctx, int64_t begin, int64_t end)
 {
@@ -230,8 +250,11 @@ int32_t cv_weight_run(const ndp_call *call)
     r.slots = (char *)r.busy + mm_round_up(r.n_slots, 64);
     memset(r.busy, 0, (size_t)r.n_slots);
     const int64_t task = p.tile_o * p.tile_l * p.positions * p.part_images;
-    cpu_parallel(p.parts * p.groups * p.tiles_o * p.tiles_l, 1 + MM_TASK_WORK / 2 / (task + 1),
-                 run_tiles, &r);
+    if (p.planes)
+        cpu_parallel(p.parts * p.groups, 1 + MM_TASK_WORK / 2 / (task + 1), run_planes, &r);
+    else
+        cpu_parallel(p.parts * p.groups * p.tiles_o * p.tiles_l, 1 + MM_TASK_WORK / 2 / (task + 1),
+                     run_tiles, &r);
     cpu_parallel(p.groups * p.co, 1 + 16384 / (p.lanes * p.parts + 1), save_rows, &r);
     return NDP_OK;
 }

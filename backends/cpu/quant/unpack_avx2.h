@@ -138,16 +138,20 @@ static inline __m256i codes_q6_K(const unsigned char *b, int g)
                   high = field(bytes_of(b + 128 + 32 * (g / 4)), 2 * part, 3);
     return _mm256_sub_epi8(_mm256_or_si256(low, _mm256_slli_epi16(high, 4)), _mm256_set1_epi8(32));
 }
-static inline void scales_q6_K(const unsigned char *b, float *scale, float *min)
+/* 16 bytes times d. */
+static inline void put_sixteen(float *to, __m128i bytes, __m256 d)
 {
-    const __m256 d = _mm256_set1_ps(ND_Q_HALF(b + 208));
-    const __m128i eights = _mm_loadu_si128((const __m128i *)(const void *)(b + 192));
-    (void)min;
     for (int i = 0; i < 2; i++) {
-        const __m128i eight = i ? _mm_srli_si128(eights, 8) : eights;
-        _mm256_store_ps(scale + 8 * i,
+        const __m128i eight = i ? _mm_srli_si128(bytes, 8) : bytes;
+        _mm256_store_ps(to + 8 * i,
                         _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(eight))));
     }
+}
+static inline void scales_q6_K(const unsigned char *b, float *scale, float *min)
+{
+    (void)min;
+    put_sixteen(scale, _mm_loadu_si128((const __m128i *)(const void *)(b + 192)),
+                _mm256_set1_ps(ND_Q_HALF(b + 208)));
 }
 
 /* Codes of 2 bits, and the scales of each 16, in the formats of fewest bits. */
@@ -163,10 +167,11 @@ static inline __m256i codes_q2_K(const unsigned char *b, int g)
 }
 static inline void scales_q2_K(const unsigned char *b, float *scale, float *min)
 {
-    for (int h = 0; h < 16; h++) {
-        scale[h] = nd_q_scale_q2_K(b, h);
-        min[h] = nd_q_min_q2_K(b, h);
-    }
+    const __m128i both = _mm_loadu_si128((const __m128i *)(const void *)b);
+    const __m128i nibble = _mm_set1_epi8(15);
+    put_sixteen(scale, _mm_and_si128(both, nibble), _mm256_set1_ps(ND_Q_HALF(b + 80)));
+    put_sixteen(min, _mm_and_si128(_mm_srli_epi16(both, 4), nibble),
+                _mm256_xor_ps(_mm256_set1_ps(ND_Q_HALF(b + 82)), _mm256_set1_ps(-0.0f)));
 }
 static inline __m256i codes_q3_K(const unsigned char *b, int g)
 {
@@ -175,7 +180,17 @@ static inline __m256i codes_q3_K(const unsigned char *b, int g)
 }
 static inline void scales_q3_K(const unsigned char *b, float *scale, float *min)
 {
+    uint64_t low;
+    uint32_t high;
     (void)min;
-    for (int h = 0; h < 16; h++)
-        scale[h] = nd_q_scale_q3_K(b, h);
+    memcpy(&low, b + 96, sizeof low);
+    memcpy(&high, b + 104, sizeof high);
+    const uint64_t near[2] = {low & 0x0f0f0f0f0f0f0f0fu, low >> 4 & 0x0f0f0f0f0f0f0f0fu};
+    uint64_t far[2];
+    for (int i = 0; i < 2; i++)
+        far[i] = (high >> 4 * i & 0x03030303u) | (uint64_t)(high >> (4 * i + 2) & 0x03030303u)
+                                                     << 32;
+    const __m128i six =
+        _mm_set_epi64x((long long)(near[1] | far[1] << 4), (long long)(near[0] | far[0] << 4));
+    put_sixteen(scale, _mm_sub_epi8(six, _mm_set1_epi8(32)), _mm256_set1_ps(ND_Q_HALF(b + 108)));
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Convolutions and their gradients: by cuDNN, or which kernel of ours, and its parameters. */
+ * Convolutions and their gradients: by cuBLASLt, by cuDNN, or which kernel of ours, and its parameters. */
 #include <stdio.h>
 #include <string.h>
 #include "conv/cudnn.h"
+#include "conv/pointwise.h"
 #include "pool/frame.h"
 
 enum { PRODUCT, DIRECT, THREE, THREE_TWO, FINISH, SPLITS, KERNELS };
@@ -74,6 +75,23 @@ static uint64_t own_scratch(const plan *q)
                          : 0;
 }
 
+/* Whether a kernel of ours is the fastest: of single channels whose rows of windows are of three elements
+ * with one of padding, and whole vectors; for the gradient for the image, which is a convolution with the
+ * taps turned around, image and grid change places. */
+static int is_three(const plan *q, const ndp_conv *c)
+{
+    const ndp_view *from = q->kind == CONV_INPUT ? q->grid : q->image;
+    const int64_t V = 16 / ndp_dtype_size(from->dtype), step = c->stride[2];
+    int suits = q->few && q->kind != CONV_WEIGHT && q->co == 1 && q->ci == 1 &&
+                q->weight->shape[4] == 3 && c->dilation[2] == 1 && c->before[2] == 1 &&
+                (step == 1 || step == 2) && q->made->shape[4] % V == 0 &&
+                q->made->shape[4] * step <= from->shape[4] && window_is_whole(from, 4, V) &&
+                window_is_whole(q->made, 4, V);
+    for (int d = 0; d < 3 && q->kind == CONV_INPUT; d++)
+        suits = suits && c->stride[d] == 1;
+    return suits;
+}
+
 /* ---- cuDNN ---- */
 
 static int is_aligned(const ndp_view *v)
@@ -85,7 +103,10 @@ static int cudnn_takes(ndp_dev *dev, const plan *q, const ndp_call *call, cudnn_
                        uint64_t *nbytes)
 {
     *nbytes = 0;
-    return !q->few && cuda_cudnn_key(key, call, q->image, q->weight, q->grid) &&
+    /* Of single channels its engines round sums of narrow numbers on the way. */
+    if (q->few && q->kind != CONV_WEIGHT && ndp_dtype_size(q->made->dtype) == 2)
+        return 0;
+    return !is_three(q, call->params) && cuda_cudnn_key(key, call, q->image, q->weight, q->grid) &&
            cuda_cudnn_has(dev, key, nbytes);
 }
 
@@ -94,9 +115,14 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     ndp_dev *dev = ((const cuda_kernel *)base)->dev;
     const plan q = plan_of(call, dev);
     const uint64_t own = own_scratch(&q);
+    conv_pointwise product;
     cudnn_key key;
-    uint64_t nbytes;
-    if (ndp_view_size(q.made) == 0 || !cudnn_takes(dev, &q, call, &key, &nbytes))
+    uint64_t nbytes = 0;
+    if (ndp_view_size(q.made) == 0)
+        return own;
+    if (cuda_conv_pointwise(&product, dev, call, q.kind, q.image, q.weight, q.grid))
+        nbytes = product.sums + product.work;
+    else if (!cudnn_takes(dev, &q, call, &key, &nbytes))
         return own;
     return nbytes > own ? nbytes : own;
 }
@@ -174,22 +200,6 @@ static int32_t run_product(const cuda_kernel *k, ndp_stream *s, const plan *q, c
                        CONV_THREADS, 0, p);
 }
 
-/* Whether rows of windows are of three elements with one of padding, and whole vectors; for the
- * gradient for the image, which is a convolution with the taps turned around, image and grid change
- * places. */
-static int is_three(const plan *q, const cuda_convolving *p)
-{
-    const ndp_view *from = q->kind == CONV_INPUT ? q->grid : q->image;
-    const int64_t V = 16 / ndp_dtype_size(from->dtype), step = p->stride[2];
-    int suits = q->co == 1 && q->ci == 1 && p->kernel[2] == 3 && p->dilation[2] == 1 &&
-                p->before[2] == 1 && (step == 1 || step == 2) && q->made->shape[4] % V == 0 &&
-                q->made->shape[4] * step <= from->shape[4] && window_is_whole(from, 4, V) &&
-                window_is_whole(q->made, 4, V);
-    for (int d = 0; d < 3 && q->kind == CONV_INPUT; d++)
-        suits = suits && p->stride[d] == 1;
-    return suits;
-}
-
 static void turn_around(cuda_convolving *p)
 {
     const cuda_convolving was = *p;
@@ -222,7 +232,8 @@ static int32_t run_rows(const cuda_kernel *k, ndp_stream *s, const plan *q, cuda
     return window_run(k, s, &l, p);
 }
 
-static int32_t run_few(const cuda_kernel *k, ndp_stream *s, const plan *q, cuda_convolving *p)
+static int32_t run_few(const cuda_kernel *k, ndp_stream *s, const plan *q, cuda_convolving *p,
+                       const ndp_call *call)
 {
     const int64_t n = q->made->shape[4], V = 16 / ndp_dtype_size(q->made->dtype);
     if (q->kind == CONV_WEIGHT) {
@@ -230,12 +241,32 @@ static int32_t run_few(const cuda_kernel *k, ndp_stream *s, const plan *q, cuda_
         return cuda_launch(k, k->function[DIRECT], s, (uint32_t)(all < 65535 ? all : 65535),
                            CONV_THREADS, 0, p);
     }
-    if (!is_three(q, p))
+    if (!is_three(q, call->params))
         return run_rows(k, s, q, p, DIRECT, n);
     const int function = p->stride[2] == 1 ? THREE : THREE_TWO;
     if (q->kind == CONV_INPUT)
         turn_around(p);
     return run_rows(k, s, q, p, function, n / V);
+}
+
+/* Sums of images, where there are any, are added up as those of splits are. */
+static int32_t run_pointwise(const cuda_kernel *k, ndp_stream *s, const plan *q,
+                             const conv_pointwise *product, cuda_convolving *p,
+                             const ndp_call *call)
+{
+    const uint64_t room = call->scratch.mem ? (uint64_t)ndp_view_size(&call->scratch) : 0;
+    if (room < product->sums + product->work)
+        return cuda_error(NDP_ERR_INTERNAL, "%s was called without its scratch memory",
+                          cuda_op_name(call->op));
+    const CUdeviceptr scratch = room ? cuda_ptr(&call->scratch) : 0;
+    int32_t status = cuda_conv_pointwise_run(k->dev, s, product, scratch);
+    if (status != NDP_OK || !product->sums)
+        return status;
+    const int64_t all = (ndp_view_size(q->made) + CONV_THREADS - 1) / CONV_THREADS;
+    p->partial = scratch;
+    p->splits = (int32_t)product->key.batch;
+    return cuda_launch(k, k->function[SPLITS], s, (uint32_t)(all < 65535 ? all : 65535),
+                       CONV_THREADS, 0, p);
 }
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
@@ -244,6 +275,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     const ndp_conv *c = call->params;
     const plan q = plan_of(call, k->dev);
     cuda_convolving p;
+    conv_pointwise product;
     cudnn_key key;
     uint64_t nbytes;
     if (ndp_view_size(q.made) == 0)
@@ -251,16 +283,19 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     int32_t status = params_of(&p, &q, call);
     if (status != NDP_OK)
         return status;
-    if (is_aligned(q.image) && is_aligned(q.weight) && is_aligned(q.grid) &&
-        cudnn_takes(k->dev, &q, call, &key, &nbytes)) {
+    if (cuda_conv_pointwise(&product, k->dev, call, q.kind, q.image, q.weight, q.grid)) {
+        status = run_pointwise(k, s, &q, &product, &p, call);
+    } else if (is_aligned(q.image) && is_aligned(q.weight) && is_aligned(q.grid) &&
+               cudnn_takes(k->dev, &q, call, &key, &nbytes)) {
         const uint64_t room = call->scratch.mem ? (uint64_t)ndp_view_size(&call->scratch) : 0;
         status = cuda_cudnn_run(k->dev, s, &key, p.image, p.weight, p.grid,
                                 call->scratch.mem ? cuda_ptr(&call->scratch) : 0, room);
-        return status == NDP_OK && (q.bias || c->epilogue)
-                   ? run_rows(k, s, &q, &p, FINISH, q.made->shape[4])
-                   : status;
+    } else {
+        return q.few ? run_few(k, s, &q, &p, call) : run_product(k, s, &q, &p, call);
     }
-    return q.few ? run_few(k, s, &q, &p) : run_product(k, s, &q, &p, call);
+    return status == NDP_OK && (q.bias || c->epilogue)
+               ? run_rows(k, s, &q, &p, FINISH, q.made->shape[4])
+               : status;
 }
 
 /* ---- what there is ---- */
@@ -273,6 +308,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
         i++;
     k->base.run = run;
     k->base.scratch = scratch;
+    cuda_blaslt_open(k->dev);
     int32_t status = window_function(k, "conv", dtype, names[i].product, &k->function[PRODUCT]);
     if (status == NDP_OK)
         status = window_function(k, "depthwise", dtype, names[i].direct, &k->function[DIRECT]);

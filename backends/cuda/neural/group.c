@@ -139,13 +139,35 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     group_plan r;
     if (ndp_view_size(&call->out[0]) == 0)
         return 0;
-    if (is_gradient(call) && group_plan_rows(&r, call, k->dev))
-        return (uint64_t)(row_bytes(r.p.items) + r.p.cells * r.p.parts * 2 * 8);
+    if (is_gradient(call) && group_plan_rows(&r, call, k->dev)) {
+        const int32_t parts = cuda_norm_grad_parts(k, k->function + OF_X, call);
+        return parts ? (uint64_t)(r.p.cells * parts * 2 * 8)
+                     : (uint64_t)(row_bytes(r.p.items) + r.p.cells * r.p.parts * 2 * 8);
+    }
     group_plan_make(&r, call, k->dev, is_gradient(call));
     if (r.held)
         return 0;
     const int64_t sums = r.p.cells * r.p.parts * (is_gradient(call) ? 4 : 2) * 8;
     return (uint64_t)(row_bytes(r.p.cells / r.p.per_row) + sums);
+}
+
+/* Weights of rows: in one pass with the gradient for x where threads hold rows, else in one more. */
+static int32_t run_rows(const cuda_kernel *k, ndp_stream *s, group_plan *r, const ndp_call *call)
+{
+    const int32_t parts = cuda_norm_grad_parts(k, k->function + OF_X, call);
+    int32_t status;
+    set_addresses(r, call, parts ? 0 : row_bytes(r->p.items));
+    if (parts) {
+        r->p.parts = parts;
+        status = cuda_norm_grad_weighed(k, k->function + OF_X, s, call, r->p.partial);
+    } else {
+        status = cuda_norm_grad_queue(k, k->function + OF_X, s, call, r->p.rows_at);
+        if (status == NDP_OK)
+            status = cuda_launch_2d(k, k->function[r->vectors ? OF_COLUMNS : OF_COLUMN], s,
+                                    (uint32_t)r->column_blocks, (uint32_t)r->p.parts, GROUP_THREADS,
+                                    0, &r->p);
+    }
+    return status == NDP_OK ? queue_weights(k, s, r, 1) : status;
 }
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
@@ -156,15 +178,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     int32_t status;
     if (ndp_view_size(&call->out[0]) == 0)
         return NDP_OK;
-    if (grad && group_plan_rows(&r, call, k->dev)) {
-        set_addresses(&r, call, row_bytes(r.p.items));
-        status = cuda_norm_grad_queue(k, k->function + OF_X, s, call, r.p.rows_at);
-        if (status == NDP_OK)
-            status = cuda_launch_2d(k, k->function[r.vectors ? OF_COLUMNS : OF_COLUMN], s,
-                                    (uint32_t)r.column_blocks, (uint32_t)r.p.parts, GROUP_THREADS,
-                                    0, &r.p);
-        return status == NDP_OK ? queue_weights(k, s, &r, 1) : status;
-    }
+    if (grad && group_plan_rows(&r, call, k->dev))
+        return run_rows(k, s, &r, call);
     group_plan_make(&r, call, k->dev, grad);
     set_addresses(&r, call, row_bytes(r.p.cells / r.p.per_row));
     if (r.held)

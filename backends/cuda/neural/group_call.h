@@ -51,11 +51,16 @@ int32_t cuda_group_find(ndp_dev *, const ndp_call *like, const ndp_kernel **out,
                         size_t n);
 
 /* ---- norm_grad.c ---- */
-enum { CUDA_NORM_GRADS = 7 };
+enum { CUDA_NORM_GRADS = 11 };
 /* Fills in so many functions of the gradient for x of the op. */
 int32_t cuda_norm_grad_functions(ndp_dev *, int32_t op, int32_t dtype, CUfunction *);
 /* Queues it; rows_at, if not 0: GROUP_ROW doubles of each row, of which mean and factor are set. */
 int32_t cuda_norm_grad_queue(const cuda_kernel *, const CUfunction *, ndp_stream *,
                              const ndp_call *, uint64_t rows_at);
+/* The same with gradients for weights in one pass, which leaves sums of each weight: as many parts of
+ * them as the first says; 0: it does not suit the call. */
+int32_t cuda_norm_grad_parts(const cuda_kernel *, const CUfunction *, const ndp_call *);
+int32_t cuda_norm_grad_weighed(const cuda_kernel *, const CUfunction *, ndp_stream *,
+                               const ndp_call *, uint64_t partial);
 
 #endif

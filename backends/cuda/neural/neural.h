@@ -9,6 +9,8 @@
 enum { NEURAL_THREADS = 256, NEURAL_LONG_THREADS = 1024, NEURAL_GRID = 1 << 20 };
 /* Threads that hold a row of vectors of 16 bytes. */
 enum { NEURAL_HELD_THREADS = 512 };
+/* Elements of a row that a warp holds beside the sums for its weights. */
+enum { NEURAL_WEIGHED_ITEMS = 512 };
 enum { NEURAL_X, NEURAL_G, NEURAL_OUT, NEURAL_SCALE, NEURAL_OPERANDS };
 
 typedef struct {
@@ -20,6 +22,7 @@ typedef struct {
 typedef struct {
     uint64_t at[NEURAL_OPERANDS]; /* scale 0: none */
     uint64_t rows_at;             /* as in group.h; 0: not wanted */
+    uint64_t partial;             /* two doubles of each weight, for each block of threads */
     int64_t rows, items;
     double count, eps; /* elements of a row */
     int32_t kept, reduced;

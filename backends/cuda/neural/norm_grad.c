@@ -5,10 +5,24 @@
 #include "neural/group_call.h"
 #include "neural/neural.h"
 
-enum { WARP_VECTORS, WARP, BLOCK_VECTORS, BLOCK, HELD, HELD_4, HELD_8, KERNELS = CUDA_NORM_GRADS };
+enum {
+    WARP_VECTORS,
+    WARP,
+    BLOCK_VECTORS,
+    BLOCK,
+    HELD,
+    HELD_4,
+    HELD_8,
+    WEIGHED,
+    WEIGHED_1,
+    WEIGHED_2,
+    WEIGHED_4,
+    KERNELS = CUDA_NORM_GRADS
+};
 enum { SHORT_ITEMS = 128 }; /* of a row that a warp serves */
-static const char *const suffixes[KERNELS] = {"warp_vec", "warp",  "block_vec", "block",
-                                              "held",     "held4", "held8"};
+static const char *const suffixes[KERNELS] = {"warp_vec", "warp",     "block_vec", "block",
+                                              "held",     "held4",    "held8",     "weighed",
+                                              "weighed1", "weighed2", "weighed4"};
 
 /* Dimensions first to last - 1 of the views, innermost first, those that all step through evenly as
  * one; returns how many there are. */
@@ -75,13 +89,18 @@ static void take_vectors(neural_norm *p, int64_t V)
             p->dim[d].stride[o] /= is_even(p, o) ? 1 : V;
 }
 
+/* Rows of dense vectors at one distance, and a scale that is the same for all of them. */
+static int is_dense(const neural_norm *p)
+{
+    return p->kept <= 1 && p->reduced == 1 &&
+           (p->at[NEURAL_SCALE] == 0 || (p->dim[p->kept].stride[NEURAL_SCALE] == 1 &&
+                                         p->dim[0].stride[NEURAL_SCALE] * p->kept == 0));
+}
+
 /* Which kernel holds rows of vectors in registers, and with how many threads; BLOCK: none does. */
 static int holder(const CUfunction *function, const neural_norm *p, uint32_t *threads)
 {
-    const int dense = p->kept <= 1 && p->reduced == 1 &&
-                      (p->at[NEURAL_SCALE] == 0 || (p->dim[p->kept].stride[NEURAL_SCALE] == 1 &&
-                                                    p->dim[0].stride[NEURAL_SCALE] * p->kept == 0));
-    if (!function[HELD] || !dense)
+    if (!function[HELD] || !is_dense(p))
         return BLOCK;
     const int64_t each = p->items <= 4 * NEURAL_HELD_THREADS ? 4 : 8;
     *threads = p->items <= SHORT_ITEMS ? NEURAL_THREADS
@@ -91,27 +110,91 @@ static int holder(const CUfunction *function, const neural_norm *p, uint32_t *th
     return p->items <= SHORT_ITEMS ? HELD : each == 4 ? HELD_4 : HELD_8;
 }
 
-int32_t cuda_norm_grad_queue(const cuda_kernel *k, const CUfunction *function, ndp_stream *s,
-                             const ndp_call *call, uint64_t rows_at)
+/* Parameters of a call that has elements; whether rows are taken in vectors. */
+static int params_of(neural_norm *p, const ndp_call *call)
 {
     const ndp_norm *params = call->params;
     const ndp_view *const view[NEURAL_OPERANDS] = {&call->in[1], &call->in[0], &call->out[0],
                                                    params->has_scale ? &call->in[2] : NULL};
     const int ndim = view[NEURAL_X]->ndim, kept = ndim - params->n_reduced;
     const int64_t bytes = ndp_dtype_size(view[NEURAL_X]->dtype), V = 16 / bytes;
-    neural_norm p = {.eps = params->eps, .rows_at = rows_at};
-    if (ndp_view_size(view[NEURAL_X]) == 0)
-        return NDP_OK;
+    *p = (neural_norm){.eps = params->eps};
     for (int o = 0; o < NEURAL_OPERANDS; o++)
-        p.at[o] = view[o] ? cuda_ptr(view[o]) : 0;
-    p.kept = take_dims(p.dim, view, 0, kept);
-    p.reduced = take_dims(p.dim + p.kept, view, kept, ndim);
-    p.rows = extents_of(p.dim, p.kept);
-    p.items = extents_of(p.dim + p.kept, p.reduced);
-    p.count = (double)p.items;
-    const int whole = is_whole(&p, V, bytes);
+        p->at[o] = view[o] ? cuda_ptr(view[o]) : 0;
+    p->kept = take_dims(p->dim, view, 0, kept);
+    p->reduced = take_dims(p->dim + p->kept, view, kept, ndim);
+    p->rows = extents_of(p->dim, p->kept);
+    p->items = extents_of(p->dim + p->kept, p->reduced);
+    p->count = (double)p->items;
+    const int whole = is_whole(p, V, bytes);
     if (whole)
-        take_vectors(&p, V);
+        take_vectors(p, V);
+    return whole;
+}
+
+/* ---- with gradients for weights, in one pass ---- */
+
+/* Threads that a device's processors have at a time, where each has so many registers. */
+enum { BUSY_THREADS = 1024, LEAST_ROWS = 2 /* of a processor */ };
+
+typedef struct {
+    neural_norm p;
+    int which;
+    uint32_t threads, blocks;
+} weighing;
+
+/* 0: the rows are none that threads hold, or too few. */
+static int weigh(weighing *w, const cuda_kernel *k, const CUfunction *function,
+                 const ndp_call *call)
+{
+    const int64_t processors = k->dev->sm_count > 0 ? k->dev->sm_count : 1;
+    if (!function[WEIGHED] || !params_of(&w->p, call) || !is_dense(&w->p) ||
+        w->p.rows < processors * LEAST_ROWS)
+        return 0;
+    const int64_t items = w->p.items, V = 16 / ndp_dtype_size(call->in[0].dtype);
+    const int few = items * V <= NEURAL_WEIGHED_ITEMS;
+    int64_t each = 1;
+    while (each * V < 16 && each * NEURAL_HELD_THREADS < items)
+        each *= 2; /* sums of a thread: two for each of 16 elements at most */
+    if (each * NEURAL_HELD_THREADS < items)
+        return 0;
+    w->which = few ? WEIGHED : each == 1 ? WEIGHED_1 : each == 2 ? WEIGHED_2 : WEIGHED_4;
+    w->threads = few ? NEURAL_THREADS : (uint32_t)((items + each * 32 - 1) / (each * 32) * 32);
+    const int64_t beside = few ? NEURAL_THREADS / 32 : 1;
+    const int64_t busy = each == 1 ? BUSY_THREADS : NEURAL_HELD_THREADS;
+    int64_t blocks = processors * (busy / w->threads);
+    if (blocks > (w->p.rows + beside - 1) / beside)
+        blocks = (w->p.rows + beside - 1) / beside;
+    w->blocks = (uint32_t)blocks;
+    return 1;
+}
+
+int32_t cuda_norm_grad_parts(const cuda_kernel *k, const CUfunction *function, const ndp_call *call)
+{
+    weighing w;
+    return weigh(&w, k, function, call) ? (int32_t)w.blocks : 0;
+}
+
+int32_t cuda_norm_grad_weighed(const cuda_kernel *k, const CUfunction *function, ndp_stream *s,
+                               const ndp_call *call, uint64_t partial)
+{
+    weighing w;
+    if (!weigh(&w, k, function, call))
+        return cuda_error(NDP_ERR_INTERNAL, "%s: rows that are not held", cuda_op_name(call->op));
+    w.p.partial = partial;
+    return cuda_launch(k, function[w.which], s, w.blocks, w.threads, 0, &w.p);
+}
+
+/* ---- for x alone ---- */
+
+int32_t cuda_norm_grad_queue(const cuda_kernel *k, const CUfunction *function, ndp_stream *s,
+                             const ndp_call *call, uint64_t rows_at)
+{
+    neural_norm p;
+    if (ndp_view_size(&call->in[1]) == 0)
+        return NDP_OK;
+    const int whole = params_of(&p, call);
+    p.rows_at = rows_at;
     const int narrow = p.items <= SHORT_ITEMS;
     uint32_t threads = NEURAL_THREADS;
     const int held = whole ? holder(function, &p, &threads) : BLOCK;
@@ -134,7 +217,7 @@ int32_t cuda_norm_grad_functions(ndp_dev *dev, int32_t op, int32_t dtype, CUfunc
     char name[48];
     const int module = cuda_module_of("norm_grad", dtype);
     const int held = op == NDP_OP_layer_norm_grad || op == NDP_OP_rms_norm_grad;
-    const int all = held && dtype != NDP_F64 ? KERNELS : HELD;
+    const int all = !held || dtype == NDP_F64 ? HELD : dtype == NDP_F32 ? KERNELS : WEIGHED_4;
     int32_t status = NDP_OK;
     for (int i = 0; i < all && status == NDP_OK; i++) {
         snprintf(name, sizeof name, "%s_%s", cuda_op_name(op), suffixes[i]);

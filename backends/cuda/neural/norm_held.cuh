@@ -76,6 +76,14 @@ template <class T, int K, bool CENTRED, bool WARP> struct held_row {
     {
     }
     __device__ __forceinline__ bool has(int k) const { return lane + k * lanes < p.items; }
+    __device__ __forceinline__ void take(const held_row &other)
+    {
+#pragma unroll
+        for (int k = 0; k < K; k++) {
+            x[k] = other.x[k];
+            g[k] = other.g[k];
+        }
+    }
     /* What lies there; g times the scale, rounded only where it is summed. */
     __device__ __forceinline__ void load(const T *from, const T *by)
     {
@@ -128,8 +136,10 @@ template <class T, int K, bool CENTRED, bool WARP> struct held_row {
             s[1] += part[1];
         }
     }
+    /* What the row's statistics say: the mean in two parts, the factor, and the gradient's sums. */
+    float high, low, factor, ca, cb;
     /* first: some element, so that the sum for the mean is of small numbers. */
-    __device__ __forceinline__ void run(T *out, float first, int64_t number)
+    __device__ __forceinline__ void know(float first, int64_t number)
     {
         S s[2] = {0, 0}, q[2] = {0, 0};
         double mean = 0, a = 0;
@@ -142,7 +152,9 @@ template <class T, int K, bool CENTRED, bool WARP> struct held_row {
             mean = (double)first + (double)s[0] / p.count;
             a = (double)s[1] / p.count;
         }
-        const float high = (float)mean, low = (float)(mean - (double)high), ca = (float)a;
+        high = (float)mean;
+        low = (float)(mean - (double)high);
+        ca = (float)a;
         forget();
         sum(q, [&](float x, float g, float(&part)[2]) {
             const float d = (x - high) - low;
@@ -151,24 +163,39 @@ template <class T, int K, bool CENTRED, bool WARP> struct held_row {
         });
         held_all<S, 2, WARP>(q, 1);
         forget();
-        const double factor = 1.0 / sqrt((double)q[0] / p.count + p.eps);
+        const double f = 1.0 / sqrt((double)q[0] / p.count + p.eps);
         if (lane == 0)
-            neural_row_known(p, number, mean, factor);
-        const float cb = (float)((double)q[1] / p.count * factor * factor), cf = (float)factor;
+            neural_row_known(p, number, mean, f);
+        cb = (float)((double)q[1] / p.count * f * f);
+        factor = (float)f;
+    }
+    __device__ __forceinline__ void write(T *out, int k, const float (&u)[V],
+                                          const float (&v)[V]) const
+    {
+        vector r;
+#pragma unroll
+        for (int i = 0; i < V; i++)
+            neural_narrow(&r.at[i], ((v[i] - ca) - ((u[i] - high) - low) * cb) * factor);
+        ((vector *)out)[lane + k * lanes] = r;
+    }
+    /* The one slot of held_all is free for the next row. */
+    __device__ __forceinline__ void end() const
+    {
+        if (!CENTRED && !WARP)
+            __syncthreads();
+    }
+    __device__ __forceinline__ void run(T *out, float first, int64_t number)
+    {
+        know(first, number);
 #pragma unroll
         for (int k = 0; k < K; k++) {
             float u[V], v[V];
-            vector r;
             if (!has(k))
                 continue;
             widen(k, u, v);
-#pragma unroll
-            for (int i = 0; i < V; i++)
-                neural_narrow(&r.at[i], ((v[i] - ca) - ((u[i] - high) - low) * cb) * cf);
-            ((vector *)out)[lane + k * lanes] = r;
+            write(out, k, u, v);
         }
-        if (!CENTRED && !WARP)
-            __syncthreads(); /* its one slot of held_all is free for the next row */
+        end();
     }
 };
 

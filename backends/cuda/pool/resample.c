@@ -4,9 +4,17 @@
 #include <string.h>
 #include "pool/frame.h"
 
-enum { TABLES, BACK_ANY, BACK_CHANNELS, BACK_NEAREST_TWICE, BACK_LINEAR_TWICE, BACK_KERNELS };
-static const char *const back_names[BACK_KERNELS] = {"tables", "back_any", "back_channels",
-                                                     "back_nearest_twice", "back_linear_twice"};
+enum {
+    TABLES,
+    BACK_ANY,
+    BACK_CHANNELS,
+    BACK_NEAREST_TWICE,
+    BACK_LINEAR_TWICE,
+    BACK_BOX,
+    BACK_KERNELS
+};
+static const char *const back_names[BACK_KERNELS] = {
+    "tables", "back_any", "back_channels", "back_nearest_twice", "back_linear_twice", "back_box"};
 enum { ANY, VECTORS, CHANNELS, TWICE, WAYS, METHODS = 3 };
 static const char *const methods[METHODS] = {"nearest", "linear", "cubic"};
 static const char *const ways[WAYS] = {"", "_vectors", "_channels", "_twice"};
@@ -129,10 +137,11 @@ static window_launch launch_of(const cuda_kernel *k, cuda_resampling *p, const n
     if (made == image) {
         if (twice && p->taps < 4 && image->shape[4] % V == 0 && window_is_whole(image, 4, V))
             how = TWICE;
-        function = how == CHANNELS ? BACK_CHANNELS
-                   : how == ANY    ? BACK_ANY
-                   : p->taps == 1  ? BACK_NEAREST_TWICE
-                                   : BACK_LINEAR_TWICE;
+        function = how == CHANNELS              ? BACK_CHANNELS
+                   : how == ANY && p->taps == 1 ? BACK_BOX
+                   : how == ANY                 ? BACK_ANY
+                   : p->taps == 1               ? BACK_NEAREST_TWICE
+                                                : BACK_LINEAR_TWICE;
     } else {
         if (twice && window_is_whole(image, 4, V / 2))
             how = TWICE;

@@ -282,6 +282,50 @@ template <int V, bool CHANNELS> WINDOW_FN void resample_back(const cuda_resampli
     });
 }
 
+/* By the nearest elements, of which each share is one: the sum of a box of the result, whose bounds are
+ * read at once, and its elements too where there are few. */
+WINDOW_FN void resample_box(const cuda_resampling &p)
+{
+    enum { FEW = 2 };
+    window_each(p.walk, [&](uint32_t row, uint32_t item) {
+        int32_t at[4], begin[3], n[3];
+        window_split<3>(p.walk, row, at);
+        const int32_t to[5] = {at[0], at[1], at[2], at[3], (int32_t)item};
+#pragma unroll
+        for (int d = 0; d < 3; d++) {
+            begin[d] = ((const int32_t *)p.table[d].begin)[to[2 + d]];
+            n[d] = ((const int32_t *)p.table[d].end)[to[2 + d]] - begin[d];
+        }
+        const T *from = (const T *)p.grid + to[0] * p.grid_stride[0] + to[1] * p.grid_stride[1];
+        C sum = 0;
+#pragma unroll
+        for (int d = 0; d < 3; d++)
+            from += begin[d] * p.grid_stride[2 + d];
+        if (n[0] == 1 && n[1] <= FEW && n[2] <= FEW) {
+            C x[FEW][FEW];
+#pragma unroll
+            for (int j = 0; j < FEW; j++)
+#pragma unroll
+                for (int k = 0; k < FEW; k++)
+                    x[j][k] = j < n[1] && k < n[2]
+                                  ? neural_widen(from[j * p.grid_stride[3] + k * p.grid_stride[4]])
+                                  : (C)0;
+#pragma unroll
+            for (int j = 0; j < FEW; j++)
+#pragma unroll
+                for (int k = 0; k < FEW; k++)
+                    sum += x[j][k];
+        } else {
+            for (int32_t i = 0; i < n[0]; i++)
+                for (int32_t j = 0; j < n[1]; j++)
+                    for (int32_t k = 0; k < n[2]; k++)
+                        sum += neural_widen(from[i * p.grid_stride[2] + j * p.grid_stride[3] +
+                                                 k * p.grid_stride[4]]);
+        }
+        neural_narrow((T *)p.image + offset_of(p.image_stride, to), sum);
+    });
+}
+
 /* Of images that became twice as wide, by the nearest elements or linearly. */
 template <int TAPS> WINDOW_FN void resample_twice_back(const cuda_resampling &p)
 {
@@ -328,5 +372,6 @@ RESAMPLE(linear, 2)
 RESAMPLE(cubic, 4)
 RESAMPLE_KERNEL(resample_back_any, resample_back<1, false>)
 RESAMPLE_KERNEL(resample_back_channels, resample_back<VECTOR, true>)
+RESAMPLE_KERNEL(resample_back_box, resample_box)
 RESAMPLE_KERNEL(resample_back_nearest_twice, resample_twice_back<1>)
 RESAMPLE_KERNEL(resample_back_linear_twice, resample_twice_back<2>)

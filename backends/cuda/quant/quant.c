@@ -49,11 +49,13 @@ static uint64_t product_scratch(const ndp_kernel *base, const ndp_call *call)
     return n + n / 32 * 3 * sizeof(float);
 }
 
-/* Shared memory of a block of threads: two pieces for each warp. */
+/* Shared memory of a block of threads: two pieces for each warp, and what reading whole words may reach
+ * beyond the last. */
 static uint32_t staged_bytes(int32_t format)
 {
     return (uint32_t)(QUANT_WARPS * 2 * QUANT_PIECE / (sizes[format].block / 32) *
-                      sizes[format].nbytes);
+                      sizes[format].nbytes) +
+           16;
 }
 
 /* The kernel behind `activate`, whose blocks of threads may begin while that ends: not where a graph is

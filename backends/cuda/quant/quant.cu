@@ -2,7 +2,7 @@
  * Quantised blocks: their elements, rows rounded to 8 bits, and products of these with blocks by
  * integer instructions of four products. A warp computes one row of blocks; its lanes take groups
  * of 32 elements in turns and add up in a fixed order. */
-#include "quant/format.cuh"
+#include "quant/staged.cuh"
 #include <ndock/plugin.h>
 #include "quant/quant.h"
 
@@ -253,9 +253,14 @@ template <typename F> struct staged_row {
 #pragma unroll
             for (int i = lane; i < QUANT_PIECE; i += 32)
                 if (first + i < groups) {
-                    const unsigned char *b = now + i / (F::block / 32) * F::nbytes;
-                    const group_codes<F> codes(p, b, i % (F::block / 32));
-                    codes.add(p, first + i, sum);
+                    const int64_t place = first + i;
+                    const staged_x x = {{((const int4 *)p.codes)[2 * place],
+                                         ((const int4 *)p.codes)[2 * place + 1]},
+                                        ((const float *)p.d)[place],
+                                        F::has_min ? ((const float2 *)p.sums)[place]
+                                                   : float2{0, 0}};
+                    staged_group<F>::add(now + i / (F::block / 32) * F::nbytes, i % (F::block / 32),
+                                         x, sum);
                 }
             __syncwarp();
             fetch(now, blocks, piece + 2, p.row_bytes);

@@ -427,6 +427,17 @@ template <class T, class C> struct reduce_logsumexp {
         s.ones = 0.0;
         s.largest = largest;
     }
+    /* Of lanes that agree on the largest element, so that each computes one exponential and joining
+     * them none. */
+    typedef void levels;
+    LINE_FN state level(state s, int width)
+    {
+        double largest = s.largest;
+        for (int h = width / 2; h; h /= 2)
+            largest = larger(largest, __shfl_xor_sync(0xffffffffu, largest, h, width));
+        raise(s, largest);
+        return s;
+    }
     /* A double has enough bits for sums of what was float. */
     template <int N> LINE_FN void add_single(state &s, const T *x)
     {

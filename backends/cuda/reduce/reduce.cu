@@ -64,6 +64,7 @@ LINE_FN typename OP::state reduce_lanes(const reduce_params &p, typename OP::sta
     typedef typename OP::state S;
     __shared__ S warps[REDUCE_THREADS / 32];
     int width = p.lanes < 32 ? p.lanes : 32;
+    s = state_level<OP>::of(s, width);
     for (int h = width / 2; h; h /= 2)
         s = OP::merge(s, state_shuffle_down(s, h, width), p);
     if (p.lanes <= 32)
@@ -72,7 +73,7 @@ LINE_FN typename OP::state reduce_lanes(const reduce_params &p, typename OP::sta
         warps[threadIdx.x / 32] = s;
     __syncthreads();
     if (threadIdx.x < 32) {
-        s = warps[threadIdx.x % (REDUCE_THREADS / 32)];
+        s = state_level<OP>::of(warps[threadIdx.x % (REDUCE_THREADS / 32)], 32);
         for (int h = REDUCE_THREADS / 64; h; h /= 2)
             s = OP::merge(s, state_shuffle_down(s, h, 32), p);
     }

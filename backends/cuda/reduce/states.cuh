@@ -20,6 +20,14 @@ template <class S> LINE_FN S state_shuffle_down(S s, int distance, int width)
     return u.state;
 }
 
+/* What makes states of a warp cheap to join, where their operation has something of the kind: level(). */
+template <class OP, class = void> struct state_level {
+    LINE_FN typename OP::state of(typename OP::state s, int) { return s; }
+};
+template <class OP> struct state_level<OP, typename OP::levels> {
+    LINE_FN typename OP::state of(typename OP::state s, int width) { return OP::level(s, width); }
+};
+
 template <class S> LINE_FN S state_shuffle_up(S s, int distance)
 {
     union {
