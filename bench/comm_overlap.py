@@ -133,8 +133,8 @@ class Network:
     """LAYERS products with relu between them, and their gradients by hand."""
 
     def __init__(self, comm):
-        self.x = nd.random.normal((ROWS, WIDTH), dtype=nd.float32, device=comm.device).astype(nd.bfloat16)
-        self.w = [(nd.random.normal((WIDTH, WIDTH), dtype=nd.float32, device=comm.device) * WIDTH**-0.5).astype(nd.bfloat16) for _ in range(LAYERS)]
+        self.x = nd.random.normal(size=(ROWS, WIDTH), dtype=nd.float32, device=comm.device).astype(nd.bfloat16)
+        self.w = [(nd.random.normal(size=(WIDTH, WIDTH), dtype=nd.float32, device=comm.device) * WIDTH**-0.5).astype(nd.bfloat16) for _ in range(LAYERS)]
 
     def step(self, each):
         """each: takes the gradients, those of the last layer first."""
