@@ -8,7 +8,7 @@ bytes of the whole for all_gather. On GPUs PyTorch's, by its NCCL, stand beside,
 
 NCCL's own variables tell what its choices cost, in both at once: NCCL_MIN_CTAS=32, NCCL_CGA_CLUSTER_SIZE=0, NCCL_P2P_USE_CUDA_MEMCPY=1.
 
-Another row, on GPUs: a graph with an exchange. How much of an exchange hides behind computing is comm_overlap.py's."""
+Other rows, on GPUs: a graph with an exchange; a copy between two GPUs of one process. How much of an exchange hides behind computing is comm_overlap.py's."""
 import argparse
 import os
 import socket
@@ -111,6 +111,43 @@ def captured(comm):
     return f"graph with an all_reduce of 4 KiB: {'right' if good else 'WRONG'}, {g.nodes} nodes, {1e6 * t:.1f} us a launch"
 
 
+class Alone:
+    """A rank whose calls need no other."""
+
+    def barrier(self):
+        pass
+
+
+def copied(comm, peer):
+    """Copies of 256 MiB from this rank's GPU to another one of this process, by rank 0; the others wait."""
+    kind, mine = str(comm.device).split(":")
+    text, nbytes = "", 256 << 20
+    if comm.rank == 0:
+        there = f"{kind}:{0 if int(mine) else 1}"
+        x = nd.ones(nbytes // 4, dtype=nd.float32, device=comm.device)
+        calls = [lambda: x.to_device(there)]
+        if peer:
+            torch = peer[0]
+            tx = torch.ones(nbytes // 4, device="cuda:" + mine)
+            calls.append(lambda: tx.to(there))
+
+        def wait():
+            for device in (comm.device, there):
+                nd.synchronize(device)
+                if peer:
+                    peer[0].cuda.synchronize(int(str(device).split(":")[1]))
+
+        for call in calls * 3:
+            call()
+        times = in_turns(Alone(), calls, wait, nbytes // 8)
+        y = calls[0]()
+        right = float(y[0]) == 1 and float(y[-1]) == 1
+        text = f"peer copy of 256 MiB: {'right' if right else 'WRONG'}" + "".join(
+            f", {who} {1e6 * t:.1f} us {nbytes / t / 1e9:.1f} GB/s" for who, t in zip(("here", "torch"), times))
+    comm.barrier()
+    return text
+
+
 def tell(comm, what, function, *args):
     try:
         line = function(*args)
@@ -140,6 +177,7 @@ def main():
             tell(comm, f"{name} {nbytes}", row, comm, peer, name, nbytes)
     if kind == "cuda" and not args.only:
         tell(comm, "graph", captured, comm)
+        tell(comm, "peer copy", copied, comm, peer)
 
 
 if __name__ == "__main__":
