@@ -25,7 +25,6 @@ static const rule rules[ND_MATH_SETTINGS] = {
     {"fp8 fast", ND_MATH_OFF, ND_MATH_ON, 0, ND_F8_E4M3, NDP_MODE_FP8_FAST, 0},
     {"deterministic", ND_MATH_OFF, ND_MATH_ON, 0, 0, NDP_MODE_DETERMINISTIC, 0},
     {"strict", ND_MATH_OFF, ND_MATH_ON, 0, 0, 0, 0},
-    {"leave room", ND_MATH_OFF, ND_MATH_ON, 0, 0, NDP_MODE_LEAVE_ROOM, 0},
 };
 
 typedef struct {
@@ -274,11 +273,9 @@ nd_status nd__math_mode(nd_device *dev, nd_op op, nd_dtype dtype, const int64_t 
     int plugin = plugin_index(dev->slot->name, false);
     op = table_op(op);
     *mode = wanted_mode(plugin, op, dtype);
-    if (op && nd_op_get(op)->op_class != ND_CLASS_MATMUL)
-        *mode &= ~NDP_MODE_LEAVE_ROOM; /* the same kernels as without */
     if (!*mode || resolve(ND_MATH_STRICT, plugin, op) != ND_MATH_ON)
         return ND_OK;
-    uint32_t lacks = *mode & ~effective_mode(dev, op, dtype, mnk, *mode) & ~NDP_MODE_LEAVE_ROOM;
+    uint32_t lacks = *mode & ~effective_mode(dev, op, dtype, mnk, *mode);
     for (int i = 0; i < ND_MATH_SETTINGS && lacks; i++)
         if ((rules[i].second_bit | rules[i].third_bit) & lacks &&
             (!rules[i].dtype || rules[i].dtype == dtype))

@@ -22,10 +22,7 @@ enum {                             /* settings; first their default */
        ND_MATH_FP8_FAST = 7,       /* sums of fp8 products may lose bits: OFF; ON */
        ND_MATH_DETERMINISTIC = 8,  /* the same bits run to run: OFF; ON */
        ND_MATH_STRICT = 9,         /* a setting that the device lacks is an error: OFF; ON */
-       ND_MATH_LEAVE_ROOM = 10,    /* other work runs beside (an exchange of gradients): products
-                                    * leave some of the device to it where they can: OFF; ON. The
-                                    * library may then take another algorithm, so other last bits */
-       ND_MATH_SETTINGS = 11
+       ND_MATH_SETTINGS = 10
 };
 enum { /* values */
        ND_MATH_UNSET = 0,

@@ -136,7 +136,6 @@ typedef struct {
 #define NDP_MODE_F64_EMULATED 32u   /* f64: by integer or reduced-precision units */
 #define NDP_MODE_FP8_FAST 64u       /* fp8: sums may lose bits */
 #define NDP_MODE_DETERMINISTIC 128u /* the same bits run to run */
-#define NDP_MODE_LEAVE_ROOM 256u    /* other work runs beside: leave it some of the device; no promise */
 
 /* Parameter structs, by class; size first, append-only. */
 #include "plugin_params.h"

@@ -15,7 +15,6 @@ level a value of the thread (mode) hides the process's (set_mode). It counts whe
     fp8_fast           off, on: sums of float8 products may lose bits
     deterministic      off, on: the same bits run to run
     strict             off, on: a setting that the device lacks is an error
-    leave_room         off, on: products leave some of the device to what runs beside, where they can (last bits may differ)
 """
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ __all__ = ["allow_tf32", "effective_precision", "fp32_precision", "get_mode", "m
            "set_allow_tf32", "set_fp32_precision", "set_matmul_precision", "set_mode"]
 
 _SETTINGS = ("f32_matmul", "f16_reduction", "f16_split_k", "bf16_reduction", "bf16_split_k", "f16_accumulate",
-             "f64_matmul", "fp8_fast", "deterministic", "strict", "leave_room")
+             "f64_matmul", "fp8_fast", "deterministic", "strict")
 _VALUES = ("unset", "ieee", "tf32", "bf16x9", "off", "on", "f32", "f16", "native", "emulated")
 
 

@@ -8,7 +8,7 @@ from tap import main, raises
 
 DEFAULTS = {"f32_matmul": "ieee", "f16_reduction": "off", "f16_split_k": "on", "bf16_reduction": "off",
             "bf16_split_k": "on", "f16_accumulate": "f32", "f64_matmul": "native", "fp8_fast": "off",
-            "deterministic": "off", "strict": "off", "leave_room": "off"}
+            "deterministic": "off", "strict": "off"}
 
 
 def test_defaults():

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLANS_MAX = 4096, BUCKETS = 512, ROOM = 16, COMPUTE_32F_EMULATED_16BFX9 = 78 /* cublas_api.h, 12.9 */ };
+enum { PLANS_MAX = 4096, BUCKETS = 512, COMPUTE_32F_EMULATED_16BFX9 = 78 /* cublas_api.h, 12.9 */ };
 
 typedef struct {
 #define LT_FN(name) __typeof__(name) *name;
@@ -125,7 +125,6 @@ uint32_t cuda_blaslt_mode(const ndp_dev *dev, int32_t dtype, uint32_t mode)
     uint32_t can = NDP_MODE_DETERMINISTIC;
     if (!lt)
         return mode & can;
-    can |= NDP_MODE_LEAVE_ROOM;
     if (dtype == NDP_F32)
         can |= (lt->tf32 ? NDP_MODE_FAST_MATH : 0) | (lt->bf16x9 ? NDP_MODE_BF16X9 : 0);
     else if (dtype == NDP_F16)
@@ -285,22 +284,8 @@ static int set_scales(const functions *fn, plan *p, const CUdeviceptr scale[2])
                                               &scale[0], sizeof *scale) == 0;
 }
 
-/* Multiprocessors that a product spreads over where it leaves room for others: most kernels of the
- * library take one block of each to their end, so that an exchange's blocks would wait for all of
- * them, and then leave some blocks of the next product to wait for the exchange. */
-static int32_t units_left(const ndp_dev *dev)
-{
-    int64_t room = ROOM;
-    cuda_host->param(cuda_host->ctx, "ROOM", NDP_PARAM_I64,
-                     "multiprocessors that matrix products leave to what runs beside, under the "
-                     "math setting \"leave room\"; default: 16",
-                     &room);
-    room = room < 0 ? 0 : room;
-    return (int32_t)(room < dev->sm_count ? dev->sm_count - room : 1);
-}
-
 /* The problem as the library describes it. */
-static int describe(const functions *fn, plan *p, cublasComputeType_t compute, int32_t units)
+static int describe(const functions *fn, plan *p, cublasComputeType_t compute)
 {
     const blaslt_key *k = &p->key;
     const int32_t turn_a = k->transposed[1] ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -313,10 +298,6 @@ static int describe(const functions *fn, plan *p, cublasComputeType_t compute, i
                                            sizeof turn_b) != 0)
         return 0;
     if (is_f8(k) && !describe_f8(fn, p))
-        return 0;
-    if (k->mode & NDP_MODE_LEAVE_ROOM &&
-        fn->cublasLtMatmulDescSetAttribute(p->product, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, &units,
-                                           sizeof units) != 0)
         return 0;
     if (k->has_bias && /* the address that is set here serves the choice of algorithm alone */
         (fn->cublasLtMatmulDescSetAttribute(p->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &bias,
@@ -396,7 +377,7 @@ static plan *plan_for(const ndp_dev *dev, struct cuda_blaslt *lt, const blaslt_k
     p->key = *key;
     p->hash = hash;
     cublasComputeType_t compute = compute_type(key, mode, &p->scale);
-    p->served = describe(&lt->fn, p, compute, units_left(dev)) && choose(lt, p, reduction_schemes(key, mode));
+    p->served = describe(&lt->fn, p, compute) && choose(lt, p, reduction_schemes(key, mode));
     p->next = *bucket;
     *bucket = p;
     lt->n_plans++;
