@@ -7,24 +7,69 @@
     behind     one all_reduce of 64 MiB beside four products of float32 that do not need it
     buckets    a backward pass of eight products of bfloat16, whose results are gradients of 32 MiB, each exchanged while the next ones
                are computed, beside one exchange at its end
-    layers     forward and backward pass of a network of bfloat16 with the exchange of its gradients (nd.parallel.Buckets; PyTorch's
-               DistributedDataParallel), and without: what N GPUs do more than one
+    layers     forward and backward pass of a network of bfloat16 with the exchange of its gradients (nd.parallel.Buckets; PyTorch by the
+               same calls, and by DistributedDataParallel), and without: what N GPUs do more than one
+    timeline   of one backward pass of that network: when each part of it runs
 
-The part that is hidden: of the shorter of computing and exchanging, what the two together do not take longer than the longer one. That
-an exchange needs multiprocessors too, and that the last bucket has nothing to hide behind, keeps it below 1. With room: products
-leave some multiprocessors to the exchange (the math setting leave_room). NCCL_MAX_CTAS bounds what an exchange takes."""
+"usual": the exchange's stream is no more urgent than computing. "in place": gradients are exchanged where they are. The part that is
+hidden: of the shorter of computing and exchanging, what the two together do not take longer than the longer one. The last bucket has
+nothing to hide behind, and an exchange needs multiprocessors too (NCCL_MAX_CTAS bounds how many), so it stays below 1. Calls are timed
+in another order each time: a GPU is faster after an exchange, during which it cools down, than after computing."""
 import argparse
 import os
+import time
 
-from comm import in_turns, peer_of, tell
+from comm import peer_of, tell
 
 import ndock as nd
 
-WIDTH, ROWS, LAYERS, GRADIENTS = 4096, 8192, 4, 8
+WIDTH, ROWS, LAYERS, GRADIENTS, ROUNDS, AT_ONCE = 4096, 8192, 4, 8, 12, 3
 
 
-def room():
-    return nd.math.mode("cuda", "matmul", leave_room=True)
+def in_turns(comm, calls, wait):
+    """Seconds of each call, the least of ROUNDS."""
+    best = [float("inf")] * len(calls)
+    for call in calls * 2:
+        call()
+    for k in range(ROUNDS):
+        order = [(i * (1 + 2 * (k % 3)) + k) % len(calls) for i in range(len(calls))]
+        for i in order if len(set(order)) == len(calls) else range(len(calls)):
+            wait()
+            comm.barrier()
+            start = time.perf_counter()
+            for _ in range(AT_ONCE):
+                calls[i]()
+            wait()
+            best[i] = min(best[i], (time.perf_counter() - start) / AT_ONCE)
+    return best
+
+
+class Exchanged:
+    """What waits for an exchange on a stream that the program has chosen."""
+
+    def __init__(self, result, stream):
+        self.result, self.stream = result, stream
+
+    def wait(self):
+        nd.current_stream(self.result.device).wait_stream(self.stream)
+        return self.result
+
+
+class BucketsOn(nd.parallel.Buckets):
+    """Buckets of one gradient each, on a stream, in place or not."""
+
+    __slots__ = ("_stream", "_in_place")
+
+    def __init__(self, comm, stream, in_place=False):
+        super().__init__(comm)
+        self._stream, self._in_place = stream, in_place
+
+    def add(self, gradient):
+        part = gradient.reshape((-1,))
+        self._stream.wait_stream(nd.current_stream(part.device))
+        with self._stream:
+            result = self._comm.all_reduce(part, "avg", out=part if self._in_place else None)
+        self._under_way.append((Exchanged(result, self._stream), [(gradient.size, gradient.shape)], [part]))
 
 
 def hidden(t, u, b):
@@ -39,10 +84,8 @@ def wait_for(comm, peer):
     return wait
 
 
-def line(name, times):
-    t, u, b, *after = times
-    text = f"{name:16s} computing {1e6 * t:6.0f} us, exchanging {1e6 * u:6.0f}, both {1e6 * b:6.0f}: {hidden(t, u, b):5.2f} hidden"
-    return text + "".join(f"; one after the other {1e6 * a:.0f}" for a in after)
+def line(name, t, u, b):
+    return f"{name:19s} computing {1e6 * t:6.0f} us, exchanging {1e6 * u:6.0f}, both {1e6 * b:6.0f}: {hidden(t, u, b):5.2f} hidden"
 
 
 def behind(comm, peer):
@@ -75,58 +118,91 @@ def behind(comm, peer):
             work.wait()
 
         calls += [compute_there, lambda: dist.all_reduce(tx), both_there]
-    times = in_turns(comm, calls, wait_for(comm, peer), 128 << 20)
-    return "\n".join(line("behind" + w, times[i:i + 3]) for i, w in ((0, ""), (3, ", torch"))[:1 + bool(peer)])
+    times = in_turns(comm, calls, wait_for(comm, peer))
+    return "\n".join(line("behind" + w, *times[i:i + 3]) for i, w in ((0, ""), (3, ", torch"))[:1 + bool(peer)])
+
+
+def torch_exchange(peer, grads):
+    torch, dist = peer
+    for g in grads:
+        dist.all_reduce(g, op=dist.ReduceOp.AVG)
+
+
+class There:
+    """PyTorch's gradients as they are made, exchanged in place."""
+
+    def __init__(self, peer, group=None):
+        self.dist, self.group, self.works = peer[1], group, []
+
+    def add(self, g):
+        self.works.append(self.dist.all_reduce(g, op=self.dist.ReduceOp.AVG, async_op=True, group=self.group))
+
+    def wait(self):
+        for w in self.works:
+            w.wait()
+
+
+def urgent_group(peer):
+    options = peer[1].ProcessGroupNCCL.Options()
+    options.is_high_priority_stream = True
+    return peer[1].new_group(pg_options=options)
+
+
+def compare(comm, peer, name, step, step_there, others):
+    """step(each) computes here, and gives each gradient to each(); others: more calls and their names."""
+    grads, there, device = [], [], comm.device
+    usual = nd.Stream(device)
+    step(grads.append)
+
+    def begun(buckets):
+        step(buckets.add)
+        return buckets.wait()
+
+    names = ["", ", usual", ", in place", ", usual in place"]
+    calls = [lambda: step(lambda g: None), lambda: nd.parallel.all_reduce_gradients(comm, grads), lambda: begun(nd.parallel.Buckets(comm)),
+             lambda: begun(BucketsOn(comm, usual)), lambda: begun(BucketsOn(comm, urgent, True)), lambda: begun(BucketsOn(comm, usual, True))]
+    urgent = nd.Stream(device, priority=-100)
+    if peer:
+        group = urgent_group(peer)
+        step_there(there.append)
+
+        def begun_there(buckets):
+            step_there(buckets.add)
+            buckets.wait()
+
+        calls += [lambda: step_there(lambda g: None), lambda: torch_exchange(peer, there), lambda: begun_there(There(peer)),
+                  lambda: begun_there(There(peer, group))] + [call for call, _ in others]
+    times = in_turns(comm, calls, wait_for(comm, peer))
+    t, u = times[:2]
+    lines = [line(name + w, t, u, b) + f"; {comm.size * t / b:.2f} x one" for w, b in zip(names, times[2:])]
+    if peer:
+        t, u = times[6:8]
+        lines += [line(name + w, t, u, b) + f"; {comm.size * t / b:.2f} x"
+                  for w, b in zip([", torch", ", torch urgent"] + [n for _, n in others], times[8:])]
+    return "\n".join(lines)
 
 
 def buckets(comm, peer):
     a = nd.ones((WIDTH, WIDTH), dtype=nd.bfloat16, device=comm.device)
     grads = [nd.empty_like(a) for _ in range(GRADIENTS)]
 
-    def compute(each=lambda g: None):
+    def step(each):
         for g in grads:
             nd.matmul(a, a, out=g)
             each(g)
 
-    def overlapping():
-        on_their_way = nd.parallel.Buckets(comm)
-        compute(on_their_way.add)
-        return on_their_way.wait()
+    if not peer:
+        return compare(comm, peer, "buckets", step, None, [])
+    torch = peer[0]
+    ta = torch.ones(WIDTH, WIDTH, device="cuda", dtype=torch.bfloat16)
+    tg = [torch.empty_like(ta) for _ in range(GRADIENTS)]
 
-    def with_room():
-        with room():
-            return overlapping()
+    def step_there(each):
+        for g in tg:
+            torch.mm(ta, ta, out=g)
+            each(g)
 
-    def exchange():
-        return nd.parallel.all_reduce_gradients(comm, grads)
-
-    def after():
-        compute()
-        return exchange()
-
-    calls = [compute, exchange, overlapping, with_room, after]
-    if peer:
-        torch, dist = peer
-        ta = torch.ones(WIDTH, WIDTH, device="cuda", dtype=torch.bfloat16)
-        tg = [torch.empty_like(ta) for _ in range(GRADIENTS)]
-
-        def there(exchanged):
-            works = []
-            for g in tg:
-                torch.mm(ta, ta, out=g)
-                if exchanged:
-                    works.append(dist.all_reduce(g, op=dist.ReduceOp.AVG, async_op=True))
-            for w in works:
-                w.wait()
-
-        def exchange_there():
-            for g in tg:
-                dist.all_reduce(g, op=dist.ReduceOp.AVG)
-
-        calls += [lambda: there(False), exchange_there, lambda: there(True)]
-    t, u, b, r, e, *others = in_turns(comm, calls, wait_for(comm, peer), 64 << 20)
-    lines = [line("buckets", (t, u, b, e)), line("buckets, room", (t, u, r))] + ([line("buckets, torch", others)] if others else [])
-    return "\n".join(lines)
+    return compare(comm, peer, "buckets", step, step_there, [])
 
 
 class Network:
@@ -134,66 +210,97 @@ class Network:
 
     def __init__(self, comm):
         self.x = nd.random.normal(size=(ROWS, WIDTH), dtype=nd.float32, device=comm.device).astype(nd.bfloat16)
-        self.w = [(nd.random.normal(size=(WIDTH, WIDTH), dtype=nd.float32, device=comm.device) * WIDTH**-0.5).astype(nd.bfloat16) for _ in range(LAYERS)]
+        self.w = [(nd.random.normal(size=(WIDTH, WIDTH), dtype=nd.float32, device=comm.device) * WIDTH**-0.5).astype(nd.bfloat16)
+                  for _ in range(LAYERS)]
 
-    def step(self, each):
+    def step(self, each, note=lambda what: None):
         """each: takes the gradients, those of the last layer first."""
         h = [self.x]
         for w in self.w:
-            h.append(nd.matmul(h[-1], w, epilogue="relu"))
+            h.append(nd.relu(h[-1] @ w))
         g = h[-1]
+        note("forward")
         for i in reversed(range(LAYERS)):
             each(nd.matrix_transpose(h[i]) @ g)
+            note(f"dw{i}")
             if i:
-                g = nd.where(h[i] > 0, g @ nd.matrix_transpose(self.w[i]), 0.0)
+                g = g @ nd.matrix_transpose(self.w[i])
+                note(f"dx{i}")
+                g = nd.where(h[i] > 0, g, 0.0)
+                note("where")
 
 
 def layers(comm, peer):
-    net, made = Network(comm), []
+    net = Network(comm)
+    if not peer:
+        return compare(comm, peer, "layers", net.step, None, [])
+    torch, dist = peer
+    linear = [torch.nn.Linear(WIDTH, WIDTH, bias=False, device="cuda", dtype=torch.bfloat16) for _ in range(LAYERS)]
+    model = torch.nn.Sequential(*[m for one in linear for m in (one, torch.nn.ReLU())])
+    together = torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True, static_graph=True)
+    tx = torch.randn(ROWS, WIDTH, device="cuda").bfloat16()
+    tw = [(torch.randn(WIDTH, WIDTH, device="cuda") * WIDTH**-0.5).bfloat16() for _ in range(LAYERS)]
 
-    def compute():
-        made.clear()
-        net.step(made.append)
+    def by_hand(each):
+        h = [tx]
+        for w in tw:
+            h.append(torch.relu(h[-1] @ w))
+        g = h[-1]
+        for i in reversed(range(LAYERS)):
+            each(h[i].T @ g)
+            if i:
+                g = torch.where(h[i] > 0, g @ tw[i].T, 0.0)
 
-    def overlapping():
-        on_their_way = nd.parallel.Buckets(comm)
-        net.step(on_their_way.add)
-        return on_their_way.wait()
+    def by_module(m):
+        for p in m.parameters():
+            p.grad = None
+        out = m(tx)
+        out.backward(out.detach())
 
-    def with_room():
-        with room():
-            return overlapping()
+    with torch.no_grad():
+        others = [(lambda: by_module_with_grad(model), ", module alone"), (lambda: by_module_with_grad(together), ", DDP")]
 
-    compute()
-    calls = [compute, lambda: nd.parallel.all_reduce_gradients(comm, made), overlapping, with_room]
-    if peer:
-        torch, dist = peer
-        linear = [torch.nn.Linear(WIDTH, WIDTH, bias=False, device="cuda", dtype=torch.bfloat16) for _ in range(LAYERS)]
-        model = torch.nn.Sequential(*[m for one in linear for m in (one, torch.nn.ReLU())])
-        together = torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True, static_graph=True)
-        tx = torch.randn(ROWS, WIDTH, device="cuda").bfloat16()
-        tg = [torch.zeros_like(one.weight) for one in linear]
+        def by_module_with_grad(m):
+            with torch.enable_grad():
+                by_module(m)
 
-        def step_there(m):
-            for p in m.parameters():
-                p.grad = None
-            out = m(tx)
-            out.backward(out.detach())
+        return compare(comm, peer, "layers", net.step, by_hand, others)
 
-        def exchange_there():
-            for g in tg:
-                dist.all_reduce(g, op=dist.ReduceOp.AVG)
 
-        calls += [lambda: step_there(model), exchange_there, lambda: step_there(together)]
-    t, u, b, r, *others = in_turns(comm, calls, wait_for(comm, peer), 128 << 20)
-    n = comm.size
-    lines = [line("layers", (t, u, b)) + f"; {n} GPUs {n * t / b:.2f} x one", line("layers, room", (t, u, r)) + f"; {n * t / r:.2f} x"]
-    if others:
-        lines.append(line("layers, DDP", others) + f"; {n * others[0] / others[2]:.2f} x")
+def timeline(comm, peer):
+    """Of the exchange on a stream of each priority: milliseconds from the start, of rank 0."""
+    net, lines = Network(comm), []
+    for name, stream in (("urgent", nd.Stream(comm.device, priority=-100)), ("usual", nd.Stream(comm.device))):
+        for _ in range(4):
+            noted = []
+
+            def note(what, on=None):
+                event = nd.Event(comm.device, timing=True)
+                event.record(on)
+                noted.append((what, event))
+
+            class Noted(BucketsOn):
+                __slots__ = ()
+
+                def add(self, gradient):
+                    self._stream.wait_stream(nd.current_stream(gradient.device))
+                    note("+x", stream)
+                    super().add(gradient)
+                    note("x", stream)
+
+            comm.barrier()
+            note("start")
+            exchange = Noted(comm, stream)
+            net.step(exchange.add, note)
+            exchange.wait()
+            note("end")
+            nd.synchronize(comm.device)
+        start = noted[0][1]
+        lines.append(f"timeline, {name}: " + " ".join(f"{what} {start.elapsed_time(e):.2f}" for what, e in noted[1:]))
     return "\n".join(lines)
 
 
-ROWS_OF = {"behind": behind, "buckets": buckets, "layers": layers}
+ROWS_OF = {"behind": behind, "buckets": buckets, "layers": layers, "timeline": timeline}
 
 
 def main():

@@ -154,9 +154,10 @@ def train_batch_together(comm, net, velocity, x, y, lr, batch):
 
 def together(comm, net, velocity, x, y, batch):
     """The step of this rank's part of a whole batch as a graph, with the exchange of its gradients."""
-    nd.parallel.all_reduce_gradients(comm, zeros_like(net), "sum", bucket_bytes=BUCKET_BYTES)  # connects, before a capture
-    return GraphedStep(batch // comm.size, lambda lr, index: train_batch_together(
+    graphed = GraphedStep(batch // comm.size, lambda lr, index: train_batch_together(
         comm, net, velocity, nd.take(x, index, axis=0), nd.take(y, index, axis=0), lr, batch), renew=True)
+    graphed.step(0.0)  # changes nothing; loads kernels and connects, which a capture cannot
+    return graphed
 
 
 def train(args, comm):
