@@ -106,7 +106,8 @@ static inline int32_t ndp_comm_fold(const ndp_comm_rows *x)
     if (status != NDP_OK)
         return status;
     in[0].mem = x->out;
-    in[1] = (ndp_view){divisor, 0, &x->count, none, x->dtype, 1, 0};
+    const ndp_view by = {divisor, 0, &x->count, none, x->dtype, 1, 0};
+    in[1] = by;
     call.op = NDP_OP_divide;
     status = ndp_comm_run(x->cpu, &call);
     x->cpu->free(x->cpu->dev, divisor);
