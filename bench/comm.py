@@ -8,8 +8,7 @@ bytes of the whole for all_gather. On GPUs PyTorch's, by its NCCL, stand beside,
 
 NCCL's own variables tell what its choices cost, in both at once: NCCL_MIN_CTAS=32, NCCL_CGA_CLUSTER_SIZE=0, NCCL_P2P_USE_CUDA_MEMCPY=1.
 
-Other rows, on GPUs: a graph with an exchange; how much of an exchange hides behind computing, for gradients in buckets as a backward
-pass makes them (nd.parallel.Buckets), beside one exchange at its end."""
+Other rows, on GPUs: a graph with an exchange; a copy between two GPUs of one process. How much of an exchange hides behind computing is comm_overlap.py's."""
 import argparse
 import os
 import socket
@@ -112,52 +111,41 @@ def captured(comm):
     return f"graph with an all_reduce of 4 KiB: {'right' if good else 'WRONG'}, {g.nodes} nodes, {1e6 * t:.1f} us a launch"
 
 
-def overlapped(comm):
-    """How much of an exchange hides behind computing: products on one stream, all_reduce on the communicator's own."""
-    a = nd.ones((4096, 4096), dtype=nd.float32, device=comm.device)
-    c = nd.empty_like(a)
-    x = nd.ones(16 << 20, dtype=nd.float32, device=comm.device)
+class Alone:
+    """A rank whose calls need no other."""
 
-    def compute():
-        for _ in range(4):
-            nd.matmul(a, a, out=c)
-
-    def both():
-        work = comm.all_reduce(x, out=x, async_op=True)
-        compute()
-        work.wait()
-
-    wait = lambda: nd.synchronize(comm.device)
-    t, u, b = (per_call(comm, f, wait, 64 << 20) for f in (compute, lambda: comm.all_reduce(x, out=x), both))
-    return f"computing {1e6 * t:.0f} us, all_reduce of 64 MiB {1e6 * u:.0f} us, both {1e6 * b:.0f} us: {(t + u - b) / min(t, u):.2f} of it hidden"
+    def barrier(self):
+        pass
 
 
-def bucketed(comm):
-    """A backward pass of eight products of bfloat16, whose results are gradients of 32 MiB: in buckets, each exchanged while the next
-    ones are computed, and all in one at the end."""
-    a = nd.ones((4096, 4096), dtype=nd.bfloat16, device=comm.device)
-    grads = [nd.empty_like(a) for _ in range(8)]
+def copied(comm, peer):
+    """Copies of 256 MiB from this rank's GPU to another one of this process, by rank 0; the others wait."""
+    kind, mine = str(comm.device).split(":")
+    text, nbytes = "", 256 << 20
+    if comm.rank == 0:
+        there = f"{kind}:{0 if int(mine) else 1}"
+        x = nd.ones(nbytes // 4, dtype=nd.float32, device=comm.device)
+        calls = [lambda: x.to_device(there)]
+        if peer:
+            torch = peer[0]
+            tx = torch.ones(nbytes // 4, device="cuda:" + mine)
+            calls.append(lambda: tx.to(there))
 
-    def compute(each=lambda g: None):
-        for g in grads:
-            nd.matmul(a, a, out=g)
-            each(g)
+        def wait():
+            for device in (comm.device, there):
+                nd.synchronize(device)
+                if peer:
+                    peer[0].cuda.synchronize(int(str(device).split(":")[1]))
 
-    def overlapping():
-        buckets = nd.parallel.Buckets(comm)
-        compute(buckets.add)
-        return buckets.wait()
-
-    def exchange():
-        return nd.parallel.all_reduce_gradients(comm, grads)
-
-    def after():
-        compute()
-        return exchange()
-
-    t, u, b, e = in_turns(comm, [compute, exchange, overlapping, after], lambda: nd.synchronize(comm.device), 64 << 20)
-    return (f"backward pass {1e6 * t:.0f} us, its 256 MiB exchanged {1e6 * u:.0f} us, in buckets {1e6 * b:.0f} us, after it {1e6 * e:.0f} us: "
-            f"{(t + u - b) / min(t, u):.2f} of it hidden")
+        for call in calls * 3:
+            call()
+        times = in_turns(Alone(), calls, wait, nbytes // 8)
+        y = calls[0]()
+        right = float(y[0]) == 1 and float(y[-1]) == 1
+        text = f"peer copy of 256 MiB: {'right' if right else 'WRONG'}" + "".join(
+            f", {who} {1e6 * t:.1f} us {nbytes / t / 1e9:.1f} GB/s" for who, t in zip(("here", "torch"), times))
+    comm.barrier()
+    return text
 
 
 def tell(comm, what, function, *args):
@@ -189,8 +177,8 @@ def main():
             tell(comm, f"{name} {nbytes}", row, comm, peer, name, nbytes)
     if kind == "cuda" and not args.only:
         tell(comm, "graph", captured, comm)
-        tell(comm, "overlap", overlapped, comm)
-        tell(comm, "buckets", bucketed, comm)
+        tell(comm, "peer copy", copied, comm, peer)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -90,11 +90,17 @@ class GraphedStep:
         self.step = lambda lr: step(lr, self.index)
         self.renew = renew
         self.graph: Any = None
+        self.stream = nd.Stream()
 
     def capture(self, lr):
         """The learning rate is a part of what is captured; the second graph takes the place of the first, whose parameters change
         where they can (renew: where its exchanges cannot)."""
-        with nd.graph() as made:
+        if not self.graph:  # a rate of 0 changes nothing; what a stream needs for its first calls cannot be made in a capture
+            self.stream.wait_stream(nd.current_stream())
+            with self.stream:
+                self.step(0.0)
+            nd.current_stream().wait_stream(self.stream)
+        with nd.graph(stream=self.stream) as made:
             self.loss = self.step(lr)
         if self.graph and not self.renew:
             self.graph.update(made)
@@ -154,7 +160,6 @@ def train_batch_together(comm, net, velocity, x, y, lr, batch):
 
 def together(comm, net, velocity, x, y, batch):
     """The step of this rank's part of a whole batch as a graph, with the exchange of its gradients."""
-    nd.parallel.all_reduce_gradients(comm, zeros_like(net), "sum", bucket_bytes=BUCKET_BYTES)  # connects, before a capture
     return GraphedStep(batch // comm.size, lambda lr, index: train_batch_together(
         comm, net, velocity, nd.take(x, index, axis=0), nd.take(y, index, axis=0), lr, batch), renew=True)
 

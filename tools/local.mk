@@ -6,7 +6,7 @@ bin_PROGRAMS += %reldir%/ndock
 %canon_reldir%_ndock_SOURCES += %reldir%/tool.h %reldir%/ndock.c %reldir%/file.c %reldir%/list.c %reldir%/json.c %reldir%/elf.h \
   %reldir%/elf.c %reldir%/elf_find.c
 %canon_reldir%_ndock_SOURCES += %reldir%/info/doctor.c %reldir%/info/hardware.c %reldir%/info/offline.c \
-  %reldir%/info/params.c %reldir%/info/suggest.c %reldir%/info/info.c %reldir%/info/ops.c %reldir%/info/memory.c
+  %reldir%/info/params.c %reldir%/info/suggest.c %reldir%/info/info.c %reldir%/info/ops.c %reldir%/info/memory.c %reldir%/info/transports.c
 %canon_reldir%_ndock_SOURCES += %reldir%/cache/cache.h %reldir%/cache/cache.c %reldir%/cache/read.c
 %canon_reldir%_ndock_SOURCES += %reldir%/mem/mem.h %reldir%/mem/mem.c %reldir%/mem/read.c %reldir%/mem/sum.c \
   %reldir%/mem/time.c %reldir%/mem/axis.c %reldir%/mem/chart.c %reldir%/mem/draw.c

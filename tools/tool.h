@@ -85,5 +85,9 @@ int tool_gpu_lines(tool_gpu_line *out); /* how many; texts live until the next c
 
 /* ---- info/memory.c: what each device's allocator has ---- */
 void tool_info_memory(const char *const *names, int n);
+
+/* ---- info/transports.c: who carries communicators, and what is missing ---- */
+void tool_print_transports(const char *const *devices, int n);
+void tool_doctor_transports(json_writer *json); /* of all devices; json NULL: for people */
 void tool_json_memory(json_writer *w, nd_device *device); /* as the key "memory" */
 #endif

@@ -24,7 +24,12 @@ exchange() {
 # Not libtool's wrapper, which would link once more for each rank at once.
 program() { [ -x tests/comm/.libs/processes.t ] && echo tests/comm/.libs/processes.t || echo tests/comm/processes.t; }
 own() { MPIRUN=$mpirun RANK_PROGRAM=$dir/rank with_plugin sh "$source/tests/mpirun.sh"; }
-info() { with_plugin tools/ndock info >"$tap_dir/info" 2>&1; grep -A3 '^ *mpi ' "$tap_dir/info" | grep -q 'carries communicators'; }
+info() {
+    with_plugin tools/ndock info >"$tap_dir/info" 2>&1
+    grep -A3 '^ *mpi ' "$tap_dir/info" | grep -q 'carries communicators' && grep -q '^ *mpi  *plug-in mpi, between processes' "$tap_dir/info" &&
+        with_plugin tools/ndock info --doctor 2>&1 | grep -q '^ *ok *mpi  *plug-in mpi, between processes' &&
+        tools/ndock info --doctor 2>&1 | grep -q '^ *-- *mpi  *not there: build plugins/mpi'
+}
 without() {
     timeout 100 env LD_LIBRARY_PATH="$PWD/.libs" "$mpirun" -n 2 "$(program)" >"$tap_dir/out" 2>&1
     grep -q 'there is no plug-in mpi' "$tap_dir/out"
@@ -49,7 +54,7 @@ by() { # NAME MPICC MPIRUN
     check "$mpi: two ranks, every collective" exchange 2
     check "$mpi: four ranks" exchange 4
     check "$mpi: larger arrays, and a rank that does not come" own
-    check "$mpi: ndock info says what it is for" info
+    check "$mpi: ndock info and --doctor say what it is for, and what is missing without it" info
     check "$mpi: without the plug-in, the error says what is missing" without
     if has_mpi4py; then
         check "$mpi: mpi4py on ndock's arrays, and communicators beside" mpi4py

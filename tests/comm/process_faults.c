@@ -220,6 +220,43 @@ static void two_communicators(const char *how)
     ok(good, "communicators in the opposite order, %s: both are told in time", how);
 }
 
+/* Rank 0 comes late to a barrier and leaves at once: rank 1, which meanwhile looks for it now and then,
+ * has to see that it came before that it left. */
+static int leave_after_all(int rank, const nd_comm_id *id)
+{
+    const struct timespec late = {.tv_nsec = 4000000};
+    nd_comm *c = NULL;
+    alarm(30);
+    fine(nd_comm_init(NULL, rank, 2, id, &c));
+    if (rank == 0)
+        nanosleep(&late, NULL);
+    fine(nd_comm_barrier(c));
+    nd_comm_release(c);
+    return 0;
+}
+
+static void leaves_after_all(void)
+{
+    const int times = getenv("NDOCK_TEST_SLICE") ? 60 : 300;
+    nd_comm_id *id = calloc((size_t)times, sizeof *id);
+    pid_t pid[2];
+    int good = id != NULL, status;
+    for (int i = 0; i < times && good; i++)
+        fine(nd_comm_unique_id(NULL, &id[i]));
+    fflush(NULL);
+    for (int r = 0; r < 2 && good; r++)
+        if ((pid[r] = fork()) == 0) {
+            for (int i = 0; i < times; i++)
+                (void)leave_after_all(r, &id[i]);
+            _exit(0);
+        }
+    for (int r = 0; r < 2 && good; r++)
+        if (waitpid(pid[r], &status, 0) != pid[r] || status != 0)
+            good = 0;
+    free(id);
+    ok(good, "a rank that leaves when all is done, %d times: the other one is not told", times);
+}
+
 static void nobody_comes(void)
 {
     nd_comm_id id;
@@ -252,6 +289,7 @@ int main(void)
     unsetenv("NDOCK_COMM_CHECK");
     with("leaves early", leaves, "rank 1, which has left", "all_reduce");
     with("aborts", aborts, "rank 1 aborted it", "latest call was all_reduce of 10 f32 by sum");
+    leaves_after_all();
     nobody_comes();
     printf("1..%d\n", tap_count);
     return tap_failures != 0;

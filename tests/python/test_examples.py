@@ -49,6 +49,48 @@ def test_fashion_as_the_c_program():
     assert abs(loss - want) < 1e-3, f"loss {loss}, of the C program {want}: sums in another order differ by 1e-4"
 
 
+def few_images(source, target, n):
+    """The first n images of each IDX file, uncompressed."""
+    os.mkdir(target)
+    for name in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"):
+        with open(f"{source}/{name}-ubyte", "rb") as f:
+            raw = f.read()
+        head, item = 4 + 4 * raw[3], 784 if raw[3] == 3 else 1
+        with open(f"{target}/{name}-ubyte", "wb") as f:
+            f.write(raw[:4] + struct.pack(">I", n) + raw[8:head + n * item])
+
+
+def test_fashion_of_two_ranks():
+    """Two processes train as one does, with the same bits in every run and with the step as a graph; and the C program's two."""
+    if not any(os.path.exists(f"{DATA}/train-images-idx3-ubyte{end}") for end in ("", ".gz")):
+        raise Skip(f"no {DATA} (Debian: dataset-fashion-mnist)")
+    if not os.path.exists("tools/ndock"):
+        raise Skip("no command ndock beside to start ranks with")
+    script = [sys.executable, os.path.join(EXAMPLES, "fashion.py")]
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["sh", os.path.join(EXAMPLES, "..", "tests", "fashion_cut.sh"), DATA, f"{folder}/cut"], check=True)
+        few_images(f"{folder}/cut", f"{folder}/few", 200 if os.environ.get("NDOCK_TEST_SLICE") else 600)
+
+        def train(name, ranks, program, *more):
+            options = ["--device", "cpu", "--epochs", "1", "--batch", "50", "--data", f"{folder}/few", "--save", f"{folder}/{name}", *more]
+            start = ["tools/ndock", "run", "-n", str(ranks)] if ranks > 1 else []
+            done = subprocess.run([*start, *program, *options, *(["--ranks"] if ranks > 1 else [])], text=True, timeout=550,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "NDOCK_NUM_THREADS": "1"})
+            assert done.returncode == 0, done.stdout
+            text = "".join(line[4:] if ranks > 1 else line for line in done.stdout.splitlines(True) if ranks == 1 or line.startswith("[0]"))
+            with open(f"{folder}/{name}", "rb") as f:
+                return (*first_epoch(text), f.read())
+
+        one, two = train("one", 1, script), train("two", 2, script)
+        assert abs(two[0] - one[0]) < 1e-4 and abs(two[1] - one[1]) < 0.6, (one[:2], two[:2])
+        assert train("graph", 2, script, "--graph")[2] == two[2], "another run of the same ranks, its step as a graph, has other bits"
+        if not os.path.exists("examples/fashion"):
+            raise Skip("no C program beside to compare with")
+        c = train("c", 2, ["examples/fashion"])
+        assert abs(c[0] - one[0]) < 1e-3, f"loss {c[0]} of the C program's ranks, {one[0]} of one: sums in another order differ by 1e-4"
+        assert train("c again", 2, ["examples/fashion"])[2] == c[2], "another run of the C program's ranks has other bits"
+
+
 def test_convnet_as_the_c_program():
     """The same weights, batches and what is dropped: the loss of 120 images to rounding."""
     if not any(os.path.exists(f"{DATA}/train-images-idx3-ubyte{end}") for end in ("", ".gz")):

@@ -3,7 +3,6 @@
  * that is wanted is there and nothing else is wrong either. */
 #include <stdlib.h>
 #include <string.h>
-#include <ndock/comm.h>
 #include "tools/tool.h"
 
 /* Fine; worth a look; wrong. */
@@ -21,6 +20,8 @@ static verdict judge(const nd_plugin_details *d)
 {
     if (strcmp(d->state, "LOADED") == 0)
         return GOOD;
+    if (strcmp(d->state, "NO_DEVICE") == 0 && strcmp(d->name, "mpi") == 0)
+        return GOOD; /* it has none by nature */
     if (strcmp(d->state, "NO_NOTE") == 0 && !d->named)
         return NOTE;
     if (strcmp(d->state, "MISSING") == 0 && strcmp(d->source, "plugindir") == 0)
@@ -293,45 +294,6 @@ static void check_cache(doctor *doc)
                dir, dir);
 }
 
-/* Communicators of a GPU that go by way of the host are worth a look, no fault. */
-static void check_transports(const doctor *doc)
-{
-    int32_t n = 0;
-    const char **names = tool_devices(&n);
-    heading(doc, "Communicators");
-    if (doc->json)
-        json_open(doc->json, "communicators", '[');
-    for (int i = 0; i < n; i++) {
-        nd_device *device;
-        const char *by;
-        char missing[256], advice[256] = "";
-        if (nd_device_get(names[i], &device) != ND_OK ||
-            nd_comm_carrier(device, &by, missing, sizeof missing) != ND_OK)
-            continue;
-        char *install = strstr(missing, ": install");
-        if (install) {
-            snprintf(advice, sizeof advice, "%s", install + 2);
-            *install = 0;
-        }
-        if (doc->json) {
-            json_open(doc->json, NULL, '{');
-            json_text(doc->json, "device", names[i]);
-            json_text(doc->json, "by", by);
-            json_text(doc->json, "missing", missing);
-            json_text(doc->json, "advice", advice);
-            json_close(doc->json, '}');
-            continue;
-        }
-        printf("  %s   %-10s by %s\n", marks[missing[0] ? NOTE : GOOD], names[i],
-               by[0] ? by : "nobody");
-        say(doc, "why", missing);
-        say(doc, "do", advice);
-    }
-    free(names);
-    if (doc->json)
-        json_close(doc->json, ']');
-}
-
 static void finish(doctor *doc)
 {
     if (doc->json) {
@@ -365,7 +327,7 @@ int tool_info_doctor(char **devices, int n, bool json)
     if (n == 0) { /* else that device's section alone */
         check_environment(&doc);
         check_cache(&doc);
-        check_transports(&doc);
+        tool_doctor_transports(doc.json);
     }
     finish(&doc);
     return doc.problems != 0;

@@ -85,29 +85,6 @@ static void print_caches(void)
         puts("  in memory alone");
 }
 
-/* Who carries collectives, between this machine's processes and between devices. */
-static void print_transports(const char *const *names, int n)
-{
-    nd_plugin_details d = {.size = sizeof d};
-    const char *mpi = NULL;
-    puts("\nCommunicators");
-    for (int i = 0; i < n; i++) {
-        nd_device *device;
-        const char *by;
-        char missing[TEXT];
-        if (nd_device_get(names[i], &device) != ND_OK ||
-            nd_comm_carrier(device, &by, missing, sizeof missing) != ND_OK)
-            continue;
-        printf("  %-10s %s%s%s%s\n", names[i], by[0] ? "carried by plug-in " : "none", by,
-               missing[0] ? ", by way of the host: " : "", missing);
-    }
-    for (int32_t i = 0; nd_plugin_describe(i, ND_PLUGIN_NOTES, &d) == ND_OK; i++)
-        if (strcmp(d.name, "mpi") == 0)
-            mpi = d.state;
-    printf("  %-10s %s\n", "mpi",
-           mpi ? mpi : "not there: build plugins/mpi where mpicc is; `ndock run` needs none");
-}
-
 static bool relevant(const char *variable)
 {
     static const char *const prefixes[] = {"NDOCK_", "OMP_", "OPENBLAS_", "CUDA_"};
@@ -292,7 +269,7 @@ static void print_all(const char *const *names, int devices, const nd_plugin_rep
     if (memory)
         tool_info_memory(names, devices);
     print_plugins(reports, plugins);
-    print_transports(names, devices);
+    tool_print_transports(names, devices);
     print_caches();
     print_environment();
 }

@@ -70,8 +70,11 @@ int32_t cpu_comm_failed(ndp_comm *c); /* NDP_OK, or as above */
 /* One look at somebody who is waited for. */
 typedef struct {
     uint64_t looks, deadline_ns;
+    const char *because; /* why rank `gone` will not come any more; NULL: nobody is gone */
+    int32_t gone;
 } cpu_patience;
-/* Lets some time go by; fails when that was too much, or the rank is gone. */
+/* Lets some time go by; fails when that was too much, or the rank is gone and the caller, which has
+ * looked once more for what it waits for, has not found it. */
 int32_t cpu_comm_pause(ndp_comm *c, cpu_patience *p, int32_t rank);
 /* Every rank has come as far as this one. */
 int32_t cpu_comm_meet(ndp_comm *c);

@@ -110,12 +110,22 @@ static int32_t give_up(ndp_comm *c, int32_t rank, const char *because)
                          call_names[atomic_load(&other->kind)]);
 }
 
+/* Why the rank will not come any more; NULL: it may. */
+static const char *why_gone(const ndp_comm *c, int32_t rank, int32_t joined)
+{
+    if (atomic_load(&c->shared->rank[rank].left))
+        return "has left";
+    return joined && !is_alive(c, rank) ? "has died" : NULL;
+}
+
 enum { SPINS = 200, YIELDS = 2000, SLEEP_NS = 50000, LOOK_EVERY = 64 };
 
 int32_t cpu_comm_pause(ndp_comm *c, cpu_patience *p, int32_t rank)
 {
     const struct timespec moment = {.tv_nsec = SLEEP_NS};
     char late[64];
+    if (p->because && p->gone == rank) /* what it did last has been looked for since */
+        return give_up(c, rank, p->because);
     if (p->looks++ < SPINS)
         return NDP_OK;
     if (!p->deadline_ns)
@@ -129,13 +139,10 @@ int32_t cpu_comm_pause(ndp_comm *c, cpu_patience *p, int32_t rank)
     const int32_t status = cpu_comm_failed(c);
     if (status != NDP_OK)
         return status;
-    const cpu_rank *other = &c->shared->rank[rank];
-    const int32_t joined = atomic_load(&other->joined);
-    if (atomic_load(&other->left))
-        return give_up(c, rank, "has left");
-    if (joined && !is_alive(c, rank))
-        return give_up(c, rank, "has died");
-    if (now_ns() < p->deadline_ns)
+    const int32_t joined = atomic_load(&c->shared->rank[rank].joined);
+    p->gone = rank;
+    p->because = why_gone(c, rank, joined);
+    if (p->because || now_ns() < p->deadline_ns)
         return NDP_OK;
     snprintf(late, sizeof late, "did not %s within %llu ms", joined ? "come" : "join",
              (unsigned long long)c->timeout_ms);
