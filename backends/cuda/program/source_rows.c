@@ -17,12 +17,12 @@ typedef struct {
     const ndp_program *p;
     cuda_program_rows_facts *facts;
     cuda_text *t;
-    int32_t first, n_values; /* of instructions; all of them */
-    int32_t n_walks, unroll;
-    char of_row[VALUES];        /* one value for each row, or a scalar */
-    uint8_t walk[VALUES];       /* the first in which it can be computed */
-    uint8_t use[WALKS][VALUES]; /* of elements, in each walk */
-    int16_t kept[VALUES];       /* its number among those; -1: it is not kept */
+    int32_t first, n_values;        /* of instructions; all of them */
+    int32_t n_walks, unroll, whole; /* whole: all that is moved is moved an item at a time */
+    char of_row[VALUES];            /* one value for each row, or a scalar */
+    uint8_t walk[VALUES];           /* the first in which it can be computed */
+    uint8_t use[WALKS][VALUES];     /* of elements, in each walk */
+    int16_t kept[VALUES];           /* its number among those; -1: it is not kept */
 } maker;
 
 static const ndp_instruction *instruction(const maker *m, int32_t value)
@@ -182,26 +182,43 @@ static void add_type(const maker *m, int32_t value)
     cuda_source_stored(m->t, cuda_source_dtype_of(m->p, value));
 }
 
-/* The operation of ops.cuh, its parameters and its state. */
+/* The type of the operation, of ops.cuh or rows.cuh. */
+static void add_operation(const maker *m, const ndp_instruction *k)
+{
+    static const char *const names[][2] = {[NDP_F16] = {"__half", "f16"},
+                                           [NDP_BF16] = {"__nv_bfloat16", "bf16"},
+                                           [NDP_F32] = {"float", "f32"}};
+    /* Minus infinity of max, infinity of min. */
+    static const uint32_t least[][2] = {[NDP_F16] = {0xfc00fc00, 0x7c007c00},
+                                        [NDP_BF16] = {0xff80ff80, 0x7f807f80},
+                                        [NDP_F32] = {0xff800000, 0x7f800000}};
+    const int wide = k->compute == NDP_F64, var = k->op == NDP_OP_var || k->op == NDP_OP_std;
+    const char *type = wide ? "double" : names[k->compute][0];
+    if ((k->op == NDP_OP_min || k->op == NDP_OP_max) && wide)
+        cuda_text_add(m->t, "rows_as<reduce_extreme<int64_t, int64_t, true>>");
+    else if (k->op == NDP_OP_min || k->op == NDP_OP_max)
+        cuda_text_add(m->t, "ROWS_EXTREME_OF(%s, %s, %s, 0x%xu)", type, names[k->compute][1],
+                      k->op == NDP_OP_min ? "min" : "max",
+                      (unsigned)least[k->compute][k->op == NDP_OP_min]);
+    else if (k->op == NDP_OP_prod)
+        cuda_text_add(m->t, "rows_as<reduce_float<prod_float<%s>>>", type);
+    else if (var)
+        cuda_text_add(
+            m->t, wide ? "rows_as<reduce_var<var_double>>" : "rows_as<reduce_var<var_single<%s>>>",
+            type);
+    else
+        cuda_text_add(m->t, wide ? "rows_as<reduce_float<sum_f64>>" : "rows_sum<%s>", type);
+}
+
+/* The operation, its parameters and its state. */
 static void add_reduction(const maker *m, int32_t v)
 {
-    static const char *const stored[] = {
-        [NDP_F16] = "__half", [NDP_BF16] = "__nv_bfloat16", [NDP_F32] = "float"};
     const ndp_instruction *k = instruction(m, v);
-    const int wide = k->compute == NDP_F64, extreme = k->op == NDP_OP_min || k->op == NDP_OP_max;
     const int var = k->op == NDP_OP_var || k->op == NDP_OP_std;
-    const char *type = wide ? "double" : stored[k->compute];
+    const int extreme = k->op == NDP_OP_min || k->op == NDP_OP_max;
     reduce_params keys = {0};
     cuda_text_add(m->t, "    typedef ");
-    if (extreme)
-        cuda_text_add(m->t, "reduce_extreme<int%d_t, int%d_t, true>",
-                      (int)(8 * ndp_dtype_size(k->compute)), wide ? 64 : 32);
-    else if (k->op == NDP_OP_prod)
-        cuda_text_add(m->t, "reduce_float<prod_float<%s>>", type);
-    else if (var)
-        cuda_text_add(m->t, wide ? "reduce_var<var_double>" : "reduce_var<var_single<%s>>", type);
-    else
-        cuda_text_add(m->t, wide ? "reduce_float<sum_f64>" : "reduce_float<sum_float<%s>>", type);
+    add_operation(m, k);
     cuda_text_add(m->t, " R%d;\n    reduce_params q%d = {};\n    q%d.count = p.count;\n", (int)v,
                   (int)v, (int)v);
     if (var)
@@ -209,8 +226,9 @@ static void add_reduction(const maker *m, int32_t v)
                       (int)v, (int)k->arg[1], (int)v,
                       k->op == NDP_OP_std ? "REDUCE_SQRT" : "REDUCE_VALUE");
     else
-        cuda_text_add(m->t, "    q%d.divisor = %s;\n", (int)v,
-                      k->op == NDP_OP_mean ? "(double)p.count" : "1");
+        cuda_text_add(m->t, "    q%d.divisor = %s;\n    q%d.inverse = %s;\n", (int)v,
+                      k->op == NDP_OP_mean ? "(double)p.count" : "1", (int)v,
+                      k->op == NDP_OP_mean ? "p.inverse" : "1");
     if (extreme) {
         cuda_reduce_keys(&keys, k->op, k->compute);
         cuda_text_add(m->t,
@@ -219,6 +237,15 @@ static void add_reduction(const maker *m, int32_t v)
                       (long long)keys.nan_bits);
     }
     cuda_text_add(m->t, "    R%d::state s%d = R%d::zero();\n", (int)v, (int)v, (int)v);
+}
+
+/* Whether an operand is moved an item at a time. */
+static void add_whole(const maker *m, uint32_t operand)
+{
+    if (m->whole)
+        cuda_text_add(m->t, "true, 1");
+    else
+        cuda_text_add(m->t, "p.whole >> %u & 1, p.step[%u]", operand, operand);
 }
 
 /* Whether the walk stores the value's elements: as a result, or for later walks. */
@@ -238,10 +265,9 @@ static void add_stages(const maker *m, int32_t walk)
     for (int32_t v = 0; is_input(m, v); v++) {
         if (m->use[walk][v] != MADE || m->kept[v] < 0)
             continue;
-        cuda_text_add(m->t,
-                      "    rows_stage<V>(k%d, i%d, lane, lanes, items, p.whole >> %d & 1, "
-                      "p.step[%d]);\n",
-                      (int)v, (int)v, (int)v, (int)v);
+        cuda_text_add(m->t, "    rows_stage<V>(k%d, i%d, lane, lanes, items, ", (int)v, (int)v);
+        add_whole(m, (uint32_t)v);
+        cuda_text_add(m->t, ");\n");
         some = 1;
     }
     if (some)
@@ -260,15 +286,47 @@ static void add_fetch(const maker *m, int32_t walk)
         cuda_text_add(m->t,
                       " a%d[U * V];\n#pragma unroll\n        for (uint32_t u = 0; u < U; u++)\n",
                       (int)v);
+        cuda_text_add(m->t, "            rows_load<V>(a%d + u * V, %s%d, at[u], ", (int)v,
+                      fetched ? "k" : "i", (int)v);
         if (fetched)
-            cuda_text_add(m->t, "            rows_load<V>(a%d + u * V, k%d, at[u], true, 1);\n",
-                          (int)v, (int)v);
+            cuda_text_add(m->t, "true, 1");
         else
-            cuda_text_add(m->t,
-                          "            rows_load<V>(a%d + u * V, i%d, at[u], p.whole >> %d & 1, "
-                          "p.step[%d]);\n",
-                          (int)v, (int)v, (int)v, (int)v);
+            add_whole(m, (uint32_t)v);
+        cuda_text_add(m->t, ");\n");
     }
+}
+
+/* Whether the instruction divides elements by one value of the row. */
+static int is_by_row(const maker *m, int32_t v)
+{
+    const ndp_instruction *k = instruction(m, v);
+    return k->op == NDP_OP_divide && k->compute >= NDP_F16 && k->compute <= NDP_F32 &&
+           k->dtype == k->compute && m->of_row[k->arg[1]] && !m->of_row[v];
+}
+
+/* n: what divides, prepared once for the walk. */
+static void add_divisors(const maker *m, int32_t walk)
+{
+    for (int32_t v = m->first; v < m->n_values; v++) {
+        if (m->use[walk][v] != MADE || !is_by_row(m, v))
+            continue;
+        cuda_text_add(m->t, "    const rows_divisor n%d_%d = rows_divisor_of<", (int)v, (int)walk);
+        add_type(m, v);
+        cuda_text_add(m->t, ">(v%d);\n", (int)instruction(m, v)->arg[1]);
+    }
+}
+
+static void add_instruction(const maker *m, int32_t walk, int32_t v)
+{
+    if (!is_by_row(m, v)) {
+        cuda_source_instruction(m->t, instruction(m, v), (uint32_t)v);
+        return;
+    }
+    cuda_text_add(m->t, "    const ");
+    add_type(m, v);
+    cuda_text_add(m->t, " v%d = rows_quotient<", (int)v);
+    add_type(m, v);
+    cuda_text_add(m->t, ">(v%d, n%d_%d);\n", (int)instruction(m, v)->arg[0], (int)v, (int)walk);
 }
 
 /* x: what a reduction takes; b: what is stored. */
@@ -288,7 +346,7 @@ static void add_elements(const maker *m, int32_t walk)
         if (!m->use[walk][v])
             continue;
         if (m->use[walk][v] == MADE && v >= m->first) {
-            cuda_source_instruction(m->t, instruction(m, v), (uint32_t)v);
+            add_instruction(m, walk, v);
             continue;
         }
         cuda_text_add(m->t, "    const ");
@@ -334,11 +392,12 @@ static void add_stores(const maker *m, int32_t walk)
     for (uint32_t i = 0; i < m->p->n_out; i++) {
         const int32_t v = m->p->out[i];
         const uint32_t k = m->p->n_in + i;
-        if (!m->of_row[v] && m->walk[v] == walk)
-            cuda_text_add(m->t,
-                          "            rows_store<V>(o%u, %s%d + u * V, at[u], p.whole >> %u & 1, "
-                          "p.step[%u]);\n",
-                          i, m->use[walk][v] == MADE ? "b" : "a", (int)v, k, k);
+        if (m->of_row[v] || m->walk[v] != walk)
+            continue;
+        cuda_text_add(m->t, "            rows_store<V>(o%u, %s%d + u * V, at[u], ", i,
+                      m->use[walk][v] == MADE ? "b" : "a", (int)v);
+        add_whole(m, k);
+        cuda_text_add(m->t, ");\n");
     }
     cuda_text_add(m->t, "        }\n");
 }
@@ -351,6 +410,7 @@ static void add_walk(const maker *m, int32_t walk)
     if (!some)
         return;
     add_stages(m, walk);
+    add_divisors(m, walk);
     cuda_text_add(m->t,
                   "#pragma unroll 1\n    for (uint32_t i = lane; i < items; i += U * lanes) {\n"
                   "        uint32_t at[U];\n#pragma unroll\n"
@@ -366,7 +426,9 @@ static void add_walk(const maker *m, int32_t walk)
 /* What is one value for each row, once the walks before this one have ended. */
 static void add_row_values(const maker *m, int32_t walk)
 {
+    int slot = 0; /* of the next merge, over all walks */
     for (int32_t v = m->first; v < m->n_values; v++) {
+        slot += is_reduction(m, v) && m->walk[v] < walk;
         if (!m->of_row[v] || m->walk[v] != walk)
             continue;
         if (!is_reduction(m, v)) {
@@ -377,8 +439,8 @@ static void add_row_values(const maker *m, int32_t walk)
         add_type(m, v);
         cuda_text_add(m->t, " v%d = rows_value<R%d, ", (int)v, (int)v);
         add_type(m, v);
-        cuda_text_add(m->t, ">(rows_merge<R%d>(s%d, (int)lanes, q%d), q%d);\n", (int)v, (int)v,
-                      (int)v, (int)v);
+        cuda_text_add(m->t, ">(rows_merge<R%d, %d>(s%d, (int)lanes, q%d), q%d);\n", (int)v,
+                      slot++ % 2, (int)v, (int)v, (int)v);
     }
 }
 
@@ -448,8 +510,19 @@ static void add_kernel(const maker *m)
     cuda_text_add(m->t, "    }\n}\n");
 }
 
-int cuda_source_rows(cuda_text *t, const ndp_program *p, cuda_program_rows_facts *facts, char *why,
-                     size_t n)
+static uint32_t moved_operands(const maker *m)
+{
+    const ndp_program *p = m->p;
+    uint32_t moved = 0;
+    for (uint32_t i = 0; i < p->n_in; i++)
+        moved |= (uint32_t)!m->of_row[i] << i;
+    for (uint32_t i = 0; i < p->n_out; i++)
+        moved |= (uint32_t)!m->of_row[p->out[i]] << (p->n_in + i);
+    return moved;
+}
+
+int cuda_source_rows(cuda_text *t, const ndp_program *p, int whole, cuda_program_rows_facts *facts,
+                     char *why, size_t n)
 {
     maker *m = calloc(1, sizeof *m);
     const int rank = (int)NDP_PROGRAM_RANK(p->flags);
@@ -458,6 +531,7 @@ int cuda_source_rows(cuda_text *t, const ndp_program *p, cuda_program_rows_facts
     m->p = p;
     m->t = t;
     m->facts = facts;
+    m->whole = whole;
     m->first = (int32_t)(p->n_in + p->n_scalar);
     m->n_values = m->first + (int32_t)p->n_instruction;
     int fits = rank >= 2 && rank - 1 <= CUDA_PROGRAM_NDIM && m->n_values <= VALUES &&
@@ -467,6 +541,8 @@ int cuda_source_rows(cuda_text *t, const ndp_program *p, cuda_program_rows_facts
     fits = fits && number_kept(m);
     if (fits)
         add_kernel(m);
+    if (fits)
+        facts->moved = moved_operands(m);
     else
         snprintf(why, n, "its rows are of more kinds, or walks, than kernels have");
     free(m);
