@@ -14,12 +14,14 @@ struct {
     int compute, scale, a, b, out;
     unsigned schemes;
     _Atomic int runs, handles, without;
-} stub_blaslt_asked = {-1, -1, -1, -1, -1, ~0u, 0, 0, 0};
+    int epilogue;
+} stub_blaslt_asked = {-1, -1, -1, -1, -1, ~0u, 0, 0, 0, -1};
 
 /* The library's descriptions are opaque to everybody else. */
 typedef struct {
     int compute, scale, type;
     unsigned schemes;
+    int epilogue;
 } note;
 
 static cublasStatus_t make(void **out, note n)
@@ -79,6 +81,8 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t 
         memcpy(&((note *)desc)->compute, value, n);
     if (name == CUBLASLT_MATMUL_DESC_SCALE_TYPE && n == sizeof(int))
         memcpy(&((note *)desc)->scale, value, n);
+    if (name == CUBLASLT_MATMUL_DESC_EPILOGUE && n == sizeof(int))
+        memcpy(&((note *)desc)->epilogue, value, n);
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -137,6 +141,7 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmulAlgoGetHeuristic(
     (void)c;
     stub_blaslt_asked.compute = p->compute;
     stub_blaslt_asked.scale = p->scale;
+    stub_blaslt_asked.epilogue = p->epilogue;
     stub_blaslt_asked.a = ((const note *)a)->type;
     stub_blaslt_asked.b = ((const note *)b)->type;
     stub_blaslt_asked.out = ((const note *)d)->type;
