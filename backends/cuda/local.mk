@@ -28,7 +28,7 @@ cuda_host_sources = \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
   %reldir%/pool/frame.c %reldir%/pool/frame.h %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/unfold.c \
   %reldir%/program/kernel.h %reldir%/program/program.c %reldir%/program/program.h %reldir%/program/prune.c %reldir%/program/rows.c \
-  %reldir%/program/source.c %reldir%/program/source.h %reldir%/program/source_rows.c %reldir%/program/text.c \
+  %reldir%/program/source.c %reldir%/program/source.h %reldir%/program/source_rows.c %reldir%/program/text.c %reldir%/program/walks.c %reldir%/program/walks.h \
   %reldir%/program/text.def %reldir%/program/text.h \
   %reldir%/quant/quant.c %reldir%/quant/quant.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/random_class.h %reldir%/random/sampler.c \
