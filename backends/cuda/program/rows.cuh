@@ -3,6 +3,7 @@
  * reduce_row() of reduce.cu, so the bits are those of reductions by themselves. */
 #ifndef NDOCK_CUDA_PROGRAM_ROWS_CUH
 #define NDOCK_CUDA_PROGRAM_ROWS_CUH
+#include "program/pair.cuh"
 #include "reduce/ops.cuh"
 
 /* Offsets of all operands at a row, of DIMS dimensions. */
@@ -177,6 +178,22 @@ template <class OP> struct rows_as : OP {
  * between two doubles, the error before the last rounding is less than 2^-51 ulp. */
 template <class T> struct rows_sum : reduce_float<sum_float<T>> {
     static constexpr bool commutes = true;
+    typedef reduce_float<sum_float<T>> as;
+    template <int N, int V>
+    LINE_FN void add(double &s, const T *x, int64_t a, int64_t b, const reduce_params &p)
+    {
+        if constexpr (sizeof(T) == 2 && N % 4 == 0) {
+#pragma unroll
+            for (int i = 0; i < N; i += 4) {
+                const uint32_t w[2] = {pair_get(x + i), pair_get(x + i + 2)};
+                const double even = (double)pair<T>::lo(w[0]) + (double)pair<T>::lo(w[1]);
+                const double odd = (double)pair<T>::hi(w[0]) + (double)pair<T>::hi(w[1]);
+                s += even + odd;
+            }
+        } else {
+            as::template add<N, V>(s, x, a, b, p);
+        }
+    }
     LINE_FN void store(const reduce_params &p, int64_t at, double s)
     {
         if (p.inverse != 1) {
@@ -273,18 +290,36 @@ template <class T> struct rows_is_short {
 template <> struct rows_is_short<__nv_bfloat16> {
     static constexpr bool value = true;
 };
-template <class T> static __device__ __forceinline__ T rows_quotient(T x, rows_divisor d)
+/* Whether the quick steps serve, whose result is *r. */
+template <class T>
+static __device__ __forceinline__ bool rows_quotient_fits(float a, const rows_divisor &d, float *r)
 {
-    const float a = cuda_widen(x), q = a * d.y;
-    float r = q;
+    const float q = a * d.y;
+    *r = q;
     if (!rows_is_short<T>::value) {
-        r = __fmaf_rn(d.y, __fmaf_rn(-d.b, q, a), q);
-        r = a == 0 ? q : r;
+        *r = __fmaf_rn(d.y, __fmaf_rn(-d.b, q, a), q);
+        *r = a == 0 ? q : *r;
     }
-    const bool fits = (fabsf(a) >= d.least) & (fabsf(a) <= 0x1p100f), is_zero = a == d.zero;
-    if (!(fits | is_zero))
-        r = rows_divide(a, d.b);
+    return ((fabsf(a) >= d.least) & (fabsf(a) <= 0x1p100f)) | (a == d.zero);
+}
+template <class T> static __device__ __forceinline__ T rows_quotient(T x, const rows_divisor &d)
+{
+    float r;
+    if (!rows_quotient_fits<T>(cuda_widen(x), d, &r))
+        r = rows_divide(cuda_widen(x), d.b);
     return cuda_narrow<T>(r);
+}
+template <class T>
+static __device__ __forceinline__ uint32_t rows_quotients(uint32_t w, const rows_divisor &d)
+{
+    const float hi = pair<T>::hi(w), lo = pair<T>::lo(w);
+    float r[2];
+    const bool fits = rows_quotient_fits<T>(hi, d, &r[1]) & rows_quotient_fits<T>(lo, d, &r[0]);
+    if (!fits) {
+        r[1] = rows_divide(hi, d.b);
+        r[0] = rows_divide(lo, d.b);
+    }
+    return pair<T>::of(r[1], r[0]);
 }
 
 #endif

@@ -6,22 +6,16 @@
  * before their first walk, all at once. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "program/walks.h"
+#include "program/source_rows.h"
 #include "reduce/keys.h"
 
-typedef struct {
-    cuda_walks w;
-    cuda_text *t;
-    int32_t unroll, whole; /* whole: all that is moved is moved an item at a time */
-} maker;
-
-static void add_type(const maker *m, int32_t value)
+void cuda_rows_add_type(const cuda_rows_maker *m, int32_t value)
 {
     cuda_source_stored(m->t, cuda_source_dtype_of(m->w.p, value));
 }
 
 /* The type of the operation, of ops.cuh or rows.cuh. */
-static void add_operation(const maker *m, const ndp_instruction *k)
+static void add_operation(const cuda_rows_maker *m, const ndp_instruction *k)
 {
     static const char *const names[][2] = {[NDP_F16] = {"__half", "f16"},
                                            [NDP_BF16] = {"__nv_bfloat16", "bf16"},
@@ -49,7 +43,7 @@ static void add_operation(const maker *m, const ndp_instruction *k)
 }
 
 /* The operation, its parameters and its state. */
-static void add_reduction(const maker *m, int32_t v)
+static void add_reduction(const cuda_rows_maker *m, int32_t v)
 {
     const ndp_instruction *k = cuda_walk_instruction(&m->w, v);
     const int var = k->op == NDP_OP_var || k->op == NDP_OP_std;
@@ -78,7 +72,7 @@ static void add_reduction(const maker *m, int32_t v)
 }
 
 /* Whether an operand is moved an item at a time. */
-static void add_whole(const maker *m, uint32_t operand)
+static void add_whole(const cuda_rows_maker *m, uint32_t operand)
 {
     if (m->whole)
         cuda_text_add(m->t, "true, 1");
@@ -87,7 +81,7 @@ static void add_whole(const maker *m, uint32_t operand)
 }
 
 /* Whether the walk stores the value's elements: as a result, or for later walks. */
-static int is_stored(const maker *m, int32_t walk, int32_t v)
+int cuda_rows_is_stored(const cuda_rows_maker *m, int32_t walk, int32_t v)
 {
     int result = 0;
     for (uint32_t i = 0; i < m->w.p->n_out; i++)
@@ -98,7 +92,7 @@ static int is_stored(const maker *m, int32_t walk, int32_t v)
 }
 
 /* Copies of inputs to shared memory. */
-static void add_stages(const maker *m, int32_t walk)
+static void add_stages(const cuda_rows_maker *m, int32_t walk)
 {
     int some = 0;
     for (int32_t v = 0; cuda_walk_is_input(&m->w, v); v++) {
@@ -113,7 +107,7 @@ static void add_stages(const maker *m, int32_t walk)
         cuda_text_add(m->t, "    rows_staged();\n");
 }
 
-static void add_fetch(const maker *m, int32_t walk)
+static void add_fetch(const cuda_rows_maker *m, int32_t walk)
 {
     for (int32_t v = 0; v < m->w.n_values; v++) {
         const int fetched =
@@ -122,7 +116,7 @@ static void add_fetch(const maker *m, int32_t walk)
         if (!fetched && !(cuda_walk_is_input(&m->w, v) && m->w.use[walk][v]))
             continue;
         cuda_text_add(m->t, "        ");
-        add_type(m, v);
+        cuda_rows_add_type(m, v);
         cuda_text_add(m->t,
                       " a%d[U * V];\n#pragma unroll\n        for (uint32_t u = 0; u < U; u++)\n",
                       (int)v);
@@ -137,7 +131,7 @@ static void add_fetch(const maker *m, int32_t walk)
 }
 
 /* Whether the instruction divides elements by one value of the row. */
-static int is_by_row(const maker *m, int32_t v)
+int cuda_rows_is_by_row(const cuda_rows_maker *m, int32_t v)
 {
     const ndp_instruction *k = cuda_walk_instruction(&m->w, v);
     return k->op == NDP_OP_divide && k->compute >= NDP_F16 && k->compute <= NDP_F32 &&
@@ -145,41 +139,41 @@ static int is_by_row(const maker *m, int32_t v)
 }
 
 /* n: what divides, prepared once for the walk. */
-static void add_divisors(const maker *m, int32_t walk)
+static void add_divisors(const cuda_rows_maker *m, int32_t walk)
 {
     for (int32_t v = m->w.first; v < m->w.n_values; v++) {
-        if (m->w.use[walk][v] != CUDA_MADE || !is_by_row(m, v))
+        if (m->w.use[walk][v] != CUDA_MADE || !cuda_rows_is_by_row(m, v))
             continue;
         cuda_text_add(m->t, "    const rows_divisor n%d_%d = rows_divisor_of<", (int)v, (int)walk);
-        add_type(m, v);
+        cuda_rows_add_type(m, v);
         cuda_text_add(m->t, ">(v%d);\n", (int)cuda_walk_instruction(&m->w, v)->arg[1]);
     }
 }
 
-static void add_instruction(const maker *m, int32_t walk, int32_t v)
+static void add_instruction(const cuda_rows_maker *m, int32_t walk, int32_t v)
 {
-    if (!is_by_row(m, v)) {
+    if (!cuda_rows_is_by_row(m, v)) {
         cuda_source_instruction(m->t, cuda_walk_instruction(&m->w, v), (uint32_t)v);
         return;
     }
     cuda_text_add(m->t, "    const ");
-    add_type(m, v);
+    cuda_rows_add_type(m, v);
     cuda_text_add(m->t, " v%d = rows_quotient<", (int)v);
-    add_type(m, v);
+    cuda_rows_add_type(m, v);
     cuda_text_add(m->t, ">(v%d, n%d_%d);\n", (int)cuda_walk_instruction(&m->w, v)->arg[0], (int)v,
                   (int)walk);
 }
 
 /* x: what a reduction takes; b: what is stored. */
-static void add_elements(const maker *m, int32_t walk)
+static void add_elements(const cuda_rows_maker *m, int32_t walk)
 {
     for (int32_t v = m->w.first; v < m->w.n_values; v++)
         if (cuda_walk_is_reduction(&m->w, v) && m->w.walk[v] == walk + 1)
             cuda_text_add(m->t, "        R%d::element x%d[U * V];\n", (int)v, (int)v);
     for (int32_t v = 0; v < m->w.n_values; v++)
-        if (is_stored(m, walk, v)) {
+        if (cuda_rows_is_stored(m, walk, v)) {
             cuda_text_add(m->t, "        ");
-            add_type(m, v);
+            cuda_rows_add_type(m, v);
             cuda_text_add(m->t, " b%d[U * V];\n", (int)v);
         }
     cuda_text_add(m->t, "#pragma unroll\n        for (int j = 0; j < U * V; j++) {\n");
@@ -191,11 +185,11 @@ static void add_elements(const maker *m, int32_t walk)
             continue;
         }
         cuda_text_add(m->t, "    const ");
-        add_type(m, v);
+        cuda_rows_add_type(m, v);
         cuda_text_add(m->t, " v%d = a%d[j];\n", (int)v, (int)v);
     }
     for (int32_t v = 0; v < m->w.n_values; v++)
-        if (is_stored(m, walk, v))
+        if (cuda_rows_is_stored(m, walk, v))
             cuda_text_add(m->t, "            b%d[j] = v%d;\n", (int)v, (int)v);
     for (int32_t v = m->w.first; v < m->w.n_values; v++)
         if (cuda_walk_is_reduction(&m->w, v) && m->w.walk[v] == walk + 1)
@@ -205,7 +199,7 @@ static void add_elements(const maker *m, int32_t walk)
 }
 
 /* Runs of several items are one only where that has other bits than one after the other. */
-static void add_folds(const maker *m, int32_t walk)
+static void add_folds(const cuda_rows_maker *m, int32_t walk)
 {
     for (int32_t v = m->w.first; v < m->w.n_values; v++) {
         if (!cuda_walk_is_reduction(&m->w, v) || m->w.walk[v] != walk + 1)
@@ -222,12 +216,12 @@ static void add_folds(const maker *m, int32_t walk)
     }
 }
 
-static void add_stores(const maker *m, int32_t walk)
+static void add_stores(const cuda_rows_maker *m, int32_t walk)
 {
     cuda_text_add(m->t, "#pragma unroll\n        for (uint32_t u = 0; u < U; u++) {\n"
                         "            if (i + u * lanes >= items)\n                break;\n");
     for (int32_t v = 0; v < m->w.n_values; v++)
-        if (is_stored(m, walk, v) && !cuda_walk_is_input(&m->w, v) && m->w.kept[v] >= 0 &&
+        if (cuda_rows_is_stored(m, walk, v) && !cuda_walk_is_input(&m->w, v) && m->w.kept[v] >= 0 &&
             !cuda_walk_was_made(&m->w, walk, v))
             cuda_text_add(m->t, "            rows_store<V>(k%d, b%d + u * V, at[u], true, 1);\n",
                           (int)v, (int)v);
@@ -244,7 +238,7 @@ static void add_stores(const maker *m, int32_t walk)
     cuda_text_add(m->t, "        }\n");
 }
 
-static void add_walk(const maker *m, int32_t walk)
+static void add_walk(const cuda_rows_maker *m, int32_t walk)
 {
     int some = 0;
     for (int32_t v = 0; v < m->w.n_values; v++)
@@ -253,20 +247,25 @@ static void add_walk(const maker *m, int32_t walk)
         return;
     add_stages(m, walk);
     add_divisors(m, walk);
+    if (m->pairs)
+        cuda_rows_pair_operands(m, walk);
     cuda_text_add(m->t,
                   "#pragma unroll 1\n    for (uint32_t i = lane; i < items; i += U * lanes) {\n"
                   "        uint32_t at[U];\n#pragma unroll\n"
                   "        for (uint32_t u = 0; u < U; u++)\n"
                   "            at[u] = i + u * lanes < items ? i + u * lanes : items - 1;\n");
     add_fetch(m, walk);
-    add_elements(m, walk);
+    if (m->pairs)
+        cuda_rows_pair_elements(m, walk);
+    else
+        add_elements(m, walk);
     add_folds(m, walk);
     add_stores(m, walk);
     cuda_text_add(m->t, "    }\n");
 }
 
 /* What is one value for each row, once the walks before this one have ended. */
-static void add_row_values(const maker *m, int32_t walk)
+static void add_row_values(const cuda_rows_maker *m, int32_t walk)
 {
     int slot = 0; /* of the next merge, over all walks */
     for (int32_t v = m->w.first; v < m->w.n_values; v++) {
@@ -278,15 +277,15 @@ static void add_row_values(const maker *m, int32_t walk)
             continue;
         }
         cuda_text_add(m->t, "    const ");
-        add_type(m, v);
+        cuda_rows_add_type(m, v);
         cuda_text_add(m->t, " v%d = rows_value<R%d, ", (int)v, (int)v);
-        add_type(m, v);
+        cuda_rows_add_type(m, v);
         cuda_text_add(m->t, ">(rows_merge<R%d, %d>(s%d, (int)lanes, q%d), q%d);\n", (int)v,
                       slot++ % 2, (int)v, (int)v, (int)v);
     }
 }
 
-static void add_operands(const maker *m)
+static void add_operands(const cuda_rows_maker *m)
 {
     const ndp_program *p = m->w.p;
     for (uint32_t i = 0; i < p->n_in; i++) {
@@ -303,9 +302,9 @@ static void add_operands(const maker *m)
     }
     for (uint32_t i = 0; i < p->n_out; i++) {
         cuda_text_add(m->t, "    ");
-        add_type(m, p->out[i]);
+        cuda_rows_add_type(m, p->out[i]);
         cuda_text_add(m->t, " *const o%u = (", i);
-        add_type(m, p->out[i]);
+        cuda_rows_add_type(m, p->out[i]);
         cuda_text_add(m->t, " *)p.operand[%u] + at[%u];\n", p->n_in + i, p->n_in + i);
     }
     cuda_source_scalars(m->t, p);
@@ -313,15 +312,15 @@ static void add_operands(const maker *m)
         if (m->w.kept[v] < 0)
             continue;
         cuda_text_add(m->t, "    ");
-        add_type(m, v);
+        cuda_rows_add_type(m, v);
         cuda_text_add(m->t, " *const k%d = (", (int)v);
-        add_type(m, v);
+        cuda_rows_add_type(m, v);
         cuda_text_add(m->t, " *)((char *)rows_kept + p.kept[%d]) + (uint64_t)slot * p.items * V;\n",
                       (int)m->w.kept[v]);
     }
 }
 
-static void add_kernel(const maker *m)
+static void add_kernel(const cuda_rows_maker *m)
 {
     const ndp_program *p = m->w.p;
     const int dims = (int)NDP_PROGRAM_RANK(p->flags) - 1;
@@ -331,8 +330,8 @@ static void add_kernel(const maker *m)
         "__launch_bounds__(CUDA_PROGRAM_THREADS)\n    program_rows(const "
         "__grid_constant__ cuda_program_rows p)\n{\n    cuda_after_earlier();\n"
         "    enum { V = %d, U = %d };\n    const uint32_t lanes = (uint32_t)p.lanes, lane "
-        "= threadIdx.x & (lanes - 1);\n    const uint32_t slot = threadIdx.x / lanes;\n"
-        "    const uint32_t row = blockIdx.x * (blockDim.x / lanes) + slot;\n"
+        "= threadIdx.x & (lanes - 1);\n    const uint32_t slot = threadIdx.x >> p.lanes_log2;\n"
+        "    const uint32_t row = blockIdx.x * p.slots + slot;\n"
         "    const bool inside = row < p.rows;\n"
         "    const uint32_t items = inside ? p.items : 0;\n    int64_t at[%u];\n"
         "    rows_locate<%d>(p, inside ? row : 0, at);\n",
@@ -355,13 +354,14 @@ static void add_kernel(const maker *m)
 int cuda_source_rows(cuda_text *t, const ndp_program *p, int whole, cuda_program_rows_facts *facts,
                      char *why, size_t n)
 {
-    maker *m = calloc(1, sizeof *m);
+    cuda_rows_maker *m = calloc(1, sizeof *m);
     if (!m)
         return snprintf(why, n, "no host memory for the source"), 0;
     m->t = t;
     m->whole = whole;
     const int fits = cuda_walks_find(&m->w, p, facts);
     m->unroll = facts->width == 2 ? 4 : 1; /* of reduce.cu, where it matters to the bits */
+    m->pairs = fits && cuda_rows_has_pairs(m);
     if (fits)
         add_kernel(m);
     else
