@@ -358,6 +358,34 @@ def test_mistakes():
             pass
     with raises(TypeError, "ndock.Graph, not 3"):
         nd.graph(3)
+    x = nd.ones(2)
+    with nd.graph() as g:
+        y = x + 1
+    with raises(TypeError, "positional"):
+        g.launch(None, True)
+    with raises(TypeError, "'speed'"):
+        g.launch(speed=1)
+    with raises(TypeError, "twice"):
+        g.launch(None, stream=None)
+    g.launch(stream=None, force=False)
+    assert y.tolist() == [2, 2]
+
+
+def test_captured_again():
+    x = nd.ones(2)
+    with nd.graph() as g:
+        y = x + 1
+    before = g.launch
+    with nd.graph(g):
+        z = x * 3
+        with raises(RuntimeError, "captur"):
+            g.launch()
+    g.launch()
+    assert z.tolist() == [3, 3] and g.nodes == 1
+    x[:] = 5
+    before()  # the graph that it was taken of
+    g.replay()
+    assert y.tolist() == [6, 6] and z.tolist() == [15, 15]
 
 
 if __name__ == "__main__":
