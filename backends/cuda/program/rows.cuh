@@ -268,7 +268,8 @@ template <> struct rows_integer<4> {
  * numbers of 8 bits is more than 2^-18 of it away from what lies between two such numbers, the
  * product 2^-22. */
 struct rows_divisor {
-    float b, y, least, zero; /* of what is divided; a b that is out of range leaves nothing */
+    float b, y, least; /* of what is divided; a b that is out of range leaves nothing */
+    int32_t zero;
 };
 static __device__ __noinline__ float rows_divide(float a, float b)
 {
@@ -281,8 +282,7 @@ template <class T> static __device__ __forceinline__ rows_divisor rows_divisor_o
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(b));
     y = __fmaf_rn(y, __fmaf_rn(-b, y, 1.0f), y);
     const bool fits = fabsf(b) >= 0x1p-20f && fabsf(b) <= 0x1p20f;
-    return {b, y, fits ? 0x1p-100f : __int_as_float(0x7f800000),
-            fits ? 0.0f : __int_as_float(0x7fc00000)};
+    return {b, y, fits ? 0x1p-100f : __int_as_float(0x7f800000), fits ? 0 : 0x7fffffff};
 }
 template <class T> struct rows_is_short {
     static constexpr bool value = false;
@@ -290,17 +290,13 @@ template <class T> struct rows_is_short {
 template <> struct rows_is_short<__nv_bfloat16> {
     static constexpr bool value = true;
 };
-/* Whether the quick steps serve, whose result is *r. */
+/* Whether the quick steps serve, whose result is *r. Of zeros they give the sign of +0 alone. */
 template <class T>
 static __device__ __forceinline__ bool rows_quotient_fits(float a, const rows_divisor &d, float *r)
 {
     const float q = a * d.y;
-    *r = q;
-    if (!rows_is_short<T>::value) {
-        *r = __fmaf_rn(d.y, __fmaf_rn(-d.b, q, a), q);
-        *r = a == 0 ? q : *r;
-    }
-    return ((fabsf(a) >= d.least) & (fabsf(a) <= 0x1p100f)) | (a == d.zero);
+    *r = rows_is_short<T>::value ? q : __fmaf_rn(d.y, __fmaf_rn(-d.b, q, a), q);
+    return ((fabsf(a) >= d.least) & (fabsf(a) <= 0x1p100f)) | (__float_as_int(a) == d.zero);
 }
 template <class T> static __device__ __forceinline__ T rows_quotient(T x, const rows_divisor &d)
 {
