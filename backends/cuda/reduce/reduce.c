@@ -145,11 +145,11 @@ static int is_costly(int kind)
     return kind == POSITION || kind == VAR || kind == LOGSUMEXP;
 }
 
-/* Lanes of a warp for a row: a lane folds four items before lanes are merged, but eight lanes read
+/* Lanes of a warp for a row: a lane folds two items before lanes are merged, but eight lanes read
  * what lies together where there are as many items. */
 static int32_t lanes_of_items(uint64_t items)
 {
-    const int32_t lanes = power_of_two_from((items + 3) / 4, 32);
+    const int32_t lanes = power_of_two_from((items + 1) / 2, 32);
     const int32_t least = power_of_two_from(items, 8);
     return lanes > least ? lanes : least;
 }
