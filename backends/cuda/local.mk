@@ -29,7 +29,7 @@ cuda_host_sources = \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
   %reldir%/pool/frame.c %reldir%/pool/frame.h %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/unfold.c \
   %reldir%/program/kernel.h %reldir%/program/program.c %reldir%/program/program.h %reldir%/program/prune.c %reldir%/program/rows.c \
-  %reldir%/program/source.c %reldir%/program/source.h %reldir%/program/source_rows.c %reldir%/program/text.c \
+  %reldir%/program/source.c %reldir%/program/source.h %reldir%/program/source_pairs.c %reldir%/program/source_rows.c %reldir%/program/source_rows.h %reldir%/program/text.c %reldir%/program/walks.c %reldir%/program/walks.h \
   %reldir%/program/text.def %reldir%/program/text.h \
   %reldir%/quant/quant.c %reldir%/quant/quant.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/random_class.h %reldir%/random/sampler.c \
@@ -68,7 +68,7 @@ cuda_kernel_headers = \
   %reldir%/neural/attention.h %reldir%/neural/flash.cuh %reldir%/neural/flash_grad.cuh %reldir%/neural/flash_grad_rows.cuh %reldir%/neural/flash_join.cuh %reldir%/neural/flash_rows.cuh %reldir%/neural/flash_weight.cuh %reldir%/neural/group.cuh %reldir%/neural/group_cells.cuh %reldir%/neural/group_columns.cuh %reldir%/neural/group.h %reldir%/neural/flash_wide.cuh %reldir%/neural/flash_wide_grad.cuh %reldir%/neural/mma.cuh %reldir%/neural/neural.cuh %reldir%/neural/neural.h %reldir%/neural/norm_held.cuh %reldir%/neural/norm_weighed.cuh %reldir%/neural/tile.cuh %reldir%/neural/wgmma.cuh %reldir%/neural/wide_tile.cuh \
   %reldir%/norm/columns.cuh %reldir%/norm/fit.cuh %reldir%/norm/norm.h \
   %reldir%/pool/pool.h %reldir%/pool/taps.cuh %reldir%/pool/window.cuh \
-  %reldir%/program/frame.cuh %reldir%/program/half.cuh %reldir%/program/reduce_few.cuh %reldir%/program/rows.cuh %reldir%/program/undef.cuh \
+  %reldir%/program/frame.cuh %reldir%/program/half.cuh %reldir%/program/pair.cuh %reldir%/program/reduce_few.cuh %reldir%/program/rows.cuh %reldir%/program/undef.cuh \
   %reldir%/quant/format.cuh %reldir%/quant/staged.cuh %reldir%/quant/quant.h \
   %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \
   %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/scan_pass.cuh %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh \

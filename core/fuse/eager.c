@@ -43,6 +43,8 @@ nd_status nd__fuse_apart(nd_fusing *run, int32_t node)
 {
     const nd_expr_node *n = &run->expr->node[node];
     nd_array *made = NULL;
+    if (n->kind == ND_NODE_PRODUCT)
+        return nd__fuse_product(run, node);
     if (n->kind == ND_NODE_REDUCE)
         ND_RETURN_IF(reduce(run, n, &made));
     else if (n->kind == ND_NODE_CAST)

@@ -188,6 +188,17 @@ nd_status nd_expr_reduce(nd_expr *expr, nd_op op, int32_t operand, const nd_redu
     return append(info->name, expr, &made, node);
 }
 
+nd_status nd_expr_matmul(nd_expr *expr, int32_t a, int32_t b, int32_t *node)
+{
+    ND_NEED("expr_matmul", 0, expr);
+    ND_OUT("expr_matmul", 3, node, -1);
+    ND_RETURN_IF(check_open("expr_matmul", expr));
+    ND_RETURN_IF(check_array_node("expr_matmul", expr, a, 1));
+    ND_RETURN_IF(check_array_node("expr_matmul", expr, b, 2));
+    nd_expr_node made = {.kind = ND_NODE_PRODUCT, .n = 2, .op = ND_OP_matmul, .arg = {a, b}};
+    return append("expr_matmul", expr, &made, node);
+}
+
 nd_status nd_expr_output(nd_expr *expr, int32_t node)
 {
     ND_NEED("expr_output", 0, expr);

@@ -8,7 +8,14 @@
 #include "core/ops/ops.h"
 #include <ndock/expr.h>
 
-enum { ND_NODE_INPUT, ND_NODE_SCALAR, ND_NODE_APPLY, ND_NODE_CAST, ND_NODE_REDUCE };
+enum {
+    ND_NODE_INPUT,
+    ND_NODE_SCALAR,
+    ND_NODE_APPLY,
+    ND_NODE_CAST,
+    ND_NODE_REDUCE,
+    ND_NODE_PRODUCT
+};
 
 typedef struct {
     int32_t kind, n; /* ND_NODE_*, operands */
@@ -30,11 +37,11 @@ struct nd_expr {
     int32_t out[ND_EXPR_MAX_RESULTS];
 };
 
-/* Whether the node is computed by itself, from arrays to an array: reductions, and operations that
- * programs registered. */
+/* Whether the node is computed by itself, from arrays to an array: reductions, products of matrices,
+ * and operations that programs registered. */
 static inline bool nd__node_is_apart(const nd_expr_node *n)
 {
-    return n->kind == ND_NODE_REDUCE || (n->kind == ND_NODE_APPLY && n->op >= ND_OP_RUNTIME);
+    return n->kind >= ND_NODE_REDUCE || (n->kind == ND_NODE_APPLY && n->op >= ND_OP_RUNTIME);
 }
 
 typedef struct {
@@ -66,6 +73,7 @@ typedef struct {
     nd_fuse_shape *shape;
     int32_t n_shapes;
     bool eager;
+    bool epilogues;   /* products may take what follows them */
     bool dst_checked; /* the shapes and dtypes of all destinations are right */
 } nd_fusing;
 
@@ -126,6 +134,11 @@ nd_status nd__fuse_eager(nd_fusing *run, const int32_t *roots, int32_t n);
 nd_status nd__fuse_apart(nd_fusing *run, int32_t node);
 /* An array for a node's result: its destination, where it may be written now, else a new one. */
 nd_status nd__fuse_result(nd_fusing *run, int32_t node, const nd_array **out, bool *owned);
+
+/* ---- product.c ---- */
+/* A product of matrices whose operands have their arrays; with the run's epilogues also what follows
+ * it, whose last node then has its array. */
+nd_status nd__fuse_product(nd_fusing *run, int32_t node);
 
 /* ---- run.c ---- */
 /* Whether destinations, if all results up to the level are known, have their shapes and dtypes. */

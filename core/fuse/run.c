@@ -333,8 +333,11 @@ nd_status nd_expr_run(nd_expr *expr, const nd_arg *args, int n_args, const nd_ex
     for (int i = 0; i < n_out; i++)
         out[i] = NULL;
     ND_RETURN_IF(start(name, expr, args, n_args, opts, n_out, &o));
-    nd_fusing run = {
-        .expr = expr, .name = name, .args = args, .eager = (o.flags & ND_EXPR_EAGER) != 0};
+    nd_fusing run = {.expr = expr,
+                     .name = name,
+                     .args = args,
+                     .eager = (o.flags & ND_EXPR_EAGER) != 0,
+                     .epilogues = (o.flags & ND_EXPR_EPILOGUES) != 0};
     nd_status status = run_with(&run, &o, out);
     for (int i = 0; status != ND_OK && i < n_out; i++) {
         nd_release(out[i]);
@@ -367,6 +370,7 @@ nd_status nd_expr_run_into(nd_expr *expr, const nd_arg *args, int n_args, const 
                      .name = name,
                      .args = args,
                      .dst = dst,
-                     .eager = (o.flags & ND_EXPR_EAGER) != 0};
+                     .eager = (o.flags & ND_EXPR_EAGER) != 0,
+                     .epilogues = (o.flags & ND_EXPR_EPILOGUES) != 0};
     return run_with(&run, &o, NULL);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Expressions: several operations as one, in one pass over memory.
  *
- * An expression is a list of nodes: inputs, scalars, elementwise operations, casts and reductions
- * of earlier nodes. Some nodes are its results. Running it gives, bit for bit, what calling the
+ * An expression is a list of nodes: inputs, scalars, elementwise operations, casts, reductions and
+ * products of matrices of earlier nodes. Some nodes are its results. Running it gives, bit for bit, what calling the
  * same operations one after the other gives: shapes broadcast, dtypes are promoted, each
  * intermediate is rounded to its dtype. What changes is the memory traffic: operations between two
- * reductions are one loop over memory, without intermediate arrays.
+ * reductions or products are one loop over memory, without intermediate arrays.
  *
  * Code for a loop is made once for each (operations, dtypes, which operands are dense, device), by
  * the device's plug-in (group ndp.fused/1 of plugin.h), and kept; values of scalars are no part of
@@ -60,10 +60,17 @@ ND_API ND_MUST_USE nd_status nd_expr_cast(nd_expr *expr, int32_t operand, nd_dty
  * is copied, its stream is not used. */
 ND_API ND_MUST_USE nd_status nd_expr_reduce(nd_expr *expr, nd_op op, int32_t operand,
                                             const nd_reduce_opts *opts, int32_t *node);
+/* A product of matrices, as nd_matmul without options of two nodes, no scalars. */
+ND_API ND_MUST_USE nd_status nd_expr_matmul(nd_expr *expr, int32_t a, int32_t b, int32_t *node);
 /* The node, not a scalar, is the next result. ND_ERR_ARGUMENT: more than ND_EXPR_MAX_RESULTS. */
 ND_API ND_MUST_USE nd_status nd_expr_output(nd_expr *expr, int32_t node);
 
-enum { ND_EXPR_EAGER = 1 }; /* flags: the operations one after the other, for comparison */
+/* Flags. ND_EXPR_EAGER: the operations one after the other, for comparison. ND_EXPR_EPILOGUES: a
+ * product of matrices takes with it what follows it and nothing else reads: the sum with a vector of
+ * one element for each column, of the product's dtype, and relu, gelu, gelu_tanh, sigmoid, silu or
+ * tanh of that, as nd_matmul's options do. Its result is then rounded once, not after each
+ * operation: nearer to the exact one, but of other bits. */
+enum { ND_EXPR_EAGER = 1, ND_EXPR_EPILOGUES = 2 };
 typedef struct {
     uint32_t size; /* sizeof(nd_expr_opts) */
     nd_dtype zero; /* 0 */

@@ -95,6 +95,19 @@ class _Traced:
             return self
         return _Traced(self._trace, self._trace.add("cast", node, array.dtype), array)
 
+    def _product(self, name: str, arguments: tuple[Any, ...], _: Any) -> _Traced:
+        x1, x2, *options = arguments
+        if options != [None, 1.0, 0.0, None, 0, None]:
+            raise _NotFusable(f"{name}() has options; write the bias and the function behind it as operations")
+        (first, a), (second, b) = self._trace.operand(x1), self._trace.operand(x2)
+        return _Traced(self._trace, self._trace.add("matmul", first, second), _ndock._matmul(a, b, *options))
+
+    def __matmul__(self, other: Any) -> _Traced:
+        return self._product("matmul", (self, other, None, 1.0, 0.0, None, 0, None), None)
+
+    def __rmatmul__(self, other: Any) -> _Traced:
+        return self._product("matmul", (other, self, None, 1.0, 0.0, None, 0, None), None)
+
     # ---- what an Array answers without its values ----
     @property
     def dtype(self) -> Any:
@@ -207,6 +220,7 @@ def _add_operators() -> None:
         setattr(_Traced, f"__r{slot}__", reflected)
         setattr(_Traced, f"__i{slot}__", _refuse(f"{name} in place writes to an Array; write x = x + y, not x += y"))
     _Traced.__ipow__ = _refuse("**= writes to an Array")  # type: ignore[attr-defined]
+    _Traced.__imatmul__ = _refuse("@= writes to an Array")  # type: ignore[attr-defined]
     for slot, name in {"lt": "less", "le": "less_equal", "eq": "equal", "ne": "not_equal", "gt": "greater",
                        "ge": "greater_equal"}.items():
         setattr(_Traced, f"__{slot}__", _binary(name)[0])
@@ -329,10 +343,11 @@ class _Fused:
 
     fused_reason: why the latest call was not run by loops alone, "" if it was. signatures: how many are known."""
 
-    def __init__(self, function: Any, max_signatures: int) -> None:
+    def __init__(self, function: Any, max_signatures: int, epilogues: bool) -> None:
         import functools
         functools.update_wrapper(self, function)
         self._function = function
+        self._epilogues = epilogues
         self._max = max_signatures
         self._entries: dict[Any, _Entry] = {}
         self.fused_reason = ""
@@ -372,7 +387,7 @@ class _Fused:
         inputs = entry.inputs(arrays)
         results: tuple[Any, ...] = ()
         if entry.expr is not None:
-            results = _ndock._expr_run(entry.expr, inputs, entry.n_out, False)
+            results = _ndock._expr_run(entry.expr, inputs, entry.n_out, self._epilogues)
             self.fused_reason = _ndock._expr_reason()
         return entry.rebuild(results, inputs)
 
@@ -415,16 +430,19 @@ class _Fused:
         return _real(result)
 
 
-def fuse(function: Any = None, /, *, max_signatures: int = 64) -> Any:
+def fuse(function: Any = None, /, *, max_signatures: int = 64, epilogues: bool = False) -> Any:
     """The function, run in one pass over memory: a decorator. Each signature (the dtypes, numbers of axes and devices of
     the Arrays among the arguments, also in tuples, lists and dicts, and the values of all other arguments) is traced once,
     by its first call, which gives its ordinary results. Later calls run the operations between two reductions as one loop,
-    with the same bits. Elementwise operations, casts, reductions, indices and .T of arguments are fused; what else the
-    function does makes it run as if there were no fuse, and fused_reason says why ("" after a call that was fused).
+    with the same bits. Elementwise operations, casts, reductions, matrix products, indices and .T of arguments are fused (a
+    product is computed by itself, what stands between two of them is a loop); what else the function does makes it run as if there were no fuse, and fused_reason says why ("" after a call that was fused).
     What the function reads besides its arguments counts as it was when it was traced (clear() forgets the traces); Arrays
     must be arguments.
 
-    max_signatures: how many are known at a time; the oldest is forgotten first. Errors: those of the function.
+    max_signatures: how many are known at a time; the oldest is forgotten first. epilogues: a product takes with it what
+    follows it and nothing else reads: + a vector, one element for each column, and relu, gelu, gelu_tanh, sigmoid, silu or
+    tanh of that. Then the result is rounded once, not after each operation: nearer to the exact one, of other bits (on cuda
+    by cuBLASLt, where it has the function). Errors: those of the function.
 
     >>> @nd.fuse
     ... def scaled(x, y):
@@ -434,10 +452,10 @@ def fuse(function: Any = None, /, *, max_signatures: int = 64) -> Any:
     ((2,), (2,), '')
     """
     if function is None:
-        return lambda f: _Fused(f, max_signatures)
+        return lambda f: _Fused(f, max_signatures, epilogues)
     if not callable(function):
         raise TypeError(f"fuse() takes a function, not {type(function).__name__}")
-    return _Fused(function, max_signatures)
+    return _Fused(function, max_signatures, epilogues)
 
 
 def fuse_statistics() -> dict[str, int]:

@@ -61,6 +61,8 @@ class Graph:
         """
         lent = pool.pool if isinstance(pool, Graph) else pool
         make: Any = _ndock._Graph
+        for name in ("launch", "replay"):
+            self.__dict__.pop(name, None)
         self._graph = make(stream, _choose(_MODES, "a capture mode", mode), lent, weak)
         self._generators = []
         _capturing.begin(self)
@@ -73,7 +75,10 @@ class Graph:
             now = generator.key
             self._graph.set_key(number, now.seed, *divmod(now.position, _HALF))
             generator.key = first
-        self._need().end()
+        inner = self._need()
+        inner.end()
+        if not self._generators:  # there is nothing else to do: a launch of a few microseconds is spared a call of Python
+            self.__dict__.update(launch=inner.launch, replay=inner.launch)
 
     def capture_abort(self) -> None:
         """End the capture and forget it."""
@@ -148,12 +153,12 @@ class Graph:
         """
         inner = self._graph or self._need()
         if not self._generators:
-            inner.launch(stream, force)
+            inner.launch(stream, force=force)
             return
         for number, (generator, _) in enumerate(self._generators):
             now = generator.key
             inner.set_key(number, now.seed, *divmod(now.position, _HALF))
-        inner.launch(stream, force)
+        inner.launch(stream, force=force)
         for number, (generator, _) in enumerate(self._generators):
             seed, high, low = inner.get_key(number)
             generator.key = type(generator.key)(seed, high * _HALF + low)

@@ -14,6 +14,7 @@ typedef struct {
     int compute, scale, a, b, out;
     unsigned schemes;
     _Atomic int runs, handles, without;
+    int epilogue;
 } asked;
 
 static nd_device *dev;
@@ -70,6 +71,36 @@ static void multiply_narrow(const char *name, nd_dtype left, nd_dtype right, boo
     if (heard)
         heard->runs = 0;
     nd_release_all(5, (nd_array *[]){a, b, one, view, out});
+}
+
+/* relu or gelu_tanh of a product and a bias, as an expression that allows one rounding: "epilogue of
+ * the library, runs". */
+static void multiply_layer(const char *name, nd_dtype dtype, nd_op op, bool taken)
+{
+    static int64_t side = 512;
+    const int64_t shape[2] = {side, side};
+    const nd_expr_opts opts = {.size = sizeof opts, .flags = taken ? ND_EXPR_EPILOGUES : 0};
+    nd_array *a = NULL, *bias = NULL, *out = NULL;
+    nd_expr *e = NULL;
+    int32_t x, b, product, sum, y;
+    side += 32;
+    void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
+    asked *heard = library ? dlsym(library, "stub_blaslt_asked") : NULL;
+    int bad = nd_empty(dev, dtype, 2, shape, &a) || nd_empty(dev, dtype, 1, shape, &bias) ||
+              nd_expr_create(&e) || nd_expr_input(e, &x) || nd_expr_input(e, &b) ||
+              nd_expr_matmul(e, x, x, &product) ||
+              nd_expr_apply(e, ND_OP_add, (int32_t[]){product, b}, 2, 0, &sum) ||
+              nd_expr_apply(e, op, &sum, 1, 0, &y) || nd_expr_output(e, y);
+    const nd_arg args[2] = {nd_array_arg(a), nd_array_arg(bias)};
+    bad = bad || nd_expr_run(e, args, 2, &opts, 1, &out);
+    if (bad || !heard)
+        printf("%s: %s\n", name, heard ? nd_last_error()->message : "the library is not loaded");
+    else
+        printf("%s: %d %d\n", name, heard->epilogue, heard->runs);
+    if (heard)
+        heard->runs = 0;
+    nd_release_all(3, (nd_array *[]){a, bias, out});
+    nd_expr_release(e);
 }
 
 static void with(int32_t setting, int32_t value, const char *name, nd_dtype dtype)
@@ -135,6 +166,12 @@ static int look(void)
     with(ND_MATH_BF16_SPLIT_K, ND_MATH_OFF, "bf16 whole", ND_BF16);
     with(ND_MATH_F16_ACCUMULATE, ND_MATH_F16, "bf16 sums", ND_BF16);
     multiply("i8 to i32", ND_I8, ND_I32);
+    multiply_layer("layer f32 relu", ND_F32, ND_OP_relu, true);
+    multiply_layer("layer bf16 relu", ND_BF16, ND_OP_relu, true);
+    multiply_layer("layer f16 gelu_tanh", ND_F16, ND_OP_gelu_tanh, true);
+    multiply_layer("layer f32 gelu_tanh", ND_F32, ND_OP_gelu_tanh, true);
+    multiply_layer("layer bf16 gelu", ND_BF16, ND_OP_gelu, true);
+    multiply_layer("layer bf16 apart", ND_BF16, ND_OP_relu, false);
     multiply_narrow("e4m3 e4m3", ND_F8_E4M3, ND_F8_E4M3, false);
     multiply_narrow("e4m3 e4m3 turned", ND_F8_E4M3, ND_F8_E4M3, true);
     multiply_narrow("e4m3 e5m2", ND_F8_E4M3, ND_F8_E5M2, false);
@@ -180,6 +217,16 @@ static void every_setting(void)
     CHECK(rows, "9.0");
 }
 
+/* cublasLtEpilogue_t: 6 RELU_BIAS, 36 GELU_BIAS; 0: none was asked for, our own kernel follows. */
+static void epilogues(void)
+{
+    static const row rows[] = {{"layer f32 relu", "6 1"},       {"layer bf16 relu", "6 1"},
+                               {"layer f16 gelu_tanh", "36 1"}, {"layer f32 gelu_tanh", "0 1"},
+                               {"layer bf16 gelu", "0 1"},      {"layer bf16 apart", "0 1"}};
+    ask(DEVICE("STUB_CUDA_CAPABILITY=90"), 0);
+    CHECK(rows, "9.0");
+}
+
 static void narrow(void)
 {
     /* 28 is e4m3, 29 e5m2; the library's a is our b */
@@ -218,6 +265,7 @@ static void other_devices(void)
 int main(int argc, char **argv)
 {
     static const tap_case cases[] = {{"M5", every_setting},
+                                     {"epilogues", epilogues},
                                      {"M11", narrow},
                                      {"M5_devices", other_devices},
                                      {"W3_W5", handles_and_workspaces}};

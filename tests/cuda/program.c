@@ -29,7 +29,8 @@ static int open_compiler(void)
     return create && compile && log_size && get_log && destroy;
 }
 
-static int compiles(const ndp_program *p)
+/* whole: the code for calls that move whole words. */
+static int compiles(const ndp_program *p, int whole)
 {
     static const char *const options[] = {"--gpu-architecture=compute_90", "--std=c++17",
                                           "--fmad=false", "--device-as-default-execution-space",
@@ -40,7 +41,7 @@ static int compiles(const ndp_program *p)
     cuda_program_rows_facts rows;
     char why[256] = "";
     size_t n = 0;
-    if (!cuda_program_source(p, &source, &rows, why, sizeof why) ||
+    if (!cuda_program_source(p, whole, &source, &rows, why, sizeof why) ||
         !cuda_program_prune(source.data, &texts, &room)) {
         diag("%s", why);
         return 0;
@@ -73,7 +74,7 @@ static void alone(int32_t op, int32_t dtype)
                            .dtype = dtypes,
                            .instruction = &k,
                            .out = &out};
-    ok(compiles(&p), "%s alone, %s", ndp_op_name(op), ndp_dtype_name(dtype));
+    ok(compiles(&p, op % 2), "%s alone, %s", ndp_op_name(op), ndp_dtype_name(dtype));
 }
 
 static void each_alone(int32_t dtype)
@@ -138,7 +139,7 @@ static void every_op(int32_t dtype, int special, uint32_t flags)
                            .instruction = k,
                            .out = out};
     if (n)
-        ok(compiles(&p), "%u instructions of %s%s, %s", n, ndp_dtype_name(dtype),
+        ok(compiles(&p, dtype / 2 % 2), "%u instructions of %s%s, %s", n, ndp_dtype_name(dtype),
            special ? ", special functions" : "", flags ? "flat" : "strided");
 }
 
@@ -171,7 +172,8 @@ static void rows(int32_t dtype)
                            .instruction = k,
                            .out = out,
                            .row_in = 1u << 1};
-    ok(compiles(&p), "rows of %s", ndp_dtype_name(dtype));
+    for (int whole = 0; whole < 2; whole++)
+        ok(compiles(&p, whole), "rows of %s%s", ndp_dtype_name(dtype), whole ? ", whole" : "");
 }
 
 int main(void)

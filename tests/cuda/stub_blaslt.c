@@ -16,7 +16,8 @@ struct {
     int compute, scale, a, b, out;
     unsigned schemes;
     _Atomic int runs, handles, without;
-} stub_blaslt_asked = {-1, -1, -1, -1, -1, ~0u, 0, 0, 0};
+    int epilogue;
+} stub_blaslt_asked = {-1, -1, -1, -1, -1, ~0u, 0, 0, 0, -1};
 
 int stub_products; /* how many products were computed */
 
@@ -25,6 +26,7 @@ typedef struct {
     int compute, scale, type, turn[2], batch;
     unsigned schemes;
     long long rows, columns, line, step;
+    int epilogue;
 } note;
 
 static cublasStatus_t make(void **out, note n)
@@ -88,6 +90,8 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t 
         memcpy(&((note *)desc)->turn[0], value, n);
     if (name == CUBLASLT_MATMUL_DESC_TRANSB)
         memcpy(&((note *)desc)->turn[1], value, n);
+    if (name == CUBLASLT_MATMUL_DESC_EPILOGUE && n == sizeof(int))
+        memcpy(&((note *)desc)->epilogue, value, n);
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -147,6 +151,7 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmulAlgoGetHeuristic(
     (void)c;
     stub_blaslt_asked.compute = p->compute;
     stub_blaslt_asked.scale = p->scale;
+    stub_blaslt_asked.epilogue = p->epilogue;
     stub_blaslt_asked.a = ((const note *)a)->type;
     stub_blaslt_asked.b = ((const note *)b)->type;
     stub_blaslt_asked.out = ((const note *)d)->type;

@@ -83,6 +83,72 @@ static void reductions(void)
     nd_expr_release(e);
 }
 
+/* gelu(a @ b + bias) and the product's column sums, of a (2, 3) and b (3, 2). */
+static nd_expr *dense_layer(int shared)
+{
+    nd_expr *e;
+    int32_t a, b, bias, product, sum, y, total;
+    need(nd_expr_create(&e));
+    need(nd_expr_input(e, &a));
+    need(nd_expr_input(e, &b));
+    need(nd_expr_input(e, &bias));
+    need(nd_expr_matmul(e, a, b, &product));
+    need(nd_expr_apply(e, ND_OP_add, (int32_t[]){bias, product}, 2, 0, &sum));
+    need(nd_expr_apply(e, ND_OP_relu, &sum, 1, 0, &y));
+    need(nd_expr_output(e, y));
+    if (shared) { /* the product is read twice */
+        need(nd_expr_reduce(e, ND_OP_sum, product, NULL, &total));
+        need(nd_expr_output(e, total));
+    }
+    return e;
+}
+
+/* Whether the result has these bytes. */
+static int has_bytes(const nd_array *a, const void *bytes, size_t n)
+{
+    unsigned char room[64];
+    need(nd_to_host(a, room, n));
+    return memcmp(room, bytes, n) == 0;
+}
+
+/* In bf16 1 + 2^-9 is 1, so that a product that is rounded before the bias is added shows. */
+static void products(void)
+{
+    const nd_expr_opts taken = {.size = sizeof taken, .flags = ND_EXPR_EPILOGUES};
+    const nd_expr_opts eager = {.size = sizeof eager, .flags = ND_EXPR_EPILOGUES | ND_EXPR_EAGER};
+    nd_array *a = values_of(ND_BF16, 2, (const int64_t[]){2, 3},
+                            (const double[]){1, 0.001953125, 0, -4, 2, 3}),
+             *b =
+                 values_of(ND_BF16, 2, (const int64_t[]){3, 2}, (const double[]){1, 2, 1, 1, 1, 0}),
+             *bias = row_of(ND_BF16, 2, (const double[]){-1, 1}), *out[2];
+    const nd_arg args[3] = {nd_array_arg(a), nd_array_arg(b), nd_array_arg(bias)};
+    const uint16_t apart[4] = {0, 0x4040, 0, 0}, whole[4] = {0x3b00, 0x4040, 0, 0};
+    nd_expr *layer = dense_layer(0), *shared = dense_layer(1);
+    need(nd_expr_run(layer, args, 3, NULL, 1, out));
+    ok(has_bytes(out[0], apart, sizeof apart), "a product, a bias and relu, rounded one by one");
+    nd_release(out[0]);
+    need(nd_expr_run(layer, args, 3, &taken, 1, out));
+    ok(has_bytes(out[0], whole, sizeof whole), "as an epilogue, rounded once");
+    is_str(nd_expr_reason(), "", "which is as asked for");
+    nd_release(out[0]);
+    need(nd_expr_run(layer, args, 3, &eager, 1, out));
+    ok(has_bytes(out[0], apart, sizeof apart), "not eagerly");
+    nd_release(out[0]);
+    need(nd_expr_run(shared, args, 3, &taken, 2, out));
+    ok(has_bytes(out[0], apart, sizeof apart), "nor where others read the product");
+    nd_release(out[0]);
+    nd_release(out[1]);
+    const nd_arg wrong[3] = {nd_array_arg(a), nd_array_arg(a), nd_array_arg(bias)};
+    is_int(nd_expr_run(layer, wrong, 3, &taken, 1, out), ND_ERR_SHAPE, "the product's own error");
+    const nd_arg wide[3] = {nd_array_arg(a), nd_array_arg(b), nd_array_arg(b)};
+    is_int(nd_expr_run(layer, wide, 3, &taken, 1, out), ND_ERR_SHAPE, "what is no bias is a sum");
+    nd_release(a);
+    nd_release(b);
+    nd_release(bias);
+    nd_expr_release(layer);
+    nd_expr_release(shared);
+}
+
 static void destinations(void)
 {
     nd_expr *e = two_results();
@@ -293,6 +359,6 @@ static void threads(void)
     nd_expr_release(e);
 }
 
-TAP_MAIN({"values", values}, {"reductions", reductions}, {"destinations", destinations},
-         {"overlap", overlap}, {"cache", cache}, {"building", building}, {"running", running},
-         {"too_long", too_long}, {"threads", threads})
+TAP_MAIN({"values", values}, {"reductions", reductions}, {"products", products},
+         {"destinations", destinations}, {"overlap", overlap}, {"cache", cache},
+         {"building", building}, {"running", running}, {"too_long", too_long}, {"threads", threads})

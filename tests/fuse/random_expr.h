@@ -40,11 +40,16 @@ __attribute__((unused, format(printf, 2, 3))) static void tell(random_expr *r, c
     va_end(ap);
 }
 
+/* Whether values have exponents of every size, as a divisor's and a dividend's. */
+static int of_all_sizes;
+
 /* A value that is special now and then. */
 static double value_of(void)
 {
     static const double special[] = {0,     -0.0,  1,     -1,       0.5,       2,  1e30,
                                      -1e30, 1e-40, 65504, INFINITY, -INFINITY, NAN};
+    if (of_all_sizes && below(16))
+        return ldexp((double)below(20001) - 10000, (int)below(300) - 160);
     return below(8) ? ((double)below(20001) - 10000) / 1024
                     : special[below(sizeof special / sizeof *special)];
 }

@@ -130,7 +130,8 @@ static int add_row_reduce(random_expr *r, int from, int keepdims)
  * row. */
 static int try_rows(nd_dtype dtype, const int64_t *shape, int walks)
 {
-    static const nd_op ops[] = {ND_OP_subtract, ND_OP_add, ND_OP_multiply, ND_OP_maximum};
+    static const nd_op ops[] = {ND_OP_subtract, ND_OP_add, ND_OP_multiply, ND_OP_maximum,
+                                ND_OP_divide};
     static const nd_op unary[] = {ND_OP_negative, ND_OP_tanh, ND_OP_abs, ND_OP_square};
     const int64_t rows[3] = {shape[0], shape[1], 1};
     random_expr r;
@@ -145,8 +146,8 @@ static int try_rows(nd_dtype dtype, const int64_t *shape, int walks)
     for (int i = 0; i < walks; i++) {
         const int of = add_row_reduce(&r, x, 1);
         const int with = below(2) ? x : 0;
-        add_apply(&r, ops[below(4)], (const int[]){with, of}, 2);
-        add_apply(&r, ops[below(4)], (const int[]){r.n - 1, 1 + (int)below(2)}, 2);
+        add_apply(&r, ops[below(5)], (const int[]){with, of}, 2);
+        add_apply(&r, ops[below(5)], (const int[]){r.n - 1, 1 + (int)below(2)}, 2);
         if (below(2))
             add_apply(&r, unary[below(4)], (const int[]){r.n - 1}, 1);
         x = r.n - 1;
@@ -184,12 +185,55 @@ static void rows_in_one(void)
     ok(once >= may || !after.fused_runs, "%d of them in one loop, %d must be", once, may);
 }
 
+/* Quotients of elements of all sizes by one value of each row, given and reduced. */
+static int try_quotients(nd_dtype dtype, const int64_t *shape)
+{
+    const int64_t rows[2] = {shape[0], 1};
+    const nd_reduce_opts last = {
+        .size = sizeof last, .axes = (const int32_t[]){-1}, .naxes = 1, .keepdims = 1};
+    random_expr r;
+    int outs[3];
+    nd_array *largest = NULL;
+    int32_t node;
+    random_expr_begin(&r);
+    add_input(&r, random_array(dtype, device, 2, shape));
+    add_input(&r, random_array(dtype, device, 2, rows));
+    need(nd_max(r.value[0], &last, &largest));
+    need(nd_expr_reduce(r.e, ND_OP_max, r.node[0], &last, &node));
+    add_value(&r, node, largest);
+    outs[0] = r.n - 1;
+    for (int by = 1; by < 3; by++) {
+        add_apply(&r, ND_OP_divide, (const int[]){0, by}, 2);
+        outs[by] = r.n - 1;
+    }
+    const int holds = random_expr_holds(&r, outs, 3);
+    random_expr_end(&r);
+    return holds;
+}
+
+static void quotients(void)
+{
+    static const nd_dtype dtypes[] = {ND_F32, ND_BF16, ND_F16};
+    const int64_t shape[2] = {getenv("NDOCK_TEST_SLICE") ? 64 : 1024, 1024};
+    for (int i = 0; i < 3; i++) {
+        int failed = 0;
+        of_all_sizes = 1;
+        for (int k = 0; k < 5; k++) {
+            state = (uint64_t)k + 1;
+            failed += !try_quotients(dtypes[i], shape);
+        }
+        of_all_sizes = 0;
+        ok(failed == 0, "quotients by rows' values, %s", nd_dtype_name(dtypes[i]));
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const tap_case cases[] = {{"every_op", every_op},
                                      {"every_cast", every_cast},
                                      {"random", random_ones},
-                                     {"rows", rows_in_one}};
+                                     {"rows", rows_in_one},
+                                     {"quotients", quotients}};
     char names[256];
     const char *given = getenv("NDOCK_TEST_DEVICES");
     snprintf(names, sizeof names, "%s", given ? given : "cpu sim:0");

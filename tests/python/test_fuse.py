@@ -168,7 +168,8 @@ def test_extents_count_where_they_are_asked_for():
 def reasons():
     yield "no argument", lambda x: nd.ones((33,), dtype="float32") * x, "no argument; make it one"
     yield "value", lambda x: x if float(x.max()) > 100 else x + 1, "reads a value"
-    yield "matmul", lambda x: nd.matmul(x, x.T), "TypeError"
+    yield "sort", lambda x: nd.sort(x), "TypeError"
+    yield "product with options", lambda x: nd.matmul(x, x.T, alpha=2), "options"
     yield "reshape", lambda x: (x + 1).reshape(-1), ".reshape"
     yield "iteration", lambda x: sum(row.sum() for row in x), "iterates"
     yield "index", lambda x: (x + 1)[0], "intermediate"
@@ -244,6 +245,22 @@ def random_function(r):
         lines.append(f"    v{i} = {line}\n")
         values.append(f"v{i}")
     return "def f(x, y, z):\n" + "".join(lines) + f"    return {values[-1]}, {r.choice(values)} * 1\n"
+
+
+@cases(*DEVICES)
+def test_products(device):
+    for dtype in ("float32", "bfloat16", "float16"):
+        x, w, b = [array(s, dtype, device, 0.5) for s in ((24, 40), (40, 16), (16,))]
+        layer = lambda x, w, b: nd.gelu(x @ w + b)
+        same(layer, x, w, b)
+        same(lambda x, w, b: (nd.tanh(x) @ w).sum(axis=0) + b * nd.matmul(x, w), x, w, b)
+        taken = nd.fuse(layer, epilogues=True)
+        for _ in range(2):
+            got = taken(x, w, b)
+        want = nd.matmul(x, w, bias=b, epilogue="gelu")
+        assert bits(got) == bits(want) and taken.fused_reason == "", taken.fused_reason
+        exact = nd.gelu(x.astype("float64") @ w.astype("float64") + b.astype("float64"))
+        assert float(nd.max(abs(got.astype("float64") - exact))) < {"float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}[dtype]
 
 
 @cases(*DEVICES)

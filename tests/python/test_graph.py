@@ -227,7 +227,34 @@ def test_graphed(device):
 
 
 @BOTH
+def test_what_makes_a_signature(device):
+    """G15: shapes, strides, dtypes, values of other arguments and the settings of arithmetic; the least recently used goes."""
+    @nd.graphed(warmup=0, maxsize=3)
+    def f(a, scale=1):
+        return a * scale
+
+    def misses(a, scale=1):
+        before = f.cache_info()["misses"]
+        assert numbers(f(a, scale)) == numbers(a * scale)
+        return f.cache_info()["misses"] - before
+
+    square = nd.reshape(nd.arange(16, dtype=nd.float32, device=device), (4, 4))
+    assert [misses(square), misses(square)] == [1, 0]
+    assert [misses(square.T), misses(square[:2]), misses(square.T)] == [1, 1, 0], "strides, shapes"
+    assert [misses(square.astype("float64")), misses(square)] == [1, 1], "dtypes; the first one went"
+    assert [misses(square, 2), misses(square, 2)] == [1, 0], "other arguments"
+    before = nd.math.matmul_precision()
+    nd.math.set_matmul_precision("high")
+    try:
+        assert [misses(square, 2), misses(square, 2)] == [1, 0], "settings of arithmetic"
+    finally:
+        nd.math.set_matmul_precision(before)
+    assert misses(square, 2) == 0 and f.cache_info()["size"] == 3
+
+
+@BOTH
 def test_refusal_runs_eagerly(device):
+    """G15: what cannot be captured runs, and the reason is kept."""
     @nd.graphed(warmup=1, maxsize=1)
     def f(a):
         return a[a > 1]
@@ -358,6 +385,34 @@ def test_mistakes():
             pass
     with raises(TypeError, "ndock.Graph, not 3"):
         nd.graph(3)
+    x = nd.ones(2)
+    with nd.graph() as g:
+        y = x + 1
+    with raises(TypeError, "positional"):
+        g.launch(None, True)
+    with raises(TypeError, "'speed'"):
+        g.launch(speed=1)
+    with raises(TypeError, "twice"):
+        g.launch(None, stream=None)
+    g.launch(stream=None, force=False)
+    assert y.tolist() == [2, 2]
+
+
+def test_captured_again():
+    x = nd.ones(2)
+    with nd.graph() as g:
+        y = x + 1
+    before = g.launch
+    with nd.graph(g):
+        z = x * 3
+        with raises(RuntimeError, "captur"):
+            g.launch()
+    g.launch()
+    assert z.tolist() == [3, 3] and g.nodes == 1
+    x[:] = 5
+    before()  # the graph that it was taken of
+    g.replay()
+    assert y.tolist() == [6, 6] and z.tolist() == [15, 15]
 
 
 if __name__ == "__main__":

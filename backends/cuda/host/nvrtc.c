@@ -247,17 +247,20 @@ static int32_t compile_texts(const job *j, const char *const *text, ndh_compiled
     return status;
 }
 
-/* With the headers' short form, and without what this kind of source never uses of the language; of
- * failures nothing is left. */
+/* With the headers' short form, without what this kind of source never uses of the language, and
+ * without passes of the optimiser that find nothing in it; of failures nothing is left. */
 static int32_t compile_short(const job *j, ndh_compiled *out)
 {
     const char *text[MAX_HEADERS];
     char *room = NULL, options[256];
     job quick = *j;
+    int major = 0, minor = 0;
     if (!j->headers->shorten || j->headers->n > MAX_HEADERS ||
         !j->headers->shorten(j->source, text, &room))
         return NDP_ERR_UNSUPPORTED;
-    snprintf(options, sizeof options, "%s -minimal", j->options);
+    fn.version(&major, &minor);
+    snprintf(options, sizeof options, "%s -minimal%s", j->options,
+             j->headers->simple && major >= 13 ? " --Ofast-compile=min" : "");
     quick.options = options;
     int32_t status = compile_texts(&quick, text, out);
     free(room);

@@ -24,6 +24,7 @@ typedef struct {
     /* Texts in their place that are enough for this source, sooner compiled; 0: there are none. They
      * are in *room until free(*room). The whole ones are compiled where these do not. */
     int (*shorten)(const char *source, const char **text, char **room);
+    int simple; /* a source without loops: most of the optimiser's passes find nothing in it */
 } cuda_nvrtc_headers;
 int32_t cuda_nvrtc_compile_with(const ndp_dev *, const char *name, const char *source,
                                 const char *options, const cuda_nvrtc_headers *,

@@ -284,13 +284,26 @@ static int set_scales(const functions *fn, plan *p, const CUdeviceptr scale[2])
                                               &scale[0], sizeof *scale) == 0;
 }
 
+/* The library's GELU is that of the tangent hyperbolic. */
+static int32_t epilogue_of(const blaslt_key *k)
+{
+    switch (k->epilogue) {
+    case NDP_EPILOGUE_RELU:
+        return k->has_bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    case NDP_EPILOGUE_GELU_TANH:
+        return k->has_bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+    default:
+        return k->has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+    }
+}
+
 /* The problem as the library describes it. */
 static int describe(const functions *fn, plan *p, cublasComputeType_t compute)
 {
     const blaslt_key *k = &p->key;
     const int32_t turn_a = k->transposed[1] ? CUBLAS_OP_T : CUBLAS_OP_N;
     const int32_t turn_b = k->transposed[0] ? CUBLAS_OP_T : CUBLAS_OP_N;
-    const int32_t bias = CUBLASLT_EPILOGUE_BIAS;
+    const int32_t epilogue = epilogue_of(k);
     if (fn->cublasLtMatmulDescCreate(&p->product, compute, library_type(p->scale)) != 0 ||
         fn->cublasLtMatmulDescSetAttribute(p->product, CUBLASLT_MATMUL_DESC_TRANSA, &turn_a,
                                            sizeof turn_a) != 0 ||
@@ -299,10 +312,12 @@ static int describe(const functions *fn, plan *p, cublasComputeType_t compute)
         return 0;
     if (is_f8(k) && !describe_f8(fn, p))
         return 0;
-    if (k->has_bias && /* the address that is set here serves the choice of algorithm alone */
-        (fn->cublasLtMatmulDescSetAttribute(p->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &bias,
-                                            sizeof bias) != 0 ||
-         !set_bias(fn, p, (CUdeviceptr)k->align[3])))
+    if (epilogue != CUBLASLT_EPILOGUE_DEFAULT &&
+        fn->cublasLtMatmulDescSetAttribute(p->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
+                                           sizeof epilogue) != 0)
+        return 0;
+    /* The address that is set here serves the choice of algorithm alone. */
+    if (k->has_bias && !set_bias(fn, p, (CUdeviceptr)k->align[3]))
         return 0;
     return make_layout(fn, k, k->dtype_b, k->transposed[1] ? k->k : k->n,
                        k->transposed[1] ? k->n : k->k, k->line[1], k->step[1], &p->a) &&

@@ -20,6 +20,7 @@ typedef struct {
     int32_t align[4];            /* bytes, a power of two up to 256: of a, b, out and the bias */
     uint32_t mode;               /* NDP_MODE_* */
     int32_t has_bias;            /* of n elements, added to each line */
+    int32_t epilogue, zero;      /* NDP_EPILOGUE_NONE, RELU, or GELU_TANH; 0 */
 } blaslt_key;
 
 /* Opens the library and makes the device's handle, once; inside cuda_enter(). Without the library
@@ -30,7 +31,7 @@ void cuda_blaslt_close(ndp_dev *);
 int cuda_blaslt_serves(ndp_dev *, const blaslt_key *, uint64_t *workspace);
 /* The bits of mode that count for products in the dtype. */
 uint32_t cuda_blaslt_mode(const ndp_dev *, int32_t dtype, uint32_t mode);
-/* out = alpha * a@b [* scales] + beta * out [+ bias]. */
+/* out = epilogue(alpha * a@b [* scales] + beta * out [+ bias]). */
 typedef struct {
     CUdeviceptr a, b, out, bias, workspace, scale[2]; /* scales of a, b */
     double alpha, beta;

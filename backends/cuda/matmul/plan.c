@@ -269,15 +269,27 @@ int mm_bias_fits(const mm_plan *plan)
            p->bias.batch == 0 && mm_alignment(plan, BIAS, p->bias.at) >= 16;
 }
 
+/* Functions that the library has as well, as precise as the result shows. */
+static int epilogue_fits(const mm_plan *plan)
+{
+    const mm_params *p = &plan->p;
+    const int half = p->out.dtype == NDP_F16 || p->out.dtype == NDP_BF16;
+    if (!p->epilogue)
+        return 1;
+    return plan->compute == NDP_F32 && (half || p->out.dtype == NDP_F32) &&
+           (p->epilogue == NDP_EPILOGUE_RELU || (p->epilogue == NDP_EPILOGUE_GELU_TANH && half));
+}
+
 /* The library's result is the final one. */
 static int try_whole(mm_plan *plan, ndp_dev *dev, uint64_t *workspace)
 {
     const mm_params *p = &plan->p;
     int32_t turned;
-    if (p->epilogue || p->alpha == 0 || (p->bias.at && !mm_bias_fits(plan)) ||
+    if (!epilogue_fits(plan) || p->alpha == 0 || (p->bias.at && !mm_bias_fits(plan)) ||
         !fits(&p->out, p->m, p->n, 0, &plan->key.line[OUT], &turned))
         return 0;
     plan->key.has_bias = p->bias.at != 0;
+    plan->key.epilogue = p->epilogue;
     plan->key.align[BIAS] = plan->key.has_bias ? mm_alignment(plan, BIAS, p->bias.at) : 0;
     return integers_fit(&plan->key) && cuda_blaslt_serves(dev, &plan->key, workspace);
 }
@@ -290,7 +302,7 @@ static int try_sums(mm_plan *plan, ndp_dev *dev, uint64_t *workspace)
     int32_t turned;
     if (plan->compute == NDP_U32 || plan->compute == NDP_U64)
         return 0;
-    k->has_bias = k->align[BIAS] = 0;
+    k->has_bias = k->align[BIAS] = k->epilogue = 0;
     *last = *p;
     plan->sums_at = UINT64_MAX;
     last->a = p->out;

@@ -34,11 +34,19 @@ HALF_FN float __half2float(__half x)
     asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x.bits));
     return r;
 }
+/* One element as the lower of two: conversions of two at once are in a pipe that takes four times as
+ * many as those of one. */
 HALF_FN __half __float2half_rn(float x)
 {
+#if __CUDA_ARCH__ >= 800
+    uint32_t r;
+    asm("cvt.rn.f16x2.f32 %0, 0f00000000, %1;" : "=r"(r) : "f"(x));
+    return __ushort_as_half((uint16_t)r);
+#else
     uint16_t r;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(x));
     return __ushort_as_half(r);
+#endif
 }
 HALF_FN float __bfloat162float(__nv_bfloat16 x)
 {
@@ -47,9 +55,9 @@ HALF_FN float __bfloat162float(__nv_bfloat16 x)
 HALF_FN __nv_bfloat16 __float2bfloat16_rn(float x)
 {
 #if __CUDA_ARCH__ >= 800
-    uint16_t r;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(x));
-    return __ushort_as_bfloat16(r);
+    uint32_t r;
+    asm("cvt.rn.bf16x2.f32 %0, 0f00000000, %1;" : "=r"(r) : "f"(x));
+    return __ushort_as_bfloat16((uint16_t)r);
 #else
     uint32_t u = __float_as_uint(x);
     return __ushort_as_bfloat16(x == x ? (uint16_t)((u + 0x7fffu + ((u >> 16) & 1)) >> 16)

@@ -7,21 +7,28 @@
 
 enum { CUDA_PROGRAM_FLAT, CUDA_PROGRAM_STRIDED, CUDA_PROGRAM_ROWS };
 
+/* Code, loaded when it is first called. */
+typedef struct {
+    char *source;
+    CUmodule module;
+    CUfunction function;
+    atomic_uint epoch; /* of the device when the function was found; 0: not yet */
+} cuda_program_code;
+
 typedef struct {
     ndp_kernel base;
     ndp_dev *dev;
-    char *source;
     int how, width, dims; /* CUDA_PROGRAM_FLAT ...; elements of a thread; dimensions walked */
     uint32_t n_in, n_out;
     cuda_program_rows_facts rows;
     pthread_mutex_t lock; /* of what follows */
-    CUmodule module;
-    CUfunction function;
-    atomic_uint epoch; /* of the device when the function was found; 0: not yet */
+    cuda_program_code
+        code[2]; /* for all calls, where it has a source; for those that move whole words */
 } cuda_program_kernel;
 
 /* ---- program.c ---- */
-int32_t cuda_program_launch(cuda_program_kernel *k, ndp_stream *s, uint64_t blocks,
+/* whole: which code. */
+int32_t cuda_program_launch(cuda_program_kernel *k, int whole, ndp_stream *s, uint64_t blocks,
                             uint32_t threads, uint32_t shared_bytes, void *params);
 void cuda_program_scalars(const ndp_call *call, cuda_program_scalar *to);
 

@@ -11,15 +11,15 @@
 static const char options[] = "--std=c++17 --fmad=false --device-as-default-execution-space";
 
 /* ---- code ---- */
-static CUresult load_image(cuda_program_kernel *k, const void *code)
+static CUresult load_image(const cuda_program_kernel *k, cuda_program_code *c, const void *image)
 {
     static const char *const names[] = {"program_flat", "program_strided", "program_rows"};
-    CUresult r = cu.cuModuleLoadData(&k->module, code);
+    CUresult r = cu.cuModuleLoadData(&c->module, image);
     if (r == CUDA_SUCCESS)
-        r = cu.cuModuleGetFunction(&k->function, k->module, names[k->how]);
+        r = cu.cuModuleGetFunction(&c->function, c->module, names[k->how]);
     /* More shared memory than 48 KiB is to be asked for; some of the most is the kernel's own. */
     if (r == CUDA_SUCCESS && k->how == CUDA_PROGRAM_ROWS && k->dev->shared_most > 48 << 10)
-        r = cu.cuFuncSetAttribute(k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+        r = cu.cuFuncSetAttribute(c->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                   k->dev->shared_most - 4096);
     return r;
 }
@@ -38,57 +38,62 @@ static int shorten(const char *source, const char **text, char **room)
 }
 
 /* From source to the function on the device as it is open now; under the lock. */
-static int32_t load(cuda_program_kernel *k)
+static int32_t load(const cuda_program_kernel *k, cuda_program_code *c)
 {
     const cuda_texts *texts = cuda_program_texts();
     cuda_nvrtc_code code;
     cuda_scope scope;
     unsigned epoch = atomic_load(&k->dev->epoch);
-    const cuda_nvrtc_headers headers = {
-        .n = texts->n, .text = texts->text, .name = texts->name, .shorten = shorten};
+    const cuda_nvrtc_headers headers = {.n = texts->n,
+                                        .text = texts->text,
+                                        .name = texts->name,
+                                        .shorten = shorten,
+                                        .simple = k->how != CUDA_PROGRAM_ROWS};
     int32_t status =
-        cuda_nvrtc_compile_with(k->dev, "expression", k->source, options, &headers, &code);
+        cuda_nvrtc_compile_with(k->dev, "expression", c->source, options, &headers, &code);
     if (status != NDP_OK)
         return status;
     status = cuda_enter(k->dev, &scope);
     if (status == NDP_OK) {
         CUstreamCaptureMode mode = cuda_capture_relax(); /* loading code is no part of a graph */
-        status = cuda_fail(load_image(k, code.code), "loading an expression's code on cuda:%u",
+        status = cuda_fail(load_image(k, c, code.code), "loading an expression's code on cuda:%u",
                            k->dev->index);
         cuda_capture_restore(mode);
         cuda_leave(&scope);
     }
     cuda_nvrtc_release(&code);
     if (status == NDP_OK)
-        atomic_store_explicit(&k->epoch, epoch + 1, memory_order_release);
+        atomic_store_explicit(&c->epoch, epoch + 1, memory_order_release);
     return status;
 }
 
 /* The functions of a device that was closed are gone; the kernel is the core's until discard(). */
-static int32_t need_function(cuda_program_kernel *k)
+static int32_t need_function(cuda_program_kernel *k, cuda_program_code *c)
 {
     int32_t status = NDP_OK;
-    if (atomic_load_explicit(&k->epoch, memory_order_acquire) == atomic_load(&k->dev->epoch) + 1)
+    if (atomic_load_explicit(&c->epoch, memory_order_acquire) == atomic_load(&k->dev->epoch) + 1)
         return NDP_OK;
     pthread_mutex_lock(&k->lock);
-    if (atomic_load(&k->epoch) != atomic_load(&k->dev->epoch) + 1)
-        status = load(k);
+    if (atomic_load(&c->epoch) != atomic_load(&k->dev->epoch) + 1)
+        status = load(k, c);
     pthread_mutex_unlock(&k->lock);
     return status;
 }
 
 /* ---- calls ---- */
-int32_t cuda_program_launch(cuda_program_kernel *k, ndp_stream *s, uint64_t blocks,
+int32_t cuda_program_launch(cuda_program_kernel *k, int whole, ndp_stream *s, uint64_t blocks,
                             uint32_t threads, uint32_t shared_bytes, void *params)
 {
     cuda_scope scope;
     void *arguments[] = {params};
-    int32_t status = cuda_enter(k->dev, &scope);
+    cuda_program_code *c = &k->code[whole];
+    int32_t status = need_function(k, c);
+    status = status == NDP_OK ? cuda_enter(k->dev, &scope) : status;
     if (status != NDP_OK)
         return status;
     CUresult r = CUDA_SUCCESS;
     if (cuda_patching())
-        status = cuda_patch_kernel(&(CUDA_KERNEL_NODE_PARAMS){.func = k->function,
+        status = cuda_patch_kernel(&(CUDA_KERNEL_NODE_PARAMS){.func = c->function,
                                                               .gridDimX = (unsigned)blocks,
                                                               .gridDimY = 1,
                                                               .gridDimZ = 1,
@@ -98,7 +103,7 @@ int32_t cuda_program_launch(cuda_program_kernel *k, ndp_stream *s, uint64_t bloc
                                                               .sharedMemBytes = shared_bytes,
                                                               .kernelParams = arguments});
     else
-        r = cuda_queue_early(k->dev, k->function, s, (uint32_t)blocks, threads, shared_bytes,
+        r = cuda_queue_early(k->dev, c->function, s, (uint32_t)blocks, threads, shared_bytes,
                              params);
     cuda_leave(&scope);
     return r == CUDA_SUCCESS ? status : cuda_fail(r, "an expression on cuda:%u", k->dev->index);
@@ -123,7 +128,8 @@ static int32_t run_flat(cuda_program_kernel *k, ndp_stream *s, const ndp_call *c
         p.aligned = p.aligned && p.operand[i] % 16 == 0;
     }
     cuda_program_scalars(call, p.scalar);
-    return cuda_program_launch(k, s, (p.n + each - 1) / each, CUDA_PROGRAM_THREADS, 0, &p);
+    return cuda_program_launch(k, p.aligned && p.n % (uint64_t)k->width == 0, s,
+                               (p.n + each - 1) / each, CUDA_PROGRAM_THREADS, 0, &p);
 }
 
 /* Dimensions outermost first, as in the call. */
@@ -152,8 +158,8 @@ static int32_t launch_strided(const strided_call *c, int first, uint64_t size)
             p.stride[i][d] = d < here ? cuda_program_operand(call, i)->stride[ndim - 1 - d] : 0;
     }
     cuda_program_scalars(call, p.scalar);
-    return cuda_program_launch(c->kernel, c->stream, (size + each - 1) / each, CUDA_PROGRAM_THREADS,
-                               0, &p);
+    return cuda_program_launch(c->kernel, 1, c->stream, (size + each - 1) / each,
+                               CUDA_PROGRAM_THREADS, 0, &p);
 }
 
 static void advance(strided_call *c, int d, int64_t by)
@@ -195,9 +201,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     cuda_program_kernel *k = (cuda_program_kernel *)(uintptr_t)base;
     strided_call c = {.kernel = k, .stream = s, .call = call};
-    int32_t status = need_function(k);
-    if (status != NDP_OK || ndp_view_size(&call->out[0]) == 0)
-        return status;
+    if (ndp_view_size(&call->out[0]) == 0)
+        return NDP_OK;
     if (k->how == CUDA_PROGRAM_FLAT)
         return run_flat(k, s, call);
     if (k->how == CUDA_PROGRAM_ROWS)
@@ -213,27 +218,23 @@ static void free_kernel(cuda_program_kernel *k)
 {
     if (!k)
         return;
-    free(k->source);
+    free(k->code[0].source);
+    free(k->code[1].source);
     pthread_mutex_destroy(&k->lock);
     free(k);
 }
 
-static cuda_program_kernel *new_kernel(ndp_dev *dev, const ndp_program *p,
-                                       const cuda_program_rows_facts *rows, char *source)
+static cuda_program_kernel *new_kernel(ndp_dev *dev, const ndp_program *p)
 {
     cuda_program_kernel *k = calloc(1, sizeof *k);
-    if (!k) {
-        free(source);
+    if (!k)
         return NULL;
-    }
     pthread_mutex_init(&k->lock, NULL);
     k->base = (ndp_kernel){.size = sizeof k->base, .max_ndim = NDP_MAX_NDIM, .run = run};
     k->dev = dev;
-    k->source = source;
     k->how = p->flags & NDP_PROGRAM_ROWS   ? CUDA_PROGRAM_ROWS
              : p->flags & NDP_PROGRAM_FLAT ? CUDA_PROGRAM_FLAT
                                            : CUDA_PROGRAM_STRIDED;
-    k->rows = *rows;
     k->width = cuda_program_width(p);
     k->dims =
         k->how == CUDA_PROGRAM_ROWS ? (int)NDP_PROGRAM_RANK(p->flags) - 1 : cuda_program_dims(p);
@@ -242,22 +243,36 @@ static cuda_program_kernel *new_kernel(ndp_dev *dev, const ndp_program *p,
     return k;
 }
 
+/* The sources of its code. */
+static int add_sources(cuda_program_kernel *k, const ndp_program *p, char *why, size_t n)
+{
+    for (int whole = k->how == CUDA_PROGRAM_STRIDED; whole < 2; whole++) {
+        cuda_text text = {0};
+        const int made = cuda_program_source(p, whole, &text, &k->rows, why, n);
+        k->code[whole].source = text.data;
+        if (!made)
+            return 0;
+    }
+    return 1;
+}
+
+/* What most calls will have is compiled now, to see whether it can be. */
 static int32_t compile(ndp_dev *dev, const ndp_program *p, const ndp_kernel **out, char *why,
                        size_t n)
 {
-    cuda_text text = {0};
-    cuda_program_rows_facts rows = {0};
     *out = NULL;
     snprintf(why, n, "it is no program that kernels can be made of");
     if (p->n_in > CUDA_PROGRAM_IN || p->n_out > CUDA_PROGRAM_OUT ||
-        p->n_scalar > CUDA_PROGRAM_SCALARS || !cuda_program_source(p, &text, &rows, why, n)) {
-        free(text.data);
+        p->n_scalar > CUDA_PROGRAM_SCALARS)
         return NDP_ERR_UNSUPPORTED;
-    }
-    cuda_program_kernel *k = new_kernel(dev, p, &rows, text.data);
+    cuda_program_kernel *k = new_kernel(dev, p);
     if (!k)
         return cuda_error(NDP_ERR_MEMORY, "no host memory for the record of an expression");
-    int32_t status = need_function(k);
+    if (!add_sources(k, p, why, n)) {
+        free_kernel(k);
+        return NDP_ERR_UNSUPPORTED;
+    }
+    int32_t status = need_function(k, &k->code[1]);
     if (status == NDP_OK) {
         *out = &k->base;
         return NDP_OK;
@@ -274,12 +289,13 @@ static void discard(ndp_dev *dev, const ndp_kernel *kernel)
 {
     cuda_program_kernel *k = (cuda_program_kernel *)(uintptr_t)kernel;
     cuda_scope scope;
-    /* The module of a device that was closed since went with its context. */
-    if (atomic_load(&k->epoch) == atomic_load(&dev->epoch) + 1 &&
-        cuda_enter(dev, &scope) == NDP_OK) {
-        cu.cuModuleUnload(k->module);
-        cuda_leave(&scope);
-    }
+    /* The modules of a device that was closed since went with its context. */
+    for (int i = 0; i < 2; i++)
+        if (atomic_load(&k->code[i].epoch) == atomic_load(&dev->epoch) + 1 &&
+            cuda_enter(dev, &scope) == NDP_OK) {
+            cu.cuModuleUnload(k->code[i].module);
+            cuda_leave(&scope);
+        }
     free_kernel(k);
 }
 

@@ -43,9 +43,11 @@ typedef struct {
  * elements. */
 typedef struct {
     uint32_t rows, items;
-    int32_t lanes;
-    uint32_t whole; /* bit i: operand i is moved an item at a time */
+    int32_t lanes, lanes_log2;
+    uint32_t slots; /* rows of a block */
+    uint32_t whole; /* bit i: operand i is moved an item at a time; the whole kernel's all are */
     int64_t count;  /* elements of a row */
+    double inverse; /* 1/count */
     uint64_t operand[CUDA_PROGRAM_OPERANDS];
     cuda_program_scalar scalar[CUDA_PROGRAM_SCALARS];
     cuda_divisor extent[CUDA_PROGRAM_NDIM];
@@ -57,6 +59,7 @@ typedef struct {
 typedef struct {
     int32_t width; /* elements of an item */
     int32_t n_kept, n_reductions;
+    uint32_t moved;                        /* bit i: operand i has an element for each of a row */
     int32_t kept_bytes[CUDA_PROGRAM_KEPT]; /* of an element */
     int32_t op[CUDA_PROGRAM_KEPT], dtype[CUDA_PROGRAM_KEPT];
     int32_t input[CUDA_PROGRAM_KEPT]; /* that the reduction reads; -1: none */

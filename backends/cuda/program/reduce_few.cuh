@@ -9,7 +9,7 @@ enum { REDUCE_VALUE = 0, REDUCE_SQRT = 1, REDUCE_ANY = 2, REDUCE_ALL = 3 };
 struct reduce_params {
     uint64_t out;
     int64_t count;
-    double divisor;
+    double divisor, inverse; /* inverse: 1/count of a mean, else 1 */
     int64_t flip, nan_above, nan_bits, nonzero;
     int32_t finish, out_nbytes, out_is_bool;
 };

@@ -112,8 +112,13 @@ int32_t cuda_program_rows_run(cuda_program_kernel *k, ndp_stream *s, const ndp_c
     p.rows = (uint32_t)made.rows;
     p.items = (uint32_t)(made.length / k->rows.width);
     p.lanes = made.lanes;
+    p.lanes_log2 = 0;
+    while (1 << p.lanes_log2 < made.lanes)
+        p.lanes_log2++;
+    p.slots = made.slots;
     p.whole = 0;
     p.count = made.length;
+    p.inverse = 1.0 / (double)made.length;
     memcpy(p.kept, made.kept, sizeof p.kept);
     for (int d = 0; d < k->dims; d++)
         p.extent[d] =
@@ -121,6 +126,7 @@ int32_t cuda_program_rows_run(cuda_program_kernel *k, ndp_stream *s, const ndp_c
     for (uint32_t i = 0; i < call->n_in + call->n_out; i++)
         set_operand(&p, cuda_program_operand(call, i), i, k->rows.width, k->dims);
     cuda_program_scalars(call, p.scalar);
-    return cuda_program_launch(k, s, (made.rows + made.slots - 1) / made.slots, made.threads,
+    return cuda_program_launch(k, (p.whole & k->rows.moved) == k->rows.moved, s,
+                               (made.rows + made.slots - 1) / made.slots, made.threads,
                                made.shared_bytes, &p);
 }

@@ -162,7 +162,7 @@ static void add_arrays(cuda_text *t, const ndp_program *p, const char *count)
     }
 }
 
-static void add_flat(cuda_text *t, const ndp_program *p)
+static void add_flat(cuda_text *t, const ndp_program *p, int whole)
 {
     cuda_text_add(t,
                   "enum { N = %d };\nextern \"C\" __global__ void "
@@ -170,10 +170,11 @@ static void add_flat(cuda_text *t, const ndp_program *p)
                   "__grid_constant__ cuda_program_flat p)\n{\n"
                   "    cuda_after_earlier();\n    const uint64_t at = ((uint64_t)blockIdx.x * "
                   "CUDA_PROGRAM_THREADS + "
-                  "threadIdx.x) * N;\n    if (at >= p.n)\n        return;\n"
-                  "    const uint32_t n = p.n - at < N ? (uint32_t)(p.n - at) : N;\n"
-                  "    const bool whole = p.aligned && n == N;\n",
+                  "threadIdx.x) * N;\n    if (at >= p.n)\n        return;\n",
                   cuda_program_width(p));
+    cuda_text_add(t, whole ? "    enum { whole = true, n = N };\n"
+                           : "    const uint32_t n = p.n - at < N ? (uint32_t)(p.n - at) : N;\n"
+                             "    const bool whole = p.aligned && n == N;\n");
     add_arrays(t, p, "N");
     for (uint32_t i = 0; i < p->n_in; i++) {
         cuda_text_add(t, "    program_load(a%u, (const ", i);
@@ -238,8 +239,8 @@ static int check(const ndp_program *p, char *why, size_t n)
     return 1;
 }
 
-int cuda_program_source(const ndp_program *p, cuda_text *out, cuda_program_rows_facts *rows,
-                        char *why, size_t n)
+int cuda_program_source(const ndp_program *p, int whole, cuda_text *out,
+                        cuda_program_rows_facts *rows, char *why, size_t n)
 {
     const cuda_texts *texts = cuda_program_texts();
     if (!texts || !check(p, why, n))
@@ -248,12 +249,12 @@ int cuda_program_source(const ndp_program *p, cuda_text *out, cuda_program_rows_
                   (unsigned long long)texts->hash);
     add_formulas(out, p);
     if (p->flags & NDP_PROGRAM_ROWS) {
-        if (!cuda_source_rows(out, p, rows, why, n))
+        if (!cuda_source_rows(out, p, whole, rows, why, n))
             return 0;
     } else {
         add_element(out, p);
         if (p->flags & NDP_PROGRAM_FLAT)
-            add_flat(out, p);
+            add_flat(out, p, whole);
         else
             add_strided(out, p);
     }

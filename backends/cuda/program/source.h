@@ -19,8 +19,8 @@ void cuda_source_instruction(cuda_text *, const ndp_instruction *, uint32_t valu
 
 /* source_rows.c: the kernel of a program of rows, and what its calls need to know of it; 0 and the
  * reason where it is none that kernels know. */
-int cuda_source_rows(cuda_text *, const ndp_program *, cuda_program_rows_facts *, char *why,
-                     size_t n);
+int cuda_source_rows(cuda_text *, const ndp_program *, int whole, cuda_program_rows_facts *,
+                     char *why, size_t n);
 
 static inline int cuda_source_is_reduction(const ndp_instruction *k)
 {

@@ -6,202 +6,51 @@
  * before their first walk, all at once. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include "program/source.h"
+#include "program/source_rows.h"
 #include "reduce/keys.h"
 
-enum { WALKS = 8, VALUES = 16 + 64 + 768 };
-enum { UNUSED, MADE, FETCHED };
-
-typedef struct {
-    const ndp_program *p;
-    cuda_program_rows_facts *facts;
-    cuda_text *t;
-    int32_t first, n_values; /* of instructions; all of them */
-    int32_t n_walks, unroll;
-    char of_row[VALUES];        /* one value for each row, or a scalar */
-    uint8_t walk[VALUES];       /* the first in which it can be computed */
-    uint8_t use[WALKS][VALUES]; /* of elements, in each walk */
-    int16_t kept[VALUES];       /* its number among those; -1: it is not kept */
-} maker;
-
-static const ndp_instruction *instruction(const maker *m, int32_t value)
+void cuda_rows_add_type(const cuda_rows_maker *m, int32_t value)
 {
-    return &m->p->instruction[value - m->first];
+    cuda_source_stored(m->t, cuda_source_dtype_of(m->w.p, value));
 }
 
-static int is_input(const maker *m, int32_t value)
+/* The type of the operation, of ops.cuh or rows.cuh. */
+static void add_operation(const cuda_rows_maker *m, const ndp_instruction *k)
 {
-    return value < (int32_t)m->p->n_in;
+    static const char *const names[][2] = {[NDP_F16] = {"__half", "f16"},
+                                           [NDP_BF16] = {"__nv_bfloat16", "bf16"},
+                                           [NDP_F32] = {"float", "f32"}};
+    /* Minus infinity of max, infinity of min. */
+    static const uint32_t least[][2] = {[NDP_F16] = {0xfc00fc00, 0x7c007c00},
+                                        [NDP_BF16] = {0xff80ff80, 0x7f807f80},
+                                        [NDP_F32] = {0xff800000, 0x7f800000}};
+    const int wide = k->compute == NDP_F64, var = k->op == NDP_OP_var || k->op == NDP_OP_std;
+    const char *type = wide ? "double" : names[k->compute][0];
+    if ((k->op == NDP_OP_min || k->op == NDP_OP_max) && wide)
+        cuda_text_add(m->t, "rows_as<reduce_extreme<int64_t, int64_t, true>>");
+    else if (k->op == NDP_OP_min || k->op == NDP_OP_max)
+        cuda_text_add(m->t, "ROWS_EXTREME_OF(%s, %s, %s, 0x%xu)", type, names[k->compute][1],
+                      k->op == NDP_OP_min ? "min" : "max",
+                      (unsigned)least[k->compute][k->op == NDP_OP_min]);
+    else if (k->op == NDP_OP_prod)
+        cuda_text_add(m->t, "rows_as<reduce_float<prod_float<%s>>>", type);
+    else if (var)
+        cuda_text_add(
+            m->t, wide ? "rows_as<reduce_var<var_double>>" : "rows_as<reduce_var<var_single<%s>>>",
+            type);
+    else
+        cuda_text_add(m->t, wide ? "rows_as<reduce_float<sum_f64>>" : "rows_sum<%s>", type);
 }
 
-static int is_reduction(const maker *m, int32_t value)
+/* The operation, its parameters and its state. */
+static void add_reduction(const cuda_rows_maker *m, int32_t v)
 {
-    return value >= m->first && cuda_source_is_reduction(instruction(m, value));
-}
-
-/* ---- which walk ---- */
-static int place_values(maker *m)
-{
-    const ndp_program *p = m->p;
-    for (int32_t v = 0; v < m->n_values; v++) {
-        m->kept[v] = -1;
-        m->walk[v] = 0;
-        m->of_row[v] = v < (int32_t)p->n_in ? (char)(p->row_in >> v & 1) : 1;
-        if (v < m->first)
-            continue;
-        const ndp_instruction *k = instruction(m, v);
-        for (int i = 0; i < 3 && k->arg[i] >= 0; i++) {
-            m->of_row[v] = (char)(m->of_row[v] && m->of_row[k->arg[i]]);
-            m->walk[v] = m->walk[k->arg[i]] > m->walk[v] ? m->walk[k->arg[i]] : m->walk[v];
-        }
-        if (is_reduction(m, v)) {
-            m->of_row[v] = 1;
-            m->walk[v]++;
-        }
-        if (m->walk[v] >= WALKS)
-            return 0;
-        m->n_walks = m->walk[v] >= m->n_walks ? m->walk[v] + 1 : m->n_walks;
-    }
-    return 1;
-}
-
-/* A conversion to more bytes is rather done again than kept. */
-static int is_widening(const maker *m, int32_t value)
-{
-    const ndp_instruction *k = instruction(m, value);
-    return k->op == NDP_OP_copy && ndp_dtype_size(k->dtype) > ndp_dtype_size(k->compute);
-}
-
-static int was_made(const maker *m, int32_t walk, int32_t value)
-{
-    for (int32_t w = 0; w < walk; w++)
-        if (m->use[w][value] == MADE)
-            return 1;
-    return 0;
-}
-
-static void need(maker *m, int32_t walk, int32_t value)
-{
-    if (!m->of_row[value] && !m->use[walk][value])
-        m->use[walk][value] = MADE;
-}
-
-/* From what a walk is for to what that takes, operands after who takes them. */
-static void use_values(maker *m, int32_t walk)
-{
-    const ndp_program *p = m->p;
-    for (int32_t v = m->first; v < m->n_values; v++)
-        if (is_reduction(m, v) && m->walk[v] == walk + 1)
-            need(m, walk, instruction(m, v)->arg[0]);
-    for (uint32_t i = 0; i < p->n_out; i++)
-        if (m->walk[p->out[i]] == walk)
-            need(m, walk, p->out[i]);
-    for (int32_t v = m->n_values - 1; v >= 0; v--) {
-        if (!m->use[walk][v])
-            continue;
-        if (was_made(m, walk, v) && !(v >= m->first && is_widening(m, v))) {
-            m->use[walk][v] = FETCHED;
-            m->kept[v] = 0;
-        } else if (v >= m->first) {
-            for (int i = 0; i < 3 && instruction(m, v)->arg[i] >= 0; i++)
-                need(m, walk, instruction(m, v)->arg[i]);
-        }
-    }
-}
-
-/* The first walk that makes a kept value, and the last that fetches it. */
-static int32_t made_in(const maker *m, int32_t value)
-{
-    int32_t w = 0;
-    while (m->use[w][value] != MADE)
-        w++;
-    return w;
-}
-
-static int32_t last_fetch(const maker *m, int32_t value)
-{
-    int32_t w = m->n_walks - 1;
-    while (m->use[w][value] != FETCHED)
-        w--;
-    return w;
-}
-
-/* A value takes the place of one that is fetched for the last time in the walk that makes it: each
- * thread fetches an element before it stores another in its place; inputs are there before. */
-static int number_kept(maker *m)
-{
-    cuda_program_rows_facts *f = m->facts;
-    int32_t until[CUDA_PROGRAM_KEPT];
-    f->n_kept = 0;
-    for (int32_t w = 0; w < m->n_walks; w++)
-        for (int32_t v = 0; v < m->n_values; v++) {
-            if (m->kept[v] < 0 || made_in(m, v) != w)
-                continue;
-            const int32_t nbytes = (int32_t)ndp_dtype_size(cuda_source_dtype_of(m->p, v));
-            int32_t at = 0;
-            while (at < f->n_kept &&
-                   (until[at] + is_input(m, v) > w || f->kept_bytes[at] != nbytes))
-                at++;
-            if (at == CUDA_PROGRAM_KEPT)
-                return 0;
-            f->n_kept = at == f->n_kept ? at + 1 : f->n_kept;
-            f->kept_bytes[at] = nbytes;
-            until[at] = last_fetch(m, v);
-            m->kept[v] = (int16_t)at;
-        }
-    return 1;
-}
-
-/* Reductions of one element size: a lane has the same elements in each. */
-static int list_reductions(maker *m)
-{
-    cuda_program_rows_facts *f = m->facts;
-    f->n_reductions = f->width = 0;
-    for (int32_t v = m->first; v < m->n_values; v++) {
-        if (!is_reduction(m, v))
-            continue;
-        const ndp_instruction *k = instruction(m, v);
-        const int32_t width = 16 / (int32_t)ndp_dtype_size(k->compute);
-        if (k->compute < NDP_F16 || k->compute > NDP_F64 || k->dtype != k->compute ||
-            m->of_row[k->arg[0]] || f->n_reductions == CUDA_PROGRAM_KEPT ||
-            (f->width && f->width != width))
-            return 0;
-        f->width = width;
-        f->op[f->n_reductions] = k->op;
-        f->dtype[f->n_reductions] = k->compute;
-        f->input[f->n_reductions++] = k->arg[0] < (int32_t)m->p->n_in ? k->arg[0] : -1;
-    }
-    m->unroll = f->width == 2 ? 4 : 1; /* of reduce.cu, where it matters to the bits */
-    return f->n_reductions > 0;
-}
-
-/* ---- text ---- */
-static void add_type(const maker *m, int32_t value)
-{
-    cuda_source_stored(m->t, cuda_source_dtype_of(m->p, value));
-}
-
-/* The operation of ops.cuh, its parameters and its state. */
-static void add_reduction(const maker *m, int32_t v)
-{
-    static const char *const stored[] = {
-        [NDP_F16] = "__half", [NDP_BF16] = "__nv_bfloat16", [NDP_F32] = "float"};
-    const ndp_instruction *k = instruction(m, v);
-    const int wide = k->compute == NDP_F64, extreme = k->op == NDP_OP_min || k->op == NDP_OP_max;
+    const ndp_instruction *k = cuda_walk_instruction(&m->w, v);
     const int var = k->op == NDP_OP_var || k->op == NDP_OP_std;
-    const char *type = wide ? "double" : stored[k->compute];
+    const int extreme = k->op == NDP_OP_min || k->op == NDP_OP_max;
     reduce_params keys = {0};
     cuda_text_add(m->t, "    typedef ");
-    if (extreme)
-        cuda_text_add(m->t, "reduce_extreme<int%d_t, int%d_t, true>",
-                      (int)(8 * ndp_dtype_size(k->compute)), wide ? 64 : 32);
-    else if (k->op == NDP_OP_prod)
-        cuda_text_add(m->t, "reduce_float<prod_float<%s>>", type);
-    else if (var)
-        cuda_text_add(m->t, wide ? "reduce_var<var_double>" : "reduce_var<var_single<%s>>", type);
-    else
-        cuda_text_add(m->t, wide ? "reduce_float<sum_f64>" : "reduce_float<sum_float<%s>>", type);
+    add_operation(m, k);
     cuda_text_add(m->t, " R%d;\n    reduce_params q%d = {};\n    q%d.count = p.count;\n", (int)v,
                   (int)v, (int)v);
     if (var)
@@ -209,8 +58,9 @@ static void add_reduction(const maker *m, int32_t v)
                       (int)v, (int)k->arg[1], (int)v,
                       k->op == NDP_OP_std ? "REDUCE_SQRT" : "REDUCE_VALUE");
     else
-        cuda_text_add(m->t, "    q%d.divisor = %s;\n", (int)v,
-                      k->op == NDP_OP_mean ? "(double)p.count" : "1");
+        cuda_text_add(m->t, "    q%d.divisor = %s;\n    q%d.inverse = %s;\n", (int)v,
+                      k->op == NDP_OP_mean ? "(double)p.count" : "1", (int)v,
+                      k->op == NDP_OP_mean ? "p.inverse" : "1");
     if (extreme) {
         cuda_reduce_keys(&keys, k->op, k->compute);
         cuda_text_add(m->t,
@@ -221,95 +71,138 @@ static void add_reduction(const maker *m, int32_t v)
     cuda_text_add(m->t, "    R%d::state s%d = R%d::zero();\n", (int)v, (int)v, (int)v);
 }
 
+/* Whether an operand is moved an item at a time. */
+static void add_whole(const cuda_rows_maker *m, uint32_t operand)
+{
+    if (m->whole)
+        cuda_text_add(m->t, "true, 1");
+    else
+        cuda_text_add(m->t, "p.whole >> %u & 1, p.step[%u]", operand, operand);
+}
+
 /* Whether the walk stores the value's elements: as a result, or for later walks. */
-static int is_stored(const maker *m, int32_t walk, int32_t v)
+int cuda_rows_is_stored(const cuda_rows_maker *m, int32_t walk, int32_t v)
 {
     int result = 0;
-    for (uint32_t i = 0; i < m->p->n_out; i++)
-        result |= m->p->out[i] == v && m->walk[v] == walk;
-    return m->use[walk][v] == MADE &&
-           (result || (m->kept[v] >= 0 && !is_input(m, v) && !was_made(m, walk, v)));
+    for (uint32_t i = 0; i < m->w.p->n_out; i++)
+        result |= m->w.p->out[i] == v && m->w.walk[v] == walk;
+    return m->w.use[walk][v] == CUDA_MADE &&
+           (result || (m->w.kept[v] >= 0 && !cuda_walk_is_input(&m->w, v) &&
+                       !cuda_walk_was_made(&m->w, walk, v)));
 }
 
 /* Copies of inputs to shared memory. */
-static void add_stages(const maker *m, int32_t walk)
+static void add_stages(const cuda_rows_maker *m, int32_t walk)
 {
     int some = 0;
-    for (int32_t v = 0; is_input(m, v); v++) {
-        if (m->use[walk][v] != MADE || m->kept[v] < 0)
+    for (int32_t v = 0; cuda_walk_is_input(&m->w, v); v++) {
+        if (m->w.use[walk][v] != CUDA_MADE || m->w.kept[v] < 0)
             continue;
-        cuda_text_add(m->t,
-                      "    rows_stage<V>(k%d, i%d, lane, lanes, items, p.whole >> %d & 1, "
-                      "p.step[%d]);\n",
-                      (int)v, (int)v, (int)v, (int)v);
+        cuda_text_add(m->t, "    rows_stage<V>(k%d, i%d, lane, lanes, items, ", (int)v, (int)v);
+        add_whole(m, (uint32_t)v);
+        cuda_text_add(m->t, ");\n");
         some = 1;
     }
     if (some)
         cuda_text_add(m->t, "    rows_staged();\n");
 }
 
-static void add_fetch(const maker *m, int32_t walk)
+static void add_fetch(const cuda_rows_maker *m, int32_t walk)
 {
-    for (int32_t v = 0; v < m->n_values; v++) {
+    for (int32_t v = 0; v < m->w.n_values; v++) {
         const int fetched =
-            m->use[walk][v] == FETCHED || (is_input(m, v) && m->use[walk][v] && m->kept[v] >= 0);
-        if (!fetched && !(is_input(m, v) && m->use[walk][v]))
+            m->w.use[walk][v] == CUDA_FETCHED ||
+            (cuda_walk_is_input(&m->w, v) && m->w.use[walk][v] && m->w.kept[v] >= 0);
+        if (!fetched && !(cuda_walk_is_input(&m->w, v) && m->w.use[walk][v]))
             continue;
         cuda_text_add(m->t, "        ");
-        add_type(m, v);
+        cuda_rows_add_type(m, v);
         cuda_text_add(m->t,
                       " a%d[U * V];\n#pragma unroll\n        for (uint32_t u = 0; u < U; u++)\n",
                       (int)v);
+        cuda_text_add(m->t, "            rows_load<V>(a%d + u * V, %s%d, at[u], ", (int)v,
+                      fetched ? "k" : "i", (int)v);
         if (fetched)
-            cuda_text_add(m->t, "            rows_load<V>(a%d + u * V, k%d, at[u], true, 1);\n",
-                          (int)v, (int)v);
+            cuda_text_add(m->t, "true, 1");
         else
-            cuda_text_add(m->t,
-                          "            rows_load<V>(a%d + u * V, i%d, at[u], p.whole >> %d & 1, "
-                          "p.step[%d]);\n",
-                          (int)v, (int)v, (int)v, (int)v);
+            add_whole(m, (uint32_t)v);
+        cuda_text_add(m->t, ");\n");
     }
 }
 
-/* x: what a reduction takes; b: what is stored. */
-static void add_elements(const maker *m, int32_t walk)
+/* Whether the instruction divides elements by one value of the row. */
+int cuda_rows_is_by_row(const cuda_rows_maker *m, int32_t v)
 {
-    for (int32_t v = m->first; v < m->n_values; v++)
-        if (is_reduction(m, v) && m->walk[v] == walk + 1)
+    const ndp_instruction *k = cuda_walk_instruction(&m->w, v);
+    return k->op == NDP_OP_divide && k->compute >= NDP_F16 && k->compute <= NDP_F32 &&
+           k->dtype == k->compute && m->w.of_row[k->arg[1]] && !m->w.of_row[v];
+}
+
+/* n: what divides, prepared once for the walk. */
+static void add_divisors(const cuda_rows_maker *m, int32_t walk)
+{
+    for (int32_t v = m->w.first; v < m->w.n_values; v++) {
+        if (m->w.use[walk][v] != CUDA_MADE || !cuda_rows_is_by_row(m, v))
+            continue;
+        cuda_text_add(m->t, "    const rows_divisor n%d_%d = rows_divisor_of<", (int)v, (int)walk);
+        cuda_rows_add_type(m, v);
+        cuda_text_add(m->t, ">(v%d);\n", (int)cuda_walk_instruction(&m->w, v)->arg[1]);
+    }
+}
+
+static void add_instruction(const cuda_rows_maker *m, int32_t walk, int32_t v)
+{
+    if (!cuda_rows_is_by_row(m, v)) {
+        cuda_source_instruction(m->t, cuda_walk_instruction(&m->w, v), (uint32_t)v);
+        return;
+    }
+    cuda_text_add(m->t, "    const ");
+    cuda_rows_add_type(m, v);
+    cuda_text_add(m->t, " v%d = rows_quotient<", (int)v);
+    cuda_rows_add_type(m, v);
+    cuda_text_add(m->t, ">(v%d, n%d_%d);\n", (int)cuda_walk_instruction(&m->w, v)->arg[0], (int)v,
+                  (int)walk);
+}
+
+/* x: what a reduction takes; b: what is stored. */
+static void add_elements(const cuda_rows_maker *m, int32_t walk)
+{
+    for (int32_t v = m->w.first; v < m->w.n_values; v++)
+        if (cuda_walk_is_reduction(&m->w, v) && m->w.walk[v] == walk + 1)
             cuda_text_add(m->t, "        R%d::element x%d[U * V];\n", (int)v, (int)v);
-    for (int32_t v = 0; v < m->n_values; v++)
-        if (is_stored(m, walk, v)) {
+    for (int32_t v = 0; v < m->w.n_values; v++)
+        if (cuda_rows_is_stored(m, walk, v)) {
             cuda_text_add(m->t, "        ");
-            add_type(m, v);
+            cuda_rows_add_type(m, v);
             cuda_text_add(m->t, " b%d[U * V];\n", (int)v);
         }
     cuda_text_add(m->t, "#pragma unroll\n        for (int j = 0; j < U * V; j++) {\n");
-    for (int32_t v = 0; v < m->n_values; v++) {
-        if (!m->use[walk][v])
+    for (int32_t v = 0; v < m->w.n_values; v++) {
+        if (!m->w.use[walk][v])
             continue;
-        if (m->use[walk][v] == MADE && v >= m->first) {
-            cuda_source_instruction(m->t, instruction(m, v), (uint32_t)v);
+        if (m->w.use[walk][v] == CUDA_MADE && v >= m->w.first) {
+            add_instruction(m, walk, v);
             continue;
         }
         cuda_text_add(m->t, "    const ");
-        add_type(m, v);
+        cuda_rows_add_type(m, v);
         cuda_text_add(m->t, " v%d = a%d[j];\n", (int)v, (int)v);
     }
-    for (int32_t v = 0; v < m->n_values; v++)
-        if (is_stored(m, walk, v))
+    for (int32_t v = 0; v < m->w.n_values; v++)
+        if (cuda_rows_is_stored(m, walk, v))
             cuda_text_add(m->t, "            b%d[j] = v%d;\n", (int)v, (int)v);
-    for (int32_t v = m->first; v < m->n_values; v++)
-        if (is_reduction(m, v) && m->walk[v] == walk + 1)
+    for (int32_t v = m->w.first; v < m->w.n_values; v++)
+        if (cuda_walk_is_reduction(&m->w, v) && m->w.walk[v] == walk + 1)
             cuda_text_add(m->t, "            x%d[j] = rows_bits<R%d::element>(v%d);\n", (int)v,
-                          (int)v, (int)instruction(m, v)->arg[0]);
+                          (int)v, (int)cuda_walk_instruction(&m->w, v)->arg[0]);
     cuda_text_add(m->t, "        }\n");
 }
 
 /* Runs of several items are one only where that has other bits than one after the other. */
-static void add_folds(const maker *m, int32_t walk)
+static void add_folds(const cuda_rows_maker *m, int32_t walk)
 {
-    for (int32_t v = m->first; v < m->n_values; v++) {
-        if (!is_reduction(m, v) || m->walk[v] != walk + 1)
+    for (int32_t v = m->w.first; v < m->w.n_values; v++) {
+        if (!cuda_walk_is_reduction(&m->w, v) || m->w.walk[v] != walk + 1)
             continue;
         cuda_text_add(
             m->t,
@@ -323,75 +216,85 @@ static void add_folds(const maker *m, int32_t walk)
     }
 }
 
-static void add_stores(const maker *m, int32_t walk)
+static void add_stores(const cuda_rows_maker *m, int32_t walk)
 {
     cuda_text_add(m->t, "#pragma unroll\n        for (uint32_t u = 0; u < U; u++) {\n"
                         "            if (i + u * lanes >= items)\n                break;\n");
-    for (int32_t v = 0; v < m->n_values; v++)
-        if (is_stored(m, walk, v) && !is_input(m, v) && m->kept[v] >= 0 && !was_made(m, walk, v))
+    for (int32_t v = 0; v < m->w.n_values; v++)
+        if (cuda_rows_is_stored(m, walk, v) && !cuda_walk_is_input(&m->w, v) && m->w.kept[v] >= 0 &&
+            !cuda_walk_was_made(&m->w, walk, v))
             cuda_text_add(m->t, "            rows_store<V>(k%d, b%d + u * V, at[u], true, 1);\n",
                           (int)v, (int)v);
-    for (uint32_t i = 0; i < m->p->n_out; i++) {
-        const int32_t v = m->p->out[i];
-        const uint32_t k = m->p->n_in + i;
-        if (!m->of_row[v] && m->walk[v] == walk)
-            cuda_text_add(m->t,
-                          "            rows_store<V>(o%u, %s%d + u * V, at[u], p.whole >> %u & 1, "
-                          "p.step[%u]);\n",
-                          i, m->use[walk][v] == MADE ? "b" : "a", (int)v, k, k);
+    for (uint32_t i = 0; i < m->w.p->n_out; i++) {
+        const int32_t v = m->w.p->out[i];
+        const uint32_t k = m->w.p->n_in + i;
+        if (m->w.of_row[v] || m->w.walk[v] != walk)
+            continue;
+        cuda_text_add(m->t, "            rows_store<V>(o%u, %s%d + u * V, at[u], ", i,
+                      m->w.use[walk][v] == CUDA_MADE ? "b" : "a", (int)v);
+        add_whole(m, k);
+        cuda_text_add(m->t, ");\n");
     }
     cuda_text_add(m->t, "        }\n");
 }
 
-static void add_walk(const maker *m, int32_t walk)
+static void add_walk(const cuda_rows_maker *m, int32_t walk)
 {
     int some = 0;
-    for (int32_t v = 0; v < m->n_values; v++)
-        some |= m->use[walk][v];
+    for (int32_t v = 0; v < m->w.n_values; v++)
+        some |= m->w.use[walk][v];
     if (!some)
         return;
     add_stages(m, walk);
+    add_divisors(m, walk);
+    if (m->pairs)
+        cuda_rows_pair_operands(m, walk);
     cuda_text_add(m->t,
                   "#pragma unroll 1\n    for (uint32_t i = lane; i < items; i += U * lanes) {\n"
                   "        uint32_t at[U];\n#pragma unroll\n"
                   "        for (uint32_t u = 0; u < U; u++)\n"
                   "            at[u] = i + u * lanes < items ? i + u * lanes : items - 1;\n");
     add_fetch(m, walk);
-    add_elements(m, walk);
+    if (m->pairs)
+        cuda_rows_pair_elements(m, walk);
+    else
+        add_elements(m, walk);
     add_folds(m, walk);
     add_stores(m, walk);
     cuda_text_add(m->t, "    }\n");
 }
 
 /* What is one value for each row, once the walks before this one have ended. */
-static void add_row_values(const maker *m, int32_t walk)
+static void add_row_values(const cuda_rows_maker *m, int32_t walk)
 {
-    for (int32_t v = m->first; v < m->n_values; v++) {
-        if (!m->of_row[v] || m->walk[v] != walk)
+    int slot = 0; /* of the next merge, over all walks */
+    for (int32_t v = m->w.first; v < m->w.n_values; v++) {
+        slot += cuda_walk_is_reduction(&m->w, v) && m->w.walk[v] < walk;
+        if (!m->w.of_row[v] || m->w.walk[v] != walk)
             continue;
-        if (!is_reduction(m, v)) {
-            cuda_source_instruction(m->t, instruction(m, v), (uint32_t)v);
+        if (!cuda_walk_is_reduction(&m->w, v)) {
+            cuda_source_instruction(m->t, cuda_walk_instruction(&m->w, v), (uint32_t)v);
             continue;
         }
         cuda_text_add(m->t, "    const ");
-        add_type(m, v);
+        cuda_rows_add_type(m, v);
         cuda_text_add(m->t, " v%d = rows_value<R%d, ", (int)v, (int)v);
-        add_type(m, v);
-        cuda_text_add(m->t, ">(rows_merge<R%d>(s%d, (int)lanes, q%d), q%d);\n", (int)v, (int)v,
-                      (int)v, (int)v);
+        cuda_rows_add_type(m, v);
+        cuda_text_add(m->t, ">(rows_merge<R%d, %d>(s%d, (int)lanes, q%d), q%d);\n", (int)v,
+                      slot++ % 2, (int)v, (int)v, (int)v);
     }
 }
 
-static void add_operands(const maker *m)
+static void add_operands(const cuda_rows_maker *m)
 {
-    const ndp_program *p = m->p;
+    const ndp_program *p = m->w.p;
     for (uint32_t i = 0; i < p->n_in; i++) {
         cuda_text_add(m->t, "    const ");
         cuda_source_stored(m->t, p->dtype[i]);
         cuda_text_add(m->t, " *const i%u = (const ", i);
         cuda_source_stored(m->t, p->dtype[i]);
         cuda_text_add(m->t, " *)p.operand[%u] + at[%u];\n", i, i);
-        if (!m->of_row[i])
+        if (!m->w.of_row[i])
             continue;
         cuda_text_add(m->t, "    const ");
         cuda_source_stored(m->t, p->dtype[i]);
@@ -399,27 +302,27 @@ static void add_operands(const maker *m)
     }
     for (uint32_t i = 0; i < p->n_out; i++) {
         cuda_text_add(m->t, "    ");
-        add_type(m, p->out[i]);
+        cuda_rows_add_type(m, p->out[i]);
         cuda_text_add(m->t, " *const o%u = (", i);
-        add_type(m, p->out[i]);
+        cuda_rows_add_type(m, p->out[i]);
         cuda_text_add(m->t, " *)p.operand[%u] + at[%u];\n", p->n_in + i, p->n_in + i);
     }
     cuda_source_scalars(m->t, p);
-    for (int32_t v = 0; v < m->n_values; v++) {
-        if (m->kept[v] < 0)
+    for (int32_t v = 0; v < m->w.n_values; v++) {
+        if (m->w.kept[v] < 0)
             continue;
         cuda_text_add(m->t, "    ");
-        add_type(m, v);
+        cuda_rows_add_type(m, v);
         cuda_text_add(m->t, " *const k%d = (", (int)v);
-        add_type(m, v);
+        cuda_rows_add_type(m, v);
         cuda_text_add(m->t, " *)((char *)rows_kept + p.kept[%d]) + (uint64_t)slot * p.items * V;\n",
-                      (int)m->kept[v]);
+                      (int)m->w.kept[v]);
     }
 }
 
-static void add_kernel(const maker *m)
+static void add_kernel(const cuda_rows_maker *m)
 {
-    const ndp_program *p = m->p;
+    const ndp_program *p = m->w.p;
     const int dims = (int)NDP_PROGRAM_RANK(p->flags) - 1;
     cuda_text_add(
         m->t,
@@ -427,44 +330,38 @@ static void add_kernel(const maker *m)
         "__launch_bounds__(CUDA_PROGRAM_THREADS)\n    program_rows(const "
         "__grid_constant__ cuda_program_rows p)\n{\n    cuda_after_earlier();\n"
         "    enum { V = %d, U = %d };\n    const uint32_t lanes = (uint32_t)p.lanes, lane "
-        "= threadIdx.x & (lanes - 1);\n    const uint32_t slot = threadIdx.x / lanes;\n"
-        "    const uint32_t row = blockIdx.x * (blockDim.x / lanes) + slot;\n"
+        "= threadIdx.x & (lanes - 1);\n    const uint32_t slot = threadIdx.x >> p.lanes_log2;\n"
+        "    const uint32_t row = blockIdx.x * p.slots + slot;\n"
         "    const bool inside = row < p.rows;\n"
         "    const uint32_t items = inside ? p.items : 0;\n    int64_t at[%u];\n"
         "    rows_locate<%d>(p, inside ? row : 0, at);\n",
-        (int)m->facts->width, (int)m->unroll, p->n_in + p->n_out, dims);
+        (int)m->w.facts->width, (int)m->unroll, p->n_in + p->n_out, dims);
     add_operands(m);
-    for (int32_t v = m->first; v < m->n_values; v++)
-        if (is_reduction(m, v))
+    for (int32_t v = m->w.first; v < m->w.n_values; v++)
+        if (cuda_walk_is_reduction(&m->w, v))
             add_reduction(m, v);
-    for (int32_t w = 0; w < m->n_walks; w++) {
+    for (int32_t w = 0; w < m->w.n_walks; w++) {
         add_row_values(m, w);
         add_walk(m, w);
     }
     cuda_text_add(m->t, "    if (lane == 0 && inside) {\n");
     for (uint32_t i = 0; i < p->n_out; i++)
-        if (m->of_row[p->out[i]])
+        if (m->w.of_row[p->out[i]])
             cuda_text_add(m->t, "        *o%u = v%d;\n", i, (int)p->out[i]);
     cuda_text_add(m->t, "    }\n}\n");
 }
 
-int cuda_source_rows(cuda_text *t, const ndp_program *p, cuda_program_rows_facts *facts, char *why,
-                     size_t n)
+int cuda_source_rows(cuda_text *t, const ndp_program *p, int whole, cuda_program_rows_facts *facts,
+                     char *why, size_t n)
 {
-    maker *m = calloc(1, sizeof *m);
-    const int rank = (int)NDP_PROGRAM_RANK(p->flags);
+    cuda_rows_maker *m = calloc(1, sizeof *m);
     if (!m)
         return snprintf(why, n, "no host memory for the source"), 0;
-    m->p = p;
     m->t = t;
-    m->facts = facts;
-    m->first = (int32_t)(p->n_in + p->n_scalar);
-    m->n_values = m->first + (int32_t)p->n_instruction;
-    int fits = rank >= 2 && rank - 1 <= CUDA_PROGRAM_NDIM && m->n_values <= VALUES &&
-               place_values(m) && list_reductions(m);
-    for (int32_t w = 0; fits && w < m->n_walks; w++)
-        use_values(m, w);
-    fits = fits && number_kept(m);
+    m->whole = whole;
+    const int fits = cuda_walks_find(&m->w, p, facts);
+    m->unroll = facts->width == 2 ? 4 : 1; /* of reduce.cu, where it matters to the bits */
+    m->pairs = fits && cuda_rows_has_pairs(m);
     if (fits)
         add_kernel(m);
     else

@@ -34,9 +34,11 @@ int cuda_program_prune(const char *source, cuda_texts *out, cuda_text *room);
 int cuda_program_is_special(const char *op);
 
 /* The source of a program's kernel, program_flat, program_strided or program_rows by its flags; 0 and
- * the reason where the program is none that kernels know. rows is for the last of these. */
-int cuda_program_source(const ndp_program *, cuda_text *out, cuda_program_rows_facts *rows,
-                        char *why, size_t n);
+ * the reason where the program is none that kernels know. rows is for the last of these. whole: the
+ * kernel, less code, serves calls that move whole words of 16 bytes alone; of strided ones there is
+ * no other. */
+int cuda_program_source(const ndp_program *, int whole, cuda_text *out,
+                        cuda_program_rows_facts *rows, char *why, size_t n);
 /* How many elements a thread of program_flat computes. */
 int cuda_program_width(const ndp_program *);
 /* How many dimensions program_strided walks. */

@@ -145,6 +145,15 @@ static int is_costly(int kind)
     return kind == POSITION || kind == VAR || kind == LOGSUMEXP;
 }
 
+/* Lanes of a warp for a row: a lane folds two items before lanes are merged, but eight lanes read
+ * what lies together where there are as many items. */
+static int32_t lanes_of_items(uint64_t items)
+{
+    const int32_t lanes = power_of_two_from((items + 1) / 2, 32);
+    const int32_t least = power_of_two_from(items, 8);
+    return lanes > least ? lanes : least;
+}
+
 static void plan_row(reduce_plan *r, int kind, int64_t V, int sm_count)
 {
     reduce_params *p = &r->p;
@@ -156,7 +165,7 @@ static void plan_row(reduce_plan *r, int kind, int64_t V, int sm_count)
     p->items = (uint64_t)(p->count / V);
     p->lanes = r->results < few || (p->items >= 1024 && !(costly && r->results >= many))
                    ? REDUCE_THREADS
-                   : power_of_two_from(p->items, 32);
+                   : lanes_of_items(p->items);
     p->width = REDUCE_THREADS / p->lanes;
     uint64_t blocks = (r->results + (uint64_t)p->width - 1) / (uint64_t)p->width;
     cut(r, p->lanes == REDUCE_THREADS ? blocks : UINT64_MAX, REDUCE_THREADS, sm_count,

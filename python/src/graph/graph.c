@@ -73,15 +73,38 @@ static PyObject *instantiate(PyObject *self, PyObject *unused)
     return without_gil(self, nd_graph_instantiate);
 }
 
-/* launch(stream, force) */
-static PyObject *launch(PyObject *self, PyObject *const *args, Py_ssize_t n)
+/* given: the stream and force, as far as they are there. */
+static int launch_arguments(PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
+                            PyObject **given)
+{
+    given[0] = n > 0 ? args[0] : NULL;
+    given[1] = NULL;
+    if (n > 1)
+        return PyErr_Format(PyExc_TypeError, "launch() takes 1 positional argument, not %zd", n),
+               -1;
+    for (Py_ssize_t i = 0; kwnames && i < PyTuple_Size(kwnames); i++) {
+        PyObject *name = PyTuple_GetItem(kwnames, i);
+        const int which = PyUnicode_CompareWithASCIIString(name, "stream") != 0;
+        if (which && PyUnicode_CompareWithASCIIString(name, "force") != 0)
+            return PyErr_Format(PyExc_TypeError, "launch() has no argument %R", name), -1;
+        if (given[which])
+            return PyErr_Format(PyExc_TypeError, "launch() is given stream twice"), -1;
+        given[which] = args[n + i];
+    }
+    return 0;
+}
+
+/* launch(stream=None, *, force=False): also Graph.launch itself, where there is nothing to do besides. */
+static PyObject *launch(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames)
 {
     py_state *st = py_state_of_self(self);
+    PyObject *given[2];
     nd_stream *stream = NULL;
-    if (n != 2)
-        return PyErr_Format(PyExc_TypeError, "launch() takes 2 arguments, not %zd", n);
-    const int force = PyObject_IsTrue(args[1]);
-    if (force < 0 || py_stream(st, args[0], nd_graph_device(py_graph_of(self)->graph), &stream) < 0)
+    if (launch_arguments(args, n, kwnames, given) < 0)
+        return NULL;
+    const int force = given[1] ? PyObject_IsTrue(given[1]) : 0;
+    if (force < 0 || (given[0] && py_stream(st, given[0], nd_graph_device(py_graph_of(self)->graph),
+                                            &stream) < 0))
         return NULL;
     const nd_graph_launch_opts opts = {.size = sizeof opts, .force = force};
     PyThreadState *saved = PyEval_SaveThread();
@@ -259,21 +282,22 @@ static PyGetSetDef getset[] = {
     {"capturing", get_capturing, NULL, "Whether its stream is captured.", NULL},
     {"pool", get_pool, NULL, "The Pool of its memory, or None.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
-static PyMethodDef methods[] = {{"end", end, METH_NOARGS, NULL},
-                                {"abort", abort_it, METH_NOARGS, NULL},
-                                {"instantiate", instantiate, METH_NOARGS, NULL},
-                                PY_METHOD("launch", launch),
-                                {"argument", argument, METH_O, NULL},
-                                PY_METHOD("rebind", rebind),
-                                {"update", update, METH_O, NULL},
-                                {"eager", py_graph_eager, METH_O, NULL},
-                                {"cond", py_graph_cond, METH_VARARGS, NULL},
-                                PY_METHOD("random", draws),
-                                PY_METHOD("set_key", set_key),
-                                {"get_key", get_key, METH_O, NULL},
-                                {"text", text, METH_O, NULL},
-                                {"dump", dump, METH_VARARGS, NULL},
-                                PY_METHODS_END};
+static PyMethodDef methods[] = {
+    {"end", end, METH_NOARGS, NULL},
+    {"abort", abort_it, METH_NOARGS, NULL},
+    {"instantiate", instantiate, METH_NOARGS, NULL},
+    {"launch", PY_FUNCTION(launch), METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"argument", argument, METH_O, NULL},
+    PY_METHOD("rebind", rebind),
+    {"update", update, METH_O, NULL},
+    {"eager", py_graph_eager, METH_O, NULL},
+    {"cond", py_graph_cond, METH_VARARGS, NULL},
+    PY_METHOD("random", draws),
+    PY_METHOD("set_key", set_key),
+    {"get_key", get_key, METH_O, NULL},
+    {"text", text, METH_O, NULL},
+    {"dump", dump, METH_VARARGS, NULL},
+    PY_METHODS_END};
 static PyType_Slot slots[] = {{Py_tp_new, (void *)graph_new},
                               {Py_tp_dealloc, (void *)graph_dealloc},
                               {Py_tp_getset, getset},

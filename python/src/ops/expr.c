@@ -115,6 +115,17 @@ static int add_reduce(py_state *st, nd_expr *e, PyObject *node)
     return py_check(st, nd_expr_reduce(e, op, from, &o, &made));
 }
 
+/* ("matmul", node, node) */
+static int add_product(py_state *st, nd_expr *e, PyObject *node)
+{
+    const char *kind;
+    int a, b;
+    int32_t made;
+    if (!PyArg_ParseTuple(node, "sii", &kind, &a, &b))
+        return -1;
+    return py_check(st, nd_expr_matmul(e, a, b, &made));
+}
+
 /* ("scalar", value) */
 static int add_scalar(py_state *st, nd_expr *e, PyObject *node)
 {
@@ -146,6 +157,8 @@ static int add_node(py_state *st, nd_expr *e, PyObject *node)
         return add_apply(st, e, node);
     if (strcmp(kind, "cast") == 0)
         return add_cast(st, e, node);
+    if (strcmp(kind, "matmul") == 0)
+        return add_product(st, e, node);
     return add_reduce(st, e, node);
 }
 
@@ -198,7 +211,7 @@ static nd_arg *inputs_of(const py_state *st, PyObject *list, Py_ssize_t n)
     return inputs;
 }
 
-/* (expression, list of Arrays, how many results, eagerly): a tuple of Arrays */
+/* (expression, list of Arrays, how many results, with epilogues): a tuple of Arrays */
 static PyObject *expr_run(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
     py_state *st = py_state_of(module);
@@ -209,14 +222,14 @@ static PyObject *expr_run(PyObject *module, PyObject *const *args, Py_ssize_t n)
     nd_expr *e = PyCapsule_GetPointer(args[0], capsule_name);
     Py_ssize_t n_in = PyList_Size(args[1]);
     long n_out = PyLong_AsLong(args[2]);
-    int eager = PyObject_IsTrue(args[3]);
+    int epilogues = PyObject_IsTrue(args[3]);
     if (n_in < 1 || n_in > ND_EXPR_MAX_NODES || n_out < 1 || n_out > ND_EXPR_MAX_RESULTS ||
-        eager < 0)
+        epilogues < 0)
         return PyErr_Format(PyExc_ValueError, "%zd inputs and %ld results", n_in, n_out);
     nd_arg *inputs = inputs_of(st, args[1], n_in);
     if (!inputs)
         return NULL;
-    opts.flags = eager ? ND_EXPR_EAGER : 0;
+    opts.flags = epilogues ? ND_EXPR_EPILOGUES : 0;
     const nd_array *first = inputs[0].array;
     PyThreadState *saved = py_unlock(first, nd_size(first));
     nd_status status = nd_expr_run(e, inputs, (int)n_in, &opts, (int)n_out, out);

@@ -11,7 +11,7 @@ static PyObject *matmul(PyObject *module, PyObject *const *args, Py_ssize_t n)
     nd_matmul_opts o = {.size = sizeof o};
     if (py_args(st, "matmul", "aatddAiA", args, n, &a, &b, &o.dtype, &o.alpha, &o.beta, &bias,
                 &epilogue, &dst) < 0)
-        return NULL;
+        return py_traced(st, args, n, "_product", "matmul", NULL);
     o.bias = bias;
     o.epilogue = epilogue;
     PyThreadState *saved = py_unlock(a, py_work(a, b));
