@@ -22,7 +22,8 @@ static nd_array *array_of(nd_dtype dtype, int64_t n, const void *values)
 {
     const nd_layout layout = {.size = sizeof layout, .dtype = dtype, .ndim = 1, .shape = &n};
     nd_array *a = NULL;
-    if (nd_from_host(&layout, values, NULL, &a) != ND_OK)
+    nd_device *cpu = NULL;
+    if (nd_device_get("cpu", &cpu) != ND_OK || nd_from_host(&layout, values, cpu, &a) != ND_OK)
         bail(nd_last_error()->message);
     return a;
 }

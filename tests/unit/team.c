@@ -77,14 +77,17 @@ static void *begin_late(void *arg)
     while (hold.held)
         pthread_cond_wait(&hold.changed, &hold.lock);
     hold.waiting--;
+    void *(*fn)(void *) = hold.fn;
     pthread_mutex_unlock(&hold.lock);
-    return hold.fn(arg);
+    return fn(arg);
 }
 
 static int held_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
                        void *arg)
 {
+    pthread_mutex_lock(&hold.lock);
     hold.fn = fn;
+    pthread_mutex_unlock(&hold.lock);
     return pthread_create(thread, attr, begin_late, arg);
 }
 
