@@ -48,7 +48,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/fft/line_tmpl.h %reldir%/fft/node_tmpl.h %reldir%/fft/odd_tmpl.h %reldir%/fft/pass_tmpl.h %reldir%/fft/plan.c %reldir%/fft/real_tmpl.h \
   %reldir%/fft/roots.c %reldir%/fft/shape.c %reldir%/fft/vector_tmpl.h \
   %reldir%/compiler/compiler.c %reldir%/compiler/compiler.h %reldir%/compiler/object.c %reldir%/compiler/source.c \
-  %reldir%/host/code.c %reldir%/host/cpu.h %reldir%/host/host.c %reldir%/host/isa.c %reldir%/host/memory.c \
+  %reldir%/host/bell.h %reldir%/host/code.c %reldir%/host/cpu.h %reldir%/host/host.c %reldir%/host/isa.c %reldir%/host/memory.c \
   %reldir%/host/params.c %reldir%/host/quota.c %reldir%/host/quota.h %reldir%/host/scalar.c %reldir%/host/slots.h %reldir%/host/threads.c \
   %reldir%/index/index.c %reldir%/index/index.h %reldir%/index/plan.c %reldir%/index/scatter.c %reldir%/index/scatter_loop_tmpl.h \
   %reldir%/index/scatter_tmpl.h %reldir%/index/search.c %reldir%/index/search.h %reldir%/index/search_tmpl.h %reldir%/index/select.c \

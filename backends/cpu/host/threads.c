@@ -8,13 +8,8 @@
  * One job at a time: whoever finds the team busy runs alone. Chunks are the same however many claim
  * them, and so are the bits. Each thread begins with a span of its own, the same in every job of as many
  * chunks, so that operations one after the other find their data in its cache, and then helps others. */
-#if defined(__linux__)
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* syscall */
-#endif
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* syscall, of host/bell.h */
 #endif
 #include <limits.h>
 #include <pthread.h>
@@ -26,6 +21,7 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+#include "host/bell.h"
 #include "host/cpu.h"
 #include "host/quota.h"
 
@@ -55,7 +51,7 @@ static struct {
     int64_t n, grain;
     int n_spans;
 } job;
-enum { MOST_SPANS = 64, WAKES = 2 };
+enum { MOST_SPANS = 64 };
 static struct {
     _Alignas(64) _Atomic int64_t next;
     int64_t end;
@@ -64,14 +60,7 @@ static struct {
 static _Atomic uint64_t gate;
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
-static _Atomic uint32_t bell; /* goes up with every job; what sleepers watch */
-static atomic_int sleepers, stopping;
-static _Atomic int64_t yet_to_wake; /* by threads that have been woken: the caller has work to do */
-static atomic_int numbered;         /* threads of this team that have begun */
-#if !defined(__linux__)
-static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t sleep_end = PTHREAD_COND_INITIALIZER;
-#endif
+static atomic_int stopping, numbered; /* threads of this team that have begun */
 
 static void child_after_fork(void)
 {
@@ -158,53 +147,6 @@ static uint64_t generation(uint64_t w)
     return w >> 32;
 }
 
-/* Sleeps while the bell is what was seen, or a little longer; it may also return at once. */
-static void sleep_on(uint32_t seen)
-{
-    atomic_fetch_add(&sleepers, 1);
-#if defined(__linux__)
-    (void)syscall(SYS_futex, &bell, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
-#else
-    pthread_mutex_lock(&sleep_lock);
-    while (atomic_load(&bell) == seen)
-        pthread_cond_wait(&sleep_end, &sleep_lock);
-    pthread_mutex_unlock(&sleep_lock);
-#endif
-    atomic_fetch_sub(&sleepers, 1);
-}
-
-static void wake_some(int64_t threads)
-{
-#if defined(__linux__)
-    (void)syscall(SYS_futex, &bell, FUTEX_WAKE_PRIVATE, threads < INT_MAX ? (int)threads : INT_MAX,
-                  NULL, NULL, 0);
-#else
-    (void)threads;
-    pthread_mutex_lock(&sleep_lock);
-    pthread_cond_broadcast(&sleep_end);
-    pthread_mutex_unlock(&sleep_lock);
-#endif
-}
-
-/* Whoever is about to sleep has counted itself, or finds the bell changed. To wake a thread takes some
- * microseconds, so those that wake go on with it. */
-static void wake(int64_t threads)
-{
-    atomic_fetch_add(&bell, 1);
-    if (atomic_load(&sleepers) == 0)
-        return;
-    atomic_store(&yet_to_wake, threads - WAKES);
-    wake_some(threads < WAKES ? threads : WAKES);
-}
-static void wake_others(void)
-{
-    if (atomic_load(&sleepers) == 0 || atomic_load(&yet_to_wake) <= 0)
-        return;
-    const int64_t left = atomic_fetch_sub(&yet_to_wake, WAKES);
-    if (left > 0)
-        wake_some(left < WAKES ? left : WAKES);
-}
-
 /* Looks for a new generation for that long; 0: the time is over, or the processor was lost. */
 static uint64_t look(uint64_t last, int64_t *spin_ns)
 {
@@ -232,12 +174,12 @@ static uint64_t wait_for_job(uint64_t last, int64_t *spin_ns)
     uint64_t w = look(last, spin_ns);
     int64_t slept = w ? 0 : now_ns();
     while (w == 0) {
-        uint32_t seen = atomic_load(&bell);
+        uint32_t seen = atomic_load(&cpu_bell);
         if (atomic_load(&stopping))
             return 0;
         w = atomic_load(&gate);
         if (generation(w) == last) {
-            sleep_on(seen);
+            cpu_bell_sleep(seen);
             w = 0;
         }
     }
@@ -265,7 +207,7 @@ static void *work(void *arg)
             ;
         if (!(w & OPEN) || generation(w) != last)
             continue;
-        wake_others();
+        cpu_bell_pass_on();
         claim_chunks(thread);
         atomic_fetch_sub_explicit(&gate, 1, memory_order_release);
     }
@@ -295,8 +237,8 @@ void cpu_threads_stop(void)
     while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
         sched_yield();
     atomic_store(&stopping, 1);
-    atomic_fetch_add(&bell, 1);
-    wake_some(INT_MAX);
+    atomic_fetch_add(&cpu_bell, 1);
+    cpu_bell_wake(INT_MAX);
     while (team_size > 0)
         pthread_join(team[--team_size], NULL);
     free(team);
@@ -311,7 +253,7 @@ static void open_job(int64_t threads)
     uint64_t next =
         (generation(atomic_load_explicit(&gate, memory_order_relaxed)) + 1) & 0xffffffff;
     atomic_store(&gate, (next ? next : 1) << 32 | OPEN);
-    wake(threads);
+    cpu_bell_ring(threads);
 }
 
 /* Those at work finish their chunk; the processor is theirs if they have lost their own. */
