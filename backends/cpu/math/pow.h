@@ -71,8 +71,9 @@ static inline float vm_pow_exp(double t)
 /* Whether x^y is as of vm_f32_near_pow: x normal and positive, y finite. */
 static inline int vm_pow_is_near(float x, float y)
 {
-    return (cpu_bits_of_f32(x) - 0x00800000u < 0x7f000000u) &
-           ((cpu_bits_of_f32(y) & 0x7fffffffu) < 0x7f800000u);
+    int normal = cpu_bits_of_f32(x) - 0x00800000u < 0x7f000000u;
+    int finite = (cpu_bits_of_f32(y) & 0x7fffffffu) < 0x7f800000u;
+    return normal & finite;
 }
 static inline float vm_f32_near_pow(float x, float y)
 {
