@@ -17,7 +17,7 @@
 #define EW_STREAM_BLOCK_BYTES 16384
 #define EW_SHORT 32 /* shorter rows are gathered to one loop call for several rows */
 #define EW_SMALL 64 /* elements served without a plan even if an operand is a scalar */
-#define EW_CHEAP_GRAIN 65536
+#define EW_CHEAP_GRAIN 32768
 #define EW_COSTLY_GRAIN 4096
 
 typedef struct {
