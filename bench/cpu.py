@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The CPU beside NumPy, SciPy, numexpr and PyTorch, as far as they are installed, in one run: a table of ratios, and JSON.
 
-    bench/cpu.py [--threads 1,2] [--rounds 7] [--only WORD;WORD] [--json FILE] [--compare OLD.json] [--list]
+    bench/cpu.py [--threads 1,2] [--rounds 7] [--only WORD;WORD] [--groups small,sorting] [--json FILE] [--compare OLD.json] [--list]
 
 Each number of threads is a process of its own, since libraries read it when they start. Contenders take turns; a figure is the best
 of the rounds, each of as many calls as take about 10 ms, for on a machine that others use the best is what the machine can do. The
@@ -54,7 +54,10 @@ class Data:
         self.rng = self.np.random.default_rng(seed)
 
     def real(self, *shape, dtype="float32", low=0.1, high=2.0):
-        return self.each((self.rng.random(shape) * (high - low) + low).astype(dtype))
+        x = self.rng.random(shape, dtype=dtype)
+        x *= high - low
+        x += low
+        return self.each(x)
 
     def integers(self, *shape, high=1 << 20, dtype="int32"):
         return self.each(self.rng.integers(1, high, shape).astype(dtype))
@@ -196,7 +199,7 @@ def figure(unit, amount, seconds):
     return seconds * 1e6 if unit == "us" else amount / seconds * 1e-9
 
 
-def run(threads, words, rounds, names_only):
+def run(threads, words, rounds, names_only, groups):
     """One process's rows, printed; the report."""
     import numpy as np
     import ndock as nd
@@ -212,6 +215,8 @@ def run(threads, words, rounds, names_only):
         f", {m.__name__} {m.__version__}" if m else "" for m in (torch, numexpr)) + f", copying {copy:.1f} GB/s")
     report = {"threads": threads, "copy": copy, "rows": []}
     for group in GROUPS:
+        if groups and group.__name__ not in groups:
+            continue
         for name, unit, amount, turns in group(d):
             if not any(w in name for w in words):
                 continue
@@ -259,6 +264,7 @@ def main():
     p.add_argument("--threads", default=f"1,{os.cpu_count()}")
     p.add_argument("--rounds", type=int, default=7)
     p.add_argument("--only", default="", help="rows whose name has one of these words, separated by semicolons")
+    p.add_argument("--groups", default="", help="only these of " + ", ".join(g.__name__ for g in GROUPS))
     p.add_argument("--json")
     p.add_argument("--compare")
     p.add_argument("--list", action="store_true", help="the names of the rows")
@@ -266,7 +272,7 @@ def main():
     o = p.parse_args()
     words = o.only.split(";")
     if o.one:
-        report = run(int(o.threads), words, o.rounds, o.list)
+        report = run(int(o.threads), words, o.rounds, o.list, o.groups.split(",") if o.groups else [])
         with open(o.one, "w") as f:
             json.dump(report, f)
         return 0
@@ -274,7 +280,7 @@ def main():
     for threads in dict.fromkeys(o.threads.split(",")):
         env = {**os.environ, **dict.fromkeys(VARIABLES, threads)}
         path = f"/tmp/ndock-bench-{os.getpid()}.json"
-        code = subprocess.run([sys.executable, __file__, "--one", path, "--threads", threads, "--rounds", str(o.rounds), "--only", o.only]
+        code = subprocess.run([sys.executable, __file__, "--one", path, "--threads", threads, "--rounds", str(o.rounds), "--only", o.only, "--groups", o.groups]
                               + ["--list"] * o.list, env=env).returncode
         if code:
             return code

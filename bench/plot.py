@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Draws what bench/sweep.py measured, as SVG and with nothing but Python: nanoseconds an element against elements, both logarithmic, a
-panel for each operation, ndock's line thick.
+panel for each operation, ndock's line thick, with rings where it has steps (bench/sweep.py says what these are).
 
     bench/plot.py SWEEP.json OUT.svg"""
 import json
 import math
 import sys
+
+from sweep import steps
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 300, 220, 46, 24, 34
 COLOURS = {"ndock": "#c0392b", "numpy": "#2c3e50", "torch": "#d68910"}
@@ -32,6 +34,9 @@ def panel(name, contenders, x0):
     for who, rows in points.items():
         line = "L".join("{:.1f} {:.1f}".format(*at(*p)) for p in rows)
         out.append(f'<path d="M{line}" fill="none" stroke="{COLOURS.get(who, "#777")}" stroke-width="{2.2 if who == "ndock" else 1.2}"/>')
+    for n in steps(contenders.get("ndock", [])):
+        x, y = at(*next(p for p in points["ndock"] if p[0] == math.log2(n)))
+        out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="none" stroke="{COLOURS["ndock"]}"/>')
     return out
 
 
@@ -43,7 +48,7 @@ def drawing(report):
     for i, (name, contenders) in enumerate(rows.items()):
         out += panel(name, contenders, i * WIDTH)
     for i, who in enumerate(names):
-        out.append(f'<text x="{LEFT + 90 * i}" y="{HEIGHT + 10}" fill="{COLOURS.get(who, "#777")}">{who}, ns an element</text>')
+        out.append(f'<text x="{LEFT + 150 * i}" y="{HEIGHT + 10}" fill="{COLOURS.get(who, "#777")}">{who}, ns an element</text>')
     return "\n".join(out + ["</svg>", ""])
 
 

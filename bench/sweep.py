@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Cost against size: add, sum, transpose, sort and matmul of 1 to 2^30 elements beside NumPy or PyTorch, for bench/plot.py to draw.
 
-    bench/sweep.py [--device cpu] [--most 24] [--only add,sum] [--rounds 5] [--limit 55] [--json FILE]
+    bench/sweep.py [--device cpu] [--most 24] [--alone 26] [--only add,sum] [--rounds 5] [--limit 55] [--json FILE]
 
---most is the power of two of the largest arrays. A figure is the least of the rounds, each of as many calls as take about 5 ms, in
+--most is the power of two of the largest arrays, --alone that above which ndock is measured alone. A figure is the least of the rounds, each of as many calls as take about 5 ms, in
 seconds of a call, the contenders in turn; sizes are powers of two, of square matrices of four. "step" marks a size whose time an element is more than 1.3 times the
 smaller one's of those on its two sides: a cliff to be explained or cured."""
 import argparse
@@ -12,6 +12,7 @@ import json
 import time
 
 SECONDS = 0.005
+LONG = 0.1  # seconds of a call that is timed once
 
 
 def timed(fn, calls, wait):
@@ -24,14 +25,15 @@ def timed(fn, calls, wait):
 
 
 def best_of(fns, rounds, wait):
-    calls = {}
+    calls, best = {}, {}
     for name, fn in fns.items():
-        timed(fn, 1, wait)
-        calls[name] = max(1, min(10000, int(SECONDS / max(timed(fn, 2, wait), 1e-8))))
-    best = dict.fromkeys(fns, 1e9)
+        first = timed(fn, 1, wait)
+        best[name] = timed(fn, 1 if first > LONG else 2, wait)
+        calls[name] = max(1, min(10000, int(SECONDS / max(best[name], 1e-8))))
     for _ in range(rounds):
         for name, fn in fns.items():
-            best[name] = min(best[name], timed(fn, calls[name], wait))
+            if best[name] < LONG:
+                best[name] = min(best[name], timed(fn, calls[name], wait))
     return best
 
 
@@ -65,6 +67,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--device", default="cpu")
     p.add_argument("--most", type=int, default=24)
+    p.add_argument("--alone", type=int, default=26)
     p.add_argument("--only", default="add,sum,transpose,sort,matmul")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--limit", type=float, default=55, help="seconds after which no larger size is begun")
@@ -90,7 +93,8 @@ def main():
         for name in report["rows"]:
             if name in ("matmul", "transpose") and (bits % 2 or name == "matmul" and bits > 24):
                 continue
-            fns = {who: (lambda f=named[name], who=who, xs=xs: f(who, *xs)) for who, xs in data.items()}
+            fns = {who: (lambda f=named[name], who=who, xs=xs: f(who, *xs)) for who, xs in data.items()
+                   if who == "ndock" or bits <= o.alone}
             for who, seconds in best_of(fns, o.rounds, wait).items():
                 report["rows"][name].setdefault(who, []).append((1 << bits, seconds))
     for name, contenders in report["rows"].items():

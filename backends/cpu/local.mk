@@ -43,12 +43,12 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/copy/cast.h %reldir%/copy/cast_loop_tmpl.h %reldir%/copy/cast_tmpl.h %reldir%/copy/copy.c %reldir%/copy/copy.h \
   %reldir%/copy/iota.c %reldir%/copy/move_tmpl.h %reldir%/copy/tiles.c \
   %reldir%/elementwise/divide.h %reldir%/elementwise/divide_tmpl.h %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h %reldir%/elementwise/loops.h \
-  %reldir%/elementwise/loops_tmpl.h \
+  %reldir%/elementwise/functions.h %reldir%/elementwise/lanes.h %reldir%/elementwise/loops_tmpl.h \
   %reldir%/fft/fft.c %reldir%/fft/fft.h %reldir%/fft/fftw.c %reldir%/fft/fftw.h %reldir%/host/choice.h %reldir%/fft/lanes_tmpl.h %reldir%/fft/line.c %reldir%/fft/line.h \
   %reldir%/fft/line_tmpl.h %reldir%/fft/node_tmpl.h %reldir%/fft/odd_tmpl.h %reldir%/fft/pass_tmpl.h %reldir%/fft/plan.c %reldir%/fft/real_tmpl.h \
   %reldir%/fft/roots.c %reldir%/fft/shape.c %reldir%/fft/vector_tmpl.h \
   %reldir%/compiler/compiler.c %reldir%/compiler/compiler.h %reldir%/compiler/object.c %reldir%/compiler/source.c \
-  %reldir%/host/code.c %reldir%/host/cpu.h %reldir%/host/host.c %reldir%/host/isa.c %reldir%/host/memory.c \
+  %reldir%/host/bell.h %reldir%/host/code.c %reldir%/host/cpu.h %reldir%/host/host.c %reldir%/host/isa.c %reldir%/host/memory.c \
   %reldir%/host/params.c %reldir%/host/quota.c %reldir%/host/quota.h %reldir%/host/scalar.c %reldir%/host/slots.h %reldir%/host/threads.c \
   %reldir%/index/index.c %reldir%/index/index.h %reldir%/index/plan.c %reldir%/index/scatter.c %reldir%/index/scatter_loop_tmpl.h \
   %reldir%/index/scatter_tmpl.h %reldir%/index/search.c %reldir%/index/search.h %reldir%/index/search_tmpl.h %reldir%/index/select.c \
@@ -58,7 +58,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/linalg/leaf_tmpl.h %reldir%/linalg/linalg.h %reldir%/linalg/own.c %reldir%/linalg/product.c %reldir%/linalg/reduce.c \
   %reldir%/linalg/scalar_tmpl.h %reldir%/linalg/solve.c %reldir%/linalg/spectral.h %reldir%/linalg/spectral_tmpl.h \
   %reldir%/linalg/svd.c %reldir%/linalg/triangular.c %reldir%/linalg/undef.h \
-  %reldir%/math/exp.h %reldir%/math/half.h %reldir%/math/philox.h %reldir%/math/vmath.h \
+  %reldir%/math/exp.h %reldir%/math/half.h %reldir%/math/philox.h %reldir%/math/pow.h %reldir%/math/vmath.h \
   %reldir%/matmul/blas.c %reldir%/matmul/convert_tmpl.h %reldir%/matmul/finish.c %reldir%/matmul/kernel_tmpl.h %reldir%/matmul/matmul.c \
   %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/pairs.h %reldir%/matmul/pairs_tmpl.h %reldir%/matmul/simd.h %reldir%/matmul/skinny.c \
   %reldir%/matmul/skinny_tmpl.h \
@@ -92,7 +92,7 @@ endif
 EXTRA_DIST += %reldir%/plugin.map
 
 # What #include "ndock_kernel.h" stands for in the C of programs, as text.
-cpu_kernel_header = %reldir%/math/half.h %reldir%/math/vmath.h %reldir%/compiler/kernel_prelude.h
+cpu_kernel_header = %reldir%/math/half.h %reldir%/math/exp.h %reldir%/math/vmath.h %reldir%/math/pow.h %reldir%/compiler/kernel_prelude.h
 %reldir%/compiler/texts.c: $(cpu_kernel_header) %reldir%/compiler/embed.sh
 	$(AM_V_GEN)$(MKDIR_P) %reldir%/compiler && (cd $(srcdir) && $(SHELL) %reldir%/compiler/embed.sh $(cpu_kernel_header)) >$@.tmp && mv $@.tmp $@
 EXTRA_DIST += %reldir%/compiler/embed.sh %reldir%/compiler/kernel_prelude.h

@@ -74,12 +74,32 @@ static void dev_close(ndp_dev *dev)
     (void)dev;
 }
 
+/* Memory that has never been touched gets its pages where it is first written: by the threads that will
+ * work on it, and by several at a time. */
+enum { SHARED_BYTES = 4 << 20, PIECE_BYTES = 1 << 20 };
+typedef struct {
+    char *to;
+    const char *from;
+} span;
+static void move_piece(void *ctx, int64_t begin, int64_t end)
+{
+    const span *s = ctx;
+    memcpy(s->to + begin, s->from + begin, (size_t)(end - begin));
+}
+static void move_bytes(void *to, const void *from, uint64_t n)
+{
+    if (n < SHARED_BYTES)
+        memcpy(to, from, (size_t)n);
+    else
+        cpu_parallel((int64_t)n, PIECE_BYTES, move_piece, &(span){to, from});
+}
+
 static int32_t write_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset,
                            const void *src, uint64_t n)
 {
     (void)dev;
     (void)s;
-    memcpy(mem->base + offset, src, (size_t)n);
+    move_bytes(mem->base + offset, src, n);
     return NDP_OK;
 }
 
@@ -88,7 +108,7 @@ static int32_t read_bytes(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t of
 {
     (void)dev;
     (void)s;
-    memcpy(dst, mem->base + offset, (size_t)n);
+    move_bytes(dst, mem->base + offset, n);
     return NDP_OK;
 }
 

@@ -113,6 +113,17 @@ else
     skip 'a library that is missing' 'no shared object can be linked here'
 fi
 
+# ---- threads: as many as there are processors that the process may run on ----
+one_thread() {
+    processor=$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')
+    env -u NDOCK_NUM_THREADS -u OMP_NUM_THREADS NDOCK_PLUGIN_PATH="$good" taskset -c "$processor" $tool info | grep -q 'threads  *1$'
+}
+if command -v taskset >/dev/null; then
+    check 'one processor, one thread' one_thread
+else
+    skip 'one processor, one thread' 'there is no taskset'
+fi
+
 # ---- parameters ----
 check 'parameters' says 0 '* NDOCK_FALLBACK ' 'allow' 'max_split_size_mb' 'NDOCK_SIM_DEVICES' 'NDOCK_CPU_ISA' -- \
     env NDOCK_FALLBACK=allow $tool info --params

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The CPU plug-in's team of threads alone: every element once, whoever claims it; several callers;
- * stopping; forks; quotas of control groups as files. */
+ * threads that do not get to run, as where processors are busy; stopping; forks; quotas of control groups
+ * as files. */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <sys/stat.h>
+#include <pthread.h>
 #include "backends/cpu/host/quota.c"
+static int held_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+                       void *arg);
+#define pthread_create held_create
 #include "backends/cpu/host/threads.c"
+#undef pthread_create
 #include "tests/tap.h"
 
 cpu_parameters cpu_set = {.num_threads = 4};
@@ -54,6 +60,61 @@ static void callers(void)
         pthread_join(threads[i], NULL);
         is_int(bad[i], 0, "every element once, with four callers");
     }
+}
+
+/* Threads of the team begin only when they are let go. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int held, waiting;
+    void *(*fn)(void *);
+} hold = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void *begin_late(void *arg)
+{
+    pthread_mutex_lock(&hold.lock);
+    hold.waiting++;
+    while (hold.held)
+        pthread_cond_wait(&hold.changed, &hold.lock);
+    hold.waiting--;
+    void *(*fn)(void *) = hold.fn;
+    pthread_mutex_unlock(&hold.lock);
+    return fn(arg);
+}
+
+static int held_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+                       void *arg)
+{
+    pthread_mutex_lock(&hold.lock);
+    hold.fn = fn;
+    pthread_mutex_unlock(&hold.lock);
+    return pthread_create(thread, attr, begin_late, arg);
+}
+
+static void let_go(int held)
+{
+    pthread_mutex_lock(&hold.lock);
+    hold.held = held;
+    pthread_cond_broadcast(&hold.changed);
+    pthread_mutex_unlock(&hold.lock);
+}
+
+/* A busy machine gives the others no processor: jobs must not wait for them. Were one to, this would hang. */
+static void neighbours(void)
+{
+    static int64_t x[1000];
+    cpu_threads_stop();
+    let_go(1);
+    for (int r = 0; r < 20; r++)
+        cpu_parallel(1000, 10, add_index, x);
+    is_int(wrong(x, 1000, 20), 0, "jobs end while no other thread gets a processor");
+    is_int(team_size, 3, "though a team has been started");
+    let_go(0);
+    for (int r = 0; r < 200; r++)
+        cpu_parallel(1000, 10, add_index, x);
+    is_int(wrong(x, 1000, 220), 0, "late ones join later jobs");
+    cpu_threads_stop();
+    is_int(hold.waiting, 0, "and end");
 }
 
 static void nested(void *ctx, int64_t begin, int64_t end)
@@ -145,4 +206,5 @@ static void quotas(void)
     ok(system(command) == 0, "the files are removed");
 }
 
-TAP_MAIN({"quotas", quotas}, {"callers", callers}, {"inside", inside}, {"ends", ends})
+TAP_MAIN({"quotas", quotas}, {"callers", callers}, {"neighbours", neighbours}, {"inside", inside},
+         {"ends", ends})

@@ -15,5 +15,5 @@ enum { LANES = 16 }; /* of a sum along a row */
 
 #define AT_NAME f64
 #define AT_T double
-#define AT_EXP cpu_exp_negative
+#define AT_EXP cpu_exp_below
 #include "attention/rows_tmpl.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The elementwise loops of the real dtypes and the table of all, built once per SIMD level. */
 #include "elementwise/divide.h"
+#include "elementwise/functions.h"
 #include "elementwise/loops.h"
 #ifdef __SSE2__
 #include <immintrin.h>
@@ -112,12 +113,15 @@ static void remain_each_i32(char *const *p, int64_t n)
 #define ND_X_WIDER 1
 #define ND_MX(fn) vm_x32_##fn
 #define ND_MANT_DIG 24
-static void near_or_far_sin(char *const *p, int64_t n);
-static void near_or_far_cos(char *const *p, int64_t n);
-static void near_or_far_tan(char *const *p, int64_t n);
+#define EW_OVERRIDE_pow ND_EXPAND_BY(ew_powers_f32)
+#define EW_OVERRIDE_log ND_EXPAND_BY(near_or_far_log)
 #define EW_OVERRIDE_sin ND_EXPAND_BY(near_or_far_sin)
 #define EW_OVERRIDE_cos ND_EXPAND_BY(near_or_far_cos)
 #define EW_OVERRIDE_tan ND_EXPAND_BY(near_or_far_tan)
+static void near_or_far_log(char *const *p, int64_t n);
+static void near_or_far_sin(char *const *p, int64_t n);
+static void near_or_far_cos(char *const *p, int64_t n);
+static void near_or_far_tan(char *const *p, int64_t n);
 #define ND_NEXTAFTER(a, b) vm_f32_nextafter(a, b)
 #define ND_FMA(a, b, c) vm_f32_fma(a, b, c)
 #define EW_DTYPE f32
@@ -125,23 +129,24 @@ static void near_or_far_tan(char *const *p, int64_t n);
 #define ND_T float
 #include "elementwise/loops_tmpl.h"
 
-/* The general sine calls libm for large arguments, and a loop with a call in it is scalar. Blocks
- * without large arguments take a loop without the call. */
-EW_INLINE void near_or_far(ew_loop near, ew_loop far, char *const *p, int64_t n)
+/* The general sine calls libm for large arguments, and a loop with a call in it is scalar; the general
+ * logarithm has more cases. Blocks where all is near take a loop without them. */
+EW_INLINE void near_or_far(int (*is_near)(float), ew_loop near, ew_loop far, char *const *p,
+                           int64_t n)
 {
     for (int64_t i = 0; i < n; i += 256) {
         char *q[2] = {p[0] + 4 * i, p[1] + 4 * i};
         int64_t m = n - i < 256 ? n - i : 256;
         const float *a = (const float *)q[0];
-        int32_t large = 0;
+        int32_t other = 0;
         for (int64_t j = 0; j < m; j++)
-            large |= !(__builtin_fabsf(a[j]) <= VM_TRIG_MAX);
-        (large ? far : near)(q, m);
+            other |= !is_near(a[j]);
+        (other ? far : near)(q, m);
     }
 }
-static void near_sin(char *const *p, int64_t n)
+static void near_log(char *const *p, int64_t n)
 {
-    ew_unary_SAME_f32(vm_f32_near_sin, p, n);
+    ew_unary_SAME_f32(vm_f32_near_log, p, n);
 }
 static void near_cos(char *const *p, int64_t n)
 {
@@ -151,17 +156,21 @@ static void near_tan(char *const *p, int64_t n)
 {
     ew_unary_SAME_f32(vm_f32_near_tan, p, n);
 }
+static void near_or_far_log(char *const *p, int64_t n)
+{
+    near_or_far(vm_log_is_near, near_log, loop_log_f32, p, n);
+}
 static void near_or_far_sin(char *const *p, int64_t n)
 {
-    near_or_far(near_sin, loop_sin_f32, p, n);
+    near_or_far(vm_trig_is_near, ew_near_sines_f32, loop_sin_f32, p, n);
 }
 static void near_or_far_cos(char *const *p, int64_t n)
 {
-    near_or_far(near_cos, loop_cos_f32, p, n);
+    near_or_far(vm_trig_is_near, near_cos, loop_cos_f32, p, n);
 }
 static void near_or_far_tan(char *const *p, int64_t n)
 {
-    near_or_far(near_tan, loop_tan_f32, p, n);
+    near_or_far(vm_trig_is_near, near_tan, loop_tan_f32, p, n);
 }
 
 #undef ND_NEXTAFTER

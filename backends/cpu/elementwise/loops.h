@@ -4,6 +4,7 @@
 #define NDOCK_CPU_ELEMENTWISE_LOOPS_H
 #include "elementwise/elementwise.h"
 #include "math/half.h"
+#include "math/pow.h"
 #include "math/vmath.h"
 
 #define EW_INLINE static inline __attribute__((always_inline, unused))
@@ -22,11 +23,11 @@
 #define EW_KIND_COMPLEX 16
 #define EW_KIND_HALF 40
 
-/* What rows of op.def become by <ndock/op_expand.h>: first a loop, */
-#define EW_WRAP(name, loop)                              \
-    static void EW_LOOP(name)(char *const *p, int64_t n) \
-    {                                                    \
-        EW_FN(loop)(ND_NAME(name), p, n);                \
+/* What rows of op.def become by <ndock/op_expand.h>: first a loop, which an override may leave unused, */
+#define EW_WRAP(name, loop)                                                      \
+    static __attribute__((unused)) void EW_LOOP(name)(char *const *p, int64_t n) \
+    {                                                                            \
+        EW_FN(loop)(ND_NAME(name), p, n);                                        \
     }
 #define EW_UNARY(name, DOMAIN, RESULT, ulp, doc) EW_WRAP(name, unary_##RESULT)
 #define EW_BINARY(name, DOMAIN, RESULT, ulp, doc) EW_WRAP(name, binary_##RESULT)

@@ -54,6 +54,7 @@ void cpu_store_scalar(const ndp_scalar *s, void *element);
 /* Threads a parallel region may use; 1 in a forked child and without OpenMP. NDOCK_NUM_THREADS,
  * else OMP_NUM_THREADS, else processors allowed by affinity and by the control group's quota. */
 int cpu_threads(void);
+int cpu_team(void);          /* the same in a process and its forked children */
 void cpu_threads_stop(void); /* the next region starts them again */
 /* fn(ctx, begin, end) over [0, n) cut into chunks of grain (the last may be shorter). Where chunks
  * begin depends on n and grain alone, never on the number of threads, so that what a chunk computes

@@ -6,14 +6,10 @@
  * already.
  *
  * One job at a time: whoever finds the team busy runs alone. Chunks are the same however many claim
- * them, and so are the bits. */
-#if defined(__linux__)
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* syscall */
-#endif
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+ * them, and so are the bits. Each thread begins with a span of its own, the same in every job of as many
+ * chunks, so that operations one after the other find their data in its cache, and then helps others. */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* syscall, of host/bell.h */
 #endif
 #include <limits.h>
 #include <pthread.h>
@@ -25,13 +21,14 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+#include "host/bell.h"
 #include "host/cpu.h"
 #include "host/quota.h"
 
 /* How long an idle thread looks for the next job before it sleeps: as long as jobs have lately been
  * apart, within these bounds. A thread that loses its processor while it looks, so that somebody
  * else has use for it, sleeps at once and looks for a shorter time. */
-#define SPIN_LEAST_NS 5000
+#define SPIN_LEAST_NS 20000
 #define SPIN_NS 50000
 #define SPIN_MOST_NS 500000
 #define LOST_NS 30000 /* between two looks; they are less than 5 us apart */
@@ -42,27 +39,28 @@ static pthread_once_t threads_once = PTHREAD_ONCE_INIT;
 /* Read at every operation; also, LeakSanitizer takes garbage for the bounds of dynamic TLS. */
 static _Thread_local int inside_team __attribute__((tls_model("initial-exec")));
 
+static pthread_t *team; /* under busy */
+static int team_size;
+
 /* The job, and the gate that opens it: generation << 32 | open << 31 | threads at work on it. A
  * thread may join only while the gate says the generation that it saw, open; the caller closes it
  * before it looks whether everybody has left. */
 static struct {
     void (*fn)(void *ctx, int64_t begin, int64_t end);
     void *ctx;
-    int64_t n, grain, chunks;
-    _Atomic int64_t next;
+    int64_t n, grain;
+    int n_spans;
 } job;
+enum { MOST_SPANS = 64 };
+static struct {
+    _Alignas(64) _Atomic int64_t next;
+    int64_t end;
+} spans[MOST_SPANS];
 #define OPEN ((uint64_t)1 << 31)
 static _Atomic uint64_t gate;
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
-static _Atomic uint32_t bell; /* goes up with every job; what sleepers watch */
-static atomic_int sleepers, stopping;
-#if !defined(__linux__)
-static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t sleep_end = PTHREAD_COND_INITIALIZER;
-#endif
-static pthread_t *team; /* under busy */
-static int team_size;
+static atomic_int stopping, numbered; /* threads of this team that have begun */
 
 static void child_after_fork(void)
 {
@@ -91,20 +89,40 @@ static void threads_init(void)
     (void)pthread_atfork(NULL, NULL, child_after_fork);
 }
 
+int cpu_team(void)
+{
+    pthread_once(&threads_once, threads_init);
+    return thread_limit;
+}
+
 int cpu_threads(void)
 {
     pthread_once(&threads_once, threads_init);
     return atomic_load_explicit(&forked_child, memory_order_relaxed) ? 1 : thread_limit;
 }
 
-static void claim_chunks(void)
+static void claim_chunks(int thread)
 {
-    for (;;) {
-        int64_t c = atomic_fetch_add_explicit(&job.next, 1, memory_order_relaxed);
-        if (c >= job.chunks)
-            return;
-        int64_t end = (c + 1) * job.grain;
-        job.fn(job.ctx, c * job.grain, end < job.n ? end : job.n);
+    for (int i = 0; i < job.n_spans; i++) {
+        const int k = (thread + i) % job.n_spans;
+        const int64_t last = spans[k].end;
+        while (atomic_load_explicit(&spans[k].next, memory_order_relaxed) < last) {
+            int64_t c = atomic_fetch_add_explicit(&spans[k].next, 1, memory_order_relaxed);
+            if (c >= last)
+                break;
+            int64_t end = (c + 1) * job.grain;
+            job.fn(job.ctx, c * job.grain, end < job.n ? end : job.n);
+        }
+    }
+}
+
+static void cut_spans(int64_t chunks)
+{
+    const int64_t most = team_size + 1 < MOST_SPANS ? team_size + 1 : MOST_SPANS;
+    job.n_spans = (int)(chunks < most ? chunks : most);
+    for (int i = 0; i < job.n_spans; i++) {
+        atomic_store_explicit(&spans[i].next, chunks * i / job.n_spans, memory_order_relaxed);
+        spans[i].end = chunks * (i + 1) / job.n_spans;
     }
 }
 
@@ -129,38 +147,6 @@ static uint64_t generation(uint64_t w)
     return w >> 32;
 }
 
-/* Sleeps while the bell is what was seen, or a little longer; it may also return at once. */
-static void sleep_on(uint32_t seen)
-{
-    atomic_fetch_add(&sleepers, 1);
-#if defined(__linux__)
-    (void)syscall(SYS_futex, &bell, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
-#else
-    pthread_mutex_lock(&sleep_lock);
-    while (atomic_load(&bell) == seen)
-        pthread_cond_wait(&sleep_end, &sleep_lock);
-    pthread_mutex_unlock(&sleep_lock);
-#endif
-    atomic_fetch_sub(&sleepers, 1);
-}
-
-/* Whoever is about to sleep has counted itself, or finds the bell changed. */
-static void wake(int64_t threads)
-{
-    atomic_fetch_add(&bell, 1);
-    if (atomic_load(&sleepers) == 0)
-        return;
-#if defined(__linux__)
-    (void)syscall(SYS_futex, &bell, FUTEX_WAKE_PRIVATE, threads < INT_MAX ? (int)threads : INT_MAX,
-                  NULL, NULL, 0);
-#else
-    (void)threads;
-    pthread_mutex_lock(&sleep_lock);
-    pthread_cond_broadcast(&sleep_end);
-    pthread_mutex_unlock(&sleep_lock);
-#endif
-}
-
 /* Looks for a new generation for that long; 0: the time is over, or the processor was lost. */
 static uint64_t look(uint64_t last, int64_t *spin_ns)
 {
@@ -173,7 +159,7 @@ static uint64_t look(uint64_t last, int64_t *spin_ns)
             relax();
         int64_t now = now_ns();
         if (now - before > LOST_NS) {
-            *spin_ns = *spin_ns / 4 > SPIN_LEAST_NS ? *spin_ns / 4 : SPIN_LEAST_NS;
+            *spin_ns = *spin_ns / 2 > SPIN_LEAST_NS ? *spin_ns / 2 : SPIN_LEAST_NS;
             return 0;
         }
         if (now > until || atomic_load(&stopping))
@@ -188,12 +174,12 @@ static uint64_t wait_for_job(uint64_t last, int64_t *spin_ns)
     uint64_t w = look(last, spin_ns);
     int64_t slept = w ? 0 : now_ns();
     while (w == 0) {
-        uint32_t seen = atomic_load(&bell);
+        uint32_t seen = atomic_load(&cpu_bell);
         if (atomic_load(&stopping))
             return 0;
         w = atomic_load(&gate);
         if (generation(w) == last) {
-            sleep_on(seen);
+            cpu_bell_sleep(seen);
             w = 0;
         }
     }
@@ -211,6 +197,7 @@ static void *work(void *arg)
 {
     uint64_t last = (uint64_t)(uintptr_t)arg, w;
     int64_t spin_ns = SPIN_NS;
+    const int thread = atomic_fetch_add(&numbered, 1) + 1;
     inside_team = 1;
     while ((w = wait_for_job(last, &spin_ns)) != 0) {
         last = generation(w);
@@ -220,7 +207,8 @@ static void *work(void *arg)
             ;
         if (!(w & OPEN) || generation(w) != last)
             continue;
-        claim_chunks();
+        cpu_bell_pass_on();
+        claim_chunks(thread);
         atomic_fetch_sub_explicit(&gate, 1, memory_order_release);
     }
     return NULL;
@@ -233,6 +221,7 @@ static void start_team(int threads)
     team = malloc((size_t)threads * sizeof *team);
     if (!team)
         return;
+    atomic_store(&numbered, 0);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     void *seen = (void *)(uintptr_t)generation(atomic_load(&gate));
@@ -248,7 +237,8 @@ void cpu_threads_stop(void)
     while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
         sched_yield();
     atomic_store(&stopping, 1);
-    wake(INT_MAX);
+    atomic_fetch_add(&cpu_bell, 1);
+    cpu_bell_wake(INT_MAX);
     while (team_size > 0)
         pthread_join(team[--team_size], NULL);
     free(team);
@@ -263,7 +253,7 @@ static void open_job(int64_t threads)
     uint64_t next =
         (generation(atomic_load_explicit(&gate, memory_order_relaxed)) + 1) & 0xffffffff;
     atomic_store(&gate, (next ? next : 1) << 32 | OPEN);
-    wake(threads);
+    cpu_bell_ring(threads);
 }
 
 /* Those at work finish their chunk; the processor is theirs if they have lost their own. */
@@ -305,11 +295,10 @@ void cpu_parallel(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin,
         job.ctx = ctx;
         job.n = n;
         job.grain = grain;
-        job.chunks = chunks;
-        atomic_store_explicit(&job.next, 0, memory_order_relaxed);
+        cut_spans(chunks);
         inside_team = 1;
         open_job(chunks - 1);
-        claim_chunks();
+        claim_chunks(0);
         close_job();
         inside_team = 0;
         atomic_flag_clear_explicit(&busy, memory_order_release);

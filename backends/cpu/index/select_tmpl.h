@@ -16,6 +16,12 @@ static int64_t TYPE(count)(const char *a, int64_t stride, int64_t n)
                 few = (ACC)(few + NONZERO(x[i + j]));
             count += (int64_t)few;
         }
+    for (; stride == 1 && i + 16 <= n; i += 16) {
+        ACC few = 0;
+        for (int64_t j = 0; j < 16; j++)
+            few = (ACC)(few + NONZERO(x[i + j]));
+        count += (int64_t)few;
+    }
     for (; i < n; i++)
         count += NONZERO(x[i * stride]);
     return count;

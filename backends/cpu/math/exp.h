@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * exp of non-positive doubles to the precision of a double, without branches, so that loops over it
- * vectorise. (vm_exp of vmath.h is the shorter one that single precision needs.) */
-#ifndef NDOCK_CPU_NORM_EXP_H
-#define NDOCK_CPU_NORM_EXP_H
+ * exp of doubles to the precision of a double, without branches, so that loops over it vectorise.
+ * (vm_exp of vmath.h is the shorter one that single precision needs.) */
+#ifndef NDOCK_CPU_MATH_EXP_H
+#define NDOCK_CPU_MATH_EXP_H
 #include <stdint.h>
 #include <string.h>
 
@@ -16,9 +16,9 @@ static inline double cpu_exp2_of_magic(double magic)
     return magic;
 }
 
-/* exp(d), d <= 0 or NaN, within 1 ulp; subnormal results too, by scaling in two steps.
+/* exp(d), d <= 710 or NaN, within 1 ulp; subnormal results and infinity too, by scaling in two steps.
  * exp(d) = 2^n exp(r), |r| <= log(2)/2, by Taylor's series. */
-static inline double cpu_exp_negative(double d)
+static inline double cpu_exp_below(double d)
 {
     const double magic = 0x1.8p52;
     d = d < -746.0 ? -746.0 : d;

@@ -3,9 +3,9 @@
  *
  * vm_X(double) serves single precision: it computes in double to about 2^-29 or better, so that
  * rounding to float is within 0.54 ulp, with short polynomials, without branches, fused operations
- * or tables. Its results outside what float can hold are only as good as that needs. vm_f32_X and
- * vm_f64_X are the functions of the two compute types; vm_f64_X is libm except where libm misses
- * the bound of op.def. vm_x32_X and vm_x64_X serve ND_X of scalar_tmpl.h.
+ * or tables (but for pow.h). Its results outside what float can hold are only as good as that needs. vm_f32_X and
+ * vm_f64_X are the functions of the two compute types; vm_f64_X is libm but for exp, and except where
+ * libm misses the bound of op.def. vm_x32_X and vm_x64_X serve ND_X of scalar_tmpl.h.
  *
  * Coefficients: Chebyshev fits in 50 digits of the functions named beside them; those of sin, tanh and
  * the logarithm of floats are minimax fits of the relative error (Lawson's iteration). Range reduction and
@@ -17,6 +17,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
+#include "math/exp.h"
 #include "math/half.h"
 
 static inline uint64_t vm_bits(double x)
@@ -249,25 +250,30 @@ static inline double vm_trig_parts(double x, uint64_t *quadrant, double *cosine)
 }
 /* (-1)^k sin(x - (k + half)*pi), where k is the integer in the low bits of `shifted`. The first part of
  * pi has 31 bits. */
+#define VM_SIN_PER_PI 0x1.45f306dc9c883p-2
+#define VM_SIN_PI_HIGH 0x1.921fb544p+1
+#define VM_SIN_PI_LOW 0x1.0b4611a626331p-33
+#define VM_SIN_0 -0.16666666626145296
+#define VM_SIN_1 0.0083333311084137444
+#define VM_SIN_2 -0.00019840868184463627
+#define VM_SIN_3 2.7525383087469593e-06
+#define VM_SIN_4 -2.3888885194053947e-08
 static inline double vm_sin_about(double x, double shifted, double half)
 {
     double k = (shifted - VM_MAGIC) + half;
-    double r = x - k * 0x1.921fb544p+1 - k * 0x1.0b4611a626331p-33, w = r * r;
-    double s = -0.16666666626145296 +
-               w * (0.0083333311084137444 +
-                    w * (-0.00019840868184463627 +
-                         w * (2.7525383087469593e-06 + w * -2.3888885194053947e-08)));
+    double r = x - k * VM_SIN_PI_HIGH - k * VM_SIN_PI_LOW, w = r * r;
+    double s = VM_SIN_0 + w * (VM_SIN_1 + w * (VM_SIN_2 + w * (VM_SIN_3 + w * VM_SIN_4)));
     return vm_of_bits(vm_bits(r + r * w * s) ^ vm_bits(shifted) << 63);
 }
 static inline double vm_sin(double x)
 {
-    double r = vm_sin_about(x, x * 0x1.45f306dc9c883p-2 + VM_MAGIC, 0);
+    double r = vm_sin_about(x, x * VM_SIN_PER_PI + VM_MAGIC, 0);
     return x == 0 ? x : r;
 }
 /* cos((k + 1/2)*pi + r) = -(-1)^k sin(r) */
 static inline double vm_cos(double x)
 {
-    return -vm_sin_about(x, (x * 0x1.45f306dc9c883p-2 - 0.5) + VM_MAGIC, 0.5);
+    return -vm_sin_about(x, (x * VM_SIN_PER_PI - 0.5) + VM_MAGIC, 0.5);
 }
 static inline double vm_tan(double x)
 {
@@ -371,14 +377,18 @@ VM_F32(atan)
 VM_F32(erf)
 #undef VM_F32
 /* Loops over blocks without large arguments take the first form; see elementwise_isa.c. */
-#define VM_TRIG(fn)                                                                             \
-    static inline float vm_f32_near_##fn(float x)                                               \
-    {                                                                                           \
-        return (float)vm_##fn((double)x);                                                       \
-    }                                                                                           \
-    static inline float vm_f32_##fn(float x)                                                    \
-    {                                                                                           \
-        return (float)(__builtin_fabsf(x) <= VM_TRIG_MAX ? vm_##fn((double)x) : fn((double)x)); \
+static inline int vm_trig_is_near(float x)
+{
+    return __builtin_fabsf(x) <= VM_TRIG_MAX;
+}
+#define VM_TRIG(fn)                                                              \
+    static inline float vm_f32_near_##fn(float x)                                \
+    {                                                                            \
+        return (float)vm_##fn((double)x);                                        \
+    }                                                                            \
+    static inline float vm_f32_##fn(float x)                                     \
+    {                                                                            \
+        return (float)(vm_trig_is_near(x) ? vm_##fn((double)x) : fn((double)x)); \
     }
 VM_TRIG(sin)
 VM_TRIG(cos)
@@ -408,37 +418,33 @@ static inline float vm_f32_nextafter(float x, float y)
 /* In single precision, whose vectors hold twice as many, within 0.85 ulp: log(1 + f) = f - (f^2/2 -
  * s*(f^2/2 + R)), s = f/(2 + f), where R = s^2 (2/3 + ...) comes of the series of atanh. What is
  * subtracted from f last is small beside it, and so are the errors that it has. */
-static inline float vm_f32_log(float x)
+static inline float vm_log_of_normal(float x, int32_t less)
 {
-    int small = x < 0x1p-126f;
-    uint32_t bits = cpu_bits_of_f32(small ? x * 0x1p25f : x);
+    uint32_t bits = cpu_bits_of_f32(x);
     int32_t k = (int32_t)(bits - 0x3f3504f3u) >> 23;
     float f = cpu_f32_of_bits(bits - ((uint32_t)k << 23)) - 1, s = f / (f + 2), z = s * s;
     float rest = z * (0.66666779767326378f + z * (0.39977079400723603f + z * 0.29885186969392458f));
-    float half = f * f * 0.5f, power = (float)(k - (small ? 25 : 0));
+    float half = f * f * 0.5f, power = (float)(k - less);
     float low = s * (half + rest) + power * 0x1.2fefa2p-17f;
-    float r = power * 0x1.62e3p-1f - ((half - low) - f);
+    return power * 0x1.62e3p-1f - ((half - low) - f);
+}
+static inline int vm_log_is_near(float x)
+{
+    return cpu_bits_of_f32(x) - 0x00800000u < 0x7f000000u; /* normal and positive */
+}
+static inline float vm_f32_near_log(float x)
+{
+    return vm_log_of_normal(x, 0);
+}
+static inline float vm_f32_log(float x)
+{
+    int small = x < 0x1p-126f;
+    float r = vm_log_of_normal(small ? x * 0x1p25f : x, small ? 25 : 0);
     r = x == 0 ? -INFINITY : r;
     r = x < 0 ? NAN : r;
     return x < INFINITY ? r : x; /* infinity and NaN are their own logarithms */
 }
 
-/* |x|^y by logarithm and exponential in double, then the cases of C99 F.9.4.4. What float cannot hold
- * is cut off before, and the tests are those of floats, which are half as wide. */
-static inline float vm_f32_pow(float x, float y)
-{
-    float a = __builtin_fabsf(x), half = y * 0.5f;
-    int integer = vm_f32_rint(y) == y, odd = integer & (vm_f32_rint(half) != half);
-    double power, m = vm_log_parts((double)a, &power), l = power * 0x1.62e42fefa39efp-1 + m;
-    l = a == 0 ? -(double)INFINITY : l;
-    l = a < INFINITY ? l : (double)a;
-    double t = (a == 1) & (y == y) ? 0 : (double)y * l, scale, top = t > 200 ? 200 : t;
-    double q = vm_exp_parts(top < -200 ? -200 : top, &scale);
-    float r = (float)(scale + scale * q);
-    r = (x < 0) & !integer & (a < INFINITY) ? NAN : r;
-    r = (vm_f32_signbit(x) & odd) ? -r : r;
-    return ((x == 1) | (y == 0)) ? 1 : r;
-}
 static inline float vm_f32_atan2(float y, float x)
 {
     return (float)vm_atan2((double)y, (double)x);
@@ -515,7 +521,6 @@ static inline float vm_bf16_nextafter(float a, float b)
     {                                          \
         return fn(x);                          \
     }
-VM_F64(exp)
 VM_F64(expm1)
 VM_F64(log)
 VM_F64(log1p)
@@ -579,6 +584,10 @@ static inline double vm_f64_ldexp(double x, int n)
 static inline int vm_f64_ilogb(double x)
 {
     return ilogb(x);
+}
+static inline double vm_f64_exp(double x)
+{
+    return cpu_exp_below(x > 710 ? 710 : x);
 }
 /* glibc is off by up to 2.3 ulp (acosh) and 1.4 ulp (erf); long double has bits to spare. */
 static inline double vm_f64_acosh(double x)

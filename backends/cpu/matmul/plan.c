@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * How a matrix product is cut up: kernels, orientation, tiles and scratch memory, from the call's
- * shapes, strides and dtypes alone, so that the same call computes the same way on any number of
- * threads. */
+ * How a matrix product is cut up: kernels, orientation, tiles and scratch memory. Elements are the same
+ * chains of multiply-adds whatever the tiles, whose number alone depends on how many threads there are. */
 #include <math.h>
 #include <string.h>
 #include "matmul/matmul.h"
@@ -73,9 +72,11 @@ static uint64_t wrap_integer(double v)
     return r < 0 ? 0 - (uint64_t)-r : (uint64_t)r;
 }
 
-/* Tiles small enough for the caches, and for enough of them to keep threads busy. */
+/* Tiles small enough for the caches, and for enough of them to keep threads busy: four for each, as the
+ * threads that get one more than others are waited for. */
 static void plan_tiles(mm_plan *p)
 {
+    const int64_t wanted = cpu_team() > 4 ? 4 * cpu_team() : 16;
     const int64_t size = p->k->element;
     int64_t tm = 960 / size, tn = 2048 / size;
     const int64_t step_m = 12, step_n = 128 / size;
@@ -85,7 +86,7 @@ static void plan_tiles(mm_plan *p)
         tn = (p->n + step_n - 1) / step_n * step_n;
     for (;;) {
         int64_t tiles = (p->m + tm - 1) / tm * ((p->n + tn - 1) / tn);
-        if (tiles * p->batch >= 16 || tm * tn * p->depth <= 2 * MM_TASK_WORK)
+        if (tiles * p->batch >= wanted || tm * tn * p->depth <= 2 * MM_TASK_WORK)
             break;
         if (tm >= tn && tm > step_m)
             tm = (tm / 2 + step_m - 1) / step_m * step_m;
@@ -199,10 +200,12 @@ static void plan_few_rows(mm_plan *p)
     if (p->path == MM_DOT) {
         p->tile_n = p->depth * p->k->element <= MM_SHORT_DEPTH ? 256 : 64;
         p->kc = 16384 / p->k->element / p->m / MM_DOT_BYTES * MM_DOT_BYTES;
-    } else
-        while (p->n / p->tile_n * p->batch < 16 &&
-               p->tile_n * p->k->element > (p->m == 1 ? 8192 : 4096))
+    } else {
+        const int64_t wanted = cpu_team() > 16 ? cpu_team() : 16;
+        const int64_t least = cpu_team() > 4 ? 1024 : p->m == 1 ? 8192 : 4096;
+        while (p->n / p->tile_n * p->batch < wanted && p->tile_n * p->k->element > least)
             p->tile_n /= 2;
+    }
 }
 
 /* Epilogues are ops of the table, applied to sums in their own type. */

@@ -245,7 +245,7 @@ static void row_subtract(double *x, int64_t n, double first, double second)
 CPU_INLINE double double_term(double a, double s)
 {
     double d = a - s, b = d - a;
-    double e = (a - (d - b)) - (s + b), p = cpu_exp_negative(d), r = p + p * e;
+    double e = (a - (d - b)) - (s + b), p = cpu_exp_below(d), r = p + p * e;
     return p == 0 ? p : r;
 }
 

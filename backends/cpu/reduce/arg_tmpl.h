@@ -29,7 +29,7 @@ CPU_INLINE void FN(join)(KEY *best, int64_t *at, KEY key, int64_t pos)
 
 /* The best element of a run, or NaN where there is one. Floats are compared as they are, which
  * ignores NaN. */
-CPU_INLINE T FN(best_of)(const T *x, int64_t n)
+CPU_INLINE T FN(best_of)(const T *x, int64_t n, int far)
 {
     T one = x[0];
     int64_t i = 0;
@@ -41,12 +41,15 @@ CPU_INLINE T FN(best_of)(const T *x, int64_t n)
         most[l] = IS_MAX ? -(T)INFINITY : (T)INFINITY;
         nan[l] = 0;
     }
-    for (; i + LANES <= n; i += LANES)
+    for (; i + LANES <= n; i += LANES) {
+        if (far)
+            ahead(x + i, LANES * (int)sizeof(T));
         for (int l = 0; l < LANES; l++) {
             const T v = x[i + l];
             most[l] = (IS_MAX ? v > most[l] : v < most[l]) ? v : most[l];
             nan[l] |= -(KEY)(v != v);
         }
+    }
     for (int half = LANES / 2; half > 0; half /= 2)
         for (int l = 0; l < half; l++) {
             const T v = most[l + half];
@@ -57,6 +60,7 @@ CPU_INLINE T FN(best_of)(const T *x, int64_t n)
         return (T)NAN;
     one = i > 0 ? most[0] : one;
 #endif
+    (void)far;
     for (; i < n; i++)
         one = FN(key)(x[i]) > FN(key)(one) ? x[i] : one;
     return one;
@@ -117,7 +121,7 @@ static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
     KEY *best = f->state;
     int64_t *at = (int64_t *)f->state + f->cap, where = 0;
     for (int64_t i = 0; i < n; i += BLOCK) {
-        const T other = FN(best_of)(x + i, n - i < BLOCK ? n - i : BLOCK);
+        const T other = FN(best_of)(x + i, n - i < BLOCK ? n - i : BLOCK, f->far);
         if (i == 0 || FN(key)(other) > FN(key)(one)) {
             where = i;
             one = other;

@@ -50,8 +50,11 @@ static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
         FN(put)(&a, j, FN(zero)());
     for (; n >= 4 * CPU_LANES && !f->far; n -= 4 * CPU_LANES, x += 4 * CPU_LANES)
         FN(lanes4)(&a, x, CPU_LANES, CPU_LANES);
-    for (; n >= CPU_LANES; n -= CPU_LANES, x += CPU_LANES)
+    for (; n >= CPU_LANES; n -= CPU_LANES, x += CPU_LANES) {
+        if (f->far)
+            ahead(x, CPU_LANES * (int)sizeof *x);
         FN(lanes1)(&a, x, CPU_LANES);
+    }
     FN(lanes1)(&a, x, n);
     if (width == CPU_LANES) {
         FN(halve)(&a, CPU_LANES / 2); /* constants make vectors of these */

@@ -10,7 +10,7 @@ CPU_INLINE double FN(term)(double x, double m)
 {
     double d = x - (m - m == 0 ? m : 0);
     d = d > 0 ? 0 : d;
-    return sizeof(T) == 8 ? cpu_exp_negative(d) : vm_exp(d);
+    return sizeof(T) == 8 ? cpu_exp_below(d) : vm_exp(d);
 }
 
 CPU_INLINE double FN(larger)(double m, double x)

@@ -7,7 +7,10 @@
 #include "reduce/reduce.h"
 #include "math/vmath.h"
 
-enum { CPU_LANES = 64 }; /* of an inner fold */
+enum {
+    CPU_LANES = 64, /* of an inner fold */
+    CPU_AHEAD_BYTES = 16384
+};
 #if defined(__GNUC__) && !defined(__clang__)
 #define CPU_INDEPENDENT _Pragma("GCC ivdep") /* rows never overlap states */
 #define CPU_UNROLL_ROWS _Pragma("GCC unroll 16")
@@ -15,6 +18,13 @@ enum { CPU_LANES = 64 }; /* of an inner fold */
 #define CPU_INDEPENDENT
 #define CPU_UNROLL_ROWS
 #endif
+
+/* What lies a little further than processors look ahead by themselves is asked for; it may be nothing. */
+CPU_INLINE void ahead(const void *from, int nbytes)
+{
+    for (int i = 0; i < nbytes; i += 64)
+        __builtin_prefetch((const char *)from + CPU_AHEAD_BYTES + i, 0, 2);
+}
 
 #define T float
 #define TNAME f32
