@@ -69,7 +69,7 @@ static uint32_t wide_shared_of(int i)
 {
     const int slabs = (widths[i] + 63) / 64;
     return (uint32_t)(slabs * (64 * wide_shapes[i].groups + 4 * wide_shapes[i].keys) * 128 + 1024 +
-                      64);
+                      128);
 }
 
 /* Keys and values, two steps of queries and gradients with their sums, slopes of two steps, a part of
@@ -266,10 +266,13 @@ int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan)
                          .blocks =
                              blocks * split(k, p, blocks, wide ? wide_shapes[i].keys : FLASH_KEYS),
                          .shared = wide ? wide_shared_of(i) : shared_of(widths[i], spread)};
+    p->blocks = (int32_t)least_of(plan->blocks, INT32_MAX);
+    if (wide && plan->blocks > k->dev->sm_count)
+        plan->blocks = k->dev->sm_count;
     p->parts = p->splits * (spread ? FLASH_WARPS : 1);
     if (p->parts > 1)
         plan->scratch = (uint64_t)(p->parts * p->batch * p->heads * p->m * (p->e + 1)) * 4;
-    return plan->blocks <= INT32_MAX;
+    return plan->blocks <= INT32_MAX && p->blocks < INT32_MAX - 65536;
 }
 
 int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, attention_params *p,
