@@ -79,7 +79,7 @@ static uint32_t wide_grad_shared_of(int i)
     const int slabs = (widths[i] + 63) / 64, step = wide_grad_steps[i];
     return (uint32_t)((slabs * (2 * WIDE_GRAD_KEYS + 4 * step) + 2 * step / 64 * WIDE_GRAD_KEYS) *
                           128 +
-                      step * widths[i] * 4 + 4 * step * 4 + 1024 + 64);
+                      step * widths[i] * 4 + 4 * step * 4 + 1024 + 128);
 }
 
 /* A function that may use so much shared memory; none where the device cannot run it: either it has

@@ -47,7 +47,8 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
         BY_ROWS = STEP == 128, /* warpgroups share out queries for their gradients, else columns */
         COPIERS = 96           /* threads that copy; the warp after them adds parts */
     };
-    enum { QUERIES_FULL, GRADS_FULL = 2, STEP_FREE = 4, PART_FULL = 6, PART_FREE, GATES };
+    enum { QUERIES_FULL, GRADS_FULL = 2, STEP_FREE = 4, SLOPES_FULL = 6, PART_FULL = 8 };
+    enum { PART_FREE = 9, GATES };
     typedef flash_grad_rows<T, D, 1, ROWS, STEP, true> base;
     using base::b;
     using base::h;
@@ -99,10 +100,10 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
         if (threadIdx.x == 0)
             for (int i = 0; i < GATES; i++)
                 wgmma_gate_set(gates + (mma_address)(i * 8),
-                               i < STEP_FREE    ? (int)COPIERS
-                               : i < PART_FULL  ? GROUPS * 4
-                               : i == PART_FULL ? GROUPS * (int)WGMMA_THREADS
-                                                : 1);
+                               i < STEP_FREE     ? (int)COPIERS
+                               : i < SLOPES_FULL ? GROUPS * 4
+                               : i < PART_FREE   ? GROUPS * (int)WGMMA_THREADS
+                                                 : 1);
         __syncthreads();
     }
 
@@ -169,6 +170,11 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
     {
         wgmma_gate_wait(gate(which, step), parity(step));
     }
+    __device__ __forceinline__ void free(int step) const
+    {
+        if (base::lane == 0)
+            wgmma_gate_arrive(gate(STEP_FREE, step));
+    }
     __device__ __forceinline__ void multiply_rows(typename base::scores &to, int which, int step)
     {
         const mma_address mine =
@@ -217,7 +223,7 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
                                  wgmma_chunk(row, k % 4 * 2 + right),
                              slope[k]);
         wgmma_publish();
-        wgmma_turn_wait<GROUPS * WGMMA_THREADS>(1);
+        wgmma_gate_arrive(gate(SLOPES_FULL, i));
     }
     /* Of 64 queries, or 64 columns, a warpgroup; columns beyond D mean nothing. */
     __device__ __forceinline__ void multiply_slopes(int i)
@@ -231,13 +237,6 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
             wgmma<T, 64>::turned(dq, wgmma_after(left, k * 16 * WGMMA_ROW),
                                  wgmma_after(right, k * 16 * WGMMA_ROW), k > 0);
         wgmma_commit();
-    }
-    /* The gradients of queries and keys. */
-    __device__ __forceinline__ void multiply_both(int i)
-    {
-        wgmma_begin();
-        multiply_slopes(i);
-        wide_add<T, D, STEP>(y[0][0], slope, wgmma_operand(stage(i, 0), SLAB));
     }
     __device__ __forceinline__ void give_part(int i) const
     {
@@ -253,25 +252,48 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
         wgmma_publish();
         wgmma_gate_arrive(gates + PART_FULL * 8);
     }
-    __device__ __forceinline__ void step(int i)
+    /* The gradients of keys and queries, of a step's slopes. */
+    __device__ __forceinline__ void multiply_both(int i)
     {
-        enum { EARLY = STEP < 128 }; /* values are added to while slopes are made */
+        wide_add<T, D, STEP>(y[0][0], slope, wgmma_operand(stage(i, 0), SLAB));
+        await(SLOPES_FULL, i);
+        wgmma_begin();
+        multiply_slopes(i);
+    }
+    __device__ __forceinline__ void take_both(int i)
+    {
+        wgmma_wait<0>();
+        wgmma_settle(dq);
+        settle();
+        free(i);
+        give_part(i);
+    }
+    /* While weights are made, slopes of the step before are multiplied; while slopes are, values are
+     * added to. */
+    template <bool FIRST> __device__ __forceinline__ void step(int i)
+    {
+        enum { EARLY = STEP < 128 && D < 128 }; /* there are registers for weights beside scores */
         uint64_t gone[1] = {};
         const int head = base::head_of(i), from = from_of(i);
         await(QUERIES_FULL, i);
-        await(GRADS_FULL, i);
         wgmma_settle(s[0]);
-        wgmma_settle(dp[0]);
         settle();
         wgmma_begin();
         multiply_rows(s, 0, i);
-        multiply_rows(dp, 1, i);
-        wgmma_wait<1>();
+        if (!FIRST)
+            multiply_both(i - 1);
+        wgmma_wait<FIRST ? 0 : 2>();
         wgmma_settle(s[0]);
         base::finish(s, head, from);
         base::weigh(s, sums_of(i));
         if (p.least)
             base::choose(gone, head, from);
+        if (!FIRST)
+            take_both(i - 1);
+        await(GRADS_FULL, i);
+        wgmma_settle(dp[0]);
+        wgmma_begin();
+        multiply_rows(dp, 1, i);
         if (EARLY) {
             pack_weights(gone);
             add_values(i);
@@ -287,14 +309,20 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
         }
         wide_pack<T, STEP>(slope, dp[0]);
         put_slopes(i);
-        multiply_both(i);
-        wgmma_wait<1>();
-        wgmma_settle(dq);
-        give_part(i);
         wgmma_wait<0>();
         settle();
-        if (base::lane == 0)
-            wgmma_gate_arrive(gate(STEP_FREE, i));
+    }
+    __device__ __forceinline__ void multiply()
+    {
+        if (steps > 0) {
+            step<true>(0);
+            for (int i = 1; i < steps; i++)
+                step<false>(i);
+            wgmma_begin();
+            multiply_both(steps - 1);
+            take_both(steps - 1);
+        }
+        base::write_all();
     }
     __device__ __forceinline__ void run()
     {
@@ -308,9 +336,7 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
                 add_parts();
         } else {
             wgmma_take_registers<240>();
-            for (int i = 0; i < steps; i++)
-                step(i);
-            base::write_all();
+            multiply();
         }
     }
 };
