@@ -45,6 +45,7 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
         PART = STEP * D * 4,
         SUMS = 2 * STEP * 4, /* logsumexp and delta of a step's queries */
         BY_ROWS = STEP == 128, /* warpgroups share out queries for their gradients, else columns */
+        PART_COLUMNS = BY_ROWS ? D : 64, /* of a warpgroup */
         COPIERS = 96           /* threads that copy; the warp after them adds parts */
     };
     enum { QUERIES_FULL, GRADS_FULL = 2, STEP_FREE = 4, SLOPES_FULL = 6, PART_FULL = 8 };
@@ -59,7 +60,7 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
     using base::y;
     typename base::scores s = {}, dp = {};
     uint32_t weight[STEP / 16][4], slope[STEP / 16][4]; /* as left operands */
-    float dq[8][4];
+    float dq[PART_COLUMNS / 8][4];
     mma_address own, stages, slopes, part, sums, gates;
     int group;
 
@@ -234,7 +235,7 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
                        right = wgmma_operand(keys, OWN_SLAB);
 #pragma unroll
         for (int k = 0; k < ROWS / 16; k++)
-            wgmma<T, 64>::turned(dq, wgmma_after(left, k * 16 * WGMMA_ROW),
+            wgmma<T, PART_COLUMNS>::turned(dq, wgmma_after(left, k * 16 * WGMMA_ROW),
                                  wgmma_after(right, k * 16 * WGMMA_ROW), k > 0);
         wgmma_commit();
     }
@@ -244,9 +245,9 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
         if (i > 0)
             wgmma_gate_wait(gates + PART_FREE * 8, (i - 1) & 1);
 #pragma unroll
-        for (int e = 0; e < 8; e++)
+        for (int e = 0; e < PART_COLUMNS / 8; e++)
             if (BY_ROWS || group == 0 || e < D / 8 - 8)
-                mma_store(part + (mma_address)(((group * 8 + e) * WGMMA_THREADS + thread) * 16),
+                mma_store(part + (mma_address)(((group * PART_COLUMNS / 8 + e) * WGMMA_THREADS + thread) * 16),
                           {__float_as_uint(dq[e][0]), __float_as_uint(dq[e][1]),
                            __float_as_uint(dq[e][2]), __float_as_uint(dq[e][3])});
         wgmma_publish();
@@ -379,7 +380,7 @@ template <class T> MMA_FN void flash_wide_finish(const attention_params &p)
         float4 x[4];
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            x[k] = any ? from[(half * 8 + unit) * WGMMA_THREADS + warp * 32 + lane * 4 + k]
+            x[k] = any ? from[(half * units + unit) * WGMMA_THREADS + warp * 32 + lane * 4 + k]
                        : float4{0, 0, 0, 0};
         const int64_t row = i * p.tile_rows + half * 64 + warp * 16 + lane;
 #pragma unroll
