@@ -65,8 +65,8 @@ static double *place_of(const trial *t, const gradients *r, double *const *to, i
 }
 
 /* What row (b, h, i) adds to the gradients; w are its weights. */
-static void add_row(const trial *t, gradients *r, const operand *g, int64_t b, int64_t h,
-                      int64_t i, const double *w)
+static void add_row(const trial *t, gradients *r, const operand *g, int64_t b, int64_t h, int64_t i,
+                    const double *w)
 {
     const double scale = t->o.scale != 0 ? t->o.scale : 1 / sqrt((double)t->d);
     const int64_t kh = h / (t->h / t->hk), row = (b * t->h + h) * t->m + i;
@@ -139,9 +139,9 @@ static int compute_gradient(int number)
                                                                &t.o, &t.out, &t.lse)
                              : status;
     if (status == ND_OK)
-        status = nd_scaled_dot_product_attention_grad(g.array, t.q.array, t.k.array, t.v.array,
-                                                      t.out, t.lse, &t.o, &out[DQ], &out[DK],
-                                                      &out[DV]);
+        status =
+            nd_scaled_dot_product_attention_grad(g.array, t.q.array, t.k.array, t.v.array, t.out,
+                                                 t.lse, &t.o, &out[DQ], &out[DK], &out[DV]);
     double worst = status == ND_OK ? 0 : HUGE_VAL;
     for (int which = DQ; which <= DV; which++) {
         const int64_t n = count_of(&t, &r, which);

@@ -45,8 +45,9 @@ template <class T, int N, int LEFT> static void wide_product_of(const wide_produ
     for (int half = 0; half < 2; half++) {
         double left[16];
         for (int k = 0; k < 16; k++)
-            left[k] = LEFT == WIDE_HELD ? (double)warp_number(slot[lane / 4 * 4 + k % 8 / 2][half + k / 8 * 2],
-                                                 k % 2, T())
+            left[k] = LEFT == WIDE_HELD
+                          ? (double)warp_number(slot[lane / 4 * 4 + k % 8 / 2][half + k / 8 * 2],
+                                                k % 2, T())
                       : LEFT == WIDE_TURNED ? wide_element<T>(p.left, k, row + half * 8)
                                             : wide_element<T>(p.left, row + half * 8, k);
         for (int j = 0; j < N / 4; j++) {

@@ -114,8 +114,7 @@ static int32_t make_delta(const cuda_kernel *k, ndp_stream *s, const ndp_call *c
         const ndp_view *v = views[i];
         p->whole_sums = p->whole_sums && cuda_ptr(v) % 16 == 0 && v->stride[3] == 1;
         for (int d = 0; d < 3; d++)
-            p->whole_sums =
-                p->whole_sums && (v->shape[d] < 2 || v->stride[d] % chunk == 0);
+            p->whole_sums = p->whole_sums && (v->shape[d] < 2 || v->stride[d] % chunk == 0);
     }
     if (blocks > INT32_MAX)
         return cuda_error(NDP_ERR_UNSUPPORTED, "attention_grad of %lld queries", (long long)rows);

@@ -43,7 +43,8 @@ NEURAL_FN delta_sum delta_columns(const delta_element *g, int64_t g_step, const 
 }
 NEURAL_FN void delta_run(const attention_params &p)
 {
-    const int64_t thread = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = thread / ATTENTION_DELTA_BESIDE;
+    const int64_t thread = (int64_t)blockIdx.x * blockDim.x + threadIdx.x,
+                  row = thread / ATTENTION_DELTA_BESIDE;
     const int beside = (int)(thread % ATTENTION_DELTA_BESIDE);
     for (int64_t i = thread; i < p.turn_count; i += (int64_t)gridDim.x * blockDim.x)
         ((uint32_t *)p.turns)[i] = 0;
@@ -61,11 +62,11 @@ NEURAL_FN void delta_run(const attention_params &p)
         ((delta_sum *)p.delta.at)[row] = sum;
 }
 
-#define DELTA_KERNEL_(dtype)                                                                       \
-    extern "C" __global__ void __launch_bounds__(ATTENTION_THREADS)                                \
-        attention_delta_##dtype(const __grid_constant__ attention_params p)                        \
-    {                                                                                              \
-        delta_run(p);                                                                              \
+#define DELTA_KERNEL_(dtype)                                                \
+    extern "C" __global__ void __launch_bounds__(ATTENTION_THREADS)         \
+        attention_delta_##dtype(const __grid_constant__ attention_params p) \
+    {                                                                       \
+        delta_run(p);                                                       \
     }
 #define DELTA_KERNEL(dtype) DELTA_KERNEL_(dtype)
 DELTA_KERNEL(CUDA_DTYPE)

@@ -116,7 +116,8 @@ static int32_t make_wide_gradient(cuda_kernel *k, int32_t dtype)
         if (!CUDA_HAS_90A || k->dev->capability != 90 || !wide_grad_steps[i])
             continue;
         snprintf(name, sizeof name, "flash_wide_grad_%d_%s", widths[i], suffix);
-        status = find_function(k, module, name, wide_grad_shared_of(i), &k->function[WIDE_GRAD + i]);
+        status =
+            find_function(k, module, name, wide_grad_shared_of(i), &k->function[WIDE_GRAD + i]);
     }
     if (!CUDA_HAS_90A || k->dev->capability != 90 || status != NDP_OK)
         return status;

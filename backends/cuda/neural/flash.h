@@ -21,7 +21,7 @@ int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, att
                   const flash_plan *plan);
 
 typedef struct {
-    int width; /* number of the kernel */
+    int width;                  /* number of the kernel */
     int64_t blocks, tile_bytes; /* of the kernel that goes over them once; 0: of none */
 } flash_grad_plan;
 

@@ -10,7 +10,8 @@
  *
  * A block waits only for such as begin before it, so that waits end. Blocks of `together` heads
  * alternate, and one block of a head begins later than the other: when it comes to a tile, its
- * turn has come. The gradients' sums of that many heads stay in the second-level cache. */
+ * turn has come. The gradients' sums of that many heads stay in the second-level cache. On an H100
+ * neither adding nor waiting for turns took time that could be measured. */
 #ifndef NDOCK_CUDA_FLASH_WIDE_GRAD_CUH
 #define NDOCK_CUDA_FLASH_WIDE_GRAD_CUH
 #include "neural/flash_grad_rows.cuh"
@@ -43,10 +44,10 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
         SLOPE_SLAB = ROWS * WGMMA_ROW, /* 64 queries as columns */
         SLOPES = STEP / WGMMA_COLUMNS * SLOPE_SLAB,
         PART = STEP * D * 4,
-        SUMS = 2 * STEP * 4, /* logsumexp and delta of a step's queries */
+        SUMS = 2 * STEP * 4,   /* logsumexp and delta of a step's queries */
         BY_ROWS = STEP == 128, /* warpgroups share out queries for their gradients, else columns */
         PART_COLUMNS = BY_ROWS ? D : 64, /* of a warpgroup */
-        COPIERS = 96           /* threads that copy; the warp after them adds parts */
+        COPIERS = 96                     /* threads that copy; the warp after them adds parts */
     };
     enum { QUERIES_FULL, GRADS_FULL = 2, STEP_FREE = 4, SLOPES_FULL = 6, PART_FULL = 8 };
     enum { PART_FREE = 9, GATES };
@@ -96,15 +97,19 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
     {
         return base::begin + (per_head - 1 - step % per_head) * STEP;
     }
+    __device__ __forceinline__ static int arrivals_of(int i)
+    {
+        if (i < STEP_FREE)
+            return COPIERS;
+        if (i < SLOPES_FULL)
+            return GROUPS * 4;
+        return i < PART_FREE ? GROUPS * WGMMA_THREADS : 1;
+    }
     __device__ __forceinline__ void set_gates() const
     {
         if (threadIdx.x == 0)
             for (int i = 0; i < GATES; i++)
-                wgmma_gate_set(gates + (mma_address)(i * 8),
-                               i < STEP_FREE     ? (int)COPIERS
-                               : i < SLOPES_FULL ? GROUPS * 4
-                               : i < PART_FREE   ? GROUPS * (int)WGMMA_THREADS
-                                                 : 1);
+                wgmma_gate_set(gates + (mma_address)(i * 8), arrivals_of(i));
         __syncthreads();
     }
 
@@ -236,18 +241,20 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
 #pragma unroll
         for (int k = 0; k < ROWS / 16; k++)
             wgmma<T, PART_COLUMNS>::turned(dq, wgmma_after(left, k * 16 * WGMMA_ROW),
-                                 wgmma_after(right, k * 16 * WGMMA_ROW), k > 0);
+                                           wgmma_after(right, k * 16 * WGMMA_ROW), k > 0);
         wgmma_commit();
     }
     __device__ __forceinline__ void give_part(int i) const
     {
         const int thread = (int)threadIdx.x % WGMMA_THREADS;
+        const mma_address at =
+            part + (mma_address)((group * PART_COLUMNS / 8 * WGMMA_THREADS + thread) * 16);
         if (i > 0)
             wgmma_gate_wait(gates + PART_FREE * 8, (i - 1) & 1);
 #pragma unroll
         for (int e = 0; e < PART_COLUMNS / 8; e++)
             if (BY_ROWS || group == 0 || e < D / 8 - 8)
-                mma_store(part + (mma_address)(((group * PART_COLUMNS / 8 + e) * WGMMA_THREADS + thread) * 16),
+                mma_store(at + (mma_address)(e * WGMMA_THREADS * 16),
                           {__float_as_uint(dq[e][0]), __float_as_uint(dq[e][1]),
                            __float_as_uint(dq[e][2]), __float_as_uint(dq[e][3])});
         wgmma_publish();
@@ -341,55 +348,5 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
         }
     }
 };
-
-/* Eight columns of a row: of a lane's four numbers, two of row `half`. */
-template <class T>
-MMA_FN void flash_wide_put(const attention_params &p, T *row, int column, int half,
-                           const float4 (&x)[4])
-{
-    const int64_t step = p.out[0].stride[3];
-    const float by = (float)p.scale;
-    float y[8];
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-        y[2 * k] = (half ? x[k].z : x[k].x) * by;
-        y[2 * k + 1] = (half ? x[k].w : x[k].y) * by;
-    }
-    if (step == 1 && (uint64_t)(row + column) % 16 == 0 && column + 8 <= p.d) {
-        *(uint4 *)(row + column) = {mma_pack<T>(y[0], y[1]), mma_pack<T>(y[2], y[3]),
-                                    mma_pack<T>(y[4], y[5]), mma_pack<T>(y[6], y[7])};
-        return;
-    }
-#pragma unroll
-    for (int k = 0; k < 8; k++)
-        if (column + k < p.d)
-            neural_narrow(row + (column + k) * step, y[k]);
-}
-/* Gradients of queries of a tile, from sums: as f32 of registers of warpgroups, eight rows beside
- * each other, to rows. What no key sees was never summed. */
-template <class T> MMA_FN void flash_wide_finish(const attention_params &p)
-{
-    const int64_t tile = blockIdx.x, i = tile % p.tiles, h = tile / p.tiles % p.heads,
-                  b = tile / p.tiles / p.heads;
-    const bool any = ((const uint32_t *)p.turns)[tile] > 0;
-    const int units = p.tile_columns / 8, pairs = p.tile_rows / 2;
-    const float4 *from = (const float4 *)p.sums + tile * p.tile_rows * p.tile_columns / 4;
-    for (int at = (int)threadIdx.x; at < units * pairs; at += FLASH_THREADS) {
-        const int unit = at % units, pair = at / units, lane = pair % 8, warp = pair / 8 % 4,
-                  half = pair / 32;
-        float4 x[4];
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            x[k] = any ? from[(half * units + unit) * WGMMA_THREADS + warp * 32 + lane * 4 + k]
-                       : float4{0, 0, 0, 0};
-        const int64_t row = i * p.tile_rows + half * 64 + warp * 16 + lane;
-#pragma unroll
-        for (int k = 0; k < 2; k++)
-            if (row + 8 * k < p.m)
-                flash_wide_put(p, (T *)p.out[0].at + b * p.out[0].stride[0] + h * p.out[0].stride[1] +
-                                   (row + 8 * k) * p.out[0].stride[2],
-                               unit * 8, k, x);
-    }
-}
 
 #endif

@@ -160,10 +160,10 @@ MMA_FN void wgmma_part_put(float *to, mma_address from, uint32_t nbytes)
 }
 MMA_FN void wgmma_part_add(float *to, mma_address from, uint32_t nbytes)
 {
-    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(
-                     to),
-                 "r"(from), "r"(nbytes)
-                 : "memory");
+    asm volatile(
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(to),
+        "r"(from), "r"(nbytes)
+        : "memory");
 }
 /* Until all of these have been read; until they are there. */
 MMA_FN void wgmma_parts_read(void)
