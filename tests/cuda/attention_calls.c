@@ -190,7 +190,7 @@ static void results(void)
     char all[2][40];
     snprintf(all[0], sizeof all[0], "close: %d\n", trials());
     snprintf(all[1], sizeof all[1], "gradients: %d\n", trials());
-    ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "STUB_CUDA_MEMORY=1", "STUB_CUDA_UNITS=3",
+    ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "STUB_CUDA_MEMORY=1",
                 "NDOCK_FALLBACK=error"),
         NO_NVML);
     if (!has_text(answer, all[0], "attention is what its definition says"))

@@ -74,16 +74,14 @@ CUresult CUDAAPI cuDeviceTotalMem(size_t *nbytes, CUdevice device)
 
 CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute name, CUdevice device)
 {
-    const char *text = getenv("STUB_CUDA_CAPABILITY"), *shared = getenv("STUB_CUDA_SHARED"),
-               *units = getenv("STUB_CUDA_UNITS");
+    const char *text = getenv("STUB_CUDA_CAPABILITY"), *shared = getenv("STUB_CUDA_SHARED");
     int capability = text ? atoi(text) : 90;
     (void)device;
     *value = name == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? capability / 10
              : name == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? capability % 10
              : name == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
                  ? (shared ? atoi(shared) : 227 << 10)
-             : name == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT && units ? atoi(units)
-                                                                         : 132;
+                 : 132;
     return said();
 }
 

@@ -39,7 +39,7 @@ typedef struct {
      * i*pack + head. The keys are cut in `splits` of keys_each, which leave their parts of results
      * behind: (part, b, h, i, column), then their logsumexp (part, b, h, i). */
     int32_t pack, whole; /* whole: rows are taken 16 bytes at a time */
-    int32_t rows, row_blocks, splits, parts, keys_each, blocks;
+    int32_t rows, row_blocks, splits, parts, keys_each, zero;
     uint64_t part, part_lse;
     /* Of gradients: the result, whose products with g make delta, here in C order; whether rows of
      * both are taken 16 bytes at a time. Sums of gradients of queries, tile by tile, and whose turn

@@ -69,7 +69,7 @@ static uint32_t wide_shared_of(int i)
 {
     const int slabs = (widths[i] + 63) / 64;
     return (uint32_t)(slabs * (64 * wide_shapes[i].groups + 4 * wide_shapes[i].keys) * 128 + 1024 +
-                      128);
+                      64);
 }
 
 /* Keys and values, two steps of queries and gradients with their sums, slopes of two steps, a part of
@@ -79,7 +79,7 @@ static uint32_t wide_grad_shared_of(int i)
     const int slabs = (widths[i] + 63) / 64, step = wide_grad_steps[i];
     return (uint32_t)((slabs * (2 * WIDE_GRAD_KEYS + 4 * step) + 2 * step / 64 * WIDE_GRAD_KEYS) *
                           128 +
-                      step * widths[i] * 4 + 4 * step * 4 + 1024 + 128);
+                      step * widths[i] * 4 + 4 * step * 4 + 1024 + 64);
 }
 
 /* A function that may use so much shared memory; none where the device cannot run it: either it has
@@ -267,13 +267,10 @@ int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan)
                          .blocks =
                              blocks * split(k, p, blocks, wide ? wide_shapes[i].keys : FLASH_KEYS),
                          .shared = wide ? wide_shared_of(i) : shared_of(widths[i], spread)};
-    p->blocks = (int32_t)least_of(plan->blocks, INT32_MAX);
-    if (wide && plan->blocks > k->dev->sm_count)
-        plan->blocks = k->dev->sm_count;
     p->parts = p->splits * (spread ? FLASH_WARPS : 1);
     if (p->parts > 1)
         plan->scratch = (uint64_t)(p->parts * p->batch * p->heads * p->m * (p->e + 1)) * 4;
-    return plan->blocks <= INT32_MAX && p->blocks < INT32_MAX - 65536;
+    return plan->blocks <= INT32_MAX;
 }
 
 int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, attention_params *p,

@@ -35,10 +35,8 @@ struct flash : flash_rows<T, D, M, SPREAD ? FLASH_SPREAD_KEYS : N> {
     mma_address queries, stages;
     tile_left<T, D, M, HELD> left;
 
-    __device__ __forceinline__ explicit flash(const attention_params &params) : base(params)
+    __device__ __forceinline__ explicit flash(const attention_params &params) : base(params, ROWS)
     {
-        base::take((int)blockIdx.x, ROWS);
-        base::clear_sums();
         MMA_SHARED(memory);
         queries = mma_address_of(memory);
         stages = queries + ROWS * PITCH;

@@ -19,16 +19,12 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
     bool scaled; /* they are first, because something is added, or c is no good multiplier */
     float y[M][D / 8][4], top[M][2], sum[M][2];
 
-    __device__ __forceinline__ explicit flash_rows(const attention_params &params) : p(params)
+    /* Of a block of `rows` rows; the caller sets `own`, and `part` where it is not `split`. */
+    __device__ __forceinline__ flash_rows(const attention_params &params, int rows) : p(params)
     {
+        int block = (int)blockIdx.x;
         warp = (int)threadIdx.x / 32;
         lane = (int)threadIdx.x % 32;
-        c = (float)(p.scale * FLASH_LOG2E);
-        scaled = p.mask_kind == ATTENTION_ADDED || !(c >= 0x1p-100f);
-    }
-    /* Takes a block of `rows` rows; the caller sets `own`, and `part` where it is not `split`. */
-    __device__ __forceinline__ void take(int block, int rows)
-    {
         split = block % p.splits;
         part = split;
         block /= p.splits;
@@ -40,6 +36,9 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
         h0 = block % groups * p.pack;
         kh = h0 / (int)(p.heads / p.key_heads);
         set_keys(rows);
+        c = (float)(p.scale * FLASH_LOG2E);
+        scaled = p.mask_kind == ATTENTION_ADDED || !(c >= 0x1p-100f);
+        clear_sums();
     }
     /* Keys that a query sees, if it is the last one. */
     __device__ __forceinline__ int seen_by(int i) const

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Attention by products of warpgroups, for compute capability 9.0. Of a block, GROUPS warpgroups
  * have 64 rows of queries each, and one more copies keys and values, KEYS at a time, two steps
- * ahead; a thread block takes blocks of queries one after another, so that copies for the next one
- * go on while results are written. A warpgroup has the scores of a step made while it weighs those of the step before, and
+ * ahead. A warpgroup has the scores of a step made while it weighs those of the step before, and
  * warpgroups take turns, so that one weighs while another multiplies (Shah et al., arXiv
  * 2407.08608). Gates tell who may read or write a stage of shared memory. */
 #ifndef NDOCK_CUDA_FLASH_WIDE_CUH
@@ -19,8 +18,7 @@ template <class T, int D, int GROUPS, int KEYS> struct flash_wide : flash_rows<T
         STAGE = SLABS * SLAB, /* bytes of keys, or values */
         STAGES = 2
     };
-    enum { KEYS_FULL, KEYS_FREE = 2, VALUES_FULL = 4, VALUES_FREE = 6, QUERIES_FULL = 8 };
-    enum { QUERIES_FREE = 9, GATES };
+    enum { KEYS_FULL, KEYS_FREE = 2, VALUES_FULL = 4, VALUES_FREE = 6, GATES = 8 };
     typedef flash_rows<T, D, 1, KEYS> base;
     using base::b;
     using base::from;
@@ -32,34 +30,17 @@ template <class T, int D, int GROUPS, int KEYS> struct flash_wide : flash_rows<T
     uint32_t weight[KEYS / 16][4]; /* as left operands */
     mma_address queries, stages, gates;
     int group, steps;
-    bool there;     /* there is a block in this round */
-    int done, turn; /* steps of earlier blocks, and how many blocks that had steps */
 
-    __device__ __forceinline__ explicit flash_wide(const attention_params &params) : base(params)
+    __device__ __forceinline__ explicit flash_wide(const attention_params &params)
+        : base(params, ROWS)
     {
         MMA_SHARED(memory);
         queries = wide_begin(mma_address_of(memory));
         stages = queries + SLABS * QUERY_SLAB;
         gates = stages + 2 * STAGES * STAGE;
         group = (int)threadIdx.x / WGMMA_THREADS;
-        done = turn = 0;
-    }
-    /* Block number `round` of those that the thread block takes: every other time in the other
-     * direction, since the first of a head are the longest. */
-    __device__ __forceinline__ bool take(int round)
-    {
-        const int beside = (int)gridDim.x, at = (int)blockIdx.x,
-                  block = round * beside + (round % 2 ? beside - 1 - at : at);
-        if (round * beside >= p.blocks)
-            return false;
-        steps = 0;
-        there = block < p.blocks;
-        if (!there)
-            return true;
-        base::take(block, ROWS);
-        base::own += base::warp * 16;
         steps = base::to > from ? (base::to - from + KEYS - 1) / KEYS : 0;
-        return true;
+        base::own += base::warp * 16;
     }
     __device__ __forceinline__ mma_address gate(int which, int step) const
     {
@@ -75,7 +56,7 @@ template <class T, int D, int GROUPS, int KEYS> struct flash_wide : flash_rows<T
         if (threadIdx.x == 0)
             for (int i = 0; i < GATES; i++)
                 wgmma_gate_set(gates + (mma_address)(i * 8),
-                               i % 4 < 2 && i != QUERIES_FREE ? (int)WGMMA_THREADS : GROUPS * 4);
+                               i % 4 < 2 ? (int)WGMMA_THREADS : GROUPS * 4);
         __syncthreads();
     }
 
@@ -87,54 +68,33 @@ template <class T, int D, int GROUPS, int KEYS> struct flash_wide : flash_rows<T
                 (int)columns, p.whole};
     }
     /* All copies but those of the latest group are there. */
-    template <int LATEST> __device__ __forceinline__ void announce(mma_address at) const
+    template <int LATEST> __device__ __forceinline__ void announce(int which, int step) const
     {
         mma_wait<LATEST>();
         wgmma_publish();
-        wgmma_gate_arrive(at);
+        wgmma_gate_arrive(gate(which, step));
     }
-    /* What was copied last is announced when the next copies have begun. */
-    __device__ __forceinline__ void copied(mma_address &last, mma_address at) const
+    __device__ __forceinline__ void copy() const
     {
-        mma_commit();
-        if (last)
-            announce<1>(last);
-        last = at;
-    }
-    __device__ __forceinline__ void copy_step(int i, int values, const tile_source<T> &rows,
-                                              mma_address &last) const
-    {
-        const int step = done + i;
-        if (step >= STAGES)
-            wgmma_gate_wait(gate(values ? VALUES_FREE : KEYS_FREE, step), parity(step - STAGES));
-        wide_fetch<KEYS, D>(stage(step, values), rows, from + i * KEYS, p.n,
-                            (int)threadIdx.x - GROUPS * WGMMA_THREADS);
-        copied(last, gate(values ? VALUES_FULL : KEYS_FULL, step));
-    }
-    __device__ __forceinline__ void copy_queries(mma_address &last) const
-    {
-        if (turn > 0)
-            wgmma_gate_wait(gates + QUERIES_FREE * 8, (turn - 1) & 1);
-        wide_fetch<ROWS, D>(queries, source(p.q, h0, p.d), base::first, p.rows,
-                            (int)threadIdx.x - GROUPS * WGMMA_THREADS);
-        copied(last, gates + QUERIES_FULL * 8);
-    }
-    __device__ __forceinline__ void copy()
-    {
-        mma_address last = 0;
-        for (int round = 0; take(round); round++) {
-            const tile_source<T> k = source(p.k, kh, p.d), v = source(p.v, kh, p.e);
-            for (int i = 0; i < steps; i++) {
-                copy_step(i, 0, k, last);
-                if (i == 0)
-                    copy_queries(last);
-                copy_step(i, 1, v, last);
-            }
-            done += steps;
-            turn += steps > 0;
+        const int thread = (int)threadIdx.x - GROUPS * WGMMA_THREADS;
+        const tile_source<T> k = source(p.k, kh, p.d), v = source(p.v, kh, p.e);
+        if (steps > 0)
+            wide_fetch<ROWS, D>(queries, source(p.q, h0, p.d), base::first, p.rows, thread);
+        for (int i = 0; i < steps; i++) {
+            if (i >= STAGES)
+                wgmma_gate_wait(gate(KEYS_FREE, i), parity(i - STAGES));
+            wide_fetch<KEYS, D>(stage(i, 0), k, from + i * KEYS, p.n, thread);
+            mma_commit();
+            if (i > 0)
+                announce<1>(VALUES_FULL, i - 1);
+            if (i >= STAGES)
+                wgmma_gate_wait(gate(VALUES_FREE, i), parity(i - STAGES));
+            wide_fetch<KEYS, D>(stage(i, 1), v, from + i * KEYS, p.n, thread);
+            mma_commit();
+            announce<1>(KEYS_FULL, i);
         }
-        if (last)
-            announce<0>(last);
+        if (steps > 0)
+            announce<0>(VALUES_FULL, steps - 1);
     }
 
     /* ---- those that multiply ---- */
@@ -157,11 +117,10 @@ template <class T, int D, int GROUPS, int KEYS> struct flash_wide : flash_rows<T
     {
         wide_add<T, D, KEYS>(y[0], weight, wgmma_operand(stage(step, 1), SLAB));
     }
-    /* Weights of the scores of step i of the block; returns whether results are to be multiplied by
-     * `down`. */
-    template <bool EDGE> __device__ __forceinline__ bool weigh(int i, float (&down)[1][2])
+    /* Weights of the scores of a step; returns whether results are to be multiplied by `down`. */
+    template <bool EDGE> __device__ __forceinline__ bool weigh(int step, float (&down)[1][2])
     {
-        const int key = from + i * KEYS;
+        const int key = from + step * KEYS;
         if (EDGE)
             base::finish(x, key, true);
         const bool moved = base::weigh(x, down);
@@ -169,24 +128,16 @@ template <class T, int D, int GROUPS, int KEYS> struct flash_wide : flash_rows<T
             base::drop(x, key);
         return moved;
     }
-    /* Scores of step i are there. */
-    __device__ __forceinline__ void free_keys(int i) const
-    {
-        free(KEYS_FREE, done + i);
-        if (i + 1 == steps && base::lane == 0)
-            wgmma_gate_arrive(gates + QUERIES_FREE * 8);
-    }
     template <bool EDGE> __device__ __forceinline__ void begin()
     {
         float down[1][2];
-        await(KEYS_FULL, done);
-        wgmma_gate_wait(gates + QUERIES_FULL * 8, turn & 1);
+        await(KEYS_FULL, 0);
         wgmma_settle(x[0]);
         wgmma_begin();
-        multiply_keys(done);
+        multiply_keys(0);
         wgmma_wait<0>();
         wgmma_settle(x[0]);
-        free_keys(0);
+        free(KEYS_FREE, 0);
         weigh<EDGE>(0, down);
         wide_pack<T, KEYS>(weight, x[0]);
     }
@@ -194,62 +145,52 @@ template <class T, int D, int GROUPS, int KEYS> struct flash_wide : flash_rows<T
     template <bool EDGE> __device__ __forceinline__ void step(int i)
     {
         float down[1][2];
-        await(VALUES_FULL, done + i - 1);
-        await(KEYS_FULL, done + i);
+        await(VALUES_FULL, i - 1);
+        await(KEYS_FULL, i);
         wgmma_turn_wait<2 * WGMMA_THREADS>(1 + group);
         wgmma_settle(y[0]);
         wgmma_settle(x[0]);
         wgmma_begin();
-        multiply_keys(done + i);
-        add_values(done + i - 1);
+        multiply_keys(i);
+        add_values(i - 1);
         if (i + 1 < steps || group + 1 < GROUPS)
             wgmma_turn_give<2 * WGMMA_THREADS>(1 + (group + 1) % GROUPS);
         wgmma_wait<1>();
         wgmma_settle(x[0]);
-        free_keys(i);
+        free(KEYS_FREE, i);
         const bool moved = weigh<EDGE>(i, down);
         wgmma_wait<0>();
         wgmma_settle(y[0]);
-        free(VALUES_FREE, done + i - 1);
+        free(VALUES_FREE, i - 1);
         if (moved)
             base::scale_down(down);
         wide_pack<T, KEYS>(weight, x[0]);
     }
-    __device__ __forceinline__ void multiply_steps()
+    __device__ __forceinline__ void multiply()
     {
         const bool plain = !base::scaled && !p.mask_kind && !p.least;
         const int clear = plain && base::clear > from ? (base::clear - from) / KEYS : 0,
                   whole = clear < steps ? clear : steps;
-        if (group + 1 == GROUPS && steps > 1)
-            wgmma_turn_give<2 * WGMMA_THREADS>(1);
-        if (whole > 0)
-            begin<false>();
-        else
-            begin<true>();
-        int i = 1;
-        for (; i < whole; i++)
-            step<false>(i);
-        for (; i < steps; i++)
-            step<true>(i);
-        await(VALUES_FULL, done + steps - 1);
-        wgmma_settle(y[0]);
-        wgmma_begin();
-        add_values(done + steps - 1);
-        wgmma_wait<0>();
-        wgmma_settle(y[0]);
-        free(VALUES_FREE, done + steps - 1);
-    }
-    __device__ __forceinline__ void multiply()
-    {
-        for (int round = 0; take(round); round++) {
-            base::clear_sums();
-            if (steps > 0)
-                multiply_steps();
-            if (there)
-                base::write();
-            done += steps;
-            turn += steps > 0;
+        if (steps > 0) {
+            if (group + 1 == GROUPS && steps > 1)
+                wgmma_turn_give<2 * WGMMA_THREADS>(1);
+            if (whole > 0)
+                begin<false>();
+            else
+                begin<true>();
+            int i = 1;
+            for (; i < whole; i++)
+                step<false>(i);
+            for (; i < steps; i++)
+                step<true>(i);
+            await(VALUES_FULL, steps - 1);
+            wgmma_settle(y[0]);
+            wgmma_begin();
+            add_values(steps - 1);
+            wgmma_wait<0>();
+            wgmma_settle(y[0]);
         }
+        base::write();
     }
     __device__ __forceinline__ void run()
     {

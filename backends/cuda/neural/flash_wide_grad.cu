@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The kernels of gradients of attention by products of warpgroups, as flash_wide.cu has those of
  * attention, and the one that ends them. */
-#include "neural/flash_wide_finish.cuh"
 #include "neural/flash_wide_grad.cuh"
 
 #define FLASH_DTYPE_(dtype) cuda_dtype<NDP_##dtype>::stored

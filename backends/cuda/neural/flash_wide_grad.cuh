@@ -10,8 +10,7 @@
  *
  * A block waits only for such as begin before it, so that waits end. Blocks of `together` heads
  * alternate, and one block of a head begins later than the other: when it comes to a tile, its
- * turn has come. The gradients' sums of that many heads stay in the second-level cache. On an H100
- * neither adding nor waiting for turns took time that could be measured. */
+ * turn has come. The gradients' sums of that many heads stay in the second-level cache. */
 #ifndef NDOCK_CUDA_FLASH_WIDE_GRAD_CUH
 #define NDOCK_CUDA_FLASH_WIDE_GRAD_CUH
 #include "neural/flash_grad_rows.cuh"
@@ -46,11 +45,9 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
         PART = STEP * D * 4,
         SUMS = 2 * STEP * 4,   /* logsumexp and delta of a step's queries */
         BY_ROWS = STEP == 128, /* warpgroups share out queries for their gradients, else columns */
-        PART_COLUMNS = BY_ROWS ? D : 64, /* of a warpgroup */
-        COPIERS = 96                     /* threads that copy; the warp after them adds parts */
+        COPIERS = 96           /* threads that copy; the warp after them adds parts */
     };
-    enum { QUERIES_FULL, GRADS_FULL = 2, STEP_FREE = 4, SLOPES_FULL = 6, PART_FULL = 8 };
-    enum { PART_FREE = 9, GATES };
+    enum { QUERIES_FULL, GRADS_FULL = 2, STEP_FREE = 4, PART_FULL = 6, PART_FREE, GATES };
     typedef flash_grad_rows<T, D, 1, ROWS, STEP, true> base;
     using base::b;
     using base::h;
@@ -61,7 +58,7 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
     using base::y;
     typename base::scores s = {}, dp = {};
     uint32_t weight[STEP / 16][4], slope[STEP / 16][4]; /* as left operands */
-    float dq[PART_COLUMNS / 8][4];
+    float dq[8][4];
     mma_address own, stages, slopes, part, sums, gates;
     int group;
 
@@ -97,19 +94,15 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
     {
         return base::begin + (per_head - 1 - step % per_head) * STEP;
     }
-    __device__ __forceinline__ static int arrivals_of(int i)
-    {
-        if (i < STEP_FREE)
-            return COPIERS;
-        if (i < SLOPES_FULL)
-            return GROUPS * 4;
-        return i < PART_FREE ? GROUPS * WGMMA_THREADS : 1;
-    }
     __device__ __forceinline__ void set_gates() const
     {
         if (threadIdx.x == 0)
             for (int i = 0; i < GATES; i++)
-                wgmma_gate_set(gates + (mma_address)(i * 8), arrivals_of(i));
+                wgmma_gate_set(gates + (mma_address)(i * 8), i < STEP_FREE   ? (int)COPIERS
+                                                             : i < PART_FULL ? GROUPS * 4
+                                                             : i == PART_FULL
+                                                                 ? GROUPS * (int)WGMMA_THREADS
+                                                                 : 1);
         __syncthreads();
     }
 
@@ -176,11 +169,6 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
     {
         wgmma_gate_wait(gate(which, step), parity(step));
     }
-    __device__ __forceinline__ void free(int step) const
-    {
-        if (base::lane == 0)
-            wgmma_gate_arrive(gate(STEP_FREE, step));
-    }
     __device__ __forceinline__ void multiply_rows(typename base::scores &to, int which, int step)
     {
         const mma_address mine =
@@ -229,7 +217,7 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
                                  wgmma_chunk(row, k % 4 * 2 + right),
                              slope[k]);
         wgmma_publish();
-        wgmma_gate_arrive(gate(SLOPES_FULL, i));
+        wgmma_turn_wait<GROUPS * WGMMA_THREADS>(1);
     }
     /* Of 64 queries, or 64 columns, a warpgroup; columns beyond D mean nothing. */
     __device__ __forceinline__ void multiply_slopes(int i)
@@ -240,68 +228,50 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
                        right = wgmma_operand(keys, OWN_SLAB);
 #pragma unroll
         for (int k = 0; k < ROWS / 16; k++)
-            wgmma<T, PART_COLUMNS>::turned(dq, wgmma_after(left, k * 16 * WGMMA_ROW),
-                                           wgmma_after(right, k * 16 * WGMMA_ROW), k > 0);
+            wgmma<T, 64>::turned(dq, wgmma_after(left, k * 16 * WGMMA_ROW),
+                                 wgmma_after(right, k * 16 * WGMMA_ROW), k > 0);
         wgmma_commit();
+    }
+    /* The gradients of queries and keys. */
+    __device__ __forceinline__ void multiply_both(int i)
+    {
+        wgmma_begin();
+        multiply_slopes(i);
+        wide_add<T, D, STEP>(y[0][0], slope, wgmma_operand(stage(i, 0), SLAB));
     }
     __device__ __forceinline__ void give_part(int i) const
     {
         const int thread = (int)threadIdx.x % WGMMA_THREADS;
-        const mma_address at =
-            part + (mma_address)((group * PART_COLUMNS / 8 * WGMMA_THREADS + thread) * 16);
         if (i > 0)
             wgmma_gate_wait(gates + PART_FREE * 8, (i - 1) & 1);
 #pragma unroll
-        for (int e = 0; e < PART_COLUMNS / 8; e++)
+        for (int e = 0; e < 8; e++)
             if (BY_ROWS || group == 0 || e < D / 8 - 8)
-                mma_store(at + (mma_address)(e * WGMMA_THREADS * 16),
+                mma_store(part + (mma_address)(((group * 8 + e) * WGMMA_THREADS + thread) * 16),
                           {__float_as_uint(dq[e][0]), __float_as_uint(dq[e][1]),
                            __float_as_uint(dq[e][2]), __float_as_uint(dq[e][3])});
         wgmma_publish();
         wgmma_gate_arrive(gates + PART_FULL * 8);
     }
-    /* The gradients of keys and queries, of a step's slopes. */
-    __device__ __forceinline__ void multiply_both(int i)
+    __device__ __forceinline__ void step(int i)
     {
-        wide_add<T, D, STEP>(y[0][0], slope, wgmma_operand(stage(i, 0), SLAB));
-        await(SLOPES_FULL, i);
-        wgmma_begin();
-        multiply_slopes(i);
-    }
-    __device__ __forceinline__ void take_both(int i)
-    {
-        wgmma_wait<0>();
-        wgmma_settle(dq);
-        settle();
-        free(i);
-        give_part(i);
-    }
-    /* While weights are made, slopes of the step before are multiplied; while slopes are, values are
-     * added to. */
-    template <bool FIRST> __device__ __forceinline__ void step(int i)
-    {
-        enum { EARLY = STEP < 128 && D < 128 }; /* there are registers for weights beside scores */
+        enum { EARLY = STEP < 128 }; /* values are added to while slopes are made */
         uint64_t gone[1] = {};
         const int head = base::head_of(i), from = from_of(i);
         await(QUERIES_FULL, i);
+        await(GRADS_FULL, i);
         wgmma_settle(s[0]);
+        wgmma_settle(dp[0]);
         settle();
         wgmma_begin();
         multiply_rows(s, 0, i);
-        if (!FIRST)
-            multiply_both(i - 1);
-        wgmma_wait<FIRST ? 0 : 2>();
+        multiply_rows(dp, 1, i);
+        wgmma_wait<1>();
         wgmma_settle(s[0]);
         base::finish(s, head, from);
         base::weigh(s, sums_of(i));
         if (p.least)
             base::choose(gone, head, from);
-        if (!FIRST)
-            take_both(i - 1);
-        await(GRADS_FULL, i);
-        wgmma_settle(dp[0]);
-        wgmma_begin();
-        multiply_rows(dp, 1, i);
         if (EARLY) {
             pack_weights(gone);
             add_values(i);
@@ -317,20 +287,14 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
         }
         wide_pack<T, STEP>(slope, dp[0]);
         put_slopes(i);
+        multiply_both(i);
+        wgmma_wait<1>();
+        wgmma_settle(dq);
+        give_part(i);
         wgmma_wait<0>();
         settle();
-    }
-    __device__ __forceinline__ void multiply()
-    {
-        if (steps > 0) {
-            step<true>(0);
-            for (int i = 1; i < steps; i++)
-                step<false>(i);
-            wgmma_begin();
-            multiply_both(steps - 1);
-            take_both(steps - 1);
-        }
-        base::write_all();
+        if (base::lane == 0)
+            wgmma_gate_arrive(gate(STEP_FREE, i));
     }
     __device__ __forceinline__ void run()
     {
@@ -344,9 +308,62 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
                 add_parts();
         } else {
             wgmma_take_registers<240>();
-            multiply();
+            for (int i = 0; i < steps; i++)
+                step(i);
+            base::write_all();
         }
     }
 };
+
+/* Eight columns of a row: of a lane's four numbers, two of row `half`. */
+template <class T>
+MMA_FN void flash_wide_put(const attention_params &p, T *row, int column, int half,
+                           const float4 (&x)[4])
+{
+    const int64_t step = p.out[0].stride[3];
+    const float by = (float)p.scale;
+    float y[8];
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        y[2 * k] = (half ? x[k].z : x[k].x) * by;
+        y[2 * k + 1] = (half ? x[k].w : x[k].y) * by;
+    }
+    if (step == 1 && (uint64_t)(row + column) % 16 == 0 && column + 8 <= p.d) {
+        *(uint4 *)(row + column) = {mma_pack<T>(y[0], y[1]), mma_pack<T>(y[2], y[3]),
+                                    mma_pack<T>(y[4], y[5]), mma_pack<T>(y[6], y[7])};
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < 8; k++)
+        if (column + k < p.d)
+            neural_narrow(row + (column + k) * step, y[k]);
+}
+/* Gradients of queries of a tile, from sums: as f32 of registers of warpgroups, eight rows beside
+ * each other, to rows. What no key sees was never summed. */
+template <class T> MMA_FN void flash_wide_finish(const attention_params &p)
+{
+    const int64_t tile = blockIdx.x, i = tile % p.tiles, h = tile / p.tiles % p.heads,
+                  b = tile / p.tiles / p.heads;
+    const bool any = ((const uint32_t *)p.turns)[tile] > 0;
+    const int units = p.tile_columns / 8, pairs = p.tile_rows / 2;
+    const float4 *from = (const float4 *)p.sums + tile * p.tile_rows * p.tile_columns / 4;
+    for (int at = (int)threadIdx.x; at < units * pairs; at += FLASH_THREADS) {
+        const int unit = at % units, pair = at / units, lane = pair % 8, warp = pair / 8 % 4,
+                  half = pair / 32;
+        float4 x[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            x[k] = any ? from[(half * 8 + unit) * WGMMA_THREADS + warp * 32 + lane * 4 + k]
+                       : float4{0, 0, 0, 0};
+        const int64_t row = i * p.tile_rows + half * 64 + warp * 16 + lane;
+#pragma unroll
+        for (int k = 0; k < 2; k++)
+            if (row + 8 * k < p.m)
+                flash_wide_put(p,
+                               (T *)p.out[0].at + b * p.out[0].stride[0] + h * p.out[0].stride[1] +
+                                   (row + 8 * k) * p.out[0].stride[2],
+                               unit * 8, k, x);
+    }
+}
 
 #endif

@@ -52,8 +52,8 @@ MMA_FN void wide_fetch(mma_address to, const tile_source<T> &from, int64_t first
 #pragma unroll
         for (int k = 0; k < (ROWS + BESIDE - 1) / BESIDE; k++, at += step) {
             const int row = begin + k * BESIDE;
-            if (ROWS % BESIDE == 0 || row < ROWS) /* nothing is read from beyond the end */
-                mma_fetch(to + wgmma_chunk(row, c % 8), at, row < there);
+            if (ROWS % BESIDE == 0 || row < ROWS)
+                mma_fetch(to + wgmma_chunk(row, c % 8), row < there ? at : from.at, row < there);
         }
         return;
     }
