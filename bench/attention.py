@@ -141,10 +141,10 @@ def benches(only):
     b16, f16 = torch.bfloat16, torch.float16
     for row in (("bf16 8x16x4096x64", b16, 8, 16, 16, 4096, 4096, 64, False, True), ("bf16 8x16x4096x64 causal", b16, 8, 16, 16, 4096, 4096, 64, True, True),
                 ("f16 8x16x4096x64", f16, 8, 16, 16, 4096, 4096, 64, False, False), ("bf16 4x16x4096x128", b16, 4, 16, 16, 4096, 4096, 128, False, True),
-                ("bf16 4x16x4096x128 causal", b16, 4, 16, 16, 4096, 4096, 128, True, True), ("bf16 4x16x4096x80", b16, 4, 16, 16, 4096, 4096, 80, False, False),
-                ("bf16 4x16x4096x32", b16, 4, 16, 16, 4096, 4096, 32, False, False), ("bf16 4x16x2048x96", b16, 4, 16, 16, 2048, 2048, 96, True, False),
-                ("bf16 2x16x2048x256", b16, 2, 16, 16, 2048, 2048, 256, False, False), ("bf16 32x12x512x64", b16, 32, 12, 12, 512, 512, 64, False, True),
-                ("bf16 groups 4x32/8x2048x128 causal", b16, 4, 32, 8, 2048, 2048, 128, True, False),
+                ("bf16 4x16x4096x128 causal", b16, 4, 16, 16, 4096, 4096, 128, True, True), ("bf16 4x16x4096x80", b16, 4, 16, 16, 4096, 4096, 80, False, True),
+                ("bf16 4x16x4096x32", b16, 4, 16, 16, 4096, 4096, 32, False, True), ("bf16 4x16x2048x96", b16, 4, 16, 16, 2048, 2048, 96, True, True),
+                ("bf16 2x16x2048x256", b16, 2, 16, 16, 2048, 2048, 256, False, True), ("bf16 32x12x512x64", b16, 32, 12, 12, 512, 512, 64, False, True),
+                ("bf16 groups 4x32/8x2048x128 causal", b16, 4, 32, 8, 2048, 2048, 128, True, True),
                 ("bf16 one query 16x32/8x8192x128", b16, 16, 32, 8, 1, 8192, 128, False, False),
                 ("bf16 one query 1x32/8x32768x128", b16, 1, 32, 8, 1, 32768, 128, False, False),
                 ("bf16 one query 8x16x4096x64", b16, 8, 16, 16, 1, 4096, 64, False, False)):

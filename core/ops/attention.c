@@ -187,14 +187,6 @@ static nd_status check_results(const attention *p, const nd_array *g, const nd_a
     return nd__check_shape_is(p->name, logsumexp, q->ndim - 1, shape, 5);
 }
 
-/* The sum of g*out over the last axis. */
-static nd_array *make_delta(nd_steps *s, const attention *p, const nd_array *g, const nd_array *out)
-{
-    nd_array *product =
-        nd__step2(s, ND_OP_multiply, nd__step_cast(s, g, p->wide), nd__step_cast(s, out, p->wide));
-    return nd__step_sum(s, product, (uint64_t)1 << (g->ndim - 1), 0);
-}
-
 static nd_array *with_three(nd_steps *s, const attention *p, const nd_array *a)
 {
     const int64_t shape[3] = {p->batch, p->heads, p->m};
@@ -224,7 +216,7 @@ nd_status nd_scaled_dot_product_attention_grad(const nd_array *g, const nd_array
     make_operands(&s, &p, q, k, v, in);
     in[3] = with_four(&s, &p, nd__step_cast(&s, g, p.dtype), p.heads, p.m, p.e);
     in[4] = with_three(&s, &p, logsumexp);
-    in[5] = with_three(&s, &p, make_delta(&s, &p, g, out));
+    in[5] = with_four(&s, &p, nd__step_cast(&s, out, p.dtype), p.heads, p.m, p.e);
     in[6] = make_mask(&s, &p, q);
     nd_array *r[3];
     for (int i = 0; i < 3; i++)

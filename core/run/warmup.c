@@ -92,7 +92,7 @@ static const form forms[] = {
     {ND_CLASS_ENTROPY, ND_OP_cross_entropy, "a2i1", "w1"},
     {ND_CLASS_ENTROPY, ND_OP_cross_entropy_grad, "a2i1w1", "a2"},
     {ND_CLASS_ATTENTION, ND_OP_attention, "a4a4a4", "a4w3"},
-    {ND_CLASS_ATTENTION, ND_OP_attention_grad, "a4a4a4a4w3w3", "a4a4a4"},
+    {ND_CLASS_ATTENTION, ND_OP_attention_grad, "a4a4a4a4w3a4", "a4a4a4"},
     {ND_CLASS_ROPE, 0, "a4a4a4", "a4"},
     {ND_CLASS_FFT, ND_OP_fft_r2c, "a2", "c2"},
     {ND_CLASS_FFT, ND_OP_fft_c2r, "a2", "x2"},

@@ -3,7 +3,6 @@
  * compiled for the host, whose threads hand each other operands as PTX says (emulate_warp.h), and
  * the driver pretends, so that tiles, masks, parts of keys and their joining are the plug-in's own.
  * Random geometries are compared with the definition in doubles. */
-#include "core/run/run.h"
 #include "tests/cuda/attention_lab.h"
 
 /* The largest error in units of the half type's rounding of the sizes that were summed, and of
@@ -51,7 +50,7 @@ static int compute(int number)
     return error < 2;
 }
 
-/* ---- gradients, of the operation itself: what the core makes of g and out is given ---- */
+/* ---- gradients ---- */
 enum { DQ, DK, DV };
 typedef struct {
     double *want[3], *size[3];
@@ -65,9 +64,9 @@ static double *place_of(const trial *t, const gradients *r, double *const *to, i
     return to[which] + ((b * r->heads[which] + h) * r->rows[which] + i) * r->columns[which];
 }
 
-/* What row (b, h, i) adds to the gradients; w are its weights, d its delta in the end. */
-static double add_row(const trial *t, gradients *r, const operand *g, int64_t b, int64_t h,
-                      int64_t i, const double *w)
+/* What row (b, h, i) adds to the gradients; w are its weights. */
+static void add_row(const trial *t, gradients *r, const operand *g, int64_t b, int64_t h, int64_t i,
+                    const double *w)
 {
     const double scale = t->o.scale != 0 ? t->o.scale : 1 / sqrt((double)t->d);
     const int64_t kh = h / (t->h / t->hk), row = (b * t->h + h) * t->m + i;
@@ -84,6 +83,8 @@ static double add_row(const trial *t, gradients *r, const operand *g, int64_t b,
         delta += w[j] * dp[j];
         all += w[j] * mag[j];
     }
+    for (int64_t c = 0; c < t->e; c++) /* the result is rounded, below the normal numbers too */
+        all += fabs(at(g, b, h, i, c)) * 0x1p-14;
     for (int64_t j = 0; j < t->n; j++)
         for (int64_t c = 0; c < t->d; c++) {
             const double ds = w[j] * (dp[j] - delta) * scale,
@@ -95,7 +96,6 @@ static double add_row(const trial *t, gradients *r, const operand *g, int64_t b,
             place_of(t, r, r->size, DK, b, h, j)[c] += size * fabs(q);
         }
     free(dp);
-    return delta;
 }
 
 static int64_t count_of(const trial *t, const gradients *r, int which)
@@ -103,8 +103,8 @@ static int64_t count_of(const trial *t, const gradients *r, int which)
     return t->b * r->heads[which] * r->rows[which] * r->columns[which];
 }
 
-/* The gradients by definition, and what the operation is given of each row. */
-static void define(const trial *t, gradients *r, const operand *g, float *lse, float *delta)
+/* The gradients by definition. */
+static void define(const trial *t, gradients *r, const operand *g)
 {
     *r = (gradients){
         .rows = {t->m, t->n, t->n}, .columns = {t->d, t->d, t->e}, .heads = {t->h, t->hk, t->hk}};
@@ -115,46 +115,10 @@ static void define(const trial *t, gradients *r, const operand *g, float *lse, f
     }
     for (int64_t row = 0; row < t->b * t->h * t->m; row++) {
         const int64_t i = row % t->m, h = row / t->m % t->h, b = row / t->m / t->h;
-        lse[row] = (float)weigh(t, b, h, i, w);
-        delta[row] = (float)add_row(t, r, g, b, h, i, w);
+        weigh(t, b, h, i, w);
+        add_row(t, r, g, b, h, i, w);
     }
     free(w);
-}
-
-static nd_status give_sums(const trial *t, const float *x, nd_array **out)
-{
-    const int64_t shape[3] = {t->b, t->h, t->m};
-    const nd_layout layout = {.size = sizeof layout, .dtype = ND_F32, .ndim = 3, .shape = shape};
-    return nd_from_host(&layout, x, dev, out);
-}
-
-static nd_status run_gradient(const trial *t, const operand *g, const float *lse,
-                              const float *delta, nd_array *out[3])
-{
-    const int64_t whole[4] = {t->b, t->h, t->m, t->n};
-    const ndp_attention params = {.size = sizeof params,
-                                  .has_mask = t->o.mask != NULL,
-                                  .causal = t->o.causal != ND_CAUSAL_NONE,
-                                  .diagonal = t->o.causal == ND_CAUSAL_LAST ? t->n - t->m : 0,
-                                  .scale = t->o.scale != 0 ? t->o.scale : 1 / sqrt((double)t->d),
-                                  .dropout = t->o.dropout,
-                                  .key = t->o.key.key,
-                                  .counter = {t->o.key.counter[0], t->o.key.counter[1]}};
-    const operand *like[3] = {&t->q, &t->k, &t->v};
-    nd_array *sums[2] = {NULL, NULL}, *mask = NULL;
-    nd_status status = give_sums(t, lse, &sums[0]);
-    status = status == ND_OK ? give_sums(t, delta, &sums[1]) : status;
-    if (status == ND_OK && t->o.mask)
-        status = nd_broadcast_to(t->o.mask, 4, whole, &mask);
-    for (int i = 0; i < 3 && status == ND_OK; i++)
-        status = nd_empty(dev, t->dtype, 4, like[i]->shape, &out[i]);
-    const nd_array *in[7] = {t->q.array, t->k.array, t->v.array, g->array, sums[0], sums[1], mask};
-    if (status == ND_OK)
-        status = nd__run_arrays(ND_OP_attention_grad, mask ? 7 : 6, in, 3, out, &params);
-    nd_release(sums[0]);
-    nd_release(sums[1]);
-    nd_release(mask);
-    return status;
 }
 
 static int compute_gradient(int number)
@@ -170,10 +134,14 @@ static int compute_gradient(int number)
     t.n = t.n > 300 ? t.n / 3 : t.n;
     nd_status status = make_operands(&t);
     status = status == ND_OK ? make(&g, t.dtype, t.b, t.h, t.m, t.e) : status;
-    float *sums = calloc((size_t)(t.b * t.h * t.m) + 1, 2 * sizeof *sums),
-          *delta = sums + t.b * t.h * t.m;
-    define(&t, &r, &g, sums, delta);
-    status = status == ND_OK ? run_gradient(&t, &g, sums, delta, out) : status;
+    define(&t, &r, &g);
+    status = status == ND_OK ? nd_scaled_dot_product_attention(t.q.array, t.k.array, t.v.array,
+                                                               &t.o, &t.out, &t.lse)
+                             : status;
+    if (status == ND_OK)
+        status =
+            nd_scaled_dot_product_attention_grad(g.array, t.q.array, t.k.array, t.v.array, t.out,
+                                                 t.lse, &t.o, &out[DQ], &out[DK], &out[DV]);
     double worst = status == ND_OK ? 0 : HUGE_VAL;
     for (int which = DQ; which <= DV; which++) {
         const int64_t n = count_of(&t, &r, which);
@@ -193,7 +161,6 @@ static int compute_gradient(int number)
         describe(&t, number, worst, status);
     release_operands(&t);
     drop(&g);
-    free(sums);
     return worst < 2;
 }
 

@@ -89,6 +89,12 @@ static inline float __int_as_float(int x)
     memcpy(&r, &x, sizeof r);
     return r;
 }
+static inline uint32_t __float_as_uint(float x)
+{
+    uint32_t r;
+    memcpy(&r, &x, sizeof r);
+    return r;
+}
 static inline double __longlong_as_double(long long x)
 {
     double r;

@@ -35,7 +35,8 @@ template <class T> static inline double wide_element(uint64_t operand, int row, 
     memcpy(&bits, warp_at(at, 2), 2);
     return (double)warp_number(bits, 0, T());
 }
-template <class T, int N, bool HELD> static void wide_product_of(const wide_product &p)
+enum { WIDE_SHARED, WIDE_HELD, WIDE_TURNED };
+template <class T, int N, int LEFT> static void wide_product_of(const wide_product &p)
 {
     const int lane = (int)(threadIdx.x % 32), row = (int)(threadIdx.x / 32 % 4) * 16 + lane / 4;
     uint32_t(*slot)[WARP_WORDS] = warp_slots();
@@ -44,16 +45,18 @@ template <class T, int N, bool HELD> static void wide_product_of(const wide_prod
     for (int half = 0; half < 2; half++) {
         double left[16];
         for (int k = 0; k < 16; k++)
-            left[k] = HELD ? (double)warp_number(slot[lane / 4 * 4 + k % 8 / 2][half + k / 8 * 2],
-                                                 k % 2, T())
-                           : wide_element<T>(p.left, row + half * 8, k);
+            left[k] = LEFT == WIDE_HELD
+                          ? (double)warp_number(slot[lane / 4 * 4 + k % 8 / 2][half + k / 8 * 2],
+                                                k % 2, T())
+                      : LEFT == WIDE_TURNED ? wide_element<T>(p.left, k, row + half * 8)
+                                            : wide_element<T>(p.left, row + half * 8, k);
         for (int j = 0; j < N / 4; j++) {
             const int column = j / 2 * 8 + lane % 4 * 2 + j % 2;
             float &c = p.c[j / 2][half * 2 + j % 2];
             double sum = p.add ? (double)c : 0;
             for (int k = 0; k < 16; k++)
-                sum += left[k] * (HELD ? wide_element<T>(p.right, k, column)
-                                       : wide_element<T>(p.right, column, k));
+                sum += left[k] * (LEFT != WIDE_SHARED ? wide_element<T>(p.right, k, column)
+                                                      : wide_element<T>(p.right, column, k));
             c = (float)sum;
         }
     }
@@ -62,11 +65,15 @@ template <class T, int N, bool HELD> static void wide_product_of(const wide_prod
 template <class T, int N> struct wgmma {
     static void shared(float (&c)[N / 8][4], uint64_t a, uint64_t b, bool add)
     {
-        wide_queue({wide_product_of<T, N, false>, c, a, b, {}, add});
+        wide_queue({wide_product_of<T, N, WIDE_SHARED>, c, a, b, {}, add});
     }
     static void held(float (&c)[N / 8][4], const uint32_t (&a)[4], uint64_t b)
     {
-        wide_queue({wide_product_of<T, N, true>, c, 0, b, {a[0], a[1], a[2], a[3]}, true});
+        wide_queue({wide_product_of<T, N, WIDE_HELD>, c, 0, b, {a[0], a[1], a[2], a[3]}, true});
+    }
+    static void turned(float (&c)[N / 8][4], uint64_t a, uint64_t b, bool add)
+    {
+        wide_queue({wide_product_of<T, N, WIDE_TURNED>, c, a, b, {}, add});
     }
 };
 MMA_FN void wgmma_begin(void) {}
@@ -92,5 +99,37 @@ template <int THREADS> MMA_FN void wgmma_turn_wait(int name)
 template <int THREADS> MMA_FN void wgmma_turn_give(int name)
 {
     wide_turn(name, THREADS, false);
+}
+MMA_FN void wgmma_part_put(float *to, mma_address from, uint32_t nbytes)
+{
+    for (uint32_t i = 0; i < nbytes; i += 4)
+        to[i / 4] = mma_word(from + i);
+}
+MMA_FN void wgmma_part_add(float *to, mma_address from, uint32_t nbytes)
+{
+    for (uint32_t i = 0; i < nbytes; i += 4)
+        to[i / 4] += mma_word(from + i);
+}
+MMA_FN void wgmma_parts_read(void) {}
+MMA_FN void wgmma_parts_wait(void) {}
+/* Blocks run one after another: a turn that has not come never does. */
+MMA_FN void wgmma_turn_await(const uint32_t *whose, uint32_t turn)
+{
+    if (*whose != turn)
+        wide_gate_wait(WARP_SHARED, 0);
+}
+MMA_FN void wgmma_turn_pass(uint32_t *whose, uint32_t to)
+{
+    *whose = to;
+}
+MMA_FN void wgmma_put_pieces(mma_address at, const uint32_t (&r)[4])
+{
+    const int lane = (int)(threadIdx.x % 32);
+    uint32_t(*slot)[WARP_WORDS] = warp_slots(), row[4];
+    memcpy(slot[lane], r, 16);
+    warp_barrier();
+    for (int k = 0; k < 4; k++)
+        row[k] = slot[lane % 8 * 4 + k][lane / 8];
+    mma_store(at, row);
 }
 #endif

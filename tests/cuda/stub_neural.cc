@@ -20,6 +20,7 @@ namespace f16
 #include "neural/flash_grad.cu"
 #include "neural/group.cu"
 #include "neural/flash_wide.cu"
+#include "neural/attention_delta.cu"
 #include "neural/flash_wide_grad.cu"
 } // namespace f16
 #undef CUDA_DTYPE
@@ -30,6 +31,7 @@ namespace bf16
 #include "neural/flash_grad.cu"
 #include "neural/group.cu"
 #include "neural/flash_wide.cu"
+#include "neural/attention_delta.cu"
 #include "neural/flash_wide_grad.cu"
 } // namespace bf16
 #undef CUDA_DTYPE
@@ -71,28 +73,18 @@ struct kernel {
     FLASH_ROWS(96, dtype)                            \
     FLASH_ROWS(128, dtype)                           \
     FLASH_ROWS(256, dtype)                           \
-    KERNEL(flash_wide_64_##dtype, attention_params)  \
-    KERNEL(flash_wide_80_##dtype, attention_params)  \
-    KERNEL(flash_wide_96_##dtype, attention_params)  \
-    KERNEL(flash_wide_128_##dtype, attention_params) \
-    KERNEL(flash_wide_256_##dtype, attention_params) \
     KERNEL(flash_join_##dtype, attention_params)
 #define GRAD_ROWS(D, dtype)                               \
     KERNEL(flash_queries_##D##_##dtype, attention_params) \
     KERNEL(flash_keys_##D##_##dtype, attention_params)
-#define WIDE_ROWS(D, dtype)                                    \
-    KERNEL(flash_wide_queries_##D##_##dtype, attention_params) \
-    KERNEL(flash_wide_keys_##D##_##dtype, attention_params)
 #define GRAD_ALL(dtype)   \
     GRAD_ROWS(32, dtype)  \
     GRAD_ROWS(64, dtype)  \
     GRAD_ROWS(80, dtype)  \
     GRAD_ROWS(96, dtype)  \
     GRAD_ROWS(128, dtype) \
-    WIDE_ROWS(64, dtype)  \
-    WIDE_ROWS(80, dtype)  \
-    WIDE_ROWS(96, dtype)  \
-    WIDE_ROWS(128, dtype)
+    KERNEL(attention_delta_##dtype, attention_params) \
+    KERNEL(flash_wide_finish_##dtype, attention_params)
 #define NORM_ROWS(name)                   \
     KERNEL(name##_warp, neural_norm)      \
     KERNEL(name##_warp_vec, neural_norm)  \
@@ -124,7 +116,14 @@ struct kernel {
     KERNEL(group_columns_##dtype, group_params) \
     KERNEL(group_column_##dtype, group_params)  \
     KERNEL(group_weights_##dtype, group_weights)
-const kernel kernels[] = {GROUP_ALL(F16) GROUP_ALL(BF16) GROUP_ALL(F32) GROUP_ALL(F64) FLASH_ALL(F16) FLASH_ALL(BF16) GRAD_ALL(F16) GRAD_ALL(BF16)
+const kernel kernels[] = {
+#define FLASH_WIDE(D, GROUPS, KEYS) \
+    KERNEL(flash_wide_##D##_F16, attention_params) KERNEL(flash_wide_##D##_BF16, attention_params)
+#define FLASH_WIDE_GRAD(D, STEP)                        \
+    KERNEL(flash_wide_grad_##D##_F16, attention_params) \
+    KERNEL(flash_wide_grad_##D##_BF16, attention_params)
+#include "neural/flash_wide.def"
+                              GROUP_ALL(F16) GROUP_ALL(BF16) GROUP_ALL(F32) GROUP_ALL(F64) FLASH_ALL(F16) FLASH_ALL(BF16) GRAD_ALL(F16) GRAD_ALL(BF16)
                               NORM_ROWS(layer_norm_grad) NORM_ROWS(rms_norm_grad)};
 enum { COUNT = sizeof kernels / sizeof *kernels };
 } // namespace

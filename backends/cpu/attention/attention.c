@@ -86,7 +86,7 @@ static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
     at_plan p;
     (void)kernel;
     at_plan_call(&p, call);
-    return (uint64_t)(mm_round_up(p.slots, 64) + p.slots * p.slot_bytes);
+    return (uint64_t)(mm_round_up(p.slots, 64) + p.slots * p.slot_bytes + at_delta_bytes(&p));
 }
 
 static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
@@ -95,12 +95,14 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     (void)kernel;
     (void)stream;
     at_plan_call(&p, call);
-    const int64_t need = mm_round_up(p.slots, 64) + p.slots * p.slot_bytes;
+    const int64_t slots = mm_round_up(p.slots, 64) + p.slots * p.slot_bytes;
+    const int64_t need = slots + at_delta_bytes(&p);
     if (!call->scratch.mem || ndp_view_size(&call->scratch) < need)
         return cpu_error(NDP_ERR_INTERNAL, "%s was called without its scratch memory",
                          cpu_op_name(call->op));
     p.busy = (atomic_uchar *)cpu_ptr(&call->scratch);
     p.memory = (char *)p.busy + mm_round_up(p.slots, 64);
+    p.delta = (double *)(void *)((char *)p.busy + slots);
     memset(p.busy, 0, (size_t)p.slots);
     if (call->op == NDP_OP_attention_grad) {
         at_gradient(&p);

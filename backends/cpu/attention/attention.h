@@ -42,7 +42,7 @@ typedef struct {
     const mm_kernels *k;
     const at_rows *rows;
     const ndp_attention *params;
-    const ndp_view *q, *key, *v, *g, *lse, *delta, *mask; /* g, lse, delta, mask: NULL, or there */
+    const ndp_view *q, *key, *v, *g, *lse, *o, *mask; /* g, lse, o, mask: NULL, or there */
     const ndp_view *out[3];
     int64_t batch, heads, key_heads, m, n, d, e;
     uint32_t least; /* words below it drop their weight */
@@ -50,6 +50,7 @@ typedef struct {
     /* Of a slot: scores, their gradients, two results, panels of a and of b. */
     int64_t slot_grads, slot_first, slot_second, slot_a, slot_b, slot_bytes, slots;
     char *memory;
+    double *delta; /* of gradients: sums of g*o, (b, h, m) */
     atomic_uchar *busy;
 } at_plan;
 
@@ -76,5 +77,7 @@ char *at_take(at_plan *p);
 void at_give(at_plan *p, const char *slot);
 
 /* ---- gradient.c */
+/* Bytes of delta. */
+int64_t at_delta_bytes(const at_plan *p);
 void at_gradient(at_plan *p);
 #endif

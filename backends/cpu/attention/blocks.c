@@ -39,7 +39,7 @@ void at_plan_call(at_plan *p, const ndp_call *call)
     p->v = &in[2];
     p->g = gradient ? &in[3] : NULL;
     p->lse = gradient ? &in[4] : NULL;
-    p->delta = gradient ? &in[5] : NULL;
+    p->o = gradient ? &in[5] : NULL;
     p->mask = p->params->has_mask ? &in[call->n_in - 1] : NULL;
     for (uint32_t i = 0; i < call->n_out; i++)
         p->out[i] = &call->out[i];

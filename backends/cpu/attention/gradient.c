@@ -28,7 +28,7 @@ static void block(const at_plan *p, char *slot, int64_t b, int64_t h, int64_t i,
     for (int64_t r = 0; r < m; r++) {
         char *x = slot + r * AT_BLOCK * p->k->element, *d = grads + r * AT_BLOCK * p->k->element;
         const double lse = p->rows->get(at_row(p->lse, b, h, i + r)),
-                     delta = p->rows->get(at_row(p->delta, b, h, i + r));
+                     delta = p->delta[(b * p->heads + h) * p->m + i + r];
         if (p->least) {
             at_drop(p, d, b, h, i + r, j, n);
             p->rows->scale(d, n, 1 / p->keep);
@@ -123,12 +123,50 @@ static void key_blocks(void *ctx, int64_t begin, int64_t end)
     at_give(p, slot);
 }
 
+int64_t at_delta_bytes(const at_plan *p)
+{
+    return p->o ? p->batch * p->heads * p->m * (int64_t)sizeof *p->delta : 0;
+}
+
+/* One row's sum of g*o, in the type of the sums. */
+static double delta_of(const at_plan *p, char *g, char *o, int64_t b, int64_t h, int64_t i)
+{
+    const int64_t size = p->k->element;
+    const ndp_view *const views[2] = {p->g, p->o};
+    char *const to[2] = {g, o};
+    double sum = 0;
+    for (int64_t c = 0; c < p->e; c += AT_BLOCK) {
+        const int64_t n = p->e - c < AT_BLOCK ? p->e - c : AT_BLOCK;
+        for (int k = 0; k < 2; k++) {
+            const ndp_view *v = views[k];
+            const char *row = at_row(v, b, h, i) + c * v->stride[3] * ndp_dtype_size(v->dtype);
+            p->k->load[v->dtype](row, 0, v->stride[3], 1, n, to[k]);
+        }
+        for (int64_t k = 0; k < n; k++)
+            sum += p->rows->get(g + k * size) * p->rows->get(o + k * size);
+    }
+    return sum;
+}
+
+static void deltas(void *ctx, int64_t begin, int64_t end)
+{
+    at_plan *p = ctx;
+    char *slot = at_take(p);
+    for (int64_t row = begin; row < end; row++)
+        p->delta[row] = delta_of(p, slot, slot + p->slot_grads, row / p->m / p->heads,
+                                 row / p->m % p->heads, row % p->m);
+    at_give(p, slot);
+}
+
 void at_gradient(at_plan *p)
 {
+    const int64_t rows = p->batch * p->heads * p->m;
     const int64_t q_blocks = (p->m + AT_BLOCK - 1) / AT_BLOCK,
                   k_blocks = (p->n + AT_BLOCK - 1) / AT_BLOCK,
                   work = 2 * AT_BLOCK * (p->n + p->m + 1) * (p->d + p->e + 8),
                   grain = (MM_TASK_WORK + work - 1) / work;
+    if (rows > 0)
+        cpu_parallel(rows, MM_TASK_WORK / (8 * p->e + 8) + 1, deltas, p);
     if (p->batch * p->heads * q_blocks > 0)
         cpu_parallel(p->batch * p->heads * q_blocks, grain, query_blocks, p);
     if (p->batch * p->key_heads * k_blocks > 0)

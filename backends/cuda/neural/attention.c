@@ -5,12 +5,16 @@
 #include "host/backend.h"
 #include "neural/flash.h"
 
-enum { FORWARD, QUERIES = 0, KEYS, VALUES, KERNELS };
-static const char *const names[KERNELS] = {"attention_dq", "attention_dk", "attention_dv"};
+static const char *const names[] = {"attention_dq", "attention_dk", "attention_dv"};
 
 static const char *dtype_name(int32_t dtype)
 {
     return dtype == NDP_F16 ? "f16" : dtype == NDP_BF16 ? "bf16" : dtype == NDP_F32 ? "f32" : "f64";
+}
+
+static const char *upper_name(int32_t dtype)
+{
+    return dtype == NDP_F16 ? "F16" : dtype == NDP_BF16 ? "BF16" : dtype == NDP_F32 ? "F32" : "F64";
 }
 
 static attention_view view_of(const ndp_view *v)
@@ -57,7 +61,7 @@ static attention_params params_of(const ndp_call *call)
     if (call->op == NDP_OP_attention_grad) {
         p.g = view_of(&in[3]);
         p.lse = view_of(&in[4]);
-        p.delta = view_of(&in[5]);
+        p.o = view_of(&in[5]);
     }
     for (uint32_t i = 0; i < call->n_out; i++)
         p.out[i] = view_of(&call->out[i]);
@@ -86,38 +90,86 @@ static int32_t launch(const cuda_kernel *k, int which, ndp_stream *s, int64_t bl
                        shared_bytes(dtype), p);
 }
 
+/* What gradients leave in the scratch memory at `at`: delta, turns and sums; returns its end. */
+static uint64_t place_sums(attention_params *p, const flash_grad_plan *plan, int32_t dtype,
+                           uint64_t at)
+{
+    const int64_t rows = p->batch * p->heads * p->m, element = dtype == NDP_F64 ? 8 : 4;
+    p->delta = (attention_view){at, {p->heads * p->m, p->m, 1, 0}};
+    p->turns = at + (uint64_t)blocks_of(rows * element, 256) * 256;
+    p->sums = p->turns + (uint64_t)blocks_of(p->turn_count * 4, 256) * 256;
+    return p->sums + (uint64_t)(p->turn_count * plan->tile_bytes);
+}
+
+/* The first kernel of gradients. */
+static int32_t make_delta(const cuda_kernel *k, ndp_stream *s, const ndp_call *call,
+                          attention_params *p)
+{
+    const int64_t rows = p->batch * p->heads * p->m;
+    const ndp_view *views[2] = {&call->in[3], &call->in[5]};
+    const int64_t chunk = 16 / ndp_dtype_size(call->in[0].dtype),
+                  blocks = blocks_of(rows, ATTENTION_THREADS / ATTENTION_DELTA_BESIDE);
+    p->whole_sums = p->e % chunk == 0;
+    for (int i = 0; i < 2; i++) {
+        const ndp_view *v = views[i];
+        p->whole_sums = p->whole_sums && cuda_ptr(v) % 16 == 0 && v->stride[3] == 1;
+        for (int d = 0; d < 3; d++)
+            p->whole_sums = p->whole_sums && (v->shape[d] < 2 || v->stride[d] % chunk == 0);
+    }
+    if (blocks > INT32_MAX)
+        return cuda_error(NDP_ERR_UNSUPPORTED, "attention_grad of %lld queries", (long long)rows);
+    if (blocks == 0)
+        return NDP_OK;
+    return cuda_launch(k, k->function[ATTENTION_DELTA], s, (uint32_t)blocks, ATTENTION_THREADS, 0,
+                       p);
+}
+
+static int32_t run_gradient(const cuda_kernel *k, ndp_stream *s, const ndp_call *call)
+{
+    const int32_t dtype = call->in[0].dtype;
+    attention_params p = params_of(call);
+    flash_grad_plan plan = {0};
+    const int flash = flash_grad_plans(k, &p, &plan);
+    const int64_t queries = p.batch * p.heads * p.q_blocks,
+                  keys = p.batch * p.key_heads * p.k_blocks;
+    place_sums(&p, &plan, dtype, call->scratch.mem ? cuda_ptr(&call->scratch) : 0);
+    int32_t status = make_delta(k, s, call, &p);
+    if (status != NDP_OK)
+        return status;
+    if (flash)
+        return flash_grad_run(k, s, &p, &plan);
+    status = launch(k, ATTENTION_QUERIES, s, queries * p.d_chunks, &p, dtype);
+    if (status == NDP_OK)
+        status = launch(k, ATTENTION_KEYS, s, keys * p.d_chunks, &p, dtype);
+    if (status == NDP_OK)
+        status = launch(k, ATTENTION_VALUES, s, keys * p.e_chunks, &p, dtype);
+    return status;
+}
+
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
-    const int32_t dtype = call->in[0].dtype;
     attention_params p = params_of(call);
-    int32_t status;
     flash_plan plan;
-    if (call->op == NDP_OP_attention && flash_plans(k, &p, &plan))
+    if (call->op == NDP_OP_attention_grad)
+        return run_gradient(k, s, call);
+    if (flash_plans(k, &p, &plan))
         return flash_run(k, s, call, &p, &plan);
-    if (call->op == NDP_OP_attention_grad && flash_grad_run(k, s, &p, &status))
-        return status;
-    const int64_t queries = p.batch * p.heads * p.q_blocks,
-                  keys = p.batch * p.key_heads * p.k_blocks;
-    if (call->op == NDP_OP_attention) {
-        p.e_chunks = p.e_chunks ? p.e_chunks : 1; /* one at least, for the sums */
-        return launch(k, FORWARD, s, queries * p.e_chunks, &p, dtype);
-    }
-    status = launch(k, QUERIES, s, queries * p.d_chunks, &p, dtype);
-    if (status == NDP_OK)
-        status = launch(k, KEYS, s, keys * p.d_chunks, &p, dtype);
-    if (status == NDP_OK)
-        status = launch(k, VALUES, s, keys * p.e_chunks, &p, dtype);
-    return status;
+    p.e_chunks = p.e_chunks ? p.e_chunks : 1; /* one at least, for the sums */
+    return launch(k, ATTENTION_FORWARD, s, p.batch * p.heads * p.q_blocks * p.e_chunks, &p,
+                  call->in[0].dtype);
 }
 
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 {
+    const cuda_kernel *k = (const cuda_kernel *)base;
     attention_params p = params_of(call);
     flash_plan plan;
-    const int parts =
-        call->op == NDP_OP_attention && flash_plans((const cuda_kernel *)base, &p, &plan);
-    return parts ? plan.scratch : 0;
+    flash_grad_plan grad = {0};
+    if (call->op == NDP_OP_attention)
+        return flash_plans(k, &p, &plan) ? plan.scratch : 0;
+    flash_grad_plans(k, &p, &grad);
+    return place_sums(&p, &grad, call->in[0].dtype, 0);
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
@@ -128,7 +180,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     int32_t status = dtype == NDP_F16 || dtype == NDP_BF16 ? flash_make(k, like) : NDP_OK;
     k->base.run = run;
     k->base.scratch = scratch;
-    for (int i = 0; i < (gradient ? KERNELS : 1) && status == NDP_OK; i++) {
+    for (int i = 0; i < (gradient ? ATTENTION_DELTA : 1) && status == NDP_OK; i++) {
         snprintf(name, sizeof name, "%s_%s", gradient ? names[i] : "attention", dtype_name(dtype));
         status = cuda_function(k->dev, CUDA_MODULE_attention_ANY, name, &k->function[i]);
         if (status == NDP_OK)
@@ -137,7 +189,11 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
                                    (int)shared_bytes(dtype)),
                                "shared memory for %s", name);
     }
-    return status;
+    if (status != NDP_OK || !gradient)
+        return status;
+    snprintf(name, sizeof name, "attention_delta_%s", upper_name(dtype));
+    return cuda_function(k->dev, cuda_module_of("attention_delta", dtype), name,
+                         &k->function[ATTENTION_DELTA]);
 }
 
 static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)

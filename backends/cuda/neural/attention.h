@@ -6,6 +6,9 @@
 #include <ndock/plugin.h>
 
 /* Queries and keys of a block, and columns of a result that it has. */
+/* Kernels for any dtype and width. */
+enum { ATTENTION_FORWARD, ATTENTION_QUERIES = 0, ATTENTION_KEYS, ATTENTION_VALUES };
+enum { ATTENTION_DELTA = 3, ATTENTION_OWN };
 enum { ATTENTION_BLOCK = 64, ATTENTION_COLUMNS = 64, ATTENTION_THREADS = 256 };
 /* On tensor cores (flash.cuh): queries that a block has at most, keys that it takes at a time, and
  * the widest heads. */
@@ -14,6 +17,8 @@ enum { FLASH_THREADS = 128, FLASH_WARPS = 4, FLASH_KEYS = 64, FLASH_WIDEST = 256
 enum { FLASH_GRAD_STEP = 32, FLASH_GRAD_WIDEST = 128 };
 /* Queries of a block whose warps share out the keys. */
 enum { FLASH_SPREAD_ROWS = 16 };
+/* Threads that sum a row for gradients. */
+enum { ATTENTION_DELTA_BESIDE = 8 };
 enum { ATTENTION_NO_MASK, ATTENTION_BOOL, ATTENTION_ADDED };
 
 typedef struct {
@@ -36,6 +41,13 @@ typedef struct {
     int32_t pack, whole; /* whole: rows are taken 16 bytes at a time */
     int32_t rows, row_blocks, splits, parts, keys_each, zero;
     uint64_t part, part_lse;
+    /* Of gradients: the result, whose products with g make delta, here in C order; whether rows of
+     * both are taken 16 bytes at a time. Sums of gradients of queries, tile by tile, and whose turn
+     * it is to add to a tile; tiles of a head; heads whose blocks begin together. */
+    attention_view o;
+    uint64_t sums, turns;
+    int64_t turn_count;
+    int32_t whole_sums, tiles, together, tile_rows, tile_columns;
 } attention_params;
 
 #endif

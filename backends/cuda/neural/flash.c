@@ -5,19 +5,25 @@
 #include <stdio.h>
 
 /* Functions of a kernel: the class's own come first. */
-enum { WIDTHS = 6, ROWS = 3, SPREAD = ROWS + WIDTHS, JOIN = SPREAD + WIDTHS, WIDE };
-enum { QUERIES = ROWS, KEYS = QUERIES + WIDTHS, WIDE_GRAD = KEYS + WIDTHS }; /* of the gradient's */
+enum { WIDTH_32, WIDTH_64, WIDTH_80, WIDTH_96, WIDTH_128, WIDTH_256, WIDTHS };
+enum { ROWS = ATTENTION_OWN, SPREAD = ROWS + WIDTHS, JOIN = SPREAD + WIDTHS, WIDE };
+/* Of the gradient's. */
+enum { QUERIES = ROWS, KEYS = QUERIES + WIDTHS, WIDE_GRAD = KEYS + WIDTHS };
+enum { WIDE_FINISH = WIDE_GRAD + WIDTHS };
 enum { PACKED = 64 }; /* rows of heads that share keys, at most */
 static const int widths[WIDTHS] = {32, 64, 80, 96, 128, 256};
-/* Of flash_wide.cu: warpgroups that multiply, and keys that they take at once. */
 static const struct {
     int groups, keys;
-} wide_shapes[WIDTHS] = {{0, 0}, {3, 128}, {2, 128}, {2, 128}, {2, 128}, {2, 64}};
-/* Of flash_wide_grad.cu, for queries and for keys: those, and rows of the other side at once. */
-static const struct {
-    int groups, step;
-} wide_grad_shapes[2][WIDTHS] = {{{0, 0}, {3, 64}, {2, 64}, {2, 64}, {2, 64}, {0, 0}},
-                                 {{0, 0}, {2, 96}, {2, 64}, {2, 64}, {2, 64}, {0, 0}}};
+} wide_shapes[WIDTHS] = {
+#define FLASH_WIDE(columns, groups, keys) [WIDTH_##columns] = {groups, keys},
+#include "neural/flash_wide.def"
+};
+static const int wide_grad_steps[WIDTHS] = {
+#define FLASH_WIDE_GRAD(columns, step) [WIDTH_##columns] = step,
+#include "neural/flash_wide.def"
+};
+/* Of flash_wide_grad.cuh: keys of a block and its threads; bytes of sums that are written at a time. */
+enum { WIDE_GRAD_KEYS = 128, WIDE_GRAD_THREADS = 384, TOGETHER_BYTES = 16 << 20 };
 
 /* Bytes of shared memory that a block can be given. */
 static uint32_t most_shared(const ndp_dev *dev)
@@ -66,12 +72,14 @@ static uint32_t wide_shared_of(int i)
                       64);
 }
 
-/* Own rows, three steps of those of the other side with their sums, the beginning and the end. */
-static uint32_t wide_grad_shared_of(int i, int keys)
+/* Keys and values, two steps of queries and gradients with their sums, slopes of two steps, a part of
+ * gradients of queries, the beginning and the end. */
+static uint32_t wide_grad_shared_of(int i)
 {
-    const int slabs = (widths[i] + 63) / 64, step = wide_grad_shapes[keys][i].step;
-    return (uint32_t)(slabs * (2 * 64 * wide_grad_shapes[keys][i].groups + 6 * step) * 128 +
-                      6 * step * 4 + 1024 + 72);
+    const int slabs = (widths[i] + 63) / 64, step = wide_grad_steps[i];
+    return (uint32_t)((slabs * (2 * WIDE_GRAD_KEYS + 4 * step) + 2 * step / 64 * WIDE_GRAD_KEYS) *
+                          128 +
+                      step * widths[i] * 4 + 4 * step * 4 + 1024 + 64);
 }
 
 /* A function that may use so much shared memory; none where the device cannot run it: either it has
@@ -99,20 +107,22 @@ static int32_t find_function(cuda_kernel *k, int module, const char *name, uint3
 /* Kernels for compute capability 9.0 alone, where the plug-in was built with them. */
 static int32_t make_wide_gradient(cuda_kernel *k, int32_t dtype)
 {
-    static const char *const names[2] = {"queries", "keys"};
     char name[40];
     int32_t status = NDP_OK;
-    for (int i = 0; i < 2 * WIDTHS && status == NDP_OK; i++) {
-        const int keys = i / WIDTHS, width = i % WIDTHS;
+    const int module = cuda_module_of("flash_wide_grad", dtype);
+    const char *suffix = dtype == NDP_F16 ? "F16" : "BF16";
+    for (int i = 0; i < WIDTHS && status == NDP_OK; i++) {
         k->function[WIDE_GRAD + i] = NULL;
-        if (!CUDA_HAS_90A || k->dev->capability != 90 || !wide_grad_shapes[keys][width].groups)
+        if (!CUDA_HAS_90A || k->dev->capability != 90 || !wide_grad_steps[i])
             continue;
-        snprintf(name, sizeof name, "flash_wide_%s_%d_%s", names[keys], widths[width],
-                 dtype == NDP_F16 ? "F16" : "BF16");
-        status = find_function(k, cuda_module_of("flash_wide_grad", dtype), name,
-                               wide_grad_shared_of(width, keys), &k->function[WIDE_GRAD + i]);
+        snprintf(name, sizeof name, "flash_wide_grad_%d_%s", widths[i], suffix);
+        status =
+            find_function(k, module, name, wide_grad_shared_of(i), &k->function[WIDE_GRAD + i]);
     }
-    return status;
+    if (!CUDA_HAS_90A || k->dev->capability != 90 || status != NDP_OK)
+        return status;
+    snprintf(name, sizeof name, "flash_wide_finish_%s", suffix);
+    return find_function(k, module, name, 0, &k->function[WIDE_FINISH]);
 }
 
 static int32_t make_gradient(cuda_kernel *k, int32_t dtype)
@@ -286,32 +296,59 @@ int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, att
 static int32_t run_gradient(const cuda_kernel *k, ndp_stream *s, attention_params *p, int width,
                             int keys)
 {
-    const int wide = k->function[WIDE_GRAD + keys * WIDTHS + width] != NULL;
-    const int groups = wide_grad_shapes[keys][width].groups;
     p->rows = (int32_t)(keys ? p->n : p->m);
-    p->row_blocks =
-        (int32_t)steps_of(p->rows, wide ? 64 * groups : grad_rows_of(widths[width], keys));
+    p->row_blocks = (int32_t)steps_of(p->rows, grad_rows_of(widths[width], keys));
     const int64_t blocks = p->batch * (keys ? p->key_heads : p->heads) * p->row_blocks;
     if (blocks > INT32_MAX)
         return cuda_error(NDP_ERR_UNSUPPORTED, "attention_grad of %lld blocks", (long long)blocks);
     if (blocks == 0)
         return NDP_OK;
-    if (wide)
-        return cuda_launch(k, k->function[WIDE_GRAD + keys * WIDTHS + width], s, (uint32_t)blocks,
-                           (uint32_t)(128 * (groups + 1)), wide_grad_shared_of(width, keys), p);
     return cuda_launch(k, k->function[(keys ? KEYS : QUERIES) + width], s, (uint32_t)blocks,
                        FLASH_THREADS, grad_shared_of(widths[width], keys), p);
 }
 
-int flash_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int32_t *status)
+int flash_grad_plans(const cuda_kernel *k, attention_params *p, flash_grad_plan *plan)
 {
-    const int width = width_of(p);
-    if (width == WIDTHS || !k->function[QUERIES + width] || !k->function[KEYS + width])
+    const int i = width_of(p);
+    if (i == WIDTHS || !k->function[QUERIES + i] || !k->function[KEYS + i])
         return 0;
-    set_whole(p);
+    *plan = (flash_grad_plan){.width = i};
     p->pack = 1;
-    *status = run_gradient(k, s, p, width, 0);
-    if (*status == NDP_OK)
-        *status = run_gradient(k, s, p, width, 1);
+    set_whole(p);
+    p->tile_rows = wide_grad_steps[i];
+    p->tile_columns = widths[i];
+    p->rows = (int32_t)p->n;
+    p->row_blocks = (int32_t)steps_of(p->n, WIDE_GRAD_KEYS);
+    if (!k->function[WIDE_GRAD + i] || p->key_heads * p->batch * p->row_blocks > INT32_MAX)
+        return 1;
+    plan->blocks = p->key_heads * p->batch * p->row_blocks;
+    p->tiles = (int32_t)steps_of(p->m, p->tile_rows);
+    p->turn_count = p->batch * p->heads * p->tiles;
+    plan->tile_bytes = (int64_t)p->tile_rows * p->tile_columns * 4;
+    const int64_t head = p->tiles * plan->tile_bytes * (p->key_heads ? p->heads / p->key_heads : 1);
+    p->together = (int32_t)least_of(head > 0 ? 1 + TOGETHER_BYTES / head : 1, INT32_MAX);
     return 1;
+}
+
+/* In one pass: turns, then the sums. */
+static int32_t run_wide_gradient(const cuda_kernel *k, ndp_stream *s, attention_params *p,
+                                 const flash_grad_plan *plan)
+{
+    int32_t status = NDP_OK;
+    if (plan->blocks > 0)
+        status = cuda_launch(k, k->function[WIDE_GRAD + plan->width], s, (uint32_t)plan->blocks,
+                             WIDE_GRAD_THREADS, wide_grad_shared_of(plan->width), p);
+    if (status == NDP_OK && p->turn_count > 0)
+        status = cuda_launch(k, k->function[WIDE_FINISH], s, (uint32_t)p->turn_count, FLASH_THREADS,
+                             0, p);
+    return status;
+}
+
+int32_t flash_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p,
+                       const flash_grad_plan *plan)
+{
+    if (plan->tile_bytes > 0)
+        return run_wide_gradient(k, s, p, plan);
+    const int32_t status = run_gradient(k, s, p, plan->width, 0);
+    return status == NDP_OK ? run_gradient(k, s, p, plan->width, 1) : status;
 }

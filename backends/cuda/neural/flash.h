@@ -19,7 +19,16 @@ int32_t flash_make(cuda_kernel *k, const ndp_call *like);
 int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan);
 int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, attention_params *p,
                   const flash_plan *plan);
-/* The gradients; 0: there is no kernel for the call. */
-int flash_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int32_t *status);
+
+typedef struct {
+    int width;                  /* number of the kernel */
+    int64_t blocks, tile_bytes; /* of the kernel that goes over them once; 0: of none */
+} flash_grad_plan;
+
+/* Whether there are kernels for the gradients; how many turns and tiles they need goes into p. */
+int flash_grad_plans(const cuda_kernel *k, attention_params *p, flash_grad_plan *plan);
+/* After p's turns have been cleared and its delta made. */
+int32_t flash_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p,
+                       const flash_grad_plan *plan);
 
 #endif

@@ -23,18 +23,22 @@ template <class T, int D, int M, int ROWS, int STEP, bool KEYS> struct flash_gra
     bool scaled; /* as in flash_rows */
     float y[OUTS][M][D / 8][4], lse[M][2], delta[M][2];
 
-    /* The caller sets `row`. */
-    __device__ __forceinline__ explicit flash_grad_rows(const attention_params &params) : p(params)
+    __device__ __forceinline__ explicit flash_grad_rows(const attention_params &params)
+        : flash_grad_rows(params, (int)blockIdx.x % params.row_blocks,
+                          (int)blockIdx.x / params.row_blocks)
+    {
+    }
+    /* Of block `at` of a head, counted through all batches; the caller sets `row`. */
+    __device__ __forceinline__ flash_grad_rows(const attention_params &params, int at, int head)
+        : p(params)
     {
         const int heads = (int)(KEYS ? p.key_heads : p.heads), group = (int)(p.heads / p.key_heads);
-        int block = (int)blockIdx.x, at = block % p.row_blocks;
-        block /= p.row_blocks;
         warp = (int)threadIdx.x / 32;
         lane = (int)threadIdx.x % 32;
         first = (KEYS ? at : p.row_blocks - 1 - at) * ROWS; /* the longest first */
         row = first;
-        b = block / heads;
-        h = KEYS ? block % heads * group : block % heads;
+        b = head / heads;
+        h = KEYS ? head % heads * group : head % heads;
         kh = h / group;
         set_steps(KEYS ? group : 1);
         c = (float)(p.scale * FLASH_LOG2E);
@@ -231,17 +235,23 @@ template <class T, int D, int M, int ROWS, int STEP, bool KEYS> struct flash_gra
             for (int half = 0; half < 2; half++) {
                 const int i = row_of(m, half);
                 T *at = (T *)to.at + b * to.stride[0] + head * to.stride[1] + i * to.stride[2];
+                const bool pairs = to.stride[3] == 1 && (uint64_t)at % 4 == 0;
                 if (i >= p.rows)
                     continue;
 #pragma unroll
-                for (int e = 0; e < D / 8; e++)
-#pragma unroll
-                    for (int k = 0; k < 2; k++) {
-                        const int column = e * 8 + lane % 4 * 2 + k;
-                        if (column < columns)
-                            neural_narrow(at + column * to.stride[3],
-                                          y[which][m][e][2 * half + k] * by);
+                for (int e = 0; e < D / 8; e++) {
+                    const int column = e * 8 + lane % 4 * 2;
+                    const float u = y[which][m][e][2 * half] * by,
+                                v = y[which][m][e][2 * half + 1] * by;
+                    if (pairs && column + 1 < columns) {
+                        *(uint32_t *)(at + column) = mma_pack<T>(u, v);
+                        continue;
                     }
+                    if (column < columns)
+                        neural_narrow(at + column * to.stride[3], u);
+                    if (column + 1 < columns)
+                        neural_narrow(at + (column + 1) * to.stride[3], v);
+                }
             }
     }
     __device__ __forceinline__ void write_all() const

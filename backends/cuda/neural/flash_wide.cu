@@ -20,12 +20,7 @@ typedef FLASH_DTYPE(CUDA_DTYPE) flash_wide_element;
     }
 #define FLASH_WIDE_KERNEL(name, dtype, threads, ...) \
     FLASH_WIDE_KERNEL_(name, dtype, threads, __VA_ARGS__)
-/* Columns; warpgroups that multiply; keys at once: flash_wide_shape() of flash.c has the same. */
 #define FLASH_WIDE(D, GROUPS, KEYS)                                     \
     FLASH_WIDE_KERNEL(flash_wide_##D, CUDA_DTYPE, 128 * ((GROUPS) + 1), \
                       FLASH_WIDE_RUN(D, GROUPS, KEYS))
-FLASH_WIDE(64, 3, 128)
-FLASH_WIDE(80, 2, 128)
-FLASH_WIDE(96, 2, 128)
-FLASH_WIDE(128, 2, 128)
-FLASH_WIDE(256, 2, 64)
+#include "neural/flash_wide.def"

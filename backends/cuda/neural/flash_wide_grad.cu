@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The kernels of gradients of attention by products of warpgroups, as flash_wide.cu has those of
- * attention: for rows of queries and of keys. */
+ * attention, and the one that ends them. */
 #include "neural/flash_wide_grad.cuh"
 
 #define FLASH_DTYPE_(dtype) cuda_dtype<NDP_##dtype>::stored
@@ -8,10 +8,10 @@
 typedef FLASH_DTYPE(CUDA_DTYPE) flash_wide_grad_element;
 
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
-#define FLASH_WIDE_RUN_GRAD(D, GROUPS, STEP, KEYS) \
-    flash_wide_grad<flash_wide_grad_element, D, GROUPS, STEP, KEYS>(p).run()
+#define FLASH_WIDE_GRAD_RUN(D, STEP) \
+    flash_wide_grad<flash_wide_grad_element, D, STEP>(p, flash_wide_place(p)).run()
 #else
-#define FLASH_WIDE_RUN_GRAD(D, GROUPS, STEP, KEYS)
+#define FLASH_WIDE_GRAD_RUN(D, STEP)
 #endif
 #define FLASH_WIDE_GRAD_KERNEL_(name, dtype, threads, ...)         \
     extern "C" __global__ void __launch_bounds__(threads, 1)       \
@@ -21,19 +21,8 @@ typedef FLASH_DTYPE(CUDA_DTYPE) flash_wide_grad_element;
     }
 #define FLASH_WIDE_GRAD_KERNEL(name, dtype, threads, ...) \
     FLASH_WIDE_GRAD_KERNEL_(name, dtype, threads, __VA_ARGS__)
-/* Columns; warpgroups that multiply and rows of the other side at once: wide_grad_shapes of flash.c
- * has the same. */
-#define FLASH_WIDE_QUERIES(D, GROUPS, STEP)                                        \
-    FLASH_WIDE_GRAD_KERNEL(flash_wide_queries_##D, CUDA_DTYPE, 128 * (GROUPS + 1), \
-                           FLASH_WIDE_RUN_GRAD(D, GROUPS, STEP, false))
-#define FLASH_WIDE_KEYS(D, GROUPS, STEP)                                        \
-    FLASH_WIDE_GRAD_KERNEL(flash_wide_keys_##D, CUDA_DTYPE, 128 * (GROUPS + 1), \
-                           FLASH_WIDE_RUN_GRAD(D, GROUPS, STEP, true))
-FLASH_WIDE_QUERIES(64, 3, 64)
-FLASH_WIDE_QUERIES(80, 2, 64)
-FLASH_WIDE_QUERIES(96, 2, 64)
-FLASH_WIDE_QUERIES(128, 2, 64)
-FLASH_WIDE_KEYS(64, 2, 96)
-FLASH_WIDE_KEYS(80, 2, 64)
-FLASH_WIDE_KEYS(96, 2, 64)
-FLASH_WIDE_KEYS(128, 2, 64)
+#define FLASH_WIDE_GRAD(D, STEP) \
+    FLASH_WIDE_GRAD_KERNEL(flash_wide_grad_##D, CUDA_DTYPE, 384, FLASH_WIDE_GRAD_RUN(D, STEP))
+#include "neural/flash_wide.def"
+FLASH_WIDE_GRAD_KERNEL(flash_wide_finish, CUDA_DTYPE, FLASH_THREADS,
+                       flash_wide_finish<flash_wide_grad_element>(p))

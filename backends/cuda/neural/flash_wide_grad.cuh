@@ -1,45 +1,77 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Gradients of attention by products of warpgroups, for compute capability 9.0: of a block, GROUPS
- * warpgroups have 64 rows each, queries or keys, and one more copies rows of the other side, STEP at
- * a time, some steps ahead (flash_grad_rows.cuh says what is computed). Weights are made while
- * gradients of weights are multiplied, and those of scores (slopes) while values are. */
+ * Gradients of attention by products of warpgroups, for compute capability 9.0, in one pass of five
+ * products (flash_grad_rows.cuh says of what). A block has 128 keys, two warpgroups 64 each, and goes
+ * over tiles of STEP queries, which a third warpgroup copies ahead. Scores are turned (keys are
+ * rows), so that weights and slopes are left operands from registers for the gradients of values and
+ * keys; slopes go to shared memory too, for the gradient of queries: that of a tile is a sum over
+ * blocks, which add their parts in f32 in global memory one after another, first keys first, so that
+ * the bits are always the same. Per tile 128*STEP*D*10 operations stand against STEP*D*4 bytes added
+ * to the second-level cache: 320 to a byte.
+ *
+ * A block waits only for such as begin before it, so that waits end. Blocks of `together` heads
+ * alternate, and one block of a head begins later than the other: when it comes to a tile, its
+ * turn has come. The gradients' sums of that many heads stay in the second-level cache. */
 #ifndef NDOCK_CUDA_FLASH_WIDE_GRAD_CUH
 #define NDOCK_CUDA_FLASH_WIDE_GRAD_CUH
 #include "neural/flash_grad_rows.cuh"
 #include "neural/wide_tile.cuh"
 
-template <class T, int D, int GROUPS, int STEP, bool KEYS>
-struct flash_wide_grad : flash_grad_rows<T, D, 1, 64 * GROUPS, STEP, KEYS> {
+/* Which block of which head a block is. */
+struct flash_wide_place {
+    int at, head;
+    __device__ __forceinline__ explicit flash_wide_place(const attention_params &p)
+    {
+        const int heads = (int)(p.batch * p.key_heads), block = (int)blockIdx.x,
+                  round = block / (p.together * p.row_blocks) * p.together,
+                  in = block % (p.together * p.row_blocks),
+                  beside = heads - round < p.together ? heads - round : p.together;
+        at = in / beside;
+        head = round + in % beside;
+    }
+};
+
+template <class T, int D, int STEP>
+struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
     enum {
+        GROUPS = 2,
         ROWS = 64 * GROUPS,
         SLABS = (D + WGMMA_COLUMNS - 1) / WGMMA_COLUMNS,
         OWN_SLAB = ROWS * WGMMA_ROW,
         SLAB = STEP * WGMMA_ROW,
         STAGE = SLABS * SLAB, /* bytes of one operand */
-        STAGES = 3,
-        /* Slopes wait for the next step where there are registers for them. */
-        LATE = !KEYS || (D <= 96 && STEP <= 64),
-        SUMS = 2 * STEP * 4 /* logsumexp and delta of a step's queries */
+        STAGES = 2,
+        SLOPE_SLAB = ROWS * WGMMA_ROW, /* 64 queries as columns */
+        SLOPES = STEP / WGMMA_COLUMNS * SLOPE_SLAB,
+        PART = STEP * D * 4,
+        SUMS = 2 * STEP * 4,   /* logsumexp and delta of a step's queries */
+        BY_ROWS = STEP == 128, /* warpgroups share out queries for their gradients, else columns */
+        COPIERS = 96           /* threads that copy; the warp after them adds parts */
     };
-    enum { SCORES_FULL, WEIGHTS_FULL = STAGES, STEP_FREE = 2 * STAGES, GATES = 3 * STAGES };
-    typedef flash_grad_rows<T, D, 1, ROWS, STEP, KEYS> base;
+    enum { QUERIES_FULL, GRADS_FULL = 2, STEP_FREE = 4, PART_FULL = 6, PART_FREE, GATES };
+    typedef flash_grad_rows<T, D, 1, ROWS, STEP, true> base;
+    using base::b;
     using base::h;
     using base::kh;
     using base::p;
+    using base::per_head;
     using base::steps;
     using base::y;
     typename base::scores s = {}, dp = {};
-    uint32_t weight[KEYS ? STEP / 16 : 1][4], slope[STEP / 16][4]; /* as left operands */
-    mma_address own, stages, sums, gates;
+    uint32_t weight[STEP / 16][4], slope[STEP / 16][4]; /* as left operands */
+    float dq[8][4];
+    mma_address own, stages, slopes, part, sums, gates;
     int group;
 
-    __device__ __forceinline__ explicit flash_wide_grad(const attention_params &params)
-        : base(params)
+    __device__ __forceinline__ flash_wide_grad(const attention_params &params,
+                                               const flash_wide_place &place)
+        : base(params, place.at, place.head)
     {
         MMA_SHARED(memory);
         own = wide_begin(mma_address_of(memory));
         stages = own + 2 * SLABS * OWN_SLAB;
-        sums = stages + 2 * STAGES * STAGE;
+        slopes = stages + 2 * STAGES * STAGE;
+        part = slopes + 2 * SLOPES;
+        sums = part + PART;
         gates = sums + STAGES * SUMS;
         group = (int)threadIdx.x / WGMMA_THREADS;
         base::row += base::warp * 16;
@@ -57,67 +89,85 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 64 * GROUPS, STEP, KEYS> {
     {
         return sums + (mma_address)(step % STAGES * SUMS);
     }
+    /* The last queries first: those are what all blocks of a head see. */
+    __device__ __forceinline__ int from_of(int step) const
+    {
+        return base::begin + (per_head - 1 - step % per_head) * STEP;
+    }
     __device__ __forceinline__ void set_gates() const
     {
         if (threadIdx.x == 0)
             for (int i = 0; i < GATES; i++)
-                wgmma_gate_set(gates + (mma_address)(i * 8),
-                               i < STEP_FREE ? (int)WGMMA_THREADS : GROUPS * 4);
+                wgmma_gate_set(gates + (mma_address)(i * 8), i < STEP_FREE   ? (int)COPIERS
+                                                             : i < PART_FULL ? GROUPS * 4
+                                                             : i == PART_FULL
+                                                                 ? GROUPS * (int)WGMMA_THREADS
+                                                                 : 1);
         __syncthreads();
     }
 
-    /* ---- the warpgroup that copies ---- */
+    /* ---- the warps that copy ---- */
     template <int LATEST> __device__ __forceinline__ void announce(int which, int step) const
     {
         mma_wait<LATEST>();
         wgmma_publish();
         wgmma_gate_arrive(gate(which, step));
     }
-    __device__ __forceinline__ void copy_own(int thread) const
+    __device__ __forceinline__ void copy(int thread) const
     {
-        wide_fetch<ROWS, D>(own, KEYS ? base::source(p.k, kh, p.d) : base::source(p.q, h, p.d),
-                            base::first, p.rows, thread);
-        wide_fetch<ROWS, D>(own + SLABS * OWN_SLAB,
-                            KEYS ? base::source(p.v, kh, p.e) : base::source(p.g, h, p.e),
-                            base::first, p.rows, thread);
-    }
-    __device__ __forceinline__ void copy() const
-    {
-        const int thread = (int)threadIdx.x - GROUPS * WGMMA_THREADS;
-        const int64_t end = KEYS ? p.m : p.n;
-        if (steps > 0)
-            copy_own(thread);
+        if (steps > 0) {
+            wide_fetch<ROWS, D, COPIERS>(own, base::source(p.k, kh, p.d), base::first, p.rows,
+                                         thread);
+            wide_fetch<ROWS, D, COPIERS>(own + SLABS * OWN_SLAB, base::source(p.v, kh, p.e),
+                                         base::first, p.rows, thread);
+        }
         for (int i = 0; i < steps; i++) {
-            const int head = base::head_of(i), from = base::from_of(i);
+            const int head = base::head_of(i), from = from_of(i);
             if (i >= STAGES)
                 wgmma_gate_wait(gate(STEP_FREE, i), parity(i - STAGES));
-            wide_fetch<STEP, D>(stage(i, 0),
-                                KEYS ? base::source(p.q, head, p.d) : base::source(p.k, kh, p.d),
-                                from, end, thread);
-            for (int k = thread; k < (KEYS ? 2 * STEP : 0); k += WGMMA_THREADS)
+            wide_fetch<STEP, D, COPIERS>(stage(i, 0), base::source(p.q, head, p.d), from, p.m,
+                                         thread);
+            for (int k = thread; k < 2 * STEP; k += COPIERS)
                 base::fetch_sum(sums_of(i), head, from, k);
             mma_commit();
             if (i > 0)
-                announce<1>(WEIGHTS_FULL, i - 1);
-            wide_fetch<STEP, D>(stage(i, 1),
-                                KEYS ? base::source(p.g, head, p.e) : base::source(p.v, kh, p.e),
-                                from, end, thread);
+                announce<1>(GRADS_FULL, i - 1);
+            wide_fetch<STEP, D, COPIERS>(stage(i, 1), base::source(p.g, head, p.e), from, p.m,
+                                         thread);
             mma_commit();
-            announce<1>(SCORES_FULL, i);
+            announce<1>(QUERIES_FULL, i);
         }
         if (steps > 0)
-            announce<0>(WEIGHTS_FULL, steps - 1);
+            announce<0>(GRADS_FULL, steps - 1);
+    }
+
+    /* ---- the thread that adds gradients of queries ---- */
+    __device__ __forceinline__ void add_parts() const
+    {
+        const uint32_t turn = (uint32_t)(base::first / ROWS);
+        for (int i = 0; i < steps; i++) {
+            const int64_t tile =
+                ((int64_t)b * p.heads + base::head_of(i)) * p.tiles + from_of(i) / STEP;
+            float *to = (float *)p.sums + tile * (PART / 4);
+            uint32_t *whose = (uint32_t *)p.turns + tile;
+            wgmma_gate_wait(gates + PART_FULL * 8, i & 1);
+            if (turn > 0) {
+                wgmma_turn_await(whose, turn);
+                wgmma_part_add(to, part, PART);
+            } else {
+                wgmma_part_put(to, part, PART);
+            }
+            wgmma_parts_read();
+            wgmma_gate_arrive(gates + PART_FREE * 8);
+            wgmma_parts_wait();
+            wgmma_turn_pass(whose, turn + 1);
+        }
     }
 
     /* ---- those that multiply ---- */
     __device__ __forceinline__ void await(int which, int step) const
     {
         wgmma_gate_wait(gate(which, step), parity(step));
-    }
-    __device__ __forceinline__ void free(int step) const
-    {
-        if (base::lane == 0)
-            wgmma_gate_arrive(gate(STEP_FREE, step));
     }
     __device__ __forceinline__ void multiply_rows(typename base::scores &to, int which, int step)
     {
@@ -128,103 +178,192 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 64 * GROUPS, STEP, KEYS> {
     }
     __device__ __forceinline__ void settle()
     {
-#pragma unroll
-        for (int o = 0; o < base::OUTS; o++)
-            wgmma_settle(y[o][0]);
+        wgmma_settle(y[0][0]);
+        wgmma_settle(y[1][0]);
     }
-    /* Weights of the scores, and of keys the gradient of values. */
-    __device__ __forceinline__ void weigh(int i, uint64_t (&gone)[1])
+    /* The gradient of values. */
+    __device__ __forceinline__ void pack_weights(const uint64_t (&gone)[1])
     {
-        const int head = base::head_of(i), from = base::from_of(i);
-        base::finish(s, head, from);
-        base::weigh(s, sums_of(i));
-        if (p.least)
-            base::choose(gone, head, from);
-        if constexpr (KEYS) {
-            pack_kept(gone);
-            wgmma_begin();
-            wide_add<T, D, STEP>(y[1][0], weight, wgmma_operand(stage(i, 1), SLAB));
+        if (p.least) {
+            typename base::scores kept;
+#pragma unroll
+            for (int n = 0; n < STEP / 8; n++)
+#pragma unroll
+                for (int k = 0; k < 4; k++)
+                    kept[0][n][k] = s[0][n][k];
+            base::drop(kept, gone);
+            wide_pack<T, STEP>(weight, kept[0]);
+        } else {
+            wide_pack<T, STEP>(weight, s[0]);
         }
     }
-    __device__ __forceinline__ void pack_kept(const uint64_t (&gone)[1])
-    {
-        typename base::scores kept;
-#pragma unroll
-        for (int n = 0; n < STEP / 8; n++)
-#pragma unroll
-            for (int k = 0; k < 4; k++)
-                kept[0][n][k] = s[0][n][k];
-        if (p.least)
-            base::drop(kept, gone);
-        wide_pack<T, STEP>(weight, kept[0]);
-    }
-    /* The gradient of own rows. */
-    __device__ __forceinline__ void add_slopes(int i)
-    {
-        wide_add<T, D, STEP>(y[0][0], slope, wgmma_operand(stage(i, 0), SLAB));
-    }
-    __device__ __forceinline__ void finish_slopes(int i)
+    __device__ __forceinline__ void add_values(int i)
     {
         wgmma_begin();
-        add_slopes(i);
-        wgmma_wait<0>();
-        settle();
-        free(i);
+        wide_add<T, D, STEP>(y[1][0], weight, wgmma_operand(stage(i, 1), SLAB));
     }
-    template <bool FIRST> __device__ __forceinline__ void step(int i)
+    /* Slopes as slabs of 64 queries, a row of which is a key's. */
+    __device__ __forceinline__ mma_address slopes_of(int step) const
     {
-        constexpr bool earlier = LATE && !FIRST; /* slopes of the step before are multiplied */
+        return slopes + (mma_address)(step % 2 * SLOPES);
+    }
+    __device__ __forceinline__ void put_slopes(int i) const
+    {
+        const int row = base::warp * 16 + base::lane % 16, right = base::lane / 16;
+        const mma_address at = slopes_of(i);
+#pragma unroll
+        for (int k = 0; k < STEP / 16; k++)
+            wgmma_put_pieces(at + (mma_address)(k / 4 * SLOPE_SLAB) +
+                                 wgmma_chunk(row, k % 4 * 2 + right),
+                             slope[k]);
+        wgmma_publish();
+        wgmma_turn_wait<GROUPS * WGMMA_THREADS>(1);
+    }
+    /* Of 64 queries, or 64 columns, a warpgroup; columns beyond D mean nothing. */
+    __device__ __forceinline__ void multiply_slopes(int i)
+    {
+        const mma_address queries = slopes_of(i) + (mma_address)(BY_ROWS ? group * SLOPE_SLAB : 0),
+                          keys = own + (mma_address)(BY_ROWS ? 0 : group * OWN_SLAB);
+        const uint64_t left = wgmma_operand(queries, SLOPE_SLAB),
+                       right = wgmma_operand(keys, OWN_SLAB);
+#pragma unroll
+        for (int k = 0; k < ROWS / 16; k++)
+            wgmma<T, 64>::turned(dq, wgmma_after(left, k * 16 * WGMMA_ROW),
+                                 wgmma_after(right, k * 16 * WGMMA_ROW), k > 0);
+        wgmma_commit();
+    }
+    /* The gradients of queries and keys. */
+    __device__ __forceinline__ void multiply_both(int i)
+    {
+        wgmma_begin();
+        multiply_slopes(i);
+        wide_add<T, D, STEP>(y[0][0], slope, wgmma_operand(stage(i, 0), SLAB));
+    }
+    __device__ __forceinline__ void give_part(int i) const
+    {
+        const int thread = (int)threadIdx.x % WGMMA_THREADS;
+        if (i > 0)
+            wgmma_gate_wait(gates + PART_FREE * 8, (i - 1) & 1);
+#pragma unroll
+        for (int e = 0; e < 8; e++)
+            if (BY_ROWS || group == 0 || e < D / 8 - 8)
+                mma_store(part + (mma_address)(((group * 8 + e) * WGMMA_THREADS + thread) * 16),
+                          {__float_as_uint(dq[e][0]), __float_as_uint(dq[e][1]),
+                           __float_as_uint(dq[e][2]), __float_as_uint(dq[e][3])});
+        wgmma_publish();
+        wgmma_gate_arrive(gates + PART_FULL * 8);
+    }
+    __device__ __forceinline__ void step(int i)
+    {
+        enum { EARLY = STEP < 128 }; /* values are added to while slopes are made */
         uint64_t gone[1] = {};
-        await(SCORES_FULL, i);
-        await(WEIGHTS_FULL, i);
+        const int head = base::head_of(i), from = from_of(i);
+        await(QUERIES_FULL, i);
+        await(GRADS_FULL, i);
         wgmma_settle(s[0]);
         wgmma_settle(dp[0]);
         settle();
         wgmma_begin();
         multiply_rows(s, 0, i);
-        if (earlier)
-            add_slopes(i - 1);
         multiply_rows(dp, 1, i);
-        wgmma_wait<earlier ? 2 : 1>();
+        wgmma_wait<1>();
         wgmma_settle(s[0]);
-        weigh(i, gone);
-        wgmma_wait<KEYS ? 1 : 0>();
+        base::finish(s, head, from);
+        base::weigh(s, sums_of(i));
+        if (p.least)
+            base::choose(gone, head, from);
+        if (EARLY) {
+            pack_weights(gone);
+            add_values(i);
+        }
+        wgmma_wait<EARLY ? 1 : 0>();
         wgmma_settle(dp[0]);
-        if (earlier)
-            free(i - 1);
         if (p.least)
             base::drop(dp, gone);
         base::derive(s, dp, sums_of(i));
-        if (LATE)
-            wgmma_wait<0>();
-        wide_pack<T, STEP>(slope, dp[0]);
-        if (!LATE)
-            finish_slopes(i);
-    }
-    __device__ __forceinline__ void multiply()
-    {
-        base::hold_sums();
-        if (steps > 0) {
-            if (LATE)
-                step<true>(0);
-            for (int i = LATE; i < steps; i++)
-                step<false>(i);
-            if (LATE)
-                finish_slopes(steps - 1);
+        if (!EARLY) {
+            pack_weights(gone);
+            add_values(i);
         }
-        base::write_all();
+        wide_pack<T, STEP>(slope, dp[0]);
+        put_slopes(i);
+        multiply_both(i);
+        wgmma_wait<1>();
+        wgmma_settle(dq);
+        give_part(i);
+        wgmma_wait<0>();
+        settle();
+        if (base::lane == 0)
+            wgmma_gate_arrive(gate(STEP_FREE, i));
     }
     __device__ __forceinline__ void run()
     {
         set_gates();
         if (group == GROUPS) {
-            wgmma_give_registers<GROUPS == 3 ? 32 : 24>();
-            copy();
+            wgmma_give_registers<24>();
+            const int thread = (int)threadIdx.x - GROUPS * WGMMA_THREADS;
+            if (thread < COPIERS)
+                copy(thread);
+            else if (thread == COPIERS)
+                add_parts();
         } else {
-            wgmma_take_registers<GROUPS == 3 ? 160 : 240>();
-            multiply();
+            wgmma_take_registers<240>();
+            for (int i = 0; i < steps; i++)
+                step(i);
+            base::write_all();
         }
     }
 };
+
+/* Eight columns of a row: of a lane's four numbers, two of row `half`. */
+template <class T>
+MMA_FN void flash_wide_put(const attention_params &p, T *row, int column, int half,
+                           const float4 (&x)[4])
+{
+    const int64_t step = p.out[0].stride[3];
+    const float by = (float)p.scale;
+    float y[8];
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        y[2 * k] = (half ? x[k].z : x[k].x) * by;
+        y[2 * k + 1] = (half ? x[k].w : x[k].y) * by;
+    }
+    if (step == 1 && (uint64_t)(row + column) % 16 == 0 && column + 8 <= p.d) {
+        *(uint4 *)(row + column) = {mma_pack<T>(y[0], y[1]), mma_pack<T>(y[2], y[3]),
+                                    mma_pack<T>(y[4], y[5]), mma_pack<T>(y[6], y[7])};
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < 8; k++)
+        if (column + k < p.d)
+            neural_narrow(row + (column + k) * step, y[k]);
+}
+/* Gradients of queries of a tile, from sums: as f32 of registers of warpgroups, eight rows beside
+ * each other, to rows. What no key sees was never summed. */
+template <class T> MMA_FN void flash_wide_finish(const attention_params &p)
+{
+    const int64_t tile = blockIdx.x, i = tile % p.tiles, h = tile / p.tiles % p.heads,
+                  b = tile / p.tiles / p.heads;
+    const bool any = ((const uint32_t *)p.turns)[tile] > 0;
+    const int units = p.tile_columns / 8, pairs = p.tile_rows / 2;
+    const float4 *from = (const float4 *)p.sums + tile * p.tile_rows * p.tile_columns / 4;
+    for (int at = (int)threadIdx.x; at < units * pairs; at += FLASH_THREADS) {
+        const int unit = at % units, pair = at / units, lane = pair % 8, warp = pair / 8 % 4,
+                  half = pair / 32;
+        float4 x[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            x[k] = any ? from[(half * 8 + unit) * WGMMA_THREADS + warp * 32 + lane * 4 + k]
+                       : float4{0, 0, 0, 0};
+        const int64_t row = i * p.tile_rows + half * 64 + warp * 16 + lane;
+#pragma unroll
+        for (int k = 0; k < 2; k++)
+            if (row + 8 * k < p.m)
+                flash_wide_put(p,
+                               (T *)p.out[0].at + b * p.out[0].stride[0] + h * p.out[0].stride[1] +
+                                   (row + 8 * k) * p.out[0].stride[2],
+                               unit * 8, k, x);
+    }
+}
 
 #endif

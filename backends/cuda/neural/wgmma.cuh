@@ -32,7 +32,8 @@ template <int N> MMA_FN void wgmma_settle(float (&c)[N][4])
 }
 
 /* c = a b, or c += a b where `add`: both in shared memory, rows of both are slabs' rows (K-major).
- * Or c += a b, a in registers as of mma.m16n8k16, b's slabs have its columns (MN-major). */
+ * Or c += a b, a in registers as of mma.m16n8k16, b's slabs have its columns (MN-major). Or as the
+ * first, but turned: a's slabs have its columns as rows, and so have b's. */
 template <class T, int N> struct wgmma;
 #define WGMMA_4(c, i) "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
 #define WGMMA_16(c, i) WGMMA_4(c, i), WGMMA_4(c, i + 1), WGMMA_4(c, i + 2), WGMMA_4(c, i + 3)
@@ -79,6 +80,15 @@ template <class T, int N> struct wgmma;
                                                  ", 1, 1, 1, 1;"                                  \
                          : WGMMA_OUT_##REGS(c)                                                    \
                          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));                   \
+        }                                                                                         \
+        static __device__ __forceinline__ void turned(float (&c)[N / 8][4], uint64_t a,           \
+                                                      uint64_t b, bool add)                       \
+        {                                                                                         \
+            asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " o2 ", 0;\n"                          \
+                         "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." name "." name          \
+                         " {" WGMMA_NAMES_##REGS "}, " o0 ", " o1 ", p, 1, 1, 1, 1;\n}"           \
+                         : WGMMA_OUT_##REGS(c)                                                    \
+                         : "l"(a), "l"(b), "r"((int)add));                                        \
         }                                                                                         \
     };
 #define WGMMA_BOTH(...) WGMMA(__half, "f16", __VA_ARGS__) WGMMA(__nv_bfloat16, "bf16", __VA_ARGS__)
@@ -135,6 +145,53 @@ template <int THREADS> MMA_FN void wgmma_turn_wait(int name)
 template <int THREADS> MMA_FN void wgmma_turn_give(int name)
 {
     asm volatile("bar.arrive %0, %1;" ::"r"(name), "n"(THREADS) : "memory");
+}
+
+/* ---- what a thread hands to global memory while it goes on ---- */
+
+/* Numbers from shared memory in place of those there, or added to them; both multiples of 16 bytes. */
+MMA_FN void wgmma_part_put(float *to, mma_address from, uint32_t nbytes)
+{
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from),
+                 "r"(nbytes)
+                 : "memory");
+}
+MMA_FN void wgmma_part_add(float *to, mma_address from, uint32_t nbytes)
+{
+    asm volatile(
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(to),
+        "r"(from), "r"(nbytes)
+        : "memory");
+}
+/* Until all of these have been read; until they are there. */
+MMA_FN void wgmma_parts_read(void)
+{
+    asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+MMA_FN void wgmma_parts_wait(void)
+{
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+/* Whose turn it is, of blocks that write to one place: until it is number `turn`'s. */
+MMA_FN void wgmma_turn_await(const uint32_t *whose, uint32_t turn)
+{
+    uint32_t is;
+    do
+        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(is) : "l"(whose) : "memory");
+    while (is != turn);
+    asm volatile("fence.proxy.async;" ::: "memory");
+}
+MMA_FN void wgmma_turn_pass(uint32_t *whose, uint32_t to)
+{
+    asm volatile("fence.proxy.async;\nst.release.gpu.global.u32 [%0], %1;" ::"l"(whose), "r"(to)
+                 : "memory");
+}
+/* Four pieces of 8x8 to shared memory; lane l names row l%8 of piece l/8. */
+MMA_FN void wgmma_put_pieces(mma_address at, const uint32_t (&r)[4])
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(at),
+                 "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+                 : "memory");
 }
 
 #endif

@@ -33,25 +33,32 @@ MMA_FN mma_address wide_begin(mma_address at)
     return (at + WGMMA_ATOM - 1) / WGMMA_ATOM * WGMMA_ATOM;
 }
 
-/* ROWS rows from `first` on, zeros from `end` on, to slabs one after another; `thread` is one of a
- * warpgroup. */
-template <int ROWS, int D, class T>
+/* ROWS rows from `first` on, zeros from `end` on, to slabs one after another, by THREADS threads. */
+template <int ROWS, int D, int THREADS = WGMMA_THREADS, class T>
 MMA_FN void wide_fetch(mma_address to, const tile_source<T> &from, int64_t first, int64_t end,
                        int thread)
 {
-    enum { CHUNKS = D / TILE_CHUNK, SLAB = ROWS * WGMMA_ROW, BESIDE = WGMMA_THREADS / CHUNKS };
-    if (WGMMA_THREADS % CHUNKS == 0 && from.whole && from.columns == D && first + ROWS <= end) {
-        const int row = thread / CHUNKS, c = thread % CHUNKS;
-        const T *at = from.at + (first + row) * from.row + c * TILE_CHUNK;
+    enum { CHUNKS = D / TILE_CHUNK, SLAB = ROWS * WGMMA_ROW, BESIDE = THREADS / CHUNKS };
+    if (from.whole) {
+        const int begin = thread / CHUNKS, c = thread % CHUNKS;
+        const int there = c * TILE_CHUNK >= from.columns ? 0
+                          : end - first < ROWS           ? (int)(end - first)
+                                                         : (int)ROWS;
+        const T *at = from.at + (first + begin) * from.row + c * TILE_CHUNK;
         const int64_t step = BESIDE * from.row;
         to += (mma_address)(c / 8 * SLAB);
+        if (THREADS % CHUNKS != 0 && begin >= BESIDE)
+            return;
 #pragma unroll
-        for (int k = 0; k < ROWS / BESIDE; k++, at += step)
-            mma_fetch(to + wgmma_chunk(row + k * BESIDE, c % 8), at, true);
+        for (int k = 0; k < (ROWS + BESIDE - 1) / BESIDE; k++, at += step) {
+            const int row = begin + k * BESIDE;
+            if (ROWS % BESIDE == 0 || row < ROWS)
+                mma_fetch(to + wgmma_chunk(row, c % 8), row < there ? at : from.at, row < there);
+        }
         return;
     }
 #pragma unroll 1
-    for (int i = thread; i < ROWS * CHUNKS; i += WGMMA_THREADS) {
+    for (int i = thread; i < ROWS * CHUNKS; i += THREADS) {
         const int row = i / CHUNKS, c = i % CHUNKS;
         from.put(to + (mma_address)(c / 8 * SLAB) + wgmma_chunk(row, c % 8), first + row,
                  c * TILE_CHUNK, first + row < end);
