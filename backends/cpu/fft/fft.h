@@ -78,8 +78,7 @@ typedef struct {
     int64_t work;         /* cells, where the root is computed in lanes */
     int64_t shared, slot; /* bytes, where it is one line (line.h) */
 } cpu_fft_needs;
-void cpu_fft_find_needs(const cpu_fft_shape *shape, int64_t lanes, int64_t size,
-                        cpu_fft_needs *out);
+void cpu_fft_find_needs(const cpu_fft_shape *, int64_t lanes, int64_t size, cpu_fft_needs *out);
 
 /* ---- plans (plan.c) ---- */
 typedef struct {
@@ -100,11 +99,11 @@ void cpu_fft_release(cpu_fft_use *use);
 /* ---- roots of unity (roots.c) ---- */
 typedef struct cpu_fft_roots cpu_fft_roots;
 cpu_fft_roots *cpu_fft_roots_new(int64_t n); /* NULL without memory */
-void cpu_fft_roots_free(cpu_fft_roots *r);
+void cpu_fft_roots_free(cpu_fft_roots *);
 /* exp(-2 pi i k/n), 0 <= k < n: part[0] + part[1] and part[2] + part[3], to about 2^-100. */
-void cpu_fft_root(const cpu_fft_roots *r, int64_t k, double part[4]);
+void cpu_fft_root(const cpu_fft_roots *, int64_t k, double part[4]);
 /* Rounded to the dtype, into table[at] and table[at + 1]. */
-void cpu_fft_root_store(const cpu_fft_roots *r, int64_t k, int32_t dtype, void *table, int64_t at);
+void cpu_fft_root_store(const cpu_fft_roots *, int64_t k, int32_t dtype, void *table, int64_t at);
 
 /* ---- memory as lanes ---- */
 /* Where the elements of up to CPU_FFT_LANES transforms are: element j of lane l has its parts at
@@ -128,35 +127,35 @@ typedef struct {
     void (*load)(void *cells, const cpu_fft_io *io, int64_t n);
     void (*store)(const void *cells, const cpu_fft_io *io, int64_t n);
     /* The forward transform of the node over cells in place; work: as many cells as it says. */
-    void (*cells)(const cpu_fft_plan *p, int32_t node, void *cells, void *work);
+    void (*cells)(const cpu_fft_plan *, int32_t node, void *cells, void *work);
     /* After the half-length transform of real numbers: n/2 cells become n/2 + 1. */
-    void (*part)(const cpu_fft_plan *p, void *cells);
+    void (*part)(const cpu_fft_plan *, void *cells);
     /* Before the one that gives real numbers: n/2 + 1 cells, imaginary parts times sign, become n/2
      * with exchanged parts. */
-    void (*join)(const cpu_fft_plan *p, void *cells, double sign);
+    void (*join)(const cpu_fft_plan *, void *cells, double sign);
     /* The same of an odd number n: n/2 + 1 cells become n. */
     void (*mirror)(void *cells, int64_t n, double sign);
     /* The same of an odd number that goes into parts, whose cells follow each other: their
      * transforms become n/2 + 1 cells, or n/2 + 1 cells become what gives the parts, parts
      * exchanged; and of a line. */
-    void (*part_odd)(const cpu_fft_plan *p, void *cells);
-    void (*join_odd)(const cpu_fft_plan *p, void *cells, double sign);
-    void (*part_odd_line)(const cpu_fft_plan *plan, void *re, void *im);
-    void (*join_odd_line)(const cpu_fft_plan *plan, void *re, void *im, double sign);
+    void (*part_odd)(const cpu_fft_plan *, void *cells);
+    void (*join_odd)(const cpu_fft_plan *, void *cells, double sign);
+    void (*part_odd_line)(const cpu_fft_plan *, void *re, void *im);
+    void (*join_odd_line)(const cpu_fft_plan *, void *re, void *im, double sign);
     /* One long transform, a SPLIT node: vectors of columns, then blocks of rows (line_tmpl.h). */
-    void (*columns)(const cpu_fft_plan *p, int32_t node, const cpu_fft_io *in, int64_t begin,
+    void (*columns)(const cpu_fft_plan *, int32_t node, const cpu_fft_io *in, int64_t begin,
                     int64_t end, void *rows, void *work);
-    void (*rows)(const cpu_fft_plan *p, int32_t node, void *rows, int64_t begin, int64_t end,
+    void (*rows)(const cpu_fft_plan *, int32_t node, void *rows, int64_t begin, int64_t end,
                  const cpu_fft_io *out, void *work);
     /* Elements begin to end of a line, in two dense arrays of parts. */
-    void (*load_line)(const cpu_fft_io *line, int64_t begin, int64_t end, void *re, void *im);
+    void (*load_line)(const cpu_fft_io *, int64_t begin, int64_t end, void *re, void *im);
     void (*store_line)(const void *re, const void *im, int64_t begin, int64_t end,
-                       const cpu_fft_io *line);
+                       const cpu_fft_io *);
     void (*multiply_line)(void *re, void *im, const void *wr, const void *wi, int64_t begin,
                           int64_t end, int exchange);
     /* part and join of the pairs begin to end, of (n/2 + 1)/2 from 0 on. */
-    void (*part_line)(const cpu_fft_plan *plan, void *re, void *im, int64_t begin, int64_t end);
-    void (*join_line)(const cpu_fft_plan *plan, void *re, void *im, int64_t begin, int64_t end,
+    void (*part_line)(const cpu_fft_plan *, void *re, void *im, int64_t begin, int64_t end);
+    void (*join_line)(const cpu_fft_plan *, void *re, void *im, int64_t begin, int64_t end,
                       double sign);
 } cpu_fft_table;
 #define CPU_FFT_TABLE                                                                        \

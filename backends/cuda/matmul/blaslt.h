@@ -24,18 +24,17 @@ typedef struct {
 
 /* Opens the library and makes the device's handle, once; inside cuda_enter(). Without the library
  * (said once in the log) nothing is served. */
-void cuda_blaslt_open(ndp_dev *dev);
-void cuda_blaslt_close(ndp_dev *dev);
+void cuda_blaslt_open(ndp_dev *);
+void cuda_blaslt_close(ndp_dev *);
 /* Whether the library serves the problem, and with how much workspace. */
-int cuda_blaslt_serves(ndp_dev *dev, const blaslt_key *key, uint64_t *workspace);
+int cuda_blaslt_serves(ndp_dev *, const blaslt_key *, uint64_t *workspace);
 /* The bits of mode that count for products in the dtype. */
-uint32_t cuda_blaslt_mode(const ndp_dev *dev, int32_t dtype, uint32_t mode);
+uint32_t cuda_blaslt_mode(const ndp_dev *, int32_t dtype, uint32_t mode);
 /* out = alpha * a@b [* scales] + beta * out [+ bias]. */
 typedef struct {
     CUdeviceptr a, b, out, bias, workspace, scale[2]; /* scales of a, b */
     double alpha, beta;
 } blaslt_operands;
-int32_t cuda_blaslt_run(ndp_dev *dev, ndp_stream *s, const blaslt_key *key,
-                        const blaslt_operands *x);
+int32_t cuda_blaslt_run(ndp_dev *, ndp_stream *, const blaslt_key *, const blaslt_operands *);
 
 #endif

@@ -39,23 +39,23 @@ typedef struct {
 
 /* ---- group_plan.c ---- */
 /* How a call that has elements is computed, and the parameters without addresses. */
-void group_plan_make(group_plan *r, const ndp_call *call, const ndp_dev *dev, int grad);
+void group_plan_make(group_plan *, const ndp_call *, const ndp_dev *, int grad);
 /* Of a gradient with weights of all reduced dimensions and no others: the plan of their sums, cells
  * being weights and items rows. 0: it is none such. */
-int group_plan_rows(group_plan *r, const ndp_call *call, const ndp_dev *dev);
+int group_plan_rows(group_plan *, const ndp_call *, const ndp_dev *);
 /* Which cells of the plan each weight sums over. */
-void group_plan_weights(const group_plan *r, group_weights *w);
+void group_plan_weights(const group_plan *, group_weights *);
 
 /* ---- group.c: what cuda_norm and cuda_norm_grad leave to it ---- */
-int32_t cuda_group_find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why,
+int32_t cuda_group_find(ndp_dev *, const ndp_call *like, const ndp_kernel **out, char *why,
                         size_t n);
 
 /* ---- norm_grad.c ---- */
 enum { CUDA_NORM_GRADS = 7 };
 /* Fills in so many functions of the gradient for x of the op. */
-int32_t cuda_norm_grad_functions(ndp_dev *dev, int32_t op, int32_t dtype, CUfunction *function);
+int32_t cuda_norm_grad_functions(ndp_dev *, int32_t op, int32_t dtype, CUfunction *);
 /* Queues it; rows_at, if not 0: GROUP_ROW doubles of each row, of which mean and factor are set. */
-int32_t cuda_norm_grad_queue(const cuda_kernel *k, const CUfunction *function, ndp_stream *s,
-                             const ndp_call *call, uint64_t rows_at);
+int32_t cuda_norm_grad_queue(const cuda_kernel *, const CUfunction *, ndp_stream *,
+                             const ndp_call *, uint64_t rows_at);
 
 #endif

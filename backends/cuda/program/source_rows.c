@@ -431,7 +431,7 @@ static void add_kernel(const maker *m)
         "    const uint32_t row = blockIdx.x * (blockDim.x / lanes) + slot;\n"
         "    const bool inside = row < p.rows;\n"
         "    const uint32_t items = inside ? p.items : 0;\n    int64_t at[%u];\n"
-        "    program_locate<%d>(p, inside ? row : 0, at);\n",
+        "    rows_locate<%d>(p, inside ? row : 0, at);\n",
         (int)m->facts->width, (int)m->unroll, p->n_in + p->n_out, dims);
     add_operands(m);
     for (int32_t v = m->first; v < m->n_values; v++)
