@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Train a small convolutional network on Fashion-MNIST: convnet.c's network, data, weights, batch order and arithmetic, in Python.
 With --peer the same network in PyTorch, from the same weights in the same order, on the same kind of device, and its time beside."""
-import argparse
 import time
 from typing import Any
 
 import ndock as nd
-from fashion import load_set
+from fashion import load_set, options
 
 SIDE, CLASSES, CHANNELS, HIDDEN = 28, 10, (16, 32), 128
 FLAT = CHANNELS[1] * 7 * 7
@@ -173,16 +172,9 @@ class Twin:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", default="/usr/share/datasets/fashion-mnist", help="folder of the IDX files (%(default)s)")
-    parser.add_argument("--device", default="auto", help="cpu, cuda:0, ..., or auto, the best there is (%(default)s)")
-    parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--batch", type=int, default=128)
-    parser.add_argument("--lr", type=float, default=0.05, help="first learning rate; it falls linearly (%(default)s)")
-    parser.add_argument("--seed", type=int, default=1)
+    parser = options(__doc__, lr=0.05)
     parser.add_argument("--limit", type=int, help="take the first images of both sets alone")
     parser.add_argument("--peer", action="store_true", help="PyTorch's epochs beside ours, where it is installed")
-    parser.add_argument("--save", help="where the weights go, a safetensors file")
     args = parser.parse_args()
     device = nd.Device(args.device)
     nd.set_default_device(device)

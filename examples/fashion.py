@@ -204,17 +204,23 @@ def train(args, comm):
     return net
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+def options(text, lr):
+    """A parser of the options that every training has; lr is the first learning rate where none is given."""
+    parser = argparse.ArgumentParser(description=text)
     parser.add_argument("--data", default="/usr/share/datasets/fashion-mnist", help="folder of the IDX files (%(default)s)")
     parser.add_argument("--device", default="auto", help="cpu, cuda:0, ..., or auto, the best there is (%(default)s)")
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--batch", type=int, default=128)
-    parser.add_argument("--lr", type=float, default=0.035, help="first learning rate; it falls linearly (%(default)s)")
+    parser.add_argument("--lr", type=float, default=lr, help="first learning rate; it falls linearly (%(default)s)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--save", help="where the weights go, a safetensors file")
+    return parser
+
+
+def main():
+    parser = options(__doc__, lr=0.035)
     parser.add_argument("--ranks", action="store_true", help="this is one of the processes of `ndock run -n N` or mpirun")
     parser.add_argument("--graph", action="store_true", help="run the step of a whole batch as a graph, and say what that gains")
-    parser.add_argument("--save", help="where the weights go, a safetensors file")
     args = parser.parse_args()
     device = nd.Device(args.device)
     nd.set_default_device(device)

@@ -15,7 +15,7 @@ dist_ndockinclude_DATA = \
   %reldir%/ndock/scalar_special_gamma_tmpl.h %reldir%/ndock/scalar_special_integer_tmpl.h %reldir%/ndock/scalar_special_tmpl.h \
   %reldir%/ndock/scalar_special_zeta_tmpl.h %reldir%/ndock/scalar_tmpl.h %reldir%/ndock/sim.h %reldir%/ndock/sorting.h \
   %reldir%/ndock/special.h %reldir%/ndock/status.def %reldir%/ndock/status.h %reldir%/ndock/stream.h %reldir%/ndock/view.h
-dist_ndockinclude_DATA += %reldir%/ndock/op_expand.h %reldir%/ndock/opparam.def %reldir%/ndock/param.h %reldir%/ndock/plugin_facts.h %reldir%/ndock/plugin_params.h %reldir%/ndock/plugin_service.h %reldir%/ndock/comm.h %reldir%/ndock/plugin_comm.h %reldir%/ndock/check.h
+dist_ndockinclude_DATA += %reldir%/ndock/op_expand.h %reldir%/ndock/opparam.def %reldir%/ndock/param.h %reldir%/ndock/plugin_facts.h %reldir%/ndock/plugin_params.h %reldir%/ndock/plugin_service.h %reldir%/ndock/plugin_order.h %reldir%/ndock/plugin_code.h %reldir%/ndock/plugin_exchange.h %reldir%/ndock/comm.h %reldir%/ndock/plugin_comm.h %reldir%/ndock/check.h
 dist_ndockinclude_DATA += %reldir%/ndock/calculus.h %reldir%/ndock/signal.h %reldir%/ndock/compare.h %reldir%/ndock/histogram.h %reldir%/ndock/statistics.h
 dist_ndockinclude_DATA += %reldir%/ndock/graph.h %reldir%/ndock/peer.h
 dist_ndockinclude_DATA += %reldir%/ndock/expr.h

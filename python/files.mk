@@ -159,6 +159,7 @@ python_modules += %reldir%/ndock/_files.py
 python_modules += %reldir%/ndock/_fuse.py
 python_modules += %reldir%/ndock/_generator.py
 python_modules += %reldir%/ndock/_graph.py
+python_modules += %reldir%/ndock/_graphed.py
 python_modules += %reldir%/ndock/_histogram.py
 python_modules += %reldir%/ndock/_indexing.py
 python_modules += %reldir%/ndock/_info.py

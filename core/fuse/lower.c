@@ -84,7 +84,7 @@ static nd_status operand(const nd_fusing *run, const char *name, int32_t node, i
 static nd_status lower_apply(const nd_fusing *run, const nd_expr_node *n, const nd_fuse_value *v,
                              nd_fuse_program *p, int32_t *out)
 {
-    const bool rounds = nd__kind(v->dtype) == ND_KIND_STORED && v->compute == ND_F32;
+    const bool rounds = nd__kind(v->dtype) & ND__KINDS_STORED && v->compute == ND_F32;
     ndp_instruction k = {.op = n->op,
                          .dtype = rounds ? ND_F32 : v->dtype,
                          .compute = v->compute,

@@ -138,7 +138,7 @@ static nd_status prepare(writer *w, const nd_array *a, const nd_csv_save_opts *u
         return nd__fail(ND_ERR_SHAPE, w->op, w->argument - 1,
                         "the array has %d dimensions; rows and columns are 1 or 2", nd_ndim(a));
     w->dtype = nd_dtype_of(a);
-    if (nd_dtype_get(w->dtype)->kind & (ND_KIND_FLOAT | ND_KIND_STORED | ND_KIND_COMPLEX))
+    if (nd_dtype_get(w->dtype)->kind & (ND_KIND_FLOAT | ND__KINDS_STORED | ND_KIND_COMPLEX))
         w->format = nd__float_format(w->dtype);
     return ND_OK;
 }

@@ -11,7 +11,7 @@ nd_dtype nd__number_held(nd_dtype dtype)
 {
     const nd_dtype_info *info = nd_dtype_get(dtype);
     const bool narrow =
-        info->kind == ND_KIND_STORED || (info->kind == ND_KIND_FLOAT && info->nbytes == 2);
+        info->kind & ND__KINDS_STORED || (info->kind == ND_KIND_FLOAT && info->nbytes == 2);
     return narrow ? ND_F32 : dtype;
 }
 
@@ -233,6 +233,7 @@ const char *nd__number_read(const char *text, const char *end, nd_dtype dtype, v
         return read_bool(text, end, to);
     case ND_KIND_FLOAT:
     case ND_KIND_STORED:
+    case ND_KIND_FLOAT8:
         return read_float(text, end, dtype, to);
     case ND_KIND_COMPLEX:
         return read_complex(text, end, dtype, to);

@@ -7,6 +7,8 @@
 
 /* ---- dtype.c, promote.c ---- */
 extern const nd_dtype_info nd__dtypes[ND_DTYPE_END];
+/* The kinds of dtypes that are moved and converted, not computed in. */
+enum { ND__KINDS_STORED = ND_KIND_STORED | ND_KIND_FLOAT8 };
 static inline int nd__kind(nd_dtype dtype)
 {
     return (uint32_t)dtype < ND_DTYPE_END ? nd__dtypes[dtype].kind : 0;

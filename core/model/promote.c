@@ -44,11 +44,11 @@ nd_status nd__promote(const char *op, nd_dtype a, nd_dtype b, nd_dtype *out)
         *out = a;
     else if (ka == ND_KIND_BOOL)
         *out = b;
-    else if ((ka | kb) & ND_KIND_STORED)
+    else if ((ka | kb) & ND__KINDS_STORED)
         return nd__fail(ND_ERR_DTYPE, op, -1,
                         "%s is only stored, so %s meets no other dtype; convert one with nd_astype",
-                        nd_dtype_name(ka == ND_KIND_STORED ? a : b),
-                        nd_dtype_name(ka == ND_KIND_STORED ? b : a));
+                        nd_dtype_name(ka & ND__KINDS_STORED ? a : b),
+                        nd_dtype_name(ka & ND__KINDS_STORED ? b : a));
     else if (ka == ND_KIND_COMPLEX || kb == ND_KIND_COMPLEX)
         *out = ka == ND_KIND_COMPLEX ? promote_complex(a, b) : promote_complex(b, a);
     else if (ka == ND_KIND_FLOAT || kb == ND_KIND_FLOAT)
@@ -78,7 +78,7 @@ nd_status nd__promote_scalar(const char *op, nd_dtype arrays, nd_scalar s, nd_dt
     *out = arrays;
     if (!arrays)
         *out = s.kind;
-    else if (scalar_kind == ND_KIND_BOOL || kind & (ND_KIND_COMPLEX | ND_KIND_STORED))
+    else if (scalar_kind == ND_KIND_BOOL || kind & (ND_KIND_COMPLEX | ND__KINDS_STORED))
         return ND_OK;
     else if (scalar_kind == ND_KIND_COMPLEX)
         *out = kind == ND_KIND_FLOAT && arrays != ND_F64 ? ND_C64 : ND_C128;
@@ -237,8 +237,8 @@ nd_status nd__op_domain(const nd_op_info *op, nd_dtype in, nd_dtype *compute)
 
 bool nd__op_rounds(const nd_op_info *op, nd_dtype common)
 {
-    return nd__kind(common) == ND_KIND_STORED && op->domain & ND_KIND_FLOAT &&
-           !(op->domain & ND_KIND_STORED);
+    return nd__kind(common) & ND__KINDS_STORED && op->domain & ND_KIND_FLOAT &&
+           !(op->domain & ND__KINDS_STORED);
 }
 
 nd_dtype nd__op_result(const nd_op_info *op, nd_dtype compute)

@@ -35,7 +35,7 @@ static nd_status check_matrices(const nd_array *a, const nd_array *b)
 {
     const nd_array *const pair[2] = {a, b};
     for (int i = 0; i < 2; i++) {
-        if (nd__kind(pair[i]->dtype) != ND_KIND_STORED)
+        if (nd__kind(pair[i]->dtype) != ND_KIND_FLOAT8)
             return nd__fail(ND_ERR_DTYPE, "scaled_mm", i,
                             "the matrix is %s, not f8_e4m3 or f8_e5m2; nd_matmul takes others",
                             nd_dtype_name(pair[i]->dtype));

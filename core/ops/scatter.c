@@ -72,7 +72,7 @@ static nd_status scatter(const nd_given_indices *g, const nd_array *indices, con
     nd_status status;
     int at;
     ND_GOTO_IF(done, nd__check_writable(g->op, dst, dst_argument));
-    if (mode != ND_SCATTER_SET && nd__kind(dst->dtype) == ND_KIND_STORED)
+    if (mode != ND_SCATTER_SET && nd__kind(dst->dtype) & ND__KINDS_STORED)
         return scatter_stored(g, indices, src, axis, mode, dst, dst_argument);
     ND_GOTO_IF(done, nd__axis(g->op, axis, dst->ndim, &at));
     ND_GOTO_IF(done, nd__op_domain(nd_op_get(scatter_ops[mode]), dst->dtype, &compute));

@@ -172,7 +172,7 @@ nd_status nd_topk(const nd_array *a, int64_t k, int axis, int smallest, nd_array
     if (indices)
         *indices = NULL;
     ND_RETURN_IF(nd__check_array("topk", a, 0));
-    if (nd__kind(a->dtype) == ND_KIND_STORED)
+    if (nd__kind(a->dtype) & ND__KINDS_STORED)
         return topk_stored(a, k, axis, smallest, values, indices);
     ND_RETURN_IF(topk_start(a, k, axis, smallest, &s));
     const nd_dtype dtypes[2] = {a->dtype, ND_I64};

@@ -23,9 +23,13 @@ enum { ND_SLOT_CANDIDATE, ND_SLOT_LOADING, ND_SLOT_LOADED, ND_SLOT_REFUSED };
 /* The lock, taken, and the list, which is made by the first call. */
 nd_plugin_slot **nd__registry_enter(void);
 void nd__registry_leave(void);
+nd_plugin_slot *nd__slots(void); /* the list, under the lock */
 /* The loaded plug-in of that name, loaded if need be; NULL if there is none. */
 nd_plugin_slot *nd__load_by_name(const char *name);
 void nd__load_all(void);
+/* Without the lock. The latest one opened, next_opened the one before; and cpu:0. NULL: not yet. */
+nd_device *nd__devices_opened(void);
+nd_device *nd__cpu_opened(void);
 
 /* ---- discover.c ---- */
 /* The slot of that path, made at the list's end if there is none; NULL without memory. */

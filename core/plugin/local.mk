@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Plug-ins: where they come from, what their files say, whether they are trusted, tried and loaded, their devices;
 # hook/: the layer that NDOCK_HOOK puts between the core and plug-ins; service/: what plug-ins are served.
-core_plugin_sources = %reldir%/acl.c %reldir%/advice.c %reldir%/choose.c %reldir%/device.c %reldir%/device.h \
+core_plugin_sources = %reldir%/acl.c %reldir%/advice.c %reldir%/choose.c %reldir%/device.c %reldir%/device.h %reldir%/device_find.c \
   %reldir%/discover.c %reldir%/host.c %reldir%/loader.c %reldir%/loader.h %reldir%/note.c %reldir%/note.h %reldir%/note_fit.c \
   %reldir%/param.c %reldir%/param.h %reldir%/param_names.c %reldir%/plugins.c %reldir%/registry.c %reldir%/trial.c \
   %reldir%/trial_run.c %reldir%/trust.c %reldir%/watch.c %reldir%/hook/check.c %reldir%/hook/check.h \

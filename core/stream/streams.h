@@ -227,13 +227,13 @@ struct nd_event {
     ndp_event *handle; /* NULL on devices that have none */
     pthread_mutex_t lock;
     bool recorded;
-    nd_stream *stream;      /* of the latest record; held */
-    uint64_t seq;           /* what it covers on that stream */
-    uint64_t capture;       /* in which it was recorded; 0: none */
-    struct nd_tape *tape;   /* of that capture, counted; NULL: none */
-    uint32_t *seen, n_seen; /* the nodes that waiters come after */
-    double when_ms;         /* of the record, where the device has no events */
-    void (*let_go)(void *); /* with the event; NULL: nothing */
+    nd_stream *stream;             /* of the latest record; held */
+    uint64_t seq;                  /* what it covers on that stream */
+    uint64_t capture;              /* in which it was recorded; 0: none */
+    struct nd_tape *tape;          /* of that capture, counted; NULL: none */
+    uint32_t *seen, n_seen;        /* the nodes that waiters come after */
+    double when_ms;                /* of the record, where the device has no events */
+    void (*let_go)(void *storage); /* with the event; NULL: nothing */
     void *let_go_ctx;
     nd_event *earlier; /* among the pending ones of a storage, which owns both */
 };

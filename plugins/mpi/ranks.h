@@ -42,8 +42,8 @@ void ranks_destroy(ndp_dev *dev, ndp_comm *c);
 int32_t ranks_group_begin(ndp_dev *dev);
 int32_t ranks_group_end(ndp_dev *dev);
 int32_t ranks_in_group(void);
-int32_t ranks_send(ndp_dev *, ndp_stream *, ndp_comm *, const ndp_exchange *);
-int32_t ranks_recv(ndp_dev *, ndp_stream *, ndp_comm *, const ndp_exchange *);
+int32_t ranks_send(ndp_dev *dev, ndp_stream *s, ndp_comm *c, const ndp_exchange *x);
+int32_t ranks_recv(ndp_dev *dev, ndp_stream *s, ndp_comm *c, const ndp_exchange *x);
 
 /* ---- collective.c ---- */
 extern const ndp_comm_1 ranks_group;

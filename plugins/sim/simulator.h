@@ -156,7 +156,7 @@ struct sim_body {
     ndp_view *views;            /* KERNEL: the operands, in then out, scratch */
     char *dst, *src;            /* COPY, WRITE, READ */
     uint64_t dst_offset, src_offset, nbytes;
-    void (*fn)(void *);
+    void (*fn)(void *arg);
     void *arg;
     ndp_dev *dev;
     sim_part *parts; /* COMM: what it exchanges, in the order of the calls */
@@ -337,13 +337,13 @@ void sim_queue_unref(sim_queue *q);
 int32_t sim_stream_sync(ndp_dev *dev, ndp_stream *s);
 sim_record *sim_record_new(sim_queue *q); /* NULL: no memory */
 void sim_record_unref(sim_record *r);
-int32_t sim_event_create(ndp_dev *, uint64_t flags, ndp_event **out);
-void sim_event_destroy(ndp_dev *, ndp_event *);
-int32_t sim_event_record(ndp_dev *, ndp_event *, ndp_stream *);
-int32_t sim_event_query(ndp_dev *, ndp_event *, int32_t *done);
-int32_t sim_event_sync(ndp_dev *, ndp_event *);
-int32_t sim_event_elapsed(ndp_dev *, ndp_event *start, ndp_event *stop, double *ms);
-int32_t sim_stream_wait(ndp_dev *, ndp_stream *, ndp_event *);
+int32_t sim_event_create(ndp_dev *dev, uint64_t flags, ndp_event **out);
+void sim_event_destroy(ndp_dev *dev, ndp_event *e);
+int32_t sim_event_record(ndp_dev *dev, ndp_event *e, ndp_stream *s);
+int32_t sim_event_query(ndp_dev *dev, ndp_event *e, int32_t *done);
+int32_t sim_event_sync(ndp_dev *dev, ndp_event *e);
+int32_t sim_event_elapsed(ndp_dev *dev, ndp_event *start, ndp_event *stop, double *ms);
+int32_t sim_stream_wait(ndp_dev *dev, ndp_stream *s, ndp_event *e);
 
 /* ---- queue.c ---- */
 /* Where views[] and mem[] of a kernel's body keep these; the operands come first. */
@@ -382,9 +382,10 @@ extern const ndp_peer_1 sim_peer_group;
 void sim_execute(const sim_body *b, sim_error *error);
 int32_t sim_in_host_function(void); /* on this thread */
 const char *sim_op_name(int32_t op);
-int32_t sim_write(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset, const void *src, uint64_t n);
-int32_t sim_read(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset, void *dst, uint64_t n);
-int32_t sim_copy(ndp_dev *, ndp_stream *, ndp_mem *dst, uint64_t dst_offset, ndp_mem *src,
+int32_t sim_write(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, const void *src,
+                  uint64_t n);
+int32_t sim_read(ndp_dev *dev, ndp_stream *s, ndp_mem *mem, uint64_t offset, void *dst, uint64_t n);
+int32_t sim_copy(ndp_dev *dev, ndp_stream *s, ndp_mem *dst, uint64_t dst_offset, ndp_mem *src,
                  uint64_t src_offset, uint64_t n);
 int32_t sim_peer_allowed(int32_t from, int32_t to);
 int64_t sim_dtype_size(int32_t dtype);

@@ -21,6 +21,7 @@ from ._elementwise import *  # type: ignore[assignment]  # noqa: F403
 from ._exchange import *  # noqa: F403
 from ._files import *  # noqa: F403
 from ._graph import *  # noqa: F403
+from ._graphed import *  # noqa: F403
 from ._fuse import *  # noqa: F403
 from ._histogram import *  # noqa: F403
 from ._indexing import *  # noqa: F403

@@ -31,7 +31,7 @@ uint64_t cell_code_end(cell_format f)
 int cell_kind(nd_dtype dtype)
 {
     int kind = nd_dtype_get(dtype)->kind;
-    return kind == ND_KIND_STORED ? ND_KIND_FLOAT : kind;
+    return kind & (ND_KIND_STORED | ND_KIND_FLOAT8) ? ND_KIND_FLOAT : kind;
 }
 
 int64_t cell_whole(nd_dtype dtype)

@@ -3,7 +3,7 @@
 
 python/files.mk names the folders from the lowest to the highest. `folders.py includes` lists each include of a folder by a lower
 one, `folders.py calls` the same of functions and variables, read from the built objects, `folders.py sizes` the files and
-functions that are too large. Each prints what it finds, a line each, and exits with 1 where there is something.
+functions that are too large, `folders.py lengths` the long functions, also of core/. Each prints what it finds, a line each, and exits with 1 where there is something.
 """
 import argparse
 import pathlib
@@ -13,6 +13,7 @@ import sys
 
 MOST_COMPLEX = 15  # decisions of a function: 1, and one for each if, for, while, case, && and ||, and ?:
 MOST_LINES = 350
+MOST_LINES_OF_FUNCTION = 60
 
 
 def read_folders(top):
@@ -58,12 +59,12 @@ def calls(top, build, folders):
 
 
 def functions(text):
-    """(name, body) of each function, without comments, text and what the preprocessor reads."""
-    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+    """(name, lines, body) of each function, the body without comments, text and what the preprocessor reads."""
+    text = re.sub(r"/\*.*?\*/", lambda m: " " + "\n" * m.group().count("\n"), text, flags=re.S)
     text = re.sub(r'"(\\.|[^"\\\n])*"|\'(\\.|[^\'\\\n])+\'', '""', text)
-    text = re.sub(r"^#(.*\\\n)*.*$", "", text, flags=re.M)
+    text = re.sub(r"^#(.*\\\n)*.*$", lambda m: "\n" * m.group().count("\n"), text, flags=re.M)
     for m in re.finditer(r"^\w[^;{}=]*?\b(\w+)\s*\([^;{}]*\)\n\{\n(.*?)^\}", text, re.M | re.S):
-        yield m.group(1), m.group(2)
+        yield m.group(1), m.group().count("\n") + 1, m.group(2)
 
 
 def sizes(top):
@@ -73,21 +74,29 @@ def sizes(top):
         lines = text.count("\n")
         if lines > MOST_LINES:
             yield f"{name} has {lines} lines, more than {MOST_LINES}"
-        for function, body in functions(text):
+        for function, _, body in functions(text):
             complexity = 1 + len(re.findall(r"\b(?:if|for|while|case)\b|&&|\|\||\?", body))
             if complexity > MOST_COMPLEX:
                 yield f"{name}: {function} has complexity {complexity}, more than {MOST_COMPLEX}"
 
 
+def lengths(top):
+    """Lines for functions that are too long, which begin with what they return."""
+    for file in sorted(path for folder in ("core", "python/src") for path in (top / folder).glob("**/*.[ch]")):
+        for function, lines, _ in functions(file.read_text(encoding="utf-8")):
+            if lines > MOST_LINES_OF_FUNCTION:
+                yield f"{file.relative_to(top)}: {function} has {lines} lines, more than {MOST_LINES_OF_FUNCTION}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["includes", "calls", "sizes"])
+    parser.add_argument("what", choices=["includes", "calls", "sizes", "lengths"])
     parser.add_argument("--top", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("."))
     args = parser.parse_args()
     folders = read_folders(args.top)
     found = list({"includes": lambda: includes(args.top, folders), "calls": lambda: calls(args.top, args.build, folders),
-                  "sizes": lambda: sizes(args.top)}[args.what]())
+                  "sizes": lambda: sizes(args.top), "lengths": lambda: lengths(args.top)}[args.what]())
     print("\n".join(found))
     sys.exit(1 if found else 0)
 

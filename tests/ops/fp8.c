@@ -377,6 +377,11 @@ static void test_scaled_mm_errors(void)
              *row = row_of(ND_F32, 3, ones), *byte = array_of(ND_U8, 2, (int64_t[]){4, 3}, codes),
              *r = NULL;
     const nd_scaled_mm_opts wide = {.size = sizeof wide, .dtype = ND_F64}, bad = {.size = 3};
+    int wrong = 0;
+    for (nd_dtype d = ND_BOOL; d < ND_DTYPE_END; d++)
+        wrong += ((nd_op_get(ND_OP_scaled_mm)->domain & nd_dtype_get(d)->kind) != 0) !=
+                 (d == ND_F8_E4M3 || d == ND_F8_E5M2);
+    is_int(wrong, 0, "its domain is the two formats");
     ok(nd_scaled_mm(a, a, one, one, NULL, &r) == ND_ERR_SHAPE, "inner extents differ");
     ok(nd_scaled_mm(a, byte, one, one, NULL, &r) == ND_ERR_DTYPE, "an operand of u8");
     has_text(nd_last_error()->message, "f8_e4m3", "the error names what is right");

@@ -84,8 +84,8 @@ const char *cpu_call_text(const cpu_signature *s, char *text, size_t n);
 int32_t cpu_comm_group_begin(ndp_dev *dev);
 int32_t cpu_comm_group_end(ndp_dev *dev);
 int32_t cpu_comm_in_group(void);
-int32_t cpu_comm_send(ndp_dev *, ndp_stream *, ndp_comm *, const ndp_exchange *);
-int32_t cpu_comm_recv(ndp_dev *, ndp_stream *, ndp_comm *, const ndp_exchange *);
+int32_t cpu_comm_send(ndp_dev *dev, ndp_stream *s, ndp_comm *c, const ndp_exchange *x);
+int32_t cpu_comm_recv(ndp_dev *dev, ndp_stream *s, ndp_comm *c, const ndp_exchange *x);
 /* Inside a group: the call is made at its end. */
 typedef struct cpu_later cpu_later;
 struct cpu_later {

@@ -35,11 +35,11 @@ static inline int64_t cpu_copy_strip_cols(int64_t run)
 
 typedef struct {
     /* Row by row, any steps. */
-    void (*rows[CPU_MOVE_SIZES])(const cpu_block *);
+    void (*rows[CPU_MOVE_SIZES])(const cpu_block *b);
     /* For src_row and dst_col of one element: tiles are transposed in registers. */
-    void (*transpose[CPU_MOVE_SIZES])(const cpu_block *);
+    void (*transpose[CPU_MOVE_SIZES])(const cpu_block *b);
     /* The same for what exceeds the caches, written around them. */
-    void (*transpose_stream[CPU_MOVE_SIZES])(const cpu_block *);
+    void (*transpose_stream[CPU_MOVE_SIZES])(const cpu_block *b);
     /* Dense bytes around the cache, ordered before later stores of the same thread only by a fence,
      * which the caller sets once at its end. */
     void (*stream)(char *dst, const char *src, int64_t nbytes);

@@ -17,7 +17,7 @@ typedef struct {
     const cpu_walk *others;    /* the other dimensions */
     char *memory;              /* cpu_fftw_memory() bytes */
 } cpu_fftw_axis;
-int64_t cpu_fftw_memory(const cpu_fftw_axis *);
-int32_t cpu_fftw_run(const cpu_fftw_axis *);
+int64_t cpu_fftw_memory(const cpu_fftw_axis *x);
+int32_t cpu_fftw_run(const cpu_fftw_axis *x);
 
 #endif

@@ -26,6 +26,6 @@ typedef struct {
 } cpu_fft_line;
 /* in and out: lane 0. Of real elements, n even: pairs of them. Where the result is real, in has its
  * complex elements, and out exchanged parts. */
-void cpu_fft_line_run(const cpu_fft_line *, const cpu_fft_io *in, const cpu_fft_io *out);
+void cpu_fft_line_run(const cpu_fft_line *l, const cpu_fft_io *in, const cpu_fft_io *out);
 
 #endif

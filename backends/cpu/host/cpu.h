@@ -119,8 +119,8 @@ const char *cpu_blas_name(void);
 const char *cpu_lapack_name(void);
 
 /* ---- memory.c ---- */
-int32_t cpu_alloc(ndp_dev *, uint64_t nbytes, ndp_mem **out);
-void cpu_free(ndp_dev *, ndp_mem *);
+int32_t cpu_alloc(ndp_dev *dev, uint64_t nbytes, ndp_mem **out);
+void cpu_free(ndp_dev *dev, ndp_mem *mem);
 extern const ndp_map_1 cpu_map_group;
 extern const ndp_pointer_1 cpu_pointer_group;
 extern const ndp_code_1 cpu_code_group;   /* code.c */

@@ -43,7 +43,7 @@ typedef struct {
     void (*plain)(int64_t m, int64_t n, int64_t kc, const void *a, int64_t a_row, int64_t a_step,
                   const void *b, int64_t ldb, void *c, int64_t ldc);
     /* x = alpha*x [+ beta*old] [+ bias], over n scalars */
-    void (*combine)(void *x, int64_t n, const mm_scale *, const void *old, const void *bias);
+    void (*combine)(void *x, int64_t n, const mm_scale *scale, const void *old, const void *bias);
     /* For few rows; NULL for complex. sweep: c (m, n) continues, or starts, the chains of a (kc, m)
      * dense and b (kc, n) of unit column stride; rows of c have room up to a multiple of 64 bytes.
      * dot: sums (n, m, MM_DOT_BYTES) of the rows of a (m, kc) dense by columns of b (kc, n), ldb

@@ -35,10 +35,10 @@ typedef struct {
 /* n counts reals. */
 typedef struct {
     int32_t state_bytes;
-    void (*init)(const cpu_fold *, int64_t n);
-    void (*inner)(const cpu_fold *, const void *x, int64_t n);
-    void (*sweep)(const cpu_fold *, const void *const *rows, int nrows, int64_t n);
-    void (*merge)(const cpu_fold *, const cpu_fold *from, int64_t n);
+    void (*init)(const cpu_fold *fold, int64_t n);
+    void (*inner)(const cpu_fold *fold, const void *x, int64_t n);
+    void (*sweep)(const cpu_fold *fold, const void *const *rows, int nrows, int64_t n);
+    void (*merge)(const cpu_fold *fold, const cpu_fold *from, int64_t n);
 } cpu_reducer;
 
 /* Strided elements to dense ones, converted to what the loops take. */
@@ -87,7 +87,7 @@ typedef struct {
     int64_t comps, planes, count;
     double correction;
 } cpu_finish;
-void cpu_reduce_finish(const cpu_finish *, const void *state, int64_t cap, int64_t n, char *out,
+void cpu_reduce_finish(const cpu_finish *o, const void *state, int64_t cap, int64_t n, char *out,
                        int64_t stride_bytes);
 
 /* reduce/reduce.c: the op on a dense row of n elements of a real floating dtype, as its kernel has

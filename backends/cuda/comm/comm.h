@@ -99,38 +99,38 @@ extern pthread_mutex_t cuda_comm_lock;
 extern const ndp_comm_1 cuda_comm_group;
 int64_t cuda_comm_now_ms(void);
 /* NDP_OK, or NDP_ERR_COMM with why it has failed. */
-int32_t cuda_comm_error(ndp_comm *);
+int32_t cuda_comm_error(ndp_comm *c);
 /* The communicator has failed, for the first reason that is given, on all ranks of this process. */
-void cuda_comm_fail(ndp_comm *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void cuda_comm_fail(ndp_comm *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same under cuda_comm_lock. */
-void cuda_comm_fail_locked(ndp_comm *, const char *why);
+void cuda_comm_fail_locked(ndp_comm *c, const char *why);
 /* What NCCL answered to a call of this rank; makes the communicator fail. */
-int32_t cuda_comm_said(ndp_comm *, int result, const char *what);
+int32_t cuda_comm_said(ndp_comm *c, int result, const char *what);
 /* NCCL's handles are gone; the rest of the record. */
-void cuda_comm_free(ndp_comm *);
+void cuda_comm_free(ndp_comm *c);
 /* Inside cuda_enter(): queued work of the part is watched from now on. */
-int32_t cuda_comm_watch(ndp_comm *, const cuda_part *, CUstream);
+int32_t cuda_comm_watch(ndp_comm *c, const cuda_part *part, CUstream stream);
 
 /* ---- call.c: calls of one rank ---- */
-int32_t cuda_comm_call(ndp_dev *, ndp_stream *, ndp_comm *, cuda_exchange_kind,
-                       const ndp_exchange *);
-uint64_t cuda_comm_dtypes(ndp_dev *, int32_t reduce);
+int32_t cuda_comm_call(ndp_dev *dev, ndp_stream *s, ndp_comm *c, cuda_exchange_kind kind,
+                       const ndp_exchange *x);
+uint64_t cuda_comm_dtypes(ndp_dev *dev, int32_t reduce);
 /* Gives the part to NCCL, on the stream. Inside cuda_enter(). */
-int cuda_comm_issue(ndp_comm *, const cuda_part *, CUstream);
+int cuda_comm_issue(ndp_comm *c, const cuda_part *p, CUstream s);
 /* The result once NCCL has queued what it began; the keeper makes the communicator fail when that
  * takes too long. */
-int cuda_comm_until_queued(ndp_comm *, int result);
+int cuda_comm_until_queued(ndp_comm *c, int result);
 /* Around what gives a part to NCCL: between the two no handle is freed but after the time limit. */
-int32_t cuda_comm_enter(ndp_comm *, const cuda_part *);
-void cuda_comm_leave(ndp_comm *);
+int32_t cuda_comm_enter(ndp_comm *c, const cuda_part *p);
+void cuda_comm_leave(ndp_comm *c);
 
 /* ---- group.c: group_begin, group_end, and what waits for the end ---- */
 int cuda_comm_grouped(void); /* whether this thread is in a group */
-int32_t cuda_comm_group_begin(ndp_dev *);
-int32_t cuda_comm_group_end(ndp_dev *);
+int32_t cuda_comm_group_begin(ndp_dev *dev);
+int32_t cuda_comm_group_end(ndp_dev *dev);
 /* In a group: what has to be done at its end. given: the part is with NCCL already. */
-int32_t cuda_comm_group_init(ndp_comm *);
-int32_t cuda_comm_group_part(ndp_comm *, const cuda_part *, int given);
+int32_t cuda_comm_group_init(ndp_comm *c);
+int32_t cuda_comm_group_part(ndp_comm *c, const cuda_part *part, int given);
 /* Waits until those that were begun have joined; the first that fails makes all fail. */
 int32_t cuda_comm_finish(ndp_comm *const *, int n);
 
@@ -143,26 +143,26 @@ struct cuda_team {
     cuda_team *next;
 };
 /* Enters the rank; the team is made with the first. */
-int32_t cuda_team_join(ndp_comm *, const void *id);
-void cuda_team_leave(ndp_comm *);
-int cuda_team_local(const ndp_comm *); /* how many of its ranks are here */
+int32_t cuda_team_join(ndp_comm *c, const void *id);
+void cuda_team_leave(ndp_comm *c);
+int cuda_team_local(const ndp_comm *c); /* how many of its ranks are here */
 /* The ranks of its process, under cuda_comm_lock. */
 ndp_comm *cuda_team_next(const ndp_comm *of, const ndp_comm *after);
 
 /* ---- round.c: their calls ---- */
 /* The part runs when the others have come: cuda_team_keep, _run and _wait. Inside cuda_enter(). */
-int32_t cuda_team_call(ndp_comm *, cuda_part *);
+int32_t cuda_team_call(ndp_comm *c, cuda_part *part);
 /* Keeps the part, called at once with the one before if `together`, and sets its ticket. */
-int32_t cuda_team_keep(ndp_comm *, cuda_part *, int together);
-int32_t cuda_team_run(ndp_comm *);                     /* what can run now, of all its ranks here */
-int32_t cuda_team_wait(ndp_comm *, const cuda_part *); /* its stream waits for it */
+int32_t cuda_team_keep(ndp_comm *c, cuda_part *part, int together);
+int32_t cuda_team_run(ndp_comm *c); /* what can run now, of all its ranks here */
+int32_t cuda_team_wait(ndp_comm *c, const cuda_part *part); /* its stream waits for it */
 /* Streams that wait for calls that will never be made go on. Inside cuda_enter(). */
-void cuda_team_release(ndp_comm *);
+void cuda_team_release(ndp_comm *c);
 
 /* ---- keeper.c: the thread that watches ---- */
 int32_t cuda_keeper_start(void);
 void cuda_keeper_wake(void); /* under cuda_comm_lock */
-void cuda_keeper_await(const ndp_comm *,
+void cuda_keeper_await(const ndp_comm *c,
                        int64_t at_most_ms); /* until it is freed; under the lock */
 extern ndp_comm *cuda_comms;                /* all, under the lock */
 

@@ -16,6 +16,6 @@ typedef struct {
 #if !defined(__CUDACC__)
 #include <ndock/plugin.h>
 /* The kernel of op copy between two dtypes. Inputs that are scalars too. */
-int32_t cuda_cast_find(ndp_dev *, const ndp_call *like, const ndp_kernel **out);
+int32_t cuda_cast_find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out);
 #endif
 #endif

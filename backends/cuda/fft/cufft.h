@@ -26,10 +26,10 @@ typedef struct {
     int64_t n[CUFFT_AXES], batch;
     cufft_side in, out;
 } cufft_key;
-void cuda_cufft_key(const ndp_dev *, int32_t kind, int32_t single, cufft_key *out);
+void cuda_cufft_key(const ndp_dev *dev, int32_t kind, int32_t single, cufft_key *out);
 
 /* Bytes of the work area that a plan wants, at least one; makes the plan if need be. */
-int32_t cuda_cufft_work(ndp_dev *, const cufft_key *key, uint64_t *nbytes);
+int32_t cuda_cufft_work(ndp_dev *dev, const cufft_key *key, uint64_t *nbytes);
 /* Queues the transform on the stream. sign: of the exponent, for CUFFT_COMPLEX. times: how often,
  * with both addresses moved by `move` bytes each time. */
 typedef struct {
@@ -37,8 +37,8 @@ typedef struct {
     int32_t sign, zero;
     int64_t times, move;
 } cufft_run;
-int32_t cuda_cufft_run(ndp_dev *, ndp_stream *, const cufft_key *key, const cufft_run *run);
+int32_t cuda_cufft_run(ndp_dev *dev, ndp_stream *s, const cufft_key *key, const cufft_run *run);
 /* Forgets the device's plans. */
-void cuda_cufft_close(ndp_dev *);
+void cuda_cufft_close(ndp_dev *dev);
 
 #endif

@@ -32,7 +32,7 @@ typedef struct {
         PTHREAD_MUTEX_INITIALIZER, NDP_ERR_NOT_READY, open, level, without \
     }
 /* NDP_ERR_UNSUPPORTED where they are not there. */
-int32_t cuda_optional_open(cuda_optional *);
+int32_t cuda_optional_open(cuda_optional *o);
 /* The text of a version as cuFFT and cuSOLVER count it: 12104 is 12.1.4. */
 int32_t cuda_version_text(int result, int version, char *text, size_t n);
 /* Whether kernels compute in the dtype, or move and convert it. */
@@ -77,22 +77,22 @@ int32_t cuda_info(uint32_t index, ndp_device_info *out);
 int32_t cuda_open(uint32_t index, ndp_dev **out);
 /* Closing what a device has made for itself. Each finds out whether there is anything, and enters the
  * context if so. */
-typedef void (*cuda_closer)(ndp_dev *);
+typedef void (*cuda_closer)(ndp_dev *dev);
 /* closers, which ends with NULL, is run when the device is closed as often as it was opened. */
-void cuda_close(ndp_dev *, const cuda_closer *closers);
+void cuda_close(ndp_dev *d, const cuda_closer *closers);
 /* The open devices, one after another; NULL after the last. */
-ndp_dev *cuda_next_open(const ndp_dev *);
+ndp_dev *cuda_next_open(const ndp_dev *d);
 /* Makes the device's context current; scope remembers whether it was not. Once the process is on
  * its way out this fails, and the driver is not called again. */
 typedef struct {
     int pushed;
 } cuda_scope;
-int32_t cuda_enter(const ndp_dev *, cuda_scope *);
-void cuda_leave(const cuda_scope *);
+int32_t cuda_enter(const ndp_dev *d, cuda_scope *scope);
+void cuda_leave(const cuda_scope *scope);
 /* Lets this thread make calls that would break somebody's capture; returns the mode to restore.
  * Nothing of such a call ends up in a graph. */
 CUstreamCaptureMode cuda_capture_relax(void);
-void cuda_capture_restore(CUstreamCaptureMode);
+void cuda_capture_restore(CUstreamCaptureMode mode);
 
 /* ---- nvml.c ---- */
 /* How many devices CUDA_VISIBLE_DEVICES leaves of those that NVML sees; negative: it cannot tell.
@@ -115,8 +115,8 @@ struct ndp_mem {
     void *host;  /* of page-locked memory */
     void *extra; /* of RESERVED: its cuda_range; of PINNED: not NULL if pages of our own */
 };
-int32_t cuda_alloc(ndp_dev *, uint64_t nbytes, ndp_mem **out);
-void cuda_free(ndp_dev *, ndp_mem *);
+int32_t cuda_alloc(ndp_dev *dev, uint64_t nbytes, ndp_mem **out);
+void cuda_free(ndp_dev *dev, ndp_mem *m);
 /* The record of a block. */
 int32_t cuda_mem_new(CUdeviceptr base, uint64_t nbytes, cuda_mem_kind kind, ndp_mem **out);
 extern const ndp_map_1 cuda_map_group;
@@ -134,22 +134,22 @@ void cuda_pinned_declare(void); /* by probe */
 int32_t cuda_pinned_settings(cuda_locking *out);
 
 /* ---- pinned.c ---- */
-int32_t cuda_pin(ndp_dev *, uint64_t nbytes, ndp_mem **out, void **host);
-void cuda_unpin(ndp_mem *); /* inside cuda_enter() */
+int32_t cuda_pin(ndp_dev *dev, uint64_t nbytes, ndp_mem **out, void **host);
+void cuda_unpin(ndp_mem *m); /* inside cuda_enter() */
 /* Pages of the program's own; and whether pages are locked at all, which needs no context. */
-int32_t cuda_register_host(ndp_dev *, void *host, uint64_t nbytes, ndp_mem **out);
-int32_t cuda_is_pinned(ndp_dev *, const void *host, int32_t *yes);
+int32_t cuda_register_host(ndp_dev *dev, void *host, uint64_t nbytes, ndp_mem **out);
+int32_t cuda_is_pinned(ndp_dev *dev, const void *host, int32_t *yes);
 
 /* ---- vmm.c: addresses without memory, and memory without addresses ---- */
 extern const ndp_memory_1 cuda_memory_group;
-void cuda_range_free(ndp_dev *, ndp_mem *); /* inside cuda_enter() */
+void cuda_range_free(ndp_dev *dev, ndp_mem *m); /* inside cuda_enter() */
 /* Lets the devices whose kernels may use this one's memory reach what is mapped now. */
-CUresult cuda_ranges_share(ndp_dev *);
+CUresult cuda_ranges_share(ndp_dev *dev);
 
 /* ---- pool.c ---- */
 extern const ndp_pool_1 cuda_pool_group;
-void cuda_pool_close(ndp_dev *);
-CUresult cuda_pool_share(ndp_dev *); /* as cuda_ranges_share() */
+void cuda_pool_close(ndp_dev *dev);
+CUresult cuda_pool_share(ndp_dev *dev); /* as cuda_ranges_share() */
 
 /* ---- peer.c ---- */
 extern const ndp_peer_1 cuda_peer_group;
@@ -176,20 +176,20 @@ struct ndp_exec { /* runs on streams of its device; the driver puts the runs of 
 int cuda_graphs_overlap(void); /* whether kernels of cuda_launch_early may */
 
 /* ---- nodes.c: what captures underway have by now ---- */
-int32_t cuda_capture_nodes(ndp_dev *, ndp_stream *, uint64_t *count);
+int32_t cuda_capture_nodes(ndp_dev *dev, ndp_stream *s, uint64_t *count);
 /* The capture of that number has ended: graph gets its nodes. graph NULL: it failed. */
 void cuda_capture_ended(cuuint64_t id, ndp_graph *graph);
 
 /* ---- patch.c: nodes of an exec that the calling thread changes ---- */
-int32_t cuda_patch_begin(ndp_dev *, ndp_exec *, uint64_t first, uint64_t count);
-int32_t cuda_patch_end(ndp_dev *, ndp_exec *);
+int32_t cuda_patch_begin(ndp_dev *dev, ndp_exec *x, uint64_t first, uint64_t count);
+int32_t cuda_patch_end(ndp_dev *dev, ndp_exec *x);
 extern _Thread_local ndp_exec *cuda_patched;
 static inline int cuda_patching(void)
 {
     return cuda_patched != NULL;
 }
 /* The launch takes the place of the next node. Inside cuda_enter(). */
-int32_t cuda_patch_kernel(const CUDA_KERNEL_NODE_PARAMS *);
+int32_t cuda_patch_kernel(const CUDA_KERNEL_NODE_PARAMS *params);
 /* What is queued in another way than by cuda_launch cannot take a node's place: NDP_OK where nothing
  * is being changed. */
 int32_t cuda_patch_refuse(const char *what);
@@ -198,10 +198,11 @@ int32_t cuda_patch_refuse(const char *what);
 extern const ndp_code_1 cuda_code_group;
 
 /* ---- host/transfer.c ---- */
-int32_t cuda_write(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset, const void *src,
+int32_t cuda_write(ndp_dev *dev, ndp_stream *s, ndp_mem *m, uint64_t offset, const void *src,
                    uint64_t nbytes);
-int32_t cuda_read(ndp_dev *, ndp_stream *, ndp_mem *, uint64_t offset, void *dst, uint64_t nbytes);
-int32_t cuda_copy(ndp_dev *, ndp_stream *, ndp_mem *dst, uint64_t dst_offset, ndp_mem *src,
+int32_t cuda_read(ndp_dev *dev, ndp_stream *s, ndp_mem *m, uint64_t offset, void *dst,
+                  uint64_t nbytes);
+int32_t cuda_copy(ndp_dev *dev, ndp_stream *s, ndp_mem *dst, uint64_t dst_offset, ndp_mem *src,
                   uint64_t src_offset, uint64_t nbytes);
 
 /* ---- ring.c: pinned memory that pageable copies go through ---- */
@@ -216,12 +217,12 @@ struct cuda_chunk {
 };
 /* A chunk that no copy uses any more. Without wait *out is NULL when there is none; with it, the
  * caller must hold no other chunk. Inside cuda_enter(), captures relaxed. */
-int32_t cuda_ring_take(ndp_dev *, cuda_ring_kind, int wait, cuda_chunk **out);
+int32_t cuda_ring_take(ndp_dev *dev, cuda_ring_kind kind, int wait, cuda_chunk **out);
 /* Marks where the stream has got to: the chunk is in use until then. */
-CUresult cuda_ring_mark(cuda_chunk *, CUstream);
-CUresult cuda_ring_wait(cuda_chunk *); /* for that mark */
-void cuda_ring_give(ndp_dev *, cuda_ring_kind, cuda_chunk *);
-void cuda_rings_close(ndp_dev *);
+CUresult cuda_ring_mark(cuda_chunk *c, CUstream stream);
+CUresult cuda_ring_wait(cuda_chunk *c); /* for that mark */
+void cuda_ring_give(ndp_dev *dev, cuda_ring_kind kind, cuda_chunk *c);
+void cuda_rings_close(ndp_dev *dev);
 
 /* ---- team.c: threads that copy between host buffers ---- */
 enum { CUDA_JOB_PARTS = CUDA_LARGE_CHUNKS };
@@ -235,12 +236,12 @@ struct cuda_job { /* parts, added in order and copied by whoever is free */
     uint64_t added, first;  /* parts; those before first are begun to their end */
     cuda_job *next;
 };
-void cuda_job_begin(cuda_job *);
+void cuda_job_begin(cuda_job *j);
 /* The part CUDA_JOB_PARTS before must be copied. */
-void cuda_job_add(cuda_job *, char *dst, const char *src, size_t nbytes);
+void cuda_job_add(cuda_job *j, char *dst, const char *src, size_t nbytes);
 /* Returns when part i is copied; the caller helps. */
-void cuda_job_wait(cuda_job *, uint64_t i);
-void cuda_job_end(cuda_job *); /* when all parts are copied */
+void cuda_job_wait(cuda_job *j, uint64_t i);
+void cuda_job_end(cuda_job *j); /* when all parts are copied */
 void cuda_team_stop(void);
 
 /* ---- stream.c ---- */
@@ -258,13 +259,13 @@ static inline CUstream cuda_stream(ndp_dev *dev, ndp_stream *s)
         atomic_fetch_add(&cuda_busy_streams, 1);
     return to->handle;
 }
-int32_t cuda_sync(ndp_dev *, ndp_stream *);
+int32_t cuda_sync(ndp_dev *dev, ndp_stream *s);
 
 /* ---- fault.c: failures of streams that the driver does not know of ---- */
 /* Whoever waits for the stream next is told why. */
-void cuda_stream_fault(CUstream, const char *why);
-int32_t cuda_stream_look(CUstream); /* NDP_OK, or NDP_ERR_ASYNC once */
-void cuda_stream_forget(CUstream);  /* the stream is destroyed */
+void cuda_stream_fault(CUstream stream, const char *why);
+int32_t cuda_stream_look(CUstream stream); /* NDP_OK, or NDP_ERR_ASYNC once */
+void cuda_stream_forget(CUstream stream);  /* the stream is destroyed */
 
 extern const ndp_stream_1 cuda_stream_group;
 
@@ -275,10 +276,10 @@ enum { /* CUDA_MODULE_elementwise_F32 ... */
        CUDA_MODULES
 };
 /* A kernel by name. Inside cuda_enter(). */
-int32_t cuda_function(ndp_dev *, int module, const char *name, CUfunction *out);
+int32_t cuda_function(ndp_dev *dev, int module, const char *name, CUfunction *out);
 /* The module of a file that is compiled per dtype; negative: there is none for this dtype. */
 int cuda_module_of(const char *file, int32_t dtype);
-void cuda_modules_unload(ndp_dev *);
+void cuda_modules_unload(ndp_dev *dev);
 
 /* ---- kernel.c: what find() answers ---- */
 enum { CUDA_FUNCTIONS = 28, CUDA_KEY_DTYPES = 5 };
@@ -286,8 +287,9 @@ typedef struct cuda_kernel cuda_kernel;
 struct cuda_kernel {
     ndp_kernel base;
     ndp_dev *dev;
-    int32_t (*run)(const ndp_kernel *, ndp_stream *, const ndp_call *); /* the class's */
-    int32_t (*make)(cuda_kernel *, const ndp_call *like);
+    int32_t (*run)(const ndp_kernel *kernel, ndp_stream *stream,
+                   const ndp_call *call); /* the class's */
+    int32_t (*make)(cuda_kernel *k, const ndp_call *like);
     atomic_uint epoch; /* of the device when the functions were found */
     int32_t op;
     int32_t dtype[CUDA_KEY_DTYPES];      /* of inputs, then outputs; 0 past the last */
@@ -303,17 +305,17 @@ int32_t cuda_kernel_get(ndp_dev *, const ndp_call *like, int32_t choice,
                         int32_t (*make)(cuda_kernel *, const ndp_call *like),
                         const ndp_kernel **out);
 /* Queues a kernel whose one parameter is the struct. */
-int32_t cuda_launch(const cuda_kernel *, CUfunction, ndp_stream *, uint32_t blocks,
+int32_t cuda_launch(const cuda_kernel *k, CUfunction f, ndp_stream *s, uint32_t blocks,
                     uint32_t threads, uint32_t shared_bytes, void *params);
 /* The same for a kernel whose threads all call cuda_after_earlier() first: in a capture it may begin
  * while what was queued before it ends. */
-int32_t cuda_launch_early(const cuda_kernel *, CUfunction, ndp_stream *, uint32_t blocks,
+int32_t cuda_launch_early(const cuda_kernel *k, CUfunction f, ndp_stream *s, uint32_t blocks,
                           uint32_t threads, void *params);
 /* The same inside cuda_enter(), where nothing is being patched. */
-CUresult cuda_queue_early(ndp_dev *, CUfunction, ndp_stream *, uint32_t blocks, uint32_t threads,
-                          uint32_t shared_bytes, void *params);
+CUresult cuda_queue_early(ndp_dev *dev, CUfunction f, ndp_stream *s, uint32_t blocks,
+                          uint32_t threads, uint32_t shared_bytes, void *params);
 /* The same with a grid of two dimensions. */
-int32_t cuda_launch_2d(const cuda_kernel *, CUfunction, ndp_stream *, uint32_t blocks_x,
+int32_t cuda_launch_2d(const cuda_kernel *k, CUfunction f, ndp_stream *s, uint32_t blocks_x,
                        uint32_t blocks_y, uint32_t threads, uint32_t shared_bytes, void *params);
 
 /* ---- op.c, and one entry per class ---- */
@@ -321,7 +323,8 @@ typedef struct {
     /* Mask of dtypes (of the first input; of the output for ops without inputs) the op runs in. */
     uint64_t (*dtypes)(int32_t op);
     /* The kernel for calls like this one. NDP_ERR_UNSUPPORTED: the reason is in why. */
-    int32_t (*find)(ndp_dev *, const ndp_call *like, const ndp_kernel **out, char *why, size_t n);
+    int32_t (*find)(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why,
+                    size_t n);
 } cuda_class;
 #define CUDA_CLASS(CLASS, table) extern const cuda_class table;
 #include "classes.def"

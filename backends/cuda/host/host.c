@@ -46,8 +46,7 @@ const char *cuda_op_name(int32_t op)
 /* The dtypes that kernels compute in, and those that they move and convert alone. */
 static uint64_t known_dtypes(void)
 {
-    return ndp_dtypes_of_kinds(NDP_DOMAIN_BIUFC) | UINT64_C(1) << NDP_F8_E4M3 |
-           UINT64_C(1) << NDP_F8_E5M2;
+    return ndp_dtypes_of_kinds(NDP_DOMAIN_BIUFC | NDP_KIND_FLOAT8);
 }
 
 int cuda_knows(int32_t dtype)

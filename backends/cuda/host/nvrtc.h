@@ -14,7 +14,7 @@ typedef struct {
 /* Compiles a program for the device: machine code for exactly it (sm_90), or PTX where this NVRTC
  * does not know it yet. From the kernel cache where that has it. options are separated by blanks.
  * NDP_ERR_ARGUMENT has the compiler's log; NDP_ERR_UNSUPPORTED: there is no NVRTC. */
-int32_t cuda_nvrtc_compile(const ndp_dev *, const char *name, const char *source,
+int32_t cuda_nvrtc_compile(const ndp_dev *dev, const char *name, const char *source,
                            const char *options, cuda_nvrtc_code *out);
 /* The same of a source that includes headers. The kernel cache does not look at them: the source must
  * change when they do. */
@@ -26,10 +26,10 @@ typedef struct {
     int (*shorten)(const char *source, const char **text, char **room);
     int simple; /* a source without loops: most of the optimiser's passes find nothing in it */
 } cuda_nvrtc_headers;
-int32_t cuda_nvrtc_compile_with(const ndp_dev *, const char *name, const char *source,
-                                const char *options, const cuda_nvrtc_headers *,
+int32_t cuda_nvrtc_compile_with(const ndp_dev *dev, const char *name, const char *source,
+                                const char *options, const cuda_nvrtc_headers *headers,
                                 cuda_nvrtc_code *out);
-void cuda_nvrtc_release(cuda_nvrtc_code *);
+void cuda_nvrtc_release(cuda_nvrtc_code *code);
 
 /* What of NVRTC is part of kernels' keys, and its file as it is. */
 typedef struct {
@@ -40,10 +40,10 @@ typedef struct {
     int64_t seconds, nanoseconds; /* of its last change */
 } cuda_nvrtc_known;
 /* Opens it. */
-int32_t cuda_nvrtc_describe(cuda_nvrtc_known *);
+int32_t cuda_nvrtc_describe(cuda_nvrtc_known *k);
 /* nvrtc_known.c: the same, without opening it where the kernel cache remembers the file. */
-int32_t cuda_nvrtc_find(cuda_nvrtc_known *);
+int32_t cuda_nvrtc_find(cuda_nvrtc_known *out);
 /* Another one was opened than was found. */
-void cuda_nvrtc_correct(const cuda_nvrtc_known *);
+void cuda_nvrtc_correct(const cuda_nvrtc_known *is);
 
 #endif

@@ -24,7 +24,7 @@ typedef struct {
 #ifndef __CUDACC__ /* of class SEARCH */
 #include "host/backend.h"
 uint64_t cuda_histogram_dtypes(void); /* of edges */
-int32_t cuda_histogram_find(ndp_dev *, const ndp_call *like, const ndp_kernel **out, char *why,
+int32_t cuda_histogram_find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why,
                             size_t n);
 #endif
 

@@ -15,8 +15,8 @@ const char *cuda_solver_no_geev(void);
 int cuda_solver_has_syev_batched(void);
 
 /* The device's handles; inside cuda_enter(), under the device's lock. */
-int32_t cuda_solver_make(ndp_dev *);
-void cuda_solver_close(ndp_dev *);
+int32_t cuda_solver_make(ndp_dev *dev);
+void cuda_solver_close(ndp_dev *dev);
 
 /* Types in the order of all tables here. */
 enum { SOLVER_F32, SOLVER_F64, SOLVER_C64, SOLVER_C128 };
@@ -58,9 +58,9 @@ typedef struct {
 } solver_job;
 
 /* Bytes of work area that the function wants; scratch of the call. */
-int32_t cuda_solver_work(ndp_dev *, const solver_job *, uint64_t *nbytes);
+int32_t cuda_solver_work(ndp_dev *dev, const solver_job *j, uint64_t *nbytes);
 /* Queues it on the stream. Those from SYEVD to GESVDP wait for parts of their own work, and are
  * refused while the stream is captured; the others do not wait. */
-int32_t cuda_solver_run(ndp_dev *, ndp_stream *, solver_job *);
+int32_t cuda_solver_run(ndp_dev *dev, ndp_stream *stream, solver_job *j);
 
 #endif

@@ -52,6 +52,21 @@ CM_INSTRUCTION(cm_exp2_flushed, "ex2.approx.ftz")
 /* log2 x of a positive normal number; -infinity of a subnormal one. */
 CM_INSTRUCTION(cm_log2_flushed, "lg2.approx.ftz")
 #undef CM_INSTRUCTION
+/* The larger of both; a NaN wins. */
+CM_FN float cm_larger(float a, float b)
+{
+#if __CUDA_ARCH__ >= 800
+    float r;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+#else
+    return b > a || b != b ? b : a;
+#endif
+}
+CM_FN double cm_larger(double a, double b)
+{
+    return b > a || b != b ? b : a;
+}
 /* x within [low, high]; NaN stays NaN. */
 CM_FN float cm_clamp(float x, float low, float high)
 {

@@ -24,24 +24,24 @@ typedef struct {
     blaslt_key key;
 } mm_plan;
 
-void mm_plan_call(mm_plan *, ndp_dev *, const ndp_call *);
+void mm_plan_call(mm_plan *p, ndp_dev *dev, const ndp_call *call);
 
 /* ---- plan.c, for bytes.c ---- */
 enum { MM_ALIGN = 256 }; /* of pieces of scratch memory */
-mm_matrix *mm_operand(mm_plan *, int i);
+mm_matrix *mm_operand(mm_plan *plan, int i);
 /* The largest power of two, up to MM_ALIGN, that divides every address of the operand. */
-int32_t mm_alignment(const mm_plan *, int i, uint64_t at);
-uint64_t mm_take_scratch(mm_plan *, uint64_t nbytes);
+int32_t mm_alignment(const mm_plan *plan, int i, uint64_t at);
+uint64_t mm_take_scratch(mm_plan *plan, uint64_t nbytes);
 /* A bias that the library adds itself: one line for all, of the result's dtype. */
-int mm_bias_fits(const mm_plan *);
+int mm_bias_fits(const mm_plan *plan);
 
 /* ---- bytes.c ---- */
 /* Plans a product of 8-bit operands in the library; 0: it does not take it, and what the plan says is
  * of no use. */
-int mm_plan_bytes(mm_plan *, ndp_dev *, const ndp_call *);
+int mm_plan_bytes(mm_plan *plan, ndp_dev *dev, const ndp_call *call);
 
 /* There is nothing to write; nothing but the shapes is planned then. */
-int mm_is_empty(const mm_plan *);
+int mm_is_empty(const mm_plan *p);
 /* The dtype that sums are in. */
 int32_t mm_compute_dtype(int32_t in, int32_t out);
 

@@ -6,30 +6,13 @@
 #include "neural/group.h"
 #include "neural/neural.cuh"
 #include "walk/lines.cuh"
+#include "walk/stage.cuh"
 
 enum { GROUP_UNROLL = 4 };
 
 #ifndef GROUP_SHARED
 #define GROUP_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
 #endif
-/* 16 bytes to shared memory; on newer devices they arrive by the time of group_copied(). */
-template <class V> NEURAL_FN void group_copy(V *to, const V *from)
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile(
-        "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint32_t)__cvta_generic_to_shared(to)),
-        "l"(from)
-        : "memory");
-#else
-    *to = *from;
-#endif
-}
-NEURAL_FN void group_copied()
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
 
 struct group_at {
     int64_t x, out, g, scale, bias;

@@ -117,9 +117,9 @@ template <class T, int V> NEURAL_FN void cell_held(const group_params &p)
         const group_at from = group_place(p.dim, p.n_cell, (uint64_t)(row * p.per_row));
         const T *x = (const T *)p.x + from.x;
         for (int j = (int)threadIdx.x; j < vectors; j += (int)blockDim.x)
-            group_copy(stage + j, (const vector *)x + j);
+            stage_copy(stage + j, (const vector *)x + j);
         double shift = (double)neural_widen(*x), s[2], known[GROUP_ROW];
-        group_copied();
+        stage_wait();
         cell_held_sum<T, V>(s, stage, vectors, shift);
         if (sizeof(C) == 8) {
             shift += s[0] / p.count;

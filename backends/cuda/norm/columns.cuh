@@ -87,8 +87,8 @@ template <class T> struct columns_place {
         out = (T *)p.out + to + first * out_step;
         const T *in = (const T *)p.in + from + first * in_step;
         for (int i = line; i < n; i += lines)
-            fit_copy(stage + i * lanes, (const vector *)(in + i * in_step));
-        fit_wait();
+            stage_copy(stage + i * lanes, (const vector *)(in + i * in_step));
+        stage_wait();
     }
 };
 
@@ -111,7 +111,7 @@ template <class T, bool LOG> LINE_FN void columns_softmax(const norm_params &p)
         const typename place::vector v = at.stage[i * at.lanes];
 #pragma unroll
         for (int k = 0; k < V; k++)
-            most[k] = fit_larger(most[k], fit_widen(v.at[k]));
+            most[k] = cm_larger(most[k], fit_widen(v.at[k]));
     }
 #pragma unroll
     for (int k = 0; k < V; k++)

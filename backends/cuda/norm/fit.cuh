@@ -6,27 +6,13 @@
 #define NDOCK_CUDA_NORM_FIT_CUH
 #include "norm/norm.h"
 #include "walk/lines.cuh"
+#include "walk/stage.cuh"
 #include "math/hw.cuh"
 #include "math/types.cuh"
 
 /* ---- of all lanes of a row: a part of a warp, or the block ---- */
-/* A NaN wins. */
-LINE_FN float fit_larger(float a, float b)
-{
-#if __CUDA_ARCH__ >= 800
-    float r;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
-    return r;
-#else
-    return b > a || b != b ? b : a;
-#endif
-}
-LINE_FN double fit_larger(double a, double b)
-{
-    return b > a || b != b ? b : a;
-}
 struct fit_max {
-    template <class C> LINE_FN C of(C a, C b) { return fit_larger(a, b); }
+    template <class C> LINE_FN C of(C a, C b) { return cm_larger(a, b); }
 };
 struct fit_add {
     template <class C> LINE_FN C of(C a, C b) { return a + b; }
@@ -77,24 +63,6 @@ LINE_FN void fit_narrow(__nv_bfloat16 *to, float x)
 {
     *to = __float2bfloat16_rn(x);
 }
-/* 16 bytes to shared memory; on newer devices they arrive later, not by way of registers. */
-template <class T> LINE_FN void fit_copy(T *to, const T *from)
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile(
-        "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint32_t)__cvta_generic_to_shared(to)),
-        "l"(from)
-        : "memory");
-#else
-    *to = *from;
-#endif
-}
-LINE_FN void fit_wait()
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
 template <class T> struct fit_sum {
     typedef float type;
 };
@@ -127,8 +95,8 @@ template <class T, bool IS_LONG> struct fit_row {
 #pragma unroll
         for (int k = 0; k < K; k++)
             if (has(k))
-                fit_copy(stage + k * 32, (const vector *)in + of(k));
-        fit_wait();
+                stage_copy(stage + k * 32, (const vector *)in + of(k));
+        stage_wait();
     }
     LINE_MEMBER vector get(int k) const
     {
@@ -206,7 +174,7 @@ template <class R, bool LOG> LINE_FN void fit_softmax(const R &row)
     {
         typename R::vector v = row.get(k);
         FIT_ELEMENTS(i)
-        m = fit_larger(m, fit_widen(v.at[i]));
+        m = cm_larger(m, fit_widen(v.at[i]));
     }
     m = row.largest(m);
     fit_exp<typename R::element> e;

@@ -13,7 +13,7 @@ int32_t window_reach_fits(int32_t op, const int64_t image[3], const int64_t grid
                           const int64_t kernel[3], const int64_t stride[3],
                           const int64_t dilation[3], const int64_t before[3]);
 /* A kernel of one of the files that are compiled per dtype. Inside cuda_enter(). */
-int32_t window_function(const cuda_kernel *, const char *file, int32_t dtype, const char *name,
+int32_t window_function(const cuda_kernel *k, const char *file, int32_t dtype, const char *name,
                         CUfunction *out);
 /* Whether axis `inner` of the view is dense, and its address and all other strides are multiples of
  * `count` elements. */
@@ -31,6 +31,6 @@ typedef struct {
     const int64_t *extent;
     int32_t n_extents, n_moved, warps; /* a row is a warp's */
 } window_launch;
-int32_t window_run(const cuda_kernel *, ndp_stream *, const window_launch *, void *params);
+int32_t window_run(const cuda_kernel *k, ndp_stream *s, const window_launch *l, void *params);
 
 #endif

@@ -370,17 +370,6 @@ LINE_FN double lse_exp(double d)
 {
     return exp(d);
 }
-/* A NaN wins. */
-LINE_FN float lse_larger(float a, float b)
-{
-#if __CUDA_ARCH__ >= 800
-    float r;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
-    return r;
-#else
-    return b > a || b != b ? b : a;
-#endif
-}
 /* The sum of exp(x - largest) over those below it. Halves are summed in floats, a few at a time. */
 template <int N> LINE_FN double lse_below(const float (&x)[N], float largest, const float *)
 {
@@ -446,7 +435,7 @@ template <class T, class C> struct reduce_logsumexp {
 #pragma unroll
         for (int i = 0; i < N; i++) {
             v[i] = (float)sums_double(x[i]);
-            largest = lse_larger(largest, v[i]);
+            largest = cm_larger(largest, v[i]);
         }
         raise(s, (double)largest);
         if (!finite((double)largest))

@@ -41,7 +41,7 @@ typedef struct {
 
 #ifndef __cplusplus /* of class SORT */
 #include "host/backend.h"
-int32_t cuda_order_find(ndp_dev *, const ndp_call *like, const ndp_kernel **out, char *why,
+int32_t cuda_order_find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why,
                         size_t n);
 #endif
 #endif

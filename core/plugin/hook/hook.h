@@ -17,7 +17,7 @@ enum { HOOK_INSTANCES = 8, HOOK_ARGUMENTS = 8 };
 enum { HOOK_TRACE = 1, HOOK_CHECK = 2, HOOK_FAULT = 4 };
 enum { HOOK_IN, HOOK_HANDLE, HOOK_END, HOOK_OUT, HOOK_RESULT };
 
-typedef void (*hook_host_function)(void *);
+typedef void (*hook_host_function)(void *arg);
 typedef enum {
     HOOK_KIND_NONE,
 #define HOOK_KIND(NAME, family, object, type) HOOK_KIND_##NAME,

@@ -17,6 +17,7 @@ typedef struct {    /* struct product of matmul.cl */
 /* Whether CLBlast is installed; it is opened then. */
 int ocl_clblast_there(void);
 /* NDP_ERR_UNSUPPORTED: it is not there, does not take this, or failed. */
-int32_t ocl_clblast_product(ndp_dev *, ndp_stream *, const ndp_call *, const ocl_product *);
+int32_t ocl_clblast_product(ndp_dev *dev, ndp_stream *s, const ndp_call *call,
+                            const ocl_product *p);
 
 #endif
