@@ -25,7 +25,7 @@ typedef struct {
     ew_loop loop;
     int32_t op, dtype, out_dtype;
     int32_t widen;  /* f16 and bf16 operands become float */
-    int32_t costly; /* slower than memory: small chunks */
+    int32_t costly; /* slower than memory: small chunks, no streaming */
 } ew_kernel;
 
 static ew_kernel kernels[NDP_OP_END][NDP_DTYPE_END];
@@ -248,8 +248,8 @@ static void run_blocks(const ew_kernel *kernel, const ndp_call *call, int flat)
     }
     cpu_blocks_choose(&plan.blocks, plan.place, plan.n, flat ? &size : out->shape,
                       flat ? 1 : out->ndim);
-    plan.stream =
-        !plan.blocks.tiled && cpu_blocks_streams(&plan.blocks, plan.n - 1, plan.n - 1, size);
+    plan.stream = !kernel->costly && !plan.blocks.tiled &&
+                  cpu_blocks_streams(&plan.blocks, plan.n - 1, plan.n - 1, size);
     blocks = cut_blocks(&plan);
     per_chunk = grain(&plan) / (plan.blocks.block_rows * plan.blocks.block_cols);
     cpu_parallel(blocks, per_chunk > 0 ? per_chunk : 1, chunk, &plan);
