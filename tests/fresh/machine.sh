@@ -20,7 +20,7 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 
 # One cache for root and the user, whose trees lie in folders of their own.
 with_ccache() {
-    export CCACHE_DIR=/var/cache/ccache CCACHE_UMASK=000 CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content CCACHE_BASEDIR=$PWD PATH=/usr/lib/ccache:$PATH
+    export CCACHE_DIR=/var/cache/ccache CCACHE_UMASK=000 CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content CCACHE_SLOPPINESS=locale CCACHE_BASEDIR=$PWD PATH=/usr/lib/ccache:$PATH
     as_root apt-get -q -y update && as_root apt-get -q -y install --no-install-recommends ccache
 }
 
