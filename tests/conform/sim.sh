@@ -4,7 +4,7 @@
 . "$srcdir/tests/tap.sh"
 
 conform() { # mode devices device
-    NDOCK_SIM_MODE=$1 NDOCK_SIM_DEVICES=$2 NDOCK_FALLBACK=error NDOCK_CONFORM_COUNT=${NDOCK_CONFORM_COUNT:-30} \
+    NDOCK_SIM_MODE=$1 NDOCK_SIM_DEVICES=$2 NDOCK_FALLBACK=error NDOCK_CONFORM_COUNT=${NDOCK_CONFORM_COUNT:-12} \
         ./tests/conform/conform.t "$3" >"$tap_dir/log" 2>&1
     status=$?
     grep -v '^ok ' "$tap_dir/log"
