@@ -65,11 +65,11 @@ trapped() (
 )
 
 # As `make distcheck` has it: a release can be made of the unpacked release, nothing of ours stays where it was installed, and nothing
-# in the build folder but what was not made by make.
+# in the build folder but what quickstart wrote there.
 removed_and_cleaned() {
     local left
     make -s -C _build dist && as_root make -s -C _build uninstall && make -s -C _build distclean || return
-    left=$(find /usr/local _build -type f ! -name 'ndock-trap.so' ! -name ndock-cuda.so ! -name '*.conf' ! -name 'ndock-*.tar.*' ! -path _build/fashion.log)
+    left=$(find /usr/local _build -type f ! -name 'ndock-trap.so' ! -name ndock-cuda.so ! -name '*.conf' ! -name 'ndock-*.tar.*' ! -path '_build/fashion*' ! -path _build/status)
     [ -z "$left" ] || { printf 'left behind: %s\n' $left; return 1; }
 }
 
