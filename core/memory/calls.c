@@ -7,8 +7,9 @@
 #include <time.h>
 #include "core/memory/memory.h"
 
-/* how long to wait for those inside: a driver that hangs must not hold every request */
-enum { PATIENCE_S = 1 };
+/* how long to wait for those inside: a driver that hangs must not hold every request, and a busy machine
+ * may keep a thread from its processor for seconds */
+enum { PATIENCE_S = 10 };
 
 /* A request, from before it looks for memory until it has it or is refused. */
 typedef struct attempt {
