@@ -23,11 +23,6 @@ check_some = $(MAKE) $(AM_MAKEFLAGS) check TESTS="`echo $$tests`" \
   check_PROGRAMS="`{ printf '%s\n' $$tests | grep '\.t$$'; printf '%s\n' $(check_PROGRAMS) | grep -v '\.t$$'; } | tr '\n' ' '`"
 EXTRA_DIST += tests/sanitized.sh
 
-# distcheck without the tests, where tests/fresh/fresh.sh --tarball runs those of the tarball on a bare machine: what is compiled,
-# installed, used there, removed and left behind.
-distcheck-install:
-	$(AM_V_at)$(MAKE) distcheck AM_MAKEFLAGS='TESTS= check_PROGRAMS= check_LTLIBRARIES='
-
 # The suite again and again beside processes that take the processors from it.
 LOAD_RUNS = 10
 LOAD = 2
@@ -42,7 +37,7 @@ format-check: ; cd $(srcdir) && clang-format --dry-run -Werror $$($(FORMAT_FILES
 lint: ; cd $(srcdir) && cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --language=c \
   --enable=warning,portability --suppress=missingInclude -Iinclude -I. -I$(abs_builddir)/include core backends/cpu tools
 
-.PHONY: check-asan check-ubsan check-asan-ubsan check-tsan check-threads check-sanitized distcheck-install check-load format format-check lint
+.PHONY: check-asan check-ubsan check-asan-ubsan check-tsan check-threads check-sanitized check-load format format-check lint
 
 # What libndock exports against tests/data/libndock.abi.gz; skipped, with the reason, where abigail-tools are not installed.
 abidiff = $(SHELL) $(srcdir)/build-aux/abidiff.sh
