@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "norm/norm.h"
+#include "norm/lines.h"
 #include "walk/walk.h"
 
 enum { BLOCK = 2048, GRAIN = 1 << 13 };
@@ -68,28 +68,12 @@ static void plan_make(plan *p, const ndp_call *call)
 /* Elements from..from+n of the row of operand o, dense. */
 static void read_row(const plan *p, int o, const char *base, int64_t from, int64_t n, double *dst)
 {
-    const cpu_walk *w = &p->row;
-    cpu_place at;
-    cpu_place_seek(&at, w, from);
-    for (int64_t done = 0, m; done < n; done += m) {
-        const int64_t room = cpu_place_room(&at);
-        m = room < n - done ? room : n - done;
-        p->loops->load[p->dtype](dst + done, base + at.offset[o], cpu_walk_inner(w, o), m);
-        cpu_place_step(&at, m);
-    }
+    cpu_norm_read(p->loops, p->dtype, &p->row, o, base, from, n, dst);
 }
 
 static void write_row(const plan *p, char *base, int64_t from, int64_t n, const double *src)
 {
-    const cpu_walk *w = &p->row;
-    cpu_place at;
-    cpu_place_seek(&at, w, from);
-    for (int64_t done = 0, m; done < n; done += m) {
-        const int64_t room = cpu_place_room(&at);
-        m = room < n - done ? room : n - done;
-        p->loops->store[p->dtype](base + at.offset[OUT], cpu_walk_inner(w, OUT), src + done, m);
-        cpu_place_step(&at, m);
-    }
+    cpu_norm_write(p->loops, p->dtype, &p->row, OUT, base, from, n, src);
 }
 
 static int is_softmax(const plan *p)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Row normalisations of rows one by one. Rows are read into blocks of doubles that stay in L1, several
  * short ones at once; a row longer than a block is read again for each pass. */
+#include "norm/lines.h"
 #include "norm/plan.h"
 
 enum { SHORT = 32 }; /* rows too short for a loop over exponentials of their own */
@@ -9,29 +10,12 @@ enum { SHORT = 32 }; /* rows too short for a loop over exponentials of their own
 static void read_row(const norm_plan *p, int o, const char *base, int64_t from, int64_t n,
                      double *dst)
 {
-    const cpu_walk *a = o > OUT ? &p->row : &p->line;
-    cpu_place at;
-    cpu_place_seek(&at, a, from);
-    for (int64_t done = 0, m; done < n; done += m) {
-        int64_t room = cpu_place_room(&at);
-        m = room < n - done ? room : n - done;
-        p->loops->load[p->dtype](dst + done, base + at.offset[o], a->stride[o][a->ndim - 1], m);
-        cpu_place_step(&at, m);
-    }
+    cpu_norm_read(p->loops, p->dtype, o > OUT ? &p->row : &p->line, o, base, from, n, dst);
 }
 
 static void write_row(const norm_plan *p, char *base, int64_t from, int64_t n, const double *src)
 {
-    const cpu_walk *a = &p->line;
-    cpu_place at;
-    cpu_place_seek(&at, a, from);
-    for (int64_t done = 0, m; done < n; done += m) {
-        int64_t room = cpu_place_room(&at);
-        m = room < n - done ? room : n - done;
-        p->loops->store[p->dtype](base + at.offset[OUT], a->stride[OUT][a->ndim - 1], src + done,
-                                  m);
-        cpu_place_step(&at, m);
-    }
+    cpu_norm_write(p->loops, p->dtype, &p->line, OUT, base, from, n, src);
 }
 
 /* By the sum of the exponentials. Single precision has bits to spare for a reciprocal. */
