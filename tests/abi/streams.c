@@ -78,13 +78,27 @@ static void in_order(void)
     }
 }
 
-/* read is of the stream's order, and waits for it. */
+static void *open_soon(void *gate)
+{
+    abi_sleep_ms(50);
+    abi_gate_open(gate);
+    return NULL;
+}
+
+/* read is of the stream's order, and waits for it; of a stream that stands still, if one can be made to,
+ * else the work before it may be done already. */
 static void read_waits(void)
 {
+    pthread_t opener;
     ndp_stream *s = abi_stream();
     chain c = chain_new(12, 1 << 18);
+    abi_gate *g = abi_gate_close(s);
     chain_run(&c, s);
+    if (g)
+        abi_need(pthread_create(&opener, NULL, open_soon, g) == 0, "no thread");
     chain_moved(&c, c.n - 1, s, "what read gets behind a chain of copies, without a sync");
+    if (g)
+        pthread_join(opener, NULL);
     unsigned char *bytes = abi_bytes(c.nbytes);
     abi_fill(bytes, c.nbytes, 1000);
     for (uint64_t tag = 5; tag < 9; tag++) {
@@ -114,13 +128,6 @@ static void sync_waits(void)
             return;
         chain_free(&c);
     }
-}
-
-static void *open_soon(void *gate)
-{
-    abi_sleep_ms(50);
-    abi_gate_open(gate);
-    return NULL;
 }
 
 /* Syncing a stream that stands still returns only when it went on. */

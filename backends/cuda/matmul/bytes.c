@@ -22,13 +22,13 @@ static int is_f8(int32_t dtype)
 }
 
 /* M11: never e5m2 by e5m2. */
-static int takes(const mm_plan *plan)
+int mm_takes_bytes(const mm_plan *plan, ndp_dev *dev)
 {
     const mm_params *p = &plan->p;
     const int whole = p->a.dtype == NDP_I8 && plan->compute == NDP_U32 && p->k <= EXACT_I8_DEPTH;
     const int f8 = is_f8(p->a.dtype) && is_f8(p->b.dtype) && p->scale_a.at &&
                    (p->a.dtype == NDP_F8_E4M3 || p->b.dtype == NDP_F8_E4M3);
-    return (whole || f8) && p->k > 0 && p->alpha != 0 && p->batch <= MM_BATCH_MAX &&
+    return dev->blaslt && (whole || f8) && p->k > 0 && p->alpha != 0 && p->batch <= MM_BATCH_MAX &&
            p->m <= INT32_MAX - LINE && p->n <= INT32_MAX - LINE && p->k <= INT32_MAX - LINE &&
            (double)p->m * (double)p->n * (double)p->k * (double)p->batch >= WORK;
 }
@@ -116,8 +116,6 @@ int mm_plan_bytes(mm_plan *plan, ndp_dev *dev, const ndp_call *call)
     const mm_params *p = &plan->p;
     blaslt_key *k = &plan->key;
     uint64_t workspace = 0;
-    if (!dev->blaslt || !takes(plan))
-        return 0;
     *k = (blaslt_key){.m = p->m, .n = round_up(p->n), .k = round_up(p->k), .batch = p->batch};
     k->dtype = p->a.dtype;
     k->dtype_b = p->b.dtype;

@@ -15,13 +15,6 @@ enum {
 };
 #define PACK_WORK 2e6 /* multiplications for which packing beats the own kernel */
 
-mm_matrix *mm_operand(mm_plan *plan, int i)
-{
-    mm_matrix *const all[OPERANDS] = {&plan->p.a,    &plan->p.b,       &plan->p.out,
-                                      &plan->p.bias, &plan->p.scale_a, &plan->p.scale_b};
-    return all[i];
-}
-
 /* ---- the problem ---- */
 
 /* The longest batch dimension goes with the kernels, the host steps through the others. */
@@ -128,7 +121,7 @@ static void read_call(mm_plan *plan, const ndp_call *call)
     const int scaled = call->op == NDP_OP_scaled_mm;
     for (int i = 0; scaled && i < 2; i++)
         views[SCALE_A + i] = &call->in[2 + given->has_bias + i];
-    memset(plan, 0, sizeof *plan);
+    memset(plan, 0, offsetof(mm_plan, outer));
     mm_params *p = &plan->p;
     for (int i = 0; i < OPERANDS; i++)
         if (views[i]) {
@@ -358,27 +351,35 @@ static int plan_library(mm_plan *plan, ndp_dev *dev, const ndp_call *call)
     return 1;
 }
 
-void mm_plan_call(mm_plan *plan, ndp_dev *dev, const ndp_call *call)
+/* The problem, in the form that the library would rather have. */
+static void plan_problem(mm_plan *plan, const ndp_call *call)
 {
-    mm_plan plain;
+    mm_params *p = &plan->p;
     int32_t turned;
     int64_t line;
     read_call(plan, call);
     if (mm_is_empty(plan))
         return;
-    mm_params *p = &plan->p;
     fold_batch(p);
     if (fits(&p->out, p->m, p->n, 1, &line, &turned) && turned)
         transpose(plan);
     fold_batch(p);
-    plain = *plan;
-    plan->use_library = mm_plan_bytes(plan, dev, call);
-    if (plan->use_library)
+}
+
+/* What does not come about is planned anew from the beginning. */
+void mm_plan_call(mm_plan *plan, ndp_dev *dev, const ndp_call *call)
+{
+    plan_problem(plan, call);
+    if (mm_is_empty(plan))
         return;
-    *plan = plain;
+    if (mm_takes_bytes(plan, dev)) {
+        plan->use_library = mm_plan_bytes(plan, dev, call);
+        if (plan->use_library)
+            return;
+        plan_problem(plan, call);
+    }
     cut_batch(plan);
-    if (plan_library(plan, dev, call))
-        plan->use_library = 1;
-    else
-        *plan = plain;
+    plan->use_library = plan_library(plan, dev, call);
+    if (!plan->use_library)
+        plan_problem(plan, call);
 }
