@@ -21,7 +21,7 @@ typedef struct {
     size_t left;
 } fuzz_reader;
 
-__attribute__((unused)) static uint8_t fuzz_byte(fuzz_reader *r)
+static inline uint8_t fuzz_byte(fuzz_reader *r)
 {
     if (r->left == 0)
         return 0;
@@ -31,7 +31,7 @@ __attribute__((unused)) static uint8_t fuzz_byte(fuzz_reader *r)
 
 /* Mostly -below ... above - 1, above + below a divisor of 256; now and then eight bytes as they
  * stand. */
-__attribute__((unused)) static int64_t fuzz_number(fuzz_reader *r, int below, int above)
+static inline int64_t fuzz_number(fuzz_reader *r, int below, int above)
 {
     int64_t wild = 0;
     uint8_t b = fuzz_byte(r);
@@ -43,7 +43,7 @@ __attribute__((unused)) static int64_t fuzz_number(fuzz_reader *r, int below, in
 }
 
 /* A file in memory with these bytes; the same one every time. */
-__attribute__((unused)) static const char *fuzz_file(const uint8_t *data, size_t size)
+static inline const char *fuzz_file(const uint8_t *data, size_t size)
 {
     static char path[64];
     static int fd = -1;
@@ -58,7 +58,7 @@ __attribute__((unused)) static const char *fuzz_file(const uint8_t *data, size_t
 
 /* While muted, what a tool of the command says goes nowhere; a sanitizer writes to the descriptor
  * and is seen. */
-__attribute__((unused)) static void fuzz_mute(int muted)
+static inline void fuzz_mute(int muted)
 {
     static FILE *nowhere, *out, *err;
     if (!nowhere) {
@@ -74,7 +74,7 @@ __attribute__((unused)) static void fuzz_mute(int muted)
 
 /* A file of that name in a folder of this process alone, with these bytes; both go at its end. */
 static char fuzz_folder[64], fuzz_path[192];
-__attribute__((unused)) static void fuzz_remove(void)
+static inline void fuzz_remove(void)
 {
     (void)unlink(fuzz_path);
     for (char *end; strlen(fuzz_path) > strlen(fuzz_folder); (void)rmdir(fuzz_path)) {
@@ -83,7 +83,7 @@ __attribute__((unused)) static void fuzz_remove(void)
         *end = 0;
     }
 }
-__attribute__((unused)) static void fuzz_write(const char *name, const void *data, size_t size)
+static inline void fuzz_write(const char *name, const void *data, size_t size)
 {
     if (!fuzz_folder[0]) {
         snprintf(fuzz_folder, sizeof fuzz_folder, "/tmp/ndock-fuzz.XXXXXX");
@@ -101,7 +101,7 @@ __attribute__((unused)) static void fuzz_write(const char *name, const void *dat
 }
 
 /* A failure leaves no result and a message; a result can be read to its last element. */
-__attribute__((unused)) static void fuzz_result(nd_status status, nd_array *a)
+static inline void fuzz_result(nd_status status, nd_array *a)
 {
     if ((status == ND_OK) != (a != NULL))
         abort();
