@@ -37,6 +37,18 @@ nd_status nd__graph_take_ready(nd_graph *g, const char *op)
     return status;
 }
 
+bool nd__graph_try(nd_graph *g)
+{
+    if (pthread_mutex_trylock(&g->lock) != 0)
+        return false;
+    g->holder = pthread_self();
+    atomic_store(&g->held, true);
+    if (g->state == ND_GRAPH_READY)
+        return true;
+    nd__graph_drop(g);
+    return false;
+}
+
 static nd_status take_open(nd_graph *g, const char *op)
 {
     ND_NEED(op, 0, g);
@@ -139,6 +151,7 @@ static nd_graph *new_graph(nd_stream *stream, const nd_graph_opts *o)
     atomic_init(&g->refs, 1);
     pthread_mutex_init(&g->lock, NULL);
     g->state = ND_GRAPH_OPEN;
+    g->version = 1;
     g->mode = modes[o->mode];
     if (!stream->device->async) /* the memory of such a capture is its thread's */
         g->mode = NDP_CAPTURE_THREAD_LOCAL;
