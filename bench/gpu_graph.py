@@ -6,7 +6,9 @@
 
 replay: microseconds a node, of many launches that are waited for together. enqueue: microseconds until one launch returns,
 the device idle. Best of the rounds, peers in turn. The plain graph is as many launches of one kernel, captured and launched by
-the driver through ctypes, whose own cost (of an empty call) is taken off. rebind: one argument that every node reads.
+the driver through ctypes, whose own cost (of an empty call) is taken off. What Python takes of ours is told beside it: an empty
+call of a builtin, and giving the GIL away and taking it back, by an empty call of the driver with and without that. rebind: one
+argument that every node reads.
 A row that fails is printed, and the rest goes on. Each is quick: the whole takes a few seconds."""
 import argparse
 import ctypes
@@ -122,7 +124,18 @@ class Plain:
         self.done("cuGraphInstantiateWithFlags", ctypes.byref(self.exec), graph, ctypes.c_uint64(0))
         self.launch_fn, self.query = cu.cuGraphLaunch, cu.cuDriverGetVersion
         self.empty = best(lambda: self.query(ctypes.byref(number)), 1000)
+        kept = ctypes.PyDLL("libcuda.so.1").cuDriverGetVersion  # without giving the GIL away
+        there = ctypes.byref(number)
+        self.gil = max(self.cold(lambda: self.query(there)) - self.cold(lambda: kept(there)), 0)
         self.eager = None
+
+    def cold(self, fn):
+        """As launches are timed: after a wait."""
+        took = 1e9
+        for _ in range(30):
+            self.wait()
+            took = min(took, best(fn, 1))
+        return took
 
     def done(self, name, *args):
         code = getattr(self.cu, name)(*args)
@@ -180,7 +193,51 @@ def graphs(args):
     if len(peers) == 3:
         print(f"ratio to plain CUDA: replay {replay[0] / replay[2]:.3f} (aim 1.07), enqueue {enqueue[0] / enqueue[2]:.2f} "
               f"(aim 1.3); to torch: replay {replay[0] / replay[1]:.3f}, enqueue {enqueue[0] / enqueue[1]:.2f}")
+        python = peers[2].cold(int) + peers[2].gil
+        print(f"   of ours Python's: an empty call {peers[2].cold(int):.2f} us, the GIL given away and taken {peers[2].gil:.2f} us; "
+              f"without these {(enqueue[0] - python) / enqueue[2]:.2f} of plain CUDA")
     return peers[0] if peers and isinstance(peers[0], Ours) else None
+
+
+def conditions(args):
+    """A loop of 100 rounds whose end an array on the device decides, beside the same where the host looks at it each time."""
+    import ndock as nd
+
+    x = nd.zeros((64, 64), dtype=nd.float32, device=args.device)
+    head = x[0, :1]
+    go = head < 100
+
+    def round_of_it():
+        nd.add(x, 1, out=x)
+        nd.less(head, 100, out=go)
+    round_of_it()
+    with nd.graph(device=args.device) as body:
+        round_of_it()
+    with nd.graph(device=args.device) as g:
+        nd.less(head, 100, out=go)
+        g.while_loop(go, body)
+
+    def run():
+        x[:] = 0
+        g.launch()
+        nd.synchronize(args.device)
+
+    def by_host():
+        x[:] = 0
+        while bool(head < 100):
+            body.launch()
+    run(), run()
+    value = float(x[0, 0])
+    enqueue = []
+    for _ in range(5):
+        x[:] = 0
+        nd.synchronize(args.device)
+        enqueue.append(best(g.launch, 1))
+        nd.synchronize(args.device)
+    who = "device" if '"decided_by": "device"' in g.text() else "host"
+    row("a loop's round, us", [f"{best(run, 5) / 100:.2f}", f"{best(by_host, 3) / 100:.2f}"])
+    print(f"   decided by the {who}, then by Python; its launch returns after {min(enqueue):.1f} us"
+          + ("" if value == 100 else f"   WRONG: {value}"))
 
 
 def rebinding(ours, args):
@@ -286,7 +343,8 @@ def main():
     args = p.parse_args()
     ours = None
     for name, part in (("graphs", graphs), ("rebinding", lambda a: ours and rebinding(ours, a)),
-                       ("random numbers", random_numbers), ("products", recaptured), ("memory", memory)):
+                       ("conditions", conditions), ("random numbers", random_numbers), ("products", recaptured),
+                       ("memory", memory)):
         try:
             answer = part(args)
             ours = answer if name == "graphs" else ours
