@@ -48,41 +48,34 @@ template <class T> struct pair {
     {
         return of(hi(a) * hi(b), lo(a) * lo(b));
     }
-    static __device__ __forceinline__ uint32_t fma(uint32_t a, uint32_t b, uint32_t c)
-    {
-        return of(fmaf(hi(a), hi(b), hi(c)), fmaf(lo(a), lo(b), lo(c)));
-    }
     static __device__ __forceinline__ uint32_t negative(uint32_t a) { return a ^ 0x80008000u; }
     static __device__ __forceinline__ uint32_t abs(uint32_t a) { return a & 0x7fff7fffu; }
 };
 
 #if __CUDA_ARCH__ >= 800
 /* Both by one instruction. a*1 + b and a*b + -0 are the sum and the product. */
-#define PAIR_OF(T, dtype, ONE)                                                                \
-    template <> __device__ __forceinline__ uint32_t pair<T>::of(float hi, float lo)           \
-    {                                                                                         \
-        uint32_t r;                                                                           \
-        asm("cvt.rn." dtype "x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));               \
-        return r;                                                                             \
-    }                                                                                         \
-    template <>                                                                               \
-    __device__ __forceinline__ uint32_t pair<T>::fma(uint32_t a, uint32_t b, uint32_t c)      \
-    {                                                                                         \
-        uint32_t r;                                                                           \
-        asm("fma.rn." dtype "x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));         \
-        return r;                                                                             \
-    }                                                                                         \
-    template <> __device__ __forceinline__ uint32_t pair<T>::add(uint32_t a, uint32_t b)      \
-    {                                                                                         \
-        return fma(a, ONE, b);                                                                \
-    }                                                                                         \
-    template <> __device__ __forceinline__ uint32_t pair<T>::subtract(uint32_t a, uint32_t b) \
-    {                                                                                         \
-        return add(a, negative(b));                                                           \
-    }                                                                                         \
-    template <> __device__ __forceinline__ uint32_t pair<T>::multiply(uint32_t a, uint32_t b) \
-    {                                                                                         \
-        return fma(a, b, 0x80008000u);                                                        \
+#define PAIR_OF(T, dtype, ONE)                                                                  \
+    template <> __device__ __forceinline__ uint32_t pair<T>::of(float hi, float lo)             \
+    {                                                                                           \
+        uint32_t r;                                                                             \
+        asm("cvt.rn." dtype "x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));                 \
+        return r;                                                                               \
+    }                                                                                           \
+    template <> __device__ __forceinline__ uint32_t pair<T>::add(uint32_t a, uint32_t b)        \
+    {                                                                                           \
+        uint32_t r;                                                                             \
+        asm("fma.rn." dtype "x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(ONE), "r"(b));         \
+        return r;                                                                               \
+    }                                                                                           \
+    template <> __device__ __forceinline__ uint32_t pair<T>::subtract(uint32_t a, uint32_t b)   \
+    {                                                                                           \
+        return add(a, negative(b));                                                             \
+    }                                                                                           \
+    template <> __device__ __forceinline__ uint32_t pair<T>::multiply(uint32_t a, uint32_t b)   \
+    {                                                                                           \
+        uint32_t r;                                                                             \
+        asm("fma.rn." dtype "x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(0x80008000u)); \
+        return r;                                                                               \
     }
 PAIR_OF(__half, "f16", 0x3c003c00u)
 PAIR_OF(__nv_bfloat16, "bf16", 0x3f803f80u)

@@ -154,44 +154,6 @@ template <class OP> struct rows_as : OP {
     static constexpr bool commutes = false;
 };
 
-/* Halves as doubles without the conversion, which takes several times as long as what it is for: with
- * its bits moved to where a double has them, a finite float is 2^-896 of itself, zeros and subnormal
- * ones too. Sums of those lose no more than sums of the numbers would, as all that a half has is far
- * above a double's least. */
-static __device__ __forceinline__ double rows_small(float x)
-{
-    return __hiloint2double((__float_as_int(x) >> 3) & 0x8fffffff, 0);
-}
-template <class T> static __device__ __forceinline__ double rows_four_small(uint32_t a, uint32_t b)
-{
-    return (rows_small(pair<T>::lo(a)) + rows_small(pair<T>::lo(b))) +
-           (rows_small(pair<T>::hi(a)) + rows_small(pair<T>::hi(b)));
-}
-#if __CUDA_ARCH__ >= 800
-/* The upper half of a word needs no float: what moves with it is cut off. */
-template <> __device__ __forceinline__ double rows_four_small<__nv_bfloat16>(uint32_t a, uint32_t b)
-{
-    const double hi[2] = {__hiloint2double(((int)a >> 3) & 0x8fffe000, 0),
-                          __hiloint2double(((int)b >> 3) & 0x8fffe000, 0)};
-    return (rows_small(__uint_as_float(a << 16)) + rows_small(__uint_as_float(b << 16))) +
-           (hi[0] + hi[1]);
-}
-#endif
-template <class T> static __device__ __noinline__ double rows_four(uint32_t a, uint32_t b)
-{
-    return ((double)pair<T>::lo(a) + (double)pair<T>::lo(b)) +
-           ((double)pair<T>::hi(a) + (double)pair<T>::hi(b));
-}
-/* Zero times each is added up, two at a time: NaN once one of them is infinite or NaN. */
-template <class T, int N> static __device__ __forceinline__ bool rows_are_finite(const T *x)
-{
-    uint32_t none = 0;
-#pragma unroll
-    for (int i = 0; i < N; i += 2)
-        none = pair<T>::fma(pair_get(x + i), 0, none);
-    return (none & 0x7fff7fff) == 0;
-}
-
 /* Sums and means of elements of at most four bytes. The mean's division by a count is exact by its
  * reciprocal and what the product lacks: a quotient is more than 2^-32 ulp away from what lies
  * between two doubles, the error before the last rounding is less than 2^-51 ulp. */
@@ -202,19 +164,12 @@ template <class T> struct rows_sum : reduce_float<sum_float<T>> {
     LINE_FN void add(double &s, const T *x, int64_t a, int64_t b, const reduce_params &p)
     {
         if constexpr (sizeof(T) == 2 && N % 4 == 0) {
-            const bool finite = rows_are_finite<T, N>(x);
-            double four[N / 4];
 #pragma unroll
-            for (int i = 0; i < N; i += 4)
-                four[i / 4] = rows_four_small<T>(pair_get(x + i), pair_get(x + i + 2));
-            if (finite) {
-#pragma unroll
-                for (int i = 0; i < N; i += 4)
-                    s = __fma_rn(four[i / 4], 0x1p896, s);
-            } else {
-#pragma unroll
-                for (int i = 0; i < N; i += 4)
-                    s += rows_four<T>(pair_get(x + i), pair_get(x + i + 2));
+            for (int i = 0; i < N; i += 4) {
+                const uint32_t w[2] = {pair_get(x + i), pair_get(x + i + 2)};
+                const double even = (double)pair<T>::lo(w[0]) + (double)pair<T>::lo(w[1]);
+                const double odd = (double)pair<T>::hi(w[0]) + (double)pair<T>::hi(w[1]);
+                s += even + odd;
             }
         } else {
             as::template add<N, V>(s, x, a, b, p);
