@@ -10,7 +10,7 @@ enum { MOST_GRAPHS = 64, MOST_STEPS = 1024 };
 typedef struct {
     nd_graph *graph[MOST_GRAPHS]; /* the composed one first */
     uint32_t n;
-    uint64_t version; /* of all together: any change counts it up */
+    uint64_t version; /* of all together, which any change of one makes another */
 } graphs;
 
 /* ---- which graphs ---- */
@@ -40,7 +40,7 @@ static bool collect(graphs *all, nd_graph *g)
     if (all->n == MOST_GRAPHS || (all->n && !nd__graph_try(g)))
         return false;
     all->graph[all->n++] = g;
-    all->version += g->version;
+    all->version = all->version * UINT64_C(0x9e3779b97f4a7c15) + g->version;
     if (!is_plain(g) || (all->n > 1 && !nd__sharers_alone(g)))
         return false;
     for (uint32_t i = 0; i < g->n; i++) {

@@ -73,7 +73,7 @@ struct nd_graph {
     nd_sharers *sharers;
     uint64_t ordinal;
     nd_stream *last;    /* of the latest launch; retained */
-    uint64_t version;   /* from 1 on; counts what changes the work of a launch */
+    uint64_t version;   /* another number, of all graphs, with each change of what a launch does */
     ndp_exec *composed; /* of all segments and bodies; NULL: the host decides what runs */
     uint64_t composed_of, launched_of; /* the versions together then, and at the latest launch */
 };
@@ -86,6 +86,8 @@ void nd__graph_drop(nd_graph *g);
 nd_status nd__graph_take_ready(nd_graph *g, const char *op);
 /* The same, if nobody has it. */
 bool nd__graph_try(nd_graph *g);
+/* What a launch does is changed. */
+void nd__graph_changed(nd_graph *g);
 static inline nd_tape *nd__segment_tape(const nd_segment_of_graph *s)
 {
     return nd__captured_tape(s->captured);

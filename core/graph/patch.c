@@ -28,7 +28,7 @@ static nd_status patch_in_place(nd_graph *g, ndp_exec *exec, const nd_node *node
 nd_status nd__graph_patch(nd_graph *g, uint32_t segment, uint32_t number)
 {
     nd_segment_of_graph *s = &g->segment[segment];
-    g->version++;
+    nd__graph_changed(g);
     const nd_node *node = nd__graph_node(g, segment, number);
     if (!nd__captured_graph(s->captured) || s->stale)
         return ND_OK;

@@ -244,6 +244,15 @@ static void test_changed(void)
         ok(value_of(y) == 2 * i - 1 + (i == 2 ? 0 : 10),
            "%s: G21: launch %d with another array in both", where, i);
     }
+    nd_graph *other = adds(y, 1000);
+    DO(nd_graph_update(body, other, NULL));
+    nd_graph_release(other);
+    set(value, 1);
+    for (int i = 1; i <= 3; i++) {
+        DO(nd_fill(y, nd_float(0)));
+        launch(g);
+        ok(value_of(y) == 999, "%s: G21: launch %d with a body that does something else", where, i);
+    }
     nd_graph_release(body);
     nd_graph_release(g);
     nd_release(x);
