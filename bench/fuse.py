@@ -75,6 +75,14 @@ def layer_norm(m, x):
     return c / m.sqrt(m.mean(c * c, axis=-1, keepdims=True) + 1e-5)
 
 
+def variance(m, x):
+    if m is torch:
+        c = x - m.mean(x, -1, keepdim=True)
+        return m.mean(c * c, -1)
+    c = x - m.mean(x, axis=-1, keepdims=True)
+    return m.mean(c * c, axis=-1)
+
+
 def normal(m, x):
     if m is nd:
         return 0.5 * (1 + nd.erf(x * 0.7071067811865476))
@@ -102,6 +110,7 @@ ROWS = {  # name: function, shapes of the arguments, numexpr's text
     "heat step": (strided, [(N // SIDE, SIDE)], None),
     "softmax rows": (softmax, [(N // 1024, 1024)], None),
     "layer norm rows": (layer_norm, [(N // 1024, 1024)], None),
+    "variance rows": (variance, [(N // 1024, 1024)], None),
 }
 
 

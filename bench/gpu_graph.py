@@ -5,8 +5,11 @@
     bench/gpu_graph.py [--device cuda:0] [--nodes 100] [--rounds 30]
 
 replay: microseconds a node, of many launches that are waited for together. enqueue: microseconds until one launch returns,
-the device idle. Best of the rounds, peers in turn. The plain graph is as many launches of one kernel, captured and launched by
-the driver through ctypes, whose own cost (of an empty call) is taken off. rebind: one argument that every node reads.
+the device idle; each on a stream of its own, and ours and PyTorch's on the default one, which the driver takes longer for. Best
+of the rounds, peers in turn. The plain graph is as many launches of one kernel, captured and launched by
+the driver through ctypes, whose own cost (of an empty call) is taken off. What Python takes of ours is told beside it: an empty
+call of a builtin, and giving the GIL away and taking it back, by an empty call of the driver with and without that. rebind: one
+argument that every node reads.
 A row that fails is printed, and the rest goes on. Each is quick: the whole takes a few seconds."""
 import argparse
 import ctypes
@@ -66,6 +69,12 @@ class Ours:
         value = float(nd.sum(self.result)) / N
         assert value == nodes + 1, f"the graph gives {value}, not {nodes + 1}"
 
+        self.own = nd.Stream(device)
+
+    def on_own(self, function):
+        with self.own:
+            return function()
+
     def chain(self, nodes):
         y = self.x
         for _ in range(nodes):
@@ -93,8 +102,13 @@ class Torch:
             self.result = self.chain(nodes)
         self.launch, self.eager = self.graph.replay, lambda: self.chain(nodes)
         self.wait = torch.cuda.synchronize
+        self.own = torch.cuda.Stream()
 
     chain = Ours.chain
+
+    def on_own(self, function):
+        with self.torch.cuda.stream(self.own):
+            return function()
 
 
 class Plain:
@@ -122,7 +136,21 @@ class Plain:
         self.done("cuGraphInstantiateWithFlags", ctypes.byref(self.exec), graph, ctypes.c_uint64(0))
         self.launch_fn, self.query = cu.cuGraphLaunch, cu.cuDriverGetVersion
         self.empty = best(lambda: self.query(ctypes.byref(number)), 1000)
+        kept = ctypes.PyDLL("libcuda.so.1").cuDriverGetVersion  # without giving the GIL away
+        there = ctypes.byref(number)
+        self.gil = max(self.cold(lambda: self.query(there)) - self.cold(lambda: kept(there)), 0)
         self.eager = None
+
+    def on_own(self, function):
+        return function()
+
+    def cold(self, fn):
+        """As launches are timed: after a wait."""
+        took = 1e9
+        for _ in range(30):
+            self.wait()
+            took = min(took, best(fn, 1))
+        return took
 
     def done(self, name, *args):
         code = getattr(self.cu, name)(*args)
@@ -168,19 +196,65 @@ def graphs(args):
             print(f"{kind.name}: {type(e).__name__}: {e}")
     row(f"graph of {args.nodes} adds of 64 x 64", [p.name for p in peers])
     replay = [1e9] * len(peers)
-    enqueue = [1e9] * len(peers)
+    enqueue, default = [1e9] * len(peers), [1e9] * len(peers)
     for _ in range(3):
         for i, p in enumerate(peers):
             replay[i] = min(replay[i], replay_us(p, args.nodes))
-            enqueue[i] = min(enqueue[i], enqueue_us(p, args.rounds))
+            enqueue[i] = min(enqueue[i], p.on_own(lambda p=p: enqueue_us(p, args.rounds)))
+            default[i] = min(default[i], enqueue_us(p, args.rounds))
     row("replay, us a node", [f"{t:.3f}" for t in replay])
     row("enqueue, us a launch", [f"{t:.2f}" for t in enqueue])
+    row("   on the default stream", [f"{t:.2f}" for t in default[:2]])
     eager = [f"{best(lambda p=p: (p.eager(), p.wait()), 5) / args.nodes:.3f}" if p.eager else "" for p in peers]
     row("without a graph, us an add", eager)
     if len(peers) == 3:
         print(f"ratio to plain CUDA: replay {replay[0] / replay[2]:.3f} (aim 1.07), enqueue {enqueue[0] / enqueue[2]:.2f} "
               f"(aim 1.3); to torch: replay {replay[0] / replay[1]:.3f}, enqueue {enqueue[0] / enqueue[1]:.2f}")
+        python = peers[2].cold(int) + peers[2].gil
+        print(f"   of ours Python's: an empty call {peers[2].cold(int):.2f} us, the GIL given away and taken {peers[2].gil:.2f} us; "
+              f"without these {(enqueue[0] - python) / enqueue[2]:.2f} of plain CUDA")
     return peers[0] if peers and isinstance(peers[0], Ours) else None
+
+
+def conditions(args):
+    """A loop of 100 rounds whose end an array on the device decides, beside the same where the host looks at it each time."""
+    import ndock as nd
+
+    x = nd.zeros((64, 64), dtype=nd.float32, device=args.device)
+    head = x[0, :1]
+    go = head < 100
+
+    def round_of_it():
+        nd.add(x, 1, out=x)
+        nd.less(head, 100, out=go)
+    round_of_it()
+    with nd.graph(device=args.device) as body:
+        round_of_it()
+    with nd.graph(device=args.device) as g:
+        nd.less(head, 100, out=go)
+        g.while_loop(go, body)
+
+    def run():
+        x[:] = 0
+        g.launch()
+        nd.synchronize(args.device)
+
+    def by_host():
+        x[:] = 0
+        while bool(head < 100):
+            body.launch()
+    run(), run()
+    value = float(x[0, 0])
+    enqueue = []
+    for _ in range(5):
+        x[:] = 0
+        nd.synchronize(args.device)
+        enqueue.append(best(g.launch, 1))
+        nd.synchronize(args.device)
+    who = "device" if '"decided_by": "device"' in g.text() else "host"
+    row("a loop's round, us", [f"{best(run, 5) / 100:.2f}", f"{best(by_host, 3) / 100:.2f}"])
+    print(f"   decided by the {who}, then by Python; its launch returns after {min(enqueue):.1f} us"
+          + ("" if value == 100 else f"   WRONG: {value}"))
 
 
 def rebinding(ours, args):
@@ -286,7 +360,8 @@ def main():
     args = p.parse_args()
     ours = None
     for name, part in (("graphs", graphs), ("rebinding", lambda a: ours and rebinding(ours, a)),
-                       ("random numbers", random_numbers), ("products", recaptured), ("memory", memory)):
+                       ("conditions", conditions), ("random numbers", random_numbers), ("products", recaptured),
+                       ("memory", memory)):
         try:
             answer = part(args)
             ours = answer if name == "graphs" else ours

@@ -4,15 +4,9 @@
 #include <stdlib.h>
 #include "core/graph/graph.h"
 
-typedef struct {
-    int32_t kind, n;
-    nd_array *value; /* retained */
-    nd_graph *body[];
-} condition;
-
 /* ---- while the graph runs ---- */
 /* Which body is next; n or above: none. A bool or integer has 64 bits here, whatever its sign. */
-static nd_status choose(const condition *c, uint64_t *next)
+static nd_status choose(const nd_graph_condition *c, uint64_t *next)
 {
     nd_scalar x = {0};
     ND_RETURN_IF(nd_item(c->value, &x));
@@ -25,7 +19,7 @@ static nd_status choose(const condition *c, uint64_t *next)
 
 static nd_status run_bodies(void *ctx)
 {
-    const condition *c = ctx;
+    const nd_graph_condition *c = ctx;
     for (;;) {
         uint64_t next;
         ND_RETURN_IF(choose(c, &next));
@@ -39,7 +33,7 @@ static nd_status run_bodies(void *ctx)
 
 static void free_condition(void *ctx)
 {
-    condition *c = ctx;
+    nd_graph_condition *c = ctx;
     for (int32_t i = 0; i < c->n; i++)
         nd_graph_release(c->body[i]);
     nd_release(c->value);
@@ -132,10 +126,10 @@ static nd_status check(const nd_graph *g, int32_t kind, const nd_array *value,
     return ND_OK;
 }
 
-static condition *new_condition(int32_t kind, const nd_array *value, nd_graph *const *bodies,
-                                int32_t n)
+static nd_graph_condition *new_condition(int32_t kind, const nd_array *value,
+                                         nd_graph *const *bodies, int32_t n)
 {
-    condition *c = calloc(1, sizeof *c + (size_t)n * sizeof *c->body);
+    nd_graph_condition *c = calloc(1, sizeof *c + (size_t)n * sizeof *c->body);
     if (!c)
         return NULL;
     c->kind = kind;
@@ -152,15 +146,20 @@ nd_status nd_graph_cond(nd_graph *g, int32_t kind, const nd_array *value, nd_gra
     ND_NEED("graph_cond", 0, g);
     ND_NEED("graph_cond", 3, bodies);
     ND_RETURN_IF(check(g, kind, value, bodies, n));
-    condition *c = new_condition(kind, value, bodies, n);
+    nd_graph_condition *c = new_condition(kind, value, bodies, n);
     if (!c)
         return nd__fail(ND_ERR_MEMORY, "graph_cond", -1, "no host memory for a condition");
     return nd_graph_break(g, run_bodies, c, free_condition);
 }
 
-const char *nd__graph_condition(const nd_segment_of_graph *s)
+const nd_graph_condition *nd__graph_condition(const nd_segment_of_graph *s)
+{
+    return s->fn == run_bodies ? s->ctx : NULL;
+}
+
+const char *nd__graph_condition_name(const nd_graph_condition *c)
 {
     static const char *const names[] = {
         [ND_GRAPH_IF] = "if", [ND_GRAPH_WHILE] = "while", [ND_GRAPH_SWITCH] = "switch"};
-    return s->fn == run_bodies ? names[((const condition *)s->ctx)->kind] : NULL;
+    return names[c->kind];
 }

@@ -25,6 +25,7 @@ static void clear_segment(nd_graph *g, nd_segment_of_graph *s)
 void nd__graph_clear(nd_graph *g)
 {
     nd__sharers_leave(g);
+    nd__graph_uncompose(g);
     for (uint32_t i = 0; i < g->n; i++)
         clear_segment(g, &g->segment[i]);
     free(g->segment);

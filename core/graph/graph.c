@@ -37,6 +37,24 @@ nd_status nd__graph_take_ready(nd_graph *g, const char *op)
     return status;
 }
 
+bool nd__graph_try(nd_graph *g)
+{
+    if (pthread_mutex_trylock(&g->lock) != 0)
+        return false;
+    g->holder = pthread_self();
+    atomic_store(&g->held, true);
+    if (g->state == ND_GRAPH_READY)
+        return true;
+    nd__graph_drop(g);
+    return false;
+}
+
+void nd__graph_changed(nd_graph *g)
+{
+    static _Atomic(uint64_t) changes;
+    g->version = atomic_fetch_add_explicit(&changes, 1, memory_order_relaxed) + 1;
+}
+
 static nd_status take_open(nd_graph *g, const char *op)
 {
     ND_NEED(op, 0, g);
@@ -139,6 +157,7 @@ static nd_graph *new_graph(nd_stream *stream, const nd_graph_opts *o)
     atomic_init(&g->refs, 1);
     pthread_mutex_init(&g->lock, NULL);
     g->state = ND_GRAPH_OPEN;
+    nd__graph_changed(g);
     g->mode = modes[o->mode];
     if (!stream->device->async) /* the memory of such a capture is its thread's */
         g->mode = NDP_CAPTURE_THREAD_LOCAL;

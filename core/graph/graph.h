@@ -11,6 +11,7 @@ typedef struct {
     nd_captured *captured;
     ndp_exec *exec;             /* NULL: not made yet, or the tape is all there is */
     bool stale;                 /* exec has nodes that could not be changed in place */
+    bool behind;                /* what was captured has not the nodes that exec has by now */
     nd_status (*fn)(void *ctx); /* runs behind it */
     void *ctx;
     void (*release)(void *ctx);
@@ -42,6 +43,13 @@ typedef struct {
     uint32_t n;
 } nd_graph_key;
 
+/* What stands behind a segment: graphs that run by the value of an array. */
+typedef struct {
+    int32_t kind, n;
+    nd_array *value; /* retained */
+    nd_graph *body[];
+} nd_graph_condition;
+
 typedef struct nd_sharers nd_sharers;
 enum { ND_GRAPH_EMPTY, ND_GRAPH_OPEN, ND_GRAPH_READY };
 struct nd_graph {
@@ -64,7 +72,10 @@ struct nd_graph {
     uint32_t n_keys;
     nd_sharers *sharers;
     uint64_t ordinal;
-    nd_stream *last; /* of the latest launch; retained */
+    nd_stream *last;    /* of the latest launch; retained */
+    uint64_t version;   /* another number, of all graphs, with each change of what a launch does */
+    ndp_exec *composed; /* of all segments and bodies; NULL: the host decides what runs */
+    uint64_t composed_of, launched_of; /* the versions together then, and at the latest launch */
 };
 
 /* ---- graph.c ---- */
@@ -73,6 +84,10 @@ nd_status nd__graph_take(nd_graph *g, const char *op);
 void nd__graph_drop(nd_graph *g);
 /* The same, of a graph that has been captured. */
 nd_status nd__graph_take_ready(nd_graph *g, const char *op);
+/* The same, if nobody has it. */
+bool nd__graph_try(nd_graph *g);
+/* What a launch does is changed. */
+void nd__graph_changed(nd_graph *g);
 static inline nd_tape *nd__segment_tape(const nd_segment_of_graph *s)
 {
     return nd__captured_tape(s->captured);
@@ -93,10 +108,21 @@ nd_status nd__graph_run_segment(nd_graph *g, nd_segment_of_graph *segment, nd_st
 nd_status nd__graph_instantiate(nd_graph *g);
 /* What is between the segment and the next, with s current. */
 nd_status nd__graph_run_between(nd_graph *g, const nd_segment_of_graph *segment, nd_stream *s);
+/* The parts of a launch: it follows the one before, its memory is used, indices are reported. */
+nd_status nd__graph_follow(nd_graph *g, nd_stream *s);
+void nd__graph_use(const nd_graph *g, const nd_segment_of_graph *segment, nd_stream *s);
+void nd__graph_expect(const nd_graph *g, const nd_segment_of_graph *segment);
 
 /* ---- cond.c ---- */
-/* "if", "while" or "switch", if that is what stands behind the segment; else NULL. */
-const char *nd__graph_condition(const nd_segment_of_graph *segment);
+/* NULL: none stands behind the segment. */
+const nd_graph_condition *nd__graph_condition(const nd_segment_of_graph *segment);
+const char *nd__graph_condition_name(const nd_graph_condition *c); /* "if", "while" or "switch" */
+
+/* ---- compose.c ---- */
+/* All of it by one launch, with the graph's lock; ND_ERR_UNSUPPORTED: it has no conditions, or the
+ * host is to decide. */
+nd_status nd__graph_launch_composed(nd_graph *g, nd_stream *s);
+void nd__graph_uncompose(nd_graph *g);
 
 /* ---- play.c ---- */
 /* Queues the calls of a tape on s (NULL: the device queues nothing, they run). */
@@ -120,5 +146,6 @@ nd_status nd__sharers_join(nd_graph *g);
 void nd__sharers_leave(nd_graph *g);
 /* It may run now on s, which then waits for the one before; force: in any order. */
 nd_status nd__sharers_launch(nd_graph *g, nd_stream *s, bool force);
+bool nd__sharers_alone(const nd_graph *g); /* no other graph has its pool */
 
 #endif

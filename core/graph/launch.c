@@ -46,13 +46,13 @@ static nd_status tell_order(const nd_tape *t, nd_stream *s, bool before)
 }
 
 /* Kernels leave bad indices in the word of the stream that was captured. */
-static void expect_report(nd_stream *captured, const nd_tape *t)
+void nd__graph_expect(const nd_graph *g, const nd_segment_of_graph *segment)
 {
-    if (!t->reports)
+    if (!nd__segment_tape(segment)->reports)
         return;
-    pthread_mutex_lock(&captured->lock);
-    captured->status_pending = true;
-    pthread_mutex_unlock(&captured->lock);
+    pthread_mutex_lock(&g->stream->lock);
+    g->stream->status_pending = true;
+    pthread_mutex_unlock(&g->stream->lock);
 }
 
 static nd_status launch_exec(nd_graph *g, const nd_segment_of_graph *segment, nd_stream *s)
@@ -64,25 +64,29 @@ static nd_status launch_exec(nd_graph *g, const nd_segment_of_graph *segment, nd
     ND_RETURN_IF(nd__queue_begin(s, "graph_launch", NULL));
     ND_RETURN_IF(
         nd__queue_end(s, "graph_launch", d->graph.launch(d->dev, segment->exec, s->handle)));
-    expect_report(g->stream, t);
+    nd__graph_expect(g, segment);
     return atomic_load_explicit(&nd__followed, memory_order_relaxed) ? tell_order(t, s, false)
                                                                      : (nd_status)ND_OK;
 }
 
+void nd__graph_use(const nd_graph *g, const nd_segment_of_graph *segment, nd_stream *s)
+{
+    const nd_tape *t = nd__segment_tape(segment);
+    for (uint32_t i = 0; i < t->n_kept; i++)
+        nd__used_on(t->kept[i], s);
+    for (uint32_t i = 0; i < g->n_arguments; i++)
+        nd__used_on(g->argument[i].array->storage, s);
+}
+
 nd_status nd__graph_run_segment(nd_graph *g, nd_segment_of_graph *segment, nd_stream *s)
 {
-    nd_tape *t = nd__segment_tape(segment);
-    if (s) {
-        for (uint32_t i = 0; i < t->n_kept; i++)
-            nd__used_on(t->kept[i], s);
-        for (uint32_t i = 0; i < g->n_arguments; i++)
-            nd__used_on(g->argument[i].array->storage, s);
-    }
+    if (s)
+        nd__graph_use(g, segment, s);
     if (segment->exec)
         return launch_exec(g, segment, s);
-    ND_RETURN_IF(nd__tape_play(t, s));
+    ND_RETURN_IF(nd__tape_play(nd__segment_tape(segment), s));
     if (s)
-        expect_report(g->stream, t);
+        nd__graph_expect(g, segment);
     return ND_OK;
 }
 
@@ -96,7 +100,7 @@ static nd_status check_stream(const nd_graph *g, nd_stream *s)
 }
 
 /* Launches of one graph follow each other: those on one stream do anyway. */
-static nd_status follow_last(nd_graph *g, nd_stream *s)
+nd_status nd__graph_follow(nd_graph *g, nd_stream *s)
 {
     if (g->last == s)
         return ND_OK;
@@ -120,6 +124,9 @@ nd_status nd__graph_run_between(nd_graph *g, const nd_segment_of_graph *segment,
 
 static nd_status run_segments(nd_graph *g, nd_stream *s)
 {
+    nd_status status = g->n > 1 && s ? nd__graph_launch_composed(g, s) : ND_ERR_UNSUPPORTED;
+    if (status != ND_ERR_UNSUPPORTED)
+        return status;
     for (uint32_t i = 0; i < g->n; i++) {
         ND_RETURN_IF(nd__graph_run_segment(g, &g->segment[i], s));
         ND_RETURN_IF(nd__graph_run_between(g, &g->segment[i], s));
@@ -137,7 +144,7 @@ static nd_status launch(nd_graph *g, nd_stream *stream, bool force)
     if (g->n_keys)
         ND_RETURN_IF(nd__graph_draw(g));
     ND_RETURN_IF(nd__graph_refresh(g));
-    ND_RETURN_IF(follow_last(g, s));
+    ND_RETURN_IF(nd__graph_follow(g, s));
     return run_segments(g, g->device->async ? s : NULL);
 }
 

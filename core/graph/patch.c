@@ -28,6 +28,7 @@ static nd_status patch_in_place(nd_graph *g, ndp_exec *exec, const nd_node *node
 nd_status nd__graph_patch(nd_graph *g, uint32_t segment, uint32_t number)
 {
     nd_segment_of_graph *s = &g->segment[segment];
+    nd__graph_changed(g);
     const nd_node *node = nd__graph_node(g, segment, number);
     if (!nd__captured_graph(s->captured) || s->stale)
         return ND_OK;
@@ -35,6 +36,7 @@ nd_status nd__graph_patch(nd_graph *g, uint32_t segment, uint32_t number)
                            ? patch_in_place(g, s->exec, node)
                            : ND_ERR_UNSUPPORTED;
     s->stale = status == ND_ERR_UNSUPPORTED || status == ND_ERR_NOT_READY;
+    s->behind = true;
     if (status == ND_OK || s->stale)
         return ND_OK;
     nd__error_context(node->name, g->device->name, g->device->slot->name);

@@ -172,7 +172,7 @@ static nd_status refresh(nd_graph *g, nd_segment_of_graph *s)
     if (status != ND_OK)
         nd__error_context("graph", g->device->name, g->device->slot->name);
     else
-        s->stale = false;
+        s->stale = s->behind = false;
     return status;
 }
 

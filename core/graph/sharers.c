@@ -87,6 +87,14 @@ void nd__sharers_leave(nd_graph *g)
     g->sharers = NULL;
 }
 
+bool nd__sharers_alone(const nd_graph *g)
+{
+    pthread_mutex_lock(&lock);
+    const bool alone = !g->sharers || g->sharers->n == 1;
+    pthread_mutex_unlock(&lock);
+    return alone;
+}
+
 /* The one that is to run next: the one behind the last, or the first. */
 static uint64_t expected(const nd_sharers *s)
 {

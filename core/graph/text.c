@@ -97,11 +97,12 @@ static void add_json(nd_text *t, const nd_graph *g)
     nd__text_puts(t, "\"segments\": [");
     for (uint32_t s = 0; s < g->n; s++) {
         const nd_tape *tape = nd__segment_tape(&g->segment[s]);
-        const char *condition = nd__graph_condition(&g->segment[s]);
+        const nd_graph_condition *condition = nd__graph_condition(&g->segment[s]);
         nd__text_add(t, "%s\n  {\"then_eager\": %s, ", s ? "," : "",
                      g->segment[s].fn && !condition ? "true" : "false");
         if (condition)
-            nd__text_add(t, "\"then\": \"%s\", ", condition);
+            nd__text_add(t, "\"then\": \"%s\", \"decided_by\": \"%s\", ",
+                         nd__graph_condition_name(condition), g->composed ? "device" : "host");
         nd__text_add(t, "\"kept\": %u, \"nodes\": [", (unsigned)tape->n_kept);
         for (uint32_t i = 0; i < tape->n; i++)
             add_node(t, tape, i);

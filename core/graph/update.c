@@ -60,6 +60,8 @@ static nd_status update(nd_graph *g, nd_graph *from, int32_t *updated)
     for (uint32_t i = 0; *updated && i < g->n; i++)
         ND_RETURN_IF(pass_on(g, &g->segment[i], &from->segment[i], updated));
     (void)nd__graph_settle(g);
+    nd__graph_uncompose(g);
+    nd__graph_changed(g);
     swap(g, from);
     from->state = ND_GRAPH_EMPTY;
     nd__graph_clear(from);

@@ -71,8 +71,11 @@ ND_API ND_MUST_USE nd_status nd_graph_break(nd_graph *graph, nd_status (*fn)(voi
  * memory was taken when it was captured; where it does not run, its results stay what they were. The
  * value and what bodies use are these arrays, whatever nd_graph_set_arg puts elsewhere. Like
  * nd_graph_break it splits the capture: what was captured so far runs now, then the bodies as the
- * value says. Each launch waits for the value on the host. ND_ERR_ARGUMENT, ND_ERR_DTYPE, ND_ERR_SHAPE,
- * ND_ERR_DEVICE; ND_ERR_STATE for bodies that are still captured. */
+ * value says. Where the device decides itself (sim; CUDA from 12.4 on, switches and second bodies from
+ * 12.8 on) a launch is queued as a whole; else, and in graphs with nd_graph_random or nd_graph_break
+ * with a function, it waits for each value on the host. nd_graph_text says which, after a launch.
+ * ND_ERR_ARGUMENT, ND_ERR_DTYPE, ND_ERR_SHAPE, ND_ERR_DEVICE; ND_ERR_STATE for bodies that are still
+ * captured. */
 enum { ND_GRAPH_IF = 0, ND_GRAPH_WHILE = 1, ND_GRAPH_SWITCH = 2 };
 ND_API ND_MUST_USE nd_status nd_graph_cond(nd_graph *graph, int32_t kind, const nd_array *value,
                                            nd_graph *const *bodies, int32_t n);

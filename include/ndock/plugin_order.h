@@ -80,6 +80,23 @@ typedef struct ndp_graph ndp_graph;
 typedef struct ndp_exec ndp_exec; /* a graph made ready to run */
 enum { NDP_CAPTURE_GLOBAL = 0, NDP_CAPTURE_THREAD_LOCAL = 1, NDP_CAPTURE_RELAXED = 2 };
 enum { NDP_CAPTURE_NONE = 0, NDP_CAPTURE_ACTIVE = 1, NDP_CAPTURE_INVALIDATED = 2 };
+/* Steps that follow each other, each a captured graph, or, where graph is NULL, bodies that run by
+ * what one element, a bool or an integer, holds when it is their turn: of IF the first where it is
+ * not 0, else the second, if there is one; of WHILE the one as long as it is not 0, which is looked
+ * at before each round; of SWITCH that of this number, none where it is no number of a body. */
+enum { NDP_STEP_IF = 0, NDP_STEP_WHILE = 1, NDP_STEP_SWITCH = 2 };
+typedef struct ndp_step ndp_step;
+typedef struct {
+    const ndp_step *step;
+    uint32_t n, zero;
+} ndp_steps;
+struct ndp_step {
+    ndp_graph *graph;
+    int32_t condition; /* NDP_STEP_* */
+    uint32_t n_bodies;
+    const ndp_steps *body;
+    const ndp_view *value;
+};
 typedef struct {
     uint32_t size, zero;
     int32_t (*begin)(ndp_dev *dev, ndp_stream *stream, int32_t mode);
@@ -107,6 +124,11 @@ typedef struct {
     int32_t (*patch_begin)(ndp_dev *dev, ndp_exec *exec, uint64_t first, uint64_t count);
     /* NDP_ERR_UNSUPPORTED: other than count nodes were given, or one of them was refused. */
     int32_t (*patch_end)(ndp_dev *dev, ndp_exec *exec);
+    /* May be NULL. Makes one exec of all the steps, in which the device decides what runs; the graphs
+     * may go once it is there, the blocks of the values may not. It is launched and destroyed, not
+     * updated or patched. NDP_ERR_UNSUPPORTED: the device, or this driver, does not do that with
+     * such steps; the core then decides on the host, one launch after another. */
+    int32_t (*compose)(ndp_dev *dev, const ndp_steps *steps, ndp_exec **out);
 } ndp_graph_1;
 
 /* Group "ndp.map/1": addresses. */

@@ -418,6 +418,7 @@ const ndp_graph_1 sim_graph_group = {
     .nodes = sim_capture_nodes,
     .patch_begin = sim_patch_begin,
     .patch_end = sim_patch_end,
+    .compose = sim_compose,
 };
 
 sim_body **sim_graph_bodies(const ndp_graph *g)

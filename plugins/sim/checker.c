@@ -215,6 +215,27 @@ static void access_kernel(const sim_body *b, const accessor *who)
         access(b->mem[SIM_VIEW_SCRATCH], sim_span_of(&b->views[SIM_VIEW_SCRATCH]), 1, who);
 }
 
+static void access_body(const sim_body *b, void *ctx)
+{
+    const accessor *who = ctx;
+    if (b->kind == SIM_OP_KERNEL) {
+        access_kernel(b, who);
+        return;
+    }
+    if (b->branch)
+        sim_branch_each(b->branch, access_body, ctx);
+    for (const sim_part *p = b->parts; p; p = p->next) {
+        if (p->in)
+            access(p->in, sim_span_bytes(p->in_offset, p->in_nbytes), 0, who);
+        if (p->out)
+            access(p->out, sim_span_bytes(p->out_offset, p->out_nbytes), 1, who);
+    }
+    if (b->mem[1])
+        access(b->mem[1], sim_span_bytes(b->src_offset, b->nbytes), 0, who);
+    if (b->mem[0])
+        access(b->mem[0], sim_span_bytes(b->dst_offset, b->nbytes), 1, who);
+}
+
 void sim_check_op(sim_queue *q, const sim_op *op)
 {
     sim_clock_join(&q->clock, &host);
@@ -225,28 +246,14 @@ void sim_check_op(sim_queue *q, const sim_op *op)
     if (!op->body || op->kind == SIM_OP_HOST)
         return;
     tick(q);
-    const sim_body *b = op->body;
     accessor who = {.clock = &q->clock,
                     .slot = q->slot,
                     .sequence = op->sequence,
                     .stream = q->id,
                     .position = op->position,
                     .device = q->dev->index,
-                    .name = b->name};
-    if (op->kind == SIM_OP_KERNEL) {
-        access_kernel(b, &who);
-        return;
-    }
-    for (const sim_part *p = b->parts; p; p = p->next) {
-        if (p->in)
-            access(p->in, sim_span_bytes(p->in_offset, p->in_nbytes), 0, &who);
-        if (p->out)
-            access(p->out, sim_span_bytes(p->out_offset, p->out_nbytes), 1, &who);
-    }
-    if (b->mem[1])
-        access(b->mem[1], sim_span_bytes(b->src_offset, b->nbytes), 0, &who);
-    if (b->mem[0])
-        access(b->mem[0], sim_span_bytes(b->dst_offset, b->nbytes), 1, &who);
+                    .name = op->body->name};
+    access_body(op->body, &who);
 }
 
 void sim_check_host(ndp_mem *mem, uint64_t offset, uint64_t nbytes, const char *what)

@@ -45,6 +45,24 @@ int32_t sim_instantiate(ndp_dev *dev, ndp_graph *g, ndp_exec **out)
     return sim_leave(&c, status);
 }
 
+int32_t sim_compose(ndp_dev *dev, const ndp_steps *steps, ndp_exec **out)
+{
+    sim_call c = {.entry = SIM_graph_compose, .dev = dev};
+    int32_t status = sim_enter(&c);
+    sim_list all = {NULL, 0};
+    ndp_exec *x = NULL;
+    if (status == NDP_OK)
+        status = sim_list_make(dev, steps, &all);
+    if (status == NDP_OK && (x = calloc(1, sizeof *x)) == NULL)
+        status = sim_fail(NDP_ERR_MEMORY, 0, "no host memory to compose a graph");
+    if (x)
+        *x = (ndp_exec){.dev = dev, .bodies = all.body, .count = all.n};
+    else
+        sim_list_free(&all);
+    *out = x;
+    return sim_leave(&c, status);
+}
+
 static int32_t check_device(const ndp_dev *dev, const ndp_exec *x)
 {
     return x->dev == dev ? NDP_OK

@@ -49,6 +49,7 @@ void sim_body_unref(sim_body *b)
         sim_mem_unuse(mem);
     }
     sim_part_free(b->parts);
+    sim_branch_free(b->branch);
     free(b);
 }
 

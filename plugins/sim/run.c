@@ -345,6 +345,9 @@ void sim_execute(const sim_body *b, sim_error *error)
         b->fn(b->arg);
         in_host_function = 0;
         break;
+    case SIM_OP_BRANCH:
+        sim_branch_run(b, error);
+        break;
     case SIM_OP_FREE:
         memset(b->dst, SIM_POISON_FREE, b->nbytes);
         break;

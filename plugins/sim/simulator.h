@@ -69,6 +69,7 @@ enum {
     X(graph_nodes)     \
     X(patch_begin)     \
     X(patch_end)       \
+    X(graph_compose)   \
     X(pool_alloc)      \
     X(pool_free)       \
     X(pool_trim)       \
@@ -144,8 +145,14 @@ enum {
     SIM_OP_WAIT,
     SIM_OP_HOST,
     SIM_OP_FREE,
-    SIM_OP_COMM
+    SIM_OP_COMM,
+    SIM_OP_BRANCH
 };
+typedef struct sim_branch sim_branch;
+typedef struct {
+    sim_body **body; /* each with a reference */
+    uint64_t n;
+} sim_list;
 /* What an operation does; immutable, shared by a queue and by graphs. */
 struct sim_body {
     int32_t refs, kind;
@@ -159,7 +166,8 @@ struct sim_body {
     void (*fn)(void *arg);
     void *arg;
     ndp_dev *dev;
-    sim_part *parts; /* COMM: what it exchanges, in the order of the calls */
+    sim_part *parts;    /* COMM: what it exchanges, in the order of the calls */
+    sim_branch *branch; /* BRANCH: what may run by the value at src */
 };
 struct sim_op {
     sim_op *next;
@@ -462,12 +470,21 @@ int32_t sim_instantiate(ndp_dev *dev, ndp_graph *g, ndp_exec **out);
 int32_t sim_exec_launch(ndp_dev *dev, ndp_exec *x, ndp_stream *s);
 int32_t sim_exec_update(ndp_dev *dev, ndp_exec *x, ndp_graph *g, int32_t *updated);
 void sim_exec_destroy(ndp_dev *dev, ndp_exec *x);
+int32_t sim_compose(ndp_dev *dev, const ndp_steps *steps, ndp_exec **out);
 int32_t sim_patch_begin(ndp_dev *dev, ndp_exec *x, uint64_t first, uint64_t count);
 int32_t sim_patch_end(ndp_dev *dev, ndp_exec *x);
 /* The calling thread changes an exec of the device: the body, whose reference is taken, goes there
  * and not into the queue. */
 int32_t sim_patching(const ndp_dev *dev);
 int32_t sim_patch(sim_body *body);
+
+/* ---- branch.c: conditions of composed graphs ---- */
+/* Steps as operations, behind those that are there; on failure out has what was made. */
+int32_t sim_list_make(ndp_dev *dev, const ndp_steps *steps, sim_list *out);
+void sim_list_free(sim_list *l);
+void sim_branch_free(sim_branch *b);
+void sim_branch_run(const sim_body *b, sim_error *error);
+void sim_branch_each(const sim_branch *b, void (*fn)(const sim_body *body, void *ctx), void *ctx);
 
 /* ---- comm.c: communicators and the calls of their ranks ---- */
 /* Calls of the ranks that belong together are a round. It is there from the first of them on, and

@@ -109,8 +109,9 @@ class Graph:
 
         The bodies were captured before, on the same device; they draw no random numbers and call no functions of the
         host, but may have conditions themselves. Where a body does not run, its results stay as they were. As eager()
-        does, this splits the capture: what was captured so far runs now, and then a body. Errors: TypeError, ValueError
-        for another value; ValueError for what cannot be a body.
+        does, this splits the capture: what was captured so far runs now, and then a body. Where the device decides
+        itself (sim; CUDA from 12.4 on) a launch waits for nothing; else the host looks at the value, and text() says so.
+        Errors: TypeError, ValueError for another value; ValueError for what cannot be a body.
 
         >>> x, deep = nd.zeros(2), nd.asarray(True)
         >>> with nd.graph() as body:

@@ -113,10 +113,67 @@ static void run_both(expression *x)
     nd_release_all(RESULTS, want);
 }
 
+/* ---- rows ---- */
+static bool apply(expression *x, nd_op op, int32_t a, int32_t b)
+{
+    const int32_t from[2] = {a, b};
+    return good(nd_expr_apply(x->e, op, from, b < 0 ? 1 : 2, 0, &x->node[x->n++]), "expr_apply");
+}
+
+/* Along the last axis, which is kept. */
+static bool reduce(expression *x, nd_op op, int32_t from)
+{
+    const int32_t axis = -1;
+    const nd_reduce_opts opts = {.size = sizeof opts, .axes = &axis, .naxes = 1, .keepdims = 1};
+    return good(nd_expr_reduce(x->e, op, from, &opts, &x->node[x->n++]), "expr_reduce");
+}
+
+static bool make_dense(mirror *m)
+{
+    nd_array *dense = NULL;
+    if (!good(nd_compact(m->array, &dense), "compact"))
+        return false;
+    nd_release(m->array);
+    m->array = dense;
+    return true;
+}
+
+/* x less a value of its row, a function of that, and its quotient by a value of its row: softmax and
+ * norms are such. The row's value is a result, too. */
+static bool make_rows(expression *x)
+{
+    static const nd_op first[] = {ND_OP_max, ND_OP_mean, ND_OP_min, ND_OP_sum},
+                       then[] = {ND_OP_exp, ND_OP_abs, ND_OP_negative},
+                       last[] = {ND_OP_sum, ND_OP_mean, ND_OP_max};
+    const nd_op op[] = {first[random_below(4)], then[random_below(3)], last[random_below(3)]};
+    const int64_t shape[2] = {1 + (int64_t)random_below(50), 20 + (int64_t)random_below(200)};
+    snprintf(x->text, sizeof x->text, " %s, %s and %s of rows", nd_op_get(op[0])->name,
+             nd_op_get(op[1])->name, nd_op_get(op[2])->name);
+    bool made = good(nd_expr_create(&x->e), "expr_create");
+    for (int i = 0; i < INPUTS + SCALARS && made; i++) {
+        if (i < INPUTS)
+            made = mirror_shaped(&x->in[i], x->dtype, 2, shape, &any_view) &&
+                   (i || make_dense(&x->in[i]));
+        if (i < INPUTS)
+            x->args[i] = nd_array_arg(x->in[i].array);
+        made = made && good(nd_expr_input(x->e, &x->node[x->n++]), "expr_input");
+    }
+    const int32_t *node = x->node;
+    const int at = x->n;
+    x->n_out = 2;
+    return made && reduce(x, op[0], node[0]) && apply(x, ND_OP_subtract, node[0], node[at]) &&
+           apply(x, op[1], node[at + 1], -1) &&
+           apply(x, ND_OP_multiply, node[at + 2], node[INPUTS]) && reduce(x, op[2], node[at + 3]) &&
+           apply(x, ND_OP_divide, node[at + 2], node[at + 4]) &&
+           apply(x, ND_OP_add, node[at + 5], node[1]) &&
+           good(nd_expr_output(x->e, node[at + 6]), "expr_output") &&
+           good(nd_expr_output(x->e, node[at + 4]), "expr_output");
+}
+
 static void one_case(int i)
 {
     expression x = {.dtype = dtypes[i % 5]};
-    if (make(&x))
+    if (i % 4 == 1 && x.dtype != ND_I32 ? make_rows(&x) : make(&x))
         for (int turn = 0; turn < 2 && !failing(); turn++) {
             draw_scalars(&x);
             run_both(&x);

@@ -162,13 +162,14 @@ CUresult CUDAAPI cuModuleLoadData(CUmodule *out, const void *image)
 }
 
 CUfunction stub_kernel(const char *name); /* stub_fft.c */
+extern char stub_look;                    /* stub_graph.c */
 
 CUresult CUDAAPI cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
 {
     (void)module;
     *out = stub_kernel(name);
     if (!*out)
-        *out = (CUfunction)&function;
+        *out = (CUfunction)(strcmp(name, "look") == 0 ? &stub_look : &function);
     return said();
 }
 

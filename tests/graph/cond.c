@@ -179,5 +179,87 @@ static void test_refused(void)
 }
 ON_BOTH(test_refused)
 
+/* ---- who decides ---- */
+/* Whether the graph's text says that the device does. */
+static int by_device(nd_graph *g)
+{
+    char *json = NULL;
+    DO(nd_graph_text(g, ND_GRAPH_JSON, &json));
+    const int yes = json && strstr(json, "\"decided_by\": \"device\"") != NULL;
+    free(json);
+    return yes;
+}
+
+/* Launches wait for nothing where the device decides, not even where waiting is an error. Drivers
+ * before CUDA 12.4 leave it to the host; sim decides itself. */
+static void test_device(void)
+{
+    nd_device_info info;
+    nd_array *x = filled(N, 3), *value = number(0);
+    nd_graph *body = adds(x, 10), *g = around(x, ND_GRAPH_IF, value, &body, 1);
+    nd_device_describe(device, &info);
+    ok(launched(g, x, value, 1) == 15, "%s: G21: a launch", where);
+    const int decides = by_device(g);
+    if (!strstr(where, "cuda"))
+        same(decides, info.async, "%s: G21: devices with streams decide", where);
+    else
+        diag("%s: conditions are decided by the %s", where, decides ? "device" : "host");
+    set(value, 1);
+    DO(nd_fill(x, nd_float(3)));
+    DO(nd_synchronize(device));
+    DO(nd_sync_watch_push(ND_SYNC_ERROR));
+    const nd_status status = nd_graph_launch(g, NULL, NULL);
+    DO(nd_sync_watch_pop());
+    same(status == ND_OK, decides || !info.async, "%s: G21: else a launch waits", where);
+    if (status == ND_OK)
+        ok(value_of(x) == 15, "%s: G21: and has run", where);
+    nd_graph_release(body);
+    nd_graph_release(g);
+    nd_release(x);
+    nd_release(value);
+}
+ON_BOTH(test_device)
+
+/* What is changed between launches counts, in the graph and in a body. */
+static void test_changed(void)
+{
+    nd_array *x = filled(N, 3), *y = filled(N, 3), *value = number(1);
+    nd_graph *body = adds(x, 10), *g = around(x, ND_GRAPH_IF, value, &body, 1);
+    int32_t of_body = -1, of_graph = -1;
+    DO(nd_graph_arg(body, x, &of_body));
+    DO(nd_graph_arg(g, x, &of_graph));
+    ok(launched(g, x, value, 1) == 15, "%s: G21: before anything is changed", where);
+    DO(nd_graph_set_arg(body, of_body, y));
+    DO(nd_fill(y, nd_float(0)));
+    for (int i = 1; i <= 3; i++) {
+        ok(launched(g, x, value, 1) == 5, "%s: G21: launch %d with another array in the body",
+           where, i);
+        ok(value_of(y) == 10 * i, "%s: G21: which has it %d times", where, i);
+    }
+    DO(nd_graph_set_arg(g, of_graph, y));
+    for (int i = 1; i <= 3; i++) {
+        set(value, i != 2);
+        DO(nd_fill(y, nd_float(i)));
+        launch(g);
+        ok(value_of(y) == 2 * i - 1 + (i == 2 ? 0 : 10),
+           "%s: G21: launch %d with another array in both", where, i);
+    }
+    nd_graph *other = adds(y, 1000);
+    DO(nd_graph_update(body, other, NULL));
+    nd_graph_release(other);
+    set(value, 1);
+    for (int i = 1; i <= 3; i++) {
+        DO(nd_fill(y, nd_float(0)));
+        launch(g);
+        ok(value_of(y) == 999, "%s: G21: launch %d with a body that does something else", where, i);
+    }
+    nd_graph_release(body);
+    nd_graph_release(g);
+    nd_release(x);
+    nd_release(y);
+    nd_release(value);
+}
+ON_BOTH(test_changed)
 TAP_MAIN({"if", test_if_on_both}, {"while", test_while_on_both}, {"switch", test_switch_on_both},
-         {"refused", test_refused_on_both})
+         {"refused", test_refused_on_both}, {"device", test_device_on_both},
+         {"changed", test_changed_on_both})

@@ -40,7 +40,7 @@ EXTRA_DIST += plugins/mpi/README.md plugins/mpi/configure.ac plugins/mpi/Makefil
 EXTRA_DIST += plugins/opencl/README.md plugins/opencl/configure.ac plugins/opencl/Makefile.am plugins/opencl/embed.sh \
   plugins/opencl/classes.def plugins/opencl/op.c plugins/opencl/plugin.c plugins/opencl/plugin.map \
   plugins/opencl/copy/convert.cl \
-  plugins/opencl/elementwise/elementwise.c plugins/opencl/elementwise/elementwise.cl plugins/opencl/fused/fused.c \
+  plugins/opencl/elementwise/elementwise.c plugins/opencl/elementwise/elementwise.cl plugins/opencl/fused/fused.c plugins/opencl/fused/fused.h plugins/opencl/fused/rows.c \
   plugins/opencl/host/code.c plugins/opencl/host/device.c plugins/opencl/host/event.c plugins/opencl/host/guard.c plugins/opencl/host/host.c plugins/opencl/host/host_function.c plugins/opencl/host/kernel.c \
   plugins/opencl/host/library.c plugins/opencl/host/library.def plugins/opencl/host/memory.c plugins/opencl/host/opencl.h \
   plugins/opencl/host/order.c plugins/opencl/host/program.c plugins/opencl/host/stream.c \
@@ -49,7 +49,7 @@ EXTRA_DIST += plugins/opencl/README.md plugins/opencl/configure.ac plugins/openc
   plugins/opencl/matmul/clblast.c plugins/opencl/matmul/matmul.c plugins/opencl/matmul/matmul.cl plugins/opencl/matmul/product.h \
   plugins/opencl/norm/norm.c plugins/opencl/norm/norm.cl \
   plugins/opencl/random/random.c plugins/opencl/random/random.cl \
-  plugins/opencl/reduce/reduce.c plugins/opencl/reduce/reduce.cl \
+  plugins/opencl/reduce/reduce.c plugins/opencl/reduce/reduce.cl plugins/opencl/reduce/total.cl \
   plugins/opencl/sort/sort.c plugins/opencl/sort/sort.cl \
   plugins/opencl/walk/prelude.cl plugins/opencl/walk/shape.c \
   plugins/opencl/tests

@@ -62,6 +62,7 @@ struct ndp_dev {
     atomic_uint epoch;        /* counts closes: functions of an earlier one are gone */
     pthread_mutex_t lock;     /* of what follows */
     struct cuda_module *modules;
+    CUmodule conditions; /* compose.c; NULL until it is wanted */
     struct cuda_kernel *kernels;
     struct cuda_blaslt *blaslt; /* NULL: not there, or not asked for yet */
     int blaslt_tried;
@@ -172,6 +173,9 @@ struct ndp_exec { /* runs on streams of its device; the driver puts the runs of 
     const ndp_dev *dev;
     ndp_graph *graph; /* counted */
 };
+
+/* ---- compose.c: graphs with conditions, as one */
+int32_t cuda_compose(ndp_dev *dev, const ndp_steps *steps, ndp_exec **out);
 
 int cuda_graphs_overlap(void); /* whether kernels of cuda_launch_early may */
 

@@ -24,6 +24,37 @@ typedef CUresult(CUDAAPI *cuda_node_params_fn)(CUgraphExec, CUgraphNode,
                                                const CUDA_KERNEL_NODE_PARAMS *);
 typedef CUresult(CUDAAPI *cuda_param_info_fn)(CUfunction, size_t index, size_t *offset,
                                               size_t *nbytes); /* from CUDA 12.4 on */
+/* CUgraphNodeParams as far as it is used; <cuda.h> has it from CUDA 12.3 on, with conditions from
+ * CUDA 12.4 on. */
+enum { CUDA_NODE_CONDITIONAL = 13 };
+typedef struct {
+    int32_t type, reserved[3];
+    union {
+        int64_t room[29];
+        struct {
+            CUfunction function;
+            unsigned grid[3], block[3], shared_bytes;
+            void **params, **extra, *kernel;
+            CUcontext context;
+        } kernel;
+        struct {
+            CUgraph graph;
+            int32_t ownership;
+        } child;
+        struct {
+            uint64_t handle;
+            int32_t type;
+            uint32_t size;
+            CUgraph *body; /* that the driver has made */
+            CUcontext context;
+        } conditional;
+    };
+    int64_t reserved_behind;
+} cuda_node;
+typedef CUresult(CUDAAPI *cuda_add_node_fn)(CUgraphNode *, CUgraph, const CUgraphNode *,
+                                            const void *edges, size_t, cuda_node *);
+typedef CUresult(CUDAAPI *cuda_handle_fn)(uint64_t *, CUgraph, CUcontext, unsigned value,
+                                          unsigned flags);
 typedef void(CUDA_CB *cuda_logs_fn)(void *data, int level, char *message, size_t length);
 typedef CUresult(CUDAAPI *cuda_logs_register_fn)(cuda_logs_fn, void *data, void **handle);
 

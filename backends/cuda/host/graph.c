@@ -203,4 +203,5 @@ const ndp_graph_1 cuda_graph_group = {.size = sizeof(ndp_graph_1),
                                       .exec_destroy = exec_destroy,
                                       .nodes = cuda_capture_nodes,
                                       .patch_begin = cuda_patch_begin,
-                                      .patch_end = cuda_patch_end};
+                                      .patch_end = cuda_patch_end,
+                                      .compose = cuda_compose};

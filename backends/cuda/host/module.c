@@ -73,6 +73,11 @@ void cuda_modules_unload(ndp_dev *dev)
                 cu.cuModuleUnload(dev->modules[i].module);
         cuda_leave(&scope);
     }
+    if (dev->conditions && cuda_enter(dev, &scope) == NDP_OK) {
+        cu.cuModuleUnload(dev->conditions);
+        cuda_leave(&scope);
+    }
+    dev->conditions = NULL;
     free(dev->modules);
     dev->modules = NULL;
     atomic_fetch_add(&dev->epoch, 1);

@@ -77,9 +77,9 @@ static __device__ __forceinline__ void program_store(T *to, const T (&from)[N], 
     }
 }
 
-/* Offsets of all operands at element i, in elements; of DIMS dimensions. */
-template <int DIMS, int OPERANDS>
-static __device__ __forceinline__ void program_locate(const cuda_program_strided &p, uint32_t i,
+/* Offsets of all operands at element i, or row i, in elements; of DIMS dimensions. */
+template <int DIMS, class P, int OPERANDS>
+static __device__ __forceinline__ void program_locate(const P &p, uint32_t i,
                                                       int64_t (&at)[OPERANDS])
 {
 #pragma unroll

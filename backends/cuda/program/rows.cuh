@@ -6,25 +6,6 @@
 #include "program/pair.cuh"
 #include "reduce/ops.cuh"
 
-/* Offsets of all operands at a row, of DIMS dimensions. */
-template <int DIMS, int OPERANDS>
-static __device__ __forceinline__ void rows_locate(const cuda_program_rows &p, uint32_t row,
-                                                   int64_t (&at)[OPERANDS])
-{
-#pragma unroll
-    for (int k = 0; k < OPERANDS; k++)
-        at[k] = 0;
-#pragma unroll
-    for (int d = 0; d < DIMS; d++) {
-        uint32_t q = d + 1 < DIMS ? cuda_quotient(row, p.extent[d]) : 0;
-        uint32_t x = d + 1 < DIMS ? row - q * p.extent[d].value : row;
-        row = q;
-#pragma unroll
-        for (int k = 0; k < OPERANDS; k++)
-            at[k] += x * p.stride[k][d];
-    }
-}
-
 /* An item of V elements of a row, from and to memory. */
 template <int V, class T>
 static __device__ __forceinline__ void rows_load(T *to, const T *row, uint32_t item, bool whole,

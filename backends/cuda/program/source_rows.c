@@ -334,7 +334,7 @@ static void add_kernel(const cuda_rows_maker *m)
         "    const uint32_t row = blockIdx.x * p.slots + slot;\n"
         "    const bool inside = row < p.rows;\n"
         "    const uint32_t items = inside ? p.items : 0;\n    int64_t at[%u];\n"
-        "    rows_locate<%d>(p, inside ? row : 0, at);\n",
+        "    program_locate<%d>(p, inside ? row : 0, at);\n",
         (int)m->w.facts->width, (int)m->unroll, p->n_in + p->n_out, dims);
     add_operands(m);
     for (int32_t v = m->w.first; v < m->w.n_values; v++)

@@ -257,6 +257,9 @@ static void add_argument(const hook_call *c, nd_text *t, int i)
     case HOOK_KIND_PROGRAM:
         add_program(t, p);
         break;
+    case HOOK_KIND_STEPS:
+        nd__text_add(t, " steps=%u", p ? (unsigned)((const ndp_steps *)p)->n : 0);
+        break;
     case HOOK_KIND_SRC:
     case HOOK_KIND_DST:
     case HOOK_KIND_HOST:

@@ -129,8 +129,9 @@ void ocl_host_functions_stop(void);
 /* ---- program.c, texts.c: OpenCL C, put together from parts ---- */
 extern const char ocl_text_prelude[], ocl_text_convert[], ocl_text_scalar[], ocl_text_trig[],
     ocl_text_complex[], ocl_text_divide[], ocl_text_elementwise[], ocl_text_reduce[],
-    ocl_text_norm[], ocl_text_matmul[], ocl_text_index[], ocl_text_random[], ocl_text_sort[],
-    ocl_text_scalar_tmpl[], ocl_text_scalar_complex_tmpl[], ocl_text_scalar_complex_log_tmpl[];
+    ocl_text_total[], ocl_text_norm[], ocl_text_matmul[], ocl_text_index[], ocl_text_random[],
+    ocl_text_sort[], ocl_text_scalar_tmpl[], ocl_text_scalar_complex_tmpl[],
+    ocl_text_scalar_complex_log_tmpl[];
 enum { OCL_TEXT_PARTS = 10, OCL_HEAD = 2048 };
 typedef struct {
     char head[OCL_HEAD]; /* of #define lines */

@@ -148,6 +148,7 @@ static void write_text(ocl_text *t, const ndp_call *like)
     } else {
         ocl_text_dtype(t, "T", dtype);
     }
+    ocl_text_add(t, ocl_text_total);
     ocl_text_add(t, ocl_text_reduce);
 }
 

@@ -9,10 +9,7 @@
 #define COUNT 4
 #define VAR 5
 #define LOGSUMEXP 6
-#define IS_COMPLEX (T_KIND == KIND_COMPLEX)
 #define IS_WHOLE (T_KIND == KIND_BOOL || T_KIND == KIND_INT || T_KIND == KIND_UINT)
-#define COMPENSATED (!HAVE_F64 || T_BITS == (IS_COMPLEX ? 128 : 64))
-
 struct reduction {
     struct walk outer, inner; /* strides: in, out */
     long in, out, states;     /* offsets in bytes */
@@ -20,29 +17,6 @@ struct reduction {
     uint chunks;
     float correction;
 };
-
-typedef struct {
-    wide sum, lost;
-} total;
-static inline void total_add(total *t, wide x)
-{
-    wide s = t->sum + x;
-#if COMPENSATED
-    wide b = s - t->sum;
-    t->lost += (t->sum - (s - b)) + (x - b);
-#endif
-    t->sum = s;
-}
-static inline void total_join(total *t, const total *u)
-{
-    total_add(t, u->sum);
-    t->lost += u->lost;
-}
-/* What was lost of an infinite sum is NaN; a zero loss must not turn -0 into +0. */
-static inline wide total_value(const total *t)
-{
-    return t->lost == t->lost && t->lost != 0 ? t->sum + t->lost : t->sum;
-}
 
 /* ---- the states ---- */
 #if KIND == SUM
@@ -69,10 +43,6 @@ static inline CAT(computed_, R) finish(const state *s, ulong n, wide correction)
 typedef struct {
     total re, im;
 } state;
-static inline wide sum_of(const total *t, ulong n)
-{
-    return n ? total_value(t) : 0;
-}
 static inline void feed(state *s, CAT(computed_, T) x, ulong i)
 {
 #if IS_COMPLEX
@@ -92,10 +62,10 @@ static inline CAT(computed_, R) finish(const state *s, ulong n, wide correction)
 {
     wide count = MEAN ? (wide)n : 1;
 #if IS_COMPLEX
-    CAT(computed_, R) z = {sum_of(&s->re, n) / count, sum_of(&s->im, n) / count};
+    CAT(computed_, R) z = {total_of(&s->re, n) / count, total_of(&s->im, n) / count};
     return z;
 #else
-    return (CAT(computed_, R))(sum_of(&s->re, n) / count);
+    return (CAT(computed_, R))(total_of(&s->re, n) / count);
 #endif
 }
 #endif
