@@ -140,13 +140,25 @@ static void plan_inner(plan *p)
     }
 }
 
+/* Elements that must be gathered are gathered along a long dimension, where the innermost is a short one. */
+static void turn_to_longest(cpu_walk *k)
+{
+    int last = k->ndim - 1, longest = last;
+    for (int d = 0; d < last && k->shape[last] < SHORT / 2; d++)
+        if (k->shape[d] > 4 * k->shape[longest])
+            longest = d;
+    cpu_walk_swap(k, longest, last);
+}
+
 static void plan_sweep(plan *p)
 {
-    const cpu_walk *k = &p->kept;
+    cpu_walk *k = &p->kept;
     int last = k->ndim - 1;
     int64_t reals = CPU_SWEEP_REALS / p->cell->comps;
     p->unit = p->cell->direct && k->stride[0][last] == p->in_bytes &&
               (k->shape[last] >= SHORT || p->wide > 1);
+    if (!p->unit)
+        turn_to_longest(k);
     p->per_run = p->unit ? ceil_div(k->shape[last], reals) : 0;
     /* Rows that must be gathered share one buffer. */
     int64_t gathered = CPU_FOLD_BYTES / (CPU_SWEEP_ROWS / 2) / (p->cell->bytes * p->cell->comps);
@@ -331,13 +343,16 @@ static int64_t sweep_wide(const plan *p, const cpu_place *k, int64_t n, int64_t 
     return count * p->wide;
 }
 
-/* Fold rows from..to of the reduced range into the states of a tile of n results. */
+/* Fold rows from..to of the reduced range into the states of a tile of n results, which begin here. */
 static void sweep_range(const plan *p, const cpu_place *k, int64_t n, int64_t from, int64_t to,
                         cpu_fold *f)
 {
     _Alignas(64) char buf[2 * CPU_FOLD_BYTES];
     const void *rows[CPU_SWEEP_ROWS];
     int64_t row_bytes = n * p->cell->bytes * p->cell->comps;
+    f->fresh = p->cell->reducer->begins && p->wide == 1 && from < to;
+    if (!f->fresh)
+        p->cell->reducer->init(f, n * f->comps);
     if (p->wide > 1)
         from += sweep_wide(p, k, n, from, to, f);
     cpu_place r;
@@ -355,6 +370,7 @@ static void sweep_range(const plan *p, const cpu_place *k, int64_t n, int64_t fr
         }
         f->pos = from;
         p->cell->reducer->sweep(f, rows, m, n * p->cell->comps);
+        f->fresh = 0;
         f->done += m;
         from += m;
     }
@@ -372,7 +388,6 @@ static void sweep_units(void *ctx, int64_t begin, int64_t end)
         cpu_fold f = {.state = local, .cap = n * comps, .comps = comps};
         if (p->chunks > 1)
             f.state = p->scratch + (c * p->kept.size + first) * comps * CPU_STATE_BYTES;
-        p->cell->reducer->init(&f, n * comps);
         sweep_range(p, &k, n, from, to < p->reduced.size ? to : p->reduced.size, &f);
         if (p->chunks == 1)
             tile_finish(p, &f, &k, n);
