@@ -8,7 +8,7 @@
 Each library has a process of its own for each number of threads, since libraries read it when they start, and is stopped (SIGSTOP) while
 others have their turn: threads that look for work for some milliseconds after an operation, as those of OpenMP do, would else run
 on processors that the next contender is measured on. Contenders take turns; a figure is the best of the rounds, each of as many calls as
-take about 10 ms, for on a machine that others use the best is what the machine can do. The results of a row are compared with NumPy's
+take about 10 ms, for on a machine that others use the best is what the machine can do; with one thread, of its processor time. The results of a row are compared with NumPy's
 before it is timed. "x": the best peer's time over ndock's, above 1 where ndock is faster, and the aim; "of copy": for rows of bytes, the
 share of what a copy that writes into an array reaches, the best contender's. --before names the build folder of an earlier commit, or one
 with its plug-ins, which takes its turns as "before": "was" is its time over ndock's.
@@ -25,16 +25,17 @@ import sys
 import time
 
 SECONDS = 0.01
+CLOCK = time.perf_counter
 # The first words of a row's name and what the best peer's time over ndock's is to be; 1 where nothing is said.
 AIMS = {"matmul float32": 0.97, "log": 1.5, "tanh float": 1.5, "sin": 1.5, "x[2:5": 1.5, "x[mask]": 2}
 VARIABLES = "NDOCK_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 
 
 def timed(fn, calls):
-    start = time.perf_counter()
+    start = CLOCK()
     for _ in range(calls):
         fn()
-    return (time.perf_counter() - start) / calls
+    return (CLOCK() - start) / calls
 
 
 def calls_of(fn):
@@ -49,7 +50,7 @@ def peer(name):
 
 
 class Data:
-    """An array in every library, random between low and high."""
+    """An array in NumPy and in the library that this process measures, random between low and high."""
 
     def __init__(self, libraries, seed=1):
         self.__dict__.update(libraries)
@@ -65,7 +66,9 @@ class Data:
         return self.each(self.rng.integers(1, high, shape).astype(dtype))
 
     def each(self, x):
-        out = {"ndock": self.nd.asarray(x, copy=True), "numpy": x}
+        out = {"numpy": x}
+        if self.mine == "ndock":
+            out["ndock"] = self.nd.asarray(x, copy=True)
         if self.torch:
             out["torch"] = self.torch.from_numpy(x.copy())
         return out
@@ -127,7 +130,7 @@ def elementwise(d):
         def written(m, x, y, f=f):
             return eval(f, {"a": x, "b": y, "tanh": getattr(module[m], "tanh")})
         turns = same(written, a, b)
-        if getattr(d.nd, "fuse", None):
+        if d.mine == "ndock" and getattr(d.nd, "fuse", None):
             fused = d.nd.fuse(lambda x, y, f=f: eval(f, {"a": x, "b": y, "tanh": d.nd.tanh}))
             turns["ndock fused"] = lambda: fused(a["ndock"], b["ndock"])
         if d.numexpr:
@@ -203,13 +206,15 @@ def figure(unit, amount, seconds):
 
 def serve(mine, threads, words, groups):
     """One library's process: each row's facts as a line, then seconds a call for each line that names a contender."""
+    global CLOCK
     import numpy as np
     import ndock as nd
     nd.set_default_device("cpu")
+    CLOCK = time.thread_time if threads == 1 else time.perf_counter
     library = peer(mine) if mine in ("torch", "numexpr") else None
     if library:
         library.set_num_threads(threads)
-    d = Data({"np": np, "nd": nd, "torch": library if mine == "torch" else None, "numexpr": library if mine == "numexpr" else None})
+    d = Data({"mine": mine, "np": np, "nd": nd, "torch": library if mine == "torch" else None, "numexpr": library if mine == "numexpr" else None})
     for group in GROUPS:
         if group is not copying and groups and group.__name__ not in groups:
             continue
