@@ -130,6 +130,23 @@ CPU_INLINE int64_t FN(position)(const T *x, int64_t n, T one)
     return i;
 }
 
+/* The best key of few elements, and where it is first: both loops become vectors, which is less than to
+ * stop early. */
+CPU_INLINE KEY FN(few)(const T *x, int64_t n, int64_t *where)
+{
+    KEY best = FN(key)(x[0]), at = (KEY)n;
+    for (int64_t i = 1; i < n; i++) {
+        const KEY k = FN(key)(x[i]);
+        best = k > best ? k : best;
+    }
+    for (KEY i = 0; i < (KEY)n; i++) {
+        const KEY here = FN(key)(x[i]) == best ? i : (KEY)n;
+        at = here < at ? here : at;
+    }
+    *where = at;
+    return best;
+}
+
 static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
 {
     enum { BLOCK = 512 };
@@ -137,6 +154,11 @@ static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
     T one = x[0];
     KEY *best = f->state;
     int64_t *at = (int64_t *)f->state + f->cap, where = 0;
+    if (n < 2 * CPU_LANES) {
+        const KEY key = FN(few)(x, n, &where);
+        FN(join)(best, at, key, f->pos + where * f->weight);
+        return;
+    }
     for (int64_t i = 0; i < n; i += BLOCK) {
         const T other = FN(best_of)(x + i, n - i < BLOCK ? n - i : BLOCK, f->far);
         if (i == 0 || FN(key)(other) > FN(key)(one)) {

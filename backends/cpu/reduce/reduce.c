@@ -30,6 +30,7 @@ typedef struct {
     int64_t per_run;             /* sweep: tiles of one innermost run, 0 when tiles cross runs */
     int64_t wide;                /* sweep: short rows, one right after the other, taken as one */
     int sweep, unit, cut_runs, linear, far;
+    int whole; /* inner: each result is of one dense run, in one fold */
     cpu_finish finish;
 } plan;
 
@@ -133,6 +134,8 @@ static void plan_inner(plan *p)
     p->cut_runs = !p->linear || (p->unit && r->shape[last] >= 256);
     p->chunk = r->size;
     p->chunks = 1;
+    p->whole = p->unit && r->ndim == 1 && r->size > 0 && r->size <= p->fold &&
+               (r->operands == 1 || r->stride[1][0] == 1);
     if (r->size > CHUNK && p->kept.size < MAX_PARTIALS) {
         int64_t least = ceil_div(r->size, MAX_PARTIALS / p->kept.size);
         p->chunk = ceil_div(least > CHUNK ? least : CHUNK, p->fold) * p->fold;
@@ -260,7 +263,13 @@ static void inner_units(void *ctx, int64_t begin, int64_t end)
         if (p->chunks > 1)
             f.state = p->scratch + u * comps * CPU_STATE_BYTES;
         r->init(&f, comps);
-        fold_range(p, p->in + k.offset[0], from, to < p->reduced.size ? to : p->reduced.size, &f);
+        if (p->whole) {
+            f.weight = 1;
+            r->inner(&f, p->in + k.offset[0], p->chunk * comps);
+            f.done = p->chunk;
+        } else
+            fold_range(p, p->in + k.offset[0], from, to < p->reduced.size ? to : p->reduced.size,
+                       &f);
         if (p->chunks == 1)
             cpu_reduce_finish(&p->finish, state, comps, 1, p->out + k.offset[1], 0);
         if (++c == p->chunks) {
