@@ -307,16 +307,21 @@ def run(threads, o):
     contenders = [Contender(m, o, threads) for m in names]
     report = {"threads": int(threads), "copy": 0, "rows": []}
     print(f"# {threads} threads: " + ", ".join(names), flush=True)
-    while all(rows := [c.row() for c in contenders]):
-        times = measured(contenders, rows, o.rounds)
-        name, unit, amount = rows[0][:3]
-        wrong = sorted({w for row in rows for w in row[4]})
-        if name == "copying":
-            report["copy"] = amount / min(min(t) for t in times.values()) * 1e-9
-            print(f"# copying {report['copy']:.1f} GB/s")
-            continue
-        print(line_of(rows[0], times, report["copy"]) + "".join(f"  WRONG: {w}" for w in wrong), flush=True)
-        report["rows"].append({"row": name, "unit": unit, "amount": amount, "seconds": times, "wrong": wrong})
+    try:
+        while all(rows := [c.row() for c in contenders]):
+            times = measured(contenders, rows, o.rounds)
+            name, unit, amount = rows[0][:3]
+            wrong = sorted({w for row in rows for w in row[4]})
+            if name == "copying":
+                report["copy"] = amount / min(min(t) for t in times.values()) * 1e-9
+                print(f"# copying {report['copy']:.1f} GB/s")
+                continue
+            print(line_of(rows[0], times, report["copy"]) + "".join(f"  WRONG: {w}" for w in wrong), flush=True)
+            report["rows"].append({"row": name, "unit": unit, "amount": amount, "seconds": times, "wrong": wrong})
+    except BaseException:
+        for c in contenders:
+            c.process.kill()
+        raise
     for c in contenders:
         c.process.stdin.close()
         if c.process.wait():
