@@ -2,41 +2,44 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The CPU beside NumPy, SciPy, numexpr and PyTorch, as far as they are installed, in one run: a table of ratios, and JSON.
 
-    bench/cpu.py [--threads 1,2] [--rounds 7] [--only WORD;WORD] [--groups small,sorting] [--json FILE] [--compare OLD.json] [--list]
+    bench/cpu.py [--threads 1,2] [--rounds 7] [--only WORD;WORD] [--groups small,sorting] [--before FOLDER] [--json FILE]
+                 [--compare OLD.json] [--list]
 
-Each number of threads is a process of its own, since libraries read it when they start. Contenders take turns; a figure is the best
-of the rounds, each of as many calls as take about 10 ms, for on a machine that others use the best is what the machine can do. The
-results of a row are compared with NumPy's before it is timed. "x": the best peer's time over ndock's, above 1 where ndock is faster;
-"of copy": for rows of bytes, the share of what a copy that writes into an array reaches, the best contender's, in the same process.
+Each library has a process of its own for each number of threads, since libraries read it when they start, and is stopped (SIGSTOP) while
+others have their turn: threads that look for work for some milliseconds after an operation, as those of OpenMP do, would else run
+on processors that the next contender is measured on. Contenders take turns; a figure is the best of the rounds, each of as many calls as
+take about 10 ms, for on a machine that others use the best is what the machine can do; with one thread, of its processor time. The results of a row are compared with NumPy's
+before it is timed. "x": the best peer's time over ndock's, above 1 where ndock is faster, and the aim; "of copy": for rows of bytes, the
+share of what a copy that writes into an array reaches, the best contender's. --before names the build folder of an earlier commit, or one
+with its plug-ins, which takes its turns as "before": "was" is its time over ndock's.
 --compare names the JSON of an earlier run on this machine and refuses to judge where the copies of the two runs differ by more than 5 %
 or the rounds of a row do by more than 20 %; its status is 1 where a row is more than 3 % slower. The rows and aims are those of
 shared/spec/speed.md."""
 import argparse
+import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 
 SECONDS = 0.01
+CLOCK = time.perf_counter
+# The first words of a row's name and what the best peer's time over ndock's is to be; 1 where nothing is said.
+AIMS = {"matmul float32": 0.97, "log": 1.5, "tanh float": 1.5, "sin": 1.5, "x[2:5": 1.5, "x[mask]": 2}
 VARIABLES = "NDOCK_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 
 
 def timed(fn, calls):
-    start = time.perf_counter()
+    start = CLOCK()
     for _ in range(calls):
         fn()
-    return (time.perf_counter() - start) / calls
+    return (CLOCK() - start) / calls
 
 
-def measured(turns, rounds):
-    """{contender: [seconds a call of each round]}"""
-    calls = {name: max(1, int(SECONDS / max(min(timed(fn, 1), timed(fn, 1)), 1e-8))) for name, fn in turns.items()}
-    times = {name: [] for name in turns}
-    for _ in range(rounds):
-        for name, fn in turns.items():
-            times[name].append(timed(fn, calls[name]))
-    return times
+def calls_of(fn):
+    return max(1, int(SECONDS / max(min(timed(fn, 1), timed(fn, 1)), 1e-8)))
 
 
 def peer(name):
@@ -47,7 +50,7 @@ def peer(name):
 
 
 class Data:
-    """An array in every library, random between low and high."""
+    """An array in NumPy and in the library that this process measures, random between low and high."""
 
     def __init__(self, libraries, seed=1):
         self.__dict__.update(libraries)
@@ -63,7 +66,9 @@ class Data:
         return self.each(self.rng.integers(1, high, shape).astype(dtype))
 
     def each(self, x):
-        out = {"ndock": self.nd.asarray(x, copy=True), "numpy": x}
+        out = {"numpy": x}
+        if self.mine == "ndock":
+            out["ndock"] = self.nd.asarray(x, copy=True)
         if self.torch:
             out["torch"] = self.torch.from_numpy(x.copy())
         return out
@@ -125,7 +130,7 @@ def elementwise(d):
         def written(m, x, y, f=f):
             return eval(f, {"a": x, "b": y, "tanh": getattr(module[m], "tanh")})
         turns = same(written, a, b)
-        if getattr(d.nd, "fuse", None):
+        if d.mine == "ndock" and getattr(d.nd, "fuse", None):
             fused = d.nd.fuse(lambda x, y, f=f: eval(f, {"a": x, "b": y, "tanh": d.nd.tanh}))
             turns["ndock fused"] = lambda: fused(a["ndock"], b["ndock"])
         if d.numexpr:
@@ -172,9 +177,6 @@ def small(d):
     yield "sum of 100", "us", 1, same(lambda m, y: y.sum(), v)
 
 
-GROUPS = (products, reductions, elementwise, copies, sorting, small)
-
-
 def agrees(np, turns):
     """Names of contenders whose result is not NumPy's."""
     if "numpy" not in turns:
@@ -189,51 +191,154 @@ def agrees(np, turns):
     return wrong
 
 
-def ceiling(d, rounds):
+def copying(d):
     a, b = d.real(1 << 25), d.real(1 << 25)
-    times = measured({"ndock": lambda: d.nd.copyto(b["ndock"], a["ndock"]), "numpy": lambda: d.np.copyto(b["numpy"], a["numpy"])}, rounds)
-    return 8 * (1 << 25) / min(min(t) for t in times.values()) * 1e-9
+    yield "copying", "GB/s", 8 * (1 << 25), same(
+        lambda m, x, y: (d.nd if m == "ndock" else d.np).copyto(y, x), a, b, only=("ndock", "numpy"))
+
+
+GROUPS = (copying, products, reductions, elementwise, copies, sorting, small)
 
 
 def figure(unit, amount, seconds):
     return seconds * 1e6 if unit == "us" else amount / seconds * 1e-9
 
 
-def run(threads, words, rounds, names_only, groups):
-    """One process's rows, printed; the report."""
+def serve(mine, threads, words, groups):
+    """One library's process: each row's facts as a line, then seconds a call for each line that names a contender."""
+    global CLOCK
     import numpy as np
     import ndock as nd
     nd.set_default_device("cpu")
-    torch, numexpr = peer("torch"), peer("numexpr")
-    if torch:
-        torch.set_num_threads(threads)
-    if numexpr:
-        numexpr.set_num_threads(threads)
-    d = Data({"np": np, "nd": nd, "torch": torch, "numexpr": numexpr})
-    copy = 0 if names_only else ceiling(d, rounds)
-    print(f"# {threads} threads, NumPy {np.__version__}" + "".join(
-        f", {m.__name__} {m.__version__}" if m else "" for m in (torch, numexpr)) + f", copying {copy:.1f} GB/s")
-    report = {"threads": threads, "copy": copy, "rows": []}
+    CLOCK = time.thread_time if threads == 1 else time.perf_counter
+    library = peer(mine) if mine in ("torch", "numexpr") else None
+    if library:
+        library.set_num_threads(threads)
+    d = Data({"mine": mine, "np": np, "nd": nd, "torch": library if mine == "torch" else None, "numexpr": library if mine == "numexpr" else None})
     for group in GROUPS:
-        if groups and group.__name__ not in groups:
+        if group is not copying and groups and group.__name__ not in groups:
             continue
         for name, unit, amount, turns in group(d):
-            if not any(w in name for w in words):
+            if group is copying or any(w in name for w in words):
+                own = {k: fn for k, fn in turns.items() if k.split()[0] == mine}
+                wrong = agrees(np, {"numpy": turns["numpy"], **own}) if group is not copying else []
+                print(json.dumps([name, unit, amount, list(own), wrong]), flush=True)
+                answer(own)
+    print("null", flush=True)
+
+
+def answer(own):
+    calls = {}
+    for line in sys.stdin:
+        who = line.strip()
+        if not who:
+            return
+        calls.setdefault(who, 0)
+        calls[who] = calls[who] or calls_of(own[who])
+        print(timed(own[who], calls[who]), flush=True)
+
+
+class Contender:
+    """A library's process, which runs only while it is asked."""
+
+    def __init__(self, mine, o, threads):
+        self.label = mine
+        env = {**os.environ, **dict.fromkeys(VARIABLES, threads)}
+        if mine == "before":
+            env["NDOCK_PLUGIN_PATH"] = ":".join(p for p in (o.before + "/backends/cpu/.libs", o.before) if os.path.isdir(p))
+            if os.path.isdir(o.before + "/python/ndock"):
+                env["PYTHONPATH"] = o.before + "/python:" + env.get("PYTHONPATH", "")
+        self.name = "ndock" if mine == "before" else mine
+        self.process = subprocess.Popen([sys.executable, __file__, "--serve", self.name, "--threads", threads, "--only", o.only, "--groups", o.groups],
+                                        env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def row(self):
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else None
+
+    def turn(self, who):
+        """Seconds of a call; None where the process ended."""
+        self.process.send_signal(signal.SIGCONT)
+        self.say(who)
+        line = self.process.stdout.readline()
+        self.process.send_signal(signal.SIGSTOP)
+        return float(line) if line else None
+
+    def say(self, line):
+        self.process.send_signal(signal.SIGCONT)
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+
+def measured(contenders, rows, rounds):
+    """{contender: [seconds a call of each round]}, all of them stopped but the one that is measured."""
+    for c in contenders:
+        c.process.send_signal(signal.SIGSTOP)
+    times = {}
+    for _ in range(rounds):
+        for c, row in zip(contenders, rows):
+            for who in row[3]:
+                seconds = c.turn(who)
+                if seconds is not None:
+                    times.setdefault(c.label + who[len(c.name):], []).append(seconds)
+    for c in contenders:
+        c.say("")
+    return times
+
+
+def line_of(row, times, copy):
+    """A row of the table."""
+    name, unit, amount = row[:3]
+    best = {k: min(t) for k, t in times.items()}
+    ours = min(v for k, v in best.items() if k.startswith("ndock"))
+    others = {k: v for k, v in best.items() if not k.startswith(("ndock", "before"))}
+    first = min(others, key=others.get)
+    aim = next((a for word, a in AIMS.items() if name.startswith(word)), 1)
+    ratio = others[first] / ours
+    return (f"{name:34} {unit:8}" + " ".join(f"{k} {figure(unit, amount, v):9.2f}" for k, v in best.items())
+            + f"   {ratio:6.2f} x {first:8} aim {aim}{' short' if ratio < aim else ''}"
+            + (f" {amount / ours * 1e-9 / copy:5.2f} of copy" if unit == "GB/s" and copy else "")
+            + (f" was {best['before'] / best['ndock']:5.2f}" if "before" in best else ""))
+
+
+def run(threads, o):
+    """The rows of one number of threads, printed; the report."""
+    names = ["ndock"] + ["before"] * bool(o.before) + ["numpy"] + [m for m in ("torch", "numexpr") if not o.without_peers and peer_exists(m)]
+    contenders = [Contender(m, o, threads) for m in names]
+    report = {"threads": int(threads), "copy": 0, "rows": []}
+    print(f"# {threads} threads: " + ", ".join(names), flush=True)
+    try:
+        while all(rows := [c.row() for c in contenders]):
+            times = measured(contenders, rows, o.rounds)
+            name, unit, amount = rows[0][:3]
+            wrong = sorted({w for row in rows for w in row[4]})
+            if name == "copying":
+                report["copy"] = amount / min(min(t) for t in times.values()) * 1e-9
+                print(f"# copying {report['copy']:.1f} GB/s")
                 continue
-            if names_only:
-                print(f"{name:34} {unit}")
-                continue
-            wrong = agrees(np, turns)
-            times = measured(turns, rounds)
-            best = {k: min(t) for k, t in times.items()}
-            ours = min(v for k, v in best.items() if k.startswith("ndock"))
-            others = {k: v for k, v in best.items() if not k.startswith("ndock")}
-            first = min(others, key=others.get)
-            share = f"{amount / ours * 1e-9 / copy:5.2f} of copy" if unit == "GB/s" else ""
-            print(f"{name:34} {unit:8}" + " ".join(f"{k} {figure(unit, amount, v):9.2f}" for k, v in best.items())
-                  + f"   {others[first] / ours:6.2f} x {first:8} {share}" + "".join(f"  WRONG: {w}" for w in wrong), flush=True)
+            print(line_of(rows[0], times, report["copy"]) + "".join(f"  WRONG: {w}" for w in wrong), flush=True)
             report["rows"].append({"row": name, "unit": unit, "amount": amount, "seconds": times, "wrong": wrong})
+    except BaseException:
+        for c in contenders:
+            c.process.kill()
+        raise
+    for c in contenders:
+        c.process.stdin.close()
+        if c.process.wait():
+            raise SystemExit(f"the process of {c.label} ended with status {c.process.returncode}")
     return report
+
+
+def listed(o):
+    only = Contender("numpy", o, "1")
+    while row := only.row():
+        print(f"{row[0]:34} {row[1]}")
+        only.say("")
+    return 0
+
+
+def peer_exists(name):
+    return importlib.util.find_spec(name) is not None
 
 
 def compared(old, new):
@@ -268,27 +373,16 @@ def main():
     p.add_argument("--json")
     p.add_argument("--compare")
     p.add_argument("--list", action="store_true", help="the names of the rows")
-    p.add_argument("--one", help=argparse.SUPPRESS)  # the file of one process's report
+    p.add_argument("--before", default="", help="the build folder of an earlier commit, or one with its plug-ins")
+    p.add_argument("--without-peers", action="store_true", help="beside NumPy alone")
+    p.add_argument("--serve", help=argparse.SUPPRESS)  # the library that this process measures
     o = p.parse_args()
-    words = o.only.split(";")
-    if o.one:
-        report = run(int(o.threads), words, o.rounds, o.list, o.groups.split(",") if o.groups else [])
-        with open(o.one, "w") as f:
-            json.dump(report, f)
+    if o.serve:
+        serve(o.serve, int(o.threads), o.only.split(";"), o.groups.split(",") if o.groups else [])
         return 0
-    reports = []
-    for threads in dict.fromkeys(o.threads.split(",")):
-        env = {**os.environ, **dict.fromkeys(VARIABLES, threads)}
-        path = f"/tmp/ndock-bench-{os.getpid()}.json"
-        code = subprocess.run([sys.executable, __file__, "--one", path, "--threads", threads, "--rounds", str(o.rounds), "--only", o.only, "--groups", o.groups]
-                              + ["--list"] * o.list, env=env).returncode
-        if code:
-            return code
-        with open(path) as f:
-            reports.append(json.load(f))
-        os.unlink(path)
-        if o.list:
-            return 0
+    if o.list:
+        return listed(o)
+    reports = [run(threads, o) for threads in dict.fromkeys(o.threads.split(","))]
     if o.json:
         with open(o.json, "w") as f:
             json.dump(reports, f, indent=1)

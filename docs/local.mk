@@ -4,6 +4,7 @@ dist_doc_DATA += %reldir%/kernels.md
 dist_doc_DATA += %reldir%/python.md
 dist_doc_DATA += %reldir%/random.md
 dist_doc_DATA += %reldir%/special.md
+dist_doc_DATA += %reldir%/speed.md %reldir%/speed-one.png
 dist_man_MANS += %reldir%/man/ndock.1 %reldir%/man/ndock.3 %reldir%/man/ndock.7
 dist_doc_DATA += %reldir%/hooks.md
 dist_doc_DATA += %reldir%/plugin-guide.md

@@ -27,6 +27,7 @@ python_tests = \
   %reldir%/test_dlpack.py \
   %reldir%/test_editing.py \
   %reldir%/test_einsum.py \
+  %reldir%/test_reduce_shapes.py \
   %reldir%/test_examples.py \
   %reldir%/test_fft.py \
   %reldir%/test_files.py \

@@ -114,6 +114,7 @@ static void remain_each_i32(char *const *p, int64_t n)
 #define ND_MX(fn) vm_x32_##fn
 #define ND_MANT_DIG 24
 #define EW_OVERRIDE_pow ND_EXPAND_BY(ew_powers_f32)
+#define EW_OVERRIDE_tanh ND_EXPAND_BY(ew_tanh_f32)
 #define EW_OVERRIDE_log ND_EXPAND_BY(near_or_far_log)
 #define EW_OVERRIDE_sin ND_EXPAND_BY(near_or_far_sin)
 #define EW_OVERRIDE_cos ND_EXPAND_BY(near_or_far_cos)

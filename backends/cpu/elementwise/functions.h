@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Loops of functions of floats, written in vectors: powers and sines, with the bits of math/.
+ * Loops of functions of floats, written in vectors: powers, sines and hyperbolic tangents, with the bits of math/.
  *
  * Powers go through buffers, in steps with short chains of dependent operations and no conversion between
  * vectors of unequal length, so that processors overlap many of them. A block whose bases are normal and
@@ -131,5 +131,34 @@ static void ew_near_sines_f32(char *const *p, int64_t n)
     EW_IVDEP
     for (int64_t i = done; i < n; i++)
         out[i] = vm_f32_near_sin(x[i]);
+}
+
+/* vm_f32_tanh of whole vectors: how many elements it has done. */
+EW_INLINE int64_t ew_tanh_vectors(const float *x, float *out, int64_t n)
+{
+    int64_t i = 0;
+#if defined(__AVX2__)
+    for (; i + EW_LANES <= n; i += EW_LANES) {
+        const ew_lanes a = ew_lanes_limited(ew_lanes_floats(x + i), VM_TANH_MOST), w = a * a;
+        const ew_lanes p4 = ew_lanes_all(VM_TANH_P4) + w * ew_lanes_all(VM_TANH_P5);
+        const ew_lanes p2 = ew_lanes_all(VM_TANH_P2) + w * (ew_lanes_all(VM_TANH_P3) + w * p4);
+        const ew_lanes p = ew_lanes_all(VM_TANH_P0) + w * (ew_lanes_all(VM_TANH_P1) + w * p2);
+        const ew_lanes q2 = ew_lanes_all(VM_TANH_Q2) + w * (ew_lanes_all(VM_TANH_Q3) + w);
+        const ew_lanes q = ew_lanes_all(VM_TANH_Q1) + w * q2;
+        ew_lanes_store(out + i, a * p / (ew_lanes_all(VM_TANH_Q0) + w * q));
+    }
+#else
+    (void)x, (void)out, (void)n;
+#endif
+    return i;
+}
+static void ew_tanh_f32(char *const *p, int64_t n)
+{
+    const float *x = (const float *)p[0];
+    float *out = (float *)p[1];
+    int64_t done = ew_tanh_vectors(x, out, n);
+    EW_IVDEP
+    for (int64_t i = done; i < n; i++)
+        out[i] = vm_f32_tanh(x[i]);
 }
 #endif

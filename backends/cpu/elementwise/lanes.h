@@ -35,10 +35,14 @@ EW_INLINE ew_lanes ew_lanes_rows(const double *table, const uint32_t *row)
     const __m256i rows = _mm256_loadu_si256((const __m256i *)row);
     return ew_lanes_two_vectors(table, _mm512_cvtepu32_epi64(rows));
 }
+/* NaN stays. */
+EW_INLINE ew_lanes ew_lanes_limited(ew_lanes x, double most)
+{
+    return _mm512_max_pd(_mm512_set1_pd(-most), _mm512_min_pd(_mm512_set1_pd(most), x));
+}
 EW_INLINE ew_lanes ew_lanes_within(const double *t, double most)
 {
-    return _mm512_max_pd(_mm512_set1_pd(-most),
-                         _mm512_min_pd(_mm512_set1_pd(most), _mm512_loadu_pd(t)));
+    return ew_lanes_limited(_mm512_loadu_pd(t), most);
 }
 /* 2^(n/16) for the integer n that the magic number left in the low bits */
 EW_INLINE ew_lanes ew_lanes_two_to(ew_lanes shifted)
@@ -83,10 +87,13 @@ EW_INLINE ew_lanes ew_lanes_rows(const double *table, const uint32_t *row)
     return _mm256_set_pd(table[row[3] & 15], table[row[2] & 15], table[row[1] & 15],
                          table[row[0] & 15]);
 }
+EW_INLINE ew_lanes ew_lanes_limited(ew_lanes x, double most)
+{
+    return _mm256_max_pd(_mm256_set1_pd(-most), _mm256_min_pd(_mm256_set1_pd(most), x));
+}
 EW_INLINE ew_lanes ew_lanes_within(const double *t, double most)
 {
-    return _mm256_max_pd(_mm256_set1_pd(-most),
-                         _mm256_min_pd(_mm256_set1_pd(most), _mm256_loadu_pd(t)));
+    return ew_lanes_limited(_mm256_loadu_pd(t), most);
 }
 EW_INLINE ew_lanes ew_lanes_two_to(ew_lanes shifted)
 {

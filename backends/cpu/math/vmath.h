@@ -205,13 +205,25 @@ static inline double vm_cosh(double x)
     return (e + 1 / e) * 0.5;
 }
 /* x P(x^2) / Q(x^2); from 9.2 on it rounds to 1. */
+#define VM_TANH_MOST 9.2
+#define VM_TANH_P0 785928.17361458659
+#define VM_TANH_P1 107447.37580001818
+#define VM_TANH_P2 3031.8442646590865
+#define VM_TANH_P3 21.84298924495879
+#define VM_TANH_P4 0.023633266909472858
+#define VM_TANH_P5 -9.2933092631849453e-06
+#define VM_TANH_Q0 785928.17489418795
+#define VM_TANH_Q1 369423.42182187899
+#define VM_TANH_Q2 21382.5811916485
+#define VM_TANH_Q3 308.07094344760242
 static inline double vm_tanh(double x)
 {
-    double top = x > 9.2 ? 9.2 : x, a = top < -9.2 ? -9.2 : top, w = a * a;
-    double high = 21.84298924495879 + w * (0.023633266909472858 + w * -9.2933092631849453e-06);
-    double p = 785928.17361458659 + w * (107447.37580001818 + w * (3031.8442646590865 + w * high));
-    double q = 369423.42182187899 + w * (21382.5811916485 + w * (308.07094344760242 + w));
-    return a * p / (785928.17489418795 + w * q);
+    double top = x > VM_TANH_MOST ? VM_TANH_MOST : x;
+    double a = top < -VM_TANH_MOST ? -VM_TANH_MOST : top, w = a * a;
+    double high = VM_TANH_P3 + w * (VM_TANH_P4 + w * VM_TANH_P5);
+    double p = VM_TANH_P0 + w * (VM_TANH_P1 + w * (VM_TANH_P2 + w * high));
+    double q = VM_TANH_Q1 + w * (VM_TANH_Q2 + w * (VM_TANH_Q3 + w));
+    return a * p / (VM_TANH_Q0 + w * q);
 }
 static inline double vm_asinh(double x)
 {

@@ -27,6 +27,22 @@ CPU_INLINE void FN(join)(KEY *best, int64_t *at, KEY key, int64_t pos)
     *best = better ? key : *best;
 }
 
+#ifdef IS_FLOAT
+enum { FN(LANES) = 128 / (int)sizeof(T) };
+typedef struct {
+    T most[FN(LANES)];
+    KEY nan[FN(LANES)];
+} FN(run);
+CPU_INLINE void FN(halve)(FN(run) *r, int half)
+{
+    for (int l = 0; l < half; l++) {
+        const T v = r->most[l + half];
+        r->most[l] = (IS_MAX ? v > r->most[l] : v < r->most[l]) ? v : r->most[l];
+        r->nan[l] |= r->nan[l + half];
+    }
+}
+#endif
+
 /* The best element of a run, or NaN where there is one. Floats are compared as they are, which
  * ignores NaN. */
 CPU_INLINE T FN(best_of)(const T *x, int64_t n, int far)
@@ -34,31 +50,32 @@ CPU_INLINE T FN(best_of)(const T *x, int64_t n, int far)
     T one = x[0];
     int64_t i = 0;
 #ifdef IS_FLOAT
-    enum { LANES = 128 / (int)sizeof(T) };
-    T most[LANES];
-    KEY nan[LANES];
+    enum { LANES = FN(LANES) };
+    FN(run) r;
     for (int l = 0; l < LANES; l++) {
-        most[l] = IS_MAX ? -(T)INFINITY : (T)INFINITY;
-        nan[l] = 0;
+        r.most[l] = IS_MAX ? -(T)INFINITY : (T)INFINITY;
+        r.nan[l] = 0;
     }
-    for (; i + LANES <= n; i += LANES) {
+    /* The last vector overlaps the one before: a larger element is no larger for being seen twice. */
+    for (; i < n && n >= LANES; i += LANES) {
+        i = i + LANES <= n ? i : n - LANES;
         if (far)
             ahead(x + i, LANES * (int)sizeof(T));
         for (int l = 0; l < LANES; l++) {
             const T v = x[i + l];
-            most[l] = (IS_MAX ? v > most[l] : v < most[l]) ? v : most[l];
-            nan[l] |= -(KEY)(v != v);
+            r.most[l] = (IS_MAX ? v > r.most[l] : v < r.most[l]) ? v : r.most[l];
+            r.nan[l] |= -(KEY)(v != v);
         }
     }
-    for (int half = LANES / 2; half > 0; half /= 2)
-        for (int l = 0; l < half; l++) {
-            const T v = most[l + half];
-            most[l] = (IS_MAX ? v > most[l] : v < most[l]) ? v : most[l];
-            nan[l] |= nan[l + half];
-        }
-    if (nan[0])
+    if (LANES == 32)
+        FN(halve)(&r, 16); /* constants make vectors of these */
+    FN(halve)(&r, 8);
+    FN(halve)(&r, 4);
+    FN(halve)(&r, 2);
+    FN(halve)(&r, 1);
+    if (r.nan[0])
         return (T)NAN;
-    one = i > 0 ? most[0] : one;
+    one = i > 0 ? r.most[0] : one;
 #endif
     (void)far;
     for (; i < n; i++)
@@ -113,6 +130,23 @@ CPU_INLINE int64_t FN(position)(const T *x, int64_t n, T one)
     return i;
 }
 
+/* The best key of few elements, and where it is first: both loops become vectors, which is less than to
+ * stop early. */
+CPU_INLINE KEY FN(few)(const T *x, int64_t n, int64_t *where)
+{
+    KEY best = FN(key)(x[0]), at = (KEY)n;
+    for (int64_t i = 1; i < n; i++) {
+        const KEY k = FN(key)(x[i]);
+        best = k > best ? k : best;
+    }
+    for (KEY i = 0; i < (KEY)n; i++) {
+        const KEY here = FN(key)(x[i]) == best ? i : (KEY)n;
+        at = here < at ? here : at;
+    }
+    *where = at;
+    return best;
+}
+
 static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
 {
     enum { BLOCK = 512 };
@@ -120,6 +154,11 @@ static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
     T one = x[0];
     KEY *best = f->state;
     int64_t *at = (int64_t *)f->state + f->cap, where = 0;
+    if (n < 2 * CPU_LANES) {
+        const KEY key = FN(few)(x, n, &where);
+        FN(join)(best, at, key, f->pos + where * f->weight);
+        return;
+    }
     for (int64_t i = 0; i < n; i += BLOCK) {
         const T other = FN(best_of)(x + i, n - i < BLOCK ? n - i : BLOCK, f->far);
         if (i == 0 || FN(key)(other) > FN(key)(one)) {

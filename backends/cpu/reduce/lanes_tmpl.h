@@ -7,7 +7,8 @@
  *   FN(both)(acc, acc)         two accumulators into one
  *   FN(settle)(acc)            after every four steps at most
  *   FN(flush)(acc, s, cap)     into the state at s
- *   FN(init), FN(merge)        as in cpu_reducer
+ *   FN(begin)(s, cap)          the state at s before anything is folded into it
+ *   FN(merge)                  as in cpu_reducer
  * and ANY_ORDER where neither the order of elements nor how many are folded between two flushes
  * changes a bit: flushes of floating extremes take longer than many rows do.
  * Every loop runs over neighbouring columns with nothing but scalars inside: any compiler that
@@ -36,18 +37,21 @@ CPU_INLINE void FN(halve)(FN(lanes) * a, int64_t h)
         FN(put)(a, j, FN(both)(FN(get)(a, j), FN(get)(a, j + h)));
 }
 
-/* A dense run as rows of LANES columns; a short one as one row of as many columns as it needs. Four
+/* A dense run as rows of LANES columns, a short one of CPU_FEW, whose sums are joined sooner, a shorter
+ * one as one row of as many columns as it needs. Four
  * rows at a time are the fastest in a cache, but no order in which processors prefetch memory well.
  * The lanes add up the same elements in the same order either way. */
 static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
 {
     const T *x = src;
     FN(lanes) a;
-    int64_t width = CPU_LANES;
+    int64_t width = n < 2 * CPU_LANES ? CPU_FEW : CPU_LANES;
     while (width / 2 >= n && width > 2)
         width /= 2;
     for (int64_t j = 0; j < width; j++)
         FN(put)(&a, j, FN(zero)());
+    for (; width == CPU_FEW && n >= CPU_FEW; n -= CPU_FEW, x += CPU_FEW)
+        FN(lanes1)(&a, x, CPU_FEW);
     for (; n >= 4 * CPU_LANES && !f->far; n -= 4 * CPU_LANES, x += 4 * CPU_LANES)
         FN(lanes4)(&a, x, CPU_LANES, CPU_LANES);
     for (; n >= CPU_LANES; n -= CPU_LANES, x += CPU_LANES) {
@@ -58,8 +62,13 @@ static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
     FN(lanes1)(&a, x, n);
     if (width == CPU_LANES) {
         FN(halve)(&a, CPU_LANES / 2); /* constants make vectors of these */
-        FN(halve)(&a, CPU_LANES / 4);
-        width = CPU_LANES / 4;
+        FN(halve)(&a, CPU_FEW);
+        width = CPU_FEW;
+    }
+    if (width == CPU_FEW) {
+        FN(halve)(&a, CPU_FEW / 2);
+        FN(halve)(&a, CPU_FEW / 4);
+        width = CPU_FEW / 4;
     }
     for (int64_t h = width / 2; h >= f->comps; h /= 2)
         FN(halve)(&a, h);
@@ -67,40 +76,98 @@ static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
         FN(flush)(FN(get)(&a, c), (STATE *)f->state + c, f->cap);
 }
 
+/* Some rows' elements of column j into the state, which is a new one where this is the first sweep. */
+CPU_INLINE void FN(into)(FN(acc) v, STATE *s, int64_t j, int64_t cap, int fresh)
+{
+    if (!fresh) {
+        FN(flush)(FN(settle)(v), s + j, cap);
+        return;
+    }
+    STATE state[2];
+    FN(begin)(state, 1);
+    FN(flush)(FN(settle)(v), state, 1);
+    s[j] = state[0];
+    if (STATE_BYTES > (int)sizeof(STATE))
+        s[cap + j] = state[1];
+}
+
+/* The next rows of a sweep; how many there are of them is a constant where this is inlined. */
+CPU_INLINE void FN(few_rows)(const void *const *rows, int nrows, STATE *restrict s, int64_t n,
+                             int64_t cap, int fresh)
+{
+    const T *restrict x0 = rows[0], *restrict x1 = rows[nrows > 1 ? 1 : 0];
+    const T *restrict x2 = rows[nrows > 2 ? 2 : 0], *restrict x3 = rows[nrows > 3 ? 3 : 0];
+    CPU_INDEPENDENT
+    for (int64_t j = 0; j < n; j++) {
+        FN(acc) v = FN(step)(FN(zero)(), x0[j]);
+        if (nrows > 1)
+            v = FN(step)(v, x1[j]);
+        if (nrows > 2)
+            v = FN(step)(v, x2[j]);
+        if (nrows > 3)
+            v = FN(step)(v, x3[j]);
+        FN(into)(v, s, j, cap, fresh);
+    }
+}
+
+#ifdef ANY_ORDER
+CPU_INLINE void FN(many_rows)(const void *const *rows, STATE *restrict s, int64_t n, int64_t cap,
+                              int fresh)
+{
+    const T *x[CPU_SWEEP_ROWS];
+    memcpy(x, rows, sizeof x);
+    CPU_INDEPENDENT
+    for (int64_t j = 0; j < n; j++) {
+        FN(acc) v = FN(zero)();
+        CPU_UNROLL_ROWS
+        for (int i = 0; i < CPU_SWEEP_ROWS; i++)
+            v = FN(step)(v, x[i][j]);
+        FN(into)(v, s, j, cap, fresh);
+    }
+}
+#endif
+
+CPU_INLINE void FN(next_rows)(const void *const *rows, int nrows, STATE *restrict s, int64_t n,
+                              int64_t cap, int fresh)
+{
+#ifdef ANY_ORDER
+    if (nrows >= CPU_SWEEP_ROWS)
+        FN(many_rows)(rows, s, n, cap, fresh);
+    else
+#endif
+    if (nrows >= 4)
+        FN(few_rows)(rows, 4, s, n, cap, fresh);
+    else if (nrows == 3)
+        FN(few_rows)(rows, 3, s, n, cap, fresh);
+    else if (nrows == 2)
+        FN(few_rows)(rows, 2, s, n, cap, fresh);
+    else
+        FN(few_rows)(rows, 1, s, n, cap, fresh);
+}
+
 static void FN(sweep)(const cpu_fold *f, const void *const *rows, int nrows, int64_t n)
 {
-    STATE *restrict s = f->state;
-    int64_t cap = f->cap;
-    int r = 0;
 #ifdef ANY_ORDER
-    for (; r + CPU_SWEEP_ROWS <= nrows; r += CPU_SWEEP_ROWS) {
-        const T *x[CPU_SWEEP_ROWS];
-        memcpy(x, rows + r, sizeof x);
-        CPU_INDEPENDENT
-        for (int64_t j = 0; j < n; j++) {
-            FN(acc) v = FN(zero)();
-            CPU_UNROLL_ROWS
-            for (int i = 0; i < CPU_SWEEP_ROWS; i++)
-                v = FN(step)(v, x[i][j]);
-            FN(flush)(FN(settle)(v), s + j, cap);
-        }
-    }
+    const int most = CPU_SWEEP_ROWS;
+#else
+    const int most = 4;
 #endif
-    for (; r + 4 <= nrows; r += 4) {
-        const T *restrict x0 = rows[r], *restrict x1 = rows[r + 1];
-        const T *restrict x2 = rows[r + 2], *restrict x3 = rows[r + 3];
-        CPU_INDEPENDENT
-        for (int64_t j = 0; j < n; j++) {
-            FN(acc) v = FN(step)(FN(step)(FN(zero)(), x0[j]), x1[j]);
-            FN(flush)(FN(settle)(FN(step)(FN(step)(v, x2[j]), x3[j])), s + j, cap);
-        }
+    int r = 0;
+    if (f->fresh) {
+        FN(next_rows)(rows, nrows, f->state, n, f->cap, 1);
+        r = nrows >= most ? most : nrows >= 4 ? 4 : nrows;
     }
-    for (; r < nrows; r++) {
-        const T *restrict x = rows[r];
-        CPU_INDEPENDENT
-        for (int64_t j = 0; j < n; j++)
-            FN(flush)(FN(settle)(FN(step)(FN(zero)(), x[j])), s + j, cap);
+    while (r < nrows) {
+        FN(next_rows)(rows + r, nrows - r, f->state, n, f->cap, 0);
+        r += nrows - r >= most ? most : nrows - r >= 4 ? 4 : nrows - r;
     }
+}
+
+static void FN(init)(const cpu_fold *f, int64_t n)
+{
+    STATE *s = f->state;
+    for (int64_t j = 0; j < n; j++)
+        FN(begin)(s + j, f->cap);
 }
 
 static const cpu_reducer FN(reducer) = {
@@ -109,6 +176,7 @@ static const cpu_reducer FN(reducer) = {
     .inner = FN(inner),
     .sweep = FN(sweep),
     .merge = FN(merge),
+    .begins = 1,
 };
 #undef STATE_BYTES
 #undef ANY_ORDER

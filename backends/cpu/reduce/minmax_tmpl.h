@@ -118,11 +118,10 @@ CPU_INLINE void FN(flush)(T v, T *s, int64_t cap)
 }
 #endif
 
-static void FN(init)(const cpu_fold *f, int64_t n)
+CPU_INLINE void FN(begin)(T *s, int64_t cap)
 {
-    T *s = f->state;
-    for (int64_t j = 0; j < n; j++)
-        s[j] = LOWEST;
+    s[0] = LOWEST;
+    (void)cap;
 }
 
 static void FN(merge)(const cpu_fold *f, const cpu_fold *from, int64_t n)

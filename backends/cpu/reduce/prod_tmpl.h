@@ -76,13 +76,10 @@ CPU_INLINE void FN(flush)(FN(acc) v, double *s, int64_t cap)
     s[cap] = p.exponent;
 }
 
-static void FN(init)(const cpu_fold *f, int64_t n)
+CPU_INLINE void FN(begin)(double *s, int64_t cap)
 {
-    double *s = f->state;
-    for (int64_t j = 0; j < n; j++) {
-        s[j] = 1;
-        s[f->cap + j] = 0;
-    }
+    s[0] = 1;
+    s[cap] = 0;
 }
 
 static void FN(merge)(const cpu_fold *f, const cpu_fold *from, int64_t n)

@@ -30,6 +30,7 @@ typedef struct {
     int64_t per_run;             /* sweep: tiles of one innermost run, 0 when tiles cross runs */
     int64_t wide;                /* sweep: short rows, one right after the other, taken as one */
     int sweep, unit, cut_runs, linear, far;
+    int whole; /* inner: each result is of one dense run, in one fold */
     cpu_finish finish;
 } plan;
 
@@ -133,6 +134,8 @@ static void plan_inner(plan *p)
     p->cut_runs = !p->linear || (p->unit && r->shape[last] >= 256);
     p->chunk = r->size;
     p->chunks = 1;
+    p->whole = p->unit && r->ndim == 1 && r->size > 0 && r->size <= p->fold &&
+               (r->operands == 1 || r->stride[1][0] == 1);
     if (r->size > CHUNK && p->kept.size < MAX_PARTIALS) {
         int64_t least = ceil_div(r->size, MAX_PARTIALS / p->kept.size);
         p->chunk = ceil_div(least > CHUNK ? least : CHUNK, p->fold) * p->fold;
@@ -140,13 +143,25 @@ static void plan_inner(plan *p)
     }
 }
 
+/* Elements that must be gathered are gathered along a long dimension, where the innermost is a short one. */
+static void turn_to_longest(cpu_walk *k)
+{
+    int last = k->ndim - 1, longest = last;
+    for (int d = 0; d < last && k->shape[last] < SHORT / 2; d++)
+        if (k->shape[d] > 4 * k->shape[longest])
+            longest = d;
+    cpu_walk_swap(k, longest, last);
+}
+
 static void plan_sweep(plan *p)
 {
-    const cpu_walk *k = &p->kept;
+    cpu_walk *k = &p->kept;
     int last = k->ndim - 1;
     int64_t reals = CPU_SWEEP_REALS / p->cell->comps;
     p->unit = p->cell->direct && k->stride[0][last] == p->in_bytes &&
               (k->shape[last] >= SHORT || p->wide > 1);
+    if (!p->unit)
+        turn_to_longest(k);
     p->per_run = p->unit ? ceil_div(k->shape[last], reals) : 0;
     /* Rows that must be gathered share one buffer. */
     int64_t gathered = CPU_FOLD_BYTES / (CPU_SWEEP_ROWS / 2) / (p->cell->bytes * p->cell->comps);
@@ -248,7 +263,13 @@ static void inner_units(void *ctx, int64_t begin, int64_t end)
         if (p->chunks > 1)
             f.state = p->scratch + u * comps * CPU_STATE_BYTES;
         r->init(&f, comps);
-        fold_range(p, p->in + k.offset[0], from, to < p->reduced.size ? to : p->reduced.size, &f);
+        if (p->whole) {
+            f.weight = 1;
+            r->inner(&f, p->in + k.offset[0], p->chunk * comps);
+            f.done = p->chunk;
+        } else
+            fold_range(p, p->in + k.offset[0], from, to < p->reduced.size ? to : p->reduced.size,
+                       &f);
         if (p->chunks == 1)
             cpu_reduce_finish(&p->finish, state, comps, 1, p->out + k.offset[1], 0);
         if (++c == p->chunks) {
@@ -331,13 +352,16 @@ static int64_t sweep_wide(const plan *p, const cpu_place *k, int64_t n, int64_t 
     return count * p->wide;
 }
 
-/* Fold rows from..to of the reduced range into the states of a tile of n results. */
+/* Fold rows from..to of the reduced range into the states of a tile of n results, which begin here. */
 static void sweep_range(const plan *p, const cpu_place *k, int64_t n, int64_t from, int64_t to,
                         cpu_fold *f)
 {
     _Alignas(64) char buf[2 * CPU_FOLD_BYTES];
     const void *rows[CPU_SWEEP_ROWS];
     int64_t row_bytes = n * p->cell->bytes * p->cell->comps;
+    f->fresh = p->cell->reducer->begins && p->wide == 1 && from < to;
+    if (!f->fresh)
+        p->cell->reducer->init(f, n * f->comps);
     if (p->wide > 1)
         from += sweep_wide(p, k, n, from, to, f);
     cpu_place r;
@@ -355,6 +379,7 @@ static void sweep_range(const plan *p, const cpu_place *k, int64_t n, int64_t fr
         }
         f->pos = from;
         p->cell->reducer->sweep(f, rows, m, n * p->cell->comps);
+        f->fresh = 0;
         f->done += m;
         from += m;
     }
@@ -372,7 +397,6 @@ static void sweep_units(void *ctx, int64_t begin, int64_t end)
         cpu_fold f = {.state = local, .cap = n * comps, .comps = comps};
         if (p->chunks > 1)
             f.state = p->scratch + (c * p->kept.size + first) * comps * CPU_STATE_BYTES;
-        p->cell->reducer->init(&f, n * comps);
         sweep_range(p, &k, n, from, to < p->reduced.size ? to : p->reduced.size, &f);
         if (p->chunks == 1)
             tile_finish(p, &f, &k, n);

@@ -30,6 +30,7 @@ typedef struct {
     int64_t done;        /* elements already folded into each state */
     int64_t pos, weight; /* position of the first element or row, and from one to the next */
     int far;             /* inner: elements come from memory and not from a cache */
+    int fresh;           /* sweep: states hold nothing yet, not even the beginning */
 } cpu_fold;
 
 /* n counts reals. */
@@ -39,6 +40,7 @@ typedef struct {
     void (*inner)(const cpu_fold *fold, const void *x, int64_t n);
     void (*sweep)(const cpu_fold *fold, const void *const *rows, int nrows, int64_t n);
     void (*merge)(const cpu_fold *fold, const cpu_fold *from, int64_t n);
+    int32_t begins; /* sweep takes fresh states */
 } cpu_reducer;
 
 /* Strided elements to dense ones, converted to what the loops take. */

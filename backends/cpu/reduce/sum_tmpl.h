@@ -53,13 +53,11 @@ CPU_INLINE void FN(flush)(WIDE v, STATE *s, int64_t cap)
     FN(add)((STATE)v, s, cap);
 }
 
-static void FN(init)(const cpu_fold *f, int64_t n)
+CPU_INLINE void FN(begin)(STATE *s, int64_t cap)
 {
-    STATE *s = f->state;
-    for (int64_t j = 0; j < n; j++)
-        s[j] = INIT(STATE);
-    for (int64_t j = 0; COMPENSATED && j < n; j++)
-        s[f->cap + j] = 0;
+    s[0] = INIT(STATE);
+    if (COMPENSATED)
+        s[cap] = 0;
 }
 
 static void FN(merge)(const cpu_fold *f, const cpu_fold *from, int64_t n)

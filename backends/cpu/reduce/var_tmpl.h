@@ -44,17 +44,20 @@ CPU_INLINE void FN(distances)(double *restrict sum, double *restrict squares,
 static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
 {
     const T *x = src;
-    int64_t comps = f->comps, width = CPU_LANES, left = n;
+    int64_t comps = f->comps, width = n < 2 * CPU_LANES ? CPU_FEW : CPU_LANES, left = n;
     double count = (double)(n / comps), mean[CPU_LANES], sum[CPU_LANES], squares[CPU_LANES];
     double total[4] = {0};
     cpu_fold first = {.state = total, .cap = comps, .comps = comps};
     SUM_INNER(&first, x, n);
     while (width / 2 >= n && width > 2)
         width /= 2;
+    const double means[2] = {total[0] / count, total[comps - 1] / count};
     for (int64_t l = 0; l < width; l++) {
-        mean[l] = total[l % comps] / count;
+        mean[l] = means[l & (comps - 1)];
         sum[l] = squares[l] = 0;
     }
+    for (; width == CPU_FEW && left >= CPU_FEW; left -= CPU_FEW, x += CPU_FEW)
+        FN(distances)(sum, squares, mean, x, CPU_FEW);
     for (; left >= CPU_LANES; left -= CPU_LANES, x += CPU_LANES)
         FN(distances)(sum, squares, mean, x, CPU_LANES);
     FN(distances)(sum, squares, mean, x, left);

@@ -46,6 +46,19 @@ static inline void cpu_walk_add(cpu_walk *w, int64_t extent, const int64_t *stri
         cpu_walk_append(w, extent, stride);
 }
 
+/* Two dimensions change places. */
+static inline void cpu_walk_swap(cpu_walk *w, int a, int b)
+{
+    int64_t extent = w->shape[a];
+    w->shape[a] = w->shape[b];
+    w->shape[b] = extent;
+    for (int o = 0; o < w->operands; o++) {
+        int64_t s = w->stride[o][a];
+        w->stride[o][a] = w->stride[o][b];
+        w->stride[o][b] = s;
+    }
+}
+
 /* Order by falling distance in operand 0, so that the innermost dimension is the densest. Stable.
  */
 static inline void cpu_walk_sort(cpu_walk *w)
@@ -55,14 +68,7 @@ static inline void cpu_walk_sort(cpu_walk *w)
             int64_t outer = w->stride[0][d - 1], inner = w->stride[0][d];
             if ((outer < 0 ? -outer : outer) >= (inner < 0 ? -inner : inner))
                 break;
-            int64_t extent = w->shape[d];
-            w->shape[d] = w->shape[d - 1];
-            w->shape[d - 1] = extent;
-            for (int o = 0; o < w->operands; o++) {
-                int64_t s = w->stride[o][d];
-                w->stride[o][d] = w->stride[o][d - 1];
-                w->stride[o][d - 1] = s;
-            }
+            cpu_walk_swap(w, d - 1, d);
         }
 }
 
