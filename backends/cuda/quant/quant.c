@@ -85,7 +85,7 @@ static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, 
 {
     const int64_t own = 1024, all = k->dev->shared_most + own;
     const int deep = FEW_VARIANT >= 2 && rows == 1;
-    const int64_t shared = QUANT_WARPS * (int64_t)(deep ? 11264 : FEW_STAGED) + rows * rounded_bytes(p) + (FEW_VARIANT ? 512 : 16);
+    const int64_t shared = QUANT_WARPS * (int64_t)(deep ? 11264 : FEW_STAGED) + rows * rounded_bytes(p) + (FEW_VARIANT ? 1024 : 16);
     const int64_t tiles = (p->m + rows - 1) / rows, pairs = (p->rows + FEW_ROWS - 1) / FEW_ROWS;
     int64_t blocks = all / (shared + own);
     if (blocks < (rows > 1 ? 2 : 1) || tiles > MOST_TILES)
