@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Loops over the blocks of one format: FORMAT (its name), BLOCK, NBYTES and MIN as in quant.def;
- * ALIKE: each 32 elements have one scale. */
+ * ALIKE: each 32 elements have one scale; LESS: what codes_FORMAT are more than codes; SIGNED: whether any of
+ * these is negative. */
 #define Q_CAT_(a, b) a##_##b
 #define Q_CAT(a, b) Q_CAT_(a, b)
 #define Q_FN(name) Q_CAT(name, FORMAT)
@@ -8,11 +9,13 @@
 
 /* A block's codes, and scales and minima of each 16, all aligned for vectors. */
 #define Q_UNPACK Q_FN(unpack)
+enum { Q_FN(less) = LESS };
 #ifdef FAST_UNPACK
 static inline void Q_FN(unpack)(const unsigned char *block, int8_t *code, float *scale, float *min)
 {
     for (int g = 0; g < BLOCK / 32; g++)
-        _mm256_store_si256((__m256i *)(void *)(code + 32 * g), Q_CAT(codes, FORMAT)(block, g));
+        _mm256_store_si256((__m256i *)(void *)(code + 32 * g),
+                           _mm256_sub_epi8(Q_CAT(codes, FORMAT)(block, g), _mm256_set1_epi8(LESS)));
     Q_CAT(scales, FORMAT)(block, scale, min);
 }
 #else
@@ -52,35 +55,57 @@ static void Q_FN(dequantize)(const unsigned char *blocks, int64_t n, int32_t dty
 }
 
 #ifdef FAST_UNPACK
-/* Scales and minima of up to a span of blocks, n elements; minima beyond them are zero. */
+/* Scales and minima of up to a span of blocks, n elements; those beyond them are zero. */
 static inline __attribute__((always_inline)) void Q_FN(span_scales)(const unsigned char *blocks,
                                                                     int n, float *scale, float *min)
 {
+#if BLOCK == 32
+    if (n == QUANT_SPAN) {
+        __m256 first[2], second[2];
+        heads_of_eight(blocks, NBYTES, first, second);
+        for (int i = 0; i < 2; i++) {
+            _mm256_store_ps(scale + 8 * i, first[i]);
+            if (MIN)
+                _mm256_store_ps(min + 8 * i, second[i]);
+        }
+        return;
+    }
+#endif
     for (int i = 0; i < n; i += BLOCK, blocks += NBYTES)
         Q_CAT(scales, FORMAT)(blocks, scale + i / 16, min + i / 16);
-    for (int h = n / 16; MIN && h < QUANT_HALVES; h++)
-        min[h] = 0;
+    for (int h = n / 16; h < QUANT_HALVES; h++)
+        scale[h] = min[h] = 0;
 }
 
 /* A span of m elements, whose codes stay in registers. */
 static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned char *from,
                                                                  const int m, const quant_row *x,
                                                                  int64_t at, const int rows,
-                                                                 __m256 (*sum)[2], float *low)
+                                                                 __m256 (*sum)[2], __m256 (*low)[2])
 {
-    _Alignas(64) float scale[QUANT_HALVES], min[QUANT_HALVES];
+    _Alignas(64) float scale[QUANT_HALVES], min[QUANT_HALVES], both[QUANT_ROWS][QUANT_HALVES];
     Q_FN(span_scales)(from, m, scale, min);
+    for (int r = 0; r < rows; r++)
+        scales_times(scale, x[r].d + at / 16, both[r]);
 #pragma GCC unroll 8
     for (int g = 0; g < m / 32; g++) {
         const __m256i codes =
             Q_CAT(codes, FORMAT)(from + 32 * g / BLOCK * NBYTES, g % (BLOCK / 32));
-        const __m256 scales = scales_of_group(scale + 2 * g, ALIKE);
-        for (int r = 0; r < rows; r++)
-            sum[r][g & 1] = add_group(sum[r][g & 1], codes, x[r].code + at + 32 * g, scales,
-                                      x[r].d[at / 16 + 2 * g], MIN);
+        for (int r = 0; r < rows; r++) {
+            __m256i dot = four_products(codes, x[r].code + at + 32 * g, SIGNED);
+            if (LESS)
+                dot = _mm256_sub_epi32(
+                    dot, bytes_of(x[r].less + at / 4 + 8 * g));
+            const __m256 scales = scales_of_group(both[r] + 2 * g, ALIKE);
+            sum[r][g & 1] =
+                _mm256_add_ps(sum[r][g & 1], _mm256_mul_ps(scales, _mm256_cvtepi32_ps(dot)));
+        }
     }
     for (int r = 0; MIN && r < rows; r++)
-        add_minima(min, x[r].sum + at / 16, low + r * QUANT_LANES);
+        for (int i = 0; i < 2; i++)
+            low[r][i] = _mm256_add_ps(
+                low[r][i], _mm256_mul_ps(_mm256_load_ps(min + 8 * i),
+                                         _mm256_loadu_ps(x[r].sum + at / 16 + 8 * i)));
 }
 
 /* With one row the sums stay in registers too. */
@@ -88,22 +113,18 @@ static inline __attribute__((always_inline)) void Q_FN(dot_rows)(const unsigned 
                                                                  int64_t n, const quant_row *x,
                                                                  const int rows, float *out)
 {
-    __m256 sum[QUANT_ROWS][2];
-    float low[QUANT_ROWS * QUANT_LANES] = {0};
+    __m256 sum[QUANT_ROWS][2], low[QUANT_ROWS][2];
     int64_t at = 0;
     for (int r = 0; r < rows; r++)
-        sum[r][0] = sum[r][1] = _mm256_setzero_ps();
+        sum[r][0] = sum[r][1] = low[r][0] = low[r][1] = _mm256_setzero_ps();
     for (; at + QUANT_SPAN <= n; at += QUANT_SPAN)
         Q_FN(dot_span)(blocks + at / BLOCK * NBYTES, QUANT_SPAN, x, at, rows, sum, low);
     if (BLOCK < QUANT_SPAN && at < n)
         Q_FN(dot_span)(blocks + at / BLOCK * NBYTES, (int)(n - at), x, at, rows, sum, low);
     for (int r = 0; r < rows; r++) {
-        float lanes[QUANT_LANES];
-        _mm256_storeu_ps(lanes, sum[r][0]);
-        _mm256_storeu_ps(lanes + 8, sum[r][1]);
-        out[r] = total(lanes);
+        out[r] = total_of(sum[r]);
         if (MIN)
-            out[r] += total(low + r * QUANT_LANES);
+            out[r] += total_of(low[r]);
     }
 }
 static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x, int rows,
@@ -163,3 +184,5 @@ static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x
 #undef NBYTES
 #undef MIN
 #undef ALIKE
+#undef LESS
+#undef SIGNED

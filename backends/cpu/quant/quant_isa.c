@@ -83,8 +83,10 @@ static inline int8_t code_of(float v)
     return (int8_t)(v < 0 ? -whole : whole);
 }
 
-static void activate(const float *in, int64_t n, int8_t *code, float *d, float *sum)
+static void activate(const float *in, int64_t n, int less, quant_made *x)
 {
+    int8_t *code = x->code;
+    float *d = x->d, *sum = x->sum;
     const int64_t end = (n + QUANT_SPAN - 1) / QUANT_SPAN * QUANT_SPAN;
     for (int64_t at = 0; at < n; at += 32) {
         const float scale = largest(in + at) / 127, inverse = scale > 0 ? 1 / scale : 0;
@@ -100,6 +102,10 @@ static void activate(const float *in, int64_t n, int8_t *code, float *d, float *
         }
     }
     memset(code + n, 0, (size_t)(end - n));
+    for (int64_t i = 0; i < end / 4; i++) {
+        const int8_t *four = code + 4 * i;
+        x->less[i] = less * (four[0] + four[1] + four[2] + four[3]);
+    }
     for (int64_t h = n / 16; h < end / 16; h++)
         d[h] = sum[h] = 0;
 }
@@ -107,33 +113,42 @@ static void activate(const float *in, int64_t n, int8_t *code, float *d, float *
 /* ---- products ---- */
 
 #ifdef FAST_UNPACK
-/* Sums of four products each of 32 codes; positive: those of w are all at least 0. */
-static inline __m256i four_products(__m256i a, const int8_t *x, int positive)
+/* Sums of four products each of 32 codes with those of x. Codes at least 0 are unsigned bytes; of others,
+ * whose absolute value is at most 128, the sign is given to x, which is within 127. Two products stay within
+ * 16 bits. */
+static inline __m256i four_products(__m256i a, const int8_t *x, int with_signs)
 {
     const __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)x);
-    /* |a| <= 128 is taken as unsigned and its sign given to b, which is within 127: two products
-     * stay within 16 bits. */
-    const __m256i pairs = positive
-                              ? _mm256_maddubs_epi16(a, b)
-                              : _mm256_maddubs_epi16(_mm256_abs_epi8(a), _mm256_sign_epi8(b, a));
+    const __m256i pairs = with_signs
+                              ? _mm256_maddubs_epi16(_mm256_abs_epi8(a), _mm256_sign_epi8(b, a))
+                              : _mm256_maddubs_epi16(a, b);
     return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+}
+
+/* Scales of 16 elements times d of these. */
+static inline void scales_times(const float *scale, const float *d, float *both)
+{
+    for (int i = 0; i < QUANT_HALVES; i += 8)
+        _mm256_store_ps(both + i,
+                        _mm256_mul_ps(_mm256_load_ps(scale + i), _mm256_loadu_ps(d + i)));
 }
 
 /* The scales of 32 codes, for their sums of four. */
 static inline __m256 scales_of_group(const float *scale, int alike)
 {
-    const __m256 first = _mm256_set1_ps(scale[0]);
-    return alike ? first : _mm256_insertf128_ps(first, _mm_set1_ps(scale[1]), 1);
-}
-/* Codes of formats with minima are at least 0. */
-static inline __m256 add_group(__m256 lanes, __m256i codes, const int8_t *x, __m256 scales, float d,
-                               int positive)
-{
-    const __m256 products = _mm256_cvtepi32_ps(four_products(codes, x, positive));
-    const __m256 both = _mm256_mul_ps(scales, _mm256_set1_ps(d));
-    return _mm256_add_ps(lanes, _mm256_mul_ps(both, products));
+    const __m256i pair =
+        _mm256_broadcastq_epi64(_mm_loadl_epi64((const __m128i *)(const void *)scale));
+    return alike ? _mm256_broadcast_ss(scale)
+                 : _mm256_permutevar_ps(_mm256_castsi256_ps(pair),
+                                        _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
 }
 #else
+static inline void add_minima(const float *min, const float *x, float *low)
+{
+    for (int h = 0; h < QUANT_HALVES; h++)
+        low[h] += min[h] * x[h];
+}
+
 static inline void add_products(const span *s, const int8_t *x, const float *d, float *sum)
 {
     for (int g = 0; g < QUANT_SPAN / 32; g++)
@@ -145,12 +160,6 @@ static inline void add_products(const span *s, const int8_t *x, const float *d, 
 }
 #endif
 
-static inline void add_minima(const float *min, const float *x, float *low)
-{
-    for (int h = 0; h < QUANT_HALVES; h++)
-        low[h] += min[h] * x[h];
-}
-
 static inline float total(float *lanes)
 {
     for (int half = QUANT_LANES / 2; half > 0; half /= 2)
@@ -159,6 +168,16 @@ static inline float total(float *lanes)
     return lanes[0];
 }
 
+#ifdef FAST_UNPACK
+static inline float total_of(const __m256 two[2])
+{
+    float lanes[QUANT_LANES];
+    _mm256_storeu_ps(lanes, two[0]);
+    _mm256_storeu_ps(lanes + 8, two[1]);
+    return total(lanes);
+}
+#endif
+
 /* ---- the formats ---- */
 
 #define FORMAT q4_0
@@ -166,79 +185,103 @@ static inline float total(float *lanes)
 #define NBYTES 18
 #define MIN 0
 #define ALIKE 1
+#define LESS 8
+#define SIGNED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q4_1
 #define BLOCK 32
 #define NBYTES 20
 #define MIN 1
 #define ALIKE 1
+#define LESS 0
+#define SIGNED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q5_0
 #define BLOCK 32
 #define NBYTES 22
 #define MIN 0
 #define ALIKE 1
+#define LESS 16
+#define SIGNED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q5_1
 #define BLOCK 32
 #define NBYTES 24
 #define MIN 1
 #define ALIKE 1
+#define LESS 0
+#define SIGNED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q8_0
 #define BLOCK 32
 #define NBYTES 34
 #define MIN 0
 #define ALIKE 1
+#define LESS 0
+#define SIGNED 1
 #include "quant/format_tmpl.h"
 #define FORMAT q8_1
 #define BLOCK 32
 #define NBYTES 36
 #define MIN 0
 #define ALIKE 1
+#define LESS 0
+#define SIGNED 1
 #include "quant/format_tmpl.h"
 #define FORMAT q2_K
 #define BLOCK 256
 #define NBYTES 84
 #define MIN 1
 #define ALIKE 0
+#define LESS 0
+#define SIGNED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q3_K
 #define BLOCK 256
 #define NBYTES 110
 #define MIN 0
 #define ALIKE 0
+#define LESS 4
+#define SIGNED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q4_K
 #define BLOCK 256
 #define NBYTES 144
 #define MIN 1
 #define ALIKE 1
+#define LESS 0
+#define SIGNED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q5_K
 #define BLOCK 256
 #define NBYTES 176
 #define MIN 1
 #define ALIKE 1
+#define LESS 0
+#define SIGNED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q6_K
 #define BLOCK 256
 #define NBYTES 210
 #define MIN 0
 #define ALIKE 0
+#define LESS 32
+#define SIGNED 0
 #include "quant/format_tmpl.h"
 #define FORMAT iq4_nl
 #define BLOCK 32
 #define NBYTES 18
 #define MIN 0
 #define ALIKE 1
+#define LESS 0
+#define SIGNED 1
 #include "quant/format_tmpl.h"
 
 const quant_table CPU_ISA_FN(quant_table_of) = {
     .format =
         {
 #define ND_QUANT(NAME, id, block, nbytes, min, writes, name, doc) \
-    [id] = {dequantize_##name, dot_##name},
+    [id] = {dequantize_##name, dot_##name, less_##name},
 #include <ndock/quant.def>
         },
     .load = load,
