@@ -194,7 +194,8 @@ static nd_status set_nbytes(const nd_gguf *f, nd_gguf_tensor *t)
     for (int i = 0; i < t->ndim; i++) {
         extent = t->shape[i] ? t->shape[i] : 1;
         empty |= t->shape[i] == 0;
-        if (!nd__mul_size(nbytes, i == t->ndim - 1 && t->shape[i] ? row / block : extent, &nbytes) ||
+        if (!nd__mul_size(nbytes, i == t->ndim - 1 && t->shape[i] ? row / block : extent,
+                          &nbytes) ||
             !nd__mul_size(elements, extent, &elements))
             return bad_tensor(f, t, "the shape's size does not fit 63 bits");
     }

@@ -8,7 +8,6 @@
 #define COPIED_MAX 65536 /* counts */
 #define FEW 2048         /* elements: a table of edges would cost more than it spares */
 #define BLOCK 32768      /* elements that stay in a cache between the passes */
-#define WHOLE 262144     /* elements up to which all are one block, so that the length is known at once */
 
 /* The same bits as unsigned integers, the largest of which says whether any is negative. */
 static nd_array *as_unsigned(nd_steps *s, const nd_array *a)
@@ -145,7 +144,7 @@ static nd_array *sums_of(nd_steps *s, const nd_array *a, const nd_array *weights
 {
     growing g = {.length = length};
     const bool host = !a->storage->device->async;
-    const int64_t block = host && a->size > WHOLE ? BLOCK : a->size;
+    const int64_t block = host && a->size > BLOCK ? BLOCK : a->size;
     if (s->status == ND_OK && a->size == 0) {
         g.last = true;
         s->status = make_room(&g, a, weights->dtype);

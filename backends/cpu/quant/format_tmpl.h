@@ -94,8 +94,7 @@ static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned 
         for (int r = 0; r < rows; r++) {
             __m256i dot = four_products(codes, x[r].code + at + 32 * g, SIGNED);
             if (LESS)
-                dot = _mm256_sub_epi32(
-                    dot, bytes_of(x[r].less + at / 4 + 8 * g));
+                dot = _mm256_sub_epi32(dot, bytes_of(x[r].less + at / 4 + 8 * g));
             const __m256 scales = scales_of_group(both[r] + 2 * g, ALIKE);
             sum[r][g & 1] =
                 _mm256_add_ps(sum[r][g & 1], _mm256_mul_ps(scales, _mm256_cvtepi32_ps(dot)));
@@ -103,9 +102,9 @@ static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned 
     }
     for (int r = 0; MIN && r < rows; r++)
         for (int i = 0; i < 2; i++)
-            low[r][i] = _mm256_add_ps(
-                low[r][i], _mm256_mul_ps(_mm256_load_ps(min + 8 * i),
-                                         _mm256_loadu_ps(x[r].sum + at / 16 + 8 * i)));
+            low[r][i] = _mm256_add_ps(low[r][i],
+                                      _mm256_mul_ps(_mm256_load_ps(min + 8 * i),
+                                                    _mm256_loadu_ps(x[r].sum + at / 16 + 8 * i)));
 }
 
 /* With one row the sums stay in registers too. */

@@ -129,8 +129,7 @@ static inline __m256i four_products(__m256i a, const int8_t *x, int with_signs)
 static inline void scales_times(const float *scale, const float *d, float *both)
 {
     for (int i = 0; i < QUANT_HALVES; i += 8)
-        _mm256_store_ps(both + i,
-                        _mm256_mul_ps(_mm256_load_ps(scale + i), _mm256_loadu_ps(d + i)));
+        _mm256_store_ps(both + i, _mm256_mul_ps(_mm256_load_ps(scale + i), _mm256_loadu_ps(d + i)));
 }
 
 /* The scales of 32 codes, for their sums of four. */

@@ -17,7 +17,8 @@ static inline __m256i field(__m256i bytes, int shift, char mask)
 /* Nibbles of 16 bytes: the low ones, then the high ones. */
 static inline __m256i nibbles(const unsigned char *p)
 {
-    const __m256i both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p));
+    const __m256i both =
+        _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p));
     const __m256i by = _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4);
     return _mm256_and_si256(_mm256_srlv_epi32(both, by), _mm256_set1_epi8(15));
 }
@@ -135,8 +136,8 @@ static inline __m256i codes_q4_K(const unsigned char *b, int g)
 /* Bits `from` and on of each byte as bits `to` and on, as many as mask has. */
 static inline __m256i moved(__m256i bytes, int from, int to, char mask)
 {
-    const __m256i at = from < to ? _mm256_slli_epi16(bytes, to - from)
-                                 : _mm256_srli_epi16(bytes, from - to);
+    const __m256i at =
+        from < to ? _mm256_slli_epi16(bytes, to - from) : _mm256_srli_epi16(bytes, from - to);
     return _mm256_and_si256(at, _mm256_set1_epi8((char)(mask << to)));
 }
 static inline __m256i codes_q5_K(const unsigned char *b, int g)
