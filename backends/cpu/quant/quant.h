@@ -7,17 +7,17 @@
 /* Formats are cut into spans of 256 elements: one block, or up to eight. */
 enum { QUANT_SPAN = 256, QUANT_HALVES = QUANT_SPAN / 16, QUANT_LANES = 16 };
 
-/* A row of activations: 8-bit codes, for each 16 elements d and d times the sum of codes, and for each 4 the
- * format's `less` times their sum. Of whole spans; what is beyond the row is zero. */
+/* A row of activations: 8-bit codes; for each 32 elements, or 16, d; for each 16 d times the sum of codes, and
+ * the sum; for each two the format's `less` times their sum. Of whole spans; what is beyond the row is zero. */
 typedef struct {
     const int8_t *code;
-    const float *d, *sum;
-    const int32_t *less;
+    const float *d, *group_d, *sum;
+    const int16_t *less, *halves;
 } quant_row;
 typedef struct {
     int8_t *code;
-    float *d, *sum;
-    int32_t *less;
+    float *d, *group_d, *sum;
+    int16_t *less, *halves;
 } quant_made;
 
 typedef struct {

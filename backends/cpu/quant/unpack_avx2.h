@@ -152,20 +152,9 @@ static inline __m256i codes_q6_K(const unsigned char *b, int g)
     const __m256i low = field(bytes_of(b + 64 * (g / 4) + 32 * (part % 2)), 4 * (part / 2), 15);
     return _mm256_or_si256(low, moved(bytes_of(b + 128 + 32 * (g / 4)), 2 * part, 4, 3));
 }
-/* 16 bytes times d. */
-static inline void put_sixteen(float *to, __m128i bytes, __m256 d)
+static inline __m256i steps_q6_K(const unsigned char *b)
 {
-    for (int i = 0; i < 2; i++) {
-        const __m128i eight = i ? _mm_srli_si128(bytes, 8) : bytes;
-        _mm256_store_ps(to + 8 * i,
-                        _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(eight))));
-    }
-}
-static inline void scales_q6_K(const unsigned char *b, float *scale, float *min)
-{
-    (void)min;
-    put_sixteen(scale, _mm_loadu_si128((const __m128i *)(const void *)(b + 192)),
-                _mm256_set1_ps(ND_Q_HALF(b + 208)));
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(b + 192)));
 }
 
 /* Codes of 2 bits, and the scales of each 16, in the formats of fewest bits. */
@@ -177,23 +166,24 @@ static inline __m256i codes_q2_K(const unsigned char *b, int g)
 {
     return pair_codes(b + 16, g);
 }
-static inline void scales_q2_K(const unsigned char *b, float *scale, float *min)
+static inline __m256i steps_q2_K(const unsigned char *b)
 {
     const __m128i both = _mm_loadu_si128((const __m128i *)(const void *)b);
-    const __m128i nibble = _mm_set1_epi8(15);
-    put_sixteen(scale, _mm_and_si128(both, nibble), _mm256_set1_ps(ND_Q_HALF(b + 80)));
-    put_sixteen(min, _mm_and_si128(_mm_srli_epi16(both, 4), nibble),
-                _mm256_xor_ps(_mm256_set1_ps(ND_Q_HALF(b + 82)), _mm256_set1_ps(-0.0f)));
+    return _mm256_cvtepu8_epi16(_mm_and_si128(both, _mm_set1_epi8(15)));
+}
+static inline __m256i least_q2_K(const unsigned char *b)
+{
+    const __m128i both = _mm_loadu_si128((const __m128i *)(const void *)b);
+    return _mm256_cvtepu8_epi16(_mm_and_si128(_mm_srli_epi16(both, 4), _mm_set1_epi8(15)));
 }
 static inline __m256i codes_q3_K(const unsigned char *b, int g)
 {
     return _mm256_or_si256(pair_codes(b + 32, g), moved(bytes_of(b), g, 2, 1));
 }
-static inline void scales_q3_K(const unsigned char *b, float *scale, float *min)
+static inline __m256i steps_q3_K(const unsigned char *b)
 {
     uint64_t low;
     uint32_t high;
-    (void)min;
     memcpy(&low, b + 96, sizeof low);
     memcpy(&high, b + 104, sizeof high);
     const uint64_t near[2] = {low & 0x0f0f0f0f0f0f0f0fu, low >> 4 & 0x0f0f0f0f0f0f0f0fu};
@@ -203,5 +193,5 @@ static inline void scales_q3_K(const unsigned char *b, float *scale, float *min)
                                                      << 32;
     const __m128i six =
         _mm_set_epi64x((long long)(near[1] | far[1] << 4), (long long)(near[0] | far[0] << 4));
-    put_sixteen(scale, _mm_sub_epi8(six, _mm_set1_epi8(32)), _mm256_set1_ps(ND_Q_HALF(b + 108)));
+    return _mm256_cvtepi8_epi16(_mm_sub_epi8(six, _mm_set1_epi8(32)));
 }
