@@ -11,10 +11,10 @@
 
 /* Units of a row, as many as there are, take turns: piece k of 16 codes of the i-th group of unit u is at place
  * (i*pieces + k)*units + u, so that threads of a warp read one line. Behind the codes are d and the sum of
- * codes of each unit's part of each of its groups. */
+ * codes of each unit's part of each of its groups; where the format has minima, d times that sum. */
 struct few_sum {
     float d;
-    int sum;
+    int sum; /* bits of a float where the format has minima */
 };
 template <typename F> struct few_row {
     using U = unit<F>;
@@ -58,117 +58,67 @@ static __device__ __forceinline__ void few_place(const few_row<F> &row, int i, u
         return;
     ((unsigned *)row.piece(u, group, k))[at] = codes;
     if (i % (halves ? 16 : 32) == 0)
-        *row.sum(u, group) = few_sum{d, sum};
+        *row.sum(u, group) = few_sum{d, F::has_min ? __float_as_int(d * (float)sum) : sum};
 }
 
 /* A thread rounds four elements, eight threads a group of 32. */
 template <typename F>
+static __device__ __forceinline__ void few_round_four(const quant_params &p, const float (&x)[4],
+                                                      int i, const few_row<F> &row)
+{
+    float most = fmaxf(fmaxf(fabsf(x[0]), fabsf(x[1])), fmaxf(fabsf(x[2]), fabsf(x[3])));
+    int bad = 0;
+    for (int k = 0; k < 4; k++)
+        bad |= !(fabsf(x[k]) < INFINITY);
+    for (int k = 4; k > 0; k /= 2) {
+        most = fmaxf(most, __shfl_xor_sync(~0u, most, k));
+        bad |= __shfl_xor_sync(~0u, bad, k);
+    }
+    const float d = bad ? NAN : most / 127, inverse = d > 0 ? 1 / d : 0;
+    unsigned codes = 0;
+    int sum = 0;
+    for (int k = 0; k < 4; k++) {
+        const int code = code_of(x[k] * inverse);
+        codes |= (unsigned)(code & 255) << 8 * k;
+        sum += code;
+    }
+    few_place<F>(row, i, codes, d, sum, i < p.n);
+}
+
+/* Several fours of a thread are read at once. */
+template <typename F>
 static __device__ __forceinline__ void few_round(const quant_params &p, int64_t m,
                                                  const few_row<F> &row)
 {
-    for (int first = threadIdx.x / 32 * 128; first < p.n; first += QUANT_THREADS * 4) {
-        const int i = first + threadIdx.x % 32 * 4;
-        const bool inside = i < p.n;
-        float x[4] = {};
-        if (inside)
-            load_four(p.a, p.dtype, m * p.n + i, x);
-        float most = fmaxf(fmaxf(fabsf(x[0]), fabsf(x[1])), fmaxf(fabsf(x[2]), fabsf(x[3])));
-        int bad = 0;
-        for (int k = 0; k < 4; k++)
-            bad |= !(fabsf(x[k]) < INFINITY);
-        for (int k = 4; k > 0; k /= 2) {
-            most = fmaxf(most, __shfl_xor_sync(~0u, most, k));
-            bad |= __shfl_xor_sync(~0u, bad, k);
+    enum { FOURS = 4, STEP = QUANT_THREADS * 4 };
+    for (int first = threadIdx.x / 32 * 128; first < p.n; first += FOURS * STEP) {
+        float x[FOURS][4] = {};
+#pragma unroll
+        for (int j = 0; j < FOURS; j++) {
+            const int i = first + j * STEP + threadIdx.x % 32 * 4;
+            if (i < p.n)
+                load_four(p.a, p.dtype, m * p.n + i, x[j]);
         }
-        const float d = bad ? NAN : most / 127, inverse = d > 0 ? 1 / d : 0;
-        unsigned codes = 0;
-        int sum = 0;
-        for (int k = 0; k < 4; k++) {
-            const int code = code_of(x[k] * inverse);
-            codes |= (unsigned)(code & 255) << 8 * k;
-            sum += code;
-        }
-        few_place<F>(row, i, codes, d, sum, inside);
+#pragma unroll
+        for (int j = 0; j < FOURS; j++)
+            if (first + j * STEP < p.n) /* the whole warp */
+                few_round_four<F>(p, x[j], first + j * STEP + threadIdx.x % 32 * 4, row);
     }
 }
 
 /* ---- pieces of rows of blocks ---- */
 
-static __device__ __forceinline__ uint32_t few_address(const void *shared)
-{
-    return (uint32_t)__cvta_generic_to_shared(shared);
-}
-
 /* The pieces of a warp's pairs of rows one after another: those to fetch next. A piece is one unit for each
- * thread and each row. */
-template <typename F, int STAGED, bool BULK> struct few_pieces {
-    static constexpr int bytes = 32 / unit<F>::units * F::nbytes, pair = FEW_ROWS * bytes,
-                         most = STAGED / pair;
+ * thread and each row, or two small ones. */
+template <typename F> struct few_pieces {
+    static constexpr int each = unit<F>::units == 1 && F::nbytes <= 24 ? 2 : 1,
+                         once = 32 / unit<F>::units * F::nbytes, bytes = each * once,
+                         pair = FEW_ROWS * bytes, most = FEW_STAGED / pair;
+    static_assert(most > 1, "one piece arrives while another is used");
     const quant_params &p;
     unsigned char *staged; /* the warp's */
     int64_t at, pairs, step, done;
     int place;
-    uint32_t barriers;
-    __device__ __forceinline__ void begin(uint64_t *room)
-    {
-#if __CUDA_ARCH__ >= 900
-        barriers = few_address(room + threadIdx.x / 32 * most);
-        if (threadIdx.x % 32 == 0) {
-            for (int i = 0; i < most; i++)
-                asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barriers + 8 * i)
-                             : "memory");
-            asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-        }
-        __syncwarp();
-#endif
-    }
-    __device__ __forceinline__ void wait(int which, int parity)
-    {
-        if (!BULK) {
-            copies_wait<most - 1>();
-            return;
-        }
-#if __CUDA_ARCH__ >= 900
-        int there = 0;
-        while (!there)
-            asm volatile("{\n.reg .pred p;\n"
-                         "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-                         "selp.b32 %0, 1, 0, p;\n}"
-                         : "=r"(there)
-                         : "r"(barriers + 8 * which), "r"(parity)
-                         : "memory");
-#endif
-    }
-    __device__ __forceinline__ void fetch_bulk(void)
-    {
-#if __CUDA_ARCH__ >= 900
-        if (at < pairs) {
-            const int64_t left = p.row_bytes - done;
-            const uint32_t n = left < bytes ? (uint32_t)left : bytes;
-            if (threadIdx.x % 32 == 0) {
-                const uint32_t bar = barriers + 8 * place;
-                asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar),
-                             "r"(n * FEW_ROWS)
-                             : "memory");
-                for (int r = 0; r < FEW_ROWS; r++) {
-                    const int64_t row = at * FEW_ROWS + r < p.rows ? at * FEW_ROWS + r : p.rows - 1;
-                    asm volatile(
-                        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
-                        "[%1], %2, [%3];" ::"r"(few_address(staged + place * pair + r * bytes)),
-                        "l"((const unsigned char *)p.blocks + row * p.row_bytes + done), "r"(n),
-                        "r"(bar)
-                        : "memory");
-                }
-            }
-            done += bytes;
-            if (done >= p.row_bytes) {
-                done = 0;
-                at += step;
-            }
-        }
-        place = place + 1 < most ? place + 1 : 0;
-#endif
-    }
     __device__ __forceinline__ few_pieces(const quant_params &params, unsigned char *mine)
         : p(params), staged(mine), at((int64_t)(threadIdx.x / 32) * gridDim.x + blockIdx.x),
           pairs((params.rows + FEW_ROWS - 1) / FEW_ROWS), step((int64_t)gridDim.x * QUANT_WARPS),
@@ -177,10 +127,6 @@ template <typename F, int STAGED, bool BULK> struct few_pieces {
     }
     __device__ __forceinline__ void fetch(void)
     {
-        if (BULK) {
-            fetch_bulk();
-            return;
-        }
         if (at < pairs) {
             const int64_t left = p.row_bytes - done;
 #pragma unroll
@@ -227,8 +173,8 @@ template <typename F, int M, int I> struct few_groups {
                 const int dot = w[r].template part<I>(codes, all.sum);
                 sum[r][m] = __fmaf_rn(all.d, (float)dot, sum[r][m]);
                 if constexpr (F::has_min)
-                    low[r][m] = __fmaf_rn(
-                        all.d, (float)(w[r].template least<I>() * all.sum), low[r][m]);
+                    low[r][m] =
+                        __fmaf_rn(w[r].template least<I>(), __int_as_float(all.sum), low[r][m]);
             }
         }
         if constexpr (I + 1 < U::groups)
@@ -236,7 +182,7 @@ template <typename F, int M, int I> struct few_groups {
     }
 };
 
-template <typename F, int M, int STAGED = FEW_STAGED, bool BULK = false> struct few_rows {
+template <typename F, int M> struct few_rows {
     static __device__ __forceinline__ void unit_add(const unsigned char *piece, int64_t bytes,
                                                     const few_row<F> (&x)[M], int u,
                                                     float (&sum)[FEW_ROWS][M])
@@ -271,14 +217,12 @@ template <typename F, int M, int STAGED = FEW_STAGED, bool BULK = false> struct 
     static __device__ __forceinline__ void run(const quant_params &p)
     {
         extern __shared__ uint4 few_shared[];
-        using pieces = few_pieces<F, STAGED, BULK>;
+        using pieces = few_pieces<F>;
         const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
         const int64_t first = (int64_t)blockIdx.y * M;
-        unsigned char *mine = (unsigned char *)few_shared + warp * STAGED,
-                      *rounded = (unsigned char *)few_shared + QUANT_WARPS * STAGED;
+        unsigned char *mine = (unsigned char *)few_shared + warp * FEW_STAGED,
+                      *rounded = (unsigned char *)few_shared + QUANT_WARPS * FEW_STAGED;
         pieces next(p, mine);
-        if (BULK)
-            next.begin((uint64_t *)(rounded + M * p.rounded));
         for (int i = 0; i < pieces::most; i++)
             next.fetch();
         few_row<F> x[M];
@@ -287,16 +231,18 @@ template <typename F, int M, int STAGED = FEW_STAGED, bool BULK = false> struct 
             few_round(p, first + m < p.m ? first + m : p.m - 1, x[m]);
         }
         __syncthreads();
-        int place = 0, parity = 0;
+        int place = 0;
         const int64_t step = next.step, pairs = next.pairs;
         for (int64_t pair = (int64_t)warp * gridDim.x + blockIdx.x; pair < pairs; pair += step) {
             float sum[FEW_ROWS][M] = {};
-            for (int u = lane; u - lane < x[0].units; u += 32) {
-                next.wait(place, parity);
-                if (u < x[0].units)
-                    unit_add(mine + place * pieces::pair, pieces::bytes, x, u, sum);
+            for (int u = lane; u - lane < x[0].units; u += 32 * pieces::each) {
+                const unsigned char *piece = mine + place * pieces::pair;
+                copies_wait<pieces::most - 1>();
+#pragma unroll
+                for (int k = 0; k < pieces::each; k++)
+                    if (u + 32 * k < x[0].units)
+                        unit_add(piece + k * pieces::once, pieces::bytes, x, u + 32 * k, sum);
                 place = place + 1 < pieces::most ? place + 1 : 0;
-                parity ^= place == 0;
                 __syncwarp();
                 next.fetch();
             }

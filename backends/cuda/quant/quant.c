@@ -11,11 +11,9 @@ enum {
     PRODUCT_FEW_1,
     PRODUCT_FEW_2,
     PRODUCT_FEW_4,
-    PRODUCT_BULK, PRODUCT_DEEP, PRODUCT_DEEPCP,
     FUNCTIONS
 };
-#include <stdlib.h>
-#define FEW_VARIANT (getenv("NDOCK_QUANT_VARIANT") ? atoi(getenv("NDOCK_QUANT_VARIANT")) : 0)
+
 enum { MOST_BLOCKS = 1 << 20, MOST_TILES = 65535 };
 
 static const struct {
@@ -84,14 +82,13 @@ static int64_t rounded_bytes(const quant_params *p)
 static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, few_launch *l)
 {
     const int64_t own = 1024, all = k->dev->shared_most + own;
-    const int deep = FEW_VARIANT >= 2 && rows == 1;
-    const int64_t shared = QUANT_WARPS * (int64_t)(deep ? 11264 : FEW_STAGED) + rows * rounded_bytes(p) + (FEW_VARIANT ? 1024 : 16);
+    const int64_t shared = QUANT_WARPS * (int64_t)FEW_STAGED + rows * rounded_bytes(p) +
+                           16; /* words may be read whole */
     const int64_t tiles = (p->m + rows - 1) / rows, pairs = (p->rows + FEW_ROWS - 1) / FEW_ROWS;
     int64_t blocks = all / (shared + own);
     if (blocks < (rows > 1 ? 2 : 1) || tiles > MOST_TILES)
         return 0;
     blocks = blocks < FEW_BLOCKS(rows) ? blocks : FEW_BLOCKS(rows);
-    if (deep) blocks = 2;
     blocks = blocks * k->dev->sm_count / tiles;
     *l = (few_launch){.rows = rows,
                       .blocks = (uint32_t)(blocks < 1       ? 1
@@ -104,8 +101,7 @@ static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, 
 
 static int choose_few(const cuda_kernel *k, quant_params *p, few_launch *l)
 {
-    static const int variants[] = {0, PRODUCT_BULK, PRODUCT_DEEP, PRODUCT_DEEPCP};
-    if (p->n == 0 || p->blocks % 16 || p->row_bytes % 16 || p->a % 16 || FEW_VARIANT == 9)
+    if (p->n == 0 || p->blocks % 16 || p->row_bytes % 16 || p->a % 16)
         return 0;
     p->rounded = (int32_t)rounded_bytes(p);
     if (p->m > 2 && fits_few(k, p, 4, l))
@@ -113,7 +109,7 @@ static int choose_few(const cuda_kernel *k, quant_params *p, few_launch *l)
     else if (p->m > 1 && fits_few(k, p, 2, l))
         l->f = k->function[PRODUCT_FEW_2];
     else if (fits_few(k, p, 1, l))
-        l->f = k->function[FEW_VARIANT ? variants[FEW_VARIANT] : PRODUCT_FEW_1];
+        l->f = k->function[PRODUCT_FEW_1];
     else
         return 0;
     return 1;
@@ -154,8 +150,9 @@ static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    static const char *const names[] = {"dequantize", "activate", "product_one", "product_many",
-                                        "product_few_1", "product_few_2", "product_few_4", "product_few_bulk", "product_few_deep", "product_few_deepcp"};
+    static const char *const names[] = {"dequantize",   "activate",      "product_one",
+                                        "product_many", "product_few_1", "product_few_2",
+                                        "product_few_4"};
     const int product = like->op == NDP_OP_matmul_q;
     k->base.run = product ? run_product : run_dequantize;
     k->base.scratch = product ? product_scratch : NULL;

@@ -165,18 +165,12 @@ extern "C" __global__ void __launch_bounds__(QUANT_THREADS)
 template <typename F> using few_rows_1 = few_rows<F, 1>;
 template <typename F> using few_rows_2 = few_rows<F, 2>;
 template <typename F> using few_rows_4 = few_rows<F, 4>;
-template <typename F> using few_rows_bulk = few_rows<F, 1, FEW_STAGED, true>;
-template <typename F> using few_rows_deep = few_rows<F, 1, 11264, true>;
-template <typename F> using few_rows_deepcp = few_rows<F, 1, 11264, false>;
-#define QUANT_FEW(NAME, BLOCKS)                                \
-    extern "C" __global__ void __launch_bounds__(QUANT_THREADS, BLOCKS) \
-        product_few_##NAME(const __grid_constant__ quant_params p)      \
-    {                                                                   \
-        by_format<few_rows_##NAME>(p);                                  \
+#define QUANT_FEW(M)                                                           \
+    extern "C" __global__ void __launch_bounds__(QUANT_THREADS, FEW_BLOCKS(M)) \
+        product_few_##M(const __grid_constant__ quant_params p)                \
+    {                                                                          \
+        by_format<few_rows_##M>(p);                                            \
     }
-QUANT_FEW(1, FEW_BLOCKS(1))
-QUANT_FEW(2, FEW_BLOCKS(2))
-QUANT_FEW(4, FEW_BLOCKS(4))
-QUANT_FEW(bulk, 3)
-QUANT_FEW(deep, 2)
-QUANT_FEW(deepcp, 2)
+QUANT_FEW(1)
+QUANT_FEW(2)
+QUANT_FEW(4)

@@ -7,8 +7,8 @@
 enum {
     QUANT_THREADS = 256, /* of a block */
     QUANT_WARPS = QUANT_THREADS / 32,
-    QUANT_TILE = 4, /* rows of a that one pass over b serves where there is more than one */
-    FEW_ROWS = 2,   /* rows of blocks that a warp takes at a time, where a has few rows */
+    QUANT_TILE = 4,   /* rows of a that one pass over b serves where there is more than one */
+    FEW_ROWS = 2,     /* rows of blocks that a warp takes at a time, where a has few rows */
     FEW_STAGED = 7168 /* bytes of them on their way to a warp */
 };
 /* Blocks of threads that a multiprocessor runs at once, at most, where a has m rows. */

@@ -83,7 +83,7 @@ struct unit_of_32 {
     static constexpr int groups = 1, pieces = 2, units = 1;
     static constexpr bool mixed = false;
     float d, low;
-    template <int I> __device__ __forceinline__ int least() const { return 1; }
+    template <int I> __device__ __forceinline__ float least() const { return 1; }
 };
 template <typename F> struct unit;
 
@@ -244,9 +244,9 @@ struct unit_of_sixes {
         const unsigned mask = I ? 0xf0f0f0f0u : 0x0f0f0f0fu;
         return unit_dot(q + 4, mask, x[1], unit_dot(q, mask, x[0], 0)) >> 4 * I;
     }
-    template <int I> __device__ __forceinline__ int least() const
+    template <int I> __device__ __forceinline__ float least() const
     {
-        return (int)(min >> 8 * I & 255);
+        return (float)(min >> 8 * I & 255);
     }
 };
 template <> struct unit<format_q4_K> : unit_of_sixes {
@@ -301,9 +301,9 @@ template <> struct unit<format_q2_K> : unit_of_pairs {
         const int dot = unit_dot(q, 0x03030303u << 2 * I, x[0], 0) >> 2 * I;
         return dot * (int)(scale[I / 2] >> I % 2 * 16 & 15);
     }
-    template <int I> __device__ __forceinline__ int least() const
+    template <int I> __device__ __forceinline__ float least() const
     {
-        return (int)(scale[I / 2] >> (I % 2 * 16 + 4) & 15);
+        return (float)(scale[I / 2] >> (I % 2 * 16 + 4) & 15);
     }
 };
 template <> struct unit<format_q3_K> : unit_of_pairs {
@@ -345,7 +345,8 @@ template <> struct unit<format_q6_K> : unit_of_pairs {
     }
     template <int I> __device__ __forceinline__ int part(const int4 *x, int sum) const
     {
-        const int near = unit_dot(q[I % 2], I < 2 ? 0x0f0f0f0fu : 0xf0f0f0f0u, x[0], 0) >> I / 2 * 4,
+        const int near =
+                      unit_dot(q[I % 2], I < 2 ? 0x0f0f0f0fu : 0xf0f0f0f0u, x[0], 0) >> I / 2 * 4,
                   far = unit_dot(high, 0x03030303u << 2 * I, x[0], 0) << 4 >> 2 * I;
         const int of = I % 2 ? (int)scale[I / 2] >> 24 : (int)(scale[I / 2] << 16) >> 24;
         return (near + far - 32 * sum) * of;
