@@ -226,10 +226,13 @@ template <typename F, int M> struct few_rows {
         for (int i = 0; i < pieces::most; i++)
             next.fetch();
         few_row<F> x[M];
-        for (int m = 0; m < M; m++) {
+#pragma unroll
+        for (int m = 0; m < M; m++)
             x[m] = few_row<F>(rounded + m * p.rounded, p.n);
-            few_round(p, first + m < p.m ? first + m : p.m - 1, x[m]);
-        }
+#pragma unroll 1
+        for (int m = 0; m < M; m++)
+            few_round(p, first + m < p.m ? first + m : p.m - 1,
+                      few_row<F>(rounded + m * p.rounded, p.n));
         __syncthreads();
         int place = 0;
         const int64_t step = next.step, pairs = next.pairs;
