@@ -77,8 +77,8 @@ static int64_t rounded_bytes(const quant_params *p)
     return p->n + (p->n / 32 * (halves ? 16 : 8) + 15) / 16 * 16;
 }
 
-/* Whether so many rows of a, beside blocks on their way, leave a multiprocessor with two blocks of threads
- * at least. Blocks must lie where they may be copied 16 bytes at once, and a where four elements may be read. */
+/* Whether so many rows of a, beside blocks on their way, fit into shared memory: of two blocks of threads on a
+ * multiprocessor, where it is more than one row. */
 static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, few_launch *l)
 {
     const int64_t own = 1024, all = k->dev->shared_most + own;
@@ -99,9 +99,10 @@ static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, 
     return 1;
 }
 
+/* Blocks must lie where they may be copied 16 bytes at once, and a where four elements may be read. */
 static int choose_few(const cuda_kernel *k, quant_params *p, few_launch *l)
 {
-    if (p->n == 0 || p->blocks % 16 || p->row_bytes % 16 || p->a % 16)
+    if (p->n == 0 || p->m > FEW_MOST || p->blocks % 16 || p->row_bytes % 16 || p->a % 16)
         return 0;
     p->rounded = (int32_t)rounded_bytes(p);
     if (p->m > 2 && fits_few(k, p, 4, l))

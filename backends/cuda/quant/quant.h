@@ -8,6 +8,7 @@ enum {
     QUANT_THREADS = 256, /* of a block */
     QUANT_WARPS = QUANT_THREADS / 32,
     QUANT_TILE = 4,   /* rows of a that one pass over b serves where there is more than one */
+    FEW_MOST = 8,     /* rows of a that are few */
     FEW_ROWS = 2,     /* rows of blocks that a warp takes at a time, where a has few rows */
     FEW_STAGED = 7168 /* bytes of them on their way to a warp */
 };

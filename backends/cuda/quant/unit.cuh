@@ -158,19 +158,21 @@ template <> struct unit<format_q5_1> : unit_of_32 {
         return unit_dot_fives(q + 1, q[0], x, 0);
     }
 };
-template <> struct unit<format_q8_0> : unit_of_32 {
+/* Codes of 8 bits. */
+struct unit_of_bytes : unit_of_32 {
     unsigned q[8];
-    __device__ __forceinline__ unit(const unsigned char *b, int)
-    {
-        d = unit_float(unit_half_words(b, q));
-    }
     template <int I> __device__ __forceinline__ int part(const int4 *x, int) const
     {
         return unit_dot_signed(q + 4, x[1], unit_dot_signed(q, x[0], 0));
     }
 };
-template <> struct unit<format_q8_1> : unit_of_32 {
-    unsigned q[8];
+template <> struct unit<format_q8_0> : unit_of_bytes {
+    __device__ __forceinline__ unit(const unsigned char *b, int)
+    {
+        d = unit_float(unit_half_words(b, q));
+    }
+};
+template <> struct unit<format_q8_1> : unit_of_bytes {
     __device__ __forceinline__ unit(const unsigned char *b, int)
     {
         const unsigned *from = (const unsigned *)b;
@@ -178,10 +180,6 @@ template <> struct unit<format_q8_1> : unit_of_32 {
 #pragma unroll
         for (int i = 0; i < 8; i++)
             q[i] = from[1 + i];
-    }
-    template <int I> __device__ __forceinline__ int part(const int4 *x, int) const
-    {
-        return unit_dot_signed(q + 4, x[1], unit_dot_signed(q, x[0], 0));
     }
 };
 
@@ -199,9 +197,8 @@ static __device__ __forceinline__ unsigned unit_looked_up(unsigned by, unsigned 
     return unit_pick(unit_pick(0xbfad9881u, 0xf6eaddcfu, by),
                      unit_pick(0x26190d01u, 0x71594535u, by), upper);
 }
-template <> struct unit<format_iq4_nl> : unit_of_32 {
+template <> struct unit<format_iq4_nl> : unit_of_bytes {
     static constexpr bool mixed = true;
-    unsigned q[8];
     __device__ __forceinline__ unit(const unsigned char *b, int)
     {
         unsigned packed[4];
@@ -213,10 +210,6 @@ template <> struct unit<format_iq4_nl> : unit_of_32 {
             q[2 * i] = unit_looked_up(by, upper);
             q[2 * i + 1] = unit_looked_up(by >> 16, upper >> 16);
         }
-    }
-    template <int I> __device__ __forceinline__ int part(const int4 *x, int) const
-    {
-        return unit_dot_signed(q + 4, x[1], unit_dot_signed(q, x[0], 0));
     }
 };
 
