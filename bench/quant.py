@@ -3,10 +3,11 @@
 """Quantised arrays on a device: products with one row (gemv) and dequantisation, in packed bytes a second, beside what the memory can
 do in the same run, and PyTorch's product of the same matrix in f16 (f32 on the CPU) where it is installed.
 
-    bench/quant.py [--device cuda:0] [--rounds 7] [--only WORD]
+    bench/quant.py [--device cuda:0] [--rounds 7] [--only WORDS] [--batch 1,2,4,8] [--graph]
 
 A figure is the best of the rounds. ceiling: bytes a second of a copy on a GPU, of a sum's reading on the CPU. share: packed bytes a
-second over the ceiling. torch: its time over ndock's, above 1 where ndock is faster. A row that fails is printed and the rest goes on."""
+second over the ceiling. torch: its time over ndock's, above 1 where ndock is faster. With --graph products are measured in a graph of
+ten as well, which leaves out what the host does for each. A row that fails is printed and the rest goes on."""
 import argparse
 import time
 
@@ -64,40 +65,67 @@ def torch_time(device, rows, n, wait_rounds):
     return best_of(lambda: torch.mv(w, x), torch.cuda.synchronize if cuda else (lambda: None), wait_rounds)
 
 
+def graph_time(product, device, wait, rounds):
+    """A product's time in a graph of ten."""
+    product()
+    with nd.graph(device=device) as graph:
+        for _ in range(10):
+            product()
+    return best_of(graph.launch, wait, rounds) / 10
+
+
+def gemv_rows(o, rows, n, m, top, theirs, wait):
+    cuda = o.device.startswith("cuda")
+    kind = nd.float16 if cuda else nd.float32
+    for name in FORMATS + READ:
+        label = f"gemv {name:7} {rows} x {n}" + (f" batch {m}" if m > 1 else "")
+        if not any(word in label for word in o.only.split(",")):
+            continue
+        try:
+            w = random_blocks(name, rows, n, o.device)
+            x = nd.ones((m, n), dtype=kind, device=o.device)
+            took = best_of(lambda: nd.matmul_q(x, w), wait, o.rounds)
+            rate = w.nbytes / took
+            ratio = f"{theirs / took:6.2f}" if theirs else "   -"
+            graph = ""
+            if o.graph:
+                alone = graph_time(lambda: nd.matmul_q(x, w), o.device, wait, o.rounds)
+                graph = f"  graph {alone * 1e6:6.1f} us share {w.nbytes / alone / top:5.2f}"
+            print(f"{label:28} {took * 1e6:9.1f} us {rate / 1e9:8.1f} GB/s  share {rate / top:5.2f}  torch {ratio}{graph}", flush=True)
+            if m > 1 or o.gemv:
+                continue
+            took = best_of(lambda: nd.dequantize(w, dtype=kind), wait, o.rounds)
+            moved = w.nbytes + w.size * (2 if cuda else 4)
+            print(f"{'dequantize ' + name:28} {took * 1e6:9.1f} us {moved / took / 1e9:8.1f} GB/s  share {moved / took / top:5.2f}",
+                  flush=True)
+        except Exception as e:
+            print(label, "failed:", e, flush=True)
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--device", default="cuda:0")
     p.add_argument("--rounds", type=int, default=7)
-    p.add_argument("--only", default="")
+    p.add_argument("--only", default="", help="rows whose label has one of these, separated by commas")
+    p.add_argument("--batch", default="1", help="rows of the other operand")
+    p.add_argument("--graph", action="store_true")
+    p.add_argument("--gemv", action="store_true", help="no dequantisation, no products of many rows")
     o = p.parse_args()
     cuda = o.device.startswith("cuda")
     wait = (lambda: nd.synchronize(o.device)) if cuda else (lambda: None)
     top = ceiling(o.device, wait, o.rounds)
     print(f"ceiling {top / 1e9:8.1f} GB/s on {o.device}", flush=True)
-    sizes = [(4096, 4096), (11008 // 64 * 64, 4096), (32768, 4096)] if cuda else [(4096, 4096)]
+    sizes = [(4096, 4096), (11008, 4096), (4096, 11008), (32000, 4096)] if cuda else [(4096, 4096)]
     for rows, n in sizes:
         theirs = None
         try:
             theirs = torch_time(o.device, rows, n, o.rounds)
         except Exception as e:  # a peer that fails
             print("torch:", e)
-        for name in FORMATS + READ:
-            label = f"gemv {name:7} {rows} x {n}"
-            if o.only not in label:
-                continue
-            try:
-                w = random_blocks(name, rows, n, o.device)
-                x = nd.ones((1, n), dtype=nd.float16 if cuda else nd.float32, device=o.device)
-                took = best_of(lambda: nd.matmul_q(x, w), wait, o.rounds)
-                rate = w.nbytes / took
-                ratio = f"{theirs / took:6.2f}" if theirs else "   -"
-                print(f"{label:28} {took * 1e6:9.1f} us {rate / 1e9:8.1f} GB/s  share {rate / top:5.2f}  torch {ratio}", flush=True)
-                took = best_of(lambda: nd.dequantize(w, dtype=nd.float16 if cuda else nd.float32), wait, o.rounds)
-                moved = w.nbytes + w.size * (2 if cuda else 4)
-                print(f"{'dequantize ' + name:28} {took * 1e6:9.1f} us {moved / took / 1e9:8.1f} GB/s  share {moved / took / top:5.2f}",
-                      flush=True)
-            except Exception as e:
-                print(label, "failed:", e, flush=True)
+        for m in map(int, o.batch.split(",")):
+            gemv_rows(o, rows, n, m, top, theirs if m == 1 else None, wait)
+    if o.gemv:
+        return
     for m in (8, 64, 512):
         for name in FORMATS:
             try:

@@ -231,12 +231,23 @@ int64_t nd__integers_of(nd_dtype dtype)
     return nd__itemsize(dtype) < 8 ? INT64_C(1) << (8 * nd__itemsize(dtype)) : INT64_MAX;
 }
 
+/* a as positions, below 2^63 all of them: those of 64 bits are not converted. */
+static nd_array *positions_of(nd_steps *s, const nd_array *a)
+{
+    nd_array *r;
+    if (s->status != ND_OK || a->dtype != ND_U64)
+        return nd__step_cast(s, a, ND_I64);
+    ND_STEP(s, r,
+            nd__array_new(a->storage, ND_I64, a->ndim, a->shape, a->stride, a->offset, true, &r));
+    return r;
+}
+
 nd_array *nd__counts_of_integers(nd_steps *s, const nd_array *a, int64_t length)
 {
     nd_array *edges, *counts;
     if (s->status != ND_OK || length == 0 || length / 4 > a->size ||
         length > nd__integers_of(a->dtype) || !nd__counts_insertions(a->storage->device, a->dtype))
-        return nd__sums_by_position(s, nd__step_cast(s, a, ND_I64), NULL, length);
+        return nd__sums_by_position(s, positions_of(s, a), NULL, length);
     ND_STEP(s, edges,
             nd_arange(a->storage->device, a->dtype, nd_int(0), nd_int(length), nd_int(1), &edges));
     ND_STEP(s, counts, nd__insertion_counts(edges, a, &counts));

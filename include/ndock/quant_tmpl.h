@@ -4,6 +4,8 @@
  * CUDA C++. The includer defines
  *   ND_Q_FN         what functions are declared with: static inline, static __device__
  *   ND_Q_HALF(p)    the float of the two bytes at p, which are a binary16, low byte first
+ * Where each 16 elements have a scale of their own, it is a whole number, nd_q_step_X, times the block's nd_q_unit_X, and a minimum
+ * nd_q_least_X times nd_q_low_X.
  * Layouts: the GGUF specification and the PyPI package gguf. Deliberately no include guard. */
 
 ND_Q_FN unsigned nd_q_nibble(const unsigned char *bytes, int half, int l)
@@ -103,13 +105,29 @@ ND_Q_FN int nd_q_code_q2_K(const unsigned char *b, int h, int l)
 {
     return (int)((unsigned)b[16 + nd_q_pair_at(h) + l] >> nd_q_pair_shift(h) & 3u);
 }
+ND_Q_FN int nd_q_step_q2_K(const unsigned char *b, int h)
+{
+    return b[h] & 15;
+}
+ND_Q_FN float nd_q_unit_q2_K(const unsigned char *b)
+{
+    return ND_Q_HALF(b + 80);
+}
 ND_Q_FN float nd_q_scale_q2_K(const unsigned char *b, int h)
 {
-    return ND_Q_HALF(b + 80) * (float)(b[h] & 15);
+    return nd_q_unit_q2_K(b) * (float)nd_q_step_q2_K(b, h);
+}
+ND_Q_FN int nd_q_least_q2_K(const unsigned char *b, int h)
+{
+    return b[h] >> 4;
+}
+ND_Q_FN float nd_q_low_q2_K(const unsigned char *b)
+{
+    return -ND_Q_HALF(b + 82);
 }
 ND_Q_FN float nd_q_min_q2_K(const unsigned char *b, int h)
 {
-    return -(ND_Q_HALF(b + 82) * (float)(b[h] >> 4));
+    return nd_q_low_q2_K(b) * (float)nd_q_least_q2_K(b, h);
 }
 
 ND_Q_FN int nd_q_code_q3_K(const unsigned char *b, int h, int l)
@@ -118,12 +136,20 @@ ND_Q_FN int nd_q_code_q3_K(const unsigned char *b, int h, int l)
     const int high = (int)((unsigned)b[16 * (h % 2) + l] >> h / 2 & 1u);
     return low + 4 * high - 4;
 }
-ND_Q_FN float nd_q_scale_q3_K(const unsigned char *b, int h)
+ND_Q_FN int nd_q_step_q3_K(const unsigned char *b, int h)
 {
     const unsigned char *s = b + 96;
     const unsigned low = (unsigned)s[h % 8] >> 4 * (h / 8) & 15u;
     const unsigned high = (unsigned)s[8 + h % 4] >> 2 * (h / 4) & 3u;
-    return ND_Q_HALF(b + 108) * (float)((int)(low | high << 4) - 32);
+    return (int)(low | high << 4) - 32;
+}
+ND_Q_FN float nd_q_unit_q3_K(const unsigned char *b)
+{
+    return ND_Q_HALF(b + 108);
+}
+ND_Q_FN float nd_q_scale_q3_K(const unsigned char *b, int h)
+{
+    return nd_q_unit_q3_K(b) * (float)nd_q_step_q3_K(b, h);
 }
 
 /* Scale and minimum of 32 elements, 6 bits each, eight of both in 12 bytes. */
@@ -170,9 +196,17 @@ ND_Q_FN int nd_q_code_q6_K(const unsigned char *b, int h, int l)
     const unsigned high = (unsigned)b[128 + nd_q_pair_at(h) + l] >> nd_q_pair_shift(h) & 3u;
     return (int)(low | high << 4) - 32;
 }
+ND_Q_FN int nd_q_step_q6_K(const unsigned char *b, int h)
+{
+    return (signed char)b[192 + h];
+}
+ND_Q_FN float nd_q_unit_q6_K(const unsigned char *b)
+{
+    return ND_Q_HALF(b + 208);
+}
 ND_Q_FN float nd_q_scale_q6_K(const unsigned char *b, int h)
 {
-    return ND_Q_HALF(b + 208) * (float)(signed char)b[192 + h];
+    return nd_q_unit_q6_K(b) * (float)nd_q_step_q6_K(b, h);
 }
 
 ND_Q_FN int nd_q_code_iq4_nl(const unsigned char *b, int h, int l)

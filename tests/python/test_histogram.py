@@ -42,6 +42,23 @@ def test_elements_on_edges_belong_to_the_upper_bin(device):
 
 
 @cases(*DEVICES)
+def test_few_elements_are_in_the_range(device):
+    """Where most lie outside, they are looked at a few at a time; those inside stand alone and beside each other."""
+    rng = np.random.default_rng(5)
+    for dtype in ("int64", "uint64", "int32", "uint8", "float32", "float64"):
+        x = rng.integers(20, 120, 50001).astype(dtype)
+        at = np.concatenate([rng.integers(0, x.size, 40), np.arange(2000, 2100)])
+        x[at] = rng.integers(0, 9, at.size).astype(dtype)
+        if dtype == "int64":
+            x[7::500], x[8::500] = np.iinfo(dtype).min, np.iinfo(dtype).max
+        if dtype.startswith("float"):
+            x[7::500], x[8::500], x[9::500] = np.nan, np.inf, -np.inf
+        inside = x[(x >= 1) & (x <= 6)].astype(np.float64)
+        for bins in (5, 20, 3000):
+            same(nd.histogram(from_numpy(x, device), bins, (1, 6))[0], np.histogram(inside, np.linspace(1, 6, bins + 1))[0])
+
+
+@cases(*DEVICES)
 def test_histogram_of_given_edges_and_weights(device):
     for rng, x, y in each(device, INTS[:2] + ("float32", "float64")):
         edges = np.array([-3.0, -1.0, 0.0, 0.5, 4.0])

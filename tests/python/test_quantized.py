@@ -114,6 +114,30 @@ def test_numbers_of_candle(name, device):
         assert np.abs(np.asarray(got.to_device("cpu")) - want).max() <= 2e-6 * np.abs(want).max(), (batch, low)
 
 
+@cases(*[(name, device) for name in WRITTEN for device in DEVICES])
+def test_more_of_candle(name, device):
+    """Its products of fractions within 2 % of the exact ones, batches whose rows have the bits of the same row alone (but for many, which
+    devices may add in another order), and its embedding, each beside the definition."""
+    m, n, k = 3, 4, 256
+    x, w = (np.arange(size * k, dtype=np.float32) / np.float32(size * k) for size in (m, n))
+    x, w = x.reshape(m, k), np.ascontiguousarray(w.reshape(k, n).T)
+    q = nd.quantize(nd.asarray(w, device=device), name)
+    exact = x.astype(np.float64) @ w.astype(np.float64).T
+    got = np.asarray(nd.matmul_q(nd.asarray(x, device=device), q).to_device("cpu"))
+    assert np.abs(got / exact - 1).mean() <= 0.02
+    for batch in (1, 2, 4, 6, 12):
+        rows = np.resize(x, (batch, k))
+        made = np.asarray(nd.matmul_q(nd.asarray(rows, device=device), q).to_device("cpu"))
+        off = np.abs(made - np.resize(got, (batch, n))).max()
+        assert off <= (2e-6 * np.abs(got).max() if batch > 8 else 0), (batch, off)
+    i = np.arange(8 * 256, dtype=np.float32)
+    table = (np.sin(i * np.float32(0.003)) * 0.5 + np.cos(i * np.float32(0.007)) * 0.25).reshape(8, 256).astype(np.float32)
+    table = nd.quantize(nd.asarray(table, device=device), name)
+    rows = nd.embedding_q(table, nd.asarray([[3, 1], [3, 7]], device=device))
+    want = np.asarray(nd.dequantize(table).to_device("cpu"))[[[3, 1], [3, 7]]]
+    assert rows.shape == (2, 2, 256) and np.array_equal(np.asarray(rows.to_device("cpu")), want)
+
+
 @cases(*DEVICES)
 def test_views_and_rows(device):
     x = np.arange(4)[:, None] * np.full((1, 64), 127.0, np.float32)

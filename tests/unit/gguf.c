@@ -282,6 +282,9 @@ static void test_lies(void)
     lies("extent 9223372036854775808", "an extent without end");
     set(tensor + 11, (uint64_t)1 << 62, 8);
     lies("63 bits", "a shape without end");
+    set(tensor + 11, (uint64_t)1 << 62, 8);
+    set(tensor + 19, 0, 8);
+    lies("63 bits", "a shape without end and without elements");
     set(tensor + 11, 20, 8);
     lies("overlaps", "a tensor that is too large");
     set(tensor + 27, 2, 4);

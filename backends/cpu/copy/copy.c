@@ -68,14 +68,18 @@ static void run_dense(void *ctx, int64_t begin, int64_t end)
 typedef struct {
     char *dst;
     uint64_t pattern[2];
-    int streamed;
+    int streamed, bytes; /* bytes: all of the pattern are equal */
 } dense_fill;
 
 static void run_dense_fill(void *ctx, int64_t begin, int64_t end)
 {
     const dense_fill *f = ctx;
     const cpu_copy_loops *loops = cpu_copy_level();
-    loops->fill(f->dst + begin, end - begin, f->pattern[0], f->pattern[1], f->streamed);
+    /* The processor writes equal bytes without reading the lines before. */
+    if (f->bytes && !f->streamed)
+        memset(f->dst + begin, (int)(f->pattern[0] & 255), (size_t)(end - begin));
+    else
+        loops->fill(f->dst + begin, end - begin, f->pattern[0], f->pattern[1], f->streamed);
     if (f->streamed)
         loops->fence();
 }
@@ -113,7 +117,9 @@ static int32_t fill_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_
     fill_pattern(element, size, f.pattern);
     int64_t nbytes = ndp_view_size(out) * size;
     f.dst = cpu_ptr(out);
-    f.streamed = nbytes >= CPU_COPY_STREAM_BYTES;
+    f.streamed = nbytes >= CPU_FILL_STREAM_BYTES;
+    f.bytes = f.pattern[0] == f.pattern[1] &&
+              f.pattern[0] == (f.pattern[0] & 255) * UINT64_C(0x0101010101010101);
     if (nbytes <= DENSE_CHUNK)
         cpu_copy_level()->fill(f.dst, nbytes, f.pattern[0], f.pattern[1], 0);
     else

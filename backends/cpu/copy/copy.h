@@ -53,6 +53,9 @@ typedef struct {
 
 CPU_ISA_DECLARE(extern const cpu_copy_loops, cpu_copy_table);
 
+/* Fills from here on are written around the cache. Smaller ones stay there for those who want zeros to count in. */
+#define CPU_FILL_STREAM_BYTES (16 << 20)
+
 /* ---- copy/tiles.c ---- */
 #define CPU_COPY_STREAM_BYTES \
     (8 << 20) /* destinations from here on are written around the cache \

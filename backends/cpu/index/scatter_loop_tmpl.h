@@ -14,7 +14,13 @@ static void FN(scatter)(char *table, const char *value, const int64_t *at, const
             int64_t x = index_wrap(at[i], extent);
             to[x] = UPDATE(to[x], from[i]);
         }
-    else
+    else if (si == 1 && sv == 0 && lane == 0 && step == 1) {
+        const T value_of_all = *from;
+        for (int64_t i = 0, n = r->n; i < n; i++) {
+            int64_t x = index_wrap(at[i], extent);
+            to[x] = UPDATE(to[x], value_of_all);
+        }
+    } else
         for (int64_t i = 0; i < r->n; i++) {
             int64_t x = index_wrap(at[i * si], extent) * step + i * lane;
             to[x] = UPDATE(to[x], from[i * sv]);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * searchsorted: insertion positions into a sorted row; histogram: how many values have each. */
+#include <stdbool.h>
 #include <string.h>
 #include "index/search.h"
 
 #define BLOCK 1024
+#define FEW 32          /* values that are looked at together, where most lie outside the row */
 #define FROM 256        /* values: for fewer, nothing is prepared */
 #define COUNT_CHUNKS 16 /* most tables of counts */
 #define COUNT_GRAIN 16384
@@ -26,6 +28,7 @@ typedef struct {
     uint32_t *counts; /* one chunk has fewer than 2^32 values */
     int64_t grain, chunk_counts;
     int lanes;
+    int64_t (*outside)(const search_row *w, const char *values, int64_t m);
     uint8_t *bytes; /* of each chunk one a position; NULL: there are none */
 } search_job;
 
@@ -44,6 +47,7 @@ static void choose(search_job *w, const ndp_call *call)
         values->dtype == sorted->dtype ? &table->same[values->dtype] : &table->wide[values->dtype];
     const int64_t room = cells_nbytes(call), m = ndp_view_size(values);
     w->search = f->by_halves;
+    w->outside = f->outside;
     if (m >= FROM && 2 * m >= w->of.n && f->follow && f->follow(&w->of))
         w->search = f->by_distance;
     else if (room > 0 && f->cells(&w->of, cpu_ptr(&call->scratch)))
@@ -162,6 +166,32 @@ static void count_block(const search_job *w, uint32_t *table, const int64_t *at,
         table[at[i]]++;
 }
 
+/* Whether most of the positions are the first or the last one. */
+static bool most_outside(const search_job *w, const int64_t *at, int64_t n)
+{
+    int64_t outside = 0;
+    for (int64_t i = 0; i < n; i++)
+        outside += (at[i] == 0) | (at[i] == w->of.n);
+    return outside > n - n / 8;
+}
+
+/* Counts a few values at a time, without a search where none of them lies between the row's ends. */
+static void count_few_inside(const search_job *w, uint32_t *table, const char *values, int64_t n)
+{
+    int64_t at[FEW];
+    for (int64_t i = 0; i < n; i += FEW) {
+        const int64_t m = n - i < FEW ? n - i : FEW,
+                      behind = w->outside(&w->of, values + i * w->nbytes, m);
+        if (behind < 0) {
+            w->search(&w->of, values + i * w->nbytes, 1, m, at, 1);
+            count_block(w, table, at, m);
+        } else {
+            table[0] += (uint32_t)(m - behind);
+            table[w->of.n] += (uint32_t)behind;
+        }
+    }
+}
+
 static void count_chunk(void *ctx, int64_t begin, int64_t end)
 {
     const search_job *w = ctx;
@@ -170,19 +200,26 @@ static void count_chunk(void *ctx, int64_t begin, int64_t end)
     uint8_t *bytes = w->bytes ? w->bytes + begin / w->grain * w->chunk_counts : NULL;
     cpu_place c;
     int64_t i = begin % w->row;
+    bool few_inside = false, first = w->value_stride == 1 && !bytes && w->of.n > 1 && w->of.right;
     memset(table, 0, (size_t)w->chunk_counts * sizeof *table);
     if (bytes)
         memset(bytes, 0, (size_t)w->chunk_counts);
     cpu_place_seek(&c, &w->outer, begin / w->row);
     while (begin < end) {
         int64_t n = w->row - i < end - begin ? w->row - i : end - begin;
-        n = n < BLOCK ? n : BLOCK;
-        w->search(&w->of, w->values + (c.offset[0] + i * w->value_stride) * w->nbytes,
-                  w->value_stride, n, at, 1);
-        if (bytes)
-            count_in_bytes(bytes, table, at, n);
-        else
-            count_block(w, table, at, n);
+        n = n < (first ? FROM : BLOCK) ? n : first ? FROM : BLOCK;
+        const char *values = w->values + (c.offset[0] + i * w->value_stride) * w->nbytes;
+        if (few_inside) {
+            count_few_inside(w, table, values, n);
+        } else {
+            w->search(&w->of, values, w->value_stride, n, at, 1);
+            if (bytes)
+                count_in_bytes(bytes, table, at, n);
+            else
+                count_block(w, table, at, n);
+            few_inside = first && most_outside(w, at, n);
+            first = false;
+        }
         begin += n;
         i += n;
         if (i == w->row) {

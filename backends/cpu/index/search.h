@@ -34,6 +34,9 @@ typedef struct {
     search_fn *by_halves, *by_cells, *by_distance; /* by_distance: NULL unless integers */
     /* Sets what by_cells needs, in memory of search_nbytes; 0: the row is not fit for it. */
     int (*cells)(search_row *w, char *memory);
+    /* How many of m values side by side lie behind the whole row, of one element at least; -1: not all lie
+     * behind it or before it. */
+    int64_t (*outside)(const search_row *w, const char *values, int64_t m);
     int (*follow)(const search_row *w); /* whether each element is the one before and 1 */
 } search_functions;
 typedef struct {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Searches of every real dtype in a sorted row of the same, and in one of f64. Built once per SIMD
  * level. */
+#include <math.h>
 #include "math/half.h"
 #include "index/search.h"
 
@@ -237,8 +238,27 @@
 #define FN(name) name##_f32_in_f64
 #include "index/search_tmpl.h"
 
-#define FUNCTIONS(kind) \
-    .by_halves = halves_##kind, .by_cells = by_cells_##kind, .cells = cells_##kind
+/* For an integer x and a number e, e <= x where ceil(e) <= x: integers of 64 bits are compared as they are. Where ends
+ * of the row are that large that integers beside them are rounded, the rounded ones are compared. */
+static int64_t outside_whole(const search_row *w, const char *values, int64_t m)
+{
+    const double *a = (const double *)(const void *)w->sorted;
+    const int64_t *x = (const int64_t *)(const void *)values;
+    const double low = ceil(a[0]), high = ceil(a[(w->n - 1) * w->stride]);
+    int64_t behind = 0, begun = 0;
+    if (!(low >= -0x1p53 && high <= 0x1p53))
+        return outside_i64_in_f64(w, values, m);
+    const int64_t first = (int64_t)low, last = (int64_t)high;
+    for (int64_t i = 0; i < m; i++) {
+        behind += x[i] >= last;
+        begun += x[i] >= first;
+    }
+    return begun == behind ? behind : -1;
+}
+
+#define FUNCTIONS(kind)                                                                 \
+    .outside = outside_##kind, .by_halves = halves_##kind, .by_cells = by_cells_##kind, \
+    .cells = cells_##kind
 #define FLOATS(kind)    \
     {                   \
         FUNCTIONS(kind) \
@@ -270,7 +290,10 @@ const search_table CPU_ISA_FN(search_table_of) = {
             [NDP_I8] = FLOATS(i8_in_f64),
             [NDP_I16] = FLOATS(i16_in_f64),
             [NDP_I32] = FLOATS(i32_in_f64),
-            [NDP_I64] = FLOATS(i64_in_f64),
+            [NDP_I64] = {.by_halves = halves_i64_in_f64,
+                         .by_cells = by_cells_i64_in_f64,
+                         .cells = cells_i64_in_f64,
+                         .outside = outside_whole},
             [NDP_U8] = FLOATS(u8_in_f64),
             [NDP_U16] = FLOATS(u16_in_f64),
             [NDP_U32] = FLOATS(u32_in_f64),

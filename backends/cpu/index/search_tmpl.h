@@ -60,6 +60,20 @@ static void FN(halves)(const search_row *w, const char *values, int64_t value_st
     }
 }
 
+static int64_t FN(outside)(const search_row *w, const char *values, int64_t m)
+{
+    const S *a = (const S *)w->sorted;
+    const T *x = (const T *)values;
+    const C low = SORTED(a[0]), high = SORTED(a[(w->n - 1) * w->stride]);
+    int64_t behind = 0, begun = 0;
+    for (int64_t i = 0; i < m; i++) {
+        const C v = VALUE(x[i]);
+        behind += FN(before)(high, v, 1);
+        begun += FN(before)(low, v, 1);
+    }
+    return begun == behind ? behind : -1;
+}
+
 /* ---- by cells ---- */
 static inline int32_t FN(cell)(C v, R low, R scale, R last)
 {

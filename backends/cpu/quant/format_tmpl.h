@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Loops over the blocks of one format: FORMAT (its name), BLOCK, NBYTES and MIN as in quant.def;
- * ALIKE: each 32 elements have one scale. */
+ * ALIKE: each 32 elements have one scale, in other formats each 16 a whole number of the block's; LESS: what codes_FORMAT are more than codes; SIGNED: whether any of
+ * these is negative. */
 #define Q_CAT_(a, b) a##_##b
 #define Q_CAT(a, b) Q_CAT_(a, b)
 #define Q_FN(name) Q_CAT(name, FORMAT)
@@ -8,12 +9,28 @@
 
 /* A block's codes, and scales and minima of each 16, all aligned for vectors. */
 #define Q_UNPACK Q_FN(unpack)
+enum { Q_FN(less) = LESS };
 #ifdef FAST_UNPACK
 static inline void Q_FN(unpack)(const unsigned char *block, int8_t *code, float *scale, float *min)
 {
     for (int g = 0; g < BLOCK / 32; g++)
-        _mm256_store_si256((__m256i *)(void *)(code + 32 * g), Q_CAT(codes, FORMAT)(block, g));
+        _mm256_store_si256((__m256i *)(void *)(code + 32 * g),
+                           _mm256_sub_epi8(Q_CAT(codes, FORMAT)(block, g), _mm256_set1_epi8(LESS)));
+#if ALIKE
     Q_CAT(scales, FORMAT)(block, scale, min);
+#else
+    int16_t steps[QUANT_HALVES];
+    const float unit = Q_CAT(nd_q_unit, FORMAT)(block);
+    store_steps(steps, Q_CAT(steps, FORMAT)(block));
+    for (int h = 0; h < QUANT_HALVES; h++)
+        scale[h] = unit * (float)steps[h];
+    for (int h = 0; h < QUANT_HALVES; h++)
+#if MIN
+        min[h] = Q_CAT(nd_q_min, FORMAT)(block, h);
+#else
+        (void)min;
+#endif
+#endif
 }
 #else
 static inline void Q_FN(unpack)(const unsigned char *block, int8_t *restrict code,
@@ -52,67 +69,123 @@ static void Q_FN(dequantize)(const unsigned char *blocks, int64_t n, int32_t dty
 }
 
 #ifdef FAST_UNPACK
-/* Scales and minima of up to a span of blocks, n elements; minima beyond them are zero. */
+#if ALIKE
+/* Scales and minima of up to a span of blocks, n elements; those beyond them are zero. */
 static inline __attribute__((always_inline)) void Q_FN(span_scales)(const unsigned char *blocks,
                                                                     int n, float *scale, float *min)
 {
+#if BLOCK == 32
+    if (n == QUANT_SPAN) {
+        __m256 first[2], second[2];
+        heads_of_eight(blocks, NBYTES, first, second);
+        for (int i = 0; i < 2; i++) {
+            _mm256_store_ps(scale + 8 * i, first[i]);
+            if (MIN)
+                _mm256_store_ps(min + 8 * i, second[i]);
+        }
+        return;
+    }
+#endif
     for (int i = 0; i < n; i += BLOCK, blocks += NBYTES)
         Q_CAT(scales, FORMAT)(blocks, scale + i / 16, min + i / 16);
-    for (int h = n / 16; MIN && h < QUANT_HALVES; h++)
-        min[h] = 0;
+    for (int h = n / 16; h < QUANT_HALVES; h++)
+        scale[h] = min[h] = 0;
 }
 
 /* A span of m elements, whose codes stay in registers. */
 static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned char *from,
                                                                  const int m, const quant_row *x,
                                                                  int64_t at, const int rows,
-                                                                 __m256 (*sum)[2], float *low)
+                                                                 __m256 (*sum)[2], __m256 (*low)[2])
 {
-    _Alignas(64) float scale[QUANT_HALVES], min[QUANT_HALVES];
+    _Alignas(64) float scale[QUANT_HALVES], min[QUANT_HALVES], both[QUANT_ROWS][QUANT_HALVES];
     Q_FN(span_scales)(from, m, scale, min);
+    for (int r = 0; r < rows; r++)
+        scales_times(scale, x[r].d + at / 16, both[r]);
+    KEEP_IN_MEMORY(both);
 #pragma GCC unroll 8
     for (int g = 0; g < m / 32; g++) {
         const __m256i codes =
             Q_CAT(codes, FORMAT)(from + 32 * g / BLOCK * NBYTES, g % (BLOCK / 32));
-        const __m256 scales = scales_of_group(scale + 2 * g, ALIKE);
-        for (int r = 0; r < rows; r++)
-            sum[r][g & 1] = add_group(sum[r][g & 1], codes, x[r].code + at + 32 * g, scales,
-                                      x[r].d[at / 16 + 2 * g], MIN);
+        for (int r = 0; r < rows; r++) {
+            const __m256i pairs = two_products(codes, x[r].code + at + 32 * g,
+                                               x[r].less + at / 2 + 16 * g, SIGNED, LESS);
+            sum[r][g & 1] = add_scaled(sum[r][g & 1], pairs, _mm256_set1_epi16(1), both[r] + 2 * g);
+        }
     }
     for (int r = 0; MIN && r < rows; r++)
-        add_minima(min, x[r].sum + at / 16, low + r * QUANT_LANES);
+        for (int i = 0; i < 2; i++)
+            low[r][i] = _mm256_add_ps(low[r][i],
+                                      _mm256_mul_ps(_mm256_load_ps(min + 8 * i),
+                                                    _mm256_loadu_ps(x[r].sum + at / 16 + 8 * i)));
 }
+
+#else
+/* A block, whose codes stay in registers. */
+static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned char *from,
+                                                                 const int m, const quant_row *x,
+                                                                 int64_t at, const int rows,
+                                                                 __m256 (*sum)[2], __m256 (*low)[2])
+{
+    _Alignas(64) float both[QUANT_ROWS][8];
+    const __m256i steps = Q_CAT(steps, FORMAT)(from);
+    const __m256 unit = _mm256_set1_ps(Q_CAT(nd_q_unit, FORMAT)(from));
+    for (int r = 0; r < rows; r++)
+        _mm256_store_ps(both[r], _mm256_mul_ps(unit, _mm256_loadu_ps(x[r].group_d + at / 32)));
+    KEEP_IN_MEMORY(both);
+#pragma GCC unroll 8
+    for (int g = 0; g < m / 32; g++) {
+        const __m256i codes = Q_CAT(codes, FORMAT)(from, g), step = steps_of_group(steps, g);
+        for (int r = 0; r < rows; r++) {
+            const __m256i pairs = two_products(codes, x[r].code + at + 32 * g,
+                                               x[r].less + at / 2 + 16 * g, SIGNED, LESS);
+            sum[r][g & 1] = add_scaled(sum[r][g & 1], pairs, step, both[r] + g);
+        }
+    }
+#if MIN
+    const __m256i least = Q_CAT(least, FORMAT)(from);
+    const __m256 factor = _mm256_set1_ps(Q_CAT(nd_q_low, FORMAT)(from));
+    for (int r = 0; r < rows; r++) {
+        const __m256i sums = _mm256_madd_epi16(least, bytes_of(x[r].halves + at / 16));
+        low[r][0] = _mm256_add_ps(
+            low[r][0], _mm256_mul_ps(_mm256_mul_ps(factor, _mm256_loadu_ps(x[r].group_d + at / 32)),
+                                     _mm256_cvtepi32_ps(sums)));
+    }
+#else
+    (void)low;
+#endif
+}
+#endif
 
 /* With one row the sums stay in registers too. */
 static inline __attribute__((always_inline)) void Q_FN(dot_rows)(const unsigned char *blocks,
                                                                  int64_t n, const quant_row *x,
-                                                                 const int rows, float *out)
+                                                                 const int rows, __m256 (*sum)[2],
+                                                                 __m256 (*low)[2], float *out)
 {
-    __m256 sum[QUANT_ROWS][2];
-    float low[QUANT_ROWS * QUANT_LANES] = {0};
     int64_t at = 0;
     for (int r = 0; r < rows; r++)
-        sum[r][0] = sum[r][1] = _mm256_setzero_ps();
+        sum[r][0] = sum[r][1] = low[r][0] = low[r][1] = _mm256_setzero_ps();
     for (; at + QUANT_SPAN <= n; at += QUANT_SPAN)
         Q_FN(dot_span)(blocks + at / BLOCK * NBYTES, QUANT_SPAN, x, at, rows, sum, low);
     if (BLOCK < QUANT_SPAN && at < n)
         Q_FN(dot_span)(blocks + at / BLOCK * NBYTES, (int)(n - at), x, at, rows, sum, low);
     for (int r = 0; r < rows; r++) {
-        float lanes[QUANT_LANES];
-        _mm256_storeu_ps(lanes, sum[r][0]);
-        _mm256_storeu_ps(lanes + 8, sum[r][1]);
-        out[r] = total(lanes);
+        out[r] = total_of(sum[r][0], sum[r][1]);
         if (MIN)
-            out[r] += total(low + r * QUANT_LANES);
+            out[r] += total_of(low[r][0], low[r][1]);
     }
 }
 static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x, int rows,
                       float *out)
 {
-    if (rows == 1)
-        Q_FN(dot_rows)(blocks, n, x, 1, out);
-    else
-        Q_FN(dot_rows)(blocks, n, x, rows, out);
+    if (rows == 1) {
+        __m256 sum[1][2], low[1][2];
+        Q_FN(dot_rows)(blocks, n, x, 1, sum, low, out);
+    } else {
+        __m256 sum[QUANT_ROWS][2], low[QUANT_ROWS][2];
+        Q_FN(dot_rows)(blocks, n, x, rows, sum, low, out);
+    }
 }
 #else
 /* Up to a span of blocks, n elements; what is beyond them is zero. */
@@ -126,6 +199,37 @@ static inline void Q_FN(unpack_span)(const unsigned char *blocks, int n, span *s
         s->scale[h] = s->min[h] = 0;
 }
 
+#if !ALIKE
+static inline void Q_FN(add_span)(const unsigned char *block, const span *s, const quant_row *x,
+                                  int64_t at, float *sum)
+{
+    const float unit = Q_CAT(nd_q_unit, FORMAT)(block);
+    for (int g = 0; g < QUANT_SPAN / 32; g++) {
+        const float both = unit * x->group_d[at / 32 + g];
+        const int step[2] = {Q_CAT(nd_q_step, FORMAT)(block, 2 * g),
+                             Q_CAT(nd_q_step, FORMAT)(block, 2 * g + 1)};
+        for (int k = 0; k < 8; k++) {
+            const int8_t *a = s->code + 32 * g + 4 * k, *b = x->code + at + 32 * g + 4 * k;
+            const int dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
+            sum[8 * (g & 1) + k] += both * (float)(step[k / 4] * dot);
+        }
+    }
+}
+#if MIN
+static inline void Q_FN(add_least)(const unsigned char *block, const quant_row *x, int64_t at,
+                                   float *low)
+{
+    const float factor = Q_CAT(nd_q_low, FORMAT)(block);
+    for (int g = 0; g < QUANT_SPAN / 32; g++) {
+        const int16_t *halves = x->halves + at / 16 + 2 * g;
+        const int sum = Q_CAT(nd_q_least, FORMAT)(block, 2 * g) * halves[0] +
+                        Q_CAT(nd_q_least, FORMAT)(block, 2 * g + 1) * halves[1];
+        low[g] += factor * x->group_d[at / 32 + g] * (float)sum;
+    }
+}
+#endif
+#endif
+
 static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x, int rows,
                       float *out)
 {
@@ -138,9 +242,16 @@ static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x
         span s;
         Q_FN(unpack_span)(blocks + at / BLOCK * NBYTES, m, &s);
         for (int r = 0; r < rows; r++) {
+#if ALIKE
             add_products(&s, x[r].code + at, x[r].d + at / 16, sum[r]);
 #if MIN
             add_minima(s.min, x[r].sum + at / 16, low[r]);
+#endif
+#else
+            Q_FN(add_span)(blocks + at / BLOCK * NBYTES, &s, &x[r], at, sum[r]);
+#if MIN
+            Q_FN(add_least)(blocks + at / BLOCK * NBYTES, &x[r], at, low[r]);
+#endif
 #endif
         }
     }
@@ -163,3 +274,5 @@ static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x
 #undef NBYTES
 #undef MIN
 #undef ALIKE
+#undef LESS
+#undef SIGNED

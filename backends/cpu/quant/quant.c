@@ -123,11 +123,12 @@ static int32_t run_quantize(const ndp_kernel *kernel, ndp_stream *stream, const 
 
 /* ---- products ---- */
 
-/* Codes, then d and sums of each 16, then the row's floats. */
+/* What quant_made has, one after the other, then the row's floats. */
 static int64_t activation_bytes(int64_t n)
 {
     const int64_t whole = (n + QUANT_SPAN - 1) / QUANT_SPAN * QUANT_SPAN;
-    return whole + whole / 16 * 2 * (int64_t)sizeof(float) + whole * (int64_t)sizeof(float);
+    return whole + (whole / 16 + whole / 32 + whole / 16 + whole) * (int64_t)sizeof(float) +
+           (whole / 2 + whole / 16) * (int64_t)sizeof(int16_t);
 }
 
 static uint64_t product_scratch(const ndp_kernel *kernel, const ndp_call *call)
@@ -136,22 +137,28 @@ static uint64_t product_scratch(const ndp_kernel *kernel, const ndp_call *call)
     return (uint64_t)(call->in[0].shape[0] * activation_bytes(call->in[0].shape[1]));
 }
 
-static quant_row activation(const job *w, int64_t row)
+static quant_made activation(const job *w, int64_t row)
 {
     char *memory = w->scratch + row * activation_bytes(w->n);
-    float *d = (float *)(void *)(memory + w->codes_bytes);
-    return (quant_row){(int8_t *)memory, d, d + w->halves};
+    float *d = (float *)(void *)(memory + w->codes_bytes), *group_d = d + w->halves,
+          *sum = group_d + w->halves / 2;
+    int16_t *less = (int16_t *)(void *)(sum + w->halves);
+    return (quant_made){(int8_t *)memory, d, group_d, sum, less, less + w->codes_bytes / 2};
+}
+
+static quant_row made_row(quant_made x)
+{
+    return (quant_row){x.code, x.d, x.group_d, x.sum, x.less, x.halves};
 }
 
 static void activate_rows(void *ctx, int64_t begin, int64_t end)
 {
     const job *w = ctx;
     for (int64_t r = begin; r < end; r++) {
-        char *memory = w->scratch + r * activation_bytes(w->n);
-        float *d = (float *)(void *)(memory + w->codes_bytes), *sum = d + w->halves,
-              *x = sum + w->halves;
+        quant_made made = activation(w, r);
+        float *x = (float *)(void *)(made.halves + w->halves);
         w->table->load(w->in + r * w->n * w->item, w->dtype, w->n, x);
-        w->table->activate(x, w->n, (int8_t *)memory, d, sum);
+        w->table->activate(x, w->n, w->of->less, &made);
     }
 }
 
@@ -163,7 +170,7 @@ static void product_rows(void *ctx, int64_t begin, int64_t end)
         quant_row x[QUANT_ROWS_AT_ONCE];
         float sum[QUANT_ROWS_AT_ONCE];
         for (int i = 0; i < rows; i++)
-            x[i] = activation(w, m + i);
+            x[i] = made_row(activation(w, m + i));
         for (int64_t r = begin; r < end; r++) {
             w->of->dot(w->blocks + r * w->row_bytes, w->n, x, rows, sum);
             for (int i = 0; i < rows; i++)

@@ -7,18 +7,26 @@
 /* Formats are cut into spans of 256 elements: one block, or up to eight. */
 enum { QUANT_SPAN = 256, QUANT_HALVES = QUANT_SPAN / 16, QUANT_LANES = 16 };
 
-/* A row of activations: 8-bit codes, and for each 16 elements d and d times the sum of codes. Of
- * whole spans; what is beyond the row is zero. */
+/* A row of activations: 8-bit codes; for each 32 elements, or 16, d; for each 16 d times the sum of codes, and
+ * the sum; for each two the format's `less` times their sum. Of whole spans; what is beyond the row is zero. */
 typedef struct {
     const int8_t *code;
-    const float *d, *sum;
+    const float *d, *group_d, *sum;
+    const int16_t *less, *halves;
 } quant_row;
+typedef struct {
+    int8_t *code;
+    float *d, *group_d, *sum;
+    int16_t *less, *halves;
+} quant_made;
 
 typedef struct {
     /* n elements (whole blocks) to floats of dtype. */
     void (*dequantize)(const unsigned char *blocks, int64_t n, int32_t dtype, void *out);
     /* Products of one row of blocks, n elements, with `rows` rows of activations: out[i]. */
     void (*dot)(const unsigned char *blocks, int64_t n, const quant_row *x, int rows, float *out);
+    /* What codes are stored as more than they are: dot may take them as they are stored. */
+    int less;
 } quant_format;
 
 enum { QUANT_FORMATS = 21 }; /* above the ids of quant.def */
@@ -27,8 +35,8 @@ typedef struct {
     /* n floats of dtype as f32. */
     void (*load)(const void *in, int32_t dtype, int64_t n, float *out);
     void (*store)(const float *in, int32_t dtype, int64_t n, void *out);
-    /* A row of n floats into codes, d and sums of whole spans. */
-    void (*activate)(const float *in, int64_t n, int8_t *code, float *d, float *sum);
+    /* A row of n floats into what a format with such a `less` wants. */
+    void (*activate)(const float *in, int64_t n, int less, quant_made *x);
 } quant_table;
 CPU_ISA_DECLARE(extern const quant_table, quant_table_of);
 

@@ -83,57 +83,87 @@ static inline int8_t code_of(float v)
     return (int8_t)(v < 0 ? -whole : whole);
 }
 
-static void activate(const float *in, int64_t n, int8_t *code, float *d, float *sum)
+static void activate(const float *in, int64_t n, int less, quant_made *x)
 {
     const int64_t end = (n + QUANT_SPAN - 1) / QUANT_SPAN * QUANT_SPAN;
     for (int64_t at = 0; at < n; at += 32) {
         const float scale = largest(in + at) / 127, inverse = scale > 0 ? 1 / scale : 0;
+        x->group_d[at / 32] = scale;
         for (int h = 0; h < 2; h++) {
             const int64_t from = at + 16 * h;
             int total = 0;
             for (int l = 0; l < 16; l++) {
-                code[from + l] = code_of(in[from + l] * inverse);
-                total += code[from + l];
+                x->code[from + l] = code_of(in[from + l] * inverse);
+                total += x->code[from + l];
             }
-            d[from / 16] = scale;
-            sum[from / 16] = scale * (float)total;
+            x->d[from / 16] = scale;
+            x->sum[from / 16] = scale * (float)total;
+            x->halves[from / 16] = (int16_t)total;
         }
     }
-    memset(code + n, 0, (size_t)(end - n));
-    for (int64_t h = n / 16; h < end / 16; h++)
-        d[h] = sum[h] = 0;
+    memset(x->code + n, 0, (size_t)(end - n));
+    for (int64_t i = 0; i < end / 2; i++)
+        x->less[i] = (int16_t)(less * (x->code[2 * i] + x->code[2 * i + 1]));
+    for (int64_t h = n / 16; h < end / 16; h++) {
+        x->d[h] = x->sum[h] = x->group_d[h / 2] = 0;
+        x->halves[h] = 0;
+    }
 }
 
 /* ---- products ---- */
 
 #ifdef FAST_UNPACK
-/* Sums of four products each of 32 codes; positive: those of w are all at least 0. */
-static inline __m256i four_products(__m256i a, const int8_t *x, int positive)
+/* Sums of two products each of 32 codes with those of x, less what is given. Codes at least 0 are unsigned
+ * bytes; of others, whose absolute value is at most 128, the sign is given to x, which is within 127. Two products
+ * stay within 16 bits. */
+static inline __m256i two_products(__m256i a, const int8_t *x, const int16_t *less, int with_signs,
+                                   int with_less)
 {
-    const __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)x);
-    /* |a| <= 128 is taken as unsigned and its sign given to b, which is within 127: two products
-     * stay within 16 bits. */
-    const __m256i pairs = positive
-                              ? _mm256_maddubs_epi16(a, b)
-                              : _mm256_maddubs_epi16(_mm256_abs_epi8(a), _mm256_sign_epi8(b, a));
-    return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+    const __m256i b = bytes_of(x);
+    const __m256i pairs = with_signs
+                              ? _mm256_maddubs_epi16(_mm256_abs_epi8(a), _mm256_sign_epi8(b, a))
+                              : _mm256_maddubs_epi16(a, b);
+    return with_less ? _mm256_sub_epi16(pairs, bytes_of(less)) : pairs;
 }
 
-/* The scales of 32 codes, for their sums of four. */
-static inline __m256 scales_of_group(const float *scale, int alike)
+/* Scales of 16 elements times d of these. */
+static inline void scales_times(const float *scale, const float *d, float *both)
 {
-    const __m256 first = _mm256_set1_ps(scale[0]);
-    return alike ? first : _mm256_insertf128_ps(first, _mm_set1_ps(scale[1]), 1);
+    for (int i = 0; i < QUANT_HALVES; i += 8)
+        _mm256_store_ps(both + i, _mm256_mul_ps(_mm256_load_ps(scale + i), _mm256_loadu_ps(d + i)));
 }
-/* Codes of formats with minima are at least 0. */
-static inline __m256 add_group(__m256 lanes, __m256i codes, const int8_t *x, __m256 scales, float d,
-                               int positive)
+
+/* Adds the sums of four products, of which each two are multiplied by a step, times a factor. */
+static inline __m256 add_scaled(__m256 sum, __m256i pairs, __m256i step, const float *factor)
 {
-    const __m256 products = _mm256_cvtepi32_ps(four_products(codes, x, positive));
-    const __m256 both = _mm256_mul_ps(scales, _mm256_set1_ps(d));
-    return _mm256_add_ps(lanes, _mm256_mul_ps(both, products));
+    const __m256 four = _mm256_cvtepi32_ps(_mm256_madd_epi16(pairs, step));
+    return _mm256_add_ps(sum, _mm256_mul_ps(_mm256_broadcast_ss(factor), four));
+}
+/* Factors are broadcast as they are read: in registers they would be moved by instructions of their own. */
+#define KEEP_IN_MEMORY(array) __asm__("" : "+m"(array))
+
+static inline void store_steps(int16_t *to, __m256i steps)
+{
+    _mm256_storeu_si256((__m256i *)(void *)to, steps);
+}
+
+/* Steps of each 16 elements, a whole number each, for the sums of two in group g of 32. */
+static inline __m256i steps_of_group(__m256i steps, int g)
+{
+    const __m256i four = g < 4 ? _mm256_permute2x128_si256(steps, steps, 0x00)
+                               : _mm256_permute2x128_si256(steps, steps, 0x11);
+    const __m256i first =
+        _mm256_setr_epi16(0x0100, 0x0100, 0x0100, 0x0100, 0x0100, 0x0100, 0x0100, 0x0100, 0x0302,
+                          0x0302, 0x0302, 0x0302, 0x0302, 0x0302, 0x0302, 0x0302);
+    return _mm256_shuffle_epi8(four, _mm256_add_epi8(first, _mm256_set1_epi8((char)(4 * (g % 4)))));
 }
 #else
+static inline void add_minima(const float *min, const float *x, float *low)
+{
+    for (int h = 0; h < QUANT_HALVES; h++)
+        low[h] += min[h] * x[h];
+}
+
 static inline void add_products(const span *s, const int8_t *x, const float *d, float *sum)
 {
     for (int g = 0; g < QUANT_SPAN / 32; g++)
@@ -145,12 +175,6 @@ static inline void add_products(const span *s, const int8_t *x, const float *d, 
 }
 #endif
 
-static inline void add_minima(const float *min, const float *x, float *low)
-{
-    for (int h = 0; h < QUANT_HALVES; h++)
-        low[h] += min[h] * x[h];
-}
-
 static inline float total(float *lanes)
 {
     for (int half = QUANT_LANES / 2; half > 0; half /= 2)
@@ -159,6 +183,17 @@ static inline float total(float *lanes)
     return lanes[0];
 }
 
+#ifdef FAST_UNPACK
+/* As total, of 16 lanes in two vectors. */
+static inline float total_of(__m256 first, __m256 second)
+{
+    const __m256 eight = _mm256_add_ps(first, second);
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+#endif
+
 /* ---- the formats ---- */
 
 #define FORMAT q4_0
@@ -166,79 +201,103 @@ static inline float total(float *lanes)
 #define NBYTES 18
 #define MIN 0
 #define ALIKE 1
+#define LESS 8
+#define SIGNED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q4_1
 #define BLOCK 32
 #define NBYTES 20
 #define MIN 1
 #define ALIKE 1
+#define LESS 0
+#define SIGNED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q5_0
 #define BLOCK 32
 #define NBYTES 22
 #define MIN 0
 #define ALIKE 1
+#define LESS 16
+#define SIGNED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q5_1
 #define BLOCK 32
 #define NBYTES 24
 #define MIN 1
 #define ALIKE 1
+#define LESS 0
+#define SIGNED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q8_0
 #define BLOCK 32
 #define NBYTES 34
 #define MIN 0
 #define ALIKE 1
+#define LESS 0
+#define SIGNED 1
 #include "quant/format_tmpl.h"
 #define FORMAT q8_1
 #define BLOCK 32
 #define NBYTES 36
 #define MIN 0
 #define ALIKE 1
+#define LESS 0
+#define SIGNED 1
 #include "quant/format_tmpl.h"
 #define FORMAT q2_K
 #define BLOCK 256
 #define NBYTES 84
 #define MIN 1
 #define ALIKE 0
+#define LESS 0
+#define SIGNED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q3_K
 #define BLOCK 256
 #define NBYTES 110
 #define MIN 0
 #define ALIKE 0
+#define LESS 4
+#define SIGNED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q4_K
 #define BLOCK 256
 #define NBYTES 144
 #define MIN 1
 #define ALIKE 1
+#define LESS 0
+#define SIGNED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q5_K
 #define BLOCK 256
 #define NBYTES 176
 #define MIN 1
 #define ALIKE 1
+#define LESS 0
+#define SIGNED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q6_K
 #define BLOCK 256
 #define NBYTES 210
 #define MIN 0
 #define ALIKE 0
+#define LESS 32
+#define SIGNED 0
 #include "quant/format_tmpl.h"
 #define FORMAT iq4_nl
 #define BLOCK 32
 #define NBYTES 18
 #define MIN 0
 #define ALIKE 1
+#define LESS 0
+#define SIGNED 1
 #include "quant/format_tmpl.h"
 
 const quant_table CPU_ISA_FN(quant_table_of) = {
     .format =
         {
 #define ND_QUANT(NAME, id, block, nbytes, min, writes, name, doc) \
-    [id] = {dequantize_##name, dot_##name},
+    [id] = {dequantize_##name, dot_##name, less_##name},
 #include <ndock/quant.def>
         },
     .load = load,

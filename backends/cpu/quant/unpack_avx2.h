@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Blocks of the common formats taken apart 32 elements at a time: the values of quant_tmpl.h, whose
  * loops compilers make no such instructions of. codes_X are the codes of group g, 32 elements, of the
- * block b; scales_X the scales and minima of each 16. Included by quant_isa.c for the levels with
- * AVX2. */
+ * block b, and LESS_X more than they are where that is not 0, so that none is negative; scales_X the scales
+ * and minima of each 16. Included by quant_isa.c for the levels with AVX2. */
 #include <immintrin.h>
 
 static inline __m256i bytes_of(const void *p)
@@ -17,14 +17,16 @@ static inline __m256i field(__m256i bytes, int shift, char mask)
 /* Nibbles of 16 bytes: the low ones, then the high ones. */
 static inline __m256i nibbles(const unsigned char *p)
 {
-    const __m128i low = _mm_loadu_si128((const __m128i *)(const void *)p);
-    return _mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(low, 4), low), _mm256_set1_epi8(15));
+    const __m256i both =
+        _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p));
+    const __m256i by = _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4);
+    return _mm256_and_si256(_mm256_srlv_epi32(both, by), _mm256_set1_epi8(15));
 }
 
 static inline __m256i codes_q4_0(const unsigned char *b, int g)
 {
     (void)g;
-    return _mm256_sub_epi8(nibbles(b + 2), _mm256_set1_epi8(8));
+    return nibbles(b + 2);
 }
 static inline __m256i codes_q4_1(const unsigned char *b, int g)
 {
@@ -64,8 +66,7 @@ static inline __m256i fifth_bits(const unsigned char *p)
 static inline __m256i codes_q5_0(const unsigned char *b, int g)
 {
     (void)g;
-    const __m256i codes = _mm256_or_si256(nibbles(b + 6), fifth_bits(b + 2));
-    return _mm256_sub_epi8(codes, _mm256_set1_epi8(16));
+    return _mm256_or_si256(nibbles(b + 6), fifth_bits(b + 2));
 }
 static inline __m256i codes_q5_1(const unsigned char *b, int g)
 {
@@ -82,6 +83,19 @@ static inline void scales_of_two(const unsigned char *b, float *scale, float *mi
 {
     scale[0] = scale[1] = ND_Q_HALF(b);
     min[0] = min[1] = ND_Q_HALF(b + 2);
+}
+/* The two halves that each of eight blocks begins with, as floats, each twice. */
+static inline void heads_of_eight(const unsigned char *b, int nbytes, __m256 first[2],
+                                  __m256 second[2])
+{
+    for (int i = 0; i < 2; i++, b += 4 * nbytes) {
+        int32_t pair[4];
+        for (int k = 0; k < 4; k++)
+            memcpy(&pair[k], b + k * nbytes, 4);
+        const __m256 both = _mm256_cvtph_ps(_mm_setr_epi32(pair[0], pair[1], pair[2], pair[3]));
+        first[i] = _mm256_moveldup_ps(both);
+        second[i] = _mm256_movehdup_ps(both);
+    }
 }
 #define scales_q4_0 scales_of_one
 #define scales_q4_1 scales_of_two
@@ -119,70 +133,57 @@ static inline __m256i codes_q4_K(const unsigned char *b, int g)
 {
     return field(bytes_of(b + 16 + 32 * (g / 2)), 4 * (g % 2), 15);
 }
-/* Bit g of each of 32 bytes, as 1. */
-static inline __m256i bit_of(const unsigned char *bytes, int g)
+/* Bits `from` and on of each byte as bits `to` and on, as many as mask has. */
+static inline __m256i moved(__m256i bytes, int from, int to, char mask)
 {
-    return _mm256_and_si256(_mm256_srl_epi16(bytes_of(bytes), _mm_cvtsi32_si128(g)),
-                            _mm256_set1_epi8(1));
+    const __m256i at =
+        from < to ? _mm256_slli_epi16(bytes, to - from) : _mm256_srli_epi16(bytes, from - to);
+    return _mm256_and_si256(at, _mm256_set1_epi8((char)(mask << to)));
 }
 static inline __m256i codes_q5_K(const unsigned char *b, int g)
 {
     const __m256i low = field(bytes_of(b + 48 + 32 * (g / 2)), 4 * (g % 2), 15);
-    return _mm256_or_si256(low, _mm256_slli_epi16(bit_of(b + 16, g), 4));
+    return _mm256_or_si256(low, moved(bytes_of(b + 16), g, 4, 1));
 }
 
 static inline __m256i codes_q6_K(const unsigned char *b, int g)
 {
     const int part = g % 4;
-    const __m256i low = field(bytes_of(b + 64 * (g / 4) + 32 * (part % 2)), 4 * (part / 2), 15),
-                  high = field(bytes_of(b + 128 + 32 * (g / 4)), 2 * part, 3);
-    return _mm256_sub_epi8(_mm256_or_si256(low, _mm256_slli_epi16(high, 4)), _mm256_set1_epi8(32));
+    const __m256i low = field(bytes_of(b + 64 * (g / 4) + 32 * (part % 2)), 4 * (part / 2), 15);
+    return _mm256_or_si256(low, moved(bytes_of(b + 128 + 32 * (g / 4)), 2 * part, 4, 3));
 }
-/* 16 bytes times d. */
-static inline void put_sixteen(float *to, __m128i bytes, __m256 d)
+static inline __m256i steps_q6_K(const unsigned char *b)
 {
-    for (int i = 0; i < 2; i++) {
-        const __m128i eight = i ? _mm_srli_si128(bytes, 8) : bytes;
-        _mm256_store_ps(to + 8 * i,
-                        _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(eight))));
-    }
-}
-static inline void scales_q6_K(const unsigned char *b, float *scale, float *min)
-{
-    (void)min;
-    put_sixteen(scale, _mm_loadu_si128((const __m128i *)(const void *)(b + 192)),
-                _mm256_set1_ps(ND_Q_HALF(b + 208)));
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(b + 192)));
 }
 
 /* Codes of 2 bits, and the scales of each 16, in the formats of fewest bits. */
 static inline __m256i pair_codes(const unsigned char *bytes, int group)
 {
-    const __m256i all = bytes_of(bytes + 32 * (group / 4));
-    return _mm256_and_si256(_mm256_srl_epi16(all, _mm_cvtsi32_si128(2 * (group % 4))),
-                            _mm256_set1_epi8(3));
+    return field(bytes_of(bytes + 32 * (group / 4)), 2 * (group % 4), 3);
 }
 static inline __m256i codes_q2_K(const unsigned char *b, int g)
 {
     return pair_codes(b + 16, g);
 }
-static inline void scales_q2_K(const unsigned char *b, float *scale, float *min)
+static inline __m256i steps_q2_K(const unsigned char *b)
 {
     const __m128i both = _mm_loadu_si128((const __m128i *)(const void *)b);
-    const __m128i nibble = _mm_set1_epi8(15);
-    put_sixteen(scale, _mm_and_si128(both, nibble), _mm256_set1_ps(ND_Q_HALF(b + 80)));
-    put_sixteen(min, _mm_and_si128(_mm_srli_epi16(both, 4), nibble),
-                _mm256_xor_ps(_mm256_set1_ps(ND_Q_HALF(b + 82)), _mm256_set1_ps(-0.0f)));
+    return _mm256_cvtepu8_epi16(_mm_and_si128(both, _mm_set1_epi8(15)));
+}
+static inline __m256i least_q2_K(const unsigned char *b)
+{
+    const __m128i both = _mm_loadu_si128((const __m128i *)(const void *)b);
+    return _mm256_cvtepu8_epi16(_mm_and_si128(_mm_srli_epi16(both, 4), _mm_set1_epi8(15)));
 }
 static inline __m256i codes_q3_K(const unsigned char *b, int g)
 {
-    const __m256i sum = _mm256_add_epi8(pair_codes(b + 32, g), _mm256_slli_epi16(bit_of(b, g), 2));
-    return _mm256_sub_epi8(sum, _mm256_set1_epi8(4));
+    return _mm256_or_si256(pair_codes(b + 32, g), moved(bytes_of(b), g, 2, 1));
 }
-static inline void scales_q3_K(const unsigned char *b, float *scale, float *min)
+static inline __m256i steps_q3_K(const unsigned char *b)
 {
     uint64_t low;
     uint32_t high;
-    (void)min;
     memcpy(&low, b + 96, sizeof low);
     memcpy(&high, b + 104, sizeof high);
     const uint64_t near[2] = {low & 0x0f0f0f0f0f0f0f0fu, low >> 4 & 0x0f0f0f0f0f0f0f0fu};
@@ -192,5 +193,5 @@ static inline void scales_q3_K(const unsigned char *b, float *scale, float *min)
                                                      << 32;
     const __m128i six =
         _mm_set_epi64x((long long)(near[1] | far[1] << 4), (long long)(near[0] | far[0] << 4));
-    put_sixteen(scale, _mm_sub_epi8(six, _mm_set1_epi8(32)), _mm256_set1_ps(ND_Q_HALF(b + 108)));
+    return _mm256_cvtepi8_epi16(_mm_sub_epi8(six, _mm_set1_epi8(32)));
 }

@@ -3,7 +3,17 @@
 #include "quant/quant.h"
 #include "host/backend.h"
 
-enum { DEQUANTIZE, ACTIVATE, PRODUCT_ONE, PRODUCT_STAGED, PRODUCT_MANY, FUNCTIONS };
+enum {
+    DEQUANTIZE,
+    ACTIVATE,
+    PRODUCT_ONE,
+    PRODUCT_MANY,
+    PRODUCT_FEW_1,
+    PRODUCT_FEW_2,
+    PRODUCT_FEW_4,
+    FUNCTIONS
+};
+
 enum { MOST_BLOCKS = 1 << 20, MOST_TILES = 65535 };
 
 static const struct {
@@ -13,6 +23,10 @@ static const struct {
 #include <ndock/quant.def>
 };
 enum { FORMATS = sizeof sizes / sizeof *sizes };
+#define ND_QUANT(NAME, id, block, nbytes, min, writes, name, doc) NAME = id,
+enum {
+#include <ndock/quant.def>
+};
 
 static void set_blocks(quant_params *p, const ndp_call *call, const ndp_view *v)
 {
@@ -49,48 +63,57 @@ static uint64_t product_scratch(const ndp_kernel *base, const ndp_call *call)
     return n + n / 32 * 3 * sizeof(float);
 }
 
-/* Shared memory of a block of threads: two pieces for each warp, and what reading whole words may reach
- * beyond the last. */
-static uint32_t staged_bytes(int32_t format)
+/* How a product of few rows is launched: rows of a at a time, and blocks of threads. */
+typedef struct {
+    CUfunction f;
+    uint32_t rows, blocks, tiles, shared;
+} few_launch;
+
+/* Bytes of a row of a in shared memory: codes, and 8 bytes for each unit's part of a group of 32, which is half
+ * of it in the formats with scales of 16 elements (unit.cuh). */
+static int64_t rounded_bytes(const quant_params *p)
 {
-    return (uint32_t)(QUANT_WARPS * 2 * QUANT_PIECE / (sizes[format].block / 32) *
-                      sizes[format].nbytes) +
-           16;
+    const int halves = p->format == Q2_K || p->format == Q3_K || p->format == Q6_K;
+    return p->n + (p->n / 32 * (halves ? 16 : 8) + 15) / 16 * 16;
 }
 
-/* The kernel behind `activate`, whose blocks of threads may begin while that ends: not where a graph is
- * made or changed, whose nodes are ordered whole. */
-static int32_t launch_staged(const cuda_kernel *k, ndp_stream *s, uint32_t blocks, uint32_t shared,
-                             quant_params *p)
+/* Whether so many rows of a, beside blocks on their way, fit into shared memory: of two blocks of threads on a
+ * multiprocessor, where it is more than one row. */
+static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, few_launch *l)
 {
-    const CUfunction f = k->function[PRODUCT_STAGED];
-    const CUstream stream = cuda_stream(k->dev, s);
-    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-                               .value.programmaticStreamSerializationAllowed = 1};
-    CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
-    void *arguments[] = {p};
-    cuda_scope scope;
-    if (k->dev->capability < 90 || !cu.cuLaunchKernelEx || cuda_patching())
-        return cuda_launch(k, f, s, blocks, QUANT_THREADS, shared, p);
-    int32_t status = cuda_enter(k->dev, &scope);
-    if (status != NDP_OK)
-        return status;
-    CUresult r = s ? cu.cuStreamIsCapturing(stream, &capturing) : CUDA_SUCCESS;
-    if (r == CUDA_SUCCESS)
-        r = cu.cuLaunchKernelEx(
-            &(CUlaunchConfig){.gridDimX = blocks,
-                              .gridDimY = 1,
-                              .gridDimZ = 1,
-                              .blockDimX = QUANT_THREADS,
-                              .blockDimY = 1,
-                              .blockDimZ = 1,
-                              .sharedMemBytes = shared,
-                              .hStream = stream,
-                              .attrs = &early,
-                              .numAttrs = capturing == CU_STREAM_CAPTURE_STATUS_NONE},
-            f, arguments, NULL);
-    cuda_leave(&scope);
-    return cuda_fail(r, "matmul_q on cuda:%u", k->dev->index);
+    const int64_t own = 1024, all = k->dev->shared_most + own;
+    const int64_t shared = QUANT_WARPS * (int64_t)FEW_STAGED + rows * rounded_bytes(p) +
+                           16; /* words may be read whole */
+    const int64_t tiles = (p->m + rows - 1) / rows, pairs = (p->rows + FEW_ROWS - 1) / FEW_ROWS;
+    int64_t blocks = all / (shared + own);
+    if (blocks < (rows > 1 ? 2 : 1) || tiles > MOST_TILES)
+        return 0;
+    blocks = blocks < FEW_BLOCKS(rows) ? blocks : FEW_BLOCKS(rows);
+    blocks = blocks * k->dev->sm_count / tiles;
+    *l = (few_launch){.rows = rows,
+                      .blocks = (uint32_t)(blocks < 1       ? 1
+                                           : blocks < pairs ? blocks
+                                                            : pairs),
+                      .tiles = (uint32_t)tiles,
+                      .shared = (uint32_t)shared};
+    return 1;
+}
+
+/* Blocks must lie where they may be copied 16 bytes at once, and a where four elements may be read. */
+static int choose_few(const cuda_kernel *k, quant_params *p, few_launch *l)
+{
+    if (p->n == 0 || p->m > FEW_MOST || p->blocks % 16 || p->row_bytes % 16 || p->a % 16)
+        return 0;
+    p->rounded = (int32_t)rounded_bytes(p);
+    if (p->m > 2 && fits_few(k, p, 4, l))
+        l->f = k->function[PRODUCT_FEW_4];
+    else if (p->m > 1 && fits_few(k, p, 2, l))
+        l->f = k->function[PRODUCT_FEW_2];
+    else if (fits_few(k, p, 1, l))
+        l->f = k->function[PRODUCT_FEW_1];
+    else
+        return 0;
+    return 1;
 }
 
 static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
@@ -100,9 +123,12 @@ static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call
                       .a = cuda_ptr(&call->in[0]),
                       .m = call->in[0].shape[0],
                       .dtype = call->out[0].dtype};
+    few_launch few;
     set_blocks(&p, call, &call->in[1]);
     if (p.rows == 0 || p.m == 0)
         return NDP_OK;
+    if (choose_few(k, &p, &few))
+        return cuda_launch_2d(k, few.f, s, few.blocks, few.tiles, QUANT_THREADS, few.shared, &p);
     const int many = p.m > 1;
     const int64_t tiles = many ? (p.m + QUANT_TILE - 1) / QUANT_TILE : 1,
                   row_blocks = (p.rows + QUANT_WARPS - 1) / QUANT_WARPS;
@@ -119,17 +145,15 @@ static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call
         if (status != NDP_OK)
             return status;
     }
-    const int staged = !many && p.n > 0 && p.blocks % 16 == 0 && p.row_bytes % 16 == 0;
-    if (staged)
-        return launch_staged(k, s, (uint32_t)row_blocks, staged_bytes(p.format), &p);
     return cuda_launch_2d(k, k->function[many ? PRODUCT_MANY : PRODUCT_ONE], s,
                           (uint32_t)row_blocks, (uint32_t)tiles, QUANT_THREADS, 0, &p);
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    static const char *const names[] = {"dequantize", "activate", "product_one", "product_staged",
-                                        "product_many"};
+    static const char *const names[] = {"dequantize",   "activate",      "product_one",
+                                        "product_many", "product_few_1", "product_few_2",
+                                        "product_few_4"};
     const int product = like->op == NDP_OP_matmul_q;
     k->base.run = product ? run_product : run_dequantize;
     k->base.scratch = product ? product_scratch : NULL;
@@ -137,6 +161,14 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     for (int i = 0; i < FUNCTIONS; i++) {
         const int32_t status =
             cuda_function(k->dev, CUDA_MODULE_quant_ANY, names[i], &k->function[i]);
+        if (status != NDP_OK)
+            return status;
+    }
+    for (int i = PRODUCT_FEW_1; product && i < FUNCTIONS; i++) {
+        const int32_t status = cuda_fail(
+            cu.cuFuncSetAttribute(k->function[i], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                  k->dev->shared_most),
+            "shared memory for %s", names[i]);
         if (status != NDP_OK)
             return status;
     }

@@ -7,11 +7,13 @@
 enum {
     QUANT_THREADS = 256, /* of a block */
     QUANT_WARPS = QUANT_THREADS / 32,
-    QUANT_PIECE =
-        64, /* groups of 32 elements of a row of blocks in shared memory at a time; a multiple of 16
-                         bytes in each format */
-    QUANT_TILE = 4 /* rows of a that one pass over b serves where there is more than one */
+    QUANT_TILE = 4,   /* rows of a that one pass over b serves where there is more than one */
+    FEW_MOST = 8,     /* rows of a that are few */
+    FEW_ROWS = 2,     /* rows of blocks that a warp takes at a time, where a has few rows */
+    FEW_STAGED = 7168 /* bytes of them on their way to a warp */
 };
+/* Blocks of threads that a multiprocessor runs at once, at most, where a has m rows. */
+#define FEW_BLOCKS(m) ((m) > 1 ? 2 : 3)
 
 /* Of dequantize: rows*n elements of blocks into out. Of activate: a, m rows of n elements, into
  * codes, d (each 32) and sums (each 16). Of product: out[i, r] of row i of a and row r of blocks. */
@@ -20,6 +22,7 @@ typedef struct {
     int64_t rows, n, m, row_bytes;
     int32_t format, dtype; /* of blocks; of a or out */
     int32_t word;          /* blocks may be read 2 or 4 bytes at once; 1: they may not */
+    int32_t rounded;       /* of product_few: bytes of a row of a in shared memory */
 } quant_params;
 
 #endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * What kernels of quantised blocks share: floats of any dtype, codes of 8 bits, sums of a warp, copies to
+ * shared memory. */
+#ifndef NDOCK_CUDA_QUANT_ROUND_CUH
+#define NDOCK_CUDA_QUANT_ROUND_CUH
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <ndock/plugin.h>
+#include "quant/quant.h"
+
+static __device__ __forceinline__ float load(uint64_t at, int32_t dtype, int64_t i)
+{
+    if (dtype == NDP_F16)
+        return __half2float(((const __half *)at)[i]);
+    if (dtype == NDP_BF16)
+        return __bfloat162float(((const __nv_bfloat16 *)at)[i]);
+    return dtype == NDP_F64 ? (float)((const double *)at)[i] : ((const float *)at)[i];
+}
+
+static __device__ __forceinline__ void store(uint64_t at, int32_t dtype, int64_t i, float x)
+{
+    if (dtype == NDP_F16)
+        ((__half *)at)[i] = __float2half_rn(x);
+    else if (dtype == NDP_BF16)
+        ((__nv_bfloat16 *)at)[i] = __float2bfloat16_rn(x);
+    else if (dtype == NDP_F64)
+        ((double *)at)[i] = x;
+    else
+        ((float *)at)[i] = x;
+}
+
+/* Four elements from element i on, of which i is a multiple, of memory that begins at a multiple of 16 bytes. */
+static __device__ __forceinline__ void load_four(uint64_t at, int32_t dtype, int64_t i, float x[4])
+{
+    if (dtype == NDP_F32) {
+        const float4 v = ((const float4 *)at)[i / 4];
+        x[0] = v.x;
+        x[1] = v.y;
+        x[2] = v.z;
+        x[3] = v.w;
+    } else if (dtype == NDP_F64) {
+        for (int k = 0; k < 4; k++)
+            x[k] = load(at, dtype, i + k);
+    } else {
+        const uint2 v = ((const uint2 *)at)[i / 4];
+        const unsigned bits[4] = {v.x & 0xffff, v.x >> 16, v.y & 0xffff, v.y >> 16};
+        for (int k = 0; k < 4; k++)
+            x[k] = dtype == NDP_BF16 ? __uint_as_float(bits[k] << 16)
+                                     : __half2float(__ushort_as_half((unsigned short)bits[k]));
+    }
+}
+
+static __device__ __forceinline__ int code_of(float v)
+{
+    const float size = fabsf(v), kept = size < 128 ? size : 0;
+    int whole = (int)kept;
+    whole += kept - (float)whole >= 0.5f;
+    return v < 0 ? -whole : whole;
+}
+
+static __device__ __forceinline__ float sum_of_warp(float sum)
+{
+    for (int k = 16; k > 0; k /= 2)
+        sum += __shfl_xor_sync(~0u, sum, k);
+    return sum;
+}
+
+static __device__ __forceinline__ void copy_16(unsigned char *to, const unsigned char *from)
+{
+#if __CUDA_ARCH__ >= 800
+    const uint32_t at = (uint32_t)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+#else
+    *(uint4 *)to = *(const uint4 *)from;
+#endif
+}
+static __device__ __forceinline__ void copies_end(void)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/* All copies but those of the last N groups that were ended are there. */
+template <int N> static __device__ __forceinline__ void copies_wait(void)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
+    __syncwarp();
+}
+
+#endif
