@@ -9,21 +9,30 @@
                are computed, beside one exchange at its end
     layers     forward and backward pass of a network of bfloat16 with the exchange of its gradients (nd.parallel.Buckets; PyTorch by the
                same calls, and by DistributedDataParallel), and without: what N GPUs do more than one
-    timeline   of one backward pass of that network: when each part of it runs
+    deep       the same with twelve layers
+    registered PyTorch's exchange of 32 MiB from memory that NCCL knows, and from other
+    timeline   of one pass of that network: when each kernel of it runs, on rank 0, by PyTorch's profiler, which sees ours too
 
-"usual": the exchange's stream is no more urgent than computing. "in place": gradients are exchanged where they are. The part that is
-hidden: of the shorter of computing and exchanging, what the two together do not take longer than the longer one. The last bucket has
-nothing to hide behind, and an exchange needs multiprocessors too (NCCL_MAX_CTAS bounds how many), so it stays below 1. Calls are timed
-in another order each time: a GPU is faster after an exchange, during which it cools down, than after computing."""
+"usual": the exchange's stream is no more urgent than computing. "in place": gradients are exchanged where they are. "inputs first": the
+gradient for a layer's input is computed before that for its weights, as PyTorch's autograd does, so that an exchange begins beside the
+short step between two products. The part that is hidden: of the shorter of computing and exchanging, what the two together do not take
+longer than the longer one. The last bucket has nothing to hide behind, which is a bound, and an exchange needs
+multiprocessors too (NCCL_MAX_CTAS bounds how many). GPUs whose power is bounded slow down while they compute and not while they
+exchange: so each call is timed after a rest (--rest, milliseconds), --at-once of them, in another order each time."""
 import argparse
+import json
 import os
+import re
+import tempfile
 import time
 
 from comm import peer_of, tell
+from comm_models import WIDTH, BucketsOn, ModuleThere, Network, There, urgent_group
 
 import ndock as nd
 
-WIDTH, ROWS, LAYERS, GRADIENTS, ROUNDS, AT_ONCE = 4096, 8192, 4, 8, 12, 3
+LAYERS, DEEP, GRADIENTS, ROUNDS = 4, 12, 8, 12
+HOW = argparse.Namespace(rest=20.0, at_once=1)
 
 
 def in_turns(comm, calls, wait):
@@ -35,41 +44,14 @@ def in_turns(comm, calls, wait):
         order = [(i * (1 + 2 * (k % 3)) + k) % len(calls) for i in range(len(calls))]
         for i in order if len(set(order)) == len(calls) else range(len(calls)):
             wait()
+            time.sleep(HOW.rest / 1000)
             comm.barrier()
             start = time.perf_counter()
-            for _ in range(AT_ONCE):
+            for _ in range(HOW.at_once):
                 calls[i]()
             wait()
-            best[i] = min(best[i], (time.perf_counter() - start) / AT_ONCE)
+            best[i] = min(best[i], (time.perf_counter() - start) / HOW.at_once)
     return best
-
-
-class Exchanged:
-    """What waits for an exchange on a stream that the program has chosen."""
-
-    def __init__(self, result, stream):
-        self.result, self.stream = result, stream
-
-    def wait(self):
-        nd.current_stream(self.result.device).wait_stream(self.stream)
-        return self.result
-
-
-class BucketsOn(nd.parallel.Buckets):
-    """Buckets of one gradient each, on a stream, in place or not."""
-
-    __slots__ = ("_stream", "_in_place")
-
-    def __init__(self, comm, stream, in_place=False):
-        super().__init__(comm)
-        self._stream, self._in_place = stream, in_place
-
-    def add(self, gradient):
-        part = gradient.reshape((-1,))
-        self._stream.wait_stream(nd.current_stream(part.device))
-        with self._stream:
-            result = self._comm.all_reduce(part, "avg", out=part if self._in_place else None)
-        self._under_way.append((Exchanged(result, self._stream), [(gradient.size, gradient.shape)], [part]))
 
 
 def hidden(t, u, b):
@@ -128,33 +110,13 @@ def torch_exchange(peer, grads):
         dist.all_reduce(g, op=dist.ReduceOp.AVG)
 
 
-class There:
-    """PyTorch's gradients as they are made, exchanged in place."""
-
-    def __init__(self, peer, group=None):
-        self.dist, self.group, self.works = peer[1], group, []
-
-    def add(self, g):
-        self.works.append(self.dist.all_reduce(g, op=self.dist.ReduceOp.AVG, async_op=True, group=self.group))
-
-    def wait(self):
-        for w in self.works:
-            w.wait()
-
-
-def urgent_group(peer):
-    options = peer[1].ProcessGroupNCCL.Options()
-    options.is_high_priority_stream = True
-    return peer[1].new_group(pg_options=options)
-
-
-def compare(comm, peer, name, step, step_there, others):
-    """step(each) computes here, and gives each gradient to each(); others: more calls and their names."""
+def compare(comm, peer, name, step, step_there, others, inputs_first=None):
+    """step(each) computes here, and gives each gradient to each(); inputs_first: in another order; others: more calls and their names."""
     grads, there, device = [], [], comm.device
     usual = nd.Stream(device)
     step(grads.append)
 
-    def begun(buckets):
+    def begun(buckets, step=step):
         step(buckets.add)
         return buckets.wait()
 
@@ -162,6 +124,10 @@ def compare(comm, peer, name, step, step_there, others):
     calls = [lambda: step(lambda g: None), lambda: nd.parallel.all_reduce_gradients(comm, grads), lambda: begun(nd.parallel.Buckets(comm)),
              lambda: begun(BucketsOn(comm, usual)), lambda: begun(BucketsOn(comm, urgent, True)), lambda: begun(BucketsOn(comm, usual, True))]
     urgent = nd.Stream(device, priority=-100)
+    if inputs_first:
+        names += [", inputs first", ", usual, inputs first"]
+        calls += [lambda: begun(nd.parallel.Buckets(comm), inputs_first), lambda: begun(BucketsOn(comm, usual), inputs_first)]
+    k = len(calls)
     if peer:
         group = urgent_group(peer)
         step_there(there.append)
@@ -174,11 +140,12 @@ def compare(comm, peer, name, step, step_there, others):
                   lambda: begun_there(There(peer, group))] + [call for call, _ in others]
     times = in_turns(comm, calls, wait_for(comm, peer))
     t, u = times[:2]
-    lines = [line(name + w, t, u, b) + f"; {comm.size * t / b:.2f} x one" for w, b in zip(names, times[2:])]
+    lines = [line(name + w, t, u, b) + f"; {comm.size * t / b:.2f} x one" for w, b in zip(names, times[2:k])]
+    lines[0] += f"; all but the last bucket would be {1 - 1 / len(grads):.2f}"
     if peer:
-        t, u = times[6:8]
+        t, u = times[k:k + 2]
         lines += [line(name + w, t, u, b) + f"; {comm.size * t / b:.2f} x"
-                  for w, b in zip([", torch", ", torch urgent"] + [n for _, n in others], times[8:])]
+                  for w, b in zip([", torch", ", torch urgent"] + [n for _, n in others], times[k + 2:])]
     return "\n".join(lines)
 
 
@@ -205,109 +172,101 @@ def buckets(comm, peer):
     return compare(comm, peer, "buckets", step, step_there, [])
 
 
-class Network:
-    """LAYERS products with relu between them, and their gradients by hand."""
+def layers(comm, peer, n_layers=LAYERS, name="layers"):
+    net = Network(comm, n_layers)
 
-    def __init__(self, comm):
-        self.x = nd.random.normal(size=(ROWS, WIDTH), dtype=nd.float32, device=comm.device).astype(nd.bfloat16)
-        self.w = [(nd.random.normal(size=(WIDTH, WIDTH), dtype=nd.float32, device=comm.device) * WIDTH**-0.5).astype(nd.bfloat16)
-                  for _ in range(LAYERS)]
+    def inputs_first(each):
+        net.step(each, True)
 
-    def step(self, each, note=lambda what: None):
-        """each: takes the gradients, those of the last layer first."""
-        h = [self.x]
-        for w in self.w:
-            h.append(nd.relu(h[-1] @ w))
-        g = h[-1]
-        note("forward")
-        for i in reversed(range(LAYERS)):
-            each(nd.matrix_transpose(h[i]) @ g)
-            note(f"dw{i}")
-            if i:
-                g = g @ nd.matrix_transpose(self.w[i])
-                note(f"dx{i}")
-                g = nd.where(h[i] > 0, g, 0.0)
-                note("where")
-
-
-def layers(comm, peer):
-    net = Network(comm)
     if not peer:
-        return compare(comm, peer, "layers", net.step, None, [])
-    torch, dist = peer
-    linear = [torch.nn.Linear(WIDTH, WIDTH, bias=False, device="cuda", dtype=torch.bfloat16) for _ in range(LAYERS)]
-    model = torch.nn.Sequential(*[m for one in linear for m in (one, torch.nn.ReLU())])
-    together = torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True, static_graph=True)
-    tx = torch.randn(ROWS, WIDTH, device="cuda").bfloat16()
-    tw = [(torch.randn(WIDTH, WIDTH, device="cuda") * WIDTH**-0.5).bfloat16() for _ in range(LAYERS)]
+        return compare(comm, peer, name, net.step, None, [], inputs_first)
+    there = ModuleThere(peer[0], n_layers)
+    others = [(lambda: there.by_module(there.alone), ", module alone"), (lambda: there.by_module(there.together), ", DDP")]
+    return compare(comm, peer, name, net.step, there.by_hand, others, inputs_first)
 
-    def by_hand(each):
-        h = [tx]
-        for w in tw:
-            h.append(torch.relu(h[-1] @ w))
-        g = h[-1]
-        for i in reversed(range(LAYERS)):
-            each(h[i].T @ g)
-            if i:
-                g = torch.where(h[i] > 0, g @ tw[i].T, 0.0)
 
-    def by_module(m):
-        for p in m.parameters():
-            p.grad = None
-        out = m(tx)
-        out.backward(out.detach())
+def deep(comm, peer):
+    return layers(comm, peer, DEEP, "deep")
 
-    with torch.no_grad():
-        others = [(lambda: by_module_with_grad(model), ", module alone"), (lambda: by_module_with_grad(together), ", DDP")]
 
-        def by_module_with_grad(m):
-            with torch.enable_grad():
-                by_module(m)
-
-        return compare(comm, peer, "layers", net.step, by_hand, others)
+def kernels_of(torch, call, wait):
+    """(kind, start, end, queue) of each kernel of one call, in microseconds from the first."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]) as p:
+        call()
+        wait()
+    with tempfile.NamedTemporaryFile(suffix=".json") as f:
+        p.export_chrome_trace(f.name)
+        with open(f.name) as text:
+            events = [e for e in json.load(text)["traceEvents"] if e.get("cat") == "kernel"]
+    kinds = [("x", "nccl"), ("m", "nvjet|gemm|cutlass|sm90|mma")]
+    found = []
+    for e in sorted(events, key=lambda e: e["ts"]):
+        kind = next((k for k, words in kinds if re.search(words, e["name"])), "e")
+        found.append((kind, e["ts"] - events[0]["ts"], e["ts"] + e["dur"] - events[0]["ts"]))
+    first = min(k[1] for k in found)
+    return [(kind, a - first, b - first) for kind, a, b in found]
 
 
 def timeline(comm, peer):
-    """Of the exchange on a stream of each priority: milliseconds from the start, of rank 0."""
-    net, lines = Network(comm), []
-    for name, stream in (("urgent", nd.Stream(comm.device, priority=-100)), ("usual", nd.Stream(comm.device))):
-        for _ in range(4):
-            noted = []
+    """x: an exchange, m: a product, e: what goes by elements; with start and end."""
+    if not peer:
+        return "timeline: PyTorch's profiler makes it"
+    torch, lines = peer[0], []
+    net, there, wait = Network(comm, LAYERS), ModuleThere(peer[0], LAYERS), wait_for(comm, peer)
+    usual = nd.Stream(comm.device)
 
-            def note(what, on=None):
-                event = nd.Event(comm.device, timing=True)
-                event.record(on)
-                noted.append((what, event))
+    def begun(buckets, **how):
+        net.step(buckets.add, **how)
+        return buckets.wait()
 
-            class Noted(BucketsOn):
-                __slots__ = ()
+    def begun_there(works):
+        there.by_hand(works.add)
+        works.wait()
 
-                def add(self, gradient):
-                    self._stream.wait_stream(nd.current_stream(gradient.device))
-                    note("+x", stream)
-                    super().add(gradient)
-                    note("x", stream)
-
-            comm.barrier()
-            note("start")
-            exchange = Noted(comm, stream)
-            net.step(exchange.add, note)
-            exchange.wait()
-            note("end")
-            nd.synchronize(comm.device)
-        start = noted[0][1]
-        lines.append(f"timeline, {name}: " + " ".join(f"{what} {start.elapsed_time(e):.2f}" for what, e in noted[1:]))
+    for name, call in (("here", lambda: begun(nd.parallel.Buckets(comm))),
+                       ("usual, inputs first", lambda: begun(BucketsOn(comm, usual), inputs_first=True)),
+                       ("torch", lambda: begun_there(There(peer))), ("DDP", lambda: there.by_module(there.together))):
+        for _ in range(3):
+            call()
+        wait()
+        time.sleep(HOW.rest / 1000)
+        comm.barrier()
+        kernels = kernels_of(torch, call, wait)
+        lines.append(f"timeline, {name}: " + " ".join(f"{kind}{a:.0f}-{b:.0f}" for kind, a, b in kernels if b - a > 15))
     return "\n".join(lines)
 
 
-ROWS_OF = {"behind": behind, "buckets": buckets, "layers": layers, "timeline": timeline}
+def registered(comm, peer):
+    """PyTorch's exchange of 32 MiB from memory of its allocator, and from pools that are registered with NCCL."""
+    if not peer:
+        return "registered: PyTorch's pools are"
+    torch, dist = peer
+    backend = dist.group.WORLD._get_backend(torch.device("cuda"))
+    names, tensors, pools = ["usual"], [torch.ones(16 << 20, device="cuda", dtype=torch.bfloat16)], []
+    for name, how in (("registered", {}), ("symmetric", {"symm": True})):
+        try:
+            pools.append(torch.cuda.MemPool(backend.mem_allocator))
+            with torch.cuda.use_mem_pool(pools[-1]):
+                tensors.append(torch.ones(16 << 20, device="cuda", dtype=torch.bfloat16))
+            backend.register_mem_pool(pools[-1], **how)
+            names.append(name)
+        except Exception as e:
+            del tensors[len(names):]
+            names[-1] += f" ({name}: {type(e).__name__} {str(e)[:60]})"
+    times = in_turns(comm, [lambda t=t: dist.all_reduce(t) for t in tensors], wait_for(comm, peer))
+    return "all_reduce of 32 MiB, torch: " + ", ".join(f"{name} {1e6 * t:.1f} us" for name, t in zip(names, times))
+
+
+ROWS_OF = {"behind": behind, "buckets": buckets, "layers": layers, "deep": deep, "registered": registered, "timeline": timeline}
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", choices=list(ROWS_OF))
+    parser.add_argument("--only", choices=list(ROWS_OF), nargs="+")
     parser.add_argument("--no-torch", action="store_true")
-    args = parser.parse_args()
+    parser.add_argument("--rest", type=float, default=HOW.rest)
+    parser.add_argument("--at-once", type=int, default=HOW.at_once)
+    args = parser.parse_args(namespace=HOW)
     comm = nd.comm.world(os.environ.get("NDOCK_DEVICE", "cuda:0"))
     try:
         peer = None if args.no_torch else peer_of(comm)
@@ -315,7 +274,7 @@ def main():
         peer = None
         print(f"no PyTorch beside: {e}", flush=True)
     for name, function in ROWS_OF.items():
-        if args.only in (None, name):
+        if not args.only or name in args.only:
             tell(comm, name, function, comm, peer)
 
 
