@@ -272,6 +272,34 @@ static void nobody_comes(void)
     ok(nd_comm_init(NULL, 0, 2, &id, &c) == ND_ERR_ARGUMENT && !c, "bytes that are no name");
 }
 
+static int has_segment(const nd_comm_id *id)
+{
+    struct stat st;
+    char path[ND_COMM_ID_BYTES + 16];
+    snprintf(path, sizeof path, "/dev/shm%.127s", (const char *)id->bytes);
+    return stat(path, &st) == 0;
+}
+
+/* In a group a rank does not wait for the others, so that the segment keeps its name for a while. */
+static void joined_in_a_group(void)
+{
+    nd_comm_id id[3];
+    nd_comm *c[3] = {NULL};
+    for (int i = 0; i < 3; i++)
+        fine(nd_comm_unique_id(NULL, &id[i]));
+    fine(nd_comm_init(NULL, 0, 1, &id[0], &c[0]));
+    fine(nd_comm_group_begin(c[0]));
+    for (int i = 1; i < 3; i++)
+        fine(nd_comm_init(NULL, 0, 1, &id[i], &c[i]));
+    fine(nd_comm_group_end(c[0]));
+    fine(nd_comm_barrier(c[1]));
+    ok(!has_segment(&id[1]), "joined in a group: no shared memory is left when the ranks have met");
+    nd_comm_release(c[2]);
+    ok(!has_segment(&id[2]), "nor when they never have");
+    nd_comm_release(c[1]);
+    nd_comm_release(c[0]);
+}
+
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -291,6 +319,7 @@ int main(void)
     with("aborts", aborts, "rank 1 aborted it", "latest call was all_reduce of 10 f32 by sum");
     leaves_after_all();
     nobody_comes();
+    joined_in_a_group();
     printf("1..%d\n", tap_count);
     return tap_failures != 0;
 }
