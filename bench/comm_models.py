@@ -61,15 +61,16 @@ class Network:
         self.w = [(nd.random.normal(size=(WIDTH, WIDTH), dtype=nd.float32, device=comm.device) * WIDTH**-0.5).astype(nd.bfloat16)
                   for _ in range(n_layers)]
 
-    def step(self, each, inputs_first=False):
-        """each: takes the gradients, those of the last layer first."""
+    def step(self, each, inputs_first=False, pieces=1):
+        """each: takes the gradients, those of the last layer first, each in so many pieces."""
         h = [self.x]
         for w in self.w:
             h.append(nd.relu(h[-1] @ w))
         g = h[-1]
         for i in reversed(range(len(self.w))):
             before = g @ nd.matrix_transpose(self.w[i]) if i and inputs_first else None
-            each(nd.matrix_transpose(h[i]) @ g)
+            for k in range(pieces):
+                each(nd.matrix_transpose(h[i][:, k * WIDTH // pieces:(k + 1) * WIDTH // pieces]) @ g)
             if i:
                 g = nd.where(h[i] > 0, g @ nd.matrix_transpose(self.w[i]) if before is None else before, 0.0)
 

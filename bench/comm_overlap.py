@@ -15,10 +15,11 @@
 
 "usual": the exchange's stream is no more urgent than computing. "in place": gradients are exchanged where they are. "inputs first": the
 gradient for a layer's input is computed before that for its weights, as PyTorch's autograd does, so that an exchange begins beside the
-short step between two products. The part that is hidden: of the shorter of computing and exchanging, what the two together do not take
-longer than the longer one. The last bucket has nothing to hide behind, which is a bound, and an exchange needs
-multiprocessors too (NCCL_MAX_CTAS bounds how many). GPUs whose power is bounded slow down while they compute and not while they
-exchange: so each call is timed after a rest (--rest, milliseconds), --at-once of them, in another order each time."""
+short step between two products. "in halves": each gradient is two products and two exchanges, so that less is left at the end. The part
+that is hidden: of the shorter of computing and exchanging, what the two together do not take longer than the longer one. The last bucket
+has nothing to hide behind, which is a bound, and an exchange needs multiprocessors too (NCCL_MAX_CTAS bounds how many). GPUs whose power
+is bounded slow down while they compute and not while they exchange: so each call is timed after a rest (--rest, milliseconds),
+--at-once of them, in another order each time."""
 import argparse
 import json
 import os
@@ -31,7 +32,7 @@ from comm_models import WIDTH, BucketsOn, ModuleThere, Network, There, urgent_gr
 
 import ndock as nd
 
-LAYERS, DEEP, GRADIENTS, ROUNDS = 4, 12, 8, 12
+LAYERS, DEEP, GRADIENTS, ROUNDS = 4, 12, 8, 8
 HOW = argparse.Namespace(rest=20.0, at_once=1)
 
 
@@ -110,8 +111,8 @@ def torch_exchange(peer, grads):
         dist.all_reduce(g, op=dist.ReduceOp.AVG)
 
 
-def compare(comm, peer, name, step, step_there, others, inputs_first=None):
-    """step(each) computes here, and gives each gradient to each(); inputs_first: in another order; others: more calls and their names."""
+def compare(comm, peer, name, step, step_there, others, inputs_first=None, halves=None):
+    """step(each) computes here, and gives each gradient to each(); inputs_first, halves: in another order; others: more calls, named."""
     grads, there, device = [], [], comm.device
     usual = nd.Stream(device)
     step(grads.append)
@@ -125,8 +126,9 @@ def compare(comm, peer, name, step, step_there, others, inputs_first=None):
              lambda: begun(BucketsOn(comm, usual)), lambda: begun(BucketsOn(comm, urgent, True)), lambda: begun(BucketsOn(comm, usual, True))]
     urgent = nd.Stream(device, priority=-100)
     if inputs_first:
-        names += [", inputs first", ", usual, inputs first"]
-        calls += [lambda: begun(nd.parallel.Buckets(comm), inputs_first), lambda: begun(BucketsOn(comm, usual), inputs_first)]
+        names += [", inputs first", ", usual, inputs first", ", in halves", ", inputs first, in halves"]
+        calls += [lambda: begun(nd.parallel.Buckets(comm), inputs_first), lambda: begun(BucketsOn(comm, usual), inputs_first),
+                  lambda: begun(nd.parallel.Buckets(comm), halves), lambda: begun(nd.parallel.Buckets(comm), lambda each: inputs_first(each, 2))]
     k = len(calls)
     if peer:
         group = urgent_group(peer)
@@ -175,14 +177,17 @@ def buckets(comm, peer):
 def layers(comm, peer, n_layers=LAYERS, name="layers"):
     net = Network(comm, n_layers)
 
-    def inputs_first(each):
-        net.step(each, True)
+    def inputs_first(each, pieces=1):
+        net.step(each, True, pieces)
+
+    def halves(each):
+        net.step(each, pieces=2)
 
     if not peer:
-        return compare(comm, peer, name, net.step, None, [], inputs_first)
+        return compare(comm, peer, name, net.step, None, [], inputs_first, halves)
     there = ModuleThere(peer[0], n_layers)
     others = [(lambda: there.by_module(there.alone), ", module alone"), (lambda: there.by_module(there.together), ", DDP")]
-    return compare(comm, peer, name, net.step, there.by_hand, others, inputs_first)
+    return compare(comm, peer, name, net.step, there.by_hand, others, inputs_first, halves)
 
 
 def deep(comm, peer):
