@@ -203,6 +203,15 @@ static int32_t run_in_group(ndp_comm *c, const cuda_part *p)
     return status == NDP_OK ? cuda_comm_group_part(c, p, 1) : status;
 }
 
+/* Ranks may capture as often as they like, so that only calls which exchange are counted. */
+static void number(ndp_comm *c, cuda_part *p)
+{
+    if (cuda_comm_is_message(p))
+        p->number = ++c->messages;
+    else if (!cuda_comm_is_captured(p->stream))
+        cuda_board_note(c->board, p->number = ++c->calls, p->text);
+}
+
 int32_t cuda_comm_call(ndp_dev *dev, ndp_stream *s, ndp_comm *c, cuda_exchange_kind kind,
                        const ndp_exchange *x)
 {
@@ -222,9 +231,7 @@ int32_t cuda_comm_call(ndp_dev *dev, ndp_stream *s, ndp_comm *c, cuda_exchange_k
         return status;
     read_exchange(c, kind, x, &part);
     part.stream = cuda_stream(dev, s);
-    part.number = cuda_comm_is_message(&part) ? ++c->messages : ++c->calls;
-    if (!cuda_comm_is_message(&part))
-        cuda_board_note(c->board, part.number, part.text);
+    number(c, &part);
     status = cuda_comm_grouped()      ? run_in_group(c, &part)
              : cuda_team_local(c) > 1 ? cuda_team_call(c, &part)
                                       : run_alone(c, &part);

@@ -96,8 +96,7 @@ static cuda_comm_work *take_record(ndp_comm *c)
     return NULL;
 }
 
-/* What is captured runs when its graph does, which nobody here sees. */
-static int is_captured(CUstream stream)
+int cuda_comm_is_captured(CUstream stream)
 {
     CUstreamCaptureStatus state = CU_STREAM_CAPTURE_STATUS_NONE;
     return cu.cuStreamIsCapturing(stream, &state) != CUDA_SUCCESS ||
@@ -106,7 +105,7 @@ static int is_captured(CUstream stream)
 
 int32_t cuda_comm_watch(ndp_comm *c, const cuda_part *part, CUstream stream)
 {
-    if (is_captured(stream))
+    if (cuda_comm_is_captured(stream))
         return NDP_OK;
     cuda_comm_work *w = take_record(c);
     if (!w)

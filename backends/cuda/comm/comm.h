@@ -52,7 +52,8 @@ typedef struct cuda_part {
     size_t item;       /* bytes of one of them */
     int dtype, op;     /* ncclDataType_t, ncclRedOp_t */
     CUstream stream;   /* on which the caller expects it */
-    uint64_t number;   /* which collective of its rank it is, or which message, from 1 on */
+    uint64_t number;   /* which collective of its rank it is, or which message, from 1 on; 0:
+                        * it is a collective that is captured */
     cuuint32_t ticket; /* where it is kept: the same for parts that were called at once */
     int taken;         /* it is in a round */
     struct cuda_part *next;
@@ -113,6 +114,8 @@ void cuda_comm_read_board_locked(ndp_comm *c);
 int32_t cuda_comm_said(ndp_comm *c, int result, const char *what);
 /* NCCL's handles are gone; the rest of the record. */
 void cuda_comm_free(ndp_comm *c);
+/* What is captured runs when its graph does, which nobody here sees. */
+int cuda_comm_is_captured(CUstream stream);
 /* Inside cuda_enter(): queued work of the part is watched from now on. */
 int32_t cuda_comm_watch(ndp_comm *c, const cuda_part *part, CUstream stream);
 
