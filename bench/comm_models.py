@@ -74,6 +74,11 @@ class Network:
             if i:
                 g = nd.where(h[i] > 0, g @ nd.matrix_transpose(self.w[i]) if before is None else before, 0.0)
 
+    def update(self, grads):
+        """A step so small that the weights stay as they are."""
+        for w, g in zip(reversed(self.w), grads):
+            w -= g * 1e-30
+
 
 class ModuleThere:
     """The same network as PyTorch's module, alone and in its DistributedDataParallel, and by hand."""
@@ -83,6 +88,7 @@ class ModuleThere:
         self.torch = torch
         self.alone = torch.nn.Sequential(*[m for one in linear for m in (one, torch.nn.ReLU())])
         self.together = torch.nn.parallel.DistributedDataParallel(self.alone, gradient_as_bucket_view=True, static_graph=True)
+        self.optimizer = torch.optim.SGD(self.alone.parameters(), lr=1e-30)
         self.x = torch.randn(ROWS, WIDTH, device="cuda").bfloat16()
         self.w = [(torch.randn(WIDTH, WIDTH, device="cuda") * WIDTH**-0.5).bfloat16() for _ in range(n_layers)]
 
@@ -102,3 +108,7 @@ class ModuleThere:
             p.grad = None
         out = m(self.x)
         out.backward(out.detach())
+
+    def trained(self, m):
+        self.by_module(m)
+        self.optimizer.step()

@@ -10,6 +10,8 @@
     layers     forward and backward pass of a network of bfloat16 with the exchange of its gradients (nd.parallel.Buckets; PyTorch by the
                same calls, and by DistributedDataParallel), and without: what N GPUs do more than one
     deep       the same with twelve layers
+    updated    the same, and what the gradients are for: an update of the weights, all after the last exchange, or each after its own
+               (Buckets.results)
     registered PyTorch's exchange of 32 MiB from memory that NCCL knows, and from other
     timeline   of one pass of that network: when each kernel of it runs, on rank 0, by PyTorch's profiler, which sees ours too
 
@@ -194,6 +196,31 @@ def deep(comm, peer):
     return layers(comm, peer, DEEP, "deep")
 
 
+def updated(comm, peer):
+    net, wait = Network(comm, LAYERS), wait_for(comm, peer)
+
+    def alone():
+        grads = []
+        net.step(grads.append)
+        net.update(grads)
+
+    def together(take):
+        buckets = nd.parallel.Buckets(comm)
+        net.step(buckets.add)
+        net.update(take(buckets))
+
+    names = ["after all", "as they come"]
+    calls = [alone, lambda: together(nd.parallel.Buckets.wait), lambda: together(nd.parallel.Buckets.results)]
+    if peer:
+        there = ModuleThere(peer[0], LAYERS)
+        names += ["DDP and SGD"]
+        calls += [lambda: there.trained(there.alone), lambda: there.trained(there.together)]
+    t, *both = in_turns(comm, calls, wait)
+    alone_there = both.pop(2) if peer else t
+    return "updated: " + ", ".join(f"{name} {1e6 * a:.0f} us alone, {1e6 * b:.0f} together, {comm.size * a / b:.2f} x one"
+                                   for name, a, b in zip(names, (t, t, alone_there), both))
+
+
 def kernels_of(torch, call, wait):
     """(kind, start, end, queue) of each kernel of one call, in microseconds from the first."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]) as p:
@@ -262,7 +289,7 @@ def registered(comm, peer):
     return "all_reduce of 32 MiB, torch: " + ", ".join(f"{name} {1e6 * t:.1f} us" for name, t in zip(names, times))
 
 
-ROWS_OF = {"behind": behind, "buckets": buckets, "layers": layers, "deep": deep, "registered": registered, "timeline": timeline}
+ROWS_OF = {"behind": behind, "buckets": buckets, "layers": layers, "deep": deep, "updated": updated, "registered": registered, "timeline": timeline}
 
 
 def main():

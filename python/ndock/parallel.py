@@ -10,7 +10,7 @@ from ._manipulation import reshape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._types import Any, Array, Sequence
+    from ._types import Any, Array, Iterator, Sequence
     from .comm import Communicator
 
 __all__ = ["Buckets", "all_reduce_gradients", "replicate", "shard"]
@@ -44,8 +44,8 @@ class Buckets:
 
     add() takes each gradient as the backward pass makes it; as soon as a bucket is full its exchange begins, on the communicator's
     own stream beside what follows, so that it hides behind computing. The first bucket is smaller, to begin sooner. wait() begins
-    that of the last one, and returns the results. op: as for Communicator.all_reduce. Every rank adds the same shapes and dtypes
-    in the same order. Errors: ValueError for sizes below 1.
+    that of the last one, and returns the results; results() those as they come. op: as for Communicator.all_reduce. Every rank adds
+    the same shapes and dtypes in the same order. Errors: ValueError for sizes below 1.
 
     >>> buckets = nd.parallel.Buckets(nd.comm.world())
     >>> buckets.add(nd.zeros(1))  # the gradient of the last layer comes first
@@ -86,19 +86,32 @@ class Buckets:
         if self._nbytes >= self._now:
             self._begin()
 
-    def wait(self) -> list[Array]:
-        """The gradients reduced over all ranks, in the order in which they were added, in new arrays; the Buckets are empty again. The
-        host does not wait."""
-        results: list[Array] = []
+    def results(self) -> Iterator[Array]:
+        """The gradients reduced over all ranks, one after the other in the order in which they were added, in new arrays; the Buckets
+        are empty again. Begins the exchange of the last bucket. What the caller's stream does with a gradient waits for the exchange of
+        its bucket alone, so that the first ones are used while the last are on their way; the host does not wait.
+
+        >>> buckets = nd.parallel.Buckets(nd.comm.world())
+        >>> buckets.add(nd.ones(2))
+        >>> [g.tolist() for g in buckets.results()]
+        [[1.0, 1.0]]
+        """
         if self._open:
             self._begin()
-        for work, shapes, _ in self._under_way:
-            flat, at = work.wait(), 0
-            for size, shape in shapes:
-                results.append(reshape(flat[at:at + size], shape))
-                at += size
-        self._under_way = []
-        return results
+        under_way, self._under_way = self._under_way, []
+        return _take(under_way)
+
+    def wait(self) -> list[Array]:
+        """As results(), in a list: what follows waits for all of them."""
+        return list(self.results())
+
+
+def _take(under_way: list[Any]) -> Iterator[Array]:
+    for work, shapes, _ in under_way:
+        flat, at = work.wait(), 0
+        for size, shape in shapes:
+            yield reshape(flat[at:at + size], shape)
+            at += size
 
 
 def all_reduce_gradients(comm: Communicator, grads: Sequence[Array], op: str = "avg", *,

@@ -106,6 +106,15 @@ def test_buckets_begin_when_they_are_full():
         sent.append(list(comm.sizes))
     assert sent == [[2], [2], [2], [2], [2, 9, 20], [2, 9, 20]]
     assert [r.tolist() for r in buckets.wait()] == [[float(n)] * n for n in (2, 3, 5, 1, 20, 1)] and comm.sizes == [2, 9, 20, 1]
+    for n in (1, 30, 2):  # of which each is a bucket
+        buckets.add(nd.full((n,), float(n)))
+    waited = []
+    for work, k in zip(buckets._under_way, range(2)):
+        work[0].wait = lambda k=k, result=work[0].wait(): waited.append(k) or result
+    results = buckets.results()
+    assert waited == [] and comm.sizes[4:] == [1, 30, 2]
+    assert next(results).tolist() == [1.0] and waited == [0] and next(results).size == 30 and waited == [0, 1]
+    assert next(results).tolist() == [2.0, 2.0] and list(results) == [] and buckets.wait() == []
     comms = team(2)
     both = [nd.parallel.Buckets(c, "sum", first_bytes=1) for c in comms]
     for b, c in zip(both, comms):
