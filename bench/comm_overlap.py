@@ -12,7 +12,6 @@
     deep       the same with twelve layers
     updated    the same, and what the gradients are for: an update of the weights, all after the last exchange, or each after its own
                (Buckets.results)
-    registered PyTorch's exchange of 32 MiB from memory that NCCL knows, and from other
     timeline   of one pass of that network: when each kernel of it runs, on rank 0, by PyTorch's profiler, which sees ours too
 
 "usual": the exchange's stream is no more urgent than computing. "in place": gradients are exchanged where they are. "inputs first": the
@@ -268,28 +267,7 @@ def timeline(comm, peer):
     return "\n".join(lines)
 
 
-def registered(comm, peer):
-    """PyTorch's exchange of 32 MiB from memory of its allocator, and from pools that are registered with NCCL."""
-    if not peer:
-        return "registered: PyTorch's pools are"
-    torch, dist = peer
-    backend = dist.group.WORLD._get_backend(torch.device("cuda"))
-    names, tensors, pools = ["usual"], [torch.ones(16 << 20, device="cuda", dtype=torch.bfloat16)], []
-    for name, how in (("registered", {}), ("symmetric", {"symm": True})):
-        try:
-            pools.append(torch.cuda.MemPool(backend.mem_allocator))
-            with torch.cuda.use_mem_pool(pools[-1]):
-                tensors.append(torch.ones(16 << 20, device="cuda", dtype=torch.bfloat16))
-            backend.register_mem_pool(pools[-1], **how)
-            names.append(name)
-        except Exception as e:
-            del tensors[len(names):]
-            names[-1] += f" ({name}: {type(e).__name__} {str(e)[:60]})"
-    times = in_turns(comm, [lambda t=t: dist.all_reduce(t) for t in tensors], wait_for(comm, peer))
-    return "all_reduce of 32 MiB, torch: " + ", ".join(f"{name} {1e6 * t:.1f} us" for name, t in zip(names, times))
-
-
-ROWS_OF = {"behind": behind, "buckets": buckets, "layers": layers, "deep": deep, "updated": updated, "registered": registered, "timeline": timeline}
+ROWS_OF = {"behind": behind, "buckets": buckets, "layers": layers, "deep": deep, "updated": updated, "timeline": timeline}
 
 
 def main():
