@@ -12,9 +12,11 @@
     deep       the same with twelve layers
     updated    the same, and what the gradients are for: an update of the weights, all after the last exchange, or each after its own
                (Buckets.results)
+    sums       an exchange of 32 MiB that sums, and one that averages, of two dtypes
     timeline   of one pass of that network: when each kernel of it runs, on rank 0, by PyTorch's profiler, which sees ours too
 
-"usual": the exchange's stream is no more urgent than computing. "in place": gradients are exchanged where they are. "inputs first": the
+"usual": the exchange's stream is no more urgent than computing. "in place": gradients are exchanged where they are. Both average by NCCL,
+as PyTorch's same calls do; the others are nd.parallel.Buckets, which divides before it sums, as DistributedDataParallel does. "inputs first": the
 gradient for a layer's input is computed before that for its weights, as PyTorch's autograd does, so that an exchange begins beside the
 short step between two products. "in halves": each gradient is two products and two exchanges, so that less is left at the end. The part
 that is hidden: of the shorter of computing and exchanging, what the two together do not take longer than the longer one. The last bucket
@@ -220,22 +222,34 @@ def updated(comm, peer):
                                    for name, a, b in zip(names, (t, t, alone_there), both))
 
 
-def kernels_of(torch, call, wait):
-    """(kind, start, end, queue) of each kernel of one call, in microseconds from the first."""
+def sums(comm, peer):
+    calls, names = [], []
+    for dtype in (nd.bfloat16, nd.float32):
+        x = nd.zeros((32 << 20) // dtype.itemsize, dtype=dtype, device=comm.device)
+        for op in ("sum", "avg"):
+            names.append(f"{dtype} {op}")
+            calls.append(lambda x=x, op=op: [comm.all_reduce(x, op, out=x) for _ in range(4)])
+    times = in_turns(comm, calls, wait_for(comm, peer))
+    return "four all_reduce of 32 MiB: " + ", ".join(f"{name} {1e6 * t:.0f} us" for name, t in zip(names, times))
+
+
+def kernels_of(torch, call, meet):
+    """(kind, start, end) of each kernel of one call, in microseconds from the first; the ranks begin it together."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]) as p:
-        call()
-        wait()
+        for _ in range(2):  # of which the first finds what profiling needs
+            call()
+            meet()
     with tempfile.NamedTemporaryFile(suffix=".json") as f:
         p.export_chrome_trace(f.name)
         with open(f.name) as text:
-            events = [e for e in json.load(text)["traceEvents"] if e.get("cat") == "kernel"]
+            events = sorted((e for e in json.load(text)["traceEvents"] if e.get("cat") == "kernel"), key=lambda e: e["ts"])
     kinds = [("x", "nccl"), ("m", "nvjet|gemm|cutlass|sm90|mma")]
-    found = []
-    for e in sorted(events, key=lambda e: e["ts"]):
-        kind = next((k for k, words in kinds if re.search(words, e["name"])), "e")
-        found.append((kind, e["ts"] - events[0]["ts"], e["ts"] + e["dur"] - events[0]["ts"]))
-    first = min(k[1] for k in found)
-    return [(kind, a - first, b - first) for kind, a, b in found]
+    found = [(next((k for k, words in kinds if re.search(words, e["name"])), "e"), e["ts"], e["ts"] + e["dur"]) for e in events]
+    # Between rests, each of which ends with the barrier's exchange: the last call.
+    rests = [0, 0] + [i for i in range(1, len(found)) if found[i][1] - found[i - 1][2] > 500 * HOW.rest]
+    found = found[rests[-2]:rests[-1] or len(found)]
+    found = found[next((i for i, k in enumerate(found) if k[0] == "m"), 0):]
+    return [(kind, a - found[0][1], b - found[0][1]) for kind, a, b in found]
 
 
 def timeline(comm, peer):
@@ -245,6 +259,11 @@ def timeline(comm, peer):
     torch, lines = peer[0], []
     net, there, wait = Network(comm, LAYERS), ModuleThere(peer[0], LAYERS), wait_for(comm, peer)
     usual = nd.Stream(comm.device)
+
+    def meet():
+        wait()
+        time.sleep(HOW.rest / 1000)
+        comm.barrier()
 
     def begun(buckets, **how):
         net.step(buckets.add, **how)
@@ -259,15 +278,12 @@ def timeline(comm, peer):
                        ("torch", lambda: begun_there(There(peer))), ("DDP", lambda: there.by_module(there.together))):
         for _ in range(3):
             call()
-        wait()
-        time.sleep(HOW.rest / 1000)
-        comm.barrier()
-        kernels = kernels_of(torch, call, wait)
+        kernels = kernels_of(torch, call, meet)
         lines.append(f"timeline, {name}: " + " ".join(f"{kind}{a:.0f}-{b:.0f}" for kind, a, b in kernels if b - a > 15))
     return "\n".join(lines)
 
 
-ROWS_OF = {"behind": behind, "buckets": buckets, "layers": layers, "deep": deep, "updated": updated, "timeline": timeline}
+ROWS_OF = {"behind": behind, "buckets": buckets, "layers": layers, "deep": deep, "updated": updated, "sums": sums, "timeline": timeline}
 
 
 def main():

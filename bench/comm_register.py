@@ -65,7 +65,8 @@ class Nccl:
 
 def memories(comm, nccl, nbytes):
     """Name and address of each kind of memory; the arrays, to keep."""
-    kept = [nd.zeros(nbytes // 2, dtype=nd.bfloat16, device=comm.device) for _ in range(2)]
+    # Of bits of bfloat16, whose dtype the interface does not name.
+    kept = [nd.zeros(nbytes // 2, dtype=nd.int16, device=comm.device) for _ in range(2)]
     pool, registered = [a.__cuda_array_interface__["data"][0] for a in kept]
     made = [("of the pool", lambda: pool), ("registered", lambda: nccl.register(registered) or registered)]
 

@@ -2,9 +2,12 @@
 """Data parallel training: every rank has all parameters and a part of each batch, and gradients are averaged over the ranks.
 
 Gradients go in buckets, of which the first is that of the last gradients, since backward passes make these first: each is on its way
-while the next ones are computed (Buckets), or put together (all_reduce_gradients). The same ranks have the same bits in every run, and every rank has the same parameters."""
+while the next ones are computed (Buckets), or put together (all_reduce_gradients). The same ranks have the same bits in every run, and
+every rank has the same parameters."""
 from __future__ import annotations
 
+from . import _ndock
+from ._dtypes import isdtype
 from ._manipulation import concat
 from ._manipulation import reshape
 
@@ -66,13 +69,19 @@ class Buckets:
         self._nbytes = 0
         self._under_way: list[Any] = []
 
+    def _divides(self, dtype: Any) -> bool:
+        """Whether gradients are divided before they are summed: NCCL does so too for an average, but in the few blocks that exchange."""
+        return self._op == "avg" and self._comm.transport == "cuda" and isdtype(dtype, ("real floating", "complex floating"))
+
     def _begin(self) -> None:
         parts = [reshape(g, (-1,)) for g in self._open]
-        if len(parts) == 1:  # is its own bucket; the gradient stays as it is
-            work: Any = self._comm.all_reduce(parts[0], self._op, async_op=True)  # type: ignore[arg-type]
+        flat, op = parts[0] if len(parts) == 1 else concat(parts), self._op
+        if self._divides(flat.dtype):
+            flat, op = _ndock.multiply(flat, 1 / self._comm.size, out=None if len(parts) == 1 else flat), "sum"
+        if flat is parts[0]:  # is its own bucket; the gradient stays as it is
+            work: Any = self._comm.all_reduce(flat, op, async_op=True)  # type: ignore[arg-type]
         else:
-            flat = concat(parts)
-            work = self._comm.all_reduce(flat, self._op, out=flat, async_op=True)  # type: ignore[arg-type]
+            work = self._comm.all_reduce(flat, op, out=flat, async_op=True)  # type: ignore[arg-type]
         self._under_way.append((work, [(g.size, g.shape) for g in self._open], parts))
         self._open, self._nbytes, self._now = [], 0, self._most
 
