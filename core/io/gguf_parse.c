@@ -189,12 +189,14 @@ static nd_status set_nbytes(const nd_gguf *f, nd_gguf_tensor *t)
     if (row % block != 0)
         return bad_tensor(f, t, "a row is no whole number of blocks");
     nbytes = item;
-    for (int i = 0; i < t->ndim; i++)
-        zero |= t->shape[i] == 0;
-    for (int i = 0; i < t->ndim && !zero; i++)
-        if (!nd__mul_size(nbytes, i == t->ndim - 1 ? row / block : t->shape[i], &nbytes) ||
-            !nd__mul_size(elements, t->shape[i], &elements))
+    for (int i = 0; i < t->ndim; i++) {
+        const int64_t extent = t->shape[i];
+        zero |= extent == 0;
+        /* The product without zero extents must fit too, as for every array. */
+        if (extent && (!nd__mul_size(nbytes, i == t->ndim - 1 ? row / block : extent, &nbytes) ||
+                       !nd__mul_size(elements, extent, &elements)))
             return bad_tensor(f, t, "the shape's size does not fit 63 bits");
+    }
     t->nbytes = zero ? 0 : (uint64_t)nbytes;
     return ND_OK;
 }
